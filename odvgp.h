@@ -444,35 +444,31 @@ typedef enum odvgp_mean_function {
     ODVGP_MEAN_FUNCTION_LINEAR
 } odvgp_mean_function;
 
-/*  p(y|f), and how E_q[log p(y|f)] is computed (quadrature: Gauss-Hermite with lik.nodes nodes). The
-    parameters in quotes are slots, start value behind them; s stands for the targets' standard
-    deviation. Phi is the normal distribution function; e is lik.link_jitter. One function for each
-    target (P = T):
-        GAUSSIAN           N(y; f, "noise_variance" s^2 / 10); closed
-        BERNOULLI          y in {0, 1}: p(1) = (1 - 2 e) Phi(f) + e; quadrature
-        LOGIT              y in {0, 1}: p(1) = 1 / (1 + exp(-f)); quadrature
-        STUDENTT           (y - f) / "scale" s / 10 has Student's distribution with "df" 4 degrees of
-                           freedom (> 2 for a variance); quadrature
-        LAPLACE            exp(-|y - f| / b) / (2 b), b = "scale" s / 10; closed
-        POISSON            counts of mean exp(f); closed
-        EXPONENTIAL        y > 0 of rate exp(f); closed
-        NEGATIVE_BINOMIAL  counts of mean m = exp(f) and variance m + m^2 / "size" 1; quadrature
-        GAMMA              y > 0 of "shape" 1 and scale exp(f); closed
-        BETA               0 < y < 1 of mean Phi(f) and "precision" 10, which is the sum of the
-                           distribution's two parameters; quadrature
-        ORDINAL            y in {0, ..., lik.classes - 1}, P = 1: y counts the cuts below f + N(0, 1);
-                           "cut" is the first one, "gap" [classes - 2] those between cuts, started
-                           from the classes' frequencies; quadrature
-    Several functions, and one target of Y [N,1]:
-        ROBUSTMAX          y in {0, ..., P - 1}: 1 - "epsilon" 1e-3 if f_y is the largest, else
-                           epsilon / (P - 1). Quadrature over f_y of the product of
-                           (1 - 2 e) Phi + e. epsilon is frozen, see odvgp_set_trainable
-        SOFTMAX            y in {0, ..., P - 1}: exp(f_y) / sum exp(f_k). P <= 4: quadrature over all
-                           differences of functions; above that 16 lik.nodes fixed draws
-        HETEROSCEDASTIC    P = 2 T: N(y_t; f_t, exp(f_(T + t))); closed
-    All but GAUSSIAN, STUDENTT and LAPLACE keep f in units of its own: no scales of y for
-    odvgp_freeze, kernel variances start at 1. GPflow 1 has e = 1e-3 with BERNOULLI, 1e-4 with
-    ROBUSTMAX; the published figures contain that. */
+/*  p(y|f). Names in quotes are slots, with initial values; s is the targets' standard deviation, Phi
+    the normal distribution function, e lik.link_jitter. P = T, Y [N,P]:
+        GAUSSIAN           N(y; f, "noise_variance" s^2 / 10)
+        BERNOULLI          y in {0, 1}: p(1) = (1 - 2 e) Phi(f) + e
+        LOGIT              y in {0, 1}: p(1) = 1 / (1 + exp(-f))
+        STUDENTT           (y - f) / "scale" s / 10 is Student's with "df" 4 degrees of freedom
+        LAPLACE            exp(-|y - f| / b) / (2 b), b = "scale" s / 10
+        POISSON            counts of mean exp(f)
+        EXPONENTIAL        y > 0 of rate exp(f)
+        NEGATIVE_BINOMIAL  counts of mean m = exp(f) and variance m + m^2 / "size" 1
+        GAMMA              y > 0 of "shape" 1 and scale exp(f)
+        BETA               0 < y < 1 of mean Phi(f), the two parameters' sum is "precision" 10
+        ORDINAL            y in {0 .. lik.classes - 1}, P = 1: how many cuts are below f + N(0, 1);
+                           "cut" is the first, "gap" [classes - 2] between cuts, from frequencies
+    Several functions, one target, Y [N,1]:
+        ROBUSTMAX          y in {0 .. P - 1}: 1 - "epsilon" 1e-3 (frozen) if f_y is the largest, else
+                           epsilon / (P - 1); each Phi in that probability is (1 - 2 e) Phi + e
+        SOFTMAX            y in {0 .. P - 1}: exp(f_y) / sum exp(f_k)
+    P = 2 T, Y [N,T]:
+        HETEROSCEDASTIC    N(y_t; f_t, exp(f_(T + t)))
+    GAUSSIAN, LAPLACE, POISSON, EXPONENTIAL, GAMMA and HETEROSCEDASTIC have closed bounds; the others
+    take lik.nodes quadrature nodes (SOFTMAX: for each of P - 1 <= 3 differences; above that
+    16 lik.nodes fixed draws). With GAUSSIAN, STUDENTT and LAPLACE f has the unit of y; with others
+    kernel variances start at 1, and odvgp_freeze refuses scales of y. The papers' code has e = 1e-3
+    (BERNOULLI) and 1e-4 (ROBUSTMAX). */
 typedef enum odvgp_likelihood {
     ODVGP_LIKELIHOOD_GAUSSIAN,
     ODVGP_LIKELIHOOD_BERNOULLI,
@@ -1469,6 +1465,7 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 
 static const double odvgp__two_pi = 6.2831853071795864769;
 static const double odvgp__log_2pi = 1.83787706640934548356;
+static const double odvgp__sqrt_half = 0.70710678118654752440;
 
 /*  x - x is 0 for a finite number, else NaN. Four sums, because one would wait for each
     addition. */
@@ -5651,22 +5648,23 @@ ODVGP__TRAINING void odvgp__kernel_diag_adjoint(const odvgp__kernel *k, const od
     moments of y, and log E_q[p(y|f)]. odvgp_likelihood has the formulas of p(y|f). A likelihood sees
     F functions, the P latent processes, and gives the number T of targets for F.
 
-    One function for each target: the row gives log p(y|f) and its derivatives for a chunk of rows
-    at one point f each. Integrals are the rule of Gauss and Hermite, with nodes t_h, weights w_h:
-        E_q[log p(y|f)] = sum_h w_h g(mean + sd t_h)
-        d/dmean = sum_h w_h g'(.)     d/dvar = sum_h w_h t_h g'(.) / (2 sd)
-    Both differentiate the rule, so the gradient belongs to the value. sd is at least LEAST_SD units
-    of f, where d/dvar has reached its limit g''/2. Closed forms:
+    Where there is no closed form, the row gives log p(y|f) and its derivatives for a chunk of rows at
+    one f each, and the rule of Gauss and Hermite, with nodes t_h and weights w_h, integrates:
+        E = sum_h w_h g(f_h),  f_h = mean + sd t_h
+        dE/dmean = sum_h w_h g'(f_h)     dE/dvar = sum_h w_h t_h g'(f_h) / (2 sd)
+    These differentiate the rule: the gradient belongs to the value. sd is at least LEAST_SD units of
+    f, where dE/dvar has reached its limit g''/2.
 
-        Gaussian, noise s       -(log(2 pi s) + ((y - mean)^2 + var) / s) / 2
-        log p = a f - b e^(s f) + c     a mean - b exp(s mean + var / 2) + c, s = 1 or -1
-        Laplace                 E|y - f| = d (2 Phi(d / sd) - 1) + 2 sd phi(d / sd), d = y - mean
-        heteroscedastic         -(log(2 pi) + mean_g + ((y - mean)^2 + var) E) / 2,
-                                E = exp(-mean_g + var_g / 2)
+    Closed forms:
+        Gaussian, noise s               -(log(2 pi s) + ((y - mean)^2 + var) / s) / 2
+        log p = a f - b e^(s f) + c     a mean - b e^(s mean + var / 2) + c for s = 1 or -1
+        Laplace                         E|y - f| = d (2 Phi(d / sd) - 1) + 2 sd phi(d / sd),
+                                        d = y - mean
+        heteroscedastic                 -(log(2 pi) + mean_g + ((y - mean)^2 + var) e) / 2,
+                                        e = e^(var_g / 2 - mean_g)
 
-    To add one: an enumerator at the end of odvgp_likelihood (files store its number), its functions
-    and parameters here, a row of the table, its word in >>settings, and its slots' names at
-    odvgp_slot. */
+    To add one: an enumerator at the end of odvgp_likelihood (files store its number), its functions,
+    parameters and row here, its word in >>settings. */
 
 enum {
     /* y = f + Gaussian noise, the first parameter its variance: closed forms */
@@ -5709,7 +5707,7 @@ typedef struct odvgp__lik_chunk {
     const odvgp_real *par;
     const odvgp__isa *isa;
     double jitter;
-    ptrdiff_t n, classes, H;
+    ptrdiff_t n, ld, classes, H;
     const odvgp_real *t, *w;
     odvgp_real *y, *seen, *mean, *sd,
             *f;                    /* seen: 0 for missing targets and rows beyond the job's */
@@ -5741,8 +5739,7 @@ typedef struct odvgp__lik_param {
     may use libm. */
 typedef struct odvgp__likelihood {
     const char *name;
-    int flags; /* ODVGP__LIK_... */
-    ptrdiff_t (*targets)(ptrdiff_t F);
+    int flags;                     /* ODVGP__LIK_... */
     const odvgp__lik_param *param; /* positive parameters first */
     int params;
     /* sum of E_q[log p(y|f)] over rows and targets */
@@ -5756,16 +5753,9 @@ typedef struct odvgp__likelihood {
     double least, most;
     int whole;
     const char *why;
-    /* log p(y|f) without `base`, and derivatives; the part that does not depend on f, or NULL; mean
-       and variance of y given f to logp and df, or NULL */
+    /* log p(y|f) but for `base`, which does not depend on f, and their derivatives; or NULL */
     void (*logp)(const odvgp__lik_chunk *c);
     double (*base)(double y, const odvgp_real *par, double *dpar);
-    void (*given)(const odvgp__lik_chunk *c);
-    /* E[y|f] = c e^(s f), Var[y|f] = c2 e^(s f) + c3 e^(2 s f): s, c, c2, c3; or a, b, s, da/dpar of
-       the closed form, in that order; or NULL */
-    void (*powers)(const odvgp_real *par, double *s);
-    void (*terms)(double y, const odvgp_real *par, double *a);
-    double (*noise)(const odvgp_real *par); /* variance of y given f, if its mean is f */
 } odvgp__likelihood;
 
 static ptrdiff_t odvgp__lik_count(const odvgp__lik_param *par, ptrdiff_t classes)
@@ -5794,7 +5784,7 @@ static ptrdiff_t odvgp__lik_work(const odvgp__likelihood *lik, ptrdiff_t F)
 {
     int several = lik->flags & ODVGP__LIK_CLASSES && !(lik->flags & ODVGP__LIK_FACTORS);
     if (lik->flags & ODVGP__LIK_GAUSSIAN) return 0;
-    return ODVGP__CHUNK * (ODVGP__LIK_ARRAYS + (several ? 3 * F + 16 : 0));
+    return ODVGP__CHUNK * (ODVGP__LIK_ARRAYS + (several ? 4 * F : 0));
 }
 
 /*  The number of classes: 0 without CLASSES; `ordinal` where it does not follow from F. */
@@ -5804,9 +5794,11 @@ static ptrdiff_t odvgp__classes(const odvgp__likelihood *lik, ptrdiff_t F, ptrdi
     return lik->flags & ODVGP__LIK_FACTORS ? ODVGP__MAX(ordinal, 2) : F;
 }
 
-static ptrdiff_t odvgp__one_target_each(ptrdiff_t F) { return F; }
-static ptrdiff_t odvgp__one_target(ptrdiff_t F) { return ODVGP__MIN(F, 1); }
-static ptrdiff_t odvgp__target_of_two(ptrdiff_t F) { return F / 2; }
+/*  Columns of targets for F functions. */
+static ptrdiff_t odvgp__lik_targets(const odvgp__likelihood *lik, ptrdiff_t F)
+{
+    return lik->flags & ODVGP__LIK_FACTORS ? F : lik->flags & ODVGP__LIK_CLASSES ? 1 : F / 2;
+}
 
 static int odvgp__target_ok(const odvgp__likelihood *lik, ptrdiff_t classes, double y)
 {
@@ -5852,6 +5844,7 @@ static odvgp__lik_chunk odvgp__lik_chunk_of(const odvgp__lik_job *job, ptrdiff_t
     c.isa = job->isa;
     c.jitter = (double)job->rule[0];
     c.n = ODVGP__MIN(job->n - from, ODVGP__CHUNK);
+    c.ld = job->ld;
     c.classes = job->classes;
     c.H = job->H;
     c.t = job->rule + 1;
@@ -5922,19 +5915,31 @@ static double odvgp__quad_expect(const odvgp__lik_job *job)
     return sum;
 }
 
-/*  sum e^z: top is the largest z so far, c->sum the sum of e^(z - top). */
-static void odvgp__lse_add(const odvgp__lik_chunk *c, int first, odvgp_real *top)
+/*  Add w e^logp: top is the largest term's logarithm so far, c->sum the sum over e^top. */
+static void odvgp__lse_add(const odvgp__lik_chunk *c, int first, odvgp_real w, odvgp_real *top)
 {
+    odvgp_real log_w = (odvgp_real)log((double)ODVGP__MAX(w, ODVGP__TINY));
     ODVGP__EACH_ROW
     {
-        odvgp_real most = first || c->z[i] > top[i] ? c->z[i] : top[i];
-        c->a[i] = first ? c->z[i] - most : top[i] - most;
-        c->z[i] -= most;
+        odvgp_real z = c->logp[i] + log_w, most = first || z > top[i] ? z : top[i];
+        c->a[i] = first ? 0 : top[i] - most;
+        c->z[i] = z - most;
         top[i] = most;
     }
     c->isa->map[ODVGP__EXP](c->a, c->a, NULL);
     c->isa->map[ODVGP__EXP](c->z, c->z, NULL);
-    ODVGP__EACH_ROW c->sum[i] = first ? c->z[i] : c->sum[i] * c->a[i] + c->z[i];
+    ODVGP__EACH_ROW c->sum[i] = c->sum[i] * c->a[i] + c->z[i];
+}
+
+/*  Its logarithm, of rows from `from` on of target t. */
+static void odvgp__lse_end(
+        const odvgp__lik_chunk *c, ptrdiff_t t, ptrdiff_t from, odvgp_real *density)
+{
+    for (ptrdiff_t i = 0; i < c->n; i++) {
+        double sum = (double)c->dm[i] + log((double)c->sum[i]);
+        if (c->lik->base) sum += c->lik->base((double)c->y[i], c->par, NULL);
+        density[t * c->ld + from + i] = (odvgp_real)sum;
+    }
 }
 
 static void odvgp__quad_density(const odvgp__lik_job *job, odvgp_real *density)
@@ -5944,82 +5949,67 @@ static void odvgp__quad_density(const odvgp__lik_job *job, odvgp_real *density)
             odvgp__lik_chunk c = odvgp__lik_chunk_of(job, t, from);
             if (job->lik->flags & ODVGP__LIK_PROBIT) odvgp__probit_rule(&c);
             for (ptrdiff_t h = 0; h < c.H; h++) {
-                odvgp_real log_w = (odvgp_real)log((double)c.w[h]);
                 odvgp__to_node(&c, h);
                 job->lik->logp(&c);
-                ODVGP__EACH_ROW c.z[i] = c.logp[i] + log_w;
-                odvgp__lse_add(&c, h == 0, c.dm);
+                odvgp__lse_add(&c, h == 0, c.w[h], c.dm);
             }
-            for (ptrdiff_t i = 0; i < c.n; i++)
-                density[t * job->ld + from + i] =
-                        (odvgp_real)((double)c.dm[i] + log((double)c.sum[i]) +
-                                     (job->lik->base ? job->lik->base((double)c.y[i], c.par, NULL)
-                                                     : 0));
+            odvgp__lse_end(&c, t, from, density);
         }
 }
 
-/*  From those given f. */
-static void odvgp__quad_moments(const odvgp__lik_job *without_y, odvgp_real *mean, odvgp_real *var)
+/*  Probabilities p of all classes, or of y = 1, and p - p^2. */
+static void odvgp__class_moments(const odvgp__lik_job *all, odvgp_real *mean, odvgp_real *var)
 {
-    odvgp__lik_job job = *without_y;
-    job.Y = NULL;
-    for (ptrdiff_t t = 0; t < job.T; t++)
-        for (ptrdiff_t from = 0; from < job.n; from += ODVGP__CHUNK) {
-            odvgp__lik_chunk c = odvgp__lik_chunk_of(&job, t, from);
-            if (job.lik->flags & ODVGP__LIK_PROBIT) odvgp__probit_rule(&c);
-            for (ptrdiff_t h = 0; h < c.H; h++) {
-                odvgp__to_node(&c, h);
-                if (c.H == 1) odvgp__copy(c.f, c.mean, ODVGP__CHUNK);
-                job.lik->given(&c);
-                ODVGP__EACH_ROW
-                {
-                    c.dm[i] += c.w[h] * c.logp[i];
-                    c.dv[i] += c.w[h] * (c.df[i] + c.logp[i] * c.logp[i]);
-                }
-            }
-            for (ptrdiff_t i = 0; i < c.n; i++) {
-                if (mean) mean[t * job.ld + from + i] = c.dm[i];
-                if (var) var[t * job.ld + from + i] = c.dv[i] - c.dm[i] * c.dm[i];
-            }
-        }
-}
-
-/*  Classes' probabilities p, and p - p^2, from the densities of all class numbers. */
-static void odvgp__class_moments(const odvgp__lik_job *without_y, odvgp_real *mean, odvgp_real *var)
-{
-    odvgp__lik_job job = *without_y;
+    odvgp__lik_job job = *all;
     odvgp_real y[ODVGP__CHUNK], p[ODVGP__CHUNK];
+    int binary = !job.classes;
     job.Y = y;
-    for (ptrdiff_t from = 0; from < without_y->n; from += ODVGP__CHUNK) {
-        job.n = ODVGP__MIN(without_y->n - from, ODVGP__CHUNK);
-        job.mean = without_y->mean + from;
-        job.var = without_y->var + from;
-        for (ptrdiff_t k = 0; k < job.classes; k++) {
-            ODVGP__EACH_ROW y[i] = (odvgp_real)k;
+    if (binary) job.F = job.T = 1;
+    for (ptrdiff_t k = 0; k < (binary ? all->T : job.classes); k++)
+        for (ptrdiff_t from = 0; from < all->n; from += ODVGP__CHUNK) {
+            ptrdiff_t at = k * job.ld + from, in = binary ? at : from;
+            job.n = ODVGP__MIN(all->n - from, ODVGP__CHUNK);
+            job.mean = all->mean + in;
+            job.var = all->var + in;
+            ODVGP__EACH_ROW y[i] = binary ? 1 : (odvgp_real)k;
             job.lik->log_density(&job, p);
             for (ptrdiff_t i = 0; i < job.n; i++) {
-                double of_k = exp((double)p[i]);
-                if (mean) mean[k * job.ld + from + i] = (odvgp_real)of_k;
-                if (var) var[k * job.ld + from + i] = (odvgp_real)(of_k - of_k * of_k);
+                p[i] = (odvgp_real)exp((double)p[i]);
+                if (mean) mean[at + i] = p[i];
+                if (var) var[at + i] = p[i] - p[i] * p[i];
             }
         }
-    }
 }
 
 /* --- mean f, and a variance that does not depend on f --- */
 
-static void odvgp__noise_moments(const odvgp__lik_job *job, odvgp_real *mean, odvgp_real *var)
+/*  `at` is the place of each target of each row. */
+#define ODVGP__EACH_TARGET \
+    for (ptrdiff_t each = 0, at = 0; each < job->T * job->n; \
+            each++, at = each / job->n * job->ld + each % job->n)
+
+/*  0 for a missing target. */
+static void odvgp__put_slopes(
+        const odvgp__lik_job *job, ptrdiff_t at, int seen, double dmean, double dvar)
 {
-    odvgp_real noise = (odvgp_real)job->lik->noise(job->par);
-    for (ptrdiff_t t = 0; t < job->T; t++)
-        for (ptrdiff_t i = 0; i < job->n; i++) {
-            ptrdiff_t at = t * job->ld + i;
-            if (mean) mean[at] = job->mean[at];
-            if (var) var[at] = job->var[at] + noise;
-        }
+    if (!job->dmean) return;
+    job->dmean[at] = (odvgp_real)(seen ? dmean : 0);
+    job->dvar[at] = (odvgp_real)(seen ? dvar : 0);
 }
 
-static double odvgp__gaussian_noise(const odvgp_real *par) { return (double)par[0]; }
+/*  Student's variance is infinite for df <= 2. */
+static void odvgp__noise_moments(const odvgp__lik_job *job, odvgp_real *mean, odvgp_real *var)
+{
+    odvgp_real s = job->par[0], noise = s;
+    if (job->lik->params > 1)
+        noise = job->par[1] > 2 ? s * s * job->par[1] / (job->par[1] - 2) : (odvgp_real)HUGE_VAL;
+    else if (!(job->lik->flags & ODVGP__LIK_GAUSSIAN)) noise = 2 * s * s;
+    ODVGP__EACH_TARGET
+    {
+        if (mean) mean[at] = job->mean[at];
+        if (var) var[at] = job->var[at] + noise;
+    }
+}
 
 static double odvgp__gaussian_expect_target(const odvgp__lik_job *job, ptrdiff_t t)
 {
@@ -6050,13 +6040,12 @@ static double odvgp__gaussian_expect(const odvgp__lik_job *job)
 
 static void odvgp__gaussian_log_density(const odvgp__lik_job *job, odvgp_real *density)
 {
-    for (ptrdiff_t t = 0; t < job->T; t++)
-        for (ptrdiff_t i = 0; i < job->n; i++) {
-            ptrdiff_t at = t * job->ld + i;
-            double v = (double)job->var[at] + (double)job->par[0],
-                   d = (double)(job->Y[at] - job->mean[at]);
-            density[at] = (odvgp_real)(-0.5 * (odvgp__log_2pi + log(v) + d * d / v));
-        }
+    ODVGP__EACH_TARGET
+    {
+        double v = (double)job->var[at] + (double)job->par[0],
+               d = (double)(job->Y[at] - job->mean[at]);
+        density[at] = (odvgp_real)(-0.5 * (odvgp__log_2pi + log(v) + d * d / v));
+    }
 }
 
 /*  With u = (y - f) / scale: log p = -(df + 1) / 2 log(1 + u^2 / df) + base. */
@@ -6089,115 +6078,55 @@ static double odvgp__studentt_base(double y, const odvgp_real *par, double *dpar
     return odvgp__lgamma_rise(half, 0.5) - 0.5 * odvgp__log_2pi - log(s);
 }
 
-/*  Infinite for df <= 2. */
-static double odvgp__studentt_noise(const odvgp_real *par)
+static void odvgp__laplace_logp(const odvgp__lik_chunk *c)
 {
-    double s = (double)par[0], v = (double)par[1];
-    return v > 2 ? s * s * v / (v - 2) : HUGE_VAL;
-}
-
-static double odvgp__laplace_noise(const odvgp_real *par)
-{
-    return 2 * (double)par[0] * (double)par[0];
-}
-
-/*  f: d / sd, and its log Phi and phi / Phi to logp and df. */
-static odvgp__lik_chunk odvgp__laplace_chunk(
-        const odvgp__lik_job *job, ptrdiff_t t, ptrdiff_t from, double shift)
-{
-    odvgp__lik_chunk c = odvgp__lik_chunk_of(job, t, from);
+    odvgp_real s = c->par[0];
     ODVGP__EACH_ROW
     {
-        c.a[i] = (c.y[i] - c.mean[i]) / c.sd[i];
-        c.f[i] = c.a[i] + (odvgp_real)shift * c.sd[i] / job->par[0];
+        odvgp_real d = (c->y[i] - c->f[i]) / s;
+        c->logp[i] = d < 0 ? d : -d;
+        c->df[i] = (d < 0 ? -1 : 1) / s;
     }
-    c.isa->map[ODVGP__LOGCDF](c.f, c.logp, c.df);
-    return c;
 }
-
+static double odvgp__laplace_base(double y, const odvgp_real *par, double *dpar)
+{
+    (void)y;
+    (void)dpar;
+    return -log(2 * (double)par[0]);
+}
+/*  With z = (y - mean) / sd: 2 Phi(z) - 1 is erf(z / sqrt(2)). */
 static double odvgp__laplace_expect(const odvgp__lik_job *job)
 {
-    double sum = 0, s = (double)job->par[0];
-    for (ptrdiff_t k = 0; k < job->T * job->n;) {
-        ptrdiff_t t = k / job->n, from = k % job->n;
-        odvgp__lik_chunk c = odvgp__laplace_chunk(job, t, from, 0);
-        for (ptrdiff_t i = 0; i < c.n; i++, k++) {
-            double d = (double)(c.y[i] - c.mean[i]), seen = (double)c.seen[i],
-                   cdf = exp((double)c.logp[i]), density = cdf * (double)c.df[i],
-                   size = d * (2 * cdf - 1) + 2 * (double)c.sd[i] * density;
-            sum -= seen * (log(2 * s) + size / s);
-            if (c.dpar) c.dpar[0] += seen * (size / s - 1) / s;
-            if (!job->dmean) continue;
-            job->dmean[t * job->ld + from + i] = (odvgp_real)(seen * (2 * cdf - 1) / s);
-            job->dvar[t * job->ld + from + i] =
-                    (odvgp_real)(-seen * density / (s * (double)c.sd[i]));
-        }
+    double sum = 0, s = (double)job->par[0], least = (double)ODVGP__LEAST_SD * s;
+    ODVGP__EACH_TARGET
+    {
+        double sd = ODVGP__MAX(sqrt((double)job->var[at]), least),
+               d = (double)(job->Y[at] - job->mean[at]), z = d / sd,
+               odds = erf(odvgp__sqrt_half * z), bell = exp(-0.5 * (z * z + odvgp__log_2pi)),
+               size = d * odds + 2 * sd * bell;
+        if (d == d) sum -= log(2 * s) + size / s;
+        if (d == d && job->dpar) job->dpar[0] += (size / s - 1) / s;
+        odvgp__put_slopes(job, at, d == d, odds / s, -bell / (s * sd));
     }
     return sum;
 }
 
-/*  E[e^(-|y - f| / s)] = e^(var / (2 s^2)) (e^(-d / s) Phi(z - r) + e^(d / s) Phi(-z - r)), with
-    z = d / sd and r = sd / s. */
-static void odvgp__laplace_log_density(const odvgp__lik_job *job, odvgp_real *density)
+/* --- log p = a f - b e^(s f) + base: Poisson; Gamma, whose shape is 1 for the exponential --- */
+
+/*  a, b, s */
+static void odvgp__exp_terms(
+        const odvgp__likelihood *lik, double y, const odvgp_real *par, double *a)
 {
-    double s = (double)job->par[0];
-    for (ptrdiff_t k = 0; k < job->T * job->n;) {
-        ptrdiff_t t = k / job->n, from = k % job->n;
-        odvgp__lik_chunk c = odvgp__laplace_chunk(job, t, from, -1);
-        ODVGP__EACH_ROW c.f[i] -= 2 * c.a[i];
-        c.isa->map[ODVGP__LOGCDF](c.f, c.b, c.df);
-        for (ptrdiff_t i = 0; i < c.n; i++, k++) {
-            double d = (double)(c.y[i] - c.mean[i]) / s, r = (double)c.sd[i] / s,
-                   left = (double)c.logp[i] - d, right = (double)c.b[i] + d,
-                   most = ODVGP__MAX(left, right);
-            density[t * job->ld + from + i] =
-                    (odvgp_real)(0.5 * r * r + most + log(exp(left - most) + exp(right - most)) -
-                                 log(2 * s));
-        }
-    }
+    a[2] = lik->params ? -1 : 1;
+    a[0] = lik->whole ? y : lik->params ? -(double)par[0] : 1;
+    a[1] = lik->whole ? 1 : y;
 }
 
-/* --- log p = a f - b e^(s f) + base --- */
-
-static void odvgp__poisson_powers(const odvgp_real *par, double *s)
-{
-    (void)par;
-    s[0] = s[1] = s[2] = 1;
-}
-static void odvgp__poisson_terms(double y, const odvgp_real *par, double *a)
-{
-    (void)par;
-    a[0] = y;
-    a[1] = a[2] = 1;
-}
 static double odvgp__poisson_base(double y, const odvgp_real *par, double *dpar)
 {
     (void)par;
     (void)dpar;
     return -odvgp__lgamma(y + 1);
-}
-static void odvgp__exponential_powers(const odvgp_real *par, double *s)
-{
-    (void)par;
-    s[0] = -1;
-    s[1] = s[3] = 1;
-}
-static void odvgp__exponential_terms(double y, const odvgp_real *par, double *a)
-{
-    (void)par;
-    a[0] = a[2] = 1;
-    a[1] = y;
-}
-static void odvgp__gamma_powers(const odvgp_real *par, double *s)
-{
-    s[0] = 1;
-    s[1] = s[3] = (double)par[0];
-}
-static void odvgp__gamma_terms(double y, const odvgp_real *par, double *a)
-{
-    a[0] = -(double)par[0];
-    a[1] = y;
-    a[2] = a[3] = -1;
 }
 static double odvgp__gamma_base(double y, const odvgp_real *par, double *dpar)
 {
@@ -6206,57 +6135,48 @@ static double odvgp__gamma_base(double y, const odvgp_real *par, double *dpar)
     return (shape - 1) * log(y) - odvgp__lgamma(shape);
 }
 
-static void odvgp__terms_logp(const odvgp__lik_chunk *c)
+static void odvgp__exp_logp(const odvgp__lik_chunk *c)
 {
-    ODVGP__EACH_ROW
-    {
-        double a[4] = {0, 0, 0, 0};
-        c->lik->terms((double)c->y[i], c->par, a);
-        c->a[i] = (odvgp_real)a[2] * c->f[i];
-        c->df[i] = (odvgp_real)a[0];
-        c->b[i] = (odvgp_real)a[1];
-        c->z[i] = (odvgp_real)a[2];
-    }
-    c->isa->map[ODVGP__EXP](c->a, c->a, NULL);
-    ODVGP__EACH_ROW
-    {
-        c->logp[i] = c->df[i] * c->f[i] - c->b[i] * c->a[i];
-        c->df[i] -= c->z[i] * c->b[i] * c->a[i];
+    for (int i = 0; i < ODVGP__CHUNK; i++) {
+        double a[3], e;
+        odvgp__exp_terms(c->lik, (double)c->y[i], c->par, a);
+        e = a[1] * exp(a[2] * (double)c->f[i]);
+        c->logp[i] = (odvgp_real)(a[0] * (double)c->f[i] - e);
+        c->df[i] = (odvgp_real)(a[0] - a[2] * e);
     }
 }
-static double odvgp__terms_expect(const odvgp__lik_job *job)
+
+static double odvgp__exp_expect(const odvgp__lik_job *job)
 {
     double sum = 0;
-    for (ptrdiff_t t = 0; t < job->T; t++)
-        for (ptrdiff_t i = 0; i < job->n; i++) {
-            ptrdiff_t at = t * job->ld + i;
-            double y = (double)job->Y[at], m = (double)job->mean[at], v = (double)job->var[at],
-                   a[4] = {0, 0, 0, 0}, e;
-            int seen = y == y;
-            if (seen) job->lik->terms(y, job->par, a);
-            e = seen ? a[1] * exp(a[2] * m + 0.5 * v) : 0;
-            if (seen) sum += a[0] * m - e;
-            if (seen && job->lik->base) sum += job->lik->base(y, job->par, job->dpar);
-            if (!job->dmean) continue;
-            job->dmean[at] = (odvgp_real)(a[0] - a[2] * e);
-            job->dvar[at] = (odvgp_real)(-0.5 * e);
-            if (seen && job->lik->params) job->dpar[0] += a[3] * m;
-        }
+    ODVGP__EACH_TARGET
+    {
+        double y = (double)job->Y[at], m = (double)job->mean[at], a[3], e;
+        odvgp__exp_terms(job->lik, y, job->par, a);
+        e = a[1] * exp(a[2] * m + 0.5 * (double)job->var[at]);
+        odvgp__put_slopes(job, at, y == y, a[0] - a[2] * e, -0.5 * e);
+        if (y != y) continue;
+        sum += a[0] * m - e;
+        if (job->lik->base) sum += job->lik->base(y, job->par, job->dpar);
+        if (job->dpar && job->lik->params) job->dpar[0] -= m;
+    }
     return sum;
 }
 
-static void odvgp__powers_moments(const odvgp__lik_job *job, odvgp_real *mean, odvgp_real *var)
+/*  From E[y|f] = c e^(s f) and Var[y|f] = c2 e^(s f) + c3 e^(2 s f). */
+static void odvgp__exp_moments(const odvgp__lik_job *job, odvgp_real *mean, odvgp_real *var)
 {
-    double s[4] = {0, 0, 0, 0};
-    job->lik->powers(job->par, s);
-    for (ptrdiff_t t = 0; t < job->T; t++)
-        for (ptrdiff_t i = 0; i < job->n; i++) {
-            ptrdiff_t at = t * job->ld + i;
-            double v = (double)job->var[at], e = exp(s[0] * (double)job->mean[at] + 0.5 * v);
-            if (mean) mean[at] = (odvgp_real)(s[1] * e);
-            if (var)
-                var[at] = (odvgp_real)(s[2] * e + e * e * (s[3] * exp(v) + s[1] * s[1] * expm1(v)));
-        }
+    int counts = job->lik->whole, own = job->lik->params;
+    double par = own ? (double)job->par[0] : 1, c = counts ? 1 : par, s = counts || own ? 1 : -1,
+           c3 = !counts ? c
+                : own   ? 1 / par
+                        : 0;
+    ODVGP__EACH_TARGET
+    {
+        double v = (double)job->var[at], e = exp(s * (double)job->mean[at] + 0.5 * v);
+        if (mean) mean[at] = (odvgp_real)(c * e);
+        if (var) var[at] = (odvgp_real)(counts * e + e * e * (c3 * exp(v) + c * c * expm1(v)));
+    }
 }
 
 /*  y = log(1 + e^x), slope = 1 / (1 + e^-x). */
@@ -6293,12 +6213,6 @@ static double odvgp__negative_binomial_base(double y, const odvgp_real *par, dou
     if (dpar) dpar[0] += odvgp__digamma(r + y) - odvgp__digamma(r) - y / r;
     return odvgp__lgamma_rise(r, y) - odvgp__lgamma(y + 1);
 }
-static void odvgp__negative_binomial_powers(const odvgp_real *par, double *s)
-{
-    s[0] = s[1] = s[2] = 1;
-    s[3] = 1 / (double)par[0];
-}
-
 /* --- classes of one function, proportions --- */
 
 /*  p = log((1 - 2 e) Phi(z) + e), d = dp/dz. */
@@ -6324,13 +6238,6 @@ static void odvgp__bernoulli_logp(const odvgp__lik_chunk *c)
     odvgp__link(c->isa, c->jitter, c->a, c->logp, c->df);
     ODVGP__EACH_ROW if (!(c->y[i] > 0)) c->df[i] = -c->df[i];
 }
-static void odvgp__bernoulli_given(const odvgp__lik_chunk *c)
-{
-    odvgp__link(c->isa, c->jitter, c->f, c->logp, c->df);
-    c->isa->map[ODVGP__EXP](c->logp, c->logp, NULL);
-    ODVGP__EACH_ROW c->df[i] = c->logp[i] * (1 - c->logp[i]);
-}
-
 static void odvgp__logit_logp(const odvgp__lik_chunk *c)
 {
     ODVGP__EACH_ROW c->a[i] = c->y[i] > 0 ? -c->f[i] : c->f[i];
@@ -6341,12 +6248,6 @@ static void odvgp__logit_logp(const odvgp__lik_chunk *c)
         if (!(c->y[i] > 0)) c->df[i] = -c->df[i];
     }
 }
-static void odvgp__logit_given(const odvgp__lik_chunk *c)
-{
-    odvgp__softplus(c->isa, c->f, c->a, c->logp);
-    ODVGP__EACH_ROW c->df[i] = c->logp[i] * (1 - c->logp[i]);
-}
-
 /*  Beta(s Phi, s (1 - Phi)). Gamma(x) = Gamma(1 + x) / x keeps the logarithms finite where Phi or
     1 - Phi is 0: with logs of both, everything stays in their terms. */
 static void odvgp__beta_logp(const odvgp__lik_chunk *c)
@@ -6368,11 +6269,20 @@ static void odvgp__beta_logp(const odvgp__lik_chunk *c)
                                 (double)c->z[i] * (1 + s * q * dq));
     }
 }
-static void odvgp__beta_given(const odvgp__lik_chunk *c)
+static void odvgp__beta_moments(const odvgp__lik_job *job, odvgp_real *mean, odvgp_real *var)
 {
-    odvgp__link(c->isa, 0, c->f, c->logp, c->df);
-    c->isa->map[ODVGP__EXP](c->logp, c->logp, NULL);
-    ODVGP__EACH_ROW c->df[i] = c->logp[i] * (1 - c->logp[i]) / (1 + c->par[0]);
+    ODVGP__EACH_TARGET
+    {
+        double sum = 0, squares = 0, sd = sqrt((double)job->var[at]);
+        for (ptrdiff_t h = 1; h <= job->H; h++) {
+            double f = (double)job->mean[at] + sd * (double)job->rule[h],
+                   w = (double)job->rule[job->H + h], p = 0.5 * erfc(-odvgp__sqrt_half * f);
+            sum += w * p;
+            squares += w * p * (p + (1 - p) / (1 + (double)job->par[0]));
+        }
+        if (mean) mean[at] = (odvgp_real)sum;
+        if (var) var[at] = (odvgp_real)(squares - sum * sum);
+    }
 }
 
 #define ODVGP__NO_CUT ODVGP__R(1e6)
@@ -6430,7 +6340,8 @@ static void odvgp__ordinal_logp(const odvgp__lik_chunk *c)
 
 /*  P(f_y is largest) to c->sum: sum_h w_h prod_{k != y} link((f_h - mean_k) / sd_k), with nodes f_h
     for f_y. Its derivatives are stored to the job's. */
-static void odvgp__robustmax_chunk(const odvgp__lik_job *job, const odvgp__lik_chunk *c, ptrdiff_t from)
+static void odvgp__robustmax_chunk(
+        const odvgp__lik_job *job, const odvgp__lik_chunk *c, ptrdiff_t from)
 {
     ptrdiff_t K = job->F;
     odvgp_real *sd = job->work + ODVGP__LIK_ARRAYS * ODVGP__CHUNK, *slope = sd + K * ODVGP__CHUNK;
@@ -6501,73 +6412,74 @@ static void odvgp__robustmax_log_density(const odvgp__lik_job *job, odvgp_real *
     }
 }
 
-/*  One chunk of softmax: class k of row i and difference j is (y + 1 + j) mod K. */
+/*  One chunk of softmax. Difference j of row i is d_j = f_k - f_y, k = (y + 1 + j) mod K. Their
+    covariance diag(var_k) + var_y has the factor L with L_jj = diagonal_j, and L_jl = below_l for
+    all j > l: each has [K - 1] arrays. */
 typedef struct odvgp__softmax {
-    ptrdiff_t K, J; /* classes; differences d_j = f_k - f_y */
-    odvgp_real *d, *mean, *L, *sd, *normal;
+    ptrdiff_t J; /* K - 1 */
+    odvgp_real *d, *mean, *diagonal, *below;
 } odvgp__softmax;
 
-static ptrdiff_t odvgp__softmax_class(const odvgp__lik_chunk *c, ptrdiff_t i, ptrdiff_t j)
+static odvgp__softmax odvgp__softmax_of(
+        const odvgp__lik_job *job, const odvgp__lik_chunk *c, ptrdiff_t from)
 {
-    return ((ptrdiff_t)c->y[i] + 1 + j) % (c->classes);
-}
-
-/*  Means of the differences, and L with L L^T their covariance diag(var_k) + var_y. */
-static void odvgp__softmax_start(
-        const odvgp__lik_job *job, const odvgp__lik_chunk *c, ptrdiff_t from, odvgp__softmax *s)
-{
-    for (ptrdiff_t i = 0; i < ODVGP__CHUNK; i++) {
-        ptrdiff_t at = from + (i < c->n ? i : 0), y = (ptrdiff_t)c->y[i] * job->ld + at;
-        for (ptrdiff_t j = 0; j < s->J; j++) {
-            ptrdiff_t k = odvgp__softmax_class(c, i, j) * job->ld + at;
-            s->mean[j * ODVGP__CHUNK + i] = job->mean[k] - job->mean[y];
-            for (ptrdiff_t l = 0; l <= j && s->L; l++) {
-                odvgp_real *L = s->L + i, sum = job->var[y] + (l == j) * job->var[k];
-                for (ptrdiff_t r = 0; r < l; r++)
-                    sum -= L[(j * s->J + r) * ODVGP__CHUNK] * L[(l * s->J + r) * ODVGP__CHUNK];
-                L[(j * s->J + l) * ODVGP__CHUNK] =
-                        l < j ? sum / L[(l * s->J + l) * ODVGP__CHUNK]
-                              : ODVGP__SQRT(ODVGP__MAX(sum, ODVGP__R(1e-10)));
-            }
+    odvgp__softmax s;
+    s.J = job->F - 1;
+    s.d = job->work + ODVGP__LIK_ARRAYS * ODVGP__CHUNK;
+    s.mean = s.d + s.J * ODVGP__CHUNK;
+    s.diagonal = s.mean + s.J * ODVGP__CHUNK;
+    s.below = s.diagonal + s.J * ODVGP__CHUNK;
+    ODVGP__EACH_ROW
+    {
+        ptrdiff_t at = from + (i < c->n ? i : 0), class_y = (ptrdiff_t)c->y[i],
+                  y = class_y * job->ld + at;
+        odvgp_real rest = job->var[y]; /* variance that the later differences share */
+        for (ptrdiff_t j = 0; j < s.J; j++) {
+            ptrdiff_t k = (class_y + 1 + j) % job->F * job->ld + at, to = j * ODVGP__CHUNK + i;
+            odvgp_real v = ODVGP__MAX(job->var[k], ODVGP__R(1e-10)), L = ODVGP__SQRT(v + rest);
+            s.mean[to] = job->mean[k] - job->mean[y];
+            s.diagonal[to] = L;
+            s.below[to] = rest / L;
+            rest *= v / (v + rest);
         }
     }
+    return s;
 }
 
-/*  The differences at node h, to s->d; returns its weight. Above TENSOR_CLASSES classes a node is a
-    fixed draw of all functions, or its antithetic one. */
+/*  Differences at node h to d; returns its weight. Above TENSOR_CLASSES classes a node is a fixed
+    normal draw, or its antithetic one. */
 static odvgp_real odvgp__softmax_node(
-        const odvgp__lik_job *job, const odvgp__lik_chunk *c, const odvgp__softmax *s, ptrdiff_t h)
+        const odvgp__lik_chunk *c, const odvgp__softmax *s, ptrdiff_t h)
 {
-    odvgp_real t[ODVGP__TENSOR_CLASSES], w = 1;
-    for (ptrdiff_t k = 0; k < s->K && !s->L; k++)
-        s->normal[k] = h % 2 ? -s->normal[k]
-                             : (odvgp_real)odvgp__normal(0, ODVGP__STREAM_SOFTMAX,
-                                       (uint64_t)(h / 2 * ODVGP__MOST_CLASSES + k));
-    for (ptrdiff_t j = 0, rest = h; j < s->J && s->L; j++, rest /= c->H) {
-        t[j] = c->t[rest % c->H];
-        w *= c->w[rest % c->H];
-    }
-    for (ptrdiff_t j = 0; j < s->J; j++)
-        for (ptrdiff_t i = 0; i < ODVGP__CHUNK; i++) {
-            odvgp_real d = s->mean[j * ODVGP__CHUNK + i];
-            ptrdiff_t y = (ptrdiff_t)c->y[i], k = odvgp__softmax_class(c, i, j);
-            for (ptrdiff_t l = 0; l <= j && s->L; l++)
-                d += s->L[(j * s->J + l) * ODVGP__CHUNK + i] * t[l];
-            if (!s->L)
-                d += s->sd[k * ODVGP__CHUNK + i] * s->normal[k] -
-                     s->sd[y * ODVGP__CHUNK + i] * s->normal[y];
-            s->d[j * ODVGP__CHUNK + i] = d;
+    int tensor = s->J < ODVGP__TENSOR_CLASSES;
+    odvgp_real w = tensor ? 1 : 1 / (odvgp_real)(ODVGP__SOFTMAX_DRAWS * c->H);
+    ODVGP__EACH_ROW c->a[i] = 0;
+    for (ptrdiff_t j = 0, rest = h; j < s->J; j++, rest /= c->H) {
+        odvgp_real t = tensor ? c->t[rest % c->H]
+                              : (odvgp_real)((h % 2 ? -1 : 1) *
+                                             odvgp__normal(0, ODVGP__STREAM_SOFTMAX,
+                                                     (uint64_t)(h / 2 * ODVGP__MOST_CLASSES + j)));
+        if (tensor) w *= c->w[rest % c->H];
+        ODVGP__EACH_ROW
+        {
+            ptrdiff_t at = j * ODVGP__CHUNK + i;
+            s->d[at] = s->mean[at] + s->diagonal[at] * t + c->a[i];
+            c->a[i] += s->below[at] * t;
         }
-    return s->L ? w : 1 / (odvgp_real)(ODVGP__SOFTMAX_DRAWS * job->H);
+    }
+    return w;
 }
 
-/*  c->logp = -log(1 + sum e^d); the other classes' probabilities to d. */
+/*  c->logp = -log(1 + sum e^d); the other classes' probabilities to d, their sum to c->z. */
 static void odvgp__softmax_logp(const odvgp__lik_chunk *c, const odvgp__softmax *s)
 {
-    ODVGP__EACH_ROW c->a[i] = 0;
-    for (ptrdiff_t j = 0; j < s->J; j++)
-        ODVGP__EACH_ROW c->a[i] = ODVGP__MAX(c->a[i], s->d[j * ODVGP__CHUNK + i]);
-    ODVGP__EACH_ROW c->b[i] = -c->a[i];
+    ODVGP__EACH_ROW
+    {
+        c->a[i] = 0;
+        for (ptrdiff_t j = 0; j < s->J; j++)
+            c->a[i] = ODVGP__MAX(c->a[i], s->d[j * ODVGP__CHUNK + i]);
+        c->b[i] = -c->a[i];
+    }
     c->isa->map[ODVGP__EXP](c->b, c->b, NULL);
     for (ptrdiff_t j = 0; j < s->J; j++) {
         odvgp_real *d = s->d + j * ODVGP__CHUNK;
@@ -6575,54 +6487,39 @@ static void odvgp__softmax_logp(const odvgp__lik_chunk *c, const odvgp__softmax 
         c->isa->map[ODVGP__EXP](d, d, NULL);
         ODVGP__EACH_ROW c->b[i] += d[i];
     }
-    for (ptrdiff_t j = 0; j < s->J; j++) ODVGP__EACH_ROW s->d[j * ODVGP__CHUNK + i] /= c->b[i];
+    ODVGP__EACH_ROW c->z[i] = 0;
+    for (ptrdiff_t j = 0; j < s->J; j++)
+        ODVGP__EACH_ROW c->z[i] += s->d[j * ODVGP__CHUNK + i] /= c->b[i];
     c->isa->map[ODVGP__LOG](c->b, c->b, NULL);
     ODVGP__EACH_ROW c->logp[i] = -(c->a[i] + c->b[i]);
 }
 
-/*  E[log p] to c->sum and derivatives to the job's; or, with log_p, e^(top + ...) as odvgp__lse_add
-    leaves it, top to log_p. Derivatives in variances are those of the integral, -p (1 - p) / 2 at
-    each node: never positive, and equal to the rule's up to its error. */
+/*  E[log p] to c->sum and derivatives to the job's; or, with `top`, log-sum-exp's parts. Derivatives
+    in variances are those of the integral, -p (1 - p) / 2 at each node: never positive, and equal to
+    the rule's up to its error. */
 static void odvgp__softmax_chunk(
-        const odvgp__lik_job *job, const odvgp__lik_chunk *c, ptrdiff_t from, odvgp_real *log_p)
+        const odvgp__lik_job *job, const odvgp__lik_chunk *c, ptrdiff_t from, odvgp_real *top)
 {
-    odvgp__softmax s;
-    int tensor = job->F <= ODVGP__TENSOR_CLASSES;
-    ptrdiff_t nodes = tensor ? 1 : ODVGP__SOFTMAX_DRAWS * c->H;
-    s.K = job->F;
-    s.J = s.K - 1;
-    s.d = job->work + ODVGP__LIK_ARRAYS * ODVGP__CHUNK;
-    s.mean = s.d + s.J * ODVGP__CHUNK;
-    s.sd = s.mean + s.J * ODVGP__CHUNK;
-    s.L = tensor ? s.sd : NULL;
-    s.normal = s.sd + s.K * ODVGP__CHUNK;
-    odvgp__softmax_start(job, c, from, &s);
+    odvgp__softmax s = odvgp__softmax_of(job, c, from);
+    int tensor = s.J < ODVGP__TENSOR_CLASSES;
+    ptrdiff_t nodes = tensor ? 1 : ODVGP__SOFTMAX_DRAWS * c->H, F = job->F;
     for (ptrdiff_t j = 0; j < s.J && tensor; j++) nodes *= c->H;
-    for (ptrdiff_t k = 0; k < s.K; k++)
-        for (ptrdiff_t i = 0; i < c->n; i++) {
-            ptrdiff_t at = k * job->ld + from + i;
-            if (!tensor) s.sd[k * ODVGP__CHUNK + i] = ODVGP__SQRT(job->var[at]);
-            if (job->dmean) job->dmean[at] = job->dvar[at] = 0;
-        }
+    for (ptrdiff_t k = 0; k < F && job->dmean; k++) {
+        odvgp__zero(job->dmean + k * job->ld + from, c->n);
+        odvgp__zero(job->dvar + k * job->ld + from, c->n);
+    }
     for (ptrdiff_t h = 0; h < nodes; h++) {
-        odvgp_real w = odvgp__softmax_node(job, c, &s, h);
+        odvgp_real w = odvgp__softmax_node(c, &s, h);
         odvgp__softmax_logp(c, &s);
-        ODVGP__EACH_ROW c->z[i] = c->logp[i] + (log_p ? (odvgp_real)log((double)w) : 0);
-        if (log_p) odvgp__lse_add(c, h == 0, log_p);
+        if (top) odvgp__lse_add(c, h == 0, w, top);
         else ODVGP__EACH_ROW c->sum[i] += w * c->logp[i];
-        for (ptrdiff_t i = 0; i < c->n && job->dmean; i++) {
-            odvgp_real others = 0, seen = w * c->seen[i];
-            ptrdiff_t at = from + i, y = (ptrdiff_t)c->y[i] * job->ld + at;
-            for (ptrdiff_t j = 0; j < s.J; j++) {
-                odvgp_real p = s.d[j * ODVGP__CHUNK + i];
-                ptrdiff_t k = odvgp__softmax_class(c, i, j) * job->ld + at;
-                others += p;
-                job->dmean[k] -= seen * p;
-                job->dvar[k] -= ODVGP__R(0.5) * seen * p * (1 - p);
+        for (ptrdiff_t i = 0; i < c->n && job->dmean; i++)
+            for (ptrdiff_t j = 0, at = from + i, y = (ptrdiff_t)c->y[i]; j <= s.J; j++) {
+                odvgp_real p = j < s.J ? s.d[j * ODVGP__CHUNK + i] : 1 - c->z[i];
+                ptrdiff_t k = (y + 1 + j) % F * job->ld + at; /* y itself for the last j */
+                job->dmean[k] += w * c->seen[i] * (j < s.J ? -p : 1 - p);
+                job->dvar[k] -= w * c->seen[i] * p * (1 - p) / 2;
             }
-            job->dmean[y] += seen * others;
-            job->dvar[y] -= ODVGP__R(0.5) * seen * others * (1 - others);
-        }
     }
 }
 
@@ -6642,8 +6539,7 @@ static void odvgp__softmax_log_density(const odvgp__lik_job *job, odvgp_real *de
     for (ptrdiff_t from = 0; from < job->n; from += ODVGP__CHUNK) {
         odvgp__lik_chunk c = odvgp__lik_chunk_of(job, 0, from);
         odvgp__softmax_chunk(job, &c, from, c.dm);
-        for (ptrdiff_t i = 0; i < c.n; i++)
-            density[from + i] = (odvgp_real)((double)c.dm[i] + log((double)c.sum[i]));
+        odvgp__lse_end(&c, 0, from, density);
     }
 }
 
@@ -6651,51 +6547,49 @@ static void odvgp__softmax_log_density(const odvgp__lik_job *job, odvgp_real *de
 static double odvgp__heteroscedastic_expect(const odvgp__lik_job *job)
 {
     double sum = 0;
-    for (ptrdiff_t t = 0; t < job->T; t++)
-        for (ptrdiff_t i = 0; i < job->n; i++) {
-            ptrdiff_t f = t * job->ld + i, g = (job->T + t) * job->ld + i;
-            int seen = job->Y[f] == job->Y[f];
-            double d = seen ? (double)(job->Y[f] - job->mean[f]) : 0,
-                   e = exp(0.5 * (double)job->var[g] - (double)job->mean[g]),
-                   part = (d * d + (double)job->var[f]) * e;
-            if (seen) sum -= 0.5 * (odvgp__log_2pi + (double)job->mean[g] + part);
-            if (!job->dmean) continue;
-            job->dmean[f] = (odvgp_real)(d * e);
-            job->dvar[f] = (odvgp_real)(seen * -0.5 * e);
-            job->dmean[g] = (odvgp_real)(seen * 0.5 * (part - 1));
-            job->dvar[g] = (odvgp_real)(seen * -0.25 * part);
-        }
+    ODVGP__EACH_TARGET
+    {
+        ptrdiff_t g = at + job->T * job->ld;
+        double d = (double)(job->Y[at] - job->mean[at]),
+               e = exp(0.5 * (double)job->var[g] - (double)job->mean[g]),
+               part = (d * d + (double)job->var[at]) * e;
+        if (d == d) sum -= 0.5 * (odvgp__log_2pi + (double)job->mean[g] + part);
+        odvgp__put_slopes(job, at, d == d, d * e, -0.5 * e);
+        odvgp__put_slopes(job, g, d == d, 0.5 * (part - 1), -0.25 * part);
+    }
     return sum;
 }
 
-static void odvgp__heteroscedastic_y_moments(
+static void odvgp__heteroscedastic_moments(
         const odvgp__lik_job *job, odvgp_real *mean, odvgp_real *var)
 {
-    for (ptrdiff_t t = 0; t < job->T; t++)
-        for (ptrdiff_t i = 0; i < job->n; i++) {
-            ptrdiff_t f = t * job->ld + i, g = (job->T + t) * job->ld + i;
-            double noise = exp((double)job->mean[g] + 0.5 * (double)job->var[g]);
-            if (mean) mean[f] = job->mean[f];
-            if (var) var[f] = (odvgp_real)((double)job->var[f] + noise);
-        }
+    ODVGP__EACH_TARGET
+    {
+        ptrdiff_t g = at + job->T * job->ld;
+        double noise = exp((double)job->mean[g] + 0.5 * (double)job->var[g]);
+        if (mean) mean[at] = job->mean[at];
+        if (var) var[at] = job->var[at] + (odvgp_real)noise;
+    }
 }
 
 static void odvgp__heteroscedastic_log_density(const odvgp__lik_job *job, odvgp_real *density)
 {
     for (ptrdiff_t t = 0; t < job->T; t++)
-        for (ptrdiff_t i = 0; i < job->n; i++) {
-            ptrdiff_t f = t * job->ld + i, g = (job->T + t) * job->ld + i;
-            double sd = sqrt((double)job->var[g]), d = (double)(job->Y[f] - job->mean[f]), top = 0,
-                   sum = 0;
-            for (ptrdiff_t h = 0; h < job->H; h++) {
-                double v = (double)job->var[f] +
-                           exp((double)job->mean[g] + sd * (double)job->rule[1 + h]),
-                       z = log((double)job->rule[1 + job->H + h]) - 0.5 * (log(v) + d * d / v),
-                       most = h == 0 ? z : ODVGP__MAX(top, z);
-                sum = (h == 0 ? 0 : sum * exp(top - most)) + exp(z - most);
-                top = most;
+        for (ptrdiff_t from = 0; from < job->n; from += ODVGP__CHUNK) {
+            odvgp__lik_chunk c = odvgp__lik_chunk_of(job, t, from);
+            const odvgp_real *mean = job->mean + (job->T + t) * job->ld + from,
+                             *var = job->var + (job->T + t) * job->ld + from;
+            ODVGP__EACH_ROW c.logp[i] = 0;
+            for (ptrdiff_t h = 0; h < c.H; h++) {
+                for (ptrdiff_t i = 0; i < c.n; i++) {
+                    double d = (double)(c.y[i] - c.mean[i]),
+                           g = (double)mean[i] + sqrt((double)var[i]) * (double)c.t[h],
+                           v = (double)(c.sd[i] * c.sd[i]) + exp(g);
+                    c.logp[i] = (odvgp_real)(-0.5 * (odvgp__log_2pi + log(v) + d * d / v));
+                }
+                odvgp__lse_add(&c, h == 0, c.w[h], c.dm);
             }
-            density[f] = (odvgp_real)(top + log(sum) - 0.5 * odvgp__log_2pi);
+            odvgp__lse_end(&c, t, from, density);
         }
 }
 
@@ -6711,66 +6605,53 @@ static const odvgp__lik_param odvgp__cut_params[] = {
         {"gap", 0, 1, 1, 0, 0}, {"cut", 1, -0.5, 0, 0, 0}};
 static const odvgp__lik_param odvgp__epsilon_param[] = {{"epsilon", 1, 1e-3, 1, 0, 1}};
 
-#define ODVGP__CONCAVE ODVGP__LIK_LOG_CONCAVE
-#define ODVGP__ELEMENT ODVGP__LIK_FACTORS
+#define ODVGP__CONCAVE (ODVGP__LIK_LOG_CONCAVE | ODVGP__LIK_FACTORS)
+#define ODVGP__SCALED  (ODVGP__LIK_FACTORS | ODVGP__LIK_SCALABLE)
 #define ODVGP__COUNTS  0, HUGE_VAL, 1, "must be a count: 0, 1, 2, ..."
 #define ODVGP__REALS   -HUGE_VAL, HUGE_VAL, 0, ""
 #define ODVGP__ABOVE_0 0, HUGE_VAL, 0, "must be above 0"
+#define ODVGP__BINARY  0, 1, 1, "must be 0 or 1"
 #define ODVGP__NUMBERS 0, 0, 1, "must be the number of a class: 0, 1, 2, ..."
 
 static const odvgp__likelihood odvgp__likelihoods[] = {
         /* in the order of odvgp_likelihood */
-        {"gaussian", ODVGP__LIK_GAUSSIAN | ODVGP__CONCAVE | ODVGP__ELEMENT | ODVGP__LIK_SCALABLE,
-                odvgp__one_target_each, odvgp__noise_param, 1, odvgp__gaussian_expect,
-                odvgp__noise_moments, odvgp__gaussian_log_density, ODVGP__REALS, NULL, NULL, NULL,
-                NULL, NULL, odvgp__gaussian_noise},
-        {"bernoulli", ODVGP__CONCAVE | ODVGP__ELEMENT | ODVGP__LIK_PROBIT | ODVGP__LIK_LINK,
-                odvgp__one_target_each, NULL, 0, odvgp__quad_expect, odvgp__quad_moments,
-                odvgp__quad_density, 0, 1, 1, "must be 0 or 1", odvgp__bernoulli_logp, NULL,
-                odvgp__bernoulli_given, NULL, NULL, NULL},
-        {"logit", ODVGP__CONCAVE | ODVGP__ELEMENT, odvgp__one_target_each, NULL, 0,
-                odvgp__quad_expect, odvgp__quad_moments, odvgp__quad_density, 0, 1, 1,
-                "must be 0 or 1", odvgp__logit_logp, NULL, odvgp__logit_given, NULL, NULL, NULL},
-        {"studentt", ODVGP__ELEMENT | ODVGP__LIK_SCALABLE, odvgp__one_target_each,
-                odvgp__scale_params, 2, odvgp__quad_expect, odvgp__noise_moments,
-                odvgp__quad_density, ODVGP__REALS, odvgp__studentt_logp, odvgp__studentt_base, NULL,
-                NULL, NULL, odvgp__studentt_noise},
-        {"laplace", ODVGP__CONCAVE | ODVGP__ELEMENT | ODVGP__LIK_SCALABLE, odvgp__one_target_each,
-                odvgp__scale_params, 1, odvgp__laplace_expect, odvgp__noise_moments,
-                odvgp__laplace_log_density, ODVGP__REALS, NULL, NULL, NULL, NULL, NULL,
-                odvgp__laplace_noise},
-        {"poisson", ODVGP__CONCAVE | ODVGP__ELEMENT, odvgp__one_target_each, NULL, 0,
-                odvgp__terms_expect, odvgp__powers_moments, odvgp__quad_density, ODVGP__COUNTS,
-                odvgp__terms_logp, odvgp__poisson_base, NULL, odvgp__poisson_powers,
-                odvgp__poisson_terms, NULL},
-        {"exponential", ODVGP__CONCAVE | ODVGP__ELEMENT, odvgp__one_target_each, NULL, 0,
-                odvgp__terms_expect, odvgp__powers_moments, odvgp__quad_density, ODVGP__ABOVE_0,
-                odvgp__terms_logp, NULL, NULL, odvgp__exponential_powers, odvgp__exponential_terms,
+        {"gaussian", ODVGP__LIK_GAUSSIAN | ODVGP__CONCAVE | ODVGP__SCALED, odvgp__noise_param, 1,
+                odvgp__gaussian_expect, odvgp__noise_moments, odvgp__gaussian_log_density,
+                ODVGP__REALS, NULL, NULL},
+        {"bernoulli", ODVGP__CONCAVE | ODVGP__LIK_PROBIT | ODVGP__LIK_LINK, NULL, 0,
+                odvgp__quad_expect, odvgp__class_moments, odvgp__quad_density, ODVGP__BINARY,
+                odvgp__bernoulli_logp, NULL},
+        {"logit", ODVGP__CONCAVE, NULL, 0, odvgp__quad_expect, odvgp__class_moments,
+                odvgp__quad_density, ODVGP__BINARY, odvgp__logit_logp, NULL},
+        {"studentt", ODVGP__SCALED, odvgp__scale_params, 2, odvgp__quad_expect,
+                odvgp__noise_moments, odvgp__quad_density, ODVGP__REALS, odvgp__studentt_logp,
+                odvgp__studentt_base},
+        {"laplace", ODVGP__CONCAVE | ODVGP__SCALED, odvgp__scale_params, 1, odvgp__laplace_expect,
+                odvgp__noise_moments, odvgp__quad_density, ODVGP__REALS, odvgp__laplace_logp,
+                odvgp__laplace_base},
+        {"poisson", ODVGP__CONCAVE, NULL, 0, odvgp__exp_expect, odvgp__exp_moments,
+                odvgp__quad_density, ODVGP__COUNTS, odvgp__exp_logp, odvgp__poisson_base},
+        {"exponential", ODVGP__CONCAVE, NULL, 0, odvgp__exp_expect, odvgp__exp_moments,
+                odvgp__quad_density, ODVGP__ABOVE_0, odvgp__exp_logp, NULL},
+        {"negative_binomial", ODVGP__CONCAVE, odvgp__size_param, 1, odvgp__quad_expect,
+                odvgp__exp_moments, odvgp__quad_density, ODVGP__COUNTS,
+                odvgp__negative_binomial_logp, odvgp__negative_binomial_base},
+        {"gamma", ODVGP__CONCAVE, odvgp__shape_param, 1, odvgp__exp_expect, odvgp__exp_moments,
+                odvgp__quad_density, ODVGP__ABOVE_0, odvgp__exp_logp, odvgp__gamma_base},
+        {"beta", ODVGP__LIK_FACTORS, odvgp__precision_param, 1, odvgp__quad_expect,
+                odvgp__beta_moments, odvgp__quad_density, 0, 1 - DBL_EPSILON / 2, 0,
+                "must lie between 0 and 1", odvgp__beta_logp, NULL},
+        {"ordinal", ODVGP__CONCAVE | ODVGP__LIK_CLASSES, odvgp__cut_params, 2, odvgp__quad_expect,
+                odvgp__class_moments, odvgp__quad_density, ODVGP__NUMBERS, odvgp__ordinal_logp,
                 NULL},
-        {"negative_binomial", ODVGP__CONCAVE | ODVGP__ELEMENT, odvgp__one_target_each,
-                odvgp__size_param, 1, odvgp__quad_expect, odvgp__powers_moments,
-                odvgp__quad_density, ODVGP__COUNTS, odvgp__negative_binomial_logp,
-                odvgp__negative_binomial_base, NULL, odvgp__negative_binomial_powers, NULL, NULL},
-        {"gamma", ODVGP__CONCAVE | ODVGP__ELEMENT, odvgp__one_target_each, odvgp__shape_param, 1,
-                odvgp__terms_expect, odvgp__powers_moments, odvgp__quad_density, ODVGP__ABOVE_0,
-                odvgp__terms_logp, odvgp__gamma_base, NULL, odvgp__gamma_powers, odvgp__gamma_terms,
-                NULL},
-        {"beta", ODVGP__ELEMENT, odvgp__one_target_each, odvgp__precision_param, 1,
-                odvgp__quad_expect, odvgp__quad_moments, odvgp__quad_density, 0,
-                1 - DBL_EPSILON / 2, 0, "must lie between 0 and 1", odvgp__beta_logp, NULL,
-                odvgp__beta_given, NULL, NULL, NULL},
-        {"ordinal", ODVGP__CONCAVE | ODVGP__ELEMENT | ODVGP__LIK_CLASSES, odvgp__one_target_each,
-                odvgp__cut_params, 2, odvgp__quad_expect, odvgp__class_moments, odvgp__quad_density,
-                ODVGP__NUMBERS, odvgp__ordinal_logp, NULL, NULL, NULL, NULL, NULL},
-        {"robustmax", ODVGP__LIK_CLASSES | ODVGP__LIK_LINK, odvgp__one_target, odvgp__epsilon_param,
-                1, odvgp__robustmax_expect, odvgp__class_moments, odvgp__robustmax_log_density,
-                ODVGP__NUMBERS, NULL, NULL, NULL, NULL, NULL, NULL},
-        {"softmax", ODVGP__CONCAVE | ODVGP__LIK_CLASSES, odvgp__one_target, NULL, 0,
-                odvgp__softmax_expect, odvgp__class_moments, odvgp__softmax_log_density,
-                ODVGP__NUMBERS, NULL, NULL, NULL, NULL, NULL, NULL},
-        {"heteroscedastic", 0, odvgp__target_of_two, NULL, 0, odvgp__heteroscedastic_expect,
-                odvgp__heteroscedastic_y_moments, odvgp__heteroscedastic_log_density, ODVGP__REALS,
-                NULL, NULL, NULL, NULL, NULL, NULL},
+        {"robustmax", ODVGP__LIK_CLASSES | ODVGP__LIK_LINK, odvgp__epsilon_param, 1,
+                odvgp__robustmax_expect, odvgp__class_moments, odvgp__robustmax_log_density,
+                ODVGP__NUMBERS, NULL, NULL},
+        {"softmax", ODVGP__LIK_LOG_CONCAVE | ODVGP__LIK_CLASSES, NULL, 0, odvgp__softmax_expect,
+                odvgp__class_moments, odvgp__softmax_log_density, ODVGP__NUMBERS, NULL, NULL},
+        {"heteroscedastic", 0, NULL, 0, odvgp__heteroscedastic_expect,
+                odvgp__heteroscedastic_moments, odvgp__heteroscedastic_log_density, ODVGP__REALS,
+                NULL, NULL},
 };
 
 /* ---------------------------------------------------------------------------------------------- */
@@ -7731,7 +7612,7 @@ static ptrdiff_t odvgp__predictor_measure(const odvgp__predictor *p)
     if (p->nodes > ODVGP__MOST_NODES || (lik->flags & ODVGP__LIK_GAUSSIAN ? p->nodes : !p->nodes))
         return -1;
     if (classes != same || classes > ODVGP__MOST_CLASSES || p->T < 1 ||
-            (ptrdiff_t)p->T != lik->targets((ptrdiff_t)p->F) ||
+            (ptrdiff_t)p->T != odvgp__lik_targets(lik, (ptrdiff_t)p->F) ||
             (ptrdiff_t)p->lik_params != odvgp__lik_all_numbers(lik, classes))
         return -1;
     if (p->factor >= (uint32_t)ODVGP__COUNT(odvgp__factors) || p->M_factor > p->M ||
@@ -15731,7 +15612,7 @@ static double odvgp__normal_quantile(double p)
     double low = -40, high = 40;
     for (int k = 0; k < 60; k++) {
         double x = 0.5 * (low + high);
-        if (0.5 * erfc(-x * 0.70710678118654752440) < p) low = x;
+        if (0.5 * erfc(-odvgp__sqrt_half * x) < p) low = x;
         else high = x;
     }
     return low;
@@ -16394,7 +16275,7 @@ static void odvgp__settle(odvgp_model *m)
 {
     odvgp__settle_config(&m->cfg);
     m->F = m->cfg.layer[0].P;
-    m->T = odvgp__likelihoods[m->cfg.lik.kind].targets(m->F);
+    m->T = odvgp__lik_targets(&odvgp__likelihoods[m->cfg.lik.kind], m->F);
     m->classes = odvgp__classes(&odvgp__likelihoods[m->cfg.lik.kind], m->F, m->cfg.lik.classes);
 }
 

@@ -385,7 +385,7 @@ static int read_world(ocase *c, world *w)
     mu = find(c, "q_mu");
     if (!mu) mu = find(c, "a_beta");
     w->T = w->Y->dim[1];
-    w->P = lik->targets(2) == 2 || !mu ? w->T : mu->dim[0];
+    w->P = odvgp__lik_targets(lik, 2) == 2 || !mu ? w->T : mu->dim[0];
     w->M = w->Zb->dim[0];
     w->Mg = w->Zg ? w->Zg->dim[0] : 0;
     w->cfg = odvgp_config_defaults((ptrdiff_t)scalar(c, "N_data", 0), w->D, w->P, w->M, w->Mg);
