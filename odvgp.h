@@ -5707,7 +5707,7 @@ typedef struct odvgp__lik_chunk {
     const odvgp_real *par;
     const odvgp__isa *isa;
     double jitter;
-    ptrdiff_t n, ld, classes, H;
+    ptrdiff_t n, classes, H;
     const odvgp_real *t, *w;
     odvgp_real *y, *seen, *mean, *sd,
             *f;                    /* seen: 0 for missing targets and rows beyond the job's */
@@ -5756,6 +5756,10 @@ typedef struct odvgp__likelihood {
     /* log p(y|f) but for `base`, which does not depend on f, and their derivatives; or NULL */
     void (*logp)(const odvgp__lik_chunk *c);
     double (*base)(double y, const odvgp_real *par, double *dpar);
+    /* Rows from `from` on of target t: E_q[log p(y|f)] without `base` to c->sum, derivatives to the
+       job's if it has any; or, if top is given, E_q[p(y|f)] as odvgp__lse_add leaves it */
+    void (*chunk)(const odvgp__lik_job *job, const odvgp__lik_chunk *c, ptrdiff_t t, ptrdiff_t from,
+            odvgp_real *top);
 } odvgp__likelihood;
 
 static ptrdiff_t odvgp__lik_count(const odvgp__lik_param *par, ptrdiff_t classes)
@@ -5844,7 +5848,6 @@ static odvgp__lik_chunk odvgp__lik_chunk_of(const odvgp__lik_job *job, ptrdiff_t
     c.isa = job->isa;
     c.jitter = (double)job->rule[0];
     c.n = ODVGP__MIN(job->n - from, ODVGP__CHUNK);
-    c.ld = job->ld;
     c.classes = job->classes;
     c.H = job->H;
     c.t = job->rule + 1;
@@ -5872,49 +5875,6 @@ static void odvgp__probit_rule(odvgp__lik_chunk *c)
     ODVGP__EACH_ROW c->mean[i] /= ODVGP__SQRT(1 + c->sd[i] * c->sd[i]);
 }
 
-static void odvgp__to_node(const odvgp__lik_chunk *c, ptrdiff_t h)
-{
-    ODVGP__EACH_ROW
-    {
-        c->f[i] = c->mean[i] + c->sd[i] * c->t[h];
-        c->weight[i] = c->w[h] * c->seen[i];
-    }
-}
-
-static double odvgp__quad_chunk(const odvgp__lik_job *job, ptrdiff_t t, ptrdiff_t from)
-{
-    odvgp__lik_chunk c = odvgp__lik_chunk_of(job, t, from);
-    double total = 0;
-    for (ptrdiff_t h = 0; h < c.H; h++) {
-        odvgp__to_node(&c, h);
-        job->lik->logp(&c);
-        ODVGP__EACH_ROW
-        {
-            c.sum[i] += c.w[h] * c.logp[i];
-            c.dm[i] += c.w[h] * c.df[i];
-            c.dv[i] += c.w[h] * c.t[h] * c.df[i];
-        }
-    }
-    for (ptrdiff_t i = 0; i < c.n; i++) {
-        if (c.seen[i] > 0)
-            total += (double)c.sum[i] +
-                     (job->lik->base ? job->lik->base((double)c.y[i], c.par, c.dpar) : 0);
-        if (!job->dmean) continue;
-        job->dmean[t * job->ld + from + i] = c.seen[i] * c.dm[i];
-        job->dvar[t * job->ld + from + i] = c.seen[i] * c.dv[i] / (2 * c.sd[i]);
-    }
-    return total;
-}
-
-static double odvgp__quad_expect(const odvgp__lik_job *job)
-{
-    double sum = 0;
-    for (ptrdiff_t t = 0; t < job->T; t++)
-        for (ptrdiff_t from = 0; from < job->n; from += ODVGP__CHUNK)
-            sum += odvgp__quad_chunk(job, t, from);
-    return sum;
-}
-
 /*  Add w e^logp: top is the largest term's logarithm so far, c->sum the sum over e^top. */
 static void odvgp__lse_add(const odvgp__lik_chunk *c, int first, odvgp_real w, odvgp_real *top)
 {
@@ -5931,29 +5891,62 @@ static void odvgp__lse_add(const odvgp__lik_chunk *c, int first, odvgp_real w, o
     ODVGP__EACH_ROW c->sum[i] = c->sum[i] * c->a[i] + c->z[i];
 }
 
-/*  Its logarithm, of rows from `from` on of target t. */
-static void odvgp__lse_end(
-        const odvgp__lik_chunk *c, ptrdiff_t t, ptrdiff_t from, odvgp_real *density)
+static void odvgp__quad_chunk(const odvgp__lik_job *job, const odvgp__lik_chunk *of, ptrdiff_t t,
+        ptrdiff_t from, odvgp_real *top)
 {
-    for (ptrdiff_t i = 0; i < c->n; i++) {
-        double sum = (double)c->dm[i] + log((double)c->sum[i]);
-        if (c->lik->base) sum += c->lik->base((double)c->y[i], c->par, NULL);
-        density[t * c->ld + from + i] = (odvgp_real)sum;
+    odvgp__lik_chunk c = *of;
+    if (top && c.lik->flags & ODVGP__LIK_PROBIT) odvgp__probit_rule(&c);
+    for (ptrdiff_t h = 0; h < c.H; h++) {
+        odvgp_real w = c.w[h], t_w = w * c.t[h];
+        ODVGP__EACH_ROW
+        {
+            c.f[i] = c.mean[i] + c.sd[i] * c.t[h];
+            c.weight[i] = w * c.seen[i];
+        }
+        c.lik->logp(&c);
+        if (top) odvgp__lse_add(&c, h == 0, w, top);
+        else ODVGP__EACH_ROW
+            {
+                c.sum[i] += w * c.logp[i];
+                c.dm[i] += w * c.df[i];
+                c.dv[i] += t_w * c.df[i];
+            }
+    }
+    for (ptrdiff_t i = 0, at = t * job->ld + from; i < c.n && job->dmean; i++, at++) {
+        job->dmean[at] = c.seen[i] * c.dm[i];
+        job->dvar[at] = c.seen[i] * c.dv[i] / (2 * c.sd[i]);
     }
 }
 
-static void odvgp__quad_density(const odvgp__lik_job *job, odvgp_real *density)
+static double odvgp__chunks_expect(const odvgp__lik_job *job)
+{
+    double total = 0;
+    for (ptrdiff_t t = 0; t < job->T; t++)
+        for (ptrdiff_t from = 0; from < job->n; from += ODVGP__CHUNK) {
+            odvgp__lik_chunk c = odvgp__lik_chunk_of(job, t, from);
+            double sum = 0;
+            c.lik->chunk(job, &c, t, from, NULL);
+            for (ptrdiff_t i = 0; i < c.n; i++)
+                if (c.seen[i] > 0) {
+                    sum += (double)c.sum[i];
+                    if (c.lik->base) sum += c.lik->base((double)c.y[i], c.par, c.dpar);
+                }
+            total += sum;
+        }
+    return total;
+}
+
+static void odvgp__chunks_density(const odvgp__lik_job *job, odvgp_real *density)
 {
     for (ptrdiff_t t = 0; t < job->T; t++)
         for (ptrdiff_t from = 0; from < job->n; from += ODVGP__CHUNK) {
             odvgp__lik_chunk c = odvgp__lik_chunk_of(job, t, from);
-            if (job->lik->flags & ODVGP__LIK_PROBIT) odvgp__probit_rule(&c);
-            for (ptrdiff_t h = 0; h < c.H; h++) {
-                odvgp__to_node(&c, h);
-                job->lik->logp(&c);
-                odvgp__lse_add(&c, h == 0, c.w[h], c.dm);
+            c.lik->chunk(job, &c, t, from, c.dm);
+            for (ptrdiff_t i = 0; i < c.n; i++) {
+                double sum = (double)c.dm[i] + log((double)c.sum[i]);
+                if (c.lik->base) sum += c.lik->base((double)c.y[i], c.par, NULL);
+                density[t * job->ld + from + i] = (odvgp_real)sum;
             }
-            odvgp__lse_end(&c, t, from, density);
         }
 }
 
@@ -6338,13 +6331,16 @@ static void odvgp__ordinal_logp(const odvgp__lik_chunk *c)
 
 /* --- several functions --- */
 
-/*  P(f_y is largest) to c->sum: sum_h w_h prod_{k != y} link((f_h - mean_k) / sd_k), with nodes f_h
-    for f_y. Its derivatives are stored to the job's. */
-static void odvgp__robustmax_chunk(
-        const odvgp__lik_job *job, const odvgp__lik_chunk *c, ptrdiff_t from)
+/*  P = P(f_y is largest) = sum_h w_h prod_{k != y} link((f_h - mean_k) / sd_k), with nodes f_h for
+    f_y. E[log p] and E[p] are linear in P. */
+static void odvgp__robustmax_chunk(const odvgp__lik_job *job, const odvgp__lik_chunk *c,
+        ptrdiff_t target, ptrdiff_t from, odvgp_real *top)
 {
     ptrdiff_t K = job->F;
     odvgp_real *sd = job->work + ODVGP__LIK_ARRAYS * ODVGP__CHUNK, *slope = sd + K * ODVGP__CHUNK;
+    double e = (double)job->par[0], of_y = 1 - e, other = e / (double)(K - 1),
+           hit = top ? of_y : log1p(-e), miss = top ? other : log(other);
+    (void)target;
     const odvgp_real *mean = job->mean + from;
     for (ptrdiff_t k = 0; k < K; k++)
         for (ptrdiff_t i = 0; i < c->n; i++) {
@@ -6370,8 +6366,9 @@ static void odvgp__robustmax_chunk(
         for (ptrdiff_t k = 0; k < K && job->dmean; k++)
             for (ptrdiff_t i = 0; i < c->n; i++) {
                 ptrdiff_t y = (ptrdiff_t)c->y[i], at = from + i;
-                odvgp_real s = sd[k * ODVGP__CHUNK + i],
-                           g = c->w[h] * c->z[i] * slope[k * ODVGP__CHUNK + i] / s;
+                odvgp_real s = sd[k * ODVGP__CHUNK + i], g = c->w[h] * c->z[i] *
+                                                             slope[k * ODVGP__CHUNK + i] / s *
+                                                             (odvgp_real)(hit - miss) * c->seen[i];
                 if (y == k) continue;
                 job->dmean[k * job->ld + at] -= g;
                 job->dvar[k * job->ld + at] -= g * (c->f[i] - mean[k * job->ld + i]) / (2 * s * s);
@@ -6379,36 +6376,11 @@ static void odvgp__robustmax_chunk(
                 job->dvar[y * job->ld + at] += g * c->t[h] / (2 * sd[y * ODVGP__CHUNK + i]);
             }
     }
-}
-
-static double odvgp__robustmax_expect(const odvgp__lik_job *job)
-{
-    double sum = 0, e = (double)job->par[0], hit = log1p(-e), miss = log(e / (double)(job->F - 1));
-    for (ptrdiff_t from = 0; from < job->n; from += ODVGP__CHUNK) {
-        odvgp__lik_chunk c = odvgp__lik_chunk_of(job, 0, from);
-        odvgp__robustmax_chunk(job, &c, from);
-        for (ptrdiff_t i = 0; i < c.n; i++) {
-            double P = (double)c.sum[i], seen = (double)c.seen[i];
-            sum += seen * (P * hit + (1 - P) * miss);
-            if (c.dpar) c.dpar[0] += seen * ((1 - P) / e - P / (1 - e));
-            for (ptrdiff_t k = 0; k < job->F && job->dmean; k++) {
-                ptrdiff_t at = k * job->ld + from + i;
-                job->dmean[at] *= (odvgp_real)(seen * (hit - miss));
-                job->dvar[at] *= (odvgp_real)(seen * (hit - miss));
-            }
-        }
-    }
-    return sum;
-}
-
-static void odvgp__robustmax_log_density(const odvgp__lik_job *job, odvgp_real *density)
-{
-    double e = (double)job->par[0], miss = e / (double)(job->F - 1);
-    for (ptrdiff_t from = 0; from < job->n; from += ODVGP__CHUNK) {
-        odvgp__lik_chunk c = odvgp__lik_chunk_of(job, 0, from);
-        odvgp__robustmax_chunk(job, &c, from);
-        for (ptrdiff_t i = 0; i < c.n; i++)
-            density[from + i] = (odvgp_real)log(miss + (double)c.sum[i] * (1 - e - miss));
+    for (ptrdiff_t i = 0; i < c->n; i++) {
+        double P = (double)c->sum[i];
+        c->sum[i] = (odvgp_real)(miss + P * (hit - miss));
+        if (c->dpar) c->dpar[0] += (double)c->seen[i] * ((1 - P) / e - P / of_y);
+        if (top) top[i] = 0;
     }
 }
 
@@ -6494,15 +6466,15 @@ static void odvgp__softmax_logp(const odvgp__lik_chunk *c, const odvgp__softmax 
     ODVGP__EACH_ROW c->logp[i] = -(c->a[i] + c->b[i]);
 }
 
-/*  E[log p] to c->sum and derivatives to the job's; or, with `top`, log-sum-exp's parts. Derivatives
-    in variances are those of the integral, -p (1 - p) / 2 at each node: never positive, and equal to
-    the rule's up to its error. */
-static void odvgp__softmax_chunk(
-        const odvgp__lik_job *job, const odvgp__lik_chunk *c, ptrdiff_t from, odvgp_real *top)
+/*  Derivatives in variances are those of the integral, -p (1 - p) / 2 at each node: never positive,
+    and equal to the rule's up to its error. */
+static void odvgp__softmax_chunk(const odvgp__lik_job *job, const odvgp__lik_chunk *c,
+        ptrdiff_t target, ptrdiff_t from, odvgp_real *top)
 {
     odvgp__softmax s = odvgp__softmax_of(job, c, from);
     int tensor = s.J < ODVGP__TENSOR_CLASSES;
     ptrdiff_t nodes = tensor ? 1 : ODVGP__SOFTMAX_DRAWS * c->H, F = job->F;
+    (void)target;
     for (ptrdiff_t j = 0; j < s.J && tensor; j++) nodes *= c->H;
     for (ptrdiff_t k = 0; k < F && job->dmean; k++) {
         odvgp__zero(job->dmean + k * job->ld + from, c->n);
@@ -6520,26 +6492,6 @@ static void odvgp__softmax_chunk(
                 job->dmean[k] += w * c->seen[i] * (j < s.J ? -p : 1 - p);
                 job->dvar[k] -= w * c->seen[i] * p * (1 - p) / 2;
             }
-    }
-}
-
-static double odvgp__softmax_expect(const odvgp__lik_job *job)
-{
-    double sum = 0;
-    for (ptrdiff_t from = 0; from < job->n; from += ODVGP__CHUNK) {
-        odvgp__lik_chunk c = odvgp__lik_chunk_of(job, 0, from);
-        odvgp__softmax_chunk(job, &c, from, NULL);
-        for (ptrdiff_t i = 0; i < c.n; i++) sum += (double)(c.seen[i] * c.sum[i]);
-    }
-    return sum;
-}
-
-static void odvgp__softmax_log_density(const odvgp__lik_job *job, odvgp_real *density)
-{
-    for (ptrdiff_t from = 0; from < job->n; from += ODVGP__CHUNK) {
-        odvgp__lik_chunk c = odvgp__lik_chunk_of(job, 0, from);
-        odvgp__softmax_chunk(job, &c, from, c.dm);
-        odvgp__lse_end(&c, 0, from, density);
     }
 }
 
@@ -6572,25 +6524,21 @@ static void odvgp__heteroscedastic_moments(
     }
 }
 
-static void odvgp__heteroscedastic_log_density(const odvgp__lik_job *job, odvgp_real *density)
+/*  For E[p] alone. */
+static void odvgp__heteroscedastic_chunk(const odvgp__lik_job *job, const odvgp__lik_chunk *c,
+        ptrdiff_t t, ptrdiff_t from, odvgp_real *top)
 {
-    for (ptrdiff_t t = 0; t < job->T; t++)
-        for (ptrdiff_t from = 0; from < job->n; from += ODVGP__CHUNK) {
-            odvgp__lik_chunk c = odvgp__lik_chunk_of(job, t, from);
-            const odvgp_real *mean = job->mean + (job->T + t) * job->ld + from,
-                             *var = job->var + (job->T + t) * job->ld + from;
-            ODVGP__EACH_ROW c.logp[i] = 0;
-            for (ptrdiff_t h = 0; h < c.H; h++) {
-                for (ptrdiff_t i = 0; i < c.n; i++) {
-                    double d = (double)(c.y[i] - c.mean[i]),
-                           g = (double)mean[i] + sqrt((double)var[i]) * (double)c.t[h],
-                           v = (double)(c.sd[i] * c.sd[i]) + exp(g);
-                    c.logp[i] = (odvgp_real)(-0.5 * (odvgp__log_2pi + log(v) + d * d / v));
-                }
-                odvgp__lse_add(&c, h == 0, c.w[h], c.dm);
-            }
-            odvgp__lse_end(&c, t, from, density);
+    ptrdiff_t first = (job->T + t) * job->ld + from;
+    for (ptrdiff_t h = 0; h < c->H; h++) {
+        ODVGP__EACH_ROW
+        {
+            ptrdiff_t g = first + (i < c->n ? i : 0);
+            double d = (double)(c->y[i] - c->mean[i]), v = (double)(c->sd[i] * c->sd[i]);
+            v += exp((double)job->mean[g] + sqrt((double)job->var[g]) * (double)c->t[h]);
+            c->logp[i] = (odvgp_real)(-0.5 * (odvgp__log_2pi + log(v) + d * d / v));
         }
+        odvgp__lse_add(c, h == 0, c->w[h], top);
+    }
 }
 
 /* --- the table --- */
@@ -6613,45 +6561,46 @@ static const odvgp__lik_param odvgp__epsilon_param[] = {{"epsilon", 1, 1e-3, 1, 
 #define ODVGP__BINARY  0, 1, 1, "must be 0 or 1"
 #define ODVGP__NUMBERS 0, 0, 1, "must be the number of a class: 0, 1, 2, ..."
 
+#define ODVGP__BY_RULE odvgp__chunks_expect, odvgp__class_moments, odvgp__chunks_density
+
 static const odvgp__likelihood odvgp__likelihoods[] = {
         /* in the order of odvgp_likelihood */
         {"gaussian", ODVGP__LIK_GAUSSIAN | ODVGP__CONCAVE | ODVGP__SCALED, odvgp__noise_param, 1,
                 odvgp__gaussian_expect, odvgp__noise_moments, odvgp__gaussian_log_density,
-                ODVGP__REALS, NULL, NULL},
-        {"bernoulli", ODVGP__CONCAVE | ODVGP__LIK_PROBIT | ODVGP__LIK_LINK, NULL, 0,
-                odvgp__quad_expect, odvgp__class_moments, odvgp__quad_density, ODVGP__BINARY,
-                odvgp__bernoulli_logp, NULL},
-        {"logit", ODVGP__CONCAVE, NULL, 0, odvgp__quad_expect, odvgp__class_moments,
-                odvgp__quad_density, ODVGP__BINARY, odvgp__logit_logp, NULL},
-        {"studentt", ODVGP__SCALED, odvgp__scale_params, 2, odvgp__quad_expect,
-                odvgp__noise_moments, odvgp__quad_density, ODVGP__REALS, odvgp__studentt_logp,
-                odvgp__studentt_base},
+                ODVGP__REALS, NULL, NULL, NULL},
+        {"bernoulli", ODVGP__CONCAVE | ODVGP__LIK_PROBIT | ODVGP__LIK_LINK, NULL, 0, ODVGP__BY_RULE,
+                ODVGP__BINARY, odvgp__bernoulli_logp, NULL, odvgp__quad_chunk},
+        {"logit", ODVGP__CONCAVE, NULL, 0, ODVGP__BY_RULE, ODVGP__BINARY, odvgp__logit_logp, NULL,
+                odvgp__quad_chunk},
+        {"studentt", ODVGP__SCALED, odvgp__scale_params, 2, odvgp__chunks_expect,
+                odvgp__noise_moments, odvgp__chunks_density, ODVGP__REALS, odvgp__studentt_logp,
+                odvgp__studentt_base, odvgp__quad_chunk},
         {"laplace", ODVGP__CONCAVE | ODVGP__SCALED, odvgp__scale_params, 1, odvgp__laplace_expect,
-                odvgp__noise_moments, odvgp__quad_density, ODVGP__REALS, odvgp__laplace_logp,
-                odvgp__laplace_base},
+                odvgp__noise_moments, odvgp__chunks_density, ODVGP__REALS, odvgp__laplace_logp,
+                odvgp__laplace_base, odvgp__quad_chunk},
         {"poisson", ODVGP__CONCAVE, NULL, 0, odvgp__exp_expect, odvgp__exp_moments,
-                odvgp__quad_density, ODVGP__COUNTS, odvgp__exp_logp, odvgp__poisson_base},
+                odvgp__chunks_density, ODVGP__COUNTS, odvgp__exp_logp, odvgp__poisson_base,
+                odvgp__quad_chunk},
         {"exponential", ODVGP__CONCAVE, NULL, 0, odvgp__exp_expect, odvgp__exp_moments,
-                odvgp__quad_density, ODVGP__ABOVE_0, odvgp__exp_logp, NULL},
-        {"negative_binomial", ODVGP__CONCAVE, odvgp__size_param, 1, odvgp__quad_expect,
-                odvgp__exp_moments, odvgp__quad_density, ODVGP__COUNTS,
-                odvgp__negative_binomial_logp, odvgp__negative_binomial_base},
+                odvgp__chunks_density, ODVGP__ABOVE_0, odvgp__exp_logp, NULL, odvgp__quad_chunk},
+        {"negative_binomial", ODVGP__CONCAVE, odvgp__size_param, 1, odvgp__chunks_expect,
+                odvgp__exp_moments, odvgp__chunks_density, ODVGP__COUNTS,
+                odvgp__negative_binomial_logp, odvgp__negative_binomial_base, odvgp__quad_chunk},
         {"gamma", ODVGP__CONCAVE, odvgp__shape_param, 1, odvgp__exp_expect, odvgp__exp_moments,
-                odvgp__quad_density, ODVGP__ABOVE_0, odvgp__exp_logp, odvgp__gamma_base},
-        {"beta", ODVGP__LIK_FACTORS, odvgp__precision_param, 1, odvgp__quad_expect,
-                odvgp__beta_moments, odvgp__quad_density, 0, 1 - DBL_EPSILON / 2, 0,
-                "must lie between 0 and 1", odvgp__beta_logp, NULL},
-        {"ordinal", ODVGP__CONCAVE | ODVGP__LIK_CLASSES, odvgp__cut_params, 2, odvgp__quad_expect,
-                odvgp__class_moments, odvgp__quad_density, ODVGP__NUMBERS, odvgp__ordinal_logp,
-                NULL},
-        {"robustmax", ODVGP__LIK_CLASSES | ODVGP__LIK_LINK, odvgp__epsilon_param, 1,
-                odvgp__robustmax_expect, odvgp__class_moments, odvgp__robustmax_log_density,
-                ODVGP__NUMBERS, NULL, NULL},
-        {"softmax", ODVGP__LIK_LOG_CONCAVE | ODVGP__LIK_CLASSES, NULL, 0, odvgp__softmax_expect,
-                odvgp__class_moments, odvgp__softmax_log_density, ODVGP__NUMBERS, NULL, NULL},
+                odvgp__chunks_density, ODVGP__ABOVE_0, odvgp__exp_logp, odvgp__gamma_base,
+                odvgp__quad_chunk},
+        {"beta", ODVGP__LIK_FACTORS, odvgp__precision_param, 1, odvgp__chunks_expect,
+                odvgp__beta_moments, odvgp__chunks_density, 0, 1 - DBL_EPSILON / 2, 0,
+                "must lie between 0 and 1", odvgp__beta_logp, NULL, odvgp__quad_chunk},
+        {"ordinal", ODVGP__CONCAVE | ODVGP__LIK_CLASSES, odvgp__cut_params, 2, ODVGP__BY_RULE,
+                ODVGP__NUMBERS, odvgp__ordinal_logp, NULL, odvgp__quad_chunk},
+        {"robustmax", ODVGP__LIK_CLASSES | ODVGP__LIK_LINK, odvgp__epsilon_param, 1, ODVGP__BY_RULE,
+                ODVGP__NUMBERS, NULL, NULL, odvgp__robustmax_chunk},
+        {"softmax", ODVGP__LIK_LOG_CONCAVE | ODVGP__LIK_CLASSES, NULL, 0, ODVGP__BY_RULE,
+                ODVGP__NUMBERS, NULL, NULL, odvgp__softmax_chunk},
         {"heteroscedastic", 0, NULL, 0, odvgp__heteroscedastic_expect,
-                odvgp__heteroscedastic_moments, odvgp__heteroscedastic_log_density, ODVGP__REALS,
-                NULL, NULL},
+                odvgp__heteroscedastic_moments, odvgp__chunks_density, ODVGP__REALS, NULL, NULL,
+                odvgp__heteroscedastic_chunk},
 };
 
 /* ---------------------------------------------------------------------------------------------- */

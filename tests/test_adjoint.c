@@ -1345,10 +1345,12 @@ static double made_up_none(const odvgp__lik_job *job)
 }
 static const odvgp__lik_param made_up_params[] = {{"a", 2, 1, 1}, {"b", 1, 1, 1}, {"c", 2, 0, 0}};
 static const odvgp__likelihood made_up[] = {
-        {"both", 0, made_up_params, 3, made_up_both, NULL, NULL, 0, 0, 0, NULL, NULL, NULL},
-        {"positive", 0, made_up_params, 2, made_up_positive, NULL, NULL, 0, 0, 0, NULL, NULL, NULL},
-        {"free", 0, made_up_params + 2, 1, made_up_free, NULL, NULL, 0, 0, 0, NULL, NULL, NULL},
-        {"none", 0, made_up_params, 0, made_up_none, NULL, NULL, 0, 0, 0, NULL, NULL, NULL}};
+        {"both", 0, made_up_params, 3, made_up_both, NULL, NULL, 0, 0, 0, NULL, NULL, NULL, NULL},
+        {"positive", 0, made_up_params, 2, made_up_positive, NULL, NULL, 0, 0, 0, NULL, NULL, NULL,
+                NULL},
+        {"free", 0, made_up_params + 2, 1, made_up_free, NULL, NULL, 0, 0, 0, NULL, NULL, NULL,
+                NULL},
+        {"none", 0, made_up_params, 0, made_up_none, NULL, NULL, 0, 0, 0, NULL, NULL, NULL, NULL}};
 
 TEST(expected_log_likelihood)
 {

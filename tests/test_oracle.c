@@ -500,12 +500,13 @@ static void compare_grads(
 
 /*  Compares predictions at X and Xs, `rows` of them at a time. */
 /*  Moments of y [rows,n]: files have a row for each input where columns are classes. */
-static void compare_y(ocase *c, const char *name, const odvgp_real *got, ptrdiff_t rows, ptrdiff_t n,
-        const char *variant)
+static void compare_y(ocase *c, const char *name, const odvgp_real *got, ptrdiff_t rows,
+        ptrdiff_t n, const char *variant)
 {
     const tensor *t = find(c, name);
     odvgp_real *turned = NEW(odvgp_real, rows * n);
-    int turn = t && t->dim[0] == n && t->dim[1] == rows && !strcmp(say(c, "likelihood"), "robustmax");
+    int turn =
+            t && t->dim[0] == n && t->dim[1] == rows && !strcmp(say(c, "likelihood"), "robustmax");
     ptrdiff_t i, k;
     for (k = 0; k < rows; k++)
         for (i = 0; i < n; i++) turned[turn ? i * rows + k : k * n + i] = got[k * n + i];
