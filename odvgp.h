@@ -5878,7 +5878,7 @@ static void odvgp__probit_rule(odvgp__lik_chunk *c)
 /*  Add w e^logp: top is the largest term's logarithm so far, c->sum the sum over e^top. */
 static void odvgp__lse_add(const odvgp__lik_chunk *c, int first, odvgp_real w, odvgp_real *top)
 {
-    odvgp_real log_w = (odvgp_real)log((double)ODVGP__MAX(w, ODVGP__TINY));
+    odvgp_real log_w = w > 0 ? (odvgp_real)log((double)w) : -ODVGP__R(ODVGP__FAR);
     ODVGP__EACH_ROW
     {
         odvgp_real z = c->logp[i] + log_w, most = first || z > top[i] ? z : top[i];
