@@ -22,7 +22,7 @@ TESTS       := $(sort $(basename $(notdir $(wildcard tests/test_*.c))))
 # What aliases, threads, the pool and the tape save do does not depend on it.
 FLOAT_TESTS := $(if $(SKIP_FLOAT),,$(filter-out test_alias test_pool test_threads test_tape,$(TESTS)))
 # `make test` leaves these in float to ALL=1, `make test-isa`, `make sanitize` and `make test-all`, so as to end soon.
-SLOW_FLOAT  := test_arguments test_base_kernels test_forged_files test_members test_members_steps test_model test_optim test_predict \
+SLOW_FLOAT  := test_arguments test_base_kernels test_forged_files test_likelihoods test_members test_members_steps test_model test_optim test_predict \
                test_recovery test_save_load test_start test_terms test_training
 EXAMPLES    := $(sort $(wildcard examples/[0-9]*.c))
 LESSONS     := $(sort $(wildcard examples/lessons/[0-9]*.c))

@@ -443,7 +443,48 @@ typedef enum odvgp_mean_function {
     ODVGP_MEAN_FUNCTION_CONSTANT,
     ODVGP_MEAN_FUNCTION_LINEAR
 } odvgp_mean_function;
-typedef enum odvgp_likelihood { ODVGP_LIKELIHOOD_GAUSSIAN } odvgp_likelihood;
+
+/*  p(y|f). Names in quotes are slots, with initial values; s is the targets' standard deviation, Phi
+    the normal distribution function, e lik.link_jitter. P = T, Y [N,P]:
+        GAUSSIAN           N(y; f, "noise_variance" s^2 / 10)
+        BERNOULLI          y in {0, 1}: p(1) = (1 - 2 e) Phi(f) + e
+        LOGIT              y in {0, 1}: p(1) = 1 / (1 + exp(-f))
+        STUDENTT           (y - f) / "scale" s / 10 is Student's with "df" 4 degrees of freedom
+        LAPLACE            exp(-|y - f| / b) / (2 b), b = "scale" s / 10
+        POISSON            counts of mean exp(f)
+        EXPONENTIAL        y > 0 of rate exp(f)
+        NEGATIVE_BINOMIAL  counts of mean m = exp(f) and variance m + m^2 / "size" 1
+        GAMMA              y > 0 of "shape" 1 and scale exp(f)
+        BETA               0 < y < 1 of mean Phi(f), the two parameters' sum is "precision" 10
+        ORDINAL            y in {0 .. lik.classes - 1}, P = 1: how many cuts are below f + N(0, 1);
+                           "cut" is the first, "gap" [classes - 2] between cuts, from frequencies
+    Several functions, one target, Y [N,1]:
+        ROBUSTMAX          y in {0 .. P - 1}: 1 - "epsilon" 1e-3 (frozen) if f_y is the largest, else
+                           epsilon / (P - 1); each Phi in that probability is (1 - 2 e) Phi + e
+        SOFTMAX            y in {0 .. P - 1}: exp(f_y) / sum exp(f_k)
+    P = 2 T, Y [N,T]:
+        HETEROSCEDASTIC    N(y_t; f_t, exp(f_(T + t)))
+    GAUSSIAN, LAPLACE, POISSON, EXPONENTIAL, GAMMA and HETEROSCEDASTIC have closed bounds; the others
+    take lik.nodes quadrature nodes (SOFTMAX: for each of P - 1 <= 3 differences; above that
+    16 lik.nodes fixed draws). With GAUSSIAN, STUDENTT and LAPLACE f has the unit of y; with others
+    kernel variances start at 1, and odvgp_freeze refuses scales of y. The papers' code has e = 1e-3
+    (BERNOULLI) and 1e-4 (ROBUSTMAX). */
+typedef enum odvgp_likelihood {
+    ODVGP_LIKELIHOOD_GAUSSIAN,
+    ODVGP_LIKELIHOOD_BERNOULLI,
+    ODVGP_LIKELIHOOD_LOGIT,
+    ODVGP_LIKELIHOOD_STUDENTT,
+    ODVGP_LIKELIHOOD_LAPLACE,
+    ODVGP_LIKELIHOOD_POISSON,
+    ODVGP_LIKELIHOOD_EXPONENTIAL,
+    ODVGP_LIKELIHOOD_NEGATIVE_BINOMIAL,
+    ODVGP_LIKELIHOOD_GAMMA,
+    ODVGP_LIKELIHOOD_BETA,
+    ODVGP_LIKELIHOOD_ORDINAL,
+    ODVGP_LIKELIHOOD_ROBUSTMAX,
+    ODVGP_LIKELIHOOD_SOFTMAX,
+    ODVGP_LIKELIHOOD_HETEROSCEDASTIC
+} odvgp_likelihood;
 
 /*  What moves the parameters that no natural step moves.
         ADAM   Adam, on minibatches or on all rows (default).
@@ -613,6 +654,7 @@ typedef struct odvgp_allocator {
 #define odvgp_server_size       odvgpf_server_size
 #define odvgp_predict_scratch   odvgpf_predict_scratch
 #define odvgp_predict           odvgpf_predict
+#define odvgp_predict_y         odvgpf_predict_y
 #define odvgp_predict_cov       odvgpf_predict_cov
 #define odvgp_predict_logp      odvgpf_predict_logp
 #define odvgp_sample_scratch    odvgpf_sample_scratch
@@ -704,18 +746,25 @@ typedef struct odvgp_config {
            initialisation estimates alpha and period. Only odvgp_model_size and odvgp_model_init
            read the text; it need not live longer. Default "matern52(ard)". */
         const char *kernel;
-        /* Inputs and outputs (latent functions), each >= 1. Gaussian: a column of targets for each
-           output. */
+        /* Inputs and outputs (latent functions), each >= 1; odvgp_likelihood says how many columns
+           of targets there are. */
         ptrdiff_t D, P;
         /* Inducing points: |beta| >= 1 and |gamma| >= 0. BETA ignores gamma. */
         ptrdiff_t M, M_gamma;
         odvgp_mean_function mean_function; /* Default ZERO. */
     } layer[1];
 
-    /* The two numbers are the Gaussian's. */
     struct {
         odvgp_likelihood kind; /* Default GAUSSIAN. */
-        /* Initial noise variance, >= 0. Default 0: 0.1, and from odvgp_init_data on a tenth of the
+        /* Quadrature nodes, 1..200, not for the Gaussian. Default 20. */
+        ptrdiff_t nodes;
+        /* ORDINAL: classes, 2..200; for others 0. Default 0. */
+        ptrdiff_t classes;
+        /* e of BERNOULLI and ROBUSTMAX, 0 <= e < 1/2. Default 0. */
+        odvgp_real link_jitter;
+        /* 1: NaN in Y is a missing target, which the bound leaves out. Default 0. */
+        int missing;
+        /* Only the Gaussian has this and the next. Initial noise variance, >= 0. Default 0: 0.1, and from odvgp_init_data on a tenth of the
            targets' variance. */
         odvgp_real noise_variance;
         /* Lower bound of the noise variance from odvgp_init_data on, in units of the targets'
@@ -810,7 +859,8 @@ typedef struct odvgp_server {
     const void *block;
     const void *isa;   /* the instruction set's table */
     ptrdiff_t D;       /* inputs */
-    ptrdiff_t P, F, T; /* outputs, functions that the likelihood sees, targets; currently equal */
+    ptrdiff_t P, F, T; /* outputs, functions that the likelihood sees (F = P), targets */
+    ptrdiff_t y_rows;  /* of odvgp_predict_y's outputs: classes, else T */
 } odvgp_server;
 
 /*  What a step computed. elbo, expected_loglik and kl are minibatch estimates before the update. */
@@ -833,7 +883,7 @@ typedef struct odvgp_report {
 typedef struct odvgp_slot {
     /* kernel, its term 0:  "kernel.0.lengthscale" "kernel.0.variance" "kernel.0.alpha"
                             "kernel.0.period" "kernel.0.offset"
-       likelihood:          "noise_variance"
+       likelihood:          "noise_variance" or those at odvgp_likelihood
        mean function:       "mean.c" "mean.A" "mean.b"
        beta:                "Z_beta" "q_mu" "a_beta" "q_sqrt"; INVERSE "B_sqrt"; DIAGONAL "q_diag"
        gamma:               "Z_gamma"; ORTH, HYBRID "a_gamma"; BLOCKS "v_mu" "v_sqrt";
@@ -1182,7 +1232,7 @@ ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *server, ptrdiff_t row
     variance is never negative.
         X        [n,D], original units if odvgp_freeze got scales      n  >= 0
         mean     [P,n] out or NULL, units of y     var  [P,n] out or NULL, units of y squared
-        var_y    [T,n] out or NULL: variance of y; Gaussian: var plus the noise variance
+        var_y    [y_rows,n] out or NULL: variance of y, as odvgp_predict_y computes it
         scratch  odvgp_predict_scratch(server, rows) bytes for some rows >= 1, at any address
         Outputs may not alias X.
     Returns  OK | E_ARG | E_MEMORY | E_SIZE | E_NAN (in X; or a result is not finite, with numbers
@@ -1192,6 +1242,12 @@ ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *server, ptrdiff_t row
     Threads  any number on one server, each with its own scratch */
 ODVGP_API odvgp_status odvgp_predict(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
         odvgp_real *mean, odvgp_real *var, odvgp_real *var_y, void *scratch, size_t scratch_bytes);
+
+/*  Mean and variance of y at new inputs, [y_rows,n] out or NULL. Likelihoods of classes (ORDINAL,
+    ROBUSTMAX, SOFTMAX): each class's probability p, and p - p^2. Scratch, results and cost as for
+    odvgp_predict with variances, plus the likelihood's integrals. */
+ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
+        odvgp_real *mean, odvgp_real *var, void *scratch, size_t scratch_bytes);
 
 /*  Mean [P,n] (or NULL) and symmetric covariance [P,n,n] of f at the rows of X.
         scratch  odvgp_predict_scratch(server, n) bytes
@@ -1409,6 +1465,7 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 
 static const double odvgp__two_pi = 6.2831853071795864769;
 static const double odvgp__log_2pi = 1.83787706640934548356;
+static const double odvgp__sqrt_half = 0.70710678118654752440;
 
 /*  x - x is 0 for a finite number, else NaN. Four sums, because one would wait for each
     addition. */
@@ -2030,7 +2087,8 @@ enum {
     ODVGP__STREAM_COLUMNS,
     ODVGP__STREAM_INIT,
     ODVGP__STREAM_KMEANS,
-    ODVGP__STREAM_SAMPLE
+    ODVGP__STREAM_SAMPLE,
+    ODVGP__STREAM_SOFTMAX
 };
 
 static uint64_t odvgp__mix(uint64_t x)
@@ -2962,6 +3020,74 @@ ODVGP__TRAINING double odvgp__length(ptrdiff_t n, const odvgp_real *x)
     for (ptrdiff_t i = 0; i < n && most > 0; i++)
         sum += (double)x[i] / most * ((double)x[i] / most);
     return most * sqrt(sum);
+}
+
+/* --- log Gamma and its derivative; C's lgamma writes a global --- */
+
+/*  S(x) in log Gamma(x) = (x - 1/2) log x - x + log(2 pi) / 2 + S(x) for x >= 10, to 4e-17. */
+static double odvgp__stirling(double x)
+{
+    static const double c[] = {
+            1.0 / 156, -691.0 / 360360, 1.0 / 1188, -1.0 / 1680, 1.0 / 1260, -1.0 / 360, 1.0 / 12};
+    double r = 1 / x, sum = 0;
+    r *= r;
+    for (ptrdiff_t k = 0; k < ODVGP__COUNT(c); k++) sum = sum * r + c[k];
+    return sum / x;
+}
+
+/*  For x > 0, to 4e-15 (1 + |result|): Gamma(x + 1) = x Gamma(x) leads to x >= 10. */
+static double odvgp__lgamma(double x)
+{
+    double product = 1;
+    for (; x < 10; x += 1) product *= x;
+    return (x - 0.5) * log(x) - x + 0.5 * odvgp__log_2pi + odvgp__stirling(x) - log(product);
+}
+
+/*  psi(x) = d log Gamma(x) / dx for x > 0, to 4e-15 (1 + |result|). */
+static double odvgp__digamma(double x)
+{
+    static const double c[] = {
+            1.0 / 12, -691.0 / 32760, 1.0 / 132, -1.0 / 240, 1.0 / 252, -1.0 / 120, 1.0 / 12};
+    double less = 0, sum = 0;
+    for (; x < 10; x += 1) less += 1 / x;
+    for (ptrdiff_t k = 0; k < ODVGP__COUNT(c); k++) sum = (sum + c[k]) / (x * x);
+    return log(x) - 0.5 / x - sum - less;
+}
+
+/*  log(Gamma(x + y) / (Gamma(x) x^y)) for x > 0, y >= 0, without cancellation where x is large. */
+static double odvgp__lgamma_rise(double x, double y)
+{
+    if (x < 10) return odvgp__lgamma(x + y) - odvgp__lgamma(x) - y * log(x);
+    return (x + y - 0.5) * log1p(y / x) - y + (odvgp__stirling(x + y) - odvgp__stirling(x));
+}
+
+/*  Nodes t and weights w of the rule of Gauss and Hermite: E[g(t)] = sum w g(t) for a standard
+    normal t, exact for polynomials below degree 2 H; H <= 200. Bisection finds the eigenvalues of
+    the Jacobi matrix, and 1 / w is the sum of the squares of orthonormal polynomials. O(H^2). */
+ODVGP__TRAINING void odvgp__gauss_hermite(ptrdiff_t H, odvgp_real *t, odvgp_real *w)
+{
+    for (ptrdiff_t h = 0; 2 * h < H; h++) {
+        double low = 0, high = 2 * sqrt((double)H), x = 0, before = 0, now = 1, squares = 1;
+        for (int k = 0; k < 64 && 2 * h + 1 < H; k++) {
+            ptrdiff_t above = 0; /* eigenvalues above x */
+            double pivot = x = 0.5 * (low + high);
+            for (ptrdiff_t j = 1; j <= H; j++) {
+                above += pivot < 0;
+                pivot = x - (double)j / (pivot == 0 ? DBL_MIN : pivot);
+            }
+            if (above > h) low = x;
+            else high = x;
+        }
+        for (ptrdiff_t j = 1; j < H; j++) {
+            double next = (x * now - sqrt((double)(j - 1)) * before) / sqrt((double)j);
+            before = now;
+            now = next;
+            squares += now * now;
+        }
+        t[H - 1 - h] = (odvgp_real)x;
+        t[h] = (odvgp_real)-x;
+        w[h] = w[H - 1 - h] = (odvgp_real)(1 / squares);
+    }
 }
 
 /* ---------------------------------------------------------------------------------------------- */
@@ -5519,34 +5645,55 @@ ODVGP__TRAINING void odvgp__kernel_diag_adjoint(const odvgp__kernel *k, const od
 /*  >>likelihoods   expected log density
 
     For q(f) = N(mean, var), each likelihood computes E_q[log p(y|f)] with its derivatives, the
-    moments of y, and log E_q[p(y|f)]. It sees F functions, today the P latent processes, and gives
-    the number T of targets for F.
+    moments of y, and log E_q[p(y|f)]. odvgp_likelihood has the formulas of p(y|f). A likelihood sees
+    F functions, the P latent processes, and gives the number T of targets for F.
 
-    Gaussian, noise variance s, T = F:
-        E_q[log p(y|f)] = -(log(2 pi s) + ((y - mean)^2 + var) / s) / 2
-        log E_q[p(y|f)] = log N(y; mean, var + s)
+    Where there is no closed form, the row gives log p(y|f) and its derivatives for a chunk of rows at
+    one f each, and the rule of Gauss and Hermite, with nodes t_h and weights w_h, integrates:
+        E = sum_h w_h g(f_h),  f_h = mean + sd t_h
+        dE/dmean = sum_h w_h g'(f_h)     dE/dvar = sum_h w_h t_h g'(f_h) / (2 sd)
+    These differentiate the rule: the gradient belongs to the value. sd is at least LEAST_SD units of
+    f, where dE/dvar has reached its limit g''/2.
 
-    To add one: an enumerator at the end of odvgp_likelihood (files store its number), its functions
-    and parameters here, a row of the table, and its slots' names at odvgp_slot. Starting values in
-    units of y must be set by odvgp_init_data, like the Gaussian's noise. */
+    Closed forms:
+        Gaussian, noise s               -(log(2 pi s) + ((y - mean)^2 + var) / s) / 2
+        log p = a f - b e^(s f) + c     a mean - b e^(s mean + var / 2) + c for s = 1 or -1
+        Laplace                         E|y - f| = d (2 Phi(d / sd) - 1) + 2 sd phi(d / sd),
+                                        d = y - mean
+        heteroscedastic                 -(log(2 pi) + mean_g + ((y - mean)^2 + var) e) / 2,
+                                        e = e^(var_g / 2 - mean_g)
+
+    To add one: an enumerator at the end of odvgp_likelihood (files store its number), its functions,
+    parameters and row here, its word in >>settings. */
 
 enum {
     /* y = f + Gaussian noise, the first parameter its variance: closed forms */
     ODVGP__LIK_GAUSSIAN = 1,
-    ODVGP__LIK_LOG_CONCAVE = 2, /* log p(y|f) is concave in f */
-    ODVGP__LIK_CLASSES = 4,     /* targets are class numbers */
-    ODVGP__LIK_FACTORS = 8,     /* T = F: each target depends on one function */
+    ODVGP__LIK_LOG_CONCAVE = 2, /* log p(y|f) is concave in f, without a link jitter */
+    /* targets are class numbers; moments of y are classes' probabilities */
+    ODVGP__LIK_CLASSES = 4,
+    ODVGP__LIK_FACTORS = 8, /* T = F: each target depends on one function */
     /* odvgp_scales may hold scales of y. The caller rescales moments and densities, not parameters.
-       Needs FACTORS. LOG_CONCAVE and CLASSES are not used yet */
-    ODVGP__LIK_SCALABLE = 16
+       Needs FACTORS. f has the unit of the first parameter */
+    ODVGP__LIK_SCALABLE = 16,
+    /* p(y|f) is linear in Phi(f): its mean is the value at mean / sqrt(1 + var) */
+    ODVGP__LIK_PROBIT = 32,
+    ODVGP__LIK_LINK = 64 /* uses lik.link_jitter */
 };
 
 /*  n rows of data; each function and each target is a matrix row. */
 typedef struct odvgp__lik_job {
+    const struct odvgp__likelihood *lik;
+    const odvgp__isa *isa;
     ptrdiff_t n, F, T, ld;
-    const odvgp_real *Y;          /* [T,ld]; not for y_moments */
+    ptrdiff_t classes;            /* of CLASSES, else 0 */
+    const odvgp_real *Y;          /* [T,ld], NaN: missing; not for y_moments */
     const odvgp_real *mean, *var; /* [F,ld]; var >= 0 */
     const odvgp_real *par;        /* in the order of odvgp__likelihood.param */
+    /* link jitter, nodes [H], weights [H] (odvgp__rule_fill); not for the Gaussian */
+    const odvgp_real *rule;
+    ptrdiff_t H;
+    odvgp_real *work; /* odvgp__lik_work numbers */
     /* Derivatives of the sum with respect to means, variances and values of parameters (not their
        logarithms), without the factor N/B. expect stores dmean and dvar [F,ld], and adds to dpar.
        All three are NULL if only the value is requested. */
@@ -5554,64 +5701,307 @@ typedef struct odvgp__lik_job {
     double *dpar;
 } odvgp__lik_job;
 
+/*  A chunk of rows for one target, at one point f each. Rows beyond the job's repeat the first. */
+typedef struct odvgp__lik_chunk {
+    const struct odvgp__likelihood *lik;
+    const odvgp_real *par;
+    const odvgp__isa *isa;
+    double jitter;
+    ptrdiff_t n, classes, H;
+    const odvgp_real *t, *w;
+    odvgp_real *y, *seen, *mean, *sd,
+            *f;                    /* seen: 0 for missing targets and rows beyond the job's */
+    odvgp_real *weight;            /* of the rows' derivatives in parameters */
+    odvgp_real *logp, *df;         /* results */
+    odvgp_real *a, *b;             /* work of logp */
+    odvgp_real *sum, *dm, *dv, *z; /* work of the rule */
+    double *dpar;                  /* NULL: no derivatives in parameters */
+} odvgp__lik_chunk;
+enum {
+    ODVGP__LIK_ARRAYS = 14,
+    ODVGP__MOST_CLASSES = 200,
+    ODVGP__MOST_NODES = 200,
+    ODVGP__TENSOR_CLASSES = 4,
+    ODVGP__SOFTMAX_DRAWS = 16
+};
+#define ODVGP__EACH_ROW for (int i = 0; i < ODVGP__CHUNK; i++)
+
 typedef struct odvgp__lik_param {
     const char *name; /* of the slot */
-    ptrdiff_t count;  /* of values */
+    ptrdiff_t count;  /* of values; 0: ORDINAL's classes - 2 */
     double start;     /* of each value, in the likelihood's units */
     int positive;     /* 1: trained through config.positive_transform */
+    int power;        /* of the targets' unit, which odvgp_init_data finds */
+    int fixed;        /* 1: not trainable unless odvgp_set_trainable says so */
 } odvgp__lik_param;
 
 /*  A likelihood. expect must sum in a fixed order, so that bits do not depend on threads. Functions
-    may use libm. The job lacks what likelihoods without a closed form need (Gauss-Hermite nodes, a
-    seed and a counter for samples, scratch, the isa), and weights of targets (0: missing). */
+    may use libm. */
 typedef struct odvgp__likelihood {
     const char *name;
-    int flags; /* ODVGP__LIK_... */
-    ptrdiff_t (*targets)(ptrdiff_t F);
+    int flags;                     /* ODVGP__LIK_... */
     const odvgp__lik_param *param; /* positive parameters first */
     int params;
-    /* NULL if all `count` targets are allowed, else why y[*bad], the first bad one, is not */
-    const char *(*check_y)(const odvgp_real *y, ptrdiff_t count, ptrdiff_t *bad);
     /* sum of E_q[log p(y|f)] over rows and targets */
     double (*expect)(const odvgp__lik_job *job);
-    /* mean and variance of y [T,ld]; either may be NULL */
+    /* mean and variance of y [classes or T,ld]; either may be NULL */
     void (*y_moments)(const odvgp__lik_job *job, odvgp_real *mean, odvgp_real *var);
     /* log E_q[p(y|f)] of each target [T,ld] */
     void (*log_density)(const odvgp__lik_job *job, odvgp_real *density);
+    /* Targets: finite, above `least` (of whole numbers: at least), at most `most`; else `why`. Class
+       numbers have no `most`. */
+    double least, most;
+    int whole;
+    const char *why;
+    /* log p(y|f) but for `base`, which does not depend on f, and their derivatives; or NULL */
+    void (*logp)(const odvgp__lik_chunk *c);
+    double (*base)(double y, const odvgp_real *par, double *dpar);
+    /* Rows from `from` on of target t: E_q[log p(y|f)] without `base` to c->sum, derivatives to the
+       job's if it has any; or, if top is given, E_q[p(y|f)] as odvgp__lse_add leaves it */
+    void (*chunk)(const odvgp__lik_job *job, const odvgp__lik_chunk *c, ptrdiff_t t, ptrdiff_t from,
+            odvgp_real *top);
 } odvgp__likelihood;
 
+static ptrdiff_t odvgp__lik_count(const odvgp__lik_param *par, ptrdiff_t classes)
+{
+    return par->count ? par->count : ODVGP__MAX(classes - 2, 0);
+}
+
 /*  Count of positive, or free, parameter values. */
-static ptrdiff_t odvgp__lik_numbers(const odvgp__likelihood *lik, int positive)
+static ptrdiff_t odvgp__lik_numbers(const odvgp__likelihood *lik, int positive, ptrdiff_t classes)
 {
     ptrdiff_t numbers = 0;
     for (int k = 0; k < lik->params; k++)
-        if (lik->param[k].positive == positive) numbers += lik->param[k].count;
+        if (lik->param[k].positive == positive)
+            numbers += odvgp__lik_count(&lik->param[k], classes);
     return numbers;
 }
 
-static ptrdiff_t odvgp__lik_all_numbers(const odvgp__likelihood *lik)
+static ptrdiff_t odvgp__lik_all_numbers(const odvgp__likelihood *lik, ptrdiff_t classes)
 {
-    return odvgp__lik_numbers(lik, 1) + odvgp__lik_numbers(lik, 0);
+    return odvgp__lik_numbers(lik, 1, classes) + odvgp__lik_numbers(lik, 0, classes);
 }
 
-static ptrdiff_t odvgp__one_target_each(ptrdiff_t F) { return F; }
-
-static const char *odvgp__check_y_finite(const odvgp_real *y, ptrdiff_t count, ptrdiff_t *bad)
+/*  Numbers of the rule that follow the parameters, and of a job's work. */
+static ptrdiff_t odvgp__rule_numbers(ptrdiff_t H) { return H ? 1 + 2 * H : 0; }
+static ptrdiff_t odvgp__lik_work(const odvgp__likelihood *lik, ptrdiff_t F)
 {
-    if (odvgp__finite(y, count)) return NULL;
-    *bad = odvgp__first_nonfinite(y, count);
-    return "a row is not finite";
+    int several = lik->flags & ODVGP__LIK_CLASSES && !(lik->flags & ODVGP__LIK_FACTORS);
+    if (lik->flags & ODVGP__LIK_GAUSSIAN) return 0;
+    return ODVGP__CHUNK * (ODVGP__LIK_ARRAYS + (several ? 4 * F : 0));
 }
 
-/*  Check rows of T targets, numbered from `first`; info names the bad row. */
-static odvgp_status odvgp__targets_check(const odvgp__likelihood *lik, const odvgp_real *y,
-        ptrdiff_t count, ptrdiff_t T, ptrdiff_t first, odvgp_info *info)
+/*  The number of classes: 0 without CLASSES; `ordinal` where it does not follow from F. */
+static ptrdiff_t odvgp__classes(const odvgp__likelihood *lik, ptrdiff_t F, ptrdiff_t ordinal)
 {
-    ptrdiff_t bad = 0;
-    const char *why = lik->check_y(y, count, &bad);
-    if (!why) return ODVGP_OK;
-    return odvgp__fail(info, odvgp__finite(y + bad, 1) ? ODVGP_E_ARG : ODVGP_E_NAN, "Y",
-            first + bad / T, (double)y[bad], why);
+    if (!(lik->flags & ODVGP__LIK_CLASSES)) return 0;
+    return lik->flags & ODVGP__LIK_FACTORS ? ODVGP__MAX(ordinal, 2) : F;
+}
+
+/*  Columns of targets for F functions. */
+static ptrdiff_t odvgp__lik_targets(const odvgp__likelihood *lik, ptrdiff_t F)
+{
+    return lik->flags & ODVGP__LIK_FACTORS ? F : lik->flags & ODVGP__LIK_CLASSES ? 1 : F / 2;
+}
+
+static int odvgp__target_ok(const odvgp__likelihood *lik, ptrdiff_t classes, double y)
+{
+    double most = lik->flags & ODVGP__LIK_CLASSES ? (double)classes - 1 : lik->most;
+    if (!(lik->whole ? y >= lik->least : y > lik->least) || y > most) return 0;
+    return !lik->whole || y == floor(y);
+}
+
+/*  Check rows of T targets, numbered from `first`; info names the bad row. classes: of CLASSES;
+    missing: NaN is allowed. */
+static odvgp_status odvgp__targets_check(const odvgp__likelihood *lik, ptrdiff_t classes,
+        int missing, const odvgp_real *y, ptrdiff_t count, ptrdiff_t T, ptrdiff_t first,
+        odvgp_info *info)
+{
+    int any = lik->flags & ODVGP__LIK_GAUSSIAN;
+    if (any && odvgp__finite(y, count)) return ODVGP_OK;
+    for (ptrdiff_t i = 0; i < count; i++) {
+        double v = (double)y[i];
+        if (missing && v != v) continue;
+        if (!(v - v == 0))
+            return odvgp__fail(info, ODVGP_E_NAN, "Y", first + i / T, v, "a row is not finite");
+        if (!any && !odvgp__target_ok(lik, classes, v))
+            return odvgp__fail(info, ODVGP_E_ARG, "Y", first + i / T, v, lik->why);
+    }
+    return ODVGP_OK;
+}
+
+/* --- the rule --- */
+
+#define ODVGP__LEAST_SD (sizeof(odvgp_real) == 4 ? ODVGP__R(1e-3) : ODVGP__R(1e-5))
+static const odvgp_real odvgp__one_node[2] = {0, 1};
+
+/*  Rows from `from` on of target t and function t. */
+static odvgp__lik_chunk odvgp__lik_chunk_of(const odvgp__lik_job *job, ptrdiff_t t, ptrdiff_t from)
+{
+    odvgp__lik_chunk c;
+    odvgp_real **array[ODVGP__LIK_ARRAYS] = {&c.y, &c.seen, &c.mean, &c.sd, &c.f, &c.weight,
+            &c.logp, &c.df, &c.a, &c.b, &c.sum, &c.dm, &c.dv, &c.z};
+    odvgp_real least = ODVGP__LEAST_SD * (job->lik->flags & ODVGP__LIK_SCALABLE ? job->par[0] : 1);
+    for (int k = 0; k < ODVGP__LIK_ARRAYS; k++) *array[k] = job->work + k * ODVGP__CHUNK;
+    c.lik = job->lik;
+    c.par = job->par;
+    c.isa = job->isa;
+    c.jitter = (double)job->rule[0];
+    c.n = ODVGP__MIN(job->n - from, ODVGP__CHUNK);
+    c.classes = job->classes;
+    c.H = job->H;
+    c.t = job->rule + 1;
+    c.w = c.t + c.H;
+    c.dpar = job->dpar;
+    ODVGP__EACH_ROW
+    {
+        ptrdiff_t at = t * job->ld + from + (i < c.n ? i : 0);
+        odvgp_real y = job->Y ? job->Y[at] : ODVGP__R(0.5);
+        c.seen[i] = i < c.n && y == y;
+        c.y[i] = y == y ? y : ODVGP__R(0.5); /* all likelihoods of one function can take it */
+        c.mean[i] = job->mean[at];
+        c.sd[i] = ODVGP__SQRT(ODVGP__MAX(job->var[at], least * least));
+        c.sum[i] = c.dm[i] = c.dv[i] = 0;
+    }
+    return c;
+}
+
+/*  The rule of one node that is exact for PROBIT's p(y|f). */
+static void odvgp__probit_rule(odvgp__lik_chunk *c)
+{
+    c->H = 1;
+    c->t = odvgp__one_node;
+    c->w = odvgp__one_node + 1;
+    ODVGP__EACH_ROW c->mean[i] /= ODVGP__SQRT(1 + c->sd[i] * c->sd[i]);
+}
+
+/*  Add w e^logp: top is the largest term's logarithm so far, c->sum the sum over e^top. */
+static void odvgp__lse_add(const odvgp__lik_chunk *c, int first, odvgp_real w, odvgp_real *top)
+{
+    odvgp_real log_w = w > 0 ? (odvgp_real)log((double)w) : -ODVGP__R(ODVGP__FAR);
+    ODVGP__EACH_ROW
+    {
+        odvgp_real z = c->logp[i] + log_w, most = first || z > top[i] ? z : top[i];
+        c->a[i] = first ? 0 : top[i] - most;
+        c->z[i] = z - most;
+        top[i] = most;
+    }
+    c->isa->map[ODVGP__EXP](c->a, c->a, NULL);
+    c->isa->map[ODVGP__EXP](c->z, c->z, NULL);
+    ODVGP__EACH_ROW c->sum[i] = c->sum[i] * c->a[i] + c->z[i];
+}
+
+static void odvgp__quad_chunk(const odvgp__lik_job *job, const odvgp__lik_chunk *of, ptrdiff_t t,
+        ptrdiff_t from, odvgp_real *top)
+{
+    odvgp__lik_chunk c = *of;
+    if (top && c.lik->flags & ODVGP__LIK_PROBIT) odvgp__probit_rule(&c);
+    for (ptrdiff_t h = 0; h < c.H; h++) {
+        odvgp_real w = c.w[h], t_w = w * c.t[h];
+        ODVGP__EACH_ROW
+        {
+            c.f[i] = c.mean[i] + c.sd[i] * c.t[h];
+            c.weight[i] = w * c.seen[i];
+        }
+        c.lik->logp(&c);
+        if (top) odvgp__lse_add(&c, h == 0, w, top);
+        else ODVGP__EACH_ROW
+            {
+                c.sum[i] += w * c.logp[i];
+                c.dm[i] += w * c.df[i];
+                c.dv[i] += t_w * c.df[i];
+            }
+    }
+    for (ptrdiff_t i = 0, at = t * job->ld + from; i < c.n && job->dmean; i++, at++) {
+        job->dmean[at] = c.seen[i] * c.dm[i];
+        job->dvar[at] = c.seen[i] * c.dv[i] / (2 * c.sd[i]);
+    }
+}
+
+static double odvgp__chunks_expect(const odvgp__lik_job *job)
+{
+    double total = 0;
+    for (ptrdiff_t t = 0; t < job->T; t++)
+        for (ptrdiff_t from = 0; from < job->n; from += ODVGP__CHUNK) {
+            odvgp__lik_chunk c = odvgp__lik_chunk_of(job, t, from);
+            double sum = 0;
+            c.lik->chunk(job, &c, t, from, NULL);
+            for (ptrdiff_t i = 0; i < c.n; i++)
+                if (c.seen[i] > 0) {
+                    sum += (double)c.sum[i];
+                    if (c.lik->base) sum += c.lik->base((double)c.y[i], c.par, c.dpar);
+                }
+            total += sum;
+        }
+    return total;
+}
+
+static void odvgp__chunks_density(const odvgp__lik_job *job, odvgp_real *density)
+{
+    for (ptrdiff_t t = 0; t < job->T; t++)
+        for (ptrdiff_t from = 0; from < job->n; from += ODVGP__CHUNK) {
+            odvgp__lik_chunk c = odvgp__lik_chunk_of(job, t, from);
+            c.lik->chunk(job, &c, t, from, c.dm);
+            for (ptrdiff_t i = 0; i < c.n; i++) {
+                double sum = (double)c.dm[i] + log((double)c.sum[i]);
+                if (c.lik->base) sum += c.lik->base((double)c.y[i], c.par, NULL);
+                density[t * job->ld + from + i] = (odvgp_real)sum;
+            }
+        }
+}
+
+/*  Probabilities p of all classes, or of y = 1, and p - p^2. */
+static void odvgp__class_moments(const odvgp__lik_job *all, odvgp_real *mean, odvgp_real *var)
+{
+    odvgp__lik_job job = *all;
+    odvgp_real y[ODVGP__CHUNK], p[ODVGP__CHUNK];
+    int binary = !job.classes;
+    job.Y = y;
+    if (binary) job.F = job.T = 1;
+    for (ptrdiff_t k = 0; k < (binary ? all->T : job.classes); k++)
+        for (ptrdiff_t from = 0; from < all->n; from += ODVGP__CHUNK) {
+            ptrdiff_t at = k * job.ld + from, in = binary ? at : from;
+            job.n = ODVGP__MIN(all->n - from, ODVGP__CHUNK);
+            job.mean = all->mean + in;
+            job.var = all->var + in;
+            ODVGP__EACH_ROW y[i] = binary ? 1 : (odvgp_real)k;
+            job.lik->log_density(&job, p);
+            for (ptrdiff_t i = 0; i < job.n; i++) {
+                p[i] = (odvgp_real)exp((double)p[i]);
+                if (mean) mean[at + i] = p[i];
+                if (var) var[at + i] = p[i] - p[i] * p[i];
+            }
+        }
+}
+
+/* --- mean f, and a variance that does not depend on f --- */
+
+/*  `at` is the place of each target of each row. */
+#define ODVGP__EACH_TARGET \
+    for (ptrdiff_t each = 0, at = 0; each < job->T * job->n; \
+            each++, at = each / job->n * job->ld + each % job->n)
+
+/*  0 for a missing target. */
+static void odvgp__put_slopes(
+        const odvgp__lik_job *job, ptrdiff_t at, int seen, double dmean, double dvar)
+{
+    if (!job->dmean) return;
+    job->dmean[at] = (odvgp_real)(seen ? dmean : 0);
+    job->dvar[at] = (odvgp_real)(seen ? dvar : 0);
+}
+
+/*  Student's variance is infinite for df <= 2. */
+static void odvgp__noise_moments(const odvgp__lik_job *job, odvgp_real *mean, odvgp_real *var)
+{
+    odvgp_real s = job->par[0], noise = s;
+    if (job->lik->params > 1)
+        noise = job->par[1] > 2 ? s * s * job->par[1] / (job->par[1] - 2) : (odvgp_real)HUGE_VAL;
+    else if (!(job->lik->flags & ODVGP__LIK_GAUSSIAN)) noise = 2 * s * s;
+    ODVGP__EACH_TARGET
+    {
+        if (mean) mean[at] = job->mean[at];
+        if (var) var[at] = job->var[at] + noise;
+    }
 }
 
 static double odvgp__gaussian_expect_target(const odvgp__lik_job *job, ptrdiff_t t)
@@ -5620,11 +6010,15 @@ static double odvgp__gaussian_expect_target(const odvgp__lik_job *job, ptrdiff_t
                      *var = job->var + t * job->ld;
     double squares = 0, s = (double)job->par[0], inverse = 1 / s, n = (double)job->n;
     for (ptrdiff_t i = 0; i < job->n; i++) {
-        double d = (double)(y[i] - mean[i]);
-        squares += d * d + (double)var[i];
+        double d = (double)(y[i] - mean[i]), seen = 1;
+        if (d != d && y[i] != y[i]) { /* missing */
+            d = seen = 0;
+            n--;
+        }
+        squares += d * d + seen * (double)var[i];
         if (!job->dmean) continue;
         job->dmean[t * job->ld + i] = (odvgp_real)(d * inverse);
-        job->dvar[t * job->ld + i] = (odvgp_real)(-0.5 * inverse);
+        job->dvar[t * job->ld + i] = (odvgp_real)(-0.5 * inverse * seen);
     }
     if (job->dpar) job->dpar[0] += 0.5 * inverse * (squares * inverse - n);
     return -0.5 * (n * (odvgp__log_2pi + log(s)) + squares * inverse);
@@ -5637,37 +6031,576 @@ static double odvgp__gaussian_expect(const odvgp__lik_job *job)
     return sum;
 }
 
-static void odvgp__gaussian_y_moments(const odvgp__lik_job *job, odvgp_real *mean, odvgp_real *var)
-{
-    for (ptrdiff_t t = 0; t < job->T; t++)
-        for (ptrdiff_t i = 0; i < job->n; i++) {
-            ptrdiff_t at = t * job->ld + i;
-            if (mean) mean[at] = job->mean[at];
-            if (var) var[at] = job->var[at] + job->par[0];
-        }
-}
-
 static void odvgp__gaussian_log_density(const odvgp__lik_job *job, odvgp_real *density)
 {
-    for (ptrdiff_t t = 0; t < job->T; t++)
-        for (ptrdiff_t i = 0; i < job->n; i++) {
-            ptrdiff_t at = t * job->ld + i;
-            double v = (double)job->var[at] + (double)job->par[0],
-                   d = (double)(job->Y[at] - job->mean[at]);
-            density[at] = (odvgp_real)(-0.5 * (odvgp__log_2pi + log(v) + d * d / v));
-        }
+    ODVGP__EACH_TARGET
+    {
+        double v = (double)job->var[at] + (double)job->par[0],
+               d = (double)(job->Y[at] - job->mean[at]);
+        density[at] = (odvgp_real)(-0.5 * (odvgp__log_2pi + log(v) + d * d / v));
+    }
 }
 
-static const odvgp__lik_param odvgp__gaussian_params[] = {{"noise_variance", 1, 0.1, 1}};
+/*  With u = (y - f) / scale: log p = -(df + 1) / 2 log(1 + u^2 / df) + base. */
+static void odvgp__studentt_logp(const odvgp__lik_chunk *c)
+{
+    odvgp_real s = c->par[0], v = c->par[1];
+    ODVGP__EACH_ROW
+    {
+        odvgp_real u = (c->y[i] - c->f[i]) / s;
+        c->a[i] = u * u / v;
+        c->df[i] = (v + 1) * u / (s * (v + u * u));
+    }
+    c->isa->map[ODVGP__LOG1P](c->a, c->logp, NULL);
+    ODVGP__EACH_ROW
+    {
+        double w = (double)c->weight[i], slope = (double)(c->df[i] * (c->y[i] - c->f[i]));
+        if (c->dpar) c->dpar[0] += w * slope / (double)s;
+        if (c->dpar) c->dpar[1] += 0.5 * w * (slope / (double)v - (double)c->logp[i]);
+        c->logp[i] *= ODVGP__R(-0.5) * (v + 1);
+    }
+}
+
+static double odvgp__studentt_base(double y, const odvgp_real *par, double *dpar)
+{
+    double s = (double)par[0], half = 0.5 * (double)par[1];
+    (void)y;
+    if (dpar) dpar[0] -= 1 / s;
+    if (dpar) dpar[1] += 0.5 * (odvgp__digamma(half + 0.5) - odvgp__digamma(half) - 0.5 / half);
+    /* log(Gamma(half + 1/2) / Gamma(half) / sqrt(half)) - log(2 pi s^2) / 2 */
+    return odvgp__lgamma_rise(half, 0.5) - 0.5 * odvgp__log_2pi - log(s);
+}
+
+static void odvgp__laplace_logp(const odvgp__lik_chunk *c)
+{
+    odvgp_real s = c->par[0];
+    ODVGP__EACH_ROW
+    {
+        odvgp_real d = (c->y[i] - c->f[i]) / s;
+        c->logp[i] = d < 0 ? d : -d;
+        c->df[i] = (d < 0 ? -1 : 1) / s;
+    }
+}
+static double odvgp__laplace_base(double y, const odvgp_real *par, double *dpar)
+{
+    (void)y;
+    (void)dpar;
+    return -log(2 * (double)par[0]);
+}
+/*  With z = (y - mean) / sd: 2 Phi(z) - 1 is erf(z / sqrt(2)). */
+static double odvgp__laplace_expect(const odvgp__lik_job *job)
+{
+    double sum = 0, s = (double)job->par[0], least = (double)ODVGP__LEAST_SD * s;
+    ODVGP__EACH_TARGET
+    {
+        double sd = ODVGP__MAX(sqrt((double)job->var[at]), least),
+               d = (double)(job->Y[at] - job->mean[at]), z = d / sd,
+               odds = erf(odvgp__sqrt_half * z), bell = exp(-0.5 * (z * z + odvgp__log_2pi)),
+               size = d * odds + 2 * sd * bell;
+        if (d == d) sum -= log(2 * s) + size / s;
+        if (d == d && job->dpar) job->dpar[0] += (size / s - 1) / s;
+        odvgp__put_slopes(job, at, d == d, odds / s, -bell / (s * sd));
+    }
+    return sum;
+}
+
+/* --- log p = a f - b e^(s f) + base: Poisson; Gamma, whose shape is 1 for the exponential --- */
+
+/*  a, b, s */
+static void odvgp__exp_terms(
+        const odvgp__likelihood *lik, double y, const odvgp_real *par, double *a)
+{
+    a[2] = lik->params ? -1 : 1;
+    a[0] = lik->whole ? y : lik->params ? -(double)par[0] : 1;
+    a[1] = lik->whole ? 1 : y;
+}
+
+static double odvgp__poisson_base(double y, const odvgp_real *par, double *dpar)
+{
+    (void)par;
+    (void)dpar;
+    return -odvgp__lgamma(y + 1);
+}
+static double odvgp__gamma_base(double y, const odvgp_real *par, double *dpar)
+{
+    double shape = (double)par[0];
+    if (dpar) dpar[0] += log(y) - odvgp__digamma(shape);
+    return (shape - 1) * log(y) - odvgp__lgamma(shape);
+}
+
+static void odvgp__exp_logp(const odvgp__lik_chunk *c)
+{
+    for (int i = 0; i < ODVGP__CHUNK; i++) {
+        double a[3], e;
+        odvgp__exp_terms(c->lik, (double)c->y[i], c->par, a);
+        e = a[1] * exp(a[2] * (double)c->f[i]);
+        c->logp[i] = (odvgp_real)(a[0] * (double)c->f[i] - e);
+        c->df[i] = (odvgp_real)(a[0] - a[2] * e);
+    }
+}
+
+static double odvgp__exp_expect(const odvgp__lik_job *job)
+{
+    double sum = 0;
+    ODVGP__EACH_TARGET
+    {
+        double y = (double)job->Y[at], m = (double)job->mean[at], a[3], e;
+        odvgp__exp_terms(job->lik, y, job->par, a);
+        e = a[1] * exp(a[2] * m + 0.5 * (double)job->var[at]);
+        odvgp__put_slopes(job, at, y == y, a[0] - a[2] * e, -0.5 * e);
+        if (y != y) continue;
+        sum += a[0] * m - e;
+        if (job->lik->base) sum += job->lik->base(y, job->par, job->dpar);
+        if (job->dpar && job->lik->params) job->dpar[0] -= m;
+    }
+    return sum;
+}
+
+/*  From E[y|f] = c e^(s f) and Var[y|f] = c2 e^(s f) + c3 e^(2 s f). */
+static void odvgp__exp_moments(const odvgp__lik_job *job, odvgp_real *mean, odvgp_real *var)
+{
+    int counts = job->lik->whole, own = job->lik->params;
+    double par = own ? (double)job->par[0] : 1, c = counts ? 1 : par, s = counts || own ? 1 : -1,
+           c3 = !counts ? c
+                : own   ? 1 / par
+                        : 0;
+    ODVGP__EACH_TARGET
+    {
+        double v = (double)job->var[at], e = exp(s * (double)job->mean[at] + 0.5 * v);
+        if (mean) mean[at] = (odvgp_real)(c * e);
+        if (var) var[at] = (odvgp_real)(counts * e + e * e * (c3 * exp(v) + c * c * expm1(v)));
+    }
+}
+
+/*  y = log(1 + e^x), slope = 1 / (1 + e^-x). */
+static void odvgp__softplus(
+        const odvgp__isa *isa, const odvgp_real *x, odvgp_real *y, odvgp_real *slope)
+{
+    ODVGP__EACH_ROW slope[i] = x[i] > 0 ? -x[i] : x[i];
+    isa->map[ODVGP__EXP](slope, slope, NULL);
+    isa->map[ODVGP__LOG1P](slope, y, NULL);
+    ODVGP__EACH_ROW
+    {
+        slope[i] = (x[i] > 0 ? 1 : slope[i]) / (1 + slope[i]);
+        if (x[i] > 0) y[i] += x[i];
+    }
+}
+
+/*  With u = e^f / r: log p = y f - (y + r) log(1 + u) - y log r + base. */
+static void odvgp__negative_binomial_logp(const odvgp__lik_chunk *c)
+{
+    odvgp_real r = c->par[0], log_r = (odvgp_real)log((double)r);
+    ODVGP__EACH_ROW c->a[i] = c->f[i] - log_r;
+    odvgp__softplus(c->isa, c->a, c->logp, c->b);
+    ODVGP__EACH_ROW
+    {
+        odvgp_real y = c->y[i];
+        if (c->dpar) c->dpar[0] += (double)(c->weight[i] * ((y + r) * c->b[i] / r - c->logp[i]));
+        c->logp[i] = y * c->f[i] - (y + r) * c->logp[i];
+        c->df[i] = y - (y + r) * c->b[i];
+    }
+}
+static double odvgp__negative_binomial_base(double y, const odvgp_real *par, double *dpar)
+{
+    double r = (double)par[0];
+    if (dpar) dpar[0] += odvgp__digamma(r + y) - odvgp__digamma(r) - y / r;
+    return odvgp__lgamma_rise(r, y) - odvgp__lgamma(y + 1);
+}
+/* --- classes of one function, proportions --- */
+
+/*  p = log((1 - 2 e) Phi(z) + e), d = dp/dz. */
+static void odvgp__link(
+        const odvgp__isa *isa, double jitter, const odvgp_real *z, odvgp_real *p, odvgp_real *d)
+{
+    odvgp_real e = (odvgp_real)jitter;
+    isa->map[ODVGP__LOGCDF](z, p, d);
+    if (!(e > 0)) return;
+    isa->map[ODVGP__EXP](p, p, NULL);
+    ODVGP__EACH_ROW
+    {
+        odvgp_real part = (1 - 2 * e) * p[i];
+        p[i] = part + e;
+        d[i] *= part / p[i];
+    }
+    isa->map[ODVGP__LOG](p, p, NULL);
+}
+
+static void odvgp__bernoulli_logp(const odvgp__lik_chunk *c)
+{
+    ODVGP__EACH_ROW c->a[i] = c->y[i] > 0 ? c->f[i] : -c->f[i];
+    odvgp__link(c->isa, c->jitter, c->a, c->logp, c->df);
+    ODVGP__EACH_ROW if (!(c->y[i] > 0)) c->df[i] = -c->df[i];
+}
+static void odvgp__logit_logp(const odvgp__lik_chunk *c)
+{
+    ODVGP__EACH_ROW c->a[i] = c->y[i] > 0 ? -c->f[i] : c->f[i];
+    odvgp__softplus(c->isa, c->a, c->logp, c->df);
+    ODVGP__EACH_ROW
+    {
+        c->logp[i] = -c->logp[i];
+        if (!(c->y[i] > 0)) c->df[i] = -c->df[i];
+    }
+}
+/*  Beta(s Phi, s (1 - Phi)). Gamma(x) = Gamma(1 + x) / x keeps the logarithms finite where Phi or
+    1 - Phi is 0: with logs of both, everything stays in their terms. */
+static void odvgp__beta_logp(const odvgp__lik_chunk *c)
+{
+    double s = (double)c->par[0], log_s = log(s), of_s = odvgp__lgamma(s),
+           slope_s = odvgp__digamma(s) + 2 / s;
+    ODVGP__EACH_ROW c->z[i] = -c->f[i];
+    c->isa->map[ODVGP__LOGCDF](c->f, c->a, c->df);
+    c->isa->map[ODVGP__LOGCDF](c->z, c->b, c->z);
+    for (ptrdiff_t i = 0; i < c->n; i++) {
+        double y = log((double)c->y[i]), rest = log1p(-(double)c->y[i]), p = exp((double)c->a[i]),
+               q = exp((double)c->b[i]), dp = y - odvgp__digamma(1 + s * p),
+               dq = rest - odvgp__digamma(1 + s * q);
+        c->logp[i] = (odvgp_real)(of_s + 2 * log_s + (double)c->a[i] + (double)c->b[i] -
+                                  odvgp__lgamma(1 + s * p) - odvgp__lgamma(1 + s * q) +
+                                  (s * p - 1) * y + (s * q - 1) * rest);
+        if (c->dpar) c->dpar[0] += (double)c->weight[i] * (slope_s + p * dp + q * dq);
+        c->df[i] = (odvgp_real)((double)c->df[i] * (1 + s * p * dp) -
+                                (double)c->z[i] * (1 + s * q * dq));
+    }
+}
+static void odvgp__beta_moments(const odvgp__lik_job *job, odvgp_real *mean, odvgp_real *var)
+{
+    ODVGP__EACH_TARGET
+    {
+        double sum = 0, squares = 0, sd = sqrt((double)job->var[at]);
+        for (ptrdiff_t h = 1; h <= job->H; h++) {
+            double f = (double)job->mean[at] + sd * (double)job->rule[h],
+                   w = (double)job->rule[job->H + h], p = 0.5 * erfc(-odvgp__sqrt_half * f);
+            sum += w * p;
+            squares += w * p * (p + (1 - p) / (1 + (double)job->par[0]));
+        }
+        if (mean) mean[at] = (odvgp_real)sum;
+        if (var) var[at] = (odvgp_real)(squares - sum * sum);
+    }
+}
+
+#define ODVGP__NO_CUT ODVGP__R(1e6)
+/*  Cut k - 1, below class k; par is gap [classes - 2], first cut. */
+static odvgp_real odvgp__cut(const odvgp__lik_chunk *c, ptrdiff_t k)
+{
+    odvgp_real sum = c->par[ODVGP__MAX(c->classes - 2, 0)];
+    if (k <= 0 || k >= c->classes) return k <= 0 ? -ODVGP__NO_CUT : ODVGP__NO_CUT;
+    for (ptrdiff_t j = 0; j < k - 1; j++) sum += c->par[j];
+    return sum;
+}
+
+/*  Add `slope` to the derivatives in the numbers that cut k - 1 depends on. */
+static void odvgp__cut_slope(const odvgp__lik_chunk *c, ptrdiff_t k, double slope)
+{
+    if (k <= 0 || k >= c->classes) return;
+    c->dpar[c->classes - 2] += slope;
+    for (ptrdiff_t j = 0; j < k - 1; j++) c->dpar[j] += slope;
+}
+
+/*  log(Phi(high) - Phi(low)) = log Phi(high) + log(1 - Phi(low) / Phi(high)), with both limits in
+    the lower tail. */
+static void odvgp__ordinal_logp(const odvgp__lik_chunk *c)
+{
+    ODVGP__EACH_ROW
+    {
+        ptrdiff_t k = (ptrdiff_t)c->y[i];
+        odvgp_real low = odvgp__cut(c, k) - c->f[i], high = odvgp__cut(c, k + 1) - c->f[i];
+        int flip = low + high > 0;
+        c->a[i] = flip ? -high : low;
+        c->b[i] = flip ? -low : high;
+    }
+    c->isa->map[ODVGP__LOGCDF](c->a, c->z, c->df);
+    c->isa->map[ODVGP__LOGCDF](c->b, c->logp, c->df);
+    ODVGP__EACH_ROW c->z[i] -= c->logp[i];
+    c->isa->map[ODVGP__EXPM1](c->z, c->z, NULL);
+    ODVGP__EACH_ROW c->z[i] = -c->z[i];
+    c->isa->map[ODVGP__LOG](c->z, c->z, NULL);
+    for (ptrdiff_t i = 0; i < c->n; i++) {
+        ptrdiff_t k = (ptrdiff_t)c->y[i];
+        double logp = (double)c->logp[i] + (double)c->z[i], shift = logp + 0.5 * odvgp__log_2pi,
+               low = (double)(odvgp__cut(c, k) - c->f[i]),
+               high = (double)(odvgp__cut(c, k + 1) - c->f[i]),
+               at_low = exp(-0.5 * low * low - shift), at_high = exp(-0.5 * high * high - shift),
+               w = (double)c->weight[i];
+        c->logp[i] = (odvgp_real)logp;
+        c->df[i] = (odvgp_real)(at_low - at_high);
+        if (!c->dpar || !(w > 0)) continue;
+        odvgp__cut_slope(c, k, -w * at_low);
+        odvgp__cut_slope(c, k + 1, w * at_high);
+    }
+}
+
+/* --- several functions --- */
+
+/*  P = P(f_y is largest) = sum_h w_h prod_{k != y} link((f_h - mean_k) / sd_k), with nodes f_h for
+    f_y. E[log p] and E[p] are linear in P. */
+static void odvgp__robustmax_chunk(const odvgp__lik_job *job, const odvgp__lik_chunk *c,
+        ptrdiff_t target, ptrdiff_t from, odvgp_real *top)
+{
+    ptrdiff_t K = job->F;
+    odvgp_real *sd = job->work + ODVGP__LIK_ARRAYS * ODVGP__CHUNK, *slope = sd + K * ODVGP__CHUNK;
+    double e = (double)job->par[0], of_y = 1 - e, other = e / (double)(K - 1),
+           hit = top ? of_y : log1p(-e), miss = top ? other : log(other);
+    (void)target;
+    const odvgp_real *mean = job->mean + from;
+    for (ptrdiff_t k = 0; k < K; k++)
+        for (ptrdiff_t i = 0; i < c->n; i++) {
+            ptrdiff_t at = k * job->ld + from + i;
+            sd[k * ODVGP__CHUNK + i] = ODVGP__SQRT(ODVGP__MAX(job->var[at], ODVGP__R(1e-10)));
+            if (job->dmean) job->dmean[at] = job->dvar[at] = 0;
+        }
+    for (ptrdiff_t h = 0; h < c->H; h++) {
+        ODVGP__EACH_ROW c->z[i] = c->a[i] = 0;
+        for (ptrdiff_t i = 0; i < c->n; i++) {
+            ptrdiff_t y = (ptrdiff_t)c->y[i];
+            c->f[i] = mean[y * job->ld + i] + sd[y * ODVGP__CHUNK + i] * c->t[h];
+        }
+        for (ptrdiff_t k = 0; k < K; k++) {
+            const odvgp_real *s = sd + k * ODVGP__CHUNK;
+            for (ptrdiff_t i = 0; i < c->n; i++) c->a[i] = (c->f[i] - mean[k * job->ld + i]) / s[i];
+            odvgp__link(c->isa, c->jitter, c->a, c->logp, slope + k * ODVGP__CHUNK);
+            for (ptrdiff_t i = 0; i < c->n; i++)
+                if ((ptrdiff_t)c->y[i] != k) c->z[i] += c->logp[i];
+        }
+        c->isa->map[ODVGP__EXP](c->z, c->z, NULL);
+        ODVGP__EACH_ROW c->sum[i] += c->w[h] * c->z[i];
+        for (ptrdiff_t k = 0; k < K && job->dmean; k++)
+            for (ptrdiff_t i = 0; i < c->n; i++) {
+                ptrdiff_t y = (ptrdiff_t)c->y[i], at = from + i;
+                odvgp_real s = sd[k * ODVGP__CHUNK + i], g = c->w[h] * c->z[i] *
+                                                             slope[k * ODVGP__CHUNK + i] / s *
+                                                             (odvgp_real)(hit - miss) * c->seen[i];
+                if (y == k) continue;
+                job->dmean[k * job->ld + at] -= g;
+                job->dvar[k * job->ld + at] -= g * (c->f[i] - mean[k * job->ld + i]) / (2 * s * s);
+                job->dmean[y * job->ld + at] += g;
+                job->dvar[y * job->ld + at] += g * c->t[h] / (2 * sd[y * ODVGP__CHUNK + i]);
+            }
+    }
+    for (ptrdiff_t i = 0; i < c->n; i++) {
+        double P = (double)c->sum[i];
+        c->sum[i] = (odvgp_real)(miss + P * (hit - miss));
+        if (c->dpar) c->dpar[0] += (double)c->seen[i] * ((1 - P) / e - P / of_y);
+        if (top) top[i] = 0;
+    }
+}
+
+/*  One chunk of softmax. Difference j of row i is d_j = f_k - f_y, k = (y + 1 + j) mod K. Their
+    covariance diag(var_k) + var_y has the factor L with L_jj = diagonal_j, and L_jl = below_l for
+    all j > l: each has [K - 1] arrays. */
+typedef struct odvgp__softmax {
+    ptrdiff_t J; /* K - 1 */
+    odvgp_real *d, *mean, *diagonal, *below;
+} odvgp__softmax;
+
+static odvgp__softmax odvgp__softmax_of(
+        const odvgp__lik_job *job, const odvgp__lik_chunk *c, ptrdiff_t from)
+{
+    odvgp__softmax s;
+    s.J = job->F - 1;
+    s.d = job->work + ODVGP__LIK_ARRAYS * ODVGP__CHUNK;
+    s.mean = s.d + s.J * ODVGP__CHUNK;
+    s.diagonal = s.mean + s.J * ODVGP__CHUNK;
+    s.below = s.diagonal + s.J * ODVGP__CHUNK;
+    ODVGP__EACH_ROW
+    {
+        ptrdiff_t at = from + (i < c->n ? i : 0), class_y = (ptrdiff_t)c->y[i],
+                  y = class_y * job->ld + at;
+        odvgp_real rest = job->var[y]; /* variance that the later differences share */
+        for (ptrdiff_t j = 0; j < s.J; j++) {
+            ptrdiff_t k = (class_y + 1 + j) % job->F * job->ld + at, to = j * ODVGP__CHUNK + i;
+            odvgp_real v = ODVGP__MAX(job->var[k], ODVGP__R(1e-10)), L = ODVGP__SQRT(v + rest);
+            s.mean[to] = job->mean[k] - job->mean[y];
+            s.diagonal[to] = L;
+            s.below[to] = rest / L;
+            rest *= v / (v + rest);
+        }
+    }
+    return s;
+}
+
+/*  Differences at node h to d; returns its weight. Above TENSOR_CLASSES classes a node is a fixed
+    normal draw, or its antithetic one. */
+static odvgp_real odvgp__softmax_node(
+        const odvgp__lik_chunk *c, const odvgp__softmax *s, ptrdiff_t h)
+{
+    int tensor = s->J < ODVGP__TENSOR_CLASSES;
+    odvgp_real w = tensor ? 1 : 1 / (odvgp_real)(ODVGP__SOFTMAX_DRAWS * c->H);
+    ODVGP__EACH_ROW c->a[i] = 0;
+    for (ptrdiff_t j = 0, rest = h; j < s->J; j++, rest /= c->H) {
+        odvgp_real t = tensor ? c->t[rest % c->H]
+                              : (odvgp_real)((h % 2 ? -1 : 1) *
+                                             odvgp__normal(0, ODVGP__STREAM_SOFTMAX,
+                                                     (uint64_t)(h / 2 * ODVGP__MOST_CLASSES + j)));
+        if (tensor) w *= c->w[rest % c->H];
+        ODVGP__EACH_ROW
+        {
+            ptrdiff_t at = j * ODVGP__CHUNK + i;
+            s->d[at] = s->mean[at] + s->diagonal[at] * t + c->a[i];
+            c->a[i] += s->below[at] * t;
+        }
+    }
+    return w;
+}
+
+/*  c->logp = -log(1 + sum e^d); the other classes' probabilities to d, their sum to c->z. */
+static void odvgp__softmax_logp(const odvgp__lik_chunk *c, const odvgp__softmax *s)
+{
+    ODVGP__EACH_ROW
+    {
+        c->a[i] = 0;
+        for (ptrdiff_t j = 0; j < s->J; j++)
+            c->a[i] = ODVGP__MAX(c->a[i], s->d[j * ODVGP__CHUNK + i]);
+        c->b[i] = -c->a[i];
+    }
+    c->isa->map[ODVGP__EXP](c->b, c->b, NULL);
+    for (ptrdiff_t j = 0; j < s->J; j++) {
+        odvgp_real *d = s->d + j * ODVGP__CHUNK;
+        ODVGP__EACH_ROW d[i] -= c->a[i];
+        c->isa->map[ODVGP__EXP](d, d, NULL);
+        ODVGP__EACH_ROW c->b[i] += d[i];
+    }
+    ODVGP__EACH_ROW c->z[i] = 0;
+    for (ptrdiff_t j = 0; j < s->J; j++)
+        ODVGP__EACH_ROW c->z[i] += s->d[j * ODVGP__CHUNK + i] /= c->b[i];
+    c->isa->map[ODVGP__LOG](c->b, c->b, NULL);
+    ODVGP__EACH_ROW c->logp[i] = -(c->a[i] + c->b[i]);
+}
+
+/*  Derivatives in variances are those of the integral, -p (1 - p) / 2 at each node: never positive,
+    and equal to the rule's up to its error. */
+static void odvgp__softmax_chunk(const odvgp__lik_job *job, const odvgp__lik_chunk *c,
+        ptrdiff_t target, ptrdiff_t from, odvgp_real *top)
+{
+    odvgp__softmax s = odvgp__softmax_of(job, c, from);
+    int tensor = s.J < ODVGP__TENSOR_CLASSES;
+    ptrdiff_t nodes = tensor ? 1 : ODVGP__SOFTMAX_DRAWS * c->H, F = job->F;
+    (void)target;
+    for (ptrdiff_t j = 0; j < s.J && tensor; j++) nodes *= c->H;
+    for (ptrdiff_t k = 0; k < F && job->dmean; k++) {
+        odvgp__zero(job->dmean + k * job->ld + from, c->n);
+        odvgp__zero(job->dvar + k * job->ld + from, c->n);
+    }
+    for (ptrdiff_t h = 0; h < nodes; h++) {
+        odvgp_real w = odvgp__softmax_node(c, &s, h);
+        odvgp__softmax_logp(c, &s);
+        if (top) odvgp__lse_add(c, h == 0, w, top);
+        else ODVGP__EACH_ROW c->sum[i] += w * c->logp[i];
+        for (ptrdiff_t i = 0; i < c->n && job->dmean; i++)
+            for (ptrdiff_t j = 0, at = from + i, y = (ptrdiff_t)c->y[i]; j <= s.J; j++) {
+                odvgp_real p = j < s.J ? s.d[j * ODVGP__CHUNK + i] : 1 - c->z[i];
+                ptrdiff_t k = (y + 1 + j) % F * job->ld + at; /* y itself for the last j */
+                job->dmean[k] += w * c->seen[i] * (j < s.J ? -p : 1 - p);
+                job->dvar[k] -= w * c->seen[i] * p * (1 - p) / 2;
+            }
+    }
+}
+
+/*  Function T + t is the logarithm g of target t's noise variance. */
+static double odvgp__heteroscedastic_expect(const odvgp__lik_job *job)
+{
+    double sum = 0;
+    ODVGP__EACH_TARGET
+    {
+        ptrdiff_t g = at + job->T * job->ld;
+        double d = (double)(job->Y[at] - job->mean[at]),
+               e = exp(0.5 * (double)job->var[g] - (double)job->mean[g]),
+               part = (d * d + (double)job->var[at]) * e;
+        if (d == d) sum -= 0.5 * (odvgp__log_2pi + (double)job->mean[g] + part);
+        odvgp__put_slopes(job, at, d == d, d * e, -0.5 * e);
+        odvgp__put_slopes(job, g, d == d, 0.5 * (part - 1), -0.25 * part);
+    }
+    return sum;
+}
+
+static void odvgp__heteroscedastic_moments(
+        const odvgp__lik_job *job, odvgp_real *mean, odvgp_real *var)
+{
+    ODVGP__EACH_TARGET
+    {
+        ptrdiff_t g = at + job->T * job->ld;
+        double noise = exp((double)job->mean[g] + 0.5 * (double)job->var[g]);
+        if (mean) mean[at] = job->mean[at];
+        if (var) var[at] = job->var[at] + (odvgp_real)noise;
+    }
+}
+
+/*  For E[p] alone. */
+static void odvgp__heteroscedastic_chunk(const odvgp__lik_job *job, const odvgp__lik_chunk *c,
+        ptrdiff_t t, ptrdiff_t from, odvgp_real *top)
+{
+    ptrdiff_t first = (job->T + t) * job->ld + from;
+    for (ptrdiff_t h = 0; h < c->H; h++) {
+        ODVGP__EACH_ROW
+        {
+            ptrdiff_t g = first + (i < c->n ? i : 0);
+            double d = (double)(c->y[i] - c->mean[i]), v = (double)(c->sd[i] * c->sd[i]);
+            v += exp((double)job->mean[g] + sqrt((double)job->var[g]) * (double)c->t[h]);
+            c->logp[i] = (odvgp_real)(-0.5 * (odvgp__log_2pi + log(v) + d * d / v));
+        }
+        odvgp__lse_add(c, h == 0, c->w[h], top);
+    }
+}
+
+/* --- the table --- */
+
+static const odvgp__lik_param odvgp__noise_param[] = {{"noise_variance", 1, 0.1, 1, 2, 0}};
+static const odvgp__lik_param odvgp__scale_params[] = {
+        {"scale", 1, 0.1, 1, 1, 0}, {"df", 1, 4, 1, 0, 0}};
+static const odvgp__lik_param odvgp__size_param[] = {{"size", 1, 1, 1, 0, 0}};
+static const odvgp__lik_param odvgp__shape_param[] = {{"shape", 1, 1, 1, 0, 0}};
+static const odvgp__lik_param odvgp__precision_param[] = {{"precision", 1, 10, 1, 0, 0}};
+static const odvgp__lik_param odvgp__cut_params[] = {
+        {"gap", 0, 1, 1, 0, 0}, {"cut", 1, -0.5, 0, 0, 0}};
+static const odvgp__lik_param odvgp__epsilon_param[] = {{"epsilon", 1, 1e-3, 1, 0, 1}};
+
+#define ODVGP__CONCAVE (ODVGP__LIK_LOG_CONCAVE | ODVGP__LIK_FACTORS)
+#define ODVGP__SCALED  (ODVGP__LIK_FACTORS | ODVGP__LIK_SCALABLE)
+#define ODVGP__COUNTS  0, HUGE_VAL, 1, "must be a count: 0, 1, 2, ..."
+#define ODVGP__REALS   -HUGE_VAL, HUGE_VAL, 0, ""
+#define ODVGP__ABOVE_0 0, HUGE_VAL, 0, "must be above 0"
+#define ODVGP__BINARY  0, 1, 1, "must be 0 or 1"
+#define ODVGP__NUMBERS 0, 0, 1, "must be the number of a class: 0, 1, 2, ..."
+
+#define ODVGP__BY_RULE odvgp__chunks_expect, odvgp__class_moments, odvgp__chunks_density
 
 static const odvgp__likelihood odvgp__likelihoods[] = {
         /* in the order of odvgp_likelihood */
-        {"gaussian",
-                ODVGP__LIK_GAUSSIAN | ODVGP__LIK_LOG_CONCAVE | ODVGP__LIK_FACTORS |
-                        ODVGP__LIK_SCALABLE,
-                odvgp__one_target_each, odvgp__gaussian_params,
-                ODVGP__COUNT(odvgp__gaussian_params), odvgp__check_y_finite, odvgp__gaussian_expect,
-                odvgp__gaussian_y_moments, odvgp__gaussian_log_density},
+        {"gaussian", ODVGP__LIK_GAUSSIAN | ODVGP__CONCAVE | ODVGP__SCALED, odvgp__noise_param, 1,
+                odvgp__gaussian_expect, odvgp__noise_moments, odvgp__gaussian_log_density,
+                ODVGP__REALS, NULL, NULL, NULL},
+        {"bernoulli", ODVGP__CONCAVE | ODVGP__LIK_PROBIT | ODVGP__LIK_LINK, NULL, 0, ODVGP__BY_RULE,
+                ODVGP__BINARY, odvgp__bernoulli_logp, NULL, odvgp__quad_chunk},
+        {"logit", ODVGP__CONCAVE, NULL, 0, ODVGP__BY_RULE, ODVGP__BINARY, odvgp__logit_logp, NULL,
+                odvgp__quad_chunk},
+        {"studentt", ODVGP__SCALED, odvgp__scale_params, 2, odvgp__chunks_expect,
+                odvgp__noise_moments, odvgp__chunks_density, ODVGP__REALS, odvgp__studentt_logp,
+                odvgp__studentt_base, odvgp__quad_chunk},
+        {"laplace", ODVGP__CONCAVE | ODVGP__SCALED, odvgp__scale_params, 1, odvgp__laplace_expect,
+                odvgp__noise_moments, odvgp__chunks_density, ODVGP__REALS, odvgp__laplace_logp,
+                odvgp__laplace_base, odvgp__quad_chunk},
+        {"poisson", ODVGP__CONCAVE, NULL, 0, odvgp__exp_expect, odvgp__exp_moments,
+                odvgp__chunks_density, ODVGP__COUNTS, odvgp__exp_logp, odvgp__poisson_base,
+                odvgp__quad_chunk},
+        {"exponential", ODVGP__CONCAVE, NULL, 0, odvgp__exp_expect, odvgp__exp_moments,
+                odvgp__chunks_density, ODVGP__ABOVE_0, odvgp__exp_logp, NULL, odvgp__quad_chunk},
+        {"negative_binomial", ODVGP__CONCAVE, odvgp__size_param, 1, odvgp__chunks_expect,
+                odvgp__exp_moments, odvgp__chunks_density, ODVGP__COUNTS,
+                odvgp__negative_binomial_logp, odvgp__negative_binomial_base, odvgp__quad_chunk},
+        {"gamma", ODVGP__CONCAVE, odvgp__shape_param, 1, odvgp__exp_expect, odvgp__exp_moments,
+                odvgp__chunks_density, ODVGP__ABOVE_0, odvgp__exp_logp, odvgp__gamma_base,
+                odvgp__quad_chunk},
+        {"beta", ODVGP__LIK_FACTORS, odvgp__precision_param, 1, odvgp__chunks_expect,
+                odvgp__beta_moments, odvgp__chunks_density, 0, 1 - DBL_EPSILON / 2, 0,
+                "must lie between 0 and 1", odvgp__beta_logp, NULL, odvgp__quad_chunk},
+        {"ordinal", ODVGP__CONCAVE | ODVGP__LIK_CLASSES, odvgp__cut_params, 2, ODVGP__BY_RULE,
+                ODVGP__NUMBERS, odvgp__ordinal_logp, NULL, odvgp__quad_chunk},
+        {"robustmax", ODVGP__LIK_CLASSES | ODVGP__LIK_LINK, odvgp__epsilon_param, 1, ODVGP__BY_RULE,
+                ODVGP__NUMBERS, NULL, NULL, odvgp__robustmax_chunk},
+        {"softmax", ODVGP__LIK_LOG_CONCAVE | ODVGP__LIK_CLASSES, NULL, 0, ODVGP__BY_RULE,
+                ODVGP__NUMBERS, NULL, NULL, odvgp__softmax_chunk},
+        {"heteroscedastic", 0, NULL, 0, odvgp__heteroscedastic_expect,
+                odvgp__heteroscedastic_moments, odvgp__chunks_density, ODVGP__REALS, NULL, NULL,
+                odvgp__heteroscedastic_chunk},
 };
 
 /* ---------------------------------------------------------------------------------------------- */
@@ -5685,7 +6618,7 @@ static const odvgp__likelihood odvgp__likelihoods[] = {
     the mean, 2 M^2 flops per factor for the variance. */
 
 #define ODVGP__PREDICTOR_MAGIC   0x5056444fu /* "ODVP" */
-#define ODVGP__PREDICTOR_VERSION 5
+#define ODVGP__PREDICTOR_VERSION 6
 
 /*  How the stored factor gives u's covariance: S = q_sqrt q_sqrt^T; S = (Kb^-1 + B B^T)^-1; the
     same with B B^T diagonal. Files hold these numbers. */
@@ -5709,9 +6642,10 @@ typedef struct odvgp__predictor {
     uint32_t P, F, T; /* processes, functions, targets (>>likelihoods) */
     uint32_t nhyp, columns;
     uint32_t likelihood, lik_params, mean_function;
-    uint32_t factor;   /* ODVGP__FACTOR_OF_S, ... */
-    uint32_t M_factor; /* order of the covariance factor's first block; M: the only one */
-    uint32_t no_alpha; /* 1: the mean does not use Z_beta */
+    uint32_t nodes, classes; /* of the likelihood; 0: it has none */
+    uint32_t factor;         /* ODVGP__FACTOR_OF_S, ... */
+    uint32_t M_factor;       /* order of the covariance factor's first block; M: the only one */
+    uint32_t no_alpha;       /* 1: the mean does not use Z_beta */
 } odvgp__predictor;
 
 /*  Above 32 bits if M > 46340. */
@@ -5791,8 +6725,8 @@ typedef struct odvgp__view {
     /* q_sqrt or its first block [P,M_factor,M_factor]; or B_sqrt [P,M,M], or its diagonal [P,M] */
     odvgp_real *factor;
     odvgp_real *factor_v; /* second block of q_sqrt [P,M-M_factor,M-M_factor] */
-    odvgp_real *hyp, *lik_params, *A, *b, *beta_centre, *gamma_centre, *x_mean, *x_scale, *y_mean,
-            *y_scale;
+    odvgp_real *hyp, *lik_params, *rule, *A, *b, *beta_centre, *gamma_centre, *x_mean, *x_scale,
+            *y_mean, *y_scale;
 } odvgp__view;
 /*  Set v's pointers; base NULL only measures. Needs M_factor <= M. Returns the number of reals, -1
     on overflow. */
@@ -5821,6 +6755,7 @@ static ptrdiff_t odvgp__view_layout(const odvgp__predictor *p, odvgp_real *base,
     ODVGP__PIECE(factor_v, P * (M - Mr), M - Mr)
     ODVGP__PIECE(hyp, 1, (ptrdiff_t)p->nhyp)
     ODVGP__PIECE(lik_params, 1, (ptrdiff_t)p->lik_params)
+    ODVGP__PIECE(rule, 1, odvgp__rule_numbers((ptrdiff_t)p->nodes))
     ODVGP__PIECE(A, meanfn == ODVGP_MEAN_FUNCTION_LINEAR ? D : 0, P)
     ODVGP__PIECE(b, meanfn == ODVGP_MEAN_FUNCTION_ZERO ? 0 : 1, P)
     ODVGP__PIECE(beta_centre, 1, D)
@@ -5865,8 +6800,10 @@ typedef struct odvgp__prediction {
     odvgp_real *sums;       /* [P,rows] work of the mean; var's memory until has_var */
     int has_var;
     odvgp_real *prior, *square; /* [rows] k(x,x); max(k(x,x) - |A|^2, 0) */
-    /* [T,rows] targets, in training units; variances or log densities of y */
+    /* [y_rows,rows] targets, in training units, or means of y; variances or log densities of
+       y */
     odvgp_real *y, *of_y;
+    odvgp_real *work; /* of the likelihood */
     ptrdiff_t ld;
 } odvgp__prediction;
 
@@ -5893,8 +6830,10 @@ static void odvgp__predict_layout(
     t->has_var = 0;
     t->prior = odvgp__take(a, 1, rows);
     t->square = odvgp__take(a, 1, rows);
-    t->y = odvgp__take(a, (ptrdiff_t)p->T, rows);
-    t->of_y = odvgp__take(a, (ptrdiff_t)p->T, rows);
+    t->y = odvgp__take(a, s->y_rows, rows);
+    t->of_y = odvgp__take(a, s->y_rows, rows);
+    t->work =
+            odvgp__take(a, 1, odvgp__lik_work(&odvgp__likelihoods[p->likelihood], (ptrdiff_t)p->F));
     odvgp__blas_layout(a, (const odvgp__isa *)s->isa, NULL, order, order, order, &t->blas);
 }
 
@@ -6133,6 +7072,12 @@ static odvgp__lik_job odvgp__predict_lik_job(const odvgp__prediction *t, ptrdiff
 {
     odvgp__lik_job job;
     memset(&job, 0, sizeof job);
+    job.lik = odvgp__predict_likelihood(t);
+    job.isa = odvgp__isa_of(&t->blas);
+    job.classes = (ptrdiff_t)t->p->classes;
+    job.rule = t->v.rule;
+    job.H = (ptrdiff_t)t->p->nodes;
+    job.work = t->work;
     job.n = n;
     job.F = (ptrdiff_t)t->p->F;
     job.T = (ptrdiff_t)t->p->T;
@@ -6155,15 +7100,17 @@ static odvgp_status odvgp__predict_check(
     return odvgp__finite(X, n * (ptrdiff_t)p->D) ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-ODVGP_API odvgp_status odvgp_predict(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
-        odvgp_real *mean, odvgp_real *var, odvgp_real *var_y, void *scratch, size_t scratch_bytes)
+/*  Outputs may be NULL. */
+static odvgp_status odvgp__predict_moments(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
+        odvgp_real *mean, odvgp_real *var, odvgp_real *mean_y, odvgp_real *var_y, void *scratch,
+        size_t scratch_bytes)
 {
     odvgp_status status = odvgp__predict_check(s, X, n, scratch);
     if (status || n == 0) return status;
     ptrdiff_t rows = odvgp__predict_rows(s, n, scratch_bytes), D = s->D;
     odvgp__prediction *t = rows ? odvgp__predict_begin(s, rows, scratch, scratch_bytes) : NULL;
     if (!t) return ODVGP_E_MEMORY;
-    int variances = var || var_y, finite = 1;
+    int variances = var || mean_y || var_y, finite = 1;
     for (ptrdiff_t first = 0; first < n; first += rows) {
         ptrdiff_t count = ODVGP__MIN(rows, n - first);
         odvgp__predict_inputs(t, X + first * D, count);
@@ -6180,26 +7127,42 @@ ODVGP_API odvgp_status odvgp_predict(const odvgp_server *s, const odvgp_real *X,
             if (mean) finite &= odvgp__finite(mean + q * n + first, count);
             if (var) finite &= odvgp__finite(var + q * n + first, count);
         }
-        if (!var_y) continue;
+        if (!mean_y && !var_y) continue;
         odvgp__lik_job job = odvgp__predict_lik_job(t, count);
-        odvgp__predict_likelihood(t)->y_moments(&job, NULL, t->of_y);
-        for (ptrdiff_t q = 0; q < job.T; q++) {
+        job.lik->y_moments(&job, mean_y ? t->y : NULL, t->of_y);
+        for (ptrdiff_t q = 0; q < s->y_rows; q++) {
+            int scaled = job.lik->flags & ODVGP__LIK_SCALABLE;
+            odvgp_real scale = scaled ? t->v.y_scale[q] : 1, shift = scaled ? t->v.y_mean[q] : 0;
             for (ptrdiff_t i = 0; i < count; i++) {
-                odvgp_real scale = t->v.y_scale[q];
-                var_y[q * n + first + i] = scale * scale * t->of_y[q * t->ld + i];
+                ptrdiff_t at = q * n + first + i, from = q * t->ld + i;
+                if (mean_y) mean_y[at] = shift + scale * t->y[from];
+                if (var_y) var_y[at] = scale * scale * t->of_y[from];
             }
-            finite &= odvgp__finite(var_y + q * n + first, count);
+            if (mean_y) finite &= odvgp__finite(mean_y + q * n + first, count);
+            if (var_y) finite &= odvgp__finite(var_y + q * n + first, count);
         }
     }
     return finite ? ODVGP_OK : ODVGP_E_NAN;
+}
+
+ODVGP_API odvgp_status odvgp_predict(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
+        odvgp_real *mean, odvgp_real *var, odvgp_real *var_y, void *scratch, size_t scratch_bytes)
+{
+    return odvgp__predict_moments(s, X, n, mean, var, NULL, var_y, scratch, scratch_bytes);
+}
+
+ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
+        odvgp_real *mean, odvgp_real *var, void *scratch, size_t scratch_bytes)
+{
+    return odvgp__predict_moments(s, X, n, NULL, NULL, mean, var, scratch, scratch_bytes);
 }
 
 static odvgp_status odvgp__served_targets_check(
         const odvgp_server *s, const odvgp_real *Y, ptrdiff_t count)
 {
     const odvgp__predictor *p = (const odvgp__predictor *)s->block;
-    return odvgp__targets_check(
-            &odvgp__likelihoods[p->likelihood], Y, count, (ptrdiff_t)p->T, 0, NULL);
+    return odvgp__targets_check(&odvgp__likelihoods[p->likelihood], (ptrdiff_t)p->classes, 0, Y,
+            count, (ptrdiff_t)p->T, 0, NULL);
 }
 
 /*  Targets [n,T] to t->y, transposed, in training units. */
@@ -6419,7 +7382,7 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
     Its predictor is the block with reals in the file's precision. A program that only predicts
     needs nothing after this section. */
 
-#define ODVGP__FILE_VERSION 5
+#define ODVGP__FILE_VERSION 6
 enum { ODVGP__FILE_MEASURE, ODVGP__FILE_WRITE, ODVGP__FILE_READ };
 
 typedef struct odvgp__file {
@@ -6594,8 +7557,12 @@ static ptrdiff_t odvgp__predictor_measure(const odvgp__predictor *p)
         return -1;
     if (p->F != p->P || p->likelihood >= (uint32_t)ODVGP__COUNT(odvgp__likelihoods)) return -1;
     const odvgp__likelihood *lik = &odvgp__likelihoods[p->likelihood];
-    if ((ptrdiff_t)p->T != lik->targets((ptrdiff_t)p->F) ||
-            (ptrdiff_t)p->lik_params != odvgp__lik_all_numbers(lik))
+    ptrdiff_t classes = (ptrdiff_t)p->classes, same = odvgp__classes(lik, (ptrdiff_t)p->F, classes);
+    if (p->nodes > ODVGP__MOST_NODES || (lik->flags & ODVGP__LIK_GAUSSIAN ? p->nodes : !p->nodes))
+        return -1;
+    if (classes != same || classes > ODVGP__MOST_CLASSES || p->T < 1 ||
+            (ptrdiff_t)p->T != odvgp__lik_targets(lik, (ptrdiff_t)p->F) ||
+            (ptrdiff_t)p->lik_params != odvgp__lik_all_numbers(lik, classes))
         return -1;
     if (p->factor >= (uint32_t)ODVGP__COUNT(odvgp__factors) || p->M_factor > p->M ||
             (p->M_factor != p->M && !odvgp__factors[p->factor].of_S))
@@ -6611,7 +7578,8 @@ static ptrdiff_t odvgp__predictor_measure(const odvgp__predictor *p)
 static int odvgp__predictor_reals_ok(const odvgp__predictor *p)
 {
     odvgp__view v = odvgp__view_of(p);
-    uint32_t lik = (uint32_t)odvgp__lik_numbers(&odvgp__likelihoods[p->likelihood], 1);
+    uint32_t lik = (uint32_t)odvgp__lik_numbers(
+            &odvgp__likelihoods[p->likelihood], 1, (ptrdiff_t)p->classes);
     const struct {
         const odvgp_real *x;
         uint32_t n;
@@ -6632,6 +7600,7 @@ static odvgp_status odvgp__server_fill(
     s->P = (ptrdiff_t)p->P;
     s->F = (ptrdiff_t)p->F;
     s->T = (ptrdiff_t)p->T;
+    s->y_rows = p->classes ? (ptrdiff_t)p->classes : s->T;
     return ODVGP_OK;
 }
 
@@ -7209,6 +8178,8 @@ typedef struct odvgp__tape {
     size_t scratch_bytes; /* largest scratch of an operation */
     odvgp_blas blas;
     const odvgp__likelihood *likelihood;
+    ptrdiff_t classes, lik_nodes;
+    odvgp_real *rule; /* odvgp__lik_job's */
     /* each operation uses it from the start */
     odvgp__arena scratch;
     odvgp_real jitter_absolute, jitter_relative, jitter_limit; /* from the config */
@@ -7276,7 +8247,7 @@ struct odvgp_model {
     odvgp__tape tape;
     odvgp__state state;
     /* functions that the likelihood sees; columns of targets */
-    ptrdiff_t F, T;
+    ptrdiff_t F, T, classes; /* classes: 0 without CLASSES */
     /* positive, then free parameters: first slot (0: none), slots */
     int slot_lik_params, lik_slots;
     int slot_lik_free_params, lik_free_slots;
@@ -8821,6 +9792,12 @@ static odvgp__lik_job odvgp__expect_job(odvgp__tape *t, const odvgp__node *nd, o
     if (positive) odvgp__copy(par, positive->v, count);
     if (others) odvgp__copy(par + count, others->v, others_count);
     memset(&job, 0, sizeof job);
+    job.lik = t->likelihood;
+    job.isa = odvgp__isa_of(&t->blas);
+    job.classes = t->classes;
+    job.rule = t->rule;
+    job.H = t->lik_nodes;
+    job.work = odvgp__take(a, 1, odvgp__lik_work(t->likelihood, mean->rows));
     job.n = mean->cols;
     job.F = mean->rows;
     job.T = y->rows;
@@ -8858,7 +9835,7 @@ static void odvgp__expect_reverse(odvgp__tape *t, odvgp__node *nd)
     const double *dpar;
     job.dmean = odvgp__take(&a, job.F, job.ld);
     job.dvar = odvgp__take(&a, job.F, job.ld);
-    ptrdiff_t numbers = odvgp__lik_all_numbers(t->likelihood);
+    ptrdiff_t numbers = odvgp__lik_all_numbers(t->likelihood, t->classes);
     job.dpar = (double *)odvgp__take_bytes(&a, (size_t)numbers, sizeof(double));
     for (ptrdiff_t i = 0; i < numbers; i++) job.dpar[i] = 0;
     t->likelihood->expect(&job);
@@ -9232,6 +10209,7 @@ static size_t odvgp__real_bytes(ptrdiff_t rows, ptrdiff_t cols)
 /*  What a new node's memory depends on. */
 typedef struct odvgp__shapes {
     const odvgp__unit *unit;
+    const odvgp__likelihood *likelihood;
     int tasks;
     size_t keep; /* bytes that forward may keep for reverse; 0 in the head */
     odvgp__ref in[ODVGP__MAX_IN];
@@ -9333,6 +10311,7 @@ static size_t odvgp__expect_scratch(const odvgp__shapes *s)
     ptrdiff_t numbers = s->in[3].cols + s->in[4].cols;
     odvgp__arena_init(&a, NULL, 0);
     odvgp__take(&a, 1, numbers);
+    odvgp__take(&a, 1, odvgp__lik_work(s->likelihood, s->in[0].rows));
     odvgp__take(&a, s->in[0].rows, s->in[0].cols);
     odvgp__take(&a, s->in[1].rows, s->in[1].cols);
     odvgp__take_bytes(&a, (size_t)numbers, sizeof(double));
@@ -9622,6 +10601,7 @@ static odvgp__ref odvgp__node_add(odvgp__tape *t, odvgp__unit *u, odvgp__op op, 
     memset(nd, 0, sizeof *nd);
     memset(&s, 0, sizeof s);
     s.unit = u;
+    s.likelihood = t->likelihood;
     s.tasks = t->tasks;
     /* head nodes do not run forward before each reverse run */
     s.keep = segment == ODVGP__TILE ? t->keep : 0;
@@ -9790,10 +10770,10 @@ static void odvgp__build_lik(odvgp__unit *u)
     const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.lik.kind];
     if (m->lik_slots && !m->lik_params.id)
         m->lik_params = odvgp__param_node(
-                u, m->slot_lik_params, m->lik_slots, 1, odvgp__lik_numbers(lik, 1));
+                u, m->slot_lik_params, m->lik_slots, 1, odvgp__lik_numbers(lik, 1, m->classes));
     if (m->lik_free_slots && !m->lik_free_params.id)
-        m->lik_free_params = odvgp__param_node(
-                u, m->slot_lik_free_params, m->lik_free_slots, 1, odvgp__lik_numbers(lik, 0));
+        m->lik_free_params = odvgp__param_node(u, m->slot_lik_free_params, m->lik_free_slots, 1,
+                odvgp__lik_numbers(lik, 0, m->classes));
 }
 
 /*  Kernel matrix of beta, its Cholesky factor, and q(u). Parts that work without the factor get Kb,
@@ -10246,6 +11226,7 @@ ODVGP_API odvgp_config odvgp_config_defaults(
     c.jitter.max = ODVGP__R(1e-2);
     c.optim.lbfgs_memory = 10;
     c.shards = 1;
+    c.lik.nodes = 20;
     c.optim.natgrad = 1;
     c.optim.natgrad_step = odvgp_falling(ODVGP__R(0.1), ODVGP__R(0.01), 5000);
     c.reproduce.diag_step = ODVGP_DIAG_STEP_AFFINE;
@@ -10339,7 +11320,13 @@ static const odvgp__field odvgp__fields[] = {
         ODVGP__CHOICE(reproduce.gamma_coords, ODVGP_GAMMA_COORDS_DIFFERENTIATED,
                 "plain scaled differentiated"),
         ODVGP__CHOICE(reproduce.gamma_kl, ODVGP_GAMMA_KL_COLUMNS, "residual columns"),
-        ODVGP__CHOICE(lik.kind, ODVGP__COUNT(odvgp__likelihoods) - 1, "gaussian"),
+        ODVGP__CHOICE(lik.kind, ODVGP__COUNT(odvgp__likelihoods) - 1,
+                "gaussian bernoulli logit studentt laplace poisson exponential negative_binomial "
+                "gamma beta ordinal robustmax softmax heteroscedastic"),
+        ODVGP__FIELD(lik.nodes, COUNT, CLOSED, 1, ODVGP__MOST_NODES),
+        ODVGP__FIELD(lik.classes, COUNT, CLOSED, 0, ODVGP__MOST_CLASSES),
+        ODVGP__FIELD(lik.link_jitter, REAL, BELOW_MOST, 0, 0.5),
+        ODVGP__CHOICE(lik.missing, 1, "off on"),
         ODVGP__LAYER_CHOICE(mean_function, ODVGP_MEAN_FUNCTION_LINEAR, "zero constant linear"),
         ODVGP__CHOICE(positive_transform, ODVGP_POSITIVE_TRANSFORM_EXP, "softplus exp"),
         ODVGP__CHOICE(reproduce.q_init, ODVGP_Q_INIT_IDENTITY, "prior identity"),
@@ -10689,6 +11676,35 @@ static odvgp_status odvgp__check_products(const odvgp_config *c, odvgp_info *inf
     return ODVGP_OK;
 }
 
+/*  Whether functions and the likelihood's fields fit it. */
+static odvgp_status odvgp__check_likelihood(const odvgp_config *c, odvgp_info *info)
+{
+    const odvgp__likelihood *lik = &odvgp__likelihoods[c->lik.kind];
+    ptrdiff_t P = c->layer[0].P, classes = c->lik.classes;
+    int ordinal = c->lik.kind == ODVGP_LIKELIHOOD_ORDINAL,
+        several = !(lik->flags & ODVGP__LIK_FACTORS),
+        of_f = several && lik->flags & ODVGP__LIK_CLASSES,
+        noise = c->lik.noise_variance != 0 || c->lik.noise_floor != 0;
+    if (ordinal ? P != 1 : of_f ? P < 2 || P > ODVGP__MOST_CLASSES : several && P % 2)
+        return odvgp__fail(info, ODVGP_E_ARG, "P", -1, (double)P,
+                ordinal ? "must be 1 for this likelihood"
+                : of_f  ? "must be the number of classes, 2..200, for this likelihood"
+                        : "must be even: a function and its noise for each target");
+    if (ordinal ? classes < 2 : classes != 0)
+        return odvgp__fail(info, ODVGP_E_ARG, "lik.classes", -1, (double)classes,
+                ordinal ? "must be at least 2" : "is only for the ordinal likelihood");
+    if (c->lik.link_jitter > 0 && !(lik->flags & ODVGP__LIK_LINK))
+        return odvgp__fail(info, ODVGP_E_ARG, "lik.link_jitter", -1, (double)c->lik.link_jitter,
+                "is only for bernoulli and robustmax");
+    if (noise && !odvgp__has_noise(c))
+        return odvgp__fail(info, ODVGP_E_ARG, "lik.noise_variance or lik.noise_floor", -1, 0,
+                "is only for the Gaussian likelihood");
+    if (c->lik.missing && c->objective != ODVGP_OBJECTIVE_ELBO)
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "lik.missing", -1, 0,
+                "needs the objective ELBO: leave out rows with missing targets");
+    return ODVGP_OK;
+}
+
 static odvgp_status odvgp__check_objective(const odvgp_config *c, odvgp_info *info)
 {
     int both = odvgp__mean_part_of(c->layer[0].mean_part)->objectives &
@@ -10747,6 +11763,7 @@ static odvgp_status odvgp__check_config(const odvgp_config *c, odvgp_info *info)
 {
     odvgp_status s = odvgp__check_fields(c, info);
     if (s || (s = odvgp__check_products(c, info)) != ODVGP_OK) return s;
+    if ((s = odvgp__check_likelihood(c, info)) != ODVGP_OK) return s;
     if (!odvgp__isa_find(c->isa))
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "isa", -1, 0,
                 "this machine or this build lacks the instruction set");
@@ -10758,9 +11775,12 @@ static int odvgp__likelihood_slots(odvgp_model *m, int positive, int *slots)
 {
     const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.lik.kind];
     int before = m->par.slots, kind = positive ? ODVGP__POSITIVE : 0;
-    for (int k = 0; k < lik->params; k++)
-        if (lik->param[k].positive == positive)
-            odvgp__slot_add(&m->par, lik->param[k].name, kind, 1, lik->param[k].count, 1, 1);
+    for (int k = 0; k < lik->params; k++) {
+        ptrdiff_t count = odvgp__lik_count(&lik->param[k], m->classes);
+        if (lik->param[k].positive != positive || !count) continue;
+        int slot = odvgp__slot_add(&m->par, lik->param[k].name, kind, 1, count, 1, 1);
+        if (m->par.slot) m->par.slot[slot].trainable = !lik->param[k].fixed;
+    }
     *slots = m->par.slots - before;
     return *slots ? before + 1 : 0;
 }
@@ -10811,7 +11831,8 @@ ODVGP__NOINLINE odvgp_status odvgp__tile_load(
             X->stamp = ++m->tape.clock; /* some rows are overwritten */
             return odvgp__fail(info, ODVGP_E_NAN, "X", row, (double)x[d], "a row is not finite");
         }
-        odvgp_status s = odvgp__targets_check(m->tape.likelihood, y, T, T, row, info);
+        odvgp_status s = odvgp__targets_check(
+                m->tape.likelihood, m->classes, m->cfg.lik.missing, y, T, T, row, info);
         if (s) {
             X->stamp = ++m->tape.clock;
             return s;
@@ -11323,7 +12344,10 @@ static ptrdiff_t odvgp__predictor_sizes(const odvgp__unit *u, odvgp__predictor *
     p->P = (uint32_t)u->P;
     p->F = (uint32_t)u->model->F;
     p->T = (uint32_t)u->model->T;
-    p->lik_params = (uint32_t)odvgp__lik_all_numbers(&odvgp__likelihoods[u->model->cfg.lik.kind]);
+    p->lik_params = (uint32_t)odvgp__lik_all_numbers(
+            &odvgp__likelihoods[u->model->cfg.lik.kind], u->model->classes);
+    p->nodes = (uint32_t)u->model->tape.lik_nodes;
+    p->classes = (uint32_t)u->model->classes;
     int joint = odvgp__is_joint(u), own = odvgp__has_own_mean(u);
     p->M = (uint32_t)(u->M + (joint ? u->M_gamma : 0));
     p->M_factor = (uint32_t)u->M;
@@ -11513,6 +12537,7 @@ static void odvgp__predictor_write(odvgp__unit *u, const odvgp_scales *sc, odvgp
     if (m->lik_free_params.id)
         odvgp__copy(v.lik_params + m->lik_params.cols, node[m->lik_free_params.id].v,
                 m->lik_free_params.cols);
+    odvgp__copy(v.rule, m->tape.rule, odvgp__rule_numbers(m->tape.lik_nodes));
     if (u->slot_mean_A) odvgp__copy(v.A, odvgp__slot_value(&m->par, A), A->count);
     if (u->slot_mean_b) odvgp__copy(v.b, odvgp__slot_value(&m->par, b), b->count);
     odvgp__copy_or(v.x_mean, sc->x_mean, D, 0);
@@ -13440,6 +14465,7 @@ static int odvgp__uses_natgrad(const odvgp_model *m)
 /*  Restores the last good values of natural steps' slots. */
 static void odvgp__natural_back(odvgp_model *m)
 {
+    m->state.nat_valid = 0; /* (P, j) must be recomputed from q */
     for (int s = 1; s <= m->par.slots; s++) {
         const odvgp_slot *slot = &m->par.slot[s];
         if (!slot->natgrad) continue;
@@ -13449,24 +14475,32 @@ static void odvgp__natural_back(odvgp_model *m)
     }
 }
 
-#define ODVGP__WATCHED_LOOKS 4
+enum { ODVGP__WATCHED_LOOKS = 4, ODVGP__CURVED_LOOKS = 20 };
 
-/*  A natural step of O(M)'s q. If it sees all rows and the bound falls, q is restored and half the
-    step is tried. The last good parameters are those of the evaluation that gave `bound`, which is
+/*  Whether log p(y|f) is not concave: a step of q can overshoot at any size. */
+static int odvgp__is_curved(const odvgp_model *m)
+{
+    return !(m->tape.likelihood->flags & ODVGP__LIK_LOG_CONCAVE) || m->cfg.lik.link_jitter > 0;
+}
+
+/*  A natural step of O(M)'s q or for a likelihood that is not log-concave. If O(M)'s sees all rows,
+    or the other any, and the bound falls, q is restored and half the step is tried. The last good parameters are those of the evaluation that gave `bound`, which is
     repeated, because a step uses up its statistics. If that fails, as it can when the rows change
     meanwhile, there is no gradient, and the step counts as not taken. Adds its evaluations to
     *evaluations. */
 static odvgp_status odvgp__step_watched(odvgp_model *m, const odvgp__rows *rows,
         odvgp__wants_list want, odvgp_real tau, double bound, int *evaluations, odvgp_info *info)
 {
-    double least = bound - sqrt((double)ODVGP__EPS) * (fabs(bound) + (double)m->cfg.N);
+    int curved = odvgp__is_curved(m), most = curved ? ODVGP__CURVED_LOOKS : ODVGP__WATCHED_LOOKS;
+    double least = bound - (curved ? ODVGP__MAX(1e-9, 4 * (double)ODVGP__EPS) * fabs(bound)
+                                   : sqrt((double)ODVGP__EPS) * (fabs(bound) + (double)m->cfg.N));
     odvgp_real expected, kl;
     odvgp_events events = m->tape.events;
     uint64_t nat_steps = m->state.nat_steps;
     int data_error;
     odvgp__keep_jitters(m);
     if (odvgp__nat_step(m, tau)) return ODVGP_OK;
-    for (int looks = 1; rows->n >= m->cfg.N; looks++) {
+    for (int looks = 1; curved || rows->n >= m->cfg.N; looks++) {
         ++*evaluations;
         if (odvgp__nat_gamma_look(m, rows) >= least) break;
         m->tape.events.step_shortened++;
@@ -13479,7 +14513,8 @@ static odvgp_status odvgp__step_watched(odvgp_model *m, const odvgp__rows *rows,
             m->state.nat_steps = nat_steps;
             return s;
         }
-        if (looks == ODVGP__WATCHED_LOOKS || odvgp__nat_step(m, tau *= ODVGP__R(0.5))) break;
+        m->state.nat_steps = nat_steps;
+        if (looks == most || odvgp__nat_step(m, tau *= ODVGP__R(0.5))) break;
     }
     return ODVGP_OK;
 }
@@ -13491,9 +14526,11 @@ static odvgp_status odvgp__step_watched(odvgp_model *m, const odvgp__rows *rows,
 static odvgp_status odvgp__step_natural(odvgp_model *m, const odvgp__rows *rows,
         odvgp__wants_list want, odvgp_real tau, double bound, int *looks, odvgp_info *info)
 {
-    int sampled = odvgp__columns_sampled(m);
-    if (odvgp__any_watched(m)) return odvgp__step_watched(m, rows, want, tau, bound, looks, info);
-    if (!odvgp__any_natural_reads_gradient(m)) {
+    int sampled = odvgp__columns_sampled(m), of_gamma = odvgp__any_natural_reads_gradient(m),
+        looked = odvgp__any_watched(m) || odvgp__is_curved(m);
+    odvgp_status s = ODVGP_OK;
+    if (looked && !of_gamma) return odvgp__step_watched(m, rows, want, tau, bound, looks, info);
+    if (!of_gamma) {
         odvgp__nat_step(m, tau);
         return ODVGP_OK;
     }
@@ -13502,9 +14539,10 @@ static odvgp_status odvgp__step_natural(odvgp_model *m, const odvgp__rows *rows,
         bound = odvgp__nat_gamma_look(m, rows);
         ++*looks;
     }
-    if (!odvgp__nat_step(m, tau)) *looks += odvgp__nat_gamma_check(m, rows, bound);
+    if (looked) s = odvgp__step_watched(m, rows, want, tau, bound, looks, info);
+    else if (!odvgp__nat_step(m, tau)) *looks += odvgp__nat_gamma_check(m, rows, bound);
     if (sampled) odvgp__sample_columns(m);
-    return ODVGP_OK;
+    return s;
 }
 
 static odvgp_status odvgp__step_rows(
@@ -14243,15 +15281,20 @@ static double odvgp__target_variance(const odvgp_model *m, const odvgp_real *Y)
 {
     ptrdiff_t N = m->cfg.N, T = m->T;
     double total = 0;
+    if (!(m->tape.likelihood->flags & ODVGP__LIK_SCALABLE)) return 1;
     /* differences from the first row: equal targets give exactly 0 */
     for (ptrdiff_t t = 0; t < T; t++) {
-        double first = (double)Y[t], mean = 0, squares = 0;
-        for (ptrdiff_t i = 0; i < N; i++) mean += ((double)Y[i * T + t] - first) / (double)N;
-        for (ptrdiff_t i = 0; i < N; i++) {
+        ptrdiff_t from = 0, seen = 0;
+        while (from < N - 1 && Y[from * T + t] != Y[from * T + t]) from++; /* missing */
+        double first = (double)Y[from * T + t], mean = 0, squares = 0;
+        for (ptrdiff_t i = from; i < N; i++) seen += Y[i * T + t] == Y[i * T + t];
+        for (ptrdiff_t i = from; i < N; i++)
+            if (Y[i * T + t] == Y[i * T + t]) mean += ((double)Y[i * T + t] - first) / (double)seen;
+        for (ptrdiff_t i = from; i < N; i++) {
             double d = (double)Y[i * T + t] - first - mean;
-            squares += d * d;
+            if (d == d) squares += d * d;
         }
-        total += squares / (double)N;
+        if (seen) total += squares / (double)seen;
     }
     return total > 0 ? total / (double)T : 1;
 }
@@ -14512,6 +15555,47 @@ static odvgp_status odvgp__noise_floor_check(
             "times the targets' variance is too large to be a bound of the noise");
 }
 
+/*  x with Phi(x) = p, 0 < p < 1, by bisection. */
+static double odvgp__normal_quantile(double p)
+{
+    double low = -40, high = 40;
+    for (int k = 0; k < 60; k++) {
+        double x = 0.5 * (low + high);
+        if (0.5 * erfc(-odvgp__sqrt_half * x) < p) low = x;
+        else high = x;
+    }
+    return low;
+}
+
+/*  Cuts at which f + N(0, 1), of variance 2, falls into each class as often as the targets, with
+    one target more in each. */
+static void odvgp__init_cuts(odvgp_model *m, const odvgp_real *Y)
+{
+    ptrdiff_t N = m->cfg.N, K = m->classes, seen = 0, below = 0;
+    double last = 0;
+    for (ptrdiff_t i = 0; i < N; i++) seen += Y[i] == Y[i];
+    for (ptrdiff_t k = 0; k < K - 1; k++) {
+        below++;
+        for (ptrdiff_t i = 0; i < N; i++) below += Y[i] == (odvgp_real)k;
+        double cut =
+                1.4142135623730951 * odvgp__normal_quantile((double)below / (double)(seen + K));
+        if (k) odvgp__set_positive(m, m->par.slot[m->slot_lik_params].offset + k - 1, cut - last);
+        else m->par.theta[m->par.slot[m->slot_lik_free_params].offset] = (odvgp_real)cut;
+        last = cut;
+    }
+}
+
+/*  Parameters in the targets' unit, unless the config has the noise; cuts. */
+static void odvgp__init_likelihood(odvgp_model *m, const odvgp_real *Y, double variance)
+{
+    const odvgp__likelihood *lik = m->tape.likelihood;
+    for (int k = 0; k < lik->params && !(m->cfg.lik.noise_variance > 0); k++)
+        if (lik->param[k].power)
+            odvgp__set_positive(m, m->par.slot[m->slot_lik_params + k].offset,
+                    lik->param[k].start * (lik->param[k].power == 2 ? variance : sqrt(variance)));
+    if (m->cfg.lik.kind == ODVGP_LIKELIHOOD_ORDINAL) odvgp__init_cuts(m, Y);
+}
+
 /*  The data's units and the noise's floor. */
 static void odvgp__init_units(odvgp_model *m, const odvgp_real *X, double target_variance)
 {
@@ -14533,7 +15617,8 @@ ODVGP_API odvgp_status odvgp_init_data(
     ptrdiff_t D = m->cfg.layer[0].D, T = m->T, bad;
     if ((bad = odvgp__first_nonfinite(X, m->cfg.N * D)) >= 0)
         return odvgp__fail(info, ODVGP_E_NAN, "X", bad / D, (double)X[bad], "a row is not finite");
-    if ((s = odvgp__targets_check(m->tape.likelihood, Y, m->cfg.N * T, T, 0, info)) != ODVGP_OK)
+    if ((s = odvgp__targets_check(m->tape.likelihood, m->classes, m->cfg.lik.missing, Y,
+                 m->cfg.N * T, T, 0, info)) != ODVGP_OK)
         return s;
     uint64_t nat_valid = m->state.nat_valid, lbfgs_valid = m->state.lbfgs_valid,
              fitted = m->state.fitted;
@@ -14544,7 +15629,7 @@ ODVGP_API odvgp_status odvgp_init_data(
     odvgp_real floor_before = m->par.state[m->slot_lik_params].floor;
     m->par.state[m->slot_lik_params].floor = 0; /* it belongs to other data */
     double variance = odvgp__usable(odvgp__target_variance(m, Y));
-    if (!(m->cfg.lik.noise_variance > 0)) odvgp__set_noise(m, 0.1 * variance);
+    odvgp__init_likelihood(m, Y, variance);
     for (int i = 0; i < m->units; i++) odvgp__init_unit(&m->unit[i], X, Y, variance);
     odvgp__touch_all(m);
     s = odvgp__noise_floor_check(m, variance, info);
@@ -14870,6 +15955,8 @@ static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
     t->tasks = odvgp__tasks(&c->threads);
     t->keep = (size_t)c->kernel_cache_bytes;
     t->likelihood = &odvgp__likelihoods[c->lik.kind];
+    t->classes = m->classes;
+    t->lik_nodes = odvgp__has_noise(c) ? 0 : c->lik.nodes;
     t->all_rows = c->N;
     m->X = m->Y = m->lik_params = m->lik_free_params = m->expect = m->moments = m->objective =
             odvgp__none;
@@ -15040,6 +16127,7 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
     m->data_sd = odvgp__take(a, 1, c->layer[0].D + 1);
     m->kept.at = odvgp__take(a, m->par.positive, 1);
     odvgp__tape_layout(m, a);
+    m->tape.rule = odvgp__take(a, 1, odvgp__rule_numbers(m->tape.lik_nodes));
     m->tape.jitter_absolute = c->jitter.absolute;
     m->tape.jitter_relative = c->jitter.relative;
     m->tape.jitter_limit = c->jitter.max;
@@ -15128,7 +16216,7 @@ static void odvgp__settle_config(odvgp_config *c)
         c->layer[0].M_gamma = 0;
     if (c->optim.gamma_batch == 0 || c->optim.gamma_batch > c->layer[0].M_gamma)
         c->optim.gamma_batch = c->layer[0].M_gamma;
-    if (c->lik.noise_floor == 0)
+    if (c->lik.noise_floor == 0 && odvgp__has_noise(c))
         c->lik.noise_floor =
                 ODVGP__MAX(ODVGP__R(1e-10), ODVGP__R(16) * (odvgp_real)c->layer[0].M * ODVGP__EPS);
 }
@@ -15137,7 +16225,8 @@ static void odvgp__settle(odvgp_model *m)
 {
     odvgp__settle_config(&m->cfg);
     m->F = m->cfg.layer[0].P;
-    m->T = odvgp__likelihoods[m->cfg.lik.kind].targets(m->F);
+    m->T = odvgp__lik_targets(&odvgp__likelihoods[m->cfg.lik.kind], m->F);
+    m->classes = odvgp__classes(&odvgp__likelihoods[m->cfg.lik.kind], m->F, m->cfg.lik.classes);
 }
 
 static odvgp_model *odvgp__model_start(odvgp_model *m, odvgp__unit *unit)
@@ -15232,6 +16321,7 @@ static void odvgp__start_likelihood(odvgp_model *m)
     int positive = m->slot_lik_params, others = m->slot_lik_free_params;
     for (int k = 0; k < lik->params; k++) {
         const odvgp__lik_param *par = &lik->param[k];
+        if (!odvgp__lik_count(par, m->classes)) continue; /* no slot */
         const odvgp_slot *slot = &m->par.slot[par->positive ? positive++ : others++];
         for (ptrdiff_t i = slot->offset; i < slot->offset + slot->count; i++)
             if (par->positive) odvgp__set_positive(m, i, par->start);
@@ -15254,6 +16344,11 @@ static odvgp_status odvgp__model_place(
     memset(a->base + a->used, 0, need - 64 - a->used);
     odvgp__model_layout(m, a);
     m->magic = ODVGP__MODEL_MAGIC;
+    if (m->tape.lik_nodes) {
+        odvgp_real *t = m->tape.rule + 1;
+        m->tape.rule[0] = m->cfg.lik.link_jitter;
+        odvgp__gauss_hermite(m->tape.lik_nodes, t, t + m->tape.lik_nodes);
+    }
     m->state.step_scale = 1;
     for (ptrdiff_t i = 0; i <= m->cfg.layer[0].D; i++) m->data_sd[i] = 1;
     for (int k = 0; k < m->units; k++)
@@ -15441,7 +16536,7 @@ static void odvgp__file_likelihood(odvgp__file *f, const odvgp_model *m)
     odvgp__file_known(f, (uint64_t)lik->params, 4);
     for (int i = 0; i < lik->params; i++) {
         odvgp__file_known_text(f, lik->param[i].name);
-        odvgp__file_known(f, (uint64_t)lik->param[i].count, 8);
+        odvgp__file_known(f, (uint64_t)odvgp__lik_count(&lik->param[i], m->classes), 8);
     }
 }
 
