@@ -156,11 +156,11 @@ short    = $(if $(ALL),$(linked),$(filter-out $(SLOW_FLOAT:%=$(1)/f32/%),$(linke
 test: $(call short,$(B)) ## all tests, about a minute on two cores; needs only a C compiler; ALL=1: all programs in float too, at full length
 	@$(if $(ALL),,ODVGP_TEST_SHORT=1) sh tests/run.sh $(call commands,$(call short,$(B)))
 
-test-isa: $(call programs,$(B)) ## the tests with every instruction set forced
-	@sh tests/isa.sh $(B)/test_linalg $(call commands,$^)
+test-isa: $(call programs,$(B)) ## the tests with every instruction set forced; ALL=1: at full length
+	@$(if $(ALL),,ODVGP_TEST_SHORT=1) sh tests/isa.sh $(B)/test_linalg $(call commands,$^)
 
-sanitize: $(call programs,$(B)/sanitize) ## the tests under the address and undefined behaviour sanitizers
-	@sh tests/run.sh $(call commands,$^)
+sanitize: $(call programs,$(B)/sanitize) ## the tests under the address and undefined behaviour sanitizers; ALL=1: at full length
+	@$(if $(ALL),,ODVGP_TEST_SHORT=1) sh tests/run.sh $(call commands,$^)
 
 cross: ## the tests for other machines, under qemu, about an hour; SHORT=1 for some minutes
 	@MAKE="$(MAKE)" CFLAGS="$(CFLAGS)" CROSS="$(CROSS)" SHORT="$(SHORT)" SKIP_FLOAT="$(SKIP_FLOAT)" sh tests/cross.sh $(B)/cross $(TESTS) golden
@@ -239,7 +239,7 @@ cblas: ## the tests with large products sent to a CBLAS
 test-all: ## everything that can be checked here: tests at every size, sanitizers, a CBLAS if there, standards, symbols, examples, lint
 	@echo "== test"; ODVGP_TEST_ALL=1 $(MAKE) test ALL=1
 	@for t in standards symbols examples sanitize tidy $(if $(shell pkg-config --exists openblas 2>/dev/null && echo 1),cblas); do \
-	    echo "== $$t"; $(MAKE) $$t || exit 1; done
+	    echo "== $$t"; $(MAKE) $$t ALL=1 || exit 1; done
 
 standards: ## the header alone, as C99 to C++17, with gcc and clang, warnings as errors; options; two precisions together; the pool's code; the order of sections
 	@GCC="$(GCC)" GXX="$(GXX)" CLANG="$(CLANG)" CLANGXX="$(CLANGXX)" WARN="$(WARN) -Werror" sh tests/standards.sh $(B)/standards
