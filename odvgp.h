@@ -756,7 +756,7 @@ typedef struct odvgp_config {
 
     struct {
         odvgp_likelihood kind; /* Default GAUSSIAN. */
-        /* Quadrature nodes, 1..200, not for the Gaussian. Default 20. */
+        /* Quadrature nodes, up to 200, not for the Gaussian. Default 0: 20. */
         ptrdiff_t nodes;
         /* ORDINAL: classes, 2..200; for others 0. Default 0. */
         ptrdiff_t classes;
@@ -1484,7 +1484,7 @@ static int odvgp__finite(const odvgp_real *x, ptrdiff_t n)
 }
 
 /*  Index, or -1. */
-static ptrdiff_t odvgp__first_nonfinite(const odvgp_real *x, ptrdiff_t n)
+ODVGP__TRAINING ptrdiff_t odvgp__first_nonfinite(const odvgp_real *x, ptrdiff_t n)
 {
     for (ptrdiff_t i = 0; i < n; i++)
         if (!(x[i] - x[i] == 0)) return i;
@@ -5724,7 +5724,7 @@ enum {
     ODVGP__TENSOR_CLASSES = 4,
     ODVGP__SOFTMAX_DRAWS = 16
 };
-#define ODVGP__EACH_ROW for (int i = 0; i < ODVGP__CHUNK; i++)
+#define ODVGP__EACH_ROW(i) for (int i = 0; i < ODVGP__CHUNK; i++)
 
 typedef struct odvgp__lik_param {
     const char *name; /* of the slot */
@@ -5853,8 +5853,7 @@ static odvgp__lik_chunk odvgp__lik_chunk_of(const odvgp__lik_job *job, ptrdiff_t
     c.t = job->rule + 1;
     c.w = c.t + c.H;
     c.dpar = job->dpar;
-    ODVGP__EACH_ROW
-    {
+    ODVGP__EACH_ROW(i) {
         ptrdiff_t at = t * job->ld + from + (i < c.n ? i : 0);
         odvgp_real y = job->Y ? job->Y[at] : ODVGP__R(0.5);
         c.seen[i] = i < c.n && y == y;
@@ -5872,15 +5871,14 @@ static void odvgp__probit_rule(odvgp__lik_chunk *c)
     c->H = 1;
     c->t = odvgp__one_node;
     c->w = odvgp__one_node + 1;
-    ODVGP__EACH_ROW c->mean[i] /= ODVGP__SQRT(1 + c->sd[i] * c->sd[i]);
+    ODVGP__EACH_ROW(i) c->mean[i] /= ODVGP__SQRT(1 + c->sd[i] * c->sd[i]);
 }
 
 /*  Add w e^logp: top is the largest term's logarithm so far, c->sum the sum over e^top. */
 static void odvgp__lse_add(const odvgp__lik_chunk *c, int first, odvgp_real w, odvgp_real *top)
 {
     odvgp_real log_w = w > 0 ? (odvgp_real)log((double)w) : -ODVGP__R(ODVGP__FAR);
-    ODVGP__EACH_ROW
-    {
+    ODVGP__EACH_ROW(i) {
         odvgp_real z = c->logp[i] + log_w, most = first || z > top[i] ? z : top[i];
         c->a[i] = first ? 0 : top[i] - most;
         c->z[i] = z - most;
@@ -5888,7 +5886,7 @@ static void odvgp__lse_add(const odvgp__lik_chunk *c, int first, odvgp_real w, o
     }
     c->isa->map[ODVGP__EXP](c->a, c->a, NULL);
     c->isa->map[ODVGP__EXP](c->z, c->z, NULL);
-    ODVGP__EACH_ROW c->sum[i] = c->sum[i] * c->a[i] + c->z[i];
+    ODVGP__EACH_ROW(i) c->sum[i] = c->sum[i] * c->a[i] + c->z[i];
 }
 
 static void odvgp__quad_chunk(const odvgp__lik_job *job, const odvgp__lik_chunk *of, ptrdiff_t t,
@@ -5898,15 +5896,14 @@ static void odvgp__quad_chunk(const odvgp__lik_job *job, const odvgp__lik_chunk 
     if (top && c.lik->flags & ODVGP__LIK_PROBIT) odvgp__probit_rule(&c);
     for (ptrdiff_t h = 0; h < c.H; h++) {
         odvgp_real w = c.w[h], t_w = w * c.t[h];
-        ODVGP__EACH_ROW
-        {
+        ODVGP__EACH_ROW(i) {
             c.f[i] = c.mean[i] + c.sd[i] * c.t[h];
             c.weight[i] = w * c.seen[i];
         }
         c.lik->logp(&c);
         if (top) odvgp__lse_add(&c, h == 0, w, top);
-        else ODVGP__EACH_ROW
-            {
+        else
+            ODVGP__EACH_ROW(i) {
                 c.sum[i] += w * c.logp[i];
                 c.dm[i] += w * c.df[i];
                 c.dv[i] += t_w * c.df[i];
@@ -5964,7 +5961,7 @@ static void odvgp__class_moments(const odvgp__lik_job *all, odvgp_real *mean, od
             job.n = ODVGP__MIN(all->n - from, ODVGP__CHUNK);
             job.mean = all->mean + in;
             job.var = all->var + in;
-            ODVGP__EACH_ROW y[i] = binary ? 1 : (odvgp_real)k;
+            ODVGP__EACH_ROW(i) y[i] = binary ? 1 : (odvgp_real)k;
             job.lik->log_density(&job, p);
             for (ptrdiff_t i = 0; i < job.n; i++) {
                 p[i] = (odvgp_real)exp((double)p[i]);
@@ -5977,7 +5974,7 @@ static void odvgp__class_moments(const odvgp__lik_job *all, odvgp_real *mean, od
 /* --- mean f, and a variance that does not depend on f --- */
 
 /*  `at` is the place of each target of each row. */
-#define ODVGP__EACH_TARGET \
+#define ODVGP__EACH_TARGET(at) \
     for (ptrdiff_t each = 0, at = 0; each < job->T * job->n; \
             each++, at = each / job->n * job->ld + each % job->n)
 
@@ -5997,8 +5994,7 @@ static void odvgp__noise_moments(const odvgp__lik_job *job, odvgp_real *mean, od
     if (job->lik->params > 1)
         noise = job->par[1] > 2 ? s * s * job->par[1] / (job->par[1] - 2) : (odvgp_real)HUGE_VAL;
     else if (!(job->lik->flags & ODVGP__LIK_GAUSSIAN)) noise = 2 * s * s;
-    ODVGP__EACH_TARGET
-    {
+    ODVGP__EACH_TARGET(at) {
         if (mean) mean[at] = job->mean[at];
         if (var) var[at] = job->var[at] + noise;
     }
@@ -6033,8 +6029,7 @@ static double odvgp__gaussian_expect(const odvgp__lik_job *job)
 
 static void odvgp__gaussian_log_density(const odvgp__lik_job *job, odvgp_real *density)
 {
-    ODVGP__EACH_TARGET
-    {
+    ODVGP__EACH_TARGET(at) {
         double v = (double)job->var[at] + (double)job->par[0],
                d = (double)(job->Y[at] - job->mean[at]);
         density[at] = (odvgp_real)(-0.5 * (odvgp__log_2pi + log(v) + d * d / v));
@@ -6045,15 +6040,13 @@ static void odvgp__gaussian_log_density(const odvgp__lik_job *job, odvgp_real *d
 static void odvgp__studentt_logp(const odvgp__lik_chunk *c)
 {
     odvgp_real s = c->par[0], v = c->par[1];
-    ODVGP__EACH_ROW
-    {
+    ODVGP__EACH_ROW(i) {
         odvgp_real u = (c->y[i] - c->f[i]) / s;
         c->a[i] = u * u / v;
         c->df[i] = (v + 1) * u / (s * (v + u * u));
     }
     c->isa->map[ODVGP__LOG1P](c->a, c->logp, NULL);
-    ODVGP__EACH_ROW
-    {
+    ODVGP__EACH_ROW(i) {
         double w = (double)c->weight[i], slope = (double)(c->df[i] * (c->y[i] - c->f[i]));
         if (c->dpar) c->dpar[0] += w * slope / (double)s;
         if (c->dpar) c->dpar[1] += 0.5 * w * (slope / (double)v - (double)c->logp[i]);
@@ -6074,8 +6067,7 @@ static double odvgp__studentt_base(double y, const odvgp_real *par, double *dpar
 static void odvgp__laplace_logp(const odvgp__lik_chunk *c)
 {
     odvgp_real s = c->par[0];
-    ODVGP__EACH_ROW
-    {
+    ODVGP__EACH_ROW(i) {
         odvgp_real d = (c->y[i] - c->f[i]) / s;
         c->logp[i] = d < 0 ? d : -d;
         c->df[i] = (d < 0 ? -1 : 1) / s;
@@ -6091,8 +6083,7 @@ static double odvgp__laplace_base(double y, const odvgp_real *par, double *dpar)
 static double odvgp__laplace_expect(const odvgp__lik_job *job)
 {
     double sum = 0, s = (double)job->par[0], least = (double)ODVGP__LEAST_SD * s;
-    ODVGP__EACH_TARGET
-    {
+    ODVGP__EACH_TARGET(at) {
         double sd = ODVGP__MAX(sqrt((double)job->var[at]), least),
                d = (double)(job->Y[at] - job->mean[at]), z = d / sd,
                odds = erf(odvgp__sqrt_half * z), bell = exp(-0.5 * (z * z + odvgp__log_2pi)),
@@ -6142,8 +6133,7 @@ static void odvgp__exp_logp(const odvgp__lik_chunk *c)
 static double odvgp__exp_expect(const odvgp__lik_job *job)
 {
     double sum = 0;
-    ODVGP__EACH_TARGET
-    {
+    ODVGP__EACH_TARGET(at) {
         double y = (double)job->Y[at], m = (double)job->mean[at], a[3], e;
         odvgp__exp_terms(job->lik, y, job->par, a);
         e = a[1] * exp(a[2] * m + 0.5 * (double)job->var[at]);
@@ -6164,8 +6154,7 @@ static void odvgp__exp_moments(const odvgp__lik_job *job, odvgp_real *mean, odvg
            c3 = !counts ? c
                 : own   ? 1 / par
                         : 0;
-    ODVGP__EACH_TARGET
-    {
+    ODVGP__EACH_TARGET(at) {
         double v = (double)job->var[at], e = exp(s * (double)job->mean[at] + 0.5 * v);
         if (mean) mean[at] = (odvgp_real)(c * e);
         if (var) var[at] = (odvgp_real)(counts * e + e * e * (c3 * exp(v) + c * c * expm1(v)));
@@ -6176,11 +6165,10 @@ static void odvgp__exp_moments(const odvgp__lik_job *job, odvgp_real *mean, odvg
 static void odvgp__softplus(
         const odvgp__isa *isa, const odvgp_real *x, odvgp_real *y, odvgp_real *slope)
 {
-    ODVGP__EACH_ROW slope[i] = x[i] > 0 ? -x[i] : x[i];
+    ODVGP__EACH_ROW(i) slope[i] = x[i] > 0 ? -x[i] : x[i];
     isa->map[ODVGP__EXP](slope, slope, NULL);
     isa->map[ODVGP__LOG1P](slope, y, NULL);
-    ODVGP__EACH_ROW
-    {
+    ODVGP__EACH_ROW(i) {
         slope[i] = (x[i] > 0 ? 1 : slope[i]) / (1 + slope[i]);
         if (x[i] > 0) y[i] += x[i];
     }
@@ -6190,10 +6178,9 @@ static void odvgp__softplus(
 static void odvgp__negative_binomial_logp(const odvgp__lik_chunk *c)
 {
     odvgp_real r = c->par[0], log_r = (odvgp_real)log((double)r);
-    ODVGP__EACH_ROW c->a[i] = c->f[i] - log_r;
+    ODVGP__EACH_ROW(i) c->a[i] = c->f[i] - log_r;
     odvgp__softplus(c->isa, c->a, c->logp, c->b);
-    ODVGP__EACH_ROW
-    {
+    ODVGP__EACH_ROW(i) {
         odvgp_real y = c->y[i];
         if (c->dpar) c->dpar[0] += (double)(c->weight[i] * ((y + r) * c->b[i] / r - c->logp[i]));
         c->logp[i] = y * c->f[i] - (y + r) * c->logp[i];
@@ -6216,8 +6203,7 @@ static void odvgp__link(
     isa->map[ODVGP__LOGCDF](z, p, d);
     if (!(e > 0)) return;
     isa->map[ODVGP__EXP](p, p, NULL);
-    ODVGP__EACH_ROW
-    {
+    ODVGP__EACH_ROW(i) {
         odvgp_real part = (1 - 2 * e) * p[i];
         p[i] = part + e;
         d[i] *= part / p[i];
@@ -6227,16 +6213,16 @@ static void odvgp__link(
 
 static void odvgp__bernoulli_logp(const odvgp__lik_chunk *c)
 {
-    ODVGP__EACH_ROW c->a[i] = c->y[i] > 0 ? c->f[i] : -c->f[i];
+    ODVGP__EACH_ROW(i) c->a[i] = c->y[i] > 0 ? c->f[i] : -c->f[i];
     odvgp__link(c->isa, c->jitter, c->a, c->logp, c->df);
-    ODVGP__EACH_ROW if (!(c->y[i] > 0)) c->df[i] = -c->df[i];
+    ODVGP__EACH_ROW(i)
+        if (!(c->y[i] > 0)) c->df[i] = -c->df[i];
 }
 static void odvgp__logit_logp(const odvgp__lik_chunk *c)
 {
-    ODVGP__EACH_ROW c->a[i] = c->y[i] > 0 ? -c->f[i] : c->f[i];
+    ODVGP__EACH_ROW(i) c->a[i] = c->y[i] > 0 ? -c->f[i] : c->f[i];
     odvgp__softplus(c->isa, c->a, c->logp, c->df);
-    ODVGP__EACH_ROW
-    {
+    ODVGP__EACH_ROW(i) {
         c->logp[i] = -c->logp[i];
         if (!(c->y[i] > 0)) c->df[i] = -c->df[i];
     }
@@ -6247,7 +6233,7 @@ static void odvgp__beta_logp(const odvgp__lik_chunk *c)
 {
     double s = (double)c->par[0], log_s = log(s), of_s = odvgp__lgamma(s),
            slope_s = odvgp__digamma(s) + 2 / s;
-    ODVGP__EACH_ROW c->z[i] = -c->f[i];
+    ODVGP__EACH_ROW(i) c->z[i] = -c->f[i];
     c->isa->map[ODVGP__LOGCDF](c->f, c->a, c->df);
     c->isa->map[ODVGP__LOGCDF](c->z, c->b, c->z);
     for (ptrdiff_t i = 0; i < c->n; i++) {
@@ -6264,8 +6250,7 @@ static void odvgp__beta_logp(const odvgp__lik_chunk *c)
 }
 static void odvgp__beta_moments(const odvgp__lik_job *job, odvgp_real *mean, odvgp_real *var)
 {
-    ODVGP__EACH_TARGET
-    {
+    ODVGP__EACH_TARGET(at) {
         double sum = 0, squares = 0, sd = sqrt((double)job->var[at]);
         for (ptrdiff_t h = 1; h <= job->H; h++) {
             double f = (double)job->mean[at] + sd * (double)job->rule[h],
@@ -6300,8 +6285,7 @@ static void odvgp__cut_slope(const odvgp__lik_chunk *c, ptrdiff_t k, double slop
     the lower tail. */
 static void odvgp__ordinal_logp(const odvgp__lik_chunk *c)
 {
-    ODVGP__EACH_ROW
-    {
+    ODVGP__EACH_ROW(i) {
         ptrdiff_t k = (ptrdiff_t)c->y[i];
         odvgp_real low = odvgp__cut(c, k) - c->f[i], high = odvgp__cut(c, k + 1) - c->f[i];
         int flip = low + high > 0;
@@ -6310,9 +6294,9 @@ static void odvgp__ordinal_logp(const odvgp__lik_chunk *c)
     }
     c->isa->map[ODVGP__LOGCDF](c->a, c->z, c->df);
     c->isa->map[ODVGP__LOGCDF](c->b, c->logp, c->df);
-    ODVGP__EACH_ROW c->z[i] -= c->logp[i];
+    ODVGP__EACH_ROW(i) c->z[i] -= c->logp[i];
     c->isa->map[ODVGP__EXPM1](c->z, c->z, NULL);
-    ODVGP__EACH_ROW c->z[i] = -c->z[i];
+    ODVGP__EACH_ROW(i) c->z[i] = -c->z[i];
     c->isa->map[ODVGP__LOG](c->z, c->z, NULL);
     for (ptrdiff_t i = 0; i < c->n; i++) {
         ptrdiff_t k = (ptrdiff_t)c->y[i];
@@ -6349,7 +6333,7 @@ static void odvgp__robustmax_chunk(const odvgp__lik_job *job, const odvgp__lik_c
             if (job->dmean) job->dmean[at] = job->dvar[at] = 0;
         }
     for (ptrdiff_t h = 0; h < c->H; h++) {
-        ODVGP__EACH_ROW c->z[i] = c->a[i] = 0;
+        ODVGP__EACH_ROW(i) c->z[i] = c->a[i] = 0;
         for (ptrdiff_t i = 0; i < c->n; i++) {
             ptrdiff_t y = (ptrdiff_t)c->y[i];
             c->f[i] = mean[y * job->ld + i] + sd[y * ODVGP__CHUNK + i] * c->t[h];
@@ -6362,7 +6346,7 @@ static void odvgp__robustmax_chunk(const odvgp__lik_job *job, const odvgp__lik_c
                 if ((ptrdiff_t)c->y[i] != k) c->z[i] += c->logp[i];
         }
         c->isa->map[ODVGP__EXP](c->z, c->z, NULL);
-        ODVGP__EACH_ROW c->sum[i] += c->w[h] * c->z[i];
+        ODVGP__EACH_ROW(i) c->sum[i] += c->w[h] * c->z[i];
         for (ptrdiff_t k = 0; k < K && job->dmean; k++)
             for (ptrdiff_t i = 0; i < c->n; i++) {
                 ptrdiff_t y = (ptrdiff_t)c->y[i], at = from + i;
@@ -6401,8 +6385,7 @@ static odvgp__softmax odvgp__softmax_of(
     s.mean = s.d + s.J * ODVGP__CHUNK;
     s.diagonal = s.mean + s.J * ODVGP__CHUNK;
     s.below = s.diagonal + s.J * ODVGP__CHUNK;
-    ODVGP__EACH_ROW
-    {
+    ODVGP__EACH_ROW(i) {
         ptrdiff_t at = from + (i < c->n ? i : 0), class_y = (ptrdiff_t)c->y[i],
                   y = class_y * job->ld + at;
         odvgp_real rest = job->var[y]; /* variance that the later differences share */
@@ -6425,15 +6408,14 @@ static odvgp_real odvgp__softmax_node(
 {
     int tensor = s->J < ODVGP__TENSOR_CLASSES;
     odvgp_real w = tensor ? 1 : 1 / (odvgp_real)(ODVGP__SOFTMAX_DRAWS * c->H);
-    ODVGP__EACH_ROW c->a[i] = 0;
+    ODVGP__EACH_ROW(i) c->a[i] = 0;
     for (ptrdiff_t j = 0, rest = h; j < s->J; j++, rest /= c->H) {
         odvgp_real t = tensor ? c->t[rest % c->H]
                               : (odvgp_real)((h % 2 ? -1 : 1) *
                                              odvgp__normal(0, ODVGP__STREAM_SOFTMAX,
                                                      (uint64_t)(h / 2 * ODVGP__MOST_CLASSES + j)));
         if (tensor) w *= c->w[rest % c->H];
-        ODVGP__EACH_ROW
-        {
+        ODVGP__EACH_ROW(i) {
             ptrdiff_t at = j * ODVGP__CHUNK + i;
             s->d[at] = s->mean[at] + s->diagonal[at] * t + c->a[i];
             c->a[i] += s->below[at] * t;
@@ -6445,8 +6427,7 @@ static odvgp_real odvgp__softmax_node(
 /*  c->logp = -log(1 + sum e^d); the other classes' probabilities to d, their sum to c->z. */
 static void odvgp__softmax_logp(const odvgp__lik_chunk *c, const odvgp__softmax *s)
 {
-    ODVGP__EACH_ROW
-    {
+    ODVGP__EACH_ROW(i) {
         c->a[i] = 0;
         for (ptrdiff_t j = 0; j < s->J; j++)
             c->a[i] = ODVGP__MAX(c->a[i], s->d[j * ODVGP__CHUNK + i]);
@@ -6455,15 +6436,15 @@ static void odvgp__softmax_logp(const odvgp__lik_chunk *c, const odvgp__softmax 
     c->isa->map[ODVGP__EXP](c->b, c->b, NULL);
     for (ptrdiff_t j = 0; j < s->J; j++) {
         odvgp_real *d = s->d + j * ODVGP__CHUNK;
-        ODVGP__EACH_ROW d[i] -= c->a[i];
+        ODVGP__EACH_ROW(i) d[i] -= c->a[i];
         c->isa->map[ODVGP__EXP](d, d, NULL);
-        ODVGP__EACH_ROW c->b[i] += d[i];
+        ODVGP__EACH_ROW(i) c->b[i] += d[i];
     }
-    ODVGP__EACH_ROW c->z[i] = 0;
+    ODVGP__EACH_ROW(i) c->z[i] = 0;
     for (ptrdiff_t j = 0; j < s->J; j++)
-        ODVGP__EACH_ROW c->z[i] += s->d[j * ODVGP__CHUNK + i] /= c->b[i];
+        ODVGP__EACH_ROW(i) c->z[i] += s->d[j * ODVGP__CHUNK + i] /= c->b[i];
     c->isa->map[ODVGP__LOG](c->b, c->b, NULL);
-    ODVGP__EACH_ROW c->logp[i] = -(c->a[i] + c->b[i]);
+    ODVGP__EACH_ROW(i) c->logp[i] = -(c->a[i] + c->b[i]);
 }
 
 /*  Derivatives in variances are those of the integral, -p (1 - p) / 2 at each node: never positive,
@@ -6484,7 +6465,8 @@ static void odvgp__softmax_chunk(const odvgp__lik_job *job, const odvgp__lik_chu
         odvgp_real w = odvgp__softmax_node(c, &s, h);
         odvgp__softmax_logp(c, &s);
         if (top) odvgp__lse_add(c, h == 0, w, top);
-        else ODVGP__EACH_ROW c->sum[i] += w * c->logp[i];
+        else
+            ODVGP__EACH_ROW(i) c->sum[i] += w * c->logp[i];
         for (ptrdiff_t i = 0; i < c->n && job->dmean; i++)
             for (ptrdiff_t j = 0, at = from + i, y = (ptrdiff_t)c->y[i]; j <= s.J; j++) {
                 odvgp_real p = j < s.J ? s.d[j * ODVGP__CHUNK + i] : 1 - c->z[i];
@@ -6499,8 +6481,7 @@ static void odvgp__softmax_chunk(const odvgp__lik_job *job, const odvgp__lik_chu
 static double odvgp__heteroscedastic_expect(const odvgp__lik_job *job)
 {
     double sum = 0;
-    ODVGP__EACH_TARGET
-    {
+    ODVGP__EACH_TARGET(at) {
         ptrdiff_t g = at + job->T * job->ld;
         double d = (double)(job->Y[at] - job->mean[at]),
                e = exp(0.5 * (double)job->var[g] - (double)job->mean[g]),
@@ -6515,8 +6496,7 @@ static double odvgp__heteroscedastic_expect(const odvgp__lik_job *job)
 static void odvgp__heteroscedastic_moments(
         const odvgp__lik_job *job, odvgp_real *mean, odvgp_real *var)
 {
-    ODVGP__EACH_TARGET
-    {
+    ODVGP__EACH_TARGET(at) {
         ptrdiff_t g = at + job->T * job->ld;
         double noise = exp((double)job->mean[g] + 0.5 * (double)job->var[g]);
         if (mean) mean[at] = job->mean[at];
@@ -6530,8 +6510,7 @@ static void odvgp__heteroscedastic_chunk(const odvgp__lik_job *job, const odvgp_
 {
     ptrdiff_t first = (job->T + t) * job->ld + from;
     for (ptrdiff_t h = 0; h < c->H; h++) {
-        ODVGP__EACH_ROW
-        {
+        ODVGP__EACH_ROW(i) {
             ptrdiff_t g = first + (i < c->n ? i : 0);
             double d = (double)(c->y[i] - c->mean[i]), v = (double)(c->sd[i] * c->sd[i]);
             v += exp((double)job->mean[g] + sqrt((double)job->var[g]) * (double)c->t[h]);
@@ -11226,7 +11205,6 @@ ODVGP_API odvgp_config odvgp_config_defaults(
     c.jitter.max = ODVGP__R(1e-2);
     c.optim.lbfgs_memory = 10;
     c.shards = 1;
-    c.lik.nodes = 20;
     c.optim.natgrad = 1;
     c.optim.natgrad_step = odvgp_falling(ODVGP__R(0.1), ODVGP__R(0.01), 5000);
     c.reproduce.diag_step = ODVGP_DIAG_STEP_AFFINE;
@@ -11323,7 +11301,7 @@ static const odvgp__field odvgp__fields[] = {
         ODVGP__CHOICE(lik.kind, ODVGP__COUNT(odvgp__likelihoods) - 1,
                 "gaussian bernoulli logit studentt laplace poisson exponential negative_binomial "
                 "gamma beta ordinal robustmax softmax heteroscedastic"),
-        ODVGP__FIELD(lik.nodes, COUNT, CLOSED, 1, ODVGP__MOST_NODES),
+        ODVGP__FIELD(lik.nodes, COUNT, CLOSED, 0, ODVGP__MOST_NODES),
         ODVGP__FIELD(lik.classes, COUNT, CLOSED, 0, ODVGP__MOST_CLASSES),
         ODVGP__FIELD(lik.link_jitter, REAL, BELOW_MOST, 0, 0.5),
         ODVGP__CHOICE(lik.missing, 1, "off on"),
@@ -16216,6 +16194,7 @@ static void odvgp__settle_config(odvgp_config *c)
         c->layer[0].M_gamma = 0;
     if (c->optim.gamma_batch == 0 || c->optim.gamma_batch > c->layer[0].M_gamma)
         c->optim.gamma_batch = c->layer[0].M_gamma;
+    if (c->lik.nodes == 0) c->lik.nodes = 20;
     if (c->lik.noise_floor == 0 && odvgp__has_noise(c))
         c->lik.noise_floor =
                 ODVGP__MAX(ODVGP__R(1e-10), ODVGP__R(16) * (odvgp_real)c->layer[0].M * ODVGP__EPS);

@@ -133,8 +133,7 @@ static void sets(const char *text, const odvgp_config *want, unsigned bit)
         for (k_ = 0; k_ < 2; k_++) { \
             c_ = base(); \
             snprintf(number_, sizeof number_, "%s=%d", name, k_); \
-            if (strcmp(name, "lik.kind")) \
-                CHECK_STATUS(odvgp_config_set(&c_, number_, NULL), ODVGP_OK); \
+            CHECK_STATUS(odvgp_config_set(&c_, number_, NULL), ODVGP_OK); \
             CHECK_STATUS(odvgp_config_set(&c_, name "=" word, NULL), ODVGP_OK); \
             CHECK_BITS(&c_, &want_, sizeof c_); \
         } \
@@ -162,6 +161,9 @@ TEST(each_name_sets_its_field)
     SETS("reproduce.gamma_eps=1e-6", reproduce.gamma_eps, (odvgp_real)1e-6);
     SETS("optim.lbfgs_memory=1000", optim.lbfgs_memory, 1000);
     SETS("shards=16", shards, 16);
+    SETS("lik.nodes=40", lik.nodes, 40);
+    SETS("lik.classes=3", lik.classes, 3);
+    SETS("lik.link_jitter=1e-3", lik.link_jitter, (odvgp_real)1e-3);
     SETS("lik.noise_variance=0.1", lik.noise_variance, (odvgp_real)0.1);
     SETS("lik.noise_floor=-1", lik.noise_floor, -1);
     SETS("jitter.absolute=1.25E-3", jitter.absolute, (odvgp_real)0.00125);
@@ -210,6 +212,21 @@ TEST(each_name_sets_its_field)
     WORD("reproduce.gamma_kl", "residual", reproduce.gamma_kl, ODVGP_GAMMA_KL_RESIDUAL);
     WORD("reproduce.gamma_kl", "columns", reproduce.gamma_kl, ODVGP_GAMMA_KL_COLUMNS);
     WORD("lik.kind", "gaussian", lik.kind, ODVGP_LIKELIHOOD_GAUSSIAN);
+    WORD("lik.kind", "bernoulli", lik.kind, ODVGP_LIKELIHOOD_BERNOULLI);
+    WORD("lik.kind", "logit", lik.kind, ODVGP_LIKELIHOOD_LOGIT);
+    WORD("lik.kind", "studentt", lik.kind, ODVGP_LIKELIHOOD_STUDENTT);
+    WORD("lik.kind", "laplace", lik.kind, ODVGP_LIKELIHOOD_LAPLACE);
+    WORD("lik.kind", "poisson", lik.kind, ODVGP_LIKELIHOOD_POISSON);
+    WORD("lik.kind", "exponential", lik.kind, ODVGP_LIKELIHOOD_EXPONENTIAL);
+    WORD("lik.kind", "negative_binomial", lik.kind, ODVGP_LIKELIHOOD_NEGATIVE_BINOMIAL);
+    WORD("lik.kind", "gamma", lik.kind, ODVGP_LIKELIHOOD_GAMMA);
+    WORD("lik.kind", "beta", lik.kind, ODVGP_LIKELIHOOD_BETA);
+    WORD("lik.kind", "ordinal", lik.kind, ODVGP_LIKELIHOOD_ORDINAL);
+    WORD("lik.kind", "robustmax", lik.kind, ODVGP_LIKELIHOOD_ROBUSTMAX);
+    WORD("lik.kind", "softmax", lik.kind, ODVGP_LIKELIHOOD_SOFTMAX);
+    WORD("lik.kind", "heteroscedastic", lik.kind, ODVGP_LIKELIHOOD_HETEROSCEDASTIC);
+    WORD("lik.missing", "off", lik.missing, 0);
+    WORD("lik.missing", "on", lik.missing, 1);
     WORD("mean_function", "zero", layer[0].mean_function, ODVGP_MEAN_FUNCTION_ZERO);
     WORD("mean_function", "constant", layer[0].mean_function, ODVGP_MEAN_FUNCTION_CONSTANT);
     WORD("mean_function", "linear", layer[0].mean_function, ODVGP_MEAN_FUNCTION_LINEAR);

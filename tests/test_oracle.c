@@ -1589,6 +1589,20 @@ static void run_likelihood(ocase *c)
         compare_likelihood(c, "exact", strcmp(lik, "gaussian") ? 100 : 1, link);
 }
 
+static void run_gauss_hermite(ocase *c)
+{
+    static const ptrdiff_t sizes[] = {20, 32};
+    char name[20];
+    int k;
+    for (k = 0; k < 2; k++) {
+        odvgp_real t[32], w[32];
+        odvgp__gauss_hermite(sizes[k], t, w);
+        sprintf(name, "gh%ld.t", (long)sizes[k]);
+        compare(c, name, t, sizes[k], "");
+        sprintf(name, "gh%ld.w", (long)sizes[k]);
+        compare(c, name, w, sizes[k], "");
+    }
+}
 static void run_adam(ocase *c)
 {
     tensor *x0 = need(c, "x0"), *g = need(c, "g");
@@ -1688,10 +1702,11 @@ static const struct {
     void (*run)(ocase *c);
 } kinds[] = {{"kernel", run_kernel}, {"likelihood", run_likelihood}, {"coupled", run_basis},
         {"orth", run_basis}, {"hybrid", run_basis}, {"decoupled", run_basis}, {"solve", run_basis},
-        {"diagonal", run_basis}, {"adam", run_adam}, {"natgrad_coupled", run_natgrad},
-        {"natgrad_orth", run_natgrad}, {"natgrad_hybrid", run_natgrad},
-        {"natgrad_solve", run_natgrad_solve}, {"natgrad_diagonal", run_natgrad_diagonal},
-        {"closed", run_closed}, {"ulapane", run_ulapane}, {"standardise", run_standardise}};
+        {"diagonal", run_basis}, {"adam", run_adam}, {"gauss_hermite", run_gauss_hermite},
+        {"natgrad_coupled", run_natgrad}, {"natgrad_orth", run_natgrad},
+        {"natgrad_hybrid", run_natgrad}, {"natgrad_solve", run_natgrad_solve},
+        {"natgrad_diagonal", run_natgrad_diagonal}, {"closed", run_closed},
+        {"ulapane", run_ulapane}, {"standardise", run_standardise}};
 
 /*  Returns 0 if the case passed, 1 if it failed, 2 if it is skipped. */
 static int run_case(const char *path, const char *file, int strict)
