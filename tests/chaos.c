@@ -106,7 +106,9 @@ static const struct field {
         {FIELD(reproduce.parametrisation), CHOICE, 0, ODVGP_PARAMETRISATION_A_BETA, NONE},
         {FIELD(reproduce.gamma_coords), CHOICE, 0, ODVGP_GAMMA_COORDS_DIFFERENTIATED, NONE},
         {FIELD(reproduce.gamma_kl), CHOICE, 0, ODVGP_GAMMA_KL_COLUMNS, NONE},
-        {FIELD(lik.kind), CHOICE, 0, ODVGP_LIKELIHOOD_GAUSSIAN, NONE},
+        {FIELD(lik.kind), CHOICE, 0, ODVGP_LIKELIHOOD_HETEROSCEDASTIC, NONE},
+        {FIELD(lik.nodes), SIZE, 0, 30, NONE}, {FIELD(lik.classes), SIZE, 0, MOST_OUTPUTS, NONE},
+        {FIELD(lik.link_jitter), REAL, 0, 0, {0, 1e-4, 1e-3, 0.1}},
         {LAYER(mean_function), CHOICE, 0, ODVGP_MEAN_FUNCTION_LINEAR, NONE},
         {FIELD(positive_transform), CHOICE, 0, ODVGP_POSITIVE_TRANSFORM_EXP, NONE},
         {FIELD(reproduce.q_init), CHOICE, 0, ODVGP_Q_INIT_IDENTITY, NONE},
@@ -272,6 +274,51 @@ static void draw_kernel(char *text, ptrdiff_t D, double odd)
     if (grouped == 1) append(text, ")");
 }
 
+/* ---- likelihoods ---- */
+
+/*  A likelihood, with the fields that it allows. */
+static void draw_likelihood(odvgp_config *c)
+{
+    ptrdiff_t *P = &c->layer[0].P;
+    int gaussian = chance(0.6);
+    c->lik.kind =
+            (odvgp_likelihood)(gaussian ? 0
+                                        : 1 + test_below(
+                                                      (ptrdiff_t)ODVGP_LIKELIHOOD_HETEROSCEDASTIC));
+    c->lik.nodes = gaussian ? 0 : test_below(12);
+    c->lik.classes = 0;
+    c->lik.link_jitter = 0;
+    if (gaussian) return;
+    c->lik.noise_variance = c->lik.noise_floor = 0;
+    c->lik.missing = chance(0.1);
+    c->objective = ODVGP_OBJECTIVE_ELBO;
+    if (c->lik.kind == ODVGP_LIKELIHOOD_ORDINAL) *P = 1, c->lik.classes = 2 + test_below(2);
+    if (c->lik.kind == ODVGP_LIKELIHOOD_ROBUSTMAX || c->lik.kind == ODVGP_LIKELIHOOD_SOFTMAX)
+        *P = 2 + test_below(MOST_OUTPUTS - 1);
+    if (c->lik.kind == ODVGP_LIKELIHOOD_HETEROSCEDASTIC) *P = 2;
+    if (c->lik.kind == ODVGP_LIKELIHOOD_ROBUSTMAX || c->lik.kind == ODVGP_LIKELIHOOD_BERNOULLI)
+        c->lik.link_jitter = (odvgp_real)(chance(0.5) ? 0 : 1e-3);
+}
+
+/*  A target that the likelihood allows, from any finite number. */
+static double allowed(const odvgp_config *c, double y)
+{
+    double size = fabs(y);
+    switch (c->lik.kind) {
+    case ODVGP_LIKELIHOOD_BERNOULLI:
+    case ODVGP_LIKELIHOOD_LOGIT: return y > 0;
+    case ODVGP_LIKELIHOOD_POISSON:
+    case ODVGP_LIKELIHOOD_NEGATIVE_BINOMIAL: return floor(fmin(5 * size, 1e6));
+    case ODVGP_LIKELIHOOD_EXPONENTIAL:
+    case ODVGP_LIKELIHOOD_GAMMA: return size + 1e-3;
+    case ODVGP_LIKELIHOOD_BETA: return 0.5 + 0.4 * sin(y);
+    case ODVGP_LIKELIHOOD_ORDINAL: return floor(fmod(3 * size, (double)c->lik.classes));
+    case ODVGP_LIKELIHOOD_ROBUSTMAX:
+    case ODVGP_LIKELIHOOD_SOFTMAX: return floor(fmod(3 * size, (double)c->layer[0].P));
+    default: return y;
+    }
+}
+
 /* ---- data ---- */
 
 /*  Most data are smooth functions with noise; some are inputs that break naive code. */
@@ -303,6 +350,8 @@ static void draw_data(drawn *d)
                             ? d->cfg.layer[0].D
                             : 1)
             d->X[i] = 5;
+    for (i = 0; i < MOST_ROWS * MOST_OUTPUTS; i++)
+        d->Y[i] = (odvgp_real)allowed(&d->cfg, (double)d->Y[i]);
     if (kind == 7) d->X[test_below(20)] = (odvgp_real)(HUGE_VAL - HUGE_VAL);
     if (kind == 8) d->Y[test_below(20)] = (odvgp_real)HUGE_VAL;
 }
@@ -346,6 +395,7 @@ static void draw_case(drawn *d, long number)
         d->cfg.layer[0].cov_part = ODVGP_COV_PART_DIAGONAL;
         d->cfg.layer[0].M_gamma = 0, d->cfg.layer[0].M = d->cfg.optim.batch = d->cfg.N;
     }
+    if (!odd || chance(0.5)) draw_likelihood(&d->cfg);
     draw_kernel(d->kernel, d->cfg.layer[0].D, odd ? 0.2 : 0);
     d->cfg.layer[0].kernel = chance(odd) ? NULL : d->kernel;
     d->cfg.seed = test_bits();
@@ -480,7 +530,11 @@ static odvgp_status one_step(const drawn *d, odvgp_model *m, odvgp_report *r, od
 static odvgp_status predict_rows(drawn *d, odvgp_model *m, odvgp_real *out)
 {
     size_t bytes = odvgp_predictor_size(m), need;
-    ptrdiff_t n = d->cfg.layer[0].P * NEW_ROWS, i;
+    ptrdiff_t n = d->cfg.layer[0].P * NEW_ROWS, of_y, i;
+    /* y is f plus noise: its variance is no smaller. */
+    int adds = d->cfg.lik.kind == ODVGP_LIKELIHOOD_GAUSSIAN ||
+               d->cfg.lik.kind == ODVGP_LIKELIHOOD_STUDENTT ||
+               d->cfg.lik.kind == ODVGP_LIKELIHOOD_LAPLACE;
     /* These blocks are aligned for a real. */
     size_t shift = d->misaligned / sizeof(odvgp_real) * sizeof(odvgp_real);
     unsigned char *block = NEW(unsigned char, bytes + shift);
@@ -497,6 +551,7 @@ static odvgp_status predict_rows(drawn *d, odvgp_model *m, odvgp_real *out)
     if (s) MUST(p->block == NULL, "odvgp_freeze fails and wrote its output");
     else {
         void *scratch;
+        of_y = p->y_rows * NEW_ROWS;
         need = odvgp_predict_scratch(p, 2);
         scratch = test_alloc(need);
         memcpy(bad, d->new_X, sizeof bad);
@@ -506,16 +561,16 @@ static odvgp_status predict_rows(drawn *d, odvgp_model *m, odvgp_real *out)
                 "odvgp_predict at NaN says \"%s\", or wrote its outputs", odvgp_status_text(t));
         t = odvgp_predict(p, d->new_X, NEW_ROWS, out, out + n, out + 2 * n, scratch, need);
         if (t) {
-            MUST(t == ODVGP_E_NAN && !odvgp__finite(out, 3 * n),
+            MUST(t == ODVGP_E_NAN && !odvgp__finite(out, 2 * n + of_y),
                     "odvgp_predict says \"%s\", and mean %g, var %g, var_y %g for the first row",
                     odvgp_status_text(t), (double)out[0], (double)out[n], (double)out[2 * n]);
         } else {
-            MUST(odvgp__finite(out, 3 * n),
+            MUST(odvgp__finite(out, 2 * n + of_y),
                     "odvgp_predict returns OK and mean %g, var %g, var_y %g for the first row",
                     (double)out[0], (double)out[n], (double)out[2 * n]);
-            for (i = 0; i < n; i++)
-                MUST(!(out[n + i] < 0) && !(out[2 * n + i] < out[n + i]),
-                        "variances %g of f and %g of y", (double)out[n + i],
+            for (i = 0; i < of_y; i++)
+                MUST(!(out[n + i % n] < 0) && !(out[2 * n + i] < (adds ? out[n + i] : 0)),
+                        "variances %g of f and %g of y", (double)out[n + i % n],
                         (double)out[2 * n + i]);
         }
         free(scratch);
