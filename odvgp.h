@@ -5964,7 +5964,7 @@ static void odvgp__class_moments(const odvgp__lik_job *all, odvgp_real *mean, od
             ODVGP__EACH_ROW(i) y[i] = binary ? 1 : (odvgp_real)k;
             job.lik->log_density(&job, p);
             for (ptrdiff_t i = 0; i < job.n; i++) {
-                p[i] = (odvgp_real)exp((double)p[i]);
+                p[i] = (odvgp_real)exp(ODVGP__MIN((double)p[i], 0)); /* rounding may exceed 1 */
                 if (mean) mean[at + i] = p[i];
                 if (var) var[at + i] = p[i] - p[i] * p[i];
             }
