@@ -396,7 +396,8 @@ typedef enum odvgp_blocks_step {
     Any of these steps can overshoot: use at most 0.1 for training, more only for q by itself. A
     component of g falls at most to a tenth in one step, and never below a rounding error of
     1 / k(x,x). With all rows in each step, odvgp_step halves the step while the bound falls, and
-    undoes a step that loses more than one nat per row. */
+    undoes a step that loses more than one nat per row. With other likelihoods than the Gaussian, many
+    components stop at that tenth, and Adam (natgrad = 0) often ends higher. */
 typedef enum odvgp_diag_step {
     ODVGP_DIAG_STEP_EXACT,
     ODVGP_DIAG_STEP_AFFINE,
@@ -1096,7 +1097,9 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *model, const odvgp_real *
     where g_m, g_v are the derivatives of the scaled expected log likelihood ([NATGRAD]; [ODVGP]
     eqs. 15b, 15c). With a Gaussian likelihood and all rows, tau = 1 reaches the optimum. All
     outputs move, or none. A previous update that cannot be evaluated is undone first, as in
-    odvgp_step.
+    odvgp_step. Where log p(y|f) is not concave in f (STUDENTT, BETA, ROBUSTMAX, HETEROSCEDASTIC, any
+    lik.link_jitter), odvgp_step evaluates the bound once more, after its natural step, and halves
+    that step, at most 20 times, while the bound on the same rows is lower; this call does not.
         X [n,D], Y [n,T]   elbo out or NULL: the bound before the step
     Returns  as odvgp_elbo; E_ARG also if tau is out of range, E_NOT_PD also if no step is short
              enough for some output, E_UNSUPPORTED if the member has no natural step
@@ -5690,7 +5693,7 @@ typedef struct odvgp__lik_job {
     const odvgp_real *Y;          /* [T,ld], NaN: missing; not for y_moments */
     const odvgp_real *mean, *var; /* [F,ld]; var >= 0 */
     const odvgp_real *par;        /* in the order of odvgp__likelihood.param */
-    /* link jitter, nodes [H], weights [H] (odvgp__rule_fill); not for the Gaussian */
+    /* link jitter, nodes [H], weights [H]; not for the Gaussian */
     const odvgp_real *rule;
     ptrdiff_t H;
     odvgp_real *work; /* odvgp__lik_work numbers */
