@@ -396,8 +396,8 @@ typedef enum odvgp_blocks_step {
     Any of these steps can overshoot: use at most 0.1 for training, more only for q by itself. A
     component of g falls at most to a tenth in one step, and never below a rounding error of
     1 / k(x,x). With all rows in each step, odvgp_step halves the step while the bound falls, and
-    undoes a step that loses more than one nat per row. With other likelihoods than the Gaussian, many
-    components stop at that tenth, and Adam (natgrad = 0) often ends higher. */
+    undoes a step that loses more than one nat per row. With other likelihoods than the Gaussian,
+    many components stop at that tenth, and Adam (natgrad = 0) often ends higher. */
 typedef enum odvgp_diag_step {
     ODVGP_DIAG_STEP_EXACT,
     ODVGP_DIAG_STEP_AFFINE,
@@ -445,8 +445,8 @@ typedef enum odvgp_mean_function {
     ODVGP_MEAN_FUNCTION_LINEAR
 } odvgp_mean_function;
 
-/*  p(y|f). Names in quotes are slots, with initial values; s is the targets' standard deviation, Phi
-    the normal distribution function, e lik.link_jitter. P = T, Y [N,P]:
+/*  p(y|f). Names in quotes are slots, with initial values; s is the targets' standard deviation,
+    Phi the normal distribution function, e lik.link_jitter. P = T, Y [N,P]:
         GAUSSIAN           N(y; f, "noise_variance" s^2 / 10)
         BERNOULLI          y in {0, 1}: p(1) = (1 - 2 e) Phi(f) + e
         LOGIT              y in {0, 1}: p(1) = 1 / (1 + exp(-f))
@@ -460,13 +460,13 @@ typedef enum odvgp_mean_function {
         ORDINAL            y in {0 .. lik.classes - 1}, P = 1: how many cuts are below f + N(0, 1);
                            "cut" is the first, "gap" [classes - 2] between cuts, from frequencies
     Several functions, one target, Y [N,1]:
-        ROBUSTMAX          y in {0 .. P - 1}: 1 - "epsilon" 1e-3 (frozen) if f_y is the largest, else
+        ROBUSTMAX          y in {0 .. P - 1}: 1 - "epsilon" 1e-3 (frozen) if f_y is largest, else
                            epsilon / (P - 1); each Phi in that probability is (1 - 2 e) Phi + e
         SOFTMAX            y in {0 .. P - 1}: exp(f_y) / sum exp(f_k)
     P = 2 T, Y [N,T]:
         HETEROSCEDASTIC    N(y_t; f_t, exp(f_(T + t)))
-    GAUSSIAN, LAPLACE, POISSON, EXPONENTIAL, GAMMA and HETEROSCEDASTIC have closed bounds; the others
-    take lik.nodes quadrature nodes (SOFTMAX: for each of P - 1 <= 3 differences; above that
+    GAUSSIAN, LAPLACE, POISSON, EXPONENTIAL, GAMMA and HETEROSCEDASTIC have closed bounds; the
+    others take lik.nodes quadrature nodes (SOFTMAX: for each of P - 1 <= 3 differences; above that
     16 lik.nodes fixed draws). With GAUSSIAN, STUDENTT and LAPLACE f has the unit of y; with others
     kernel variances start at 1, and odvgp_freeze refuses scales of y. The papers' code has e = 1e-3
     (BERNOULLI) and 1e-4 (ROBUSTMAX). */
@@ -765,8 +765,8 @@ typedef struct odvgp_config {
         odvgp_real link_jitter;
         /* 1: NaN in Y is a missing target, which the bound leaves out. Default 0. */
         int missing;
-        /* Only the Gaussian has this and the next. Initial noise variance, >= 0. Default 0: 0.1, and from odvgp_init_data on a tenth of the
-           targets' variance. */
+        /* This and the next are the Gaussian's. Initial noise variance, >= 0. Default 0: 0.1, and
+           from odvgp_init_data on a tenth of the targets' variance. */
         odvgp_real noise_variance;
         /* Lower bound of the noise variance from odvgp_init_data on, in units of the targets'
            variance (of 1 if that is 0): it keeps targets without noise from driving it to 0.
@@ -1097,9 +1097,10 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *model, const odvgp_real *
     where g_m, g_v are the derivatives of the scaled expected log likelihood ([NATGRAD]; [ODVGP]
     eqs. 15b, 15c). With a Gaussian likelihood and all rows, tau = 1 reaches the optimum. All
     outputs move, or none. A previous update that cannot be evaluated is undone first, as in
-    odvgp_step. Where log p(y|f) is not concave in f (STUDENTT, BETA, ROBUSTMAX, HETEROSCEDASTIC, any
-    lik.link_jitter), odvgp_step evaluates the bound once more, after its natural step, and halves
-    that step, at most 20 times, while the bound on the same rows is lower; this call does not.
+    odvgp_step. Where log p(y|f) is not concave in f (STUDENTT, BETA, ROBUSTMAX, HETEROSCEDASTIC,
+    any lik.link_jitter), odvgp_step evaluates the bound once more, after its natural step, and
+    halves that step, at most 20 times, while the bound on the same rows is lower; this call does
+    not.
         X [n,D], Y [n,T]   elbo out or NULL: the bound before the step
     Returns  as odvgp_elbo; E_ARG also if tau is out of range, E_NOT_PD also if no step is short
              enough for some output, E_UNSUPPORTED if the member has no natural step
@@ -5648,15 +5649,15 @@ ODVGP__TRAINING void odvgp__kernel_diag_adjoint(const odvgp__kernel *k, const od
 /*  >>likelihoods   expected log density
 
     For q(f) = N(mean, var), each likelihood computes E_q[log p(y|f)] with its derivatives, the
-    moments of y, and log E_q[p(y|f)]. odvgp_likelihood has the formulas of p(y|f). A likelihood sees
-    F functions, the P latent processes, and gives the number T of targets for F.
+    moments of y, and log E_q[p(y|f)]. odvgp_likelihood has the formulas of p(y|f). A likelihood
+    sees F functions, the P latent processes, and gives the number T of targets for F.
 
-    Where there is no closed form, the row gives log p(y|f) and its derivatives for a chunk of rows at
-    one f each, and the rule of Gauss and Hermite, with nodes t_h and weights w_h, integrates:
+    Where there is no closed form, the row gives log p(y|f) and its derivatives for a chunk of rows
+    at one f each, and the rule of Gauss and Hermite, with nodes t_h and weights w_h, integrates:
         E = sum_h w_h g(f_h),  f_h = mean + sd t_h
         dE/dmean = sum_h w_h g'(f_h)     dE/dvar = sum_h w_h t_h g'(f_h) / (2 sd)
-    These differentiate the rule: the gradient belongs to the value. sd is at least LEAST_SD units of
-    f, where dE/dvar has reached its limit g''/2.
+    These differentiate the rule: the gradient belongs to the value. sd is at least LEAST_SD units
+    of f, where dE/dvar has reached its limit g''/2.
 
     Closed forms:
         Gaussian, noise s               -(log(2 pi s) + ((y - mean)^2 + var) / s) / 2
@@ -5666,8 +5667,8 @@ ODVGP__TRAINING void odvgp__kernel_diag_adjoint(const odvgp__kernel *k, const od
         heteroscedastic                 -(log(2 pi) + mean_g + ((y - mean)^2 + var) e) / 2,
                                         e = e^(var_g / 2 - mean_g)
 
-    To add one: an enumerator at the end of odvgp_likelihood (files store its number), its functions,
-    parameters and row here, its word in >>settings. */
+    To add one: an enumerator at the end of odvgp_likelihood (files store its number), its
+    functions, parameters and row here, its word in >>settings. */
 
 enum {
     /* y = f + Gaussian noise, the first parameter its variance: closed forms */
@@ -5751,8 +5752,8 @@ typedef struct odvgp__likelihood {
     void (*y_moments)(const odvgp__lik_job *job, odvgp_real *mean, odvgp_real *var);
     /* log E_q[p(y|f)] of each target [T,ld] */
     void (*log_density)(const odvgp__lik_job *job, odvgp_real *density);
-    /* Targets: finite, above `least` (of whole numbers: at least), at most `most`; else `why`. Class
-       numbers have no `most`. */
+    /* Targets: finite, above `least` (of whole numbers: at least), at most `most`; else `why`.
+       Class numbers have no `most`. */
     double least, most;
     int whole;
     const char *why;
@@ -14465,10 +14466,10 @@ static int odvgp__is_curved(const odvgp_model *m)
 }
 
 /*  A natural step of O(M)'s q or for a likelihood that is not log-concave. If O(M)'s sees all rows,
-    or the other any, and the bound falls, q is restored and half the step is tried. The last good parameters are those of the evaluation that gave `bound`, which is
-    repeated, because a step uses up its statistics. If that fails, as it can when the rows change
-    meanwhile, there is no gradient, and the step counts as not taken. Adds its evaluations to
-    *evaluations. */
+    or the other any, and the bound falls, q is restored and half the step is tried. The last good
+    parameters are those of the evaluation that gave `bound`, which is repeated, because a step uses
+    up its statistics. If that fails, as it can when the rows change meanwhile, there is no
+    gradient, and the step counts as not taken. Adds its evaluations to *evaluations. */
 static odvgp_status odvgp__step_watched(odvgp_model *m, const odvgp__rows *rows,
         odvgp__wants_list want, odvgp_real tau, double bound, int *evaluations, odvgp_info *info)
 {

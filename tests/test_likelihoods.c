@@ -1,5 +1,5 @@
-/*  Likelihoods: special functions, derivatives by differences, integrals beside adaptive ones in long
-    double, limits in which one likelihood is another, and models with each of them. */
+/*  Likelihoods: special functions, derivatives by differences, integrals beside adaptive ones in
+    long double, limits in which one likelihood is another, and models with each of them. */
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "test.h"
@@ -85,8 +85,8 @@ static const odvgp__likelihood *row_of(const char *name)
     return NULL;
 }
 enum { EXPECT, DENSITY, MEAN, VARIANCE };
-/*  One row's expectation or log density; derivatives [F] each and [MOST_PAR] unless NULL. Moments of
-    class k, or of y. */
+/*  One row's expectation or log density; derivatives [F] each and [MOST_PAR] unless NULL. Moments
+    of class k, or of y. */
 static double value_of(const setup *s, double y, const double *mean, const double *var, int what,
         ptrdiff_t k, double *dmean, double *dvar, double *dpar)
 {
@@ -251,8 +251,8 @@ static wide log_p(const setup *s, wide y, wide f)
     if (low + high > 0) z = low, low = -high, high = -z;
     return wide_log_cdf(high) + log1pl(-expl(wide_log_cdf(low) - wide_log_cdf(high)));
 }
-/*  E[log p], or log E[p], by Simpson's rule on 1600 intervals; far from the label, p(y|f) weighs nodes
-    up to 40 sd away. */
+/*  E[log p], or log E[p], by Simpson's rule on 1600 intervals; far from the label, p(y|f) weighs
+    nodes up to 40 sd away. */
 static wide integral(const setup *s, wide y, wide mean, wide var, int density)
 {
     enum { INTERVALS = 1600 };
@@ -634,8 +634,8 @@ TEST(natural_steps_never_lower_a_curved_bound)
 
 /* ---- targets and settings ---- */
 
-/*  A missing target counts for nothing: the bound of N rows of which some are missing is that of the
-    others. */
+/*  A missing target counts for nothing: the bound of N rows of which some are missing is that of
+    the others. */
 TEST(missing_targets_have_no_weight)
 {
     int k;
