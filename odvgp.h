@@ -976,7 +976,8 @@ ODVGP_API void odvgp_model_free(odvgp_model *model);
     use odvgp_predict.
         X     [n,D]
         mean  [P,n] out or NULL, of f        sd_f  [P,n] out or NULL: standard deviation of f
-        sd_y  [T,n] out or NULL: standard deviation of a new y, with the noise
+        sd_y  [y_rows,n] out or NULL: standard deviation of a new y, with the noise; y_rows is
+              the number of classes for likelihoods of classes, else T
     Returns  OK | E_MEMORY | what odvgp_freeze and odvgp_predict return */
 ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *model, const odvgp_real *X, ptrdiff_t n,
         odvgp_real *mean, odvgp_real *sd_f, odvgp_real *sd_y, odvgp_info *info);
@@ -16914,7 +16915,7 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
         int computed = !s || (s == ODVGP_E_NAN && odvgp__finite(X, n * server.D));
         if (computed) {
             odvgp__square_roots(sd_f, server.F * n);
-            odvgp__square_roots(sd_y, server.T * n);
+            odvgp__square_roots(sd_y, server.y_rows * n);
         }
         if (s) odvgp__fail(info, s, "predict", -1, 0, NULL);
     } else if (!block) odvgp__fail(info, s, "predict", -1, 0, NULL);

@@ -531,6 +531,15 @@ static void check_predictions(const world *w, odvgp_model *m, odvgp_model *twin)
                 ODVGP_OK);
         free(block), free(scratch);
     }
+    {
+        odvgp_real *sd = NEW(odvgp_real, (y_rows + w->s.F) * QUERIES);
+        CHECK_STATUS(odvgp_predict_once(m, w->X, QUERIES, NULL, sd, sd + w->s.F * QUERIES, NULL),
+                ODVGP_OK);
+        for (i = 0; i < y_rows * QUERIES; i++)
+            CHECK_NEAR(sd[w->s.F * QUERIES + i] * sd[w->s.F * QUERIES + i],
+                    out[0][y_rows * QUERIES + i], 16 * EPS * (1 + (double)out[0][i]));
+        free(sd);
+    }
     CHECK_SAY(!memcmp(out[0], out[1], (size_t)((2 * y_rows + 1) * QUERIES) * sizeof *out[0]),
             "%s: predictions of a loaded model differ", w->s.name);
     for (i = 0; i < QUERIES; i++) {
