@@ -255,7 +255,7 @@ examples: ## the numbered examples and the lessons: compile, run, compare with t
 ports: ## the tool, the demo and the examples with MinGW-w64 (run under wine), musl and tcc, as far as these are installed
 	@sh tests/ports.sh $(B)/ports
 
-TIDY_FILES := $(sort $(wildcard examples/*.c tests/*.c bench/*.c bench/papers/*.c))
+TIDY_FILES := $(sort $(wildcard examples/*.c examples/lessons/*.c examples/packaging/*.c tests/*.c bench/*.c bench/papers/*.c))
 tidy: ## clang-tidy and cppcheck
 	@sh tests/tidy.sh "$(TIDY)" "$(CPPCHECK)" $(TIDY_FILES)
 

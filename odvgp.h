@@ -1488,6 +1488,7 @@ static int odvgp__finite(const odvgp_real *x, ptrdiff_t n)
     return a + b + c + d == 0;
 }
 
+#ifndef ODVGP_NO_TRAINING
 /*  Index, or -1. */
 ODVGP__TRAINING ptrdiff_t odvgp__first_nonfinite(const odvgp_real *x, ptrdiff_t n)
 {
@@ -1495,6 +1496,7 @@ ODVGP__TRAINING ptrdiff_t odvgp__first_nonfinite(const odvgp_real *x, ptrdiff_t 
         if (!(x[i] - x[i] == 0)) return i;
     return -1;
 }
+#endif
 
 static void odvgp__zero(odvgp_real *x, ptrdiff_t n)
 {
@@ -5812,7 +5814,8 @@ static ptrdiff_t odvgp__lik_targets(const odvgp__likelihood *lik, ptrdiff_t F)
 static int odvgp__target_ok(const odvgp__likelihood *lik, ptrdiff_t classes, double y)
 {
     double most = lik->flags & ODVGP__LIK_CLASSES ? (double)classes - 1 : lik->most;
-    if (!(lik->whole ? y >= lik->least : y > lik->least) || y > most) return 0;
+    int closed = lik->whole || lik->least == -DBL_MAX;
+    if (!(closed ? y >= lik->least : y > lik->least) || y > most) return 0;
     return !lik->whole || y == floor(y);
 }
 
@@ -6540,7 +6543,8 @@ static const odvgp__lik_param odvgp__epsilon_param[] = {{"epsilon", 1, 1e-3, 1, 
 #define ODVGP__CONCAVE (ODVGP__LIK_LOG_CONCAVE | ODVGP__LIK_FACTORS)
 #define ODVGP__SCALED  (ODVGP__LIK_FACTORS | ODVGP__LIK_SCALABLE)
 #define ODVGP__COUNTS  0, HUGE_VAL, 1, "must be a count: 0, 1, 2, ..."
-#define ODVGP__REALS   -HUGE_VAL, HUGE_VAL, 0, ""
+/* tcc does not take -HUGE_VAL for a constant. */
+#define ODVGP__REALS   -DBL_MAX, HUGE_VAL, 0, ""
 #define ODVGP__ABOVE_0 0, HUGE_VAL, 0, "must be above 0"
 #define ODVGP__BINARY  0, 1, 1, "must be 0 or 1"
 #define ODVGP__NUMBERS 0, 0, 1, "must be the number of a class: 0, 1, 2, ..."

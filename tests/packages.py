@@ -61,6 +61,12 @@ raises("", odvgp.load, path)
 two = odvgp.GP(np.asfortranarray(X, dtype=np.float32), np.c_[y, -y], beta=20, kernel="rbf").train(50)
 mean, var = two.predict(new[:5])
 assert mean.shape == var.shape == (5, 2)
+two_classes = (X[:, 0] * X[:, 1] > 0).astype(float)
+p, _ = odvgp.GP(X, two_classes, beta=40, kernel="rbf", lik__kind="bernoulli").train(300).predict(X, noise=True)
+assert p.min() >= 0 and p.max() <= 1 and np.mean((p > 0.5) == two_classes) > 0.9
+three = np.digitize(X[:, 0], [-1, 1]).astype(float)
+p, _ = odvgp.GP(X, three, beta=40, functions=3, kernel="rbf", lik__kind="softmax").train(300).predict(X, noise=True)
+assert p.shape == (400, 3) and np.allclose(p.sum(1), 1, atol=0.02) and np.mean(p.argmax(1) == three) > 0.9
 best = odvgp.GP(X, y, beta=30, objective="collapsed", optim__kind="lbfgs", optim__natgrad=False, optim__batch=400)
 assert np.isfinite(best.train(30).fit_q().predict(new)[0]).all()
 assert "kernel" in odvgp.settings() and "optim.lr" in odvgp.settings()

@@ -4,30 +4,30 @@
     import odvgp
     gp = odvgp.GP(X, y, beta=100, gamma=300, kernel="matern52(ard)", optim__lr="0.01-0.001:4000")
     gp.train(4000, progress=lambda step, elbo: print(step, elbo))
-    mean, var = gp.predict(X_new)           # of f; noise=True: var of a measurement
+    mean, var = gp.predict(X_new)           # of f; noise=True: of y; with classes probabilities
     gp.save("model.odvgp"); gp = odvgp.load("model.odvgp")  # load(path, X, y) to train further
 
 Settings are the fields of odvgp_config by name, with "__" for "."; odvgp.settings() lists them.
-Columns of X and y are standardised inside; predictions are in the units of y. A call that fails
-raises odvgp.Error with the library's sentence. ODVGP_LIBRARY names the shared library if it is
-elsewhere. The command-line tool and this file do not read each other's model files."""
-import ctypes as C, itertools, os, weakref
+Columns of X are standardised inside, with gaussian, studentt and laplace y, too; functions=K gives
+K classes. A call that fails raises odvgp.Error with the library's sentence. ODVGP_LIBRARY names the
+shared library if it is elsewhere. The tool and this file do not read each other's model files."""
+import ctypes as C, itertools, os, signal, threading, weakref
 import numpy as np
 
 _built = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../build/libodvgp.so")
 _lib = C.CDLL(os.environ.get("ODVGP_LIBRARY", _built if os.path.exists(_built) else "libodvgp.so"))
 _STOPPED, _AUTO, _MARK = 11, 0, b"odvgp.py"  # ODVGP_E_STOPPED, ODVGP_ISA_AUTO
 
-class Error(Exception):
-    """What the library says, in one sentence."""
+class Error(Exception): """What the library says, in one sentence."""
 class _Stopped(Error): pass
 class _Info(C.Structure):
     _fields_ = [("status", C.c_int), ("what", C.c_char_p), ("row", C.c_ssize_t),
                 ("value", C.c_double), ("text", C.c_char * 200)]
 class _Report(C.Structure):  # the first fields, read through a pointer
     _fields_ = [("step", C.c_ssize_t), ("elbo", C.c_double)]
-class _Server(C.Structure):
-    _fields_ = [("block", C.c_void_p), ("isa", C.c_void_p)] + [(n, C.c_ssize_t) for n in "DPFT"]
+class _Server(C.Structure):  # with room for fields to come
+    _fields_ = [("block", C.c_void_p), ("isa", C.c_void_p)] + [
+        (n, C.c_ssize_t) for n in ("D", "P", "F", "T", "y_rows")] + [("more", C.c_void_p * 16)]
 class _Config(C.Structure):  # nothing is known of it but its size
     _fields_ = [("all", C.c_double * (_lib.odvgp_config_size() // 8))]
 _Watch = C.CFUNCTYPE(C.c_int, C.c_void_p, C.POINTER(_Report))
@@ -42,28 +42,28 @@ def _get(name, *args):  # integers are ptrdiff_t or size_t, arrays are pointers
 
 def _call(name, *args, info=True):
     says = _Info()
-    status = _get(name, *args, *([C.byref(says)] if info else []))
-    if status:
+    if status := _get(name, *args, *([C.byref(says)] if info else [])):
         text = says.text if info else _lib.odvgp_status_text(status)
         raise (_Stopped if status == _STOPPED else Error)(text.decode())
 
 def _rows(a):
-    return np.ascontiguousarray(a, dtype=np.float64).reshape(len(a), -1)
+    a = np.ascontiguousarray(a, dtype=np.float64)
+    return a.reshape(len(a), a.shape[1] if a.ndim == 2 else -1 if a.size else 1)
 
 def settings():
-    """The names of all settings."""
     return [n.decode() for n in iter(map(_lib.odvgp_config_name, itertools.count()).__next__, None)]
 
 class GP:
-    def __init__(self, X, y, beta=100, gamma=0, **config):
+    def __init__(self, X, y, beta=100, gamma=0, functions=None, **config):
         self._model, self._frozen = C.c_void_p(), None
         X, y = _rows(X), _rows(y)
-        n, D, P = self._shape = (*X.shape, y.shape[1])
-        self._scales = [np.empty(k) for k in (D, D, P, P)]
+        n, D, T = self._shape = (*X.shape, y.shape[1])
+        self._scales = [np.zeros(D), np.ones(D), np.zeros(T), np.ones(T)]
         _call("column_scales", X, n, D, *self._scales[:2])
-        _call("column_scales", y, len(y), P, *self._scales[2:])
+        if config.get("lik__kind", "gaussian") in ("gaussian", "studentt", "laplace"):
+            _call("column_scales", y, len(y), T, *self._scales[2:])
         self._data(X, y)
-        cfg = _get("config_defaults", n, D, P, int(min(beta, n)), int(gamma))
+        cfg = _get("config_defaults", n, D, functions or T, int(min(beta, n)), int(gamma))
         texts = []  # a kernel must live until the model is made
         for name, value in config.items():
             value = ("off", "on")[value] if isinstance(value, bool) else value
@@ -73,41 +73,46 @@ class GP:
         weakref.finalize(self, _lib.odvgp_model_free, self._model)
 
     def _data(self, X, y):
-        if (*X.shape, *y.shape) != (*self._shape[:2], self._shape[0], self._shape[2]):
-            raise Error(f"X {X.shape} and y {y.shape} must be {self._shape[0]} rows of "
-                        f"{self._shape[1]} inputs and {self._shape[2]} targets")
+        n, D, T = self._shape
+        if X.shape != (n, D) or y.shape != (n, T):
+            raise Error(f"X {X.shape}, y {y.shape} must be {n} rows of {D} inputs, {T} targets")
         self._x, self._y = np.empty_like(X), np.empty_like(y)
         _call("standardise", X, *X.shape, *self._scales[:2], self._x, info=False)
         _call("standardise", y, *y.shape, *self._scales[2:], self._y, info=False)
 
     def train(self, steps, progress=None):
         """Trains further. progress(step, elbo) comes after each step; a true result ends it."""
-        raised = []
+        raised, self._frozen = [], None
         def watch(_, report):
             try:
-                return bool(progress and progress(report.contents.step, report.contents.elbo))
-            except BaseException as e:  # Ctrl-C, too: must not pass through C
+                r = report.contents
+                return bool(raised or progress and progress(r.step, r.elbo))
+            except BaseException as e:  # must not pass through C
                 raised.append(e)
                 return 1
-        self._frozen = None
+        # Ctrl-C may come before the first line of watch, where nothing could catch it.
+        main = threading.current_thread() is threading.main_thread()
+        stop = lambda *_: raised.append(KeyboardInterrupt())
+        before = main and signal.signal(signal.SIGINT, stop)
         try:
             _call("fit", self._model, self._x, self._y, steps, _Watch(watch), None)
-        except _Stopped:
-            if raised:
-                raise raised[0]
+        except _Stopped: pass
+        finally:
+            if main: signal.signal(signal.SIGINT, before or signal.SIG_DFL)
+        if raised: raise raised[0]
         return self
 
-    def fit_q(self):
-        """Sets q to its optimum: needed after training with objective="collapsed"."""
+    def fit_q(self):  # sets q to its optimum: needed after training with objective="collapsed"
         work, self._frozen = np.zeros(_get("fit_q_size", self._model) // 8 + 1), None
         _call("fit_q", self._model, self._x, self._y, work, work.nbytes)
         return self
 
     def _pointers(self):
-        return C.byref((C.c_void_p * 4)(*[a.ctypes.data for a in self._scales]))
+        plain = not self._scales[2].any() and (self._scales[3] == 1).all()
+        return C.byref((C.c_void_p * 4)(*[a.ctypes.data for a in self._scales[:2 if plain else 4]]))
 
     def predict(self, X, noise=False):
-        """Mean and variance at the rows of X: [n], or [n, P] with several outputs."""
+        """Mean and variance at the rows of X: [n], or [n, P] with several outputs or classes."""
         if self._frozen is None:
             self._server = _Server()
             frozen = np.zeros(_get("predictor_size", self._model) // 8 + 1)
@@ -115,36 +120,31 @@ class GP:
             _call("server_from_block", C.byref(self._server), frozen, frozen.nbytes, _AUTO)
             self._frozen = frozen
         s, X = self._server, _rows(X)
-        if X.shape[1] != s.D:
-            raise Error(f"X has {X.shape[1]} columns, the model has {s.D}")
-        mean, var = np.empty((s.P, len(X))), np.empty((s.P, len(X)))
+        if X.shape[1] != s.D: raise Error(f"X has {X.shape[1]} columns, the model has {s.D}")
+        mean, var = np.empty((2, s.y_rows if noise else s.P, len(X)))
         scratch = np.zeros(_get("predict_scratch", C.byref(s), max(1, min(len(X), 256))) // 8 + 1)
-        both = (None, var) if noise else (var, None)
-        _call("predict", C.byref(s), X, len(X), mean, *both, scratch, scratch.nbytes, info=False)
-        return (mean[0], var[0]) if s.P == 1 else (mean.T, var.T)
+        what, more = ("predict_y", []) if noise else ("predict", [None])
+        _call(what, C.byref(s), X, len(X), mean, var, *more, scratch, scratch.nbytes, info=False)
+        return (mean[0], var[0]) if len(mean) == 1 else (mean.T, var.T)
 
     def save(self, path):
-        """Writes a model file: the model, and the scales of the columns."""
         user = _MARK + np.concatenate([self._shape, *self._scales]).tobytes()
         file = np.zeros(_get("save_size", self._model, len(user)), np.uint8)
         _call("save", self._model, self._pointers(), user, len(user), file, file.nbytes)
         _call("file_write", os.fsencode(path), file, file.nbytes, info=False)
 
 def load(path, X=None, y=None):
-    """A saved model. With the rows of its training it can be trained further."""
     gp, file, serial = GP.__new__(GP), np.fromfile(path, np.uint8), C.byref((C.c_void_p * 3)())
     size, user, count = C.c_size_t(), C.c_void_p(), C.c_size_t()
     _call("load_size", file, file.nbytes, serial, _AUTO, C.byref(size), None, C.byref(user),
           C.byref(count))
     user = C.string_at(user, count.value)
-    if user[:8] != _MARK:
-        raise Error(f"{path} was not written by odvgp.py")
+    if user[:8] != _MARK: raise Error(f"{path} was not written by odvgp.py")
     gp._model, gp._frozen, gp._block = C.c_void_p(), None, np.zeros(size.value // 8 + 1)
     _call("load", file, file.nbytes, serial, _AUTO, gp._block, gp._block.nbytes,
           C.byref(gp._model))
     numbers = np.frombuffer(user[8:]).copy()
     gp._shape, gp._x, gp._y = tuple(int(k) for k in numbers[:3]), None, None
     gp._scales = np.split(numbers[3:], np.cumsum([gp._shape[1]] * 2 + [gp._shape[2]]))
-    if X is not None:
-        gp._data(_rows(X), _rows(y))
+    if X is not None: gp._data(_rows(X), _rows(y))
     return gp
