@@ -34,6 +34,7 @@
         predict.h   threads, predictions, metrics
         models.h    models from options, and model files
         report.h    results as JSON and text
+        picture.h   what a model has learned, as a picture
         apply.h     the command predict
         train.h     one training
         compare.h   several trainings, one table */

@@ -103,6 +103,17 @@ check "trace: header" \
 check "trace: rows end with the last step" \
     holds "$(tail -n 1 trace.csv | cut -d, -f1) == 300 && $(wc -l <trace.csv) >= 3"
 check "plot: a picture" grep -q '</svg>' curves.svg
+check "plot: two inputs, two maps" \
+    test "$(grep -c '>Mean<\|>Standard deviation of f<\|>Test rows<' curves.svg)" -eq 3
+cut -d, -f1,3 named.csv >narrow.csv
+train --data narrow.csv --basis coupled --beta 7 --model t.odvgp --plot curves.svg >t.txt
+check "plot: one input, its data, the band and the points" test \
+    "$(grep -c '<circle' curves.svg) $(grep -c 'stroke-width="2.6"' curves.svg) $(grep -c \
+        '<polygon' curves.svg)" = "203 8 1"
+train --data text.csv --ignore y --target b --ordinal 'size, of it=low,high' --beta 20 --basis coupled \
+    --model t.odvgp --plot curves.svg >t.txt
+check "plot: more inputs, three slices and the truth" \
+    test "$(grep -c '>Most important input<\|>Second input<\|>Third input<\|>predicted<' curves.svg)" -eq 4
 check "no temporary file is left" test -z "$(ls ./*.tmp 2>/dev/null)"
 
 "$tool" predict --model m.odvgp --data named.csv --out pred.csv --json >pred.json 2>err.txt
@@ -611,7 +622,25 @@ check "compare: the reason in JSON" test \
     "$(values compare.json stopped elbo) $(value compare.json error | cut -c1-6)" \
     = "error null step 1"
 
+compare --data named.csv --recipe odvgp --bases coupled --beta 12 --json >compare.json
+check "compare: the kernel that is used, in JSON" test \
+    "$(grep -o '"kernel": "[^"]*"' compare.json | head -n 1)" = \
+    '"kernel": "matern52(0.141421) + rbf(1.41421)"'
+check "compare: the kernel that was learned, in JSON" \
+    grep -q '"item": "coupled", "kernel": "matern52([0-9.]*, variance=[0-9.]*) + rbf(' compare.json
+awk 'BEGIN { for (i = 0; i < 4000; i++) print i % 61 "," i % 67 "," i % 71 }' >slow.csv
+compare --data slow.csv --bases coupled,coupled:fit-q=start:beta=300 --iters 1 --json >compare.json
+check "compare: the clock counts q's optimum" awk '
+    { n = split($0, part, "\"seconds\": ") } END { exit !(n == 3 && part[3] + 0 > 2 * part[2]) }
+    ' compare.json
+
 # ---- only awkward ----
+sed '77s/^[^,]*/1e12/' named.csv >t.csv
+train --data t.csv --iters 2 --model t.odvgp >t.txt
+check "a row of 1e12 is named in the report" \
+    grep -q '^outlier  line 77, column 1: 1e+12, [0-9.]*e+11 times the width of its column away' t.txt
+train --data t.csv --iters 2 --model t.odvgp --json >t.json
+check "a row of 1e12, in JSON" grep -q '"outliers": \[{"line": 77, "column": 0, "value": 1e+12' t.json
 awk 'BEGIN { OFS = "," } {
     print 1e12 + 1e11 * (NR % 7), 1e-12 * (NR % 5), 3, NR % 7 + NR % 5
 }' plain.csv >scales.csv

@@ -804,10 +804,22 @@ static part read_test_file(
     return p;
 }
 
+/*  A cell so far from the others that it decides the scale of its column. */
+typedef struct outlier {
+    long line;
+    int column;
+    /* Its distance from the median, in units of the spread of the column. */
+    double value, distance;
+} outlier;
+
+enum { MOST_OUTLIERS = 5 };
+
 /*  The data of a training: schema, and both parts standardised. */
 typedef struct dataset {
     schema s;
     part train, test;
+    outlier outliers[MOST_OUTLIERS];
+    int outlier_count;
     ptrdiff_t dropped;
     /* What is remarkable about the data, a line each. */
     bytes notes;
@@ -865,6 +877,56 @@ static void drop_constants(dataset *d, const table *t, const rows *train, const 
     free(constant);
 }
 
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/*  Finds the farthest cell of a column of numbers. The spread is the range without the tenths at
+    both ends, of at most 10,000 rows. */
+static void find_outlier(dataset *d, const table *t, const rows *train, int column)
+{
+    enum { SAMPLE = 10000, FAR = 1000 };
+    ptrdiff_t n = smaller(train->n, SAMPLE), farthest = 0;
+    double *sorted = take_doubles(n, 1), most = 0;
+    for (ptrdiff_t i = 0; i < n; i++)
+        sorted[i] = t->values[train->row[(ptrdiff_t)((double)i * (double)train->n / (double)n)] *
+                                      t->columns +
+                              column];
+    qsort(sorted, (size_t)n, sizeof *sorted, by_value);
+    double median = sorted[n / 2], spread = sorted[n - 1 - n / 10] - sorted[n / 10];
+    free(sorted);
+    for (ptrdiff_t i = 0; i < train->n; i++) {
+        double distance = fabs(t->values[train->row[i] * t->columns + column] - median);
+        if (distance > most) {
+            most = distance;
+            farthest = train->row[i];
+        }
+    }
+    if (d->outlier_count == MOST_OUTLIERS || train->n < 10 || !(spread > 0) ||
+            !(most > FAR * spread))
+        return;
+    outlier o = {
+            t->lines[farthest], column, t->values[farthest * t->columns + column], most / spread};
+    d->outliers[d->outlier_count++] = o;
+}
+
+static void find_outliers(dataset *d, const table *t, const rows *train)
+{
+    const schema *s = &d->s;
+    for (int i = 0; i < s->input_count; i++)
+        if (!s->inputs[i].level_count) find_outlier(d, t, train, s->inputs[i].column);
+    for (int i = 0; i < s->target_count; i++) find_outlier(d, t, train, s->targets[i].column);
+    for (int i = 0; i < d->outlier_count; i++) {
+        const outlier *o = &d->outliers[i];
+        bytes_print(&d->notes,
+                "note: line %ld, %s: %g is %.3g times as far from the median as the column is "
+                "wide; it decides the scale of the column\n",
+                o->line, COLUMN_TEXT(o->column, t->column[o->column].name), o->value, o->distance);
+    }
+}
+
 /*  before: the schema of the model that is resumed, or NULL. */
 static void dataset_read(dataset *d, const options *o, const schema *before)
 {
@@ -888,6 +950,7 @@ static void dataset_read(dataset *d, const options *o, const schema *before)
     d->dropped = t.rows - all.n;
     split_rows(o, &all, t.rows, cut);
     drop_constants(d, &t, &cut[0], before);
+    find_outliers(d, &t, &cut[0]);
     for (int i = 0; i < s->input_count; i++) s->D += field_inputs(&s->inputs[i]);
     b = bind_columns(s, &t, path, 0);
     d->train = encode(s, &t, &b, &cut[0]);

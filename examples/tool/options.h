@@ -115,7 +115,7 @@ enum { TRAIN = 1, PREDICT = 2, INFO = 4, COMPARE = 8, FIT = TRAIN | COMPARE, KEP
     X(ISA, "isa", "NAME", "auto", FIT, \
       "instruction set: auto, c, sse2, neon, avx2 or avx512 (default: ODVGP_ISA, else auto)") \
     X(TRACE, "trace", "FILE", NULL, FIT, "CSV file with a row for each evaluation") \
-    X(PLOT, "plot", "FILE", NULL, FIT, "SVG picture of the training curves") \
+    X(PLOT, "plot", "FILE", NULL, FIT, "SVG picture of what was learned, and of the training curves") \
     X(JSON, "json", NULL, NULL, FIT | PREDICT | INFO, "print one JSON object") \
     X(QUIET, "quiet", NULL, NULL, FIT | PREDICT, "print no progress and no notes")
 /* clang-format on */
