@@ -634,6 +634,36 @@ check "compare: the clock counts q's optimum" awk '
     { n = split($0, part, "\"seconds\": ") } END { exit !(n == 3 && part[3] + 0 > 2 * part[2]) }
     ' compare.json
 
+# ---- folds, samples ----
+"$tool" train --data named.csv --basis coupled --beta 12 --iters 30 --folds 5 --quiet --threads 1 >table.txt
+check "folds: means and standard errors" awk 'NR == 2 { exit !($1 == "coupled" && $2 == 5 &&
+    $3 > 0 && $4 == "+-" && $5 > 0 && $5 < $3 && NF == 12) }' table.txt
+compare --data named.csv --bases coupled,orth --folds 3 --json >folds.json
+check "folds: JSON has the numbers of each" awk '
+    { n = split($0, part, "\"rmse_of_folds\": \\["); split(part[2], v, "[],]"); split($0, m, "\"rmse\": ")
+      mean = (v[1] + v[2] + v[3]) / 3; d = m[2] - mean
+      exit !(n == 3 && mean > 0 && d * d < 1e-12 && v[1] != v[2]) }' folds.json
+printf '1,2\n3,4\n' >two_rows.csv
+check "folds: no model" refuses "--folds and --model exclude each other: no model is saved" \
+    train --data named.csv --folds 5 --model bad.odvgp
+check "refused: one fold" refuses "--folds 1: must be a whole number from 2 to 1000" \
+    train --data named.csv --folds 1
+check "refused: more folds than rows" refuses "--folds 3: there are only 2 rows" \
+    train --data two_rows.csv --folds 3
+"$tool" sample --model m.odvgp --data inputs.csv --samples 400 --seed 3 --out s.csv 2>/dev/null
+check "sample: a column each" test "$(head -n 1 s.csv | cut -d, -f1,400) $(wc -l <s.csv)" = \
+    "sample_0,sample_399 201"
+"$tool" predict --model m.odvgp --data inputs.csv --out t.txt --quiet
+check "sample: mean and standard deviation as predicted" awk -F, 'NR == FNR { m[FNR] = $1; s[FNR] = $2; next }
+    FNR > 1 { sum = squares = 0
+      for (i = 1; i <= NF; i++) { e = $i - m[FNR]; sum += e; squares += e * e }
+      sd = sqrt(squares / NF); z = sum / NF / s[FNR]
+      if (z > 0.3 || z < -0.3 || sd < 0.8 * s[FNR] || sd > 1.2 * s[FNR]) bad = 1 }
+    END { exit bad }' t.txt s.csv
+"$tool" sample --model m.odvgp --data inputs.csv --samples 2 --seed 3 --keep 0 2>/dev/null >t.txt
+check "sample: the seed decides, columns are kept" test "$(sed -n 2p t.txt)" = \
+    "$(head -n 1 inputs.csv | cut -d, -f1),$(sed -n 2p s.csv | cut -d, -f1,2)"
+
 # ---- only awkward ----
 sed '77s/^[^,]*/1e12/' named.csv >t.csv
 train --data t.csv --iters 2 --model t.odvgp >t.txt
@@ -818,7 +848,7 @@ check "meant: nothing" refuses "unknown option --colour; odvgp help predict list
     predict --colour red
 check "meant: whose option it is" refuses \
     "--beta is not an option of this command; it is one of train and compare" predict --beta 3
-check "meant: a command" refuses "unknown command 'tarin'; there are help, train, compare, predict" \
+check "meant: a command" refuses "unknown command 'tarin'; there are help, train, compare, predict, sample and info" \
     tarin
 check "meant: the same" refuses "did you mean train?" tarin
 check "meant: a kernel" refuses "--kernel: no kernel 'mattern52'; did you mean matern52?; kernels: rbf" \

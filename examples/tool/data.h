@@ -747,8 +747,14 @@ static char *draw_test_rows(const options *o, ptrdiff_t n)
     double fraction = test_fraction(o);
     int64_t numpy = numpy_seed_of(o);
     char *tested = take((size_t)n, 1);
+    uint64_t seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX);
+    if (o->value[OPT_FOLDS]) {
+        int folds = (int)option_integer(o, OPT_FOLDS, 2, 1000);
+        if (n < folds) die(BAD_INPUT, "--folds %d: there are only %td rows", folds, n);
+        for (ptrdiff_t i = 0; i < n; i++) tested[i] = permute(seed, n, i) % folds == o->fold;
+        return tested;
+    }
     if (numpy < 0) {
-        uint64_t seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX);
         ptrdiff_t count = (ptrdiff_t)(fraction * (double)n + 0.5);
         if (fraction > 0 && !count) count = 1;
         for (ptrdiff_t i = 0; i < n; i++) tested[i] = permute(seed, n, i) < count;
@@ -887,8 +893,8 @@ static int by_value(const void *a, const void *b)
     both ends, of at most 10,000 rows. */
 static void find_outlier(dataset *d, const table *t, const rows *train, int column)
 {
-    enum { SAMPLE = 10000, FAR = 1000 };
-    ptrdiff_t n = smaller(train->n, SAMPLE), farthest = 0;
+    enum { MOST = 10000, FAR = 1000 };
+    ptrdiff_t n = smaller(train->n, MOST), farthest = 0;
     double *sorted = take_doubles(n, 1), most = 0;
     for (ptrdiff_t i = 0; i < n; i++)
         sorted[i] = t->values[train->row[(ptrdiff_t)((double)i * (double)train->n / (double)n)] *
