@@ -893,7 +893,7 @@ static int by_value(const void *a, const void *b)
     both ends, of at most 10,000 rows. */
 static void find_outlier(dataset *d, const table *t, const rows *train, int column)
 {
-    enum { MOST = 10000, FAR = 1000 };
+    enum { MOST = 10000, DISTANT = 1000 };
     ptrdiff_t n = smaller(train->n, MOST), farthest = 0;
     double *sorted = take_doubles(n, 1), most = 0;
     for (ptrdiff_t i = 0; i < n; i++)
@@ -911,7 +911,7 @@ static void find_outlier(dataset *d, const table *t, const rows *train, int colu
         }
     }
     if (d->outlier_count == MOST_OUTLIERS || train->n < 10 || !(spread > 0) ||
-            !(most > FAR * spread))
+            !(most > DISTANT * spread))
         return;
     outlier o = {
             t->lines[farthest], column, t->values[farthest * t->columns + column], most / spread};
