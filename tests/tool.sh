@@ -628,10 +628,9 @@ check "compare: the kernel that is used, in JSON" test \
     '"kernel": "matern52(0.141421) + rbf(1.41421)"'
 check "compare: the kernel that was learned, in JSON" \
     grep -q '"item": "coupled", "kernel": "matern52([0-9.]*, variance=[0-9.]*) + rbf(' compare.json
-awk 'BEGIN { for (i = 0; i < 4000; i++) print i % 61 "," i % 67 "," i % 71 }' >slow.csv
-compare --data slow.csv --bases coupled,coupled:fit-q=start:beta=300 --iters 1 --json >compare.json
+compare --data named.csv --bases coupled,coupled:fit-q=start --iters 0 --json >compare.json
 check "compare: the clock counts q's optimum" awk '
-    { n = split($0, part, "\"seconds\": ") } END { exit !(n == 3 && part[3] + 0 > 2 * part[2]) }
+    { n = split($0, part, "\"seconds\": ") } END { exit !(n == 3 && part[3] + 0 > 3 * part[2]) }
     ' compare.json
 
 # ---- folds, samples ----
@@ -1125,13 +1124,13 @@ check "refused: a program" refuses "is not a text file" train --data "$tool"
 printf '\377\376a\0,\0b\0' >t.csv
 check "refused: UTF-16" refuses "t.csv: is UTF-16 text; save it as UTF-8" train --data t.csv
 awk 'BEGIN {
-    for (r = 0; r < 4; r++) for (i = 0; i < 20000; i++)
-        printf "%s%s", r ? (i * r) % 7 : "name" i, i < 19999 ? "," : "\n"
+    for (r = 0; r < 4; r++) for (i = 0; i < 40000; i++)
+        printf "%s%s", r ? (i * r) % 7 : "name" i, i < 39999 ? "," : "\n"
 }' >wide.csv
 before=$(date +%s)
-check "wide: 20,000 columns" fit --data wide.csv --basis coupled --beta 1 --iters 1 --model t.odvgp
+check "wide: 40,000 columns" fit --data wide.csv --basis coupled --beta 1 --iters 1 --model t.odvgp
 check "wide: and predict" "$tool" predict --model t.odvgp --data wide.csv --out t.txt --quiet
-check "wide: within seconds" test $(($(date +%s) - before)) -lt 10
+check "wide: within seconds" test $(($(date +%s) - before)) -lt 30
 
 # ---- what predict adds, and how it finds columns ----
 predict named.odvgp named.csv --interval 0.95 2>err.txt
