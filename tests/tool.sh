@@ -669,6 +669,10 @@ train --data t.csv --iters 2 --model t.odvgp >t.txt
 check "a row of 1e12 is named in the report" \
     grep -q '^outlier  line 77, column 1: 1e+12, [0-9.]*e+11 times the width of its column away' t.txt
 train --data t.csv --iters 2 --model t.odvgp --json >t.json
+sed '77s/[^,]*$/25/' named.csv >t2.csv
+train --data t2.csv --iters 100 --lr 0.03 --model t.odvgp >t.txt
+check "a row that has most of the errors is named in the report" \
+    grep -q '^worst    line 77 has [5-9][0-9] % of the squared errors of the training rows' t.txt
 check "a row of 1e12, in JSON" grep -q '"outliers": \[{"line": 77, "column": 0, "value": 1e+12' t.json
 awk 'BEGIN { OFS = "," } {
     print 1e12 + 1e11 * (NR % 7), 1e-12 * (NR % 5), 3, NR % 7 + NR % 5

@@ -11,12 +11,15 @@ typedef struct part {
     ptrdiff_t n;
     /* [n,D], [n,P]; Y may be NULL. */
     double *X, *Y;
+    /* [n] lines of the file. */
+    long *line;
 } part;
 
 static void part_free(part *p)
 {
     free(p->X);
     free(p->Y);
+    free(p->line);
     memset(p, 0, sizeof *p);
 }
 
@@ -528,11 +531,13 @@ static double *encode_date(const field *f, double days, double *x)
 
 static part encode(const schema *s, const table *t, const binding *b, const rows *r)
 {
-    part p = {
-            r->n, take_doubles(r->n, s->D), b->target ? take_doubles(r->n, s->target_count) : NULL};
+    part p = {r->n, take_doubles(r->n, s->D),
+            b->target ? take_doubles(r->n, s->target_count) : NULL,
+            take((size_t)r->n, sizeof *p.line)};
     for (ptrdiff_t k = 0; k < r->n; k++) {
         const double *cell = t->values + r->row[k] * t->columns;
         double *x = p.X + k * s->D;
+        p.line[k] = t->lines[r->row[k]];
         for (int i = 0; i < s->input_count; i++) {
             const field *f = &s->inputs[i];
             double v = cell[b->input[i]];

@@ -182,8 +182,9 @@ static void picture_two_inputs(picture *p, const subject *s)
                             *sd = picture_numbers(p, CELLS);
     for (int k = 0; k < 2; k++) input_range(s, k, &low[k], &high[k]);
     for (int i = 0; i < CELLS; i++) {
+        int line = i / SIDE;
         X[2 * i] = low[0] + (high[0] - low[0]) * (i % SIDE + 0.5) / SIDE;
-        X[2 * i + 1] = low[1] + (high[1] - low[1]) * (i / SIDE + 0.5) / SIDE;
+        X[2 * i + 1] = low[1] + (high[1] - low[1]) * (line + 0.5) / SIDE;
         x[i] = raw_x(s, X[2 * i], 0);
         y[i] = raw_x(s, X[2 * i + 1], 1);
     }

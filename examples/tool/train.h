@@ -527,10 +527,38 @@ static void plot_training(const training *t, const char *path)
     free(p);
 }
 
+/*  A training row that has more than half of the squared errors of all; line 0: there is none. */
+typedef struct dominant {
+    long line;
+    double share;
+} dominant;
+
+/*  The rows for which it is looked for: at most as many as predict in a moment. */
+enum { DOMINANT_ROWS = 20000, DOMINANT_LEAST = 20 };
+
+static dominant dominant_row(const training *t)
+{
+    const part *p = &t->d->train;
+    dominant r = {0, 0};
+    subject s;
+    ptrdiff_t row = 0;
+    if (p->n > DOMINANT_ROWS || p->n < DOMINANT_LEAST) return r;
+    if (subject_begin(&s, t->d, t->model, t->w)) {
+        forecast f = forecast_make(p->n, t->d->s.target_count);
+        forecast_run(&f, &s.server, t->w, p->X, p->n);
+        r.share = largest_error(&f, p->Y, p->n, t->d->s.target_count, &row);
+        if (r.share > 0.5) r.line = p->line[row];
+        forecast_free(&f);
+    }
+    subject_end(&s);
+    return r;
+}
+
 /*  The result of a training, besides the model. */
 typedef struct outcome {
     stop_reason reason;
     double seconds, ms, elbo, upper;
+    dominant worst;
     const char *path;
 } outcome;
 
@@ -552,6 +580,7 @@ static void print_train_json(const training *t, const outcome *r)
     json_metrics(&b, &t->history[t->history_count - 1].test);
     json_learned(&b, t->model, &t->d->s, &t->events);
     json_outliers(&b, t->d);
+    json_number(&b, "worst_line", r->worst.line ? (double)r->worst.line : NAN);
     json_text(&b, "model", r->path);
     json_finish(&b);
 }
@@ -571,6 +600,10 @@ static void print_train_text(const training *t, const outcome *r)
     if (isfinite(r->upper)) bytes_print(&b, "; log p(y) is below %.6g", r->upper);
     bytes_print(&b, "\n");
     if (m->n) text_metrics(&b, "test", m);
+    if (r->worst.line)
+        bytes_print(&b,
+                "worst    line %ld has %.0f %% of the squared errors of the training rows\n",
+                r->worst.line, 100 * r->worst.share);
     if (t->events.jitter_raised + t->events.step_shortened + t->events.step_undone)
         bytes_print(&b,
                 "events   jitter raised %llu times, now %.3g; steps shortened %llu, undone %llu\n",
@@ -675,7 +708,7 @@ static void evaluate_end(training *t)
 /*  Trains, saves the model and prints the result. Returns the exit code. */
 static int train_and_report(training *t, const char *model_path, const void *user, size_t user_size)
 {
-    outcome r = {RUNNING, 0, NAN, NAN, NAN, model_path};
+    outcome r = {RUNNING, 0, NAN, NAN, NAN, {0, 0}, model_path};
     t->trace = trace_open(t->o, trace_header);
     t->start = now();
     if (!fit_q_if_due(t, FIT_START)) die(FAILED, "--fit-q: %s", t->reason);
@@ -690,6 +723,7 @@ static int train_and_report(training *t, const char *model_path, const void *use
     evaluate_end(t);
     r.elbo = final_elbo(t);
     r.upper = upper_bound_of(t);
+    if (r.reason != STEP_FAILED) r.worst = dominant_row(t);
     if (t->o->value[OPT_PLOT]) plot_training(t, t->o->value[OPT_PLOT]);
     if (t->o->given[OPT_JSON]) print_train_json(t, &r);
     else print_train_text(t, &r);
