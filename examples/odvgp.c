@@ -276,10 +276,10 @@ static int run_compare(options *o)
         else candidate_train(&all, c);
         if (*c->reason) failed = 1;
     }
-    trace_close(all.trace, o);
-    if (o->value[OPT_PLOT]) plot_compare(&all, o->value[OPT_PLOT]);
     if (o->given[OPT_JSON]) print_compare_json(&all);
     else print_compare_text(&all);
+    trace_close(all.trace, o);
+    if (o->value[OPT_PLOT]) plot_compare(&all, o->value[OPT_PLOT]);
     workers_stop(&all.w);
     candidates_free(&all);
     dataset_free(&all.d);

@@ -750,6 +750,10 @@ full() {
     done
 }
 if [ -c /dev/full ]; then
+    train --data named.csv --iters 100 --model trace.odvgp --trace /dev/full >t.txt 2>err.txt
+    check "full: the trace; the training goes on, the model is saved, the exit code is 1" \
+        test "$? $(tail -n 1 t.txt) $(cat err.txt)" = \
+        "1 saved    trace.odvgp odvgp: --trace /dev/full: is incomplete"
     check "full: train" full train --data named.csv --iters 1 --model full.odvgp
     check "full: and the model is saved" "$tool" info full.odvgp
     check "full: compare" full compare --data named.csv --iters 1 --bases coupled --beta 5

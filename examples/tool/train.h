@@ -197,7 +197,9 @@ static FILE *trace_open(const options *o, const char *header)
 
 static void trace_close(FILE *trace, const options *o)
 {
-    if (trace) trace_check(fclose(trace), FAILED, o);
+    if (!trace) return;
+    int bad = ferror(trace) != 0;
+    if (fclose(trace) || bad) die(FAILED, "--trace %s: is incomplete", o->value[OPT_TRACE]);
 }
 
 /*  Seconds and bound, which is empty where there is none. */
@@ -233,10 +235,15 @@ static void train_row(const training *t, const evaluation *v)
 
 static void trace_row(const training *t, const evaluation *v)
 {
-    if (!t->trace) return;
+    if (!t->trace || ferror(t->trace)) return;
     if (t->label) compare_row(t, v);
     else train_row(t, v);
-    trace_check(fflush(t->trace), FAILED, t->o);
+    /* A full disk is no reason to lose the training. */
+    if (fflush(t->trace) && !t->quiet) {
+        clear_bar(t);
+        fprintf(stderr, "note: --trace %s: cannot be written: %s; the training goes on\n",
+                t->o->value[OPT_TRACE], strerror(errno));
+    }
 }
 
 /* ---- the best q ---- */
@@ -724,9 +731,9 @@ static int train_and_report(training *t, const char *model_path, const void *use
     r.elbo = final_elbo(t);
     r.upper = upper_bound_of(t);
     if (r.reason != STEP_FAILED) r.worst = dominant_row(t);
-    if (t->o->value[OPT_PLOT]) plot_training(t, t->o->value[OPT_PLOT]);
     if (t->o->given[OPT_JSON]) print_train_json(t, &r);
     else print_train_text(t, &r);
+    if (t->o->value[OPT_PLOT]) plot_training(t, t->o->value[OPT_PLOT]);
     return r.reason == STEP_FAILED ? FAILED : 0;
 }
 
