@@ -55,6 +55,9 @@ typedef struct subject {
     /* Names of the first three inputs that matter, and of the target. */
     char *input[3], *target;
     ptrdiff_t important[3];
+    int chosen;
+    /* Are they known to be the most important ones? */
+    int ranked;
 } subject;
 
 static double raw_x(const subject *s, double v, ptrdiff_t input)
@@ -234,7 +237,7 @@ static void picture_slices(picture *p, const subject *s)
     const double *row = typical_row(s);
     for (int k = 0; k < 3; k++) {
         ptrdiff_t n;
-        picture_scene(p, titles[k], s->input[k], s->target);
+        picture_scene(p, s->ranked ? titles[k] : NULL, s->input[k], s->target);
         picture_slice(p, s, row, s->important[k]);
         double *x =
                 picked_x(p, s, s->d->train.X, s->d->train.n, s->important[k], PICTURE_MARKS, &n);
@@ -276,26 +279,36 @@ static void picture_truth(picture *p, const subject *s)
     free(X);
 }
 
-/*  Numbers before levels, as far as there are numbers; then by lengthscale, where the kernel has
-    one for each input. */
+/*  Takes an input, unless it is taken or there are three. levels: only inputs that are levels of a
+    text column; otherwise only others. */
+static void choose_input(subject *s, ptrdiff_t input, int levels)
+{
+    const char *level;
+    if (s->chosen == 3) return;
+    field_of_input(&s->d->s, input, &level);
+    if ((level != NULL) != levels) return;
+    for (int i = 0; i < s->chosen; i++)
+        if (s->important[i] == input) return;
+    s->important[s->chosen++] = input;
+}
+
+/*  Numbers before levels; of both, those first that have the shortest lengthscales in the first
+    term of the kernel. Up to two inputs stay in their order. */
 static void choose_inputs(subject *s)
 {
     const schema *k = &s->d->s;
-    ptrdiff_t count = 0, chosen = 0;
+    ptrdiff_t count = 0;
     ranked *r = rank_inputs(s->model, 0, k->D, &count);
-    for (int levels = 0; levels < 2; levels++)
-        for (ptrdiff_t i = 0; i < k->D && chosen < smaller(3, k->D); i++) {
-            const char *level;
-            ptrdiff_t input = r && k->D > 2 ? (i < count ? r[i].input : -1) : i;
-            if (input < 0) continue;
-            field_of_input(k, input, &level);
-            if ((level != NULL) == levels) s->important[chosen++] = input;
-        }
+    for (int levels = 0; levels < 2; levels++) {
+        for (ptrdiff_t i = 0; i < count && k->D > 2; i++) choose_input(s, r[i].input, levels);
+        for (ptrdiff_t i = 0; i < k->D; i++) choose_input(s, i, levels);
+    }
+    s->ranked = count > 0;
     free(r);
     for (int i = 0; i < 3; i++) {
         bytes name = {NULL, 0, 0};
-        if (i < chosen && !k->inputs[0].name) bytes_print(&name, "column ");
-        if (i < chosen) print_input(&name, k, s->important[i]);
+        if (i < s->chosen && !k->inputs[0].name) bytes_print(&name, "column ");
+        if (i < s->chosen) print_input(&name, k, s->important[i]);
         s->input[i] = name.at;
     }
     bytes target = {NULL, 0, 0};
