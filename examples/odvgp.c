@@ -34,9 +34,11 @@
         predict.h   threads, predictions, metrics
         models.h    models from options, and model files
         report.h    results as JSON and text
-        apply.h     the command predict
+        picture.h   what a model has learned, as a picture
+        apply.h     the commands predict and sample
         train.h     one training
-        compare.h   several trainings, one table */
+        compare.h   several trainings, one table
+        folds.h     trainings without each part of the rows in turn */
 #define _POSIX_C_SOURCE 200809L
 /* SIGXFSZ. */
 #define _XOPEN_SOURCE 700
@@ -47,6 +49,7 @@
 #include <fcntl.h>
 #include "tool/compare.h"
 #include "tool/apply.h"
+#include "tool/folds.h"
 
 /* ---- help ---- */
 
@@ -56,8 +59,9 @@ static const char usage[] =
         "  odvgp train   --data train.csv --model out.odvgp [options]\n"
         "  odvgp compare --data train.csv --bases coupled,orth [options]\n"
         "  odvgp predict --model out.odvgp --data new.csv [--out pred.csv] [options]\n"
+        "  odvgp sample  --model out.odvgp --data grid.csv [--samples 10] [options]\n"
         "  odvgp info    out.odvgp [--json]\n"
-        "  odvgp help    [train|compare|predict|info]\n"
+        "  odvgp help    [train|compare|predict|sample|info]\n"
         "  odvgp --version\n";
 
 static const char train_help[] =
@@ -95,6 +99,10 @@ static const char predict_help[] =
         "metrics too. With --missing drop, rows with missing inputs, or with texts that training\n"
         "has not seen, get NA. --data - is a stream: each row is answered when it arrives.\n";
 
+static const char sample_help[] =
+        "odvgp sample draws functions from the model: for each row of the data a number of each\n"
+        "sample of f, in the units of the targets. The numbers of a sample belong together.\n";
+
 static const char info_help[] = "odvgp info prints what a model file holds.\n";
 
 static const char split_help[] =
@@ -119,7 +127,7 @@ static const char kernels_help[] =
 
 /*  In the order of command_words. */
 static const char *const command_help[COMMAND_COUNT] = {
-        train_help, compare_help, predict_help, info_help};
+        train_help, compare_help, predict_help, sample_help, info_help};
 
 /*  TRAIN and so on. */
 static int command_by_name(const char *name)
@@ -268,10 +276,10 @@ static int run_compare(options *o)
         else candidate_train(&all, c);
         if (*c->reason) failed = 1;
     }
-    trace_close(all.trace, o);
-    if (o->value[OPT_PLOT]) plot_compare(&all, o->value[OPT_PLOT]);
     if (o->given[OPT_JSON]) print_compare_json(&all);
     else print_compare_text(&all);
+    trace_close(all.trace, o);
+    if (o->value[OPT_PLOT]) plot_compare(&all, o->value[OPT_PLOT]);
     workers_stop(&all.w);
     candidates_free(&all);
     dataset_free(&all.d);
@@ -404,10 +412,12 @@ int main(int argc, char **argv)
         options_free(&o);
         return finish(0);
     }
-    int code = command == TRAIN     ? run_train(&o)
-               : command == COMPARE ? run_compare(&o)
-               : command == PREDICT ? run_predict(&o)
-                                    : run_info(&o);
+    int folds = (command & FIT) && o.value[OPT_FOLDS], code = folds ? run_folds(&o, command)
+                                                              : command == TRAIN   ? run_train(&o)
+                                                              : command == COMPARE ? run_compare(&o)
+                                                              : command == PREDICT ? run_predict(&o)
+                                                              : command == SAMPLE  ? run_sample(&o)
+                                                                                   : run_info(&o);
     options_free(&o);
     return finish(code);
 }

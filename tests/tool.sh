@@ -103,6 +103,17 @@ check "trace: header" \
 check "trace: rows end with the last step" \
     holds "$(tail -n 1 trace.csv | cut -d, -f1) == 300 && $(wc -l <trace.csv) >= 3"
 check "plot: a picture" grep -q '</svg>' curves.svg
+check "plot: two inputs, two maps" \
+    test "$(grep -c '>Mean<\|>Standard deviation of f<\|>Test rows<' curves.svg)" -eq 3
+cut -d, -f1,3 named.csv >narrow.csv
+train --data narrow.csv --basis coupled --beta 7 --model t.odvgp --plot curves.svg >t.txt
+check "plot: one input, its data, the band and the points" test \
+    "$(grep -c '<circle' curves.svg) $(grep -c 'stroke-width="2.6"' curves.svg) $(grep -c \
+        '<polygon' curves.svg)" = "203 8 1"
+train --data text.csv --ignore y --target b --ordinal 'size, of it=low,high' --beta 20 --basis coupled \
+    --model t.odvgp --plot curves.svg >t.txt
+check "plot: more inputs, three slices and the truth" \
+    test "$(grep -c '>Most important input<\|>Second input<\|>Third input<\|>predicted<' curves.svg)" -eq 4
 check "no temporary file is left" test -z "$(ls ./*.tmp 2>/dev/null)"
 
 "$tool" predict --model m.odvgp --data named.csv --out pred.csv --json >pred.json 2>err.txt
@@ -611,7 +622,58 @@ check "compare: the reason in JSON" test \
     "$(values compare.json stopped elbo) $(value compare.json error | cut -c1-6)" \
     = "error null step 1"
 
+compare --data named.csv --recipe odvgp --bases coupled --beta 12 --json >compare.json
+check "compare: the kernel that is used, in JSON" test \
+    "$(grep -o '"kernel": "[^"]*"' compare.json | head -n 1)" = \
+    '"kernel": "matern52(0.141421) + rbf(1.41421)"'
+check "compare: the kernel that was learned, in JSON" \
+    grep -q '"item": "coupled", "kernel": "matern52([0-9.]*, variance=[0-9.]*) + rbf(' compare.json
+compare --data named.csv --bases coupled,coupled:fit-q=start --iters 0 --json >compare.json
+check "compare: the clock counts q's optimum" awk '
+    { n = split($0, part, "\"seconds\": ") } END { exit !(n == 3 && part[3] + 0 > 3 * part[2]) }
+    ' compare.json
+
+# ---- folds, samples ----
+"$tool" train --data named.csv --basis coupled --beta 12 --iters 30 --folds 5 --quiet --threads 1 >table.txt
+check "folds: means and standard errors" awk 'NR == 2 { exit !($1 == "coupled" && $2 == 5 &&
+    $3 > 0 && $4 == "+-" && $5 > 0 && $5 < $3 && NF == 12) }' table.txt
+compare --data named.csv --bases coupled,orth --folds 3 --json >folds.json
+check "folds: JSON has the numbers of each" awk '
+    { n = split($0, part, "\"rmse_of_folds\": \\["); split(part[2], v, "[],]"); split($0, m, "\"rmse\": ")
+      mean = (v[1] + v[2] + v[3]) / 3; d = m[2] - mean
+      exit !(n == 3 && mean > 0 && d * d < 1e-12 && v[1] != v[2]) }' folds.json
+printf '1,2\n3,4\n' >two_rows.csv
+check "folds: no model" refuses "--folds and --model exclude each other: no model is saved" \
+    train --data named.csv --folds 5 --model bad.odvgp
+check "refused: one fold" refuses "--folds 1: must be a whole number from 2 to 1000" \
+    train --data named.csv --folds 1
+check "refused: more folds than rows" refuses "--folds 3: there are only 2 rows" \
+    train --data two_rows.csv --folds 3
+"$tool" sample --model m.odvgp --data inputs.csv --samples 400 --seed 3 --out s.csv 2>/dev/null
+check "sample: a column each" test "$(head -n 1 s.csv | cut -d, -f1,400) $(wc -l <s.csv)" = \
+    "sample_0,sample_399 201"
+"$tool" predict --model m.odvgp --data inputs.csv --out t.txt --quiet
+check "sample: mean and standard deviation as predicted" awk -F, 'NR == FNR { m[FNR] = $1; s[FNR] = $2; next }
+    FNR > 1 { sum = squares = 0
+      for (i = 1; i <= NF; i++) { e = $i - m[FNR]; sum += e; squares += e * e }
+      sd = sqrt(squares / NF); z = sum / NF / s[FNR]
+      if (z > 0.3 || z < -0.3 || sd < 0.8 * s[FNR] || sd > 1.2 * s[FNR]) bad = 1 }
+    END { exit bad }' t.txt s.csv
+"$tool" sample --model m.odvgp --data inputs.csv --samples 2 --seed 3 --keep 0 2>/dev/null >t.txt
+check "sample: the seed decides, columns are kept" test "$(sed -n 2p t.txt)" = \
+    "$(head -n 1 inputs.csv | cut -d, -f1),$(sed -n 2p s.csv | cut -d, -f1,2)"
+
 # ---- only awkward ----
+sed '77s/^[^,]*/1e12/' named.csv >t.csv
+train --data t.csv --iters 2 --model t.odvgp >t.txt
+check "a row of 1e12 is named in the report" \
+    grep -q '^outlier  line 77, column 1: 1e+12, [0-9.]*e+11 times the width of its column away' t.txt
+train --data t.csv --iters 2 --model t.odvgp --json >t.json
+sed '77s/[^,]*$/25/' named.csv >t2.csv
+train --data t2.csv --iters 100 --lr 0.03 --model t.odvgp >t.txt
+check "a row that has most of the errors is named in the report" \
+    grep -q '^worst    line 77 has [5-9][0-9] % of the squared errors of the training rows' t.txt
+check "a row of 1e12, in JSON" grep -q '"outliers": \[{"line": 77, "column": 0, "value": 1e+12' t.json
 awk 'BEGIN { OFS = "," } {
     print 1e12 + 1e11 * (NR % 7), 1e-12 * (NR % 5), 3, NR % 7 + NR % 5
 }' plain.csv >scales.csv
@@ -688,6 +750,10 @@ full() {
     done
 }
 if [ -c /dev/full ]; then
+    train --data named.csv --iters 100 --model trace.odvgp --trace /dev/full >t.txt 2>err.txt
+    check "full: the trace; the training goes on, the model is saved, the exit code is 1" \
+        test "$? $(tail -n 1 t.txt) $(cat err.txt)" = \
+        "1 saved    trace.odvgp odvgp: --trace /dev/full: is incomplete"
     check "full: train" full train --data named.csv --iters 1 --model full.odvgp
     check "full: and the model is saved" "$tool" info full.odvgp
     check "full: compare" full compare --data named.csv --iters 1 --bases coupled --beta 5
@@ -789,7 +855,7 @@ check "meant: nothing" refuses "unknown option --colour; odvgp help predict list
     predict --colour red
 check "meant: whose option it is" refuses \
     "--beta is not an option of this command; it is one of train and compare" predict --beta 3
-check "meant: a command" refuses "unknown command 'tarin'; there are help, train, compare, predict" \
+check "meant: a command" refuses "unknown command 'tarin'; there are help, train, compare, predict, sample and info" \
     tarin
 check "meant: the same" refuses "did you mean train?" tarin
 check "meant: a kernel" refuses "--kernel: no kernel 'mattern52'; did you mean matern52?; kernels: rbf" \
@@ -1066,13 +1132,13 @@ check "refused: a program" refuses "is not a text file" train --data "$tool"
 printf '\377\376a\0,\0b\0' >t.csv
 check "refused: UTF-16" refuses "t.csv: is UTF-16 text; save it as UTF-8" train --data t.csv
 awk 'BEGIN {
-    for (r = 0; r < 4; r++) for (i = 0; i < 20000; i++)
-        printf "%s%s", r ? (i * r) % 7 : "name" i, i < 19999 ? "," : "\n"
+    for (r = 0; r < 4; r++) for (i = 0; i < 40000; i++)
+        printf "%s%s", r ? (i * r) % 7 : "name" i, i < 39999 ? "," : "\n"
 }' >wide.csv
 before=$(date +%s)
-check "wide: 20,000 columns" fit --data wide.csv --basis coupled --beta 1 --iters 1 --model t.odvgp
+check "wide: 40,000 columns" fit --data wide.csv --basis coupled --beta 1 --iters 1 --model t.odvgp
 check "wide: and predict" "$tool" predict --model t.odvgp --data wide.csv --out t.txt --quiet
-check "wide: within seconds" test $(($(date +%s) - before)) -lt 10
+check "wide: within seconds" test $(($(date +%s) - before)) -lt 30
 
 # ---- what predict adds, and how it finds columns ----
 predict named.odvgp named.csv --interval 0.95 2>err.txt

@@ -45,17 +45,22 @@ static void csv_text(bytes *b, const char *text)
     bytes_add(b, "\"", 1);
 }
 
-static void csv_header(const application *a, const table *t, bytes *b)
+/*  The kept cells of a row, or their names (row -1). */
+static void csv_kept(const selection *kept, const table *t, ptrdiff_t row, bytes *b)
 {
-    int P = a->f.s.target_count;
-    selection kept = select_list(t, a->o, OPT_KEEP);
-    for (int i = 0; i < kept.count; i++) {
-        int column = kept.column[i];
-        if (t->header) csv_text(b, t->column[column].name);
-        else bytes_print(b, "column_%d", column);
+    for (int i = 0; i < kept->count; i++) {
+        const table_column *c = &t->column[kept->column[i]];
+        if (row >= 0) csv_text(b, c->cells[row]);
+        else if (c->name) csv_text(b, c->name);
+        else bytes_print(b, "column_%d", kept->column[i]);
         bytes_add(b, ",", 1);
     }
-    selection_free(&kept);
+}
+
+static void csv_header(const application *a, const selection *kept, const table *t, bytes *b)
+{
+    int P = a->f.s.target_count;
+    csv_kept(kept, t, -1, b);
     for (int p = 0; p < P; p++) {
         char tail[24] = "";
         if (P > 1) snprintf(tail, sizeof tail, "_%d", p);
@@ -88,14 +93,11 @@ static void csv_rows(
     const schema *s = &a->f.s;
     bytes *b = &a->csv;
     int P = s->target_count;
-    if (!a->rows) csv_header(a, t, b);
     selection kept = select_list(t, a->o, OPT_KEEP);
+    if (!a->rows) csv_header(a, &kept, t, b);
     for (ptrdiff_t i = 0, k = 0; i < t->rows; i++) {
         int there = k < r->n && r->row[k] == i;
-        for (int c = 0; c < kept.count; c++) {
-            csv_text(b, t->column[kept.column[c]].cells[i]);
-            bytes_add(b, ",", 1);
-        }
+        csv_kept(&kept, t, i, b);
         for (ptrdiff_t at = k * P; at < (k + 1) * P; at++) {
             if (there) csv_prediction(a, b, f->mean[at], f->var_f[at], f->var_y[at]);
             else bytes_print(b, a->half_width > 0 ? "NA,NA,NA,NA,NA," : "NA,NA,NA,");
@@ -379,49 +381,127 @@ static void server_open(application *a)
         die(BAD_INPUT, "%s: damaged: its columns are not those of its model", a->f.path);
 }
 
+/*  Opens model and options of a command that uses a model. */
+static void application_begin(application *a, const options *o)
+{
+    const char *out = o->value[OPT_OUT];
+    memset(a, 0, sizeof *a);
+    a->o = o;
+    a->path = option_needed(o, OPT_DATA);
+    a->to_stdout = !out || strcmp(out, "-") == 0;
+    a->drop = option_choice(o, OPT_MISSING);
+    option_needed(o, OPT_MODEL);
+    files_check(o, NULL);
+    model_file_read(&a->f, o->value[OPT_MODEL]);
+    server_open(a);
+    a->known.o = o;
+    a->known.s = &a->f.s;
+    a->sums = take((size_t)a->f.s.target_count, sizeof *a->sums);
+    workers_start(&a->w, o);
+}
+
+static void application_end(application *a)
+{
+    workers_stop(&a->w);
+    free(a->csv.at);
+    free(a->sums);
+    free(a->misfit);
+    free(a->target_misfit);
+    free(a->block);
+    model_file_free(&a->f);
+}
+
 static int run_predict(options *o)
 {
     double begin = now();
-    const char *out = o->value[OPT_OUT];
     application a;
-    memset(&a, 0, sizeof a);
-    a.o = o;
-    a.path = option_needed(o, OPT_DATA);
-    a.to_stdout = !out || strcmp(out, "-") == 0;
-    a.drop = option_choice(o, OPT_MISSING);
-    if (out && a.to_stdout && o->given[OPT_JSON])
+    int to_stdout = !o->value[OPT_OUT] || strcmp(o->value[OPT_OUT], "-") == 0;
+    if (o->value[OPT_OUT] && to_stdout && o->given[OPT_JSON])
         die(BAD_INPUT, "--out -: with --json the predictions need a file");
-    if (o->value[OPT_INTERVAL])
-        a.half_width = normal_half_width(
-                option_real(o, OPT_INTERVAL, DBL_MIN, 1 - DBL_EPSILON, "between 0 and 1"));
-    option_needed(o, OPT_MODEL);
-    files_check(o, NULL);
-    model_file_read(&a.f, o->value[OPT_MODEL]);
-    server_open(&a);
-    a.known.o = o;
-    a.known.s = &a.f.s;
-    a.sums = take((size_t)a.f.s.target_count, sizeof *a.sums);
-    workers_start(&a.w, o);
+    double P = o->value[OPT_INTERVAL]
+                       ? option_real(o, OPT_INTERVAL, DBL_MIN, 1 - DBL_EPSILON, "between 0 and 1")
+                       : 0;
+    application_begin(&a, o);
+    if (P > 0) a.half_width = normal_half_width(P);
     if (strcmp(a.path, "-") == 0) apply_stream(&a);
     else apply_file(&a);
-    if (!a.to_stdout) write_file(out, a.csv.at, a.csv.used);
+    if (!to_stdout) write_file(o->value[OPT_OUT], a.csv.at, a.csv.used);
     metrics m = metrics_mean(a.sums, a.f.s.target_count, a.f.s.y_scale);
     note_rows(&a);
     if (o->given[OPT_JSON]) print_predict_json(&a, &m, now() - begin);
-    else if (m.n && !(a.to_stdout && o->given[OPT_QUIET])) {
+    else if (m.n && !(to_stdout && o->given[OPT_QUIET])) {
         bytes text = {NULL, 0, 0};
         text_metrics(&text, "metrics", &m);
-        if (a.to_stdout) fputs(text.at, stderr);
+        if (to_stdout) fputs(text.at, stderr);
         else write_stdout(&text);
         free(text.at);
     }
-    workers_stop(&a.w);
-    free(a.csv.at);
-    free(a.sums);
-    free(a.misfit);
-    free(a.target_misfit);
-    free(a.block);
-    model_file_free(&a.f);
+    application_end(&a);
+    return 0;
+}
+
+/* ---- samples ---- */
+
+/*  Samples need the covariance of all rows. */
+enum { SAMPLE_ROWS = 10000 };
+
+/*  Writes samples [samples,P,n] as a column each. */
+static void csv_samples(application *a, const table *t, const rows *r, const double *f, int samples)
+{
+    bytes *b = &a->csv;
+    int P = a->f.s.target_count;
+    selection kept = select_list(t, a->o, OPT_KEEP);
+    csv_kept(&kept, t, -1, b);
+    for (int k = 0; k < samples * P; k++) {
+        bytes_print(b, "%ssample_%d", k ? "," : "", k / P);
+        if (P > 1) bytes_print(b, "_%d", k % P);
+    }
+    bytes_print(b, "\n");
+    for (ptrdiff_t i = 0, row = 0; i < t->rows; i++) {
+        int there = row < r->n && r->row[row] == i;
+        csv_kept(&kept, t, i, b);
+        for (int k = 0; k < samples * P; k++) {
+            if (k) bytes_add(b, ",", 1);
+            if (there) bytes_print(b, "%.10g", f[k * r->n + row]);
+            else bytes_print(b, "NA");
+        }
+        bytes_print(b, "\n");
+        row += there;
+    }
+    selection_free(&kept);
+}
+
+static int run_sample(options *o)
+{
+    application a;
+    table t = {0};
+    int samples = (int)option_integer(o, OPT_SAMPLES, 1, 100000);
+    uint64_t seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX);
+    application_begin(&a, o);
+    const schema *s = &a.f.s;
+    read_table(&t, a.path, o, s);
+    binding b = bind_columns(s, &t, a.path, a.drop);
+    note_place(&a, &t, &b);
+    rows r = complete_rows(s, &t, &b, a.path, a.drop, 0);
+    if (r.n > SAMPLE_ROWS)
+        die(BAD_INPUT, "%s: %td rows; samples need the covariance of all rows, of at most %d",
+                path_text(a.path), r.n, SAMPLE_ROWS);
+    part p = encode(s, &t, &b, &r);
+    size_t size = odvgp_sample_scratch(&a.server, r.n);
+    double *f = take_doubles(samples * r.n, s->target_count);
+    void *scratch = take(size, 1);
+    odvgp_status bad = odvgp_sample(&a.server, p.X, r.n, samples, seed, f, scratch, size);
+    if (bad) die(FAILED, "sample: %s", odvgp_status_text(bad));
+    csv_samples(&a, &t, &r, f, samples);
+    if (a.to_stdout) write_stdout(&a.csv);
+    else write_file(o->value[OPT_OUT], a.csv.at, a.csv.used);
+    free(scratch);
+    free(f);
+    part_free(&p);
+    rows_free(&r);
+    binding_free(&b, s);
+    table_free(&t);
+    application_end(&a);
     return 0;
 }
 

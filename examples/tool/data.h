@@ -11,12 +11,15 @@ typedef struct part {
     ptrdiff_t n;
     /* [n,D], [n,P]; Y may be NULL. */
     double *X, *Y;
+    /* [n] lines of the file. */
+    long *line;
 } part;
 
 static void part_free(part *p)
 {
     free(p->X);
     free(p->Y);
+    free(p->line);
     memset(p, 0, sizeof *p);
 }
 
@@ -528,11 +531,13 @@ static double *encode_date(const field *f, double days, double *x)
 
 static part encode(const schema *s, const table *t, const binding *b, const rows *r)
 {
-    part p = {
-            r->n, take_doubles(r->n, s->D), b->target ? take_doubles(r->n, s->target_count) : NULL};
+    part p = {r->n, take_doubles(r->n, s->D),
+            b->target ? take_doubles(r->n, s->target_count) : NULL,
+            take((size_t)r->n, sizeof *p.line)};
     for (ptrdiff_t k = 0; k < r->n; k++) {
         const double *cell = t->values + r->row[k] * t->columns;
         double *x = p.X + k * s->D;
+        p.line[k] = t->lines[r->row[k]];
         for (int i = 0; i < s->input_count; i++) {
             const field *f = &s->inputs[i];
             double v = cell[b->input[i]];
@@ -747,8 +752,14 @@ static char *draw_test_rows(const options *o, ptrdiff_t n)
     double fraction = test_fraction(o);
     int64_t numpy = numpy_seed_of(o);
     char *tested = take((size_t)n, 1);
+    uint64_t seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX);
+    if (o->value[OPT_FOLDS]) {
+        int folds = (int)option_integer(o, OPT_FOLDS, 2, 1000);
+        if (n < folds) die(BAD_INPUT, "--folds %d: there are only %td rows", folds, n);
+        for (ptrdiff_t i = 0; i < n; i++) tested[i] = permute(seed, n, i) % folds == o->fold;
+        return tested;
+    }
     if (numpy < 0) {
-        uint64_t seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX);
         ptrdiff_t count = (ptrdiff_t)(fraction * (double)n + 0.5);
         if (fraction > 0 && !count) count = 1;
         for (ptrdiff_t i = 0; i < n; i++) tested[i] = permute(seed, n, i) < count;
@@ -804,10 +815,22 @@ static part read_test_file(
     return p;
 }
 
+/*  A cell so far from the others that it decides the scale of its column. */
+typedef struct outlier {
+    long line;
+    int column;
+    /* Its distance from the median, in units of the spread of the column. */
+    double value, distance;
+} outlier;
+
+enum { MOST_OUTLIERS = 5 };
+
 /*  The data of a training: schema, and both parts standardised. */
 typedef struct dataset {
     schema s;
     part train, test;
+    outlier outliers[MOST_OUTLIERS];
+    int outlier_count;
     ptrdiff_t dropped;
     /* What is remarkable about the data, a line each. */
     bytes notes;
@@ -865,6 +888,56 @@ static void drop_constants(dataset *d, const table *t, const rows *train, const 
     free(constant);
 }
 
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/*  Finds the farthest cell of a column of numbers. The spread is the range without the tenths at
+    both ends, of at most 10,000 rows. */
+static void find_outlier(dataset *d, const table *t, const rows *train, int column)
+{
+    enum { MOST = 10000, DISTANT = 1000 };
+    ptrdiff_t n = smaller(train->n, MOST), farthest = 0;
+    double *sorted = take_doubles(n, 1), most = 0;
+    for (ptrdiff_t i = 0; i < n; i++)
+        sorted[i] = t->values[train->row[(ptrdiff_t)((double)i * (double)train->n / (double)n)] *
+                                      t->columns +
+                              column];
+    qsort(sorted, (size_t)n, sizeof *sorted, by_value);
+    double median = sorted[n / 2], spread = sorted[n - 1 - n / 10] - sorted[n / 10];
+    free(sorted);
+    for (ptrdiff_t i = 0; i < train->n; i++) {
+        double distance = fabs(t->values[train->row[i] * t->columns + column] - median);
+        if (distance > most) {
+            most = distance;
+            farthest = train->row[i];
+        }
+    }
+    if (d->outlier_count == MOST_OUTLIERS || train->n < 10 || !(spread > 0) ||
+            !(most > DISTANT * spread))
+        return;
+    outlier o = {
+            t->lines[farthest], column, t->values[farthest * t->columns + column], most / spread};
+    d->outliers[d->outlier_count++] = o;
+}
+
+static void find_outliers(dataset *d, const table *t, const rows *train)
+{
+    const schema *s = &d->s;
+    for (int i = 0; i < s->input_count; i++)
+        if (!s->inputs[i].level_count) find_outlier(d, t, train, s->inputs[i].column);
+    for (int i = 0; i < s->target_count; i++) find_outlier(d, t, train, s->targets[i].column);
+    for (int i = 0; i < d->outlier_count; i++) {
+        const outlier *o = &d->outliers[i];
+        bytes_print(&d->notes,
+                "note: line %ld, %s: %g is %.3g times as far from the median as the column is "
+                "wide; it decides the scale of the column\n",
+                o->line, COLUMN_TEXT(o->column, t->column[o->column].name), o->value, o->distance);
+    }
+}
+
 /*  before: the schema of the model that is resumed, or NULL. */
 static void dataset_read(dataset *d, const options *o, const schema *before)
 {
@@ -888,6 +961,7 @@ static void dataset_read(dataset *d, const options *o, const schema *before)
     d->dropped = t.rows - all.n;
     split_rows(o, &all, t.rows, cut);
     drop_constants(d, &t, &cut[0], before);
+    find_outliers(d, &t, &cut[0]);
     for (int i = 0; i < s->input_count; i++) s->D += field_inputs(&s->inputs[i]);
     b = bind_columns(s, &t, path, 0);
     d->train = encode(s, &t, &b, &cut[0]);

@@ -23,13 +23,16 @@ typedef struct file_roles {
     int count;
 } file_roles;
 
+static void file_role_free(file_role *r)
+{
+    free(r->text);
+    free(r->what);
+    free(r->name);
+}
+
 static void files_free(file_roles *f)
 {
-    for (int i = 0; i < f->count; i++) {
-        free(f->role[i].text);
-        free(f->role[i].what);
-        free(f->role[i].name);
-    }
+    for (int i = 0; i < f->count; i++) file_role_free(&f->role[i]);
 }
 
 /*  Finds the file, or its folder. Returns 0 if there is neither. */
@@ -85,6 +88,7 @@ static void files_input(file_roles *f, int id, const char *path, const char *wha
     int found = strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &r.is) == 0 : file_identify(&r, path);
     /* Reading says what is wrong with a file that is not there. */
     if (found && !r.name) files_add(f, r, 0);
+    else file_role_free(&r);
 }
 
 /*  An output that will be written. Ends the program if it cannot be: before an hour of training,

@@ -10,31 +10,41 @@
 #include "base.h"
 #include "table.h"
 
-enum { TRAIN = 1, PREDICT = 2, INFO = 4, COMPARE = 8, FIT = TRAIN | COMPARE, KEPT = 16 };
+enum {
+    TRAIN = 1,
+    PREDICT = 2,
+    INFO = 4,
+    COMPARE = 8,
+    KEPT = 16,
+    SAMPLE = 32,
+    FIT = TRAIN | COMPARE,
+    USE = PREDICT | SAMPLE
+};
 
 /* clang-format off */
 /*    id, name, argument (words: the choices), default, commands and KEPT, help */
 #define OPTIONS(X) \
-    X(DATA, "data", "FILE", NULL, FIT | PREDICT, "CSV file, or - for standard input") \
-    X(MODEL, "model", "FILE", NULL, TRAIN | PREDICT | INFO, \
+    X(DATA, "data", "FILE", NULL, FIT | USE, "CSV file, or - for standard input") \
+    X(MODEL, "model", "FILE", NULL, TRAIN | USE | INFO, \
       "model file; train writes it (default: the data's name.odvgp)") \
-    X(OUT, "out", "FILE", NULL, PREDICT, "predictions (default: standard output)") \
+    X(OUT, "out", "FILE", NULL, USE, "predictions or samples (default: standard output)") \
     X(INTERVAL, "interval", "P", NULL, PREDICT, \
       "limits between which y is with probability P: 0.95") \
-    X(KEEP, "keep", "LIST", NULL, PREDICT, "columns of the data to repeat before the predictions") \
+    X(KEEP, "keep", "LIST", NULL, USE, "columns of the data to repeat before the predictions") \
+    X(SAMPLES, "samples", "N", "10", SAMPLE, "functions to draw") \
     X(TARGET, "target", "LIST", "last", FIT | KEPT, \
       "columns to predict: last, or names, indices and ranges A-B") \
     X(FEATURES, "features", "LIST", NULL, FIT | KEPT, "input columns (default: all others)") \
     X(IGNORE, "ignore", "LIST", NULL, FIT | KEPT, "columns to leave out") \
     X(ORDINAL, "ordinal", "NAME=a,b,c", NULL, FIT | KEPT, \
       "levels of a text column in order (may be repeated)") \
-    X(MISSING, "missing", "error|drop", "error", FIT | PREDICT | KEPT, \
+    X(MISSING, "missing", "error|drop", "error", FIT | USE | KEPT, \
       "what to do with rows that hold empty cells, NA, nan, null, none or ?") \
-    X(HEADER, "header", "auto|yes|no", "auto", FIT | PREDICT, "does the first line hold names?") \
-    X(SEP, "sep", "auto|CHAR", "auto", FIT | PREDICT, \
+    X(HEADER, "header", "auto|yes|no", "auto", FIT | USE, "does the first line hold names?") \
+    X(SEP, "sep", "auto|CHAR", "auto", FIT | USE, \
       "separator: comma, semicolon, tab, space, or the character itself") \
-    X(DECIMAL, "decimal", ".|,", ".", FIT | PREDICT, "decimal point of the numbers") \
-    X(THOUSANDS, "thousands", "none|CHAR", "none", FIT | PREDICT, \
+    X(DECIMAL, "decimal", ".|,", ".", FIT | USE, "decimal point of the numbers") \
+    X(THOUSANDS, "thousands", "none|CHAR", "none", FIT | USE, \
       "between groups of three digits: , . ' _ or space") \
     X(DATES, "dates", "LIST", "days", FIT | KEPT, \
       "what dates become: days, yearday and weekday, joined by +") \
@@ -44,6 +54,8 @@ enum { TRAIN = 1, PREDICT = 2, INFO = 4, COMPARE = 8, FIT = TRAIN | COMPARE, KEP
       "draw the test rows as NumPy does (below; default: by --seed)") \
     X(TEST_MASK, "test-mask", "FILE:COLUMN", NULL, FIT, \
       "test rows have a 1 in this column of a file without header") \
+    X(FOLDS, "folds", "K", NULL, FIT, \
+      "train K times, each without a Kth of the rows; prints means, saves no model") \
     X(LIKELIHOOD, "likelihood", "gaussian", "gaussian", FIT | KEPT, \
       "distribution of the targets given f") \
     X(BASIS, "basis", "NAME", "orth", TRAIN | KEPT, "one of the bases below") \
@@ -107,17 +119,17 @@ enum { TRAIN = 1, PREDICT = 2, INFO = 4, COMPARE = 8, FIT = TRAIN | COMPARE, KEP
     X(JITTER, "jitter", "V", "0", FIT | KEPT, "added to the diagonal of Kb") \
     X(JITTER_REL, "jitter-rel", "V", "1e-6", FIT | KEPT, \
       "the same, in units of the mean of the diagonal") \
-    X(SEED, "seed", "N", "0", FIT | KEPT, "seed of all random numbers") \
+    X(SEED, "seed", "N", "0", FIT | SAMPLE | KEPT, "seed of all random numbers") \
     X(SET, "set", "NAME=VALUE", NULL, FIT | KEPT, \
       "a field of odvgp.h's config that has no option of its own (may be repeated)") \
     X(RESUME, "resume", "MODEL", NULL, TRAIN, "continue this model on the same data") \
-    X(THREADS, "threads", "N", "0", FIT | PREDICT, "number of threads; 0: one for each core") \
+    X(THREADS, "threads", "N", "0", FIT | USE, "number of threads; 0: one for each core") \
     X(ISA, "isa", "NAME", "auto", FIT, \
       "instruction set: auto, c, sse2, neon, avx2 or avx512 (default: ODVGP_ISA, else auto)") \
     X(TRACE, "trace", "FILE", NULL, FIT, "CSV file with a row for each evaluation") \
-    X(PLOT, "plot", "FILE", NULL, FIT, "SVG picture of the training curves") \
+    X(PLOT, "plot", "FILE", NULL, FIT, "SVG picture of what was learned, and of the training curves") \
     X(JSON, "json", NULL, NULL, FIT | PREDICT | INFO, "print one JSON object") \
-    X(QUIET, "quiet", NULL, NULL, FIT | PREDICT, "print no progress and no notes")
+    X(QUIET, "quiet", NULL, NULL, FIT | USE, "print no progress and no notes")
 /* clang-format on */
 #define OPTION_ID(id, name, argument, preset, where, help) OPT_##id,
 enum { OPTIONS(OPTION_ID) OPTION_COUNT };
@@ -150,6 +162,8 @@ typedef struct options {
     int given[OPTION_COUNT];
     /* The values that are not defaults. */
     char *owned[OPTION_COUNT];
+    /* With --folds: the fold that is the test part. */
+    int fold;
 } options;
 
 /*  The options that an item of --bases may set; the first OWN_SHOWN have a column in the table. */
@@ -384,7 +398,8 @@ static void options_free(options *o)
 static const struct {
     const char *name;
     int command;
-} command_words[] = {{"train", TRAIN}, {"compare", COMPARE}, {"predict", PREDICT}, {"info", INFO}};
+} command_words[] = {{"train", TRAIN}, {"compare", COMPARE}, {"predict", PREDICT},
+        {"sample", SAMPLE}, {"info", INFO}};
 enum { COMMAND_COUNT = sizeof command_words / sizeof *command_words };
 
 /*  The names of these commands: "train, compare and info". */

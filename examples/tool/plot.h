@@ -43,7 +43,10 @@ typedef enum plot_kind {
     /* x as plus signs in a strip along the bottom; y is not used. */
     PLOT_PLUS,
     /* x as thin strokes in a strip along the bottom; y is not used. */
-    PLOT_RUG
+    PLOT_RUG,
+    /* A map: (x, y) are the middles of the cells of a grid with `dash` columns, y2 their values, as
+       colours from dark to light with a bar beside the panel. */
+    PLOT_MAP
 } plot_kind;
 
 typedef struct plot_item {
@@ -79,6 +82,7 @@ enum {
     PLOT__FONT = 17,
     PLOT__PAD = 12,
     PLOT__MARK = 16,
+    PLOT__BAR = 72,
     PLOT__MOST_POINTS = 1500,
     PLOT__TICKS = 12
 };
@@ -402,6 +406,45 @@ static void plot__draw_mark(FILE *f, const plot_item *t, double cx, double cy)
 
 static int plot__is_mark(const plot_item *t) { return t->kind == PLOT_PLUS || t->kind == PLOT_RUG; }
 
+/*  A colour of the scale "viridis" for v from 0 to 1, between eight of its colours. */
+static void plot__map_colour(double v, char *text, size_t size)
+{
+    static const unsigned char scale[8][3] = {{68, 1, 84}, {70, 50, 127}, {54, 92, 141},
+            {39, 127, 142}, {31, 161, 135}, {74, 194, 109}, {159, 218, 58}, {253, 231, 37}};
+    double at = 7 * fmin(1, fmax(0, v));
+    int k = at < 7 ? (int)at : 6;
+    int colour[3];
+    for (int i = 0; i < 3; i++)
+        colour[i] = (int)(scale[k][i] + (at - k) * (scale[k + 1][i] - scale[k][i]) + 0.5);
+    snprintf(text, size, "#%02x%02x%02x", colour[0], colour[1], colour[2]);
+}
+
+static void plot__map_range(const plot_item *t, plot__axis *z)
+{
+    z->lo = HUGE_VAL, z->hi = -HUGE_VAL;
+    for (int k = 0; k < t->n; k++) plot__widen(&z->lo, &z->hi, t->y2[k]);
+    if (!(z->hi > z->lo))
+        z->lo -= 1e-3 * fabs(z->lo) + 1e-12, z->hi = z->lo + 2e-3 * fabs(z->lo) + 2e-12;
+}
+
+static void plot__draw_map(FILE *f, const plot_item *t, const plot__axis *x, const plot__axis *y)
+{
+    plot__axis z = {0, 0, 0, 0, 0, 0, 0, 0};
+    plot__map_range(t, &z);
+    double width = fabs(plot__at(x, t->x[1]) - plot__at(x, t->x[0])),
+           height = fabs(plot__at(y, t->y[t->dash]) - plot__at(y, t->y[0]));
+    fputs("<g shape-rendering=\"crispEdges\">\n", f);
+    for (int k = 0; k < t->n; k++) {
+        char colour[24];
+        if (!plot__finite(t->y2[k])) continue;
+        plot__map_colour((t->y2[k] - z.lo) / (z.hi - z.lo), colour, sizeof colour);
+        fprintf(f, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"%s\"/>\n",
+                plot__at(x, t->x[k]) - 0.5 * width, plot__at(y, t->y[k]) - 0.5 * height,
+                width + 0.3, height + 0.3, colour);
+    }
+    fputs("</g>\n", f);
+}
+
 /*  The positions of ticks: multiples of the step, or 1, 1 and 3, or 1, 2 and 5 times powers of ten.
     Returns how many there are. */
 static int plot__tick_values(const plot__axis *a, double *value)
@@ -460,13 +503,43 @@ static double plot__draw_ticks(FILE *f, const plot__axis *a, int vertical, doubl
     return widest;
 }
 
+/*  Draws the colours of a map and their values in a bar with this left edge. */
+static void plot__draw_bar(FILE *f, const plot_item *t, double left, double top, double bottom)
+{
+    enum { STEPS = 40, WIDTH = 14 };
+    plot__axis z = {0, 0, 0, 0, 0, 0, 0, 0};
+    double value[PLOT__TICKS], height = (bottom - top) / STEPS;
+    char text[80];
+    plot__map_range(t, &z);
+    z.from = bottom, z.to = top;
+    plot__ticks(&z, 5);
+    for (int k = 0; k < STEPS; k++) {
+        plot__map_colour((k + 0.5) / STEPS, text, sizeof text);
+        fprintf(f, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%.1f\" fill=\"%s\"/>\n", left,
+                bottom - (k + 1) * height, WIDTH, height + 0.3, text);
+    }
+    int n = plot__tick_values(&z, value);
+    for (int k = 0; k < n; k++) {
+        plot__tick_text(&z, value[k], text, sizeof text);
+        plot__label(
+                f, left + WIDTH + 5, plot__at(&z, value[k]) + 0.35 * PLOT__FONT, "start", "", text);
+    }
+    plot__axis_text(&z, "", text, sizeof text);
+    plot__label(f, left + WIDTH, top - 9, "middle", "", text);
+}
+
 /*  Draws one panel, whose frame has the corners (left, top) and (right, bottom). */
 static void plot__draw_scene(FILE *f, const plot_scene *s, int index, double left, double top,
         double right, double bottom)
 {
     plot__axis x = {0, 0, 0, 0, 0, 0, 0, 0}, y = x;
     int strips = 0;
-    for (int i = 0; i < s->count; i++) strips += plot__is_mark(&s->items[i]);
+    const plot_item *map = NULL;
+    for (int i = 0; i < s->count; i++) {
+        strips += plot__is_mark(&s->items[i]);
+        if (s->items[i].kind == PLOT_MAP) map = &s->items[i];
+    }
+    if (map) right -= PLOT__BAR;
     plot__range(s, &x, &y);
     x.from = left, x.to = right, y.from = bottom - strips * PLOT__MARK, y.to = top;
     if (x.log) {
@@ -476,7 +549,7 @@ static void plot__draw_scene(FILE *f, const plot_scene *s, int index, double lef
         plot__ticks(&x, 5);
         /* The axis of x ends on a tick if one is near. */
         double next = ceil(x.hi / x.step - 1e-9) * x.step;
-        if (next - x.hi < 0.02 * (x.hi - x.lo)) x.hi = next;
+        if (next - x.hi < 0.02 * (x.hi - x.lo) && !map) x.hi = next;
     }
     if (y.log) y.unit = 1;
     else plot__ticks(&y, 6);
@@ -494,6 +567,7 @@ static void plot__draw_scene(FILE *f, const plot_scene *s, int index, double lef
         const plot_item *t = &s->items[i];
         if (t->kind == PLOT_LINE) plot__draw_line(f, t, &x, &y);
         if (t->kind == PLOT_BAND) plot__draw_band(f, t, &x, &y);
+        if (t->kind == PLOT_MAP) plot__draw_map(f, t, &x, &y);
         for (int k = 0; t->kind == PLOT_POINTS && k < t->n; k++)
             if (plot__drawn(t, k, &x, &y))
                 plot__draw_dot(f, t->colour, plot__at(&x, t->x[k]), plot__at(&y, t->y[k]));
@@ -507,6 +581,7 @@ static void plot__draw_scene(FILE *f, const plot_scene *s, int index, double lef
             "<path d=\"M%.1f %.1fV%.1fH%.1f\" fill=\"none\" stroke=\"#333333\" "
             "stroke-width=\"1.4\"/>\n",
             left, top, bottom, right);
+    if (map) plot__draw_bar(f, map, right + 10, top, bottom);
     if (x.log) plot__draw_minor(f, &x, 0, bottom);
     if (y.log) plot__draw_minor(f, &y, 1, left);
 

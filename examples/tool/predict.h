@@ -183,6 +183,23 @@ static metrics metrics_mean(const metric_sums *sums, int P, const double *y_scal
     return targets ? m : no_metrics;
 }
 
+/*  The row with the largest part of the squared errors, and this part. */
+static double largest_error(const forecast *f, const double *Y, ptrdiff_t n, int P, ptrdiff_t *row)
+{
+    double sum = 0, most = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double squares = 0;
+        for (ptrdiff_t k = i * P; k < (i + 1) * P; k++)
+            squares += (Y[k] - f->mean[k]) * (Y[k] - f->mean[k]);
+        sum += squares;
+        if (squares > most) {
+            most = squares;
+            *row = i;
+        }
+    }
+    return sum > 0 ? most / sum : 0;
+}
+
 /*  Metrics of standardised predictions and targets. */
 static metrics metrics_of(
         const forecast *f, const double *Y, ptrdiff_t n, int P, const double *y_scale)

@@ -63,6 +63,28 @@ static void json_data(bytes *b, const dataset *d)
     json_count(b, "p", d->s.target_count);
 }
 
+static void json_outliers(bytes *b, const dataset *d)
+{
+    json_key(b, "outliers");
+    bytes_print(b, "[");
+    for (int i = 0; i < d->outlier_count; i++) {
+        const outlier *o = &d->outliers[i];
+        bytes_print(b, "%s{\"line\": %ld, \"column\": %d, \"value\": %.10g, \"distance\": %.4g}",
+                i ? ", " : "", o->line, o->column, o->value, o->distance);
+    }
+    bytes_print(b, "]");
+}
+
+static void text_outliers(bytes *b, const dataset *d)
+{
+    for (int i = 0; i < d->outlier_count; i++) {
+        const outlier *o = &d->outliers[i];
+        bytes_print(b,
+                "outlier  line %ld, column %d: %g, %.3g times the width of its column away\n",
+                o->line, o->column + 1, o->value, o->distance);
+    }
+}
+
 static void json_metrics(bytes *b, const metrics *m)
 {
     json_number(b, "rmse", m->rmse);

@@ -346,8 +346,8 @@ static inline const char *table__fixed(const char *s, const char *end, int count
 static inline double table_days(int year, int month, int day)
 {
     int y = year - (month <= 2), m = month + (month > 2 ? -3 : 9);
-    int leap = y / 4 - y / 100 + y / 400;
-    return 365.0 * y + leap + (153 * m + 2) / 5 + day - 1 - 719468;
+    int leap = y / 4 - y / 100 + y / 400, months = (153 * m + 2) / 5;
+    return 365.0 * y + leap + months + day - 1 - 719468;
 }
 
 static inline int table__month_days(int year, int month)

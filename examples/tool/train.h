@@ -3,8 +3,7 @@
 #ifndef TOOL_TRAIN_H
 #define TOOL_TRAIN_H
 
-#include "plot.h"
-#include "report.h"
+#include "picture.h"
 #include <signal.h>
 
 /*  The only global variable: signals that end the program set it, and trainings read it after each step. */
@@ -198,7 +197,9 @@ static FILE *trace_open(const options *o, const char *header)
 
 static void trace_close(FILE *trace, const options *o)
 {
-    if (trace) trace_check(fclose(trace), FAILED, o);
+    if (!trace) return;
+    int bad = ferror(trace) != 0;
+    if (fclose(trace) || bad) die(FAILED, "--trace %s: is incomplete", o->value[OPT_TRACE]);
 }
 
 /*  Seconds and bound, which is empty where there is none. */
@@ -234,10 +235,15 @@ static void train_row(const training *t, const evaluation *v)
 
 static void trace_row(const training *t, const evaluation *v)
 {
-    if (!t->trace) return;
+    if (!t->trace || ferror(t->trace)) return;
     if (t->label) compare_row(t, v);
     else train_row(t, v);
-    trace_check(fflush(t->trace), FAILED, t->o);
+    /* A full disk is no reason to lose the training. */
+    if (fflush(t->trace) && !t->quiet) {
+        clear_bar(t);
+        fprintf(stderr, "note: --trace %s: cannot be written: %s; the training goes on\n",
+                t->o->value[OPT_TRACE], strerror(errno));
+    }
 }
 
 /* ---- the best q ---- */
@@ -485,34 +491,81 @@ static void save_model(training *t, const char *path, const void *user, size_t u
     free(block);
 }
 
-/*  Draws the bound per row and, with a test part, test RMSE and log-likelihood. */
-static void plot_curves(const training *t, const char *path)
+/*  One panel: a number of all evaluations against steps. */
+static void picture_curve(picture *p, const training *t, const char *title, const char *unit,
+        double (*number)(const evaluation *v, const training *t))
 {
-    int n = t->history_count, panels = t->d->test.n ? 3 : 1;
-    double *x = take_doubles(n, 1), *y = take_doubles(n, 3);
+    int n = t->history_count;
+    double *x = picture_numbers(p, n), *y = picture_numbers(p, n);
     for (int i = 0; i < n; i++) {
-        const evaluation *v = &t->history[i];
-        x[i] = v->step;
-        y[i] = v->elbo / (double)t->d->train.n;
-        y[n + i] = v->test.rmse;
-        y[2 * n + i] = v->test.loglik;
+        x[i] = t->history[i].step;
+        y[i] = number(&t->history[i], t);
     }
-    plot_series series[3] = {{NULL, x, y, n}, {NULL, x, y + n, n}, {NULL, x, y + 2 * n, n}};
-    plot_panel panel[3] = {
-            {"Evidence lower bound", "step", "nats per row", &series[0], 1},
-            {"Test RMSE", "step", "target sd", &series[1], 1},
-            {"Test log-likelihood", "step", "nats per row", &series[2], 1},
-    };
-    if (plot_panels(path, t->d->s.dataset, panel, panels))
+    picture_scene(p, title, "step", unit);
+    picture_item(p, PLOT_LINE, NULL, x, y, NULL, n, 0, 0);
+}
+
+static double curve_elbo(const evaluation *v, const training *t)
+{
+    return v->elbo / (double)t->d->train.n;
+}
+static double curve_rmse(const evaluation *v, const training *t) { return (void)t, v->test.rmse; }
+static double curve_loglik(const evaluation *v, const training *t)
+{
+    return (void)t, v->test.loglik;
+}
+
+/*  Draws what was learned, the bound per row and, with a test part, test RMSE and log-likelihood. */
+static void plot_training(const training *t, const char *path)
+{
+    picture *p = take(1, sizeof *p);
+    subject s;
+    if (subject_begin(&s, t->d, t->model, t->w)) picture_fit(p, &s);
+    int fits = p->scenes;
+    picture_curve(p, t, "Evidence lower bound", "nats per row", curve_elbo);
+    if (t->d->test.n) {
+        picture_curve(p, t, "Test RMSE", "target sd", curve_rmse);
+        picture_curve(p, t, "Test log-likelihood", "nats per row", curve_loglik);
+    }
+    if (plot_grid(path, t->d->s.dataset, p->scene, p->scenes, fits > 1 ? fits : 2))
         die(FAILED, "--plot %s: cannot be written", path);
-    free(x);
-    free(y);
+    subject_end(&s);
+    picture_free(p);
+    free(p);
+}
+
+/*  A training row that has more than half of the squared errors of all; line 0: there is none. */
+typedef struct dominant {
+    long line;
+    double share;
+} dominant;
+
+/*  The rows for which it is looked for: at most as many as predict in a moment. */
+enum { DOMINANT_ROWS = 20000, DOMINANT_LEAST = 20 };
+
+static dominant dominant_row(const training *t)
+{
+    const part *p = &t->d->train;
+    dominant r = {0, 0};
+    subject s;
+    ptrdiff_t row = 0;
+    if (p->n > DOMINANT_ROWS || p->n < DOMINANT_LEAST) return r;
+    if (subject_begin(&s, t->d, t->model, t->w)) {
+        forecast f = forecast_make(p->n, t->d->s.target_count);
+        forecast_run(&f, &s.server, t->w, p->X, p->n);
+        r.share = largest_error(&f, p->Y, p->n, t->d->s.target_count, &row);
+        if (r.share > 0.5) r.line = p->line[row];
+        forecast_free(&f);
+    }
+    subject_end(&s);
+    return r;
 }
 
 /*  The result of a training, besides the model. */
 typedef struct outcome {
     stop_reason reason;
     double seconds, ms, elbo, upper;
+    dominant worst;
     const char *path;
 } outcome;
 
@@ -533,6 +586,8 @@ static void print_train_json(const training *t, const outcome *r)
     json_bound(&b, r->elbo, r->upper, t->d->train.n);
     json_metrics(&b, &t->history[t->history_count - 1].test);
     json_learned(&b, t->model, &t->d->s, &t->events);
+    json_outliers(&b, t->d);
+    json_number(&b, "worst_line", r->worst.line ? (double)r->worst.line : NAN);
     json_text(&b, "model", r->path);
     json_finish(&b);
 }
@@ -544,6 +599,7 @@ static void print_train_text(const training *t, const outcome *r)
     bytes b = {NULL, 0, 0};
     bytes_print(&b, "data     %s: %td training rows, %td test rows, %td inputs, target %s\n",
             d->s.dataset, d->train.n, d->test.n, d->s.D, d->s.target_text);
+    text_outliers(&b, d);
     text_model(&b, t->basis->name, t->model, &d->s);
     bytes_print(&b, "steps    %td in %.1f s", t->step - t->first_step, r->seconds);
     if (isfinite(r->ms)) bytes_print(&b, ", %.3g ms each", r->ms);
@@ -551,6 +607,10 @@ static void print_train_text(const training *t, const outcome *r)
     if (isfinite(r->upper)) bytes_print(&b, "; log p(y) is below %.6g", r->upper);
     bytes_print(&b, "\n");
     if (m->n) text_metrics(&b, "test", m);
+    if (r->worst.line)
+        bytes_print(&b,
+                "worst    line %ld has %.0f %% of the squared errors of the training rows\n",
+                r->worst.line, 100 * r->worst.share);
     if (t->events.jitter_raised + t->events.step_shortened + t->events.step_undone)
         bytes_print(&b,
                 "events   jitter raised %llu times, now %.3g; steps shortened %llu, undone %llu\n",
@@ -655,7 +715,7 @@ static void evaluate_end(training *t)
 /*  Trains, saves the model and prints the result. Returns the exit code. */
 static int train_and_report(training *t, const char *model_path, const void *user, size_t user_size)
 {
-    outcome r = {RUNNING, 0, NAN, NAN, NAN, model_path};
+    outcome r = {RUNNING, 0, NAN, NAN, NAN, {0, 0}, model_path};
     t->trace = trace_open(t->o, trace_header);
     t->start = now();
     if (!fit_q_if_due(t, FIT_START)) die(FAILED, "--fit-q: %s", t->reason);
@@ -670,9 +730,10 @@ static int train_and_report(training *t, const char *model_path, const void *use
     evaluate_end(t);
     r.elbo = final_elbo(t);
     r.upper = upper_bound_of(t);
-    if (t->o->value[OPT_PLOT]) plot_curves(t, t->o->value[OPT_PLOT]);
+    if (r.reason != STEP_FAILED) r.worst = dominant_row(t);
     if (t->o->given[OPT_JSON]) print_train_json(t, &r);
     else print_train_text(t, &r);
+    if (t->o->value[OPT_PLOT]) plot_training(t, t->o->value[OPT_PLOT]);
     return r.reason == STEP_FAILED ? FAILED : 0;
 }
 
