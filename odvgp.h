@@ -3046,7 +3046,7 @@ static double odvgp__stirling(double x)
 static double odvgp__lgamma(double x)
 {
     double product = 1;
-    for (; x < 10; x += 1) product *= x;
+    while (x < 10) product *= x++;
     return (x - 0.5) * log(x) - x + 0.5 * odvgp__log_2pi + odvgp__stirling(x) - log(product);
 }
 
@@ -3056,7 +3056,7 @@ static double odvgp__digamma(double x)
     static const double c[] = {
             1.0 / 12, -691.0 / 32760, 1.0 / 132, -1.0 / 240, 1.0 / 252, -1.0 / 120, 1.0 / 12};
     double less = 0, sum = 0;
-    for (; x < 10; x += 1) less += 1 / x;
+    while (x < 10) less += 1 / x++;
     for (ptrdiff_t k = 0; k < ODVGP__COUNT(c); k++) sum = (sum + c[k]) / (x * x);
     return log(x) - 0.5 / x - sum - less;
 }
@@ -6553,8 +6553,8 @@ static const odvgp__lik_param odvgp__epsilon_param[] = {{"epsilon", 1, 1e-3, 1, 
 
 static const odvgp__likelihood odvgp__likelihoods[] = {
         /* in the order of odvgp_likelihood */
-        {"gaussian", ODVGP__LIK_GAUSSIAN | ODVGP__CONCAVE | ODVGP__SCALED, odvgp__noise_param, 1,
-                odvgp__gaussian_expect, odvgp__noise_moments, odvgp__gaussian_log_density,
+        {"gaussian", ODVGP__LIK_GAUSSIAN | ODVGP__CONCAVE | ODVGP__LIK_SCALABLE, odvgp__noise_param,
+                1, odvgp__gaussian_expect, odvgp__noise_moments, odvgp__gaussian_log_density,
                 ODVGP__REALS, NULL, NULL, NULL},
         {"bernoulli", ODVGP__CONCAVE | ODVGP__LIK_PROBIT | ODVGP__LIK_LINK, NULL, 0, ODVGP__BY_RULE,
                 ODVGP__BINARY, odvgp__bernoulli_logp, NULL, odvgp__quad_chunk},
@@ -6563,9 +6563,9 @@ static const odvgp__likelihood odvgp__likelihoods[] = {
         {"studentt", ODVGP__SCALED, odvgp__scale_params, 2, odvgp__chunks_expect,
                 odvgp__noise_moments, odvgp__chunks_density, ODVGP__REALS, odvgp__studentt_logp,
                 odvgp__studentt_base, odvgp__quad_chunk},
-        {"laplace", ODVGP__CONCAVE | ODVGP__SCALED, odvgp__scale_params, 1, odvgp__laplace_expect,
-                odvgp__noise_moments, odvgp__chunks_density, ODVGP__REALS, odvgp__laplace_logp,
-                odvgp__laplace_base, odvgp__quad_chunk},
+        {"laplace", ODVGP__CONCAVE | ODVGP__LIK_SCALABLE, odvgp__scale_params, 1,
+                odvgp__laplace_expect, odvgp__noise_moments, odvgp__chunks_density, ODVGP__REALS,
+                odvgp__laplace_logp, odvgp__laplace_base, odvgp__quad_chunk},
         {"poisson", ODVGP__CONCAVE, NULL, 0, odvgp__exp_expect, odvgp__exp_moments,
                 odvgp__chunks_density, ODVGP__COUNTS, odvgp__exp_logp, odvgp__poisson_base,
                 odvgp__quad_chunk},

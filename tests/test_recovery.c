@@ -139,7 +139,7 @@ TEST(past_the_largest_jitter)
     int i;
     ptrdiff_t steps;
     test_seed = 352;
-    c.jitter.absolute = c.jitter.relative = c.jitter.max = 0;
+    c.jitter.absolute = c.jitter.relative = 0, c.jitter.max = TINY;
     c.layer[0].kernel = "matern12";
     a = make(&c);
     CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 5, NULL, NULL, NULL), ODVGP_OK);

@@ -636,7 +636,7 @@ TEST(a_start_that_fails_moves_nothing)
             c.reproduce.parametrisation = (odvgp_parametrisation)param;
             c.layer[0].kernel = "rbf";
             c.lik.noise_variance = 0;
-            c.jitter.absolute = c.jitter.relative = c.jitter.max = 0;
+            c.jitter.absolute = c.jitter.relative = 0, c.jitter.max = TINY;
             a = make(&c);
             if (!when) CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 5, NULL, NULL, NULL), ODVGP_OK);
             CHECK_STATUS(odvgp_set(a.m, "kernel.0.lengthscale", &length, 1, NULL), ODVGP_OK);
@@ -684,7 +684,7 @@ TEST(a_start_that_fails_keeps_the_best_q)
     c.reproduce.parametrisation = ODVGP_PARAMETRISATION_PRIMAL,
     c.objective = ODVGP_OBJECTIVE_COLLAPSED, c.optim.natgrad = 0, c.optim.batch = 20;
     c.layer[0].mean_part = ODVGP_MEAN_PART_BETA, c.layer[0].cov_part = ODVGP_COV_PART_DENSE;
-    c.jitter.absolute = c.jitter.relative = c.jitter.max = 0;
+    c.jitter.absolute = c.jitter.relative = 0, c.jitter.max = TINY;
     a = make(&c);
     room = test_alloc(work = odvgp_fit_q_size(a.m));
     CHECK_STATUS(odvgp_fit_q(a.m, a.X, a.Y, room, work, NULL), ODVGP_OK);
