@@ -216,7 +216,7 @@ static int run_train(options *o)
     workers_start(&w, o);
     model = resume ? model_load(&before, &w, isa, &block)
                    : model_make(o, &d, &w, isa, &block, &notes);
-    if (!resume) model_start(model, &d);
+    if (!resume) model_start(model, o, &d);
     /* Unchanged, as if there had been no pause. */
     if (resume) bytes_add(&user, before.user, before.user_size);
     else {

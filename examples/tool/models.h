@@ -491,11 +491,50 @@ static odvgp_model *model_make(options *o, const dataset *d, const workers *w, o
     return model;
 }
 
-static void model_start(odvgp_model *model, const dataset *d)
+/*  One warm start of --warm, ROWS:STEPS or ROWS:STEPS:M. */
+static odvgp_warm warm_parse(const char *item)
+{
+    odvgp_warm w = {0, 0, 0};
+    const char *p = item;
+    w.rows = parse_index(&p);
+    if (*p == ':') {
+        p++;
+        w.iterations = parse_index(&p);
+    }
+    if (*p == ':') {
+        p++;
+        w.M = parse_index(&p);
+    }
+    if (*p || w.rows < 1 || w.iterations < 1 || w.M < 0)
+        die(BAD_INPUT, "--warm %s: must be off, or ROWS:STEPS or ROWS:STEPS:M, all above 0", item);
+    return w;
+}
+
+/*  Does the warm starts of --warm, one after another. */
+static void warm_start(odvgp_model *model, const options *o, const dataset *d)
+{
+    if (!o->value[OPT_WARM] || strcmp(o->value[OPT_WARM], "off") == 0) return;
+    char *list = copy_text(o->value[OPT_WARM]), *rest = list, *item;
+    while ((item = next_item(&rest, ',')) != NULL) {
+        odvgp_info info = no_info;
+        odvgp_warm w = warm_parse(item);
+        w.rows = smaller(w.rows, d->train.n);
+        size_t size = odvgp_warm_start_size(model, &w);
+        void *work = size ? take(size, 1) : NULL;
+        odvgp_status s =
+                odvgp_warm_start(model, &w, d->train.X, d->train.Y, work, size, &info);
+        free(work);
+        if (s) die_of(s, &info, "--warm");
+    }
+    free(list);
+}
+
+static void model_start(odvgp_model *model, const options *o, const dataset *d)
 {
     odvgp_info info = no_info;
     odvgp_status s = odvgp_init_data(model, d->train.X, d->train.Y, &info);
     if (s) die_of(s, &info, NULL);
+    warm_start(model, o, d);
 }
 
 /* ---- model files ---- */

@@ -102,6 +102,8 @@ enum { TRAIN = 1, PREDICT = 2, INFO = 4, COMPARE = 8, FIT = TRAIN | COMPARE, KEP
     X(INIT_GAMMA, "init-gamma", "random|residual", "random", FIT | KEPT, "initial gamma points") \
     X(INIT_HYPER, "init-hyper", "median|ulapane", "median", FIT | KEPT, \
       "initial hyperparameters that are not given") \
+    X(WARM, "warm", "off|ROWS:STEPS[:M],...", NULL, TRAIN | KEPT, \
+      "L-BFGS on a random subset before training (default: by the data's size; --recipe: off)") \
     X(FREEZE, "freeze", "LIST", NULL, FIT | KEPT, \
       "parameters that stay constant: noise_variance, Z_beta, kernel.*, ...") \
     X(JITTER, "jitter", "V", "0", FIT | KEPT, "added to the diagonal of Kb") \
