@@ -397,7 +397,7 @@ TEST(degenerate_data)
         CHECK_STATUS(odvgp_model_create(&m, &c, p.X, p.Y, NULL, NULL), ODVGP_OK);
         CHECK_SAY(
                 odvgp_fit(m, p.X, p.Y, 20, NULL, NULL, &info) == ODVGP_OK, "%d: %s", i, info.text);
-        CHECK_STATUS(odvgp_predict_once(m, p.X, 1, &mean, &var, NULL), ODVGP_OK);
+        CHECK_STATUS(odvgp_predict_once(m, p.X, 1, &mean, &var, NULL, NULL), ODVGP_OK);
         CHECK((double)var >= 0 && isfinite((double)mean));
         odvgp_model_free(m);
     }
