@@ -13662,6 +13662,7 @@ static void odvgp__fit_take(odvgp__unit *u)
     odvgp_model *m = u->model;
     const int slots[] = {u->block[0].slot_mu, u->block[0].slot_sqrt, u->block[1].slot_mu,
             u->block[1].slot_sqrt, u->a_slot.id ? u->slot_a : 0, u->slot_q_diag};
+    uint64_t lbfgs_valid = m->state.lbfgs_valid;
     for (ptrdiff_t k = 0; k < ODVGP__COUNT(slots); k++) {
         if (!slots[k] || odvgp__fit_held(m, slots[k])) continue;
         const odvgp_slot *slot = &m->par.slot[slots[k]];
@@ -13672,6 +13673,9 @@ static void odvgp__fit_take(odvgp__unit *u)
         }
         odvgp__touch(m, slots[k]);
     }
+    /* q is no argument of these bounds: L-BFGS continues */
+    if (m->cfg.objective == ODVGP_OBJECTIVE_COLLAPSED || m->cfg.objective == ODVGP_OBJECTIVE_TIGHT)
+        m->state.lbfgs_valid = lbfgs_valid;
     m->state.fitted = 1;
     m->state.good_valid = 0;
 }

@@ -33,6 +33,7 @@
         data.h      from tables to inputs and targets
         predict.h   threads, predictions, metrics
         models.h    models from options, and model files
+        plan.h      --basis auto
         report.h    results as JSON and text
         apply.h     the command predict
         train.h     one training
@@ -197,26 +198,36 @@ static int run_train(options *o)
     model_block block;
     bytes user = {NULL, 0, 0}, path, notes = {NULL, 0, 0};
     const char *resume = o->value[OPT_RESUME];
+    char *part = NULL;
     option_needed(o, OPT_DATA);
     odvgp_isa isa = isa_of(o);
     recipe_settle(o);
     merge_whiten(o);
     memset(&before, 0, sizeof before);
     if (resume) {
+        part = part_of(resume);
+        if (!file_exists(resume) && file_exists(part)) resume = part;
         model_file_read(&before, resume);
         settings_apply(o, before.s.settings);
     }
-    options_settle(o);
-    training_options(&t, o);
+    plan_settle(o);
+    training_check(o);
     path = model_path_of(o);
     files_check(o, path.at);
     dataset_read(&d, o, resume ? &before.s : NULL);
+    workers_start(&w, o);
+    plan p = plan_make(o, &d, &w);
+    options_settle(o);
+    training_options(&t, o);
     training_iters(&t, d.train.n);
     if (resume) check_same_data(&before, &d);
-    workers_start(&w, o);
     model = resume ? model_load(&before, &w, isa, &block)
                    : model_make(o, &d, &w, isa, &block, &notes);
-    if (!resume) model_start(model, o, &d);
+    if (!resume) {
+        warm_settle(o, model);
+        plan_print(&p, o, &d, &w);
+        model_start(model, o, &d);
+    }
     /* Unchanged, as if there had been no pause. */
     if (resume) bytes_add(&user, before.user, before.user_size);
     else {
@@ -227,7 +238,10 @@ static int run_train(options *o)
     print_start(&t, &d, &notes);
     if (resume) print_step_sizes(&t);
     catch_signals();
-    int code = train_and_report(&t, path.at, user.at, user.used);
+    t.user = user;
+    t.part_path = is_device(path.at) ? NULL : part_of(path.at);
+    t.part_ours = resume && t.part_path && strcmp(resume, t.part_path) == 0;
+    int code = train_and_report(&t, path.at);
     trace_close(t.trace, o);
     training_end(&t);
     workers_stop(&w);
@@ -236,6 +250,7 @@ static int run_train(options *o)
     free(block.at);
     free(user.at);
     free(path.at);
+    free(part);
     free(notes.at);
     return code;
 }

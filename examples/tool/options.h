@@ -46,7 +46,8 @@ enum { TRAIN = 1, PREDICT = 2, INFO = 4, COMPARE = 8, FIT = TRAIN | COMPARE, KEP
       "test rows have a 1 in this column of a file without header") \
     X(LIKELIHOOD, "likelihood", "gaussian", "gaussian", FIT | KEPT, \
       "distribution of the targets given f") \
-    X(BASIS, "basis", "NAME", "orth", TRAIN | KEPT, "one of the bases below") \
+    X(BASIS, "basis", "NAME", "auto", TRAIN | KEPT, \
+      "one of the bases below, or auto: by the data's size (orth with options of its steps)") \
     X(BASES, "bases", "LIST", "coupled,orth", COMPARE, \
       "bases to compare: NAME[:KEY=VALUE]...,NAME... (keys: below)") \
     X(BETA, "beta", "M", NULL, FIT | KEPT, \
@@ -67,7 +68,7 @@ enum { TRAIN = 1, PREDICT = 2, INFO = 4, COMPARE = 8, FIT = TRAIN | COMPARE, KEP
     X(Q_INIT, "q-init", "prior|identity", "prior", FIT | KEPT, "initial q(u)") \
     X(RECIPE, "recipe", "default|odvgp|solve-gp|kobe", "default", FIT, \
       "a paper's settings for all options that are not given (below)") \
-    X(ITERS, "iters", "N|Nepochs", NULL, FIT, \
+    X(ITERS, "iters", "N|Nepochs", NULL, FIT | KEPT, \
       "steps, with those before --resume (20000; all rows: 1000 of Adam, 200 of L-BFGS)") \
     X(MINUTES, "minutes", "T", NULL, FIT, \
       "stop after this time; compare: stop each item after it") \
@@ -113,6 +114,8 @@ enum { TRAIN = 1, PREDICT = 2, INFO = 4, COMPARE = 8, FIT = TRAIN | COMPARE, KEP
     X(SET, "set", "NAME=VALUE", NULL, FIT | KEPT, \
       "a field of odvgp.h's config that has no option of its own (may be repeated)") \
     X(RESUME, "resume", "MODEL", NULL, TRAIN, "continue this model on the same data") \
+    X(CHECKPOINT, "checkpoint", "SECONDS", "60", TRAIN, \
+      "save MODEL.part this often while training, for --resume; 0: never") \
     X(THREADS, "threads", "N", "0", FIT | PREDICT, "number of threads; 0: one for each core") \
     X(ISA, "isa", "NAME", "auto", FIT, \
       "instruction set: auto, c, sse2, neon, avx2 or avx512 (default: ODVGP_ISA, else auto)") \
