@@ -783,7 +783,7 @@ typedef struct odvgp_config {
         odvgp_init_beta beta;         /* Default KMEANS. */
         odvgp_init_gamma gamma;       /* Default RANDOM. */
         odvgp_init_hyper hyperparams; /* Default MEDIAN. */
-        /* 1: odvgp_fit begins with odvgp_warm_start where it can. 0: it never does. Default 1. */
+        /* 1: odvgp_fit begins with odvgp_warm_start where it can; 0: never. Default 1. */
         int warm;
     } init;
 
@@ -871,10 +871,9 @@ typedef struct odvgp_server {
 
 /*  Settings of a warm start; {0, 0, 0} are the defaults. */
 typedef struct odvgp_warm {
-    /* Rows of a random subset, at most N. Default 0: min(N, max(4096, 20 M)). */
+    /* Random rows, at most N. Default 0: min(N, max(4096, 20 M)). */
     ptrdiff_t rows;
-    /* Inducing points, at most rows. Default 0: the model's M. Another number improves only the
-       hyperparameters: Z_beta stays. */
+    /* Inducing points. Default 0: the model's M. With another number Z_beta stays. */
     ptrdiff_t M;
     /* Most iterations of L-BFGS. Default 0: 60. */
     ptrdiff_t iterations;
@@ -965,15 +964,14 @@ ODVGP_API odvgp_schedule odvgp_falling(odvgp_real from, odvgp_real to, ptrdiff_t
 ODVGP_API const char *odvgp_status_text(odvgp_status status);
 
 /*  Training steps, one after another. L-BFGS ends them when a step reports convergence or that it
-    is stuck. A model of odvgp_model_create that has done no step, and of which odvgp_set has changed
-    nothing, first gets odvgp_warm_start with default settings, if config.init.warm is 1, the
-    objective is ELBO and the member takes it; its memory comes from the model's allocator and is freed at
-    once. Models of odvgp_model_init and odvgp_load never do.
+    is stuck. A model of odvgp_model_create, not of odvgp_model_init or a file, that has done no step
+    and of which odvgp_set has changed nothing, begins with odvgp_warm_start, if config.init.warm is
+    1, the objective ELBO, and the member takes it. Its allocator gives the memory for that time.
         X [N,D], Y [N,T]   all data
         steps              how many
         watch              called after each step, may be NULL; a non-zero return ends the training
-    Returns  OK | E_STOPPED (by watch) | E_MEMORY | what odvgp_warm_start and odvgp_step return
-    Cost     steps times that of odvgp_step, and that of odvgp_warm_start */
+    Returns  OK | E_STOPPED (by watch) | what odvgp_warm_start and odvgp_step return
+    Cost     steps times that of odvgp_step */
 ODVGP_API odvgp_status odvgp_fit(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
         ptrdiff_t steps, int (*watch)(void *user, const odvgp_report *report), void *user,
         odvgp_info *info);
@@ -1055,20 +1053,19 @@ ODVGP_API odvgp_status odvgp_init_data(
              unchanged */
 ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
 
-/*  Warm start: improve hyperparameters, noise, prior mean and Z_beta by L-BFGS on Titsias' collapsed
-    bound of a random subset of the rows, where no step size is to be chosen, then set q to its
-    optimum on all rows (odvgp_fit_q). Training then begins near its end. If the bound on rows of
-    the subset would fall, as rounding can make it with FREE in float, nothing changes. Starts from the current values, after odvgp_init_data; a second call, on more rows,
-    refines. Frozen slots keep their values; bounds, priors, jitter, seed and positive_transform are
-    the model's. Adam's moments and halved step sizes start anew, schedules and the count of steps
-    continue. The same bits for any number of threads. Objectives without q get no q.
+/*  Warm start: improve hyperparameters, noise, prior mean and Z_beta by L-BFGS on the collapsed
+    bound ([VFE]) of random rows, then set q to its optimum on all rows (odvgp_fit_q): training then
+    begins near its end. Starts from the current values, after odvgp_init_data; a second call, on
+    more rows, refines. Frozen slots stay; bounds, priors and jitter hold. If the bound on some of
+    the rows would fall, as rounding can make it with FREE in float, nothing changes. Empties Adam's
+    moments; schedules and the count of steps continue.
         settings   NULL: the defaults
         X [N,D], Y [N,T]    work  odvgp_warm_start_size bytes, at any address
-    Returns  OK | E_ARG (also: settings out of range) | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED
-             (another likelihood than the Gaussian, objective EXACT, a q that odvgp_fit_q refuses).
-             On an error the model is unchanged
+    Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (another likelihood than the
+             Gaussian, objective EXACT, a q that odvgp_fit_q refuses). On an error the model is
+             unchanged
     Cost     O(iterations rows M^2), and that of odvgp_fit_q
-    odvgp_warm_start_size   0: too large, or what odvgp_warm_start refuses */
+    odvgp_warm_start_size   0: too large, or refused */
 ODVGP_API size_t odvgp_warm_start_size(const odvgp_model *model, const odvgp_warm *settings);
 ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *model, const odvgp_warm *settings,
         const odvgp_real *X, const odvgp_real *Y, void *work, size_t bytes, odvgp_info *info);
@@ -16415,8 +16412,8 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>warm   the warm start: L-BFGS on a subset's collapsed bound
 
-    An auxiliary COUPLED model in the caller's work memory has the model's kernel, hyperparameters,
-    inducing points, bounds, priors and units. L-BFGS trains it; what it finds goes back. */
+    L-BFGS trains an auxiliary COUPLED model in the work memory, which has the model's kernel, values,
+    bounds, priors and units; what it finds goes back. */
 
 typedef struct odvgp__warm_work {
     odvgp_config cfg;          /* of the auxiliary model */
@@ -16440,7 +16437,7 @@ static odvgp_status odvgp__warm_check(const odvgp_model *m, odvgp_info *info)
                 "must be Gaussian for a warm start");
     if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT)
         return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "objective", -1, 0,
-                "EXACT has no inducing points that a warm start could place");
+                "EXACT has no inducing points to place");
     return odvgp__warm_fits_q(m) ? odvgp__fit_check(odvgp__only_unit(m), info) : ODVGP_OK;
 }
 
@@ -16472,15 +16469,9 @@ static odvgp_status odvgp__warm_settle(
     memset(w, 0, sizeof *w);
     if (s) return s;
     if (!rows) rows = ODVGP__MAX(odvgp__sample_rows(N, M, 20), ODVGP__MIN(M, N));
-    if (rows < 1 || rows > N)
-        return odvgp__fail(
-                info, ODVGP_E_ARG, "settings.rows", -1, (double)rows, "must be 0, or 1 to N");
-    if (M < 1 || (set->M && M > rows))
-        return odvgp__fail(
-                info, ODVGP_E_ARG, "settings.M", -1, (double)M, "must be 0, or 1 to rows");
-    if (set->iterations < 0)
-        return odvgp__fail(info, ODVGP_E_ARG, "settings.iterations", -1, (double)set->iterations,
-                "must not be negative");
+    if (rows < 1 || rows > N || M < 1 || (set->M && M > rows) || set->iterations < 0)
+        return odvgp__fail(info, ODVGP_E_ARG, "settings", -1, 0,
+                "must have rows 1 to N, M 1 to rows, iterations not negative (0: the default)");
     w->iterations = set->iterations ? set->iterations : 60;
     w->cfg = odvgp__warm_config(m, rows, M);
     return ODVGP_OK;
@@ -16575,12 +16566,11 @@ static odvgp_status odvgp__warm_train(odvgp__warm_work *w, const odvgp_model *m,
         return s;
     odvgp__warm_copy(aux, m, 1);
     odvgp__copy(aux->data_sd, m->data_sd, m->cfg.layer[0].D + 1);
-    for (ptrdiff_t i = 0; i < w->iterations; i++) {
-        if ((s = odvgp_step(aux, X, Y, &report, info)) != ODVGP_OK) return s;
-        if (report.converged || report.stuck) break;
-    }
     *made = aux;
-    return ODVGP_OK;
+    report.converged = report.stuck = 0;
+    for (ptrdiff_t i = 0; i < w->iterations && !s && !report.converged && !report.stuck; i++)
+        s = odvgp_step(aux, X, Y, &report, info);
+    return s;
 }
 
 /*  The bound on at most 1,024 rows of the subset, to compare; without q 0. */
@@ -17233,9 +17223,7 @@ static odvgp_status odvgp__fit_start(
     if (s || !m->warm_due || m->state.steps || odvgp__warm_check(m, NULL)) return s;
     size_t bytes = odvgp_warm_start_size(m, NULL);
     void *work = bytes ? m->allocator.alloc(m->allocator.user, bytes) : NULL;
-    if (!work)
-        return odvgp__fail(info, ODVGP_E_MEMORY, "allocator", -1, (double)bytes,
-                "no memory for the warm start (config.init.warm)");
+    if (!work) return odvgp__fail(info, ODVGP_E_MEMORY, "allocator", -1, (double)bytes, NULL);
     s = odvgp_warm_start(m, NULL, X, Y, work, bytes, info);
     m->allocator.release(m->allocator.user, work);
     if (!s) m->warm_due = 0;

@@ -71,8 +71,19 @@ static const char train_help[] =
         "The tool evaluates the test part fifty times in --iters steps, less often where that\n"
         "would take more than a twentieth of the time. sgpr, solve-collapsed and exact train\n"
         "without q; the tool sets q to its optimum for evaluations and at the end. After --fit-q\n"
-        "end, or with L-BFGS after one of these three, --resume does not repeat the bits of a\n"
-        "training without a pause.\n";
+        "end, or with L-BFGS after exact, --resume does not repeat the bits of a training without "
+        "a\n"
+        "pause.\n"
+        "\n"
+        "--basis auto, the default, chooses a member, its sizes, warm starts and steps from rows,\n"
+        "columns and targets, by counted operations and never by the clock, and prints and keeps\n"
+        "them as options; --minutes lets it time a few steps. --iters, --batch and other options "
+        "of\n"
+        "steps mean --basis orth. A warm start is L-BFGS on a random subset of the rows; a list "
+        "of\n"
+        "ROWS:STEPS[:M] does several, with M points in place of --beta's. Checkpoints go to\n"
+        "MODEL.part, which --resume MODEL takes where there is no MODEL, and which the end "
+        "removes.\n";
 
 static const char compare_help[] =
         "odvgp compare trains several bases on the same rows and prints one table. All bases see\n"
@@ -199,6 +210,7 @@ static int run_train(options *o)
     bytes user = {NULL, 0, 0}, path, notes = {NULL, 0, 0};
     const char *resume = o->value[OPT_RESUME];
     char *part = NULL;
+    double begin = now();
     option_needed(o, OPT_DATA);
     odvgp_isa isa = isa_of(o);
     recipe_settle(o);
@@ -218,7 +230,9 @@ static int run_train(options *o)
     workers_start(&w, o);
     plan p = plan_make(o, &d, &w);
     options_settle(o);
+    plan_minutes(&p, o, &d, &w, isa, begin);
     training_options(&t, o);
+    t.begin = begin;
     training_iters(&t, d.train.n);
     if (resume) check_same_data(&before, &d);
     model = resume ? model_load(&before, &w, isa, &block)

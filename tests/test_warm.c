@@ -338,9 +338,8 @@ TEST(refusals_change_nothing)
     static const struct {
         odvgp_warm w;
         const char *what;
-    } bad[] = {{{ROWS + 1, 0, 0}, "settings.rows"}, {{-1, 0, 0}, "settings.rows"},
-            {{100, 101, 0}, "settings.M"}, {{100, -1, 0}, "settings.M"},
-            {{0, 0, -1}, "settings.iterations"}};
+    } bad[] = {{{ROWS + 1, 0, 0}, "settings"}, {{-1, 0, 0}, "settings"},
+            {{100, 101, 0}, "settings"}, {{100, -1, 0}, "settings"}, {{0, 0, -1}, "settings"}};
     problem p = make_problem(1, 1, 1);
     odvgp_config c = config(1);
     made a = make(&c, &p);

@@ -140,6 +140,74 @@ static plan plan_make(options *o, const dataset *d, const workers *w)
     return p;
 }
 
+/*  Seconds of a step of minibatches, and of an iteration of a warm start on WARM_ROWS; 0: none. */
+typedef struct timing {
+    double step, warm;
+} timing;
+
+/*  Times both on a model of its own, within about `most` seconds. */
+static timing measured_steps(
+        options *o, const dataset *d, const workers *w, odvgp_isa isa, ptrdiff_t M, double most)
+{
+    model_block block;
+    bytes notes = {NULL, 0, 0};
+    timing t = {0, 0};
+    odvgp_model *model = model_make(o, d, w, isa, &block, &notes);
+    const double *X = d->train.X, *Y = d->train.Y;
+    odvgp_status s = odvgp_init_data(model, X, Y, NULL);
+    double begin = now();
+    odvgp_warm one = {smaller(d->train.n, WARM_ROWS), smaller(M, WARM_ROWS), 3};
+    size_t size = odvgp_warm_start_size(model, &one);
+    void *work = size ? take(size, 1) : NULL;
+    if (!s && work && !odvgp_warm_start(model, &one, X, Y, work, size, NULL))
+        t.warm = (now() - begin) / 4;
+    free(work);
+    for (int steps = 0; !s && !all_rows(o) && (steps < 4 || now() - begin < most); steps++) {
+        if (steps == 1) begin = now();
+        s = odvgp_step(model, X, Y, NULL, NULL);
+        if (steps && !s) t.step = (now() - begin) / steps;
+    }
+    free(block.at);
+    free(notes.at);
+    return t;
+}
+
+/*  Warm starts that take less than a third of `limit` seconds. Returns their seconds. */
+static double plan_minutes_warm(
+        options *o, double limit, double iteration, ptrdiff_t n, ptrdiff_t M)
+{
+    double most = limit / 3, count = fmin(60, most / fmax(1e-9, iteration)),
+           more = (double)smaller(n, MORE_ROWS) / WARM_ROWS * iteration * 25,
+           seconds = count * iteration;
+    char text[100], points[24] = "";
+    if (M) snprintf(points, sizeof points, ":%td", M);
+    int used = snprintf(text, sizeof text, "%td:%.0f%s", smaller(n, WARM_ROWS), count, points);
+    if (n > 2 * WARM_ROWS && seconds + more < most) {
+        snprintf(text + used, sizeof text - (size_t)used, ",%td:20%s", smaller(n, MORE_ROWS),
+                points);
+        seconds += more;
+    }
+    if (!(iteration > 0) || count < 5) seconds = 0;
+    option_store(o, OPT_WARM, copy_text(seconds > 0 ? text : "off"));
+    return seconds;
+}
+
+/*  With --minutes: warm starts that fit into the time and, without --iters, as many steps of
+    minibatches as the rest has room for, so that falling step sizes fall over it. */
+static void plan_minutes(
+        const plan *p, options *o, const dataset *d, const workers *w, odvgp_isa isa, double begin)
+{
+    if (!o->value[OPT_MINUTES] || o->value[OPT_RESUME] || (all_rows(o) && !p->made)) return;
+    double limit = 60 * option_positive(o, OPT_MINUTES), warm = 0;
+    ptrdiff_t M = p->made ? WARM_POINTS : 0;
+    timing t = measured_steps(o, d, w, isa, M, 0.02 * limit);
+    int off = o->value[OPT_WARM] && strcmp(o->value[OPT_WARM], "off") == 0;
+    if (!o->given[OPT_WARM] && !off)
+        warm = plan_minutes_warm(o, limit - (now() - begin), t.warm, d->train.n, M);
+    double left = 0.95 * (limit - (now() - begin) - warm);
+    if (t.step > 0) plan_number(o, OPT_ITERS, (ptrdiff_t)fmin(1e8, fmax(1, left / t.step)));
+}
+
 /*  Says what was chosen, as options that repeat it, and about how long it takes: products run at
     `rate`, all else takes about as long again. */
 static void plan_print(const plan *p, const options *o, const dataset *d, const workers *w)

@@ -450,13 +450,21 @@ static stop_reason train_step(training *t)
     return report.converged ? CONVERGED : report.stuck ? STUCK : RUNNING;
 }
 
+/*  The time that the end takes, about two passes over the rows, is left. */
+static int time_is_over(const training *t)
+{
+    if (!(t->limit > 0)) return 0;
+    double done = (double)(t->step - t->first_step),
+           end = without_q(t->basis) && done > 0 ? 2 * t->step_seconds / done : 0;
+    return t->label ? t->step_seconds >= t->limit : now() - t->begin + end >= t->limit;
+}
+
 static stop_reason train_loop(training *t)
 {
     stop_reason reason = t->step >= t->iters ? ALL_STEPS : RUNNING;
     while (reason == RUNNING) {
         if (stop_signal) return INTERRUPTED;
-        if (t->limit > 0 && (t->label ? t->step_seconds : now() - t->begin) >= t->limit)
-            return TIME_OVER;
+        if (time_is_over(t)) return TIME_OVER;
         reason = train_step(t);
         if (reason != RUNNING) return reason;
         if (t->step >= t->iters) return ALL_STEPS;
