@@ -237,6 +237,7 @@ static int run_train(options *o)
     if (resume) check_same_data(&before, &d);
     model = resume ? model_load(&before, &w, isa, &block)
                    : model_make(o, &d, &w, isa, &block, &notes);
+    catch_signals();
     if (!resume) {
         warm_settle(o, model);
         plan_print(&p, o, &d, &w);
@@ -251,7 +252,6 @@ static int run_train(options *o)
     training_begin(&t, &d, &w, model, block);
     print_start(&t, &d, &notes);
     if (resume) print_step_sizes(&t);
-    catch_signals();
     t.user = user;
     t.part_path = is_device(path.at) ? NULL : part_of(path.at);
     t.part_ours = resume && t.part_path && strcmp(resume, t.part_path) == 0;
