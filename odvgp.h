@@ -82,6 +82,7 @@ CONTENTS   (search for a tag with its arrows)
       >>train           the training step
       >>init            initial parameters
       >>layout          a model's block
+      >>warm            the warm start
       >>io              model files
       >>easy            the allocating layer
     >>licence
@@ -602,6 +603,7 @@ typedef struct odvgp_allocator {
 #define odvgp_config            odvgpf_config
 #define odvgp_model             odvgpf_model
 #define odvgp_server            odvgpf_server
+#define odvgp_warm              odvgpf_warm
 #define odvgp_report            odvgpf_report
 #define odvgp_slot              odvgpf_slot
 #define odvgp_scales            odvgpf_scales
@@ -625,6 +627,8 @@ typedef struct odvgp_allocator {
 #define odvgp_model_config      odvgpf_model_config
 #define odvgp_init_data         odvgpf_init_data
 #define odvgp_init_q            odvgpf_init_q
+#define odvgp_warm_start_size   odvgpf_warm_start_size
+#define odvgp_warm_start        odvgpf_warm_start
 #define odvgp_column_scales     odvgpf_column_scales
 #define odvgp_standardise       odvgpf_standardise
 #define odvgp_step              odvgpf_step
@@ -780,6 +784,8 @@ typedef struct odvgp_config {
         odvgp_init_beta beta;         /* Default KMEANS. */
         odvgp_init_gamma gamma;       /* Default RANDOM. */
         odvgp_init_hyper hyperparams; /* Default MEDIAN. */
+        /* 1: odvgp_fit begins with odvgp_warm_start where it can; 0: never. Default 1. */
+        int warm;
     } init;
 
     struct {
@@ -864,6 +870,16 @@ typedef struct odvgp_server {
     ptrdiff_t y_rows;  /* of odvgp_predict_y's outputs: classes, else T */
 } odvgp_server;
 
+/*  Settings of a warm start; {0, 0, 0} are the defaults. */
+typedef struct odvgp_warm {
+    /* Random rows, at most N. Default 0: min(N, max(4096, 20 M)). */
+    ptrdiff_t rows;
+    /* Inducing points. Default 0: the model's M. With another number Z_beta stays. */
+    ptrdiff_t M;
+    /* Most iterations of L-BFGS. Default 0: 60. */
+    ptrdiff_t iterations;
+} odvgp_warm;
+
 /*  What a step computed. elbo, expected_loglik and kl are minibatch estimates before the update. */
 typedef struct odvgp_report {
     ptrdiff_t step;             /* steps done so far, including this one */
@@ -924,7 +940,7 @@ ODVGP_API odvgp_config odvgp_config_defaults(
             means the last layer: "M" is "layer0.M" today
     value   sizes and reals: a decimal number, whatever the locale: 100, 1e-3. Choices: the word
             behind the enumerator's prefix in lower case ("reproduce.diag_step=projected_mu"), or
-            its number; on or off for natgrad and adam_eps_inside. Schedules: 0.01 is constant,
+            its number; on or off for natgrad, adam_eps_inside and init.warm. Schedules: 0.01 is constant,
             0.1-0.01 falls over 5,000 steps, 0.1-0.01:2000 over 2,000. kernel takes all that follows
             the '=', a text that must live until the model is made
     Spaces and tabs around name and value do not count. odvgp_model_size later checks what fields
@@ -949,11 +965,13 @@ ODVGP_API odvgp_schedule odvgp_falling(odvgp_real from, odvgp_real to, ptrdiff_t
 ODVGP_API const char *odvgp_status_text(odvgp_status status);
 
 /*  Training steps, one after another. L-BFGS ends them when a step reports convergence or that it
-    is stuck.
+    is stuck. A model of odvgp_model_create, not of odvgp_model_init or a file, that has done no step
+    and of which odvgp_set has changed nothing, begins with odvgp_warm_start, if config.init.warm is
+    1, the objective ELBO, and the member takes it. Its allocator gives the memory for that time.
         X [N,D], Y [N,T]   all data
         steps              how many
         watch              called after each step, may be NULL; a non-zero return ends the training
-    Returns  OK | E_STOPPED (by watch) | what odvgp_step returns
+    Returns  OK | E_STOPPED (by watch) | what odvgp_warm_start and odvgp_step return
     Cost     steps times that of odvgp_step */
 ODVGP_API odvgp_status odvgp_fit(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
         ptrdiff_t steps, int (*watch)(void *user, const odvgp_report *report), void *user,
@@ -1036,6 +1054,23 @@ ODVGP_API odvgp_status odvgp_init_data(
              E_NOT_PD (Kb, even at jitter.max) | E_NAN (Kb is not finite). On an error the model is
              unchanged */
 ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
+
+/*  Warm start: improve hyperparameters, noise, prior mean and Z_beta by L-BFGS on the collapsed
+    bound ([VFE]) of random rows, then set q to its optimum on all rows (odvgp_fit_q): training then
+    begins near its end. Starts from the current values, after odvgp_init_data; a second call, on
+    more rows, refines. Frozen slots stay; bounds, priors and jitter hold. If the bound on some of
+    the rows would fall, as rounding can make it with FREE in float, nothing changes. Empties Adam's
+    moments; schedules and the count of steps continue.
+        settings   NULL: the defaults
+        X [N,D], Y [N,T]    work  odvgp_warm_start_size bytes, at any address
+    Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (another likelihood than the
+             Gaussian, objective EXACT, a q that odvgp_fit_q refuses). On an error the model is
+             unchanged
+    Cost     O(iterations rows M^2), and that of odvgp_fit_q
+    odvgp_warm_start_size   0: too large, or refused */
+ODVGP_API size_t odvgp_warm_start_size(const odvgp_model *model, const odvgp_warm *settings);
+ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *model, const odvgp_warm *settings,
+        const odvgp_real *X, const odvgp_real *Y, void *work, size_t bytes, odvgp_info *info);
 
 /*  Mean and population standard deviation (divided by n) of each column, for odvgp_scales. The
     scale is 1 for a column that is constant to rounding. The mean of equal numbers is that number,
@@ -2095,7 +2130,8 @@ enum {
     ODVGP__STREAM_INIT,
     ODVGP__STREAM_KMEANS,
     ODVGP__STREAM_SAMPLE,
-    ODVGP__STREAM_SOFTMAX
+    ODVGP__STREAM_SOFTMAX,
+    ODVGP__STREAM_WARM
 };
 
 static uint64_t odvgp__mix(uint64_t x)
@@ -8253,6 +8289,7 @@ struct odvgp_model {
     odvgp__loan kept;
     odvgp_allocator allocator;
     void *allocation;
+    int warm_due; /* odvgp_fit begins with a warm start */
 };
 
 /*  For code that handles one unit: a kernel's text, the predictor, q's optimum. */
@@ -8725,6 +8762,7 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_r
         if (!(values[i] >= m->par.state[index].low && values[i] <= m->par.state[index].high))
             return odvgp__fail(
                     info, ODVGP_E_ARG, slot->name, i, (double)values[i], "is outside its bounds");
+    m->warm_due = 0;
     for (ptrdiff_t i = 0; i < count; i++) {
         int above = slot->lower && i % cols > i / cols % slot->shape[1];
         m->par.theta[slot->offset + i] = above ? 0
@@ -11209,6 +11247,7 @@ ODVGP_API odvgp_config odvgp_config_defaults(
     c.reproduce.gamma_coords = ODVGP_GAMMA_COORDS_SCALED;
     c.positive_transform = ODVGP_POSITIVE_TRANSFORM_EXP;
     c.layer[0].kernel = "matern52(ard)";
+    c.init.warm = 1;
     c.jitter.relative = ODVGP__MAX(ODVGP__R(1e-6),
             sizeof(odvgp_real) == 4 ? ODVGP__R(16) * (odvgp_real)ODVGP__MAX(M, 1) * ODVGP__EPS : 0);
     c.jitter.max = ODVGP__R(1e-2);
@@ -11342,6 +11381,7 @@ static const odvgp__field odvgp__fields[] = {
 /*  Fields of odvgp_config_set that no file holds. */
 static const odvgp__field odvgp__unsaved_fields[] = {
         ODVGP__LAYER_FIELD(kernel, TEXT, CLOSED, 0, 0),
+        ODVGP__CHOICE(init.warm, 1, "off on"),
         ODVGP__CHOICE(isa, ODVGP_ISA_NEON, "auto c avx2 avx512 sse2 neon"),
 };
 
@@ -13628,6 +13668,7 @@ static void odvgp__fit_take(odvgp__unit *u)
     odvgp_model *m = u->model;
     const int slots[] = {u->block[0].slot_mu, u->block[0].slot_sqrt, u->block[1].slot_mu,
             u->block[1].slot_sqrt, u->a_slot.id ? u->slot_a : 0, u->slot_q_diag};
+    uint64_t lbfgs_valid = m->state.lbfgs_valid;
     for (ptrdiff_t k = 0; k < ODVGP__COUNT(slots); k++) {
         if (!slots[k] || odvgp__fit_held(m, slots[k])) continue;
         const odvgp_slot *slot = &m->par.slot[slots[k]];
@@ -13638,6 +13679,9 @@ static void odvgp__fit_take(odvgp__unit *u)
         }
         odvgp__touch(m, slots[k]);
     }
+    /* q is no argument of these bounds: L-BFGS continues */
+    if (m->cfg.objective == ODVGP_OBJECTIVE_COLLAPSED || m->cfg.objective == ODVGP_OBJECTIVE_TIGHT)
+        m->state.lbfgs_valid = lbfgs_valid;
     m->state.fitted = 1;
     m->state.good_valid = 0;
 }
@@ -14614,22 +14658,6 @@ ODVGP_API odvgp_status odvgp_step(odvgp_model *m, const odvgp_real *X, const odv
     return odvgp__step_by(m, &rows, report, info);
 }
 
-ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
-        ptrdiff_t steps, int (*watch)(void *user, const odvgp_report *report), void *user,
-        odvgp_info *info)
-{
-    odvgp_report report;
-    if (steps < 0) return odvgp__fail(info, ODVGP_E_ARG, "steps", -1, 0, "must not be negative");
-    for (ptrdiff_t i = 0; i < steps; i++) {
-        odvgp_status s = odvgp_step(m, X, Y, &report, info);
-        if (s) return s;
-        if (watch && watch(user, &report))
-            return odvgp__fail(info, ODVGP_E_STOPPED, "watch", -1, 0, NULL);
-        if (report.converged || report.stuck) break;
-    }
-    return ODVGP_OK;
-}
-
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>init   initial inducing points, hyperparameters and q
 
@@ -15470,15 +15498,21 @@ static void odvgp__q_identity_unit(odvgp__unit *u)
         odvgp__set_positive(m, g->offset + i, 1e-3 / (double)k);
 }
 
-/*  Resets q of all units and discards the state of earlier training. */
-static void odvgp__q_identity(odvgp_model *m)
+/*  Discards the state of earlier training. */
+static void odvgp__forget(odvgp_model *m)
 {
-    for (int i = 0; i < m->units; i++) odvgp__q_identity_unit(&m->unit[i]);
     odvgp__zero(m->m1, m->adam_count);
     odvgp__zero(m->m2, m->adam_count);
     m->state.adam_steps = m->state.scales_age = m->state.clean_steps = 0;
     m->state.step_scale = 1;
     m->state.good_valid = m->state.lbfgs_valid = 0;
+}
+
+/*  Resets q of all units, too. */
+static void odvgp__q_identity(odvgp_model *m)
+{
+    for (int i = 0; i < m->units; i++) odvgp__q_identity_unit(&m->unit[i]);
+    odvgp__forget(m);
 }
 
 /*  Only the whitening factors, whatever q contains. */
@@ -16385,6 +16419,213 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 }
 
 /* ---------------------------------------------------------------------------------------------- */
+/*  >>warm   the warm start: L-BFGS on a subset's collapsed bound
+
+    L-BFGS trains an auxiliary COUPLED model in the work memory, which has the model's kernel, values,
+    bounds, priors and units; what it finds goes back. */
+
+typedef struct odvgp__warm_work {
+    odvgp_config cfg;          /* of the auxiliary model */
+    ptrdiff_t iterations;      /* of L-BFGS */
+    odvgp_real *theta, *value; /* the model's before */
+    odvgp_real *X, *Y;         /* the subset; NULL: all rows */
+    void *rest;                /* the auxiliary model, then odvgp_fit_q's work */
+    size_t rest_bytes;
+} odvgp__warm_work;
+
+static int odvgp__warm_fits_q(const odvgp_model *m)
+{
+    return m->cfg.objective == ODVGP_OBJECTIVE_ELBO;
+}
+
+/*  Whether the model can take a warm start. With the ELBO q must fit the noise that it finds. */
+static odvgp_status odvgp__warm_check(const odvgp_model *m, odvgp_info *info)
+{
+    if (!odvgp__has_noise(&m->cfg))
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "likelihood", -1, 0,
+                "must be Gaussian for a warm start");
+    if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT)
+        return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "objective", -1, 0,
+                "EXACT has no inducing points to place");
+    return odvgp__warm_fits_q(m) ? odvgp__fit_check(odvgp__only_unit(m), info) : ODVGP_OK;
+}
+
+/*  The auxiliary model's config. */
+static odvgp_config odvgp__warm_config(const odvgp_model *m, ptrdiff_t rows, ptrdiff_t M)
+{
+    odvgp_config c = m->cfg;
+    c.N = c.optim.batch = rows;
+    c.objective = ODVGP_OBJECTIVE_COLLAPSED;
+    c.layer[0].mean_part = ODVGP_MEAN_PART_BETA;
+    c.layer[0].cov_part = ODVGP_COV_PART_DENSE;
+    c.layer[0].M = M;
+    c.layer[0].M_gamma = c.optim.gamma_batch = 0;
+    c.optim.kind = ODVGP_OPTIMIZER_LBFGS;
+    c.optim.natgrad = 0;
+    c.reproduce.parametrisation = ODVGP_PARAMETRISATION_WHITENED;
+    c.init.gamma = ODVGP_INIT_GAMMA_RANDOM;
+    c.tile = 0;
+    c.shards = 1;
+    return c;
+}
+
+static odvgp_status odvgp__warm_settle(
+        odvgp__warm_work *w, const odvgp_model *m, const odvgp_warm *given, odvgp_info *info)
+{
+    const odvgp_warm defaults = {0, 0, 0}, *set = given ? given : &defaults;
+    ptrdiff_t N = m->cfg.N, M = set->M ? set->M : m->cfg.layer[0].M, rows = set->rows;
+    odvgp_status s = odvgp__warm_check(m, info);
+    memset(w, 0, sizeof *w);
+    if (s) return s;
+    if (!rows) rows = ODVGP__MAX(odvgp__sample_rows(N, M, 20), ODVGP__MIN(M, N));
+    if (rows < 1 || rows > N || M < 1 || (set->M && M > rows) || set->iterations < 0)
+        return odvgp__fail(info, ODVGP_E_ARG, "settings", -1, 0,
+                "must have rows 1 to N, M 1 to rows, iterations not negative (0: the default)");
+    w->iterations = set->iterations ? set->iterations : 60;
+    w->cfg = odvgp__warm_config(m, rows, M);
+    return ODVGP_OK;
+}
+
+/*  An empty auxiliary model of the model's kernel. */
+static void odvgp__warm_model(odvgp_model *aux, const odvgp_model *m, const odvgp_config *c)
+{
+    aux->cfg = *c;
+    aux->unit->kernel = odvgp__only_unit(m)->kernel;
+    odvgp__model_settle(aux);
+}
+
+ODVGP__NOINLINE odvgp_status odvgp__warm_layout(
+        odvgp__warm_work *w, const odvgp_model *m, odvgp__arena *a, odvgp_info *info)
+{
+    odvgp__draft draft;
+    odvgp_model *aux = odvgp__model_start(&draft.model, &draft.unit);
+    size_t fit = odvgp__warm_fits_q(m) ? odvgp_fit_q_size(m) : 1;
+    odvgp__warm_model(aux, m, &w->cfg);
+    odvgp_status s = odvgp__model_measure(aux, &w->rest_bytes, info);
+    if (s) return s;
+    w->rest_bytes = fit ? ODVGP__MAX(fit, w->rest_bytes) : 0;
+    w->theta = odvgp__take(a, m->par.count, 1);
+    w->value = odvgp__take(a, m->par.positive, 1);
+    if (w->cfg.N < m->cfg.N) {
+        w->X = odvgp__take(a, w->cfg.N, m->cfg.layer[0].D);
+        w->Y = odvgp__take(a, w->cfg.N, m->T);
+    }
+    w->rest = odvgp__take_bytes(a, w->rest_bytes, 1);
+    return fit ? ODVGP_OK : odvgp__fail(info, ODVGP_E_SIZE, "work", -1, 0, "is too large");
+}
+
+ODVGP_API size_t odvgp_warm_start_size(const odvgp_model *m, const odvgp_warm *settings)
+{
+    odvgp__arena a;
+    odvgp__warm_work w;
+    odvgp__arena_init(&a, NULL, 0);
+    if (!odvgp__model_ok(m) || odvgp__warm_settle(&w, m, settings, NULL) ||
+            odvgp__warm_layout(&w, m, &a, NULL) || a.bad)
+        return 0;
+    return a.used + 64;
+}
+
+static void odvgp__warm_subset(
+        const odvgp__warm_work *w, const odvgp_model *m, const odvgp_real *X, const odvgp_real *Y)
+{
+    ptrdiff_t D = m->cfg.layer[0].D, T = m->T;
+    for (ptrdiff_t i = 0; i < w->cfg.N; i++) {
+        ptrdiff_t row = odvgp__permute(m->cfg.seed, ODVGP__STREAM_WARM, 0, m->cfg.N, i);
+        odvgp__copy(w->X + i * D, X + row * D, D);
+        odvgp__copy(w->Y + i * T, Y + row * T, T);
+    }
+}
+
+/*  Copies the slots that both have, but no q: values, and with `all` what is set about them. */
+static void odvgp__warm_copy(odvgp_model *to, const odvgp_model *from, int all)
+{
+    for (int s = 1; s <= to->par.slots; s++) {
+        odvgp_slot *slot = &to->par.slot[s];
+        int k = odvgp__slot_index(&from->par, slot->name);
+        const odvgp_slot *old = &from->par.slot[k];
+        if (!k || slot->count != old->count || !strncmp(slot->name, "q_", 2)) continue;
+        if (all) {
+            odvgp__slot_state state = from->par.state[k];
+            memcpy(state.name, to->par.state[s].name, sizeof state.name);
+            to->par.state[s] = state;
+            slot->trainable = old->trainable;
+        } else if (!slot->trainable) continue;
+        odvgp__copy(to->par.theta + slot->offset, from->par.theta + old->offset, slot->count);
+        if (slot->positive)
+            odvgp__copy(to->par.value + slot->offset, from->par.value + old->offset, slot->count);
+        odvgp__touch(to, s);
+    }
+}
+
+/*  Makes the auxiliary model and trains it. */
+static odvgp_status odvgp__warm_train(odvgp__warm_work *w, const odvgp_model *m,
+        const odvgp_real *X, const odvgp_real *Y, odvgp_model **made, odvgp_info *info)
+{
+    odvgp_model *aux;
+    odvgp__arena a;
+    odvgp_report report;
+    odvgp_status s = odvgp__model_claim(&aux, &a, w->rest, w->rest_bytes, info);
+    if (s) return s;
+    odvgp__warm_model(aux, m, &w->cfg);
+    if ((s = odvgp__model_place(aux, &a, w->rest_bytes, info)) != ODVGP_OK) return s;
+    odvgp__q_identity(aux);
+    odvgp__touch_all(aux);
+    if (w->cfg.layer[0].M != m->cfg.layer[0].M &&
+            (s = odvgp_init_data(aux, X, Y, info)) != ODVGP_OK)
+        return s;
+    odvgp__warm_copy(aux, m, 1);
+    odvgp__copy(aux->data_sd, m->data_sd, m->cfg.layer[0].D + 1);
+    *made = aux;
+    report.converged = report.stuck = 0;
+    for (ptrdiff_t i = 0; i < w->iterations && !s && !report.converged && !report.stuck; i++)
+        s = odvgp_step(aux, X, Y, &report, info);
+    return s;
+}
+
+/*  The bound on at most 1,024 rows of the subset, to compare; without q 0. */
+static double odvgp__warm_bound(
+        odvgp_model *m, const odvgp__warm_work *w, const odvgp_real *X, const odvgp_real *Y)
+{
+    odvgp_real elbo;
+    ptrdiff_t n = ODVGP__MIN(w->cfg.N, 1024);
+    if (!odvgp__warm_fits_q(m)) return 0;
+    return odvgp_elbo(m, w->X ? w->X : X, w->X ? w->Y : Y, n, &elbo, NULL, NULL, NULL)
+                   ? -HUGE_VAL
+                   : (double)elbo;
+}
+
+ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *m, const odvgp_warm *settings,
+        const odvgp_real *X, const odvgp_real *Y, void *work, size_t bytes, odvgp_info *info)
+{
+    odvgp__arena a;
+    odvgp__warm_work w;
+    odvgp_model *aux = NULL;
+    odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
+    if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
+    if ((s = odvgp__warm_settle(&w, m, settings, info)) != ODVGP_OK) return s;
+    if (!work) return odvgp__fail(info, ODVGP_E_ARG, "work", -1, 0, "is NULL");
+    odvgp__arena_init(&a, work, bytes);
+    if ((s = odvgp__warm_layout(&w, m, &a, info)) != ODVGP_OK) return s;
+    if (a.bad) return odvgp__fail(info, ODVGP_E_MEMORY, "work", -1, 0, "is too small");
+    if (w.X) odvgp__warm_subset(&w, m, X, Y);
+    s = odvgp__warm_train(&w, m, w.X ? w.X : X, w.X ? w.Y : Y, &aux, info);
+    if (s) return s;
+    double before = odvgp__warm_bound(m, &w, X, Y);
+    odvgp__copy(w.theta, m->par.theta, m->par.count);
+    odvgp__copy(w.value, m->par.value, m->par.positive);
+    odvgp__warm_copy(m, aux, 0);
+    if (odvgp__warm_fits_q(m)) s = odvgp_fit_q(m, X, Y, w.rest, w.rest_bytes, info);
+    if (!s && odvgp__warm_bound(m, &w, X, Y) >= before) {
+        odvgp__forget(m);
+        return ODVGP_OK;
+    }
+    odvgp__copy(m->par.theta, w.theta, m->par.count);
+    odvgp__copy(m->par.value, w.value, m->par.positive);
+    odvgp__touch_all(m);
+    return s;
+}
+
+/* ---------------------------------------------------------------------------------------------- */
 /*  >>io   model files
 
     A file contains
@@ -16835,7 +17076,7 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
 }
 
 /* ---------------------------------------------------------------------------------------------- */
-/*  >>easy   the allocating layer */
+/*  >>easy   the allocating layer, and odvgp_fit */
 
 #ifndef ODVGP_NO_MALLOC
 static void *odvgp__malloc(void *user, size_t bytes)
@@ -16881,6 +17122,7 @@ ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_confi
     }
     m->allocator = a;
     m->allocation = block;
+    m->warm_due = m->cfg.init.warm && odvgp__warm_fits_q(m);
     *model = m;
     return ODVGP_OK;
 }
@@ -16981,7 +17223,42 @@ ODVGP_API odvgp_status odvgp_model_load(
     return s;
 }
 #endif
+
+/*  The warm start of a new model; nothing for others. */
+static odvgp_status odvgp__fit_start(
+        odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
+{
+    odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
+    if (s || !m->warm_due || m->state.steps || odvgp__warm_check(m, NULL)) return s;
+    size_t bytes = odvgp_warm_start_size(m, NULL);
+    void *work = bytes ? m->allocator.alloc(m->allocator.user, bytes) : NULL;
+    if (!work) return odvgp__fail(info, ODVGP_E_MEMORY, "allocator", -1, (double)bytes, NULL);
+    s = odvgp_warm_start(m, NULL, X, Y, work, bytes, info);
+    m->allocator.release(m->allocator.user, work);
+    if (!s) m->warm_due = 0;
+    return s;
+}
 #endif
+
+ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
+        ptrdiff_t steps, int (*watch)(void *user, const odvgp_report *report), void *user,
+        odvgp_info *info)
+{
+    odvgp_report report;
+    if (steps < 0) return odvgp__fail(info, ODVGP_E_ARG, "steps", -1, 0, "must not be negative");
+#ifndef ODVGP_NO_MALLOC
+    odvgp_status start = steps ? odvgp__fit_start(m, X, Y, info) : ODVGP_OK;
+    if (start) return start;
+#endif
+    for (ptrdiff_t i = 0; i < steps; i++) {
+        odvgp_status s = odvgp_step(m, X, Y, &report, info);
+        if (s) return s;
+        if (watch && watch(user, &report))
+            return odvgp__fail(info, ODVGP_E_STOPPED, "watch", -1, 0, NULL);
+        if (report.converged || report.stuck) break;
+    }
+    return ODVGP_OK;
+}
 
 #endif /* ODVGP_NO_TRAINING */
 #endif /* ODVGP_IMPLEMENTATION */
@@ -16992,6 +17269,7 @@ ODVGP_API odvgp_status odvgp_model_load(
 #undef odvgp_config
 #undef odvgp_model
 #undef odvgp_server
+#undef odvgp_warm
 #undef odvgp_report
 #undef odvgp_slot
 #undef odvgp_scales
@@ -17015,6 +17293,8 @@ ODVGP_API odvgp_status odvgp_model_load(
 #undef odvgp_model_config
 #undef odvgp_init_data
 #undef odvgp_init_q
+#undef odvgp_warm_start_size
+#undef odvgp_warm_start
 #undef odvgp_column_scales
 #undef odvgp_standardise
 #undef odvgp_step

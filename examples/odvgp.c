@@ -33,6 +33,7 @@
         data.h      from tables to inputs and targets
         predict.h   threads, predictions, metrics
         models.h    models from options, and model files
+        plan.h      --basis auto
         report.h    results as JSON and text
         picture.h   what a model has learned, as a picture
         apply.h     the commands predict and sample
@@ -74,8 +75,19 @@ static const char train_help[] =
         "The tool evaluates the test part fifty times in --iters steps, less often where that\n"
         "would take more than a twentieth of the time. sgpr, solve-collapsed and exact train\n"
         "without q; the tool sets q to its optimum for evaluations and at the end. After --fit-q\n"
-        "end, or with L-BFGS after one of these three, --resume does not repeat the bits of a\n"
-        "training without a pause.\n";
+        "end, or with L-BFGS after exact, --resume does not repeat the bits of a training without "
+        "a\n"
+        "pause.\n"
+        "\n"
+        "--basis auto, the default, chooses a member, its sizes, warm starts and steps from rows,\n"
+        "columns and targets, by counted operations and never by the clock, and prints and keeps\n"
+        "them as options; --minutes lets it time a few steps. --iters, --batch and other options "
+        "of\n"
+        "steps mean --basis orth. A warm start is L-BFGS on a random subset of the rows; a list "
+        "of\n"
+        "ROWS:STEPS[:M] does several, with M points in place of --beta's. Checkpoints go to\n"
+        "MODEL.part, which --resume MODEL takes where there is no MODEL, and which the end "
+        "removes.\n";
 
 static const char compare_help[] =
         "odvgp compare trains several bases on the same rows and prints one table. All bases see\n"
@@ -205,26 +217,40 @@ static int run_train(options *o)
     model_block block;
     bytes user = {NULL, 0, 0}, path, notes = {NULL, 0, 0};
     const char *resume = o->value[OPT_RESUME];
+    char *part = NULL;
+    double begin = now();
     option_needed(o, OPT_DATA);
     odvgp_isa isa = isa_of(o);
     recipe_settle(o);
     merge_whiten(o);
     memset(&before, 0, sizeof before);
     if (resume) {
+        part = part_of(resume);
+        if (!file_exists(resume) && file_exists(part)) resume = part;
         model_file_read(&before, resume);
         settings_apply(o, before.s.settings);
     }
-    options_settle(o);
-    training_options(&t, o);
+    plan_settle(o);
+    training_check(o);
     path = model_path_of(o);
     files_check(o, path.at);
     dataset_read(&d, o, resume ? &before.s : NULL);
+    workers_start(&w, o);
+    plan p = plan_make(o, &d, &w);
+    options_settle(o);
+    plan_minutes(&p, o, &d, &w, isa, begin);
+    training_options(&t, o);
+    t.begin = begin;
     training_iters(&t, d.train.n);
     if (resume) check_same_data(&before, &d);
-    workers_start(&w, o);
     model = resume ? model_load(&before, &w, isa, &block)
                    : model_make(o, &d, &w, isa, &block, &notes);
-    if (!resume) model_start(model, &d);
+    catch_signals();
+    if (!resume) {
+        warm_settle(o, model);
+        plan_print(&p, o, &d, &w);
+        model_start(model, o, &d);
+    }
     /* Unchanged, as if there had been no pause. */
     if (resume) bytes_add(&user, before.user, before.user_size);
     else {
@@ -234,8 +260,10 @@ static int run_train(options *o)
     training_begin(&t, &d, &w, model, block);
     print_start(&t, &d, &notes);
     if (resume) print_step_sizes(&t);
-    catch_signals();
-    int code = train_and_report(&t, path.at, user.at, user.used);
+    t.user = user;
+    t.part_path = is_device(path.at) ? NULL : part_of(path.at);
+    t.part_ours = resume && t.part_path && strcmp(resume, t.part_path) == 0;
+    int code = train_and_report(&t, path.at);
     trace_close(t.trace, o);
     training_end(&t);
     workers_stop(&w);
@@ -244,6 +272,7 @@ static int run_train(options *o)
     free(block.at);
     free(user.at);
     free(path.at);
+    free(part);
     free(notes.at);
     return code;
 }

@@ -251,6 +251,8 @@ TEST(each_name_sets_its_field)
     WORD("optim.natgrad", "on", optim.natgrad, 1);
     WORD("reproduce.adam_eps_inside", "off", reproduce.adam_eps_inside, 0);
     WORD("reproduce.adam_eps_inside", "on", reproduce.adam_eps_inside, 1);
+    WORD("init.warm", "off", init.warm, 0);
+    WORD("init.warm", "on", init.warm, 1);
     WORD("isa", "auto", isa, ODVGP_ISA_AUTO);
     WORD("isa", "c", isa, ODVGP_ISA_C);
     WORD("isa", "avx2", isa, ODVGP_ISA_AVX2);

@@ -169,7 +169,7 @@ awk -F, 'BEGIN { OFS = "," } {
         NR % 13, NR % 17, $2, $3
 }' plain.csv >nine.csv
 awk '{ print NR == 200 ? 1 : 0 }' plain.csv >last.csv
-train --data nine.csv --test-mask last.csv:0 --iters 100 --lr 0.03 --model t.odvgp >t.txt
+train --data nine.csv --test-mask last.csv:0 --iters 100 --warm off --lr 0.03 --model t.odvgp >t.txt
 check "lengthscales: more than six, and a level that is only in the test part" \
     grep -q '^lengths0 [17] .*, 3 more, up to [0-9.]*; constant: 0=blue$' t.txt
 "$tool" info --model t.odvgp --json >t.json
@@ -249,7 +249,7 @@ fit --data named.csv --resume part.odvgp --model whole.odvgp
 check "split numpy: resumed, the same bits" cmp one.odvgp whole.odvgp
 check "split numpy: --resume keeps it" refuses "--split numpy:4: the model was made with numpy:3" \
     train --data named.csv --resume part.odvgp --split numpy:4 --model bad.odvgp
-train --data named.csv --split numpy:3 --test-fraction 0.2 --basis coupled --beta 12 \
+train --data named.csv --split numpy:3 --test-fraction 0.2 --basis coupled --warm off --beta 12 \
     --model t.odvgp --json >t.json
 "$tool" compare --data named.csv --split numpy:3 --test-fraction 0.2 --bases coupled --beta 12 \
     --iters 30 --quiet --threads 1 --json >t2.json
@@ -424,13 +424,13 @@ for basis in sgpr solve-collapsed; do
         "$(value t.json elbo) < $(value exact.json elbo) &&
             $(value exact.json elbo) < $(value t.json upper_bound)"
 done
-train --data plain.csv --basis coupled --beta 40 --iters 0 --fit-q start --model t.odvgp --json \
+train --data plain.csv --basis coupled --warm off --beta 40 --iters 0 --fit-q start --model t.odvgp --json \
     >t2.json
 train --data plain.csv --basis sgpr --beta 40 --iters 0 --model t.odvgp --json >t.json
 check "fit-q: coupled with the best q is sgpr" \
     holds "($(value t.json elbo) - $(value t2.json elbo)) ^ 2 < 1e-6"
 for when in none start end both; do
-    train --data plain.csv --basis coupled --beta 12 --fit-q $when --model t.odvgp --json >t.json
+    train --data plain.csv --basis coupled --warm off --beta 12 --fit-q $when --model t.odvgp --json >t.json
     eval "elbo_$when=$(value t.json elbo)"
 done
 check "fit-q: at the end, better than without" \
@@ -557,7 +557,7 @@ done
 check "compare: the order of the list does not matter" test \
     "$(value compare.json elbo | cut -c1-6)" = \
     "$(awk 'NR == 3 { print substr($7, 1, 6) }' table.txt)"
-train --data named.csv --test-mask mask.csv:1 --basis coupled --beta 12 --json --model t.odvgp \
+train --data named.csv --test-mask mask.csv:1 --basis coupled --warm off --beta 12 --json --model t.odvgp \
     >t.json
 check "compare: what train finds" test \
     "$(value compare.json elbo) $(value compare.json rmse)" = \
@@ -1305,6 +1305,57 @@ check "help" sh -c '"$1" help train | grep -q -e --natgrad-warmup' sh "$tool"
 check "help lists the bases" sh -c '"$1" help compare | grep -q "^  coupled  "' sh "$tool"
 check "version" sh -c '"$1" --version | grep -q "^odvgp [0-9]"' sh "$tool"
 check "no temporary file is left at the end" test -z "$(ls ./*.tmp 2>/dev/null)"
+
+# ---- auto, warm starts, checkpoints ----
+"$tool" train --data plain.csv --threads 1 --model auto.odvgp --json >t.json 2>err.txt
+chosen=$(sed -n 's/^auto: [0-9]* rows: \(.*\); about.*/\1/p' err.txt)
+check "auto: a third of the rows are points of sgpr, by L-BFGS" test \
+    "$(values t.json basis optimizer)" = "sgpr lbfgs"
+# shellcheck disable=SC2086
+"$tool" train --data plain.csv --threads 1 --model told.odvgp --json $chosen >t2.json 2>err.txt
+check "auto: its options, given, find the same bound" test \
+    "$(values t.json elbo noise_variance iters)" = "$(values t2.json elbo noise_variance iters)"
+for name in auto told; do \
+    "$tool" predict --model $name.odvgp --data plain.csv --out $name.csv >/dev/null 2>&1; done
+check "auto: its options, given, predict the same bits" cmp auto.csv told.csv
+check "auto: options of steps mean orth" test \
+    "$(train --data plain.csv --model t.odvgp --json >t.json; value t.json basis)" = orth
+for warm in off 50:30 50:30,100:10:20; do
+    train --data plain.csv --basis orth --beta 10 --iters 20 --warm $warm --model t.odvgp --json >t.json
+    eval "elbo_${warm%%:*}=$(value t.json elbo)"
+done
+check "warm: a higher bound after as many steps" holds "$elbo_50 > $elbo_off"
+for bad in on 0:10 10 50:x 50:30:0x; do
+    check "refused: --warm $bad" refuses "--warm $bad" train --data plain.csv --warm $bad \
+        --model bad.odvgp
+done
+
+# killed ARGUMENTS...: a training with checkpoints is killed after the first one; all that is left is
+# MODEL.part. The steps cannot end before.
+killed() {
+    rm -f dead.odvgp dead.odvgp.part
+    "$tool" train --threads 1 --quiet --checkpoint 0.001 --model dead.odvgp "$@" >/dev/null 2>&1 &
+    victim=$!
+    while [ ! -f dead.odvgp.part ] && kill -0 $victim 2>/dev/null; do sleep 0.01; done
+    kill -9 $victim 2>/dev/null
+    wait $victim 2>/dev/null
+    rm -f dead.odvgp.part.*.tmp
+    [ -f dead.odvgp.part ] && [ ! -f dead.odvgp ]
+}
+for basis in orth sgpr; do
+    few="--basis $basis --beta 60 --iters 1500 --warm 100:5"
+    # shellcheck disable=SC2086
+    "$tool" train --data plain.csv --threads 1 --quiet $few --checkpoint 0 --model one.odvgp >/dev/null
+    # shellcheck disable=SC2086
+    check "checkpoint: $basis, killed" killed --data plain.csv $few
+    check "checkpoint: $basis, resumed" "$tool" train --data plain.csv --threads 1 --quiet \
+        --iters 1500 --resume dead.odvgp --model dead.odvgp
+    for model in one dead; do
+        "$tool" predict --model $model.odvgp --data plain.csv --out $model.csv >/dev/null 2>&1
+    done
+    check "checkpoint: $basis, the bits of a run that was not killed" cmp one.csv dead.csv
+    check "checkpoint: $basis, none is left" test ! -e dead.odvgp.part
+done
 
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]

@@ -178,6 +178,7 @@ static void recipe_settle(options *o)
         if (recipe_list[i].recipe != recipe || o->given[id] || replaced) continue;
         option_store(o, id, copy_text(recipe_list[i].value));
     }
+    if (recipe != RECIPE_DEFAULT) option_default(o, OPT_WARM, "off");
 }
 
 /*  Fills in $x of a recipe's kernel, for D inputs. */
@@ -491,14 +492,83 @@ static odvgp_model *model_make(options *o, const dataset *d, const workers *w, o
     return model;
 }
 
-static void model_start(odvgp_model *model, const dataset *d)
+/*  One warm start of --warm, ROWS:STEPS or ROWS:STEPS:M. */
+static odvgp_warm warm_parse(const char *item)
+{
+    odvgp_warm w = {0, 0, 0};
+    const char *p = item;
+    w.rows = parse_index(&p);
+    if (*p == ':') {
+        p++;
+        w.iterations = parse_index(&p);
+    }
+    if (*p == ':') {
+        p++;
+        w.M = parse_index(&p);
+    }
+    if (*p || w.rows < 1 || w.iterations < 1 || w.M < 0)
+        die(BAD_INPUT, "--warm %s: must be off, or ROWS:STEPS or ROWS:STEPS:M, all above 0", item);
+    return w;
+}
+
+/*  Does the warm starts of --warm, one after another; without a model it only reads them. */
+static void warm_start(odvgp_model *model, const options *o, const dataset *d)
+{
+    if (!o->value[OPT_WARM] || strcmp(o->value[OPT_WARM], "off") == 0) return;
+    char *list = copy_text(o->value[OPT_WARM]), *rest = list, *item;
+    while ((item = next_item(&rest, ',')) != NULL) {
+        odvgp_info info = no_info;
+        odvgp_warm w = warm_parse(item);
+        if (!model) continue;
+        w.rows = smaller(w.rows, d->train.n);
+        w.M = smaller(w.M, w.rows);
+        size_t size = odvgp_warm_start_size(model, &w);
+        void *work = size ? take(size, 1) : NULL;
+        odvgp_status s = odvgp_warm_start(model, &w, d->train.X, d->train.Y, work, size, &info);
+        free(work);
+        if (s) die_of(s, &info, "--warm");
+    }
+    free(list);
+}
+
+static void warm_check(const options *o) { warm_start(NULL, o, NULL); }
+
+/*  The default of --warm: for bases that train q, as many rows as the library takes, and more rows
+    afterwards where there are many; off for the others, and where the library refuses. */
+static void warm_settle(options *o, const odvgp_model *model)
+{
+    const odvgp_config *c = odvgp_model_config(model);
+    ptrdiff_t few = smaller(c->N, larger(4000, 20 * c->layer[0].M)), more = smaller(c->N, 3 * few);
+    char text[80];
+    if (o->value[OPT_WARM]) return;
+    snprintf(text, sizeof text, more > 2 * few ? "%td:60,%td:20" : "%td:60", few, more);
+    int off = c->objective != ODVGP_OBJECTIVE_ELBO || !odvgp_warm_start_size(model, NULL);
+    option_store(o, OPT_WARM, copy_text(off ? "off" : text));
+}
+
+static void model_start(odvgp_model *model, const options *o, const dataset *d)
 {
     odvgp_info info = no_info;
     odvgp_status s = odvgp_init_data(model, d->train.X, d->train.Y, &info);
     if (s) die_of(s, &info, NULL);
+    warm_start(model, o, d);
 }
 
 /* ---- model files ---- */
+
+static int file_exists(const char *path)
+{
+    struct stat s;
+    return stat(path, &s) == 0;
+}
+
+/*  The checkpoint of a model file. */
+static char *part_of(const char *path)
+{
+    bytes part = {NULL, 0, 0};
+    bytes_print(&part, "%s.part", path);
+    return part.at;
+}
 
 /*  A model file, and what the tool itself wrote into it. */
 typedef struct model_file {

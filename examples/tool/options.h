@@ -58,7 +58,8 @@ enum {
       "train K times, each without a Kth of the rows; prints means, saves no model") \
     X(LIKELIHOOD, "likelihood", "gaussian", "gaussian", FIT | KEPT, \
       "distribution of the targets given f") \
-    X(BASIS, "basis", "NAME", "orth", TRAIN | KEPT, "one of the bases below") \
+    X(BASIS, "basis", "NAME", "auto", TRAIN | KEPT, \
+      "one of the bases below, or auto: by the data's size (orth with options of its steps)") \
     X(BASES, "bases", "LIST", "coupled,orth", COMPARE, \
       "bases to compare: NAME[:KEY=VALUE]...,NAME... (keys: below)") \
     X(BETA, "beta", "M", NULL, FIT | KEPT, \
@@ -79,7 +80,7 @@ enum {
     X(Q_INIT, "q-init", "prior|identity", "prior", FIT | KEPT, "initial q(u)") \
     X(RECIPE, "recipe", "default|odvgp|solve-gp|kobe", "default", FIT, \
       "a paper's settings for all options that are not given (below)") \
-    X(ITERS, "iters", "N|Nepochs", NULL, FIT, \
+    X(ITERS, "iters", "N|Nepochs", NULL, FIT | KEPT, \
       "steps, with those before --resume (20000; all rows: 1000 of Adam, 200 of L-BFGS)") \
     X(MINUTES, "minutes", "T", NULL, FIT, \
       "stop after this time; compare: stop each item after it") \
@@ -114,6 +115,8 @@ enum {
     X(INIT_GAMMA, "init-gamma", "random|residual", "random", FIT | KEPT, "initial gamma points") \
     X(INIT_HYPER, "init-hyper", "median|ulapane", "median", FIT | KEPT, \
       "initial hyperparameters that are not given") \
+    X(WARM, "warm", "off|ROWS:STEPS[:M],...", NULL, TRAIN | KEPT, \
+      "L-BFGS on a random subset before training (default: by the data's size; --recipe: off)") \
     X(FREEZE, "freeze", "LIST", NULL, FIT | KEPT, \
       "parameters that stay constant: noise_variance, Z_beta, kernel.*, ...") \
     X(JITTER, "jitter", "V", "0", FIT | KEPT, "added to the diagonal of Kb") \
@@ -123,6 +126,8 @@ enum {
     X(SET, "set", "NAME=VALUE", NULL, FIT | KEPT, \
       "a field of odvgp.h's config that has no option of its own (may be repeated)") \
     X(RESUME, "resume", "MODEL", NULL, TRAIN, "continue this model on the same data") \
+    X(CHECKPOINT, "checkpoint", "SECONDS", "60", TRAIN, \
+      "save MODEL.part this often while training, for --resume; 0: never") \
     X(THREADS, "threads", "N", "0", FIT | USE, "number of threads; 0: one for each core") \
     X(ISA, "isa", "NAME", "auto", FIT, \
       "instruction set: auto, c, sse2, neon, avx2 or avx512 (default: ODVGP_ISA, else auto)") \

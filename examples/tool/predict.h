@@ -136,16 +136,18 @@ static void forecast_run(const forecast *f, const odvgp_server *server, const wo
     averaged. NAN: not available. */
 typedef struct metrics {
     double rmse, mae, loglik, rmse_raw, mae_raw, loglik_raw;
+    /* Share of the targets inside mean -+ 1.96 sd of y. */
+    double coverage;
     /* Rows with a target; of several targets, with the one that has most. */
     ptrdiff_t n;
 } metrics;
 
-static const metrics no_metrics = {NAN, NAN, NAN, NAN, NAN, NAN, 0};
+static const metrics no_metrics = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0};
 
 /*  Sums over the rows that have this target. */
 typedef struct metric_sums {
     double squares, sizes, logs;
-    ptrdiff_t n;
+    ptrdiff_t n, inside;
 } metric_sums;
 
 /*  Adds standardised predictions and targets to sums [P]. Targets that are NaN do not count. */
@@ -157,6 +159,7 @@ static void metrics_add(metric_sums *sums, const forecast *f, const double *Y, p
         if (isnan(Y[i])) continue;
         s->squares += e * e;
         s->sizes += fabs(e);
+        s->inside += e * e <= 1.959963984540054 * 1.959963984540054 * v;
         s->logs -= 0.5 * (log(6.283185307179586477 * v) + e * e / v);
         s->n++;
     }
@@ -165,7 +168,7 @@ static void metrics_add(metric_sums *sums, const forecast *f, const double *Y, p
 /*  The means over the targets that have values. */
 static metrics metrics_mean(const metric_sums *sums, int P, const double *y_scale)
 {
-    metrics m = {0, 0, 0, 0, 0, 0, 0};
+    metrics m = {0, 0, 0, 0, 0, 0, 0, 0};
     int targets = 0;
     for (int p = 0; p < P; p++) targets += sums[p].n > 0;
     for (int p = 0; p < P; p++) {
@@ -178,6 +181,7 @@ static metrics metrics_mean(const metric_sums *sums, int P, const double *y_scal
         m.rmse_raw += rmse * y_scale[p] / targets;
         m.mae_raw += mae * y_scale[p] / targets;
         m.loglik_raw += (loglik - log(y_scale[p])) / targets;
+        m.coverage += (double)sums[p].inside / n / targets;
         if (sums[p].n > m.n) m.n = sums[p].n;
     }
     return targets ? m : no_metrics;

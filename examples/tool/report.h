@@ -85,6 +85,12 @@ static void text_outliers(bytes *b, const dataset *d)
     }
 }
 
+/*  Standard error of the coverage of 95 % bands that are right. */
+static double coverage_error(const metrics *m)
+{
+    return m->n ? sqrt(0.95 * 0.05 / (double)m->n) : NAN;
+}
+
 static void json_metrics(bytes *b, const metrics *m)
 {
     json_number(b, "rmse", m->rmse);
@@ -93,6 +99,8 @@ static void json_metrics(bytes *b, const metrics *m)
     json_number(b, "rmse_raw", m->rmse_raw);
     json_number(b, "mae_raw", m->mae_raw);
     json_number(b, "loglik_raw", m->loglik_raw);
+    json_number(b, "coverage", m->coverage);
+    json_number(b, "coverage_error", coverage_error(m));
 }
 
 static void json_events(bytes *b, const odvgp_events *e)
@@ -403,12 +411,32 @@ static void text_model(bytes *b, const char *name, const odvgp_model *model, con
     free(kernel);
 }
 
+/*  How many targets lie inside the 95 % bands; and why, where it is not 93 to 97 % by more than two
+    errors. */
+static void text_coverage(bytes *b, const metrics *m)
+{
+    double error = coverage_error(m);
+    bytes_print(b, "%-8s %.1f %% of targets inside the 95 %% bands, +- %.1f %%\n", "",
+            100 * m->coverage, 100 * error);
+    if (m->coverage < 0.93 - 2 * error)
+        bytes_print(b,
+                "%-8s the bands are too narrow: these rows are unlike the training rows, or "
+                "errors have heavy tails\n",
+                "");
+    if (m->coverage > 0.97 + 2 * error)
+        bytes_print(b,
+                "%-8s the bands are too wide: errors are not normal (a few large ones raise "
+                "the noise), or it has not settled\n",
+                "");
+}
+
 static void text_metrics(bytes *b, const char *title, const metrics *m)
 {
     bytes_print(b, "%-8s rmse %.5g  mae %.5g  loglik %.5g  (standardised)\n", title, m->rmse,
             m->mae, m->loglik);
     bytes_print(b, "%-8s rmse %.5g  mae %.5g  loglik %.5g  (units of the target)\n", "",
             m->rmse_raw, m->mae_raw, m->loglik_raw);
+    text_coverage(b, m);
 }
 
 #endif

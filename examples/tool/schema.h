@@ -280,11 +280,12 @@ static void schema_free(schema *s)
 
 /* ---- settings: the options that a model file keeps ---- */
 
+/*  Steps that were given are not kept: a later training may do more. */
 static char *settings_make(const options *o)
 {
     bytes b = {NULL, 0, 0};
     for (int i = 0; i < OPTION_COUNT; i++)
-        if ((option_list[i].where & KEPT) && o->value[i]) {
+        if ((option_list[i].where & KEPT) && o->value[i] && !(i == OPT_ITERS && o->given[i])) {
             bytes_print(&b, "%s=%s", option_list[i].name, o->value[i]);
             bytes_add(&b, "", 1);
         }
@@ -326,6 +327,7 @@ static void settings_apply(options *o, const char *settings)
         if (!(option_list[i].where & KEPT)) continue;
         const char *name = option_list[i].name, *kept = settings_find(settings, name);
         if (!kept) kept = option_list[i].preset;
+        if (i == OPT_ITERS && (o->given[i] || !kept)) continue;
         if (o->given[i] && !same_value(o->value[i], kept))
             die(BAD_INPUT, "--%s %s: the model was made with %s, and --resume keeps that", name,
                     o->value[i], kept ? kept : "none");

@@ -4,6 +4,8 @@
 #define TOOL_TRAIN_H
 
 #include "picture.h"
+#include "plan.h"
+#include "report.h"
 #include <signal.h>
 
 /*  The only global variable: signals that end the program set it, and trainings read it after each step. */
@@ -73,6 +75,13 @@ typedef struct training {
     /* Evaluations since the best one. */
     int worse;
     FILE *trace;
+
+    /* Checkpoints: the file, the tool's part of it, seconds between two (0: none), the last. */
+    char *part_path;
+    bytes user;
+    double checkpoint_every, checkpoint_last;
+    /* Is the training resumed from that file? */
+    int part_ours;
 
     /* Progress. */
     int quiet, terminal;
@@ -371,6 +380,63 @@ static int evaluation_due(const training *t)
     return !t->history_count || t->evaluate_seconds <= 0.05 * (now() - t->start);
 }
 
+/* ---- model and checkpoints ---- */
+
+/*  Targets without noise drive its variance so low that predictions cannot be computed: raises it
+    tenfold. Returns 0 where that does not help. */
+static int raise_noise(training *t)
+{
+    odvgp_real noise = (odvgp_real)(10 * noise_of(t->model));
+    if (!(noise < 1e-3) || odvgp_set(t->model, "noise_variance", &noise, 1, NULL)) return 0;
+    if (!t->quiet)
+        fprintf(stderr,
+                "note: the targets look free of noise; its variance is raised to %.3g, so "
+                "that predictions can be computed\n",
+                (double)noise);
+    return !without_q(t->basis) || fit_q(t);
+}
+
+/*  Saves the model; at the end of a training (`last`) with a noise that lets it predict, before it
+    only if it can. */
+static void save_model(training *t, const char *path, int last)
+{
+    odvgp_info info = no_info;
+    odvgp_scales scales = scales_of(&t->d->s);
+    size_t size = odvgp_save_size(t->model, t->user.used);
+    void *block = take(size, 1);
+    odvgp_status s = odvgp_save(t->model, &scales, t->user.at, t->user.used, block, size, &info);
+    while (last && s == ODVGP_E_NOT_PD && raise_noise(t))
+        s = odvgp_save(t->model, &scales, t->user.at, t->user.used, block, size, &info);
+    if (s && last) die_of(s, &info, path);
+    if (!s) write_file(path, block, size);
+    free(block);
+}
+
+/*  Saves MODEL.part. Where training leaves q out, q gets its optimum first, which changes nothing
+    in the training; exact regression then gets its inducing points back. */
+static void checkpoint(training *t)
+{
+    int exact = is_exact(t->basis);
+    if (exact && !t->copy) t->copy = take(t->block.size, 1);
+    if (exact) memcpy(t->copy, t->block.at, t->block.size);
+    if (!without_q(t->basis) || fit_q(t)) save_model(t, t->part_path, 0);
+    if (exact) memcpy(t->block.at, t->copy, t->block.size);
+    t->checkpoint_last = now();
+}
+
+static int checkpoint_due(const training *t)
+{
+    return t->part_path && t->checkpoint_every > 0 &&
+           now() - t->checkpoint_last >= t->checkpoint_every;
+}
+
+/*  Saves the model, which makes MODEL.part unnecessary. */
+static void save_at_end(training *t, const char *path)
+{
+    save_model(t, path, 1);
+    if (t->part_ours || t->checkpoint_last > t->start) remove(t->part_path);
+}
+
 static stop_reason train_step(training *t)
 {
     odvgp_report report;
@@ -391,13 +457,21 @@ static stop_reason train_step(training *t)
     return report.converged ? CONVERGED : report.stuck ? STUCK : RUNNING;
 }
 
+/*  The time that the end takes, about two passes over the rows, is left. */
+static int time_is_over(const training *t)
+{
+    if (!(t->limit > 0)) return 0;
+    double done = (double)(t->step - t->first_step),
+           end = without_q(t->basis) && done > 0 ? 2 * t->step_seconds / done : 0;
+    return t->label ? t->step_seconds >= t->limit : now() - t->begin + end >= t->limit;
+}
+
 static stop_reason train_loop(training *t)
 {
     stop_reason reason = t->step >= t->iters ? ALL_STEPS : RUNNING;
     while (reason == RUNNING) {
         if (stop_signal) return INTERRUPTED;
-        if (t->limit > 0 && (t->label ? t->step_seconds : now() - t->begin) >= t->limit)
-            return TIME_OVER;
+        if (time_is_over(t)) return TIME_OVER;
         reason = train_step(t);
         if (reason != RUNNING) return reason;
         if (t->step >= t->iters) return ALL_STEPS;
@@ -405,6 +479,7 @@ static stop_reason train_loop(training *t)
             evaluate(t);
             if (t->patience && t->worse >= t->patience) return NO_PROGRESS;
         }
+        if (checkpoint_due(t)) checkpoint(t);
         if (t->terminal && !t->quiet && now() - t->drawn > 0.1) print_bar(t);
     }
     return reason;
@@ -428,10 +503,24 @@ static void training_options(training *t, const options *o)
     schedules_of(o, t->iters, &lr, &natgrad);
     fit_q_when(o);
     t->patience = (ptrdiff_t)option_integer(o, OPT_PATIENCE, 0, INT_MAX);
+    t->checkpoint_every = option_real(o, OPT_CHECKPOINT, 0, DBL_MAX, "not below 0");
     t->limit = o->value[OPT_MINUTES] ? 60 * option_positive(o, OPT_MINUTES) : 0;
     t->best = -HUGE_VAL;
     t->quiet = o->given[OPT_QUIET];
     t->terminal = isatty(STDERR_FILENO);
+}
+
+/*  Reads the options once before the data, with any member in place of auto. */
+static void training_check(const options *o)
+{
+    options copy = *o;
+    training t;
+    memset(copy.owned, 0, sizeof copy.owned);
+    if (is_auto(o)) option_store(&copy, OPT_BASIS, copy_text("sgpr"));
+    options_settle(&copy);
+    training_options(&t, &copy);
+    warm_check(o);
+    options_free(&copy);
 }
 
 static void training_begin(
@@ -459,37 +548,10 @@ static void training_end(training *t)
     free(t->copy);
     free(t->work.at);
     free(t->history);
+    free(t->part_path);
 }
 
 /* ---- results ---- */
-
-/*  Targets without noise drive its variance so low that predictions cannot be computed: raises it
-    tenfold. Returns 0 where that does not help. */
-static int raise_noise(training *t)
-{
-    odvgp_real noise = (odvgp_real)(10 * noise_of(t->model));
-    if (!(noise < 1e-3) || odvgp_set(t->model, "noise_variance", &noise, 1, NULL)) return 0;
-    if (!t->quiet)
-        fprintf(stderr,
-                "note: the targets look free of noise; its variance is raised to %.3g, so "
-                "that predictions can be computed\n",
-                (double)noise);
-    return !without_q(t->basis) || fit_q(t);
-}
-
-static void save_model(training *t, const char *path, const void *user, size_t user_size)
-{
-    odvgp_info info = no_info;
-    odvgp_scales scales = scales_of(&t->d->s);
-    size_t size = odvgp_save_size(t->model, user_size);
-    void *block = take(size, 1);
-    odvgp_status s = odvgp_save(t->model, &scales, user, user_size, block, size, &info);
-    while (s == ODVGP_E_NOT_PD && raise_noise(t))
-        s = odvgp_save(t->model, &scales, user, user_size, block, size, &info);
-    if (s) die_of(s, &info, path);
-    write_file(path, block, size);
-    free(block);
-}
 
 /*  One panel: a number of all evaluations against steps. */
 static void picture_curve(picture *p, const training *t, const char *title, const char *unit,
@@ -713,18 +775,18 @@ static void evaluate_end(training *t)
 }
 
 /*  Trains, saves the model and prints the result. Returns the exit code. */
-static int train_and_report(training *t, const char *model_path, const void *user, size_t user_size)
+static int train_and_report(training *t, const char *model_path)
 {
     outcome r = {RUNNING, 0, NAN, NAN, NAN, {0, 0}, model_path};
     t->trace = trace_open(t->o, trace_header);
-    t->start = now();
+    t->start = t->checkpoint_last = now();
     if (!fit_q_if_due(t, FIT_START)) die(FAILED, "--fit-q: %s", t->reason);
     r.reason = train_loop(t);
     r.seconds = now() - t->start;
     if (t->step > t->first_step) r.ms = 1e3 * t->step_seconds / (double)(t->step - t->first_step);
     train_end_q(t, r.reason);
     /* Before anything that takes time or may fail. */
-    save_model(t, model_path, user, user_size);
+    save_at_end(t, model_path);
     t->events = odvgp_model_events(t->model);
     print_stop(t, r.reason);
     evaluate_end(t);
