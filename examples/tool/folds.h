@@ -151,7 +151,8 @@ static int run_folds(options *o, int command)
     recipe_settle(o);
     option_store(o, OPT_TEST_FRACTION, copy_text("0"));
     merge_whiten(o);
-    if (command == TRAIN) option_store(o, OPT_BASES, copy_text(o->value[OPT_BASIS]));
+    if (command == TRAIN)
+        option_store(o, OPT_BASES, copy_text(is_auto(o) ? "orth" : o->value[OPT_BASIS]));
     candidates_parse(&all);
     files_check(o, NULL);
     workers_start(&all.w, o);

@@ -59,7 +59,8 @@ enum {
     X(LIKELIHOOD, "likelihood", "gaussian", "gaussian", FIT | KEPT, \
       "distribution of the targets given f") \
     X(BASIS, "basis", "NAME", "auto", TRAIN | KEPT, \
-      "one of the bases below, or auto: by the data's size (orth with options of its steps)") \
+      "one of the bases below, or auto: by the data's size (orth with --folds or options of " \
+      "its steps)") \
     X(BASES, "bases", "LIST", "coupled,orth", COMPARE, \
       "bases to compare: NAME[:KEY=VALUE]...,NAME... (keys: below)") \
     X(BETA, "beta", "M", NULL, FIT | KEPT, \
