@@ -35,134 +35,134 @@ static void bench_probe(int node, int reverse);
 
 static void steps_of(const setting *s, const dataset *r, int threads)
 {
-    double times[MEMBERS][MOST_REPEATS];
-    odvgp_model *model[MEMBERS];
-    crew c = crew_start(threads);
-    odvgp_info info;
-    for (int k = 0; k < MEMBERS; k++) model[k] = model_make(&members[k], s, r, &c.hook);
-    /* Steps per repeat: enough to be well above the clock's resolution. */
-    int count = 1;
-    double from = now();
-    check(odvgp_step(model[0], r->X, r->y, NULL, &info), "step", &info);
-    double once = now() - from;
-    while (count < 50 && count * once < 0.05) count++;
-    for (int k = 0; k < option.repeats; k++)
-        for (int i = 0; i < MEMBERS; i++) {
-            from = now();
-            for (int j = 0; j < count; j++)
-                check(odvgp_step(model[i], r->X, r->y, NULL, &info), members[i].name, &info);
-            times[i][k] = 1e3 * (now() - from) / count;
-        }
-    for (int i = 0; i < MEMBERS; i++) {
-        qsort(times[i], (size_t)option.repeats, sizeof times[i][0], by_size);
-        printf("%-11s %6td %7td %6td %3td %8d %9.1f %9.1f\n", members[i].name, s->M,
-                members[i].orth ? s->Mg : (ptrdiff_t)0, s->B, s->D, threads, times[i][0],
-                times[i][option.repeats / 2]);
-        odvgp_model_free(model[i]);
-    }
-    fflush(stdout);
-    crew_stop(&c);
+	double times[MEMBERS][MOST_REPEATS];
+	odvgp_model *model[MEMBERS];
+	crew c = crew_start(threads);
+	odvgp_info info;
+	for (int k = 0; k < MEMBERS; k++) model[k] = model_make(&members[k], s, r, &c.hook);
+	/* Steps per repeat: enough to be well above the clock's resolution. */
+	int count = 1;
+	double from = now();
+	check(odvgp_step(model[0], r->X, r->y, NULL, &info), "step", &info);
+	double once = now() - from;
+	while (count < 50 && count * once < 0.05) count++;
+	for (int k = 0; k < option.repeats; k++)
+		for (int i = 0; i < MEMBERS; i++) {
+			from = now();
+			for (int j = 0; j < count; j++)
+				check(odvgp_step(model[i], r->X, r->y, NULL, &info), members[i].name, &info);
+			times[i][k] = 1e3 * (now() - from) / count;
+		}
+	for (int i = 0; i < MEMBERS; i++) {
+		qsort(times[i], (size_t)option.repeats, sizeof times[i][0], by_size);
+		printf("%-11s %6td %7td %6td %3td %8d %9.1f %9.1f\n", members[i].name, s->M,
+				members[i].orth ? s->Mg : (ptrdiff_t)0, s->B, s->D, threads, times[i][0],
+				times[i][option.repeats / 2]);
+		odvgp_model_free(model[i]);
+	}
+	fflush(stdout);
+	crew_stop(&c);
 }
 
 static void bench_steps(void)
 {
-    printf("\nTraining step, milliseconds\n%-11s %6s %7s %6s %3s %8s %9s %9s\n", "member", "|beta|",
-            "|gamma|", "B", "D", "threads", "best", "median");
-    for (int i = 0; i < SETTINGS - !option.large; i++) {
-        dataset r = dataset_for(&settings[i]);
-        for (int threads = option.first_threads; threads <= option.last_threads; threads++)
-            steps_of(&settings[i], &r, threads);
-        dataset_free(&r);
-    }
+	printf("\nTraining step, milliseconds\n%-11s %6s %7s %6s %3s %8s %9s %9s\n", "member", "|beta|",
+			"|gamma|", "B", "D", "threads", "best", "median");
+	for (int i = 0; i < SETTINGS - !option.large; i++) {
+		dataset r = dataset_for(&settings[i]);
+		for (int threads = option.first_threads; threads <= option.last_threads; threads++)
+			steps_of(&settings[i], &r, threads);
+		dataset_free(&r);
+	}
 }
 
 /* ---- members beside each other ---- */
 
 typedef struct contender {
-    member who;
-    setting s;
+	member who;
+	setting s;
 } contender;
 
 /*  The cost of a second block, beside the first block only and beside one block of as many points.
     The members take turns of single steps; the least time of each counts. */
 static void members_of(int natgrad)
 {
-    static const contender all[] = {
-            {{"COUPLED", 0, 0, 0}, {300, 0, 1024, 8}},
-            {{"COUPLED", 0, 0, 0}, {600, 0, 1024, 8}},
-            {{"SOLVE-GP", 1, 0, 1}, {300, 300, 1024, 8}},
-            {{"ORTH", 1, 0, 0}, {300, 700, 1024, 8}},
-    };
-    static const struct {
-        int one, other;
-        double goal;
-    } ratio[] = {{2, 0, 3.4}, {2, 1, 0.9}, {3, 0, 1.5}};
-    enum { ALL = 4, RATIOS = 3 };
-    odvgp_model *model[ALL];
-    crew c = crew_start(1);
-    dataset r = dataset_for(&all[0].s);
-    odvgp_info info;
-    double least[ALL], from, t;
-    for (int i = 0; i < ALL; i++) {
-        member who = all[i].who;
-        who.natgrad = natgrad;
-        model[i] = model_make(&who, &all[i].s, &r, &c.hook);
-        least[i] = 1e9;
-    }
-    for (int k = 0; k < 5 * option.repeats; k++)
-        for (int i = 0; i < ALL; i++) {
-            from = now();
-            check(odvgp_step(model[i], r.X, r.y, NULL, &info), all[i].who.name, &info);
-            t = 1e3 * (now() - from);
-            if (t < least[i]) least[i] = t;
-        }
-    for (int i = 0; i < ALL; i++) {
-        printf("%-11s %6td %7td %8s %9.2f\n", all[i].who.name, all[i].s.M, all[i].s.Mg,
-                natgrad ? "on" : "off", least[i]);
-        odvgp_model_free(model[i]);
-    }
-    for (int i = 0; i < RATIOS; i++) {
-        const contender *a = &all[ratio[i].one], *b = &all[ratio[i].other];
-        printf("    %s %td + %td / %s %td: %.2f, at most %.1f wanted\n", a->who.name, a->s.M,
-                a->s.Mg, b->who.name, b->s.M, least[ratio[i].one] / least[ratio[i].other],
-                ratio[i].goal);
-    }
-    fflush(stdout);
-    dataset_free(&r);
-    crew_stop(&c);
+	static const contender all[] = {
+			{{"COUPLED", 0, 0, 0}, {300, 0, 1024, 8}},
+			{{"COUPLED", 0, 0, 0}, {600, 0, 1024, 8}},
+			{{"SOLVE-GP", 1, 0, 1}, {300, 300, 1024, 8}},
+			{{"ORTH", 1, 0, 0}, {300, 700, 1024, 8}},
+	};
+	static const struct {
+		int one, other;
+		double goal;
+	} ratio[] = {{2, 0, 3.4}, {2, 1, 0.9}, {3, 0, 1.5}};
+	enum { ALL = 4, RATIOS = 3 };
+	odvgp_model *model[ALL];
+	crew c = crew_start(1);
+	dataset r = dataset_for(&all[0].s);
+	odvgp_info info;
+	double least[ALL], from, t;
+	for (int i = 0; i < ALL; i++) {
+		member who = all[i].who;
+		who.natgrad = natgrad;
+		model[i] = model_make(&who, &all[i].s, &r, &c.hook);
+		least[i] = 1e9;
+	}
+	for (int k = 0; k < 5 * option.repeats; k++)
+		for (int i = 0; i < ALL; i++) {
+			from = now();
+			check(odvgp_step(model[i], r.X, r.y, NULL, &info), all[i].who.name, &info);
+			t = 1e3 * (now() - from);
+			if (t < least[i]) least[i] = t;
+		}
+	for (int i = 0; i < ALL; i++) {
+		printf("%-11s %6td %7td %8s %9.2f\n", all[i].who.name, all[i].s.M, all[i].s.Mg,
+				natgrad ? "on" : "off", least[i]);
+		odvgp_model_free(model[i]);
+	}
+	for (int i = 0; i < RATIOS; i++) {
+		const contender *a = &all[ratio[i].one], *b = &all[ratio[i].other];
+		printf("    %s %td + %td / %s %td: %.2f, at most %.1f wanted\n", a->who.name, a->s.M,
+				a->s.Mg, b->who.name, b->s.M, least[ratio[i].one] / least[ratio[i].other],
+				ratio[i].goal);
+	}
+	fflush(stdout);
+	dataset_free(&r);
+	crew_stop(&c);
 }
 
 static void bench_members(void)
 {
-    printf("\nTraining step of members, milliseconds, least of %d; B 1024, D 8, one thread\n%-11s "
-           "%6s %7s %8s %9s\n",
-            5 * option.repeats, "member", "|beta|", "|gamma|", "natgrad", "best");
-    members_of(1);
-    members_of(0);
+	printf("\nTraining step of members, milliseconds, least of %d; B 1024, D 8, one thread\n%-11s "
+		   "%6s %7s %8s %9s\n",
+			5 * option.repeats, "member", "|beta|", "|gamma|", "natgrad", "best");
+	members_of(1);
+	members_of(0);
 }
 
 /* ---- the program ---- */
 
 typedef struct part {
-    const char *name;
-    void (*run)(void);
-    int wanted;
+	const char *name;
+	void (*run)(void);
+	int wanted;
 } part;
 
 static part parts[] = {
-        {"blas", bench_algebra, 0},
-        {"vmath", bench_vmath, 0},
-        {"flops", bench_flops, 0},
-        {"profile", bench_profile, 0},
-        {"steps", bench_steps, 0},
-        {"members", bench_members, 0},
-        {"serve", bench_serve, 0},
+		{"blas", bench_algebra, 0},
+		{"vmath", bench_vmath, 0},
+		{"flops", bench_flops, 0},
+		{"profile", bench_profile, 0},
+		{"steps", bench_steps, 0},
+		{"members", bench_members, 0},
+		{"serve", bench_serve, 0},
 };
 enum { PARTS = 7 };
 
 static int help(FILE *to)
 {
-    /* clang-format off */
+	/* clang-format off */
     fprintf(to, "usage: bench [parts] [options]      all parts unless some are named\n"
                 "  blas      linear algebra beside OpenBLAS and BLIS, "
                 "and in per cent of the measured peak\n"
@@ -188,85 +188,85 @@ static int help(FILE *to)
                 "  --blis-arch NAME                as BLIS_ARCH_TYPE: haswell, skx, ...; "
                 "BLIS ends the program if it was\n"
                 "                                  built without\n");
-    /* clang-format on */
-    return to == stderr ? 2 : 0;
+	/* clang-format on */
+	return to == stderr ? 2 : 0;
 }
 
 /*  Reads a list of sizes into `option`; returns 0 if the text is no such list. */
 static int read_sizes(const char *text)
 {
-    for (option.sizes = 0; option.sizes < MOST_SIZES; text++) {
-        char *end;
-        long n = strtol(text, &end, 10);
-        if (end == text || n < 1 || n > 20000) return 0;
-        option.size[option.sizes++] = (ptrdiff_t)n;
-        text = end;
-        if (!*text) return 1;
-        if (*text != ',') return 0;
-    }
-    return 0;
+	for (option.sizes = 0; option.sizes < MOST_SIZES; text++) {
+		char *end;
+		long n = strtol(text, &end, 10);
+		if (end == text || n < 1 || n > 20000) return 0;
+		option.size[option.sizes++] = (ptrdiff_t)n;
+		text = end;
+		if (!*text) return 1;
+		if (*text != ',') return 0;
+	}
+	return 0;
 }
 
 static int read_isa(const char *text)
 {
-    for (ptrdiff_t i = 0; i < ODVGP__COUNT(odvgp__isas); i++)
-        if (!strcmp(text, odvgp__isas[i].name)) {
-            option.isa = odvgp__isas[i].id;
-            return 1;
-        }
-    return 0;
+	for (ptrdiff_t i = 0; i < ODVGP__COUNT(odvgp__isas); i++)
+		if (!strcmp(text, odvgp__isas[i].name)) {
+			option.isa = odvgp__isas[i].id;
+			return 1;
+		}
+	return 0;
 }
 
 static int read_routine(const char *text)
 {
-    option.routine = text;
-    for (int i = 0; i < ROUTINES; i++)
-        if (!strcmp(text, routines[i].name)) return 1;
-    return 0;
+	option.routine = text;
+	for (int i = 0; i < ROUTINES; i++)
+		if (!strcmp(text, routines[i].name)) return 1;
+	return 0;
 }
 
 /*  Reads an option and its value; returns 0 if they are none. */
 static int read_option(const char *name, const char *value)
 {
-    if (!strcmp(name, "--isa")) return read_isa(value);
-    if (!strcmp(name, "--routine")) return read_routine(value);
-    if (!strcmp(name, "--sizes")) return read_sizes(value);
-    if (!strcmp(name, "--openblas-core")) return *(openblas_core = value) != 0;
-    if (!strcmp(name, "--blis-arch")) return *(blis_arch = value) != 0;
-    if (!strcmp(name, "--repeats")) {
-        option.repeats = (int)strtol(value, NULL, 10);
-        return option.repeats >= 1 && option.repeats <= MOST_REPEATS;
-    }
-    if (!strcmp(name, "--threads")) {
-        option.first_threads = option.last_threads = (int)strtol(value, NULL, 10);
-        return option.first_threads == 1 || option.first_threads == 2;
-    }
-    if (!strcmp(name, "--large")) {
-        option.large = 0;
-        return !strcmp(value, "off");
-    }
-    return 0;
+	if (!strcmp(name, "--isa")) return read_isa(value);
+	if (!strcmp(name, "--routine")) return read_routine(value);
+	if (!strcmp(name, "--sizes")) return read_sizes(value);
+	if (!strcmp(name, "--openblas-core")) return *(openblas_core = value) != 0;
+	if (!strcmp(name, "--blis-arch")) return *(blis_arch = value) != 0;
+	if (!strcmp(name, "--repeats")) {
+		option.repeats = (int)strtol(value, NULL, 10);
+		return option.repeats >= 1 && option.repeats <= MOST_REPEATS;
+	}
+	if (!strcmp(name, "--threads")) {
+		option.first_threads = option.last_threads = (int)strtol(value, NULL, 10);
+		return option.first_threads == 1 || option.first_threads == 2;
+	}
+	if (!strcmp(name, "--large")) {
+		option.large = 0;
+		return !strcmp(value, "off");
+	}
+	return 0;
 }
 
 int main(int argc, char **argv)
 {
-    int named = 0;
-    for (int i = 1; i < argc; i++) {
-        int known = 0;
-        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) return help(stdout);
-        for (int p = 0; p < PARTS; p++)
-            if (!strcmp(argv[i], parts[p].name)) known = named = parts[p].wanted = 1;
-        if (known) continue;
-        if (i + 1 == argc || !read_option(argv[i], argv[i + 1])) return help(stderr);
-        i++;
-    }
-    print_machine(stdout);
-    printf("; %d repeats\n", option.repeats);
-    if (!named || parts[0].wanted) {
-        peers_open(option.isa_used);
-        bench_peak();
-    }
-    for (int p = 0; p < PARTS; p++)
-        if (!named || parts[p].wanted) parts[p].run();
-    return 0;
+	int named = 0;
+	for (int i = 1; i < argc; i++) {
+		int known = 0;
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) return help(stdout);
+		for (int p = 0; p < PARTS; p++)
+			if (!strcmp(argv[i], parts[p].name)) known = named = parts[p].wanted = 1;
+		if (known) continue;
+		if (i + 1 == argc || !read_option(argv[i], argv[i + 1])) return help(stderr);
+		i++;
+	}
+	print_machine(stdout);
+	printf("; %d repeats\n", option.repeats);
+	if (!named || parts[0].wanted) {
+		peers_open(option.isa_used);
+		bench_peak();
+	}
+	for (int p = 0; p < PARTS; p++)
+		if (!named || parts[p].wanted) parts[p].run();
+	return 0;
 }

@@ -14,19 +14,19 @@
 #define PEAK_STEP(S, i)  c##i = ODVGP__FMA_##S(c##i, a, b);
 #define PEAK_SUM(S, i)   sum = sum + c##i;
 #define PEAK(TARGET, S) \
-    TARGET static double peak_##S(long n) \
-    { \
-        ODVGP__V_##S a = ODVGP__SET1_##S(ODVGP__R(0.999999)), b = ODVGP__SET1_##S(ODVGP__R(1e-6)), \
-                     sum = b; \
-        odvgp_real out[ODVGP__LANES_##S]; \
-        PEAK_CHAINS(PEAK_START, S) \
-        for (; n > 0; n--) { \
-            PEAK_CHAINS(PEAK_STEP, S) \
-        } \
-        PEAK_CHAINS(PEAK_SUM, S) \
-        ODVGP__STORE_##S(out, sum); \
-        return (double)out[0]; \
-    }
+	TARGET static double peak_##S(long n) \
+	{ \
+		ODVGP__V_##S a = ODVGP__SET1_##S(ODVGP__R(0.999999)), b = ODVGP__SET1_##S(ODVGP__R(1e-6)), \
+					 sum = b; \
+		odvgp_real out[ODVGP__LANES_##S]; \
+		PEAK_CHAINS(PEAK_START, S) \
+		for (; n > 0; n--) { \
+			PEAK_CHAINS(PEAK_STEP, S) \
+		} \
+		PEAK_CHAINS(PEAK_SUM, S) \
+		ODVGP__STORE_##S(out, sum); \
+		return (double)out[0]; \
+	}
 
 PEAK(, c)
 #ifdef ODVGP__SSE2
@@ -43,87 +43,87 @@ PEAK(ODVGP__AVX512, avx512)
 #endif
 
 typedef struct peak_row {
-    odvgp_isa id;
-    const char *name;
-    double (*run)(long n);
-    int lanes;
+	odvgp_isa id;
+	const char *name;
+	double (*run)(long n);
+	int lanes;
 } peak_row;
 
 static const peak_row peaks[] = {
 #ifdef ODVGP__AVX512
-        {ODVGP_ISA_AVX512, "avx512: 512 bit, FMA", peak_avx512, ODVGP__LANES_avx512},
+		{ODVGP_ISA_AVX512, "avx512: 512 bit, FMA", peak_avx512, ODVGP__LANES_avx512},
 #endif
 #ifdef ODVGP__AVX2
-        {ODVGP_ISA_AVX2, "avx2: 256 bit, FMA", peak_avx2, ODVGP__LANES_avx2},
+		{ODVGP_ISA_AVX2, "avx2: 256 bit, FMA", peak_avx2, ODVGP__LANES_avx2},
 #endif
 #ifdef ODVGP__SSE2
-        {ODVGP_ISA_SSE2, "sse2: 128 bit, multiply and add", peak_sse2, ODVGP__LANES_sse2},
+		{ODVGP_ISA_SSE2, "sse2: 128 bit, multiply and add", peak_sse2, ODVGP__LANES_sse2},
 #endif
 #ifdef ODVGP__NEON
-        {ODVGP_ISA_NEON, "neon: 128 bit", peak_neon, ODVGP__LANES_neon},
+		{ODVGP_ISA_NEON, "neon: 128 bit", peak_neon, ODVGP__LANES_neon},
 #endif
-        {ODVGP_ISA_C, "c: plain C", peak_c, 1},
+		{ODVGP_ISA_C, "c: plain C", peak_c, 1},
 };
 enum { PEAKS = (int)(sizeof peaks / sizeof *peaks), PEAK_TURNS = 500000, PEAK_TRIES = 8 };
 
 static void peak_task(void *arg, int i)
 {
-    static volatile double sink;
-    double x = ((const peak_row *)arg)->run(PEAK_TURNS);
-    if (i == 0) sink = x;
-    (void)sink;
+	static volatile double sink;
+	double x = ((const peak_row *)arg)->run(PEAK_TURNS);
+	if (i == 0) sink = x;
+	(void)sink;
 }
 
 /*  GFLOP/s of all threads together, at work at the same time: the best of some tries of about a
     millisecond, one after the other. While the best stays below `enough`, more tries follow,
     because another program may hold a core for a while. */
 static double peak_of(
-        const peak_row *row, const odvgp_threads *hook, int threads, int tries, double enough)
+		const peak_row *row, const odvgp_threads *hook, int threads, int tries, double enough)
 {
-    double best = 0;
-    peak_row copy = *row;
-    for (int r = 0; r < tries || (r < 5 * tries && best < enough); r++) {
-        double from = now();
-        odvgp__run(hook, threads, peak_task, &copy);
-        best = fmax(best, 1e-9 * 24.0 * PEAK_TURNS * row->lanes * threads / (now() - from));
-    }
-    return best;
+	double best = 0;
+	peak_row copy = *row;
+	for (int r = 0; r < tries || (r < 5 * tries && best < enough); r++) {
+		double from = now();
+		odvgp__run(hook, threads, peak_task, &copy);
+		best = fmax(best, 1e-9 * 24.0 * PEAK_TURNS * row->lanes * threads / (now() - from));
+	}
+	return best;
 }
 
 /*  The same for an instruction set, at this moment. Plain C may use whatever the compiler's target
     has by default, which is the 128 bit row on x86-64 and aarch64. */
 static double peak_now(odvgp_isa id, const odvgp_threads *hook, int threads)
 {
-    double peak = 0;
-    for (int i = 0; i < PEAKS; i++) {
-        int basic = id == ODVGP_ISA_C &&
-                    (peaks[i].id == ODVGP_ISA_SSE2 || peaks[i].id == ODVGP_ISA_NEON);
-        if (peaks[i].id == id || basic)
-            peak = fmax(peak, peak_of(&peaks[i], hook, threads, PEAK_TRIES, 0));
-    }
-    return peak;
+	double peak = 0;
+	for (int i = 0; i < PEAKS; i++) {
+		int basic = id == ODVGP_ISA_C &&
+					(peaks[i].id == ODVGP_ISA_SSE2 || peaks[i].id == ODVGP_ISA_NEON);
+		if (peaks[i].id == id || basic)
+			peak = fmax(peak, peak_of(&peaks[i], hook, threads, PEAK_TRIES, 0));
+	}
+	return peak;
 }
 
 static double peak_measure(const peak_row *row, int threads, double enough)
 {
-    crew c = crew_start(threads);
-    double best = peak_of(row, &c.hook, threads, 10 * PEAK_TRIES, enough);
-    crew_stop(&c);
-    return best;
+	crew c = crew_start(threads);
+	double best = peak_of(row, &c.hook, threads, 10 * PEAK_TRIES, enough);
+	crew_stop(&c);
+	return best;
 }
 
 static void bench_peak(void)
 {
-    int scarce = 0;
-    printf("\nMeasured peak, GFLOP/s\n    %-34s %9s %9s\n", "", "1 thread", "2 threads");
-    for (int i = 0; i < PEAKS; i++) {
-        if (!odvgp__cpu_has(peaks[i].id)) continue;
-        double one = peak_measure(&peaks[i], 1, 0), two = peak_measure(&peaks[i], 2, 1.9 * one);
-        scarce |= peaks[i].id == option.isa_used && two < 1.5 * one;
-        printf("    %-34s %9.1f %9.1f\n", peaks[i].name, one, two);
-    }
-    if (scarce)
-        printf("    Two threads did not do much more than one: fewer than two cores are free, "
-               "and the figures for two say little.\n");
-    fflush(stdout);
+	int scarce = 0;
+	printf("\nMeasured peak, GFLOP/s\n    %-34s %9s %9s\n", "", "1 thread", "2 threads");
+	for (int i = 0; i < PEAKS; i++) {
+		if (!odvgp__cpu_has(peaks[i].id)) continue;
+		double one = peak_measure(&peaks[i], 1, 0), two = peak_measure(&peaks[i], 2, 1.9 * one);
+		scarce |= peaks[i].id == option.isa_used && two < 1.5 * one;
+		printf("    %-34s %9.1f %9.1f\n", peaks[i].name, one, two);
+	}
+	if (scarce)
+		printf("    Two threads did not do much more than one: fewer than two cores are free, "
+			   "and the figures for two say little.\n");
+	fflush(stdout);
 }

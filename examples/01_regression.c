@@ -28,55 +28,55 @@ static double curve(double x) { return sin(x) + 0.5 * cos(3 * x); }
 /*  A random number in [0, 1): enough for an example. */
 static double uniform(void)
 {
-    static unsigned state = 1;
-    state = state * 1664525u + 1013904223u;
-    return (state >> 8) / 16777216.0;
+	static unsigned state = 1;
+	state = state * 1664525u + 1013904223u;
+	return (state >> 8) / 16777216.0;
 }
 
 int main(void)
 {
-    static double X[N], y[N];
-    for (int i = 0; i < N; i++) {
-        X[i] = 6 * uniform();
-        /* No data lie between 3.5 and 4.5. */
-        if (X[i] > 3.5) X[i] += 1;
-        y[i] = curve(X[i]) + 0.3 * (uniform() + uniform() + uniform() - 1.5);
-    }
+	static double X[N], y[N];
+	for (int i = 0; i < N; i++) {
+		X[i] = 6 * uniform();
+		/* No data lie between 3.5 and 4.5. */
+		if (X[i] > 3.5) X[i] += 1;
+		y[i] = curve(X[i]) + 0.3 * (uniform() + uniform() + uniform() - 1.5);
+	}
 
-    /* 10 beta points carry mean and variance; 40 gamma points refine the mean. Hyperparameters that
+	/* 10 beta points carry mean and variance; 40 gamma points refine the mean. Hyperparameters that
        the kernel does not give start from the data and are then learned with everything else. */
-    odvgp_config cfg = odvgp_config_defaults(N, 1, 1, BETA, GAMMA);
-    cfg.layer[0].kernel = "rbf";
-    odvgp_model *model;
-    /* When a call fails, it writes here a sentence that says why. */
-    odvgp_info info;
-    odvgp_status status = odvgp_model_create(&model, &cfg, X, y, NULL, &info);
-    if (!status) status = odvgp_fit(model, X, y, 2000, NULL, NULL, &info);
+	odvgp_config cfg = odvgp_config_defaults(N, 1, 1, BETA, GAMMA);
+	cfg.layer[0].kernel = "rbf";
+	odvgp_model *model;
+	/* When a call fails, it writes here a sentence that says why. */
+	odvgp_info info;
+	odvgp_status status = odvgp_model_create(&model, &cfg, X, y, NULL, &info);
+	if (!status) status = odvgp_fit(model, X, y, 2000, NULL, NULL, &info);
 
-    double x[ROWS], mean[ROWS], sd_f[ROWS], sd_y[ROWS];
-    for (int i = 0; i < ROWS; i++) x[i] = i;
-    /* sd_f is that of the curve; sd_y that of a new measurement, with the noise. */
-    if (!status) status = odvgp_predict_once(model, x, ROWS, mean, sd_f, sd_y, &info);
-    if (status) {
-        fprintf(stderr, "%s\n", info.text);
-        return 1;
-    }
-    printf("   x    truth    mean   +- 2 sd of the curve, of a measurement\n");
-    for (int i = 0; i < ROWS; i++)
-        printf("%4.1f  %7.2f %7.2f   %7.2f %7.2f\n", x[i], curve(x[i]), mean[i], 2 * sd_f[i],
-                2 * sd_y[i]);
+	double x[ROWS], mean[ROWS], sd_f[ROWS], sd_y[ROWS];
+	for (int i = 0; i < ROWS; i++) x[i] = i;
+	/* sd_f is that of the curve; sd_y that of a new measurement, with the noise. */
+	if (!status) status = odvgp_predict_once(model, x, ROWS, mean, sd_f, sd_y, &info);
+	if (status) {
+		fprintf(stderr, "%s\n", info.text);
+		return 1;
+	}
+	printf("   x    truth    mean   +- 2 sd of the curve, of a measurement\n");
+	for (int i = 0; i < ROWS; i++)
+		printf("%4.1f  %7.2f %7.2f   %7.2f %7.2f\n", x[i], curve(x[i]), mean[i], 2 * sd_f[i],
+				2 * sd_y[i]);
 
-    double noise;
-    char kernel[200];
-    odvgp_get(model, "noise_variance", &noise, 1);
-    odvgp_kernel_text(model, kernel, sizeof kernel);
-    printf("noise: standard deviation %.2f, in truth 0.15\n", sqrt(noise));
+	double noise;
+	char kernel[200];
+	odvgp_get(model, "noise_variance", &noise, 1);
+	odvgp_kernel_text(model, kernel, sizeof kernel);
+	printf("noise: standard deviation %.2f, in truth 0.15\n", sqrt(noise));
 
-    /* Example 04 predicts from this file. */
-    const char *path = "build/01_regression.odvgp";
-    status = odvgp_model_save(model, path, &info);
-    if (status) fprintf(stderr, "%s: %s\n", path, info.text);
-    else printf("%s holds the model\n", path);
-    odvgp_model_free(model);
-    return status != ODVGP_OK;
+	/* Example 04 predicts from this file. */
+	const char *path = "build/01_regression.odvgp";
+	status = odvgp_model_save(model, path, &info);
+	if (status) fprintf(stderr, "%s: %s\n", path, info.text);
+	else printf("%s holds the model\n", path);
+	odvgp_model_free(model);
+	return status != ODVGP_OK;
 }

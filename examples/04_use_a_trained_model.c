@@ -37,11 +37,11 @@ static unsigned char file[32 * 1024];
 
 static size_t file_read(const char *path)
 {
-    FILE *f = fopen(path, "rb");
-    if (!f) return 0;
-    size_t bytes = fread(file, 1, sizeof file, f);
-    fclose(f);
-    return bytes;
+	FILE *f = fopen(path, "rb");
+	if (!f) return 0;
+	size_t bytes = fread(file, 1, sizeof file, f);
+	fclose(f);
+	return bytes;
 }
 
 /*  Stands for a sensor. */
@@ -49,42 +49,42 @@ static float measure(int tick) { return (float)tick; }
 
 int main(void)
 {
-    const char *path = "build/01_regression.odvgp";
-    const size_t file_bytes = file_read(path);
-    if (!file_bytes) {
-        fprintf(stderr, "%s: cannot be read; example 01 writes it\n", path);
-        return 1;
-    }
+	const char *path = "build/01_regression.odvgp";
+	const size_t file_bytes = file_read(path);
+	if (!file_bytes) {
+		fprintf(stderr, "%s: cannot be read; example 01 writes it\n", path);
+		return 1;
+	}
 
-    /* Once: check each byte of the file, and place its predictor in the block. The file may be of
+	/* Once: check each byte of the file, and place its predictor in the block. The file may be of
        either precision. It is not needed afterwards. */
-    odvgpf_server server;
-    odvgp_info info;
-    size_t block_bytes;
-    odvgp_status status = odvgpf_server_size(file, file_bytes, &block_bytes, NULL, NULL, &info);
-    if (!status)
-        status = odvgpf_server_from_file(
-                &server, file, file_bytes, ODVGP_ISA_AUTO, block, sizeof block, &info);
-    if (status) {
-        fprintf(stderr, "%s: %s\n", path, info.text);
-        return 1;
-    }
-    printf("a file of %.0f KB, a predictor of %.0f KB, scratch of %.0f KB\n",
-            ceil((double)file_bytes / 1e3), ceil((double)block_bytes / 1e3),
-            ceil((double)odvgpf_predict_scratch(&server, 1) / 1e3));
+	odvgpf_server server;
+	odvgp_info info;
+	size_t block_bytes;
+	odvgp_status status = odvgpf_server_size(file, file_bytes, &block_bytes, NULL, NULL, &info);
+	if (!status)
+		status = odvgpf_server_from_file(
+				&server, file, file_bytes, ODVGP_ISA_AUTO, block, sizeof block, &info);
+	if (status) {
+		fprintf(stderr, "%s: %s\n", path, info.text);
+		return 1;
+	}
+	printf("a file of %.0f KB, a predictor of %.0f KB, scratch of %.0f KB\n",
+			ceil((double)file_bytes / 1e3), ceil((double)block_bytes / 1e3),
+			ceil((double)odvgpf_predict_scratch(&server, 1) / 1e3));
 
-    /* Forever: predict. The variance is that of the curve; an array instead of NULL would receive
+	/* Forever: predict. The variance is that of the curve; an array instead of NULL would receive
        the variance of a measurement, with noise. */
-    printf("   x    mean      sd\n");
-    for (int tick = 0; tick <= 8; tick++) {
-        const float x = measure(tick);
-        float mean, var;
-        status = odvgpf_predict(&server, &x, 1, &mean, &var, NULL, scratch, sizeof scratch);
-        if (status) {
-            fprintf(stderr, "%s\n", odvgpf_status_text(status));
-            return 1;
-        }
-        printf("%4.1f  %6.2f  %6.2f\n", (double)x, (double)mean, (double)sqrtf(var));
-    }
-    return 0;
+	printf("   x    mean      sd\n");
+	for (int tick = 0; tick <= 8; tick++) {
+		const float x = measure(tick);
+		float mean, var;
+		status = odvgpf_predict(&server, &x, 1, &mean, &var, NULL, scratch, sizeof scratch);
+		if (status) {
+			fprintf(stderr, "%s\n", odvgpf_status_text(status));
+			return 1;
+		}
+		printf("%4.1f  %6.2f  %6.2f\n", (double)x, (double)mean, (double)sqrtf(var));
+	}
+	return 0;
 }

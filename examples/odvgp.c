@@ -55,143 +55,143 @@
 /* ---- help ---- */
 
 static const char usage[] =
-        "odvgp trains sparse Gaussian processes on CSV files and predicts with them.\n"
-        "\n"
-        "  odvgp train   --data train.csv --model out.odvgp [options]\n"
-        "  odvgp compare --data train.csv --bases coupled,orth [options]\n"
-        "  odvgp predict --model out.odvgp --data new.csv [--out pred.csv] [options]\n"
-        "  odvgp sample  --model out.odvgp --data grid.csv [--samples 10] [options]\n"
-        "  odvgp info    out.odvgp [--json]\n"
-        "  odvgp help    [train|compare|predict|sample|info]\n"
-        "  odvgp --version\n";
+		"odvgp trains sparse Gaussian processes on CSV files and predicts with them.\n"
+		"\n"
+		"  odvgp train   --data train.csv --model out.odvgp [options]\n"
+		"  odvgp compare --data train.csv --bases coupled,orth [options]\n"
+		"  odvgp predict --model out.odvgp --data new.csv [--out pred.csv] [options]\n"
+		"  odvgp sample  --model out.odvgp --data grid.csv [--samples 10] [options]\n"
+		"  odvgp info    out.odvgp [--json]\n"
+		"  odvgp help    [train|compare|predict|sample|info]\n"
+		"  odvgp --version\n";
 
 static const char train_help[] =
-        "odvgp train learns the last column of a CSV file (or --target) from the others and\n"
-        "writes a model file. A column is given by its name in the header or by its index from 0;\n"
-        "a name goes before an index. Messages count lines and columns from 1. Ctrl-C saves the\n"
-        "model so far.\n"
-        "\n"
-        "Inputs and targets are standardised; lengthscales, noise and bounds are in these units.\n"
-        "The tool evaluates the test part fifty times in --iters steps, less often where that\n"
-        "would take more than a twentieth of the time. sgpr, solve-collapsed and exact train\n"
-        "without q; the tool sets q to its optimum for evaluations and at the end. After --fit-q\n"
-        "end, or with L-BFGS after exact, --resume does not repeat the bits of a training without "
-        "a\n"
-        "pause.\n"
-        "\n"
-        "--basis auto, the default, chooses a member, its sizes, warm starts and steps from rows,\n"
-        "columns and targets, by counted operations and never by the clock, and prints and keeps\n"
-        "them as options; --minutes lets it time a few steps. --iters, --batch and other options "
-        "of\n"
-        "steps mean --basis orth. A warm start is L-BFGS on a random subset of the rows; a list "
-        "of\n"
-        "ROWS:STEPS[:M] does several, with M points in place of --beta's. Checkpoints go to\n"
-        "MODEL.part, which --resume MODEL takes where there is no MODEL, and which the end "
-        "removes.\n";
+		"odvgp train learns the last column of a CSV file (or --target) from the others and\n"
+		"writes a model file. A column is given by its name in the header or by its index from 0;\n"
+		"a name goes before an index. Messages count lines and columns from 1. Ctrl-C saves the\n"
+		"model so far.\n"
+		"\n"
+		"Inputs and targets are standardised; lengthscales, noise and bounds are in these units.\n"
+		"The tool evaluates the test part fifty times in --iters steps, less often where that\n"
+		"would take more than a twentieth of the time. sgpr, solve-collapsed and exact train\n"
+		"without q; the tool sets q to its optimum for evaluations and at the end. After --fit-q\n"
+		"end, or with L-BFGS after exact, --resume does not repeat the bits of a training without "
+		"a\n"
+		"pause.\n"
+		"\n"
+		"--basis auto, the default, chooses a member, its sizes, warm starts and steps from rows,\n"
+		"columns and targets, by counted operations and never by the clock, and prints and keeps\n"
+		"them as options; --minutes lets it time a few steps. --iters, --batch and other options "
+		"of\n"
+		"steps mean --basis orth. A warm start is L-BFGS on a random subset of the rows; a list "
+		"of\n"
+		"ROWS:STEPS[:M] does several, with M points in place of --beta's. Checkpoints go to\n"
+		"MODEL.part, which --resume MODEL takes where there is no MODEL, and which the end "
+		"removes.\n";
 
 static const char compare_help[] =
-        "odvgp compare trains several bases on the same rows and prints one table. All bases see\n"
-        "the same minibatches and start from the same hyperparameters and, where sizes agree,\n"
-        "from the same inducing points. They are trained one after another. No model is saved.\n"
-        "\n"
-        "elbo is the bound on all training rows at the end. In --trace and --plot, without a test\n"
-        "part, it is the mean of the minibatch estimates since the previous row. Seconds are\n"
-        "those of training steps, without evaluations. Evaluations come at the same steps for all\n"
-        "bases: close to each other at first, then forty evenly spread. rmse, mae and loglik are\n"
-        "those of the test part, on standardised targets. An item of --bases may have its own\n"
-        "keys: coupled:beta=800,orth,orth:natgrad=off. If an item fails, its row says why, the\n"
-        "other items continue, and the exit code is 1.\n";
+		"odvgp compare trains several bases on the same rows and prints one table. All bases see\n"
+		"the same minibatches and start from the same hyperparameters and, where sizes agree,\n"
+		"from the same inducing points. They are trained one after another. No model is saved.\n"
+		"\n"
+		"elbo is the bound on all training rows at the end. In --trace and --plot, without a test\n"
+		"part, it is the mean of the minibatch estimates since the previous row. Seconds are\n"
+		"those of training steps, without evaluations. Evaluations come at the same steps for all\n"
+		"bases: close to each other at first, then forty evenly spread. rmse, mae and loglik are\n"
+		"those of the test part, on standardised targets. An item of --bases may have its own\n"
+		"keys: coupled:beta=800,orth,orth:natgrad=off. If an item fails, its row says why, the\n"
+		"other items continue, and the exit code is 1.\n";
 
 static const char predict_help[] =
-        "odvgp predict writes CSV: for each row the mean and the standard deviations of f and of\n"
-        "y = f + noise, in the units of the targets, the limits of --interval, and in the column\n"
-        "range how many inputs are outside their range in training. It finds columns by name if\n"
-        "both files have headers, else by their place in the training file (all columns of that\n"
-        "file, all but the targets, or only the inputs). If the file has the target, it prints\n"
-        "metrics too. With --missing drop, rows with missing inputs, or with texts that training\n"
-        "has not seen, get NA. --data - is a stream: each row is answered when it arrives.\n";
+		"odvgp predict writes CSV: for each row the mean and the standard deviations of f and of\n"
+		"y = f + noise, in the units of the targets, the limits of --interval, and in the column\n"
+		"range how many inputs are outside their range in training. It finds columns by name if\n"
+		"both files have headers, else by their place in the training file (all columns of that\n"
+		"file, all but the targets, or only the inputs). If the file has the target, it prints\n"
+		"metrics too. With --missing drop, rows with missing inputs, or with texts that training\n"
+		"has not seen, get NA. --data - is a stream: each row is answered when it arrives.\n";
 
 static const char sample_help[] =
-        "odvgp sample draws functions from the model: for each row of the data a number of each\n"
-        "sample of f, in the units of the targets. The numbers of a sample belong together.\n";
+		"odvgp sample draws functions from the model: for each row of the data a number of each\n"
+		"sample of f, in the units of the targets. The numbers of a sample belong together.\n";
 
 static const char info_help[] = "odvgp info prints what a model file holds.\n";
 
 static const char split_help[] =
-        "\n"
-        "Split\n"
-        "  --split numpy:SEED splits as Python code often does: numpy.random.seed(SEED) shuffles\n"
-        "  numpy.arange(n); the first int(n * (1 - F)) rows are for training, the others for\n"
-        "  testing. With --test-fraction 0.1 it is split SEED of bayesian_benchmarks, which\n"
-        "  ODVGP's authors use, if the file has its rows in their original order.\n";
+		"\n"
+		"Split\n"
+		"  --split numpy:SEED splits as Python code often does: numpy.random.seed(SEED) shuffles\n"
+		"  numpy.arange(n); the first int(n * (1 - F)) rows are for training, the others for\n"
+		"  testing. With --test-fraction 0.1 it is split SEED of bayesian_benchmarks, which\n"
+		"  ODVGP's authors use, if the file has its rows in their original order.\n";
 
 static const char kernels_help[] =
-        "\n"
-        "Kernels\n"
-        "  rbf, matern12, matern32, matern52(lengthscale, variance=1, ard, dims=0:3+5)\n"
-        "  rq(lengthscale, alpha=1, ...), periodic(lengthscale, period=1, ...)\n"
-        "  linear(variance, ard, dims=...), polynomial(variance, offset=1, degree=2, dims=...)\n"
-        "  constant(variance), white(variance)\n"
-        "  ard: a lengthscale (for linear a variance) for each column. Numbers that are not given\n"
-        "  are estimated from the data, except alpha and period, which start at 1 (standardised\n"
-        "  inputs).\n"
-        "  Example: \"rbf(ard) * linear(0.5, dims=0) + periodic(1, period=0.4, dims=1)\"\n";
+		"\n"
+		"Kernels\n"
+		"  rbf, matern12, matern32, matern52(lengthscale, variance=1, ard, dims=0:3+5)\n"
+		"  rq(lengthscale, alpha=1, ...), periodic(lengthscale, period=1, ...)\n"
+		"  linear(variance, ard, dims=...), polynomial(variance, offset=1, degree=2, dims=...)\n"
+		"  constant(variance), white(variance)\n"
+		"  ard: a lengthscale (for linear a variance) for each column. Numbers that are not given\n"
+		"  are estimated from the data, except alpha and period, which start at 1 (standardised\n"
+		"  inputs).\n"
+		"  Example: \"rbf(ard) * linear(0.5, dims=0) + periodic(1, period=0.4, dims=1)\"\n";
 
 /*  In the order of command_words. */
 static const char *const command_help[COMMAND_COUNT] = {
-        train_help, compare_help, predict_help, sample_help, info_help};
+		train_help, compare_help, predict_help, sample_help, info_help};
 
 /*  TRAIN and so on. */
 static int command_by_name(const char *name)
 {
-    guess meant = guess_of(name, strlen(name));
-    for (int i = 0; i < COMMAND_COUNT; i++) {
-        if (strcmp(name, command_words[i].name) == 0) return command_words[i].command;
-        guess_try(&meant, command_words[i].name);
-    }
-    const char *all = commands_text(~0).at;
-    if (!*name) die(BAD_INPUT, "no command; there are help, %s", all);
-    die(BAD_INPUT, "unknown command '%s'; there are help, %s%s", name, all,
-            guess_text(&meant).text);
+	guess meant = guess_of(name, strlen(name));
+	for (int i = 0; i < COMMAND_COUNT; i++) {
+		if (strcmp(name, command_words[i].name) == 0) return command_words[i].command;
+		guess_try(&meant, command_words[i].name);
+	}
+	const char *all = commands_text(~0).at;
+	if (!*name) die(BAD_INPUT, "no command; there are help, %s", all);
+	die(BAD_INPUT, "unknown command '%s'; there are help, %s%s", name, all,
+			guess_text(&meant).text);
 }
 
 static void print_options(int command)
 {
-    size_t group = 0;
-    const char *title = NULL;
-    for (int i = 0; i < OPTION_COUNT; i++) {
-        const option *o = &option_list[i];
-        if (group < sizeof option_groups / sizeof *option_groups && option_groups[group].first == i)
-            title = option_groups[group++].title;
-        if (!(o->where & command)) continue;
-        if (title) printf("\n%s\n", title);
-        title = NULL;
-        char left[80];
-        snprintf(left, sizeof left, "--%s%s%s", o->name, o->argument ? " " : "",
-                o->argument ? o->argument : "");
-        printf("  %-42s %s", left, o->help);
-        printf(o->preset ? " [%s]\n" : "\n", o->preset);
-    }
+	size_t group = 0;
+	const char *title = NULL;
+	for (int i = 0; i < OPTION_COUNT; i++) {
+		const option *o = &option_list[i];
+		if (group < sizeof option_groups / sizeof *option_groups && option_groups[group].first == i)
+			title = option_groups[group++].title;
+		if (!(o->where & command)) continue;
+		if (title) printf("\n%s\n", title);
+		title = NULL;
+		char left[80];
+		snprintf(left, sizeof left, "--%s%s%s", o->name, o->argument ? " " : "",
+				o->argument ? o->argument : "");
+		printf("  %-42s %s", left, o->help);
+		printf(o->preset ? " [%s]\n" : "\n", o->preset);
+	}
 }
 
 static void print_help(int command)
 {
-    for (int i = 0; i < COMMAND_COUNT; i++)
-        if (command_words[i].command == command) fputs(command_help[i], stdout);
-    print_options(command);
-    if (!(command & FIT)) return;
-    fputs(split_help, stdout);
-    fputs(kernels_help, stdout);
-    printf("\nRecipes\n");
-    for (int i = 0; i < RECIPE_COUNT; i++) printf("  %s\n", recipe_about[i]);
-    printf("\nBases\n");
-    for (int i = 0; i < BASIS_COUNT; i++)
-        printf("  %-16s %s%s\n", basis_list[i].name, basis_list[i].help,
-                basis_list[i].natgrad ? "" : "; no natural step");
-    if (command != COMPARE) return;
-    bytes names = own_names();
-    printf("\nKeys of --bases\n  %s\n", names.at);
-    free(names.at);
+	for (int i = 0; i < COMMAND_COUNT; i++)
+		if (command_words[i].command == command) fputs(command_help[i], stdout);
+	print_options(command);
+	if (!(command & FIT)) return;
+	fputs(split_help, stdout);
+	fputs(kernels_help, stdout);
+	printf("\nRecipes\n");
+	for (int i = 0; i < RECIPE_COUNT; i++) printf("  %s\n", recipe_about[i]);
+	printf("\nBases\n");
+	for (int i = 0; i < BASIS_COUNT; i++)
+		printf("  %-16s %s%s\n", basis_list[i].name, basis_list[i].help,
+				basis_list[i].natgrad ? "" : "; no natural step");
+	if (command != COMPARE) return;
+	bytes names = own_names();
+	printf("\nKeys of --bases\n  %s\n", names.at);
+	free(names.at);
 }
 
 /* ---- train ---- */
@@ -199,205 +199,205 @@ static void print_help(int command)
 /*  Where train writes the model. */
 static bytes model_path_of(const options *o)
 {
-    bytes path = {NULL, 0, 0};
-    char *name = dataset_name(o->value[OPT_DATA]);
-    if (o->value[OPT_MODEL]) bytes_print(&path, "%s", o->value[OPT_MODEL]);
-    else bytes_print(&path, "%s.odvgp", name);
-    free(name);
-    return path;
+	bytes path = {NULL, 0, 0};
+	char *name = dataset_name(o->value[OPT_DATA]);
+	if (o->value[OPT_MODEL]) bytes_print(&path, "%s", o->value[OPT_MODEL]);
+	else bytes_print(&path, "%s.odvgp", name);
+	free(name);
+	return path;
 }
 
 static int run_train(options *o)
 {
-    dataset d;
-    workers w;
-    training t;
-    model_file before;
-    odvgp_model *model;
-    model_block block;
-    bytes user = {NULL, 0, 0}, path, notes = {NULL, 0, 0};
-    const char *resume = o->value[OPT_RESUME];
-    char *part = NULL;
-    double begin = now();
-    option_needed(o, OPT_DATA);
-    odvgp_isa isa = isa_of(o);
-    recipe_settle(o);
-    merge_whiten(o);
-    memset(&before, 0, sizeof before);
-    if (resume) {
-        part = part_of(resume);
-        if (!file_exists(resume) && file_exists(part)) resume = part;
-        model_file_read(&before, resume);
-        settings_apply(o, before.s.settings);
-    }
-    plan_settle(o);
-    training_check(o);
-    path = model_path_of(o);
-    files_check(o, path.at);
-    dataset_read(&d, o, resume ? &before.s : NULL);
-    workers_start(&w, o);
-    plan p = plan_make(o, &d, &w);
-    options_settle(o);
-    plan_minutes(&p, o, &d, &w, isa, begin);
-    training_options(&t, o);
-    t.begin = begin;
-    training_iters(&t, d.train.n);
-    if (resume) check_same_data(&before, &d);
-    model = resume ? model_load(&before, &w, isa, &block)
-                   : model_make(o, &d, &w, isa, &block, &notes);
-    catch_signals();
-    if (!resume) {
-        warm_settle(o, model);
-        plan_print(&p, o, &d, &w);
-        model_start(model, o, &d);
-    }
-    /* Unchanged, as if there had been no pause. */
-    if (resume) bytes_add(&user, before.user, before.user_size);
-    else {
-        d.s.settings = settings_make(o);
-        user = schema_write(&d.s);
-    }
-    training_begin(&t, &d, &w, model, block);
-    print_start(&t, &d, &notes);
-    if (resume) print_step_sizes(&t);
-    t.user = user;
-    t.part_path = is_device(path.at) ? NULL : part_of(path.at);
-    t.part_ours = resume && t.part_path && strcmp(resume, t.part_path) == 0;
-    int code = train_and_report(&t, path.at);
-    trace_close(t.trace, o);
-    training_end(&t);
-    workers_stop(&w);
-    dataset_free(&d);
-    model_file_free(&before);
-    free(block.at);
-    free(user.at);
-    free(path.at);
-    free(part);
-    free(notes.at);
-    return code;
+	dataset d;
+	workers w;
+	training t;
+	model_file before;
+	odvgp_model *model;
+	model_block block;
+	bytes user = {NULL, 0, 0}, path, notes = {NULL, 0, 0};
+	const char *resume = o->value[OPT_RESUME];
+	char *part = NULL;
+	double begin = now();
+	option_needed(o, OPT_DATA);
+	odvgp_isa isa = isa_of(o);
+	recipe_settle(o);
+	merge_whiten(o);
+	memset(&before, 0, sizeof before);
+	if (resume) {
+		part = part_of(resume);
+		if (!file_exists(resume) && file_exists(part)) resume = part;
+		model_file_read(&before, resume);
+		settings_apply(o, before.s.settings);
+	}
+	plan_settle(o);
+	training_check(o);
+	path = model_path_of(o);
+	files_check(o, path.at);
+	dataset_read(&d, o, resume ? &before.s : NULL);
+	workers_start(&w, o);
+	plan p = plan_make(o, &d, &w);
+	options_settle(o);
+	plan_minutes(&p, o, &d, &w, isa, begin);
+	training_options(&t, o);
+	t.begin = begin;
+	training_iters(&t, d.train.n);
+	if (resume) check_same_data(&before, &d);
+	model = resume ? model_load(&before, &w, isa, &block)
+				   : model_make(o, &d, &w, isa, &block, &notes);
+	catch_signals();
+	if (!resume) {
+		warm_settle(o, model);
+		plan_print(&p, o, &d, &w);
+		model_start(model, o, &d);
+	}
+	/* Unchanged, as if there had been no pause. */
+	if (resume) bytes_add(&user, before.user, before.user_size);
+	else {
+		d.s.settings = settings_make(o);
+		user = schema_write(&d.s);
+	}
+	training_begin(&t, &d, &w, model, block);
+	print_start(&t, &d, &notes);
+	if (resume) print_step_sizes(&t);
+	t.user = user;
+	t.part_path = is_device(path.at) ? NULL : part_of(path.at);
+	t.part_ours = resume && t.part_path && strcmp(resume, t.part_path) == 0;
+	int code = train_and_report(&t, path.at);
+	trace_close(t.trace, o);
+	training_end(&t);
+	workers_stop(&w);
+	dataset_free(&d);
+	model_file_free(&before);
+	free(block.at);
+	free(user.at);
+	free(path.at);
+	free(part);
+	free(notes.at);
+	return code;
 }
 
 /* ---- compare ---- */
 
 static int run_compare(options *o)
 {
-    comparison all;
-    bytes notes = {NULL, 0, 0};
-    memset(&all, 0, sizeof all);
-    all.o = o;
-    option_needed(o, OPT_DATA);
-    all.isa = isa_of(o);
-    recipe_settle(o);
-    merge_whiten(o);
-    candidates_parse(&all);
-    files_check(o, NULL);
-    dataset_read(&all.d, o, NULL);
-    workers_start(&all.w, o);
-    candidates_check(&all, &notes);
-    compare_start(&all, &notes);
-    catch_signals();
-    int failed = 0;
-    for (int i = 0; i < all.count; i++) {
-        candidate *c = &all.list[i];
-        c->ms = c->elbo = c->upper = c->noise = NAN;
-        c->test = no_metrics;
-        if (stop_signal) snprintf(c->reason, sizeof c->reason, "not trained: stopped by a signal");
-        else candidate_train(&all, c);
-        if (*c->reason) failed = 1;
-    }
-    if (o->given[OPT_JSON]) print_compare_json(&all);
-    else print_compare_text(&all);
-    trace_close(all.trace, o);
-    if (o->value[OPT_PLOT]) plot_compare(&all, o->value[OPT_PLOT]);
-    workers_stop(&all.w);
-    candidates_free(&all);
-    dataset_free(&all.d);
-    free(notes.at);
-    return failed ? FAILED : 0;
+	comparison all;
+	bytes notes = {NULL, 0, 0};
+	memset(&all, 0, sizeof all);
+	all.o = o;
+	option_needed(o, OPT_DATA);
+	all.isa = isa_of(o);
+	recipe_settle(o);
+	merge_whiten(o);
+	candidates_parse(&all);
+	files_check(o, NULL);
+	dataset_read(&all.d, o, NULL);
+	workers_start(&all.w, o);
+	candidates_check(&all, &notes);
+	compare_start(&all, &notes);
+	catch_signals();
+	int failed = 0;
+	for (int i = 0; i < all.count; i++) {
+		candidate *c = &all.list[i];
+		c->ms = c->elbo = c->upper = c->noise = NAN;
+		c->test = no_metrics;
+		if (stop_signal) snprintf(c->reason, sizeof c->reason, "not trained: stopped by a signal");
+		else candidate_train(&all, c);
+		if (*c->reason) failed = 1;
+	}
+	if (o->given[OPT_JSON]) print_compare_json(&all);
+	else print_compare_text(&all);
+	trace_close(all.trace, o);
+	if (o->value[OPT_PLOT]) plot_compare(&all, o->value[OPT_PLOT]);
+	workers_stop(&all.w);
+	candidates_free(&all);
+	dataset_free(&all.d);
+	free(notes.at);
+	return failed ? FAILED : 0;
 }
 
 /* ---- info ---- */
 
 static void json_fields(bytes *b, const char *key, const field *fields, int count)
 {
-    json_key(b, key);
-    bytes_add(b, "[", 1);
-    for (int i = 0; i < count; i++) {
-        if (i) bytes_add(b, ", ", 2);
-        if (fields[i].name) json_string(b, fields[i].name);
-        else bytes_print(b, "%d", fields[i].column);
-    }
-    bytes_add(b, "]", 1);
+	json_key(b, key);
+	bytes_add(b, "[", 1);
+	for (int i = 0; i < count; i++) {
+		if (i) bytes_add(b, ", ", 2);
+		if (fields[i].name) json_string(b, fields[i].name);
+		else bytes_print(b, "%d", fields[i].column);
+	}
+	bytes_add(b, "]", 1);
 }
 
 /*  The name of the basis in training: without gamma points, several bases are the same model. */
 static const char *basis_of_file(const model_file *f, const odvgp_config *c)
 {
-    const char *name = settings_find(f->s.settings, "basis");
-    return name ? name : basis_text(c);
+	const char *name = settings_find(f->s.settings, "basis");
+	return name ? name : basis_text(c);
 }
 
 static void print_info_json(const model_file *f, const odvgp_model *model)
 {
-    const odvgp_config *c = odvgp_model_config(model);
-    odvgp_events events = odvgp_model_events(model);
-    bytes b = {NULL, 0, 0};
-    bytes_print(&b, "{");
-    json_text(&b, "dataset", f->s.dataset);
-    json_count(&b, "n_train", f->s.n_train);
-    json_count(&b, "d", f->s.D);
-    json_count(&b, "p", f->s.target_count);
-    json_model(&b, basis_of_file(f, c), c);
-    json_count(&b, "iters", odvgp_steps_done(model));
-    json_learned(&b, model, &f->s, &events);
-    json_fields(&b, "inputs", f->s.inputs, f->s.input_count);
-    json_fields(&b, "targets", f->s.targets, f->s.target_count);
-    json_count(&b, "parameters", odvgp_param_count(model));
-    json_count(&b, "file_bytes", (int64_t)f->size);
-    json_count(&b, "predictor_bytes", (int64_t)f->predictor_size);
-    json_finish(&b);
+	const odvgp_config *c = odvgp_model_config(model);
+	odvgp_events events = odvgp_model_events(model);
+	bytes b = {NULL, 0, 0};
+	bytes_print(&b, "{");
+	json_text(&b, "dataset", f->s.dataset);
+	json_count(&b, "n_train", f->s.n_train);
+	json_count(&b, "d", f->s.D);
+	json_count(&b, "p", f->s.target_count);
+	json_model(&b, basis_of_file(f, c), c);
+	json_count(&b, "iters", odvgp_steps_done(model));
+	json_learned(&b, model, &f->s, &events);
+	json_fields(&b, "inputs", f->s.inputs, f->s.input_count);
+	json_fields(&b, "targets", f->s.targets, f->s.target_count);
+	json_count(&b, "parameters", odvgp_param_count(model));
+	json_count(&b, "file_bytes", (int64_t)f->size);
+	json_count(&b, "predictor_bytes", (int64_t)f->predictor_size);
+	json_finish(&b);
 }
 
 static void print_info_text(const model_file *f, const odvgp_model *model)
 {
-    odvgp_events e = odvgp_model_events(model);
-    bytes b = {NULL, 0, 0};
-    bytes_print(&b, "data     %s: %td training rows, %td inputs, target %s\n", f->s.dataset,
-            f->s.n_train, f->s.D, f->s.target_text);
-    text_model(&b, basis_of_file(f, odvgp_model_config(model)), model, &f->s);
-    bytes_print(&b, "steps    %td\n", odvgp_steps_done(model));
-    bytes_print(&b, "events   jitter %.3g, raised %llu times; steps shortened %llu, undone %llu\n",
-            e.jitter, (unsigned long long)e.jitter_raised, (unsigned long long)e.step_shortened,
-            (unsigned long long)e.step_undone);
-    bytes_print(&b, "inputs  ");
-    for (int i = 0; i < f->s.input_count; i++) {
-        const field *x = &f->s.inputs[i];
-        if (x->name) bytes_print(&b, " %s", x->name);
-        else bytes_print(&b, " %d", x->column);
-        if (x->level_count)
-            bytes_print(&b, "(%d %slevels)", x->level_count, x->ordinal ? "ordered " : "");
-    }
-    bytes_print(&b, "\nsize     %td parameters, %zu bytes; to predict %zu\n",
-            odvgp_param_count(model), f->size, f->predictor_size);
-    write_stdout(&b);
-    free(b.at);
+	odvgp_events e = odvgp_model_events(model);
+	bytes b = {NULL, 0, 0};
+	bytes_print(&b, "data     %s: %td training rows, %td inputs, target %s\n", f->s.dataset,
+			f->s.n_train, f->s.D, f->s.target_text);
+	text_model(&b, basis_of_file(f, odvgp_model_config(model)), model, &f->s);
+	bytes_print(&b, "steps    %td\n", odvgp_steps_done(model));
+	bytes_print(&b, "events   jitter %.3g, raised %llu times; steps shortened %llu, undone %llu\n",
+			e.jitter, (unsigned long long)e.jitter_raised, (unsigned long long)e.step_shortened,
+			(unsigned long long)e.step_undone);
+	bytes_print(&b, "inputs  ");
+	for (int i = 0; i < f->s.input_count; i++) {
+		const field *x = &f->s.inputs[i];
+		if (x->name) bytes_print(&b, " %s", x->name);
+		else bytes_print(&b, " %d", x->column);
+		if (x->level_count)
+			bytes_print(&b, "(%d %slevels)", x->level_count, x->ordinal ? "ordered " : "");
+	}
+	bytes_print(&b, "\nsize     %td parameters, %zu bytes; to predict %zu\n",
+			odvgp_param_count(model), f->size, f->predictor_size);
+	write_stdout(&b);
+	free(b.at);
 }
 
 static int run_info(options *o)
 {
-    model_file f;
-    workers none;
-    model_block block;
-    memset(&none, 0, sizeof none);
-    option_needed(o, OPT_MODEL);
-    files_check(o, NULL);
-    model_file_read(&f, o->value[OPT_MODEL]);
-    odvgp_model *model = model_load(&f, &none, ODVGP_ISA_AUTO, &block);
-    if (o->given[OPT_JSON]) print_info_json(&f, model);
-    else print_info_text(&f, model);
-    free(block.at);
-    model_file_free(&f);
-    return 0;
+	model_file f;
+	workers none;
+	model_block block;
+	memset(&none, 0, sizeof none);
+	option_needed(o, OPT_MODEL);
+	files_check(o, NULL);
+	model_file_read(&f, o->value[OPT_MODEL]);
+	odvgp_model *model = model_load(&f, &none, ODVGP_ISA_AUTO, &block);
+	if (o->given[OPT_JSON]) print_info_json(&f, model);
+	else print_info_text(&f, model);
+	free(block.at);
+	model_file_free(&f);
+	return 0;
 }
 
 /* ---- main ---- */
@@ -406,47 +406,47 @@ static int run_info(options *o)
     cannot be read or written. Writing to a closed pipe and beyond the limit on files are errors. */
 static void prepare_streams(void)
 {
-    for (int i = 0; i < 3; i++)
-        if (fcntl(i, F_GETFD) < 0 && open("/dev/null", i ? O_RDONLY : O_WRONLY) != i) exit(FAILED);
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN);
+	for (int i = 0; i < 3; i++)
+		if (fcntl(i, F_GETFD) < 0 && open("/dev/null", i ? O_RDONLY : O_WRONLY) != i) exit(FAILED);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 }
 
 static int finish(int code)
 {
-    if (fflush(stdout) || ferror(stdout))
-        die(FAILED, "standard output cannot be written: %s", strerror(errno));
-    return code;
+	if (fflush(stdout) || ferror(stdout))
+		die(FAILED, "standard output cannot be written: %s", strerror(errno));
+	return code;
 }
 
 int main(int argc, char **argv)
 {
-    const char *word = argc > 1 ? argv[1] : "";
-    prepare_streams();
-    if (strcmp(word, "--version") == 0) {
-        printf("odvgp %d.%d.%d\n", ODVGP_VERSION / 10000, ODVGP_VERSION / 100 % 100,
-                ODVGP_VERSION % 100);
-        return finish(0);
-    }
-    if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-        int topic = argc > 2 ? command_by_name(argv[2]) : 0;
-        if (topic) print_help(topic);
-        else fputs(usage, stdout);
-        return finish(0);
-    }
-    int command = command_by_name(word);
-    options o;
-    if (options_parse(&o, command, argc - 2, argv + 2)) {
-        print_help(command);
-        options_free(&o);
-        return finish(0);
-    }
-    int folds = (command & FIT) && o.value[OPT_FOLDS], code = folds ? run_folds(&o, command)
-                                                              : command == TRAIN   ? run_train(&o)
-                                                              : command == COMPARE ? run_compare(&o)
-                                                              : command == PREDICT ? run_predict(&o)
-                                                              : command == SAMPLE  ? run_sample(&o)
-                                                                                   : run_info(&o);
-    options_free(&o);
-    return finish(code);
+	const char *word = argc > 1 ? argv[1] : "";
+	prepare_streams();
+	if (strcmp(word, "--version") == 0) {
+		printf("odvgp %d.%d.%d\n", ODVGP_VERSION / 10000, ODVGP_VERSION / 100 % 100,
+				ODVGP_VERSION % 100);
+		return finish(0);
+	}
+	if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+		int topic = argc > 2 ? command_by_name(argv[2]) : 0;
+		if (topic) print_help(topic);
+		else fputs(usage, stdout);
+		return finish(0);
+	}
+	int command = command_by_name(word);
+	options o;
+	if (options_parse(&o, command, argc - 2, argv + 2)) {
+		print_help(command);
+		options_free(&o);
+		return finish(0);
+	}
+	int folds = (command & FIT) && o.value[OPT_FOLDS], code = folds ? run_folds(&o, command)
+															  : command == TRAIN   ? run_train(&o)
+															  : command == COMPARE ? run_compare(&o)
+															  : command == PREDICT ? run_predict(&o)
+															  : command == SAMPLE  ? run_sample(&o)
+																				   : run_info(&o);
+	options_free(&o);
+	return finish(code);
 }

@@ -13,8 +13,8 @@
 static int allocations;
 static void *counted_malloc(size_t bytes)
 {
-    allocations++;
-    return malloc(bytes);
+	allocations++;
+	return malloc(bytes);
 }
 #define malloc counted_malloc
 #define ODVGP_IMPLEMENTATION

@@ -5,24 +5,24 @@
 #define ARRAYS_H
 
 static void array_map(const odvgp_blas *blas, int f, ptrdiff_t n, const odvgp_real *x,
-        odvgp_real *y, odvgp_real *dy)
+		odvgp_real *y, odvgp_real *dy)
 {
-    const odvgp__isa *isa = odvgp__isa_of(blas);
-    odvgp_real rest[3][ODVGP__CHUNK] = {{0}};
-    ptrdiff_t i = 0;
-    for (; i + ODVGP__CHUNK <= n; i += ODVGP__CHUNK) isa->map[f](x + i, y + i, dy ? dy + i : NULL);
-    if (i >= n) return;
-    memcpy(rest[0], x + i, (size_t)(n - i) * sizeof *x);
-    isa->map[f](rest[0], rest[1], rest[2]);
-    memcpy(y + i, rest[1], (size_t)(n - i) * sizeof *y);
-    if (dy) memcpy(dy + i, rest[2], (size_t)(n - i) * sizeof *dy);
+	const odvgp__isa *isa = odvgp__isa_of(blas);
+	odvgp_real rest[3][ODVGP__CHUNK] = {{0}};
+	ptrdiff_t i = 0;
+	for (; i + ODVGP__CHUNK <= n; i += ODVGP__CHUNK) isa->map[f](x + i, y + i, dy ? dy + i : NULL);
+	if (i >= n) return;
+	memcpy(rest[0], x + i, (size_t)(n - i) * sizeof *x);
+	isa->map[f](rest[0], rest[1], rest[2]);
+	memcpy(y + i, rest[1], (size_t)(n - i) * sizeof *y);
+	if (dy) memcpy(dy + i, rest[2], (size_t)(n - i) * sizeof *dy);
 }
 
 #define ARRAY_MAP(name, f) \
-    static void name(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y) \
-    { \
-        array_map(blas, f, n, x, y, NULL); \
-    }
+	static void name(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y) \
+	{ \
+		array_map(blas, f, n, x, y, NULL); \
+	}
 ARRAY_MAP(array_exp, ODVGP__EXP)
 ARRAY_MAP(array_expm1, ODVGP__EXPM1)
 ARRAY_MAP(array_log, ODVGP__LOG)
@@ -32,8 +32,8 @@ ARRAY_MAP(array_erfc, ODVGP__ERFC)
 ARRAY_MAP(array_sqrt, ODVGP__VSQRT)
 
 static void array_logcdf(
-        const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y, odvgp_real *dy)
+		const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y, odvgp_real *dy)
 {
-    array_map(blas, ODVGP__LOGCDF, n, x, y, dy);
+	array_map(blas, ODVGP__LOGCDF, n, x, y, dy);
 }
 #endif

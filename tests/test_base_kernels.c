@@ -12,329 +12,329 @@
 enum { N = 30, ROWS = 12 };
 
 static const struct {
-    const char *kernel;
-    int terms;
+	const char *kernel;
+	int terms;
 } kernels[] = {
-        {"matern52(ard)", 1},
-        {"rbf(0.7) + white(0.01)", 2},
-        {"constant(0.5) + rq(1, alpha=2)", 2},
-        {"periodic(1.5, period=2, dims=0) * linear(dims=1)", 2},
-        {"polynomial(0.1, degree=3) + rbf(1, ard, dims=1)", 2},
-        {"rbf(0.7) + matern32(2, dims=0) + white(0.01)", 3},
-        {"rbf * matern12 + constant * linear(ard) + rq + white + periodic(2) + matern52(ard)", 8},
+		{"matern52(ard)", 1},
+		{"rbf(0.7) + white(0.01)", 2},
+		{"constant(0.5) + rq(1, alpha=2)", 2},
+		{"periodic(1.5, period=2, dims=0) * linear(dims=1)", 2},
+		{"polynomial(0.1, degree=3) + rbf(1, ard, dims=1)", 2},
+		{"rbf(0.7) + matern32(2, dims=0) + white(0.01)", 3},
+		{"rbf * matern12 + constant * linear(ard) + rq + white + periodic(2) + matern52(ard)", 8},
 };
 enum { KERNELS = sizeof kernels / sizeof *kernels };
 
 typedef struct {
-    odvgp_model *m;
-    odvgp_real X[2 * N], Y[2 * N], mean[2 * ROWS], var[2 * ROWS];
-    void *block, *file;
-    size_t bytes, file_bytes;
-    odvgp_server server;
+	odvgp_model *m;
+	odvgp_real X[2 * N], Y[2 * N], mean[2 * ROWS], var[2 * ROWS];
+	void *block, *file;
+	size_t bytes, file_bytes;
+	odvgp_server server;
 } frozen;
 
 static frozen freeze(int k)
 {
-    frozen f;
-    odvgp_config c = odvgp_config_defaults(N, 2, 2, 6, 9);
-    void *scratch;
-    size_t need;
-    int i;
-    memset(&f, 0, sizeof f);
-    test_seed = 700 + (uint64_t)k;
-    c.layer[0].kernel = kernels[k].kernel;
-    c.jitter.relative = (odvgp_real)1e-4;
-    c.isa = test_isa();
-    for (i = 0; i < 2 * N; i++)
-        f.X[i] = (odvgp_real)test_between(-2, 2), f.Y[i] = (odvgp_real)sin((double)f.X[i]);
-    if (!CHECK_STATUS(odvgp_model_create(&f.m, &c, f.X, f.Y, NULL, NULL), ODVGP_OK)) exit(1);
-    CHECK_STATUS(odvgp_fit(f.m, f.X, f.Y, 10, NULL, NULL, NULL), ODVGP_OK);
-    f.bytes = odvgp_predictor_size(f.m);
-    f.block = test_alloc(f.bytes);
-    CHECK_STATUS(serve(f.m, NULL, f.block, f.bytes, &f.server, NULL), ODVGP_OK);
-    need = odvgp_predict_scratch(&f.server, ROWS);
-    scratch = test_alloc(need);
-    CHECK_STATUS(odvgp_predict(&f.server, f.X, ROWS, f.mean, f.var, NULL, scratch, need), ODVGP_OK);
-    free(scratch);
-    f.file_bytes = odvgp_save_size(f.m, 0);
-    f.file = test_alloc(f.file_bytes);
-    CHECK_STATUS(odvgp_save(f.m, NULL, NULL, 0, f.file, f.file_bytes, NULL), ODVGP_OK);
-    return f;
+	frozen f;
+	odvgp_config c = odvgp_config_defaults(N, 2, 2, 6, 9);
+	void *scratch;
+	size_t need;
+	int i;
+	memset(&f, 0, sizeof f);
+	test_seed = 700 + (uint64_t)k;
+	c.layer[0].kernel = kernels[k].kernel;
+	c.jitter.relative = (odvgp_real)1e-4;
+	c.isa = test_isa();
+	for (i = 0; i < 2 * N; i++)
+		f.X[i] = (odvgp_real)test_between(-2, 2), f.Y[i] = (odvgp_real)sin((double)f.X[i]);
+	if (!CHECK_STATUS(odvgp_model_create(&f.m, &c, f.X, f.Y, NULL, NULL), ODVGP_OK)) exit(1);
+	CHECK_STATUS(odvgp_fit(f.m, f.X, f.Y, 10, NULL, NULL, NULL), ODVGP_OK);
+	f.bytes = odvgp_predictor_size(f.m);
+	f.block = test_alloc(f.bytes);
+	CHECK_STATUS(serve(f.m, NULL, f.block, f.bytes, &f.server, NULL), ODVGP_OK);
+	need = odvgp_predict_scratch(&f.server, ROWS);
+	scratch = test_alloc(need);
+	CHECK_STATUS(odvgp_predict(&f.server, f.X, ROWS, f.mean, f.var, NULL, scratch, need), ODVGP_OK);
+	free(scratch);
+	f.file_bytes = odvgp_save_size(f.m, 0);
+	f.file = test_alloc(f.file_bytes);
+	CHECK_STATUS(odvgp_save(f.m, NULL, NULL, 0, f.file, f.file_bytes, NULL), ODVGP_OK);
+	return f;
 }
 static void drop_frozen(frozen *f)
 {
-    free(f->block), free(f->file);
-    odvgp_model_free(f->m);
+	free(f->block), free(f->file);
+	odvgp_model_free(f->m);
 }
 TEST(a_build_for_fewer_terms_predicts_the_same_bits)
 {
-    int k, from_file;
-    for (k = 0; k < KERNELS; k++) {
-        frozen f = freeze(k);
-        for (from_file = 0; from_file < 2 && kernels[k].terms <= 2; from_file++) {
-            odvgp_server server;
-            odvgp_real mean[2 * ROWS], var[2 * ROWS];
-            odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-            void *block = test_alloc(f.bytes);
-            odvgp_status s = from_file
-                                     ? two_from_file(f.file, f.file_bytes, test_isa(), block,
-                                               f.bytes, &server, &info)
-                                     : two_from_block(f.block, f.bytes, test_isa(), &server, &info);
-            if (CHECK_SAY(s == ODVGP_OK, "%s: %s", kernels[k].kernel, info.text)) {
-                CHECK_INT(server.D, 2);
-                CHECK_INT(server.P, 2);
-                CHECK_STATUS(two_predict(&server, f.X, ROWS, mean, var), ODVGP_OK);
-                CHECK_BITS(mean, f.mean, sizeof mean);
-                CHECK_BITS(var, f.var, sizeof var);
-            }
-            free(block);
-        }
-        drop_frozen(&f);
-    }
+	int k, from_file;
+	for (k = 0; k < KERNELS; k++) {
+		frozen f = freeze(k);
+		for (from_file = 0; from_file < 2 && kernels[k].terms <= 2; from_file++) {
+			odvgp_server server;
+			odvgp_real mean[2 * ROWS], var[2 * ROWS];
+			odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+			void *block = test_alloc(f.bytes);
+			odvgp_status s = from_file
+									 ? two_from_file(f.file, f.file_bytes, test_isa(), block,
+											   f.bytes, &server, &info)
+									 : two_from_block(f.block, f.bytes, test_isa(), &server, &info);
+			if (CHECK_SAY(s == ODVGP_OK, "%s: %s", kernels[k].kernel, info.text)) {
+				CHECK_INT(server.D, 2);
+				CHECK_INT(server.P, 2);
+				CHECK_STATUS(two_predict(&server, f.X, ROWS, mean, var), ODVGP_OK);
+				CHECK_BITS(mean, f.mean, sizeof mean);
+				CHECK_BITS(var, f.var, sizeof var);
+			}
+			free(block);
+		}
+		drop_frozen(&f);
+	}
 }
 TEST(a_build_for_fewer_terms_refuses_more_of_them)
 {
-    int k, from_file;
-    for (k = 0; k < KERNELS; k++) {
-        frozen f = freeze(k);
-        for (from_file = 0; from_file < 2 && kernels[k].terms > 2; from_file++) {
-            odvgp_server server, before;
-            odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-            void *block = test_alloc(f.bytes);
-            odvgp_status s;
-            memset(&server, 0x5a, sizeof server);
-            before = server;
-            s = from_file ? two_from_file(f.file, f.file_bytes, test_isa(), block, f.bytes, &server,
-                                    &info)
-                          : two_from_block(f.block, f.bytes, test_isa(), &server, &info);
-            CHECK_STATUS(s, ODVGP_E_UNSUPPORTED);
-            CHECK_SAY(strstr(info.text, "ODVGP_MAX_BASE_KERNELS") != NULL, "the sentence is \"%s\"",
-                    info.text);
-            CHECK_NEAR(info.value, kernels[k].terms, 0);
-            CHECK_BITS(&server, &before, sizeof server);
-            free(block);
-        }
-        drop_frozen(&f);
-    }
+	int k, from_file;
+	for (k = 0; k < KERNELS; k++) {
+		frozen f = freeze(k);
+		for (from_file = 0; from_file < 2 && kernels[k].terms > 2; from_file++) {
+			odvgp_server server, before;
+			odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+			void *block = test_alloc(f.bytes);
+			odvgp_status s;
+			memset(&server, 0x5a, sizeof server);
+			before = server;
+			s = from_file ? two_from_file(f.file, f.file_bytes, test_isa(), block, f.bytes, &server,
+									&info)
+						  : two_from_block(f.block, f.bytes, test_isa(), &server, &info);
+			CHECK_STATUS(s, ODVGP_E_UNSUPPORTED);
+			CHECK_SAY(strstr(info.text, "ODVGP_MAX_BASE_KERNELS") != NULL, "the sentence is \"%s\"",
+					info.text);
+			CHECK_NEAR(info.value, kernels[k].terms, 0);
+			CHECK_BITS(&server, &before, sizeof server);
+			free(block);
+		}
+		drop_frozen(&f);
+	}
 }
 /*  If the other build supports a model, training there gives the same bits; otherwise it refuses
     the model with a sentence. */
 TEST(a_build_for_fewer_terms_trains_on_or_refuses)
 {
-    int k;
-    for (k = 0; k < KERNELS; k++) {
-        frozen f = freeze(k);
-        odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-        void *again = test_alloc(f.file_bytes), *want = test_alloc(f.file_bytes);
-        odvgp_status s = two_train(f.file, f.file_bytes, test_isa(), f.X, f.Y, 5, again, &info);
-        if (kernels[k].terms > 2) {
-            CHECK_STATUS(s, ODVGP_E_UNSUPPORTED);
-            CHECK_SAY(strstr(info.text, "ODVGP_MAX_BASE_KERNELS") != NULL, "the sentence is \"%s\"",
-                    info.text);
-            CHECK_NEAR(info.value, kernels[k].terms, 0);
-        } else if (CHECK_SAY(s == ODVGP_OK, "%s: %s", kernels[k].kernel, info.text)) {
-            CHECK_STATUS(odvgp_fit(f.m, f.X, f.Y, 5, NULL, NULL, NULL), ODVGP_OK);
-            CHECK_STATUS(odvgp_save(f.m, NULL, NULL, 0, want, f.file_bytes, NULL), ODVGP_OK);
-            CHECK_BITS(again, want, f.file_bytes);
-        }
-        free(again), free(want);
-        drop_frozen(&f);
-    }
+	int k;
+	for (k = 0; k < KERNELS; k++) {
+		frozen f = freeze(k);
+		odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+		void *again = test_alloc(f.file_bytes), *want = test_alloc(f.file_bytes);
+		odvgp_status s = two_train(f.file, f.file_bytes, test_isa(), f.X, f.Y, 5, again, &info);
+		if (kernels[k].terms > 2) {
+			CHECK_STATUS(s, ODVGP_E_UNSUPPORTED);
+			CHECK_SAY(strstr(info.text, "ODVGP_MAX_BASE_KERNELS") != NULL, "the sentence is \"%s\"",
+					info.text);
+			CHECK_NEAR(info.value, kernels[k].terms, 0);
+		} else if (CHECK_SAY(s == ODVGP_OK, "%s: %s", kernels[k].kernel, info.text)) {
+			CHECK_STATUS(odvgp_fit(f.m, f.X, f.Y, 5, NULL, NULL, NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_save(f.m, NULL, NULL, 0, want, f.file_bytes, NULL), ODVGP_OK);
+			CHECK_BITS(again, want, f.file_bytes);
+		}
+		free(again), free(want);
+		drop_frozen(&f);
+	}
 }
 
 /* ---- expressions ---- */
 
 TEST(bad_kernel_expressions_are_refused)
 {
-    static const char *const bad[] = {"", " ", "foo", "RBF", "rbf32", "rbf +", "+ rbf", "rbf rbf",
-            "rbf ++ rbf", "rbf * * rbf", "rbf(", "rbf)", "(rbf", "()", "rbf()x", "rbf(0)",
-            "rbf(-1)", "rbf(1e400)", "rbf(1e40)", "rbf(nan)", "rbf(inf)", "rbf(1,)", "rbf(,1)",
-            "rbf(1 2)", "rbf(1, 2)", "rbf(1, variance=0)", "rbf(1, variance=-2)",
-            "rbf(1, variance=)", "rbf(1, variance)", "rbf(1, variance=1, variance=2)",
-            "rbf(1, dims=3)", "rbf(1, dims=0:4)", "rbf(1, dims=2:1)", "rbf(1, dims=1:1)",
-            "rbf(1, dims=)", "rbf(1, dims=-1)", "rbf(1, dims=0.5)", "rbf(1, dims=0+)",
-            "rbf(1, dims=99999999999999999999)", "rbf(1, foo=2)", "rbf(1, ardx)", "rbf(1e)",
-            "rbf(.)", "rbf;", "rbf + rbf\nrbf", "rbf(0x10)", "rbf+rbf+rbf+rbf+rbf+rbf+rbf+rbf+rbf",
-            "matern42", "linear(1", "\xff\xfe", "linear(lengthscale=1)", "linear(1, variance=2)",
-            "polynomial(ard)", "polynomial(degree=0)", "polynomial(degree=2.5)",
-            "polynomial(degree=17)", "polynomial(degree=2, degree=2)", "polynomial(degree=)",
-            "rbf(degree=2)", "rbf(alpha=1)", "rq(period=1)", "rq(alpha=0)",
-            "periodic(1, period=1, period=1)", "periodic(period)", "constant(dims=0)", "white(ard)",
-            "white(0)", "constant(1, 2)", "whitening", "rq(1, alpha=-2)", "rbf(dims=0, dims=1)",
-            "linear(foo=1)", "constant(-.5)", "white(+1)",
-            /* These are above 0, but in this precision they or their inverses are not. */
-            BY_PRECISION("rbf(1e-310)", "rbf(1e-46)"),
-            BY_PRECISION("rbf(1e-330, ard)", "rbf(1e-300, ard)"),
-            BY_PRECISION("linear(1e-320)", "linear(1e-40)"),
-            BY_PRECISION("rq(alpha=1e-330)", "rq(alpha=1e-50)")};
-    static const char *const fine[] = {"rbf", " rbf ", "rbf()", "rbf( )", "((rbf))", "rbf(1)",
-            "rbf(lengthscale=2)", "rbf(1.5e-3,variance=.5)", "rbf(ard)", "rbf(1,ard,dims=0+2)",
-            "rbf(dims=0:3)", "rbf(2, dims=1, variance=3.)", "(rbf+matern12)*matern32",
-            "rbf*matern52+rbf", "rbf+rbf+rbf+rbf+rbf+rbf+rbf+rbf", "rbf(1, dims=2+0)",
-            "\trbf\t+\tmatern12", "rq", "rq(0.5, alpha=2, variance=3, ard)",
-            "periodic(period=7, dims=0)", "linear", "linear(0.5)", "linear(ard, variance=2)",
-            "linear(3, ard, dims=1:3)", "polynomial", "polynomial(0.3, offset=2, degree=3, dims=1)",
-            "constant(2) * white()", "white(0.1)",
-            BY_PRECISION("rbf(1e-300, ard)", "rbf(1e-37, ard)")};
-    size_t i, bytes = 7;
-    char deep[300];
-    odvgp_config c = config(10, 3, 1, 3, 0);
-    for (i = 0; i < sizeof bad / sizeof *bad; i++) {
-        odvgp_info info = no_info();
-        odvgp_status s;
-        c.layer[0].kernel = bad[i];
-        s = odvgp_model_size(&c, &bytes, &info);
-        CHECK_SAY(s == ODVGP_E_KERNEL && bytes == 7, "\"%s\": %s", bad[i], odvgp_status_text(s));
-        CHECK_SAY(info.text[0] && info.row >= 0 && (size_t)info.row <= strlen(bad[i]),
-                "\"%s\": place %ld", bad[i], (long)info.row);
-    }
-    memset(deep, '(', 200);
-    strcpy(deep + 200, "rbf");
-    memset(deep + 203, ')', 90);
-    deep[293] = 0;
-    c.layer[0].kernel = deep;
-    REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_KERNEL);
-    for (i = 0; i < sizeof fine / sizeof *fine; i++) {
-        odvgp_info info = no_info();
-        c.layer[0].kernel = fine[i];
-        CHECK_SAY(
-                odvgp_model_size(&c, &bytes, &info) == ODVGP_OK, "\"%s\": %s", fine[i], info.text);
-    }
+	static const char *const bad[] = {"", " ", "foo", "RBF", "rbf32", "rbf +", "+ rbf", "rbf rbf",
+			"rbf ++ rbf", "rbf * * rbf", "rbf(", "rbf)", "(rbf", "()", "rbf()x", "rbf(0)",
+			"rbf(-1)", "rbf(1e400)", "rbf(1e40)", "rbf(nan)", "rbf(inf)", "rbf(1,)", "rbf(,1)",
+			"rbf(1 2)", "rbf(1, 2)", "rbf(1, variance=0)", "rbf(1, variance=-2)",
+			"rbf(1, variance=)", "rbf(1, variance)", "rbf(1, variance=1, variance=2)",
+			"rbf(1, dims=3)", "rbf(1, dims=0:4)", "rbf(1, dims=2:1)", "rbf(1, dims=1:1)",
+			"rbf(1, dims=)", "rbf(1, dims=-1)", "rbf(1, dims=0.5)", "rbf(1, dims=0+)",
+			"rbf(1, dims=99999999999999999999)", "rbf(1, foo=2)", "rbf(1, ardx)", "rbf(1e)",
+			"rbf(.)", "rbf;", "rbf + rbf\nrbf", "rbf(0x10)", "rbf+rbf+rbf+rbf+rbf+rbf+rbf+rbf+rbf",
+			"matern42", "linear(1", "\xff\xfe", "linear(lengthscale=1)", "linear(1, variance=2)",
+			"polynomial(ard)", "polynomial(degree=0)", "polynomial(degree=2.5)",
+			"polynomial(degree=17)", "polynomial(degree=2, degree=2)", "polynomial(degree=)",
+			"rbf(degree=2)", "rbf(alpha=1)", "rq(period=1)", "rq(alpha=0)",
+			"periodic(1, period=1, period=1)", "periodic(period)", "constant(dims=0)", "white(ard)",
+			"white(0)", "constant(1, 2)", "whitening", "rq(1, alpha=-2)", "rbf(dims=0, dims=1)",
+			"linear(foo=1)", "constant(-.5)", "white(+1)",
+			/* These are above 0, but in this precision they or their inverses are not. */
+			BY_PRECISION("rbf(1e-310)", "rbf(1e-46)"),
+			BY_PRECISION("rbf(1e-330, ard)", "rbf(1e-300, ard)"),
+			BY_PRECISION("linear(1e-320)", "linear(1e-40)"),
+			BY_PRECISION("rq(alpha=1e-330)", "rq(alpha=1e-50)")};
+	static const char *const fine[] = {"rbf", " rbf ", "rbf()", "rbf( )", "((rbf))", "rbf(1)",
+			"rbf(lengthscale=2)", "rbf(1.5e-3,variance=.5)", "rbf(ard)", "rbf(1,ard,dims=0+2)",
+			"rbf(dims=0:3)", "rbf(2, dims=1, variance=3.)", "(rbf+matern12)*matern32",
+			"rbf*matern52+rbf", "rbf+rbf+rbf+rbf+rbf+rbf+rbf+rbf", "rbf(1, dims=2+0)",
+			"\trbf\t+\tmatern12", "rq", "rq(0.5, alpha=2, variance=3, ard)",
+			"periodic(period=7, dims=0)", "linear", "linear(0.5)", "linear(ard, variance=2)",
+			"linear(3, ard, dims=1:3)", "polynomial", "polynomial(0.3, offset=2, degree=3, dims=1)",
+			"constant(2) * white()", "white(0.1)",
+			BY_PRECISION("rbf(1e-300, ard)", "rbf(1e-37, ard)")};
+	size_t i, bytes = 7;
+	char deep[300];
+	odvgp_config c = config(10, 3, 1, 3, 0);
+	for (i = 0; i < sizeof bad / sizeof *bad; i++) {
+		odvgp_info info = no_info();
+		odvgp_status s;
+		c.layer[0].kernel = bad[i];
+		s = odvgp_model_size(&c, &bytes, &info);
+		CHECK_SAY(s == ODVGP_E_KERNEL && bytes == 7, "\"%s\": %s", bad[i], odvgp_status_text(s));
+		CHECK_SAY(info.text[0] && info.row >= 0 && (size_t)info.row <= strlen(bad[i]),
+				"\"%s\": place %ld", bad[i], (long)info.row);
+	}
+	memset(deep, '(', 200);
+	strcpy(deep + 200, "rbf");
+	memset(deep + 203, ')', 90);
+	deep[293] = 0;
+	c.layer[0].kernel = deep;
+	REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_KERNEL);
+	for (i = 0; i < sizeof fine / sizeof *fine; i++) {
+		odvgp_info info = no_info();
+		c.layer[0].kernel = fine[i];
+		CHECK_SAY(
+				odvgp_model_size(&c, &bytes, &info) == ODVGP_OK, "\"%s\": %s", fine[i], info.text);
+	}
 }
 
 /*  This kernel has the largest number of terms, with three values each. */
 TEST(kernels_of_eight_terms_fit_every_member)
 {
-    tables_hold("rq + rq * rq + periodic(ard) + rq(ard) * (rq + rq) + rq");
+	tables_hold("rq + rq * rq + periodic(ard) + rq(ard) * (rq + rq) + rq");
 }
 
 /*  Each number of the expression arrives in its slot. */
 TEST(kernel_numbers_arrive)
 {
-    static const struct {
-        const char *text, *slot;
-        double value;
-    } list[] = {{"linear(.5)", "kernel.0.variance", 0.5},
-            {"constant(.25)", "kernel.0.variance", 0.25},
-            {"white(.125)", "kernel.0.variance", 0.125},
-            {"polynomial(.5, degree=3)", "kernel.0.variance", 0.5},
-            {"polynomial(offset=3)", "kernel.0.offset", 3},
-            {"rq(.5, alpha=2)", "kernel.0.alpha", 2},
-            {"rq(.5, alpha=2)", "kernel.0.lengthscale", 0.5},
-            {"rbf + periodic(2, variance=3, period=.75)", "kernel.1.period", 0.75},
-            {"rbf + periodic(2, variance=3, period=.75)", "kernel.1.variance", 3}};
-    size_t i, bytes = 0;
-    for (i = 0; i < sizeof list / sizeof *list; i++) {
-        odvgp_config c = config(5, 3, 1, 2, 0);
-        odvgp_model *m;
-        odvgp_real v = 0;
-        void *block;
-        c.layer[0].kernel = list[i].text;
-        CHECK_STATUS(odvgp_model_size(&c, &bytes, NULL), ODVGP_OK);
-        block = test_alloc(bytes);
-        CHECK_STATUS(odvgp_model_init(&m, &c, block, bytes, NULL), ODVGP_OK);
-        CHECK_STATUS(odvgp_get(m, list[i].slot, &v, 1), ODVGP_OK);
-        CHECK_SAY(fabs((double)v - list[i].value) <= 4 * EPS * list[i].value, "%s: %s is %g",
-                list[i].text, list[i].slot, (double)v);
-        free(block);
-    }
+	static const struct {
+		const char *text, *slot;
+		double value;
+	} list[] = {{"linear(.5)", "kernel.0.variance", 0.5},
+			{"constant(.25)", "kernel.0.variance", 0.25},
+			{"white(.125)", "kernel.0.variance", 0.125},
+			{"polynomial(.5, degree=3)", "kernel.0.variance", 0.5},
+			{"polynomial(offset=3)", "kernel.0.offset", 3},
+			{"rq(.5, alpha=2)", "kernel.0.alpha", 2},
+			{"rq(.5, alpha=2)", "kernel.0.lengthscale", 0.5},
+			{"rbf + periodic(2, variance=3, period=.75)", "kernel.1.period", 0.75},
+			{"rbf + periodic(2, variance=3, period=.75)", "kernel.1.variance", 3}};
+	size_t i, bytes = 0;
+	for (i = 0; i < sizeof list / sizeof *list; i++) {
+		odvgp_config c = config(5, 3, 1, 2, 0);
+		odvgp_model *m;
+		odvgp_real v = 0;
+		void *block;
+		c.layer[0].kernel = list[i].text;
+		CHECK_STATUS(odvgp_model_size(&c, &bytes, NULL), ODVGP_OK);
+		block = test_alloc(bytes);
+		CHECK_STATUS(odvgp_model_init(&m, &c, block, bytes, NULL), ODVGP_OK);
+		CHECK_STATUS(odvgp_get(m, list[i].slot, &v, 1), ODVGP_OK);
+		CHECK_SAY(fabs((double)v - list[i].value) <= 4 * EPS * list[i].value, "%s: %s is %g",
+				list[i].text, list[i].slot, (double)v);
+		free(block);
+	}
 }
 
 /*  The text of a kernel parses to the same kernel, up to the six digits that it prints. The text
     is cut where the buffer ends. */
 TEST(kernel_text_can_be_read_back)
 {
-    static const char *const list[] = {"rbf", "matern12(0.125, variance=3e-7, dims=2)",
-            "(rbf(1e7) + matern32(2, dims=0:2)) * matern52(0.3, variance=12345.5)",
-            "rbf * (matern12 + matern32 * (rbf + rbf(0.5)))",
-            "rbf(1.5, dims=0+2, variance=2) + rbf",
-            "rq(0.5, variance=3, alpha=2, ard) + periodic(2, period=7, dims=0) * linear(0.25, ard)",
-            "polynomial(0.3, offset=2, degree=3, dims=1) * constant(4) + white(0.125) + linear(2)"};
-    size_t i, bytes = 0;
-    for (i = 0; i < sizeof list / sizeof *list; i++) {
-        odvgp_config c = config(5, 3, 1, 2, 0);
-        char text[2][600], cut[20];
-        odvgp_model *m;
-        void *block;
-        int pass;
-        size_t n = 0;
-        c.layer[0].kernel = list[i];
-        for (pass = 0; pass < 2; pass++) {
-            CHECK_STATUS(odvgp_model_size(&c, &bytes, NULL), ODVGP_OK);
-            block = test_alloc(bytes);
-            CHECK_STATUS(odvgp_model_init(&m, &c, block, bytes, NULL), ODVGP_OK);
-            n = odvgp_kernel_text(m, text[pass], sizeof text[pass]);
-            CHECK_INT(n, strlen(text[pass]));
-            memset(cut, PATTERN, sizeof cut);
-            CHECK_INT(odvgp_kernel_text(m, cut, 10), n);
-            CHECK(strlen(cut) == 9 && !strncmp(cut, text[pass], 9) && untouched(cut + 10, 10));
-            CHECK_INT(odvgp_kernel_text(m, NULL, 0), n);
-            free(block);
-            c.layer[0].kernel = text[0];
-        }
-        CHECK_SAY(!strcmp(text[0], text[1]), "%s: %s, then %s", list[i], text[0], text[1]);
-    }
+	static const char *const list[] = {"rbf", "matern12(0.125, variance=3e-7, dims=2)",
+			"(rbf(1e7) + matern32(2, dims=0:2)) * matern52(0.3, variance=12345.5)",
+			"rbf * (matern12 + matern32 * (rbf + rbf(0.5)))",
+			"rbf(1.5, dims=0+2, variance=2) + rbf",
+			"rq(0.5, variance=3, alpha=2, ard) + periodic(2, period=7, dims=0) * linear(0.25, ard)",
+			"polynomial(0.3, offset=2, degree=3, dims=1) * constant(4) + white(0.125) + linear(2)"};
+	size_t i, bytes = 0;
+	for (i = 0; i < sizeof list / sizeof *list; i++) {
+		odvgp_config c = config(5, 3, 1, 2, 0);
+		char text[2][600], cut[20];
+		odvgp_model *m;
+		void *block;
+		int pass;
+		size_t n = 0;
+		c.layer[0].kernel = list[i];
+		for (pass = 0; pass < 2; pass++) {
+			CHECK_STATUS(odvgp_model_size(&c, &bytes, NULL), ODVGP_OK);
+			block = test_alloc(bytes);
+			CHECK_STATUS(odvgp_model_init(&m, &c, block, bytes, NULL), ODVGP_OK);
+			n = odvgp_kernel_text(m, text[pass], sizeof text[pass]);
+			CHECK_INT(n, strlen(text[pass]));
+			memset(cut, PATTERN, sizeof cut);
+			CHECK_INT(odvgp_kernel_text(m, cut, 10), n);
+			CHECK(strlen(cut) == 9 && !strncmp(cut, text[pass], 9) && untouched(cut + 10, 10));
+			CHECK_INT(odvgp_kernel_text(m, NULL, 0), n);
+			free(block);
+			c.layer[0].kernel = text[0];
+		}
+		CHECK_SAY(!strcmp(text[0], text[1]), "%s: %s, then %s", list[i], text[0], text[1]);
+	}
 }
 
 /*  With ard, the text prints one number for several: their geometric mean. */
 TEST(kernel_text_of_many_lengthscales)
 {
-    odvgp_config c = config(5, 3, 1, 2, 0);
-    const odvgp_real lengthscale[3] = {(odvgp_real)0.01, 1, 800},
-                     variance[3] = {4, 1, (odvgp_real)0.25};
-    char text[200];
-    odvgp_model *m;
-    size_t bytes = 0;
-    void *block;
-    c.layer[0].kernel = "matern52(ard) + linear(ard)";
-    CHECK_STATUS(odvgp_model_size(&c, &bytes, NULL), ODVGP_OK);
-    block = test_alloc(bytes);
-    CHECK_STATUS(odvgp_model_init(&m, &c, block, bytes, NULL), ODVGP_OK);
-    CHECK_STATUS(odvgp_set(m, "kernel.0.lengthscale", lengthscale, 3, NULL), ODVGP_OK);
-    CHECK_STATUS(odvgp_set(m, "kernel.0.variance", lengthscale + 1, 1, NULL), ODVGP_OK);
-    CHECK_STATUS(odvgp_set(m, "kernel.1.variance", variance, 3, NULL), ODVGP_OK);
-    odvgp_kernel_text(m, text, sizeof text);
-    CHECK_SAY(!strcmp(text, "matern52(2, variance=1, ard) + linear(1, ard)"), "%s", text);
-    free(block);
+	odvgp_config c = config(5, 3, 1, 2, 0);
+	const odvgp_real lengthscale[3] = {(odvgp_real)0.01, 1, 800},
+					 variance[3] = {4, 1, (odvgp_real)0.25};
+	char text[200];
+	odvgp_model *m;
+	size_t bytes = 0;
+	void *block;
+	c.layer[0].kernel = "matern52(ard) + linear(ard)";
+	CHECK_STATUS(odvgp_model_size(&c, &bytes, NULL), ODVGP_OK);
+	block = test_alloc(bytes);
+	CHECK_STATUS(odvgp_model_init(&m, &c, block, bytes, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_set(m, "kernel.0.lengthscale", lengthscale, 3, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_set(m, "kernel.0.variance", lengthscale + 1, 1, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_set(m, "kernel.1.variance", variance, 3, NULL), ODVGP_OK);
+	odvgp_kernel_text(m, text, sizeof text);
+	CHECK_SAY(!strcmp(text, "matern52(2, variance=1, ard) + linear(1, ard)"), "%s", text);
+	free(block);
 }
 
 /*  odvgp_kernel_column returns the column of each lengthscale, with ranges in any order, and -1
     for every other value. */
 TEST(kernel_columns)
 {
-    odvgp_config c = config(5, 4, 1, 2, 0);
-    static const int column[3] = {3, 0, 1};
-    odvgp_model *m;
-    size_t bytes = 0;
-    ptrdiff_t k;
-    void *block;
-    c.layer[0].kernel = "matern52(ard, dims=3+0:2) * rbf + linear(ard) + constant";
-    CHECK_STATUS(odvgp_model_size(&c, &bytes, NULL), ODVGP_OK);
-    block = test_alloc(bytes);
-    CHECK_STATUS(odvgp_model_init(&m, &c, block, bytes, NULL), ODVGP_OK);
-    for (k = 0; k < 3; k++) CHECK_INT(odvgp_kernel_column(m, 0, k), column[k]);
-    for (k = 0; k < 4; k++) CHECK_INT(odvgp_kernel_column(m, 2, k), k);
-    CHECK_INT(odvgp_kernel_column(m, 0, 3), -1);
-    CHECK_INT(odvgp_kernel_column(m, 0, -1), -1);
-    CHECK_INT(odvgp_kernel_column(m, 1, 0), -1);
-    CHECK_INT(odvgp_kernel_column(m, 3, 0), -1);
-    CHECK_INT(odvgp_kernel_column(m, 4, 0), -1);
-    CHECK_INT(odvgp_kernel_column(m, -1, 0), -1);
-    CHECK_INT(odvgp_kernel_column(NULL, 0, 0), -1);
-    free(block);
+	odvgp_config c = config(5, 4, 1, 2, 0);
+	static const int column[3] = {3, 0, 1};
+	odvgp_model *m;
+	size_t bytes = 0;
+	ptrdiff_t k;
+	void *block;
+	c.layer[0].kernel = "matern52(ard, dims=3+0:2) * rbf + linear(ard) + constant";
+	CHECK_STATUS(odvgp_model_size(&c, &bytes, NULL), ODVGP_OK);
+	block = test_alloc(bytes);
+	CHECK_STATUS(odvgp_model_init(&m, &c, block, bytes, NULL), ODVGP_OK);
+	for (k = 0; k < 3; k++) CHECK_INT(odvgp_kernel_column(m, 0, k), column[k]);
+	for (k = 0; k < 4; k++) CHECK_INT(odvgp_kernel_column(m, 2, k), k);
+	CHECK_INT(odvgp_kernel_column(m, 0, 3), -1);
+	CHECK_INT(odvgp_kernel_column(m, 0, -1), -1);
+	CHECK_INT(odvgp_kernel_column(m, 1, 0), -1);
+	CHECK_INT(odvgp_kernel_column(m, 3, 0), -1);
+	CHECK_INT(odvgp_kernel_column(m, 4, 0), -1);
+	CHECK_INT(odvgp_kernel_column(m, -1, 0), -1);
+	CHECK_INT(odvgp_kernel_column(NULL, 0, 0), -1);
+	free(block);
 }
 
 int main(int argc, char **argv)
 {
-    test_begin(argc, argv);
-    RUN(a_build_for_fewer_terms_predicts_the_same_bits);
-    RUN(a_build_for_fewer_terms_refuses_more_of_them);
-    RUN(a_build_for_fewer_terms_trains_on_or_refuses);
-    RUN(bad_kernel_expressions_are_refused);
-    RUN(kernels_of_eight_terms_fit_every_member);
-    RUN(kernel_numbers_arrive);
-    RUN(kernel_text_can_be_read_back);
-    RUN(kernel_text_of_many_lengthscales);
-    RUN(kernel_columns);
-    return test_end();
+	test_begin(argc, argv);
+	RUN(a_build_for_fewer_terms_predicts_the_same_bits);
+	RUN(a_build_for_fewer_terms_refuses_more_of_them);
+	RUN(a_build_for_fewer_terms_trains_on_or_refuses);
+	RUN(bad_kernel_expressions_are_refused);
+	RUN(kernels_of_eight_terms_fit_every_member);
+	RUN(kernel_numbers_arrive);
+	RUN(kernel_text_can_be_read_back);
+	RUN(kernel_text_of_many_lengthscales);
+	RUN(kernel_columns);
+	return test_end();
 }

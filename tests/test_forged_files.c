@@ -9,299 +9,299 @@
     another version or precision. The server keeps its contents. */
 TEST(damaged_blocks_are_refused)
 {
-    odvgp_config c = config(6, 2, 1, 2, 2);
-    fixture a;
-    size_t bytes, i, wrong = 0;
-    unsigned char *block;
-    odvgp__predictor *head;
-    odvgp_server server;
-    test_seed = 336;
-    c.layer[0].kernel = "rbf + white(0.1)";
-    a = make(&c);
-    bytes = odvgp_predictor_size(a.m);
-    block = NEW(unsigned char, bytes + 8);
-    head = (odvgp__predictor *)(void *)block;
-    CHECK_STATUS(serve(a.m, NULL, block, bytes, &server, NULL), ODVGP_OK);
-    CHECK(server.block == block && server.D == 2 && server.P == 1 && server.F == 1 &&
-            server.T == 1);
-    CHECK_STATUS(odvgp_server_from_block(&server, block, bytes + 8, test_isa(), NULL), ODVGP_OK);
-    memset(&server, PATTERN, sizeof server);
-    for (i = 0; i < bytes; i++) {
-        unsigned char keep = block[i];
-        odvgp_info info = no_info();
-        block[i] = (unsigned char)(keep ^ (1u << test_below(8)));
-        wrong += odvgp_server_from_block(&server, block, bytes, test_isa(), &info) == ODVGP_OK ||
-                 !info.text[0];
-        block[i] = keep;
-    }
-    CHECK_SAY(wrong == 0, "%d of %d damaged blocks are taken", (int)wrong, (int)bytes);
-    for (wrong = 0, i = 0; i < bytes; i++) {
-        unsigned char *cut = NEW(unsigned char, i);
-        memcpy(cut, block, i);
-        wrong += odvgp_server_from_block(&server, cut, i, test_isa(), NULL) == ODVGP_OK;
-        free(cut);
-    }
-    CHECK_SAY(wrong == 0, "%d of %d blocks that are cut off are taken", (int)wrong, (int)bytes);
-    memmove(block + 2, block, bytes);
-    /* This address is not aligned for a real. */
-    REFUSED(odvgp_server_from_block(&server, block + 2, bytes, test_isa(), &info), ODVGP_E_ARG);
-    memmove(block, block + 2, bytes);
-    REFUSED(odvgp_server_from_block(&server, NULL, bytes, test_isa(), &info), ODVGP_E_ARG);
-    REFUSED(odvgp_server_from_block(NULL, block, bytes, test_isa(), &info), ODVGP_E_ARG);
-    REFUSED(odvgp_server_from_block(&server, block, bytes, (odvgp_isa)99, &info),
-            ODVGP_E_UNSUPPORTED);
-    /* The checksum is correct, so that only the content is wrong. */
-    for (i = 0; i < 3; i++) {
-        uint32_t *field = i == 0 ? &head->version : i == 1 ? &head->real_size : &head->base_kernels;
-        uint32_t keep = *field;
-        *field = i == 0 ? keep + 1 : i == 1 ? 12 - keep : ODVGP_MAX_BASE_KERNELS + 1;
-        if (i < 2) odvgp__predictor_sum(head, head->checksum);
-        REFUSED(odvgp_server_from_block(&server, block, bytes, test_isa(), &info),
-                ODVGP_E_UNSUPPORTED);
-        *field = keep;
-    }
-    /* No model has these numbers. */
-    for (i = 0; i < 2; i++) {
-        odvgp_real *x = i ? odvgp__view_of(head).x_scale : odvgp__view_of(head).L, keep = *x;
-        *x = i ? 0 : (odvgp_real)NAN;
-        odvgp__predictor_sum(head, head->checksum);
-        REFUSED(odvgp_server_from_block(&server, block, bytes, test_isa(), &info), ODVGP_E_FORMAT);
-        *x = keep;
-    }
-    odvgp__predictor_sum(head, head->checksum);
-    CHECK(untouched(&server, sizeof server));
-    CHECK_STATUS(odvgp_server_from_block(&server, block, bytes, test_isa(), NULL), ODVGP_OK);
-    free(block);
-    drop(&a);
+	odvgp_config c = config(6, 2, 1, 2, 2);
+	fixture a;
+	size_t bytes, i, wrong = 0;
+	unsigned char *block;
+	odvgp__predictor *head;
+	odvgp_server server;
+	test_seed = 336;
+	c.layer[0].kernel = "rbf + white(0.1)";
+	a = make(&c);
+	bytes = odvgp_predictor_size(a.m);
+	block = NEW(unsigned char, bytes + 8);
+	head = (odvgp__predictor *)(void *)block;
+	CHECK_STATUS(serve(a.m, NULL, block, bytes, &server, NULL), ODVGP_OK);
+	CHECK(server.block == block && server.D == 2 && server.P == 1 && server.F == 1 &&
+			server.T == 1);
+	CHECK_STATUS(odvgp_server_from_block(&server, block, bytes + 8, test_isa(), NULL), ODVGP_OK);
+	memset(&server, PATTERN, sizeof server);
+	for (i = 0; i < bytes; i++) {
+		unsigned char keep = block[i];
+		odvgp_info info = no_info();
+		block[i] = (unsigned char)(keep ^ (1u << test_below(8)));
+		wrong += odvgp_server_from_block(&server, block, bytes, test_isa(), &info) == ODVGP_OK ||
+				 !info.text[0];
+		block[i] = keep;
+	}
+	CHECK_SAY(wrong == 0, "%d of %d damaged blocks are taken", (int)wrong, (int)bytes);
+	for (wrong = 0, i = 0; i < bytes; i++) {
+		unsigned char *cut = NEW(unsigned char, i);
+		memcpy(cut, block, i);
+		wrong += odvgp_server_from_block(&server, cut, i, test_isa(), NULL) == ODVGP_OK;
+		free(cut);
+	}
+	CHECK_SAY(wrong == 0, "%d of %d blocks that are cut off are taken", (int)wrong, (int)bytes);
+	memmove(block + 2, block, bytes);
+	/* This address is not aligned for a real. */
+	REFUSED(odvgp_server_from_block(&server, block + 2, bytes, test_isa(), &info), ODVGP_E_ARG);
+	memmove(block, block + 2, bytes);
+	REFUSED(odvgp_server_from_block(&server, NULL, bytes, test_isa(), &info), ODVGP_E_ARG);
+	REFUSED(odvgp_server_from_block(NULL, block, bytes, test_isa(), &info), ODVGP_E_ARG);
+	REFUSED(odvgp_server_from_block(&server, block, bytes, (odvgp_isa)99, &info),
+			ODVGP_E_UNSUPPORTED);
+	/* The checksum is correct, so that only the content is wrong. */
+	for (i = 0; i < 3; i++) {
+		uint32_t *field = i == 0 ? &head->version : i == 1 ? &head->real_size : &head->base_kernels;
+		uint32_t keep = *field;
+		*field = i == 0 ? keep + 1 : i == 1 ? 12 - keep : ODVGP_MAX_BASE_KERNELS + 1;
+		if (i < 2) odvgp__predictor_sum(head, head->checksum);
+		REFUSED(odvgp_server_from_block(&server, block, bytes, test_isa(), &info),
+				ODVGP_E_UNSUPPORTED);
+		*field = keep;
+	}
+	/* No model has these numbers. */
+	for (i = 0; i < 2; i++) {
+		odvgp_real *x = i ? odvgp__view_of(head).x_scale : odvgp__view_of(head).L, keep = *x;
+		*x = i ? 0 : (odvgp_real)NAN;
+		odvgp__predictor_sum(head, head->checksum);
+		REFUSED(odvgp_server_from_block(&server, block, bytes, test_isa(), &info), ODVGP_E_FORMAT);
+		*x = keep;
+	}
+	odvgp__predictor_sum(head, head->checksum);
+	CHECK(untouched(&server, sizeof server));
+	CHECK_STATUS(odvgp_server_from_block(&server, block, bytes, test_isa(), NULL), ODVGP_OK);
+	free(block);
+	drop(&a);
 }
 
 /*  Returns 1 if all three readers refuse the file and write nothing. */
 static int refused(const unsigned char *file, size_t bytes, void *block, size_t block_bytes)
 {
-    size_t a, b, c;
-    const void *user;
-    odvgp_model *m;
-    odvgp_server server;
-    odvgp_info info = no_info();
-    memset(&server, PATTERN, sizeof server);
-    memset(&a, PATTERN, sizeof a), memset(&b, PATTERN, sizeof b), memset(&c, PATTERN, sizeof c),
-            memset(&user, PATTERN, sizeof user);
-    if (odvgp_load_size(file, bytes, NULL, test_isa(), &a, &b, &user, &c, &info) == ODVGP_OK ||
-            !info.text[0])
-        return 0;
-    if (!untouched(&a, sizeof a) || !untouched(&b, sizeof b) || !untouched(&c, sizeof c) ||
-            !untouched(&user, sizeof user))
-        return 0;
-    if (odvgp_load(file, bytes, NULL, test_isa(), block, block_bytes, &m, &info) == ODVGP_OK || m)
-        return 0;
-    if (odvgp_server_from_file(&server, file, bytes, test_isa(), block, block_bytes, &info) ==
-                    ODVGP_OK ||
-            !untouched(&server, sizeof server))
-        return 0;
-    return 1;
+	size_t a, b, c;
+	const void *user;
+	odvgp_model *m;
+	odvgp_server server;
+	odvgp_info info = no_info();
+	memset(&server, PATTERN, sizeof server);
+	memset(&a, PATTERN, sizeof a), memset(&b, PATTERN, sizeof b), memset(&c, PATTERN, sizeof c),
+			memset(&user, PATTERN, sizeof user);
+	if (odvgp_load_size(file, bytes, NULL, test_isa(), &a, &b, &user, &c, &info) == ODVGP_OK ||
+			!info.text[0])
+		return 0;
+	if (!untouched(&a, sizeof a) || !untouched(&b, sizeof b) || !untouched(&c, sizeof c) ||
+			!untouched(&user, sizeof user))
+		return 0;
+	if (odvgp_load(file, bytes, NULL, test_isa(), block, block_bytes, &m, &info) == ODVGP_OK || m)
+		return 0;
+	if (odvgp_server_from_file(&server, file, bytes, test_isa(), block, block_bytes, &info) ==
+					ODVGP_OK ||
+			!untouched(&server, sizeof server))
+		return 0;
+	return 1;
 }
 
 TEST(damaged_files_are_refused)
 {
-    odvgp_config c = config(6, 1, 1, 2, 2);
-    fixture a;
-    size_t bytes, i, wrong = 0, block_bytes;
-    unsigned char *file, *block;
-    test_seed = 331;
-    c.layer[0].kernel = "rbf";
-    a = make(&c);
-    CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3, NULL, NULL, NULL), ODVGP_OK);
-    file = save_file(a.m, NULL, "user", &bytes);
-    block_bytes = a.bytes + odvgp_predictor_size(a.m);
-    block = NEW(unsigned char, block_bytes);
-    memset(block, PATTERN, block_bytes);
-    /* The unchanged file is accepted. */
-    CHECK(!refused(file, bytes, block, block_bytes));
-    memset(block, PATTERN, block_bytes);
-    /* Change one bit, then all bits, of every byte. */
-    for (i = 0; i < bytes; i++) {
-        unsigned char keep = file[i];
-        file[i] = (unsigned char)(keep ^ (1u << test_below(8)));
-        wrong += !refused(file, bytes, block, block_bytes);
-        file[i] = (unsigned char)~keep;
-        wrong += !refused(file, bytes, block, block_bytes);
-        file[i] = keep;
-    }
-    CHECK_SAY(wrong == 0, "%d of %d damaged files are read", (int)wrong, (int)(2 * bytes));
-    /* Cut the file at every length. Blocks have the exact size, so that a sanitizer sees reads
+	odvgp_config c = config(6, 1, 1, 2, 2);
+	fixture a;
+	size_t bytes, i, wrong = 0, block_bytes;
+	unsigned char *file, *block;
+	test_seed = 331;
+	c.layer[0].kernel = "rbf";
+	a = make(&c);
+	CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3, NULL, NULL, NULL), ODVGP_OK);
+	file = save_file(a.m, NULL, "user", &bytes);
+	block_bytes = a.bytes + odvgp_predictor_size(a.m);
+	block = NEW(unsigned char, block_bytes);
+	memset(block, PATTERN, block_bytes);
+	/* The unchanged file is accepted. */
+	CHECK(!refused(file, bytes, block, block_bytes));
+	memset(block, PATTERN, block_bytes);
+	/* Change one bit, then all bits, of every byte. */
+	for (i = 0; i < bytes; i++) {
+		unsigned char keep = file[i];
+		file[i] = (unsigned char)(keep ^ (1u << test_below(8)));
+		wrong += !refused(file, bytes, block, block_bytes);
+		file[i] = (unsigned char)~keep;
+		wrong += !refused(file, bytes, block, block_bytes);
+		file[i] = keep;
+	}
+	CHECK_SAY(wrong == 0, "%d of %d damaged files are read", (int)wrong, (int)(2 * bytes));
+	/* Cut the file at every length. Blocks have the exact size, so that a sanitizer sees reads
        beyond the end. */
-    for (wrong = 0, i = 0; i < bytes; i++) {
-        unsigned char *cut = NEW(unsigned char, i);
-        memcpy(cut, file, i);
-        wrong += !refused(cut, i, block, block_bytes);
-        free(cut);
-    }
-    CHECK_SAY(wrong == 0, "%d of %d truncated files are read", (int)wrong, (int)bytes);
-    {
-        /* Files that are too long, have their halves swapped, hold text, or are empty. */
-        unsigned char *other = NEW(unsigned char, bytes + 8);
-        memset(other, 0, bytes + 8);
-        memcpy(other, file, bytes);
-        CHECK(refused(other, bytes + 1, block, block_bytes) &&
-                refused(other, bytes + 8, block, block_bytes));
-        memcpy(other, file + bytes / 2, bytes - bytes / 2);
-        memcpy(other + bytes - bytes / 2, file, bytes / 2);
-        CHECK(refused(other, bytes, block, block_bytes));
-        memset(other, 'x', bytes);
-        CHECK(refused(other, bytes, block, block_bytes));
-        CHECK(refused(other, 0, block, block_bytes));
-        REFUSED(odvgp_load_size(NULL, bytes, NULL, test_isa(), &bytes, NULL, NULL, NULL, &info),
-                ODVGP_E_ARG);
-        free(other);
-    }
-    /* No reader has written into the block. */
-    CHECK(untouched(block, block_bytes));
-    REFUSED(odvgp_save(NULL, NULL, NULL, 0, file, bytes, &info), ODVGP_E_ARG);
-    REFUSED(odvgp_save(a.m, NULL, NULL, 0, NULL, bytes, &info), ODVGP_E_ARG);
-    REFUSED(odvgp_save(a.m, NULL, NULL, 4, file, bytes, &info), ODVGP_E_ARG);
-    CHECK(odvgp_save_size(a.m, (size_t)-1) == 0);
-    {
-        odvgp_model *m = NULL;
-        odvgp_server server;
-        REFUSED(odvgp_load(file, bytes, NULL, test_isa(), block, block_bytes, NULL, &info),
-                ODVGP_E_ARG);
-        CHECK(odvgp_load(file, bytes, NULL, test_isa(), NULL, block_bytes, &m, NULL) != ODVGP_OK &&
-                !m);
-        CHECK(odvgp_server_from_file(NULL, file, bytes, test_isa(), block, block_bytes, NULL) !=
-                ODVGP_OK);
-        CHECK(odvgp_server_from_file(&server, file, bytes, test_isa(), NULL, block_bytes, NULL) !=
-                ODVGP_OK);
-    }
-    {
-        /* Another version has its own status. */
-        unsigned char *other = NEW(unsigned char, bytes);
-        uint64_t sum;
-        odvgp_model *m;
-        /* Newer and older versions: */
-        for (wrong = 0; wrong < 7; wrong++) {
-            odvgp_info said = no_info();
-            if (wrong == ODVGP__FILE_VERSION) continue;
-            memcpy(other, file, bytes);
-            other[8] = (unsigned char)wrong;
-            sum = odvgp__checksum(other, bytes - 8);
-            for (i = 0; i < 8; i++) other[bytes - 8 + i] = (unsigned char)(sum >> (8 * i));
-            CHECK(refused(other, bytes, block, block_bytes));
-            REFUSED(odvgp_load(other, bytes, NULL, test_isa(), block, block_bytes, &m, &info),
-                    ODVGP_E_UNSUPPORTED);
-            (void)odvgp_load(other, bytes, NULL, test_isa(), block, block_bytes, &m, &said);
-            CHECK_SAY(strstr(said.text, wrong < ODVGP__FILE_VERSION
-                                                ? "of an older format: train the model again"
-                                                : "of a newer format") != NULL,
-                    "version %d: %s", (int)wrong, said.text);
-        }
-        CHECK(untouched(block, block_bytes));
-        free(other);
-    }
-    free(file), free(block);
-    drop(&a);
+	for (wrong = 0, i = 0; i < bytes; i++) {
+		unsigned char *cut = NEW(unsigned char, i);
+		memcpy(cut, file, i);
+		wrong += !refused(cut, i, block, block_bytes);
+		free(cut);
+	}
+	CHECK_SAY(wrong == 0, "%d of %d truncated files are read", (int)wrong, (int)bytes);
+	{
+		/* Files that are too long, have their halves swapped, hold text, or are empty. */
+		unsigned char *other = NEW(unsigned char, bytes + 8);
+		memset(other, 0, bytes + 8);
+		memcpy(other, file, bytes);
+		CHECK(refused(other, bytes + 1, block, block_bytes) &&
+				refused(other, bytes + 8, block, block_bytes));
+		memcpy(other, file + bytes / 2, bytes - bytes / 2);
+		memcpy(other + bytes - bytes / 2, file, bytes / 2);
+		CHECK(refused(other, bytes, block, block_bytes));
+		memset(other, 'x', bytes);
+		CHECK(refused(other, bytes, block, block_bytes));
+		CHECK(refused(other, 0, block, block_bytes));
+		REFUSED(odvgp_load_size(NULL, bytes, NULL, test_isa(), &bytes, NULL, NULL, NULL, &info),
+				ODVGP_E_ARG);
+		free(other);
+	}
+	/* No reader has written into the block. */
+	CHECK(untouched(block, block_bytes));
+	REFUSED(odvgp_save(NULL, NULL, NULL, 0, file, bytes, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_save(a.m, NULL, NULL, 0, NULL, bytes, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_save(a.m, NULL, NULL, 4, file, bytes, &info), ODVGP_E_ARG);
+	CHECK(odvgp_save_size(a.m, (size_t)-1) == 0);
+	{
+		odvgp_model *m = NULL;
+		odvgp_server server;
+		REFUSED(odvgp_load(file, bytes, NULL, test_isa(), block, block_bytes, NULL, &info),
+				ODVGP_E_ARG);
+		CHECK(odvgp_load(file, bytes, NULL, test_isa(), NULL, block_bytes, &m, NULL) != ODVGP_OK &&
+				!m);
+		CHECK(odvgp_server_from_file(NULL, file, bytes, test_isa(), block, block_bytes, NULL) !=
+				ODVGP_OK);
+		CHECK(odvgp_server_from_file(&server, file, bytes, test_isa(), NULL, block_bytes, NULL) !=
+				ODVGP_OK);
+	}
+	{
+		/* Another version has its own status. */
+		unsigned char *other = NEW(unsigned char, bytes);
+		uint64_t sum;
+		odvgp_model *m;
+		/* Newer and older versions: */
+		for (wrong = 0; wrong < 7; wrong++) {
+			odvgp_info said = no_info();
+			if (wrong == ODVGP__FILE_VERSION) continue;
+			memcpy(other, file, bytes);
+			other[8] = (unsigned char)wrong;
+			sum = odvgp__checksum(other, bytes - 8);
+			for (i = 0; i < 8; i++) other[bytes - 8 + i] = (unsigned char)(sum >> (8 * i));
+			CHECK(refused(other, bytes, block, block_bytes));
+			REFUSED(odvgp_load(other, bytes, NULL, test_isa(), block, block_bytes, &m, &info),
+					ODVGP_E_UNSUPPORTED);
+			(void)odvgp_load(other, bytes, NULL, test_isa(), block, block_bytes, &m, &said);
+			CHECK_SAY(strstr(said.text, wrong < ODVGP__FILE_VERSION
+												? "of an older format: train the model again"
+												: "of a newer format") != NULL,
+					"version %d: %s", (int)wrong, said.text);
+		}
+		CHECK(untouched(block, block_bytes));
+		free(other);
+	}
+	free(file), free(block);
+	drop(&a);
 }
 
 /*  Writes the correct checksum of the file's current contents. */
 static void mend(unsigned char *file, size_t bytes)
 {
-    uint64_t sum = odvgp__checksum(file, bytes - 8);
-    int i;
-    for (i = 0; i < 8; i++) file[bytes - 8 + (size_t)i] = (unsigned char)(sum >> (8 * i));
+	uint64_t sum = odvgp__checksum(file, bytes - 8);
+	int i;
+	for (i = 0; i < 8; i++) file[bytes - 8 + (size_t)i] = (unsigned char)(sum >> (8 * i));
 }
 
 /*  Loads, evaluates, steps and predicts with any status as result. Returns 1 if the model was
     loaded. */
 static int use_forged(const unsigned char *file, size_t bytes)
 {
-    size_t model_bytes = 0, pred_bytes = 0;
-    void *block, *pred;
-    odvgp_model *m;
-    odvgp_server server, *p = &server;
-    odvgp_real e, mean[64], X[64] = {0}, Y[64] = {0};
-    int loaded;
-    if (odvgp_load_size(file, bytes, NULL, test_isa(), &model_bytes, &pred_bytes, NULL, NULL,
-                NULL) != ODVGP_OK)
-        return 0;
-    if (model_bytes >= 10000000 || pred_bytes >= 10000000) return 0;
-    block = test_alloc(model_bytes), pred = test_alloc(pred_bytes);
-    loaded = odvgp_load(file, bytes, NULL, test_isa(), block, model_bytes, &m, NULL) == ODVGP_OK;
-    if (loaded) {
-        const odvgp_config *cfg = odvgp_model_config(m);
-        odvgp_report report;
-        if (cfg->layer[0].D <= 8 && cfg->layer[0].P <= 8)
-            (void)odvgp_elbo(m, X, Y, 2, &e, NULL, NULL, NULL);
-        if (cfg->layer[0].D <= 8 && cfg->layer[0].P <= 8 && cfg->N <= 8)
-            (void)odvgp_step(m, X, Y, &report, NULL);
-    }
-    if (odvgp_server_from_file(p, file, bytes, test_isa(), pred, pred_bytes, NULL) == ODVGP_OK &&
-            p->D <= 8 && p->P <= 8) {
-        size_t need = odvgp_predict_scratch(p, 2);
-        if (need && need < 10000000) {
-            void *scratch = test_alloc(need);
-            (void)odvgp_predict(p, X, 2, mean, NULL, NULL, scratch, need);
-            free(scratch);
-        }
-    }
-    free(block), free(pred);
-    return loaded;
+	size_t model_bytes = 0, pred_bytes = 0;
+	void *block, *pred;
+	odvgp_model *m;
+	odvgp_server server, *p = &server;
+	odvgp_real e, mean[64], X[64] = {0}, Y[64] = {0};
+	int loaded;
+	if (odvgp_load_size(file, bytes, NULL, test_isa(), &model_bytes, &pred_bytes, NULL, NULL,
+				NULL) != ODVGP_OK)
+		return 0;
+	if (model_bytes >= 10000000 || pred_bytes >= 10000000) return 0;
+	block = test_alloc(model_bytes), pred = test_alloc(pred_bytes);
+	loaded = odvgp_load(file, bytes, NULL, test_isa(), block, model_bytes, &m, NULL) == ODVGP_OK;
+	if (loaded) {
+		const odvgp_config *cfg = odvgp_model_config(m);
+		odvgp_report report;
+		if (cfg->layer[0].D <= 8 && cfg->layer[0].P <= 8)
+			(void)odvgp_elbo(m, X, Y, 2, &e, NULL, NULL, NULL);
+		if (cfg->layer[0].D <= 8 && cfg->layer[0].P <= 8 && cfg->N <= 8)
+			(void)odvgp_step(m, X, Y, &report, NULL);
+	}
+	if (odvgp_server_from_file(p, file, bytes, test_isa(), pred, pred_bytes, NULL) == ODVGP_OK &&
+			p->D <= 8 && p->P <= 8) {
+		size_t need = odvgp_predict_scratch(p, 2);
+		if (need && need < 10000000) {
+			void *scratch = test_alloc(need);
+			(void)odvgp_predict(p, X, 2, mean, NULL, NULL, scratch, need);
+			free(scratch);
+		}
+	}
+	free(block), free(pred);
+	return loaded;
 }
 
 /*  A file with a correct checksum and wrong contents is refused, or read as some other model; it
     never causes a crash, a read beyond its end, or an endless loop. */
 TEST(forged_files_do_no_harm)
 {
-    odvgp_config c = config(6, 2, 1, 2, 2);
-    fixture a;
-    size_t bytes, i;
-    unsigned char *file, *other;
-    int round, read = 0;
-    test_seed = 332;
-    a = make(&c);
-    CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3, NULL, NULL, NULL), ODVGP_OK);
-    file = save_file(a.m, NULL, "", &bytes);
-    other = NEW(unsigned char, bytes);
-    for (round = 0; round < test_size(6000, 2000); round++) {
-        int hits = 1 + (int)test_below(2);
-        memcpy(other, file, bytes);
-        /* Most changes hit config and kernel, whose numbers decide how much memory is used. */
-        while (hits--) {
-            i = test_below(8) ? (size_t)test_below(bytes < 1500 ? (ptrdiff_t)bytes : 1500)
-                              : (size_t)test_below((ptrdiff_t)bytes);
-            if (i >= bytes - 8) i = bytes - 9;
-            other[i] = test_below(2) ? (unsigned char)test_bits() : (unsigned char)test_below(10);
-        }
-        mend(other, bytes);
-        read += use_forged(other, bytes);
-    }
-    /* Some changed numbers are legal. */
-    CHECK(read > 100);
-    free(file), free(other);
-    drop(&a);
+	odvgp_config c = config(6, 2, 1, 2, 2);
+	fixture a;
+	size_t bytes, i;
+	unsigned char *file, *other;
+	int round, read = 0;
+	test_seed = 332;
+	a = make(&c);
+	CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3, NULL, NULL, NULL), ODVGP_OK);
+	file = save_file(a.m, NULL, "", &bytes);
+	other = NEW(unsigned char, bytes);
+	for (round = 0; round < test_size(6000, 2000); round++) {
+		int hits = 1 + (int)test_below(2);
+		memcpy(other, file, bytes);
+		/* Most changes hit config and kernel, whose numbers decide how much memory is used. */
+		while (hits--) {
+			i = test_below(8) ? (size_t)test_below(bytes < 1500 ? (ptrdiff_t)bytes : 1500)
+							  : (size_t)test_below((ptrdiff_t)bytes);
+			if (i >= bytes - 8) i = bytes - 9;
+			other[i] = test_below(2) ? (unsigned char)test_bits() : (unsigned char)test_below(10);
+		}
+		mend(other, bytes);
+		read += use_forged(other, bytes);
+	}
+	/* Some changed numbers are legal. */
+	CHECK(read > 100);
+	free(file), free(other);
+	drop(&a);
 }
 
 /*  Every byte of a small file is changed to several other values. */
 TEST(each_changed_byte_does_no_harm)
 {
-    odvgp_config c = config(6, 2, 1, 2, 2);
-    fixture a;
-    size_t bytes, i;
-    unsigned char *file;
-    int k, read = 0;
-    test_seed = 338;
-    a = make(&c);
-    CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3, NULL, NULL, NULL), ODVGP_OK);
-    file = save_file(a.m, NULL, "", &bytes);
-    for (i = 0; i < bytes - 8; i++)
-        for (k = 0; k < test_size(2, 1); k++) {
-            unsigned char keep = file[i];
-            file[i] = (unsigned char)(k ? keep - 1 : keep ^ 1 << test_below(8));
-            mend(file, bytes);
-            read += use_forged(file, bytes);
-            file[i] = keep;
-        }
-    CHECK(read > 100);
-    free(file);
-    drop(&a);
+	odvgp_config c = config(6, 2, 1, 2, 2);
+	fixture a;
+	size_t bytes, i;
+	unsigned char *file;
+	int k, read = 0;
+	test_seed = 338;
+	a = make(&c);
+	CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3, NULL, NULL, NULL), ODVGP_OK);
+	file = save_file(a.m, NULL, "", &bytes);
+	for (i = 0; i < bytes - 8; i++)
+		for (k = 0; k < test_size(2, 1); k++) {
+			unsigned char keep = file[i];
+			file[i] = (unsigned char)(k ? keep - 1 : keep ^ 1 << test_below(8));
+			mend(file, bytes);
+			read += use_forged(file, bytes);
+			file[i] = keep;
+		}
+	CHECK(read > 100);
+	free(file);
+	drop(&a);
 }
 
 /*  The bytes of the table of units up to the kernel's words: a count, 4 sizes, 5 choices, and
@@ -312,67 +312,67 @@ enum { UNIT_HEAD = 4 + 4 * 8 + 5 * 4 + 4 };
     says, so every changed bit is refused. */
 TEST(forged_units_are_refused)
 {
-    static const char *const names[] = {"orth", "blocks"};
-    int which;
-    for (which = 0; which < 2; which++) {
-        odvgp_config c = config(12, 2, 2, 3, 4);
-        fixture a;
-        odvgp__file f = odvgp__file_make(ODVGP__FILE_MEASURE, NULL, 0);
-        size_t bytes, at, end, kernel, i, model_bytes, taken = 0, wrong = 0;
-        unsigned char *file;
-        if (which)
-            c.layer[0].mean_part = ODVGP_MEAN_PART_BLOCKS,
-            c.layer[0].cov_part = ODVGP_COV_PART_BLOCKS;
-        test_seed = 339;
-        a = make(&c);
-        file = save_file(a.m, NULL, "", &bytes);
-        odvgp__file_config(&f, &a.m->cfg);
-        at = ODVGP__FILE_HEAD + f.used;
-        odvgp__file_units(&f, a.m);
-        end = ODVGP__FILE_HEAD + f.used;
-        kernel = at + UNIT_HEAD;
-        memset(&model_bytes, PATTERN, sizeof model_bytes);
-        for (i = at; i < end; i++) {
-            unsigned char keep = file[i];
-            int bit;
-            if (i == kernel)
-                i += 4 * odvgp__kernel_words(a.m->unit[0].kernel.base_kernels), keep = file[i];
-            for (bit = 0; bit <= 8; bit++) {
-                odvgp_info info = no_info();
-                odvgp_status s;
-                int many = i + 4 >= kernel && i < kernel;
-                file[i] = (unsigned char)(keep ^ (bit < 8 ? 1 << bit : 0xff));
-                /* More terms than the build supports have their own status. */
-                many = many && (i + 4 > kernel || file[i] > ODVGP_MAX_BASE_KERNELS);
-                mend(file, bytes);
-                s = odvgp_load_size(
-                        file, bytes, NULL, test_isa(), &model_bytes, NULL, NULL, NULL, &info);
-                taken += s == ODVGP_OK;
-                wrong += s != (many ? ODVGP_E_UNSUPPORTED : ODVGP_E_FORMAT) || !info.text[0];
-            }
-            file[i] = keep;
-        }
-        CHECK_SAY(taken == 0, "%s: %d changes are taken", names[which], (int)taken);
-        CHECK_SAY(wrong == 0, "%s: %d other statuses", names[which], (int)wrong);
-        CHECK(untouched(&model_bytes, sizeof model_bytes));
-        mend(file, bytes);
-        CHECK_STATUS(odvgp_load_size(
-                             file, bytes, NULL, test_isa(), &model_bytes, NULL, NULL, NULL, NULL),
-                ODVGP_OK);
-        CHECK_INT(model_bytes, a.bytes);
-        free(file);
-        drop(&a);
-    }
+	static const char *const names[] = {"orth", "blocks"};
+	int which;
+	for (which = 0; which < 2; which++) {
+		odvgp_config c = config(12, 2, 2, 3, 4);
+		fixture a;
+		odvgp__file f = odvgp__file_make(ODVGP__FILE_MEASURE, NULL, 0);
+		size_t bytes, at, end, kernel, i, model_bytes, taken = 0, wrong = 0;
+		unsigned char *file;
+		if (which)
+			c.layer[0].mean_part = ODVGP_MEAN_PART_BLOCKS,
+			c.layer[0].cov_part = ODVGP_COV_PART_BLOCKS;
+		test_seed = 339;
+		a = make(&c);
+		file = save_file(a.m, NULL, "", &bytes);
+		odvgp__file_config(&f, &a.m->cfg);
+		at = ODVGP__FILE_HEAD + f.used;
+		odvgp__file_units(&f, a.m);
+		end = ODVGP__FILE_HEAD + f.used;
+		kernel = at + UNIT_HEAD;
+		memset(&model_bytes, PATTERN, sizeof model_bytes);
+		for (i = at; i < end; i++) {
+			unsigned char keep = file[i];
+			int bit;
+			if (i == kernel)
+				i += 4 * odvgp__kernel_words(a.m->unit[0].kernel.base_kernels), keep = file[i];
+			for (bit = 0; bit <= 8; bit++) {
+				odvgp_info info = no_info();
+				odvgp_status s;
+				int many = i + 4 >= kernel && i < kernel;
+				file[i] = (unsigned char)(keep ^ (bit < 8 ? 1 << bit : 0xff));
+				/* More terms than the build supports have their own status. */
+				many = many && (i + 4 > kernel || file[i] > ODVGP_MAX_BASE_KERNELS);
+				mend(file, bytes);
+				s = odvgp_load_size(
+						file, bytes, NULL, test_isa(), &model_bytes, NULL, NULL, NULL, &info);
+				taken += s == ODVGP_OK;
+				wrong += s != (many ? ODVGP_E_UNSUPPORTED : ODVGP_E_FORMAT) || !info.text[0];
+			}
+			file[i] = keep;
+		}
+		CHECK_SAY(taken == 0, "%s: %d changes are taken", names[which], (int)taken);
+		CHECK_SAY(wrong == 0, "%s: %d other statuses", names[which], (int)wrong);
+		CHECK(untouched(&model_bytes, sizeof model_bytes));
+		mend(file, bytes);
+		CHECK_STATUS(odvgp_load_size(
+							 file, bytes, NULL, test_isa(), &model_bytes, NULL, NULL, NULL, NULL),
+				ODVGP_OK);
+		CHECK_INT(model_bytes, a.bytes);
+		free(file);
+		drop(&a);
+	}
 }
 
 /*  Packs a forged kernel into the words of a kernel with the given number of base kernels; the
     forged counts do not change the number of words. */
 static void pack_forged(const odvgp__kernel *k, uint32_t base_kernels, uint32_t *to)
 {
-    odvgp__kernel same = *k;
-    same.base_kernels = base_kernels, same.nnode = 2 * base_kernels - 1;
-    odvgp__kernel_pack(&same, to);
-    to[1] = k->nnode;
+	odvgp__kernel same = *k;
+	same.base_kernels = base_kernels, same.nnode = 2 * base_kernels - 1;
+	odvgp__kernel_pack(&same, to);
+	to[1] = k->nnode;
 }
 
 /*  Files with a correct checksum hold kernels that no expression can make: one or two numbers at
@@ -380,273 +380,273 @@ static void pack_forged(const odvgp__kernel *k, uint32_t base_kernels, uint32_t 
 TEST(forged_kernels_are_refused)
 {
 #define K(field) offsetof(odvgp__kernel, field)
-    static const struct {
-        const char *words;
-        size_t at;
-        uint32_t value;
-        size_t at2;
-        uint32_t value2;
-    } list[] = {
-            {"D 0", K(D), 0, 0, 0},
-            {"another D", K(D), 4, 0, 0},
-            {"a huge D", K(D), 0x7fffffff, 0, 0},
-            {"no base kernel", K(base_kernels), 0, 0, 0},
-            {"fewer base kernels", K(base_kernels), 1, 0, 0},
-            {"more base kernels", K(base_kernels), 3, K(nnode), 5},
-            {"too many base kernels", K(base_kernels), ODVGP_MAX_BASE_KERNELS + 1, K(nnode),
-                    2 * ODVGP_MAX_BASE_KERNELS + 1},
-            {"too many nodes", K(nnode), 1000, 0, 0},
-            {"no nodes", K(nnode), 0, 0, 0},
-            {"hyperparameters", K(nhyp), 1000, 0, 0},
-            {"fewer hyperparameters", K(nhyp), 4, 0, 0},
-            {"no group", K(ngroup), 0, 0, 0},
-            {"too many groups", K(ngroup), ODVGP_MAX_BASE_KERNELS + 1, 0, 0},
-            {"far too many groups", K(ngroup), 5000, 0, 0},
-            {"fewer groups", K(ngroup), 1, 0, 0},
-            {"the base kernel of a group", K(group_base[0]), 7, 0, 0},
-            {"the base kernel of a group, far away", K(group_base[1]), 0x10000000, 0, 0},
-            {"a base kernel of another group", K(base[1].group), 0, 0, 0},
-            {"a base kernel of no group", K(base[0].group), 5, 0, 0},
-            {"a node's kind", K(node[2][0]), 3, 0, 0},
-            {"a node of itself", K(node[2][1]), 2, 0, 0},
-            {"a node of later ones", K(node[2][2]), 9, 0, 0},
-            {"a first node that is a sum", K(node[0][0]), 1, 0, 0},
-            {"a node twice", K(node[2][2]), 0, 0, 0},
-            {"a base kernel twice", K(node[1][1]), 0, 0, 0},
-            {"a node's base kernel", K(node[1][1]), 2, 0, 0},
-            {"a type", K(base[0].type), ODVGP__BASE_KERNEL_TYPES, 0, 0},
-            {"ard", K(base[0].ard), 2, 0, 0},
-            {"ard off", K(base[1].ard), 0, 0, 0},
-            {"lengthscales", K(base[1].nls), 3, 0, 0},
-            {"place of the lengthscales", K(base[1].ls), 100, K(base[1].var), 102},
-            {"place of the variance", K(base[0].var), 100, 0, 0},
-            {"variances", K(base[0].nvar), 2, 0, 0},
-            {"place of the shape parameter", K(base[0].shape_param), 100, 0, 0},
-            {"a degree", K(base[0].degree), 3, 0, 0},
-            {"a kernel with more numbers", K(base[0].type), ODVGP__RQ, 0, 0},
-            {"a kernel without inputs", K(base[0].type), ODVGP__CONSTANT, 0, 0},
-            {"a kernel without a lengthscale for each column", K(base[1].type), ODVGP__POLYNOMIAL,
-                    K(base[1].degree), 2},
-            {"columns", K(base[0].ndims), 2, 0, 0},
-            {"number of ranges", K(base[0].nranges), ODVGP__MAX_RANGES + 1, 0, 0},
-            {"a range beyond the inputs", K(base[0].range[0][0]), 7, K(base[0].range[0][1]), 8},
-            {"a range far beyond", K(base[0].range[0][0]), 0xfffffff0u, K(base[0].range[0][1]),
-                    0xfffffff1u},
-            {"an empty range", K(base[0].range[0][1]), 0, 0, 0},
-            {"a range backwards", K(base[1].range[0][0]), 3, K(base[1].range[0][1]), 1},
-            /* The base kernels of the following rows share a group. */
-            {"a group without base kernels", K(ngroup), 2, K(group_base[1]), 0x10000000},
-            {"the base kernel of the group", K(group_base[0]), 3, 0, 0},
-    };
+	static const struct {
+		const char *words;
+		size_t at;
+		uint32_t value;
+		size_t at2;
+		uint32_t value2;
+	} list[] = {
+			{"D 0", K(D), 0, 0, 0},
+			{"another D", K(D), 4, 0, 0},
+			{"a huge D", K(D), 0x7fffffff, 0, 0},
+			{"no base kernel", K(base_kernels), 0, 0, 0},
+			{"fewer base kernels", K(base_kernels), 1, 0, 0},
+			{"more base kernels", K(base_kernels), 3, K(nnode), 5},
+			{"too many base kernels", K(base_kernels), ODVGP_MAX_BASE_KERNELS + 1, K(nnode),
+					2 * ODVGP_MAX_BASE_KERNELS + 1},
+			{"too many nodes", K(nnode), 1000, 0, 0},
+			{"no nodes", K(nnode), 0, 0, 0},
+			{"hyperparameters", K(nhyp), 1000, 0, 0},
+			{"fewer hyperparameters", K(nhyp), 4, 0, 0},
+			{"no group", K(ngroup), 0, 0, 0},
+			{"too many groups", K(ngroup), ODVGP_MAX_BASE_KERNELS + 1, 0, 0},
+			{"far too many groups", K(ngroup), 5000, 0, 0},
+			{"fewer groups", K(ngroup), 1, 0, 0},
+			{"the base kernel of a group", K(group_base[0]), 7, 0, 0},
+			{"the base kernel of a group, far away", K(group_base[1]), 0x10000000, 0, 0},
+			{"a base kernel of another group", K(base[1].group), 0, 0, 0},
+			{"a base kernel of no group", K(base[0].group), 5, 0, 0},
+			{"a node's kind", K(node[2][0]), 3, 0, 0},
+			{"a node of itself", K(node[2][1]), 2, 0, 0},
+			{"a node of later ones", K(node[2][2]), 9, 0, 0},
+			{"a first node that is a sum", K(node[0][0]), 1, 0, 0},
+			{"a node twice", K(node[2][2]), 0, 0, 0},
+			{"a base kernel twice", K(node[1][1]), 0, 0, 0},
+			{"a node's base kernel", K(node[1][1]), 2, 0, 0},
+			{"a type", K(base[0].type), ODVGP__BASE_KERNEL_TYPES, 0, 0},
+			{"ard", K(base[0].ard), 2, 0, 0},
+			{"ard off", K(base[1].ard), 0, 0, 0},
+			{"lengthscales", K(base[1].nls), 3, 0, 0},
+			{"place of the lengthscales", K(base[1].ls), 100, K(base[1].var), 102},
+			{"place of the variance", K(base[0].var), 100, 0, 0},
+			{"variances", K(base[0].nvar), 2, 0, 0},
+			{"place of the shape parameter", K(base[0].shape_param), 100, 0, 0},
+			{"a degree", K(base[0].degree), 3, 0, 0},
+			{"a kernel with more numbers", K(base[0].type), ODVGP__RQ, 0, 0},
+			{"a kernel without inputs", K(base[0].type), ODVGP__CONSTANT, 0, 0},
+			{"a kernel without a lengthscale for each column", K(base[1].type), ODVGP__POLYNOMIAL,
+					K(base[1].degree), 2},
+			{"columns", K(base[0].ndims), 2, 0, 0},
+			{"number of ranges", K(base[0].nranges), ODVGP__MAX_RANGES + 1, 0, 0},
+			{"a range beyond the inputs", K(base[0].range[0][0]), 7, K(base[0].range[0][1]), 8},
+			{"a range far beyond", K(base[0].range[0][0]), 0xfffffff0u, K(base[0].range[0][1]),
+					0xfffffff1u},
+			{"an empty range", K(base[0].range[0][1]), 0, 0, 0},
+			{"a range backwards", K(base[1].range[0][0]), 3, K(base[1].range[0][1]), 1},
+			/* The base kernels of the following rows share a group. */
+			{"a group without base kernels", K(ngroup), 2, K(group_base[1]), 0x10000000},
+			{"the base kernel of the group", K(group_base[0]), 3, 0, 0},
+	};
 #undef K
-    const size_t shared = sizeof list / sizeof *list - 2;
-    /* A batch above 64 rows makes the library choose a tile of 0 by measuring the kernel. */
-    odvgp_config c = config(130, 3, 1, 2, 2);
-    fixture a;
-    size_t bytes = 0, i, j, state = 0;
-    unsigned char *file = NULL, *other = NULL;
-    enum { AS_SAVED, TILE_0, PREDICTOR, PARTS };
-    int part;
-    test_seed = 335;
-    memset(&a, 0, sizeof a);
-    for (i = 0; i < sizeof list / sizeof *list; i++)
-        /* Forge the model's section of the file, the same with a tile of 0, and the predictor's
+	const size_t shared = sizeof list / sizeof *list - 2;
+	/* A batch above 64 rows makes the library choose a tile of 0 by measuring the kernel. */
+	odvgp_config c = config(130, 3, 1, 2, 2);
+	fixture a;
+	size_t bytes = 0, i, j, state = 0;
+	unsigned char *file = NULL, *other = NULL;
+	enum { AS_SAVED, TILE_0, PREDICTOR, PARTS };
+	int part;
+	test_seed = 335;
+	memset(&a, 0, sizeof a);
+	for (i = 0; i < sizeof list / sizeof *list; i++)
+		/* Forge the model's section of the file, the same with a tile of 0, and the predictor's
            section. */
-        for (part = 0; part < PARTS; part++) {
-            odvgp__kernel keep, *k;
-            odvgp__file f;
-            odvgp__predictor_start head;
-            uint64_t sum;
-            size_t model_bytes = 0, pred_bytes = 0;
-            odvgp_info info = no_info();
-            odvgp_status s;
-            ptrdiff_t tile;
-            if (part == 0 && (i == 0 || i == shared)) {
-                if (i) free(file), free(other), drop(&a);
-                c.layer[0].kernel =
-                        i ? "rbf + matern52" : "rbf(1, dims=0) + matern52(1, ard, dims=1:3)";
-                a = make(&c);
-                file = save_file(a.m, NULL, "", &bytes);
-                for (state = 0, j = 0; j < 8; j++) state |= (size_t)file[16 + j] << (8 * j);
-                other = NEW(unsigned char, bytes);
-            }
-            f = odvgp__file_make(ODVGP__FILE_WRITE, other, bytes);
-            k = &a.m->unit[0].kernel;
-            keep = *k;
-            tile = a.m->cfg.tile;
-            memcpy(other, file, bytes);
-            memcpy((unsigned char *)k + list[i].at, &list[i].value, 4);
-            if (list[i].at2) memcpy((unsigned char *)k + list[i].at2, &list[i].value2, 4);
-            if (part != PREDICTOR) {
-                if (part == TILE_0) a.m->cfg.tile = 0;
-                f.used = ODVGP__FILE_HEAD;
-                odvgp__file_config(&f, &a.m->cfg);
-                f.used += UNIT_HEAD - 4;
-                odvgp__file_u32(&f, &k->base_kernels);
-                pack_forged(k, keep.base_kernels, head.words);
-                odvgp__file_words(&f, head.words, odvgp__kernel_words(keep.base_kernels) * 4);
-            } else {
-                odvgp__file r = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
-                r.used = ODVGP__FILE_HEAD + state;
-                size_t words = odvgp__predictor_head(keep.base_kernels);
-                odvgp__file_words(&r, &head, words);
-                pack_forged(k, keep.base_kernels, head.words + sizeof head.head / 4);
-                head.head.base_kernels = k->base_kernels;
-                f.used = ODVGP__FILE_HEAD + state;
-                odvgp__file_words(&f, &head, words);
-            }
-            a.m->unit[0].kernel = keep;
-            a.m->cfg.tile = tile;
-            sum = odvgp__checksum(other, bytes - 8);
-            for (j = 0; j < 8; j++) other[bytes - 8 + j] = (unsigned char)(sum >> (8 * j));
-            s = odvgp_load_size(
-                    other, bytes, NULL, test_isa(), &model_bytes, &pred_bytes, NULL, NULL, &info);
-            CHECK_SAY(s != ODVGP_OK && info.text[0], "%s, part %d: %s", list[i].words, part,
-                    odvgp_status_text(s));
-            CHECK_SAY(model_bytes == 0 && pred_bytes == 0, "%s, part %d: a size is written",
-                    list[i].words, part);
-        }
-    free(file), free(other);
-    drop(&a);
+		for (part = 0; part < PARTS; part++) {
+			odvgp__kernel keep, *k;
+			odvgp__file f;
+			odvgp__predictor_start head;
+			uint64_t sum;
+			size_t model_bytes = 0, pred_bytes = 0;
+			odvgp_info info = no_info();
+			odvgp_status s;
+			ptrdiff_t tile;
+			if (part == 0 && (i == 0 || i == shared)) {
+				if (i) free(file), free(other), drop(&a);
+				c.layer[0].kernel =
+						i ? "rbf + matern52" : "rbf(1, dims=0) + matern52(1, ard, dims=1:3)";
+				a = make(&c);
+				file = save_file(a.m, NULL, "", &bytes);
+				for (state = 0, j = 0; j < 8; j++) state |= (size_t)file[16 + j] << (8 * j);
+				other = NEW(unsigned char, bytes);
+			}
+			f = odvgp__file_make(ODVGP__FILE_WRITE, other, bytes);
+			k = &a.m->unit[0].kernel;
+			keep = *k;
+			tile = a.m->cfg.tile;
+			memcpy(other, file, bytes);
+			memcpy((unsigned char *)k + list[i].at, &list[i].value, 4);
+			if (list[i].at2) memcpy((unsigned char *)k + list[i].at2, &list[i].value2, 4);
+			if (part != PREDICTOR) {
+				if (part == TILE_0) a.m->cfg.tile = 0;
+				f.used = ODVGP__FILE_HEAD;
+				odvgp__file_config(&f, &a.m->cfg);
+				f.used += UNIT_HEAD - 4;
+				odvgp__file_u32(&f, &k->base_kernels);
+				pack_forged(k, keep.base_kernels, head.words);
+				odvgp__file_words(&f, head.words, odvgp__kernel_words(keep.base_kernels) * 4);
+			} else {
+				odvgp__file r = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
+				r.used = ODVGP__FILE_HEAD + state;
+				size_t words = odvgp__predictor_head(keep.base_kernels);
+				odvgp__file_words(&r, &head, words);
+				pack_forged(k, keep.base_kernels, head.words + sizeof head.head / 4);
+				head.head.base_kernels = k->base_kernels;
+				f.used = ODVGP__FILE_HEAD + state;
+				odvgp__file_words(&f, &head, words);
+			}
+			a.m->unit[0].kernel = keep;
+			a.m->cfg.tile = tile;
+			sum = odvgp__checksum(other, bytes - 8);
+			for (j = 0; j < 8; j++) other[bytes - 8 + j] = (unsigned char)(sum >> (8 * j));
+			s = odvgp_load_size(
+					other, bytes, NULL, test_isa(), &model_bytes, &pred_bytes, NULL, NULL, &info);
+			CHECK_SAY(s != ODVGP_OK && info.text[0], "%s, part %d: %s", list[i].words, part,
+					odvgp_status_text(s));
+			CHECK_SAY(model_bytes == 0 && pred_bytes == 0, "%s, part %d: a size is written",
+					list[i].words, part);
+		}
+	free(file), free(other);
+	drop(&a);
 }
 
 /*  Files with a correct checksum hold numbers that training never produces: the changed state
     overwrites that of a saved model. */
 TEST(forged_states_are_refused)
 {
-    odvgp_config c = config(12, 2, 1, 3, 2);
-    enum { FORGERIES = 31 };
-    int wrong;
-    test_seed = 336;
-    for (wrong = 0; wrong < FORGERIES; wrong++) {
-        fixture a = make(&c);
-        odvgp_model *b = NULL;
-        odvgp_info info = no_info();
-        size_t bytes, i;
-        unsigned char *file;
-        void *block;
-        uint64_t sum;
-        odvgp__file f;
-        odvgp__jitter *jitter = a.m->unit[0].jitter;
-        odvgp_status s;
-        CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3, NULL, NULL, NULL), ODVGP_OK);
-        file = save_file(a.m, NULL, "", &bytes);
-        switch (wrong) {
-        case 1: jitter[0].raised = -1; break;
-        case 2: jitter[1].raised = (odvgp_real)NAN; break;
-        case 3: jitter[0].raised = (odvgp_real)HUGE_VAL; break;
-        case 4: jitter[0].clean = INT_MAX; break;
-        case 5: jitter[1].clean = -1; break;
-        case 6: a.m->par.theta[0] = (odvgp_real)NAN; break;
-        case 7: a.m->par.theta[a.m->par.count - 1] = (odvgp_real)HUGE_VAL; break;
-        case 8: a.m->par.value[0] = 0; break;
-        case 9: a.m->par.value[1] = -1; break;
-        case 10: a.m->par.value[2] = (odvgp_real)NAN; break;
-        case 11: a.m->par.value[2] = (odvgp_real)HUGE_VAL; break;
-        case 12: a.m->state.step_scale = 0; break;
-        case 13: a.m->state.step_scale = 2; break;
-        case 14: a.m->state.step_scale = NAN; break;
-        case 15: a.m->state.nat_valid = 4; break;
-        case 16: a.m->state.good_valid = 2; break;
-        case 17: a.m->state.fitted = 2; break;
-        case 18: a.m->state.steps = UINT64_MAX; break;
-        case 19: a.m->state.adam_steps = UINT64_MAX; break;
-        case 20: a.m->state.nat_steps = (uint64_t)PTRDIFF_MAX; break;
-        case 21: a.m->par.slot[1].trainable = 2; break;
-        case 22: a.m->par.slot[2].trainable = -1; break;
-        case 23: a.m->tape.events.pivot = 3; break;
-        /* The numbers of latent processes, functions and targets. */
-        case 24: a.m->unit[0].P = 2; break;
-        case 25: a.m->F = 2; break;
-        case 26: a.m->T = 2; break;
-        case 27: a.m->F = 0; break;
-        case 28: a.m->T = PTRDIFF_MAX; break;
-        case 29: a.m->unit[0].lbfgs_jitter[0] = (odvgp_real)NAN; break;
-        case 30: a.m->unit[0].lbfgs_jitter[1] = -1; break;
-        default: break;
-        }
-        f = odvgp__file_make(ODVGP__FILE_WRITE, file, bytes);
-        f.used = ODVGP__FILE_HEAD;
-        odvgp__file_config(&f, &a.m->cfg);
-        odvgp__file_units(&f, a.m);
-        /* The arrays of the state keep their sizes. */
-        a.m->unit[0].P = a.m->F = a.m->T = 1;
-        odvgp__file_model_state(&f, a.m);
-        sum = odvgp__checksum(file, bytes - 8);
-        for (i = 0; i < 8; i++) file[bytes - 8 + i] = (unsigned char)(sum >> (8 * i));
-        block = test_alloc(a.bytes);
-        s = odvgp_load(file, bytes, NULL, test_isa(), block, a.bytes, &b, &info);
-        CHECK_SAY(s == (wrong ? ODVGP_E_FORMAT : ODVGP_OK) && !b == (wrong != 0) &&
-                          (!wrong || info.text[0]),
-                "forgery %d: %s", wrong, odvgp_status_text(s));
-        free(block), free(file);
-        drop(&a);
-    }
+	odvgp_config c = config(12, 2, 1, 3, 2);
+	enum { FORGERIES = 31 };
+	int wrong;
+	test_seed = 336;
+	for (wrong = 0; wrong < FORGERIES; wrong++) {
+		fixture a = make(&c);
+		odvgp_model *b = NULL;
+		odvgp_info info = no_info();
+		size_t bytes, i;
+		unsigned char *file;
+		void *block;
+		uint64_t sum;
+		odvgp__file f;
+		odvgp__jitter *jitter = a.m->unit[0].jitter;
+		odvgp_status s;
+		CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3, NULL, NULL, NULL), ODVGP_OK);
+		file = save_file(a.m, NULL, "", &bytes);
+		switch (wrong) {
+		case 1: jitter[0].raised = -1; break;
+		case 2: jitter[1].raised = (odvgp_real)NAN; break;
+		case 3: jitter[0].raised = (odvgp_real)HUGE_VAL; break;
+		case 4: jitter[0].clean = INT_MAX; break;
+		case 5: jitter[1].clean = -1; break;
+		case 6: a.m->par.theta[0] = (odvgp_real)NAN; break;
+		case 7: a.m->par.theta[a.m->par.count - 1] = (odvgp_real)HUGE_VAL; break;
+		case 8: a.m->par.value[0] = 0; break;
+		case 9: a.m->par.value[1] = -1; break;
+		case 10: a.m->par.value[2] = (odvgp_real)NAN; break;
+		case 11: a.m->par.value[2] = (odvgp_real)HUGE_VAL; break;
+		case 12: a.m->state.step_scale = 0; break;
+		case 13: a.m->state.step_scale = 2; break;
+		case 14: a.m->state.step_scale = NAN; break;
+		case 15: a.m->state.nat_valid = 4; break;
+		case 16: a.m->state.good_valid = 2; break;
+		case 17: a.m->state.fitted = 2; break;
+		case 18: a.m->state.steps = UINT64_MAX; break;
+		case 19: a.m->state.adam_steps = UINT64_MAX; break;
+		case 20: a.m->state.nat_steps = (uint64_t)PTRDIFF_MAX; break;
+		case 21: a.m->par.slot[1].trainable = 2; break;
+		case 22: a.m->par.slot[2].trainable = -1; break;
+		case 23: a.m->tape.events.pivot = 3; break;
+		/* The numbers of latent processes, functions and targets. */
+		case 24: a.m->unit[0].P = 2; break;
+		case 25: a.m->F = 2; break;
+		case 26: a.m->T = 2; break;
+		case 27: a.m->F = 0; break;
+		case 28: a.m->T = PTRDIFF_MAX; break;
+		case 29: a.m->unit[0].lbfgs_jitter[0] = (odvgp_real)NAN; break;
+		case 30: a.m->unit[0].lbfgs_jitter[1] = -1; break;
+		default: break;
+		}
+		f = odvgp__file_make(ODVGP__FILE_WRITE, file, bytes);
+		f.used = ODVGP__FILE_HEAD;
+		odvgp__file_config(&f, &a.m->cfg);
+		odvgp__file_units(&f, a.m);
+		/* The arrays of the state keep their sizes. */
+		a.m->unit[0].P = a.m->F = a.m->T = 1;
+		odvgp__file_model_state(&f, a.m);
+		sum = odvgp__checksum(file, bytes - 8);
+		for (i = 0; i < 8; i++) file[bytes - 8 + i] = (unsigned char)(sum >> (8 * i));
+		block = test_alloc(a.bytes);
+		s = odvgp_load(file, bytes, NULL, test_isa(), block, a.bytes, &b, &info);
+		CHECK_SAY(s == (wrong ? ODVGP_E_FORMAT : ODVGP_OK) && !b == (wrong != 0) &&
+						  (!wrong || info.text[0]),
+				"forgery %d: %s", wrong, odvgp_status_text(s));
+		free(block), free(file);
+		drop(&a);
+	}
 }
 
 /*  Files with a correct checksum hold predictors with numbers that are not finite, or not
     positive where they must be. */
 TEST(forged_predictors_are_refused)
 {
-    odvgp_config c = config(12, 2, 1, 3, 2);
-    static const double values[] = {NAN, HUGE_VAL, -HUGE_VAL, 0, -1};
-    ptrdiff_t at[6], reals;
-    fixture a;
-    odvgp__predictor head;
-    odvgp__view v;
-    size_t bytes, pred_bytes, first, i, k;
-    unsigned char *file, *other;
-    void *pred;
-    test_seed = 337;
-    a = make(&c);
-    file = save_file(a.m, NULL, "", &bytes);
-    other = NEW(unsigned char, bytes);
-    pred_bytes = odvgp_predictor_size(a.m);
-    pred = test_alloc(pred_bytes);
-    odvgp__predictor_sizes(&a.m->unit[0], &head);
-    {
-        odvgp_real *base = NEW(odvgp_real, odvgp__view_layout(&head, NULL, &v));
-        reals = odvgp__view_layout(&head, base, &v);
-        /* These must be positive. */
-        at[0] = v.hyp - base, at[1] = v.lik_params - base, at[2] = v.x_scale - base,
-        at[3] = v.y_scale - base;
-        /* These must be finite. */
-        at[4] = v.beta - base, at[5] = v.alpha - base;
-        free(base);
-    }
-    first = bytes - 8 - (size_t)reals * sizeof(odvgp_real);
-    for (i = 0; i < 6; i++)
-        for (k = 0; k < sizeof values / sizeof *values; k++) {
-            odvgp_server server;
-            odvgp_real x = (odvgp_real)values[k];
-            odvgp_info info = no_info();
-            odvgp__file f = odvgp__file_make(ODVGP__FILE_WRITE, other, bytes);
-            int good = i >= 4 && k >= 3;
-            odvgp_status s;
-            memcpy(other, file, bytes);
-            f.used = first + (size_t)at[i] * sizeof x;
-            odvgp__file_reals(&f, &x, 1, (int)sizeof x);
-            f.used = bytes - 8;
-            odvgp__file_bits(&f, odvgp__checksum(other, bytes - 8), 8);
-            memset(&server, 0, sizeof server);
-            s = odvgp_server_from_file(&server, other, bytes, test_isa(), pred, pred_bytes, &info);
-            CHECK_SAY(s == (good ? ODVGP_OK : ODVGP_E_FORMAT) && !server.block == !good,
-                    "place %d, %g: %s", (int)i, values[k], odvgp_status_text(s));
-        }
-    free(file), free(other), free(pred);
-    drop(&a);
+	odvgp_config c = config(12, 2, 1, 3, 2);
+	static const double values[] = {NAN, HUGE_VAL, -HUGE_VAL, 0, -1};
+	ptrdiff_t at[6], reals;
+	fixture a;
+	odvgp__predictor head;
+	odvgp__view v;
+	size_t bytes, pred_bytes, first, i, k;
+	unsigned char *file, *other;
+	void *pred;
+	test_seed = 337;
+	a = make(&c);
+	file = save_file(a.m, NULL, "", &bytes);
+	other = NEW(unsigned char, bytes);
+	pred_bytes = odvgp_predictor_size(a.m);
+	pred = test_alloc(pred_bytes);
+	odvgp__predictor_sizes(&a.m->unit[0], &head);
+	{
+		odvgp_real *base = NEW(odvgp_real, odvgp__view_layout(&head, NULL, &v));
+		reals = odvgp__view_layout(&head, base, &v);
+		/* These must be positive. */
+		at[0] = v.hyp - base, at[1] = v.lik_params - base, at[2] = v.x_scale - base,
+		at[3] = v.y_scale - base;
+		/* These must be finite. */
+		at[4] = v.beta - base, at[5] = v.alpha - base;
+		free(base);
+	}
+	first = bytes - 8 - (size_t)reals * sizeof(odvgp_real);
+	for (i = 0; i < 6; i++)
+		for (k = 0; k < sizeof values / sizeof *values; k++) {
+			odvgp_server server;
+			odvgp_real x = (odvgp_real)values[k];
+			odvgp_info info = no_info();
+			odvgp__file f = odvgp__file_make(ODVGP__FILE_WRITE, other, bytes);
+			int good = i >= 4 && k >= 3;
+			odvgp_status s;
+			memcpy(other, file, bytes);
+			f.used = first + (size_t)at[i] * sizeof x;
+			odvgp__file_reals(&f, &x, 1, (int)sizeof x);
+			f.used = bytes - 8;
+			odvgp__file_bits(&f, odvgp__checksum(other, bytes - 8), 8);
+			memset(&server, 0, sizeof server);
+			s = odvgp_server_from_file(&server, other, bytes, test_isa(), pred, pred_bytes, &info);
+			CHECK_SAY(s == (good ? ODVGP_OK : ODVGP_E_FORMAT) && !server.block == !good,
+					"place %d, %g: %s", (int)i, values[k], odvgp_status_text(s));
+		}
+	free(file), free(other), free(pred);
+	drop(&a);
 }
 
 int main(int argc, char **argv)
 {
-    test_begin(argc, argv);
-    RUN(damaged_blocks_are_refused);
-    RUN(damaged_files_are_refused);
-    RUN(forged_files_do_no_harm);
-    RUN(each_changed_byte_does_no_harm);
-    RUN(forged_units_are_refused);
-    RUN(forged_kernels_are_refused);
-    RUN(forged_states_are_refused);
-    RUN(forged_predictors_are_refused);
-    return test_end();
+	test_begin(argc, argv);
+	RUN(damaged_blocks_are_refused);
+	RUN(damaged_files_are_refused);
+	RUN(forged_files_do_no_harm);
+	RUN(each_changed_byte_does_no_harm);
+	RUN(forged_units_are_refused);
+	RUN(forged_kernels_are_refused);
+	RUN(forged_states_are_refused);
+	RUN(forged_predictors_are_refused);
+	return test_end();
 }

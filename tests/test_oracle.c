@@ -18,233 +18,233 @@
 
 #define RANK 16
 typedef struct tensor {
-    char *name;
-    int rank;
-    ptrdiff_t dim[RANK], count;
-    double *v;
-    /* The same values, rounded. */
-    odvgp_real *r;
-    int seen;
+	char *name;
+	int rank;
+	ptrdiff_t dim[RANK], count;
+	double *v;
+	/* The same values, rounded. */
+	odvgp_real *r;
+	int seen;
 } tensor;
 typedef struct word {
-    char *key, *value;
+	char *key, *value;
 } word;
 typedef struct ocase {
-    const char *file;
-    tensor *t;
-    word *w;
-    int tensors, words;
-    /* The largest condition number in the comment (0 if there is none), and their product, which
+	const char *file;
+	tensor *t;
+	word *w;
+	int tensors, words;
+	/* The largest condition number in the comment (0 if there is none), and their product, which
        approximates that of both sets of points together. */
-    double condition, joint;
-    /* max |grad_*|. */
-    double grads;
-    double worst;
-    char worst_name[120];
-    int bad, compared;
-    char skip[300];
+	double condition, joint;
+	/* max |grad_*|. */
+	double grads;
+	double worst;
+	char worst_name[120];
+	int bad, compared;
+	char skip[300];
 } ocase;
 
 static char *copy_text(const char *s, size_t n)
 {
-    char *p = NEW(char, n + 1);
-    memcpy(p, s, n);
-    p[n] = 0;
-    return p;
+	char *p = NEW(char, n + 1);
+	memcpy(p, s, n);
+	p[n] = 0;
+	return p;
 }
 static char *read_file(const char *path)
 {
-    FILE *f = fopen(path, "rb");
-    char *text = NULL;
-    size_t n = 0, room = 0;
-    if (!f) return NULL;
-    for (;;) {
-        size_t got;
-        if (n + 65536 > room) {
-            room = 2 * room + 65536 + 1;
-            text = (char *)realloc(text, room);
-            if (!text) exit(3);
-        }
-        got = fread(text + n, 1, room - n - 1, f);
-        if (!got) break;
-        n += got;
-    }
-    fclose(f);
-    text[n] = 0;
-    return text;
+	FILE *f = fopen(path, "rb");
+	char *text = NULL;
+	size_t n = 0, room = 0;
+	if (!f) return NULL;
+	for (;;) {
+		size_t got;
+		if (n + 65536 > room) {
+			room = 2 * room + 65536 + 1;
+			text = (char *)realloc(text, room);
+			if (!text) exit(3);
+		}
+		got = fread(text + n, 1, room - n - 1, f);
+		if (!got) break;
+		n += got;
+	}
+	fclose(f);
+	text[n] = 0;
+	return text;
 }
 /*  Cuts off the next line; NULL at the end. */
 static char *next_line(char **rest)
 {
-    char *line = *rest, *end;
-    if (!*line) return NULL;
-    end = strchr(line, '\n');
-    if (end) {
-        *rest = end + 1;
-        *end = 0;
-        if (end > line && end[-1] == '\r') end[-1] = 0;
-    } else *rest = line + strlen(line);
-    return line;
+	char *line = *rest, *end;
+	if (!*line) return NULL;
+	end = strchr(line, '\n');
+	if (end) {
+		*rest = end + 1;
+		*end = 0;
+		if (end > line && end[-1] == '\r') end[-1] = 0;
+	} else *rest = line + strlen(line);
+	return line;
 }
 static void fail(ocase *c, const char *format, ...) TEST_PRINTF(2, 3);
 static void fail(ocase *c, const char *format, ...)
 {
-    va_list args;
-    if (++c->bad > 10) return;
-    printf("%s: ", c->file);
-    va_start(args, format);
-    vprintf(format, args);
-    va_end(args);
-    printf("\n");
+	va_list args;
+	if (++c->bad > 10) return;
+	printf("%s: ", c->file);
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	printf("\n");
 }
 static int starts(const char *s, const char *head) { return strncmp(s, head, strlen(head)) == 0; }
 
 /*  Returns 0 if the text is not in the format, and reports where. */
 static int parse(ocase *c, char *text)
 {
-    char *rest = text, *line;
-    int number = 0, i;
-    while ((line = next_line(&rest))) {
-        char *s = line;
-        number++;
-        while (*s == ' ' || *s == '\t') s++;
-        if (*s == '#') {
-            char *p = strstr(s, "condition number");
-            for (; p && *p; p++)
-                if (isdigit((unsigned char)*p) && (p[-1] == ' ')) {
-                    double v = strtod(p, &p);
-                    if (v > c->condition) c->condition = v;
-                    c->joint = (c->joint > 0 ? c->joint : 1) * v;
-                    if (!*p) break;
-                }
-            continue;
-        }
-        if (!*s) continue;
-        if (starts(s, "string ")) {
-            char *key = s + 7, *end;
-            while (*key == ' ') key++;
-            for (end = key; *end && *end != ' '; end++) {}
-            c->w = (word *)realloc(c->w, (size_t)(c->words + 1) * sizeof(word));
-            if (!c->w) exit(3);
-            c->w[c->words].key = copy_text(key, (size_t)(end - key));
-            while (*end == ' ') end++;
-            i = (int)strlen(end);
-            while (i > 0 && isspace((unsigned char)end[i - 1])) i--;
-            c->w[c->words++].value = copy_text(end, (size_t)i);
-        } else if (starts(s, "tensor ")) {
-            tensor t;
-            char *name = s + 7, *end;
-            ptrdiff_t n = 0;
-            memset(&t, 0, sizeof t);
-            while (*name == ' ') name++;
-            for (end = name; *end && *end != ' '; end++) {}
-            t.name = copy_text(name, (size_t)(end - name));
-            t.count = 1;
-            for (;;) {
-                char *stop;
-                long d = strtol(end, &stop, 10);
-                if (stop == end) break;
-                if (t.rank == RANK || d < 0) {
-                    fail(c, "line %d: tensor %s: bad dimensions", number, t.name);
-                    return 0;
-                }
-                t.dim[t.rank++] = d;
-                t.count *= d;
-                end = stop;
-            }
-            while (isspace((unsigned char)*end)) end++;
-            if (*end) {
-                fail(c, "line %d: tensor %s: bad dimensions", number, t.name);
-                return 0;
-            }
-            do {
-                line = next_line(&rest);
-                number++;
-            } while (line && *line == '#');
-            t.v = NEW(double, t.count);
-            t.r = NEW(odvgp_real, t.count);
-            for (s = line; s && *s;) {
-                char *stop;
-                double v = strtod(s, &stop);
-                if (stop == s) break;
-                if (n < t.count) {
-                    t.v[n] = v;
-                    t.r[n] = (odvgp_real)v;
-                }
-                n++;
-                s = stop;
-            }
-            while (s && isspace((unsigned char)*s)) s++;
-            if (n != t.count || (s && *s)) {
-                fail(c, "line %d: tensor %s has %ld numbers, not %ld", number, t.name, (long)n,
-                        (long)t.count);
-                return 0;
-            }
-            if (strstr(t.name, "grad_"))
-                for (i = 0; i < t.count; i++)
-                    if (fabs(t.v[i]) > c->grads) c->grads = fabs(t.v[i]);
-            c->t = (tensor *)realloc(c->t, (size_t)(c->tensors + 1) * sizeof(tensor));
-            if (!c->t) exit(3);
-            c->t[c->tensors++] = t;
-        } else {
-            fail(c, "line %d is neither comment, string nor tensor", number);
-            return 0;
-        }
-    }
-    return 1;
+	char *rest = text, *line;
+	int number = 0, i;
+	while ((line = next_line(&rest))) {
+		char *s = line;
+		number++;
+		while (*s == ' ' || *s == '\t') s++;
+		if (*s == '#') {
+			char *p = strstr(s, "condition number");
+			for (; p && *p; p++)
+				if (isdigit((unsigned char)*p) && (p[-1] == ' ')) {
+					double v = strtod(p, &p);
+					if (v > c->condition) c->condition = v;
+					c->joint = (c->joint > 0 ? c->joint : 1) * v;
+					if (!*p) break;
+				}
+			continue;
+		}
+		if (!*s) continue;
+		if (starts(s, "string ")) {
+			char *key = s + 7, *end;
+			while (*key == ' ') key++;
+			for (end = key; *end && *end != ' '; end++) {}
+			c->w = (word *)realloc(c->w, (size_t)(c->words + 1) * sizeof(word));
+			if (!c->w) exit(3);
+			c->w[c->words].key = copy_text(key, (size_t)(end - key));
+			while (*end == ' ') end++;
+			i = (int)strlen(end);
+			while (i > 0 && isspace((unsigned char)end[i - 1])) i--;
+			c->w[c->words++].value = copy_text(end, (size_t)i);
+		} else if (starts(s, "tensor ")) {
+			tensor t;
+			char *name = s + 7, *end;
+			ptrdiff_t n = 0;
+			memset(&t, 0, sizeof t);
+			while (*name == ' ') name++;
+			for (end = name; *end && *end != ' '; end++) {}
+			t.name = copy_text(name, (size_t)(end - name));
+			t.count = 1;
+			for (;;) {
+				char *stop;
+				long d = strtol(end, &stop, 10);
+				if (stop == end) break;
+				if (t.rank == RANK || d < 0) {
+					fail(c, "line %d: tensor %s: bad dimensions", number, t.name);
+					return 0;
+				}
+				t.dim[t.rank++] = d;
+				t.count *= d;
+				end = stop;
+			}
+			while (isspace((unsigned char)*end)) end++;
+			if (*end) {
+				fail(c, "line %d: tensor %s: bad dimensions", number, t.name);
+				return 0;
+			}
+			do {
+				line = next_line(&rest);
+				number++;
+			} while (line && *line == '#');
+			t.v = NEW(double, t.count);
+			t.r = NEW(odvgp_real, t.count);
+			for (s = line; s && *s;) {
+				char *stop;
+				double v = strtod(s, &stop);
+				if (stop == s) break;
+				if (n < t.count) {
+					t.v[n] = v;
+					t.r[n] = (odvgp_real)v;
+				}
+				n++;
+				s = stop;
+			}
+			while (s && isspace((unsigned char)*s)) s++;
+			if (n != t.count || (s && *s)) {
+				fail(c, "line %d: tensor %s has %ld numbers, not %ld", number, t.name, (long)n,
+						(long)t.count);
+				return 0;
+			}
+			if (strstr(t.name, "grad_"))
+				for (i = 0; i < t.count; i++)
+					if (fabs(t.v[i]) > c->grads) c->grads = fabs(t.v[i]);
+			c->t = (tensor *)realloc(c->t, (size_t)(c->tensors + 1) * sizeof(tensor));
+			if (!c->t) exit(3);
+			c->t[c->tensors++] = t;
+		} else {
+			fail(c, "line %d is neither comment, string nor tensor", number);
+			return 0;
+		}
+	}
+	return 1;
 }
 static void drop(ocase *c)
 {
-    int i;
-    for (i = 0; i < c->tensors; i++) {
-        free(c->t[i].name);
-        free(c->t[i].v);
-        free(c->t[i].r);
-    }
-    for (i = 0; i < c->words; i++) {
-        free(c->w[i].key);
-        free(c->w[i].value);
-    }
-    free(c->t);
-    free(c->w);
+	int i;
+	for (i = 0; i < c->tensors; i++) {
+		free(c->t[i].name);
+		free(c->t[i].v);
+		free(c->t[i].r);
+	}
+	for (i = 0; i < c->words; i++) {
+		free(c->w[i].key);
+		free(c->w[i].value);
+	}
+	free(c->t);
+	free(c->w);
 }
 /*  Returns "" if the key is missing. */
 static const char *say(const ocase *c, const char *key)
 {
-    int i;
-    for (i = 0; i < c->words; i++)
-        if (!strcmp(c->w[i].key, key)) return c->w[i].value;
-    return "";
+	int i;
+	for (i = 0; i < c->words; i++)
+		if (!strcmp(c->w[i].key, key)) return c->w[i].value;
+	return "";
 }
 /*  Returns NULL if the tensor is missing; marks it as seen. */
 static tensor *find(ocase *c, const char *name)
 {
-    int i;
-    for (i = 0; i < c->tensors; i++)
-        if (!strcmp(c->t[i].name, name)) {
-            c->t[i].seen = 1;
-            return &c->t[i];
-        }
-    return NULL;
+	int i;
+	for (i = 0; i < c->tensors; i++)
+		if (!strcmp(c->t[i].name, name)) {
+			c->t[i].seen = 1;
+			return &c->t[i];
+		}
+	return NULL;
 }
 static tensor *need(ocase *c, const char *name)
 {
-    tensor *t = find(c, name);
-    if (!t) fail(c, "has no tensor %s", name);
-    return t;
+	tensor *t = find(c, name);
+	if (!t) fail(c, "has no tensor %s", name);
+	return t;
 }
 static double scalar(ocase *c, const char *name, double otherwise)
 {
-    tensor *t = find(c, name);
-    return t && t->count == 1 ? t->v[0] : otherwise;
+	tensor *t = find(c, name);
+	return t && t->count == 1 ? t->v[0] : otherwise;
 }
 static void skip(ocase *c, const char *format, ...) TEST_PRINTF(2, 3);
 static void skip(ocase *c, const char *format, ...)
 {
-    va_list args;
-    va_start(args, format);
-    vsnprintf(c->skip, sizeof c->skip, format, args);
-    va_end(args);
+	va_list args;
+	va_start(args, format);
+	vsnprintf(c->skip, sizeof c->skip, format, args);
+	va_end(args);
 }
 
 /* ---- comparison ---- */
@@ -255,49 +255,49 @@ static void skip(ocase *c, const char *format, ...)
 #define ALLOWED_GRADS BY_PRECISION(1e-11, 1e-5)
 
 static void compare_wide(
-        ocase *c, const char *name, const wide *got, ptrdiff_t count, const char *variant)
+		ocase *c, const char *name, const wide *got, ptrdiff_t count, const char *variant)
 {
-    tensor *t = find(c, name);
-    double most = 0, worst = 0, scale;
-    ptrdiff_t i, at = 0;
-    if (!t) return;
-    if (t->count != count) {
-        fail(c, "%s has %ld numbers, the library's has %ld", name, (long)t->count, (long)count);
-        return;
-    }
-    c->compared++;
-    if (!count) return;
-    for (i = 0; i < count; i++)
-        if (fabs(t->v[i]) > most) most = fabs(t->v[i]);
-    scale = most + (strstr(name, "grad_") ? ALLOWED_GRADS / ALLOWED * c->grads : 0);
-    for (i = 0; i < count; i++) {
-        double e = (double)fabsl(got[i] - (wide)t->v[i]);
-        if (e == 0) continue;
-        e = scale > 0 ? e / scale : HUGE_VAL;
-        if (worst == worst && !(e <= worst)) worst = e, at = i;
-        if (e != e) break;
-    }
-    if (!(worst <= c->worst)) {
-        c->worst = worst;
-        snprintf(c->worst_name, sizeof c->worst_name, "%s", name);
-    }
-    if (!(worst <= ALLOWED))
-        fail(c, "%s[%ld] is %.17Lg, not %.17g: relative error %.2e%s%s", name, (long)at, got[at],
-                t->v[at], worst, *variant ? ", " : "", variant);
+	tensor *t = find(c, name);
+	double most = 0, worst = 0, scale;
+	ptrdiff_t i, at = 0;
+	if (!t) return;
+	if (t->count != count) {
+		fail(c, "%s has %ld numbers, the library's has %ld", name, (long)t->count, (long)count);
+		return;
+	}
+	c->compared++;
+	if (!count) return;
+	for (i = 0; i < count; i++)
+		if (fabs(t->v[i]) > most) most = fabs(t->v[i]);
+	scale = most + (strstr(name, "grad_") ? ALLOWED_GRADS / ALLOWED * c->grads : 0);
+	for (i = 0; i < count; i++) {
+		double e = (double)fabsl(got[i] - (wide)t->v[i]);
+		if (e == 0) continue;
+		e = scale > 0 ? e / scale : HUGE_VAL;
+		if (worst == worst && !(e <= worst)) worst = e, at = i;
+		if (e != e) break;
+	}
+	if (!(worst <= c->worst)) {
+		c->worst = worst;
+		snprintf(c->worst_name, sizeof c->worst_name, "%s", name);
+	}
+	if (!(worst <= ALLOWED))
+		fail(c, "%s[%ld] is %.17Lg, not %.17g: relative error %.2e%s%s", name, (long)at, got[at],
+				t->v[at], worst, *variant ? ", " : "", variant);
 }
 static void compare(
-        ocase *c, const char *name, const odvgp_real *got, ptrdiff_t count, const char *variant)
+		ocase *c, const char *name, const odvgp_real *got, ptrdiff_t count, const char *variant)
 {
-    wide *w = ref_copy(got, count);
-    compare_wide(c, name, w, count, variant);
-    free(w);
+	wide *w = ref_copy(got, count);
+	compare_wide(c, name, w, count, variant);
+	free(w);
 }
 static int good(ocase *c, odvgp_status status, const char *call, const odvgp_info *info)
 {
-    if (status == ODVGP_OK) return 1;
-    fail(c, "%s: %s%s%s", call, odvgp_status_text(status), info && info->text[0] ? ": " : "",
-            info ? info->text : "");
-    return 0;
+	if (status == ODVGP_OK) return 1;
+	fail(c, "%s: %s%s%s", call, odvgp_status_text(status), info && info->text[0] ? ": " : "",
+			info ? info->text : "");
+	return 0;
 }
 
 /* ---- models ---- */
@@ -305,468 +305,468 @@ static int good(ocase *c, odvgp_status status, const char *call, const odvgp_inf
 /*  Returns NULL if the case is skipped. */
 static const odvgp__likelihood *likelihood_of(ocase *c)
 {
-    size_t i;
-    for (i = 0; i < sizeof odvgp__likelihoods / sizeof *odvgp__likelihoods; i++)
-        if (!strcmp(odvgp__likelihoods[i].name, say(c, "likelihood")))
-            return &odvgp__likelihoods[i];
-    skip(c, "likelihood %s is not known to this version", say(c, "likelihood"));
-    return NULL;
+	size_t i;
+	for (i = 0; i < sizeof odvgp__likelihoods / sizeof *odvgp__likelihoods; i++)
+		if (!strcmp(odvgp__likelihoods[i].name, say(c, "likelihood")))
+			return &odvgp__likelihoods[i];
+	skip(c, "likelihood %s is not known to this version", say(c, "likelihood"));
+	return NULL;
 }
 
 /*  Reads the kernel of a file: its expression and the values of its base kernels. Returns 0 on
     failure. */
 static int read_kernel(ocase *c, ref_kernel *k, char *text, size_t size)
 {
-    int i, j;
-    char name[64];
-    tensor *t;
-    if (!ref_kernel_read(k, say(c, "kernel"))) return 0;
-    for (i = 0; i < k->base_kernels; i++) {
-        ref_base *l = &k->base[i];
-        sprintf(name, "kernel.%d.active_dims", i);
-        if ((t = find(c, name))) {
-            if (t->count > REF_DIMS) return 0;
-            l->ndims = (int)t->count;
-            for (j = 0; j < l->ndims; j++) l->dims[j] = (int)t->v[j];
-        }
-        sprintf(name, "kernel.%d.lengthscale", i);
-        if ((t = find(c, name))) {
-            if (t->count > REF_DIMS) return 0;
-            l->ard = t->count > 1;
-            for (j = 0; j < t->count; j++) l->lengthscale[j] = (wide)t->v[j];
-        }
-        sprintf(name, "kernel.%d.variance", i);
-        if ((t = find(c, name))) {
-            if (t->count > REF_DIMS) return 0;
-            l->ard |= t->count > 1;
-            for (j = 0; j < t->count; j++) l->variance[j] = (wide)t->v[j];
-        }
-        for (j = 0; j < 3; j++) {
-            static const char *const extras[3] = {"alpha", "period", "offset"};
-            sprintf(name, "kernel.%d.%s", i, extras[j]);
-            if ((t = find(c, name))) l->shape_param = (wide)t->v[0];
-        }
-        sprintf(name, "kernel.%d.degree", i);
-        if ((t = find(c, name))) l->degree = (int)t->v[0];
-    }
-    ref_kernel_spell(k, text, size);
-    return 1;
+	int i, j;
+	char name[64];
+	tensor *t;
+	if (!ref_kernel_read(k, say(c, "kernel"))) return 0;
+	for (i = 0; i < k->base_kernels; i++) {
+		ref_base *l = &k->base[i];
+		sprintf(name, "kernel.%d.active_dims", i);
+		if ((t = find(c, name))) {
+			if (t->count > REF_DIMS) return 0;
+			l->ndims = (int)t->count;
+			for (j = 0; j < l->ndims; j++) l->dims[j] = (int)t->v[j];
+		}
+		sprintf(name, "kernel.%d.lengthscale", i);
+		if ((t = find(c, name))) {
+			if (t->count > REF_DIMS) return 0;
+			l->ard = t->count > 1;
+			for (j = 0; j < t->count; j++) l->lengthscale[j] = (wide)t->v[j];
+		}
+		sprintf(name, "kernel.%d.variance", i);
+		if ((t = find(c, name))) {
+			if (t->count > REF_DIMS) return 0;
+			l->ard |= t->count > 1;
+			for (j = 0; j < t->count; j++) l->variance[j] = (wide)t->v[j];
+		}
+		for (j = 0; j < 3; j++) {
+			static const char *const extras[3] = {"alpha", "period", "offset"};
+			sprintf(name, "kernel.%d.%s", i, extras[j]);
+			if ((t = find(c, name))) l->shape_param = (wide)t->v[0];
+		}
+		sprintf(name, "kernel.%d.degree", i);
+		if ((t = find(c, name))) l->degree = (int)t->v[0];
+	}
+	ref_kernel_spell(k, text, size);
+	return 1;
 }
 
 typedef struct world {
-    ref_kernel kernel;
-    char kernel_text[4000];
-    odvgp_config cfg;
-    tensor *X, *Y, *Zb, *Zg;
-    ptrdiff_t B, D, P, T, M, Mg;
-    odvgp_model *model;
-    void *block;
+	ref_kernel kernel;
+	char kernel_text[4000];
+	odvgp_config cfg;
+	tensor *X, *Y, *Zb, *Zg;
+	ptrdiff_t B, D, P, T, M, Mg;
+	odvgp_model *model;
+	void *block;
 } world;
 
 /*  Reads sizes, kernel and config from the file. Returns 0 if the case is skipped or failed. */
 static int read_world(ocase *c, world *w)
 {
-    const char *mean = say(c, "mean");
-    memset(w, 0, sizeof *w);
-    const odvgp__likelihood *lik = likelihood_of(c);
-    tensor *mu;
-    if (!lik) return 0;
-    if (!read_kernel(c, &w->kernel, w->kernel_text, sizeof w->kernel_text)) {
-        fail(c, "kernel \"%s\" cannot be read", say(c, "kernel"));
-        return 0;
-    }
-    w->X = need(c, "X");
-    w->Y = need(c, "Y");
-    w->Zb = need(c, "Z_beta");
-    w->Zg = find(c, find(c, "Z_alpha") ? "Z_alpha" : "Z_gamma");
-    if (!w->X || !w->Y || !w->Zb) return 0;
-    w->B = w->X->dim[0];
-    w->D = w->X->dim[1];
-    mu = find(c, "q_mu");
-    if (!mu) mu = find(c, "a_beta");
-    w->T = w->Y->dim[1];
-    w->P = odvgp__lik_targets(lik, 2) == 2 || !mu ? w->T : mu->dim[0];
-    w->M = w->Zb->dim[0];
-    w->Mg = w->Zg ? w->Zg->dim[0] : 0;
-    w->cfg = odvgp_config_defaults((ptrdiff_t)scalar(c, "N_data", 0), w->D, w->P, w->M, w->Mg);
-    /* The code that made the cases uses softplus. */
-    w->cfg.positive_transform = ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
-    w->cfg.layer[0].kernel = w->kernel_text;
-    w->cfg.lik.kind = (odvgp_likelihood)(lik - odvgp__likelihoods);
-    w->cfg.lik.nodes = (ptrdiff_t)scalar(c, "quad_points", 20);
-    w->cfg.lik.link_jitter = (odvgp_real)scalar(c, "link_jitter", scalar(c, "squash", 0));
-    find(c, "num_classes");
-    w->cfg.isa = test_isa();
-    w->cfg.jitter.absolute = (odvgp_real)scalar(c, "jitter", 0);
-    w->cfg.jitter.relative = 0;
-    w->cfg.layer[0].mean_part = w->Zg ? ODVGP_MEAN_PART_ORTH : ODVGP_MEAN_PART_BETA;
-    w->cfg.layer[0].mean_function = !strcmp(mean, "constant") ? ODVGP_MEAN_FUNCTION_CONSTANT
-                                    : !strcmp(mean, "linear") ? ODVGP_MEAN_FUNCTION_LINEAR
-                                                              : ODVGP_MEAN_FUNCTION_ZERO;
-    if (*mean && strcmp(mean, "zero") && strcmp(mean, "constant") && strcmp(mean, "linear")) {
-        skip(c, "mean function %s is not known to this version", mean);
-        return 0;
-    }
-    if (*say(c, "gamma_precondition")) {
-        if (strcmp(say(c, "gamma_precondition"), "D")) {
-            skip(c, "gamma_precondition %s is not known to this version",
-                    say(c, "gamma_precondition"));
-            return 0;
-        }
-        w->cfg.reproduce.gamma_coords = ODVGP_GAMMA_COORDS_DIFFERENTIATED;
-    }
-    /* This is the paper's estimator. */
-    if (find(c, "gamma_idx")) w->cfg.reproduce.gamma_kl = ODVGP_GAMMA_KL_COLUMNS;
-    return 1;
+	const char *mean = say(c, "mean");
+	memset(w, 0, sizeof *w);
+	const odvgp__likelihood *lik = likelihood_of(c);
+	tensor *mu;
+	if (!lik) return 0;
+	if (!read_kernel(c, &w->kernel, w->kernel_text, sizeof w->kernel_text)) {
+		fail(c, "kernel \"%s\" cannot be read", say(c, "kernel"));
+		return 0;
+	}
+	w->X = need(c, "X");
+	w->Y = need(c, "Y");
+	w->Zb = need(c, "Z_beta");
+	w->Zg = find(c, find(c, "Z_alpha") ? "Z_alpha" : "Z_gamma");
+	if (!w->X || !w->Y || !w->Zb) return 0;
+	w->B = w->X->dim[0];
+	w->D = w->X->dim[1];
+	mu = find(c, "q_mu");
+	if (!mu) mu = find(c, "a_beta");
+	w->T = w->Y->dim[1];
+	w->P = odvgp__lik_targets(lik, 2) == 2 || !mu ? w->T : mu->dim[0];
+	w->M = w->Zb->dim[0];
+	w->Mg = w->Zg ? w->Zg->dim[0] : 0;
+	w->cfg = odvgp_config_defaults((ptrdiff_t)scalar(c, "N_data", 0), w->D, w->P, w->M, w->Mg);
+	/* The code that made the cases uses softplus. */
+	w->cfg.positive_transform = ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
+	w->cfg.layer[0].kernel = w->kernel_text;
+	w->cfg.lik.kind = (odvgp_likelihood)(lik - odvgp__likelihoods);
+	w->cfg.lik.nodes = (ptrdiff_t)scalar(c, "quad_points", 20);
+	w->cfg.lik.link_jitter = (odvgp_real)scalar(c, "link_jitter", scalar(c, "squash", 0));
+	find(c, "num_classes");
+	w->cfg.isa = test_isa();
+	w->cfg.jitter.absolute = (odvgp_real)scalar(c, "jitter", 0);
+	w->cfg.jitter.relative = 0;
+	w->cfg.layer[0].mean_part = w->Zg ? ODVGP_MEAN_PART_ORTH : ODVGP_MEAN_PART_BETA;
+	w->cfg.layer[0].mean_function = !strcmp(mean, "constant") ? ODVGP_MEAN_FUNCTION_CONSTANT
+									: !strcmp(mean, "linear") ? ODVGP_MEAN_FUNCTION_LINEAR
+															  : ODVGP_MEAN_FUNCTION_ZERO;
+	if (*mean && strcmp(mean, "zero") && strcmp(mean, "constant") && strcmp(mean, "linear")) {
+		skip(c, "mean function %s is not known to this version", mean);
+		return 0;
+	}
+	if (*say(c, "gamma_precondition")) {
+		if (strcmp(say(c, "gamma_precondition"), "D")) {
+			skip(c, "gamma_precondition %s is not known to this version",
+					say(c, "gamma_precondition"));
+			return 0;
+		}
+		w->cfg.reproduce.gamma_coords = ODVGP_GAMMA_COORDS_DIFFERENTIATED;
+	}
+	/* This is the paper's estimator. */
+	if (find(c, "gamma_idx")) w->cfg.reproduce.gamma_kl = ODVGP_GAMMA_KL_COLUMNS;
+	return 1;
 }
 /*  Makes a model of w->cfg and sets every slot for which the file has a tensor. Returns 0 if the
     case is skipped or failed. */
 static int make_model(ocase *c, world *w)
 {
-    size_t bytes;
-    odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-    odvgp_status s = odvgp_model_size(&w->cfg, &bytes, &info);
-    int i;
-    if (!good(c, s, "odvgp_model_size", &info)) return 0;
-    w->block = test_alloc(bytes);
-    if (!good(c, odvgp_model_init(&w->model, &w->cfg, w->block, bytes, &info), "odvgp_model_init",
-                &info))
-        return 0;
-    for (i = 0; i < odvgp_slot_count(w->model); i++) {
-        const odvgp_slot *slot = odvgp_slot_at(w->model, i);
-        tensor *t = find(c, slot->name);
-        if (!t) continue;
-        if (!good(c, odvgp_set(w->model, slot->name, t->r, t->count, &info), slot->name, &info))
-            return 0;
-    }
-    return 1;
+	size_t bytes;
+	odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+	odvgp_status s = odvgp_model_size(&w->cfg, &bytes, &info);
+	int i;
+	if (!good(c, s, "odvgp_model_size", &info)) return 0;
+	w->block = test_alloc(bytes);
+	if (!good(c, odvgp_model_init(&w->model, &w->cfg, w->block, bytes, &info), "odvgp_model_init",
+				&info))
+		return 0;
+	for (i = 0; i < odvgp_slot_count(w->model); i++) {
+		const odvgp_slot *slot = odvgp_slot_at(w->model, i);
+		tensor *t = find(c, slot->name);
+		if (!t) continue;
+		if (!good(c, odvgp_set(w->model, slot->name, t->r, t->count, &info), slot->name, &info))
+			return 0;
+	}
+	return 1;
 }
 /*  Does the same for a model that has inducing points of its own: slots of other sizes than the
     file's are not set. */
 static int make_partly(ocase *c, world *w)
 {
-    size_t bytes;
-    odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-    int i;
-    if (!good(c, odvgp_model_size(&w->cfg, &bytes, &info), "odvgp_model_size", &info)) return 0;
-    w->block = test_alloc(bytes);
-    if (!good(c, odvgp_model_init(&w->model, &w->cfg, w->block, bytes, &info), "odvgp_model_init",
-                &info))
-        return 0;
-    for (i = 0; i < odvgp_slot_count(w->model); i++) {
-        const odvgp_slot *slot = odvgp_slot_at(w->model, i);
-        tensor *t = find(c, slot->name);
-        if (t && t->count == slot->count && strncmp(slot->name, "q_", 2) &&
-                !good(c, odvgp_set(w->model, slot->name, t->r, t->count, &info), slot->name, &info))
-            return 0;
-    }
-    return 1;
+	size_t bytes;
+	odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+	int i;
+	if (!good(c, odvgp_model_size(&w->cfg, &bytes, &info), "odvgp_model_size", &info)) return 0;
+	w->block = test_alloc(bytes);
+	if (!good(c, odvgp_model_init(&w->model, &w->cfg, w->block, bytes, &info), "odvgp_model_init",
+				&info))
+		return 0;
+	for (i = 0; i < odvgp_slot_count(w->model); i++) {
+		const odvgp_slot *slot = odvgp_slot_at(w->model, i);
+		tensor *t = find(c, slot->name);
+		if (t && t->count == slot->count && strncmp(slot->name, "q_", 2) &&
+				!good(c, odvgp_set(w->model, slot->name, t->r, t->count, &info), slot->name, &info))
+			return 0;
+	}
+	return 1;
 }
 /*  Compares every tensor grad_BOUND.SLOT. */
 static void compare_bound_grads(ocase *c, world *w, const char *prefix, const odvgp_real *grad)
 {
-    int i;
-    size_t n = strlen(prefix);
-    for (i = 0; i < c->tensors; i++) {
-        const odvgp_slot *slot;
-        if (strncmp(c->t[i].name, prefix, n)) continue;
-        slot = odvgp_slot_find(w->model, c->t[i].name + n);
-        if (slot) compare(c, c->t[i].name, grad + slot->offset, slot->count, "");
-        else fail(c, "the model has no slot for %s", c->t[i].name);
-    }
+	int i;
+	size_t n = strlen(prefix);
+	for (i = 0; i < c->tensors; i++) {
+		const odvgp_slot *slot;
+		if (strncmp(c->t[i].name, prefix, n)) continue;
+		slot = odvgp_slot_find(w->model, c->t[i].name + n);
+		if (slot) compare(c, c->t[i].name, grad + slot->offset, slot->count, "");
+		else fail(c, "the model has no slot for %s", c->t[i].name);
+	}
 }
 static void drop_model(world *w)
 {
-    free(w->block);
-    w->block = NULL;
-    w->model = NULL;
+	free(w->block);
+	w->block = NULL;
+	w->model = NULL;
 }
 
 /*  Compares every tensor PREFIX + "grad_" + slot. */
 static void compare_grads(
-        ocase *c, world *w, const char *prefix, const odvgp_real *grad, const char *variant)
+		ocase *c, world *w, const char *prefix, const odvgp_real *grad, const char *variant)
 {
-    int i;
-    size_t n = strlen(prefix);
-    for (i = 0; i < c->tensors; i++) {
-        const odvgp_slot *slot;
-        if (strncmp(c->t[i].name, prefix, n) || strncmp(c->t[i].name + n, "grad_", 5)) continue;
-        slot = odvgp_slot_find(w->model, c->t[i].name + n + 5);
-        if (slot) compare(c, c->t[i].name, grad + slot->offset, slot->count, variant);
-        else if (c->t[i].count == 0) c->t[i].seen = 1;
-        else fail(c, "the model has no slot for %s", c->t[i].name);
-    }
+	int i;
+	size_t n = strlen(prefix);
+	for (i = 0; i < c->tensors; i++) {
+		const odvgp_slot *slot;
+		if (strncmp(c->t[i].name, prefix, n) || strncmp(c->t[i].name + n, "grad_", 5)) continue;
+		slot = odvgp_slot_find(w->model, c->t[i].name + n + 5);
+		if (slot) compare(c, c->t[i].name, grad + slot->offset, slot->count, variant);
+		else if (c->t[i].count == 0) c->t[i].seen = 1;
+		else fail(c, "the model has no slot for %s", c->t[i].name);
+	}
 }
 
 /*  Compares predictions at X and Xs, `rows` of them at a time. */
 /*  Moments of y [rows,n]: files have a row for each input where columns are classes. */
 static void compare_y(ocase *c, const char *name, const odvgp_real *got, ptrdiff_t rows,
-        ptrdiff_t n, const char *variant)
+		ptrdiff_t n, const char *variant)
 {
-    const tensor *t = find(c, name);
-    odvgp_real *turned = NEW(odvgp_real, rows * n);
-    int turn =
-            t && t->dim[0] == n && t->dim[1] == rows && !strcmp(say(c, "likelihood"), "robustmax");
-    ptrdiff_t i, k;
-    for (k = 0; k < rows; k++)
-        for (i = 0; i < n; i++) turned[turn ? i * rows + k : k * n + i] = got[k * n + i];
-    compare(c, name, turned, rows * n, variant);
-    free(turned);
+	const tensor *t = find(c, name);
+	odvgp_real *turned = NEW(odvgp_real, rows * n);
+	int turn =
+			t && t->dim[0] == n && t->dim[1] == rows && !strcmp(say(c, "likelihood"), "robustmax");
+	ptrdiff_t i, k;
+	for (k = 0; k < rows; k++)
+		for (i = 0; i < n; i++) turned[turn ? i * rows + k : k * n + i] = got[k * n + i];
+	compare(c, name, turned, rows * n, variant);
+	free(turned);
 }
 static void compare_predictions(ocase *c, world *w, ptrdiff_t rows, const char *variant)
 {
-    odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-    size_t bytes = odvgp_predictor_size(w->model), scratch_bytes;
-    void *block = test_alloc(bytes), *scratch;
-    odvgp_server server, *p = &server;
-    tensor *Xs = find(c, "Xs"), *Ys = find(c, "Ys");
-    ptrdiff_t n = Xs ? Xs->dim[0] : 0, P = w->P, most = n > w->B ? n : w->B;
-    odvgp_real *mean = NEW(odvgp_real, P * most), *var = NEW(odvgp_real, P * most),
-               *var_y = NEW(odvgp_real, P * most), *cov = NEW(odvgp_real, P * n * n),
-               *logp = NEW(odvgp_real, n);
-    if (good(c, serve(w->model, NULL, block, bytes, p, &info), "odvgp_freeze", &info)) {
-        scratch_bytes = odvgp_predict_scratch(p, rows);
-        scratch = test_alloc(scratch_bytes);
-        if (good(c, odvgp_predict(p, w->X->r, w->B, mean, var, NULL, scratch, scratch_bytes),
-                    "odvgp_predict", NULL)) {
-            compare(c, "f_mean", mean, P * w->B, variant);
-            compare(c, "f_var", var, P * w->B, variant);
-        }
-        if (Xs && good(c, odvgp_predict(p, Xs->r, n, mean, var, var_y, scratch, scratch_bytes),
-                          "odvgp_predict", NULL)) {
-            compare(c, "f_mean_s", mean, P * n, variant);
-            compare(c, "f_var_s", var, P * n, variant);
-            compare_y(c, "y_var_s", var_y, server.y_rows, n, variant);
-        }
-        if (Xs && good(c, odvgp_predict_y(p, Xs->r, n, mean, var_y, scratch, scratch_bytes),
-                          "odvgp_predict_y", NULL)) {
-            compare_y(c, "y_mean_s", mean, server.y_rows, n, variant);
-            compare_y(c, "y_var_s", var_y, server.y_rows, n, variant);
-        }
-        if (Xs && Ys &&
-                good(c, odvgp_predict_logp(p, Xs->r, Ys->r, n, logp, scratch, scratch_bytes),
-                        "odvgp_predict_logp", NULL))
-            compare(c, "log_density_s", logp, n, variant);
-        free(scratch);
-        if (Xs && find(c, "f_cov_s")) {
-            scratch_bytes = odvgp_predict_scratch(p, n);
-            scratch = test_alloc(scratch_bytes);
-            if (good(c, odvgp_predict_cov(p, Xs->r, n, mean, cov, scratch, scratch_bytes),
-                        "odvgp_predict_cov", NULL)) {
-                compare(c, "f_cov_s", cov, P * n * n, variant);
-                compare(c, "f_mean_s", mean, P * n, variant);
-            }
-            free(scratch);
-        }
-    }
-    free(block);
-    free(mean);
-    free(var);
-    free(var_y);
-    free(cov);
-    free(logp);
+	odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+	size_t bytes = odvgp_predictor_size(w->model), scratch_bytes;
+	void *block = test_alloc(bytes), *scratch;
+	odvgp_server server, *p = &server;
+	tensor *Xs = find(c, "Xs"), *Ys = find(c, "Ys");
+	ptrdiff_t n = Xs ? Xs->dim[0] : 0, P = w->P, most = n > w->B ? n : w->B;
+	odvgp_real *mean = NEW(odvgp_real, P * most), *var = NEW(odvgp_real, P * most),
+			   *var_y = NEW(odvgp_real, P * most), *cov = NEW(odvgp_real, P * n * n),
+			   *logp = NEW(odvgp_real, n);
+	if (good(c, serve(w->model, NULL, block, bytes, p, &info), "odvgp_freeze", &info)) {
+		scratch_bytes = odvgp_predict_scratch(p, rows);
+		scratch = test_alloc(scratch_bytes);
+		if (good(c, odvgp_predict(p, w->X->r, w->B, mean, var, NULL, scratch, scratch_bytes),
+					"odvgp_predict", NULL)) {
+			compare(c, "f_mean", mean, P * w->B, variant);
+			compare(c, "f_var", var, P * w->B, variant);
+		}
+		if (Xs && good(c, odvgp_predict(p, Xs->r, n, mean, var, var_y, scratch, scratch_bytes),
+						  "odvgp_predict", NULL)) {
+			compare(c, "f_mean_s", mean, P * n, variant);
+			compare(c, "f_var_s", var, P * n, variant);
+			compare_y(c, "y_var_s", var_y, server.y_rows, n, variant);
+		}
+		if (Xs && good(c, odvgp_predict_y(p, Xs->r, n, mean, var_y, scratch, scratch_bytes),
+						  "odvgp_predict_y", NULL)) {
+			compare_y(c, "y_mean_s", mean, server.y_rows, n, variant);
+			compare_y(c, "y_var_s", var_y, server.y_rows, n, variant);
+		}
+		if (Xs && Ys &&
+				good(c, odvgp_predict_logp(p, Xs->r, Ys->r, n, logp, scratch, scratch_bytes),
+						"odvgp_predict_logp", NULL))
+			compare(c, "log_density_s", logp, n, variant);
+		free(scratch);
+		if (Xs && find(c, "f_cov_s")) {
+			scratch_bytes = odvgp_predict_scratch(p, n);
+			scratch = test_alloc(scratch_bytes);
+			if (good(c, odvgp_predict_cov(p, Xs->r, n, mean, cov, scratch, scratch_bytes),
+						"odvgp_predict_cov", NULL)) {
+				compare(c, "f_cov_s", cov, P * n * n, variant);
+				compare(c, "f_mean_s", mean, P * n, variant);
+			}
+			free(scratch);
+		}
+	}
+	free(block);
+	free(mean);
+	free(var);
+	free(var_y);
+	free(cov);
+	free(logp);
 }
 
 /*  Compares elbo, kl, var_exp per row, gradients, and predictions. */
 static void compare_bound(ocase *c, world *w, const char *variant)
 {
-    odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-    odvgp_real elbo, kl, *grad = NEW(odvgp_real, odvgp_param_count(w->model)),
-                         *rows = NEW(odvgp_real, w->B);
-    ptrdiff_t i;
-    double N = scalar(c, "N_data", 0);
-    if (good(c, odvgp_elbo(w->model, w->X->r, w->Y->r, w->B, &elbo, &kl, grad, &info), "odvgp_elbo",
-                &info)) {
-        compare(c, "elbo", &elbo, 1, variant);
-        compare(c, "kl", &kl, 1, variant);
-        compare_grads(c, w, "", grad, variant);
-    }
-    if (good(c, odvgp_elbo(w->model, w->X->r, w->Y->r, w->B, &elbo, NULL, NULL, &info),
-                "odvgp_elbo without gradient", &info))
-        compare(c, "elbo", &elbo, 1, variant);
-    /* The bound on one row is N var_exp - kl. */
-    for (i = 0; i < w->B; i++) {
-        if (!good(c,
-                    odvgp_elbo(w->model, w->X->r + i * w->D, w->Y->r + i * w->T, 1, &elbo, &kl,
-                            NULL, &info),
-                    "odvgp_elbo of a row", &info))
-            break;
-        rows[i] = (odvgp_real)(((double)elbo + (double)kl) / N);
-    }
-    if (i == w->B) compare(c, "var_exp", rows, w->B, variant);
-    free(grad);
-    free(rows);
+	odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+	odvgp_real elbo, kl, *grad = NEW(odvgp_real, odvgp_param_count(w->model)),
+						 *rows = NEW(odvgp_real, w->B);
+	ptrdiff_t i;
+	double N = scalar(c, "N_data", 0);
+	if (good(c, odvgp_elbo(w->model, w->X->r, w->Y->r, w->B, &elbo, &kl, grad, &info), "odvgp_elbo",
+				&info)) {
+		compare(c, "elbo", &elbo, 1, variant);
+		compare(c, "kl", &kl, 1, variant);
+		compare_grads(c, w, "", grad, variant);
+	}
+	if (good(c, odvgp_elbo(w->model, w->X->r, w->Y->r, w->B, &elbo, NULL, NULL, &info),
+				"odvgp_elbo without gradient", &info))
+		compare(c, "elbo", &elbo, 1, variant);
+	/* The bound on one row is N var_exp - kl. */
+	for (i = 0; i < w->B; i++) {
+		if (!good(c,
+					odvgp_elbo(w->model, w->X->r + i * w->D, w->Y->r + i * w->T, 1, &elbo, &kl,
+							NULL, &info),
+					"odvgp_elbo of a row", &info))
+			break;
+		rows[i] = (odvgp_real)(((double)elbo + (double)kl) / N);
+	}
+	if (i == w->B) compare(c, "var_exp", rows, w->B, variant);
+	free(grad);
+	free(rows);
 }
 
 /*  orth_subsample: compares sub.* on the columns gamma_idx, and all_kl on each of the sets
     all_idx and on average. */
 static void compare_columns(ocase *c, world *w, const char *variant)
 {
-    odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-    tensor *idx = find(c, "gamma_idx"), *all = find(c, "all_idx");
-    odvgp_real elbo, kl, *grad = NEW(odvgp_real, odvgp_param_count(w->model));
-    ptrdiff_t j, s, *columns = NEW(ptrdiff_t, w->Mg + 1);
-    int i;
-    /* This is the published code's estimate, which the library does not offer. */
-    for (i = 0; i < c->tensors; i++)
-        if (starts(c->t[i].name, "authors.")) c->t[i].seen = 1;
-    if (idx && idx->count <= w->Mg) {
-        for (j = 0; j < idx->count; j++) columns[j] = (ptrdiff_t)idx->v[j];
-        if (good(c,
-                    odvgp_elbo_columns(w->model, w->X->r, w->Y->r, w->B, columns, idx->count, &elbo,
-                            &kl, grad, &info),
-                    "odvgp_elbo_columns", &info)) {
-            compare(c, "sub.elbo", &elbo, 1, variant);
-            compare(c, "sub.kl", &kl, 1, variant);
-            compare_grads(c, w, "sub.", grad, variant);
-        }
-    }
-    if (all && all->rank == 2 && all->dim[1] <= w->Mg) {
-        odvgp_real *each = NEW(odvgp_real, all->dim[0]), mean;
-        wide sum = 0;
-        for (s = 0; s < all->dim[0]; s++) {
-            for (j = 0; j < all->dim[1]; j++) columns[j] = (ptrdiff_t)all->v[s * all->dim[1] + j];
-            if (!good(c,
-                        odvgp_elbo_columns(w->model, w->X->r, w->Y->r, w->B, columns, all->dim[1],
-                                &elbo, &each[s], NULL, &info),
-                        "odvgp_elbo_columns", &info))
-                break;
-            sum += (wide)each[s];
-        }
-        mean = (odvgp_real)(sum / (wide)all->dim[0]);
-        if (s == all->dim[0]) {
-            compare(c, "all_kl", each, s, variant);
-            compare(c, "mean_kl", &mean, 1, variant);
-        }
-        free(each);
-    }
-    free(grad);
-    free(columns);
+	odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+	tensor *idx = find(c, "gamma_idx"), *all = find(c, "all_idx");
+	odvgp_real elbo, kl, *grad = NEW(odvgp_real, odvgp_param_count(w->model));
+	ptrdiff_t j, s, *columns = NEW(ptrdiff_t, w->Mg + 1);
+	int i;
+	/* This is the published code's estimate, which the library does not offer. */
+	for (i = 0; i < c->tensors; i++)
+		if (starts(c->t[i].name, "authors.")) c->t[i].seen = 1;
+	if (idx && idx->count <= w->Mg) {
+		for (j = 0; j < idx->count; j++) columns[j] = (ptrdiff_t)idx->v[j];
+		if (good(c,
+					odvgp_elbo_columns(w->model, w->X->r, w->Y->r, w->B, columns, idx->count, &elbo,
+							&kl, grad, &info),
+					"odvgp_elbo_columns", &info)) {
+			compare(c, "sub.elbo", &elbo, 1, variant);
+			compare(c, "sub.kl", &kl, 1, variant);
+			compare_grads(c, w, "sub.", grad, variant);
+		}
+	}
+	if (all && all->rank == 2 && all->dim[1] <= w->Mg) {
+		odvgp_real *each = NEW(odvgp_real, all->dim[0]), mean;
+		wide sum = 0;
+		for (s = 0; s < all->dim[0]; s++) {
+			for (j = 0; j < all->dim[1]; j++) columns[j] = (ptrdiff_t)all->v[s * all->dim[1] + j];
+			if (!good(c,
+						odvgp_elbo_columns(w->model, w->X->r, w->Y->r, w->B, columns, all->dim[1],
+								&elbo, &each[s], NULL, &info),
+						"odvgp_elbo_columns", &info))
+				break;
+			sum += (wide)each[s];
+		}
+		mean = (odvgp_real)(sum / (wide)all->dim[0]);
+		if (s == all->dim[0]) {
+			compare(c, "all_kl", each, s, variant);
+			compare(c, "mean_kl", &mean, 1, variant);
+		}
+		free(each);
+	}
+	free(grad);
+	free(columns);
 }
 
 /*  The members of the files, and their parts. */
 static const struct member {
-    const char *kind;
-    odvgp_mean_part mean;
-    odvgp_cov_part cov;
-    /* 1 if the member has a natural step. */
-    int natural;
+	const char *kind;
+	odvgp_mean_part mean;
+	odvgp_cov_part cov;
+	/* 1 if the member has a natural step. */
+	int natural;
 } members[] = {{"coupled", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, 1},
-        {"orth", ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, 1},
-        {"hybrid", ODVGP_MEAN_PART_HYBRID, ODVGP_COV_PART_DENSE, 1},
-        {"decoupled", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_INVERSE, 0},
-        {"solve", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, 1},
-        {"diagonal", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_DIAGONAL, 1}};
+		{"orth", ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, 1},
+		{"hybrid", ODVGP_MEAN_PART_HYBRID, ODVGP_COV_PART_DENSE, 1},
+		{"decoupled", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_INVERSE, 0},
+		{"solve", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, 1},
+		{"diagonal", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_DIAGONAL, 1}};
 static const struct member *member_of(const char *kind)
 {
-    size_t i;
-    for (i = 0; i < sizeof members / sizeof *members; i++)
-        if (!strcmp(members[i].kind, kind)) return &members[i];
-    return NULL;
+	size_t i;
+	for (i = 0; i < sizeof members / sizeof *members; i++)
+		if (!strcmp(members[i].kind, kind)) return &members[i];
+	return NULL;
 }
 static int param_of(const char *text, odvgp_parametrisation *param)
 {
-    static const struct {
-        const char *text;
-        odvgp_parametrisation param;
-    } known[] = {{"whitened", ODVGP_PARAMETRISATION_WHITENED},
-            {"primal", ODVGP_PARAMETRISATION_PRIMAL}, {"m_beta", ODVGP_PARAMETRISATION_PRIMAL},
-            {"a_beta", ODVGP_PARAMETRISATION_A_BETA}, {"inverse", ODVGP_PARAMETRISATION_WHITENED},
-            {"mu_g", ODVGP_PARAMETRISATION_WHITENED}};
-    size_t i;
-    for (i = 0; i < sizeof known / sizeof *known; i++)
-        if (!strcmp(known[i].text, text)) {
-            *param = known[i].param;
-            return 1;
-        }
-    return 0;
+	static const struct {
+		const char *text;
+		odvgp_parametrisation param;
+	} known[] = {{"whitened", ODVGP_PARAMETRISATION_WHITENED},
+			{"primal", ODVGP_PARAMETRISATION_PRIMAL}, {"m_beta", ODVGP_PARAMETRISATION_PRIMAL},
+			{"a_beta", ODVGP_PARAMETRISATION_A_BETA}, {"inverse", ODVGP_PARAMETRISATION_WHITENED},
+			{"mu_g", ODVGP_PARAMETRISATION_WHITENED}};
+	size_t i;
+	for (i = 0; i < sizeof known / sizeof *known; i++)
+		if (!strcmp(known[i].text, text)) {
+			*param = known[i].param;
+			return 1;
+		}
+	return 0;
 }
 
 /*  Compares the two parts of SOLVE-GP's KL, ORTH's coefficients that give the same mean, and the
     joint Gaussian of all inducing variables. */
 static void compare_blocks(ocase *c, world *w)
 {
-    tensor *t;
-    /* Their sum is kl. */
-    if ((t = find(c, "kl_u"))) t->seen = 1;
-    if ((t = find(c, "kl_v"))) t->seen = 1;
-    /* The predictor's coefficients of gamma. */
-    if ((t = find(c, "equiv.a_gamma"))) {
-        size_t bytes = odvgp_predictor_size(w->model);
-        void *block = test_alloc(bytes);
-        odvgp_server server, *p = &server;
-        if (good(c, serve(w->model, NULL, block, bytes, p, NULL), "odvgp_freeze", NULL)) {
-            odvgp_real *a = NEW(odvgp_real, w->P * w->Mg);
-            ptrdiff_t q, F = w->M + w->Mg;
-            for (q = 0; q < w->P; q++)
-                memcpy(a + q * w->Mg,
-                        odvgp__view_of((const odvgp__predictor *)p->block).alpha + q * F + w->M,
-                        (size_t)w->Mg * sizeof *a);
-            compare(c, "equiv.a_gamma", a, w->P * w->Mg, "");
-            free(a);
-        }
-        free(block);
-    }
-    /* These moments follow from the slots; test_members computes them by brute force. */
-    if ((t = find(c, "joint.m"))) t->seen = 1;
-    if ((t = find(c, "joint.S"))) t->seen = 1;
-    if ((t = find(c, "equiv.m"))) t->seen = 1;
-    if ((t = find(c, "equiv.S"))) t->seen = 1;
-    /* With S_v = C the model is ORTH. */
-    if ((t = find(c, "orth.elbo"))) {
-        odvgp_real elbo;
-        if (good(c, odvgp_elbo(w->model, w->X->r, w->Y->r, w->B, &elbo, NULL, NULL, NULL),
-                    "odvgp_elbo", NULL))
-            compare(c, "orth.elbo", &elbo, 1, "");
-    }
+	tensor *t;
+	/* Their sum is kl. */
+	if ((t = find(c, "kl_u"))) t->seen = 1;
+	if ((t = find(c, "kl_v"))) t->seen = 1;
+	/* The predictor's coefficients of gamma. */
+	if ((t = find(c, "equiv.a_gamma"))) {
+		size_t bytes = odvgp_predictor_size(w->model);
+		void *block = test_alloc(bytes);
+		odvgp_server server, *p = &server;
+		if (good(c, serve(w->model, NULL, block, bytes, p, NULL), "odvgp_freeze", NULL)) {
+			odvgp_real *a = NEW(odvgp_real, w->P * w->Mg);
+			ptrdiff_t q, F = w->M + w->Mg;
+			for (q = 0; q < w->P; q++)
+				memcpy(a + q * w->Mg,
+						odvgp__view_of((const odvgp__predictor *)p->block).alpha + q * F + w->M,
+						(size_t)w->Mg * sizeof *a);
+			compare(c, "equiv.a_gamma", a, w->P * w->Mg, "");
+			free(a);
+		}
+		free(block);
+	}
+	/* These moments follow from the slots; test_members computes them by brute force. */
+	if ((t = find(c, "joint.m"))) t->seen = 1;
+	if ((t = find(c, "joint.S"))) t->seen = 1;
+	if ((t = find(c, "equiv.m"))) t->seen = 1;
+	if ((t = find(c, "equiv.S"))) t->seen = 1;
+	/* With S_v = C the model is ORTH. */
+	if ((t = find(c, "orth.elbo"))) {
+		odvgp_real elbo;
+		if (good(c, odvgp_elbo(w->model, w->X->r, w->Y->r, w->B, &elbo, NULL, NULL, NULL),
+					"odvgp_elbo", NULL))
+			compare(c, "orth.elbo", &elbo, 1, "");
+	}
 }
 
 static void run_basis(ocase *c)
 {
-    static const struct {
-        const char *name;
-        ptrdiff_t tile, rows;
-        int natgrad, mixed;
-    } variants[] = {
-            {"", 0, 100, 0, 0}, {"tiles of 3 rows, natgrad, a hook of 3 tasks", 3, 2, 1, 3}};
-    const struct member *member = member_of(say(c, "kind"));
-    size_t v;
-    for (v = 0; v < sizeof variants / sizeof *variants; v++) {
-        world w;
-        if (!read_world(c, &w)) return;
-        w.cfg.layer[0].mean_part = member->mean;
-        w.cfg.layer[0].cov_part = member->cov;
-        if (!param_of(say(c, "param"), &w.cfg.reproduce.parametrisation)) {
-            skip(c, "param %s is not known to this version", say(c, "param"));
-            return;
-        }
-        w.cfg.tile = variants[v].tile;
-        w.cfg.optim.natgrad = variants[v].natgrad && member->natural;
-        if (variants[v].mixed) {
-            w.cfg.threads.run = run_mixed;
-            w.cfg.threads.count = variants[v].mixed;
-        }
-        if (make_model(c, &w)) {
-            compare_bound(c, &w, variants[v].name);
-            compare_columns(c, &w, variants[v].name);
-            compare_blocks(c, &w);
-            compare_predictions(c, &w, variants[v].rows, variants[v].name);
-        }
-        drop_model(&w);
-        if (c->skip[0] || c->bad) return;
-        /* Without gamma the coupled model is the same. */
-        if (find(c, "coupled.elbo") && w.Mg == 0) {
-            w.cfg.layer[0].mean_part = ODVGP_MEAN_PART_BETA;
-            if (make_model(c, &w)) {
-                odvgp_real elbo;
-                if (good(c, odvgp_elbo(w.model, w.X->r, w.Y->r, w.B, &elbo, NULL, NULL, NULL),
-                            "odvgp_elbo", NULL))
-                    compare(c, "coupled.elbo", &elbo, 1, "as COUPLED");
-                compare_bound(c, &w, "as COUPLED");
-            }
-            drop_model(&w);
-        }
-    }
+	static const struct {
+		const char *name;
+		ptrdiff_t tile, rows;
+		int natgrad, mixed;
+	} variants[] = {
+			{"", 0, 100, 0, 0}, {"tiles of 3 rows, natgrad, a hook of 3 tasks", 3, 2, 1, 3}};
+	const struct member *member = member_of(say(c, "kind"));
+	size_t v;
+	for (v = 0; v < sizeof variants / sizeof *variants; v++) {
+		world w;
+		if (!read_world(c, &w)) return;
+		w.cfg.layer[0].mean_part = member->mean;
+		w.cfg.layer[0].cov_part = member->cov;
+		if (!param_of(say(c, "param"), &w.cfg.reproduce.parametrisation)) {
+			skip(c, "param %s is not known to this version", say(c, "param"));
+			return;
+		}
+		w.cfg.tile = variants[v].tile;
+		w.cfg.optim.natgrad = variants[v].natgrad && member->natural;
+		if (variants[v].mixed) {
+			w.cfg.threads.run = run_mixed;
+			w.cfg.threads.count = variants[v].mixed;
+		}
+		if (make_model(c, &w)) {
+			compare_bound(c, &w, variants[v].name);
+			compare_columns(c, &w, variants[v].name);
+			compare_blocks(c, &w);
+			compare_predictions(c, &w, variants[v].rows, variants[v].name);
+		}
+		drop_model(&w);
+		if (c->skip[0] || c->bad) return;
+		/* Without gamma the coupled model is the same. */
+		if (find(c, "coupled.elbo") && w.Mg == 0) {
+			w.cfg.layer[0].mean_part = ODVGP_MEAN_PART_BETA;
+			if (make_model(c, &w)) {
+				odvgp_real elbo;
+				if (good(c, odvgp_elbo(w.model, w.X->r, w.Y->r, w.B, &elbo, NULL, NULL, NULL),
+							"odvgp_elbo", NULL))
+					compare(c, "coupled.elbo", &elbo, 1, "as COUPLED");
+				compare_bound(c, &w, "as COUPLED");
+			}
+			drop_model(&w);
+		}
+	}
 }
 
 /* ---- natural gradients ---- */
@@ -775,303 +775,303 @@ static void run_basis(ocase *c)
     N_data/B. */
 static void compare_derivatives(ocase *c, world *w, const char *variant)
 {
-    size_t bytes = odvgp_predictor_size(w->model), scratch_bytes;
-    void *block = test_alloc(bytes), *scratch;
-    odvgp_server server, *p = &server;
-    ptrdiff_t n = w->B, P = w->P, i, q;
-    odvgp_real *mean = NEW(odvgp_real, P * n), *var = NEW(odvgp_real, P * n),
-               *dm = NEW(odvgp_real, P * n), *dv = NEW(odvgp_real, P * n),
-               *y = NEW(odvgp_real, w->T * n);
-    double scale = (double)w->cfg.N / (double)n;
-    if (good(c, serve(w->model, NULL, block, bytes, p, NULL), "odvgp_freeze", NULL)) {
-        scratch_bytes = odvgp_predict_scratch(p, n);
-        scratch = test_alloc(scratch_bytes);
-        if (good(c, odvgp_predict(p, w->X->r, n, mean, var, NULL, scratch, scratch_bytes),
-                    "odvgp_predict", NULL)) {
-            const odvgp__tape *t = &w->model->tape;
-            odvgp_real *par = NEW(odvgp_real, 4),
-                       *work = NEW(odvgp_real, odvgp__lik_work(t->likelihood, P));
-            odvgp__lik_job job;
-            memset(&job, 0, sizeof job);
-            for (q = 0; q < t->likelihood->params; q++)
-                par[q] = (odvgp_real)scalar(c, t->likelihood->param[q].name, 0);
-            for (q = 0; q < w->T; q++)
-                for (i = 0; i < n; i++) y[q * n + i] = w->Y->r[i * w->T + q];
-            job.lik = t->likelihood;
-            job.isa = odvgp__isa_of(&t->blas);
-            job.n = job.ld = n;
-            job.F = P;
-            job.T = w->T;
-            job.classes = t->classes;
-            job.Y = y;
-            job.mean = mean;
-            job.var = var;
-            job.par = par;
-            job.rule = t->rule;
-            job.H = t->lik_nodes;
-            job.work = work;
-            job.dmean = dm;
-            job.dvar = dv;
-            job.lik->expect(&job);
-            free(par), free(work);
-            for (i = 0; i < P * n; i++) {
-                dm[i] = (odvgp_real)(scale * (double)dm[i]);
-                dv[i] = (odvgp_real)(scale * (double)dv[i]);
-            }
-            compare(c, "dE_dmean", dm, P * n, variant);
-            compare(c, "dE_dvar", dv, P * n, variant);
-        }
-        free(scratch);
-    }
-    free(block), free(mean), free(var), free(dm), free(dv), free(y);
+	size_t bytes = odvgp_predictor_size(w->model), scratch_bytes;
+	void *block = test_alloc(bytes), *scratch;
+	odvgp_server server, *p = &server;
+	ptrdiff_t n = w->B, P = w->P, i, q;
+	odvgp_real *mean = NEW(odvgp_real, P * n), *var = NEW(odvgp_real, P * n),
+			   *dm = NEW(odvgp_real, P * n), *dv = NEW(odvgp_real, P * n),
+			   *y = NEW(odvgp_real, w->T * n);
+	double scale = (double)w->cfg.N / (double)n;
+	if (good(c, serve(w->model, NULL, block, bytes, p, NULL), "odvgp_freeze", NULL)) {
+		scratch_bytes = odvgp_predict_scratch(p, n);
+		scratch = test_alloc(scratch_bytes);
+		if (good(c, odvgp_predict(p, w->X->r, n, mean, var, NULL, scratch, scratch_bytes),
+					"odvgp_predict", NULL)) {
+			const odvgp__tape *t = &w->model->tape;
+			odvgp_real *par = NEW(odvgp_real, 4),
+					   *work = NEW(odvgp_real, odvgp__lik_work(t->likelihood, P));
+			odvgp__lik_job job;
+			memset(&job, 0, sizeof job);
+			for (q = 0; q < t->likelihood->params; q++)
+				par[q] = (odvgp_real)scalar(c, t->likelihood->param[q].name, 0);
+			for (q = 0; q < w->T; q++)
+				for (i = 0; i < n; i++) y[q * n + i] = w->Y->r[i * w->T + q];
+			job.lik = t->likelihood;
+			job.isa = odvgp__isa_of(&t->blas);
+			job.n = job.ld = n;
+			job.F = P;
+			job.T = w->T;
+			job.classes = t->classes;
+			job.Y = y;
+			job.mean = mean;
+			job.var = var;
+			job.par = par;
+			job.rule = t->rule;
+			job.H = t->lik_nodes;
+			job.work = work;
+			job.dmean = dm;
+			job.dvar = dv;
+			job.lik->expect(&job);
+			free(par), free(work);
+			for (i = 0; i < P * n; i++) {
+				dm[i] = (odvgp_real)(scale * (double)dm[i]);
+				dv[i] = (odvgp_real)(scale * (double)dv[i]);
+			}
+			compare(c, "dE_dmean", dm, P * n, variant);
+			compare(c, "dE_dvar", dv, P * n, variant);
+		}
+		free(scratch);
+	}
+	free(block), free(mean), free(var), free(dm), free(dv), free(y);
 }
 
 static void run_natgrad(ocase *c)
 {
-    static const char *const names[] = {"whitened", "primal", "a_beta"};
-    const struct member *member = member_of(say(c, "kind") + strlen("natgrad_"));
-    const char *moves = say(c, "gamma");
-    int orth = member->mean != ODVGP_MEAN_PART_BETA, param;
-    tensor *taus = find(c, "taus"), *mu = find(c, orth ? "a_beta" : "q_mu"),
-           *sqrt_ = find(c, "q_sqrt");
-    ptrdiff_t i, p, M, P;
-    wide *Kb, *L, *Z;
-    world w;
-    /* These files hold no predictions. */
-    find(c, "Xs");
-    find(c, "Ys");
-    if (!read_world(c, &w)) return;
-    w.cfg.layer[0].mean_part = member->mean;
-    w.cfg.optim.gamma_step_ratio = 1;
-    w.cfg.optim.gamma_step = !strcmp(moves, "exact")  ? ODVGP_GAMMA_STEP_EXACT
-                             : !strcmp(moves, "diag") ? ODVGP_GAMMA_STEP_DIAGONAL
-                                                      : ODVGP_GAMMA_STEP_ADAM;
-    if (find(c, "eps")) w.cfg.reproduce.gamma_eps = (odvgp_real)scalar(c, "eps", 0);
-    if (!taus || !mu || !sqrt_) {
-        fail(c, "has no taus, no %s or no q_sqrt", orth ? "a_beta" : "q_mu");
-        return;
-    }
-    M = w.M;
-    P = w.P;
-    Z = ref_copy(w.Zb->r, M * w.D);
-    Kb = ref_K(&w.kernel, w.D, Z, M, Z, M);
-    L = ref_new(M * M);
-    for (i = 0; i < M; i++) Kb[i * M + i] += (wide)w.cfg.jitter.absolute;
-    if (!ref_chol(M, Kb, L)) {
-        fail(c, "Kb of this file is not positive definite");
-        goto end;
-    }
-    for (param = ODVGP_PARAMETRISATION_WHITENED; param <= ODVGP_PARAMETRISATION_A_BETA; param++) {
-        const char *mean_slot = param == ODVGP_PARAMETRISATION_A_BETA ? "a_beta" : "q_mu";
-        wide *m0 = ref_copy(mu->r, P * M), *s0 = ref_copy(sqrt_->r, P * M * M), *t = ref_new(M),
-             *S = ref_new(P * M * M);
-        odvgp_real *q_mu = NEW(odvgp_real, P * M), *q_sqrt = NEW(odvgp_real, P * M * M),
-                   *a_gamma = NEW(odvgp_real, P * w.Mg);
-        ptrdiff_t k;
-        if (param == ODVGP_PARAMETRISATION_A_BETA && !orth) {
-            free(m0), free(s0), free(t), free(S), free(q_mu), free(q_sqrt), free(a_gamma);
-            break;
-        }
-        /* Convert the file's initial q to the coordinates of this parametrisation. */
-        for (p = 0; p < P; p++) {
-            wide *m = m0 + p * M;
-            if (orth && param == ODVGP_PARAMETRISATION_PRIMAL) {
-                ref_mul(0, 0, M, 1, M, Kb, m, t);
-                memcpy(m, t, (size_t)M * sizeof(wide));
-            } else if (orth && param == ODVGP_PARAMETRISATION_WHITENED) {
-                ref_mul(1, 0, M, 1, M, L, m, t);
-                memcpy(m, t, (size_t)M * sizeof(wide));
-            } else if (!orth && param == ODVGP_PARAMETRISATION_WHITENED)
-                ref_solve_lower(0, M, 1, L, m);
-            if (param == ODVGP_PARAMETRISATION_WHITENED)
-                ref_solve_lower(0, M, M, L, s0 + p * M * M);
-        }
-        for (k = 0; k < taus->count && !c->bad; k++) {
-            odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-            int step;
-            w.cfg.reproduce.parametrisation = (odvgp_parametrisation)param;
-            w.cfg.optim.natgrad = 1;
-            w.cfg.tile = k % 2 ? 5 : 0;
-            if (!make_model(c, &w)) {
-                drop_model(&w);
-                break;
-            }
-            ref_round(m0, q_mu, P * M);
-            ref_round(s0, q_sqrt, P * M * M);
-            if (!good(c, odvgp_set(w.model, mean_slot, q_mu, P * M, &info), mean_slot, &info) ||
-                    !good(c, odvgp_set(w.model, "q_sqrt", q_sqrt, P * M * M, &info), "q_sqrt",
-                            &info)) {
-                drop_model(&w);
-                break;
-            }
-            if (k == 0) compare_derivatives(c, &w, names[param]);
-            for (step = 1; step <= 3; step++) {
-                odvgp_real elbo;
-                char name[100], head[60];
-                if (!good(c,
-                            odvgp_natgrad_step(
-                                    w.model, w.X->r, w.Y->r, w.B, taus->r[k], &elbo, &info),
-                            "odvgp_natgrad_step", &info))
-                    break;
-                if (step == 1) compare(c, "elbo", &elbo, 1, names[param]);
-                if (step == 2) continue;
-                sprintf(head, "t%ld.step%d.", (long)k, step);
+	static const char *const names[] = {"whitened", "primal", "a_beta"};
+	const struct member *member = member_of(say(c, "kind") + strlen("natgrad_"));
+	const char *moves = say(c, "gamma");
+	int orth = member->mean != ODVGP_MEAN_PART_BETA, param;
+	tensor *taus = find(c, "taus"), *mu = find(c, orth ? "a_beta" : "q_mu"),
+		   *sqrt_ = find(c, "q_sqrt");
+	ptrdiff_t i, p, M, P;
+	wide *Kb, *L, *Z;
+	world w;
+	/* These files hold no predictions. */
+	find(c, "Xs");
+	find(c, "Ys");
+	if (!read_world(c, &w)) return;
+	w.cfg.layer[0].mean_part = member->mean;
+	w.cfg.optim.gamma_step_ratio = 1;
+	w.cfg.optim.gamma_step = !strcmp(moves, "exact")  ? ODVGP_GAMMA_STEP_EXACT
+							 : !strcmp(moves, "diag") ? ODVGP_GAMMA_STEP_DIAGONAL
+													  : ODVGP_GAMMA_STEP_ADAM;
+	if (find(c, "eps")) w.cfg.reproduce.gamma_eps = (odvgp_real)scalar(c, "eps", 0);
+	if (!taus || !mu || !sqrt_) {
+		fail(c, "has no taus, no %s or no q_sqrt", orth ? "a_beta" : "q_mu");
+		return;
+	}
+	M = w.M;
+	P = w.P;
+	Z = ref_copy(w.Zb->r, M * w.D);
+	Kb = ref_K(&w.kernel, w.D, Z, M, Z, M);
+	L = ref_new(M * M);
+	for (i = 0; i < M; i++) Kb[i * M + i] += (wide)w.cfg.jitter.absolute;
+	if (!ref_chol(M, Kb, L)) {
+		fail(c, "Kb of this file is not positive definite");
+		goto end;
+	}
+	for (param = ODVGP_PARAMETRISATION_WHITENED; param <= ODVGP_PARAMETRISATION_A_BETA; param++) {
+		const char *mean_slot = param == ODVGP_PARAMETRISATION_A_BETA ? "a_beta" : "q_mu";
+		wide *m0 = ref_copy(mu->r, P * M), *s0 = ref_copy(sqrt_->r, P * M * M), *t = ref_new(M),
+			 *S = ref_new(P * M * M);
+		odvgp_real *q_mu = NEW(odvgp_real, P * M), *q_sqrt = NEW(odvgp_real, P * M * M),
+				   *a_gamma = NEW(odvgp_real, P * w.Mg);
+		ptrdiff_t k;
+		if (param == ODVGP_PARAMETRISATION_A_BETA && !orth) {
+			free(m0), free(s0), free(t), free(S), free(q_mu), free(q_sqrt), free(a_gamma);
+			break;
+		}
+		/* Convert the file's initial q to the coordinates of this parametrisation. */
+		for (p = 0; p < P; p++) {
+			wide *m = m0 + p * M;
+			if (orth && param == ODVGP_PARAMETRISATION_PRIMAL) {
+				ref_mul(0, 0, M, 1, M, Kb, m, t);
+				memcpy(m, t, (size_t)M * sizeof(wide));
+			} else if (orth && param == ODVGP_PARAMETRISATION_WHITENED) {
+				ref_mul(1, 0, M, 1, M, L, m, t);
+				memcpy(m, t, (size_t)M * sizeof(wide));
+			} else if (!orth && param == ODVGP_PARAMETRISATION_WHITENED)
+				ref_solve_lower(0, M, 1, L, m);
+			if (param == ODVGP_PARAMETRISATION_WHITENED)
+				ref_solve_lower(0, M, M, L, s0 + p * M * M);
+		}
+		for (k = 0; k < taus->count && !c->bad; k++) {
+			odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+			int step;
+			w.cfg.reproduce.parametrisation = (odvgp_parametrisation)param;
+			w.cfg.optim.natgrad = 1;
+			w.cfg.tile = k % 2 ? 5 : 0;
+			if (!make_model(c, &w)) {
+				drop_model(&w);
+				break;
+			}
+			ref_round(m0, q_mu, P * M);
+			ref_round(s0, q_sqrt, P * M * M);
+			if (!good(c, odvgp_set(w.model, mean_slot, q_mu, P * M, &info), mean_slot, &info) ||
+					!good(c, odvgp_set(w.model, "q_sqrt", q_sqrt, P * M * M, &info), "q_sqrt",
+							&info)) {
+				drop_model(&w);
+				break;
+			}
+			if (k == 0) compare_derivatives(c, &w, names[param]);
+			for (step = 1; step <= 3; step++) {
+				odvgp_real elbo;
+				char name[100], head[60];
+				if (!good(c,
+							odvgp_natgrad_step(
+									w.model, w.X->r, w.Y->r, w.B, taus->r[k], &elbo, &info),
+							"odvgp_natgrad_step", &info))
+					break;
+				if (step == 1) compare(c, "elbo", &elbo, 1, names[param]);
+				if (step == 2) continue;
+				sprintf(head, "t%ld.step%d.", (long)k, step);
 #define NAME(s) (snprintf(name, sizeof name, "%s%s", head, s), name)
-                if (!good(c, odvgp_elbo(w.model, w.X->r, w.Y->r, w.B, &elbo, NULL, NULL, &info),
-                            "odvgp_elbo", &info) ||
-                        !good(c, odvgp_get(w.model, mean_slot, q_mu, P * M), mean_slot, NULL) ||
-                        !good(c, odvgp_get(w.model, "q_sqrt", q_sqrt, P * M * M), "q_sqrt", NULL))
-                    break;
-                compare(c, NAME("elbo"), &elbo, 1, names[param]);
-                if (orth && w.Mg &&
-                        good(c, odvgp_get(w.model, "a_gamma", a_gamma, P * w.Mg), "a_gamma", NULL))
-                    compare(c, NAME("a_gamma"), a_gamma, P * w.Mg, names[param]);
-                {
-                    /* The state, and its moments m and S. */
-                    wide *m = ref_copy(q_mu, P * M), *s = ref_copy(q_sqrt, P * M * M),
-                         *ls = ref_new(M * M);
-                    if (param == ODVGP_PARAMETRISATION_WHITENED) {
-                        compare(c, NAME("whitened.q_mu"), q_mu, P * M, names[param]);
-                        compare(c, NAME("whitened.q_sqrt"), q_sqrt, P * M * M, names[param]);
-                    } else {
-                        const char *mean_name =
-                                param == ODVGP_PARAMETRISATION_PRIMAL ? "m_beta" : "a_beta";
-                        compare(c, NAME(orth ? mean_name : "q_mu"), q_mu, P * M, names[param]);
-                        compare(c, NAME("q_sqrt"), q_sqrt, P * M * M, names[param]);
-                    }
-                    for (p = 0; p < P; p++) {
-                        wide *sp = s + p * M * M;
-                        if (param == ODVGP_PARAMETRISATION_WHITENED) {
-                            ref_mul(0, 0, M, M, M, L, sp, ls);
-                            memcpy(sp, ls, (size_t)(M * M) * sizeof(wide));
-                            ref_mul(0, 0, M, 1, M, L, m + p * M, t);
-                            memcpy(m + p * M, t, (size_t)M * sizeof(wide));
-                        } else if (param == ODVGP_PARAMETRISATION_A_BETA) {
-                            ref_mul(0, 0, M, 1, M, Kb, m + p * M, t);
-                            memcpy(m + p * M, t, (size_t)M * sizeof(wide));
-                        }
-                        ref_mul(0, 1, M, M, M, sp, sp, S + p * M * M);
-                    }
-                    compare_wide(c, NAME("S"), S, P * M * M, names[param]);
-                    compare_wide(c, NAME(orth ? "m_beta" : "q_mu"), m, P * M, names[param]);
-                    if (taus->v[k] == 1 && step == 1 && !orth) {
-                        compare_wide(c, "optimum.m", m, P * M, names[param]);
-                        compare_wide(c, "optimum.S", S, P * M * M, names[param]);
-                    }
-                    free(m), free(s), free(ls);
-                }
+				if (!good(c, odvgp_elbo(w.model, w.X->r, w.Y->r, w.B, &elbo, NULL, NULL, &info),
+							"odvgp_elbo", &info) ||
+						!good(c, odvgp_get(w.model, mean_slot, q_mu, P * M), mean_slot, NULL) ||
+						!good(c, odvgp_get(w.model, "q_sqrt", q_sqrt, P * M * M), "q_sqrt", NULL))
+					break;
+				compare(c, NAME("elbo"), &elbo, 1, names[param]);
+				if (orth && w.Mg &&
+						good(c, odvgp_get(w.model, "a_gamma", a_gamma, P * w.Mg), "a_gamma", NULL))
+					compare(c, NAME("a_gamma"), a_gamma, P * w.Mg, names[param]);
+				{
+					/* The state, and its moments m and S. */
+					wide *m = ref_copy(q_mu, P * M), *s = ref_copy(q_sqrt, P * M * M),
+						 *ls = ref_new(M * M);
+					if (param == ODVGP_PARAMETRISATION_WHITENED) {
+						compare(c, NAME("whitened.q_mu"), q_mu, P * M, names[param]);
+						compare(c, NAME("whitened.q_sqrt"), q_sqrt, P * M * M, names[param]);
+					} else {
+						const char *mean_name =
+								param == ODVGP_PARAMETRISATION_PRIMAL ? "m_beta" : "a_beta";
+						compare(c, NAME(orth ? mean_name : "q_mu"), q_mu, P * M, names[param]);
+						compare(c, NAME("q_sqrt"), q_sqrt, P * M * M, names[param]);
+					}
+					for (p = 0; p < P; p++) {
+						wide *sp = s + p * M * M;
+						if (param == ODVGP_PARAMETRISATION_WHITENED) {
+							ref_mul(0, 0, M, M, M, L, sp, ls);
+							memcpy(sp, ls, (size_t)(M * M) * sizeof(wide));
+							ref_mul(0, 0, M, 1, M, L, m + p * M, t);
+							memcpy(m + p * M, t, (size_t)M * sizeof(wide));
+						} else if (param == ODVGP_PARAMETRISATION_A_BETA) {
+							ref_mul(0, 0, M, 1, M, Kb, m + p * M, t);
+							memcpy(m + p * M, t, (size_t)M * sizeof(wide));
+						}
+						ref_mul(0, 1, M, M, M, sp, sp, S + p * M * M);
+					}
+					compare_wide(c, NAME("S"), S, P * M * M, names[param]);
+					compare_wide(c, NAME(orth ? "m_beta" : "q_mu"), m, P * M, names[param]);
+					if (taus->v[k] == 1 && step == 1 && !orth) {
+						compare_wide(c, "optimum.m", m, P * M, names[param]);
+						compare_wide(c, "optimum.S", S, P * M * M, names[param]);
+					}
+					free(m), free(s), free(ls);
+				}
 #undef NAME
-            }
-            drop_model(&w);
-        }
-        free(m0), free(s0), free(t), free(S), free(q_mu), free(q_sqrt), free(a_gamma);
-        if (c->bad) break;
-    }
+			}
+			drop_model(&w);
+		}
+		free(m0), free(s0), free(t), free(S), free(q_mu), free(q_sqrt), free(a_gamma);
+		if (c->bad) break;
+	}
 end:
-    free(Kb), free(L), free(Z);
+	free(Kb), free(L), free(Z);
 }
 
 /*  Compares one prefix of tensors after steps of every size: the slots, and the bound. */
 static void compare_steps(ocase *c, world *w, const char *head, const char *const *white)
 {
-    tensor *taus = need(c, "taus");
-    ptrdiff_t k;
-    for (k = 0; taus && k < taus->count && !c->bad; k++) {
-        odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-        odvgp_real elbo;
-        char name[100], start[60];
-        int step, i;
-        if (!make_model(c, w)) return;
-        if (k == 0 && !*head && w->cfg.reproduce.parametrisation == ODVGP_PARAMETRISATION_PRIMAL)
-            compare_derivatives(c, w, "");
-        if (k == 0 && w->cfg.layer[0].cov_part == ODVGP_COV_PART_DIAGONAL)
-            compare_derivatives(c, w, head);
-        for (step = 1; step <= 3; step++) {
-            if (!good(c,
-                        odvgp_natgrad_step(
-                                w->model, w->X->r, w->Y->r, w->B, taus->r[k], &elbo, &info),
-                        "odvgp_natgrad_step", &info))
-                break;
-            if (step == 1) compare(c, "elbo", &elbo, 1, head);
-            if (step == 2) continue;
-            snprintf(start, sizeof start, "%st%ld.step%d.", head, (long)k, step);
-            if (!good(c, odvgp_elbo(w->model, w->X->r, w->Y->r, w->B, &elbo, NULL, NULL, &info),
-                        "odvgp_elbo", &info))
-                break;
-            snprintf(name, sizeof name, "%selbo", start);
-            compare(c, name, &elbo, 1, "");
-            for (i = 0; i < odvgp_slot_count(w->model); i++) {
-                const odvgp_slot *slot = odvgp_slot_at(w->model, i);
-                odvgp_real *x;
-                int whitened = 0, q;
-                for (q = 0; white && white[q]; q++) whitened |= !strcmp(white[q], slot->name);
-                snprintf(name, sizeof name, "%s%s%s", start, whitened ? "whitened." : "",
-                        slot->name);
-                if (!find(c, name)) continue;
-                x = NEW(odvgp_real, slot->count);
-                if (good(c, odvgp_get(w->model, slot->name, x, slot->count), slot->name, NULL))
-                    compare(c, name, x, slot->count, "");
-                free(x);
-            }
-        }
-        drop_model(w);
-    }
+	tensor *taus = need(c, "taus");
+	ptrdiff_t k;
+	for (k = 0; taus && k < taus->count && !c->bad; k++) {
+		odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+		odvgp_real elbo;
+		char name[100], start[60];
+		int step, i;
+		if (!make_model(c, w)) return;
+		if (k == 0 && !*head && w->cfg.reproduce.parametrisation == ODVGP_PARAMETRISATION_PRIMAL)
+			compare_derivatives(c, w, "");
+		if (k == 0 && w->cfg.layer[0].cov_part == ODVGP_COV_PART_DIAGONAL)
+			compare_derivatives(c, w, head);
+		for (step = 1; step <= 3; step++) {
+			if (!good(c,
+						odvgp_natgrad_step(
+								w->model, w->X->r, w->Y->r, w->B, taus->r[k], &elbo, &info),
+						"odvgp_natgrad_step", &info))
+				break;
+			if (step == 1) compare(c, "elbo", &elbo, 1, head);
+			if (step == 2) continue;
+			snprintf(start, sizeof start, "%st%ld.step%d.", head, (long)k, step);
+			if (!good(c, odvgp_elbo(w->model, w->X->r, w->Y->r, w->B, &elbo, NULL, NULL, &info),
+						"odvgp_elbo", &info))
+				break;
+			snprintf(name, sizeof name, "%selbo", start);
+			compare(c, name, &elbo, 1, "");
+			for (i = 0; i < odvgp_slot_count(w->model); i++) {
+				const odvgp_slot *slot = odvgp_slot_at(w->model, i);
+				odvgp_real *x;
+				int whitened = 0, q;
+				for (q = 0; white && white[q]; q++) whitened |= !strcmp(white[q], slot->name);
+				snprintf(name, sizeof name, "%s%s%s", start, whitened ? "whitened." : "",
+						slot->name);
+				if (!find(c, name)) continue;
+				x = NEW(odvgp_real, slot->count);
+				if (good(c, odvgp_get(w->model, slot->name, x, slot->count), slot->name, NULL))
+					compare(c, name, x, slot->count, "");
+				free(x);
+			}
+		}
+		drop_model(w);
+	}
 }
 
 /*  S_u and S_v are products of what the steps compare, so mark them as seen: the check squares
     the factors. */
 static void seen_squares(ocase *c)
 {
-    int i;
-    for (i = 0; i < c->tensors; i++) {
-        const char *name = c->t[i].name;
-        size_t n = strlen(name);
-        if (n > 4 && (!strcmp(name + n - 4, ".S_u") || !strcmp(name + n - 4, ".S_v")))
-            c->t[i].seen = 1;
-    }
+	int i;
+	for (i = 0; i < c->tensors; i++) {
+		const char *name = c->t[i].name;
+		size_t n = strlen(name);
+		if (n > 4 && (!strcmp(name + n - 4, ".S_u") || !strcmp(name + n - 4, ".S_v")))
+			c->t[i].seen = 1;
+	}
 }
 
 /*  Compares steps of both blocks of SOLVE-GP together, in primal and in whitened coordinates. */
 static void run_natgrad_solve(ocase *c)
 {
-    static const char *const white[] = {"q_mu", "q_sqrt", "v_mu", "v_sqrt", NULL};
-    world w;
-    find(c, "Xs");
-    find(c, "Ys");
-    if (!read_world(c, &w)) return;
-    w.cfg.layer[0].mean_part = ODVGP_MEAN_PART_BLOCKS;
-    w.cfg.layer[0].cov_part = ODVGP_COV_PART_BLOCKS;
-    w.cfg.reproduce.parametrisation = ODVGP_PARAMETRISATION_PRIMAL;
-    compare_steps(c, &w, "", NULL);
-    /* Compute the whitened initial q, L^-1 of the primal one, with the library's own tape. */
-    if (!c->bad && !c->skip[0]) {
-        odvgp_real *start[4];
-        ptrdiff_t count[4];
-        int q, b;
-        if (!make_model(c, &w)) return;
-        if (good(c, odvgp__run_head(w.model, NULL), "the head", NULL)) {
-            for (b = 0; b < 2; b++)
-                for (q = 0; q < 2; q++) {
-                    const odvgp__block *block = &w.model->unit[0].block[b];
-                    const odvgp__node *nd =
-                            &w.model->tape.node[(q ? block->white_sqrt : block->white_mu).id];
-                    count[2 * b + q] = nd->rows * nd->cols;
-                    start[2 * b + q] = NEW(odvgp_real, nd->rows * nd->cols);
-                    memcpy(start[2 * b + q], nd->v,
-                            (size_t)(nd->rows * nd->cols) * sizeof(odvgp_real));
-                }
-            drop_model(&w);
-            w.cfg.reproduce.parametrisation = ODVGP_PARAMETRISATION_WHITENED;
-            for (q = 0; q < 4; q++) {
-                tensor *t = find(c, white[q]);
-                if (t && t->count == count[q])
-                    memcpy(t->r, start[q], (size_t)count[q] * sizeof(odvgp_real));
-                free(start[q]);
-            }
-            compare_steps(c, &w, "", white);
-        } else drop_model(&w);
-    }
-    seen_squares(c);
+	static const char *const white[] = {"q_mu", "q_sqrt", "v_mu", "v_sqrt", NULL};
+	world w;
+	find(c, "Xs");
+	find(c, "Ys");
+	if (!read_world(c, &w)) return;
+	w.cfg.layer[0].mean_part = ODVGP_MEAN_PART_BLOCKS;
+	w.cfg.layer[0].cov_part = ODVGP_COV_PART_BLOCKS;
+	w.cfg.reproduce.parametrisation = ODVGP_PARAMETRISATION_PRIMAL;
+	compare_steps(c, &w, "", NULL);
+	/* Compute the whitened initial q, L^-1 of the primal one, with the library's own tape. */
+	if (!c->bad && !c->skip[0]) {
+		odvgp_real *start[4];
+		ptrdiff_t count[4];
+		int q, b;
+		if (!make_model(c, &w)) return;
+		if (good(c, odvgp__run_head(w.model, NULL), "the head", NULL)) {
+			for (b = 0; b < 2; b++)
+				for (q = 0; q < 2; q++) {
+					const odvgp__block *block = &w.model->unit[0].block[b];
+					const odvgp__node *nd =
+							&w.model->tape.node[(q ? block->white_sqrt : block->white_mu).id];
+					count[2 * b + q] = nd->rows * nd->cols;
+					start[2 * b + q] = NEW(odvgp_real, nd->rows * nd->cols);
+					memcpy(start[2 * b + q], nd->v,
+							(size_t)(nd->rows * nd->cols) * sizeof(odvgp_real));
+				}
+			drop_model(&w);
+			w.cfg.reproduce.parametrisation = ODVGP_PARAMETRISATION_WHITENED;
+			for (q = 0; q < 4; q++) {
+				tensor *t = find(c, white[q]);
+				if (t && t->count == count[q])
+					memcpy(t->r, start[q], (size_t)count[q] * sizeof(odvgp_real));
+				free(start[q]);
+			}
+			compare_steps(c, &w, "", white);
+		} else drop_model(&w);
+	}
+	seen_squares(c);
 }
 
 static void run_optima(ocase *c);
@@ -1080,734 +1080,734 @@ static void run_optima(ocase *c);
     that odvgp_fit_q finds. */
 static void run_closed(ocase *c)
 {
-    static const struct {
-        const char *name;
-        odvgp_mean_part mean;
-        odvgp_cov_part cov;
-        odvgp_objective objective;
-    } bounds[] = {{"exact", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_DIAGONAL, ODVGP_OBJECTIVE_EXACT},
-            {"titsias", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_COLLAPSED},
-            {"solve", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, ODVGP_OBJECTIVE_PARTLY},
-            {"solve_eq10", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_PARTLY},
-            {"solve_opt", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, ODVGP_OBJECTIVE_COLLAPSED},
-            {"eq14", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_TIGHT}};
-    size_t k;
-    int tile;
-    for (k = 0; k < sizeof bounds / sizeof *bounds; k++)
-        for (tile = 0; tile < 2; tile++) {
-            world w;
-            odvgp_real elbo, *grad;
-            char name[60];
-            odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-            if (!read_world(c, &w)) return;
-            w.cfg.layer[0].mean_part = bounds[k].mean;
-            w.cfg.layer[0].cov_part = bounds[k].cov;
-            w.cfg.objective = bounds[k].objective;
-            w.cfg.reproduce.parametrisation = ODVGP_PARAMETRISATION_PRIMAL;
-            w.cfg.tile = tile ? 3 : 0;
-            if (bounds[k].mean == ODVGP_MEAN_PART_FREE) {
-                w.cfg.layer[0].M = w.cfg.N;
-                w.cfg.layer[0].M_gamma = 0;
-                if (!make_partly(c, &w)) return;
-            } else if (!make_model(c, &w)) return;
-            grad = NEW(odvgp_real, odvgp_param_count(w.model));
-            if (good(c, odvgp_elbo(w.model, w.X->r, w.Y->r, w.B, &elbo, NULL, grad, &info),
-                        "odvgp_elbo", &info)) {
-                sprintf(name, "bound.%s", bounds[k].name);
-                compare(c, name, &elbo, 1, tile ? "tiles of 3 rows" : "");
-                sprintf(name, "grad_%s.", bounds[k].name);
-                compare_bound_grads(c, &w, name, grad);
-            }
-            free(grad);
-            drop_model(&w);
-        }
-    find(c, "Ys");
-    run_optima(c);
+	static const struct {
+		const char *name;
+		odvgp_mean_part mean;
+		odvgp_cov_part cov;
+		odvgp_objective objective;
+	} bounds[] = {{"exact", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_DIAGONAL, ODVGP_OBJECTIVE_EXACT},
+			{"titsias", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_COLLAPSED},
+			{"solve", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, ODVGP_OBJECTIVE_PARTLY},
+			{"solve_eq10", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_PARTLY},
+			{"solve_opt", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, ODVGP_OBJECTIVE_COLLAPSED},
+			{"eq14", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_TIGHT}};
+	size_t k;
+	int tile;
+	for (k = 0; k < sizeof bounds / sizeof *bounds; k++)
+		for (tile = 0; tile < 2; tile++) {
+			world w;
+			odvgp_real elbo, *grad;
+			char name[60];
+			odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+			if (!read_world(c, &w)) return;
+			w.cfg.layer[0].mean_part = bounds[k].mean;
+			w.cfg.layer[0].cov_part = bounds[k].cov;
+			w.cfg.objective = bounds[k].objective;
+			w.cfg.reproduce.parametrisation = ODVGP_PARAMETRISATION_PRIMAL;
+			w.cfg.tile = tile ? 3 : 0;
+			if (bounds[k].mean == ODVGP_MEAN_PART_FREE) {
+				w.cfg.layer[0].M = w.cfg.N;
+				w.cfg.layer[0].M_gamma = 0;
+				if (!make_partly(c, &w)) return;
+			} else if (!make_model(c, &w)) return;
+			grad = NEW(odvgp_real, odvgp_param_count(w.model));
+			if (good(c, odvgp_elbo(w.model, w.X->r, w.Y->r, w.B, &elbo, NULL, grad, &info),
+						"odvgp_elbo", &info)) {
+				sprintf(name, "bound.%s", bounds[k].name);
+				compare(c, name, &elbo, 1, tile ? "tiles of 3 rows" : "");
+				sprintf(name, "grad_%s.", bounds[k].name);
+				compare_bound_grads(c, &w, name, grad);
+			}
+			free(grad);
+			drop_model(&w);
+		}
+	find(c, "Ys");
+	run_optima(c);
 }
 
 /*  Compares a slot, or (square) its product with its own transpose. */
 static void compare_slot(ocase *c, world *w, const char *slot_name, const char *name, int square)
 {
-    const odvgp_slot *slot = odvgp_slot_find(w->model, slot_name);
-    odvgp_real *x;
-    ptrdiff_t M, i, j, k;
-    if (!slot || !find(c, name)) {
-        fail(c, "no slot %s or no tensor %s", slot_name, name);
-        return;
-    }
-    x = NEW(odvgp_real, slot->count);
-    M = slot->shape[2];
-    if (good(c, odvgp_get(w->model, slot_name, x, slot->count), slot_name, NULL)) {
-        if (square) {
-            wide *S = ref_new(slot->count);
-            for (i = 0; i < M; i++)
-                for (j = 0; j < M; j++)
-                    for (k = 0; k < M; k++) S[i * M + j] += (wide)x[i * M + k] * (wide)x[j * M + k];
-            compare_wide(c, name, S, slot->count, "odvgp_fit_q");
-            free(S);
-        } else compare(c, name, x, slot->count, "odvgp_fit_q");
-    }
-    free(x);
+	const odvgp_slot *slot = odvgp_slot_find(w->model, slot_name);
+	odvgp_real *x;
+	ptrdiff_t M, i, j, k;
+	if (!slot || !find(c, name)) {
+		fail(c, "no slot %s or no tensor %s", slot_name, name);
+		return;
+	}
+	x = NEW(odvgp_real, slot->count);
+	M = slot->shape[2];
+	if (good(c, odvgp_get(w->model, slot_name, x, slot->count), slot_name, NULL)) {
+		if (square) {
+			wide *S = ref_new(slot->count);
+			for (i = 0; i < M; i++)
+				for (j = 0; j < M; j++)
+					for (k = 0; k < M; k++) S[i * M + j] += (wide)x[i * M + k] * (wide)x[j * M + k];
+			compare_wide(c, name, S, slot->count, "odvgp_fit_q");
+			free(S);
+		} else compare(c, name, x, slot->count, "odvgp_fit_q");
+	}
+	free(x);
 }
 
 /*  Compares predictions at Xs with PREFIXf_mean_s and PREFIXf_cov_s. */
 static void compare_optimum(ocase *c, world *w, const char *prefix)
 {
-    odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-    size_t bytes = odvgp_predictor_size(w->model), scratch_bytes;
-    void *block = test_alloc(bytes), *scratch;
-    odvgp_server server, *p = &server;
-    tensor *Xs = need(c, "Xs");
-    ptrdiff_t n = Xs ? Xs->dim[0] : 0;
-    odvgp_real *mean = NEW(odvgp_real, n), *cov = NEW(odvgp_real, n * n);
-    char name[60];
-    if (Xs && good(c, serve(w->model, NULL, block, bytes, p, &info), "odvgp_freeze", &info)) {
-        scratch_bytes = odvgp_predict_scratch(p, n);
-        scratch = test_alloc(scratch_bytes);
-        if (good(c, odvgp_predict_cov(p, Xs->r, n, mean, cov, scratch, scratch_bytes),
-                    "odvgp_predict_cov", NULL)) {
-            sprintf(name, "%sf_mean_s", prefix);
-            compare(c, name, mean, n, "odvgp_fit_q");
-            sprintf(name, "%sf_cov_s", prefix);
-            compare(c, name, cov, n * n, "odvgp_fit_q");
-        }
-        free(scratch);
-    }
-    free(block), free(mean), free(cov);
+	odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+	size_t bytes = odvgp_predictor_size(w->model), scratch_bytes;
+	void *block = test_alloc(bytes), *scratch;
+	odvgp_server server, *p = &server;
+	tensor *Xs = need(c, "Xs");
+	ptrdiff_t n = Xs ? Xs->dim[0] : 0;
+	odvgp_real *mean = NEW(odvgp_real, n), *cov = NEW(odvgp_real, n * n);
+	char name[60];
+	if (Xs && good(c, serve(w->model, NULL, block, bytes, p, &info), "odvgp_freeze", &info)) {
+		scratch_bytes = odvgp_predict_scratch(p, n);
+		scratch = test_alloc(scratch_bytes);
+		if (good(c, odvgp_predict_cov(p, Xs->r, n, mean, cov, scratch, scratch_bytes),
+					"odvgp_predict_cov", NULL)) {
+			sprintf(name, "%sf_mean_s", prefix);
+			compare(c, name, mean, n, "odvgp_fit_q");
+			sprintf(name, "%sf_cov_s", prefix);
+			compare(c, name, cov, n * n, "odvgp_fit_q");
+		}
+		free(scratch);
+	}
+	free(block), free(mean), free(cov);
 }
 
 /*  Compares the optimum of each member: its slots, its bound, and its predictions. */
 static void run_optima(ocase *c)
 {
-    static const struct {
-        const char *prefix, *bound;
-        odvgp_mean_part mean;
-        odvgp_cov_part cov;
-        odvgp_objective objective;
-        odvgp_parametrisation param;
-        const char *slot[5], *tensor[5];
-    } optima[] = {{"titsias.", "bound.titsias", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE,
-                          ODVGP_OBJECTIVE_ELBO, ODVGP_PARAMETRISATION_PRIMAL, {"q_mu", "q_sqrt"},
-                          {"m", "S"}},
-            {"titsias.", "bound.titsias", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE,
-                    ODVGP_OBJECTIVE_COLLAPSED, ODVGP_PARAMETRISATION_WHITENED, {NULL}, {NULL}},
-            {"solve_opt.", "bound.solve_opt", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS,
-                    ODVGP_OBJECTIVE_ELBO, ODVGP_PARAMETRISATION_PRIMAL,
-                    {"q_mu", "q_sqrt", "v_mu", "v_sqrt"}, {"m_u", "S_u", "m_v", "S_v"}},
-            {"solve_opt.", "bound.solve_opt", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS,
-                    ODVGP_OBJECTIVE_COLLAPSED, ODVGP_PARAMETRISATION_WHITENED, {NULL}, {NULL}},
-            {"odvgp.", "odvgp.elbo", ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE,
-                    ODVGP_OBJECTIVE_ELBO, ODVGP_PARAMETRISATION_A_BETA,
-                    {"a_gamma", "a_beta", "q_sqrt"}, {"orth_a_gamma", "orth_a_beta", "S"}},
-            {"odvgp.", "odvgp.elbo", ODVGP_MEAN_PART_HYBRID, ODVGP_COV_PART_DENSE,
-                    ODVGP_OBJECTIVE_ELBO, ODVGP_PARAMETRISATION_A_BETA,
-                    {"a_gamma", "a_beta", "q_sqrt"}, {"hybrid_a_gamma", "hybrid_a_beta", "S"}},
-            {"odvgp.", "odvgp.elbo", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_INVERSE,
-                    ODVGP_OBJECTIVE_ELBO, ODVGP_PARAMETRISATION_WHITENED, {"a", "B_sqrt"},
-                    {"a", "B"}},
-            {"exact.", "bound.exact", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_DIAGONAL,
-                    ODVGP_OBJECTIVE_EXACT, ODVGP_PARAMETRISATION_WHITENED, {NULL}, {NULL}}};
-    size_t k;
-    int q;
-    for (k = 0; k < sizeof optima / sizeof *optima; k++) {
-        world w;
-        odvgp_real elbo, upper, lower;
-        odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-        size_t bytes;
-        void *work;
-        tensor *Zg = find(c, "Z_gamma"), *Zb = find(c, "Z_beta");
-        if (!read_world(c, &w)) return;
-        w.cfg.layer[0].mean_part = optima[k].mean;
-        w.cfg.layer[0].cov_part = optima[k].cov;
-        w.cfg.objective = optima[k].objective;
-        w.cfg.reproduce.parametrisation = optima[k].param;
-        w.cfg.optim.natgrad = 0;
-        w.cfg.tile = 3;
-        /* The file's a belongs to K_alpha without jitter. */
-        if (!strcmp(optima[k].prefix, "odvgp.")) w.cfg.jitter.absolute = 0;
-        if (optima[k].mean == ODVGP_MEAN_PART_FREE) {
-            int exact = optima[k].cov == ODVGP_COV_PART_DIAGONAL;
-            w.cfg.layer[0].M = exact ? w.cfg.N : w.M;
-            w.cfg.layer[0].M_gamma = exact ? 0 : w.M + w.Mg;
-        }
-        if (!make_partly(c, &w)) return;
-        /* alpha = [Z_gamma; Z_beta]. */
-        if (optima[k].cov == ODVGP_COV_PART_INVERSE) {
-            odvgp_real *Z = NEW(odvgp_real, Zg->count + Zb->count);
-            memcpy(Z, Zg->r, (size_t)Zg->count * sizeof *Z);
-            memcpy(Z + Zg->count, Zb->r, (size_t)Zb->count * sizeof *Z);
-            good(c, odvgp_set(w.model, "Z_alpha", Z, Zg->count + Zb->count, &info), "Z_alpha",
-                    &info);
-            free(Z);
-        }
-        bytes = odvgp_fit_q_size(w.model);
-        work = test_alloc(bytes);
-        if (good(c, odvgp_fit_q(w.model, w.X->r, w.Y->r, work, bytes, &info), "odvgp_fit_q",
-                    &info) &&
-                good(c, odvgp_elbo(w.model, w.X->r, w.Y->r, w.B, &elbo, NULL, NULL, &info),
-                        "odvgp_elbo", &info)) {
-            compare(c, optima[k].bound, &elbo, 1, "odvgp_fit_q");
-            compare_optimum(c, &w, optima[k].prefix);
-            for (q = 0; q < 5 && optima[k].slot[q]; q++) {
-                char name[60];
-                sprintf(name, "%s%s", optima[k].prefix, optima[k].tensor[q]);
-                compare_slot(
-                        c, &w, optima[k].slot[q], name, strstr(optima[k].slot[q], "sqrt") != NULL);
-            }
-        }
-        if (optima[k].objective <= ODVGP_OBJECTIVE_COLLAPSED &&
-                good(c,
-                        odvgp_upper_bound(
-                                w.model, w.X->r, w.Y->r, work, bytes, &upper, &lower, &info),
-                        "odvgp_upper_bound", &info)) {
-            compare(c, "bound.titsias", &lower, 1, "odvgp_upper_bound");
-            if (!((double)upper >= scalar(c, "bound.exact", 0)))
-                fail(c, "the upper bound %.17g is below log p(y)", (double)upper);
-        }
-        free(work);
-        drop_model(&w);
-    }
+	static const struct {
+		const char *prefix, *bound;
+		odvgp_mean_part mean;
+		odvgp_cov_part cov;
+		odvgp_objective objective;
+		odvgp_parametrisation param;
+		const char *slot[5], *tensor[5];
+	} optima[] = {{"titsias.", "bound.titsias", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE,
+						  ODVGP_OBJECTIVE_ELBO, ODVGP_PARAMETRISATION_PRIMAL, {"q_mu", "q_sqrt"},
+						  {"m", "S"}},
+			{"titsias.", "bound.titsias", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE,
+					ODVGP_OBJECTIVE_COLLAPSED, ODVGP_PARAMETRISATION_WHITENED, {NULL}, {NULL}},
+			{"solve_opt.", "bound.solve_opt", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS,
+					ODVGP_OBJECTIVE_ELBO, ODVGP_PARAMETRISATION_PRIMAL,
+					{"q_mu", "q_sqrt", "v_mu", "v_sqrt"}, {"m_u", "S_u", "m_v", "S_v"}},
+			{"solve_opt.", "bound.solve_opt", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS,
+					ODVGP_OBJECTIVE_COLLAPSED, ODVGP_PARAMETRISATION_WHITENED, {NULL}, {NULL}},
+			{"odvgp.", "odvgp.elbo", ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE,
+					ODVGP_OBJECTIVE_ELBO, ODVGP_PARAMETRISATION_A_BETA,
+					{"a_gamma", "a_beta", "q_sqrt"}, {"orth_a_gamma", "orth_a_beta", "S"}},
+			{"odvgp.", "odvgp.elbo", ODVGP_MEAN_PART_HYBRID, ODVGP_COV_PART_DENSE,
+					ODVGP_OBJECTIVE_ELBO, ODVGP_PARAMETRISATION_A_BETA,
+					{"a_gamma", "a_beta", "q_sqrt"}, {"hybrid_a_gamma", "hybrid_a_beta", "S"}},
+			{"odvgp.", "odvgp.elbo", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_INVERSE,
+					ODVGP_OBJECTIVE_ELBO, ODVGP_PARAMETRISATION_WHITENED, {"a", "B_sqrt"},
+					{"a", "B"}},
+			{"exact.", "bound.exact", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_DIAGONAL,
+					ODVGP_OBJECTIVE_EXACT, ODVGP_PARAMETRISATION_WHITENED, {NULL}, {NULL}}};
+	size_t k;
+	int q;
+	for (k = 0; k < sizeof optima / sizeof *optima; k++) {
+		world w;
+		odvgp_real elbo, upper, lower;
+		odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+		size_t bytes;
+		void *work;
+		tensor *Zg = find(c, "Z_gamma"), *Zb = find(c, "Z_beta");
+		if (!read_world(c, &w)) return;
+		w.cfg.layer[0].mean_part = optima[k].mean;
+		w.cfg.layer[0].cov_part = optima[k].cov;
+		w.cfg.objective = optima[k].objective;
+		w.cfg.reproduce.parametrisation = optima[k].param;
+		w.cfg.optim.natgrad = 0;
+		w.cfg.tile = 3;
+		/* The file's a belongs to K_alpha without jitter. */
+		if (!strcmp(optima[k].prefix, "odvgp.")) w.cfg.jitter.absolute = 0;
+		if (optima[k].mean == ODVGP_MEAN_PART_FREE) {
+			int exact = optima[k].cov == ODVGP_COV_PART_DIAGONAL;
+			w.cfg.layer[0].M = exact ? w.cfg.N : w.M;
+			w.cfg.layer[0].M_gamma = exact ? 0 : w.M + w.Mg;
+		}
+		if (!make_partly(c, &w)) return;
+		/* alpha = [Z_gamma; Z_beta]. */
+		if (optima[k].cov == ODVGP_COV_PART_INVERSE) {
+			odvgp_real *Z = NEW(odvgp_real, Zg->count + Zb->count);
+			memcpy(Z, Zg->r, (size_t)Zg->count * sizeof *Z);
+			memcpy(Z + Zg->count, Zb->r, (size_t)Zb->count * sizeof *Z);
+			good(c, odvgp_set(w.model, "Z_alpha", Z, Zg->count + Zb->count, &info), "Z_alpha",
+					&info);
+			free(Z);
+		}
+		bytes = odvgp_fit_q_size(w.model);
+		work = test_alloc(bytes);
+		if (good(c, odvgp_fit_q(w.model, w.X->r, w.Y->r, work, bytes, &info), "odvgp_fit_q",
+					&info) &&
+				good(c, odvgp_elbo(w.model, w.X->r, w.Y->r, w.B, &elbo, NULL, NULL, &info),
+						"odvgp_elbo", &info)) {
+			compare(c, optima[k].bound, &elbo, 1, "odvgp_fit_q");
+			compare_optimum(c, &w, optima[k].prefix);
+			for (q = 0; q < 5 && optima[k].slot[q]; q++) {
+				char name[60];
+				sprintf(name, "%s%s", optima[k].prefix, optima[k].tensor[q]);
+				compare_slot(
+						c, &w, optima[k].slot[q], name, strstr(optima[k].slot[q], "sqrt") != NULL);
+			}
+		}
+		if (optima[k].objective <= ODVGP_OBJECTIVE_COLLAPSED &&
+				good(c,
+						odvgp_upper_bound(
+								w.model, w.X->r, w.Y->r, work, bytes, &upper, &lower, &info),
+						"odvgp_upper_bound", &info)) {
+			compare(c, "bound.titsias", &lower, 1, "odvgp_upper_bound");
+			if (!((double)upper >= scalar(c, "bound.exact", 0)))
+				fail(c, "the upper bound %.17g is below log p(y)", (double)upper);
+		}
+		free(work);
+		drop_model(&w);
+	}
 }
 
 /*  Compares the three steps of O(M). */
 static void run_natgrad_diagonal(ocase *c)
 {
-    static const struct {
-        const char *head;
-        odvgp_diag_step step;
-    } ways[] = {{"mu_g.", ODVGP_DIAG_STEP_EXACT}, {"affine.", ODVGP_DIAG_STEP_AFFINE},
-            {"eq320.", ODVGP_DIAG_STEP_PROJECTED}};
-    size_t k;
-    find(c, "Xs");
-    find(c, "Ys");
-    for (k = 0; k < 3; k++) {
-        world w;
-        if (!read_world(c, &w)) return;
-        w.cfg.layer[0].mean_part = ODVGP_MEAN_PART_FREE;
-        w.cfg.layer[0].cov_part = ODVGP_COV_PART_DIAGONAL;
-        w.cfg.reproduce.diag_step = ways[k].step;
-        compare_steps(c, &w, ways[k].head, NULL);
-    }
+	static const struct {
+		const char *head;
+		odvgp_diag_step step;
+	} ways[] = {{"mu_g.", ODVGP_DIAG_STEP_EXACT}, {"affine.", ODVGP_DIAG_STEP_AFFINE},
+			{"eq320.", ODVGP_DIAG_STEP_PROJECTED}};
+	size_t k;
+	find(c, "Xs");
+	find(c, "Ys");
+	for (k = 0; k < 3; k++) {
+		world w;
+		if (!read_world(c, &w)) return;
+		w.cfg.layer[0].mean_part = ODVGP_MEAN_PART_FREE;
+		w.cfg.layer[0].cov_part = ODVGP_COV_PART_DIAGONAL;
+		w.cfg.reproduce.diag_step = ways[k].step;
+		compare_steps(c, &w, ways[k].head, NULL);
+	}
 }
 
 /* ---- kernels, likelihoods, Adam: below the public interface ---- */
 
 /*  Compares gradients of all hyperparameters that the library has. */
 static void compare_hyper(ocase *c, const odvgp__kernel *k, const char *head,
-        const odvgp_real *dhyp, const char *variant)
+		const odvgp_real *dhyp, const char *variant)
 {
-    uint32_t i, j;
-    for (i = 0; i < k->base_kernels; i++) {
-        const odvgp__base_kernel *l = &k->base[i];
-        const char *names[3] = {
-                "lengthscale", "variance", odvgp__base_kernel_kinds[l->type].shape_param};
-        uint32_t at[3] = {l->ls, l->var, l->shape_param},
-                 count[3] = {l->nls, l->nvar, names[2] ? 1 : 0};
-        for (j = 0; j < 3; j++) {
-            char name[100];
-            if (!count[j]) continue;
-            sprintf(name, "%sgrad_kernel.%d.%s", head, (int)i, names[j]);
-            compare(c, name, dhyp + at[j], (ptrdiff_t)count[j], variant);
-        }
-    }
+	uint32_t i, j;
+	for (i = 0; i < k->base_kernels; i++) {
+		const odvgp__base_kernel *l = &k->base[i];
+		const char *names[3] = {
+				"lengthscale", "variance", odvgp__base_kernel_kinds[l->type].shape_param};
+		uint32_t at[3] = {l->ls, l->var, l->shape_param},
+				 count[3] = {l->nls, l->nvar, names[2] ? 1 : 0};
+		for (j = 0; j < 3; j++) {
+			char name[100];
+			if (!count[j]) continue;
+			sprintf(name, "%sgrad_kernel.%d.%s", head, (int)i, names[j]);
+			compare(c, name, dhyp + at[j], (ptrdiff_t)count[j], variant);
+		}
+	}
 }
 /*  Compares the kernel matrix, its diagonal and their adjoints on each instruction set; K(X,X)
     also as a lower triangle, K(X,Z) also through products. */
 static void compare_kernel(ocase *c, const odvgp__kernel *k, const odvgp_real *hyp,
-        const odvgp_blas *blas, const char *isa)
+		const odvgp_blas *blas, const char *isa)
 {
-    tensor *X = need(c, "X"), *Z = need(c, "Z"), *Wxz = need(c, "W_xz"), *Wxx = need(c, "W_xx"),
-           *Wd = need(c, "W_diag");
-    static const char *const heads[] = {"xz.", "xx.", "xx.", "xz."},
-                             *const ways[] = {
-                                     "K(X,Z)", "K(X,X)", "lower K(X,X)", "products with K(X,Z)"};
-    ptrdiff_t n, m, D, i, j, h, nhyp = (ptrdiff_t)k->nhyp;
-    int way;
-    if (!X || !Z || !Wxz || !Wxx || !Wd) return;
-    n = X->dim[0];
-    D = X->dim[1];
-    m = Z->dim[0];
-    for (way = 0; way < 4; way++) {
-        int lower = way == 2, vec = way == 3, xz = way == 0 || way == 3;
-        ptrdiff_t cols = xz ? m : n;
-        odvgp_real *K = NEW(odvgp_real, n * cols), *W = NEW(odvgp_real, n * cols),
-                   *dhyp = NEW(odvgp_real, nhyp), *dX = NEW(odvgp_real, n * D),
-                   *dZ = NEW(odvgp_real, m * D), *I = NEW(odvgp_real, m * m),
-                   *out = NEW(odvgp_real, m * n), sum = 0;
-        odvgp__kjob job;
-        odvgp__kernel_job(&job, blas, k, hyp, X->r, n, xz ? Z->r : X->r, cols);
-        odvgp__arena a;
-        size_t bytes;
-        void *block;
-        char name[100], variant[100];
-        sprintf(variant, "%s, %s", ways[way], isa);
-        odvgp__arena_init(&a, NULL, 0);
-        odvgp__kernel_scratch(&a, k, n, cols, m, odvgp__tasks(&blas->threads), 1, &job);
-        odvgp__kernel_scratch(&a, k, n, cols, 0, odvgp__tasks(&blas->threads), 0, &job);
-        bytes = a.used + 64;
-        block = test_alloc(bytes);
-        odvgp__arena_init(&a, block, bytes);
-        for (i = 0; i < n * D; i++) dX[i] = 0;
-        for (i = 0; i < m * D; i++) dZ[i] = 0;
-        for (h = 0; h < nhyp; h++) dhyp[h] = 0;
-        for (i = 0; i < m * m; i++) I[i] = i % (m + 1) == 0;
-        for (i = 0; i < n; i++)
-            for (j = 0; j < cols; j++)
-                W[i * cols + j] = !lower   ? (xz ? Wxz : Wxx)->r[i * cols + j]
-                                  : j > i  ? (odvgp_real)NAN
-                                  : j == i ? Wxx->r[i * n + i]
-                                           : Wxx->r[i * n + j] + Wxx->r[j * n + i];
-        job.lower = lower;
-        /* a = I: out [m,n] = K^T. */
-        if (vec) {
-            job.a = I;
-            job.lda = m;
-            job.P = m;
-            job.out = out;
-            job.ldo = n;
-        } else {
-            job.K = K;
-            job.ldk = cols;
-        }
-        odvgp__kernel_run(&job, a);
-        for (i = 0; i < n && vec; i++)
-            for (j = 0; j < m; j++) K[i * m + j] = out[j * n + i];
-        for (i = 0; i < n; i++)
-            for (j = i + 1; j < cols && lower; j++) {
-                if (K[i * n + j] != 0) fail(c, "%s: not 0 above the diagonal", variant);
-                K[i * n + j] = K[j * n + i];
-            }
-        compare(c, xz ? "K_xz" : "K_xx", K, n * cols, variant);
-        for (i = 0; i < n; i++)
-            for (j = 0; j < cols; j++) sum += K[i * cols + j] * (xz ? Wxz : Wxx)->r[i * cols + j];
-        compare(c, xz ? "xz" : "xx", &sum, 1, variant);
-        /* The adjoint. */
-        job.K = NULL;
-        job.out = NULL;
-        if (vec) {
-            for (i = 0; i < n; i++)
-                for (j = 0; j < m; j++) out[j * n + i] = W[i * m + j];
-            job.dout = out;
-        } else {
-            job.dK = W;
-            job.lddk = cols;
-        }
-        job.dhyp = dhyp;
-        job.dX1 = dX;
-        job.dX2 = xz ? dZ : dX;
-        odvgp__kernel_adjoint_run(&job, a);
+	tensor *X = need(c, "X"), *Z = need(c, "Z"), *Wxz = need(c, "W_xz"), *Wxx = need(c, "W_xx"),
+		   *Wd = need(c, "W_diag");
+	static const char *const heads[] = {"xz.", "xx.", "xx.", "xz."},
+							 *const ways[] = {
+									 "K(X,Z)", "K(X,X)", "lower K(X,X)", "products with K(X,Z)"};
+	ptrdiff_t n, m, D, i, j, h, nhyp = (ptrdiff_t)k->nhyp;
+	int way;
+	if (!X || !Z || !Wxz || !Wxx || !Wd) return;
+	n = X->dim[0];
+	D = X->dim[1];
+	m = Z->dim[0];
+	for (way = 0; way < 4; way++) {
+		int lower = way == 2, vec = way == 3, xz = way == 0 || way == 3;
+		ptrdiff_t cols = xz ? m : n;
+		odvgp_real *K = NEW(odvgp_real, n * cols), *W = NEW(odvgp_real, n * cols),
+				   *dhyp = NEW(odvgp_real, nhyp), *dX = NEW(odvgp_real, n * D),
+				   *dZ = NEW(odvgp_real, m * D), *I = NEW(odvgp_real, m * m),
+				   *out = NEW(odvgp_real, m * n), sum = 0;
+		odvgp__kjob job;
+		odvgp__kernel_job(&job, blas, k, hyp, X->r, n, xz ? Z->r : X->r, cols);
+		odvgp__arena a;
+		size_t bytes;
+		void *block;
+		char name[100], variant[100];
+		sprintf(variant, "%s, %s", ways[way], isa);
+		odvgp__arena_init(&a, NULL, 0);
+		odvgp__kernel_scratch(&a, k, n, cols, m, odvgp__tasks(&blas->threads), 1, &job);
+		odvgp__kernel_scratch(&a, k, n, cols, 0, odvgp__tasks(&blas->threads), 0, &job);
+		bytes = a.used + 64;
+		block = test_alloc(bytes);
+		odvgp__arena_init(&a, block, bytes);
+		for (i = 0; i < n * D; i++) dX[i] = 0;
+		for (i = 0; i < m * D; i++) dZ[i] = 0;
+		for (h = 0; h < nhyp; h++) dhyp[h] = 0;
+		for (i = 0; i < m * m; i++) I[i] = i % (m + 1) == 0;
+		for (i = 0; i < n; i++)
+			for (j = 0; j < cols; j++)
+				W[i * cols + j] = !lower   ? (xz ? Wxz : Wxx)->r[i * cols + j]
+								  : j > i  ? (odvgp_real)NAN
+								  : j == i ? Wxx->r[i * n + i]
+										   : Wxx->r[i * n + j] + Wxx->r[j * n + i];
+		job.lower = lower;
+		/* a = I: out [m,n] = K^T. */
+		if (vec) {
+			job.a = I;
+			job.lda = m;
+			job.P = m;
+			job.out = out;
+			job.ldo = n;
+		} else {
+			job.K = K;
+			job.ldk = cols;
+		}
+		odvgp__kernel_run(&job, a);
+		for (i = 0; i < n && vec; i++)
+			for (j = 0; j < m; j++) K[i * m + j] = out[j * n + i];
+		for (i = 0; i < n; i++)
+			for (j = i + 1; j < cols && lower; j++) {
+				if (K[i * n + j] != 0) fail(c, "%s: not 0 above the diagonal", variant);
+				K[i * n + j] = K[j * n + i];
+			}
+		compare(c, xz ? "K_xz" : "K_xx", K, n * cols, variant);
+		for (i = 0; i < n; i++)
+			for (j = 0; j < cols; j++) sum += K[i * cols + j] * (xz ? Wxz : Wxx)->r[i * cols + j];
+		compare(c, xz ? "xz" : "xx", &sum, 1, variant);
+		/* The adjoint. */
+		job.K = NULL;
+		job.out = NULL;
+		if (vec) {
+			for (i = 0; i < n; i++)
+				for (j = 0; j < m; j++) out[j * n + i] = W[i * m + j];
+			job.dout = out;
+		} else {
+			job.dK = W;
+			job.lddk = cols;
+		}
+		job.dhyp = dhyp;
+		job.dX1 = dX;
+		job.dX2 = xz ? dZ : dX;
+		odvgp__kernel_adjoint_run(&job, a);
 #define NAME(s) (snprintf(name, sizeof name, "%s%s", heads[way], s), name)
-        compare(c, NAME("grad_X"), dX, n * D, variant);
-        if (xz) compare(c, NAME("grad_Z"), dZ, m * D, variant);
-        compare_hyper(c, k, heads[way], dhyp, variant);
-        free(K), free(W), free(dhyp), free(dX), free(dZ), free(I), free(out), free(block);
-    }
-    {
-        /* The diagonal. */
-        odvgp_real value[ODVGP__MAX_NODES], sum = 0;
-        odvgp_real *diag = NEW(odvgp_real, n), *dX = NEW(odvgp_real, n * D),
-                   *dhyp = NEW(odvgp_real, nhyp);
-        for (i = 0; i < n * D; i++) dX[i] = 0;
-        for (h = 0; h < nhyp; h++) dhyp[h] = 0;
-        for (i = 0; i < n; i++) {
-            diag[i] = odvgp__kernel_diag(k, hyp, X->r + i * D, value);
-            sum += Wd->r[i] * diag[i];
-            odvgp__kernel_diag_adjoint(k, hyp, X->r + i * D, Wd->r[i], dhyp, dX + i * D);
-        }
-        compare(c, "K_diag", diag, n, "");
-        compare(c, "diag", &sum, 1, "");
-        compare(c, "diag.grad_X", dX, n * D, "");
-        compare_hyper(c, k, "diag.", dhyp, "");
-        free(diag), free(dX), free(dhyp);
-    }
+		compare(c, NAME("grad_X"), dX, n * D, variant);
+		if (xz) compare(c, NAME("grad_Z"), dZ, m * D, variant);
+		compare_hyper(c, k, heads[way], dhyp, variant);
+		free(K), free(W), free(dhyp), free(dX), free(dZ), free(I), free(out), free(block);
+	}
+	{
+		/* The diagonal. */
+		odvgp_real value[ODVGP__MAX_NODES], sum = 0;
+		odvgp_real *diag = NEW(odvgp_real, n), *dX = NEW(odvgp_real, n * D),
+				   *dhyp = NEW(odvgp_real, nhyp);
+		for (i = 0; i < n * D; i++) dX[i] = 0;
+		for (h = 0; h < nhyp; h++) dhyp[h] = 0;
+		for (i = 0; i < n; i++) {
+			diag[i] = odvgp__kernel_diag(k, hyp, X->r + i * D, value);
+			sum += Wd->r[i] * diag[i];
+			odvgp__kernel_diag_adjoint(k, hyp, X->r + i * D, Wd->r[i], dhyp, dX + i * D);
+		}
+		compare(c, "K_diag", diag, n, "");
+		compare(c, "diag", &sum, 1, "");
+		compare(c, "diag.grad_X", dX, n * D, "");
+		compare_hyper(c, k, "diag.", dhyp, "");
+		free(diag), free(dX), free(dhyp);
+	}
 #undef NAME
 }
 static void run_kernel(ocase *c)
 {
-    ref_kernel spelled;
-    odvgp__kernel k;
-    char text[4000];
-    double value[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
-    odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-    odvgp_status s;
-    odvgp_real *hyp;
-    tensor *X = need(c, "X");
-    uint32_t i, d;
-    int v;
-    if (!X || !read_kernel(c, &spelled, text, sizeof text)) {
-        fail(c, "kernel \"%s\" cannot be read", say(c, "kernel"));
-        return;
-    }
-    s = odvgp__kernel_parse(&k, text, X->dim[1], value, &info);
-    if (!good(c, s, "the kernel's expression", &info)) return;
-    hyp = NEW(odvgp_real, k.nhyp);
-    for (i = 0; i < k.base_kernels; i++) {
-        for (d = 0; d < k.base[i].nls; d++)
-            hyp[k.base[i].ls + d] = (odvgp_real)spelled.base[i].lengthscale[d];
-        for (d = 0; d < k.base[i].nvar; d++)
-            hyp[k.base[i].var + d] = (odvgp_real)spelled.base[i].variance[d];
-        if (odvgp__base_kernel_kinds[k.base[i].type].shape_param)
-            hyp[k.base[i].shape_param] = (odvgp_real)spelled.base[i].shape_param;
-    }
-    for (v = 0; v < test_isas.count; v++) {
-        odvgp_blas blas;
-        size_t bytes = odvgp_blas_size(NULL);
-        void *block = test_alloc(bytes);
-        if (good(c, odvgp_blas_init(&blas, NULL, test_isas.isa[v], block, bytes), test_isas.name[v],
-                    NULL))
-            compare_kernel(c, &k, hyp, &blas, test_isas.name[v]);
-        free(block);
-    }
-    free(hyp);
+	ref_kernel spelled;
+	odvgp__kernel k;
+	char text[4000];
+	double value[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
+	odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+	odvgp_status s;
+	odvgp_real *hyp;
+	tensor *X = need(c, "X");
+	uint32_t i, d;
+	int v;
+	if (!X || !read_kernel(c, &spelled, text, sizeof text)) {
+		fail(c, "kernel \"%s\" cannot be read", say(c, "kernel"));
+		return;
+	}
+	s = odvgp__kernel_parse(&k, text, X->dim[1], value, &info);
+	if (!good(c, s, "the kernel's expression", &info)) return;
+	hyp = NEW(odvgp_real, k.nhyp);
+	for (i = 0; i < k.base_kernels; i++) {
+		for (d = 0; d < k.base[i].nls; d++)
+			hyp[k.base[i].ls + d] = (odvgp_real)spelled.base[i].lengthscale[d];
+		for (d = 0; d < k.base[i].nvar; d++)
+			hyp[k.base[i].var + d] = (odvgp_real)spelled.base[i].variance[d];
+		if (odvgp__base_kernel_kinds[k.base[i].type].shape_param)
+			hyp[k.base[i].shape_param] = (odvgp_real)spelled.base[i].shape_param;
+	}
+	for (v = 0; v < test_isas.count; v++) {
+		odvgp_blas blas;
+		size_t bytes = odvgp_blas_size(NULL);
+		void *block = test_alloc(bytes);
+		if (good(c, odvgp_blas_init(&blas, NULL, test_isas.isa[v], block, bytes), test_isas.name[v],
+					NULL))
+			compare_kernel(c, &k, hyp, &blas, test_isas.name[v]);
+		free(block);
+	}
+	free(hyp);
 }
 
 /*  A likelihood at the moments of a file, with H nodes: one call for each row, then one for all
     rows. Tensors begin with `pre`; what the file lacks is not compared. */
 static void compare_likelihood(ocase *c, const char *pre, ptrdiff_t H, double jitter)
 {
-    const odvgp__likelihood *lik = likelihood_of(c);
-    tensor *y = need(c, "y"), *mean = need(c, "mean"), *var = need(c, "var");
-    odvgp_real par[4], *rule = NEW(odvgp_real, 1 + 2 * H), *work, *out[7], *Y, *m, *v;
-    odvgp_blas blas;
-    size_t bytes = odvgp_blas_size(NULL);
-    void *block = test_alloc(bytes);
-    odvgp__lik_job job;
-    ptrdiff_t n = y->count, F = mean->count / n, T = 1, R, i, q;
-    double *dpar = NEW(double, 4 * (n + 1)), sum = 0, whole;
-    char name[100];
-    int k;
-    for (k = 0; k < lik->params; k++)
-        par[k] = (odvgp_real)scalar(c, lik->param[k].name, lik->param[k].start);
-    good(c, odvgp_blas_init(&blas, NULL, test_isa(), block, bytes), "odvgp_blas_init", NULL);
-    rule[0] = (odvgp_real)jitter;
-    odvgp__gauss_hermite(H, rule + 1, rule + 1 + H);
-    work = NEW(odvgp_real, odvgp__lik_work(lik, F));
-    memset(&job, 0, sizeof job);
-    job.lik = lik;
-    job.isa = odvgp__isa_of(&blas);
-    job.F = F;
-    job.T = T;
-    job.classes = odvgp__classes(lik, F, 0);
-    job.par = par;
-    job.rule = rule;
-    job.H = H;
-    job.work = work;
-    R = job.classes ? job.classes : T;
-    Y = NEW(odvgp_real, n), m = NEW(odvgp_real, F * n), v = NEW(odvgp_real, F * n);
-    for (k = 0; k < 7; k++) out[k] = NEW(odvgp_real, (F + 1) * n);
-    /* Files hold rows of functions. */
-    for (i = 0; i < n; i++)
-        for (q = 0; q < F; q++) {
-            Y[i] = y->r[i];
-            m[q * n + i] = mean->r[i * F + q];
-            v[q * n + i] = var->r[i * F + q];
-        }
-    for (i = 0; i < 4 * (n + 1); i++) dpar[i] = 0;
-    for (i = 0; i < n; i++) {
-        /* volatile keeps the value in memory: a register may hold more digits. */
-        volatile odvgp_real none;
-        job.n = job.ld = 1;
-        job.Y = y->r + i;
-        job.mean = mean->r + i * F;
-        job.var = var->r + i * F;
-        job.dmean = job.dvar = NULL;
-        job.dpar = NULL;
-        none = (odvgp_real)lik->expect(&job);
-        lik->log_density(&job, out[4] + i);
-        lik->y_moments(&job, out[6] + i * R, out[5] + i * R);
-        job.dmean = out[1] + i * F;
-        job.dvar = out[2] + i * F;
-        job.dpar = dpar + 4 * i;
-        out[0][i] = (odvgp_real)lik->expect(&job);
-        sum += (double)out[0][i];
-        if (none != out[0][i]) fail(c, "row %ld: another value without derivatives", (long)i);
-    }
+	const odvgp__likelihood *lik = likelihood_of(c);
+	tensor *y = need(c, "y"), *mean = need(c, "mean"), *var = need(c, "var");
+	odvgp_real par[4], *rule = NEW(odvgp_real, 1 + 2 * H), *work, *out[7], *Y, *m, *v;
+	odvgp_blas blas;
+	size_t bytes = odvgp_blas_size(NULL);
+	void *block = test_alloc(bytes);
+	odvgp__lik_job job;
+	ptrdiff_t n = y->count, F = mean->count / n, T = 1, R, i, q;
+	double *dpar = NEW(double, 4 * (n + 1)), sum = 0, whole;
+	char name[100];
+	int k;
+	for (k = 0; k < lik->params; k++)
+		par[k] = (odvgp_real)scalar(c, lik->param[k].name, lik->param[k].start);
+	good(c, odvgp_blas_init(&blas, NULL, test_isa(), block, bytes), "odvgp_blas_init", NULL);
+	rule[0] = (odvgp_real)jitter;
+	odvgp__gauss_hermite(H, rule + 1, rule + 1 + H);
+	work = NEW(odvgp_real, odvgp__lik_work(lik, F));
+	memset(&job, 0, sizeof job);
+	job.lik = lik;
+	job.isa = odvgp__isa_of(&blas);
+	job.F = F;
+	job.T = T;
+	job.classes = odvgp__classes(lik, F, 0);
+	job.par = par;
+	job.rule = rule;
+	job.H = H;
+	job.work = work;
+	R = job.classes ? job.classes : T;
+	Y = NEW(odvgp_real, n), m = NEW(odvgp_real, F * n), v = NEW(odvgp_real, F * n);
+	for (k = 0; k < 7; k++) out[k] = NEW(odvgp_real, (F + 1) * n);
+	/* Files hold rows of functions. */
+	for (i = 0; i < n; i++)
+		for (q = 0; q < F; q++) {
+			Y[i] = y->r[i];
+			m[q * n + i] = mean->r[i * F + q];
+			v[q * n + i] = var->r[i * F + q];
+		}
+	for (i = 0; i < 4 * (n + 1); i++) dpar[i] = 0;
+	for (i = 0; i < n; i++) {
+		/* volatile keeps the value in memory: a register may hold more digits. */
+		volatile odvgp_real none;
+		job.n = job.ld = 1;
+		job.Y = y->r + i;
+		job.mean = mean->r + i * F;
+		job.var = var->r + i * F;
+		job.dmean = job.dvar = NULL;
+		job.dpar = NULL;
+		none = (odvgp_real)lik->expect(&job);
+		lik->log_density(&job, out[4] + i);
+		lik->y_moments(&job, out[6] + i * R, out[5] + i * R);
+		job.dmean = out[1] + i * F;
+		job.dvar = out[2] + i * F;
+		job.dpar = dpar + 4 * i;
+		out[0][i] = (odvgp_real)lik->expect(&job);
+		sum += (double)out[0][i];
+		if (none != out[0][i]) fail(c, "row %ld: another value without derivatives", (long)i);
+	}
 #define NAME(what) (snprintf(name, sizeof name, "%s.%s", pre, what), name)
-    compare(c, NAME("var_exp"), out[0], n, pre);
-    compare(c, NAME("d_mean"), out[1], F * n, pre);
-    compare(c, NAME("d_var"), out[2], F * n, pre);
-    for (k = 0; k < lik->params; k++) {
-        for (i = 0; i < n; i++) out[3][i] = (odvgp_real)dpar[4 * i + k];
-        compare(c, (snprintf(name, sizeof name, "%s.d_%s", pre, lik->param[k].name), name), out[3],
-                n, pre);
-    }
-    compare(c, NAME("log_density"), out[4], n, pre);
-    compare(c, R > 1 ? NAME("y_mean") : "y_mean", out[6], R * n, pre);
-    compare(c, R > 1 ? NAME("y_var") : "y_var", out[5], R * n, pre);
-    if (R > 1 && find(c, NAME("prob_largest"))) {
-        double e = (double)par[0], miss = e / (double)(F - 1);
-        for (i = 0; i < n; i++)
-            out[3][i] = (odvgp_real)((exp((double)out[4][i]) - miss) / (1 - e - miss));
-        compare(c, NAME("prob_largest"), out[3], n, pre);
-    }
+	compare(c, NAME("var_exp"), out[0], n, pre);
+	compare(c, NAME("d_mean"), out[1], F * n, pre);
+	compare(c, NAME("d_var"), out[2], F * n, pre);
+	for (k = 0; k < lik->params; k++) {
+		for (i = 0; i < n; i++) out[3][i] = (odvgp_real)dpar[4 * i + k];
+		compare(c, (snprintf(name, sizeof name, "%s.d_%s", pre, lik->param[k].name), name), out[3],
+				n, pre);
+	}
+	compare(c, NAME("log_density"), out[4], n, pre);
+	compare(c, R > 1 ? NAME("y_mean") : "y_mean", out[6], R * n, pre);
+	compare(c, R > 1 ? NAME("y_var") : "y_var", out[5], R * n, pre);
+	if (R > 1 && find(c, NAME("prob_largest"))) {
+		double e = (double)par[0], miss = e / (double)(F - 1);
+		for (i = 0; i < n; i++)
+			out[3][i] = (odvgp_real)((exp((double)out[4][i]) - miss) / (1 - e - miss));
+		compare(c, NAME("prob_largest"), out[3], n, pre);
+	}
 #undef NAME
-    /* All rows at once: the sum, and each derivative at its place. */
-    job.n = job.ld = n;
-    job.Y = Y;
-    job.mean = m;
-    job.var = v;
-    job.dmean = out[3];
-    job.dvar = out[4];
-    job.dpar = dpar + 4 * n;
-    whole = lik->expect(&job);
-    if (!(fabs(whole - sum) <= 1e-12 * fabs(sum) * (EPS / DBL_EPSILON)))
-        fail(c, "sum over rows %.17g, not %.17g", whole, sum);
-    for (i = 0; i < n; i++)
-        for (q = 0; q < F; q++)
-            if (out[3][q * n + i] != out[1][i * F + q] || out[4][q * n + i] != out[2][i * F + q])
-                fail(c, "row %ld: another derivative with all rows", (long)i);
-    for (k = 0; k < lik->params; k++) {
-        for (i = 0, sum = 0; i < n; i++) sum += dpar[4 * i + k];
-        if (!(fabs(dpar[4 * n + k] - sum) <= 1e-12 * fabs(sum) * (EPS / DBL_EPSILON)))
-            fail(c, "d_%s %.17g, not %.17g", lik->param[k].name, dpar[4 * n + k], sum);
-    }
-    for (k = 0; k < 7; k++) free(out[k]);
-    free(rule), free(work), free(block), free(dpar), free(Y), free(m), free(v);
+	/* All rows at once: the sum, and each derivative at its place. */
+	job.n = job.ld = n;
+	job.Y = Y;
+	job.mean = m;
+	job.var = v;
+	job.dmean = out[3];
+	job.dvar = out[4];
+	job.dpar = dpar + 4 * n;
+	whole = lik->expect(&job);
+	if (!(fabs(whole - sum) <= 1e-12 * fabs(sum) * (EPS / DBL_EPSILON)))
+		fail(c, "sum over rows %.17g, not %.17g", whole, sum);
+	for (i = 0; i < n; i++)
+		for (q = 0; q < F; q++)
+			if (out[3][q * n + i] != out[1][i * F + q] || out[4][q * n + i] != out[2][i * F + q])
+				fail(c, "row %ld: another derivative with all rows", (long)i);
+	for (k = 0; k < lik->params; k++) {
+		for (i = 0, sum = 0; i < n; i++) sum += dpar[4 * i + k];
+		if (!(fabs(dpar[4 * n + k] - sum) <= 1e-12 * fabs(sum) * (EPS / DBL_EPSILON)))
+			fail(c, "d_%s %.17g, not %.17g", lik->param[k].name, dpar[4 * n + k], sum);
+	}
+	for (k = 0; k < 7; k++) free(out[k]);
+	free(rule), free(work), free(block), free(dpar), free(Y), free(m), free(v);
 }
 static void run_likelihood(ocase *c)
 {
-    static const struct {
-        const char *pre;
-        ptrdiff_t H;
-        double squash;
-    } rules[] = {{"gh20", 20, 1e-6}, {"gh20old", 20, 1e-4}, {"plain20", 20, 0}, {"gh200", 200, 0}};
-    char name[100];
-    double link = scalar(c, "link_jitter", 0);
-    size_t k;
-    const char *lik = say(c, "likelihood");
-    if (!likelihood_of(c)) return;
-    for (k = 0; k < sizeof rules / sizeof *rules; k++) {
-        sprintf(name, "%s.var_exp", rules[k].pre);
-        if (find(c, name))
-            compare_likelihood(
-                    c, rules[k].pre, rules[k].H, strcmp(lik, "robustmax") ? link : rules[k].squash);
-    }
-    find(c, "num_classes");
-    find(c, "mc.var_exp");
-    find(c, "mc.stderr");
-    if (!strcmp(lik, "gaussian") || !strcmp(lik, "softmax"))
-        compare_likelihood(c, "exact", strcmp(lik, "gaussian") ? 100 : 1, link);
+	static const struct {
+		const char *pre;
+		ptrdiff_t H;
+		double squash;
+	} rules[] = {{"gh20", 20, 1e-6}, {"gh20old", 20, 1e-4}, {"plain20", 20, 0}, {"gh200", 200, 0}};
+	char name[100];
+	double link = scalar(c, "link_jitter", 0);
+	size_t k;
+	const char *lik = say(c, "likelihood");
+	if (!likelihood_of(c)) return;
+	for (k = 0; k < sizeof rules / sizeof *rules; k++) {
+		sprintf(name, "%s.var_exp", rules[k].pre);
+		if (find(c, name))
+			compare_likelihood(
+					c, rules[k].pre, rules[k].H, strcmp(lik, "robustmax") ? link : rules[k].squash);
+	}
+	find(c, "num_classes");
+	find(c, "mc.var_exp");
+	find(c, "mc.stderr");
+	if (!strcmp(lik, "gaussian") || !strcmp(lik, "softmax"))
+		compare_likelihood(c, "exact", strcmp(lik, "gaussian") ? 100 : 1, link);
 }
 
 static void run_gauss_hermite(ocase *c)
 {
-    static const ptrdiff_t sizes[] = {20, 32};
-    char name[20];
-    int k;
-    for (k = 0; k < 2; k++) {
-        odvgp_real t[32], w[32];
-        odvgp__gauss_hermite(sizes[k], t, w);
-        sprintf(name, "gh%ld.t", (long)sizes[k]);
-        compare(c, name, t, sizes[k], "");
-        sprintf(name, "gh%ld.w", (long)sizes[k]);
-        compare(c, name, w, sizes[k], "");
-    }
+	static const ptrdiff_t sizes[] = {20, 32};
+	char name[20];
+	int k;
+	for (k = 0; k < 2; k++) {
+		odvgp_real t[32], w[32];
+		odvgp__gauss_hermite(sizes[k], t, w);
+		sprintf(name, "gh%ld.t", (long)sizes[k]);
+		compare(c, name, t, sizes[k], "");
+		sprintf(name, "gh%ld.w", (long)sizes[k]);
+		compare(c, name, w, sizes[k], "");
+	}
 }
 static void run_adam(ocase *c)
 {
-    tensor *x0 = need(c, "x0"), *g = need(c, "g");
-    int inside;
-    if (!x0 || !g) return;
-    for (inside = 0; inside < 2; inside++) {
-        ptrdiff_t n = x0->count, steps = g->dim[0], t, i;
-        odvgp_real *x = NEW(odvgp_real, n), *m1 = NEW(odvgp_real, n), *m2 = NEW(odvgp_real, n),
-                   *all = NEW(odvgp_real, n * steps);
-        odvgp__adam adam;
-        adam.lr = scalar(c, "lr", 0);
-        adam.beta1 = 0.9;
-        adam.beta2 = 0.999;
-        adam.eps = 1e-8;
-        adam.eps_inside = inside;
-        for (i = 0; i < n; i++) {
-            x[i] = x0->r[i];
-            m1[i] = m2[i] = 0;
-        }
-        for (t = 0; t < steps; t++) {
-            adam.t = (uint64_t)t + 1;
-            odvgp__adam_update(&adam, n, x, g->r + t * n, NULL, m1, m2);
-            memcpy(all + t * n, x, (size_t)n * sizeof *x);
-        }
-        compare(c, inside ? "paper.x" : "tf.x", all, n * steps, "");
-        free(x), free(m1), free(m2), free(all);
-    }
+	tensor *x0 = need(c, "x0"), *g = need(c, "g");
+	int inside;
+	if (!x0 || !g) return;
+	for (inside = 0; inside < 2; inside++) {
+		ptrdiff_t n = x0->count, steps = g->dim[0], t, i;
+		odvgp_real *x = NEW(odvgp_real, n), *m1 = NEW(odvgp_real, n), *m2 = NEW(odvgp_real, n),
+				   *all = NEW(odvgp_real, n * steps);
+		odvgp__adam adam;
+		adam.lr = scalar(c, "lr", 0);
+		adam.beta1 = 0.9;
+		adam.beta2 = 0.999;
+		adam.eps = 1e-8;
+		adam.eps_inside = inside;
+		for (i = 0; i < n; i++) {
+			x[i] = x0->r[i];
+			m1[i] = m2[i] = 0;
+		}
+		for (t = 0; t < steps; t++) {
+			adam.t = (uint64_t)t + 1;
+			odvgp__adam_update(&adam, n, x, g->r + t * n, NULL, m1, m2);
+			memcpy(all + t * n, x, (size_t)n * sizeof *x);
+		}
+		compare(c, inside ? "paper.x" : "tf.x", all, n * steps, "");
+		free(x), free(m1), free(m2), free(all);
+	}
 }
 
 /*  Takes lengthscale and variance from a model that starts this way, gaps and steps from the
     functions that initialisation calls. */
 static void run_ulapane(ocase *c)
 {
-    tensor *X = need(c, "X"), *y = need(c, "y");
-    odvgp_model *m = NULL;
-    odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-    odvgp_real *d_x, *d_y, *used, v;
-    ptrdiff_t N, D, d, i, *row;
-    odvgp_config cfg;
-    if (!X || !y) return;
-    N = X->dim[0], D = X->dim[1];
-    cfg = odvgp_config_defaults(N, D, 1, 2, 0);
-    cfg.layer[0].kernel = "rbf";
-    cfg.init.hyperparams = ODVGP_INIT_HYPER_ULAPANE;
-    cfg.isa = test_isa();
-    if (!good(c, odvgp_model_create(&m, &cfg, X->r, y->r, NULL, &info), "odvgp_model_create",
-                &info))
-        return;
-    good(c, odvgp_get(m, "kernel.0.lengthscale", &v, 1), "odvgp_get", NULL);
-    compare(c, "lengthscale", &v, 1, "");
-    good(c, odvgp_get(m, "kernel.0.variance", &v, 1), "odvgp_get", NULL);
-    compare(c, "variance", &v, 1, "");
-    v = (odvgp_real)sqrt((double)v);
-    compare(c, "amplitude", &v, 1, "");
-    odvgp_model_free(m);
-    d_x = NEW(odvgp_real, D), d_y = NEW(odvgp_real, D), used = NEW(odvgp_real, D);
-    row = NEW(ptrdiff_t, N);
-    for (d = 0; d < D; d++) {
-        /* The order of the rows does not matter. */
-        for (i = 0; i < N; i++) row[i] = N - 1 - i;
-        odvgp__sort(row, N, X->r + d, D);
-        d_x[d] = (odvgp_real)odvgp__mean_gap(X->r + d, D, row, N);
-        used[d] = d_x[d] > 0;
-        d_y[d] = used[d] > 0 ? (odvgp_real)odvgp__mean_gap(y->r, 1, row, N) : 0;
-    }
-    compare(c, "d_x", d_x, D, "");
-    compare(c, "d_y", d_y, D, "");
-    compare(c, "used", used, D, "");
-    free(d_x), free(d_y), free(used), free(row);
+	tensor *X = need(c, "X"), *y = need(c, "y");
+	odvgp_model *m = NULL;
+	odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+	odvgp_real *d_x, *d_y, *used, v;
+	ptrdiff_t N, D, d, i, *row;
+	odvgp_config cfg;
+	if (!X || !y) return;
+	N = X->dim[0], D = X->dim[1];
+	cfg = odvgp_config_defaults(N, D, 1, 2, 0);
+	cfg.layer[0].kernel = "rbf";
+	cfg.init.hyperparams = ODVGP_INIT_HYPER_ULAPANE;
+	cfg.isa = test_isa();
+	if (!good(c, odvgp_model_create(&m, &cfg, X->r, y->r, NULL, &info), "odvgp_model_create",
+				&info))
+		return;
+	good(c, odvgp_get(m, "kernel.0.lengthscale", &v, 1), "odvgp_get", NULL);
+	compare(c, "lengthscale", &v, 1, "");
+	good(c, odvgp_get(m, "kernel.0.variance", &v, 1), "odvgp_get", NULL);
+	compare(c, "variance", &v, 1, "");
+	v = (odvgp_real)sqrt((double)v);
+	compare(c, "amplitude", &v, 1, "");
+	odvgp_model_free(m);
+	d_x = NEW(odvgp_real, D), d_y = NEW(odvgp_real, D), used = NEW(odvgp_real, D);
+	row = NEW(ptrdiff_t, N);
+	for (d = 0; d < D; d++) {
+		/* The order of the rows does not matter. */
+		for (i = 0; i < N; i++) row[i] = N - 1 - i;
+		odvgp__sort(row, N, X->r + d, D);
+		d_x[d] = (odvgp_real)odvgp__mean_gap(X->r + d, D, row, N);
+		used[d] = d_x[d] > 0;
+		d_y[d] = used[d] > 0 ? (odvgp_real)odvgp__mean_gap(y->r, 1, row, N) : 0;
+	}
+	compare(c, "d_x", d_x, D, "");
+	compare(c, "d_y", d_y, D, "");
+	compare(c, "used", used, D, "");
+	free(d_x), free(d_y), free(used), free(row);
 }
 static void run_standardise(ocase *c)
 {
-    tensor *X = need(c, "X"), *want = need(c, "X_std");
-    odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-    odvgp_real *mean, *scale, *out;
-    ptrdiff_t N, D, i;
-    if (!X || !want) return;
-    N = X->dim[0], D = X->dim[1];
-    mean = NEW(odvgp_real, D), scale = NEW(odvgp_real, D), out = NEW(odvgp_real, N * D);
-    good(c, odvgp_column_scales(X->r, N, D, mean, scale, &info), "odvgp_column_scales", &info);
-    good(c, odvgp_standardise(X->r, N, D, mean, scale, out), "odvgp_standardise", NULL);
-    compare(c, "mean", mean, D, "");
-    compare(c, "scale", scale, D, "");
-    /* In float a number is accurate up to its rounding, in units of its column's scale. */
-    for (i = 0; i < N * D; i++)
-        if (sizeof(odvgp_real) == 4 &&
-                fabs((double)out[i] - want->v[i]) <= 2 * EPS * fabs(X->v[i]) / (double)scale[i % D])
-            out[i] = (odvgp_real)want->v[i];
-    compare(c, "X_std", out, N * D, "");
-    free(mean), free(scale), free(out);
+	tensor *X = need(c, "X"), *want = need(c, "X_std");
+	odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+	odvgp_real *mean, *scale, *out;
+	ptrdiff_t N, D, i;
+	if (!X || !want) return;
+	N = X->dim[0], D = X->dim[1];
+	mean = NEW(odvgp_real, D), scale = NEW(odvgp_real, D), out = NEW(odvgp_real, N * D);
+	good(c, odvgp_column_scales(X->r, N, D, mean, scale, &info), "odvgp_column_scales", &info);
+	good(c, odvgp_standardise(X->r, N, D, mean, scale, out), "odvgp_standardise", NULL);
+	compare(c, "mean", mean, D, "");
+	compare(c, "scale", scale, D, "");
+	/* In float a number is accurate up to its rounding, in units of its column's scale. */
+	for (i = 0; i < N * D; i++)
+		if (sizeof(odvgp_real) == 4 &&
+				fabs((double)out[i] - want->v[i]) <= 2 * EPS * fabs(X->v[i]) / (double)scale[i % D])
+			out[i] = (odvgp_real)want->v[i];
+	compare(c, "X_std", out, N * D, "");
+	free(mean), free(scale), free(out);
 }
 
 /* ---- all of them ---- */
 
 static const struct {
-    const char *kind;
-    void (*run)(ocase *c);
+	const char *kind;
+	void (*run)(ocase *c);
 } kinds[] = {{"kernel", run_kernel}, {"likelihood", run_likelihood}, {"coupled", run_basis},
-        {"orth", run_basis}, {"hybrid", run_basis}, {"decoupled", run_basis}, {"solve", run_basis},
-        {"diagonal", run_basis}, {"adam", run_adam}, {"gauss_hermite", run_gauss_hermite},
-        {"natgrad_coupled", run_natgrad}, {"natgrad_orth", run_natgrad},
-        {"natgrad_hybrid", run_natgrad}, {"natgrad_solve", run_natgrad_solve},
-        {"natgrad_diagonal", run_natgrad_diagonal}, {"closed", run_closed},
-        {"ulapane", run_ulapane}, {"standardise", run_standardise}};
+		{"orth", run_basis}, {"hybrid", run_basis}, {"decoupled", run_basis}, {"solve", run_basis},
+		{"diagonal", run_basis}, {"adam", run_adam}, {"gauss_hermite", run_gauss_hermite},
+		{"natgrad_coupled", run_natgrad}, {"natgrad_orth", run_natgrad},
+		{"natgrad_hybrid", run_natgrad}, {"natgrad_solve", run_natgrad_solve},
+		{"natgrad_diagonal", run_natgrad_diagonal}, {"closed", run_closed},
+		{"ulapane", run_ulapane}, {"standardise", run_standardise}};
 
 /*  Returns 0 if the case passed, 1 if it failed, 2 if it is skipped. */
 static int run_case(const char *path, const char *file, int strict)
 {
-    ocase c;
-    char *text, left[400] = "";
-    size_t k, at = 0;
-    int i, unseen = 0, result;
-    memset(&c, 0, sizeof c);
-    c.file = file;
-    text = read_file(path);
-    if (!text) {
-        printf("FAIL  %s: cannot be read\n", file);
-        return 1;
-    }
-    if (parse(&c, text)) {
-        if (!c.words || strcmp(c.w[0].key, "kind")) fail(&c, "does not say its kind");
-        else {
-            for (k = 0; k < sizeof kinds / sizeof *kinds; k++)
-                if (!strcmp(kinds[k].kind, c.w[0].value)) break;
-            if (k == sizeof kinds / sizeof *kinds)
-                skip(&c, "kind %s is not known to this version", c.w[0].value);
-            else if (sizeof(odvgp_real) == 4 &&
-                     (c.condition >= 300 || (!strcmp(c.w[0].value, "closed") && c.joint >= 300)))
-                /* closed: the case factors K of gamma and beta together. */
-                skip(&c, "condition number %g is too much for float",
-                        c.condition >= 300 ? c.condition : c.joint);
-            else kinds[k].run(&c);
-        }
-    }
-    if (!c.skip[0] && !c.bad) {
-        for (i = 0; i < c.tensors; i++)
-            if (!c.t[i].seen) {
-                unseen++;
-                if (at + strlen(c.t[i].name) + 2 < sizeof left)
-                    at += (size_t)sprintf(left + at, " %s", c.t[i].name);
-            }
-        if (unseen && strict) fail(&c, "not compared:%s", left);
-        if (!c.compared) fail(&c, "nothing was compared");
-    }
-    if (c.bad) {
-        printf("FAIL  %s: %s, %d tensors do not agree, worst relative error %.1e (%s)\n", file,
-                say(&c, "kind"), c.bad, c.worst, c.worst_name);
-        result = 1;
-    } else if (c.skip[0]) {
-        printf("skip  %s: %s\n", file, c.skip);
-        result = 2;
-    } else {
-        printf("ok    %s: %s, worst relative error %.1e%s%s%s%s%s\n", file, say(&c, "kind"),
-                c.worst, c.worst > 0 ? " (" : "", c.worst > 0 ? c.worst_name : "",
-                c.worst > 0 ? ")" : "", unseen ? "; not compared:" : "", left);
-        result = 0;
-    }
-    drop(&c);
-    free(text);
-    return result;
+	ocase c;
+	char *text, left[400] = "";
+	size_t k, at = 0;
+	int i, unseen = 0, result;
+	memset(&c, 0, sizeof c);
+	c.file = file;
+	text = read_file(path);
+	if (!text) {
+		printf("FAIL  %s: cannot be read\n", file);
+		return 1;
+	}
+	if (parse(&c, text)) {
+		if (!c.words || strcmp(c.w[0].key, "kind")) fail(&c, "does not say its kind");
+		else {
+			for (k = 0; k < sizeof kinds / sizeof *kinds; k++)
+				if (!strcmp(kinds[k].kind, c.w[0].value)) break;
+			if (k == sizeof kinds / sizeof *kinds)
+				skip(&c, "kind %s is not known to this version", c.w[0].value);
+			else if (sizeof(odvgp_real) == 4 &&
+					 (c.condition >= 300 || (!strcmp(c.w[0].value, "closed") && c.joint >= 300)))
+				/* closed: the case factors K of gamma and beta together. */
+				skip(&c, "condition number %g is too much for float",
+						c.condition >= 300 ? c.condition : c.joint);
+			else kinds[k].run(&c);
+		}
+	}
+	if (!c.skip[0] && !c.bad) {
+		for (i = 0; i < c.tensors; i++)
+			if (!c.t[i].seen) {
+				unseen++;
+				if (at + strlen(c.t[i].name) + 2 < sizeof left)
+					at += (size_t)sprintf(left + at, " %s", c.t[i].name);
+			}
+		if (unseen && strict) fail(&c, "not compared:%s", left);
+		if (!c.compared) fail(&c, "nothing was compared");
+	}
+	if (c.bad) {
+		printf("FAIL  %s: %s, %d tensors do not agree, worst relative error %.1e (%s)\n", file,
+				say(&c, "kind"), c.bad, c.worst, c.worst_name);
+		result = 1;
+	} else if (c.skip[0]) {
+		printf("skip  %s: %s\n", file, c.skip);
+		result = 2;
+	} else {
+		printf("ok    %s: %s, worst relative error %.1e%s%s%s%s%s\n", file, say(&c, "kind"),
+				c.worst, c.worst > 0 ? " (" : "", c.worst > 0 ? c.worst_name : "",
+				c.worst > 0 ? ")" : "", unseen ? "; not compared:" : "", left);
+		result = 0;
+	}
+	drop(&c);
+	free(text);
+	return result;
 }
 static int by_name(const void *a, const void *b)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 int main(int argc, char **argv)
 {
-    const char *dir = NULL;
-    int strict = 0, i, n = 0, counts[3] = {0, 0, 0};
-    char **files = NULL;
-    DIR *d;
-    struct dirent *entry;
-    for (i = 1; i < argc; i++) {
-        if (!strcmp(argv[i], "--strict")) strict = 1;
-        else if (argv[i][0] == '-' || dir) {
-            fprintf(stderr, "usage: test_oracle [--strict] [DIR]\n");
-            return 2;
-        } else dir = argv[i];
-    }
-    if (!dir) dir = "tests/oracle", strict = 1;
-    test_begin(1, argv);
-    d = opendir(dir);
-    if (!d) {
-        fprintf(stderr, "test_oracle: cannot open directory %s\n", dir);
-        return 2;
-    }
-    while ((entry = readdir(d))) {
-        size_t len = strlen(entry->d_name);
-        if (len < 5 || strcmp(entry->d_name + len - 4, ".txt")) continue;
-        files = (char **)realloc(files, (size_t)(n + 1) * sizeof *files);
-        if (!files) return 3;
-        files[n++] = copy_text(entry->d_name, len);
-    }
-    closedir(d);
-    if (n) qsort(files, (size_t)n, sizeof *files, by_name);
-    for (i = 0; i < n; i++) {
-        char *path = NEW(char, strlen(dir) + strlen(files[i]) + 2);
-        sprintf(path, "%s/%s", dir, files[i]);
-        counts[run_case(path, files[i], strict)]++;
-        free(path);
-        free(files[i]);
-    }
-    free(files);
-    if (!n) printf("no case file NAME.txt in %s\n", dir);
-    printf("%d passed, %d failed, %d skipped\n", counts[0], counts[1], counts[2]);
-    return counts[1] > 0 || !n;
+	const char *dir = NULL;
+	int strict = 0, i, n = 0, counts[3] = {0, 0, 0};
+	char **files = NULL;
+	DIR *d;
+	struct dirent *entry;
+	for (i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--strict")) strict = 1;
+		else if (argv[i][0] == '-' || dir) {
+			fprintf(stderr, "usage: test_oracle [--strict] [DIR]\n");
+			return 2;
+		} else dir = argv[i];
+	}
+	if (!dir) dir = "tests/oracle", strict = 1;
+	test_begin(1, argv);
+	d = opendir(dir);
+	if (!d) {
+		fprintf(stderr, "test_oracle: cannot open directory %s\n", dir);
+		return 2;
+	}
+	while ((entry = readdir(d))) {
+		size_t len = strlen(entry->d_name);
+		if (len < 5 || strcmp(entry->d_name + len - 4, ".txt")) continue;
+		files = (char **)realloc(files, (size_t)(n + 1) * sizeof *files);
+		if (!files) return 3;
+		files[n++] = copy_text(entry->d_name, len);
+	}
+	closedir(d);
+	if (n) qsort(files, (size_t)n, sizeof *files, by_name);
+	for (i = 0; i < n; i++) {
+		char *path = NEW(char, strlen(dir) + strlen(files[i]) + 2);
+		sprintf(path, "%s/%s", dir, files[i]);
+		counts[run_case(path, files[i], strict)]++;
+		free(path);
+		free(files[i]);
+	}
+	free(files);
+	if (!n) printf("no case file NAME.txt in %s\n", dir);
+	printf("%d passed, %d failed, %d skipped\n", counts[0], counts[1], counts[2]);
+	return counts[1] > 0 || !n;
 }

@@ -42,13 +42,13 @@ static const char usage[] =
 /* clang-format on */
 
 typedef struct member {
-    const char *name;
-    odvgp_mean_part mean;
-    odvgp_cov_part cov;
-    int natgrad;
-    /* gamma_natgrad > 0: exact natural steps of gamma, of size natural_step times this. */
-    double natural_step, gamma_natgrad;
-    odvgp_gamma_coords coords;
+	const char *name;
+	odvgp_mean_part mean;
+	odvgp_cov_part cov;
+	int natgrad;
+	/* gamma_natgrad > 0: exact natural steps of gamma, of size natural_step times this. */
+	double natural_step, gamma_natgrad;
+	odvgp_gamma_coords coords;
 } member;
 
 /*  Adam's learning rate is the paper's. The paper's natural step of 0.005 is for minibatches; here
@@ -57,390 +57,390 @@ typedef struct member {
     does here, 0.1 does not. */
 static const double adam_lr = 0.001, arrived = 1e-6;
 static const member members[] = {
-        {"COUPLED", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, 0, 0, 0, ODVGP_GAMMA_COORDS_SCALED},
-        {"COUPLEDNAT", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, 1, 0.5, 0,
-                ODVGP_GAMMA_COORDS_SCALED},
-        {"ORTH", ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, 0, 0, 0, ODVGP_GAMMA_COORDS_SCALED},
-        {"ORTHNAT", ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, 1, 0.5, 0,
-                ODVGP_GAMMA_COORDS_SCALED},
-        {"ORTHNAT-EXACT", ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, 1, 0.5, 0.1,
-                ODVGP_GAMMA_COORDS_SCALED},
-        {"HYBRID", ODVGP_MEAN_PART_HYBRID, ODVGP_COV_PART_DENSE, 0, 0, 0,
-                ODVGP_GAMMA_COORDS_SCALED},
-        {"HYBRIDNAT", ODVGP_MEAN_PART_HYBRID, ODVGP_COV_PART_DENSE, 1, 0.5, 0,
-                ODVGP_GAMMA_COORDS_SCALED},
-        {"HYBRIDNAT-EXACT", ODVGP_MEAN_PART_HYBRID, ODVGP_COV_PART_DENSE, 1, 0.5, 0.1,
-                ODVGP_GAMMA_COORDS_SCALED},
-        {"DECOUPLED", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_INVERSE, 0, 0, 0,
-                ODVGP_GAMMA_COORDS_PLAIN},
+		{"COUPLED", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, 0, 0, 0, ODVGP_GAMMA_COORDS_SCALED},
+		{"COUPLEDNAT", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, 1, 0.5, 0,
+				ODVGP_GAMMA_COORDS_SCALED},
+		{"ORTH", ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, 0, 0, 0, ODVGP_GAMMA_COORDS_SCALED},
+		{"ORTHNAT", ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, 1, 0.5, 0,
+				ODVGP_GAMMA_COORDS_SCALED},
+		{"ORTHNAT-EXACT", ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, 1, 0.5, 0.1,
+				ODVGP_GAMMA_COORDS_SCALED},
+		{"HYBRID", ODVGP_MEAN_PART_HYBRID, ODVGP_COV_PART_DENSE, 0, 0, 0,
+				ODVGP_GAMMA_COORDS_SCALED},
+		{"HYBRIDNAT", ODVGP_MEAN_PART_HYBRID, ODVGP_COV_PART_DENSE, 1, 0.5, 0,
+				ODVGP_GAMMA_COORDS_SCALED},
+		{"HYBRIDNAT-EXACT", ODVGP_MEAN_PART_HYBRID, ODVGP_COV_PART_DENSE, 1, 0.5, 0.1,
+				ODVGP_GAMMA_COORDS_SCALED},
+		{"DECOUPLED", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_INVERSE, 0, 0, 0,
+				ODVGP_GAMMA_COORDS_PLAIN},
 };
 enum { MEMBERS = sizeof members / sizeof *members };
 
 static struct {
-    const char *out;
-    ptrdiff_t steps, rows;
-    /* 0: as above. */
-    double lr, gamma_natgrad;
+	const char *out;
+	ptrdiff_t steps, rows;
+	/* 0: as above. */
+	double lr, gamma_natgrad;
 } option = {"build/odvgp2018-fig2a", 20000, 2000, 0, 0};
 
 /* ---- models in files ---- */
 
 static void save(odvgp_model *model, const char *name, const void *user, size_t user_bytes)
 {
-    odvgp_info info;
-    size_t bytes = odvgp_save_size(model, user_bytes);
-    void *file = reserve(bytes);
-    char *path = path_in(option.out, name, ".odvgp");
-    check(odvgp_save(model, NULL, user, user_bytes, file, bytes, &info), path, &info);
-    check(odvgp_file_write(path, file, bytes), path, NULL);
-    free(path);
-    free(file);
+	odvgp_info info;
+	size_t bytes = odvgp_save_size(model, user_bytes);
+	void *file = reserve(bytes);
+	char *path = path_in(option.out, name, ".odvgp");
+	check(odvgp_save(model, NULL, user, user_bytes, file, bytes, &info), path, &info);
+	check(odvgp_file_write(path, file, bytes), path, NULL);
+	free(path);
+	free(file);
 }
 
 /*  Loads NAME.odvgp and copies what was saved beside the model into `user`. Returns NULL if there
     is no file, or if it holds another size of that. */
 static odvgp_model *load(const char *name, void *user, size_t user_bytes)
 {
-    static const odvgp_threads serial = {NULL, NULL, 0};
-    odvgp_model *model = NULL;
-    odvgp_info info;
-    size_t bytes = 0, block_bytes, had;
-    const void *from;
-    char *path = path_in(option.out, name, ".odvgp");
-    odvgp_file_read(path, NULL, 0, &bytes);
-    if (bytes) {
-        void *file = reserve(bytes), *block;
-        check(odvgp_file_read(path, file, bytes, &bytes), path, NULL);
-        check(odvgp_load_size(
-                      file, bytes, &serial, ODVGP_ISA_AUTO, &block_bytes, NULL, &from, &had, &info),
-                path, &info);
-        if (had == user_bytes) {
-            if (user_bytes) memcpy(user, from, user_bytes);
-            block = reserve(block_bytes);
-            check(odvgp_load(
-                          file, bytes, &serial, ODVGP_ISA_AUTO, block, block_bytes, &model, &info),
-                    path, &info);
-        }
-        free(file);
-    }
-    free(path);
-    return model;
+	static const odvgp_threads serial = {NULL, NULL, 0};
+	odvgp_model *model = NULL;
+	odvgp_info info;
+	size_t bytes = 0, block_bytes, had;
+	const void *from;
+	char *path = path_in(option.out, name, ".odvgp");
+	odvgp_file_read(path, NULL, 0, &bytes);
+	if (bytes) {
+		void *file = reserve(bytes), *block;
+		check(odvgp_file_read(path, file, bytes, &bytes), path, NULL);
+		check(odvgp_load_size(
+					  file, bytes, &serial, ODVGP_ISA_AUTO, &block_bytes, NULL, &from, &had, &info),
+				path, &info);
+		if (had == user_bytes) {
+			if (user_bytes) memcpy(user, from, user_bytes);
+			block = reserve(block_bytes);
+			check(odvgp_load(
+						  file, bytes, &serial, ODVGP_ISA_AUTO, block, block_bytes, &model, &info),
+					path, &info);
+		}
+		free(file);
+	}
+	free(path);
+	return model;
 }
 
 static odvgp_config config_of(const member *who, const dataset *d, const char *kernel)
 {
-    odvgp_config cfg = odvgp_config_defaults(d->N, d->D, 1, BETA, GAMMA);
-    /* The paper's. */
-    cfg.positive_transform = ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
-    cfg.layer[0].mean_part = who->mean, cfg.layer[0].cov_part = who->cov;
-    if (who->mean == ODVGP_MEAN_PART_BETA) cfg.layer[0].M_gamma = 0;
-    /* alpha is beta and gamma. */
-    if (who->mean == ODVGP_MEAN_PART_FREE) cfg.layer[0].M_gamma = BETA + GAMMA;
-    cfg.layer[0].kernel = kernel;
-    cfg.optim.natgrad = who->natgrad;
-    cfg.optim.natgrad_step = odvgp_constant(who->natural_step > 0 ? who->natural_step : 0.1);
-    if (who->gamma_natgrad > 0)
-        cfg.optim.gamma_step = ODVGP_GAMMA_STEP_EXACT,
-        cfg.optim.gamma_step_ratio = who->gamma_natgrad;
-    if (option.gamma_natgrad > 0) cfg.optim.gamma_step_ratio = option.gamma_natgrad;
-    cfg.reproduce.gamma_coords = who->coords;
-    cfg.optim.lr = odvgp_constant(option.lr > 0 ? option.lr : adam_lr);
-    cfg.optim.gamma_batch = 0;
-    /* With fixed inducing inputs and all rows in one tile, kernel matrices and their solves are
+	odvgp_config cfg = odvgp_config_defaults(d->N, d->D, 1, BETA, GAMMA);
+	/* The paper's. */
+	cfg.positive_transform = ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
+	cfg.layer[0].mean_part = who->mean, cfg.layer[0].cov_part = who->cov;
+	if (who->mean == ODVGP_MEAN_PART_BETA) cfg.layer[0].M_gamma = 0;
+	/* alpha is beta and gamma. */
+	if (who->mean == ODVGP_MEAN_PART_FREE) cfg.layer[0].M_gamma = BETA + GAMMA;
+	cfg.layer[0].kernel = kernel;
+	cfg.optim.natgrad = who->natgrad;
+	cfg.optim.natgrad_step = odvgp_constant(who->natural_step > 0 ? who->natural_step : 0.1);
+	if (who->gamma_natgrad > 0)
+		cfg.optim.gamma_step = ODVGP_GAMMA_STEP_EXACT,
+		cfg.optim.gamma_step_ratio = who->gamma_natgrad;
+	if (option.gamma_natgrad > 0) cfg.optim.gamma_step_ratio = option.gamma_natgrad;
+	cfg.reproduce.gamma_coords = who->coords;
+	cfg.optim.lr = odvgp_constant(option.lr > 0 ? option.lr : adam_lr);
+	cfg.optim.gamma_batch = 0;
+	/* With fixed inducing inputs and all rows in one tile, kernel matrices and their solves are
        computed once. */
-    cfg.optim.batch = cfg.tile = d->N;
-    cfg.kernel_cache_bytes = (ptrdiff_t)256 << 20;
-    return cfg;
+	cfg.optim.batch = cfg.tile = d->N;
+	cfg.kernel_cache_bytes = (ptrdiff_t)256 << 20;
+	return cfg;
 }
 
 /*  A member with the initial q and the base's hyperparameters and inducing inputs; only q moves. */
 static odvgp_model *model_of(
-        const member *who, const dataset *d, const odvgp_model *base, void **block)
+		const member *who, const dataset *d, const odvgp_model *base, void **block)
 {
-    char kernel[400];
-    odvgp_info info;
-    odvgp_kernel_text(base, kernel, sizeof kernel);
-    odvgp_config cfg = config_of(who, d, kernel);
-    odvgp_model *model = model_empty(&cfg, block);
-    copy_slots(model, base, "kernel.");
-    copy_slots(model, base, "noise_variance");
-    copy_slots(model, base, "Z_beta");
-    if (who->mean == ODVGP_MEAN_PART_FREE) {
-        double *Z = reserve_reals((BETA + GAMMA) * d->D);
-        const char *name = odvgp_slot_find(model, "Z_alpha") ? "Z_alpha" : "Z_gamma";
-        check(odvgp_get(base, "Z_beta", Z, BETA * d->D), name, NULL);
-        check(odvgp_get(base, "Z_gamma", Z + BETA * d->D, GAMMA * d->D), name, NULL);
-        check(odvgp_set(model, name, Z, (BETA + GAMMA) * d->D, &info), name, &info);
-        free(Z);
-    } else if (cfg.layer[0].M_gamma) copy_slots(model, base, "Z_gamma");
-    check(odvgp_init_q(model, &info), who->name, &info);
-    return model;
+	char kernel[400];
+	odvgp_info info;
+	odvgp_kernel_text(base, kernel, sizeof kernel);
+	odvgp_config cfg = config_of(who, d, kernel);
+	odvgp_model *model = model_empty(&cfg, block);
+	copy_slots(model, base, "kernel.");
+	copy_slots(model, base, "noise_variance");
+	copy_slots(model, base, "Z_beta");
+	if (who->mean == ODVGP_MEAN_PART_FREE) {
+		double *Z = reserve_reals((BETA + GAMMA) * d->D);
+		const char *name = odvgp_slot_find(model, "Z_alpha") ? "Z_alpha" : "Z_gamma";
+		check(odvgp_get(base, "Z_beta", Z, BETA * d->D), name, NULL);
+		check(odvgp_get(base, "Z_gamma", Z + BETA * d->D, GAMMA * d->D), name, NULL);
+		check(odvgp_set(model, name, Z, (BETA + GAMMA) * d->D, &info), name, &info);
+		free(Z);
+	} else if (cfg.layer[0].M_gamma) copy_slots(model, base, "Z_gamma");
+	check(odvgp_init_q(model, &info), who->name, &info);
+	return model;
 }
 
 static void freeze_all_but_q(odvgp_model *model)
 {
-    odvgp_set_trainable(model, "kernel.*", 0);
-    odvgp_set_trainable(model, "noise_variance", 0);
-    odvgp_set_trainable(model, "Z_*", 0);
+	odvgp_set_trainable(model, "kernel.*", 0);
+	odvgp_set_trainable(model, "noise_variance", 0);
+	odvgp_set_trainable(model, "Z_*", 0);
 }
 
 /*  Sets q to its optimum; returns the bound there. */
 static double best_bound(odvgp_model *model, const dataset *d)
 {
-    odvgp_info info;
-    double elbo;
-    fit_q(model, d);
-    check(odvgp_elbo(model, d->X, d->y, d->N, &elbo, NULL, NULL, &info), "optimum", &info);
-    return elbo;
+	odvgp_info info;
+	double elbo;
+	fit_q(model, d);
+	check(odvgp_elbo(model, d->X, d->y, d->N, &elbo, NULL, NULL, &info), "optimum", &info);
+	return elbo;
 }
 
 /*  What base.odvgp holds beside the model. The file of a member's run holds its optimum too, and
     continues only on a base with the same one. */
 typedef struct optima {
-    double bound[MEMBERS];
+	double bound[MEMBERS];
 } optima;
 
 static void prepare(const dataset *d)
 {
-    optima best;
-    odvgp_info info;
-    char kernel[400];
-    odvgp_model *base = load("base", &best, sizeof best);
-    if (base && odvgp_model_config(base)->N == d->N &&
-            odvgp_model_config(base)->layer[0].D == d->D) {
-        printf("prepared before; remove %s/base.odvgp to do it again\n", option.out);
-        return;
-    }
-    odvgp_config cfg = odvgp_config_defaults(d->N, d->D, 1, BETA, GAMMA);
-    /* The paper's. */
-    cfg.positive_transform = ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
-    snprintf(kernel, sizeof kernel, "matern52(%.17g, variance=1) + rbf(%.17g, variance=1)",
-            0.1 * sqrt(d->D), sqrt(d->D));
-    cfg.layer[0].kernel = kernel;
-    cfg.lik.noise_variance = 0.1;
-    cfg.optim.lr = odvgp_constant(0.01);
-    cfg.optim.natgrad_step = odvgp_constant(0.1);
-    check(odvgp_model_create(&base, &cfg, d->X, d->y, NULL, &info), "base", &info);
-    check(odvgp_fit(base, d->X, d->y, PREPARE_STEPS, NULL, NULL, NULL), "base", NULL);
-    double noise;
-    odvgp_kernel_text(base, kernel, sizeof kernel);
-    check(odvgp_get(base, "noise_variance", &noise, 1), "base", NULL);
-    printf("%td rows, %d inputs; after %d steps: %s, noise variance %.4f\n", d->N, d->D,
-            PREPARE_STEPS, kernel, noise);
-    for (int i = 0; i < MEMBERS; i++) {
-        void *block;
-        odvgp_model *model = model_of(&members[i], d, base, &block);
-        best.bound[i] = best_bound(model, d);
-        printf("%-14s optimum %.9f nats per point, jitter %.3g\n", members[i].name,
-                best.bound[i] / (double)d->N, odvgp_model_events(model).jitter);
-        fflush(stdout);
-        free(block);
-    }
-    save(base, "base", &best, sizeof best);
+	optima best;
+	odvgp_info info;
+	char kernel[400];
+	odvgp_model *base = load("base", &best, sizeof best);
+	if (base && odvgp_model_config(base)->N == d->N &&
+			odvgp_model_config(base)->layer[0].D == d->D) {
+		printf("prepared before; remove %s/base.odvgp to do it again\n", option.out);
+		return;
+	}
+	odvgp_config cfg = odvgp_config_defaults(d->N, d->D, 1, BETA, GAMMA);
+	/* The paper's. */
+	cfg.positive_transform = ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
+	snprintf(kernel, sizeof kernel, "matern52(%.17g, variance=1) + rbf(%.17g, variance=1)",
+			0.1 * sqrt(d->D), sqrt(d->D));
+	cfg.layer[0].kernel = kernel;
+	cfg.lik.noise_variance = 0.1;
+	cfg.optim.lr = odvgp_constant(0.01);
+	cfg.optim.natgrad_step = odvgp_constant(0.1);
+	check(odvgp_model_create(&base, &cfg, d->X, d->y, NULL, &info), "base", &info);
+	check(odvgp_fit(base, d->X, d->y, PREPARE_STEPS, NULL, NULL, NULL), "base", NULL);
+	double noise;
+	odvgp_kernel_text(base, kernel, sizeof kernel);
+	check(odvgp_get(base, "noise_variance", &noise, 1), "base", NULL);
+	printf("%td rows, %d inputs; after %d steps: %s, noise variance %.4f\n", d->N, d->D,
+			PREPARE_STEPS, kernel, noise);
+	for (int i = 0; i < MEMBERS; i++) {
+		void *block;
+		odvgp_model *model = model_of(&members[i], d, base, &block);
+		best.bound[i] = best_bound(model, d);
+		printf("%-14s optimum %.9f nats per point, jitter %.3g\n", members[i].name,
+				best.bound[i] / (double)d->N, odvgp_model_events(model).jitter);
+		fflush(stdout);
+		free(block);
+	}
+	save(base, "base", &best, sizeof best);
 }
 
 /* ---- training ---- */
 
 /*  What a member's file holds beside the model. */
 typedef struct progress {
-    member who;
-    double optimum, lr, seconds;
+	member who;
+	double optimum, lr, seconds;
 } progress;
 
 static int same_run(const progress *a, const progress *b)
 {
-    return a->who.mean == b->who.mean && a->who.cov == b->who.cov &&
-           a->who.natgrad == b->who.natgrad && a->who.natural_step == b->who.natural_step &&
-           a->who.gamma_natgrad == b->who.gamma_natgrad && a->who.coords == b->who.coords &&
-           a->optimum == b->optimum && a->lr == b->lr;
+	return a->who.mean == b->who.mean && a->who.cov == b->who.cov &&
+		   a->who.natgrad == b->who.natgrad && a->who.natural_step == b->who.natural_step &&
+		   a->who.gamma_natgrad == b->who.gamma_natgrad && a->who.coords == b->who.coords &&
+		   a->optimum == b->optimum && a->lr == b->lr;
 }
 
 typedef struct curve {
-    int n;
-    double step[ROWS], seconds[ROWS], bound[ROWS], gap[ROWS];
+	int n;
+	double step[ROWS], seconds[ROWS], bound[ROWS], gap[ROWS];
 } curve;
 
 /*  Reads the rows of a file up to this step. */
 static void curve_read(curve *c, const char *name, double last)
 {
-    char line[200], *path = path_in(option.out, name, ".csv");
-    FILE *f = fopen(path, "r");
-    c->n = 0;
-    while (f && c->n < ROWS && fgets(line, sizeof line, f)) {
-        int k = c->n;
-        if (sscanf(line, "%lf,%lf,%lf,%lf", &c->step[k], &c->seconds[k], &c->bound[k],
-                    &c->gap[k]) == 4 &&
-                c->step[k] <= last)
-            c->n++;
-    }
-    if (f) fclose(f);
-    free(path);
+	char line[200], *path = path_in(option.out, name, ".csv");
+	FILE *f = fopen(path, "r");
+	c->n = 0;
+	while (f && c->n < ROWS && fgets(line, sizeof line, f)) {
+		int k = c->n;
+		if (sscanf(line, "%lf,%lf,%lf,%lf", &c->step[k], &c->seconds[k], &c->bound[k],
+					&c->gap[k]) == 4 &&
+				c->step[k] <= last)
+			c->n++;
+	}
+	if (f) fclose(f);
+	free(path);
 }
 
 static void row_write(FILE *f, double step, double seconds, double bound, double gap)
 {
-    fprintf(f, "%.0f,%.4f,%.9f,%.6g\n", step, seconds, bound, gap);
-    fflush(f);
+	fprintf(f, "%.0f,%.4f,%.9f,%.6g\n", step, seconds, bound, gap);
+	fflush(f);
 }
 
 /*  Keeps the rows up to this step; *gap receives the last row's. */
 static FILE *curve_open(const char *name, double last, double *gap)
 {
-    static curve c;
-    curve_read(&c, name, last);
-    if (c.n) *gap = c.gap[c.n - 1];
-    char *path = path_in(option.out, name, ".csv");
-    FILE *f = fopen(path, "w");
-    if (!f) fail(path, "cannot be written");
-    fprintf(f, "step,cpu_seconds,bound,gap_per_point\n");
-    for (int i = 0; i < c.n; i++) row_write(f, c.step[i], c.seconds[i], c.bound[i], c.gap[i]);
-    free(path);
-    return f;
+	static curve c;
+	curve_read(&c, name, last);
+	if (c.n) *gap = c.gap[c.n - 1];
+	char *path = path_in(option.out, name, ".csv");
+	FILE *f = fopen(path, "w");
+	if (!f) fail(path, "cannot be written");
+	fprintf(f, "step,cpu_seconds,bound,gap_per_point\n");
+	for (int i = 0; i < c.n; i++) row_write(f, c.step[i], c.seconds[i], c.bound[i], c.gap[i]);
+	free(path);
+	return f;
 }
 
 /*  Is this step recorded? Up to 100 all are, up to 1000 every tenth, then every fiftieth, and
     always where the gap passes a power of ten. */
 static int is_recorded(ptrdiff_t step, double gap, double before)
 {
-    return step <= 100 || (step <= 1000 && step % 10 == 0) || step % 50 == 0 ||
-           floor(log10(fmax(gap, 1e-12))) != floor(log10(fmax(before, 1e-12)));
+	return step <= 100 || (step <= 1000 && step % 10 == 0) || step % 50 == 0 ||
+		   floor(log10(fmax(gap, 1e-12))) != floor(log10(fmax(before, 1e-12)));
 }
 
 static void run(const member *who, const dataset *d, const odvgp_model *base, double optimum)
 {
-    progress at, now;
-    odvgp_info info;
-    void *block = NULL;
-    memset(&now, 0, sizeof now);
-    now.who = *who;
-    if (who->gamma_natgrad > 0 && option.gamma_natgrad > 0)
-        now.who.gamma_natgrad = option.gamma_natgrad;
-    now.optimum = optimum, now.lr = option.lr > 0 ? option.lr : adam_lr;
-    odvgp_model *model = load(who->name, &at, sizeof at);
-    if (model && same_run(&at, &now)) now.seconds = at.seconds;
-    else model = model_of(who, d, base, &block);
-    freeze_all_but_q(model);
-    ptrdiff_t done = odvgp_steps_done(model);
-    double gap = HUGE_VAL, before;
-    FILE *f = curve_open(who->name, (double)done - 0.5, &gap);
-    while (done <= option.steps && !(gap < arrived)) {
-        odvgp_report report;
-        double from = cpu_seconds();
-        /* report.elbo is the bound before the step. */
-        check(odvgp_step(model, d->X, d->y, &report, &info), who->name, &info);
-        double taken = cpu_seconds() - from;
-        before = gap, gap = (optimum - report.elbo) / (double)d->N;
-        if (is_recorded(done, gap, before) || done == option.steps || gap < arrived)
-            row_write(f, (double)done, now.seconds, report.elbo, gap);
-        now.seconds += taken, done++;
-        if (done % SAVE_EVERY == 0 || done > option.steps || gap < arrived) {
-            save(model, who->name, &now, sizeof now);
-            if (done % 1000 == 0)
-                fprintf(stderr, "%-14s step %td, %.1f s, gap %.3g\n", who->name, done, now.seconds,
-                        gap);
-        }
-    }
-    fclose(f);
-    odvgp_events e = odvgp_model_events(model);
-    fprintf(stderr,
-            "%-14s done: %td steps, %.1f s, gap %.3g; %.0f steps undone, %.0f natural steps "
-            "shortened\n",
-            who->name, done - 1, now.seconds, gap, (double)e.step_undone, (double)e.step_shortened);
-    /* The block of a loaded model stays until the end. */
-    free(block);
+	progress at, now;
+	odvgp_info info;
+	void *block = NULL;
+	memset(&now, 0, sizeof now);
+	now.who = *who;
+	if (who->gamma_natgrad > 0 && option.gamma_natgrad > 0)
+		now.who.gamma_natgrad = option.gamma_natgrad;
+	now.optimum = optimum, now.lr = option.lr > 0 ? option.lr : adam_lr;
+	odvgp_model *model = load(who->name, &at, sizeof at);
+	if (model && same_run(&at, &now)) now.seconds = at.seconds;
+	else model = model_of(who, d, base, &block);
+	freeze_all_but_q(model);
+	ptrdiff_t done = odvgp_steps_done(model);
+	double gap = HUGE_VAL, before;
+	FILE *f = curve_open(who->name, (double)done - 0.5, &gap);
+	while (done <= option.steps && !(gap < arrived)) {
+		odvgp_report report;
+		double from = cpu_seconds();
+		/* report.elbo is the bound before the step. */
+		check(odvgp_step(model, d->X, d->y, &report, &info), who->name, &info);
+		double taken = cpu_seconds() - from;
+		before = gap, gap = (optimum - report.elbo) / (double)d->N;
+		if (is_recorded(done, gap, before) || done == option.steps || gap < arrived)
+			row_write(f, (double)done, now.seconds, report.elbo, gap);
+		now.seconds += taken, done++;
+		if (done % SAVE_EVERY == 0 || done > option.steps || gap < arrived) {
+			save(model, who->name, &now, sizeof now);
+			if (done % 1000 == 0)
+				fprintf(stderr, "%-14s step %td, %.1f s, gap %.3g\n", who->name, done, now.seconds,
+						gap);
+		}
+	}
+	fclose(f);
+	odvgp_events e = odvgp_model_events(model);
+	fprintf(stderr,
+			"%-14s done: %td steps, %.1f s, gap %.3g; %.0f steps undone, %.0f natural steps "
+			"shortened\n",
+			who->name, done - 1, now.seconds, gap, (double)e.step_undone, (double)e.step_shortened);
+	/* The block of a loaded model stays until the end. */
+	free(block);
 }
 
 /* ---- table and picture ---- */
 
 static void report(void)
 {
-    static curve c[MEMBERS];
-    static double height[MEMBERS][ROWS];
-    static const double within[] = {1e-2, 1e-3, 1e-4};
-    plot_item items[2][MEMBERS];
-    int lines = 0;
-    double most_steps = 100, most_seconds = 1;
-    printf("%-14s %21s %21s %21s %10s %8s\n%-14s %10s %10s %10s %10s %10s %10s %10s %8s\n", "",
-            "within 1e-2", "within 1e-3", "within 1e-4", "last", "gap", "member", "steps",
-            "seconds", "steps", "seconds", "steps", "seconds", "step", "there");
-    for (int i = 0; i < MEMBERS; i++) {
-        curve_read(&c[i], members[i].name, HUGE_VAL);
-        if (!c[i].n) continue;
-        printf("%-14s", members[i].name);
-        for (int k = 0; k < 3; k++) {
-            int r = 0;
-            while (r < c[i].n && !(c[i].gap[r] < within[k])) r++;
-            if (r < c[i].n) printf(" %10.0f %10.1f", c[i].step[r], c[i].seconds[r]);
-            else printf(" %10s %10s", "-", "-");
-        }
-        printf(" %10.0f %8.1e\n", c[i].step[c[i].n - 1], fmax(c[i].gap[c[i].n - 1], 0));
-        for (int r = 0; r < c[i].n; r++) height[i][r] = log10(fmax(c[i].gap[r], 1e-9));
-        for (int p = 0; p < 2; p++) {
-            plot_item line = {PLOT_LINE, members[i].name, p ? c[i].seconds : c[i].step, height[i],
-                    NULL, c[i].n, i, i % 5};
-            items[p][lines] = line;
-        }
-        most_steps = fmax(most_steps, c[i].step[c[i].n - 1]);
-        most_seconds = fmax(most_seconds, c[i].seconds[c[i].n - 1]);
-        lines++;
-    }
-    if (!lines) fail(option.out, "holds no rows yet");
-    plot_scene scenes[2] = {{"Against steps", "steps", "log10 of the gap, nats per point", items[0],
-                                    lines, 1, most_steps, -6, 1.5, PLOT_LOGX},
-            {"Against seconds", "seconds of one core", NULL, items[1], lines, 0.03, most_seconds,
-                    -6, 1.5, PLOT_LOGX}};
-    char *path = path_in(option.out, "odvgp2018-fig2a", ".svg");
-    if (plot_scenes(path, "Fixed inducing inputs and hyperparameters, full batch", scenes, 2))
-        fail(path, "cannot be written");
-    printf("%s\n", path);
-    free(path);
+	static curve c[MEMBERS];
+	static double height[MEMBERS][ROWS];
+	static const double within[] = {1e-2, 1e-3, 1e-4};
+	plot_item items[2][MEMBERS];
+	int lines = 0;
+	double most_steps = 100, most_seconds = 1;
+	printf("%-14s %21s %21s %21s %10s %8s\n%-14s %10s %10s %10s %10s %10s %10s %10s %8s\n", "",
+			"within 1e-2", "within 1e-3", "within 1e-4", "last", "gap", "member", "steps",
+			"seconds", "steps", "seconds", "steps", "seconds", "step", "there");
+	for (int i = 0; i < MEMBERS; i++) {
+		curve_read(&c[i], members[i].name, HUGE_VAL);
+		if (!c[i].n) continue;
+		printf("%-14s", members[i].name);
+		for (int k = 0; k < 3; k++) {
+			int r = 0;
+			while (r < c[i].n && !(c[i].gap[r] < within[k])) r++;
+			if (r < c[i].n) printf(" %10.0f %10.1f", c[i].step[r], c[i].seconds[r]);
+			else printf(" %10s %10s", "-", "-");
+		}
+		printf(" %10.0f %8.1e\n", c[i].step[c[i].n - 1], fmax(c[i].gap[c[i].n - 1], 0));
+		for (int r = 0; r < c[i].n; r++) height[i][r] = log10(fmax(c[i].gap[r], 1e-9));
+		for (int p = 0; p < 2; p++) {
+			plot_item line = {PLOT_LINE, members[i].name, p ? c[i].seconds : c[i].step, height[i],
+					NULL, c[i].n, i, i % 5};
+			items[p][lines] = line;
+		}
+		most_steps = fmax(most_steps, c[i].step[c[i].n - 1]);
+		most_seconds = fmax(most_seconds, c[i].seconds[c[i].n - 1]);
+		lines++;
+	}
+	if (!lines) fail(option.out, "holds no rows yet");
+	plot_scene scenes[2] = {{"Against steps", "steps", "log10 of the gap, nats per point", items[0],
+									lines, 1, most_steps, -6, 1.5, PLOT_LOGX},
+			{"Against seconds", "seconds of one core", NULL, items[1], lines, 0.03, most_seconds,
+					-6, 1.5, PLOT_LOGX}};
+	char *path = path_in(option.out, "odvgp2018-fig2a", ".svg");
+	if (plot_scenes(path, "Fixed inducing inputs and hyperparameters, full batch", scenes, 2))
+		fail(path, "cannot be written");
+	printf("%s\n", path);
+	free(path);
 }
 
 int main(int argc, char **argv)
 {
-    const char *data = NULL, *command = argc > 1 ? argv[1] : "";
-    int chosen[MEMBERS] = {0}, count = 0;
-    if (!strcmp(command, "--help") || !strcmp(command, "-h")) return fputs(usage, stdout) < 0;
-    for (int i = 2; i < argc; i++) {
-        int known = 0;
-        if (!strncmp(argv[i], "--", 2) && i + 1 < argc) {
-            const char *name = argv[i], *value = argv[++i];
-            known = 1;
-            if (!strcmp(name, "--data")) data = value;
-            else if (!strcmp(name, "--out")) option.out = value;
-            else if (!strcmp(name, "--steps")) option.steps = atol(value);
-            else if (!strcmp(name, "--rows")) option.rows = atol(value);
-            else if (!strcmp(name, "--lr")) option.lr = atof(value);
-            else if (!strcmp(name, "--gamma-natgrad")) option.gamma_natgrad = atof(value);
-            else known = 0;
-        } else
-            for (int k = 0; k < MEMBERS; k++)
-                if (!strcmp(argv[i], members[k].name)) chosen[k] = known = 1, count++;
-        if (!known) fail(argv[i], "not understood; see --help");
-    }
-    if (option.steps < 1 || option.rows < 0)
-        fail("odvgp2018_fig2a", "--steps and --rows are positive numbers");
-    if (!strcmp(command, "report")) {
-        report();
-        return 0;
-    }
-    if (strcmp(command, "prepare") && strcmp(command, "run")) {
-        fputs(usage, stderr);
-        return 2;
-    }
-    if (!data) fail("odvgp2018_fig2a", "--data is missing");
-    dataset d = dataset_read(data, option.rows, 1, 1);
-    if (d.N < BETA + GAMMA) fail(data, "has fewer rows than there are inducing points");
-    if (!strcmp(command, "prepare")) {
-        prepare(&d);
-        return 0;
-    }
-    optima best;
-    odvgp_model *base = load("base", &best, sizeof best);
-    if (!base) fail(option.out, "holds no base.odvgp, or one of other members; use prepare first");
-    if (odvgp_model_config(base)->N != d.N || odvgp_model_config(base)->layer[0].D != d.D)
-        fail(option.out, "was prepared for other data");
-    for (int i = 0; i < MEMBERS; i++)
-        if (chosen[i] || !count) run(&members[i], &d, base, best.bound[i]);
-    return 0;
+	const char *data = NULL, *command = argc > 1 ? argv[1] : "";
+	int chosen[MEMBERS] = {0}, count = 0;
+	if (!strcmp(command, "--help") || !strcmp(command, "-h")) return fputs(usage, stdout) < 0;
+	for (int i = 2; i < argc; i++) {
+		int known = 0;
+		if (!strncmp(argv[i], "--", 2) && i + 1 < argc) {
+			const char *name = argv[i], *value = argv[++i];
+			known = 1;
+			if (!strcmp(name, "--data")) data = value;
+			else if (!strcmp(name, "--out")) option.out = value;
+			else if (!strcmp(name, "--steps")) option.steps = atol(value);
+			else if (!strcmp(name, "--rows")) option.rows = atol(value);
+			else if (!strcmp(name, "--lr")) option.lr = atof(value);
+			else if (!strcmp(name, "--gamma-natgrad")) option.gamma_natgrad = atof(value);
+			else known = 0;
+		} else
+			for (int k = 0; k < MEMBERS; k++)
+				if (!strcmp(argv[i], members[k].name)) chosen[k] = known = 1, count++;
+		if (!known) fail(argv[i], "not understood; see --help");
+	}
+	if (option.steps < 1 || option.rows < 0)
+		fail("odvgp2018_fig2a", "--steps and --rows are positive numbers");
+	if (!strcmp(command, "report")) {
+		report();
+		return 0;
+	}
+	if (strcmp(command, "prepare") && strcmp(command, "run")) {
+		fputs(usage, stderr);
+		return 2;
+	}
+	if (!data) fail("odvgp2018_fig2a", "--data is missing");
+	dataset d = dataset_read(data, option.rows, 1, 1);
+	if (d.N < BETA + GAMMA) fail(data, "has fewer rows than there are inducing points");
+	if (!strcmp(command, "prepare")) {
+		prepare(&d);
+		return 0;
+	}
+	optima best;
+	odvgp_model *base = load("base", &best, sizeof best);
+	if (!base) fail(option.out, "holds no base.odvgp, or one of other members; use prepare first");
+	if (odvgp_model_config(base)->N != d.N || odvgp_model_config(base)->layer[0].D != d.D)
+		fail(option.out, "was prepared for other data");
+	for (int i = 0; i < MEMBERS; i++)
+		if (chosen[i] || !count) run(&members[i], &d, base, best.bound[i]);
+	return 0;
 }

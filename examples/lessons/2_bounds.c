@@ -30,61 +30,61 @@ static double X[N], y[N];
     always the row about which the points so far say least (Burt et al. 2020). */
 static odvgp_model *model_of(ptrdiff_t M, int exact)
 {
-    odvgp_config cfg = odvgp_config_defaults(N, 1, 1, M, 0);
-    cfg.layer[0].kernel = "rbf(0.4, variance=1)";
-    cfg.lik.noise_variance = 0.09;
-    cfg.init.beta = ODVGP_INIT_BETA_GREEDY;
-    if (exact) {
-        /* The objective EXACT is log p(y) itself. It has a point on every row. */
-        cfg.layer[0].mean_part = ODVGP_MEAN_PART_FREE;
-        cfg.layer[0].cov_part = ODVGP_COV_PART_DIAGONAL;
-        cfg.objective = ODVGP_OBJECTIVE_EXACT;
-        cfg.optim.natgrad = 0;
-        cfg.optim.batch = N;
-    }
-    odvgp_info info;
-    odvgp_model *gp;
-    must(odvgp_model_create(&gp, &cfg, X, y, NULL, &info), &info);
-    return gp;
+	odvgp_config cfg = odvgp_config_defaults(N, 1, 1, M, 0);
+	cfg.layer[0].kernel = "rbf(0.4, variance=1)";
+	cfg.lik.noise_variance = 0.09;
+	cfg.init.beta = ODVGP_INIT_BETA_GREEDY;
+	if (exact) {
+		/* The objective EXACT is log p(y) itself. It has a point on every row. */
+		cfg.layer[0].mean_part = ODVGP_MEAN_PART_FREE;
+		cfg.layer[0].cov_part = ODVGP_COV_PART_DIAGONAL;
+		cfg.objective = ODVGP_OBJECTIVE_EXACT;
+		cfg.optim.natgrad = 0;
+		cfg.optim.batch = N;
+	}
+	odvgp_info info;
+	odvgp_model *gp;
+	must(odvgp_model_create(&gp, &cfg, X, y, NULL, &info), &info);
+	return gp;
 }
 
 int main(void)
 {
-    for (int i = 0; i < N; i++) {
-        X[i] = 10 * uniform();
-        y[i] = sin(2 * X[i]) + 0.5 * cos(5 * X[i]) + 0.3 * normal();
-    }
+	for (int i = 0; i < N; i++) {
+		X[i] = 10 * uniform();
+		y[i] = sin(2 * X[i]) + 0.5 * cos(5 * X[i]) + 0.3 * normal();
+	}
 
-    odvgp_info info;
-    double exact;
-    odvgp_model *gp = model_of(N, 1);
-    must(odvgp_elbo(gp, X, y, N, &exact, NULL, NULL, &info), &info);
-    odvgp_model_free(gp);
+	odvgp_info info;
+	double exact;
+	odvgp_model *gp = model_of(N, 1);
+	must(odvgp_elbo(gp, X, y, N, &exact, NULL, NULL, &info), &info);
+	odvgp_model_free(gp);
 
-    static const int sizes[COUNT] = {15, 20, 25, 30, 35, 40, 45, 50, 60};
-    double M[COUNT], lower[COUNT], upper[COUNT], level[COUNT];
-    printf("  M     ELBO   log p(y)   upper bound\n");
-    for (int k = 0; k < COUNT; k++) {
-        gp = model_of(sizes[k], 0);
-        /* One pass over the data gives both: the ELBO at its best q, and the upper bound. */
-        const size_t bytes = odvgp_fit_q_size(gp);
-        void *work = malloc(bytes);
-        if (!work) return 1;
-        must(odvgp_upper_bound(gp, X, y, work, bytes, &upper[k], &lower[k], &info), &info);
-        free(work);
-        odvgp_model_free(gp);
-        M[k] = sizes[k];
-        level[k] = exact;
-        printf("%3d %8.1f %8.1f %10.1f\n", sizes[k], lower[k], exact, upper[k]);
-    }
+	static const int sizes[COUNT] = {15, 20, 25, 30, 35, 40, 45, 50, 60};
+	double M[COUNT], lower[COUNT], upper[COUNT], level[COUNT];
+	printf("  M     ELBO   log p(y)   upper bound\n");
+	for (int k = 0; k < COUNT; k++) {
+		gp = model_of(sizes[k], 0);
+		/* One pass over the data gives both: the ELBO at its best q, and the upper bound. */
+		const size_t bytes = odvgp_fit_q_size(gp);
+		void *work = malloc(bytes);
+		if (!work) return 1;
+		must(odvgp_upper_bound(gp, X, y, work, bytes, &upper[k], &lower[k], &info), &info);
+		free(work);
+		odvgp_model_free(gp);
+		M[k] = sizes[k];
+		level[k] = exact;
+		printf("%3d %8.1f %8.1f %10.1f\n", sizes[k], lower[k], exact, upper[k]);
+	}
 
-    plot_item items[4] = {
-            {PLOT_BAND, "log p(y) lies here", M, lower, upper, COUNT, 0, 0},
-            {PLOT_LINE, "upper bound", M, upper, NULL, COUNT, 1, 1},
-            {PLOT_LINE, "ELBO", M, lower, NULL, COUNT, 0, 0},
-            {PLOT_LINE, "log p(y)", M, level, NULL, COUNT, 6, 2},
-    };
-    plot_scene scene = {NULL, "inducing points M", "nats", items, 4, 0, 0, 0, 0, 0};
-    const char *path = "build/lesson2.svg";
-    return drawn(plot_scenes(path, NULL, &scene, 1), path);
+	plot_item items[4] = {
+			{PLOT_BAND, "log p(y) lies here", M, lower, upper, COUNT, 0, 0},
+			{PLOT_LINE, "upper bound", M, upper, NULL, COUNT, 1, 1},
+			{PLOT_LINE, "ELBO", M, lower, NULL, COUNT, 0, 0},
+			{PLOT_LINE, "log p(y)", M, level, NULL, COUNT, 6, 2},
+	};
+	plot_scene scene = {NULL, "inducing points M", "nats", items, 4, 0, 0, 0, 0, 0};
+	const char *path = "build/lesson2.svg";
+	return drawn(plot_scenes(path, NULL, &scene, 1), path);
 }

@@ -24,84 +24,84 @@ enum { N = 80, GRID = 151, BETA = 6, GAMMA = 30, CASES = 4 };
 static double X[N], y[N], grid[GRID], Z[BETA + GAMMA];
 
 typedef struct fit {
-    double mean[GRID], sd[GRID], low[GRID], high[GRID];
+	double mean[GRID], sd[GRID], low[GRID], high[GRID];
 } fit;
 
 static void learn(fit *f, ptrdiff_t M, ptrdiff_t M_gamma, int solve, int exact)
 {
-    odvgp_config cfg = odvgp_config_defaults(N, 1, 1, M, M_gamma);
-    cfg.layer[0].kernel = "rbf(0.35, variance=1)";
-    cfg.lik.noise_variance = 0.09;
-    if (solve) {
-        cfg.layer[0].mean_part = ODVGP_MEAN_PART_BLOCKS;
-        cfg.layer[0].cov_part = ODVGP_COV_PART_BLOCKS;
-    }
-    odvgp_info info;
-    odvgp_model *gp;
-    must(odvgp_model_create(&gp, &cfg, X, y, NULL, &info), &info);
-    /* All members get the same BETA points, evenly spaced. */
-    if (!exact) must(odvgp_set(gp, "Z_beta", Z, M, &info), &info);
-    if (M_gamma) must(odvgp_set(gp, "Z_gamma", Z + M, M_gamma, &info), &info);
-    const size_t bytes = odvgp_fit_q_size(gp);
-    void *work = malloc(bytes);
-    if (!work) exit(1);
-    must(odvgp_fit_q(gp, X, y, work, bytes, &info), &info);
-    free(work);
-    must(odvgp_predict_once(gp, grid, GRID, f->mean, f->sd, NULL, &info), &info);
-    band(f->mean, f->sd, GRID, f->low, f->high);
-    odvgp_model_free(gp);
+	odvgp_config cfg = odvgp_config_defaults(N, 1, 1, M, M_gamma);
+	cfg.layer[0].kernel = "rbf(0.35, variance=1)";
+	cfg.lik.noise_variance = 0.09;
+	if (solve) {
+		cfg.layer[0].mean_part = ODVGP_MEAN_PART_BLOCKS;
+		cfg.layer[0].cov_part = ODVGP_COV_PART_BLOCKS;
+	}
+	odvgp_info info;
+	odvgp_model *gp;
+	must(odvgp_model_create(&gp, &cfg, X, y, NULL, &info), &info);
+	/* All members get the same BETA points, evenly spaced. */
+	if (!exact) must(odvgp_set(gp, "Z_beta", Z, M, &info), &info);
+	if (M_gamma) must(odvgp_set(gp, "Z_gamma", Z + M, M_gamma, &info), &info);
+	const size_t bytes = odvgp_fit_q_size(gp);
+	void *work = malloc(bytes);
+	if (!work) exit(1);
+	must(odvgp_fit_q(gp, X, y, work, bytes, &info), &info);
+	free(work);
+	must(odvgp_predict_once(gp, grid, GRID, f->mean, f->sd, NULL, &info), &info);
+	band(f->mean, f->sd, GRID, f->low, f->high);
+	odvgp_model_free(gp);
 }
 
 /*  Root mean square of a - b. */
 static double distance(const double *a, const double *b)
 {
-    double sum = 0;
-    for (int i = 0; i < GRID; i++) sum += (a[i] - b[i]) * (a[i] - b[i]);
-    return sqrt(sum / GRID);
+	double sum = 0;
+	for (int i = 0; i < GRID; i++) sum += (a[i] - b[i]) * (a[i] - b[i]);
+	return sqrt(sum / GRID);
 }
 
 int main(void)
 {
-    for (int i = 0; i < N; i++) {
-        X[i] = 6 * uniform();
-        y[i] = sin(3 * X[i]) + 0.5 * cos(7 * X[i]) + 0.3 * normal();
-    }
-    spread(grid, GRID, 0, 6);
-    spread(Z, BETA, 0.5, 5.5);
-    spread(Z + BETA, GAMMA, 0, 6);
+	for (int i = 0; i < N; i++) {
+		X[i] = 6 * uniform();
+		y[i] = sin(3 * X[i]) + 0.5 * cos(7 * X[i]) + 0.3 * normal();
+	}
+	spread(grid, GRID, 0, 6);
+	spread(Z, BETA, 0.5, 5.5);
+	spread(Z + BETA, GAMMA, 0, 6);
 
-    /* With a point on every row COUPLED is the exact Gaussian process to rounding. */
-    static fit exact, fits[CASES];
-    learn(&exact, N, 0, 0, 1);
-    static const char *title[CASES] = {"COUPLED, 6 points", "ORTH, 6 + 30 points",
-            "SOLVE-GP, 6 + 30 points", "COUPLED, 36 points"};
-    learn(&fits[0], BETA, 0, 0, 0);
-    learn(&fits[1], BETA, GAMMA, 0, 0);
-    learn(&fits[2], BETA, GAMMA, 1, 0);
-    learn(&fits[3], BETA + GAMMA, 0, 0, 0);
+	/* With a point on every row COUPLED is the exact Gaussian process to rounding. */
+	static fit exact, fits[CASES];
+	learn(&exact, N, 0, 0, 1);
+	static const char *title[CASES] = {"COUPLED, 6 points", "ORTH, 6 + 30 points",
+			"SOLVE-GP, 6 + 30 points", "COUPLED, 36 points"};
+	learn(&fits[0], BETA, 0, 0, 0);
+	learn(&fits[1], BETA, GAMMA, 0, 0);
+	learn(&fits[2], BETA, GAMMA, 1, 0);
+	learn(&fits[3], BETA + GAMMA, 0, 0, 0);
 
-    printf("distance from the exact process   of the mean   of the standard deviation\n");
-    plot_item items[CASES][7];
-    plot_scene scenes[CASES];
-    for (int k = 0; k < CASES; k++) {
-        const fit *f = &fits[k];
-        printf("%-33s %9.3f %20.3f\n", title[k], distance(f->mean, exact.mean),
-                distance(f->sd, exact.sd));
-        /* The last model has its 30 further points in beta: black, too. */
-        plot_item all[7] = {
-                {PLOT_BAND, TWO_SD, grid, f->low, f->high, GRID, 0, 0},
-                {PLOT_LINE, "mean", grid, f->mean, NULL, GRID, 0, 0},
-                {PLOT_LINE, "exact mean", grid, exact.mean, NULL, GRID, 6, 2},
-                {PLOT_LINE, "exact " TWO_SD, grid, exact.low, NULL, GRID, 7, 0},
-                {PLOT_LINE, NULL, grid, exact.high, NULL, GRID, 7, 0},
-                {PLOT_PLUS, "\xCE\xB2 points", Z, NULL, NULL, BETA, 6, 0},
-                {PLOT_RUG, "\xCE\xB3 points", Z + BETA, NULL, NULL, k ? GAMMA : 0, k < 3 ? 1 : 6,
-                        0},
-        };
-        memcpy(items[k], all, sizeof all);
-        plot_scene scene = {title[k], "x", "f(x)", items[k], 7, 0, 6, -3.4, 3, 0};
-        scenes[k] = scene;
-    }
-    const char *path = "build/lesson4.svg";
-    return drawn(plot_grid(path, NULL, scenes, CASES, 2), path);
+	printf("distance from the exact process   of the mean   of the standard deviation\n");
+	plot_item items[CASES][7];
+	plot_scene scenes[CASES];
+	for (int k = 0; k < CASES; k++) {
+		const fit *f = &fits[k];
+		printf("%-33s %9.3f %20.3f\n", title[k], distance(f->mean, exact.mean),
+				distance(f->sd, exact.sd));
+		/* The last model has its 30 further points in beta: black, too. */
+		plot_item all[7] = {
+				{PLOT_BAND, TWO_SD, grid, f->low, f->high, GRID, 0, 0},
+				{PLOT_LINE, "mean", grid, f->mean, NULL, GRID, 0, 0},
+				{PLOT_LINE, "exact mean", grid, exact.mean, NULL, GRID, 6, 2},
+				{PLOT_LINE, "exact " TWO_SD, grid, exact.low, NULL, GRID, 7, 0},
+				{PLOT_LINE, NULL, grid, exact.high, NULL, GRID, 7, 0},
+				{PLOT_PLUS, "\xCE\xB2 points", Z, NULL, NULL, BETA, 6, 0},
+				{PLOT_RUG, "\xCE\xB3 points", Z + BETA, NULL, NULL, k ? GAMMA : 0, k < 3 ? 1 : 6,
+						0},
+		};
+		memcpy(items[k], all, sizeof all);
+		plot_scene scene = {title[k], "x", "f(x)", items[k], 7, 0, 6, -3.4, 3, 0};
+		scenes[k] = scene;
+	}
+	const char *path = "build/lesson4.svg";
+	return drawn(plot_grid(path, NULL, scenes, CASES, 2), path);
 }

@@ -14,48 +14,48 @@
 /*  A random number in [0, 1), from a linear congruential generator: enough for a lesson. */
 static inline double uniform(void)
 {
-    static unsigned state = 1;
-    state = state * 1664525u + 1013904223u;
-    return (state >> 8) / 16777216.0;
+	static unsigned state = 1;
+	state = state * 1664525u + 1013904223u;
+	return (state >> 8) / 16777216.0;
 }
 
 /*  A random number that is normal to three decimals: twelve uniform numbers have variance 1. */
 static inline double normal(void)
 {
-    double sum = -6;
-    for (int i = 0; i < 12; i++) sum += uniform();
-    return sum;
+	double sum = -6;
+	for (int i = 0; i < 12; i++) sum += uniform();
+	return sum;
 }
 
 /*  Every call that fails says why in info.text. A lesson prints this sentence and ends. */
 static inline void must(odvgp_status status, const odvgp_info *info)
 {
-    if (!status) return;
-    fprintf(stderr, "%s\n", info->text);
-    exit(1);
+	if (!status) return;
+	fprintf(stderr, "%s\n", info->text);
+	exit(1);
 }
 
 /*  n numbers from `from` to `to`, at equal distances. */
 static inline void spread(double *x, int n, double from, double to)
 {
-    for (int i = 0; i < n; i++) x[i] = from + (to - from) * i / (n - 1);
+	for (int i = 0; i < n; i++) x[i] = from + (to - from) * i / (n - 1);
 }
 
 /*  The mean minus, and plus, two standard deviations. */
 static inline void band(const double *mean, const double *sd, int n, double *low, double *high)
 {
-    for (int i = 0; i < n; i++) {
-        low[i] = mean[i] - 2 * sd[i];
-        high[i] = mean[i] + 2 * sd[i];
-    }
+	for (int i = 0; i < n; i++) {
+		low[i] = mean[i] - 2 * sd[i];
+		high[i] = mean[i] + 2 * sd[i];
+	}
 }
 
 /*  Tells where the picture is. Returns the exit code of the program. */
 static inline int drawn(int failed, const char *path)
 {
-    if (failed) fprintf(stderr, "%s cannot be written\n", path);
-    else printf("picture: %s\n", path);
-    return failed;
+	if (failed) fprintf(stderr, "%s cannot be written\n", path);
+	else printf("picture: %s\n", path);
+	return failed;
 }
 
 #endif

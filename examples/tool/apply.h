@@ -1,4 +1,4 @@
-/*  apply.h - predictions for the rows of a table: columns before and after the means, metrics, notes.
+/*  apply.h - predictions for the rows of a table: columns beside the means, metrics, notes.
 
     A file is one block of rows. Standard input is a stream: each block holds the rows that have
     arrived, and its predictions are written before the next one is read. */
@@ -8,107 +8,107 @@
 #include "report.h"
 
 typedef struct application {
-    const options *o;
-    model_file f;
-    odvgp_server server;
-    void *block;
-    workers w;
-    /* What is known of the table; its name in messages. */
-    knowledge known;
-    const char *path;
-    /* --missing drop; predictions go to standard output; half the width of --interval in sd, 0:
+	const options *o;
+	model_file f;
+	odvgp_server server;
+	void *block;
+	workers w;
+	/* What is known of the table; its name in messages. */
+	knowledge known;
+	const char *path;
+	/* --missing drop; predictions go to standard output; half the width of --interval in sd, 0:
        none. */
-    int drop, to_stdout;
-    double half_width;
-    /* Predictions that wait to be written. */
-    bytes csv;
-    /* [targets] */
-    metric_sums *sums;
-    /* Rows: all, without a prediction, outside the training range, with a target that is no number
+	int drop, to_stdout;
+	double half_width;
+	/* Predictions that wait to be written. */
+	bytes csv;
+	/* [targets] */
+	metric_sums *sums;
+	/* Rows: all, without a prediction, outside the training range, with a target that is no number
        and thus not counted. */
-    ptrdiff_t rows, lost, outside, broken;
-    /* The first cell that does not fit, in a sentence; and the first of a target. */
-    char *misfit, *target_misfit;
-    int has_target, noted_place;
+	ptrdiff_t rows, lost, outside, broken;
+	/* The first cell that does not fit, in a sentence; and the first of a target. */
+	char *misfit, *target_misfit;
+	int has_target, noted_place;
 } application;
 
 /* ---- the table of predictions ---- */
 
 static void csv_text(bytes *b, const char *text)
 {
-    if (!strpbrk(text, ",\"\r\n")) {
-        bytes_add(b, text, strlen(text));
-        return;
-    }
-    bytes_add(b, "\"", 1);
-    for (const char *s = text; *s; s++) bytes_add(b, *s == '"' ? "\"\"" : s, *s == '"' ? 2 : 1);
-    bytes_add(b, "\"", 1);
+	if (!strpbrk(text, ",\"\r\n")) {
+		bytes_add(b, text, strlen(text));
+		return;
+	}
+	bytes_add(b, "\"", 1);
+	for (const char *s = text; *s; s++) bytes_add(b, *s == '"' ? "\"\"" : s, *s == '"' ? 2 : 1);
+	bytes_add(b, "\"", 1);
 }
 
 /*  The kept cells of a row, or their names (row -1). */
 static void csv_kept(const selection *kept, const table *t, ptrdiff_t row, bytes *b)
 {
-    for (int i = 0; i < kept->count; i++) {
-        const table_column *c = &t->column[kept->column[i]];
-        if (row >= 0) csv_text(b, c->cells[row]);
-        else if (c->name) csv_text(b, c->name);
-        else bytes_print(b, "column_%d", kept->column[i]);
-        bytes_add(b, ",", 1);
-    }
+	for (int i = 0; i < kept->count; i++) {
+		const table_column *c = &t->column[kept->column[i]];
+		if (row >= 0) csv_text(b, c->cells[row]);
+		else if (c->name) csv_text(b, c->name);
+		else bytes_print(b, "column_%d", kept->column[i]);
+		bytes_add(b, ",", 1);
+	}
 }
 
 static void csv_header(const application *a, const selection *kept, const table *t, bytes *b)
 {
-    int P = a->f.s.target_count;
-    csv_kept(kept, t, -1, b);
-    for (int p = 0; p < P; p++) {
-        char tail[24] = "";
-        if (P > 1) snprintf(tail, sizeof tail, "_%d", p);
-        bytes_print(b, "mean%s,sd_f%s,sd_y%s,", tail, tail, tail);
-        if (a->half_width > 0) bytes_print(b, "lower%s,upper%s,", tail, tail);
-    }
-    bytes_print(b, "range\n");
+	int P = a->f.s.target_count;
+	csv_kept(kept, t, -1, b);
+	for (int p = 0; p < P; p++) {
+		char tail[24] = "";
+		if (P > 1) snprintf(tail, sizeof tail, "_%d", p);
+		bytes_print(b, "mean%s,sd_f%s,sd_y%s,", tail, tail, tail);
+		if (a->half_width > 0) bytes_print(b, "lower%s,upper%s,", tail, tail);
+	}
+	bytes_print(b, "range\n");
 }
 
 /*  How many inputs of a row are outside their range in training; -1: the model does not know. */
 static int outside_range(const schema *s, const double *x)
 {
-    int count = 0;
-    if (!s->x_low) return -1;
-    for (ptrdiff_t i = 0; i < s->D; i++) count += x[i] < s->x_low[i] || x[i] > s->x_high[i];
-    return count;
+	int count = 0;
+	if (!s->x_low) return -1;
+	for (ptrdiff_t i = 0; i < s->D; i++) count += x[i] < s->x_low[i] || x[i] > s->x_high[i];
+	return count;
 }
 
 static void csv_prediction(const application *a, bytes *b, double mean, double var_f, double var_y)
 {
-    double sd = sqrt(var_y), half = a->half_width * sd;
-    bytes_print(b, "%.10g,%.10g,%.10g,", mean, sqrt(var_f), sd);
-    if (a->half_width > 0) bytes_print(b, "%.10g,%.10g,", mean - half, mean + half);
+	double sd = sqrt(var_y), half = a->half_width * sd;
+	bytes_print(b, "%.10g,%.10g,%.10g,", mean, sqrt(var_f), sd);
+	if (a->half_width > 0) bytes_print(b, "%.10g,%.10g,", mean - half, mean + half);
 }
 
 /*  A line for each row of the table; NA for rows that were dropped. */
 static void csv_rows(
-        application *a, const table *t, const forecast *f, const rows *r, const part *x)
+		application *a, const table *t, const forecast *f, const rows *r, const part *x)
 {
-    const schema *s = &a->f.s;
-    bytes *b = &a->csv;
-    int P = s->target_count;
-    selection kept = select_list(t, a->o, OPT_KEEP);
-    if (!a->rows) csv_header(a, &kept, t, b);
-    for (ptrdiff_t i = 0, k = 0; i < t->rows; i++) {
-        int there = k < r->n && r->row[k] == i;
-        csv_kept(&kept, t, i, b);
-        for (ptrdiff_t at = k * P; at < (k + 1) * P; at++) {
-            if (there) csv_prediction(a, b, f->mean[at], f->var_f[at], f->var_y[at]);
-            else bytes_print(b, a->half_width > 0 ? "NA,NA,NA,NA,NA," : "NA,NA,NA,");
-        }
-        int outside = there ? outside_range(s, x->X + k * s->D) : -1;
-        a->outside += outside > 0;
-        if (outside < 0) bytes_print(b, "NA\n");
-        else bytes_print(b, "%d\n", outside);
-        k += there;
-    }
-    selection_free(&kept);
+	const schema *s = &a->f.s;
+	bytes *b = &a->csv;
+	int P = s->target_count;
+	selection kept = select_list(t, a->o, OPT_KEEP);
+	if (!a->rows) csv_header(a, &kept, t, b);
+	for (ptrdiff_t i = 0, k = 0; i < t->rows; i++) {
+		int there = k < r->n && r->row[k] == i;
+		csv_kept(&kept, t, i, b);
+		for (ptrdiff_t at = k * P; at < (k + 1) * P; at++) {
+			if (there) csv_prediction(a, b, f->mean[at], f->var_f[at], f->var_y[at]);
+			else bytes_print(b, a->half_width > 0 ? "NA,NA,NA,NA,NA," : "NA,NA,NA,");
+		}
+		int outside = there ? outside_range(s, x->X + k * s->D) : -1;
+		a->outside += outside > 0;
+		if (outside < 0) bytes_print(b, "NA\n");
+		else bytes_print(b, "%d\n", outside);
+		k += there;
+	}
+	selection_free(&kept);
 }
 
 /* ---- blocks of rows ---- */
@@ -117,178 +117,178 @@ static void csv_rows(
     sums of metrics. */
 static void add_metrics(application *a, forecast *f, part *p)
 {
-    const schema *s = &a->f.s;
-    int P = s->target_count;
-    for (ptrdiff_t i = 0; i < p->n * P; i++) {
-        f->mean[i] = (f->mean[i] - s->y_mean[i % P]) / s->y_scale[i % P];
-        f->var_y[i] /= s->y_scale[i % P] * s->y_scale[i % P];
-    }
-    odvgp_standardise(p->Y, p->n, P, s->y_mean, s->y_scale, p->Y);
-    metrics_add(a->sums, f, p->Y, p->n, P);
+	const schema *s = &a->f.s;
+	int P = s->target_count;
+	for (ptrdiff_t i = 0; i < p->n * P; i++) {
+		f->mean[i] = (f->mean[i] - s->y_mean[i % P]) / s->y_scale[i % P];
+		f->var_y[i] /= s->y_scale[i % P] * s->y_scale[i % P];
+	}
+	odvgp_standardise(p->Y, p->n, P, s->y_mean, s->y_scale, p->Y);
+	metrics_add(a->sums, f, p->Y, p->n, P);
 }
 
 /*  Says once that columns are found by their place, and which these are. */
 static void note_place(application *a, const table *t, const binding *b)
 {
-    enum { SHOWN = 8 };
-    const schema *s = &a->f.s;
-    if (a->noted_place++ || !by_place(s, t) || a->o->given[OPT_QUIET]) return;
-    bytes list = {NULL, 0, 0};
-    for (int i = 0; i < s->input_count && i < SHOWN; i++) {
-        bytes_print(&list, "%s%d is ", i ? ", " : ": ", b->input[i] + 1);
-        if (s->inputs[i].name) bytes_print(&list, "%s", s->inputs[i].name);
-        else bytes_print(&list, "column %d of training", s->inputs[i].column + 1);
-    }
-    fprintf(stderr, "note: %s: columns are found by their place in the training file%s%s\n",
-            path_text(a->path), list.at, s->input_count > SHOWN ? ", ..." : "");
-    free(list.at);
+	enum { SHOWN = 8 };
+	const schema *s = &a->f.s;
+	if (a->noted_place++ || !by_place(s, t) || a->o->given[OPT_QUIET]) return;
+	bytes list = {NULL, 0, 0};
+	for (int i = 0; i < s->input_count && i < SHOWN; i++) {
+		bytes_print(&list, "%s%d is ", i ? ", " : ": ", b->input[i] + 1);
+		if (s->inputs[i].name) bytes_print(&list, "%s", s->inputs[i].name);
+		else bytes_print(&list, "column %d of training", s->inputs[i].column + 1);
+	}
+	fprintf(stderr, "note: %s: columns are found by their place in the training file%s%s\n",
+			path_text(a->path), list.at, s->input_count > SHOWN ? ", ..." : "");
+	free(list.at);
 }
 
 /*  Predicts all rows of a table. */
 static void apply_block(application *a, const table *t)
 {
-    const schema *s = &a->f.s;
-    binding b = bind_columns(s, t, a->path, a->drop);
-    note_place(a, t, &b);
-    rows r = complete_rows(s, t, &b, a->path, a->drop, 0);
-    part p = encode(s, t, &b, &r);
-    forecast fc = forecast_make(r.n, s->target_count);
-    forecast_run(&fc, &a->server, &a->w, p.X, r.n);
-    if (!a->to_stdout || !a->o->given[OPT_JSON]) csv_rows(a, t, &fc, &r, &p);
-    if (a->to_stdout && a->csv.used) {
-        write_stdout(&a->csv);
-        a->csv.used = 0;
-    }
-    a->rows += t->rows;
-    a->lost += t->rows - r.n;
-    if (p.Y) {
-        add_metrics(a, &fc, &p);
-        a->has_target = 1;
-    }
-    if (b.misfit && !a->misfit) a->misfit = copy_text(b.misfit);
-    if (b.target_misfit && !a->target_misfit) a->target_misfit = copy_text(b.target_misfit);
-    forecast_free(&fc);
-    part_free(&p);
-    rows_free(&r);
-    binding_free(&b, s);
+	const schema *s = &a->f.s;
+	binding b = bind_columns(s, t, a->path, a->drop);
+	note_place(a, t, &b);
+	rows r = complete_rows(s, t, &b, a->path, a->drop, 0);
+	part p = encode(s, t, &b, &r);
+	forecast fc = forecast_make(r.n, s->target_count);
+	forecast_run(&fc, &a->server, &a->w, p.X, r.n);
+	if (!a->to_stdout || !a->o->given[OPT_JSON]) csv_rows(a, t, &fc, &r, &p);
+	if (a->to_stdout && a->csv.used) {
+		write_stdout(&a->csv);
+		a->csv.used = 0;
+	}
+	a->rows += t->rows;
+	a->lost += t->rows - r.n;
+	if (p.Y) {
+		add_metrics(a, &fc, &p);
+		a->has_target = 1;
+	}
+	if (b.misfit && !a->misfit) a->misfit = copy_text(b.misfit);
+	if (b.target_misfit && !a->target_misfit) a->target_misfit = copy_text(b.target_misfit);
+	forecast_free(&fc);
+	part_free(&p);
+	rows_free(&r);
+	binding_free(&b, s);
 }
 
 /*  The part of a stream that has arrived and is not predicted yet. */
 typedef struct stream {
-    bytes text;
-    /* Scanned so far; and up to where the rows are complete. */
-    size_t scanned, complete;
-    int quoted;
-    /* The line at the beginning of `text`. */
-    long line;
-    /* The header, with its line end; before the first row, nothing. */
-    bytes head;
-    table_options how;
+	bytes text;
+	/* Scanned so far; and up to where the rows are complete. */
+	size_t scanned, complete;
+	int quoted;
+	/* The line at the beginning of `text`. */
+	long line;
+	/* The header, with its line end; before the first row, nothing. */
+	bytes head;
+	table_options how;
 } stream;
 
 /*  Reads what has arrived. Returns 0 at the end. */
 static int stream_read(stream *in)
 {
-    char piece[1 << 16];
-    ptrdiff_t n = (ptrdiff_t)read(STDIN_FILENO, piece, sizeof piece);
-    while (n < 0 && errno == EINTR) n = (ptrdiff_t)read(STDIN_FILENO, piece, sizeof piece);
-    if (n < 0) die(BAD_INPUT, "standard input: cannot be read: %s", strerror(errno));
-    const char *foreign = table__foreign(piece, (size_t)n);
-    int packed = !in->text.used && in->line == 1 && table__is_packed(piece, (size_t)n);
-    if (foreign && !packed) die(BAD_INPUT, "standard input: %s", foreign);
-    bytes_add(&in->text, piece, (size_t)n);
-    return n > 0;
+	char piece[1 << 16];
+	ptrdiff_t n = (ptrdiff_t)read(STDIN_FILENO, piece, sizeof piece);
+	while (n < 0 && errno == EINTR) n = (ptrdiff_t)read(STDIN_FILENO, piece, sizeof piece);
+	if (n < 0) die(BAD_INPUT, "standard input: cannot be read: %s", strerror(errno));
+	const char *foreign = table__foreign(piece, (size_t)n);
+	int packed = !in->text.used && in->line == 1 && table__is_packed(piece, (size_t)n);
+	if (foreign && !packed) die(BAD_INPUT, "standard input: %s", foreign);
+	bytes_add(&in->text, piece, (size_t)n);
+	return n > 0;
 }
 
 /*  A packed stream is read to its end. */
 static void stream_unpack(stream *in)
 {
-    char error[400];
-    table__reader r;
-    memset(&r, 0, sizeof r);
-    r.path = "standard input";
-    r.error = error;
-    r.error_size = sizeof error;
-    char *text = table__slurp(&r, stdin, in->text.at, in->text.used, 0);
-    if (!text) die(BAD_INPUT, "%s", error);
-    in->text.used = 0;
-    bytes_add(&in->text, text, r.size);
-    free(text);
+	char error[400];
+	table__reader r;
+	memset(&r, 0, sizeof r);
+	r.path = "standard input";
+	r.error = error;
+	r.error_size = sizeof error;
+	char *text = table__slurp(&r, stdin, in->text.at, in->text.used, 0);
+	if (!text) die(BAD_INPUT, "%s", error);
+	in->text.used = 0;
+	bytes_add(&in->text, text, r.size);
+	free(text);
 }
 
 /*  Finds the end of the last complete row: a line end outside quotes. */
 static void stream_scan(stream *in)
 {
-    for (; in->scanned < in->text.used; in->scanned++) {
-        char c = in->text.at[in->scanned];
-        if (c == '"') in->quoted = !in->quoted;
-        if (c == '\n' && !in->quoted) in->complete = in->scanned + 1;
-    }
+	for (; in->scanned < in->text.used; in->scanned++) {
+		char c = in->text.at[in->scanned];
+		if (c == '"') in->quoted = !in->quoted;
+		if (c == '\n' && !in->quoted) in->complete = in->scanned + 1;
+	}
 }
 
 /*  Predicts the complete rows, if there are any besides the header. */
 static void stream_apply(application *a, stream *in)
 {
-    table t;
-    char error[400];
-    bytes whole = {NULL, 0, 0};
-    long head_lines = 0;
-    bytes_add(&whole, in->head.at, in->head.used);
-    bytes_add(&whole, in->text.at, in->complete);
-    for (size_t i = 0; i < in->head.used; i++) head_lines += in->head.at[i] == '\n';
-    if (*table__skip_idle(whole.at, in->how.separator, NULL, NULL)) {
-        if (table_parse(&t, whole.at, whole.used, "standard input", in->line - head_lines, &in->how,
-                    error, sizeof error))
-            die(BAD_INPUT, "%s", error);
-        if (t.header && !in->head.used)
-            bytes_add(&in->head, whole.at + t.head, t.head_end - t.head);
-        in->how.header = t.header ? 1 : -1;
-        in->how.separator = t.separator;
-        if (t.rows) apply_block(a, &t);
-        table_free(&t);
-    }
-    free(whole.at);
-    for (size_t i = 0; i < in->complete; i++) in->line += in->text.at[i] == '\n';
-    in->text.used -= in->complete;
-    in->scanned -= in->complete;
-    memmove(in->text.at, in->text.at + in->complete, in->text.used + 1);
-    in->complete = 0;
+	table t;
+	char error[400];
+	bytes whole = {NULL, 0, 0};
+	long head_lines = 0;
+	bytes_add(&whole, in->head.at, in->head.used);
+	bytes_add(&whole, in->text.at, in->complete);
+	for (size_t i = 0; i < in->head.used; i++) head_lines += in->head.at[i] == '\n';
+	if (*table__skip_idle(whole.at, in->how.separator, NULL, NULL)) {
+		if (table_parse(&t, whole.at, whole.used, "standard input", in->line - head_lines, &in->how,
+					error, sizeof error))
+			die(BAD_INPUT, "%s", error);
+		if (t.header && !in->head.used)
+			bytes_add(&in->head, whole.at + t.head, t.head_end - t.head);
+		in->how.header = t.header ? 1 : -1;
+		in->how.separator = t.separator;
+		if (t.rows) apply_block(a, &t);
+		table_free(&t);
+	}
+	free(whole.at);
+	for (size_t i = 0; i < in->complete; i++) in->line += in->text.at[i] == '\n';
+	in->text.used -= in->complete;
+	in->scanned -= in->complete;
+	memmove(in->text.at, in->text.at + in->complete, in->text.used + 1);
+	in->complete = 0;
 }
 
 static void apply_stream(application *a)
 {
-    stream in;
-    memset(&in, 0, sizeof in);
-    in.line = 1;
-    in.how = table_how(&a->known);
-    in.how.rows_optional = 1;
-    for (int more = 1; more;) {
-        more = stream_read(&in);
-        if (in.line == 1 && !in.scanned && table__is_packed(in.text.at, in.text.used)) {
-            stream_unpack(&in);
-            more = 0;
-        }
-        stream_scan(&in);
-        if (!more) in.complete = in.text.used;
-        if (in.complete) stream_apply(a, &in);
-    }
-    if (!a->rows)
-        die(BAD_INPUT, "standard input: %s",
-                in.head.used ? "has a header and no rows" : "is empty");
-    free(in.text.at);
-    free(in.head.at);
+	stream in;
+	memset(&in, 0, sizeof in);
+	in.line = 1;
+	in.how = table_how(&a->known);
+	in.how.rows_optional = 1;
+	for (int more = 1; more;) {
+		more = stream_read(&in);
+		if (in.line == 1 && !in.scanned && table__is_packed(in.text.at, in.text.used)) {
+			stream_unpack(&in);
+			more = 0;
+		}
+		stream_scan(&in);
+		if (!more) in.complete = in.text.used;
+		if (in.complete) stream_apply(a, &in);
+	}
+	if (!a->rows)
+		die(BAD_INPUT, "standard input: %s",
+				in.head.used ? "has a header and no rows" : "is empty");
+	free(in.text.at);
+	free(in.head.at);
 }
 
 static void apply_file(application *a)
 {
-    table t = {0};
-    bytes notes = {NULL, 0, 0};
-    read_table(&t, a->path, a->o, &a->f.s);
-    if (t.unlike) note_table(&t, a->path, a->o, &notes);
-    if (notes.used && !a->o->given[OPT_QUIET]) fputs(notes.at, stderr);
-    apply_block(a, &t);
-    table_free(&t);
-    free(notes.at);
+	table t = {0};
+	bytes notes = {NULL, 0, 0};
+	read_table(&t, a->path, a->o, &a->f.s);
+	if (t.unlike) note_table(&t, a->path, a->o, &notes);
+	if (notes.used && !a->o->given[OPT_QUIET]) fputs(notes.at, stderr);
+	apply_block(a, &t);
+	table_free(&t);
+	free(notes.at);
 }
 
 /* ---- what is said at the end ---- */
@@ -298,62 +298,62 @@ static void apply_file(application *a)
     2 / (n + 1). */
 static void note_rows(const application *a)
 {
-    const schema *s = &a->f.s;
-    double chance = fmin(1, 2 * (double)s->D / ((double)s->n_train + 1));
-    if (a->o->given[OPT_QUIET]) return;
-    if (a->lost)
-        fprintf(stderr, "note: %td of %td rows have no prediction (NA): cells are missing%s%s\n",
-                a->lost, a->rows, a->misfit ? " or do not fit; " : "", a->misfit ? a->misfit : "");
-    if (a->target_misfit)
-        fprintf(stderr, "note: targets that do not fit are left out of the metrics; %s\n",
-                a->target_misfit);
-    for (int p = 0; p < s->target_count && a->has_target; p++)
-        if (!a->sums[p].n)
-            fprintf(stderr, "note: %s has no values, and is left out of the metrics\n",
-                    COLUMN_TEXT(s->targets[p].column, s->targets[p].name));
-    if ((double)a->outside > fmax(0.1, 2 * chance) * (double)a->rows)
-        fprintf(stderr,
-                "note: %td of %td rows have inputs outside the training range (column "
-                "range): are the columns those of the training file?\n",
-                a->outside, a->rows);
+	const schema *s = &a->f.s;
+	double chance = fmin(1, 2 * (double)s->D / ((double)s->n_train + 1));
+	if (a->o->given[OPT_QUIET]) return;
+	if (a->lost)
+		fprintf(stderr, "note: %td of %td rows have no prediction (NA): cells are missing%s%s\n",
+				a->lost, a->rows, a->misfit ? " or do not fit; " : "", a->misfit ? a->misfit : "");
+	if (a->target_misfit)
+		fprintf(stderr, "note: targets that do not fit are left out of the metrics; %s\n",
+				a->target_misfit);
+	for (int p = 0; p < s->target_count && a->has_target; p++)
+		if (!a->sums[p].n)
+			fprintf(stderr, "note: %s has no values, and is left out of the metrics\n",
+					COLUMN_TEXT(s->targets[p].column, s->targets[p].name));
+	if ((double)a->outside > fmax(0.1, 2 * chance) * (double)a->rows)
+		fprintf(stderr,
+				"note: %td of %td rows have inputs outside the training range (column "
+				"range): are the columns those of the training file?\n",
+				a->outside, a->rows);
 }
 
 static void json_targets(bytes *b, const application *a)
 {
-    const schema *s = &a->f.s;
-    json_key(b, "targets");
-    for (int p = 0; p < s->target_count; p++) {
-        metrics m = metrics_mean(&a->sums[p], 1, &s->y_scale[p]);
-        bytes one = {NULL, 0, 0};
-        bytes_print(&one, "{");
-        json_count(&one, "column", s->targets[p].column);
-        if (s->targets[p].name) json_text(&one, "target", s->targets[p].name);
-        json_count(&one, "n_test", m.n);
-        json_metrics(&one, &m);
-        bytes_print(b, "%s%s}", p ? ", " : "[", one.at);
-        free(one.at);
-    }
-    bytes_print(b, "]");
+	const schema *s = &a->f.s;
+	json_key(b, "targets");
+	for (int p = 0; p < s->target_count; p++) {
+		metrics m = metrics_mean(&a->sums[p], 1, &s->y_scale[p]);
+		bytes one = {NULL, 0, 0};
+		bytes_print(&one, "{");
+		json_count(&one, "column", s->targets[p].column);
+		if (s->targets[p].name) json_text(&one, "target", s->targets[p].name);
+		json_count(&one, "n_test", m.n);
+		json_metrics(&one, &m);
+		bytes_print(b, "%s%s}", p ? ", " : "[", one.at);
+		free(one.at);
+	}
+	bytes_print(b, "]");
 }
 
 static void print_predict_json(const application *a, const metrics *m, double seconds)
 {
-    char *name = dataset_name(a->path);
-    bytes b = {NULL, 0, 0};
-    bytes_print(&b, "{");
-    json_text(&b, "dataset", name);
-    json_text(&b, "model", a->o->value[OPT_MODEL]);
-    json_count(&b, "n", a->rows);
-    json_count(&b, "n_test", m->n);
-    json_count(&b, "n_missing", a->lost);
-    json_count(&b, "n_outside", a->outside);
-    json_count(&b, "d", a->f.s.D);
-    json_count(&b, "p", a->f.s.target_count);
-    json_number(&b, "seconds", seconds);
-    json_metrics(&b, m);
-    json_targets(&b, a);
-    json_finish(&b);
-    free(name);
+	char *name = dataset_name(a->path);
+	bytes b = {NULL, 0, 0};
+	bytes_print(&b, "{");
+	json_text(&b, "dataset", name);
+	json_text(&b, "model", a->o->value[OPT_MODEL]);
+	json_count(&b, "n", a->rows);
+	json_count(&b, "n_test", m->n);
+	json_count(&b, "n_missing", a->lost);
+	json_count(&b, "n_outside", a->outside);
+	json_count(&b, "d", a->f.s.D);
+	json_count(&b, "p", a->f.s.target_count);
+	json_number(&b, "seconds", seconds);
+	json_metrics(&b, m);
+	json_targets(&b, a);
+	json_finish(&b);
+	free(name);
 }
 
 /* ---- the command ---- */
@@ -361,83 +361,83 @@ static void print_predict_json(const application *a, const metrics *m, double se
 /*  A standard normal number is within plus and minus this with probability P. */
 static double normal_half_width(double P)
 {
-    double low = 0, high = 40;
-    for (int i = 0; i < 100; i++) {
-        double middle = 0.5 * (low + high);
-        if (erfc(middle * 0.70710678118654752440) > 1 - P) low = middle;
-        else high = middle;
-    }
-    return low;
+	double low = 0, high = 40;
+	for (int i = 0; i < 100; i++) {
+		double middle = 0.5 * (low + high);
+		if (erfc(middle * 0.70710678118654752440) > 1 - P) low = middle;
+		else high = middle;
+	}
+	return low;
 }
 
 static void server_open(application *a)
 {
-    odvgp_info info = no_info;
-    a->block = take(a->f.predictor_size, 1);
-    odvgp_status s = odvgp_server_from_file(&a->server, a->f.content, a->f.size, ODVGP_ISA_AUTO,
-            a->block, a->f.predictor_size, &info);
-    if (s) die_of(s, &info, a->f.path);
-    if (a->server.D != a->f.s.D || a->server.T != a->f.s.target_count)
-        die(BAD_INPUT, "%s: damaged: its columns are not those of its model", a->f.path);
+	odvgp_info info = no_info;
+	a->block = take(a->f.predictor_size, 1);
+	odvgp_status s = odvgp_server_from_file(&a->server, a->f.content, a->f.size, ODVGP_ISA_AUTO,
+			a->block, a->f.predictor_size, &info);
+	if (s) die_of(s, &info, a->f.path);
+	if (a->server.D != a->f.s.D || a->server.T != a->f.s.target_count)
+		die(BAD_INPUT, "%s: damaged: its columns are not those of its model", a->f.path);
 }
 
 /*  Opens model and options of a command that uses a model. */
 static void application_begin(application *a, const options *o)
 {
-    const char *out = o->value[OPT_OUT];
-    memset(a, 0, sizeof *a);
-    a->o = o;
-    a->path = option_needed(o, OPT_DATA);
-    a->to_stdout = !out || strcmp(out, "-") == 0;
-    a->drop = option_choice(o, OPT_MISSING);
-    option_needed(o, OPT_MODEL);
-    files_check(o, NULL);
-    model_file_read(&a->f, o->value[OPT_MODEL]);
-    server_open(a);
-    a->known.o = o;
-    a->known.s = &a->f.s;
-    a->sums = take((size_t)a->f.s.target_count, sizeof *a->sums);
-    workers_start(&a->w, o);
+	const char *out = o->value[OPT_OUT];
+	memset(a, 0, sizeof *a);
+	a->o = o;
+	a->path = option_needed(o, OPT_DATA);
+	a->to_stdout = !out || strcmp(out, "-") == 0;
+	a->drop = option_choice(o, OPT_MISSING);
+	option_needed(o, OPT_MODEL);
+	files_check(o, NULL);
+	model_file_read(&a->f, o->value[OPT_MODEL]);
+	server_open(a);
+	a->known.o = o;
+	a->known.s = &a->f.s;
+	a->sums = take((size_t)a->f.s.target_count, sizeof *a->sums);
+	workers_start(&a->w, o);
 }
 
 static void application_end(application *a)
 {
-    workers_stop(&a->w);
-    free(a->csv.at);
-    free(a->sums);
-    free(a->misfit);
-    free(a->target_misfit);
-    free(a->block);
-    model_file_free(&a->f);
+	workers_stop(&a->w);
+	free(a->csv.at);
+	free(a->sums);
+	free(a->misfit);
+	free(a->target_misfit);
+	free(a->block);
+	model_file_free(&a->f);
 }
 
 static int run_predict(options *o)
 {
-    double begin = now();
-    application a;
-    int to_stdout = !o->value[OPT_OUT] || strcmp(o->value[OPT_OUT], "-") == 0;
-    if (o->value[OPT_OUT] && to_stdout && o->given[OPT_JSON])
-        die(BAD_INPUT, "--out -: with --json the predictions need a file");
-    double P = o->value[OPT_INTERVAL]
-                       ? option_real(o, OPT_INTERVAL, DBL_MIN, 1 - DBL_EPSILON, "between 0 and 1")
-                       : 0;
-    application_begin(&a, o);
-    if (P > 0) a.half_width = normal_half_width(P);
-    if (strcmp(a.path, "-") == 0) apply_stream(&a);
-    else apply_file(&a);
-    if (!to_stdout) write_file(o->value[OPT_OUT], a.csv.at, a.csv.used);
-    metrics m = metrics_mean(a.sums, a.f.s.target_count, a.f.s.y_scale);
-    note_rows(&a);
-    if (o->given[OPT_JSON]) print_predict_json(&a, &m, now() - begin);
-    else if (m.n && !(to_stdout && o->given[OPT_QUIET])) {
-        bytes text = {NULL, 0, 0};
-        text_metrics(&text, "metrics", &m);
-        if (to_stdout) fputs(text.at, stderr);
-        else write_stdout(&text);
-        free(text.at);
-    }
-    application_end(&a);
-    return 0;
+	double begin = now();
+	application a;
+	int to_stdout = !o->value[OPT_OUT] || strcmp(o->value[OPT_OUT], "-") == 0;
+	if (o->value[OPT_OUT] && to_stdout && o->given[OPT_JSON])
+		die(BAD_INPUT, "--out -: with --json the predictions need a file");
+	double P = o->value[OPT_INTERVAL]
+					   ? option_real(o, OPT_INTERVAL, DBL_MIN, 1 - DBL_EPSILON, "between 0 and 1")
+					   : 0;
+	application_begin(&a, o);
+	if (P > 0) a.half_width = normal_half_width(P);
+	if (strcmp(a.path, "-") == 0) apply_stream(&a);
+	else apply_file(&a);
+	if (!to_stdout) write_file(o->value[OPT_OUT], a.csv.at, a.csv.used);
+	metrics m = metrics_mean(a.sums, a.f.s.target_count, a.f.s.y_scale);
+	note_rows(&a);
+	if (o->given[OPT_JSON]) print_predict_json(&a, &m, now() - begin);
+	else if (m.n && !(to_stdout && o->given[OPT_QUIET])) {
+		bytes text = {NULL, 0, 0};
+		text_metrics(&text, "metrics", &m);
+		if (to_stdout) fputs(text.at, stderr);
+		else write_stdout(&text);
+		free(text.at);
+	}
+	application_end(&a);
+	return 0;
 }
 
 /* ---- samples ---- */
@@ -448,61 +448,61 @@ enum { SAMPLE_ROWS = 10000 };
 /*  Writes samples [samples,P,n] as a column each. */
 static void csv_samples(application *a, const table *t, const rows *r, const double *f, int samples)
 {
-    bytes *b = &a->csv;
-    int P = a->f.s.target_count;
-    selection kept = select_list(t, a->o, OPT_KEEP);
-    csv_kept(&kept, t, -1, b);
-    for (int k = 0; k < samples * P; k++) {
-        bytes_print(b, "%ssample_%d", k ? "," : "", k / P);
-        if (P > 1) bytes_print(b, "_%d", k % P);
-    }
-    bytes_print(b, "\n");
-    for (ptrdiff_t i = 0, row = 0; i < t->rows; i++) {
-        int there = row < r->n && r->row[row] == i;
-        csv_kept(&kept, t, i, b);
-        for (int k = 0; k < samples * P; k++) {
-            if (k) bytes_add(b, ",", 1);
-            if (there) bytes_print(b, "%.10g", f[k * r->n + row]);
-            else bytes_print(b, "NA");
-        }
-        bytes_print(b, "\n");
-        row += there;
-    }
-    selection_free(&kept);
+	bytes *b = &a->csv;
+	int P = a->f.s.target_count;
+	selection kept = select_list(t, a->o, OPT_KEEP);
+	csv_kept(&kept, t, -1, b);
+	for (int k = 0; k < samples * P; k++) {
+		bytes_print(b, "%ssample_%d", k ? "," : "", k / P);
+		if (P > 1) bytes_print(b, "_%d", k % P);
+	}
+	bytes_print(b, "\n");
+	for (ptrdiff_t i = 0, row = 0; i < t->rows; i++) {
+		int there = row < r->n && r->row[row] == i;
+		csv_kept(&kept, t, i, b);
+		for (int k = 0; k < samples * P; k++) {
+			if (k) bytes_add(b, ",", 1);
+			if (there) bytes_print(b, "%.10g", f[k * r->n + row]);
+			else bytes_print(b, "NA");
+		}
+		bytes_print(b, "\n");
+		row += there;
+	}
+	selection_free(&kept);
 }
 
 static int run_sample(options *o)
 {
-    application a;
-    table t = {0};
-    int samples = (int)option_integer(o, OPT_SAMPLES, 1, 100000);
-    uint64_t seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX);
-    application_begin(&a, o);
-    const schema *s = &a.f.s;
-    read_table(&t, a.path, o, s);
-    binding b = bind_columns(s, &t, a.path, a.drop);
-    note_place(&a, &t, &b);
-    rows r = complete_rows(s, &t, &b, a.path, a.drop, 0);
-    if (r.n > SAMPLE_ROWS)
-        die(BAD_INPUT, "%s: %td rows; samples need the covariance of all rows, of at most %d",
-                path_text(a.path), r.n, SAMPLE_ROWS);
-    part p = encode(s, &t, &b, &r);
-    size_t size = odvgp_sample_scratch(&a.server, r.n);
-    double *f = take_doubles(samples * r.n, s->target_count);
-    void *scratch = take(size, 1);
-    odvgp_status bad = odvgp_sample(&a.server, p.X, r.n, samples, seed, f, scratch, size);
-    if (bad) die(FAILED, "sample: %s", odvgp_status_text(bad));
-    csv_samples(&a, &t, &r, f, samples);
-    if (a.to_stdout) write_stdout(&a.csv);
-    else write_file(o->value[OPT_OUT], a.csv.at, a.csv.used);
-    free(scratch);
-    free(f);
-    part_free(&p);
-    rows_free(&r);
-    binding_free(&b, s);
-    table_free(&t);
-    application_end(&a);
-    return 0;
+	application a;
+	table t = {0};
+	int samples = (int)option_integer(o, OPT_SAMPLES, 1, 100000);
+	uint64_t seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX);
+	application_begin(&a, o);
+	const schema *s = &a.f.s;
+	read_table(&t, a.path, o, s);
+	binding b = bind_columns(s, &t, a.path, a.drop);
+	note_place(&a, &t, &b);
+	rows r = complete_rows(s, &t, &b, a.path, a.drop, 0);
+	if (r.n > SAMPLE_ROWS)
+		die(BAD_INPUT, "%s: %td rows; samples need the covariance of all rows, of at most %d",
+				path_text(a.path), r.n, SAMPLE_ROWS);
+	part p = encode(s, &t, &b, &r);
+	size_t size = odvgp_sample_scratch(&a.server, r.n);
+	double *f = take_doubles(samples * r.n, s->target_count);
+	void *scratch = take(size, 1);
+	odvgp_status bad = odvgp_sample(&a.server, p.X, r.n, samples, seed, f, scratch, size);
+	if (bad) die(FAILED, "sample: %s", odvgp_status_text(bad));
+	csv_samples(&a, &t, &r, f, samples);
+	if (a.to_stdout) write_stdout(&a.csv);
+	else write_file(o->value[OPT_OUT], a.csv.at, a.csv.used);
+	free(scratch);
+	free(f);
+	part_free(&p);
+	rows_free(&r);
+	binding_free(&b, s);
+	table_free(&t);
+	application_end(&a);
+	return 0;
 }
 
 #endif

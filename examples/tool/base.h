@@ -36,15 +36,15 @@ enum { FAILED = 1, BAD_INPUT = 2 };
     spaces. */
 NO_RETURN PRINTF_LIKE(2, 3) static void die(int code, const char *format, ...)
 {
-    char text[1000];
-    va_list list;
-    va_start(list, format);
-    vsnprintf(text, sizeof text, format, list);
-    va_end(list);
-    for (char *s = text; *s; s++)
-        if (iscntrl((unsigned char)*s)) *s = ' ';
-    fprintf(stderr, "odvgp: %s\n", text);
-    exit(code);
+	char text[1000];
+	va_list list;
+	va_start(list, format);
+	vsnprintf(text, sizeof text, format, list);
+	va_end(list);
+	for (char *s = text; *s; s++)
+		if (iscntrl((unsigned char)*s)) *s = ' ';
+	fprintf(stderr, "odvgp: %s\n", text);
+	exit(code);
 }
 
 /* ---- memory ---- */
@@ -55,68 +55,68 @@ static ptrdiff_t larger(ptrdiff_t a, ptrdiff_t b) { return a > b ? a : b; }
 /*  Zeroed memory; never NULL. */
 static void *take(size_t count, size_t size)
 {
-    void *block = calloc(count ? count : 1, size ? size : 1);
-    if (!block) die(FAILED, "out of memory (%zu times %zu bytes)", count, size);
-    return block;
+	void *block = calloc(count ? count : 1, size ? size : 1);
+	if (!block) die(FAILED, "out of memory (%zu times %zu bytes)", count, size);
+	return block;
 }
 
 static double *take_doubles(ptrdiff_t rows, ptrdiff_t columns)
 {
-    if (columns > 0 && rows > PTRDIFF_MAX / 8 / columns)
-        die(FAILED, "out of memory (%td x %td numbers)", rows, columns);
-    return take((size_t)(rows * columns), sizeof(double));
+	if (columns > 0 && rows > PTRDIFF_MAX / 8 / columns)
+		die(FAILED, "out of memory (%td x %td numbers)", rows, columns);
+	return take((size_t)(rows * columns), sizeof(double));
 }
 
 /*  The block, enlarged or shrunk to `count` elements. */
 static void *resize(void *block, size_t count, size_t size)
 {
-    void *moved = count > SIZE_MAX / size ? NULL : realloc(block, count * size);
-    if (!moved) die(FAILED, "out of memory (%zu times %zu bytes)", count, size);
-    return moved;
+	void *moved = count > SIZE_MAX / size ? NULL : realloc(block, count * size);
+	if (!moved) die(FAILED, "out of memory (%zu times %zu bytes)", count, size);
+	return moved;
 }
 
 static char *copy_text(const char *text)
 {
-    size_t size = text ? strlen(text) + 1 : 0;
-    return text ? memcpy(take(size, 1), text, size) : NULL;
+	size_t size = text ? strlen(text) + 1 : 0;
+	return text ? memcpy(take(size, 1), text, size) : NULL;
 }
 
 /*  A growing block of bytes, with a zero after the last one. Text, JSON and model file blobs are
     collected in one and written at once. */
 typedef struct bytes {
-    char *at;
-    size_t used, room;
+	char *at;
+	size_t used, room;
 } bytes;
 
 static void bytes_add(bytes *b, const void *from, size_t n)
 {
-    if (!b->at || b->room - b->used <= n) {
-        b->room = b->room + b->room / 2 + n + 256;
-        b->at = resize(b->at, b->room, 1);
-    }
-    if (n && from) memcpy(b->at + b->used, from, n);
-    b->used += n;
-    b->at[b->used] = 0;
+	if (!b->at || b->room - b->used <= n) {
+		b->room = b->room + b->room / 2 + n + 256;
+		b->at = resize(b->at, b->room, 1);
+	}
+	if (n && from) memcpy(b->at + b->used, from, n);
+	b->used += n;
+	b->at[b->used] = 0;
 }
 
 PRINTF_LIKE(2, 3) static void bytes_print(bytes *b, const char *format, ...)
 {
-    char text[400];
-    va_list list;
-    va_start(list, format);
-    int n = vsnprintf(text, sizeof text, format, list);
-    va_end(list);
-    if (n < 0) return;
-    if ((size_t)n < sizeof text) {
-        bytes_add(b, text, (size_t)n);
-        return;
-    }
-    char *longer = take((size_t)n + 1, 1);
-    va_start(list, format);
-    vsnprintf(longer, (size_t)n + 1, format, list);
-    va_end(list);
-    bytes_add(b, longer, (size_t)n);
-    free(longer);
+	char text[400];
+	va_list list;
+	va_start(list, format);
+	int n = vsnprintf(text, sizeof text, format, list);
+	va_end(list);
+	if (n < 0) return;
+	if ((size_t)n < sizeof text) {
+		bytes_add(b, text, (size_t)n);
+		return;
+	}
+	char *longer = take((size_t)n + 1, 1);
+	va_start(list, format);
+	vsnprintf(longer, (size_t)n + 1, format, list);
+	va_end(list);
+	bytes_add(b, longer, (size_t)n);
+	free(longer);
 }
 
 /* ---- words and lists ---- */
@@ -124,104 +124,104 @@ PRINTF_LIKE(2, 3) static void bytes_print(bytes *b, const char *format, ...)
 /*  Is the text of this length the word? */
 static int is_word(const char *text, size_t length, const char *word)
 {
-    return strlen(word) == length && strncmp(text, word, length) == 0;
+	return strlen(word) == length && strncmp(text, word, length) == 0;
 }
 
 /*  Returns the first item of the list *rest, ended with a zero in place of its separator, and moves
     *rest to the next item, or to NULL after the last one. Returns NULL where *rest is NULL. */
 static char *next_item(char **rest, char separator)
 {
-    char *item = *rest, *end = item ? strchr(item, separator) : NULL;
-    if (end) *end = 0;
-    *rest = end ? end + 1 : NULL;
-    return item;
+	char *item = *rest, *end = item ? strchr(item, separator) : NULL;
+	if (end) *end = 0;
+	*rest = end ? end + 1 : NULL;
+	return item;
 }
 
 /*  The line after the one at s, or NULL. */
 static const char *next_line(const char *s)
 {
-    s = strchr(s, '\n');
-    return s && s[1] ? s + 1 : NULL;
+	s = strchr(s, '\n');
+	return s && s[1] ? s + 1 : NULL;
 }
 
 /*  Reads the whole number at *s and moves *s past it; -1 if there is none or it exceeds 1e8. */
 static int parse_index(const char **s)
 {
-    int v = 0;
-    const char *start = *s;
-    for (; isdigit((unsigned char)**s) && v < 100000000; ++*s) v = v * 10 + (**s - '0');
-    return *s == start ? -1 : v;
+	int v = 0;
+	const char *start = *s;
+	for (; isdigit((unsigned char)**s) && v < 100000000; ++*s) v = v * 10 + (**s - '0');
+	return *s == start ? -1 : v;
 }
 
 /* ---- what was meant ---- */
 
 /*  The known word that is nearest to one that is not known. */
 typedef struct guess {
-    char word[40];
-    const char *best;
-    int distance;
+	char word[40];
+	const char *best;
+	int distance;
 } guess;
 
 typedef struct guess_clause {
-    char text[80];
+	char text[80];
 } guess_clause;
 
 /*  Words of up to 39 letters, without a difference between capitals and small ones. */
 static void guess_fold(char to[40], const char *from, size_t length)
 {
-    size_t n = length < 39 ? length : 39;
-    for (size_t i = 0; i < n; i++) to[i] = (char)tolower((unsigned char)from[i]);
-    to[n] = 0;
+	size_t n = length < 39 ? length : 39;
+	for (size_t i = 0; i < n; i++) to[i] = (char)tolower((unsigned char)from[i]);
+	to[n] = 0;
 }
 
 static guess guess_of(const char *word, size_t length)
 {
-    guess g;
-    memset(&g, 0, sizeof g);
-    guess_fold(g.word, word, length);
-    g.distance = 1 + (int)strlen(g.word) / 4;
-    return g;
+	guess g;
+	memset(&g, 0, sizeof g);
+	guess_fold(g.word, word, length);
+	g.distance = 1 + (int)strlen(g.word) / 4;
+	return g;
 }
 
-/*  How many letters to add, leave out, replace or swap with their neighbour make one of the other. */
+/*  How many letters to add, leave out, replace or swap with their neighbour turn a into b. */
 static int word_distance(const char *a, const char *b)
 {
-    int n = (int)strlen(a), m = (int)strlen(b), d[41][41];
-    for (int i = 0; i <= n; i++)
-        for (int k = 0; k <= m; k++) {
-            if (!i || !k) {
-                d[i][k] = i + k;
-                continue;
-            }
-            int best = d[i - 1][k - 1] + (a[i - 1] != b[k - 1]);
-            if (d[i - 1][k] + 1 < best) best = d[i - 1][k] + 1;
-            if (d[i][k - 1] + 1 < best) best = d[i][k - 1] + 1;
-            if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1] &&
-                    d[i - 2][k - 2] + 1 < best)
-                best = d[i - 2][k - 2] + 1;
-            d[i][k] = best;
-        }
-    return d[n][m];
+	int n = (int)strlen(a), m = (int)strlen(b), d[41][41];
+	for (int i = 0; i <= n; i++)
+		for (int k = 0; k <= m; k++) {
+			if (!i || !k) {
+				d[i][k] = i + k;
+				continue;
+			}
+			int best = d[i - 1][k - 1] + (a[i - 1] != b[k - 1]);
+			if (d[i - 1][k] + 1 < best) best = d[i - 1][k] + 1;
+			if (d[i][k - 1] + 1 < best) best = d[i][k - 1] + 1;
+			if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1] &&
+					d[i - 2][k - 2] + 1 < best)
+				best = d[i - 2][k - 2] + 1;
+			d[i][k] = best;
+		}
+	return d[n][m];
 }
 
 /*  A candidate is near if few letters differ, or if it begins with the word. */
 static void guess_try(guess *g, const char *candidate)
 {
-    char folded[40];
-    guess_fold(folded, candidate, strlen(candidate));
-    int distance = word_distance(g->word, folded);
-    if (strlen(g->word) > 2 && strncmp(g->word, folded, strlen(g->word)) == 0) distance = 1;
-    if (distance > g->distance || (g->best && distance == g->distance)) return;
-    g->distance = distance;
-    g->best = candidate;
+	char folded[40];
+	guess_fold(folded, candidate, strlen(candidate));
+	int distance = word_distance(g->word, folded);
+	if (strlen(g->word) > 2 && strncmp(g->word, folded, strlen(g->word)) == 0) distance = 1;
+	if (distance > g->distance || (g->best && distance == g->distance)) return;
+	g->distance = distance;
+	g->best = candidate;
 }
 
 /*  "; did you mean matern52?", or nothing. */
 static guess_clause guess_text(const guess *g)
 {
-    guess_clause c = {""};
-    if (g->best) snprintf(c.text, sizeof c.text, "; did you mean %.50s?", g->best);
-    return c;
+	guess_clause c = {""};
+	if (g->best) snprintf(c.text, sizeof c.text, "; did you mean %.50s?", g->best);
+	return c;
 }
 
 /* ---- files ---- */
@@ -229,55 +229,55 @@ static guess_clause guess_text(const guess *g)
 /*  Devices and pipes are written in place; files are replaced. */
 static int is_device(const char *path)
 {
-    struct stat s;
-    return stat(path, &s) == 0 && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode);
+	struct stat s;
+	return stat(path, &s) == 0 && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode);
 }
 
 /*  The path with symbolic links of its last component followed, also to a file that is not there
     yet: writing replaces the file, not the link. The caller frees it. */
 static char *resolve_path(const char *path)
 {
-    enum { MOST_LINKS = 40 };
-    char *name = copy_text(path), to[4096];
-    for (int i = 0; i < MOST_LINKS; i++) {
-        ptrdiff_t n = (ptrdiff_t)readlink(name, to, sizeof to - 1);
-        if (n < 0) return name;
-        to[n] = 0;
-        bytes next = {NULL, 0, 0};
-        const char *slash = strrchr(name, '/');
-        if (*to != '/' && slash) bytes_add(&next, name, (size_t)(slash + 1 - name));
-        bytes_add(&next, to, (size_t)n);
-        free(name);
-        name = next.at;
-    }
-    die(BAD_INPUT, "%s: its symbolic links lead nowhere", path);
+	enum { MOST_LINKS = 40 };
+	char *name = copy_text(path), to[4096];
+	for (int i = 0; i < MOST_LINKS; i++) {
+		ptrdiff_t n = (ptrdiff_t)readlink(name, to, sizeof to - 1);
+		if (n < 0) return name;
+		to[n] = 0;
+		bytes next = {NULL, 0, 0};
+		const char *slash = strrchr(name, '/');
+		if (*to != '/' && slash) bytes_add(&next, name, (size_t)(slash + 1 - name));
+		bytes_add(&next, to, (size_t)n);
+		free(name);
+		name = next.at;
+	}
+	die(BAD_INPUT, "%s: its symbolic links lead nowhere", path);
 }
 
 static void write_file(const char *path, const void *block, size_t n)
 {
-    char *target = resolve_path(path);
-    if (odvgp_file_write(target, block, n) != ODVGP_OK)
-        die(FAILED, "%s: cannot be written: %s", path, strerror(errno));
-    free(target);
+	char *target = resolve_path(path);
+	if (odvgp_file_write(target, block, n) != ODVGP_OK)
+		die(FAILED, "%s: cannot be written: %s", path, strerror(errno));
+	free(target);
 }
 
 static void write_stdout(const bytes *b)
 {
-    if (fwrite(b->at, 1, b->used, stdout) != b->used || fflush(stdout))
-        die(FAILED, "standard output cannot be written: %s", strerror(errno));
+	if (fwrite(b->at, 1, b->used, stdout) != b->used || fflush(stdout))
+		die(FAILED, "standard output cannot be written: %s", strerror(errno));
 }
 
 static void *read_file(const char *path, size_t *n)
 {
-    struct stat s;
-    if (stat(path, &s)) die(BAD_INPUT, "%s: cannot be opened: %s", path, strerror(errno));
-    if (!S_ISREG(s.st_mode)) die(BAD_INPUT, "%s: is not a file", path);
-    if (odvgp_file_read(path, NULL, 0, n))
-        die(BAD_INPUT, "%s: cannot be read: %s", path, strerror(errno));
-    void *block = take(*n, 1);
-    if (odvgp_file_read(path, block, *n, n))
-        die(BAD_INPUT, "%s: cannot be read: %s", path, strerror(errno));
-    return block;
+	struct stat s;
+	if (stat(path, &s)) die(BAD_INPUT, "%s: cannot be opened: %s", path, strerror(errno));
+	if (!S_ISREG(s.st_mode)) die(BAD_INPUT, "%s: is not a file", path);
+	if (odvgp_file_read(path, NULL, 0, n))
+		die(BAD_INPUT, "%s: cannot be read: %s", path, strerror(errno));
+	void *block = take(*n, 1);
+	if (odvgp_file_read(path, block, *n, n))
+		die(BAD_INPUT, "%s: cannot be read: %s", path, strerror(errno));
+	return block;
 }
 
 /* ---- clock ---- */
@@ -285,9 +285,9 @@ static void *read_file(const char *path, size_t *n)
 /*  Seconds on a clock that only runs forward. */
 static double now(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 #endif

@@ -8,176 +8,176 @@
 
 /*  Rows in the layout of the library. */
 typedef struct part {
-    ptrdiff_t n;
-    /* [n,D], [n,P]; Y may be NULL. */
-    double *X, *Y;
-    /* [n] lines of the file. */
-    long *line;
+	ptrdiff_t n;
+	/* [n,D], [n,P]; Y may be NULL. */
+	double *X, *Y;
+	/* [n] lines of the file. */
+	long *line;
 } part;
 
 static void part_free(part *p)
 {
-    free(p->X);
-    free(p->Y);
-    free(p->line);
-    memset(p, 0, sizeof *p);
+	free(p->X);
+	free(p->Y);
+	free(p->line);
+	memset(p, 0, sizeof *p);
 }
 
 /*  "column 3 (depth)" for messages, which count columns from 1. */
 static const char *column_text(char *text, size_t size, int column, const char *name)
 {
-    if (name) snprintf(text, size, "column %d (%s)", column + 1, name);
-    else snprintf(text, size, "column %d", column + 1);
-    return text;
+	if (name) snprintf(text, size, "column %d (%s)", column + 1, name);
+	else snprintf(text, size, "column %d", column + 1);
+	return text;
 }
 #define COLUMN_TEXT(column, name) column_text((char[120]){""}, 120, column, name)
 
 static const char *path_text(const char *path)
 {
-    return strcmp(path, "-") ? path : "standard input";
+	return strcmp(path, "-") ? path : "standard input";
 }
 
 /*  A list of columns. */
 typedef struct selection {
-    int *column, count, room;
-    /* [columns of the table]: is it in the list? NULL: the list is empty. */
-    char *has;
+	int *column, count, room;
+	/* [columns of the table]: is it in the list? NULL: the list is empty. */
+	char *has;
 } selection;
 
 static void select_column(selection *s, const table *t, int column)
 {
-    if (!s->has) s->has = take((size_t)t->columns, 1);
-    if (s->count == s->room) {
-        s->room = 2 * s->room + 16;
-        s->column = resize(s->column, (size_t)s->room, sizeof *s->column);
-    }
-    s->column[s->count++] = column;
-    s->has[column] = 1;
+	if (!s->has) s->has = take((size_t)t->columns, 1);
+	if (s->count == s->room) {
+		s->room = 2 * s->room + 16;
+		s->column = resize(s->column, (size_t)s->room, sizeof *s->column);
+	}
+	s->column[s->count++] = column;
+	s->has[column] = 1;
 }
 
 static int selected(const selection *s, int column) { return s->has && s->has[column]; }
 
 static void selection_free(selection *s)
 {
-    free(s->column);
-    free(s->has);
+	free(s->column);
+	free(s->has);
 }
 
 /*  Ends the program: there is no such column. Names the columns, and the one that may be meant. */
 NO_RETURN static void die_no_column(const table *t, int id, const char *name)
 {
-    enum { SHOWN = 20 };
-    bytes all = {NULL, 0, 0};
-    guess meant = guess_of(name, strlen(name));
-    for (int i = 0; i < t->columns && t->header; i++) {
-        guess_try(&meant, t->column[i].name);
-        if (i < SHOWN) bytes_print(&all, "%s%s", i ? ", " : "; columns: ", t->column[i].name);
-        if (i == SHOWN) bytes_print(&all, ", ...");
-    }
-    if (!t->header)
-        bytes_print(&all, "; the file has no header, and columns 0 to %d", t->columns - 1);
-    die(BAD_INPUT, "--%s: there is no column '%s'%s%s", option_list[id].name, name,
-            guess_text(&meant).text, all.at);
+	enum { SHOWN = 20 };
+	bytes all = {NULL, 0, 0};
+	guess meant = guess_of(name, strlen(name));
+	for (int i = 0; i < t->columns && t->header; i++) {
+		guess_try(&meant, t->column[i].name);
+		if (i < SHOWN) bytes_print(&all, "%s%s", i ? ", " : "; columns: ", t->column[i].name);
+		if (i == SHOWN) bytes_print(&all, ", ...");
+	}
+	if (!t->header)
+		bytes_print(&all, "; the file has no header, and columns 0 to %d", t->columns - 1);
+	die(BAD_INPUT, "--%s: there is no column '%s'%s%s", option_list[id].name, name,
+			guess_text(&meant).text, all.at);
 }
 
 /*  Adds one item of a list: a name, an index, a range of indices, or "last". */
 static void select_item(selection *s, const table *t, int id, const char *item)
 {
-    const char *p = item;
-    int from = table_find(t, item, 0), to = from;
-    if (from < 0 && strcmp(item, "last") == 0) from = to = t->columns - 1;
-    if (from < 0) {
-        from = to = parse_index(&p);
-        if (from >= 0 && *p == '-') {
-            p++;
-            to = parse_index(&p);
-        }
-        if (from < 0 || to < 0 || *p) die_no_column(t, id, item);
-        if (to < from)
-            die(BAD_INPUT, "--%s: the range %s runs backwards", option_list[id].name, item);
-        if (to >= t->columns)
-            die(BAD_INPUT, "--%s %s: the last index is %d, counted from 0", option_list[id].name,
-                    item, t->columns - 1);
-    }
-    for (; from <= to; from++) {
-        if (selected(s, from))
-            die(BAD_INPUT, "--%s: %s is named twice", option_list[id].name,
-                    COLUMN_TEXT(from, t->column[from].name));
-        select_column(s, t, from);
-    }
+	const char *p = item;
+	int from = table_find(t, item, 0), to = from;
+	if (from < 0 && strcmp(item, "last") == 0) from = to = t->columns - 1;
+	if (from < 0) {
+		from = to = parse_index(&p);
+		if (from >= 0 && *p == '-') {
+			p++;
+			to = parse_index(&p);
+		}
+		if (from < 0 || to < 0 || *p) die_no_column(t, id, item);
+		if (to < from)
+			die(BAD_INPUT, "--%s: the range %s runs backwards", option_list[id].name, item);
+		if (to >= t->columns)
+			die(BAD_INPUT, "--%s %s: the last index is %d, counted from 0", option_list[id].name,
+					item, t->columns - 1);
+	}
+	for (; from <= to; from++) {
+		if (selected(s, from))
+			die(BAD_INPUT, "--%s: %s is named twice", option_list[id].name,
+					COLUMN_TEXT(from, t->column[from].name));
+		select_column(s, t, from);
+	}
 }
 
 static selection select_list(const table *t, const options *o, int id)
 {
-    selection s = {NULL, 0, 0, NULL};
-    if (!o->value[id]) return s;
-    /* A name may hold commas. */
-    if (table_find(t, o->value[id], 0) >= 0) {
-        select_item(&s, t, id, o->value[id]);
-        return s;
-    }
-    char *list = copy_text(o->value[id]), *rest = list, *item;
-    while ((item = next_item(&rest, ',')) != NULL) select_item(&s, t, id, item);
-    free(list);
-    return s;
+	selection s = {NULL, 0, 0, NULL};
+	if (!o->value[id]) return s;
+	/* A name may hold commas. */
+	if (table_find(t, o->value[id], 0) >= 0) {
+		select_item(&s, t, id, o->value[id]);
+		return s;
+	}
+	char *list = copy_text(o->value[id]), *rest = list, *item;
+	while ((item = next_item(&rest, ',')) != NULL) select_item(&s, t, id, item);
+	free(list);
+	return s;
 }
 
 /*  The first column that the item of --ordinal names, "NAME=a,b,c": a name goes before an index.
     -1: there is none. */
 static int ordinal_column(const table *t, const char *item)
 {
-    char *name = copy_text(item);
-    const char *digits = name;
-    name[strcspn(name, "=\n")] = 0;
-    int column = table_find(t, name, 0);
-    if (column < 0) {
-        column = parse_index(&digits);
-        if (*digits || column >= t->columns) column = -1;
-    }
-    free(name);
-    return column;
+	char *name = copy_text(item);
+	const char *digits = name;
+	name[strcspn(name, "=\n")] = 0;
+	int column = table_find(t, name, 0);
+	if (column < 0) {
+		column = parse_index(&digits);
+		if (*digits || column >= t->columns) column = -1;
+	}
+	free(name);
+	return column;
 }
 
 /*  Makes the columns of --ordinal text. */
 static void ordinal_settle(const options *o, table *t)
 {
-    for (const char *s = o->value[OPT_ORDINAL]; s && *s; s = next_line(s)) {
-        size_t length = strcspn(s, "=\n");
-        int column = ordinal_column(t, s);
-        if (s[length] != '=' || !s[length + 1] || s[length + 1] == '\n')
-            die(BAD_INPUT, "--ordinal %.*s: must look like NAME=a,b,c", (int)length, s);
-        if (column < 0) {
-            char *name = copy_text(s);
-            name[length] = 0;
-            die_no_column(t, OPT_ORDINAL, name);
-        }
-        for (; column >= 0; column = t->header ? t->column[column].next : -1)
-            t->column[column].text = 1, t->column[column].settled = 2;
-    }
+	for (const char *s = o->value[OPT_ORDINAL]; s && *s; s = next_line(s)) {
+		size_t length = strcspn(s, "=\n");
+		int column = ordinal_column(t, s);
+		if (s[length] != '=' || !s[length + 1] || s[length + 1] == '\n')
+			die(BAD_INPUT, "--ordinal %.*s: must look like NAME=a,b,c", (int)length, s);
+		if (column < 0) {
+			char *name = copy_text(s);
+			name[length] = 0;
+			die_no_column(t, OPT_ORDINAL, name);
+		}
+		for (; column >= 0; column = t->header ? t->column[column].next : -1)
+			t->column[column].text = 1, t->column[column].settled = 2;
+	}
 }
 
 /*  The levels "a,b,c" that --ordinal gives a column, up to a line end; or NULL. */
 static const char *ordinal_levels(const options *o, const table *t, int column)
 {
-    for (const char *s = o->value[OPT_ORDINAL]; s && *s; s = next_line(s)) {
-        int at = ordinal_column(t, s);
-        while (at >= 0 && at != column) at = t->header ? t->column[at].next : -1;
-        if (at == column) return s + strcspn(s, "=") + 1;
-    }
-    return NULL;
+	for (const char *s = o->value[OPT_ORDINAL]; s && *s; s = next_line(s)) {
+		int at = ordinal_column(t, s);
+		while (at >= 0 && at != column) at = t->header ? t->column[at].next : -1;
+		if (at == column) return s + strcspn(s, "=") + 1;
+	}
+	return NULL;
 }
 
 static void add_level(field *f, const char *text, size_t length)
 {
-    f->levels = resize(f->levels, (size_t)f->level_count + 1, sizeof *f->levels);
-    char *copy = take(length + 1, 1);
-    memcpy(copy, text, length);
-    f->levels[f->level_count++] = copy;
+	f->levels = resize(f->levels, (size_t)f->level_count + 1, sizeof *f->levels);
+	char *copy = take(length + 1, 1);
+	memcpy(copy, text, length);
+	f->levels[f->level_count++] = copy;
 }
 
 static int by_text(const void *a, const void *b)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 /*  A text column with more levels than this is an identifier, not a category. */
@@ -187,165 +187,165 @@ enum { MOST_LEVELS = 1000, FEW_LEVELS = 3 };
     half of its rows say nothing about other rows. */
 static void check_levels(const field *f, const table *t, const options *o)
 {
-    const table_column *c = &t->column[f->column];
-    const char *path = path_text(o->value[OPT_DATA]);
-    int numbers = 0;
-    while (numbers < c->level_count && *table_hint(c->levels[numbers])) numbers++;
-    if (numbers && numbers == c->level_count)
-        die(BAD_INPUT, "%s: line %ld, %s: '%s' is text%s", path, c->level_lines[0],
-                COLUMN_TEXT(f->column, c->name), c->levels[0], table_hint(c->levels[0]));
-    ptrdiff_t rows = t->rows - c->missing;
-    if (c->level_count <= MOST_LEVELS &&
-            (c->level_count <= FEW_LEVELS || 2 * (ptrdiff_t)c->level_count <= rows))
-        return;
-    bytes name = {NULL, 0, 0};
-    if (c->name && *c->name && !strchr(c->name, ',')) bytes_print(&name, "%s", c->name);
-    else bytes_print(&name, "%d", f->column);
-    die(BAD_INPUT,
-            "%s: %s has %d different texts in %td rows and looks like an identifier: "
-            "--ignore %s leaves it out",
-            path, COLUMN_TEXT(f->column, c->name), c->level_count, rows, name.at);
+	const table_column *c = &t->column[f->column];
+	const char *path = path_text(o->value[OPT_DATA]);
+	int numbers = 0;
+	while (numbers < c->level_count && *table_hint(c->levels[numbers])) numbers++;
+	if (numbers && numbers == c->level_count)
+		die(BAD_INPUT, "%s: line %ld, %s: '%s' is text%s", path, c->level_lines[0],
+				COLUMN_TEXT(f->column, c->name), c->levels[0], table_hint(c->levels[0]));
+	ptrdiff_t rows = t->rows - c->missing;
+	if (c->level_count <= MOST_LEVELS &&
+			(c->level_count <= FEW_LEVELS || 2 * (ptrdiff_t)c->level_count <= rows))
+		return;
+	bytes name = {NULL, 0, 0};
+	if (c->name && *c->name && !strchr(c->name, ',')) bytes_print(&name, "%s", c->name);
+	else bytes_print(&name, "%d", f->column);
+	die(BAD_INPUT,
+			"%s: %s has %d different texts in %td rows and looks like an identifier: "
+			"--ignore %s leaves it out",
+			path, COLUMN_TEXT(f->column, c->name), c->level_count, rows, name.at);
 }
 
 static void field_levels(field *f, const table *t, const options *o)
 {
-    const table_column *c = &t->column[f->column];
-    const char *s = ordinal_levels(o, t, f->column);
-    if (s) {
-        f->ordinal = 1;
-        for (;; s++) {
-            size_t n = strcspn(s, ",\n");
-            add_level(f, s, n);
-            s += n;
-            if (*s != ',') return;
-        }
-    }
-    check_levels(f, t, o);
-    for (int k = 0; k < c->level_count; k++) add_level(f, c->levels[k], strlen(c->levels[k]));
-    if (f->levels) qsort(f->levels, (size_t)f->level_count, sizeof *f->levels, by_text);
+	const table_column *c = &t->column[f->column];
+	const char *s = ordinal_levels(o, t, f->column);
+	if (s) {
+		f->ordinal = 1;
+		for (;; s++) {
+			size_t n = strcspn(s, ",\n");
+			add_level(f, s, n);
+			s += n;
+			if (*s != ',') return;
+		}
+	}
+	check_levels(f, t, o);
+	for (int k = 0; k < c->level_count; k++) add_level(f, c->levels[k], strlen(c->levels[k]));
+	if (f->levels) qsort(f->levels, (size_t)f->level_count, sizeof *f->levels, by_text);
 }
 
 /*  The numbers that --dates makes of a date. */
 static int date_parts_of(const options *o)
 {
-    char *list = copy_text(o->value[OPT_DATES]), *rest = list, *item;
-    int parts = 0;
-    while ((item = next_item(&rest, '+')) != NULL) {
-        int k = position_in(date_words, item);
-        if (k < 0)
-            die(BAD_INPUT, "--dates %s: must be %s, or several joined by +", o->value[OPT_DATES],
-                    date_words);
-        parts |= 1 << k;
-    }
-    free(list);
-    return parts;
+	char *list = copy_text(o->value[OPT_DATES]), *rest = list, *item;
+	int parts = 0;
+	while ((item = next_item(&rest, '+')) != NULL) {
+		int k = position_in(date_words, item);
+		if (k < 0)
+			die(BAD_INPUT, "--dates %s: must be %s, or several joined by +", o->value[OPT_DATES],
+					date_words);
+		parts |= 1 << k;
+	}
+	free(list);
+	return parts;
 }
 
 static field *fields_make(const selection *s, const table *t, const options *o)
 {
-    field *fields = take((size_t)s->count, sizeof *fields);
-    int parts = date_parts_of(o);
-    for (int i = 0; i < s->count; i++) {
-        field *f = &fields[i];
-        const table_column *c = &t->column[s->column[i]];
-        f->column = s->column[i];
-        f->name = copy_text(c->name);
-        f->repeat = c->repeat;
-        if (c->text) field_levels(f, t, o);
-        if (c->date) f->date_parts = parts;
-    }
-    return fields;
+	field *fields = take((size_t)s->count, sizeof *fields);
+	int parts = date_parts_of(o);
+	for (int i = 0; i < s->count; i++) {
+		field *f = &fields[i];
+		const table_column *c = &t->column[s->column[i]];
+		f->column = s->column[i];
+		f->name = copy_text(c->name);
+		f->repeat = c->repeat;
+		if (c->text) field_levels(f, t, o);
+		if (c->date) f->date_parts = parts;
+	}
+	return fields;
 }
 
 /*  data/bike.csv -> bike; data/bike.csv.gz too. */
 static char *dataset_name(const char *path)
 {
-    if (strcmp(path, "-") == 0) return copy_text("stdin");
-    const char *slash = strrchr(path, '/');
-    char *name = copy_text(slash ? slash + 1 : path), *dot = strrchr(name, '.');
-    if (dot && dot > name && strcmp(dot, ".gz") == 0) {
-        *dot = 0;
-        dot = strrchr(name, '.');
-    }
-    if (dot && dot > name) *dot = 0;
-    return name;
+	if (strcmp(path, "-") == 0) return copy_text("stdin");
+	const char *slash = strrchr(path, '/');
+	char *name = copy_text(slash ? slash + 1 : path), *dot = strrchr(name, '.');
+	if (dot && dot > name && strcmp(dot, ".gz") == 0) {
+		*dot = 0;
+		dot = strrchr(name, '.');
+	}
+	if (dot && dot > name) *dot = 0;
+	return name;
 }
 
 /*  Which columns are inputs and which are targets. */
 static void schema_columns(schema *s, const table *t, const options *o)
 {
-    selection targets = select_list(t, o, OPT_TARGET), ignored = select_list(t, o, OPT_IGNORE),
-              inputs = select_list(t, o, OPT_FEATURES);
-    if (!o->value[OPT_FEATURES])
-        for (int i = 0; i < t->columns; i++)
-            if (!selected(&targets, i) && !selected(&ignored, i)) select_column(&inputs, t, i);
-    const char *path = path_text(o->value[OPT_DATA]);
-    for (int i = 0; i < inputs.count; i++) {
-        const table_column *c = &t->column[inputs.column[i]];
-        if (selected(&targets, inputs.column[i]) || selected(&ignored, inputs.column[i]))
-            die(BAD_INPUT, "--features: %s is a target or ignored",
-                    COLUMN_TEXT(inputs.column[i], c->name));
-        if (c->missing == t->rows)
-            die(BAD_INPUT, "%s: %s has no values: --ignore it", path,
-                    COLUMN_TEXT(inputs.column[i], c->name));
-    }
-    for (int i = 0; i < targets.count; i++) {
-        const table_column *c = &t->column[targets.column[i]];
-        if (selected(&ignored, targets.column[i]))
-            die(BAD_INPUT, "--ignore: %s is the target", COLUMN_TEXT(targets.column[i], c->name));
-        if (c->date)
-            die(BAD_INPUT, "%s: %s holds dates, and the target must be numbers", path,
-                    COLUMN_TEXT(targets.column[i], c->name));
-        if (c->text)
-            die(BAD_INPUT, "%s: line %ld, %s: '%s' is text, and the target must be numbers%s", path,
-                    c->level_lines[0], COLUMN_TEXT(targets.column[i], c->name), c->levels[0],
-                    table_hint(c->levels[0]));
-    }
-    if (!inputs.count) die(BAD_INPUT, "%s: no input column besides the target", path);
-    s->dataset = dataset_name(o->value[OPT_DATA]);
-    s->columns = t->columns;
-    s->inputs = fields_make(&inputs, t, o);
-    s->input_count = inputs.count;
-    s->targets = fields_make(&targets, t, o);
-    s->target_count = targets.count;
-    bytes text = {NULL, 0, 0};
-    for (int i = 0; i < s->target_count; i++) {
-        if (s->targets[i].name) bytes_print(&text, "%s%s", i ? ", " : "", s->targets[i].name);
-        else bytes_print(&text, "%s%d", i ? ", " : "column ", s->targets[i].column);
-    }
-    s->target_text = text.at;
-    selection_free(&targets);
-    selection_free(&ignored);
-    selection_free(&inputs);
+	selection targets = select_list(t, o, OPT_TARGET), ignored = select_list(t, o, OPT_IGNORE),
+			  inputs = select_list(t, o, OPT_FEATURES);
+	if (!o->value[OPT_FEATURES])
+		for (int i = 0; i < t->columns; i++)
+			if (!selected(&targets, i) && !selected(&ignored, i)) select_column(&inputs, t, i);
+	const char *path = path_text(o->value[OPT_DATA]);
+	for (int i = 0; i < inputs.count; i++) {
+		const table_column *c = &t->column[inputs.column[i]];
+		if (selected(&targets, inputs.column[i]) || selected(&ignored, inputs.column[i]))
+			die(BAD_INPUT, "--features: %s is a target or ignored",
+					COLUMN_TEXT(inputs.column[i], c->name));
+		if (c->missing == t->rows)
+			die(BAD_INPUT, "%s: %s has no values: --ignore it", path,
+					COLUMN_TEXT(inputs.column[i], c->name));
+	}
+	for (int i = 0; i < targets.count; i++) {
+		const table_column *c = &t->column[targets.column[i]];
+		if (selected(&ignored, targets.column[i]))
+			die(BAD_INPUT, "--ignore: %s is the target", COLUMN_TEXT(targets.column[i], c->name));
+		if (c->date)
+			die(BAD_INPUT, "%s: %s holds dates, and the target must be numbers", path,
+					COLUMN_TEXT(targets.column[i], c->name));
+		if (c->text)
+			die(BAD_INPUT, "%s: line %ld, %s: '%s' is text, and the target must be numbers%s", path,
+					c->level_lines[0], COLUMN_TEXT(targets.column[i], c->name), c->levels[0],
+					table_hint(c->levels[0]));
+	}
+	if (!inputs.count) die(BAD_INPUT, "%s: no input column besides the target", path);
+	s->dataset = dataset_name(o->value[OPT_DATA]);
+	s->columns = t->columns;
+	s->inputs = fields_make(&inputs, t, o);
+	s->input_count = inputs.count;
+	s->targets = fields_make(&targets, t, o);
+	s->target_count = targets.count;
+	bytes text = {NULL, 0, 0};
+	for (int i = 0; i < s->target_count; i++) {
+		if (s->targets[i].name) bytes_print(&text, "%s%s", i ? ", " : "", s->targets[i].name);
+		else bytes_print(&text, "%s%d", i ? ", " : "column ", s->targets[i].column);
+	}
+	s->target_text = text.at;
+	selection_free(&targets);
+	selection_free(&ignored);
+	selection_free(&inputs);
 }
 
 /* ---- where the columns of a schema stand in a table ---- */
 
 /*  The columns of a table without names for those of the training file, -1: not there. The table
-    has all columns of the training file, all but the targets, or only the inputs, in its order. NULL
-    if it has another number of columns. */
+    has all columns of the training file, all but the targets, or only the inputs, in its order.
+    NULL if it has another number of columns. */
 static int *places_of(const schema *s, int columns)
 {
-    char *kept = take((size_t)s->columns, 1);
-    int *place = take((size_t)s->columns, sizeof *place), at = 0;
-    memset(kept, columns != s->input_count || columns == s->columns, (size_t)s->columns);
-    for (int i = 0; i < s->input_count; i++) kept[s->inputs[i].column] = 1;
-    for (int i = 0; i < s->target_count && columns != s->columns; i++)
-        kept[s->targets[i].column] = 0;
-    for (int i = 0; i < s->columns; i++) place[i] = kept[i] ? at++ : -1;
-    free(kept);
-    if (at == columns) return place;
-    free(place);
-    return NULL;
+	char *kept = take((size_t)s->columns, 1);
+	int *place = take((size_t)s->columns, sizeof *place), at = 0;
+	memset(kept, columns != s->input_count || columns == s->columns, (size_t)s->columns);
+	for (int i = 0; i < s->input_count; i++) kept[s->inputs[i].column] = 1;
+	for (int i = 0; i < s->target_count && columns != s->columns; i++)
+		kept[s->targets[i].column] = 0;
+	for (int i = 0; i < s->columns; i++) place[i] = kept[i] ? at++ : -1;
+	free(kept);
+	if (at == columns) return place;
+	free(place);
+	return NULL;
 }
 
 /*  Finds a field by name, or else by place. */
 static int position_of(const table *t, const field *f, const int *places)
 {
-    if (!t->header || !f->name) return places ? places[f->column] : -1;
-    int column = table_find(t, f->name, 0);
-    for (int k = 0; k < f->repeat && column >= 0; k++) column = t->column[column].next;
-    return column;
+	if (!t->header || !f->name) return places ? places[f->column] : -1;
+	int column = table_find(t, f->name, 0);
+	for (int k = 0; k < f->repeat && column >= 0; k++) column = t->column[column].next;
+	return column;
 }
 
 /*  Are columns found by their place, because the table or the model has no names? */
@@ -353,251 +353,251 @@ static int by_place(const schema *s, const table *t) { return !t->header || !s->
 
 /*  What is known of a table before it is read; s is NULL for the training data. */
 typedef struct knowledge {
-    const options *o;
-    const schema *s;
+	const options *o;
+	const schema *s;
 } knowledge;
 
 /*  Does the first line hold the names of all inputs? */
 static int schema_is_header(const void *user, const table *t)
 {
-    const schema *s = ((const knowledge *)user)->s;
-    for (int i = 0; i < s->input_count; i++)
-        if (!s->inputs[i].name || table_find(t, s->inputs[i].name, 0) < 0) return 0;
-    return 1;
+	const schema *s = ((const knowledge *)user)->s;
+	for (int i = 0; i < s->input_count; i++)
+		if (!s->inputs[i].name || table_find(t, s->inputs[i].name, 0) < 0) return 0;
+	return 1;
 }
 
 /*  The kinds of columns are those of the training file. */
 static void schema_settle(const schema *s, table *t)
 {
-    int *places = by_place(s, t) ? places_of(s, t->columns) : NULL;
-    for (int i = 0; i < s->input_count + s->target_count; i++) {
-        const field *f = i < s->input_count ? &s->inputs[i] : &s->targets[i - s->input_count];
-        int column = position_of(t, f, places);
-        if (column < 0) continue;
-        t->column[column].text = f->level_count > 0;
-        t->column[column].date = f->date_parts > 0;
-        t->column[column].settled = 2;
-    }
-    free(places);
+	int *places = by_place(s, t) ? places_of(s, t->columns) : NULL;
+	for (int i = 0; i < s->input_count + s->target_count; i++) {
+		const field *f = i < s->input_count ? &s->inputs[i] : &s->targets[i - s->input_count];
+		int column = position_of(t, f, places);
+		if (column < 0) continue;
+		t->column[column].text = f->level_count > 0;
+		t->column[column].date = f->date_parts > 0;
+		t->column[column].settled = 2;
+	}
+	free(places);
 }
 
 /*  Sets the kinds of columns that are known, and which cells --keep keeps. */
 static void settle_columns(const void *user, table *t)
 {
-    const knowledge *k = user;
-    if (k->s) schema_settle(k->s, t);
-    else ordinal_settle(k->o, t);
-    selection kept = select_list(t, k->o, OPT_KEEP);
-    for (int i = 0; i < kept.count; i++) t->column[kept.column[i]].keep = 1;
-    selection_free(&kept);
+	const knowledge *k = user;
+	if (k->s) schema_settle(k->s, t);
+	else ordinal_settle(k->o, t);
+	selection kept = select_list(t, k->o, OPT_KEEP);
+	for (int i = 0; i < kept.count; i++) t->column[kept.column[i]].keep = 1;
+	selection_free(&kept);
 }
 
 typedef struct binding {
-    /* [input_count] columns of the table. */
-    int *input;
-    /* [target_count] columns; NULL: the table has no targets. */
-    int *target;
-    /* [input_count]; for text, the field's level for each level of the table's column; -1: the
+	/* [input_count] columns of the table. */
+	int *input;
+	/* [target_count] columns; NULL: the table has no targets. */
+	int *target;
+	/* [input_count]; for text, the field's level for each level of the table's column; -1: the
        training data have no such level. */
-    int **code;
-    /* The first cell that does not fit, of inputs and of targets, in a sentence; NULL: all fit. */
-    char *misfit, *target_misfit;
+	int **code;
+	/* The first cell that does not fit, of inputs and of targets, in a sentence; NULL: all fit. */
+	char *misfit, *target_misfit;
 } binding;
 
 /*  Keeps the first sentence about a cell that does not fit, or ends the program with it. */
 static void bind_misfit(char **first, int drop, const char *sentence)
 {
-    if (!drop) die(BAD_INPUT, "%s", sentence);
-    if (!*first) *first = copy_text(sentence);
+	if (!drop) die(BAD_INPUT, "%s", sentence);
+	if (!*first) *first = copy_text(sentence);
 }
 
 static void bind_text(binding *b, const field *f, int i, const table *t, const char *path, int drop)
 {
-    const table_column *c = &t->column[b->input[i]];
-    b->code[i] = take((size_t)c->level_count, sizeof **b->code);
-    for (int k = 0; k < c->level_count; k++) {
-        int level = 0;
-        while (level < f->level_count && strcmp(f->levels[level], c->levels[k]) != 0) level++;
-        b->code[i][k] = level < f->level_count ? level : -1;
-        if (level < f->level_count) continue;
-        char text[400];
-        snprintf(text, sizeof text,
-                "%s: line %ld, %s: '%s' is none of the %d levels of this column", path_text(path),
-                c->level_lines[k], COLUMN_TEXT(b->input[i], c->name), c->levels[k], f->level_count);
-        bind_misfit(&b->misfit, drop, text);
-    }
+	const table_column *c = &t->column[b->input[i]];
+	b->code[i] = take((size_t)c->level_count, sizeof **b->code);
+	for (int k = 0; k < c->level_count; k++) {
+		int level = 0;
+		while (level < f->level_count && strcmp(f->levels[level], c->levels[k]) != 0) level++;
+		b->code[i][k] = level < f->level_count ? level : -1;
+		if (level < f->level_count) continue;
+		char text[400];
+		snprintf(text, sizeof text,
+				"%s: line %ld, %s: '%s' is none of the %d levels of this column", path_text(path),
+				c->level_lines[k], COLUMN_TEXT(b->input[i], c->name), c->levels[k], f->level_count);
+		bind_misfit(&b->misfit, drop, text);
+	}
 }
 
 /*  Finds the columns. Cells that do not fit theirs end the program unless `drop`. */
 static binding bind_columns(const schema *s, const table *t, const char *path, int drop)
 {
-    binding b;
-    char text[400];
-    memset(&b, 0, sizeof b);
-    b.input = take((size_t)s->input_count, sizeof *b.input);
-    b.target = take((size_t)s->target_count, sizeof *b.target);
-    b.code = take((size_t)s->input_count, sizeof *b.code);
-    int *places = by_place(s, t) ? places_of(s, t->columns) : NULL;
-    for (int i = 0; i < s->input_count; i++) {
-        const field *f = &s->inputs[i];
-        b.input[i] = position_of(t, f, places);
-        if (b.input[i] < 0 && t->header && f->name)
-            die(BAD_INPUT, "%s: line 1: there is no column '%s'", path_text(path), f->name);
-        if (b.input[i] < 0)
-            die(BAD_INPUT,
-                    "%s: line 1: %d columns; the model has %d inputs, from a file of %d columns",
-                    path_text(path), t->columns, s->input_count, s->columns);
-        if (table_check(t, b.input[i], path, text, sizeof text)) bind_misfit(&b.misfit, drop, text);
-        if (f->level_count) bind_text(&b, f, i, t, path, drop);
-    }
-    for (int i = 0; i < s->target_count && b.target; i++) {
-        b.target[i] = position_of(t, &s->targets[i], places);
-        if (b.target[i] < 0) {
-            free(b.target);
-            b.target = NULL;
-        } else if (table_check(t, b.target[i], path, text, sizeof text))
-            bind_misfit(&b.target_misfit, drop, text);
-    }
-    free(places);
-    return b;
+	binding b;
+	char text[400];
+	memset(&b, 0, sizeof b);
+	b.input = take((size_t)s->input_count, sizeof *b.input);
+	b.target = take((size_t)s->target_count, sizeof *b.target);
+	b.code = take((size_t)s->input_count, sizeof *b.code);
+	int *places = by_place(s, t) ? places_of(s, t->columns) : NULL;
+	for (int i = 0; i < s->input_count; i++) {
+		const field *f = &s->inputs[i];
+		b.input[i] = position_of(t, f, places);
+		if (b.input[i] < 0 && t->header && f->name)
+			die(BAD_INPUT, "%s: line 1: there is no column '%s'", path_text(path), f->name);
+		if (b.input[i] < 0)
+			die(BAD_INPUT,
+					"%s: line 1: %d columns; the model has %d inputs, from a file of %d columns",
+					path_text(path), t->columns, s->input_count, s->columns);
+		if (table_check(t, b.input[i], path, text, sizeof text)) bind_misfit(&b.misfit, drop, text);
+		if (f->level_count) bind_text(&b, f, i, t, path, drop);
+	}
+	for (int i = 0; i < s->target_count && b.target; i++) {
+		b.target[i] = position_of(t, &s->targets[i], places);
+		if (b.target[i] < 0) {
+			free(b.target);
+			b.target = NULL;
+		} else if (table_check(t, b.target[i], path, text, sizeof text))
+			bind_misfit(&b.target_misfit, drop, text);
+	}
+	free(places);
+	return b;
 }
 
 static void binding_free(binding *b, const schema *s)
 {
-    for (int i = 0; i < s->input_count; i++) free(b->code[i]);
-    free(b->code);
-    free(b->input);
-    free(b->target);
-    free(b->misfit);
-    free(b->target_misfit);
+	for (int i = 0; i < s->input_count; i++) free(b->code[i]);
+	free(b->code);
+	free(b->input);
+	free(b->target);
+	free(b->misfit);
+	free(b->target_misfit);
 }
 
 /* ---- rows ---- */
 
 /*  A list of row numbers. */
 typedef struct rows {
-    ptrdiff_t n, *row;
+	ptrdiff_t n, *row;
 } rows;
 
 static void rows_free(rows *r) { free(r->row); }
 
 static void refuse_missing(const table *t, int column, const char *path, const char *advice)
 {
-    const table_column *c = &t->column[column];
-    if (c->missing)
-        die(BAD_INPUT, "%s: line %ld, %s: the value is missing%s", path_text(path), c->missing_line,
-                COLUMN_TEXT(column, c->name), advice);
+	const table_column *c = &t->column[column];
+	if (c->missing)
+		die(BAD_INPUT, "%s: line %ld, %s: the value is missing%s", path_text(path), c->missing_line,
+				COLUMN_TEXT(column, c->name), advice);
 }
 
 static int row_complete(
-        const schema *s, const table *t, const binding *b, ptrdiff_t row, int targets_too)
+		const schema *s, const table *t, const binding *b, ptrdiff_t row, int targets_too)
 {
-    const double *cell = t->values + row * t->columns;
-    for (int i = 0; i < s->input_count; i++) {
-        double v = cell[b->input[i]];
-        if (isnan(v) || (b->code[i] && b->code[i][(int)v] < 0)) return 0;
-    }
-    for (int i = 0; i < s->target_count && targets_too && b->target; i++)
-        if (isnan(cell[b->target[i]])) return 0;
-    return 1;
+	const double *cell = t->values + row * t->columns;
+	for (int i = 0; i < s->input_count; i++) {
+		double v = cell[b->input[i]];
+		if (isnan(v) || (b->code[i] && b->code[i][(int)v] < 0)) return 0;
+	}
+	for (int i = 0; i < s->target_count && targets_too && b->target; i++)
+		if (isnan(cell[b->target[i]])) return 0;
+	return 1;
 }
 
 /*  The rows without missing cells. A missing cell is an error unless `drop`. */
 static rows complete_rows(const schema *s, const table *t, const binding *b, const char *path,
-        int drop, int targets_too)
+		int drop, int targets_too)
 {
-    const char *advice = "; --missing drop leaves out such rows";
-    for (int i = 0; i < s->input_count && !drop; i++) refuse_missing(t, b->input[i], path, advice);
-    for (int i = 0; i < s->target_count && !drop && targets_too && b->target; i++)
-        refuse_missing(t, b->target[i], path, advice);
-    rows r = {0, take((size_t)t->rows, sizeof *r.row)};
-    for (ptrdiff_t i = 0; i < t->rows; i++)
-        if (!drop || row_complete(s, t, b, i, targets_too)) r.row[r.n++] = i;
-    return r;
+	const char *advice = "; --missing drop leaves out such rows";
+	for (int i = 0; i < s->input_count && !drop; i++) refuse_missing(t, b->input[i], path, advice);
+	for (int i = 0; i < s->target_count && !drop && targets_too && b->target; i++)
+		refuse_missing(t, b->target[i], path, advice);
+	rows r = {0, take((size_t)t->rows, sizeof *r.row)};
+	for (ptrdiff_t i = 0; i < t->rows; i++)
+		if (!drop || row_complete(s, t, b, i, targets_too)) r.row[r.n++] = i;
+	return r;
 }
 
 /*  Days since 1970 as the numbers that the field asks for; returns the place after them. A day of
     the year is 1 on January 1, a day of the week 1 on Monday; both with the time as a fraction. */
 static double *encode_date(const field *f, double days, double *x)
 {
-    int year = 1970 + (int)floor(days / 365.2425);
-    while (table_days(year, 1, 1) > days) year--;
-    while (table_days(year + 1, 1, 1) <= days) year++;
-    if (f->date_parts & 1) *x++ = days;
-    if (f->date_parts & 2) *x++ = 1 + days - table_days(year, 1, 1);
-    if (f->date_parts & 4) *x++ = 1 + days + 3 - 7 * floor((days + 3) / 7);
-    return x;
+	int year = 1970 + (int)floor(days / 365.2425);
+	while (table_days(year, 1, 1) > days) year--;
+	while (table_days(year + 1, 1, 1) <= days) year++;
+	if (f->date_parts & 1) *x++ = days;
+	if (f->date_parts & 2) *x++ = 1 + days - table_days(year, 1, 1);
+	if (f->date_parts & 4) *x++ = 1 + days + 3 - 7 * floor((days + 3) / 7);
+	return x;
 }
 
 static part encode(const schema *s, const table *t, const binding *b, const rows *r)
 {
-    part p = {r->n, take_doubles(r->n, s->D),
-            b->target ? take_doubles(r->n, s->target_count) : NULL,
-            take((size_t)r->n, sizeof *p.line)};
-    for (ptrdiff_t k = 0; k < r->n; k++) {
-        const double *cell = t->values + r->row[k] * t->columns;
-        double *x = p.X + k * s->D;
-        p.line[k] = t->lines[r->row[k]];
-        for (int i = 0; i < s->input_count; i++) {
-            const field *f = &s->inputs[i];
-            double v = cell[b->input[i]];
-            if (f->date_parts) x = encode_date(f, v, x);
-            else if (!f->level_count) *x++ = v;
-            else if (f->ordinal) *x++ = b->code[i][(int)v];
-            else {
-                /* The other levels' inputs are 0 already. */
-                x[b->code[i][(int)v]] = 1;
-                x += f->level_count;
-            }
-        }
-        for (int i = 0; i < s->target_count && b->target; i++)
-            p.Y[k * s->target_count + i] = cell[b->target[i]];
-    }
-    return p;
+	part p = {r->n, take_doubles(r->n, s->D),
+			b->target ? take_doubles(r->n, s->target_count) : NULL,
+			take((size_t)r->n, sizeof *p.line)};
+	for (ptrdiff_t k = 0; k < r->n; k++) {
+		const double *cell = t->values + r->row[k] * t->columns;
+		double *x = p.X + k * s->D;
+		p.line[k] = t->lines[r->row[k]];
+		for (int i = 0; i < s->input_count; i++) {
+			const field *f = &s->inputs[i];
+			double v = cell[b->input[i]];
+			if (f->date_parts) x = encode_date(f, v, x);
+			else if (!f->level_count) *x++ = v;
+			else if (f->ordinal) *x++ = b->code[i][(int)v];
+			else {
+				/* The other levels' inputs are 0 already. */
+				x[b->code[i][(int)v]] = 1;
+				x += f->level_count;
+			}
+		}
+		for (int i = 0; i < s->target_count && b->target; i++)
+			p.Y[k * s->target_count + i] = cell[b->target[i]];
+	}
+	return p;
 }
 
 /*  How the options say that a table is read. */
 static table_options table_how(const knowledge *known)
 {
-    const options *o = known->o;
-    static const int header[] = {0, 1, -1};
-    table_options how;
-    memset(&how, 0, sizeof how);
-    how.header = header[option_choice(o, OPT_HEADER)];
-    how.separator = option_separator(o);
-    how.decimal = option_choice(o, OPT_DECIMAL) ? ',' : '.';
-    how.thousands = option_thousands(o);
-    if (how.decimal == how.thousands)
-        die(BAD_INPUT, "--thousands %s: is the decimal point, too", o->value[OPT_THOUSANDS]);
-    how.is_header = known->s ? schema_is_header : NULL;
-    how.settle = settle_columns;
-    how.user = known;
-    return how;
+	const options *o = known->o;
+	static const int header[] = {0, 1, -1};
+	table_options how;
+	memset(&how, 0, sizeof how);
+	how.header = header[option_choice(o, OPT_HEADER)];
+	how.separator = option_separator(o);
+	how.decimal = option_choice(o, OPT_DECIMAL) ? ',' : '.';
+	how.thousands = option_thousands(o);
+	if (how.decimal == how.thousands)
+		die(BAD_INPUT, "--thousands %s: is the decimal point, too", o->value[OPT_THOUSANDS]);
+	how.is_header = known->s ? schema_is_header : NULL;
+	how.settle = settle_columns;
+	how.user = known;
+	return how;
 }
 
 static void read_table(table *t, const char *path, const options *o, const schema *s)
 {
-    char error[400];
-    knowledge known = {o, s};
-    table_options how = table_how(&known);
-    if (table_read(t, path, &how, error, sizeof error)) die(BAD_INPUT, "%s", error);
+	char error[400];
+	knowledge known = {o, s};
+	table_options how = table_how(&known);
+	if (table_read(t, path, &how, error, sizeof error)) die(BAD_INPUT, "%s", error);
 }
 
 /*  Notes what was guessed about a table. */
 static void note_table(const table *t, const char *path, const options *o, bytes *notes)
 {
-    int guessed = option_choice(o, OPT_HEADER) == 0;
-    if (t->comments)
-        bytes_print(notes, "note: %s: %ld line%s that begin%s with # skipped\n", path_text(path),
-                t->comments, t->comments > 1 ? "s" : "", t->comments > 1 ? "" : "s");
-    if (t->unlike)
-        bytes_print(notes,
-                "note: %s: header: no, but its first line looks unlike the rows below; --header "
-                "yes "
-                "if it holds names\n",
-                path_text(path));
-    else if (guessed && !t->header)
-        bytes_print(notes, "note: %s: header: no; its first line is data\n", path_text(path));
+	int guessed = option_choice(o, OPT_HEADER) == 0;
+	if (t->comments)
+		bytes_print(notes, "note: %s: %ld line%s that begin%s with # skipped\n", path_text(path),
+				t->comments, t->comments > 1 ? "s" : "", t->comments > 1 ? "" : "s");
+	if (t->unlike)
+		bytes_print(notes,
+				"note: %s: header: no, but its first line looks unlike the rows below; --header "
+				"yes "
+				"if it holds names\n",
+				path_text(path));
+	else if (guessed && !t->header)
+		bytes_print(notes, "note: %s: header: no; its first line is data\n", path_text(path));
 }
 
 /* ---- standardisation ---- */
@@ -605,68 +605,68 @@ static void note_table(const table *t, const char *path, const options *o, bytes
 /*  Standardisation overflows where the range of a column exceeds the largest double. */
 static void check_finite(const part *p, const schema *s, const char *path)
 {
-    double sum = 0;
-    for (ptrdiff_t i = 0; i < p->n * s->D; i++) sum += p->X[i] * 0;
-    for (ptrdiff_t i = 0; i < p->n * s->target_count; i++) sum += p->Y[i] * 0;
-    if (isnan(sum))
-        die(BAD_INPUT, "%s: a column has numbers too far apart to standardise", path_text(path));
+	double sum = 0;
+	for (ptrdiff_t i = 0; i < p->n * s->D; i++) sum += p->X[i] * 0;
+	for (ptrdiff_t i = 0; i < p->n * s->target_count; i++) sum += p->Y[i] * 0;
+	if (isnan(sum))
+		die(BAD_INPUT, "%s: a column has numbers too far apart to standardise", path_text(path));
 }
 
 static void schema_scales(schema *s, const part *train)
 {
-    s->x_mean = take_doubles(s->D, 1);
-    s->x_scale = take_doubles(s->D, 1);
-    s->y_mean = take_doubles(s->target_count, 1);
-    s->y_scale = take_doubles(s->target_count, 1);
-    odvgp_info info = no_info;
-    odvgp_status bad = odvgp_column_scales(train->X, train->n, s->D, s->x_mean, s->x_scale, &info);
-    if (!bad)
-        bad = odvgp_column_scales(
-                train->Y, train->n, s->target_count, s->y_mean, s->y_scale, &info);
-    if (bad) die_of(bad, &info, NULL);
+	s->x_mean = take_doubles(s->D, 1);
+	s->x_scale = take_doubles(s->D, 1);
+	s->y_mean = take_doubles(s->target_count, 1);
+	s->y_scale = take_doubles(s->target_count, 1);
+	odvgp_info info = no_info;
+	odvgp_status bad = odvgp_column_scales(train->X, train->n, s->D, s->x_mean, s->x_scale, &info);
+	if (!bad)
+		bad = odvgp_column_scales(
+				train->Y, train->n, s->target_count, s->y_mean, s->y_scale, &info);
+	if (bad) die_of(bad, &info, NULL);
 }
 
 /*  The smallest and the largest value of each input in training. */
 static void schema_ranges(schema *s, const part *train)
 {
-    s->x_low = take_doubles(s->D, 1);
-    s->x_high = take_doubles(s->D, 1);
-    for (ptrdiff_t i = 0; i < train->n * s->D; i++) {
-        ptrdiff_t k = i % s->D;
-        double v = train->X[i];
-        if (i < s->D || v < s->x_low[k]) s->x_low[k] = v;
-        if (i < s->D || v > s->x_high[k]) s->x_high[k] = v;
-    }
+	s->x_low = take_doubles(s->D, 1);
+	s->x_high = take_doubles(s->D, 1);
+	for (ptrdiff_t i = 0; i < train->n * s->D; i++) {
+		ptrdiff_t k = i % s->D;
+		double v = train->X[i];
+		if (i < s->D || v < s->x_low[k]) s->x_low[k] = v;
+		if (i < s->D || v > s->x_high[k]) s->x_high[k] = v;
+	}
 }
 
 static odvgp_scales scales_of(const schema *s)
 {
-    odvgp_scales scales = {s->x_mean, s->x_scale, s->y_mean, s->y_scale};
-    return scales;
+	odvgp_scales scales = {s->x_mean, s->x_scale, s->y_mean, s->y_scale};
+	return scales;
 }
 
 /*  The number of distinct rows of X. */
 static ptrdiff_t count_distinct(const double *X, ptrdiff_t n, ptrdiff_t D)
 {
-    size_t room = 16, mask;
-    while (room < 2 * (size_t)n) room *= 2;
-    mask = room - 1;
-    /* Row + 1; 0: a free slot. */
-    ptrdiff_t *slot = take(room, sizeof *slot), count = 0;
-    for (ptrdiff_t i = 0; i < n; i++) {
-        size_t at = (size_t)hash_doubles(0, X + i * D, D) & mask;
-        for (; slot[at]; at = (at + 1) & mask) {
-            const double *a = X + i * D, *b = X + (slot[at] - 1) * D;
-            ptrdiff_t k = 0;
-            while (k < D && a[k] >= b[k] && a[k] <= b[k]) k++;
-            if (k == D) break;
-        }
-        if (slot[at]) continue;
-        slot[at] = i + 1;
-        count++;
-    }
-    free(slot);
-    return count;
+	size_t room = 16, mask;
+	while (room < 2 * (size_t)n) room *= 2;
+	mask = room - 1;
+	/* Row + 1; 0: a free slot. */
+	ptrdiff_t *slot = take(room, sizeof *slot), count = 0;
+	for (ptrdiff_t i = 0; i < n; i++) {
+		size_t at = (size_t)hash_doubles(0, X + i * D, D) & mask;
+		for (; slot[at]; at = (at + 1) & mask) {
+			const double *a = X + i * D, *b = X + (slot[at] - 1) * D;
+			ptrdiff_t k = 0;
+			while (k < D && a[k] >= b[k] && a[k] <= b[k]) k++;
+			if (k == D) break;
+		}
+		if (slot[at]) continue;
+		slot[at] = i + 1;
+		count++;
+	}
+	free(slot);
+	return count;
 }
 
 /* ---- the test part ---- */
@@ -675,324 +675,324 @@ static ptrdiff_t count_distinct(const double *X, ptrdiff_t n, ptrdiff_t D)
     applied until the result is below n. */
 static ptrdiff_t permute(uint64_t seed, ptrdiff_t n, ptrdiff_t i)
 {
-    int half = 1;
-    while (((uint64_t)1 << (2 * half)) < (uint64_t)n) half++;
-    uint64_t key = mix(seed + UINT64_C(0x5851f42d4c957f2d)), mask = ((uint64_t)1 << half) - 1,
-             x = (uint64_t)i;
-    do {
-        uint64_t left = x >> half, right = x & mask;
-        for (uint64_t round = 0; round < 6; round++) {
-            uint64_t next = left ^ (mix(key + right * 8 + round) & mask);
-            left = right;
-            right = next;
-        }
-        x = left << half | right;
-    } while (x >= (uint64_t)n);
-    return (ptrdiff_t)x;
+	int half = 1;
+	while (((uint64_t)1 << (2 * half)) < (uint64_t)n) half++;
+	uint64_t key = mix(seed + UINT64_C(0x5851f42d4c957f2d)), mask = ((uint64_t)1 << half) - 1,
+			 x = (uint64_t)i;
+	do {
+		uint64_t left = x >> half, right = x & mask;
+		for (uint64_t round = 0; round < 6; round++) {
+			uint64_t next = left ^ (mix(key + right * 8 + round) & mask);
+			left = right;
+			right = next;
+		}
+		x = left << half | right;
+	} while (x >= (uint64_t)n);
+	return (ptrdiff_t)x;
 }
 
 /*  Reads FILE:COLUMN into a flag for each data row. */
 static char *read_mask(const char *argument, ptrdiff_t data_rows)
 {
-    char *path = copy_text(argument), *colon = strrchr(path, ':'), error[400];
-    const char *digits = colon ? colon + 1 : NULL;
-    int column = digits ? parse_index(&digits) : -1;
-    if (column < 0 || *digits)
-        die(BAD_INPUT, "--test-mask %s: must be FILE:COLUMN, a column's index counted from 0",
-                argument);
-    *colon = 0;
-    table t = {0};
-    table_options how = {-1, 0, NULL, NULL, NULL, 0, 0, 0};
-    if (table_read(&t, path, &how, error, sizeof error)) die(BAD_INPUT, "%s", error);
-    if (column >= t.columns)
-        die(BAD_INPUT, "--test-mask %s: the last index is %d, counted from 0", argument,
-                t.columns - 1);
-    if (t.rows != data_rows)
-        die(BAD_INPUT, "--test-mask %s: %td rows for the %td of the data", argument, t.rows,
-                data_rows);
-    if (table_check(&t, column, path, error, sizeof error)) die(BAD_INPUT, "%s", error);
-    refuse_missing(&t, column, path, "");
-    if (t.column[column].text)
-        die(BAD_INPUT, "%s: line 1, column %d: must be 0 or 1", path, column + 1);
-    char *mask = take((size_t)t.rows, 1);
-    for (ptrdiff_t i = 0; i < t.rows; i++) {
-        double v = t.values[i * t.columns + column];
-        if (v != 0 && v != 1)
-            die(BAD_INPUT, "%s: line %ld, column %d: must be 0 or 1", path, t.lines[i], column + 1);
-        mask[i] = v == 1;
-    }
-    table_free(&t);
-    free(path);
-    return mask;
+	char *path = copy_text(argument), *colon = strrchr(path, ':'), error[400];
+	const char *digits = colon ? colon + 1 : NULL;
+	int column = digits ? parse_index(&digits) : -1;
+	if (column < 0 || *digits)
+		die(BAD_INPUT, "--test-mask %s: must be FILE:COLUMN, a column's index counted from 0",
+				argument);
+	*colon = 0;
+	table t = {0};
+	table_options how = {-1, 0, NULL, NULL, NULL, 0, 0, 0};
+	if (table_read(&t, path, &how, error, sizeof error)) die(BAD_INPUT, "%s", error);
+	if (column >= t.columns)
+		die(BAD_INPUT, "--test-mask %s: the last index is %d, counted from 0", argument,
+				t.columns - 1);
+	if (t.rows != data_rows)
+		die(BAD_INPUT, "--test-mask %s: %td rows for the %td of the data", argument, t.rows,
+				data_rows);
+	if (table_check(&t, column, path, error, sizeof error)) die(BAD_INPUT, "%s", error);
+	refuse_missing(&t, column, path, "");
+	if (t.column[column].text)
+		die(BAD_INPUT, "%s: line 1, column %d: must be 0 or 1", path, column + 1);
+	char *mask = take((size_t)t.rows, 1);
+	for (ptrdiff_t i = 0; i < t.rows; i++) {
+		double v = t.values[i * t.columns + column];
+		if (v != 0 && v != 1)
+			die(BAD_INPUT, "%s: line %ld, column %d: must be 0 or 1", path, t.lines[i], column + 1);
+		mask[i] = v == 1;
+	}
+	table_free(&t);
+	free(path);
+	return mask;
 }
 
 static double test_fraction(const options *o)
 {
-    return option_real(o, OPT_TEST_FRACTION, 0, 1 - DBL_EPSILON, "from 0 to below 1");
+	return option_real(o, OPT_TEST_FRACTION, 0, 1 - DBL_EPSILON, "from 0 to below 1");
 }
 
 /*  The seed of --split numpy:SEED; -1 without the option. */
 static int64_t numpy_seed_of(const options *o)
 {
-    const char *text = o->value[OPT_SPLIT];
-    int64_t seed = 0;
-    if (!text) return -1;
-    const char *s = strncmp(text, "numpy:", 6) == 0 ? text + 6 : "";
-    int digits = 0;
-    for (; isdigit((unsigned char)*s) && digits < 11; s++, digits++) seed = seed * 10 + (*s - '0');
-    if (!digits || *s || seed > UINT32_MAX)
-        die(BAD_INPUT, "--split %s: must be numpy:SEED, with a SEED from 0 to 4294967295", text);
-    return seed;
+	const char *text = o->value[OPT_SPLIT];
+	int64_t seed = 0;
+	if (!text) return -1;
+	const char *s = strncmp(text, "numpy:", 6) == 0 ? text + 6 : "";
+	int digits = 0;
+	for (; isdigit((unsigned char)*s) && digits < 11; s++, digits++) seed = seed * 10 + (*s - '0');
+	if (!digits || *s || seed > UINT32_MAX)
+		die(BAD_INPUT, "--split %s: must be numpy:SEED, with a SEED from 0 to 4294967295", text);
+	return seed;
 }
 
 /*  A flag for each of n rows: 1 for a test row. NumPy's permutation has its training rows first, as
     many as its users take with int(n * share). */
 static char *draw_test_rows(const options *o, ptrdiff_t n)
 {
-    double fraction = test_fraction(o);
-    int64_t numpy = numpy_seed_of(o);
-    char *tested = take((size_t)n, 1);
-    uint64_t seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX);
-    if (o->value[OPT_FOLDS]) {
-        int folds = (int)option_integer(o, OPT_FOLDS, 2, 1000);
-        if (n < folds) die(BAD_INPUT, "--folds %d: there are only %td rows", folds, n);
-        for (ptrdiff_t i = 0; i < n; i++) tested[i] = permute(seed, n, i) % folds == o->fold;
-        return tested;
-    }
-    if (numpy < 0) {
-        ptrdiff_t count = (ptrdiff_t)(fraction * (double)n + 0.5);
-        if (fraction > 0 && !count) count = 1;
-        for (ptrdiff_t i = 0; i < n; i++) tested[i] = permute(seed, n, i) < count;
-        return tested;
-    }
-    if ((uint64_t)(n - 1) > UINT32_MAX) die(BAD_INPUT, "--split numpy: at most 4294967296 rows");
-    ptrdiff_t *order = take((size_t)n, sizeof *order);
-    numpy_random random;
-    numpy_seed(&random, (uint32_t)numpy);
-    numpy_permutation(&random, n, order);
-    for (ptrdiff_t i = (ptrdiff_t)((double)n * (1 - fraction)); i < n; i++) tested[order[i]] = 1;
-    free(order);
-    return tested;
+	double fraction = test_fraction(o);
+	int64_t numpy = numpy_seed_of(o);
+	char *tested = take((size_t)n, 1);
+	uint64_t seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX);
+	if (o->value[OPT_FOLDS]) {
+		int folds = (int)option_integer(o, OPT_FOLDS, 2, 1000);
+		if (n < folds) die(BAD_INPUT, "--folds %d: there are only %td rows", folds, n);
+		for (ptrdiff_t i = 0; i < n; i++) tested[i] = permute(seed, n, i) % folds == o->fold;
+		return tested;
+	}
+	if (numpy < 0) {
+		ptrdiff_t count = (ptrdiff_t)(fraction * (double)n + 0.5);
+		if (fraction > 0 && !count) count = 1;
+		for (ptrdiff_t i = 0; i < n; i++) tested[i] = permute(seed, n, i) < count;
+		return tested;
+	}
+	if ((uint64_t)(n - 1) > UINT32_MAX) die(BAD_INPUT, "--split numpy: at most 4294967296 rows");
+	ptrdiff_t *order = take((size_t)n, sizeof *order);
+	numpy_random random;
+	numpy_seed(&random, (uint32_t)numpy);
+	numpy_permutation(&random, n, order);
+	for (ptrdiff_t i = (ptrdiff_t)((double)n * (1 - fraction)); i < n; i++) tested[order[i]] = 1;
+	free(order);
+	return tested;
 }
 
 /*  Splits the rows into training rows and test rows as the options say. */
 static void split_rows(const options *o, const rows *all, ptrdiff_t data_rows, rows part_rows[2])
 {
-    const char *mask = o->value[OPT_TEST_MASK];
-    char *tested = mask ? read_mask(mask, data_rows) : draw_test_rows(o, all->n);
-    for (int k = 0; k < 2; k++) {
-        part_rows[k].row = take((size_t)all->n, sizeof *part_rows[k].row);
-        part_rows[k].n = 0;
-    }
-    for (ptrdiff_t i = 0; i < all->n; i++) {
-        rows *to = &part_rows[(int)tested[mask ? all->row[i] : i]];
-        to->row[to->n++] = all->row[i];
-    }
-    free(tested);
-    if (!part_rows[0].n)
-        die(BAD_INPUT, "--%s: no row is left to train on", mask ? "test-mask" : "test-fraction");
+	const char *mask = o->value[OPT_TEST_MASK];
+	char *tested = mask ? read_mask(mask, data_rows) : draw_test_rows(o, all->n);
+	for (int k = 0; k < 2; k++) {
+		part_rows[k].row = take((size_t)all->n, sizeof *part_rows[k].row);
+		part_rows[k].n = 0;
+	}
+	for (ptrdiff_t i = 0; i < all->n; i++) {
+		rows *to = &part_rows[(int)tested[mask ? all->row[i] : i]];
+		to->row[to->n++] = all->row[i];
+	}
+	free(tested);
+	if (!part_rows[0].n)
+		die(BAD_INPUT, "--%s: no row is left to train on", mask ? "test-mask" : "test-fraction");
 }
 
 /*  The test rows of --test, with targets. */
 static part read_test_file(
-        const schema *s, const options *o, const char *path, int drop, bytes *notes)
+		const schema *s, const options *o, const char *path, int drop, bytes *notes)
 {
-    table t = {0};
-    read_table(&t, path, o, s);
-    note_table(&t, path, o, notes);
-    binding b = bind_columns(s, &t, path, drop);
-    if (!b.target)
-        die(BAD_INPUT, "%s: line 1: no target; in the training data it is %s", path_text(path),
-                COLUMN_TEXT(s->targets[0].column, s->targets[0].name));
-    rows all = complete_rows(s, &t, &b, path, drop, 1);
-    part p = encode(s, &t, &b, &all);
-    if (all.n < t.rows)
-        bytes_print(notes, "note: %s: %td of %td rows are left out%s%s\n", path_text(path),
-                t.rows - all.n, t.rows, b.misfit ? "; " : "", b.misfit ? b.misfit : "");
-    rows_free(&all);
-    binding_free(&b, s);
-    table_free(&t);
-    return p;
+	table t = {0};
+	read_table(&t, path, o, s);
+	note_table(&t, path, o, notes);
+	binding b = bind_columns(s, &t, path, drop);
+	if (!b.target)
+		die(BAD_INPUT, "%s: line 1: no target; in the training data it is %s", path_text(path),
+				COLUMN_TEXT(s->targets[0].column, s->targets[0].name));
+	rows all = complete_rows(s, &t, &b, path, drop, 1);
+	part p = encode(s, &t, &b, &all);
+	if (all.n < t.rows)
+		bytes_print(notes, "note: %s: %td of %td rows are left out%s%s\n", path_text(path),
+				t.rows - all.n, t.rows, b.misfit ? "; " : "", b.misfit ? b.misfit : "");
+	rows_free(&all);
+	binding_free(&b, s);
+	table_free(&t);
+	return p;
 }
 
 /*  A cell so far from the others that it decides the scale of its column. */
 typedef struct outlier {
-    long line;
-    int column;
-    /* Its distance from the median, in units of the spread of the column. */
-    double value, distance;
+	long line;
+	int column;
+	/* Its distance from the median, in units of the spread of the column. */
+	double value, distance;
 } outlier;
 
 enum { MOST_OUTLIERS = 5 };
 
 /*  The data of a training: schema, and both parts standardised. */
 typedef struct dataset {
-    schema s;
-    part train, test;
-    outlier outliers[MOST_OUTLIERS];
-    int outlier_count;
-    ptrdiff_t dropped;
-    /* What is remarkable about the data, a line each. */
-    bytes notes;
+	schema s;
+	part train, test;
+	outlier outliers[MOST_OUTLIERS];
+	int outlier_count;
+	ptrdiff_t dropped;
+	/* What is remarkable about the data, a line each. */
+	bytes notes;
 } dataset;
 
 /*  Do all these rows have the same value in this column? */
 static int is_constant(const table *t, const rows *r, int column)
 {
-    for (ptrdiff_t i = 1; i < r->n; i++) {
-        double a = t->values[r->row[0] * t->columns + column],
-               v = t->values[r->row[i] * t->columns + column];
-        if (v < a || v > a) return 0;
-    }
-    return 1;
+	for (ptrdiff_t i = 1; i < r->n; i++) {
+		double a = t->values[r->row[0] * t->columns + column],
+			   v = t->values[r->row[i] * t->columns + column];
+		if (v < a || v > a) return 0;
+	}
+	return 1;
 }
 
 /*  Is the column an input of this model? */
 static int has_input(const schema *s, int column)
 {
-    for (int i = 0; i < s->input_count; i++)
-        if (s->inputs[i].column == column) return 1;
-    return 0;
+	for (int i = 0; i < s->input_count; i++)
+		if (s->inputs[i].column == column) return 1;
+	return 0;
 }
 
 /*  Drops inputs that are constant in the training rows, which they teach nothing, unless all are or
     the model that is resumed has them (`before`, or NULL). */
 static void drop_constants(dataset *d, const table *t, const rows *train, const schema *before)
 {
-    schema *s = &d->s;
-    int kept = 0, dropped = 0;
-    bytes names = {NULL, 0, 0};
-    char *constant = take((size_t)s->input_count, 1);
-    for (int i = 0; i < s->input_count; i++) {
-        int column = s->inputs[i].column;
-        constant[i] = train->n > 1 && is_constant(t, train, column) &&
-                      !(before && has_input(before, column));
-        dropped += constant[i];
-    }
-    if (dropped == s->input_count) dropped = 0;
-    for (int i = 0, shown = 0; i < s->input_count && dropped; i++) {
-        field f = s->inputs[i];
-        if (!constant[i]) s->inputs[kept++] = f;
-        else {
-            if (shown++ < 8)
-                bytes_print(&names, "%s%s", shown > 1 ? ", " : "", COLUMN_TEXT(f.column, f.name));
-            field_free(&f);
-        }
-    }
-    if (dropped) {
-        s->input_count = kept;
-        bytes_print(&d->notes, "note: constant in the training rows, and left out: %s%s\n",
-                names.at, dropped > 8 ? ", ..." : "");
-    }
-    free(names.at);
-    free(constant);
+	schema *s = &d->s;
+	int kept = 0, dropped = 0;
+	bytes names = {NULL, 0, 0};
+	char *constant = take((size_t)s->input_count, 1);
+	for (int i = 0; i < s->input_count; i++) {
+		int column = s->inputs[i].column;
+		constant[i] = train->n > 1 && is_constant(t, train, column) &&
+					  !(before && has_input(before, column));
+		dropped += constant[i];
+	}
+	if (dropped == s->input_count) dropped = 0;
+	for (int i = 0, shown = 0; i < s->input_count && dropped; i++) {
+		field f = s->inputs[i];
+		if (!constant[i]) s->inputs[kept++] = f;
+		else {
+			if (shown++ < 8)
+				bytes_print(&names, "%s%s", shown > 1 ? ", " : "", COLUMN_TEXT(f.column, f.name));
+			field_free(&f);
+		}
+	}
+	if (dropped) {
+		s->input_count = kept;
+		bytes_print(&d->notes, "note: constant in the training rows, and left out: %s%s\n",
+				names.at, dropped > 8 ? ", ..." : "");
+	}
+	free(names.at);
+	free(constant);
 }
 
 static int by_value(const void *a, const void *b)
 {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
 }
 
 /*  Finds the farthest cell of a column of numbers. The spread is the range without the tenths at
     both ends, of at most 10,000 rows. */
 static void find_outlier(dataset *d, const table *t, const rows *train, int column)
 {
-    enum { MOST = 10000, DISTANT = 1000 };
-    ptrdiff_t n = smaller(train->n, MOST), farthest = 0;
-    double *sorted = take_doubles(n, 1), most = 0;
-    for (ptrdiff_t i = 0; i < n; i++)
-        sorted[i] = t->values[train->row[(ptrdiff_t)((double)i * (double)train->n / (double)n)] *
-                                      t->columns +
-                              column];
-    qsort(sorted, (size_t)n, sizeof *sorted, by_value);
-    double median = sorted[n / 2], spread = sorted[n - 1 - n / 10] - sorted[n / 10];
-    free(sorted);
-    for (ptrdiff_t i = 0; i < train->n; i++) {
-        double distance = fabs(t->values[train->row[i] * t->columns + column] - median);
-        if (distance > most) {
-            most = distance;
-            farthest = train->row[i];
-        }
-    }
-    if (d->outlier_count == MOST_OUTLIERS || train->n < 10 || !(spread > 0) ||
-            !(most > DISTANT * spread))
-        return;
-    outlier o = {
-            t->lines[farthest], column, t->values[farthest * t->columns + column], most / spread};
-    d->outliers[d->outlier_count++] = o;
+	enum { MOST = 10000, DISTANT = 1000 };
+	ptrdiff_t n = smaller(train->n, MOST), farthest = 0;
+	double *sorted = take_doubles(n, 1), most = 0;
+	for (ptrdiff_t i = 0; i < n; i++)
+		sorted[i] = t->values[train->row[(ptrdiff_t)((double)i * (double)train->n / (double)n)] *
+									  t->columns +
+							  column];
+	qsort(sorted, (size_t)n, sizeof *sorted, by_value);
+	double median = sorted[n / 2], spread = sorted[n - 1 - n / 10] - sorted[n / 10];
+	free(sorted);
+	for (ptrdiff_t i = 0; i < train->n; i++) {
+		double distance = fabs(t->values[train->row[i] * t->columns + column] - median);
+		if (distance > most) {
+			most = distance;
+			farthest = train->row[i];
+		}
+	}
+	if (d->outlier_count == MOST_OUTLIERS || train->n < 10 || !(spread > 0) ||
+			!(most > DISTANT * spread))
+		return;
+	outlier o = {
+			t->lines[farthest], column, t->values[farthest * t->columns + column], most / spread};
+	d->outliers[d->outlier_count++] = o;
 }
 
 static void find_outliers(dataset *d, const table *t, const rows *train)
 {
-    const schema *s = &d->s;
-    for (int i = 0; i < s->input_count; i++)
-        if (!s->inputs[i].level_count) find_outlier(d, t, train, s->inputs[i].column);
-    for (int i = 0; i < s->target_count; i++) find_outlier(d, t, train, s->targets[i].column);
-    for (int i = 0; i < d->outlier_count; i++) {
-        const outlier *o = &d->outliers[i];
-        bytes_print(&d->notes,
-                "note: line %ld, %s: %g is %.3g times as far from the median as the column is "
-                "wide; it decides the scale of the column\n",
-                o->line, COLUMN_TEXT(o->column, t->column[o->column].name), o->value, o->distance);
-    }
+	const schema *s = &d->s;
+	for (int i = 0; i < s->input_count; i++)
+		if (!s->inputs[i].level_count) find_outlier(d, t, train, s->inputs[i].column);
+	for (int i = 0; i < s->target_count; i++) find_outlier(d, t, train, s->targets[i].column);
+	for (int i = 0; i < d->outlier_count; i++) {
+		const outlier *o = &d->outliers[i];
+		bytes_print(&d->notes,
+				"note: line %ld, %s: %g is %.3g times as far from the median as the column is "
+				"wide; it decides the scale of the column\n",
+				o->line, COLUMN_TEXT(o->column, t->column[o->column].name), o->value, o->distance);
+	}
 }
 
 /*  before: the schema of the model that is resumed, or NULL. */
 static void dataset_read(dataset *d, const options *o, const schema *before)
 {
-    const char *path = option_needed(o, OPT_DATA);
-    int drawn = test_fraction(o) > 0;
-    if (o->given[OPT_TEST] + drawn + o->given[OPT_TEST_MASK] > 1)
-        die(BAD_INPUT, "--test, --test-fraction and --test-mask exclude each other");
-    if (numpy_seed_of(o) >= 0 && !drawn)
-        die(BAD_INPUT, "--split %s: needs --test-fraction", o->value[OPT_SPLIT]);
-    int drop = option_choice(o, OPT_MISSING);
-    table t = {0};
-    memset(d, 0, sizeof *d);
-    read_table(&t, path, o, NULL);
-    note_table(&t, path, o, &d->notes);
-    schema *s = &d->s;
-    schema_columns(s, &t, o);
-    binding b = bind_columns(s, &t, path, 0);
-    rows all = complete_rows(s, &t, &b, path, drop, 1), cut[2];
-    binding_free(&b, s);
-    if (!all.n) die(BAD_INPUT, "%s: no row is complete", path_text(path));
-    d->dropped = t.rows - all.n;
-    split_rows(o, &all, t.rows, cut);
-    drop_constants(d, &t, &cut[0], before);
-    find_outliers(d, &t, &cut[0]);
-    for (int i = 0; i < s->input_count; i++) s->D += field_inputs(&s->inputs[i]);
-    b = bind_columns(s, &t, path, 0);
-    d->train = encode(s, &t, &b, &cut[0]);
-    d->test = encode(s, &t, &b, &cut[1]);
-    binding_free(&b, s);
-    rows_free(&all);
-    for (int k = 0; k < 2; k++) rows_free(&cut[k]);
-    table_free(&t);
-    if (o->value[OPT_TEST]) {
-        part_free(&d->test);
-        d->test = read_test_file(s, o, o->value[OPT_TEST], drop, &d->notes);
-    }
-    s->n_train = d->train.n;
-    s->checksum = hash_doubles(hash_doubles((uint64_t)s->D, d->train.X, d->train.n * s->D),
-            d->train.Y, d->train.n * s->target_count);
-    schema_scales(s, &d->train);
-    schema_ranges(s, &d->train);
-    for (int k = 0; k < 2; k++) {
-        part *p = k ? &d->test : &d->train;
-        odvgp_standardise(p->X, p->n, s->D, s->x_mean, s->x_scale, p->X);
-        odvgp_standardise(p->Y, p->n, s->target_count, s->y_mean, s->y_scale, p->Y);
-        check_finite(p, s, k && o->value[OPT_TEST] ? o->value[OPT_TEST] : path);
-    }
+	const char *path = option_needed(o, OPT_DATA);
+	int drawn = test_fraction(o) > 0;
+	if (o->given[OPT_TEST] + drawn + o->given[OPT_TEST_MASK] > 1)
+		die(BAD_INPUT, "--test, --test-fraction and --test-mask exclude each other");
+	if (numpy_seed_of(o) >= 0 && !drawn)
+		die(BAD_INPUT, "--split %s: needs --test-fraction", o->value[OPT_SPLIT]);
+	int drop = option_choice(o, OPT_MISSING);
+	table t = {0};
+	memset(d, 0, sizeof *d);
+	read_table(&t, path, o, NULL);
+	note_table(&t, path, o, &d->notes);
+	schema *s = &d->s;
+	schema_columns(s, &t, o);
+	binding b = bind_columns(s, &t, path, 0);
+	rows all = complete_rows(s, &t, &b, path, drop, 1), cut[2];
+	binding_free(&b, s);
+	if (!all.n) die(BAD_INPUT, "%s: no row is complete", path_text(path));
+	d->dropped = t.rows - all.n;
+	split_rows(o, &all, t.rows, cut);
+	drop_constants(d, &t, &cut[0], before);
+	find_outliers(d, &t, &cut[0]);
+	for (int i = 0; i < s->input_count; i++) s->D += field_inputs(&s->inputs[i]);
+	b = bind_columns(s, &t, path, 0);
+	d->train = encode(s, &t, &b, &cut[0]);
+	d->test = encode(s, &t, &b, &cut[1]);
+	binding_free(&b, s);
+	rows_free(&all);
+	for (int k = 0; k < 2; k++) rows_free(&cut[k]);
+	table_free(&t);
+	if (o->value[OPT_TEST]) {
+		part_free(&d->test);
+		d->test = read_test_file(s, o, o->value[OPT_TEST], drop, &d->notes);
+	}
+	s->n_train = d->train.n;
+	s->checksum = hash_doubles(hash_doubles((uint64_t)s->D, d->train.X, d->train.n * s->D),
+			d->train.Y, d->train.n * s->target_count);
+	schema_scales(s, &d->train);
+	schema_ranges(s, &d->train);
+	for (int k = 0; k < 2; k++) {
+		part *p = k ? &d->test : &d->train;
+		odvgp_standardise(p->X, p->n, s->D, s->x_mean, s->x_scale, p->X);
+		odvgp_standardise(p->Y, p->n, s->target_count, s->y_mean, s->y_scale, p->Y);
+		check_finite(p, s, k && o->value[OPT_TEST] ? o->value[OPT_TEST] : path);
+	}
 }
 
 static void dataset_free(dataset *d)
 {
-    schema_free(&d->s);
-    part_free(&d->train);
-    part_free(&d->test);
-    free(d->notes.at);
+	schema_free(&d->s);
+	part_free(&d->train);
+	part_free(&d->test);
+	free(d->notes.at);
 }
 
 #endif

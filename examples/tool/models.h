@@ -10,115 +10,115 @@
 /*  R, or FROM-TO: from one to the other in equal ratios over this many steps. */
 static odvgp_schedule option_step_size(const options *o, int id, double most, ptrdiff_t iters)
 {
-    const char *text = o->value[id];
-    double from, to;
-    if (!parse_range(text, &from, &to) || !(from > 0 && from <= most && to > 0 && to <= most))
-        die(BAD_INPUT, "--%s %s: must be a number above 0, at most %.6g, or two, FROM-TO",
-                option_list[id].name, text, most);
-    return from < to || from > to ? odvgp_falling(from, to, larger(1, iters))
-                                  : odvgp_constant(from);
+	const char *text = o->value[id];
+	double from, to;
+	if (!parse_range(text, &from, &to) || !(from > 0 && from <= most && to > 0 && to <= most))
+		die(BAD_INPUT, "--%s %s: must be a number above 0, at most %.6g, or two, FROM-TO",
+				option_list[id].name, text, most);
+	return from < to || from > to ? odvgp_falling(from, to, larger(1, iters))
+								  : odvgp_constant(from);
 }
 
 static odvgp_schedule natgrad_schedule(const options *o, ptrdiff_t iters)
 {
-    odvgp_schedule s = option_step_size(o, OPT_NATGRAD_STEP, 1, iters);
-    const char *text = o->value[OPT_NATGRAD_WARMUP], *p = text;
-    if (!text) return s;
-    double start = NAN, begin = s.start;
-    ptrdiff_t steps = parse_index(&p);
-    const char *end = steps > 0 && *p == ':' ? table__number(p + 1, &start) : NULL;
-    int linear = end && strcmp(end, ":linear") == 0,
-        loglinear = end && (!*end || strcmp(end, ":loglinear") == 0);
-    if (!(linear || loglinear) || !(start > 0 && start <= 1))
-        die(BAD_INPUT,
-                "--natgrad-warmup %s: must be STEPS:START[:linear|loglinear], "
-                "with a START above 0, at most 1",
-                text);
-    /* Up to FROM, then down to TO. */
-    if (s.kind != ODVGP_SCHEDULE_CONSTANT) {
-        s.final = s.end;
-        s.decay_from = steps;
-        s.decay_steps = larger(1, s.steps - steps);
-    }
-    s.start = start;
-    s.end = begin;
-    s.steps = steps;
-    s.kind = linear ? ODVGP_SCHEDULE_LINEAR : ODVGP_SCHEDULE_LOGLINEAR;
-    return s;
+	odvgp_schedule s = option_step_size(o, OPT_NATGRAD_STEP, 1, iters);
+	const char *text = o->value[OPT_NATGRAD_WARMUP], *p = text;
+	if (!text) return s;
+	double start = NAN, begin = s.start;
+	ptrdiff_t steps = parse_index(&p);
+	const char *end = steps > 0 && *p == ':' ? table__number(p + 1, &start) : NULL;
+	int linear = end && strcmp(end, ":linear") == 0,
+		loglinear = end && (!*end || strcmp(end, ":loglinear") == 0);
+	if (!(linear || loglinear) || !(start > 0 && start <= 1))
+		die(BAD_INPUT,
+				"--natgrad-warmup %s: must be STEPS:START[:linear|loglinear], "
+				"with a START above 0, at most 1",
+				text);
+	/* Up to FROM, then down to TO. */
+	if (s.kind != ODVGP_SCHEDULE_CONSTANT) {
+		s.final = s.end;
+		s.decay_from = steps;
+		s.decay_steps = larger(1, s.steps - steps);
+	}
+	s.start = start;
+	s.end = begin;
+	s.steps = steps;
+	s.kind = linear ? ODVGP_SCHEDULE_LINEAR : ODVGP_SCHEDULE_LOGLINEAR;
+	return s;
 }
 
 /*  The --schedule of `what` (NULL: of anything) after `last` (NULL: the first one), up to a line
     end; or NULL. */
 static const char *schedule_next(const options *o, const char *what, const char *last)
 {
-    size_t length = what ? strlen(what) : 0;
-    const char *t = last ? next_line(last) : o->value[OPT_SCHEDULE];
-    for (; t && *t; t = next_line(t))
-        if (!what || (strncmp(t, what, length) == 0 && t[length] == ':')) return t;
-    return NULL;
+	size_t length = what ? strlen(what) : 0;
+	const char *t = last ? next_line(last) : o->value[OPT_SCHEDULE];
+	for (; t && *t; t = next_line(t))
+		if (!what || (strncmp(t, what, length) == 0 && t[length] == ':')) return t;
+	return NULL;
 }
 
 /*  Reads one --schedule, WHAT:KIND:START:END:STEPS up to a line end. */
 static void schedule_parse(const char *text, odvgp_schedule *s, double most)
 {
-    int length = (int)strcspn(text, "\n");
-    char copy[120];
-    snprintf(copy, sizeof copy, "%.*s", length, text);
-    const char *p = strchr(copy, ':') + 1, *rest = strchr(p, ':');
-    size_t n = strcspn(p, ":");
-    double start = NAN, end = NAN;
-    ptrdiff_t steps = 0;
-    s->kind = is_word(p, n, "linear") ? ODVGP_SCHEDULE_LINEAR : ODVGP_SCHEDULE_LOGLINEAR;
-    if (s->kind != ODVGP_SCHEDULE_LINEAR && !is_word(p, n, "loglinear")) rest = NULL;
-    if (rest) rest = table__number(rest + 1, &start);
-    if (rest && *rest == ':') rest = table__number(rest + 1, &end);
-    else rest = NULL;
-    if (rest && *rest == ':') {
-        rest++;
-        steps = parse_index(&rest);
-    }
-    if (!rest || *rest || steps < 1)
-        die(BAD_INPUT, "--schedule %.*s: must be lr or natgrad:linear|loglinear:START:END:STEPS",
-                length, text);
-    int start_ok = start > 0 || (start >= 0 && s->kind == ODVGP_SCHEDULE_LINEAR);
-    if (!(start_ok && start <= most && end > 0 && end <= most))
-        die(BAD_INPUT, "--schedule %.*s: START and END must be above 0%s, at most %.0f", length,
-                text, s->kind == ODVGP_SCHEDULE_LINEAR ? " (START may be 0)" : "", most);
-    s->start = start;
-    s->end = end;
-    s->steps = steps;
+	int length = (int)strcspn(text, "\n");
+	char copy[120];
+	snprintf(copy, sizeof copy, "%.*s", length, text);
+	const char *p = strchr(copy, ':') + 1, *rest = strchr(p, ':');
+	size_t n = strcspn(p, ":");
+	double start = NAN, end = NAN;
+	ptrdiff_t steps = 0;
+	s->kind = is_word(p, n, "linear") ? ODVGP_SCHEDULE_LINEAR : ODVGP_SCHEDULE_LOGLINEAR;
+	if (s->kind != ODVGP_SCHEDULE_LINEAR && !is_word(p, n, "loglinear")) rest = NULL;
+	if (rest) rest = table__number(rest + 1, &start);
+	if (rest && *rest == ':') rest = table__number(rest + 1, &end);
+	else rest = NULL;
+	if (rest && *rest == ':') {
+		rest++;
+		steps = parse_index(&rest);
+	}
+	if (!rest || *rest || steps < 1)
+		die(BAD_INPUT, "--schedule %.*s: must be lr or natgrad:linear|loglinear:START:END:STEPS",
+				length, text);
+	int start_ok = start > 0 || (start >= 0 && s->kind == ODVGP_SCHEDULE_LINEAR);
+	if (!(start_ok && start <= most && end > 0 && end <= most))
+		die(BAD_INPUT, "--schedule %.*s: START and END must be above 0%s, at most %.0f", length,
+				text, s->kind == ODVGP_SCHEDULE_LINEAR ? " (START may be 0)" : "", most);
+	s->start = start;
+	s->end = end;
+	s->steps = steps;
 }
 
 /*  Applies the --schedule of `what`, if there is one. The other options that set the same step size
     contradict it. */
 static void schedule_apply(const options *o, const char *what, odvgp_schedule *s, double most,
-        const int *others, int count)
+		const int *others, int count)
 {
-    int found = 0;
-    for (const char *t = NULL; (t = schedule_next(o, what, t)) != NULL;) {
-        if (found++) die(BAD_INPUT, "--schedule %s: is given twice", what);
-        schedule_parse(t, s, most);
-    }
-    for (int i = 0; i < count && found; i++)
-        if (o->given[others[i]])
-            die(BAD_INPUT, "--schedule %s and --%s exclude each other", what,
-                    option_list[others[i]].name);
+	int found = 0;
+	for (const char *t = NULL; (t = schedule_next(o, what, t)) != NULL;) {
+		if (found++) die(BAD_INPUT, "--schedule %s: is given twice", what);
+		schedule_parse(t, s, most);
+	}
+	for (int i = 0; i < count && found; i++)
+		if (o->given[others[i]])
+			die(BAD_INPUT, "--schedule %s and --%s exclude each other", what,
+					option_list[others[i]].name);
 }
 
 /*  Both step sizes of a training of this length. A schedule of anything else is an error. */
 static void schedules_of(
-        const options *o, ptrdiff_t iters, odvgp_schedule *lr, odvgp_schedule *natgrad)
+		const options *o, ptrdiff_t iters, odvgp_schedule *lr, odvgp_schedule *natgrad)
 {
-    static const int lr_options[] = {OPT_LR},
-                     natgrad_options[] = {OPT_NATGRAD_STEP, OPT_NATGRAD_WARMUP};
-    for (const char *t = NULL; (t = schedule_next(o, NULL, t)) != NULL;)
-        if (strncmp(t, "lr:", 3) != 0 && strncmp(t, "natgrad:", 8) != 0)
-            die(BAD_INPUT,
-                    "--schedule %.*s: must begin with lr: or natgrad:", (int)strcspn(t, "\n"), t);
-    *lr = option_step_size(o, OPT_LR, 1e6, iters);
-    *natgrad = natgrad_schedule(o, iters);
-    schedule_apply(o, "lr", lr, 1e6, lr_options, 1);
-    schedule_apply(o, "natgrad", natgrad, 1, natgrad_options, 2);
+	static const int lr_options[] = {OPT_LR},
+					 natgrad_options[] = {OPT_NATGRAD_STEP, OPT_NATGRAD_WARMUP};
+	for (const char *t = NULL; (t = schedule_next(o, NULL, t)) != NULL;)
+		if (strncmp(t, "lr:", 3) != 0 && strncmp(t, "natgrad:", 8) != 0)
+			die(BAD_INPUT,
+					"--schedule %.*s: must begin with lr: or natgrad:", (int)strcspn(t, "\n"), t);
+	*lr = option_step_size(o, OPT_LR, 1e6, iters);
+	*natgrad = natgrad_schedule(o, iters);
+	schedule_apply(o, "lr", lr, 1e6, lr_options, 1);
+	schedule_apply(o, "natgrad", natgrad, 1, natgrad_options, 2);
 }
 
 /* ---- methods, and defaults that depend on other options ---- */
@@ -128,17 +128,17 @@ static int is_lbfgs(const options *o) { return option_choice(o, OPT_OPTIMIZER) =
 /*  Does training use natural gradients? It does where the basis has them, unless they are off. */
 static int natgrad_of(const options *o, const basis *b)
 {
-    int on = option_choice(o, OPT_NATGRAD) == 0;
-    if (on && !b->natgrad && o->given[OPT_NATGRAD])
-        die(BAD_INPUT, "--natgrad on: the basis %s has no natural step", b->name);
-    if (on && o->given[OPT_NATGRAD] && is_lbfgs(o))
-        die(BAD_INPUT, "--natgrad on: --optimizer lbfgs has no natural step");
-    return on && b->natgrad && !is_lbfgs(o);
+	int on = option_choice(o, OPT_NATGRAD) == 0;
+	if (on && !b->natgrad && o->given[OPT_NATGRAD])
+		die(BAD_INPUT, "--natgrad on: the basis %s has no natural step", b->name);
+	if (on && o->given[OPT_NATGRAD] && is_lbfgs(o))
+		die(BAD_INPUT, "--natgrad on: --optimizer lbfgs has no natural step");
+	return on && b->natgrad && !is_lbfgs(o);
 }
 
 static const basis *basis_of(const options *o)
 {
-    return basis_named(OPT_BASIS, o->value[OPT_BASIS], strlen(o->value[OPT_BASIS]));
+	return basis_named(OPT_BASIS, o->value[OPT_BASIS], strlen(o->value[OPT_BASIS]));
 }
 
 /*  Does each step use all rows? */
@@ -147,388 +147,388 @@ static int all_rows(const options *o) { return without_q(basis_of(o)) || is_lbfg
 /*  The number of steps for n training rows. n = 0: not known yet, and epochs count as steps. */
 static ptrdiff_t iters_of(const options *o, ptrdiff_t n)
 {
-    char *text = copy_text(o->value[OPT_ITERS]), *epochs = strstr(text, "epochs");
-    double count = -1;
-    if (epochs && !epochs[6]) *epochs = 0;
-    const char *end = table__number(text, &count);
-    if (!end || *end || !(count >= 0 && count <= INT_MAX) || count > floor(count))
-        die(BAD_INPUT, "--iters %s: must be a number of steps, or of epochs: 20000, 100epochs",
-                o->value[OPT_ITERS]);
-    free(text);
-    double batch = all_rows(o) ? (double)n
-                               : fmin((double)n, (double)option_integer(o, OPT_BATCH, 1, INT_MAX));
-    /* The library's epoch: whole minibatches; the rows that are left over wait for the next one. */
-    double steps = epochs && n ? count * floor((double)n / batch) : count;
-    if (steps > INT_MAX)
-        die(BAD_INPUT, "--iters %s: %.3g steps are too many", o->value[OPT_ITERS], steps);
-    return (ptrdiff_t)steps;
+	char *text = copy_text(o->value[OPT_ITERS]), *epochs = strstr(text, "epochs");
+	double count = -1;
+	if (epochs && !epochs[6]) *epochs = 0;
+	const char *end = table__number(text, &count);
+	if (!end || *end || !(count >= 0 && count <= INT_MAX) || count > floor(count))
+		die(BAD_INPUT, "--iters %s: must be a number of steps, or of epochs: 20000, 100epochs",
+				o->value[OPT_ITERS]);
+	free(text);
+	double batch = all_rows(o) ? (double)n
+							   : fmin((double)n, (double)option_integer(o, OPT_BATCH, 1, INT_MAX));
+	/* The library's epoch: whole minibatches; the rows that are left over wait for the next one. */
+	double steps = epochs && n ? count * floor((double)n / batch) : count;
+	if (steps > INT_MAX)
+		die(BAD_INPUT, "--iters %s: %.3g steps are too many", o->value[OPT_ITERS], steps);
+	return (ptrdiff_t)steps;
 }
 
 /*  Replaces defaults by the recipe's values. A test part that was given replaces the recipe's. */
 static void recipe_settle(options *o)
 {
-    int recipe = option_choice(o, OPT_RECIPE),
-        tests = o->given[OPT_TEST] || o->given[OPT_TEST_MASK];
-    for (size_t i = 0; i < sizeof recipe_list / sizeof *recipe_list; i++) {
-        int id = recipe_list[i].id,
-            replaced = id == OPT_TEST_FRACTION ? tests : id == OPT_PARAM && o->given[OPT_WHITEN];
-        if (id == OPT_LR) replaced = schedule_next(o, "lr", NULL) != NULL;
-        if (id == OPT_NATGRAD_STEP || id == OPT_NATGRAD_WARMUP)
-            replaced = schedule_next(o, "natgrad", NULL) != NULL;
-        if (recipe_list[i].recipe != recipe || o->given[id] || replaced) continue;
-        option_store(o, id, copy_text(recipe_list[i].value));
-    }
-    if (recipe != RECIPE_DEFAULT) option_default(o, OPT_WARM, "off");
+	int recipe = option_choice(o, OPT_RECIPE),
+		tests = o->given[OPT_TEST] || o->given[OPT_TEST_MASK];
+	for (size_t i = 0; i < sizeof recipe_list / sizeof *recipe_list; i++) {
+		int id = recipe_list[i].id,
+			replaced = id == OPT_TEST_FRACTION ? tests : id == OPT_PARAM && o->given[OPT_WHITEN];
+		if (id == OPT_LR) replaced = schedule_next(o, "lr", NULL) != NULL;
+		if (id == OPT_NATGRAD_STEP || id == OPT_NATGRAD_WARMUP)
+			replaced = schedule_next(o, "natgrad", NULL) != NULL;
+		if (recipe_list[i].recipe != recipe || o->given[id] || replaced) continue;
+		option_store(o, id, copy_text(recipe_list[i].value));
+	}
+	if (recipe != RECIPE_DEFAULT) option_default(o, OPT_WARM, "off");
 }
 
 /*  Fills in $x of a recipe's kernel, for D inputs. */
 static void kernel_settle(options *o, ptrdiff_t D)
 {
-    bytes text = {NULL, 0, 0};
-    if (o->given[OPT_KERNEL] || !strchr(o->value[OPT_KERNEL], '$')) return;
-    for (const char *s = o->value[OPT_KERNEL]; *s;) {
-        if (*s == '$') bytes_print(&text, "%.6g", strtod(s + 1, (char **)&s) * sqrt((double)D));
-        else bytes_add(&text, s++, 1);
-    }
-    bytes_add(&text, "", 1);
-    option_store(o, OPT_KERNEL, text.at);
+	bytes text = {NULL, 0, 0};
+	if (o->given[OPT_KERNEL] || !strchr(o->value[OPT_KERNEL], '$')) return;
+	for (const char *s = o->value[OPT_KERNEL]; *s;) {
+		if (*s == '$') bytes_print(&text, "%.6g", strtod(s + 1, (char **)&s) * sqrt((double)D));
+		else bytes_add(&text, s++, 1);
+	}
+	bytes_add(&text, "", 1);
+	option_store(o, OPT_KERNEL, text.at);
 }
 
 /*  The kind of natural step that an option chooses, if the basis has it (`there`); otherwise the
     first kind. Asking for another is then an error. */
 static int natgrad_way(const options *o, int id, int there)
 {
-    int way = option_choice(o, id);
-    const basis *b = basis_of(o);
-    if (way && o->given[id] && !there)
-        die(BAD_INPUT, "--%s %s: the basis %s has no such natural step", option_list[id].name,
-                o->value[id], b->name);
-    if (way && o->given[id] && !natgrad_of(o, b))
-        die(BAD_INPUT, "--%s %s: needs --natgrad on", option_list[id].name, o->value[id]);
-    return there && natgrad_of(o, b) ? way : 0;
+	int way = option_choice(o, id);
+	const basis *b = basis_of(o);
+	if (way && o->given[id] && !there)
+		die(BAD_INPUT, "--%s %s: the basis %s has no such natural step", option_list[id].name,
+				o->value[id], b->name);
+	if (way && o->given[id] && !natgrad_of(o, b))
+		die(BAD_INPUT, "--%s %s: needs --natgrad on", option_list[id].name, o->value[id]);
+	return there && natgrad_of(o, b) ? way : 0;
 }
 
 static odvgp_gamma_step gamma_way(const options *o, const basis *b)
 {
-    return (odvgp_gamma_step)natgrad_way(o, OPT_NATGRAD_GAMMA,
-            b->mean_part == ODVGP_MEAN_PART_ORTH || b->mean_part == ODVGP_MEAN_PART_HYBRID);
+	return (odvgp_gamma_step)natgrad_way(o, OPT_NATGRAD_GAMMA,
+			b->mean_part == ODVGP_MEAN_PART_ORTH || b->mean_part == ODVGP_MEAN_PART_HYBRID);
 }
 
 /*  Sets the defaults that depend on other options: with all rows gradients have no noise, and
     eq. 15a needs a kernel that moves slowly. */
 static void options_settle(options *o)
 {
-    int whole = without_q(basis_of(o));
-    option_default(o, OPT_OPTIMIZER, whole ? "lbfgs" : "adam");
-    int exact = gamma_way(o, basis_of(o)) == ODVGP_GAMMA_STEP_EXACT;
-    option_default(o, OPT_ITERS, is_lbfgs(o) ? "200" : whole ? "1000" : "20000");
-    option_default(o, OPT_LR, whole || is_lbfgs(o) ? "0.01" : exact ? "0.001" : "0.01-0.001");
-    option_default(o, OPT_NATGRAD_STEP, whole || is_lbfgs(o) ? "0.01" : "0.1-0.01");
+	int whole = without_q(basis_of(o));
+	option_default(o, OPT_OPTIMIZER, whole ? "lbfgs" : "adam");
+	int exact = gamma_way(o, basis_of(o)) == ODVGP_GAMMA_STEP_EXACT;
+	option_default(o, OPT_ITERS, is_lbfgs(o) ? "200" : whole ? "1000" : "20000");
+	option_default(o, OPT_LR, whole || is_lbfgs(o) ? "0.01" : exact ? "0.001" : "0.01-0.001");
+	option_default(o, OPT_NATGRAD_STEP, whole || is_lbfgs(o) ? "0.01" : "0.1-0.01");
 }
 
 static void natgrad_ways(odvgp_config *c, const options *o)
 {
-    int elbo = !without_q(basis_of(o));
-    c->optim.gamma_step = gamma_way(o, basis_of(o));
-    c->reproduce.blocks_step = (odvgp_blocks_step)natgrad_way(
-            o, OPT_NATGRAD_BLOCKS, elbo && c->layer[0].cov_part == ODVGP_COV_PART_BLOCKS);
-    c->reproduce.diag_step = (odvgp_diag_step)natgrad_way(
-            o, OPT_NATGRAD_DIAG, elbo && c->layer[0].cov_part == ODVGP_COV_PART_DIAGONAL);
+	int elbo = !without_q(basis_of(o));
+	c->optim.gamma_step = gamma_way(o, basis_of(o));
+	c->reproduce.blocks_step = (odvgp_blocks_step)natgrad_way(
+			o, OPT_NATGRAD_BLOCKS, elbo && c->layer[0].cov_part == ODVGP_COV_PART_BLOCKS);
+	c->reproduce.diag_step = (odvgp_diag_step)natgrad_way(
+			o, OPT_NATGRAD_DIAG, elbo && c->layer[0].cov_part == ODVGP_COV_PART_DIAGONAL);
 }
 
 /*  --whiten on is --param whitened, off is primal. */
 static void merge_whiten(options *o)
 {
-    if (!o->value[OPT_WHITEN]) return;
-    int off = option_choice(o, OPT_WHITEN);
-    int agrees = off ? strcmp(o->value[OPT_PARAM], "whitened") != 0
-                     : strcmp(o->value[OPT_PARAM], "whitened") == 0;
-    if (o->given[OPT_PARAM] && !agrees)
-        die(BAD_INPUT, "--whiten %s: contradicts --param %s", o->value[OPT_WHITEN],
-                o->value[OPT_PARAM]);
-    if (!o->given[OPT_PARAM]) option_set(o, OPT_PARAM, off ? "primal" : "whitened");
+	if (!o->value[OPT_WHITEN]) return;
+	int off = option_choice(o, OPT_WHITEN);
+	int agrees = off ? strcmp(o->value[OPT_PARAM], "whitened") != 0
+					 : strcmp(o->value[OPT_PARAM], "whitened") == 0;
+	if (o->given[OPT_PARAM] && !agrees)
+		die(BAD_INPUT, "--whiten %s: contradicts --param %s", o->value[OPT_WHITEN],
+				o->value[OPT_PARAM]);
+	if (!o->given[OPT_PARAM]) option_set(o, OPT_PARAM, off ? "primal" : "whitened");
 }
 
 /* ---- the config ---- */
 
 static void check_likelihood(const options *o)
 {
-    const char *name = o->value[OPT_LIKELIHOOD];
-    if (position_in("bernoulli|robustmax|softmax|student-t|poisson", name) >= 0)
-        die(BAD_INPUT, "--likelihood %s: not in this version, which has %s", name,
-                option_list[OPT_LIKELIHOOD].argument);
-    option_choice(o, OPT_LIKELIHOOD);
+	const char *name = o->value[OPT_LIKELIHOOD];
+	if (position_in("bernoulli|robustmax|softmax|student-t|poisson", name) >= 0)
+		die(BAD_INPUT, "--likelihood %s: not in this version, which has %s", name,
+				option_list[OPT_LIKELIHOOD].argument);
+	option_choice(o, OPT_LIKELIHOOD);
 }
 
 /*  The config of the options, without sizes. */
 static odvgp_config config_of(const options *o, const dataset *d)
 {
-    check_likelihood(o);
-    const basis *b = basis_of(o);
-    odvgp_config c = odvgp_config_defaults(d->train.n, d->s.D, d->s.target_count, 1, 0);
-    c.layer[0].mean_part = b->mean_part;
-    c.layer[0].cov_part = b->cov_part;
-    c.objective = b->objective;
-    c.layer[0].kernel = o->value[OPT_KERNEL];
-    if (o->value[OPT_NOISE]) c.lik.noise_variance = option_positive(o, OPT_NOISE);
-    c.layer[0].mean_function = (odvgp_mean_function)option_choice(o, OPT_MEAN);
-    c.reproduce.parametrisation = (odvgp_parametrisation)option_choice(o, OPT_PARAM);
-    c.reproduce.gamma_coords = (odvgp_gamma_coords)option_choice(o, OPT_GAMMA_COORDS);
-    c.positive_transform = (odvgp_positive_transform)option_choice(o, OPT_POSITIVE);
-    c.reproduce.q_init = (odvgp_q_init)option_choice(o, OPT_Q_INIT);
-    c.reproduce.update = (odvgp_update)option_choice(o, OPT_UPDATE);
-    c.init.beta = (odvgp_init_beta)option_choice(o, OPT_INIT);
-    c.init.gamma = (odvgp_init_gamma)option_choice(o, OPT_INIT_GAMMA);
-    c.init.hyperparams = (odvgp_init_hyper)option_choice(o, OPT_INIT_HYPER);
-    /* The cheapest choice: exact regression does not use them. */
-    if (is_exact(b)) c.init.beta = ODVGP_INIT_BETA_RANDOM;
-    c.optim.natgrad = natgrad_of(o, b);
-    c.optim.kind = is_lbfgs(o) ? ODVGP_OPTIMIZER_LBFGS : ODVGP_OPTIMIZER_ADAM;
-    natgrad_ways(&c, o);
-    schedules_of(o, iters_of(o, d->train.n), &c.optim.lr, &c.optim.natgrad_step);
-    c.jitter.absolute = option_real(o, OPT_JITTER, 0, DBL_MAX, "not below 0");
-    c.jitter.relative = option_real(o, OPT_JITTER_REL, 0, DBL_MAX, "not below 0");
-    c.seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX);
-    return c;
+	check_likelihood(o);
+	const basis *b = basis_of(o);
+	odvgp_config c = odvgp_config_defaults(d->train.n, d->s.D, d->s.target_count, 1, 0);
+	c.layer[0].mean_part = b->mean_part;
+	c.layer[0].cov_part = b->cov_part;
+	c.objective = b->objective;
+	c.layer[0].kernel = o->value[OPT_KERNEL];
+	if (o->value[OPT_NOISE]) c.lik.noise_variance = option_positive(o, OPT_NOISE);
+	c.layer[0].mean_function = (odvgp_mean_function)option_choice(o, OPT_MEAN);
+	c.reproduce.parametrisation = (odvgp_parametrisation)option_choice(o, OPT_PARAM);
+	c.reproduce.gamma_coords = (odvgp_gamma_coords)option_choice(o, OPT_GAMMA_COORDS);
+	c.positive_transform = (odvgp_positive_transform)option_choice(o, OPT_POSITIVE);
+	c.reproduce.q_init = (odvgp_q_init)option_choice(o, OPT_Q_INIT);
+	c.reproduce.update = (odvgp_update)option_choice(o, OPT_UPDATE);
+	c.init.beta = (odvgp_init_beta)option_choice(o, OPT_INIT);
+	c.init.gamma = (odvgp_init_gamma)option_choice(o, OPT_INIT_GAMMA);
+	c.init.hyperparams = (odvgp_init_hyper)option_choice(o, OPT_INIT_HYPER);
+	/* The cheapest choice: exact regression does not use them. */
+	if (is_exact(b)) c.init.beta = ODVGP_INIT_BETA_RANDOM;
+	c.optim.natgrad = natgrad_of(o, b);
+	c.optim.kind = is_lbfgs(o) ? ODVGP_OPTIMIZER_LBFGS : ODVGP_OPTIMIZER_ADAM;
+	natgrad_ways(&c, o);
+	schedules_of(o, iters_of(o, d->train.n), &c.optim.lr, &c.optim.natgrad_step);
+	c.jitter.absolute = option_real(o, OPT_JITTER, 0, DBL_MAX, "not below 0");
+	c.jitter.relative = option_real(o, OPT_JITTER_REL, 0, DBL_MAX, "not below 0");
+	c.seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX);
+	return c;
 }
 
 /*  Keeps a size that was not given as one of the model's settings. */
 static void size_settle(options *o, int id, ptrdiff_t v)
 {
-    char text[24];
-    snprintf(text, sizeof text, "%td", v);
-    option_default(o, id, text);
+	char text[24];
+	snprintf(text, sizeof text, "%td", v);
+	option_default(o, id, text);
 }
 
 /*  A number of inducing points. One that was given must exist; a default, or a recipe's, shrinks to
     the data. */
 static ptrdiff_t inducing_size(const options *o, int id, ptrdiff_t least, ptrdiff_t preset,
-        ptrdiff_t room, ptrdiff_t distinct)
+		ptrdiff_t room, ptrdiff_t distinct)
 {
-    ptrdiff_t v = o->value[id] ? (ptrdiff_t)option_integer(o, id, least, INT_MAX) : preset;
-    if (!o->given[id]) return smaller(v, room);
-    if (v > distinct)
-        die(BAD_INPUT, "--%s %td: there are only %td distinct training rows", option_list[id].name,
-                v, distinct);
-    return v;
+	ptrdiff_t v = o->value[id] ? (ptrdiff_t)option_integer(o, id, least, INT_MAX) : preset;
+	if (!o->given[id]) return smaller(v, room);
+	if (v > distinct)
+		die(BAD_INPUT, "--%s %td: there are only %td distinct training rows", option_list[id].name,
+				v, distinct);
+	return v;
 }
 
 /*  Exact regression needs several matrices of rows by rows. */
 static void refuse_many_rows(odvgp_config c, ptrdiff_t n)
 {
-    size_t size = 0;
-    if (n <= EXACT_ROWS) return;
-    c.layer[0].M = c.optim.batch = n;
-    if (odvgp_model_size(&c, &size, NULL)) size = 0;
-    die(BAD_INPUT,
-            "--basis exact: %td training rows would take %.3g GB of memory; it is for at most %d",
-            n, fmax((double)size, 24.0 * (double)n * (double)n) / 1e9, EXACT_ROWS);
+	size_t size = 0;
+	if (n <= EXACT_ROWS) return;
+	c.layer[0].M = c.optim.batch = n;
+	if (odvgp_model_size(&c, &size, NULL)) size = 0;
+	die(BAD_INPUT,
+			"--basis exact: %td training rows would take %.3g GB of memory; it is for at most %d",
+			n, fmax((double)size, 24.0 * (double)n * (double)n) / 1e9, EXACT_ROWS);
 }
 
 /*  Notes the given options that this basis does not use. */
 static void note_unused(const options *o, const basis *b, bytes *notes)
 {
-    const char *text = "note: the basis %s has %s; --%s is not used\n";
-    if (!b->gamma && o->given[OPT_GAMMA])
-        bytes_print(notes, text, b->name, "no gamma points", "gamma");
-    if (!b->gamma && o->given[OPT_INIT_GAMMA])
-        bytes_print(notes, text, b->name, "no gamma points", "init-gamma");
-    if (is_exact(b) && o->given[OPT_INIT])
-        bytes_print(notes, text, b->name, "a beta point at each row", "init");
-    if (is_exact(b) && o->given[OPT_BETA])
-        bytes_print(notes, text, b->name, "a beta point at each row", "beta");
-    if (all_rows(o) && o->given[OPT_BATCH])
-        bytes_print(notes, "note: each step uses all rows; --batch is not used\n");
+	const char *text = "note: the basis %s has %s; --%s is not used\n";
+	if (!b->gamma && o->given[OPT_GAMMA])
+		bytes_print(notes, text, b->name, "no gamma points", "gamma");
+	if (!b->gamma && o->given[OPT_INIT_GAMMA])
+		bytes_print(notes, text, b->name, "no gamma points", "init-gamma");
+	if (is_exact(b) && o->given[OPT_INIT])
+		bytes_print(notes, text, b->name, "a beta point at each row", "init");
+	if (is_exact(b) && o->given[OPT_BETA])
+		bytes_print(notes, text, b->name, "a beta point at each row", "beta");
+	if (all_rows(o) && o->given[OPT_BATCH])
+		bytes_print(notes, "note: each step uses all rows; --batch is not used\n");
 }
 
 /*  Sets the sizes from options and data. Surprises go into the notes. */
 static void config_sizes(odvgp_config *c, options *o, const dataset *d, bytes *notes)
 {
-    ptrdiff_t n = d->train.n, distinct = count_distinct(d->train.X, n, d->s.D);
-    const basis *b = basis_of(o);
-    if (is_exact(b)) refuse_many_rows(*c, n);
-    c->layer[0].M =
-            is_exact(b) ? n : inducing_size(o, OPT_BETA, 1, 300, larger(1, distinct / 2), distinct);
-    ptrdiff_t rest = larger(0, distinct - c->layer[0].M);
-    c->layer[0].M_gamma = b->gamma ? inducing_size(o, OPT_GAMMA, 0, 700, rest, distinct) : 0;
-    ptrdiff_t batch = (ptrdiff_t)option_integer(o, OPT_BATCH, 1, INT_MAX),
-              gamma_batch = (ptrdiff_t)option_integer(o, OPT_GAMMA_BATCH, 0, INT_MAX);
-    c->optim.batch = all_rows(o) ? n : smaller(batch, n);
-    c->optim.gamma_batch = smaller(gamma_batch, c->layer[0].M_gamma);
-    int shrunk = !is_exact(b) &&
-                 ((!o->value[OPT_BETA] && c->layer[0].M < 300) ||
-                         (b->gamma && !o->value[OPT_GAMMA] && c->layer[0].M_gamma < 700));
-    note_unused(o, b, notes);
-    if (shrunk)
-        bytes_print(notes, "note: there are %td distinct rows, so beta is %td and gamma %td\n",
-                distinct, c->layer[0].M, c->layer[0].M_gamma);
-    if (o->given[OPT_BATCH] && batch > n && !all_rows(o))
-        bytes_print(notes, "note: each batch holds all %td rows\n", n);
-    if (c->layer[0].mean_part == ODVGP_MEAN_PART_ORTH && !c->layer[0].M_gamma) {
-        /* The same model. */
-        c->layer[0].mean_part = ODVGP_MEAN_PART_BETA;
-        c->optim.gamma_step = ODVGP_GAMMA_STEP_ADAM;
-    }
-    size_settle(o, OPT_BETA, c->layer[0].M);
-    size_settle(o, OPT_GAMMA, c->layer[0].M_gamma);
+	ptrdiff_t n = d->train.n, distinct = count_distinct(d->train.X, n, d->s.D);
+	const basis *b = basis_of(o);
+	if (is_exact(b)) refuse_many_rows(*c, n);
+	c->layer[0].M =
+			is_exact(b) ? n : inducing_size(o, OPT_BETA, 1, 300, larger(1, distinct / 2), distinct);
+	ptrdiff_t rest = larger(0, distinct - c->layer[0].M);
+	c->layer[0].M_gamma = b->gamma ? inducing_size(o, OPT_GAMMA, 0, 700, rest, distinct) : 0;
+	ptrdiff_t batch = (ptrdiff_t)option_integer(o, OPT_BATCH, 1, INT_MAX),
+			  gamma_batch = (ptrdiff_t)option_integer(o, OPT_GAMMA_BATCH, 0, INT_MAX);
+	c->optim.batch = all_rows(o) ? n : smaller(batch, n);
+	c->optim.gamma_batch = smaller(gamma_batch, c->layer[0].M_gamma);
+	int shrunk = !is_exact(b) &&
+				 ((!o->value[OPT_BETA] && c->layer[0].M < 300) ||
+						 (b->gamma && !o->value[OPT_GAMMA] && c->layer[0].M_gamma < 700));
+	note_unused(o, b, notes);
+	if (shrunk)
+		bytes_print(notes, "note: there are %td distinct rows, so beta is %td and gamma %td\n",
+				distinct, c->layer[0].M, c->layer[0].M_gamma);
+	if (o->given[OPT_BATCH] && batch > n && !all_rows(o))
+		bytes_print(notes, "note: each batch holds all %td rows\n", n);
+	if (c->layer[0].mean_part == ODVGP_MEAN_PART_ORTH && !c->layer[0].M_gamma) {
+		/* The same model. */
+		c->layer[0].mean_part = ODVGP_MEAN_PART_BETA;
+		c->optim.gamma_step = ODVGP_GAMMA_STEP_ADAM;
+	}
+	size_settle(o, OPT_BETA, c->layer[0].M);
+	size_settle(o, OPT_GAMMA, c->layer[0].M_gamma);
 }
 
 /*  Applies --set to the fields that neither the data nor another option decides. */
 static void config_set(odvgp_config *c, const options *o)
 {
-    static const char names[] =
-            "lik.noise_floor|jitter.max|optim.gamma_step_ratio|optim.lbfgs_memory|optim.adam_beta1|"
-            "optim.adam_beta2|optim.adam_eps|reproduce.gamma_kl|reproduce.gamma_eps|"
-            "reproduce.adam_eps_inside|tile|kernel_cache_bytes|shards";
-    char *list = copy_text(o->value[OPT_SET]), *rest = list, *item, name[40];
-    while ((item = next_item(&rest, '\n')) != NULL) {
-        odvgp_info info = no_info;
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(item, "="), item);
-        if (!strchr(item, '=') || position_in(names, name) < 0)
-            die(BAD_INPUT, "--set %s: must be NAME=VALUE with a NAME of %s%s", item, names,
-                    guess_in(names, name).text);
-        odvgp_status s = odvgp_config_set(c, item, &info);
-        if (s) die_of(s, &info, "--set");
-    }
-    free(list);
+	static const char names[] =
+			"lik.noise_floor|jitter.max|optim.gamma_step_ratio|optim.lbfgs_memory|optim.adam_beta1|"
+			"optim.adam_beta2|optim.adam_eps|reproduce.gamma_kl|reproduce.gamma_eps|"
+			"reproduce.adam_eps_inside|tile|kernel_cache_bytes|shards";
+	char *list = copy_text(o->value[OPT_SET]), *rest = list, *item, name[40];
+	while ((item = next_item(&rest, '\n')) != NULL) {
+		odvgp_info info = no_info;
+		snprintf(name, sizeof name, "%.*s", (int)strcspn(item, "="), item);
+		if (!strchr(item, '=') || position_in(names, name) < 0)
+			die(BAD_INPUT, "--set %s: must be NAME=VALUE with a NAME of %s%s", item, names,
+					guess_in(names, name).text);
+		odvgp_status s = odvgp_config_set(c, item, &info);
+		if (s) die_of(s, &info, "--set");
+	}
+	free(list);
 }
 
 /* ---- models ---- */
 
 static void freeze_slots(odvgp_model *model, const char *names)
 {
-    char *list = copy_text(names), *rest = list, *item;
-    while ((item = next_item(&rest, ',')) != NULL) {
-        if (!odvgp_set_trainable(model, item, 0)) continue;
-        bytes all = {NULL, 0, 0};
-        guess meant = guess_of(item, strlen(item));
-        for (int i = 0; i < odvgp_slot_count(model); i++) {
-            const char *slot = odvgp_slot_at(model, i)->name;
-            bytes_print(&all, " %s", slot);
-            guess_try(&meant, slot);
-        }
-        die(BAD_INPUT, "--freeze: there is no parameter '%s'%s; this model has%s", item,
-                guess_text(&meant).text, all.at);
-    }
-    free(list);
+	char *list = copy_text(names), *rest = list, *item;
+	while ((item = next_item(&rest, ',')) != NULL) {
+		if (!odvgp_set_trainable(model, item, 0)) continue;
+		bytes all = {NULL, 0, 0};
+		guess meant = guess_of(item, strlen(item));
+		for (int i = 0; i < odvgp_slot_count(model); i++) {
+			const char *slot = odvgp_slot_at(model, i)->name;
+			bytes_print(&all, " %s", slot);
+			guess_try(&meant, slot);
+		}
+		die(BAD_INPUT, "--freeze: there is no parameter '%s'%s; this model has%s", item,
+				guess_text(&meant).text, all.at);
+	}
+	free(list);
 }
 
 /*  The instruction set, by the library's own name for it. The option goes before ODVGP_ISA, which
     is for whoever cannot change the command: tests, and comparisons of whole scripts. */
 static odvgp_isa isa_of(const options *o)
 {
-    const char *environment = getenv("ODVGP_ISA"), *name = o->value[OPT_ISA];
-    int from_option = o->given[OPT_ISA] || !environment || !*environment;
-    if (!from_option) name = environment;
-    if (strcmp(name, "auto") == 0) return ODVGP_ISA_AUTO;
-    odvgp_isa found = ODVGP_ISA_AUTO;
-    size_t size = odvgp_blas_size(NULL);
-    void *block = take(size, 1);
-    bytes there = {NULL, 0, 0};
-    /* There are fewer than 16; the library refuses the other numbers. */
-    for (int i = ODVGP_ISA_AUTO + 1; i < 16; i++) {
-        odvgp_blas blas;
-        if (odvgp_blas_init(&blas, NULL, (odvgp_isa)i, block, size) != ODVGP_OK) continue;
-        if (strcmp(name, odvgp_blas_isa(&blas)) == 0) found = (odvgp_isa)i;
-        bytes_print(&there, ", %s", odvgp_blas_isa(&blas));
-    }
-    if (found == ODVGP_ISA_AUTO)
-        die(BAD_INPUT, "%s%s: no such instruction set; this machine and this build have auto%s",
-                from_option ? "--isa " : "ODVGP_ISA=", name, there.at ? there.at : "");
-    free(there.at);
-    free(block);
-    return found;
+	const char *environment = getenv("ODVGP_ISA"), *name = o->value[OPT_ISA];
+	int from_option = o->given[OPT_ISA] || !environment || !*environment;
+	if (!from_option) name = environment;
+	if (strcmp(name, "auto") == 0) return ODVGP_ISA_AUTO;
+	odvgp_isa found = ODVGP_ISA_AUTO;
+	size_t size = odvgp_blas_size(NULL);
+	void *block = take(size, 1);
+	bytes there = {NULL, 0, 0};
+	/* There are fewer than 16; the library refuses the other numbers. */
+	for (int i = ODVGP_ISA_AUTO + 1; i < 16; i++) {
+		odvgp_blas blas;
+		if (odvgp_blas_init(&blas, NULL, (odvgp_isa)i, block, size) != ODVGP_OK) continue;
+		if (strcmp(name, odvgp_blas_isa(&blas)) == 0) found = (odvgp_isa)i;
+		bytes_print(&there, ", %s", odvgp_blas_isa(&blas));
+	}
+	if (found == ODVGP_ISA_AUTO)
+		die(BAD_INPUT, "%s%s: no such instruction set; this machine and this build have auto%s",
+				from_option ? "--isa " : "ODVGP_ISA=", name, there.at ? there.at : "");
+	free(there.at);
+	free(block);
+	return found;
 }
 
 /*  The memory that holds a model. */
 typedef struct model_block {
-    void *at;
-    size_t size;
+	void *at;
+	size_t size;
 } model_block;
 
 /*  Ends the program if the kernel has a name that is not known: the library says where it is. */
 static void check_kernel_name(const char *kernel, const odvgp_info *info)
 {
-    static const char unknown[] = "kernel: no kernel of this name (at ",
-                      names[] = "rbf|matern12|matern32|matern52|rq|periodic|linear|polynomial|"
-                                "constant|white";
-    const char *at = strstr(info->text, unknown);
-    if (!at) return;
-    size_t begin = (size_t)strtoul(at + sizeof unknown - 1, NULL, 10), length = 0;
-    if (begin >= strlen(kernel)) return;
-    while (isalnum((unsigned char)kernel[begin + length]) || kernel[begin + length] == '_')
-        length++;
-    char *name = copy_text(kernel + begin);
-    name[length] = 0;
-    die(BAD_INPUT, "--kernel: no kernel '%s'%s; kernels: %s", name, guess_in(names, name).text,
-            names);
+	static const char unknown[] = "kernel: no kernel of this name (at ",
+					  names[] = "rbf|matern12|matern32|matern52|rq|periodic|linear|polynomial|"
+								"constant|white";
+	const char *at = strstr(info->text, unknown);
+	if (!at) return;
+	size_t begin = (size_t)strtoul(at + sizeof unknown - 1, NULL, 10), length = 0;
+	if (begin >= strlen(kernel)) return;
+	while (isalnum((unsigned char)kernel[begin + length]) || kernel[begin + length] == '_')
+		length++;
+	char *name = copy_text(kernel + begin);
+	name[length] = 0;
+	die(BAD_INPUT, "--kernel: no kernel '%s'%s; kernels: %s", name, guess_in(names, name).text,
+			names);
 }
 
 /*  A new model. Checks all its options; model_start follows. */
 static odvgp_model *model_make(options *o, const dataset *d, const workers *w, odvgp_isa isa,
-        model_block *block, bytes *notes)
+		model_block *block, bytes *notes)
 {
-    odvgp_info info = no_info;
-    odvgp_model *model;
-    kernel_settle(o, d->s.D);
-    odvgp_config c = config_of(o, d);
-    config_sizes(&c, o, d, notes);
-    config_set(&c, o);
-    if (c.layer[0].M_gamma && c.optim.gamma_step == ODVGP_GAMMA_STEP_EXACT &&
-            fmax((double)c.optim.lr.start, (double)c.optim.lr.end) > 0.001 * (1 + 1e-6))
-        bytes_print(notes, "note: exact natural steps of gamma need a learning rate of 0.001 at "
-                           "most; with a larger one the bound may fall\n");
-    c.threads = w->threads;
-    c.isa = isa;
-    odvgp_status s = odvgp_model_size(&c, &block->size, &info);
-    char with[40];
-    snprintf(with, sizeof with, "--basis %.20s", basis_of(o)->name);
-    if (s) check_kernel_name(o->value[OPT_KERNEL], &info);
-    if (s) die_of(s, &info, s == ODVGP_E_UNSUPPORTED ? with : NULL);
-    block->at = take(block->size, 1);
-    if ((s = odvgp_model_init(&model, &c, block->at, block->size, &info)) != ODVGP_OK)
-        die_of(s, &info, NULL);
-    if (o->value[OPT_FREEZE]) freeze_slots(model, o->value[OPT_FREEZE]);
-    return model;
+	odvgp_info info = no_info;
+	odvgp_model *model;
+	kernel_settle(o, d->s.D);
+	odvgp_config c = config_of(o, d);
+	config_sizes(&c, o, d, notes);
+	config_set(&c, o);
+	if (c.layer[0].M_gamma && c.optim.gamma_step == ODVGP_GAMMA_STEP_EXACT &&
+			fmax((double)c.optim.lr.start, (double)c.optim.lr.end) > 0.001 * (1 + 1e-6))
+		bytes_print(notes, "note: exact natural steps of gamma need a learning rate of 0.001 at "
+						   "most; with a larger one the bound may fall\n");
+	c.threads = w->threads;
+	c.isa = isa;
+	odvgp_status s = odvgp_model_size(&c, &block->size, &info);
+	char with[40];
+	snprintf(with, sizeof with, "--basis %.20s", basis_of(o)->name);
+	if (s) check_kernel_name(o->value[OPT_KERNEL], &info);
+	if (s) die_of(s, &info, s == ODVGP_E_UNSUPPORTED ? with : NULL);
+	block->at = take(block->size, 1);
+	if ((s = odvgp_model_init(&model, &c, block->at, block->size, &info)) != ODVGP_OK)
+		die_of(s, &info, NULL);
+	if (o->value[OPT_FREEZE]) freeze_slots(model, o->value[OPT_FREEZE]);
+	return model;
 }
 
 /*  One warm start of --warm, ROWS:STEPS or ROWS:STEPS:M. */
 static odvgp_warm warm_parse(const char *item)
 {
-    odvgp_warm w = {0, 0, 0};
-    const char *p = item;
-    w.rows = parse_index(&p);
-    if (*p == ':') {
-        p++;
-        w.iterations = parse_index(&p);
-    }
-    if (*p == ':') {
-        p++;
-        w.M = parse_index(&p);
-    }
-    if (*p || w.rows < 1 || w.iterations < 1 || w.M < 0)
-        die(BAD_INPUT, "--warm %s: must be off, or ROWS:STEPS or ROWS:STEPS:M, all above 0", item);
-    return w;
+	odvgp_warm w = {0, 0, 0};
+	const char *p = item;
+	w.rows = parse_index(&p);
+	if (*p == ':') {
+		p++;
+		w.iterations = parse_index(&p);
+	}
+	if (*p == ':') {
+		p++;
+		w.M = parse_index(&p);
+	}
+	if (*p || w.rows < 1 || w.iterations < 1 || w.M < 0)
+		die(BAD_INPUT, "--warm %s: must be off, or ROWS:STEPS or ROWS:STEPS:M, all above 0", item);
+	return w;
 }
 
 /*  Does the warm starts of --warm, one after another; without a model it only reads them. */
 static void warm_start(odvgp_model *model, const options *o, const dataset *d)
 {
-    if (!o->value[OPT_WARM] || strcmp(o->value[OPT_WARM], "off") == 0) return;
-    char *list = copy_text(o->value[OPT_WARM]), *rest = list, *item;
-    while ((item = next_item(&rest, ',')) != NULL) {
-        odvgp_info info = no_info;
-        odvgp_warm w = warm_parse(item);
-        if (!model) continue;
-        w.rows = smaller(w.rows, d->train.n);
-        w.M = smaller(w.M, w.rows);
-        size_t size = odvgp_warm_start_size(model, &w);
-        void *work = size ? take(size, 1) : NULL;
-        odvgp_status s = odvgp_warm_start(model, &w, d->train.X, d->train.Y, work, size, &info);
-        free(work);
-        if (s) die_of(s, &info, "--warm");
-    }
-    free(list);
+	if (!o->value[OPT_WARM] || strcmp(o->value[OPT_WARM], "off") == 0) return;
+	char *list = copy_text(o->value[OPT_WARM]), *rest = list, *item;
+	while ((item = next_item(&rest, ',')) != NULL) {
+		odvgp_info info = no_info;
+		odvgp_warm w = warm_parse(item);
+		if (!model) continue;
+		w.rows = smaller(w.rows, d->train.n);
+		w.M = smaller(w.M, w.rows);
+		size_t size = odvgp_warm_start_size(model, &w);
+		void *work = size ? take(size, 1) : NULL;
+		odvgp_status s = odvgp_warm_start(model, &w, d->train.X, d->train.Y, work, size, &info);
+		free(work);
+		if (s) die_of(s, &info, "--warm");
+	}
+	free(list);
 }
 
 static void warm_check(const options *o) { warm_start(NULL, o, NULL); }
@@ -537,94 +537,94 @@ static void warm_check(const options *o) { warm_start(NULL, o, NULL); }
     afterwards where there are many; off for the others, and where the library refuses. */
 static void warm_settle(options *o, const odvgp_model *model)
 {
-    const odvgp_config *c = odvgp_model_config(model);
-    ptrdiff_t few = smaller(c->N, larger(4000, 20 * c->layer[0].M)), more = smaller(c->N, 3 * few);
-    char text[80];
-    if (o->value[OPT_WARM]) return;
-    snprintf(text, sizeof text, more > 2 * few ? "%td:60,%td:20" : "%td:60", few, more);
-    int off = c->objective != ODVGP_OBJECTIVE_ELBO || !odvgp_warm_start_size(model, NULL);
-    option_store(o, OPT_WARM, copy_text(off ? "off" : text));
+	const odvgp_config *c = odvgp_model_config(model);
+	ptrdiff_t few = smaller(c->N, larger(4000, 20 * c->layer[0].M)), more = smaller(c->N, 3 * few);
+	char text[80];
+	if (o->value[OPT_WARM]) return;
+	snprintf(text, sizeof text, more > 2 * few ? "%td:60,%td:20" : "%td:60", few, more);
+	int off = c->objective != ODVGP_OBJECTIVE_ELBO || !odvgp_warm_start_size(model, NULL);
+	option_store(o, OPT_WARM, copy_text(off ? "off" : text));
 }
 
 static void model_start(odvgp_model *model, const options *o, const dataset *d)
 {
-    odvgp_info info = no_info;
-    odvgp_status s = odvgp_init_data(model, d->train.X, d->train.Y, &info);
-    if (s) die_of(s, &info, NULL);
-    warm_start(model, o, d);
+	odvgp_info info = no_info;
+	odvgp_status s = odvgp_init_data(model, d->train.X, d->train.Y, &info);
+	if (s) die_of(s, &info, NULL);
+	warm_start(model, o, d);
 }
 
 /* ---- model files ---- */
 
 static int file_exists(const char *path)
 {
-    struct stat s;
-    return stat(path, &s) == 0;
+	struct stat s;
+	return stat(path, &s) == 0;
 }
 
 /*  The checkpoint of a model file. */
 static char *part_of(const char *path)
 {
-    bytes part = {NULL, 0, 0};
-    bytes_print(&part, "%s.part", path);
-    return part.at;
+	bytes part = {NULL, 0, 0};
+	bytes_print(&part, "%s.part", path);
+	return part.at;
 }
 
 /*  A model file, and what the tool itself wrote into it. */
 typedef struct model_file {
-    const char *path;
-    void *content;
-    size_t size;
-    /* Inside `content`. */
-    const void *user;
-    size_t user_size, predictor_size;
-    schema s;
+	const char *path;
+	void *content;
+	size_t size;
+	/* Inside `content`. */
+	const void *user;
+	size_t user_size, predictor_size;
+	schema s;
 } model_file;
 
 static void model_file_read(model_file *f, const char *path)
 {
-    odvgp_info info = no_info;
-    memset(f, 0, sizeof *f);
-    f->path = path;
-    f->content = read_file(path, &f->size);
-    odvgp_status s = odvgp_server_size(
-            f->content, f->size, &f->predictor_size, &f->user, &f->user_size, &info);
-    if (s) die_of(s, &info, path);
-    schema_read(&f->s, path, f->user, f->user_size);
+	odvgp_info info = no_info;
+	memset(f, 0, sizeof *f);
+	f->path = path;
+	f->content = read_file(path, &f->size);
+	odvgp_status s = odvgp_server_size(
+			f->content, f->size, &f->predictor_size, &f->user, &f->user_size, &info);
+	if (s) die_of(s, &info, path);
+	schema_read(&f->s, path, f->user, f->user_size);
 }
 
 static void model_file_free(model_file *f)
 {
-    free(f->content);
-    schema_free(&f->s);
+	free(f->content);
+	schema_free(&f->s);
 }
 
 static odvgp_model *model_load(
-        const model_file *f, const workers *w, odvgp_isa isa, model_block *block)
+		const model_file *f, const workers *w, odvgp_isa isa, model_block *block)
 {
-    odvgp_info info = no_info;
-    odvgp_model *model;
-    odvgp_status s = odvgp_load_size(
-            f->content, f->size, &w->threads, isa, &block->size, NULL, NULL, NULL, &info);
-    if (s) die_of(s, &info, f->path);
-    block->at = take(block->size, 1);
-    if ((s = odvgp_load(f->content, f->size, &w->threads, isa, block->at, block->size, &model,
-                 &info)) != ODVGP_OK)
-        die_of(s, &info, f->path);
-    return model;
+	odvgp_info info = no_info;
+	odvgp_model *model;
+	odvgp_status s = odvgp_load_size(
+			f->content, f->size, &w->threads, isa, &block->size, NULL, NULL, NULL, &info);
+	if (s) die_of(s, &info, f->path);
+	block->at = take(block->size, 1);
+	if ((s = odvgp_load(f->content, f->size, &w->threads, isa, block->at, block->size, &model,
+				 &info)) != ODVGP_OK)
+		die_of(s, &info, f->path);
+	return model;
 }
 
 /*  Refuses to resume on other data: that would be another model. */
 static void check_same_data(const model_file *f, const dataset *d)
 {
-    const schema *a = &f->s, *b = &d->s;
-    if (a->n_train != b->n_train || a->D != b->D || a->target_count != b->target_count)
-        die(BAD_INPUT,
-                "--resume %s: trained on %td rows of %td inputs and %d target(s); "
-                "the data have %td, %td and %d",
-                f->path, a->n_train, a->D, a->target_count, b->n_train, b->D, b->target_count);
-    if (a->checksum != b->checksum)
-        die(BAD_INPUT, "--resume %s: the training rows are not those of the model", f->path);
+	const schema *a = &f->s, *b = &d->s;
+	if (a->n_train != b->n_train || a->D != b->D || a->target_count != b->target_count)
+		die(BAD_INPUT,
+				"--resume %s: trained on %td rows of %td inputs and %d target(s); "
+				"the data have %td, %td and %d",
+				f->path, a->n_train, a->D, a->target_count, b->n_train, b->D, b->target_count);
+	if (a->checksum != b->checksum)
+		die(BAD_INPUT, "--resume %s: the training rows are not those of the model", f->path);
 }
 
 #endif

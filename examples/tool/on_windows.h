@@ -31,15 +31,15 @@
 #define SA_RESTART       0
 #define sigemptyset(set) ((void)(set))
 struct sigaction {
-    void (*sa_handler)(int);
-    int sa_flags, sa_mask;
+	void (*sa_handler)(int);
+	int sa_flags, sa_mask;
 };
 
 /*  What was before is taken to be the default. */
 static inline int sigaction(int number, const struct sigaction *now, struct sigaction *before)
 {
-    if (before) memset(before, 0, sizeof *before);
-    return now && signal(number, now->sa_handler) == SIG_ERR ? -1 : 0;
+	if (before) memset(before, 0, sizeof *before);
+	return now && signal(number, now->sa_handler) == SIG_ERR ? -1 : 0;
 }
 
 /* A closed console ends a program by SIGBREAK. The other two do not exist: they cannot come. */
@@ -49,7 +49,7 @@ static inline int sigaction(int number, const struct sigaction *now, struct siga
 #define signal(number, what) windows_signal(number, what)
 static inline void windows_signal(int number, void (*handler)(int))
 {
-    if (number >= 0) (signal)(number, handler);
+	if (number >= 0) (signal)(number, handler);
 }
 
 /* ---- processors ---- */
@@ -58,65 +58,65 @@ static inline void windows_signal(int number, void (*handler)(int))
 #define sysconf(what)        windows_processors()
 static inline long windows_processors(void)
 {
-    SYSTEM_INFO info;
-    GetSystemInfo(&info);
-    return (long)info.dwNumberOfProcessors;
+	SYSTEM_INFO info;
+	GetSystemInfo(&info);
+	return (long)info.dwNumberOfProcessors;
 }
 
 /* ---- files: stat of the C library leaves device and inode 0 ---- */
 
 struct windows_stat {
-    unsigned short st_mode;
-    unsigned long st_dev;
-    unsigned long long st_ino;
-    long long st_size;
-    long long st_mtime;
+	unsigned short st_mode;
+	unsigned long st_dev;
+	unsigned long long st_ino;
+	long long st_size;
+	long long st_mtime;
 };
 
 static inline void windows_identify(HANDLE file, struct windows_stat *s)
 {
-    BY_HANDLE_FILE_INFORMATION info;
-    if (!GetFileInformationByHandle(file, &info)) return;
-    s->st_dev = info.dwVolumeSerialNumber;
-    s->st_ino = (unsigned long long)info.nFileIndexHigh << 32 | info.nFileIndexLow;
+	BY_HANDLE_FILE_INFORMATION info;
+	if (!GetFileInformationByHandle(file, &info)) return;
+	s->st_dev = info.dwVolumeSerialNumber;
+	s->st_ino = (unsigned long long)info.nFileIndexHigh << 32 | info.nFileIndexLow;
 }
 
 static inline int windows_copied(int failed, const struct _stat64 *from, struct windows_stat *s)
 {
-    if (failed) return -1;
-    memset(s, 0, sizeof *s);
-    s->st_mode = from->st_mode;
-    s->st_size = from->st_size;
-    s->st_mtime = from->st_mtime;
-    return 0;
+	if (failed) return -1;
+	memset(s, 0, sizeof *s);
+	s->st_mode = from->st_mode;
+	s->st_size = from->st_size;
+	s->st_mtime = from->st_mtime;
+	return 0;
 }
 
 static inline int windows_stat(const char *path, struct windows_stat *s)
 {
-    struct _stat64 from;
-    if (windows_copied(_stat64(path, &from), &from, s)) return -1;
-    /* Without FILE_FLAG_BACKUP_SEMANTICS folders cannot be opened. */
-    HANDLE file = CreateFileA(path, 0, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
-            OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, NULL);
-    if (file == INVALID_HANDLE_VALUE) return 0;
-    windows_identify(file, s);
-    CloseHandle(file);
-    return 0;
+	struct _stat64 from;
+	if (windows_copied(_stat64(path, &from), &from, s)) return -1;
+	/* Without FILE_FLAG_BACKUP_SEMANTICS folders cannot be opened. */
+	HANDLE file = CreateFileA(path, 0, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
+			OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, NULL);
+	if (file == INVALID_HANDLE_VALUE) return 0;
+	windows_identify(file, s);
+	CloseHandle(file);
+	return 0;
 }
 
 static inline int windows_fstat(int number, struct windows_stat *s)
 {
-    struct _stat64 from;
-    if (windows_copied(_fstat64(number, &from), &from, s)) return -1;
-    windows_identify((HANDLE)_get_osfhandle(number), s);
-    return 0;
+	struct _stat64 from;
+	if (windows_copied(_fstat64(number, &from), &from, s)) return -1;
+	windows_identify((HANDLE)_get_osfhandle(number), s);
+	return 0;
 }
 
 /*  Links are followed by whatever opens them. */
 static inline int windows_readlink(const char *path, char *to, size_t room)
 {
-    (void)path, (void)to, (void)room;
-    return -1;
+	(void)path, (void)to, (void)room;
+	return -1;
 }
 
 /*  Standard streams that are closed need no care here. */

@@ -11,14 +11,14 @@
 #include "table.h"
 
 enum {
-    TRAIN = 1,
-    PREDICT = 2,
-    INFO = 4,
-    COMPARE = 8,
-    KEPT = 16,
-    SAMPLE = 32,
-    FIT = TRAIN | COMPARE,
-    USE = PREDICT | SAMPLE
+	TRAIN = 1,
+	PREDICT = 2,
+	INFO = 4,
+	COMPARE = 8,
+	KEPT = 16,
+	SAMPLE = 32,
+	FIT = TRAIN | COMPARE,
+	USE = PREDICT | SAMPLE
 };
 
 /* clang-format off */
@@ -133,7 +133,7 @@ enum {
     X(ISA, "isa", "NAME", "auto", FIT, \
       "instruction set: auto, c, sse2, neon, avx2 or avx512 (default: ODVGP_ISA, else auto)") \
     X(TRACE, "trace", "FILE", NULL, FIT, "CSV file with a row for each evaluation") \
-    X(PLOT, "plot", "FILE", NULL, FIT, "SVG picture of what was learned, and of the training curves") \
+    X(PLOT, "plot", "FILE", NULL, FIT, "SVG of what was learned, and of the training curves") \
     X(JSON, "json", NULL, NULL, FIT | PREDICT | INFO, "print one JSON object") \
     X(QUIET, "quiet", NULL, NULL, FIT | USE, "print no progress and no notes")
 /* clang-format on */
@@ -141,88 +141,88 @@ enum {
 enum { OPTIONS(OPTION_ID) OPTION_COUNT };
 
 typedef struct option {
-    /* `argument` NULL: a flag. */
-    const char *name, *argument, *preset;
-    /* The commands that take it, and KEPT. */
-    int where;
-    const char *help;
+	/* `argument` NULL: a flag. */
+	const char *name, *argument, *preset;
+	/* The commands that take it, and KEPT. */
+	int where;
+	const char *help;
 } option;
 
 #define OPTION_ROW(id, name, argument, preset, where, help) {name, argument, preset, where, help},
 static const option option_list[OPTION_COUNT] = {OPTIONS(OPTION_ROW)};
 
 static const struct {
-    int first;
-    const char *title;
+	int first;
+	const char *title;
 } option_groups[] = {
-        {OPT_DATA, "Data"},
-        {OPT_TEST, "Test part"},
-        {OPT_LIKELIHOOD, "Model"},
-        {OPT_RECIPE, "Training"},
-        {OPT_TRACE, "Output"},
+		{OPT_DATA, "Data"},
+		{OPT_TEST, "Test part"},
+		{OPT_LIKELIHOOD, "Model"},
+		{OPT_RECIPE, "Training"},
+		{OPT_TRACE, "Output"},
 };
 
 typedef struct options {
-    /* NULL: not given, and without a default. */
-    const char *value[OPTION_COUNT];
-    int given[OPTION_COUNT];
-    /* The values that are not defaults. */
-    char *owned[OPTION_COUNT];
-    /* With --folds: the fold that is the test part. */
-    int fold;
+	/* NULL: not given, and without a default. */
+	const char *value[OPTION_COUNT];
+	int given[OPTION_COUNT];
+	/* The values that are not defaults. */
+	char *owned[OPTION_COUNT];
+	/* With --folds: the fold that is the test part. */
+	int fold;
 } options;
 
 /*  The options that an item of --bases may set; the first OWN_SHOWN have a column in the table. */
 static const int own_options[] = {OPT_NATGRAD, OPT_BETA, OPT_GAMMA, OPT_NATGRAD_GAMMA,
-        OPT_NATGRAD_BLOCKS, OPT_NATGRAD_DIAG, OPT_NATGRAD_STEP, OPT_LR, OPT_ITERS, OPT_FIT_Q,
-        OPT_OPTIMIZER, OPT_INIT, OPT_INIT_GAMMA, OPT_INIT_HYPER};
+		OPT_NATGRAD_BLOCKS, OPT_NATGRAD_DIAG, OPT_NATGRAD_STEP, OPT_LR, OPT_ITERS, OPT_FIT_Q,
+		OPT_OPTIMIZER, OPT_INIT, OPT_INIT_GAMMA, OPT_INIT_HYPER};
 enum { OWN_COUNT = sizeof own_options / sizeof *own_options, OWN_SHOWN = 3 };
 
 static bytes own_names(void)
 {
-    bytes names = {NULL, 0, 0};
-    for (int i = 0; i < OWN_COUNT; i++)
-        bytes_print(&names, "%s%s", i ? ", " : "", option_list[own_options[i]].name);
-    return names;
+	bytes names = {NULL, 0, 0};
+	for (int i = 0; i < OWN_COUNT; i++)
+		bytes_print(&names, "%s%s", i ? ", " : "", option_list[own_options[i]].name);
+	return names;
 }
 
 /* ---- errors of the library ---- */
 
 /*  The option that sets a field of the config. A field without an option is missing here. */
 static const struct {
-    const char *field;
-    int id;
+	const char *field;
+	int id;
 } option_fields[] = {
-        {"mean_part", OPT_BASIS},
-        {"cov_part", OPT_BASIS},
-        {"objective", OPT_BASIS},
-        {"M", OPT_BETA},
-        {"M_gamma", OPT_GAMMA},
-        {"kernel", OPT_KERNEL},
-        {"mean_function", OPT_MEAN},
-        {"lik.kind", OPT_LIKELIHOOD},
-        {"lik.noise_variance", OPT_NOISE},
-        {"positive_transform", OPT_POSITIVE},
-        {"reproduce.parametrisation", OPT_PARAM},
-        {"reproduce.gamma_coords", OPT_GAMMA_COORDS},
-        {"reproduce.q_init", OPT_Q_INIT},
-        {"reproduce.update", OPT_UPDATE},
-        {"reproduce.blocks_step", OPT_NATGRAD_BLOCKS},
-        {"reproduce.diag_step", OPT_NATGRAD_DIAG},
-        {"optim.kind", OPT_OPTIMIZER},
-        {"optim.batch", OPT_BATCH},
-        {"optim.gamma_batch", OPT_GAMMA_BATCH},
-        {"optim.lr", OPT_LR},
-        {"optim.natgrad", OPT_NATGRAD},
-        {"optim.natgrad_step", OPT_NATGRAD_STEP},
-        {"optim.gamma_step", OPT_NATGRAD_GAMMA},
-        {"init.beta", OPT_INIT},
-        {"init.gamma", OPT_INIT_GAMMA},
-        {"init.hyperparams", OPT_INIT_HYPER},
-        {"jitter.absolute", OPT_JITTER},
-        {"jitter.relative", OPT_JITTER_REL},
-        {"seed", OPT_SEED},
-        {"isa", OPT_ISA},
+		{"mean_part", OPT_BASIS},
+		{"cov_part", OPT_BASIS},
+		{"objective", OPT_BASIS},
+		{"M", OPT_BETA},
+		{"M_gamma", OPT_GAMMA},
+		{"kernel", OPT_KERNEL},
+		{"mean_function", OPT_MEAN},
+		{"lik.kind", OPT_LIKELIHOOD},
+		{"lik.noise_variance", OPT_NOISE},
+		{"positive_transform", OPT_POSITIVE},
+		{"reproduce.parametrisation", OPT_PARAM},
+		{"reproduce.gamma_coords", OPT_GAMMA_COORDS},
+		{"reproduce.q_init", OPT_Q_INIT},
+		{"reproduce.update", OPT_UPDATE},
+		{"reproduce.blocks_step", OPT_NATGRAD_BLOCKS},
+		{"reproduce.diag_step", OPT_NATGRAD_DIAG},
+		{"optim.kind", OPT_OPTIMIZER},
+		{"optim.batch", OPT_BATCH},
+		{"optim.gamma_batch", OPT_GAMMA_BATCH},
+		{"optim.lr", OPT_LR},
+		{"optim.natgrad", OPT_NATGRAD},
+		{"optim.natgrad_step", OPT_NATGRAD_STEP},
+		{"optim.gamma_step", OPT_NATGRAD_GAMMA},
+		{"init.beta", OPT_INIT},
+		{"init.gamma", OPT_INIT_GAMMA},
+		{"init.hyperparams", OPT_INIT_HYPER},
+		{"jitter.absolute", OPT_JITTER},
+		{"jitter.relative", OPT_JITTER_REL},
+		{"seed", OPT_SEED},
+		{"isa", OPT_ISA},
 };
 
 static const odvgp_info no_info = {ODVGP_OK, NULL, -1, 0, ""};
@@ -232,92 +232,92 @@ static const odvgp_info no_info = {ODVGP_OK, NULL, -1, 0, ""};
     long as `info`. */
 static const char *reason_of(odvgp_status status, const odvgp_info *info)
 {
-    static char text[sizeof info->text + 40];
-    const char *reason = info->text[0] ? info->text : odvgp_status_text(status);
-    size_t length = strcspn(reason, ":");
-    for (size_t i = 0; i < sizeof option_fields / sizeof *option_fields; i++)
-        if (reason[length] && is_word(reason, length, option_fields[i].field)) {
-            const char *name = option_list[option_fields[i].id].name;
-            snprintf(text, sizeof text, "--%s%s", name, reason + length);
-            return text;
-        }
-    return reason;
+	static char text[sizeof info->text + 40];
+	const char *reason = info->text[0] ? info->text : odvgp_status_text(status);
+	size_t length = strcspn(reason, ":");
+	for (size_t i = 0; i < sizeof option_fields / sizeof *option_fields; i++)
+		if (reason[length] && is_word(reason, length, option_fields[i].field)) {
+			const char *name = option_list[option_fields[i].id].name;
+			snprintf(text, sizeof text, "--%s%s", name, reason + length);
+			return text;
+		}
+	return reason;
 }
 
 /*  Ends the program because the library could not make or load a model. `where` may be NULL. */
 NO_RETURN static void die_of(odvgp_status status, const odvgp_info *info, const char *where)
 {
-    int ours = status == ODVGP_E_MEMORY || status == ODVGP_E_NOT_PD || status == ODVGP_E_IO ||
-               status == ODVGP_E_NAN;
-    die(ours ? FAILED : BAD_INPUT, "%s%s%s", where ? where : "", where ? ": " : "",
-            reason_of(status, info));
+	int ours = status == ODVGP_E_MEMORY || status == ODVGP_E_NOT_PD || status == ODVGP_E_IO ||
+			   status == ODVGP_E_NAN;
+	die(ours ? FAILED : BAD_INPUT, "%s%s%s", where ? where : "", where ? ": " : "",
+			reason_of(status, info));
 }
 
 /* ---- recipes: a paper's settings; $x stands for x times the root of the number of inputs ---- */
 
 enum { RECIPE_DEFAULT, RECIPE_ODVGP, RECIPE_SOLVE, RECIPE_KOBE, RECIPE_COUNT };
 static const char *const recipe_about[RECIPE_COUNT] = {
-        "default    the defaults above",
-        "odvgp      Salimbeni et al. 2018, appendix E; 300 + 700 points, 10 % for testing",
-        "solve-gp   Shi et al. 2020: Matern 3/2, 1024 + 1024 points, not whitened, Adam only, "
-        "100 epochs, 36 % for testing",
-        "kobe       Kobe 2021, the naval set: Matern 5/2, 100 points, batches of 256, "
-        "natural steps that grow to 0.1",
+		"default    the defaults above",
+		"odvgp      Salimbeni et al. 2018, appendix E; 300 + 700 points, 10 % for testing",
+		"solve-gp   Shi et al. 2020: Matern 3/2, 1024 + 1024 points, not whitened, Adam only, "
+		"100 epochs, 36 % for testing",
+		"kobe       Kobe 2021, the naval set: Matern 5/2, 100 points, batches of 256, "
+		"natural steps that grow to 0.1",
 };
 
 static const struct {
-    int recipe, id;
-    const char *value;
+	int recipe, id;
+	const char *value;
 } recipe_list[] = {
-        {RECIPE_ODVGP, OPT_KERNEL, "matern52($0.1) + rbf($1)"},
-        {RECIPE_ODVGP, OPT_NOISE, "0.1"},
-        {RECIPE_ODVGP, OPT_BETA, "300"},
-        {RECIPE_ODVGP, OPT_GAMMA, "700"},
-        {RECIPE_ODVGP, OPT_TEST_FRACTION, "0.1"},
-        {RECIPE_ODVGP, OPT_BATCH, "1024"},
-        {RECIPE_ODVGP, OPT_GAMMA_BATCH, "64"},
-        {RECIPE_ODVGP, OPT_LR, "0.001"},
-        {RECIPE_ODVGP, OPT_NATGRAD_STEP, "0.005"},
-        {RECIPE_ODVGP, OPT_POSITIVE, "softplus"},
-        {RECIPE_ODVGP, OPT_ITERS, "20000"},
-        {RECIPE_SOLVE, OPT_KERNEL, "matern32"},
-        {RECIPE_SOLVE, OPT_BETA, "1024"},
-        {RECIPE_SOLVE, OPT_GAMMA, "1024"},
-        {RECIPE_SOLVE, OPT_TEST_FRACTION, "0.36"},
-        {RECIPE_SOLVE, OPT_PARAM, "primal"},
-        {RECIPE_SOLVE, OPT_NATGRAD, "off"},
-        {RECIPE_SOLVE, OPT_BATCH, "1024"},
-        {RECIPE_SOLVE, OPT_GAMMA_BATCH, "1024"},
-        {RECIPE_SOLVE, OPT_LR, "0.01"},
-        {RECIPE_SOLVE, OPT_POSITIVE, "softplus"},
-        {RECIPE_SOLVE, OPT_ITERS, "100epochs"},
-        {RECIPE_KOBE, OPT_KERNEL, "matern52($1, variance=2)"},
-        {RECIPE_KOBE, OPT_NOISE, "0.1"},
-        {RECIPE_KOBE, OPT_BETA, "100"},
-        {RECIPE_KOBE, OPT_BATCH, "256"},
-        {RECIPE_KOBE, OPT_LR, "0.01"},
-        {RECIPE_KOBE, OPT_NATGRAD_STEP, "0.1"},
-        {RECIPE_KOBE, OPT_NATGRAD_WARMUP, "40:0.0001:loglinear"},
-        {RECIPE_KOBE, OPT_NATGRAD_DIAG, "projected-mu"},
-        {RECIPE_KOBE, OPT_UPDATE, "adam-first"},
-        {RECIPE_KOBE, OPT_JITTER, "1e-10"},
-        {RECIPE_KOBE, OPT_JITTER_REL, "0"},
-        {RECIPE_KOBE, OPT_POSITIVE, "softplus"},
-        {RECIPE_KOBE, OPT_ITERS, "20000"},
+		{RECIPE_ODVGP, OPT_KERNEL, "matern52($0.1) + rbf($1)"},
+		{RECIPE_ODVGP, OPT_NOISE, "0.1"},
+		{RECIPE_ODVGP, OPT_BETA, "300"},
+		{RECIPE_ODVGP, OPT_GAMMA, "700"},
+		{RECIPE_ODVGP, OPT_TEST_FRACTION, "0.1"},
+		{RECIPE_ODVGP, OPT_BATCH, "1024"},
+		{RECIPE_ODVGP, OPT_GAMMA_BATCH, "64"},
+		{RECIPE_ODVGP, OPT_LR, "0.001"},
+		{RECIPE_ODVGP, OPT_NATGRAD_STEP, "0.005"},
+		{RECIPE_ODVGP, OPT_POSITIVE, "softplus"},
+		{RECIPE_ODVGP, OPT_ITERS, "20000"},
+		{RECIPE_SOLVE, OPT_KERNEL, "matern32"},
+		{RECIPE_SOLVE, OPT_BETA, "1024"},
+		{RECIPE_SOLVE, OPT_GAMMA, "1024"},
+		{RECIPE_SOLVE, OPT_TEST_FRACTION, "0.36"},
+		{RECIPE_SOLVE, OPT_PARAM, "primal"},
+		{RECIPE_SOLVE, OPT_NATGRAD, "off"},
+		{RECIPE_SOLVE, OPT_BATCH, "1024"},
+		{RECIPE_SOLVE, OPT_GAMMA_BATCH, "1024"},
+		{RECIPE_SOLVE, OPT_LR, "0.01"},
+		{RECIPE_SOLVE, OPT_POSITIVE, "softplus"},
+		{RECIPE_SOLVE, OPT_ITERS, "100epochs"},
+		{RECIPE_KOBE, OPT_KERNEL, "matern52($1, variance=2)"},
+		{RECIPE_KOBE, OPT_NOISE, "0.1"},
+		{RECIPE_KOBE, OPT_BETA, "100"},
+		{RECIPE_KOBE, OPT_BATCH, "256"},
+		{RECIPE_KOBE, OPT_LR, "0.01"},
+		{RECIPE_KOBE, OPT_NATGRAD_STEP, "0.1"},
+		{RECIPE_KOBE, OPT_NATGRAD_WARMUP, "40:0.0001:loglinear"},
+		{RECIPE_KOBE, OPT_NATGRAD_DIAG, "projected-mu"},
+		{RECIPE_KOBE, OPT_UPDATE, "adam-first"},
+		{RECIPE_KOBE, OPT_JITTER, "1e-10"},
+		{RECIPE_KOBE, OPT_JITTER_REL, "0"},
+		{RECIPE_KOBE, OPT_POSITIVE, "softplus"},
+		{RECIPE_KOBE, OPT_ITERS, "20000"},
 };
 
 /* ---- bases: a row for each member of the family ---- */
 
 typedef struct basis {
-    const char *name;
-    odvgp_mean_part mean_part;
-    odvgp_cov_part cov_part;
-    odvgp_objective objective;
-    /* Does it take gamma points? */
-    int gamma;
-    /* Does it have a natural step? */
-    int natgrad;
-    const char *help;
+	const char *name;
+	odvgp_mean_part mean_part;
+	odvgp_cov_part cov_part;
+	odvgp_objective objective;
+	/* Does it take gamma points? */
+	int gamma;
+	/* Does it have a natural step? */
+	int natgrad;
+	const char *help;
 } basis;
 
 /* clang-format off */
@@ -351,23 +351,23 @@ static int is_exact(const basis *b) { return b->objective == ODVGP_OBJECTIVE_EXA
 
 static const basis *basis_find(const char *name, size_t length)
 {
-    for (int i = 0; i < BASIS_COUNT; i++)
-        if (is_word(name, length, basis_list[i].name)) return &basis_list[i];
-    return NULL;
+	for (int i = 0; i < BASIS_COUNT; i++)
+		if (is_word(name, length, basis_list[i].name)) return &basis_list[i];
+	return NULL;
 }
 
 /*  The basis that an option names; the error lists all bases. */
 static const basis *basis_named(int id, const char *name, size_t length)
 {
-    const basis *found = basis_find(name, length);
-    if (found) return found;
-    bytes names = {NULL, 0, 0};
-    for (int i = 0; i < BASIS_COUNT; i++)
-        bytes_print(&names, "%s%s", i ? ", " : "", basis_list[i].name);
-    guess meant = guess_of(name, length);
-    for (int i = 0; i < BASIS_COUNT; i++) guess_try(&meant, basis_list[i].name);
-    die(BAD_INPUT, "--%s %.*s: there is no such basis; there are %s%s", option_list[id].name,
-            (int)length, name, names.at, guess_text(&meant).text);
+	const basis *found = basis_find(name, length);
+	if (found) return found;
+	bytes names = {NULL, 0, 0};
+	for (int i = 0; i < BASIS_COUNT; i++)
+		bytes_print(&names, "%s%s", i ? ", " : "", basis_list[i].name);
+	guess meant = guess_of(name, length);
+	for (int i = 0; i < BASIS_COUNT; i++) guess_try(&meant, basis_list[i].name);
+	die(BAD_INPUT, "--%s %.*s: there is no such basis; there are %s%s", option_list[id].name,
+			(int)length, name, names.at, guess_text(&meant).text);
 }
 
 /* ---- reading ---- */
@@ -375,195 +375,195 @@ static const basis *basis_named(int id, const char *name, size_t length)
 /*  Stores a value that is not counted as given; `text` now belongs to `o`. */
 static void option_store(options *o, int id, char *text)
 {
-    free(o->owned[id]);
-    o->value[id] = o->owned[id] = text;
+	free(o->owned[id]);
+	o->value[id] = o->owned[id] = text;
 }
 
 static void option_default(options *o, int id, const char *text)
 {
-    if (!o->value[id]) option_store(o, id, copy_text(text));
+	if (!o->value[id]) option_store(o, id, copy_text(text));
 }
 
 /*  Repeated --ordinal, --schedule and --set options are joined by line ends; of others the last one
     counts. */
 static void option_set(options *o, int id, const char *value)
 {
-    bytes text = {NULL, 0, 0};
-    if ((id == OPT_ORDINAL || id == OPT_SCHEDULE || id == OPT_SET) && o->given[id])
-        bytes_print(&text, "%s\n", o->value[id]);
-    bytes_print(&text, "%s", value);
-    option_store(o, id, text.at);
-    o->given[id] = 1;
+	bytes text = {NULL, 0, 0};
+	if ((id == OPT_ORDINAL || id == OPT_SCHEDULE || id == OPT_SET) && o->given[id])
+		bytes_print(&text, "%s\n", o->value[id]);
+	bytes_print(&text, "%s", value);
+	option_store(o, id, text.at);
+	o->given[id] = 1;
 }
 
 static void options_free(options *o)
 {
-    for (int i = 0; i < OPTION_COUNT; i++) free(o->owned[i]);
+	for (int i = 0; i < OPTION_COUNT; i++) free(o->owned[i]);
 }
 
 static const struct {
-    const char *name;
-    int command;
+	const char *name;
+	int command;
 } command_words[] = {{"train", TRAIN}, {"compare", COMPARE}, {"predict", PREDICT},
-        {"sample", SAMPLE}, {"info", INFO}};
+		{"sample", SAMPLE}, {"info", INFO}};
 enum { COMMAND_COUNT = sizeof command_words / sizeof *command_words };
 
 /*  The names of these commands: "train, compare and info". */
 static bytes commands_text(int commands)
 {
-    bytes b = {NULL, 0, 0};
-    int left = 0;
-    for (int i = 0; i < COMMAND_COUNT; i++) left += (command_words[i].command & commands) != 0;
-    for (int i = 0; i < COMMAND_COUNT; i++)
-        if (command_words[i].command & commands) {
-            left--;
-            bytes_print(&b, "%s%s", command_words[i].name,
-                    left > 1    ? ", "
-                    : left == 1 ? " and "
-                                : "");
-        }
-    return b;
+	bytes b = {NULL, 0, 0};
+	int left = 0;
+	for (int i = 0; i < COMMAND_COUNT; i++) left += (command_words[i].command & commands) != 0;
+	for (int i = 0; i < COMMAND_COUNT; i++)
+		if (command_words[i].command & commands) {
+			left--;
+			bytes_print(&b, "%s%s", command_words[i].name,
+					left > 1    ? ", "
+					: left == 1 ? " and "
+								: "");
+		}
+	return b;
 }
 
 NO_RETURN static void die_unknown_option(const char *name, size_t length, int command)
 {
-    guess meant = guess_of(name, length);
-    for (int i = 0; i < OPTION_COUNT; i++)
-        if (option_list[i].where & command) guess_try(&meant, option_list[i].name);
-    const char *commands = commands_text(command).at;
-    if (meant.best)
-        die(BAD_INPUT, "unknown option --%.*s; did you mean --%s? (odvgp help %s)", (int)length,
-                name, meant.best, commands);
-    die(BAD_INPUT, "unknown option --%.*s; odvgp help %s lists all", (int)length, name, commands);
+	guess meant = guess_of(name, length);
+	for (int i = 0; i < OPTION_COUNT; i++)
+		if (option_list[i].where & command) guess_try(&meant, option_list[i].name);
+	const char *commands = commands_text(command).at;
+	if (meant.best)
+		die(BAD_INPUT, "unknown option --%.*s; did you mean --%s? (odvgp help %s)", (int)length,
+				name, meant.best, commands);
+	die(BAD_INPUT, "unknown option --%.*s; odvgp help %s lists all", (int)length, name, commands);
 }
 
 /*  Reads the arguments of a command up to --help; returns 1 if that was met. */
 static int options_parse(options *o, int command, int argc, char **argv)
 {
-    memset(o, 0, sizeof *o);
-    for (int i = 0; i < OPTION_COUNT; i++) o->value[i] = option_list[i].preset;
-    for (int i = 0; i < argc; i++) {
-        const char *name = argv[i] + 2, *value = NULL;
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return 1;
-        /* info FILE */
-        if (command == INFO && *argv[i] != '-' && !o->given[OPT_MODEL]) {
-            option_set(o, OPT_MODEL, argv[i]);
-            continue;
-        }
-        if (strncmp(argv[i], "--", 2) != 0 || !*name)
-            die(BAD_INPUT, "unexpected argument '%s'; options begin with --", argv[i]);
-        size_t length = strcspn(name, "=");
-        if (name[length]) value = name + length + 1;
-        int id = 0;
-        while (id < OPTION_COUNT && !is_word(name, length, option_list[id].name)) id++;
-        if (id == OPTION_COUNT) die_unknown_option(name, length, command);
-        if (!(option_list[id].where & command))
-            die(BAD_INPUT, "--%s is not an option of this command; it is one of %s",
-                    option_list[id].name, commands_text(option_list[id].where).at);
-        if (!option_list[id].argument) {
-            if (value) die(BAD_INPUT, "--%s takes no value", option_list[id].name);
-            value = "";
-        } else if (!value) {
-            if (++i == argc)
-                die(BAD_INPUT, "--%s needs a value: %s", option_list[id].name,
-                        option_list[id].argument);
-            value = argv[i];
-        }
-        option_set(o, id, value);
-    }
-    return 0;
+	memset(o, 0, sizeof *o);
+	for (int i = 0; i < OPTION_COUNT; i++) o->value[i] = option_list[i].preset;
+	for (int i = 0; i < argc; i++) {
+		const char *name = argv[i] + 2, *value = NULL;
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return 1;
+		/* info FILE */
+		if (command == INFO && *argv[i] != '-' && !o->given[OPT_MODEL]) {
+			option_set(o, OPT_MODEL, argv[i]);
+			continue;
+		}
+		if (strncmp(argv[i], "--", 2) != 0 || !*name)
+			die(BAD_INPUT, "unexpected argument '%s'; options begin with --", argv[i]);
+		size_t length = strcspn(name, "=");
+		if (name[length]) value = name + length + 1;
+		int id = 0;
+		while (id < OPTION_COUNT && !is_word(name, length, option_list[id].name)) id++;
+		if (id == OPTION_COUNT) die_unknown_option(name, length, command);
+		if (!(option_list[id].where & command))
+			die(BAD_INPUT, "--%s is not an option of this command; it is one of %s",
+					option_list[id].name, commands_text(option_list[id].where).at);
+		if (!option_list[id].argument) {
+			if (value) die(BAD_INPUT, "--%s takes no value", option_list[id].name);
+			value = "";
+		} else if (!value) {
+			if (++i == argc)
+				die(BAD_INPUT, "--%s needs a value: %s", option_list[id].name,
+						option_list[id].argument);
+			value = argv[i];
+		}
+		option_set(o, id, value);
+	}
+	return 0;
 }
 
 static long long option_integer(const options *o, int id, long long least, long long most)
 {
-    char *end;
-    errno = 0;
-    long long v = strtoll(o->value[id], &end, 10);
-    double whole = NAN;
-    const char *after = table__number(o->value[id], &whole);
-    /* 1e4 */
-    if (*end && after && !*after && whole == floor(whole) && fabs(whole) < 9e15) {
-        v = (long long)whole;
-        end = strchr(end, 0);
-    }
-    if (end == o->value[id] || *end || errno || v < least || v > most)
-        die(BAD_INPUT, "--%s %s: must be a whole number from %lld to %lld", option_list[id].name,
-                o->value[id], least, most);
-    return v;
+	char *end;
+	errno = 0;
+	long long v = strtoll(o->value[id], &end, 10);
+	double whole = NAN;
+	const char *after = table__number(o->value[id], &whole);
+	/* 1e4 */
+	if (*end && after && !*after && whole == floor(whole) && fabs(whole) < 9e15) {
+		v = (long long)whole;
+		end = strchr(end, 0);
+	}
+	if (end == o->value[id] || *end || errno || v < least || v > most)
+		die(BAD_INPUT, "--%s %s: must be a whole number from %lld to %lld", option_list[id].name,
+				o->value[id], least, most);
+	return v;
 }
 
 static double option_real(const options *o, int id, double least, double most, const char *range)
 {
-    double v = NAN;
-    const char *end = table__number(o->value[id], &v);
-    if (!end || *end || !(v >= least && v <= most))
-        die(BAD_INPUT, "--%s %s: must be a number %s", option_list[id].name, o->value[id], range);
-    return v;
+	double v = NAN;
+	const char *end = table__number(o->value[id], &v);
+	if (!end || *end || !(v >= least && v <= most))
+		die(BAD_INPUT, "--%s %s: must be a number %s", option_list[id].name, o->value[id], range);
+	return v;
 }
 
 static double option_positive(const options *o, int id)
 {
-    return option_real(o, id, DBL_MIN, DBL_MAX, "above 0");
+	return option_real(o, id, DBL_MIN, DBL_MAX, "above 0");
 }
 
 /*  The position of a word in the list "a|b|c", or -1. */
 static int position_in(const char *words, const char *word)
 {
-    for (int position = 0;; position++) {
-        size_t n = strcspn(words, "|");
-        if (is_word(words, n, word)) return position;
-        if (!words[n]) return -1;
-        words += n + 1;
-    }
+	for (int position = 0;; position++) {
+		size_t n = strcspn(words, "|");
+		if (is_word(words, n, word)) return position;
+		if (!words[n]) return -1;
+		words += n + 1;
+	}
 }
 
 /*  The word of the list "a|b|c" that may be meant: "; did you mean a?", or nothing. */
 static guess_clause guess_in(const char *words, const char *word)
 {
-    guess meant = guess_of(word, strlen(word));
-    char *list = copy_text(words), *rest = list, *item;
-    while ((item = next_item(&rest, '|')) != NULL) guess_try(&meant, item);
-    guess_clause clause = guess_text(&meant);
-    free(list);
-    return clause;
+	guess meant = guess_of(word, strlen(word));
+	char *list = copy_text(words), *rest = list, *item;
+	while ((item = next_item(&rest, '|')) != NULL) guess_try(&meant, item);
+	guess_clause clause = guess_text(&meant);
+	free(list);
+	return clause;
 }
 
 /*  The position of the value among the words of the option's argument, "a|b|c". */
 static int option_choice(const options *o, int id)
 {
-    int position = position_in(option_list[id].argument, o->value[id]);
-    if (position < 0)
-        die(BAD_INPUT, "--%s %s: must be one of %s%s", option_list[id].name, o->value[id],
-                option_list[id].argument, guess_in(option_list[id].argument, o->value[id]).text);
-    return position;
+	int position = position_in(option_list[id].argument, o->value[id]);
+	if (position < 0)
+		die(BAD_INPUT, "--%s %s: must be one of %s%s", option_list[id].name, o->value[id],
+				option_list[id].argument, guess_in(option_list[id].argument, o->value[id]).text);
+	return position;
 }
 
 static const char *option_needed(const options *o, int id)
 {
-    if (!o->value[id])
-        die(BAD_INPUT, "--%s is needed: %s", option_list[id].name, option_list[id].help);
-    return o->value[id];
+	if (!o->value[id])
+		die(BAD_INPUT, "--%s is needed: %s", option_list[id].name, option_list[id].help);
+	return o->value[id];
 }
 
 /*  The character, or 0 for auto. */
 static char option_separator(const options *o)
 {
-    static const char words[] = "auto|comma|semicolon|tab|\\t|space", characters[] = "\0,;\t\t ";
-    const char *value = o->value[OPT_SEP];
-    int word = position_in(words, value);
-    if (word >= 0) return characters[word];
-    int allowed = *value == ' ' || *value == '\t' || ispunct((unsigned char)*value);
-    if (allowed && !value[1] && !strchr("\"+-.", *value)) return *value;
-    die(BAD_INPUT, "--sep %s: must be auto, comma, semicolon, tab, space or one character", value);
+	static const char words[] = "auto|comma|semicolon|tab|\\t|space", characters[] = "\0,;\t\t ";
+	const char *value = o->value[OPT_SEP];
+	int word = position_in(words, value);
+	if (word >= 0) return characters[word];
+	int allowed = *value == ' ' || *value == '\t' || ispunct((unsigned char)*value);
+	if (allowed && !value[1] && !strchr("\"+-.", *value)) return *value;
+	die(BAD_INPUT, "--sep %s: must be auto, comma, semicolon, tab, space or one character", value);
 }
 
 /*  The character, or 0 for none. */
 static char option_thousands(const options *o)
 {
-    static const char words[] = "none|,|.|'|_|space", characters[] = "\0,.'_ ";
-    int word = position_in(words, o->value[OPT_THOUSANDS]);
-    if (word >= 0) return characters[word];
-    die(BAD_INPUT, "--thousands %s: must be one of %s", o->value[OPT_THOUSANDS], words);
+	static const char words[] = "none|,|.|'|_|space", characters[] = "\0,.'_ ";
+	int word = position_in(words, o->value[OPT_THOUSANDS]);
+	if (word >= 0) return characters[word];
+	die(BAD_INPUT, "--thousands %s: must be one of %s", o->value[OPT_THOUSANDS], words);
 }
 
 #endif

@@ -10,341 +10,341 @@
 enum { PICTURE_SCENES = 12, PICTURE_ITEMS = 64, PICTURE_POINTS = 1500, PICTURE_MARKS = 300 };
 
 typedef struct picture {
-    plot_scene scene[PICTURE_SCENES];
-    plot_item item[PICTURE_ITEMS];
-    int scenes, items;
-    /* The numbers of all items. */
-    double *numbers[4 * PICTURE_ITEMS];
-    int blocks;
+	plot_scene scene[PICTURE_SCENES];
+	plot_item item[PICTURE_ITEMS];
+	int scenes, items;
+	/* The numbers of all items. */
+	double *numbers[4 * PICTURE_ITEMS];
+	int blocks;
 } picture;
 
 static void picture_free(picture *p)
 {
-    for (int i = 0; i < p->blocks; i++) free(p->numbers[i]);
+	for (int i = 0; i < p->blocks; i++) free(p->numbers[i]);
 }
 
 static double *picture_numbers(picture *p, ptrdiff_t n)
 {
-    return p->numbers[p->blocks++] = take_doubles(n, 1);
+	return p->numbers[p->blocks++] = take_doubles(n, 1);
 }
 
 /*  A new panel, to which items are added. Its texts stay the caller's. */
 static plot_scene *picture_scene(
-        picture *p, const char *title, const char *xlabel, const char *ylabel)
+		picture *p, const char *title, const char *xlabel, const char *ylabel)
 {
-    plot_scene scene = {title, xlabel, ylabel, &p->item[p->items], 0, 0, 0, 0, 0, 0};
-    p->scene[p->scenes] = scene;
-    return &p->scene[p->scenes++];
+	plot_scene scene = {title, xlabel, ylabel, &p->item[p->items], 0, 0, 0, 0, 0, 0};
+	p->scene[p->scenes] = scene;
+	return &p->scene[p->scenes++];
 }
 
 static void picture_item(picture *p, plot_kind kind, const char *name, const double *x,
-        const double *y, const double *y2, ptrdiff_t n, int colour, int dash)
+		const double *y, const double *y2, ptrdiff_t n, int colour, int dash)
 {
-    plot_item item = {kind, name, x, y, y2, (int)n, colour, dash};
-    p->item[p->items++] = item;
-    p->scene[p->scenes - 1].count++;
+	plot_item item = {kind, name, x, y, y2, (int)n, colour, dash};
+	p->item[p->items++] = item;
+	p->scene[p->scenes - 1].count++;
 }
 
 /*  What is drawn: a model that can predict, in standardised units, and its data. */
 typedef struct subject {
-    const dataset *d;
-    odvgp_model *model;
-    const workers *w;
-    odvgp_server server;
-    void *block;
-    /* Names of the first three inputs that matter, and of the target. */
-    char *input[3], *target;
-    ptrdiff_t important[3];
-    int chosen;
-    /* Are they known to be the most important ones? */
-    int ranked;
+	const dataset *d;
+	odvgp_model *model;
+	const workers *w;
+	odvgp_server server;
+	void *block;
+	/* Names of the first three inputs that matter, and of the target. */
+	char *input[3], *target;
+	ptrdiff_t important[3];
+	int chosen;
+	/* Are they known to be the most important ones? */
+	int ranked;
 } subject;
 
 static double raw_x(const subject *s, double v, ptrdiff_t input)
 {
-    return s->d->s.x_mean[input] + s->d->s.x_scale[input] * v;
+	return s->d->s.x_mean[input] + s->d->s.x_scale[input] * v;
 }
 
 static double raw_y(const subject *s, double v)
 {
-    return s->d->s.y_mean[0] + s->d->s.y_scale[0] * v;
+	return s->d->s.y_mean[0] + s->d->s.y_scale[0] * v;
 }
 
 /*  Every so many rows are drawn. */
 static ptrdiff_t stride_of(ptrdiff_t n, ptrdiff_t most)
 {
-    return n > most ? (n + most - 1) / most : 1;
+	return n > most ? (n + most - 1) / most : 1;
 }
 
 /*  Column `input` of rows X [n,D] in its own units, at most so many. */
 static double *picked_x(picture *p, const subject *s, const double *X, ptrdiff_t n, ptrdiff_t input,
-        ptrdiff_t most, ptrdiff_t *count)
+		ptrdiff_t most, ptrdiff_t *count)
 {
-    ptrdiff_t D = s->d->s.D, stride = stride_of(n, most);
-    double *x = picture_numbers(p, n / stride + 1);
-    *count = 0;
-    for (ptrdiff_t i = 0; i < n; i += stride) x[(*count)++] = raw_x(s, X[i * D + input], input);
-    return x;
+	ptrdiff_t D = s->d->s.D, stride = stride_of(n, most);
+	double *x = picture_numbers(p, n / stride + 1);
+	*count = 0;
+	for (ptrdiff_t i = 0; i < n; i += stride) x[(*count)++] = raw_x(s, X[i * D + input], input);
+	return x;
 }
 
 /*  The target of rows, picked in the same way. */
 static double *picked_y(picture *p, const subject *s, const double *Y, ptrdiff_t n, ptrdiff_t most)
 {
-    ptrdiff_t P = s->d->s.target_count, stride = stride_of(n, most), count = 0;
-    double *y = picture_numbers(p, n / stride + 1);
-    for (ptrdiff_t i = 0; i < n; i += stride) y[count++] = raw_y(s, Y[i * P]);
-    return y;
+	ptrdiff_t P = s->d->s.target_count, stride = stride_of(n, most), count = 0;
+	double *y = picture_numbers(p, n / stride + 1);
+	for (ptrdiff_t i = 0; i < n; i += stride) y[count++] = raw_y(s, Y[i * P]);
+	return y;
 }
 
 /*  The inducing points of a slot as marks below a panel. */
 static void picture_points(picture *p, const subject *s, const char *slot, const char *name,
-        ptrdiff_t input, int colour)
+		ptrdiff_t input, int colour)
 {
-    const odvgp_slot *points = odvgp_slot_find(s->model, slot);
-    ptrdiff_t D = s->d->s.D, count;
-    if (!points || !points->count) return;
-    odvgp_real *Z = take((size_t)points->count, sizeof *Z);
-    double *copy = take_doubles(points->count, 1);
-    if (odvgp_get(s->model, slot, Z, points->count) == ODVGP_OK) {
-        for (ptrdiff_t i = 0; i < points->count; i++) copy[i] = (double)Z[i];
-        double *x = picked_x(p, s, copy, points->count / D, input, PICTURE_MARKS, &count);
-        picture_item(p, PLOT_PLUS, name, x, x, NULL, count, colour, 0);
-    }
-    free(copy);
-    free(Z);
+	const odvgp_slot *points = odvgp_slot_find(s->model, slot);
+	ptrdiff_t D = s->d->s.D, count;
+	if (!points || !points->count) return;
+	odvgp_real *Z = take((size_t)points->count, sizeof *Z);
+	double *copy = take_doubles(points->count, 1);
+	if (odvgp_get(s->model, slot, Z, points->count) == ODVGP_OK) {
+		for (ptrdiff_t i = 0; i < points->count; i++) copy[i] = (double)Z[i];
+		double *x = picked_x(p, s, copy, points->count / D, input, PICTURE_MARKS, &count);
+		picture_item(p, PLOT_PLUS, name, x, x, NULL, count, colour, 0);
+	}
+	free(copy);
+	free(Z);
 }
 
 /*  The smallest and largest value of an input in training, standardised. */
 static void input_range(const subject *s, ptrdiff_t input, double *low, double *high)
 {
-    const schema *k = &s->d->s;
-    *low = (k->x_low[input] - k->x_mean[input]) / k->x_scale[input];
-    *high = (k->x_high[input] - k->x_mean[input]) / k->x_scale[input];
-    if (!(*high > *low)) *high = *low + 1;
+	const schema *k = &s->d->s;
+	*low = (k->x_low[input] - k->x_mean[input]) / k->x_scale[input];
+	*high = (k->x_high[input] - k->x_mean[input]) / k->x_scale[input];
+	if (!(*high > *low)) *high = *low + 1;
 }
 
 /*  Mean and band of y along an input; the others stay as in `row` [D]. */
 static void picture_slice(picture *p, const subject *s, const double *row, ptrdiff_t input)
 {
-    enum { STEPS = 161 };
-    ptrdiff_t D = s->d->s.D;
-    int P = s->d->s.target_count;
-    double low, high, *X = take_doubles(STEPS, D), *x = picture_numbers(p, STEPS),
-                      *mean = picture_numbers(p, STEPS), *lower = picture_numbers(p, STEPS),
-                      *upper = picture_numbers(p, STEPS);
-    input_range(s, input, &low, &high);
-    for (int i = 0; i < STEPS; i++) {
-        memcpy(X + i * D, row, (size_t)D * sizeof *X);
-        X[i * D + input] = low + (high - low) * (-0.05 + 1.1 * i / (STEPS - 1));
-        x[i] = raw_x(s, X[i * D + input], input);
-    }
-    forecast f = forecast_make(STEPS, P);
-    forecast_run(&f, &s->server, s->w, X, STEPS);
-    for (int i = 0; i < STEPS; i++) {
-        double half = 2 * sqrt(f.var_y[i * P]);
-        mean[i] = raw_y(s, f.mean[i * P]);
-        lower[i] = raw_y(s, f.mean[i * P] - half);
-        upper[i] = raw_y(s, f.mean[i * P] + half);
-    }
-    /* An inducing point far outside is not drawn. */
-    p->scene[p->scenes - 1].xmin = x[0];
-    p->scene[p->scenes - 1].xmax = x[STEPS - 1];
-    picture_item(p, PLOT_BAND, "mean \302\261 2 sd of y", x, lower, upper, STEPS, 0, 0);
-    picture_item(p, PLOT_LINE, "mean", x, mean, NULL, STEPS, 0, 0);
-    forecast_free(&f);
-    free(X);
+	enum { STEPS = 161 };
+	ptrdiff_t D = s->d->s.D;
+	int P = s->d->s.target_count;
+	double low, high, *X = take_doubles(STEPS, D), *x = picture_numbers(p, STEPS),
+					  *mean = picture_numbers(p, STEPS), *lower = picture_numbers(p, STEPS),
+					  *upper = picture_numbers(p, STEPS);
+	input_range(s, input, &low, &high);
+	for (int i = 0; i < STEPS; i++) {
+		memcpy(X + i * D, row, (size_t)D * sizeof *X);
+		X[i * D + input] = low + (high - low) * (-0.05 + 1.1 * i / (STEPS - 1));
+		x[i] = raw_x(s, X[i * D + input], input);
+	}
+	forecast f = forecast_make(STEPS, P);
+	forecast_run(&f, &s->server, s->w, X, STEPS);
+	for (int i = 0; i < STEPS; i++) {
+		double half = 2 * sqrt(f.var_y[i * P]);
+		mean[i] = raw_y(s, f.mean[i * P]);
+		lower[i] = raw_y(s, f.mean[i * P] - half);
+		upper[i] = raw_y(s, f.mean[i * P] + half);
+	}
+	/* An inducing point far outside is not drawn. */
+	p->scene[p->scenes - 1].xmin = x[0];
+	p->scene[p->scenes - 1].xmax = x[STEPS - 1];
+	picture_item(p, PLOT_BAND, "mean \302\261 2 sd of y", x, lower, upper, STEPS, 0, 0);
+	picture_item(p, PLOT_LINE, "mean", x, mean, NULL, STEPS, 0, 0);
+	forecast_free(&f);
+	free(X);
 }
 
 static void picture_one_input(picture *p, const subject *s)
 {
-    const dataset *d = s->d;
-    double zero = 0;
-    ptrdiff_t n;
-    picture_scene(p, "Data and fit", s->input[0], s->target);
-    double *x = picked_x(p, s, d->train.X, d->train.n, 0, PICTURE_POINTS, &n);
-    picture_item(p, PLOT_POINTS, "training rows", x,
-            picked_y(p, s, d->train.Y, d->train.n, PICTURE_POINTS), NULL, n, 7, 0);
-    if (d->test.n) {
-        x = picked_x(p, s, d->test.X, d->test.n, 0, PICTURE_POINTS, &n);
-        picture_item(p, PLOT_POINTS, "test rows", x,
-                picked_y(p, s, d->test.Y, d->test.n, PICTURE_POINTS), NULL, n, 1, 0);
-    }
-    picture_slice(p, s, &zero, 0);
-    picture_points(p, s, "Z_beta", "beta points", 0, 0);
-    picture_points(p, s, "Z_gamma", "gamma points", 0, 4);
+	const dataset *d = s->d;
+	double zero = 0;
+	ptrdiff_t n;
+	picture_scene(p, "Data and fit", s->input[0], s->target);
+	double *x = picked_x(p, s, d->train.X, d->train.n, 0, PICTURE_POINTS, &n);
+	picture_item(p, PLOT_POINTS, "training rows", x,
+			picked_y(p, s, d->train.Y, d->train.n, PICTURE_POINTS), NULL, n, 7, 0);
+	if (d->test.n) {
+		x = picked_x(p, s, d->test.X, d->test.n, 0, PICTURE_POINTS, &n);
+		picture_item(p, PLOT_POINTS, "test rows", x,
+				picked_y(p, s, d->test.Y, d->test.n, PICTURE_POINTS), NULL, n, 1, 0);
+	}
+	picture_slice(p, s, &zero, 0);
+	picture_points(p, s, "Z_beta", "beta points", 0, 0);
+	picture_points(p, s, "Z_gamma", "gamma points", 0, 4);
 }
 
 /*  Maps of mean and standard deviation of f over the range of two inputs, with training rows. */
 static void picture_two_inputs(picture *p, const subject *s)
 {
-    enum { SIDE = 50, CELLS = SIDE * SIDE };
-    const dataset *d = s->d;
-    int P = d->s.target_count;
-    double low[2], high[2], *X = take_doubles(CELLS, 2), *x = picture_numbers(p, CELLS),
-                            *y = picture_numbers(p, CELLS), *mean = picture_numbers(p, CELLS),
-                            *sd = picture_numbers(p, CELLS);
-    for (int k = 0; k < 2; k++) input_range(s, k, &low[k], &high[k]);
-    for (int i = 0; i < CELLS; i++) {
-        int line = i / SIDE;
-        X[2 * i] = low[0] + (high[0] - low[0]) * (i % SIDE + 0.5) / SIDE;
-        X[2 * i + 1] = low[1] + (high[1] - low[1]) * (line + 0.5) / SIDE;
-        x[i] = raw_x(s, X[2 * i], 0);
-        y[i] = raw_x(s, X[2 * i + 1], 1);
-    }
-    forecast f = forecast_make(CELLS, P);
-    forecast_run(&f, &s->server, s->w, X, CELLS);
-    for (int i = 0; i < CELLS; i++) {
-        mean[i] = raw_y(s, f.mean[i * P]);
-        sd[i] = d->s.y_scale[0] * sqrt(f.var_f[i * P]);
-    }
-    ptrdiff_t n;
-    double *rows_x = picked_x(p, s, d->train.X, d->train.n, 0, PICTURE_MARKS, &n),
-           *rows_y = picked_x(p, s, d->train.X, d->train.n, 1, PICTURE_MARKS, &n);
-    for (int k = 0; k < 2; k++) {
-        plot_scene *scene =
-                picture_scene(p, k ? "Standard deviation of f" : "Mean", s->input[0], s->input[1]);
-        scene->xmin = raw_x(s, low[0], 0), scene->xmax = raw_x(s, high[0], 0);
-        scene->ymin = raw_x(s, low[1], 1), scene->ymax = raw_x(s, high[1], 1);
-        picture_item(p, PLOT_MAP, NULL, x, y, k ? sd : mean, CELLS, 0, SIDE);
-        picture_item(p, PLOT_POINTS,
-                d->train.n > PICTURE_MARKS ? "some training rows" : "training rows", rows_x, rows_y,
-                NULL, n, 6, 0);
-    }
-    forecast_free(&f);
-    free(X);
+	enum { SIDE = 50, CELLS = SIDE * SIDE };
+	const dataset *d = s->d;
+	int P = d->s.target_count;
+	double low[2], high[2], *X = take_doubles(CELLS, 2), *x = picture_numbers(p, CELLS),
+							*y = picture_numbers(p, CELLS), *mean = picture_numbers(p, CELLS),
+							*sd = picture_numbers(p, CELLS);
+	for (int k = 0; k < 2; k++) input_range(s, k, &low[k], &high[k]);
+	for (int i = 0; i < CELLS; i++) {
+		int line = i / SIDE;
+		X[2 * i] = low[0] + (high[0] - low[0]) * (i % SIDE + 0.5) / SIDE;
+		X[2 * i + 1] = low[1] + (high[1] - low[1]) * (line + 0.5) / SIDE;
+		x[i] = raw_x(s, X[2 * i], 0);
+		y[i] = raw_x(s, X[2 * i + 1], 1);
+	}
+	forecast f = forecast_make(CELLS, P);
+	forecast_run(&f, &s->server, s->w, X, CELLS);
+	for (int i = 0; i < CELLS; i++) {
+		mean[i] = raw_y(s, f.mean[i * P]);
+		sd[i] = d->s.y_scale[0] * sqrt(f.var_f[i * P]);
+	}
+	ptrdiff_t n;
+	double *rows_x = picked_x(p, s, d->train.X, d->train.n, 0, PICTURE_MARKS, &n),
+		   *rows_y = picked_x(p, s, d->train.X, d->train.n, 1, PICTURE_MARKS, &n);
+	for (int k = 0; k < 2; k++) {
+		plot_scene *scene =
+				picture_scene(p, k ? "Standard deviation of f" : "Mean", s->input[0], s->input[1]);
+		scene->xmin = raw_x(s, low[0], 0), scene->xmax = raw_x(s, high[0], 0);
+		scene->ymin = raw_x(s, low[1], 1), scene->ymax = raw_x(s, high[1], 1);
+		picture_item(p, PLOT_MAP, NULL, x, y, k ? sd : mean, CELLS, 0, SIDE);
+		picture_item(p, PLOT_POINTS,
+				d->train.n > PICTURE_MARKS ? "some training rows" : "training rows", rows_x, rows_y,
+				NULL, n, 6, 0);
+	}
+	forecast_free(&f);
+	free(X);
 }
 
-/*  The training row nearest to the means of all inputs; its texts are levels that occur together. */
+/*  The training row nearest to the means of all inputs; its levels occur together. */
 static const double *typical_row(const subject *s)
 {
-    const part *p = &s->d->train;
-    ptrdiff_t D = s->d->s.D, best = 0;
-    double least = HUGE_VAL;
-    for (ptrdiff_t i = 0; i < p->n; i++) {
-        double sum = 0;
-        for (ptrdiff_t k = 0; k < D && sum < least; k++) sum += p->X[i * D + k] * p->X[i * D + k];
-        if (sum < least) {
-            least = sum;
-            best = i;
-        }
-    }
-    return p->X + best * D;
+	const part *p = &s->d->train;
+	ptrdiff_t D = s->d->s.D, best = 0;
+	double least = HUGE_VAL;
+	for (ptrdiff_t i = 0; i < p->n; i++) {
+		double sum = 0;
+		for (ptrdiff_t k = 0; k < D && sum < least; k++) sum += p->X[i * D + k] * p->X[i * D + k];
+		if (sum < least) {
+			least = sum;
+			best = i;
+		}
+	}
+	return p->X + best * D;
 }
 
 static void picture_slices(picture *p, const subject *s)
 {
-    static const char *const titles[] = {"Most important input", "Second input", "Third input"};
-    const double *row = typical_row(s);
-    for (int k = 0; k < 3; k++) {
-        ptrdiff_t n;
-        picture_scene(p, s->ranked ? titles[k] : NULL, s->input[k], s->target);
-        picture_slice(p, s, row, s->important[k]);
-        double *x =
-                picked_x(p, s, s->d->train.X, s->d->train.n, s->important[k], PICTURE_MARKS, &n);
-        picture_item(p, PLOT_RUG, "training rows", x, x, NULL, n, 7, 0);
-    }
-    plot_same_y(&p->scene[p->scenes - 3], 3);
+	static const char *const titles[] = {"Most important input", "Second input", "Third input"};
+	const double *row = typical_row(s);
+	for (int k = 0; k < 3; k++) {
+		ptrdiff_t n;
+		picture_scene(p, s->ranked ? titles[k] : NULL, s->input[k], s->target);
+		picture_slice(p, s, row, s->important[k]);
+		double *x =
+				picked_x(p, s, s->d->train.X, s->d->train.n, s->important[k], PICTURE_MARKS, &n);
+		picture_item(p, PLOT_RUG, "training rows", x, x, NULL, n, 7, 0);
+	}
+	plot_same_y(&p->scene[p->scenes - 3], 3);
 }
 
 /*  Predicted means against targets: of the test part, if there is one. */
 static void picture_truth(picture *p, const subject *s)
 {
-    const dataset *d = s->d;
-    const part *from = d->test.n ? &d->test : &d->train;
-    ptrdiff_t D = d->s.D, stride = stride_of(from->n, PICTURE_POINTS), count = 0;
-    int P = d->s.target_count;
-    double *X = take_doubles(from->n / stride + 1, D),
-           *mean = picture_numbers(p, from->n / stride + 1), *ends = picture_numbers(p, 2),
-           *y = picked_y(p, s, from->Y, from->n, PICTURE_POINTS);
-    for (ptrdiff_t i = 0; i < from->n; i += stride)
-        memcpy(X + count++ * D, from->X + i * D, (size_t)D * sizeof *X);
-    forecast f = forecast_make(count, P);
-    forecast_run(&f, &s->server, s->w, X, count);
-    ends[0] = HUGE_VAL, ends[1] = -HUGE_VAL;
-    for (ptrdiff_t i = 0; i < count; i++) {
-        mean[i] = raw_y(s, f.mean[i * P]);
-        plot__widen(&ends[0], &ends[1], mean[i]);
-        plot__widen(&ends[0], &ends[1], y[i]);
-    }
-    plot_scene *scene =
-            picture_scene(p, d->test.n ? "Test rows" : "Training rows", "true", "predicted");
-    double margin = 0.03 * (ends[1] - ends[0]);
-    scene->xmin = scene->ymin = ends[0] - margin;
-    scene->xmax = scene->ymax = ends[1] + margin;
-    picture_item(p, PLOT_LINE, NULL, ends, ends, NULL, 2, 7, 1);
-    picture_item(p, PLOT_POINTS, NULL, mean, mean, NULL, 0, 0, 0);
-    p->item[p->items - 1].x = y;
-    p->item[p->items - 1].n = (int)count;
-    forecast_free(&f);
-    free(X);
+	const dataset *d = s->d;
+	const part *from = d->test.n ? &d->test : &d->train;
+	ptrdiff_t D = d->s.D, stride = stride_of(from->n, PICTURE_POINTS), count = 0;
+	int P = d->s.target_count;
+	double *X = take_doubles(from->n / stride + 1, D),
+		   *mean = picture_numbers(p, from->n / stride + 1), *ends = picture_numbers(p, 2),
+		   *y = picked_y(p, s, from->Y, from->n, PICTURE_POINTS);
+	for (ptrdiff_t i = 0; i < from->n; i += stride)
+		memcpy(X + count++ * D, from->X + i * D, (size_t)D * sizeof *X);
+	forecast f = forecast_make(count, P);
+	forecast_run(&f, &s->server, s->w, X, count);
+	ends[0] = HUGE_VAL, ends[1] = -HUGE_VAL;
+	for (ptrdiff_t i = 0; i < count; i++) {
+		mean[i] = raw_y(s, f.mean[i * P]);
+		plot__widen(&ends[0], &ends[1], mean[i]);
+		plot__widen(&ends[0], &ends[1], y[i]);
+	}
+	plot_scene *scene =
+			picture_scene(p, d->test.n ? "Test rows" : "Training rows", "true", "predicted");
+	double margin = 0.03 * (ends[1] - ends[0]);
+	scene->xmin = scene->ymin = ends[0] - margin;
+	scene->xmax = scene->ymax = ends[1] + margin;
+	picture_item(p, PLOT_LINE, NULL, ends, ends, NULL, 2, 7, 1);
+	picture_item(p, PLOT_POINTS, NULL, mean, mean, NULL, 0, 0, 0);
+	p->item[p->items - 1].x = y;
+	p->item[p->items - 1].n = (int)count;
+	forecast_free(&f);
+	free(X);
 }
 
 /*  Takes an input, unless it is taken or there are three. levels: only inputs that are levels of a
     text column; otherwise only others. */
 static void choose_input(subject *s, ptrdiff_t input, int levels)
 {
-    const char *level;
-    if (s->chosen == 3) return;
-    field_of_input(&s->d->s, input, &level);
-    if ((level != NULL) != levels) return;
-    for (int i = 0; i < s->chosen; i++)
-        if (s->important[i] == input) return;
-    s->important[s->chosen++] = input;
+	const char *level;
+	if (s->chosen == 3) return;
+	field_of_input(&s->d->s, input, &level);
+	if ((level != NULL) != levels) return;
+	for (int i = 0; i < s->chosen; i++)
+		if (s->important[i] == input) return;
+	s->important[s->chosen++] = input;
 }
 
 /*  Numbers before levels; of both, those first that have the shortest lengthscales in the first
     term of the kernel. Up to two inputs stay in their order. */
 static void choose_inputs(subject *s)
 {
-    const schema *k = &s->d->s;
-    ptrdiff_t count = 0;
-    ranked *r = rank_inputs(s->model, 0, k->D, &count);
-    for (int levels = 0; levels < 2; levels++) {
-        for (ptrdiff_t i = 0; i < count && k->D > 2; i++) choose_input(s, r[i].input, levels);
-        for (ptrdiff_t i = 0; i < k->D; i++) choose_input(s, i, levels);
-    }
-    s->ranked = count > 0;
-    free(r);
-    for (int i = 0; i < 3; i++) {
-        bytes name = {NULL, 0, 0};
-        if (i < s->chosen && !k->inputs[0].name) bytes_print(&name, "column ");
-        if (i < s->chosen) print_input(&name, k, s->important[i]);
-        s->input[i] = name.at;
-    }
-    bytes target = {NULL, 0, 0};
-    if (k->targets[0].name) bytes_print(&target, "%s", k->targets[0].name);
-    else bytes_print(&target, "column %d", k->targets[0].column);
-    s->target = target.at;
+	const schema *k = &s->d->s;
+	ptrdiff_t count = 0;
+	ranked *r = rank_inputs(s->model, 0, k->D, &count);
+	for (int levels = 0; levels < 2; levels++) {
+		for (ptrdiff_t i = 0; i < count && k->D > 2; i++) choose_input(s, r[i].input, levels);
+		for (ptrdiff_t i = 0; i < k->D; i++) choose_input(s, i, levels);
+	}
+	s->ranked = count > 0;
+	free(r);
+	for (int i = 0; i < 3; i++) {
+		bytes name = {NULL, 0, 0};
+		if (i < s->chosen && !k->inputs[0].name) bytes_print(&name, "column ");
+		if (i < s->chosen) print_input(&name, k, s->important[i]);
+		s->input[i] = name.at;
+	}
+	bytes target = {NULL, 0, 0};
+	if (k->targets[0].name) bytes_print(&target, "%s", k->targets[0].name);
+	else bytes_print(&target, "column %d", k->targets[0].column);
+	s->target = target.at;
 }
 
 /*  Prepares a model for its picture. Returns 0 if it cannot predict. */
 static int subject_begin(subject *s, const dataset *d, odvgp_model *model, const workers *w)
 {
-    memset(s, 0, sizeof *s);
-    s->d = d;
-    s->model = model;
-    s->w = w;
-    size_t size = odvgp_predictor_size(model);
-    s->block = take(size, 1);
-    choose_inputs(s);
-    return !odvgp_freeze(model, NULL, s->block, size, NULL) &&
-           !odvgp_server_from_block(&s->server, s->block, size, ODVGP_ISA_AUTO, NULL);
+	memset(s, 0, sizeof *s);
+	s->d = d;
+	s->model = model;
+	s->w = w;
+	size_t size = odvgp_predictor_size(model);
+	s->block = take(size, 1);
+	choose_inputs(s);
+	return !odvgp_freeze(model, NULL, s->block, size, NULL) &&
+		   !odvgp_server_from_block(&s->server, s->block, size, ODVGP_ISA_AUTO, NULL);
 }
 
 static void subject_end(subject *s)
 {
-    for (int i = 0; i < 3; i++) free(s->input[i]);
-    free(s->target);
-    free(s->block);
+	for (int i = 0; i < 3; i++) free(s->input[i]);
+	free(s->target);
+	free(s->block);
 }
 
 static void picture_fit(picture *p, const subject *s)
 {
-    ptrdiff_t D = s->d->s.D;
-    if (D == 1) picture_one_input(p, s);
-    else if (D == 2) picture_two_inputs(p, s);
-    else picture_slices(p, s);
-    if (D > 1) picture_truth(p, s);
+	ptrdiff_t D = s->d->s.D;
+	if (D == 1) picture_one_input(p, s);
+	else if (D == 2) picture_two_inputs(p, s);
+	else picture_slices(p, s);
+	if (D > 1) picture_truth(p, s);
 }
 
 #endif

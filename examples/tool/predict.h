@@ -7,29 +7,29 @@
 /* ---- threads ---- */
 
 typedef struct workers {
-    odvgp_threads threads;
+	odvgp_threads threads;
 #ifdef ODVGP_USE_PTHREADS
-    odvgp_pool *pool;
-    void *block;
+	odvgp_pool *pool;
+	void *block;
 #endif
 } workers;
 
 static void workers_start(workers *w, const options *o)
 {
-    int count = (int)option_integer(o, OPT_THREADS, 0, 256);
-    memset(w, 0, sizeof *w);
+	int count = (int)option_integer(o, OPT_THREADS, 0, 256);
+	memset(w, 0, sizeof *w);
 #ifdef ODVGP_USE_PTHREADS
-    if (!count) {
-        long online = sysconf(_SC_NPROCESSORS_ONLN);
-        count = online < 1 ? 1 : online > 256 ? 256 : (int)online;
-    }
-    if (count == 1) return;
-    size_t size = odvgp_pool_size(count);
-    w->block = take(size, 1);
-    if (odvgp_pool_start(&w->pool, count, w->block, size, &w->threads))
-        die(FAILED, "--threads %d: the threads cannot be started", count);
+	if (!count) {
+		long online = sysconf(_SC_NPROCESSORS_ONLN);
+		count = online < 1 ? 1 : online > 256 ? 256 : (int)online;
+	}
+	if (count == 1) return;
+	size_t size = odvgp_pool_size(count);
+	w->block = take(size, 1);
+	if (odvgp_pool_start(&w->pool, count, w->block, size, &w->threads))
+		die(FAILED, "--threads %d: the threads cannot be started", count);
 #else
-    if (count > 1) die(BAD_INPUT, "--threads %d: this program was built without threads", count);
+	if (count > 1) die(BAD_INPUT, "--threads %d: this program was built without threads", count);
 #endif
 }
 
@@ -38,96 +38,96 @@ static int workers_count(const workers *w) { return w->threads.run ? w->threads.
 static void workers_stop(workers *w)
 {
 #ifdef ODVGP_USE_PTHREADS
-    odvgp_pool_stop(w->pool);
-    free(w->block);
+	odvgp_pool_stop(w->pool);
+	free(w->block);
 #endif
-    memset(w, 0, sizeof *w);
+	memset(w, 0, sizeof *w);
 }
 
 /* ---- predictions ---- */
 
 /*  Mean, variance of f and variance of y of all rows, [n,P] each. Threads share blocks of rows. */
 typedef struct forecast {
-    double *mean, *var_f, *var_y;
+	double *mean, *var_f, *var_y;
 } forecast;
 
 static forecast forecast_make(ptrdiff_t n, ptrdiff_t P)
 {
-    forecast f = {take_doubles(n, P), take_doubles(n, P), take_doubles(n, P)};
-    return f;
+	forecast f = {take_doubles(n, P), take_doubles(n, P), take_doubles(n, P)};
+	return f;
 }
 
 static void forecast_free(forecast *f)
 {
-    free(f->mean);
-    free(f->var_f);
-    free(f->var_y);
+	free(f->mean);
+	free(f->var_f);
+	free(f->var_y);
 }
 
 enum { FORECAST_ROWS = 256 };
 
 typedef struct forecast_job {
-    const odvgp_server *server;
-    const double *X;
-    ptrdiff_t n, D, P;
-    const forecast *to;
-    int tasks;
-    /* [tasks][scratch_size] */
-    unsigned char *scratch;
-    size_t scratch_size;
-    /* [tasks] */
-    odvgp_status *status;
+	const odvgp_server *server;
+	const double *X;
+	ptrdiff_t n, D, P;
+	const forecast *to;
+	int tasks;
+	/* [tasks][scratch_size] */
+	unsigned char *scratch;
+	size_t scratch_size;
+	/* [tasks] */
+	odvgp_status *status;
 } forecast_job;
 
 static void forecast_task(void *arg, int task)
 {
-    const forecast_job *job = arg;
-    ptrdiff_t P = job->P, blocks = (job->n + FORECAST_ROWS - 1) / FORECAST_ROWS;
-    size_t table_size = (size_t)(3 * P * FORECAST_ROWS) * sizeof(double);
-    unsigned char *scratch = job->scratch + (size_t)task * job->scratch_size;
-    /* Three tables [P][rows]. */
-    double *local = (double *)(void *)scratch;
-    for (ptrdiff_t k = blocks * task / job->tasks; k < blocks * (task + 1) / job->tasks; k++) {
-        ptrdiff_t from = k * FORECAST_ROWS,
-                  m = job->n - from < FORECAST_ROWS ? job->n - from : FORECAST_ROWS;
-        odvgp_status s = odvgp_predict(job->server, job->X + from * job->D, m, local, local + P * m,
-                local + 2 * P * m, scratch + table_size, job->scratch_size - table_size);
-        if (s) {
-            job->status[task] = s;
-            return;
-        }
-        for (ptrdiff_t p = 0; p < P; p++)
-            for (ptrdiff_t i = 0; i < m; i++) {
-                job->to->mean[(from + i) * P + p] = local[p * m + i];
-                job->to->var_f[(from + i) * P + p] = local[(P + p) * m + i];
-                job->to->var_y[(from + i) * P + p] = local[(2 * P + p) * m + i];
-            }
-    }
+	const forecast_job *job = arg;
+	ptrdiff_t P = job->P, blocks = (job->n + FORECAST_ROWS - 1) / FORECAST_ROWS;
+	size_t table_size = (size_t)(3 * P * FORECAST_ROWS) * sizeof(double);
+	unsigned char *scratch = job->scratch + (size_t)task * job->scratch_size;
+	/* Three tables [P][rows]. */
+	double *local = (double *)(void *)scratch;
+	for (ptrdiff_t k = blocks * task / job->tasks; k < blocks * (task + 1) / job->tasks; k++) {
+		ptrdiff_t from = k * FORECAST_ROWS,
+				  m = job->n - from < FORECAST_ROWS ? job->n - from : FORECAST_ROWS;
+		odvgp_status s = odvgp_predict(job->server, job->X + from * job->D, m, local, local + P * m,
+				local + 2 * P * m, scratch + table_size, job->scratch_size - table_size);
+		if (s) {
+			job->status[task] = s;
+			return;
+		}
+		for (ptrdiff_t p = 0; p < P; p++)
+			for (ptrdiff_t i = 0; i < m; i++) {
+				job->to->mean[(from + i) * P + p] = local[p * m + i];
+				job->to->var_f[(from + i) * P + p] = local[(P + p) * m + i];
+				job->to->var_y[(from + i) * P + p] = local[(2 * P + p) * m + i];
+			}
+	}
 }
 
 static void forecast_run(const forecast *f, const odvgp_server *server, const workers *w,
-        const double *X, ptrdiff_t n)
+		const double *X, ptrdiff_t n)
 {
-    forecast_job job;
-    memset(&job, 0, sizeof job);
-    job.server = server;
-    job.X = X;
-    job.n = n;
-    job.D = server->D;
-    job.P = server->P;
-    job.to = f;
-    job.tasks = workers_count(w) > 1 ? workers_count(w) : 1;
-    size_t need = (size_t)(3 * job.P * FORECAST_ROWS) * sizeof(double) +
-                  odvgp_predict_scratch(server, FORECAST_ROWS);
-    job.scratch_size = (need + 63) / 64 * 64;
-    job.scratch = take((size_t)job.tasks, job.scratch_size);
-    job.status = take((size_t)job.tasks, sizeof *job.status);
-    if (job.tasks > 1) w->threads.run(w->threads.user, job.tasks, forecast_task, &job);
-    else forecast_task(&job, 0);
-    for (int i = 0; i < job.tasks; i++)
-        if (job.status[i]) die(FAILED, "prediction: %s", odvgp_status_text(job.status[i]));
-    free(job.status);
-    free(job.scratch);
+	forecast_job job;
+	memset(&job, 0, sizeof job);
+	job.server = server;
+	job.X = X;
+	job.n = n;
+	job.D = server->D;
+	job.P = server->P;
+	job.to = f;
+	job.tasks = workers_count(w) > 1 ? workers_count(w) : 1;
+	size_t need = (size_t)(3 * job.P * FORECAST_ROWS) * sizeof(double) +
+				  odvgp_predict_scratch(server, FORECAST_ROWS);
+	job.scratch_size = (need + 63) / 64 * 64;
+	job.scratch = take((size_t)job.tasks, job.scratch_size);
+	job.status = take((size_t)job.tasks, sizeof *job.status);
+	if (job.tasks > 1) w->threads.run(w->threads.user, job.tasks, forecast_task, &job);
+	else forecast_task(&job, 0);
+	for (int i = 0; i < job.tasks; i++)
+		if (job.status[i]) die(FAILED, "prediction: %s", odvgp_status_text(job.status[i]));
+	free(job.status);
+	free(job.scratch);
 }
 
 /* ---- metrics ---- */
@@ -135,84 +135,84 @@ static void forecast_run(const forecast *f, const odvgp_server *server, const wo
 /*  Of standardised targets and, with _raw, in the units of the targets. Several targets are
     averaged. NAN: not available. */
 typedef struct metrics {
-    double rmse, mae, loglik, rmse_raw, mae_raw, loglik_raw;
-    /* Share of the targets inside mean -+ 1.96 sd of y. */
-    double coverage;
-    /* Rows with a target; of several targets, with the one that has most. */
-    ptrdiff_t n;
+	double rmse, mae, loglik, rmse_raw, mae_raw, loglik_raw;
+	/* Share of the targets inside mean -+ 1.96 sd of y. */
+	double coverage;
+	/* Rows with a target; of several targets, with the one that has most. */
+	ptrdiff_t n;
 } metrics;
 
 static const metrics no_metrics = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0};
 
 /*  Sums over the rows that have this target. */
 typedef struct metric_sums {
-    double squares, sizes, logs;
-    ptrdiff_t n, inside;
+	double squares, sizes, logs;
+	ptrdiff_t n, inside;
 } metric_sums;
 
 /*  Adds standardised predictions and targets to sums [P]. Targets that are NaN do not count. */
 static void metrics_add(metric_sums *sums, const forecast *f, const double *Y, ptrdiff_t n, int P)
 {
-    for (ptrdiff_t i = 0; i < n * P; i++) {
-        metric_sums *s = &sums[i % P];
-        double e = Y[i] - f->mean[i], v = f->var_y[i];
-        if (isnan(Y[i])) continue;
-        s->squares += e * e;
-        s->sizes += fabs(e);
-        s->inside += e * e <= 1.959963984540054 * 1.959963984540054 * v;
-        s->logs -= 0.5 * (log(6.283185307179586477 * v) + e * e / v);
-        s->n++;
-    }
+	for (ptrdiff_t i = 0; i < n * P; i++) {
+		metric_sums *s = &sums[i % P];
+		double e = Y[i] - f->mean[i], v = f->var_y[i];
+		if (isnan(Y[i])) continue;
+		s->squares += e * e;
+		s->sizes += fabs(e);
+		s->inside += e * e <= 1.959963984540054 * 1.959963984540054 * v;
+		s->logs -= 0.5 * (log(6.283185307179586477 * v) + e * e / v);
+		s->n++;
+	}
 }
 
 /*  The means over the targets that have values. */
 static metrics metrics_mean(const metric_sums *sums, int P, const double *y_scale)
 {
-    metrics m = {0, 0, 0, 0, 0, 0, 0, 0};
-    int targets = 0;
-    for (int p = 0; p < P; p++) targets += sums[p].n > 0;
-    for (int p = 0; p < P; p++) {
-        double n = (double)sums[p].n;
-        if (!sums[p].n) continue;
-        double rmse = sqrt(sums[p].squares / n), mae = sums[p].sizes / n, loglik = sums[p].logs / n;
-        m.rmse += rmse / targets;
-        m.mae += mae / targets;
-        m.loglik += loglik / targets;
-        m.rmse_raw += rmse * y_scale[p] / targets;
-        m.mae_raw += mae * y_scale[p] / targets;
-        m.loglik_raw += (loglik - log(y_scale[p])) / targets;
-        m.coverage += (double)sums[p].inside / n / targets;
-        if (sums[p].n > m.n) m.n = sums[p].n;
-    }
-    return targets ? m : no_metrics;
+	metrics m = {0, 0, 0, 0, 0, 0, 0, 0};
+	int targets = 0;
+	for (int p = 0; p < P; p++) targets += sums[p].n > 0;
+	for (int p = 0; p < P; p++) {
+		double n = (double)sums[p].n;
+		if (!sums[p].n) continue;
+		double rmse = sqrt(sums[p].squares / n), mae = sums[p].sizes / n, loglik = sums[p].logs / n;
+		m.rmse += rmse / targets;
+		m.mae += mae / targets;
+		m.loglik += loglik / targets;
+		m.rmse_raw += rmse * y_scale[p] / targets;
+		m.mae_raw += mae * y_scale[p] / targets;
+		m.loglik_raw += (loglik - log(y_scale[p])) / targets;
+		m.coverage += (double)sums[p].inside / n / targets;
+		if (sums[p].n > m.n) m.n = sums[p].n;
+	}
+	return targets ? m : no_metrics;
 }
 
 /*  The row with the largest part of the squared errors, and this part. */
 static double largest_error(const forecast *f, const double *Y, ptrdiff_t n, int P, ptrdiff_t *row)
 {
-    double sum = 0, most = 0;
-    for (ptrdiff_t i = 0; i < n; i++) {
-        double squares = 0;
-        for (ptrdiff_t k = i * P; k < (i + 1) * P; k++)
-            squares += (Y[k] - f->mean[k]) * (Y[k] - f->mean[k]);
-        sum += squares;
-        if (squares > most) {
-            most = squares;
-            *row = i;
-        }
-    }
-    return sum > 0 ? most / sum : 0;
+	double sum = 0, most = 0;
+	for (ptrdiff_t i = 0; i < n; i++) {
+		double squares = 0;
+		for (ptrdiff_t k = i * P; k < (i + 1) * P; k++)
+			squares += (Y[k] - f->mean[k]) * (Y[k] - f->mean[k]);
+		sum += squares;
+		if (squares > most) {
+			most = squares;
+			*row = i;
+		}
+	}
+	return sum > 0 ? most / sum : 0;
 }
 
 /*  Metrics of standardised predictions and targets. */
 static metrics metrics_of(
-        const forecast *f, const double *Y, ptrdiff_t n, int P, const double *y_scale)
+		const forecast *f, const double *Y, ptrdiff_t n, int P, const double *y_scale)
 {
-    metric_sums *sums = take((size_t)P, sizeof *sums);
-    metrics_add(sums, f, Y, n, P);
-    metrics m = metrics_mean(sums, P, y_scale);
-    free(sums);
-    return m;
+	metric_sums *sums = take((size_t)P, sizeof *sums);
+	metrics_add(sums, f, Y, n, P);
+	metrics m = metrics_mean(sums, P, y_scale);
+	free(sums);
+	return m;
 }
 
 #endif

@@ -12,364 +12,364 @@
 
 static void json_key(bytes *b, const char *key)
 {
-    bytes_print(b, "%s\"%s\": ", b->used > 1 ? ", " : "", key);
+	bytes_print(b, "%s\"%s\": ", b->used > 1 ? ", " : "", key);
 }
 
 static void json_number(bytes *b, const char *key, double v)
 {
-    json_key(b, key);
-    if (isfinite(v)) bytes_print(b, "%.10g", v);
-    else bytes_print(b, "null");
+	json_key(b, key);
+	if (isfinite(v)) bytes_print(b, "%.10g", v);
+	else bytes_print(b, "null");
 }
 
 static void json_count(bytes *b, const char *key, int64_t v)
 {
-    json_key(b, key);
-    bytes_print(b, "%lld", (long long)v);
+	json_key(b, key);
+	bytes_print(b, "%lld", (long long)v);
 }
 
 static void json_flag(bytes *b, const char *key, int v)
 {
-    json_key(b, key);
-    bytes_print(b, v ? "true" : "false");
+	json_key(b, key);
+	bytes_print(b, v ? "true" : "false");
 }
 
 /*  Reads bytes that are not UTF-8 as Latin-1, so that the object stays valid. */
 static void json_string(bytes *b, const char *text)
 {
-    bytes_add(b, "\"", 1);
-    for (const unsigned char *s = (const unsigned char *)text; *s;) {
-        int n = plot_utf8_length(s);
-        if (*s == '"' || *s == '\\') bytes_print(b, "\\%c", *s);
-        else if (*s < 32 || *s == 127 || !n) bytes_print(b, "\\u%04x", *s);
-        else bytes_add(b, s, (size_t)n);
-        s += n ? n : 1;
-    }
-    bytes_add(b, "\"", 1);
+	bytes_add(b, "\"", 1);
+	for (const unsigned char *s = (const unsigned char *)text; *s;) {
+		int n = plot_utf8_length(s);
+		if (*s == '"' || *s == '\\') bytes_print(b, "\\%c", *s);
+		else if (*s < 32 || *s == 127 || !n) bytes_print(b, "\\u%04x", *s);
+		else bytes_add(b, s, (size_t)n);
+		s += n ? n : 1;
+	}
+	bytes_add(b, "\"", 1);
 }
 
 static void json_text(bytes *b, const char *key, const char *text)
 {
-    json_key(b, key);
-    json_string(b, text);
+	json_key(b, key);
+	json_string(b, text);
 }
 
 static void json_data(bytes *b, const dataset *d)
 {
-    json_text(b, "dataset", d->s.dataset);
-    json_count(b, "n_train", d->train.n);
-    json_count(b, "n_test", d->test.n);
-    json_count(b, "d", d->s.D);
-    json_count(b, "p", d->s.target_count);
+	json_text(b, "dataset", d->s.dataset);
+	json_count(b, "n_train", d->train.n);
+	json_count(b, "n_test", d->test.n);
+	json_count(b, "d", d->s.D);
+	json_count(b, "p", d->s.target_count);
 }
 
 static void json_outliers(bytes *b, const dataset *d)
 {
-    json_key(b, "outliers");
-    bytes_print(b, "[");
-    for (int i = 0; i < d->outlier_count; i++) {
-        const outlier *o = &d->outliers[i];
-        bytes_print(b, "%s{\"line\": %ld, \"column\": %d, \"value\": %.10g, \"distance\": %.4g}",
-                i ? ", " : "", o->line, o->column, o->value, o->distance);
-    }
-    bytes_print(b, "]");
+	json_key(b, "outliers");
+	bytes_print(b, "[");
+	for (int i = 0; i < d->outlier_count; i++) {
+		const outlier *o = &d->outliers[i];
+		bytes_print(b, "%s{\"line\": %ld, \"column\": %d, \"value\": %.10g, \"distance\": %.4g}",
+				i ? ", " : "", o->line, o->column, o->value, o->distance);
+	}
+	bytes_print(b, "]");
 }
 
 static void text_outliers(bytes *b, const dataset *d)
 {
-    for (int i = 0; i < d->outlier_count; i++) {
-        const outlier *o = &d->outliers[i];
-        bytes_print(b,
-                "outlier  line %ld, column %d: %g, %.3g times the width of its column away\n",
-                o->line, o->column + 1, o->value, o->distance);
-    }
+	for (int i = 0; i < d->outlier_count; i++) {
+		const outlier *o = &d->outliers[i];
+		bytes_print(b,
+				"outlier  line %ld, column %d: %g, %.3g times the width of its column away\n",
+				o->line, o->column + 1, o->value, o->distance);
+	}
 }
 
 /*  Standard error of the coverage of 95 % bands that are right. */
 static double coverage_error(const metrics *m)
 {
-    return m->n ? sqrt(0.95 * 0.05 / (double)m->n) : NAN;
+	return m->n ? sqrt(0.95 * 0.05 / (double)m->n) : NAN;
 }
 
 static void json_metrics(bytes *b, const metrics *m)
 {
-    json_number(b, "rmse", m->rmse);
-    json_number(b, "mae", m->mae);
-    json_number(b, "loglik", m->loglik);
-    json_number(b, "rmse_raw", m->rmse_raw);
-    json_number(b, "mae_raw", m->mae_raw);
-    json_number(b, "loglik_raw", m->loglik_raw);
-    json_number(b, "coverage", m->coverage);
-    json_number(b, "coverage_error", coverage_error(m));
+	json_number(b, "rmse", m->rmse);
+	json_number(b, "mae", m->mae);
+	json_number(b, "loglik", m->loglik);
+	json_number(b, "rmse_raw", m->rmse_raw);
+	json_number(b, "mae_raw", m->mae_raw);
+	json_number(b, "loglik_raw", m->loglik_raw);
+	json_number(b, "coverage", m->coverage);
+	json_number(b, "coverage_error", coverage_error(m));
 }
 
 static void json_events(bytes *b, const odvgp_events *e)
 {
-    json_number(b, "jitter", e->jitter);
-    json_count(b, "jitter_raised", (int64_t)e->jitter_raised);
-    json_count(b, "step_shortened", (int64_t)e->step_shortened);
-    json_count(b, "variance_clamped", (int64_t)e->variance_clamped);
-    json_count(b, "step_undone", (int64_t)e->step_undone);
+	json_number(b, "jitter", e->jitter);
+	json_count(b, "jitter_raised", (int64_t)e->jitter_raised);
+	json_count(b, "step_shortened", (int64_t)e->step_shortened);
+	json_count(b, "variance_clamped", (int64_t)e->variance_clamped);
+	json_count(b, "step_undone", (int64_t)e->step_undone);
 }
 
 /*  The bound of n training rows, and how far log p(y) can be above it. */
 static void json_bound(bytes *b, double elbo, double upper, ptrdiff_t n)
 {
-    json_number(b, "elbo", elbo);
-    json_number(b, "elbo_per_row", elbo / (double)n);
-    json_number(b, "upper_bound", upper);
+	json_number(b, "elbo", elbo);
+	json_number(b, "elbo_per_row", elbo / (double)n);
+	json_number(b, "upper_bound", upper);
 }
 
 /*  Prints the object on stdout. */
 static void json_finish(bytes *b)
 {
-    bytes_print(b, "}\n");
-    write_stdout(b);
-    free(b->at);
+	bytes_print(b, "}\n");
+	write_stdout(b);
+	free(b->at);
 }
 
 /* ---- what a model is ---- */
 
 static const char *basis_text(const odvgp_config *c)
 {
-    for (int i = 0; i < BASIS_COUNT; i++)
-        if (basis_list[i].mean_part == c->layer[0].mean_part &&
-                basis_list[i].cov_part == c->layer[0].cov_part &&
-                basis_list[i].objective == c->objective)
-            return basis_list[i].name;
-    return "unknown";
+	for (int i = 0; i < BASIS_COUNT; i++)
+		if (basis_list[i].mean_part == c->layer[0].mean_part &&
+				basis_list[i].cov_part == c->layer[0].cov_part &&
+				basis_list[i].objective == c->objective)
+			return basis_list[i].name;
+	return "unknown";
 }
 
 static const char *objective_text(const odvgp_config *c)
 {
-    return c->objective == ODVGP_OBJECTIVE_ELBO    ? "elbo"
-           : c->objective == ODVGP_OBJECTIVE_EXACT ? "exact"
-                                                   : "collapsed";
+	return c->objective == ODVGP_OBJECTIVE_ELBO    ? "elbo"
+		   : c->objective == ODVGP_OBJECTIVE_EXACT ? "exact"
+												   : "collapsed";
 }
 
 static const char *optimizer_text(const odvgp_config *c)
 {
-    return c->optim.kind == ODVGP_OPTIMIZER_LBFGS ? "lbfgs" : "adam";
+	return c->optim.kind == ODVGP_OPTIMIZER_LBFGS ? "lbfgs" : "adam";
 }
 
 static const char *training_text(const odvgp_config *c)
 {
-    return c->optim.natgrad                         ? "natural gradients"
-           : c->optim.kind == ODVGP_OPTIMIZER_LBFGS ? "L-BFGS"
-                                                    : "Adam only";
+	return c->optim.natgrad                         ? "natural gradients"
+		   : c->optim.kind == ODVGP_OPTIMIZER_LBFGS ? "L-BFGS"
+													: "Adam only";
 }
 
 /*  The option that chooses this model's natural step, and its word in `value`; NULL: there is
     none. */
 static const char *natgrad_way_text(const odvgp_config *c, char value[24])
 {
-    if (!c->optim.natgrad) return NULL;
-    int id = c->layer[0].cov_part == ODVGP_COV_PART_BLOCKS     ? OPT_NATGRAD_BLOCKS
-             : c->layer[0].cov_part == ODVGP_COV_PART_DIAGONAL ? OPT_NATGRAD_DIAG
-             : c->layer[0].M_gamma                             ? OPT_NATGRAD_GAMMA
-                                                               : -1;
-    if (id < 0) return NULL;
-    const char *word = option_list[id].argument;
-    int which = id == OPT_NATGRAD_BLOCKS ? (int)c->reproduce.blocks_step
-                : id == OPT_NATGRAD_DIAG ? (int)c->reproduce.diag_step
-                                         : (int)c->optim.gamma_step;
-    for (; which; which--) word = strchr(word, '|') + 1;
-    snprintf(value, 24, "%.*s", (int)strcspn(word, "|"), word);
-    return option_list[id].name;
+	if (!c->optim.natgrad) return NULL;
+	int id = c->layer[0].cov_part == ODVGP_COV_PART_BLOCKS     ? OPT_NATGRAD_BLOCKS
+			 : c->layer[0].cov_part == ODVGP_COV_PART_DIAGONAL ? OPT_NATGRAD_DIAG
+			 : c->layer[0].M_gamma                             ? OPT_NATGRAD_GAMMA
+															   : -1;
+	if (id < 0) return NULL;
+	const char *word = option_list[id].argument;
+	int which = id == OPT_NATGRAD_BLOCKS ? (int)c->reproduce.blocks_step
+				: id == OPT_NATGRAD_DIAG ? (int)c->reproduce.diag_step
+										 : (int)c->optim.gamma_step;
+	for (; which; which--) word = strchr(word, '|') + 1;
+	snprintf(value, 24, "%.*s", (int)strcspn(word, "|"), word);
+	return option_list[id].name;
 }
 
 /*  A step size as --lr and --natgrad-step write it: its initial value, and those that it rises or
     falls to. */
 static void print_schedule(bytes *b, const char *before, const odvgp_schedule *s)
 {
-    bytes_print(b, "%s%.6g", before, (double)s->start);
-    if (s->kind != ODVGP_SCHEDULE_CONSTANT) bytes_print(b, "-%.6g", (double)s->end);
-    if (s->decay_steps > 0) bytes_print(b, "-%.6g", (double)s->final);
+	bytes_print(b, "%s%.6g", before, (double)s->start);
+	if (s->kind != ODVGP_SCHEDULE_CONSTANT) bytes_print(b, "-%.6g", (double)s->end);
+	if (s->decay_steps > 0) bytes_print(b, "-%.6g", (double)s->final);
 }
 
 /*  Objective, natural gradients and step sizes in the words of the options. */
 static void text_method(bytes *b, const odvgp_config *c)
 {
-    char value[24];
-    const char *way = natgrad_way_text(c, value);
-    bytes_print(b, "method   objective %s, optimizer %s, natgrad %s", objective_text(c),
-            optimizer_text(c), c->optim.natgrad ? "on" : "off");
-    if (way) bytes_print(b, ", %s %s", way, value);
-    if (c->optim.kind == ODVGP_OPTIMIZER_ADAM) print_schedule(b, ", lr ", &c->optim.lr);
-    if (c->optim.natgrad) print_schedule(b, ", natgrad-step ", &c->optim.natgrad_step);
-    bytes_print(b, "\n");
+	char value[24];
+	const char *way = natgrad_way_text(c, value);
+	bytes_print(b, "method   objective %s, optimizer %s, natgrad %s", objective_text(c),
+			optimizer_text(c), c->optim.natgrad ? "on" : "off");
+	if (way) bytes_print(b, ", %s %s", way, value);
+	if (c->optim.kind == ODVGP_OPTIMIZER_ADAM) print_schedule(b, ", lr ", &c->optim.lr);
+	if (c->optim.natgrad) print_schedule(b, ", natgrad-step ", &c->optim.natgrad_step);
+	bytes_print(b, "\n");
 }
 
 static void json_schedule(bytes *b, const char *key, const odvgp_schedule *s)
 {
-    json_key(b, key);
-    print_schedule(b, "\"", s);
-    bytes_print(b, "\"");
+	json_key(b, key);
+	print_schedule(b, "\"", s);
+	bytes_print(b, "\"");
 }
 
 static void json_method(bytes *b, const odvgp_config *c)
 {
-    char value[24];
-    const char *way = natgrad_way_text(c, value);
-    json_text(b, "objective", objective_text(c));
-    json_text(b, "optimizer", optimizer_text(c));
-    json_flag(b, "natgrad", c->optim.natgrad);
-    if (c->optim.kind == ODVGP_OPTIMIZER_ADAM) json_schedule(b, "lr", &c->optim.lr);
-    if (c->optim.natgrad) json_schedule(b, "natgrad_step", &c->optim.natgrad_step);
-    if (!way) return;
-    char key[40];
-    snprintf(key, sizeof key, "%s", way);
-    for (char *k = key; *k; k++)
-        if (*k == '-') *k = '_';
-    json_text(b, key, value);
+	char value[24];
+	const char *way = natgrad_way_text(c, value);
+	json_text(b, "objective", objective_text(c));
+	json_text(b, "optimizer", optimizer_text(c));
+	json_flag(b, "natgrad", c->optim.natgrad);
+	if (c->optim.kind == ODVGP_OPTIMIZER_ADAM) json_schedule(b, "lr", &c->optim.lr);
+	if (c->optim.natgrad) json_schedule(b, "natgrad_step", &c->optim.natgrad_step);
+	if (!way) return;
+	char key[40];
+	snprintf(key, sizeof key, "%s", way);
+	for (char *k = key; *k; k++)
+		if (*k == '-') *k = '_';
+	json_text(b, key, value);
 }
 
 static double noise_of(const odvgp_model *model)
 {
-    odvgp_real v = 0;
-    return odvgp_get(model, "noise_variance", &v, 1) ? NAN : (double)v;
+	odvgp_real v = 0;
+	return odvgp_get(model, "noise_variance", &v, 1) ? NAN : (double)v;
 }
 
 /*  The smallest noise variance, of standardised targets. */
 static double noise_floor_of(const odvgp_config *c)
 {
-    return c->lik.noise_floor > 0 ? (double)c->lik.noise_floor : 1e-10;
+	return c->lik.noise_floor > 0 ? (double)c->lik.noise_floor : 1e-10;
 }
 
 static char *kernel_text(const odvgp_model *model)
 {
-    size_t size = odvgp_kernel_text(model, NULL, 0) + 1;
-    char *text = take(size, 1);
-    odvgp_kernel_text(model, text, size);
-    return text;
+	size_t size = odvgp_kernel_text(model, NULL, 0) + 1;
+	char *text = take(size, 1);
+	odvgp_kernel_text(model, text, size);
+	return text;
 }
 
 /*  The column that an input comes from; *level is the input's level of a text column, or its part
     of a date, else NULL. */
 static const field *field_of_input(const schema *s, ptrdiff_t input, const char **level)
 {
-    static const char *const parts[] = {"days", "yearday", "weekday"};
-    const field *f = s->inputs;
-    for (; input >= field_inputs(f); f++) input -= field_inputs(f);
-    *level = f->level_count && !f->ordinal ? f->levels[input] : NULL;
-    for (int k = 0; k < 3 && field_inputs(f) > 1; k++)
-        if ((f->date_parts >> k & 1) && input-- == 0) *level = parts[k];
-    return f;
+	static const char *const parts[] = {"days", "yearday", "weekday"};
+	const field *f = s->inputs;
+	for (; input >= field_inputs(f); f++) input -= field_inputs(f);
+	*level = f->level_count && !f->ordinal ? f->levels[input] : NULL;
+	for (int k = 0; k < 3 && field_inputs(f) > 1; k++)
+		if ((f->date_parts >> k & 1) && input-- == 0) *level = parts[k];
+	return f;
 }
 
 static void print_input(bytes *b, const schema *s, ptrdiff_t input)
 {
-    const char *level;
-    const field *f = field_of_input(s, input, &level);
-    if (f->name) bytes_print(b, "%s", f->name);
-    else bytes_print(b, "%d", f->column);
-    if (f->repeat) bytes_print(b, " (column %d)", f->column);
-    if (level) bytes_print(b, "=%s", level);
+	const char *level;
+	const field *f = field_of_input(s, input, &level);
+	if (f->name) bytes_print(b, "%s", f->name);
+	else bytes_print(b, "%d", f->column);
+	if (f->repeat) bytes_print(b, " (column %d)", f->column);
+	if (level) bytes_print(b, "=%s", level);
 }
 
 typedef struct ranked {
-    ptrdiff_t input;
-    /* NAN: a constant column, which teaches nothing. */
-    double lengthscale;
+	ptrdiff_t input;
+	/* NAN: a constant column, which teaches nothing. */
+	double lengthscale;
 } ranked;
 
 static int by_lengthscale(const void *a, const void *b)
 {
-    const ranked *x = a, *y = b;
-    int x_last = isnan(x->lengthscale), y_last = isnan(y->lengthscale);
-    int longer = x_last || y_last
-                         ? x_last - y_last
-                         : (x->lengthscale > y->lengthscale) - (x->lengthscale < y->lengthscale);
-    return longer ? longer : (x->input > y->input) - (x->input < y->input);
+	const ranked *x = a, *y = b;
+	int x_last = isnan(x->lengthscale), y_last = isnan(y->lengthscale);
+	int longer = x_last || y_last
+						 ? x_last - y_last
+						 : (x->lengthscale > y->lengthscale) - (x->lengthscale < y->lengthscale);
+	return longer ? longer : (x->input > y->input) - (x->input < y->input);
 }
 
 /*  Do all inducing points have the same value of this input? They start on the data, and move only
     where that changes the bound. */
 static int same_everywhere(const odvgp_real *Z, ptrdiff_t M, ptrdiff_t D, ptrdiff_t input)
 {
-    odvgp_real low = Z[input], high = Z[input];
-    for (ptrdiff_t i = 1; i < M; i++) {
-        if (Z[i * D + input] < low) low = Z[i * D + input];
-        if (Z[i * D + input] > high) high = Z[i * D + input];
-    }
-    return M > 1 && high - low < 1e-9;
+	odvgp_real low = Z[input], high = Z[input];
+	for (ptrdiff_t i = 1; i < M; i++) {
+		if (Z[i * D + input] < low) low = Z[i * D + input];
+		if (Z[i * D + input] > high) high = Z[i * D + input];
+	}
+	return M > 1 && high - low < 1e-9;
 }
 
 /*  The inputs of a term of the kernel by their lengthscales, the shortest first, constant columns
     last. NULL if the term does not have a lengthscale for each input. */
 static ranked *rank_inputs(const odvgp_model *model, int term, ptrdiff_t D, ptrdiff_t *count)
 {
-    char name[40];
-    snprintf(name, sizeof name, "kernel.%d.lengthscale", term);
-    const odvgp_slot *slot = odvgp_slot_find(model, name), *points = NULL;
-    if (!slot || odvgp_kernel_column(model, term, 0) < 0) return NULL;
-    for (int i = 0; i < odvgp_slot_count(model) && !points; i++)
-        if (!strncmp(odvgp_slot_at(model, i)->name, "Z_", 2)) points = odvgp_slot_at(model, i);
-    odvgp_real *value = take((size_t)slot->count, sizeof *value),
-               *Z = points ? take((size_t)points->count, sizeof *Z) : NULL;
-    ranked *r = take((size_t)slot->count, sizeof *r);
-    *count = slot->count;
-    if (points && odvgp_get(model, points->name, Z, points->count))
-        die(FAILED, "%s cannot be read", points->name);
-    if (odvgp_get(model, name, value, *count)) die(FAILED, "%s cannot be read", name);
-    for (ptrdiff_t k = 0; k < *count; k++) {
-        r[k].input = odvgp_kernel_column(model, term, k);
-        r[k].lengthscale =
-                Z && same_everywhere(Z, points->count / D, D, r[k].input) ? NAN : (double)value[k];
-    }
-    qsort(r, (size_t)*count, sizeof *r, by_lengthscale);
-    free(value);
-    free(Z);
-    return r;
+	char name[40];
+	snprintf(name, sizeof name, "kernel.%d.lengthscale", term);
+	const odvgp_slot *slot = odvgp_slot_find(model, name), *points = NULL;
+	if (!slot || odvgp_kernel_column(model, term, 0) < 0) return NULL;
+	for (int i = 0; i < odvgp_slot_count(model) && !points; i++)
+		if (!strncmp(odvgp_slot_at(model, i)->name, "Z_", 2)) points = odvgp_slot_at(model, i);
+	odvgp_real *value = take((size_t)slot->count, sizeof *value),
+			   *Z = points ? take((size_t)points->count, sizeof *Z) : NULL;
+	ranked *r = take((size_t)slot->count, sizeof *r);
+	*count = slot->count;
+	if (points && odvgp_get(model, points->name, Z, points->count))
+		die(FAILED, "%s cannot be read", points->name);
+	if (odvgp_get(model, name, value, *count)) die(FAILED, "%s cannot be read", name);
+	for (ptrdiff_t k = 0; k < *count; k++) {
+		r[k].input = odvgp_kernel_column(model, term, k);
+		r[k].lengthscale =
+				Z && same_everywhere(Z, points->count / D, D, r[k].input) ? NAN : (double)value[k];
+	}
+	qsort(r, (size_t)*count, sizeof *r, by_lengthscale);
+	free(value);
+	free(Z);
+	return r;
 }
 
 /*  A line for each term of the kernel with ard. */
 static void text_lengthscales(bytes *b, const odvgp_model *model, const schema *s)
 {
-    enum { SHOWN = 6 };
-    for (int term = 0; term < ODVGP_MAX_BASE_KERNELS; term++) {
-        ptrdiff_t count, finite = 0;
-        ranked *r = rank_inputs(model, term, s->D, &count);
-        if (!r) continue;
-        while (finite < count && !isnan(r[finite].lengthscale)) finite++;
-        bytes_print(b, "lengths%d", term);
-        for (ptrdiff_t k = 0; k < smaller(finite, SHOWN); k++) {
-            bytes_print(b, k ? ", " : " ");
-            print_input(b, s, r[k].input);
-            bytes_print(b, " %.3g", r[k].lengthscale);
-        }
-        if (finite > SHOWN)
-            bytes_print(b, ", %td more, up to %.3g", finite - SHOWN, r[finite - 1].lengthscale);
-        for (ptrdiff_t k = finite; k < count; k++) {
-            bytes_print(b, k > finite ? ", " : finite ? "; constant: " : " constant: ");
-            print_input(b, s, r[k].input);
-        }
-        bytes_print(b, "\n");
-        free(r);
-    }
+	enum { SHOWN = 6 };
+	for (int term = 0; term < ODVGP_MAX_BASE_KERNELS; term++) {
+		ptrdiff_t count, finite = 0;
+		ranked *r = rank_inputs(model, term, s->D, &count);
+		if (!r) continue;
+		while (finite < count && !isnan(r[finite].lengthscale)) finite++;
+		bytes_print(b, "lengths%d", term);
+		for (ptrdiff_t k = 0; k < smaller(finite, SHOWN); k++) {
+			bytes_print(b, k ? ", " : " ");
+			print_input(b, s, r[k].input);
+			bytes_print(b, " %.3g", r[k].lengthscale);
+		}
+		if (finite > SHOWN)
+			bytes_print(b, ", %td more, up to %.3g", finite - SHOWN, r[finite - 1].lengthscale);
+		for (ptrdiff_t k = finite; k < count; k++) {
+			bytes_print(b, k > finite ? ", " : finite ? "; constant: " : " constant: ");
+			print_input(b, s, r[k].input);
+		}
+		bytes_print(b, "\n");
+		free(r);
+	}
 }
 
 static void json_lengthscales(bytes *b, const odvgp_model *model, const schema *s)
 {
-    int any = 0;
-    json_key(b, "lengthscales");
-    bytes_print(b, "[");
-    for (int term = 0; term < ODVGP_MAX_BASE_KERNELS; term++) {
-        ptrdiff_t count = 0;
-        ranked *r = rank_inputs(model, term, s->D, &count);
-        for (ptrdiff_t k = 0; k < count; k++) {
-            const char *level;
-            const field *f = field_of_input(s, r[k].input, &level);
-            bytes_print(b, "%s{\"term\": %d", any++ ? ", " : "", term);
-            json_count(b, "column", f->column);
-            if (f->name) json_text(b, "input", f->name);
-            if (level) json_text(b, "level", level);
-            json_number(b, "lengthscale", r[k].lengthscale);
-            bytes_print(b, "}");
-        }
-        free(r);
-    }
-    bytes_print(b, "]");
+	int any = 0;
+	json_key(b, "lengthscales");
+	bytes_print(b, "[");
+	for (int term = 0; term < ODVGP_MAX_BASE_KERNELS; term++) {
+		ptrdiff_t count = 0;
+		ranked *r = rank_inputs(model, term, s->D, &count);
+		for (ptrdiff_t k = 0; k < count; k++) {
+			const char *level;
+			const field *f = field_of_input(s, r[k].input, &level);
+			bytes_print(b, "%s{\"term\": %d", any++ ? ", " : "", term);
+			json_count(b, "column", f->column);
+			if (f->name) json_text(b, "input", f->name);
+			if (level) json_text(b, "level", level);
+			json_number(b, "lengthscale", r[k].lengthscale);
+			bytes_print(b, "}");
+		}
+		free(r);
+	}
+	bytes_print(b, "]");
 }
 
 /* ---- what commands have in common ---- */
@@ -377,66 +377,66 @@ static void json_lengthscales(bytes *b, const odvgp_model *model, const schema *
 /*  Basis, method and sizes. */
 static void json_model(bytes *b, const char *name, const odvgp_config *c)
 {
-    json_text(b, "basis", name);
-    json_method(b, c);
-    json_count(b, "beta", c->layer[0].M);
-    json_count(b, "gamma", c->layer[0].M_gamma);
+	json_text(b, "basis", name);
+	json_method(b, c);
+	json_count(b, "beta", c->layer[0].M);
+	json_count(b, "gamma", c->layer[0].M_gamma);
 }
 
 /*  What training made of the model. */
 static void json_learned(bytes *b, const odvgp_model *model, const schema *s, const odvgp_events *e)
 {
-    char *kernel = kernel_text(model);
-    json_text(b, "kernel", kernel);
-    json_lengthscales(b, model, s);
-    json_number(b, "noise_variance", noise_of(model));
-    json_events(b, e);
-    free(kernel);
+	char *kernel = kernel_text(model);
+	json_text(b, "kernel", kernel);
+	json_lengthscales(b, model, s);
+	json_number(b, "noise_variance", noise_of(model));
+	json_events(b, e);
+	free(kernel);
 }
 
 /*  The same in lines of text. */
 static void text_model(bytes *b, const char *name, const odvgp_model *model, const schema *s)
 {
-    const odvgp_config *c = odvgp_model_config(model);
-    char *kernel = kernel_text(model);
-    bytes_print(b, "model    %s, beta %td, gamma %td, %s\n", name, c->layer[0].M,
-            c->layer[0].M_gamma, training_text(c));
-    text_method(b, c);
-    bytes_print(b, "kernel   %s\n", kernel);
-    text_lengthscales(b, model, s);
-    bytes_print(b, "noise    variance %.4g%s\n", noise_of(model),
-            noise_of(model) <= 1.01 * noise_floor_of(c)
-                    ? ", its lower bound: the targets look free of noise"
-                    : "");
-    free(kernel);
+	const odvgp_config *c = odvgp_model_config(model);
+	char *kernel = kernel_text(model);
+	bytes_print(b, "model    %s, beta %td, gamma %td, %s\n", name, c->layer[0].M,
+			c->layer[0].M_gamma, training_text(c));
+	text_method(b, c);
+	bytes_print(b, "kernel   %s\n", kernel);
+	text_lengthscales(b, model, s);
+	bytes_print(b, "noise    variance %.4g%s\n", noise_of(model),
+			noise_of(model) <= 1.01 * noise_floor_of(c)
+					? ", its lower bound: the targets look free of noise"
+					: "");
+	free(kernel);
 }
 
 /*  How many targets lie inside the 95 % bands; and why, where it is not 93 to 97 % by more than two
     errors. */
 static void text_coverage(bytes *b, const metrics *m)
 {
-    double error = coverage_error(m);
-    bytes_print(b, "%-8s %.1f %% of targets inside the 95 %% bands, +- %.1f %%\n", "",
-            100 * m->coverage, 100 * error);
-    if (m->coverage < 0.93 - 2 * error)
-        bytes_print(b,
-                "%-8s the bands are too narrow: these rows are unlike the training rows, or "
-                "errors have heavy tails\n",
-                "");
-    if (m->coverage > 0.97 + 2 * error)
-        bytes_print(b,
-                "%-8s the bands are too wide: errors are not normal (a few large ones raise "
-                "the noise), or it has not settled\n",
-                "");
+	double error = coverage_error(m);
+	bytes_print(b, "%-8s %.1f %% of targets inside the 95 %% bands, +- %.1f %%\n", "",
+			100 * m->coverage, 100 * error);
+	if (m->coverage < 0.93 - 2 * error)
+		bytes_print(b,
+				"%-8s the bands are too narrow: these rows are unlike the training rows, or "
+				"errors have heavy tails\n",
+				"");
+	if (m->coverage > 0.97 + 2 * error)
+		bytes_print(b,
+				"%-8s the bands are too wide: errors are not normal (a few large ones raise "
+				"the noise), or it has not settled\n",
+				"");
 }
 
 static void text_metrics(bytes *b, const char *title, const metrics *m)
 {
-    bytes_print(b, "%-8s rmse %.5g  mae %.5g  loglik %.5g  (standardised)\n", title, m->rmse,
-            m->mae, m->loglik);
-    bytes_print(b, "%-8s rmse %.5g  mae %.5g  loglik %.5g  (units of the target)\n", "",
-            m->rmse_raw, m->mae_raw, m->loglik_raw);
-    text_coverage(b, m);
+	bytes_print(b, "%-8s rmse %.5g  mae %.5g  loglik %.5g  (standardised)\n", title, m->rmse,
+			m->mae, m->loglik);
+	bytes_print(b, "%-8s rmse %.5g  mae %.5g  loglik %.5g  (units of the target)\n", "",
+			m->rmse_raw, m->mae_raw, m->loglik_raw);
+	text_coverage(b, m);
 }
 
 #endif

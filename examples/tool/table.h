@@ -45,73 +45,73 @@
 enum { TABLE_MOST_COLUMNS = 200000 };
 
 typedef struct table_column {
-    /* From the header; NULL without one. */
-    char *name;
-    /* The next column of the same name, -1: none; and how many before this one have it. */
-    int next, repeat;
-    /* 1: values are positions in levels. */
-    int text;
-    /* 1: values are days since 1970-01-01. */
-    int date;
-    /* [level_count] texts, and the line where each appeared first. */
-    char **levels;
-    long *level_lines;
-    int level_count;
-    /* 1: `cells` [rows] are the texts of all its cells; set before the rows are read. */
-    int keep;
-    char **cells;
-    /* Cells without a value, and the line of the first of them; 0: none. */
-    ptrdiff_t missing;
-    long missing_line;
-    /* The line of the first cell that does not fit, and the cell's beginning; 0: none. */
-    long odd_line;
-    char odd[40];
-    /* Hash table of positions in levels; -1: free. */
-    int *buckets;
-    int bucket_count;
-    /* Who decided `text` and `date`: 1 a cell, 2 the caller; 0: undecided. */
-    int settled;
+	/* From the header; NULL without one. */
+	char *name;
+	/* The next column of the same name, -1: none; and how many before this one have it. */
+	int next, repeat;
+	/* 1: values are positions in levels. */
+	int text;
+	/* 1: values are days since 1970-01-01. */
+	int date;
+	/* [level_count] texts, and the line where each appeared first. */
+	char **levels;
+	long *level_lines;
+	int level_count;
+	/* 1: `cells` [rows] are the texts of all its cells; set before the rows are read. */
+	int keep;
+	char **cells;
+	/* Cells without a value, and the line of the first of them; 0: none. */
+	ptrdiff_t missing;
+	long missing_line;
+	/* The line of the first cell that does not fit, and the cell's beginning; 0: none. */
+	long odd_line;
+	char odd[40];
+	/* Hash table of positions in levels; -1: free. */
+	int *buckets;
+	int bucket_count;
+	/* Who decided `text` and `date`: 1 a cell, 2 the caller; 0: undecided. */
+	int settled;
 } table_column;
 
 typedef struct table {
-    ptrdiff_t rows;
-    int columns;
-    /* 1: the first line held names. */
-    int header;
-    /* 1: no header was found, but the first row looks unlike its columns. */
-    int unlike;
-    /* ',' ';' '\t' or ' ' (any run of spaces and tabs). */
-    char separator;
-    /* How many lines that begin with # were skipped. */
-    long comments;
-    /* [rows] the line of each row. */
-    long *lines;
-    /* The header's place in the text. */
-    size_t head, head_end;
-    /* [rows, columns] */
-    double *values;
-    table_column *column;
-    /* Hash table of the first column of each name; -1: free. */
-    int *buckets;
-    int bucket_count;
+	ptrdiff_t rows;
+	int columns;
+	/* 1: the first line held names. */
+	int header;
+	/* 1: no header was found, but the first row looks unlike its columns. */
+	int unlike;
+	/* ',' ';' '\t' or ' ' (any run of spaces and tabs). */
+	char separator;
+	/* How many lines that begin with # were skipped. */
+	long comments;
+	/* [rows] the line of each row. */
+	long *lines;
+	/* The header's place in the text. */
+	size_t head, head_end;
+	/* [rows, columns] */
+	double *values;
+	table_column *column;
+	/* Hash table of the first column of each name; -1: free. */
+	int *buckets;
+	int bucket_count;
 } table;
 
 typedef struct table_options {
-    /* 1: there is a header, -1: there is none, 0: guess. */
-    int header;
-    /* 0: guess. */
-    char separator;
-    /* Called with the cells of the first line as names: 1 if it is a header for sure. May be
+	/* 1: there is a header, -1: there is none, 0: guess. */
+	int header;
+	/* 0: guess. */
+	char separator;
+	/* Called with the cells of the first line as names: 1 if it is a header for sure. May be
        NULL. */
-    int (*is_header)(const void *user, const table *t);
-    /* Called before the rows are read: sets `text` of columns that are text whatever they hold. May
+	int (*is_header)(const void *user, const table *t);
+	/* Called before the rows are read: sets `text` of columns that are text whatever they hold. May
        be NULL. */
-    void (*settle)(const void *user, table *t);
-    const void *user;
-    /* 1: a table may have no rows. */
-    int rows_optional;
-    /* The decimal point, 0: '.'; and what may stand between groups of three digits, 0: nothing. */
-    char decimal, thousands;
+	void (*settle)(const void *user, table *t);
+	const void *user;
+	/* 1: a table may have no rows. */
+	int rows_optional;
+	/* The decimal point, 0: '.'; and what may stand between groups of three digits, 0: nothing. */
+	char decimal, thousands;
 } table_options;
 
 /* ---- numbers ---- */
@@ -122,376 +122,376 @@ typedef struct table_options {
     middle between two doubles remain undecided. */
 static inline double table__scale(uint64_t digits, int power)
 {
-    /* clang-format off */
+	/* clang-format off */
     static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                   1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                   1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-    /* clang-format on */
-    double p = tens[power < 0 ? -power : power];
-    /* Registers wider than double round twice. */
+	/* clang-format on */
+	double p = tens[power < 0 ? -power : power];
+	/* Registers wider than double round twice. */
 #if !defined(FLT_EVAL_METHOD) || FLT_EVAL_METHOD != 0
-    return NAN;
+	return NAN;
 #endif
-    if (digits <= (uint64_t)1 << 53) return power < 0 ? (double)digits / p : (double)digits * p;
-    /* The rest has at most 53 bits. */
-    uint64_t low = digits & 0x7FF;
-    double hi = (double)(digits - low), lo = (double)low, near, rest;
-    if (power < 0) {
-        near = hi / p;
-        rest = (fma(-near, p, hi) + lo) / p;
-    } else {
-        near = hi * p;
-        rest = fma(hi, p, -near) + lo * p;
-    }
-    double sum = near + rest, error = rest - (sum - near);
-    /* Half the gap below `sum`; above a power of two the gap is twice as wide. */
-    double half = 0.5 * (sum - sum * (1 - DBL_EPSILON / 2));
-    for (int i = 0; i < 2; i++, half *= 2)
-        if (fabs(fabs(error) - half) < 1e-9 * half) return NAN;
-    return sum;
+	if (digits <= (uint64_t)1 << 53) return power < 0 ? (double)digits / p : (double)digits * p;
+	/* The rest has at most 53 bits. */
+	uint64_t low = digits & 0x7FF;
+	double hi = (double)(digits - low), lo = (double)low, near, rest;
+	if (power < 0) {
+		near = hi / p;
+		rest = (fma(-near, p, hi) + lo) / p;
+	} else {
+		near = hi * p;
+		rest = fma(hi, p, -near) + lo * p;
+	}
+	double sum = near + rest, error = rest - (sum - near);
+	/* Half the gap below `sum`; above a power of two the gap is twice as wide. */
+	double half = 0.5 * (sum - sum * (1 - DBL_EPSILON / 2));
+	for (int i = 0; i < 2; i++, half *= 2)
+		if (fabs(fabs(error) - half) < 1e-9 * half) return NAN;
+	return sum;
 }
 
 /*  Reads the decimal number at s. Returns the character after it, or NULL if there is no number. */
 static inline const char *table__number(const char *s, double *value)
 {
-    const char *start = s;
-    int negative = *s == '-', count = 0, power = 0, exact = 1;
-    uint64_t digits = 0;
-    if (*s == '-' || *s == '+') s++;
-    for (; *s >= '0' && *s <= '9'; s++) {
-        if (digits < UINT64_C(999999999999999999)) digits = digits * 10 + (unsigned)(*s - '0');
-        else exact = 0;
-        count++;
-    }
-    if (*s == '.') {
-        for (s++; *s >= '0' && *s <= '9'; s++) {
-            if (digits < UINT64_C(999999999999999999))
-                digits = digits * 10 + (unsigned)(*s - '0'), power--;
-            else exact = 0;
-            count++;
-        }
-    }
-    if (!count) return NULL;
-    if (*s == 'e' || *s == 'E') {
-        const char *e = s + 1;
-        int minus = *e == '-', exponent = 0;
-        if (*e == '-' || *e == '+') e++;
-        if (!(*e >= '0' && *e <= '9')) return NULL;
-        for (; *e >= '0' && *e <= '9'; e++)
-            if (exponent < 10000) exponent = exponent * 10 + (*e - '0');
-        power += minus ? -exponent : exponent;
-        s = e;
-    }
-    double v = NAN;
-    if (digits == 0 && exact) v = 0;
-    else if (exact && power >= -22 && power <= 22) v = table__scale(digits, power);
-    if (v == v) *value = negative ? -v : v;
-    else *value = strtod(start, NULL);
-    return s;
+	const char *start = s;
+	int negative = *s == '-', count = 0, power = 0, exact = 1;
+	uint64_t digits = 0;
+	if (*s == '-' || *s == '+') s++;
+	for (; *s >= '0' && *s <= '9'; s++) {
+		if (digits < UINT64_C(999999999999999999)) digits = digits * 10 + (unsigned)(*s - '0');
+		else exact = 0;
+		count++;
+	}
+	if (*s == '.') {
+		for (s++; *s >= '0' && *s <= '9'; s++) {
+			if (digits < UINT64_C(999999999999999999))
+				digits = digits * 10 + (unsigned)(*s - '0'), power--;
+			else exact = 0;
+			count++;
+		}
+	}
+	if (!count) return NULL;
+	if (*s == 'e' || *s == 'E') {
+		const char *e = s + 1;
+		int minus = *e == '-', exponent = 0;
+		if (*e == '-' || *e == '+') e++;
+		if (!(*e >= '0' && *e <= '9')) return NULL;
+		for (; *e >= '0' && *e <= '9'; e++)
+			if (exponent < 10000) exponent = exponent * 10 + (*e - '0');
+		power += minus ? -exponent : exponent;
+		s = e;
+	}
+	double v = NAN;
+	if (digits == 0 && exact) v = 0;
+	else if (exact && power >= -22 && power <= 22) v = table__scale(digits, power);
+	if (v == v) *value = negative ? -v : v;
+	else *value = strtod(start, NULL);
+	return s;
 }
 
 /* ---- cells ---- */
 
 typedef struct table__cell {
-    /* Without quotes and without spaces around it. */
-    const char *begin, *end;
-    /* Does it hold doubled quotes? */
-    int doubled;
+	/* Without quotes and without spaces around it. */
+	const char *begin, *end;
+	/* Does it hold doubled quotes? */
+	int doubled;
 } table__cell;
 
 static inline int table__ends_line(char c) { return c == '\n' || c == '\r' || c == 0; }
 
 static inline const char *table__skip_spaces(const char *s, char separator)
 {
-    while (*s == ' ' || (*s == '\t' && separator != '\t')) s++;
-    return s;
+	while (*s == ' ' || (*s == '\t' && separator != '\t')) s++;
+	return s;
 }
 
 /*  Skips one line end: LF, CRLF or CR. Stays at the end of the text. */
 static inline const char *table__skip_line_end(const char *s)
 {
-    if (s[0] == '\r') return s + (s[1] == '\n' ? 2 : 1);
-    return s + (*s == '\n');
+	if (s[0] == '\r') return s + (s[1] == '\n' ? 2 : 1);
+	return s + (*s == '\n');
 }
 
 /*  Skips what follows a cell. Returns 1 with *s after the separator, 0 with *s at the line's end,
     or -1 if something else follows. */
 static inline int table__next(const char **s, char separator)
 {
-    const char *p = table__skip_spaces(*s, separator);
-    int gap = p > *s;
-    *s = p;
-    if (table__ends_line(*p)) return 0;
-    if (separator == ' ') return gap ? 1 : -1;
-    if (*p != separator) return -1;
-    *s = p + 1;
-    return 1;
+	const char *p = table__skip_spaces(*s, separator);
+	int gap = p > *s;
+	*s = p;
+	if (table__ends_line(*p)) return 0;
+	if (separator == ' ') return gap ? 1 : -1;
+	if (*p != separator) return -1;
+	*s = p + 1;
+	return 1;
 }
 
 /*  Reads the cell at *s, whatever it holds, and adds line ends inside quotes to *lines. Returns
     NULL, or what is wrong with the cell. */
 static inline const char *table__scan(
-        const char **s, char separator, table__cell *cell, long *lines)
+		const char **s, char separator, table__cell *cell, long *lines)
 {
-    const char *p = table__skip_spaces(*s, separator);
-    cell->doubled = 0;
-    if (*p == '"') {
-        cell->begin = ++p;
-        for (;; p++) {
-            if (*p == 0) return "a quote is opened and never closed";
-            if (*p == '\n' || (*p == '\r' && p[1] != '\n')) ++*lines;
-            if (*p != '"') continue;
-            if (p[1] != '"') break;
-            cell->doubled = 1;
-            p++;
-        }
-        cell->end = p++;
-        const char *after = p;
-        if (table__next(&after, separator) < 0) return "text after a closing quote";
-    } else {
-        cell->begin = p;
-        while (!table__ends_line(*p) && *p != separator && !(separator == ' ' && *p == '\t')) p++;
-        cell->end = p;
-    }
-    while (cell->begin < cell->end && (*cell->begin == ' ' || *cell->begin == '\t')) cell->begin++;
-    while (cell->begin < cell->end && (cell->end[-1] == ' ' || cell->end[-1] == '\t')) cell->end--;
-    *s = p;
-    return NULL;
+	const char *p = table__skip_spaces(*s, separator);
+	cell->doubled = 0;
+	if (*p == '"') {
+		cell->begin = ++p;
+		for (;; p++) {
+			if (*p == 0) return "a quote is opened and never closed";
+			if (*p == '\n' || (*p == '\r' && p[1] != '\n')) ++*lines;
+			if (*p != '"') continue;
+			if (p[1] != '"') break;
+			cell->doubled = 1;
+			p++;
+		}
+		cell->end = p++;
+		const char *after = p;
+		if (table__next(&after, separator) < 0) return "text after a closing quote";
+	} else {
+		cell->begin = p;
+		while (!table__ends_line(*p) && *p != separator && !(separator == ' ' && *p == '\t')) p++;
+		cell->end = p;
+	}
+	while (cell->begin < cell->end && (*cell->begin == ' ' || *cell->begin == '\t')) cell->begin++;
+	while (cell->begin < cell->end && (cell->end[-1] == ' ' || cell->end[-1] == '\t')) cell->end--;
+	*s = p;
+	return NULL;
 }
 
 static inline int table__is_word(const table__cell *c, const char *word)
 {
-    const char *s = c->begin;
-    for (; s < c->end && *word; s++, word++)
-        if ((*s | 32) != *word) return 0;
-    return s == c->end && !*word;
+	const char *s = c->begin;
+	for (; s < c->end && *word; s++, word++)
+		if ((*s | 32) != *word) return 0;
+	return s == c->end && !*word;
 }
 
 static inline int table__is_missing(const table__cell *c)
 {
-    static const char *const words[] = {"na", "nan", "n/a", "null", "none"};
-    if (c->begin == c->end) return 1;
-    if (c->end - c->begin == 1) return *c->begin == '?' || *c->begin == '-';
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (table__is_word(c, words[i])) return 1;
-    return 0;
+	static const char *const words[] = {"na", "nan", "n/a", "null", "none"};
+	if (c->begin == c->end) return 1;
+	if (c->end - c->begin == 1) return *c->begin == '?' || *c->begin == '-';
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (table__is_word(c, words[i])) return 1;
+	return 0;
 }
 
 /*  How numbers are written. */
 typedef struct table__style {
-    char decimal, thousands;
+	char decimal, thousands;
 } table__style;
 
 static inline int table__is_plain(const table__style *style)
 {
-    return style->decimal == '.' && !style->thousands;
+	return style->decimal == '.' && !style->thousands;
 }
 
 static inline int table__digits(const char *s, const char *end)
 {
-    const char *start = s;
-    while (s < end && *s >= '0' && *s <= '9') s++;
-    return (int)(s - start);
+	const char *start = s;
+	while (s < end && *s >= '0' && *s <= '9') s++;
+	return (int)(s - start);
 }
 
 /*  Rewrites a number of this style with a decimal point and without thousands separators; 0 if it
     has another style. */
 static inline int table__plain_number(
-        const table__cell *c, const table__style *style, char *to, size_t size)
+		const table__cell *c, const table__style *style, char *to, size_t size)
 {
-    size_t used = 0;
-    for (const char *s = c->begin; s < c->end; s++) {
-        char next = *s;
-        if (used + 1 >= size) return 0;
-        if (style->thousands && *s == style->thousands) {
-            int group = table__digits(s + 1, c->end);
-            if (s == c->begin || !table__digits(s - 1, c->end) || group != 3) return 0;
-            continue;
-        }
-        if (*s == style->decimal) next = '.';
-        else if (*s == '.') return 0;
-        to[used++] = next;
-    }
-    to[used] = 0;
-    return used > 0;
+	size_t used = 0;
+	for (const char *s = c->begin; s < c->end; s++) {
+		char next = *s;
+		if (used + 1 >= size) return 0;
+		if (style->thousands && *s == style->thousands) {
+			int group = table__digits(s + 1, c->end);
+			if (s == c->begin || !table__digits(s - 1, c->end) || group != 3) return 0;
+			continue;
+		}
+		if (*s == style->decimal) next = '.';
+		else if (*s == '.') return 0;
+		to[used++] = next;
+	}
+	to[used] = 0;
+	return used > 0;
 }
 
 /*  Is the whole cell a number? It may be infinite. */
 static inline int table__is_number(const table__cell *c, const table__style *style, double *value)
 {
-    table__cell rest = *c;
-    char plain[64];
-    if (!table__is_plain(style) && table__plain_number(c, style, plain, sizeof plain)) {
-        const char *last = table__number(plain, value);
-        return last && !*last;
-    }
-    const char *end = table__is_plain(style) ? table__number(c->begin, value) : NULL;
-    if (end) return end == c->end;
-    *value = HUGE_VAL;
-    if (rest.begin < rest.end && (*rest.begin == '-' || *rest.begin == '+')) rest.begin++;
-    return table__is_word(&rest, "inf") || table__is_word(&rest, "infinity");
+	table__cell rest = *c;
+	char plain[64];
+	if (!table__is_plain(style) && table__plain_number(c, style, plain, sizeof plain)) {
+		const char *last = table__number(plain, value);
+		return last && !*last;
+	}
+	const char *end = table__is_plain(style) ? table__number(c->begin, value) : NULL;
+	if (end) return end == c->end;
+	*value = HUGE_VAL;
+	if (rest.begin < rest.end && (*rest.begin == '-' || *rest.begin == '+')) rest.begin++;
+	return table__is_word(&rest, "inf") || table__is_word(&rest, "infinity");
 }
 
 /*  Reads `count` digits. Returns the character after them, or NULL. */
 static inline const char *table__fixed(const char *s, const char *end, int count, int *value)
 {
-    *value = 0;
-    if (!s || table__digits(s, end) < count) return NULL;
-    for (int i = 0; i < count; i++) *value = 10 * *value + (s[i] - '0');
-    return s + count;
+	*value = 0;
+	if (!s || table__digits(s, end) < count) return NULL;
+	for (int i = 0; i < count; i++) *value = 10 * *value + (s[i] - '0');
+	return s + count;
 }
 
 /*  Days from 1970-01-01 to a date of the Gregorian calendar. Years begin in March, so that the leap
     day is their last. */
 static inline double table_days(int year, int month, int day)
 {
-    int y = year - (month <= 2), m = month + (month > 2 ? -3 : 9);
-    int leap = y / 4 - y / 100 + y / 400, months = (153 * m + 2) / 5;
-    return 365.0 * y + leap + months + day - 1 - 719468;
+	int y = year - (month <= 2), m = month + (month > 2 ? -3 : 9);
+	int leap = y / 4 - y / 100 + y / 400, months = (153 * m + 2) / 5;
+	return 365.0 * y + leap + months + day - 1 - 719468;
 }
 
 static inline int table__month_days(int year, int month)
 {
-    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    int leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    return days[month - 1] + (month == 2 && leap);
+	static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+	int leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+	return days[month - 1] + (month == 2 && leap);
 }
 
 /*  Reads HH:MM[:SS[.sss]] as a part of a day. Returns the character after it, or NULL. */
 static inline const char *table__time(const char *s, const char *end, double *value)
 {
-    int hour, minute, second = 0;
-    double part = 0, unit = 1;
-    s = table__fixed(s, end, 2, &hour);
-    if (!s || s == end || *s != ':' || !(s = table__fixed(s + 1, end, 2, &minute))) return NULL;
-    if (s < end && *s == ':' && !(s = table__fixed(s + 1, end, 2, &second))) return NULL;
-    if (s + 1 < end && (*s == '.' || *s == ',') && s[-3] == ':')
-        for (s++; s < end && *s >= '0' && *s <= '9'; s++) part += (unit /= 10) * (*s - '0');
-    if (hour > 24 || minute > 59 || second > 60) return NULL;
-    *value = (3600.0 * hour + 60.0 * minute + second + part) / 86400;
-    return s;
+	int hour, minute, second = 0;
+	double part = 0, unit = 1;
+	s = table__fixed(s, end, 2, &hour);
+	if (!s || s == end || *s != ':' || !(s = table__fixed(s + 1, end, 2, &minute))) return NULL;
+	if (s < end && *s == ':' && !(s = table__fixed(s + 1, end, 2, &second))) return NULL;
+	if (s + 1 < end && (*s == '.' || *s == ',') && s[-3] == ':')
+		for (s++; s < end && *s >= '0' && *s <= '9'; s++) part += (unit /= 10) * (*s - '0');
+	if (hour > 24 || minute > 59 || second > 60) return NULL;
+	*value = (3600.0 * hour + 60.0 * minute + second + part) / 86400;
+	return s;
 }
 
 /*  Reads Z, +HH, +HHMM or +HH:MM as a part of a day. Returns the character after it, or NULL. */
 static inline const char *table__zone(const char *s, const char *end, double *value)
 {
-    int hours, minutes = 0, west = *s == '-';
-    *value = 0;
-    if (*s == 'Z' || *s == 'z') return s + 1;
-    if (*s != '+' && *s != '-') return NULL;
-    if (!(s = table__fixed(s + 1, end, 2, &hours))) return NULL;
-    if (s < end && *s == ':') s++;
-    if (s < end && !(s = table__fixed(s, end, 2, &minutes))) return NULL;
-    *value = (west ? -1 : 1) * (60.0 * hours + minutes) / 1440;
-    return s;
+	int hours, minutes = 0, west = *s == '-';
+	*value = 0;
+	if (*s == 'Z' || *s == 'z') return s + 1;
+	if (*s != '+' && *s != '-') return NULL;
+	if (!(s = table__fixed(s + 1, end, 2, &hours))) return NULL;
+	if (s < end && *s == ':') s++;
+	if (s < end && !(s = table__fixed(s, end, 2, &minutes))) return NULL;
+	*value = (west ? -1 : 1) * (60.0 * hours + minutes) / 1440;
+	return s;
 }
 
 /*  Is the whole cell a date, a time or both, as ISO 8601 writes them? */
 static inline int table__is_date(const table__cell *c, double *value)
 {
-    const char *s = c->begin, *end = c->end;
-    int year, month, day;
-    double clock = 0, zone = 0;
-    *value = 0;
-    if (end - s < 5 || *s < '0' || *s > '9') return 0;
-    if (s[2] == ':') return table__time(s, end, value) == end;
-    s = table__fixed(s, end, 4, &year);
-    if (!s || *s != '-' || !(s = table__fixed(s + 1, end, 2, &month)) || s == end || *s != '-' ||
-            !(s = table__fixed(s + 1, end, 2, &day)))
-        return 0;
-    if (month < 1 || month > 12 || day < 1 || day > table__month_days(year, month)) return 0;
-    if (s < end && (*s == 'T' || *s == 't' || *s == ' ')) {
-        if (!(s = table__time(s + 1, end, &clock))) return 0;
-        if (s < end && !(s = table__zone(s, end, &zone))) return 0;
-    }
-    *value = table_days(year, month, day) + clock - zone;
-    return s == end;
+	const char *s = c->begin, *end = c->end;
+	int year, month, day;
+	double clock = 0, zone = 0;
+	*value = 0;
+	if (end - s < 5 || *s < '0' || *s > '9') return 0;
+	if (s[2] == ':') return table__time(s, end, value) == end;
+	s = table__fixed(s, end, 4, &year);
+	if (!s || *s != '-' || !(s = table__fixed(s + 1, end, 2, &month)) || s == end || *s != '-' ||
+			!(s = table__fixed(s + 1, end, 2, &day)))
+		return 0;
+	if (month < 1 || month > 12 || day < 1 || day > table__month_days(year, month)) return 0;
+	if (s < end && (*s == 'T' || *s == 't' || *s == ' ')) {
+		if (!(s = table__time(s + 1, end, &clock))) return 0;
+		if (s < end && !(s = table__zone(s, end, &zone))) return 0;
+	}
+	*value = table_days(year, month, day) + clock - zone;
+	return s == end;
 }
 
 /*  A copy of the cell's text with single quotes for doubled ones; NULL: no memory. */
 static inline char *table__copy(const table__cell *c)
 {
-    char *text = (char *)malloc((size_t)(c->end - c->begin) + 1), *to = text;
-    if (!text) return NULL;
-    for (const char *s = c->begin; s < c->end; s++) {
-        *to++ = *s;
-        if (*s == '"' && c->doubled) s++;
-    }
-    *to = 0;
-    return text;
+	char *text = (char *)malloc((size_t)(c->end - c->begin) + 1), *to = text;
+	if (!text) return NULL;
+	for (const char *s = c->begin; s < c->end; s++) {
+		*to++ = *s;
+		if (*s == '"' && c->doubled) s++;
+	}
+	*to = 0;
+	return text;
 }
 
 /* ---- levels of a text column ---- */
 
 static inline uint32_t table__hash(const char *text)
 {
-    uint32_t h = 2166136261u;
-    for (; *text; text++) h = (h ^ (unsigned char)*text) * 16777619u;
-    return h;
+	uint32_t h = 2166136261u;
+	for (; *text; text++) h = (h ^ (unsigned char)*text) * 16777619u;
+	return h;
 }
 
 /*  Doubles the buckets, and makes room for half as many levels. */
 static inline int table__grow_levels(table_column *c)
 {
-    int count = c->bucket_count ? 2 * c->bucket_count : 16;
-    char **levels = (char **)realloc(c->levels, (size_t)count / 2 * sizeof *levels);
-    if (levels) c->levels = levels;
-    long *lines = (long *)realloc(c->level_lines, (size_t)count / 2 * sizeof *lines);
-    if (lines) c->level_lines = lines;
-    int *buckets = (int *)realloc(c->buckets, (size_t)count * sizeof *buckets);
-    if (buckets) c->buckets = buckets;
-    if (!levels || !lines || !buckets) return 1;
-    c->bucket_count = count;
-    for (int i = 0; i < count; i++) buckets[i] = -1;
-    for (int i = 0; i < c->level_count; i++) {
-        uint32_t at = table__hash(c->levels[i]) & (uint32_t)(count - 1);
-        while (buckets[at] >= 0) at = (at + 1) & (uint32_t)(count - 1);
-        buckets[at] = i;
-    }
-    return 0;
+	int count = c->bucket_count ? 2 * c->bucket_count : 16;
+	char **levels = (char **)realloc(c->levels, (size_t)count / 2 * sizeof *levels);
+	if (levels) c->levels = levels;
+	long *lines = (long *)realloc(c->level_lines, (size_t)count / 2 * sizeof *lines);
+	if (lines) c->level_lines = lines;
+	int *buckets = (int *)realloc(c->buckets, (size_t)count * sizeof *buckets);
+	if (buckets) c->buckets = buckets;
+	if (!levels || !lines || !buckets) return 1;
+	c->bucket_count = count;
+	for (int i = 0; i < count; i++) buckets[i] = -1;
+	for (int i = 0; i < c->level_count; i++) {
+		uint32_t at = table__hash(c->levels[i]) & (uint32_t)(count - 1);
+		while (buckets[at] >= 0) at = (at + 1) & (uint32_t)(count - 1);
+		buckets[at] = i;
+	}
+	return 0;
 }
 
 /*  The position of the cell's text among the column's levels, to which a new text is added;
     -1: no memory. */
 static inline int table__level(table_column *c, const table__cell *cell, long line)
 {
-    char *text = table__copy(cell);
-    if (!text) return -1;
-    if (2 * c->level_count >= c->bucket_count && table__grow_levels(c)) {
-        free(text);
-        return -1;
-    }
-    uint32_t mask = (uint32_t)(c->bucket_count - 1), at = table__hash(text) & mask;
-    for (; c->buckets[at] >= 0; at = (at + 1) & mask) {
-        int i = c->buckets[at];
-        if (strcmp(c->levels[i], text) == 0) {
-            free(text);
-            return i;
-        }
-    }
-    c->buckets[at] = c->level_count;
-    c->levels[c->level_count] = text;
-    c->level_lines[c->level_count] = line;
-    return c->level_count++;
+	char *text = table__copy(cell);
+	if (!text) return -1;
+	if (2 * c->level_count >= c->bucket_count && table__grow_levels(c)) {
+		free(text);
+		return -1;
+	}
+	uint32_t mask = (uint32_t)(c->bucket_count - 1), at = table__hash(text) & mask;
+	for (; c->buckets[at] >= 0; at = (at + 1) & mask) {
+		int i = c->buckets[at];
+		if (strcmp(c->levels[i], text) == 0) {
+			free(text);
+			return i;
+		}
+	}
+	c->buckets[at] = c->level_count;
+	c->levels[c->level_count] = text;
+	c->level_lines[c->level_count] = line;
+	return c->level_count++;
 }
 
 /* ---- reading ---- */
 
 /*  The state of reading. */
 typedef struct table__reader {
-    table *t;
-    const table_options *options;
-    /* The name in messages. */
-    const char *path;
-    /* The text. */
-    const char *text;
-    size_t size;
-    table__style style;
-    /* The next character. */
-    const char *s;
-    long line;
-    char *error;
-    size_t error_size;
+	table *t;
+	const table_options *options;
+	/* The name in messages. */
+	const char *path;
+	/* The text. */
+	const char *text;
+	size_t size;
+	table__style style;
+	/* The next character. */
+	const char *s;
+	long line;
+	char *error;
+	size_t error_size;
 } table__reader;
 
 /*  Writes the sentence and returns 1, so that callers can `return table__fail(...)`. */
@@ -501,29 +501,29 @@ __attribute__((format(printf, 2, 3)))
 static inline int
 table__fail(table__reader *r, const char *format, ...)
 {
-    va_list list;
-    int n = snprintf(r->error, r->error_size, "%s: ", r->path);
-    va_start(list, format);
-    if (n > 0 && (size_t)n < r->error_size)
-        vsnprintf(r->error + n, r->error_size - (size_t)n, format, list);
-    va_end(list);
-    return 1;
+	va_list list;
+	int n = snprintf(r->error, r->error_size, "%s: ", r->path);
+	va_start(list, format);
+	if (n > 0 && (size_t)n < r->error_size)
+		vsnprintf(r->error + n, r->error_size - (size_t)n, format, list);
+	va_end(list);
+	return 1;
 }
 
 /*  What a file that is no text begins with, and what to do with it. */
 static inline const char *table__foreign(const char *text, size_t size)
 {
-    if (size >= 4 && memcmp(text, "PK\3\4", 4) == 0)
-        return "is a ZIP archive or a workbook; save the table as CSV";
-    if (size >= 4 && memcmp(text, "PAR1", 4) == 0) return "is a Parquet file; save it as CSV";
-    if (size >= 2 && (memcmp(text, "\xFF\xFE", 2) == 0 || memcmp(text, "\xFE\xFF", 2) == 0))
-        return "is UTF-16 text; save it as UTF-8";
-    return memchr(text, 0, size) ? "is not a text file: it holds zero bytes" : NULL;
+	if (size >= 4 && memcmp(text, "PK\3\4", 4) == 0)
+		return "is a ZIP archive or a workbook; save the table as CSV";
+	if (size >= 4 && memcmp(text, "PAR1", 4) == 0) return "is a Parquet file; save it as CSV";
+	if (size >= 2 && (memcmp(text, "\xFF\xFE", 2) == 0 || memcmp(text, "\xFE\xFF", 2) == 0))
+		return "is UTF-16 text; save it as UTF-8";
+	return memchr(text, 0, size) ? "is not a text file: it holds zero bytes" : NULL;
 }
 
 static inline int table__is_packed(const char *text, size_t size)
 {
-    return size >= 2 && (unsigned char)text[0] == 0x1F && (unsigned char)text[1] == 0x8B;
+	return size >= 2 && (unsigned char)text[0] == 0x1F && (unsigned char)text[1] == 0x8B;
 }
 
 static inline char *table__slurp(table__reader *r, FILE *f, const char *head, size_t size, int raw);
@@ -533,30 +533,30 @@ static inline char *table__slurp(table__reader *r, FILE *f, const char *head, si
 static inline char *table__unpack(table__reader *r, FILE *f, const char *head, size_t size)
 {
 #if defined(_POSIX_C_SOURCE) && _POSIX_C_SOURCE >= 200112L
-    char *packed = table__slurp(r, f, head, size, 1), *text = NULL;
-    FILE *file = packed ? tmpfile() : NULL, *pipe = NULL;
-    int standard = dup(0), bad = !file;
-    if (!bad) bad = fwrite(packed, 1, r->size, file) != r->size || fflush(file);
-    if (!bad) bad = lseek(fileno(file), 0, SEEK_SET) != 0 || dup2(fileno(file), 0) != 0;
-    if (!bad) pipe = popen("gzip -dc 2>/dev/null", "r");
-    if (standard >= 0) {
-        dup2(standard, 0);
-        close(standard);
-    }
-    if (pipe) {
-        text = table__slurp(r, pipe, NULL, 0, 0);
-        if (pclose(pipe) && text) {
-            free(text);
-            text = NULL;
-            table__fail(r, "is compressed, and gzip cannot unpack it");
-        }
-    } else if (packed) table__fail(r, "is compressed, and gzip cannot be run");
-    if (file) fclose(file);
-    free(packed);
-    return text;
+	char *packed = table__slurp(r, f, head, size, 1), *text = NULL;
+	FILE *file = packed ? tmpfile() : NULL, *pipe = NULL;
+	int standard = dup(0), bad = !file;
+	if (!bad) bad = fwrite(packed, 1, r->size, file) != r->size || fflush(file);
+	if (!bad) bad = lseek(fileno(file), 0, SEEK_SET) != 0 || dup2(fileno(file), 0) != 0;
+	if (!bad) pipe = popen("gzip -dc 2>/dev/null", "r");
+	if (standard >= 0) {
+		dup2(standard, 0);
+		close(standard);
+	}
+	if (pipe) {
+		text = table__slurp(r, pipe, NULL, 0, 0);
+		if (pclose(pipe) && text) {
+			free(text);
+			text = NULL;
+			table__fail(r, "is compressed, and gzip cannot unpack it");
+		}
+	} else if (packed) table__fail(r, "is compressed, and gzip cannot be run");
+	if (file) fclose(file);
+	free(packed);
+	return text;
 #else
-    (void)f, (void)head, (void)size;
-    return table__fail(r, "is compressed; unpack it first (gunzip)"), (char *)NULL;
+	(void)f, (void)head, (void)size;
+	return table__fail(r, "is compressed; unpack it first (gunzip)"), (char *)NULL;
 #endif
 }
 
@@ -564,89 +564,89 @@ static inline char *table__unpack(table__reader *r, FILE *f, const char *head, s
     whatever it holds. NULL: failed, with a sentence. */
 static inline char *table__slurp(table__reader *r, FILE *f, const char *head, size_t size, int raw)
 {
-    size_t room = ((size_t)1 << 16) + size;
-    char *text = NULL;
-    for (int first = 1;; first = 0, room += room / 2) {
-        char *more = (char *)realloc(text, room);
-        if (!more) {
-            table__fail(r, "too large for the memory");
-            break;
-        }
-        text = more;
-        if (first && size) memcpy(text, head, size);
-        size_t got = fread(text + size, 1, room - 1 - size, f);
-        if (ferror(f)) {
-            table__fail(r, "cannot be read: %s", strerror(errno));
-            break;
-        }
-        size += got;
-        if (!raw && table__is_packed(text, size)) {
-            char *unpacked = table__unpack(r, f, text, size);
-            free(text);
-            return unpacked;
-        }
-        /* Each piece at once: a device of zeros has no end. */
-        const char *foreign = raw     ? NULL
-                              : first ? table__foreign(text, size)
-                                      : table__foreign(text + size - got, got);
-        if (foreign) {
-            table__fail(r, "%s", foreign);
-            break;
-        }
-        if (size < room - 1) {
-            text[size] = 0;
-            r->size = size;
-            return text;
-        }
-    }
-    free(text);
-    return NULL;
+	size_t room = ((size_t)1 << 16) + size;
+	char *text = NULL;
+	for (int first = 1;; first = 0, room += room / 2) {
+		char *more = (char *)realloc(text, room);
+		if (!more) {
+			table__fail(r, "too large for the memory");
+			break;
+		}
+		text = more;
+		if (first && size) memcpy(text, head, size);
+		size_t got = fread(text + size, 1, room - 1 - size, f);
+		if (ferror(f)) {
+			table__fail(r, "cannot be read: %s", strerror(errno));
+			break;
+		}
+		size += got;
+		if (!raw && table__is_packed(text, size)) {
+			char *unpacked = table__unpack(r, f, text, size);
+			free(text);
+			return unpacked;
+		}
+		/* Each piece at once: a device of zeros has no end. */
+		const char *foreign = raw     ? NULL
+							  : first ? table__foreign(text, size)
+									  : table__foreign(text + size - got, got);
+		if (foreign) {
+			table__fail(r, "%s", foreign);
+			break;
+		}
+		if (size < room - 1) {
+			text[size] = 0;
+			r->size = size;
+			return text;
+		}
+	}
+	free(text);
+	return NULL;
 }
 
 /*  Reads the whole file; "-" is standard input. NULL: failed, with a sentence. */
 static inline char *table__load(table__reader *r, const char *path)
 {
-    int standard = strcmp(path, "-") == 0;
-    FILE *f = standard ? stdin : fopen(path, "rb");
-    if (!f) return table__fail(r, "cannot be opened: %s", strerror(errno)), (char *)NULL;
-    char *text = table__slurp(r, f, NULL, 0, 0);
-    if (!standard) fclose(f);
-    return text;
+	int standard = strcmp(path, "-") == 0;
+	FILE *f = standard ? stdin : fopen(path, "rb");
+	if (!f) return table__fail(r, "cannot be opened: %s", strerror(errno)), (char *)NULL;
+	char *text = table__slurp(r, f, NULL, 0, 0);
+	if (!standard) fclose(f);
+	return text;
 }
 
 /*  Skips empty lines and lines that begin with #. Adds to the counts (NULL: not counted). */
 static inline const char *table__skip_idle(
-        const char *s, char separator, long *empty, long *comments)
+		const char *s, char separator, long *empty, long *comments)
 {
-    for (;;) {
-        const char *ink = table__skip_spaces(s, separator);
-        if (*ink == '#') {
-            while (!table__ends_line(*ink)) ink++;
-            if (comments) ++*comments;
-        } else if (!table__ends_line(*ink) || !*ink) return *ink ? s : ink;
-        else if (empty) ++*empty;
-        s = table__skip_line_end(ink);
-    }
+	for (;;) {
+		const char *ink = table__skip_spaces(s, separator);
+		if (*ink == '#') {
+			while (!table__ends_line(*ink)) ink++;
+			if (comments) ++*comments;
+		} else if (!table__ends_line(*ink) || !*ink) return *ink ? s : ink;
+		else if (empty) ++*empty;
+		s = table__skip_line_end(ink);
+	}
 }
 
 /*  Counts the character in the line, outside quotes; a run of spaces counts once. Sets *end to the
     line's end. */
 static inline int table__count(const char *s, char separator, const char **end)
 {
-    int count = 0, quoted = 0;
-    s = table__skip_spaces(s, separator);
-    for (; *s && (quoted || !table__ends_line(*s)); s++) {
-        if (*s == '"') quoted = !quoted;
-        if (quoted || (*s != separator && !(separator == ' ' && *s == '\t'))) continue;
-        if (separator == ' ') {
-            while (s[1] == ' ' || s[1] == '\t') s++;
-            /* Spaces at the line's end separate nothing. */
-            if (table__ends_line(s[1])) continue;
-        }
-        count++;
-    }
-    *end = s;
-    return count;
+	int count = 0, quoted = 0;
+	s = table__skip_spaces(s, separator);
+	for (; *s && (quoted || !table__ends_line(*s)); s++) {
+		if (*s == '"') quoted = !quoted;
+		if (quoted || (*s != separator && !(separator == ' ' && *s == '\t'))) continue;
+		if (separator == ' ') {
+			while (s[1] == ' ' || s[1] == '\t') s++;
+			/* Spaces at the line's end separate nothing. */
+			if (table__ends_line(s[1])) continue;
+		}
+		count++;
+	}
+	*end = s;
+	return count;
 }
 
 /*  Guesses the separator from the first lines: the character that all lines have equally often, or
@@ -654,417 +654,417 @@ static inline int table__count(const char *s, char separator, const char **end)
     texts contain spaces. */
 static inline char table__guess_separator(const char *text, const table__style *style)
 {
-    static const char candidates[] = {'\t', ';', ',', ' '};
-    char best = ',';
-    int best_score = 0;
-    for (int k = 0; k < 4; k++) {
-        if (candidates[k] == style->decimal || candidates[k] == style->thousands) continue;
-        const char *s = text, *end;
-        int first = table__count(s, candidates[k], &end), equal = 1, everywhere = first > 0;
-        for (int lines = 1; lines < 32; lines++) {
-            s = table__skip_idle(table__skip_line_end(end), ' ', NULL, NULL);
-            if (!*s) break;
-            int count = table__count(s, candidates[k], &end);
-            if (count != first) equal = 0;
-            if (!count) everywhere = 0;
-        }
-        int space = candidates[k] == ' ';
-        int score = !first                ? 0
-                    : everywhere && equal ? (space ? 3 : 5)
-                    : everywhere          ? (space ? 2 : 4)
-                                          : 1;
-        if (score > best_score) best_score = score, best = candidates[k];
-    }
-    return best;
+	static const char candidates[] = {'\t', ';', ',', ' '};
+	char best = ',';
+	int best_score = 0;
+	for (int k = 0; k < 4; k++) {
+		if (candidates[k] == style->decimal || candidates[k] == style->thousands) continue;
+		const char *s = text, *end;
+		int first = table__count(s, candidates[k], &end), equal = 1, everywhere = first > 0;
+		for (int lines = 1; lines < 32; lines++) {
+			s = table__skip_idle(table__skip_line_end(end), ' ', NULL, NULL);
+			if (!*s) break;
+			int count = table__count(s, candidates[k], &end);
+			if (count != first) equal = 0;
+			if (!count) everywhere = 0;
+		}
+		int space = candidates[k] == ' ';
+		int score = !first                ? 0
+					: everywhere && equal ? (space ? 3 : 5)
+					: everywhere          ? (space ? 2 : 4)
+										  : 1;
+		if (score > best_score) best_score = score, best = candidates[k];
+	}
+	return best;
 }
 
 /*  The number of cells in the line at s; -1: failed, with a sentence. */
 static inline int table__count_cells(table__reader *r, const char *s)
 {
-    int n = 0, more = 1;
-    for (; more; n++) {
-        table__cell cell;
-        long lines = 0;
-        if (n == TABLE_MOST_COLUMNS)
-            return table__fail(r, "line %ld has more than %d cells", r->line, TABLE_MOST_COLUMNS),
-                   -1;
-        const char *wrong = table__scan(&s, r->t->separator, &cell, &lines);
-        if (wrong) return table__fail(r, "line %ld, column %d: %s", r->line, n + 1, wrong), -1;
-        more = table__next(&s, r->t->separator);
-    }
-    return n;
+	int n = 0, more = 1;
+	for (; more; n++) {
+		table__cell cell;
+		long lines = 0;
+		if (n == TABLE_MOST_COLUMNS)
+			return table__fail(r, "line %ld has more than %d cells", r->line, TABLE_MOST_COLUMNS),
+				   -1;
+		const char *wrong = table__scan(&s, r->t->separator, &cell, &lines);
+		if (wrong) return table__fail(r, "line %ld, column %d: %s", r->line, n + 1, wrong), -1;
+		more = table__next(&s, r->t->separator);
+	}
+	return n;
 }
 
 /*  Is the cell a number or a date? */
 static inline int table__is_value(const table__reader *r, const table__cell *c)
 {
-    double value;
-    return table__is_number(c, &r->style, &value) || table__is_date(c, &value);
+	double value;
+	return table__is_number(c, &r->style, &value) || table__is_date(c, &value);
 }
 
 /*  Guesses whether the first line is a header: one of its cells is text where the column below
     begins with a number or a date, or all its cells are text and different. first [columns]: the
     cells of the first line; s: the second line. */
 static inline int table__guess_header(
-        const table__reader *r, const table__cell *first, const char *s)
+		const table__reader *r, const table__cell *first, const char *s)
 {
-    const table *t = r->t;
-    int columns = t->columns, texts = 0, repeats = 0;
-    for (int i = 0; i < columns; i++) {
-        texts += !table__is_missing(&first[i]) && !table__is_value(r, &first[i]);
-        repeats |= t->column[i].repeat > 0 || first[i].begin == first[i].end;
-    }
-    if (!texts) return 0;
-    for (int lines = 0; lines < 1000 && *s; lines++) {
-        s = table__skip_idle(s, t->separator, NULL, NULL);
-        for (int i = 0, more = 1; i < columns && more == 1; i++) {
-            table__cell cell;
-            long inside = 0;
-            if (table__scan(&s, t->separator, &cell, &inside)) break;
-            if (!table__is_missing(&first[i]) && !table__is_value(r, &first[i]) &&
-                    table__is_value(r, &cell))
-                return 1;
-            more = table__next(&s, t->separator);
-        }
-        while (!table__ends_line(*s)) s++;
-        s = table__skip_line_end(s);
-    }
-    return texts == columns && !repeats;
+	const table *t = r->t;
+	int columns = t->columns, texts = 0, repeats = 0;
+	for (int i = 0; i < columns; i++) {
+		texts += !table__is_missing(&first[i]) && !table__is_value(r, &first[i]);
+		repeats |= t->column[i].repeat > 0 || first[i].begin == first[i].end;
+	}
+	if (!texts) return 0;
+	for (int lines = 0; lines < 1000 && *s; lines++) {
+		s = table__skip_idle(s, t->separator, NULL, NULL);
+		for (int i = 0, more = 1; i < columns && more == 1; i++) {
+			table__cell cell;
+			long inside = 0;
+			if (table__scan(&s, t->separator, &cell, &inside)) break;
+			if (!table__is_missing(&first[i]) && !table__is_value(r, &first[i]) &&
+					table__is_value(r, &cell))
+				return 1;
+			more = table__next(&s, t->separator);
+		}
+		while (!table__ends_line(*s)) s++;
+		s = table__skip_line_end(s);
+	}
+	return texts == columns && !repeats;
 }
 
 /*  Skips empty lines and comments, and returns how many lines were empty. */
 static inline long table__skip_lines(table__reader *r)
 {
-    long empty = 0, comments = 0;
-    r->s = table__skip_idle(r->s, r->t->separator, &empty, &comments);
-    r->line += empty + comments;
-    r->t->comments += comments;
-    return empty;
+	long empty = 0, comments = 0;
+	r->s = table__skip_idle(r->s, r->t->separator, &empty, &comments);
+	r->line += empty + comments;
+	r->t->comments += comments;
+	return empty;
 }
 
 /*  Makes the index of names. Returns 1 if there is no memory. */
 static inline int table__index(table *t)
 {
-    t->bucket_count = 16;
-    while (t->bucket_count < 2 * t->columns) t->bucket_count *= 2;
-    t->buckets = (int *)malloc((size_t)t->bucket_count * sizeof *t->buckets);
-    /* The last column of each name so far, at the position of the first. */
-    int *last = (int *)malloc((size_t)t->columns * sizeof *last);
-    for (int i = 0; i < t->bucket_count && t->buckets; i++) t->buckets[i] = -1;
-    for (int i = 0; i < t->columns && t->buckets && last; i++) {
-        table_column *c = &t->column[i];
-        uint32_t mask = (uint32_t)(t->bucket_count - 1), at = table__hash(c->name) & mask;
-        int first = t->buckets[at];
-        while (first >= 0 && strcmp(t->column[first].name, c->name) != 0)
-            first = t->buckets[at = (at + 1) & mask];
-        c->next = -1;
-        if (first < 0) t->buckets[at] = first = i;
-        else {
-            c->repeat = t->column[last[first]].repeat + 1;
-            t->column[last[first]].next = i;
-        }
-        last[first] = i;
-    }
-    free(last);
-    return !t->buckets || !last;
+	t->bucket_count = 16;
+	while (t->bucket_count < 2 * t->columns) t->bucket_count *= 2;
+	t->buckets = (int *)malloc((size_t)t->bucket_count * sizeof *t->buckets);
+	/* The last column of each name so far, at the position of the first. */
+	int *last = (int *)malloc((size_t)t->columns * sizeof *last);
+	for (int i = 0; i < t->bucket_count && t->buckets; i++) t->buckets[i] = -1;
+	for (int i = 0; i < t->columns && t->buckets && last; i++) {
+		table_column *c = &t->column[i];
+		uint32_t mask = (uint32_t)(t->bucket_count - 1), at = table__hash(c->name) & mask;
+		int first = t->buckets[at];
+		while (first >= 0 && strcmp(t->column[first].name, c->name) != 0)
+			first = t->buckets[at = (at + 1) & mask];
+		c->next = -1;
+		if (first < 0) t->buckets[at] = first = i;
+		else {
+			c->repeat = t->column[last[first]].repeat + 1;
+			t->column[last[first]].next = i;
+		}
+		last[first] = i;
+	}
+	free(last);
+	return !t->buckets || !last;
 }
 
 /*  The first line is no header: takes the names back. */
 static inline void table__forget_names(table *t)
 {
-    for (int i = 0; i < t->columns; i++) {
-        free(t->column[i].name);
-        t->column[i].name = NULL;
-        t->column[i].repeat = 0;
-        t->column[i].next = -1;
-    }
+	for (int i = 0; i < t->columns; i++) {
+		free(t->column[i].name);
+		t->column[i].name = NULL;
+		t->column[i].repeat = 0;
+		t->column[i].next = -1;
+	}
 }
 
 /*  Finds separator, number of columns, header and names, and moves r->s to the first row. */
 static inline int table__begin(table__reader *r)
 {
-    table *t = r->t;
-    const table_options *o = r->options;
-    r->style.decimal = o->decimal ? o->decimal : '.';
-    r->style.thousands = o->thousands;
-    if (strncmp(r->s, "\xEF\xBB\xBF", 3) == 0) r->s += 3;
-    t->separator = ' ';
-    table__skip_lines(r);
-    if (!*r->s) return table__fail(r, "is empty");
-    t->separator = o->separator ? o->separator : table__guess_separator(r->s, &r->style);
-    if ((t->columns = table__count_cells(r, r->s)) < 0) return t->columns = 0, 1;
-    t->column = (table_column *)calloc((size_t)t->columns, sizeof *t->column);
-    table__cell *first = (table__cell *)calloc((size_t)t->columns, sizeof *first);
-    int bad = !t->column || !first;
-    const char *s = r->s;
-    long line = r->line;
-    for (int i = 0; i < t->columns && !bad; i++) {
-        table__scan(&s, t->separator, &first[i], &line);
-        table__next(&s, t->separator);
-        bad = !(t->column[i].name = table__copy(&first[i]));
-    }
-    s = table__skip_line_end(s);
-    bad = bad || table__index(t);
-    if (!bad)
-        t->header = o->header                                  ? o->header > 0
-                    : o->is_header && o->is_header(o->user, t) ? 1
-                                                               : table__guess_header(r, first, s);
-    if (t->header) {
-        t->head = (size_t)(r->s - r->text);
-        t->head_end = (size_t)(s - r->text);
-        r->s = s;
-        r->line = line + 1;
-    } else if (!bad) table__forget_names(t);
-    free(first);
-    if (bad) return table__fail(r, "too large for the memory");
-    if (o->settle) o->settle(o->user, t);
-    for (int i = 0; i < t->columns; i++)
-        if (t->column[i].text) t->column[i].settled = 2;
-    return 0;
+	table *t = r->t;
+	const table_options *o = r->options;
+	r->style.decimal = o->decimal ? o->decimal : '.';
+	r->style.thousands = o->thousands;
+	if (strncmp(r->s, "\xEF\xBB\xBF", 3) == 0) r->s += 3;
+	t->separator = ' ';
+	table__skip_lines(r);
+	if (!*r->s) return table__fail(r, "is empty");
+	t->separator = o->separator ? o->separator : table__guess_separator(r->s, &r->style);
+	if ((t->columns = table__count_cells(r, r->s)) < 0) return t->columns = 0, 1;
+	t->column = (table_column *)calloc((size_t)t->columns, sizeof *t->column);
+	table__cell *first = (table__cell *)calloc((size_t)t->columns, sizeof *first);
+	int bad = !t->column || !first;
+	const char *s = r->s;
+	long line = r->line;
+	for (int i = 0; i < t->columns && !bad; i++) {
+		table__scan(&s, t->separator, &first[i], &line);
+		table__next(&s, t->separator);
+		bad = !(t->column[i].name = table__copy(&first[i]));
+	}
+	s = table__skip_line_end(s);
+	bad = bad || table__index(t);
+	if (!bad)
+		t->header = o->header                                  ? o->header > 0
+					: o->is_header && o->is_header(o->user, t) ? 1
+															   : table__guess_header(r, first, s);
+	if (t->header) {
+		t->head = (size_t)(r->s - r->text);
+		t->head_end = (size_t)(s - r->text);
+		r->s = s;
+		r->line = line + 1;
+	} else if (!bad) table__forget_names(t);
+	free(first);
+	if (bad) return table__fail(r, "too large for the memory");
+	if (o->settle) o->settle(o->user, t);
+	for (int i = 0; i < t->columns; i++)
+		if (t->column[i].text) t->column[i].settled = 2;
+	return 0;
 }
 
 /*  The value of a cell, in the cases that table__row does not shorten. Returns 1 if there is no
     memory. */
 static inline int table__value(table_column *c, const table__style *style, const table__cell *cell,
-        long line, double *value)
+		long line, double *value)
 {
-    double number, days;
-    *value = NAN;
-    if (table__is_missing(cell)) {
-        if (!c->missing++) c->missing_line = line;
-        return 0;
-    }
-    int is_number = table__is_number(cell, style, &number), is_date = table__is_date(cell, &days);
-    if (!c->settled) c->settled = 1, c->date = is_date, c->text = !is_number && !is_date;
-    int fits = c->text   ? !is_number || c->settled == 2
-               : c->date ? is_date
-                         : is_number && fabs(number) <= DBL_MAX;
-    if (!fits) {
-        ptrdiff_t length = cell->end - cell->begin, most = (ptrdiff_t)sizeof c->odd - 1;
-        if (!c->odd_line)
-            snprintf(c->odd, sizeof c->odd, "%.*s", (int)(length < most ? length : most),
-                    cell->begin);
-        if (!c->odd_line) c->odd_line = line;
-    } else if (c->text) {
-        int level = table__level(c, cell, line);
-        if (level < 0) return 1;
-        *value = level;
-    } else *value = c->date ? days : number;
-    return 0;
+	double number, days;
+	*value = NAN;
+	if (table__is_missing(cell)) {
+		if (!c->missing++) c->missing_line = line;
+		return 0;
+	}
+	int is_number = table__is_number(cell, style, &number), is_date = table__is_date(cell, &days);
+	if (!c->settled) c->settled = 1, c->date = is_date, c->text = !is_number && !is_date;
+	int fits = c->text   ? !is_number || c->settled == 2
+			   : c->date ? is_date
+						 : is_number && fabs(number) <= DBL_MAX;
+	if (!fits) {
+		ptrdiff_t length = cell->end - cell->begin, most = (ptrdiff_t)sizeof c->odd - 1;
+		if (!c->odd_line)
+			snprintf(c->odd, sizeof c->odd, "%.*s", (int)(length < most ? length : most),
+					cell->begin);
+		if (!c->odd_line) c->odd_line = line;
+	} else if (c->text) {
+		int level = table__level(c, cell, line);
+		if (level < 0) return 1;
+		*value = level;
+	} else *value = c->date ? days : number;
+	return 0;
 }
 
 /*  Reads one line into row [columns]. */
 static inline int table__row(table__reader *r, double *row)
 {
-    table *t = r->t;
-    long line = r->line;
-    const char *s = r->s;
-    int plain = table__is_plain(&r->style);
-    for (int i = 0; i < t->columns; i++) {
-        table_column *c = &t->column[i];
-        table__cell cell;
-        int more = -1;
-        /* The quick way, for most cells of most files. */
-        if (plain && !c->text && !c->date && c->settled && !c->keep) {
-            const char *end = table__number(table__skip_spaces(s, t->separator), &row[i]);
-            if (end && fabs(row[i]) <= DBL_MAX && (more = table__next(&end, t->separator)) >= 0)
-                s = end;
-        }
-        if (more < 0) {
-            const char *wrong = table__scan(&s, t->separator, &cell, &r->line);
-            if (wrong) return table__fail(r, "line %ld, column %d: %s", line, i + 1, wrong);
-            if (table__value(c, &r->style, &cell, line, &row[i]))
-                return table__fail(r, "too large for the memory");
-            if (c->keep && !(c->cells[t->rows] = table__copy(&cell)))
-                return table__fail(r, "too large for the memory");
-            more = table__next(&s, t->separator);
-        }
-        if (!more && i + 1 < t->columns)
-            return table__fail(r, "line %ld has %d cell%s where the first line has %d", line, i + 1,
-                    i ? "s" : "", t->columns);
-        if (more && i + 1 == t->columns)
-            return table__fail(
-                    r, "line %ld has more cells than the %d of the first line", line, t->columns);
-    }
-    r->s = table__skip_line_end(s);
-    r->line++;
-    return 0;
+	table *t = r->t;
+	long line = r->line;
+	const char *s = r->s;
+	int plain = table__is_plain(&r->style);
+	for (int i = 0; i < t->columns; i++) {
+		table_column *c = &t->column[i];
+		table__cell cell;
+		int more = -1;
+		/* The quick way, for most cells of most files. */
+		if (plain && !c->text && !c->date && c->settled && !c->keep) {
+			const char *end = table__number(table__skip_spaces(s, t->separator), &row[i]);
+			if (end && fabs(row[i]) <= DBL_MAX && (more = table__next(&end, t->separator)) >= 0)
+				s = end;
+		}
+		if (more < 0) {
+			const char *wrong = table__scan(&s, t->separator, &cell, &r->line);
+			if (wrong) return table__fail(r, "line %ld, column %d: %s", line, i + 1, wrong);
+			if (table__value(c, &r->style, &cell, line, &row[i]))
+				return table__fail(r, "too large for the memory");
+			if (c->keep && !(c->cells[t->rows] = table__copy(&cell)))
+				return table__fail(r, "too large for the memory");
+			more = table__next(&s, t->separator);
+		}
+		if (!more && i + 1 < t->columns)
+			return table__fail(r, "line %ld has %d cell%s where the first line has %d", line, i + 1,
+					i ? "s" : "", t->columns);
+		if (more && i + 1 == t->columns)
+			return table__fail(
+					r, "line %ld has more cells than the %d of the first line", line, t->columns);
+	}
+	r->s = table__skip_line_end(s);
+	r->line++;
+	return 0;
 }
 
 /*  Makes room for the cells of columns that are kept. Returns 1 if there is no memory. */
 static inline int table__keep_room(table *t, size_t room)
 {
-    for (int i = 0; i < t->columns; i++) {
-        table_column *c = &t->column[i];
-        char **more = c->keep ? (char **)realloc(c->cells, room * sizeof *more) : NULL;
-        if (c->keep && !more) return 1;
-        /* A row that fails leaves its cells NULL. */
-        for (size_t k = (size_t)t->rows; k < room && more; k++) more[k] = NULL;
-        c->cells = more;
-    }
-    return 0;
+	for (int i = 0; i < t->columns; i++) {
+		table_column *c = &t->column[i];
+		char **more = c->keep ? (char **)realloc(c->cells, room * sizeof *more) : NULL;
+		if (c->keep && !more) return 1;
+		/* A row that fails leaves its cells NULL. */
+		for (size_t k = (size_t)t->rows; k < room && more; k++) more[k] = NULL;
+		c->cells = more;
+	}
+	return 0;
 }
 
 static inline int table__rows(table__reader *r, const char *end)
 {
-    table *t = r->t;
-    size_t width = (size_t)t->columns * sizeof *t->values, room = 0;
-    const char *start = r->s;
-    for (;;) {
-        long line = r->line, empty = table__skip_lines(r);
-        if (!*r->s) break;
-        /* A row without a value? In wider tables such a row has separators. */
-        if (empty && t->rows && t->columns == 1)
-            return table__fail(r, "line %ld is empty, in a table of one column", line);
-        /* As many rows as the rest of the file holds, by the mean length so far. */
-        if ((size_t)t->rows + 1 >= room) {
-            double left = (double)(end - r->s),
-                   length = t->rows ? (double)(r->s - start) / (double)t->rows : left;
-            room = room ? room + 65 + (size_t)(1.05 * left / length) : 2;
-            double *more =
-                    room > SIZE_MAX / width ? NULL : (double *)realloc(t->values, room * width);
-            if (more) t->values = more;
-            long *lines = more ? (long *)realloc(t->lines, room * sizeof *lines) : NULL;
-            if (lines) t->lines = lines;
-            if (!lines || table__keep_room(t, room))
-                return table__fail(r, "too large for the memory");
-        }
-        t->lines[t->rows] = r->line;
-        if (table__row(r, t->values + (size_t)t->rows * (size_t)t->columns)) return 1;
-        t->rows++;
-    }
-    if (!t->rows && r->options->rows_optional) return 0;
-    if (!t->rows) return table__fail(r, t->header ? "has a header and no rows" : "has no rows");
-    double *less = (double *)realloc(t->values, (size_t)t->rows * width);
-    if (less) t->values = less;
-    return 0;
+	table *t = r->t;
+	size_t width = (size_t)t->columns * sizeof *t->values, room = 0;
+	const char *start = r->s;
+	for (;;) {
+		long line = r->line, empty = table__skip_lines(r);
+		if (!*r->s) break;
+		/* A row without a value? In wider tables such a row has separators. */
+		if (empty && t->rows && t->columns == 1)
+			return table__fail(r, "line %ld is empty, in a table of one column", line);
+		/* As many rows as the rest of the file holds, by the mean length so far. */
+		if ((size_t)t->rows + 1 >= room) {
+			double left = (double)(end - r->s),
+				   length = t->rows ? (double)(r->s - start) / (double)t->rows : left;
+			room = room ? room + 65 + (size_t)(1.05 * left / length) : 2;
+			double *more =
+					room > SIZE_MAX / width ? NULL : (double *)realloc(t->values, room * width);
+			if (more) t->values = more;
+			long *lines = more ? (long *)realloc(t->lines, room * sizeof *lines) : NULL;
+			if (lines) t->lines = lines;
+			if (!lines || table__keep_room(t, room))
+				return table__fail(r, "too large for the memory");
+		}
+		t->lines[t->rows] = r->line;
+		if (table__row(r, t->values + (size_t)t->rows * (size_t)t->columns)) return 1;
+		t->rows++;
+	}
+	if (!t->rows && r->options->rows_optional) return 0;
+	if (!t->rows) return table__fail(r, t->header ? "has a header and no rows" : "has no rows");
+	double *less = (double *)realloc(t->values, (size_t)t->rows * width);
+	if (less) t->values = less;
+	return 0;
 }
 
 /*  Does the first row look unlike its columns? It does where most of its numbers are far outside
     the range of those below, or whole among fractions: a header of numbers. */
 static inline int table__first_row_unlike(const table *t)
 {
-    int unlike = 0, columns = 0;
-    ptrdiff_t rows = t->rows < 1000 ? t->rows : 1000;
-    for (int i = 0; i < t->columns && rows > 3; i++) {
-        double first = t->values[i], low = HUGE_VAL, high = -HUGE_VAL;
-        int whole = 0;
-        if (t->column[i].text || first != first) continue;
-        for (ptrdiff_t k = 1; k < rows; k++) {
-            double v = t->values[k * t->columns + i];
-            if (v < low) low = v;
-            if (v > high) high = v;
-            whole += v == floor(v);
-        }
-        double width = high - low;
-        columns++;
-        unlike += first < low - 2 * width || first > high + 2 * width ||
-                  (first == floor(first) && !whole);
-    }
-    return 2 * unlike > columns;
+	int unlike = 0, columns = 0;
+	ptrdiff_t rows = t->rows < 1000 ? t->rows : 1000;
+	for (int i = 0; i < t->columns && rows > 3; i++) {
+		double first = t->values[i], low = HUGE_VAL, high = -HUGE_VAL;
+		int whole = 0;
+		if (t->column[i].text || first != first) continue;
+		for (ptrdiff_t k = 1; k < rows; k++) {
+			double v = t->values[k * t->columns + i];
+			if (v < low) low = v;
+			if (v > high) high = v;
+			whole += v == floor(v);
+		}
+		double width = high - low;
+		columns++;
+		unlike += first < low - 2 * width || first > high + 2 * width ||
+				  (first == floor(first) && !whole);
+	}
+	return 2 * unlike > columns;
 }
 
 static inline void table_free(table *t)
 {
-    for (int i = 0; i < t->columns && t->column; i++) {
-        table_column *c = &t->column[i];
-        for (int k = 0; k < c->level_count; k++) free(c->levels[k]);
-        for (ptrdiff_t k = 0; k <= t->rows && c->cells; k++) free(c->cells[k]);
-        free(c->cells);
-        free(c->levels);
-        free(c->level_lines);
-        free(c->buckets);
-        free(c->name);
-    }
-    free(t->column);
-    free(t->values);
-    free(t->lines);
-    free(t->buckets);
-    memset(t, 0, sizeof *t);
+	for (int i = 0; i < t->columns && t->column; i++) {
+		table_column *c = &t->column[i];
+		for (int k = 0; k < c->level_count; k++) free(c->levels[k]);
+		for (ptrdiff_t k = 0; k <= t->rows && c->cells; k++) free(c->cells[k]);
+		free(c->cells);
+		free(c->levels);
+		free(c->level_lines);
+		free(c->buckets);
+		free(c->name);
+	}
+	free(t->column);
+	free(t->values);
+	free(t->lines);
+	free(t->buckets);
+	memset(t, 0, sizeof *t);
 }
 
 /*  Reads a text that ends with a zero and whose first line has this number; `name` is that of the
     file in messages. Returns as table_read does. */
 static inline int table_parse(table *t, const char *text, size_t length, const char *name,
-        long line, const table_options *options, char *error, size_t size)
+		long line, const table_options *options, char *error, size_t size)
 {
-    table__reader r = {t, options, name, text, length, {'.', 0}, text, line, error, size};
-    memset(t, 0, sizeof *t);
-    int bad = table__begin(&r) || table__rows(&r, text + length);
-    if (bad) table_free(t);
-    else t->unlike = !t->header && !options->header && table__first_row_unlike(t);
-    return bad;
+	table__reader r = {t, options, name, text, length, {'.', 0}, text, line, error, size};
+	memset(t, 0, sizeof *t);
+	int bad = table__begin(&r) || table__rows(&r, text + length);
+	if (bad) table_free(t);
+	else t->unlike = !t->header && !options->header && table__first_row_unlike(t);
+	return bad;
 }
 
 /*  Reads a whole file; path "-" is standard input, options NULL guesses everything. Returns 0, or 1
     with one sentence in error [size] and an empty *t. */
 static inline int table_read(
-        table *t, const char *path, const table_options *options, char *error, size_t size)
+		table *t, const char *path, const table_options *options, char *error, size_t size)
 {
-    static const table_options all_guessed = {0, 0, NULL, NULL, NULL, 0, 0, 0};
-    const char *name = strcmp(path, "-") ? path : "standard input";
-    table__reader r = {t, &all_guessed, name, NULL, 0, {'.', 0}, NULL, 1, error, size};
-    memset(t, 0, sizeof *t);
-    char *text = table__load(&r, path);
-    if (!text) return 1;
-    int bad = table_parse(t, text, r.size, name, 1, options ? options : &all_guessed, error, size);
-    free(text);
-    return bad;
+	static const table_options all_guessed = {0, 0, NULL, NULL, NULL, 0, 0, 0};
+	const char *name = strcmp(path, "-") ? path : "standard input";
+	table__reader r = {t, &all_guessed, name, NULL, 0, {'.', 0}, NULL, 1, error, size};
+	memset(t, 0, sizeof *t);
+	char *text = table__load(&r, path);
+	if (!text) return 1;
+	int bad = table_parse(t, text, r.size, name, 1, options ? options : &all_guessed, error, size);
+	free(text);
+	return bad;
 }
 
 /*  The first column of this name at position `from` or later; -1: none. */
 static inline int table_find(const table *t, const char *name, int from)
 {
-    if (!t->header && !t->column[0].name) return -1;
-    uint32_t mask = (uint32_t)(t->bucket_count - 1), at = table__hash(name) & mask;
-    int i = t->buckets[at];
-    while (i >= 0 && strcmp(t->column[i].name, name) != 0) i = t->buckets[at = (at + 1) & mask];
-    while (i >= 0 && i < from) i = t->column[i].next;
-    return i;
+	if (!t->header && !t->column[0].name) return -1;
+	uint32_t mask = (uint32_t)(t->bucket_count - 1), at = table__hash(name) & mask;
+	int i = t->buckets[at];
+	while (i >= 0 && strcmp(t->column[i].name, name) != 0) i = t->buckets[at = (at + 1) & mask];
+	while (i >= 0 && i < from) i = t->column[i].next;
+	return i;
 }
 
 /*  The options that would read the text as a number, in a clause; "" if none would. */
 static inline const char *table_hint(const char *text)
 {
-    static const struct {
-        table__style style;
-        const char *clause;
-    } styles[] = {
-            {{'.', ','}, "; --thousands , reads it as a number"},
-            {{',', 0}, "; --decimal , reads it as a number"},
-            {{',', '.'}, "; --decimal , --thousands . reads it as a number"},
-            {{'.', '\''}, "; --thousands \"'\" reads it as a number"},
-            {{'.', ' '}, "; --thousands space reads it as a number"},
-            {{',', ' '}, "; --decimal , --thousands space reads it as a number"},
-    };
-    table__cell c = {text, text + strlen(text), 0};
-    double value;
-    int known[2] = {0, 0};
-    for (int k = 0; k < 2; k++) known[k] = table__is_number(&c, &styles[k].style, &value);
-    if (known[0] && known[1]) return "; --decimal , or --thousands , reads it as a number";
-    for (size_t k = 0; k < sizeof styles / sizeof *styles; k++)
-        if (table__is_number(&c, &styles[k].style, &value)) return styles[k].clause;
-    return "";
+	static const struct {
+		table__style style;
+		const char *clause;
+	} styles[] = {
+			{{'.', ','}, "; --thousands , reads it as a number"},
+			{{',', 0}, "; --decimal , reads it as a number"},
+			{{',', '.'}, "; --decimal , --thousands . reads it as a number"},
+			{{'.', '\''}, "; --thousands \"'\" reads it as a number"},
+			{{'.', ' '}, "; --thousands space reads it as a number"},
+			{{',', ' '}, "; --decimal , --thousands space reads it as a number"},
+	};
+	table__cell c = {text, text + strlen(text), 0};
+	double value;
+	int known[2] = {0, 0};
+	for (int k = 0; k < 2; k++) known[k] = table__is_number(&c, &styles[k].style, &value);
+	if (known[0] && known[1]) return "; --decimal , or --thousands , reads it as a number";
+	for (size_t k = 0; k < sizeof styles / sizeof *styles; k++)
+		if (table__is_number(&c, &styles[k].style, &value)) return styles[k].clause;
+	return "";
 }
 
 /*  Returns 0 if all cells of the column fit it, else 1 with a sentence that names the first
     misfit. */
 static inline int table_check(
-        const table *t, int column, const char *path, char *error, size_t size)
+		const table *t, int column, const char *path, char *error, size_t size)
 {
-    const table_column *c = &t->column[column];
-    if (!c->odd_line) return 0;
-    double number;
-    const char *end = table__number(c->odd, &number), *what = "is not a number";
-    if (c->text) what = "is a number in a column of texts";
-    else if (c->date) what = "is not a date or time";
-    else if ((end && !*end) || strchr("iI", c->odd[strspn(c->odd, "+-")]))
-        what = "is not a finite number";
-    snprintf(error, size, "%s: line %ld, column %d%s%s%s: '%s' %s%s",
-            strcmp(path, "-") ? path : "standard input", c->odd_line, column + 1,
-            c->name ? " (" : "", c->name ? c->name : "", c->name ? ")" : "", c->odd, what,
-            c->text || c->date ? "" : table_hint(c->odd));
-    return 1;
+	const table_column *c = &t->column[column];
+	if (!c->odd_line) return 0;
+	double number;
+	const char *end = table__number(c->odd, &number), *what = "is not a number";
+	if (c->text) what = "is a number in a column of texts";
+	else if (c->date) what = "is not a date or time";
+	else if ((end && !*end) || strchr("iI", c->odd[strspn(c->odd, "+-")]))
+		what = "is not a finite number";
+	snprintf(error, size, "%s: line %ld, column %d%s%s%s: '%s' %s%s",
+			strcmp(path, "-") ? path : "standard input", c->odd_line, column + 1,
+			c->name ? " (" : "", c->name ? c->name : "", c->name ? ")" : "", c->odd, what,
+			c->text || c->date ? "" : table_hint(c->odd));
+	return 1;
 }
 
 #endif

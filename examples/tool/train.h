@@ -8,251 +8,252 @@
 #include "report.h"
 #include <signal.h>
 
-/*  The only global variable: signals that end the program set it, and trainings read it after each step. */
+/*  The only global variable: signals that end the program set it; trainings read it each step. */
 static volatile sig_atomic_t stop_signal;
 
 typedef enum stop_reason {
-    RUNNING,
-    ALL_STEPS,
-    TIME_OVER,
-    INTERRUPTED,
-    NO_PROGRESS,
-    STEP_FAILED,
-    CONVERGED,
-    STUCK
+	RUNNING,
+	ALL_STEPS,
+	TIME_OVER,
+	INTERRUPTED,
+	NO_PROGRESS,
+	STEP_FAILED,
+	CONVERGED,
+	STUCK
 } stop_reason;
 static const char *const stop_words[] = {
-        "", "iters", "minutes", "signal", "patience", "error", "converged", "stuck"};
+		"", "iters", "minutes", "signal", "patience", "error", "converged", "stuck"};
 
 /*  One row of the trace. */
 typedef struct evaluation {
-    /* elbo: mean of the minibatch estimates since the last row. */
-    double step, seconds, elbo, noise;
-    metrics test;
+	/* elbo: mean of the minibatch estimates since the last row. */
+	double step, seconds, elbo, noise;
+	metrics test;
 } evaluation;
 
 /*  The most rows times points squared for which the upper bound is computed: about ten seconds. */
 static const double MOST_UPPER_BOUND = 1e11;
 
 typedef struct training {
-    /* Of one of several that are compared: its item of --bases, and its name in trace and table.
+	/* Of one of several that are compared: its item of --bases, and its name in trace and table.
        NULL: this is the only training. */
-    const char *label, *name;
-    const options *o;
-    const basis *basis;
-    const dataset *d;
-    const workers *w;
-    odvgp_model *model;
-    /* The model's memory; a copy of it, while an evaluation has a q of its own. */
-    model_block block;
-    void *copy;
-    /* Memory of odvgp_fit_q. */
-    bytes work;
-    ptrdiff_t iters, patience, first_step, step;
+	const char *label, *name;
+	const options *o;
+	const basis *basis;
+	const dataset *d;
+	const workers *w;
+	odvgp_model *model;
+	/* The model's memory; a copy of it, while an evaluation has a q of its own. */
+	model_block block;
+	void *copy;
+	/* Memory of odvgp_fit_q. */
+	bytes work;
+	ptrdiff_t iters, patience, first_step, step;
 
-    /* Clock: when the program's work began, and the first step; the seconds allowed since
+	/* Clock: when the program's work began, and the first step; the seconds allowed since
        `begin`. */
-    double begin, start, limit;
-    /* Seconds spent so far. */
-    double step_seconds, evaluate_seconds;
+	double begin, start, limit;
+	/* Seconds spent so far. */
+	double step_seconds, evaluate_seconds;
 
-    /* The bound: its sum since the last evaluation, and a running mean for the bar. */
-    double elbo_sum, elbo_mean;
-    ptrdiff_t elbo_count;
-    odvgp_events events;
-    /* How many events stderr has seen. */
-    uint64_t events_told;
+	/* The bound: its sum since the last evaluation, and a running mean for the bar. */
+	double elbo_sum, elbo_mean;
+	ptrdiff_t elbo_count;
+	odvgp_events events;
+	/* How many events stderr has seen. */
+	uint64_t events_told;
 
-    /* Evaluations. */
-    void *predictor_block;
-    size_t predictor_size;
-    forecast forecast;
-    evaluation *history;
-    int history_count, history_room;
-    /* Steps between two; compare: the step of the next one. */
-    ptrdiff_t evaluate_every, evaluate_next;
-    double best;
-    /* Evaluations since the best one. */
-    int worse;
-    FILE *trace;
+	/* Evaluations. */
+	void *predictor_block;
+	size_t predictor_size;
+	forecast forecast;
+	evaluation *history;
+	int history_count, history_room;
+	/* Steps between two; compare: the step of the next one. */
+	ptrdiff_t evaluate_every, evaluate_next;
+	double best;
+	/* Evaluations since the best one. */
+	int worse;
+	FILE *trace;
 
-    /* Checkpoints: the file, the tool's part of it, seconds between two (0: none), the last. */
-    char *part_path;
-    bytes user;
-    double checkpoint_every, checkpoint_last;
-    /* Is the training resumed from that file? */
-    int part_ours;
+	/* Checkpoints: the file, the tool's part of it, seconds between two (0: none), the last. */
+	char *part_path;
+	bytes user;
+	double checkpoint_every, checkpoint_last;
+	/* Is the training resumed from that file? */
+	int part_ours;
 
-    /* Progress. */
-    int quiet, terminal;
-    /* When the bar was last drawn. */
-    double drawn;
-    /* Is q at its optimum since the last step? */
-    int fitted;
-    /* Why a step failed. */
-    char reason[300];
+	/* Progress. */
+	int quiet, terminal;
+	/* When the bar was last drawn. */
+	double drawn;
+	/* Is q at its optimum since the last step? */
+	int fitted;
+	/* Why a step failed. */
+	char reason[300];
 } training;
 
 /* ---- signals and progress ---- */
 
 static void on_signal(int number)
 {
-    (void)number;
-    stop_signal = 1;
+	(void)number;
+	stop_signal = 1;
 }
 
-/*  The first Ctrl-C, SIGTERM or hang-up of the terminal ends the training in good order, the second one ends the program. */
+/*  The first Ctrl-C, SIGTERM or hang-up of the terminal ends the training in good order, the second
+    one ends the program. */
 static void catch_signals(void)
 {
-    static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action, before;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = on_signal;
-    action.sa_flags = (int)SA_RESETHAND;
-    sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        sigaction(ends[i], NULL, &before);
-        /* Shells start background jobs without SIGINT; only nohup means it. */
-        if (ends[i] != SIGHUP || before.sa_handler != SIG_IGN) sigaction(ends[i], &action, NULL);
-    }
+	static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction action, before;
+	memset(&action, 0, sizeof action);
+	action.sa_handler = on_signal;
+	action.sa_flags = (int)SA_RESETHAND;
+	sigemptyset(&action.sa_mask);
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+		sigaction(ends[i], NULL, &before);
+		/* Shells start background jobs without SIGINT; only nohup means it. */
+		if (ends[i] != SIGHUP || before.sa_handler != SIG_IGN) sigaction(ends[i], &action, NULL);
+	}
 }
 
 static const char *duration(double seconds, char *text, size_t size)
 {
-    if (seconds < 99.5) snprintf(text, size, "%.0f s", seconds);
-    else if (seconds < 5400) snprintf(text, size, "%.0f min", seconds / 60);
-    else snprintf(text, size, "%.1f h", seconds / 3600);
-    return text;
+	if (seconds < 99.5) snprintf(text, size, "%.0f s", seconds);
+	else if (seconds < 5400) snprintf(text, size, "%.0f min", seconds / 60);
+	else snprintf(text, size, "%.1f h", seconds / 3600);
+	return text;
 }
 
 static const char *label_of(const training *t) { return t->label ? t->label : ""; }
 
 static void print_bar(training *t)
 {
-    char left[32], bar[21], test[80] = "";
-    double elapsed = now() - t->begin, done = (double)(t->step - t->first_step),
-           total = (double)(t->iters - t->first_step);
-    if (t->label) elapsed = t->step_seconds;
-    double rest = done > 0 ? (now() - t->start) / done * (total - done) : 0;
-    if (t->limit > 0) rest = fmin(rest, fmax(0, t->limit - elapsed));
-    int filled = (int)(20 * fmax(done / total, t->limit > 0 ? fmin(1, elapsed / t->limit) : 0));
-    for (int i = 0; i < 20; i++) bar[i] = i < filled ? '#' : '.';
-    bar[20] = 0;
-    if (t->history_count && t->d->test.n) {
-        const metrics *m = &t->history[t->history_count - 1].test;
-        snprintf(test, sizeof test, "  rmse %.4f  loglik %.4f", m->rmse, m->loglik);
-    }
-    fprintf(stderr, "\r%s%s[%s] %td/%td  %.3g ms  ETA %s  elbo/n %.4f%s\033[K", label_of(t),
-            t->label ? "  " : "", bar, t->step, t->iters, 1e3 * t->step_seconds / fmax(1, done),
-            duration(rest, left, sizeof left), t->elbo_mean / (double)t->d->train.n, test);
-    fflush(stderr);
-    t->drawn = now();
+	char left[32], bar[21], test[80] = "";
+	double elapsed = now() - t->begin, done = (double)(t->step - t->first_step),
+		   total = (double)(t->iters - t->first_step);
+	if (t->label) elapsed = t->step_seconds;
+	double rest = done > 0 ? (now() - t->start) / done * (total - done) : 0;
+	if (t->limit > 0) rest = fmin(rest, fmax(0, t->limit - elapsed));
+	int filled = (int)(20 * fmax(done / total, t->limit > 0 ? fmin(1, elapsed / t->limit) : 0));
+	for (int i = 0; i < 20; i++) bar[i] = i < filled ? '#' : '.';
+	bar[20] = 0;
+	if (t->history_count && t->d->test.n) {
+		const metrics *m = &t->history[t->history_count - 1].test;
+		snprintf(test, sizeof test, "  rmse %.4f  loglik %.4f", m->rmse, m->loglik);
+	}
+	fprintf(stderr, "\r%s%s[%s] %td/%td  %.3g ms  ETA %s  elbo/n %.4f%s\033[K", label_of(t),
+			t->label ? "  " : "", bar, t->step, t->iters, 1e3 * t->step_seconds / fmax(1, done),
+			duration(rest, left, sizeof left), t->elbo_mean / (double)t->d->train.n, test);
+	fflush(stderr);
+	t->drawn = now();
 }
 
 static void clear_bar(const training *t)
 {
-    if (t->terminal && !t->quiet) fputs("\r\033[K", stderr);
+	if (t->terminal && !t->quiet) fputs("\r\033[K", stderr);
 }
 
 /*  Reports the raised jitter and undone steps since the last evaluation. */
 static void print_events(training *t)
 {
-    const odvgp_events *e = &t->events;
-    uint64_t count = e->jitter_raised + e->step_undone;
-    if (count == t->events_told || t->quiet) return;
-    t->events_told = count;
-    clear_bar(t);
-    fprintf(stderr,
-            "note: %s%sby step %td: jitter raised %llu time(s), now %.3g; %llu step(s) undone",
-            label_of(t), t->label ? ": " : "", t->step, (unsigned long long)e->jitter_raised,
-            e->jitter, (unsigned long long)e->step_undone);
-    if (e->matrix)
-        fprintf(stderr, "; last at pivot %td of %s: %s", e->pivot, e->matrix,
-                e->cause ? e->cause : "cause unknown");
-    fputc('\n', stderr);
+	const odvgp_events *e = &t->events;
+	uint64_t count = e->jitter_raised + e->step_undone;
+	if (count == t->events_told || t->quiet) return;
+	t->events_told = count;
+	clear_bar(t);
+	fprintf(stderr,
+			"note: %s%sby step %td: jitter raised %llu time(s), now %.3g; %llu step(s) undone",
+			label_of(t), t->label ? ": " : "", t->step, (unsigned long long)e->jitter_raised,
+			e->jitter, (unsigned long long)e->step_undone);
+	if (e->matrix)
+		fprintf(stderr, "; last at pivot %td of %s: %s", e->pivot, e->matrix,
+				e->cause ? e->cause : "cause unknown");
+	fputc('\n', stderr);
 }
 
 static void print_line(const training *t, const evaluation *v)
 {
-    fprintf(stderr, "%s%sstep %td/%td  %.1f s  elbo/n %.5g", label_of(t), t->label ? "  " : "",
-            t->step, t->iters, v->seconds, v->elbo / (double)t->d->train.n);
-    if (v->test.n) fprintf(stderr, "  rmse %.5g  loglik %.5g", v->test.rmse, v->test.loglik);
-    fprintf(stderr, "  noise %.4g\n", v->noise);
+	fprintf(stderr, "%s%sstep %td/%td  %.1f s  elbo/n %.5g", label_of(t), t->label ? "  " : "",
+			t->step, t->iters, v->seconds, v->elbo / (double)t->d->train.n);
+	if (v->test.n) fprintf(stderr, "  rmse %.5g  loglik %.5g", v->test.rmse, v->test.loglik);
+	fprintf(stderr, "  noise %.4g\n", v->noise);
 }
 
 /* ---- trace ---- */
 
 static const char trace_header[] =
-        "step,seconds,elbo,test_rmse,test_loglik,noise_variance,"
-        "jitter,jitter_raised,step_shortened,variance_clamped,step_undone\n";
+		"step,seconds,elbo,test_rmse,test_loglik,noise_variance,"
+		"jitter,jitter_raised,step_shortened,variance_clamped,step_undone\n";
 static const char compare_header[] = "basis,natgrad,beta,gamma,step,seconds,elbo,"
-                                     "test_rmse,test_mae,test_loglik,noise_variance\n";
+									 "test_rmse,test_mae,test_loglik,noise_variance\n";
 
 static void trace_check(int bad, int code, const options *o)
 {
-    if (bad) die(code, "--trace %s: cannot be written: %s", o->value[OPT_TRACE], strerror(errno));
+	if (bad) die(code, "--trace %s: cannot be written: %s", o->value[OPT_TRACE], strerror(errno));
 }
 
 /*  Opens the file of --trace; NULL without the option. A resumed training appends to its trace. */
 static FILE *trace_open(const options *o, const char *header)
 {
-    if (!o->value[OPT_TRACE]) return NULL;
-    FILE *f = fopen(o->value[OPT_TRACE], o->value[OPT_RESUME] ? "ab" : "wb");
-    trace_check(!f, BAD_INPUT, o);
-    int empty = fseek(f, 0, SEEK_END) || ftell(f) <= 0;
-    if (empty) trace_check(fputs(header, f) < 0, BAD_INPUT, o);
-    return f;
+	if (!o->value[OPT_TRACE]) return NULL;
+	FILE *f = fopen(o->value[OPT_TRACE], o->value[OPT_RESUME] ? "ab" : "wb");
+	trace_check(!f, BAD_INPUT, o);
+	int empty = fseek(f, 0, SEEK_END) || ftell(f) <= 0;
+	if (empty) trace_check(fputs(header, f) < 0, BAD_INPUT, o);
+	return f;
 }
 
 static void trace_close(FILE *trace, const options *o)
 {
-    if (!trace) return;
-    int bad = ferror(trace) != 0;
-    if (fclose(trace) || bad) die(FAILED, "--trace %s: is incomplete", o->value[OPT_TRACE]);
+	if (!trace) return;
+	int bad = ferror(trace) != 0;
+	if (fclose(trace) || bad) die(FAILED, "--trace %s: is incomplete", o->value[OPT_TRACE]);
 }
 
 /*  Seconds and bound, which is empty where there is none. */
 static void trace_bound(FILE *trace, const evaluation *v)
 {
-    fprintf(trace, ",%.6f,", v->seconds);
-    if (isfinite(v->elbo)) fprintf(trace, "%.12g", v->elbo);
+	fprintf(trace, ",%.6f,", v->seconds);
+	if (isfinite(v->elbo)) fprintf(trace, "%.12g", v->elbo);
 }
 
 /*  A row of one training of several: its name and sizes, and no events. */
 static void compare_row(const training *t, const evaluation *v)
 {
-    const odvgp_config *c = odvgp_model_config(t->model);
-    fprintf(t->trace, "%s,%s,%td,%td,%.0f", t->name, c->optim.natgrad ? "on" : "off", c->layer[0].M,
-            c->layer[0].M_gamma, v->step);
-    trace_bound(t->trace, v);
-    if (v->test.n) fprintf(t->trace, ",%.9g,%.9g,%.9g", v->test.rmse, v->test.mae, v->test.loglik);
-    else fputs(",,,", t->trace);
-    fprintf(t->trace, ",%.9g\n", v->noise);
+	const odvgp_config *c = odvgp_model_config(t->model);
+	fprintf(t->trace, "%s,%s,%td,%td,%.0f", t->name, c->optim.natgrad ? "on" : "off", c->layer[0].M,
+			c->layer[0].M_gamma, v->step);
+	trace_bound(t->trace, v);
+	if (v->test.n) fprintf(t->trace, ",%.9g,%.9g,%.9g", v->test.rmse, v->test.mae, v->test.loglik);
+	else fputs(",,,", t->trace);
+	fprintf(t->trace, ",%.9g\n", v->noise);
 }
 
 static void train_row(const training *t, const evaluation *v)
 {
-    const odvgp_events *e = &t->events;
-    fprintf(t->trace, "%.0f", v->step);
-    trace_bound(t->trace, v);
-    if (v->test.n) fprintf(t->trace, ",%.9g,%.9g", v->test.rmse, v->test.loglik);
-    else fputs(",,", t->trace);
-    fprintf(t->trace, ",%.9g,%.9g,%llu,%llu,%llu,%llu\n", v->noise, e->jitter,
-            (unsigned long long)e->jitter_raised, (unsigned long long)e->step_shortened,
-            (unsigned long long)e->variance_clamped, (unsigned long long)e->step_undone);
+	const odvgp_events *e = &t->events;
+	fprintf(t->trace, "%.0f", v->step);
+	trace_bound(t->trace, v);
+	if (v->test.n) fprintf(t->trace, ",%.9g,%.9g", v->test.rmse, v->test.loglik);
+	else fputs(",,", t->trace);
+	fprintf(t->trace, ",%.9g,%.9g,%llu,%llu,%llu,%llu\n", v->noise, e->jitter,
+			(unsigned long long)e->jitter_raised, (unsigned long long)e->step_shortened,
+			(unsigned long long)e->variance_clamped, (unsigned long long)e->step_undone);
 }
 
 static void trace_row(const training *t, const evaluation *v)
 {
-    if (!t->trace || ferror(t->trace)) return;
-    if (t->label) compare_row(t, v);
-    else train_row(t, v);
-    /* A full disk is no reason to lose the training. */
-    if (fflush(t->trace) && !t->quiet) {
-        clear_bar(t);
-        fprintf(stderr, "note: --trace %s: cannot be written: %s; the training goes on\n",
-                t->o->value[OPT_TRACE], strerror(errno));
-    }
+	if (!t->trace || ferror(t->trace)) return;
+	if (t->label) compare_row(t, v);
+	else train_row(t, v);
+	/* A full disk is no reason to lose the training. */
+	if (fflush(t->trace) && !t->quiet) {
+		clear_bar(t);
+		fprintf(stderr, "note: --trace %s: cannot be written: %s; the training goes on\n",
+				t->o->value[OPT_TRACE], strerror(errno));
+	}
 }
 
 /* ---- the best q ---- */
@@ -260,24 +261,24 @@ static void trace_row(const training *t, const evaluation *v)
 /*  Memory for odvgp_fit_q and odvgp_upper_bound. Exact regression needs none. */
 static void make_work(training *t)
 {
-    if (t->work.at || is_exact(t->basis)) return;
-    t->work.used = odvgp_fit_q_size(t->model);
-    if (!t->work.used) die(FAILED, "out of memory: q's optimum is too large");
-    t->work.at = take(t->work.used, 1);
+	if (t->work.at || is_exact(t->basis)) return;
+	t->work.used = odvgp_fit_q_size(t->model);
+	if (!t->work.used) die(FAILED, "out of memory: q's optimum is too large");
+	t->work.at = take(t->work.used, 1);
 }
 
 /*  Sets q to its optimum for the current parameters. Returns 0 if that fails; t->reason says
     why. */
 static int fit_q(training *t)
 {
-    odvgp_info info = no_info;
-    const part *p = &t->d->train;
-    make_work(t);
-    odvgp_status s = odvgp_fit_q(t->model, p->X, p->Y, t->work.at, t->work.used, &info);
-    if (s)
-        snprintf(t->reason, sizeof t->reason, "q cannot be set to its optimum: %s",
-                reason_of(s, &info));
-    return !s;
+	odvgp_info info = no_info;
+	const part *p = &t->d->train;
+	make_work(t);
+	odvgp_status s = odvgp_fit_q(t->model, p->X, p->Y, t->work.at, t->work.used, &info);
+	if (s)
+		snprintf(t->reason, sizeof t->reason, "q cannot be set to its optimum: %s",
+				reason_of(s, &info));
+	return !s;
 }
 
 enum { FIT_NONE, FIT_START, FIT_END, FIT_BOTH };
@@ -287,97 +288,97 @@ static int fit_q_when(const options *o) { return option_choice(o, OPT_FIT_Q); }
     training leaves q out. Returns 0 if that fails; t->reason says why. */
 static int fit_q_if_due(training *t, int end)
 {
-    int due = (fit_q_when(t->o) & end) || (end == FIT_END && without_q(t->basis));
-    if (!due) return 1;
-    if (!fit_q(t)) return 0;
-    t->fitted = end == FIT_END;
-    return 1;
+	int due = (fit_q_when(t->o) & end) || (end == FIT_END && without_q(t->basis));
+	if (!due) return 1;
+	if (!fit_q(t)) return 0;
+	t->fitted = end == FIT_END;
+	return 1;
 }
 
 /*  An upper bound of log p(y), at the cost of one or two evaluations of the bound; NAN where that
     is too much. */
 static double upper_bound_of(training *t)
 {
-    const odvgp_config *c = odvgp_model_config(t->model);
-    const part *p = &t->d->train;
-    double points = (double)(c->layer[0].M + c->layer[0].M_gamma), upper = NAN;
-    if (is_exact(t->basis) || points * points * (double)p->n > MOST_UPPER_BOUND) return NAN;
-    make_work(t);
-    return odvgp_upper_bound(t->model, p->X, p->Y, t->work.at, t->work.used, &upper, NULL, NULL)
-                   ? NAN
-                   : upper;
+	const odvgp_config *c = odvgp_model_config(t->model);
+	const part *p = &t->d->train;
+	double points = (double)(c->layer[0].M + c->layer[0].M_gamma), upper = NAN;
+	if (is_exact(t->basis) || points * points * (double)p->n > MOST_UPPER_BOUND) return NAN;
+	make_work(t);
+	return odvgp_upper_bound(t->model, p->X, p->Y, t->work.at, t->work.used, &upper, NULL, NULL)
+				   ? NAN
+				   : upper;
 }
 
 /* ---- evaluation ---- */
 
 static metrics predict_test(training *t)
 {
-    const part *test = &t->d->test;
-    odvgp_server server;
-    odvgp_info info = no_info;
-    odvgp_status s = odvgp_freeze(t->model, NULL, t->predictor_block, t->predictor_size, &info);
-    if (!s)
-        s = odvgp_server_from_block(
-                &server, t->predictor_block, t->predictor_size, ODVGP_ISA_AUTO, &info);
-    /* The next step takes care of such parameters. */
-    if (s) return no_metrics;
-    forecast_run(&t->forecast, &server, t->w, test->X, test->n);
-    return metrics_of(&t->forecast, test->Y, test->n, t->d->s.target_count, t->d->s.y_scale);
+	const part *test = &t->d->test;
+	odvgp_server server;
+	odvgp_info info = no_info;
+	odvgp_status s = odvgp_freeze(t->model, NULL, t->predictor_block, t->predictor_size, &info);
+	if (!s)
+		s = odvgp_server_from_block(
+				&server, t->predictor_block, t->predictor_size, ODVGP_ISA_AUTO, &info);
+	/* The next step takes care of such parameters. */
+	if (s) return no_metrics;
+	forecast_run(&t->forecast, &server, t->w, test->X, test->n);
+	return metrics_of(&t->forecast, test->Y, test->n, t->d->s.target_count, t->d->s.y_scale);
 }
 
 /*  Where training leaves q out, an evaluation makes one and then restores the model's bytes. */
 static metrics evaluate_test(training *t)
 {
-    if (!without_q(t->basis)) return predict_test(t);
-    if (!t->copy) t->copy = take(t->block.size, 1);
-    memcpy(t->copy, t->block.at, t->block.size);
-    metrics m = fit_q(t) ? predict_test(t) : no_metrics;
-    memcpy(t->block.at, t->copy, t->block.size);
-    return m;
+	if (!without_q(t->basis)) return predict_test(t);
+	if (!t->copy) t->copy = take(t->block.size, 1);
+	memcpy(t->copy, t->block.at, t->block.size);
+	metrics m = fit_q(t) ? predict_test(t) : no_metrics;
+	memcpy(t->block.at, t->copy, t->block.size);
+	return m;
 }
 
 /*  compare: the step of the next evaluation, a fifth further on, but at most a fortieth of all
     steps. */
 static ptrdiff_t next_evaluation(const training *t)
 {
-    return t->step + larger(1, smaller(t->step / 5, t->evaluate_every));
+	return t->step + larger(1, smaller(t->step / 5, t->evaluate_every));
 }
 
 static void evaluate(training *t)
 {
-    double before = now();
-    evaluation v;
-    v.test = t->d->test.n ? evaluate_test(t) : no_metrics;
-    v.step = (double)t->step;
-    v.elbo = t->elbo_count ? t->elbo_sum / (double)t->elbo_count : NAN;
-    v.noise = noise_of(t->model);
-    v.seconds = t->label ? t->step_seconds : now() - t->start;
-    t->evaluate_seconds += now() - before;
-    t->elbo_sum = 0;
-    t->elbo_count = 0;
-    if (t->history_count == t->history_room) {
-        t->history_room = 2 * t->history_room + 64;
-        t->history = resize(t->history, (size_t)t->history_room, sizeof *t->history);
-    }
-    t->history[t->history_count++] = v;
-    t->evaluate_next = next_evaluation(t);
-    double score = v.test.n ? v.test.loglik : v.elbo;
-    if (score > t->best) {
-        t->best = score;
-        t->worse = 0;
-    } else t->worse++;
-    trace_row(t, &v);
-    print_events(t);
-    if (!t->quiet && !t->terminal) print_line(t, &v);
+	double before = now();
+	evaluation v;
+	v.test = t->d->test.n ? evaluate_test(t) : no_metrics;
+	v.step = (double)t->step;
+	v.elbo = t->elbo_count ? t->elbo_sum / (double)t->elbo_count : NAN;
+	v.noise = noise_of(t->model);
+	v.seconds = t->label ? t->step_seconds : now() - t->start;
+	t->evaluate_seconds += now() - before;
+	t->elbo_sum = 0;
+	t->elbo_count = 0;
+	if (t->history_count == t->history_room) {
+		t->history_room = 2 * t->history_room + 64;
+		t->history = resize(t->history, (size_t)t->history_room, sizeof *t->history);
+	}
+	t->history[t->history_count++] = v;
+	t->evaluate_next = next_evaluation(t);
+	double score = v.test.n ? v.test.loglik : v.elbo;
+	if (score > t->best) {
+		t->best = score;
+		t->worse = 0;
+	} else t->worse++;
+	trace_row(t, &v);
+	print_events(t);
+	if (!t->quiet && !t->terminal) print_line(t, &v);
 }
 
 /*  At every multiple of iters/50, unless evaluations have taken more than a twentieth of the
     time. */
 static int evaluation_due(const training *t)
 {
-    if (t->label) return t->step >= t->evaluate_next;
-    if (t->step % t->evaluate_every != 0) return 0;
-    return !t->history_count || t->evaluate_seconds <= 0.05 * (now() - t->start);
+	if (t->label) return t->step >= t->evaluate_next;
+	if (t->step % t->evaluate_every != 0) return 0;
+	return !t->history_count || t->evaluate_seconds <= 0.05 * (now() - t->start);
 }
 
 /* ---- model and checkpoints ---- */
@@ -386,220 +387,220 @@ static int evaluation_due(const training *t)
     tenfold. Returns 0 where that does not help. */
 static int raise_noise(training *t)
 {
-    odvgp_real noise = (odvgp_real)(10 * noise_of(t->model));
-    if (!(noise < 1e-3) || odvgp_set(t->model, "noise_variance", &noise, 1, NULL)) return 0;
-    if (!t->quiet)
-        fprintf(stderr,
-                "note: the targets look free of noise; its variance is raised to %.3g, so "
-                "that predictions can be computed\n",
-                (double)noise);
-    return !without_q(t->basis) || fit_q(t);
+	odvgp_real noise = (odvgp_real)(10 * noise_of(t->model));
+	if (!(noise < 1e-3) || odvgp_set(t->model, "noise_variance", &noise, 1, NULL)) return 0;
+	if (!t->quiet)
+		fprintf(stderr,
+				"note: the targets look free of noise; its variance is raised to %.3g, so "
+				"that predictions can be computed\n",
+				(double)noise);
+	return !without_q(t->basis) || fit_q(t);
 }
 
 /*  Saves the model; at the end of a training (`last`) with a noise that lets it predict, before it
     only if it can. */
 static void save_model(training *t, const char *path, int last)
 {
-    odvgp_info info = no_info;
-    odvgp_scales scales = scales_of(&t->d->s);
-    size_t size = odvgp_save_size(t->model, t->user.used);
-    void *block = take(size, 1);
-    odvgp_status s = odvgp_save(t->model, &scales, t->user.at, t->user.used, block, size, &info);
-    while (last && s == ODVGP_E_NOT_PD && raise_noise(t))
-        s = odvgp_save(t->model, &scales, t->user.at, t->user.used, block, size, &info);
-    if (s && last) die_of(s, &info, path);
-    if (!s) write_file(path, block, size);
-    free(block);
+	odvgp_info info = no_info;
+	odvgp_scales scales = scales_of(&t->d->s);
+	size_t size = odvgp_save_size(t->model, t->user.used);
+	void *block = take(size, 1);
+	odvgp_status s = odvgp_save(t->model, &scales, t->user.at, t->user.used, block, size, &info);
+	while (last && s == ODVGP_E_NOT_PD && raise_noise(t))
+		s = odvgp_save(t->model, &scales, t->user.at, t->user.used, block, size, &info);
+	if (s && last) die_of(s, &info, path);
+	if (!s) write_file(path, block, size);
+	free(block);
 }
 
 /*  Saves MODEL.part. Where training leaves q out, q gets its optimum first, which changes nothing
     in the training; exact regression then gets its inducing points back. */
 static void checkpoint(training *t)
 {
-    int exact = is_exact(t->basis);
-    if (exact && !t->copy) t->copy = take(t->block.size, 1);
-    if (exact) memcpy(t->copy, t->block.at, t->block.size);
-    if (!without_q(t->basis) || fit_q(t)) save_model(t, t->part_path, 0);
-    if (exact) memcpy(t->block.at, t->copy, t->block.size);
-    t->checkpoint_last = now();
+	int exact = is_exact(t->basis);
+	if (exact && !t->copy) t->copy = take(t->block.size, 1);
+	if (exact) memcpy(t->copy, t->block.at, t->block.size);
+	if (!without_q(t->basis) || fit_q(t)) save_model(t, t->part_path, 0);
+	if (exact) memcpy(t->block.at, t->copy, t->block.size);
+	t->checkpoint_last = now();
 }
 
 static int checkpoint_due(const training *t)
 {
-    return t->part_path && t->checkpoint_every > 0 &&
-           now() - t->checkpoint_last >= t->checkpoint_every;
+	return t->part_path && t->checkpoint_every > 0 &&
+		   now() - t->checkpoint_last >= t->checkpoint_every;
 }
 
 /*  Saves the model, which makes MODEL.part unnecessary. */
 static void save_at_end(training *t, const char *path)
 {
-    save_model(t, path, 1);
-    if (t->part_ours || t->checkpoint_last > t->start) remove(t->part_path);
+	save_model(t, path, 1);
+	if (t->part_ours || t->checkpoint_last > t->start) remove(t->part_path);
 }
 
 static stop_reason train_step(training *t)
 {
-    odvgp_report report;
-    odvgp_info info = no_info;
-    double before = now();
-    odvgp_status s = odvgp_step(t->model, t->d->train.X, t->d->train.Y, &report, &info);
-    t->step_seconds += now() - before;
-    if (s) {
-        snprintf(t->reason, sizeof t->reason, "step %td: %s", t->step + 1, reason_of(s, &info));
-        return STEP_FAILED;
-    }
-    t->step = report.step;
-    t->events = report.events;
-    t->elbo_sum += report.elbo;
-    t->elbo_count++;
-    double done = (double)(t->step - t->first_step);
-    t->elbo_mean += (report.elbo - t->elbo_mean) / fmin(done, 50);
-    return report.converged ? CONVERGED : report.stuck ? STUCK : RUNNING;
+	odvgp_report report;
+	odvgp_info info = no_info;
+	double before = now();
+	odvgp_status s = odvgp_step(t->model, t->d->train.X, t->d->train.Y, &report, &info);
+	t->step_seconds += now() - before;
+	if (s) {
+		snprintf(t->reason, sizeof t->reason, "step %td: %s", t->step + 1, reason_of(s, &info));
+		return STEP_FAILED;
+	}
+	t->step = report.step;
+	t->events = report.events;
+	t->elbo_sum += report.elbo;
+	t->elbo_count++;
+	double done = (double)(t->step - t->first_step);
+	t->elbo_mean += (report.elbo - t->elbo_mean) / fmin(done, 50);
+	return report.converged ? CONVERGED : report.stuck ? STUCK : RUNNING;
 }
 
 /*  The time that the end takes, about two passes over the rows, is left. */
 static int time_is_over(const training *t)
 {
-    if (!(t->limit > 0)) return 0;
-    double done = (double)(t->step - t->first_step),
-           end = without_q(t->basis) && done > 0 ? 2 * t->step_seconds / done : 0;
-    return t->label ? t->step_seconds >= t->limit : now() - t->begin + end >= t->limit;
+	if (!(t->limit > 0)) return 0;
+	double done = (double)(t->step - t->first_step),
+		   end = without_q(t->basis) && done > 0 ? 2 * t->step_seconds / done : 0;
+	return t->label ? t->step_seconds >= t->limit : now() - t->begin + end >= t->limit;
 }
 
 static stop_reason train_loop(training *t)
 {
-    stop_reason reason = t->step >= t->iters ? ALL_STEPS : RUNNING;
-    while (reason == RUNNING) {
-        if (stop_signal) return INTERRUPTED;
-        if (time_is_over(t)) return TIME_OVER;
-        reason = train_step(t);
-        if (reason != RUNNING) return reason;
-        if (t->step >= t->iters) return ALL_STEPS;
-        if (evaluation_due(t)) {
-            evaluate(t);
-            if (t->patience && t->worse >= t->patience) return NO_PROGRESS;
-        }
-        if (checkpoint_due(t)) checkpoint(t);
-        if (t->terminal && !t->quiet && now() - t->drawn > 0.1) print_bar(t);
-    }
-    return reason;
+	stop_reason reason = t->step >= t->iters ? ALL_STEPS : RUNNING;
+	while (reason == RUNNING) {
+		if (stop_signal) return INTERRUPTED;
+		if (time_is_over(t)) return TIME_OVER;
+		reason = train_step(t);
+		if (reason != RUNNING) return reason;
+		if (t->step >= t->iters) return ALL_STEPS;
+		if (evaluation_due(t)) {
+			evaluate(t);
+			if (t->patience && t->worse >= t->patience) return NO_PROGRESS;
+		}
+		if (checkpoint_due(t)) checkpoint(t);
+		if (t->terminal && !t->quiet && now() - t->drawn > 0.1) print_bar(t);
+	}
+	return reason;
 }
 
 /*  The number of steps for n training rows; 0: not known yet. */
 static void training_iters(training *t, ptrdiff_t n)
 {
-    t->iters = iters_of(t->o, n);
-    t->evaluate_every = larger(1, t->iters / 50);
+	t->iters = iters_of(t->o, n);
+	t->evaluate_every = larger(1, t->iters / 50);
 }
 
 /*  Reads the options before the data: mistakes should not cost time. */
 static void training_options(training *t, const options *o)
 {
-    odvgp_schedule lr, natgrad;
-    memset(t, 0, sizeof *t);
-    t->begin = now();
-    t->o = o;
-    training_iters(t, 0);
-    schedules_of(o, t->iters, &lr, &natgrad);
-    fit_q_when(o);
-    t->patience = (ptrdiff_t)option_integer(o, OPT_PATIENCE, 0, INT_MAX);
-    t->checkpoint_every = option_real(o, OPT_CHECKPOINT, 0, DBL_MAX, "not below 0");
-    t->limit = o->value[OPT_MINUTES] ? 60 * option_positive(o, OPT_MINUTES) : 0;
-    t->best = -HUGE_VAL;
-    t->quiet = o->given[OPT_QUIET];
-    t->terminal = isatty(STDERR_FILENO);
+	odvgp_schedule lr, natgrad;
+	memset(t, 0, sizeof *t);
+	t->begin = now();
+	t->o = o;
+	training_iters(t, 0);
+	schedules_of(o, t->iters, &lr, &natgrad);
+	fit_q_when(o);
+	t->patience = (ptrdiff_t)option_integer(o, OPT_PATIENCE, 0, INT_MAX);
+	t->checkpoint_every = option_real(o, OPT_CHECKPOINT, 0, DBL_MAX, "not below 0");
+	t->limit = o->value[OPT_MINUTES] ? 60 * option_positive(o, OPT_MINUTES) : 0;
+	t->best = -HUGE_VAL;
+	t->quiet = o->given[OPT_QUIET];
+	t->terminal = isatty(STDERR_FILENO);
 }
 
 /*  Reads the options once before the data, with any member in place of auto. */
 static void training_check(const options *o)
 {
-    options copy = *o;
-    training t;
-    memset(copy.owned, 0, sizeof copy.owned);
-    if (is_auto(o)) option_store(&copy, OPT_BASIS, copy_text("sgpr"));
-    options_settle(&copy);
-    training_options(&t, &copy);
-    warm_check(o);
-    options_free(&copy);
+	options copy = *o;
+	training t;
+	memset(copy.owned, 0, sizeof copy.owned);
+	if (is_auto(o)) option_store(&copy, OPT_BASIS, copy_text("sgpr"));
+	options_settle(&copy);
+	training_options(&t, &copy);
+	warm_check(o);
+	options_free(&copy);
 }
 
 static void training_begin(
-        training *t, const dataset *d, const workers *w, odvgp_model *model, model_block block)
+		training *t, const dataset *d, const workers *w, odvgp_model *model, model_block block)
 {
-    t->block = block;
-    t->basis = basis_of(t->o);
-    t->d = d;
-    t->w = w;
-    t->model = model;
-    t->step = t->first_step = odvgp_steps_done(model);
-    t->events = odvgp_model_events(model);
-    t->events_told = t->events.jitter_raised + t->events.step_undone;
-    if (d->test.n) {
-        t->predictor_size = odvgp_predictor_size(model);
-        t->predictor_block = take(t->predictor_size, 1);
-        t->forecast = forecast_make(d->test.n, d->s.target_count);
-    }
+	t->block = block;
+	t->basis = basis_of(t->o);
+	t->d = d;
+	t->w = w;
+	t->model = model;
+	t->step = t->first_step = odvgp_steps_done(model);
+	t->events = odvgp_model_events(model);
+	t->events_told = t->events.jitter_raised + t->events.step_undone;
+	if (d->test.n) {
+		t->predictor_size = odvgp_predictor_size(model);
+		t->predictor_block = take(t->predictor_size, 1);
+		t->forecast = forecast_make(d->test.n, d->s.target_count);
+	}
 }
 
 static void training_end(training *t)
 {
-    forecast_free(&t->forecast);
-    free(t->predictor_block);
-    free(t->copy);
-    free(t->work.at);
-    free(t->history);
-    free(t->part_path);
+	forecast_free(&t->forecast);
+	free(t->predictor_block);
+	free(t->copy);
+	free(t->work.at);
+	free(t->history);
+	free(t->part_path);
 }
 
 /* ---- results ---- */
 
 /*  One panel: a number of all evaluations against steps. */
 static void picture_curve(picture *p, const training *t, const char *title, const char *unit,
-        double (*number)(const evaluation *v, const training *t))
+		double (*number)(const evaluation *v, const training *t))
 {
-    int n = t->history_count;
-    double *x = picture_numbers(p, n), *y = picture_numbers(p, n);
-    for (int i = 0; i < n; i++) {
-        x[i] = t->history[i].step;
-        y[i] = number(&t->history[i], t);
-    }
-    picture_scene(p, title, "step", unit);
-    picture_item(p, PLOT_LINE, NULL, x, y, NULL, n, 0, 0);
+	int n = t->history_count;
+	double *x = picture_numbers(p, n), *y = picture_numbers(p, n);
+	for (int i = 0; i < n; i++) {
+		x[i] = t->history[i].step;
+		y[i] = number(&t->history[i], t);
+	}
+	picture_scene(p, title, "step", unit);
+	picture_item(p, PLOT_LINE, NULL, x, y, NULL, n, 0, 0);
 }
 
 static double curve_elbo(const evaluation *v, const training *t)
 {
-    return v->elbo / (double)t->d->train.n;
+	return v->elbo / (double)t->d->train.n;
 }
 static double curve_rmse(const evaluation *v, const training *t) { return (void)t, v->test.rmse; }
 static double curve_loglik(const evaluation *v, const training *t)
 {
-    return (void)t, v->test.loglik;
+	return (void)t, v->test.loglik;
 }
 
-/*  Draws what was learned, the bound per row and, with a test part, test RMSE and log-likelihood. */
+/*  Draws what was learned, the bound per row and, with a test part, RMSE and log-likelihood. */
 static void plot_training(const training *t, const char *path)
 {
-    picture *p = take(1, sizeof *p);
-    subject s;
-    if (subject_begin(&s, t->d, t->model, t->w)) picture_fit(p, &s);
-    int fits = p->scenes;
-    picture_curve(p, t, "Evidence lower bound", "nats per row", curve_elbo);
-    if (t->d->test.n) {
-        picture_curve(p, t, "Test RMSE", "target sd", curve_rmse);
-        picture_curve(p, t, "Test log-likelihood", "nats per row", curve_loglik);
-    }
-    if (plot_grid(path, t->d->s.dataset, p->scene, p->scenes, fits > 1 ? fits : 2))
-        die(FAILED, "--plot %s: cannot be written", path);
-    subject_end(&s);
-    picture_free(p);
-    free(p);
+	picture *p = take(1, sizeof *p);
+	subject s;
+	if (subject_begin(&s, t->d, t->model, t->w)) picture_fit(p, &s);
+	int fits = p->scenes;
+	picture_curve(p, t, "Evidence lower bound", "nats per row", curve_elbo);
+	if (t->d->test.n) {
+		picture_curve(p, t, "Test RMSE", "target sd", curve_rmse);
+		picture_curve(p, t, "Test log-likelihood", "nats per row", curve_loglik);
+	}
+	if (plot_grid(path, t->d->s.dataset, p->scene, p->scenes, fits > 1 ? fits : 2))
+		die(FAILED, "--plot %s: cannot be written", path);
+	subject_end(&s);
+	picture_free(p);
+	free(p);
 }
 
 /*  A training row that has more than half of the squared errors of all; line 0: there is none. */
 typedef struct dominant {
-    long line;
-    double share;
+	long line;
+	double share;
 } dominant;
 
 /*  The rows for which it is looked for: at most as many as predict in a moment. */
@@ -607,196 +608,196 @@ enum { DOMINANT_ROWS = 20000, DOMINANT_LEAST = 20 };
 
 static dominant dominant_row(const training *t)
 {
-    const part *p = &t->d->train;
-    dominant r = {0, 0};
-    subject s;
-    ptrdiff_t row = 0;
-    if (p->n > DOMINANT_ROWS || p->n < DOMINANT_LEAST) return r;
-    if (subject_begin(&s, t->d, t->model, t->w)) {
-        forecast f = forecast_make(p->n, t->d->s.target_count);
-        forecast_run(&f, &s.server, t->w, p->X, p->n);
-        r.share = largest_error(&f, p->Y, p->n, t->d->s.target_count, &row);
-        if (r.share > 0.5) r.line = p->line[row];
-        forecast_free(&f);
-    }
-    subject_end(&s);
-    return r;
+	const part *p = &t->d->train;
+	dominant r = {0, 0};
+	subject s;
+	ptrdiff_t row = 0;
+	if (p->n > DOMINANT_ROWS || p->n < DOMINANT_LEAST) return r;
+	if (subject_begin(&s, t->d, t->model, t->w)) {
+		forecast f = forecast_make(p->n, t->d->s.target_count);
+		forecast_run(&f, &s.server, t->w, p->X, p->n);
+		r.share = largest_error(&f, p->Y, p->n, t->d->s.target_count, &row);
+		if (r.share > 0.5) r.line = p->line[row];
+		forecast_free(&f);
+	}
+	subject_end(&s);
+	return r;
 }
 
 /*  The result of a training, besides the model. */
 typedef struct outcome {
-    stop_reason reason;
-    double seconds, ms, elbo, upper;
-    dominant worst;
-    const char *path;
+	stop_reason reason;
+	double seconds, ms, elbo, upper;
+	dominant worst;
+	const char *path;
 } outcome;
 
 static void print_train_json(const training *t, const outcome *r)
 {
-    const odvgp_config *c = odvgp_model_config(t->model);
-    bytes b = {NULL, 0, 0};
-    bytes_print(&b, "{");
-    json_data(&b, t->d);
-    json_model(&b, t->o->value[OPT_BASIS], c);
-    json_count(&b, "batch", c->optim.batch);
-    json_count(&b, "seed", (int64_t)c->seed);
-    json_count(&b, "iters", t->step);
-    json_text(&b, "stopped", stop_words[r->reason]);
-    json_number(&b, "seconds", r->seconds);
-    json_number(&b, "ms_per_iter", r->ms);
-    json_count(&b, "threads", workers_count(t->w));
-    json_bound(&b, r->elbo, r->upper, t->d->train.n);
-    json_metrics(&b, &t->history[t->history_count - 1].test);
-    json_learned(&b, t->model, &t->d->s, &t->events);
-    json_outliers(&b, t->d);
-    json_number(&b, "worst_line", r->worst.line ? (double)r->worst.line : NAN);
-    json_text(&b, "model", r->path);
-    json_finish(&b);
+	const odvgp_config *c = odvgp_model_config(t->model);
+	bytes b = {NULL, 0, 0};
+	bytes_print(&b, "{");
+	json_data(&b, t->d);
+	json_model(&b, t->o->value[OPT_BASIS], c);
+	json_count(&b, "batch", c->optim.batch);
+	json_count(&b, "seed", (int64_t)c->seed);
+	json_count(&b, "iters", t->step);
+	json_text(&b, "stopped", stop_words[r->reason]);
+	json_number(&b, "seconds", r->seconds);
+	json_number(&b, "ms_per_iter", r->ms);
+	json_count(&b, "threads", workers_count(t->w));
+	json_bound(&b, r->elbo, r->upper, t->d->train.n);
+	json_metrics(&b, &t->history[t->history_count - 1].test);
+	json_learned(&b, t->model, &t->d->s, &t->events);
+	json_outliers(&b, t->d);
+	json_number(&b, "worst_line", r->worst.line ? (double)r->worst.line : NAN);
+	json_text(&b, "model", r->path);
+	json_finish(&b);
 }
 
 static void print_train_text(const training *t, const outcome *r)
 {
-    const dataset *d = t->d;
-    const metrics *m = &t->history[t->history_count - 1].test;
-    bytes b = {NULL, 0, 0};
-    bytes_print(&b, "data     %s: %td training rows, %td test rows, %td inputs, target %s\n",
-            d->s.dataset, d->train.n, d->test.n, d->s.D, d->s.target_text);
-    text_outliers(&b, d);
-    text_model(&b, t->basis->name, t->model, &d->s);
-    bytes_print(&b, "steps    %td in %.1f s", t->step - t->first_step, r->seconds);
-    if (isfinite(r->ms)) bytes_print(&b, ", %.3g ms each", r->ms);
-    bytes_print(&b, "\nelbo     %.6g, per row %.5g", r->elbo, r->elbo / (double)d->train.n);
-    if (isfinite(r->upper)) bytes_print(&b, "; log p(y) is below %.6g", r->upper);
-    bytes_print(&b, "\n");
-    if (m->n) text_metrics(&b, "test", m);
-    if (r->worst.line)
-        bytes_print(&b,
-                "worst    line %ld has %.0f %% of the squared errors of the training rows\n",
-                r->worst.line, 100 * r->worst.share);
-    if (t->events.jitter_raised + t->events.step_shortened + t->events.step_undone)
-        bytes_print(&b,
-                "events   jitter raised %llu times, now %.3g; steps shortened %llu, undone %llu\n",
-                (unsigned long long)t->events.jitter_raised, t->events.jitter,
-                (unsigned long long)t->events.step_shortened,
-                (unsigned long long)t->events.step_undone);
-    bytes_print(&b, "saved    %s\n", r->path);
-    write_stdout(&b);
-    free(b.at);
+	const dataset *d = t->d;
+	const metrics *m = &t->history[t->history_count - 1].test;
+	bytes b = {NULL, 0, 0};
+	bytes_print(&b, "data     %s: %td training rows, %td test rows, %td inputs, target %s\n",
+			d->s.dataset, d->train.n, d->test.n, d->s.D, d->s.target_text);
+	text_outliers(&b, d);
+	text_model(&b, t->basis->name, t->model, &d->s);
+	bytes_print(&b, "steps    %td in %.1f s", t->step - t->first_step, r->seconds);
+	if (isfinite(r->ms)) bytes_print(&b, ", %.3g ms each", r->ms);
+	bytes_print(&b, "\nelbo     %.6g, per row %.5g", r->elbo, r->elbo / (double)d->train.n);
+	if (isfinite(r->upper)) bytes_print(&b, "; log p(y) is below %.6g", r->upper);
+	bytes_print(&b, "\n");
+	if (m->n) text_metrics(&b, "test", m);
+	if (r->worst.line)
+		bytes_print(&b,
+				"worst    line %ld has %.0f %% of the squared errors of the training rows\n",
+				r->worst.line, 100 * r->worst.share);
+	if (t->events.jitter_raised + t->events.step_shortened + t->events.step_undone)
+		bytes_print(&b,
+				"events   jitter raised %llu times, now %.3g; steps shortened %llu, undone %llu\n",
+				(unsigned long long)t->events.jitter_raised, t->events.jitter,
+				(unsigned long long)t->events.step_shortened,
+				(unsigned long long)t->events.step_undone);
+	bytes_print(&b, "saved    %s\n", r->path);
+	write_stdout(&b);
+	free(b.at);
 }
 
 /*  Prints what is remarkable about the data. */
 static void print_notes(const dataset *d, const bytes *notes)
 {
-    if (d->notes.used) fputs(d->notes.at, stderr);
-    if (notes->used) fputs(notes->at, stderr);
-    if (d->dropped)
-        fprintf(stderr, "note: %td rows with missing values are left out\n", d->dropped);
-    for (int k = 0; k < d->s.target_count; k++) {
-        ptrdiff_t i = 1;
-        while (i < d->train.n && fabs(d->train.Y[i * d->s.target_count + k] - d->train.Y[k]) <= 0)
-            i++;
-        if (i == d->train.n)
-            fprintf(stderr, "note: %s is constant\n",
-                    COLUMN_TEXT(d->s.targets[k].column, d->s.targets[k].name));
-    }
-    if (!d->test.n)
-        fprintf(stderr, "note: no test part, so no test metrics "
-                        "(--test-fraction, --test or --test-mask)\n");
+	if (d->notes.used) fputs(d->notes.at, stderr);
+	if (notes->used) fputs(notes->at, stderr);
+	if (d->dropped)
+		fprintf(stderr, "note: %td rows with missing values are left out\n", d->dropped);
+	for (int k = 0; k < d->s.target_count; k++) {
+		ptrdiff_t i = 1;
+		while (i < d->train.n && fabs(d->train.Y[i * d->s.target_count + k] - d->train.Y[k]) <= 0)
+			i++;
+		if (i == d->train.n)
+			fprintf(stderr, "note: %s is constant\n",
+					COLUMN_TEXT(d->s.targets[k].column, d->s.targets[k].name));
+	}
+	if (!d->test.n)
+		fprintf(stderr, "note: no test part, so no test metrics "
+						"(--test-fraction, --test or --test-mask)\n");
 }
 
 static void print_start(const training *t, const dataset *d, const bytes *notes)
 {
-    const odvgp_config *c = odvgp_model_config(t->model);
-    if (t->quiet) return;
-    print_notes(d, notes);
-    fprintf(stderr, "%s: %td rows, %td inputs; %s, beta %td, gamma %td, %s, %d thread(s)\n",
-            d->s.dataset, d->train.n, d->s.D, t->basis->name, c->layer[0].M, c->layer[0].M_gamma,
-            training_text(c), workers_count(t->w));
+	const odvgp_config *c = odvgp_model_config(t->model);
+	if (t->quiet) return;
+	print_notes(d, notes);
+	fprintf(stderr, "%s: %td rows, %td inputs; %s, beta %td, gamma %td, %s, %d thread(s)\n",
+			d->s.dataset, d->train.n, d->s.D, t->basis->name, c->layer[0].M, c->layer[0].M_gamma,
+			training_text(c), workers_count(t->w));
 }
 
 static void print_stop(const training *t, stop_reason reason)
 {
-    static const char *const sentence[] = {
-            "",
-            "",
-            "the time limit is reached",
-            "stopped by a signal",
-            "no improvement in --patience evaluations",
-            "a step failed",
-            "converged",
-            "stuck: no step lowers the loss",
-    };
-    clear_bar(t);
-    if (reason == STEP_FAILED)
-        fprintf(stderr, "odvgp: %s%s%s\n", label_of(t), t->label ? ": " : "", t->reason);
-    if (!t->quiet && *sentence[reason])
-        fprintf(stderr, "note: %s%s%s after %td steps\n", label_of(t), t->label ? ": " : "",
-                sentence[reason], t->step);
-    if (!t->quiet && t->first_step >= t->iters && t->first_step)
-        fprintf(stderr, "note: the model has %td steps already; --iters counts all of them\n",
-                t->first_step);
+	static const char *const sentence[] = {
+			"",
+			"",
+			"the time limit is reached",
+			"stopped by a signal",
+			"no improvement in --patience evaluations",
+			"a step failed",
+			"converged",
+			"stuck: no step lowers the loss",
+	};
+	clear_bar(t);
+	if (reason == STEP_FAILED)
+		fprintf(stderr, "odvgp: %s%s%s\n", label_of(t), t->label ? ": " : "", t->reason);
+	if (!t->quiet && *sentence[reason])
+		fprintf(stderr, "note: %s%s%s after %td steps\n", label_of(t), t->label ? ": " : "",
+				sentence[reason], t->step);
+	if (!t->quiet && t->first_step >= t->iters && t->first_step)
+		fprintf(stderr, "note: the model has %td steps already; --iters counts all of them\n",
+				t->first_step);
 }
 
 /*  Notes that a resumed training goes beyond the steps over which its step sizes fall. */
 static void print_step_sizes(const training *t)
 {
-    const odvgp_config *c = odvgp_model_config(t->model);
-    ptrdiff_t end = c->optim.lr.kind == ODVGP_SCHEDULE_CONSTANT ? 0 : c->optim.lr.steps;
-    if (!t->quiet && c->optim.kind == ODVGP_OPTIMIZER_ADAM && end && end < t->iters)
-        fprintf(stderr,
-                "note: the learning rate was made to fall over %td steps; it is %.4g after them\n",
-                end, (double)c->optim.lr.end);
+	const odvgp_config *c = odvgp_model_config(t->model);
+	ptrdiff_t end = c->optim.lr.kind == ODVGP_SCHEDULE_CONSTANT ? 0 : c->optim.lr.steps;
+	if (!t->quiet && c->optim.kind == ODVGP_OPTIMIZER_ADAM && end && end < t->iters)
+		fprintf(stderr,
+				"note: the learning rate was made to fall over %td steps; it is %.4g after them\n",
+				end, (double)c->optim.lr.end);
 }
 
 /*  The bound on all rows: minibatch estimates are too noisy to compare. */
 static double final_elbo(const training *t)
 {
-    double elbo;
-    const part *p = &t->d->train;
-    return odvgp_elbo(t->model, p->X, p->Y, p->n, &elbo, NULL, NULL, NULL) ? NAN : elbo;
+	double elbo;
+	const part *p = &t->d->train;
+	return odvgp_elbo(t->model, p->X, p->Y, p->n, &elbo, NULL, NULL, NULL) ? NAN : elbo;
 }
 
 /*  Sets q to its optimum at the end, if due. If that fails, a model that was trained without q
     cannot predict and is not saved; any other is saved as it is. */
 static void train_end_q(training *t, stop_reason reason)
 {
-    if (reason == STEP_FAILED && !without_q(t->basis)) return;
-    if (fit_q_if_due(t, FIT_END)) return;
-    clear_bar(t);
-    if (without_q(t->basis)) die(FAILED, "no model is saved: %s", t->reason);
-    fprintf(stderr, "note: --fit-q: %s\n", t->reason);
+	if (reason == STEP_FAILED && !without_q(t->basis)) return;
+	if (fit_q_if_due(t, FIT_END)) return;
+	clear_bar(t);
+	if (without_q(t->basis)) die(FAILED, "no model is saved: %s", t->reason);
+	fprintf(stderr, "note: --fit-q: %s\n", t->reason);
 }
 
 /*  Evaluates after the last step, unless that is done already. */
 static void evaluate_end(training *t)
 {
-    int there = t->history_count && t->history[t->history_count - 1].step >= (double)t->step;
-    if (!there || t->fitted) evaluate(t);
+	int there = t->history_count && t->history[t->history_count - 1].step >= (double)t->step;
+	if (!there || t->fitted) evaluate(t);
 }
 
 /*  Trains, saves the model and prints the result. Returns the exit code. */
 static int train_and_report(training *t, const char *model_path)
 {
-    outcome r = {RUNNING, 0, NAN, NAN, NAN, {0, 0}, model_path};
-    t->trace = trace_open(t->o, trace_header);
-    t->start = t->checkpoint_last = now();
-    if (!fit_q_if_due(t, FIT_START)) die(FAILED, "--fit-q: %s", t->reason);
-    r.reason = train_loop(t);
-    r.seconds = now() - t->start;
-    if (t->step > t->first_step) r.ms = 1e3 * t->step_seconds / (double)(t->step - t->first_step);
-    train_end_q(t, r.reason);
-    /* Before anything that takes time or may fail. */
-    save_at_end(t, model_path);
-    t->events = odvgp_model_events(t->model);
-    print_stop(t, r.reason);
-    evaluate_end(t);
-    r.elbo = final_elbo(t);
-    r.upper = upper_bound_of(t);
-    if (r.reason != STEP_FAILED) r.worst = dominant_row(t);
-    if (t->o->given[OPT_JSON]) print_train_json(t, &r);
-    else print_train_text(t, &r);
-    if (t->o->value[OPT_PLOT]) plot_training(t, t->o->value[OPT_PLOT]);
-    return r.reason == STEP_FAILED ? FAILED : 0;
+	outcome r = {RUNNING, 0, NAN, NAN, NAN, {0, 0}, model_path};
+	t->trace = trace_open(t->o, trace_header);
+	t->start = t->checkpoint_last = now();
+	if (!fit_q_if_due(t, FIT_START)) die(FAILED, "--fit-q: %s", t->reason);
+	r.reason = train_loop(t);
+	r.seconds = now() - t->start;
+	if (t->step > t->first_step) r.ms = 1e3 * t->step_seconds / (double)(t->step - t->first_step);
+	train_end_q(t, r.reason);
+	/* Before anything that takes time or may fail. */
+	save_at_end(t, model_path);
+	t->events = odvgp_model_events(t->model);
+	print_stop(t, r.reason);
+	evaluate_end(t);
+	r.elbo = final_elbo(t);
+	r.upper = upper_bound_of(t);
+	if (r.reason != STEP_FAILED) r.worst = dominant_row(t);
+	if (t->o->given[OPT_JSON]) print_train_json(t, &r);
+	else print_train_text(t, &r);
+	if (t->o->value[OPT_PLOT]) plot_training(t, t->o->value[OPT_PLOT]);
+	return r.reason == STEP_FAILED ? FAILED : 0;
 }
 
 #endif
