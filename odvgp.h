@@ -784,7 +784,8 @@ typedef struct odvgp_config {
 		odvgp_init_beta beta;         /* Default KMEANS. */
 		odvgp_init_gamma gamma;       /* Default RANDOM. */
 		odvgp_init_hyper hyperparams; /* Default MEDIAN. */
-		/* 1: odvgp_fit begins with odvgp_warm_start where it can; 0: never. Default 1. */
+		/* 1: odvgp_fit begins with odvgp_warm_start where it can; 0: never. Default 0: a model that
+		   L-BFGS has warmed may predict too coarsely when it is served in float. */
 		int warm;
 	} init;
 
@@ -11248,7 +11249,6 @@ ODVGP_API odvgp_config odvgp_config_defaults(
 	c.reproduce.gamma_coords = ODVGP_GAMMA_COORDS_SCALED;
 	c.positive_transform = ODVGP_POSITIVE_TRANSFORM_EXP;
 	c.layer[0].kernel = "matern52(ard)";
-	c.init.warm = 1;
 	c.jitter.relative = ODVGP__MAX(ODVGP__R(1e-6),
 			sizeof(odvgp_real) == 4 ? ODVGP__R(16) * (odvgp_real)ODVGP__MAX(M, 1) * ODVGP__EPS : 0);
 	c.jitter.max = ODVGP__R(1e-2);

@@ -74,7 +74,7 @@ int main(void) {
     c.jitter.relative = (double)cf.jitter.relative; /* float's, so that both are the same model */
     if (odvgp_model_create(&m, &c, X, y, NULL, NULL) || odvgpf_model_create(&mf, &cf, Xf, yf, NULL, NULL)) return 1;
     if (odvgp_fit(m, X, y, 50, NULL, NULL, NULL) || odvgpf_fit(mf, Xf, yf, 50, NULL, NULL, NULL)) return 2;
-    if (odvgp_predict_once(m, X + 3, 1, &mean, &var, NULL) || odvgpf_predict_once(mf, Xf + 3, 1, &meanf, &varf, NULL)) return 3;
+    if (odvgp_predict_once(m, X + 3, 1, &mean, &var, NULL, NULL) || odvgpf_predict_once(mf, Xf + 3, 1, &meanf, &varf, NULL, NULL)) return 3;
     printf("double %.4f %.4f   float %.4f %.4f\n", mean, var, (double)meanf, (double)varf);
     odvgp_model_free(m);
     odvgpf_model_free(mf);
