@@ -16562,11 +16562,11 @@ static void odvgp__warm_copy(odvgp_model *to, const odvgp_model *from, int all)
 static odvgp_status odvgp__warm_train(odvgp__warm_work *w, const odvgp_model *m,
 		const odvgp_real *X, const odvgp_real *Y, odvgp_model **made, odvgp_info *info)
 {
-	odvgp_model *aux;
+	odvgp_model *aux = NULL;
 	odvgp__arena a;
 	odvgp_report report;
 	odvgp_status s = odvgp__model_claim(&aux, &a, w->rest, w->rest_bytes, info);
-	if (s) return s;
+	if (s || !aux) return s;
 	odvgp__warm_model(aux, m, &w->cfg);
 	if ((s = odvgp__model_place(aux, &a, w->rest_bytes, info)) != ODVGP_OK) return s;
 	odvgp__q_identity(aux);
