@@ -16566,7 +16566,7 @@ static odvgp_status odvgp__warm_train(odvgp__warm_work *w, const odvgp_model *m,
 	odvgp__arena a;
 	odvgp_report report;
 	odvgp_status s = odvgp__model_claim(&aux, &a, w->rest, w->rest_bytes, info);
-	if (s || !aux) return s;
+	if (s || !aux) return s ? s : ODVGP_E_MEMORY;
 	odvgp__warm_model(aux, m, &w->cfg);
 	if ((s = odvgp__model_place(aux, &a, w->rest_bytes, info)) != ODVGP_OK) return s;
 	odvgp__q_identity(aux);
