@@ -17159,8 +17159,8 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
 		scratch = a.alloc(a.user, scratch_bytes);
 		s = scratch ? odvgp_predict(&server, X, n, mean, sd_f, sd_y, scratch, scratch_bytes)
 					: ODVGP_E_MEMORY;
-		int computed = !s || (s == ODVGP_E_NAN && odvgp__finite(X, n * server.D));
-		if (computed) {
+		/* after this E_NAN, too, the outputs hold results */
+		if (!s || (s == ODVGP_E_NAN && odvgp__finite(X, n * server.D))) {
 			odvgp__square_roots(sd_f, server.F * n);
 			odvgp__square_roots(sd_y, server.y_rows * n);
 		}

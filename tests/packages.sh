@@ -7,20 +7,7 @@ dir=$1
 : "${CC:=cc}" "${CXX:=c++}" "${MAKE:=make}" "${PYTHON:=python3}" "${CMAKE:=cmake}" "${ARM:=arm-none-eabi-g++}"
 rm -rf "$dir" && mkdir -p "$dir" && dir=$(cd "$dir" && pwd) || exit 1
 root=$PWD
-passed=0 failed=0 skipped=0
-ok() { # what it is, command...
-    what=$1
-    shift
-    if "$@" >"$dir/log" 2>&1; then passed=$((passed + 1)); else
-        failed=$((failed + 1))
-        echo "FAIL  $what: $*"
-        tail -n 20 "$dir/log"
-    fi
-}
-skip() {
-    echo "skip  $1"
-    skipped=$((skipped + 1))
-}
+. tests/counts.sh
 there() { command -v "$1" >/dev/null; }
 
 # A program that any of the packages must be able to compile.

@@ -6,20 +6,7 @@ dir=$1
 : "${MINGW:=x86_64-w64-mingw32-gcc}" "${MUSL:=musl-gcc}" "${TCC:=tcc}" "${WINE:=wine}"
 mkdir -p "$dir" && dir=$(cd "$dir" && pwd) || exit 1
 export WINEDEBUG=-all WINEPREFIX="$dir/wine"
-passed=0 failed=0 skipped=0
-ok() { # what it is, command...
-    what=$1
-    shift
-    if "$@" >"$dir/log" 2>&1; then passed=$((passed + 1)); else
-        failed=$((failed + 1))
-        echo "FAIL  $what: $*"
-        tail -n 20 "$dir/log"
-    fi
-}
-skip() {
-    echo "skip  $1"
-    skipped=$((skipped + 1))
-}
+. tests/counts.sh
 
 # A table of two inputs, the noise with standard deviation 0.1 at most.
 awk 'BEGIN { srand(3); print "angle,load,torque"
