@@ -220,6 +220,32 @@ TEST(ranges_of_fields)
 	}
 }
 
+TEST(structs_that_are_all_zero_have_their_defaults)
+{
+	odvgp_config c = odvgp_config_defaults(50, 2, 1, 5, 9), z = c;
+	odvgp_model *m;
+	odvgp_info info;
+	size_t bytes;
+	void *block;
+	memset(&z.lik, 0, sizeof z.lik);
+	memset(&z.init, 0, sizeof z.init);
+	memset(&z.optim, 0, sizeof z.optim);
+	memset(&z.jitter, 0, sizeof z.jitter);
+	CHECK_STATUS(odvgp_model_size(&z, &bytes, &info), ODVGP_OK);
+	block = test_alloc(bytes);
+	CHECK_STATUS(odvgp_model_init(&m, &z, block, bytes, &info), ODVGP_OK);
+	CHECK_INT(odvgp_model_config(m)->optim.natgrad, 1);
+	CHECK_INT(odvgp_model_config(m)->optim.batch, 50);
+	CHECK(odvgp_model_config(m)->optim.lr.end == c.optim.lr.end);
+	CHECK(odvgp_model_config(m)->optim.lr.steps == c.optim.lr.steps);
+	CHECK(odvgp_model_config(m)->jitter.relative == c.jitter.relative);
+	CHECK(odvgp_model_config(m)->jitter.max == c.jitter.max);
+	free(block);
+	/* One field that is not 0 makes all of them count. */
+	z.optim.natgrad = 1;
+	CHECK_STATUS(odvgp_model_size(&z, &bytes, &info), ODVGP_E_SIZE);
+}
+
 TEST(shards_are_powers_of_two)
 {
 	ptrdiff_t n;
@@ -733,6 +759,7 @@ int main(int argc, char **argv)
 	test_begin(argc, argv);
 	RUN(bad_configs_are_refused);
 	RUN(ranges_of_fields);
+	RUN(structs_that_are_all_zero_have_their_defaults);
 	RUN(shards_are_powers_of_two);
 	RUN(bad_arguments_are_refused);
 	RUN(bad_data_are_refused);

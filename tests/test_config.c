@@ -424,31 +424,6 @@ TEST(names_and_size)
 	CHECK(!strcmp(odvgp_config_name(0), "N") && !strcmp(odvgp_config_name(n - 1), "isa"));
 	CHECK_INT(odvgp_config_size(), sizeof(odvgp_config));
 }
-TEST(structs_that_are_all_zero_have_their_defaults)
-{
-	odvgp_config c = odvgp_config_defaults(50, 2, 1, 5, 9), z = c;
-	odvgp_model *m;
-	odvgp_info info;
-	size_t bytes;
-	void *block;
-	memset(&z.lik, 0, sizeof z.lik);
-	memset(&z.init, 0, sizeof z.init);
-	memset(&z.optim, 0, sizeof z.optim);
-	memset(&z.jitter, 0, sizeof z.jitter);
-	CHECK_STATUS(odvgp_model_size(&z, &bytes, &info), ODVGP_OK);
-	block = test_alloc(bytes);
-	CHECK_STATUS(odvgp_model_init(&m, &z, block, bytes, &info), ODVGP_OK);
-	CHECK_INT(odvgp_model_config(m)->optim.natgrad, 1);
-	CHECK_INT(odvgp_model_config(m)->optim.batch, 50);
-	CHECK(odvgp_model_config(m)->optim.lr.end == c.optim.lr.end);
-	CHECK(odvgp_model_config(m)->optim.lr.steps == c.optim.lr.steps);
-	CHECK(odvgp_model_config(m)->jitter.relative == c.jitter.relative);
-	CHECK(odvgp_model_config(m)->jitter.max == c.jitter.max);
-	free(block);
-	/* One field that is not 0 makes all of them count. */
-	z.optim.natgrad = 1;
-	CHECK_STATUS(odvgp_model_size(&z, &bytes, &info), ODVGP_E_SIZE);
-}
 
 int main(int argc, char **argv)
 {
@@ -460,6 +435,5 @@ int main(int argc, char **argv)
 	RUN(ways_to_write_an_assignment);
 	RUN(errors_leave_the_config);
 	RUN(names_and_size);
-	RUN(structs_that_are_all_zero_have_their_defaults);
 	return test_end();
 }
