@@ -176,20 +176,20 @@ TEST(no_pointer_of_the_caller_is_kept)
     that product overflow. */
 TEST(rows_for_the_start_do_not_overflow)
 {
-	odvgp_config c = config(100000, 3, 1, 20, 0);
-	CHECK_INT(odvgp__init_rows(&c), 4096);
-	c.layer[0].M = 1000;
-	CHECK_INT(odvgp__init_rows(&c), 50000);
-	c.layer[0].M = 2000;
-	CHECK_INT(odvgp__init_rows(&c), 100000);
-	CHECK_INT(odvgp__greedy_rows(&c), 8000);
-	c.layer[0].M_gamma = 20000;
-	c.layer[0].M = 100;
-	CHECK_INT(odvgp__residual_rows(&c), 80000);
-	c.layer[0].M = c.layer[0].M_gamma = PTRDIFF_MAX / 3;
-	CHECK_INT(odvgp__init_rows(&c), 100000);
-	CHECK_INT(odvgp__greedy_rows(&c), 100000);
-	CHECK_INT(odvgp__residual_rows(&c), 100000);
+	const ptrdiff_t N = 100000;
+	odvgp__unit u;
+	memset(&u, 0, sizeof u);
+	CHECK_INT(odvgp__init_rows(N, 20), 4096);
+	CHECK_INT(odvgp__init_rows(N, 1000), 50000);
+	CHECK_INT(odvgp__init_rows(N, 2000), 100000);
+	CHECK_INT(odvgp__greedy_rows(N, 2000), 8000);
+	u.M_gamma = 20000;
+	u.M = 100;
+	CHECK_INT(odvgp__residual_rows(N, &u), 80000);
+	u.M = u.M_gamma = PTRDIFF_MAX / 3;
+	CHECK_INT(odvgp__init_rows(N, u.M), 100000);
+	CHECK_INT(odvgp__greedy_rows(N, u.M), 100000);
+	CHECK_INT(odvgp__residual_rows(N, &u), 100000);
 }
 
 /*  The size of a model does not depend on N, so that N can be large. */
