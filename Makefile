@@ -24,7 +24,7 @@ FLOAT_TESTS := $(if $(SKIP_FLOAT),,$(filter-out test_alias test_pool test_thread
 # `make test` leaves these in float to ALL=1, `make test-isa`, `make sanitize` and `make test-all`, so as to end soon.
 SLOW_FLOAT  := test_arguments test_base_kernels test_forged_files test_likelihoods test_members test_members_steps test_model test_optim test_predict \
                test_recovery test_save_load test_start test_terms test_training
-EXAMPLES    := $(sort $(wildcard examples/[0-9]*.c))
+EXAMPLES    := $(sort $(wildcard examples/[0-9]*.c)) examples/deep.c
 LESSONS     := $(sort $(wildcard examples/lessons/[0-9]*.c))
 
 MAKEFLAGS += --no-print-directory

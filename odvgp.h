@@ -157,6 +157,8 @@ CONTENTS   (search for a tag with its arrows)
     ODVGP_USE_CBLAS                   -         send large products to a CBLAS (<cblas.h>); bits may
                                                 then depend on threads
     ODVGP_MAX_BASE_KERNELS            8         most base kernels in an expression, 1..32
+    ODVGP_MAX_LAYERS                  4         most layers, 1..8. Each takes 2.5 KB of stack in
+                                                odvgp_model_size and odvgp_load_size
 
 >>manual
   Models. Any mean part goes with any covariance part (layer[0].mean_part and .cov_part in the
@@ -181,14 +183,29 @@ CONTENTS   (search for a tag with its arrows)
     Mg = 2..3 M. More beta points improve variance and mean; more gamma points improve only the
     mean, at linear cost. SOLVE-GP's gamma improves the variance, too, and a step takes
     O(B Mg (M + Mg) + M Mg (M + Mg) + Mg^3) more; start with Mg = M.
+  Depth. config.layers > 1 gives a deep Gaussian process [DGP]. layer[0] sees X, each further one
+    samples of the layer below, and the likelihood the last. Each has width P, member, kernel,
+    sizes and mean function; hidden ones need one that passes their inputs on, IDENTITY or for
+    another width PROJECTION:
+        odvgp_config cfg = odvgp_config_defaults(N, D, D, 100, 0);
+        cfg.layers = 2;
+        cfg.layer[1] = cfg.layer[0];
+        cfg.layer[1].P = 1;
+        cfg.layer[0].mean_function = ODVGP_MEAN_FUNCTION_IDENTITY;
+    Slots are then named "layer0.Z_beta" and so on, those of the likelihood as before. Training draws
+    deep.samples normals for each row and hidden output, a function of seed and step, so the bound
+    is an unbiased estimate; odvgp_step looks once more after its natural step, as for likelihoods
+    that are not log-concave. Memory and time grow with deep.samples, memory of predictions does
+    not. The objective must be ELBO; there is no odvgp_fit_q and no warm start. Predictions mix
+    deep.predict_samples components, and cost as many times those of the upper layers.
   Units. Standardise the columns of X and Y (odvgp_column_scales, odvgp_standardise) and pass the
     scales to odvgp_freeze to get predictions in original units.
   Memory. odvgp_model_size returns the bytes that training needs, odvgp_predictor_size those of
     serving. Training memory stops growing with N at the number of rows that initialisation samples,
     max(50 M, 4 M_gamma, 4096), except with the objectives TIGHT and EXACT (O(N^2)). Stack, compiled
     by gcc or clang with -O2, for M up to 512 (each doubling adds up to 1 KiB): training steps,
-    odvgp_fit_q, odvgp_upper_bound, odvgp_model_size and odvgp_load_size take less than 8 KiB, all
-    other calls less than 4 KiB.
+    odvgp_fit_q and odvgp_upper_bound take less than 8 KiB, and so do odvgp_model_size and
+    odvgp_load_size with ODVGP_MAX_LAYERS = 1 (else 16 KiB), all other calls less than 4 KiB.
   Errors. Calls that can fail return odvgp_status; 0 is success. odvgp_info (may be NULL) receives
     a sentence that names the culprit. After an error outputs keep their old contents, except for
     predictions that are not finite (odvgp_predict), and the model stays usable. NaN in X, Y or Z is
@@ -228,6 +245,8 @@ CONTENTS   (search for a tag with its arrows)
     [SVGP]      Hensman, Fusi, Lawrence: Gaussian Processes for Big Data, UAI 2013
     [VFE]       Titsias: Variational Learning of Inducing Variables in Sparse Gaussian Processes,
                 AISTATS 2009
+    [DGP]       Salimbeni, Deisenroth: Doubly Stochastic Variational Inference for Deep Gaussian
+                Processes, NeurIPS 2017
     [CHOL]      Murray: Differentiation of the Cholesky decomposition, arXiv:1602.07527
     [ADAM]      Kingma, Ba: Adam, ICLR 2015
     [GREEDY]    Burt, Rasmussen, van der Wilk: Convergence of Sparse Variational Inference in
@@ -968,8 +987,9 @@ ODVGP_API odvgp_config odvgp_config_defaults(
 /*  Set one field by its name, for configs from a command line, a file or another language:
         odvgp_config_set(&cfg, "kernel=rbf(ard)", &info);
         odvgp_config_set(&cfg, "optim.lr=0.01-0.001:5000", &info);
-    name    the field's path as in C; any field but threads. Fields of a layer need no prefix, which
-            means the last layer: "M" is "layer0.M" today
+    name    the field's path as in C, with layer1 for layer[1]; any field but threads. Without a
+            prefix, a layer's field is the last layer's. layers=2 adds layers like the last one,
+            with D = 0
     value   sizes and reals: a decimal number, whatever the locale: 100, 1e-3. Choices: the word
             behind the enumerator's prefix in lower case ("reproduce.diag_step=projected_mu"), or
             its number; on or off for natgrad, adam_eps_inside and init.warm. Schedules: 0.01 is
@@ -1097,8 +1117,8 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
         settings   NULL: the defaults
         X [N,D], Y [N,T]    work  odvgp_warm_start_size bytes, at any address
     Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (another likelihood than the
-             Gaussian, objective EXACT, a q that odvgp_fit_q refuses). On an error the model is
-             unchanged
+             Gaussian, objective EXACT, several layers, a q that odvgp_fit_q refuses). On an error
+             the model is unchanged
     Cost     O(iterations rows M^2), and that of odvgp_fit_q
     odvgp_warm_start_size   0: too large, or refused */
 ODVGP_API size_t odvgp_warm_start_size(const odvgp_model *model, const odvgp_warm *settings);
@@ -1150,7 +1170,7 @@ ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *model, const odvgp_real *Xb
 ODVGP_API odvgp_status odvgp_elbo(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
 		ptrdiff_t n, odvgp_real *elbo, odvgp_real *kl, odvgp_real *grad, odvgp_info *info);
 
-/*  odvgp_elbo with ORTH's gamma term of the KL estimated (config.reproduce.gamma_kl) from the
+/*  For one layer: odvgp_elbo with ORTH's gamma term of the KL estimated (config.reproduce.gamma_kl) from the
     columns idx [count] (distinct, 0..M_gamma - 1), scaled by M_gamma/count: unbiased over uniformly
     drawn subsets. A sampled KL can be negative.
     Returns  as odvgp_elbo; E_ARG also for a repeated column */
@@ -1250,12 +1270,12 @@ ODVGP_API odvgp_status odvgp_set_prior(
 ODVGP_API ptrdiff_t odvgp_steps_done(const odvgp_model *model);
 ODVGP_API odvgp_events odvgp_model_events(const odvgp_model *model);
 
-/*  Write the kernel expression with its current values to text [size], with a final zero. With ard
-    it shows the geometric mean over columns. Returns the length needed, without the final zero. */
+/*  Write the kernel expression with its current values to text [size], with a final zero; several
+    layers' with "; " between them. With ard it shows the geometric mean over columns. Returns the length needed, without the final zero. */
 ODVGP_API size_t odvgp_kernel_text(const odvgp_model *model, char *text, size_t size);
 
 /*  The column of X to which number k of slot "kernel.<term>.lengthscale" (linear:
-    "kernel.<term>.variance") belongs, if the term has ard. -1 if one number serves all columns, or
+    "kernel.<term>.variance") of the first layer belongs, if the term has ard. -1 if one number serves all columns, or
     if there is no such number. */
 ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *model, int term, ptrdiff_t k);
 
@@ -1302,7 +1322,8 @@ ODVGP_API odvgp_status odvgp_server_from_file(odvgp_server *server, const void *
 ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *server, ptrdiff_t rows);
 
 /*  Mean and marginal variance of f at new inputs (odvgp_mean_part; [ODVGP] eq. 11 for ORTH). The
-    variance is never negative.
+    variance is never negative. With several layers, here and below, those of a mixture over samples
+    of the hidden layers, whose normals are stored (as a seed) and the same for all rows.
         X        [n,D], original units if odvgp_freeze got scales      n  >= 0
         mean     [P,n] out or NULL, units of y     var  [P,n] out or NULL, units of y squared
         var_y    [y_rows,n] out or NULL: variance of y, as odvgp_predict_y computes it
@@ -1324,6 +1345,7 @@ ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *server, const odvgp_r
 
 /*  Mean [P,n] (or NULL) and symmetric covariance [P,n,n] of f at the rows of X.
         scratch  odvgp_predict_scratch(server, n) bytes
+    Returns  also E_UNSUPPORTED: several layers
     Cost     O(n M^2 + n^2 M) */
 ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *server, const odvgp_real *X,
 		ptrdiff_t n, odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes);
@@ -1334,7 +1356,8 @@ ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *server, const odvg
 		const odvgp_real *Y, ptrdiff_t n, odvgp_real *logp, void *scratch, size_t scratch_bytes);
 
 /*  Joint samples of f at the rows of X: f [samples,P,n]. A pivoted Cholesky factorisation takes
-    singular covariances without jitter. Sample number s depends only on seed and s.
+    singular covariances without jitter. Sample number s depends only on seed and s. With several
+    layers each sample of a layer is drawn at one of the layer below.
         scratch  odvgp_sample_scratch(server, n) bytes
     Cost     O(n M^2 + P n^2 (M + n) + samples P n^2) */
 ODVGP_API size_t odvgp_sample_scratch(const odvgp_server *server, ptrdiff_t n);

@@ -814,6 +814,7 @@ TEST(what_does_not_chain_is_refused)
 	c.deep.samples = 10000;
 	c.N = (ptrdiff_t)1 << (sizeof(ptrdiff_t) > 4 ? 40 : 28);
 	c.tile = c.N;
+	c.layer[1].M = 1 << 20;
 	REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_SIZE);
 	/* What only a model of one layer has. */
 	a = start_stack(&good);
