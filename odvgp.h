@@ -157,7 +157,7 @@ CONTENTS   (search for a tag with its arrows)
     ODVGP_USE_CBLAS                   -         send large products to a CBLAS (<cblas.h>); bits may
                                                 then depend on threads
     ODVGP_MAX_BASE_KERNELS            8         most base kernels in an expression, 1..32
-    ODVGP_MAX_LAYERS                  4         most layers, 1..8. Each takes 2.5 KB of stack in
+    ODVGP_MAX_LAYERS                  3         most layers, 1..8. Each takes 2.5 KB of stack in
                                                 odvgp_model_size and odvgp_load_size
 
 >>manual
@@ -282,7 +282,7 @@ CONTENTS   (search for a tag with its arrows)
 #endif
 
 #ifndef ODVGP_MAX_LAYERS
-#define ODVGP_MAX_LAYERS 4
+#define ODVGP_MAX_LAYERS 3
 #endif
 #if ODVGP_MAX_LAYERS < 1 || ODVGP_MAX_LAYERS > 8
 #error "ODVGP_MAX_LAYERS must be 1..8"
@@ -8148,6 +8148,24 @@ ODVGP__NOINLINE odvgp_status odvgp__file_predictor_size(
 	return ODVGP_OK;
 }
 
+/*  The next predictor of a checked file. */
+ODVGP__NOINLINE odvgp_status odvgp__file_predictor_read(odvgp__file *f, const odvgp__file_head *h,
+		uint64_t *left, odvgp__predictor *p, odvgp_info *info)
+{
+	odvgp__predictor_start start;
+	odvgp_status s = odvgp__file_predictor(f, h, left, NULL, &start, info);
+	if (s) return s;
+	size_t head = odvgp__predictor_head(start.head.base_kernels);
+	memcpy(p, &start, head);
+	odvgp__file_reals(f, (odvgp_real *)(void *)((unsigned char *)p + head),
+			(ptrdiff_t)odvgp__predictor_reals(p), (int)h->real_size);
+	if (f->bad || !odvgp__predictor_reals_ok(p))
+		return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0,
+				"a number of its predictor is not finite, or not above 0 in this precision");
+	odvgp__predictor_sum(p, p->checksum);
+	return ODVGP_OK;
+}
+
 ODVGP_API odvgp_status odvgp_server_size(const void *file, size_t bytes, size_t *block_bytes,
 		const void **user, size_t *user_bytes, odvgp_info *info)
 {
@@ -8167,8 +8185,6 @@ ODVGP_API odvgp_status odvgp_server_from_file(odvgp_server *server, const void *
 		odvgp_isa isa, void *block, size_t block_bytes, odvgp_info *info)
 {
 	odvgp__file_head h;
-	odvgp__predictor_start start;
-	odvgp__predictor *p = (odvgp__predictor *)block;
 	const odvgp__isa *row = odvgp__isa_find(isa);
 	odvgp_status s = odvgp__server_check(server, block, row, info);
 	if (s || (s = odvgp__file_open(file, bytes, &h, info)) != ODVGP_OK) return s;
@@ -8178,22 +8194,15 @@ ODVGP_API odvgp_status odvgp_server_from_file(odvgp_server *server, const void *
 	if (block_bytes < need)
 		return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)block_bytes, "is too small");
 	uint64_t left = h.predictor_bytes;
+	odvgp__predictor *p = (odvgp__predictor *)block;
 	f.used = (size_t)(ODVGP__FILE_HEAD + h.state_bytes);
-	for (;; p = (odvgp__predictor *)(uintptr_t)odvgp__predictor_above(p)) {
-		s = odvgp__file_predictor(&f, &h, &left, NULL, &start, info);
-		if (s) return s;
-		size_t head = odvgp__predictor_head(start.head.base_kernels);
-		memcpy(p, &start, head);
-		odvgp__file_reals(&f, (odvgp_real *)(void *)((unsigned char *)p + head),
-				(ptrdiff_t)odvgp__predictor_reals(p), (int)h.real_size);
-		if (f.bad || !odvgp__predictor_reals_ok(p)) {
-			((odvgp__predictor *)block)->magic = 0;
-			return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0,
-					"a number of its predictor is not finite, or not above 0 in this precision");
-		}
-		odvgp__predictor_sum(p, p->checksum);
-		if (p->layers == 1) return odvgp__server_fill(server, (odvgp__predictor *)block, row);
+	while ((s = odvgp__file_predictor_read(&f, &h, &left, p, info)) == ODVGP_OK && p->layers > 1)
+		p = (odvgp__predictor *)(uintptr_t)odvgp__predictor_above(p);
+	if (s) {
+		((odvgp__predictor *)block)->magic = 0;
+		return s;
 	}
+	return odvgp__server_fill(server, (const odvgp__predictor *)block, row);
 }
 
 #ifndef ODVGP_NO_STDIO

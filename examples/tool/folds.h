@@ -161,6 +161,7 @@ static int run_folds(options *o, int command)
 	recipe_settle(o);
 	option_store(o, OPT_TEST_FRACTION, copy_text("0"));
 	merge_whiten(o);
+	layers_settle(o);
 	if (command == TRAIN)
 		option_store(o, OPT_BASES, copy_text(is_auto(o) ? "orth" : o->value[OPT_BASIS]));
 	candidates_parse(&all);

@@ -63,6 +63,8 @@ enum {
     X(BASIS, "basis", "NAME", "auto", TRAIN | KEPT, \
       "one of the bases below, or auto: by the data's size (orth with --folds or options of " \
       "its steps)") \
+    X(LAYERS, "layers", "LIST", NULL, FIT | KEPT, \
+      "deep model, from the inputs up: BASIS[:KEY=VALUE,...]; ...; BASIS (keys: beta, gamma, dim)") \
     X(BASES, "bases", "LIST", "coupled,orth", COMPARE, \
       "bases to compare: NAME[:KEY=VALUE]...,NAME... (keys: below)") \
     X(BETA, "beta", "M", NULL, FIT | KEPT, \
@@ -202,6 +204,7 @@ static const struct {
 		{"M_gamma", OPT_GAMMA},
 		{"kernel", OPT_KERNEL},
 		{"mean_function", OPT_MEAN},
+		{"layers", OPT_LAYERS},
 		{"lik.kind", OPT_LIKELIHOOD},
 		{"lik.noise_variance", OPT_NOISE},
 		{"positive_transform", OPT_POSITIVE},
