@@ -316,6 +316,9 @@ static void layers_settle(options *o)
 	if (o->given[OPT_BASIS] && strcmp(o->value[OPT_BASIS], last->basis->name) != 0)
 		die(BAD_INPUT, "--basis %s: contradicts --layers, whose last layer is %s",
 				o->value[OPT_BASIS], last->basis->name);
+	if (count > 1 && option_choice(o, OPT_FIT_Q))
+		die(BAD_INPUT, "--fit-q %s: a deep model has no closed optimum of q; leave it out",
+				o->value[OPT_FIT_Q]);
 	option_store(o, OPT_BASIS, copy_text(last->basis->name));
 	for (int k = 0; k < 2; k++) {
 		ptrdiff_t v = k ? last->gamma : last->beta;
