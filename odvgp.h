@@ -8691,7 +8691,7 @@ struct odvgp_model {
 	/* each unit's [D+1]: standard deviations of its inputs' columns, then of its outputs; 1 before
        odvgp_init_data */
 	odvgp_real *data_sd;
-	/* ODVGP__KEPT_...: [positive] copy of par.value during a change that may fail */
+	/* ODVGP__KEPT_...: [positive] copy of par.value during a change that may fail, and of data_sd */
 	odvgp__loan kept;
 	odvgp_allocator allocator;
 	void *allocation;
@@ -15318,14 +15318,21 @@ static ptrdiff_t odvgp__residual_rows(ptrdiff_t N, const odvgp__unit *u)
 }
 #define ODVGP__MEDIAN_ROWS 512
 
+/*  Rows of the sample that units above layer 0 see. */
+static ptrdiff_t odvgp__seen_rows(const odvgp_model *m)
+{
+	ptrdiff_t M = 0;
+	for (int i = 1; i < m->units; i++) M = ODVGP__MAX(M, m->unit[i].M);
+	return M ? odvgp__init_rows(m->cfg.N, M) : 0;
+}
+
 typedef struct odvgp__init_work {
-	/* The data as the unit sees them: above layer 0 a sample of rows, through the layers' mean
-       functions. */
-	const odvgp_real *seen_X, *seen_Y;
+	/* Rows that the unit sees: the data's, or above layer 0 a sample of them through the mean
+       functions below, sample[number % 2]. */
 	ptrdiff_t N;
-	odvgp_real *inputs, *targets, *through; /* of that sample; rows on their way [2, widest] */
-	odvgp_real *square, *axes, *turned;     /* PROJECTION: [D,D], [D,P], [D,P] */
-	odvgp_real *mean;                       /* of a hidden layer's outputs [2,P] */
+	odvgp_real *sample[2];
+	/* PROJECTION: the correlation matrix [D,D], axes [P,D], a vector and the columns' means [D] */
+	odvgp_real *square, *axes, *vector, *means;
 	/* distance: of a row to its nearest centre (squared), or its variance; centre_t [D, padded M]:
        the centres, transposed */
 	odvgp_real *distance, *centre, *centre_t, *median;
@@ -15334,7 +15341,7 @@ typedef struct odvgp__init_work {
 	const odvgp_real **table; /* hash table of rows taken */
 	ptrdiff_t table_size;
 	/* GREEDY: the sample [rows,D]; the pivoted Cholesky factor of its kernel matrix [rows,M] */
-	odvgp_real *sample, *factor;
+	odvgp_real *chosen, *factor;
 	/* RESIDUAL: chol(Kb) [M,M]; a tile [tile,D] and (L^-1 K(Z_beta,X))^T [tile,M] */
 	odvgp_real *Lb, *X, *A;
 	odvgp_real *gaps; /* ULAPANE: each column's d_x and the targets' d_y [D,1+T] */
@@ -15349,22 +15356,18 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
 	int greedy = c->init.beta == ODVGP_INIT_BETA_GREEDY,
 		residual = c->init.gamma == ODVGP_INIT_GAMMA_RESIDUAL && u->M_gamma > 0,
 		hidden = u->number + 1 < m->units;
-	ptrdiff_t N = u->number ? odvgp__init_rows(c->N, u->M) : c->N, widest = 0;
+	ptrdiff_t seen = odvgp__seen_rows(m), N = u->number ? seen : c->N, widest = 0;
 	ptrdiff_t sample = odvgp__greedy_rows(N, u->M),
 			  rows = residual ? odvgp__residual_rows(N, u) : odvgp__init_rows(N, u->M);
 	memset(w, 0, sizeof *w);
 	w->N = N;
-	for (int i = 0; i <= u->number; i++) widest = ODVGP__MAX(widest, m->unit[i].D);
-	if (u->number) {
-		w->inputs = odvgp__take(a, N, u->D);
-		w->targets = odvgp__take(a, N, m->T);
-		w->through = odvgp__take(a, 2, widest);
-	}
-	if (hidden) {
+	for (int i = 1; i < m->units; i++) widest = ODVGP__MAX(widest, m->unit[i].D);
+	for (int k = 0; k < 2; k++) w->sample[k] = odvgp__take(a, seen, widest);
+	if (hidden && u->slot_mean_A) {
 		w->square = odvgp__take(a, u->D, u->D);
-		w->axes = odvgp__take(a, u->D, u->P);
-		w->turned = odvgp__take(a, u->D, u->P);
-		w->mean = odvgp__take(a, 2, u->P);
+		w->axes = odvgp__take(a, u->P, u->D);
+		w->vector = odvgp__take(a, 1, u->D);
+		w->means = odvgp__take(a, 1, u->D);
 	}
 	w->table_size = 64;
 	while (w->table_size < 2 * (u->M_gamma + u->M)) w->table_size *= 2;
@@ -15378,7 +15381,7 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
 	w->table = (const odvgp_real **)odvgp__take_bytes(a, (size_t)w->table_size, sizeof *w->table);
 	if (c->init.hyperparams == ODVGP_INIT_HYPER_ULAPANE) w->gaps = odvgp__take(a, u->D, 1 + m->T);
 	if (greedy) {
-		w->sample = odvgp__take(a, sample, u->D);
+		w->chosen = odvgp__take(a, sample, u->D);
 		w->factor = odvgp__take(a, sample, u->M);
 	}
 	if (residual) {
@@ -15726,24 +15729,24 @@ static ptrdiff_t odvgp__greedy(
 	odvgp__pivot_job job;
 	memset(&job, 0, sizeof job);
 	odvgp__kernel_job(
-			&job.kernel, &m->tape.blas, &u->kernel, odvgp__hyp(u), NULL, 1, w->sample, rows);
+			&job.kernel, &m->tape.blas, &u->kernel, odvgp__hyp(u), NULL, 1, w->chosen, rows);
 	job.w = w;
 	job.M = u->M;
 	odvgp__kernel_scratch(
 			&scratch, &u->kernel, 1, rows, 0, odvgp__tasks(&m->cfg.threads), 0, &job.kernel);
 	ODVGP_ASSERT(!scratch.bad);
 	odvgp__draw_sample(u, rows, w);
-	odvgp__gather(u, X, 0, rows, w, w->sample);
+	odvgp__gather(u, X, 0, rows, w, w->chosen);
 	odvgp__kernel_prepare(&job.kernel);
 	job.kernel.tasks = odvgp__kernel_tasks(&job.kernel);
 	odvgp__set_rows(w, Z, 0, D);
 	for (ptrdiff_t i = 0; i < rows; i++) {
-		w->distance[i] = odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), w->sample + i * D, value);
+		w->distance[i] = odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), w->chosen + i * D, value);
 		prior = ODVGP__MAX(prior, w->distance[i]);
 	}
 	for (;;) { /* each iteration sets a variance to 0 */
 		ptrdiff_t next = odvgp__largest(w->distance, rows);
-		const odvgp_real *x = w->sample + next * D;
+		const odvgp_real *x = w->chosen + next * D;
 		if (job.column == job.M || !(w->distance[next] > odvgp__no_variance(u, prior)))
 			return job.column;
 		if (odvgp__take_row(w, x, Z + job.column * D, D)) odvgp__pivot(&job, x, next);
@@ -16030,6 +16033,12 @@ static const struct {
 			odvgp__unit *u, const odvgp_real *X, uint32_t i, const odvgp__init_work *w);
 } odvgp__hyper_methods[] = {{NULL, odvgp__median_start}, {odvgp__find_gaps, odvgp__ulapane_start}};
 
+/*  ULAPANE looks at the targets, which only belong to the data's own inputs. */
+static odvgp_init_hyper odvgp__hyper_method(const odvgp__unit *u)
+{
+	return u->number ? ODVGP_INIT_HYPER_MEDIAN : u->model->cfg.init.hyperparams;
+}
+
 /*  A base kernel's starting values: the method's if it has distances; else k(x,x) is the targets'
     variance (for white a tenth of it, as for the noise), at inputs of mean square 1 if it depends
     on x. alpha, periods and lengthscales on circles start at 1; for periods that is a guess: give
@@ -16043,7 +16052,7 @@ static void odvgp__init_base_kernel(
 	int inner = odvgp__geometry(base) == ODVGP__INNER_PRODUCT;
 	ptrdiff_t first = m->par.slot[u->slot_kernel].offset;
 	if (odvgp__geometry(base) == ODVGP__DISTANCE)
-		start = odvgp__hyper_methods[m->cfg.init.hyperparams].base(u, X, i, w);
+		start = odvgp__hyper_methods[odvgp__hyper_method(u)].base(u, X, i, w);
 	if (base->type == ODVGP__WHITE) start.variance *= 0.1;
 	if (base->type == ODVGP__POLYNOMIAL)
 		start.variance = 0.5 * pow(start.variance, 1 / (double)base->degree);
@@ -16060,9 +16069,8 @@ static void odvgp__init_base_kernel(
 static void odvgp__init_hyper(
 		odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w)
 {
-	odvgp_model *m = u->model;
-	if (odvgp__hyper_methods[m->cfg.init.hyperparams].look)
-		odvgp__hyper_methods[m->cfg.init.hyperparams].look(u, X, Y, w);
+	if (odvgp__hyper_methods[odvgp__hyper_method(u)].look)
+		odvgp__hyper_methods[odvgp__hyper_method(u)].look(u, X, Y, w);
 	for (uint32_t i = 0; i < u->kernel.base_kernels; i++) odvgp__init_base_kernel(u, X, i, w);
 }
 
@@ -16108,111 +16116,65 @@ static void odvgp__pass_row(const odvgp__unit *u, const odvgp_real *x, odvgp_rea
 	}
 }
 
-/*  The data as the unit sees them. */
-static void odvgp__init_view(
-		const odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w)
+/*  The next unit's inputs, and their standard deviations. Returns the mean of their squares. */
+static double odvgp__pass_on(const odvgp__unit *u, const odvgp_real *X, const odvgp__init_work *w)
 {
 	const odvgp_model *m = u->model;
-	ptrdiff_t D = m->unit->D, T = m->T, widest = 0;
-	w->seen_X = X;
-	w->seen_Y = Y;
-	if (!u->number) return;
-	for (int i = 0; i <= u->number; i++) widest = ODVGP__MAX(widest, m->unit[i].D);
-	for (ptrdiff_t i = 0; i < w->N; i++) {
-		ptrdiff_t row = w->N == m->cfg.N
-								? i
-								: odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 2, m->cfg.N, i);
-		const odvgp_real *x = X + row * D;
-		for (int l = 0; l < u->number; l++) {
-			odvgp_real *to =
-					l + 1 == u->number ? w->inputs + i * u->D : w->through + (l & 1) * widest;
-			odvgp__pass_row(&m->unit[l], x, to);
-			x = to;
-		}
-		odvgp__copy(w->targets + i * T, Y + row * T, T);
+	ptrdiff_t rows = odvgp__seen_rows(m), P = u->P;
+	odvgp_real *to = w->sample[(u->number + 1) % 2], mean,
+			   *sd = m->data_sd + odvgp__data_sd_at(m, u->number + 1);
+	double squares = 0;
+	for (ptrdiff_t i = 0; i < rows; i++) {
+		ptrdiff_t row =
+				w->N == rows ? i : odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 2, w->N, i);
+		odvgp__pass_row(u, X + row * u->D, to + i * P);
 	}
-	w->seen_X = w->inputs;
-	w->seen_Y = w->targets;
-}
-
-/*  axes <- Q of axes = Q R. A column of zeros stays. */
-static void odvgp__orthonormalise(odvgp_real *axes, ptrdiff_t D, ptrdiff_t P)
-{
 	for (ptrdiff_t p = 0; p < P; p++) {
-		odvgp_real norm = 0;
-		for (ptrdiff_t q = 0; q < p; q++) {
-			odvgp_real dot = 0;
-			for (ptrdiff_t d = 0; d < D; d++) dot += axes[d * P + p] * axes[d * P + q];
-			for (ptrdiff_t d = 0; d < D; d++) axes[d * P + p] -= dot * axes[d * P + q];
-		}
-		for (ptrdiff_t d = 0; d < D; d++) norm += axes[d * P + p] * axes[d * P + p];
-		for (ptrdiff_t d = 0; d < D && norm > 0; d++) axes[d * P + p] /= ODVGP__SQRT(norm);
+		odvgp__column_scale(to + p, rows, P, &mean, sd + p);
+		squares += (double)sd[p] * (double)sd[p];
 	}
+	return odvgp__usable(squares / (double)P);
 }
 
-/*  The P leading eigenvectors of the correlation matrix of a sample of the inputs, by orthogonal
-    iteration; mean.A scales the inputs to unit variance first. */
-static void odvgp__principal_axes(odvgp__unit *u, odvgp__init_work *w)
+/*  mean.A from the P leading eigenvectors of the correlation matrix of a sample of the inputs, by
+    power iteration, each orthogonal to those before; it scales the inputs to unit variance. */
+static void odvgp__principal_axes(odvgp__unit *u, const odvgp_real *X, odvgp__init_work *w)
 {
-	odvgp_model *m = u->model;
+	const odvgp_model *m = u->model;
 	ptrdiff_t D = u->D, P = u->P, rows = odvgp__init_rows(w->N, u->M);
-	odvgp_real *C = w->square, *A = m->par.theta + m->par.slot[u->slot_mean_A].offset;
+	const odvgp_real *sd = m->data_sd + odvgp__data_sd_at(m, u->number);
+	const odvgp__isa *isa = odvgp__isa_of(&m->tape.blas);
+	odvgp_real *C = w->square, *A = m->par.theta + m->par.slot[u->slot_mean_A].offset,
+			   *v = w->vector;
 	odvgp__zero(A, D * P);
 	for (ptrdiff_t d = 0; d < ODVGP__MIN(D, P); d++) A[d * P + d] = 1;
 	if (P >= D) return;
 	odvgp__draw_sample(u, rows, w);
 	odvgp__zero(C, D * D);
-	odvgp_real *mean = w->axes, *scale = w->turned; /* of each column, for now */
-	for (ptrdiff_t d = 0; d < D; d++)
-		odvgp__column_scale(w->seen_X + d, w->N, D, mean + d, scale + d);
-	for (ptrdiff_t i = 0; i < rows; i++) {
-		const odvgp_real *x = w->seen_X + w->row[i] * D;
-		for (ptrdiff_t d = 0; d < D; d++)
-			for (ptrdiff_t e = 0; e <= d; e++)
-				C[d * D + e] += (x[d] - mean[d]) / scale[d] * ((x[e] - mean[e]) / scale[e]);
-	}
-	for (ptrdiff_t d = 0; d < D; d++) {
-		for (ptrdiff_t e = 0; e < d; e++) C[e * D + d] = C[d * D + e] /= (odvgp_real)rows;
-		/* above 0 also for constant columns */
-		C[d * D + d] = C[d * D + d] / (odvgp_real)rows + ODVGP__R(1e-3);
-	}
-	for (ptrdiff_t i = 0; i < D * P; i++)
-		w->axes[i] = (odvgp_real)odvgp__normal(m->cfg.seed, ODVGP__STREAM_HIDDEN, (uint64_t)i);
-	for (int sweep = 0; sweep < 100; sweep++) {
-		odvgp__orthonormalise(w->axes, D, P);
-		odvgp__zero(w->turned, D * P);
-		for (ptrdiff_t d = 0; d < D; d++)
-			for (ptrdiff_t e = 0; e < D; e++)
-				for (ptrdiff_t p = 0; p < P; p++)
-					w->turned[d * P + p] += C[d * D + e] * w->axes[e * P + p];
-		odvgp__copy(w->axes, w->turned, D * P);
-	}
-	odvgp__orthonormalise(w->axes, D, P);
-	for (ptrdiff_t d = 0; d < D; d++) {
-		odvgp_real unused, sd;
-		odvgp__column_scale(w->seen_X + d, w->N, D, &unused, &sd);
-		for (ptrdiff_t p = 0; p < P; p++) A[d * P + p] = w->axes[d * P + p] / sd;
-	}
-}
-
-/*  Mean over a hidden layer's outputs of the variance of its mean function; 1 if it is 0. */
-static double odvgp__hidden_variance(const odvgp__unit *u, odvgp__init_work *w)
-{
-	ptrdiff_t rows = odvgp__init_rows(w->N, u->M), P = u->P;
-	odvgp_real *mean = w->mean, *out = w->mean + P;
-	double squares = 0;
-	odvgp__draw_sample(u, rows, w);
-	odvgp__zero(mean, P);
+	odvgp__zero(w->means, D);
 	for (int pass = 0; pass < 2; pass++)
 		for (ptrdiff_t i = 0; i < rows; i++) {
-			odvgp__pass_row(u, w->seen_X + w->row[i] * u->D, out);
-			for (ptrdiff_t p = 0; p < P; p++) {
-				double d = (double)(out[p] - mean[p]) / (double)rows;
-				if (pass) squares += d * (double)(out[p] - mean[p]);
-				else mean[p] += out[p] / (odvgp_real)rows;
-			}
+			const odvgp_real *x = X + w->row[i] * D, share = 1 / (odvgp_real)rows;
+			for (ptrdiff_t d = 0; d < D && !pass; d++) w->means[d] += x[d] * share;
+			for (ptrdiff_t d = 0; d < D && pass; d++) v[d] = (x[d] - w->means[d]) / sd[d];
+			for (ptrdiff_t d = 0; d < D && pass; d++) isa->axpy(D, v[d] * share, v, C + d * D);
 		}
-	return odvgp__usable(squares / (double)P);
+	for (ptrdiff_t p = 0; p < P; p++) {
+		odvgp_real *axis = w->axes + p * D;
+		for (ptrdiff_t d = 0; d < D; d++) /* the first step only makes it orthogonal */
+			v[d] = (odvgp_real)odvgp__normal(
+					m->cfg.seed, ODVGP__STREAM_HIDDEN, (uint64_t)(p * D + d));
+		for (int step = 0; step < 100; step++) {
+			for (ptrdiff_t q = 0; q < p; q++)
+				isa->axpy(D, -isa->dot(D, v, w->axes + q * D), w->axes + q * D, v);
+			odvgp_real size = ODVGP__SQRT(isa->dot(D, v, v));
+			for (ptrdiff_t d = 0; d < D; d++) axis[d] = v[d] / size;
+			/* a thousandth of the identity keeps constant columns from giving 0 */
+			for (ptrdiff_t d = 0; d < D; d++)
+				v[d] = isa->dot(D, C + d * D, axis) + ODVGP__R(1e-3) * axis[d];
+		}
+		for (ptrdiff_t d = 0; d < D; d++) A[d * P + p] = axis[d] / sd[d];
+	}
 }
 
 /*  The mean function and the kernel first: methods may choose points by it. */
@@ -16220,15 +16182,17 @@ static void odvgp__init_unit(
 		odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, double target_variance)
 {
 	odvgp__init_work w;
-	odvgp__arena a = u->model->tape.scratch;
+	odvgp_model *m = u->model;
+	odvgp__arena a = m->tape.scratch;
 	odvgp__init_scratch(&a, u, &w);
 	ODVGP_ASSERT(!a.bad);
-	odvgp__init_view(u, X, Y, &w);
-	int hidden = u->number + 1 < u->model->units;
-	if (hidden && u->slot_mean_A) odvgp__principal_axes(u, &w);
-	w.target_variance = hidden ? odvgp__hidden_variance(u, &w) : target_variance;
-	odvgp__init_hyper(u, w.seen_X, w.seen_Y, &w);
-	odvgp__init_points(u, w.seen_X, &w);
+	int hidden = u->number + 1 < m->units;
+	if (u->number) X = w.sample[u->number % 2];
+	if (hidden && u->slot_mean_A) odvgp__principal_axes(u, X, &w);
+	w.target_variance = hidden ? odvgp__pass_on(u, X, &w) : target_variance;
+	m->data_sd[odvgp__data_sd_at(m, u->number) + u->D] = (odvgp_real)sqrt(w.target_variance);
+	odvgp__init_hyper(u, X, Y, &w);
+	odvgp__init_points(u, X, &w);
 }
 
 static void odvgp__zero_slot(odvgp_model *m, int slot)
@@ -16391,24 +16355,9 @@ static void odvgp__init_likelihood(odvgp_model *m, const odvgp_real *Y, double v
 	if (m->cfg.lik.kind == ODVGP_LIKELIHOOD_ORDINAL) odvgp__init_cuts(m, Y);
 }
 
-/*  The units of each layer's inputs and outputs, and the noise's floor. */
-static void odvgp__init_units(
-		odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, double target_variance)
+static void odvgp__init_noise_floor(odvgp_model *m, double target_variance)
 {
-	odvgp_real mean;
 	ptrdiff_t noise = m->par.slot[m->slot_lik_params].offset;
-	for (int i = 0; i < m->units; i++) {
-		const odvgp__unit *u = &m->unit[i];
-		odvgp_real *sd = m->data_sd + odvgp__data_sd_at(m, i);
-		odvgp__init_work w;
-		odvgp__arena a = m->tape.scratch;
-		odvgp__init_scratch(&a, u, &w);
-		odvgp__init_view(u, X, Y, &w);
-		for (ptrdiff_t d = 0; d < u->D; d++)
-			odvgp__column_scale(w.seen_X + d, w.N, u->D, &mean, &sd[d]);
-		double variance = i + 1 < m->units ? odvgp__hidden_variance(u, &w) : target_variance;
-		sd[u->D] = (odvgp_real)sqrt(variance);
-	}
 	if (!odvgp__has_noise(&m->cfg)) return;
 	m->par.state[m->slot_lik_params].floor = odvgp__noise_floor(m, target_variance);
 	odvgp__set_positive(m, noise, (double)m->par.value[noise]);
@@ -16431,10 +16380,14 @@ ODVGP_API odvgp_status odvgp_init_data(
 	odvgp__copy(theta_before, m->par.theta, m->par.count);
 	odvgp_real *value_before = odvgp__lend(&m->kept, ODVGP__KEPT_BY_START);
 	odvgp__copy(value_before, m->par.value, m->par.positive);
+	odvgp_real *sd_before = value_before + m->par.positive, mean;
+	odvgp__copy(sd_before, m->data_sd, odvgp__data_sds(m));
 	odvgp_real floor_before = m->par.state[m->slot_lik_params].floor;
 	m->par.state[m->slot_lik_params].floor = 0; /* it belongs to other data */
 	double variance = odvgp__usable(odvgp__target_variance(m, Y));
 	odvgp__init_likelihood(m, Y, variance);
+	for (ptrdiff_t d = 0; d < D; d++)
+		odvgp__column_scale(X + d, m->cfg.N, D, &mean, &m->data_sd[d]);
 	for (int i = 0; i < m->units; i++) odvgp__init_unit(&m->unit[i], X, Y, variance);
 	odvgp__touch_all(m);
 	s = odvgp__noise_floor_check(m, variance, info);
@@ -16442,12 +16395,13 @@ ODVGP_API odvgp_status odvgp_init_data(
 	odvgp__give_back(&m->par, ODVGP__LENT_BACKUP);
 	odvgp__end_loan(&m->kept, ODVGP__KEPT_BY_START);
 	if (!s) {
-		odvgp__init_units(m, X, Y, variance);
+		odvgp__init_noise_floor(m, variance);
 		return ODVGP_OK;
 	}
 	m->par.state[m->slot_lik_params].floor = floor_before;
 	odvgp__copy(m->par.theta, theta_before, m->par.count);
 	odvgp__copy(m->par.value, value_before, m->par.positive);
+	odvgp__copy(m->data_sd, sd_before, odvgp__data_sds(m));
 	odvgp__touch_all(m);
 	m->state.nat_valid = nat_valid;
 	m->state.lbfgs_valid = lbfgs_valid;
@@ -16953,7 +16907,7 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
 	m->nat_R.at = odvgp__take(a, matrices, 1);
 	m->nat_t = odvgp__take(a, vectors, 1);
 	m->data_sd = odvgp__take(a, 1, odvgp__data_sds(m));
-	m->kept.at = odvgp__take(a, m->par.positive, 1);
+	m->kept.at = odvgp__take(a, m->par.positive + odvgp__data_sds(m), 1);
 	odvgp__tape_layout(m, a);
 	m->tape.rule = odvgp__take(a, 1, odvgp__rule_numbers(m->tape.lik_nodes));
 	m->tape.jitter_absolute = c->jitter.absolute;
