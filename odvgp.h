@@ -6963,29 +6963,20 @@ static void odvgp__predict_layout(
 	odvgp__blas_layout(a, (const odvgp__isa *)s->isa, NULL, order, order, order, &t->blas);
 }
 
-/*  Between the layers of a stack, whatever the number of samples. */
-typedef struct odvgp__between_layers {
-	odvgp_real *mean, *var; /* [P,rows] of layer 0 */
-	odvgp_real *x;          /* [rows,P] samples of the layer below */
-	odvgp_real *f, *y;      /* [F,rows], [y_rows,rows] means of the samples so far */
-	odvgp_real *top;        /* [rows] largest log density so far */
-} odvgp__between_layers;
-
-static void odvgp__between_layout(
-		odvgp__arena *a, const odvgp_server *s, ptrdiff_t rows, odvgp__between_layers *b)
+/*  The largest size(layer, n) of all layers, 0 if one is 0. *widest: their largest P. */
+static size_t odvgp__largest_layer(const odvgp_server *s, ptrdiff_t n,
+		size_t (*size)(const odvgp_server *layer, ptrdiff_t n), ptrdiff_t *widest)
 {
-	odvgp_server layer = odvgp__layer_server(s->block, s->isa);
-	ptrdiff_t widest = layer.P;
-	b->mean = odvgp__take(a, layer.P, rows);
-	b->var = odvgp__take(a, layer.P, rows);
-	while (odvgp__layers_served(&layer) > 1) {
-		widest = ODVGP__MAX(widest, layer.P);
-		layer = odvgp__layer_above(&layer);
+	size_t most = 0;
+	*widest = 0;
+	for (odvgp_server layer = odvgp__layer_server(s->block, s->isa);;
+			layer = odvgp__layer_above(&layer)) {
+		size_t own = size(&layer, n);
+		if (!own) return 0;
+		most = ODVGP__MAX(most, own);
+		*widest = ODVGP__MAX(*widest, layer.P);
+		if (odvgp__layers_served(&layer) == 1) return most;
 	}
-	b->x = odvgp__take(a, rows, widest);
-	b->f = odvgp__take(a, s->F, rows);
-	b->y = odvgp__take(a, s->y_rows, rows);
-	b->top = odvgp__take(a, 1, rows);
 }
 
 /*  Scratch of one layer for tiles of `rows` rows; 0: too large. */
@@ -7001,22 +6992,37 @@ static size_t odvgp__predict_layer_size(const odvgp_server *s, ptrdiff_t rows)
 	return a.bad ? 0 : a.used + 64;
 }
 
-/*  The largest layer's, and what stands between layers. */
+/*  Between the layers of a stack, whatever the number of samples. */
+typedef struct odvgp__between_layers {
+	odvgp_real *mean, *var; /* [P,rows] of layer 0 */
+	odvgp_real *x;          /* [rows,P] samples of the layer below */
+	odvgp_real *f, *y;      /* [F,rows], [y_rows,rows] means of the samples so far */
+	odvgp_real *top;        /* [rows] largest log density so far */
+} odvgp__between_layers;
+
+/*  Nothing for a single layer. Returns the bytes of the largest layer, which follow. */
+static size_t odvgp__between_layout(
+		odvgp__arena *a, const odvgp_server *s, ptrdiff_t rows, odvgp__between_layers *b)
+{
+	ptrdiff_t widest;
+	size_t most = odvgp__largest_layer(s, rows, odvgp__predict_layer_size, &widest);
+	if (odvgp__layers_served(s) == 1) return most;
+	b->mean = odvgp__take(a, widest, rows);
+	b->var = odvgp__take(a, widest, rows);
+	b->x = odvgp__take(a, rows, widest);
+	b->f = odvgp__take(a, s->F, rows);
+	b->y = odvgp__take(a, s->y_rows, rows);
+	b->top = odvgp__take(a, 1, rows);
+	return most;
+}
+
 static size_t odvgp__predict_size(const odvgp_server *s, ptrdiff_t rows)
 {
-	odvgp_server layer = odvgp__layer_server(s->block, s->isa);
-	size_t most = odvgp__predict_layer_size(&layer, rows), size = most;
 	odvgp__between_layers b;
 	odvgp__arena a;
-	if (odvgp__layers_served(s) == 1) return most;
-	while (size && odvgp__layers_served(&layer) > 1) {
-		layer = odvgp__layer_above(&layer);
-		size = odvgp__predict_layer_size(&layer, rows);
-		most = ODVGP__MAX(most, size);
-	}
 	odvgp__arena_init(&a, NULL, 0);
-	odvgp__between_layout(&a, s, rows, &b);
-	return size && !a.bad ? a.used + 64 + most : 0;
+	size_t most = odvgp__between_layout(&a, s, rows, &b);
+	return !most || a.bad ? 0 : a.used ? a.used + 64 + most : most;
 }
 
 ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows)
@@ -7348,8 +7354,10 @@ static odvgp_status odvgp__predict_run(
 	if (odvgp__layers_served(c->s) > 1) {
 		if (bytes < odvgp__predict_size(c->s, rows)) return ODVGP_E_MEMORY;
 		odvgp__between_layout(&a, c->s, rows, &c->between);
-	} else if ((t = odvgp__predict_begin(c->s, rows, scratch, bytes)) == NULL)
-		return ODVGP_E_MEMORY;
+	} else {
+		t = odvgp__predict_begin(c->s, rows, scratch, bytes);
+		if (!t) return ODVGP_E_MEMORY;
+	}
 	c->finite = 1;
 	for (ptrdiff_t first = 0; first < c->n; first += rows) {
 		ptrdiff_t count = ODVGP__MIN(rows, c->n - first);
@@ -7374,37 +7382,38 @@ static void odvgp__mix_in(
 	if (mean) *mean = run ? *run : m;
 }
 
+/*  Moments m and v [rows,ld] of sample k to mean and var [rows,n], in units of y. m may be NULL if
+    mean and run are. */
+static void odvgp__use_rows(odvgp__prediction_call *c, const odvgp__prediction *t, ptrdiff_t first,
+		ptrdiff_t count, ptrdiff_t k, ptrdiff_t rows, const odvgp_real *m, const odvgp_real *v,
+		odvgp_real *run, odvgp_real *mean, odvgp_real *var)
+{
+	int scaled = odvgp__predict_likelihood(t)->flags & ODVGP__LIK_SCALABLE;
+	for (ptrdiff_t q = 0; q < rows; q++) {
+		odvgp_real scale = odvgp__predict_scale(t, q);
+		for (ptrdiff_t i = 0; i < count; i++) {
+			ptrdiff_t at = q * c->n + first + i, from = q * t->ld + i;
+			odvgp_real x = m ? m[from] : 0;
+			if (scaled) x = t->v.y_mean[q] + scale * x;
+			odvgp__mix_in(k, x, var ? scale * scale * v[from] : 0, run ? run + from : NULL,
+					mean ? mean + at : NULL, var ? var + at : NULL);
+		}
+		if (mean) c->finite &= odvgp__finite(mean + q * c->n + first, count);
+		if (var) c->finite &= odvgp__finite(var + q * c->n + first, count);
+	}
+}
+
 static void odvgp__use_moments(odvgp__prediction_call *c, odvgp__prediction *t, ptrdiff_t first,
 		ptrdiff_t count, ptrdiff_t k)
 {
 	const odvgp__between_layers *b = &c->between;
-	ptrdiff_t n = c->n;
-	for (ptrdiff_t q = 0; q < c->s->F && (c->mean || c->var); q++) {
-		odvgp_real scale = odvgp__predict_scale(t, q);
-		for (ptrdiff_t i = 0; i < count; i++) {
-			ptrdiff_t at = q * n + first + i, from = q * t->ld + i;
-			odvgp__mix_in(k, odvgp__predict_unscaled_mean(t, q, i),
-					c->var ? scale * scale * t->var[from] : 0, b->f ? b->f + from : NULL,
-					c->mean ? c->mean + at : NULL, c->var ? c->var + at : NULL);
-		}
-		if (c->mean) c->finite &= odvgp__finite(c->mean + q * n + first, count);
-		if (c->var) c->finite &= odvgp__finite(c->var + q * n + first, count);
-	}
+	if (c->mean || c->var)
+		odvgp__use_rows(c, t, first, count, k, c->s->F, t->mean, t->var, b->f, c->mean, c->var);
 	if (!c->mean_y && !c->var_y) return;
 	odvgp__lik_job job = odvgp__predict_lik_job(t, count);
-	int means = c->mean_y || b->y, scaled = job.lik->flags & ODVGP__LIK_SCALABLE;
-	job.lik->y_moments(&job, means ? t->y : NULL, t->of_y);
-	for (ptrdiff_t q = 0; q < c->s->y_rows; q++) {
-		odvgp_real scale = scaled ? t->v.y_scale[q] : 1, shift = scaled ? t->v.y_mean[q] : 0;
-		for (ptrdiff_t i = 0; i < count; i++) {
-			ptrdiff_t at = q * n + first + i, from = q * t->ld + i;
-			odvgp__mix_in(k, means ? shift + scale * t->y[from] : 0, scale * scale * t->of_y[from],
-					b->y ? b->y + from : NULL, c->mean_y ? c->mean_y + at : NULL,
-					c->var_y ? c->var_y + at : NULL);
-		}
-		if (c->mean_y) c->finite &= odvgp__finite(c->mean_y + q * n + first, count);
-		if (c->var_y) c->finite &= odvgp__finite(c->var_y + q * n + first, count);
-	}
+	odvgp_real *y = c->mean_y || b->y ? t->y : NULL;
+	job.lik->y_moments(&job, y, t->of_y);
+	odvgp__use_rows(c, t, first, count, k, c->s->y_rows, y, t->of_y, b->y, c->mean_y, c->var_y);
 }
 
 /*  Outputs may be NULL. */
@@ -7478,11 +7487,10 @@ static void odvgp__use_densities(odvgp__prediction_call *c, odvgp__prediction *t
 			*logp = sum;
 			continue;
 		}
-		odvgp_real less = k && sum <= top[i] ? sum - top[i] : k ? top[i] - sum : 0;
-		if (!k || !(sum <= top[i])) { /* NaN stays NaN */
-			*logp = k ? *logp * (odvgp_real)exp((double)less) + 1 : 1;
+		if (!k || sum > top[i]) {
+			*logp = k ? *logp * (odvgp_real)exp((double)(top[i] - sum)) + 1 : 1;
 			top[i] = sum;
-		} else *logp += (odvgp_real)exp((double)less);
+		} else *logp += (odvgp_real)exp((double)(sum - top[i])); /* NaN stays NaN */
 		if (k + 1 == S) *logp = top[i] + (odvgp_real)log((double)*logp / (double)S);
 	}
 	c->finite &= odvgp__finite(c->logp + first, count);
@@ -7638,31 +7646,15 @@ static size_t odvgp__sample_layer_size(const odvgp_server *s, ptrdiff_t n)
 	return a.bad ? 0 : a.used + 64 + own;
 }
 
-/*  Scratch of the largest layer's samples; *widest: the largest P. 0: too large. */
-static size_t odvgp__sample_layers_size(const odvgp_server *s, ptrdiff_t n, ptrdiff_t *widest)
-{
-	odvgp_server layer = odvgp__layer_server(s->block, s->isa);
-	size_t size = odvgp__sample_layer_size(&layer, n), most = size;
-	*widest = layer.P;
-	while (size && odvgp__layers_served(&layer) > 1) {
-		layer = odvgp__layer_above(&layer);
-		size = odvgp__sample_layer_size(&layer, n);
-		most = ODVGP__MAX(most, size);
-		*widest = ODVGP__MAX(*widest, layer.P);
-	}
-	return size ? most : 0;
-}
-
 ODVGP_API size_t odvgp_sample_scratch(const odvgp_server *s, ptrdiff_t n)
 {
 	odvgp__arena a;
 	ptrdiff_t widest;
 	if (!odvgp__served(s) || n < 1) return 0;
-	size_t most = odvgp__sample_layers_size(s, n, &widest);
-	if (!most || odvgp__layers_served(s) == 1) return most;
+	size_t most = odvgp__largest_layer(s, n, odvgp__sample_layer_size, &widest);
 	odvgp__arena_init(&a, NULL, 0);
-	odvgp__take(&a, widest, n);
-	odvgp__take(&a, n, widest);
+	if (!most || odvgp__layers_served(s) == 1) return most;
+	odvgp__take(&a, 2 * widest, n);
 	return a.bad ? 0 : a.used + 64 + most;
 }
 
@@ -7707,23 +7699,23 @@ static odvgp_status odvgp__sample_stack(const odvgp_server *s, const odvgp_real 
 	odvgp__arena a;
 	ptrdiff_t widest;
 	odvgp_status status = ODVGP_OK;
-	odvgp__sample_layers_size(s, n, &widest);
+	odvgp__largest_layer(s, n, odvgp__sample_layer_size, &widest);
 	odvgp__arena_init(&a, scratch, scratch_bytes);
-	odvgp_real *hidden = odvgp__take(&a, widest, n), *x = odvgp__take(&a, n, widest);
+	odvgp_real *hidden = odvgp__take(&a, 2 * widest, n), *x = hidden + widest * n;
 	for (ptrdiff_t k = 0; k < samples; k++) {
 		const odvgp_real *from = X;
 		odvgp_server layer = odvgp__layer_server(s->block, s->isa);
-		for (;; layer = odvgp__layer_above(&layer)) {
-			int last = odvgp__layers_served(&layer) == 1;
-			uint64_t own = odvgp__random(seed, ODVGP__STREAM_SAMPLE,
-					(uint64_t)(k * ODVGP__MOST_LAYERS) + (uint64_t)odvgp__layers_served(&layer));
+		for (ptrdiff_t left = odvgp__layers_served(s); left > 0; left--) {
+			uint64_t own = odvgp__random(
+					seed, ODVGP__STREAM_SAMPLE, (uint64_t)(k * ODVGP__MOST_LAYERS + left));
 			odvgp_status now = odvgp__sample_layer(&layer, from, n, 1, own,
-					last ? f + k * layer.F * n : hidden, a.base + a.used, a.size - a.used);
-			status = now ? now : status;
-			if (last) break;
-			for (ptrdiff_t i = 0; i < n; i++)
-				for (ptrdiff_t p = 0; p < layer.P; p++) x[i * layer.P + p] = hidden[p * n + i];
+					left > 1 ? hidden : f + k * layer.F * n, a.base + a.used, a.size - a.used);
+			if (now) status = now;
+			if (left == 1) break;
+			for (ptrdiff_t i = 0; i < n * layer.P; i++)
+				x[i] = hidden[i % layer.P * n + i / layer.P];
 			from = x;
+			layer = odvgp__layer_above(&layer);
 		}
 	}
 	return status;
