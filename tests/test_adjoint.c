@@ -163,7 +163,9 @@ static void make_sums(odvgp__node *nd)
 			for (l = 0, h[i * F + j] = 0; l < ROWS; l++)
 				h[i * F + j] += phi[(F + i) * ROWS + l] * phi[j * ROWS + l];
 	for (i = F * ROWS, *rr = 0; i < (F + P) * ROWS; i++) *rr += phi[i] * phi[i];
-	rr[F] = (odvgp_real)(2 * ROWS * P);
+	/* k(x,x) is above the variance that the features explain. */
+	for (i = 0, rr[F] = (odvgp_real)ROWS; i < F; i++) rr[F] += S[i * F + i];
+	rr[F] *= (odvgp_real)P;
 	free(phi);
 	nd->in[0] = add_input_node(ODVGP__INPUT, ODVGP__HEAD, b.features_beta, 1).id;
 	if (F > b.features_beta)
