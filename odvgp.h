@@ -9648,6 +9648,10 @@ static void odvgp__inverse_var_reverse(odvgp__tape *t, odvgp__node *nd)
 static odvgp_status odvgp__divide_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *b = odvgp__in(t, nd, 0), *D = odvgp__in(t, nd, 1);
+	for (ptrdiff_t j = 0; j < nd->cols; j++)
+		if (!(D->v[j] > 0))
+			return odvgp__fail(t->info, ODVGP_E_NAN, "kernel", j, (double)D->v[j],
+					"its variance is not above 0");
 	for (ptrdiff_t i = 0; i < nd->rows; i++)
 		for (ptrdiff_t j = 0; j < nd->cols; j++)
 			nd->v[i * nd->ld + j] = b->v[i * b->ld + j] / D->v[j];
