@@ -192,12 +192,11 @@ CONTENTS   (search for a tag with its arrows)
         cfg.layer[1] = cfg.layer[0];
         cfg.layer[1].P = 1;
         cfg.layer[0].mean_function = ODVGP_MEAN_FUNCTION_IDENTITY;
-    Slots are then named "layer0.Z_beta" and so on, those of the likelihood as before. Training draws
-    deep.samples normals for each row and hidden output, a function of seed and step, so the bound
-    is an unbiased estimate; odvgp_step looks once more after its natural step, as for likelihoods
-    that are not log-concave. Memory and time grow with deep.samples, memory of predictions does
-    not. The objective must be ELBO; there is no odvgp_fit_q and no warm start. Predictions mix
-    deep.predict_samples components, and cost as many times those of the upper layers.
+    Training draws deep.samples normals for each row and hidden output, a function of seed and step:
+    the bound is an unbiased estimate. After a natural step odvgp_step looks at it once more, as for
+    likelihoods that are not log-concave. Predictions mix deep.predict_samples components. Memory of
+    training grows with the samples, that of predictions does not. There are no other objectives
+    than ELBO, no odvgp_fit_q and no warm start.
   Units. Standardise the columns of X and Y (odvgp_column_scales, odvgp_standardise) and pass the
     scales to odvgp_freeze to get predictions in original units.
   Memory. odvgp_model_size returns the bytes that training needs, odvgp_predictor_size those of
@@ -948,7 +947,8 @@ typedef struct odvgp_report {
 
 /*  One named part of the parameter vector. */
 typedef struct odvgp_slot {
-	/* kernel, its term 0:  "kernel.0.lengthscale" "kernel.0.variance" "kernel.0.alpha"
+	/* With several layers names begin with "layer0." and so on, but for the likelihood's.
+       kernel, its term 0:  "kernel.0.lengthscale" "kernel.0.variance" "kernel.0.alpha"
                             "kernel.0.period" "kernel.0.offset"
        likelihood:          "noise_variance" or those at odvgp_likelihood
        mean function:       "mean.c" "mean.A" "mean.b"
@@ -1169,10 +1169,10 @@ ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *model, const odvgp_real *Xb
 ODVGP_API odvgp_status odvgp_elbo(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
 		ptrdiff_t n, odvgp_real *elbo, odvgp_real *kl, odvgp_real *grad, odvgp_info *info);
 
-/*  For one layer: odvgp_elbo with ORTH's gamma term of the KL estimated (config.reproduce.gamma_kl) from the
+/*  odvgp_elbo with ORTH's gamma term of the KL estimated (config.reproduce.gamma_kl) from the
     columns idx [count] (distinct, 0..M_gamma - 1), scaled by M_gamma/count: unbiased over uniformly
     drawn subsets. A sampled KL can be negative.
-    Returns  as odvgp_elbo; E_ARG also for a repeated column */
+    Returns  as odvgp_elbo; E_ARG also for a repeated column, E_UNSUPPORTED with several layers */
 ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *model, const odvgp_real *X,
 		const odvgp_real *Y, ptrdiff_t n, const ptrdiff_t *idx, ptrdiff_t count, odvgp_real *elbo,
 		odvgp_real *kl, odvgp_real *grad, odvgp_info *info);
@@ -1270,12 +1270,13 @@ ODVGP_API ptrdiff_t odvgp_steps_done(const odvgp_model *model);
 ODVGP_API odvgp_events odvgp_model_events(const odvgp_model *model);
 
 /*  Write the kernel expression with its current values to text [size], with a final zero; several
-    layers' with "; " between them. With ard it shows the geometric mean over columns. Returns the length needed, without the final zero. */
+    layers' with "; " between them. With ard it shows the geometric mean over columns. Returns the
+    length needed, without the final zero. */
 ODVGP_API size_t odvgp_kernel_text(const odvgp_model *model, char *text, size_t size);
 
 /*  The column of X to which number k of slot "kernel.<term>.lengthscale" (linear:
-    "kernel.<term>.variance") of the first layer belongs, if the term has ard. -1 if one number serves all columns, or
-    if there is no such number. */
+    "kernel.<term>.variance") of the first layer belongs, if the term has ard. -1 if one number
+    serves all columns, or if there is no such number. */
 ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *model, int term, ptrdiff_t k);
 
 /*  Freeze a model: write its predictor, a block without pointers that can be copied, stored, or put
@@ -7281,11 +7282,11 @@ typedef struct odvgp__prediction_call {
 	ptrdiff_t n;
 	const odvgp_real *X, *Y; /* Y: for densities */
 	odvgp_real *mean, *var, *mean_y, *var_y, *logp;
-	odvgp__between_layers between;
-	int finite;
 	/* use rows [first, first + count), whose prediction is t, of sample k */
 	void (*use)(struct odvgp__prediction_call *c, odvgp__prediction *t, ptrdiff_t first,
 			ptrdiff_t count, ptrdiff_t k);
+	int finite;
+	odvgp__between_layers between;
 } odvgp__prediction_call;
 
 /*  Inputs [rows,D] of the next layer: sample k of Gaussians with these moments [P,ld]. */
@@ -7357,7 +7358,6 @@ static odvgp_status odvgp__predict_run(
 		t = odvgp__predict_begin(c->s, rows, scratch, bytes);
 		if (!t) return ODVGP_E_MEMORY;
 	}
-	c->finite = 1;
 	for (ptrdiff_t first = 0; first < c->n; first += rows) {
 		ptrdiff_t count = ODVGP__MIN(rows, c->n - first);
 		if (!t) {
@@ -7421,17 +7421,9 @@ static odvgp_status odvgp__predict_moments(const odvgp_server *s, const odvgp_re
 		size_t scratch_bytes)
 {
 	odvgp_status status = odvgp__predict_check(s, X, n, scratch);
-	odvgp__prediction_call c;
+	odvgp__prediction_call c = {s, n, X, NULL, mean, var, mean_y, var_y, NULL, odvgp__use_moments,
+			1, {NULL, NULL, NULL, NULL, NULL, NULL}};
 	if (status || n == 0) return status;
-	memset(&c, 0, sizeof c);
-	c.s = s;
-	c.n = n;
-	c.X = X;
-	c.mean = mean;
-	c.var = var;
-	c.mean_y = mean_y;
-	c.var_y = var_y;
-	c.use = odvgp__use_moments;
 	return odvgp__predict_run(&c, var || mean_y || var_y, scratch, scratch_bytes);
 }
 
@@ -7499,17 +7491,11 @@ ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *s, const odvgp_rea
 		const odvgp_real *Y, ptrdiff_t n, odvgp_real *logp, void *scratch, size_t scratch_bytes)
 {
 	odvgp_status status = odvgp__predict_check(s, X, n, scratch);
-	odvgp__prediction_call c;
+	odvgp__prediction_call c = {s, n, X, Y, NULL, NULL, NULL, NULL, logp, odvgp__use_densities, 1,
+			{NULL, NULL, NULL, NULL, NULL, NULL}};
 	if (status || n == 0) return status;
 	if (!Y || !logp) return ODVGP_E_ARG;
 	if ((status = odvgp__served_targets_check(s, Y, n * s->T)) != ODVGP_OK) return status;
-	memset(&c, 0, sizeof c);
-	c.s = s;
-	c.n = n;
-	c.X = X;
-	c.Y = Y;
-	c.logp = logp;
-	c.use = odvgp__use_densities;
 	return odvgp__predict_run(&c, 1, scratch, scratch_bytes);
 }
 
@@ -11996,8 +11982,9 @@ static const odvgp__field *odvgp__field_find(
 	const size_t skip = sizeof "layer0." - 1;
 	const int in_layer = n > skip && !strncmp(name, "layer", 5) && name[skip - 1] == '.';
 	const odvgp__field *field;
-	*layer = in_layer ? name[5] - '0' : (int)c->layers - 1;
-	if (*layer < 0 || *layer >= c->layers || c->layers > ODVGP_MAX_LAYERS) return NULL;
+	const ptrdiff_t layers = ODVGP__MAX(1, ODVGP__MIN(c->layers, ODVGP_MAX_LAYERS));
+	*layer = in_layer ? name[5] - '0' : (int)layers - 1;
+	if (*layer < 0 || *layer >= layers) return NULL;
 	if (in_layer) {
 		name += skip;
 		n -= skip;
@@ -12193,7 +12180,7 @@ ODVGP_API odvgp_status odvgp_config_set(
 					? ODVGP_OK
 					: odvgp__check_field(field, odvgp__field_in_layer(field) ? layer : 0, &c, info);
 	if (s) return s;
-	for (ptrdiff_t l = config->layers; l < c.layers; l++) { /* like the last one */
+	for (ptrdiff_t l = ODVGP__MAX(1, config->layers); l < c.layers; l++) { /* like the last one */
 		c.layer[l] = c.layer[l - 1];
 		c.layer[l].D = 0;
 	}
