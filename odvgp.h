@@ -8668,7 +8668,7 @@ struct odvgp_model {
 	/* each unit's [D+1]: standard deviations of its inputs' columns, then of its outputs; 1 before
        odvgp_init_data */
 	odvgp_real *data_sd;
-	/* ODVGP__KEPT_...: [positive] copy of par.value during a change that may fail, and of data_sd */
+	/* ODVGP__KEPT_...: copies of par.value [positive] and data_sd during a change that may fail */
 	odvgp__loan kept;
 	odvgp_allocator allocator;
 	void *allocation;
@@ -11787,7 +11787,7 @@ typedef struct odvgp__field {
 #define ODVGP__LAYER_CHOICE(path, most, words) \
 	ODVGP__FIELD_AT(#path, layer[0].path, CHOICE, CLOSED, 0, most, words)
 
-/*  The fields of a model file, in order: all but kernel, threads and isa. Offsets are layer[0]'s. */
+/*  The fields of a model file, in order: all but kernel, threads and isa; offsets of layer[0]. */
 static const odvgp__field odvgp__fields[] = {
 		ODVGP__FIELD(layers, SIZE, CLOSED, 1, ODVGP_MAX_LAYERS), /* first: others depend on it */
 		ODVGP__FIELD(N, SIZE, CLOSED, 1, ODVGP__LARGEST_SIZE),
@@ -12417,8 +12417,8 @@ static void odvgp__tile_normals(odvgp_model *m, ptrdiff_t at, ptrdiff_t n)
 	}
 }
 
-/*  Load rows [at, at + n) into the tile's X and, transposed and once for each sample, Y. X gets a new stamp only if it
-    changed. */
+/*  Load rows [at, at + n) into the tile's X and, transposed and once for each sample, Y. X gets a
+    new stamp only if it changed. */
 ODVGP__NOINLINE odvgp_status odvgp__tile_load(
 		odvgp_model *m, const odvgp__rows *rows, ptrdiff_t at, ptrdiff_t n, odvgp_info *info)
 {
@@ -17722,8 +17722,9 @@ ODVGP_API size_t odvgp_save_size(const odvgp_model *m, size_t user_bytes)
 	return ODVGP__FILE_HEAD + (size_t)h.state_bytes + (size_t)h.predictor_bytes + user_bytes + 8;
 }
 
-/*  A layer's predictor is built in the file, at the next address aligned for a real, fewer than 8 bytes
-    further, for which the checksum's place leaves room. Then each number moves to its place. */
+/*  Each layer's predictor is built in the file, at the next address aligned for a real, fewer than
+    8 bytes further, for which the checksum's place leaves room. Then each number moves to its
+    place. */
 static void odvgp__file_frozen(odvgp__file *f, odvgp__unit *u, const odvgp_scales *scales)
 {
 	unsigned char *at = f->at + f->used;

@@ -499,8 +499,8 @@ TEST(a_noise_floor_is_finite)
     become equal. */
 TEST(names_of_slots_are_not_cut)
 {
-	static const char *const longest = "kernel.31.lengthscale",
-							 *const longer = "kernel.310.lengthscale";
+	static const char *const longest = "kernel.31.lengthscale", *const longer =
+																		"kernel.310.lengthscale";
 	odvgp__params p;
 	odvgp_slot slot[4];
 	odvgp__slot_state state[4];

@@ -247,7 +247,7 @@ TEST(normals_stay_until_the_next_step)
 		drop(&a);
 	}
 }
-/*  Threads do not change bits; tiles, shards and batches change the order of sums, but no normal. */
+/*  Threads do not change bits; tiles and shards change the order of sums, but no normal. */
 TEST(threads_and_tiles)
 {
 	static const ptrdiff_t width[] = {2, 3, 1};

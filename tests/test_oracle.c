@@ -313,8 +313,8 @@ static const odvgp__likelihood *likelihood_of(ocase *c)
 	return NULL;
 }
 
-/*  Reads the kernel of a file, or of one of its layers: its expression and the values of its base kernels. Returns 0 on
-    failure. */
+/*  Reads the kernel of a file, or of one of its layers: its expression and the values of its base
+    kernels. Returns 0 on failure. */
 static int read_kernel(ocase *c, const char *prefix, ref_kernel *k, char *text, size_t size)
 {
 	int i, j;

@@ -636,7 +636,8 @@ TEST(predictions_take_little_stack)
 #endif
 }
 
-/*  The manual promises 4 KiB, 8 KiB for training, and 16 KiB for measuring a model without a block. */
+/*  The manual promises 4 KiB, 8 KiB for training, and 16 KiB for measuring a model without a
+    block. */
 TEST(calls_take_little_stack)
 {
 #ifdef STACK_SANITIZED

@@ -271,6 +271,7 @@ static layer_item layer_parse(char *text)
 	char *rest = text + length + strspn(text + length, " "), *pair;
 	if (*rest == ':') rest++;
 	else if (*rest) die(BAD_INPUT, "--layers %s: must be BASIS or BASIS:KEY=VALUE,...", text);
+	if (!*rest) rest = NULL;
 	while ((pair = next_item(&rest, ',')) != NULL) {
 		const char *keys = "beta|gamma|dim", *end = strchr(pair, '=');
 		ptrdiff_t *sizes[] = {&item.beta, &item.gamma, &item.dim};
