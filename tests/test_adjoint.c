@@ -1460,12 +1460,12 @@ TEST(collapsed_bound)
 						IN(F + P + 2, F, SUMS), IN(1, 1, POSITIVE), PADDED(F, F, SYMMETRIC)};
 				start(NULL, 0);
 				b.features = F, b.features_beta = sizes[s].M, b.outputs = P;
-				b.t.all_rows = 9;
+				b.sums.weight = 9, b.sums.logs = 0.7;
 				check_op(ODVGP__COLLAPSED, plain, 2, 1, 1, variant[f], 1, 1, 0, words[f]);
 				if (sizes[s].Mv) continue;
 				start(NULL, 0);
 				b.features = F, b.features_beta = sizes[s].M, b.outputs = P;
-				b.t.all_rows = 9;
+				b.sums.weight = 9, b.sums.logs = 0.7;
 				check_op(ODVGP__COLLAPSED, tight, 3, 1, 1, variant[f], 1, 1, 0, "tighter");
 			}
 }
@@ -1479,8 +1479,13 @@ TEST(evidence)
 		for (P = 1; P <= 2; P++) {
 			input in[] = {PADDED(sizes[s], sizes[s], DEFINITE), PADDED(P, sizes[s], ANY),
 					IN(1, 1, POSITIVE)};
+			input weighted[] = {PADDED(sizes[s], sizes[s], DEFINITE), PADDED(P, sizes[s], ANY),
+					IN(1, 1, POSITIVE), PADDED_FIXED(1, sizes[s], POSITIVE)};
 			start(NULL, 0);
 			CHECK_OP(ODVGP__EVIDENCE, in, 1, 1, 0, 1, 1, "");
+			start(NULL, 0);
+			b.sums.weight = 1.5 * (double)sizes[s], b.sums.logs = 0.7;
+			CHECK_OP(ODVGP__EVIDENCE, weighted, 1, 1, 0, 1, 1, "with weights");
 		}
 }
 /*  The reverse pass collects the sum over tiles of -A diag(dvar) A^T and -dmean A^T, by
