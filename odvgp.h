@@ -5882,7 +5882,7 @@ static ptrdiff_t odvgp__lik_work(const odvgp__likelihood *lik, ptrdiff_t F)
 {
 	int several = lik->flags & ODVGP__LIK_CLASSES && !(lik->flags & ODVGP__LIK_FACTORS);
 	if (lik->flags & ODVGP__LIK_GAUSSIAN) return 0;
-	return ODVGP__CHUNK * (ODVGP__LIK_ARRAYS + (several ? 7 * F : 0));
+	return ODVGP__CHUNK * (ODVGP__LIK_ARRAYS + (several ? 8 * F : 0));
 }
 
 /*  The number of classes: 0 without CLASSES; `ordinal` where it does not follow from F. */
@@ -6527,24 +6527,20 @@ static void odvgp__robustmax_chunk(const odvgp__lik_job *job, const odvgp__lik_c
     all j > l: each has [K - 1] arrays. */
 typedef struct odvgp__softmax {
 	ptrdiff_t J; /* K - 1 */
-	odvgp_real *d, *mean, *diagonal, *below;
+	/* move: d - mean at a node */
+	odvgp_real *d, *mean, *diagonal, *below, *move;
 	/* derivatives in means and variances of the other classes, then of y: [K] arrays */
 	odvgp_real *dm, *dv;
-	odvgp_real *draw; /* [K - 1] of two antithetic nodes */
 } odvgp__softmax;
 
 static odvgp__softmax odvgp__softmax_of(
 		const odvgp__lik_job *job, const odvgp__lik_chunk *c, ptrdiff_t from)
 {
 	odvgp__softmax s;
+	odvgp_real **array[] = {&s.d, &s.mean, &s.diagonal, &s.below, &s.move, &s.dm, &s.dv};
 	s.J = job->F - 1;
-	s.d = job->work + ODVGP__LIK_ARRAYS * ODVGP__CHUNK;
-	s.mean = s.d + s.J * ODVGP__CHUNK;
-	s.diagonal = s.mean + s.J * ODVGP__CHUNK;
-	s.below = s.diagonal + s.J * ODVGP__CHUNK;
-	s.dm = s.below + s.J * ODVGP__CHUNK;
-	s.dv = s.dm + job->F * ODVGP__CHUNK;
-	s.draw = s.dv + job->F * ODVGP__CHUNK;
+	for (ptrdiff_t k = 0; k < ODVGP__COUNT(array); k++)
+		*array[k] = job->work + (ODVGP__LIK_ARRAYS + k * job->F) * ODVGP__CHUNK;
 	ODVGP__EACH_ROW(i) {
 		ptrdiff_t at = from + (i < c->n ? i : 0), class_y = (ptrdiff_t)c->y[i],
 				  y = class_y * job->ld + at;
@@ -6561,54 +6557,75 @@ static odvgp__softmax odvgp__softmax_of(
 	return s;
 }
 
-/*  Differences at node h to d; returns its weight. Above TENSOR_CLASSES classes a node is a fixed
-    normal draw, or its antithetic one. */
+/*  Differences at node h to d, the largest or 0 to c->a; returns the node's weight. Above
+    TENSOR_CLASSES classes a node is a fixed normal draw, or its antithetic one. */
 static odvgp_real odvgp__softmax_node(
 		const odvgp__lik_chunk *c, const odvgp__softmax *s, ptrdiff_t h)
 {
-	int tensor = s->J < ODVGP__TENSOR_CLASSES;
-	odvgp_real w = tensor ? 1 : 1 / (odvgp_real)(ODVGP__SOFTMAX_DRAWS * c->H);
-	ODVGP__EACH_ROW(i) c->a[i] = 0;
-	for (ptrdiff_t j = 0, rest = h; j < s->J; j++, rest /= c->H) {
-		if (!tensor && h % 2 == 0)
-			s->draw[j] = (odvgp_real)odvgp__normal(
-					0, ODVGP__STREAM_SOFTMAX, (uint64_t)(h / 2 * ODVGP__MOST_CLASSES + j));
-		odvgp_real t = tensor ? c->t[rest % c->H] : h % 2 ? -s->draw[j] : s->draw[j];
+	int tensor = s->J < ODVGP__TENSOR_CLASSES, second = !tensor && h % 2;
+	odvgp_real w = tensor ? 1 : 1 / (odvgp_real)(ODVGP__SOFTMAX_DRAWS * c->H),
+			   sign = second ? -1 : 1;
+	ODVGP__EACH_ROW(i) c->b[i] = 0;
+	for (ptrdiff_t j = 0, rest = h; j < s->J && !second; j++, rest /= c->H) {
+		odvgp_real *to = s->move + j * ODVGP__CHUNK, *diagonal = s->diagonal + j * ODVGP__CHUNK,
+				   *below = s->below + j * ODVGP__CHUNK;
+		odvgp_real t = tensor ? c->t[rest % c->H]
+							  : (odvgp_real)odvgp__normal(0, ODVGP__STREAM_SOFTMAX,
+										(uint64_t)(h / 2 * ODVGP__MOST_CLASSES + j));
 		if (tensor) w *= c->w[rest % c->H];
 		ODVGP__EACH_ROW(i) {
-			ptrdiff_t at = j * ODVGP__CHUNK + i;
-			s->d[at] = s->mean[at] + s->diagonal[at] * t + c->a[i];
-			c->a[i] += s->below[at] * t;
+			to[i] = diagonal[i] * t + c->b[i];
+			c->b[i] += below[i] * t;
+		}
+	}
+	ODVGP__EACH_ROW(i) c->a[i] = 0;
+	for (ptrdiff_t j = 0; j < s->J; j++) {
+		odvgp_real *d = s->d + j * ODVGP__CHUNK, *mean = s->mean + j * ODVGP__CHUNK,
+				   *move = s->move + j * ODVGP__CHUNK;
+		ODVGP__EACH_ROW(i) {
+			d[i] = mean[i] + sign * move[i];
+			c->a[i] = d[i] > c->a[i] ? d[i] : c->a[i];
 		}
 	}
 	return w;
 }
 
-/*  c->logp = -log(1 + sum e^d); the other classes' probabilities to d, their sum to c->z. */
+/*  c->logp = -log(1 + sum e^d). With top = c->a, d becomes e^(d - top), c->z e^-top, and c->b the
+    reciprocal of their sum, so that products are the classes' probabilities. */
 static void odvgp__softmax_logp(const odvgp__lik_chunk *c, const odvgp__softmax *s)
 {
-	ODVGP__EACH_ROW(i) {
-		c->a[i] = 0;
-		for (ptrdiff_t j = 0; j < s->J; j++)
-			c->a[i] = ODVGP__MAX(c->a[i], s->d[j * ODVGP__CHUNK + i]);
-		c->b[i] = -c->a[i];
-	}
-	c->isa->map[ODVGP__EXP](c->b, c->b, NULL);
+	ODVGP__EACH_ROW(i) c->z[i] = -c->a[i];
+	c->isa->map[ODVGP__EXP](c->z, c->z, NULL);
+	ODVGP__EACH_ROW(i) c->b[i] = c->z[i];
 	for (ptrdiff_t j = 0; j < s->J; j++) {
 		odvgp_real *d = s->d + j * ODVGP__CHUNK;
 		ODVGP__EACH_ROW(i) d[i] -= c->a[i];
 		c->isa->map[ODVGP__EXP](d, d, NULL);
 		ODVGP__EACH_ROW(i) c->b[i] += d[i];
 	}
-	ODVGP__EACH_ROW(i) c->z[i] = 0;
-	for (ptrdiff_t j = 0; j < s->J; j++)
-		ODVGP__EACH_ROW(i) c->z[i] += s->d[j * ODVGP__CHUNK + i] /= c->b[i];
-	c->isa->map[ODVGP__LOG](c->b, c->b, NULL);
-	ODVGP__EACH_ROW(i) c->logp[i] = -(c->a[i] + c->b[i]);
+	c->isa->map[ODVGP__LOG](c->b, c->logp, NULL);
+	ODVGP__EACH_ROW(i) {
+		c->logp[i] = -(c->a[i] + c->logp[i]);
+		c->b[i] = 1 / c->b[i];
+	}
 }
 
-/*  Derivatives in variances are those of the integral, -p (1 - p) / 2 at each node: never positive,
-    and equal to the rule's up to its error. */
+/*  Add the node's derivatives. Those in variances are those of the integral, -p (1 - p) / 2 at each
+    node: never positive, and equal to the rule's up to its error. */
+static void odvgp__softmax_slopes(const odvgp__lik_chunk *c, const odvgp__softmax *s, odvgp_real w)
+{
+	for (ptrdiff_t j = 0; j <= s->J; j++) {
+		const odvgp_real *e = j < s->J ? s->d + j * ODVGP__CHUNK : c->z;
+		odvgp_real *dm = s->dm + j * ODVGP__CHUNK, *dv = s->dv + j * ODVGP__CHUNK,
+				   own = j < s->J ? 0 : w;
+		ODVGP__EACH_ROW(i) {
+			odvgp_real p = e[i] * c->b[i], w_p = w * p;
+			dm[i] += own - w_p;
+			dv[i] -= w_p * (1 - p);
+		}
+	}
+}
+
 static void odvgp__softmax_chunk(const odvgp__lik_job *job, const odvgp__lik_chunk *c,
 		ptrdiff_t target, ptrdiff_t from, odvgp_real *top)
 {
@@ -6624,23 +6641,13 @@ static void odvgp__softmax_chunk(const odvgp__lik_job *job, const odvgp__lik_chu
 		if (top) odvgp__lse_add(c, h == 0, w, top);
 		else
 			ODVGP__EACH_ROW(i) c->sum[i] += w * c->logp[i];
-		for (ptrdiff_t j = 0, at = 0; j < s.J && job->dmean; j++, at += ODVGP__CHUNK)
-			ODVGP__EACH_ROW(i) {
-				odvgp_real p = s.d[at + i];
-				s.dm[at + i] -= w * p;
-				s.dv[at + i] -= w * p * (1 - p) / 2;
-			}
-		ODVGP__EACH_ROW(i) {
-			ptrdiff_t at = s.J * ODVGP__CHUNK + i;
-			odvgp_real p = 1 - c->z[i];
-			if (job->dmean) s.dm[at] += w * (1 - p), s.dv[at] -= w * p * (1 - p) / 2;
-		}
+		if (job->dmean) odvgp__softmax_slopes(c, &s, w);
 	}
 	for (ptrdiff_t j = 0; j < F && job->dmean; j++)
 		for (ptrdiff_t i = 0; i < c->n; i++) {
 			ptrdiff_t k = ((ptrdiff_t)c->y[i] + 1 + j) % F * job->ld + from + i;
 			job->dmean[k] = c->seen[i] * s.dm[j * ODVGP__CHUNK + i];
-			job->dvar[k] = c->seen[i] * s.dv[j * ODVGP__CHUNK + i];
+			job->dvar[k] = c->seen[i] * s.dv[j * ODVGP__CHUNK + i] / 2;
 		}
 }
 
@@ -9964,7 +9971,23 @@ static void odvgp__kl_inverse_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- EXPECT(mean, var, Y, positive parameters, free parameters): a tile's sum of E_q[log p(y|f)]
-      The adjoint contains the scale N/B. Either kind of parameters may be missing. --- */
+      The adjoint contains the scale N/B. Either kind of parameters may be missing.
+      aux: if a gradient is wanted, derivatives in parameters (doubles), mean and variance. --- */
+
+/*  The derivatives in aux; returns the count of parameters. */
+static ptrdiff_t odvgp__expect_kept(
+		odvgp__tape *t, const odvgp__node *nd, double **dpar, odvgp_real **dmean, odvgp_real **dvar)
+{
+	odvgp__arena a;
+	const odvgp__node *mean = odvgp__in(t, nd, 0);
+	ptrdiff_t numbers = 0;
+	for (int k = 3; k < 5; k++) numbers += nd->in[k] ? odvgp__in(t, nd, k)->cols : 0;
+	odvgp__arena_init(&a, nd->aux, SIZE_MAX / 2);
+	*dpar = (double *)odvgp__take_bytes(&a, (size_t)numbers, sizeof(double));
+	*dmean = odvgp__take(&a, mean->rows, mean->ld);
+	*dvar = odvgp__take(&a, mean->rows, mean->ld);
+	return numbers;
+}
 
 /*  The current tile's job, without derivatives. */
 static odvgp__lik_job odvgp__expect_job(odvgp__tape *t, const odvgp__node *nd, odvgp__arena *a)
@@ -10013,6 +10036,9 @@ static odvgp_status odvgp__expect_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__arena a = t->scratch;
 	odvgp__lik_job job = odvgp__expect_job(t, nd, &a);
+	ptrdiff_t numbers =
+			nd->needs_grad ? odvgp__expect_kept(t, nd, &job.dpar, &job.dmean, &job.dvar) : 0;
+	for (ptrdiff_t i = 0; i < numbers; i++) job.dpar[i] = 0;
 	double sum = t->likelihood->expect(&job);
 	nd->v[0] = (odvgp_real)sum;
 	t->sums->expected += sum;
@@ -10030,19 +10056,11 @@ static void odvgp__expect_add(odvgp__tape *t, const odvgp__node *nd, int k, cons
 
 static void odvgp__expect_reverse(odvgp__tape *t, odvgp__node *nd)
 {
-	odvgp__arena a = t->scratch;
-	odvgp__lik_job job = odvgp__expect_job(t, nd, &a);
-	const double *dpar;
-	job.dmean = odvgp__take(&a, job.F, job.ld);
-	job.dvar = odvgp__take(&a, job.F, job.ld);
-	ptrdiff_t numbers = 0;
-	for (int k = 3; k < 5; k++) numbers += nd->in[k] ? odvgp__in(t, nd, k)->cols : 0;
-	job.dpar = (double *)odvgp__take_bytes(&a, (size_t)numbers, sizeof(double));
-	for (ptrdiff_t i = 0; i < numbers; i++) job.dpar[i] = 0;
-	t->likelihood->expect(&job);
-	odvgp__expect_add(t, nd, 0, job.dmean);
-	odvgp__expect_add(t, nd, 1, job.dvar);
-	dpar = job.dpar;
+	double *dpar;
+	odvgp_real *dmean, *dvar;
+	odvgp__expect_kept(t, nd, &dpar, &dmean, &dvar);
+	odvgp__expect_add(t, nd, 0, dmean);
+	odvgp__expect_add(t, nd, 1, dvar);
 	for (int k = 3; k < 5; k++) {
 		odvgp__node *par = odvgp__in(t, nd, k);
 		if (!par) continue;
@@ -10523,18 +10541,24 @@ static size_t odvgp__kernel_vec_scratch_bytes(const odvgp__shapes *s)
 	return odvgp__kernel_node_scratch(s, s->rows, kept);
 }
 
-/*  Likelihood parameters; derivatives in mean, variance and parameters. */
+/*  Likelihood parameters; moved means. */
 static size_t odvgp__expect_scratch(const odvgp__shapes *s)
 {
 	odvgp__arena a;
-	ptrdiff_t numbers = s->in[3].cols + s->in[4].cols;
 	odvgp__arena_init(&a, NULL, 0);
-	odvgp__take(&a, 1, numbers);
+	odvgp__take(&a, 1, s->in[3].cols + s->in[4].cols);
 	odvgp__take(&a, 1, odvgp__lik_work(s->likelihood, s->in[0].rows));
+	odvgp__take(&a, s->scale ? s->in[0].rows : 0, s->in[0].cols);
+	return a.bad ? SIZE_MAX : a.used;
+}
+static size_t odvgp__expect_aux(const odvgp__shapes *s, int *kept)
+{
+	odvgp__arena a;
+	(void)kept;
+	odvgp__arena_init(&a, NULL, 0);
+	odvgp__take_bytes(&a, (size_t)(s->in[3].cols + s->in[4].cols), sizeof(double));
 	odvgp__take(&a, s->in[0].rows, s->in[0].cols);
 	odvgp__take(&a, s->in[1].rows, s->in[1].cols);
-	odvgp__take(&a, s->scale ? s->in[0].rows : 0, s->in[0].cols);
-	odvgp__take_bytes(&a, (size_t)numbers, sizeof(double));
 	return a.bad ? SIZE_MAX : a.used;
 }
 
@@ -10618,7 +10642,7 @@ static const odvgp__op_row odvgp__ops[ODVGP__OPS] = {
 		{"kl_inverse", odvgp__kl_inverse_forward, odvgp__kl_inverse_reverse, ODVGP__STORES_BOTH, 0,
 				0, 0, odvgp__kl_inverse_aux, NULL},
 		{"expect", odvgp__expect_forward, odvgp__expect_reverse, ODVGP__STORES_BOTH, 0,
-				ODVGP__OP_BEGINS, 0, NULL, odvgp__expect_scratch},
+				ODVGP__OP_BEGINS, 0, odvgp__expect_aux, odvgp__expect_scratch},
 		{"moments", odvgp__moments_forward, odvgp__moments_reverse, ODVGP__STORES_MOMENTS, 0, 0, 0,
 				NULL, NULL},
 		{"collapsed", odvgp__collapsed_forward, odvgp__collapsed_reverse, ODVGP__STORES_BOTH, 0, 0,
