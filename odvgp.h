@@ -12208,7 +12208,8 @@ static void odvgp__clear_sums(odvgp_model *m, const odvgp__wants_list *want)
 	for (int i = 1; i <= m->tape.nodes && want->stats; i++) {
 		const odvgp__node *nd = &m->tape.node[i];
 		if (odvgp__ops[nd->op].stores != ODVGP__STORES_STATS) continue;
-		odvgp__zero(nd->aux, nd->rows * nd->cols * nd->cols);
+		for (ptrdiff_t r = 0; r < nd->rows * nd->cols; r++) /* lower triangles */
+			odvgp__zero(nd->aux + r * nd->cols, r % nd->cols + 1);
 		odvgp__zero(nd->v, nd->rows * nd->cols);
 	}
 }
@@ -12962,6 +12963,12 @@ static odvgp_real *odvgp__nat_staged(const odvgp_model *m, odvgp__ref param)
 	return m->tape.node[param.id].d;
 }
 
+/*  Rows of stacked squares [M,M], whose upper triangles stay: they are 0, or not read. */
+static void odvgp__copy_lower(odvgp_real *to, const odvgp_real *from, ptrdiff_t rows, ptrdiff_t M)
+{
+	for (ptrdiff_t r = 0; r < rows; r++) odvgp__copy(to + r * M, from + r * M, r % M + 1);
+}
+
 /*  Stage (mu, R), converted from whitened coordinates to the slots'. */
 static void odvgp__nat_stage(odvgp__unit *u, const odvgp__block *block, ptrdiff_t p, odvgp_real *mu)
 {
@@ -12971,7 +12978,7 @@ static void odvgp__nat_stage(odvgp__unit *u, const odvgp__block *block, ptrdiff_
 			   *slot_sqrt = odvgp__nat_staged(m, block->sqrt) + p * M * M;
 	const odvgp_real *L = m->tape.node[block->L.id].v,
 					 *R = odvgp__lent(&m->nat_R, ODVGP__NAT_OUTPUT);
-	if (u->param == ODVGP_PARAMETRISATION_WHITENED) odvgp__copy(slot_sqrt, R, M * M);
+	if (u->param == ODVGP_PARAMETRISATION_WHITENED) odvgp__copy_lower(slot_sqrt, R, M, M);
 	else {
 		odvgp__mm g = odvgp__mm_make(0, 0, M, M, M, 1, L, M, R, M, 0, slot_sqrt, M);
 		g.a_part = g.b_part = g.c_part = ODVGP__LOWER;
@@ -13028,8 +13035,8 @@ static void odvgp__nat_take(odvgp__unit *u, int b)
 	odvgp__node *stats = &m->tape.node[block->stats.id], *slot_mu = &m->tape.node[block->mu.id],
 				*root = &m->tape.node[block->sqrt.id];
 	odvgp__copy(slot_mu->v, odvgp__nat_staged(m, block->mu), all);
-	odvgp__copy(root->v, odvgp__nat_staged(m, block->sqrt), all * M);
-	odvgp__copy(block->P, stats->aux, all * M);
+	odvgp__copy_lower(root->v, odvgp__nat_staged(m, block->sqrt), all, M);
+	odvgp__copy_lower(block->P, stats->aux, all, M);
 	odvgp__copy(block->j, stats->v, all);
 	odvgp__touch(m, block->slot_mu);
 	odvgp__touch(m, block->slot_sqrt);

@@ -151,6 +151,8 @@ typedef struct classifier {
 	odvgp_likelihood kind;
 	ptrdiff_t P, T; /* functions, columns of targets */
 	int levels;     /* targets are 0 .. levels - 1; 0: reals */
+	/* above 0, and with robustmax, a step looks at the bound after its natural step */
+	double link_jitter;
 } classifier;
 
 static odvgp_model *classifier_make(
@@ -161,6 +163,7 @@ static odvgp_model *classifier_make(
 	odvgp_config cfg = odvgp_config_defaults(r->N, s->D, c->P, s->M, s->Mg);
 	cfg.layer[0].kernel = "matern52(1, variance=1) + rbf(4, variance=1)";
 	cfg.lik.kind = c->kind;
+	cfg.lik.link_jitter = (odvgp_real)c->link_jitter;
 	cfg.optim.batch = s->B;
 	cfg.threads = *threads;
 	cfg.isa = option.isa;
@@ -183,16 +186,25 @@ static dataset classifier_data(const classifier *c, const dataset *of)
 	return r;
 }
 
+/*  Of this thread: what other programs take does not count. */
+static double processor_time(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 static void bench_classes(void)
 {
 	static const classifier all[] = {
-			{"bernoulli, 1 function", ODVGP_LIKELIHOOD_BERNOULLI, 1, 1, 2},
-			{"gaussian, 1 output", ODVGP_LIKELIHOOD_GAUSSIAN, 1, 1, 0},
-			{"robustmax, 10 classes", ODVGP_LIKELIHOOD_ROBUSTMAX, 10, 1, 10},
-			{"softmax, 10 classes", ODVGP_LIKELIHOOD_SOFTMAX, 10, 1, 10},
-			{"gaussian, 10 outputs", ODVGP_LIKELIHOOD_GAUSSIAN, 10, 10, 0},
+			{"gaussian, 1 output", ODVGP_LIKELIHOOD_GAUSSIAN, 1, 1, 0, 0},
+			{"gaussian, 10 outputs", ODVGP_LIKELIHOOD_GAUSSIAN, 10, 10, 0, 0},
+			{"bernoulli, 1 function", ODVGP_LIKELIHOOD_BERNOULLI, 1, 1, 2, 0},
+			{"softmax, 10 classes", ODVGP_LIKELIHOOD_SOFTMAX, 10, 1, 10, 0},
+			{"bernoulli with jitter", ODVGP_LIKELIHOOD_BERNOULLI, 1, 1, 2, 1e-3},
+			{"robustmax, 10 classes", ODVGP_LIKELIHOOD_ROBUSTMAX, 10, 1, 10, 1e-4},
 	};
-	enum { ALL = 5 };
+	enum { ALL = 6 };
 	static const setting s = {300, 700, 1024, 16};
 	odvgp_model *model[ALL];
 	crew c = crew_start(1);
@@ -200,23 +212,25 @@ static void bench_classes(void)
 	odvgp_info info;
 	double times[ALL][5 * MOST_REPEATS];
 	int steps = 5 * option.repeats;
-	printf("\nTraining step with ten classes, milliseconds, of %d; ORTHNAT, |beta| 300, |gamma| "
-		   "700, B 1024, D 16, one thread\n%-24s %9s %9s %12s\n",
-			steps, "likelihood", "best", "median", "of the first");
+	printf("\nTraining step with ten classes, milliseconds of the processor, of %d; ORTHNAT, "
+		   "|beta| "
+		   "300, |gamma| 700, B 1024, D 16, one thread\n%-24s %9s %9s %19s\n",
+			steps, "likelihood", "best", "median", "of the line above");
 	for (int i = 0; i < ALL; i++) {
 		r[i] = classifier_data(&all[i], &rows);
 		model[i] = classifier_make(&all[i], &s, &r[i], &c.hook);
 	}
 	for (int k = 0; k < steps; k++)
 		for (int i = 0; i < ALL; i++) {
-			double from = now();
+			double from = processor_time();
 			check(odvgp_step(model[i], r[i].X, r[i].y, NULL, &info), all[i].name, &info);
-			times[i][k] = 1e3 * (now() - from);
+			times[i][k] = 1e3 * (processor_time() - from);
 		}
 	for (int i = 0; i < ALL; i++) {
 		qsort(times[i], (size_t)steps, sizeof times[i][0], by_size);
-		printf("%-24s %9.2f %9.2f %12.2f\n", all[i].name, times[i][0], times[i][steps / 2],
-				times[i][0] / times[0][0]);
+		printf("%-24s %9.2f %9.2f", all[i].name, times[i][0], times[i][steps / 2]);
+		if (i % 2) printf(" %19.2f", times[i][0] / times[i - 1][0]);
+		printf("\n");
 	}
 	for (int i = 0; i < ALL; i++) {
 		if (option.by_operation) profile_model(model[i], all[i].name, &s, &r[i], 1);
