@@ -90,7 +90,8 @@ CONTENTS   (search for a tag with its arrows)
 >>conventions
   Sizes. N rows of data, B rows of a minibatch, D inputs, P outputs (latent functions), M = |beta|
     and Mg = |gamma| inducing points, T columns of targets, F functions that the likelihood sees.
-    With the Gaussian likelihood F = T = P.
+    With the Gaussian likelihood F = T = P. "Y [N,T]" includes columns behind the targets, in the
+    order weights, exposure or known_noise, where config.lik asks for them.
   Storage. X [N,D], Y [N,T] and Z [M,D] are row-major without padding; mean and var [P,n] hold one
     row per output; triangular matrices are lower; `ld` counts elements from row to row.
   Symbols. Zb = Z_beta, Zg = Z_gamma, a = a_gamma, k = k(x,x), |.|^2 the sum of squares: of all
@@ -461,8 +462,8 @@ typedef enum odvgp_mean_function {
         ORDINAL            y in {0 .. lik.classes - 1}, P = 1: how many cuts are below f + N(0, 1);
                            "cut" is the first, "gap" [classes - 2] between cuts, from frequencies
     Several functions, one target, Y [N,1]:
-        ROBUSTMAX          y in {0 .. P - 1}: 1 - "epsilon" 1e-3 (frozen) if f_y is largest, else
-                           epsilon / (P - 1); each Phi in that probability is (1 - 2 e) Phi + e
+        ROBUSTMAX          y in {0 .. P - 1}: 1 - "epsilon" 1e-3 (frozen; at most 1 - 1 / P) if f_y is
+                           largest, else epsilon / (P - 1); each Phi in that probability is (1 - 2 e) Phi + e
         SOFTMAX            y in {0 .. P - 1}: exp(f_y) / sum exp(f_k)
     P = 2 T, Y [N,T]:
         HETEROSCEDASTIC    N(y_t; f_t, exp(f_(T + t)))
@@ -615,6 +616,7 @@ typedef struct odvgp_allocator {
 #define odvgp_config_size       odvgpf_config_size
 #define odvgp_constant          odvgpf_constant
 #define odvgp_falling           odvgpf_falling
+#define odvgp_rising            odvgpf_rising
 #define odvgp_status_text       odvgpf_status_text
 #define odvgp_fit               odvgpf_fit
 #define odvgp_model_create      odvgpf_model_create
@@ -769,6 +771,19 @@ typedef struct odvgp_config {
 		odvgp_real link_jitter;
 		/* 1: NaN in Y is a missing target, which the bound leaves out. Default 0. */
 		int missing;
+		/* 1: Y has a column more, behind the targets: the row's weight, finite and >= 0, which
+           multiplies its log density. Default 0. */
+		int weights;
+		/* 1: Y has a column more, the last: the row's exposure e > 0, which multiplies exp(f) of
+           POISSON, EXPONENTIAL and NEGATIVE_BINOMIAL. Default 0. */
+		int exposure;
+		/* 1, GAUSSIAN: Y has a column more, the last: e > 0; the row's noise variance is e
+           "noise_variance". For known variances e set noise_variance to 1 and freeze the slot.
+           Default 0. */
+		int known_noise;
+		/* 1, GAUSSIAN: a "noise_variance" for each target, [T]; needs the objective ELBO. Default
+           0: one for all. */
+		int noise_per_output;
 		/* This and the next are the Gaussian's. Initial noise variance, >= 0. Default 0: 0.1, and
            from odvgp_init_data on a tenth of the targets' variance. */
 		odvgp_real noise_variance;
@@ -900,7 +915,7 @@ typedef struct odvgp_report {
 typedef struct odvgp_slot {
 	/* kernel, its term 0:  "kernel.0.lengthscale" "kernel.0.variance" "kernel.0.alpha"
                             "kernel.0.period" "kernel.0.offset"
-       likelihood:          "noise_variance" or those at odvgp_likelihood
+       likelihood:          "noise_variance" [1 or T] or those at odvgp_likelihood
        mean function:       "mean.c" "mean.A" "mean.b"
        beta:                "Z_beta" "q_mu" "a_beta" "q_sqrt"; INVERSE "B_sqrt"; DIAGONAL "q_diag"
        gamma:               "Z_gamma"; ORTH, HYBRID "a_gamma"; BLOCKS "v_mu" "v_sqrt";
@@ -940,7 +955,7 @@ ODVGP_API odvgp_config odvgp_config_defaults(
             means the last layer: "M" is "layer0.M" today
     value   sizes and reals: a decimal number, whatever the locale: 100, 1e-3. Choices: the word
             behind the enumerator's prefix in lower case ("reproduce.diag_step=projected_mu"), or
-            its number; on or off for natgrad, adam_eps_inside and init.warm. Schedules: 0.01 is
+            its number; on or off for fields that are 0 or 1. Schedules: 0.01 is
             constant, 0.1-0.01 falls over 5,000 steps, 0.1-0.01:2000 over 2,000. kernel takes all
             that follows the '=', a text that must live until the model is made
     Spaces and tabs around name and value do not count. odvgp_model_size later checks what fields
@@ -960,6 +975,11 @@ ODVGP_API size_t odvgp_config_size(void);
         cfg.optim.lr = odvgp_falling(0.01, 0.001, steps) */
 ODVGP_API odvgp_schedule odvgp_constant(odvgp_real value);
 ODVGP_API odvgp_schedule odvgp_falling(odvgp_real from, odvgp_real to, ptrdiff_t steps);
+/*  Rise in equal ratios from `from` to `to` over `steps` steps, then fall to `final` over
+    decay_steps (0: stay). Other likelihoods than the Gaussian, whose first natural steps can lead
+    far off, begin well with cfg.optim.natgrad_step = odvgp_rising(1e-5, 0.1, 100, 0.01, 4900). */
+ODVGP_API odvgp_schedule odvgp_rising(
+		odvgp_real from, odvgp_real to, ptrdiff_t steps, odvgp_real final, ptrdiff_t decay_steps);
 
 /*  The sentence that describes a status. Never NULL. */
 ODVGP_API const char *odvgp_status_text(odvgp_status status);
@@ -1062,12 +1082,18 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
     more rows, refines. Frozen slots stay; bounds, priors and jitter hold. If the bound on some of
     the rows would fall, as rounding can make it with FREE in float, nothing changes. Empties Adam's
     moments; schedules and the count of steps continue.
+    Another likelihood than the Gaussian gets the kernel, prior mean and Z_beta of a regression on
+    pseudo-targets, STUDENTT and LAPLACE also the scale, and q at its initial value: go on with
+    odvgp_rising. Pseudo-targets of f: y itself (STUDENTT, LAPLACE, HETEROSCEDASTIC); -1 and 1, for
+    several classes one against the rest; log(y + 1/2) (POISSON, NEGATIVE_BINOMIAL, GAMMA; minus
+    that for EXPONENTIAL), less log of the exposure; Phi^-1(y) (BETA); the middle between the cuts
+    (ORDINAL). Rows with a missing target do not count.
         settings   NULL: the defaults
         X [N,D], Y [N,T]    work  odvgp_warm_start_size bytes, at any address
-    Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (another likelihood than the
-             Gaussian, objective EXACT, a q that odvgp_fit_q refuses). On an error the model is
-             unchanged
-    Cost     O(iterations rows M^2), and that of odvgp_fit_q
+    Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (objective EXACT; with the
+             Gaussian also missing targets and a q that odvgp_fit_q refuses). On an error the model
+             is unchanged
+    Cost     O(iterations rows M^2), with the Gaussian also that of odvgp_fit_q
     odvgp_warm_start_size   0: too large, or refused */
 ODVGP_API size_t odvgp_warm_start_size(const odvgp_model *model, const odvgp_warm *settings);
 ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *model, const odvgp_warm *settings,
@@ -1285,8 +1311,10 @@ ODVGP_API odvgp_status odvgp_predict(const odvgp_server *server, const odvgp_rea
 		odvgp_real *mean, odvgp_real *var, odvgp_real *var_y, void *scratch, size_t scratch_bytes);
 
 /*  Mean and variance of y at new inputs, [y_rows,n] out or NULL. Likelihoods of classes (ORDINAL,
-    ROBUSTMAX, SOFTMAX): each class's probability p, and p - p^2. Scratch, results and cost as for
-    odvgp_predict with variances, plus the likelihood's integrals. */
+    ROBUSTMAX, SOFTMAX): each class's probability p, and p - p^2. Exposure and known_noise count as
+    1. With exposure e, counts of mean m and variance v have e m and e m + e^2 (v - m), EXPONENTIAL
+    has m / e and v / e^2. Scratch, results and cost as for odvgp_predict with variances, plus the
+    likelihood's integrals. */
 ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean, odvgp_real *var, void *scratch, size_t scratch_bytes);
 
@@ -1297,7 +1325,8 @@ ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *server, const odvgp
 		ptrdiff_t n, odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes);
 
 /*  log p(y|data) of each row of targets Y [n,T]: logp [n], summed over outputs, for y in its own
-    units. Scratch and cost as for odvgp_predict with variances. */
+    units. Y has the columns of training; weights do not count. Scratch and cost as for
+    odvgp_predict with variances. */
 ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *server, const odvgp_real *X,
 		const odvgp_real *Y, ptrdiff_t n, odvgp_real *logp, void *scratch, size_t scratch_bytes);
 
@@ -5722,7 +5751,8 @@ enum {
 	ODVGP__LIK_SCALABLE = 16,
 	/* p(y|f) is linear in Phi(f): its mean is the value at mean / sqrt(1 + var) */
 	ODVGP__LIK_PROBIT = 32,
-	ODVGP__LIK_LINK = 64 /* uses lik.link_jitter */
+	ODVGP__LIK_LINK = 64,     /* uses lik.link_jitter */
+	ODVGP__LIK_EXPOSURE = 128 /* exposure e adds log e to f */
 };
 
 /*  n rows of data; each function and each target is a matrix row. */
@@ -5733,7 +5763,11 @@ typedef struct odvgp__lik_job {
 	ptrdiff_t classes;            /* of CLASSES, else 0 */
 	const odvgp_real *Y;          /* [T,ld], NaN: missing; not for y_moments */
 	const odvgp_real *mean, *var; /* [F,ld]; var >= 0 */
-	const odvgp_real *par;        /* in the order of odvgp__likelihood.param */
+	/* [n] the rows' weights; multiples of the Gaussian's noise variance. NULL: all 1. Densities
+       have no weights */
+	const odvgp_real *weight, *noise;
+	const odvgp_real *par; /* in the order of odvgp__likelihood.param */
+	ptrdiff_t noises;      /* the Gaussian's: T, or 1 for all targets */
 	/* link jitter, nodes [H], weights [H]; not for the Gaussian */
 	const odvgp_real *rule;
 	ptrdiff_t H;
@@ -5754,7 +5788,7 @@ typedef struct odvgp__lik_chunk {
 	ptrdiff_t n, classes, H;
 	const odvgp_real *t, *w;
 	odvgp_real *y, *seen, *mean, *sd,
-			*f;                    /* seen: 0 for missing targets and rows beyond the job's */
+			*f; /* seen: the row's weight; 0 for missing targets and rows beyond the job's */
 	odvgp_real *weight;            /* of the rows' derivatives in parameters */
 	odvgp_real *logp, *df;         /* results */
 	odvgp_real *a, *b;             /* work of logp */
@@ -5772,11 +5806,12 @@ enum {
 
 typedef struct odvgp__lik_param {
 	const char *name; /* of the slot */
-	ptrdiff_t count;  /* of values; 0: ORDINAL's classes - 2 */
+	ptrdiff_t count;  /* of values; 0: ORDINAL's classes - 2; -1: the Gaussian's noises */
 	double start;     /* of each value, in the likelihood's units */
 	int positive;     /* 1: trained through config.positive_transform */
 	int power;        /* of the targets' unit, which odvgp_init_data finds */
 	int fixed;        /* 1: not trainable unless odvgp_set_trainable says so */
+	int rate;         /* 1: a rate of wrong classes, below that of guessing, 1 - 1 / P */
 } odvgp__lik_param;
 
 /*  A likelihood. expect must sum in a fixed order, so that bits do not depend on threads. Functions
@@ -5804,26 +5839,40 @@ typedef struct odvgp__likelihood {
        job's if it has any; or, if top is given, E_q[p(y|f)] as odvgp__lse_add leaves it */
 	void (*chunk)(const odvgp__lik_job *job, const odvgp__lik_chunk *c, ptrdiff_t t, ptrdiff_t from,
 			odvgp_real *top);
+	int pseudo; /* ODVGP__PSEUDO_..., targets of a warm start */
 } odvgp__likelihood;
 
-static ptrdiff_t odvgp__lik_count(const odvgp__lik_param *par, ptrdiff_t classes)
+/*  What f is about, given y: y; 2 y - 1; 1 for class y's function, else -1; between the cuts;
+    log(y + 1/2); minus that; Phi^-1(y). */
+enum {
+	ODVGP__PSEUDO_Y,
+	ODVGP__PSEUDO_SIGN,
+	ODVGP__PSEUDO_CLASS,
+	ODVGP__PSEUDO_CUTS,
+	ODVGP__PSEUDO_LOG,
+	ODVGP__PSEUDO_MINUS_LOG,
+	ODVGP__PSEUDO_PROBIT
+};
+
+/*  levels: the number of classes, or the Gaussian's noises. */
+static ptrdiff_t odvgp__lik_count(const odvgp__lik_param *par, ptrdiff_t levels)
 {
-	return par->count ? par->count : ODVGP__MAX(classes - 2, 0);
+	if (par->count < 0) return ODVGP__MAX(levels, 1);
+	return par->count ? par->count : ODVGP__MAX(levels - 2, 0);
 }
 
 /*  Count of positive, or free, parameter values. */
-static ptrdiff_t odvgp__lik_numbers(const odvgp__likelihood *lik, int positive, ptrdiff_t classes)
+static ptrdiff_t odvgp__lik_numbers(const odvgp__likelihood *lik, int positive, ptrdiff_t levels)
 {
 	ptrdiff_t numbers = 0;
 	for (int k = 0; k < lik->params; k++)
-		if (lik->param[k].positive == positive)
-			numbers += odvgp__lik_count(&lik->param[k], classes);
+		if (lik->param[k].positive == positive) numbers += odvgp__lik_count(&lik->param[k], levels);
 	return numbers;
 }
 
-static ptrdiff_t odvgp__lik_all_numbers(const odvgp__likelihood *lik, ptrdiff_t classes)
+static ptrdiff_t odvgp__lik_all_numbers(const odvgp__likelihood *lik, ptrdiff_t levels)
 {
-	return odvgp__lik_numbers(lik, 1, classes) + odvgp__lik_numbers(lik, 0, classes);
+	return odvgp__lik_numbers(lik, 1, levels) + odvgp__lik_numbers(lik, 0, levels);
 }
 
 /*  Numbers of the rule that follow the parameters, and of a job's work. */
@@ -5832,7 +5881,7 @@ static ptrdiff_t odvgp__lik_work(const odvgp__likelihood *lik, ptrdiff_t F)
 {
 	int several = lik->flags & ODVGP__LIK_CLASSES && !(lik->flags & ODVGP__LIK_FACTORS);
 	if (lik->flags & ODVGP__LIK_GAUSSIAN) return 0;
-	return ODVGP__CHUNK * (ODVGP__LIK_ARRAYS + (several ? 4 * F : 0));
+	return ODVGP__CHUNK * (ODVGP__LIK_ARRAYS + (several ? 8 * F : 0));
 }
 
 /*  The number of classes: 0 without CLASSES; `ordinal` where it does not follow from F. */
@@ -5856,21 +5905,40 @@ static int odvgp__target_ok(const odvgp__likelihood *lik, ptrdiff_t classes, dou
 	return !lik->whole || y == floor(y);
 }
 
-/*  Check rows of T targets, numbered from `first`; info names the bad row. classes: of CLASSES;
-    missing: NaN is allowed. */
-static odvgp_status odvgp__targets_check(const odvgp__likelihood *lik, ptrdiff_t classes,
-		int missing, const odvgp_real *y, ptrdiff_t count, ptrdiff_t T, ptrdiff_t first,
-		odvgp_info *info)
+/*  A row of Y: T targets, then its weight, then its exposure or multiple of the noise variance. */
+typedef struct odvgp__y_row {
+	const odvgp__likelihood *lik;
+	ptrdiff_t T, classes;        /* classes: of CLASSES */
+	int missing, weights, scale; /* NaN is allowed; the row has a weight; the other number */
+} odvgp__y_row;
+
+static ptrdiff_t odvgp__y_columns(const odvgp__y_row *row)
 {
-	int any = lik->flags & ODVGP__LIK_GAUSSIAN;
-	if (any && odvgp__finite(y, count)) return ODVGP_OK;
-	for (ptrdiff_t i = 0; i < count; i++) {
+	return row->T + row->weights + row->scale;
+}
+
+/*  What is wrong with column k of a row, or NULL. */
+static const char *odvgp__y_wrong(const odvgp__y_row *row, ptrdiff_t k, double v)
+{
+	if (k < row->T) return odvgp__target_ok(row->lik, row->classes, v) ? NULL : row->lik->why;
+	if (row->weights && k == row->T) return v >= 0 ? NULL : "a weight must not be negative";
+	return v > 0 ? NULL : "an exposure, or a known noise variance, must be above 0";
+}
+
+/*  Check rows of Y, numbered from `first`; info names the bad row. */
+static odvgp_status odvgp__targets_check(const odvgp__y_row *row, const odvgp_real *y,
+		ptrdiff_t rows, ptrdiff_t first, odvgp_info *info)
+{
+	ptrdiff_t C = odvgp__y_columns(row);
+	if (row->lik->flags & ODVGP__LIK_GAUSSIAN && C == row->T && odvgp__finite(y, rows * C))
+		return ODVGP_OK;
+	for (ptrdiff_t i = 0; i < rows * C; i++) {
 		double v = (double)y[i];
-		if (missing && v != v) continue;
+		if (row->missing && i % C < row->T && v != v) continue;
 		if (!(v - v == 0))
-			return odvgp__fail(info, ODVGP_E_NAN, "Y", first + i / T, v, "a row is not finite");
-		if (!any && !odvgp__target_ok(lik, classes, v))
-			return odvgp__fail(info, ODVGP_E_ARG, "Y", first + i / T, v, lik->why);
+			return odvgp__fail(info, ODVGP_E_NAN, "Y", first + i / C, v, "a row is not finite");
+		const char *why = odvgp__y_wrong(row, i % C, v);
+		if (why) return odvgp__fail(info, ODVGP_E_ARG, "Y", first + i / C, v, why);
 	}
 	return ODVGP_OK;
 }
@@ -5879,6 +5947,11 @@ static odvgp_status odvgp__targets_check(const odvgp__likelihood *lik, ptrdiff_t
 
 #define ODVGP__LEAST_SD (sizeof(odvgp_real) == 4 ? ODVGP__R(1e-3) : ODVGP__R(1e-5))
 static const odvgp_real odvgp__one_node[2] = {0, 1};
+
+static odvgp_real odvgp__weight(const odvgp__lik_job *job, ptrdiff_t row)
+{
+	return job->weight ? job->weight[row] : 1;
+}
 
 /*  Rows from `from` on of target t and function t. */
 static odvgp__lik_chunk odvgp__lik_chunk_of(const odvgp__lik_job *job, ptrdiff_t t, ptrdiff_t from)
@@ -5901,7 +5974,7 @@ static odvgp__lik_chunk odvgp__lik_chunk_of(const odvgp__lik_job *job, ptrdiff_t
 	ODVGP__EACH_ROW(i) {
 		ptrdiff_t at = t * job->ld + from + (i < c.n ? i : 0);
 		odvgp_real y = job->Y ? job->Y[at] : ODVGP__R(0.5);
-		c.seen[i] = i < c.n && y == y;
+		c.seen[i] = i < c.n && y == y ? odvgp__weight(job, from + i) : 0;
 		c.y[i] = y == y ? y : ODVGP__R(0.5); /* all likelihoods of one function can take it */
 		c.mean[i] = job->mean[at];
 		c.sd[i] = ODVGP__SQRT(ODVGP__MAX(job->var[at], least * least));
@@ -5960,6 +6033,14 @@ static void odvgp__quad_chunk(const odvgp__lik_job *job, const odvgp__lik_chunk 
 	}
 }
 
+/*  w times `base`; dpar gets w times its derivatives. */
+static double odvgp__base(const odvgp__lik_job *job, double w, double y)
+{
+	double own[2] = {0, 0}, base = job->lik->base(y, job->par, own);
+	for (int k = 0; k < job->lik->params && job->dpar; k++) job->dpar[k] += w * own[k];
+	return w * base;
+}
+
 static double odvgp__chunks_expect(const odvgp__lik_job *job)
 {
 	double total = 0;
@@ -5970,8 +6051,8 @@ static double odvgp__chunks_expect(const odvgp__lik_job *job)
 			c.lik->chunk(job, &c, t, from, NULL);
 			for (ptrdiff_t i = 0; i < c.n; i++)
 				if (c.seen[i] > 0) {
-					sum += (double)c.sum[i];
-					if (c.lik->base) sum += c.lik->base((double)c.y[i], c.par, c.dpar);
+					sum += (double)c.seen[i] * (double)c.sum[i];
+					if (c.lik->base) sum += odvgp__base(job, (double)c.seen[i], (double)c.y[i]);
 				}
 			total += sum;
 		}
@@ -6023,46 +6104,64 @@ static void odvgp__class_moments(const odvgp__lik_job *all, odvgp_real *mean, od
 	for (ptrdiff_t each = 0, at = 0; each < job->T * job->n; \
 			each++, at = each / job->n * job->ld + each % job->n)
 
-/*  0 for a missing target. */
+/*  w times the derivatives; 0 for a missing target. */
 static void odvgp__put_slopes(
-		const odvgp__lik_job *job, ptrdiff_t at, int seen, double dmean, double dvar)
+		const odvgp__lik_job *job, ptrdiff_t at, double w, double dmean, double dvar)
 {
 	if (!job->dmean) return;
-	job->dmean[at] = (odvgp_real)(seen ? dmean : 0);
-	job->dvar[at] = (odvgp_real)(seen ? dvar : 0);
+	job->dmean[at] = (odvgp_real)(w > 0 ? w * dmean : 0);
+	job->dvar[at] = (odvgp_real)(w > 0 ? w * dvar : 0);
+}
+
+/*  The row's weight; 0 for a missing target. */
+static double odvgp__target_weight(const odvgp__lik_job *job, ptrdiff_t at)
+{
+	odvgp_real y = job->Y[at];
+	return y == y ? (double)odvgp__weight(job, at % job->ld) : 0;
 }
 
 /*  Student's variance is infinite for df <= 2. */
 static void odvgp__noise_moments(const odvgp__lik_job *job, odvgp_real *mean, odvgp_real *var)
 {
 	odvgp_real s = job->par[0], noise = s;
+	int several = job->lik->flags & ODVGP__LIK_GAUSSIAN && job->noises > 1;
 	if (job->lik->params > 1)
 		noise = job->par[1] > 2 ? s * s * job->par[1] / (job->par[1] - 2) : (odvgp_real)HUGE_VAL;
 	else if (!(job->lik->flags & ODVGP__LIK_GAUSSIAN)) noise = 2 * s * s;
 	ODVGP__EACH_TARGET(at) {
 		if (mean) mean[at] = job->mean[at];
-		if (var) var[at] = job->var[at] + noise;
+		if (var) var[at] = job->var[at] + (several ? job->par[at / job->ld] : noise);
 	}
 }
 
+/*  The Gaussian's parameter for target t. */
+static ptrdiff_t odvgp__noise_of(const odvgp__lik_job *job, ptrdiff_t t)
+{
+	return job->noises > 1 ? t : 0;
+}
+
+/*  With weight w and noise e s: -w (log(2 pi s) + log e + (d^2 + var) / (e s)) / 2. */
 static double odvgp__gaussian_expect_target(const odvgp__lik_job *job, ptrdiff_t t)
 {
 	const odvgp_real *y = job->Y + t * job->ld, *mean = job->mean + t * job->ld,
 					 *var = job->var + t * job->ld;
-	double squares = 0, s = (double)job->par[0], inverse = 1 / s, n = (double)job->n;
+	double squares = 0, s = (double)job->par[odvgp__noise_of(job, t)], inverse = 1 / s, n = 0,
+		   logs = 0;
 	for (ptrdiff_t i = 0; i < job->n; i++) {
-		double d = (double)(y[i] - mean[i]), seen = 1;
-		if (d != d && y[i] != y[i]) { /* missing */
-			d = seen = 0;
-			n--;
+		double d = (double)(y[i] - mean[i]), w = (double)odvgp__weight(job, i), part = w;
+		if (d != d && y[i] != y[i]) d = w = part = 0; /* missing */
+		if (job->noise) {
+			part /= (double)job->noise[i];
+			logs += w * log((double)job->noise[i]);
 		}
-		squares += d * d + seen * (double)var[i];
+		n += w;
+		squares += part * (d * d + (double)var[i]);
 		if (!job->dmean) continue;
-		job->dmean[t * job->ld + i] = (odvgp_real)(d * inverse);
-		job->dvar[t * job->ld + i] = (odvgp_real)(-0.5 * inverse * seen);
+		job->dmean[t * job->ld + i] = (odvgp_real)(d * inverse * part);
+		job->dvar[t * job->ld + i] = (odvgp_real)(-0.5 * inverse * part);
 	}
-	if (job->dpar) job->dpar[0] += 0.5 * inverse * (squares * inverse - n);
-	return -0.5 * (n * (odvgp__log_2pi + log(s)) + squares * inverse);
+	if (job->dpar) job->dpar[odvgp__noise_of(job, t)] += 0.5 * inverse * (squares * inverse - n);
+	return -0.5 * (n * (odvgp__log_2pi + log(s)) + logs + squares * inverse);
 }
 
 static double odvgp__gaussian_expect(const odvgp__lik_job *job)
@@ -6075,7 +6174,8 @@ static double odvgp__gaussian_expect(const odvgp__lik_job *job)
 static void odvgp__gaussian_log_density(const odvgp__lik_job *job, odvgp_real *density)
 {
 	ODVGP__EACH_TARGET(at) {
-		double v = (double)job->var[at] + (double)job->par[0],
+		double e = job->noise ? (double)job->noise[at % job->ld] : 1,
+			   v = (double)job->var[at] + e * (double)job->par[odvgp__noise_of(job, at / job->ld)],
 			   d = (double)(job->Y[at] - job->mean[at]);
 		density[at] = (odvgp_real)(-0.5 * (odvgp__log_2pi + log(v) + d * d / v));
 	}
@@ -6132,10 +6232,10 @@ static double odvgp__laplace_expect(const odvgp__lik_job *job)
 		double sd = ODVGP__MAX(sqrt((double)job->var[at]), least),
 			   d = (double)(job->Y[at] - job->mean[at]), z = d / sd,
 			   odds = erf(odvgp__sqrt_half * z), bell = exp(-0.5 * (z * z + odvgp__log_2pi)),
-			   size = d * odds + 2 * sd * bell;
-		if (d == d) sum -= log(2 * s) + size / s;
-		if (d == d && job->dpar) job->dpar[0] += (size / s - 1) / s;
-		odvgp__put_slopes(job, at, d == d, odds / s, -bell / (s * sd));
+			   size = d * odds + 2 * sd * bell, w = odvgp__target_weight(job, at);
+		if (w > 0) sum -= w * (log(2 * s) + size / s);
+		if (w > 0 && job->dpar) job->dpar[0] += w * (size / s - 1) / s;
+		odvgp__put_slopes(job, at, w, odds / s, -bell / (s * sd));
 	}
 	return sum;
 }
@@ -6179,14 +6279,15 @@ static double odvgp__exp_expect(const odvgp__lik_job *job)
 {
 	double sum = 0;
 	ODVGP__EACH_TARGET(at) {
-		double y = (double)job->Y[at], m = (double)job->mean[at], a[3], e;
+		double y = (double)job->Y[at], m = (double)job->mean[at], a[3], e,
+			   w = odvgp__target_weight(job, at);
 		odvgp__exp_terms(job->lik, y, job->par, a);
 		e = a[1] * exp(a[2] * m + 0.5 * (double)job->var[at]);
-		odvgp__put_slopes(job, at, y == y, a[0] - a[2] * e, -0.5 * e);
-		if (y != y) continue;
-		sum += a[0] * m - e;
-		if (job->lik->base) sum += job->lik->base(y, job->par, job->dpar);
-		if (job->dpar && job->lik->params) job->dpar[0] -= m;
+		odvgp__put_slopes(job, at, w, a[0] - a[2] * e, -0.5 * e);
+		if (!(w > 0)) continue;
+		sum += w * (a[0] * m - e);
+		if (job->lik->base) sum += odvgp__base(job, w, y);
+		if (job->dpar && job->lik->params) job->dpar[0] -= w * m;
 	}
 	return sum;
 }
@@ -6361,50 +6462,57 @@ static void odvgp__ordinal_logp(const odvgp__lik_chunk *c)
 /* --- several functions --- */
 
 /*  P = P(f_y is largest) = sum_h w_h prod_{k != y} link((f_h - mean_k) / sd_k), with nodes f_h for
-    f_y. E[log p] and E[p] are linear in P. */
+    f_y. E[log p] and E[p] are linear in P. Arrays [K] of chunks: mean, sd, slopes of the links,
+    derivatives. Class y's come last, in c->dm and c->dv. */
 static void odvgp__robustmax_chunk(const odvgp__lik_job *job, const odvgp__lik_chunk *c,
 		ptrdiff_t target, ptrdiff_t from, odvgp_real *top)
 {
-	ptrdiff_t K = job->F;
-	odvgp_real *sd = job->work + ODVGP__LIK_ARRAYS * ODVGP__CHUNK, *slope = sd + K * ODVGP__CHUNK;
+	ptrdiff_t K = job->F, all = K * ODVGP__CHUNK;
+	odvgp_real *mean = job->work + ODVGP__LIK_ARRAYS * ODVGP__CHUNK, *sd = mean + all,
+			   *slope = sd + all, *dm = slope + all, *dv = dm + all, *of_mean = c->mean,
+			   *of_sd = c->sd;
 	double e = (double)job->par[0], of_y = 1 - e, other = e / (double)(K - 1),
 		   hit = top ? of_y : log1p(-e), miss = top ? other : log(other);
+	odvgp_real gain = (odvgp_real)(hit - miss);
 	(void)target;
-	const odvgp_real *mean = job->mean + from;
 	for (ptrdiff_t k = 0; k < K; k++)
-		for (ptrdiff_t i = 0; i < c->n; i++) {
-			ptrdiff_t at = k * job->ld + from + i;
-			sd[k * ODVGP__CHUNK + i] = ODVGP__SQRT(ODVGP__MAX(job->var[at], ODVGP__R(1e-10)));
-			if (job->dmean) job->dmean[at] = job->dvar[at] = 0;
+		ODVGP__EACH_ROW(i) {
+			ptrdiff_t at = k * job->ld + from + (i < c->n ? i : 0), to = k * ODVGP__CHUNK + i;
+			mean[to] = job->mean[at];
+			sd[to] = ODVGP__SQRT(ODVGP__MAX(job->var[at], ODVGP__R(1e-10)));
+			if ((ptrdiff_t)c->y[i] == k) of_mean[i] = mean[to], of_sd[i] = sd[to];
 		}
+	if (job->dmean) odvgp__zero(dm, 2 * all);
 	for (ptrdiff_t h = 0; h < c->H; h++) {
-		ODVGP__EACH_ROW(i) c->z[i] = c->a[i] = 0;
-		for (ptrdiff_t i = 0; i < c->n; i++) {
-			ptrdiff_t y = (ptrdiff_t)c->y[i];
-			c->f[i] = mean[y * job->ld + i] + sd[y * ODVGP__CHUNK + i] * c->t[h];
+		odvgp_real w = c->w[h], t = c->t[h];
+		ODVGP__EACH_ROW(i) {
+			c->z[i] = 0;
+			c->f[i] = of_mean[i] + of_sd[i] * t;
 		}
-		for (ptrdiff_t k = 0; k < K; k++) {
-			const odvgp_real *s = sd + k * ODVGP__CHUNK;
-			for (ptrdiff_t i = 0; i < c->n; i++) c->a[i] = (c->f[i] - mean[k * job->ld + i]) / s[i];
-			odvgp__link(c->isa, c->jitter, c->a, c->logp, slope + k * ODVGP__CHUNK);
-			for (ptrdiff_t i = 0; i < c->n; i++)
-				if ((ptrdiff_t)c->y[i] != k) c->z[i] += c->logp[i];
+		for (ptrdiff_t k = 0, at = 0; k < K; k++, at += ODVGP__CHUNK) {
+			ODVGP__EACH_ROW(i) c->a[i] = (c->f[i] - mean[at + i]) / sd[at + i];
+			odvgp__link(c->isa, c->jitter, c->a, c->logp, slope + at);
+			ODVGP__EACH_ROW(i) c->z[i] += c->y[i] == (odvgp_real)k ? 0 : c->logp[i];
 		}
 		c->isa->map[ODVGP__EXP](c->z, c->z, NULL);
-		ODVGP__EACH_ROW(i) c->sum[i] += c->w[h] * c->z[i];
-		for (ptrdiff_t k = 0; k < K && job->dmean; k++)
-			for (ptrdiff_t i = 0; i < c->n; i++) {
-				ptrdiff_t y = (ptrdiff_t)c->y[i], at = from + i;
-				odvgp_real s = sd[k * ODVGP__CHUNK + i], g = c->w[h] * c->z[i] *
-															 slope[k * ODVGP__CHUNK + i] / s *
-															 (odvgp_real)(hit - miss) * c->seen[i];
-				if (y == k) continue;
-				job->dmean[k * job->ld + at] -= g;
-				job->dvar[k * job->ld + at] -= g * (c->f[i] - mean[k * job->ld + i]) / (2 * s * s);
-				job->dmean[y * job->ld + at] += g;
-				job->dvar[y * job->ld + at] += g * c->t[h] / (2 * sd[y * ODVGP__CHUNK + i]);
+		ODVGP__EACH_ROW(i) c->sum[i] += w * c->z[i];
+		for (ptrdiff_t k = 0, at = 0; k < K && job->dmean; k++, at += ODVGP__CHUNK)
+			ODVGP__EACH_ROW(i) {
+				odvgp_real s = sd[at + i], g = w * c->z[i] * slope[at + i] / s * gain;
+				g = c->y[i] == (odvgp_real)k ? 0 : g;
+				dm[at + i] -= g;
+				dv[at + i] -= g * (c->f[i] - mean[at + i]) / (2 * s * s);
+				c->dm[i] += g;
+				c->dv[i] += g * t / (2 * of_sd[i]);
 			}
 	}
+	for (ptrdiff_t k = 0; k < K && job->dmean; k++)
+		for (ptrdiff_t i = 0; i < c->n; i++) {
+			ptrdiff_t at = k * job->ld + from + i, in = k * ODVGP__CHUNK + i;
+			int own = (ptrdiff_t)c->y[i] == k;
+			job->dmean[at] = c->seen[i] * (own ? c->dm[i] : dm[in]);
+			job->dvar[at] = c->seen[i] * (own ? c->dv[i] : dv[in]);
+		}
 	for (ptrdiff_t i = 0; i < c->n; i++) {
 		double P = (double)c->sum[i];
 		c->sum[i] = (odvgp_real)(miss + P * (hit - miss));
@@ -6418,18 +6526,20 @@ static void odvgp__robustmax_chunk(const odvgp__lik_job *job, const odvgp__lik_c
     all j > l: each has [K - 1] arrays. */
 typedef struct odvgp__softmax {
 	ptrdiff_t J; /* K - 1 */
-	odvgp_real *d, *mean, *diagonal, *below;
+	/* move: d - mean at a node */
+	odvgp_real *d, *mean, *diagonal, *below, *move;
+	/* derivatives in means and variances of the other classes, then of y: [K] arrays */
+	odvgp_real *dm, *dv;
 } odvgp__softmax;
 
 static odvgp__softmax odvgp__softmax_of(
 		const odvgp__lik_job *job, const odvgp__lik_chunk *c, ptrdiff_t from)
 {
 	odvgp__softmax s;
+	odvgp_real **array[] = {&s.d, &s.mean, &s.diagonal, &s.below, &s.move, &s.dm, &s.dv};
 	s.J = job->F - 1;
-	s.d = job->work + ODVGP__LIK_ARRAYS * ODVGP__CHUNK;
-	s.mean = s.d + s.J * ODVGP__CHUNK;
-	s.diagonal = s.mean + s.J * ODVGP__CHUNK;
-	s.below = s.diagonal + s.J * ODVGP__CHUNK;
+	for (ptrdiff_t k = 0; k < ODVGP__COUNT(array); k++)
+		*array[k] = job->work + (ODVGP__LIK_ARRAYS + k * job->F) * ODVGP__CHUNK;
 	ODVGP__EACH_ROW(i) {
 		ptrdiff_t at = from + (i < c->n ? i : 0), class_y = (ptrdiff_t)c->y[i],
 				  y = class_y * job->ld + at;
@@ -6446,54 +6556,75 @@ static odvgp__softmax odvgp__softmax_of(
 	return s;
 }
 
-/*  Differences at node h to d; returns its weight. Above TENSOR_CLASSES classes a node is a fixed
-    normal draw, or its antithetic one. */
+/*  Differences at node h to d, the largest or 0 to c->a; returns the node's weight. Above
+    TENSOR_CLASSES classes a node is a fixed normal draw, or its antithetic one. */
 static odvgp_real odvgp__softmax_node(
 		const odvgp__lik_chunk *c, const odvgp__softmax *s, ptrdiff_t h)
 {
-	int tensor = s->J < ODVGP__TENSOR_CLASSES;
-	odvgp_real w = tensor ? 1 : 1 / (odvgp_real)(ODVGP__SOFTMAX_DRAWS * c->H);
-	ODVGP__EACH_ROW(i) c->a[i] = 0;
-	for (ptrdiff_t j = 0, rest = h; j < s->J; j++, rest /= c->H) {
+	int tensor = s->J < ODVGP__TENSOR_CLASSES, second = !tensor && h % 2;
+	odvgp_real w = tensor ? 1 : 1 / (odvgp_real)(ODVGP__SOFTMAX_DRAWS * c->H),
+			   sign = second ? -1 : 1;
+	ODVGP__EACH_ROW(i) c->b[i] = 0;
+	for (ptrdiff_t j = 0, rest = h; j < s->J && !second; j++, rest /= c->H) {
+		odvgp_real *to = s->move + j * ODVGP__CHUNK, *diagonal = s->diagonal + j * ODVGP__CHUNK,
+				   *below = s->below + j * ODVGP__CHUNK;
 		odvgp_real t = tensor ? c->t[rest % c->H]
-							  : (odvgp_real)((h % 2 ? -1 : 1) *
-											 odvgp__normal(0, ODVGP__STREAM_SOFTMAX,
-													 (uint64_t)(h / 2 * ODVGP__MOST_CLASSES + j)));
+							  : (odvgp_real)odvgp__normal(0, ODVGP__STREAM_SOFTMAX,
+										(uint64_t)(h / 2 * ODVGP__MOST_CLASSES + j));
 		if (tensor) w *= c->w[rest % c->H];
 		ODVGP__EACH_ROW(i) {
-			ptrdiff_t at = j * ODVGP__CHUNK + i;
-			s->d[at] = s->mean[at] + s->diagonal[at] * t + c->a[i];
-			c->a[i] += s->below[at] * t;
+			to[i] = diagonal[i] * t + c->b[i];
+			c->b[i] += below[i] * t;
+		}
+	}
+	ODVGP__EACH_ROW(i) c->a[i] = 0;
+	for (ptrdiff_t j = 0; j < s->J; j++) {
+		odvgp_real *d = s->d + j * ODVGP__CHUNK, *mean = s->mean + j * ODVGP__CHUNK,
+				   *move = s->move + j * ODVGP__CHUNK;
+		ODVGP__EACH_ROW(i) {
+			d[i] = mean[i] + sign * move[i];
+			c->a[i] = d[i] > c->a[i] ? d[i] : c->a[i];
 		}
 	}
 	return w;
 }
 
-/*  c->logp = -log(1 + sum e^d); the other classes' probabilities to d, their sum to c->z. */
+/*  c->logp = -log(1 + sum e^d). With top = c->a, d becomes e^(d - top), c->z e^-top, and c->b the
+    reciprocal of their sum, so that products are the classes' probabilities. */
 static void odvgp__softmax_logp(const odvgp__lik_chunk *c, const odvgp__softmax *s)
 {
-	ODVGP__EACH_ROW(i) {
-		c->a[i] = 0;
-		for (ptrdiff_t j = 0; j < s->J; j++)
-			c->a[i] = ODVGP__MAX(c->a[i], s->d[j * ODVGP__CHUNK + i]);
-		c->b[i] = -c->a[i];
-	}
-	c->isa->map[ODVGP__EXP](c->b, c->b, NULL);
+	ODVGP__EACH_ROW(i) c->z[i] = -c->a[i];
+	c->isa->map[ODVGP__EXP](c->z, c->z, NULL);
+	ODVGP__EACH_ROW(i) c->b[i] = c->z[i];
 	for (ptrdiff_t j = 0; j < s->J; j++) {
 		odvgp_real *d = s->d + j * ODVGP__CHUNK;
 		ODVGP__EACH_ROW(i) d[i] -= c->a[i];
 		c->isa->map[ODVGP__EXP](d, d, NULL);
 		ODVGP__EACH_ROW(i) c->b[i] += d[i];
 	}
-	ODVGP__EACH_ROW(i) c->z[i] = 0;
-	for (ptrdiff_t j = 0; j < s->J; j++)
-		ODVGP__EACH_ROW(i) c->z[i] += s->d[j * ODVGP__CHUNK + i] /= c->b[i];
-	c->isa->map[ODVGP__LOG](c->b, c->b, NULL);
-	ODVGP__EACH_ROW(i) c->logp[i] = -(c->a[i] + c->b[i]);
+	c->isa->map[ODVGP__LOG](c->b, c->logp, NULL);
+	ODVGP__EACH_ROW(i) {
+		c->logp[i] = -(c->a[i] + c->logp[i]);
+		c->b[i] = 1 / c->b[i];
+	}
 }
 
-/*  Derivatives in variances are those of the integral, -p (1 - p) / 2 at each node: never positive,
-    and equal to the rule's up to its error. */
+/*  Add the node's derivatives. Those in variances are those of the integral, -p (1 - p) / 2 at each
+    node: never positive, and equal to the rule's up to its error. */
+static void odvgp__softmax_slopes(const odvgp__lik_chunk *c, const odvgp__softmax *s, odvgp_real w)
+{
+	for (ptrdiff_t j = 0; j <= s->J; j++) {
+		const odvgp_real *e = j < s->J ? s->d + j * ODVGP__CHUNK : c->z;
+		odvgp_real *dm = s->dm + j * ODVGP__CHUNK, *dv = s->dv + j * ODVGP__CHUNK,
+				   own = j < s->J ? 0 : w;
+		ODVGP__EACH_ROW(i) {
+			odvgp_real p = e[i] * c->b[i], w_p = w * p;
+			dm[i] += own - w_p;
+			dv[i] -= w_p * (1 - p);
+		}
+	}
+}
+
 static void odvgp__softmax_chunk(const odvgp__lik_job *job, const odvgp__lik_chunk *c,
 		ptrdiff_t target, ptrdiff_t from, odvgp_real *top)
 {
@@ -6502,24 +6633,21 @@ static void odvgp__softmax_chunk(const odvgp__lik_job *job, const odvgp__lik_chu
 	ptrdiff_t nodes = tensor ? 1 : ODVGP__SOFTMAX_DRAWS * c->H, F = job->F;
 	(void)target;
 	for (ptrdiff_t j = 0; j < s.J && tensor; j++) nodes *= c->H;
-	for (ptrdiff_t k = 0; k < F && job->dmean; k++) {
-		odvgp__zero(job->dmean + k * job->ld + from, c->n);
-		odvgp__zero(job->dvar + k * job->ld + from, c->n);
-	}
+	if (job->dmean) odvgp__zero(s.dm, 2 * F * ODVGP__CHUNK);
 	for (ptrdiff_t h = 0; h < nodes; h++) {
 		odvgp_real w = odvgp__softmax_node(c, &s, h);
 		odvgp__softmax_logp(c, &s);
 		if (top) odvgp__lse_add(c, h == 0, w, top);
 		else
 			ODVGP__EACH_ROW(i) c->sum[i] += w * c->logp[i];
-		for (ptrdiff_t i = 0; i < c->n && job->dmean; i++)
-			for (ptrdiff_t j = 0, at = from + i, y = (ptrdiff_t)c->y[i]; j <= s.J; j++) {
-				odvgp_real p = j < s.J ? s.d[j * ODVGP__CHUNK + i] : 1 - c->z[i];
-				ptrdiff_t k = (y + 1 + j) % F * job->ld + at; /* y itself for the last j */
-				job->dmean[k] += w * c->seen[i] * (j < s.J ? -p : 1 - p);
-				job->dvar[k] -= w * c->seen[i] * p * (1 - p) / 2;
-			}
+		if (job->dmean) odvgp__softmax_slopes(c, &s, w);
 	}
+	for (ptrdiff_t j = 0; j < F && job->dmean; j++)
+		for (ptrdiff_t i = 0; i < c->n; i++) {
+			ptrdiff_t k = ((ptrdiff_t)c->y[i] + 1 + j) % F * job->ld + from + i;
+			job->dmean[k] = c->seen[i] * s.dm[j * ODVGP__CHUNK + i];
+			job->dvar[k] = c->seen[i] * s.dv[j * ODVGP__CHUNK + i] / 2;
+		}
 }
 
 /*  Function T + t is the logarithm g of target t's noise variance. */
@@ -6530,10 +6658,10 @@ static double odvgp__heteroscedastic_expect(const odvgp__lik_job *job)
 		ptrdiff_t g = at + job->T * job->ld;
 		double d = (double)(job->Y[at] - job->mean[at]),
 			   e = exp(0.5 * (double)job->var[g] - (double)job->mean[g]),
-			   part = (d * d + (double)job->var[at]) * e;
-		if (d == d) sum -= 0.5 * (odvgp__log_2pi + (double)job->mean[g] + part);
-		odvgp__put_slopes(job, at, d == d, d * e, -0.5 * e);
-		odvgp__put_slopes(job, g, d == d, 0.5 * (part - 1), -0.25 * part);
+			   part = (d * d + (double)job->var[at]) * e, w = odvgp__target_weight(job, at);
+		if (w > 0) sum -= 0.5 * w * (odvgp__log_2pi + (double)job->mean[g] + part);
+		odvgp__put_slopes(job, at, w, d * e, -0.5 * e);
+		odvgp__put_slopes(job, g, w, 0.5 * (part - 1), -0.25 * part);
 	}
 	return sum;
 }
@@ -6567,17 +6695,18 @@ static void odvgp__heteroscedastic_chunk(const odvgp__lik_job *job, const odvgp_
 
 /* --- the table --- */
 
-static const odvgp__lik_param odvgp__noise_param[] = {{"noise_variance", 1, 0.1, 1, 2, 0}};
+static const odvgp__lik_param odvgp__noise_param[] = {{"noise_variance", -1, 0.1, 1, 2, 0, 0}};
 static const odvgp__lik_param odvgp__scale_params[] = {
-		{"scale", 1, 0.1, 1, 1, 0}, {"df", 1, 4, 1, 0, 0}};
-static const odvgp__lik_param odvgp__size_param[] = {{"size", 1, 1, 1, 0, 0}};
-static const odvgp__lik_param odvgp__shape_param[] = {{"shape", 1, 1, 1, 0, 0}};
-static const odvgp__lik_param odvgp__precision_param[] = {{"precision", 1, 10, 1, 0, 0}};
+		{"scale", 1, 0.1, 1, 1, 0, 0}, {"df", 1, 4, 1, 0, 0, 0}};
+static const odvgp__lik_param odvgp__size_param[] = {{"size", 1, 1, 1, 0, 0, 0}};
+static const odvgp__lik_param odvgp__shape_param[] = {{"shape", 1, 1, 1, 0, 0, 0}};
+static const odvgp__lik_param odvgp__precision_param[] = {{"precision", 1, 10, 1, 0, 0, 0}};
 static const odvgp__lik_param odvgp__cut_params[] = {
-		{"gap", 0, 1, 1, 0, 0}, {"cut", 1, -0.5, 0, 0, 0}};
-static const odvgp__lik_param odvgp__epsilon_param[] = {{"epsilon", 1, 1e-3, 1, 0, 1}};
+		{"gap", 0, 1, 1, 0, 0, 0}, {"cut", 1, -0.5, 0, 0, 0, 0}};
+static const odvgp__lik_param odvgp__epsilon_param[] = {{"epsilon", 1, 1e-3, 1, 0, 1, 1}};
 
 #define ODVGP__CONCAVE (ODVGP__LIK_LOG_CONCAVE | ODVGP__LIK_FACTORS)
+#define ODVGP__RATE    (ODVGP__CONCAVE | ODVGP__LIK_EXPOSURE)
 #define ODVGP__SCALED  (ODVGP__LIK_FACTORS | ODVGP__LIK_SCALABLE)
 #define ODVGP__COUNTS  0, HUGE_VAL, 1, "must be a count: 0, 1, 2, ..."
 /* tcc does not take -HUGE_VAL for a constant. */
@@ -6592,40 +6721,43 @@ static const odvgp__likelihood odvgp__likelihoods[] = {
 		/* in the order of odvgp_likelihood */
 		{"gaussian", ODVGP__LIK_GAUSSIAN | ODVGP__CONCAVE | ODVGP__LIK_SCALABLE, odvgp__noise_param,
 				1, odvgp__gaussian_expect, odvgp__noise_moments, odvgp__gaussian_log_density,
-				ODVGP__REALS, NULL, NULL, NULL},
+				ODVGP__REALS, NULL, NULL, NULL, ODVGP__PSEUDO_Y},
 		{"bernoulli", ODVGP__CONCAVE | ODVGP__LIK_PROBIT | ODVGP__LIK_LINK, NULL, 0, ODVGP__BY_RULE,
-				ODVGP__BINARY, odvgp__bernoulli_logp, NULL, odvgp__quad_chunk},
+				ODVGP__BINARY, odvgp__bernoulli_logp, NULL, odvgp__quad_chunk, ODVGP__PSEUDO_SIGN},
 		{"logit", ODVGP__CONCAVE, NULL, 0, ODVGP__BY_RULE, ODVGP__BINARY, odvgp__logit_logp, NULL,
-				odvgp__quad_chunk},
+				odvgp__quad_chunk, ODVGP__PSEUDO_SIGN},
 		{"studentt", ODVGP__SCALED, odvgp__scale_params, 2, odvgp__chunks_expect,
 				odvgp__noise_moments, odvgp__chunks_density, ODVGP__REALS, odvgp__studentt_logp,
-				odvgp__studentt_base, odvgp__quad_chunk},
+				odvgp__studentt_base, odvgp__quad_chunk, ODVGP__PSEUDO_Y},
 		{"laplace", ODVGP__CONCAVE | ODVGP__LIK_SCALABLE, odvgp__scale_params, 1,
 				odvgp__laplace_expect, odvgp__noise_moments, odvgp__chunks_density, ODVGP__REALS,
-				odvgp__laplace_logp, odvgp__laplace_base, odvgp__quad_chunk},
-		{"poisson", ODVGP__CONCAVE, NULL, 0, odvgp__exp_expect, odvgp__exp_moments,
+				odvgp__laplace_logp, odvgp__laplace_base, odvgp__quad_chunk, ODVGP__PSEUDO_Y},
+		{"poisson", ODVGP__RATE, NULL, 0, odvgp__exp_expect, odvgp__exp_moments,
 				odvgp__chunks_density, ODVGP__COUNTS, odvgp__exp_logp, odvgp__poisson_base,
-				odvgp__quad_chunk},
-		{"exponential", ODVGP__CONCAVE, NULL, 0, odvgp__exp_expect, odvgp__exp_moments,
-				odvgp__chunks_density, ODVGP__ABOVE_0, odvgp__exp_logp, NULL, odvgp__quad_chunk},
-		{"negative_binomial", ODVGP__CONCAVE, odvgp__size_param, 1, odvgp__chunks_expect,
+				odvgp__quad_chunk, ODVGP__PSEUDO_LOG},
+		{"exponential", ODVGP__RATE, NULL, 0, odvgp__exp_expect, odvgp__exp_moments,
+				odvgp__chunks_density, ODVGP__ABOVE_0, odvgp__exp_logp, NULL, odvgp__quad_chunk,
+				ODVGP__PSEUDO_MINUS_LOG},
+		{"negative_binomial", ODVGP__RATE, odvgp__size_param, 1, odvgp__chunks_expect,
 				odvgp__exp_moments, odvgp__chunks_density, ODVGP__COUNTS,
-				odvgp__negative_binomial_logp, odvgp__negative_binomial_base, odvgp__quad_chunk},
+				odvgp__negative_binomial_logp, odvgp__negative_binomial_base, odvgp__quad_chunk,
+				ODVGP__PSEUDO_LOG},
 		{"gamma", ODVGP__CONCAVE, odvgp__shape_param, 1, odvgp__exp_expect, odvgp__exp_moments,
 				odvgp__chunks_density, ODVGP__ABOVE_0, odvgp__exp_logp, odvgp__gamma_base,
-				odvgp__quad_chunk},
+				odvgp__quad_chunk, ODVGP__PSEUDO_LOG},
 		{"beta", ODVGP__LIK_FACTORS, odvgp__precision_param, 1, odvgp__chunks_expect,
 				odvgp__beta_moments, odvgp__chunks_density, 0, 1 - DBL_EPSILON / 2, 0,
-				"must lie between 0 and 1", odvgp__beta_logp, NULL, odvgp__quad_chunk},
+				"must lie between 0 and 1", odvgp__beta_logp, NULL, odvgp__quad_chunk,
+				ODVGP__PSEUDO_PROBIT},
 		{"ordinal", ODVGP__CONCAVE | ODVGP__LIK_CLASSES, odvgp__cut_params, 2, ODVGP__BY_RULE,
-				ODVGP__NUMBERS, odvgp__ordinal_logp, NULL, odvgp__quad_chunk},
+				ODVGP__NUMBERS, odvgp__ordinal_logp, NULL, odvgp__quad_chunk, ODVGP__PSEUDO_CUTS},
 		{"robustmax", ODVGP__LIK_CLASSES | ODVGP__LIK_LINK, odvgp__epsilon_param, 1, ODVGP__BY_RULE,
-				ODVGP__NUMBERS, NULL, NULL, odvgp__robustmax_chunk},
+				ODVGP__NUMBERS, NULL, NULL, odvgp__robustmax_chunk, ODVGP__PSEUDO_CLASS},
 		{"softmax", ODVGP__LIK_LOG_CONCAVE | ODVGP__LIK_CLASSES, NULL, 0, ODVGP__BY_RULE,
-				ODVGP__NUMBERS, NULL, NULL, odvgp__softmax_chunk},
+				ODVGP__NUMBERS, NULL, NULL, odvgp__softmax_chunk, ODVGP__PSEUDO_CLASS},
 		{"heteroscedastic", 0, NULL, 0, odvgp__heteroscedastic_expect,
 				odvgp__heteroscedastic_moments, odvgp__chunks_density, ODVGP__REALS, NULL, NULL,
-				odvgp__heteroscedastic_chunk},
+				odvgp__heteroscedastic_chunk, ODVGP__PSEUDO_Y},
 };
 
 /* ---------------------------------------------------------------------------------------------- */
@@ -6643,7 +6775,7 @@ static const odvgp__likelihood odvgp__likelihoods[] = {
     the mean, 2 M^2 flops per factor for the variance. */
 
 #define ODVGP__PREDICTOR_MAGIC   0x5056444fu /* "ODVP" */
-#define ODVGP__PREDICTOR_VERSION 6
+#define ODVGP__PREDICTOR_VERSION 7
 
 /*  How the stored factor gives u's covariance: S = q_sqrt q_sqrt^T; S = (Kb^-1 + B B^T)^-1; the
     same with B B^T diagonal. Files hold these numbers. */
@@ -6668,6 +6800,7 @@ typedef struct odvgp__predictor {
 	uint32_t nhyp, columns;
 	uint32_t likelihood, lik_params, mean_function;
 	uint32_t nodes, classes; /* of the likelihood; 0: it has none */
+	uint32_t weights, scale; /* columns of Y behind the targets, 0 or 1 (odvgp__y_row) */
 	uint32_t factor;         /* ODVGP__FACTOR_OF_S, ... */
 	uint32_t M_factor;       /* order of the covariance factor's first block; M: the only one */
 	uint32_t no_alpha;       /* 1: the mean does not use Z_beta */
@@ -6828,7 +6961,8 @@ typedef struct odvgp__prediction {
 	/* [y_rows,rows] targets, in training units, or means of y; variances or log densities of
        y */
 	odvgp_real *y, *of_y;
-	odvgp_real *work; /* of the likelihood */
+	odvgp_real *scale; /* [rows] of odvgp__y_row; NULL: Y has none */
+	odvgp_real *work;  /* of the likelihood */
 	ptrdiff_t ld;
 } odvgp__prediction;
 
@@ -6857,6 +6991,7 @@ static void odvgp__predict_layout(
 	t->square = odvgp__take(a, 1, rows);
 	t->y = odvgp__take(a, s->y_rows, rows);
 	t->of_y = odvgp__take(a, s->y_rows, rows);
+	t->scale = p->scale ? odvgp__take(a, 1, rows) : NULL;
 	t->work =
 			odvgp__take(a, 1, odvgp__lik_work(&odvgp__likelihoods[p->likelihood], (ptrdiff_t)p->F));
 	odvgp__blas_layout(a, (const odvgp__isa *)s->isa, NULL, order, order, order, &t->blas);
@@ -7111,6 +7246,7 @@ static odvgp__lik_job odvgp__predict_lik_job(const odvgp__prediction *t, ptrdiff
 	job.mean = t->mean;
 	job.var = t->var;
 	job.par = t->v.lik_params;
+	job.noises = (ptrdiff_t)t->p->lik_params;
 	return job;
 }
 
@@ -7120,7 +7256,7 @@ static odvgp_status odvgp__predict_check(
 	const odvgp__predictor *p = odvgp__served(s);
 	if (!p || n < 0 || (n && (!X || !scratch))) return ODVGP_E_ARG;
 	if (n > PTRDIFF_MAX / 64 / (ptrdiff_t)(1 + p->columns) ||
-			n > PTRDIFF_MAX / 64 / (ptrdiff_t)(p->D + ODVGP__MAX(p->P, p->T)))
+			n > PTRDIFF_MAX / 64 / (ptrdiff_t)(p->D + ODVGP__MAX(p->P, p->T) + 2))
 		return ODVGP_E_SIZE;
 	return odvgp__finite(X, n * (ptrdiff_t)p->D) ? ODVGP_OK : ODVGP_E_NAN;
 }
@@ -7182,21 +7318,32 @@ ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *s, const odvgp_real *
 	return odvgp__predict_moments(s, X, n, NULL, NULL, mean, var, scratch, scratch_bytes);
 }
 
-static odvgp_status odvgp__served_targets_check(
-		const odvgp_server *s, const odvgp_real *Y, ptrdiff_t count)
+static odvgp__y_row odvgp__served_row(const odvgp__predictor *p)
 {
-	const odvgp__predictor *p = (const odvgp__predictor *)s->block;
-	return odvgp__targets_check(&odvgp__likelihoods[p->likelihood], (ptrdiff_t)p->classes, 0, Y,
-			count, (ptrdiff_t)p->T, 0, NULL);
+	odvgp__y_row row;
+	memset(&row, 0, sizeof row);
+	row.lik = &odvgp__likelihoods[p->likelihood];
+	row.T = (ptrdiff_t)p->T;
+	row.classes = (ptrdiff_t)p->classes;
+	row.weights = (int)p->weights;
+	row.scale = (int)p->scale;
+	return row;
 }
 
-/*  Targets [n,T] to t->y, transposed, in training units. */
-static void odvgp__predict_targets(odvgp__prediction *t, const odvgp_real *Y, ptrdiff_t n)
+/*  Targets of n rows of C columns to t->y, transposed, in training units. Exposure moves the
+    means. */
+static void odvgp__predict_targets(
+		odvgp__prediction *t, const odvgp_real *Y, ptrdiff_t n, ptrdiff_t C)
 {
 	ptrdiff_t T = (ptrdiff_t)t->p->T;
+	int gaussian = odvgp__predict_likelihood(t)->flags & ODVGP__LIK_GAUSSIAN;
 	for (ptrdiff_t q = 0; q < T; q++)
 		for (ptrdiff_t i = 0; i < n; i++)
-			t->y[q * t->ld + i] = (Y[i * T + q] - t->v.y_mean[q]) / t->v.y_scale[q];
+			t->y[q * t->ld + i] = (Y[i * C + q] - t->v.y_mean[q]) / t->v.y_scale[q];
+	for (ptrdiff_t i = 0; i < n && t->scale; i++) t->scale[i] = Y[i * C + C - 1];
+	for (ptrdiff_t q = 0; q < T && t->scale && !gaussian; q++)
+		for (ptrdiff_t i = 0; i < n; i++)
+			t->mean[q * t->ld + i] += (odvgp_real)log((double)t->scale[i]);
 }
 
 ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *s, const odvgp_real *X,
@@ -7204,9 +7351,11 @@ ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *s, const odvgp_rea
 {
 	odvgp_status status = odvgp__predict_check(s, X, n, scratch);
 	if (status || n == 0) return status;
-	ptrdiff_t rows = odvgp__predict_rows(s, n, scratch_bytes), D = s->D, T = s->T;
+	odvgp__y_row row = odvgp__served_row((const odvgp__predictor *)s->block);
+	ptrdiff_t rows = odvgp__predict_rows(s, n, scratch_bytes), D = s->D, T = s->T,
+			  C = odvgp__y_columns(&row);
 	if (!Y || !logp) return ODVGP_E_ARG;
-	if ((status = odvgp__served_targets_check(s, Y, n * T)) != ODVGP_OK) return status;
+	if ((status = odvgp__targets_check(&row, Y, n, 0, NULL)) != ODVGP_OK) return status;
 	odvgp__prediction *t = rows ? odvgp__predict_begin(s, rows, scratch, scratch_bytes) : NULL;
 	if (!t) return ODVGP_E_MEMORY;
 	for (ptrdiff_t first = 0; first < n; first += rows) {
@@ -7214,8 +7363,9 @@ ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *s, const odvgp_rea
 		odvgp__predict_inputs(t, X + first * D, count);
 		odvgp__predict_mean(t, count, 1);
 		odvgp__predict_var(t, count);
-		odvgp__predict_targets(t, Y + first * T, count);
+		odvgp__predict_targets(t, Y + first * C, count, C);
 		odvgp__lik_job job = odvgp__predict_lik_job(t, count);
+		if (job.lik->flags & ODVGP__LIK_GAUSSIAN) job.noise = t->scale;
 		odvgp__predict_likelihood(t)->log_density(&job, t->of_y);
 		for (ptrdiff_t i = 0; i < count; i++) {
 			odvgp_real sum = 0;
@@ -7407,7 +7557,7 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
     Its predictor is the block with reals in the file's precision. A program that only predicts
     needs nothing after this section. */
 
-#define ODVGP__FILE_VERSION 6
+#define ODVGP__FILE_VERSION 7
 enum { ODVGP__FILE_MEASURE, ODVGP__FILE_WRITE, ODVGP__FILE_READ };
 
 typedef struct odvgp__file {
@@ -7585,9 +7735,14 @@ static ptrdiff_t odvgp__predictor_measure(const odvgp__predictor *p)
 	ptrdiff_t classes = (ptrdiff_t)p->classes, same = odvgp__classes(lik, (ptrdiff_t)p->F, classes);
 	if (p->nodes > ODVGP__MOST_NODES || (lik->flags & ODVGP__LIK_GAUSSIAN ? p->nodes : !p->nodes))
 		return -1;
+	int gaussian = lik->flags & ODVGP__LIK_GAUSSIAN;
+	ptrdiff_t levels = gaussian ? (ptrdiff_t)p->lik_params : classes;
 	if (classes != same || classes > ODVGP__MOST_CLASSES || p->T < 1 ||
 			(ptrdiff_t)p->T != odvgp__lik_targets(lik, (ptrdiff_t)p->F) ||
-			(ptrdiff_t)p->lik_params != odvgp__lik_all_numbers(lik, classes))
+			(gaussian && p->lik_params != 1 && p->lik_params != p->T) ||
+			(ptrdiff_t)p->lik_params != odvgp__lik_all_numbers(lik, levels))
+		return -1;
+	if (p->weights > 1 || p->scale > (lik->flags & ODVGP__LIK_EXPOSURE || gaussian ? 1u : 0u))
 		return -1;
 	if (p->factor >= (uint32_t)ODVGP__COUNT(odvgp__factors) || p->M_factor > p->M ||
 			(p->M_factor != p->M && !odvgp__factors[p->factor].of_S))
@@ -7603,8 +7758,10 @@ static ptrdiff_t odvgp__predictor_measure(const odvgp__predictor *p)
 static int odvgp__predictor_reals_ok(const odvgp__predictor *p)
 {
 	odvgp__view v = odvgp__view_of(p);
-	uint32_t lik = (uint32_t)odvgp__lik_numbers(
-			&odvgp__likelihoods[p->likelihood], 1, (ptrdiff_t)p->classes);
+	const odvgp__likelihood *of = &odvgp__likelihoods[p->likelihood];
+	uint32_t lik = of->flags & ODVGP__LIK_GAUSSIAN
+						   ? p->lik_params
+						   : (uint32_t)odvgp__lik_numbers(of, 1, (ptrdiff_t)p->classes);
 	const struct {
 		const odvgp_real *x;
 		uint32_t n;
@@ -7612,6 +7769,8 @@ static int odvgp__predictor_reals_ok(const odvgp__predictor *p)
 	for (ptrdiff_t k = 0; k < ODVGP__COUNT(positive); k++)
 		for (uint32_t i = 0; i < positive[k].n; i++)
 			if (!(positive[k].x[i] > 0)) return 0;
+	if (p->nodes && !(v.rule[0] >= 0 && v.rule[0] < ODVGP__R(0.5))) return 0; /* link jitter */
+	if (lik && of->param[0].rate && !(v.lik_params[0] < 1)) return 0;
 	/* beta comes first: all reals */
 	return odvgp__finite(v.beta, (ptrdiff_t)odvgp__predictor_reals(p));
 }
@@ -8189,6 +8348,7 @@ struct odvgp__unit {
     head nodes. */
 typedef struct odvgp__sums {
 	double expected;     /* of the EXPECT node */
+	double weight, logs; /* sum of the rows' weights w; of w log e, e a multiple of the noise */
 	uint64_t clamped;    /* variances clamped */
 	odvgp_status status; /* the first failure */
 	ptrdiff_t row;       /* its row, as in odvgp_info */
@@ -8204,16 +8364,17 @@ typedef struct odvgp__tape {
 	odvgp_blas blas;
 	const odvgp__likelihood *likelihood;
 	ptrdiff_t classes, lik_nodes;
-	odvgp_real *rule; /* odvgp__lik_job's */
+	int weights, scale; /* columns of Y behind the targets (odvgp__y_row) */
+	odvgp_real *rule;   /* odvgp__lik_job's */
 	/* each operation uses it from the start */
 	odvgp__arena scratch;
 	odvgp_real jitter_absolute, jitter_relative, jitter_limit; /* from the config */
 	odvgp_events events;
-	odvgp_info *info;         /* the caller's; may be NULL */
-	odvgp_info own_info;      /* if the caller's is NULL and a row is needed */
-	ptrdiff_t tile;           /* most rows of a tile */
-	ptrdiff_t rows, all_rows; /* of the current tile; of the data */
-	int tasks;                /* most that run at once */
+	odvgp_info *info;    /* the caller's; may be NULL */
+	odvgp_info own_info; /* if the caller's is NULL and a row is needed */
+	ptrdiff_t tile;      /* most rows of a tile */
+	ptrdiff_t rows;      /* of the current tile */
+	int tasks;           /* most that run at once */
 	/* bytes that a KERNEL_VEC or TRI_SQUARES node may keep for its adjoint */
 	size_t keep;
 	uint64_t clock;
@@ -8271,13 +8432,16 @@ struct odvgp_model {
 	odvgp__params par;
 	odvgp__tape tape;
 	odvgp__state state;
-	/* functions that the likelihood sees; columns of targets */
+	/* functions that the likelihood sees; targets */
 	ptrdiff_t F, T, classes; /* classes: 0 without CLASSES */
+	ptrdiff_t levels;        /* classes, or the Gaussian's noises */
+	odvgp__y_row y;
 	/* positive, then free parameters: first slot (0: none), slots */
 	int slot_lik_params, lik_slots;
 	int slot_lik_free_params, lik_free_slots;
-	/* moments, objective: for bounds without q */
-	odvgp__ref X, Y, lik_params, lik_free_params, expect, moments, objective;
+	/* moments, objective: for bounds without q. root: sqrt(e / w) of rows of weight w and noise e s;
+       none: all 1 */
+	odvgp__ref X, Y, root, lik_params, lik_free_params, expect, moments, objective;
 	odvgp_real *m1, *m2, *good; /* Adam's moments [adam_count]; the last good theta */
 	ptrdiff_t adam_count;
 	odvgp__lbfgs lbfgs; /* n is 0 with another optimiser */
@@ -8664,10 +8828,12 @@ static int odvgp__has_noise(const odvgp_config *c)
 /*  No effect with other likelihoods. */
 static void odvgp__set_noise(odvgp_model *m, double value)
 {
-	if (odvgp__has_noise(&m->cfg))
-		odvgp__set_positive(m, m->par.slot[m->slot_lik_params].offset, value);
+	if (!odvgp__has_noise(&m->cfg)) return;
+	const odvgp_slot *slot = &m->par.slot[m->slot_lik_params];
+	for (ptrdiff_t i = 0; i < slot->count; i++) odvgp__set_positive(m, slot->offset + i, value);
 }
 
+/*  Of all outputs. */
 static odvgp_real odvgp__noise(const odvgp_model *m)
 {
 	ODVGP_ASSERT(odvgp__has_noise(&m->cfg));
@@ -9808,7 +9974,23 @@ static void odvgp__kl_inverse_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- EXPECT(mean, var, Y, positive parameters, free parameters): a tile's sum of E_q[log p(y|f)]
-      The adjoint contains the scale N/B. Either kind of parameters may be missing. --- */
+      The adjoint contains the scale N/B. Either kind of parameters may be missing.
+      aux: if a gradient is wanted, derivatives in parameters (doubles), mean and variance. --- */
+
+/*  The derivatives in aux; returns the count of parameters. */
+static ptrdiff_t odvgp__expect_kept(
+		odvgp__tape *t, const odvgp__node *nd, double **dpar, odvgp_real **dmean, odvgp_real **dvar)
+{
+	odvgp__arena a;
+	const odvgp__node *mean = odvgp__in(t, nd, 0);
+	ptrdiff_t numbers = 0;
+	for (int k = 3; k < 5; k++) numbers += nd->in[k] ? odvgp__in(t, nd, k)->cols : 0;
+	odvgp__arena_init(&a, nd->aux, SIZE_MAX / 2);
+	*dpar = (double *)odvgp__take_bytes(&a, (size_t)numbers, sizeof(double));
+	*dmean = odvgp__take(&a, mean->rows, mean->ld);
+	*dvar = odvgp__take(&a, mean->rows, mean->ld);
+	return numbers;
+}
 
 /*  The current tile's job, without derivatives. */
 static odvgp__lik_job odvgp__expect_job(odvgp__tape *t, const odvgp__node *nd, odvgp__arena *a)
@@ -9831,12 +10013,25 @@ static odvgp__lik_job odvgp__expect_job(odvgp__tape *t, const odvgp__node *nd, o
 	job.work = odvgp__take(a, 1, odvgp__lik_work(t->likelihood, mean->rows));
 	job.n = mean->cols;
 	job.F = mean->rows;
-	job.T = y->rows;
+	job.T = y->rows - t->weights - t->scale;
 	job.ld = mean->ld;
 	job.Y = y->v;
 	job.mean = mean->v;
 	job.var = var->v;
 	job.par = par;
+	job.noises = count;
+	if (t->weights) job.weight = y->v + job.T * job.ld;
+	if (!t->scale) return job;
+	const odvgp_real *scale = y->v + (y->rows - 1) * job.ld;
+	if (t->likelihood->flags & ODVGP__LIK_GAUSSIAN) {
+		job.noise = scale;
+		return job;
+	}
+	odvgp_real *moved = odvgp__take(a, job.F, job.ld); /* log e is added to f */
+	for (ptrdiff_t p = 0; p < job.F; p++)
+		for (ptrdiff_t i = 0; i < job.n; i++)
+			moved[p * job.ld + i] = mean->v[p * job.ld + i] + scale[i];
+	job.mean = moved;
 	return job;
 }
 
@@ -9844,6 +10039,9 @@ static odvgp_status odvgp__expect_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__arena a = t->scratch;
 	odvgp__lik_job job = odvgp__expect_job(t, nd, &a);
+	ptrdiff_t numbers =
+			nd->needs_grad ? odvgp__expect_kept(t, nd, &job.dpar, &job.dmean, &job.dvar) : 0;
+	for (ptrdiff_t i = 0; i < numbers; i++) job.dpar[i] = 0;
 	double sum = t->likelihood->expect(&job);
 	nd->v[0] = (odvgp_real)sum;
 	t->sums->expected += sum;
@@ -9861,18 +10059,11 @@ static void odvgp__expect_add(odvgp__tape *t, const odvgp__node *nd, int k, cons
 
 static void odvgp__expect_reverse(odvgp__tape *t, odvgp__node *nd)
 {
-	odvgp__arena a = t->scratch;
-	odvgp__lik_job job = odvgp__expect_job(t, nd, &a);
-	const double *dpar;
-	job.dmean = odvgp__take(&a, job.F, job.ld);
-	job.dvar = odvgp__take(&a, job.F, job.ld);
-	ptrdiff_t numbers = odvgp__lik_all_numbers(t->likelihood, t->classes);
-	job.dpar = (double *)odvgp__take_bytes(&a, (size_t)numbers, sizeof(double));
-	for (ptrdiff_t i = 0; i < numbers; i++) job.dpar[i] = 0;
-	t->likelihood->expect(&job);
-	odvgp__expect_add(t, nd, 0, job.dmean);
-	odvgp__expect_add(t, nd, 1, job.dvar);
-	dpar = job.dpar;
+	double *dpar;
+	odvgp_real *dmean, *dvar;
+	odvgp__expect_kept(t, nd, &dpar, &dmean, &dvar);
+	odvgp__expect_add(t, nd, 0, dmean);
+	odvgp__expect_add(t, nd, 1, dvar);
 	for (int k = 3; k < 5; k++) {
 		odvgp__node *par = odvgp__in(t, nd, k);
 		if (!par) continue;
@@ -9965,8 +10156,10 @@ static void odvgp__moments_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- COLLAPSED(moments, noise s, V): the bound at the optimal q, for N rows and P outputs
-          -P N/2 log(2 pi s) - P/2 sum_b log|I + S_b/s| - (|r|^2 - h^T J^-1 h / s) / (2 s)
+          -P W/2 log(2 pi s) - P/2 sum_b log|I + S_b/s| - (|r|^2 - h^T J^-1 h / s) / (2 s)
               - (k - P sum_b tr S_b) / (2 s)
+      W = N. A row of weight w and noise e s has A, r and sqrt k divided by its root sqrt(e / w), W is
+      the sum of weights, and the bound has the term -P/2 sum w log e.
       J = I + S/s over the mean's features; b runs over the blocks of the covariance. With
       V = A K A^T, [SOLVE] eq. 15, it adds P tr((I + S/s)^-1 (V - S S)) / (2 s^2).
       variant: which of mean and covariance use only the features of beta.
@@ -9974,7 +10167,7 @@ static void odvgp__moments_reverse(odvgp__tape *t, odvgp__node *nd)
 
 typedef struct odvgp__collapse {
 	odvgp__moments m;
-	ptrdiff_t N, mean;          /* rows of data; the mean's features */
+	ptrdiff_t mean;             /* the mean's features */
 	ptrdiff_t from[2], size[2]; /* features of each block of the covariance */
 	int blocks;
 	/* J and work: [F,F]; w = J^-1 h: [P,F] */
@@ -9986,7 +10179,6 @@ static odvgp__collapse odvgp__collapse_of(odvgp__tape *t, odvgp__node *nd)
 	odvgp__collapse c;
 	const odvgp__node *sums = odvgp__in(t, nd, 0);
 	c.m = odvgp__moments_of(t, sums, sums->v);
-	c.N = t->all_rows;
 	c.mean = nd->variant == ODVGP__COLLAPSE_MEAN_BETA || nd->variant == ODVGP__COLLAPSE_BETA
 					 ? c.m.M
 					 : c.m.F;
@@ -10059,7 +10251,8 @@ static odvgp_status odvgp__collapsed_forward(odvgp__tape *t, odvgp__node *nd)
 	odvgp__collapse c = odvgp__collapse_of(t, nd);
 	const odvgp__node *V = odvgp__in(t, nd, 2);
 	double s = (double)c.s, P = (double)c.m.P, logs, trace = 0, bound;
-	bound = -0.5 * P * (double)c.N * log(2 * 3.14159265358979323846 * s);
+	bound = -0.5 * P * t->sums->weight * log(2 * 3.14159265358979323846 * s);
+	bound -= 0.5 * P * t->sums->logs;
 	for (int b = 0; b < c.blocks; b++) {
 		odvgp_status status =
 				odvgp__collapse_inverse(t, &c, c.from[b], c.size[b], c.work, c.J, &logs);
@@ -10142,7 +10335,8 @@ static void odvgp__collapsed_reverse(odvgp__tape *t, odvgp__node *nd)
 	odvgp_real g = nd->d[0], s = c.s, P = (odvgp_real)c.m.P;
 	double ds, logs;
 	odvgp__node_zero(sums->d, sums);
-	ds = odvgp__collapsed_reverse_mean(t, nd, &c, &d) - 0.5 * (double)P * (double)c.N / (double)s;
+	ds = odvgp__collapsed_reverse_mean(t, nd, &c, &d) -
+		 0.5 * (double)P * t->sums->weight / (double)s;
 	*d.rr = *d.kk = -g / (2 * s);
 	/* d log|I + S/s| = tr((I + S/s)^-1 dS) / s - tr(I - (I + S/s)^-1) ds / s */
 	for (int b = 0; b < c.blocks; b++) {
@@ -10161,13 +10355,16 @@ static void odvgp__collapsed_reverse(odvgp__tape *t, odvgp__node *nd)
 	if (noise->needs_grad) noise->d[0] += g * (odvgp_real)ds;
 }
 
-/* --- EVIDENCE(K, r, noise s): log N(r; 0, K + s I), summed over rows of r; K [n,n] lower
+/* --- EVIDENCE(K, r, noise s, root): log N(r; 0, K + s I), summed over rows of r; K [n,n] lower
+      A row of weight w and noise e s has root^2 = e / w on the diagonal instead of 1, and the terms
+      log(2 pi s e / w) / 2 - w log(2 pi s e) / 2.
       dK = (w w^T - P (K + s I)^-1) / 2, dr = -w, with w = (K + s I)^-1 r.
       aux: (K + s I)^-1, work, w. --- */
 
 static odvgp_status odvgp__evidence_forward(odvgp__tape *t, odvgp__node *nd)
 {
-	const odvgp__node *K = odvgp__in(t, nd, 0), *r = odvgp__in(t, nd, 1);
+	const odvgp__node *K = odvgp__in(t, nd, 0), *r = odvgp__in(t, nd, 1),
+					  *root = odvgp__in(t, nd, 3);
 	ptrdiff_t n = K->rows, P = r->rows;
 	odvgp_real s = odvgp__in(t, nd, 2)->v[0], *inverse = nd->aux, *work = inverse + n * n,
 			   *w = work + n * n;
@@ -10176,7 +10373,7 @@ static odvgp_status odvgp__evidence_forward(odvgp__tape *t, odvgp__node *nd)
 	for (ptrdiff_t i = 0; i < n; i++) {
 		odvgp__copy(work + i * n, K->v + i * K->ld, i + 1);
 		odvgp__zero(work + i * n + i + 1, n - i - 1);
-		work[i * n + i] += s;
+		work[i * n + i] += root ? s * root->v[i] * root->v[i] : s;
 	}
 	odvgp_status status = odvgp_potrf(&t->blas, n, work, n, &bad);
 	if (status)
@@ -10193,13 +10390,20 @@ static odvgp_status odvgp__evidence_forward(odvgp__tape *t, odvgp__node *nd)
 	for (ptrdiff_t p = 0; p < P; p++)
 		for (ptrdiff_t i = 0; i < n; i++)
 			sum -= 0.5 * (double)w[p * n + i] * (double)r->v[p * r->ld + i];
+	if (root) {
+		double logs = -0.5 * t->sums->logs;
+		logs += 0.5 * ((double)n - t->sums->weight) * (1.83787706640934548356 + log((double)s));
+		for (ptrdiff_t i = 0; i < n; i++) logs += log((double)root->v[i]);
+		sum += (double)P * logs;
+	}
 	nd->v[0] = (odvgp_real)sum;
 	return ODVGP_OK;
 }
 
 static void odvgp__evidence_reverse(odvgp__tape *t, odvgp__node *nd)
 {
-	odvgp__node *K = odvgp__in(t, nd, 0), *r = odvgp__in(t, nd, 1), *noise = odvgp__in(t, nd, 2);
+	odvgp__node *K = odvgp__in(t, nd, 0), *r = odvgp__in(t, nd, 1), *noise = odvgp__in(t, nd, 2),
+				*root = odvgp__in(t, nd, 3);
 	ptrdiff_t n = K->rows, P = r->rows;
 	odvgp_real *inverse = nd->aux, *w = inverse + 2 * n * n, half = ODVGP__R(0.5) * nd->d[0];
 	/* dK overwrites the inverse */
@@ -10207,8 +10411,12 @@ static void odvgp__evidence_reverse(odvgp__tape *t, odvgp__node *nd)
 	for (ptrdiff_t i = 0; i < n; i++) {
 		for (ptrdiff_t j = 0; j <= i && K->needs_grad; j++)
 			K->d[i * K->ld + j] += (i == j ? 1 : 2) * inverse[i * n + j];
-		if (noise->needs_grad) noise->d[0] += inverse[i * n + i];
+		if (noise->needs_grad)
+			noise->d[0] += inverse[i * n + i] * (root ? root->v[i] * root->v[i] : 1);
 	}
+	if (root && noise->needs_grad)
+		noise->d[0] += (odvgp_real)((double)(half * (odvgp_real)P) * ((double)n - t->sums->weight) /
+									(double)noise->v[0]);
 	for (ptrdiff_t p = 0; p < P && r->needs_grad; p++)
 		for (ptrdiff_t i = 0; i < n; i++) r->d[p * r->ld + i] -= nd->d[0] * w[p * n + i];
 }
@@ -10249,6 +10457,7 @@ static size_t odvgp__real_bytes(ptrdiff_t rows, ptrdiff_t cols)
 typedef struct odvgp__shapes {
 	const odvgp__unit *unit;
 	const odvgp__likelihood *likelihood;
+	int scale; /* Y has this column */
 	int tasks;
 	size_t keep; /* bytes that forward may keep for reverse; 0 in the head */
 	odvgp__ref in[ODVGP__MAX_IN];
@@ -10343,17 +10552,24 @@ static size_t odvgp__kernel_vec_scratch_bytes(const odvgp__shapes *s)
 	return odvgp__kernel_node_scratch(s, s->rows, kept);
 }
 
-/*  Likelihood parameters; derivatives in mean, variance and parameters. */
+/*  Likelihood parameters; moved means. */
 static size_t odvgp__expect_scratch(const odvgp__shapes *s)
 {
 	odvgp__arena a;
-	ptrdiff_t numbers = s->in[3].cols + s->in[4].cols;
 	odvgp__arena_init(&a, NULL, 0);
-	odvgp__take(&a, 1, numbers);
+	odvgp__take(&a, 1, s->in[3].cols + s->in[4].cols);
 	odvgp__take(&a, 1, odvgp__lik_work(s->likelihood, s->in[0].rows));
+	odvgp__take(&a, s->scale ? s->in[0].rows : 0, s->in[0].cols);
+	return a.bad ? SIZE_MAX : a.used;
+}
+static size_t odvgp__expect_aux(const odvgp__shapes *s, int *kept)
+{
+	odvgp__arena a;
+	(void)kept;
+	odvgp__arena_init(&a, NULL, 0);
+	odvgp__take_bytes(&a, (size_t)(s->in[3].cols + s->in[4].cols), sizeof(double));
 	odvgp__take(&a, s->in[0].rows, s->in[0].cols);
 	odvgp__take(&a, s->in[1].rows, s->in[1].cols);
-	odvgp__take_bytes(&a, (size_t)numbers, sizeof(double));
 	return a.bad ? SIZE_MAX : a.used;
 }
 
@@ -10437,7 +10653,7 @@ static const odvgp__op_row odvgp__ops[ODVGP__OPS] = {
 		{"kl_inverse", odvgp__kl_inverse_forward, odvgp__kl_inverse_reverse, ODVGP__STORES_BOTH, 0,
 				0, 0, odvgp__kl_inverse_aux, NULL},
 		{"expect", odvgp__expect_forward, odvgp__expect_reverse, ODVGP__STORES_BOTH, 0,
-				ODVGP__OP_BEGINS, 0, NULL, odvgp__expect_scratch},
+				ODVGP__OP_BEGINS, 0, odvgp__expect_aux, odvgp__expect_scratch},
 		{"moments", odvgp__moments_forward, odvgp__moments_reverse, ODVGP__STORES_MOMENTS, 0, 0, 0,
 				NULL, NULL},
 		{"collapsed", odvgp__collapsed_forward, odvgp__collapsed_reverse, ODVGP__STORES_BOTH, 0, 0,
@@ -10641,6 +10857,7 @@ static odvgp__ref odvgp__node_add(odvgp__tape *t, odvgp__unit *u, odvgp__op op, 
 	memset(&s, 0, sizeof s);
 	s.unit = u;
 	s.likelihood = t->likelihood;
+	s.scale = t->scale;
 	s.tasks = t->tasks;
 	/* head nodes do not run forward before each reverse run */
 	s.keep = segment == ODVGP__TILE ? t->keep : 0;
@@ -10809,10 +11026,10 @@ static void odvgp__build_lik(odvgp__unit *u)
 	const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.lik.kind];
 	if (m->lik_slots && !m->lik_params.id)
 		m->lik_params = odvgp__param_node(
-				u, m->slot_lik_params, m->lik_slots, 1, odvgp__lik_numbers(lik, 1, m->classes));
+				u, m->slot_lik_params, m->lik_slots, 1, odvgp__lik_numbers(lik, 1, m->levels));
 	if (m->lik_free_slots && !m->lik_free_params.id)
 		m->lik_free_params = odvgp__param_node(u, m->slot_lik_free_params, m->lik_free_slots, 1,
-				odvgp__lik_numbers(lik, 0, m->classes));
+				odvgp__lik_numbers(lik, 0, m->levels));
 }
 
 /*  Kernel matrix of beta, its Cholesky factor, and q(u). Parts that work without the factor get Kb,
@@ -11243,6 +11460,16 @@ ODVGP_API odvgp_schedule odvgp_falling(odvgp_real from, odvgp_real to, ptrdiff_t
 	return s;
 }
 
+ODVGP_API odvgp_schedule odvgp_rising(
+		odvgp_real from, odvgp_real to, ptrdiff_t steps, odvgp_real final, ptrdiff_t decay_steps)
+{
+	odvgp_schedule s = odvgp_falling(from, to, steps);
+	s.final = final;
+	s.decay_from = steps;
+	s.decay_steps = decay_steps;
+	return s;
+}
+
 ODVGP_API odvgp_config odvgp_config_defaults(
 		ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, ptrdiff_t M_gamma)
 {
@@ -11366,6 +11593,10 @@ static const odvgp__field odvgp__fields[] = {
 		ODVGP__FIELD(lik.classes, COUNT, CLOSED, 0, ODVGP__MOST_CLASSES),
 		ODVGP__FIELD(lik.link_jitter, REAL, BELOW_MOST, 0, 0.5),
 		ODVGP__CHOICE(lik.missing, 1, "off on"),
+		ODVGP__CHOICE(lik.weights, 1, "off on"),
+		ODVGP__CHOICE(lik.exposure, 1, "off on"),
+		ODVGP__CHOICE(lik.known_noise, 1, "off on"),
+		ODVGP__CHOICE(lik.noise_per_output, 1, "off on"),
 		ODVGP__LAYER_CHOICE(mean_function, ODVGP_MEAN_FUNCTION_LINEAR, "zero constant linear"),
 		ODVGP__CHOICE(positive_transform, ODVGP_POSITIVE_TRANSFORM_EXP, "softplus exp"),
 		ODVGP__CHOICE(reproduce.q_init, ODVGP_Q_INIT_IDENTITY, "prior identity"),
@@ -11739,9 +11970,22 @@ static odvgp_status odvgp__check_likelihood(const odvgp_config *c, odvgp_info *i
 	if (noise && !odvgp__has_noise(c))
 		return odvgp__fail(info, ODVGP_E_ARG, "lik.noise_variance or lik.noise_floor", -1, 0,
 				"is only for the Gaussian likelihood");
-	if (c->lik.missing && c->objective != ODVGP_OBJECTIVE_ELBO)
+	if ((c->lik.known_noise || c->lik.noise_per_output) && !odvgp__has_noise(c))
+		return odvgp__fail(info, ODVGP_E_ARG, "lik.known_noise or lik.noise_per_output", -1, 0,
+				"is only for the Gaussian likelihood");
+	if (c->lik.exposure && !(lik->flags & ODVGP__LIK_EXPOSURE))
+		return odvgp__fail(info, ODVGP_E_ARG, "lik.exposure", -1, 0,
+				"is only for poisson, exponential and negative_binomial");
+	if (c->objective == ODVGP_OBJECTIVE_ELBO) return ODVGP_OK;
+	if (c->lik.missing)
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "lik.missing", -1, 0,
 				"needs the objective ELBO: leave out rows with missing targets");
+	if (c->lik.noise_per_output && P > 1)
+		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "lik.noise_per_output", -1, 0,
+				"needs the objective ELBO: the other bounds have one noise for all outputs");
+	if ((c->lik.weights || c->lik.known_noise) && c->objective == ODVGP_OBJECTIVE_TIGHT)
+		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "lik.weights or lik.known_noise", -1, 0,
+				"does not go with the objective TIGHT: use COLLAPSED");
 	return ODVGP_OK;
 }
 
@@ -11816,10 +12060,12 @@ static int odvgp__likelihood_slots(odvgp_model *m, int positive, int *slots)
 	const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.lik.kind];
 	int before = m->par.slots, kind = positive ? ODVGP__POSITIVE : 0;
 	for (int k = 0; k < lik->params; k++) {
-		ptrdiff_t count = odvgp__lik_count(&lik->param[k], m->classes);
+		ptrdiff_t count = odvgp__lik_count(&lik->param[k], m->levels);
 		if (lik->param[k].positive != positive || !count) continue;
 		int slot = odvgp__slot_add(&m->par, lik->param[k].name, kind, 1, count, 1, 1);
-		if (m->par.slot) m->par.slot[slot].trainable = !lik->param[k].fixed;
+		if (!m->par.slot) continue;
+		m->par.slot[slot].trainable = !lik->param[k].fixed;
+		if (lik->param[k].rate) m->par.state[slot].high = 1 - 1 / (odvgp_real)m->F;
 	}
 	*slots = m->par.slots - before;
 	return *slots ? before + 1 : 0;
@@ -11855,35 +12101,60 @@ static ptrdiff_t odvgp__row_at(const odvgp_model *m, const odvgp__rows *r, ptrdi
 					   : r->first + i;
 }
 
+/*  e / w of a row of the tile. */
+static double odvgp__noise_factor(const odvgp_model *m, ptrdiff_t i)
+{
+	double root = m->root.id ? (double)m->tape.node[m->root.id].v[i] : 1;
+	return root * root;
+}
+
+/*  Row i of the tile: y, transposed, and what belongs to it. */
+static odvgp_status odvgp__tile_target(odvgp_model *m, ptrdiff_t i, const odvgp_real *y)
+{
+	odvgp__node *Y = &m->tape.node[m->Y.id];
+	ptrdiff_t C = odvgp__y_columns(&m->y);
+	odvgp_real w = m->y.weights ? y[m->y.T] : 1, e = m->y.scale ? y[C - 1] : 1;
+	for (ptrdiff_t t = 0; t < C; t++) Y->v[t * Y->ld + i] = y[t];
+	if (m->y.scale && !odvgp__has_noise(&m->cfg)) /* exposure */
+		Y->v[(C - 1) * Y->ld + i] = (odvgp_real)log((double)e);
+	m->tape.sums->weight += (double)w;
+	if (!m->root.id) return ODVGP_OK;
+	if (m->y.scale) m->tape.sums->logs += (double)w * log((double)e);
+	m->tape.node[m->root.id].v[i] = ODVGP__SQRT(e / w); /* infinite for a weight of 0 */
+	return m->cfg.objective == ODVGP_OBJECTIVE_EXACT && !(w > 0) ? ODVGP_E_ARG : ODVGP_OK;
+}
+
 /*  Load rows [at, at + n) into the tile's X and, transposed, Y. X gets a new stamp only if it
     changed. */
 ODVGP__NOINLINE odvgp_status odvgp__tile_load(
 		odvgp_model *m, const odvgp__rows *rows, ptrdiff_t at, ptrdiff_t n, odvgp_info *info)
 {
 	odvgp__node *X = &m->tape.node[m->X.id], *Y = &m->tape.node[m->Y.id];
-	ptrdiff_t D = m->cfg.layer[0].D, T = m->T;
+	ptrdiff_t D = m->cfg.layer[0].D, C = odvgp__y_columns(&m->y);
 	int changed = m->tape.rows != n;
 	for (ptrdiff_t i = 0; i < n; i++) {
 		ptrdiff_t row = odvgp__row_at(m, rows, at + i);
-		const odvgp_real *x = rows->X + row * D, *y = rows->Y + row * T;
+		const odvgp_real *x = rows->X + row * D, *y = rows->Y + row * C;
 		if (!odvgp__finite(x, D)) {
 			ptrdiff_t d = odvgp__first_nonfinite(x, D);
 			X->stamp = ++m->tape.clock; /* some rows are overwritten */
 			return odvgp__fail(info, ODVGP_E_NAN, "X", row, (double)x[d], "a row is not finite");
 		}
-		odvgp_status s = odvgp__targets_check(
-				m->tape.likelihood, m->classes, m->cfg.lik.missing, y, T, T, row, info);
+		odvgp_status s = odvgp__targets_check(&m->y, y, 1, row, info);
+		if (!s && (s = odvgp__tile_target(m, i, y)) != ODVGP_OK)
+			odvgp__fail(info, s, "Y", row, 0,
+					"exact regression takes no weight of 0: leave out the row");
 		if (s) {
 			X->stamp = ++m->tape.clock;
 			return s;
 		}
 		if (!changed) changed = memcmp(X->v + i * D, x, (size_t)D * sizeof *x) != 0;
 		if (changed) odvgp__copy(X->v + i * D, x, D);
-		for (ptrdiff_t t = 0; t < T; t++) Y->v[t * Y->ld + i] = y[t];
 	}
 	m->tape.rows = n;
 	if (changed) X->stamp = ++m->tape.clock;
 	Y->stamp = ++m->tape.clock;
+	if (m->root.id) m->tape.node[m->root.id].stamp = m->tape.clock;
 	return ODVGP_OK;
 }
 
@@ -11949,7 +12220,8 @@ static void odvgp__clear_sums(odvgp_model *m, const odvgp__wants_list *want)
 	for (int i = 1; i <= m->tape.nodes && want->stats; i++) {
 		const odvgp__node *nd = &m->tape.node[i];
 		if (odvgp__ops[nd->op].stores != ODVGP__STORES_STATS) continue;
-		odvgp__zero(nd->aux, nd->rows * nd->cols * nd->cols);
+		for (ptrdiff_t r = 0; r < nd->rows * nd->cols; r++) /* lower triangles */
+			odvgp__zero(nd->aux + r * nd->cols, r % nd->cols + 1);
 		odvgp__zero(nd->v, nd->rows * nd->cols);
 	}
 }
@@ -11996,6 +12268,8 @@ static void odvgp__sums_add(odvgp__tape *t, int back, const odvgp_real *piece)
 	const odvgp_real *x = piece + 64 / sizeof(odvgp_real);
 	memcpy(&before, piece, sizeof before);
 	t->sums->expected = before.expected + t->sums->expected;
+	t->sums->weight = before.weight + t->sums->weight;
+	t->sums->logs = before.logs + t->sums->logs;
 	t->sums->clamped += before.clamped;
 	if (before.status) {
 		t->sums->status = before.status;
@@ -12296,7 +12570,7 @@ static odvgp_status odvgp__rows_check(const odvgp_model *m, const odvgp_real *X,
 {
 	if (!odvgp__model_ok(m) || !X || !Y)
 		return odvgp__fail(info, ODVGP_E_ARG, "model, X or Y", -1, 0, "is NULL");
-	if (n < 1 || n > PTRDIFF_MAX / 64 / ODVGP__MAX(m->cfg.layer[0].D, m->T))
+	if (n < 1 || n > PTRDIFF_MAX / 64 / ODVGP__MAX(m->cfg.layer[0].D, odvgp__y_columns(&m->y)))
 		return odvgp__fail(info, ODVGP_E_ARG, "n", -1, (double)n, "is out of range");
 	return ODVGP_OK;
 }
@@ -12385,7 +12659,9 @@ static ptrdiff_t odvgp__predictor_sizes(const odvgp__unit *u, odvgp__predictor *
 	p->F = (uint32_t)u->model->F;
 	p->T = (uint32_t)u->model->T;
 	p->lik_params = (uint32_t)odvgp__lik_all_numbers(
-			&odvgp__likelihoods[u->model->cfg.lik.kind], u->model->classes);
+			&odvgp__likelihoods[u->model->cfg.lik.kind], u->model->levels);
+	p->weights = (uint32_t)u->model->y.weights;
+	p->scale = (uint32_t)u->model->y.scale;
 	p->nodes = (uint32_t)u->model->tape.lik_nodes;
 	p->classes = (uint32_t)u->model->classes;
 	int joint = odvgp__is_joint(u), own = odvgp__has_own_mean(u);
@@ -12699,6 +12975,12 @@ static odvgp_real *odvgp__nat_staged(const odvgp_model *m, odvgp__ref param)
 	return m->tape.node[param.id].d;
 }
 
+/*  Rows of stacked squares [M,M], whose upper triangles stay: they are 0, or not read. */
+static void odvgp__copy_lower(odvgp_real *to, const odvgp_real *from, ptrdiff_t rows, ptrdiff_t M)
+{
+	for (ptrdiff_t r = 0; r < rows; r++) odvgp__copy(to + r * M, from + r * M, r % M + 1);
+}
+
 /*  Stage (mu, R), converted from whitened coordinates to the slots'. */
 static void odvgp__nat_stage(odvgp__unit *u, const odvgp__block *block, ptrdiff_t p, odvgp_real *mu)
 {
@@ -12708,7 +12990,7 @@ static void odvgp__nat_stage(odvgp__unit *u, const odvgp__block *block, ptrdiff_
 			   *slot_sqrt = odvgp__nat_staged(m, block->sqrt) + p * M * M;
 	const odvgp_real *L = m->tape.node[block->L.id].v,
 					 *R = odvgp__lent(&m->nat_R, ODVGP__NAT_OUTPUT);
-	if (u->param == ODVGP_PARAMETRISATION_WHITENED) odvgp__copy(slot_sqrt, R, M * M);
+	if (u->param == ODVGP_PARAMETRISATION_WHITENED) odvgp__copy_lower(slot_sqrt, R, M, M);
 	else {
 		odvgp__mm g = odvgp__mm_make(0, 0, M, M, M, 1, L, M, R, M, 0, slot_sqrt, M);
 		g.a_part = g.b_part = g.c_part = ODVGP__LOWER;
@@ -12765,8 +13047,8 @@ static void odvgp__nat_take(odvgp__unit *u, int b)
 	odvgp__node *stats = &m->tape.node[block->stats.id], *slot_mu = &m->tape.node[block->mu.id],
 				*root = &m->tape.node[block->sqrt.id];
 	odvgp__copy(slot_mu->v, odvgp__nat_staged(m, block->mu), all);
-	odvgp__copy(root->v, odvgp__nat_staged(m, block->sqrt), all * M);
-	odvgp__copy(block->P, stats->aux, all * M);
+	odvgp__copy_lower(root->v, odvgp__nat_staged(m, block->sqrt), all, M);
+	odvgp__copy_lower(block->P, stats->aux, all, M);
 	odvgp__copy(block->j, stats->v, all);
 	odvgp__touch(m, block->slot_mu);
 	odvgp__touch(m, block->slot_sqrt);
@@ -13249,7 +13531,7 @@ typedef struct odvgp__fit {
 	odvgp_real *W;                    /* [M,Mg], if the tape has none */
 	odvgp_real *h, *w, *rest, *scale; /* [P,F] three times; [F] */
 	odvgp_real *Phi, *r;              /* [F,tile], [P,tile] */
-	double rr, kk;
+	double rr, kk, weight, logs;      /* weight, logs: as in odvgp__sums */
 } odvgp__fit;
 
 static void odvgp__fit_layout(const odvgp__unit *u, odvgp__arena *a, odvgp__fit *f)
@@ -13345,6 +13627,10 @@ static void odvgp__fit_features(odvgp__unit *u, odvgp__fit *f, ptrdiff_t n)
 	if (m->cfg.objective == ODVGP_OBJECTIVE_PARTLY) /* subtract the mean of the kept q(v) */
 		odvgp_gemm(blas, 0, 0, P, n, f->Mg, -1, node[u->block[ODVGP__ON_GAMMA].white_mu.id].v,
 				f->Mg, gamma, n, 1, f->r, n);
+	for (ptrdiff_t i = 0; i < n && m->root.id; i++) {
+		for (ptrdiff_t j = 0; j < f->F; j++) f->Phi[j * n + i] /= node[m->root.id].v[i];
+		for (ptrdiff_t p = 0; p < P; p++) f->r[p * n + i] /= node[m->root.id].v[i];
+	}
 }
 
 /*  The tile's sum of k(x,x). */
@@ -13355,7 +13641,8 @@ static double odvgp__fit_diag(const odvgp__unit *u, ptrdiff_t n)
 	odvgp_real value[ODVGP__MAX_NODES];
 	double sum = 0;
 	for (ptrdiff_t i = 0; i < n; i++)
-		sum += (double)odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), X->v + i * X->ld, value);
+		sum += (double)odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), X->v + i * X->ld, value) /
+			   odvgp__noise_factor(m, i);
 	return sum;
 }
 
@@ -13370,16 +13657,26 @@ static odvgp_status odvgp__fit_sums(
 	odvgp__zero(f->S, f->F * f->F);
 	odvgp__zero(f->h, P * f->F);
 	f->kk = f->rr = 0;
+	m->tape.sums->weight = m->tape.sums->logs = 0;
 	for (ptrdiff_t at = 0; at < m->cfg.N; at += m->cfg.tile) {
 		ptrdiff_t n = ODVGP__MIN(m->cfg.tile, m->cfg.N - at);
 		odvgp_status s = odvgp__tile_load(m, &rows, at, n, info);
 		if (s) return s;
+		for (ptrdiff_t i = 0; i < m->T * n && m->y.missing; i++) {
+			const odvgp__node *node = &m->tape.node[m->Y.id];
+			odvgp_real y = node->v[i / n * node->ld + i % n];
+			if (y != y)
+				return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "Y", at + i % n, 0,
+						"a closed form takes no missing targets: leave out the row, or take steps");
+		}
 		odvgp__fit_features(u, f, n);
 		f->kk += (double)P * odvgp__fit_diag(u, n);
 		odvgp_syrk(blas, 0, f->F, n, 1, f->Phi, n, NULL, 1, f->S, f->F);
 		odvgp_gemm(blas, 0, 1, P, f->F, n, 1, f->r, n, f->Phi, n, 1, f->h, f->F);
 		for (ptrdiff_t i = 0; i < P * n; i++) f->rr += (double)f->r[i] * (double)f->r[i];
 	}
+	f->weight = m->tape.sums->weight;
+	f->logs = m->tape.sums->logs;
 	if (odvgp__finite(f->h, P * f->F) && f->rr - f->rr == 0) return ODVGP_OK;
 	return odvgp__fail(info, ODVGP_E_NAN, "X or Y", -1, f->rr, "a sum over the rows is not finite");
 }
@@ -13672,6 +13969,9 @@ static const struct {
 
 static odvgp_status odvgp__fit_check(const odvgp__unit *u, odvgp_info *info)
 {
+	if (u->model->levels > 1)
+		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "lik.noise_per_output", -1, 0,
+				"the closed forms have one noise for all outputs: set it to 0, or take steps");
 	int kind = u->cov_part->optimum, steps = odvgp__optima[kind].steps;
 	if (u->mean_part->optimum != ODVGP__OPTIMUM_WEIGHTS)
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "mean_part", -1, 0, "has no optimum here");
@@ -13728,7 +14028,8 @@ static odvgp_status odvgp__fit_exact(
 	odvgp__copy(
 			odvgp__fit_slot(m, u->block[ODVGP__ON_BETA].slot_mu), bound->aux + 2 * N * N, u->P * N);
 	for (ptrdiff_t i = 0; i < u->P * N; i++)
-		g[i] = odvgp__inside(&m->par, u->slot_q_diag, 1 / noise);
+		g[i] = odvgp__inside(
+				&m->par, u->slot_q_diag, 1 / (noise * (odvgp_real)odvgp__noise_factor(m, i % N)));
 	odvgp__copy(m->tape.node[u->Z_beta.id].v, X, N * u->D);
 	odvgp__touch(m, u->slot_Z_beta);
 	odvgp__fit_take(u);
@@ -13826,7 +14127,7 @@ static odvgp_status odvgp__fit_bound(
 				f->G[i * M + j] = (odvgp_real)(i == j) + f->S[i * f->F + j] / by;
 		odvgp_status status = odvgp_potrf(blas, M, f->G, M, NULL);
 		if (status) return status;
-		*logs = pass ? *logs : (double)m->cfg.N * log((double)s);
+		*logs = pass ? *logs : f->weight * log((double)s);
 		for (ptrdiff_t i = 0; i < M && !pass; i++) *logs += 2 * log((double)f->G[i * M + i]);
 	}
 	for (ptrdiff_t p = 0; p < u->P; p++) {
@@ -13851,7 +14152,8 @@ static odvgp_status odvgp__fit_bounds(odvgp_model *m, const odvgp_real *X, const
 	odvgp_status status = odvgp__fit_begin(u, X, Y, work, bytes, &f, info);
 	if (status) return status;
 	odvgp_real s = odvgp__noise(m);
-	double P = (double)m->cfg.layer[0].P, N = (double)m->cfg.N;
+	double P = (double)m->cfg.layer[0].P, constant;
+	constant = P * f.weight * log(2 * 3.14159265358979323846);
 	left = f.kk / P;
 	for (ptrdiff_t i = 0; i < f.M; i++) left -= (double)f.S[i * f.F + i];
 	left = ODVGP__MAX(left, 0);
@@ -13864,9 +14166,9 @@ static odvgp_status odvgp__fit_bounds(odvgp_model *m, const odvgp_real *X, const
 	/* equal bounds must not cross by rounding */
 	above = ODVGP__MIN(above, below + P * left / (double)s);
 	odvgp_real bound[2];
-	bound[0] = (odvgp_real)(-0.5 * (P * N * log(2 * 3.14159265358979323846) + P * logs + above));
-	bound[1] = (odvgp_real)(-0.5 * (P * N * log(2 * 3.14159265358979323846) + P * logs + below +
-										   P * left / (double)s));
+	bound[0] = (odvgp_real)(-0.5 * (constant + P * logs + above + P * f.logs));
+	bound[1] =
+			(odvgp_real)(-0.5 * (constant + P * logs + below + P * left / (double)s + P * f.logs));
 	if (!odvgp__finite(bound, lower ? 2 : 1))
 		return odvgp__fail(info, ODVGP_E_NAN, "bound", -1, (double)bound[0],
 				"is not finite: the data are too large, or the noise is too small");
@@ -14397,8 +14699,8 @@ static odvgp_status odvgp__lbfgs_start(
 	const odvgp__rows *rows = job->rows;
 	odvgp__lbfgs *w = &m->lbfgs;
 	odvgp__state *state = &m->state;
-	uint64_t hash = odvgp__lbfgs_hash(
-			rows->Y, rows->n * m->T, odvgp__lbfgs_hash(rows->X, rows->n * m->cfg.layer[0].D, 1));
+	uint64_t hash = odvgp__lbfgs_hash(rows->Y, rows->n * odvgp__y_columns(&m->y),
+			odvgp__lbfgs_hash(rows->X, rows->n * m->cfg.layer[0].D, 1));
 	odvgp__lbfgs_take(m, w->x);
 	job->expected = (odvgp_real)state->lbfgs_expected;
 	job->kl = (odvgp_real)state->lbfgs_kl;
@@ -15318,19 +15620,19 @@ static double odvgp__median_distance(
 
 static double odvgp__target_variance(const odvgp_model *m, const odvgp_real *Y)
 {
-	ptrdiff_t N = m->cfg.N, T = m->T;
+	ptrdiff_t N = m->cfg.N, T = m->T, C = odvgp__y_columns(&m->y);
 	double total = 0;
 	if (!(m->tape.likelihood->flags & ODVGP__LIK_SCALABLE)) return 1;
 	/* differences from the first row: equal targets give exactly 0 */
 	for (ptrdiff_t t = 0; t < T; t++) {
 		ptrdiff_t from = 0, seen = 0;
-		while (from < N - 1 && Y[from * T + t] != Y[from * T + t]) from++; /* missing */
-		double first = (double)Y[from * T + t], mean = 0, squares = 0;
-		for (ptrdiff_t i = from; i < N; i++) seen += Y[i * T + t] == Y[i * T + t];
+		while (from < N - 1 && Y[from * C + t] != Y[from * C + t]) from++; /* missing */
+		double first = (double)Y[from * C + t], mean = 0, squares = 0;
+		for (ptrdiff_t i = from; i < N; i++) seen += Y[i * C + t] == Y[i * C + t];
 		for (ptrdiff_t i = from; i < N; i++)
-			if (Y[i * T + t] == Y[i * T + t]) mean += ((double)Y[i * T + t] - first) / (double)seen;
+			if (Y[i * C + t] == Y[i * C + t]) mean += ((double)Y[i * C + t] - first) / (double)seen;
 		for (ptrdiff_t i = from; i < N; i++) {
-			double d = (double)Y[i * T + t] - first - mean;
+			double d = (double)Y[i * C + t] - first - mean;
 			if (d == d) squares += d * d;
 		}
 		if (seen) total += squares / (double)seen;
@@ -15378,7 +15680,7 @@ static void odvgp__find_gaps(
 		odvgp__sort(w->row, rows, X + d, D);
 		gap[0] = (odvgp_real)odvgp__mean_gap(X + d, D, w->row, rows);
 		for (ptrdiff_t t = 0; t < T; t++)
-			gap[1 + t] = (odvgp_real)odvgp__mean_gap(Y + t, T, w->row, rows);
+			gap[1 + t] = (odvgp_real)odvgp__mean_gap(Y + t, odvgp__y_columns(&m->y), w->row, rows);
 	}
 }
 
@@ -15616,12 +15918,12 @@ static double odvgp__normal_quantile(double p)
     one target more in each. */
 static void odvgp__init_cuts(odvgp_model *m, const odvgp_real *Y)
 {
-	ptrdiff_t N = m->cfg.N, K = m->classes, seen = 0, below = 0;
+	ptrdiff_t N = m->cfg.N, K = m->classes, C = odvgp__y_columns(&m->y), seen = 0, below = 0;
 	double last = 0;
-	for (ptrdiff_t i = 0; i < N; i++) seen += Y[i] == Y[i];
+	for (ptrdiff_t i = 0; i < N; i++) seen += Y[i * C] == Y[i * C];
 	for (ptrdiff_t k = 0; k < K - 1; k++) {
 		below++;
-		for (ptrdiff_t i = 0; i < N; i++) below += Y[i] == (odvgp_real)k;
+		for (ptrdiff_t i = 0; i < N; i++) below += Y[i * C] == (odvgp_real)k;
 		double cut =
 				1.4142135623730951 * odvgp__normal_quantile((double)below / (double)(seen + K));
 		if (k) odvgp__set_positive(m, m->par.slot[m->slot_lik_params].offset + k - 1, cut - last);
@@ -15634,10 +15936,12 @@ static void odvgp__init_cuts(odvgp_model *m, const odvgp_real *Y)
 static void odvgp__init_likelihood(odvgp_model *m, const odvgp_real *Y, double variance)
 {
 	const odvgp__likelihood *lik = m->tape.likelihood;
-	for (int k = 0; k < lik->params && !(m->cfg.lik.noise_variance > 0); k++)
-		if (lik->param[k].power)
-			odvgp__set_positive(m, m->par.slot[m->slot_lik_params + k].offset,
-					lik->param[k].start * (lik->param[k].power == 2 ? variance : sqrt(variance)));
+	for (int k = 0; k < lik->params && !(m->cfg.lik.noise_variance > 0); k++) {
+		const odvgp_slot *slot = &m->par.slot[m->slot_lik_params + k];
+		double unit = lik->param[k].power == 2 ? variance : sqrt(variance);
+		for (ptrdiff_t i = 0; i < slot->count && lik->param[k].power; i++)
+			odvgp__set_positive(m, slot->offset + i, lik->param[k].start * unit);
+	}
 	if (m->cfg.lik.kind == ODVGP_LIKELIHOOD_ORDINAL) odvgp__init_cuts(m, Y);
 }
 
@@ -15645,13 +15949,15 @@ static void odvgp__init_likelihood(odvgp_model *m, const odvgp_real *Y, double v
 static void odvgp__init_units(odvgp_model *m, const odvgp_real *X, double target_variance)
 {
 	odvgp_real mean;
-	ptrdiff_t D = m->cfg.layer[0].D, noise = m->par.slot[m->slot_lik_params].offset;
+	ptrdiff_t D = m->cfg.layer[0].D;
 	for (ptrdiff_t d = 0; d < D; d++)
 		odvgp__column_scale(X + d, m->cfg.N, D, &mean, &m->data_sd[d]);
 	m->data_sd[D] = (odvgp_real)sqrt(target_variance);
 	if (!odvgp__has_noise(&m->cfg)) return;
 	m->par.state[m->slot_lik_params].floor = odvgp__noise_floor(m, target_variance);
-	odvgp__set_positive(m, noise, (double)m->par.value[noise]);
+	const odvgp_slot *noise = &m->par.slot[m->slot_lik_params];
+	for (ptrdiff_t i = noise->offset; i < noise->offset + noise->count; i++)
+		odvgp__set_positive(m, i, (double)m->par.value[i]);
 }
 
 ODVGP_API odvgp_status odvgp_init_data(
@@ -15659,12 +15965,10 @@ ODVGP_API odvgp_status odvgp_init_data(
 {
 	odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
 	if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
-	ptrdiff_t D = m->cfg.layer[0].D, T = m->T, bad;
+	ptrdiff_t D = m->cfg.layer[0].D, bad;
 	if ((bad = odvgp__first_nonfinite(X, m->cfg.N * D)) >= 0)
 		return odvgp__fail(info, ODVGP_E_NAN, "X", bad / D, (double)X[bad], "a row is not finite");
-	if ((s = odvgp__targets_check(m->tape.likelihood, m->classes, m->cfg.lik.missing, Y,
-				 m->cfg.N * T, T, 0, info)) != ODVGP_OK)
-		return s;
+	if ((s = odvgp__targets_check(&m->y, Y, m->cfg.N, 0, info)) != ODVGP_OK) return s;
 	uint64_t nat_valid = m->state.nat_valid, lbfgs_valid = m->state.lbfgs_valid,
 			 fitted = m->state.fitted;
 	odvgp_real *theta_before = odvgp__lend_gradient(&m->par, ODVGP__LENT_BACKUP);
@@ -15893,7 +16197,15 @@ ODVGP__NOINLINE odvgp__ref odvgp__build_evidence(odvgp__unit *u)
 	odvgp__ref K = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_LOWER, ODVGP__TILE_SIZE,
 			ODVGP__TILE_SIZE, u->hyp, X, X, odvgp__none);
 	return odvgp__add(
-			u, ODVGP__TAIL, ODVGP__EVIDENCE, 0, 1, 1, K, r, u->model->lik_params, odvgp__none);
+			u, ODVGP__TAIL, ODVGP__EVIDENCE, 0, 1, 1, K, r, u->model->lik_params, u->model->root);
+}
+
+/*  x with each row of data divided by its root, if they have one. */
+static odvgp__ref odvgp__by_root(odvgp__unit *u, odvgp__ref x)
+{
+	if (!u->model->root.id || !x.id) return x;
+	return odvgp__tile(u, ODVGP__DIVIDE, 0, x.rows, ODVGP__TILE_SIZE, x, u->model->root,
+			odvgp__none, odvgp__none);
 }
 
 /*  Sums over the rows, and the bound computed from them. */
@@ -15914,8 +16226,10 @@ ODVGP__NOINLINE odvgp__ref odvgp__build_collapsed(odvgp__unit *u)
 	}
 	if (partly && !cov_beta) k = odvgp__kept_variance(u);
 	ptrdiff_t F = u->M + (u->A_v.id && !partly ? u->M_gamma : 0);
-	m->moments = odvgp__tile(
-			u, ODVGP__MOMENTS, 0, F + u->P + 2, F, u->A, partly ? odvgp__none : u->A_v, r, k);
+	odvgp__ref A = odvgp__by_root(u, u->A), A_v = partly ? odvgp__none : odvgp__by_root(u, u->A_v);
+	r = odvgp__by_root(u, r);
+	k = odvgp__by_root(u, odvgp__by_root(u, k));
+	m->moments = odvgp__tile(u, ODVGP__MOMENTS, 0, F + u->P + 2, F, A, A_v, r, k);
 	int variant = mean_beta && cov_beta ? ODVGP__COLLAPSE_BETA
 				  : cov_beta            ? ODVGP__COLLAPSE_COV_BETA
 				  : mean_beta           ? ODVGP__COLLAPSE_MEAN_BETA
@@ -16002,15 +16316,19 @@ static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
 	t->likelihood = &odvgp__likelihoods[c->lik.kind];
 	t->classes = m->classes;
 	t->lik_nodes = odvgp__has_noise(c) ? 0 : c->lik.nodes;
-	t->all_rows = c->N;
-	m->X = m->Y = m->lik_params = m->lik_free_params = m->expect = m->moments = m->objective =
-			odvgp__none;
+	t->weights = m->y.weights;
+	t->scale = m->y.scale;
+	m->X = m->Y = m->root = m->lik_params = m->lik_free_params = m->expect = m->moments =
+			m->objective = odvgp__none;
 	odvgp__unit_clear(u);
 	odvgp__build_head(u);
 	m->X = u->X = odvgp__tile(u, ODVGP__INPUT, 0, ODVGP__TILE_SIZE, u->D, odvgp__none, odvgp__none,
 			odvgp__none, odvgp__none);
-	m->Y = odvgp__tile(u, ODVGP__INPUT, 0, m->T, ODVGP__TILE_SIZE, odvgp__none, odvgp__none,
-			odvgp__none, odvgp__none);
+	m->Y = odvgp__tile(u, ODVGP__INPUT, 0, odvgp__y_columns(&m->y), ODVGP__TILE_SIZE, odvgp__none,
+			odvgp__none, odvgp__none, odvgp__none);
+	if (odvgp__has_noise(c) && (m->y.weights || m->y.scale))
+		m->root = odvgp__tile(u, ODVGP__INPUT, 0, 1, ODVGP__TILE_SIZE, odvgp__none, odvgp__none,
+				odvgp__none, odvgp__none);
 	if (c->objective != ODVGP_OBJECTIVE_EXACT) odvgp__build_features(u);
 	if (c->objective == ODVGP_OBJECTIVE_ELBO) {
 		odvgp__build_outputs(u);
@@ -16273,6 +16591,13 @@ static void odvgp__settle(odvgp_model *m)
 	m->F = m->cfg.layer[0].P;
 	m->T = odvgp__lik_targets(&odvgp__likelihoods[m->cfg.lik.kind], m->F);
 	m->classes = odvgp__classes(&odvgp__likelihoods[m->cfg.lik.kind], m->F, m->cfg.lik.classes);
+	m->levels = !odvgp__has_noise(&m->cfg) ? m->classes : m->cfg.lik.noise_per_output ? m->T : 1;
+	m->y.lik = &odvgp__likelihoods[m->cfg.lik.kind];
+	m->y.T = m->T;
+	m->y.classes = m->classes;
+	m->y.missing = m->cfg.lik.missing;
+	m->y.weights = m->cfg.lik.weights;
+	m->y.scale = m->cfg.lik.exposure || m->cfg.lik.known_noise;
 }
 
 static odvgp_model *odvgp__model_start(odvgp_model *m, odvgp__unit *unit)
@@ -16367,7 +16692,7 @@ static void odvgp__start_likelihood(odvgp_model *m)
 	int positive = m->slot_lik_params, others = m->slot_lik_free_params;
 	for (int k = 0; k < lik->params; k++) {
 		const odvgp__lik_param *par = &lik->param[k];
-		if (!odvgp__lik_count(par, m->classes)) continue; /* no slot */
+		if (!odvgp__lik_count(par, m->levels)) continue; /* no slot */
 		const odvgp_slot *slot = &m->par.slot[par->positive ? positive++ : others++];
 		for (ptrdiff_t i = slot->offset; i < slot->offset + slot->count; i++)
 			if (par->positive) odvgp__set_positive(m, i, par->start);
@@ -16446,31 +16771,34 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 /*  >>warm   the warm start: L-BFGS on a subset's collapsed bound
 
     L-BFGS trains an auxiliary COUPLED model in the work memory, which has the model's kernel,
-    values, bounds, priors and units; what it finds goes back. */
+    values, bounds, priors and units; what it finds goes back. It is Gaussian: another likelihood's
+    targets are replaced by pseudo-targets, with a weight of 0 where one is missing. */
 
 typedef struct odvgp__warm_work {
 	odvgp_config cfg;          /* of the auxiliary model */
 	ptrdiff_t iterations;      /* of L-BFGS */
 	odvgp_real *theta, *value; /* the model's before */
 	odvgp_real *X, *Y;         /* the subset; NULL: all rows */
+	ptrdiff_t columns;         /* of the auxiliary model's Y */
 	void *rest;                /* the auxiliary model, then odvgp_fit_q's work */
 	size_t rest_bytes;
 } odvgp__warm_work;
 
 static int odvgp__warm_fits_q(const odvgp_model *m)
 {
-	return m->cfg.objective == ODVGP_OBJECTIVE_ELBO;
+	return m->cfg.objective == ODVGP_OBJECTIVE_ELBO && odvgp__has_noise(&m->cfg);
 }
 
 /*  Whether the model can take a warm start. With the ELBO q must fit the noise that it finds. */
 static odvgp_status odvgp__warm_check(const odvgp_model *m, odvgp_info *info)
 {
-	if (!odvgp__has_noise(&m->cfg))
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "likelihood", -1, 0,
-				"must be Gaussian for a warm start");
+	if (!odvgp__has_noise(&m->cfg)) return ODVGP_OK;
 	if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT)
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "objective", -1, 0,
 				"EXACT has no inducing points to place");
+	if (m->cfg.lik.missing)
+		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "lik.missing", -1, 0,
+				"a warm start takes no missing targets: set it to 0 and leave out their rows");
 	return odvgp__warm_fits_q(m) ? odvgp__fit_check(odvgp__only_unit(m), info) : ODVGP_OK;
 }
 
@@ -16490,6 +16818,10 @@ static odvgp_config odvgp__warm_config(const odvgp_model *m, ptrdiff_t rows, ptr
 	c.init.gamma = ODVGP_INIT_GAMMA_RANDOM;
 	c.tile = 0;
 	c.shards = 1;
+	if (odvgp__has_noise(&m->cfg)) return c;
+	memset(&c.lik, 0, sizeof c.lik);
+	c.lik.weights = m->cfg.lik.weights || m->cfg.lik.missing;
+	c.layer[0].P = m->tape.likelihood->pseudo == ODVGP__PSEUDO_CLASS ? m->F : m->T;
 	return c;
 }
 
@@ -16525,14 +16857,15 @@ ODVGP__NOINLINE odvgp_status odvgp__warm_layout(
 	odvgp_model *aux = odvgp__model_start(&draft.model, &draft.unit);
 	size_t fit = odvgp__warm_fits_q(m) ? odvgp_fit_q_size(m) : 1;
 	odvgp__warm_model(aux, m, &w->cfg);
+	w->columns = odvgp__y_columns(&aux->y);
 	odvgp_status s = odvgp__model_measure(aux, &w->rest_bytes, info);
 	if (s) return s;
 	w->rest_bytes = fit ? ODVGP__MAX(fit, w->rest_bytes) : 0;
 	w->theta = odvgp__take(a, m->par.count, 1);
 	w->value = odvgp__take(a, m->par.positive, 1);
-	if (w->cfg.N < m->cfg.N) {
+	if (w->cfg.N < m->cfg.N || !odvgp__has_noise(&m->cfg)) {
 		w->X = odvgp__take(a, w->cfg.N, m->cfg.layer[0].D);
-		w->Y = odvgp__take(a, w->cfg.N, m->T);
+		w->Y = odvgp__take(a, w->cfg.N, w->columns);
 	}
 	w->rest = odvgp__take_bytes(a, w->rest_bytes, 1);
 	return fit ? ODVGP_OK : odvgp__fail(info, ODVGP_E_SIZE, "work", -1, 0, "is too large");
@@ -16549,15 +16882,61 @@ ODVGP_API size_t odvgp_warm_start_size(const odvgp_model *m, const odvgp_warm *s
 	return a.used + 64;
 }
 
-static void odvgp__warm_subset(
-		const odvgp__warm_work *w, const odvgp_model *m, const odvgp_real *X, const odvgp_real *Y)
+/*  ORDINAL's f for class y: the middle between its cuts, or 1 beyond the outermost. */
+static double odvgp__pseudo_cuts(const odvgp_model *m, ptrdiff_t y)
 {
-	ptrdiff_t D = m->cfg.layer[0].D, T = m->T;
-	for (ptrdiff_t i = 0; i < w->cfg.N; i++) {
-		ptrdiff_t row = odvgp__permute(m->cfg.seed, ODVGP__STREAM_WARM, 0, m->cfg.N, i);
-		odvgp__copy(w->X + i * D, X + row * D, D);
-		odvgp__copy(w->Y + i * T, Y + row * T, T);
+	const odvgp_real *gap = m->par.value + m->par.slot[m->slot_lik_params].offset;
+	double cut = (double)m->par.theta[m->par.slot[m->slot_lik_free_params].offset];
+	ptrdiff_t last = m->classes - 1;
+	for (ptrdiff_t k = 1; k < y; k++) cut += (double)gap[k - 1];
+	if (y == 0) return cut - 1;
+	return cut + (y == last ? 1 : 0.5 * (double)gap[y - 1]);
+}
+
+/*  The pseudo-target of function f for row y. */
+static double odvgp__pseudo(const odvgp_model *m, const odvgp_real *y, ptrdiff_t f)
+{
+	int kind = m->y.lik->pseudo;
+	double v = (double)y[kind == ODVGP__PSEUDO_CLASS ? 0 : f],
+		   exposure = m->y.scale ? log((double)y[odvgp__y_columns(&m->y) - 1]) : 0;
+	switch (kind) {
+	case ODVGP__PSEUDO_SIGN: return 2 * v - 1;
+	case ODVGP__PSEUDO_CLASS: return v == (double)f ? 1 : -1;
+	case ODVGP__PSEUDO_CUTS: return odvgp__pseudo_cuts(m, (ptrdiff_t)v);
+	case ODVGP__PSEUDO_LOG: return log(v + 0.5) - exposure;
+	case ODVGP__PSEUDO_MINUS_LOG: return -log(v + 0.5) - exposure;
+	case ODVGP__PSEUDO_PROBIT:
+		return odvgp__normal_quantile(ODVGP__MIN(ODVGP__MAX(v, 1e-6), 1 - 1e-6));
+	default: return v;
 	}
+}
+
+/*  The auxiliary model's row for y. */
+static void odvgp__pseudo_row(
+		const odvgp__warm_work *w, const odvgp_model *m, const odvgp_real *y, odvgp_real *to)
+{
+	ptrdiff_t P = w->cfg.layer[0].P;
+	int missing = 0;
+	for (ptrdiff_t t = 0; t < m->T; t++) missing |= y[t] != y[t];
+	for (ptrdiff_t f = 0; f < P; f++) to[f] = missing ? 0 : (odvgp_real)odvgp__pseudo(m, y, f);
+	if (w->cfg.lik.weights) to[P] = missing ? 0 : m->y.weights ? y[m->T] : 1;
+}
+
+static odvgp_status odvgp__warm_subset(const odvgp__warm_work *w, const odvgp_model *m,
+		const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
+{
+	ptrdiff_t D = m->cfg.layer[0].D, C = odvgp__y_columns(&m->y);
+	odvgp_status s = ODVGP_OK;
+	for (ptrdiff_t i = 0; i < w->cfg.N && !s; i++) {
+		ptrdiff_t row = odvgp__permute(m->cfg.seed, ODVGP__STREAM_WARM, 0, m->cfg.N, i);
+		const odvgp_real *y = Y + row * C;
+		odvgp_real *to = w->Y + i * w->columns;
+		odvgp__copy(w->X + i * D, X + row * D, D);
+		if (odvgp__has_noise(&m->cfg)) odvgp__copy(to, y, C);
+		else if ((s = odvgp__targets_check(&m->y, y, 1, row, info)) == ODVGP_OK)
+			odvgp__pseudo_row(w, m, y, to);
+	}
+	return s;
 }
 
 /*  Copies the slots that both have, but no q: values, and with `all` what is set about them. */
@@ -16581,6 +16960,29 @@ static void odvgp__warm_copy(odvgp_model *to, const odvgp_model *from, int all)
 	}
 }
 
+/*  The noise of pseudo-targets starts as that of data does. */
+static void odvgp__warm_noise(odvgp_model *aux)
+{
+	double sd = (double)aux->data_sd[aux->cfg.layer[0].D];
+	aux->par.state[aux->slot_lik_params].floor = odvgp__noise_floor(aux, sd * sd);
+	odvgp__set_noise(aux, 0.1 * sd * sd);
+	odvgp__touch(aux, aux->slot_lik_params);
+}
+
+/*  What other likelihoods take from the regression. A scale whose noise has the regression's
+    variance, twice its square for LAPLACE, and for STUDENTT with 4 degrees of freedom; q at its
+    initial value. */
+static odvgp_status odvgp__warm_pseudo(odvgp_model *m, const odvgp_model *aux, odvgp_info *info)
+{
+	double noise = (double)aux->par.value[aux->par.slot[aux->slot_lik_params].offset];
+	int scale = m->slot_lik_params;
+	if (m->y.lik->params && m->y.lik->param[0].power == 1 && m->par.slot[scale].trainable) {
+		odvgp__set_positive(m, m->par.slot[scale].offset, sqrt(noise / 2));
+		odvgp__touch(m, scale);
+	}
+	return odvgp_init_q(m, info);
+}
+
 /*  Makes the auxiliary model and trains it. */
 static odvgp_status odvgp__warm_train(odvgp__warm_work *w, const odvgp_model *m,
 		const odvgp_real *X, const odvgp_real *Y, odvgp_model **made, odvgp_info *info)
@@ -16599,6 +17001,7 @@ static odvgp_status odvgp__warm_train(odvgp__warm_work *w, const odvgp_model *m,
 		return s;
 	odvgp__warm_copy(aux, m, 1);
 	odvgp__copy(aux->data_sd, m->data_sd, m->cfg.layer[0].D + 1);
+	if (!odvgp__has_noise(&m->cfg)) odvgp__warm_noise(aux);
 	*made = aux;
 	report.converged = report.stuck = 0;
 	for (ptrdiff_t i = 0; i < w->iterations && !s && !report.converged && !report.stuck; i++)
@@ -16631,14 +17034,15 @@ ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *m, const odvgp_warm *settin
 	odvgp__arena_init(&a, work, bytes);
 	if ((s = odvgp__warm_layout(&w, m, &a, info)) != ODVGP_OK) return s;
 	if (a.bad) return odvgp__fail(info, ODVGP_E_MEMORY, "work", -1, 0, "is too small");
-	if (w.X) odvgp__warm_subset(&w, m, X, Y);
+	if (w.X && (s = odvgp__warm_subset(&w, m, X, Y, info)) != ODVGP_OK) return s;
 	s = odvgp__warm_train(&w, m, w.X ? w.X : X, w.X ? w.Y : Y, &aux, info);
 	if (s) return s;
 	double before = odvgp__warm_bound(m, &w, X, Y);
 	odvgp__copy(w.theta, m->par.theta, m->par.count);
 	odvgp__copy(w.value, m->par.value, m->par.positive);
 	odvgp__warm_copy(m, aux, 0);
-	if (odvgp__warm_fits_q(m)) s = odvgp_fit_q(m, X, Y, w.rest, w.rest_bytes, info);
+	if (!odvgp__has_noise(&m->cfg)) s = odvgp__warm_pseudo(m, aux, info);
+	else if (odvgp__warm_fits_q(m)) s = odvgp_fit_q(m, X, Y, w.rest, w.rest_bytes, info);
 	if (!s && odvgp__warm_bound(m, &w, X, Y) >= before) {
 		odvgp__forget(m);
 		return ODVGP_OK;
@@ -16789,7 +17193,7 @@ static void odvgp__file_likelihood(odvgp__file *f, const odvgp_model *m)
 	odvgp__file_known(f, (uint64_t)lik->params, 4);
 	for (int i = 0; i < lik->params; i++) {
 		odvgp__file_known_text(f, lik->param[i].name);
-		odvgp__file_known(f, (uint64_t)odvgp__lik_count(&lik->param[i], m->classes), 8);
+		odvgp__file_known(f, (uint64_t)odvgp__lik_count(&lik->param[i], m->levels), 8);
 	}
 }
 

@@ -227,6 +227,14 @@ TEST(each_name_sets_its_field)
 	WORD("lik.kind", "heteroscedastic", lik.kind, ODVGP_LIKELIHOOD_HETEROSCEDASTIC);
 	WORD("lik.missing", "off", lik.missing, 0);
 	WORD("lik.missing", "on", lik.missing, 1);
+	WORD("lik.weights", "off", lik.weights, 0);
+	WORD("lik.weights", "on", lik.weights, 1);
+	WORD("lik.exposure", "off", lik.exposure, 0);
+	WORD("lik.exposure", "on", lik.exposure, 1);
+	WORD("lik.known_noise", "off", lik.known_noise, 0);
+	WORD("lik.known_noise", "on", lik.known_noise, 1);
+	WORD("lik.noise_per_output", "off", lik.noise_per_output, 0);
+	WORD("lik.noise_per_output", "on", lik.noise_per_output, 1);
 	WORD("mean_function", "zero", layer[0].mean_function, ODVGP_MEAN_FUNCTION_ZERO);
 	WORD("mean_function", "constant", layer[0].mean_function, ODVGP_MEAN_FUNCTION_CONSTANT);
 	WORD("mean_function", "linear", layer[0].mean_function, ODVGP_MEAN_FUNCTION_LINEAR);
