@@ -8158,7 +8158,8 @@ enum { ODVGP__ON_BETA, ODVGP__ON_GAMMA, ODVGP__BLOCKS };
 struct odvgp__unit {
 	odvgp_model *model;
 	odvgp__kernel kernel;
-	ptrdiff_t D, P, M, M_gamma;
+	/* Dz: columns of an inducing input, which the kernel sees */
+	ptrdiff_t D, Dz, P, M, M_gamma;
 	const struct odvgp__mean_part *mean_part;
 	const struct odvgp__cov_part *cov_part;
 	int steps; /* ODVGP__STEPS_... */
@@ -10813,7 +10814,7 @@ static void odvgp__build_beta(odvgp__unit *u)
 		whole = inverse || odvgp__alpha_is_beta(u);
 	u->hyp = odvgp__param_node(u, u->slot_kernel, u->kernel_slots, 1, (ptrdiff_t)u->kernel.nhyp);
 	odvgp__build_lik(u);
-	u->Z_beta = odvgp__param_node(u, u->slot_Z_beta, 1, M, u->D);
+	u->Z_beta = odvgp__param_node(u, u->slot_Z_beta, 1, M, u->Dz);
 	u->K = odvgp__head(u, ODVGP__KERNEL, whole ? ODVGP__KERNEL_WHOLE : ODVGP__KERNEL_LOWER, M, M,
 			u->hyp, u->Z_beta, u->Z_beta, odvgp__none);
 	u->L = odvgp__head(u, ODVGP__CHOL, ODVGP__CHOL_JITTERED, M, M, u->K, odvgp__none, odvgp__none,
@@ -10923,7 +10924,7 @@ static void odvgp__gamma_slots(odvgp__unit *u)
 /*  For a sampled a^T K a / 2: sets as and Zs, a and Z_gamma at the samples; returns K a there. */
 static odvgp__ref odvgp__sampled_quadratic(odvgp__unit *u, odvgp__ref *as, odvgp__ref *Zs)
 {
-	*Zs = odvgp__head(u, ODVGP__GATHER_ROWS, 0, ODVGP__SAMPLE_SIZE, u->D, u->Z_gamma, odvgp__none,
+	*Zs = odvgp__head(u, ODVGP__GATHER_ROWS, 0, ODVGP__SAMPLE_SIZE, u->Dz, u->Z_gamma, odvgp__none,
 			odvgp__none, odvgp__none);
 	*as = odvgp__head(u, ODVGP__GATHER_COLS, 0, u->P, ODVGP__SAMPLE_SIZE, u->a, odvgp__none,
 			odvgp__none, odvgp__none);
@@ -11692,6 +11693,9 @@ ODVGP_API const char *odvgp_config_name(int i)
 }
 
 ODVGP_API size_t odvgp_config_size(void) { return sizeof(odvgp_config); }
+
+/*  Columns of an inducing input. */
+static ptrdiff_t odvgp__inducing_columns(const odvgp_config *c) { return c->layer[0].D; }
 
 static odvgp_status odvgp__check_products(const odvgp_config *c, odvgp_info *info)
 {
@@ -12502,7 +12506,7 @@ static void odvgp__predictor_points(
 		const odvgp__unit *u, const odvgp__ref *sets, int count, odvgp_real *centre, odvgp_real *to)
 {
 	const odvgp__node *node = u->model->tape.node;
-	ptrdiff_t D = u->D, all = 0, done = 0;
+	ptrdiff_t D = u->Dz, all = 0, done = 0;
 	for (int i = 0; i < count; i++) all += sets[i].rows;
 	odvgp__zero(centre, D);
 	for (int i = 0; i < count; i++) {
@@ -13965,14 +13969,15 @@ static void odvgp__renew_scales(odvgp__unit *u)
 		ptrdiff_t cols = ODVGP__MIN(m->cfg.tile, u->M_gamma - j);
 		odvgp__kjob job;
 		odvgp__kernel_job(&job, &t->blas, &u->kernel, t->node[u->hyp.id].v, t->node[u->Z_beta.id].v,
-				u->M, Zg->v + j * u->D, cols);
+				u->M, Zg->v + j * u->Dz, cols);
 		job.K = A->v;
 		job.ldk = A->ld;
 		odvgp__kernel_run(&job, t->scratch);
 		odvgp_trsm(&t->blas, 0, 0, u->M, cols, L->v, L->ld, A->v, A->ld);
 		odvgp__column_squares(A->v, u->M, cols, A->ld, u->scales + j);
 		for (ptrdiff_t i = j; i < j + cols; i++) {
-			odvgp_real own = odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), Zg->v + i * u->D, value);
+			odvgp_real own =
+					odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), Zg->v + i * u->Dz, value);
 			u->scales[i] = ODVGP__MAX(own - u->scales[i], ODVGP__SCALE_FLOOR * k) / ODVGP__SQRT(k);
 		}
 	}
@@ -14683,20 +14688,24 @@ static ptrdiff_t odvgp__sample_rows(ptrdiff_t N, ptrdiff_t points, ptrdiff_t tim
 	return ODVGP__MIN(N, ODVGP__MAX(times * points, (ptrdiff_t)4096));
 }
 
-static ptrdiff_t odvgp__init_rows(const odvgp_config *c)
+/*  Rows that may become inducing points. */
+static ptrdiff_t odvgp__candidates(const odvgp__unit *u) { return u->model->cfg.N; }
+
+static ptrdiff_t odvgp__init_rows(const odvgp__unit *u)
 {
-	return odvgp__sample_rows(c->N, c->layer[0].M, 50);
+	return odvgp__sample_rows(odvgp__candidates(u), u->M, 50);
 }
 
 /*  GREEDY stores M numbers for each row. */
-static ptrdiff_t odvgp__greedy_rows(const odvgp_config *c)
+static ptrdiff_t odvgp__greedy_rows(const odvgp__unit *u)
 {
-	return odvgp__sample_rows(c->N, c->layer[0].M, 4);
+	return odvgp__sample_rows(odvgp__candidates(u), u->M, 4);
 }
 
-static ptrdiff_t odvgp__residual_rows(const odvgp_config *c)
+static ptrdiff_t odvgp__residual_rows(const odvgp__unit *u)
 {
-	ptrdiff_t gamma = odvgp__sample_rows(c->N, c->layer[0].M_gamma, 4), beta = odvgp__init_rows(c);
+	ptrdiff_t gamma = odvgp__sample_rows(odvgp__candidates(u), u->M_gamma, 4),
+			  beta = odvgp__init_rows(u);
 	return ODVGP__MAX(gamma, beta);
 }
 #define ODVGP__MEDIAN_ROWS 512
@@ -14724,27 +14733,27 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
 	const odvgp_config *c = &m->cfg;
 	int greedy = c->init.beta == ODVGP_INIT_BETA_GREEDY,
 		residual = c->init.gamma == ODVGP_INIT_GAMMA_RESIDUAL && u->M_gamma > 0;
-	ptrdiff_t sample = odvgp__greedy_rows(c),
-			  rows = residual ? odvgp__residual_rows(c) : odvgp__init_rows(c);
+	ptrdiff_t sample = odvgp__greedy_rows(u),
+			  rows = residual ? odvgp__residual_rows(u) : odvgp__init_rows(u);
 	memset(w, 0, sizeof *w);
 	w->table_size = 64;
 	while (w->table_size < 2 * (u->M_gamma + u->M)) w->table_size *= 2;
 	w->distance = odvgp__take(a, rows, 1);
-	w->centre = odvgp__take(a, u->M, u->D);
-	w->centre_t = odvgp__take(a, u->D, odvgp__padded(u->M));
+	w->centre = odvgp__take(a, u->M, u->Dz);
+	w->centre_t = odvgp__take(a, u->Dz, odvgp__padded(u->M));
 	w->median = odvgp__take(a, ODVGP__MEDIAN_ROWS, 1);
 	w->row = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)rows, sizeof(ptrdiff_t));
 	w->nearest = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)rows, sizeof(ptrdiff_t));
 	w->count = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)u->M, sizeof(ptrdiff_t));
 	w->table = (const odvgp_real **)odvgp__take_bytes(a, (size_t)w->table_size, sizeof *w->table);
-	if (c->init.hyperparams == ODVGP_INIT_HYPER_ULAPANE) w->gaps = odvgp__take(a, u->D, 1 + m->T);
+	if (c->init.hyperparams == ODVGP_INIT_HYPER_ULAPANE) w->gaps = odvgp__take(a, u->Dz, 1 + m->T);
 	if (greedy) {
-		w->sample = odvgp__take(a, sample, u->D);
+		w->sample = odvgp__take(a, sample, u->Dz);
 		w->factor = odvgp__take(a, sample, u->M);
 	}
 	if (residual) {
 		w->Lb = odvgp__take(a, u->M, u->M);
-		w->X = odvgp__take(a, c->tile, u->D);
+		w->X = odvgp__take(a, c->tile, u->Dz);
 		w->A = odvgp__take(a, c->tile, u->M);
 	}
 	w->rest = *a;
@@ -14776,14 +14785,14 @@ static void odvgp__draw_sample(const odvgp__unit *u, ptrdiff_t rows, odvgp__init
 {
 	odvgp_model *m = u->model;
 	for (ptrdiff_t i = 0; i < rows; i++)
-		w->row[i] = odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 0, m->cfg.N, i);
+		w->row[i] = odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 0, odvgp__candidates(u), i);
 }
 
 /*  to [rows,D]: rows of the sample from number `from` on. */
 static void odvgp__gather(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t from, ptrdiff_t rows,
 		const odvgp__init_work *w, odvgp_real *to)
 {
-	ptrdiff_t D = u->D;
+	ptrdiff_t D = u->Dz;
 	for (ptrdiff_t i = 0; i < rows; i++) odvgp__copy(to + i * D, X + w->row[from + i] * D, D);
 }
 
@@ -14843,7 +14852,7 @@ static void odvgp__fill_rows(const odvgp__unit *u, const odvgp_real *X, odvgp_re
 		odvgp__init_work *w)
 {
 	odvgp_model *m = u->model;
-	ptrdiff_t D = u->D, N = m->cfg.N;
+	ptrdiff_t D = u->Dz, N = odvgp__candidates(u);
 	for (int alone = others == 0; alone < 2 && taken < count; alone++) {
 		odvgp__set_rows(w, Z, taken, D);
 		for (ptrdiff_t k = 0; k < others && !alone; k++)
@@ -14866,7 +14875,7 @@ static double odvgp__nearest_lower(const odvgp__unit *u, const odvgp_real *X, pt
 {
 	double sum = 0;
 	for (ptrdiff_t i = 0; i < rows; i++) {
-		odvgp_real r2 = odvgp__row_distance(X + w->row[i] * u->D, Z + k * u->D, u->D);
+		odvgp_real r2 = odvgp__row_distance(X + w->row[i] * u->Dz, Z + k * u->Dz, u->Dz);
 		if (k == 0 || r2 < w->distance[i]) {
 			w->distance[i] = r2;
 			w->nearest[i] = k;
@@ -14892,7 +14901,7 @@ static ptrdiff_t odvgp__kmeans_draw(
 }
 
 typedef struct odvgp__kmeans_job {
-	const odvgp_model *m;
+	const odvgp__unit *u;
 	const odvgp_real *X;
 	odvgp__init_work *w;
 	ptrdiff_t n;
@@ -14903,15 +14912,14 @@ typedef struct odvgp__kmeans_job {
 static void odvgp__kmeans_task(void *arg, int task)
 {
 	const odvgp__kmeans_job *job = (const odvgp__kmeans_job *)arg;
-	ptrdiff_t D = job->m->cfg.layer[0].D, M = job->m->cfg.layer[0].M, ld = odvgp__padded(M), from,
-			  to;
+	ptrdiff_t D = job->u->Dz, M = job->u->M, ld = odvgp__padded(M), from, to;
 	odvgp_real r2[ODVGP__CHUNK];
 	odvgp__share(job->n, 1, job->tasks, task, &from, &to);
 	for (ptrdiff_t i = from; i < to; i++) {
 		odvgp_real least = 0;
 		ptrdiff_t best = -1;
 		for (ptrdiff_t k = 0; k < M; k += ODVGP__CHUNK) {
-			odvgp__isa_of(&job->m->tape.blas)
+			odvgp__isa_of(&job->u->model->tape.blas)
 					->sqdist(D, job->X + job->w->row[i] * D, job->w->centre_t + k, ld, r2);
 			for (ptrdiff_t c = 0; c < ODVGP__MIN(M - k, ODVGP__CHUNK); c++)
 				if (best < 0 || r2[c] < least) {
@@ -14927,8 +14935,8 @@ static void odvgp__kmeans_nearest(const odvgp__unit *u, const odvgp_real *X, ptr
 		const odvgp_real *Z, odvgp__init_work *w)
 {
 	odvgp_model *m = u->model;
-	odvgp__kmeans_job job = {m, X, w, n, odvgp__tasks(&m->cfg.threads)};
-	ptrdiff_t D = u->D, M = u->M, ld = odvgp__padded(M);
+	odvgp__kmeans_job job = {u, X, w, n, odvgp__tasks(&m->cfg.threads)};
+	ptrdiff_t D = u->Dz, M = u->M, ld = odvgp__padded(M);
 	for (ptrdiff_t d = 0; d < D; d++)
 		for (ptrdiff_t k = 0; k < ld; k++) w->centre_t[d * ld + k] = k < M ? Z[k * D + d] : 0;
 	odvgp__run(&m->cfg.threads, job.tasks, odvgp__kmeans_task, &job);
@@ -14939,7 +14947,7 @@ static void odvgp__kmeans_nearest(const odvgp__unit *u, const odvgp_real *X, ptr
 static void odvgp__kmeans_lloyd(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t rows,
 		odvgp_real *Z, odvgp__init_work *w)
 {
-	ptrdiff_t M = u->M, D = u->D;
+	ptrdiff_t M = u->M, D = u->Dz;
 	odvgp__zero(w->centre, M * D);
 	memset(w->count, 0, (size_t)M * sizeof *w->count);
 	for (ptrdiff_t i = 0; i < rows; i++) {
@@ -14959,7 +14967,7 @@ static void odvgp__kmeans_batches(const odvgp__unit *u, const odvgp_real *X, ptr
 		odvgp_real *Z, odvgp__init_work *w)
 {
 	odvgp_model *m = u->model;
-	ptrdiff_t D = u->D, N = m->cfg.N, total = ODVGP__MIN(N - rows, 2 * rows);
+	ptrdiff_t D = u->Dz, N = odvgp__candidates(u), total = ODVGP__MIN(N - rows, 2 * rows);
 	memset(w->count, 0, (size_t)u->M * sizeof *w->count);
 	for (ptrdiff_t i = 0; i < rows; i++) w->count[w->nearest[i]]++;
 	/* the rows behind the sample in the permutation, once each */
@@ -14995,8 +15003,7 @@ static ptrdiff_t odvgp__distinct_rows(odvgp_real *Z, ptrdiff_t n, ptrdiff_t D, o
 static ptrdiff_t odvgp__kmeans(
 		const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
-	odvgp_model *m = u->model;
-	ptrdiff_t rows = odvgp__init_rows(&m->cfg), D = u->D, M = u->M, next = 0;
+	ptrdiff_t rows = odvgp__init_rows(u), D = u->Dz, M = u->M, next = 0;
 	odvgp__draw_sample(u, rows, w);
 	for (ptrdiff_t k = 0; k < M; k++) {
 		odvgp__copy(Z + k * D, X + w->row[next] * D, D);
@@ -15005,15 +15012,14 @@ static ptrdiff_t odvgp__kmeans(
 		next = odvgp__kmeans_draw(u, rows, sum, k + 1, w);
 	}
 	for (int i = 0; i < 10; i++) odvgp__kmeans_lloyd(u, X, rows, Z, w);
-	if (rows < m->cfg.N) odvgp__kmeans_batches(u, X, rows, Z, w);
+	if (rows < odvgp__candidates(u)) odvgp__kmeans_batches(u, X, rows, Z, w);
 	return odvgp__distinct_rows(Z, M, D, w);
 }
 
 static ptrdiff_t odvgp__farthest(
 		const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
-	odvgp_model *m = u->model;
-	ptrdiff_t rows = odvgp__init_rows(&m->cfg), D = u->D, next = 0, k = 0;
+	ptrdiff_t rows = odvgp__init_rows(u), D = u->Dz, next = 0, k = 0;
 	odvgp__draw_sample(u, rows, w);
 	while (k < u->M && (k == 0 || w->distance[next] > 0)) {
 		odvgp__copy(Z + k * D, X + w->row[next] * D, D);
@@ -15084,7 +15090,7 @@ static ptrdiff_t odvgp__greedy(
 		const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
 	odvgp_model *m = u->model;
-	ptrdiff_t rows = odvgp__greedy_rows(&m->cfg), D = u->D;
+	ptrdiff_t rows = odvgp__greedy_rows(u), D = u->Dz;
 	odvgp_real value[ODVGP__MAX_NODES], prior = 0;
 	odvgp__arena scratch = w->rest;
 	odvgp__pivot_job job;
@@ -15123,7 +15129,8 @@ static int odvgp__beta_factor(const odvgp__unit *u, const odvgp_real *Z, const o
 	ptrdiff_t M = u->M;
 	odvgp_real value[ODVGP__MAX_NODES], prior = 0;
 	for (ptrdiff_t i = 0; i < M; i++)
-		prior += odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), Z + i * u->D, value) / (odvgp_real)M;
+		prior +=
+				odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), Z + i * u->Dz, value) / (odvgp_real)M;
 	odvgp_real jitter = m->cfg.jitter.absolute + m->cfg.jitter.relative * prior,
 			   least = odvgp__no_variance(u, prior);
 	odvgp__kjob job;
@@ -15161,7 +15168,7 @@ static odvgp_real odvgp__residuals(const odvgp__unit *u, const odvgp_real *X, pt
 		odvgp__kernel_run(&job, w->rest);
 		odvgp_trsm(&m->tape.blas, 1, 1, n, M, w->Lb, M, w->A, M);
 		for (ptrdiff_t i = 0; i < n; i++) {
-			odvgp_real k = odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), w->X + i * u->D, value);
+			odvgp_real k = odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), w->X + i * u->Dz, value);
 			odvgp_real rest = odvgp__isa_of(&m->tape.blas)->dot(M, w->A + i * M, w->A + i * M) - k;
 			most = ODVGP__MAX(most, k);
 			w->distance[from + i] = rest < 0 ? rest : 0;
@@ -15206,7 +15213,7 @@ static ptrdiff_t odvgp__worst_explained(
 		const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
 	odvgp_model *m = u->model;
-	ptrdiff_t rows = odvgp__residual_rows(&m->cfg), D = u->D, taken = 0;
+	ptrdiff_t rows = odvgp__residual_rows(u), D = u->Dz, taken = 0;
 	const odvgp_real *Zb = m->tape.node[u->Z_beta.id].v;
 	if (!odvgp__beta_factor(u, Zb, w)) return 0;
 	odvgp__draw_sample(u, rows, w);
@@ -15273,7 +15280,7 @@ static double odvgp__median_distance(
 		odvgp__unit *u, const odvgp_real *X, const odvgp__base_kernel *base, odvgp_real *work)
 {
 	odvgp_model *m = u->model;
-	ptrdiff_t D = u->D, N = m->cfg.N, count = 0;
+	ptrdiff_t D = u->Dz, N = odvgp__candidates(u), count = 0;
 	for (uint64_t i = 0; i < 4 * ODVGP__MEDIAN_ROWS && count < ODVGP__MEDIAN_ROWS; i++) {
 		const odvgp_real *x =
 				X +
@@ -15348,7 +15355,7 @@ static void odvgp__find_gaps(
 		const odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w)
 {
 	odvgp_model *m = u->model;
-	ptrdiff_t rows = odvgp__init_rows(&m->cfg), D = u->D, T = m->T;
+	ptrdiff_t rows = odvgp__init_rows(u), D = u->Dz, T = m->T;
 	odvgp__draw_sample(u, rows, w);
 	for (ptrdiff_t d = 0; d < D; d++) {
 		odvgp_real *gap = w->gaps + d * (1 + T);
@@ -15774,10 +15781,10 @@ static void odvgp__free_slots(odvgp__unit *u)
 		u->slot_mean_A = odvgp__slot_add(par, "mean.A", 0, 2, u->D, u->P, 1);
 		u->slot_mean_b = odvgp__slot_add(par, "mean.b", 0, 1, u->P, 1, 1);
 	}
-	if (own) u->slot_Z_gamma = odvgp__slot_add(par, Z_gamma, 0, 2, u->M_gamma, u->D, 1);
-	u->slot_Z_beta = odvgp__slot_add(par, "Z_beta", 0, 2, u->M, u->D, 1);
+	if (own) u->slot_Z_gamma = odvgp__slot_add(par, Z_gamma, 0, 2, u->M_gamma, u->Dz, 1);
+	u->slot_Z_beta = odvgp__slot_add(par, "Z_beta", 0, 2, u->M, u->Dz, 1);
 	if (!own && u->M_gamma)
-		u->slot_Z_gamma = odvgp__slot_add(par, Z_gamma, 0, 2, u->M_gamma, u->D, 1);
+		u->slot_Z_gamma = odvgp__slot_add(par, Z_gamma, 0, 2, u->M_gamma, u->Dz, 1);
 	if (u->mean_part->a && u->M_gamma)
 		u->slot_a = odvgp__slot_add(par, u->mean_part->a,
 				c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM ? ODVGP__NATURAL : 0, 2, u->P,
@@ -15928,7 +15935,7 @@ static void odvgp__build_stats(odvgp__unit *u, odvgp__block *b, odvgp__ref A)
 ODVGP__NOINLINE void odvgp__build_head(odvgp__unit *u)
 {
 	odvgp__build_beta(u);
-	if (u->M_gamma) u->Z_gamma = odvgp__param_node(u, u->slot_Z_gamma, 1, u->M_gamma, u->D);
+	if (u->M_gamma) u->Z_gamma = odvgp__param_node(u, u->slot_Z_gamma, 1, u->M_gamma, u->Dz);
 	if (odvgp__uses_v(u)) {
 		odvgp__build_residual(u, ODVGP__CHOL_JITTERED, 0);
 		odvgp__build_block(u, &u->block[ODVGP__ON_GAMMA], u->L_v, u->cov_part->v_sqrt != NULL);
@@ -16041,6 +16048,7 @@ static void odvgp__unit_config(odvgp__unit *u, odvgp_model *m, int number)
 	const odvgp_config *c = &m->cfg;
 	u->model = m;
 	u->D = c->layer[0].D;
+	u->Dz = odvgp__inducing_columns(c);
 	u->P = c->layer[0].P;
 	u->M = c->layer[0].M;
 	u->M_gamma = c->layer[0].M_gamma;
@@ -16293,7 +16301,8 @@ ODVGP__NOINLINE odvgp_status odvgp__check_new_config(const odvgp_config *config,
 	if (s) return s;
 	if (!config->layer[0].kernel)
 		return odvgp__fail(info, ODVGP_E_ARG, "kernel", -1, 0, "no expression is given");
-	return odvgp__kernel_parse(&kernel, config->layer[0].kernel, config->layer[0].D, hyp, info);
+	return odvgp__kernel_parse(
+			&kernel, config->layer[0].kernel, odvgp__inducing_columns(config), hyp, info);
 }
 
 /*  Copies a checked config into an empty model: parses the kernel and settles the sizes. */
@@ -16303,7 +16312,7 @@ static odvgp_status odvgp__model_config(
 	m->cfg = *config;
 	odvgp__fill_defaults(&m->cfg);
 	odvgp_status s = odvgp__kernel_parse(
-			&m->unit->kernel, config->layer[0].kernel, config->layer[0].D, hyp, info);
+			&m->unit->kernel, config->layer[0].kernel, odvgp__inducing_columns(config), hyp, info);
 	if (!s) odvgp__model_settle(m);
 	return s;
 }
@@ -16988,7 +16997,7 @@ static odvgp_status odvgp__file_units_read(odvgp__file *f, odvgp_model *m, odvgp
 	if (f->bad)
 		return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0,
 				"its units or its likelihood do not fit its config");
-	if (!odvgp__kernel_ok(&u->kernel, u->D))
+	if (!odvgp__kernel_ok(&u->kernel, u->Dz))
 		return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its kernel is not valid");
 	return ODVGP_OK;
 }
