@@ -757,6 +757,18 @@ typedef struct odvgp_config {
 		/* Inducing points: |beta| >= 1 and |gamma| >= 0. BETA ignores gamma. */
 		ptrdiff_t M, M_gamma;
 		odvgp_mean_function mean_function; /* Default ZERO. */
+		/* Convolutional features, if image_height > 0: rows of X are images, inducing inputs are
+           patches, and f(image) = sum_t "weights"_t g(patch t), where g has the kernel. */
+		struct {
+			/* Pixel (i, j) of channel c is column (i image_width + j) channels + c of X;
+               channels 0: 1. */
+			ptrdiff_t image_height, image_width, channels;
+			/* Of a patch; from patch to patch (0: 1). Pixels that no patch covers are not used. */
+			ptrdiff_t height, width, stride;
+			/* 1: two more columns of a patch hold its row and its column among the patches, for
+			   kernels such as "rbf(dims=0:9) * matern32(dims=9:11)". */
+			int locations;
+		} patches;
 	} layer[1];
 
 	struct {
@@ -903,6 +915,7 @@ typedef struct odvgp_slot {
                             "kernel.0.period" "kernel.0.offset"
        likelihood:          "noise_variance" or those at odvgp_likelihood
        mean function:       "mean.c" "mean.A" "mean.b"
+       patches:             "weights", 1 at the start
        beta:                "Z_beta" "q_mu" "a_beta" "q_sqrt"; INVERSE "B_sqrt"; DIAGONAL "q_diag"
        gamma:               "Z_gamma"; ORTH, HYBRID "a_gamma"; BLOCKS "v_mu" "v_sqrt";
                             FREE "Z_alpha" "a" */
@@ -2133,7 +2146,8 @@ enum {
 	ODVGP__STREAM_KMEANS,
 	ODVGP__STREAM_SAMPLE,
 	ODVGP__STREAM_SOFTMAX,
-	ODVGP__STREAM_WARM
+	ODVGP__STREAM_WARM,
+	ODVGP__STREAM_PATCHES
 };
 
 static uint64_t odvgp__mix(uint64_t x)
@@ -4855,6 +4869,90 @@ static ptrdiff_t odvgp__padded(ptrdiff_t n)
 	return (n + ODVGP__CHUNK - 1) / ODVGP__CHUNK * ODVGP__CHUNK;
 }
 
+/* --- patches of images --- */
+
+/*  32-bit numbers, as files hold them. height 0: inputs are points. */
+typedef struct odvgp__patches {
+	uint32_t height, width, channels; /* of an image */
+	uint32_t rows, columns, stride;   /* of a patch */
+	uint32_t located;
+} odvgp__patches;
+
+/*  Positions of patches in a column and in a row of an image. */
+static ptrdiff_t odvgp__patches_down(const odvgp__patches *p)
+{
+	return (ptrdiff_t)((p->height - p->rows) / p->stride) + 1;
+}
+static ptrdiff_t odvgp__patches_across(const odvgp__patches *p)
+{
+	return (ptrdiff_t)((p->width - p->columns) / p->stride) + 1;
+}
+static ptrdiff_t odvgp__patches_count(const odvgp__patches *p)
+{
+	return p->height ? odvgp__patches_down(p) * odvgp__patches_across(p) : 0;
+}
+
+/*  Columns of an inducing input, where those of an input are D. */
+static ptrdiff_t odvgp__patch_columns(const odvgp__patches *p, ptrdiff_t D)
+{
+	if (!p->height) return D;
+	return (ptrdiff_t)p->rows * (ptrdiff_t)p->columns * (ptrdiff_t)p->channels +
+		   2 * (ptrdiff_t)p->located;
+}
+
+/*  Numbers of an image in a patch's row, and where patch t begins. */
+static ptrdiff_t odvgp__patch_run(const odvgp__patches *p)
+{
+	return (ptrdiff_t)p->columns * (ptrdiff_t)p->channels;
+}
+static ptrdiff_t odvgp__patch_start(const odvgp__patches *p, ptrdiff_t t)
+{
+	ptrdiff_t across = odvgp__patches_across(p), stride = (ptrdiff_t)p->stride;
+	return (t / across * stride * (ptrdiff_t)p->width + t % across * stride) *
+		   (ptrdiff_t)p->channels;
+}
+
+/*  Patch t of the image x. */
+static void odvgp__patch_gather(
+		const odvgp__patches *p, const odvgp_real *x, ptrdiff_t t, odvgp_real *to)
+{
+	ptrdiff_t run = odvgp__patch_run(p), line = (ptrdiff_t)p->width * (ptrdiff_t)p->channels,
+			  across = odvgp__patches_across(p);
+	x += odvgp__patch_start(p, t);
+	for (uint32_t r = 0; r < p->rows; r++, x += line, to += run) odvgp__copy(to, x, run);
+	if (!p->located) return;
+	to[0] = (odvgp_real)(t / across);
+	to[1] = (odvgp_real)(t % across);
+}
+
+/*  All patches of x, [patches,columns]. */
+static void odvgp__patches_gather(const odvgp__patches *p, const odvgp_real *x, odvgp_real *to)
+{
+	for (ptrdiff_t t = 0; t < odvgp__patches_count(p); t++)
+		odvgp__patch_gather(p, x, t, to + t * odvgp__patch_columns(p, 0));
+}
+
+/*  The adjoint: adds the patches' d to the image's dx. */
+ODVGP__TRAINING void odvgp__patches_scatter(
+		const odvgp__patches *p, const odvgp_real *d, odvgp_real *dx)
+{
+	ptrdiff_t run = odvgp__patch_run(p), line = (ptrdiff_t)p->width * (ptrdiff_t)p->channels;
+	for (ptrdiff_t t = 0; t < odvgp__patches_count(p); t++, d += 2 * (ptrdiff_t)p->located)
+		for (ptrdiff_t r = 0; r < (ptrdiff_t)p->rows; r++, d += run)
+			for (ptrdiff_t i = 0; i < run; i++) dx[odvgp__patch_start(p, t) + r * line + i] += d[i];
+}
+
+/*  Whether the sizes fit together and images have D numbers. */
+static int odvgp__patches_ok(const odvgp__patches *p, ptrdiff_t D)
+{
+	const odvgp__patches none = {0, 0, 0, 0, 0, 0, 0};
+	if (!p->height) return !memcmp(p, &none, sizeof none);
+	uint64_t pixels = (uint64_t)p->height * p->width;
+	return p->width && p->channels && p->rows && p->rows <= p->height && p->columns &&
+		   p->columns <= p->width && p->stride && p->located <= 1 &&
+		   pixels <= (uint64_t)D / p->channels && pixels * p->channels == (uint64_t)D;
+}
+
 /*  One operation on K = k(X1, X2): input, output and scratch. */
 typedef struct odvgp__kjob {
 	const odvgp_blas *blas;
@@ -4876,6 +4974,10 @@ typedef struct odvgp__kjob {
 	ptrdiff_t lddk;
 	const odvgp_real *dout;
 	odvgp_real *da, *dhyp, *dX1, *dX2; /* added to unless NULL */
+	/* odvgp__images_...: X2 holds m images, whose patches have these weights; else NULL */
+	const odvgp__patches *patches;
+	const odvgp_real *weights;
+	odvgp_real *dweights; /* added to unless NULL */
 	/* 1: the forward run keeps V0, H and derivatives of all rows; 0: they are scratch for the
        current rows */
 	int kept;
@@ -5532,6 +5634,179 @@ ODVGP__TRAINING void odvgp__kernel_adjoint_run(odvgp__kjob *job, odvgp__arena sc
 		for (uint32_t g = 0; g < k->ngroup; g++) odvgp__kernel_adjoint_products(&block, g);
 	}
 	for (uint32_t g = 0; g < k->ngroup; g++) odvgp__kernel_adjoint_finish(job, g);
+}
+
+/* --- images: with patches x[t] and weights w
+       K(Z,x) = sum_t w_t k(Z,x[t]),    k(x,x) = w^T K w,  K_ts = k(x[t],x[s])
+   One image at a time is gathered in scratch. Of K, KROWS rows at a time, only the lower triangle
+   is computed. --- */
+
+typedef struct odvgp__images_work {
+	odvgp_real *patches, *adjoint; /* [patches,columns] of an image */
+	odvgp_real *values;            /* a column of K(Z,X), or rows of K */
+} odvgp__images_work;
+
+static ptrdiff_t odvgp__images_rows(const odvgp__patches *p)
+{
+	return ODVGP__MIN(odvgp__patches_count(p), (ptrdiff_t)ODVGP__KROWS);
+}
+
+/*  n: rows of Z; 0: for k(x,x). */
+static void odvgp__images_layout(
+		odvgp__arena *a, const odvgp__patches *p, ptrdiff_t n, odvgp__images_work *w)
+{
+	ptrdiff_t T = odvgp__patches_count(p), D = odvgp__patch_columns(p, 0);
+	w->patches = odvgp__take(a, T, D);
+	w->adjoint = odvgp__take(a, T, D);
+	w->values = odvgp__take(a, n ? n : odvgp__images_rows(p), n ? 1 : T);
+}
+
+/*  A job on one image, gathered by odvgp__image_load. */
+static void odvgp__image_job(const odvgp__kjob *job, odvgp__images_work *w, odvgp__kjob *one)
+{
+	*one = *job;
+	one->patches = NULL;
+	one->X2 = w->patches;
+	one->m = odvgp__patches_count(job->patches);
+	one->dX2 = job->dX2 ? w->adjoint : NULL;
+}
+
+static ptrdiff_t odvgp__image_size(const odvgp__patches *p)
+{
+	return (ptrdiff_t)p->height * (ptrdiff_t)p->width * (ptrdiff_t)p->channels;
+}
+
+static void odvgp__image_load(const odvgp__kjob *job, ptrdiff_t i, odvgp__images_work *w)
+{
+	const odvgp__patches *p = job->patches;
+	odvgp__patches_gather(p, job->X2 + i * odvgp__image_size(p), w->patches);
+	if (job->dX2) odvgp__zero(w->adjoint, odvgp__patches_count(p) * odvgp__patch_columns(p, 0));
+}
+
+static void odvgp__image_done(const odvgp__kjob *job, ptrdiff_t i, const odvgp__images_work *w)
+{
+	if (job->dX2)
+		odvgp__patches_scatter(
+				job->patches, w->adjoint, job->dX2 + i * odvgp__image_size(job->patches));
+}
+
+/*  K(Z,X) of job->m images; adjoint: of dK. */
+ODVGP__TRAINING void odvgp__images_run(odvgp__kjob *job, odvgp__arena scratch, int adjoint)
+{
+	odvgp__images_work w;
+	odvgp__kjob one;
+	odvgp__images_layout(&scratch, job->patches, job->n, &w);
+	odvgp__image_job(job, &w, &one);
+	one.K = NULL;
+	one.dK = NULL;
+	one.P = 1;
+	one.a = job->weights;
+	one.lda = one.m;
+	one.da = job->dweights;
+	one.ldo = job->n;
+	for (ptrdiff_t j = 0; j < job->m; j++) {
+		odvgp__image_load(job, j, &w);
+		one.out = adjoint ? NULL : w.values;
+		one.dout = adjoint ? w.values : NULL;
+		for (ptrdiff_t i = 0; i < job->n && adjoint; i++) w.values[i] = job->dK[i * job->lddk + j];
+		if (adjoint) odvgp__kernel_adjoint_run(&one, scratch);
+		else odvgp__kernel_run(&one, scratch);
+		for (ptrdiff_t i = 0; i < job->n && !adjoint; i++) job->K[i * job->ldk + j] = w.values[i];
+		odvgp__image_done(job, j, &w);
+	}
+}
+
+/*  K(X1,X2), X2 points or images. */
+ODVGP__TRAINING void odvgp__kernel_matrix(odvgp__kjob *job, odvgp__arena scratch)
+{
+	if (job->patches) odvgp__images_run(job, scratch, 0);
+	else odvgp__kernel_run(job, scratch);
+}
+ODVGP__TRAINING void odvgp__kernel_matrix_adjoint(odvgp__kjob *job, odvgp__arena scratch)
+{
+	if (job->patches) odvgp__images_run(job, scratch, 1);
+	else odvgp__kernel_adjoint_run(job, scratch);
+}
+
+/*  Rows `first` on of K's lower triangle: a rectangle, then the triangle at its end. Sets the job's
+    points; returns where its columns begin. */
+static ptrdiff_t odvgp__image_block(const odvgp__patches *p, const odvgp__images_work *w,
+		ptrdiff_t first, int triangle, odvgp__kjob *one)
+{
+	ptrdiff_t D = odvgp__patch_columns(p, 0), from = triangle ? first : 0;
+	one->X1 = w->patches + first * D;
+	one->n = ODVGP__MIN(odvgp__patches_count(p) - first, (ptrdiff_t)ODVGP__KROWS);
+	one->X2 = w->patches + from * D;
+	one->m = triangle ? one->n : first;
+	one->lower = triangle;
+	one->dX1 = one->dX2 ? w->adjoint + first * D : NULL;
+	if (one->dX2) one->dX2 = w->adjoint + from * D;
+	one->K = w->values;
+	one->ldk = one->lddk = one->m;
+	return from;
+}
+
+/*  diag[i] = k(x,x) of image i, and Kw [images,patches] = K w. */
+ODVGP__TRAINING void odvgp__images_diag(
+		odvgp__kjob *job, odvgp_real *diag, odvgp_real *Kw, odvgp__arena scratch)
+{
+	const odvgp__patches *p = job->patches;
+	const odvgp__isa *isa = odvgp__isa_of(job->blas);
+	ptrdiff_t T = odvgp__patches_count(p), blocks = (T + ODVGP__KROWS - 1) / ODVGP__KROWS;
+	const odvgp_real *weights = job->weights;
+	odvgp__images_work w;
+	odvgp__kjob one;
+	odvgp__images_layout(&scratch, p, 0, &w);
+	odvgp__image_job(job, &w, &one);
+	for (ptrdiff_t i = 0; i < job->m; i++, Kw += T) {
+		odvgp__image_load(job, i, &w);
+		odvgp__zero(Kw, T);
+		for (ptrdiff_t block = 1; block < 2 * blocks; block++) {
+			ptrdiff_t first = block / 2 * ODVGP__KROWS;
+			int triangle = (int)(block % 2);
+			ptrdiff_t from = odvgp__image_block(p, &w, first, triangle, &one);
+			odvgp__kernel_run(&one, scratch);
+			for (ptrdiff_t r = 0; r < one.n; r++) {
+				const odvgp_real *row = w.values + r * one.ldk;
+				Kw[first + r] += isa->dot(triangle ? r + 1 : one.m, row, weights + from);
+				isa->axpy(triangle ? r : one.m, weights[first + r], row, Kw + from);
+			}
+		}
+		diag[i] = isa->dot(T, Kw, weights);
+	}
+}
+
+/*  Adjoint of odvgp__images_diag, with ddiag [images] and its Kw. */
+ODVGP__TRAINING void odvgp__images_diag_adjoint(
+		odvgp__kjob *job, const odvgp_real *ddiag, const odvgp_real *Kw, odvgp__arena scratch)
+{
+	const odvgp__patches *p = job->patches;
+	ptrdiff_t T = odvgp__patches_count(p), blocks = (T + ODVGP__KROWS - 1) / ODVGP__KROWS;
+	const odvgp_real *weights = job->weights;
+	odvgp__images_work w;
+	odvgp__kjob one;
+	odvgp__images_layout(&scratch, p, 0, &w);
+	odvgp__image_job(job, &w, &one);
+	one.dK = w.values;
+	for (ptrdiff_t i = 0; i < job->m; i++, Kw += T) {
+		odvgp_real g = 2 * ddiag[i];
+		if (job->dweights) odvgp__isa_of(job->blas)->axpy(T, g, Kw, job->dweights);
+		if (!job->dhyp && !job->dX2) continue;
+		odvgp__image_load(job, i, &w);
+		for (ptrdiff_t block = 1; block < 2 * blocks; block++) {
+			ptrdiff_t first = block / 2 * ODVGP__KROWS;
+			int triangle = (int)(block % 2);
+			ptrdiff_t from = odvgp__image_block(p, &w, first, triangle, &one);
+			for (ptrdiff_t r = 0; r < one.n; r++) {
+				odvgp_real *row = w.values + r * one.lddk;
+				for (ptrdiff_t c = 0; c < one.m; c++)
+					row[c] = g * weights[first + r] * weights[from + c];
+				if (triangle) row[r] *= ODVGP__R(0.5);
+			}
+			odvgp__kernel_adjoint_run(&one, scratch);
+		}
+		odvgp__image_done(job, i, &w);
+	}
 }
 
 /*  Points prepared once, for predictions: centred and scaled, the columns of all groups one below
@@ -6644,7 +6919,7 @@ static const odvgp__likelihood odvgp__likelihoods[] = {
     the mean, 2 M^2 flops per factor for the variance. */
 
 #define ODVGP__PREDICTOR_MAGIC   0x5056444fu /* "ODVP" */
-#define ODVGP__PREDICTOR_VERSION 6
+#define ODVGP__PREDICTOR_VERSION 7
 
 /*  How the stored factor gives u's covariance: S = q_sqrt q_sqrt^T; S = (Kb^-1 + B B^T)^-1; the
     same with B B^T diagonal. Files hold these numbers. */
@@ -6672,6 +6947,7 @@ typedef struct odvgp__predictor {
 	uint32_t factor;         /* ODVGP__FACTOR_OF_S, ... */
 	uint32_t M_factor;       /* order of the covariance factor's first block; M: the only one */
 	uint32_t no_alpha;       /* 1: the mean does not use Z_beta */
+	odvgp__patches patches;
 } odvgp__predictor;
 
 /*  Above 32 bits if M > 46340. */
@@ -6751,6 +7027,7 @@ typedef struct odvgp__view {
 	/* q_sqrt or its first block [P,M_factor,M_factor]; or B_sqrt [P,M,M], or its diagonal [P,M] */
 	odvgp_real *factor;
 	odvgp_real *factor_v; /* second block of q_sqrt [P,M-M_factor,M-M_factor] */
+	odvgp_real *weights;  /* of patches */
 	odvgp_real *hyp, *lik_params, *rule, *A, *b, *beta_centre, *gamma_centre, *x_mean, *x_scale,
 			*y_mean, *y_scale;
 } odvgp__view;
@@ -6760,7 +7037,7 @@ static ptrdiff_t odvgp__view_layout(const odvgp__predictor *p, odvgp_real *base,
 {
 	ptrdiff_t D = (ptrdiff_t)p->D, P = (ptrdiff_t)p->P, T = (ptrdiff_t)p->T, M = (ptrdiff_t)p->M;
 	ptrdiff_t Mg = (ptrdiff_t)p->M_gamma, columns = (ptrdiff_t)p->columns,
-			  Mr = (ptrdiff_t)p->M_factor;
+			  Mr = (ptrdiff_t)p->M_factor, Dz = odvgp__patch_columns(&p->patches, D);
 	ptrdiff_t used = 0;
 	double total = 0;
 	int meanfn = (int)p->mean_function;
@@ -6784,8 +7061,9 @@ static ptrdiff_t odvgp__view_layout(const odvgp__predictor *p, odvgp_real *base,
 	ODVGP__PIECE(rule, 1, odvgp__rule_numbers((ptrdiff_t)p->nodes))
 	ODVGP__PIECE(A, meanfn == ODVGP_MEAN_FUNCTION_LINEAR ? D : 0, P)
 	ODVGP__PIECE(b, meanfn == ODVGP_MEAN_FUNCTION_ZERO ? 0 : 1, P)
-	ODVGP__PIECE(beta_centre, 1, D)
-	ODVGP__PIECE(gamma_centre, Mg ? 1 : 0, D)
+	ODVGP__PIECE(beta_centre, 1, Dz)
+	ODVGP__PIECE(gamma_centre, Mg ? 1 : 0, Dz)
+	ODVGP__PIECE(weights, 1, odvgp__patches_count(&p->patches))
 	ODVGP__PIECE(x_mean, 1, D)
 	ODVGP__PIECE(x_scale, 1, D)
 	ODVGP__PIECE(y_mean, 1, T)
@@ -6820,7 +7098,9 @@ typedef struct odvgp__prediction {
 	odvgp__kjob *job;
 	odvgp_real *X;          /* [rows,D] inputs, in training units */
 	odvgp_real *u, *chunk;  /* one point by columns; a chunk of its kernel row */
-	odvgp_real *by_columns; /* the tile's points, for K(X,X) */
+	odvgp_real *by_columns; /* the tile's points, or an image's patches, for K(X,X) */
+	odvgp_real *patches;    /* [patches,columns] of an image */
+	odvgp_real *row;        /* its row of K(X,Z) */
 	odvgp_real *A, *T;      /* [rows,M] */
 	odvgp_real *mean, *var; /* [P,rows] */
 	odvgp_real *sums;       /* [P,rows] work of the mean; var's memory until has_var */
@@ -6847,7 +7127,11 @@ static void odvgp__predict_layout(
 	t->X = odvgp__take(a, rows, (ptrdiff_t)p->D);
 	t->u = odvgp__take(a, 1, columns);
 	t->chunk = odvgp__take(a, odvgp__chunk_rows(p->base_kernels), ODVGP__CHUNK);
-	t->by_columns = odvgp__take(a, 1, columns * odvgp__points_ld(rows) + ODVGP__POINTS_BEYOND);
+	ptrdiff_t T = odvgp__patches_count(&p->patches);
+	t->by_columns =
+			odvgp__take(a, 1, columns * odvgp__points_ld(T ? T : rows) + ODVGP__POINTS_BEYOND);
+	t->patches = odvgp__take(a, T, odvgp__patch_columns(&p->patches, 0));
+	t->row = odvgp__take(a, 1, T ? ODVGP__MAX(M, (ptrdiff_t)p->M_gamma) : 0);
 	t->A = odvgp__take(a, rows, M);
 	t->T = odvgp__take(a, rows, M);
 	t->mean = odvgp__take(a, P, rows);
@@ -6874,10 +7158,16 @@ static size_t odvgp__predict_size(const odvgp_server *s, ptrdiff_t rows)
 	return a.bad ? 0 : a.used + 64;
 }
 
+/*  Tiles of more rows than this are too large. */
+static ptrdiff_t odvgp__predict_most_rows(const odvgp__predictor *p)
+{
+	return PTRDIFF_MAX / 64 / (ptrdiff_t)(1 + p->columns);
+}
+
 ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows)
 {
 	const odvgp__predictor *p = odvgp__served(s);
-	if (!p || rows < 1 || rows > PTRDIFF_MAX / 64 / (ptrdiff_t)(1 + p->columns)) return 0;
+	if (!p || rows < 1 || odvgp__predict_most_rows(p) < rows) return 0;
 	return odvgp__predict_size(s, rows);
 }
 
@@ -6926,6 +7216,22 @@ static void odvgp__predict_inputs(odvgp__prediction *t, const odvgp_real *X, ptr
 			t->X[i * D + d] = (X[i * D + d] - t->v.x_mean[d]) / t->v.x_scale[d];
 }
 
+/*  The same as below for an image: row [m] <- sum_t w_t k(patch t, Z). */
+static void odvgp__predict_image(odvgp__prediction *t, ptrdiff_t i, ptrdiff_t m,
+		const odvgp_real *points, const odvgp_real *centre, odvgp_real *row)
+{
+	const odvgp__patches *p = &t->p->patches;
+	ptrdiff_t D = odvgp__patch_columns(p, 0), ld = odvgp__points_ld(m);
+	odvgp__patches_gather(p, t->X + i * (ptrdiff_t)t->p->D, t->patches);
+	odvgp__zero(row, m);
+	for (ptrdiff_t r = 0; r < odvgp__patches_count(p); r++) {
+		odvgp__points_place(t->kernel, t->v.hyp, t->patches + r * D, 1, centre, t->u, 1);
+		for (ptrdiff_t j = 0; j < m; j += ODVGP__CHUNK)
+			odvgp__isa_of(&t->blas)->axpy(ODVGP__MIN(m - j, ODVGP__CHUNK), t->v.weights[r],
+					odvgp__points_chunk(t->job, t->u, i, points, ld, j, t->chunk), row + j);
+	}
+}
+
 /*  Row i of k(x,Z) for m prepared points goes to `to` [m]; its products with coefficients [P,m] are
     added to the mean. Either may be NULL. */
 static void odvgp__predict_row(odvgp__prediction *t, ptrdiff_t i, ptrdiff_t m,
@@ -6934,11 +7240,15 @@ static void odvgp__predict_row(odvgp__prediction *t, ptrdiff_t i, ptrdiff_t m,
 {
 	const odvgp__isa *isa = odvgp__isa_of(&t->blas);
 	ptrdiff_t P = coefficients ? (ptrdiff_t)t->p->P : 0, ld = odvgp__points_ld(m);
+	int image = t->p->patches.height != 0;
 	ODVGP_ASSERT(!t->has_var);
-	odvgp__points_place(t->kernel, t->v.hyp, t->X + i * (ptrdiff_t)t->p->D, 1, centre, t->u, 1);
+	if (image) odvgp__predict_image(t, i, m, points, centre, t->row);
+	else
+		odvgp__points_place(t->kernel, t->v.hyp, t->X + i * (ptrdiff_t)t->p->D, 1, centre, t->u, 1);
 	for (ptrdiff_t j = 0; j < m; j += ODVGP__CHUNK) {
 		ptrdiff_t cols = ODVGP__MIN(m - j, ODVGP__CHUNK);
-		const odvgp_real *k = odvgp__points_chunk(t->job, t->u, i, points, ld, j, t->chunk);
+		const odvgp_real *k =
+				image ? t->row + j : odvgp__points_chunk(t->job, t->u, i, points, ld, j, t->chunk);
 		if (to) odvgp__copy(to + j, k, cols);
 		for (ptrdiff_t q = 0; q < P; q++) {
 			odvgp_real part = isa->dot(cols, k, coefficients + q * m + j),
@@ -7040,9 +7350,37 @@ static void odvgp__predict_cholesky(odvgp__prediction *t, ptrdiff_t n, ptrdiff_t
 	if (!odvgp__factors[t->p->factor].of_S) odvgp__predict_solve(t, n, t->v.L + q * M * M, t->T);
 }
 
-static odvgp_real odvgp__predict_prior(const odvgp__prediction *t, ptrdiff_t i)
+/*  k(x_i,x_j) of two images. */
+static odvgp_real odvgp__predict_image_cov(odvgp__prediction *t, ptrdiff_t i, ptrdiff_t j)
+{
+	const odvgp__patches *p = &t->p->patches;
+	const odvgp__isa *isa = odvgp__isa_of(&t->blas);
+	const odvgp_real *w = t->v.weights, *centre = t->v.beta_centre;
+	ptrdiff_t T = odvgp__patches_count(p), D = odvgp__patch_columns(p, 0), ld = odvgp__points_ld(T);
+	odvgp_real sum = 0;
+	odvgp__zero(t->by_columns, (ptrdiff_t)t->p->columns * ld + ODVGP__POINTS_BEYOND);
+	odvgp__patches_gather(p, t->X + j * (ptrdiff_t)t->p->D, t->patches);
+	odvgp__points_place(t->kernel, t->v.hyp, t->patches, T, centre, t->by_columns, ld);
+	if (i != j) odvgp__patches_gather(p, t->X + i * (ptrdiff_t)t->p->D, t->patches);
+	/* of one image, only the triangle: entries before the diagonal count twice */
+	t->job->X2 = i == j ? t->job->X1 : NULL;
+	for (ptrdiff_t r = 0; r < T; r++) {
+		odvgp__points_place(t->kernel, t->v.hyp, t->patches + r * D, 1, centre, t->u, 1);
+		for (ptrdiff_t s = 0; s < (i == j ? r + 1 : T); s += ODVGP__CHUNK) {
+			const odvgp_real *k =
+					odvgp__points_chunk(t->job, t->u, r, t->by_columns, ld, s, t->chunk);
+			ptrdiff_t before = ODVGP__MIN((i == j ? r : T) - s, ODVGP__CHUNK);
+			sum += (i == j ? 2 : 1) * w[r] * isa->dot(before, k, w + s);
+			if (i == j && r - s < ODVGP__CHUNK) sum += w[r] * w[r] * k[r - s];
+		}
+	}
+	return sum;
+}
+
+static odvgp_real odvgp__predict_prior(odvgp__prediction *t, ptrdiff_t i)
 {
 	odvgp_real node[ODVGP__MAX_NODES];
+	if (t->p->patches.height) return odvgp__predict_image_cov(t, i, i);
 	return odvgp__kernel_diag(t->kernel, t->v.hyp, t->X + i * (ptrdiff_t)t->p->D, node);
 }
 
@@ -7120,7 +7458,7 @@ static odvgp_status odvgp__predict_check(
 {
 	const odvgp__predictor *p = odvgp__served(s);
 	if (!p || n < 0 || (n && (!X || !scratch))) return ODVGP_E_ARG;
-	if (n > PTRDIFF_MAX / 64 / (ptrdiff_t)(1 + p->columns) ||
+	if (n > odvgp__predict_most_rows(p) ||
 			n > PTRDIFF_MAX / 64 / (ptrdiff_t)(p->D + ODVGP__MAX(p->P, p->T)))
 		return ODVGP_E_SIZE;
 	return odvgp__finite(X, n * (ptrdiff_t)p->D) ? ODVGP_OK : ODVGP_E_NAN;
@@ -7235,6 +7573,9 @@ static void odvgp__predict_prior_cov(odvgp__prediction *t, ptrdiff_t n, odvgp_re
 {
 	ptrdiff_t ld = odvgp__points_ld(n);
 	const odvgp_real *centre = t->v.beta_centre;
+	for (ptrdiff_t i = 0; i < n && t->p->patches.height; i++)
+		for (ptrdiff_t j = 0; j <= i; j++) C[i * n + j] = odvgp__predict_image_cov(t, i, j);
+	if (t->p->patches.height) return;
 	t->job->X2 = t->X;
 	odvgp__zero(t->by_columns, (ptrdiff_t)t->p->columns * ld + ODVGP__POINTS_BEYOND);
 	odvgp__points_place(t->kernel, t->v.hyp, t->X, n, centre, t->by_columns, ld);
@@ -7408,7 +7749,7 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
     Its predictor is the block with reals in the file's precision. A program that only predicts
     needs nothing after this section. */
 
-#define ODVGP__FILE_VERSION 6
+#define ODVGP__FILE_VERSION 7
 enum { ODVGP__FILE_MEASURE, ODVGP__FILE_WRITE, ODVGP__FILE_READ };
 
 typedef struct odvgp__file {
@@ -7594,7 +7935,10 @@ static ptrdiff_t odvgp__predictor_measure(const odvgp__predictor *p)
 			(p->M_factor != p->M && !odvgp__factors[p->factor].of_S))
 		return -1;
 	if (p->no_alpha > 1 || p->mean_function > ODVGP_MEAN_FUNCTION_LINEAR) return -1;
-	if (!odvgp__kernel_ok(&k, (ptrdiff_t)p->D) || p->nhyp != k.nhyp) return -1;
+	if (!odvgp__patches_ok(&p->patches, (ptrdiff_t)p->D)) return -1;
+	if (!odvgp__kernel_ok(&k, odvgp__patch_columns(&p->patches, (ptrdiff_t)p->D)) ||
+			p->nhyp != k.nhyp)
+		return -1;
 	if ((ptrdiff_t)p->columns != odvgp__points_columns(&k)) return -1;
 	ptrdiff_t reals = odvgp__view_layout(p, NULL, &v);
 	return reals >= 0 && odvgp__predictor_reals(p) == (uint64_t)reals ? reals : -1;
@@ -8158,6 +8502,7 @@ enum { ODVGP__ON_BETA, ODVGP__ON_GAMMA, ODVGP__BLOCKS };
 struct odvgp__unit {
 	odvgp_model *model;
 	odvgp__kernel kernel;
+	odvgp__patches patches;
 	/* Dz: columns of an inducing input, which the kernel sees */
 	ptrdiff_t D, Dz, P, M, M_gamma;
 	const struct odvgp__mean_part *mean_part;
@@ -8168,7 +8513,7 @@ struct odvgp__unit {
 	odvgp_mean_function mean_function;
 	/* 0: none */
 	int slot_kernel, kernel_slots, slot_Z_beta, slot_Z_gamma, slot_a, slot_q_diag, slot_mean_A,
-			slot_mean_b;
+			slot_mean_b, slot_patch_weights;
 	odvgp__block block[ODVGP__BLOCKS];
 	/* jitter_kept restores it if an attempt fails */
 	odvgp__jitter jitter[ODVGP__JITTERS], jitter_kept[ODVGP__JITTERS];
@@ -8181,7 +8526,7 @@ struct odvgp__unit {
 	uint64_t columns_stamp;
 	/* head nodes */
 	odvgp__ref hyp, Z_beta, Z_gamma, a_slot, a, K, Kb, L, W, C, L_v, L_H, q_diag, weights,
-			gamma_residual;
+			gamma_residual, patch_weights;
 	odvgp__ref shift; /* q(u)'s mean is q_mu plus this; none: q_mu */
 	/* tile nodes; X comes from the data, mean and var [P,n] are the unit's output */
 	odvgp__ref X, K_x, A, A_v, k_x, mean, var;
@@ -8288,6 +8633,7 @@ struct odvgp_model {
 	odvgp_real *nat_t; /* vectors, lent with nat_R */
 	/* [D+1] standard deviations of X's columns, then of Y; 1 before odvgp_init_data */
 	odvgp_real *data_sd;
+	odvgp_real *inducing_sd; /* [Dz] the same of inducing inputs' columns; data_sd's, or patches' */
 	/* ODVGP__KEPT_...: [positive] copy of par.value during a change that may fail */
 	odvgp__loan kept;
 	odvgp_allocator allocator;
@@ -8931,7 +9277,18 @@ static void odvgp__source_reverse(odvgp__tape *t, odvgp__node *nd)
 	(void)nd;
 }
 
-/* --- KERNEL(hyp, X1, X2): K(X1, X2) --- */
+/* --- KERNEL(hyp, X1, X2): K(X1, X2)
+      KERNEL(hyp, Z, X, w): of images X with weights w --- */
+
+/*  Input k of an operation, unless missing, has the weights of patches. */
+static void odvgp__node_images(odvgp__tape *t, const odvgp__node *nd, int k, odvgp__kjob *job)
+{
+	odvgp__node *w = odvgp__in(t, nd, k);
+	if (!w) return;
+	job->patches = &nd->of->patches;
+	job->weights = w->v;
+	if (w->needs_grad) job->dweights = w->d;
+}
 
 static void odvgp__node_job(odvgp__tape *t, const odvgp__node *nd, odvgp__kjob *job)
 {
@@ -8942,6 +9299,7 @@ static void odvgp__node_job(odvgp__tape *t, const odvgp__node *nd, odvgp__kjob *
 	if (odvgp__wants(t, nd, 0)) job->dhyp = hyp->d;
 	if (odvgp__wants(t, nd, 1)) job->dX1 = X1->d;
 	if (odvgp__wants(t, nd, 2)) job->dX2 = X2->d;
+	if (nd->op == ODVGP__KERNEL) odvgp__node_images(t, nd, 3, job);
 }
 
 static odvgp_status odvgp__kernel_forward(odvgp__tape *t, odvgp__node *nd)
@@ -8950,7 +9308,7 @@ static odvgp_status odvgp__kernel_forward(odvgp__tape *t, odvgp__node *nd)
 	odvgp__node_job(t, nd, &job);
 	job.K = nd->v;
 	job.ldk = nd->ld;
-	odvgp__kernel_run(&job, t->scratch);
+	odvgp__kernel_matrix(&job, t->scratch);
 	return ODVGP_OK;
 }
 
@@ -8960,16 +9318,32 @@ static void odvgp__kernel_reverse(odvgp__tape *t, odvgp__node *nd)
 	odvgp__node_job(t, nd, &job);
 	job.dK = nd->d;
 	job.lddk = nd->ld;
-	odvgp__kernel_adjoint_run(&job, t->scratch);
+	odvgp__kernel_matrix_adjoint(&job, t->scratch);
 }
 
-/* --- KERNEL_DIAG(hyp, X): k(x,x) of each row of X, [1,n] --- */
+/* --- KERNEL_DIAG(hyp, X): k(x,x) of each row of X, [1,n]
+      KERNEL_DIAG(hyp, X, w): of images; aux: K w for each [n,patches] --- */
+
+static void odvgp__node_diag_job(odvgp__tape *t, const odvgp__node *nd, odvgp__kjob *job)
+{
+	odvgp__node *hyp = odvgp__in(t, nd, 0), *X = odvgp__in(t, nd, 1);
+	odvgp__kernel_job(job, &t->blas, &nd->of->kernel, hyp->v, NULL, 0, X->v, X->rows);
+	if (odvgp__wants(t, nd, 0)) job->dhyp = hyp->d;
+	if (odvgp__wants(t, nd, 1)) job->dX2 = X->d;
+	odvgp__node_images(t, nd, 2, job);
+}
 
 static odvgp_status odvgp__kernel_diag_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	const odvgp__node *hyp = odvgp__in(t, nd, 0), *X = odvgp__in(t, nd, 1);
 	int same = odvgp__kernel_stationary(&nd->of->kernel);
 	odvgp_real value[ODVGP__MAX_NODES];
+	if (nd->in[2]) {
+		odvgp__kjob job;
+		odvgp__node_diag_job(t, nd, &job);
+		odvgp__images_diag(&job, nd->v, nd->aux, t->scratch);
+		return ODVGP_OK;
+	}
 	for (ptrdiff_t j = 0; j < nd->cols; j++)
 		nd->v[j] = same && j ? nd->v[0]
 							 : odvgp__kernel_diag(&nd->of->kernel, hyp->v, X->v + j * X->ld, value);
@@ -8980,6 +9354,12 @@ static void odvgp__kernel_diag_reverse(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *hyp = odvgp__in(t, nd, 0), *X = odvgp__in(t, nd, 1);
 	odvgp_real sum = 0, *dhyp = odvgp__wants(t, nd, 0) ? hyp->d : NULL;
+	if (nd->in[2]) {
+		odvgp__kjob job;
+		odvgp__node_diag_job(t, nd, &job);
+		odvgp__images_diag_adjoint(&job, nd->d, nd->aux, t->scratch);
+		return;
+	}
 	/* k(x,x) is the same for every x */
 	if (odvgp__kernel_stationary(&nd->of->kernel)) {
 		for (ptrdiff_t j = 0; j < nd->cols; j++) sum += nd->d[j];
@@ -10262,6 +10642,12 @@ static size_t odvgp__kernel_vec_aux(const odvgp__shapes *s, int *kept)
 	return *kept ? bytes : 0;
 }
 
+static size_t odvgp__kernel_diag_aux(const odvgp__shapes *s, int *kept)
+{
+	(void)kept;
+	return s->in[2].id ? odvgp__real_bytes(s->cols, odvgp__patches_count(&s->unit->patches)) : 0;
+}
+
 static size_t odvgp__tri_squares_aux(const odvgp__shapes *s, int *kept)
 {
 	ptrdiff_t M = s->in[1].rows;
@@ -10307,24 +10693,45 @@ static size_t odvgp__nat_stats_aux(const odvgp__shapes *s, int *kept)
 	return odvgp__real_bytes(s->rows * s->cols, s->cols);
 }
 
-/*  The larger of value and adjoint. */
-static size_t odvgp__kernel_node_scratch(const odvgp__shapes *s, ptrdiff_t P, int kept)
+/*  The larger of value and adjoint of a matrix [n,m]. */
+static size_t odvgp__kernel_job_scratch(
+		const odvgp__shapes *s, odvgp__arena a, ptrdiff_t n, ptrdiff_t m, ptrdiff_t P, int kept)
 {
 	size_t most = 0;
 	for (int adjoint = 0; adjoint < 2; adjoint++) {
-		odvgp__arena a;
+		odvgp__arena b = a;
 		odvgp__kjob job;
-		odvgp__arena_init(&a, NULL, 0);
 		job.kept = kept;
-		odvgp__kernel_scratch(
-				&a, &s->unit->kernel, s->in[1].rows, s->in[2].rows, P, s->tasks, adjoint, &job);
-		most = ODVGP__MAX(most, a.bad ? SIZE_MAX : a.used);
+		odvgp__kernel_scratch(&b, &s->unit->kernel, n, m, P, s->tasks, adjoint, &job);
+		most = ODVGP__MAX(most, b.bad ? SIZE_MAX : b.used);
 	}
 	return most;
 }
+static size_t odvgp__kernel_node_scratch(const odvgp__shapes *s, ptrdiff_t P, int kept)
+{
+	odvgp__arena a;
+	odvgp__arena_init(&a, NULL, 0);
+	return odvgp__kernel_job_scratch(s, a, s->in[1].rows, s->in[2].rows, P, kept);
+}
+/*  n: rows of Z; 0: for k(x,x). */
+static size_t odvgp__images_scratch(const odvgp__shapes *s, ptrdiff_t n)
+{
+	const odvgp__patches *p = &s->unit->patches;
+	odvgp__arena a;
+	odvgp__images_work w;
+	odvgp__arena_init(&a, NULL, 0);
+	odvgp__images_layout(&a, p, n, &w);
+	return odvgp__kernel_job_scratch(
+			s, a, n ? n : odvgp__images_rows(p), odvgp__patches_count(p), 1, 0);
+}
 static size_t odvgp__kernel_scratch_bytes(const odvgp__shapes *s)
 {
-	return odvgp__kernel_node_scratch(s, 1, 0);
+	return s->in[3].id ? odvgp__images_scratch(s, s->in[1].rows)
+					   : odvgp__kernel_node_scratch(s, 1, 0);
+}
+static size_t odvgp__kernel_diag_scratch_bytes(const odvgp__shapes *s)
+{
+	return s->in[2].id ? odvgp__images_scratch(s, 0) : 0;
 }
 static size_t odvgp__kernel_vec_scratch_bytes(const odvgp__shapes *s)
 {
@@ -10392,7 +10799,7 @@ static const odvgp__op_row odvgp__ops[ODVGP__OPS] = {
 		{"kernel", odvgp__kernel_forward, odvgp__kernel_reverse, ODVGP__STORES_BOTH, 1, 0, 0, NULL,
 				odvgp__kernel_scratch_bytes},
 		{"kernel_diag", odvgp__kernel_diag_forward, odvgp__kernel_diag_reverse, ODVGP__STORES_BOTH,
-				1, 0, 0, NULL, NULL},
+				1, 0, 0, odvgp__kernel_diag_aux, odvgp__kernel_diag_scratch_bytes},
 		{"kernel_vec", odvgp__kernel_vec_forward, odvgp__kernel_vec_reverse, ODVGP__STORES_BOTH, 0,
 				0, 0, odvgp__kernel_vec_aux, odvgp__kernel_vec_scratch_bytes},
 		{"jittered", odvgp__jittered_forward, odvgp__jittered_reverse, ODVGP__STORES_BOTH, 0,
@@ -10981,8 +11388,13 @@ static void odvgp__hybrid_head(odvgp__unit *u)
 static odvgp__ref odvgp__gamma_tile(odvgp__unit *u)
 {
 	if (!u->M_gamma) return odvgp__none;
-	return odvgp__tile(
-			u, ODVGP__KERNEL_VEC, 0, u->P, ODVGP__TILE_SIZE, u->hyp, u->X, u->Z_gamma, u->a);
+	if (!u->patch_weights.id)
+		return odvgp__tile(
+				u, ODVGP__KERNEL_VEC, 0, u->P, ODVGP__TILE_SIZE, u->hyp, u->X, u->Z_gamma, u->a);
+	odvgp__ref K = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, u->M_gamma, ODVGP__TILE_SIZE,
+			u->hyp, u->Z_gamma, u->X, u->patch_weights);
+	return odvgp__tile(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AB, u->P, ODVGP__TILE_SIZE, u->a, K,
+			odvgp__none, odvgp__none);
 }
 
 static void odvgp__free_head(odvgp__unit *u)
@@ -11356,6 +11768,13 @@ static const odvgp__field odvgp__fields[] = {
 		ODVGP__FIELD(lik.link_jitter, REAL, BELOW_MOST, 0, 0.5),
 		ODVGP__CHOICE(lik.missing, 1, "off on"),
 		ODVGP__LAYER_CHOICE(mean_function, ODVGP_MEAN_FUNCTION_LINEAR, "zero constant linear"),
+		ODVGP__LAYER_FIELD(patches.image_height, SIZE, CLOSED, 0, ODVGP__LARGEST_SIDE),
+		ODVGP__LAYER_FIELD(patches.image_width, SIZE, CLOSED, 0, ODVGP__LARGEST_SIDE),
+		ODVGP__LAYER_FIELD(patches.channels, SIZE, CLOSED, 0, ODVGP__LARGEST_SIDE),
+		ODVGP__LAYER_FIELD(patches.height, SIZE, CLOSED, 0, ODVGP__LARGEST_SIDE),
+		ODVGP__LAYER_FIELD(patches.width, SIZE, CLOSED, 0, ODVGP__LARGEST_SIDE),
+		ODVGP__LAYER_FIELD(patches.stride, SIZE, CLOSED, 0, ODVGP__LARGEST_SIDE),
+		ODVGP__LAYER_CHOICE(patches.locations, 1, "off on"),
 		ODVGP__CHOICE(positive_transform, ODVGP_POSITIVE_TRANSFORM_EXP, "softplus exp"),
 		ODVGP__CHOICE(reproduce.q_init, ODVGP_Q_INIT_IDENTITY, "prior identity"),
 		ODVGP__CHOICE(init.beta, ODVGP_INIT_BETA_FARTHEST, "kmeans random greedy farthest"),
@@ -11694,13 +12113,61 @@ ODVGP_API const char *odvgp_config_name(int i)
 
 ODVGP_API size_t odvgp_config_size(void) { return sizeof(odvgp_config); }
 
+/*  Of checked sizes. */
+static odvgp__patches odvgp__patches_of(const odvgp_config *c)
+{
+	odvgp__patches p = {0, 0, 0, 0, 0, 0, 0};
+	if (!c->layer[0].patches.image_height) return p;
+	p.height = (uint32_t)c->layer[0].patches.image_height;
+	p.width = (uint32_t)c->layer[0].patches.image_width;
+	p.channels = (uint32_t)ODVGP__MAX(c->layer[0].patches.channels, 1);
+	p.rows = (uint32_t)c->layer[0].patches.height;
+	p.columns = (uint32_t)c->layer[0].patches.width;
+	p.stride = (uint32_t)ODVGP__MAX(c->layer[0].patches.stride, 1);
+	p.located = (uint32_t)c->layer[0].patches.locations;
+	return p;
+}
+
 /*  Columns of an inducing input. */
-static ptrdiff_t odvgp__inducing_columns(const odvgp_config *c) { return c->layer[0].D; }
+static ptrdiff_t odvgp__inducing_columns(const odvgp_config *c)
+{
+	odvgp__patches p = odvgp__patches_of(c);
+	return odvgp__patch_columns(&p, c->layer[0].D);
+}
+
+static odvgp_status odvgp__check_patches(const odvgp_config *c, odvgp_info *info)
+{
+	odvgp__patches p = odvgp__patches_of(c);
+	const ptrdiff_t H = c->layer[0].patches.image_height, W = c->layer[0].patches.image_width,
+					h = c->layer[0].patches.height, w = c->layer[0].patches.width,
+					rest = W + c->layer[0].patches.channels + h + w + c->layer[0].patches.stride +
+						   c->layer[0].patches.locations;
+	if (!H)
+		return !rest ? ODVGP_OK
+					 : odvgp__fail(info, ODVGP_E_ARG, "patches.image_height", -1, 0,
+							   "must be given if another field of patches is");
+	if (h < 1 || w < 1)
+		return odvgp__fail(info, ODVGP_E_SIZE, h < 1 ? "patches.height" : "patches.width", -1, 0,
+				"must be at least 1");
+	if (h > H || w > W)
+		return odvgp__fail(info, ODVGP_E_SIZE, h > H ? "patches.height" : "patches.width", -1,
+				(double)(h > H ? h : w), "is larger than the image");
+	if (!odvgp__patches_ok(&p, c->layer[0].D))
+		return odvgp__fail(info, ODVGP_E_SIZE, "D", -1, (double)c->layer[0].D,
+				"must be image_height x image_width x channels of patches");
+	if (c->objective >= ODVGP_OBJECTIVE_TIGHT)
+		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "objective", -1, 0,
+				"TIGHT and EXACT do not exist with patches");
+	if (c->init.hyperparams == ODVGP_INIT_HYPER_ULAPANE)
+		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "init.hyperparams", -1, 0,
+				"ULAPANE does not exist with patches");
+	return ODVGP_OK;
+}
 
 static odvgp_status odvgp__check_products(const odvgp_config *c, odvgp_info *info)
 {
-	double M = (double)c->layer[0].M, P = (double)c->layer[0].P, D = (double)c->layer[0].D,
-		   Mg = (double)c->layer[0].M_gamma;
+	double M = (double)c->layer[0].M, P = (double)c->layer[0].P, Mg = (double)c->layer[0].M_gamma,
+		   D = (double)ODVGP__MAX(c->layer[0].D, odvgp__inducing_columns(c));
 	double factor_v = odvgp__cov_part_of(c->layer[0].cov_part)->v_sqrt ? P * Mg * Mg : 0;
 	if (P * M * M + factor_v + (P + D) * (M + Mg) + P * D > (double)PTRDIFF_MAX / 256)
 		return odvgp__fail(info, ODVGP_E_SIZE, "P, M, M_gamma and D", -1, 0,
@@ -11794,7 +12261,8 @@ static odvgp_status odvgp__check_member(const odvgp_config *c, odvgp_info *info)
 static odvgp_status odvgp__check_config(const odvgp_config *c, odvgp_info *info)
 {
 	odvgp_status s = odvgp__check_fields(c, info);
-	if (s || (s = odvgp__check_products(c, info)) != ODVGP_OK) return s;
+	if (s || (s = odvgp__check_patches(c, info)) != ODVGP_OK) return s;
+	if ((s = odvgp__check_products(c, info)) != ODVGP_OK) return s;
 	if ((s = odvgp__check_likelihood(c, info)) != ODVGP_OK) return s;
 	if (!odvgp__isa_find(c->isa))
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "isa", -1, 0,
@@ -12373,6 +12841,7 @@ static ptrdiff_t odvgp__predictor_sizes(const odvgp__unit *u, odvgp__predictor *
 	p->nhyp = u->kernel.nhyp;
 	p->columns = (uint32_t)odvgp__points_columns(&u->kernel);
 	p->D = (uint32_t)u->D;
+	p->patches = u->patches;
 	p->P = (uint32_t)u->P;
 	p->F = (uint32_t)u->model->F;
 	p->T = (uint32_t)u->model->T;
@@ -12572,6 +13041,8 @@ static void odvgp__predictor_write(odvgp__unit *u, const odvgp_scales *sc, odvgp
 	odvgp__copy(v.rule, m->tape.rule, odvgp__rule_numbers(m->tape.lik_nodes));
 	if (u->slot_mean_A) odvgp__copy(v.A, odvgp__slot_value(&m->par, A), A->count);
 	if (u->slot_mean_b) odvgp__copy(v.b, odvgp__slot_value(&m->par, b), b->count);
+	if (u->patch_weights.id)
+		odvgp__copy(v.weights, odvgp__node_value(u, u->patch_weights), u->patch_weights.cols);
 	odvgp__copy_or(v.x_mean, sc->x_mean, D, 0);
 	odvgp__copy_or(v.x_scale, sc->x_scale, D, 1);
 	odvgp__copy_or(v.y_mean, sc->y_mean, m->T, 0);
@@ -13290,6 +13761,27 @@ static void odvgp__fit_kernel(odvgp__unit *u, const odvgp_real *X1, ptrdiff_t n1
 	odvgp__kernel_run(&job, m->tape.scratch);
 }
 
+/*  A job whose X2 are the n rows in the tape's X. */
+static void odvgp__fit_data_job(
+		const odvgp__unit *u, const odvgp_real *Z, ptrdiff_t M, ptrdiff_t n, odvgp__kjob *job)
+{
+	const odvgp__tape *t = &u->model->tape;
+	odvgp__kernel_job(job, &t->blas, &u->kernel, t->node[u->hyp.id].v, Z, M, t->node[u->X.id].v, n);
+	if (!u->patch_weights.id) return;
+	job->patches = &u->patches;
+	job->weights = t->node[u->patch_weights.id].v;
+}
+
+/*  out [M,n] = K(Z, X). */
+static void odvgp__fit_data_kernel(const odvgp__unit *u, odvgp__ref Z, ptrdiff_t n, odvgp_real *out)
+{
+	odvgp__kjob job;
+	odvgp__fit_data_job(u, odvgp__node_value(u, Z), Z.rows, n, &job);
+	job.K = out;
+	job.ldk = n;
+	odvgp__kernel_matrix(&job, u->model->tape.scratch);
+}
+
 /*  W and gamma's Lambda. */
 static void odvgp__fit_prior(odvgp__unit *u, odvgp__fit *f)
 {
@@ -13320,9 +13812,9 @@ static void odvgp__fit_features(odvgp__unit *u, odvgp__fit *f, ptrdiff_t n)
 					 *b = u->slot_mean_b ? &m->par.slot[u->slot_mean_b] : NULL;
 	odvgp_real *beta = f->Phi, *gamma = f->Phi + f->M * n;
 	ptrdiff_t P = u->P, D = u->D;
-	odvgp__fit_kernel(u, node[u->Z_beta.id].v, f->M, X->v, n, beta);
+	odvgp__fit_data_kernel(u, u->Z_beta, n, beta);
 	odvgp_trsm(blas, 0, 0, f->M, n, node[u->L.id].v, f->M, beta, n);
-	if (f->gamma) odvgp__fit_kernel(u, node[u->Z_gamma.id].v, f->Mg, X->v, n, gamma);
+	if (f->gamma) odvgp__fit_data_kernel(u, u->Z_gamma, n, gamma);
 	if (f->gamma == ODVGP__WHITE_GAMMA || f->gamma == ODVGP__RESIDUAL_GAMMA)
 		odvgp_gemm(blas, 1, 0, f->Mg, n, f->M, -1, f->W, f->Mg, beta, n, 1, gamma, n);
 	if (f->gamma == ODVGP__WHITE_GAMMA)
@@ -13346,6 +13838,15 @@ static double odvgp__fit_diag(const odvgp__unit *u, ptrdiff_t n)
 	const odvgp__node *X = &m->tape.node[u->X.id];
 	odvgp_real value[ODVGP__MAX_NODES];
 	double sum = 0;
+	if (u->patch_weights.id) { /* in the memory of the node that has k(x,x) on the tape */
+		odvgp__kjob job;
+		odvgp__node *k_x = &m->tape.node[u->k_x.id];
+		odvgp__fit_data_job(u, NULL, 0, n, &job);
+		k_x->stamp = 0;
+		odvgp__images_diag(&job, k_x->v, k_x->aux, m->tape.scratch);
+		for (ptrdiff_t i = 0; i < n; i++) sum += (double)k_x->v[i];
+		return sum;
+	}
 	for (ptrdiff_t i = 0; i < n; i++)
 		sum += (double)odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), X->v + i * X->ld, value);
 	return sum;
@@ -13913,7 +14414,10 @@ static odvgp__scale odvgp__unit_scale(const odvgp_model *m, int slot)
 	if (!state->column) return scale;
 	scale.at = m->data_sd;
 	scale.divide = state->column == ODVGP__IN_INPUTS;
-	if (!scale.divide) scale.repeat = m->par.slot[slot].shape[1];
+	if (scale.divide) {
+		scale.at = m->inducing_sd;
+		scale.n = m->unit->Dz;
+	} else scale.repeat = m->par.slot[slot].shape[1];
 	return scale;
 }
 
@@ -14688,8 +15192,14 @@ static ptrdiff_t odvgp__sample_rows(ptrdiff_t N, ptrdiff_t points, ptrdiff_t tim
 	return ODVGP__MIN(N, ODVGP__MAX(times * points, (ptrdiff_t)4096));
 }
 
-/*  Rows that may become inducing points. */
-static ptrdiff_t odvgp__candidates(const odvgp__unit *u) { return u->model->cfg.N; }
+/*  Rows that may become inducing points: the data's, or patches drawn from up to 1,000 images
+    [SOLVE] appendix G.2. */
+static ptrdiff_t odvgp__candidates(const odvgp__unit *u)
+{
+	ptrdiff_t N = u->model->cfg.N, points = u->M + u->M_gamma;
+	if (!u->patches.height) return N;
+	return odvgp__sample_rows(ODVGP__MIN(N, 1000) * odvgp__patches_count(&u->patches), points, 100);
+}
 
 static ptrdiff_t odvgp__init_rows(const odvgp__unit *u)
 {
@@ -14722,7 +15232,8 @@ typedef struct odvgp__init_work {
 	odvgp_real *sample, *factor;
 	/* RESIDUAL: chol(Kb) [M,M]; a tile [tile,D] and (L^-1 K(Z_beta,X))^T [tile,M] */
 	odvgp_real *Lb, *X, *A;
-	odvgp_real *gaps; /* ULAPANE: each column's d_x and the targets' d_y [D,1+T] */
+	odvgp_real *patches; /* candidates [.,Dz] */
+	odvgp_real *gaps;    /* ULAPANE: each column's d_x and the targets' d_y [D,1+T] */
 	double target_variance;
 	odvgp__arena rest; /* for kernel matrices */
 } odvgp__init_work;
@@ -14745,6 +15256,7 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
 	w->row = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)rows, sizeof(ptrdiff_t));
 	w->nearest = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)rows, sizeof(ptrdiff_t));
 	w->count = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)u->M, sizeof(ptrdiff_t));
+	if (u->patches.height) w->patches = odvgp__take(a, odvgp__candidates(u), u->Dz);
 	w->table = (const odvgp_real **)odvgp__take_bytes(a, (size_t)w->table_size, sizeof *w->table);
 	if (c->init.hyperparams == ODVGP_INIT_HYPER_ULAPANE) w->gaps = odvgp__take(a, u->Dz, 1 + m->T);
 	if (greedy) {
@@ -14757,6 +15269,15 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
 		w->A = odvgp__take(a, c->tile, u->M);
 	}
 	w->rest = *a;
+	odvgp__arena images = *a;
+	if (u->patches.height) {
+		odvgp__shapes s;
+		memset(&s, 0, sizeof s);
+		s.unit = u;
+		s.tasks = odvgp__tasks(&c->threads);
+		odvgp__take(&images, 1, odvgp__patches_count(&u->patches));
+		odvgp__take_bytes(&images, odvgp__images_scratch(&s, 0), 1);
+	}
 	/* kernel matrices: GREEDY's of a row and the sample, RESIDUAL's of a tile, or Z_beta, and
        Z_beta */
 	if (greedy || residual) {
@@ -14765,6 +15286,8 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
 		odvgp__kernel_scratch(a, &u->kernel, ODVGP__MAX(u->M, c->tile),
 				greedy ? ODVGP__MAX(sample, u->M) : u->M, 0, odvgp__tasks(&c->threads), 0, &job);
 	}
+	a->used = ODVGP__MAX(a->used, images.used);
+	a->bad |= images.bad;
 }
 
 /*  v, or 1 unless v is positive and 1e6 away from the precision's limits. */
@@ -15228,6 +15751,37 @@ static ptrdiff_t odvgp__worst_explained(
 	return taken;
 }
 
+/*  The candidates. Without `located` the columns of locations are 0, so that methods choose by
+    pixels. */
+static const odvgp_real *odvgp__draw_candidates(
+		const odvgp__unit *u, const odvgp_real *X, int located, odvgp__init_work *w)
+{
+	const odvgp__patches *p = &u->patches;
+	if (!p->height) return X;
+	ptrdiff_t N = u->model->cfg.N, T = odvgp__patches_count(p), all = ODVGP__MIN(N, 1000) * T;
+	uint64_t seed = u->model->cfg.seed;
+	for (ptrdiff_t i = 0; i < odvgp__candidates(u); i++) {
+		ptrdiff_t k = odvgp__permute(seed, ODVGP__STREAM_PATCHES, 0, all, i),
+				  image = odvgp__permute(seed, ODVGP__STREAM_PATCHES, 1, N, k / T);
+		odvgp_real *to = w->patches + i * u->Dz;
+		odvgp__patch_gather(p, X + image * u->D, k % T, to);
+		if (p->located && !located) odvgp__zero(to + u->Dz - 2, 2);
+	}
+	return w->patches;
+}
+
+/*  Uniform on the image. */
+static void odvgp__draw_locations(const odvgp__unit *u, odvgp_real *Z, ptrdiff_t n, ptrdiff_t from)
+{
+	const odvgp__patches *p = &u->patches;
+	const ptrdiff_t last[2] = {odvgp__patches_down(p) - 1, odvgp__patches_across(p) - 1};
+	for (ptrdiff_t i = 0; i < 2 * n; i++)
+		Z[i / 2 * u->Dz + u->Dz - 2 + i % 2] =
+				(odvgp_real)(odvgp__uniform(u->model->cfg.seed, ODVGP__STREAM_PATCHES,
+									 (uint64_t)(2 * from + i)) *
+							 (double)last[i % 2]);
+}
+
 /*  By odvgp_init_beta and odvgp_init_gamma. A method writes the points it can tell apart to Z and
     returns their number. */
 typedef ptrdiff_t (*odvgp__points_method)(
@@ -15247,6 +15801,9 @@ static void odvgp__init_points(const odvgp__unit *u, const odvgp_real *X, odvgp_
 	if (Zg && u->M_gamma)
 		odvgp__fill_rows(u, X, Zg, odvgp__gamma_methods[c->init.gamma](u, X, Zg, w), u->M_gamma, Zb,
 				u->M, w);
+	if (!u->patches.located) return;
+	odvgp__draw_locations(u, Zb, u->M, 0);
+	if (Zg) odvgp__draw_locations(u, Zg, u->M_gamma, u->M);
 }
 
 /* --- hyperparameters --- */
@@ -15437,6 +15994,51 @@ static void odvgp__init_hyper(
 	for (uint32_t i = 0; i < u->kernel.base_kernels; i++) odvgp__init_base_kernel(u, X, i, w);
 }
 
+/*  Multiplies a node by `factor` through variances that the expression does not give. Returns
+    whether it could. */
+static int odvgp__scale_kernel(odvgp__unit *u, uint32_t node, double factor)
+{
+	odvgp_model *m = u->model;
+	const uint32_t *n = u->kernel.node[node];
+	if (n[0] == ODVGP__NODE_PRODUCT)
+		return odvgp__scale_kernel(u, n[1], factor) || odvgp__scale_kernel(u, n[2], factor);
+	if (n[0] == ODVGP__NODE_SUM) {
+		int left = odvgp__scale_kernel(u, n[1], factor);
+		return odvgp__scale_kernel(u, n[2], factor) || left;
+	}
+	const odvgp__base_kernel *base = &u->kernel.base[n[1]];
+	ptrdiff_t first = m->par.slot[u->slot_kernel].offset + (ptrdiff_t)base->var;
+	if (base->given & ODVGP__GIVEN_VARIANCE || base->type == ODVGP__POLYNOMIAL) return 0;
+	for (ptrdiff_t i = first; i < first + (ptrdiff_t)base->nvar; i++)
+		odvgp__set_positive(m, i, odvgp__usable(factor * (double)m->par.value[i]));
+	return 1;
+}
+
+/*  With patches, f has the targets' variance on average over 16 images. */
+static void odvgp__init_image_variance(
+		odvgp__unit *u, const odvgp_real *X, const odvgp__init_work *w)
+{
+	enum { IMAGES = 16 };
+	odvgp_model *m = u->model;
+	ptrdiff_t images = ODVGP__MIN(m->cfg.N, (ptrdiff_t)IMAGES);
+	odvgp_real k;
+	double sum = 0;
+	odvgp__arena scratch = w->rest;
+	odvgp__kjob job;
+	if (!u->patches.height) return;
+	odvgp_real *Kw = odvgp__take(&scratch, 1, odvgp__patches_count(&u->patches));
+	for (ptrdiff_t i = 0; i < images; i++) {
+		ptrdiff_t image = odvgp__permute(m->cfg.seed, ODVGP__STREAM_PATCHES, 1, m->cfg.N, i);
+		odvgp__kernel_job(
+				&job, &m->tape.blas, &u->kernel, odvgp__hyp(u), NULL, 0, X + image * u->D, 1);
+		job.patches = &u->patches;
+		job.weights = m->tape.node[u->patch_weights.id].v;
+		odvgp__images_diag(&job, &k, Kw, scratch);
+		sum += (double)k / (double)images;
+	}
+	if (sum > 0) odvgp__scale_kernel(u, u->kernel.nnode - 1, w->target_variance / sum);
+}
+
 /*  The kernel first: methods may choose points by it. */
 static void odvgp__init_unit(
 		odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, double target_variance)
@@ -15446,8 +16048,9 @@ static void odvgp__init_unit(
 	odvgp__init_scratch(&a, u, &w);
 	ODVGP_ASSERT(!a.bad);
 	w.target_variance = target_variance;
-	odvgp__init_hyper(u, X, Y, &w);
-	odvgp__init_points(u, X, &w);
+	odvgp__init_hyper(u, odvgp__draw_candidates(u, X, 1, &w), Y, &w);
+	odvgp__init_image_variance(u, X, &w);
+	odvgp__init_points(u, odvgp__draw_candidates(u, X, 0, &w), &w);
 }
 
 /*  Mean and standard deviation of a column (1 if constant to rounding), in two passes over values
@@ -15625,6 +16228,20 @@ static void odvgp__init_likelihood(odvgp_model *m, const odvgp_real *Y, double v
 	if (m->cfg.lik.kind == ODVGP_LIKELIHOOD_ORDINAL) odvgp__init_cuts(m, Y);
 }
 
+/*  Standard deviations of patches' columns. */
+static void odvgp__init_patch_units(odvgp__unit *u, const odvgp_real *X)
+{
+	odvgp_real mean;
+	odvgp__init_work w;
+	odvgp__arena a = u->model->tape.scratch;
+	if (!u->patches.height) return;
+	odvgp__init_scratch(&a, u, &w);
+	const odvgp_real *patches = odvgp__draw_candidates(u, X, 1, &w);
+	for (ptrdiff_t d = 0; d < u->Dz; d++)
+		odvgp__column_scale(
+				patches + d, odvgp__candidates(u), u->Dz, &mean, &u->model->inducing_sd[d]);
+}
+
 /*  The data's units and the noise's floor. */
 static void odvgp__init_units(odvgp_model *m, const odvgp_real *X, double target_variance)
 {
@@ -15633,6 +16250,7 @@ static void odvgp__init_units(odvgp_model *m, const odvgp_real *X, double target
 	for (ptrdiff_t d = 0; d < D; d++)
 		odvgp__column_scale(X + d, m->cfg.N, D, &mean, &m->data_sd[d]);
 	m->data_sd[D] = (odvgp_real)sqrt(target_variance);
+	odvgp__init_patch_units(m->unit, X);
 	if (!odvgp__has_noise(&m->cfg)) return;
 	m->par.state[m->slot_lik_params].floor = odvgp__noise_floor(m, target_variance);
 	odvgp__set_positive(m, noise, (double)m->par.value[noise]);
@@ -15781,6 +16399,9 @@ static void odvgp__free_slots(odvgp__unit *u)
 		u->slot_mean_A = odvgp__slot_add(par, "mean.A", 0, 2, u->D, u->P, 1);
 		u->slot_mean_b = odvgp__slot_add(par, "mean.b", 0, 1, u->P, 1, 1);
 	}
+	if (u->patches.height)
+		u->slot_patch_weights =
+				odvgp__slot_add(par, "weights", 0, 1, odvgp__patches_count(&u->patches), 1, 1);
 	if (own) u->slot_Z_gamma = odvgp__slot_add(par, Z_gamma, 0, 2, u->M_gamma, u->Dz, 1);
 	u->slot_Z_beta = odvgp__slot_add(par, "Z_beta", 0, 2, u->M, u->Dz, 1);
 	if (!own && u->M_gamma)
@@ -15912,15 +16533,16 @@ ODVGP__NOINLINE odvgp__ref odvgp__build_collapsed(odvgp__unit *u)
 ODVGP__NOINLINE void odvgp__build_features(odvgp__unit *u)
 {
 	ptrdiff_t n = ODVGP__TILE_SIZE;
-	u->k_x = odvgp__tile(u, ODVGP__KERNEL_DIAG, 0, 1, n, u->hyp, u->X, odvgp__none, odvgp__none);
-	u->K_x = odvgp__tile(
-			u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, u->M, n, u->hyp, u->Z_beta, u->X, odvgp__none);
+	u->k_x = odvgp__tile(
+			u, ODVGP__KERNEL_DIAG, 0, 1, n, u->hyp, u->X, u->patch_weights, odvgp__none);
+	u->K_x = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, u->M, n, u->hyp, u->Z_beta, u->X,
+			u->patch_weights);
 	u->A = u->Kb.id ? odvgp__tile(u, ODVGP__SOLVE, ODVGP__SOLVE_LEFT, u->M, n, u->L, u->K_x,
 							  odvgp__none, odvgp__none)
 					: odvgp__solve_in_place(u, ODVGP__TILE, u->L, u->K_x, n);
 	if (!odvgp__uses_v(u)) return;
 	odvgp__ref K = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, u->M_gamma, n, u->hyp,
-			u->Z_gamma, u->X, odvgp__none);
+			u->Z_gamma, u->X, u->patch_weights);
 	u->A_v = odvgp__solve_in_place(
 			u, ODVGP__TILE, u->L_v, odvgp__minus_in_place(u, ODVGP__TILE, K, u->W, u->A, n), n);
 }
@@ -15936,6 +16558,9 @@ ODVGP__NOINLINE void odvgp__build_head(odvgp__unit *u)
 {
 	odvgp__build_beta(u);
 	if (u->M_gamma) u->Z_gamma = odvgp__param_node(u, u->slot_Z_gamma, 1, u->M_gamma, u->Dz);
+	if (u->slot_patch_weights)
+		u->patch_weights = odvgp__param_node(
+				u, u->slot_patch_weights, 1, 1, odvgp__patches_count(&u->patches));
 	if (odvgp__uses_v(u)) {
 		odvgp__build_residual(u, ODVGP__CHOL_JITTERED, 0);
 		odvgp__build_block(u, &u->block[ODVGP__ON_GAMMA], u->L_v, u->cov_part->v_sqrt != NULL);
@@ -15962,7 +16587,7 @@ static void odvgp__unit_clear(odvgp__unit *u)
 {
 	odvgp__ref *refs[] = {&u->hyp, &u->Z_beta, &u->Z_gamma, &u->a_slot, &u->a, &u->K, &u->Kb, &u->L,
 			&u->W, &u->C, &u->L_v, &u->shift, &u->L_H, &u->q_diag, &u->weights, &u->gamma_residual,
-			&u->X, &u->K_x, &u->A, &u->A_v, &u->k_x, &u->mean, &u->var};
+			&u->patch_weights, &u->X, &u->K_x, &u->A, &u->A_v, &u->k_x, &u->mean, &u->var};
 	for (ptrdiff_t i = 0; i < ODVGP__COUNT(refs); i++) *refs[i] = odvgp__none;
 	for (int b = 0; b < ODVGP__BLOCKS; b++) {
 		odvgp__block *block = &u->block[b];
@@ -16048,6 +16673,7 @@ static void odvgp__unit_config(odvgp__unit *u, odvgp_model *m, int number)
 	const odvgp_config *c = &m->cfg;
 	u->model = m;
 	u->D = c->layer[0].D;
+	u->patches = odvgp__patches_of(c);
 	u->Dz = odvgp__inducing_columns(c);
 	u->P = c->layer[0].P;
 	u->M = c->layer[0].M;
@@ -16155,6 +16781,7 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
 	m->nat_R.at = odvgp__take(a, matrices, 1);
 	m->nat_t = odvgp__take(a, vectors, 1);
 	m->data_sd = odvgp__take(a, 1, c->layer[0].D + 1);
+	m->inducing_sd = m->unit->patches.height ? odvgp__take(a, 1, m->unit->Dz) : m->data_sd;
 	m->kept.at = odvgp__take(a, m->par.positive, 1);
 	odvgp__tape_layout(m, a);
 	m->tape.rule = odvgp__take(a, 1, odvgp__rule_numbers(m->tape.lik_nodes));
@@ -16383,12 +17010,20 @@ static odvgp_status odvgp__model_place(
 	}
 	m->state.step_scale = 1;
 	for (ptrdiff_t i = 0; i <= m->cfg.layer[0].D; i++) m->data_sd[i] = 1;
+	for (ptrdiff_t i = 0; i < m->unit->Dz; i++) m->inducing_sd[i] = 1;
 	for (int k = 0; k < m->units; k++)
 		for (ptrdiff_t i = 0; i < m->unit[k].M_gamma; i++) {
 			m->unit[k].columns[i] = i;
 			m->unit[k].scales[i] = 1;
 		}
 	return ODVGP_OK;
+}
+
+static void odvgp__start_patches(odvgp__unit *u)
+{
+	const odvgp_slot *slot = &u->model->par.slot[u->slot_patch_weights];
+	for (ptrdiff_t i = 0; u->slot_patch_weights && i < slot->count; i++)
+		u->model->par.theta[slot->offset + i] = 1;
 }
 
 /*  Hyperparameters that the expression gave. */
@@ -16422,6 +17057,7 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 	if ((s = odvgp__model_place(m, &a, bytes, info)) != ODVGP_OK) return s;
 	odvgp__start_kernel(odvgp__only_unit(m), hyp);
 	odvgp__start_likelihood(m);
+	odvgp__start_patches(odvgp__only_unit(m));
 	odvgp__q_identity(m);
 	odvgp__touch_all(m);
 	*model = m;
@@ -16585,6 +17221,7 @@ static odvgp_status odvgp__warm_train(odvgp__warm_work *w, const odvgp_model *m,
 		return s;
 	odvgp__warm_copy(aux, m, 1);
 	odvgp__copy(aux->data_sd, m->data_sd, m->cfg.layer[0].D + 1);
+	odvgp__copy(aux->inducing_sd, m->inducing_sd, m->unit->Dz);
 	*made = aux;
 	report.converged = report.stuck = 0;
 	for (ptrdiff_t i = 0; i < w->iterations && !s && !report.converged && !report.stuck; i++)
@@ -16877,11 +17514,14 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
 		ptrdiff_t n;
 	} arrays[] = {{m->par.theta, m->par.count}, {m->par.value, m->par.positive},
 			{m->good, m->par.count}, {m->m1, m->adam_count}, {m->m2, m->adam_count},
-			{m->data_sd, m->cfg.layer[0].D + 1}};
+			{m->data_sd, m->cfg.layer[0].D + 1},
+			{m->inducing_sd, m->unit->patches.height ? m->unit->Dz : 0}};
 	for (ptrdiff_t i = 0; i < ODVGP__COUNT(arrays); i++)
 		odvgp__file_reals(f, arrays[i].x, arrays[i].n, (int)sizeof(odvgp_real));
 	for (ptrdiff_t i = 0; f->mode == ODVGP__FILE_READ && !f->bad && i <= m->cfg.layer[0].D; i++)
 		if (!(m->data_sd[i] > 0 && m->data_sd[i] < (odvgp_real)HUGE_VAL)) f->bad = 1;
+	for (ptrdiff_t i = 0; f->mode == ODVGP__FILE_READ && !f->bad && i < m->unit->Dz; i++)
+		if (!(m->inducing_sd[i] > 0 && m->inducing_sd[i] < (odvgp_real)HUGE_VAL)) f->bad = 1;
 	for (int i = 0; i < m->units; i++) odvgp__file_unit(f, &m->unit[i]);
 	odvgp__file_lbfgs(f, m);
 }
