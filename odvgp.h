@@ -181,6 +181,11 @@ CONTENTS   (search for a tag with its arrows)
     Mg = 2..3 M. More beta points improve variance and mean; more gamma points improve only the
     mean, at linear cost. SOLVE-GP's gamma improves the variance, too, and a step takes
     O(B Mg (M + Mg) + M Mg (M + Mg) + Mg^3) more; start with Mg = M.
+  Images. With layer[0].patches inducing inputs are patches, and f(image) is the weighted sum of a
+    Gaussian process over an image's T patches [CONV], [TICK]. K(Z,X) costs B M T instead of B M
+    kernel values, k(x,x) B T^2 / 2 more. One image's patches at a time are in memory, with 256 rows
+    of their kernel matrix. odvgp_init_data draws inducing patches from 1,000 images and their
+    locations uniformly. All pixels of a channel should have one scale.
   Units. Standardise the columns of X and Y (odvgp_column_scales, odvgp_standardise) and pass the
     scales to odvgp_freeze to get predictions in original units.
   Memory. odvgp_model_size returns the bytes that training needs, odvgp_predictor_size those of
@@ -228,6 +233,9 @@ CONTENTS   (search for a tag with its arrows)
     [SVGP]      Hensman, Fusi, Lawrence: Gaussian Processes for Big Data, UAI 2013
     [VFE]       Titsias: Variational Learning of Inducing Variables in Sparse Gaussian Processes,
                 AISTATS 2009
+    [CONV]      van der Wilk, Rasmussen, Hensman: Convolutional Gaussian Processes, NeurIPS 2017
+    [TICK]      Dutordoir et al.: Bayesian Image Classification with Deep Convolutional Gaussian
+                Processes, AISTATS 2020
     [CHOL]      Murray: Differentiation of the Cholesky decomposition, arXiv:1602.07527
     [ADAM]      Kingma, Ba: Adam, ICLR 2015
     [GREEDY]    Burt, Rasmussen, van der Wilk: Convergence of Sparse Variational Inference in
@@ -4873,19 +4881,19 @@ static ptrdiff_t odvgp__padded(ptrdiff_t n)
 
 /*  32-bit numbers, as files hold them. height 0: inputs are points. */
 typedef struct odvgp__patches {
-	uint32_t height, width, channels; /* of an image */
-	uint32_t rows, columns, stride;   /* of a patch */
-	uint32_t located;
+	int32_t height, width, channels; /* of an image */
+	int32_t rows, columns, stride;   /* of a patch */
+	int32_t located;
 } odvgp__patches;
 
 /*  Positions of patches in a column and in a row of an image. */
 static ptrdiff_t odvgp__patches_down(const odvgp__patches *p)
 {
-	return (ptrdiff_t)((p->height - p->rows) / p->stride) + 1;
+	return (p->height - p->rows) / p->stride + 1;
 }
 static ptrdiff_t odvgp__patches_across(const odvgp__patches *p)
 {
-	return (ptrdiff_t)((p->width - p->columns) / p->stride) + 1;
+	return (p->width - p->columns) / p->stride + 1;
 }
 static ptrdiff_t odvgp__patches_count(const odvgp__patches *p)
 {
@@ -4895,62 +4903,42 @@ static ptrdiff_t odvgp__patches_count(const odvgp__patches *p)
 /*  Columns of an inducing input, where those of an input are D. */
 static ptrdiff_t odvgp__patch_columns(const odvgp__patches *p, ptrdiff_t D)
 {
-	if (!p->height) return D;
-	return (ptrdiff_t)p->rows * (ptrdiff_t)p->columns * (ptrdiff_t)p->channels +
-		   2 * (ptrdiff_t)p->located;
+	return p->height ? (ptrdiff_t)p->rows * p->columns * p->channels + 2 * p->located : D;
 }
 
-/*  Numbers of an image in a patch's row, and where patch t begins. */
-static ptrdiff_t odvgp__patch_run(const odvgp__patches *p)
+/*  Patch t of the image x, or, with dx, the adjoint: adds `patch` to dx. */
+static void odvgp__patch_move(const odvgp__patches *p, const odvgp_real *x, odvgp_real *dx,
+		ptrdiff_t t, odvgp_real *patch)
 {
-	return (ptrdiff_t)p->columns * (ptrdiff_t)p->channels;
-}
-static ptrdiff_t odvgp__patch_start(const odvgp__patches *p, ptrdiff_t t)
-{
-	ptrdiff_t across = odvgp__patches_across(p), stride = (ptrdiff_t)p->stride;
-	return (t / across * stride * (ptrdiff_t)p->width + t % across * stride) *
-		   (ptrdiff_t)p->channels;
-}
-
-/*  Patch t of the image x. */
-static void odvgp__patch_gather(
-		const odvgp__patches *p, const odvgp_real *x, ptrdiff_t t, odvgp_real *to)
-{
-	ptrdiff_t run = odvgp__patch_run(p), line = (ptrdiff_t)p->width * (ptrdiff_t)p->channels,
-			  across = odvgp__patches_across(p);
-	x += odvgp__patch_start(p, t);
-	for (uint32_t r = 0; r < p->rows; r++, x += line, to += run) odvgp__copy(to, x, run);
-	if (!p->located) return;
-	to[0] = (odvgp_real)(t / across);
-	to[1] = (odvgp_real)(t % across);
+	ptrdiff_t row = t / odvgp__patches_across(p), column = t % odvgp__patches_across(p),
+			  run = (ptrdiff_t)p->columns * p->channels;
+	for (ptrdiff_t r = 0; r < p->rows; r++, patch += run) {
+		ptrdiff_t at = ((row * p->stride + r) * p->width + column * p->stride) * p->channels;
+		if (!dx) odvgp__copy(patch, x + at, run);
+		for (ptrdiff_t i = 0; i < run && dx; i++) dx[at + i] += patch[i];
+	}
+	if (dx || !p->located) return;
+	patch[0] = (odvgp_real)row;
+	patch[1] = (odvgp_real)column;
 }
 
-/*  All patches of x, [patches,columns]. */
-static void odvgp__patches_gather(const odvgp__patches *p, const odvgp_real *x, odvgp_real *to)
+/*  The same for all patches, [patches,columns]. */
+static void odvgp__patches_move(
+		const odvgp__patches *p, const odvgp_real *x, odvgp_real *dx, odvgp_real *patches)
 {
 	for (ptrdiff_t t = 0; t < odvgp__patches_count(p); t++)
-		odvgp__patch_gather(p, x, t, to + t * odvgp__patch_columns(p, 0));
-}
-
-/*  The adjoint: adds the patches' d to the image's dx. */
-ODVGP__TRAINING void odvgp__patches_scatter(
-		const odvgp__patches *p, const odvgp_real *d, odvgp_real *dx)
-{
-	ptrdiff_t run = odvgp__patch_run(p), line = (ptrdiff_t)p->width * (ptrdiff_t)p->channels;
-	for (ptrdiff_t t = 0; t < odvgp__patches_count(p); t++, d += 2 * (ptrdiff_t)p->located)
-		for (ptrdiff_t r = 0; r < (ptrdiff_t)p->rows; r++, d += run)
-			for (ptrdiff_t i = 0; i < run; i++) dx[odvgp__patch_start(p, t) + r * line + i] += d[i];
+		odvgp__patch_move(p, x, dx, t, patches + t * odvgp__patch_columns(p, 0));
 }
 
 /*  Whether the sizes fit together and images have D numbers. */
 static int odvgp__patches_ok(const odvgp__patches *p, ptrdiff_t D)
 {
-	const odvgp__patches none = {0, 0, 0, 0, 0, 0, 0};
-	if (!p->height) return !memcmp(p, &none, sizeof none);
-	uint64_t pixels = (uint64_t)p->height * p->width;
-	return p->width && p->channels && p->rows && p->rows <= p->height && p->columns &&
-		   p->columns <= p->width && p->stride && p->located <= 1 &&
-		   pixels <= (uint64_t)D / p->channels && pixels * p->channels == (uint64_t)D;
+	if (!p->height)
+		return !(p->width | p->channels | p->rows | p->columns | p->stride | p->located);
+	return p->height > 0 && p->width > 0 && p->channels > 0 && p->rows > 0 &&
+		   p->rows <= p->height && p->columns > 0 && p->columns <= p->width && p->stride > 0 &&
+		   (p->located & 1) == p->located &&
+		   (double)p->height * (double)p->width * (double)p->channels == (double)D;
 }
 
 /*  One operation on K = k(X1, X2): input, output and scratch. */
@@ -5642,170 +5630,117 @@ ODVGP__TRAINING void odvgp__kernel_adjoint_run(odvgp__kjob *job, odvgp__arena sc
    is computed. --- */
 
 typedef struct odvgp__images_work {
-	odvgp_real *patches, *adjoint; /* [patches,columns] of an image */
+	ptrdiff_t T, D, pixels;
+	odvgp_real *patches, *adjoint; /* [T,D] of an image */
 	odvgp_real *values;            /* a column of K(Z,X), or rows of K */
 } odvgp__images_work;
-
-static ptrdiff_t odvgp__images_rows(const odvgp__patches *p)
-{
-	return ODVGP__MIN(odvgp__patches_count(p), (ptrdiff_t)ODVGP__KROWS);
-}
 
 /*  n: rows of Z; 0: for k(x,x). */
 static void odvgp__images_layout(
 		odvgp__arena *a, const odvgp__patches *p, ptrdiff_t n, odvgp__images_work *w)
 {
-	ptrdiff_t T = odvgp__patches_count(p), D = odvgp__patch_columns(p, 0);
-	w->patches = odvgp__take(a, T, D);
-	w->adjoint = odvgp__take(a, T, D);
-	w->values = odvgp__take(a, n ? n : odvgp__images_rows(p), n ? 1 : T);
+	w->T = odvgp__patches_count(p);
+	w->D = odvgp__patch_columns(p, 0);
+	w->pixels = (ptrdiff_t)p->height * p->width * p->channels;
+	w->patches = odvgp__take(a, w->T, w->D);
+	w->adjoint = odvgp__take(a, w->T, w->D);
+	w->values = odvgp__take(a, n ? n : ODVGP__MIN(w->T, (ptrdiff_t)ODVGP__KROWS), n ? 1 : w->T);
 }
 
-/*  A job on one image, gathered by odvgp__image_load. */
-static void odvgp__image_job(const odvgp__kjob *job, odvgp__images_work *w, odvgp__kjob *one)
+/*  A job on image i. */
+static void odvgp__image_begin(
+		const odvgp__kjob *job, ptrdiff_t i, const odvgp__images_work *w, odvgp__kjob *one)
 {
 	*one = *job;
 	one->patches = NULL;
+	one->K = one->out = NULL;
+	one->dK = one->dout = NULL;
 	one->X2 = w->patches;
-	one->m = odvgp__patches_count(job->patches);
-	one->dX2 = job->dX2 ? w->adjoint : NULL;
+	one->m = w->T;
+	if (job->dX2) one->dX2 = w->adjoint;
+	odvgp__patches_move(job->patches, job->X2 + i * w->pixels, NULL, w->patches);
+	if (job->dX2) odvgp__zero(w->adjoint, w->T * w->D);
 }
-
-static ptrdiff_t odvgp__image_size(const odvgp__patches *p)
+static void odvgp__image_end(const odvgp__kjob *job, ptrdiff_t i, const odvgp__images_work *w)
 {
-	return (ptrdiff_t)p->height * (ptrdiff_t)p->width * (ptrdiff_t)p->channels;
+	if (job->dX2) odvgp__patches_move(job->patches, NULL, job->dX2 + i * w->pixels, w->adjoint);
 }
 
-static void odvgp__image_load(const odvgp__kjob *job, ptrdiff_t i, odvgp__images_work *w)
-{
-	const odvgp__patches *p = job->patches;
-	odvgp__patches_gather(p, job->X2 + i * odvgp__image_size(p), w->patches);
-	if (job->dX2) odvgp__zero(w->adjoint, odvgp__patches_count(p) * odvgp__patch_columns(p, 0));
-}
-
-static void odvgp__image_done(const odvgp__kjob *job, ptrdiff_t i, const odvgp__images_work *w)
-{
-	if (job->dX2)
-		odvgp__patches_scatter(
-				job->patches, w->adjoint, job->dX2 + i * odvgp__image_size(job->patches));
-}
-
-/*  K(Z,X) of job->m images; adjoint: of dK. */
-ODVGP__TRAINING void odvgp__images_run(odvgp__kjob *job, odvgp__arena scratch, int adjoint)
+/*  K(X1,X2), or its adjoint; X2 may hold images. */
+ODVGP__TRAINING void odvgp__kernel_matrix(odvgp__kjob *job, odvgp__arena scratch, int adjoint)
 {
 	odvgp__images_work w;
 	odvgp__kjob one;
+	if (!job->patches) {
+		if (adjoint) odvgp__kernel_adjoint_run(job, scratch);
+		else odvgp__kernel_run(job, scratch);
+		return;
+	}
 	odvgp__images_layout(&scratch, job->patches, job->n, &w);
-	odvgp__image_job(job, &w, &one);
-	one.K = NULL;
-	one.dK = NULL;
-	one.P = 1;
-	one.a = job->weights;
-	one.lda = one.m;
-	one.da = job->dweights;
-	one.ldo = job->n;
 	for (ptrdiff_t j = 0; j < job->m; j++) {
-		odvgp__image_load(job, j, &w);
-		one.out = adjoint ? NULL : w.values;
-		one.dout = adjoint ? w.values : NULL;
-		for (ptrdiff_t i = 0; i < job->n && adjoint; i++) w.values[i] = job->dK[i * job->lddk + j];
-		if (adjoint) odvgp__kernel_adjoint_run(&one, scratch);
-		else odvgp__kernel_run(&one, scratch);
-		for (ptrdiff_t i = 0; i < job->n && !adjoint; i++) job->K[i * job->ldk + j] = w.values[i];
-		odvgp__image_done(job, j, &w);
-	}
-}
-
-/*  K(X1,X2), X2 points or images. */
-ODVGP__TRAINING void odvgp__kernel_matrix(odvgp__kjob *job, odvgp__arena scratch)
-{
-	if (job->patches) odvgp__images_run(job, scratch, 0);
-	else odvgp__kernel_run(job, scratch);
-}
-ODVGP__TRAINING void odvgp__kernel_matrix_adjoint(odvgp__kjob *job, odvgp__arena scratch)
-{
-	if (job->patches) odvgp__images_run(job, scratch, 1);
-	else odvgp__kernel_adjoint_run(job, scratch);
-}
-
-/*  Rows `first` on of K's lower triangle: a rectangle, then the triangle at its end. Sets the job's
-    points; returns where its columns begin. */
-static ptrdiff_t odvgp__image_block(const odvgp__patches *p, const odvgp__images_work *w,
-		ptrdiff_t first, int triangle, odvgp__kjob *one)
-{
-	ptrdiff_t D = odvgp__patch_columns(p, 0), from = triangle ? first : 0;
-	one->X1 = w->patches + first * D;
-	one->n = ODVGP__MIN(odvgp__patches_count(p) - first, (ptrdiff_t)ODVGP__KROWS);
-	one->X2 = w->patches + from * D;
-	one->m = triangle ? one->n : first;
-	one->lower = triangle;
-	one->dX1 = one->dX2 ? w->adjoint + first * D : NULL;
-	if (one->dX2) one->dX2 = w->adjoint + from * D;
-	one->K = w->values;
-	one->ldk = one->lddk = one->m;
-	return from;
-}
-
-/*  diag[i] = k(x,x) of image i, and Kw [images,patches] = K w. */
-ODVGP__TRAINING void odvgp__images_diag(
-		odvgp__kjob *job, odvgp_real *diag, odvgp_real *Kw, odvgp__arena scratch)
-{
-	const odvgp__patches *p = job->patches;
-	const odvgp__isa *isa = odvgp__isa_of(job->blas);
-	ptrdiff_t T = odvgp__patches_count(p), blocks = (T + ODVGP__KROWS - 1) / ODVGP__KROWS;
-	const odvgp_real *weights = job->weights;
-	odvgp__images_work w;
-	odvgp__kjob one;
-	odvgp__images_layout(&scratch, p, 0, &w);
-	odvgp__image_job(job, &w, &one);
-	for (ptrdiff_t i = 0; i < job->m; i++, Kw += T) {
-		odvgp__image_load(job, i, &w);
-		odvgp__zero(Kw, T);
-		for (ptrdiff_t block = 1; block < 2 * blocks; block++) {
-			ptrdiff_t first = block / 2 * ODVGP__KROWS;
-			int triangle = (int)(block % 2);
-			ptrdiff_t from = odvgp__image_block(p, &w, first, triangle, &one);
-			odvgp__kernel_run(&one, scratch);
-			for (ptrdiff_t r = 0; r < one.n; r++) {
-				const odvgp_real *row = w.values + r * one.ldk;
-				Kw[first + r] += isa->dot(triangle ? r + 1 : one.m, row, weights + from);
-				isa->axpy(triangle ? r : one.m, weights[first + r], row, Kw + from);
-			}
-		}
-		diag[i] = isa->dot(T, Kw, weights);
-	}
-}
-
-/*  Adjoint of odvgp__images_diag, with ddiag [images] and its Kw. */
-ODVGP__TRAINING void odvgp__images_diag_adjoint(
-		odvgp__kjob *job, const odvgp_real *ddiag, const odvgp_real *Kw, odvgp__arena scratch)
-{
-	const odvgp__patches *p = job->patches;
-	ptrdiff_t T = odvgp__patches_count(p), blocks = (T + ODVGP__KROWS - 1) / ODVGP__KROWS;
-	const odvgp_real *weights = job->weights;
-	odvgp__images_work w;
-	odvgp__kjob one;
-	odvgp__images_layout(&scratch, p, 0, &w);
-	odvgp__image_job(job, &w, &one);
-	one.dK = w.values;
-	for (ptrdiff_t i = 0; i < job->m; i++, Kw += T) {
-		odvgp_real g = 2 * ddiag[i];
-		if (job->dweights) odvgp__isa_of(job->blas)->axpy(T, g, Kw, job->dweights);
-		if (!job->dhyp && !job->dX2) continue;
-		odvgp__image_load(job, i, &w);
-		for (ptrdiff_t block = 1; block < 2 * blocks; block++) {
-			ptrdiff_t first = block / 2 * ODVGP__KROWS;
-			int triangle = (int)(block % 2);
-			ptrdiff_t from = odvgp__image_block(p, &w, first, triangle, &one);
-			for (ptrdiff_t r = 0; r < one.n; r++) {
-				odvgp_real *row = w.values + r * one.lddk;
-				for (ptrdiff_t c = 0; c < one.m; c++)
-					row[c] = g * weights[first + r] * weights[from + c];
-				if (triangle) row[r] *= ODVGP__R(0.5);
-			}
+		odvgp__image_begin(job, j, &w, &one);
+		one.P = 1;
+		one.a = job->weights;
+		one.lda = one.m;
+		one.da = job->dweights;
+		one.ldo = job->n;
+		if (adjoint) {
+			for (ptrdiff_t i = 0; i < job->n; i++) w.values[i] = job->dK[i * job->lddk + j];
+			one.dout = w.values;
 			odvgp__kernel_adjoint_run(&one, scratch);
+		} else {
+			one.out = w.values;
+			odvgp__kernel_run(&one, scratch);
+			for (ptrdiff_t i = 0; i < job->n; i++) job->K[i * job->ldk + j] = w.values[i];
 		}
-		odvgp__image_done(job, i, &w);
+		odvgp__image_end(job, j, &w);
+	}
+}
+
+/*  diag[i] = k(x,x) of image i and Kw [images,T] = K w, or their adjoint, which reads diag's adjoint
+    and Kw. Block b of K's lower triangle: if odd, KROWS rows' triangle, else what is left of it. */
+ODVGP__TRAINING void odvgp__images_diag(
+		odvgp__kjob *job, odvgp_real *diag, odvgp_real *Kw, odvgp__arena scratch, int adjoint)
+{
+	const odvgp__isa *isa = odvgp__isa_of(job->blas);
+	const odvgp_real *v = job->weights;
+	odvgp__images_work w;
+	odvgp__kjob one;
+	odvgp__images_layout(&scratch, job->patches, 0, &w);
+	for (ptrdiff_t i = 0; i < job->m; i++, Kw += w.T) {
+		odvgp_real g = adjoint ? 2 * diag[i] : 0;
+		odvgp__image_begin(job, i, &w, &one);
+		if (!adjoint) odvgp__zero(Kw, w.T);
+		else if (job->dweights) isa->axpy(w.T, g, Kw, job->dweights);
+		for (ptrdiff_t b = 1; b / 2 * ODVGP__KROWS < w.T; b++) {
+			ptrdiff_t first = b / 2 * ODVGP__KROWS, from = b % 2 ? first : 0;
+			one.lower = (int)(b % 2);
+			one.X1 = w.patches + first * w.D;
+			one.n = ODVGP__MIN(w.T - first, (ptrdiff_t)ODVGP__KROWS);
+			one.X2 = w.patches + from * w.D;
+			one.m = one.ldk = one.lddk = one.lower ? one.n : first;
+			if (adjoint) one.dK = w.values;
+			else one.K = w.values;
+			if (job->dX2) {
+				one.dX1 = w.adjoint + first * w.D;
+				one.dX2 = w.adjoint + from * w.D;
+			}
+			if (!adjoint) odvgp__kernel_run(&one, scratch);
+			for (ptrdiff_t r = 0; r < one.n; r++) {
+				odvgp_real *row = w.values + r * one.m;
+				ptrdiff_t before = one.lower ? r : one.m;
+				if (!adjoint) {
+					Kw[first + r] += isa->dot(before + one.lower, row, v + from);
+					isa->axpy(before, v[first + r], row, Kw + from);
+					continue;
+				}
+				for (ptrdiff_t c = 0; c < before; c++) row[c] = g * v[first + r] * v[from + c];
+				if (one.lower) row[r] = diag[i] * v[first + r] * v[first + r];
+			}
+			if (adjoint) odvgp__kernel_adjoint_run(&one, scratch);
+		}
+		odvgp__image_end(job, i, &w);
+		if (!adjoint) diag[i] = isa->dot(w.T, Kw, v);
 	}
 }
 
@@ -7158,16 +7093,10 @@ static size_t odvgp__predict_size(const odvgp_server *s, ptrdiff_t rows)
 	return a.bad ? 0 : a.used + 64;
 }
 
-/*  Tiles of more rows than this are too large. */
-static ptrdiff_t odvgp__predict_most_rows(const odvgp__predictor *p)
-{
-	return PTRDIFF_MAX / 64 / (ptrdiff_t)(1 + p->columns);
-}
-
 ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows)
 {
 	const odvgp__predictor *p = odvgp__served(s);
-	if (!p || rows < 1 || odvgp__predict_most_rows(p) < rows) return 0;
+	if (!p || rows < 1 || rows > PTRDIFF_MAX / 64 / (ptrdiff_t)(1 + p->columns)) return 0;
 	return odvgp__predict_size(s, rows);
 }
 
@@ -7222,7 +7151,7 @@ static void odvgp__predict_image(odvgp__prediction *t, ptrdiff_t i, ptrdiff_t m,
 {
 	const odvgp__patches *p = &t->p->patches;
 	ptrdiff_t D = odvgp__patch_columns(p, 0), ld = odvgp__points_ld(m);
-	odvgp__patches_gather(p, t->X + i * (ptrdiff_t)t->p->D, t->patches);
+	odvgp__patches_move(p, t->X + i * (ptrdiff_t)t->p->D, NULL, t->patches);
 	odvgp__zero(row, m);
 	for (ptrdiff_t r = 0; r < odvgp__patches_count(p); r++) {
 		odvgp__points_place(t->kernel, t->v.hyp, t->patches + r * D, 1, centre, t->u, 1);
@@ -7359,9 +7288,9 @@ static odvgp_real odvgp__predict_image_cov(odvgp__prediction *t, ptrdiff_t i, pt
 	ptrdiff_t T = odvgp__patches_count(p), D = odvgp__patch_columns(p, 0), ld = odvgp__points_ld(T);
 	odvgp_real sum = 0;
 	odvgp__zero(t->by_columns, (ptrdiff_t)t->p->columns * ld + ODVGP__POINTS_BEYOND);
-	odvgp__patches_gather(p, t->X + j * (ptrdiff_t)t->p->D, t->patches);
+	odvgp__patches_move(p, t->X + j * (ptrdiff_t)t->p->D, NULL, t->patches);
 	odvgp__points_place(t->kernel, t->v.hyp, t->patches, T, centre, t->by_columns, ld);
-	if (i != j) odvgp__patches_gather(p, t->X + i * (ptrdiff_t)t->p->D, t->patches);
+	if (i != j) odvgp__patches_move(p, t->X + i * (ptrdiff_t)t->p->D, NULL, t->patches);
 	/* of one image, only the triangle: entries before the diagonal count twice */
 	t->job->X2 = i == j ? t->job->X1 : NULL;
 	for (ptrdiff_t r = 0; r < T; r++) {
@@ -7458,7 +7387,7 @@ static odvgp_status odvgp__predict_check(
 {
 	const odvgp__predictor *p = odvgp__served(s);
 	if (!p || n < 0 || (n && (!X || !scratch))) return ODVGP_E_ARG;
-	if (n > odvgp__predict_most_rows(p) ||
+	if (n > PTRDIFF_MAX / 64 / (ptrdiff_t)(1 + p->columns) ||
 			n > PTRDIFF_MAX / 64 / (ptrdiff_t)(p->D + ODVGP__MAX(p->P, p->T)))
 		return ODVGP_E_SIZE;
 	return odvgp__finite(X, n * (ptrdiff_t)p->D) ? ODVGP_OK : ODVGP_E_NAN;
@@ -9308,7 +9237,7 @@ static odvgp_status odvgp__kernel_forward(odvgp__tape *t, odvgp__node *nd)
 	odvgp__node_job(t, nd, &job);
 	job.K = nd->v;
 	job.ldk = nd->ld;
-	odvgp__kernel_matrix(&job, t->scratch);
+	odvgp__kernel_matrix(&job, t->scratch, 0);
 	return ODVGP_OK;
 }
 
@@ -9318,19 +9247,23 @@ static void odvgp__kernel_reverse(odvgp__tape *t, odvgp__node *nd)
 	odvgp__node_job(t, nd, &job);
 	job.dK = nd->d;
 	job.lddk = nd->ld;
-	odvgp__kernel_matrix_adjoint(&job, t->scratch);
+	odvgp__kernel_matrix(&job, t->scratch, 1);
 }
 
 /* --- KERNEL_DIAG(hyp, X): k(x,x) of each row of X, [1,n]
       KERNEL_DIAG(hyp, X, w): of images; aux: K w for each [n,patches] --- */
 
-static void odvgp__node_diag_job(odvgp__tape *t, const odvgp__node *nd, odvgp__kjob *job)
+static int odvgp__node_images_diag(odvgp__tape *t, odvgp__node *nd, int adjoint)
 {
 	odvgp__node *hyp = odvgp__in(t, nd, 0), *X = odvgp__in(t, nd, 1);
-	odvgp__kernel_job(job, &t->blas, &nd->of->kernel, hyp->v, NULL, 0, X->v, X->rows);
-	if (odvgp__wants(t, nd, 0)) job->dhyp = hyp->d;
-	if (odvgp__wants(t, nd, 1)) job->dX2 = X->d;
-	odvgp__node_images(t, nd, 2, job);
+	odvgp__kjob job;
+	if (!nd->in[2]) return 0;
+	odvgp__kernel_job(&job, &t->blas, &nd->of->kernel, hyp->v, NULL, 0, X->v, X->rows);
+	if (odvgp__wants(t, nd, 0)) job.dhyp = hyp->d;
+	if (odvgp__wants(t, nd, 1)) job.dX2 = X->d;
+	odvgp__node_images(t, nd, 2, &job);
+	odvgp__images_diag(&job, adjoint ? nd->d : nd->v, nd->aux, t->scratch, adjoint);
+	return 1;
 }
 
 static odvgp_status odvgp__kernel_diag_forward(odvgp__tape *t, odvgp__node *nd)
@@ -9338,12 +9271,7 @@ static odvgp_status odvgp__kernel_diag_forward(odvgp__tape *t, odvgp__node *nd)
 	const odvgp__node *hyp = odvgp__in(t, nd, 0), *X = odvgp__in(t, nd, 1);
 	int same = odvgp__kernel_stationary(&nd->of->kernel);
 	odvgp_real value[ODVGP__MAX_NODES];
-	if (nd->in[2]) {
-		odvgp__kjob job;
-		odvgp__node_diag_job(t, nd, &job);
-		odvgp__images_diag(&job, nd->v, nd->aux, t->scratch);
-		return ODVGP_OK;
-	}
+	if (odvgp__node_images_diag(t, nd, 0)) return ODVGP_OK;
 	for (ptrdiff_t j = 0; j < nd->cols; j++)
 		nd->v[j] = same && j ? nd->v[0]
 							 : odvgp__kernel_diag(&nd->of->kernel, hyp->v, X->v + j * X->ld, value);
@@ -9354,12 +9282,7 @@ static void odvgp__kernel_diag_reverse(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *hyp = odvgp__in(t, nd, 0), *X = odvgp__in(t, nd, 1);
 	odvgp_real sum = 0, *dhyp = odvgp__wants(t, nd, 0) ? hyp->d : NULL;
-	if (nd->in[2]) {
-		odvgp__kjob job;
-		odvgp__node_diag_job(t, nd, &job);
-		odvgp__images_diag_adjoint(&job, nd->d, nd->aux, t->scratch);
-		return;
-	}
+	if (odvgp__node_images_diag(t, nd, 1)) return;
 	/* k(x,x) is the same for every x */
 	if (odvgp__kernel_stationary(&nd->of->kernel)) {
 		for (ptrdiff_t j = 0; j < nd->cols; j++) sum += nd->d[j];
@@ -10716,13 +10639,12 @@ static size_t odvgp__kernel_node_scratch(const odvgp__shapes *s, ptrdiff_t P, in
 /*  n: rows of Z; 0: for k(x,x). */
 static size_t odvgp__images_scratch(const odvgp__shapes *s, ptrdiff_t n)
 {
-	const odvgp__patches *p = &s->unit->patches;
 	odvgp__arena a;
 	odvgp__images_work w;
 	odvgp__arena_init(&a, NULL, 0);
-	odvgp__images_layout(&a, p, n, &w);
+	odvgp__images_layout(&a, &s->unit->patches, n, &w);
 	return odvgp__kernel_job_scratch(
-			s, a, n ? n : odvgp__images_rows(p), odvgp__patches_count(p), 1, 0);
+			s, a, n ? n : ODVGP__MIN(w.T, (ptrdiff_t)ODVGP__KROWS), w.T, 1, 0);
 }
 static size_t odvgp__kernel_scratch_bytes(const odvgp__shapes *s)
 {
@@ -12118,13 +12040,13 @@ static odvgp__patches odvgp__patches_of(const odvgp_config *c)
 {
 	odvgp__patches p = {0, 0, 0, 0, 0, 0, 0};
 	if (!c->layer[0].patches.image_height) return p;
-	p.height = (uint32_t)c->layer[0].patches.image_height;
-	p.width = (uint32_t)c->layer[0].patches.image_width;
-	p.channels = (uint32_t)ODVGP__MAX(c->layer[0].patches.channels, 1);
-	p.rows = (uint32_t)c->layer[0].patches.height;
-	p.columns = (uint32_t)c->layer[0].patches.width;
-	p.stride = (uint32_t)ODVGP__MAX(c->layer[0].patches.stride, 1);
-	p.located = (uint32_t)c->layer[0].patches.locations;
+	p.height = (int32_t)c->layer[0].patches.image_height;
+	p.width = (int32_t)c->layer[0].patches.image_width;
+	p.channels = (int32_t)ODVGP__MAX(c->layer[0].patches.channels, 1);
+	p.rows = (int32_t)c->layer[0].patches.height;
+	p.columns = (int32_t)c->layer[0].patches.width;
+	p.stride = (int32_t)ODVGP__MAX(c->layer[0].patches.stride, 1);
+	p.located = c->layer[0].patches.locations;
 	return p;
 }
 
@@ -12139,29 +12061,24 @@ static odvgp_status odvgp__check_patches(const odvgp_config *c, odvgp_info *info
 {
 	odvgp__patches p = odvgp__patches_of(c);
 	const ptrdiff_t H = c->layer[0].patches.image_height, W = c->layer[0].patches.image_width,
-					h = c->layer[0].patches.height, w = c->layer[0].patches.width,
-					rest = W + c->layer[0].patches.channels + h + w + c->layer[0].patches.stride +
-						   c->layer[0].patches.locations;
-	if (!H)
-		return !rest ? ODVGP_OK
-					 : odvgp__fail(info, ODVGP_E_ARG, "patches.image_height", -1, 0,
-							   "must be given if another field of patches is");
-	if (h < 1 || w < 1)
-		return odvgp__fail(info, ODVGP_E_SIZE, h < 1 ? "patches.height" : "patches.width", -1, 0,
-				"must be at least 1");
-	if (h > H || w > W)
-		return odvgp__fail(info, ODVGP_E_SIZE, h > H ? "patches.height" : "patches.width", -1,
-				(double)(h > H ? h : w), "is larger than the image");
+					h = c->layer[0].patches.height, w = c->layer[0].patches.width;
+	const char *no = c->objective >= ODVGP_OBJECTIVE_TIGHT             ? "objective"
+					 : c->init.hyperparams == ODVGP_INIT_HYPER_ULAPANE ? "init.hyperparams"
+																	   : NULL;
+	if (!H && (W | h | w | c->layer[0].patches.channels | c->layer[0].patches.stride |
+					  c->layer[0].patches.locations))
+		return odvgp__fail(info, ODVGP_E_ARG, "patches.image_height", -1, 0,
+				"must be given if another field of patches is");
+	if (!H) return ODVGP_OK;
+	if (h < 1 || h > H || w < 1 || w > W)
+		return odvgp__fail(info, ODVGP_E_SIZE, h < 1 || h > H ? "patches.height" : "patches.width",
+				-1, (double)(h < 1 || h > H ? h : w),
+				"must be 1 to the image's: a patch lies inside it");
 	if (!odvgp__patches_ok(&p, c->layer[0].D))
 		return odvgp__fail(info, ODVGP_E_SIZE, "D", -1, (double)c->layer[0].D,
 				"must be image_height x image_width x channels of patches");
-	if (c->objective >= ODVGP_OBJECTIVE_TIGHT)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "objective", -1, 0,
-				"TIGHT and EXACT do not exist with patches");
-	if (c->init.hyperparams == ODVGP_INIT_HYPER_ULAPANE)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "init.hyperparams", -1, 0,
-				"ULAPANE does not exist with patches");
-	return ODVGP_OK;
+	return no ? odvgp__fail(info, ODVGP_E_UNSUPPORTED, no, -1, 0, "does not exist with patches")
+			  : ODVGP_OK;
 }
 
 static odvgp_status odvgp__check_products(const odvgp_config *c, odvgp_info *info)
@@ -13749,37 +13666,25 @@ ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *m)
 	return a.bad ? 0 : a.used + 64;
 }
 
-/*  out [n1,n2] = K(X1, X2). */
+/*  With patches, X2 of the job is in the tape's X. */
+static void odvgp__fit_images(const odvgp__unit *u, odvgp__kjob *job)
+{
+	if (!u->patch_weights.id) return;
+	job->patches = &u->patches;
+	job->weights = odvgp__node_value(u, u->patch_weights);
+}
+
+/*  out [n1,n2] = K(X1, X2), where X2 is the tape's X if `data`. */
 static void odvgp__fit_kernel(odvgp__unit *u, const odvgp_real *X1, ptrdiff_t n1,
-		const odvgp_real *X2, ptrdiff_t n2, odvgp_real *out)
+		const odvgp_real *X2, ptrdiff_t n2, int data, odvgp_real *out)
 {
 	odvgp_model *m = u->model;
 	odvgp__kjob job;
 	odvgp__kernel_job(&job, &m->tape.blas, &u->kernel, m->tape.node[u->hyp.id].v, X1, n1, X2, n2);
 	job.K = out;
 	job.ldk = n2;
-	odvgp__kernel_run(&job, m->tape.scratch);
-}
-
-/*  A job whose X2 are the n rows in the tape's X. */
-static void odvgp__fit_data_job(
-		const odvgp__unit *u, const odvgp_real *Z, ptrdiff_t M, ptrdiff_t n, odvgp__kjob *job)
-{
-	const odvgp__tape *t = &u->model->tape;
-	odvgp__kernel_job(job, &t->blas, &u->kernel, t->node[u->hyp.id].v, Z, M, t->node[u->X.id].v, n);
-	if (!u->patch_weights.id) return;
-	job->patches = &u->patches;
-	job->weights = t->node[u->patch_weights.id].v;
-}
-
-/*  out [M,n] = K(Z, X). */
-static void odvgp__fit_data_kernel(const odvgp__unit *u, odvgp__ref Z, ptrdiff_t n, odvgp_real *out)
-{
-	odvgp__kjob job;
-	odvgp__fit_data_job(u, odvgp__node_value(u, Z), Z.rows, n, &job);
-	job.K = out;
-	job.ldk = n;
-	odvgp__kernel_matrix(&job, u->model->tape.scratch);
+	if (data) odvgp__fit_images(u, &job);
+	odvgp__kernel_matrix(&job, m->tape.scratch, 0);
 }
 
 /*  W and gamma's Lambda. */
@@ -13795,9 +13700,9 @@ static void odvgp__fit_prior(odvgp__unit *u, odvgp__fit *f)
 			for (ptrdiff_t j = 0; j < Mg; j++) f->prior[i * Mg + j] = i == j;
 		return;
 	}
-	odvgp__fit_kernel(u, node[u->Z_gamma.id].v, Mg, node[u->Z_gamma.id].v, Mg, f->prior);
+	odvgp__fit_kernel(u, node[u->Z_gamma.id].v, Mg, node[u->Z_gamma.id].v, Mg, 0, f->prior);
 	if (f->gamma == ODVGP__FREE_GAMMA) return;
-	odvgp__fit_kernel(u, node[u->Z_beta.id].v, f->M, node[u->Z_gamma.id].v, Mg, f->W);
+	odvgp__fit_kernel(u, node[u->Z_beta.id].v, f->M, node[u->Z_gamma.id].v, Mg, 0, f->W);
 	odvgp_trsm(&m->tape.blas, 0, 0, f->M, Mg, node[u->L.id].v, f->M, f->W, Mg);
 	odvgp_syrk(&m->tape.blas, 1, Mg, f->M, -1, f->W, Mg, NULL, 1, f->prior, Mg);
 }
@@ -13812,9 +13717,9 @@ static void odvgp__fit_features(odvgp__unit *u, odvgp__fit *f, ptrdiff_t n)
 					 *b = u->slot_mean_b ? &m->par.slot[u->slot_mean_b] : NULL;
 	odvgp_real *beta = f->Phi, *gamma = f->Phi + f->M * n;
 	ptrdiff_t P = u->P, D = u->D;
-	odvgp__fit_data_kernel(u, u->Z_beta, n, beta);
+	odvgp__fit_kernel(u, node[u->Z_beta.id].v, f->M, X->v, n, 1, beta);
 	odvgp_trsm(blas, 0, 0, f->M, n, node[u->L.id].v, f->M, beta, n);
-	if (f->gamma) odvgp__fit_data_kernel(u, u->Z_gamma, n, gamma);
+	if (f->gamma) odvgp__fit_kernel(u, node[u->Z_gamma.id].v, f->Mg, X->v, n, 1, gamma);
 	if (f->gamma == ODVGP__WHITE_GAMMA || f->gamma == ODVGP__RESIDUAL_GAMMA)
 		odvgp_gemm(blas, 1, 0, f->Mg, n, f->M, -1, f->W, f->Mg, beta, n, 1, gamma, n);
 	if (f->gamma == ODVGP__WHITE_GAMMA)
@@ -13838,12 +13743,13 @@ static double odvgp__fit_diag(const odvgp__unit *u, ptrdiff_t n)
 	const odvgp__node *X = &m->tape.node[u->X.id];
 	odvgp_real value[ODVGP__MAX_NODES];
 	double sum = 0;
-	if (u->patch_weights.id) { /* in the memory of the node that has k(x,x) on the tape */
+	if (u->patch_weights.id) { /* in the memory of the tape's node */
 		odvgp__kjob job;
 		odvgp__node *k_x = &m->tape.node[u->k_x.id];
-		odvgp__fit_data_job(u, NULL, 0, n, &job);
-		k_x->stamp = 0;
-		odvgp__images_diag(&job, k_x->v, k_x->aux, m->tape.scratch);
+		odvgp__kernel_job(&job, &m->tape.blas, &u->kernel, odvgp__hyp(u), NULL, 0, X->v, n);
+		odvgp__fit_images(u, &job);
+		odvgp__lend_value(k_x);
+		odvgp__images_diag(&job, k_x->v, k_x->aux, m->tape.scratch, 0);
 		for (ptrdiff_t i = 0; i < n; i++) sum += (double)k_x->v[i];
 		return sum;
 	}
@@ -15764,7 +15670,7 @@ static const odvgp_real *odvgp__draw_candidates(
 		ptrdiff_t k = odvgp__permute(seed, ODVGP__STREAM_PATCHES, 0, all, i),
 				  image = odvgp__permute(seed, ODVGP__STREAM_PATCHES, 1, N, k / T);
 		odvgp_real *to = w->patches + i * u->Dz;
-		odvgp__patch_gather(p, X + image * u->D, k % T, to);
+		odvgp__patch_move(p, X + image * u->D, NULL, k % T, to);
 		if (p->located && !located) odvgp__zero(to + u->Dz - 2, 2);
 	}
 	return w->patches;
@@ -16033,7 +15939,7 @@ static void odvgp__init_image_variance(
 				&job, &m->tape.blas, &u->kernel, odvgp__hyp(u), NULL, 0, X + image * u->D, 1);
 		job.patches = &u->patches;
 		job.weights = m->tape.node[u->patch_weights.id].v;
-		odvgp__images_diag(&job, &k, Kw, scratch);
+		odvgp__images_diag(&job, &k, Kw, scratch, 0);
 		sum += (double)k / (double)images;
 	}
 	if (sum > 0) odvgp__scale_kernel(u, u->kernel.nnode - 1, w->target_variance / sum);

@@ -1591,7 +1591,7 @@ static void compare_conv(ocase *c, const conv_world *w, const odvgp_blas *blas, 
 	char name[60];
 	odvgp__kjob job;
 	/* The patches of the first image. */
-	odvgp__patches_gather(&w->patches, w->images->r, all);
+	odvgp__patches_move(&w->patches, w->images->r, NULL, all);
 	{
 		const tensor *patches = need(c, "patches0"), *at = need(c, "patch_locations");
 		ptrdiff_t d = patches->dim[1];
@@ -1629,7 +1629,7 @@ static void compare_conv(ocase *c, const conv_world *w, const odvgp_blas *blas, 
 	conv_job(w, blas, &job, w->Z->r, M, 0, n);
 	job.K = K;
 	job.ldk = n;
-	odvgp__kernel_matrix(&job, w->scratch);
+	odvgp__kernel_matrix(&job, w->scratch, 0);
 	compare(c, "K_uf", K, M * n, isa);
 	for (i = 0, sum = 0; i < M * n; i++) sum += K[i] * Wuf->r[i];
 	compare(c, "uf", &sum, 1, isa);
@@ -1637,7 +1637,7 @@ static void compare_conv(ocase *c, const conv_world *w, const odvgp_blas *blas, 
 	job.dK = Wuf->r;
 	job.lddk = n;
 	job.dX1 = dZ;
-	odvgp__kernel_matrix_adjoint(&job, w->scratch);
+	odvgp__kernel_matrix(&job, w->scratch, 1);
 	compare_hyper(c, &w->kernel, "uf.", w->dhyp, isa);
 	sprintf(name, "uf.grad_%s", points);
 	compare(c, name, dZ, M * D, isa);
@@ -1646,20 +1646,20 @@ static void compare_conv(ocase *c, const conv_world *w, const odvgp_blas *blas, 
 	conv_clear(w);
 	sum = 0;
 	conv_job(w, blas, &job, NULL, 0, 0, n);
-	odvgp__images_diag(&job, diag, Kw, w->scratch);
+	odvgp__images_diag(&job, diag, Kw, w->scratch, 0);
 	for (i = 0; i < n; i++) dK[i] = Wff->r[i * n + i];
-	odvgp__images_diag_adjoint(&job, dK, Kw, w->scratch);
+	odvgp__images_diag(&job, dK, Kw, w->scratch, 1);
 	for (i = 0; i < n; i++)
 		for (j = 0; j < n; j++) {
 			if (i == j) {
 				K[i * n + i] = diag[i];
 				continue;
 			}
-			odvgp__patches_gather(&w->patches, w->images->r + i * w->images->dim[1], all);
+			odvgp__patches_move(&w->patches, w->images->r + i * w->images->dim[1], NULL, all);
 			conv_job(w, blas, &job, all, T, j, 1);
 			job.K = column;
 			job.ldk = job.lddk = 1;
-			odvgp__kernel_matrix(&job, w->scratch);
+			odvgp__kernel_matrix(&job, w->scratch, 0);
 			g = Wff->r[i * n + j];
 			for (t = 0, K[i * n + j] = 0; t < T; t++) {
 				K[i * n + j] += w->weights->r[t] * column[t];
@@ -1667,7 +1667,7 @@ static void compare_conv(ocase *c, const conv_world *w, const odvgp_blas *blas, 
 				dK[t] = g * w->weights->r[t];
 			}
 			job.dK = dK;
-			odvgp__kernel_matrix_adjoint(&job, w->scratch);
+			odvgp__kernel_matrix(&job, w->scratch, 1);
 		}
 	compare(c, "K_ff", K, n * n, isa);
 	for (i = 0; i < n * n; i++) sum += K[i] * Wff->r[i];

@@ -228,9 +228,9 @@ static double both_sums(const images *a, const odvgp_real *Z, ptrdiff_t M, ptrdi
 	image_job(a, &job, Z, M, a->x, n);
 	job.K = K;
 	job.ldk = n;
-	odvgp__kernel_matrix(&job, a->scratch);
+	odvgp__kernel_matrix(&job, a->scratch, 0);
 	image_job(a, &job, NULL, 0, a->x, n);
-	odvgp__images_diag(&job, diag, Kw, a->scratch);
+	odvgp__images_diag(&job, diag, Kw, a->scratch, 0);
 	for (i = 0; i < M * n; i++) sum += (double)G[i] * (double)K[i];
 	for (i = 0; i < n; i++) sum += (double)g[i] * (double)diag[i];
 	free(K), free(diag), free(Kw);
@@ -266,9 +266,9 @@ TEST(kernels_of_images_are_sums)
 		image_job(&a, &job, Z, M, a.x, N);
 		job.K = K;
 		job.ldk = N;
-		odvgp__kernel_matrix(&job, a.scratch);
+		odvgp__kernel_matrix(&job, a.scratch, 0);
 		image_job(&a, &job, NULL, 0, a.x, N);
-		odvgp__images_diag(&job, diag, Kw, a.scratch);
+		odvgp__images_diag(&job, diag, Kw, a.scratch, 0);
 		for (j = 0; j < N; j++) {
 			odvgp_real *patches = patches_of(s, a.x + j * s->H * s->W * s->C);
 			double want = 0, size = 0, z = 0;
@@ -327,7 +327,7 @@ TEST(adjoints_of_images)
 			for (i = 0; i < count[q]; i++) d[q][i] = 0;
 		}
 		image_job(&a, &job, NULL, 0, a.x, N);
-		odvgp__images_diag(&job, diag, Kw, a.scratch);
+		odvgp__images_diag(&job, diag, Kw, a.scratch, 0);
 		for (q = 0; q < 2; q++) {
 			image_job(&a, &job, q ? Z : NULL, q ? M : 0, a.x, N);
 			job.dX1 = d[0];
@@ -336,8 +336,8 @@ TEST(adjoints_of_images)
 			job.dhyp = d[3];
 			job.dK = G;
 			job.lddk = N;
-			if (q) odvgp__kernel_matrix_adjoint(&job, a.scratch);
-			else odvgp__images_diag_adjoint(&job, g, Kw, a.scratch);
+			if (q) odvgp__kernel_matrix(&job, a.scratch, 1);
+			else odvgp__images_diag(&job, g, Kw, a.scratch, 1);
 		}
 		for (q = 0; q < 4; q++) {
 			double h = BY_PRECISION(1e-5, 1e-2), got = 0, size = 0, side[2];
