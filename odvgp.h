@@ -4834,18 +4834,22 @@ static void odvgp__points(const odvgp__kernel *k, uint32_t group, const odvgp_re
 {
 	const odvgp__base_kernel *base = &k->base[k->group_base[group]];
 	ptrdiff_t D = (ptrdiff_t)k->D;
-	int geometry = odvgp__geometry(base);
+	int geometry = odvgp__geometry(base), circle = geometry == ODVGP__CIRCLE;
 	for (ptrdiff_t d = 0; d < (ptrdiff_t)base->ndims; d++) {
 		ptrdiff_t column = odvgp__column(base, d);
 		odvgp_real shift = geometry == ODVGP__INNER_PRODUCT ? 0 : centre[column],
 				   scale = odvgp__base_column(base, hyp, d);
-		for (ptrdiff_t i = 0; i < n; i++) {
-			odvgp_real x = X[i * D + column] - shift;
-			if (geometry == ODVGP__CIRCLE) {
-				double angle = odvgp__two_pi * (double)x / (double)hyp[base->shape_param];
-				to[i * rs + 2 * d * cs] = (odvgp_real)cos(angle) * scale;
-				to[i * rs + (2 * d + 1) * cs] = (odvgp_real)sin(angle) * scale;
-			} else to[i * rs + d * cs] = base->ard ? odvgp__scaled(x, scale) : x;
+		const odvgp_real *x = X + column;
+		odvgp_real *at = to + (circle ? 2 : 1) * d * cs;
+		if (!circle && !base->ard)
+			for (ptrdiff_t i = 0; i < n; i++) at[i * rs] = x[i * D] - shift;
+		else if (!circle)
+			for (ptrdiff_t i = 0; i < n; i++) at[i * rs] = odvgp__scaled(x[i * D] - shift, scale);
+		for (ptrdiff_t i = 0; i < n && circle; i++) {
+			double angle =
+					odvgp__two_pi * (double)(x[i * D] - shift) / (double)hyp[base->shape_param];
+			at[i * rs] = (odvgp_real)cos(angle) * scale;
+			at[i * rs + cs] = (odvgp_real)sin(angle) * scale;
 		}
 	}
 }
