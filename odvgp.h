@@ -12077,7 +12077,7 @@ static odvgp_status odvgp__check_patches(const odvgp_config *c, odvgp_info *info
 	if (h < 1 || h > H || w < 1 || w > W)
 		return odvgp__fail(info, ODVGP_E_SIZE, h < 1 || h > H ? "patches.height" : "patches.width",
 				-1, (double)(h < 1 || h > H ? h : w),
-				"must be 1 to the image's: a patch lies inside it");
+				"must be at least 1, and a patch must fit into the image");
 	if (!odvgp__patches_ok(&p, c->layer[0].D))
 		return odvgp__fail(info, ODVGP_E_SIZE, "D", -1, (double)c->layer[0].D,
 				"must be image_height x image_width x channels of patches");

@@ -5,8 +5,8 @@
 
     Output:
         300 images to learn from, 1000 to test: share of wrong answers
-          all pixels, rbf            ??.?
-          3 x 3 patches, rbf          ?.?
+          all pixels, rbf      31.8 %
+          3 x 3 patches, rbf    0.0 %
         build/05_convolution.svg shows the inducing patches
 */
 #define ODVGP_IMPLEMENTATION

@@ -103,6 +103,18 @@ static void images_config(const options *o, odvgp_config *c)
 	c->layer[0].patches.locations = m.tick;
 }
 
+/*  A line about the patches of a model. */
+static void images_text(bytes *b, const odvgp_model *model)
+{
+	const odvgp_config *c = odvgp_model_config(model);
+	const odvgp_slot *weights = odvgp_slot_find(model, "weights");
+	if (!weights) return;
+	bytes_print(b, "images   %td x %td x %td, %td patches %td x %td%s\n",
+			c->layer[0].patches.image_height, c->layer[0].patches.image_width,
+			larger(1, c->layer[0].patches.channels), weights->count, c->layer[0].patches.height,
+			c->layer[0].patches.width, c->layer[0].patches.locations ? ", with locations" : "");
+}
+
 /*  Says which pixels no patch covers. */
 static void images_note(const options *o, bytes *notes)
 {

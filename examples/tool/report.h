@@ -455,6 +455,7 @@ static void text_model(bytes *b, const char *name, const odvgp_model *model, con
 	bytes_print(b, "model    %s, beta %td, gamma %td, %s\n", name, c->layer[0].M,
 			c->layer[0].M_gamma, training_text(c));
 	text_method(b, c);
+	images_text(b, model);
 	bytes_print(b, "kernel   %s\n", kernel);
 	text_lengthscales(b, model, s);
 	if (s->likelihood != ODVGP_LIKELIHOOD_GAUSSIAN) text_likelihood(b, s);
