@@ -5048,13 +5048,15 @@ static void odvgp__kernel_scratch(odvgp__arena *a, const odvgp__kernel *k, ptrdi
 	if (!job->kept) odvgp__kernel_rows_layout(a, k, rows, m, P, job);
 }
 
-/*  Computes the centre (the mean of X2) and the points of X2 by columns. */
+/*  Computes the centre (the mean of X2; of patches the first one) and the points of X2 by
+    columns. */
 static void odvgp__kernel_prepare(odvgp__kjob *job)
 {
 	const odvgp__kernel *k = job->k;
 	ptrdiff_t D = (ptrdiff_t)k->D;
 	odvgp__zero(job->centre, D);
-	for (ptrdiff_t j = 0; j < job->m; j++)
+	if (job->weights) odvgp__copy(job->centre, job->X2, D);
+	for (ptrdiff_t j = 0; j < job->m && !job->weights; j++)
 		for (ptrdiff_t d = 0; d < D; d++) job->centre[d] += job->X2[j * D + d] / (odvgp_real)job->m;
 	for (uint32_t g = 0; g < k->ngroup; g++) {
 		ptrdiff_t nd = odvgp__group_dims(k, g);
