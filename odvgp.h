@@ -10577,7 +10577,7 @@ static odvgp_status odvgp__collapsed_forward(odvgp__tape *t, odvgp__node *nd)
 	}
 	double squares = (double)*c.m.rr - odvgp__collapse_solve(t, &c) / s,
 		   variances = (double)*c.m.kk - P * trace;
-	if (ODVGP__MIN(squares, variances) < -2 * s * ODVGP__COLLAPSE_ERROR * P * (double)c.N)
+	if (ODVGP__MIN(squares, variances) < -2 * s * ODVGP__COLLAPSE_ERROR * P * t->sums->weight)
 		return odvgp__fail(t->info, ODVGP_E_NAN, "bound", -1, ODVGP__MIN(squares, variances),
 				"rounding errors are larger than the noise: train in double, or raise noise_floor");
 	bound -= (squares + (double)*c.m.kk - P * trace) / (2 * s);
