@@ -90,7 +90,8 @@ CONTENTS   (search for a tag with its arrows)
 >>conventions
   Sizes. N rows of data, B rows of a minibatch, D inputs, P outputs (latent functions), M = |beta|
     and Mg = |gamma| inducing points, T columns of targets, F functions that the likelihood sees.
-    With the Gaussian likelihood F = T = P.
+    With the Gaussian likelihood F = T = P. "Y [N,T]" includes columns behind the targets, in the
+    order weights, exposure or known_noise, where config.lik asks for them.
   Storage. X [N,D], Y [N,T] and Z [M,D] are row-major without padding; mean and var [P,n] hold one
     row per output; triangular matrices are lower; `ld` counts elements from row to row.
   Symbols. Zb = Z_beta, Zg = Z_gamma, a = a_gamma, k = k(x,x), |.|^2 the sum of squares: of all
@@ -197,6 +198,11 @@ CONTENTS   (search for a tag with its arrows)
     likelihoods that are not log-concave. Predictions mix deep.predict_samples components. Memory of
     training grows with the samples, that of predictions does not. There are no other objectives
     than ELBO, no odvgp_fit_q and no warm start.
+  Images. With layer[0].patches inducing inputs are patches, and f(image) is the weighted sum of a
+    Gaussian process over an image's T patches [CONV], [TICK]. K(Z,X) costs B M T instead of B M
+    kernel values, k(x,x) B T^2 / 2 more. One image's patches at a time are in memory, with 256 rows
+    of their kernel matrix. odvgp_init_data draws inducing patches from 1,000 images and their
+    locations uniformly. All pixels of a channel should have one scale.
   Units. Standardise the columns of X and Y (odvgp_column_scales, odvgp_standardise) and pass the
     scales to odvgp_freeze to get predictions in original units.
   Memory. odvgp_model_size returns the bytes that training needs, odvgp_predictor_size those of
@@ -246,6 +252,9 @@ CONTENTS   (search for a tag with its arrows)
                 AISTATS 2009
     [DGP]       Salimbeni, Deisenroth: Doubly Stochastic Variational Inference for Deep Gaussian
                 Processes, NeurIPS 2017
+    [CONV]      van der Wilk, Rasmussen, Hensman: Convolutional Gaussian Processes, NeurIPS 2017
+    [TICK]      Dutordoir et al.: Bayesian Image Classification with Deep Convolutional Gaussian
+                Processes, AISTATS 2020
     [CHOL]      Murray: Differentiation of the Cholesky decomposition, arXiv:1602.07527
     [ADAM]      Kingma, Ba: Adam, ICLR 2015
     [GREEDY]    Burt, Rasmussen, van der Wilk: Convergence of Sparse Variational Inference in
@@ -495,8 +504,8 @@ typedef enum odvgp_hidden_q { ODVGP_HIDDEN_Q_NARROW, ODVGP_HIDDEN_Q_PRIOR } odvg
         ORDINAL            y in {0 .. lik.classes - 1}, P = 1: how many cuts are below f + N(0, 1);
                            "cut" is the first, "gap" [classes - 2] between cuts, from frequencies
     Several functions, one target, Y [N,1]:
-        ROBUSTMAX          y in {0 .. P - 1}: 1 - "epsilon" 1e-3 (frozen) if f_y is largest, else
-                           epsilon / (P - 1); each Phi in that probability is (1 - 2 e) Phi + e
+        ROBUSTMAX          y in {0 .. P - 1}: 1 - "epsilon" 1e-3 (frozen; at most 1 - 1 / P) if f_y is
+                           largest, else epsilon / (P - 1); each Phi in that probability is (1 - 2 e) Phi + e
         SOFTMAX            y in {0 .. P - 1}: exp(f_y) / sum exp(f_k)
     P = 2 T, Y [N,T]:
         HETEROSCEDASTIC    N(y_t; f_t, exp(f_(T + t)))
@@ -649,6 +658,7 @@ typedef struct odvgp_allocator {
 #define odvgp_config_size       odvgpf_config_size
 #define odvgp_constant          odvgpf_constant
 #define odvgp_falling           odvgpf_falling
+#define odvgp_rising            odvgpf_rising
 #define odvgp_status_text       odvgpf_status_text
 #define odvgp_fit               odvgpf_fit
 #define odvgp_model_create      odvgpf_model_create
@@ -794,6 +804,18 @@ typedef struct odvgp_config {
 		/* Inducing points: |beta| >= 1 and |gamma| >= 0. BETA ignores gamma. */
 		ptrdiff_t M, M_gamma;
 		odvgp_mean_function mean_function; /* Default ZERO. */
+		/* Convolutional features, if image_height > 0: rows of X are images, inducing inputs are
+           patches, and f(image) = sum_t "weights"_t g(patch t), where g has the kernel. */
+		struct {
+			/* Pixel (i, j) of channel c is column (i image_width + j) channels + c of X;
+               channels 0: 1. */
+			ptrdiff_t image_height, image_width, channels;
+			/* Of a patch; from patch to patch (0: 1). Pixels that no patch covers are not used. */
+			ptrdiff_t height, width, stride;
+			/* 1: two more columns of a patch hold its row and its column among the patches, for
+			   kernels such as "rbf(dims=0:9) * matern32(dims=9:11)". */
+			int locations;
+		} patches;
 		/* What the slots of q hold. Default WHITENED: reproduce.parametrisation. */
 		odvgp_parametrisation parametrisation;
 	} layer[ODVGP_MAX_LAYERS];
@@ -818,6 +840,19 @@ typedef struct odvgp_config {
 		odvgp_real link_jitter;
 		/* 1: NaN in Y is a missing target, which the bound leaves out. Default 0. */
 		int missing;
+		/* 1: Y has a column more, behind the targets: the row's weight, finite and >= 0, which
+           multiplies its log density. Default 0. */
+		int weights;
+		/* 1: Y has a column more, the last: the row's exposure e > 0, which multiplies exp(f) of
+           POISSON, EXPONENTIAL and NEGATIVE_BINOMIAL. Default 0. */
+		int exposure;
+		/* 1, GAUSSIAN: Y has a column more, the last: e > 0; the row's noise variance is e
+           "noise_variance". For known variances e set noise_variance to 1 and freeze the slot.
+           Default 0. */
+		int known_noise;
+		/* 1, GAUSSIAN: a "noise_variance" for each target, [T]; needs the objective ELBO. Default
+           0: one for all. */
+		int noise_per_output;
 		/* This and the next are the Gaussian's. Initial noise variance, >= 0. Default 0: 0.1, and
            from odvgp_init_data on a tenth of the targets' variance. */
 		odvgp_real noise_variance;
@@ -950,8 +985,9 @@ typedef struct odvgp_slot {
 	/* With several layers names begin with "layer0." and so on, but for the likelihood's.
        kernel, its term 0:  "kernel.0.lengthscale" "kernel.0.variance" "kernel.0.alpha"
                             "kernel.0.period" "kernel.0.offset"
-       likelihood:          "noise_variance" or those at odvgp_likelihood
+       likelihood:          "noise_variance" [1 or T] or those at odvgp_likelihood
        mean function:       "mean.c" "mean.A" "mean.b"
+       patches:             "weights", 1 at the start
        beta:                "Z_beta" "q_mu" "a_beta" "q_sqrt"; INVERSE "B_sqrt"; DIAGONAL "q_diag"
        gamma:               "Z_gamma"; ORTH, HYBRID "a_gamma"; BLOCKS "v_mu" "v_sqrt";
                             FREE "Z_alpha" "a" */
@@ -991,7 +1027,7 @@ ODVGP_API odvgp_config odvgp_config_defaults(
             with D = 0
     value   sizes and reals: a decimal number, whatever the locale: 100, 1e-3. Choices: the word
             behind the enumerator's prefix in lower case ("reproduce.diag_step=projected_mu"), or
-            its number; on or off for natgrad, adam_eps_inside and init.warm. Schedules: 0.01 is
+            its number; on or off for fields that are 0 or 1. Schedules: 0.01 is
             constant, 0.1-0.01 falls over 5,000 steps, 0.1-0.01:2000 over 2,000. kernel takes all
             that follows the '=', a text that must live until the model is made
     Spaces and tabs around name and value do not count. odvgp_model_size later checks what fields
@@ -1011,6 +1047,11 @@ ODVGP_API size_t odvgp_config_size(void);
         cfg.optim.lr = odvgp_falling(0.01, 0.001, steps) */
 ODVGP_API odvgp_schedule odvgp_constant(odvgp_real value);
 ODVGP_API odvgp_schedule odvgp_falling(odvgp_real from, odvgp_real to, ptrdiff_t steps);
+/*  Rise in equal ratios from `from` to `to` over `steps` steps, then fall to `final` over
+    decay_steps (0: stay). Other likelihoods than the Gaussian, whose first natural steps can lead
+    far off, begin well with cfg.optim.natgrad_step = odvgp_rising(1e-5, 0.1, 100, 0.01, 4900). */
+ODVGP_API odvgp_schedule odvgp_rising(
+		odvgp_real from, odvgp_real to, ptrdiff_t steps, odvgp_real final, ptrdiff_t decay_steps);
 
 /*  The sentence that describes a status. Never NULL. */
 ODVGP_API const char *odvgp_status_text(odvgp_status status);
@@ -1113,12 +1154,18 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
     more rows, refines. Frozen slots stay; bounds, priors and jitter hold. If the bound on some of
     the rows would fall, as rounding can make it with FREE in float, nothing changes. Empties Adam's
     moments; schedules and the count of steps continue.
+    Another likelihood than the Gaussian gets the kernel, prior mean and Z_beta of a regression on
+    pseudo-targets, STUDENTT and LAPLACE also the scale, and q at its initial value: go on with
+    odvgp_rising. Pseudo-targets of f: y itself (STUDENTT, LAPLACE, HETEROSCEDASTIC); -1 and 1, for
+    several classes one against the rest; log(y + 1/2) (POISSON, NEGATIVE_BINOMIAL, GAMMA; minus
+    that for EXPONENTIAL), less log of the exposure; Phi^-1(y) (BETA); the middle between the cuts
+    (ORDINAL). Rows with a missing target do not count.
         settings   NULL: the defaults
         X [N,D], Y [N,T]    work  odvgp_warm_start_size bytes, at any address
-    Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (another likelihood than the
-             Gaussian, objective EXACT, several layers, a q that odvgp_fit_q refuses). On an error
-             the model is unchanged
-    Cost     O(iterations rows M^2), and that of odvgp_fit_q
+    Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (objective EXACT, several
+             layers; with the Gaussian also missing targets and a q that odvgp_fit_q refuses). On an
+             error the model is unchanged
+    Cost     O(iterations rows M^2), with the Gaussian also that of odvgp_fit_q
     odvgp_warm_start_size   0: too large, or refused */
 ODVGP_API size_t odvgp_warm_start_size(const odvgp_model *model, const odvgp_warm *settings);
 ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *model, const odvgp_warm *settings,
@@ -1338,8 +1385,10 @@ ODVGP_API odvgp_status odvgp_predict(const odvgp_server *server, const odvgp_rea
 		odvgp_real *mean, odvgp_real *var, odvgp_real *var_y, void *scratch, size_t scratch_bytes);
 
 /*  Mean and variance of y at new inputs, [y_rows,n] out or NULL. Likelihoods of classes (ORDINAL,
-    ROBUSTMAX, SOFTMAX): each class's probability p, and p - p^2. Scratch, results and cost as for
-    odvgp_predict with variances, plus the likelihood's integrals. */
+    ROBUSTMAX, SOFTMAX): each class's probability p, and p - p^2. Exposure and known_noise count as
+    1. With exposure e, counts of mean m and variance v have e m and e m + e^2 (v - m), EXPONENTIAL
+    has m / e and v / e^2. Scratch, results and cost as for odvgp_predict with variances, plus the
+    likelihood's integrals. */
 ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean, odvgp_real *var, void *scratch, size_t scratch_bytes);
 
@@ -1351,7 +1400,8 @@ ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *server, const odvgp
 		ptrdiff_t n, odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes);
 
 /*  log p(y|data) of each row of targets Y [n,T]: logp [n], summed over outputs, for y in its own
-    units. Scratch and cost as for odvgp_predict with variances. */
+    units. Y has the columns of training; weights do not count. Scratch and cost as for
+    odvgp_predict with variances. */
 ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *server, const odvgp_real *X,
 		const odvgp_real *Y, ptrdiff_t n, odvgp_real *logp, void *scratch, size_t scratch_bytes);
 
@@ -2188,6 +2238,7 @@ enum {
 	ODVGP__STREAM_SAMPLE,
 	ODVGP__STREAM_SOFTMAX,
 	ODVGP__STREAM_WARM,
+	ODVGP__STREAM_PATCHES,
 	ODVGP__STREAM_HIDDEN
 };
 
@@ -4867,18 +4918,22 @@ static void odvgp__points(const odvgp__kernel *k, uint32_t group, const odvgp_re
 {
 	const odvgp__base_kernel *base = &k->base[k->group_base[group]];
 	ptrdiff_t D = (ptrdiff_t)k->D;
-	int geometry = odvgp__geometry(base);
+	int geometry = odvgp__geometry(base), circle = geometry == ODVGP__CIRCLE;
 	for (ptrdiff_t d = 0; d < (ptrdiff_t)base->ndims; d++) {
 		ptrdiff_t column = odvgp__column(base, d);
 		odvgp_real shift = geometry == ODVGP__INNER_PRODUCT ? 0 : centre[column],
 				   scale = odvgp__base_column(base, hyp, d);
-		for (ptrdiff_t i = 0; i < n; i++) {
-			odvgp_real x = X[i * D + column] - shift;
-			if (geometry == ODVGP__CIRCLE) {
-				double angle = odvgp__two_pi * (double)x / (double)hyp[base->shape_param];
-				to[i * rs + 2 * d * cs] = (odvgp_real)cos(angle) * scale;
-				to[i * rs + (2 * d + 1) * cs] = (odvgp_real)sin(angle) * scale;
-			} else to[i * rs + d * cs] = base->ard ? odvgp__scaled(x, scale) : x;
+		const odvgp_real *x = X + column;
+		odvgp_real *at = to + (circle ? 2 : 1) * d * cs;
+		if (!circle && !base->ard)
+			for (ptrdiff_t i = 0; i < n; i++) at[i * rs] = x[i * D] - shift;
+		else if (!circle)
+			for (ptrdiff_t i = 0; i < n; i++) at[i * rs] = odvgp__scaled(x[i * D] - shift, scale);
+		for (ptrdiff_t i = 0; i < n && circle; i++) {
+			double angle =
+					odvgp__two_pi * (double)(x[i * D] - shift) / (double)hyp[base->shape_param];
+			at[i * rs] = (odvgp_real)cos(angle) * scale;
+			at[i * rs + cs] = (odvgp_real)sin(angle) * scale;
 		}
 	}
 }
@@ -4910,6 +4965,70 @@ static ptrdiff_t odvgp__padded(ptrdiff_t n)
 	return (n + ODVGP__CHUNK - 1) / ODVGP__CHUNK * ODVGP__CHUNK;
 }
 
+/* --- patches of images --- */
+
+/*  32-bit numbers, as files hold them. height 0: inputs are points. */
+typedef struct odvgp__patches {
+	int32_t height, width, channels; /* of an image */
+	int32_t rows, columns, stride;   /* of a patch */
+	int32_t located;
+} odvgp__patches;
+
+/*  Positions of patches in a column and in a row of an image. */
+static ptrdiff_t odvgp__patches_down(const odvgp__patches *p)
+{
+	return (p->height - p->rows) / p->stride + 1;
+}
+static ptrdiff_t odvgp__patches_across(const odvgp__patches *p)
+{
+	return (p->width - p->columns) / p->stride + 1;
+}
+static ptrdiff_t odvgp__patches_count(const odvgp__patches *p)
+{
+	return p->height ? odvgp__patches_down(p) * odvgp__patches_across(p) : 0;
+}
+
+/*  Columns of an inducing input, where those of an input are D. */
+static ptrdiff_t odvgp__patch_columns(const odvgp__patches *p, ptrdiff_t D)
+{
+	return p->height ? (ptrdiff_t)p->rows * p->columns * p->channels + 2 * p->located : D;
+}
+
+/*  Patch t of the image x, or, with dx, the adjoint: adds `patch` to dx. */
+static void odvgp__patch_move(const odvgp__patches *p, const odvgp_real *x, odvgp_real *dx,
+		ptrdiff_t t, odvgp_real *patch)
+{
+	ptrdiff_t row = t / odvgp__patches_across(p), column = t % odvgp__patches_across(p),
+			  run = (ptrdiff_t)p->columns * p->channels;
+	for (ptrdiff_t r = 0; r < p->rows; r++, patch += run) {
+		ptrdiff_t at = ((row * p->stride + r) * p->width + column * p->stride) * p->channels;
+		if (!dx) odvgp__copy(patch, x + at, run);
+		for (ptrdiff_t i = 0; i < run && dx; i++) dx[at + i] += patch[i];
+	}
+	if (dx || !p->located) return;
+	patch[0] = (odvgp_real)row;
+	patch[1] = (odvgp_real)column;
+}
+
+/*  The same for all patches, [patches,columns]. */
+static void odvgp__patches_move(
+		const odvgp__patches *p, const odvgp_real *x, odvgp_real *dx, odvgp_real *patches)
+{
+	for (ptrdiff_t t = 0; t < odvgp__patches_count(p); t++)
+		odvgp__patch_move(p, x, dx, t, patches + t * odvgp__patch_columns(p, 0));
+}
+
+/*  Whether the sizes fit together and images have D numbers. */
+static int odvgp__patches_ok(const odvgp__patches *p, ptrdiff_t D)
+{
+	if (!p->height)
+		return !(p->width | p->channels | p->rows | p->columns | p->stride | p->located);
+	return p->height > 0 && p->width > 0 && p->channels > 0 && p->rows > 0 &&
+		   p->rows <= p->height && p->columns > 0 && p->columns <= p->width && p->stride > 0 &&
+		   (p->located & 1) == p->located &&
+		   (double)p->height * (double)p->width * (double)p->channels == (double)D;
+}
+
 /*  One operation on K = k(X1, X2): input, output and scratch. */
 typedef struct odvgp__kjob {
 	const odvgp_blas *blas;
@@ -4931,6 +5050,10 @@ typedef struct odvgp__kjob {
 	ptrdiff_t lddk;
 	const odvgp_real *dout;
 	odvgp_real *da, *dhyp, *dX1, *dX2; /* added to unless NULL */
+	/* odvgp__images_...: X2 holds m images, whose patches have these weights; else NULL */
+	const odvgp__patches *patches;
+	const odvgp_real *weights;
+	odvgp_real *dweights; /* added to unless NULL */
 	/* 1: the forward run keeps V0, H and derivatives of all rows; 0: they are scratch for the
        current rows */
 	int kept;
@@ -5009,13 +5132,15 @@ static void odvgp__kernel_scratch(odvgp__arena *a, const odvgp__kernel *k, ptrdi
 	if (!job->kept) odvgp__kernel_rows_layout(a, k, rows, m, P, job);
 }
 
-/*  Computes the centre (the mean of X2) and the points of X2 by columns. */
+/*  Computes the centre (the mean of X2; of patches the first one) and the points of X2 by
+    columns. */
 static void odvgp__kernel_prepare(odvgp__kjob *job)
 {
 	const odvgp__kernel *k = job->k;
 	ptrdiff_t D = (ptrdiff_t)k->D;
 	odvgp__zero(job->centre, D);
-	for (ptrdiff_t j = 0; j < job->m; j++)
+	if (job->weights) odvgp__copy(job->centre, job->X2, D);
+	for (ptrdiff_t j = 0; j < job->m && !job->weights; j++)
 		for (ptrdiff_t d = 0; d < D; d++) job->centre[d] += job->X2[j * D + d] / (odvgp_real)job->m;
 	for (uint32_t g = 0; g < k->ngroup; g++) {
 		ptrdiff_t nd = odvgp__group_dims(k, g);
@@ -5589,6 +5714,126 @@ ODVGP__TRAINING void odvgp__kernel_adjoint_run(odvgp__kjob *job, odvgp__arena sc
 	for (uint32_t g = 0; g < k->ngroup; g++) odvgp__kernel_adjoint_finish(job, g);
 }
 
+/* --- images: with patches x[t] and weights w
+       K(Z,x) = sum_t w_t k(Z,x[t]),    k(x,x) = w^T K w,  K_ts = k(x[t],x[s])
+   One image at a time is gathered in scratch. Of K, KROWS rows at a time, only the lower triangle
+   is computed. --- */
+
+typedef struct odvgp__images_work {
+	ptrdiff_t T, D, pixels;
+	odvgp_real *patches, *adjoint; /* [T,D] of an image */
+	odvgp_real *values;            /* a column of K(Z,X), or rows of K */
+} odvgp__images_work;
+
+/*  n: rows of Z; 0: for k(x,x). */
+static void odvgp__images_layout(
+		odvgp__arena *a, const odvgp__patches *p, ptrdiff_t n, odvgp__images_work *w)
+{
+	w->T = odvgp__patches_count(p);
+	w->D = odvgp__patch_columns(p, 0);
+	w->pixels = (ptrdiff_t)p->height * p->width * p->channels;
+	w->patches = odvgp__take(a, w->T, w->D);
+	w->adjoint = odvgp__take(a, w->T, w->D);
+	w->values = odvgp__take(a, n ? n : ODVGP__MIN(w->T, (ptrdiff_t)ODVGP__KROWS), n ? 1 : w->T);
+}
+
+/*  A job on image i. */
+static void odvgp__image_begin(
+		const odvgp__kjob *job, ptrdiff_t i, const odvgp__images_work *w, odvgp__kjob *one)
+{
+	*one = *job;
+	one->patches = NULL;
+	one->K = one->out = NULL;
+	one->dK = one->dout = NULL;
+	one->X2 = w->patches;
+	one->m = w->T;
+	if (job->dX2) one->dX2 = w->adjoint;
+	odvgp__patches_move(job->patches, job->X2 + i * w->pixels, NULL, w->patches);
+	if (job->dX2) odvgp__zero(w->adjoint, w->T * w->D);
+}
+static void odvgp__image_end(const odvgp__kjob *job, ptrdiff_t i, const odvgp__images_work *w)
+{
+	if (job->dX2) odvgp__patches_move(job->patches, NULL, job->dX2 + i * w->pixels, w->adjoint);
+}
+
+/*  K(X1,X2), or its adjoint; X2 may hold images. */
+ODVGP__TRAINING void odvgp__kernel_matrix(odvgp__kjob *job, odvgp__arena scratch, int adjoint)
+{
+	odvgp__images_work w;
+	odvgp__kjob one;
+	if (!job->patches) {
+		if (adjoint) odvgp__kernel_adjoint_run(job, scratch);
+		else odvgp__kernel_run(job, scratch);
+		return;
+	}
+	odvgp__images_layout(&scratch, job->patches, job->n, &w);
+	for (ptrdiff_t j = 0; j < job->m; j++) {
+		odvgp__image_begin(job, j, &w, &one);
+		one.P = 1;
+		one.a = job->weights;
+		one.lda = one.m;
+		one.da = job->dweights;
+		one.ldo = job->n;
+		if (adjoint) {
+			for (ptrdiff_t i = 0; i < job->n; i++) w.values[i] = job->dK[i * job->lddk + j];
+			one.dout = w.values;
+			odvgp__kernel_adjoint_run(&one, scratch);
+		} else {
+			one.out = w.values;
+			odvgp__kernel_run(&one, scratch);
+			for (ptrdiff_t i = 0; i < job->n; i++) job->K[i * job->ldk + j] = w.values[i];
+		}
+		odvgp__image_end(job, j, &w);
+	}
+}
+
+/*  diag[i] = k(x,x) of image i and Kw [images,T] = K w, or their adjoint, which reads diag's adjoint
+    and Kw. Block b of K's lower triangle: if odd, KROWS rows' triangle, else what is left of it. */
+ODVGP__TRAINING void odvgp__images_diag(
+		odvgp__kjob *job, odvgp_real *diag, odvgp_real *Kw, odvgp__arena scratch, int adjoint)
+{
+	const odvgp__isa *isa = odvgp__isa_of(job->blas);
+	const odvgp_real *v = job->weights;
+	odvgp__images_work w;
+	odvgp__kjob one;
+	odvgp__images_layout(&scratch, job->patches, 0, &w);
+	for (ptrdiff_t i = 0; i < job->m; i++, Kw += w.T) {
+		odvgp_real g = adjoint ? 2 * diag[i] : 0;
+		odvgp__image_begin(job, i, &w, &one);
+		if (!adjoint) odvgp__zero(Kw, w.T);
+		else if (job->dweights) isa->axpy(w.T, g, Kw, job->dweights);
+		for (ptrdiff_t b = 1; b / 2 * ODVGP__KROWS < w.T; b++) {
+			ptrdiff_t first = b / 2 * ODVGP__KROWS, from = b % 2 ? first : 0;
+			one.lower = (int)(b % 2);
+			one.X1 = w.patches + first * w.D;
+			one.n = ODVGP__MIN(w.T - first, (ptrdiff_t)ODVGP__KROWS);
+			one.X2 = w.patches + from * w.D;
+			one.m = one.ldk = one.lddk = one.lower ? one.n : first;
+			if (adjoint) one.dK = w.values;
+			else one.K = w.values;
+			if (job->dX2) {
+				one.dX1 = w.adjoint + first * w.D;
+				one.dX2 = w.adjoint + from * w.D;
+			}
+			if (!adjoint) odvgp__kernel_run(&one, scratch);
+			for (ptrdiff_t r = 0; r < one.n; r++) {
+				odvgp_real *row = w.values + r * one.m;
+				ptrdiff_t before = one.lower ? r : one.m;
+				if (!adjoint) {
+					Kw[first + r] += isa->dot(before + one.lower, row, v + from);
+					isa->axpy(before, v[first + r], row, Kw + from);
+					continue;
+				}
+				for (ptrdiff_t c = 0; c < before; c++) row[c] = g * v[first + r] * v[from + c];
+				if (one.lower) row[r] = diag[i] * v[first + r] * v[first + r];
+			}
+			if (adjoint) odvgp__kernel_adjoint_run(&one, scratch);
+		}
+		odvgp__image_end(job, i, &w);
+		if (!adjoint) diag[i] = isa->dot(w.T, Kw, v);
+	}
+}
+
 /*  Points prepared once, for predictions: centred and scaled, the columns of all groups one below
     the other, [columns, ld]. The last chunk of the last column is read up to POINTS_BEYOND numbers
     beyond its end, which must be finite. */
@@ -5778,7 +6023,8 @@ enum {
 	ODVGP__LIK_SCALABLE = 16,
 	/* p(y|f) is linear in Phi(f): its mean is the value at mean / sqrt(1 + var) */
 	ODVGP__LIK_PROBIT = 32,
-	ODVGP__LIK_LINK = 64 /* uses lik.link_jitter */
+	ODVGP__LIK_LINK = 64,     /* uses lik.link_jitter */
+	ODVGP__LIK_EXPOSURE = 128 /* exposure e adds log e to f */
 };
 
 /*  n rows of data; each function and each target is a matrix row. */
@@ -5789,7 +6035,11 @@ typedef struct odvgp__lik_job {
 	ptrdiff_t classes;            /* of CLASSES, else 0 */
 	const odvgp_real *Y;          /* [T,ld], NaN: missing; not for y_moments */
 	const odvgp_real *mean, *var; /* [F,ld]; var >= 0 */
-	const odvgp_real *par;        /* in the order of odvgp__likelihood.param */
+	/* [n] the rows' weights; multiples of the Gaussian's noise variance. NULL: all 1. Densities
+       have no weights */
+	const odvgp_real *weight, *noise;
+	const odvgp_real *par; /* in the order of odvgp__likelihood.param */
+	ptrdiff_t noises;      /* the Gaussian's: T, or 1 for all targets */
 	/* link jitter, nodes [H], weights [H]; not for the Gaussian */
 	const odvgp_real *rule;
 	ptrdiff_t H;
@@ -5810,7 +6060,7 @@ typedef struct odvgp__lik_chunk {
 	ptrdiff_t n, classes, H;
 	const odvgp_real *t, *w;
 	odvgp_real *y, *seen, *mean, *sd,
-			*f;                    /* seen: 0 for missing targets and rows beyond the job's */
+			*f; /* seen: the row's weight; 0 for missing targets and rows beyond the job's */
 	odvgp_real *weight;            /* of the rows' derivatives in parameters */
 	odvgp_real *logp, *df;         /* results */
 	odvgp_real *a, *b;             /* work of logp */
@@ -5828,11 +6078,12 @@ enum {
 
 typedef struct odvgp__lik_param {
 	const char *name; /* of the slot */
-	ptrdiff_t count;  /* of values; 0: ORDINAL's classes - 2 */
+	ptrdiff_t count;  /* of values; 0: ORDINAL's classes - 2; -1: the Gaussian's noises */
 	double start;     /* of each value, in the likelihood's units */
 	int positive;     /* 1: trained through config.positive_transform */
 	int power;        /* of the targets' unit, which odvgp_init_data finds */
 	int fixed;        /* 1: not trainable unless odvgp_set_trainable says so */
+	int rate;         /* 1: a rate of wrong classes, below that of guessing, 1 - 1 / P */
 } odvgp__lik_param;
 
 /*  A likelihood. expect must sum in a fixed order, so that bits do not depend on threads. Functions
@@ -5860,26 +6111,40 @@ typedef struct odvgp__likelihood {
        job's if it has any; or, if top is given, E_q[p(y|f)] as odvgp__lse_add leaves it */
 	void (*chunk)(const odvgp__lik_job *job, const odvgp__lik_chunk *c, ptrdiff_t t, ptrdiff_t from,
 			odvgp_real *top);
+	int pseudo; /* ODVGP__PSEUDO_..., targets of a warm start */
 } odvgp__likelihood;
 
-static ptrdiff_t odvgp__lik_count(const odvgp__lik_param *par, ptrdiff_t classes)
+/*  What f is about, given y: y; 2 y - 1; 1 for class y's function, else -1; between the cuts;
+    log(y + 1/2); minus that; Phi^-1(y). */
+enum {
+	ODVGP__PSEUDO_Y,
+	ODVGP__PSEUDO_SIGN,
+	ODVGP__PSEUDO_CLASS,
+	ODVGP__PSEUDO_CUTS,
+	ODVGP__PSEUDO_LOG,
+	ODVGP__PSEUDO_MINUS_LOG,
+	ODVGP__PSEUDO_PROBIT
+};
+
+/*  levels: the number of classes, or the Gaussian's noises. */
+static ptrdiff_t odvgp__lik_count(const odvgp__lik_param *par, ptrdiff_t levels)
 {
-	return par->count ? par->count : ODVGP__MAX(classes - 2, 0);
+	if (par->count < 0) return ODVGP__MAX(levels, 1);
+	return par->count ? par->count : ODVGP__MAX(levels - 2, 0);
 }
 
 /*  Count of positive, or free, parameter values. */
-static ptrdiff_t odvgp__lik_numbers(const odvgp__likelihood *lik, int positive, ptrdiff_t classes)
+static ptrdiff_t odvgp__lik_numbers(const odvgp__likelihood *lik, int positive, ptrdiff_t levels)
 {
 	ptrdiff_t numbers = 0;
 	for (int k = 0; k < lik->params; k++)
-		if (lik->param[k].positive == positive)
-			numbers += odvgp__lik_count(&lik->param[k], classes);
+		if (lik->param[k].positive == positive) numbers += odvgp__lik_count(&lik->param[k], levels);
 	return numbers;
 }
 
-static ptrdiff_t odvgp__lik_all_numbers(const odvgp__likelihood *lik, ptrdiff_t classes)
+static ptrdiff_t odvgp__lik_all_numbers(const odvgp__likelihood *lik, ptrdiff_t levels)
 {
-	return odvgp__lik_numbers(lik, 1, classes) + odvgp__lik_numbers(lik, 0, classes);
+	return odvgp__lik_numbers(lik, 1, levels) + odvgp__lik_numbers(lik, 0, levels);
 }
 
 /*  Numbers of the rule that follow the parameters, and of a job's work. */
@@ -5888,7 +6153,7 @@ static ptrdiff_t odvgp__lik_work(const odvgp__likelihood *lik, ptrdiff_t F)
 {
 	int several = lik->flags & ODVGP__LIK_CLASSES && !(lik->flags & ODVGP__LIK_FACTORS);
 	if (lik->flags & ODVGP__LIK_GAUSSIAN) return 0;
-	return ODVGP__CHUNK * (ODVGP__LIK_ARRAYS + (several ? 4 * F : 0));
+	return ODVGP__CHUNK * (ODVGP__LIK_ARRAYS + (several ? 8 * F : 0));
 }
 
 /*  The number of classes: 0 without CLASSES; `ordinal` where it does not follow from F. */
@@ -5912,21 +6177,40 @@ static int odvgp__target_ok(const odvgp__likelihood *lik, ptrdiff_t classes, dou
 	return !lik->whole || y == floor(y);
 }
 
-/*  Check rows of T targets, numbered from `first`; info names the bad row. classes: of CLASSES;
-    missing: NaN is allowed. */
-static odvgp_status odvgp__targets_check(const odvgp__likelihood *lik, ptrdiff_t classes,
-		int missing, const odvgp_real *y, ptrdiff_t count, ptrdiff_t T, ptrdiff_t first,
-		odvgp_info *info)
+/*  A row of Y: T targets, then its weight, then its exposure or multiple of the noise variance. */
+typedef struct odvgp__y_row {
+	const odvgp__likelihood *lik;
+	ptrdiff_t T, classes;        /* classes: of CLASSES */
+	int missing, weights, scale; /* NaN is allowed; the row has a weight; the other number */
+} odvgp__y_row;
+
+static ptrdiff_t odvgp__y_columns(const odvgp__y_row *row)
 {
-	int any = lik->flags & ODVGP__LIK_GAUSSIAN;
-	if (any && odvgp__finite(y, count)) return ODVGP_OK;
-	for (ptrdiff_t i = 0; i < count; i++) {
+	return row->T + row->weights + row->scale;
+}
+
+/*  What is wrong with column k of a row, or NULL. */
+static const char *odvgp__y_wrong(const odvgp__y_row *row, ptrdiff_t k, double v)
+{
+	if (k < row->T) return odvgp__target_ok(row->lik, row->classes, v) ? NULL : row->lik->why;
+	if (row->weights && k == row->T) return v >= 0 ? NULL : "a weight must not be negative";
+	return v > 0 ? NULL : "an exposure, or a known noise variance, must be above 0";
+}
+
+/*  Check rows of Y, numbered from `first`; info names the bad row. */
+static odvgp_status odvgp__targets_check(const odvgp__y_row *row, const odvgp_real *y,
+		ptrdiff_t rows, ptrdiff_t first, odvgp_info *info)
+{
+	ptrdiff_t C = odvgp__y_columns(row);
+	if (row->lik->flags & ODVGP__LIK_GAUSSIAN && C == row->T && odvgp__finite(y, rows * C))
+		return ODVGP_OK;
+	for (ptrdiff_t i = 0; i < rows * C; i++) {
 		double v = (double)y[i];
-		if (missing && v != v) continue;
+		if (row->missing && i % C < row->T && v != v) continue;
 		if (!(v - v == 0))
-			return odvgp__fail(info, ODVGP_E_NAN, "Y", first + i / T, v, "a row is not finite");
-		if (!any && !odvgp__target_ok(lik, classes, v))
-			return odvgp__fail(info, ODVGP_E_ARG, "Y", first + i / T, v, lik->why);
+			return odvgp__fail(info, ODVGP_E_NAN, "Y", first + i / C, v, "a row is not finite");
+		const char *why = odvgp__y_wrong(row, i % C, v);
+		if (why) return odvgp__fail(info, ODVGP_E_ARG, "Y", first + i / C, v, why);
 	}
 	return ODVGP_OK;
 }
@@ -5935,6 +6219,11 @@ static odvgp_status odvgp__targets_check(const odvgp__likelihood *lik, ptrdiff_t
 
 #define ODVGP__LEAST_SD (sizeof(odvgp_real) == 4 ? ODVGP__R(1e-3) : ODVGP__R(1e-5))
 static const odvgp_real odvgp__one_node[2] = {0, 1};
+
+static odvgp_real odvgp__weight(const odvgp__lik_job *job, ptrdiff_t row)
+{
+	return job->weight ? job->weight[row] : 1;
+}
 
 /*  Rows from `from` on of target t and function t. */
 static odvgp__lik_chunk odvgp__lik_chunk_of(const odvgp__lik_job *job, ptrdiff_t t, ptrdiff_t from)
@@ -5957,7 +6246,7 @@ static odvgp__lik_chunk odvgp__lik_chunk_of(const odvgp__lik_job *job, ptrdiff_t
 	ODVGP__EACH_ROW(i) {
 		ptrdiff_t at = t * job->ld + from + (i < c.n ? i : 0);
 		odvgp_real y = job->Y ? job->Y[at] : ODVGP__R(0.5);
-		c.seen[i] = i < c.n && y == y;
+		c.seen[i] = i < c.n && y == y ? odvgp__weight(job, from + i) : 0;
 		c.y[i] = y == y ? y : ODVGP__R(0.5); /* all likelihoods of one function can take it */
 		c.mean[i] = job->mean[at];
 		c.sd[i] = ODVGP__SQRT(ODVGP__MAX(job->var[at], least * least));
@@ -6016,6 +6305,14 @@ static void odvgp__quad_chunk(const odvgp__lik_job *job, const odvgp__lik_chunk 
 	}
 }
 
+/*  w times `base`; dpar gets w times its derivatives. */
+static double odvgp__base(const odvgp__lik_job *job, double w, double y)
+{
+	double own[2] = {0, 0}, base = job->lik->base(y, job->par, own);
+	for (int k = 0; k < job->lik->params && job->dpar; k++) job->dpar[k] += w * own[k];
+	return w * base;
+}
+
 static double odvgp__chunks_expect(const odvgp__lik_job *job)
 {
 	double total = 0;
@@ -6026,8 +6323,8 @@ static double odvgp__chunks_expect(const odvgp__lik_job *job)
 			c.lik->chunk(job, &c, t, from, NULL);
 			for (ptrdiff_t i = 0; i < c.n; i++)
 				if (c.seen[i] > 0) {
-					sum += (double)c.sum[i];
-					if (c.lik->base) sum += c.lik->base((double)c.y[i], c.par, c.dpar);
+					sum += (double)c.seen[i] * (double)c.sum[i];
+					if (c.lik->base) sum += odvgp__base(job, (double)c.seen[i], (double)c.y[i]);
 				}
 			total += sum;
 		}
@@ -6079,46 +6376,64 @@ static void odvgp__class_moments(const odvgp__lik_job *all, odvgp_real *mean, od
 	for (ptrdiff_t each = 0, at = 0; each < job->T * job->n; \
 			each++, at = each / job->n * job->ld + each % job->n)
 
-/*  0 for a missing target. */
+/*  w times the derivatives; 0 for a missing target. */
 static void odvgp__put_slopes(
-		const odvgp__lik_job *job, ptrdiff_t at, int seen, double dmean, double dvar)
+		const odvgp__lik_job *job, ptrdiff_t at, double w, double dmean, double dvar)
 {
 	if (!job->dmean) return;
-	job->dmean[at] = (odvgp_real)(seen ? dmean : 0);
-	job->dvar[at] = (odvgp_real)(seen ? dvar : 0);
+	job->dmean[at] = (odvgp_real)(w > 0 ? w * dmean : 0);
+	job->dvar[at] = (odvgp_real)(w > 0 ? w * dvar : 0);
+}
+
+/*  The row's weight; 0 for a missing target. */
+static double odvgp__target_weight(const odvgp__lik_job *job, ptrdiff_t at)
+{
+	odvgp_real y = job->Y[at];
+	return y == y ? (double)odvgp__weight(job, at % job->ld) : 0;
 }
 
 /*  Student's variance is infinite for df <= 2. */
 static void odvgp__noise_moments(const odvgp__lik_job *job, odvgp_real *mean, odvgp_real *var)
 {
 	odvgp_real s = job->par[0], noise = s;
+	int several = job->lik->flags & ODVGP__LIK_GAUSSIAN && job->noises > 1;
 	if (job->lik->params > 1)
 		noise = job->par[1] > 2 ? s * s * job->par[1] / (job->par[1] - 2) : (odvgp_real)HUGE_VAL;
 	else if (!(job->lik->flags & ODVGP__LIK_GAUSSIAN)) noise = 2 * s * s;
 	ODVGP__EACH_TARGET(at) {
 		if (mean) mean[at] = job->mean[at];
-		if (var) var[at] = job->var[at] + noise;
+		if (var) var[at] = job->var[at] + (several ? job->par[at / job->ld] : noise);
 	}
 }
 
+/*  The Gaussian's parameter for target t. */
+static ptrdiff_t odvgp__noise_of(const odvgp__lik_job *job, ptrdiff_t t)
+{
+	return job->noises > 1 ? t : 0;
+}
+
+/*  With weight w and noise e s: -w (log(2 pi s) + log e + (d^2 + var) / (e s)) / 2. */
 static double odvgp__gaussian_expect_target(const odvgp__lik_job *job, ptrdiff_t t)
 {
 	const odvgp_real *y = job->Y + t * job->ld, *mean = job->mean + t * job->ld,
 					 *var = job->var + t * job->ld;
-	double squares = 0, s = (double)job->par[0], inverse = 1 / s, n = (double)job->n;
+	double squares = 0, s = (double)job->par[odvgp__noise_of(job, t)], inverse = 1 / s, n = 0,
+		   logs = 0;
 	for (ptrdiff_t i = 0; i < job->n; i++) {
-		double d = (double)(y[i] - mean[i]), seen = 1;
-		if (d != d && y[i] != y[i]) { /* missing */
-			d = seen = 0;
-			n--;
+		double d = (double)(y[i] - mean[i]), w = (double)odvgp__weight(job, i), part = w;
+		if (d != d && y[i] != y[i]) d = w = part = 0; /* missing */
+		if (job->noise) {
+			part /= (double)job->noise[i];
+			logs += w * log((double)job->noise[i]);
 		}
-		squares += d * d + seen * (double)var[i];
+		n += w;
+		squares += part * (d * d + (double)var[i]);
 		if (!job->dmean) continue;
-		job->dmean[t * job->ld + i] = (odvgp_real)(d * inverse);
-		job->dvar[t * job->ld + i] = (odvgp_real)(-0.5 * inverse * seen);
+		job->dmean[t * job->ld + i] = (odvgp_real)(d * inverse * part);
+		job->dvar[t * job->ld + i] = (odvgp_real)(-0.5 * inverse * part);
 	}
-	if (job->dpar) job->dpar[0] += 0.5 * inverse * (squares * inverse - n);
-	return -0.5 * (n * (odvgp__log_2pi + log(s)) + squares * inverse);
+	if (job->dpar) job->dpar[odvgp__noise_of(job, t)] += 0.5 * inverse * (squares * inverse - n);
+	return -0.5 * (n * (odvgp__log_2pi + log(s)) + logs + squares * inverse);
 }
 
 static double odvgp__gaussian_expect(const odvgp__lik_job *job)
@@ -6131,7 +6446,8 @@ static double odvgp__gaussian_expect(const odvgp__lik_job *job)
 static void odvgp__gaussian_log_density(const odvgp__lik_job *job, odvgp_real *density)
 {
 	ODVGP__EACH_TARGET(at) {
-		double v = (double)job->var[at] + (double)job->par[0],
+		double e = job->noise ? (double)job->noise[at % job->ld] : 1,
+			   v = (double)job->var[at] + e * (double)job->par[odvgp__noise_of(job, at / job->ld)],
 			   d = (double)(job->Y[at] - job->mean[at]);
 		density[at] = (odvgp_real)(-0.5 * (odvgp__log_2pi + log(v) + d * d / v));
 	}
@@ -6188,10 +6504,10 @@ static double odvgp__laplace_expect(const odvgp__lik_job *job)
 		double sd = ODVGP__MAX(sqrt((double)job->var[at]), least),
 			   d = (double)(job->Y[at] - job->mean[at]), z = d / sd,
 			   odds = erf(odvgp__sqrt_half * z), bell = exp(-0.5 * (z * z + odvgp__log_2pi)),
-			   size = d * odds + 2 * sd * bell;
-		if (d == d) sum -= log(2 * s) + size / s;
-		if (d == d && job->dpar) job->dpar[0] += (size / s - 1) / s;
-		odvgp__put_slopes(job, at, d == d, odds / s, -bell / (s * sd));
+			   size = d * odds + 2 * sd * bell, w = odvgp__target_weight(job, at);
+		if (w > 0) sum -= w * (log(2 * s) + size / s);
+		if (w > 0 && job->dpar) job->dpar[0] += w * (size / s - 1) / s;
+		odvgp__put_slopes(job, at, w, odds / s, -bell / (s * sd));
 	}
 	return sum;
 }
@@ -6235,14 +6551,15 @@ static double odvgp__exp_expect(const odvgp__lik_job *job)
 {
 	double sum = 0;
 	ODVGP__EACH_TARGET(at) {
-		double y = (double)job->Y[at], m = (double)job->mean[at], a[3], e;
+		double y = (double)job->Y[at], m = (double)job->mean[at], a[3], e,
+			   w = odvgp__target_weight(job, at);
 		odvgp__exp_terms(job->lik, y, job->par, a);
 		e = a[1] * exp(a[2] * m + 0.5 * (double)job->var[at]);
-		odvgp__put_slopes(job, at, y == y, a[0] - a[2] * e, -0.5 * e);
-		if (y != y) continue;
-		sum += a[0] * m - e;
-		if (job->lik->base) sum += job->lik->base(y, job->par, job->dpar);
-		if (job->dpar && job->lik->params) job->dpar[0] -= m;
+		odvgp__put_slopes(job, at, w, a[0] - a[2] * e, -0.5 * e);
+		if (!(w > 0)) continue;
+		sum += w * (a[0] * m - e);
+		if (job->lik->base) sum += odvgp__base(job, w, y);
+		if (job->dpar && job->lik->params) job->dpar[0] -= w * m;
 	}
 	return sum;
 }
@@ -6417,50 +6734,57 @@ static void odvgp__ordinal_logp(const odvgp__lik_chunk *c)
 /* --- several functions --- */
 
 /*  P = P(f_y is largest) = sum_h w_h prod_{k != y} link((f_h - mean_k) / sd_k), with nodes f_h for
-    f_y. E[log p] and E[p] are linear in P. */
+    f_y. E[log p] and E[p] are linear in P. Arrays [K] of chunks: mean, sd, slopes of the links,
+    derivatives. Class y's come last, in c->dm and c->dv. */
 static void odvgp__robustmax_chunk(const odvgp__lik_job *job, const odvgp__lik_chunk *c,
 		ptrdiff_t target, ptrdiff_t from, odvgp_real *top)
 {
-	ptrdiff_t K = job->F;
-	odvgp_real *sd = job->work + ODVGP__LIK_ARRAYS * ODVGP__CHUNK, *slope = sd + K * ODVGP__CHUNK;
+	ptrdiff_t K = job->F, all = K * ODVGP__CHUNK;
+	odvgp_real *mean = job->work + ODVGP__LIK_ARRAYS * ODVGP__CHUNK, *sd = mean + all,
+			   *slope = sd + all, *dm = slope + all, *dv = dm + all, *of_mean = c->mean,
+			   *of_sd = c->sd;
 	double e = (double)job->par[0], of_y = 1 - e, other = e / (double)(K - 1),
 		   hit = top ? of_y : log1p(-e), miss = top ? other : log(other);
+	odvgp_real gain = (odvgp_real)(hit - miss);
 	(void)target;
-	const odvgp_real *mean = job->mean + from;
 	for (ptrdiff_t k = 0; k < K; k++)
-		for (ptrdiff_t i = 0; i < c->n; i++) {
-			ptrdiff_t at = k * job->ld + from + i;
-			sd[k * ODVGP__CHUNK + i] = ODVGP__SQRT(ODVGP__MAX(job->var[at], ODVGP__R(1e-10)));
-			if (job->dmean) job->dmean[at] = job->dvar[at] = 0;
+		ODVGP__EACH_ROW(i) {
+			ptrdiff_t at = k * job->ld + from + (i < c->n ? i : 0), to = k * ODVGP__CHUNK + i;
+			mean[to] = job->mean[at];
+			sd[to] = ODVGP__SQRT(ODVGP__MAX(job->var[at], ODVGP__R(1e-10)));
+			if ((ptrdiff_t)c->y[i] == k) of_mean[i] = mean[to], of_sd[i] = sd[to];
 		}
+	if (job->dmean) odvgp__zero(dm, 2 * all);
 	for (ptrdiff_t h = 0; h < c->H; h++) {
-		ODVGP__EACH_ROW(i) c->z[i] = c->a[i] = 0;
-		for (ptrdiff_t i = 0; i < c->n; i++) {
-			ptrdiff_t y = (ptrdiff_t)c->y[i];
-			c->f[i] = mean[y * job->ld + i] + sd[y * ODVGP__CHUNK + i] * c->t[h];
+		odvgp_real w = c->w[h], t = c->t[h];
+		ODVGP__EACH_ROW(i) {
+			c->z[i] = 0;
+			c->f[i] = of_mean[i] + of_sd[i] * t;
 		}
-		for (ptrdiff_t k = 0; k < K; k++) {
-			const odvgp_real *s = sd + k * ODVGP__CHUNK;
-			for (ptrdiff_t i = 0; i < c->n; i++) c->a[i] = (c->f[i] - mean[k * job->ld + i]) / s[i];
-			odvgp__link(c->isa, c->jitter, c->a, c->logp, slope + k * ODVGP__CHUNK);
-			for (ptrdiff_t i = 0; i < c->n; i++)
-				if ((ptrdiff_t)c->y[i] != k) c->z[i] += c->logp[i];
+		for (ptrdiff_t k = 0, at = 0; k < K; k++, at += ODVGP__CHUNK) {
+			ODVGP__EACH_ROW(i) c->a[i] = (c->f[i] - mean[at + i]) / sd[at + i];
+			odvgp__link(c->isa, c->jitter, c->a, c->logp, slope + at);
+			ODVGP__EACH_ROW(i) c->z[i] += c->y[i] == (odvgp_real)k ? 0 : c->logp[i];
 		}
 		c->isa->map[ODVGP__EXP](c->z, c->z, NULL);
-		ODVGP__EACH_ROW(i) c->sum[i] += c->w[h] * c->z[i];
-		for (ptrdiff_t k = 0; k < K && job->dmean; k++)
-			for (ptrdiff_t i = 0; i < c->n; i++) {
-				ptrdiff_t y = (ptrdiff_t)c->y[i], at = from + i;
-				odvgp_real s = sd[k * ODVGP__CHUNK + i], g = c->w[h] * c->z[i] *
-															 slope[k * ODVGP__CHUNK + i] / s *
-															 (odvgp_real)(hit - miss) * c->seen[i];
-				if (y == k) continue;
-				job->dmean[k * job->ld + at] -= g;
-				job->dvar[k * job->ld + at] -= g * (c->f[i] - mean[k * job->ld + i]) / (2 * s * s);
-				job->dmean[y * job->ld + at] += g;
-				job->dvar[y * job->ld + at] += g * c->t[h] / (2 * sd[y * ODVGP__CHUNK + i]);
+		ODVGP__EACH_ROW(i) c->sum[i] += w * c->z[i];
+		for (ptrdiff_t k = 0, at = 0; k < K && job->dmean; k++, at += ODVGP__CHUNK)
+			ODVGP__EACH_ROW(i) {
+				odvgp_real s = sd[at + i], g = w * c->z[i] * slope[at + i] / s * gain;
+				g = c->y[i] == (odvgp_real)k ? 0 : g;
+				dm[at + i] -= g;
+				dv[at + i] -= g * (c->f[i] - mean[at + i]) / (2 * s * s);
+				c->dm[i] += g;
+				c->dv[i] += g * t / (2 * of_sd[i]);
 			}
 	}
+	for (ptrdiff_t k = 0; k < K && job->dmean; k++)
+		for (ptrdiff_t i = 0; i < c->n; i++) {
+			ptrdiff_t at = k * job->ld + from + i, in = k * ODVGP__CHUNK + i;
+			int own = (ptrdiff_t)c->y[i] == k;
+			job->dmean[at] = c->seen[i] * (own ? c->dm[i] : dm[in]);
+			job->dvar[at] = c->seen[i] * (own ? c->dv[i] : dv[in]);
+		}
 	for (ptrdiff_t i = 0; i < c->n; i++) {
 		double P = (double)c->sum[i];
 		c->sum[i] = (odvgp_real)(miss + P * (hit - miss));
@@ -6474,18 +6798,20 @@ static void odvgp__robustmax_chunk(const odvgp__lik_job *job, const odvgp__lik_c
     all j > l: each has [K - 1] arrays. */
 typedef struct odvgp__softmax {
 	ptrdiff_t J; /* K - 1 */
-	odvgp_real *d, *mean, *diagonal, *below;
+	/* move: d - mean at a node */
+	odvgp_real *d, *mean, *diagonal, *below, *move;
+	/* derivatives in means and variances of the other classes, then of y: [K] arrays */
+	odvgp_real *dm, *dv;
 } odvgp__softmax;
 
 static odvgp__softmax odvgp__softmax_of(
 		const odvgp__lik_job *job, const odvgp__lik_chunk *c, ptrdiff_t from)
 {
 	odvgp__softmax s;
+	odvgp_real **array[] = {&s.d, &s.mean, &s.diagonal, &s.below, &s.move, &s.dm, &s.dv};
 	s.J = job->F - 1;
-	s.d = job->work + ODVGP__LIK_ARRAYS * ODVGP__CHUNK;
-	s.mean = s.d + s.J * ODVGP__CHUNK;
-	s.diagonal = s.mean + s.J * ODVGP__CHUNK;
-	s.below = s.diagonal + s.J * ODVGP__CHUNK;
+	for (ptrdiff_t k = 0; k < ODVGP__COUNT(array); k++)
+		*array[k] = job->work + (ODVGP__LIK_ARRAYS + k * job->F) * ODVGP__CHUNK;
 	ODVGP__EACH_ROW(i) {
 		ptrdiff_t at = from + (i < c->n ? i : 0), class_y = (ptrdiff_t)c->y[i],
 				  y = class_y * job->ld + at;
@@ -6502,54 +6828,75 @@ static odvgp__softmax odvgp__softmax_of(
 	return s;
 }
 
-/*  Differences at node h to d; returns its weight. Above TENSOR_CLASSES classes a node is a fixed
-    normal draw, or its antithetic one. */
+/*  Differences at node h to d, the largest or 0 to c->a; returns the node's weight. Above
+    TENSOR_CLASSES classes a node is a fixed normal draw, or its antithetic one. */
 static odvgp_real odvgp__softmax_node(
 		const odvgp__lik_chunk *c, const odvgp__softmax *s, ptrdiff_t h)
 {
-	int tensor = s->J < ODVGP__TENSOR_CLASSES;
-	odvgp_real w = tensor ? 1 : 1 / (odvgp_real)(ODVGP__SOFTMAX_DRAWS * c->H);
-	ODVGP__EACH_ROW(i) c->a[i] = 0;
-	for (ptrdiff_t j = 0, rest = h; j < s->J; j++, rest /= c->H) {
+	int tensor = s->J < ODVGP__TENSOR_CLASSES, second = !tensor && h % 2;
+	odvgp_real w = tensor ? 1 : 1 / (odvgp_real)(ODVGP__SOFTMAX_DRAWS * c->H),
+			   sign = second ? -1 : 1;
+	ODVGP__EACH_ROW(i) c->b[i] = 0;
+	for (ptrdiff_t j = 0, rest = h; j < s->J && !second; j++, rest /= c->H) {
+		odvgp_real *to = s->move + j * ODVGP__CHUNK, *diagonal = s->diagonal + j * ODVGP__CHUNK,
+				   *below = s->below + j * ODVGP__CHUNK;
 		odvgp_real t = tensor ? c->t[rest % c->H]
-							  : (odvgp_real)((h % 2 ? -1 : 1) *
-											 odvgp__normal(0, ODVGP__STREAM_SOFTMAX,
-													 (uint64_t)(h / 2 * ODVGP__MOST_CLASSES + j)));
+							  : (odvgp_real)odvgp__normal(0, ODVGP__STREAM_SOFTMAX,
+										(uint64_t)(h / 2 * ODVGP__MOST_CLASSES + j));
 		if (tensor) w *= c->w[rest % c->H];
 		ODVGP__EACH_ROW(i) {
-			ptrdiff_t at = j * ODVGP__CHUNK + i;
-			s->d[at] = s->mean[at] + s->diagonal[at] * t + c->a[i];
-			c->a[i] += s->below[at] * t;
+			to[i] = diagonal[i] * t + c->b[i];
+			c->b[i] += below[i] * t;
+		}
+	}
+	ODVGP__EACH_ROW(i) c->a[i] = 0;
+	for (ptrdiff_t j = 0; j < s->J; j++) {
+		odvgp_real *d = s->d + j * ODVGP__CHUNK, *mean = s->mean + j * ODVGP__CHUNK,
+				   *move = s->move + j * ODVGP__CHUNK;
+		ODVGP__EACH_ROW(i) {
+			d[i] = mean[i] + sign * move[i];
+			c->a[i] = d[i] > c->a[i] ? d[i] : c->a[i];
 		}
 	}
 	return w;
 }
 
-/*  c->logp = -log(1 + sum e^d); the other classes' probabilities to d, their sum to c->z. */
+/*  c->logp = -log(1 + sum e^d). With top = c->a, d becomes e^(d - top), c->z e^-top, and c->b the
+    reciprocal of their sum, so that products are the classes' probabilities. */
 static void odvgp__softmax_logp(const odvgp__lik_chunk *c, const odvgp__softmax *s)
 {
-	ODVGP__EACH_ROW(i) {
-		c->a[i] = 0;
-		for (ptrdiff_t j = 0; j < s->J; j++)
-			c->a[i] = ODVGP__MAX(c->a[i], s->d[j * ODVGP__CHUNK + i]);
-		c->b[i] = -c->a[i];
-	}
-	c->isa->map[ODVGP__EXP](c->b, c->b, NULL);
+	ODVGP__EACH_ROW(i) c->z[i] = -c->a[i];
+	c->isa->map[ODVGP__EXP](c->z, c->z, NULL);
+	ODVGP__EACH_ROW(i) c->b[i] = c->z[i];
 	for (ptrdiff_t j = 0; j < s->J; j++) {
 		odvgp_real *d = s->d + j * ODVGP__CHUNK;
 		ODVGP__EACH_ROW(i) d[i] -= c->a[i];
 		c->isa->map[ODVGP__EXP](d, d, NULL);
 		ODVGP__EACH_ROW(i) c->b[i] += d[i];
 	}
-	ODVGP__EACH_ROW(i) c->z[i] = 0;
-	for (ptrdiff_t j = 0; j < s->J; j++)
-		ODVGP__EACH_ROW(i) c->z[i] += s->d[j * ODVGP__CHUNK + i] /= c->b[i];
-	c->isa->map[ODVGP__LOG](c->b, c->b, NULL);
-	ODVGP__EACH_ROW(i) c->logp[i] = -(c->a[i] + c->b[i]);
+	c->isa->map[ODVGP__LOG](c->b, c->logp, NULL);
+	ODVGP__EACH_ROW(i) {
+		c->logp[i] = -(c->a[i] + c->logp[i]);
+		c->b[i] = 1 / c->b[i];
+	}
 }
 
-/*  Derivatives in variances are those of the integral, -p (1 - p) / 2 at each node: never positive,
-    and equal to the rule's up to its error. */
+/*  Add the node's derivatives. Those in variances are those of the integral, -p (1 - p) / 2 at each
+    node: never positive, and equal to the rule's up to its error. */
+static void odvgp__softmax_slopes(const odvgp__lik_chunk *c, const odvgp__softmax *s, odvgp_real w)
+{
+	for (ptrdiff_t j = 0; j <= s->J; j++) {
+		const odvgp_real *e = j < s->J ? s->d + j * ODVGP__CHUNK : c->z;
+		odvgp_real *dm = s->dm + j * ODVGP__CHUNK, *dv = s->dv + j * ODVGP__CHUNK,
+				   own = j < s->J ? 0 : w;
+		ODVGP__EACH_ROW(i) {
+			odvgp_real p = e[i] * c->b[i], w_p = w * p;
+			dm[i] += own - w_p;
+			dv[i] -= w_p * (1 - p);
+		}
+	}
+}
+
 static void odvgp__softmax_chunk(const odvgp__lik_job *job, const odvgp__lik_chunk *c,
 		ptrdiff_t target, ptrdiff_t from, odvgp_real *top)
 {
@@ -6558,24 +6905,21 @@ static void odvgp__softmax_chunk(const odvgp__lik_job *job, const odvgp__lik_chu
 	ptrdiff_t nodes = tensor ? 1 : ODVGP__SOFTMAX_DRAWS * c->H, F = job->F;
 	(void)target;
 	for (ptrdiff_t j = 0; j < s.J && tensor; j++) nodes *= c->H;
-	for (ptrdiff_t k = 0; k < F && job->dmean; k++) {
-		odvgp__zero(job->dmean + k * job->ld + from, c->n);
-		odvgp__zero(job->dvar + k * job->ld + from, c->n);
-	}
+	if (job->dmean) odvgp__zero(s.dm, 2 * F * ODVGP__CHUNK);
 	for (ptrdiff_t h = 0; h < nodes; h++) {
 		odvgp_real w = odvgp__softmax_node(c, &s, h);
 		odvgp__softmax_logp(c, &s);
 		if (top) odvgp__lse_add(c, h == 0, w, top);
 		else
 			ODVGP__EACH_ROW(i) c->sum[i] += w * c->logp[i];
-		for (ptrdiff_t i = 0; i < c->n && job->dmean; i++)
-			for (ptrdiff_t j = 0, at = from + i, y = (ptrdiff_t)c->y[i]; j <= s.J; j++) {
-				odvgp_real p = j < s.J ? s.d[j * ODVGP__CHUNK + i] : 1 - c->z[i];
-				ptrdiff_t k = (y + 1 + j) % F * job->ld + at; /* y itself for the last j */
-				job->dmean[k] += w * c->seen[i] * (j < s.J ? -p : 1 - p);
-				job->dvar[k] -= w * c->seen[i] * p * (1 - p) / 2;
-			}
+		if (job->dmean) odvgp__softmax_slopes(c, &s, w);
 	}
+	for (ptrdiff_t j = 0; j < F && job->dmean; j++)
+		for (ptrdiff_t i = 0; i < c->n; i++) {
+			ptrdiff_t k = ((ptrdiff_t)c->y[i] + 1 + j) % F * job->ld + from + i;
+			job->dmean[k] = c->seen[i] * s.dm[j * ODVGP__CHUNK + i];
+			job->dvar[k] = c->seen[i] * s.dv[j * ODVGP__CHUNK + i] / 2;
+		}
 }
 
 /*  Function T + t is the logarithm g of target t's noise variance. */
@@ -6586,10 +6930,10 @@ static double odvgp__heteroscedastic_expect(const odvgp__lik_job *job)
 		ptrdiff_t g = at + job->T * job->ld;
 		double d = (double)(job->Y[at] - job->mean[at]),
 			   e = exp(0.5 * (double)job->var[g] - (double)job->mean[g]),
-			   part = (d * d + (double)job->var[at]) * e;
-		if (d == d) sum -= 0.5 * (odvgp__log_2pi + (double)job->mean[g] + part);
-		odvgp__put_slopes(job, at, d == d, d * e, -0.5 * e);
-		odvgp__put_slopes(job, g, d == d, 0.5 * (part - 1), -0.25 * part);
+			   part = (d * d + (double)job->var[at]) * e, w = odvgp__target_weight(job, at);
+		if (w > 0) sum -= 0.5 * w * (odvgp__log_2pi + (double)job->mean[g] + part);
+		odvgp__put_slopes(job, at, w, d * e, -0.5 * e);
+		odvgp__put_slopes(job, g, w, 0.5 * (part - 1), -0.25 * part);
 	}
 	return sum;
 }
@@ -6623,17 +6967,18 @@ static void odvgp__heteroscedastic_chunk(const odvgp__lik_job *job, const odvgp_
 
 /* --- the table --- */
 
-static const odvgp__lik_param odvgp__noise_param[] = {{"noise_variance", 1, 0.1, 1, 2, 0}};
+static const odvgp__lik_param odvgp__noise_param[] = {{"noise_variance", -1, 0.1, 1, 2, 0, 0}};
 static const odvgp__lik_param odvgp__scale_params[] = {
-		{"scale", 1, 0.1, 1, 1, 0}, {"df", 1, 4, 1, 0, 0}};
-static const odvgp__lik_param odvgp__size_param[] = {{"size", 1, 1, 1, 0, 0}};
-static const odvgp__lik_param odvgp__shape_param[] = {{"shape", 1, 1, 1, 0, 0}};
-static const odvgp__lik_param odvgp__precision_param[] = {{"precision", 1, 10, 1, 0, 0}};
+		{"scale", 1, 0.1, 1, 1, 0, 0}, {"df", 1, 4, 1, 0, 0, 0}};
+static const odvgp__lik_param odvgp__size_param[] = {{"size", 1, 1, 1, 0, 0, 0}};
+static const odvgp__lik_param odvgp__shape_param[] = {{"shape", 1, 1, 1, 0, 0, 0}};
+static const odvgp__lik_param odvgp__precision_param[] = {{"precision", 1, 10, 1, 0, 0, 0}};
 static const odvgp__lik_param odvgp__cut_params[] = {
-		{"gap", 0, 1, 1, 0, 0}, {"cut", 1, -0.5, 0, 0, 0}};
-static const odvgp__lik_param odvgp__epsilon_param[] = {{"epsilon", 1, 1e-3, 1, 0, 1}};
+		{"gap", 0, 1, 1, 0, 0, 0}, {"cut", 1, -0.5, 0, 0, 0, 0}};
+static const odvgp__lik_param odvgp__epsilon_param[] = {{"epsilon", 1, 1e-3, 1, 0, 1, 1}};
 
 #define ODVGP__CONCAVE (ODVGP__LIK_LOG_CONCAVE | ODVGP__LIK_FACTORS)
+#define ODVGP__RATE    (ODVGP__CONCAVE | ODVGP__LIK_EXPOSURE)
 #define ODVGP__SCALED  (ODVGP__LIK_FACTORS | ODVGP__LIK_SCALABLE)
 #define ODVGP__COUNTS  0, HUGE_VAL, 1, "must be a count: 0, 1, 2, ..."
 /* tcc does not take -HUGE_VAL for a constant. */
@@ -6648,40 +6993,43 @@ static const odvgp__likelihood odvgp__likelihoods[] = {
 		/* in the order of odvgp_likelihood */
 		{"gaussian", ODVGP__LIK_GAUSSIAN | ODVGP__CONCAVE | ODVGP__LIK_SCALABLE, odvgp__noise_param,
 				1, odvgp__gaussian_expect, odvgp__noise_moments, odvgp__gaussian_log_density,
-				ODVGP__REALS, NULL, NULL, NULL},
+				ODVGP__REALS, NULL, NULL, NULL, ODVGP__PSEUDO_Y},
 		{"bernoulli", ODVGP__CONCAVE | ODVGP__LIK_PROBIT | ODVGP__LIK_LINK, NULL, 0, ODVGP__BY_RULE,
-				ODVGP__BINARY, odvgp__bernoulli_logp, NULL, odvgp__quad_chunk},
+				ODVGP__BINARY, odvgp__bernoulli_logp, NULL, odvgp__quad_chunk, ODVGP__PSEUDO_SIGN},
 		{"logit", ODVGP__CONCAVE, NULL, 0, ODVGP__BY_RULE, ODVGP__BINARY, odvgp__logit_logp, NULL,
-				odvgp__quad_chunk},
+				odvgp__quad_chunk, ODVGP__PSEUDO_SIGN},
 		{"studentt", ODVGP__SCALED, odvgp__scale_params, 2, odvgp__chunks_expect,
 				odvgp__noise_moments, odvgp__chunks_density, ODVGP__REALS, odvgp__studentt_logp,
-				odvgp__studentt_base, odvgp__quad_chunk},
+				odvgp__studentt_base, odvgp__quad_chunk, ODVGP__PSEUDO_Y},
 		{"laplace", ODVGP__CONCAVE | ODVGP__LIK_SCALABLE, odvgp__scale_params, 1,
 				odvgp__laplace_expect, odvgp__noise_moments, odvgp__chunks_density, ODVGP__REALS,
-				odvgp__laplace_logp, odvgp__laplace_base, odvgp__quad_chunk},
-		{"poisson", ODVGP__CONCAVE, NULL, 0, odvgp__exp_expect, odvgp__exp_moments,
+				odvgp__laplace_logp, odvgp__laplace_base, odvgp__quad_chunk, ODVGP__PSEUDO_Y},
+		{"poisson", ODVGP__RATE, NULL, 0, odvgp__exp_expect, odvgp__exp_moments,
 				odvgp__chunks_density, ODVGP__COUNTS, odvgp__exp_logp, odvgp__poisson_base,
-				odvgp__quad_chunk},
-		{"exponential", ODVGP__CONCAVE, NULL, 0, odvgp__exp_expect, odvgp__exp_moments,
-				odvgp__chunks_density, ODVGP__ABOVE_0, odvgp__exp_logp, NULL, odvgp__quad_chunk},
-		{"negative_binomial", ODVGP__CONCAVE, odvgp__size_param, 1, odvgp__chunks_expect,
+				odvgp__quad_chunk, ODVGP__PSEUDO_LOG},
+		{"exponential", ODVGP__RATE, NULL, 0, odvgp__exp_expect, odvgp__exp_moments,
+				odvgp__chunks_density, ODVGP__ABOVE_0, odvgp__exp_logp, NULL, odvgp__quad_chunk,
+				ODVGP__PSEUDO_MINUS_LOG},
+		{"negative_binomial", ODVGP__RATE, odvgp__size_param, 1, odvgp__chunks_expect,
 				odvgp__exp_moments, odvgp__chunks_density, ODVGP__COUNTS,
-				odvgp__negative_binomial_logp, odvgp__negative_binomial_base, odvgp__quad_chunk},
+				odvgp__negative_binomial_logp, odvgp__negative_binomial_base, odvgp__quad_chunk,
+				ODVGP__PSEUDO_LOG},
 		{"gamma", ODVGP__CONCAVE, odvgp__shape_param, 1, odvgp__exp_expect, odvgp__exp_moments,
 				odvgp__chunks_density, ODVGP__ABOVE_0, odvgp__exp_logp, odvgp__gamma_base,
-				odvgp__quad_chunk},
+				odvgp__quad_chunk, ODVGP__PSEUDO_LOG},
 		{"beta", ODVGP__LIK_FACTORS, odvgp__precision_param, 1, odvgp__chunks_expect,
 				odvgp__beta_moments, odvgp__chunks_density, 0, 1 - DBL_EPSILON / 2, 0,
-				"must lie between 0 and 1", odvgp__beta_logp, NULL, odvgp__quad_chunk},
+				"must lie between 0 and 1", odvgp__beta_logp, NULL, odvgp__quad_chunk,
+				ODVGP__PSEUDO_PROBIT},
 		{"ordinal", ODVGP__CONCAVE | ODVGP__LIK_CLASSES, odvgp__cut_params, 2, ODVGP__BY_RULE,
-				ODVGP__NUMBERS, odvgp__ordinal_logp, NULL, odvgp__quad_chunk},
+				ODVGP__NUMBERS, odvgp__ordinal_logp, NULL, odvgp__quad_chunk, ODVGP__PSEUDO_CUTS},
 		{"robustmax", ODVGP__LIK_CLASSES | ODVGP__LIK_LINK, odvgp__epsilon_param, 1, ODVGP__BY_RULE,
-				ODVGP__NUMBERS, NULL, NULL, odvgp__robustmax_chunk},
+				ODVGP__NUMBERS, NULL, NULL, odvgp__robustmax_chunk, ODVGP__PSEUDO_CLASS},
 		{"softmax", ODVGP__LIK_LOG_CONCAVE | ODVGP__LIK_CLASSES, NULL, 0, ODVGP__BY_RULE,
-				ODVGP__NUMBERS, NULL, NULL, odvgp__softmax_chunk},
+				ODVGP__NUMBERS, NULL, NULL, odvgp__softmax_chunk, ODVGP__PSEUDO_CLASS},
 		{"heteroscedastic", 0, NULL, 0, odvgp__heteroscedastic_expect,
 				odvgp__heteroscedastic_moments, odvgp__chunks_density, ODVGP__REALS, NULL, NULL,
-				odvgp__heteroscedastic_chunk},
+				odvgp__heteroscedastic_chunk, ODVGP__PSEUDO_Y},
 };
 
 /* ---------------------------------------------------------------------------------------------- */
@@ -6738,9 +7086,11 @@ typedef struct odvgp__predictor {
 	uint32_t nhyp, columns;
 	uint32_t likelihood, lik_params, mean_function;
 	uint32_t nodes, classes; /* of the likelihood; 0: it has none */
+	uint32_t weights, scale; /* columns of Y behind the targets, 0 or 1 (odvgp__y_row) */
 	uint32_t factor;         /* ODVGP__FACTOR_OF_S, ... */
 	uint32_t M_factor;       /* order of the covariance factor's first block; M: the only one */
 	uint32_t no_alpha;       /* 1: the mean does not use Z_beta */
+	odvgp__patches patches;
 } odvgp__predictor;
 
 /*  Above 32 bits if M > 46340. */
@@ -6826,6 +7176,7 @@ typedef struct odvgp__view {
 	/* q_sqrt or its first block [P,M_factor,M_factor]; or B_sqrt [P,M,M], or its diagonal [P,M] */
 	odvgp_real *factor;
 	odvgp_real *factor_v; /* second block of q_sqrt [P,M-M_factor,M-M_factor] */
+	odvgp_real *weights;  /* of patches */
 	odvgp_real *hyp, *lik_params, *rule, *A, *b, *beta_centre, *gamma_centre, *x_mean, *x_scale,
 			*y_mean, *y_scale;
 } odvgp__view;
@@ -6835,7 +7186,7 @@ static ptrdiff_t odvgp__view_layout(const odvgp__predictor *p, odvgp_real *base,
 {
 	ptrdiff_t D = (ptrdiff_t)p->D, P = (ptrdiff_t)p->P, T = (ptrdiff_t)p->T, M = (ptrdiff_t)p->M;
 	ptrdiff_t Mg = (ptrdiff_t)p->M_gamma, columns = (ptrdiff_t)p->columns,
-			  Mr = (ptrdiff_t)p->M_factor;
+			  Mr = (ptrdiff_t)p->M_factor, Dz = odvgp__patch_columns(&p->patches, D);
 	ptrdiff_t used = 0;
 	double total = 0;
 	int meanfn = (int)p->mean_function;
@@ -6859,8 +7210,9 @@ static ptrdiff_t odvgp__view_layout(const odvgp__predictor *p, odvgp_real *base,
 	ODVGP__PIECE(rule, 1, odvgp__rule_numbers((ptrdiff_t)p->nodes))
 	ODVGP__PIECE(A, odvgp__mean_functions[meanfn].A ? D : 0, P)
 	ODVGP__PIECE(b, odvgp__mean_functions[meanfn].b, P)
-	ODVGP__PIECE(beta_centre, 1, D)
-	ODVGP__PIECE(gamma_centre, Mg ? 1 : 0, D)
+	ODVGP__PIECE(beta_centre, 1, Dz)
+	ODVGP__PIECE(gamma_centre, Mg ? 1 : 0, Dz)
+	ODVGP__PIECE(weights, 1, odvgp__patches_count(&p->patches))
 	ODVGP__PIECE(x_mean, 1, D)
 	ODVGP__PIECE(x_scale, 1, D)
 	ODVGP__PIECE(y_mean, 1, T)
@@ -6920,7 +7272,9 @@ typedef struct odvgp__prediction {
 	odvgp__kjob *job;
 	odvgp_real *X;          /* [rows,D] inputs, in training units */
 	odvgp_real *u, *chunk;  /* one point by columns; a chunk of its kernel row */
-	odvgp_real *by_columns; /* the tile's points, for K(X,X) */
+	odvgp_real *by_columns; /* the tile's points, or an image's patches, for K(X,X) */
+	odvgp_real *patches;    /* [patches,columns] of an image */
+	odvgp_real *row;        /* its row of K(X,Z) */
 	odvgp_real *A, *T;      /* [rows,M] */
 	odvgp_real *mean, *var; /* [P,rows] */
 	odvgp_real *sums;       /* [P,rows] work of the mean; var's memory until has_var */
@@ -6929,7 +7283,8 @@ typedef struct odvgp__prediction {
 	/* [y_rows,rows] targets, in training units, or means of y; variances or log densities of
        y */
 	odvgp_real *y, *of_y;
-	odvgp_real *work; /* of the likelihood */
+	odvgp_real *scale; /* [rows] of odvgp__y_row; NULL: Y has none */
+	odvgp_real *work;  /* of the likelihood */
 	ptrdiff_t ld;
 } odvgp__prediction;
 
@@ -6947,7 +7302,11 @@ static void odvgp__predict_layout(
 	t->X = odvgp__take(a, rows, (ptrdiff_t)p->D);
 	t->u = odvgp__take(a, 1, columns);
 	t->chunk = odvgp__take(a, odvgp__chunk_rows(p->base_kernels), ODVGP__CHUNK);
-	t->by_columns = odvgp__take(a, 1, columns * odvgp__points_ld(rows) + ODVGP__POINTS_BEYOND);
+	ptrdiff_t T = odvgp__patches_count(&p->patches);
+	t->by_columns =
+			odvgp__take(a, 1, columns * odvgp__points_ld(T ? T : rows) + ODVGP__POINTS_BEYOND);
+	t->patches = odvgp__take(a, T, odvgp__patch_columns(&p->patches, 0));
+	t->row = odvgp__take(a, 1, T ? ODVGP__MAX(M, (ptrdiff_t)p->M_gamma) : 0);
 	t->A = odvgp__take(a, rows, M);
 	t->T = odvgp__take(a, rows, M);
 	t->mean = odvgp__take(a, P, rows);
@@ -6958,6 +7317,7 @@ static void odvgp__predict_layout(
 	t->square = odvgp__take(a, 1, rows);
 	t->y = odvgp__take(a, s->y_rows, rows);
 	t->of_y = odvgp__take(a, s->y_rows, rows);
+	t->scale = p->scale ? odvgp__take(a, 1, rows) : NULL;
 	t->work =
 			odvgp__take(a, 1, odvgp__lik_work(&odvgp__likelihoods[p->likelihood], (ptrdiff_t)p->F));
 	odvgp__blas_layout(a, (const odvgp__isa *)s->isa, NULL, order, order, order, &t->blas);
@@ -7075,6 +7435,22 @@ static void odvgp__predict_inputs(odvgp__prediction *t, const odvgp_real *X, ptr
 			t->X[i * D + d] = (X[i * D + d] - t->v.x_mean[d]) / t->v.x_scale[d];
 }
 
+/*  The same as below for an image: row [m] <- sum_t w_t k(patch t, Z). */
+static void odvgp__predict_image(odvgp__prediction *t, ptrdiff_t i, ptrdiff_t m,
+		const odvgp_real *points, const odvgp_real *centre, odvgp_real *row)
+{
+	const odvgp__patches *p = &t->p->patches;
+	ptrdiff_t D = odvgp__patch_columns(p, 0), ld = odvgp__points_ld(m);
+	odvgp__patches_move(p, t->X + i * (ptrdiff_t)t->p->D, NULL, t->patches);
+	odvgp__zero(row, m);
+	for (ptrdiff_t r = 0; r < odvgp__patches_count(p); r++) {
+		odvgp__points_place(t->kernel, t->v.hyp, t->patches + r * D, 1, centre, t->u, 1);
+		for (ptrdiff_t j = 0; j < m; j += ODVGP__CHUNK)
+			odvgp__isa_of(&t->blas)->axpy(ODVGP__MIN(m - j, ODVGP__CHUNK), t->v.weights[r],
+					odvgp__points_chunk(t->job, t->u, i, points, ld, j, t->chunk), row + j);
+	}
+}
+
 /*  Row i of k(x,Z) for m prepared points goes to `to` [m]; its products with coefficients [P,m] are
     added to the mean. Either may be NULL. */
 static void odvgp__predict_row(odvgp__prediction *t, ptrdiff_t i, ptrdiff_t m,
@@ -7083,11 +7459,15 @@ static void odvgp__predict_row(odvgp__prediction *t, ptrdiff_t i, ptrdiff_t m,
 {
 	const odvgp__isa *isa = odvgp__isa_of(&t->blas);
 	ptrdiff_t P = coefficients ? (ptrdiff_t)t->p->P : 0, ld = odvgp__points_ld(m);
+	int image = t->p->patches.height != 0;
 	ODVGP_ASSERT(!t->has_var);
-	odvgp__points_place(t->kernel, t->v.hyp, t->X + i * (ptrdiff_t)t->p->D, 1, centre, t->u, 1);
+	if (image) odvgp__predict_image(t, i, m, points, centre, t->row);
+	else
+		odvgp__points_place(t->kernel, t->v.hyp, t->X + i * (ptrdiff_t)t->p->D, 1, centre, t->u, 1);
 	for (ptrdiff_t j = 0; j < m; j += ODVGP__CHUNK) {
 		ptrdiff_t cols = ODVGP__MIN(m - j, ODVGP__CHUNK);
-		const odvgp_real *k = odvgp__points_chunk(t->job, t->u, i, points, ld, j, t->chunk);
+		const odvgp_real *k =
+				image ? t->row + j : odvgp__points_chunk(t->job, t->u, i, points, ld, j, t->chunk);
 		if (to) odvgp__copy(to + j, k, cols);
 		for (ptrdiff_t q = 0; q < P; q++) {
 			odvgp_real part = isa->dot(cols, k, coefficients + q * m + j),
@@ -7190,9 +7570,37 @@ static void odvgp__predict_cholesky(odvgp__prediction *t, ptrdiff_t n, ptrdiff_t
 	if (!odvgp__factors[t->p->factor].of_S) odvgp__predict_solve(t, n, t->v.L + q * M * M, t->T);
 }
 
-static odvgp_real odvgp__predict_prior(const odvgp__prediction *t, ptrdiff_t i)
+/*  k(x_i,x_j) of two images. */
+static odvgp_real odvgp__predict_image_cov(odvgp__prediction *t, ptrdiff_t i, ptrdiff_t j)
+{
+	const odvgp__patches *p = &t->p->patches;
+	const odvgp__isa *isa = odvgp__isa_of(&t->blas);
+	const odvgp_real *w = t->v.weights, *centre = t->v.beta_centre;
+	ptrdiff_t T = odvgp__patches_count(p), D = odvgp__patch_columns(p, 0), ld = odvgp__points_ld(T);
+	odvgp_real sum = 0;
+	odvgp__zero(t->by_columns, (ptrdiff_t)t->p->columns * ld + ODVGP__POINTS_BEYOND);
+	odvgp__patches_move(p, t->X + j * (ptrdiff_t)t->p->D, NULL, t->patches);
+	odvgp__points_place(t->kernel, t->v.hyp, t->patches, T, centre, t->by_columns, ld);
+	if (i != j) odvgp__patches_move(p, t->X + i * (ptrdiff_t)t->p->D, NULL, t->patches);
+	/* of one image, only the triangle: entries before the diagonal count twice */
+	t->job->X2 = i == j ? t->job->X1 : NULL;
+	for (ptrdiff_t r = 0; r < T; r++) {
+		odvgp__points_place(t->kernel, t->v.hyp, t->patches + r * D, 1, centre, t->u, 1);
+		for (ptrdiff_t s = 0; s < (i == j ? r + 1 : T); s += ODVGP__CHUNK) {
+			const odvgp_real *k =
+					odvgp__points_chunk(t->job, t->u, r, t->by_columns, ld, s, t->chunk);
+			ptrdiff_t before = ODVGP__MIN((i == j ? r : T) - s, ODVGP__CHUNK);
+			sum += (i == j ? 2 : 1) * w[r] * isa->dot(before, k, w + s);
+			if (i == j && r - s < ODVGP__CHUNK) sum += w[r] * w[r] * k[r - s];
+		}
+	}
+	return sum;
+}
+
+static odvgp_real odvgp__predict_prior(odvgp__prediction *t, ptrdiff_t i)
 {
 	odvgp_real node[ODVGP__MAX_NODES];
+	if (t->p->patches.height) return odvgp__predict_image_cov(t, i, i);
 	return odvgp__kernel_diag(t->kernel, t->v.hyp, t->X + i * (ptrdiff_t)t->p->D, node);
 }
 
@@ -7262,6 +7670,7 @@ static odvgp__lik_job odvgp__predict_lik_job(const odvgp__prediction *t, ptrdiff
 	job.mean = t->mean;
 	job.var = t->var;
 	job.par = t->v.lik_params;
+	job.noises = (ptrdiff_t)t->p->lik_params;
 	return job;
 }
 
@@ -7271,7 +7680,7 @@ static odvgp_status odvgp__predict_check(
 	const odvgp__predictor *p = odvgp__served(s);
 	if (!p || n < 0 || (n && (!X || !scratch))) return ODVGP_E_ARG;
 	if (n > PTRDIFF_MAX / 64 / (ptrdiff_t)(1 + p->columns) ||
-			n > PTRDIFF_MAX / 64 / (s->D + ODVGP__MAX(s->P, s->T)))
+			n > PTRDIFF_MAX / 64 / (s->D + ODVGP__MAX(s->P, s->T) + 2))
 		return ODVGP_E_SIZE;
 	return odvgp__finite(X, n * (ptrdiff_t)p->D) ? ODVGP_OK : ODVGP_E_NAN;
 }
@@ -7439,23 +7848,39 @@ ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *s, const odvgp_real *
 	return odvgp__predict_moments(s, X, n, NULL, NULL, mean, var, scratch, scratch_bytes);
 }
 
-static odvgp_status odvgp__served_targets_check(
-		const odvgp_server *s, const odvgp_real *Y, ptrdiff_t count)
+static const odvgp__predictor *odvgp__last_layer(const odvgp_server *s)
 {
-	odvgp_server last = odvgp__layer_server(s->block, s->isa);
-	while (odvgp__layers_served(&last) > 1) last = odvgp__layer_above(&last);
-	const odvgp__predictor *p = (const odvgp__predictor *)last.block;
-	return odvgp__targets_check(&odvgp__likelihoods[p->likelihood], (ptrdiff_t)p->classes, 0, Y,
-			count, (ptrdiff_t)p->T, 0, NULL);
+	const odvgp__predictor *p = (const odvgp__predictor *)s->block;
+	while (p->layers > 1) p = odvgp__predictor_above(p);
+	return p;
 }
 
-/*  Targets [n,T] to t->y, transposed, in training units. */
-static void odvgp__predict_targets(odvgp__prediction *t, const odvgp_real *Y, ptrdiff_t n)
+static odvgp__y_row odvgp__served_row(const odvgp__predictor *p)
+{
+	odvgp__y_row row;
+	memset(&row, 0, sizeof row);
+	row.lik = &odvgp__likelihoods[p->likelihood];
+	row.T = (ptrdiff_t)p->T;
+	row.classes = (ptrdiff_t)p->classes;
+	row.weights = (int)p->weights;
+	row.scale = (int)p->scale;
+	return row;
+}
+
+/*  Targets of n rows of C columns to t->y, transposed, in training units. Exposure moves the
+    means. */
+static void odvgp__predict_targets(
+		odvgp__prediction *t, const odvgp_real *Y, ptrdiff_t n, ptrdiff_t C)
 {
 	ptrdiff_t T = (ptrdiff_t)t->p->T;
+	int gaussian = odvgp__predict_likelihood(t)->flags & ODVGP__LIK_GAUSSIAN;
 	for (ptrdiff_t q = 0; q < T; q++)
 		for (ptrdiff_t i = 0; i < n; i++)
-			t->y[q * t->ld + i] = (Y[i * T + q] - t->v.y_mean[q]) / t->v.y_scale[q];
+			t->y[q * t->ld + i] = (Y[i * C + q] - t->v.y_mean[q]) / t->v.y_scale[q];
+	for (ptrdiff_t i = 0; i < n && t->scale; i++) t->scale[i] = Y[i * C + C - 1];
+	for (ptrdiff_t q = 0; q < T && t->scale && !gaussian; q++)
+		for (ptrdiff_t i = 0; i < n; i++)
+			t->mean[q * t->ld + i] += (odvgp_real)log((double)t->scale[i]);
 }
 
 /*  The log of the mean of the samples' densities: logp holds sum_k exp(l_k - top), in the end
@@ -7465,8 +7890,11 @@ static void odvgp__use_densities(odvgp__prediction_call *c, odvgp__prediction *t
 {
 	ptrdiff_t T = c->s->T, S = (ptrdiff_t)((const odvgp__predictor *)c->s->block)->samples;
 	odvgp_real *top = c->between.top;
-	odvgp__predict_targets(t, c->Y + first * T, count);
+	odvgp__y_row row = odvgp__served_row(t->p);
+	ptrdiff_t C = odvgp__y_columns(&row);
+	odvgp__predict_targets(t, c->Y + first * C, count, C);
 	odvgp__lik_job job = odvgp__predict_lik_job(t, count);
+	if (job.lik->flags & ODVGP__LIK_GAUSSIAN) job.noise = t->scale;
 	odvgp__predict_likelihood(t)->log_density(&job, t->of_y);
 	for (ptrdiff_t i = 0; i < count; i++) {
 		odvgp_real sum = 0, *logp = c->logp + first + i;
@@ -7495,7 +7923,8 @@ ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *s, const odvgp_rea
 			{NULL, NULL, NULL, NULL, NULL, NULL}};
 	if (status || n == 0) return status;
 	if (!Y || !logp) return ODVGP_E_ARG;
-	if ((status = odvgp__served_targets_check(s, Y, n * s->T)) != ODVGP_OK) return status;
+	odvgp__y_row row = odvgp__served_row(odvgp__last_layer(s));
+	if ((status = odvgp__targets_check(&row, Y, n, 0, NULL)) != ODVGP_OK) return status;
 	return odvgp__predict_run(&c, 1, scratch, scratch_bytes);
 }
 
@@ -7504,6 +7933,9 @@ static void odvgp__predict_prior_cov(odvgp__prediction *t, ptrdiff_t n, odvgp_re
 {
 	ptrdiff_t ld = odvgp__points_ld(n);
 	const odvgp_real *centre = t->v.beta_centre;
+	for (ptrdiff_t i = 0; i < n && t->p->patches.height; i++)
+		for (ptrdiff_t j = 0; j <= i; j++) C[i * n + j] = odvgp__predict_image_cov(t, i, j);
+	if (t->p->patches.height) return;
 	t->job->X2 = t->X;
 	odvgp__zero(t->by_columns, (ptrdiff_t)t->p->columns * ld + ODVGP__POINTS_BEYOND);
 	odvgp__points_place(t->kernel, t->v.hyp, t->X, n, centre, t->by_columns, ld);
@@ -7909,9 +8341,14 @@ static ptrdiff_t odvgp__predictor_measure(const odvgp__predictor *p)
 	ptrdiff_t classes = (ptrdiff_t)p->classes, same = odvgp__classes(lik, (ptrdiff_t)p->F, classes);
 	if (p->nodes > ODVGP__MOST_NODES || (lik->flags & ODVGP__LIK_GAUSSIAN ? p->nodes : !p->nodes))
 		return -1;
+	int gaussian = lik->flags & ODVGP__LIK_GAUSSIAN;
+	ptrdiff_t levels = gaussian ? (ptrdiff_t)p->lik_params : classes;
 	if (classes != same || classes > ODVGP__MOST_CLASSES || p->T < 1 ||
 			(ptrdiff_t)p->T != odvgp__lik_targets(lik, (ptrdiff_t)p->F) ||
-			(ptrdiff_t)p->lik_params != odvgp__lik_all_numbers(lik, classes))
+			(gaussian && p->lik_params != 1 && p->lik_params != p->T) ||
+			(ptrdiff_t)p->lik_params != odvgp__lik_all_numbers(lik, levels))
+		return -1;
+	if (p->weights > 1 || p->scale > (lik->flags & ODVGP__LIK_EXPOSURE || gaussian ? 1u : 0u))
 		return -1;
 	if (p->factor >= (uint32_t)ODVGP__COUNT(odvgp__factors) || p->M_factor > p->M ||
 			(p->M_factor != p->M && !odvgp__factors[p->factor].of_S))
@@ -7919,7 +8356,10 @@ static ptrdiff_t odvgp__predictor_measure(const odvgp__predictor *p)
 	if (p->no_alpha > 1 || p->mean_function >= (uint32_t)ODVGP__COUNT(odvgp__mean_functions))
 		return -1;
 	if (p->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY && p->D != p->P) return -1;
-	if (!odvgp__kernel_ok(&k, (ptrdiff_t)p->D) || p->nhyp != k.nhyp) return -1;
+	if (!odvgp__patches_ok(&p->patches, (ptrdiff_t)p->D)) return -1;
+	if (!odvgp__kernel_ok(&k, odvgp__patch_columns(&p->patches, (ptrdiff_t)p->D)) ||
+			p->nhyp != k.nhyp)
+		return -1;
 	if ((ptrdiff_t)p->columns != odvgp__points_columns(&k)) return -1;
 	ptrdiff_t reals = odvgp__view_layout(p, NULL, &v);
 	return reals >= 0 && odvgp__predictor_reals(p) == (uint64_t)reals ? reals : -1;
@@ -7929,8 +8369,10 @@ static ptrdiff_t odvgp__predictor_measure(const odvgp__predictor *p)
 static int odvgp__predictor_reals_ok(const odvgp__predictor *p)
 {
 	odvgp__view v = odvgp__view_of(p);
-	uint32_t lik = (uint32_t)odvgp__lik_numbers(
-			&odvgp__likelihoods[p->likelihood], 1, (ptrdiff_t)p->classes);
+	const odvgp__likelihood *of = &odvgp__likelihoods[p->likelihood];
+	uint32_t lik = of->flags & ODVGP__LIK_GAUSSIAN
+						   ? p->lik_params
+						   : (uint32_t)odvgp__lik_numbers(of, 1, (ptrdiff_t)p->classes);
 	const struct {
 		const odvgp_real *x;
 		uint32_t n;
@@ -7938,6 +8380,8 @@ static int odvgp__predictor_reals_ok(const odvgp__predictor *p)
 	for (ptrdiff_t k = 0; k < ODVGP__COUNT(positive); k++)
 		for (uint32_t i = 0; i < positive[k].n; i++)
 			if (!(positive[k].x[i] > 0)) return 0;
+	if (p->nodes && !(v.rule[0] >= 0 && v.rule[0] < ODVGP__R(0.5))) return 0; /* link jitter */
+	if (lik && of->param[0].rate && !(v.lik_params[0] < 1)) return 0;
 	/* beta comes first: all reals */
 	return odvgp__finite(v.beta, (ptrdiff_t)odvgp__predictor_reals(p));
 }
@@ -8534,7 +8978,9 @@ struct odvgp__unit {
 	int number;      /* of the layer */
 	ptrdiff_t times; /* rows for each row of the data: 1, or the samples of the layer below */
 	odvgp__kernel kernel;
-	ptrdiff_t D, P, M, M_gamma;
+	odvgp__patches patches;
+	/* Dz: columns of an inducing input, which the kernel sees */
+	ptrdiff_t D, Dz, P, M, M_gamma;
 	const struct odvgp__mean_part *mean_part;
 	const struct odvgp__cov_part *cov_part;
 	int steps; /* ODVGP__STEPS_... */
@@ -8543,7 +8989,7 @@ struct odvgp__unit {
 	odvgp_mean_function mean_function;
 	/* 0: none */
 	int slot_kernel, kernel_slots, slot_Z_beta, slot_Z_gamma, slot_a, slot_q_diag, slot_mean_A,
-			slot_mean_b;
+			slot_mean_b, slot_patch_weights;
 	odvgp__block block[ODVGP__BLOCKS];
 	/* jitter_kept restores it if an attempt fails */
 	odvgp__jitter jitter[ODVGP__JITTERS], jitter_kept[ODVGP__JITTERS];
@@ -8556,7 +9002,7 @@ struct odvgp__unit {
 	uint64_t columns_stamp;
 	/* head nodes */
 	odvgp__ref hyp, Z_beta, Z_gamma, a_slot, a, K, Kb, L, W, C, L_v, L_H, q_diag, weights,
-			gamma_residual;
+			gamma_residual, patch_weights;
 	odvgp__ref shift; /* q(u)'s mean is q_mu plus this; none: q_mu */
 	/* tile nodes; X comes from the data, or from eps and the unit below; mean and var [P,n] are the
        unit's output */
@@ -8570,6 +9016,7 @@ struct odvgp__unit {
     head nodes. */
 typedef struct odvgp__sums {
 	double expected;     /* of the EXPECT node */
+	double weight, logs; /* sum of the rows' weights w; of w log e, e a multiple of the noise */
 	uint64_t clamped;    /* variances clamped */
 	odvgp_status status; /* the first failure */
 	ptrdiff_t row;       /* its row, as in odvgp_info */
@@ -8585,16 +9032,17 @@ typedef struct odvgp__tape {
 	odvgp_blas blas;
 	const odvgp__likelihood *likelihood;
 	ptrdiff_t classes, lik_nodes;
-	odvgp_real *rule; /* odvgp__lik_job's */
+	int weights, scale; /* columns of Y behind the targets (odvgp__y_row) */
+	odvgp_real *rule;   /* odvgp__lik_job's */
 	/* each operation uses it from the start */
 	odvgp__arena scratch;
 	odvgp_real jitter_absolute, jitter_relative, jitter_limit; /* from the config */
 	odvgp_events events;
-	odvgp_info *info;         /* the caller's; may be NULL */
-	odvgp_info own_info;      /* if the caller's is NULL and a row is needed */
-	ptrdiff_t tile;           /* most rows of a tile */
-	ptrdiff_t rows, all_rows; /* of the current tile; of the data */
-	int tasks;                /* most that run at once */
+	odvgp_info *info;    /* the caller's; may be NULL */
+	odvgp_info own_info; /* if the caller's is NULL and a row is needed */
+	ptrdiff_t tile;      /* most rows of a tile */
+	ptrdiff_t rows;      /* of the current tile */
+	int tasks;           /* most that run at once */
 	/* bytes that a KERNEL_VEC or TRI_SQUARES node may keep for its adjoint */
 	size_t keep;
 	uint64_t clock;
@@ -8652,13 +9100,16 @@ struct odvgp_model {
 	odvgp__params par;
 	odvgp__tape tape;
 	odvgp__state state;
-	/* functions that the likelihood sees; columns of targets */
+	/* functions that the likelihood sees; targets */
 	ptrdiff_t F, T, classes; /* classes: 0 without CLASSES */
+	ptrdiff_t levels;        /* classes, or the Gaussian's noises */
+	odvgp__y_row y;
 	/* positive, then free parameters: first slot (0: none), slots */
 	int slot_lik_params, lik_slots;
 	int slot_lik_free_params, lik_free_slots;
-	/* moments, objective: for bounds without q */
-	odvgp__ref X, Y, lik_params, lik_free_params, expect, moments, objective;
+	/* moments, objective: for bounds without q. root: sqrt(e / w) of rows of weight w and noise e s;
+       none: all 1 */
+	odvgp__ref X, Y, root, lik_params, lik_free_params, expect, moments, objective;
 	odvgp_real *m1, *m2, *good; /* Adam's moments [adam_count]; the last good theta */
 	ptrdiff_t adam_count;
 	odvgp__lbfgs lbfgs; /* n is 0 with another optimiser */
@@ -8668,6 +9119,7 @@ struct odvgp_model {
 	/* each unit's [D+1]: standard deviations of its inputs' columns, then of its outputs; 1 before
        odvgp_init_data */
 	odvgp_real *data_sd;
+	odvgp_real *inducing_sd; /* [Dz] of patches' columns: the same of inducing inputs; else NULL */
 	/* ODVGP__KEPT_...: copies of par.value [positive] and data_sd during a change that may fail */
 	odvgp__loan kept;
 	odvgp_allocator allocator;
@@ -9061,10 +9513,12 @@ static int odvgp__has_noise(const odvgp_config *c)
 /*  No effect with other likelihoods. */
 static void odvgp__set_noise(odvgp_model *m, double value)
 {
-	if (odvgp__has_noise(&m->cfg))
-		odvgp__set_positive(m, m->par.slot[m->slot_lik_params].offset, value);
+	if (!odvgp__has_noise(&m->cfg)) return;
+	const odvgp_slot *slot = &m->par.slot[m->slot_lik_params];
+	for (ptrdiff_t i = 0; i < slot->count; i++) odvgp__set_positive(m, slot->offset + i, value);
 }
 
+/*  Of all outputs. */
 static odvgp_real odvgp__noise(const odvgp_model *m)
 {
 	ODVGP_ASSERT(odvgp__has_noise(&m->cfg));
@@ -9329,7 +9783,18 @@ static void odvgp__source_reverse(odvgp__tape *t, odvgp__node *nd)
 	(void)nd;
 }
 
-/* --- KERNEL(hyp, X1, X2): K(X1, X2) --- */
+/* --- KERNEL(hyp, X1, X2): K(X1, X2)
+      KERNEL(hyp, Z, X, w): of images X with weights w --- */
+
+/*  Input k of an operation, unless missing, has the weights of patches. */
+static void odvgp__node_images(odvgp__tape *t, const odvgp__node *nd, int k, odvgp__kjob *job)
+{
+	odvgp__node *w = odvgp__in(t, nd, k);
+	if (!w) return;
+	job->patches = &nd->of->patches;
+	job->weights = w->v;
+	if (w->needs_grad) job->dweights = w->d;
+}
 
 static void odvgp__node_job(odvgp__tape *t, const odvgp__node *nd, odvgp__kjob *job)
 {
@@ -9340,6 +9805,7 @@ static void odvgp__node_job(odvgp__tape *t, const odvgp__node *nd, odvgp__kjob *
 	if (odvgp__wants(t, nd, 0)) job->dhyp = hyp->d;
 	if (odvgp__wants(t, nd, 1)) job->dX1 = X1->d;
 	if (odvgp__wants(t, nd, 2)) job->dX2 = X2->d;
+	if (nd->op == ODVGP__KERNEL) odvgp__node_images(t, nd, 3, job);
 }
 
 static odvgp_status odvgp__kernel_forward(odvgp__tape *t, odvgp__node *nd)
@@ -9348,7 +9814,7 @@ static odvgp_status odvgp__kernel_forward(odvgp__tape *t, odvgp__node *nd)
 	odvgp__node_job(t, nd, &job);
 	job.K = nd->v;
 	job.ldk = nd->ld;
-	odvgp__kernel_run(&job, t->scratch);
+	odvgp__kernel_matrix(&job, t->scratch, 0);
 	return ODVGP_OK;
 }
 
@@ -9358,16 +9824,31 @@ static void odvgp__kernel_reverse(odvgp__tape *t, odvgp__node *nd)
 	odvgp__node_job(t, nd, &job);
 	job.dK = nd->d;
 	job.lddk = nd->ld;
-	odvgp__kernel_adjoint_run(&job, t->scratch);
+	odvgp__kernel_matrix(&job, t->scratch, 1);
 }
 
-/* --- KERNEL_DIAG(hyp, X): k(x,x) of each row of X, [1,n] --- */
+/* --- KERNEL_DIAG(hyp, X): k(x,x) of each row of X, [1,n]
+      KERNEL_DIAG(hyp, X, w): of images; aux: K w for each [n,patches] --- */
+
+static int odvgp__node_images_diag(odvgp__tape *t, odvgp__node *nd, int adjoint)
+{
+	odvgp__node *hyp = odvgp__in(t, nd, 0), *X = odvgp__in(t, nd, 1);
+	odvgp__kjob job;
+	if (!nd->in[2]) return 0;
+	odvgp__kernel_job(&job, &t->blas, &nd->of->kernel, hyp->v, NULL, 0, X->v, X->rows);
+	if (odvgp__wants(t, nd, 0)) job.dhyp = hyp->d;
+	if (odvgp__wants(t, nd, 1)) job.dX2 = X->d;
+	odvgp__node_images(t, nd, 2, &job);
+	odvgp__images_diag(&job, adjoint ? nd->d : nd->v, nd->aux, t->scratch, adjoint);
+	return 1;
+}
 
 static odvgp_status odvgp__kernel_diag_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	const odvgp__node *hyp = odvgp__in(t, nd, 0), *X = odvgp__in(t, nd, 1);
 	int same = odvgp__kernel_stationary(&nd->of->kernel);
 	odvgp_real value[ODVGP__MAX_NODES];
+	if (odvgp__node_images_diag(t, nd, 0)) return ODVGP_OK;
 	for (ptrdiff_t j = 0; j < nd->cols; j++)
 		nd->v[j] = same && j ? nd->v[0]
 							 : odvgp__kernel_diag(&nd->of->kernel, hyp->v, X->v + j * X->ld, value);
@@ -9378,6 +9859,7 @@ static void odvgp__kernel_diag_reverse(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *hyp = odvgp__in(t, nd, 0), *X = odvgp__in(t, nd, 1);
 	odvgp_real sum = 0, *dhyp = odvgp__wants(t, nd, 0) ? hyp->d : NULL;
+	if (odvgp__node_images_diag(t, nd, 1)) return;
 	/* k(x,x) is the same for every x */
 	if (odvgp__kernel_stationary(&nd->of->kernel)) {
 		for (ptrdiff_t j = 0; j < nd->cols; j++) sum += nd->d[j];
@@ -10258,7 +10740,23 @@ static void odvgp__kl_inverse_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- EXPECT(mean, var, Y, positive parameters, free parameters): a tile's sum of E_q[log p(y|f)]
-      The adjoint contains the scale N/B. Either kind of parameters may be missing. --- */
+      The adjoint contains the scale N/B. Either kind of parameters may be missing.
+      aux: if a gradient is wanted, derivatives in parameters (doubles), mean and variance. --- */
+
+/*  The derivatives in aux; returns the count of parameters. */
+static ptrdiff_t odvgp__expect_kept(
+		odvgp__tape *t, const odvgp__node *nd, double **dpar, odvgp_real **dmean, odvgp_real **dvar)
+{
+	odvgp__arena a;
+	const odvgp__node *mean = odvgp__in(t, nd, 0);
+	ptrdiff_t numbers = 0;
+	for (int k = 3; k < 5; k++) numbers += nd->in[k] ? odvgp__in(t, nd, k)->cols : 0;
+	odvgp__arena_init(&a, nd->aux, SIZE_MAX / 2);
+	*dpar = (double *)odvgp__take_bytes(&a, (size_t)numbers, sizeof(double));
+	*dmean = odvgp__take(&a, mean->rows, mean->ld);
+	*dvar = odvgp__take(&a, mean->rows, mean->ld);
+	return numbers;
+}
 
 /*  The current tile's job, without derivatives. */
 static odvgp__lik_job odvgp__expect_job(odvgp__tape *t, const odvgp__node *nd, odvgp__arena *a)
@@ -10281,12 +10779,25 @@ static odvgp__lik_job odvgp__expect_job(odvgp__tape *t, const odvgp__node *nd, o
 	job.work = odvgp__take(a, 1, odvgp__lik_work(t->likelihood, mean->rows));
 	job.n = mean->cols;
 	job.F = mean->rows;
-	job.T = y->rows;
+	job.T = y->rows - t->weights - t->scale;
 	job.ld = mean->ld;
 	job.Y = y->v;
 	job.mean = mean->v;
 	job.var = var->v;
 	job.par = par;
+	job.noises = count;
+	if (t->weights) job.weight = y->v + job.T * job.ld;
+	if (!t->scale) return job;
+	const odvgp_real *scale = y->v + (y->rows - 1) * job.ld;
+	if (t->likelihood->flags & ODVGP__LIK_GAUSSIAN) {
+		job.noise = scale;
+		return job;
+	}
+	odvgp_real *moved = odvgp__take(a, job.F, job.ld); /* log e is added to f */
+	for (ptrdiff_t p = 0; p < job.F; p++)
+		for (ptrdiff_t i = 0; i < job.n; i++)
+			moved[p * job.ld + i] = mean->v[p * job.ld + i] + scale[i];
+	job.mean = moved;
 	return job;
 }
 
@@ -10294,6 +10805,9 @@ static odvgp_status odvgp__expect_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__arena a = t->scratch;
 	odvgp__lik_job job = odvgp__expect_job(t, nd, &a);
+	ptrdiff_t numbers =
+			nd->needs_grad ? odvgp__expect_kept(t, nd, &job.dpar, &job.dmean, &job.dvar) : 0;
+	for (ptrdiff_t i = 0; i < numbers; i++) job.dpar[i] = 0;
 	double sum = t->likelihood->expect(&job);
 	nd->v[0] = (odvgp_real)sum;
 	t->sums->expected += sum;
@@ -10311,18 +10825,11 @@ static void odvgp__expect_add(odvgp__tape *t, const odvgp__node *nd, int k, cons
 
 static void odvgp__expect_reverse(odvgp__tape *t, odvgp__node *nd)
 {
-	odvgp__arena a = t->scratch;
-	odvgp__lik_job job = odvgp__expect_job(t, nd, &a);
-	const double *dpar;
-	job.dmean = odvgp__take(&a, job.F, job.ld);
-	job.dvar = odvgp__take(&a, job.F, job.ld);
-	ptrdiff_t numbers = odvgp__lik_all_numbers(t->likelihood, t->classes);
-	job.dpar = (double *)odvgp__take_bytes(&a, (size_t)numbers, sizeof(double));
-	for (ptrdiff_t i = 0; i < numbers; i++) job.dpar[i] = 0;
-	t->likelihood->expect(&job);
-	odvgp__expect_add(t, nd, 0, job.dmean);
-	odvgp__expect_add(t, nd, 1, job.dvar);
-	dpar = job.dpar;
+	double *dpar;
+	odvgp_real *dmean, *dvar;
+	odvgp__expect_kept(t, nd, &dpar, &dmean, &dvar);
+	odvgp__expect_add(t, nd, 0, dmean);
+	odvgp__expect_add(t, nd, 1, dvar);
 	for (int k = 3; k < 5; k++) {
 		odvgp__node *par = odvgp__in(t, nd, k);
 		if (!par) continue;
@@ -10415,8 +10922,10 @@ static void odvgp__moments_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- COLLAPSED(moments, noise s, V): the bound at the optimal q, for N rows and P outputs
-          -P N/2 log(2 pi s) - P/2 sum_b log|I + S_b/s| - (|r|^2 - h^T J^-1 h / s) / (2 s)
+          -P W/2 log(2 pi s) - P/2 sum_b log|I + S_b/s| - (|r|^2 - h^T J^-1 h / s) / (2 s)
               - (k - P sum_b tr S_b) / (2 s)
+      W = N. A row of weight w and noise e s has A, r and sqrt k divided by its root sqrt(e / w), W is
+      the sum of weights, and the bound has the term -P/2 sum w log e.
       J = I + S/s over the mean's features; b runs over the blocks of the covariance. With
       V = A K A^T, [SOLVE] eq. 15, it adds P tr((I + S/s)^-1 (V - S S)) / (2 s^2).
       variant: which of mean and covariance use only the features of beta.
@@ -10424,7 +10933,7 @@ static void odvgp__moments_reverse(odvgp__tape *t, odvgp__node *nd)
 
 typedef struct odvgp__collapse {
 	odvgp__moments m;
-	ptrdiff_t N, mean;          /* rows of data; the mean's features */
+	ptrdiff_t mean;             /* the mean's features */
 	ptrdiff_t from[2], size[2]; /* features of each block of the covariance */
 	int blocks;
 	/* J and work: [F,F]; w = J^-1 h: [P,F] */
@@ -10436,7 +10945,6 @@ static odvgp__collapse odvgp__collapse_of(odvgp__tape *t, odvgp__node *nd)
 	odvgp__collapse c;
 	const odvgp__node *sums = odvgp__in(t, nd, 0);
 	c.m = odvgp__moments_of(t, sums, sums->v);
-	c.N = t->all_rows;
 	c.mean = nd->variant == ODVGP__COLLAPSE_MEAN_BETA || nd->variant == ODVGP__COLLAPSE_BETA
 					 ? c.m.M
 					 : c.m.F;
@@ -10509,7 +11017,8 @@ static odvgp_status odvgp__collapsed_forward(odvgp__tape *t, odvgp__node *nd)
 	odvgp__collapse c = odvgp__collapse_of(t, nd);
 	const odvgp__node *V = odvgp__in(t, nd, 2);
 	double s = (double)c.s, P = (double)c.m.P, logs, trace = 0, bound;
-	bound = -0.5 * P * (double)c.N * log(2 * 3.14159265358979323846 * s);
+	bound = -0.5 * P * t->sums->weight * log(2 * 3.14159265358979323846 * s);
+	bound -= 0.5 * P * t->sums->logs;
 	for (int b = 0; b < c.blocks; b++) {
 		odvgp_status status =
 				odvgp__collapse_inverse(t, &c, c.from[b], c.size[b], c.work, c.J, &logs);
@@ -10524,7 +11033,7 @@ static odvgp_status odvgp__collapsed_forward(odvgp__tape *t, odvgp__node *nd)
 	}
 	double squares = (double)*c.m.rr - odvgp__collapse_solve(t, &c) / s,
 		   variances = (double)*c.m.kk - P * trace;
-	if (ODVGP__MIN(squares, variances) < -2 * s * ODVGP__COLLAPSE_ERROR * P * (double)c.N)
+	if (ODVGP__MIN(squares, variances) < -2 * s * ODVGP__COLLAPSE_ERROR * P * t->sums->weight)
 		return odvgp__fail(t->info, ODVGP_E_NAN, "bound", -1, ODVGP__MIN(squares, variances),
 				"rounding errors are larger than the noise: train in double, or raise noise_floor");
 	bound -= (squares + (double)*c.m.kk - P * trace) / (2 * s);
@@ -10592,7 +11101,8 @@ static void odvgp__collapsed_reverse(odvgp__tape *t, odvgp__node *nd)
 	odvgp_real g = nd->d[0], s = c.s, P = (odvgp_real)c.m.P;
 	double ds, logs;
 	odvgp__node_zero(sums->d, sums);
-	ds = odvgp__collapsed_reverse_mean(t, nd, &c, &d) - 0.5 * (double)P * (double)c.N / (double)s;
+	ds = odvgp__collapsed_reverse_mean(t, nd, &c, &d) -
+		 0.5 * (double)P * t->sums->weight / (double)s;
 	*d.rr = *d.kk = -g / (2 * s);
 	/* d log|I + S/s| = tr((I + S/s)^-1 dS) / s - tr(I - (I + S/s)^-1) ds / s */
 	for (int b = 0; b < c.blocks; b++) {
@@ -10611,13 +11121,16 @@ static void odvgp__collapsed_reverse(odvgp__tape *t, odvgp__node *nd)
 	if (noise->needs_grad) noise->d[0] += g * (odvgp_real)ds;
 }
 
-/* --- EVIDENCE(K, r, noise s): log N(r; 0, K + s I), summed over rows of r; K [n,n] lower
+/* --- EVIDENCE(K, r, noise s, root): log N(r; 0, K + s I), summed over rows of r; K [n,n] lower
+      A row of weight w and noise e s has root^2 = e / w on the diagonal instead of 1, and the terms
+      log(2 pi s e / w) / 2 - w log(2 pi s e) / 2.
       dK = (w w^T - P (K + s I)^-1) / 2, dr = -w, with w = (K + s I)^-1 r.
       aux: (K + s I)^-1, work, w. --- */
 
 static odvgp_status odvgp__evidence_forward(odvgp__tape *t, odvgp__node *nd)
 {
-	const odvgp__node *K = odvgp__in(t, nd, 0), *r = odvgp__in(t, nd, 1);
+	const odvgp__node *K = odvgp__in(t, nd, 0), *r = odvgp__in(t, nd, 1),
+					  *root = odvgp__in(t, nd, 3);
 	ptrdiff_t n = K->rows, P = r->rows;
 	odvgp_real s = odvgp__in(t, nd, 2)->v[0], *inverse = nd->aux, *work = inverse + n * n,
 			   *w = work + n * n;
@@ -10626,7 +11139,7 @@ static odvgp_status odvgp__evidence_forward(odvgp__tape *t, odvgp__node *nd)
 	for (ptrdiff_t i = 0; i < n; i++) {
 		odvgp__copy(work + i * n, K->v + i * K->ld, i + 1);
 		odvgp__zero(work + i * n + i + 1, n - i - 1);
-		work[i * n + i] += s;
+		work[i * n + i] += root ? s * root->v[i] * root->v[i] : s;
 	}
 	odvgp_status status = odvgp_potrf(&t->blas, n, work, n, &bad);
 	if (status)
@@ -10643,13 +11156,20 @@ static odvgp_status odvgp__evidence_forward(odvgp__tape *t, odvgp__node *nd)
 	for (ptrdiff_t p = 0; p < P; p++)
 		for (ptrdiff_t i = 0; i < n; i++)
 			sum -= 0.5 * (double)w[p * n + i] * (double)r->v[p * r->ld + i];
+	if (root) {
+		double logs = -0.5 * t->sums->logs;
+		logs += 0.5 * ((double)n - t->sums->weight) * (1.83787706640934548356 + log((double)s));
+		for (ptrdiff_t i = 0; i < n; i++) logs += log((double)root->v[i]);
+		sum += (double)P * logs;
+	}
 	nd->v[0] = (odvgp_real)sum;
 	return ODVGP_OK;
 }
 
 static void odvgp__evidence_reverse(odvgp__tape *t, odvgp__node *nd)
 {
-	odvgp__node *K = odvgp__in(t, nd, 0), *r = odvgp__in(t, nd, 1), *noise = odvgp__in(t, nd, 2);
+	odvgp__node *K = odvgp__in(t, nd, 0), *r = odvgp__in(t, nd, 1), *noise = odvgp__in(t, nd, 2),
+				*root = odvgp__in(t, nd, 3);
 	ptrdiff_t n = K->rows, P = r->rows;
 	odvgp_real *inverse = nd->aux, *w = inverse + 2 * n * n, half = ODVGP__R(0.5) * nd->d[0];
 	/* dK overwrites the inverse */
@@ -10657,8 +11177,12 @@ static void odvgp__evidence_reverse(odvgp__tape *t, odvgp__node *nd)
 	for (ptrdiff_t i = 0; i < n; i++) {
 		for (ptrdiff_t j = 0; j <= i && K->needs_grad; j++)
 			K->d[i * K->ld + j] += (i == j ? 1 : 2) * inverse[i * n + j];
-		if (noise->needs_grad) noise->d[0] += inverse[i * n + i];
+		if (noise->needs_grad)
+			noise->d[0] += inverse[i * n + i] * (root ? root->v[i] * root->v[i] : 1);
 	}
+	if (root && noise->needs_grad)
+		noise->d[0] += (odvgp_real)((double)(half * (odvgp_real)P) * ((double)n - t->sums->weight) /
+									(double)noise->v[0]);
 	for (ptrdiff_t p = 0; p < P && r->needs_grad; p++)
 		for (ptrdiff_t i = 0; i < n; i++) r->d[p * r->ld + i] -= nd->d[0] * w[p * n + i];
 }
@@ -10699,6 +11223,7 @@ static size_t odvgp__real_bytes(ptrdiff_t rows, ptrdiff_t cols)
 typedef struct odvgp__shapes {
 	const odvgp__unit *unit;
 	const odvgp__likelihood *likelihood;
+	int scale; /* Y has this column */
 	int tasks;
 	size_t keep; /* bytes that forward may keep for reverse; 0 in the head */
 	odvgp__ref in[ODVGP__MAX_IN];
@@ -10720,6 +11245,12 @@ static size_t odvgp__kernel_vec_aux(const odvgp__shapes *s, int *kept)
 	size_t bytes = odvgp__kept_bytes(&s->unit->kernel, s->cols, s->in[2].rows, s->rows);
 	*kept = bytes <= s->keep;
 	return *kept ? bytes : 0;
+}
+
+static size_t odvgp__kernel_diag_aux(const odvgp__shapes *s, int *kept)
+{
+	(void)kept;
+	return s->in[2].id ? odvgp__real_bytes(s->cols, odvgp__patches_count(&s->unit->patches)) : 0;
 }
 
 static size_t odvgp__tri_squares_aux(const odvgp__shapes *s, int *kept)
@@ -10767,24 +11298,44 @@ static size_t odvgp__nat_stats_aux(const odvgp__shapes *s, int *kept)
 	return odvgp__real_bytes(s->rows * s->cols, s->cols);
 }
 
-/*  The larger of value and adjoint. */
-static size_t odvgp__kernel_node_scratch(const odvgp__shapes *s, ptrdiff_t P, int kept)
+/*  The larger of value and adjoint of a matrix [n,m]. */
+static size_t odvgp__kernel_job_scratch(
+		const odvgp__shapes *s, odvgp__arena a, ptrdiff_t n, ptrdiff_t m, ptrdiff_t P, int kept)
 {
 	size_t most = 0;
 	for (int adjoint = 0; adjoint < 2; adjoint++) {
-		odvgp__arena a;
+		odvgp__arena b = a;
 		odvgp__kjob job;
-		odvgp__arena_init(&a, NULL, 0);
 		job.kept = kept;
-		odvgp__kernel_scratch(
-				&a, &s->unit->kernel, s->in[1].rows, s->in[2].rows, P, s->tasks, adjoint, &job);
-		most = ODVGP__MAX(most, a.bad ? SIZE_MAX : a.used);
+		odvgp__kernel_scratch(&b, &s->unit->kernel, n, m, P, s->tasks, adjoint, &job);
+		most = ODVGP__MAX(most, b.bad ? SIZE_MAX : b.used);
 	}
 	return most;
 }
+static size_t odvgp__kernel_node_scratch(const odvgp__shapes *s, ptrdiff_t P, int kept)
+{
+	odvgp__arena a;
+	odvgp__arena_init(&a, NULL, 0);
+	return odvgp__kernel_job_scratch(s, a, s->in[1].rows, s->in[2].rows, P, kept);
+}
+/*  n: rows of Z; 0: for k(x,x). */
+static size_t odvgp__images_scratch(const odvgp__shapes *s, ptrdiff_t n)
+{
+	odvgp__arena a;
+	odvgp__images_work w;
+	odvgp__arena_init(&a, NULL, 0);
+	odvgp__images_layout(&a, &s->unit->patches, n, &w);
+	return odvgp__kernel_job_scratch(
+			s, a, n ? n : ODVGP__MIN(w.T, (ptrdiff_t)ODVGP__KROWS), w.T, 1, 0);
+}
 static size_t odvgp__kernel_scratch_bytes(const odvgp__shapes *s)
 {
-	return odvgp__kernel_node_scratch(s, 1, 0);
+	return s->in[3].id ? odvgp__images_scratch(s, s->in[1].rows)
+					   : odvgp__kernel_node_scratch(s, 1, 0);
+}
+static size_t odvgp__kernel_diag_scratch_bytes(const odvgp__shapes *s)
+{
+	return s->in[2].id ? odvgp__images_scratch(s, 0) : 0;
 }
 static size_t odvgp__kernel_vec_scratch_bytes(const odvgp__shapes *s)
 {
@@ -10793,17 +11344,24 @@ static size_t odvgp__kernel_vec_scratch_bytes(const odvgp__shapes *s)
 	return odvgp__kernel_node_scratch(s, s->rows, kept);
 }
 
-/*  Likelihood parameters; derivatives in mean, variance and parameters. */
+/*  Likelihood parameters; moved means. */
 static size_t odvgp__expect_scratch(const odvgp__shapes *s)
 {
 	odvgp__arena a;
-	ptrdiff_t numbers = s->in[3].cols + s->in[4].cols;
 	odvgp__arena_init(&a, NULL, 0);
-	odvgp__take(&a, 1, numbers);
+	odvgp__take(&a, 1, s->in[3].cols + s->in[4].cols);
 	odvgp__take(&a, 1, odvgp__lik_work(s->likelihood, s->in[0].rows));
+	odvgp__take(&a, s->scale ? s->in[0].rows : 0, s->in[0].cols);
+	return a.bad ? SIZE_MAX : a.used;
+}
+static size_t odvgp__expect_aux(const odvgp__shapes *s, int *kept)
+{
+	odvgp__arena a;
+	(void)kept;
+	odvgp__arena_init(&a, NULL, 0);
+	odvgp__take_bytes(&a, (size_t)(s->in[3].cols + s->in[4].cols), sizeof(double));
 	odvgp__take(&a, s->in[0].rows, s->in[0].cols);
 	odvgp__take(&a, s->in[1].rows, s->in[1].cols);
-	odvgp__take_bytes(&a, (size_t)numbers, sizeof(double));
 	return a.bad ? SIZE_MAX : a.used;
 }
 
@@ -10850,7 +11408,7 @@ static const odvgp__op_row odvgp__ops[ODVGP__OPS] = {
 		{"kernel", odvgp__kernel_forward, odvgp__kernel_reverse, ODVGP__STORES_BOTH, 1, 0, 0, NULL,
 				odvgp__kernel_scratch_bytes},
 		{"kernel_diag", odvgp__kernel_diag_forward, odvgp__kernel_diag_reverse, ODVGP__STORES_BOTH,
-				1, 0, 0, NULL, NULL},
+				1, 0, 0, odvgp__kernel_diag_aux, odvgp__kernel_diag_scratch_bytes},
 		{"kernel_vec", odvgp__kernel_vec_forward, odvgp__kernel_vec_reverse, ODVGP__STORES_BOTH, 0,
 				0, 0, odvgp__kernel_vec_aux, odvgp__kernel_vec_scratch_bytes},
 		{"jittered", odvgp__jittered_forward, odvgp__jittered_reverse, ODVGP__STORES_BOTH, 0,
@@ -10888,8 +11446,8 @@ static const odvgp__op_row odvgp__ops[ODVGP__OPS] = {
 				NULL},
 		{"kl_inverse", odvgp__kl_inverse_forward, odvgp__kl_inverse_reverse, ODVGP__STORES_BOTH, 0,
 				0, 0, odvgp__kl_inverse_aux, NULL},
-		{"expect", odvgp__expect_forward, odvgp__expect_reverse, ODVGP__STORES_BOTH, 0, 0, 0, NULL,
-				odvgp__expect_scratch},
+		{"expect", odvgp__expect_forward, odvgp__expect_reverse, ODVGP__STORES_BOTH, 0, 0, 0,
+				odvgp__expect_aux, odvgp__expect_scratch},
 		{"moments", odvgp__moments_forward, odvgp__moments_reverse, ODVGP__STORES_MOMENTS, 0, 0, 0,
 				NULL, NULL},
 		{"collapsed", odvgp__collapsed_forward, odvgp__collapsed_reverse, ODVGP__STORES_BOTH, 0, 0,
@@ -11093,6 +11651,7 @@ static odvgp__ref odvgp__node_add(odvgp__tape *t, odvgp__unit *u, odvgp__op op, 
 	memset(&s, 0, sizeof s);
 	s.unit = u;
 	s.likelihood = t->likelihood;
+	s.scale = t->scale;
 	s.tasks = t->tasks;
 	/* head nodes do not run forward before each reverse run */
 	s.keep = segment == ODVGP__TILE ? t->keep : 0;
@@ -11263,10 +11822,10 @@ static void odvgp__build_lik(odvgp__unit *u)
 	if (u->number + 1 < m->units) return;
 	if (m->lik_slots && !m->lik_params.id)
 		m->lik_params = odvgp__param_node(
-				u, m->slot_lik_params, m->lik_slots, 1, odvgp__lik_numbers(lik, 1, m->classes));
+				u, m->slot_lik_params, m->lik_slots, 1, odvgp__lik_numbers(lik, 1, m->levels));
 	if (m->lik_free_slots && !m->lik_free_params.id)
 		m->lik_free_params = odvgp__param_node(u, m->slot_lik_free_params, m->lik_free_slots, 1,
-				odvgp__lik_numbers(lik, 0, m->classes));
+				odvgp__lik_numbers(lik, 0, m->levels));
 }
 
 /*  Kernel matrix of beta, its Cholesky factor, and q(u). Parts that work without the factor get Kb,
@@ -11278,7 +11837,7 @@ static void odvgp__build_beta(odvgp__unit *u)
 		whole = inverse || odvgp__alpha_is_beta(u);
 	u->hyp = odvgp__param_node(u, u->slot_kernel, u->kernel_slots, 1, (ptrdiff_t)u->kernel.nhyp);
 	odvgp__build_lik(u);
-	u->Z_beta = odvgp__param_node(u, u->slot_Z_beta, 1, M, u->D);
+	u->Z_beta = odvgp__param_node(u, u->slot_Z_beta, 1, M, u->Dz);
 	u->K = odvgp__head(u, ODVGP__KERNEL, whole ? ODVGP__KERNEL_WHOLE : ODVGP__KERNEL_LOWER, M, M,
 			u->hyp, u->Z_beta, u->Z_beta, odvgp__none);
 	u->L = odvgp__head(u, ODVGP__CHOL, ODVGP__CHOL_JITTERED, M, M, u->K, odvgp__none, odvgp__none,
@@ -11388,7 +11947,7 @@ static void odvgp__gamma_slots(odvgp__unit *u)
 /*  For a sampled a^T K a / 2: sets as and Zs, a and Z_gamma at the samples; returns K a there. */
 static odvgp__ref odvgp__sampled_quadratic(odvgp__unit *u, odvgp__ref *as, odvgp__ref *Zs)
 {
-	*Zs = odvgp__head(u, ODVGP__GATHER_ROWS, 0, ODVGP__SAMPLE_SIZE, u->D, u->Z_gamma, odvgp__none,
+	*Zs = odvgp__head(u, ODVGP__GATHER_ROWS, 0, ODVGP__SAMPLE_SIZE, u->Dz, u->Z_gamma, odvgp__none,
 			odvgp__none, odvgp__none);
 	*as = odvgp__head(u, ODVGP__GATHER_COLS, 0, u->P, ODVGP__SAMPLE_SIZE, u->a, odvgp__none,
 			odvgp__none, odvgp__none);
@@ -11445,8 +12004,13 @@ static void odvgp__hybrid_head(odvgp__unit *u)
 static odvgp__ref odvgp__gamma_tile(odvgp__unit *u)
 {
 	if (!u->M_gamma) return odvgp__none;
-	return odvgp__tile(
-			u, ODVGP__KERNEL_VEC, 0, u->P, ODVGP__TILE_SIZE, u->hyp, u->X, u->Z_gamma, u->a);
+	if (!u->patch_weights.id)
+		return odvgp__tile(
+				u, ODVGP__KERNEL_VEC, 0, u->P, ODVGP__TILE_SIZE, u->hyp, u->X, u->Z_gamma, u->a);
+	odvgp__ref K = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, u->M_gamma, ODVGP__TILE_SIZE,
+			u->hyp, u->Z_gamma, u->X, u->patch_weights);
+	return odvgp__tile(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AB, u->P, ODVGP__TILE_SIZE, u->a, K,
+			odvgp__none, odvgp__none);
 }
 
 static void odvgp__free_head(odvgp__unit *u)
@@ -11697,6 +12261,16 @@ ODVGP_API odvgp_schedule odvgp_falling(odvgp_real from, odvgp_real to, ptrdiff_t
 	return s;
 }
 
+ODVGP_API odvgp_schedule odvgp_rising(
+		odvgp_real from, odvgp_real to, ptrdiff_t steps, odvgp_real final, ptrdiff_t decay_steps)
+{
+	odvgp_schedule s = odvgp_falling(from, to, steps);
+	s.final = final;
+	s.decay_from = steps;
+	s.decay_steps = decay_steps;
+	return s;
+}
+
 ODVGP_API odvgp_config odvgp_config_defaults(
 		ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, ptrdiff_t M_gamma)
 {
@@ -11822,6 +12396,10 @@ static const odvgp__field odvgp__fields[] = {
 		ODVGP__FIELD(lik.classes, COUNT, CLOSED, 0, ODVGP__MOST_CLASSES),
 		ODVGP__FIELD(lik.link_jitter, REAL, BELOW_MOST, 0, 0.5),
 		ODVGP__CHOICE(lik.missing, 1, "off on"),
+		ODVGP__CHOICE(lik.weights, 1, "off on"),
+		ODVGP__CHOICE(lik.exposure, 1, "off on"),
+		ODVGP__CHOICE(lik.known_noise, 1, "off on"),
+		ODVGP__CHOICE(lik.noise_per_output, 1, "off on"),
 		ODVGP__LAYER_CHOICE(mean_function, ODVGP_MEAN_FUNCTION_PROJECTION,
 				"zero constant linear identity projection"),
 		ODVGP__LAYER_CHOICE(
@@ -11830,6 +12408,13 @@ static const odvgp__field odvgp__fields[] = {
 		ODVGP__FIELD(deep.predict_samples, COUNT, CLOSED, 0, 10000),
 		ODVGP__CHOICE(deep.fixed_samples, 1, "off on"),
 		ODVGP__CHOICE(deep.q_init, ODVGP_HIDDEN_Q_PRIOR, "narrow prior"),
+		ODVGP__LAYER_FIELD(patches.image_height, SIZE, CLOSED, 0, ODVGP__LARGEST_SIDE),
+		ODVGP__LAYER_FIELD(patches.image_width, SIZE, CLOSED, 0, ODVGP__LARGEST_SIDE),
+		ODVGP__LAYER_FIELD(patches.channels, SIZE, CLOSED, 0, ODVGP__LARGEST_SIDE),
+		ODVGP__LAYER_FIELD(patches.height, SIZE, CLOSED, 0, ODVGP__LARGEST_SIDE),
+		ODVGP__LAYER_FIELD(patches.width, SIZE, CLOSED, 0, ODVGP__LARGEST_SIDE),
+		ODVGP__LAYER_FIELD(patches.stride, SIZE, CLOSED, 0, ODVGP__LARGEST_SIDE),
+		ODVGP__LAYER_CHOICE(patches.locations, 1, "off on"),
 		ODVGP__CHOICE(positive_transform, ODVGP_POSITIVE_TRANSFORM_EXP, "softplus exp"),
 		ODVGP__CHOICE(reproduce.q_init, ODVGP_Q_INIT_IDENTITY, "prior identity"),
 		ODVGP__CHOICE(init.beta, ODVGP_INIT_BETA_FARTHEST, "kmeans random greedy farthest"),
@@ -12196,12 +12781,59 @@ ODVGP_API const char *odvgp_config_name(int i)
 
 ODVGP_API size_t odvgp_config_size(void) { return sizeof(odvgp_config); }
 
+/*  Of checked sizes. */
+static odvgp__patches odvgp__patches_of(const odvgp_config *c)
+{
+	odvgp__patches p = {0, 0, 0, 0, 0, 0, 0};
+	if (!c->layer[0].patches.image_height) return p;
+	p.height = (int32_t)c->layer[0].patches.image_height;
+	p.width = (int32_t)c->layer[0].patches.image_width;
+	p.channels = (int32_t)ODVGP__MAX(c->layer[0].patches.channels, 1);
+	p.rows = (int32_t)c->layer[0].patches.height;
+	p.columns = (int32_t)c->layer[0].patches.width;
+	p.stride = (int32_t)ODVGP__MAX(c->layer[0].patches.stride, 1);
+	p.located = c->layer[0].patches.locations;
+	return p;
+}
+
+/*  Columns of an inducing input. */
+static ptrdiff_t odvgp__inducing_columns(const odvgp_config *c)
+{
+	odvgp__patches p = odvgp__patches_of(c);
+	return odvgp__patch_columns(&p, c->layer[0].D);
+}
+
+static odvgp_status odvgp__check_patches(const odvgp_config *c, odvgp_info *info)
+{
+	odvgp__patches p = odvgp__patches_of(c);
+	const ptrdiff_t H = c->layer[0].patches.image_height, W = c->layer[0].patches.image_width,
+					h = c->layer[0].patches.height, w = c->layer[0].patches.width;
+	const char *no = c->objective >= ODVGP_OBJECTIVE_TIGHT             ? "objective"
+					 : c->init.hyperparams == ODVGP_INIT_HYPER_ULAPANE ? "init.hyperparams"
+																	   : NULL;
+	if (!H && (W | h | w | c->layer[0].patches.channels | c->layer[0].patches.stride |
+					  c->layer[0].patches.locations))
+		return odvgp__fail(info, ODVGP_E_ARG, "patches.image_height", -1, 0,
+				"must be given if another field of patches is");
+	if (!H) return ODVGP_OK;
+	if (h < 1 || h > H || w < 1 || w > W)
+		return odvgp__fail(info, ODVGP_E_SIZE, h < 1 || h > H ? "patches.height" : "patches.width",
+				-1, (double)(h < 1 || h > H ? h : w),
+				"must be at least 1, and a patch must fit into the image");
+	if (!odvgp__patches_ok(&p, c->layer[0].D))
+		return odvgp__fail(info, ODVGP_E_SIZE, "D", -1, (double)c->layer[0].D,
+				"must be image_height x image_width x channels of patches");
+	return no ? odvgp__fail(info, ODVGP_E_UNSUPPORTED, no, -1, 0, "does not exist with patches")
+			  : ODVGP_OK;
+}
+
 static odvgp_status odvgp__check_products(const odvgp_config *c, odvgp_info *info)
 {
 	double all = 0;
 	for (int l = 0; l < c->layers; l++) {
-		double M = (double)c->layer[l].M, P = (double)c->layer[l].P, D = (double)c->layer[l].D,
-			   Mg = (double)c->layer[l].M_gamma;
+		double M = (double)c->layer[l].M, P = (double)c->layer[l].P,
+			   Mg = (double)c->layer[l].M_gamma, D = (double)c->layer[l].D;
+		if (!l) D = ODVGP__MAX(D, (double)odvgp__inducing_columns(c));
 		double factor_v = odvgp__cov_part_of(c->layer[l].cov_part)->v_sqrt ? P * Mg * Mg : 0;
 		all += P * M * M + factor_v + (P + D) * (M + Mg) + P * D;
 	}
@@ -12218,8 +12850,10 @@ static odvgp_status odvgp__check_layers(const odvgp_config *c, odvgp_info *info)
 {
 	const char *refused = c->objective != ODVGP_OBJECTIVE_ELBO           ? "objective"
 						  : c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM ? "optim.gamma_step"
+						  : c->layer[0].patches.image_height > 0         ? "patches"
 																		 : NULL;
 	for (int l = 0; l < c->layers; l++) {
+		if (l && c->layer[l].patches.image_height > 0) refused = "patches";
 		if (l && c->layer[l].D != c->layer[l - 1].P)
 			return odvgp__fail(info, ODVGP_E_ARG, "D", l, (double)c->layer[l].D,
 					"of a layer must be the P of the layer below");
@@ -12266,9 +12900,22 @@ static odvgp_status odvgp__check_likelihood(const odvgp_config *c, odvgp_info *i
 	if (noise && !odvgp__has_noise(c))
 		return odvgp__fail(info, ODVGP_E_ARG, "lik.noise_variance or lik.noise_floor", -1, 0,
 				"is only for the Gaussian likelihood");
-	if (c->lik.missing && c->objective != ODVGP_OBJECTIVE_ELBO)
+	if ((c->lik.known_noise || c->lik.noise_per_output) && !odvgp__has_noise(c))
+		return odvgp__fail(info, ODVGP_E_ARG, "lik.known_noise or lik.noise_per_output", -1, 0,
+				"is only for the Gaussian likelihood");
+	if (c->lik.exposure && !(lik->flags & ODVGP__LIK_EXPOSURE))
+		return odvgp__fail(info, ODVGP_E_ARG, "lik.exposure", -1, 0,
+				"is only for poisson, exponential and negative_binomial");
+	if (c->objective == ODVGP_OBJECTIVE_ELBO) return ODVGP_OK;
+	if (c->lik.missing)
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "lik.missing", -1, 0,
 				"needs the objective ELBO: leave out rows with missing targets");
+	if (c->lik.noise_per_output && P > 1)
+		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "lik.noise_per_output", -1, 0,
+				"needs the objective ELBO: the other bounds have one noise for all outputs");
+	if ((c->lik.weights || c->lik.known_noise) && c->objective == ODVGP_OBJECTIVE_TIGHT)
+		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "lik.weights or lik.known_noise", -1, 0,
+				"does not go with the objective TIGHT: use COLLAPSED");
 	return ODVGP_OK;
 }
 
@@ -12338,7 +12985,8 @@ static odvgp_status odvgp__check_member(const odvgp_config *c, odvgp_info *info)
 static odvgp_status odvgp__check_config(const odvgp_config *c, odvgp_info *info)
 {
 	odvgp_status s = odvgp__check_fields(c, info);
-	if (s || (s = odvgp__check_products(c, info)) != ODVGP_OK) return s;
+	if (s || (s = odvgp__check_patches(c, info)) != ODVGP_OK) return s;
+	if ((s = odvgp__check_products(c, info)) != ODVGP_OK) return s;
 	if ((s = odvgp__check_layers(c, info)) != ODVGP_OK) return s;
 	if ((s = odvgp__check_likelihood(c, info)) != ODVGP_OK) return s;
 	if (!odvgp__isa_find(c->isa))
@@ -12354,10 +13002,12 @@ static int odvgp__likelihood_slots(odvgp_model *m, int positive, int *slots)
 	int before = m->par.slots, kind = positive ? ODVGP__POSITIVE : 0;
 	m->par.layer = -1;
 	for (int k = 0; k < lik->params; k++) {
-		ptrdiff_t count = odvgp__lik_count(&lik->param[k], m->classes);
+		ptrdiff_t count = odvgp__lik_count(&lik->param[k], m->levels);
 		if (lik->param[k].positive != positive || !count) continue;
 		int slot = odvgp__slot_add(&m->par, lik->param[k].name, kind, 1, count, 1, 1);
-		if (m->par.slot) m->par.slot[slot].trainable = !lik->param[k].fixed;
+		if (!m->par.slot) continue;
+		m->par.slot[slot].trainable = !lik->param[k].fixed;
+		if (lik->param[k].rate) m->par.state[slot].high = 1 - 1 / (odvgp_real)m->F;
 	}
 	*slots = m->par.slots - before;
 	return *slots ? before + 1 : 0;
@@ -12395,6 +13045,29 @@ static ptrdiff_t odvgp__row_at(const odvgp_model *m, const odvgp__rows *r, ptrdi
 					   : r->first + i;
 }
 
+/*  e / w of a row of the tile. */
+static double odvgp__noise_factor(const odvgp_model *m, ptrdiff_t i)
+{
+	double root = m->root.id ? (double)m->tape.node[m->root.id].v[i] : 1;
+	return root * root;
+}
+
+/*  Row i of the tile: y, transposed, and what belongs to it. */
+static odvgp_status odvgp__tile_target(odvgp_model *m, ptrdiff_t i, const odvgp_real *y)
+{
+	odvgp__node *Y = &m->tape.node[m->Y.id];
+	ptrdiff_t C = odvgp__y_columns(&m->y);
+	odvgp_real w = m->y.weights ? y[m->y.T] : 1, e = m->y.scale ? y[C - 1] : 1;
+	for (ptrdiff_t t = 0; t < C; t++) Y->v[t * Y->ld + i] = y[t];
+	if (m->y.scale && !odvgp__has_noise(&m->cfg)) /* exposure */
+		Y->v[(C - 1) * Y->ld + i] = (odvgp_real)log((double)e);
+	m->tape.sums->weight += (double)w;
+	if (!m->root.id) return ODVGP_OK;
+	if (m->y.scale) m->tape.sums->logs += (double)w * log((double)e);
+	m->tape.node[m->root.id].v[i] = ODVGP__SQRT(e / w); /* infinite for a weight of 0 */
+	return m->cfg.objective == ODVGP_OBJECTIVE_EXACT && !(w > 0) ? ODVGP_E_ARG : ODVGP_OK;
+}
+
 /*  The hidden layers' normals for rows [at, at + n) of a batch: functions of layer, step, position
     in the batch, sample and output, so that a second look at the same rows sees the same ones. */
 static void odvgp__tile_normals(odvgp_model *m, ptrdiff_t at, ptrdiff_t n)
@@ -12423,30 +13096,34 @@ ODVGP__NOINLINE odvgp_status odvgp__tile_load(
 		odvgp_model *m, const odvgp__rows *rows, ptrdiff_t at, ptrdiff_t n, odvgp_info *info)
 {
 	odvgp__node *X = &m->tape.node[m->X.id], *Y = &m->tape.node[m->Y.id];
-	ptrdiff_t D = m->cfg.layer[0].D, T = m->T, S = m->unit[m->units - 1].times;
+	ptrdiff_t D = m->cfg.layer[0].D, C = odvgp__y_columns(&m->y), S = m->unit[m->units - 1].times;
 	int changed = m->tape.rows != n;
 	for (ptrdiff_t i = 0; i < n; i++) {
 		ptrdiff_t row = odvgp__row_at(m, rows, at + i);
-		const odvgp_real *x = rows->X + row * D, *y = rows->Y + row * T;
+		const odvgp_real *x = rows->X + row * D, *y = rows->Y + row * C;
 		if (!odvgp__finite(x, D)) {
 			ptrdiff_t d = odvgp__first_nonfinite(x, D);
 			X->stamp = ++m->tape.clock; /* some rows are overwritten */
 			return odvgp__fail(info, ODVGP_E_NAN, "X", row, (double)x[d], "a row is not finite");
 		}
-		odvgp_status s = odvgp__targets_check(
-				m->tape.likelihood, m->classes, m->cfg.lik.missing, y, T, T, row, info);
+		odvgp_status s = odvgp__targets_check(&m->y, y, 1, row, info);
+		if (!s && (s = odvgp__tile_target(m, i, y)) != ODVGP_OK)
+			odvgp__fail(info, s, "Y", row, 0,
+					"exact regression takes no weight of 0: leave out the row");
 		if (s) {
 			X->stamp = ++m->tape.clock;
 			return s;
 		}
 		if (!changed) changed = memcmp(X->v + i * D, x, (size_t)D * sizeof *x) != 0;
 		if (changed) odvgp__copy(X->v + i * D, x, D);
-		for (ptrdiff_t t = 0; t < T; t++)
-			for (ptrdiff_t k = 0; k < S; k++) Y->v[t * Y->ld + k * n + i] = y[t];
 	}
 	m->tape.rows = n;
 	if (changed) X->stamp = ++m->tape.clock;
 	Y->stamp = ++m->tape.clock;
+	for (ptrdiff_t t = 0; t < C; t++)
+		for (ptrdiff_t k = 1; k < S; k++)
+			odvgp__copy(Y->v + t * Y->ld + k * n, Y->v + t * Y->ld, n);
+	if (m->root.id) m->tape.node[m->root.id].stamp = m->tape.clock;
 	odvgp__tile_normals(m, at, n);
 	return ODVGP_OK;
 }
@@ -12513,7 +13190,8 @@ static void odvgp__clear_sums(odvgp_model *m, const odvgp__wants_list *want)
 	for (int i = 1; i <= m->tape.nodes && want->stats; i++) {
 		const odvgp__node *nd = &m->tape.node[i];
 		if (odvgp__ops[nd->op].stores != ODVGP__STORES_STATS) continue;
-		odvgp__zero(nd->aux, nd->rows * nd->cols * nd->cols);
+		for (ptrdiff_t r = 0; r < nd->rows * nd->cols; r++) /* lower triangles */
+			odvgp__zero(nd->aux + r * nd->cols, r % nd->cols + 1);
 		odvgp__zero(nd->v, nd->rows * nd->cols);
 	}
 }
@@ -12560,6 +13238,8 @@ static void odvgp__sums_add(odvgp__tape *t, int back, const odvgp_real *piece)
 	const odvgp_real *x = piece + 64 / sizeof(odvgp_real);
 	memcpy(&before, piece, sizeof before);
 	t->sums->expected = before.expected + t->sums->expected;
+	t->sums->weight = before.weight + t->sums->weight;
+	t->sums->logs = before.logs + t->sums->logs;
 	t->sums->clamped += before.clamped;
 	if (before.status) {
 		t->sums->status = before.status;
@@ -12866,7 +13546,7 @@ static odvgp_status odvgp__rows_check(const odvgp_model *m, const odvgp_real *X,
 {
 	if (!odvgp__model_ok(m) || !X || !Y)
 		return odvgp__fail(info, ODVGP_E_ARG, "model, X or Y", -1, 0, "is NULL");
-	if (n < 1 || n > PTRDIFF_MAX / 64 / ODVGP__MAX(m->cfg.layer[0].D, m->T))
+	if (n < 1 || n > PTRDIFF_MAX / 64 / ODVGP__MAX(m->cfg.layer[0].D, odvgp__y_columns(&m->y)))
 		return odvgp__fail(info, ODVGP_E_ARG, "n", -1, (double)n, "is out of range");
 	return ODVGP_OK;
 }
@@ -12959,13 +13639,16 @@ static ptrdiff_t odvgp__predictor_sizes(const odvgp__unit *u, odvgp__predictor *
 	p->nhyp = u->kernel.nhyp;
 	p->columns = (uint32_t)odvgp__points_columns(&u->kernel);
 	p->D = (uint32_t)u->D;
+	p->patches = u->patches;
 	p->P = (uint32_t)u->P;
 	p->F = p->T = (uint32_t)u->P;
 	p->lik_params = 1; /* a hidden layer's are those of a Gaussian */
 	if (!hidden) {
 		p->T = (uint32_t)u->model->T;
 		p->lik_params = (uint32_t)odvgp__lik_all_numbers(
-				&odvgp__likelihoods[c->lik.kind], u->model->classes);
+				&odvgp__likelihoods[c->lik.kind], u->model->levels);
+		p->weights = (uint32_t)u->model->y.weights;
+		p->scale = (uint32_t)u->model->y.scale;
 		p->nodes = (uint32_t)u->model->tape.lik_nodes;
 		p->classes = (uint32_t)u->model->classes;
 		p->likelihood = (uint32_t)c->lik.kind;
@@ -13099,7 +13782,7 @@ static void odvgp__predictor_points(
 		const odvgp__unit *u, const odvgp__ref *sets, int count, odvgp_real *centre, odvgp_real *to)
 {
 	const odvgp__node *node = u->model->tape.node;
-	ptrdiff_t D = u->D, all = 0, done = 0;
+	ptrdiff_t D = u->Dz, all = 0, done = 0;
 	for (int i = 0; i < count; i++) all += sets[i].rows;
 	odvgp__zero(centre, D);
 	for (int i = 0; i < count; i++) {
@@ -13169,6 +13852,8 @@ static void odvgp__predictor_write(odvgp__unit *u, const odvgp_scales *sc, odvgp
 	if (!hidden) odvgp__copy(v.rule, m->tape.rule, odvgp__rule_numbers(m->tape.lik_nodes));
 	if (u->slot_mean_A) odvgp__copy(v.A, odvgp__slot_value(&m->par, A), A->count);
 	if (u->slot_mean_b) odvgp__copy(v.b, odvgp__slot_value(&m->par, b), b->count);
+	if (u->patch_weights.id)
+		odvgp__copy(v.weights, odvgp__node_value(u, u->patch_weights), u->patch_weights.cols);
 	odvgp__copy_or(v.x_mean, u->number ? NULL : sc->x_mean, D, 0);
 	odvgp__copy_or(v.x_scale, u->number ? NULL : sc->x_scale, D, 1);
 	odvgp__copy_or(v.y_mean, hidden ? NULL : sc->y_mean, (ptrdiff_t)p->T, 0);
@@ -13293,6 +13978,12 @@ static odvgp_real *odvgp__nat_staged(const odvgp_model *m, odvgp__ref param)
 	return m->tape.node[param.id].d;
 }
 
+/*  Rows of stacked squares [M,M], whose upper triangles stay: they are 0, or not read. */
+static void odvgp__copy_lower(odvgp_real *to, const odvgp_real *from, ptrdiff_t rows, ptrdiff_t M)
+{
+	for (ptrdiff_t r = 0; r < rows; r++) odvgp__copy(to + r * M, from + r * M, r % M + 1);
+}
+
 /*  Stage (mu, R), converted from whitened coordinates to the slots'. */
 static void odvgp__nat_stage(odvgp__unit *u, const odvgp__block *block, ptrdiff_t p, odvgp_real *mu)
 {
@@ -13302,7 +13993,7 @@ static void odvgp__nat_stage(odvgp__unit *u, const odvgp__block *block, ptrdiff_
 			   *slot_sqrt = odvgp__nat_staged(m, block->sqrt) + p * M * M;
 	const odvgp_real *L = m->tape.node[block->L.id].v,
 					 *R = odvgp__lent(&m->nat_R, ODVGP__NAT_OUTPUT);
-	if (u->param == ODVGP_PARAMETRISATION_WHITENED) odvgp__copy(slot_sqrt, R, M * M);
+	if (u->param == ODVGP_PARAMETRISATION_WHITENED) odvgp__copy_lower(slot_sqrt, R, M, M);
 	else {
 		odvgp__mm g = odvgp__mm_make(0, 0, M, M, M, 1, L, M, R, M, 0, slot_sqrt, M);
 		g.a_part = g.b_part = g.c_part = ODVGP__LOWER;
@@ -13359,8 +14050,8 @@ static void odvgp__nat_take(odvgp__unit *u, int b)
 	odvgp__node *stats = &m->tape.node[block->stats.id], *slot_mu = &m->tape.node[block->mu.id],
 				*root = &m->tape.node[block->sqrt.id];
 	odvgp__copy(slot_mu->v, odvgp__nat_staged(m, block->mu), all);
-	odvgp__copy(root->v, odvgp__nat_staged(m, block->sqrt), all * M);
-	odvgp__copy(block->P, stats->aux, all * M);
+	odvgp__copy_lower(root->v, odvgp__nat_staged(m, block->sqrt), all, M);
+	odvgp__copy_lower(block->P, stats->aux, all, M);
 	odvgp__copy(block->j, stats->v, all);
 	odvgp__touch(m, block->slot_mu);
 	odvgp__touch(m, block->slot_sqrt);
@@ -13843,7 +14534,7 @@ typedef struct odvgp__fit {
 	odvgp_real *W;                    /* [M,Mg], if the tape has none */
 	odvgp_real *h, *w, *rest, *scale; /* [P,F] three times; [F] */
 	odvgp_real *Phi, *r;              /* [F,tile], [P,tile] */
-	double rr, kk;
+	double rr, kk, weight, logs;      /* weight, logs: as in odvgp__sums */
 } odvgp__fit;
 
 static void odvgp__fit_layout(const odvgp__unit *u, odvgp__arena *a, odvgp__fit *f)
@@ -13880,16 +14571,25 @@ ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *m)
 	return a.bad ? 0 : a.used + 64;
 }
 
-/*  out [n1,n2] = K(X1, X2). */
+/*  With patches, X2 of the job is in the tape's X. */
+static void odvgp__fit_images(const odvgp__unit *u, odvgp__kjob *job)
+{
+	if (!u->patch_weights.id) return;
+	job->patches = &u->patches;
+	job->weights = odvgp__node_value(u, u->patch_weights);
+}
+
+/*  out [n1,n2] = K(X1, X2), where X2 is the tape's X if `data`. */
 static void odvgp__fit_kernel(odvgp__unit *u, const odvgp_real *X1, ptrdiff_t n1,
-		const odvgp_real *X2, ptrdiff_t n2, odvgp_real *out)
+		const odvgp_real *X2, ptrdiff_t n2, int data, odvgp_real *out)
 {
 	odvgp_model *m = u->model;
 	odvgp__kjob job;
 	odvgp__kernel_job(&job, &m->tape.blas, &u->kernel, m->tape.node[u->hyp.id].v, X1, n1, X2, n2);
 	job.K = out;
 	job.ldk = n2;
-	odvgp__kernel_run(&job, m->tape.scratch);
+	if (data) odvgp__fit_images(u, &job);
+	odvgp__kernel_matrix(&job, m->tape.scratch, 0);
 }
 
 /*  W and gamma's Lambda. */
@@ -13905,9 +14605,9 @@ static void odvgp__fit_prior(odvgp__unit *u, odvgp__fit *f)
 			for (ptrdiff_t j = 0; j < Mg; j++) f->prior[i * Mg + j] = i == j;
 		return;
 	}
-	odvgp__fit_kernel(u, node[u->Z_gamma.id].v, Mg, node[u->Z_gamma.id].v, Mg, f->prior);
+	odvgp__fit_kernel(u, node[u->Z_gamma.id].v, Mg, node[u->Z_gamma.id].v, Mg, 0, f->prior);
 	if (f->gamma == ODVGP__FREE_GAMMA) return;
-	odvgp__fit_kernel(u, node[u->Z_beta.id].v, f->M, node[u->Z_gamma.id].v, Mg, f->W);
+	odvgp__fit_kernel(u, node[u->Z_beta.id].v, f->M, node[u->Z_gamma.id].v, Mg, 0, f->W);
 	odvgp_trsm(&m->tape.blas, 0, 0, f->M, Mg, node[u->L.id].v, f->M, f->W, Mg);
 	odvgp_syrk(&m->tape.blas, 1, Mg, f->M, -1, f->W, Mg, NULL, 1, f->prior, Mg);
 }
@@ -13922,9 +14622,9 @@ static void odvgp__fit_features(odvgp__unit *u, odvgp__fit *f, ptrdiff_t n)
 					 *b = u->slot_mean_b ? &m->par.slot[u->slot_mean_b] : NULL;
 	odvgp_real *beta = f->Phi, *gamma = f->Phi + f->M * n;
 	ptrdiff_t P = u->P, D = u->D;
-	odvgp__fit_kernel(u, node[u->Z_beta.id].v, f->M, X->v, n, beta);
+	odvgp__fit_kernel(u, node[u->Z_beta.id].v, f->M, X->v, n, 1, beta);
 	odvgp_trsm(blas, 0, 0, f->M, n, node[u->L.id].v, f->M, beta, n);
-	if (f->gamma) odvgp__fit_kernel(u, node[u->Z_gamma.id].v, f->Mg, X->v, n, gamma);
+	if (f->gamma) odvgp__fit_kernel(u, node[u->Z_gamma.id].v, f->Mg, X->v, n, 1, gamma);
 	if (f->gamma == ODVGP__WHITE_GAMMA || f->gamma == ODVGP__RESIDUAL_GAMMA)
 		odvgp_gemm(blas, 1, 0, f->Mg, n, f->M, -1, f->W, f->Mg, beta, n, 1, gamma, n);
 	if (f->gamma == ODVGP__WHITE_GAMMA)
@@ -13940,6 +14640,10 @@ static void odvgp__fit_features(odvgp__unit *u, odvgp__fit *f, ptrdiff_t n)
 	if (m->cfg.objective == ODVGP_OBJECTIVE_PARTLY) /* subtract the mean of the kept q(v) */
 		odvgp_gemm(blas, 0, 0, P, n, f->Mg, -1, node[u->block[ODVGP__ON_GAMMA].white_mu.id].v,
 				f->Mg, gamma, n, 1, f->r, n);
+	for (ptrdiff_t i = 0; i < n && m->root.id; i++) {
+		for (ptrdiff_t j = 0; j < f->F; j++) f->Phi[j * n + i] /= node[m->root.id].v[i];
+		for (ptrdiff_t p = 0; p < P; p++) f->r[p * n + i] /= node[m->root.id].v[i];
+	}
 }
 
 /*  The tile's sum of k(x,x). */
@@ -13949,8 +14653,19 @@ static double odvgp__fit_diag(const odvgp__unit *u, ptrdiff_t n)
 	const odvgp__node *X = &m->tape.node[u->X.id];
 	odvgp_real value[ODVGP__MAX_NODES];
 	double sum = 0;
+	if (u->patch_weights.id) { /* in the memory of the tape's node */
+		odvgp__kjob job;
+		odvgp__node *k_x = &m->tape.node[u->k_x.id];
+		odvgp__kernel_job(&job, &m->tape.blas, &u->kernel, odvgp__hyp(u), NULL, 0, X->v, n);
+		odvgp__fit_images(u, &job);
+		odvgp__lend_value(k_x);
+		odvgp__images_diag(&job, k_x->v, k_x->aux, m->tape.scratch, 0);
+		for (ptrdiff_t i = 0; i < n; i++) sum += (double)k_x->v[i];
+		return sum;
+	}
 	for (ptrdiff_t i = 0; i < n; i++)
-		sum += (double)odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), X->v + i * X->ld, value);
+		sum += (double)odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), X->v + i * X->ld, value) /
+			   odvgp__noise_factor(m, i);
 	return sum;
 }
 
@@ -13965,16 +14680,26 @@ static odvgp_status odvgp__fit_sums(
 	odvgp__zero(f->S, f->F * f->F);
 	odvgp__zero(f->h, P * f->F);
 	f->kk = f->rr = 0;
+	m->tape.sums->weight = m->tape.sums->logs = 0;
 	for (ptrdiff_t at = 0; at < m->cfg.N; at += m->cfg.tile) {
 		ptrdiff_t n = ODVGP__MIN(m->cfg.tile, m->cfg.N - at);
 		odvgp_status s = odvgp__tile_load(m, &rows, at, n, info);
 		if (s) return s;
+		for (ptrdiff_t i = 0; i < m->T * n && m->y.missing; i++) {
+			const odvgp__node *node = &m->tape.node[m->Y.id];
+			odvgp_real y = node->v[i / n * node->ld + i % n];
+			if (y != y)
+				return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "Y", at + i % n, 0,
+						"a closed form takes no missing targets: leave out the row, or take steps");
+		}
 		odvgp__fit_features(u, f, n);
 		f->kk += (double)P * odvgp__fit_diag(u, n);
 		odvgp_syrk(blas, 0, f->F, n, 1, f->Phi, n, NULL, 1, f->S, f->F);
 		odvgp_gemm(blas, 0, 1, P, f->F, n, 1, f->r, n, f->Phi, n, 1, f->h, f->F);
 		for (ptrdiff_t i = 0; i < P * n; i++) f->rr += (double)f->r[i] * (double)f->r[i];
 	}
+	f->weight = m->tape.sums->weight;
+	f->logs = m->tape.sums->logs;
 	if (odvgp__finite(f->h, P * f->F) && f->rr - f->rr == 0) return ODVGP_OK;
 	return odvgp__fail(info, ODVGP_E_NAN, "X or Y", -1, f->rr, "a sum over the rows is not finite");
 }
@@ -14267,6 +14992,9 @@ static const struct {
 
 static odvgp_status odvgp__fit_check(const odvgp__unit *u, odvgp_info *info)
 {
+	if (u->model->levels > 1)
+		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "lik.noise_per_output", -1, 0,
+				"the closed forms have one noise for all outputs: set it to 0, or take steps");
 	int kind = u->cov_part->optimum, steps = odvgp__optima[kind].steps;
 	if (u->mean_part->optimum != ODVGP__OPTIMUM_WEIGHTS)
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "mean_part", -1, 0, "has no optimum here");
@@ -14323,7 +15051,8 @@ static odvgp_status odvgp__fit_exact(
 	odvgp__copy(
 			odvgp__fit_slot(m, u->block[ODVGP__ON_BETA].slot_mu), bound->aux + 2 * N * N, u->P * N);
 	for (ptrdiff_t i = 0; i < u->P * N; i++)
-		g[i] = odvgp__inside(&m->par, u->slot_q_diag, 1 / noise);
+		g[i] = odvgp__inside(
+				&m->par, u->slot_q_diag, 1 / (noise * (odvgp_real)odvgp__noise_factor(m, i % N)));
 	odvgp__copy(m->tape.node[u->Z_beta.id].v, X, N * u->D);
 	odvgp__touch(m, u->slot_Z_beta);
 	odvgp__fit_take(u);
@@ -14423,7 +15152,7 @@ static odvgp_status odvgp__fit_bound(
 				f->G[i * M + j] = (odvgp_real)(i == j) + f->S[i * f->F + j] / by;
 		odvgp_status status = odvgp_potrf(blas, M, f->G, M, NULL);
 		if (status) return status;
-		*logs = pass ? *logs : (double)m->cfg.N * log((double)s);
+		*logs = pass ? *logs : f->weight * log((double)s);
 		for (ptrdiff_t i = 0; i < M && !pass; i++) *logs += 2 * log((double)f->G[i * M + i]);
 	}
 	for (ptrdiff_t p = 0; p < u->P; p++) {
@@ -14448,7 +15177,8 @@ static odvgp_status odvgp__fit_bounds(odvgp_model *m, const odvgp_real *X, const
 	odvgp_status status = odvgp__fit_begin(u, X, Y, work, bytes, &f, info);
 	if (status) return status;
 	odvgp_real s = odvgp__noise(m);
-	double P = (double)m->cfg.layer[0].P, N = (double)m->cfg.N;
+	double P = (double)m->cfg.layer[0].P, constant;
+	constant = P * f.weight * log(2 * 3.14159265358979323846);
 	left = f.kk / P;
 	for (ptrdiff_t i = 0; i < f.M; i++) left -= (double)f.S[i * f.F + i];
 	left = ODVGP__MAX(left, 0);
@@ -14461,9 +15191,9 @@ static odvgp_status odvgp__fit_bounds(odvgp_model *m, const odvgp_real *X, const
 	/* equal bounds must not cross by rounding */
 	above = ODVGP__MIN(above, below + P * left / (double)s);
 	odvgp_real bound[2];
-	bound[0] = (odvgp_real)(-0.5 * (P * N * log(2 * 3.14159265358979323846) + P * logs + above));
-	bound[1] = (odvgp_real)(-0.5 * (P * N * log(2 * 3.14159265358979323846) + P * logs + below +
-										   P * left / (double)s));
+	bound[0] = (odvgp_real)(-0.5 * (constant + P * logs + above + P * f.logs));
+	bound[1] =
+			(odvgp_real)(-0.5 * (constant + P * logs + below + P * left / (double)s + P * f.logs));
 	if (!odvgp__finite(bound, lower ? 2 : 1))
 		return odvgp__fail(info, ODVGP_E_NAN, "bound", -1, (double)bound[0],
 				"is not finite: the data are too large, or the noise is too small");
@@ -14531,7 +15261,10 @@ static odvgp__scale odvgp__unit_scale(const odvgp_model *m, int slot)
 	if (!state->column) return scale;
 	scale.at = of_layer;
 	scale.divide = state->column == ODVGP__IN_INPUTS;
-	if (!scale.divide) scale.repeat = m->par.slot[slot].shape[1];
+	if (scale.divide && m->unit->patches.height) {
+		scale.at = m->inducing_sd;
+		scale.n = m->unit->Dz;
+	} else if (!scale.divide) scale.repeat = m->par.slot[slot].shape[1];
 	return scale;
 }
 
@@ -14587,14 +15320,15 @@ static void odvgp__renew_scales(odvgp__unit *u)
 		ptrdiff_t cols = ODVGP__MIN(m->cfg.tile, u->M_gamma - j);
 		odvgp__kjob job;
 		odvgp__kernel_job(&job, &t->blas, &u->kernel, t->node[u->hyp.id].v, t->node[u->Z_beta.id].v,
-				u->M, Zg->v + j * u->D, cols);
+				u->M, Zg->v + j * u->Dz, cols);
 		job.K = A->v;
 		job.ldk = A->ld;
 		odvgp__kernel_run(&job, t->scratch);
 		odvgp_trsm(&t->blas, 0, 0, u->M, cols, L->v, L->ld, A->v, A->ld);
 		odvgp__column_squares(A->v, u->M, cols, A->ld, u->scales + j);
 		for (ptrdiff_t i = j; i < j + cols; i++) {
-			odvgp_real own = odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), Zg->v + i * u->D, value);
+			odvgp_real own =
+					odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), Zg->v + i * u->Dz, value);
 			u->scales[i] = ODVGP__MAX(own - u->scales[i], ODVGP__SCALE_FLOOR * k) / ODVGP__SQRT(k);
 		}
 	}
@@ -14996,8 +15730,8 @@ static odvgp_status odvgp__lbfgs_start(
 	const odvgp__rows *rows = job->rows;
 	odvgp__lbfgs *w = &m->lbfgs;
 	odvgp__state *state = &m->state;
-	uint64_t hash = odvgp__lbfgs_hash(
-			rows->Y, rows->n * m->T, odvgp__lbfgs_hash(rows->X, rows->n * m->cfg.layer[0].D, 1));
+	uint64_t hash = odvgp__lbfgs_hash(rows->Y, rows->n * odvgp__y_columns(&m->y),
+			odvgp__lbfgs_hash(rows->X, rows->n * m->cfg.layer[0].D, 1));
 	odvgp__lbfgs_take(m, w->x);
 	job->expected = (odvgp_real)state->lbfgs_expected;
 	job->kl = (odvgp_real)state->lbfgs_kl;
@@ -15305,33 +16039,45 @@ static ptrdiff_t odvgp__sample_rows(ptrdiff_t N, ptrdiff_t points, ptrdiff_t tim
 	return ODVGP__MIN(N, ODVGP__MAX(times * points, (ptrdiff_t)4096));
 }
 
-static ptrdiff_t odvgp__init_rows(ptrdiff_t N, ptrdiff_t M) { return odvgp__sample_rows(N, M, 50); }
-
-/*  GREEDY stores M numbers for each row. */
-static ptrdiff_t odvgp__greedy_rows(ptrdiff_t N, ptrdiff_t M)
-{
-	return odvgp__sample_rows(N, M, 4);
-}
-
-static ptrdiff_t odvgp__residual_rows(ptrdiff_t N, const odvgp__unit *u)
-{
-	ptrdiff_t gamma = odvgp__sample_rows(N, u->M_gamma, 4), beta = odvgp__init_rows(N, u->M);
-	return ODVGP__MAX(gamma, beta);
-}
-#define ODVGP__MEDIAN_ROWS 512
-
-/*  Rows of the sample that units above layer 0 see. */
+/*  Rows of the data, through the layers below, that units above layer 0 see. */
 static ptrdiff_t odvgp__seen_rows(const odvgp_model *m)
 {
 	ptrdiff_t M = 0;
 	for (int i = 1; i < m->units; i++) M = ODVGP__MAX(M, m->unit[i].M);
-	return M ? odvgp__init_rows(m->cfg.N, M) : 0;
+	return M ? odvgp__sample_rows(m->cfg.N, M, 50) : 0;
 }
 
+/*  Rows that may become inducing points: the data's, or patches drawn from up to 1,000 images
+    [SOLVE] appendix G.2. */
+static ptrdiff_t odvgp__candidates(const odvgp__unit *u)
+{
+	ptrdiff_t N = u->model->cfg.N, points = u->M + u->M_gamma;
+	if (u->number) return odvgp__seen_rows(u->model);
+	if (!u->patches.height) return N;
+	return odvgp__sample_rows(ODVGP__MIN(N, 1000) * odvgp__patches_count(&u->patches), points, 100);
+}
+
+static ptrdiff_t odvgp__init_rows(const odvgp__unit *u)
+{
+	return odvgp__sample_rows(odvgp__candidates(u), u->M, 50);
+}
+
+/*  GREEDY stores M numbers for each row. */
+static ptrdiff_t odvgp__greedy_rows(const odvgp__unit *u)
+{
+	return odvgp__sample_rows(odvgp__candidates(u), u->M, 4);
+}
+
+static ptrdiff_t odvgp__residual_rows(const odvgp__unit *u)
+{
+	ptrdiff_t gamma = odvgp__sample_rows(odvgp__candidates(u), u->M_gamma, 4),
+			  beta = odvgp__init_rows(u);
+	return ODVGP__MAX(gamma, beta);
+}
+#define ODVGP__MEDIAN_ROWS 512
+
 typedef struct odvgp__init_work {
-	/* Rows that the unit sees: the data's, or above layer 0 a sample of them through the mean
-       functions below, sample[number % 2]. */
-	ptrdiff_t N;
+	/* what units above layer 0 see, rows through the mean functions below: sample[number % 2] */
 	odvgp_real *sample[2];
 	/* PROJECTION: the correlation matrix [D,D], axes [P,D], a vector and the columns' means [D] */
 	odvgp_real *square, *axes, *vector, *means;
@@ -15346,7 +16092,8 @@ typedef struct odvgp__init_work {
 	odvgp_real *chosen, *factor;
 	/* RESIDUAL: chol(Kb) [M,M]; a tile [tile,D] and (L^-1 K(Z_beta,X))^T [tile,M] */
 	odvgp_real *Lb, *X, *A;
-	odvgp_real *gaps; /* ULAPANE: each column's d_x and the targets' d_y [D,1+T] */
+	odvgp_real *patches; /* candidates [.,Dz] */
+	odvgp_real *gaps;    /* ULAPANE: each column's d_x and the targets' d_y [D,1+T] */
 	double target_variance;
 	odvgp__arena rest; /* for kernel matrices */
 } odvgp__init_work;
@@ -15358,11 +16105,9 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
 	int greedy = c->init.beta == ODVGP_INIT_BETA_GREEDY,
 		residual = c->init.gamma == ODVGP_INIT_GAMMA_RESIDUAL && u->M_gamma > 0,
 		hidden = u->number + 1 < m->units;
-	ptrdiff_t seen = odvgp__seen_rows(m), N = u->number ? seen : c->N, widest = 0;
-	ptrdiff_t sample = odvgp__greedy_rows(N, u->M),
-			  rows = residual ? odvgp__residual_rows(N, u) : odvgp__init_rows(N, u->M);
+	ptrdiff_t seen = odvgp__seen_rows(m), widest = 0, sample = odvgp__greedy_rows(u),
+			  rows = residual ? odvgp__residual_rows(u) : odvgp__init_rows(u);
 	memset(w, 0, sizeof *w);
-	w->N = N;
 	for (int i = 1; i < m->units; i++) widest = ODVGP__MAX(widest, m->unit[i].D);
 	for (int k = 0; k < 2; k++) w->sample[k] = odvgp__take(a, seen, widest);
 	if (hidden && u->slot_mean_A) {
@@ -15374,24 +16119,34 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
 	w->table_size = 64;
 	while (w->table_size < 2 * (u->M_gamma + u->M)) w->table_size *= 2;
 	w->distance = odvgp__take(a, rows, 1);
-	w->centre = odvgp__take(a, u->M, u->D);
-	w->centre_t = odvgp__take(a, u->D, odvgp__padded(u->M));
+	w->centre = odvgp__take(a, u->M, u->Dz);
+	w->centre_t = odvgp__take(a, u->Dz, odvgp__padded(u->M));
 	w->median = odvgp__take(a, ODVGP__MEDIAN_ROWS, 1);
 	w->row = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)rows, sizeof(ptrdiff_t));
 	w->nearest = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)rows, sizeof(ptrdiff_t));
 	w->count = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)u->M, sizeof(ptrdiff_t));
+	if (u->patches.height) w->patches = odvgp__take(a, odvgp__candidates(u), u->Dz);
 	w->table = (const odvgp_real **)odvgp__take_bytes(a, (size_t)w->table_size, sizeof *w->table);
-	if (c->init.hyperparams == ODVGP_INIT_HYPER_ULAPANE) w->gaps = odvgp__take(a, u->D, 1 + m->T);
+	if (c->init.hyperparams == ODVGP_INIT_HYPER_ULAPANE) w->gaps = odvgp__take(a, u->Dz, 1 + m->T);
 	if (greedy) {
-		w->chosen = odvgp__take(a, sample, u->D);
+		w->chosen = odvgp__take(a, sample, u->Dz);
 		w->factor = odvgp__take(a, sample, u->M);
 	}
 	if (residual) {
 		w->Lb = odvgp__take(a, u->M, u->M);
-		w->X = odvgp__take(a, c->tile, u->D);
+		w->X = odvgp__take(a, c->tile, u->Dz);
 		w->A = odvgp__take(a, c->tile, u->M);
 	}
 	w->rest = *a;
+	odvgp__arena images = *a;
+	if (u->patches.height) {
+		odvgp__shapes s;
+		memset(&s, 0, sizeof s);
+		s.unit = u;
+		s.tasks = odvgp__tasks(&c->threads);
+		odvgp__take(&images, 1, odvgp__patches_count(&u->patches));
+		odvgp__take_bytes(&images, odvgp__images_scratch(&s, 0), 1);
+	}
 	/* kernel matrices: GREEDY's of a row and the sample, RESIDUAL's of a tile, or Z_beta, and
        Z_beta */
 	if (greedy || residual) {
@@ -15400,6 +16155,8 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
 		odvgp__kernel_scratch(a, &u->kernel, ODVGP__MAX(u->M, c->tile),
 				greedy ? ODVGP__MAX(sample, u->M) : u->M, 0, odvgp__tasks(&c->threads), 0, &job);
 	}
+	a->used = ODVGP__MAX(a->used, images.used);
+	a->bad |= images.bad;
 }
 
 /*  v, or 1 unless v is positive and 1e6 away from the precision's limits. */
@@ -15420,14 +16177,14 @@ static void odvgp__draw_sample(const odvgp__unit *u, ptrdiff_t rows, odvgp__init
 {
 	odvgp_model *m = u->model;
 	for (ptrdiff_t i = 0; i < rows; i++)
-		w->row[i] = odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 0, w->N, i);
+		w->row[i] = odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 0, odvgp__candidates(u), i);
 }
 
 /*  to [rows,D]: rows of the sample from number `from` on. */
 static void odvgp__gather(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t from, ptrdiff_t rows,
 		const odvgp__init_work *w, odvgp_real *to)
 {
-	ptrdiff_t D = u->D;
+	ptrdiff_t D = u->Dz;
 	for (ptrdiff_t i = 0; i < rows; i++) odvgp__copy(to + i * D, X + w->row[from + i] * D, D);
 }
 
@@ -15487,7 +16244,7 @@ static void odvgp__fill_rows(const odvgp__unit *u, const odvgp_real *X, odvgp_re
 		odvgp__init_work *w)
 {
 	odvgp_model *m = u->model;
-	ptrdiff_t D = u->D, N = w->N;
+	ptrdiff_t D = u->Dz, N = odvgp__candidates(u);
 	for (int alone = others == 0; alone < 2 && taken < count; alone++) {
 		odvgp__set_rows(w, Z, taken, D);
 		for (ptrdiff_t k = 0; k < others && !alone; k++)
@@ -15510,7 +16267,7 @@ static double odvgp__nearest_lower(const odvgp__unit *u, const odvgp_real *X, pt
 {
 	double sum = 0;
 	for (ptrdiff_t i = 0; i < rows; i++) {
-		odvgp_real r2 = odvgp__row_distance(X + w->row[i] * u->D, Z + k * u->D, u->D);
+		odvgp_real r2 = odvgp__row_distance(X + w->row[i] * u->Dz, Z + k * u->Dz, u->Dz);
 		if (k == 0 || r2 < w->distance[i]) {
 			w->distance[i] = r2;
 			w->nearest[i] = k;
@@ -15547,7 +16304,7 @@ typedef struct odvgp__kmeans_job {
 static void odvgp__kmeans_task(void *arg, int task)
 {
 	const odvgp__kmeans_job *job = (const odvgp__kmeans_job *)arg;
-	ptrdiff_t D = job->u->D, M = job->u->M, ld = odvgp__padded(M), from, to;
+	ptrdiff_t D = job->u->Dz, M = job->u->M, ld = odvgp__padded(M), from, to;
 	odvgp_real r2[ODVGP__CHUNK];
 	odvgp__share(job->n, 1, job->tasks, task, &from, &to);
 	for (ptrdiff_t i = from; i < to; i++) {
@@ -15571,7 +16328,7 @@ static void odvgp__kmeans_nearest(const odvgp__unit *u, const odvgp_real *X, ptr
 {
 	odvgp_model *m = u->model;
 	odvgp__kmeans_job job = {u, X, w, n, odvgp__tasks(&m->cfg.threads)};
-	ptrdiff_t D = u->D, M = u->M, ld = odvgp__padded(M);
+	ptrdiff_t D = u->Dz, M = u->M, ld = odvgp__padded(M);
 	for (ptrdiff_t d = 0; d < D; d++)
 		for (ptrdiff_t k = 0; k < ld; k++) w->centre_t[d * ld + k] = k < M ? Z[k * D + d] : 0;
 	odvgp__run(&m->cfg.threads, job.tasks, odvgp__kmeans_task, &job);
@@ -15582,7 +16339,7 @@ static void odvgp__kmeans_nearest(const odvgp__unit *u, const odvgp_real *X, ptr
 static void odvgp__kmeans_lloyd(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t rows,
 		odvgp_real *Z, odvgp__init_work *w)
 {
-	ptrdiff_t M = u->M, D = u->D;
+	ptrdiff_t M = u->M, D = u->Dz;
 	odvgp__zero(w->centre, M * D);
 	memset(w->count, 0, (size_t)M * sizeof *w->count);
 	for (ptrdiff_t i = 0; i < rows; i++) {
@@ -15602,7 +16359,7 @@ static void odvgp__kmeans_batches(const odvgp__unit *u, const odvgp_real *X, ptr
 		odvgp_real *Z, odvgp__init_work *w)
 {
 	odvgp_model *m = u->model;
-	ptrdiff_t D = u->D, N = w->N, total = ODVGP__MIN(N - rows, 2 * rows);
+	ptrdiff_t D = u->Dz, N = odvgp__candidates(u), total = ODVGP__MIN(N - rows, 2 * rows);
 	memset(w->count, 0, (size_t)u->M * sizeof *w->count);
 	for (ptrdiff_t i = 0; i < rows; i++) w->count[w->nearest[i]]++;
 	/* the rows behind the sample in the permutation, once each */
@@ -15638,7 +16395,7 @@ static ptrdiff_t odvgp__distinct_rows(odvgp_real *Z, ptrdiff_t n, ptrdiff_t D, o
 static ptrdiff_t odvgp__kmeans(
 		const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
-	ptrdiff_t rows = odvgp__init_rows(w->N, u->M), D = u->D, M = u->M, next = 0;
+	ptrdiff_t rows = odvgp__init_rows(u), D = u->Dz, M = u->M, next = 0;
 	odvgp__draw_sample(u, rows, w);
 	for (ptrdiff_t k = 0; k < M; k++) {
 		odvgp__copy(Z + k * D, X + w->row[next] * D, D);
@@ -15647,14 +16404,14 @@ static ptrdiff_t odvgp__kmeans(
 		next = odvgp__kmeans_draw(u, rows, sum, k + 1, w);
 	}
 	for (int i = 0; i < 10; i++) odvgp__kmeans_lloyd(u, X, rows, Z, w);
-	if (rows < w->N) odvgp__kmeans_batches(u, X, rows, Z, w);
+	if (rows < odvgp__candidates(u)) odvgp__kmeans_batches(u, X, rows, Z, w);
 	return odvgp__distinct_rows(Z, M, D, w);
 }
 
 static ptrdiff_t odvgp__farthest(
 		const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
-	ptrdiff_t rows = odvgp__init_rows(w->N, u->M), D = u->D, next = 0, k = 0;
+	ptrdiff_t rows = odvgp__init_rows(u), D = u->Dz, next = 0, k = 0;
 	odvgp__draw_sample(u, rows, w);
 	while (k < u->M && (k == 0 || w->distance[next] > 0)) {
 		odvgp__copy(Z + k * D, X + w->row[next] * D, D);
@@ -15725,7 +16482,7 @@ static ptrdiff_t odvgp__greedy(
 		const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
 	odvgp_model *m = u->model;
-	ptrdiff_t rows = odvgp__greedy_rows(w->N, u->M), D = u->D;
+	ptrdiff_t rows = odvgp__greedy_rows(u), D = u->Dz;
 	odvgp_real value[ODVGP__MAX_NODES], prior = 0;
 	odvgp__arena scratch = w->rest;
 	odvgp__pivot_job job;
@@ -15764,7 +16521,8 @@ static int odvgp__beta_factor(const odvgp__unit *u, const odvgp_real *Z, const o
 	ptrdiff_t M = u->M;
 	odvgp_real value[ODVGP__MAX_NODES], prior = 0;
 	for (ptrdiff_t i = 0; i < M; i++)
-		prior += odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), Z + i * u->D, value) / (odvgp_real)M;
+		prior +=
+				odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), Z + i * u->Dz, value) / (odvgp_real)M;
 	odvgp_real jitter = m->cfg.jitter.absolute + m->cfg.jitter.relative * prior,
 			   least = odvgp__no_variance(u, prior);
 	odvgp__kjob job;
@@ -15802,7 +16560,7 @@ static odvgp_real odvgp__residuals(const odvgp__unit *u, const odvgp_real *X, pt
 		odvgp__kernel_run(&job, w->rest);
 		odvgp_trsm(&m->tape.blas, 1, 1, n, M, w->Lb, M, w->A, M);
 		for (ptrdiff_t i = 0; i < n; i++) {
-			odvgp_real k = odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), w->X + i * u->D, value);
+			odvgp_real k = odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), w->X + i * u->Dz, value);
 			odvgp_real rest = odvgp__isa_of(&m->tape.blas)->dot(M, w->A + i * M, w->A + i * M) - k;
 			most = ODVGP__MAX(most, k);
 			w->distance[from + i] = rest < 0 ? rest : 0;
@@ -15847,7 +16605,7 @@ static ptrdiff_t odvgp__worst_explained(
 		const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
 	odvgp_model *m = u->model;
-	ptrdiff_t rows = odvgp__residual_rows(w->N, u), D = u->D, taken = 0;
+	ptrdiff_t rows = odvgp__residual_rows(u), D = u->Dz, taken = 0;
 	const odvgp_real *Zb = m->tape.node[u->Z_beta.id].v;
 	if (!odvgp__beta_factor(u, Zb, w)) return 0;
 	odvgp__draw_sample(u, rows, w);
@@ -15860,6 +16618,37 @@ static ptrdiff_t odvgp__worst_explained(
 		taken += odvgp__take_row(w, X + w->row[w->nearest[i]] * D, Z + taken * D, D);
 	}
 	return taken;
+}
+
+/*  The candidates. Without `located` the columns of locations are 0, so that methods choose by
+    pixels. */
+static const odvgp_real *odvgp__draw_candidates(
+		const odvgp__unit *u, const odvgp_real *X, int located, odvgp__init_work *w)
+{
+	const odvgp__patches *p = &u->patches;
+	if (!p->height) return X;
+	ptrdiff_t N = u->model->cfg.N, T = odvgp__patches_count(p), all = ODVGP__MIN(N, 1000) * T;
+	uint64_t seed = u->model->cfg.seed;
+	for (ptrdiff_t i = 0; i < odvgp__candidates(u); i++) {
+		ptrdiff_t k = odvgp__permute(seed, ODVGP__STREAM_PATCHES, 0, all, i),
+				  image = odvgp__permute(seed, ODVGP__STREAM_PATCHES, 1, N, k / T);
+		odvgp_real *to = w->patches + i * u->Dz;
+		odvgp__patch_move(p, X + image * u->D, NULL, k % T, to);
+		if (p->located && !located) odvgp__zero(to + u->Dz - 2, 2);
+	}
+	return w->patches;
+}
+
+/*  Uniform on the image. */
+static void odvgp__draw_locations(const odvgp__unit *u, odvgp_real *Z, ptrdiff_t n, ptrdiff_t from)
+{
+	const odvgp__patches *p = &u->patches;
+	const ptrdiff_t last[2] = {odvgp__patches_down(p) - 1, odvgp__patches_across(p) - 1};
+	for (ptrdiff_t i = 0; i < 2 * n; i++)
+		Z[i / 2 * u->Dz + u->Dz - 2 + i % 2] =
+				(odvgp_real)(odvgp__uniform(u->model->cfg.seed, ODVGP__STREAM_PATCHES,
+									 (uint64_t)(2 * from + i)) *
+							 (double)last[i % 2]);
 }
 
 /*  By odvgp_init_beta and odvgp_init_gamma. A method writes the points it can tell apart to Z and
@@ -15881,6 +16670,9 @@ static void odvgp__init_points(const odvgp__unit *u, const odvgp_real *X, odvgp_
 	if (Zg && u->M_gamma)
 		odvgp__fill_rows(u, X, Zg, odvgp__gamma_methods[c->init.gamma](u, X, Zg, w), u->M_gamma, Zb,
 				u->M, w);
+	if (!u->patches.located) return;
+	odvgp__draw_locations(u, Zb, u->M, 0);
+	if (Zg) odvgp__draw_locations(u, Zg, u->M_gamma, u->M);
 }
 
 /* --- hyperparameters --- */
@@ -15915,7 +16707,7 @@ static double odvgp__median_distance(odvgp__unit *u, const odvgp_real *X,
 {
 	odvgp_model *m = u->model;
 	odvgp_real *work = w->median;
-	ptrdiff_t D = u->D, N = w->N, count = 0;
+	ptrdiff_t D = u->Dz, N = odvgp__candidates(u), count = 0;
 	for (uint64_t i = 0; i < 4 * ODVGP__MEDIAN_ROWS && count < ODVGP__MEDIAN_ROWS; i++) {
 		const odvgp_real *x =
 				X +
@@ -15937,19 +16729,19 @@ static double odvgp__median_distance(odvgp__unit *u, const odvgp_real *X,
 
 static double odvgp__target_variance(const odvgp_model *m, const odvgp_real *Y)
 {
-	ptrdiff_t N = m->cfg.N, T = m->T;
+	ptrdiff_t N = m->cfg.N, T = m->T, C = odvgp__y_columns(&m->y);
 	double total = 0;
 	if (!(m->tape.likelihood->flags & ODVGP__LIK_SCALABLE)) return 1;
 	/* differences from the first row: equal targets give exactly 0 */
 	for (ptrdiff_t t = 0; t < T; t++) {
 		ptrdiff_t from = 0, seen = 0;
-		while (from < N - 1 && Y[from * T + t] != Y[from * T + t]) from++; /* missing */
-		double first = (double)Y[from * T + t], mean = 0, squares = 0;
-		for (ptrdiff_t i = from; i < N; i++) seen += Y[i * T + t] == Y[i * T + t];
+		while (from < N - 1 && Y[from * C + t] != Y[from * C + t]) from++; /* missing */
+		double first = (double)Y[from * C + t], mean = 0, squares = 0;
+		for (ptrdiff_t i = from; i < N; i++) seen += Y[i * C + t] == Y[i * C + t];
 		for (ptrdiff_t i = from; i < N; i++)
-			if (Y[i * T + t] == Y[i * T + t]) mean += ((double)Y[i * T + t] - first) / (double)seen;
+			if (Y[i * C + t] == Y[i * C + t]) mean += ((double)Y[i * C + t] - first) / (double)seen;
 		for (ptrdiff_t i = from; i < N; i++) {
-			double d = (double)Y[i * T + t] - first - mean;
+			double d = (double)Y[i * C + t] - first - mean;
 			if (d == d) squares += d * d;
 		}
 		if (seen) total += squares / (double)seen;
@@ -15989,14 +16781,15 @@ static double odvgp__mean_gap(
 static void odvgp__find_gaps(
 		const odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w)
 {
-	ptrdiff_t rows = odvgp__init_rows(w->N, u->M), D = u->D, T = u->model->T;
+	odvgp_model *m = u->model;
+	ptrdiff_t rows = odvgp__init_rows(u), D = u->Dz, T = m->T;
 	odvgp__draw_sample(u, rows, w);
 	for (ptrdiff_t d = 0; d < D; d++) {
 		odvgp_real *gap = w->gaps + d * (1 + T);
 		odvgp__sort(w->row, rows, X + d, D);
 		gap[0] = (odvgp_real)odvgp__mean_gap(X + d, D, w->row, rows);
 		for (ptrdiff_t t = 0; t < T; t++)
-			gap[1 + t] = (odvgp_real)odvgp__mean_gap(Y + t, T, w->row, rows);
+			gap[1 + t] = (odvgp_real)odvgp__mean_gap(Y + t, odvgp__y_columns(&m->y), w->row, rows);
 	}
 }
 
@@ -16076,6 +16869,51 @@ static void odvgp__init_hyper(
 	for (uint32_t i = 0; i < u->kernel.base_kernels; i++) odvgp__init_base_kernel(u, X, i, w);
 }
 
+/*  Multiplies a node by `factor` through variances that the expression does not give. Returns
+    whether it could. */
+static int odvgp__scale_kernel(odvgp__unit *u, uint32_t node, double factor)
+{
+	odvgp_model *m = u->model;
+	const uint32_t *n = u->kernel.node[node];
+	if (n[0] == ODVGP__NODE_PRODUCT)
+		return odvgp__scale_kernel(u, n[1], factor) || odvgp__scale_kernel(u, n[2], factor);
+	if (n[0] == ODVGP__NODE_SUM) {
+		int left = odvgp__scale_kernel(u, n[1], factor);
+		return odvgp__scale_kernel(u, n[2], factor) || left;
+	}
+	const odvgp__base_kernel *base = &u->kernel.base[n[1]];
+	ptrdiff_t first = m->par.slot[u->slot_kernel].offset + (ptrdiff_t)base->var;
+	if (base->given & ODVGP__GIVEN_VARIANCE || base->type == ODVGP__POLYNOMIAL) return 0;
+	for (ptrdiff_t i = first; i < first + (ptrdiff_t)base->nvar; i++)
+		odvgp__set_positive(m, i, odvgp__usable(factor * (double)m->par.value[i]));
+	return 1;
+}
+
+/*  With patches, f has the targets' variance on average over 16 images. */
+static void odvgp__init_image_variance(
+		odvgp__unit *u, const odvgp_real *X, const odvgp__init_work *w)
+{
+	enum { IMAGES = 16 };
+	odvgp_model *m = u->model;
+	ptrdiff_t images = ODVGP__MIN(m->cfg.N, (ptrdiff_t)IMAGES);
+	odvgp_real k;
+	double sum = 0;
+	odvgp__arena scratch = w->rest;
+	odvgp__kjob job;
+	if (!u->patches.height) return;
+	odvgp_real *Kw = odvgp__take(&scratch, 1, odvgp__patches_count(&u->patches));
+	for (ptrdiff_t i = 0; i < images; i++) {
+		ptrdiff_t image = odvgp__permute(m->cfg.seed, ODVGP__STREAM_PATCHES, 1, m->cfg.N, i);
+		odvgp__kernel_job(
+				&job, &m->tape.blas, &u->kernel, odvgp__hyp(u), NULL, 0, X + image * u->D, 1);
+		job.patches = &u->patches;
+		job.weights = m->tape.node[u->patch_weights.id].v;
+		odvgp__images_diag(&job, &k, Kw, scratch, 0);
+		sum += (double)k / (double)images;
+	}
+	if (sum > 0) odvgp__scale_kernel(u, u->kernel.nnode - 1, w->target_variance / sum);
+}
+
 /*  Mean and standard deviation of a column (1 if constant to rounding), in two passes over values
     scaled to [-1, 1], so that neither 1e300 nor 1e-300 nor a large offset costs digits. */
 static void odvgp__column_scale(
@@ -16127,8 +16965,9 @@ static double odvgp__pass_on(const odvgp__unit *u, const odvgp_real *X, const od
 			   *sd = m->data_sd + odvgp__data_sd_at(m, u->number + 1);
 	double squares = 0;
 	for (ptrdiff_t i = 0; i < rows; i++) {
-		ptrdiff_t row =
-				w->N == rows ? i : odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 2, w->N, i);
+		ptrdiff_t row = u->number || rows == m->cfg.N
+								? i
+								: odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 2, m->cfg.N, i);
 		odvgp__pass_row(u, X + row * u->D, to + i * P);
 	}
 	for (ptrdiff_t p = 0; p < P; p++) {
@@ -16143,7 +16982,7 @@ static double odvgp__pass_on(const odvgp__unit *u, const odvgp_real *X, const od
 static void odvgp__principal_axes(odvgp__unit *u, const odvgp_real *X, odvgp__init_work *w)
 {
 	const odvgp_model *m = u->model;
-	ptrdiff_t D = u->D, P = u->P, rows = odvgp__init_rows(w->N, u->M);
+	ptrdiff_t D = u->D, P = u->P, rows = odvgp__init_rows(u);
 	const odvgp_real *sd = m->data_sd + odvgp__data_sd_at(m, u->number);
 	const odvgp__isa *isa = odvgp__isa_of(&m->tape.blas);
 	odvgp_real *C = w->square, *A = m->par.theta + m->par.slot[u->slot_mean_A].offset,
@@ -16193,8 +17032,9 @@ static void odvgp__init_unit(
 	if (hidden && u->slot_mean_A) odvgp__principal_axes(u, X, &w);
 	w.target_variance = hidden ? odvgp__pass_on(u, X, &w) : target_variance;
 	m->data_sd[odvgp__data_sd_at(m, u->number) + u->D] = (odvgp_real)sqrt(w.target_variance);
-	odvgp__init_hyper(u, X, Y, &w);
-	odvgp__init_points(u, X, &w);
+	odvgp__init_hyper(u, odvgp__draw_candidates(u, X, 1, &w), Y, &w);
+	odvgp__init_image_variance(u, X, &w);
+	odvgp__init_points(u, odvgp__draw_candidates(u, X, 0, &w), &w);
 }
 
 static void odvgp__zero_slot(odvgp_model *m, int slot)
@@ -16332,12 +17172,12 @@ static double odvgp__normal_quantile(double p)
     one target more in each. */
 static void odvgp__init_cuts(odvgp_model *m, const odvgp_real *Y)
 {
-	ptrdiff_t N = m->cfg.N, K = m->classes, seen = 0, below = 0;
+	ptrdiff_t N = m->cfg.N, K = m->classes, C = odvgp__y_columns(&m->y), seen = 0, below = 0;
 	double last = 0;
-	for (ptrdiff_t i = 0; i < N; i++) seen += Y[i] == Y[i];
+	for (ptrdiff_t i = 0; i < N; i++) seen += Y[i * C] == Y[i * C];
 	for (ptrdiff_t k = 0; k < K - 1; k++) {
 		below++;
-		for (ptrdiff_t i = 0; i < N; i++) below += Y[i] == (odvgp_real)k;
+		for (ptrdiff_t i = 0; i < N; i++) below += Y[i * C] == (odvgp_real)k;
 		double cut =
 				1.4142135623730951 * odvgp__normal_quantile((double)below / (double)(seen + K));
 		if (k) odvgp__set_positive(m, m->par.slot[m->slot_lik_params].offset + k - 1, cut - last);
@@ -16350,19 +17190,36 @@ static void odvgp__init_cuts(odvgp_model *m, const odvgp_real *Y)
 static void odvgp__init_likelihood(odvgp_model *m, const odvgp_real *Y, double variance)
 {
 	const odvgp__likelihood *lik = m->tape.likelihood;
-	for (int k = 0; k < lik->params && !(m->cfg.lik.noise_variance > 0); k++)
-		if (lik->param[k].power)
-			odvgp__set_positive(m, m->par.slot[m->slot_lik_params + k].offset,
-					lik->param[k].start * (lik->param[k].power == 2 ? variance : sqrt(variance)));
+	for (int k = 0; k < lik->params && !(m->cfg.lik.noise_variance > 0); k++) {
+		const odvgp_slot *slot = &m->par.slot[m->slot_lik_params + k];
+		double unit = lik->param[k].power == 2 ? variance : sqrt(variance);
+		for (ptrdiff_t i = 0; i < slot->count && lik->param[k].power; i++)
+			odvgp__set_positive(m, slot->offset + i, lik->param[k].start * unit);
+	}
 	if (m->cfg.lik.kind == ODVGP_LIKELIHOOD_ORDINAL) odvgp__init_cuts(m, Y);
+}
+
+/*  Standard deviations of patches' columns. */
+static void odvgp__init_patch_units(odvgp__unit *u, const odvgp_real *X)
+{
+	odvgp_real mean;
+	odvgp__init_work w;
+	odvgp__arena a = u->model->tape.scratch;
+	if (!u->patches.height) return;
+	odvgp__init_scratch(&a, u, &w);
+	const odvgp_real *patches = odvgp__draw_candidates(u, X, 1, &w);
+	for (ptrdiff_t d = 0; d < u->Dz; d++)
+		odvgp__column_scale(
+				patches + d, odvgp__candidates(u), u->Dz, &mean, &u->model->inducing_sd[d]);
 }
 
 static void odvgp__init_noise_floor(odvgp_model *m, double target_variance)
 {
-	ptrdiff_t noise = m->par.slot[m->slot_lik_params].offset;
 	if (!odvgp__has_noise(&m->cfg)) return;
 	m->par.state[m->slot_lik_params].floor = odvgp__noise_floor(m, target_variance);
-	odvgp__set_positive(m, noise, (double)m->par.value[noise]);
+	const odvgp_slot *noise = &m->par.slot[m->slot_lik_params];
+	for (ptrdiff_t i = noise->offset; i < noise->offset + noise->count; i++)
+		odvgp__set_positive(m, i, (double)m->par.value[i]);
 }
 
 ODVGP_API odvgp_status odvgp_init_data(
@@ -16370,12 +17227,10 @@ ODVGP_API odvgp_status odvgp_init_data(
 {
 	odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
 	if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
-	ptrdiff_t D = m->cfg.layer[0].D, T = m->T, bad;
+	ptrdiff_t D = m->cfg.layer[0].D, bad;
 	if ((bad = odvgp__first_nonfinite(X, m->cfg.N * D)) >= 0)
 		return odvgp__fail(info, ODVGP_E_NAN, "X", bad / D, (double)X[bad], "a row is not finite");
-	if ((s = odvgp__targets_check(m->tape.likelihood, m->classes, m->cfg.lik.missing, Y,
-				 m->cfg.N * T, T, 0, info)) != ODVGP_OK)
-		return s;
+	if ((s = odvgp__targets_check(&m->y, Y, m->cfg.N, 0, info)) != ODVGP_OK) return s;
 	uint64_t nat_valid = m->state.nat_valid, lbfgs_valid = m->state.lbfgs_valid,
 			 fitted = m->state.fitted;
 	odvgp_real *theta_before = odvgp__lend_gradient(&m->par, ODVGP__LENT_BACKUP);
@@ -16397,6 +17252,7 @@ ODVGP_API odvgp_status odvgp_init_data(
 	odvgp__give_back(&m->par, ODVGP__LENT_BACKUP);
 	odvgp__end_loan(&m->kept, ODVGP__KEPT_BY_START);
 	if (!s) {
+		odvgp__init_patch_units(m->unit, X);
 		odvgp__init_noise_floor(m, variance);
 		return ODVGP_OK;
 	}
@@ -16515,10 +17371,13 @@ static void odvgp__free_slots(odvgp__unit *u)
 	if (has_A) u->slot_mean_A = odvgp__slot_add(par, "mean.A", 0, 2, u->D, u->P, 1);
 	if (has_b) u->slot_mean_b = odvgp__slot_add(par, has_A ? "mean.b" : "mean.c", 0, 1, u->P, 1, 1);
 	if (has_A && !has_b && par->slot) par->slot[u->slot_mean_A].trainable = 0;
-	if (own) u->slot_Z_gamma = odvgp__slot_add(par, Z_gamma, 0, 2, u->M_gamma, u->D, 1);
-	u->slot_Z_beta = odvgp__slot_add(par, "Z_beta", 0, 2, u->M, u->D, 1);
+	if (u->patches.height)
+		u->slot_patch_weights =
+				odvgp__slot_add(par, "weights", 0, 1, odvgp__patches_count(&u->patches), 1, 1);
+	if (own) u->slot_Z_gamma = odvgp__slot_add(par, Z_gamma, 0, 2, u->M_gamma, u->Dz, 1);
+	u->slot_Z_beta = odvgp__slot_add(par, "Z_beta", 0, 2, u->M, u->Dz, 1);
 	if (!own && u->M_gamma)
-		u->slot_Z_gamma = odvgp__slot_add(par, Z_gamma, 0, 2, u->M_gamma, u->D, 1);
+		u->slot_Z_gamma = odvgp__slot_add(par, Z_gamma, 0, 2, u->M_gamma, u->Dz, 1);
 	if (u->mean_part->a && u->M_gamma)
 		u->slot_a = odvgp__slot_add(par, u->mean_part->a,
 				c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM ? ODVGP__NATURAL : 0, 2, u->P,
@@ -16615,7 +17474,15 @@ ODVGP__NOINLINE odvgp__ref odvgp__build_evidence(odvgp__unit *u)
 	odvgp__ref K = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_LOWER, ODVGP__TILE_SIZE,
 			ODVGP__TILE_SIZE, u->hyp, X, X, odvgp__none);
 	return odvgp__add(
-			u, ODVGP__TAIL, ODVGP__EVIDENCE, 0, 1, 1, K, r, u->model->lik_params, odvgp__none);
+			u, ODVGP__TAIL, ODVGP__EVIDENCE, 0, 1, 1, K, r, u->model->lik_params, u->model->root);
+}
+
+/*  x with each row of data divided by its root, if they have one. */
+static odvgp__ref odvgp__by_root(odvgp__unit *u, odvgp__ref x)
+{
+	if (!u->model->root.id || !x.id) return x;
+	return odvgp__tile(u, ODVGP__DIVIDE, 0, x.rows, ODVGP__TILE_SIZE, x, u->model->root,
+			odvgp__none, odvgp__none);
 }
 
 /*  Sums over the rows, and the bound computed from them. */
@@ -16636,8 +17503,10 @@ ODVGP__NOINLINE odvgp__ref odvgp__build_collapsed(odvgp__unit *u)
 	}
 	if (partly && !cov_beta) k = odvgp__kept_variance(u);
 	ptrdiff_t F = u->M + (u->A_v.id && !partly ? u->M_gamma : 0);
-	m->moments = odvgp__tile(
-			u, ODVGP__MOMENTS, 0, F + u->P + 2, F, u->A, partly ? odvgp__none : u->A_v, r, k);
+	odvgp__ref A = odvgp__by_root(u, u->A), A_v = partly ? odvgp__none : odvgp__by_root(u, u->A_v);
+	r = odvgp__by_root(u, r);
+	k = odvgp__by_root(u, odvgp__by_root(u, k));
+	m->moments = odvgp__tile(u, ODVGP__MOMENTS, 0, F + u->P + 2, F, A, A_v, r, k);
 	int variant = mean_beta && cov_beta ? ODVGP__COLLAPSE_BETA
 				  : cov_beta            ? ODVGP__COLLAPSE_COV_BETA
 				  : mean_beta           ? ODVGP__COLLAPSE_MEAN_BETA
@@ -16650,15 +17519,16 @@ ODVGP__NOINLINE odvgp__ref odvgp__build_collapsed(odvgp__unit *u)
 ODVGP__NOINLINE void odvgp__build_features(odvgp__unit *u)
 {
 	ptrdiff_t n = ODVGP__TILE_SIZE;
-	u->k_x = odvgp__tile(u, ODVGP__KERNEL_DIAG, 0, 1, n, u->hyp, u->X, odvgp__none, odvgp__none);
-	u->K_x = odvgp__tile(
-			u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, u->M, n, u->hyp, u->Z_beta, u->X, odvgp__none);
+	u->k_x = odvgp__tile(
+			u, ODVGP__KERNEL_DIAG, 0, 1, n, u->hyp, u->X, u->patch_weights, odvgp__none);
+	u->K_x = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, u->M, n, u->hyp, u->Z_beta, u->X,
+			u->patch_weights);
 	u->A = u->Kb.id ? odvgp__tile(u, ODVGP__SOLVE, ODVGP__SOLVE_LEFT, u->M, n, u->L, u->K_x,
 							  odvgp__none, odvgp__none)
 					: odvgp__solve_in_place(u, ODVGP__TILE, u->L, u->K_x, n);
 	if (!odvgp__uses_v(u)) return;
 	odvgp__ref K = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, u->M_gamma, n, u->hyp,
-			u->Z_gamma, u->X, odvgp__none);
+			u->Z_gamma, u->X, u->patch_weights);
 	u->A_v = odvgp__solve_in_place(
 			u, ODVGP__TILE, u->L_v, odvgp__minus_in_place(u, ODVGP__TILE, K, u->W, u->A, n), n);
 }
@@ -16673,7 +17543,10 @@ static void odvgp__build_stats(odvgp__unit *u, odvgp__block *b, odvgp__ref A)
 ODVGP__NOINLINE void odvgp__build_head(odvgp__unit *u)
 {
 	odvgp__build_beta(u);
-	if (u->M_gamma) u->Z_gamma = odvgp__param_node(u, u->slot_Z_gamma, 1, u->M_gamma, u->D);
+	if (u->M_gamma) u->Z_gamma = odvgp__param_node(u, u->slot_Z_gamma, 1, u->M_gamma, u->Dz);
+	if (u->slot_patch_weights)
+		u->patch_weights = odvgp__param_node(
+				u, u->slot_patch_weights, 1, 1, odvgp__patches_count(&u->patches));
 	if (odvgp__uses_v(u)) {
 		odvgp__build_residual(u, ODVGP__CHOL_JITTERED, 0);
 		odvgp__build_block(u, &u->block[ODVGP__ON_GAMMA], u->L_v, u->cov_part->v_sqrt != NULL);
@@ -16700,7 +17573,7 @@ static void odvgp__unit_clear(odvgp__unit *u)
 {
 	odvgp__ref *refs[] = {&u->hyp, &u->Z_beta, &u->Z_gamma, &u->a_slot, &u->a, &u->K, &u->Kb, &u->L,
 			&u->W, &u->C, &u->L_v, &u->shift, &u->L_H, &u->q_diag, &u->weights, &u->gamma_residual,
-			&u->eps, &u->X, &u->K_x, &u->A, &u->A_v, &u->k_x, &u->mean, &u->var};
+			&u->patch_weights, &u->eps, &u->X, &u->K_x, &u->A, &u->A_v, &u->k_x, &u->mean, &u->var};
 	for (ptrdiff_t i = 0; i < ODVGP__COUNT(refs); i++) *refs[i] = odvgp__none;
 	for (int b = 0; b < ODVGP__BLOCKS; b++) {
 		odvgp__block *block = &u->block[b];
@@ -16736,9 +17609,10 @@ static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
 	t->likelihood = &odvgp__likelihoods[c->lik.kind];
 	t->classes = m->classes;
 	t->lik_nodes = odvgp__has_noise(c) ? 0 : c->lik.nodes;
-	t->all_rows = c->N;
-	m->X = m->Y = m->lik_params = m->lik_free_params = m->expect = m->moments = m->objective =
-			odvgp__none;
+	t->weights = m->y.weights;
+	t->scale = m->y.scale;
+	m->X = m->Y = m->root = m->lik_params = m->lik_free_params = m->expect = m->moments =
+			m->objective = odvgp__none;
 	for (int i = 0; i < m->units; i++) {
 		odvgp__unit_clear(&m->unit[i]);
 		odvgp__build_head(&m->unit[i]);
@@ -16746,8 +17620,11 @@ static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
 	m->X = m->unit->X = odvgp__tile(m->unit, ODVGP__INPUT, 0, ODVGP__TILE_SIZE, m->unit->D,
 			odvgp__none, odvgp__none, odvgp__none, odvgp__none);
 	for (int i = 0; i + 1 < m->units; i++) odvgp__build_hidden(&m->unit[i]);
-	m->Y = odvgp__tile(u, ODVGP__INPUT, 0, m->T, ODVGP__TILE_SIZE, odvgp__none, odvgp__none,
-			odvgp__none, odvgp__none);
+	m->Y = odvgp__tile(u, ODVGP__INPUT, 0, odvgp__y_columns(&m->y), ODVGP__TILE_SIZE, odvgp__none,
+			odvgp__none, odvgp__none, odvgp__none);
+	if (odvgp__has_noise(c) && (m->y.weights || m->y.scale))
+		m->root = odvgp__tile(u, ODVGP__INPUT, 0, 1, ODVGP__TILE_SIZE, odvgp__none, odvgp__none,
+				odvgp__none, odvgp__none);
 	if (c->objective != ODVGP_OBJECTIVE_EXACT) odvgp__build_features(u);
 	if (c->objective == ODVGP_OBJECTIVE_ELBO) {
 		odvgp__build_outputs(u);
@@ -16803,6 +17680,8 @@ static void odvgp__unit_config(odvgp__unit *u, odvgp_model *m, int number)
 	u->number = number;
 	u->times = number ? c->deep.samples : 1;
 	u->D = c->layer[number].D;
+	if (!number) u->patches = odvgp__patches_of(c);
+	u->Dz = number ? u->D : odvgp__inducing_columns(c);
 	u->P = c->layer[number].P;
 	u->M = c->layer[number].M;
 	u->M_gamma = c->layer[number].M_gamma;
@@ -16909,6 +17788,7 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
 	m->nat_R.at = odvgp__take(a, matrices, 1);
 	m->nat_t = odvgp__take(a, vectors, 1);
 	m->data_sd = odvgp__take(a, 1, odvgp__data_sds(m));
+	m->inducing_sd = odvgp__take(a, 1, m->unit->patches.height ? m->unit->Dz : 0);
 	m->kept.at = odvgp__take(a, m->par.positive + odvgp__data_sds(m), 1);
 	odvgp__tape_layout(m, a);
 	m->tape.rule = odvgp__take(a, 1, odvgp__rule_numbers(m->tape.lik_nodes));
@@ -17023,6 +17903,13 @@ static void odvgp__settle(odvgp_model *m)
 	m->units = (int)m->cfg.layers;
 	m->T = odvgp__lik_targets(&odvgp__likelihoods[m->cfg.lik.kind], m->F);
 	m->classes = odvgp__classes(&odvgp__likelihoods[m->cfg.lik.kind], m->F, m->cfg.lik.classes);
+	m->levels = !odvgp__has_noise(&m->cfg) ? m->classes : m->cfg.lik.noise_per_output ? m->T : 1;
+	m->y.lik = &odvgp__likelihoods[m->cfg.lik.kind];
+	m->y.T = m->T;
+	m->y.classes = m->classes;
+	m->y.missing = m->cfg.lik.missing;
+	m->y.weights = m->cfg.lik.weights;
+	m->y.scale = m->cfg.lik.exposure || m->cfg.lik.known_noise;
 }
 
 static odvgp_model *odvgp__model_start(odvgp_model *m, odvgp__unit *unit, ptrdiff_t units)
@@ -17066,8 +17953,8 @@ ODVGP__NOINLINE odvgp_status odvgp__check_new_config(const odvgp_config *config,
 	if (s) return s;
 	for (int l = 0; l < filled.layers && !s; l++)
 		s = filled.layer[l].kernel
-					? odvgp__kernel_parse(
-							  &kernel, filled.layer[l].kernel, filled.layer[l].D, hyp, info)
+					? odvgp__kernel_parse(&kernel, filled.layer[l].kernel,
+							  l ? filled.layer[l].D : odvgp__inducing_columns(&filled), hyp, info)
 					: odvgp__fail(info, ODVGP_E_ARG, "kernel", -1, 0, "no expression is given");
 	return s;
 }
@@ -17080,8 +17967,8 @@ static odvgp_status odvgp__model_config(
 	m->cfg = *config;
 	odvgp__fill_defaults(&m->cfg);
 	for (int l = 0; l < config->layers && !s; l++)
-		s = odvgp__kernel_parse(
-				&m->unit[l].kernel, config->layer[l].kernel, m->cfg.layer[l].D, hyp, info);
+		s = odvgp__kernel_parse(&m->unit[l].kernel, config->layer[l].kernel,
+				l ? m->cfg.layer[l].D : odvgp__inducing_columns(config), hyp, info);
 	if (!s) odvgp__model_settle(m);
 	return s;
 }
@@ -17122,7 +18009,7 @@ static void odvgp__start_likelihood(odvgp_model *m)
 	int positive = m->slot_lik_params, others = m->slot_lik_free_params;
 	for (int k = 0; k < lik->params; k++) {
 		const odvgp__lik_param *par = &lik->param[k];
-		if (!odvgp__lik_count(par, m->classes)) continue; /* no slot */
+		if (!odvgp__lik_count(par, m->levels)) continue; /* no slot */
 		const odvgp_slot *slot = &m->par.slot[par->positive ? positive++ : others++];
 		for (ptrdiff_t i = slot->offset; i < slot->offset + slot->count; i++)
 			if (par->positive) odvgp__set_positive(m, i, par->start);
@@ -17152,12 +18039,20 @@ static odvgp_status odvgp__model_place(
 	}
 	m->state.step_scale = 1;
 	for (ptrdiff_t i = 0; i < odvgp__data_sds(m); i++) m->data_sd[i] = 1;
+	for (ptrdiff_t i = 0; m->unit->patches.height && i < m->unit->Dz; i++) m->inducing_sd[i] = 1;
 	for (int k = 0; k < m->units; k++)
 		for (ptrdiff_t i = 0; i < m->unit[k].M_gamma; i++) {
 			m->unit[k].columns[i] = i;
 			m->unit[k].scales[i] = 1;
 		}
 	return ODVGP_OK;
+}
+
+static void odvgp__start_patches(odvgp__unit *u)
+{
+	const odvgp_slot *slot = &u->model->par.slot[u->slot_patch_weights];
+	for (ptrdiff_t i = 0; u->slot_patch_weights && i < slot->count; i++)
+		u->model->par.theta[slot->offset + i] = 1;
 }
 
 /*  Hyperparameters that the expression gave. */
@@ -17192,10 +18087,11 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 	if ((s = odvgp__model_place(m, &a, bytes, info)) != ODVGP_OK) return s;
 	for (int l = 0; l < m->units && !s; l++) { /* hyp holds one layer's values */
 		odvgp__unit *u = &m->unit[l];
-		s = odvgp__kernel_parse(&u->kernel, config->layer[l].kernel, u->D, hyp, info);
+		s = odvgp__kernel_parse(&u->kernel, config->layer[l].kernel, u->Dz, hyp, info);
 		odvgp__start_kernel(u, hyp);
 	}
 	odvgp__start_likelihood(m);
+	odvgp__start_patches(m->unit);
 	odvgp__q_identity(m);
 	odvgp__touch_all(m);
 	*model = m;
@@ -17206,20 +18102,22 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 /*  >>warm   the warm start: L-BFGS on a subset's collapsed bound
 
     L-BFGS trains an auxiliary COUPLED model in the work memory, which has the model's kernel,
-    values, bounds, priors and units; what it finds goes back. */
+    values, bounds, priors and units; what it finds goes back. It is Gaussian: another likelihood's
+    targets are replaced by pseudo-targets, with a weight of 0 where one is missing. */
 
 typedef struct odvgp__warm_work {
 	odvgp_config cfg;          /* of the auxiliary model */
 	ptrdiff_t iterations;      /* of L-BFGS */
 	odvgp_real *theta, *value; /* the model's before */
 	odvgp_real *X, *Y;         /* the subset; NULL: all rows */
+	ptrdiff_t columns;         /* of the auxiliary model's Y */
 	void *rest;                /* the auxiliary model, then odvgp_fit_q's work */
 	size_t rest_bytes;
 } odvgp__warm_work;
 
 static int odvgp__warm_fits_q(const odvgp_model *m)
 {
-	return m->cfg.objective == ODVGP_OBJECTIVE_ELBO;
+	return m->cfg.objective == ODVGP_OBJECTIVE_ELBO && odvgp__has_noise(&m->cfg);
 }
 
 /*  Whether the model can take a warm start. With the ELBO q must fit the noise that it finds. */
@@ -17227,12 +18125,13 @@ static odvgp_status odvgp__warm_check(const odvgp_model *m, odvgp_info *info)
 {
 	if (m->units > 1)
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model", -1, 0, odvgp__one_layer_only);
-	if (!odvgp__has_noise(&m->cfg))
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "likelihood", -1, 0,
-				"must be Gaussian for a warm start");
+	if (!odvgp__has_noise(&m->cfg)) return ODVGP_OK;
 	if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT)
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "objective", -1, 0,
 				"EXACT has no inducing points to place");
+	if (m->cfg.lik.missing)
+		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "lik.missing", -1, 0,
+				"a warm start takes no missing targets: set it to 0 and leave out their rows");
 	return odvgp__warm_fits_q(m) ? odvgp__fit_check(odvgp__only_unit(m), info) : ODVGP_OK;
 }
 
@@ -17252,6 +18151,10 @@ static odvgp_config odvgp__warm_config(const odvgp_model *m, ptrdiff_t rows, ptr
 	c.init.gamma = ODVGP_INIT_GAMMA_RANDOM;
 	c.tile = 0;
 	c.shards = 1;
+	if (odvgp__has_noise(&m->cfg)) return c;
+	memset(&c.lik, 0, sizeof c.lik);
+	c.lik.weights = m->cfg.lik.weights || m->cfg.lik.missing;
+	c.layer[0].P = m->tape.likelihood->pseudo == ODVGP__PSEUDO_CLASS ? m->F : m->T;
 	return c;
 }
 
@@ -17287,14 +18190,15 @@ ODVGP__NOINLINE odvgp_status odvgp__warm_layout(
 	odvgp_model *aux = odvgp__model_start(&draft.model, draft.unit, 1);
 	size_t fit = odvgp__warm_fits_q(m) ? odvgp_fit_q_size(m) : 1;
 	odvgp__warm_model(aux, m, &w->cfg);
+	w->columns = odvgp__y_columns(&aux->y);
 	odvgp_status s = odvgp__model_measure(aux, &w->rest_bytes, info);
 	if (s) return s;
 	w->rest_bytes = fit ? ODVGP__MAX(fit, w->rest_bytes) : 0;
 	w->theta = odvgp__take(a, m->par.count, 1);
 	w->value = odvgp__take(a, m->par.positive, 1);
-	if (w->cfg.N < m->cfg.N) {
+	if (w->cfg.N < m->cfg.N || !odvgp__has_noise(&m->cfg)) {
 		w->X = odvgp__take(a, w->cfg.N, m->cfg.layer[0].D);
-		w->Y = odvgp__take(a, w->cfg.N, m->T);
+		w->Y = odvgp__take(a, w->cfg.N, w->columns);
 	}
 	w->rest = odvgp__take_bytes(a, w->rest_bytes, 1);
 	return fit ? ODVGP_OK : odvgp__fail(info, ODVGP_E_SIZE, "work", -1, 0, "is too large");
@@ -17311,15 +18215,61 @@ ODVGP_API size_t odvgp_warm_start_size(const odvgp_model *m, const odvgp_warm *s
 	return a.used + 64;
 }
 
-static void odvgp__warm_subset(
-		const odvgp__warm_work *w, const odvgp_model *m, const odvgp_real *X, const odvgp_real *Y)
+/*  ORDINAL's f for class y: the middle between its cuts, or 1 beyond the outermost. */
+static double odvgp__pseudo_cuts(const odvgp_model *m, ptrdiff_t y)
 {
-	ptrdiff_t D = m->cfg.layer[0].D, T = m->T;
-	for (ptrdiff_t i = 0; i < w->cfg.N; i++) {
-		ptrdiff_t row = odvgp__permute(m->cfg.seed, ODVGP__STREAM_WARM, 0, m->cfg.N, i);
-		odvgp__copy(w->X + i * D, X + row * D, D);
-		odvgp__copy(w->Y + i * T, Y + row * T, T);
+	const odvgp_real *gap = m->par.value + m->par.slot[m->slot_lik_params].offset;
+	double cut = (double)m->par.theta[m->par.slot[m->slot_lik_free_params].offset];
+	ptrdiff_t last = m->classes - 1;
+	for (ptrdiff_t k = 1; k < y; k++) cut += (double)gap[k - 1];
+	if (y == 0) return cut - 1;
+	return cut + (y == last ? 1 : 0.5 * (double)gap[y - 1]);
+}
+
+/*  The pseudo-target of function f for row y. */
+static double odvgp__pseudo(const odvgp_model *m, const odvgp_real *y, ptrdiff_t f)
+{
+	int kind = m->y.lik->pseudo;
+	double v = (double)y[kind == ODVGP__PSEUDO_CLASS ? 0 : f],
+		   exposure = m->y.scale ? log((double)y[odvgp__y_columns(&m->y) - 1]) : 0;
+	switch (kind) {
+	case ODVGP__PSEUDO_SIGN: return 2 * v - 1;
+	case ODVGP__PSEUDO_CLASS: return v == (double)f ? 1 : -1;
+	case ODVGP__PSEUDO_CUTS: return odvgp__pseudo_cuts(m, (ptrdiff_t)v);
+	case ODVGP__PSEUDO_LOG: return log(v + 0.5) - exposure;
+	case ODVGP__PSEUDO_MINUS_LOG: return -log(v + 0.5) - exposure;
+	case ODVGP__PSEUDO_PROBIT:
+		return odvgp__normal_quantile(ODVGP__MIN(ODVGP__MAX(v, 1e-6), 1 - 1e-6));
+	default: return v;
 	}
+}
+
+/*  The auxiliary model's row for y. */
+static void odvgp__pseudo_row(
+		const odvgp__warm_work *w, const odvgp_model *m, const odvgp_real *y, odvgp_real *to)
+{
+	ptrdiff_t P = w->cfg.layer[0].P;
+	int missing = 0;
+	for (ptrdiff_t t = 0; t < m->T; t++) missing |= y[t] != y[t];
+	for (ptrdiff_t f = 0; f < P; f++) to[f] = missing ? 0 : (odvgp_real)odvgp__pseudo(m, y, f);
+	if (w->cfg.lik.weights) to[P] = missing ? 0 : m->y.weights ? y[m->T] : 1;
+}
+
+static odvgp_status odvgp__warm_subset(const odvgp__warm_work *w, const odvgp_model *m,
+		const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
+{
+	ptrdiff_t D = m->cfg.layer[0].D, C = odvgp__y_columns(&m->y);
+	odvgp_status s = ODVGP_OK;
+	for (ptrdiff_t i = 0; i < w->cfg.N && !s; i++) {
+		ptrdiff_t row = odvgp__permute(m->cfg.seed, ODVGP__STREAM_WARM, 0, m->cfg.N, i);
+		const odvgp_real *y = Y + row * C;
+		odvgp_real *to = w->Y + i * w->columns;
+		odvgp__copy(w->X + i * D, X + row * D, D);
+		if (odvgp__has_noise(&m->cfg)) odvgp__copy(to, y, C);
+		else if ((s = odvgp__targets_check(&m->y, y, 1, row, info)) == ODVGP_OK)
+			odvgp__pseudo_row(w, m, y, to);
+	}
+	return s;
 }
 
 /*  Copies the slots that both have, but no q: values, and with `all` what is set about them. */
@@ -17343,6 +18293,29 @@ static void odvgp__warm_copy(odvgp_model *to, const odvgp_model *from, int all)
 	}
 }
 
+/*  The noise of pseudo-targets starts as that of data does. */
+static void odvgp__warm_noise(odvgp_model *aux)
+{
+	double sd = (double)aux->data_sd[aux->cfg.layer[0].D];
+	aux->par.state[aux->slot_lik_params].floor = odvgp__noise_floor(aux, sd * sd);
+	odvgp__set_noise(aux, 0.1 * sd * sd);
+	odvgp__touch(aux, aux->slot_lik_params);
+}
+
+/*  What other likelihoods take from the regression. A scale whose noise has the regression's
+    variance, twice its square for LAPLACE, and for STUDENTT with 4 degrees of freedom; q at its
+    initial value. */
+static odvgp_status odvgp__warm_pseudo(odvgp_model *m, const odvgp_model *aux, odvgp_info *info)
+{
+	double noise = (double)aux->par.value[aux->par.slot[aux->slot_lik_params].offset];
+	int scale = m->slot_lik_params;
+	if (m->y.lik->params && m->y.lik->param[0].power == 1 && m->par.slot[scale].trainable) {
+		odvgp__set_positive(m, m->par.slot[scale].offset, sqrt(noise / 2));
+		odvgp__touch(m, scale);
+	}
+	return odvgp_init_q(m, info);
+}
+
 /*  Makes the auxiliary model and trains it. */
 static odvgp_status odvgp__warm_train(odvgp__warm_work *w, const odvgp_model *m,
 		const odvgp_real *X, const odvgp_real *Y, odvgp_model **made, odvgp_info *info)
@@ -17361,6 +18334,8 @@ static odvgp_status odvgp__warm_train(odvgp__warm_work *w, const odvgp_model *m,
 		return s;
 	odvgp__warm_copy(aux, m, 1);
 	odvgp__copy(aux->data_sd, m->data_sd, m->cfg.layer[0].D + 1);
+	if (!odvgp__has_noise(&m->cfg)) odvgp__warm_noise(aux);
+	if (m->unit->patches.height) odvgp__copy(aux->inducing_sd, m->inducing_sd, m->unit->Dz);
 	*made = aux;
 	report.converged = report.stuck = 0;
 	for (ptrdiff_t i = 0; i < w->iterations && !s && !report.converged && !report.stuck; i++)
@@ -17393,14 +18368,15 @@ ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *m, const odvgp_warm *settin
 	odvgp__arena_init(&a, work, bytes);
 	if ((s = odvgp__warm_layout(&w, m, &a, info)) != ODVGP_OK) return s;
 	if (a.bad) return odvgp__fail(info, ODVGP_E_MEMORY, "work", -1, 0, "is too small");
-	if (w.X) odvgp__warm_subset(&w, m, X, Y);
+	if (w.X && (s = odvgp__warm_subset(&w, m, X, Y, info)) != ODVGP_OK) return s;
 	s = odvgp__warm_train(&w, m, w.X ? w.X : X, w.X ? w.Y : Y, &aux, info);
 	if (s) return s;
 	double before = odvgp__warm_bound(m, &w, X, Y);
 	odvgp__copy(w.theta, m->par.theta, m->par.count);
 	odvgp__copy(w.value, m->par.value, m->par.positive);
 	odvgp__warm_copy(m, aux, 0);
-	if (odvgp__warm_fits_q(m)) s = odvgp_fit_q(m, X, Y, w.rest, w.rest_bytes, info);
+	if (!odvgp__has_noise(&m->cfg)) s = odvgp__warm_pseudo(m, aux, info);
+	else if (odvgp__warm_fits_q(m)) s = odvgp_fit_q(m, X, Y, w.rest, w.rest_bytes, info);
 	if (!s && odvgp__warm_bound(m, &w, X, Y) >= before) {
 		odvgp__forget(m);
 		return ODVGP_OK;
@@ -17555,7 +18531,7 @@ static void odvgp__file_likelihood(odvgp__file *f, const odvgp_model *m)
 	odvgp__file_known(f, (uint64_t)lik->params, 4);
 	for (int i = 0; i < lik->params; i++) {
 		odvgp__file_known_text(f, lik->param[i].name);
-		odvgp__file_known(f, (uint64_t)odvgp__lik_count(&lik->param[i], m->classes), 8);
+		odvgp__file_known(f, (uint64_t)odvgp__lik_count(&lik->param[i], m->levels), 8);
 	}
 }
 
@@ -17660,11 +18636,15 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
 		ptrdiff_t n;
 	} arrays[] = {{m->par.theta, m->par.count}, {m->par.value, m->par.positive},
 			{m->good, m->par.count}, {m->m1, m->adam_count}, {m->m2, m->adam_count},
-			{m->data_sd, odvgp__data_sds(m)}};
+			{m->data_sd, odvgp__data_sds(m)},
+			{m->inducing_sd, m->unit->patches.height ? m->unit->Dz : 0}};
 	for (ptrdiff_t i = 0; i < ODVGP__COUNT(arrays); i++)
 		odvgp__file_reals(f, arrays[i].x, arrays[i].n, (int)sizeof(odvgp_real));
 	for (ptrdiff_t i = 0; f->mode == ODVGP__FILE_READ && !f->bad && i < odvgp__data_sds(m); i++)
 		if (!(m->data_sd[i] > 0 && m->data_sd[i] < (odvgp_real)HUGE_VAL)) f->bad = 1;
+	ptrdiff_t of_patches = m->unit->patches.height ? m->unit->Dz : 0;
+	for (ptrdiff_t i = 0; f->mode == ODVGP__FILE_READ && !f->bad && i < of_patches; i++)
+		if (!(m->inducing_sd[i] > 0 && m->inducing_sd[i] < (odvgp_real)HUGE_VAL)) f->bad = 1;
 	for (int i = 0; i < m->units; i++) odvgp__file_unit(f, &m->unit[i]);
 	odvgp__file_lbfgs(f, m);
 }
@@ -17784,7 +18764,7 @@ static odvgp_status odvgp__file_units_read(odvgp__file *f, odvgp_model *m, odvgp
 		return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0,
 				"its units or its likelihood do not fit its config");
 	for (int i = 0; i < m->units; i++)
-		if (!odvgp__kernel_ok(&m->unit[i].kernel, m->unit[i].D))
+		if (!odvgp__kernel_ok(&m->unit[i].kernel, m->unit[i].Dz))
 			return odvgp__fail(
 					info, ODVGP_E_FORMAT, "model file", -1, 0, "its kernel is not valid");
 	return ODVGP_OK;

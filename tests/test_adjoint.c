@@ -1393,8 +1393,8 @@ static const odvgp__likelihood made_up[] = {
 
 TEST(expected_log_likelihood)
 {
-	input in[] = {
-			PADDED(2, 5, ANY), PADDED(2, 5, POSITIVE), PADDED_FIXED(2, 5, ANY), IN(1, 1, POSITIVE)};
+	/* nodes of a tape have no padding, and derivatives are kept in their shape */
+	input in[] = {IN(2, 5, ANY), IN(2, 5, POSITIVE), FIXED(2, 5, ANY), IN(1, 1, POSITIVE)};
 	test_seed = 116;
 	start(NULL, 0);
 	CHECK_OP(ODVGP__EXPECT, in, 1, 1, 0, 1, 1, "gaussian");
@@ -1406,8 +1406,8 @@ TEST(expected_log_likelihood_of_other_shapes)
 	int k;
 	test_seed = 1161;
 	for (k = 0; k < 4; k++) {
-		input in[] = {PADDED(4, 5, ANY), PADDED(4, 5, POSITIVE), PADDED_FIXED(2, 5, ANY),
-				IN(1, 3, POSITIVE), IN(1, 2, ANY)};
+		input in[] = {IN(4, 5, ANY), IN(4, 5, POSITIVE), FIXED(2, 5, ANY), IN(1, 3, POSITIVE),
+				IN(1, 2, ANY)};
 		input none[] = {NONE};
 		CHECK_INT(odvgp__lik_numbers(&made_up[k], 1, 0), k < 2 ? 3 : 0);
 		CHECK_INT(odvgp__lik_numbers(&made_up[k], 0, 0), k % 2 == 0 ? 2 : 0);
@@ -1499,12 +1499,12 @@ TEST(collapsed_bound)
 						IN(F + P + 2, F, SUMS), IN(1, 1, POSITIVE), PADDED(F, F, SYMMETRIC)};
 				start(NULL, 0);
 				b.features = F, b.features_beta = sizes[s].M, b.outputs = P;
-				b.t.all_rows = 9;
+				b.sums.weight = 9, b.sums.logs = 0.7;
 				check_op(ODVGP__COLLAPSED, plain, 2, 1, 1, variant[f], 1, 1, 0, words[f]);
 				if (sizes[s].Mv) continue;
 				start(NULL, 0);
 				b.features = F, b.features_beta = sizes[s].M, b.outputs = P;
-				b.t.all_rows = 9;
+				b.sums.weight = 9, b.sums.logs = 0.7;
 				check_op(ODVGP__COLLAPSED, tight, 3, 1, 1, variant[f], 1, 1, 0, "tighter");
 			}
 }
@@ -1518,8 +1518,13 @@ TEST(evidence)
 		for (P = 1; P <= 2; P++) {
 			input in[] = {PADDED(sizes[s], sizes[s], DEFINITE), PADDED(P, sizes[s], ANY),
 					IN(1, 1, POSITIVE)};
+			input weighted[] = {PADDED(sizes[s], sizes[s], DEFINITE), PADDED(P, sizes[s], ANY),
+					IN(1, 1, POSITIVE), PADDED_FIXED(1, sizes[s], POSITIVE)};
 			start(NULL, 0);
 			CHECK_OP(ODVGP__EVIDENCE, in, 1, 1, 0, 1, 1, "");
+			start(NULL, 0);
+			b.sums.weight = 1.5 * (double)sizes[s], b.sums.logs = 0.7;
+			CHECK_OP(ODVGP__EVIDENCE, weighted, 1, 1, 0, 1, 1, "with weights");
 		}
 }
 /*  The reverse pass collects the sum over tiles of -A diag(dvar) A^T and -dmean A^T, by

@@ -154,13 +154,19 @@ TEST(each_name_sets_its_field)
 	SETS("P=1", layer[0].P, 1);
 	SETS("M=1e3", layer[0].M, 1000);
 	SETS("M_gamma=0", layer[0].M_gamma, 0);
-	/* The config points into this text. */
+	SETS("patches.image_height=28", layer[0].patches.image_height, 28);
+	SETS("patches.image_width=27", layer[0].patches.image_width, 27);
+	SETS("patches.channels=3", layer[0].patches.channels, 3);
+	SETS("patches.height=5", layer[0].patches.height, 5);
+	SETS("patches.width=4", layer[0].patches.width, 4);
+	SETS("patches.stride=2", layer[0].patches.stride, 2);
 	/* New layers are like the last one. */
 	odvgp_config two = base();
 	two.layers = 2;
 	two.layer[1] = two.layer[0];
 	two.layer[1].D = 0;
 	sets("layers=2", &two, 0);
+	/* The config points into this text. */
 	static const char kernel[] = "kernel= rbf(ard) + white";
 	SETS(kernel, layer[0].kernel, kernel + 8);
 	SETS("optim.batch=64", optim.batch, 64);
@@ -237,6 +243,14 @@ TEST(each_name_sets_its_field)
 	WORD("lik.kind", "heteroscedastic", lik.kind, ODVGP_LIKELIHOOD_HETEROSCEDASTIC);
 	WORD("lik.missing", "off", lik.missing, 0);
 	WORD("lik.missing", "on", lik.missing, 1);
+	WORD("lik.weights", "off", lik.weights, 0);
+	WORD("lik.weights", "on", lik.weights, 1);
+	WORD("lik.exposure", "off", lik.exposure, 0);
+	WORD("lik.exposure", "on", lik.exposure, 1);
+	WORD("lik.known_noise", "off", lik.known_noise, 0);
+	WORD("lik.known_noise", "on", lik.known_noise, 1);
+	WORD("lik.noise_per_output", "off", lik.noise_per_output, 0);
+	WORD("lik.noise_per_output", "on", lik.noise_per_output, 1);
 	WORD("mean_function", "zero", layer[0].mean_function, ODVGP_MEAN_FUNCTION_ZERO);
 	WORD("mean_function", "constant", layer[0].mean_function, ODVGP_MEAN_FUNCTION_CONSTANT);
 	WORD("mean_function", "linear", layer[0].mean_function, ODVGP_MEAN_FUNCTION_LINEAR);
@@ -249,6 +263,8 @@ TEST(each_name_sets_its_field)
 	WORD("deep.fixed_samples", "on", deep.fixed_samples, 1);
 	WORD("deep.q_init", "narrow", deep.q_init, ODVGP_HIDDEN_Q_NARROW);
 	WORD("deep.q_init", "prior", deep.q_init, ODVGP_HIDDEN_Q_PRIOR);
+	WORD("patches.locations", "off", layer[0].patches.locations, 0);
+	WORD("patches.locations", "on", layer[0].patches.locations, 1);
 	WORD("positive_transform", "softplus", positive_transform, ODVGP_POSITIVE_TRANSFORM_SOFTPLUS);
 	WORD("positive_transform", "exp", positive_transform, ODVGP_POSITIVE_TRANSFORM_EXP);
 	WORD("reproduce.q_init", "prior", reproduce.q_init, ODVGP_Q_INIT_PRIOR);
