@@ -982,7 +982,7 @@ typedef struct odvgp_report {
 
 /*  One named part of the parameter vector. */
 typedef struct odvgp_slot {
-	/* With several layers names begin with "layer0." and so on, but for the likelihood's.
+	/* With several layers names begin with the layer's, as layer0.Z_beta, but for the likelihood's.
        kernel, its term 0:  "kernel.0.lengthscale" "kernel.0.variance" "kernel.0.alpha"
                             "kernel.0.period" "kernel.0.offset"
        likelihood:          "noise_variance" [1 or T] or those at odvgp_likelihood
@@ -7052,7 +7052,7 @@ static const odvgp__likelihood odvgp__likelihoods[] = {
     does not depend on other rows; samples 2k and 2k + 1 have opposite signs. */
 
 #define ODVGP__PREDICTOR_MAGIC   0x5056444fu /* "ODVP" */
-#define ODVGP__PREDICTOR_VERSION 7
+#define ODVGP__PREDICTOR_VERSION 8
 #define ODVGP__MOST_LAYERS       8
 #define ODVGP__MOST_SAMPLES      10000
 
@@ -8159,7 +8159,7 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
     Its predictor is the block with reals in the file's precision. A program that only predicts
     needs nothing after this section. */
 
-#define ODVGP__FILE_VERSION 7
+#define ODVGP__FILE_VERSION 8
 enum { ODVGP__FILE_MEASURE, ODVGP__FILE_WRITE, ODVGP__FILE_READ };
 
 typedef struct odvgp__file {
@@ -17942,33 +17942,51 @@ static void odvgp__model_settle(odvgp_model *m)
 	m->cfg.tile = ODVGP__MIN(m->cfg.tile, m->cfg.N);
 }
 
-/*  Checks config and kernel expression before any memory is touched. */
-ODVGP__NOINLINE odvgp_status odvgp__check_new_config(const odvgp_config *config, odvgp_info *info)
+ODVGP__NOINLINE odvgp_status odvgp__check_filled_config(
+		const odvgp_config *config, odvgp_info *info)
+{
+	odvgp_config filled = *config;
+	odvgp__fill_defaults(&filled);
+	return odvgp__check_config(&filled, info);
+}
+
+/*  Inputs of a layer's kernel. */
+static ptrdiff_t odvgp__kernel_inputs(const odvgp_config *c, int layer)
+{
+	return layer ? c->layer[layer - 1].P : odvgp__inducing_columns(c);
+}
+
+ODVGP__NOINLINE odvgp_status odvgp__check_kernels(const odvgp_config *config, odvgp_info *info)
 {
 	odvgp__kernel kernel;
 	double hyp[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
-	odvgp_config filled = *config;
-	odvgp__fill_defaults(&filled);
-	odvgp_status s = odvgp__check_config(&filled, info);
-	if (s) return s;
-	for (int l = 0; l < filled.layers && !s; l++)
-		s = filled.layer[l].kernel
-					? odvgp__kernel_parse(&kernel, filled.layer[l].kernel,
-							  l ? filled.layer[l].D : odvgp__inducing_columns(&filled), hyp, info)
+	odvgp_status s = ODVGP_OK;
+	for (int l = 0; l < config->layers && !s; l++)
+		s = config->layer[l].kernel
+					? odvgp__kernel_parse(&kernel, config->layer[l].kernel,
+							  odvgp__kernel_inputs(config, l), hyp, info)
 					: odvgp__fail(info, ODVGP_E_ARG, "kernel", -1, 0, "no expression is given");
 	return s;
 }
 
+/*  Checks config and kernel expressions before any memory is touched; two calls save stack. */
+static odvgp_status odvgp__check_new_config(const odvgp_config *config, odvgp_info *info)
+{
+	odvgp_status s = odvgp__check_filled_config(config, info);
+	return s ? s : odvgp__check_kernels(config, info);
+}
+
 /*  Copies a checked config into an empty model: parses the kernel and settles the sizes. */
 static odvgp_status odvgp__model_config(
-		odvgp_model *m, const odvgp_config *config, double *hyp, odvgp_info *info)
+		odvgp_model *m, const odvgp_config *config, odvgp_info *info)
 {
+	double hyp[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
 	odvgp_status s = ODVGP_OK;
 	m->cfg = *config;
 	odvgp__fill_defaults(&m->cfg);
 	for (int l = 0; l < config->layers && !s; l++)
 		s = odvgp__kernel_parse(&m->unit[l].kernel, config->layer[l].kernel,
-				l ? m->cfg.layer[l].D : odvgp__inducing_columns(config), hyp, info);
+				odvgp__kernel_inputs(config, l), hyp, info);
 	if (!s) odvgp__model_settle(m);
 	return s;
 }
@@ -17993,12 +18011,11 @@ static odvgp_status odvgp__model_measure(odvgp_model *m, size_t *bytes, odvgp_in
 ODVGP_API odvgp_status odvgp_model_size(const odvgp_config *config, size_t *bytes, odvgp_info *info)
 {
 	odvgp__draft draft;
-	double hyp[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
 	if (!config || !bytes)
 		return odvgp__fail(info, ODVGP_E_ARG, "config or bytes", -1, 0, "is NULL");
 	odvgp_status s = odvgp__check_new_config(config, info);
 	odvgp_model *m = odvgp__model_start(&draft.model, draft.unit, ODVGP_MAX_LAYERS);
-	if (s || (s = odvgp__model_config(m, config, hyp, info)) != ODVGP_OK) return s;
+	if (s || (s = odvgp__model_config(m, config, info)) != ODVGP_OK) return s;
 	return odvgp__model_measure(m, bytes, info);
 }
 
@@ -18056,8 +18073,10 @@ static void odvgp__start_patches(odvgp__unit *u)
 }
 
 /*  Hyperparameters that the expression gave. */
-static void odvgp__start_kernel(odvgp__unit *u, const double *hyp)
+static void odvgp__start_kernel(odvgp__unit *u, const char *text)
 {
+	double hyp[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
+	(void)odvgp__kernel_parse(&u->kernel, text, u->Dz, hyp, NULL); /* as before the layout */
 	ptrdiff_t first = u->model->par.slot[u->slot_kernel].offset;
 	for (uint32_t i = 0; i < u->kernel.base_kernels; i++) {
 		const odvgp__base_kernel *base = &u->kernel.base[i];
@@ -18076,20 +18095,15 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 {
 	odvgp__arena a;
 	odvgp_model *m;
-	double hyp[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
 	if (!model || !config)
 		return odvgp__fail(info, ODVGP_E_ARG, "model or config", -1, 0, "is NULL");
 	*model = NULL;
 	odvgp_status s = odvgp__check_new_config(config, info);
 	if (s || (s = odvgp__model_claim(&m, &a, config->layers, block, bytes, info)) != ODVGP_OK)
 		return s;
-	if ((s = odvgp__model_config(m, config, hyp, info)) != ODVGP_OK) return s;
+	if ((s = odvgp__model_config(m, config, info)) != ODVGP_OK) return s;
 	if ((s = odvgp__model_place(m, &a, bytes, info)) != ODVGP_OK) return s;
-	for (int l = 0; l < m->units && !s; l++) { /* hyp holds one layer's values */
-		odvgp__unit *u = &m->unit[l];
-		s = odvgp__kernel_parse(&u->kernel, config->layer[l].kernel, u->Dz, hyp, info);
-		odvgp__start_kernel(u, hyp);
-	}
+	for (int l = 0; l < m->units; l++) odvgp__start_kernel(&m->unit[l], config->layer[l].kernel);
 	odvgp__start_likelihood(m);
 	odvgp__start_patches(m->unit);
 	odvgp__q_identity(m);

@@ -283,6 +283,31 @@ TEST(threads_and_tiles)
 	free(want);
 }
 
+/*  Each sample of a row has the row's weight: weights of 2 double the expected log likelihood. */
+TEST(weights_of_rows)
+{
+	enum { N = 11 };
+	static const ptrdiff_t width[] = {2, 2, 1};
+	odvgp_config c = stack(N, width, 2, &members[1]);
+	odvgp_real Y[2 * N], e = 0, kl = 0;
+	double expected[2];
+	int k, i;
+	c.tile = 4;
+	for (k = 0; k < 2; k++) {
+		c.lik.weights = k;
+		test_seed = 17;
+		fixture a = make_stack(&c);
+		for (i = 0; i < N; i++) {
+			Y[(1 + k) * i] = a.Y[i];
+			if (k) Y[2 * i + 1] = 2;
+		}
+		CHECK_STATUS(odvgp_elbo(a.m, a.X, Y, N, &e, &kl, NULL, NULL), ODVGP_OK);
+		expected[k] = (double)e + (double)kl;
+		drop(&a);
+	}
+	CHECK_NEAR(expected[1], 2 * expected[0], 1e3 * EPS * fabs(expected[0]));
+}
+
 /* ---- training ---- */
 
 /*  With the same normals in each step, steps of q of all layers never lower the bound, whatever
@@ -809,6 +834,10 @@ TEST(what_does_not_chain_is_refused)
 	c.layer[0].cov_part = ODVGP_COV_PART_INVERSE;
 	REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_UNSUPPORTED);
 	c = good;
+	c.layer[0].patches.image_height = c.layer[0].patches.height = 2;
+	c.layer[0].patches.image_width = c.layer[0].patches.width = 1;
+	REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_UNSUPPORTED);
+	c = good;
 	c.deep.samples = PTRDIFF_MAX;
 	REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_ARG);
 	c.deep.samples = 10000;
@@ -839,6 +868,7 @@ int main(int argc, char **argv)
 	RUN(statistics_of_each_layer);
 	RUN(normals_stay_until_the_next_step);
 	RUN(threads_and_tiles);
+	RUN(weights_of_rows);
 	RUN(natural_steps_raise_the_bound);
 	RUN(training);
 	RUN(lbfgs_needs_fixed_samples);

@@ -506,7 +506,7 @@ TEST(predictors_of_more_reals_than_32_bits)
 	odvgp__file_head h;
 	odvgp_info info = no_info();
 	size_t bytes;
-	double hyp[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS], want;
+	double want;
 	size_t words;
 	unsigned char *head = NEW(unsigned char, ODVGP__FILE_HEAD + sizeof start);
 	if (sizeof(size_t) < 8) {
@@ -516,7 +516,7 @@ TEST(predictors_of_more_reals_than_32_bits)
 	c.layer[0].M = 100000;
 	want = 2.0 * (double)c.layer[0].M * (double)c.layer[0].M * (double)sizeof(odvgp_real);
 	odvgp__model_start(m, draft.unit, 1);
-	CHECK_STATUS(odvgp__model_config(m, &c, hyp, &info), ODVGP_OK);
+	CHECK_STATUS(odvgp__model_config(m, &c, &info), ODVGP_OK);
 	CHECK_STATUS(odvgp__model_measure(m, &bytes, &info), ODVGP_OK);
 	/* This model has no arrays; the test only asks for sizes. */
 	m->magic = ODVGP__MODEL_MAGIC;
