@@ -254,6 +254,7 @@ static int run_train(options *o)
 		model_file_read(&before, resume);
 		settings_apply(o, before.s.settings);
 	}
+	layers_settle(o);
 	plan_settle(o);
 	training_check(o);
 	path = model_path_of(o);

@@ -161,6 +161,7 @@ static int run_folds(options *o, int command)
 	recipe_settle(o);
 	option_store(o, OPT_TEST_FRACTION, copy_text("0"));
 	merge_whiten(o);
+	layers_settle(o);
 	files_check(o, NULL);
 	workers_start(&all.w, o);
 	all.warms = command == TRAIN;

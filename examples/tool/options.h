@@ -62,6 +62,8 @@ enum {
       "distribution of the targets given f (default: by the target, see below)") \
     X(BASIS, "basis", "NAME", "auto", TRAIN | KEPT, \
       "one of the bases below, or auto: by the data's size (orth with options of its steps)") \
+    X(LAYERS, "layers", "LIST", NULL, FIT | KEPT, \
+      "deep model, from the inputs up: BASIS[:KEY=VALUE,...]; ...; BASIS (keys: beta, gamma, dim)") \
     X(BASES, "bases", "LIST", "coupled,orth", COMPARE, \
       "bases to compare: NAME[:KEY=VALUE]...,NAME... (keys: below)") \
     X(BETA, "beta", "M", NULL, FIT | KEPT, \
@@ -208,6 +210,7 @@ static const struct {
 		{"M_gamma", OPT_GAMMA},
 		{"kernel", OPT_KERNEL},
 		{"mean_function", OPT_MEAN},
+		{"layers", OPT_LAYERS},
 		{"patches.height", OPT_PATCH},
 		{"patches.width", OPT_PATCH},
 		{"lik.kind", OPT_LIKELIHOOD},
