@@ -15129,28 +15129,29 @@ static ptrdiff_t odvgp__sample_rows(ptrdiff_t N, ptrdiff_t points, ptrdiff_t tim
 
 /*  Rows that may become inducing points: the data's, or patches drawn from up to 1,000 images
     [SOLVE] appendix G.2. */
-static ptrdiff_t odvgp__candidates(const odvgp__unit *u)
+static ptrdiff_t odvgp__candidates(const odvgp_config *c)
 {
-	ptrdiff_t N = u->model->cfg.N, points = u->M + u->M_gamma;
-	if (!u->patches.height) return N;
-	return odvgp__sample_rows(ODVGP__MIN(N, 1000) * odvgp__patches_count(&u->patches), points, 100);
+	odvgp__patches p = odvgp__patches_of(c);
+	return !p.height ? c->N
+					 : odvgp__sample_rows(ODVGP__MIN(c->N, 1000) * odvgp__patches_count(&p),
+							   c->layer[0].M + c->layer[0].M_gamma, 100);
 }
 
-static ptrdiff_t odvgp__init_rows(const odvgp__unit *u)
+static ptrdiff_t odvgp__init_rows(const odvgp_config *c)
 {
-	return odvgp__sample_rows(odvgp__candidates(u), u->M, 50);
+	return odvgp__sample_rows(odvgp__candidates(c), c->layer[0].M, 50);
 }
 
 /*  GREEDY stores M numbers for each row. */
-static ptrdiff_t odvgp__greedy_rows(const odvgp__unit *u)
+static ptrdiff_t odvgp__greedy_rows(const odvgp_config *c)
 {
-	return odvgp__sample_rows(odvgp__candidates(u), u->M, 4);
+	return odvgp__sample_rows(odvgp__candidates(c), c->layer[0].M, 4);
 }
 
-static ptrdiff_t odvgp__residual_rows(const odvgp__unit *u)
+static ptrdiff_t odvgp__residual_rows(const odvgp_config *c)
 {
-	ptrdiff_t gamma = odvgp__sample_rows(odvgp__candidates(u), u->M_gamma, 4),
-			  beta = odvgp__init_rows(u);
+	ptrdiff_t gamma = odvgp__sample_rows(odvgp__candidates(c), c->layer[0].M_gamma, 4),
+			  beta = odvgp__init_rows(c);
 	return ODVGP__MAX(gamma, beta);
 }
 #define ODVGP__MEDIAN_ROWS 512
@@ -15179,8 +15180,9 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
 	const odvgp_config *c = &m->cfg;
 	int greedy = c->init.beta == ODVGP_INIT_BETA_GREEDY,
 		residual = c->init.gamma == ODVGP_INIT_GAMMA_RESIDUAL && u->M_gamma > 0;
-	ptrdiff_t sample = odvgp__greedy_rows(u),
-			  rows = residual ? odvgp__residual_rows(u) : odvgp__init_rows(u);
+	ptrdiff_t sample = odvgp__greedy_rows(&u->model->cfg),
+			  rows = residual ? odvgp__residual_rows(&u->model->cfg)
+							  : odvgp__init_rows(&u->model->cfg);
 	memset(w, 0, sizeof *w);
 	w->table_size = 64;
 	while (w->table_size < 2 * (u->M_gamma + u->M)) w->table_size *= 2;
@@ -15191,7 +15193,7 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
 	w->row = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)rows, sizeof(ptrdiff_t));
 	w->nearest = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)rows, sizeof(ptrdiff_t));
 	w->count = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)u->M, sizeof(ptrdiff_t));
-	if (u->patches.height) w->patches = odvgp__take(a, odvgp__candidates(u), u->Dz);
+	if (u->patches.height) w->patches = odvgp__take(a, odvgp__candidates(&u->model->cfg), u->Dz);
 	w->table = (const odvgp_real **)odvgp__take_bytes(a, (size_t)w->table_size, sizeof *w->table);
 	if (c->init.hyperparams == ODVGP_INIT_HYPER_ULAPANE) w->gaps = odvgp__take(a, u->Dz, 1 + m->T);
 	if (greedy) {
@@ -15243,7 +15245,8 @@ static void odvgp__draw_sample(const odvgp__unit *u, ptrdiff_t rows, odvgp__init
 {
 	odvgp_model *m = u->model;
 	for (ptrdiff_t i = 0; i < rows; i++)
-		w->row[i] = odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 0, odvgp__candidates(u), i);
+		w->row[i] = odvgp__permute(
+				m->cfg.seed, ODVGP__STREAM_INIT, 0, odvgp__candidates(&u->model->cfg), i);
 }
 
 /*  to [rows,D]: rows of the sample from number `from` on. */
@@ -15310,7 +15313,7 @@ static void odvgp__fill_rows(const odvgp__unit *u, const odvgp_real *X, odvgp_re
 		odvgp__init_work *w)
 {
 	odvgp_model *m = u->model;
-	ptrdiff_t D = u->Dz, N = odvgp__candidates(u);
+	ptrdiff_t D = u->Dz, N = odvgp__candidates(&u->model->cfg);
 	for (int alone = others == 0; alone < 2 && taken < count; alone++) {
 		odvgp__set_rows(w, Z, taken, D);
 		for (ptrdiff_t k = 0; k < others && !alone; k++)
@@ -15425,7 +15428,8 @@ static void odvgp__kmeans_batches(const odvgp__unit *u, const odvgp_real *X, ptr
 		odvgp_real *Z, odvgp__init_work *w)
 {
 	odvgp_model *m = u->model;
-	ptrdiff_t D = u->Dz, N = odvgp__candidates(u), total = ODVGP__MIN(N - rows, 2 * rows);
+	ptrdiff_t D = u->Dz, N = odvgp__candidates(&u->model->cfg),
+			  total = ODVGP__MIN(N - rows, 2 * rows);
 	memset(w->count, 0, (size_t)u->M * sizeof *w->count);
 	for (ptrdiff_t i = 0; i < rows; i++) w->count[w->nearest[i]]++;
 	/* the rows behind the sample in the permutation, once each */
@@ -15461,7 +15465,7 @@ static ptrdiff_t odvgp__distinct_rows(odvgp_real *Z, ptrdiff_t n, ptrdiff_t D, o
 static ptrdiff_t odvgp__kmeans(
 		const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
-	ptrdiff_t rows = odvgp__init_rows(u), D = u->Dz, M = u->M, next = 0;
+	ptrdiff_t rows = odvgp__init_rows(&u->model->cfg), D = u->Dz, M = u->M, next = 0;
 	odvgp__draw_sample(u, rows, w);
 	for (ptrdiff_t k = 0; k < M; k++) {
 		odvgp__copy(Z + k * D, X + w->row[next] * D, D);
@@ -15470,14 +15474,14 @@ static ptrdiff_t odvgp__kmeans(
 		next = odvgp__kmeans_draw(u, rows, sum, k + 1, w);
 	}
 	for (int i = 0; i < 10; i++) odvgp__kmeans_lloyd(u, X, rows, Z, w);
-	if (rows < odvgp__candidates(u)) odvgp__kmeans_batches(u, X, rows, Z, w);
+	if (rows < odvgp__candidates(&u->model->cfg)) odvgp__kmeans_batches(u, X, rows, Z, w);
 	return odvgp__distinct_rows(Z, M, D, w);
 }
 
 static ptrdiff_t odvgp__farthest(
 		const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
-	ptrdiff_t rows = odvgp__init_rows(u), D = u->Dz, next = 0, k = 0;
+	ptrdiff_t rows = odvgp__init_rows(&u->model->cfg), D = u->Dz, next = 0, k = 0;
 	odvgp__draw_sample(u, rows, w);
 	while (k < u->M && (k == 0 || w->distance[next] > 0)) {
 		odvgp__copy(Z + k * D, X + w->row[next] * D, D);
@@ -15548,7 +15552,7 @@ static ptrdiff_t odvgp__greedy(
 		const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
 	odvgp_model *m = u->model;
-	ptrdiff_t rows = odvgp__greedy_rows(u), D = u->Dz;
+	ptrdiff_t rows = odvgp__greedy_rows(&u->model->cfg), D = u->Dz;
 	odvgp_real value[ODVGP__MAX_NODES], prior = 0;
 	odvgp__arena scratch = w->rest;
 	odvgp__pivot_job job;
@@ -15671,7 +15675,7 @@ static ptrdiff_t odvgp__worst_explained(
 		const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
 	odvgp_model *m = u->model;
-	ptrdiff_t rows = odvgp__residual_rows(u), D = u->Dz, taken = 0;
+	ptrdiff_t rows = odvgp__residual_rows(&u->model->cfg), D = u->Dz, taken = 0;
 	const odvgp_real *Zb = m->tape.node[u->Z_beta.id].v;
 	if (!odvgp__beta_factor(u, Zb, w)) return 0;
 	odvgp__draw_sample(u, rows, w);
@@ -15695,7 +15699,7 @@ static const odvgp_real *odvgp__draw_candidates(
 	if (!p->height) return X;
 	ptrdiff_t N = u->model->cfg.N, T = odvgp__patches_count(p), all = ODVGP__MIN(N, 1000) * T;
 	uint64_t seed = u->model->cfg.seed;
-	for (ptrdiff_t i = 0; i < odvgp__candidates(u); i++) {
+	for (ptrdiff_t i = 0; i < odvgp__candidates(&u->model->cfg); i++) {
 		ptrdiff_t k = odvgp__permute(seed, ODVGP__STREAM_PATCHES, 0, all, i),
 				  image = odvgp__permute(seed, ODVGP__STREAM_PATCHES, 1, N, k / T);
 		odvgp_real *to = w->patches + i * u->Dz;
@@ -15772,7 +15776,7 @@ static double odvgp__median_distance(
 		odvgp__unit *u, const odvgp_real *X, const odvgp__base_kernel *base, odvgp_real *work)
 {
 	odvgp_model *m = u->model;
-	ptrdiff_t D = u->Dz, N = odvgp__candidates(u), count = 0;
+	ptrdiff_t D = u->Dz, N = odvgp__candidates(&u->model->cfg), count = 0;
 	for (uint64_t i = 0; i < 4 * ODVGP__MEDIAN_ROWS && count < ODVGP__MEDIAN_ROWS; i++) {
 		const odvgp_real *x =
 				X +
@@ -15847,7 +15851,7 @@ static void odvgp__find_gaps(
 		const odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w)
 {
 	odvgp_model *m = u->model;
-	ptrdiff_t rows = odvgp__init_rows(u), D = u->Dz, T = m->T;
+	ptrdiff_t rows = odvgp__init_rows(&u->model->cfg), D = u->Dz, T = m->T;
 	odvgp__draw_sample(u, rows, w);
 	for (ptrdiff_t d = 0; d < D; d++) {
 		odvgp_real *gap = w->gaps + d * (1 + T);
@@ -16173,8 +16177,8 @@ static void odvgp__init_patch_units(odvgp__unit *u, const odvgp_real *X)
 	odvgp__init_scratch(&a, u, &w);
 	const odvgp_real *patches = odvgp__draw_candidates(u, X, 1, &w);
 	for (ptrdiff_t d = 0; d < u->Dz; d++)
-		odvgp__column_scale(
-				patches + d, odvgp__candidates(u), u->Dz, &mean, &u->model->inducing_sd[d]);
+		odvgp__column_scale(patches + d, odvgp__candidates(&u->model->cfg), u->Dz, &mean,
+				&u->model->inducing_sd[d]);
 }
 
 /*  The data's units and the noise's floor. */
