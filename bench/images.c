@@ -144,8 +144,10 @@ static odvgp_config config_of(const setting *s, int k, const odvgp_threads *thre
 	}
 	c.lik.kind = ODVGP_LIKELIHOOD_ROBUSTMAX;
 	c.optim.batch = 32;
-	c.optim.lr = odvgp_constant((odvgp_real)0.01);
-	c.optim.natgrad_step = odvgp_falling((odvgp_real)0.005, (odvgp_real)0.05, 50);
+	/* Adam moves q, as in SOLVE-GP's appendix G.2: blank patches give all images a large common
+	   part, and with robust-max natural steps of minibatches overshoot in its direction. */
+	c.optim.natgrad = 0;
+	c.optim.lr = odvgp_constant((odvgp_real)0.03);
 	c.threads = *threads;
 	return c;
 }
