@@ -185,7 +185,8 @@ CONTENTS   (search for a tag with its arrows)
     Gaussian process over an image's T patches [CONV], [TICK]. K(Z,X) costs B M T instead of B M
     kernel values, k(x,x) B T^2 / 2 more. One image's patches at a time are in memory, with 256 rows
     of their kernel matrix. odvgp_init_data draws inducing patches from 1,000 images and their
-    locations uniformly. All pixels of a channel should have one scale.
+    locations uniformly. All pixels of a channel should have one scale. With ROBUSTMAX let Adam move
+    q (natgrad = 0): what images have in common makes natural steps of minibatches overshoot.
   Units. Standardise the columns of X and Y (odvgp_column_scales, odvgp_standardise) and pass the
     scales to odvgp_freeze to get predictions in original units.
   Memory. odvgp_model_size returns the bytes that training needs, odvgp_predictor_size those of
@@ -7869,7 +7870,9 @@ static ptrdiff_t odvgp__predictor_measure(const odvgp__predictor *p)
 			(p->M_factor != p->M && !odvgp__factors[p->factor].of_S))
 		return -1;
 	if (p->no_alpha > 1 || p->mean_function > ODVGP_MEAN_FUNCTION_LINEAR) return -1;
-	if (!odvgp__patches_ok(&p->patches, (ptrdiff_t)p->D)) return -1;
+	if (!odvgp__patches_ok(&p->patches, (ptrdiff_t)p->D) ||
+			odvgp__patches_count(&p->patches) > PTRDIFF_MAX / 64 / (ptrdiff_t)(1 + p->columns))
+		return -1;
 	if (!odvgp__kernel_ok(&k, odvgp__patch_columns(&p->patches, (ptrdiff_t)p->D)) ||
 			p->nhyp != k.nhyp)
 		return -1;
@@ -15129,12 +15132,16 @@ static ptrdiff_t odvgp__sample_rows(ptrdiff_t N, ptrdiff_t points, ptrdiff_t tim
 
 /*  Rows that may become inducing points: the data's, or patches drawn from up to 1,000 images
     [SOLVE] appendix G.2. */
-static ptrdiff_t odvgp__candidates(const odvgp_config *c)
+static ptrdiff_t odvgp__all_candidates(const odvgp_config *c)
 {
 	odvgp__patches p = odvgp__patches_of(c);
-	return !p.height ? c->N
-					 : odvgp__sample_rows(ODVGP__MIN(c->N, 1000) * odvgp__patches_count(&p),
-							   c->layer[0].M + c->layer[0].M_gamma, 100);
+	ptrdiff_t T = odvgp__patches_count(&p), images = ODVGP__MIN(c->N, 1000);
+	return T ? T * ODVGP__MIN(images, PTRDIFF_MAX / 64 / T) : c->N;
+}
+static ptrdiff_t odvgp__candidates(const odvgp_config *c)
+{
+	ptrdiff_t all = odvgp__all_candidates(c), points = c->layer[0].M + c->layer[0].M_gamma;
+	return c->layer[0].patches.image_height ? odvgp__sample_rows(all, points, 100) : all;
 }
 
 static ptrdiff_t odvgp__init_rows(const odvgp_config *c)
@@ -15180,9 +15187,8 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
 	const odvgp_config *c = &m->cfg;
 	int greedy = c->init.beta == ODVGP_INIT_BETA_GREEDY,
 		residual = c->init.gamma == ODVGP_INIT_GAMMA_RESIDUAL && u->M_gamma > 0;
-	ptrdiff_t sample = odvgp__greedy_rows(&u->model->cfg),
-			  rows = residual ? odvgp__residual_rows(&u->model->cfg)
-							  : odvgp__init_rows(&u->model->cfg);
+	ptrdiff_t sample = odvgp__greedy_rows(c),
+			  rows = residual ? odvgp__residual_rows(c) : odvgp__init_rows(c);
 	memset(w, 0, sizeof *w);
 	w->table_size = 64;
 	while (w->table_size < 2 * (u->M_gamma + u->M)) w->table_size *= 2;
@@ -15193,7 +15199,7 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
 	w->row = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)rows, sizeof(ptrdiff_t));
 	w->nearest = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)rows, sizeof(ptrdiff_t));
 	w->count = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)u->M, sizeof(ptrdiff_t));
-	if (u->patches.height) w->patches = odvgp__take(a, odvgp__candidates(&u->model->cfg), u->Dz);
+	if (u->patches.height) w->patches = odvgp__take(a, odvgp__candidates(c), u->Dz);
 	w->table = (const odvgp_real **)odvgp__take_bytes(a, (size_t)w->table_size, sizeof *w->table);
 	if (c->init.hyperparams == ODVGP_INIT_HYPER_ULAPANE) w->gaps = odvgp__take(a, u->Dz, 1 + m->T);
 	if (greedy) {
@@ -15697,11 +15703,11 @@ static const odvgp_real *odvgp__draw_candidates(
 {
 	const odvgp__patches *p = &u->patches;
 	if (!p->height) return X;
-	ptrdiff_t N = u->model->cfg.N, T = odvgp__patches_count(p), all = ODVGP__MIN(N, 1000) * T;
-	uint64_t seed = u->model->cfg.seed;
-	for (ptrdiff_t i = 0; i < odvgp__candidates(&u->model->cfg); i++) {
-		ptrdiff_t k = odvgp__permute(seed, ODVGP__STREAM_PATCHES, 0, all, i),
-				  image = odvgp__permute(seed, ODVGP__STREAM_PATCHES, 1, N, k / T);
+	const odvgp_config *c = &u->model->cfg;
+	ptrdiff_t T = odvgp__patches_count(p), all = odvgp__all_candidates(c);
+	for (ptrdiff_t i = 0; i < odvgp__candidates(c); i++) {
+		ptrdiff_t k = odvgp__permute(c->seed, ODVGP__STREAM_PATCHES, 0, all, i),
+				  image = odvgp__permute(c->seed, ODVGP__STREAM_PATCHES, 1, c->N, k / T);
 		odvgp_real *to = w->patches + i * u->Dz;
 		odvgp__patch_move(p, X + image * u->D, NULL, k % T, to);
 		if (p->located && !located) odvgp__zero(to + u->Dz - 2, 2);
