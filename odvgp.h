@@ -202,7 +202,8 @@ CONTENTS   (search for a tag with its arrows)
     Gaussian process over an image's T patches [CONV], [TICK]. K(Z,X) costs B M T instead of B M
     kernel values, k(x,x) B T^2 / 2 more. One image's patches at a time are in memory, with 256 rows
     of their kernel matrix. odvgp_init_data draws inducing patches from 1,000 images and their
-    locations uniformly. All pixels of a channel should have one scale.
+    locations uniformly. All pixels of a channel should have one scale. With ROBUSTMAX let Adam move
+    q (natgrad = 0): what images have in common makes natural steps of minibatches overshoot.
   Units. Standardise the columns of X and Y (odvgp_column_scales, odvgp_standardise) and pass the
     scales to odvgp_freeze to get predictions in original units.
   Memory. odvgp_model_size returns the bytes that training needs, odvgp_predictor_size those of
@@ -8356,7 +8357,9 @@ static ptrdiff_t odvgp__predictor_measure(const odvgp__predictor *p)
 	if (p->no_alpha > 1 || p->mean_function >= (uint32_t)ODVGP__COUNT(odvgp__mean_functions))
 		return -1;
 	if (p->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY && p->D != p->P) return -1;
-	if (!odvgp__patches_ok(&p->patches, (ptrdiff_t)p->D)) return -1;
+	if (!odvgp__patches_ok(&p->patches, (ptrdiff_t)p->D) ||
+			odvgp__patches_count(&p->patches) > PTRDIFF_MAX / 64 / (ptrdiff_t)(1 + p->columns))
+		return -1;
 	if (!odvgp__kernel_ok(&k, odvgp__patch_columns(&p->patches, (ptrdiff_t)p->D)) ||
 			p->nhyp != k.nhyp)
 		return -1;
@@ -16047,14 +16050,19 @@ static ptrdiff_t odvgp__seen_rows(const odvgp_model *m)
 	return M ? odvgp__sample_rows(m->cfg.N, M, 50) : 0;
 }
 
-/*  Rows that may become inducing points: the data's, or patches drawn from up to 1,000 images
-    [SOLVE] appendix G.2. */
+/*  Rows that may become inducing points: the data's, what the layers below show, or patches drawn
+    from up to 1,000 images [SOLVE] appendix G.2. */
+static ptrdiff_t odvgp__all_candidates(const odvgp__unit *u)
+{
+	ptrdiff_t N = u->model->cfg.N, T = odvgp__patches_count(&u->patches),
+			  images = ODVGP__MIN(N, 1000);
+	if (u->number) return odvgp__seen_rows(u->model);
+	return T ? T * ODVGP__MIN(images, PTRDIFF_MAX / 64 / T) : N;
+}
 static ptrdiff_t odvgp__candidates(const odvgp__unit *u)
 {
-	ptrdiff_t N = u->model->cfg.N, points = u->M + u->M_gamma;
-	if (u->number) return odvgp__seen_rows(u->model);
-	if (!u->patches.height) return N;
-	return odvgp__sample_rows(ODVGP__MIN(N, 1000) * odvgp__patches_count(&u->patches), points, 100);
+	ptrdiff_t all = odvgp__all_candidates(u);
+	return u->patches.height ? odvgp__sample_rows(all, u->M + u->M_gamma, 100) : all;
 }
 
 static ptrdiff_t odvgp__init_rows(const odvgp__unit *u)
@@ -16627,11 +16635,11 @@ static const odvgp_real *odvgp__draw_candidates(
 {
 	const odvgp__patches *p = &u->patches;
 	if (!p->height) return X;
-	ptrdiff_t N = u->model->cfg.N, T = odvgp__patches_count(p), all = ODVGP__MIN(N, 1000) * T;
-	uint64_t seed = u->model->cfg.seed;
+	const odvgp_config *c = &u->model->cfg;
+	ptrdiff_t T = odvgp__patches_count(p), all = odvgp__all_candidates(u);
 	for (ptrdiff_t i = 0; i < odvgp__candidates(u); i++) {
-		ptrdiff_t k = odvgp__permute(seed, ODVGP__STREAM_PATCHES, 0, all, i),
-				  image = odvgp__permute(seed, ODVGP__STREAM_PATCHES, 1, N, k / T);
+		ptrdiff_t k = odvgp__permute(c->seed, ODVGP__STREAM_PATCHES, 0, all, i),
+				  image = odvgp__permute(c->seed, ODVGP__STREAM_PATCHES, 1, c->N, k / T);
 		odvgp_real *to = w->patches + i * u->Dz;
 		odvgp__patch_move(p, X + image * u->D, NULL, k % T, to);
 		if (p->located && !located) odvgp__zero(to + u->Dz - 2, 2);
