@@ -242,7 +242,8 @@ test-all: ## everything that can be checked here: tests at every size, sanitizer
 	    echo "== $$t"; $(MAKE) $$t ALL=1 || exit 1; done
 
 standards: ## the header alone, as C99 to C++17, with gcc and clang, warnings as errors; options; two precisions together; the pool's code; the order of sections
-	@GCC="$(GCC)" GXX="$(GXX)" CLANG="$(CLANG)" CLANGXX="$(CLANGXX)" WARN="$(WARN) -Werror" sh tests/standards.sh $(B)/standards
+	@WARN="$(WARN) -Werror" sh tests/run.sh "sh tests/standards.sh $(B)/standards/gcc $(GCC) $(GXX)" \
+	    "sh tests/standards.sh $(B)/standards/clang $(CLANG) $(CLANGXX)"
 	@CLANG="$(CLANG)" sh tests/pool_code.sh $(B)/standards
 	@sh tests/sections.sh
 

@@ -799,8 +799,7 @@ typedef struct odvgp_config {
 		odvgp_init_beta beta;         /* Default KMEANS. */
 		odvgp_init_gamma gamma;       /* Default RANDOM. */
 		odvgp_init_hyper hyperparams; /* Default MEDIAN. */
-		/* 1: odvgp_fit begins with odvgp_warm_start where it can; 0: never. Default 0: a model that
-		   L-BFGS has warmed may predict too coarsely when it is served in float. */
+		/* 1: odvgp_fit begins with odvgp_warm_start where it can; 0: never. Default 1. */
 		int warm;
 	} init;
 
@@ -9815,6 +9814,10 @@ static void odvgp__inverse_var_reverse(odvgp__tape *t, odvgp__node *nd)
 static odvgp_status odvgp__divide_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *b = odvgp__in(t, nd, 0), *D = odvgp__in(t, nd, 1);
+	for (ptrdiff_t j = 0; j < nd->cols; j++)
+		if (!(D->v[j] > 0))
+			return odvgp__fail(t->info, ODVGP_E_NAN, "kernel", j, (double)D->v[j],
+					"its variance is not above 0");
 	for (ptrdiff_t i = 0; i < nd->rows; i++)
 		for (ptrdiff_t j = 0; j < nd->cols; j++)
 			nd->v[i * nd->ld + j] = b->v[i * b->ld + j] / D->v[j];
@@ -10239,6 +10242,10 @@ static double odvgp__collapse_tight(const odvgp__collapse *c, const odvgp__node 
 	return sum;
 }
 
+/*  Both differences in the bound are at least 0. Cancellation that takes one below 0 by more than
+    this, in nats per row and output, is an error. */
+#define ODVGP__COLLAPSE_ERROR 0.01
+
 static odvgp_status odvgp__collapsed_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__collapse c = odvgp__collapse_of(t, nd);
@@ -10258,8 +10265,12 @@ static odvgp_status odvgp__collapsed_forward(odvgp__tape *t, odvgp__node *nd)
 		odvgp_status status = odvgp__collapse_inverse(t, &c, 0, c.mean, c.work, c.J, &logs);
 		if (status) return status;
 	}
-	bound -= ((double)*c.m.rr - odvgp__collapse_solve(t, &c) / s + (double)*c.m.kk - P * trace) /
-			 (2 * s);
+	double squares = (double)*c.m.rr - odvgp__collapse_solve(t, &c) / s,
+		   variances = (double)*c.m.kk - P * trace;
+	if (ODVGP__MIN(squares, variances) < -2 * s * ODVGP__COLLAPSE_ERROR * P * (double)c.N)
+		return odvgp__fail(t->info, ODVGP_E_NAN, "bound", -1, ODVGP__MIN(squares, variances),
+				"rounding errors are larger than the noise: train in double, or raise noise_floor");
+	bound -= (squares + (double)*c.m.kk - P * trace) / (2 * s);
 	if (V) bound += P * odvgp__collapse_tight(&c, V) / (2 * s * s);
 	nd->v[0] = (odvgp_real)bound;
 	return ODVGP_OK;
@@ -11472,6 +11483,7 @@ ODVGP_API odvgp_config odvgp_config_defaults(
 	c.optim.batch = ODVGP__MIN(N, 1024);
 	c.optim.gamma_batch = ODVGP__MIN(M_gamma, 64);
 	c.kernel_cache_bytes = 16 << 20;
+	c.init.warm = 1;
 	c.layer[0].mean_part = M_gamma > 0 ? ODVGP_MEAN_PART_ORTH : ODVGP_MEAN_PART_BETA;
 	c.reproduce.gamma_coords = ODVGP_GAMMA_COORDS_SCALED;
 	c.positive_transform = ODVGP_POSITIVE_TRANSFORM_EXP;
@@ -13732,15 +13744,25 @@ static void odvgp__fit_rest(const odvgp__unit *u, odvgp__fit *f, odvgp_real s)
 	}
 }
 
-/*  Solve for w, with rows and columns scaled to a unit diagonal. A singular matrix gets a multiple
-    of the identity, which iterative refinement corrects for. */
+/*  The smallest pivot of a factor G [n,n]. */
+static odvgp_real odvgp__fit_pivot(const odvgp__fit *f, ptrdiff_t n)
+{
+	odvgp_real least = 1;
+	for (ptrdiff_t i = 0; i < n; i++) least = ODVGP__MIN(least, f->G[i * n + i]);
+	return least * least;
+}
+
+/*  Solve for w, with rows and columns scaled to a unit diagonal. A matrix with a pivot below
+    jitter.relative gets this multiple of the identity, or more if it still has no factor. Iterative
+    refinement then corrects the directions that the data decide; in the others coefficients would
+    be so large that predictions in float lose their digits, for less than 1e-4 nats. */
 static odvgp_status odvgp__fit_mean(odvgp__unit *u, odvgp__fit *f, odvgp_real s, odvgp_info *info)
 {
 	odvgp_model *m = u->model;
 	odvgp__fit_hold(u, f);
 	const odvgp_blas *blas = &m->tape.blas;
 	ptrdiff_t n = f->to - f->from, P = u->P;
-	odvgp_real added = 0;
+	odvgp_real added = 0, least = m->cfg.jitter.relative;
 	odvgp_info bad;
 	for (ptrdiff_t i = 0; i < n; i++) {
 		odvgp_real d = odvgp__fit_normal(f, s, f->from + i, f->from + i);
@@ -13753,11 +13775,12 @@ static odvgp_status odvgp__fit_mean(odvgp__unit *u, odvgp__fit *f, odvgp_real s,
 								  f->scale[j];
 			f->G[i * n + i] += added;
 		}
-		if (!odvgp_potrf(blas, n, f->G, n, &bad)) break;
-		if (tries == 19)
+		int singular = odvgp_potrf(blas, n, f->G, n, &bad) != ODVGP_OK;
+		if (!singular && (added > 0 || !(odvgp__fit_pivot(f, n) < least))) break;
+		if (tries == 19 && singular)
 			return odvgp__fail(
 					info, ODVGP_E_NOT_PD, "Lambda + Phi Phi^T / noise", bad.row, bad.value, NULL);
-		added = ODVGP__MAX(4 * added, ODVGP__EPS);
+		added = ODVGP__MAX(4 * added, least);
 	}
 	for (int pass = 0; pass < 4; pass++) {
 		odvgp__fit_rest(u, f, s);

@@ -155,6 +155,8 @@ static void start(method *m, const dataset *d, ptrdiff_t steps, odvgp_threads th
 	/* Both fall as by default, but within the demo's number of steps. */
 	cfg.optim.natgrad_step = odvgp_falling(0.1, 0.01, steps);
 	cfg.optim.lr = odvgp_falling(0.01, 0.001, steps);
+	/* All begin with the same hyperparameters. */
+	cfg.init.warm = 0;
 	cfg.threads = threads;
 	if (odvgp_model_create(&m->model, &cfg, d->X, d->y, NULL, &info)) fail(m->name, info.text);
 }
@@ -342,6 +344,7 @@ static void toy_fit(
 	/* The gamma points are so few that the KL needs no sampling. */
 	cfg.optim.gamma_batch = 0;
 	cfg.reproduce.gamma_coords = ODVGP_GAMMA_COORDS_PLAIN;
+	cfg.init.warm = 0;
 	check(odvgp_model_create(&model, &cfg, x, y, NULL, NULL), "1-D model");
 	if (gamma) check(odvgp_set_trainable(model, "Z_gamma", 0), "Z_gamma");
 	check(odvgp_fit(model, x, y, steps, NULL, NULL, NULL), "1-D model");

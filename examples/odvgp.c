@@ -30,6 +30,7 @@
         options.h   options, recipes, bases
         files.h     what is read and what is written
         schema.h    what a model file keeps of data and options
+        classes.h   likelihoods, labels of classes, scores of probabilities
         data.h      from tables to inputs and targets
         predict.h   threads, predictions, metrics
         models.h    models from options, and model files
@@ -108,8 +109,10 @@ static const char predict_help[] =
 		"range how many inputs are outside their range in training. It finds columns by name if\n"
 		"both files have headers, else by their place in the training file (all columns of that\n"
 		"file, all but the targets, or only the inputs). If the file has the target, it prints\n"
-		"metrics too. With --missing drop, rows with missing inputs, or with texts that training\n"
-		"has not seen, get NA. --data - is a stream: each row is answered when it arrives.\n";
+		"metrics too. For classes it writes the label and p_NAME, the probability of each class;\n"
+		"for other likelihoods than the Gaussian mean and sd_y. With --missing drop, rows with\n"
+		"missing inputs, or with texts that training has not seen, get NA. --data - is a stream:\n"
+		"each row is answered when it arrives.\n";
 
 static const char sample_help[] =
 		"odvgp sample draws functions from the model: for each row of the data a number of each\n"
@@ -124,6 +127,25 @@ static const char split_help[] =
 		"  numpy.arange(n); the first int(n * (1 - F)) rows are for training, the others for\n"
 		"  testing. With --test-fraction 0.1 it is split SEED of bayesian_benchmarks, which\n"
 		"  ODVGP's authors use, if the file has its rows in their original order.\n";
+
+static const char likelihoods_help[] =
+		"\n"
+		"Likelihoods\n"
+		"  bernoulli, logit      two classes: p is Phi(f), or 1 / (1 + exp(-f))\n"
+		"  robustmax, softmax    2 to 200 classes, a function f for each\n"
+		"  ordinal               classes in the order of --ordinal, else of their labels\n"
+		"  gaussian, studentt, laplace, heteroscedastic     numbers; studentt and laplace for\n"
+		"                        outliers, heteroscedastic for noise that depends on inputs\n"
+		"  poisson, negative_binomial                       counts 0, 1, 2, ... of mean exp(f)\n"
+		"  exponential, gamma    numbers above 0\n"
+		"  beta                  numbers between 0 and 1\n"
+		"  Without --likelihood it is bernoulli if the target has two values, robustmax if it\n"
+		"  holds texts, ordinal if --ordinal gives it an order, else gaussian. All but gaussian\n"
+		"  need a basis with q, such as coupled, orth and solve, and their natural steps begin\n"
+		"  with --natgrad-warmup 100:1e-5 unless --natgrad-step is given. Examples:\n"
+		"    odvgp train --data iris.csv --target species --test-fraction 0.2\n"
+		"    odvgp train --data visits.csv --target visits --likelihood poisson\n"
+		"    odvgp predict --model iris.odvgp --data new.csv\n";
 
 static const char kernels_help[] =
 		"\n"
@@ -181,6 +203,7 @@ static void print_help(int command)
 	print_options(command);
 	if (!(command & FIT)) return;
 	fputs(split_help, stdout);
+	if (command == TRAIN) fputs(likelihoods_help, stdout);
 	fputs(kernels_help, stdout);
 	printf("\nRecipes\n");
 	for (int i = 0; i < RECIPE_COUNT; i++) printf("  %s\n", recipe_about[i]);
@@ -242,6 +265,7 @@ static int run_train(options *o)
 	training_options(&t, o);
 	t.begin = begin;
 	training_iters(&t, d.train.n);
+	likelihood_settle(o, &d);
 	if (resume) check_same_data(&before, &d);
 	model = resume ? model_load(&before, &w, isa, &block)
 				   : model_make(o, &d, &w, isa, &block, &notes);
@@ -350,6 +374,7 @@ static void print_info_json(const model_file *f, const odvgp_model *model)
 	json_model(&b, basis_of_file(f, c), c);
 	json_count(&b, "iters", odvgp_steps_done(model));
 	json_learned(&b, model, &f->s, &events);
+	json_likelihood(&b, &f->s);
 	json_fields(&b, "inputs", f->s.inputs, f->s.input_count);
 	json_fields(&b, "targets", f->s.targets, f->s.target_count);
 	json_count(&b, "parameters", odvgp_param_count(model));

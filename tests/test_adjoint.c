@@ -163,7 +163,9 @@ static void make_sums(odvgp__node *nd)
 			for (l = 0, h[i * F + j] = 0; l < ROWS; l++)
 				h[i * F + j] += phi[(F + i) * ROWS + l] * phi[j * ROWS + l];
 	for (i = F * ROWS, *rr = 0; i < (F + P) * ROWS; i++) *rr += phi[i] * phi[i];
-	rr[F] = (odvgp_real)(2 * ROWS * P);
+	/* k(x,x) is above the variance that the features explain. */
+	for (i = 0, rr[F] = (odvgp_real)ROWS; i < F; i++) rr[F] += S[i * F + i];
+	rr[F] *= (odvgp_real)P;
 	free(phi);
 	nd->in[0] = add_input_node(ODVGP__INPUT, ODVGP__HEAD, b.features_beta, 1).id;
 	if (F > b.features_beta)
@@ -1243,6 +1245,23 @@ TEST(divide)
 	start(NULL, 0);
 	CHECK_OP(ODVGP__DIVIDE, in, 3, 5, 0, 1, 1, "");
 }
+/*  The kernel's variance may underflow. */
+TEST(divide_by_zero_is_refused)
+{
+	odvgp_real b_values[2] = {1, 2}, D_values[2] = {1, 0};
+	odvgp_info info;
+	start(NULL, 0);
+	odvgp__ref top = add_input_node(ODVGP__INPUT, ODVGP__HEAD, 1, 2),
+			   under = add_input_node(ODVGP__INPUT, ODVGP__HEAD, 1, 2);
+	odvgp__node *nd = node_of(
+			add_node(ODVGP__DIVIDE, 0, ODVGP__HEAD, 1, 2, top, under, odvgp__none, odvgp__none));
+	node_of(top)->v = b_values, node_of(under)->v = D_values;
+	b.t.info = &info;
+	CHECK_STATUS(odvgp__ops[ODVGP__DIVIDE].forward(&b.t, nd), ODVGP_E_NAN);
+	CHECK_SAY(strstr(info.text, "kernel: its variance is not above 0") != NULL, "%s", info.text);
+	b.t.info = NULL;
+	stop();
+}
 TEST(gather)
 {
 	ptrdiff_t columns[] = {5, 0, 3};
@@ -1842,6 +1861,7 @@ int main(int argc, char **argv)
 	RUN(squares_of_triangles);
 	RUN(variance_of_the_inverse_parametrisation);
 	RUN(divide);
+	RUN(divide_by_zero_is_refused);
 	RUN(gather);
 	RUN(dot);
 	RUN(kl_of_a_covariance);

@@ -827,7 +827,7 @@ check "refused: no input" refuses "no input column" train --data single.csv $m
 printf '\037\213\010\000xx' >packed.csv
 check "refused: compressed" refuses "is compressed" train --data packed.csv $m
 check "refused: text target" refuses "the target must be numbers" \
-    train --data text.csv --target colour $m
+    train --data text.csv --target colour --likelihood gaussian $m
 sed 's/,green,/,GREEN,/' text.csv >levels.csv
 check "refused: a new level" refuses \
     "levels.csv: line 2, column 2 (colour): 'GREEN' is none" predict --model text.odvgp \
@@ -981,8 +981,8 @@ check "refused: trace over the data" \
     refuses "--trace named.csv: is the data file" $c coupled --trace named.csv
 check "refused: compare saves no model" \
     refuses "--model is not an option of this command" $c coupled --model x.odvgp
-check "refused: likelihood" refuses "--likelihood bernoulli: not in this version" \
-    train --data named.csv --likelihood bernoulli $m
+check "refused: likelihood" refuses "did you mean bernoulli?" \
+    train --data named.csv --likelihood bernouli $m
 check "refused: kernel" refuses "--kernel: " train --data named.csv --kernel 'rbf +' $m
 check "refused: beta above the rows" refuses "--beta 201: there are only 200 distinct" \
     train --data named.csv --beta 201 $m
@@ -1279,6 +1279,114 @@ mine"
 ln -s loop loop
 check "refused: a link to itself" refuses "loop: its symbolic links lead nowhere" $f --model loop
 cd .. || exit 2
+
+# ---- likelihoods ----
+awk -F, 'BEGIN { OFS = ","; print "a,b,two,kind,grade,count,above" } {
+    kind = $2 > 0.5 ? "\"big, one\"" : $1 > 0 ? "mid" : "low"
+    grade = $1 > 0.3 ? "high" : $1 > -0.3 ? "fair" : "poor"
+    print $1, $2, ($1 * $2 > 0 ? 5 : 3), kind, grade, int(exp(1 + $1)), exp($3)
+}' plain.csv >kinds.csv
+k="--data kinds.csv --features a,b --iters 200 --beta 30 --gamma 40 --test-fraction 0.25"
+fit $k --target two --model two-classes.odvgp
+"$tool" info two-classes.odvgp --json >t.json
+check "classes: two values are classes" grep -q '"likelihood": "bernoulli", "classes": \["3", "5"\]' \
+    t.json
+"$tool" train $k --target two --model t.odvgp >t.txt 2>err.txt
+check "classes: said in one line, with the remedy" grep -q \
+    '^note: column 3 (two) has 2 classes, so .* is bernoulli; --likelihood gaussian' err.txt
+check "classes: accuracy and a confusion matrix" sh -c 'grep -q "^test  *accuracy 0.[89].*15 bins" \
+    t.txt && grep -q "^confusion: rows are true" t.txt'
+train $k --target two --likelihood gaussian --model t.odvgp --json >t.json
+check "classes: --likelihood gaussian learns numbers" \
+    test "$(value t.json likelihood) $(value t.json accuracy)" = "gaussian "
+predict two-classes.odvgp kinds.csv
+check "predict: label and probabilities" test "$(head -n 1 t.txt)" = "label,p_3,p_5,range"
+check "predict: they sum to 1, and the label is the larger one" awk -F, 'NR > 1 &&
+    (($2 + $3 - 1) ^ 2 > 1e-12 || $1 != ($3 >= 0.5 ? 5 : 3)) { exit 1 }' t.txt
+"$tool" predict --model two-classes.odvgp --data kinds.csv --threshold 0.9 2>/dev/null >t.txt
+check "predict: --threshold" awk -F, 'NR > 1 && $1 != ($3 >= 0.9 ? 5 : 3) { exit 1 }' t.txt
+train $k --target kind --model kind.odvgp --json --trace t.csv >t.json
+check "classes: texts are robust-max's" test "$(value t.json likelihood)" = robustmax
+check "classes: they are learnt" holds "$(value t.json accuracy) > 0.85 &&
+    $(value t.json brier) < 0.3 && $(value t.json loglik) > -0.6 && $(value t.json ece) < 0.3"
+check "classes: every test row is in the confusion matrix" test 50 = \
+    "$(sed 's/.*"confusion": \[\(.*\]\)\].*/\1/' t.json | tr -dc '0-9 ' | tr ' ' '\n' |
+        awk '{ s += $1 } END { print s }')"
+check "trace: of classes" sh -c 'head -n 1 t.csv | grep -q "^step,seconds,elbo,test_accuracy,"'
+predict kind.odvgp kinds.csv
+check "predict: names of classes" test "$(head -n 1 t.txt)" = 'label,"p_big, one",p_low,p_mid,range'
+cp t.txt all.txt
+cut -d, -f1,2 kinds.csv >t.csv
+predict kind.odvgp t.csv
+check "predict: without the target" cmp t.txt all.txt
+sed '5s/,[35],[^,]*,\( one",\)*/,3,other,/' kinds.csv >other-kind.csv
+check "refused: a label that training has not seen" refuses \
+    "line 5, column 4 (kind): 'other' is none" predict --model kind.odvgp --data other-kind.csv
+"$tool" predict --model kind.odvgp --data other-kind.csv --missing drop --json >t.json 2>err.txt
+check "predict: or it does not count" test "$(values t.json n n_test)" = "200 199"
+check "predict: with a note" grep -q "^note: targets that do not fit .*'other'" err.txt
+for l in logit softmax; do
+    target=two
+    train $k --target $target --likelihood $l --model t.odvgp --json >t.json
+    check "likelihood $l" holds "$(value t.json accuracy) > 0.8"
+done
+train $k --target grade --ordinal grade=poor,fair,high --model t.odvgp --json >t.json
+check "likelihood ordinal, by --ordinal" holds "$(value t.json accuracy) > 0.8"
+check "likelihood ordinal: order" grep -q '"classes": \["poor", "fair", "high"\]' t.json
+for pair in y:studentt y:laplace y:heteroscedastic count:poisson count:negative_binomial \
+    above:exponential above:gamma; do
+    target=${pair%:*} l=${pair#*:} data=kinds.csv
+    [ "$target" = y ] && data=named.csv
+    train --data $data --features a,b --target "$target" --likelihood "$l" --iters 200 --beta 30 \
+        --gamma 40 --test-fraction 0.25 --model t.odvgp --json >t.json
+    "$tool" predict --model t.odvgp --data $data >t.txt 2>/dev/null
+    # No number is NaN, and means are in the units of the target.
+    check "likelihood $l" sh -c '[ "$(head -n 1 t.txt)" = mean,sd_y,range ] &&
+        awk -F, "NR > 1 && !(\$1 > -5 && \$1 < 30 && \$2 > 0 && \$2 < 30) { exit 1 }" t.txt &&
+        [ "$1" -eq 50 ]' sh "$(value t.json n_test)"
+    check "likelihood $l: loglik and rmse" \
+        holds "$(value t.json loglik_raw) > -4 && $(value t.json rmse_raw) < 2"
+done
+check "refused: no count" refuses "line 2, column 7 (above): " train $k --target above \
+    --likelihood poisson $m
+check "refused: and why" refuses ": must be a count: 0, 1, 2, ..., for --likelihood poisson" \
+    train $k --target above --likelihood poisson $m
+check "refused: a basis without q" refuses "--basis coupled, orth and solve have one" \
+    train $k --target two --basis sgpr $m
+check "refused: three classes for bernoulli" refuses "robustmax and softmax take them" \
+    train $k --target kind --likelihood bernoulli $m
+check "refused: texts for poisson" refuses "the target must be numbers" \
+    train $k --target kind --likelihood poisson $m
+grep -e a,b -e ,mid, kinds.csv >one-kind.csv
+check "refused: one class" refuses "(kind) has one class only: mid" \
+    train --data one-kind.csv --features a,b --target kind $m
+awk -F, 'NR < 300 { print NR % 7 "," NR "," NR % 250 }' long.csv >many.csv
+check "refused: too many classes" refuses "more than 200 different values" \
+    train --data many.csv --likelihood softmax $m
+for refused in "--noise 0.1" "--fit-q end"; do
+    check "refused: $refused" refuses "${refused% *}" train $k --target two $refused $m
+done
+check "refused: --interval of classes" refuses "--interval: only for the gaussian" \
+    predict --model kind.odvgp --data kinds.csv --interval 0.9
+check "refused: --threshold of three" refuses "--threshold: only for models of two classes" \
+    predict --model kind.odvgp --data kinds.csv --threshold 0.9
+"$tool" compare $k --target kind --bases coupled,orth --beta 20 --iters 30 --test-fraction 0.2 --quiet \
+    --trace trace.csv --plot curves.svg >t.txt
+check "compare: classes" grep -q "^coupled .* 0\.[0-9]* *0\.[0-9]* *-[0-9.]*$" t.txt
+check "compare: classes, columns" grep -q " accuracy *brier *loglik$" t.txt
+check "compare: classes, trace" grep -q ",test_accuracy,test_brier,test_loglik,noise" trace.csv
+check "compare: classes, picture" grep -q ">Test accuracy<" curves.svg
+"$tool" train --data kinds.csv --features a,b --target kind --folds 3 --beta 20 --iters 30 --quiet --json >t.json
+check "folds: classes" holds "$(value t.json accuracy) > 0.6 && $(value t.json accuracy_se) >= 0"
+train $k --target kind --model t.odvgp --beta 20 --iters 30 --test-fraction 0.2 --plot curves.svg >t.txt
+check "plot: classes" test \
+    "$(grep -c '>Most probable: 0 \|>Probability of the most\|>Calibration, test' curves.svg)" -eq 3
+"$tool" sample --model t.odvgp --data kinds.csv --samples 2 >t.csv
+check "sample: a function for each class" grep -q "^sample_0_0,sample_0_1,sample_0_2,sample_1_0" t.csv
+fit $k --target kind --model half-kind.odvgp --iters 100
+fit --data kinds.csv --resume half-kind.odvgp --iters 110 --model t.odvgp
+check "resume: classes" test "$("$tool" info t.odvgp --json | grep -o '"iters": 110')"
+check "help: likelihoods" sh -c '"$1" help train | grep -q "^  robustmax, softmax "' sh "$tool"
 
 # ---- bad input: model files ----
 check "refused: no model" \

@@ -220,6 +220,7 @@ static void prepare(const dataset *d)
 	cfg.lik.noise_variance = 0.1;
 	cfg.optim.lr = odvgp_constant(0.01);
 	cfg.optim.natgrad_step = odvgp_constant(0.1);
+	cfg.init.warm = 0;
 	check(odvgp_model_create(&base, &cfg, d->X, d->y, NULL, &info), "base", &info);
 	check(odvgp_fit(base, d->X, d->y, PREPARE_STEPS, NULL, NULL, NULL), "base", NULL);
 	double noise;

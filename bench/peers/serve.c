@@ -31,6 +31,7 @@ int serve_make(ptrdiff_t M, ptrdiff_t Mg, ptrdiff_t D, const char *kernel)
 	for (ptrdiff_t i = 0; i < N; i++) y[i] = sin(4 * X[i * D]) + X[i * D + D - 1];
 	odvgp_config c = odvgp_config_defaults(N, D, 1, M, Mg);
 	c.layer[0].kernel = kernel;
+	c.init.warm = 0;
 	if (odvgp_model_create(&model, &c, X, y, NULL, NULL) ||
 			odvgp_fit(model, X, y, 5, NULL, NULL, NULL))
 		return 1;

@@ -22,8 +22,12 @@ typedef struct application {
 	double half_width;
 	/* Predictions that wait to be written. */
 	bytes csv;
+	/* Of two classes, the second one is printed from this probability on. */
+	double threshold;
 	/* [targets] */
 	metric_sums *sums;
+	/* Of classes, instead of the sums. */
+	scores scores;
 	/* Rows: all, without a prediction, outside the training range, with a target that is no number
        and thus not counted. */
 	ptrdiff_t rows, lost, outside, broken;
@@ -45,6 +49,38 @@ static void csv_text(bytes *b, const char *text)
 	bytes_add(b, "\"", 1);
 }
 
+static int is_gaussian(const application *a)
+{
+	return a->f.s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN;
+}
+
+/*  The names of the columns of a class target: label, p_NAME, ... */
+static void csv_class_names(bytes *b, const field *f)
+{
+	bytes_print(b, "label,");
+	for (int k = 0; k < f->level_count; k++) {
+		bytes name = {NULL, 0, 0};
+		bytes_print(&name, "p_%s", f->levels[k]);
+		csv_text(b, name.at);
+		bytes_add(b, ",", 1);
+		free(name.at);
+	}
+}
+
+/*  Label and probabilities of row k of a forecast; k < 0: NA. */
+static void csv_classes(const application *a, bytes *b, const forecast *f, ptrdiff_t k)
+{
+	const field *target = &a->f.s.targets[0];
+	int classes = target->level_count;
+	if (k < 0) bytes_print(b, "NA");
+	else csv_text(b, target->levels[class_predicted(f->mean, f->P, k, classes, a->threshold)]);
+	for (int class = 0; class < classes; class ++) {
+		if (k < 0) bytes_print(b, ",NA");
+		else bytes_print(b, ",%.10g", class_probability(f->mean, f->P, k, class));
+	}
+	bytes_add(b, ",", 1);
+}
+
 /*  The kept cells of a row, or their names (row -1). */
 static void csv_kept(const selection *kept, const table *t, ptrdiff_t row, bytes *b)
 {
@@ -61,10 +97,16 @@ static void csv_header(const application *a, const selection *kept, const table 
 {
 	int P = a->f.s.target_count;
 	csv_kept(kept, t, -1, b);
+	if (has_classes(a->f.s.likelihood)) {
+		csv_class_names(b, &a->f.s.targets[0]);
+		P = 0;
+	}
 	for (int p = 0; p < P; p++) {
 		char tail[24] = "";
 		if (P > 1) snprintf(tail, sizeof tail, "_%d", p);
-		bytes_print(b, "mean%s,sd_f%s,sd_y%s,", tail, tail, tail);
+		bytes_print(b, "mean%s,", tail);
+		if (is_gaussian(a)) bytes_print(b, "sd_f%s,", tail);
+		bytes_print(b, "sd_y%s,", tail);
 		if (a->half_width > 0) bytes_print(b, "lower%s,upper%s,", tail, tail);
 	}
 	bytes_print(b, "range\n");
@@ -82,7 +124,9 @@ static int outside_range(const schema *s, const double *x)
 static void csv_prediction(const application *a, bytes *b, double mean, double var_f, double var_y)
 {
 	double sd = sqrt(var_y), half = a->half_width * sd;
-	bytes_print(b, "%.10g,%.10g,%.10g,", mean, sqrt(var_f), sd);
+	bytes_print(b, "%.10g,", mean);
+	if (is_gaussian(a)) bytes_print(b, "%.10g,", sqrt(var_f));
+	bytes_print(b, "%.10g,", sd);
 	if (a->half_width > 0) bytes_print(b, "%.10g,%.10g,", mean - half, mean + half);
 }
 
@@ -92,7 +136,9 @@ static void csv_rows(
 {
 	const schema *s = &a->f.s;
 	bytes *b = &a->csv;
-	int P = s->target_count;
+	int classes = has_classes(s->likelihood), P = classes ? 0 : s->target_count;
+	const char *none = a->half_width > 0 ? "NA,NA,NA,NA,NA," : "NA,NA,NA,";
+	if (!is_gaussian(a)) none = "NA,NA,";
 	selection kept = select_list(t, a->o, OPT_KEEP);
 	if (!a->rows) csv_header(a, &kept, t, b);
 	for (ptrdiff_t i = 0, k = 0; i < t->rows; i++) {
@@ -100,8 +146,9 @@ static void csv_rows(
 		csv_kept(&kept, t, i, b);
 		for (ptrdiff_t at = k * P; at < (k + 1) * P; at++) {
 			if (there) csv_prediction(a, b, f->mean[at], f->var_f[at], f->var_y[at]);
-			else bytes_print(b, a->half_width > 0 ? "NA,NA,NA,NA,NA," : "NA,NA,NA,");
+			else bytes_print(b, "%s", none);
 		}
+		if (classes) csv_classes(a, b, f, there ? k : -1);
 		int outside = there ? outside_range(s, x->X + k * s->D) : -1;
 		a->outside += outside > 0;
 		if (outside < 0) bytes_print(b, "NA\n");
@@ -119,12 +166,24 @@ static void add_metrics(application *a, forecast *f, part *p)
 {
 	const schema *s = &a->f.s;
 	int P = s->target_count;
+	if (has_classes(s->likelihood)) {
+		scores_add(&a->scores, f->mean, f->P, p->Y, p->n, a->threshold);
+		a->sums[0].n = a->scores.n;
+		return;
+	}
 	for (ptrdiff_t i = 0; i < p->n * P; i++) {
 		f->mean[i] = (f->mean[i] - s->y_mean[i % P]) / s->y_scale[i % P];
 		f->var_y[i] /= s->y_scale[i % P] * s->y_scale[i % P];
 	}
+	double *logp = NULL, shift = 0;
+	int own_scales = s->likelihood == ODVGP_LIKELIHOOD_HETEROSCEDASTIC;
+	if (!is_gaussian(a) && !own_scales) logp = log_densities(&a->server, p->X, p->Y, p->n);
 	odvgp_standardise(p->Y, p->n, P, s->y_mean, s->y_scale, p->Y);
-	metrics_add(a->sums, f, p->Y, p->n, P);
+	if (own_scales) logp = log_densities(&a->server, p->X, p->Y, p->n);
+	for (int k = 0; k < P && !own_scales; k++) shift += log(s->y_scale[k]);
+	for (ptrdiff_t i = 0; logp && i < p->n; i++) logp[i] += shift;
+	metrics_add(a->sums, f, p->Y, logp, p->n, P);
+	free(logp);
 }
 
 /*  Says once that columns are found by their place, and which these are. */
@@ -152,8 +211,14 @@ static void apply_block(application *a, const table *t)
 	note_place(a, t, &b);
 	rows r = complete_rows(s, t, &b, a->path, a->drop, 0);
 	part p = encode(s, t, &b, &r);
-	forecast fc = forecast_make(r.n, s->target_count);
+	forecast fc = forecast_make(r.n, s);
 	forecast_run(&fc, &a->server, &a->w, p.X, r.n);
+	/* The library takes no scales of such targets. */
+	for (ptrdiff_t i = 0; i < r.n * fc.P && s->likelihood == ODVGP_LIKELIHOOD_HETEROSCEDASTIC;
+			i++) {
+		fc.mean[i] = s->y_mean[i % fc.P] + s->y_scale[i % fc.P] * fc.mean[i];
+		fc.var_y[i] *= s->y_scale[i % fc.P] * s->y_scale[i % fc.P];
+	}
 	if (!a->to_stdout || !a->o->given[OPT_JSON]) csv_rows(a, t, &fc, &r, &p);
 	if (a->to_stdout && a->csv.used) {
 		write_stdout(&a->csv);
@@ -350,8 +415,10 @@ static void print_predict_json(const application *a, const metrics *m, double se
 	json_count(&b, "d", a->f.s.D);
 	json_count(&b, "p", a->f.s.target_count);
 	json_number(&b, "seconds", seconds);
+	json_likelihood(&b, &a->f.s);
 	json_metrics(&b, m);
-	json_targets(&b, a);
+	if (has_classes(a->f.s.likelihood)) json_confusion(&b, &a->scores);
+	else json_targets(&b, a);
 	json_finish(&b);
 	free(name);
 }
@@ -377,7 +444,8 @@ static void server_open(application *a)
 	odvgp_status s = odvgp_server_from_file(&a->server, a->f.content, a->f.size, ODVGP_ISA_AUTO,
 			a->block, a->f.predictor_size, &info);
 	if (s) die_of(s, &info, a->f.path);
-	if (a->server.D != a->f.s.D || a->server.T != a->f.s.target_count)
+	if (a->server.D != a->f.s.D || a->server.T != a->f.s.target_count ||
+			a->server.y_rows != forecasts_of(&a->f.s))
 		die(BAD_INPUT, "%s: damaged: its columns are not those of its model", a->f.path);
 }
 
@@ -405,10 +473,29 @@ static void application_end(application *a)
 	workers_stop(&a->w);
 	free(a->csv.at);
 	free(a->sums);
+	free(a->scores.confusion);
 	free(a->misfit);
 	free(a->target_misfit);
 	free(a->block);
 	model_file_free(&a->f);
+}
+
+/*  Options that only some likelihoods have. */
+static void predict_options(application *a)
+{
+	const options *o = a->o;
+	const field *f = &a->f.s.targets[0];
+	odvgp_likelihood kind = a->f.s.likelihood;
+	a->threshold = 0.5;
+	if (a->half_width > 0 && !is_gaussian(a))
+		die(BAD_INPUT, "--interval: only for the gaussian likelihood; this model has %s",
+				LIKELIHOOD_TEXT(kind));
+	if (o->value[OPT_THRESHOLD]) {
+		a->threshold = option_real(o, OPT_THRESHOLD, 0, 1, "from 0 to 1");
+		if (!has_classes(kind) || f->level_count != 2)
+			die(BAD_INPUT, "--threshold: only for models of two classes");
+	}
+	if (has_classes(kind)) a->scores = scores_make(f->level_count);
 }
 
 static int run_predict(options *o)
@@ -423,15 +510,19 @@ static int run_predict(options *o)
 					   : 0;
 	application_begin(&a, o);
 	if (P > 0) a.half_width = normal_half_width(P);
+	predict_options(&a);
 	if (strcmp(a.path, "-") == 0) apply_stream(&a);
 	else apply_file(&a);
 	if (!to_stdout) write_file(o->value[OPT_OUT], a.csv.at, a.csv.used);
-	metrics m = metrics_mean(a.sums, a.f.s.target_count, a.f.s.y_scale);
+	metrics m = has_classes(a.f.s.likelihood)
+						? class_metrics(&a.scores)
+						: metrics_mean(a.sums, a.f.s.target_count, a.f.s.y_scale);
 	note_rows(&a);
 	if (o->given[OPT_JSON]) print_predict_json(&a, &m, now() - begin);
 	else if (m.n && !(to_stdout && o->given[OPT_QUIET])) {
 		bytes text = {NULL, 0, 0};
 		text_metrics(&text, "metrics", &m);
+		if (a.scores.n) text_confusion(&text, &a.scores, &a.f.s.targets[0]);
 		if (to_stdout) fputs(text.at, stderr);
 		else write_stdout(&text);
 		free(text.at);
@@ -449,7 +540,7 @@ enum { SAMPLE_ROWS = 10000 };
 static void csv_samples(application *a, const table *t, const rows *r, const double *f, int samples)
 {
 	bytes *b = &a->csv;
-	int P = a->f.s.target_count;
+	int P = (int)a->server.P;
 	selection kept = select_list(t, a->o, OPT_KEEP);
 	csv_kept(&kept, t, -1, b);
 	for (int k = 0; k < samples * P; k++) {
@@ -488,7 +579,7 @@ static int run_sample(options *o)
 				path_text(a.path), r.n, SAMPLE_ROWS);
 	part p = encode(s, &t, &b, &r);
 	size_t size = odvgp_sample_scratch(&a.server, r.n);
-	double *f = take_doubles(samples * r.n, s->target_count);
+	double *f = take_doubles(samples * r.n, a.server.P);
 	void *scratch = take(size, 1);
 	odvgp_status bad = odvgp_sample(&a.server, p.X, r.n, samples, seed, f, scratch, size);
 	if (bad) die(FAILED, "sample: %s", odvgp_status_text(bad));

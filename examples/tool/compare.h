@@ -130,6 +130,7 @@ static void candidates_check(comparison *all, bytes *notes)
 	for (int i = 0; i < all->count; i++) {
 		candidate *c = &all->list[i];
 		model_block block;
+		likelihood_settle(&c->o, &all->d);
 		c->config =
 				*odvgp_model_config(model_make(&c->o, &all->d, &all->w, all->isa, &block, notes));
 		free(block.at);
@@ -214,7 +215,7 @@ static void number_cell(char *cell, const char *format, double v)
 	else snprintf(cell, sizeof(table_cells) / TABLE_COLUMNS, "-");
 }
 
-static void candidate_cells(const candidate *c, table_cells cells)
+static void candidate_cells(const candidate *c, odvgp_likelihood kind, table_cells cells)
 {
 	snprintf(cells[0], sizeof cells[0], "%s", c->name);
 	snprintf(cells[1], sizeof cells[1], "%s", c->config.optim.natgrad ? "on" : "off");
@@ -223,21 +224,21 @@ static void candidate_cells(const candidate *c, table_cells cells)
 	snprintf(cells[4], sizeof cells[4], "%td", c->steps);
 	number_cell(cells[5], "%.3g", c->ms);
 	number_cell(cells[6], fabs(c->elbo) < 1e7 ? "%.2f" : "%.6g", c->elbo);
-	number_cell(cells[7], "%.5f", c->test.rmse);
-	number_cell(cells[8], "%.5f", c->test.mae);
-	number_cell(cells[9], "%.5f", c->test.loglik);
+	for (int k = 0; k < QUALITIES; k++)
+		number_cell(cells[7 + k], "%.5f", quality_of(kind, &c->test, k));
 }
 
 static void print_compare_text(const comparison *all)
 {
-	static const char *const titles[TABLE_COLUMNS] = {"basis", "natgrad", "beta", "gamma", "iters",
-			"ms/iter", "elbo", "rmse", "mae", "loglik"};
+	odvgp_likelihood kind = all->d.s.likelihood;
+	const char *titles[TABLE_COLUMNS] = {"basis", "natgrad", "beta", "gamma", "iters", "ms/iter",
+			"elbo", quality_name(kind, 0), quality_name(kind, 1), quality_name(kind, 2)};
 	table_cells *cells = take((size_t)all->count + 1, sizeof *cells);
 	int width[TABLE_COLUMNS] = {0};
 	bytes b = {NULL, 0, 0};
 	for (int k = 0; k < TABLE_COLUMNS; k++)
 		snprintf(cells[0][k], sizeof cells[0][k], "%s", titles[k]);
-	for (int i = 0; i < all->count; i++) candidate_cells(&all->list[i], cells[i + 1]);
+	for (int i = 0; i < all->count; i++) candidate_cells(&all->list[i], kind, cells[i + 1]);
 	for (int i = 0; i <= all->count; i++)
 		for (int k = 0; k < TABLE_COLUMNS; k++)
 			width[k] = (int)larger(width[k], (ptrdiff_t)strlen(cells[i][k]));
@@ -286,6 +287,7 @@ static void print_compare_json(const comparison *all)
 	json_count(&b, "seed", (int64_t)all->list[0].config.seed);
 	json_count(&b, "threads", workers_count(&all->w));
 	json_text(&b, "kernel", all->list[0].o.value[OPT_KERNEL]);
+	json_likelihood(&b, &d->s);
 	json_key(&b, "bases");
 	for (int i = 0; i < all->count; i++) {
 		bytes_print(&b, i ? ", " : "[");
@@ -297,10 +299,11 @@ static void print_compare_json(const comparison *all)
 
 /* ---- the picture ---- */
 
-/*  The value of curve 0, test RMSE; 1, test log-likelihood; 2, bound per row. */
+/*  The value of curve 0, test RMSE or accuracy; 1, test log-likelihood; 2, bound per row. */
 static double curve_value(const evaluation *v, int which, const dataset *d)
 {
-	return which == 0 ? v->test.rmse : which == 1 ? v->test.loglik : v->elbo / (double)d->train.n;
+	if (which == 2) return v->elbo / (double)d->train.n;
+	return which ? v->test.loglik : quality_of(d->s.likelihood, &v->test, 0);
 }
 
 /*  One panel: a curve against steps or seconds, a line for each basis. `room` keeps x and y of all
@@ -309,9 +312,9 @@ static double curve_value(const evaluation *v, int which, const dataset *d)
 static plot_scene compare_scene(
 		const comparison *all, int which, int by_seconds, plot_item *items, double *room)
 {
-	static const char *const titles[] = {"Test RMSE", "Test log-likelihood",
-			"Evidence lower bound"},
-							 *const units[] = {"target sd", "nats per row", "nats per row"};
+	odvgp_likelihood kind = all->d.s.likelihood;
+	const char *titles[] = {quality_title(kind), "Test log-likelihood", "Evidence lower bound"},
+			   *units[] = {quality_unit(kind), "nats per row", "nats per row"};
 	double first = HUGE_VAL, last = 0;
 	for (int i = 0; i < all->count; i++) {
 		const candidate *c = &all->list[i];
@@ -361,7 +364,7 @@ static void compare_start(comparison *all, const bytes *notes)
 				all->d.s.dataset, all->d.train.n, all->d.test.n, all->d.s.D, all->count,
 				workers_count(&all->w));
 	}
-	all->trace = trace_open(o, compare_header);
+	all->trace = trace_open(o, all->d.s.likelihood, 1);
 }
 
 #endif

@@ -3,8 +3,8 @@
 #ifndef TOOL_DATA_H
 #define TOOL_DATA_H
 
+#include "classes.h"
 #include "numpy.h"
-#include "schema.h"
 
 /*  Rows in the layout of the library. */
 typedef struct part {
@@ -241,7 +241,8 @@ static int date_parts_of(const options *o)
 	return parts;
 }
 
-static field *fields_make(const selection *s, const table *t, const options *o)
+/*  levels: with the levels of text columns. */
+static field *fields_make(const selection *s, const table *t, const options *o, int levels)
 {
 	field *fields = take((size_t)s->count, sizeof *fields);
 	int parts = date_parts_of(o);
@@ -251,10 +252,86 @@ static field *fields_make(const selection *s, const table *t, const options *o)
 		f->column = s->column[i];
 		f->name = copy_text(c->name);
 		f->repeat = c->repeat;
-		if (c->text) field_levels(f, t, o);
+		if (c->text && levels) field_levels(f, t, o);
 		if (c->date) f->date_parts = parts;
 	}
 	return fields;
+}
+
+/* ---- the likelihood, and the labels of a class target ---- */
+
+/*  The likelihood that the options name, or the one that one target suggests: texts and exactly two
+    values are classes. */
+static odvgp_likelihood likelihood_of(const options *o, const table *t, const selection *targets)
+{
+	double two[2];
+	if (o->value[OPT_LIKELIHOOD]) return likelihood_named(o->value[OPT_LIKELIHOOD]);
+	int column = targets->column[0];
+	const table_column *c = &t->column[column];
+	if (targets->count > 1 || c->date) return ODVGP_LIKELIHOOD_GAUSSIAN;
+	if (ordinal_levels(o, t, column)) return ODVGP_LIKELIHOOD_ORDINAL;
+	if (c->text && c->level_count != 2)
+		return *table_hint(c->levels[0]) ? ODVGP_LIKELIHOOD_GAUSSIAN : ODVGP_LIKELIHOOD_ROBUSTMAX;
+	return c->text || distinct_numbers(t, column, two, 2) == 2 ? ODVGP_LIKELIHOOD_BERNOULLI
+															   : ODVGP_LIKELIHOOD_GAUSSIAN;
+}
+
+/*  Ends the program if a column of a target does not suit the likelihood. */
+static void check_target(odvgp_likelihood kind, const table *t, int column, const char *path)
+{
+	const table_column *c = &t->column[column];
+	if (c->date)
+		die(BAD_INPUT, "%s: %s holds dates, and the target must be numbers", path,
+				COLUMN_TEXT(column, c->name));
+	if (c->text && !has_classes(kind))
+		die(BAD_INPUT, "%s: line %ld, %s: '%s' is text, and the target must be numbers%s", path,
+				c->level_lines[0], COLUMN_TEXT(column, c->name), c->levels[0],
+				table_hint(c->levels[0]));
+}
+
+/*  The labels of the class target, sorted, or in the order of --ordinal. */
+static void class_labels(schema *s, const table *t, const options *o)
+{
+	field *f = &s->targets[0];
+	const char *path = path_text(o->value[OPT_DATA]), *kind = LIKELIHOOD_TEXT(s->likelihood);
+	const table_column *c = &t->column[f->column];
+	double numbers[MOST_CLASSES];
+	int count = c->level_count;
+	if (s->target_count > 1)
+		die(BAD_INPUT, "--likelihood %s: classes are one target, and there are %d", kind,
+				s->target_count);
+	if (!c->text) count = distinct_numbers(t, f->column, numbers, MOST_CLASSES);
+	if (count > MOST_CLASSES)
+		die(BAD_INPUT, "%s: %s has more than %d different values, too many for classes", path,
+				COLUMN_TEXT(f->column, c->name), MOST_CLASSES);
+	if (ordinal_levels(o, t, f->column)) field_levels(f, t, o);
+	for (int k = 0; k < count && !f->ordinal; k++) {
+		char text[32];
+		if (!c->text) snprintf(text, sizeof text, "%.15g", numbers[k]);
+		add_level(f, c->text ? c->levels[k] : text, strlen(c->text ? c->levels[k] : text));
+	}
+	if (c->text && !f->ordinal && count)
+		qsort(f->levels, (size_t)count, sizeof *f->levels, by_text);
+	if (f->level_count < 2)
+		die(BAD_INPUT, "%s: %s has one class only%s%s", path, COLUMN_TEXT(f->column, c->name),
+				count ? ": " : "", count ? f->levels[0] : "");
+	if (has_two_classes(s->likelihood) && f->level_count > 2)
+		die(BAD_INPUT,
+				"--likelihood %s: is for two classes, and %s has %d; robustmax and softmax take "
+				"them",
+				kind, COLUMN_TEXT(f->column, c->name), f->level_count);
+}
+
+/*  Notes a likelihood that was found, with the remedy. */
+static void note_likelihood(const schema *s, const options *o, bytes *notes)
+{
+	if (o->value[OPT_LIKELIHOOD] || s->likelihood == ODVGP_LIKELIHOOD_GAUSSIAN) return;
+	const field *f = &s->targets[0];
+	bytes_print(notes, "note: %s has %d classes, so the likelihood is %s; ",
+			COLUMN_TEXT(f->column, f->name), f->level_count, LIKELIHOOD_TEXT(s->likelihood));
+	if (has_number_labels(f) && !f->ordinal)
+		bytes_print(notes, "--likelihood gaussian learns them as numbers\n");
+	else bytes_print(notes, "--likelihood gaussian needs numbers, another target or --ignore\n");
 }
 
 /*  data/bike.csv -> bike; data/bike.csv.gz too. */
@@ -280,6 +357,7 @@ static void schema_columns(schema *s, const table *t, const options *o)
 		for (int i = 0; i < t->columns; i++)
 			if (!selected(&targets, i) && !selected(&ignored, i)) select_column(&inputs, t, i);
 	const char *path = path_text(o->value[OPT_DATA]);
+	s->likelihood = likelihood_of(o, t, &targets);
 	for (int i = 0; i < inputs.count; i++) {
 		const table_column *c = &t->column[inputs.column[i]];
 		if (selected(&targets, inputs.column[i]) || selected(&ignored, inputs.column[i]))
@@ -293,21 +371,16 @@ static void schema_columns(schema *s, const table *t, const options *o)
 		const table_column *c = &t->column[targets.column[i]];
 		if (selected(&ignored, targets.column[i]))
 			die(BAD_INPUT, "--ignore: %s is the target", COLUMN_TEXT(targets.column[i], c->name));
-		if (c->date)
-			die(BAD_INPUT, "%s: %s holds dates, and the target must be numbers", path,
-					COLUMN_TEXT(targets.column[i], c->name));
-		if (c->text)
-			die(BAD_INPUT, "%s: line %ld, %s: '%s' is text, and the target must be numbers%s", path,
-					c->level_lines[0], COLUMN_TEXT(targets.column[i], c->name), c->levels[0],
-					table_hint(c->levels[0]));
+		check_target(s->likelihood, t, targets.column[i], path);
 	}
 	if (!inputs.count) die(BAD_INPUT, "%s: no input column besides the target", path);
 	s->dataset = dataset_name(o->value[OPT_DATA]);
 	s->columns = t->columns;
-	s->inputs = fields_make(&inputs, t, o);
+	s->inputs = fields_make(&inputs, t, o, 1);
 	s->input_count = inputs.count;
-	s->targets = fields_make(&targets, t, o);
+	s->targets = fields_make(&targets, t, o, 0);
 	s->target_count = targets.count;
+	if (has_classes(s->likelihood)) class_labels(s, t, o);
 	bytes text = {NULL, 0, 0};
 	for (int i = 0; i < s->target_count; i++) {
 		if (s->targets[i].name) bytes_print(&text, "%s%s", i ? ", " : "", s->targets[i].name);
@@ -374,7 +447,8 @@ static void schema_settle(const schema *s, table *t)
 		const field *f = i < s->input_count ? &s->inputs[i] : &s->targets[i - s->input_count];
 		int column = position_of(t, f, places);
 		if (column < 0) continue;
-		t->column[column].text = f->level_count > 0;
+		t->column[column].text =
+				f->level_count > 0 && (i < s->input_count || !has_number_labels(f));
 		t->column[column].date = f->date_parts > 0;
 		t->column[column].settled = 2;
 	}
@@ -400,6 +474,8 @@ typedef struct binding {
 	/* [input_count]; for text, the field's level for each level of the table's column; -1: the
        training data have no such level. */
 	int **code;
+	/* The same of a class target that is text; NULL: there is none. */
+	int *class_code;
 	/* The first cell that does not fit, of inputs and of targets, in a sentence; NULL: all fit. */
 	char *misfit, *target_misfit;
 } binding;
@@ -411,20 +487,35 @@ static void bind_misfit(char **first, int drop, const char *sentence)
 	if (!*first) *first = copy_text(sentence);
 }
 
-static void bind_text(binding *b, const field *f, int i, const table *t, const char *path, int drop)
+static int *bind_text(
+		char **misfit, const field *f, int column, const table *t, const char *path, int drop)
 {
-	const table_column *c = &t->column[b->input[i]];
-	b->code[i] = take((size_t)c->level_count, sizeof **b->code);
+	const table_column *c = &t->column[column];
+	int *code = take((size_t)c->level_count, sizeof *code);
 	for (int k = 0; k < c->level_count; k++) {
-		int level = 0;
-		while (level < f->level_count && strcmp(f->levels[level], c->levels[k]) != 0) level++;
-		b->code[i][k] = level < f->level_count ? level : -1;
-		if (level < f->level_count) continue;
+		code[k] = class_of_text(f, c->levels[k]);
+		if (code[k] >= 0) continue;
 		char text[400];
 		snprintf(text, sizeof text,
 				"%s: line %ld, %s: '%s' is none of the %d levels of this column", path_text(path),
-				c->level_lines[k], COLUMN_TEXT(b->input[i], c->name), c->levels[k], f->level_count);
-		bind_misfit(&b->misfit, drop, text);
+				c->level_lines[k], COLUMN_TEXT(column, c->name), c->levels[k], f->level_count);
+		bind_misfit(misfit, drop, text);
+	}
+	return code;
+}
+
+/*  Says which numbers of a class target are none of its labels. */
+static void bind_numbers(binding *b, const field *f, const table *t, const char *path, int drop)
+{
+	int column = b->target[0];
+	for (ptrdiff_t i = 0; i < t->rows; i++) {
+		double v = t->values[i * t->columns + column];
+		char text[400];
+		if (isnan(v) || class_of_number(f, v) >= 0) continue;
+		snprintf(text, sizeof text, "%s: line %ld, %s: %.15g is none of the %d classes of training",
+				path_text(path), t->lines[i], COLUMN_TEXT(column, t->column[column].name), v,
+				f->level_count);
+		bind_misfit(&b->target_misfit, drop, text);
 	}
 }
 
@@ -448,7 +539,7 @@ static binding bind_columns(const schema *s, const table *t, const char *path, i
 					"%s: line 1: %d columns; the model has %d inputs, from a file of %d columns",
 					path_text(path), t->columns, s->input_count, s->columns);
 		if (table_check(t, b.input[i], path, text, sizeof text)) bind_misfit(&b.misfit, drop, text);
-		if (f->level_count) bind_text(&b, f, i, t, path, drop);
+		if (f->level_count) b.code[i] = bind_text(&b.misfit, f, b.input[i], t, path, drop);
 	}
 	for (int i = 0; i < s->target_count && b.target; i++) {
 		b.target[i] = position_of(t, &s->targets[i], places);
@@ -458,6 +549,12 @@ static binding bind_columns(const schema *s, const table *t, const char *path, i
 		} else if (table_check(t, b.target[i], path, text, sizeof text))
 			bind_misfit(&b.target_misfit, drop, text);
 	}
+	if (b.target && s->targets[0].level_count) {
+		const field *f = &s->targets[0];
+		if (t->column[b.target[0]].text)
+			b.class_code = bind_text(&b.target_misfit, f, b.target[0], t, path, drop);
+		else bind_numbers(&b, f, t, path, drop);
+	}
 	free(places);
 	return b;
 }
@@ -466,6 +563,7 @@ static void binding_free(binding *b, const schema *s)
 {
 	for (int i = 0; i < s->input_count; i++) free(b->code[i]);
 	free(b->code);
+	free(b->class_code);
 	free(b->input);
 	free(b->target);
 	free(b->misfit);
@@ -529,6 +627,14 @@ static double *encode_date(const field *f, double days, double *x)
 	return x;
 }
 
+/*  A target's number: of a class target, its class, NaN if training has no such label. */
+static double target_value(const schema *s, const binding *b, double v)
+{
+	if (!s->targets[0].level_count || isnan(v)) return v;
+	int class = b->class_code ? b->class_code[(int)v] : class_of_number(&s->targets[0], v);
+	return class < 0 ? NAN : (double)class;
+}
+
 static part encode(const schema *s, const table *t, const binding *b, const rows *r)
 {
 	part p = {r->n, take_doubles(r->n, s->D),
@@ -551,7 +657,7 @@ static part encode(const schema *s, const table *t, const binding *b, const rows
 			}
 		}
 		for (int i = 0; i < s->target_count && b->target; i++)
-			p.Y[k * s->target_count + i] = cell[b->target[i]];
+			p.Y[k * s->target_count + i] = target_value(s, b, cell[b->target[i]]);
 	}
 	return p;
 }
@@ -624,6 +730,10 @@ static void schema_scales(schema *s, const part *train)
 		bad = odvgp_column_scales(
 				train->Y, train->n, s->target_count, s->y_mean, s->y_scale, &info);
 	if (bad) die_of(bad, &info, NULL);
+	for (int i = 0; i < s->target_count && !has_real_targets(s->likelihood); i++) {
+		s->y_mean[i] = 0;
+		s->y_scale[i] = 1;
+	}
 }
 
 /*  The smallest and the largest value of each input in training. */
@@ -639,9 +749,13 @@ static void schema_ranges(schema *s, const part *train)
 	}
 }
 
+/*  Only likelihoods of which f has the unit of y take scales of y. */
 static odvgp_scales scales_of(const schema *s)
 {
-	odvgp_scales scales = {s->x_mean, s->x_scale, s->y_mean, s->y_scale};
+	int scaled =
+			has_real_targets(s->likelihood) && s->likelihood != ODVGP_LIKELIHOOD_HETEROSCEDASTIC;
+	odvgp_scales scales = {
+			s->x_mean, s->x_scale, scaled ? s->y_mean : NULL, scaled ? s->y_scale : NULL};
 	return scales;
 }
 
@@ -954,6 +1068,7 @@ static void dataset_read(dataset *d, const options *o, const schema *before)
 	note_table(&t, path, o, &d->notes);
 	schema *s = &d->s;
 	schema_columns(s, &t, o);
+	note_likelihood(s, o, &d->notes);
 	binding b = bind_columns(s, &t, path, 0);
 	rows all = complete_rows(s, &t, &b, path, drop, 1), cut[2];
 	binding_free(&b, s);
@@ -966,6 +1081,9 @@ static void dataset_read(dataset *d, const options *o, const schema *before)
 	b = bind_columns(s, &t, path, 0);
 	d->train = encode(s, &t, &b, &cut[0]);
 	d->test = encode(s, &t, &b, &cut[1]);
+	if (has_classes(s->likelihood) && is_constant(&t, &cut[0], s->targets[0].column))
+		die(BAD_INPUT, "%s: %s has one class only in the training rows", path_text(path),
+				COLUMN_TEXT(s->targets[0].column, s->targets[0].name));
 	binding_free(&b, s);
 	rows_free(&all);
 	for (int k = 0; k < 2; k++) rows_free(&cut[k]);

@@ -6,8 +6,13 @@
 
 #include "compare.h"
 
-enum { FOLD_NUMBERS = 4 };
-static const char *const fold_names[FOLD_NUMBERS] = {"rmse", "mae", "loglik", "seconds"};
+enum { FOLD_NUMBERS = QUALITIES + 1 };
+
+/*  The names of the numbers: qualities of the test part, then seconds. */
+static const char *fold_name(const dataset *d, int k)
+{
+	return k < QUALITIES ? quality_name(d->s.likelihood, k) : "seconds";
+}
 
 /*  The results of one basis: [folds][FOLD_NUMBERS]. A fold that failed has NAN. */
 typedef struct fold_results {
@@ -47,13 +52,15 @@ static void fold_train(comparison *all, candidate *c, fold_results *r, int fold,
 	c->history = NULL;
 	c->kernel = NULL;
 	double *to = r->of[fold];
-	to[0] = c->test.rmse, to[1] = c->test.mae, to[2] = c->test.loglik, to[3] = c->seconds;
+	odvgp_likelihood kind = all->d.s.likelihood;
+	for (int k = 0; k < QUALITIES; k++) to[k] = quality_of(kind, &c->test, k);
+	to[QUALITIES] = c->seconds;
 	if (*c->reason) {
 		for (int k = 0; k < FOLD_NUMBERS; k++) to[k] = NAN;
 		snprintf(r->reason, sizeof r->reason, "fold %d: %.200s", fold + 1, c->reason);
 	} else if (!all->o->given[OPT_QUIET])
-		fprintf(stderr, "fold %d/%d  %s  rmse %.5g  loglik %.5g\n", fold + 1, folds, c->label,
-				c->test.rmse, c->test.loglik);
+		fprintf(stderr, "fold %d/%d  %s  %s %.5g  loglik %.5g\n", fold + 1, folds, c->label,
+				quality_name(kind, 0), to[0], c->test.loglik);
 }
 
 static void print_folds_text(const comparison *all, const fold_results *results, int folds)
@@ -62,16 +69,17 @@ static void print_folds_text(const comparison *all, const fold_results *results,
 	int width = 5;
 	for (int i = 0; i < all->count; i++)
 		width = (int)larger(width, (ptrdiff_t)strlen(all->list[i].name));
-	bytes_print(&b, "%-*s  %5s  %20s  %20s  %20s  %8s\n", width, "basis", "folds", "rmse", "mae",
-			"loglik", "seconds");
+	bytes_print(&b, "%-*s  %5s", width, "basis", "folds");
+	for (int k = 0; k < QUALITIES; k++) bytes_print(&b, "  %20s", fold_name(&all->d, k));
+	bytes_print(&b, "  %8s\n", "seconds");
 	for (int i = 0; i < all->count; i++) {
 		double mean, error;
 		bytes_print(&b, "%-*s  %5d", width, all->list[i].name, folds);
-		for (int k = 0; k < 3; k++) {
+		for (int k = 0; k < QUALITIES; k++) {
 			fold_mean(&results[i], folds, k, &mean, &error);
 			bytes_print(&b, "  %9.5f +- %7.5f", mean, error);
 		}
-		fold_mean(&results[i], folds, 3, &mean, &error);
+		fold_mean(&results[i], folds, QUALITIES, &mean, &error);
 		bytes_print(&b, "  %8.3g%s%s\n", mean, *results[i].reason ? "  failed: " : "",
 				results[i].reason);
 	}
@@ -80,7 +88,8 @@ static void print_folds_text(const comparison *all, const fold_results *results,
 }
 
 /*  Means, standard errors, and the numbers of each fold. */
-static void json_folds(bytes *b, const candidate *c, const fold_results *r, int folds)
+static void json_folds(
+		bytes *b, const dataset *d, const candidate *c, const fold_results *r, int folds)
 {
 	bytes own = {NULL, 0, 0};
 	bytes_print(&own, "{");
@@ -91,10 +100,10 @@ static void json_folds(bytes *b, const candidate *c, const fold_results *r, int 
 		double mean, error;
 		char key[40];
 		fold_mean(r, folds, k, &mean, &error);
-		json_number(&own, fold_names[k], mean);
-		snprintf(key, sizeof key, "%s_se", fold_names[k]);
+		json_number(&own, fold_name(d, k), mean);
+		snprintf(key, sizeof key, "%s_se", fold_name(d, k));
 		json_number(&own, key, error);
-		snprintf(key, sizeof key, "%s_of_folds", fold_names[k]);
+		snprintf(key, sizeof key, "%s_of_folds", fold_name(d, k));
 		json_key(&own, key);
 		for (int f = 0; f < folds; f++)
 			if (isfinite(r->of[f][k])) bytes_print(&own, "%s%.10g", f ? ", " : "[", r->of[f][k]);
@@ -116,10 +125,11 @@ static void print_folds_json(const comparison *all, const fold_results *results,
 	json_count(&b, "d", all->d.s.D);
 	json_count(&b, "p", all->d.s.target_count);
 	json_count(&b, "folds", folds);
+	json_likelihood(&b, &all->d.s);
 	json_key(&b, "bases");
 	for (int i = 0; i < all->count; i++) {
 		bytes_print(&b, i ? ", " : "[");
-		json_folds(&b, &all->list[i], &results[i], folds);
+		json_folds(&b, &all->d, &all->list[i], &results[i], folds);
 	}
 	bytes_print(&b, "]");
 	json_finish(&b);

@@ -251,26 +251,57 @@ static void merge_whiten(options *o)
 
 /* ---- the config ---- */
 
-static void check_likelihood(const options *o)
+/*  Ends the program if what was asked for needs the Gaussian likelihood. */
+static void check_likelihood(const options *o, odvgp_likelihood kind)
 {
-	const char *name = o->value[OPT_LIKELIHOOD];
-	if (position_in("bernoulli|robustmax|softmax|student-t|poisson", name) >= 0)
-		die(BAD_INPUT, "--likelihood %s: not in this version, which has %s", name,
-				option_list[OPT_LIKELIHOOD].argument);
-	option_choice(o, OPT_LIKELIHOOD);
+	const basis *b = basis_of(o);
+	const char *name = LIKELIHOOD_TEXT(kind);
+	if (kind == ODVGP_LIKELIHOOD_GAUSSIAN) return;
+	if (without_q(b))
+		die(BAD_INPUT,
+				"--basis %s: has no bound for the likelihood %s; --basis coupled, orth and solve "
+				"have one, or take --likelihood gaussian",
+				b->name, name);
+	if (o->given[OPT_NOISE])
+		die(BAD_INPUT, "--noise: only for the gaussian likelihood; this one is %s", name);
+	if (option_choice(o, OPT_FIT_Q))
+		die(BAD_INPUT, "--fit-q %s: the likelihood %s has no closed optimum of q; leave it out",
+				o->value[OPT_FIT_Q], name);
+}
+
+/*  Defaults for other likelihoods than the Gaussian: natural steps rise from 1e-5, as in the papers,
+    over 100 steps or a fifth of a short training. */
+static void likelihood_settle(options *o, const dataset *d)
+{
+	option_default(o, OPT_LIKELIHOOD, LIKELIHOOD_TEXT(d->s.likelihood));
+	check_likelihood(o, d->s.likelihood);
+	if (d->s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN || !natgrad_of(o, basis_of(o)) ||
+			o->given[OPT_NATGRAD_STEP] || schedule_next(o, "natgrad", NULL))
+		return;
+	char text[40];
+	snprintf(text, sizeof text, "%td:1e-5", larger(1, smaller(100, iters_of(o, d->train.n) / 5)));
+	option_default(o, OPT_NATGRAD_WARMUP, text);
 }
 
 /*  The config of the options, without sizes. */
 static odvgp_config config_of(const options *o, const dataset *d)
 {
-	check_likelihood(o);
 	const basis *b = basis_of(o);
-	odvgp_config c = odvgp_config_defaults(d->train.n, d->s.D, d->s.target_count, 1, 0);
+	odvgp_config c = odvgp_config_defaults(d->train.n, d->s.D, functions_of(&d->s), 1, 0);
+	c.lik.kind = d->s.likelihood;
+	/* As in the code of ODVGP's authors. */
+	if (option_choice(o, OPT_RECIPE) == RECIPE_ODVGP) {
+		if (c.lik.kind == ODVGP_LIKELIHOOD_BERNOULLI) c.lik.link_jitter = 1e-3;
+		if (c.lik.kind == ODVGP_LIKELIHOOD_ROBUSTMAX) c.lik.link_jitter = 1e-4;
+	}
+	if (c.lik.kind == ODVGP_LIKELIHOOD_ORDINAL) c.lik.classes = d->s.targets[0].level_count;
 	c.layer[0].mean_part = b->mean_part;
 	c.layer[0].cov_part = b->cov_part;
 	c.objective = b->objective;
 	c.layer[0].kernel = o->value[OPT_KERNEL];
-	if (o->value[OPT_NOISE]) c.lik.noise_variance = option_positive(o, OPT_NOISE);
+	/* A recipe's noise is for the Gaussian. */
+	if (o->value[OPT_NOISE] && (c.lik.kind == ODVGP_LIKELIHOOD_GAUSSIAN || o->given[OPT_NOISE]))
+		c.lik.noise_variance = option_positive(o, OPT_NOISE);
 	c.layer[0].mean_function = (odvgp_mean_function)option_choice(o, OPT_MEAN);
 	c.reproduce.parametrisation = (odvgp_parametrisation)option_choice(o, OPT_PARAM);
 	c.reproduce.gamma_coords = (odvgp_gamma_coords)option_choice(o, OPT_GAMMA_COORDS);
@@ -377,7 +408,8 @@ static void config_sizes(odvgp_config *c, options *o, const dataset *d, bytes *n
 static void config_set(odvgp_config *c, const options *o)
 {
 	static const char names[] =
-			"lik.noise_floor|jitter.max|optim.gamma_step_ratio|optim.lbfgs_memory|optim.adam_beta1|"
+			"lik.noise_floor|lik.nodes|lik.link_jitter|jitter.max|optim.gamma_step_ratio|optim."
+			"lbfgs_memory|optim.adam_beta1|"
 			"optim.adam_beta2|optim.adam_eps|reproduce.gamma_kl|reproduce.gamma_eps|"
 			"reproduce.adam_eps_inside|tile|kernel_cache_bytes|shards";
 	char *list = copy_text(o->value[OPT_SET]), *rest = list, *item, name[40];
@@ -546,11 +578,29 @@ static void warm_settle(options *o, const odvgp_model *model)
 	option_store(o, OPT_WARM, copy_text(off ? "off" : text));
 }
 
+/*  Ends. A target that the library refuses is named by its line in the file. */
+static void start_failed(odvgp_status s, const odvgp_info *info, const options *o, const dataset *d)
+{
+	const char *reason = strchr(info->text, ':');
+	if (s != ODVGP_E_ARG || info->row < 0 || info->row >= d->train.n || !reason)
+		die_of(s, info, NULL);
+	const double *y = d->train.Y + info->row * d->s.target_count;
+	int k = 0;
+	while (k < d->s.target_count - 1 && (y[k] < info->value || y[k] > info->value)) k++;
+	const field *f = &d->s.targets[k];
+	const char *end = strstr(reason, " (at ");
+	int length = (int)(end ? (size_t)(end - reason) : strlen(reason));
+	die(BAD_INPUT, "%s: line %ld, %s: %.10g%.*s, for --likelihood %s",
+			path_text(o->value[OPT_DATA]), d->train.line[info->row],
+			COLUMN_TEXT(f->column, f->name), info->value, length, reason, o->value[OPT_LIKELIHOOD]);
+}
+
+/*  Initial values from the data. The library checks the targets. */
 static void model_start(odvgp_model *model, const options *o, const dataset *d)
 {
 	odvgp_info info = no_info;
 	odvgp_status s = odvgp_init_data(model, d->train.X, d->train.Y, &info);
-	if (s) die_of(s, &info, NULL);
+	if (s) start_failed(s, &info, o, d);
 	warm_start(model, o, d);
 }
 
@@ -591,6 +641,12 @@ static void model_file_read(model_file *f, const char *path)
 			f->content, f->size, &f->predictor_size, &f->user, &f->user_size, &info);
 	if (s) die_of(s, &info, path);
 	schema_read(&f->s, path, f->user, f->user_size);
+	const char *name = settings_find(f->s.settings, "likelihood");
+	int kind = name ? position_in(likelihood_words, name) : 0;
+	if (kind < 0) die(BAD_INPUT, "%s: damaged: there is no likelihood '%s'", path, name);
+	f->s.likelihood = (odvgp_likelihood)kind;
+	if (f->s.target_count < 1 || has_classes(f->s.likelihood) != (f->s.targets[0].level_count > 1))
+		die(BAD_INPUT, "%s: damaged: its classes are not those of its likelihood", path);
 }
 
 static void model_file_free(model_file *f)

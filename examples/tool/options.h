@@ -30,6 +30,8 @@ enum {
     X(OUT, "out", "FILE", NULL, USE, "predictions or samples (default: standard output)") \
     X(INTERVAL, "interval", "P", NULL, PREDICT, \
       "limits between which y is with probability P: 0.95") \
+    X(THRESHOLD, "threshold", "P", NULL, PREDICT, \
+      "of two classes, print the second one where its probability is at least P (0.5)") \
     X(KEEP, "keep", "LIST", NULL, USE, "columns of the data to repeat before the predictions") \
     X(SAMPLES, "samples", "N", "10", SAMPLE, "functions to draw") \
     X(TARGET, "target", "LIST", "last", FIT | KEPT, \
@@ -56,8 +58,8 @@ enum {
       "test rows have a 1 in this column of a file without header") \
     X(FOLDS, "folds", "K", NULL, FIT, \
       "train K times, each without a Kth of the rows; prints means, saves no model") \
-    X(LIKELIHOOD, "likelihood", "gaussian", "gaussian", FIT | KEPT, \
-      "distribution of the targets given f") \
+    X(LIKELIHOOD, "likelihood", "NAME", NULL, FIT | KEPT, \
+      "distribution of the targets given f (default: by the target, see below)") \
     X(BASIS, "basis", "NAME", "auto", TRAIN | KEPT, \
       "one of the bases below, or auto: by the data's size (orth with --folds or options of " \
       "its steps)") \

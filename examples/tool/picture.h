@@ -1,6 +1,7 @@
 /*  picture.h - what a model has learned, as panels of a picture: for one input the data, the mean
     and its band; for two, maps of mean and standard deviation; for more, slices along the most
-    important inputs; and predicted against true. Of several targets, the first. */
+    important inputs; and predicted against true. Of classes, their probabilities instead, and how
+    often the most probable class is right. Of several targets, the first. */
 #ifndef TOOL_PICTURE_H
 #define TOOL_PICTURE_H
 
@@ -52,8 +53,9 @@ typedef struct subject {
 	const workers *w;
 	odvgp_server server;
 	void *block;
-	/* Names of the first three inputs that matter, and of the target. */
-	char *input[3], *target;
+	/* Names of the first three inputs that matter, and of the target; the title of the
+	   map of classes. */
+	char *input[3], *target, *map;
 	ptrdiff_t important[3];
 	int chosen;
 	/* Are they known to be the most important ones? */
@@ -123,36 +125,79 @@ static void input_range(const subject *s, ptrdiff_t input, double *low, double *
 	if (!(*high > *low)) *high = *low + 1;
 }
 
-/*  Mean and band of y along an input; the others stay as in `row` [D]. */
+enum { SLICE_STEPS = 161, PICTURE_CLASSES = 6 };
+
+static int of_classes(const subject *s) { return has_classes(s->d->s.likelihood); }
+
+/*  Mean and band of y at the points x of a slice. */
+static void picture_band(picture *p, const subject *s, const forecast *f, const double *x)
+{
+	int P = s->d->s.target_count;
+	double *mean = picture_numbers(p, SLICE_STEPS), *lower = picture_numbers(p, SLICE_STEPS),
+		   *upper = picture_numbers(p, SLICE_STEPS);
+	for (int i = 0; i < SLICE_STEPS; i++) {
+		double half = 2 * sqrt(f->var_y[i * P]);
+		mean[i] = raw_y(s, f->mean[i * P]);
+		lower[i] = raw_y(s, f->mean[i * P] - half);
+		upper[i] = raw_y(s, f->mean[i * P] + half);
+	}
+	picture_item(p, PLOT_BAND, "mean \302\261 2 sd of y", x, lower, upper, SLICE_STEPS, 0, 0);
+	picture_item(p, PLOT_LINE, "mean", x, mean, NULL, SLICE_STEPS, 0, 0);
+}
+
+/*  The probabilities of classes there; of two, of the second one. */
+static void picture_probabilities(picture *p, const subject *s, const forecast *f, const double *x)
+{
+	const field *target = &s->d->s.targets[0];
+	for (int k = target->level_count == 2; k < target->level_count && k < PICTURE_CLASSES; k++) {
+		double *y = picture_numbers(p, SLICE_STEPS);
+		for (int i = 0; i < SLICE_STEPS; i++) y[i] = class_probability(f->mean, f->P, i, k);
+		picture_item(p, PLOT_LINE, target->levels[k], x, y, NULL, SLICE_STEPS, k, k % 5);
+	}
+	p->scene[p->scenes - 1].ymin = 0;
+	p->scene[p->scenes - 1].ymax = 1;
+}
+
+/*  What is predicted along an input; the others stay as in `row` [D]. */
 static void picture_slice(picture *p, const subject *s, const double *row, ptrdiff_t input)
 {
-	enum { STEPS = 161 };
+	enum { STEPS = SLICE_STEPS };
 	ptrdiff_t D = s->d->s.D;
-	int P = s->d->s.target_count;
-	double low, high, *X = take_doubles(STEPS, D), *x = picture_numbers(p, STEPS),
-					  *mean = picture_numbers(p, STEPS), *lower = picture_numbers(p, STEPS),
-					  *upper = picture_numbers(p, STEPS);
+	double low, high, *X = take_doubles(STEPS, D), *x = picture_numbers(p, STEPS);
 	input_range(s, input, &low, &high);
 	for (int i = 0; i < STEPS; i++) {
 		memcpy(X + i * D, row, (size_t)D * sizeof *X);
 		X[i * D + input] = low + (high - low) * (-0.05 + 1.1 * i / (STEPS - 1));
 		x[i] = raw_x(s, X[i * D + input], input);
 	}
-	forecast f = forecast_make(STEPS, P);
+	forecast f = forecast_make(STEPS, &s->d->s);
 	forecast_run(&f, &s->server, s->w, X, STEPS);
-	for (int i = 0; i < STEPS; i++) {
-		double half = 2 * sqrt(f.var_y[i * P]);
-		mean[i] = raw_y(s, f.mean[i * P]);
-		lower[i] = raw_y(s, f.mean[i * P] - half);
-		upper[i] = raw_y(s, f.mean[i * P] + half);
-	}
 	/* An inducing point far outside is not drawn. */
 	p->scene[p->scenes - 1].xmin = x[0];
 	p->scene[p->scenes - 1].xmax = x[STEPS - 1];
-	picture_item(p, PLOT_BAND, "mean \302\261 2 sd of y", x, lower, upper, STEPS, 0, 0);
-	picture_item(p, PLOT_LINE, "mean", x, mean, NULL, STEPS, 0, 0);
+	if (of_classes(s)) picture_probabilities(p, s, &f, x);
+	else picture_band(p, s, &f, x);
 	forecast_free(&f);
 	free(X);
+}
+
+/*  Training rows in the colours of their classes: along one input at the bottom, or over two. */
+static void picture_labels(picture *p, const subject *s, ptrdiff_t input, ptrdiff_t second)
+{
+	const part *from = &s->d->train;
+	const field *target = &s->d->s.targets[0];
+	ptrdiff_t D = s->d->s.D, stride = stride_of(from->n, PICTURE_MARKS);
+	for (int k = 0; k < target->level_count && k < PICTURE_CLASSES; k++) {
+		ptrdiff_t n = 0;
+		double *x = picture_numbers(p, PICTURE_MARKS), *y = picture_numbers(p, PICTURE_MARKS);
+		for (ptrdiff_t i = 0; i < from->n; i += stride) {
+			if ((int)from->Y[i] != k) continue;
+			x[n] = raw_x(s, from->X[i * D + input], input);
+			y[n++] = second < 0 ? 0 : raw_x(s, from->X[i * D + second], second);
+		}
+		picture_item(
+				p, second < 0 ? PLOT_RUG : PLOT_POINTS, target->levels[k], x, y, NULL, n, k, 0);
+	}
 }
 
 static void picture_one_input(picture *p, const subject *s)
@@ -160,11 +205,13 @@ static void picture_one_input(picture *p, const subject *s)
 	const dataset *d = s->d;
 	double zero = 0;
 	ptrdiff_t n;
-	picture_scene(p, "Data and fit", s->input[0], s->target);
+	picture_scene(p, "Data and fit", s->input[0], of_classes(s) ? "probability" : s->target);
 	double *x = picked_x(p, s, d->train.X, d->train.n, 0, PICTURE_POINTS, &n);
-	picture_item(p, PLOT_POINTS, "training rows", x,
-			picked_y(p, s, d->train.Y, d->train.n, PICTURE_POINTS), NULL, n, 7, 0);
-	if (d->test.n) {
+	if (of_classes(s)) picture_labels(p, s, 0, -1);
+	else
+		picture_item(p, PLOT_POINTS, "training rows", x,
+				picked_y(p, s, d->train.Y, d->train.n, PICTURE_POINTS), NULL, n, 7, 0);
+	if (d->test.n && !of_classes(s)) {
 		x = picked_x(p, s, d->test.X, d->test.n, 0, PICTURE_POINTS, &n);
 		picture_item(p, PLOT_POINTS, "test rows", x,
 				picked_y(p, s, d->test.Y, d->test.n, PICTURE_POINTS), NULL, n, 1, 0);
@@ -179,7 +226,7 @@ static void picture_two_inputs(picture *p, const subject *s)
 {
 	enum { SIDE = 50, CELLS = SIDE * SIDE };
 	const dataset *d = s->d;
-	int P = d->s.target_count;
+	int P = d->s.target_count, classes = of_classes(s) ? d->s.targets[0].level_count : 0;
 	double low[2], high[2], *X = take_doubles(CELLS, 2), *x = picture_numbers(p, CELLS),
 							*y = picture_numbers(p, CELLS), *mean = picture_numbers(p, CELLS),
 							*sd = picture_numbers(p, CELLS);
@@ -191,24 +238,36 @@ static void picture_two_inputs(picture *p, const subject *s)
 		x[i] = raw_x(s, X[2 * i], 0);
 		y[i] = raw_x(s, X[2 * i + 1], 1);
 	}
-	forecast f = forecast_make(CELLS, P);
+	forecast f = forecast_make(CELLS, &d->s);
 	forecast_run(&f, &s->server, s->w, X, CELLS);
-	for (int i = 0; i < CELLS; i++) {
+	int of_f = d->s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN;
+	for (int i = 0; i < CELLS && !classes; i++) {
 		mean[i] = raw_y(s, f.mean[i * P]);
-		sd[i] = d->s.y_scale[0] * sqrt(f.var_f[i * P]);
+		sd[i] = d->s.y_scale[0] * sqrt(of_f ? f.var_f[i * P] : f.var_y[i * P]);
+	}
+	for (int i = 0; i < CELLS && classes; i++) {
+		int k = class_predicted(f.mean, f.P, i, classes, 0.5);
+		sd[i] = class_probability(f.mean, f.P, i, k);
+		mean[i] = classes == 2 ? class_probability(f.mean, f.P, i, 1) : k;
+	}
+	const char *titles[2] = {"Mean", of_f ? "Standard deviation of f" : "Standard deviation of y"};
+	if (classes) {
+		titles[0] = s->map;
+		titles[1] = "Probability of the most probable class";
 	}
 	ptrdiff_t n;
 	double *rows_x = picked_x(p, s, d->train.X, d->train.n, 0, PICTURE_MARKS, &n),
 		   *rows_y = picked_x(p, s, d->train.X, d->train.n, 1, PICTURE_MARKS, &n);
 	for (int k = 0; k < 2; k++) {
-		plot_scene *scene =
-				picture_scene(p, k ? "Standard deviation of f" : "Mean", s->input[0], s->input[1]);
+		plot_scene *scene = picture_scene(p, titles[k], s->input[0], s->input[1]);
 		scene->xmin = raw_x(s, low[0], 0), scene->xmax = raw_x(s, high[0], 0);
 		scene->ymin = raw_x(s, low[1], 1), scene->ymax = raw_x(s, high[1], 1);
 		picture_item(p, PLOT_MAP, NULL, x, y, k ? sd : mean, CELLS, 0, SIDE);
-		picture_item(p, PLOT_POINTS,
-				d->train.n > PICTURE_MARKS ? "some training rows" : "training rows", rows_x, rows_y,
-				NULL, n, 6, 0);
+		if (classes && (k || classes == 2)) picture_labels(p, s, 0, 1);
+		if (!classes)
+			picture_item(p, PLOT_POINTS,
+					d->train.n > PICTURE_MARKS ? "some training rows" : "training rows", rows_x,
+					rows_y, NULL, n, 6, 0);
 	}
 	forecast_free(&f);
 	free(X);
@@ -237,7 +296,8 @@ static void picture_slices(picture *p, const subject *s)
 	const double *row = typical_row(s);
 	for (int k = 0; k < 3; k++) {
 		ptrdiff_t n;
-		picture_scene(p, s->ranked ? titles[k] : NULL, s->input[k], s->target);
+		picture_scene(p, s->ranked ? titles[k] : NULL, s->input[k],
+				of_classes(s) ? "probability" : s->target);
 		picture_slice(p, s, row, s->important[k]);
 		double *x =
 				picked_x(p, s, s->d->train.X, s->d->train.n, s->important[k], PICTURE_MARKS, &n);
@@ -258,7 +318,7 @@ static void picture_truth(picture *p, const subject *s)
 		   *y = picked_y(p, s, from->Y, from->n, PICTURE_POINTS);
 	for (ptrdiff_t i = 0; i < from->n; i += stride)
 		memcpy(X + count++ * D, from->X + i * D, (size_t)D * sizeof *X);
-	forecast f = forecast_make(count, P);
+	forecast f = forecast_make(count, &d->s);
 	forecast_run(&f, &s->server, s->w, X, count);
 	ends[0] = HUGE_VAL, ends[1] = -HUGE_VAL;
 	for (ptrdiff_t i = 0; i < count; i++) {
@@ -277,6 +337,38 @@ static void picture_truth(picture *p, const subject *s)
 	p->item[p->items - 1].n = (int)count;
 	forecast_free(&f);
 	free(X);
+}
+
+/*  How often the most probable class is right, over bins of its probability that have enough rows:
+    of the test part, if there is one. */
+enum { CALIBRATION_ROWS = 10 };
+static void picture_calibration(picture *p, const subject *s)
+{
+	const dataset *d = s->d;
+	const part *from = d->test.n ? &d->test : &d->train;
+	ptrdiff_t count = 0;
+	double *x = picture_numbers(p, ECE_BINS), *y = picture_numbers(p, ECE_BINS),
+		   *ends = picture_numbers(p, 2);
+	forecast f = forecast_make(from->n, &d->s);
+	scores sums = scores_make(d->s.targets[0].level_count);
+	forecast_run(&f, &s->server, s->w, from->X, from->n);
+	scores_add(&sums, f.mean, f.P, from->Y, from->n, 0.5);
+	for (int k = 0; k < ECE_BINS; k++) {
+		if (sums.bin_rows[k] < CALIBRATION_ROWS) continue;
+		x[count] = sums.bin_p[k] / sums.bin_rows[k];
+		y[count++] = sums.bin_right[k] / sums.bin_rows[k];
+	}
+	ends[1] = 1;
+	plot_scene *scene =
+			picture_scene(p, d->test.n ? "Calibration, test rows" : "Calibration, training rows",
+					"probability of the label", "share that is right");
+	scene->xmin = scene->ymin = 0;
+	scene->xmax = scene->ymax = 1;
+	picture_item(p, PLOT_LINE, NULL, ends, ends, NULL, 2, 7, 1);
+	picture_item(p, PLOT_LINE, NULL, x, y, NULL, count, 6, 0);
+	picture_item(p, PLOT_POINTS, NULL, x, y, NULL, count, 6, 0);
+	free(sums.confusion);
+	forecast_free(&f);
 }
 
 /*  Takes an input, unless it is taken or there are three. levels: only inputs that are levels of a
@@ -315,6 +407,13 @@ static void choose_inputs(subject *s)
 	if (k->targets[0].name) bytes_print(&target, "%s", k->targets[0].name);
 	else bytes_print(&target, "column %d", k->targets[0].column);
 	s->target = target.at;
+	bytes map = {NULL, 0, 0};
+	const field *f = &k->targets[0];
+	int last = f->level_count - 1;
+	if (last == 1) bytes_print(&map, "Probability of %s", f->levels[1]);
+	if (last > 1)
+		bytes_print(&map, "Most probable: 0 %s to %d %s", f->levels[0], last, f->levels[last]);
+	s->map = map.at;
 }
 
 /*  Prepares a model for its picture. Returns 0 if it cannot predict. */
@@ -335,6 +434,7 @@ static void subject_end(subject *s)
 {
 	for (int i = 0; i < 3; i++) free(s->input[i]);
 	free(s->target);
+	free(s->map);
 	free(s->block);
 }
 
@@ -344,7 +444,8 @@ static void picture_fit(picture *p, const subject *s)
 	if (D == 1) picture_one_input(p, s);
 	else if (D == 2) picture_two_inputs(p, s);
 	else picture_slices(p, s);
-	if (D > 1) picture_truth(p, s);
+	if (of_classes(s)) picture_calibration(p, s);
+	else if (D > 1) picture_truth(p, s);
 }
 
 #endif

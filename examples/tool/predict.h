@@ -2,7 +2,7 @@
 #ifndef TOOL_PREDICT_H
 #define TOOL_PREDICT_H
 
-#include "options.h"
+#include "classes.h"
 
 /* ---- threads ---- */
 
@@ -46,14 +46,18 @@ static void workers_stop(workers *w)
 
 /* ---- predictions ---- */
 
-/*  Mean, variance of f and variance of y of all rows, [n,P] each. Threads share blocks of rows. */
+/*  Mean and variance of y, and for the Gaussian likelihood the variance of f, of all rows: [n,P]
+    each; of classes, P probabilities as means. Threads share blocks of rows. */
 typedef struct forecast {
 	double *mean, *var_f, *var_y;
+	int P;
+	odvgp_likelihood likelihood;
 } forecast;
 
-static forecast forecast_make(ptrdiff_t n, ptrdiff_t P)
+static forecast forecast_make(ptrdiff_t n, const schema *s)
 {
-	forecast f = {take_doubles(n, P), take_doubles(n, P), take_doubles(n, P)};
+	int P = forecasts_of(s);
+	forecast f = {take_doubles(n, P), take_doubles(n, P), take_doubles(n, P), P, s->likelihood};
 	return f;
 }
 
@@ -69,7 +73,7 @@ enum { FORECAST_ROWS = 256 };
 typedef struct forecast_job {
 	const odvgp_server *server;
 	const double *X;
-	ptrdiff_t n, D, P;
+	ptrdiff_t n, D;
 	const forecast *to;
 	int tasks;
 	/* [tasks][scratch_size] */
@@ -82,7 +86,7 @@ typedef struct forecast_job {
 static void forecast_task(void *arg, int task)
 {
 	const forecast_job *job = arg;
-	ptrdiff_t P = job->P, blocks = (job->n + FORECAST_ROWS - 1) / FORECAST_ROWS;
+	ptrdiff_t P = job->to->P, blocks = (job->n + FORECAST_ROWS - 1) / FORECAST_ROWS;
 	size_t table_size = (size_t)(3 * P * FORECAST_ROWS) * sizeof(double);
 	unsigned char *scratch = job->scratch + (size_t)task * job->scratch_size;
 	/* Three tables [P][rows]. */
@@ -90,8 +94,15 @@ static void forecast_task(void *arg, int task)
 	for (ptrdiff_t k = blocks * task / job->tasks; k < blocks * (task + 1) / job->tasks; k++) {
 		ptrdiff_t from = k * FORECAST_ROWS,
 				  m = job->n - from < FORECAST_ROWS ? job->n - from : FORECAST_ROWS;
-		odvgp_status s = odvgp_predict(job->server, job->X + from * job->D, m, local, local + P * m,
-				local + 2 * P * m, scratch + table_size, job->scratch_size - table_size);
+		const double *X = job->X + from * job->D;
+		double *var_y = local + 2 * P * m;
+		void *rest = scratch + table_size;
+		size_t rest_size = job->scratch_size - table_size;
+		odvgp_status s =
+				job->to->likelihood == ODVGP_LIKELIHOOD_GAUSSIAN
+						? odvgp_predict(
+								  job->server, X, m, local, local + P * m, var_y, rest, rest_size)
+						: odvgp_predict_y(job->server, X, m, local, var_y, rest, rest_size);
 		if (s) {
 			job->status[task] = s;
 			return;
@@ -114,10 +125,9 @@ static void forecast_run(const forecast *f, const odvgp_server *server, const wo
 	job.X = X;
 	job.n = n;
 	job.D = server->D;
-	job.P = server->P;
 	job.to = f;
 	job.tasks = workers_count(w) > 1 ? workers_count(w) : 1;
-	size_t need = (size_t)(3 * job.P * FORECAST_ROWS) * sizeof(double) +
+	size_t need = (size_t)(3 * f->P * FORECAST_ROWS) * sizeof(double) +
 				  odvgp_predict_scratch(server, FORECAST_ROWS);
 	job.scratch_size = (need + 63) / 64 * 64;
 	job.scratch = take((size_t)job.tasks, job.scratch_size);
@@ -130,6 +140,30 @@ static void forecast_run(const forecast *f, const odvgp_server *server, const wo
 	free(job.scratch);
 }
 
+/*  log p(y) of each row, [n], for targets in the units of the server. Rows whose targets are missing
+    or refused by the likelihood get NaN, and their targets become NaN, too. */
+static double *log_densities(const odvgp_server *server, const double *X, double *Y, ptrdiff_t n)
+{
+	ptrdiff_t T = server->T;
+	size_t size = odvgp_predict_scratch(server, FORECAST_ROWS);
+	double *logp = take_doubles(n, 1);
+	void *scratch = take(size, 1);
+	for (ptrdiff_t i = 0, m; i < n; i += m) {
+		m = smaller(FORECAST_ROWS, n - i);
+		if (!odvgp_predict_logp(server, X + i * server->D, Y + i * T, m, logp + i, scratch, size))
+			continue;
+		for (ptrdiff_t k = i; k < i + m; k++) {
+			if (!odvgp_predict_logp(
+						server, X + k * server->D, Y + k * T, 1, logp + k, scratch, size))
+				continue;
+			logp[k] = NAN;
+			for (ptrdiff_t p = 0; p < T; p++) Y[k * T + p] = NAN;
+		}
+	}
+	free(scratch);
+	return logp;
+}
+
 /* ---- metrics ---- */
 
 /*  Of standardised targets and, with _raw, in the units of the targets. Several targets are
@@ -140,18 +174,64 @@ typedef struct metrics {
 	double coverage;
 	/* Rows with a target; of several targets, with the one that has most. */
 	ptrdiff_t n;
+	/* Of classes, instead of errors of means. */
+	double accuracy, brier, ece;
 } metrics;
 
-static const metrics no_metrics = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0};
+static const metrics no_metrics = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0, NAN, NAN, NAN};
+
+/*  The three numbers by which trainings are compared: of errors, or of classes. */
+enum { QUALITIES = 3 };
+
+static const char *quality_name(odvgp_likelihood kind, int k)
+{
+	static const char *const names[2][QUALITIES] = {
+			{"rmse", "mae", "loglik"}, {"accuracy", "brier", "loglik"}};
+	return names[has_classes(kind)][k];
+}
+
+static double quality_of(odvgp_likelihood kind, const metrics *m, int k)
+{
+	double errors[] = {m->rmse, m->mae, m->loglik}, classes[] = {m->accuracy, m->brier, m->loglik};
+	return (has_classes(kind) ? classes : errors)[k];
+}
+
+static const char *quality_title(odvgp_likelihood kind)
+{
+	return has_classes(kind) ? "Test accuracy" : "Test RMSE";
+}
+
+static const char *quality_unit(odvgp_likelihood kind)
+{
+	if (has_classes(kind)) return "share of rows";
+	return has_real_targets(kind) ? "target sd" : "units of the target";
+}
+
+static metrics class_metrics(const scores *s)
+{
+	metrics m = no_metrics;
+	double n = (double)s->n;
+	if (!s->n) return m;
+	m.n = s->n;
+	m.loglik = m.loglik_raw = s->logs / n;
+	m.accuracy = (double)s->right / n;
+	m.brier = s->squares / n;
+	m.ece = scores_ece(s);
+	return m;
+}
 
 /*  Sums over the rows that have this target. */
 typedef struct metric_sums {
 	double squares, sizes, logs;
 	ptrdiff_t n, inside;
+	/* y is not normal: bands of 1.96 sd say nothing. */
+	int other;
 } metric_sums;
 
-/*  Adds standardised predictions and targets to sums [P]. Targets that are NaN do not count. */
-static void metrics_add(metric_sums *sums, const forecast *f, const double *Y, ptrdiff_t n, int P)
+/*  Adds standardised predictions and targets to sums [P]. Targets that are NaN do not count.
+    logp [n]: log p(y), or NULL for the Gaussian. */
+static void metrics_add(metric_sums *sums, const forecast *f, const double *Y, const double *logp,
+		ptrdiff_t n, int P)
 {
 	for (ptrdiff_t i = 0; i < n * P; i++) {
 		metric_sums *s = &sums[i % P];
@@ -160,7 +240,8 @@ static void metrics_add(metric_sums *sums, const forecast *f, const double *Y, p
 		s->squares += e * e;
 		s->sizes += fabs(e);
 		s->inside += e * e <= 1.959963984540054 * 1.959963984540054 * v;
-		s->logs -= 0.5 * (log(6.283185307179586477 * v) + e * e / v);
+		s->other = logp != NULL;
+		s->logs += logp ? logp[i / P] / P : -0.5 * (log(6.283185307179586477 * v) + e * e / v);
 		s->n++;
 	}
 }
@@ -168,7 +249,7 @@ static void metrics_add(metric_sums *sums, const forecast *f, const double *Y, p
 /*  The means over the targets that have values. */
 static metrics metrics_mean(const metric_sums *sums, int P, const double *y_scale)
 {
-	metrics m = {0, 0, 0, 0, 0, 0, 0, 0};
+	metrics m = {0, 0, 0, 0, 0, 0, 0, 0, NAN, NAN, NAN};
 	int targets = 0;
 	for (int p = 0; p < P; p++) targets += sums[p].n > 0;
 	for (int p = 0; p < P; p++) {
@@ -181,7 +262,7 @@ static metrics metrics_mean(const metric_sums *sums, int P, const double *y_scal
 		m.rmse_raw += rmse * y_scale[p] / targets;
 		m.mae_raw += mae * y_scale[p] / targets;
 		m.loglik_raw += (loglik - log(y_scale[p])) / targets;
-		m.coverage += (double)sums[p].inside / n / targets;
+		m.coverage += sums[p].other ? NAN : (double)sums[p].inside / n / targets;
 		if (sums[p].n > m.n) m.n = sums[p].n;
 	}
 	return targets ? m : no_metrics;
@@ -205,11 +286,11 @@ static double largest_error(const forecast *f, const double *Y, ptrdiff_t n, int
 }
 
 /*  Metrics of standardised predictions and targets. */
-static metrics metrics_of(
-		const forecast *f, const double *Y, ptrdiff_t n, int P, const double *y_scale)
+static metrics metrics_of(const forecast *f, const double *Y, const double *logp, ptrdiff_t n,
+		int P, const double *y_scale)
 {
 	metric_sums *sums = take((size_t)P, sizeof *sums);
-	metrics_add(sums, f, Y, n, P);
+	metrics_add(sums, f, Y, logp, n, P);
 	metrics m = metrics_mean(sums, P, y_scale);
 	free(sums);
 	return m;

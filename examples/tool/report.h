@@ -93,14 +93,50 @@ static double coverage_error(const metrics *m)
 
 static void json_metrics(bytes *b, const metrics *m)
 {
+	if (isfinite(m->accuracy)) {
+		json_number(b, "accuracy", m->accuracy);
+		json_number(b, "loglik", m->loglik);
+		json_number(b, "brier", m->brier);
+		json_number(b, "ece", m->ece);
+		json_count(b, "ece_bins", ECE_BINS);
+		return;
+	}
 	json_number(b, "rmse", m->rmse);
 	json_number(b, "mae", m->mae);
 	json_number(b, "loglik", m->loglik);
 	json_number(b, "rmse_raw", m->rmse_raw);
 	json_number(b, "mae_raw", m->mae_raw);
 	json_number(b, "loglik_raw", m->loglik_raw);
+	if (isnan(m->coverage)) return;
 	json_number(b, "coverage", m->coverage);
 	json_number(b, "coverage_error", coverage_error(m));
+}
+
+/*  The likelihood, and the labels of its classes. */
+static void json_likelihood(bytes *b, const schema *s)
+{
+	json_text(b, "likelihood", LIKELIHOOD_TEXT(s->likelihood));
+	if (!has_classes(s->likelihood)) return;
+	const field *f = &s->targets[0];
+	json_key(b, "classes");
+	for (int k = 0; k < f->level_count; k++) {
+		bytes_print(b, k ? ", " : "[");
+		json_string(b, f->levels[k]);
+	}
+	bytes_print(b, "]");
+}
+
+/*  A row for each true class, with counts of predicted classes. */
+static void json_confusion(bytes *b, const scores *s)
+{
+	json_key(b, "confusion");
+	for (int y = 0; y < s->classes; y++) {
+		bytes_print(b, y ? ", " : "[");
+		for (int k = 0; k < s->classes; k++)
+			bytes_print(b, "%s%td", k ? ", " : "[", s->confusion[y * s->classes + k]);
+		bytes_print(b, "]");
+	}
+	bytes_print(b, "]");
 }
 
 static void json_events(bytes *b, const odvgp_events *e)
@@ -394,6 +430,21 @@ static void json_learned(bytes *b, const odvgp_model *model, const schema *s, co
 	free(kernel);
 }
 
+/*  The likelihood, and the labels of its classes. */
+static void text_likelihood(bytes *b, const schema *s)
+{
+	enum { SHOWN = 8 };
+	bytes_print(b, "targets  likelihood %s", LIKELIHOOD_TEXT(s->likelihood));
+	if (has_classes(s->likelihood)) {
+		const field *f = &s->targets[0];
+		bytes_print(b, ", %d classes: ", f->level_count);
+		for (int k = 0; k < f->level_count && k < SHOWN; k++)
+			bytes_print(b, "%s%s", k ? ", " : "", f->levels[k]);
+		if (f->level_count > SHOWN) bytes_print(b, ", ...");
+	}
+	bytes_print(b, "\n");
+}
+
 /*  The same in lines of text. */
 static void text_model(bytes *b, const char *name, const odvgp_model *model, const schema *s)
 {
@@ -404,10 +455,12 @@ static void text_model(bytes *b, const char *name, const odvgp_model *model, con
 	text_method(b, c);
 	bytes_print(b, "kernel   %s\n", kernel);
 	text_lengthscales(b, model, s);
-	bytes_print(b, "noise    variance %.4g%s\n", noise_of(model),
-			noise_of(model) <= 1.01 * noise_floor_of(c)
-					? ", its lower bound: the targets look free of noise"
-					: "");
+	if (s->likelihood != ODVGP_LIKELIHOOD_GAUSSIAN) text_likelihood(b, s);
+	else
+		bytes_print(b, "noise    variance %.4g%s\n", noise_of(model),
+				noise_of(model) <= 1.01 * noise_floor_of(c)
+						? ", its lower bound: the targets look free of noise"
+						: "");
 	free(kernel);
 }
 
@@ -416,6 +469,7 @@ static void text_model(bytes *b, const char *name, const odvgp_model *model, con
 static void text_coverage(bytes *b, const metrics *m)
 {
 	double error = coverage_error(m);
+	if (isnan(m->coverage)) return;
 	bytes_print(b, "%-8s %.1f %% of targets inside the 95 %% bands, +- %.1f %%\n", "",
 			100 * m->coverage, 100 * error);
 	if (m->coverage < 0.93 - 2 * error)
@@ -432,11 +486,34 @@ static void text_coverage(bytes *b, const metrics *m)
 
 static void text_metrics(bytes *b, const char *title, const metrics *m)
 {
+	if (isfinite(m->accuracy)) {
+		bytes_print(b, "%-8s accuracy %.5g  loglik %.5g  Brier score %.5g  ECE %.5g (%d bins)\n",
+				title, m->accuracy, m->loglik, m->brier, m->ece, ECE_BINS);
+		return;
+	}
 	bytes_print(b, "%-8s rmse %.5g  mae %.5g  loglik %.5g  (standardised)\n", title, m->rmse,
 			m->mae, m->loglik);
 	bytes_print(b, "%-8s rmse %.5g  mae %.5g  loglik %.5g  (units of the target)\n", "",
 			m->rmse_raw, m->mae_raw, m->loglik_raw);
 	text_coverage(b, m);
+}
+
+/*  The confusion matrix, unless it is too wide to read. */
+static void text_confusion(bytes *b, const scores *s, const field *f)
+{
+	enum { SHOWN = 12, WIDTH = 9 };
+	if (s->classes > SHOWN) {
+		bytes_print(b, "confusion of %d classes: --json prints it\n", s->classes);
+		return;
+	}
+	bytes_print(b, "confusion: rows are true classes, columns predicted ones\n%*s", WIDTH, "");
+	for (int k = 0; k < s->classes; k++) bytes_print(b, " %*.*s", WIDTH, WIDTH, f->levels[k]);
+	for (int y = 0; y < s->classes; y++) {
+		bytes_print(b, "\n%-*.*s", WIDTH, WIDTH, f->levels[y]);
+		for (int k = 0; k < s->classes; k++)
+			bytes_print(b, " %*td", WIDTH, s->confusion[y * s->classes + k]);
+	}
+	bytes_print(b, "\n");
 }
 
 #endif

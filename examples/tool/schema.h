@@ -41,6 +41,8 @@ typedef struct schema {
 	uint64_t checksum;
 	/* KEPT options: "name=value", each ended with a zero, then an empty one. */
 	char *settings;
+	/* Of the targets; a file has its name among the settings. */
+	odvgp_likelihood likelihood;
 } schema;
 
 static uint64_t mix(uint64_t x)

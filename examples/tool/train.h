@@ -67,6 +67,8 @@ typedef struct training {
 	void *predictor_block;
 	size_t predictor_size;
 	forecast forecast;
+	/* Of classes, at the last evaluation. */
+	scores scores;
 	evaluation *history;
 	int history_count, history_room;
 	/* Steps between two; compare: the step of the next one. */
@@ -141,7 +143,8 @@ static void print_bar(training *t)
 	bar[20] = 0;
 	if (t->history_count && t->d->test.n) {
 		const metrics *m = &t->history[t->history_count - 1].test;
-		snprintf(test, sizeof test, "  rmse %.4f  loglik %.4f", m->rmse, m->loglik);
+		snprintf(test, sizeof test, "  %s %.4f  loglik %.4f", quality_name(t->d->s.likelihood, 0),
+				quality_of(t->d->s.likelihood, m, 0), m->loglik);
 	}
 	fprintf(stderr, "\r%s%s[%s] %td/%td  %.3g ms  ETA %s  elbo/n %.4f%s\033[K", label_of(t),
 			t->label ? "  " : "", bar, t->step, t->iters, 1e3 * t->step_seconds / fmax(1, done),
@@ -177,31 +180,42 @@ static void print_line(const training *t, const evaluation *v)
 {
 	fprintf(stderr, "%s%sstep %td/%td  %.1f s  elbo/n %.5g", label_of(t), t->label ? "  " : "",
 			t->step, t->iters, v->seconds, v->elbo / (double)t->d->train.n);
-	if (v->test.n) fprintf(stderr, "  rmse %.5g  loglik %.5g", v->test.rmse, v->test.loglik);
-	fprintf(stderr, "  noise %.4g\n", v->noise);
+	if (v->test.n)
+		fprintf(stderr, "  %s %.5g  loglik %.5g", quality_name(t->d->s.likelihood, 0),
+				quality_of(t->d->s.likelihood, &v->test, 0), v->test.loglik);
+	if (isfinite(v->noise)) fprintf(stderr, "  noise %.4g", v->noise);
+	fprintf(stderr, "\n");
 }
 
 /* ---- trace ---- */
-
-static const char trace_header[] =
-		"step,seconds,elbo,test_rmse,test_loglik,noise_variance,"
-		"jitter,jitter_raised,step_shortened,variance_clamped,step_undone\n";
-static const char compare_header[] = "basis,natgrad,beta,gamma,step,seconds,elbo,"
-									 "test_rmse,test_mae,test_loglik,noise_variance\n";
 
 static void trace_check(int bad, int code, const options *o)
 {
 	if (bad) die(code, "--trace %s: cannot be written: %s", o->value[OPT_TRACE], strerror(errno));
 }
 
+/*  The names of the columns, for one training or for several. */
+static int trace_header(FILE *f, odvgp_likelihood kind, int several)
+{
+	if (several)
+		return fprintf(f,
+				"basis,natgrad,beta,gamma,step,seconds,elbo,test_%s,test_%s,test_loglik,"
+				"noise_variance\n",
+				quality_name(kind, 0), quality_name(kind, 1));
+	return fprintf(f,
+			"step,seconds,elbo,test_%s,test_loglik,noise_variance,jitter,jitter_raised,"
+			"step_shortened,variance_clamped,step_undone\n",
+			quality_name(kind, 0));
+}
+
 /*  Opens the file of --trace; NULL without the option. A resumed training appends to its trace. */
-static FILE *trace_open(const options *o, const char *header)
+static FILE *trace_open(const options *o, odvgp_likelihood kind, int several)
 {
 	if (!o->value[OPT_TRACE]) return NULL;
 	FILE *f = fopen(o->value[OPT_TRACE], o->value[OPT_RESUME] ? "ab" : "wb");
 	trace_check(!f, BAD_INPUT, o);
 	int empty = fseek(f, 0, SEEK_END) || ftell(f) <= 0;
-	if (empty) trace_check(fputs(header, f) < 0, BAD_INPUT, o);
+	if (empty) trace_check(trace_header(f, kind, several) < 0, BAD_INPUT, o);
 	return f;
 }
 
@@ -219,6 +233,12 @@ static void trace_bound(FILE *trace, const evaluation *v)
 	if (isfinite(v->elbo)) fprintf(trace, "%.12g", v->elbo);
 }
 
+static void trace_number(FILE *trace, double v)
+{
+	if (isfinite(v)) fprintf(trace, ",%.9g", v);
+	else fputs(",", trace);
+}
+
 /*  A row of one training of several: its name and sizes, and no events. */
 static void compare_row(const training *t, const evaluation *v)
 {
@@ -226,9 +246,10 @@ static void compare_row(const training *t, const evaluation *v)
 	fprintf(t->trace, "%s,%s,%td,%td,%.0f", t->name, c->optim.natgrad ? "on" : "off", c->layer[0].M,
 			c->layer[0].M_gamma, v->step);
 	trace_bound(t->trace, v);
-	if (v->test.n) fprintf(t->trace, ",%.9g,%.9g,%.9g", v->test.rmse, v->test.mae, v->test.loglik);
-	else fputs(",,,", t->trace);
-	fprintf(t->trace, ",%.9g\n", v->noise);
+	for (int k = 0; k < QUALITIES; k++)
+		trace_number(t->trace, quality_of(t->d->s.likelihood, &v->test, k));
+	trace_number(t->trace, v->noise);
+	fputs("\n", t->trace);
 }
 
 static void train_row(const training *t, const evaluation *v)
@@ -236,9 +257,10 @@ static void train_row(const training *t, const evaluation *v)
 	const odvgp_events *e = &t->events;
 	fprintf(t->trace, "%.0f", v->step);
 	trace_bound(t->trace, v);
-	if (v->test.n) fprintf(t->trace, ",%.9g,%.9g", v->test.rmse, v->test.loglik);
-	else fputs(",,", t->trace);
-	fprintf(t->trace, ",%.9g,%.9g,%llu,%llu,%llu,%llu\n", v->noise, e->jitter,
+	trace_number(t->trace, quality_of(t->d->s.likelihood, &v->test, 0));
+	trace_number(t->trace, v->test.loglik);
+	trace_number(t->trace, v->noise);
+	fprintf(t->trace, ",%.9g,%llu,%llu,%llu,%llu\n", e->jitter,
 			(unsigned long long)e->jitter_raised, (unsigned long long)e->step_shortened,
 			(unsigned long long)e->variance_clamped, (unsigned long long)e->step_undone);
 }
@@ -302,7 +324,9 @@ static double upper_bound_of(training *t)
 	const odvgp_config *c = odvgp_model_config(t->model);
 	const part *p = &t->d->train;
 	double points = (double)(c->layer[0].M + c->layer[0].M_gamma), upper = NAN;
-	if (is_exact(t->basis) || points * points * (double)p->n > MOST_UPPER_BOUND) return NAN;
+	if (is_exact(t->basis) || t->d->s.likelihood != ODVGP_LIKELIHOOD_GAUSSIAN ||
+			points * points * (double)p->n > MOST_UPPER_BOUND)
+		return NAN;
 	make_work(t);
 	return odvgp_upper_bound(t->model, p->X, p->Y, t->work.at, t->work.used, &upper, NULL, NULL)
 				   ? NAN
@@ -323,7 +347,20 @@ static metrics predict_test(training *t)
 	/* The next step takes care of such parameters. */
 	if (s) return no_metrics;
 	forecast_run(&t->forecast, &server, t->w, test->X, test->n);
-	return metrics_of(&t->forecast, test->Y, test->n, t->d->s.target_count, t->d->s.y_scale);
+	const schema *schema = &t->d->s;
+	if (has_classes(schema->likelihood)) {
+		free(t->scores.confusion);
+		t->scores = scores_make(schema->targets[0].level_count);
+		scores_add(&t->scores, t->forecast.mean, t->forecast.P, test->Y, test->n, 0.5);
+		return class_metrics(&t->scores);
+	}
+	double *logp = schema->likelihood == ODVGP_LIKELIHOOD_GAUSSIAN
+						   ? NULL
+						   : log_densities(&server, test->X, test->Y, test->n);
+	metrics m =
+			metrics_of(&t->forecast, test->Y, logp, test->n, schema->target_count, schema->y_scale);
+	free(logp);
+	return m;
 }
 
 /*  Where training leaves q out, an evaluation makes one and then restores the model's bytes. */
@@ -538,13 +575,14 @@ static void training_begin(
 	if (d->test.n) {
 		t->predictor_size = odvgp_predictor_size(model);
 		t->predictor_block = take(t->predictor_size, 1);
-		t->forecast = forecast_make(d->test.n, d->s.target_count);
+		t->forecast = forecast_make(d->test.n, &d->s);
 	}
 }
 
 static void training_end(training *t)
 {
 	forecast_free(&t->forecast);
+	free(t->scores.confusion);
 	free(t->predictor_block);
 	free(t->copy);
 	free(t->work.at);
@@ -572,7 +610,10 @@ static double curve_elbo(const evaluation *v, const training *t)
 {
 	return v->elbo / (double)t->d->train.n;
 }
-static double curve_rmse(const evaluation *v, const training *t) { return (void)t, v->test.rmse; }
+static double curve_quality(const evaluation *v, const training *t)
+{
+	return quality_of(t->d->s.likelihood, &v->test, 0);
+}
 static double curve_loglik(const evaluation *v, const training *t)
 {
 	return (void)t, v->test.loglik;
@@ -587,7 +628,8 @@ static void plot_training(const training *t, const char *path)
 	int fits = p->scenes;
 	picture_curve(p, t, "Evidence lower bound", "nats per row", curve_elbo);
 	if (t->d->test.n) {
-		picture_curve(p, t, "Test RMSE", "target sd", curve_rmse);
+		picture_curve(p, t, quality_title(t->d->s.likelihood), quality_unit(t->d->s.likelihood),
+				curve_quality);
 		picture_curve(p, t, "Test log-likelihood", "nats per row", curve_loglik);
 	}
 	if (plot_grid(path, t->d->s.dataset, p->scene, p->scenes, fits > 1 ? fits : 2))
@@ -612,9 +654,11 @@ static dominant dominant_row(const training *t)
 	dominant r = {0, 0};
 	subject s;
 	ptrdiff_t row = 0;
-	if (p->n > DOMINANT_ROWS || p->n < DOMINANT_LEAST) return r;
+	if (p->n > DOMINANT_ROWS || p->n < DOMINANT_LEAST ||
+			t->d->s.likelihood != ODVGP_LIKELIHOOD_GAUSSIAN)
+		return r;
 	if (subject_begin(&s, t->d, t->model, t->w)) {
-		forecast f = forecast_make(p->n, t->d->s.target_count);
+		forecast f = forecast_make(p->n, &t->d->s);
 		forecast_run(&f, &s.server, t->w, p->X, p->n);
 		r.share = largest_error(&f, p->Y, p->n, t->d->s.target_count, &row);
 		if (r.share > 0.5) r.line = p->line[row];
@@ -647,7 +691,9 @@ static void print_train_json(const training *t, const outcome *r)
 	json_number(&b, "ms_per_iter", r->ms);
 	json_count(&b, "threads", workers_count(t->w));
 	json_bound(&b, r->elbo, r->upper, t->d->train.n);
+	json_likelihood(&b, &t->d->s);
 	json_metrics(&b, &t->history[t->history_count - 1].test);
+	if (t->scores.n) json_confusion(&b, &t->scores);
 	json_learned(&b, t->model, &t->d->s, &t->events);
 	json_outliers(&b, t->d);
 	json_number(&b, "worst_line", r->worst.line ? (double)r->worst.line : NAN);
@@ -674,6 +720,7 @@ static void print_train_text(const training *t, const outcome *r)
 		bytes_print(&b,
 				"worst    line %ld has %.0f %% of the squared errors of the training rows\n",
 				r->worst.line, 100 * r->worst.share);
+	if (t->scores.n) text_confusion(&b, &t->scores, &d->s.targets[0]);
 	if (t->events.jitter_raised + t->events.step_shortened + t->events.step_undone)
 		bytes_print(&b,
 				"events   jitter raised %llu times, now %.3g; steps shortened %llu, undone %llu\n",
@@ -779,7 +826,7 @@ static void evaluate_end(training *t)
 static int train_and_report(training *t, const char *model_path)
 {
 	outcome r = {RUNNING, 0, NAN, NAN, NAN, {0, 0}, model_path};
-	t->trace = trace_open(t->o, trace_header);
+	t->trace = trace_open(t->o, t->d->s.likelihood, 0);
 	t->start = t->checkpoint_last = now();
 	if (!fit_q_if_due(t, FIT_START)) die(FAILED, "--fit-q: %s", t->reason);
 	r.reason = train_loop(t);

@@ -1,0 +1,206 @@
+/*  classes.h - likelihoods by name, labels of class targets, and how good probabilities of classes
+    are. */
+#ifndef TOOL_CLASSES_H
+#define TOOL_CLASSES_H
+
+#include "schema.h"
+
+/* ---- likelihoods ---- */
+
+/*  In the order of odvgp_likelihood, as the library's config names them. */
+static const char likelihood_words[] =
+		"gaussian|bernoulli|logit|studentt|laplace|poisson|exponential|negative_binomial|gamma|"
+		"beta|ordinal|robustmax|softmax|heteroscedastic";
+
+static odvgp_likelihood likelihood_named(const char *name)
+{
+	int kind = position_in(likelihood_words, name);
+	if (kind < 0)
+		die(BAD_INPUT, "--likelihood %s: must be one of %s%s", name, likelihood_words,
+				guess_in(likelihood_words, name).text);
+	return (odvgp_likelihood)kind;
+}
+
+static const char *likelihood_text(odvgp_likelihood kind, char text[24])
+{
+	const char *word = likelihood_words;
+	for (int i = 0; i < (int)kind; i++) word = strchr(word, '|') + 1;
+	snprintf(text, 24, "%.*s", (int)strcspn(word, "|"), word);
+	return text;
+}
+#define LIKELIHOOD_TEXT(kind) likelihood_text(kind, (char[24]){""})
+
+/*  Are there exactly two classes, of which one function of the inputs gives the probability? */
+static int has_two_classes(odvgp_likelihood kind)
+{
+	return kind == ODVGP_LIKELIHOOD_BERNOULLI || kind == ODVGP_LIKELIHOOD_LOGIT;
+}
+
+/*  A function for each class? */
+static int has_class_functions(odvgp_likelihood kind)
+{
+	return kind == ODVGP_LIKELIHOOD_ROBUSTMAX || kind == ODVGP_LIKELIHOOD_SOFTMAX;
+}
+
+static int has_classes(odvgp_likelihood kind)
+{
+	return has_two_classes(kind) || has_class_functions(kind) || kind == ODVGP_LIKELIHOOD_ORDINAL;
+}
+
+/*  Can y have any value, so that training standardises it? */
+static int has_real_targets(odvgp_likelihood kind)
+{
+	return kind == ODVGP_LIKELIHOOD_GAUSSIAN || kind == ODVGP_LIKELIHOOD_STUDENTT ||
+		   kind == ODVGP_LIKELIHOOD_LAPLACE || kind == ODVGP_LIKELIHOOD_HETEROSCEDASTIC;
+}
+
+/*  Functions that the likelihood sees. */
+static int functions_of(const schema *s)
+{
+	if (has_class_functions(s->likelihood)) return s->targets[0].level_count;
+	return s->likelihood == ODVGP_LIKELIHOOD_HETEROSCEDASTIC ? 2 * s->target_count
+															 : s->target_count;
+}
+
+/*  Numbers that predict y of a row: means, or a probability for each class; of two classes, that of
+    the second one where there is one function. */
+static int forecasts_of(const schema *s)
+{
+	int all = has_classes(s->likelihood) && !has_two_classes(s->likelihood);
+	return all ? s->targets[0].level_count : s->target_count;
+}
+
+/* ---- labels ---- */
+
+enum { MOST_CLASSES = 200 };
+
+/*  Reads a label that is a number. */
+static int label_number(const char *label, double *value)
+{
+	const char *end = table__number(label, value);
+	return end && end > label && !*end;
+}
+
+/*  Are all labels of the field numbers? Then its column holds numbers. */
+static int has_number_labels(const field *f)
+{
+	double value;
+	for (int k = 0; k < f->level_count; k++)
+		if (!label_number(f->levels[k], &value)) return 0;
+	return f->level_count > 0;
+}
+
+/*  The class of a label, or -1. */
+static int class_of_text(const field *f, const char *label)
+{
+	int k = 0;
+	while (k < f->level_count && strcmp(f->levels[k], label) != 0) k++;
+	return k < f->level_count ? k : -1;
+}
+
+static int class_of_number(const field *f, double v)
+{
+	for (int k = 0; k < f->level_count; k++) {
+		double label;
+		if (label_number(f->levels[k], &label) && v >= label && v <= label) return k;
+	}
+	return -1;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+/*  The distinct numbers of a column, sorted, into `list`. Returns how many there are, or most + 1 if
+    there are more. */
+static int distinct_numbers(const table *t, int column, double *list, int most)
+{
+	int count = 0;
+	for (ptrdiff_t i = 0; i < t->rows; i++) {
+		double v = t->values[i * t->columns + column];
+		if (isnan(v) || (count && bsearch(&v, list, (size_t)count, sizeof v, by_number))) continue;
+		if (count == most) return most + 1;
+		list[count++] = v;
+		qsort(list, (size_t)count, sizeof v, by_number);
+	}
+	return count;
+}
+
+/* ---- scores of probabilities ---- */
+
+enum { ECE_BINS = 15 };
+
+/*  Sums over rows whose label is known. */
+typedef struct scores {
+	int classes;
+	ptrdiff_t n, right;
+	double logs, squares;
+	/* Bins of the largest probability: rows, right ones, sums of the probability. */
+	double bin_rows[ECE_BINS], bin_right[ECE_BINS], bin_p[ECE_BINS];
+	/* [classes][classes]: true class, then predicted class. */
+	ptrdiff_t *confusion;
+} scores;
+
+static scores scores_make(int classes)
+{
+	scores s;
+	memset(&s, 0, sizeof s);
+	s.classes = classes;
+	s.confusion = take((size_t)classes * (size_t)classes, sizeof *s.confusion);
+	return s;
+}
+
+/*  The probability of a class of row i; `forecasts` numbers predict a row. */
+static double class_probability(const double *mean, int forecasts, ptrdiff_t i, int class)
+{
+	if (forecasts > 1) return mean[i * forecasts + class];
+	return class ? mean[i] : 1 - mean[i];
+}
+
+/*  The most probable class; of two, the second one from `threshold` on. */
+static int class_predicted(
+		const double *mean, int forecasts, ptrdiff_t i, int classes, double threshold)
+{
+	int best = 0;
+	if (classes == 2) return class_probability(mean, forecasts, i, 1) >= threshold;
+	for (int k = 1; k < classes; k++)
+		if (mean[i * forecasts + k] > mean[i * forecasts + best]) best = k;
+	return best;
+}
+
+/*  Adds n rows; labels Y that are NaN do not count. */
+static void scores_add(scores *s, const double *mean, int forecasts, const double *Y, ptrdiff_t n,
+		double threshold)
+{
+	for (ptrdiff_t i = 0; i < n; i++) {
+		if (isnan(Y[i])) continue;
+		int y = (int)Y[i], label = class_predicted(mean, forecasts, i, s->classes, threshold);
+		double top = 0;
+		for (int k = 0; k < s->classes; k++) {
+			double p = class_probability(mean, forecasts, i, k), e = p - (k == y);
+			s->squares += e * e;
+			top = fmax(top, p);
+		}
+		int bin = (int)fmin(ECE_BINS - 1, top * ECE_BINS);
+		s->bin_rows[bin]++;
+		s->bin_right[bin] += label == y;
+		s->bin_p[bin] += top;
+		s->logs += log(fmax(class_probability(mean, forecasts, i, y), DBL_MIN));
+		s->right += label == y;
+		s->confusion[y * s->classes + label]++;
+		s->n++;
+	}
+}
+
+/*  Expected calibration error: the mean distance between the largest probability and the share of
+    right labels, over bins of that probability. */
+static double scores_ece(const scores *s)
+{
+	double sum = 0;
+	for (int k = 0; k < ECE_BINS; k++) sum += fabs(s->bin_p[k] - s->bin_right[k]);
+	return sum / (double)s->n;
+}
+
+#endif
