@@ -985,8 +985,8 @@ ODVGP_API odvgp_schedule odvgp_rising(
 ODVGP_API const char *odvgp_status_text(odvgp_status status);
 
 /*  Training steps, one after another. L-BFGS ends them when a step reports convergence or that it
-    is stuck. A model of odvgp_model_create, not of odvgp_model_init or a file, that has done no
-    step and of which odvgp_set has changed nothing, begins with odvgp_warm_start, if
+    is stuck. A Gaussian model of odvgp_model_create, not of odvgp_model_init or a file, that has
+    done no step and of which odvgp_set has changed nothing, begins with odvgp_warm_start, if
     config.init.warm is 1, the objective ELBO, and the member takes it. Its allocator gives the
     memory for that time.
         X [N,D], Y [N,T]   all data
@@ -10267,7 +10267,7 @@ static odvgp_status odvgp__collapsed_forward(odvgp__tape *t, odvgp__node *nd)
 	}
 	double squares = (double)*c.m.rr - odvgp__collapse_solve(t, &c) / s,
 		   variances = (double)*c.m.kk - P * trace;
-	if (ODVGP__MIN(squares, variances) < -2 * s * ODVGP__COLLAPSE_ERROR * P * (double)c.N)
+	if (ODVGP__MIN(squares, variances) < -2 * s * ODVGP__COLLAPSE_ERROR * P * t->sums->weight)
 		return odvgp__fail(t->info, ODVGP_E_NAN, "bound", -1, ODVGP__MIN(squares, variances),
 				"rounding errors are larger than the noise: train in double, or raise noise_floor");
 	bound -= (squares + (double)*c.m.kk - P * trace) / (2 * s);
