@@ -1193,8 +1193,8 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, cons
         upper   out        lower   out or NULL: Titsias' lower bound
         X, Y, work   as in odvgp_fit_q, at the same cost
     Returns  as odvgp_fit_q; E_NAN also if rounding leaves no digit of a bound, because the noise is
-             small relative to the targets; E_UNSUPPORTED for another likelihood than the Gaussian
-             and for the objectives PARTLY, TIGHT and EXACT */
+             small relative to the targets; E_UNSUPPORTED for another likelihood than the Gaussian,
+             several noises, and the objectives PARTLY, TIGHT and EXACT */
 ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *model, const odvgp_real *X,
 		const odvgp_real *Y, void *work, size_t bytes, odvgp_real *upper, odvgp_real *lower,
 		odvgp_info *info);
@@ -13524,8 +13524,9 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, c
 
 typedef struct odvgp__fit {
 	int gamma; /* gamma's features: ODVGP__..._GAMMA */
-	/* features of beta, of gamma, of both; solved for: weights [from, to) */
-	ptrdiff_t M, Mg, F, from, to;
+	/* features of beta, of gamma, of both; solved for: weights [from, to) of outputs [first, last),
+       which share a noise */
+	ptrdiff_t M, Mg, F, from, to, first, last;
 	/* S = Phi Phi^T [F,F] (lower); gamma's Lambda [Mg,Mg] (lower); work [F,F] */
 	odvgp_real *S, *prior, *G;
 	odvgp_real *W;                    /* [M,Mg], if the tape has none */
@@ -13729,9 +13730,9 @@ static void odvgp__fit_hold(const odvgp__unit *u, odvgp__fit *f)
 }
 
 /*  rest = h / s - (Lambda + S / s) w over all features. */
-static void odvgp__fit_rest(const odvgp__unit *u, odvgp__fit *f, odvgp_real s)
+static void odvgp__fit_rest(odvgp__fit *f, odvgp_real s)
 {
-	for (ptrdiff_t p = 0; p < u->P; p++) {
+	for (ptrdiff_t p = f->first; p < f->last; p++) {
 		const odvgp_real *w = f->w + p * f->F;
 		odvgp_real *rest = f->rest + p * f->F;
 		for (ptrdiff_t i = 0; i < f->F; i++) rest[i] = f->h[p * f->F + i] / s;
@@ -13759,9 +13760,8 @@ static odvgp_real odvgp__fit_pivot(const odvgp__fit *f, ptrdiff_t n)
 static odvgp_status odvgp__fit_mean(odvgp__unit *u, odvgp__fit *f, odvgp_real s, odvgp_info *info)
 {
 	odvgp_model *m = u->model;
-	odvgp__fit_hold(u, f);
 	const odvgp_blas *blas = &m->tape.blas;
-	ptrdiff_t n = f->to - f->from, P = u->P;
+	ptrdiff_t n = f->to - f->from;
 	odvgp_real added = 0, least = m->cfg.jitter.relative;
 	odvgp_info bad;
 	for (ptrdiff_t i = 0; i < n; i++) {
@@ -13783,8 +13783,8 @@ static odvgp_status odvgp__fit_mean(odvgp__unit *u, odvgp__fit *f, odvgp_real s,
 		added = ODVGP__MAX(4 * added, least);
 	}
 	for (int pass = 0; pass < 4; pass++) {
-		odvgp__fit_rest(u, f, s);
-		for (ptrdiff_t p = 0; p < P; p++) {
+		odvgp__fit_rest(f, s);
+		for (ptrdiff_t p = f->first; p < f->last; p++) {
 			odvgp_real *x = f->rest + p * f->F + f->from, *w = f->w + p * f->F + f->from;
 			for (ptrdiff_t i = 0; i < n; i++) x[i] *= f->scale[i];
 			odvgp_trsm(blas, 0, 0, n, 1, f->G, n, x, 1);
@@ -13792,7 +13792,7 @@ static odvgp_status odvgp__fit_mean(odvgp__unit *u, odvgp__fit *f, odvgp_real s,
 			for (ptrdiff_t i = 0; i < n; i++) w[i] += f->scale[i] * x[i];
 		}
 	}
-	return odvgp__finite(f->w, P * f->F)
+	return odvgp__finite(f->w, u->P * f->F)
 				   ? ODVGP_OK
 				   : odvgp__fail(info, ODVGP_E_NAN, "q", -1, 0, "the optimum is not finite");
 }
@@ -13868,7 +13868,7 @@ static odvgp_status odvgp__fit_put_factor(
 	odvgp_status status = odvgp_potrf_reverse(blas, M, f->G, M, info);
 	if (status) return status;
 	odvgp_trtri(blas, M, f->G, M);
-	for (ptrdiff_t p = 0; p < u->P; p++) {
+	for (ptrdiff_t p = f->first; p < f->last; p++) {
 		odvgp_real *to = odvgp__fit_slot(m, block->slot_sqrt) + p * M * M;
 		if (u->param == ODVGP_PARAMETRISATION_WHITENED) odvgp__copy(to, f->G, M * M);
 		else odvgp_trmm(blas, 0, M, M, 1, m->tape.node[block->L.id].v, M, f->G, M, 0, to, M);
@@ -13895,7 +13895,8 @@ static odvgp_status odvgp__fit_put_inverse(
 	const odvgp_blas *blas = &m->tape.blas;
 	const odvgp_real *L = m->tape.node[u->L.id].v;
 	ptrdiff_t M = f->M;
-	odvgp_real mean = 0, added = 0, *to = odvgp__fit_slot(m, u->block[ODVGP__ON_BETA].slot_sqrt);
+	odvgp_real mean = 0, added = 0,
+			   *to = odvgp__fit_slot(m, u->block[ODVGP__ON_BETA].slot_sqrt) + f->first * M * M;
 	odvgp_info bad;
 	for (ptrdiff_t i = 0; i < M; i++)
 		for (ptrdiff_t j = 0; j <= i; j++)
@@ -13913,7 +13914,7 @@ static odvgp_status odvgp__fit_put_inverse(
 		if (tries == 29) return odvgp__fail(info, ODVGP_E_NOT_PD, "B", bad.row, bad.value, NULL);
 		added = ODVGP__MAX(4 * added, ODVGP__EPS * mean);
 	}
-	for (ptrdiff_t p = 1; p < u->P; p++) odvgp__copy(to + p * M * M, to, M * M);
+	for (ptrdiff_t p = 1; p < f->last - f->first; p++) odvgp__copy(to + p * M * M, to, M * M);
 	return ODVGP_OK;
 }
 
@@ -13953,7 +13954,7 @@ static odvgp_status odvgp__fit_put_diagonal(
 	odvgp__copy(w.g, m->tape.node[u->q_diag.id].v, M);
 	odvgp_status status = odvgp__fit_diagonal(u, f, s, &w);
 	if (!status) m->tape.events = events;
-	for (ptrdiff_t i = 0; i < u->P * M && !status; i++)
+	for (ptrdiff_t i = f->first * M; i < f->last * M && !status; i++)
 		g[i] = odvgp__inside(&m->par, u->slot_q_diag, w.g[i % M]);
 	odvgp__end_loan(&m->nat_R, ODVGP__NAT_OPTIMUM);
 	return status ? odvgp__fail(info, status, "q_diag", -1, 0, "its optimum was not reached")
@@ -13969,9 +13970,6 @@ static const struct {
 
 static odvgp_status odvgp__fit_check(const odvgp__unit *u, odvgp_info *info)
 {
-	if (u->model->levels > 1)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "lik.noise_per_output", -1, 0,
-				"the closed forms have one noise for all outputs: set it to 0, or take steps");
 	int kind = u->cov_part->optimum, steps = odvgp__optima[kind].steps;
 	if (u->mean_part->optimum != ODVGP__OPTIMUM_WEIGHTS)
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "mean_part", -1, 0, "has no optimum here");
@@ -14067,6 +14065,22 @@ static odvgp_status odvgp__fit_end(odvgp_model *m, odvgp_status s, const odvgp_e
 	return s;
 }
 
+/*  Solve for the weights, or with `put` stage the covariances, of outputs that share a noise at
+    once. */
+static odvgp_status odvgp__fit_outputs(odvgp__unit *u, odvgp__fit *f, int put, odvgp_info *info)
+{
+	const odvgp_model *m = u->model;
+	const odvgp_real *noise = m->tape.node[m->lik_params.id].v;
+	odvgp_status s = ODVGP_OK;
+	for (f->first = 0; f->first < u->P && !s; f->first = f->last) {
+		f->last = m->levels > 1 ? f->first + 1 : u->P;
+		odvgp_real of = noise[m->levels > 1 ? f->first : 0];
+		s = put ? odvgp__optima[u->cov_part->optimum].put(u, f, of, info)
+				: odvgp__fit_mean(u, f, of, info);
+	}
+	return s;
+}
+
 static odvgp_status odvgp__fit_best(odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y,
 		void *work, size_t bytes, odvgp_info *info)
 {
@@ -14074,8 +14088,8 @@ static odvgp_status odvgp__fit_best(odvgp__unit *u, const odvgp_real *X, const o
 	odvgp__fit f;
 	odvgp_status s = odvgp__fit_begin(u, X, Y, work, bytes, &f, info);
 	if (s) return s;
-	odvgp_real noise = odvgp__noise(m);
-	if ((s = odvgp__fit_mean(u, &f, noise, info)) != ODVGP_OK) return s;
+	odvgp__fit_hold(u, &f);
+	if ((s = odvgp__fit_outputs(u, &f, 0, info)) != ODVGP_OK) return s;
 	odvgp__fit_stage(m);
 	odvgp__fit_put_gamma(u, &f);
 	odvgp__fit_put_mean(u, &f, ODVGP__ON_BETA);
@@ -14086,7 +14100,7 @@ static odvgp_status odvgp__fit_best(odvgp__unit *u, const odvgp_real *X, const o
 		odvgp__fit_prior(u, &f);
 		s = odvgp__fit_sums(u, &f, X, Y, info);
 	}
-	if (!s) s = odvgp__optima[u->cov_part->optimum].put(u, &f, noise, info);
+	if (!s) s = odvgp__fit_outputs(u, &f, 1, info);
 	if (!s) odvgp__fit_take(u);
 	odvgp__give_back(&m->par, ODVGP__LENT_OPTIMUM);
 	return s;
@@ -14183,7 +14197,7 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
 	odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
 	if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
 	if (!upper) return odvgp__fail(info, ODVGP_E_ARG, "upper", -1, 0, "is NULL");
-	if (!odvgp__has_noise(&m->cfg) || m->cfg.objective >= ODVGP_OBJECTIVE_PARTLY)
+	if (!odvgp__has_noise(&m->cfg) || m->cfg.objective >= ODVGP_OBJECTIVE_PARTLY || m->levels > 1)
 		return odvgp__fail(
 				info, ODVGP_E_UNSUPPORTED, "model", -1, 0, "has no upper bound of this kind");
 	odvgp_events events = m->tape.events;
@@ -16818,6 +16832,7 @@ static odvgp_config odvgp__warm_config(const odvgp_model *m, ptrdiff_t rows, ptr
 	c.init.gamma = ODVGP_INIT_GAMMA_RANDOM;
 	c.tile = 0;
 	c.shards = 1;
+	c.lik.noise_per_output = 0;
 	if (odvgp__has_noise(&m->cfg)) return c;
 	memset(&c.lik, 0, sizeof c.lik);
 	c.lik.weights = m->cfg.lik.weights || m->cfg.lik.missing;
@@ -17001,7 +17016,7 @@ static odvgp_status odvgp__warm_train(odvgp__warm_work *w, const odvgp_model *m,
 		return s;
 	odvgp__warm_copy(aux, m, 1);
 	odvgp__copy(aux->data_sd, m->data_sd, m->cfg.layer[0].D + 1);
-	if (!odvgp__has_noise(&m->cfg)) odvgp__warm_noise(aux);
+	if (!odvgp__has_noise(&m->cfg) || m->levels > 1) odvgp__warm_noise(aux);
 	*made = aux;
 	report.converged = report.stuck = 0;
 	for (ptrdiff_t i = 0; i < w->iterations && !s && !report.converged && !report.stuck; i++)
@@ -17041,6 +17056,10 @@ ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *m, const odvgp_warm *settin
 	odvgp__copy(w.theta, m->par.theta, m->par.count);
 	odvgp__copy(w.value, m->par.value, m->par.positive);
 	odvgp__warm_copy(m, aux, 0);
+	if (m->levels > 1 && odvgp__has_noise(&m->cfg) && m->par.slot[m->slot_lik_params].trainable) {
+		odvgp__set_noise(m, (double)odvgp__noise(aux));
+		odvgp__touch(m, m->slot_lik_params);
+	}
 	if (!odvgp__has_noise(&m->cfg)) s = odvgp__warm_pseudo(m, aux, info);
 	else if (odvgp__warm_fits_q(m)) s = odvgp_fit_q(m, X, Y, w.rest, w.rest_bytes, info);
 	if (!s && odvgp__warm_bound(m, &w, X, Y) >= before) {
