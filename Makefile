@@ -33,7 +33,7 @@ MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 endif
 
 STUDIES := study-odvgp study-odvgp-gap study-recipes study-odvgp-2c study-solve study-solve-whitened
-.PHONY: all demo test test-isa golden golden-write chaos cross cblas test-all soak sanitize fuzz valgrind tidy standards symbols bench bench-float bench-serve bench-against cost-curves odvgp2018-fig2a solvegp2020-fig2 kobe2021-figs $(STUDIES) examples lessons ports install shared dist-arduino dist-platformio packages cover size clean help
+.PHONY: all demo test test-isa golden golden-write chaos cross cblas test-all soak sanitize fuzz valgrind tidy standards symbols bench bench-float bench-serve bench-against cost-curves odvgp2018-fig2a solvegp2020-fig2 kobe2021-figs $(STUDIES) study-images examples lessons ports install shared dist-arduino dist-platformio packages cover size clean help
 .DELETE_ON_ERROR:
 
 all: $(B)/odvgp ## the command-line tool, build/odvgp
@@ -340,6 +340,10 @@ study-recipes: ## the paper's settings and the defaults, on nine sets
 study-odvgp-2c: ## ODVGP figure 2c: 1,500 + 3,500 points against 2,000, in seconds
 study-solve: ## SOLVE-GP tables 2, 6 and 7 beside the printed rows
 study-solve-whitened: ## SOLVE-GP figure 3: whitened or not, natural gradients or Adam
+$(B)/images: bench/images.c
+	$(call compile,$(THREADS))
+study-images: $(B)/images ## MNIST, convolutional features against all pixels: DATA=dir, TIME=60 seconds for each model
+	@mkdir -p $(B)/study-images && $(B)/images --data "$(DATA)" --out $(B)/study-images $(if $(TIME),--seconds $(TIME))
 $(B)/curves: bench/curves.c
 	$(call compile,)
 $(STUDIES): study-%: $(B)/odvgp $(B)/curves

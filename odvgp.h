@@ -182,6 +182,11 @@ CONTENTS   (search for a tag with its arrows)
     Mg = 2..3 M. More beta points improve variance and mean; more gamma points improve only the
     mean, at linear cost. SOLVE-GP's gamma improves the variance, too, and a step takes
     O(B Mg (M + Mg) + M Mg (M + Mg) + Mg^3) more; start with Mg = M.
+  Images. With layer[0].patches inducing inputs are patches, and f(image) is the weighted sum of a
+    Gaussian process over an image's T patches [CONV], [TICK]. K(Z,X) costs B M T instead of B M
+    kernel values, k(x,x) B T^2 / 2 more. One image's patches at a time are in memory, with 256 rows
+    of their kernel matrix. odvgp_init_data draws inducing patches from 1,000 images and their
+    locations uniformly. All pixels of a channel should have one scale.
   Units. Standardise the columns of X and Y (odvgp_column_scales, odvgp_standardise) and pass the
     scales to odvgp_freeze to get predictions in original units.
   Memory. odvgp_model_size returns the bytes that training needs, odvgp_predictor_size those of
@@ -229,6 +234,9 @@ CONTENTS   (search for a tag with its arrows)
     [SVGP]      Hensman, Fusi, Lawrence: Gaussian Processes for Big Data, UAI 2013
     [VFE]       Titsias: Variational Learning of Inducing Variables in Sparse Gaussian Processes,
                 AISTATS 2009
+    [CONV]      van der Wilk, Rasmussen, Hensman: Convolutional Gaussian Processes, NeurIPS 2017
+    [TICK]      Dutordoir et al.: Bayesian Image Classification with Deep Convolutional Gaussian
+                Processes, AISTATS 2020
     [CHOL]      Murray: Differentiation of the Cholesky decomposition, arXiv:1602.07527
     [ADAM]      Kingma, Ba: Adam, ICLR 2015
     [GREEDY]    Burt, Rasmussen, van der Wilk: Convergence of Sparse Variational Inference in
@@ -759,6 +767,18 @@ typedef struct odvgp_config {
 		/* Inducing points: |beta| >= 1 and |gamma| >= 0. BETA ignores gamma. */
 		ptrdiff_t M, M_gamma;
 		odvgp_mean_function mean_function; /* Default ZERO. */
+		/* Convolutional features, if image_height > 0: rows of X are images, inducing inputs are
+           patches, and f(image) = sum_t "weights"_t g(patch t), where g has the kernel. */
+		struct {
+			/* Pixel (i, j) of channel c is column (i image_width + j) channels + c of X;
+               channels 0: 1. */
+			ptrdiff_t image_height, image_width, channels;
+			/* Of a patch; from patch to patch (0: 1). Pixels that no patch covers are not used. */
+			ptrdiff_t height, width, stride;
+			/* 1: two more columns of a patch hold its row and its column among the patches, for
+			   kernels such as "rbf(dims=0:9) * matern32(dims=9:11)". */
+			int locations;
+		} patches;
 	} layer[1];
 
 	struct {
@@ -917,6 +937,7 @@ typedef struct odvgp_slot {
                             "kernel.0.period" "kernel.0.offset"
        likelihood:          "noise_variance" [1 or T] or those at odvgp_likelihood
        mean function:       "mean.c" "mean.A" "mean.b"
+       patches:             "weights", 1 at the start
        beta:                "Z_beta" "q_mu" "a_beta" "q_sqrt"; INVERSE "B_sqrt"; DIAGONAL "q_diag"
        gamma:               "Z_gamma"; ORTH, HYBRID "a_gamma"; BLOCKS "v_mu" "v_sqrt";
                             FREE "Z_alpha" "a" */
@@ -2161,7 +2182,8 @@ enum {
 	ODVGP__STREAM_KMEANS,
 	ODVGP__STREAM_SAMPLE,
 	ODVGP__STREAM_SOFTMAX,
-	ODVGP__STREAM_WARM
+	ODVGP__STREAM_WARM,
+	ODVGP__STREAM_PATCHES
 };
 
 static uint64_t odvgp__mix(uint64_t x)
@@ -4840,18 +4862,22 @@ static void odvgp__points(const odvgp__kernel *k, uint32_t group, const odvgp_re
 {
 	const odvgp__base_kernel *base = &k->base[k->group_base[group]];
 	ptrdiff_t D = (ptrdiff_t)k->D;
-	int geometry = odvgp__geometry(base);
+	int geometry = odvgp__geometry(base), circle = geometry == ODVGP__CIRCLE;
 	for (ptrdiff_t d = 0; d < (ptrdiff_t)base->ndims; d++) {
 		ptrdiff_t column = odvgp__column(base, d);
 		odvgp_real shift = geometry == ODVGP__INNER_PRODUCT ? 0 : centre[column],
 				   scale = odvgp__base_column(base, hyp, d);
-		for (ptrdiff_t i = 0; i < n; i++) {
-			odvgp_real x = X[i * D + column] - shift;
-			if (geometry == ODVGP__CIRCLE) {
-				double angle = odvgp__two_pi * (double)x / (double)hyp[base->shape_param];
-				to[i * rs + 2 * d * cs] = (odvgp_real)cos(angle) * scale;
-				to[i * rs + (2 * d + 1) * cs] = (odvgp_real)sin(angle) * scale;
-			} else to[i * rs + d * cs] = base->ard ? odvgp__scaled(x, scale) : x;
+		const odvgp_real *x = X + column;
+		odvgp_real *at = to + (circle ? 2 : 1) * d * cs;
+		if (!circle && !base->ard)
+			for (ptrdiff_t i = 0; i < n; i++) at[i * rs] = x[i * D] - shift;
+		else if (!circle)
+			for (ptrdiff_t i = 0; i < n; i++) at[i * rs] = odvgp__scaled(x[i * D] - shift, scale);
+		for (ptrdiff_t i = 0; i < n && circle; i++) {
+			double angle =
+					odvgp__two_pi * (double)(x[i * D] - shift) / (double)hyp[base->shape_param];
+			at[i * rs] = (odvgp_real)cos(angle) * scale;
+			at[i * rs + cs] = (odvgp_real)sin(angle) * scale;
 		}
 	}
 }
@@ -4883,6 +4909,70 @@ static ptrdiff_t odvgp__padded(ptrdiff_t n)
 	return (n + ODVGP__CHUNK - 1) / ODVGP__CHUNK * ODVGP__CHUNK;
 }
 
+/* --- patches of images --- */
+
+/*  32-bit numbers, as files hold them. height 0: inputs are points. */
+typedef struct odvgp__patches {
+	int32_t height, width, channels; /* of an image */
+	int32_t rows, columns, stride;   /* of a patch */
+	int32_t located;
+} odvgp__patches;
+
+/*  Positions of patches in a column and in a row of an image. */
+static ptrdiff_t odvgp__patches_down(const odvgp__patches *p)
+{
+	return (p->height - p->rows) / p->stride + 1;
+}
+static ptrdiff_t odvgp__patches_across(const odvgp__patches *p)
+{
+	return (p->width - p->columns) / p->stride + 1;
+}
+static ptrdiff_t odvgp__patches_count(const odvgp__patches *p)
+{
+	return p->height ? odvgp__patches_down(p) * odvgp__patches_across(p) : 0;
+}
+
+/*  Columns of an inducing input, where those of an input are D. */
+static ptrdiff_t odvgp__patch_columns(const odvgp__patches *p, ptrdiff_t D)
+{
+	return p->height ? (ptrdiff_t)p->rows * p->columns * p->channels + 2 * p->located : D;
+}
+
+/*  Patch t of the image x, or, with dx, the adjoint: adds `patch` to dx. */
+static void odvgp__patch_move(const odvgp__patches *p, const odvgp_real *x, odvgp_real *dx,
+		ptrdiff_t t, odvgp_real *patch)
+{
+	ptrdiff_t row = t / odvgp__patches_across(p), column = t % odvgp__patches_across(p),
+			  run = (ptrdiff_t)p->columns * p->channels;
+	for (ptrdiff_t r = 0; r < p->rows; r++, patch += run) {
+		ptrdiff_t at = ((row * p->stride + r) * p->width + column * p->stride) * p->channels;
+		if (!dx) odvgp__copy(patch, x + at, run);
+		for (ptrdiff_t i = 0; i < run && dx; i++) dx[at + i] += patch[i];
+	}
+	if (dx || !p->located) return;
+	patch[0] = (odvgp_real)row;
+	patch[1] = (odvgp_real)column;
+}
+
+/*  The same for all patches, [patches,columns]. */
+static void odvgp__patches_move(
+		const odvgp__patches *p, const odvgp_real *x, odvgp_real *dx, odvgp_real *patches)
+{
+	for (ptrdiff_t t = 0; t < odvgp__patches_count(p); t++)
+		odvgp__patch_move(p, x, dx, t, patches + t * odvgp__patch_columns(p, 0));
+}
+
+/*  Whether the sizes fit together and images have D numbers. */
+static int odvgp__patches_ok(const odvgp__patches *p, ptrdiff_t D)
+{
+	if (!p->height)
+		return !(p->width | p->channels | p->rows | p->columns | p->stride | p->located);
+	return p->height > 0 && p->width > 0 && p->channels > 0 && p->rows > 0 &&
+		   p->rows <= p->height && p->columns > 0 && p->columns <= p->width && p->stride > 0 &&
+		   (p->located & 1) == p->located &&
+		   (double)p->height * (double)p->width * (double)p->channels == (double)D;
+}
+
 /*  One operation on K = k(X1, X2): input, output and scratch. */
 typedef struct odvgp__kjob {
 	const odvgp_blas *blas;
@@ -4904,6 +4994,10 @@ typedef struct odvgp__kjob {
 	ptrdiff_t lddk;
 	const odvgp_real *dout;
 	odvgp_real *da, *dhyp, *dX1, *dX2; /* added to unless NULL */
+	/* odvgp__images_...: X2 holds m images, whose patches have these weights; else NULL */
+	const odvgp__patches *patches;
+	const odvgp_real *weights;
+	odvgp_real *dweights; /* added to unless NULL */
 	/* 1: the forward run keeps V0, H and derivatives of all rows; 0: they are scratch for the
        current rows */
 	int kept;
@@ -4982,13 +5076,15 @@ static void odvgp__kernel_scratch(odvgp__arena *a, const odvgp__kernel *k, ptrdi
 	if (!job->kept) odvgp__kernel_rows_layout(a, k, rows, m, P, job);
 }
 
-/*  Computes the centre (the mean of X2) and the points of X2 by columns. */
+/*  Computes the centre (the mean of X2; of patches the first one) and the points of X2 by
+    columns. */
 static void odvgp__kernel_prepare(odvgp__kjob *job)
 {
 	const odvgp__kernel *k = job->k;
 	ptrdiff_t D = (ptrdiff_t)k->D;
 	odvgp__zero(job->centre, D);
-	for (ptrdiff_t j = 0; j < job->m; j++)
+	if (job->weights) odvgp__copy(job->centre, job->X2, D);
+	for (ptrdiff_t j = 0; j < job->m && !job->weights; j++)
 		for (ptrdiff_t d = 0; d < D; d++) job->centre[d] += job->X2[j * D + d] / (odvgp_real)job->m;
 	for (uint32_t g = 0; g < k->ngroup; g++) {
 		ptrdiff_t nd = odvgp__group_dims(k, g);
@@ -5560,6 +5656,126 @@ ODVGP__TRAINING void odvgp__kernel_adjoint_run(odvgp__kjob *job, odvgp__arena sc
 		for (uint32_t g = 0; g < k->ngroup; g++) odvgp__kernel_adjoint_products(&block, g);
 	}
 	for (uint32_t g = 0; g < k->ngroup; g++) odvgp__kernel_adjoint_finish(job, g);
+}
+
+/* --- images: with patches x[t] and weights w
+       K(Z,x) = sum_t w_t k(Z,x[t]),    k(x,x) = w^T K w,  K_ts = k(x[t],x[s])
+   One image at a time is gathered in scratch. Of K, KROWS rows at a time, only the lower triangle
+   is computed. --- */
+
+typedef struct odvgp__images_work {
+	ptrdiff_t T, D, pixels;
+	odvgp_real *patches, *adjoint; /* [T,D] of an image */
+	odvgp_real *values;            /* a column of K(Z,X), or rows of K */
+} odvgp__images_work;
+
+/*  n: rows of Z; 0: for k(x,x). */
+static void odvgp__images_layout(
+		odvgp__arena *a, const odvgp__patches *p, ptrdiff_t n, odvgp__images_work *w)
+{
+	w->T = odvgp__patches_count(p);
+	w->D = odvgp__patch_columns(p, 0);
+	w->pixels = (ptrdiff_t)p->height * p->width * p->channels;
+	w->patches = odvgp__take(a, w->T, w->D);
+	w->adjoint = odvgp__take(a, w->T, w->D);
+	w->values = odvgp__take(a, n ? n : ODVGP__MIN(w->T, (ptrdiff_t)ODVGP__KROWS), n ? 1 : w->T);
+}
+
+/*  A job on image i. */
+static void odvgp__image_begin(
+		const odvgp__kjob *job, ptrdiff_t i, const odvgp__images_work *w, odvgp__kjob *one)
+{
+	*one = *job;
+	one->patches = NULL;
+	one->K = one->out = NULL;
+	one->dK = one->dout = NULL;
+	one->X2 = w->patches;
+	one->m = w->T;
+	if (job->dX2) one->dX2 = w->adjoint;
+	odvgp__patches_move(job->patches, job->X2 + i * w->pixels, NULL, w->patches);
+	if (job->dX2) odvgp__zero(w->adjoint, w->T * w->D);
+}
+static void odvgp__image_end(const odvgp__kjob *job, ptrdiff_t i, const odvgp__images_work *w)
+{
+	if (job->dX2) odvgp__patches_move(job->patches, NULL, job->dX2 + i * w->pixels, w->adjoint);
+}
+
+/*  K(X1,X2), or its adjoint; X2 may hold images. */
+ODVGP__TRAINING void odvgp__kernel_matrix(odvgp__kjob *job, odvgp__arena scratch, int adjoint)
+{
+	odvgp__images_work w;
+	odvgp__kjob one;
+	if (!job->patches) {
+		if (adjoint) odvgp__kernel_adjoint_run(job, scratch);
+		else odvgp__kernel_run(job, scratch);
+		return;
+	}
+	odvgp__images_layout(&scratch, job->patches, job->n, &w);
+	for (ptrdiff_t j = 0; j < job->m; j++) {
+		odvgp__image_begin(job, j, &w, &one);
+		one.P = 1;
+		one.a = job->weights;
+		one.lda = one.m;
+		one.da = job->dweights;
+		one.ldo = job->n;
+		if (adjoint) {
+			for (ptrdiff_t i = 0; i < job->n; i++) w.values[i] = job->dK[i * job->lddk + j];
+			one.dout = w.values;
+			odvgp__kernel_adjoint_run(&one, scratch);
+		} else {
+			one.out = w.values;
+			odvgp__kernel_run(&one, scratch);
+			for (ptrdiff_t i = 0; i < job->n; i++) job->K[i * job->ldk + j] = w.values[i];
+		}
+		odvgp__image_end(job, j, &w);
+	}
+}
+
+/*  diag[i] = k(x,x) of image i and Kw [images,T] = K w, or their adjoint, which reads diag's adjoint
+    and Kw. Block b of K's lower triangle: if odd, KROWS rows' triangle, else what is left of it. */
+ODVGP__TRAINING void odvgp__images_diag(
+		odvgp__kjob *job, odvgp_real *diag, odvgp_real *Kw, odvgp__arena scratch, int adjoint)
+{
+	const odvgp__isa *isa = odvgp__isa_of(job->blas);
+	const odvgp_real *v = job->weights;
+	odvgp__images_work w;
+	odvgp__kjob one;
+	odvgp__images_layout(&scratch, job->patches, 0, &w);
+	for (ptrdiff_t i = 0; i < job->m; i++, Kw += w.T) {
+		odvgp_real g = adjoint ? 2 * diag[i] : 0;
+		odvgp__image_begin(job, i, &w, &one);
+		if (!adjoint) odvgp__zero(Kw, w.T);
+		else if (job->dweights) isa->axpy(w.T, g, Kw, job->dweights);
+		for (ptrdiff_t b = 1; b / 2 * ODVGP__KROWS < w.T; b++) {
+			ptrdiff_t first = b / 2 * ODVGP__KROWS, from = b % 2 ? first : 0;
+			one.lower = (int)(b % 2);
+			one.X1 = w.patches + first * w.D;
+			one.n = ODVGP__MIN(w.T - first, (ptrdiff_t)ODVGP__KROWS);
+			one.X2 = w.patches + from * w.D;
+			one.m = one.ldk = one.lddk = one.lower ? one.n : first;
+			if (adjoint) one.dK = w.values;
+			else one.K = w.values;
+			if (job->dX2) {
+				one.dX1 = w.adjoint + first * w.D;
+				one.dX2 = w.adjoint + from * w.D;
+			}
+			if (!adjoint) odvgp__kernel_run(&one, scratch);
+			for (ptrdiff_t r = 0; r < one.n; r++) {
+				odvgp_real *row = w.values + r * one.m;
+				ptrdiff_t before = one.lower ? r : one.m;
+				if (!adjoint) {
+					Kw[first + r] += isa->dot(before + one.lower, row, v + from);
+					isa->axpy(before, v[first + r], row, Kw + from);
+					continue;
+				}
+				for (ptrdiff_t c = 0; c < before; c++) row[c] = g * v[first + r] * v[from + c];
+				if (one.lower) row[r] = diag[i] * v[first + r] * v[first + r];
+			}
+			if (adjoint) odvgp__kernel_adjoint_run(&one, scratch);
+		}
+		odvgp__image_end(job, i, &w);
+		if (!adjoint) diag[i] = isa->dot(w.T, Kw, v);
+	}
 }
 
 /*  Points prepared once, for predictions: centred and scaled, the columns of all groups one below
@@ -6804,6 +7020,7 @@ typedef struct odvgp__predictor {
 	uint32_t factor;         /* ODVGP__FACTOR_OF_S, ... */
 	uint32_t M_factor;       /* order of the covariance factor's first block; M: the only one */
 	uint32_t no_alpha;       /* 1: the mean does not use Z_beta */
+	odvgp__patches patches;
 } odvgp__predictor;
 
 /*  Above 32 bits if M > 46340. */
@@ -6883,6 +7100,7 @@ typedef struct odvgp__view {
 	/* q_sqrt or its first block [P,M_factor,M_factor]; or B_sqrt [P,M,M], or its diagonal [P,M] */
 	odvgp_real *factor;
 	odvgp_real *factor_v; /* second block of q_sqrt [P,M-M_factor,M-M_factor] */
+	odvgp_real *weights;  /* of patches */
 	odvgp_real *hyp, *lik_params, *rule, *A, *b, *beta_centre, *gamma_centre, *x_mean, *x_scale,
 			*y_mean, *y_scale;
 } odvgp__view;
@@ -6892,7 +7110,7 @@ static ptrdiff_t odvgp__view_layout(const odvgp__predictor *p, odvgp_real *base,
 {
 	ptrdiff_t D = (ptrdiff_t)p->D, P = (ptrdiff_t)p->P, T = (ptrdiff_t)p->T, M = (ptrdiff_t)p->M;
 	ptrdiff_t Mg = (ptrdiff_t)p->M_gamma, columns = (ptrdiff_t)p->columns,
-			  Mr = (ptrdiff_t)p->M_factor;
+			  Mr = (ptrdiff_t)p->M_factor, Dz = odvgp__patch_columns(&p->patches, D);
 	ptrdiff_t used = 0;
 	double total = 0;
 	int meanfn = (int)p->mean_function;
@@ -6916,8 +7134,9 @@ static ptrdiff_t odvgp__view_layout(const odvgp__predictor *p, odvgp_real *base,
 	ODVGP__PIECE(rule, 1, odvgp__rule_numbers((ptrdiff_t)p->nodes))
 	ODVGP__PIECE(A, meanfn == ODVGP_MEAN_FUNCTION_LINEAR ? D : 0, P)
 	ODVGP__PIECE(b, meanfn == ODVGP_MEAN_FUNCTION_ZERO ? 0 : 1, P)
-	ODVGP__PIECE(beta_centre, 1, D)
-	ODVGP__PIECE(gamma_centre, Mg ? 1 : 0, D)
+	ODVGP__PIECE(beta_centre, 1, Dz)
+	ODVGP__PIECE(gamma_centre, Mg ? 1 : 0, Dz)
+	ODVGP__PIECE(weights, 1, odvgp__patches_count(&p->patches))
 	ODVGP__PIECE(x_mean, 1, D)
 	ODVGP__PIECE(x_scale, 1, D)
 	ODVGP__PIECE(y_mean, 1, T)
@@ -6952,7 +7171,9 @@ typedef struct odvgp__prediction {
 	odvgp__kjob *job;
 	odvgp_real *X;          /* [rows,D] inputs, in training units */
 	odvgp_real *u, *chunk;  /* one point by columns; a chunk of its kernel row */
-	odvgp_real *by_columns; /* the tile's points, for K(X,X) */
+	odvgp_real *by_columns; /* the tile's points, or an image's patches, for K(X,X) */
+	odvgp_real *patches;    /* [patches,columns] of an image */
+	odvgp_real *row;        /* its row of K(X,Z) */
 	odvgp_real *A, *T;      /* [rows,M] */
 	odvgp_real *mean, *var; /* [P,rows] */
 	odvgp_real *sums;       /* [P,rows] work of the mean; var's memory until has_var */
@@ -6980,7 +7201,11 @@ static void odvgp__predict_layout(
 	t->X = odvgp__take(a, rows, (ptrdiff_t)p->D);
 	t->u = odvgp__take(a, 1, columns);
 	t->chunk = odvgp__take(a, odvgp__chunk_rows(p->base_kernels), ODVGP__CHUNK);
-	t->by_columns = odvgp__take(a, 1, columns * odvgp__points_ld(rows) + ODVGP__POINTS_BEYOND);
+	ptrdiff_t T = odvgp__patches_count(&p->patches);
+	t->by_columns =
+			odvgp__take(a, 1, columns * odvgp__points_ld(T ? T : rows) + ODVGP__POINTS_BEYOND);
+	t->patches = odvgp__take(a, T, odvgp__patch_columns(&p->patches, 0));
+	t->row = odvgp__take(a, 1, T ? ODVGP__MAX(M, (ptrdiff_t)p->M_gamma) : 0);
 	t->A = odvgp__take(a, rows, M);
 	t->T = odvgp__take(a, rows, M);
 	t->mean = odvgp__take(a, P, rows);
@@ -7060,6 +7285,22 @@ static void odvgp__predict_inputs(odvgp__prediction *t, const odvgp_real *X, ptr
 			t->X[i * D + d] = (X[i * D + d] - t->v.x_mean[d]) / t->v.x_scale[d];
 }
 
+/*  The same as below for an image: row [m] <- sum_t w_t k(patch t, Z). */
+static void odvgp__predict_image(odvgp__prediction *t, ptrdiff_t i, ptrdiff_t m,
+		const odvgp_real *points, const odvgp_real *centre, odvgp_real *row)
+{
+	const odvgp__patches *p = &t->p->patches;
+	ptrdiff_t D = odvgp__patch_columns(p, 0), ld = odvgp__points_ld(m);
+	odvgp__patches_move(p, t->X + i * (ptrdiff_t)t->p->D, NULL, t->patches);
+	odvgp__zero(row, m);
+	for (ptrdiff_t r = 0; r < odvgp__patches_count(p); r++) {
+		odvgp__points_place(t->kernel, t->v.hyp, t->patches + r * D, 1, centre, t->u, 1);
+		for (ptrdiff_t j = 0; j < m; j += ODVGP__CHUNK)
+			odvgp__isa_of(&t->blas)->axpy(ODVGP__MIN(m - j, ODVGP__CHUNK), t->v.weights[r],
+					odvgp__points_chunk(t->job, t->u, i, points, ld, j, t->chunk), row + j);
+	}
+}
+
 /*  Row i of k(x,Z) for m prepared points goes to `to` [m]; its products with coefficients [P,m] are
     added to the mean. Either may be NULL. */
 static void odvgp__predict_row(odvgp__prediction *t, ptrdiff_t i, ptrdiff_t m,
@@ -7068,11 +7309,15 @@ static void odvgp__predict_row(odvgp__prediction *t, ptrdiff_t i, ptrdiff_t m,
 {
 	const odvgp__isa *isa = odvgp__isa_of(&t->blas);
 	ptrdiff_t P = coefficients ? (ptrdiff_t)t->p->P : 0, ld = odvgp__points_ld(m);
+	int image = t->p->patches.height != 0;
 	ODVGP_ASSERT(!t->has_var);
-	odvgp__points_place(t->kernel, t->v.hyp, t->X + i * (ptrdiff_t)t->p->D, 1, centre, t->u, 1);
+	if (image) odvgp__predict_image(t, i, m, points, centre, t->row);
+	else
+		odvgp__points_place(t->kernel, t->v.hyp, t->X + i * (ptrdiff_t)t->p->D, 1, centre, t->u, 1);
 	for (ptrdiff_t j = 0; j < m; j += ODVGP__CHUNK) {
 		ptrdiff_t cols = ODVGP__MIN(m - j, ODVGP__CHUNK);
-		const odvgp_real *k = odvgp__points_chunk(t->job, t->u, i, points, ld, j, t->chunk);
+		const odvgp_real *k =
+				image ? t->row + j : odvgp__points_chunk(t->job, t->u, i, points, ld, j, t->chunk);
 		if (to) odvgp__copy(to + j, k, cols);
 		for (ptrdiff_t q = 0; q < P; q++) {
 			odvgp_real part = isa->dot(cols, k, coefficients + q * m + j),
@@ -7174,9 +7419,37 @@ static void odvgp__predict_cholesky(odvgp__prediction *t, ptrdiff_t n, ptrdiff_t
 	if (!odvgp__factors[t->p->factor].of_S) odvgp__predict_solve(t, n, t->v.L + q * M * M, t->T);
 }
 
-static odvgp_real odvgp__predict_prior(const odvgp__prediction *t, ptrdiff_t i)
+/*  k(x_i,x_j) of two images. */
+static odvgp_real odvgp__predict_image_cov(odvgp__prediction *t, ptrdiff_t i, ptrdiff_t j)
+{
+	const odvgp__patches *p = &t->p->patches;
+	const odvgp__isa *isa = odvgp__isa_of(&t->blas);
+	const odvgp_real *w = t->v.weights, *centre = t->v.beta_centre;
+	ptrdiff_t T = odvgp__patches_count(p), D = odvgp__patch_columns(p, 0), ld = odvgp__points_ld(T);
+	odvgp_real sum = 0;
+	odvgp__zero(t->by_columns, (ptrdiff_t)t->p->columns * ld + ODVGP__POINTS_BEYOND);
+	odvgp__patches_move(p, t->X + j * (ptrdiff_t)t->p->D, NULL, t->patches);
+	odvgp__points_place(t->kernel, t->v.hyp, t->patches, T, centre, t->by_columns, ld);
+	if (i != j) odvgp__patches_move(p, t->X + i * (ptrdiff_t)t->p->D, NULL, t->patches);
+	/* of one image, only the triangle: entries before the diagonal count twice */
+	t->job->X2 = i == j ? t->job->X1 : NULL;
+	for (ptrdiff_t r = 0; r < T; r++) {
+		odvgp__points_place(t->kernel, t->v.hyp, t->patches + r * D, 1, centre, t->u, 1);
+		for (ptrdiff_t s = 0; s < (i == j ? r + 1 : T); s += ODVGP__CHUNK) {
+			const odvgp_real *k =
+					odvgp__points_chunk(t->job, t->u, r, t->by_columns, ld, s, t->chunk);
+			ptrdiff_t before = ODVGP__MIN((i == j ? r : T) - s, ODVGP__CHUNK);
+			sum += (i == j ? 2 : 1) * w[r] * isa->dot(before, k, w + s);
+			if (i == j && r - s < ODVGP__CHUNK) sum += w[r] * w[r] * k[r - s];
+		}
+	}
+	return sum;
+}
+
+static odvgp_real odvgp__predict_prior(odvgp__prediction *t, ptrdiff_t i)
 {
 	odvgp_real node[ODVGP__MAX_NODES];
+	if (t->p->patches.height) return odvgp__predict_image_cov(t, i, i);
 	return odvgp__kernel_diag(t->kernel, t->v.hyp, t->X + i * (ptrdiff_t)t->p->D, node);
 }
 
@@ -7384,6 +7657,9 @@ static void odvgp__predict_prior_cov(odvgp__prediction *t, ptrdiff_t n, odvgp_re
 {
 	ptrdiff_t ld = odvgp__points_ld(n);
 	const odvgp_real *centre = t->v.beta_centre;
+	for (ptrdiff_t i = 0; i < n && t->p->patches.height; i++)
+		for (ptrdiff_t j = 0; j <= i; j++) C[i * n + j] = odvgp__predict_image_cov(t, i, j);
+	if (t->p->patches.height) return;
 	t->job->X2 = t->X;
 	odvgp__zero(t->by_columns, (ptrdiff_t)t->p->columns * ld + ODVGP__POINTS_BEYOND);
 	odvgp__points_place(t->kernel, t->v.hyp, t->X, n, centre, t->by_columns, ld);
@@ -7748,7 +8024,10 @@ static ptrdiff_t odvgp__predictor_measure(const odvgp__predictor *p)
 			(p->M_factor != p->M && !odvgp__factors[p->factor].of_S))
 		return -1;
 	if (p->no_alpha > 1 || p->mean_function > ODVGP_MEAN_FUNCTION_LINEAR) return -1;
-	if (!odvgp__kernel_ok(&k, (ptrdiff_t)p->D) || p->nhyp != k.nhyp) return -1;
+	if (!odvgp__patches_ok(&p->patches, (ptrdiff_t)p->D)) return -1;
+	if (!odvgp__kernel_ok(&k, odvgp__patch_columns(&p->patches, (ptrdiff_t)p->D)) ||
+			p->nhyp != k.nhyp)
+		return -1;
 	if ((ptrdiff_t)p->columns != odvgp__points_columns(&k)) return -1;
 	ptrdiff_t reals = odvgp__view_layout(p, NULL, &v);
 	return reals >= 0 && odvgp__predictor_reals(p) == (uint64_t)reals ? reals : -1;
@@ -8316,7 +8595,9 @@ enum { ODVGP__ON_BETA, ODVGP__ON_GAMMA, ODVGP__BLOCKS };
 struct odvgp__unit {
 	odvgp_model *model;
 	odvgp__kernel kernel;
-	ptrdiff_t D, P, M, M_gamma;
+	odvgp__patches patches;
+	/* Dz: columns of an inducing input, which the kernel sees */
+	ptrdiff_t D, Dz, P, M, M_gamma;
 	const struct odvgp__mean_part *mean_part;
 	const struct odvgp__cov_part *cov_part;
 	int steps; /* ODVGP__STEPS_... */
@@ -8325,7 +8606,7 @@ struct odvgp__unit {
 	odvgp_mean_function mean_function;
 	/* 0: none */
 	int slot_kernel, kernel_slots, slot_Z_beta, slot_Z_gamma, slot_a, slot_q_diag, slot_mean_A,
-			slot_mean_b;
+			slot_mean_b, slot_patch_weights;
 	odvgp__block block[ODVGP__BLOCKS];
 	/* jitter_kept restores it if an attempt fails */
 	odvgp__jitter jitter[ODVGP__JITTERS], jitter_kept[ODVGP__JITTERS];
@@ -8338,7 +8619,7 @@ struct odvgp__unit {
 	uint64_t columns_stamp;
 	/* head nodes */
 	odvgp__ref hyp, Z_beta, Z_gamma, a_slot, a, K, Kb, L, W, C, L_v, L_H, q_diag, weights,
-			gamma_residual;
+			gamma_residual, patch_weights;
 	odvgp__ref shift; /* q(u)'s mean is q_mu plus this; none: q_mu */
 	/* tile nodes; X comes from the data, mean and var [P,n] are the unit's output */
 	odvgp__ref X, K_x, A, A_v, k_x, mean, var;
@@ -8450,6 +8731,7 @@ struct odvgp_model {
 	odvgp_real *nat_t; /* vectors, lent with nat_R */
 	/* [D+1] standard deviations of X's columns, then of Y; 1 before odvgp_init_data */
 	odvgp_real *data_sd;
+	odvgp_real *inducing_sd; /* [Dz] the same of inducing inputs' columns; data_sd's, or patches' */
 	/* ODVGP__KEPT_...: [positive] copy of par.value during a change that may fail */
 	odvgp__loan kept;
 	odvgp_allocator allocator;
@@ -9095,7 +9377,18 @@ static void odvgp__source_reverse(odvgp__tape *t, odvgp__node *nd)
 	(void)nd;
 }
 
-/* --- KERNEL(hyp, X1, X2): K(X1, X2) --- */
+/* --- KERNEL(hyp, X1, X2): K(X1, X2)
+      KERNEL(hyp, Z, X, w): of images X with weights w --- */
+
+/*  Input k of an operation, unless missing, has the weights of patches. */
+static void odvgp__node_images(odvgp__tape *t, const odvgp__node *nd, int k, odvgp__kjob *job)
+{
+	odvgp__node *w = odvgp__in(t, nd, k);
+	if (!w) return;
+	job->patches = &nd->of->patches;
+	job->weights = w->v;
+	if (w->needs_grad) job->dweights = w->d;
+}
 
 static void odvgp__node_job(odvgp__tape *t, const odvgp__node *nd, odvgp__kjob *job)
 {
@@ -9106,6 +9399,7 @@ static void odvgp__node_job(odvgp__tape *t, const odvgp__node *nd, odvgp__kjob *
 	if (odvgp__wants(t, nd, 0)) job->dhyp = hyp->d;
 	if (odvgp__wants(t, nd, 1)) job->dX1 = X1->d;
 	if (odvgp__wants(t, nd, 2)) job->dX2 = X2->d;
+	if (nd->op == ODVGP__KERNEL) odvgp__node_images(t, nd, 3, job);
 }
 
 static odvgp_status odvgp__kernel_forward(odvgp__tape *t, odvgp__node *nd)
@@ -9114,7 +9408,7 @@ static odvgp_status odvgp__kernel_forward(odvgp__tape *t, odvgp__node *nd)
 	odvgp__node_job(t, nd, &job);
 	job.K = nd->v;
 	job.ldk = nd->ld;
-	odvgp__kernel_run(&job, t->scratch);
+	odvgp__kernel_matrix(&job, t->scratch, 0);
 	return ODVGP_OK;
 }
 
@@ -9124,16 +9418,31 @@ static void odvgp__kernel_reverse(odvgp__tape *t, odvgp__node *nd)
 	odvgp__node_job(t, nd, &job);
 	job.dK = nd->d;
 	job.lddk = nd->ld;
-	odvgp__kernel_adjoint_run(&job, t->scratch);
+	odvgp__kernel_matrix(&job, t->scratch, 1);
 }
 
-/* --- KERNEL_DIAG(hyp, X): k(x,x) of each row of X, [1,n] --- */
+/* --- KERNEL_DIAG(hyp, X): k(x,x) of each row of X, [1,n]
+      KERNEL_DIAG(hyp, X, w): of images; aux: K w for each [n,patches] --- */
+
+static int odvgp__node_images_diag(odvgp__tape *t, odvgp__node *nd, int adjoint)
+{
+	odvgp__node *hyp = odvgp__in(t, nd, 0), *X = odvgp__in(t, nd, 1);
+	odvgp__kjob job;
+	if (!nd->in[2]) return 0;
+	odvgp__kernel_job(&job, &t->blas, &nd->of->kernel, hyp->v, NULL, 0, X->v, X->rows);
+	if (odvgp__wants(t, nd, 0)) job.dhyp = hyp->d;
+	if (odvgp__wants(t, nd, 1)) job.dX2 = X->d;
+	odvgp__node_images(t, nd, 2, &job);
+	odvgp__images_diag(&job, adjoint ? nd->d : nd->v, nd->aux, t->scratch, adjoint);
+	return 1;
+}
 
 static odvgp_status odvgp__kernel_diag_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	const odvgp__node *hyp = odvgp__in(t, nd, 0), *X = odvgp__in(t, nd, 1);
 	int same = odvgp__kernel_stationary(&nd->of->kernel);
 	odvgp_real value[ODVGP__MAX_NODES];
+	if (odvgp__node_images_diag(t, nd, 0)) return ODVGP_OK;
 	for (ptrdiff_t j = 0; j < nd->cols; j++)
 		nd->v[j] = same && j ? nd->v[0]
 							 : odvgp__kernel_diag(&nd->of->kernel, hyp->v, X->v + j * X->ld, value);
@@ -9144,6 +9453,7 @@ static void odvgp__kernel_diag_reverse(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *hyp = odvgp__in(t, nd, 0), *X = odvgp__in(t, nd, 1);
 	odvgp_real sum = 0, *dhyp = odvgp__wants(t, nd, 0) ? hyp->d : NULL;
+	if (odvgp__node_images_diag(t, nd, 1)) return;
 	/* k(x,x) is the same for every x */
 	if (odvgp__kernel_stationary(&nd->of->kernel)) {
 		for (ptrdiff_t j = 0; j < nd->cols; j++) sum += nd->d[j];
@@ -10481,6 +10791,12 @@ static size_t odvgp__kernel_vec_aux(const odvgp__shapes *s, int *kept)
 	return *kept ? bytes : 0;
 }
 
+static size_t odvgp__kernel_diag_aux(const odvgp__shapes *s, int *kept)
+{
+	(void)kept;
+	return s->in[2].id ? odvgp__real_bytes(s->cols, odvgp__patches_count(&s->unit->patches)) : 0;
+}
+
 static size_t odvgp__tri_squares_aux(const odvgp__shapes *s, int *kept)
 {
 	ptrdiff_t M = s->in[1].rows;
@@ -10526,24 +10842,44 @@ static size_t odvgp__nat_stats_aux(const odvgp__shapes *s, int *kept)
 	return odvgp__real_bytes(s->rows * s->cols, s->cols);
 }
 
-/*  The larger of value and adjoint. */
-static size_t odvgp__kernel_node_scratch(const odvgp__shapes *s, ptrdiff_t P, int kept)
+/*  The larger of value and adjoint of a matrix [n,m]. */
+static size_t odvgp__kernel_job_scratch(
+		const odvgp__shapes *s, odvgp__arena a, ptrdiff_t n, ptrdiff_t m, ptrdiff_t P, int kept)
 {
 	size_t most = 0;
 	for (int adjoint = 0; adjoint < 2; adjoint++) {
-		odvgp__arena a;
+		odvgp__arena b = a;
 		odvgp__kjob job;
-		odvgp__arena_init(&a, NULL, 0);
 		job.kept = kept;
-		odvgp__kernel_scratch(
-				&a, &s->unit->kernel, s->in[1].rows, s->in[2].rows, P, s->tasks, adjoint, &job);
-		most = ODVGP__MAX(most, a.bad ? SIZE_MAX : a.used);
+		odvgp__kernel_scratch(&b, &s->unit->kernel, n, m, P, s->tasks, adjoint, &job);
+		most = ODVGP__MAX(most, b.bad ? SIZE_MAX : b.used);
 	}
 	return most;
 }
+static size_t odvgp__kernel_node_scratch(const odvgp__shapes *s, ptrdiff_t P, int kept)
+{
+	odvgp__arena a;
+	odvgp__arena_init(&a, NULL, 0);
+	return odvgp__kernel_job_scratch(s, a, s->in[1].rows, s->in[2].rows, P, kept);
+}
+/*  n: rows of Z; 0: for k(x,x). */
+static size_t odvgp__images_scratch(const odvgp__shapes *s, ptrdiff_t n)
+{
+	odvgp__arena a;
+	odvgp__images_work w;
+	odvgp__arena_init(&a, NULL, 0);
+	odvgp__images_layout(&a, &s->unit->patches, n, &w);
+	return odvgp__kernel_job_scratch(
+			s, a, n ? n : ODVGP__MIN(w.T, (ptrdiff_t)ODVGP__KROWS), w.T, 1, 0);
+}
 static size_t odvgp__kernel_scratch_bytes(const odvgp__shapes *s)
 {
-	return odvgp__kernel_node_scratch(s, 1, 0);
+	return s->in[3].id ? odvgp__images_scratch(s, s->in[1].rows)
+					   : odvgp__kernel_node_scratch(s, 1, 0);
+}
+static size_t odvgp__kernel_diag_scratch_bytes(const odvgp__shapes *s)
+{
+	return s->in[2].id ? odvgp__images_scratch(s, 0) : 0;
 }
 static size_t odvgp__kernel_vec_scratch_bytes(const odvgp__shapes *s)
 {
@@ -10618,7 +10954,7 @@ static const odvgp__op_row odvgp__ops[ODVGP__OPS] = {
 		{"kernel", odvgp__kernel_forward, odvgp__kernel_reverse, ODVGP__STORES_BOTH, 1, 0, 0, NULL,
 				odvgp__kernel_scratch_bytes},
 		{"kernel_diag", odvgp__kernel_diag_forward, odvgp__kernel_diag_reverse, ODVGP__STORES_BOTH,
-				1, 0, 0, NULL, NULL},
+				1, 0, 0, odvgp__kernel_diag_aux, odvgp__kernel_diag_scratch_bytes},
 		{"kernel_vec", odvgp__kernel_vec_forward, odvgp__kernel_vec_reverse, ODVGP__STORES_BOTH, 0,
 				0, 0, odvgp__kernel_vec_aux, odvgp__kernel_vec_scratch_bytes},
 		{"jittered", odvgp__jittered_forward, odvgp__jittered_reverse, ODVGP__STORES_BOTH, 0,
@@ -11041,7 +11377,7 @@ static void odvgp__build_beta(odvgp__unit *u)
 		whole = inverse || odvgp__alpha_is_beta(u);
 	u->hyp = odvgp__param_node(u, u->slot_kernel, u->kernel_slots, 1, (ptrdiff_t)u->kernel.nhyp);
 	odvgp__build_lik(u);
-	u->Z_beta = odvgp__param_node(u, u->slot_Z_beta, 1, M, u->D);
+	u->Z_beta = odvgp__param_node(u, u->slot_Z_beta, 1, M, u->Dz);
 	u->K = odvgp__head(u, ODVGP__KERNEL, whole ? ODVGP__KERNEL_WHOLE : ODVGP__KERNEL_LOWER, M, M,
 			u->hyp, u->Z_beta, u->Z_beta, odvgp__none);
 	u->L = odvgp__head(u, ODVGP__CHOL, ODVGP__CHOL_JITTERED, M, M, u->K, odvgp__none, odvgp__none,
@@ -11151,7 +11487,7 @@ static void odvgp__gamma_slots(odvgp__unit *u)
 /*  For a sampled a^T K a / 2: sets as and Zs, a and Z_gamma at the samples; returns K a there. */
 static odvgp__ref odvgp__sampled_quadratic(odvgp__unit *u, odvgp__ref *as, odvgp__ref *Zs)
 {
-	*Zs = odvgp__head(u, ODVGP__GATHER_ROWS, 0, ODVGP__SAMPLE_SIZE, u->D, u->Z_gamma, odvgp__none,
+	*Zs = odvgp__head(u, ODVGP__GATHER_ROWS, 0, ODVGP__SAMPLE_SIZE, u->Dz, u->Z_gamma, odvgp__none,
 			odvgp__none, odvgp__none);
 	*as = odvgp__head(u, ODVGP__GATHER_COLS, 0, u->P, ODVGP__SAMPLE_SIZE, u->a, odvgp__none,
 			odvgp__none, odvgp__none);
@@ -11208,8 +11544,13 @@ static void odvgp__hybrid_head(odvgp__unit *u)
 static odvgp__ref odvgp__gamma_tile(odvgp__unit *u)
 {
 	if (!u->M_gamma) return odvgp__none;
-	return odvgp__tile(
-			u, ODVGP__KERNEL_VEC, 0, u->P, ODVGP__TILE_SIZE, u->hyp, u->X, u->Z_gamma, u->a);
+	if (!u->patch_weights.id)
+		return odvgp__tile(
+				u, ODVGP__KERNEL_VEC, 0, u->P, ODVGP__TILE_SIZE, u->hyp, u->X, u->Z_gamma, u->a);
+	odvgp__ref K = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, u->M_gamma, ODVGP__TILE_SIZE,
+			u->hyp, u->Z_gamma, u->X, u->patch_weights);
+	return odvgp__tile(u, ODVGP__PRODUCT, ODVGP__PRODUCT_AB, u->P, ODVGP__TILE_SIZE, u->a, K,
+			odvgp__none, odvgp__none);
 }
 
 static void odvgp__free_head(odvgp__unit *u)
@@ -11598,6 +11939,13 @@ static const odvgp__field odvgp__fields[] = {
 		ODVGP__CHOICE(lik.known_noise, 1, "off on"),
 		ODVGP__CHOICE(lik.noise_per_output, 1, "off on"),
 		ODVGP__LAYER_CHOICE(mean_function, ODVGP_MEAN_FUNCTION_LINEAR, "zero constant linear"),
+		ODVGP__LAYER_FIELD(patches.image_height, SIZE, CLOSED, 0, ODVGP__LARGEST_SIDE),
+		ODVGP__LAYER_FIELD(patches.image_width, SIZE, CLOSED, 0, ODVGP__LARGEST_SIDE),
+		ODVGP__LAYER_FIELD(patches.channels, SIZE, CLOSED, 0, ODVGP__LARGEST_SIDE),
+		ODVGP__LAYER_FIELD(patches.height, SIZE, CLOSED, 0, ODVGP__LARGEST_SIDE),
+		ODVGP__LAYER_FIELD(patches.width, SIZE, CLOSED, 0, ODVGP__LARGEST_SIDE),
+		ODVGP__LAYER_FIELD(patches.stride, SIZE, CLOSED, 0, ODVGP__LARGEST_SIDE),
+		ODVGP__LAYER_CHOICE(patches.locations, 1, "off on"),
 		ODVGP__CHOICE(positive_transform, ODVGP_POSITIVE_TRANSFORM_EXP, "softplus exp"),
 		ODVGP__CHOICE(reproduce.q_init, ODVGP_Q_INIT_IDENTITY, "prior identity"),
 		ODVGP__CHOICE(init.beta, ODVGP_INIT_BETA_FARTHEST, "kmeans random greedy farthest"),
@@ -11936,10 +12284,56 @@ ODVGP_API const char *odvgp_config_name(int i)
 
 ODVGP_API size_t odvgp_config_size(void) { return sizeof(odvgp_config); }
 
+/*  Of checked sizes. */
+static odvgp__patches odvgp__patches_of(const odvgp_config *c)
+{
+	odvgp__patches p = {0, 0, 0, 0, 0, 0, 0};
+	if (!c->layer[0].patches.image_height) return p;
+	p.height = (int32_t)c->layer[0].patches.image_height;
+	p.width = (int32_t)c->layer[0].patches.image_width;
+	p.channels = (int32_t)ODVGP__MAX(c->layer[0].patches.channels, 1);
+	p.rows = (int32_t)c->layer[0].patches.height;
+	p.columns = (int32_t)c->layer[0].patches.width;
+	p.stride = (int32_t)ODVGP__MAX(c->layer[0].patches.stride, 1);
+	p.located = c->layer[0].patches.locations;
+	return p;
+}
+
+/*  Columns of an inducing input. */
+static ptrdiff_t odvgp__inducing_columns(const odvgp_config *c)
+{
+	odvgp__patches p = odvgp__patches_of(c);
+	return odvgp__patch_columns(&p, c->layer[0].D);
+}
+
+static odvgp_status odvgp__check_patches(const odvgp_config *c, odvgp_info *info)
+{
+	odvgp__patches p = odvgp__patches_of(c);
+	const ptrdiff_t H = c->layer[0].patches.image_height, W = c->layer[0].patches.image_width,
+					h = c->layer[0].patches.height, w = c->layer[0].patches.width;
+	const char *no = c->objective >= ODVGP_OBJECTIVE_TIGHT             ? "objective"
+					 : c->init.hyperparams == ODVGP_INIT_HYPER_ULAPANE ? "init.hyperparams"
+																	   : NULL;
+	if (!H && (W | h | w | c->layer[0].patches.channels | c->layer[0].patches.stride |
+					  c->layer[0].patches.locations))
+		return odvgp__fail(info, ODVGP_E_ARG, "patches.image_height", -1, 0,
+				"must be given if another field of patches is");
+	if (!H) return ODVGP_OK;
+	if (h < 1 || h > H || w < 1 || w > W)
+		return odvgp__fail(info, ODVGP_E_SIZE, h < 1 || h > H ? "patches.height" : "patches.width",
+				-1, (double)(h < 1 || h > H ? h : w),
+				"must be at least 1, and a patch must fit into the image");
+	if (!odvgp__patches_ok(&p, c->layer[0].D))
+		return odvgp__fail(info, ODVGP_E_SIZE, "D", -1, (double)c->layer[0].D,
+				"must be image_height x image_width x channels of patches");
+	return no ? odvgp__fail(info, ODVGP_E_UNSUPPORTED, no, -1, 0, "does not exist with patches")
+			  : ODVGP_OK;
+}
+
 static odvgp_status odvgp__check_products(const odvgp_config *c, odvgp_info *info)
 {
-	double M = (double)c->layer[0].M, P = (double)c->layer[0].P, D = (double)c->layer[0].D,
-		   Mg = (double)c->layer[0].M_gamma;
+	double M = (double)c->layer[0].M, P = (double)c->layer[0].P, Mg = (double)c->layer[0].M_gamma,
+		   D = (double)ODVGP__MAX(c->layer[0].D, odvgp__inducing_columns(c));
 	double factor_v = odvgp__cov_part_of(c->layer[0].cov_part)->v_sqrt ? P * Mg * Mg : 0;
 	if (P * M * M + factor_v + (P + D) * (M + Mg) + P * D > (double)PTRDIFF_MAX / 256)
 		return odvgp__fail(info, ODVGP_E_SIZE, "P, M, M_gamma and D", -1, 0,
@@ -12046,7 +12440,8 @@ static odvgp_status odvgp__check_member(const odvgp_config *c, odvgp_info *info)
 static odvgp_status odvgp__check_config(const odvgp_config *c, odvgp_info *info)
 {
 	odvgp_status s = odvgp__check_fields(c, info);
-	if (s || (s = odvgp__check_products(c, info)) != ODVGP_OK) return s;
+	if (s || (s = odvgp__check_patches(c, info)) != ODVGP_OK) return s;
+	if ((s = odvgp__check_products(c, info)) != ODVGP_OK) return s;
 	if ((s = odvgp__check_likelihood(c, info)) != ODVGP_OK) return s;
 	if (!odvgp__isa_find(c->isa))
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "isa", -1, 0,
@@ -12655,6 +13050,7 @@ static ptrdiff_t odvgp__predictor_sizes(const odvgp__unit *u, odvgp__predictor *
 	p->nhyp = u->kernel.nhyp;
 	p->columns = (uint32_t)odvgp__points_columns(&u->kernel);
 	p->D = (uint32_t)u->D;
+	p->patches = u->patches;
 	p->P = (uint32_t)u->P;
 	p->F = (uint32_t)u->model->F;
 	p->T = (uint32_t)u->model->T;
@@ -12790,7 +13186,7 @@ static void odvgp__predictor_points(
 		const odvgp__unit *u, const odvgp__ref *sets, int count, odvgp_real *centre, odvgp_real *to)
 {
 	const odvgp__node *node = u->model->tape.node;
-	ptrdiff_t D = u->D, all = 0, done = 0;
+	ptrdiff_t D = u->Dz, all = 0, done = 0;
 	for (int i = 0; i < count; i++) all += sets[i].rows;
 	odvgp__zero(centre, D);
 	for (int i = 0; i < count; i++) {
@@ -12856,6 +13252,8 @@ static void odvgp__predictor_write(odvgp__unit *u, const odvgp_scales *sc, odvgp
 	odvgp__copy(v.rule, m->tape.rule, odvgp__rule_numbers(m->tape.lik_nodes));
 	if (u->slot_mean_A) odvgp__copy(v.A, odvgp__slot_value(&m->par, A), A->count);
 	if (u->slot_mean_b) odvgp__copy(v.b, odvgp__slot_value(&m->par, b), b->count);
+	if (u->patch_weights.id)
+		odvgp__copy(v.weights, odvgp__node_value(u, u->patch_weights), u->patch_weights.cols);
 	odvgp__copy_or(v.x_mean, sc->x_mean, D, 0);
 	odvgp__copy_or(v.x_scale, sc->x_scale, D, 1);
 	odvgp__copy_or(v.y_mean, sc->y_mean, m->T, 0);
@@ -13569,16 +13967,25 @@ ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *m)
 	return a.bad ? 0 : a.used + 64;
 }
 
-/*  out [n1,n2] = K(X1, X2). */
+/*  With patches, X2 of the job is in the tape's X. */
+static void odvgp__fit_images(const odvgp__unit *u, odvgp__kjob *job)
+{
+	if (!u->patch_weights.id) return;
+	job->patches = &u->patches;
+	job->weights = odvgp__node_value(u, u->patch_weights);
+}
+
+/*  out [n1,n2] = K(X1, X2), where X2 is the tape's X if `data`. */
 static void odvgp__fit_kernel(odvgp__unit *u, const odvgp_real *X1, ptrdiff_t n1,
-		const odvgp_real *X2, ptrdiff_t n2, odvgp_real *out)
+		const odvgp_real *X2, ptrdiff_t n2, int data, odvgp_real *out)
 {
 	odvgp_model *m = u->model;
 	odvgp__kjob job;
 	odvgp__kernel_job(&job, &m->tape.blas, &u->kernel, m->tape.node[u->hyp.id].v, X1, n1, X2, n2);
 	job.K = out;
 	job.ldk = n2;
-	odvgp__kernel_run(&job, m->tape.scratch);
+	if (data) odvgp__fit_images(u, &job);
+	odvgp__kernel_matrix(&job, m->tape.scratch, 0);
 }
 
 /*  W and gamma's Lambda. */
@@ -13594,9 +14001,9 @@ static void odvgp__fit_prior(odvgp__unit *u, odvgp__fit *f)
 			for (ptrdiff_t j = 0; j < Mg; j++) f->prior[i * Mg + j] = i == j;
 		return;
 	}
-	odvgp__fit_kernel(u, node[u->Z_gamma.id].v, Mg, node[u->Z_gamma.id].v, Mg, f->prior);
+	odvgp__fit_kernel(u, node[u->Z_gamma.id].v, Mg, node[u->Z_gamma.id].v, Mg, 0, f->prior);
 	if (f->gamma == ODVGP__FREE_GAMMA) return;
-	odvgp__fit_kernel(u, node[u->Z_beta.id].v, f->M, node[u->Z_gamma.id].v, Mg, f->W);
+	odvgp__fit_kernel(u, node[u->Z_beta.id].v, f->M, node[u->Z_gamma.id].v, Mg, 0, f->W);
 	odvgp_trsm(&m->tape.blas, 0, 0, f->M, Mg, node[u->L.id].v, f->M, f->W, Mg);
 	odvgp_syrk(&m->tape.blas, 1, Mg, f->M, -1, f->W, Mg, NULL, 1, f->prior, Mg);
 }
@@ -13611,9 +14018,9 @@ static void odvgp__fit_features(odvgp__unit *u, odvgp__fit *f, ptrdiff_t n)
 					 *b = u->slot_mean_b ? &m->par.slot[u->slot_mean_b] : NULL;
 	odvgp_real *beta = f->Phi, *gamma = f->Phi + f->M * n;
 	ptrdiff_t P = u->P, D = u->D;
-	odvgp__fit_kernel(u, node[u->Z_beta.id].v, f->M, X->v, n, beta);
+	odvgp__fit_kernel(u, node[u->Z_beta.id].v, f->M, X->v, n, 1, beta);
 	odvgp_trsm(blas, 0, 0, f->M, n, node[u->L.id].v, f->M, beta, n);
-	if (f->gamma) odvgp__fit_kernel(u, node[u->Z_gamma.id].v, f->Mg, X->v, n, gamma);
+	if (f->gamma) odvgp__fit_kernel(u, node[u->Z_gamma.id].v, f->Mg, X->v, n, 1, gamma);
 	if (f->gamma == ODVGP__WHITE_GAMMA || f->gamma == ODVGP__RESIDUAL_GAMMA)
 		odvgp_gemm(blas, 1, 0, f->Mg, n, f->M, -1, f->W, f->Mg, beta, n, 1, gamma, n);
 	if (f->gamma == ODVGP__WHITE_GAMMA)
@@ -13641,6 +14048,16 @@ static double odvgp__fit_diag(const odvgp__unit *u, ptrdiff_t n)
 	const odvgp__node *X = &m->tape.node[u->X.id];
 	odvgp_real value[ODVGP__MAX_NODES];
 	double sum = 0;
+	if (u->patch_weights.id) { /* in the memory of the tape's node */
+		odvgp__kjob job;
+		odvgp__node *k_x = &m->tape.node[u->k_x.id];
+		odvgp__kernel_job(&job, &m->tape.blas, &u->kernel, odvgp__hyp(u), NULL, 0, X->v, n);
+		odvgp__fit_images(u, &job);
+		odvgp__lend_value(k_x);
+		odvgp__images_diag(&job, k_x->v, k_x->aux, m->tape.scratch, 0);
+		for (ptrdiff_t i = 0; i < n; i++) sum += (double)k_x->v[i];
+		return sum;
+	}
 	for (ptrdiff_t i = 0; i < n; i++)
 		sum += (double)odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), X->v + i * X->ld, value) /
 			   odvgp__noise_factor(m, i);
@@ -14248,7 +14665,10 @@ static odvgp__scale odvgp__unit_scale(const odvgp_model *m, int slot)
 	if (!state->column) return scale;
 	scale.at = m->data_sd;
 	scale.divide = state->column == ODVGP__IN_INPUTS;
-	if (!scale.divide) scale.repeat = m->par.slot[slot].shape[1];
+	if (scale.divide) {
+		scale.at = m->inducing_sd;
+		scale.n = m->unit->Dz;
+	} else scale.repeat = m->par.slot[slot].shape[1];
 	return scale;
 }
 
@@ -14304,14 +14724,15 @@ static void odvgp__renew_scales(odvgp__unit *u)
 		ptrdiff_t cols = ODVGP__MIN(m->cfg.tile, u->M_gamma - j);
 		odvgp__kjob job;
 		odvgp__kernel_job(&job, &t->blas, &u->kernel, t->node[u->hyp.id].v, t->node[u->Z_beta.id].v,
-				u->M, Zg->v + j * u->D, cols);
+				u->M, Zg->v + j * u->Dz, cols);
 		job.K = A->v;
 		job.ldk = A->ld;
 		odvgp__kernel_run(&job, t->scratch);
 		odvgp_trsm(&t->blas, 0, 0, u->M, cols, L->v, L->ld, A->v, A->ld);
 		odvgp__column_squares(A->v, u->M, cols, A->ld, u->scales + j);
 		for (ptrdiff_t i = j; i < j + cols; i++) {
-			odvgp_real own = odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), Zg->v + i * u->D, value);
+			odvgp_real own =
+					odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), Zg->v + i * u->Dz, value);
 			u->scales[i] = ODVGP__MAX(own - u->scales[i], ODVGP__SCALE_FLOOR * k) / ODVGP__SQRT(k);
 		}
 	}
@@ -15022,20 +15443,30 @@ static ptrdiff_t odvgp__sample_rows(ptrdiff_t N, ptrdiff_t points, ptrdiff_t tim
 	return ODVGP__MIN(N, ODVGP__MAX(times * points, (ptrdiff_t)4096));
 }
 
-static ptrdiff_t odvgp__init_rows(const odvgp_config *c)
+/*  Rows that may become inducing points: the data's, or patches drawn from up to 1,000 images
+    [SOLVE] appendix G.2. */
+static ptrdiff_t odvgp__candidates(const odvgp__unit *u)
 {
-	return odvgp__sample_rows(c->N, c->layer[0].M, 50);
+	ptrdiff_t N = u->model->cfg.N, points = u->M + u->M_gamma;
+	if (!u->patches.height) return N;
+	return odvgp__sample_rows(ODVGP__MIN(N, 1000) * odvgp__patches_count(&u->patches), points, 100);
+}
+
+static ptrdiff_t odvgp__init_rows(const odvgp__unit *u)
+{
+	return odvgp__sample_rows(odvgp__candidates(u), u->M, 50);
 }
 
 /*  GREEDY stores M numbers for each row. */
-static ptrdiff_t odvgp__greedy_rows(const odvgp_config *c)
+static ptrdiff_t odvgp__greedy_rows(const odvgp__unit *u)
 {
-	return odvgp__sample_rows(c->N, c->layer[0].M, 4);
+	return odvgp__sample_rows(odvgp__candidates(u), u->M, 4);
 }
 
-static ptrdiff_t odvgp__residual_rows(const odvgp_config *c)
+static ptrdiff_t odvgp__residual_rows(const odvgp__unit *u)
 {
-	ptrdiff_t gamma = odvgp__sample_rows(c->N, c->layer[0].M_gamma, 4), beta = odvgp__init_rows(c);
+	ptrdiff_t gamma = odvgp__sample_rows(odvgp__candidates(u), u->M_gamma, 4),
+			  beta = odvgp__init_rows(u);
 	return ODVGP__MAX(gamma, beta);
 }
 #define ODVGP__MEDIAN_ROWS 512
@@ -15052,7 +15483,8 @@ typedef struct odvgp__init_work {
 	odvgp_real *sample, *factor;
 	/* RESIDUAL: chol(Kb) [M,M]; a tile [tile,D] and (L^-1 K(Z_beta,X))^T [tile,M] */
 	odvgp_real *Lb, *X, *A;
-	odvgp_real *gaps; /* ULAPANE: each column's d_x and the targets' d_y [D,1+T] */
+	odvgp_real *patches; /* candidates [.,Dz] */
+	odvgp_real *gaps;    /* ULAPANE: each column's d_x and the targets' d_y [D,1+T] */
 	double target_variance;
 	odvgp__arena rest; /* for kernel matrices */
 } odvgp__init_work;
@@ -15063,30 +15495,40 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
 	const odvgp_config *c = &m->cfg;
 	int greedy = c->init.beta == ODVGP_INIT_BETA_GREEDY,
 		residual = c->init.gamma == ODVGP_INIT_GAMMA_RESIDUAL && u->M_gamma > 0;
-	ptrdiff_t sample = odvgp__greedy_rows(c),
-			  rows = residual ? odvgp__residual_rows(c) : odvgp__init_rows(c);
+	ptrdiff_t sample = odvgp__greedy_rows(u),
+			  rows = residual ? odvgp__residual_rows(u) : odvgp__init_rows(u);
 	memset(w, 0, sizeof *w);
 	w->table_size = 64;
 	while (w->table_size < 2 * (u->M_gamma + u->M)) w->table_size *= 2;
 	w->distance = odvgp__take(a, rows, 1);
-	w->centre = odvgp__take(a, u->M, u->D);
-	w->centre_t = odvgp__take(a, u->D, odvgp__padded(u->M));
+	w->centre = odvgp__take(a, u->M, u->Dz);
+	w->centre_t = odvgp__take(a, u->Dz, odvgp__padded(u->M));
 	w->median = odvgp__take(a, ODVGP__MEDIAN_ROWS, 1);
 	w->row = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)rows, sizeof(ptrdiff_t));
 	w->nearest = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)rows, sizeof(ptrdiff_t));
 	w->count = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)u->M, sizeof(ptrdiff_t));
+	if (u->patches.height) w->patches = odvgp__take(a, odvgp__candidates(u), u->Dz);
 	w->table = (const odvgp_real **)odvgp__take_bytes(a, (size_t)w->table_size, sizeof *w->table);
-	if (c->init.hyperparams == ODVGP_INIT_HYPER_ULAPANE) w->gaps = odvgp__take(a, u->D, 1 + m->T);
+	if (c->init.hyperparams == ODVGP_INIT_HYPER_ULAPANE) w->gaps = odvgp__take(a, u->Dz, 1 + m->T);
 	if (greedy) {
-		w->sample = odvgp__take(a, sample, u->D);
+		w->sample = odvgp__take(a, sample, u->Dz);
 		w->factor = odvgp__take(a, sample, u->M);
 	}
 	if (residual) {
 		w->Lb = odvgp__take(a, u->M, u->M);
-		w->X = odvgp__take(a, c->tile, u->D);
+		w->X = odvgp__take(a, c->tile, u->Dz);
 		w->A = odvgp__take(a, c->tile, u->M);
 	}
 	w->rest = *a;
+	odvgp__arena images = *a;
+	if (u->patches.height) {
+		odvgp__shapes s;
+		memset(&s, 0, sizeof s);
+		s.unit = u;
+		s.tasks = odvgp__tasks(&c->threads);
+		odvgp__take(&images, 1, odvgp__patches_count(&u->patches));
+		odvgp__take_bytes(&images, odvgp__images_scratch(&s, 0), 1);
+	}
 	/* kernel matrices: GREEDY's of a row and the sample, RESIDUAL's of a tile, or Z_beta, and
        Z_beta */
 	if (greedy || residual) {
@@ -15095,6 +15537,8 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
 		odvgp__kernel_scratch(a, &u->kernel, ODVGP__MAX(u->M, c->tile),
 				greedy ? ODVGP__MAX(sample, u->M) : u->M, 0, odvgp__tasks(&c->threads), 0, &job);
 	}
+	a->used = ODVGP__MAX(a->used, images.used);
+	a->bad |= images.bad;
 }
 
 /*  v, or 1 unless v is positive and 1e6 away from the precision's limits. */
@@ -15115,14 +15559,14 @@ static void odvgp__draw_sample(const odvgp__unit *u, ptrdiff_t rows, odvgp__init
 {
 	odvgp_model *m = u->model;
 	for (ptrdiff_t i = 0; i < rows; i++)
-		w->row[i] = odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 0, m->cfg.N, i);
+		w->row[i] = odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 0, odvgp__candidates(u), i);
 }
 
 /*  to [rows,D]: rows of the sample from number `from` on. */
 static void odvgp__gather(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t from, ptrdiff_t rows,
 		const odvgp__init_work *w, odvgp_real *to)
 {
-	ptrdiff_t D = u->D;
+	ptrdiff_t D = u->Dz;
 	for (ptrdiff_t i = 0; i < rows; i++) odvgp__copy(to + i * D, X + w->row[from + i] * D, D);
 }
 
@@ -15182,7 +15626,7 @@ static void odvgp__fill_rows(const odvgp__unit *u, const odvgp_real *X, odvgp_re
 		odvgp__init_work *w)
 {
 	odvgp_model *m = u->model;
-	ptrdiff_t D = u->D, N = m->cfg.N;
+	ptrdiff_t D = u->Dz, N = odvgp__candidates(u);
 	for (int alone = others == 0; alone < 2 && taken < count; alone++) {
 		odvgp__set_rows(w, Z, taken, D);
 		for (ptrdiff_t k = 0; k < others && !alone; k++)
@@ -15205,7 +15649,7 @@ static double odvgp__nearest_lower(const odvgp__unit *u, const odvgp_real *X, pt
 {
 	double sum = 0;
 	for (ptrdiff_t i = 0; i < rows; i++) {
-		odvgp_real r2 = odvgp__row_distance(X + w->row[i] * u->D, Z + k * u->D, u->D);
+		odvgp_real r2 = odvgp__row_distance(X + w->row[i] * u->Dz, Z + k * u->Dz, u->Dz);
 		if (k == 0 || r2 < w->distance[i]) {
 			w->distance[i] = r2;
 			w->nearest[i] = k;
@@ -15231,7 +15675,7 @@ static ptrdiff_t odvgp__kmeans_draw(
 }
 
 typedef struct odvgp__kmeans_job {
-	const odvgp_model *m;
+	const odvgp__unit *u;
 	const odvgp_real *X;
 	odvgp__init_work *w;
 	ptrdiff_t n;
@@ -15242,15 +15686,14 @@ typedef struct odvgp__kmeans_job {
 static void odvgp__kmeans_task(void *arg, int task)
 {
 	const odvgp__kmeans_job *job = (const odvgp__kmeans_job *)arg;
-	ptrdiff_t D = job->m->cfg.layer[0].D, M = job->m->cfg.layer[0].M, ld = odvgp__padded(M), from,
-			  to;
+	ptrdiff_t D = job->u->Dz, M = job->u->M, ld = odvgp__padded(M), from, to;
 	odvgp_real r2[ODVGP__CHUNK];
 	odvgp__share(job->n, 1, job->tasks, task, &from, &to);
 	for (ptrdiff_t i = from; i < to; i++) {
 		odvgp_real least = 0;
 		ptrdiff_t best = -1;
 		for (ptrdiff_t k = 0; k < M; k += ODVGP__CHUNK) {
-			odvgp__isa_of(&job->m->tape.blas)
+			odvgp__isa_of(&job->u->model->tape.blas)
 					->sqdist(D, job->X + job->w->row[i] * D, job->w->centre_t + k, ld, r2);
 			for (ptrdiff_t c = 0; c < ODVGP__MIN(M - k, ODVGP__CHUNK); c++)
 				if (best < 0 || r2[c] < least) {
@@ -15266,8 +15709,8 @@ static void odvgp__kmeans_nearest(const odvgp__unit *u, const odvgp_real *X, ptr
 		const odvgp_real *Z, odvgp__init_work *w)
 {
 	odvgp_model *m = u->model;
-	odvgp__kmeans_job job = {m, X, w, n, odvgp__tasks(&m->cfg.threads)};
-	ptrdiff_t D = u->D, M = u->M, ld = odvgp__padded(M);
+	odvgp__kmeans_job job = {u, X, w, n, odvgp__tasks(&m->cfg.threads)};
+	ptrdiff_t D = u->Dz, M = u->M, ld = odvgp__padded(M);
 	for (ptrdiff_t d = 0; d < D; d++)
 		for (ptrdiff_t k = 0; k < ld; k++) w->centre_t[d * ld + k] = k < M ? Z[k * D + d] : 0;
 	odvgp__run(&m->cfg.threads, job.tasks, odvgp__kmeans_task, &job);
@@ -15278,7 +15721,7 @@ static void odvgp__kmeans_nearest(const odvgp__unit *u, const odvgp_real *X, ptr
 static void odvgp__kmeans_lloyd(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t rows,
 		odvgp_real *Z, odvgp__init_work *w)
 {
-	ptrdiff_t M = u->M, D = u->D;
+	ptrdiff_t M = u->M, D = u->Dz;
 	odvgp__zero(w->centre, M * D);
 	memset(w->count, 0, (size_t)M * sizeof *w->count);
 	for (ptrdiff_t i = 0; i < rows; i++) {
@@ -15298,7 +15741,7 @@ static void odvgp__kmeans_batches(const odvgp__unit *u, const odvgp_real *X, ptr
 		odvgp_real *Z, odvgp__init_work *w)
 {
 	odvgp_model *m = u->model;
-	ptrdiff_t D = u->D, N = m->cfg.N, total = ODVGP__MIN(N - rows, 2 * rows);
+	ptrdiff_t D = u->Dz, N = odvgp__candidates(u), total = ODVGP__MIN(N - rows, 2 * rows);
 	memset(w->count, 0, (size_t)u->M * sizeof *w->count);
 	for (ptrdiff_t i = 0; i < rows; i++) w->count[w->nearest[i]]++;
 	/* the rows behind the sample in the permutation, once each */
@@ -15334,8 +15777,7 @@ static ptrdiff_t odvgp__distinct_rows(odvgp_real *Z, ptrdiff_t n, ptrdiff_t D, o
 static ptrdiff_t odvgp__kmeans(
 		const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
-	odvgp_model *m = u->model;
-	ptrdiff_t rows = odvgp__init_rows(&m->cfg), D = u->D, M = u->M, next = 0;
+	ptrdiff_t rows = odvgp__init_rows(u), D = u->Dz, M = u->M, next = 0;
 	odvgp__draw_sample(u, rows, w);
 	for (ptrdiff_t k = 0; k < M; k++) {
 		odvgp__copy(Z + k * D, X + w->row[next] * D, D);
@@ -15344,15 +15786,14 @@ static ptrdiff_t odvgp__kmeans(
 		next = odvgp__kmeans_draw(u, rows, sum, k + 1, w);
 	}
 	for (int i = 0; i < 10; i++) odvgp__kmeans_lloyd(u, X, rows, Z, w);
-	if (rows < m->cfg.N) odvgp__kmeans_batches(u, X, rows, Z, w);
+	if (rows < odvgp__candidates(u)) odvgp__kmeans_batches(u, X, rows, Z, w);
 	return odvgp__distinct_rows(Z, M, D, w);
 }
 
 static ptrdiff_t odvgp__farthest(
 		const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
-	odvgp_model *m = u->model;
-	ptrdiff_t rows = odvgp__init_rows(&m->cfg), D = u->D, next = 0, k = 0;
+	ptrdiff_t rows = odvgp__init_rows(u), D = u->Dz, next = 0, k = 0;
 	odvgp__draw_sample(u, rows, w);
 	while (k < u->M && (k == 0 || w->distance[next] > 0)) {
 		odvgp__copy(Z + k * D, X + w->row[next] * D, D);
@@ -15423,7 +15864,7 @@ static ptrdiff_t odvgp__greedy(
 		const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
 	odvgp_model *m = u->model;
-	ptrdiff_t rows = odvgp__greedy_rows(&m->cfg), D = u->D;
+	ptrdiff_t rows = odvgp__greedy_rows(u), D = u->Dz;
 	odvgp_real value[ODVGP__MAX_NODES], prior = 0;
 	odvgp__arena scratch = w->rest;
 	odvgp__pivot_job job;
@@ -15462,7 +15903,8 @@ static int odvgp__beta_factor(const odvgp__unit *u, const odvgp_real *Z, const o
 	ptrdiff_t M = u->M;
 	odvgp_real value[ODVGP__MAX_NODES], prior = 0;
 	for (ptrdiff_t i = 0; i < M; i++)
-		prior += odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), Z + i * u->D, value) / (odvgp_real)M;
+		prior +=
+				odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), Z + i * u->Dz, value) / (odvgp_real)M;
 	odvgp_real jitter = m->cfg.jitter.absolute + m->cfg.jitter.relative * prior,
 			   least = odvgp__no_variance(u, prior);
 	odvgp__kjob job;
@@ -15500,7 +15942,7 @@ static odvgp_real odvgp__residuals(const odvgp__unit *u, const odvgp_real *X, pt
 		odvgp__kernel_run(&job, w->rest);
 		odvgp_trsm(&m->tape.blas, 1, 1, n, M, w->Lb, M, w->A, M);
 		for (ptrdiff_t i = 0; i < n; i++) {
-			odvgp_real k = odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), w->X + i * u->D, value);
+			odvgp_real k = odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), w->X + i * u->Dz, value);
 			odvgp_real rest = odvgp__isa_of(&m->tape.blas)->dot(M, w->A + i * M, w->A + i * M) - k;
 			most = ODVGP__MAX(most, k);
 			w->distance[from + i] = rest < 0 ? rest : 0;
@@ -15545,7 +15987,7 @@ static ptrdiff_t odvgp__worst_explained(
 		const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
 	odvgp_model *m = u->model;
-	ptrdiff_t rows = odvgp__residual_rows(&m->cfg), D = u->D, taken = 0;
+	ptrdiff_t rows = odvgp__residual_rows(u), D = u->Dz, taken = 0;
 	const odvgp_real *Zb = m->tape.node[u->Z_beta.id].v;
 	if (!odvgp__beta_factor(u, Zb, w)) return 0;
 	odvgp__draw_sample(u, rows, w);
@@ -15558,6 +16000,37 @@ static ptrdiff_t odvgp__worst_explained(
 		taken += odvgp__take_row(w, X + w->row[w->nearest[i]] * D, Z + taken * D, D);
 	}
 	return taken;
+}
+
+/*  The candidates. Without `located` the columns of locations are 0, so that methods choose by
+    pixels. */
+static const odvgp_real *odvgp__draw_candidates(
+		const odvgp__unit *u, const odvgp_real *X, int located, odvgp__init_work *w)
+{
+	const odvgp__patches *p = &u->patches;
+	if (!p->height) return X;
+	ptrdiff_t N = u->model->cfg.N, T = odvgp__patches_count(p), all = ODVGP__MIN(N, 1000) * T;
+	uint64_t seed = u->model->cfg.seed;
+	for (ptrdiff_t i = 0; i < odvgp__candidates(u); i++) {
+		ptrdiff_t k = odvgp__permute(seed, ODVGP__STREAM_PATCHES, 0, all, i),
+				  image = odvgp__permute(seed, ODVGP__STREAM_PATCHES, 1, N, k / T);
+		odvgp_real *to = w->patches + i * u->Dz;
+		odvgp__patch_move(p, X + image * u->D, NULL, k % T, to);
+		if (p->located && !located) odvgp__zero(to + u->Dz - 2, 2);
+	}
+	return w->patches;
+}
+
+/*  Uniform on the image. */
+static void odvgp__draw_locations(const odvgp__unit *u, odvgp_real *Z, ptrdiff_t n, ptrdiff_t from)
+{
+	const odvgp__patches *p = &u->patches;
+	const ptrdiff_t last[2] = {odvgp__patches_down(p) - 1, odvgp__patches_across(p) - 1};
+	for (ptrdiff_t i = 0; i < 2 * n; i++)
+		Z[i / 2 * u->Dz + u->Dz - 2 + i % 2] =
+				(odvgp_real)(odvgp__uniform(u->model->cfg.seed, ODVGP__STREAM_PATCHES,
+									 (uint64_t)(2 * from + i)) *
+							 (double)last[i % 2]);
 }
 
 /*  By odvgp_init_beta and odvgp_init_gamma. A method writes the points it can tell apart to Z and
@@ -15579,6 +16052,9 @@ static void odvgp__init_points(const odvgp__unit *u, const odvgp_real *X, odvgp_
 	if (Zg && u->M_gamma)
 		odvgp__fill_rows(u, X, Zg, odvgp__gamma_methods[c->init.gamma](u, X, Zg, w), u->M_gamma, Zb,
 				u->M, w);
+	if (!u->patches.located) return;
+	odvgp__draw_locations(u, Zb, u->M, 0);
+	if (Zg) odvgp__draw_locations(u, Zg, u->M_gamma, u->M);
 }
 
 /* --- hyperparameters --- */
@@ -15612,7 +16088,7 @@ static double odvgp__median_distance(
 		odvgp__unit *u, const odvgp_real *X, const odvgp__base_kernel *base, odvgp_real *work)
 {
 	odvgp_model *m = u->model;
-	ptrdiff_t D = u->D, N = m->cfg.N, count = 0;
+	ptrdiff_t D = u->Dz, N = odvgp__candidates(u), count = 0;
 	for (uint64_t i = 0; i < 4 * ODVGP__MEDIAN_ROWS && count < ODVGP__MEDIAN_ROWS; i++) {
 		const odvgp_real *x =
 				X +
@@ -15687,7 +16163,7 @@ static void odvgp__find_gaps(
 		const odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w)
 {
 	odvgp_model *m = u->model;
-	ptrdiff_t rows = odvgp__init_rows(&m->cfg), D = u->D, T = m->T;
+	ptrdiff_t rows = odvgp__init_rows(u), D = u->Dz, T = m->T;
 	odvgp__draw_sample(u, rows, w);
 	for (ptrdiff_t d = 0; d < D; d++) {
 		odvgp_real *gap = w->gaps + d * (1 + T);
@@ -15769,6 +16245,51 @@ static void odvgp__init_hyper(
 	for (uint32_t i = 0; i < u->kernel.base_kernels; i++) odvgp__init_base_kernel(u, X, i, w);
 }
 
+/*  Multiplies a node by `factor` through variances that the expression does not give. Returns
+    whether it could. */
+static int odvgp__scale_kernel(odvgp__unit *u, uint32_t node, double factor)
+{
+	odvgp_model *m = u->model;
+	const uint32_t *n = u->kernel.node[node];
+	if (n[0] == ODVGP__NODE_PRODUCT)
+		return odvgp__scale_kernel(u, n[1], factor) || odvgp__scale_kernel(u, n[2], factor);
+	if (n[0] == ODVGP__NODE_SUM) {
+		int left = odvgp__scale_kernel(u, n[1], factor);
+		return odvgp__scale_kernel(u, n[2], factor) || left;
+	}
+	const odvgp__base_kernel *base = &u->kernel.base[n[1]];
+	ptrdiff_t first = m->par.slot[u->slot_kernel].offset + (ptrdiff_t)base->var;
+	if (base->given & ODVGP__GIVEN_VARIANCE || base->type == ODVGP__POLYNOMIAL) return 0;
+	for (ptrdiff_t i = first; i < first + (ptrdiff_t)base->nvar; i++)
+		odvgp__set_positive(m, i, odvgp__usable(factor * (double)m->par.value[i]));
+	return 1;
+}
+
+/*  With patches, f has the targets' variance on average over 16 images. */
+static void odvgp__init_image_variance(
+		odvgp__unit *u, const odvgp_real *X, const odvgp__init_work *w)
+{
+	enum { IMAGES = 16 };
+	odvgp_model *m = u->model;
+	ptrdiff_t images = ODVGP__MIN(m->cfg.N, (ptrdiff_t)IMAGES);
+	odvgp_real k;
+	double sum = 0;
+	odvgp__arena scratch = w->rest;
+	odvgp__kjob job;
+	if (!u->patches.height) return;
+	odvgp_real *Kw = odvgp__take(&scratch, 1, odvgp__patches_count(&u->patches));
+	for (ptrdiff_t i = 0; i < images; i++) {
+		ptrdiff_t image = odvgp__permute(m->cfg.seed, ODVGP__STREAM_PATCHES, 1, m->cfg.N, i);
+		odvgp__kernel_job(
+				&job, &m->tape.blas, &u->kernel, odvgp__hyp(u), NULL, 0, X + image * u->D, 1);
+		job.patches = &u->patches;
+		job.weights = m->tape.node[u->patch_weights.id].v;
+		odvgp__images_diag(&job, &k, Kw, scratch, 0);
+		sum += (double)k / (double)images;
+	}
+	if (sum > 0) odvgp__scale_kernel(u, u->kernel.nnode - 1, w->target_variance / sum);
+}
+
 /*  The kernel first: methods may choose points by it. */
 static void odvgp__init_unit(
 		odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, double target_variance)
@@ -15778,8 +16299,9 @@ static void odvgp__init_unit(
 	odvgp__init_scratch(&a, u, &w);
 	ODVGP_ASSERT(!a.bad);
 	w.target_variance = target_variance;
-	odvgp__init_hyper(u, X, Y, &w);
-	odvgp__init_points(u, X, &w);
+	odvgp__init_hyper(u, odvgp__draw_candidates(u, X, 1, &w), Y, &w);
+	odvgp__init_image_variance(u, X, &w);
+	odvgp__init_points(u, odvgp__draw_candidates(u, X, 0, &w), &w);
 }
 
 /*  Mean and standard deviation of a column (1 if constant to rounding), in two passes over values
@@ -15959,6 +16481,20 @@ static void odvgp__init_likelihood(odvgp_model *m, const odvgp_real *Y, double v
 	if (m->cfg.lik.kind == ODVGP_LIKELIHOOD_ORDINAL) odvgp__init_cuts(m, Y);
 }
 
+/*  Standard deviations of patches' columns. */
+static void odvgp__init_patch_units(odvgp__unit *u, const odvgp_real *X)
+{
+	odvgp_real mean;
+	odvgp__init_work w;
+	odvgp__arena a = u->model->tape.scratch;
+	if (!u->patches.height) return;
+	odvgp__init_scratch(&a, u, &w);
+	const odvgp_real *patches = odvgp__draw_candidates(u, X, 1, &w);
+	for (ptrdiff_t d = 0; d < u->Dz; d++)
+		odvgp__column_scale(
+				patches + d, odvgp__candidates(u), u->Dz, &mean, &u->model->inducing_sd[d]);
+}
+
 /*  The data's units and the noise's floor. */
 static void odvgp__init_units(odvgp_model *m, const odvgp_real *X, double target_variance)
 {
@@ -15967,6 +16503,7 @@ static void odvgp__init_units(odvgp_model *m, const odvgp_real *X, double target
 	for (ptrdiff_t d = 0; d < D; d++)
 		odvgp__column_scale(X + d, m->cfg.N, D, &mean, &m->data_sd[d]);
 	m->data_sd[D] = (odvgp_real)sqrt(target_variance);
+	odvgp__init_patch_units(m->unit, X);
 	if (!odvgp__has_noise(&m->cfg)) return;
 	m->par.state[m->slot_lik_params].floor = odvgp__noise_floor(m, target_variance);
 	const odvgp_slot *noise = &m->par.slot[m->slot_lik_params];
@@ -16115,10 +16652,13 @@ static void odvgp__free_slots(odvgp__unit *u)
 		u->slot_mean_A = odvgp__slot_add(par, "mean.A", 0, 2, u->D, u->P, 1);
 		u->slot_mean_b = odvgp__slot_add(par, "mean.b", 0, 1, u->P, 1, 1);
 	}
-	if (own) u->slot_Z_gamma = odvgp__slot_add(par, Z_gamma, 0, 2, u->M_gamma, u->D, 1);
-	u->slot_Z_beta = odvgp__slot_add(par, "Z_beta", 0, 2, u->M, u->D, 1);
+	if (u->patches.height)
+		u->slot_patch_weights =
+				odvgp__slot_add(par, "weights", 0, 1, odvgp__patches_count(&u->patches), 1, 1);
+	if (own) u->slot_Z_gamma = odvgp__slot_add(par, Z_gamma, 0, 2, u->M_gamma, u->Dz, 1);
+	u->slot_Z_beta = odvgp__slot_add(par, "Z_beta", 0, 2, u->M, u->Dz, 1);
 	if (!own && u->M_gamma)
-		u->slot_Z_gamma = odvgp__slot_add(par, Z_gamma, 0, 2, u->M_gamma, u->D, 1);
+		u->slot_Z_gamma = odvgp__slot_add(par, Z_gamma, 0, 2, u->M_gamma, u->Dz, 1);
 	if (u->mean_part->a && u->M_gamma)
 		u->slot_a = odvgp__slot_add(par, u->mean_part->a,
 				c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM ? ODVGP__NATURAL : 0, 2, u->P,
@@ -16256,15 +16796,16 @@ ODVGP__NOINLINE odvgp__ref odvgp__build_collapsed(odvgp__unit *u)
 ODVGP__NOINLINE void odvgp__build_features(odvgp__unit *u)
 {
 	ptrdiff_t n = ODVGP__TILE_SIZE;
-	u->k_x = odvgp__tile(u, ODVGP__KERNEL_DIAG, 0, 1, n, u->hyp, u->X, odvgp__none, odvgp__none);
-	u->K_x = odvgp__tile(
-			u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, u->M, n, u->hyp, u->Z_beta, u->X, odvgp__none);
+	u->k_x = odvgp__tile(
+			u, ODVGP__KERNEL_DIAG, 0, 1, n, u->hyp, u->X, u->patch_weights, odvgp__none);
+	u->K_x = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, u->M, n, u->hyp, u->Z_beta, u->X,
+			u->patch_weights);
 	u->A = u->Kb.id ? odvgp__tile(u, ODVGP__SOLVE, ODVGP__SOLVE_LEFT, u->M, n, u->L, u->K_x,
 							  odvgp__none, odvgp__none)
 					: odvgp__solve_in_place(u, ODVGP__TILE, u->L, u->K_x, n);
 	if (!odvgp__uses_v(u)) return;
 	odvgp__ref K = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_WHOLE, u->M_gamma, n, u->hyp,
-			u->Z_gamma, u->X, odvgp__none);
+			u->Z_gamma, u->X, u->patch_weights);
 	u->A_v = odvgp__solve_in_place(
 			u, ODVGP__TILE, u->L_v, odvgp__minus_in_place(u, ODVGP__TILE, K, u->W, u->A, n), n);
 }
@@ -16279,7 +16820,10 @@ static void odvgp__build_stats(odvgp__unit *u, odvgp__block *b, odvgp__ref A)
 ODVGP__NOINLINE void odvgp__build_head(odvgp__unit *u)
 {
 	odvgp__build_beta(u);
-	if (u->M_gamma) u->Z_gamma = odvgp__param_node(u, u->slot_Z_gamma, 1, u->M_gamma, u->D);
+	if (u->M_gamma) u->Z_gamma = odvgp__param_node(u, u->slot_Z_gamma, 1, u->M_gamma, u->Dz);
+	if (u->slot_patch_weights)
+		u->patch_weights = odvgp__param_node(
+				u, u->slot_patch_weights, 1, 1, odvgp__patches_count(&u->patches));
 	if (odvgp__uses_v(u)) {
 		odvgp__build_residual(u, ODVGP__CHOL_JITTERED, 0);
 		odvgp__build_block(u, &u->block[ODVGP__ON_GAMMA], u->L_v, u->cov_part->v_sqrt != NULL);
@@ -16306,7 +16850,7 @@ static void odvgp__unit_clear(odvgp__unit *u)
 {
 	odvgp__ref *refs[] = {&u->hyp, &u->Z_beta, &u->Z_gamma, &u->a_slot, &u->a, &u->K, &u->Kb, &u->L,
 			&u->W, &u->C, &u->L_v, &u->shift, &u->L_H, &u->q_diag, &u->weights, &u->gamma_residual,
-			&u->X, &u->K_x, &u->A, &u->A_v, &u->k_x, &u->mean, &u->var};
+			&u->patch_weights, &u->X, &u->K_x, &u->A, &u->A_v, &u->k_x, &u->mean, &u->var};
 	for (ptrdiff_t i = 0; i < ODVGP__COUNT(refs); i++) *refs[i] = odvgp__none;
 	for (int b = 0; b < ODVGP__BLOCKS; b++) {
 		odvgp__block *block = &u->block[b];
@@ -16396,6 +16940,8 @@ static void odvgp__unit_config(odvgp__unit *u, odvgp_model *m, int number)
 	const odvgp_config *c = &m->cfg;
 	u->model = m;
 	u->D = c->layer[0].D;
+	u->patches = odvgp__patches_of(c);
+	u->Dz = odvgp__inducing_columns(c);
 	u->P = c->layer[0].P;
 	u->M = c->layer[0].M;
 	u->M_gamma = c->layer[0].M_gamma;
@@ -16502,6 +17048,7 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
 	m->nat_R.at = odvgp__take(a, matrices, 1);
 	m->nat_t = odvgp__take(a, vectors, 1);
 	m->data_sd = odvgp__take(a, 1, c->layer[0].D + 1);
+	m->inducing_sd = m->unit->patches.height ? odvgp__take(a, 1, m->unit->Dz) : m->data_sd;
 	m->kept.at = odvgp__take(a, m->par.positive, 1);
 	odvgp__tape_layout(m, a);
 	m->tape.rule = odvgp__take(a, 1, odvgp__rule_numbers(m->tape.lik_nodes));
@@ -16655,7 +17202,8 @@ ODVGP__NOINLINE odvgp_status odvgp__check_new_config(const odvgp_config *config,
 	if (s) return s;
 	if (!config->layer[0].kernel)
 		return odvgp__fail(info, ODVGP_E_ARG, "kernel", -1, 0, "no expression is given");
-	return odvgp__kernel_parse(&kernel, config->layer[0].kernel, config->layer[0].D, hyp, info);
+	return odvgp__kernel_parse(
+			&kernel, config->layer[0].kernel, odvgp__inducing_columns(config), hyp, info);
 }
 
 /*  Copies a checked config into an empty model: parses the kernel and settles the sizes. */
@@ -16665,7 +17213,7 @@ static odvgp_status odvgp__model_config(
 	m->cfg = *config;
 	odvgp__fill_defaults(&m->cfg);
 	odvgp_status s = odvgp__kernel_parse(
-			&m->unit->kernel, config->layer[0].kernel, config->layer[0].D, hyp, info);
+			&m->unit->kernel, config->layer[0].kernel, odvgp__inducing_columns(config), hyp, info);
 	if (!s) odvgp__model_settle(m);
 	return s;
 }
@@ -16736,12 +17284,20 @@ static odvgp_status odvgp__model_place(
 	}
 	m->state.step_scale = 1;
 	for (ptrdiff_t i = 0; i <= m->cfg.layer[0].D; i++) m->data_sd[i] = 1;
+	for (ptrdiff_t i = 0; i < m->unit->Dz; i++) m->inducing_sd[i] = 1;
 	for (int k = 0; k < m->units; k++)
 		for (ptrdiff_t i = 0; i < m->unit[k].M_gamma; i++) {
 			m->unit[k].columns[i] = i;
 			m->unit[k].scales[i] = 1;
 		}
 	return ODVGP_OK;
+}
+
+static void odvgp__start_patches(odvgp__unit *u)
+{
+	const odvgp_slot *slot = &u->model->par.slot[u->slot_patch_weights];
+	for (ptrdiff_t i = 0; u->slot_patch_weights && i < slot->count; i++)
+		u->model->par.theta[slot->offset + i] = 1;
 }
 
 /*  Hyperparameters that the expression gave. */
@@ -16775,6 +17331,7 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 	if ((s = odvgp__model_place(m, &a, bytes, info)) != ODVGP_OK) return s;
 	odvgp__start_kernel(odvgp__only_unit(m), hyp);
 	odvgp__start_likelihood(m);
+	odvgp__start_patches(odvgp__only_unit(m));
 	odvgp__q_identity(m);
 	odvgp__touch_all(m);
 	*model = m;
@@ -17016,6 +17573,7 @@ static odvgp_status odvgp__warm_train(odvgp__warm_work *w, const odvgp_model *m,
 		return s;
 	odvgp__warm_copy(aux, m, 1);
 	odvgp__copy(aux->data_sd, m->data_sd, m->cfg.layer[0].D + 1);
+	odvgp__copy(aux->inducing_sd, m->inducing_sd, m->unit->Dz);
 	if (!odvgp__has_noise(&m->cfg) || m->levels > 1) odvgp__warm_noise(aux);
 	*made = aux;
 	report.converged = report.stuck = 0;
@@ -17314,11 +17872,14 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
 		ptrdiff_t n;
 	} arrays[] = {{m->par.theta, m->par.count}, {m->par.value, m->par.positive},
 			{m->good, m->par.count}, {m->m1, m->adam_count}, {m->m2, m->adam_count},
-			{m->data_sd, m->cfg.layer[0].D + 1}};
+			{m->data_sd, m->cfg.layer[0].D + 1},
+			{m->inducing_sd, m->unit->patches.height ? m->unit->Dz : 0}};
 	for (ptrdiff_t i = 0; i < ODVGP__COUNT(arrays); i++)
 		odvgp__file_reals(f, arrays[i].x, arrays[i].n, (int)sizeof(odvgp_real));
 	for (ptrdiff_t i = 0; f->mode == ODVGP__FILE_READ && !f->bad && i <= m->cfg.layer[0].D; i++)
 		if (!(m->data_sd[i] > 0 && m->data_sd[i] < (odvgp_real)HUGE_VAL)) f->bad = 1;
+	for (ptrdiff_t i = 0; f->mode == ODVGP__FILE_READ && !f->bad && i < m->unit->Dz; i++)
+		if (!(m->inducing_sd[i] > 0 && m->inducing_sd[i] < (odvgp_real)HUGE_VAL)) f->bad = 1;
 	for (int i = 0; i < m->units; i++) odvgp__file_unit(f, &m->unit[i]);
 	odvgp__file_lbfgs(f, m);
 }
@@ -17434,7 +17995,7 @@ static odvgp_status odvgp__file_units_read(odvgp__file *f, odvgp_model *m, odvgp
 	if (f->bad)
 		return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0,
 				"its units or its likelihood do not fit its config");
-	if (!odvgp__kernel_ok(&u->kernel, u->D))
+	if (!odvgp__kernel_ok(&u->kernel, u->Dz))
 		return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its kernel is not valid");
 	return ODVGP_OK;
 }

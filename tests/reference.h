@@ -224,8 +224,12 @@ TEST_UNUSED static void ref_kernel_spell(const ref_kernel *k, char *out, size_t 
 			const ref_base *l = &k->base[base++];
 			while (isalnum((unsigned char)*s)) out[n++] = *s++;
 			n += (size_t)sprintf(out + n, "(1%s", l->ard ? ", ard" : "");
-			for (i = 0; i < l->ndims && n + 20 < size; i++)
-				n += (size_t)sprintf(out + n, "%s%d", i ? "+" : ", dims=", l->dims[i]);
+			for (i = 0; i < l->ndims && n + 30 < size; i++) {
+				int from = i;
+				while (i + 1 < l->ndims && l->dims[i + 1] == l->dims[i] + 1) i++;
+				n += (size_t)sprintf(
+						out + n, "%s%d:%d", from ? "+" : ", dims=", l->dims[from], l->dims[i] + 1);
+			}
 			if (!strcmp(l->name, "polynomial"))
 				n += (size_t)sprintf(out + n, ", degree=%d", l->degree);
 			out[n++] = ')';

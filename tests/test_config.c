@@ -150,6 +150,12 @@ TEST(each_name_sets_its_field)
 	SETS("P=1", layer[0].P, 1);
 	SETS("M=1e3", layer[0].M, 1000);
 	SETS("M_gamma=0", layer[0].M_gamma, 0);
+	SETS("patches.image_height=28", layer[0].patches.image_height, 28);
+	SETS("patches.image_width=27", layer[0].patches.image_width, 27);
+	SETS("patches.channels=3", layer[0].patches.channels, 3);
+	SETS("patches.height=5", layer[0].patches.height, 5);
+	SETS("patches.width=4", layer[0].patches.width, 4);
+	SETS("patches.stride=2", layer[0].patches.stride, 2);
 	/* The config points into this text. */
 	static const char kernel[] = "kernel= rbf(ard) + white";
 	SETS(kernel, layer[0].kernel, kernel + 8);
@@ -238,6 +244,8 @@ TEST(each_name_sets_its_field)
 	WORD("mean_function", "zero", layer[0].mean_function, ODVGP_MEAN_FUNCTION_ZERO);
 	WORD("mean_function", "constant", layer[0].mean_function, ODVGP_MEAN_FUNCTION_CONSTANT);
 	WORD("mean_function", "linear", layer[0].mean_function, ODVGP_MEAN_FUNCTION_LINEAR);
+	WORD("patches.locations", "off", layer[0].patches.locations, 0);
+	WORD("patches.locations", "on", layer[0].patches.locations, 1);
 	WORD("positive_transform", "softplus", positive_transform, ODVGP_POSITIVE_TRANSFORM_SOFTPLUS);
 	WORD("positive_transform", "exp", positive_transform, ODVGP_POSITIVE_TRANSFORM_EXP);
 	WORD("reproduce.q_init", "prior", reproduce.q_init, ODVGP_Q_INIT_PRIOR);

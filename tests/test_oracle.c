@@ -363,6 +363,20 @@ typedef struct world {
 	void *block;
 } world;
 
+/*  With patches: their sizes. */
+static void read_patches(ocase *c, odvgp_config *cfg)
+{
+	const tensor *shape = find(c, "shape");
+	if (!shape || shape->count != 6) return;
+	cfg->layer[0].patches.image_height = (ptrdiff_t)shape->v[0];
+	cfg->layer[0].patches.image_width = (ptrdiff_t)shape->v[1];
+	cfg->layer[0].patches.channels = (ptrdiff_t)shape->v[2];
+	cfg->layer[0].patches.height = (ptrdiff_t)shape->v[3];
+	cfg->layer[0].patches.width = (ptrdiff_t)shape->v[4];
+	cfg->layer[0].patches.stride = (ptrdiff_t)shape->v[5];
+	cfg->layer[0].patches.locations = !strcmp(say(c, "tick"), "yes");
+}
+
 /*  Reads sizes, kernel and config from the file. Returns 0 if the case is skipped or failed. */
 static int read_world(ocase *c, world *w)
 {
@@ -396,6 +410,7 @@ static int read_world(ocase *c, world *w)
 	w->cfg.lik.nodes = (ptrdiff_t)scalar(c, "quad_points", 20);
 	w->cfg.lik.link_jitter = (odvgp_real)scalar(c, "link_jitter", scalar(c, "squash", 0));
 	find(c, "num_classes");
+	read_patches(c, &w->cfg);
 	w->cfg.isa = test_isa();
 	w->cfg.jitter.absolute = (odvgp_real)scalar(c, "jitter", 0);
 	w->cfg.jitter.relative = 0;
@@ -656,7 +671,8 @@ static const struct member {
 		{"hybrid", ODVGP_MEAN_PART_HYBRID, ODVGP_COV_PART_DENSE, 1},
 		{"decoupled", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_INVERSE, 0},
 		{"solve", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, 1},
-		{"diagonal", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_DIAGONAL, 1}};
+		{"diagonal", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_DIAGONAL, 1},
+		{"conv_solve", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, 1}};
 static const struct member *member_of(const char *kind)
 {
 	size_t i;
@@ -1461,6 +1477,278 @@ static void run_kernel(ocase *c)
 	free(hyp);
 }
 
+/* ---- patches ---- */
+
+/*  A tensor of n rows and m columns made of others; it need not be compared. */
+static tensor *add_tensor(ocase *c, const char *name, ptrdiff_t n, ptrdiff_t m)
+{
+	tensor t;
+	memset(&t, 0, sizeof t);
+	t.name = copy_text(name, strlen(name));
+	t.rank = 2;
+	t.dim[0] = n;
+	t.dim[1] = m;
+	t.count = n * m;
+	t.seen = 1;
+	t.v = NEW(double, t.count);
+	t.r = NEW(odvgp_real, t.count);
+	c->t = (tensor *)realloc(c->t, (size_t)(c->tensors + 1) * sizeof(tensor));
+	if (!c->t) exit(3);
+	c->t[c->tensors] = t;
+	return &c->t[c->tensors++];
+}
+static void put(tensor *t, ptrdiff_t i, double v)
+{
+	t->v[i] = v;
+	t->r[i] = (odvgp_real)v;
+}
+/*  Locations are two more columns of patches and inducing patches, and their kernel is a second
+    base kernel: loc.kernel.0 becomes kernel.1, Z_beta_loc part of Z_beta. */
+static void join_locations(ocase *c)
+{
+	static const char loc[] = "loc.kernel.0";
+	ptrdiff_t d, i, j;
+	tensor *t, *shape = need(c, "shape");
+	int k;
+	if (strcmp(say(c, "tick"), "yes") || !shape) return;
+	d = (ptrdiff_t)(shape->v[2] * shape->v[3] * shape->v[4]);
+	for (k = 0; k < c->tensors; k++) {
+		char *at = strstr(c->t[k].name, loc);
+		if (!at) continue;
+		memcpy(at, "kernel.1", 8);
+		memmove(at + 8, at + sizeof loc - 1, strlen(at + sizeof loc - 1) + 1);
+	}
+	for (k = 0; k < c->words; k++)
+		if (!strcmp(c->w[k].key, "kernel")) {
+			free(c->w[k].value);
+			c->w[k].value = copy_text("rbf * matern32", 14);
+		}
+	t = add_tensor(c, "kernel.0.active_dims", 1, d);
+	for (i = 0; i < d; i++) put(t, i, (double)i);
+	t = add_tensor(c, "kernel.1.active_dims", 1, 2);
+	for (i = 0; i < 2; i++) put(t, i, (double)(d + i));
+	for (k = 0; k < 3; k++) {
+		static const char *const heads[] = {"", "uu.grad_", "uf.grad_"};
+		char name[40];
+		sprintf(name, "%sZ_beta_loc", heads[k]);
+		const tensor *second = find(c, name), *first;
+		if (!second) continue;
+		sprintf(name, "%sZ_beta", heads[k]);
+		first = find(c, name);
+		ptrdiff_t M = first->dim[0];
+		sprintf(name, "%spoints", heads[k]);
+		t = add_tensor(c, name, M, d + 2);
+		sprintf(name, "%sZ_beta", heads[k]);
+		first = find(c, name);
+		sprintf(name, "%sZ_beta_loc", heads[k]);
+		second = find(c, name);
+		for (i = 0; i < M; i++)
+			for (j = 0; j < d + 2; j++)
+				put(t, i * (d + 2) + j, j < d ? first->v[i * d + j] : second->v[i * 2 + j - d]);
+	}
+}
+static void run_conv_solve(ocase *c)
+{
+	join_locations(c);
+	run_basis(c);
+}
+
+typedef struct conv_world {
+	odvgp_config cfg;
+	odvgp__patches patches;
+	odvgp__kernel kernel;
+	odvgp_real *hyp, *dhyp, *dweights;
+	const tensor *images, *weights, *Z;
+	ptrdiff_t n, T, D, M;
+	odvgp__arena scratch;
+} conv_world;
+static void conv_job(const conv_world *w, const odvgp_blas *blas, odvgp__kjob *job,
+		const odvgp_real *Z, ptrdiff_t M, ptrdiff_t image, ptrdiff_t images)
+{
+	ptrdiff_t size = w->images->dim[1];
+	odvgp__kernel_job(job, blas, &w->kernel, w->hyp, Z, M, w->images->r + image * size, images);
+	job->patches = &w->patches;
+	job->weights = w->weights->r;
+	job->dhyp = w->dhyp;
+	job->dweights = w->dweights;
+}
+static void conv_clear(const conv_world *w)
+{
+	uint32_t h;
+	ptrdiff_t t;
+	for (h = 0; h < w->kernel.nhyp; h++) w->dhyp[h] = 0;
+	for (t = 0; t < w->T; t++) w->dweights[t] = 0;
+}
+static void compare_conv(ocase *c, const conv_world *w, const odvgp_blas *blas, const char *isa)
+{
+	const char *points = find(c, "points") ? "points" : "Z_beta";
+	ptrdiff_t n = w->n, M = w->M, T = w->T, i, j, t, D = w->D;
+	odvgp_real *K = NEW(odvgp_real, (M + n) * (M + n)), *dZ = NEW(odvgp_real, M * D), sum,
+			   *all = NEW(odvgp_real, T * D), *column = NEW(odvgp_real, T),
+			   *Kw = NEW(odvgp_real, n * T), *diag = NEW(odvgp_real, n),
+			   *dK = NEW(odvgp_real, M * n + T), g;
+	tensor *Wuu = need(c, "W_uu"), *Wuf = need(c, "W_uf"), *Wff = need(c, "W_ff");
+	char name[60];
+	odvgp__kjob job;
+	/* The patches of the first image. */
+	odvgp__patches_move(&w->patches, w->images->r, NULL, all);
+	{
+		const tensor *patches = need(c, "patches0"), *at = need(c, "patch_locations");
+		ptrdiff_t d = patches->dim[1];
+		odvgp_real *got = NEW(odvgp_real, T * (d + 2));
+		for (t = 0; t < T; t++)
+			for (j = 0; j < d; j++) got[t * d + j] = all[t * D + j];
+		compare(c, "patches0", got, T * d, isa);
+		for (t = 0; t < T && D > d; t++)
+			for (j = 0; j < 2; j++) got[t * 2 + j] = all[t * D + d + j];
+		if (D > d) compare(c, "patch_locations", got, T * 2, isa);
+		(void)at;
+		free(got);
+	}
+	/* K_uu. */
+	conv_clear(w);
+	odvgp__kernel_job(&job, blas, &w->kernel, w->hyp, w->Z->r, M, w->Z->r, M);
+	job.K = K;
+	job.ldk = M;
+	odvgp__kernel_run(&job, w->scratch);
+	compare(c, "K_uu", K, M * M, isa);
+	for (i = 0, sum = 0; i < M * M; i++) sum += K[i] * Wuu->r[i];
+	compare(c, "uu", &sum, 1, isa);
+	for (i = 0; i < M * D; i++) dZ[i] = 0;
+	job.dK = Wuu->r;
+	job.lddk = M;
+	job.dhyp = w->dhyp;
+	job.dX1 = job.dX2 = dZ;
+	odvgp__kernel_adjoint_run(&job, w->scratch);
+	compare_hyper(c, &w->kernel, "uu.", w->dhyp, isa);
+	sprintf(name, "uu.grad_%s", points);
+	compare(c, name, dZ, M * D, isa);
+	compare(c, "uu.grad_weights", w->dweights, T, isa);
+	/* K_uf. */
+	conv_clear(w);
+	conv_job(w, blas, &job, w->Z->r, M, 0, n);
+	job.K = K;
+	job.ldk = n;
+	odvgp__kernel_matrix(&job, w->scratch, 0);
+	compare(c, "K_uf", K, M * n, isa);
+	for (i = 0, sum = 0; i < M * n; i++) sum += K[i] * Wuf->r[i];
+	compare(c, "uf", &sum, 1, isa);
+	for (i = 0; i < M * D; i++) dZ[i] = 0;
+	job.dK = Wuf->r;
+	job.lddk = n;
+	job.dX1 = dZ;
+	odvgp__kernel_matrix(&job, w->scratch, 1);
+	compare_hyper(c, &w->kernel, "uf.", w->dhyp, isa);
+	sprintf(name, "uf.grad_%s", points);
+	compare(c, name, dZ, M * D, isa);
+	compare(c, "uf.grad_weights", w->dweights, T, isa);
+	/* K_ff: the diagonal, and K(patches of i, image j) for the rest. */
+	conv_clear(w);
+	sum = 0;
+	conv_job(w, blas, &job, NULL, 0, 0, n);
+	odvgp__images_diag(&job, diag, Kw, w->scratch, 0);
+	for (i = 0; i < n; i++) dK[i] = Wff->r[i * n + i];
+	odvgp__images_diag(&job, dK, Kw, w->scratch, 1);
+	for (i = 0; i < n; i++)
+		for (j = 0; j < n; j++) {
+			if (i == j) {
+				K[i * n + i] = diag[i];
+				continue;
+			}
+			odvgp__patches_move(&w->patches, w->images->r + i * w->images->dim[1], NULL, all);
+			conv_job(w, blas, &job, all, T, j, 1);
+			job.K = column;
+			job.ldk = job.lddk = 1;
+			odvgp__kernel_matrix(&job, w->scratch, 0);
+			g = Wff->r[i * n + j];
+			for (t = 0, K[i * n + j] = 0; t < T; t++) {
+				K[i * n + j] += w->weights->r[t] * column[t];
+				w->dweights[t] += g * column[t];
+				dK[t] = g * w->weights->r[t];
+			}
+			job.dK = dK;
+			odvgp__kernel_matrix(&job, w->scratch, 1);
+		}
+	compare(c, "K_ff", K, n * n, isa);
+	for (i = 0; i < n * n; i++) sum += K[i] * Wff->r[i];
+	compare(c, "ff", &sum, 1, isa);
+	compare_hyper(c, &w->kernel, "ff.", w->dhyp, isa);
+	compare(c, "ff.grad_weights", w->dweights, T, isa);
+	for (i = 0; i < M * D; i++) dZ[i] = 0;
+	compare(c, "ff.grad_Z_beta", dZ, M * need(c, "Z_beta")->dim[1], isa);
+	if (find(c, "ff.grad_Z_beta_loc")) compare(c, "ff.grad_Z_beta_loc", dZ, M * 2, isa);
+	if (find(c, "uu.grad_Z_beta_loc")) {
+		find(c, "uf.grad_Z_beta_loc");
+		find(c, "uf.grad_Z_beta");
+		find(c, "uu.grad_Z_beta");
+	}
+	free(K), free(dZ), free(all), free(column), free(Kw), free(diag), free(dK);
+}
+/*  Compares kernel matrices of patches and images, and their adjoints. */
+static void run_conv_kernel(ocase *c)
+{
+	static const ptrdiff_t rows = 40;
+	conv_world w;
+	ref_kernel spelled;
+	char text[4000];
+	double value[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
+	odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+	odvgp__images_work work;
+	odvgp__kjob job;
+	size_t used;
+	uint32_t i;
+	int v;
+	memset(&w, 0, sizeof w);
+	join_locations(c);
+	w.images = need(c, "images");
+	w.weights = need(c, "weights");
+	w.Z = find(c, "points") ? find(c, "points") : need(c, "Z_beta");
+	if (!w.images || !w.weights || !w.Z || !read_kernel(c, &spelled, text, sizeof text)) {
+		fail(c, "the case cannot be read");
+		return;
+	}
+	w.n = w.images->dim[0];
+	w.cfg = odvgp_config_defaults(w.n, w.images->dim[1], 1, 4, 0);
+	read_patches(c, &w.cfg);
+	w.patches = odvgp__patches_of(&w.cfg);
+	w.T = odvgp__patches_count(&w.patches);
+	w.D = odvgp__patch_columns(&w.patches, 0);
+	w.M = w.Z->dim[0];
+	if (w.T != w.weights->count || w.D != w.Z->dim[1]) {
+		fail(c, "%d patches of %d numbers", (int)w.T, (int)w.D);
+		return;
+	}
+	if (!good(c, odvgp__kernel_parse(&w.kernel, text, w.D, value, &info), "the kernel", &info))
+		return;
+	w.hyp = NEW(odvgp_real, w.kernel.nhyp);
+	w.dhyp = NEW(odvgp_real, w.kernel.nhyp);
+	w.dweights = NEW(odvgp_real, w.T);
+	for (i = 0; i < w.kernel.base_kernels; i++) {
+		w.hyp[w.kernel.base[i].ls] = (odvgp_real)spelled.base[i].lengthscale[0];
+		w.hyp[w.kernel.base[i].var] = (odvgp_real)spelled.base[i].variance[0];
+	}
+	for (v = 0; v < test_isas.count; v++) {
+		odvgp_blas blas;
+		size_t bytes = odvgp_blas_size(NULL);
+		void *block = test_alloc(bytes), *scratch;
+		odvgp__arena_init(&w.scratch, NULL, 0);
+		odvgp__images_layout(&w.scratch, &w.patches, 0, &work);
+		odvgp__images_layout(&w.scratch, &w.patches, rows, &work);
+		job.kept = 0;
+		odvgp__kernel_scratch(&w.scratch, &w.kernel, rows, w.T, 1, 1, 1, &job);
+		odvgp__kernel_scratch(&w.scratch, &w.kernel, rows, w.T, 1, 1, 0, &job);
+		used = w.scratch.used + 64;
+		scratch = test_alloc(used);
+		odvgp__arena_init(&w.scratch, scratch, used);
+		if (good(c, odvgp_blas_init(&blas, NULL, test_isas.isa[v], block, bytes), test_isas.name[v],
+					NULL))
+			compare_conv(c, &w, &blas, test_isas.name[v]);
+		free(block);
+		free(scratch);
+	}
+	free(w.hyp), free(w.dhyp), free(w.dweights);
+}
+
 /*  A likelihood at the moments of a file, with H nodes: one call for each row, then one for all
     rows. Tensors begin with `pre`; what the file lacks is not compared. */
 static void compare_likelihood(ocase *c, const char *pre, ptrdiff_t H, double jitter)
@@ -1706,7 +1994,8 @@ static const struct {
 		{"natgrad_coupled", run_natgrad}, {"natgrad_orth", run_natgrad},
 		{"natgrad_hybrid", run_natgrad}, {"natgrad_solve", run_natgrad_solve},
 		{"natgrad_diagonal", run_natgrad_diagonal}, {"closed", run_closed},
-		{"ulapane", run_ulapane}, {"standardise", run_standardise}};
+		{"ulapane", run_ulapane}, {"standardise", run_standardise},
+		{"conv_kernel", run_conv_kernel}, {"conv_solve", run_conv_solve}};
 
 /*  Returns 0 if the case passed, 1 if it failed, 2 if it is skipped. */
 static int run_case(const char *path, const char *file, int strict)

@@ -716,6 +716,7 @@ TEST(a_save_that_fails_leaves_nothing)
 TEST(models_are_saved_and_loaded_by_path)
 {
 	odvgp_config c = config(20, 2, 1, 4, 5);
+	c.isa = ODVGP_ISA_AUTO; /* as a model has that is loaded by its path */
 	fixture a = make(&c);
 	odvgp_model *b = (odvgp_model *)&a;
 	odvgp_info info = no_info();

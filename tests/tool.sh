@@ -1414,6 +1414,39 @@ check "help lists the bases" sh -c '"$1" help compare | grep -q "^  coupled  "' 
 check "version" sh -c '"$1" --version | grep -q "^odvgp [0-9]"' sh "$tool"
 check "no temporary file is left at the end" test -z "$(ls ./*.tmp 2>/dev/null)"
 
+# ---- images ----
+awk 'BEGIN { srand(1); for (n = 0; n < 120; n++) { # a bar of three pixels, lying or standing
+    down = n % 2; i = int(rand() * (6 - 2 * down)); j = int(rand() * (4 + 2 * down))
+    for (p = 0; p < 36; p++) {
+        r = int(p / 6); c = p % 6; on = down ? c == j && r >= i && r < i + 3 : r == i && c >= j && c < j + 3
+        printf "%d,", 90 * on + int(9 * rand()) }
+    print down ? "standing" : "lying" } }' >bars.csv
+bars="--data bars.csv --image 6x6 --patch 3x3 --test-fraction 0.5 --beta 8 --gamma 6 --seed 2"
+for basis in orth solve; do
+    # shellcheck disable=SC2086
+    train $bars --basis $basis --iters 300 --natgrad-step 0.1 --batch 30 --model bars.odvgp --json >t.json
+    check "images: bars tell lying from standing ($basis)" holds "$(value t.json accuracy) > 0.9"
+done
+"$tool" info --model bars.odvgp >t.txt
+check "images: info" grep -q '^images   6 x 6 x 1, 16 patches 3 x 3$' t.txt
+"$tool" predict --model bars.odvgp --data bars.csv --out bars_p.csv --json >t.json 2>err.txt
+check "images: predict" holds "$(value t.json accuracy) > 0.9"
+# shellcheck disable=SC2086
+check "images: --resume keeps them" refuses "--patch 2x3: the model was made with 3x3" train $bars \
+    --basis solve --patch 2x3 --resume bars.odvgp --iters 310 --model more.odvgp
+# shellcheck disable=SC2086
+check "images: --resume" train $bars --basis solve --natgrad-step 0.1 --batch 30 --resume bars.odvgp --iters 310 \
+    --model more.odvgp
+# shellcheck disable=SC2086
+"$tool" train $bars --stride 2 --tick --iters 3 --model tick.odvgp >t.txt 2>err.txt
+check "images: a stride that leaves pixels out says so" grep -q 'last 1 rows and 1 columns' err.txt
+check "images: locations" grep -q '4 patches 3 x 3, with locations' t.txt
+for bad in "image 6x6" "patch 3x3" "tick" "image 6 --patch 3x3" "image 6x6x --patch 3x3" \
+    "image 5x6 --patch 3x3" "image 6x6 --patch 7x3" "image 6x6 --patch 3x3 --stride 0"; do
+    # shellcheck disable=SC2086
+    check "refused: --$bad" refuses "--" train --data bars.csv --$bad --model bad.odvgp
+done
+
 # ---- auto, warm starts, checkpoints ----
 "$tool" train --data plain.csv --threads 1 --model auto.odvgp --json >t.json 2>err.txt
 chosen=$(sed -n 's/^auto: [0-9]* rows: \(.*\); about.*/\1/p' err.txt)

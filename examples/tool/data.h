@@ -4,6 +4,7 @@
 #define TOOL_DATA_H
 
 #include "classes.h"
+#include "images.h"
 #include "numpy.h"
 
 /*  Rows in the layout of the library. */
@@ -1075,9 +1076,13 @@ static void dataset_read(dataset *d, const options *o, const schema *before)
 	if (!all.n) die(BAD_INPUT, "%s: no row is complete", path_text(path));
 	d->dropped = t.rows - all.n;
 	split_rows(o, &all, t.rows, cut);
-	drop_constants(d, &t, &cut[0], before);
-	find_outliers(d, &t, &cut[0]);
+	if (!is_image(o)) {
+		drop_constants(d, &t, &cut[0], before);
+		find_outliers(d, &t, &cut[0]);
+	}
 	for (int i = 0; i < s->input_count; i++) s->D += field_inputs(&s->inputs[i]);
+	images_check(o, s->D);
+	images_note(o, &d->notes);
 	b = bind_columns(s, &t, path, 0);
 	d->train = encode(s, &t, &b, &cut[0]);
 	d->test = encode(s, &t, &b, &cut[1]);
@@ -1096,6 +1101,7 @@ static void dataset_read(dataset *d, const options *o, const schema *before)
 	s->checksum = hash_doubles(hash_doubles((uint64_t)s->D, d->train.X, d->train.n * s->D),
 			d->train.Y, d->train.n * s->target_count);
 	schema_scales(s, &d->train);
+	images_scales(o, d->train.X, d->train.n, s->D, s->x_mean, s->x_scale);
 	schema_ranges(s, &d->train);
 	for (int k = 0; k < 2; k++) {
 		part *p = k ? &d->test : &d->train;

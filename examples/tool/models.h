@@ -295,6 +295,7 @@ static odvgp_config config_of(const options *o, const dataset *d)
 		if (c.lik.kind == ODVGP_LIKELIHOOD_ROBUSTMAX) c.lik.link_jitter = 1e-4;
 	}
 	if (c.lik.kind == ODVGP_LIKELIHOOD_ORDINAL) c.lik.classes = d->s.targets[0].level_count;
+	images_config(o, &c);
 	c.layer[0].mean_part = b->mean_part;
 	c.layer[0].cov_part = b->cov_part;
 	c.objective = b->objective;
@@ -502,6 +503,7 @@ static odvgp_model *model_make(options *o, const dataset *d, const workers *w, o
 {
 	odvgp_info info = no_info;
 	odvgp_model *model;
+	images_kernel(o);
 	kernel_settle(o, d->s.D);
 	odvgp_config c = config_of(o, d);
 	config_sizes(&c, o, d, notes);

@@ -71,6 +71,12 @@ enum {
       "further inducing points of the mean (default: min(700, n - beta))") \
     X(KERNEL, "kernel", "EXPR", "matern52(ard)", FIT | KEPT, \
       "sums, products of name(lengthscale, variance, ard, dims=0:7)") \
+    X(IMAGE, "image", "HxW or HxWxC", NULL, FIT | KEPT, \
+      "inputs are images: pixel (i, j) of channel c is column (i W + j) C + c") \
+    X(PATCH, "patch", "hxw", NULL, FIT | KEPT, "inducing points are patches of this size") \
+    X(STRIDE, "stride", "S", NULL, FIT | KEPT, "pixels from patch to patch (default: 1)") \
+    X(TICK, "tick", NULL, NULL, FIT | KEPT, \
+      "patches have two more columns: their row and column among the patches") \
     X(NOISE, "noise", "V", NULL, FIT | KEPT, \
       "initial noise variance, of standardised targets (default: 0.1)") \
     X(MEAN, "mean", "zero|constant|linear", "zero", FIT | KEPT, "mean function") \
@@ -202,6 +208,8 @@ static const struct {
 		{"M_gamma", OPT_GAMMA},
 		{"kernel", OPT_KERNEL},
 		{"mean_function", OPT_MEAN},
+		{"patches.height", OPT_PATCH},
+		{"patches.width", OPT_PATCH},
 		{"lik.kind", OPT_LIKELIHOOD},
 		{"lik.noise_variance", OPT_NOISE},
 		{"positive_transform", OPT_POSITIVE},

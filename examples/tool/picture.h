@@ -104,7 +104,7 @@ static void picture_points(picture *p, const subject *s, const char *slot, const
 {
 	const odvgp_slot *points = odvgp_slot_find(s->model, slot);
 	ptrdiff_t D = s->d->s.D, count;
-	if (!points || !points->count) return;
+	if (!points || !points->count || points->shape[1] != D) return;
 	odvgp_real *Z = take((size_t)points->count, sizeof *Z);
 	double *copy = take_doubles(points->count, 1);
 	if (odvgp_get(s->model, slot, Z, points->count) == ODVGP_OK) {

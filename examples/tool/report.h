@@ -341,6 +341,8 @@ static ranked *rank_inputs(const odvgp_model *model, int term, ptrdiff_t D, ptrd
 	if (!slot || odvgp_kernel_column(model, term, 0) < 0) return NULL;
 	for (int i = 0; i < odvgp_slot_count(model) && !points; i++)
 		if (!strncmp(odvgp_slot_at(model, i)->name, "Z_", 2)) points = odvgp_slot_at(model, i);
+	/* Columns of patches are not inputs. */
+	if (points && points->shape[1] != D) return NULL;
 	odvgp_real *value = take((size_t)slot->count, sizeof *value),
 			   *Z = points ? take((size_t)points->count, sizeof *Z) : NULL;
 	ranked *r = take((size_t)slot->count, sizeof *r);
@@ -453,6 +455,7 @@ static void text_model(bytes *b, const char *name, const odvgp_model *model, con
 	bytes_print(b, "model    %s, beta %td, gamma %td, %s\n", name, c->layer[0].M,
 			c->layer[0].M_gamma, training_text(c));
 	text_method(b, c);
+	images_text(b, model);
 	bytes_print(b, "kernel   %s\n", kernel);
 	text_lengthscales(b, model, s);
 	if (s->likelihood != ODVGP_LIKELIHOOD_GAUSSIAN) text_likelihood(b, s);

@@ -1,0 +1,134 @@
+/*  images.h - --image, --patch, --stride and --tick: inputs are the pixels of an image, and inducing
+    inputs are patches of it. */
+#ifndef TOOL_IMAGES_H
+#define TOOL_IMAGES_H
+
+#include "options.h"
+
+/*  height 0: inputs are not images. */
+typedef struct images {
+	ptrdiff_t height, width, channels;
+	ptrdiff_t patch_height, patch_width, stride;
+	int tick;
+} images;
+
+/*  Reads whole numbers above 0 with x between them, at least `least`; the others stay. */
+static void images_sizes(const options *o, int id, ptrdiff_t **size, int most, int least)
+{
+	const char *p = o->value[id];
+	int count = 0, bad = 0;
+	for (; count < most && !bad; count++) {
+		*size[count] = parse_index(&p);
+		bad = *size[count] < 1;
+		if (*p != 'x') {
+			count++;
+			break;
+		}
+		p++;
+	}
+	if (bad || *p || count < least)
+		die(BAD_INPUT, "--%s %s: must be %s, whole numbers above 0", option_list[id].name,
+				o->value[id], option_list[id].argument);
+}
+
+static images images_of(const options *o)
+{
+	images m = {0, 0, 1, 0, 0, 1, 0};
+	ptrdiff_t *image[] = {&m.height, &m.width, &m.channels},
+			  *patch[] = {&m.patch_height, &m.patch_width}, *stride[] = {&m.stride};
+	static const int needs[] = {OPT_PATCH, OPT_STRIDE, OPT_TICK};
+	for (size_t i = 0; i < sizeof needs / sizeof *needs && !o->value[OPT_IMAGE]; i++)
+		if (o->value[needs[i]]) die(BAD_INPUT, "--%s: needs --image", option_list[needs[i]].name);
+	if (!o->value[OPT_IMAGE]) return m;
+	if (!o->value[OPT_PATCH]) die(BAD_INPUT, "--image %s: needs --patch", o->value[OPT_IMAGE]);
+	images_sizes(o, OPT_IMAGE, image, 3, 2);
+	images_sizes(o, OPT_PATCH, patch, 2, 2);
+	if (o->value[OPT_STRIDE]) images_sizes(o, OPT_STRIDE, stride, 1, 1);
+	m.tick = o->value[OPT_TICK] != NULL;
+	return m;
+}
+
+static int is_image(const options *o) { return images_of(o).height > 0; }
+
+/*  Pixels of the image, or ends the program if the data have other columns. */
+static void images_check(const options *o, ptrdiff_t D)
+{
+	images m = images_of(o);
+	double pixels = (double)m.height * (double)m.width * (double)m.channels;
+	if (is_image(o) && pixels != (double)D)
+		die(BAD_INPUT, "--image %s: has %.0f pixels, but the data have %td input columns",
+				o->value[OPT_IMAGE], pixels, D);
+}
+
+/*  All pixels of a channel get the mean and the scale of them all, from the rows X [n,D]. */
+static void images_scales(
+		const options *o, const double *X, ptrdiff_t n, ptrdiff_t D, double *mean, double *scale)
+{
+	images m = images_of(o);
+	double count = (double)n * (double)(m.height * m.width);
+	for (ptrdiff_t c = 0; c < m.channels && m.height; c++) {
+		double sum = 0, squares = 0;
+		for (ptrdiff_t i = c; i < n * D; i += m.channels) sum += X[i] / count;
+		for (ptrdiff_t i = c; i < n * D; i += m.channels)
+			squares += (X[i] - sum) * (X[i] - sum) / count;
+		for (ptrdiff_t i = c; i < D; i += m.channels) {
+			mean[i] = sum;
+			scale[i] = squares > 0 ? sqrt(squares) : 1;
+		}
+	}
+}
+
+/*  The default kernel: of pixels, and with --tick times one of the location. */
+static void images_kernel(options *o)
+{
+	images m = images_of(o);
+	char text[120] = "rbf";
+	ptrdiff_t d = m.patch_height * m.patch_width * m.channels;
+	if (!m.height || o->given[OPT_KERNEL]) return;
+	if (m.tick)
+		snprintf(text, sizeof text, "rbf(dims=0:%td) * matern32(dims=%td:%td)", d, d, d + 2);
+	option_store(o, OPT_KERNEL, copy_text(text));
+}
+
+static void images_config(const options *o, odvgp_config *c)
+{
+	images m = images_of(o);
+	if (!m.height) return;
+	c->layer[0].patches.image_height = m.height;
+	c->layer[0].patches.image_width = m.width;
+	c->layer[0].patches.channels = m.channels;
+	c->layer[0].patches.height = m.patch_height;
+	c->layer[0].patches.width = m.patch_width;
+	c->layer[0].patches.stride = m.stride;
+	c->layer[0].patches.locations = m.tick;
+}
+
+/*  A line about the patches of a model. */
+static void images_text(bytes *b, const odvgp_model *model)
+{
+	const odvgp_config *c = odvgp_model_config(model);
+	const odvgp_slot *weights = odvgp_slot_find(model, "weights");
+	if (!weights) return;
+	bytes_print(b, "images   %td x %td x %td, %td patches %td x %td%s\n",
+			c->layer[0].patches.image_height, c->layer[0].patches.image_width,
+			larger(1, c->layer[0].patches.channels), weights->count, c->layer[0].patches.height,
+			c->layer[0].patches.width, c->layer[0].patches.locations ? ", with locations" : "");
+}
+
+/*  Says which pixels no patch covers. */
+static void images_note(const options *o, bytes *notes)
+{
+	images m = images_of(o);
+	if (!m.height || m.patch_height > m.height || m.patch_width > m.width) return;
+	ptrdiff_t rows = (m.height - m.patch_height) % m.stride,
+			  columns = (m.width - m.patch_width) % m.stride;
+	if (m.stride > m.patch_height || m.stride > m.patch_width)
+		bytes_print(notes, "note: --stride %td: pixels between patches are not used\n", m.stride);
+	if (rows || columns)
+		bytes_print(notes,
+				"note: --stride %td: the last %td rows and %td columns of pixels are not "
+				"used\n",
+				m.stride, rows, columns);
+}
+
+#endif
