@@ -791,20 +791,17 @@ typedef struct odvgp_config {
 		odvgp_real link_jitter;
 		/* 1: NaN in Y is a missing target, which the bound leaves out. Default 0. */
 		int missing;
-		/* 1: Y has a column more, behind the targets: the row's weight, finite and >= 0, which
-           multiplies its log density. Default 0. */
+		/* 1: Y has a column more, behind the targets: the row's weight >= 0, which multiplies its
+           log density. Default 0. */
 		int weights;
-		/* 1: Y has a column more, the last: the row's exposure e > 0, which multiplies exp(f) of
-           POISSON, EXPONENTIAL and NEGATIVE_BINOMIAL. Default 0. */
-		int exposure;
-		/* 1, GAUSSIAN: Y has a column more, the last: e > 0; the row's noise variance is e
-           "noise_variance". For known variances e set noise_variance to 1 and freeze the slot.
-           Default 0. */
-		int known_noise;
-		/* 1, GAUSSIAN: a "noise_variance" for each target, [T]; needs the objective ELBO. Default
-           0: one for all. */
+		/* 1: Y has a last column e > 0. exposure: exp(f) of POISSON, EXPONENTIAL and
+           NEGATIVE_BINOMIAL becomes e exp(f). known_noise: the Gaussian's noise variance becomes e
+           "noise_variance"; to know it, set the slot to 1 and freeze it. Defaults 0. */
+		int exposure, known_noise;
+		/* This and the next two are the Gaussian's. 1: "noise_variance" [T], one for each target,
+           with the objective ELBO. Default 0. */
 		int noise_per_output;
-		/* This and the next are the Gaussian's. Initial noise variance, >= 0. Default 0: 0.1, and
+		/* Initial noise variance, >= 0. Default 0: 0.1, and
            from odvgp_init_data on a tenth of the targets' variance. */
 		odvgp_real noise_variance;
 		/* Lower bound of the noise variance from odvgp_init_data on, in units of the targets'
@@ -996,9 +993,9 @@ ODVGP_API size_t odvgp_config_size(void);
         cfg.optim.lr = odvgp_falling(0.01, 0.001, steps) */
 ODVGP_API odvgp_schedule odvgp_constant(odvgp_real value);
 ODVGP_API odvgp_schedule odvgp_falling(odvgp_real from, odvgp_real to, ptrdiff_t steps);
-/*  Rise in equal ratios from `from` to `to` over `steps` steps, then fall to `final` over
-    decay_steps (0: stay). Other likelihoods than the Gaussian, whose first natural steps can lead
-    far off, begin well with cfg.optim.natgrad_step = odvgp_rising(1e-5, 0.1, 100, 0.01, 4900). */
+/*  Rise in equal ratios over `steps` steps, then fall to `final` over decay_steps (0: stay). Other
+    likelihoods than the Gaussian begin well with
+        cfg.optim.natgrad_step = odvgp_rising(1e-5, 0.1, 100, 0.01, 4900) */
 ODVGP_API odvgp_schedule odvgp_rising(
 		odvgp_real from, odvgp_real to, ptrdiff_t steps, odvgp_real final, ptrdiff_t decay_steps);
 
@@ -1105,10 +1102,10 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
     moments; schedules and the count of steps continue.
     Another likelihood than the Gaussian gets the kernel, prior mean and Z_beta of a regression on
     pseudo-targets, STUDENTT and LAPLACE also the scale, and q at its initial value: go on with
-    odvgp_rising. Pseudo-targets of f: y itself (STUDENTT, LAPLACE, HETEROSCEDASTIC); -1 and 1, for
-    several classes one against the rest; log(y + 1/2) (POISSON, NEGATIVE_BINOMIAL, GAMMA; minus
-    that for EXPONENTIAL), less log of the exposure; Phi^-1(y) (BETA); the middle between the cuts
-    (ORDINAL). Rows with a missing target do not count.
+    odvgp_rising. Pseudo-targets of f: y itself (STUDENTT, LAPLACE, HETEROSCEDASTIC); -1 to 1 for
+    classes, for several functions one against the rest; log(y + 1/2) (POISSON, NEGATIVE_BINOMIAL,
+    GAMMA; minus that for EXPONENTIAL), less log of the exposure; Phi^-1(y) (BETA). Rows with a
+    missing target do not count.
         settings   NULL: the defaults
         X [N,D], Y [N,T]    work  odvgp_warm_start_size bytes, at any address
     Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (objective EXACT; with the
@@ -6055,20 +6052,7 @@ typedef struct odvgp__likelihood {
        job's if it has any; or, if top is given, E_q[p(y|f)] as odvgp__lse_add leaves it */
 	void (*chunk)(const odvgp__lik_job *job, const odvgp__lik_chunk *c, ptrdiff_t t, ptrdiff_t from,
 			odvgp_real *top);
-	int pseudo; /* ODVGP__PSEUDO_..., targets of a warm start */
 } odvgp__likelihood;
-
-/*  What f is about, given y: y; 2 y - 1; 1 for class y's function, else -1; between the cuts;
-    log(y + 1/2); minus that; Phi^-1(y). */
-enum {
-	ODVGP__PSEUDO_Y,
-	ODVGP__PSEUDO_SIGN,
-	ODVGP__PSEUDO_CLASS,
-	ODVGP__PSEUDO_CUTS,
-	ODVGP__PSEUDO_LOG,
-	ODVGP__PSEUDO_MINUS_LOG,
-	ODVGP__PSEUDO_PROBIT
-};
 
 /*  levels: the number of classes, or the Gaussian's noises. */
 static ptrdiff_t odvgp__lik_count(const odvgp__lik_param *par, ptrdiff_t levels)
@@ -6356,7 +6340,7 @@ static ptrdiff_t odvgp__noise_of(const odvgp__lik_job *job, ptrdiff_t t)
 	return job->noises > 1 ? t : 0;
 }
 
-/*  With weight w and noise e s: -w (log(2 pi s) + log e + (d^2 + var) / (e s)) / 2. */
+/*  With weight w and noise e s: -w (log(2 pi e s) + (d^2 + var) / (e s)) / 2. */
 static double odvgp__gaussian_expect_target(const odvgp__lik_job *job, ptrdiff_t t)
 {
 	const odvgp_real *y = job->Y + t * job->ld, *mean = job->mean + t * job->ld,
@@ -6937,43 +6921,40 @@ static const odvgp__likelihood odvgp__likelihoods[] = {
 		/* in the order of odvgp_likelihood */
 		{"gaussian", ODVGP__LIK_GAUSSIAN | ODVGP__CONCAVE | ODVGP__LIK_SCALABLE, odvgp__noise_param,
 				1, odvgp__gaussian_expect, odvgp__noise_moments, odvgp__gaussian_log_density,
-				ODVGP__REALS, NULL, NULL, NULL, ODVGP__PSEUDO_Y},
+				ODVGP__REALS, NULL, NULL, NULL},
 		{"bernoulli", ODVGP__CONCAVE | ODVGP__LIK_PROBIT | ODVGP__LIK_LINK, NULL, 0, ODVGP__BY_RULE,
-				ODVGP__BINARY, odvgp__bernoulli_logp, NULL, odvgp__quad_chunk, ODVGP__PSEUDO_SIGN},
+				ODVGP__BINARY, odvgp__bernoulli_logp, NULL, odvgp__quad_chunk},
 		{"logit", ODVGP__CONCAVE, NULL, 0, ODVGP__BY_RULE, ODVGP__BINARY, odvgp__logit_logp, NULL,
-				odvgp__quad_chunk, ODVGP__PSEUDO_SIGN},
+				odvgp__quad_chunk},
 		{"studentt", ODVGP__SCALED, odvgp__scale_params, 2, odvgp__chunks_expect,
 				odvgp__noise_moments, odvgp__chunks_density, ODVGP__REALS, odvgp__studentt_logp,
-				odvgp__studentt_base, odvgp__quad_chunk, ODVGP__PSEUDO_Y},
+				odvgp__studentt_base, odvgp__quad_chunk},
 		{"laplace", ODVGP__CONCAVE | ODVGP__LIK_SCALABLE, odvgp__scale_params, 1,
 				odvgp__laplace_expect, odvgp__noise_moments, odvgp__chunks_density, ODVGP__REALS,
-				odvgp__laplace_logp, odvgp__laplace_base, odvgp__quad_chunk, ODVGP__PSEUDO_Y},
+				odvgp__laplace_logp, odvgp__laplace_base, odvgp__quad_chunk},
 		{"poisson", ODVGP__RATE, NULL, 0, odvgp__exp_expect, odvgp__exp_moments,
 				odvgp__chunks_density, ODVGP__COUNTS, odvgp__exp_logp, odvgp__poisson_base,
-				odvgp__quad_chunk, ODVGP__PSEUDO_LOG},
+				odvgp__quad_chunk},
 		{"exponential", ODVGP__RATE, NULL, 0, odvgp__exp_expect, odvgp__exp_moments,
-				odvgp__chunks_density, ODVGP__ABOVE_0, odvgp__exp_logp, NULL, odvgp__quad_chunk,
-				ODVGP__PSEUDO_MINUS_LOG},
+				odvgp__chunks_density, ODVGP__ABOVE_0, odvgp__exp_logp, NULL, odvgp__quad_chunk},
 		{"negative_binomial", ODVGP__RATE, odvgp__size_param, 1, odvgp__chunks_expect,
 				odvgp__exp_moments, odvgp__chunks_density, ODVGP__COUNTS,
-				odvgp__negative_binomial_logp, odvgp__negative_binomial_base, odvgp__quad_chunk,
-				ODVGP__PSEUDO_LOG},
+				odvgp__negative_binomial_logp, odvgp__negative_binomial_base, odvgp__quad_chunk},
 		{"gamma", ODVGP__CONCAVE, odvgp__shape_param, 1, odvgp__exp_expect, odvgp__exp_moments,
 				odvgp__chunks_density, ODVGP__ABOVE_0, odvgp__exp_logp, odvgp__gamma_base,
-				odvgp__quad_chunk, ODVGP__PSEUDO_LOG},
+				odvgp__quad_chunk},
 		{"beta", ODVGP__LIK_FACTORS, odvgp__precision_param, 1, odvgp__chunks_expect,
 				odvgp__beta_moments, odvgp__chunks_density, 0, 1 - DBL_EPSILON / 2, 0,
-				"must lie between 0 and 1", odvgp__beta_logp, NULL, odvgp__quad_chunk,
-				ODVGP__PSEUDO_PROBIT},
+				"must lie between 0 and 1", odvgp__beta_logp, NULL, odvgp__quad_chunk},
 		{"ordinal", ODVGP__CONCAVE | ODVGP__LIK_CLASSES, odvgp__cut_params, 2, ODVGP__BY_RULE,
-				ODVGP__NUMBERS, odvgp__ordinal_logp, NULL, odvgp__quad_chunk, ODVGP__PSEUDO_CUTS},
+				ODVGP__NUMBERS, odvgp__ordinal_logp, NULL, odvgp__quad_chunk},
 		{"robustmax", ODVGP__LIK_CLASSES | ODVGP__LIK_LINK, odvgp__epsilon_param, 1, ODVGP__BY_RULE,
-				ODVGP__NUMBERS, NULL, NULL, odvgp__robustmax_chunk, ODVGP__PSEUDO_CLASS},
+				ODVGP__NUMBERS, NULL, NULL, odvgp__robustmax_chunk},
 		{"softmax", ODVGP__LIK_LOG_CONCAVE | ODVGP__LIK_CLASSES, NULL, 0, ODVGP__BY_RULE,
-				ODVGP__NUMBERS, NULL, NULL, odvgp__softmax_chunk, ODVGP__PSEUDO_CLASS},
+				ODVGP__NUMBERS, NULL, NULL, odvgp__softmax_chunk},
 		{"heteroscedastic", 0, NULL, 0, odvgp__heteroscedastic_expect,
 				odvgp__heteroscedastic_moments, odvgp__chunks_density, ODVGP__REALS, NULL, NULL,
-				odvgp__heteroscedastic_chunk, ODVGP__PSEUDO_Y},
+				odvgp__heteroscedastic_chunk},
 };
 
 /* ---------------------------------------------------------------------------------------------- */
@@ -10468,8 +10449,8 @@ static void odvgp__moments_reverse(odvgp__tape *t, odvgp__node *nd)
 /* --- COLLAPSED(moments, noise s, V): the bound at the optimal q, for N rows and P outputs
           -P W/2 log(2 pi s) - P/2 sum_b log|I + S_b/s| - (|r|^2 - h^T J^-1 h / s) / (2 s)
               - (k - P sum_b tr S_b) / (2 s)
-      W = N. A row of weight w and noise e s has A, r and sqrt k divided by its root sqrt(e / w), W is
-      the sum of weights, and the bound has the term -P/2 sum w log e.
+      W = N. A row of weight w and noise e s has A, r and sqrt k divided by its root sqrt(e / w); W is
+      the sum of w, and the bound has the term -P/2 sum w log e.
       J = I + S/s over the mean's features; b runs over the blocks of the covariance. With
       V = A K A^T, [SOLVE] eq. 15, it adds P tr((I + S/s)^-1 (V - S S)) / (2 s^2).
       variant: which of mean and covariance use only the features of beta.
@@ -12349,7 +12330,8 @@ static odvgp_status odvgp__check_likelihood(const odvgp_config *c, odvgp_info *i
 	int ordinal = c->lik.kind == ODVGP_LIKELIHOOD_ORDINAL,
 		several = !(lik->flags & ODVGP__LIK_FACTORS),
 		of_f = several && lik->flags & ODVGP__LIK_CLASSES,
-		noise = c->lik.noise_variance != 0 || c->lik.noise_floor != 0;
+		noise = c->lik.noise_variance != 0 || c->lik.noise_floor != 0 || c->lik.known_noise ||
+				c->lik.noise_per_output;
 	if (ordinal ? P != 1 : of_f ? P < 2 || P > ODVGP__MOST_CLASSES : several && P % 2)
 		return odvgp__fail(info, ODVGP_E_ARG, "P", -1, (double)P,
 				ordinal ? "must be 1 for this likelihood"
@@ -12362,11 +12344,8 @@ static odvgp_status odvgp__check_likelihood(const odvgp_config *c, odvgp_info *i
 		return odvgp__fail(info, ODVGP_E_ARG, "lik.link_jitter", -1, (double)c->lik.link_jitter,
 				"is only for bernoulli and robustmax");
 	if (noise && !odvgp__has_noise(c))
-		return odvgp__fail(info, ODVGP_E_ARG, "lik.noise_variance or lik.noise_floor", -1, 0,
-				"is only for the Gaussian likelihood");
-	if ((c->lik.known_noise || c->lik.noise_per_output) && !odvgp__has_noise(c))
-		return odvgp__fail(info, ODVGP_E_ARG, "lik.known_noise or lik.noise_per_output", -1, 0,
-				"is only for the Gaussian likelihood");
+		return odvgp__fail(
+				info, ODVGP_E_ARG, "a noise in lik", -1, 0, "is only for the Gaussian likelihood");
 	if (c->lik.exposure && !(lik->flags & ODVGP__LIK_EXPOSURE))
 		return odvgp__fail(info, ODVGP_E_ARG, "lik.exposure", -1, 0,
 				"is only for poisson, exponential and negative_binomial");
@@ -12376,7 +12355,7 @@ static odvgp_status odvgp__check_likelihood(const odvgp_config *c, odvgp_info *i
 				"needs the objective ELBO: leave out rows with missing targets");
 	if (c->lik.noise_per_output && P > 1)
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "lik.noise_per_output", -1, 0,
-				"needs the objective ELBO: the other bounds have one noise for all outputs");
+				"needs the objective ELBO: other bounds have one noise");
 	if ((c->lik.weights || c->lik.known_noise) && c->objective == ODVGP_OBJECTIVE_TIGHT)
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "lik.weights or lik.known_noise", -1, 0,
 				"does not go with the objective TIGHT: use COLLAPSED");
@@ -17393,7 +17372,7 @@ static odvgp_config odvgp__warm_config(const odvgp_model *m, ptrdiff_t rows, ptr
 	if (odvgp__has_noise(&m->cfg)) return c;
 	memset(&c.lik, 0, sizeof c.lik);
 	c.lik.weights = m->cfg.lik.weights || m->cfg.lik.missing;
-	c.layer[0].P = m->tape.likelihood->pseudo == ODVGP__PSEUDO_CLASS ? m->F : m->T;
+	c.layer[0].P = m->T > 1 || !m->classes ? m->T : m->F; /* one against the rest */
 	return c;
 }
 
@@ -17454,33 +17433,19 @@ ODVGP_API size_t odvgp_warm_start_size(const odvgp_model *m, const odvgp_warm *s
 	return a.used + 64;
 }
 
-/*  ORDINAL's f for class y: the middle between its cuts, or 1 beyond the outermost. */
-static double odvgp__pseudo_cuts(const odvgp_model *m, ptrdiff_t y)
-{
-	const odvgp_real *gap = m->par.value + m->par.slot[m->slot_lik_params].offset;
-	double cut = (double)m->par.theta[m->par.slot[m->slot_lik_free_params].offset];
-	ptrdiff_t last = m->classes - 1;
-	for (ptrdiff_t k = 1; k < y; k++) cut += (double)gap[k - 1];
-	if (y == 0) return cut - 1;
-	return cut + (y == last ? 1 : 0.5 * (double)gap[y - 1]);
-}
-
 /*  The pseudo-target of function f for row y. */
 static double odvgp__pseudo(const odvgp_model *m, const odvgp_real *y, ptrdiff_t f)
 {
-	int kind = m->y.lik->pseudo;
-	double v = (double)y[kind == ODVGP__PSEUDO_CLASS ? 0 : f],
-		   exposure = m->y.scale ? log((double)y[odvgp__y_columns(&m->y) - 1]) : 0;
-	switch (kind) {
-	case ODVGP__PSEUDO_SIGN: return 2 * v - 1;
-	case ODVGP__PSEUDO_CLASS: return v == (double)f ? 1 : -1;
-	case ODVGP__PSEUDO_CUTS: return odvgp__pseudo_cuts(m, (ptrdiff_t)v);
-	case ODVGP__PSEUDO_LOG: return log(v + 0.5) - exposure;
-	case ODVGP__PSEUDO_MINUS_LOG: return -log(v + 0.5) - exposure;
-	case ODVGP__PSEUDO_PROBIT:
-		return odvgp__normal_quantile(ODVGP__MIN(ODVGP__MAX(v, 1e-6), 1 - 1e-6));
-	default: return v;
-	}
+	const odvgp__likelihood *lik = m->y.lik;
+	int classes = lik->flags & ODVGP__LIK_CLASSES, factors = lik->flags & ODVGP__LIK_FACTORS;
+	double v = (double)y[classes ? 0 : f];
+	if (classes && !factors) return v == (double)f ? 1 : -1;
+	if (classes || lik->most == 1) return 2 * v / (classes ? (double)m->classes - 1 : 1) - 1;
+	if (lik->least < 0) return v;
+	if (lik->most < 1) return odvgp__normal_quantile(v);
+	v = log(v + 0.5);
+	if (lik->flags & ODVGP__LIK_EXPOSURE && !lik->whole) v = -v; /* a rate */
+	return m->y.scale ? v - log((double)y[odvgp__y_columns(&m->y) - 1]) : v;
 }
 
 /*  The auxiliary model's row for y. */
@@ -17541,8 +17506,7 @@ static void odvgp__warm_noise(odvgp_model *aux)
 	odvgp__touch(aux, aux->slot_lik_params);
 }
 
-/*  What other likelihoods take from the regression. A scale whose noise has the regression's
-    variance, twice its square for LAPLACE, and for STUDENTT with 4 degrees of freedom; q at its
+/*  A scale, whose noise has the variance 2 scale^2 (STUDENTT: with 4 degrees of freedom), and q's
     initial value. */
 static odvgp_status odvgp__warm_pseudo(odvgp_model *m, const odvgp_model *aux, odvgp_info *info)
 {
