@@ -12494,7 +12494,7 @@ static odvgp_status odvgp__tile_target(odvgp_model *m, ptrdiff_t i, const odvgp_
 	m->tape.sums->weight += (double)w;
 	if (!m->root.id) return ODVGP_OK;
 	if (m->y.scale) m->tape.sums->logs += (double)w * log((double)e);
-	m->tape.node[m->root.id].v[i] = ODVGP__SQRT(e / w); /* infinite for a weight of 0 */
+	m->tape.node[m->root.id].v[i] = w > 0 ? ODVGP__SQRT(e / w) : (odvgp_real)HUGE_VAL;
 	return m->cfg.objective == ODVGP_OBJECTIVE_EXACT && !(w > 0) ? ODVGP_E_ARG : ODVGP_OK;
 }
 
