@@ -763,6 +763,12 @@ train --data plain.csv --model t.odvgp --iters 5000 \
     --freeze 'kernel.*,noise_variance,Z_beta,Z_gamma,a_gamma,q_mu,q_sqrt' --test-fraction 0.2 \
     --patience 3 --json >t.json
 check "--patience" test "$(value t.json stopped)" = patience
+check "--patience: a tenth of the training rows" test "$(value t.json n_validation)" = 16
+train --data plain.csv --model t.odvgp --basis coupled --beta 10 --iters 3000 --test-fraction 0.2 --patience 5 \
+    --json >t.json 2>err.txt
+check "--patience: the best model is kept" holds "$(value t.json iters) <= 3000 && $(value t.json n_train) == 144"
+train --data plain.csv --resume t.odvgp --model t.odvgp --iters 3100 --json >t.json
+check "--patience: --resume has the same parts" test "$(value t.json n_validation)" = 16
 
 # ---- what cannot be written ----
 check "a closed pipe is an error" sh -c '{ "$1" predict --model m.odvgp --data named.csv --quiet

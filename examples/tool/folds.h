@@ -162,11 +162,17 @@ static int run_folds(options *o, int command)
 	option_store(o, OPT_TEST_FRACTION, copy_text("0"));
 	merge_whiten(o);
 	layers_settle(o);
-	if (command == TRAIN)
-		option_store(o, OPT_BASES, copy_text(is_auto(o) ? "orth" : o->value[OPT_BASIS]));
-	candidates_parse(&all);
 	files_check(o, NULL);
 	workers_start(&all.w, o);
+	all.warms = command == TRAIN;
+	if (command == TRAIN) {
+		plan_settle(o);
+		dataset_read(&all.d, o, NULL);
+		plan p = plan_make(o, &all.d, &all.w);
+		plan_print(&p, o, &all.d, &all.w);
+		option_store(o, OPT_BASES, copy_text(o->value[OPT_BASIS]));
+	}
+	candidates_parse(&all);
 	fold_results *results = take((size_t)all.count, sizeof *results);
 	for (int i = 0; i < all.count; i++) results[i].of = take((size_t)folds, sizeof *results[i].of);
 	catch_signals();

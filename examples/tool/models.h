@@ -380,6 +380,10 @@ static void likelihood_settle(options *o, const dataset *d)
 {
 	option_default(o, OPT_LIKELIHOOD, LIKELIHOOD_TEXT(d->s.likelihood));
 	check_likelihood(o, d->s.likelihood);
+	/* What images have in common makes natural steps of minibatches overshoot. */
+	if (is_image(o) && has_classes(d->s.likelihood) && functions_of(&d->s) > 1 &&
+			!o->given[OPT_NATGRAD])
+		option_store(o, OPT_NATGRAD, copy_text("off"));
 	if (d->s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN || !natgrad_of(o, basis_of(o)) ||
 			o->given[OPT_NATGRAD_STEP] || schedule_next(o, "natgrad", NULL))
 		return;

@@ -59,6 +59,7 @@ static void json_data(bytes *b, const dataset *d)
 	json_text(b, "dataset", d->s.dataset);
 	json_count(b, "n_train", d->train.n);
 	json_count(b, "n_test", d->test.n);
+	if (d->valid.n) json_count(b, "n_validation", d->valid.n);
 	json_count(b, "d", d->s.D);
 	json_count(b, "p", d->s.target_count);
 }
