@@ -505,8 +505,9 @@ typedef enum odvgp_hidden_q { ODVGP_HIDDEN_Q_NARROW, ODVGP_HIDDEN_Q_PRIOR } odvg
         ORDINAL            y in {0 .. lik.classes - 1}, P = 1: how many cuts are below f + N(0, 1);
                            "cut" is the first, "gap" [classes - 2] between cuts, from frequencies
     Several functions, one target, Y [N,1]:
-        ROBUSTMAX          y in {0 .. P - 1}: 1 - "epsilon" 1e-3 (frozen; at most 1 - 1 / P) if f_y is
-                           largest, else epsilon / (P - 1); each Phi in that probability is (1 - 2 e) Phi + e
+        ROBUSTMAX          y in {0 .. P - 1}: 1 - "epsilon" 1e-3 (frozen; at most 1 - 1 / P) if f_y
+                           is largest, else epsilon / (P - 1); each Phi in that probability is
+                           (1 - 2 e) Phi + e
         SOFTMAX            y in {0 .. P - 1}: exp(f_y) / sum exp(f_k)
     P = 2 T, Y [N,T]:
         HETEROSCEDASTIC    N(y_t; f_t, exp(f_(T + t)))
@@ -980,7 +981,7 @@ typedef struct odvgp_report {
 
 /*  One named part of the parameter vector. */
 typedef struct odvgp_slot {
-	/* With several layers names begin with "layer0." and so on, but for the likelihood's.
+	/* With several layers names begin with layer0, layer1, ... and a dot, but for the likelihood's.
        kernel, its term 0:  "kernel.0.lengthscale" "kernel.0.variance" "kernel.0.alpha"
                             "kernel.0.period" "kernel.0.offset"
        likelihood:          "noise_variance" [1 or T] or those at odvgp_likelihood
@@ -5785,8 +5786,8 @@ ODVGP__TRAINING void odvgp__kernel_matrix(odvgp__kjob *job, odvgp__arena scratch
 	}
 }
 
-/*  diag[i] = k(x,x) of image i and Kw [images,T] = K w, or their adjoint, which reads diag's adjoint
-    and Kw. Block b of K's lower triangle: if odd, KROWS rows' triangle, else what is left of it. */
+/*  diag[i] = k(x,x) of image i and Kw [images,T] = K w, or their adjoint, which reads diag's
+    adjoint and Kw. Block b of K's lower triangle: if odd, KROWS rows' triangle, else what is left of it. */
 ODVGP__TRAINING void odvgp__images_diag(
 		odvgp__kjob *job, odvgp_real *diag, odvgp_real *Kw, odvgp__arena scratch, int adjoint)
 {
@@ -10908,8 +10909,8 @@ static void odvgp__moments_reverse(odvgp__tape *t, odvgp__node *nd)
 /* --- COLLAPSED(moments, noise s, V): the bound at the optimal q, for N rows and P outputs
           -P W/2 log(2 pi s) - P/2 sum_b log|I + S_b/s| - (|r|^2 - h^T J^-1 h / s) / (2 s)
               - (k - P sum_b tr S_b) / (2 s)
-      W = N. A row of weight w and noise e s has A, r and sqrt k divided by its root sqrt(e / w); W is
-      the sum of w, and the bound has the term -P/2 sum w log e.
+      W = N. A row of weight w and noise e s has A, r and sqrt k divided by its root sqrt(e / w); W
+      is the sum of w, and the bound has the term -P/2 sum w log e.
       J = I + S/s over the mean's features; b runs over the blocks of the covariance. With
       V = A K A^T, [SOLVE] eq. 15, it adds P tr((I + S/s)^-1 (V - S S)) / (2 s^2).
       variant: which of mean and covariance use only the features of beta.
