@@ -6772,19 +6772,14 @@ static odvgp_real odvgp__softmax_node(
 							  : (odvgp_real)odvgp__normal(0, ODVGP__STREAM_SOFTMAX,
 										(uint64_t)(h / 2 * ODVGP__MOST_CLASSES + j));
 		if (tensor) w *= c->w[rest % c->H];
-		ODVGP__EACH_ROW(i) {
-			to[i] = diagonal[i] * t + c->b[i];
-			c->b[i] += below[i] * t;
-		}
+		c->isa->blend(ODVGP__CHUNK, t, diagonal, -1, c->b, to);
+		c->isa->axpy(ODVGP__CHUNK, t, below, c->b);
 	}
+	c->isa->blend(s->J * ODVGP__CHUNK, 1, s->mean, -sign, s->move, s->d);
 	ODVGP__EACH_ROW(i) c->a[i] = 0;
 	for (ptrdiff_t j = 0; j < s->J; j++) {
-		odvgp_real *d = s->d + j * ODVGP__CHUNK, *mean = s->mean + j * ODVGP__CHUNK,
-				   *move = s->move + j * ODVGP__CHUNK;
-		ODVGP__EACH_ROW(i) {
-			d[i] = mean[i] + sign * move[i];
-			c->a[i] = d[i] > c->a[i] ? d[i] : c->a[i];
-		}
+		const odvgp_real *d = s->d + j * ODVGP__CHUNK;
+		ODVGP__EACH_ROW(i) c->a[i] = d[i] > c->a[i] ? d[i] : c->a[i];
 	}
 	return w;
 }
@@ -6798,9 +6793,9 @@ static void odvgp__softmax_logp(const odvgp__lik_chunk *c, const odvgp__softmax 
 	ODVGP__EACH_ROW(i) c->b[i] = c->z[i];
 	for (ptrdiff_t j = 0; j < s->J; j++) {
 		odvgp_real *d = s->d + j * ODVGP__CHUNK;
-		ODVGP__EACH_ROW(i) d[i] -= c->a[i];
+		c->isa->axpy(ODVGP__CHUNK, -1, c->a, d);
 		c->isa->map[ODVGP__EXP](d, d, NULL);
-		ODVGP__EACH_ROW(i) c->b[i] += d[i];
+		c->isa->axpy(ODVGP__CHUNK, 1, d, c->b);
 	}
 	c->isa->map[ODVGP__LOG](c->b, c->logp, NULL);
 	ODVGP__EACH_ROW(i) {
