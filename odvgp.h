@@ -158,6 +158,8 @@ CONTENTS   (search for a tag with its arrows)
     ODVGP_USE_CBLAS                   -         send large products to a CBLAS (<cblas.h>); bits may
                                                 then depend on threads
     ODVGP_MAX_BASE_KERNELS            8         most base kernels in an expression, 1..32
+    ODVGP_MAX_LAYERS                  3         most layers, 1..8. Each takes 2.5 KB of stack in
+                                                odvgp_model_size and odvgp_load_size
 
 >>manual
   Models. Any mean part goes with any covariance part (layer[0].mean_part and .cov_part in the
@@ -182,19 +184,34 @@ CONTENTS   (search for a tag with its arrows)
     Mg = 2..3 M. More beta points improve variance and mean; more gamma points improve only the
     mean, at linear cost. SOLVE-GP's gamma improves the variance, too, and a step takes
     O(B Mg (M + Mg) + M Mg (M + Mg) + Mg^3) more; start with Mg = M.
+  Depth. config.layers > 1 gives a deep Gaussian process [DGP]. layer[0] sees X, each further one
+    samples of the layer below, and the likelihood the last. Each has width P, member, kernel,
+    sizes and mean function; hidden ones need one that passes their inputs on, IDENTITY or for
+    another width PROJECTION:
+        odvgp_config cfg = odvgp_config_defaults(N, D, D, 100, 0);
+        cfg.layers = 2;
+        cfg.layer[1] = cfg.layer[0];
+        cfg.layer[1].P = 1;
+        cfg.layer[0].mean_function = ODVGP_MEAN_FUNCTION_IDENTITY;
+    Training draws deep.samples normals for each row and hidden output, a function of seed and step:
+    the bound is an unbiased estimate. After a natural step odvgp_step looks at it once more, as for
+    likelihoods that are not log-concave. Predictions mix deep.predict_samples components. Memory of
+    training grows with the samples, that of predictions does not. There are no other objectives
+    than ELBO, no odvgp_fit_q and no warm start.
   Images. With layer[0].patches inducing inputs are patches, and f(image) is the weighted sum of a
     Gaussian process over an image's T patches [CONV], [TICK]. K(Z,X) costs B M T instead of B M
     kernel values, k(x,x) B T^2 / 2 more. One image's patches at a time are in memory, with 256 rows
     of their kernel matrix. odvgp_init_data draws inducing patches from 1,000 images and their
-    locations uniformly. All pixels of a channel should have one scale.
+    locations uniformly. All pixels of a channel should have one scale. With ROBUSTMAX let Adam move
+    q (natgrad = 0): what images have in common makes natural steps of minibatches overshoot.
   Units. Standardise the columns of X and Y (odvgp_column_scales, odvgp_standardise) and pass the
     scales to odvgp_freeze to get predictions in original units.
   Memory. odvgp_model_size returns the bytes that training needs, odvgp_predictor_size those of
     serving. Training memory stops growing with N at the number of rows that initialisation samples,
     max(50 M, 4 M_gamma, 4096), except with the objectives TIGHT and EXACT (O(N^2)). Stack, compiled
     by gcc or clang with -O2, for M up to 512 (each doubling adds up to 1 KiB): training steps,
-    odvgp_fit_q, odvgp_upper_bound, odvgp_model_size and odvgp_load_size take less than 8 KiB, all
-    other calls less than 4 KiB.
+    odvgp_fit_q and odvgp_upper_bound take less than 8 KiB, and so do odvgp_model_size and
+    odvgp_load_size with ODVGP_MAX_LAYERS = 1 (else 16 KiB), all other calls less than 4 KiB.
   Errors. Calls that can fail return odvgp_status; 0 is success. odvgp_info (may be NULL) receives
     a sentence that names the culprit. After an error outputs keep their old contents, except for
     predictions that are not finite (odvgp_predict), and the model stays usable. NaN in X, Y or Z is
@@ -234,6 +251,8 @@ CONTENTS   (search for a tag with its arrows)
     [SVGP]      Hensman, Fusi, Lawrence: Gaussian Processes for Big Data, UAI 2013
     [VFE]       Titsias: Variational Learning of Inducing Variables in Sparse Gaussian Processes,
                 AISTATS 2009
+    [DGP]       Salimbeni, Deisenroth: Doubly Stochastic Variational Inference for Deep Gaussian
+                Processes, NeurIPS 2017
     [CONV]      van der Wilk, Rasmussen, Hensman: Convolutional Gaussian Processes, NeurIPS 2017
     [TICK]      Dutordoir et al.: Bayesian Image Classification with Deep Convolutional Gaussian
                 Processes, AISTATS 2020
@@ -269,6 +288,13 @@ CONTENTS   (search for a tag with its arrows)
 #endif
 #if ODVGP_MAX_BASE_KERNELS < 1 || ODVGP_MAX_BASE_KERNELS > 32
 #error "ODVGP_MAX_BASE_KERNELS must be 1..32"
+#endif
+
+#ifndef ODVGP_MAX_LAYERS
+#define ODVGP_MAX_LAYERS 3
+#endif
+#if ODVGP_MAX_LAYERS < 1 || ODVGP_MAX_LAYERS > 8
+#error "ODVGP_MAX_LAYERS must be 1..8"
 #endif
 
 #if defined(ODVGP_NO_TRAINING) && !defined(ODVGP_NO_MALLOC)
@@ -448,12 +474,21 @@ typedef enum odvgp_gamma_coords {
         COLUMNS   From rows of K(Zg,Zg) a, with c^T c exact: [ODVGP] appendix A.3. */
 typedef enum odvgp_gamma_kl { ODVGP_GAMMA_KL_RESIDUAL, ODVGP_GAMMA_KL_COLUMNS } odvgp_gamma_kl;
 
-/*  Prior mean m(x), by its slots: 0, "mean.c", or x^T "mean.A" + "mean.b". */
+/*  Prior mean m(x), by its slots: 0, "mean.c", x^T "mean.A" + "mean.b", x itself (D = P), or
+    PROJECTION: x^T "mean.A", frozen. odvgp_init_data fills the last one's A, and LINEAR's in hidden
+    layers, with the P principal axes of the layer's scaled inputs; if P >= D with ones at A_dd. */
 typedef enum odvgp_mean_function {
 	ODVGP_MEAN_FUNCTION_ZERO,
 	ODVGP_MEAN_FUNCTION_CONSTANT,
-	ODVGP_MEAN_FUNCTION_LINEAR
+	ODVGP_MEAN_FUNCTION_LINEAR,
+	ODVGP_MEAN_FUNCTION_IDENTITY,
+	ODVGP_MEAN_FUNCTION_PROJECTION
 } odvgp_mean_function;
+
+/*  Initial q of hidden layers whose covariance part is DENSE or BLOCKS: q_sqrt = 1e-3 I in
+    whitened coordinates, so that a layer starts near its mean function, or the prior, which passes
+    its noise upwards. */
+typedef enum odvgp_hidden_q { ODVGP_HIDDEN_Q_NARROW, ODVGP_HIDDEN_Q_PRIOR } odvgp_hidden_q;
 
 /*  p(y|f). Names in quotes are slots, with initial values; s is the targets' standard deviation,
     Phi the normal distribution function, e lik.link_jitter. P = T, Y [N,P]:
@@ -746,7 +781,9 @@ typedef struct odvgp_config {
 	/* Default ELBO. */
 	odvgp_objective objective;
 
-	/* One layer, in this version. */
+	/* Layers in use, 1..ODVGP_MAX_LAYERS (see Depth in >>manual). Default 1. */
+	ptrdiff_t layers;
+	/* From the inputs up; layer[layers - 1] is the last. */
 	struct {
 		/* Default ORTH + DENSE if M_gamma > 0, else BETA + DENSE. */
 		odvgp_mean_part mean_part;
@@ -761,8 +798,9 @@ typedef struct odvgp_config {
            initialisation estimates alpha and period. Only odvgp_model_size and odvgp_model_init
            read the text; it need not live longer. Default "matern52(ard)". */
 		const char *kernel;
-		/* Inputs and outputs (latent functions), each >= 1; odvgp_likelihood says how many columns
-           of targets there are. */
+		/* Inputs and outputs (latent functions), each >= 1; above layer[0] D is the P of the layer
+           below, or 0, which means that. odvgp_likelihood says how many columns of targets there
+           are for the last P. */
 		ptrdiff_t D, P;
 		/* Inducing points: |beta| >= 1 and |gamma| >= 0. BETA ignores gamma. */
 		ptrdiff_t M, M_gamma;
@@ -779,7 +817,19 @@ typedef struct odvgp_config {
 			   kernels such as "rbf(dims=0:9) * matern32(dims=9:11)". */
 			int locations;
 		} patches;
-	} layer[1];
+		/* What the slots of q hold. Default WHITENED: reproduce.parametrisation. */
+		odvgp_parametrisation parametrisation;
+	} layer[ODVGP_MAX_LAYERS];
+
+	/* For layers > 1. */
+	struct {
+		/* Samples of the hidden layers for each row, 1..10000: in training (default 0: 1), and in a
+           predictor (default 0: 32). */
+		ptrdiff_t samples, predict_samples;
+		/* 1: the same normals in each step. L-BFGS needs it. Default 0. */
+		int fixed_samples;
+		odvgp_hidden_q q_init; /* Default NARROW. */
+	} deep;
 
 	struct {
 		odvgp_likelihood kind; /* Default GAUSSIAN. */
@@ -930,7 +980,8 @@ typedef struct odvgp_report {
 
 /*  One named part of the parameter vector. */
 typedef struct odvgp_slot {
-	/* kernel, its term 0:  "kernel.0.lengthscale" "kernel.0.variance" "kernel.0.alpha"
+	/* With several layers names begin with "layer0." and so on, but for the likelihood's.
+       kernel, its term 0:  "kernel.0.lengthscale" "kernel.0.variance" "kernel.0.alpha"
                             "kernel.0.period" "kernel.0.offset"
        likelihood:          "noise_variance" [1 or T] or those at odvgp_likelihood
        mean function:       "mean.c" "mean.A" "mean.b"
@@ -969,8 +1020,9 @@ ODVGP_API odvgp_config odvgp_config_defaults(
 /*  Set one field by its name, for configs from a command line, a file or another language:
         odvgp_config_set(&cfg, "kernel=rbf(ard)", &info);
         odvgp_config_set(&cfg, "optim.lr=0.01-0.001:5000", &info);
-    name    the field's path as in C; any field but threads. Fields of a layer need no prefix, which
-            means the last layer: "M" is "layer0.M" today
+    name    the field's path as in C, with layer1 for layer[1]; any field but threads. Without a
+            prefix, a layer's field is the last layer's. layers=2 adds layers like the last one,
+            with D = 0
     value   sizes and reals: a decimal number, whatever the locale: 100, 1e-3. Choices: the word
             behind the enumerator's prefix in lower case ("reproduce.diag_step=projected_mu"), or
             its number; on or off for fields that are 0 or 1. Schedules: 0.01 is
@@ -1108,9 +1160,9 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
     missing target do not count.
         settings   NULL: the defaults
         X [N,D], Y [N,T]    work  odvgp_warm_start_size bytes, at any address
-    Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (objective EXACT; with the
-             Gaussian also missing targets and a q that odvgp_fit_q refuses). On an error the model
-             is unchanged
+    Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (objective EXACT, several
+             layers; with the Gaussian also missing targets and a q that odvgp_fit_q refuses). On an
+             error the model is unchanged
     Cost     O(iterations rows M^2), with the Gaussian also that of odvgp_fit_q
     odvgp_warm_start_size   0: too large, or refused */
 ODVGP_API size_t odvgp_warm_start_size(const odvgp_model *model, const odvgp_warm *settings);
@@ -1165,7 +1217,7 @@ ODVGP_API odvgp_status odvgp_elbo(odvgp_model *model, const odvgp_real *X, const
 /*  odvgp_elbo with ORTH's gamma term of the KL estimated (config.reproduce.gamma_kl) from the
     columns idx [count] (distinct, 0..M_gamma - 1), scaled by M_gamma/count: unbiased over uniformly
     drawn subsets. A sampled KL can be negative.
-    Returns  as odvgp_elbo; E_ARG also for a repeated column */
+    Returns  as odvgp_elbo; E_ARG also for a repeated column, E_UNSUPPORTED with several layers */
 ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *model, const odvgp_real *X,
 		const odvgp_real *Y, ptrdiff_t n, const ptrdiff_t *idx, ptrdiff_t count, odvgp_real *elbo,
 		odvgp_real *kl, odvgp_real *grad, odvgp_info *info);
@@ -1262,13 +1314,14 @@ ODVGP_API odvgp_status odvgp_set_prior(
 ODVGP_API ptrdiff_t odvgp_steps_done(const odvgp_model *model);
 ODVGP_API odvgp_events odvgp_model_events(const odvgp_model *model);
 
-/*  Write the kernel expression with its current values to text [size], with a final zero. With ard
-    it shows the geometric mean over columns. Returns the length needed, without the final zero. */
+/*  Write the kernel expression with its current values to text [size], with a final zero; several
+    layers' with "; " between them. With ard it shows the geometric mean over columns. Returns the
+    length needed, without the final zero. */
 ODVGP_API size_t odvgp_kernel_text(const odvgp_model *model, char *text, size_t size);
 
 /*  The column of X to which number k of slot "kernel.<term>.lengthscale" (linear:
-    "kernel.<term>.variance") belongs, if the term has ard. -1 if one number serves all columns, or
-    if there is no such number. */
+    "kernel.<term>.variance") of the first layer belongs, if the term has ard. -1 if one number
+    serves all columns, or if there is no such number. */
 ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *model, int term, ptrdiff_t k);
 
 /*  Freeze a model: write its predictor, a block without pointers that can be copied, stored, or put
@@ -1314,7 +1367,8 @@ ODVGP_API odvgp_status odvgp_server_from_file(odvgp_server *server, const void *
 ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *server, ptrdiff_t rows);
 
 /*  Mean and marginal variance of f at new inputs (odvgp_mean_part; [ODVGP] eq. 11 for ORTH). The
-    variance is never negative.
+    variance is never negative. With several layers, here and below, those of a mixture over samples
+    of the hidden layers, whose normals are stored (as a seed) and the same for all rows.
         X        [n,D], original units if odvgp_freeze got scales      n  >= 0
         mean     [P,n] out or NULL, units of y     var  [P,n] out or NULL, units of y squared
         var_y    [y_rows,n] out or NULL: variance of y, as odvgp_predict_y computes it
@@ -1338,6 +1392,7 @@ ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *server, const odvgp_r
 
 /*  Mean [P,n] (or NULL) and symmetric covariance [P,n,n] of f at the rows of X.
         scratch  odvgp_predict_scratch(server, n) bytes
+    Returns  also E_UNSUPPORTED: several layers
     Cost     O(n M^2 + n^2 M) */
 ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *server, const odvgp_real *X,
 		ptrdiff_t n, odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes);
@@ -1349,7 +1404,8 @@ ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *server, const odvg
 		const odvgp_real *Y, ptrdiff_t n, odvgp_real *logp, void *scratch, size_t scratch_bytes);
 
 /*  Joint samples of f at the rows of X: f [samples,P,n]. A pivoted Cholesky factorisation takes
-    singular covariances without jitter. Sample number s depends only on seed and s.
+    singular covariances without jitter. Sample number s depends only on seed and s. With several
+    layers each sample of a layer is drawn at one of the layer below.
         scratch  odvgp_sample_scratch(server, n) bytes
     Cost     O(n M^2 + P n^2 (M + n) + samples P n^2) */
 ODVGP_API size_t odvgp_sample_scratch(const odvgp_server *server, ptrdiff_t n);
@@ -2180,7 +2236,8 @@ enum {
 	ODVGP__STREAM_SAMPLE,
 	ODVGP__STREAM_SOFTMAX,
 	ODVGP__STREAM_WARM,
-	ODVGP__STREAM_PATCHES
+	ODVGP__STREAM_PATCHES,
+	ODVGP__STREAM_HIDDEN
 };
 
 static uint64_t odvgp__mix(uint64_t x)
@@ -6964,10 +7021,17 @@ static const odvgp__likelihood odvgp__likelihoods[] = {
     columns. Nothing is written to the block after freezing.
 
     Row i of A [n,M] first holds k(x_i,Zb), then L^-1 k(Zb,x_i). Cost per row of X: (M + Mg) D for
-    the mean, 2 M^2 flops per factor for the variance. */
+    the mean, 2 M^2 flops per factor for the variance.
+
+    Layers follow one another in the block, hidden ones with a Gaussian likelihood that nobody uses.
+    Each sample of the hidden layers gives a component of a mixture: moments mix, densities and
+    probabilities are averaged. Sample s has the same normals for every row, so a row's prediction
+    does not depend on other rows; samples 2k and 2k + 1 have opposite signs. */
 
 #define ODVGP__PREDICTOR_MAGIC   0x5056444fu /* "ODVP" */
 #define ODVGP__PREDICTOR_VERSION 7
+#define ODVGP__MOST_LAYERS       8
+#define ODVGP__MOST_SAMPLES      10000
 
 /*  How the stored factor gives u's covariance: S = q_sqrt q_sqrt^T; S = (Kb^-1 + B B^T)^-1; the
     same with B B^T diagonal. Files hold these numbers. */
@@ -6979,6 +7043,11 @@ static const struct {
 	int of_S, diagonal;
 } odvgp__factors[] = {{1, 0}, {0, 0}, {0, 1}};
 
+/*  What a mean function stores, in the order of odvgp_mean_function. */
+static const struct {
+	int A, b;
+} odvgp__mean_functions[] = {{0, 0}, {0, 1}, {1, 1}, {0, 0}, {1, 0}};
+
 /*  Head of a predictor, as files hold it. The kernel's words follow, zeros up to a multiple of 64
     bytes, then the reals. SOLVE-GP's two blocks are one set of |beta| + |gamma| = M points with the
     factor [L 0; W^T L_v] and a covariance factor of two blocks. */
@@ -6987,6 +7056,8 @@ typedef struct odvgp__predictor {
 	uint32_t base_kernels;
 	uint32_t checksum[2]; /* of all that follows; 0 in a file */
 	uint32_t reals[2];    /* their number: low word, high word */
+	/* predictors from this one to the last layer's; of the hidden layers' normals */
+	uint32_t layers, samples, seed[2];
 	uint32_t D, M, M_gamma;
 	uint32_t P, F, T; /* processes, functions, targets (>>likelihoods) */
 	uint32_t nhyp, columns;
@@ -7062,10 +7133,16 @@ static size_t odvgp__predictor_head(uint32_t base_kernels)
 	return (bytes + 63) & ~(size_t)63;
 }
 
+/*  Of one layer. */
 static size_t odvgp__predictor_bytes(const odvgp__predictor *p)
 {
 	return odvgp__predictor_head(p->base_kernels) +
 		   (size_t)odvgp__predictor_reals(p) * sizeof(odvgp_real);
+}
+
+static const odvgp__predictor *odvgp__predictor_above(const odvgp__predictor *p)
+{
+	return (const odvgp__predictor *)((uintptr_t)p + odvgp__predictor_bytes(p));
 }
 
 typedef struct odvgp__view {
@@ -7108,8 +7185,8 @@ static ptrdiff_t odvgp__view_layout(const odvgp__predictor *p, odvgp_real *base,
 	ODVGP__PIECE(hyp, 1, (ptrdiff_t)p->nhyp)
 	ODVGP__PIECE(lik_params, 1, (ptrdiff_t)p->lik_params)
 	ODVGP__PIECE(rule, 1, odvgp__rule_numbers((ptrdiff_t)p->nodes))
-	ODVGP__PIECE(A, meanfn == ODVGP_MEAN_FUNCTION_LINEAR ? D : 0, P)
-	ODVGP__PIECE(b, meanfn == ODVGP_MEAN_FUNCTION_ZERO ? 0 : 1, P)
+	ODVGP__PIECE(A, odvgp__mean_functions[meanfn].A ? D : 0, P)
+	ODVGP__PIECE(b, odvgp__mean_functions[meanfn].b, P)
 	ODVGP__PIECE(beta_centre, 1, Dz)
 	ODVGP__PIECE(gamma_centre, Mg ? 1 : 0, Dz)
 	ODVGP__PIECE(weights, 1, odvgp__patches_count(&p->patches))
@@ -7136,6 +7213,31 @@ static const odvgp__predictor *odvgp__served(const odvgp_server *s)
 	const odvgp__predictor *p = s && s->isa ? (const odvgp__predictor *)s->block : NULL;
 	return p && p->magic == ODVGP__PREDICTOR_MAGIC && p->version == ODVGP__PREDICTOR_VERSION ? p
 																							 : NULL;
+}
+
+/*  A server of one layer of a checked block. */
+static odvgp_server odvgp__layer_server(const void *block, const void *isa)
+{
+	const odvgp__predictor *p = (const odvgp__predictor *)block;
+	odvgp_server s;
+	s.block = p;
+	s.isa = isa;
+	s.D = (ptrdiff_t)p->D;
+	s.P = (ptrdiff_t)p->P;
+	s.F = (ptrdiff_t)p->F;
+	s.T = (ptrdiff_t)p->T;
+	s.y_rows = p->classes ? (ptrdiff_t)p->classes : s.T;
+	return s;
+}
+
+static odvgp_server odvgp__layer_above(const odvgp_server *s)
+{
+	return odvgp__layer_server(odvgp__predictor_above((const odvgp__predictor *)s->block), s->isa);
+}
+
+static ptrdiff_t odvgp__layers_served(const odvgp_server *s)
+{
+	return (ptrdiff_t)((const odvgp__predictor *)s->block)->layers;
 }
 
 /*  State of one prediction call, in tiles of up to `rows` rows. */
@@ -7198,22 +7300,71 @@ static void odvgp__predict_layout(
 	odvgp__blas_layout(a, (const odvgp__isa *)s->isa, NULL, order, order, order, &t->blas);
 }
 
-/*  Scratch for tiles of `rows` rows; 0: too large. */
-static size_t odvgp__predict_size(const odvgp_server *s, ptrdiff_t rows)
+/*  The largest size(layer, n) of all layers, 0 if one is 0. *widest: their largest P. */
+static size_t odvgp__largest_layer(const odvgp_server *s, ptrdiff_t n,
+		size_t (*size)(const odvgp_server *layer, ptrdiff_t n), ptrdiff_t *widest)
 {
+	size_t most = 0;
+	*widest = 0;
+	for (odvgp_server layer = odvgp__layer_server(s->block, s->isa);;
+			layer = odvgp__layer_above(&layer)) {
+		size_t own = size(&layer, n);
+		if (!own) return 0;
+		most = ODVGP__MAX(most, own);
+		*widest = ODVGP__MAX(*widest, layer.P);
+		if (odvgp__layers_served(&layer) == 1) return most;
+	}
+}
+
+/*  Scratch of one layer for tiles of `rows` rows; 0: too large. */
+static size_t odvgp__predict_layer_size(const odvgp_server *s, ptrdiff_t rows)
+{
+	const odvgp__predictor *p = (const odvgp__predictor *)s->block;
 	odvgp__arena a;
 	odvgp__prediction t;
+	if (rows > PTRDIFF_MAX / 64 / (ptrdiff_t)(1 + p->columns)) return 0;
 	odvgp__arena_init(&a, NULL, 0);
 	odvgp__take_bytes(&a, 1, sizeof t);
 	odvgp__predict_layout(&a, s, rows, &t);
 	return a.bad ? 0 : a.used + 64;
 }
 
+/*  Between the layers of a stack, whatever the number of samples. */
+typedef struct odvgp__between_layers {
+	odvgp_real *mean, *var; /* [P,rows] of layer 0 */
+	odvgp_real *x;          /* [rows,P] samples of the layer below */
+	odvgp_real *f, *y;      /* [F,rows], [y_rows,rows] means of the samples so far */
+	odvgp_real *top;        /* [rows] largest log density so far */
+} odvgp__between_layers;
+
+/*  Nothing for a single layer. Returns the bytes of the largest layer, which follow. */
+static size_t odvgp__between_layout(
+		odvgp__arena *a, const odvgp_server *s, ptrdiff_t rows, odvgp__between_layers *b)
+{
+	ptrdiff_t widest;
+	size_t most = odvgp__largest_layer(s, rows, odvgp__predict_layer_size, &widest);
+	if (odvgp__layers_served(s) == 1) return most;
+	b->mean = odvgp__take(a, widest, rows);
+	b->var = odvgp__take(a, widest, rows);
+	b->x = odvgp__take(a, rows, widest);
+	b->f = odvgp__take(a, s->F, rows);
+	b->y = odvgp__take(a, s->y_rows, rows);
+	b->top = odvgp__take(a, 1, rows);
+	return most;
+}
+
+static size_t odvgp__predict_size(const odvgp_server *s, ptrdiff_t rows)
+{
+	odvgp__between_layers b;
+	odvgp__arena a;
+	odvgp__arena_init(&a, NULL, 0);
+	size_t most = odvgp__between_layout(&a, s, rows, &b);
+	return !most || a.bad ? 0 : a.used ? a.used + 64 + most : most;
+}
+
 ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows)
 {
-	const odvgp__predictor *p = odvgp__served(s);
-	if (!p || rows < 1 || rows > PTRDIFF_MAX / 64 / (ptrdiff_t)(1 + p->columns)) return 0;
-	return odvgp__predict_size(s, rows);
+	return odvgp__served(s) && rows >= 1 ? odvgp__predict_size(s, rows) : 0;
 }
 
 /*  Most rows, up to 256, whose tile fits in `bytes`, by bisection; 0: none. */
@@ -7232,7 +7383,7 @@ static ptrdiff_t odvgp__predict_rows(const odvgp_server *s, ptrdiff_t n, size_t 
 	return low;
 }
 
-/*  Set up the state in the caller's scratch, which saves stack. NULL: too small. */
+/*  Set up a layer's state in the caller's scratch, which saves stack. NULL: too small. */
 static odvgp__prediction *odvgp__predict_begin(
 		const odvgp_server *s, ptrdiff_t rows, void *scratch, size_t bytes)
 {
@@ -7307,11 +7458,12 @@ static void odvgp__predict_row(odvgp__prediction *t, ptrdiff_t i, ptrdiff_t m,
 static void odvgp__predict_mean_function(odvgp__prediction *t, ptrdiff_t n)
 {
 	ptrdiff_t P = (ptrdiff_t)t->p->P, D = (ptrdiff_t)t->p->D;
+	int has_A = odvgp__mean_functions[t->p->mean_function].A,
+		has_b = odvgp__mean_functions[t->p->mean_function].b;
 	for (ptrdiff_t q = 0; q < P && t->p->mean_function != ODVGP_MEAN_FUNCTION_ZERO; q++)
 		for (ptrdiff_t i = 0; i < n; i++) {
-			odvgp_real sum = t->v.b[q];
-			for (ptrdiff_t d = 0; d < D && t->p->mean_function == ODVGP_MEAN_FUNCTION_LINEAR; d++)
-				sum += t->X[i * D + d] * t->v.A[d * P + q];
+			odvgp_real sum = has_b ? t->v.b[q] : has_A ? 0 : t->X[i * D + q];
+			for (ptrdiff_t d = 0; d < D && has_A; d++) sum += t->X[i * D + d] * t->v.A[d * P + q];
 			t->mean[q * t->ld + i] += sum;
 		}
 }
@@ -7505,9 +7657,148 @@ static odvgp_status odvgp__predict_check(
 	const odvgp__predictor *p = odvgp__served(s);
 	if (!p || n < 0 || (n && (!X || !scratch))) return ODVGP_E_ARG;
 	if (n > PTRDIFF_MAX / 64 / (ptrdiff_t)(1 + p->columns) ||
-			n > PTRDIFF_MAX / 64 / (ptrdiff_t)(p->D + ODVGP__MAX(p->P, p->T) + 2))
+			n > PTRDIFF_MAX / 64 / (s->D + ODVGP__MAX(s->P, s->T) + 2))
 		return ODVGP_E_SIZE;
 	return odvgp__finite(X, n * (ptrdiff_t)p->D) ? ODVGP_OK : ODVGP_E_NAN;
+}
+
+/*  What a call computes from the last layer's means and variances. Outputs may be NULL. */
+typedef struct odvgp__prediction_call {
+	const odvgp_server *s;
+	ptrdiff_t n;
+	const odvgp_real *X, *Y; /* Y: for densities */
+	odvgp_real *mean, *var, *mean_y, *var_y, *logp;
+	/* use rows [first, first + count), whose prediction is t, of sample k */
+	void (*use)(struct odvgp__prediction_call *c, odvgp__prediction *t, ptrdiff_t first,
+			ptrdiff_t count, ptrdiff_t k);
+	int finite;
+	odvgp__between_layers between;
+} odvgp__prediction_call;
+
+/*  Inputs [rows,D] of the next layer: sample k of Gaussians with these moments [P,ld]. */
+static void odvgp__predict_sample(const odvgp__predictor *p, const odvgp_real *mean,
+		const odvgp_real *var, ptrdiff_t ld, ptrdiff_t rows, ptrdiff_t k, odvgp_real *x)
+{
+	ptrdiff_t P = (ptrdiff_t)p->P;
+	uint64_t seed = p->seed[0] | (uint64_t)p->seed[1] << 32;
+	for (ptrdiff_t q = 0; q < P; q++) {
+		odvgp_real z =
+				(odvgp_real)odvgp__normal(seed, (uint64_t)p->layers, (uint64_t)(k / 2 * P + q));
+		if (k % 2) z = -z;
+		for (ptrdiff_t i = 0; i < rows; i++)
+			x[i * P + q] = mean[q * ld + i] + ODVGP__SQRT(var[q * ld + i]) * z;
+	}
+}
+
+/*  One layer's moments of a tile in t->mean and t->var. */
+static void odvgp__predict_layer(
+		odvgp__prediction *t, const odvgp_real *X, ptrdiff_t n, int variances)
+{
+	odvgp__predict_inputs(t, X, n);
+	/* with variances only, too: some likelihoods need the mean for them */
+	odvgp__predict_mean(t, n, variances);
+	if (variances) odvgp__predict_var(t, n);
+}
+
+/*  A tile through all layers, once for each sample; a: the scratch behind c->between. */
+static void odvgp__predict_stack(odvgp__prediction_call *c, ptrdiff_t first, ptrdiff_t count,
+		ptrdiff_t rows, const odvgp__arena *a)
+{
+	const odvgp__predictor *p = (const odvgp__predictor *)c->s->block;
+	odvgp_server bottom = odvgp__layer_server(p, c->s->isa);
+	odvgp__between_layers *b = &c->between;
+	odvgp__prediction *t =
+			odvgp__predict_begin(&bottom, rows, a->base + a->used, a->size - a->used);
+	ODVGP_ASSERT(t);
+	odvgp__predict_layer(t, c->X + first * bottom.D, count, 1);
+	odvgp__copy(b->mean, t->mean, bottom.P * rows);
+	odvgp__copy(b->var, t->var, bottom.P * rows);
+	for (ptrdiff_t k = 0; k < (ptrdiff_t)p->samples; k++) {
+		odvgp__predict_sample(p, b->mean, b->var, rows, count, k, b->x);
+		for (odvgp_server layer = bottom; odvgp__layers_served(&layer) > 1;) {
+			layer = odvgp__layer_above(&layer);
+			t = odvgp__predict_begin(&layer, rows, a->base + a->used, a->size - a->used);
+			ODVGP_ASSERT(t);
+			odvgp__predict_layer(t, b->x, count, 1);
+			if (odvgp__layers_served(&layer) > 1)
+				odvgp__predict_sample((const odvgp__predictor *)layer.block, t->mean, t->var, rows,
+						count, k, b->x);
+		}
+		c->use(c, t, first, count, k);
+	}
+}
+
+/*  All rows, a tile at a time. */
+static odvgp_status odvgp__predict_run(
+		odvgp__prediction_call *c, int variances, void *scratch, size_t bytes)
+{
+	ptrdiff_t rows = odvgp__predict_rows(c->s, c->n, bytes);
+	odvgp__prediction *t = NULL;
+	odvgp__arena a;
+	if (!rows) return ODVGP_E_MEMORY;
+	odvgp__arena_init(&a, scratch, bytes);
+	if (odvgp__layers_served(c->s) > 1) {
+		if (bytes < odvgp__predict_size(c->s, rows)) return ODVGP_E_MEMORY;
+		odvgp__between_layout(&a, c->s, rows, &c->between);
+	} else {
+		t = odvgp__predict_begin(c->s, rows, scratch, bytes);
+		if (!t) return ODVGP_E_MEMORY;
+	}
+	for (ptrdiff_t first = 0; first < c->n; first += rows) {
+		ptrdiff_t count = ODVGP__MIN(rows, c->n - first);
+		if (!t) {
+			odvgp__predict_stack(c, first, count, rows, &a);
+			continue;
+		}
+		odvgp__predict_layer(t, c->X + first * c->s->D, count, variances);
+		c->use(c, t, first, count, 0);
+	}
+	return c->finite ? ODVGP_OK : ODVGP_E_NAN;
+}
+
+/*  Mix component k with moments m and v into those of the k before it. run: their mean; NULL for a
+    single one. mean, var: out or NULL. */
+static void odvgp__mix_in(
+		ptrdiff_t k, odvgp_real m, odvgp_real v, odvgp_real *run, odvgp_real *mean, odvgp_real *var)
+{
+	odvgp_real share = 1 / (odvgp_real)(k + 1), d = k ? m - *run : 0;
+	if (var) *var = k ? *var + share * (v - *var + (1 - share) * d * d) : v;
+	if (run) *run = k ? *run + share * d : m;
+	if (mean) *mean = run ? *run : m;
+}
+
+/*  Moments m and v [rows,ld] of sample k to mean and var [rows,n], in units of y. m may be NULL if
+    mean and run are. */
+static void odvgp__use_rows(odvgp__prediction_call *c, const odvgp__prediction *t, ptrdiff_t first,
+		ptrdiff_t count, ptrdiff_t k, ptrdiff_t rows, const odvgp_real *m, const odvgp_real *v,
+		odvgp_real *run, odvgp_real *mean, odvgp_real *var)
+{
+	int scaled = odvgp__predict_likelihood(t)->flags & ODVGP__LIK_SCALABLE;
+	for (ptrdiff_t q = 0; q < rows; q++) {
+		odvgp_real scale = odvgp__predict_scale(t, q);
+		for (ptrdiff_t i = 0; i < count; i++) {
+			ptrdiff_t at = q * c->n + first + i, from = q * t->ld + i;
+			odvgp_real x = m ? m[from] : 0;
+			if (scaled) x = t->v.y_mean[q] + scale * x;
+			odvgp__mix_in(k, x, var ? scale * scale * v[from] : 0, run ? run + from : NULL,
+					mean ? mean + at : NULL, var ? var + at : NULL);
+		}
+		if (mean) c->finite &= odvgp__finite(mean + q * c->n + first, count);
+		if (var) c->finite &= odvgp__finite(var + q * c->n + first, count);
+	}
+}
+
+static void odvgp__use_moments(odvgp__prediction_call *c, odvgp__prediction *t, ptrdiff_t first,
+		ptrdiff_t count, ptrdiff_t k)
+{
+	const odvgp__between_layers *b = &c->between;
+	if (c->mean || c->var)
+		odvgp__use_rows(c, t, first, count, k, c->s->F, t->mean, t->var, b->f, c->mean, c->var);
+	if (!c->mean_y && !c->var_y) return;
+	odvgp__lik_job job = odvgp__predict_lik_job(t, count);
+	odvgp_real *y = c->mean_y || b->y ? t->y : NULL;
+	job.lik->y_moments(&job, y, t->of_y);
+	odvgp__use_rows(c, t, first, count, k, c->s->y_rows, y, t->of_y, b->y, c->mean_y, c->var_y);
 }
 
 /*  Outputs may be NULL. */
@@ -7516,43 +7807,10 @@ static odvgp_status odvgp__predict_moments(const odvgp_server *s, const odvgp_re
 		size_t scratch_bytes)
 {
 	odvgp_status status = odvgp__predict_check(s, X, n, scratch);
+	odvgp__prediction_call c = {s, n, X, NULL, mean, var, mean_y, var_y, NULL, odvgp__use_moments,
+			1, {NULL, NULL, NULL, NULL, NULL, NULL}};
 	if (status || n == 0) return status;
-	ptrdiff_t rows = odvgp__predict_rows(s, n, scratch_bytes), D = s->D;
-	odvgp__prediction *t = rows ? odvgp__predict_begin(s, rows, scratch, scratch_bytes) : NULL;
-	if (!t) return ODVGP_E_MEMORY;
-	int variances = var || mean_y || var_y, finite = 1;
-	for (ptrdiff_t first = 0; first < n; first += rows) {
-		ptrdiff_t count = ODVGP__MIN(rows, n - first);
-		odvgp__predict_inputs(t, X + first * D, count);
-		/* with variances only, too: some likelihoods need the mean for them */
-		odvgp__predict_mean(t, count, variances);
-		if (variances) odvgp__predict_var(t, count);
-		for (ptrdiff_t q = 0; q < s->F; q++) {
-			for (ptrdiff_t i = 0; i < count; i++) {
-				odvgp_real scale = odvgp__predict_scale(t, q);
-				ptrdiff_t at = q * n + first + i;
-				if (mean) mean[at] = odvgp__predict_unscaled_mean(t, q, i);
-				if (var) var[at] = scale * scale * t->var[q * t->ld + i];
-			}
-			if (mean) finite &= odvgp__finite(mean + q * n + first, count);
-			if (var) finite &= odvgp__finite(var + q * n + first, count);
-		}
-		if (!mean_y && !var_y) continue;
-		odvgp__lik_job job = odvgp__predict_lik_job(t, count);
-		job.lik->y_moments(&job, mean_y ? t->y : NULL, t->of_y);
-		for (ptrdiff_t q = 0; q < s->y_rows; q++) {
-			int scaled = job.lik->flags & ODVGP__LIK_SCALABLE;
-			odvgp_real scale = scaled ? t->v.y_scale[q] : 1, shift = scaled ? t->v.y_mean[q] : 0;
-			for (ptrdiff_t i = 0; i < count; i++) {
-				ptrdiff_t at = q * n + first + i, from = q * t->ld + i;
-				if (mean_y) mean_y[at] = shift + scale * t->y[from];
-				if (var_y) var_y[at] = scale * scale * t->of_y[from];
-			}
-			if (mean_y) finite &= odvgp__finite(mean_y + q * n + first, count);
-			if (var_y) finite &= odvgp__finite(var_y + q * n + first, count);
-		}
-	}
-	return finite ? ODVGP_OK : ODVGP_E_NAN;
+	return odvgp__predict_run(&c, var || mean_y || var_y, scratch, scratch_bytes);
 }
 
 ODVGP_API odvgp_status odvgp_predict(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
@@ -7565,6 +7823,13 @@ ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *s, const odvgp_real *
 		odvgp_real *mean, odvgp_real *var, void *scratch, size_t scratch_bytes)
 {
 	return odvgp__predict_moments(s, X, n, NULL, NULL, mean, var, scratch, scratch_bytes);
+}
+
+static const odvgp__predictor *odvgp__last_layer(const odvgp_server *s)
+{
+	const odvgp__predictor *p = (const odvgp__predictor *)s->block;
+	while (p->layers > 1) p = odvgp__predictor_above(p);
+	return p;
 }
 
 static odvgp__y_row odvgp__served_row(const odvgp__predictor *p)
@@ -7595,37 +7860,49 @@ static void odvgp__predict_targets(
 			t->mean[q * t->ld + i] += (odvgp_real)log((double)t->scale[i]);
 }
 
+/*  The log of the mean of the samples' densities: logp holds sum_k exp(l_k - top), in the end
+    top + log of their mean. */
+static void odvgp__use_densities(odvgp__prediction_call *c, odvgp__prediction *t, ptrdiff_t first,
+		ptrdiff_t count, ptrdiff_t k)
+{
+	ptrdiff_t T = c->s->T, S = (ptrdiff_t)((const odvgp__predictor *)c->s->block)->samples;
+	odvgp_real *top = c->between.top;
+	odvgp__y_row row = odvgp__served_row(t->p);
+	ptrdiff_t C = odvgp__y_columns(&row);
+	odvgp__predict_targets(t, c->Y + first * C, count, C);
+	odvgp__lik_job job = odvgp__predict_lik_job(t, count);
+	if (job.lik->flags & ODVGP__LIK_GAUSSIAN) job.noise = t->scale;
+	odvgp__predict_likelihood(t)->log_density(&job, t->of_y);
+	for (ptrdiff_t i = 0; i < count; i++) {
+		odvgp_real sum = 0, *logp = c->logp + first + i;
+		for (ptrdiff_t q = 0; q < T; q++) {
+			sum += t->of_y[q * t->ld + i];
+			sum -= (odvgp_real)log((double)t->v.y_scale[q]);
+		}
+		if (!top) {
+			*logp = sum;
+			continue;
+		}
+		if (!k || sum > top[i]) {
+			*logp = k ? *logp * (odvgp_real)exp((double)(top[i] - sum)) + 1 : 1;
+			top[i] = sum;
+		} else *logp += (odvgp_real)exp((double)(sum - top[i])); /* NaN stays NaN */
+		if (k + 1 == S) *logp = top[i] + (odvgp_real)log((double)*logp / (double)S);
+	}
+	c->finite &= odvgp__finite(c->logp + first, count);
+}
+
 ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *s, const odvgp_real *X,
 		const odvgp_real *Y, ptrdiff_t n, odvgp_real *logp, void *scratch, size_t scratch_bytes)
 {
 	odvgp_status status = odvgp__predict_check(s, X, n, scratch);
+	odvgp__prediction_call c = {s, n, X, Y, NULL, NULL, NULL, NULL, logp, odvgp__use_densities, 1,
+			{NULL, NULL, NULL, NULL, NULL, NULL}};
 	if (status || n == 0) return status;
-	odvgp__y_row row = odvgp__served_row((const odvgp__predictor *)s->block);
-	ptrdiff_t rows = odvgp__predict_rows(s, n, scratch_bytes), D = s->D, T = s->T,
-			  C = odvgp__y_columns(&row);
 	if (!Y || !logp) return ODVGP_E_ARG;
+	odvgp__y_row row = odvgp__served_row(odvgp__last_layer(s));
 	if ((status = odvgp__targets_check(&row, Y, n, 0, NULL)) != ODVGP_OK) return status;
-	odvgp__prediction *t = rows ? odvgp__predict_begin(s, rows, scratch, scratch_bytes) : NULL;
-	if (!t) return ODVGP_E_MEMORY;
-	for (ptrdiff_t first = 0; first < n; first += rows) {
-		ptrdiff_t count = ODVGP__MIN(rows, n - first);
-		odvgp__predict_inputs(t, X + first * D, count);
-		odvgp__predict_mean(t, count, 1);
-		odvgp__predict_var(t, count);
-		odvgp__predict_targets(t, Y + first * C, count, C);
-		odvgp__lik_job job = odvgp__predict_lik_job(t, count);
-		if (job.lik->flags & ODVGP__LIK_GAUSSIAN) job.noise = t->scale;
-		odvgp__predict_likelihood(t)->log_density(&job, t->of_y);
-		for (ptrdiff_t i = 0; i < count; i++) {
-			odvgp_real sum = 0;
-			for (ptrdiff_t q = 0; q < T; q++) {
-				sum += t->of_y[q * t->ld + i];
-				sum -= (odvgp_real)log((double)t->v.y_scale[q]);
-			}
-			logp[first + i] = sum;
-		}
-	}
-	return odvgp__finite(logp, n) ? ODVGP_OK : ODVGP_E_NAN;
+	return odvgp__predict_run(&c, 1, scratch, scratch_bytes);
 }
 
 /*  Lower triangle of C [n,n] <- K(X,X). */
@@ -7679,6 +7956,7 @@ ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *s, const odvgp_real
 	odvgp_status status = odvgp__predict_check(s, X, n, scratch);
 	if (status || n == 0) return status;
 	if (!cov) return ODVGP_E_ARG;
+	if (odvgp__layers_served(s) > 1) return ODVGP_E_UNSUPPORTED;
 	odvgp__prediction *t = odvgp__predict_begin(s, n, scratch, scratch_bytes);
 	if (!t) return ODVGP_E_MEMORY;
 	odvgp__predict_cov(t, X, n, mean, cov);
@@ -7750,29 +8028,37 @@ static void odvgp__sample_layout(odvgp__arena *a, const odvgp_server *s, ptrdiff
 	*perm = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)(F * n), sizeof(ptrdiff_t));
 }
 
-ODVGP_API size_t odvgp_sample_scratch(const odvgp_server *s, ptrdiff_t n)
+static size_t odvgp__sample_layer_size(const odvgp_server *s, ptrdiff_t n)
 {
 	odvgp__arena a;
 	odvgp_real *cov, *mean, *z;
 	ptrdiff_t *perm;
-	size_t own = odvgp_predict_scratch(s, n);
+	size_t own = odvgp__predict_layer_size(s, n);
 	if (!own) return 0;
 	odvgp__arena_init(&a, NULL, 0);
 	odvgp__sample_layout(&a, s, n, &cov, &mean, &z, &perm);
 	return a.bad ? 0 : a.used + 64 + own;
 }
 
-ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
+ODVGP_API size_t odvgp_sample_scratch(const odvgp_server *s, ptrdiff_t n)
+{
+	odvgp__arena a;
+	ptrdiff_t widest;
+	if (!odvgp__served(s) || n < 1) return 0;
+	size_t most = odvgp__largest_layer(s, n, odvgp__sample_layer_size, &widest);
+	odvgp__arena_init(&a, NULL, 0);
+	if (!most || odvgp__layers_served(s) == 1) return most;
+	odvgp__take(&a, 2 * widest, n);
+	return a.bad ? 0 : a.used + 64 + most;
+}
+
+/*  Joint samples of one layer. */
+static odvgp_status odvgp__sample_layer(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
 		ptrdiff_t samples, uint64_t seed, odvgp_real *f, void *scratch, size_t scratch_bytes)
 {
 	odvgp__arena a;
 	odvgp_real *cov, *mean, *z;
 	ptrdiff_t *perm;
-	odvgp_status status = odvgp__predict_check(s, X, n, scratch);
-	if (status || n == 0 || samples == 0) return status;
-	if (!f || samples < 0) return ODVGP_E_ARG;
-	size_t need = odvgp_sample_scratch(s, n);
-	if (!need || scratch_bytes < need) return ODVGP_E_MEMORY;
 	odvgp__arena_init(&a, scratch, scratch_bytes);
 	odvgp__sample_layout(&a, s, n, &cov, &mean, &z, &perm);
 	odvgp__prediction *t = odvgp__predict_begin(s, n, a.base + a.used, a.size - a.used);
@@ -7798,6 +8084,47 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
 			finite &= odvgp__finite(out, n);
 		}
 	return finite ? ODVGP_OK : ODVGP_E_NAN;
+}
+
+/*  Of a stack: each sample of a layer is jointly drawn at a sample of the layer below. */
+static odvgp_status odvgp__sample_stack(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
+		ptrdiff_t samples, uint64_t seed, odvgp_real *f, void *scratch, size_t scratch_bytes)
+{
+	odvgp__arena a;
+	ptrdiff_t widest;
+	odvgp_status status = ODVGP_OK;
+	odvgp__largest_layer(s, n, odvgp__sample_layer_size, &widest);
+	odvgp__arena_init(&a, scratch, scratch_bytes);
+	odvgp_real *hidden = odvgp__take(&a, 2 * widest, n), *x = hidden + widest * n;
+	for (ptrdiff_t k = 0; k < samples; k++) {
+		const odvgp_real *from = X;
+		odvgp_server layer = odvgp__layer_server(s->block, s->isa);
+		for (ptrdiff_t left = odvgp__layers_served(s); left > 0; left--) {
+			uint64_t own = odvgp__random(
+					seed, ODVGP__STREAM_SAMPLE, (uint64_t)(k * ODVGP__MOST_LAYERS + left));
+			odvgp_status now = odvgp__sample_layer(&layer, from, n, 1, own,
+					left > 1 ? hidden : f + k * layer.F * n, a.base + a.used, a.size - a.used);
+			if (now) status = now;
+			if (left == 1) break;
+			for (ptrdiff_t i = 0; i < n * layer.P; i++)
+				x[i] = hidden[i % layer.P * n + i / layer.P];
+			from = x;
+			layer = odvgp__layer_above(&layer);
+		}
+	}
+	return status;
+}
+
+ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
+		ptrdiff_t samples, uint64_t seed, odvgp_real *f, void *scratch, size_t scratch_bytes)
+{
+	odvgp_status status = odvgp__predict_check(s, X, n, scratch);
+	if (status || n == 0 || samples == 0) return status;
+	if (!f || samples < 0) return ODVGP_E_ARG;
+	size_t need = odvgp_sample_scratch(s, n);
+	if (!need || scratch_bytes < need) return ODVGP_E_MEMORY;
+	return (odvgp__layers_served(s) > 1 ? odvgp__sample_stack : odvgp__sample_layer)(
+			s, X, n, samples, seed, f, scratch, scratch_bytes);
 }
 
 /* ---------------------------------------------------------------------------------------------- */
@@ -7982,6 +8309,10 @@ static ptrdiff_t odvgp__predictor_measure(const odvgp__predictor *p)
 	if (p->D < 1 || p->D > INT_MAX || p->M < 1 || p->M > INT_MAX || p->M_gamma > INT_MAX ||
 			p->P < 1 || p->P > INT_MAX)
 		return -1;
+	if (p->layers < 1 || p->layers > ODVGP__MOST_LAYERS || p->samples < 1 ||
+			p->samples > ODVGP__MOST_SAMPLES ||
+			(p->layers > 1 && p->likelihood != ODVGP_LIKELIHOOD_GAUSSIAN))
+		return -1;
 	if (p->F != p->P || p->likelihood >= (uint32_t)ODVGP__COUNT(odvgp__likelihoods)) return -1;
 	const odvgp__likelihood *lik = &odvgp__likelihoods[p->likelihood];
 	ptrdiff_t classes = (ptrdiff_t)p->classes, same = odvgp__classes(lik, (ptrdiff_t)p->F, classes);
@@ -7999,8 +8330,12 @@ static ptrdiff_t odvgp__predictor_measure(const odvgp__predictor *p)
 	if (p->factor >= (uint32_t)ODVGP__COUNT(odvgp__factors) || p->M_factor > p->M ||
 			(p->M_factor != p->M && !odvgp__factors[p->factor].of_S))
 		return -1;
-	if (p->no_alpha > 1 || p->mean_function > ODVGP_MEAN_FUNCTION_LINEAR) return -1;
-	if (!odvgp__patches_ok(&p->patches, (ptrdiff_t)p->D)) return -1;
+	if (p->no_alpha > 1 || p->mean_function >= (uint32_t)ODVGP__COUNT(odvgp__mean_functions))
+		return -1;
+	if (p->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY && p->D != p->P) return -1;
+	if (!odvgp__patches_ok(&p->patches, (ptrdiff_t)p->D) ||
+			odvgp__patches_count(&p->patches) > PTRDIFF_MAX / 64 / (ptrdiff_t)(1 + p->columns))
+		return -1;
 	if (!odvgp__kernel_ok(&k, odvgp__patch_columns(&p->patches, (ptrdiff_t)p->D)) ||
 			p->nhyp != k.nhyp)
 		return -1;
@@ -8030,17 +8365,21 @@ static int odvgp__predictor_reals_ok(const odvgp__predictor *p)
 	return odvgp__finite(v.beta, (ptrdiff_t)odvgp__predictor_reals(p));
 }
 
+/*  A checked block: inputs are the first layer's, all else the last one's. */
 static odvgp_status odvgp__server_fill(
 		odvgp_server *s, const odvgp__predictor *p, const odvgp__isa *row)
 {
+	*s = odvgp__layer_server(p, row);
+	while (odvgp__layers_served(s) > 1) *s = odvgp__layer_above(s);
 	s->block = p;
-	s->isa = row;
 	s->D = (ptrdiff_t)p->D;
-	s->P = (ptrdiff_t)p->P;
-	s->F = (ptrdiff_t)p->F;
-	s->T = (ptrdiff_t)p->T;
-	s->y_rows = p->classes ? (ptrdiff_t)p->classes : s->T;
 	return ODVGP_OK;
+}
+
+/*  Whether `above` is the predictor of the layer above p. */
+static int odvgp__predictors_chain(const odvgp__predictor *p, const odvgp__predictor *above)
+{
+	return above->layers + 1 == p->layers && above->D == p->P && above->samples == p->samples;
 }
 
 static odvgp_status odvgp__server_check(
@@ -8057,17 +8396,15 @@ static odvgp_status odvgp__server_check(
 	return ODVGP_OK;
 }
 
-ODVGP_API odvgp_status odvgp_server_from_block(
-		odvgp_server *server, const void *block, size_t bytes, odvgp_isa isa, odvgp_info *info)
+/*  One layer's predictor at the start of a block. */
+static odvgp_status odvgp__predictor_check(
+		const odvgp__predictor *p, size_t bytes, odvgp_info *info)
 {
-	const odvgp__predictor *p = (const odvgp__predictor *)block;
-	const odvgp__isa *row = odvgp__isa_find(isa);
 	uint32_t sum[2];
-	odvgp_status s = odvgp__server_check(server, block, row, info);
-	if (s) return s;
 	if (bytes < sizeof *p)
 		return odvgp__fail(info, ODVGP_E_FORMAT, "block", -1, (double)bytes, "is cut off");
-	if ((s = odvgp__predictor_start_check(p, "block", info)) != ODVGP_OK) return s;
+	odvgp_status s = odvgp__predictor_start_check(p, "block", info);
+	if (s) return s;
 	if (p->real_size != sizeof(odvgp_real))
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "block", -1, (double)p->real_size,
 				"is of the other precision: only a model file can be read in both");
@@ -8084,7 +8421,25 @@ ODVGP_API odvgp_status odvgp_server_from_block(
 	if (!odvgp__predictor_reals_ok(p))
 		return odvgp__fail(
 				info, ODVGP_E_FORMAT, "block", -1, 0, "a number is not finite, or not above 0");
-	return odvgp__server_fill(server, p, row);
+	return ODVGP_OK;
+}
+
+ODVGP_API odvgp_status odvgp_server_from_block(
+		odvgp_server *server, const void *block, size_t bytes, odvgp_isa isa, odvgp_info *info)
+{
+	const odvgp__predictor *p = (const odvgp__predictor *)block;
+	const odvgp__isa *row = odvgp__isa_find(isa);
+	odvgp_status s = odvgp__server_check(server, block, row, info);
+	if (s || (s = odvgp__predictor_check(p, bytes, info)) != ODVGP_OK) return s;
+	while (p->layers > 1) {
+		const odvgp__predictor *above = odvgp__predictor_above(p);
+		bytes -= odvgp__predictor_bytes(p);
+		if ((s = odvgp__predictor_check(above, bytes, info)) != ODVGP_OK) return s;
+		if (!odvgp__predictors_chain(p, above))
+			return odvgp__fail(info, ODVGP_E_FORMAT, "block", -1, 0, "its layers do not chain");
+		p = above;
+	}
+	return odvgp__server_fill(server, (const odvgp__predictor *)block, row);
 }
 
 typedef struct odvgp__file_head {
@@ -8151,12 +8506,12 @@ typedef union odvgp__predictor_start {
 	uint32_t words[(sizeof(odvgp__predictor) + sizeof(odvgp__kernel)) / sizeof(uint32_t) + 32];
 } odvgp__predictor_start;
 
-/*  Read and check the predictor's head, with this build's real_size. Leaves f at the reals. */
-static odvgp_status odvgp__file_predictor(
-		odvgp__file *f, const odvgp__file_head *h, odvgp__predictor_start *start, odvgp_info *info)
+/*  Read and check the next predictor's head, with this build's real_size, of which *left bytes are
+    in the file from here on. Leaves f at the reals. `below`: the layer before it, or NULL. */
+static odvgp_status odvgp__file_predictor(odvgp__file *f, const odvgp__file_head *h, uint64_t *left,
+		const odvgp__predictor *below, odvgp__predictor_start *start, odvgp_info *info)
 {
 	odvgp__predictor *p = &start->head;
-	f->used = (size_t)(ODVGP__FILE_HEAD + h->state_bytes);
 	memset(start, 0, sizeof *start);
 	odvgp__file_words(f, p, sizeof *p);
 	if (f->bad)
@@ -8167,9 +8522,11 @@ static odvgp_status odvgp__file_predictor(
 	ODVGP_ASSERT(head <= sizeof *start);
 	odvgp__file_words(f, p + 1, head - sizeof *p);
 	ptrdiff_t reals = f->bad ? -1 : odvgp__predictor_measure(p);
-	if (reals < 0 || h->predictor_bytes != head + (uint64_t)reals * h->real_size ||
-			p->real_size != h->real_size)
+	uint64_t bytes = head + (uint64_t)ODVGP__MAX(reals, 0) * h->real_size;
+	if (reals < 0 || *left < bytes || (p->layers == 1 && *left != bytes) ||
+			p->real_size != h->real_size || (below && !odvgp__predictors_chain(below, p)))
 		return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its predictor is not valid");
+	*left -= bytes;
 	p->real_size = sizeof(odvgp_real);
 	return ODVGP_OK;
 }
@@ -8178,9 +8535,35 @@ ODVGP__NOINLINE odvgp_status odvgp__file_predictor_size(
 		odvgp__file *f, const odvgp__file_head *h, size_t *bytes, odvgp_info *info)
 {
 	odvgp__predictor_start start;
-	odvgp_status s = odvgp__file_predictor(f, h, &start, info);
-	if (!s) *bytes = odvgp__predictor_bytes(&start.head);
-	return s;
+	odvgp__predictor below;
+	uint64_t left = h->predictor_bytes;
+	f->used = (size_t)(ODVGP__FILE_HEAD + h->state_bytes);
+	*bytes = 0;
+	for (below.layers = 2; below.layers > 1; below = start.head) {
+		odvgp_status s = odvgp__file_predictor(f, h, &left, *bytes ? &below : NULL, &start, info);
+		if (s) return s;
+		*bytes += odvgp__predictor_bytes(&start.head);
+		f->used += (size_t)(odvgp__predictor_reals(&start.head) * h->real_size);
+	}
+	return ODVGP_OK;
+}
+
+/*  The next predictor of a checked file. */
+ODVGP__NOINLINE odvgp_status odvgp__file_predictor_read(odvgp__file *f, const odvgp__file_head *h,
+		uint64_t *left, odvgp__predictor *p, odvgp_info *info)
+{
+	odvgp__predictor_start start;
+	odvgp_status s = odvgp__file_predictor(f, h, left, NULL, &start, info);
+	if (s) return s;
+	size_t head = odvgp__predictor_head(start.head.base_kernels);
+	memcpy(p, &start, head);
+	odvgp__file_reals(f, (odvgp_real *)(void *)((unsigned char *)p + head),
+			(ptrdiff_t)odvgp__predictor_reals(p), (int)h->real_size);
+	if (f->bad || !odvgp__predictor_reals_ok(p))
+		return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0,
+				"a number of its predictor is not finite, or not above 0 in this precision");
+	odvgp__predictor_sum(p, p->checksum);
+	return ODVGP_OK;
 }
 
 ODVGP_API odvgp_status odvgp_server_size(const void *file, size_t bytes, size_t *block_bytes,
@@ -8202,27 +8585,24 @@ ODVGP_API odvgp_status odvgp_server_from_file(odvgp_server *server, const void *
 		odvgp_isa isa, void *block, size_t block_bytes, odvgp_info *info)
 {
 	odvgp__file_head h;
-	odvgp__predictor_start start;
-	odvgp__predictor *p = (odvgp__predictor *)block;
 	const odvgp__isa *row = odvgp__isa_find(isa);
 	odvgp_status s = odvgp__server_check(server, block, row, info);
 	if (s || (s = odvgp__file_open(file, bytes, &h, info)) != ODVGP_OK) return s;
 	odvgp__file f = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
-	if ((s = odvgp__file_predictor(&f, &h, &start, info)) != ODVGP_OK) return s;
-	size_t need = odvgp__predictor_bytes(&start.head),
-		   head = odvgp__predictor_head(start.head.base_kernels);
+	size_t need;
+	if ((s = odvgp__file_predictor_size(&f, &h, &need, info)) != ODVGP_OK) return s;
 	if (block_bytes < need)
 		return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)block_bytes, "is too small");
-	memcpy(p, &start, head);
-	odvgp__file_reals(&f, (odvgp_real *)(void *)((unsigned char *)block + head),
-			(ptrdiff_t)odvgp__predictor_reals(p), (int)h.real_size);
-	if (f.bad || !odvgp__predictor_reals_ok(p)) {
-		p->magic = 0;
-		return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0,
-				"a number of its predictor is not finite, or not above 0 in this precision");
+	uint64_t left = h.predictor_bytes;
+	odvgp__predictor *p = (odvgp__predictor *)block;
+	f.used = (size_t)(ODVGP__FILE_HEAD + h.state_bytes);
+	while ((s = odvgp__file_predictor_read(&f, &h, &left, p, info)) == ODVGP_OK && p->layers > 1)
+		p = (odvgp__predictor *)(uintptr_t)odvgp__predictor_above(p);
+	if (s) {
+		((odvgp__predictor *)block)->magic = 0;
+		return s;
 	}
-	odvgp__predictor_sum(p, p->checksum);
-	return odvgp__server_fill(server, p, row);
+	return odvgp__server_fill(server, (const odvgp__predictor *)block, row);
 }
 
 #ifndef ODVGP_NO_STDIO
@@ -8395,18 +8775,19 @@ ODVGP_API odvgp_status odvgp_file_read(
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>model   types of training: slots, nodes, units, state
 
-    A model is units on one tape and one parameter vector; today one unit, because nothing joins
-    units to layers. Loops over units serve any number. */
+    A model is units on one tape and one parameter vector, one for each layer: a hidden unit's mean
+    and variance are sampled, and the samples are the next unit's inputs. */
 
 /*  Longest slot name. */
-#define ODVGP__SLOT_NAME ((int)sizeof "kernel.2147483647.lengthscale")
+#define ODVGP__SLOT_NAME ((int)sizeof "layer0.kernel.31.lengthscale")
 
 /*  The internal part of a slot. */
 typedef struct odvgp__slot_state {
 	char name[ODVGP__SLOT_NAME];
 	odvgp_real low, high; /* of values; HUGE_VAL: no upper one */
 	odvgp_real floor;     /* lower bound unless the caller sets bounds */
-	int power;            /* of the targets' unit in its numbers: -1, 0 or 1 */
+	int layer;            /* of its unit; -1: the likelihood's */
+	int power;            /* of the outputs' unit in its numbers: -1, 0 or 1 */
 	int column;           /* ODVGP__PER_INPUT, ODVGP__IN_INPUTS or 0 */
 	odvgp_real prior_a, prior_b;
 	int prior;      /* odvgp_prior */
@@ -8425,6 +8806,7 @@ typedef struct odvgp__params {
 	odvgp_positive_transform kind;
 	int slots, positive_slots;
 	int bad;                  /* a name did not fit */
+	int layer, layers;        /* whose slots are added (-1: the likelihood's); of how many */
 	int lent;                 /* who uses grad's memory: ODVGP__GRADIENT, ... */
 	odvgp_slot *slot;         /* [slots + 1] */
 	odvgp__slot_state *state; /* [slots + 1] */
@@ -8439,7 +8821,7 @@ typedef struct odvgp__loan {
 #define ODVGP__MAX_IN 6
 
 enum { ODVGP__HEAD, ODVGP__TILE, ODVGP__TAIL };
-/*  Varying sizes: rows of the current tile, sampled columns of gamma. */
+/*  Varying sizes: rows of the current tile, times the unit's samples; sampled columns of gamma. */
 enum { ODVGP__TILE_SIZE = -1, ODVGP__SAMPLE_SIZE = -2 };
 
 /*  Variants of operations. */
@@ -8497,6 +8879,8 @@ typedef enum odvgp__op {
 	ODVGP__MINUS_PRODUCT,
 	ODVGP__INNER,
 	ODVGP__SUM,
+	ODVGP__TRANSPOSE,
+	ODVGP__SAMPLE,
 	ODVGP__RESIDUAL,
 	ODVGP__TRI_SQUARES,
 	ODVGP__INVERSE_VAR,
@@ -8570,6 +8954,8 @@ enum { ODVGP__ON_BETA, ODVGP__ON_GAMMA, ODVGP__BLOCKS };
     the head. */
 struct odvgp__unit {
 	odvgp_model *model;
+	int number;      /* of the layer */
+	ptrdiff_t times; /* rows for each row of the data: 1, or the samples of the layer below */
 	odvgp__kernel kernel;
 	odvgp__patches patches;
 	/* Dz: columns of an inducing input, which the kernel sees */
@@ -8597,8 +8983,12 @@ struct odvgp__unit {
 	odvgp__ref hyp, Z_beta, Z_gamma, a_slot, a, K, Kb, L, W, C, L_v, L_H, q_diag, weights,
 			gamma_residual, patch_weights;
 	odvgp__ref shift; /* q(u)'s mean is q_mu plus this; none: q_mu */
-	/* tile nodes; X comes from the data, mean and var [P,n] are the unit's output */
-	odvgp__ref X, K_x, A, A_v, k_x, mean, var;
+	/* tile nodes; X comes from the data, or from eps and the unit below; mean and var [P,n] are the
+       unit's output */
+	odvgp__ref eps, X, K_x, A, A_v, k_x, mean, var;
+	/* a test's normals instead of the generator's, [S,normal_rows,D], or NULL */
+	const odvgp_real *normals;
+	ptrdiff_t normal_rows;
 };
 
 /*  Head of the memory of sums over tiles; moments follow, then gradient, statistics and adjoints of
@@ -8705,10 +9095,11 @@ struct odvgp_model {
 	/* ODVGP__NAT_...: matrices for natural steps of the largest unit */
 	odvgp__loan nat_R;
 	odvgp_real *nat_t; /* vectors, lent with nat_R */
-	/* [D+1] standard deviations of X's columns, then of Y; 1 before odvgp_init_data */
+	/* each unit's [D+1]: standard deviations of its inputs' columns, then of its outputs; 1 before
+       odvgp_init_data */
 	odvgp_real *data_sd;
-	odvgp_real *inducing_sd; /* [Dz] the same of inducing inputs' columns; data_sd's, or patches' */
-	/* ODVGP__KEPT_...: [positive] copy of par.value during a change that may fail */
+	odvgp_real *inducing_sd; /* [Dz] of patches' columns: the same of inducing inputs; else NULL */
+	/* ODVGP__KEPT_...: copies of par.value [positive] and data_sd during a change that may fail */
 	odvgp__loan kept;
 	odvgp_allocator allocator;
 	void *allocation;
@@ -8721,6 +9112,15 @@ static odvgp__unit *odvgp__only_unit(const odvgp_model *m)
 	ODVGP_ASSERT(m->units == 1);
 	return m->unit;
 }
+
+/*  Numbers before a unit's in model->data_sd, and all of them. */
+static ptrdiff_t odvgp__data_sd_at(const odvgp_model *m, int number)
+{
+	ptrdiff_t at = 0;
+	for (int i = 0; i < number; i++) at += m->cfg.layer[i].D + 1;
+	return at;
+}
+static ptrdiff_t odvgp__data_sds(const odvgp_model *m) { return odvgp__data_sd_at(m, m->units); }
 
 /* --- properties of mean parts and covariance parts --- */
 
@@ -8884,7 +9284,7 @@ static int odvgp__slot_add(odvgp__params *p, const char *name, int kind, int dim
 	ptrdiff_t offset = p->count;
 	p->count += a * b * c;
 	if (!(kind & ODVGP__NATURAL)) p->adam = p->count;
-	p->bad |= strlen(name) >= ODVGP__SLOT_NAME;
+	p->bad |= strlen(name) + sizeof "layer0" >= ODVGP__SLOT_NAME;
 	if (!p->slot) return s;
 	odvgp_slot *slot = &p->slot[s];
 	odvgp__text t;
@@ -8893,7 +9293,13 @@ static int odvgp__slot_add(odvgp__params *p, const char *name, int kind, int dim
 	t.at = p->state[s].name;
 	t.size = sizeof p->state[s].name;
 	t.used = 0;
+	if (p->layers > 1 && p->layer >= 0) {
+		odvgp__put(&t, "layer");
+		odvgp__put_int(&t, p->layer);
+		odvgp__put(&t, ".");
+	}
 	odvgp__put(&t, name);
+	p->state[s].layer = p->layer;
 	slot->name = p->state[s].name;
 	slot->dims = dims;
 	slot->shape[0] = a;
@@ -9280,14 +9686,17 @@ ODVGP_API size_t odvgp_kernel_text(const odvgp_model *m, char *text, size_t size
 	t.size = size;
 	t.used = 0;
 	odvgp__put(&t, "");
-	const odvgp__unit *u = odvgp__only_unit(m);
-	odvgp__put_kernel(&t, &u->kernel, odvgp__hyp(u), u->kernel.nnode - 1, 0);
+	for (int i = 0; i < m->units; i++) {
+		const odvgp__unit *u = &m->unit[i];
+		if (i) odvgp__put(&t, "; ");
+		odvgp__put_kernel(&t, &u->kernel, odvgp__hyp(u), u->kernel.nnode - 1, 0);
+	}
 	return t.used;
 }
 
 ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *m, int term, ptrdiff_t k)
 {
-	const odvgp__kernel *kernel = odvgp__model_ok(m) ? &odvgp__only_unit(m)->kernel : NULL;
+	const odvgp__kernel *kernel = odvgp__model_ok(m) ? &m->unit->kernel : NULL;
 	if (!kernel || term < 0 || term >= (int)kernel->base_kernels) return -1;
 	const odvgp__base_kernel *base = &kernel->base[term];
 	return base->ard && k >= 0 && k < (ptrdiff_t)base->ndims ? odvgp__column(base, k) : -1;
@@ -9320,7 +9729,7 @@ static int odvgp__wants(odvgp__tape *t, const odvgp__node *nd, int i)
 static ptrdiff_t odvgp__current_size(
 		const odvgp__tape *t, const odvgp__node *nd, int vary, ptrdiff_t fixed)
 {
-	return vary == ODVGP__TILE_SIZE     ? t->rows
+	return vary == ODVGP__TILE_SIZE     ? t->rows * nd->of->times
 		   : vary == ODVGP__SAMPLE_SIZE ? nd->of->ncolumns
 										: fixed;
 }
@@ -9915,6 +10324,56 @@ static void odvgp__sum_reverse(odvgp__tape *t, odvgp__node *nd)
 			for (ptrdiff_t j = 0; j < nd->cols; j++)
 				x->d[i * rs + j * cs] += nd->coef[k] * nd->d[i * nd->ld + j];
 	}
+}
+
+/* --- TRANSPOSE(A) --- */
+
+static odvgp_status odvgp__transpose_forward(odvgp__tape *t, odvgp__node *nd)
+{
+	const odvgp__node *A = odvgp__in(t, nd, 0);
+	for (ptrdiff_t i = 0; i < nd->rows; i++)
+		for (ptrdiff_t j = 0; j < nd->cols; j++) nd->v[i * nd->ld + j] = A->v[j * A->ld + i];
+	return ODVGP_OK;
+}
+
+static void odvgp__transpose_reverse(odvgp__tape *t, odvgp__node *nd)
+{
+	odvgp__node *A = odvgp__in(t, nd, 0);
+	for (ptrdiff_t i = 0; i < nd->rows; i++)
+		for (ptrdiff_t j = 0; j < nd->cols; j++) A->d[j * A->ld + i] += nd->d[i * nd->ld + j];
+}
+
+/* --- SAMPLE(mean, var, eps): mean + sqrt(max(var, 0)) eps, by reparametrisation
+       Means and variances [P,m] of m points; eps and the result are [S m,P], row s m + i for sample
+       s of point i. dvar = eps d / (2 sd), 0 where sd is 0. --- */
+
+static odvgp_status odvgp__sample_forward(odvgp__tape *t, odvgp__node *nd)
+{
+	const odvgp__node *mean = odvgp__in(t, nd, 0), *var = odvgp__in(t, nd, 1),
+					  *eps = odvgp__in(t, nd, 2);
+	for (ptrdiff_t r = 0; r < nd->rows; r++)
+		for (ptrdiff_t p = 0; p < nd->cols; p++) {
+			ptrdiff_t i = r % mean->cols;
+			odvgp_real v = var->v[p * var->ld + i];
+			nd->v[r * nd->ld + p] = mean->v[p * mean->ld + i] +
+									ODVGP__SQRT(v < 0 ? 0 : v) * eps->v[r * eps->ld + p];
+		}
+	return ODVGP_OK;
+}
+
+static void odvgp__sample_reverse(odvgp__tape *t, odvgp__node *nd)
+{
+	odvgp__node *mean = odvgp__in(t, nd, 0), *var = odvgp__in(t, nd, 1);
+	const odvgp__node *eps = odvgp__in(t, nd, 2);
+	for (ptrdiff_t r = 0; r < nd->rows; r++)
+		for (ptrdiff_t p = 0; p < nd->cols; p++) {
+			ptrdiff_t i = r % mean->cols;
+			odvgp_real d = nd->d[r * nd->ld + p], v = var->v[p * var->ld + i];
+			if (mean->needs_grad) mean->d[p * mean->ld + i] += d;
+			if (var->needs_grad && v > 0)
+				var->d[p * var->ld + i] +=
+						ODVGP__R(0.5) * d * eps->v[r * eps->ld + p] / ODVGP__SQRT(v);
+		}
 }
 
 /* --- RESIDUAL(k, A, A'): max(k - |A|^2 - |A'|^2, least), [1,n]; A' may be missing
@@ -10901,9 +11360,7 @@ enum {
 	/* adds a jitter to a diagonal */
 	ODVGP__OP_JITTERED = 2,
 	/* reverse reads inputs 1's and 2's adjoints, for statistics, and passes nothing on */
-	ODVGP__OP_COLLECTS = 4,
-	/* its reverse run starts adjoints */
-	ODVGP__OP_BEGINS = 8
+	ODVGP__OP_COLLECTS = 4
 };
 
 typedef struct odvgp__op_row {
@@ -10946,6 +11403,10 @@ static const odvgp__op_row odvgp__ops[ODVGP__OPS] = {
 		{"inner", odvgp__inner_forward, odvgp__inner_reverse, ODVGP__STORES_BOTH, 0, 0, 0,
 				odvgp__inner_aux, NULL},
 		{"sum", odvgp__sum_forward, odvgp__sum_reverse, ODVGP__STORES_BOTH, 0, 0, 0, NULL, NULL},
+		{"transpose", odvgp__transpose_forward, odvgp__transpose_reverse, ODVGP__STORES_BOTH, 1, 0,
+				0, NULL, NULL},
+		{"sample", odvgp__sample_forward, odvgp__sample_reverse, ODVGP__STORES_BOTH, 1, 0, 0, NULL,
+				NULL},
 		{"residual", odvgp__residual_forward, odvgp__residual_reverse, ODVGP__STORES_BOTH, 0, 0, 0,
 				odvgp__residual_aux, NULL},
 		{"tri_squares", odvgp__tri_squares_forward, odvgp__tri_squares_reverse, ODVGP__STORES_BOTH,
@@ -10964,8 +11425,8 @@ static const odvgp__op_row odvgp__ops[ODVGP__OPS] = {
 				NULL},
 		{"kl_inverse", odvgp__kl_inverse_forward, odvgp__kl_inverse_reverse, ODVGP__STORES_BOTH, 0,
 				0, 0, odvgp__kl_inverse_aux, NULL},
-		{"expect", odvgp__expect_forward, odvgp__expect_reverse, ODVGP__STORES_BOTH, 0,
-				ODVGP__OP_BEGINS, 0, odvgp__expect_aux, odvgp__expect_scratch},
+		{"expect", odvgp__expect_forward, odvgp__expect_reverse, ODVGP__STORES_BOTH, 0, 0, 0,
+				odvgp__expect_aux, odvgp__expect_scratch},
 		{"moments", odvgp__moments_forward, odvgp__moments_reverse, ODVGP__STORES_MOMENTS, 0, 0, 0,
 				NULL, NULL},
 		{"collapsed", odvgp__collapsed_forward, odvgp__collapsed_reverse, ODVGP__STORES_BOTH, 0, 0,
@@ -10993,9 +11454,18 @@ static void odvgp__tape_mark(odvgp__tape *t)
 		odvgp__node *nd = &t->node[i];
 		nd->active = (nd->purpose & t->purpose) != 0;
 		nd->seeded = (nd->purpose & t->purpose & ODVGP__FOR_VALUE) != 0;
+		if (!odvgp__has_trait(nd, ODVGP__OP_GIVEN)) nd->needs_grad = 0;
+	}
+	/* statistics read the adjoints of mean and variance, whatever these depend on */
+	for (int i = 1; i <= t->nodes && (t->purpose & ODVGP__FOR_STATS); i++) {
+		odvgp__node *nd = &t->node[i];
+		if (!odvgp__has_trait(nd, ODVGP__OP_COLLECTS)) continue;
+		nd->needs_grad = 1;
+		odvgp__in(t, nd, 1)->needs_grad = odvgp__in(t, nd, 2)->needs_grad = 1;
+	}
+	for (int i = 1; i <= t->nodes; i++) {
+		odvgp__node *nd = &t->node[i];
 		if (odvgp__has_trait(nd, ODVGP__OP_GIVEN)) continue;
-		nd->needs_grad =
-				odvgp__has_trait(nd, ODVGP__OP_COLLECTS) && (t->purpose & ODVGP__FOR_STATS);
 		for (int k = 0; k < ODVGP__MAX_IN; k++) nd->needs_grad |= odvgp__wants(t, nd, k);
 	}
 	for (int i = t->nodes; i > 0; i--) {
@@ -11011,15 +11481,6 @@ static void odvgp__tape_mark(odvgp__tape *t)
 		odvgp__node *nd = &t->node[i];
 		int passes_on = !nd->slots && !odvgp__has_trait(nd, ODVGP__OP_COLLECTS);
 		if (passes_on) nd->needs_grad &= nd->seeded;
-	}
-	if (!(t->purpose & ODVGP__FOR_STATS)) return;
-	/* statistics read the adjoints of mean and variance, whatever these depend on */
-	for (int i = t->nodes; i > 0; i--) {
-		odvgp__node *nd = &t->node[i];
-		if (!odvgp__has_trait(nd, ODVGP__OP_COLLECTS)) continue;
-		odvgp__in(t, nd, 1)->needs_grad = odvgp__in(t, nd, 2)->needs_grad = 1;
-		for (int k = i + 1; k <= t->nodes; k++)
-			t->node[k].needs_grad |= odvgp__has_trait(&t->node[k], ODVGP__OP_BEGINS);
 	}
 }
 
@@ -11173,8 +11634,9 @@ static odvgp__ref odvgp__node_add(odvgp__tape *t, odvgp__unit *u, odvgp__op op, 
 	s.tasks = t->tasks;
 	/* head nodes do not run forward before each reverse run */
 	s.keep = segment == ODVGP__TILE ? t->keep : 0;
-	s.rows = rows == ODVGP__TILE_SIZE ? t->tile : rows == ODVGP__SAMPLE_SIZE ? u->M_gamma : rows;
-	s.cols = cols == ODVGP__TILE_SIZE ? t->tile : cols == ODVGP__SAMPLE_SIZE ? u->M_gamma : cols;
+	ptrdiff_t tile = t->tile * u->times; /* a tile's rows fit a block: no overflow */
+	s.rows = rows == ODVGP__TILE_SIZE ? tile : rows == ODVGP__SAMPLE_SIZE ? u->M_gamma : rows;
+	s.cols = cols == ODVGP__TILE_SIZE ? tile : cols == ODVGP__SAMPLE_SIZE ? u->M_gamma : cols;
 	nd->op = op;
 	nd->variant = variant;
 	nd->segment = segment;
@@ -11331,11 +11793,12 @@ static int odvgp__alpha_is_beta(const odvgp__unit *u)
 	return u->mean_part->mu == ODVGP__MU_COEFFICIENTS && !u->M_gamma;
 }
 
-/*  Shared by all units. */
+/*  Only for the last layer. */
 static void odvgp__build_lik(odvgp__unit *u)
 {
 	odvgp_model *m = u->model;
 	const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.lik.kind];
+	if (u->number + 1 < m->units) return;
 	if (m->lik_slots && !m->lik_params.id)
 		m->lik_params = odvgp__param_node(
 				u, m->slot_lik_params, m->lik_slots, 1, odvgp__lik_numbers(lik, 1, m->levels));
@@ -11793,6 +12256,7 @@ ODVGP_API odvgp_config odvgp_config_defaults(
 	odvgp_config c;
 	memset(&c, 0, sizeof c);
 	c.N = N;
+	c.layers = 1;
 	c.layer[0].D = D;
 	c.layer[0].P = P;
 	c.layer[0].M = M;
@@ -11876,8 +12340,9 @@ typedef struct odvgp__field {
 #define ODVGP__LAYER_CHOICE(path, most, words) \
 	ODVGP__FIELD_AT(#path, layer[0].path, CHOICE, CLOSED, 0, most, words)
 
-/*  The fields of a model file, in order: all but kernel, threads and isa. */
+/*  The fields of a model file, in order: all but kernel, threads and isa; offsets of layer[0]. */
 static const odvgp__field odvgp__fields[] = {
+		ODVGP__FIELD(layers, SIZE, CLOSED, 1, ODVGP_MAX_LAYERS), /* first: others depend on it */
 		ODVGP__FIELD(N, SIZE, CLOSED, 1, ODVGP__LARGEST_SIZE),
 		ODVGP__LAYER_FIELD(D, SIZE, CLOSED, 1, ODVGP__LARGEST_SIDE),
 		ODVGP__LAYER_FIELD(P, SIZE, CLOSED, 1, ODVGP__LARGEST_SIDE),
@@ -11914,7 +12379,14 @@ static const odvgp__field odvgp__fields[] = {
 		ODVGP__CHOICE(lik.exposure, 1, "off on"),
 		ODVGP__CHOICE(lik.known_noise, 1, "off on"),
 		ODVGP__CHOICE(lik.noise_per_output, 1, "off on"),
-		ODVGP__LAYER_CHOICE(mean_function, ODVGP_MEAN_FUNCTION_LINEAR, "zero constant linear"),
+		ODVGP__LAYER_CHOICE(mean_function, ODVGP_MEAN_FUNCTION_PROJECTION,
+				"zero constant linear identity projection"),
+		ODVGP__LAYER_CHOICE(
+				parametrisation, ODVGP_PARAMETRISATION_A_BETA, "whitened primal a_beta"),
+		ODVGP__FIELD(deep.samples, COUNT, CLOSED, 0, 10000),
+		ODVGP__FIELD(deep.predict_samples, COUNT, CLOSED, 0, 10000),
+		ODVGP__CHOICE(deep.fixed_samples, 1, "off on"),
+		ODVGP__CHOICE(deep.q_init, ODVGP_HIDDEN_Q_PRIOR, "narrow prior"),
 		ODVGP__LAYER_FIELD(patches.image_height, SIZE, CLOSED, 0, ODVGP__LARGEST_SIDE),
 		ODVGP__LAYER_FIELD(patches.image_width, SIZE, CLOSED, 0, ODVGP__LARGEST_SIDE),
 		ODVGP__LAYER_FIELD(patches.channels, SIZE, CLOSED, 0, ODVGP__LARGEST_SIDE),
@@ -11999,6 +12471,26 @@ static double odvgp__field_value(const odvgp__field *field, const odvgp_config *
 	return (double)size;
 }
 
+static int odvgp__field_in_layer(const odvgp__field *field)
+{
+	return field->offset - offsetof(odvgp_config, layer) < sizeof(((odvgp_config *)NULL)->layer);
+}
+
+/*  How many layers have the field. */
+static int odvgp__field_layers(const odvgp__field *field, const odvgp_config *c)
+{
+	return odvgp__field_in_layer(field) ? (int)c->layers : 1;
+}
+
+/*  The field in another layer, if layers have it. */
+static odvgp__field odvgp__field_of_layer(const odvgp__field *field, int layer)
+{
+	odvgp__field moved = *field;
+	if (odvgp__field_in_layer(field))
+		moved.offset += (size_t)layer * sizeof((odvgp_config *)NULL)->layer[0];
+	return moved;
+}
+
 static int odvgp__field_ok(const odvgp__field *field, const odvgp_config *c)
 {
 	const void *at = (const unsigned char *)c + field->offset;
@@ -12012,9 +12504,10 @@ static int odvgp__field_ok(const odvgp__field *field, const odvgp_config *c)
 }
 
 static odvgp_status odvgp__check_field(
-		const odvgp__field *field, const odvgp_config *c, odvgp_info *info)
+		const odvgp__field *of_first, int layer, const odvgp_config *c, odvgp_info *info)
 {
 	double v;
+	const odvgp__field moved = odvgp__field_of_layer(of_first, layer), *field = &moved;
 	if (field->offset == offsetof(odvgp_config, lik.noise_floor) && c->lik.noise_floor < 0 &&
 			c->lik.noise_floor > -1)
 		return odvgp__fail(info, ODVGP_E_ARG, field->name, -1, (double)c->lik.noise_floor,
@@ -12023,7 +12516,7 @@ static odvgp_status odvgp__check_field(
 	if (field->type != ODVGP__FIELD_SIZE)
 		return odvgp__fail(info, ODVGP_E_ARG, field->name, -1, 0, "is out of range in the config");
 	v = odvgp__field_value(field, c);
-	return odvgp__fail(info, ODVGP_E_SIZE, field->name, 0, v,
+	return odvgp__fail(info, ODVGP_E_SIZE, field->name, layer, v,
 			v < field->least ? "is below its least value" : "is too large");
 }
 
@@ -12031,7 +12524,8 @@ static odvgp_status odvgp__check_fields(const odvgp_config *c, odvgp_info *info)
 {
 	odvgp_status s = ODVGP_OK;
 	for (ptrdiff_t i = 0; i < ODVGP__COUNT(odvgp__fields) && !s; i++)
-		s = odvgp__check_field(&odvgp__fields[i], c, info);
+		for (int l = 0; l < odvgp__field_layers(&odvgp__fields[i], c) && !s; l++)
+			s = odvgp__check_field(&odvgp__fields[i], l, c, info);
 	return s;
 }
 
@@ -12045,18 +12539,16 @@ static const odvgp__field *odvgp__field_at(ptrdiff_t i)
 	return i < saved ? &odvgp__fields[i] : &odvgp__unsaved_fields[i - saved];
 }
 
-static int odvgp__field_in_layer(const odvgp__field *field)
+/*  The field named by the first n characters, or NULL; without a prefix the last layer's. */
+static const odvgp__field *odvgp__field_find(
+		const char *name, size_t n, const odvgp_config *c, int *layer)
 {
-	return field->offset - offsetof(odvgp_config, layer) < sizeof(((odvgp_config *)NULL)->layer);
-}
-
-/*  The field named by the first n characters, or NULL. */
-static const odvgp__field *odvgp__field_find(const char *name, size_t n)
-{
-	static const char prefix[] = "layer0.";
-	const size_t skip = sizeof prefix - 1;
-	const int in_layer = n > skip && !strncmp(name, prefix, skip);
+	const size_t skip = sizeof "layer0." - 1;
+	const int in_layer = n > skip && !strncmp(name, "layer", 5) && name[skip - 1] == '.';
 	const odvgp__field *field;
+	const ptrdiff_t layers = ODVGP__MAX(1, ODVGP__MIN(c->layers, ODVGP_MAX_LAYERS));
+	*layer = in_layer ? name[5] - '0' : (int)layers - 1;
+	if (*layer < 0 || *layer >= layers) return NULL;
 	if (in_layer) {
 		name += skip;
 		n -= skip;
@@ -12240,16 +12732,24 @@ ODVGP_API odvgp_status odvgp_config_set(
 	p.at += n;
 	if (!odvgp__accept(&p, "="))
 		return odvgp__fail(info, ODVGP_E_ARG, "assignment", -1, 0, "must be name=value");
-	const odvgp__field *field = odvgp__field_find(name, n);
+	int layer;
+	const odvgp__field *field = odvgp__field_find(name, n, config, &layer);
 	if (!field) return odvgp__no_field(name, n, info);
 	odvgp__skip_spaces(&p);
 	odvgp_config c = *config;
-	if (!odvgp__parse_field(&p, field, &c)) return odvgp__not_a_value(field, info);
-	odvgp_status s = field->words || field->type == ODVGP__FIELD_TEXT
-							 ? ODVGP_OK
-							 : odvgp__check_field(field, &c, info);
-	if (!s) *config = c;
-	return s;
+	const odvgp__field moved = odvgp__field_of_layer(field, layer);
+	if (!odvgp__parse_field(&p, &moved, &c)) return odvgp__not_a_value(field, info);
+	odvgp_status s =
+			field->words || field->type == ODVGP__FIELD_TEXT
+					? ODVGP_OK
+					: odvgp__check_field(field, odvgp__field_in_layer(field) ? layer : 0, &c, info);
+	if (s) return s;
+	for (ptrdiff_t l = ODVGP__MAX(1, config->layers); l < c.layers; l++) { /* like the last one */
+		c.layer[l] = c.layer[l - 1];
+		c.layer[l].D = 0;
+	}
+	*config = c;
+	return ODVGP_OK;
 }
 
 ODVGP_API const char *odvgp_config_name(int i)
@@ -12308,20 +12808,59 @@ static odvgp_status odvgp__check_patches(const odvgp_config *c, odvgp_info *info
 
 static odvgp_status odvgp__check_products(const odvgp_config *c, odvgp_info *info)
 {
-	double M = (double)c->layer[0].M, P = (double)c->layer[0].P, Mg = (double)c->layer[0].M_gamma,
-		   D = (double)ODVGP__MAX(c->layer[0].D, odvgp__inducing_columns(c));
-	double factor_v = odvgp__cov_part_of(c->layer[0].cov_part)->v_sqrt ? P * Mg * Mg : 0;
-	if (P * M * M + factor_v + (P + D) * (M + Mg) + P * D > (double)PTRDIFF_MAX / 256)
+	double all = 0;
+	for (int l = 0; l < c->layers; l++) {
+		double M = (double)c->layer[l].M, P = (double)c->layer[l].P,
+			   Mg = (double)c->layer[l].M_gamma, D = (double)c->layer[l].D;
+		if (!l) D = ODVGP__MAX(D, (double)odvgp__inducing_columns(c));
+		double factor_v = odvgp__cov_part_of(c->layer[l].cov_part)->v_sqrt ? P * Mg * Mg : 0;
+		all += P * M * M + factor_v + (P + D) * (M + Mg) + P * D;
+	}
+	if (all > (double)PTRDIFF_MAX / 256)
 		return odvgp__fail(info, ODVGP_E_SIZE, "P, M, M_gamma and D", -1, 0,
 				"make too many parameters for memory");
 	return ODVGP_OK;
 }
 
+static const char odvgp__one_layer_only[] = "must have one layer";
+
+/*  Whether layers chain, and what only a single layer has is not asked of several. */
+static odvgp_status odvgp__check_layers(const odvgp_config *c, odvgp_info *info)
+{
+	const char *refused = c->objective != ODVGP_OBJECTIVE_ELBO           ? "objective"
+						  : c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM ? "optim.gamma_step"
+						  : c->layer[0].patches.image_height > 0         ? "patches"
+																		 : NULL;
+	for (int l = 0; l < c->layers; l++) {
+		if (l && c->layer[l].patches.image_height > 0) refused = "patches";
+		if (l && c->layer[l].D != c->layer[l - 1].P)
+			return odvgp__fail(info, ODVGP_E_ARG, "D", l, (double)c->layer[l].D,
+					"of a layer must be the P of the layer below");
+		if (c->layer[l].mean_function == ODVGP_MEAN_FUNCTION_IDENTITY &&
+				c->layer[l].D != c->layer[l].P)
+			return odvgp__fail(info, ODVGP_E_ARG, "mean_function", l, (double)c->layer[l].P,
+					"IDENTITY needs D = P: take PROJECTION for another width");
+	}
+	if (c->N > PTRDIFF_MAX / 64 / ODVGP__MAX(c->deep.samples, 1))
+		return odvgp__fail(info, ODVGP_E_SIZE, "deep.samples", 0, (double)c->deep.samples,
+				"times N is too large");
+	if (c->layers > 1 && refused)
+		return odvgp__fail(
+				info, ODVGP_E_UNSUPPORTED, refused, -1, 0, "exists only for models of one layer");
+	if (c->layers > 1 && c->optim.kind == ODVGP_OPTIMIZER_LBFGS && !c->deep.fixed_samples)
+		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "deep.fixed_samples", -1, 0,
+				"must be 1 with L-BFGS, which needs the same bound in each step");
+	return ODVGP_OK;
+}
+
+/*  Functions that the likelihood sees: the last layer's. */
+static ptrdiff_t odvgp__last_P(const odvgp_config *c) { return c->layer[c->layers - 1].P; }
+
 /*  Whether functions and the likelihood's fields fit it. */
 static odvgp_status odvgp__check_likelihood(const odvgp_config *c, odvgp_info *info)
 {
 	const odvgp__likelihood *lik = &odvgp__likelihoods[c->lik.kind];
-	ptrdiff_t P = c->layer[0].P, classes = c->lik.classes;
+	ptrdiff_t P = odvgp__last_P(c), classes = c->lik.classes;
 	int ordinal = c->lik.kind == ODVGP_LIKELIHOOD_ORDINAL,
 		several = !(lik->flags & ODVGP__LIK_FACTORS),
 		of_f = several && lik->flags & ODVGP__LIK_CLASSES,
@@ -12388,19 +12927,28 @@ static odvgp_status odvgp__check_lbfgs(const odvgp_config *c, odvgp_info *info)
 	return ODVGP_OK;
 }
 
+static odvgp_parametrisation odvgp__parametrisation_of(const odvgp_config *c, int layer)
+{
+	odvgp_parametrisation own = c->layer[layer].parametrisation;
+	return own != ODVGP_PARAMETRISATION_WHITENED ? own : c->reproduce.parametrisation;
+}
+
 static odvgp_status odvgp__check_member(const odvgp_config *c, odvgp_info *info)
 {
 	odvgp_status s = odvgp__check_lbfgs(c, info);
 	if (s) return s;
 	if (c->objective != ODVGP_OBJECTIVE_ELBO) return odvgp__check_objective(c, info);
+	for (int l = 0; l < c->layers; l++) {
+		const odvgp__mean_part *part = odvgp__mean_part_of(c->layer[l].mean_part);
+		const odvgp__cov_part *cov = odvgp__cov_part_of(c->layer[l].cov_part);
+		if (c->optim.natgrad && !odvgp__steps_of(part, cov, c->layer[l].M_gamma))
+			return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "optim.natgrad", -1, 0,
+					"this pair of mean and covariance part has no natural step: set it to 0");
+		if (odvgp__parametrisation_of(c, l) == ODVGP_PARAMETRISATION_A_BETA && !part->has_a_beta)
+			return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "reproduce.parametrisation", -1, 0,
+					"A_BETA does not exist for this mean part");
+	}
 	const odvgp__mean_part *mean = odvgp__mean_part_of(c->layer[0].mean_part);
-	if (c->optim.natgrad &&
-			!odvgp__steps_of(mean, odvgp__cov_part_of(c->layer[0].cov_part), c->layer[0].M_gamma))
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "optim.natgrad", -1, 0,
-				"this pair of mean and covariance part has no natural step: set it to 0");
-	if (c->reproduce.parametrisation == ODVGP_PARAMETRISATION_A_BETA && !mean->has_a_beta)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "reproduce.parametrisation", -1, 0,
-				"A_BETA does not exist for this mean part");
 	if (c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM && (!c->optim.natgrad || !mean->gamma_steps))
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "optim.gamma_step", -1, 0,
 				"natural steps of gamma are for ORTH and HYBRID with natgrad = 1");
@@ -12416,6 +12964,7 @@ static odvgp_status odvgp__check_config(const odvgp_config *c, odvgp_info *info)
 	odvgp_status s = odvgp__check_fields(c, info);
 	if (s || (s = odvgp__check_patches(c, info)) != ODVGP_OK) return s;
 	if ((s = odvgp__check_products(c, info)) != ODVGP_OK) return s;
+	if ((s = odvgp__check_layers(c, info)) != ODVGP_OK) return s;
 	if ((s = odvgp__check_likelihood(c, info)) != ODVGP_OK) return s;
 	if (!odvgp__isa_find(c->isa))
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "isa", -1, 0,
@@ -12428,6 +12977,7 @@ static int odvgp__likelihood_slots(odvgp_model *m, int positive, int *slots)
 {
 	const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.lik.kind];
 	int before = m->par.slots, kind = positive ? ODVGP__POSITIVE : 0;
+	m->par.layer = -1;
 	for (int k = 0; k < lik->params; k++) {
 		ptrdiff_t count = odvgp__lik_count(&lik->param[k], m->levels);
 		if (lik->param[k].positive != positive || !count) continue;
@@ -12444,6 +12994,8 @@ static int odvgp__likelihood_slots(odvgp_model *m, int positive, int *slots)
 /*  >>bound   the evidence lower bound and its gradient
 
         elbo = N/B sum_n E_q[log p(y_n|f_n)] - KL(q||p)                      [SVGP]; [ODVGP] eq. 4
+    With hidden layers E is the mean over S samples of the last layer's inputs, and KL sums over
+    layers [DGP].
 
     The head runs forward, each tile forward and backward, adding to the head's adjoints, then the
     head backward. The bound is linear in the sum over rows, so one visit of each tile is enough.
@@ -12493,13 +13045,35 @@ static odvgp_status odvgp__tile_target(odvgp_model *m, ptrdiff_t i, const odvgp_
 	return m->cfg.objective == ODVGP_OBJECTIVE_EXACT && !(w > 0) ? ODVGP_E_ARG : ODVGP_OK;
 }
 
-/*  Load rows [at, at + n) into the tile's X and, transposed, Y. X gets a new stamp only if it
-    changed. */
+/*  The hidden layers' normals for rows [at, at + n) of a batch: functions of layer, step, position
+    in the batch, sample and output, so that a second look at the same rows sees the same ones. */
+static void odvgp__tile_normals(odvgp_model *m, ptrdiff_t at, ptrdiff_t n)
+{
+	uint64_t step = m->cfg.deep.fixed_samples ? 0 : m->state.steps,
+			 seed = odvgp__random(m->cfg.seed, ODVGP__STREAM_HIDDEN, step);
+	for (int k = 1; k < m->units; k++) {
+		odvgp__unit *u = &m->unit[k];
+		odvgp__node *eps = &m->tape.node[u->eps.id];
+		ptrdiff_t S = m->cfg.deep.samples;
+		for (ptrdiff_t r = 0; r < S * n; r++) {
+			ptrdiff_t s = r / n, i = at + r % n;
+			for (ptrdiff_t p = 0; p < u->D; p++)
+				eps->v[r * eps->ld + p] = u->normals
+												  ? u->normals[(s * u->normal_rows + i) * u->D + p]
+												  : (odvgp_real)odvgp__normal(seed, (uint64_t)k,
+															(uint64_t)((i * S + s) * u->D + p));
+		}
+		eps->stamp = ++m->tape.clock;
+	}
+}
+
+/*  Load rows [at, at + n) into the tile's X and, transposed and once for each sample, Y. X gets a
+    new stamp only if it changed. */
 ODVGP__NOINLINE odvgp_status odvgp__tile_load(
 		odvgp_model *m, const odvgp__rows *rows, ptrdiff_t at, ptrdiff_t n, odvgp_info *info)
 {
 	odvgp__node *X = &m->tape.node[m->X.id], *Y = &m->tape.node[m->Y.id];
-	ptrdiff_t D = m->cfg.layer[0].D, C = odvgp__y_columns(&m->y);
+	ptrdiff_t D = m->cfg.layer[0].D, C = odvgp__y_columns(&m->y), S = m->unit[m->units - 1].times;
 	int changed = m->tape.rows != n;
 	for (ptrdiff_t i = 0; i < n; i++) {
 		ptrdiff_t row = odvgp__row_at(m, rows, at + i);
@@ -12523,7 +13097,11 @@ ODVGP__NOINLINE odvgp_status odvgp__tile_load(
 	m->tape.rows = n;
 	if (changed) X->stamp = ++m->tape.clock;
 	Y->stamp = ++m->tape.clock;
+	for (ptrdiff_t t = 0; t < C; t++)
+		for (ptrdiff_t k = 1; k < S; k++)
+			odvgp__copy(Y->v + t * Y->ld + k * n, Y->v + t * Y->ld, n);
 	if (m->root.id) m->tape.node[m->root.id].stamp = m->tape.clock;
+	odvgp__tile_normals(m, at, n);
 	return ODVGP_OK;
 }
 
@@ -12648,6 +13226,12 @@ static void odvgp__sums_add(odvgp__tape *t, int back, const odvgp_real *piece)
 		t->sum[i] = x[i] + t->sum[i];
 }
 
+/*  N/B, over the samples of each row. */
+static odvgp_real odvgp__row_scale(const odvgp_model *m, ptrdiff_t n)
+{
+	return (odvgp_real)m->cfg.N / (odvgp_real)(n * m->unit[m->units - 1].times);
+}
+
 static odvgp_status odvgp__visit_tile(odvgp_model *m, const odvgp__rows *rows, ptrdiff_t at,
 		int back, int *data_error, odvgp_info *info)
 {
@@ -12656,7 +13240,7 @@ static odvgp_status odvgp__visit_tile(odvgp_model *m, const odvgp__rows *rows, p
 	*data_error = s != ODVGP_OK;
 	if (s || (s = odvgp__tape_forward_info(t, ODVGP__TILE, info)) != ODVGP_OK || !back) return s;
 	odvgp__tape_zero(t, ODVGP__TILE);
-	if (m->expect.id) t->node[m->expect.id].d[0] = -(odvgp_real)m->cfg.N / (odvgp_real)rows->n;
+	if (m->expect.id) t->node[m->expect.id].d[0] = -odvgp__row_scale(m, rows->n);
 	odvgp__tape_reverse(t, ODVGP__TILE);
 	return ODVGP_OK;
 }
@@ -12725,7 +13309,7 @@ static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odv
 		odvgp_real *expected, odvgp_real *kl, int *data_error, odvgp_info *info)
 {
 	odvgp__tape *t = &m->tape;
-	odvgp_real scale = (odvgp_real)m->cfg.N / (odvgp_real)rows->n, divergence = 0;
+	odvgp_real scale = odvgp__row_scale(m, rows->n), divergence = 0;
 	int grads = want.grad || (want.stats && odvgp__any_natural_reads_gradient(m)),
 		whole = m->objective.id;
 	*data_error = 0;
@@ -12976,6 +13560,8 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
 {
 	odvgp_status s = odvgp__rows_check(m, X, Y, n, info);
 	if (s) return s;
+	if (m->units > 1)
+		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model", -1, 0, odvgp__one_layer_only);
 	odvgp__unit *u = odvgp__only_unit(m);
 	ptrdiff_t *columns = u->columns;
 	if (!elbo || !idx || count < 1 || count > m->cfg.layer[0].M_gamma)
@@ -13012,11 +13598,17 @@ static int odvgp__has_own_mean(const odvgp__unit *u)
 	return (u->a.id && u->Z_gamma.id) || (u->mean_part->v_mu && !odvgp__is_joint(u));
 }
 
-/*  Fill a head. Returns the number of reals, -1 on overflow. */
+/*  Fill a layer's head. Returns the number of reals, -1 on overflow. */
 static ptrdiff_t odvgp__predictor_sizes(const odvgp__unit *u, odvgp__predictor *p)
 {
 	odvgp__view v;
+	const odvgp_config *c = &u->model->cfg;
+	int hidden = u->number + 1 < u->model->units;
 	memset(p, 0, sizeof *p);
+	p->layers = (uint32_t)(u->model->units - u->number);
+	p->samples = (uint32_t)(u->model->units > 1 ? c->deep.predict_samples : 1);
+	p->seed[0] = (uint32_t)(c->seed & 0xffffffffu);
+	p->seed[1] = (uint32_t)(c->seed >> 32);
 	p->magic = ODVGP__PREDICTOR_MAGIC;
 	p->version = ODVGP__PREDICTOR_VERSION;
 	p->real_size = sizeof(odvgp_real);
@@ -13026,14 +13618,18 @@ static ptrdiff_t odvgp__predictor_sizes(const odvgp__unit *u, odvgp__predictor *
 	p->D = (uint32_t)u->D;
 	p->patches = u->patches;
 	p->P = (uint32_t)u->P;
-	p->F = (uint32_t)u->model->F;
-	p->T = (uint32_t)u->model->T;
-	p->lik_params = (uint32_t)odvgp__lik_all_numbers(
-			&odvgp__likelihoods[u->model->cfg.lik.kind], u->model->levels);
-	p->weights = (uint32_t)u->model->y.weights;
-	p->scale = (uint32_t)u->model->y.scale;
-	p->nodes = (uint32_t)u->model->tape.lik_nodes;
-	p->classes = (uint32_t)u->model->classes;
+	p->F = p->T = (uint32_t)u->P;
+	p->lik_params = 1; /* a hidden layer's are those of a Gaussian */
+	if (!hidden) {
+		p->T = (uint32_t)u->model->T;
+		p->lik_params = (uint32_t)odvgp__lik_all_numbers(
+				&odvgp__likelihoods[c->lik.kind], u->model->levels);
+		p->weights = (uint32_t)u->model->y.weights;
+		p->scale = (uint32_t)u->model->y.scale;
+		p->nodes = (uint32_t)u->model->tape.lik_nodes;
+		p->classes = (uint32_t)u->model->classes;
+		p->likelihood = (uint32_t)c->lik.kind;
+	}
 	int joint = odvgp__is_joint(u), own = odvgp__has_own_mean(u);
 	p->M = (uint32_t)(u->M + (joint ? u->M_gamma : 0));
 	p->M_factor = (uint32_t)u->M;
@@ -13041,7 +13637,6 @@ static ptrdiff_t odvgp__predictor_sizes(const odvgp__unit *u, odvgp__predictor *
 	p->factor = (uint32_t)u->cov_part->factor;
 	p->no_alpha = !u->weights.id && own;
 	p->mean_function = (uint32_t)u->mean_function;
-	p->likelihood = (uint32_t)u->model->cfg.lik.kind;
 	ptrdiff_t reals = odvgp__view_layout(p, NULL, &v);
 	odvgp__predictor_set_reals(p, reals);
 	return reals;
@@ -13050,9 +13645,13 @@ static ptrdiff_t odvgp__predictor_sizes(const odvgp__unit *u, odvgp__predictor *
 ODVGP_API size_t odvgp_predictor_size(const odvgp_model *m)
 {
 	odvgp__predictor p;
-	return odvgp__model_ok(m) && odvgp__predictor_sizes(odvgp__only_unit(m), &p) >= 0
-				   ? odvgp__predictor_bytes(&p)
-				   : 0;
+	size_t all = 0;
+	for (int i = 0; odvgp__model_ok(m) && i < m->units; i++) {
+		if (odvgp__predictor_sizes(&m->unit[i], &p) < 0) return 0;
+		all += odvgp__predictor_bytes(&p);
+		if (all > SIZE_MAX / 4) return 0;
+	}
+	return all;
 }
 
 static odvgp_status odvgp__scales_check(
@@ -13182,33 +13781,35 @@ static void odvgp__copy_or(
 	for (ptrdiff_t i = 0; i < n; i++) to[i] = from ? from[i] : otherwise;
 }
 
-/*  Run the head and compute alpha in the gradient's memory; odvgp__predictor_write gives it
-    back. */
-static odvgp_status odvgp__predictor_prepare(odvgp__unit *u, odvgp_info *info)
+/*  Run the head, and check that the coefficients of all layers are finite. */
+static odvgp_status odvgp__predictor_prepare(odvgp_model *m, odvgp_info *info)
 {
-	odvgp_model *m = u->model;
-	ptrdiff_t F = u->M + (odvgp__is_joint(u) ? u->M_gamma : 0),
-			  beside = odvgp__has_own_mean(u) && !u->a.id ? u->P * u->M_gamma : 0;
 	odvgp_status s = odvgp__run_head(m, info);
-	if (s) return s;
-	odvgp_real *alpha = odvgp__lend_gradient(&m->par, ODVGP__LENT_ALPHA);
-	odvgp__predictor_alpha(u, alpha);
-	if (odvgp__finite(alpha, u->P * F + beside)) return ODVGP_OK;
-	odvgp__give_back(&m->par, ODVGP__LENT_ALPHA);
-	return odvgp__fail(
-			info, ODVGP_E_NAN, "model", -1, 0, "the coefficients of its predictor are not finite");
+	for (int i = 0; i < m->units && !s; i++) {
+		odvgp__unit *u = &m->unit[i];
+		ptrdiff_t F = u->M + (odvgp__is_joint(u) ? u->M_gamma : 0),
+				  beside = odvgp__has_own_mean(u) && !u->a.id ? u->P * u->M_gamma : 0;
+		odvgp_real *alpha = odvgp__lend_gradient(&m->par, ODVGP__LENT_ALPHA);
+		odvgp__predictor_alpha(u, alpha);
+		if (!odvgp__finite(alpha, u->P * F + beside))
+			s = odvgp__fail(info, ODVGP_E_NAN, "model", -1, 0,
+					"the coefficients of its predictor are not finite");
+		odvgp__give_back(&m->par, ODVGP__LENT_ALPHA);
+	}
+	return s;
 }
 
-/*  odvgp_predictor_size bytes, after odvgp__predictor_prepare. */
+/*  One layer's predictor, after odvgp__predictor_prepare. alpha is in the gradient's memory. */
 static void odvgp__predictor_write(odvgp__unit *u, const odvgp_scales *sc, odvgp__predictor *p)
 {
 	odvgp_model *m = u->model;
 	const odvgp__node *node = m->tape.node;
 	const odvgp_slot *A = &m->par.slot[u->slot_mean_A], *b = &m->par.slot[u->slot_mean_b];
 	const odvgp__ref sets[2] = {u->Z_beta, u->Z_gamma};
-	const odvgp_real *alpha = m->par.grad;
-	int joint = odvgp__is_joint(u), own = odvgp__has_own_mean(u);
+	odvgp_real *alpha = odvgp__lend_gradient(&m->par, ODVGP__LENT_ALPHA);
+	int hidden = u->number + 1 < m->units, joint = odvgp__is_joint(u), own = odvgp__has_own_mean(u);
 	ptrdiff_t D = u->D, P = u->P, F = u->M + (joint ? u->M_gamma : 0);
+	odvgp__predictor_alpha(u, alpha);
 	odvgp__predictor_sizes(u, p);
 	memset(p + 1, 0, odvgp__predictor_bytes(p) - sizeof *p);
 	odvgp__kernel_pack(&u->kernel, (uint32_t *)(void *)(p + 1));
@@ -13219,19 +13820,21 @@ static void odvgp__predictor_write(odvgp__unit *u, const odvgp_scales *sc, odvgp
 	if (own) odvgp__copy(v.a_gamma, u->a.id ? node[u->a.id].v : alpha + P * F, P * u->M_gamma);
 	u->cov_part->freeze(u, &v);
 	odvgp__copy(v.hyp, node[u->hyp.id].v, (ptrdiff_t)p->nhyp);
-	if (m->lik_params.id) odvgp__copy(v.lik_params, node[m->lik_params.id].v, m->lik_params.cols);
-	if (m->lik_free_params.id)
+	if (hidden) v.lik_params[0] = 1;
+	if (!hidden && m->lik_params.id)
+		odvgp__copy(v.lik_params, node[m->lik_params.id].v, m->lik_params.cols);
+	if (!hidden && m->lik_free_params.id)
 		odvgp__copy(v.lik_params + m->lik_params.cols, node[m->lik_free_params.id].v,
 				m->lik_free_params.cols);
-	odvgp__copy(v.rule, m->tape.rule, odvgp__rule_numbers(m->tape.lik_nodes));
+	if (!hidden) odvgp__copy(v.rule, m->tape.rule, odvgp__rule_numbers(m->tape.lik_nodes));
 	if (u->slot_mean_A) odvgp__copy(v.A, odvgp__slot_value(&m->par, A), A->count);
 	if (u->slot_mean_b) odvgp__copy(v.b, odvgp__slot_value(&m->par, b), b->count);
 	if (u->patch_weights.id)
 		odvgp__copy(v.weights, odvgp__node_value(u, u->patch_weights), u->patch_weights.cols);
-	odvgp__copy_or(v.x_mean, sc->x_mean, D, 0);
-	odvgp__copy_or(v.x_scale, sc->x_scale, D, 1);
-	odvgp__copy_or(v.y_mean, sc->y_mean, m->T, 0);
-	odvgp__copy_or(v.y_scale, sc->y_scale, m->T, 1);
+	odvgp__copy_or(v.x_mean, u->number ? NULL : sc->x_mean, D, 0);
+	odvgp__copy_or(v.x_scale, u->number ? NULL : sc->x_scale, D, 1);
+	odvgp__copy_or(v.y_mean, hidden ? NULL : sc->y_mean, (ptrdiff_t)p->T, 0);
+	odvgp__copy_or(v.y_scale, hidden ? NULL : sc->y_scale, (ptrdiff_t)p->T, 1);
 	odvgp__predictor_sum(p, p->checksum);
 	odvgp__give_back(&m->par, ODVGP__LENT_ALPHA);
 }
@@ -13250,8 +13853,13 @@ ODVGP_API odvgp_status odvgp_freeze(
 	if (bytes < need)
 		return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)need, "is too small");
 	odvgp_status s = odvgp__scales_check(m, scales ? scales : &none, info);
-	if (s || (s = odvgp__predictor_prepare(odvgp__only_unit(m), info)) != ODVGP_OK) return s;
-	odvgp__predictor_write(odvgp__only_unit(m), scales ? scales : &none, (odvgp__predictor *)block);
+	if (s || (s = odvgp__predictor_prepare(m, info)) != ODVGP_OK) return s;
+	unsigned char *at = (unsigned char *)block;
+	for (int i = 0; i < m->units; i++) {
+		odvgp__predictor *p = (odvgp__predictor *)(void *)at;
+		odvgp__predictor_write(&m->unit[i], scales ? scales : &none, p);
+		at += odvgp__predictor_bytes(p);
+	}
 	return ODVGP_OK;
 }
 
@@ -13935,7 +14543,7 @@ ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *m)
 {
 	odvgp__arena a;
 	odvgp__fit f;
-	if (!odvgp__model_ok(m)) return 0;
+	if (!odvgp__model_ok(m) || m->units > 1) return 0;
 	odvgp__arena_init(&a, NULL, 0);
 	odvgp__fit_layout(odvgp__only_unit(m), &a, &f);
 	return a.bad ? 0 : a.used + 64;
@@ -14002,6 +14610,7 @@ static void odvgp__fit_features(odvgp__unit *u, odvgp__fit *f, ptrdiff_t n)
 	for (ptrdiff_t p = 0; p < P; p++)
 		for (ptrdiff_t i = 0; i < n; i++) {
 			odvgp_real mean = b ? odvgp__slot_value(&m->par, b)[p] : 0;
+			if (u->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY) mean = X->v[i * D + p];
 			for (ptrdiff_t d = 0; d < D && A; d++)
 				mean += X->v[i * D + d] * odvgp__slot_value(&m->par, A)[d * P + p];
 			f->r[p * n + i] = Y->v[p * Y->ld + i] - mean;
@@ -14502,6 +15111,8 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const od
 {
 	odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
 	if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
+	if (m->units > 1)
+		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model", -1, 0, odvgp__one_layer_only);
 	if (!odvgp__has_noise(&m->cfg))
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "likelihood", -1, 0,
 				"must be Gaussian for an optimum in closed form");
@@ -14588,7 +15199,8 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
 	odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
 	if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
 	if (!upper) return odvgp__fail(info, ODVGP_E_ARG, "upper", -1, 0, "is NULL");
-	if (!odvgp__has_noise(&m->cfg) || m->cfg.objective >= ODVGP_OBJECTIVE_PARTLY || m->levels > 1)
+	if (!odvgp__has_noise(&m->cfg) || m->cfg.objective >= ODVGP_OBJECTIVE_PARTLY || m->levels > 1 ||
+			m->units > 1)
 		return odvgp__fail(
 				info, ODVGP_E_UNSUPPORTED, "model", -1, 0, "has no upper bound of this kind");
 	odvgp_events events = m->tape.events;
@@ -14632,17 +15244,19 @@ static odvgp_real odvgp__scale_at(const odvgp__scale *s, ptrdiff_t i)
 /*  One over the unit of a slot's numbers. */
 static odvgp__scale odvgp__unit_scale(const odvgp_model *m, int slot)
 {
-	odvgp__scale scale = {1, NULL, m->cfg.layer[0].D, 1, 0};
 	const odvgp__slot_state *state = &m->par.state[slot];
-	odvgp_real sd = m->data_sd[m->cfg.layer[0].D];
+	int layer = ODVGP__MAX(state->layer, 0);
+	const odvgp_real *of_layer = m->data_sd + odvgp__data_sd_at(m, layer);
+	odvgp__scale scale = {1, NULL, m->cfg.layer[layer].D, 1, 0};
+	odvgp_real sd = of_layer[scale.n];
 	if (state->power) scale.times = state->power > 0 ? 1 / sd : sd;
 	if (!state->column) return scale;
-	scale.at = m->data_sd;
+	scale.at = of_layer;
 	scale.divide = state->column == ODVGP__IN_INPUTS;
-	if (scale.divide) {
+	if (scale.divide && m->unit->patches.height) {
 		scale.at = m->inducing_sd;
 		scale.n = m->unit->Dz;
-	} else scale.repeat = m->par.slot[slot].shape[1];
+	} else if (!scale.divide) scale.repeat = m->par.slot[slot].shape[1];
 	return scale;
 }
 
@@ -15150,8 +15764,7 @@ static odvgp_status odvgp__lbfgs_step(
 	odvgp__lbfgs *w = &m->lbfgs;
 	odvgp__state *state = &m->state;
 	odvgp__lbfgs_job job;
-	odvgp__problem problem = {
-			odvgp__lbfgs_loss, &job, (double)m->cfg.N * (double)m->cfg.layer[0].P};
+	odvgp__problem problem = {odvgp__lbfgs_loss, &job, (double)m->cfg.N * (double)m->F};
 	ptrdiff_t evaluations;
 	if (rows->n != m->cfg.N)
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "n", -1, (double)rows->n,
@@ -15243,10 +15856,11 @@ static void odvgp__natural_back(odvgp_model *m)
 
 enum { ODVGP__WATCHED_LOOKS = 4, ODVGP__CURVED_LOOKS = 20 };
 
-/*  Whether log p(y|f) is not concave: a step of q can overshoot at any size. */
+/*  Whether log p(y|f) is not concave in what q moves: a step can overshoot at any size. */
 static int odvgp__is_curved(const odvgp_model *m)
 {
-	return !(m->tape.likelihood->flags & ODVGP__LIK_LOG_CONCAVE) || m->cfg.lik.link_jitter > 0;
+	return !(m->tape.likelihood->flags & ODVGP__LIK_LOG_CONCAVE) || m->cfg.lik.link_jitter > 0 ||
+		   m->units > 1;
 }
 
 /*  A natural step of O(M)'s q or for a likelihood that is not log-concave. If O(M)'s sees all rows,
@@ -15417,13 +16031,27 @@ static ptrdiff_t odvgp__sample_rows(ptrdiff_t N, ptrdiff_t points, ptrdiff_t tim
 	return ODVGP__MIN(N, ODVGP__MAX(times * points, (ptrdiff_t)4096));
 }
 
-/*  Rows that may become inducing points: the data's, or patches drawn from up to 1,000 images
-    [SOLVE] appendix G.2. */
+/*  Rows of the data, through the layers below, that units above layer 0 see. */
+static ptrdiff_t odvgp__seen_rows(const odvgp_model *m)
+{
+	ptrdiff_t M = 0;
+	for (int i = 1; i < m->units; i++) M = ODVGP__MAX(M, m->unit[i].M);
+	return M ? odvgp__sample_rows(m->cfg.N, M, 50) : 0;
+}
+
+/*  Rows that may become inducing points: the data's, what the layers below show, or patches drawn
+    from up to 1,000 images [SOLVE] appendix G.2. */
+static ptrdiff_t odvgp__all_candidates(const odvgp__unit *u)
+{
+	ptrdiff_t N = u->model->cfg.N, T = odvgp__patches_count(&u->patches),
+			  images = ODVGP__MIN(N, 1000);
+	if (u->number) return odvgp__seen_rows(u->model);
+	return T ? T * ODVGP__MIN(images, PTRDIFF_MAX / 64 / T) : N;
+}
 static ptrdiff_t odvgp__candidates(const odvgp__unit *u)
 {
-	ptrdiff_t N = u->model->cfg.N, points = u->M + u->M_gamma;
-	if (!u->patches.height) return N;
-	return odvgp__sample_rows(ODVGP__MIN(N, 1000) * odvgp__patches_count(&u->patches), points, 100);
+	ptrdiff_t all = odvgp__all_candidates(u);
+	return u->patches.height ? odvgp__sample_rows(all, u->M + u->M_gamma, 100) : all;
 }
 
 static ptrdiff_t odvgp__init_rows(const odvgp__unit *u)
@@ -15446,6 +16074,10 @@ static ptrdiff_t odvgp__residual_rows(const odvgp__unit *u)
 #define ODVGP__MEDIAN_ROWS 512
 
 typedef struct odvgp__init_work {
+	/* what units above layer 0 see, rows through the mean functions below: sample[number % 2] */
+	odvgp_real *sample[2];
+	/* PROJECTION: the correlation matrix [D,D], axes [P,D], a vector and the columns' means [D] */
+	odvgp_real *square, *axes, *vector, *means;
 	/* distance: of a row to its nearest centre (squared), or its variance; centre_t [D, padded M]:
        the centres, transposed */
 	odvgp_real *distance, *centre, *centre_t, *median;
@@ -15454,7 +16086,7 @@ typedef struct odvgp__init_work {
 	const odvgp_real **table; /* hash table of rows taken */
 	ptrdiff_t table_size;
 	/* GREEDY: the sample [rows,D]; the pivoted Cholesky factor of its kernel matrix [rows,M] */
-	odvgp_real *sample, *factor;
+	odvgp_real *chosen, *factor;
 	/* RESIDUAL: chol(Kb) [M,M]; a tile [tile,D] and (L^-1 K(Z_beta,X))^T [tile,M] */
 	odvgp_real *Lb, *X, *A;
 	odvgp_real *patches; /* candidates [.,Dz] */
@@ -15468,10 +16100,19 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
 	odvgp_model *m = u->model;
 	const odvgp_config *c = &m->cfg;
 	int greedy = c->init.beta == ODVGP_INIT_BETA_GREEDY,
-		residual = c->init.gamma == ODVGP_INIT_GAMMA_RESIDUAL && u->M_gamma > 0;
-	ptrdiff_t sample = odvgp__greedy_rows(u),
+		residual = c->init.gamma == ODVGP_INIT_GAMMA_RESIDUAL && u->M_gamma > 0,
+		hidden = u->number + 1 < m->units;
+	ptrdiff_t seen = odvgp__seen_rows(m), widest = 0, sample = odvgp__greedy_rows(u),
 			  rows = residual ? odvgp__residual_rows(u) : odvgp__init_rows(u);
 	memset(w, 0, sizeof *w);
+	for (int i = 1; i < m->units; i++) widest = ODVGP__MAX(widest, m->unit[i].D);
+	for (int k = 0; k < 2; k++) w->sample[k] = odvgp__take(a, seen, widest);
+	if (hidden && u->slot_mean_A) {
+		w->square = odvgp__take(a, u->D, u->D);
+		w->axes = odvgp__take(a, u->P, u->D);
+		w->vector = odvgp__take(a, 1, u->D);
+		w->means = odvgp__take(a, 1, u->D);
+	}
 	w->table_size = 64;
 	while (w->table_size < 2 * (u->M_gamma + u->M)) w->table_size *= 2;
 	w->distance = odvgp__take(a, rows, 1);
@@ -15485,7 +16126,7 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
 	w->table = (const odvgp_real **)odvgp__take_bytes(a, (size_t)w->table_size, sizeof *w->table);
 	if (c->init.hyperparams == ODVGP_INIT_HYPER_ULAPANE) w->gaps = odvgp__take(a, u->Dz, 1 + m->T);
 	if (greedy) {
-		w->sample = odvgp__take(a, sample, u->Dz);
+		w->chosen = odvgp__take(a, sample, u->Dz);
 		w->factor = odvgp__take(a, sample, u->M);
 	}
 	if (residual) {
@@ -15844,24 +16485,24 @@ static ptrdiff_t odvgp__greedy(
 	odvgp__pivot_job job;
 	memset(&job, 0, sizeof job);
 	odvgp__kernel_job(
-			&job.kernel, &m->tape.blas, &u->kernel, odvgp__hyp(u), NULL, 1, w->sample, rows);
+			&job.kernel, &m->tape.blas, &u->kernel, odvgp__hyp(u), NULL, 1, w->chosen, rows);
 	job.w = w;
 	job.M = u->M;
 	odvgp__kernel_scratch(
 			&scratch, &u->kernel, 1, rows, 0, odvgp__tasks(&m->cfg.threads), 0, &job.kernel);
 	ODVGP_ASSERT(!scratch.bad);
 	odvgp__draw_sample(u, rows, w);
-	odvgp__gather(u, X, 0, rows, w, w->sample);
+	odvgp__gather(u, X, 0, rows, w, w->chosen);
 	odvgp__kernel_prepare(&job.kernel);
 	job.kernel.tasks = odvgp__kernel_tasks(&job.kernel);
 	odvgp__set_rows(w, Z, 0, D);
 	for (ptrdiff_t i = 0; i < rows; i++) {
-		w->distance[i] = odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), w->sample + i * D, value);
+		w->distance[i] = odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), w->chosen + i * D, value);
 		prior = ODVGP__MAX(prior, w->distance[i]);
 	}
 	for (;;) { /* each iteration sets a variance to 0 */
 		ptrdiff_t next = odvgp__largest(w->distance, rows);
-		const odvgp_real *x = w->sample + next * D;
+		const odvgp_real *x = w->chosen + next * D;
 		if (job.column == job.M || !(w->distance[next] > odvgp__no_variance(u, prior)))
 			return job.column;
 		if (odvgp__take_row(w, x, Z + job.column * D, D)) odvgp__pivot(&job, x, next);
@@ -15983,11 +16624,11 @@ static const odvgp_real *odvgp__draw_candidates(
 {
 	const odvgp__patches *p = &u->patches;
 	if (!p->height) return X;
-	ptrdiff_t N = u->model->cfg.N, T = odvgp__patches_count(p), all = ODVGP__MIN(N, 1000) * T;
-	uint64_t seed = u->model->cfg.seed;
+	const odvgp_config *c = &u->model->cfg;
+	ptrdiff_t T = odvgp__patches_count(p), all = odvgp__all_candidates(u);
 	for (ptrdiff_t i = 0; i < odvgp__candidates(u); i++) {
-		ptrdiff_t k = odvgp__permute(seed, ODVGP__STREAM_PATCHES, 0, all, i),
-				  image = odvgp__permute(seed, ODVGP__STREAM_PATCHES, 1, N, k / T);
+		ptrdiff_t k = odvgp__permute(c->seed, ODVGP__STREAM_PATCHES, 0, all, i),
+				  image = odvgp__permute(c->seed, ODVGP__STREAM_PATCHES, 1, c->N, k / T);
 		odvgp_real *to = w->patches + i * u->Dz;
 		odvgp__patch_move(p, X + image * u->D, NULL, k % T, to);
 		if (p->located && !located) odvgp__zero(to + u->Dz - 2, 2);
@@ -16058,10 +16699,11 @@ static odvgp_real odvgp__median(odvgp_real *x, ptrdiff_t n)
 
 /*  Median distance of random pairs of distinct rows over a base kernel's columns; 1 if none
     (constant columns). */
-static double odvgp__median_distance(
-		odvgp__unit *u, const odvgp_real *X, const odvgp__base_kernel *base, odvgp_real *work)
+static double odvgp__median_distance(odvgp__unit *u, const odvgp_real *X,
+		const odvgp__base_kernel *base, const odvgp__init_work *w)
 {
 	odvgp_model *m = u->model;
+	odvgp_real *work = w->median;
 	ptrdiff_t D = u->Dz, N = odvgp__candidates(u), count = 0;
 	for (uint64_t i = 0; i < 4 * ODVGP__MEDIAN_ROWS && count < ODVGP__MEDIAN_ROWS; i++) {
 		const odvgp_real *x =
@@ -16114,8 +16756,8 @@ static odvgp__start odvgp__median_start(
 	double n = (double)u->kernel.base_kernels,
 		   factor = n > 1 ? pow(10, (double)i / (n - 1) - 1) : 0.5;
 	odvgp__start start = {0, w->target_variance};
-	start.lengthscale = odvgp__median_distance(u, X, &u->kernel.base[i], w->median) * factor *
-						0.70710678118654752;
+	start.lengthscale =
+			odvgp__median_distance(u, X, &u->kernel.base[i], w) * factor * 0.70710678118654752;
 	return start;
 }
 
@@ -16183,6 +16825,12 @@ static const struct {
 			odvgp__unit *u, const odvgp_real *X, uint32_t i, const odvgp__init_work *w);
 } odvgp__hyper_methods[] = {{NULL, odvgp__median_start}, {odvgp__find_gaps, odvgp__ulapane_start}};
 
+/*  ULAPANE looks at the targets, which only belong to the data's own inputs. */
+static odvgp_init_hyper odvgp__hyper_method(const odvgp__unit *u)
+{
+	return u->number ? ODVGP_INIT_HYPER_MEDIAN : u->model->cfg.init.hyperparams;
+}
+
 /*  A base kernel's starting values: the method's if it has distances; else k(x,x) is the targets'
     variance (for white a tenth of it, as for the noise), at inputs of mean square 1 if it depends
     on x. alpha, periods and lengthscales on circles start at 1; for periods that is a guess: give
@@ -16196,7 +16844,7 @@ static void odvgp__init_base_kernel(
 	int inner = odvgp__geometry(base) == ODVGP__INNER_PRODUCT;
 	ptrdiff_t first = m->par.slot[u->slot_kernel].offset;
 	if (odvgp__geometry(base) == ODVGP__DISTANCE)
-		start = odvgp__hyper_methods[m->cfg.init.hyperparams].base(u, X, i, w);
+		start = odvgp__hyper_methods[odvgp__hyper_method(u)].base(u, X, i, w);
 	if (base->type == ODVGP__WHITE) start.variance *= 0.1;
 	if (base->type == ODVGP__POLYNOMIAL)
 		start.variance = 0.5 * pow(start.variance, 1 / (double)base->degree);
@@ -16213,9 +16861,8 @@ static void odvgp__init_base_kernel(
 static void odvgp__init_hyper(
 		odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w)
 {
-	odvgp_model *m = u->model;
-	if (odvgp__hyper_methods[m->cfg.init.hyperparams].look)
-		odvgp__hyper_methods[m->cfg.init.hyperparams].look(u, X, Y, w);
+	if (odvgp__hyper_methods[odvgp__hyper_method(u)].look)
+		odvgp__hyper_methods[odvgp__hyper_method(u)].look(u, X, Y, w);
 	for (uint32_t i = 0; i < u->kernel.base_kernels; i++) odvgp__init_base_kernel(u, X, i, w);
 }
 
@@ -16264,20 +16911,6 @@ static void odvgp__init_image_variance(
 	if (sum > 0) odvgp__scale_kernel(u, u->kernel.nnode - 1, w->target_variance / sum);
 }
 
-/*  The kernel first: methods may choose points by it. */
-static void odvgp__init_unit(
-		odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, double target_variance)
-{
-	odvgp__init_work w;
-	odvgp__arena a = u->model->tape.scratch;
-	odvgp__init_scratch(&a, u, &w);
-	ODVGP_ASSERT(!a.bad);
-	w.target_variance = target_variance;
-	odvgp__init_hyper(u, odvgp__draw_candidates(u, X, 1, &w), Y, &w);
-	odvgp__init_image_variance(u, X, &w);
-	odvgp__init_points(u, odvgp__draw_candidates(u, X, 0, &w), &w);
-}
-
 /*  Mean and standard deviation of a column (1 if constant to rounding), in two passes over values
     scaled to [-1, 1], so that neither 1e300 nor 1e-300 nor a large offset costs digits. */
 static void odvgp__column_scale(
@@ -16304,6 +16937,103 @@ static void odvgp__column_scale(
 		*scale = (odvgp_real)deviation;
 }
 
+/* --- what units above layer 0 see --- */
+
+/*  A hidden layer's mean function at x; x itself, over and over, where the mean is constant: the
+    next layer's inducing inputs must not coincide. */
+static void odvgp__pass_row(const odvgp__unit *u, const odvgp_real *x, odvgp_real *out)
+{
+	const odvgp_model *m = u->model;
+	const odvgp_real *A =
+			u->slot_mean_A ? odvgp__slot_value(&m->par, &m->par.slot[u->slot_mean_A]) : NULL;
+	for (ptrdiff_t p = 0; p < u->P; p++) {
+		odvgp_real sum = A ? 0 : x[p % u->D];
+		for (ptrdiff_t d = 0; d < u->D && A; d++) sum += x[d] * A[d * u->P + p];
+		out[p] = sum;
+	}
+}
+
+/*  The next unit's inputs, and their standard deviations. Returns the mean of their squares. */
+static double odvgp__pass_on(const odvgp__unit *u, const odvgp_real *X, const odvgp__init_work *w)
+{
+	const odvgp_model *m = u->model;
+	ptrdiff_t rows = odvgp__seen_rows(m), P = u->P;
+	odvgp_real *to = w->sample[(u->number + 1) % 2], mean,
+			   *sd = m->data_sd + odvgp__data_sd_at(m, u->number + 1);
+	double squares = 0;
+	for (ptrdiff_t i = 0; i < rows; i++) {
+		ptrdiff_t row = u->number || rows == m->cfg.N
+								? i
+								: odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 2, m->cfg.N, i);
+		odvgp__pass_row(u, X + row * u->D, to + i * P);
+	}
+	for (ptrdiff_t p = 0; p < P; p++) {
+		odvgp__column_scale(to + p, rows, P, &mean, sd + p);
+		squares += (double)sd[p] * (double)sd[p];
+	}
+	return odvgp__usable(squares / (double)P);
+}
+
+/*  mean.A from the P leading eigenvectors of the correlation matrix of a sample of the inputs, by
+    power iteration, each orthogonal to those before; it scales the inputs to unit variance. */
+static void odvgp__principal_axes(odvgp__unit *u, const odvgp_real *X, odvgp__init_work *w)
+{
+	const odvgp_model *m = u->model;
+	ptrdiff_t D = u->D, P = u->P, rows = odvgp__init_rows(u);
+	const odvgp_real *sd = m->data_sd + odvgp__data_sd_at(m, u->number);
+	const odvgp__isa *isa = odvgp__isa_of(&m->tape.blas);
+	odvgp_real *C = w->square, *A = m->par.theta + m->par.slot[u->slot_mean_A].offset,
+			   *v = w->vector;
+	odvgp__zero(A, D * P);
+	for (ptrdiff_t d = 0; d < ODVGP__MIN(D, P); d++) A[d * P + d] = 1;
+	if (P >= D) return;
+	odvgp__draw_sample(u, rows, w);
+	odvgp__zero(C, D * D);
+	odvgp__zero(w->means, D);
+	for (int pass = 0; pass < 2; pass++)
+		for (ptrdiff_t i = 0; i < rows; i++) {
+			const odvgp_real *x = X + w->row[i] * D, share = 1 / (odvgp_real)rows;
+			for (ptrdiff_t d = 0; d < D && !pass; d++) w->means[d] += x[d] * share;
+			for (ptrdiff_t d = 0; d < D && pass; d++) v[d] = (x[d] - w->means[d]) / sd[d];
+			for (ptrdiff_t d = 0; d < D && pass; d++) isa->axpy(D, v[d] * share, v, C + d * D);
+		}
+	for (ptrdiff_t p = 0; p < P; p++) {
+		odvgp_real *axis = w->axes + p * D;
+		for (ptrdiff_t d = 0; d < D; d++) /* the first step only makes it orthogonal */
+			v[d] = (odvgp_real)odvgp__normal(
+					m->cfg.seed, ODVGP__STREAM_HIDDEN, (uint64_t)(p * D + d));
+		for (int step = 0; step < 100; step++) {
+			for (ptrdiff_t q = 0; q < p; q++)
+				isa->axpy(D, -isa->dot(D, v, w->axes + q * D), w->axes + q * D, v);
+			odvgp_real size = ODVGP__SQRT(isa->dot(D, v, v));
+			for (ptrdiff_t d = 0; d < D; d++) axis[d] = v[d] / size;
+			/* a thousandth of the identity keeps constant columns from giving 0 */
+			for (ptrdiff_t d = 0; d < D; d++)
+				v[d] = isa->dot(D, C + d * D, axis) + ODVGP__R(1e-3) * axis[d];
+		}
+		for (ptrdiff_t d = 0; d < D; d++) A[d * P + p] = axis[d] / sd[d];
+	}
+}
+
+/*  The mean function and the kernel first: methods may choose points by it. */
+static void odvgp__init_unit(
+		odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, double target_variance)
+{
+	odvgp__init_work w;
+	odvgp_model *m = u->model;
+	odvgp__arena a = m->tape.scratch;
+	odvgp__init_scratch(&a, u, &w);
+	ODVGP_ASSERT(!a.bad);
+	int hidden = u->number + 1 < m->units;
+	if (u->number) X = w.sample[u->number % 2];
+	if (hidden && u->slot_mean_A) odvgp__principal_axes(u, X, &w);
+	w.target_variance = hidden ? odvgp__pass_on(u, X, &w) : target_variance;
+	m->data_sd[odvgp__data_sd_at(m, u->number) + u->D] = (odvgp_real)sqrt(w.target_variance);
+	odvgp__init_hyper(u, odvgp__draw_candidates(u, X, 1, &w), Y, &w);
+	odvgp__init_image_variance(u, X, &w);
+	odvgp__init_points(u, odvgp__draw_candidates(u, X, 0, &w), &w);
+}
+
 static void odvgp__zero_slot(odvgp_model *m, int slot)
 {
 	if (slot) odvgp__zero(m->par.theta + m->par.slot[slot].offset, m->par.slot[slot].count);
@@ -16317,6 +17047,14 @@ static void odvgp__identity_slot(odvgp_model *m, int slot, odvgp_real x)
 	for (ptrdiff_t r = 0; r < rows; r++) m->par.theta[m->par.slot[slot].offset + r * M + r % M] = x;
 }
 
+/*  Factor of q_sqrt's start: odvgp_hidden_q. */
+static odvgp_real odvgp__narrowed(const odvgp__unit *u)
+{
+	int narrow = u->number + 1 < u->model->units && odvgp__factors[u->cov_part->factor].of_S &&
+				 u->model->cfg.deep.q_init == ODVGP_HIDDEN_Q_NARROW;
+	return narrow ? ODVGP__R(1e-3) : 1;
+}
+
 /*  Means and coefficients are 0, Cholesky factors as the covariance part says: B_sqrt and q_diag
     are near 0, where q is near the prior, because at 0 the gradients would vanish. */
 static void odvgp__q_identity_unit(odvgp__unit *u)
@@ -16328,7 +17066,7 @@ static void odvgp__q_identity_unit(odvgp__unit *u)
 	odvgp__zero_slot(m, u->slot_a);
 	for (int b = 0; b < ODVGP__BLOCKS; b++) {
 		odvgp__zero_slot(m, u->block[b].slot_mu);
-		odvgp__identity_slot(m, u->block[b].slot_sqrt, root);
+		odvgp__identity_slot(m, u->block[b].slot_sqrt, root * odvgp__narrowed(u));
 	}
 	for (ptrdiff_t i = 0; u->slot_q_diag && i < g->count; i++)
 		odvgp__set_positive(m, g->offset + i, 1e-3 / (double)k);
@@ -16363,23 +17101,25 @@ static odvgp_status odvgp__run_L(odvgp_model *m, odvgp_info *info)
 	return s;
 }
 
-/*  The prior in the papers' coordinates. */
-static void odvgp__prior_factor(const odvgp__block *block, odvgp_model *m)
+/*  The prior in the papers' coordinates, or a thousandth of it. */
+static void odvgp__prior_factor(const odvgp__unit *u, const odvgp__block *block)
 {
-	if (!block->white_sqrt.id) return;
+	odvgp_model *m = u->model;
+	if (!block->white_sqrt.id || u->param == ODVGP_PARAMETRISATION_WHITENED) return;
 	const odvgp_slot *slot = &m->par.slot[block->slot_sqrt];
 	odvgp_real *root = m->par.theta + slot->offset;
-	for (ptrdiff_t p = 0; p < slot->shape[0]; p++)
-		odvgp__copy(
-				root + p * block->M * block->M, m->tape.node[block->L.id].v, block->M * block->M);
+	const odvgp_real *L = m->tape.node[block->L.id].v;
+	for (ptrdiff_t i = 0; i < slot->count; i++)
+		root[i] = odvgp__narrowed(u) * L[i % (block->M * block->M)];
 }
 
 /*  q_sqrt is I if whitened, else L, never from the last good parameters. */
 ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
 {
 	if (!odvgp__model_ok(m)) return odvgp__fail(info, ODVGP_E_ARG, "model", -1, 0, "is NULL");
-	int prior = m->cfg.reproduce.parametrisation != ODVGP_PARAMETRISATION_WHITENED &&
-				m->cfg.reproduce.q_init == ODVGP_Q_INIT_PRIOR;
+	int prior = 0;
+	for (int i = 0; i < m->units && m->cfg.reproduce.q_init == ODVGP_Q_INIT_PRIOR; i++)
+		prior |= m->unit[i].param != ODVGP_PARAMETRISATION_WHITENED;
 	odvgp_events events = m->tape.events;
 	odvgp__keep_jitters(m);
 	odvgp_status s = prior ? odvgp__run_L(m, info) : ODVGP_OK;
@@ -16390,7 +17130,8 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
 	}
 	odvgp__q_identity(m);
 	for (int i = 0; i < m->units && prior; i++)
-		for (int b = 0; b < ODVGP__BLOCKS; b++) odvgp__prior_factor(&m->unit[i].block[b], m);
+		for (int b = 0; b < ODVGP__BLOCKS; b++)
+			odvgp__prior_factor(&m->unit[i], &m->unit[i].block[b]);
 	odvgp__touch_all(m);
 	return ODVGP_OK;
 }
@@ -16469,15 +17210,8 @@ static void odvgp__init_patch_units(odvgp__unit *u, const odvgp_real *X)
 				patches + d, odvgp__candidates(u), u->Dz, &mean, &u->model->inducing_sd[d]);
 }
 
-/*  The data's units and the noise's floor. */
-static void odvgp__init_units(odvgp_model *m, const odvgp_real *X, double target_variance)
+static void odvgp__init_noise_floor(odvgp_model *m, double target_variance)
 {
-	odvgp_real mean;
-	ptrdiff_t D = m->cfg.layer[0].D;
-	for (ptrdiff_t d = 0; d < D; d++)
-		odvgp__column_scale(X + d, m->cfg.N, D, &mean, &m->data_sd[d]);
-	m->data_sd[D] = (odvgp_real)sqrt(target_variance);
-	odvgp__init_patch_units(m->unit, X);
 	if (!odvgp__has_noise(&m->cfg)) return;
 	m->par.state[m->slot_lik_params].floor = odvgp__noise_floor(m, target_variance);
 	const odvgp_slot *noise = &m->par.slot[m->slot_lik_params];
@@ -16500,10 +17234,14 @@ ODVGP_API odvgp_status odvgp_init_data(
 	odvgp__copy(theta_before, m->par.theta, m->par.count);
 	odvgp_real *value_before = odvgp__lend(&m->kept, ODVGP__KEPT_BY_START);
 	odvgp__copy(value_before, m->par.value, m->par.positive);
+	odvgp_real *sd_before = value_before + m->par.positive, mean;
+	odvgp__copy(sd_before, m->data_sd, odvgp__data_sds(m));
 	odvgp_real floor_before = m->par.state[m->slot_lik_params].floor;
 	m->par.state[m->slot_lik_params].floor = 0; /* it belongs to other data */
 	double variance = odvgp__usable(odvgp__target_variance(m, Y));
 	odvgp__init_likelihood(m, Y, variance);
+	for (ptrdiff_t d = 0; d < D; d++)
+		odvgp__column_scale(X + d, m->cfg.N, D, &mean, &m->data_sd[d]);
 	for (int i = 0; i < m->units; i++) odvgp__init_unit(&m->unit[i], X, Y, variance);
 	odvgp__touch_all(m);
 	s = odvgp__noise_floor_check(m, variance, info);
@@ -16511,12 +17249,14 @@ ODVGP_API odvgp_status odvgp_init_data(
 	odvgp__give_back(&m->par, ODVGP__LENT_BACKUP);
 	odvgp__end_loan(&m->kept, ODVGP__KEPT_BY_START);
 	if (!s) {
-		odvgp__init_units(m, X, variance);
+		odvgp__init_patch_units(m->unit, X);
+		odvgp__init_noise_floor(m, variance);
 		return ODVGP_OK;
 	}
 	m->par.state[m->slot_lik_params].floor = floor_before;
 	odvgp__copy(m->par.theta, theta_before, m->par.count);
 	odvgp__copy(m->par.value, value_before, m->par.positive);
+	odvgp__copy(m->data_sd, sd_before, odvgp__data_sds(m));
 	odvgp__touch_all(m);
 	m->state.nat_valid = nat_valid;
 	m->state.lbfgs_valid = lbfgs_valid;
@@ -16563,6 +17303,7 @@ static void odvgp__kernel_slots(odvgp__unit *u)
 {
 	odvgp__params *par = &u->model->par;
 	u->slot_kernel = par->slots + 1;
+	par->layer = u->number;
 	for (uint32_t i = 0; i < u->kernel.base_kernels; i++) {
 		const odvgp__base_kernel *base = &u->kernel.base[i];
 		const char *shape_param = odvgp__base_kernel_kinds[base->type].shape_param,
@@ -16609,6 +17350,7 @@ static void odvgp__positive_slots(odvgp__unit *u)
 	odvgp_model *m = u->model;
 	int natural = m->cfg.optim.natgrad && (u->steps & ODVGP__STEPS_DIAGONAL) ? ODVGP__NATURAL : 0,
 		kind = ODVGP__POSITIVE | ODVGP__OF_Q | natural;
+	m->par.layer = u->number;
 	if (u->cov_part->diag)
 		u->slot_q_diag = odvgp__slot_add(&m->par, u->cov_part->diag, kind, 2, u->P, u->M, 1);
 }
@@ -16620,12 +17362,12 @@ static void odvgp__free_slots(odvgp__unit *u)
 	const odvgp_config *c = &m->cfg;
 	int own = odvgp__has_free_points(u->mean_part, u->M_gamma);
 	const char *Z_gamma = u->mean_part->Z_gamma ? u->mean_part->Z_gamma : u->cov_part->Z_gamma;
-	if (u->mean_function == ODVGP_MEAN_FUNCTION_CONSTANT)
-		u->slot_mean_b = odvgp__slot_add(par, "mean.c", 0, 1, u->P, 1, 1);
-	if (u->mean_function == ODVGP_MEAN_FUNCTION_LINEAR) {
-		u->slot_mean_A = odvgp__slot_add(par, "mean.A", 0, 2, u->D, u->P, 1);
-		u->slot_mean_b = odvgp__slot_add(par, "mean.b", 0, 1, u->P, 1, 1);
-	}
+	par->layer = u->number;
+	int has_A = odvgp__mean_functions[u->mean_function].A,
+		has_b = odvgp__mean_functions[u->mean_function].b;
+	if (has_A) u->slot_mean_A = odvgp__slot_add(par, "mean.A", 0, 2, u->D, u->P, 1);
+	if (has_b) u->slot_mean_b = odvgp__slot_add(par, has_A ? "mean.b" : "mean.c", 0, 1, u->P, 1, 1);
+	if (has_A && !has_b && par->slot) par->slot[u->slot_mean_A].trainable = 0;
 	if (u->patches.height)
 		u->slot_patch_weights =
 				odvgp__slot_add(par, "weights", 0, 1, odvgp__patches_count(&u->patches), 1, 1);
@@ -16659,6 +17401,7 @@ static void odvgp__slots_build(odvgp_model *m)
 	m->par.slots = 0;
 	m->par.count = m->par.adam = 0;
 	m->par.kind = m->cfg.positive_transform;
+	m->par.layers = m->units;
 	for (int i = 0; i < m->units; i++) odvgp__kernel_slots(&m->unit[i]);
 	m->slot_lik_params = odvgp__likelihood_slots(m, 1, &m->lik_slots);
 	for (int i = 0; i < m->units; i++) odvgp__positive_slots(&m->unit[i]);
@@ -16677,6 +17420,9 @@ static int odvgp__mean_function_terms(odvgp__unit *u, odvgp__ref *term, int term
 				A, u->X, odvgp__none, odvgp__none);
 	}
 	if (u->slot_mean_b) term[terms++] = odvgp__param_node(u, u->slot_mean_b, 1, u->P, 1);
+	if (u->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY)
+		term[terms++] = odvgp__tile(u, ODVGP__TRANSPOSE, 0, u->P, ODVGP__TILE_SIZE, u->X,
+				odvgp__none, odvgp__none, odvgp__none);
 	return terms;
 }
 
@@ -16824,7 +17570,7 @@ static void odvgp__unit_clear(odvgp__unit *u)
 {
 	odvgp__ref *refs[] = {&u->hyp, &u->Z_beta, &u->Z_gamma, &u->a_slot, &u->a, &u->K, &u->Kb, &u->L,
 			&u->W, &u->C, &u->L_v, &u->shift, &u->L_H, &u->q_diag, &u->weights, &u->gamma_residual,
-			&u->patch_weights, &u->X, &u->K_x, &u->A, &u->A_v, &u->k_x, &u->mean, &u->var};
+			&u->patch_weights, &u->eps, &u->X, &u->K_x, &u->A, &u->A_v, &u->k_x, &u->mean, &u->var};
 	for (ptrdiff_t i = 0; i < ODVGP__COUNT(refs); i++) *refs[i] = odvgp__none;
 	for (int b = 0; b < ODVGP__BLOCKS; b++) {
 		odvgp__block *block = &u->block[b];
@@ -16833,12 +17579,24 @@ static void odvgp__unit_clear(odvgp__unit *u)
 	}
 }
 
+/*  A hidden layer, whose samples are the inputs of the unit behind it. */
+static void odvgp__build_hidden(odvgp__unit *u)
+{
+	odvgp__unit *next = u + 1;
+	odvgp__build_features(u);
+	odvgp__build_outputs(u);
+	next->eps = odvgp__tile(next, ODVGP__INPUT, 0, ODVGP__TILE_SIZE, u->P, odvgp__none, odvgp__none,
+			odvgp__none, odvgp__none);
+	next->X = odvgp__tile(next, ODVGP__SAMPLE, 0, ODVGP__TILE_SIZE, u->P, u->mean, u->var,
+			next->eps, odvgp__none);
+}
+
 /*  Without a table, nodes are only counted. */
 static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
 {
 	const odvgp_config *c = &m->cfg;
 	odvgp__tape *t = &m->tape;
-	odvgp__unit *u = odvgp__only_unit(m); /* no node joins several units yet */
+	odvgp__unit *u = &m->unit[m->units - 1]; /* the last layer */
 	t->arena = a;
 	t->nodes = 0;
 	t->deferred = t->scratch_bytes = 0;
@@ -16852,10 +17610,13 @@ static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
 	t->scale = m->y.scale;
 	m->X = m->Y = m->root = m->lik_params = m->lik_free_params = m->expect = m->moments =
 			m->objective = odvgp__none;
-	odvgp__unit_clear(u);
-	odvgp__build_head(u);
-	m->X = u->X = odvgp__tile(u, ODVGP__INPUT, 0, ODVGP__TILE_SIZE, u->D, odvgp__none, odvgp__none,
-			odvgp__none, odvgp__none);
+	for (int i = 0; i < m->units; i++) {
+		odvgp__unit_clear(&m->unit[i]);
+		odvgp__build_head(&m->unit[i]);
+	}
+	m->X = m->unit->X = odvgp__tile(m->unit, ODVGP__INPUT, 0, ODVGP__TILE_SIZE, m->unit->D,
+			odvgp__none, odvgp__none, odvgp__none, odvgp__none);
+	for (int i = 0; i + 1 < m->units; i++) odvgp__build_hidden(&m->unit[i]);
 	m->Y = odvgp__tile(u, ODVGP__INPUT, 0, odvgp__y_columns(&m->y), ODVGP__TILE_SIZE, odvgp__none,
 			odvgp__none, odvgp__none, odvgp__none);
 	if (odvgp__has_noise(c) && (m->y.weights || m->y.scale))
@@ -16913,22 +17674,24 @@ static void odvgp__unit_config(odvgp__unit *u, odvgp_model *m, int number)
 {
 	const odvgp_config *c = &m->cfg;
 	u->model = m;
-	u->D = c->layer[0].D;
-	u->patches = odvgp__patches_of(c);
-	u->Dz = odvgp__inducing_columns(c);
-	u->P = c->layer[0].P;
-	u->M = c->layer[0].M;
-	u->M_gamma = c->layer[0].M_gamma;
-	u->mean_part = odvgp__mean_part_of(c->layer[0].mean_part);
-	u->cov_part = odvgp__cov_part_of(c->layer[0].cov_part);
+	u->number = number;
+	u->times = number ? c->deep.samples : 1;
+	u->D = c->layer[number].D;
+	if (!number) u->patches = odvgp__patches_of(c);
+	u->Dz = number ? u->D : odvgp__inducing_columns(c);
+	u->P = c->layer[number].P;
+	u->M = c->layer[number].M;
+	u->M_gamma = c->layer[number].M_gamma;
+	u->mean_part = odvgp__mean_part_of(c->layer[number].mean_part);
+	u->cov_part = odvgp__cov_part_of(c->layer[number].cov_part);
 	u->steps = c->objective == ODVGP_OBJECTIVE_ELBO
 					   ? odvgp__steps_of(u->mean_part, u->cov_part, u->M_gamma)
 					   : 0;
-	u->param = c->reproduce.parametrisation;
+	u->param = odvgp__parametrisation_of(c, number);
 	u->gamma_coords = c->reproduce.gamma_coords;
-	u->mean_function = c->layer[0].mean_function;
-	u->block[ODVGP__ON_BETA].M = c->layer[0].M;
-	u->block[ODVGP__ON_GAMMA].M = c->layer[0].M_gamma;
+	u->mean_function = c->layer[number].mean_function;
+	u->block[ODVGP__ON_BETA].M = c->layer[number].M;
+	u->block[ODVGP__ON_GAMMA].M = c->layer[number].M_gamma;
 	for (int b = 0; b < ODVGP__BLOCKS; b++) u->block[b].number = ODVGP__BLOCKS * number + b;
 }
 
@@ -17017,13 +17780,13 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
 		odvgp__natural_layout(&m->unit[i], a, &matrices, &vectors);
 		odvgp__unit_layout(&m->unit[i], a);
 		/* bounds without q and odvgp_fit_q factor a matrix of both sets of points */
-		widest = ODVGP__MAX(widest, ODVGP__MAX(u->M + u->M_gamma, c->tile));
+		widest = ODVGP__MAX(widest, ODVGP__MAX(u->M + u->M_gamma, c->tile * u->times));
 	}
 	m->nat_R.at = odvgp__take(a, matrices, 1);
 	m->nat_t = odvgp__take(a, vectors, 1);
-	m->data_sd = odvgp__take(a, 1, c->layer[0].D + 1);
-	m->inducing_sd = m->unit->patches.height ? odvgp__take(a, 1, m->unit->Dz) : m->data_sd;
-	m->kept.at = odvgp__take(a, m->par.positive, 1);
+	m->data_sd = odvgp__take(a, 1, odvgp__data_sds(m));
+	m->inducing_sd = odvgp__take(a, 1, m->unit->patches.height ? m->unit->Dz : 0);
+	m->kept.at = odvgp__take(a, m->par.positive + odvgp__data_sds(m), 1);
 	odvgp__tape_layout(m, a);
 	m->tape.rule = odvgp__take(a, 1, odvgp__rule_numbers(m->tape.lik_nodes));
 	m->tape.jitter_absolute = c->jitter.absolute;
@@ -17053,8 +17816,8 @@ static ptrdiff_t odvgp__default_tile(const odvgp_model *m)
 			tile /= 2) {
 		int fits = 1;
 		for (int i = 0; i < m->units; i++)
-			fits &= odvgp__kept_bytes(&m->unit[i].kernel, tile, m->cfg.layer[0].M_gamma,
-							m->cfg.layer[0].P) <= (size_t)m->cfg.kernel_cache_bytes;
+			fits &= odvgp__kept_bytes(&m->unit[i].kernel, tile, m->cfg.layer[i].M_gamma,
+							m->cfg.layer[i].P) <= (size_t)m->cfg.kernel_cache_bytes;
 		if (fits) return tile;
 	}
 	return most;
@@ -17063,7 +17826,7 @@ static ptrdiff_t odvgp__default_tile(const odvgp_model *m)
 /*  A model that is only measured: 4 KB of stack, only for calls without a block. */
 typedef struct odvgp__draft {
 	odvgp_model model;
-	odvgp__unit unit;
+	odvgp__unit unit[ODVGP_MAX_LAYERS];
 } odvgp__draft;
 
 static const char odvgp__block_too_small[] =
@@ -17086,16 +17849,23 @@ static int odvgp__all_zero(const odvgp_config *c, const char *path)
 /*  Defaults for structs that are all 0; in lik and init 0 is the default of each field. */
 static void odvgp__fill_defaults(odvgp_config *c)
 {
-	odvgp_config d = odvgp_config_defaults(
-			c->N, c->layer[0].D, c->layer[0].P, c->layer[0].M, c->layer[0].M_gamma);
+	ptrdiff_t M = 0, M_gamma = 0;
+	for (int l = 0; l < ODVGP__MIN(c->layers, ODVGP_MAX_LAYERS); l++) {
+		if (l && c->layer[l].D == 0) c->layer[l].D = c->layer[l - 1].P;
+		M = ODVGP__MAX(M, c->layer[l].M);
+		M_gamma = ODVGP__MAX(M_gamma, c->layer[l].M_gamma);
+	}
+	odvgp_config d = odvgp_config_defaults(c->N, c->layer[0].D, c->layer[0].P, M, M_gamma);
 	if (odvgp__all_zero(c, "optim.")) c->optim = d.optim;
 	if (odvgp__all_zero(c, "jitter.")) c->jitter = d.jitter;
 }
 
 static void odvgp__settle_config(odvgp_config *c)
 {
-	c->layer[0].kernel = NULL;
+	ptrdiff_t M_gamma = 0;
 	c->optim.batch = ODVGP__MIN(c->optim.batch, c->N);
+	if (c->deep.samples == 0) c->deep.samples = 1;
+	if (c->deep.predict_samples == 0) c->deep.predict_samples = 32;
 	if (c->objective != ODVGP_OBJECTIVE_ELBO) c->optim.natgrad = 0;
 	/* EXACT factors only K + noise */
 	if (c->objective == ODVGP_OBJECTIVE_EXACT) c->jitter.absolute = c->jitter.relative = 0;
@@ -17103,27 +17873,31 @@ static void odvgp__settle_config(odvgp_config *c)
 		c->tile = c->N;
 		c->shards = 1;
 	}
-	if (c->layer[0].M_gamma == 0) { /* no block of gamma is left */
-		c->layer[0].mean_part = odvgp__mean_part_of(c->layer[0].mean_part)->without_gamma;
-		c->layer[0].cov_part = odvgp__cov_part_of(c->layer[0].cov_part)->without_gamma;
-		/* there is no q(v) to keep */
-		if (c->objective == ODVGP_OBJECTIVE_PARTLY) c->objective = ODVGP_OBJECTIVE_COLLAPSED;
+	for (int l = 0; l < c->layers; l++) {
+		c->layer[l].kernel = NULL;
+		if (c->layer[l].M_gamma == 0) { /* no block of gamma is left */
+			c->layer[l].mean_part = odvgp__mean_part_of(c->layer[l].mean_part)->without_gamma;
+			c->layer[l].cov_part = odvgp__cov_part_of(c->layer[l].cov_part)->without_gamma;
+			/* there is no q(v) to keep */
+			if (c->objective == ODVGP_OBJECTIVE_PARTLY) c->objective = ODVGP_OBJECTIVE_COLLAPSED;
+		}
+		if (!odvgp__mean_part_of(c->layer[l].mean_part)->gamma &&
+				!odvgp__cov_part_of(c->layer[l].cov_part)->v_sqrt)
+			c->layer[l].M_gamma = 0;
+		M_gamma = ODVGP__MAX(M_gamma, c->layer[l].M_gamma);
 	}
-	if (!odvgp__mean_part_of(c->layer[0].mean_part)->gamma &&
-			!odvgp__cov_part_of(c->layer[0].cov_part)->v_sqrt)
-		c->layer[0].M_gamma = 0;
-	if (c->optim.gamma_batch == 0 || c->optim.gamma_batch > c->layer[0].M_gamma)
-		c->optim.gamma_batch = c->layer[0].M_gamma;
+	if (c->optim.gamma_batch == 0 || c->optim.gamma_batch > M_gamma) c->optim.gamma_batch = M_gamma;
 	if (c->lik.nodes == 0) c->lik.nodes = 20;
 	if (c->lik.noise_floor == 0 && odvgp__has_noise(c))
-		c->lik.noise_floor =
-				ODVGP__MAX(ODVGP__R(1e-10), ODVGP__R(16) * (odvgp_real)c->layer[0].M * ODVGP__EPS);
+		c->lik.noise_floor = ODVGP__MAX(
+				ODVGP__R(1e-10), ODVGP__R(16) * (odvgp_real)c->layer[c->layers - 1].M * ODVGP__EPS);
 }
 
 static void odvgp__settle(odvgp_model *m)
 {
 	odvgp__settle_config(&m->cfg);
-	m->F = m->cfg.layer[0].P;
+	m->F = odvgp__last_P(&m->cfg);
+	m->units = (int)m->cfg.layers;
 	m->T = odvgp__lik_targets(&odvgp__likelihoods[m->cfg.lik.kind], m->F);
 	m->classes = odvgp__classes(&odvgp__likelihoods[m->cfg.lik.kind], m->F, m->cfg.lik.classes);
 	m->levels = !odvgp__has_noise(&m->cfg) ? m->classes : m->cfg.lik.noise_per_output ? m->T : 1;
@@ -17135,25 +17909,25 @@ static void odvgp__settle(odvgp_model *m)
 	m->y.scale = m->cfg.lik.exposure || m->cfg.lik.known_noise;
 }
 
-static odvgp_model *odvgp__model_start(odvgp_model *m, odvgp__unit *unit)
+static odvgp_model *odvgp__model_start(odvgp_model *m, odvgp__unit *unit, ptrdiff_t units)
 {
 	memset(m, 0, sizeof *m);
-	memset(unit, 0, sizeof *unit);
+	memset(unit, 0, (size_t)units * sizeof *unit);
 	m->unit = unit;
-	m->units = 1;
+	m->units = (int)units;
 	return m;
 }
 
-/*  An empty model and unit at the start of the block; the arena follows. */
-static odvgp_status odvgp__model_claim(
-		odvgp_model **m, odvgp__arena *a, void *block, size_t bytes, odvgp_info *info)
+/*  An empty model and its units at the start of the block; the arena follows. */
+static odvgp_status odvgp__model_claim(odvgp_model **m, odvgp__arena *a, ptrdiff_t units,
+		void *block, size_t bytes, odvgp_info *info)
 {
 	if (!block) return odvgp__fail(info, ODVGP_E_ARG, "block", -1, 0, "is NULL");
 	odvgp__arena_init(a, block, bytes);
 	odvgp_model *model = (odvgp_model *)odvgp__take_bytes(a, 1, sizeof *model);
-	odvgp__unit *unit = (odvgp__unit *)odvgp__take_bytes(a, 1, sizeof *unit);
+	odvgp__unit *unit = (odvgp__unit *)odvgp__take_bytes(a, (size_t)units, sizeof *unit);
 	if (a->bad) return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, 0, odvgp__block_too_small);
-	*m = odvgp__model_start(model, unit);
+	*m = odvgp__model_start(model, unit, units);
 	return ODVGP_OK;
 }
 
@@ -17174,20 +17948,24 @@ ODVGP__NOINLINE odvgp_status odvgp__check_new_config(const odvgp_config *config,
 	odvgp__fill_defaults(&filled);
 	odvgp_status s = odvgp__check_config(&filled, info);
 	if (s) return s;
-	if (!config->layer[0].kernel)
-		return odvgp__fail(info, ODVGP_E_ARG, "kernel", -1, 0, "no expression is given");
-	return odvgp__kernel_parse(
-			&kernel, config->layer[0].kernel, odvgp__inducing_columns(config), hyp, info);
+	for (int l = 0; l < filled.layers && !s; l++)
+		s = filled.layer[l].kernel
+					? odvgp__kernel_parse(&kernel, filled.layer[l].kernel,
+							  l ? filled.layer[l].D : odvgp__inducing_columns(&filled), hyp, info)
+					: odvgp__fail(info, ODVGP_E_ARG, "kernel", -1, 0, "no expression is given");
+	return s;
 }
 
 /*  Copies a checked config into an empty model: parses the kernel and settles the sizes. */
 static odvgp_status odvgp__model_config(
 		odvgp_model *m, const odvgp_config *config, double *hyp, odvgp_info *info)
 {
+	odvgp_status s = ODVGP_OK;
 	m->cfg = *config;
 	odvgp__fill_defaults(&m->cfg);
-	odvgp_status s = odvgp__kernel_parse(
-			&m->unit->kernel, config->layer[0].kernel, odvgp__inducing_columns(config), hyp, info);
+	for (int l = 0; l < config->layers && !s; l++)
+		s = odvgp__kernel_parse(&m->unit[l].kernel, config->layer[l].kernel,
+				l ? m->cfg.layer[l].D : odvgp__inducing_columns(config), hyp, info);
 	if (!s) odvgp__model_settle(m);
 	return s;
 }
@@ -17216,7 +17994,7 @@ ODVGP_API odvgp_status odvgp_model_size(const odvgp_config *config, size_t *byte
 	if (!config || !bytes)
 		return odvgp__fail(info, ODVGP_E_ARG, "config or bytes", -1, 0, "is NULL");
 	odvgp_status s = odvgp__check_new_config(config, info);
-	odvgp_model *m = odvgp__model_start(&draft.model, &draft.unit);
+	odvgp_model *m = odvgp__model_start(&draft.model, draft.unit, ODVGP_MAX_LAYERS);
 	if (s || (s = odvgp__model_config(m, config, hyp, info)) != ODVGP_OK) return s;
 	return odvgp__model_measure(m, bytes, info);
 }
@@ -17257,8 +18035,8 @@ static odvgp_status odvgp__model_place(
 		odvgp__gauss_hermite(m->tape.lik_nodes, t, t + m->tape.lik_nodes);
 	}
 	m->state.step_scale = 1;
-	for (ptrdiff_t i = 0; i <= m->cfg.layer[0].D; i++) m->data_sd[i] = 1;
-	for (ptrdiff_t i = 0; i < m->unit->Dz; i++) m->inducing_sd[i] = 1;
+	for (ptrdiff_t i = 0; i < odvgp__data_sds(m); i++) m->data_sd[i] = 1;
+	for (ptrdiff_t i = 0; m->unit->patches.height && i < m->unit->Dz; i++) m->inducing_sd[i] = 1;
 	for (int k = 0; k < m->units; k++)
 		for (ptrdiff_t i = 0; i < m->unit[k].M_gamma; i++) {
 			m->unit[k].columns[i] = i;
@@ -17300,12 +18078,17 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 		return odvgp__fail(info, ODVGP_E_ARG, "model or config", -1, 0, "is NULL");
 	*model = NULL;
 	odvgp_status s = odvgp__check_new_config(config, info);
-	if (s || (s = odvgp__model_claim(&m, &a, block, bytes, info)) != ODVGP_OK) return s;
+	if (s || (s = odvgp__model_claim(&m, &a, config->layers, block, bytes, info)) != ODVGP_OK)
+		return s;
 	if ((s = odvgp__model_config(m, config, hyp, info)) != ODVGP_OK) return s;
 	if ((s = odvgp__model_place(m, &a, bytes, info)) != ODVGP_OK) return s;
-	odvgp__start_kernel(odvgp__only_unit(m), hyp);
+	for (int l = 0; l < m->units && !s; l++) { /* hyp holds one layer's values */
+		odvgp__unit *u = &m->unit[l];
+		s = odvgp__kernel_parse(&u->kernel, config->layer[l].kernel, u->Dz, hyp, info);
+		odvgp__start_kernel(u, hyp);
+	}
 	odvgp__start_likelihood(m);
-	odvgp__start_patches(odvgp__only_unit(m));
+	odvgp__start_patches(m->unit);
 	odvgp__q_identity(m);
 	odvgp__touch_all(m);
 	*model = m;
@@ -17337,6 +18120,8 @@ static int odvgp__warm_fits_q(const odvgp_model *m)
 /*  Whether the model can take a warm start. With the ELBO q must fit the noise that it finds. */
 static odvgp_status odvgp__warm_check(const odvgp_model *m, odvgp_info *info)
 {
+	if (m->units > 1)
+		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model", -1, 0, odvgp__one_layer_only);
 	if (!odvgp__has_noise(&m->cfg)) return ODVGP_OK;
 	if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT)
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "objective", -1, 0,
@@ -17400,7 +18185,7 @@ ODVGP__NOINLINE odvgp_status odvgp__warm_layout(
 		odvgp__warm_work *w, const odvgp_model *m, odvgp__arena *a, odvgp_info *info)
 {
 	odvgp__draft draft;
-	odvgp_model *aux = odvgp__model_start(&draft.model, &draft.unit);
+	odvgp_model *aux = odvgp__model_start(&draft.model, draft.unit, 1);
 	size_t fit = odvgp__warm_fits_q(m) ? odvgp_fit_q_size(m) : 1;
 	odvgp__warm_model(aux, m, &w->cfg);
 	w->columns = odvgp__y_columns(&aux->y);
@@ -17521,7 +18306,7 @@ static odvgp_status odvgp__warm_train(odvgp__warm_work *w, const odvgp_model *m,
 	odvgp_model *aux = NULL;
 	odvgp__arena a;
 	odvgp_report report;
-	odvgp_status s = odvgp__model_claim(&aux, &a, w->rest, w->rest_bytes, info);
+	odvgp_status s = odvgp__model_claim(&aux, &a, 1, w->rest, w->rest_bytes, info);
 	if (s || !aux) return s ? s : ODVGP_E_MEMORY;
 	odvgp__warm_model(aux, m, &w->cfg);
 	if ((s = odvgp__model_place(aux, &a, w->rest_bytes, info)) != ODVGP_OK) return s;
@@ -17532,7 +18317,7 @@ static odvgp_status odvgp__warm_train(odvgp__warm_work *w, const odvgp_model *m,
 		return s;
 	odvgp__warm_copy(aux, m, 1);
 	odvgp__copy(aux->data_sd, m->data_sd, m->cfg.layer[0].D + 1);
-	odvgp__copy(aux->inducing_sd, m->inducing_sd, m->unit->Dz);
+	if (m->unit->patches.height) odvgp__copy(aux->inducing_sd, m->inducing_sd, m->unit->Dz);
 	if (!odvgp__has_noise(&m->cfg) || m->levels > 1) odvgp__warm_noise(aux);
 	*made = aux;
 	report.converged = report.stuck = 0;
@@ -17666,8 +18451,12 @@ static void odvgp__file_field(odvgp__file *f, const odvgp__field *field, odvgp_c
 
 static void odvgp__file_config(odvgp__file *f, odvgp_config *c)
 {
-	for (ptrdiff_t i = 0; i < ODVGP__COUNT(odvgp__fields); i++)
-		odvgp__file_field(f, &odvgp__fields[i], c);
+	for (ptrdiff_t i = 0; i < ODVGP__COUNT(odvgp__fields) && !f->bad; i++)
+		for (int l = 0; l < odvgp__field_layers(&odvgp__fields[i], c); l++) {
+			const odvgp__field field = odvgp__field_of_layer(&odvgp__fields[i], l);
+			odvgp__file_field(f, &field, c);
+			if (c->layers < 1 || c->layers > ODVGP_MAX_LAYERS) f->bad = 1;
+		}
 }
 
 /*  A word of a list, stored as its number from 1 on; 0 is NULL. */
@@ -17819,7 +18608,10 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
 	odvgp__file_listed(f, &e->cause, odvgp__jitter_causes, ODVGP__COUNT(odvgp__jitter_causes));
 	odvgp__file_size(f, &e->pivot);
 	odvgp__file_double(f, &e->pivot_value);
-	if (e->pivot >= ODVGP__MAX(m->cfg.layer[0].M, m->cfg.layer[0].M_gamma)) f->bad = 1;
+	ptrdiff_t points = 0;
+	for (int i = 0; i < m->units; i++)
+		points = ODVGP__MAX(points, ODVGP__MAX(m->unit[i].M, m->unit[i].M_gamma));
+	if (e->pivot >= points) f->bad = 1;
 	for (int i = 1; i <= m->par.slots; i++) {
 		int trainable = m->par.slot ? m->par.slot[i].trainable : 1; /* measuring has no tables */
 		odvgp__file_int(f, &trainable);
@@ -17831,13 +18623,14 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
 		ptrdiff_t n;
 	} arrays[] = {{m->par.theta, m->par.count}, {m->par.value, m->par.positive},
 			{m->good, m->par.count}, {m->m1, m->adam_count}, {m->m2, m->adam_count},
-			{m->data_sd, m->cfg.layer[0].D + 1},
+			{m->data_sd, odvgp__data_sds(m)},
 			{m->inducing_sd, m->unit->patches.height ? m->unit->Dz : 0}};
 	for (ptrdiff_t i = 0; i < ODVGP__COUNT(arrays); i++)
 		odvgp__file_reals(f, arrays[i].x, arrays[i].n, (int)sizeof(odvgp_real));
-	for (ptrdiff_t i = 0; f->mode == ODVGP__FILE_READ && !f->bad && i <= m->cfg.layer[0].D; i++)
+	for (ptrdiff_t i = 0; f->mode == ODVGP__FILE_READ && !f->bad && i < odvgp__data_sds(m); i++)
 		if (!(m->data_sd[i] > 0 && m->data_sd[i] < (odvgp_real)HUGE_VAL)) f->bad = 1;
-	for (ptrdiff_t i = 0; f->mode == ODVGP__FILE_READ && !f->bad && i < m->unit->Dz; i++)
+	ptrdiff_t of_patches = m->unit->patches.height ? m->unit->Dz : 0;
+	for (ptrdiff_t i = 0; f->mode == ODVGP__FILE_READ && !f->bad && i < of_patches; i++)
 		if (!(m->inducing_sd[i] > 0 && m->inducing_sd[i] < (odvgp_real)HUGE_VAL)) f->bad = 1;
 	for (int i = 0; i < m->units; i++) odvgp__file_unit(f, &m->unit[i]);
 	odvgp__file_lbfgs(f, m);
@@ -17871,7 +18664,6 @@ static odvgp__file_head odvgp__file_sizes(const odvgp_model *m, size_t user_byte
 {
 	odvgp__file f = odvgp__file_make(ODVGP__FILE_MEASURE, NULL, 0);
 	odvgp__file_head h;
-	odvgp__predictor p;
 	memset(&h, 0, sizeof h);
 	h.magic = ODVGP__FILE_MAGIC;
 	h.version = ODVGP__FILE_VERSION;
@@ -17879,9 +18671,12 @@ static odvgp__file_head odvgp__file_sizes(const odvgp_model *m, size_t user_byte
 	odvgp__file_config(&f, (odvgp_config *)(uintptr_t)&m->cfg); /* measuring changes nothing */
 	odvgp__file_units(&f, (odvgp_model *)(uintptr_t)m);
 	odvgp__file_model_state(&f, (odvgp_model *)(uintptr_t)m);
-	if (odvgp__predictor_sizes(odvgp__only_unit(m), &p) < 0 || f.bad) return h;
+	for (int i = 0; i < m->units; i++) {
+		odvgp__predictor p;
+		if (odvgp__predictor_sizes(&m->unit[i], &p) < 0 || f.bad) return h;
+		h.predictor_bytes += odvgp__predictor_bytes(&p);
+	}
 	h.state_bytes = f.used;
-	h.predictor_bytes = odvgp__predictor_bytes(&p);
 	h.user_bytes = user_bytes;
 	return h;
 }
@@ -17894,14 +18689,15 @@ ODVGP_API size_t odvgp_save_size(const odvgp_model *m, size_t user_bytes)
 	return ODVGP__FILE_HEAD + (size_t)h.state_bytes + (size_t)h.predictor_bytes + user_bytes + 8;
 }
 
-/*  The predictor is built in the file, at the next address aligned for a real, fewer than 8 bytes
-    further, for which the checksum's place leaves room. Then each number moves to its place. */
-static void odvgp__file_frozen(odvgp__file *f, odvgp_model *m, const odvgp_scales *scales)
+/*  Each layer's predictor is built in the file, at the next address aligned for a real, fewer than
+    8 bytes further, for which the checksum's place leaves room. Then each number moves to its
+    place. */
+static void odvgp__file_frozen(odvgp__file *f, odvgp__unit *u, const odvgp_scales *scales)
 {
 	unsigned char *at = f->at + f->used;
 	at += (sizeof(odvgp_real) - (uintptr_t)at % sizeof(odvgp_real)) % sizeof(odvgp_real);
 	odvgp__predictor *p = (odvgp__predictor *)(void *)at;
-	odvgp__predictor_write(odvgp__only_unit(m), scales, p);
+	odvgp__predictor_write(u, scales, p);
 	size_t head = odvgp__predictor_head(p->base_kernels), reals = (size_t)odvgp__predictor_reals(p);
 	p->checksum[0] = p->checksum[1] = 0; /* the file's checksum is enough */
 	for (size_t i = 0; i < head; i += sizeof(uint32_t)) {
@@ -17927,14 +18723,14 @@ ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, co
 				info, ODVGP_E_MEMORY, "file", -1, (double)need, "the block is too small");
 	odvgp_scales none = {NULL, NULL, NULL, NULL};
 	odvgp_status s = odvgp__scales_check(m, scales ? scales : &none, info);
-	if (s || (s = odvgp__predictor_prepare(odvgp__only_unit(m), info)) != ODVGP_OK) return s;
+	if (s || (s = odvgp__predictor_prepare(m, info)) != ODVGP_OK) return s;
 	odvgp__file_head h = odvgp__file_sizes(m, user_bytes);
 	odvgp__file f = odvgp__file_make(ODVGP__FILE_WRITE, file, bytes);
 	odvgp__file_head_walk(&f, &h);
 	odvgp__file_config(&f, &m->cfg);
 	odvgp__file_units(&f, m);
 	odvgp__file_model_state(&f, m);
-	odvgp__file_frozen(&f, m, scales ? scales : &none);
+	for (int i = 0; i < m->units; i++) odvgp__file_frozen(&f, &m->unit[i], scales ? scales : &none);
 	if (user_bytes) memcpy((unsigned char *)file + f.used, user, user_bytes);
 	f.used += user_bytes;
 	odvgp__file_bits(&f, odvgp__checksum((const unsigned char *)file, f.used), 8);
@@ -17944,18 +18740,20 @@ ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, co
 /*  Units and likelihood of a file whose config has been checked. */
 static odvgp_status odvgp__file_units_read(odvgp__file *f, odvgp_model *m, odvgp_info *info)
 {
-	odvgp__unit *u = m->unit;
 	odvgp__settle(m);
-	odvgp__unit_config(u, m, 0);
+	for (int i = 0; i < m->units; i++) odvgp__unit_config(&m->unit[i], m, i);
 	odvgp__file_units(f, m);
-	if (u->kernel.base_kernels > ODVGP_MAX_BASE_KERNELS)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1,
-				(double)u->kernel.base_kernels, odvgp__too_many_base_kernels);
+	for (int i = 0; i < m->units; i++)
+		if (m->unit[i].kernel.base_kernels > ODVGP_MAX_BASE_KERNELS)
+			return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1,
+					(double)m->unit[i].kernel.base_kernels, odvgp__too_many_base_kernels);
 	if (f->bad)
 		return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0,
 				"its units or its likelihood do not fit its config");
-	if (!odvgp__kernel_ok(&u->kernel, u->Dz))
-		return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its kernel is not valid");
+	for (int i = 0; i < m->units; i++)
+		if (!odvgp__kernel_ok(&m->unit[i].kernel, m->unit[i].Dz))
+			return odvgp__fail(
+					info, ODVGP_E_FORMAT, "model file", -1, 0, "its kernel is not valid");
 	return ODVGP_OK;
 }
 
@@ -17987,7 +18785,7 @@ ODVGP__NOINLINE odvgp_status odvgp__file_model_size(odvgp__file *f, const odvgp_
 		const odvgp_threads *threads, odvgp_isa isa, size_t *bytes, odvgp_info *info)
 {
 	odvgp__draft draft;
-	odvgp_model *m = odvgp__model_start(&draft.model, &draft.unit);
+	odvgp_model *m = odvgp__model_start(&draft.model, draft.unit, ODVGP_MAX_LAYERS);
 	return odvgp__file_model(f, h, threads, isa, m, bytes, info);
 }
 
@@ -18021,7 +18819,12 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
 	odvgp_status s = odvgp__file_open(file, bytes, &h, info);
 	if (s) return s;
 	odvgp__file f = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
-	if ((s = odvgp__model_claim(&m, &a, block, block_bytes, info)) != ODVGP_OK) return s;
+	ptrdiff_t layers = 0;
+	f.used = ODVGP__FILE_HEAD;
+	odvgp__file_size(&f, &layers); /* the config's first field; odvgp__file_model checks it */
+	layers = ODVGP__MAX(1, ODVGP__MIN(layers, ODVGP_MAX_LAYERS));
+	if ((s = odvgp__model_claim(&m, &a, layers, block, block_bytes, info)) != ODVGP_OK) return s;
+	f.bad = 0;
 	if ((s = odvgp__file_model(&f, &h, threads, isa, m, &need, info)) != ODVGP_OK) return s;
 	size_t at = f.used;
 	if ((s = odvgp__model_place(m, &a, block_bytes, info)) != ODVGP_OK) return s;

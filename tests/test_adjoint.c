@@ -123,6 +123,7 @@ static void start(const char *kernel, ptrdiff_t D)
 	size_t bytes = odvgp_blas_size(NULL);
 	double value[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
 	memset(&b, 0, sizeof b);
+	b.unit.times = 1;
 	b.t.sums = &b.sums;
 	use_step(1e-3, 0.03, 2e-10, 5e-4);
 	b.blas_block = test_alloc(bytes);
@@ -1151,6 +1152,25 @@ TEST(sum)
 	start(NULL, 0);
 	CHECK_OP(ODVGP__SUM, narrow, 4, 1, 0, 1, -1, "of two columns");
 }
+TEST(transpose)
+{
+	input in[] = {PADDED(5, 3, ANY)};
+	test_seed = 125;
+	start(NULL, 0);
+	CHECK_OP(ODVGP__TRANSPOSE, in, 3, 5, 0, 1, 1, "");
+}
+/*  Two and one samples of four points. */
+TEST(reparametrised_samples)
+{
+	ptrdiff_t S;
+	test_seed = 126;
+	for (S = 1; S < 3; S++) {
+		input in[] = {PADDED(2, 4, ANY), PADDED(2, 4, POSITIVE), PADDED(4 * S, 2, ANY)};
+		in[2].fixed = 1;
+		start(NULL, 0);
+		CHECK_OP(ODVGP__SAMPLE, in, 4 * S, 2, 0, 1, 1, "");
+	}
+}
 TEST(residual_variance)
 {
 	ptrdiff_t M, j, i;
@@ -1857,6 +1877,8 @@ int main(int argc, char **argv)
 	RUN(minus_product_in_place);
 	RUN(inner);
 	RUN(sum);
+	RUN(transpose);
+	RUN(reparametrised_samples);
 	RUN(residual_variance);
 	RUN(squares_of_triangles);
 	RUN(variance_of_the_inverse_parametrisation);

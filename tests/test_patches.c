@@ -793,6 +793,45 @@ TEST(forged_predictors)
 	drop(&a);
 }
 
+/*  Model files with a right checksum whose patches fit neither the image nor the arrays, or whose
+    units of patches are no numbers, are refused. */
+TEST(forged_files)
+{
+	int wrong;
+	for (wrong = 0; wrong < 9; wrong++) {
+		odvgp_config c = trained_config(ORTH, ODVGP_COV_PART_DENSE, 1);
+		fixture a;
+		size_t bytes;
+		unsigned char *file;
+		odvgp_model *b = NULL;
+		odvgp_info info = no_info();
+		odvgp_status s;
+		void *block;
+		test_seed = 220;
+		a = make(&c);
+		switch (wrong) {
+		case 1: a.m->cfg.layer[0].patches.image_height = 0; break;
+		case 2: a.m->cfg.layer[0].patches.image_height = 5; break;
+		case 3: a.m->cfg.layer[0].patches.height = 5; break;
+		case 4: a.m->cfg.layer[0].patches.height = 3; break;
+		case 5: a.m->cfg.layer[0].patches.stride = 2; break;
+		case 6: a.m->cfg.layer[0].patches.locations = 1; break;
+		case 7: a.m->inducing_sd[1] = 0; break;
+		case 8: a.m->inducing_sd[7] = (odvgp_real)NAN; break;
+		default: break;
+		}
+		file = save_file(a.m, NULL, "", &bytes);
+		block = test_alloc(a.bytes);
+		s = odvgp_load(file, bytes, NULL, test_isa(), block, a.bytes, &b, &info);
+		CHECK_SAY((s == ODVGP_OK) == !wrong && !b == (wrong != 0) && (!wrong || info.text[0]),
+				"forgery %d: %s", wrong, odvgp_status_text(s));
+		CHECK_SAY(!wrong || s == ODVGP_E_FORMAT || s == ODVGP_E_SIZE || s == ODVGP_E_ARG,
+				"forgery %d: %s: %s", wrong, odvgp_status_text(s), info.text);
+		free(block), free(file);
+		drop(&a);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	test_begin(argc, argv);
@@ -809,5 +848,6 @@ int main(int argc, char **argv)
 	RUN(memory);
 	RUN(refusals);
 	RUN(forged_predictors);
+	RUN(forged_files);
 	return test_end();
 }
