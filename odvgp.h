@@ -6830,19 +6830,14 @@ static odvgp_real odvgp__softmax_node(
 							  : (odvgp_real)odvgp__normal(0, ODVGP__STREAM_SOFTMAX,
 										(uint64_t)(h / 2 * ODVGP__MOST_CLASSES + j));
 		if (tensor) w *= c->w[rest % c->H];
-		ODVGP__EACH_ROW(i) {
-			to[i] = diagonal[i] * t + c->b[i];
-			c->b[i] += below[i] * t;
-		}
+		c->isa->blend(ODVGP__CHUNK, t, diagonal, -1, c->b, to);
+		c->isa->axpy(ODVGP__CHUNK, t, below, c->b);
 	}
+	c->isa->blend(s->J * ODVGP__CHUNK, 1, s->mean, -sign, s->move, s->d);
 	ODVGP__EACH_ROW(i) c->a[i] = 0;
 	for (ptrdiff_t j = 0; j < s->J; j++) {
-		odvgp_real *d = s->d + j * ODVGP__CHUNK, *mean = s->mean + j * ODVGP__CHUNK,
-				   *move = s->move + j * ODVGP__CHUNK;
-		ODVGP__EACH_ROW(i) {
-			d[i] = mean[i] + sign * move[i];
-			c->a[i] = d[i] > c->a[i] ? d[i] : c->a[i];
-		}
+		const odvgp_real *d = s->d + j * ODVGP__CHUNK;
+		ODVGP__EACH_ROW(i) c->a[i] = d[i] > c->a[i] ? d[i] : c->a[i];
 	}
 	return w;
 }
@@ -6856,9 +6851,9 @@ static void odvgp__softmax_logp(const odvgp__lik_chunk *c, const odvgp__softmax 
 	ODVGP__EACH_ROW(i) c->b[i] = c->z[i];
 	for (ptrdiff_t j = 0; j < s->J; j++) {
 		odvgp_real *d = s->d + j * ODVGP__CHUNK;
-		ODVGP__EACH_ROW(i) d[i] -= c->a[i];
+		c->isa->axpy(ODVGP__CHUNK, -1, c->a, d);
 		c->isa->map[ODVGP__EXP](d, d, NULL);
-		ODVGP__EACH_ROW(i) c->b[i] += d[i];
+		c->isa->axpy(ODVGP__CHUNK, 1, d, c->b);
 	}
 	c->isa->map[ODVGP__LOG](c->b, c->logp, NULL);
 	ODVGP__EACH_ROW(i) {
@@ -15205,8 +15200,8 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
 	odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
 	if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
 	if (!upper) return odvgp__fail(info, ODVGP_E_ARG, "upper", -1, 0, "is NULL");
-	if (!odvgp__has_noise(&m->cfg) || m->cfg.objective >= ODVGP_OBJECTIVE_PARTLY || m->units > 1 ||
-			m->levels > 1)
+	if (!odvgp__has_noise(&m->cfg) || m->cfg.objective >= ODVGP_OBJECTIVE_PARTLY || m->levels > 1 ||
+			m->units > 1)
 		return odvgp__fail(
 				info, ODVGP_E_UNSUPPORTED, "model", -1, 0, "has no upper bound of this kind");
 	odvgp_events events = m->tape.events;
@@ -18323,8 +18318,8 @@ static odvgp_status odvgp__warm_train(odvgp__warm_work *w, const odvgp_model *m,
 		return s;
 	odvgp__warm_copy(aux, m, 1);
 	odvgp__copy(aux->data_sd, m->data_sd, m->cfg.layer[0].D + 1);
-	if (!odvgp__has_noise(&m->cfg) || m->levels > 1) odvgp__warm_noise(aux);
 	if (m->unit->patches.height) odvgp__copy(aux->inducing_sd, m->inducing_sd, m->unit->Dz);
+	if (!odvgp__has_noise(&m->cfg) || m->levels > 1) odvgp__warm_noise(aux);
 	*made = aux;
 	report.converged = report.stuck = 0;
 	for (ptrdiff_t i = 0; i < w->iterations && !s && !report.converged && !report.stuck; i++)
