@@ -505,8 +505,9 @@ typedef enum odvgp_hidden_q { ODVGP_HIDDEN_Q_NARROW, ODVGP_HIDDEN_Q_PRIOR } odvg
         ORDINAL            y in {0 .. lik.classes - 1}, P = 1: how many cuts are below f + N(0, 1);
                            "cut" is the first, "gap" [classes - 2] between cuts, from frequencies
     Several functions, one target, Y [N,1]:
-        ROBUSTMAX          y in {0 .. P - 1}: 1 - "epsilon" 1e-3 (frozen; at most 1 - 1 / P) if f_y is
-                           largest, else epsilon / (P - 1); each Phi in that probability is (1 - 2 e) Phi + e
+        ROBUSTMAX          y in {0 .. P - 1}: 1 - "epsilon" 1e-3 (frozen; at most 1 - 1 / P) if f_y
+                           is largest, else epsilon / (P - 1); each Phi in that probability is
+                           (1 - 2 e) Phi + e
         SOFTMAX            y in {0 .. P - 1}: exp(f_y) / sum exp(f_k)
     P = 2 T, Y [N,T]:
         HETEROSCEDASTIC    N(y_t; f_t, exp(f_(T + t)))
@@ -980,7 +981,7 @@ typedef struct odvgp_report {
 
 /*  One named part of the parameter vector. */
 typedef struct odvgp_slot {
-	/* With several layers names begin with the layer's, as layer0.Z_beta, but for the likelihood's.
+	/* With several layers names begin with layer0, layer1, ... and a dot, but for the likelihood's.
        kernel, its term 0:  "kernel.0.lengthscale" "kernel.0.variance" "kernel.0.alpha"
                             "kernel.0.period" "kernel.0.offset"
        likelihood:          "noise_variance" [1 or T] or those at odvgp_likelihood
@@ -5785,8 +5786,8 @@ ODVGP__TRAINING void odvgp__kernel_matrix(odvgp__kjob *job, odvgp__arena scratch
 	}
 }
 
-/*  diag[i] = k(x,x) of image i and Kw [images,T] = K w, or their adjoint, which reads diag's adjoint
-    and Kw. Block b of K's lower triangle: if odd, KROWS rows' triangle, else what is left of it. */
+/*  diag[i] = k(x,x) of image i and Kw [images,T] = K w, or their adjoint, which reads diag's
+    adjoint and Kw. Block b of K's lower triangle: if odd, KROWS rows' triangle, else what is left of it. */
 ODVGP__TRAINING void odvgp__images_diag(
 		odvgp__kjob *job, odvgp_real *diag, odvgp_real *Kw, odvgp__arena scratch, int adjoint)
 {
@@ -6829,19 +6830,14 @@ static odvgp_real odvgp__softmax_node(
 							  : (odvgp_real)odvgp__normal(0, ODVGP__STREAM_SOFTMAX,
 										(uint64_t)(h / 2 * ODVGP__MOST_CLASSES + j));
 		if (tensor) w *= c->w[rest % c->H];
-		ODVGP__EACH_ROW(i) {
-			to[i] = diagonal[i] * t + c->b[i];
-			c->b[i] += below[i] * t;
-		}
+		c->isa->blend(ODVGP__CHUNK, t, diagonal, -1, c->b, to);
+		c->isa->axpy(ODVGP__CHUNK, t, below, c->b);
 	}
+	c->isa->blend(s->J * ODVGP__CHUNK, 1, s->mean, -sign, s->move, s->d);
 	ODVGP__EACH_ROW(i) c->a[i] = 0;
 	for (ptrdiff_t j = 0; j < s->J; j++) {
-		odvgp_real *d = s->d + j * ODVGP__CHUNK, *mean = s->mean + j * ODVGP__CHUNK,
-				   *move = s->move + j * ODVGP__CHUNK;
-		ODVGP__EACH_ROW(i) {
-			d[i] = mean[i] + sign * move[i];
-			c->a[i] = d[i] > c->a[i] ? d[i] : c->a[i];
-		}
+		const odvgp_real *d = s->d + j * ODVGP__CHUNK;
+		ODVGP__EACH_ROW(i) c->a[i] = d[i] > c->a[i] ? d[i] : c->a[i];
 	}
 	return w;
 }
@@ -6855,9 +6851,9 @@ static void odvgp__softmax_logp(const odvgp__lik_chunk *c, const odvgp__softmax 
 	ODVGP__EACH_ROW(i) c->b[i] = c->z[i];
 	for (ptrdiff_t j = 0; j < s->J; j++) {
 		odvgp_real *d = s->d + j * ODVGP__CHUNK;
-		ODVGP__EACH_ROW(i) d[i] -= c->a[i];
+		c->isa->axpy(ODVGP__CHUNK, -1, c->a, d);
 		c->isa->map[ODVGP__EXP](d, d, NULL);
-		ODVGP__EACH_ROW(i) c->b[i] += d[i];
+		c->isa->axpy(ODVGP__CHUNK, 1, d, c->b);
 	}
 	c->isa->map[ODVGP__LOG](c->b, c->logp, NULL);
 	ODVGP__EACH_ROW(i) {
@@ -10908,8 +10904,8 @@ static void odvgp__moments_reverse(odvgp__tape *t, odvgp__node *nd)
 /* --- COLLAPSED(moments, noise s, V): the bound at the optimal q, for N rows and P outputs
           -P W/2 log(2 pi s) - P/2 sum_b log|I + S_b/s| - (|r|^2 - h^T J^-1 h / s) / (2 s)
               - (k - P sum_b tr S_b) / (2 s)
-      W = N. A row of weight w and noise e s has A, r and sqrt k divided by its root sqrt(e / w); W is
-      the sum of w, and the bound has the term -P/2 sum w log e.
+      W = N. A row of weight w and noise e s has A, r and sqrt k divided by its root sqrt(e / w); W
+      is the sum of w, and the bound has the term -P/2 sum w log e.
       J = I + S/s over the mean's features; b runs over the blocks of the covariance. With
       V = A K A^T, [SOLVE] eq. 15, it adds P tr((I + S/s)^-1 (V - S S)) / (2 s^2).
       variant: which of mean and covariance use only the features of beta.
@@ -15204,8 +15200,8 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
 	odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
 	if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
 	if (!upper) return odvgp__fail(info, ODVGP_E_ARG, "upper", -1, 0, "is NULL");
-	if (!odvgp__has_noise(&m->cfg) || m->cfg.objective >= ODVGP_OBJECTIVE_PARTLY || m->units > 1 ||
-			m->levels > 1)
+	if (!odvgp__has_noise(&m->cfg) || m->cfg.objective >= ODVGP_OBJECTIVE_PARTLY || m->levels > 1 ||
+			m->units > 1)
 		return odvgp__fail(
 				info, ODVGP_E_UNSUPPORTED, "model", -1, 0, "has no upper bound of this kind");
 	odvgp_events events = m->tape.events;
@@ -18336,8 +18332,8 @@ static odvgp_status odvgp__warm_train(odvgp__warm_work *w, const odvgp_model *m,
 		return s;
 	odvgp__warm_copy(aux, m, 1);
 	odvgp__copy(aux->data_sd, m->data_sd, m->cfg.layer[0].D + 1);
-	if (!odvgp__has_noise(&m->cfg) || m->levels > 1) odvgp__warm_noise(aux);
 	if (m->unit->patches.height) odvgp__copy(aux->inducing_sd, m->inducing_sd, m->unit->Dz);
+	if (!odvgp__has_noise(&m->cfg) || m->levels > 1) odvgp__warm_noise(aux);
 	*made = aux;
 	report.converged = report.stuck = 0;
 	for (ptrdiff_t i = 0; i < w->iterations && !s && !report.converged && !report.stuck; i++)

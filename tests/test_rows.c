@@ -185,6 +185,44 @@ TEST(exposure_adds_its_logarithm)
 	}
 }
 
+/*  In a stack each sample of a row has the row's weight and exposure: the bound is linear in the
+    weights, with fixed normals, and exposure e adds log e to f. */
+TEST(samples_of_a_stack_have_the_row_s_numbers)
+{
+	world *w = make(ODVGP_LIKELIHOOD_POISSON, 1, 1, 1);
+	odvgp_model *m;
+	odvgp_real c, kl;
+	double at[3], moved;
+	ptrdiff_t i;
+	int k;
+	w->cfg.layers = 2;
+	w->cfg.layer[1] = w->cfg.layer[0];
+	w->cfg.layer[0].P = D;
+	w->cfg.layer[0].mean_function = ODVGP_MEAN_FUNCTION_IDENTITY;
+	w->cfg.layer[1].mean_function = ODVGP_MEAN_FUNCTION_CONSTANT;
+	w->cfg.deep.samples = 3;
+	w->cfg.deep.fixed_samples = 1;
+	m = taught(w, 3);
+	if (!m) return;
+	for (k = 0; k < 3; k++) {
+		for (i = 0; i < N; i++) w->Y[i * 3 + 1] = (odvgp_real)k;
+		at[k] = bound(m, w->X, w->Y, N, &kl, NULL);
+	}
+	CHECK_NEAR(at[0], -(double)kl, BY_PRECISION(1e-12, 1e-5) * (1 + fabs((double)kl)));
+	CHECK_NEAR(at[2] - at[1], at[1] - at[0], BY_PRECISION(1e-10, 1e-3) * (1 + fabs(at[2])));
+	for (i = 0; i < N; i++) w->Y[i * 3 + 2] = 2;
+	moved = bound(m, w->X, w->Y, N, NULL, NULL);
+	CHECK_STATUS(odvgp_get(m, "layer1.mean.c", &c, 1), ODVGP_OK);
+	c += (odvgp_real)log(2.0);
+	CHECK_STATUS(odvgp_set(m, "layer1.mean.c", &c, 1, NULL), ODVGP_OK);
+	for (i = 0; i < N; i++) w->Y[i * 3 + 2] = 1;
+	CHECK_NEAR(bound(m, w->X, w->Y, N, NULL, NULL), moved,
+			BY_PRECISION(1e-10, 1e-4) * (1 + fabs(moved)));
+	CHECK_INT(odvgp_warm_start_size(m, NULL), 0);
+	odvgp_model_free(m);
+	free(w);
+}
+
 /* ---- the Gaussian ---- */
 
 static void fit(odvgp_model *m, const world *w)
@@ -615,6 +653,7 @@ int main(int argc, char **argv)
 	test_begin(argc, argv);
 	RUN(a_weight_is_a_number_of_rows);
 	RUN(exposure_adds_its_logarithm);
+	RUN(samples_of_a_stack_have_the_row_s_numbers);
 	RUN(bounds_without_q_take_weights_and_known_noise);
 	RUN(known_variances_are_the_diagonal_of_the_noise);
 	RUN(a_natural_step_reaches_the_weighted_optimum);
