@@ -24,7 +24,7 @@ FLOAT_TESTS := $(if $(SKIP_FLOAT),,$(filter-out test_alias test_pool test_thread
 # `make test` leaves these in float to ALL=1, `make test-isa`, `make sanitize` and `make test-all`, so as to end soon.
 SLOW_FLOAT  := test_arguments test_base_kernels test_forged_files test_likelihoods test_members test_members_steps test_model test_optim test_predict \
                test_recovery test_save_load test_start test_terms test_training
-EXAMPLES    := $(sort $(wildcard examples/[0-9]*.c))
+EXAMPLES    := $(sort $(wildcard examples/[0-9]*.c)) examples/deep.c
 LESSONS     := $(sort $(wildcard examples/lessons/[0-9]*.c))
 
 MAKEFLAGS += --no-print-directory
@@ -32,7 +32,7 @@ ifeq (0$(filter -j%,$(MAKEFLAGS)),$(MAKELEVEL)) # not below a make that shares i
 MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 endif
 
-STUDIES := study-odvgp study-odvgp-gap study-recipes study-odvgp-2c study-solve study-solve-whitened
+STUDIES := study-odvgp study-odvgp-gap study-recipes study-odvgp-2c study-solve study-solve-whitened study-deep
 .PHONY: all demo test test-isa golden golden-write chaos cross cblas test-all soak sanitize fuzz valgrind tidy standards symbols bench bench-float bench-serve bench-against cost-curves odvgp2018-fig2a solvegp2020-fig2 kobe2021-figs $(STUDIES) study-images examples lessons ports install shared dist-arduino dist-platformio packages cover size clean help
 .DELETE_ON_ERROR:
 
@@ -340,6 +340,7 @@ study-recipes: ## the paper's settings and the defaults, on nine sets
 study-odvgp-2c: ## ODVGP figure 2c: 1,500 + 3,500 points against 2,000, in seconds
 study-solve: ## SOLVE-GP tables 2, 6 and 7 beside the printed rows
 study-solve-whitened: ## SOLVE-GP figure 3: whitened or not, natural gradients or Adam
+study-deep: ## one layer and two, COUPLED, ORTH and SOLVE-GP, on seven sets
 $(B)/images: bench/images.c
 	$(call compile,$(THREADS))
 study-images: $(B)/images ## MNIST, convolutional features against all pixels: DATA=dir, TIME=60 seconds for each model

@@ -90,7 +90,8 @@ CONTENTS   (search for a tag with its arrows)
 >>conventions
   Sizes. N rows of data, B rows of a minibatch, D inputs, P outputs (latent functions), M = |beta|
     and Mg = |gamma| inducing points, T columns of targets, F functions that the likelihood sees.
-    With the Gaussian likelihood F = T = P.
+    With the Gaussian likelihood F = T = P. "Y [N,T]" includes columns behind the targets, in the
+    order weights, exposure or known_noise, where config.lik asks for them.
   Storage. X [N,D], Y [N,T] and Z [M,D] are row-major without padding; mean and var [P,n] hold one
     row per output; triangular matrices are lower; `ld` counts elements from row to row.
   Symbols. Zb = Z_beta, Zg = Z_gamma, a = a_gamma, k = k(x,x), |.|^2 the sum of squares: of all
@@ -157,6 +158,8 @@ CONTENTS   (search for a tag with its arrows)
     ODVGP_USE_CBLAS                   -         send large products to a CBLAS (<cblas.h>); bits may
                                                 then depend on threads
     ODVGP_MAX_BASE_KERNELS            8         most base kernels in an expression, 1..32
+    ODVGP_MAX_LAYERS                  3         most layers, 1..8. Each takes 2.5 KB of stack in
+                                                odvgp_model_size and odvgp_load_size
 
 >>manual
   Models. Any mean part goes with any covariance part (layer[0].mean_part and .cov_part in the
@@ -181,6 +184,20 @@ CONTENTS   (search for a tag with its arrows)
     Mg = 2..3 M. More beta points improve variance and mean; more gamma points improve only the
     mean, at linear cost. SOLVE-GP's gamma improves the variance, too, and a step takes
     O(B Mg (M + Mg) + M Mg (M + Mg) + Mg^3) more; start with Mg = M.
+  Depth. config.layers > 1 gives a deep Gaussian process [DGP]. layer[0] sees X, each further one
+    samples of the layer below, and the likelihood the last. Each has width P, member, kernel,
+    sizes and mean function; hidden ones need one that passes their inputs on, IDENTITY or for
+    another width PROJECTION:
+        odvgp_config cfg = odvgp_config_defaults(N, D, D, 100, 0);
+        cfg.layers = 2;
+        cfg.layer[1] = cfg.layer[0];
+        cfg.layer[1].P = 1;
+        cfg.layer[0].mean_function = ODVGP_MEAN_FUNCTION_IDENTITY;
+    Training draws deep.samples normals for each row and hidden output, a function of seed and step:
+    the bound is an unbiased estimate. After a natural step odvgp_step looks at it once more, as for
+    likelihoods that are not log-concave. Predictions mix deep.predict_samples components. Memory of
+    training grows with the samples, that of predictions does not. There are no other objectives
+    than ELBO, no odvgp_fit_q and no warm start.
   Images. With layer[0].patches inducing inputs are patches, and f(image) is the weighted sum of a
     Gaussian process over an image's T patches [CONV], [TICK]. K(Z,X) costs B M T instead of B M
     kernel values, k(x,x) B T^2 / 2 more. One image's patches at a time are in memory, with 256 rows
@@ -193,8 +210,8 @@ CONTENTS   (search for a tag with its arrows)
     serving. Training memory stops growing with N at the number of rows that initialisation samples,
     max(50 M, 4 M_gamma, 4096), except with the objectives TIGHT and EXACT (O(N^2)). Stack, compiled
     by gcc or clang with -O2, for M up to 512 (each doubling adds up to 1 KiB): training steps,
-    odvgp_fit_q, odvgp_upper_bound, odvgp_model_size and odvgp_load_size take less than 8 KiB, all
-    other calls less than 4 KiB.
+    odvgp_fit_q and odvgp_upper_bound take less than 8 KiB, and so do odvgp_model_size and
+    odvgp_load_size with ODVGP_MAX_LAYERS = 1 (else 16 KiB), all other calls less than 4 KiB.
   Errors. Calls that can fail return odvgp_status; 0 is success. odvgp_info (may be NULL) receives
     a sentence that names the culprit. After an error outputs keep their old contents, except for
     predictions that are not finite (odvgp_predict), and the model stays usable. NaN in X, Y or Z is
@@ -234,6 +251,8 @@ CONTENTS   (search for a tag with its arrows)
     [SVGP]      Hensman, Fusi, Lawrence: Gaussian Processes for Big Data, UAI 2013
     [VFE]       Titsias: Variational Learning of Inducing Variables in Sparse Gaussian Processes,
                 AISTATS 2009
+    [DGP]       Salimbeni, Deisenroth: Doubly Stochastic Variational Inference for Deep Gaussian
+                Processes, NeurIPS 2017
     [CONV]      van der Wilk, Rasmussen, Hensman: Convolutional Gaussian Processes, NeurIPS 2017
     [TICK]      Dutordoir et al.: Bayesian Image Classification with Deep Convolutional Gaussian
                 Processes, AISTATS 2020
@@ -269,6 +288,13 @@ CONTENTS   (search for a tag with its arrows)
 #endif
 #if ODVGP_MAX_BASE_KERNELS < 1 || ODVGP_MAX_BASE_KERNELS > 32
 #error "ODVGP_MAX_BASE_KERNELS must be 1..32"
+#endif
+
+#ifndef ODVGP_MAX_LAYERS
+#define ODVGP_MAX_LAYERS 3
+#endif
+#if ODVGP_MAX_LAYERS < 1 || ODVGP_MAX_LAYERS > 8
+#error "ODVGP_MAX_LAYERS must be 1..8"
 #endif
 
 #if defined(ODVGP_NO_TRAINING) && !defined(ODVGP_NO_MALLOC)
@@ -448,12 +474,21 @@ typedef enum odvgp_gamma_coords {
         COLUMNS   From rows of K(Zg,Zg) a, with c^T c exact: [ODVGP] appendix A.3. */
 typedef enum odvgp_gamma_kl { ODVGP_GAMMA_KL_RESIDUAL, ODVGP_GAMMA_KL_COLUMNS } odvgp_gamma_kl;
 
-/*  Prior mean m(x), by its slots: 0, "mean.c", or x^T "mean.A" + "mean.b". */
+/*  Prior mean m(x), by its slots: 0, "mean.c", x^T "mean.A" + "mean.b", x itself (D = P), or
+    PROJECTION: x^T "mean.A", frozen. odvgp_init_data fills the last one's A, and LINEAR's in hidden
+    layers, with the P principal axes of the layer's scaled inputs; if P >= D with ones at A_dd. */
 typedef enum odvgp_mean_function {
 	ODVGP_MEAN_FUNCTION_ZERO,
 	ODVGP_MEAN_FUNCTION_CONSTANT,
-	ODVGP_MEAN_FUNCTION_LINEAR
+	ODVGP_MEAN_FUNCTION_LINEAR,
+	ODVGP_MEAN_FUNCTION_IDENTITY,
+	ODVGP_MEAN_FUNCTION_PROJECTION
 } odvgp_mean_function;
+
+/*  Initial q of hidden layers whose covariance part is DENSE or BLOCKS: q_sqrt = 1e-3 I in
+    whitened coordinates, so that a layer starts near its mean function, or the prior, which passes
+    its noise upwards. */
+typedef enum odvgp_hidden_q { ODVGP_HIDDEN_Q_NARROW, ODVGP_HIDDEN_Q_PRIOR } odvgp_hidden_q;
 
 /*  p(y|f). Names in quotes are slots, with initial values; s is the targets' standard deviation,
     Phi the normal distribution function, e lik.link_jitter. P = T, Y [N,P]:
@@ -470,8 +505,8 @@ typedef enum odvgp_mean_function {
         ORDINAL            y in {0 .. lik.classes - 1}, P = 1: how many cuts are below f + N(0, 1);
                            "cut" is the first, "gap" [classes - 2] between cuts, from frequencies
     Several functions, one target, Y [N,1]:
-        ROBUSTMAX          y in {0 .. P - 1}: 1 - "epsilon" 1e-3 (frozen) if f_y is largest, else
-                           epsilon / (P - 1); each Phi in that probability is (1 - 2 e) Phi + e
+        ROBUSTMAX          y in {0 .. P - 1}: 1 - "epsilon" 1e-3 (frozen; at most 1 - 1 / P) if f_y is
+                           largest, else epsilon / (P - 1); each Phi in that probability is (1 - 2 e) Phi + e
         SOFTMAX            y in {0 .. P - 1}: exp(f_y) / sum exp(f_k)
     P = 2 T, Y [N,T]:
         HETEROSCEDASTIC    N(y_t; f_t, exp(f_(T + t)))
@@ -624,6 +659,7 @@ typedef struct odvgp_allocator {
 #define odvgp_config_size       odvgpf_config_size
 #define odvgp_constant          odvgpf_constant
 #define odvgp_falling           odvgpf_falling
+#define odvgp_rising            odvgpf_rising
 #define odvgp_status_text       odvgpf_status_text
 #define odvgp_fit               odvgpf_fit
 #define odvgp_model_create      odvgpf_model_create
@@ -745,7 +781,9 @@ typedef struct odvgp_config {
 	/* Default ELBO. */
 	odvgp_objective objective;
 
-	/* One layer, in this version. */
+	/* Layers in use, 1..ODVGP_MAX_LAYERS (see Depth in >>manual). Default 1. */
+	ptrdiff_t layers;
+	/* From the inputs up; layer[layers - 1] is the last. */
 	struct {
 		/* Default ORTH + DENSE if M_gamma > 0, else BETA + DENSE. */
 		odvgp_mean_part mean_part;
@@ -760,8 +798,9 @@ typedef struct odvgp_config {
            initialisation estimates alpha and period. Only odvgp_model_size and odvgp_model_init
            read the text; it need not live longer. Default "matern52(ard)". */
 		const char *kernel;
-		/* Inputs and outputs (latent functions), each >= 1; odvgp_likelihood says how many columns
-           of targets there are. */
+		/* Inputs and outputs (latent functions), each >= 1; above layer[0] D is the P of the layer
+           below, or 0, which means that. odvgp_likelihood says how many columns of targets there
+           are for the last P. */
 		ptrdiff_t D, P;
 		/* Inducing points: |beta| >= 1 and |gamma| >= 0. BETA ignores gamma. */
 		ptrdiff_t M, M_gamma;
@@ -778,7 +817,19 @@ typedef struct odvgp_config {
 			   kernels such as "rbf(dims=0:9) * matern32(dims=9:11)". */
 			int locations;
 		} patches;
-	} layer[1];
+		/* What the slots of q hold. Default WHITENED: reproduce.parametrisation. */
+		odvgp_parametrisation parametrisation;
+	} layer[ODVGP_MAX_LAYERS];
+
+	/* For layers > 1. */
+	struct {
+		/* Samples of the hidden layers for each row, 1..10000: in training (default 0: 1), and in a
+           predictor (default 0: 32). */
+		ptrdiff_t samples, predict_samples;
+		/* 1: the same normals in each step. L-BFGS needs it. Default 0. */
+		int fixed_samples;
+		odvgp_hidden_q q_init; /* Default NARROW. */
+	} deep;
 
 	struct {
 		odvgp_likelihood kind; /* Default GAUSSIAN. */
@@ -790,6 +841,19 @@ typedef struct odvgp_config {
 		odvgp_real link_jitter;
 		/* 1: NaN in Y is a missing target, which the bound leaves out. Default 0. */
 		int missing;
+		/* 1: Y has a column more, behind the targets: the row's weight, finite and >= 0, which
+           multiplies its log density. Default 0. */
+		int weights;
+		/* 1: Y has a column more, the last: the row's exposure e > 0, which multiplies exp(f) of
+           POISSON, EXPONENTIAL and NEGATIVE_BINOMIAL. Default 0. */
+		int exposure;
+		/* 1, GAUSSIAN: Y has a column more, the last: e > 0; the row's noise variance is e
+           "noise_variance". For known variances e set noise_variance to 1 and freeze the slot.
+           Default 0. */
+		int known_noise;
+		/* 1, GAUSSIAN: a "noise_variance" for each target, [T]; needs the objective ELBO. Default
+           0: one for all. */
+		int noise_per_output;
 		/* This and the next are the Gaussian's. Initial noise variance, >= 0. Default 0: 0.1, and
            from odvgp_init_data on a tenth of the targets' variance. */
 		odvgp_real noise_variance;
@@ -919,9 +983,10 @@ typedef struct odvgp_report {
 
 /*  One named part of the parameter vector. */
 typedef struct odvgp_slot {
-	/* kernel, its term 0:  "kernel.0.lengthscale" "kernel.0.variance" "kernel.0.alpha"
+	/* With several layers names begin with "layer0." and so on, but for the likelihood's.
+       kernel, its term 0:  "kernel.0.lengthscale" "kernel.0.variance" "kernel.0.alpha"
                             "kernel.0.period" "kernel.0.offset"
-       likelihood:          "noise_variance" or those at odvgp_likelihood
+       likelihood:          "noise_variance" [1 or T] or those at odvgp_likelihood
        mean function:       "mean.c" "mean.A" "mean.b"
        patches:             "weights", 1 at the start
        beta:                "Z_beta" "q_mu" "a_beta" "q_sqrt"; INVERSE "B_sqrt"; DIAGONAL "q_diag"
@@ -958,11 +1023,12 @@ ODVGP_API odvgp_config odvgp_config_defaults(
 /*  Set one field by its name, for configs from a command line, a file or another language:
         odvgp_config_set(&cfg, "kernel=rbf(ard)", &info);
         odvgp_config_set(&cfg, "optim.lr=0.01-0.001:5000", &info);
-    name    the field's path as in C; any field but threads. Fields of a layer need no prefix, which
-            means the last layer: "M" is "layer0.M" today
+    name    the field's path as in C, with layer1 for layer[1]; any field but threads. Without a
+            prefix, a layer's field is the last layer's. layers=2 adds layers like the last one,
+            with D = 0
     value   sizes and reals: a decimal number, whatever the locale: 100, 1e-3. Choices: the word
             behind the enumerator's prefix in lower case ("reproduce.diag_step=projected_mu"), or
-            its number; on or off for natgrad, adam_eps_inside and init.warm. Schedules: 0.01 is
+            its number; on or off for fields that are 0 or 1. Schedules: 0.01 is
             constant, 0.1-0.01 falls over 5,000 steps, 0.1-0.01:2000 over 2,000. kernel takes all
             that follows the '=', a text that must live until the model is made
     Spaces and tabs around name and value do not count. odvgp_model_size later checks what fields
@@ -982,6 +1048,11 @@ ODVGP_API size_t odvgp_config_size(void);
         cfg.optim.lr = odvgp_falling(0.01, 0.001, steps) */
 ODVGP_API odvgp_schedule odvgp_constant(odvgp_real value);
 ODVGP_API odvgp_schedule odvgp_falling(odvgp_real from, odvgp_real to, ptrdiff_t steps);
+/*  Rise in equal ratios from `from` to `to` over `steps` steps, then fall to `final` over
+    decay_steps (0: stay). Other likelihoods than the Gaussian, whose first natural steps can lead
+    far off, begin well with cfg.optim.natgrad_step = odvgp_rising(1e-5, 0.1, 100, 0.01, 4900). */
+ODVGP_API odvgp_schedule odvgp_rising(
+		odvgp_real from, odvgp_real to, ptrdiff_t steps, odvgp_real final, ptrdiff_t decay_steps);
 
 /*  The sentence that describes a status. Never NULL. */
 ODVGP_API const char *odvgp_status_text(odvgp_status status);
@@ -1084,12 +1155,18 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
     more rows, refines. Frozen slots stay; bounds, priors and jitter hold. If the bound on some of
     the rows would fall, as rounding can make it with FREE in float, nothing changes. Empties Adam's
     moments; schedules and the count of steps continue.
+    Another likelihood than the Gaussian gets the kernel, prior mean and Z_beta of a regression on
+    pseudo-targets, STUDENTT and LAPLACE also the scale, and q at its initial value: go on with
+    odvgp_rising. Pseudo-targets of f: y itself (STUDENTT, LAPLACE, HETEROSCEDASTIC); -1 and 1, for
+    several classes one against the rest; log(y + 1/2) (POISSON, NEGATIVE_BINOMIAL, GAMMA; minus
+    that for EXPONENTIAL), less log of the exposure; Phi^-1(y) (BETA); the middle between the cuts
+    (ORDINAL). Rows with a missing target do not count.
         settings   NULL: the defaults
         X [N,D], Y [N,T]    work  odvgp_warm_start_size bytes, at any address
-    Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (another likelihood than the
-             Gaussian, objective EXACT, a q that odvgp_fit_q refuses). On an error the model is
-             unchanged
-    Cost     O(iterations rows M^2), and that of odvgp_fit_q
+    Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (objective EXACT, several
+             layers; with the Gaussian also missing targets and a q that odvgp_fit_q refuses). On an
+             error the model is unchanged
+    Cost     O(iterations rows M^2), with the Gaussian also that of odvgp_fit_q
     odvgp_warm_start_size   0: too large, or refused */
 ODVGP_API size_t odvgp_warm_start_size(const odvgp_model *model, const odvgp_warm *settings);
 ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *model, const odvgp_warm *settings,
@@ -1143,7 +1220,7 @@ ODVGP_API odvgp_status odvgp_elbo(odvgp_model *model, const odvgp_real *X, const
 /*  odvgp_elbo with ORTH's gamma term of the KL estimated (config.reproduce.gamma_kl) from the
     columns idx [count] (distinct, 0..M_gamma - 1), scaled by M_gamma/count: unbiased over uniformly
     drawn subsets. A sampled KL can be negative.
-    Returns  as odvgp_elbo; E_ARG also for a repeated column */
+    Returns  as odvgp_elbo; E_ARG also for a repeated column, E_UNSUPPORTED with several layers */
 ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *model, const odvgp_real *X,
 		const odvgp_real *Y, ptrdiff_t n, const ptrdiff_t *idx, ptrdiff_t count, odvgp_real *elbo,
 		odvgp_real *kl, odvgp_real *grad, odvgp_info *info);
@@ -1240,13 +1317,14 @@ ODVGP_API odvgp_status odvgp_set_prior(
 ODVGP_API ptrdiff_t odvgp_steps_done(const odvgp_model *model);
 ODVGP_API odvgp_events odvgp_model_events(const odvgp_model *model);
 
-/*  Write the kernel expression with its current values to text [size], with a final zero. With ard
-    it shows the geometric mean over columns. Returns the length needed, without the final zero. */
+/*  Write the kernel expression with its current values to text [size], with a final zero; several
+    layers' with "; " between them. With ard it shows the geometric mean over columns. Returns the
+    length needed, without the final zero. */
 ODVGP_API size_t odvgp_kernel_text(const odvgp_model *model, char *text, size_t size);
 
 /*  The column of X to which number k of slot "kernel.<term>.lengthscale" (linear:
-    "kernel.<term>.variance") belongs, if the term has ard. -1 if one number serves all columns, or
-    if there is no such number. */
+    "kernel.<term>.variance") of the first layer belongs, if the term has ard. -1 if one number
+    serves all columns, or if there is no such number. */
 ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *model, int term, ptrdiff_t k);
 
 /*  Freeze a model: write its predictor, a block without pointers that can be copied, stored, or put
@@ -1292,7 +1370,8 @@ ODVGP_API odvgp_status odvgp_server_from_file(odvgp_server *server, const void *
 ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *server, ptrdiff_t rows);
 
 /*  Mean and marginal variance of f at new inputs (odvgp_mean_part; [ODVGP] eq. 11 for ORTH). The
-    variance is never negative.
+    variance is never negative. With several layers, here and below, those of a mixture over samples
+    of the hidden layers, whose normals are stored (as a seed) and the same for all rows.
         X        [n,D], original units if odvgp_freeze got scales      n  >= 0
         mean     [P,n] out or NULL, units of y     var  [P,n] out or NULL, units of y squared
         var_y    [y_rows,n] out or NULL: variance of y, as odvgp_predict_y computes it
@@ -1307,24 +1386,29 @@ ODVGP_API odvgp_status odvgp_predict(const odvgp_server *server, const odvgp_rea
 		odvgp_real *mean, odvgp_real *var, odvgp_real *var_y, void *scratch, size_t scratch_bytes);
 
 /*  Mean and variance of y at new inputs, [y_rows,n] out or NULL. Likelihoods of classes (ORDINAL,
-    ROBUSTMAX, SOFTMAX): each class's probability p, and p - p^2. Scratch, results and cost as for
-    odvgp_predict with variances, plus the likelihood's integrals. */
+    ROBUSTMAX, SOFTMAX): each class's probability p, and p - p^2. Exposure and known_noise count as
+    1. With exposure e, counts of mean m and variance v have e m and e m + e^2 (v - m), EXPONENTIAL
+    has m / e and v / e^2. Scratch, results and cost as for odvgp_predict with variances, plus the
+    likelihood's integrals. */
 ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean, odvgp_real *var, void *scratch, size_t scratch_bytes);
 
 /*  Mean [P,n] (or NULL) and symmetric covariance [P,n,n] of f at the rows of X.
         scratch  odvgp_predict_scratch(server, n) bytes
+    Returns  also E_UNSUPPORTED: several layers
     Cost     O(n M^2 + n^2 M) */
 ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *server, const odvgp_real *X,
 		ptrdiff_t n, odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes);
 
 /*  log p(y|data) of each row of targets Y [n,T]: logp [n], summed over outputs, for y in its own
-    units. Scratch and cost as for odvgp_predict with variances. */
+    units. Y has the columns of training; weights do not count. Scratch and cost as for
+    odvgp_predict with variances. */
 ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *server, const odvgp_real *X,
 		const odvgp_real *Y, ptrdiff_t n, odvgp_real *logp, void *scratch, size_t scratch_bytes);
 
 /*  Joint samples of f at the rows of X: f [samples,P,n]. A pivoted Cholesky factorisation takes
-    singular covariances without jitter. Sample number s depends only on seed and s.
+    singular covariances without jitter. Sample number s depends only on seed and s. With several
+    layers each sample of a layer is drawn at one of the layer below.
         scratch  odvgp_sample_scratch(server, n) bytes
     Cost     O(n M^2 + P n^2 (M + n) + samples P n^2) */
 ODVGP_API size_t odvgp_sample_scratch(const odvgp_server *server, ptrdiff_t n);
@@ -2155,7 +2239,8 @@ enum {
 	ODVGP__STREAM_SAMPLE,
 	ODVGP__STREAM_SOFTMAX,
 	ODVGP__STREAM_WARM,
-	ODVGP__STREAM_PATCHES
+	ODVGP__STREAM_PATCHES,
+	ODVGP__STREAM_HIDDEN
 };
 
 static uint64_t odvgp__mix(uint64_t x)
@@ -5939,7 +6024,8 @@ enum {
 	ODVGP__LIK_SCALABLE = 16,
 	/* p(y|f) is linear in Phi(f): its mean is the value at mean / sqrt(1 + var) */
 	ODVGP__LIK_PROBIT = 32,
-	ODVGP__LIK_LINK = 64 /* uses lik.link_jitter */
+	ODVGP__LIK_LINK = 64,     /* uses lik.link_jitter */
+	ODVGP__LIK_EXPOSURE = 128 /* exposure e adds log e to f */
 };
 
 /*  n rows of data; each function and each target is a matrix row. */
@@ -5950,7 +6036,11 @@ typedef struct odvgp__lik_job {
 	ptrdiff_t classes;            /* of CLASSES, else 0 */
 	const odvgp_real *Y;          /* [T,ld], NaN: missing; not for y_moments */
 	const odvgp_real *mean, *var; /* [F,ld]; var >= 0 */
-	const odvgp_real *par;        /* in the order of odvgp__likelihood.param */
+	/* [n] the rows' weights; multiples of the Gaussian's noise variance. NULL: all 1. Densities
+       have no weights */
+	const odvgp_real *weight, *noise;
+	const odvgp_real *par; /* in the order of odvgp__likelihood.param */
+	ptrdiff_t noises;      /* the Gaussian's: T, or 1 for all targets */
 	/* link jitter, nodes [H], weights [H]; not for the Gaussian */
 	const odvgp_real *rule;
 	ptrdiff_t H;
@@ -5971,7 +6061,7 @@ typedef struct odvgp__lik_chunk {
 	ptrdiff_t n, classes, H;
 	const odvgp_real *t, *w;
 	odvgp_real *y, *seen, *mean, *sd,
-			*f;                    /* seen: 0 for missing targets and rows beyond the job's */
+			*f; /* seen: the row's weight; 0 for missing targets and rows beyond the job's */
 	odvgp_real *weight;            /* of the rows' derivatives in parameters */
 	odvgp_real *logp, *df;         /* results */
 	odvgp_real *a, *b;             /* work of logp */
@@ -5989,11 +6079,12 @@ enum {
 
 typedef struct odvgp__lik_param {
 	const char *name; /* of the slot */
-	ptrdiff_t count;  /* of values; 0: ORDINAL's classes - 2 */
+	ptrdiff_t count;  /* of values; 0: ORDINAL's classes - 2; -1: the Gaussian's noises */
 	double start;     /* of each value, in the likelihood's units */
 	int positive;     /* 1: trained through config.positive_transform */
 	int power;        /* of the targets' unit, which odvgp_init_data finds */
 	int fixed;        /* 1: not trainable unless odvgp_set_trainable says so */
+	int rate;         /* 1: a rate of wrong classes, below that of guessing, 1 - 1 / P */
 } odvgp__lik_param;
 
 /*  A likelihood. expect must sum in a fixed order, so that bits do not depend on threads. Functions
@@ -6021,26 +6112,40 @@ typedef struct odvgp__likelihood {
        job's if it has any; or, if top is given, E_q[p(y|f)] as odvgp__lse_add leaves it */
 	void (*chunk)(const odvgp__lik_job *job, const odvgp__lik_chunk *c, ptrdiff_t t, ptrdiff_t from,
 			odvgp_real *top);
+	int pseudo; /* ODVGP__PSEUDO_..., targets of a warm start */
 } odvgp__likelihood;
 
-static ptrdiff_t odvgp__lik_count(const odvgp__lik_param *par, ptrdiff_t classes)
+/*  What f is about, given y: y; 2 y - 1; 1 for class y's function, else -1; between the cuts;
+    log(y + 1/2); minus that; Phi^-1(y). */
+enum {
+	ODVGP__PSEUDO_Y,
+	ODVGP__PSEUDO_SIGN,
+	ODVGP__PSEUDO_CLASS,
+	ODVGP__PSEUDO_CUTS,
+	ODVGP__PSEUDO_LOG,
+	ODVGP__PSEUDO_MINUS_LOG,
+	ODVGP__PSEUDO_PROBIT
+};
+
+/*  levels: the number of classes, or the Gaussian's noises. */
+static ptrdiff_t odvgp__lik_count(const odvgp__lik_param *par, ptrdiff_t levels)
 {
-	return par->count ? par->count : ODVGP__MAX(classes - 2, 0);
+	if (par->count < 0) return ODVGP__MAX(levels, 1);
+	return par->count ? par->count : ODVGP__MAX(levels - 2, 0);
 }
 
 /*  Count of positive, or free, parameter values. */
-static ptrdiff_t odvgp__lik_numbers(const odvgp__likelihood *lik, int positive, ptrdiff_t classes)
+static ptrdiff_t odvgp__lik_numbers(const odvgp__likelihood *lik, int positive, ptrdiff_t levels)
 {
 	ptrdiff_t numbers = 0;
 	for (int k = 0; k < lik->params; k++)
-		if (lik->param[k].positive == positive)
-			numbers += odvgp__lik_count(&lik->param[k], classes);
+		if (lik->param[k].positive == positive) numbers += odvgp__lik_count(&lik->param[k], levels);
 	return numbers;
 }
 
-static ptrdiff_t odvgp__lik_all_numbers(const odvgp__likelihood *lik, ptrdiff_t classes)
+static ptrdiff_t odvgp__lik_all_numbers(const odvgp__likelihood *lik, ptrdiff_t levels)
 {
-	return odvgp__lik_numbers(lik, 1, classes) + odvgp__lik_numbers(lik, 0, classes);
+	return odvgp__lik_numbers(lik, 1, levels) + odvgp__lik_numbers(lik, 0, levels);
 }
 
 /*  Numbers of the rule that follow the parameters, and of a job's work. */
@@ -6049,7 +6154,7 @@ static ptrdiff_t odvgp__lik_work(const odvgp__likelihood *lik, ptrdiff_t F)
 {
 	int several = lik->flags & ODVGP__LIK_CLASSES && !(lik->flags & ODVGP__LIK_FACTORS);
 	if (lik->flags & ODVGP__LIK_GAUSSIAN) return 0;
-	return ODVGP__CHUNK * (ODVGP__LIK_ARRAYS + (several ? 4 * F : 0));
+	return ODVGP__CHUNK * (ODVGP__LIK_ARRAYS + (several ? 8 * F : 0));
 }
 
 /*  The number of classes: 0 without CLASSES; `ordinal` where it does not follow from F. */
@@ -6073,21 +6178,40 @@ static int odvgp__target_ok(const odvgp__likelihood *lik, ptrdiff_t classes, dou
 	return !lik->whole || y == floor(y);
 }
 
-/*  Check rows of T targets, numbered from `first`; info names the bad row. classes: of CLASSES;
-    missing: NaN is allowed. */
-static odvgp_status odvgp__targets_check(const odvgp__likelihood *lik, ptrdiff_t classes,
-		int missing, const odvgp_real *y, ptrdiff_t count, ptrdiff_t T, ptrdiff_t first,
-		odvgp_info *info)
+/*  A row of Y: T targets, then its weight, then its exposure or multiple of the noise variance. */
+typedef struct odvgp__y_row {
+	const odvgp__likelihood *lik;
+	ptrdiff_t T, classes;        /* classes: of CLASSES */
+	int missing, weights, scale; /* NaN is allowed; the row has a weight; the other number */
+} odvgp__y_row;
+
+static ptrdiff_t odvgp__y_columns(const odvgp__y_row *row)
 {
-	int any = lik->flags & ODVGP__LIK_GAUSSIAN;
-	if (any && odvgp__finite(y, count)) return ODVGP_OK;
-	for (ptrdiff_t i = 0; i < count; i++) {
+	return row->T + row->weights + row->scale;
+}
+
+/*  What is wrong with column k of a row, or NULL. */
+static const char *odvgp__y_wrong(const odvgp__y_row *row, ptrdiff_t k, double v)
+{
+	if (k < row->T) return odvgp__target_ok(row->lik, row->classes, v) ? NULL : row->lik->why;
+	if (row->weights && k == row->T) return v >= 0 ? NULL : "a weight must not be negative";
+	return v > 0 ? NULL : "an exposure, or a known noise variance, must be above 0";
+}
+
+/*  Check rows of Y, numbered from `first`; info names the bad row. */
+static odvgp_status odvgp__targets_check(const odvgp__y_row *row, const odvgp_real *y,
+		ptrdiff_t rows, ptrdiff_t first, odvgp_info *info)
+{
+	ptrdiff_t C = odvgp__y_columns(row);
+	if (row->lik->flags & ODVGP__LIK_GAUSSIAN && C == row->T && odvgp__finite(y, rows * C))
+		return ODVGP_OK;
+	for (ptrdiff_t i = 0; i < rows * C; i++) {
 		double v = (double)y[i];
-		if (missing && v != v) continue;
+		if (row->missing && i % C < row->T && v != v) continue;
 		if (!(v - v == 0))
-			return odvgp__fail(info, ODVGP_E_NAN, "Y", first + i / T, v, "a row is not finite");
-		if (!any && !odvgp__target_ok(lik, classes, v))
-			return odvgp__fail(info, ODVGP_E_ARG, "Y", first + i / T, v, lik->why);
+			return odvgp__fail(info, ODVGP_E_NAN, "Y", first + i / C, v, "a row is not finite");
+		const char *why = odvgp__y_wrong(row, i % C, v);
+		if (why) return odvgp__fail(info, ODVGP_E_ARG, "Y", first + i / C, v, why);
 	}
 	return ODVGP_OK;
 }
@@ -6096,6 +6220,11 @@ static odvgp_status odvgp__targets_check(const odvgp__likelihood *lik, ptrdiff_t
 
 #define ODVGP__LEAST_SD (sizeof(odvgp_real) == 4 ? ODVGP__R(1e-3) : ODVGP__R(1e-5))
 static const odvgp_real odvgp__one_node[2] = {0, 1};
+
+static odvgp_real odvgp__weight(const odvgp__lik_job *job, ptrdiff_t row)
+{
+	return job->weight ? job->weight[row] : 1;
+}
 
 /*  Rows from `from` on of target t and function t. */
 static odvgp__lik_chunk odvgp__lik_chunk_of(const odvgp__lik_job *job, ptrdiff_t t, ptrdiff_t from)
@@ -6118,7 +6247,7 @@ static odvgp__lik_chunk odvgp__lik_chunk_of(const odvgp__lik_job *job, ptrdiff_t
 	ODVGP__EACH_ROW(i) {
 		ptrdiff_t at = t * job->ld + from + (i < c.n ? i : 0);
 		odvgp_real y = job->Y ? job->Y[at] : ODVGP__R(0.5);
-		c.seen[i] = i < c.n && y == y;
+		c.seen[i] = i < c.n && y == y ? odvgp__weight(job, from + i) : 0;
 		c.y[i] = y == y ? y : ODVGP__R(0.5); /* all likelihoods of one function can take it */
 		c.mean[i] = job->mean[at];
 		c.sd[i] = ODVGP__SQRT(ODVGP__MAX(job->var[at], least * least));
@@ -6177,6 +6306,14 @@ static void odvgp__quad_chunk(const odvgp__lik_job *job, const odvgp__lik_chunk 
 	}
 }
 
+/*  w times `base`; dpar gets w times its derivatives. */
+static double odvgp__base(const odvgp__lik_job *job, double w, double y)
+{
+	double own[2] = {0, 0}, base = job->lik->base(y, job->par, own);
+	for (int k = 0; k < job->lik->params && job->dpar; k++) job->dpar[k] += w * own[k];
+	return w * base;
+}
+
 static double odvgp__chunks_expect(const odvgp__lik_job *job)
 {
 	double total = 0;
@@ -6187,8 +6324,8 @@ static double odvgp__chunks_expect(const odvgp__lik_job *job)
 			c.lik->chunk(job, &c, t, from, NULL);
 			for (ptrdiff_t i = 0; i < c.n; i++)
 				if (c.seen[i] > 0) {
-					sum += (double)c.sum[i];
-					if (c.lik->base) sum += c.lik->base((double)c.y[i], c.par, c.dpar);
+					sum += (double)c.seen[i] * (double)c.sum[i];
+					if (c.lik->base) sum += odvgp__base(job, (double)c.seen[i], (double)c.y[i]);
 				}
 			total += sum;
 		}
@@ -6240,46 +6377,64 @@ static void odvgp__class_moments(const odvgp__lik_job *all, odvgp_real *mean, od
 	for (ptrdiff_t each = 0, at = 0; each < job->T * job->n; \
 			each++, at = each / job->n * job->ld + each % job->n)
 
-/*  0 for a missing target. */
+/*  w times the derivatives; 0 for a missing target. */
 static void odvgp__put_slopes(
-		const odvgp__lik_job *job, ptrdiff_t at, int seen, double dmean, double dvar)
+		const odvgp__lik_job *job, ptrdiff_t at, double w, double dmean, double dvar)
 {
 	if (!job->dmean) return;
-	job->dmean[at] = (odvgp_real)(seen ? dmean : 0);
-	job->dvar[at] = (odvgp_real)(seen ? dvar : 0);
+	job->dmean[at] = (odvgp_real)(w > 0 ? w * dmean : 0);
+	job->dvar[at] = (odvgp_real)(w > 0 ? w * dvar : 0);
+}
+
+/*  The row's weight; 0 for a missing target. */
+static double odvgp__target_weight(const odvgp__lik_job *job, ptrdiff_t at)
+{
+	odvgp_real y = job->Y[at];
+	return y == y ? (double)odvgp__weight(job, at % job->ld) : 0;
 }
 
 /*  Student's variance is infinite for df <= 2. */
 static void odvgp__noise_moments(const odvgp__lik_job *job, odvgp_real *mean, odvgp_real *var)
 {
 	odvgp_real s = job->par[0], noise = s;
+	int several = job->lik->flags & ODVGP__LIK_GAUSSIAN && job->noises > 1;
 	if (job->lik->params > 1)
 		noise = job->par[1] > 2 ? s * s * job->par[1] / (job->par[1] - 2) : (odvgp_real)HUGE_VAL;
 	else if (!(job->lik->flags & ODVGP__LIK_GAUSSIAN)) noise = 2 * s * s;
 	ODVGP__EACH_TARGET(at) {
 		if (mean) mean[at] = job->mean[at];
-		if (var) var[at] = job->var[at] + noise;
+		if (var) var[at] = job->var[at] + (several ? job->par[at / job->ld] : noise);
 	}
 }
 
+/*  The Gaussian's parameter for target t. */
+static ptrdiff_t odvgp__noise_of(const odvgp__lik_job *job, ptrdiff_t t)
+{
+	return job->noises > 1 ? t : 0;
+}
+
+/*  With weight w and noise e s: -w (log(2 pi s) + log e + (d^2 + var) / (e s)) / 2. */
 static double odvgp__gaussian_expect_target(const odvgp__lik_job *job, ptrdiff_t t)
 {
 	const odvgp_real *y = job->Y + t * job->ld, *mean = job->mean + t * job->ld,
 					 *var = job->var + t * job->ld;
-	double squares = 0, s = (double)job->par[0], inverse = 1 / s, n = (double)job->n;
+	double squares = 0, s = (double)job->par[odvgp__noise_of(job, t)], inverse = 1 / s, n = 0,
+		   logs = 0;
 	for (ptrdiff_t i = 0; i < job->n; i++) {
-		double d = (double)(y[i] - mean[i]), seen = 1;
-		if (d != d && y[i] != y[i]) { /* missing */
-			d = seen = 0;
-			n--;
+		double d = (double)(y[i] - mean[i]), w = (double)odvgp__weight(job, i), part = w;
+		if (d != d && y[i] != y[i]) d = w = part = 0; /* missing */
+		if (job->noise) {
+			part /= (double)job->noise[i];
+			logs += w * log((double)job->noise[i]);
 		}
-		squares += d * d + seen * (double)var[i];
+		n += w;
+		squares += part * (d * d + (double)var[i]);
 		if (!job->dmean) continue;
-		job->dmean[t * job->ld + i] = (odvgp_real)(d * inverse);
-		job->dvar[t * job->ld + i] = (odvgp_real)(-0.5 * inverse * seen);
+		job->dmean[t * job->ld + i] = (odvgp_real)(d * inverse * part);
+		job->dvar[t * job->ld + i] = (odvgp_real)(-0.5 * inverse * part);
 	}
-	if (job->dpar) job->dpar[0] += 0.5 * inverse * (squares * inverse - n);
-	return -0.5 * (n * (odvgp__log_2pi + log(s)) + squares * inverse);
+	if (job->dpar) job->dpar[odvgp__noise_of(job, t)] += 0.5 * inverse * (squares * inverse - n);
+	return -0.5 * (n * (odvgp__log_2pi + log(s)) + logs + squares * inverse);
 }
 
 static double odvgp__gaussian_expect(const odvgp__lik_job *job)
@@ -6292,7 +6447,8 @@ static double odvgp__gaussian_expect(const odvgp__lik_job *job)
 static void odvgp__gaussian_log_density(const odvgp__lik_job *job, odvgp_real *density)
 {
 	ODVGP__EACH_TARGET(at) {
-		double v = (double)job->var[at] + (double)job->par[0],
+		double e = job->noise ? (double)job->noise[at % job->ld] : 1,
+			   v = (double)job->var[at] + e * (double)job->par[odvgp__noise_of(job, at / job->ld)],
 			   d = (double)(job->Y[at] - job->mean[at]);
 		density[at] = (odvgp_real)(-0.5 * (odvgp__log_2pi + log(v) + d * d / v));
 	}
@@ -6349,10 +6505,10 @@ static double odvgp__laplace_expect(const odvgp__lik_job *job)
 		double sd = ODVGP__MAX(sqrt((double)job->var[at]), least),
 			   d = (double)(job->Y[at] - job->mean[at]), z = d / sd,
 			   odds = erf(odvgp__sqrt_half * z), bell = exp(-0.5 * (z * z + odvgp__log_2pi)),
-			   size = d * odds + 2 * sd * bell;
-		if (d == d) sum -= log(2 * s) + size / s;
-		if (d == d && job->dpar) job->dpar[0] += (size / s - 1) / s;
-		odvgp__put_slopes(job, at, d == d, odds / s, -bell / (s * sd));
+			   size = d * odds + 2 * sd * bell, w = odvgp__target_weight(job, at);
+		if (w > 0) sum -= w * (log(2 * s) + size / s);
+		if (w > 0 && job->dpar) job->dpar[0] += w * (size / s - 1) / s;
+		odvgp__put_slopes(job, at, w, odds / s, -bell / (s * sd));
 	}
 	return sum;
 }
@@ -6396,14 +6552,15 @@ static double odvgp__exp_expect(const odvgp__lik_job *job)
 {
 	double sum = 0;
 	ODVGP__EACH_TARGET(at) {
-		double y = (double)job->Y[at], m = (double)job->mean[at], a[3], e;
+		double y = (double)job->Y[at], m = (double)job->mean[at], a[3], e,
+			   w = odvgp__target_weight(job, at);
 		odvgp__exp_terms(job->lik, y, job->par, a);
 		e = a[1] * exp(a[2] * m + 0.5 * (double)job->var[at]);
-		odvgp__put_slopes(job, at, y == y, a[0] - a[2] * e, -0.5 * e);
-		if (y != y) continue;
-		sum += a[0] * m - e;
-		if (job->lik->base) sum += job->lik->base(y, job->par, job->dpar);
-		if (job->dpar && job->lik->params) job->dpar[0] -= m;
+		odvgp__put_slopes(job, at, w, a[0] - a[2] * e, -0.5 * e);
+		if (!(w > 0)) continue;
+		sum += w * (a[0] * m - e);
+		if (job->lik->base) sum += odvgp__base(job, w, y);
+		if (job->dpar && job->lik->params) job->dpar[0] -= w * m;
 	}
 	return sum;
 }
@@ -6578,50 +6735,57 @@ static void odvgp__ordinal_logp(const odvgp__lik_chunk *c)
 /* --- several functions --- */
 
 /*  P = P(f_y is largest) = sum_h w_h prod_{k != y} link((f_h - mean_k) / sd_k), with nodes f_h for
-    f_y. E[log p] and E[p] are linear in P. */
+    f_y. E[log p] and E[p] are linear in P. Arrays [K] of chunks: mean, sd, slopes of the links,
+    derivatives. Class y's come last, in c->dm and c->dv. */
 static void odvgp__robustmax_chunk(const odvgp__lik_job *job, const odvgp__lik_chunk *c,
 		ptrdiff_t target, ptrdiff_t from, odvgp_real *top)
 {
-	ptrdiff_t K = job->F;
-	odvgp_real *sd = job->work + ODVGP__LIK_ARRAYS * ODVGP__CHUNK, *slope = sd + K * ODVGP__CHUNK;
+	ptrdiff_t K = job->F, all = K * ODVGP__CHUNK;
+	odvgp_real *mean = job->work + ODVGP__LIK_ARRAYS * ODVGP__CHUNK, *sd = mean + all,
+			   *slope = sd + all, *dm = slope + all, *dv = dm + all, *of_mean = c->mean,
+			   *of_sd = c->sd;
 	double e = (double)job->par[0], of_y = 1 - e, other = e / (double)(K - 1),
 		   hit = top ? of_y : log1p(-e), miss = top ? other : log(other);
+	odvgp_real gain = (odvgp_real)(hit - miss);
 	(void)target;
-	const odvgp_real *mean = job->mean + from;
 	for (ptrdiff_t k = 0; k < K; k++)
-		for (ptrdiff_t i = 0; i < c->n; i++) {
-			ptrdiff_t at = k * job->ld + from + i;
-			sd[k * ODVGP__CHUNK + i] = ODVGP__SQRT(ODVGP__MAX(job->var[at], ODVGP__R(1e-10)));
-			if (job->dmean) job->dmean[at] = job->dvar[at] = 0;
+		ODVGP__EACH_ROW(i) {
+			ptrdiff_t at = k * job->ld + from + (i < c->n ? i : 0), to = k * ODVGP__CHUNK + i;
+			mean[to] = job->mean[at];
+			sd[to] = ODVGP__SQRT(ODVGP__MAX(job->var[at], ODVGP__R(1e-10)));
+			if ((ptrdiff_t)c->y[i] == k) of_mean[i] = mean[to], of_sd[i] = sd[to];
 		}
+	if (job->dmean) odvgp__zero(dm, 2 * all);
 	for (ptrdiff_t h = 0; h < c->H; h++) {
-		ODVGP__EACH_ROW(i) c->z[i] = c->a[i] = 0;
-		for (ptrdiff_t i = 0; i < c->n; i++) {
-			ptrdiff_t y = (ptrdiff_t)c->y[i];
-			c->f[i] = mean[y * job->ld + i] + sd[y * ODVGP__CHUNK + i] * c->t[h];
+		odvgp_real w = c->w[h], t = c->t[h];
+		ODVGP__EACH_ROW(i) {
+			c->z[i] = 0;
+			c->f[i] = of_mean[i] + of_sd[i] * t;
 		}
-		for (ptrdiff_t k = 0; k < K; k++) {
-			const odvgp_real *s = sd + k * ODVGP__CHUNK;
-			for (ptrdiff_t i = 0; i < c->n; i++) c->a[i] = (c->f[i] - mean[k * job->ld + i]) / s[i];
-			odvgp__link(c->isa, c->jitter, c->a, c->logp, slope + k * ODVGP__CHUNK);
-			for (ptrdiff_t i = 0; i < c->n; i++)
-				if ((ptrdiff_t)c->y[i] != k) c->z[i] += c->logp[i];
+		for (ptrdiff_t k = 0, at = 0; k < K; k++, at += ODVGP__CHUNK) {
+			ODVGP__EACH_ROW(i) c->a[i] = (c->f[i] - mean[at + i]) / sd[at + i];
+			odvgp__link(c->isa, c->jitter, c->a, c->logp, slope + at);
+			ODVGP__EACH_ROW(i) c->z[i] += c->y[i] == (odvgp_real)k ? 0 : c->logp[i];
 		}
 		c->isa->map[ODVGP__EXP](c->z, c->z, NULL);
-		ODVGP__EACH_ROW(i) c->sum[i] += c->w[h] * c->z[i];
-		for (ptrdiff_t k = 0; k < K && job->dmean; k++)
-			for (ptrdiff_t i = 0; i < c->n; i++) {
-				ptrdiff_t y = (ptrdiff_t)c->y[i], at = from + i;
-				odvgp_real s = sd[k * ODVGP__CHUNK + i], g = c->w[h] * c->z[i] *
-															 slope[k * ODVGP__CHUNK + i] / s *
-															 (odvgp_real)(hit - miss) * c->seen[i];
-				if (y == k) continue;
-				job->dmean[k * job->ld + at] -= g;
-				job->dvar[k * job->ld + at] -= g * (c->f[i] - mean[k * job->ld + i]) / (2 * s * s);
-				job->dmean[y * job->ld + at] += g;
-				job->dvar[y * job->ld + at] += g * c->t[h] / (2 * sd[y * ODVGP__CHUNK + i]);
+		ODVGP__EACH_ROW(i) c->sum[i] += w * c->z[i];
+		for (ptrdiff_t k = 0, at = 0; k < K && job->dmean; k++, at += ODVGP__CHUNK)
+			ODVGP__EACH_ROW(i) {
+				odvgp_real s = sd[at + i], g = w * c->z[i] * slope[at + i] / s * gain;
+				g = c->y[i] == (odvgp_real)k ? 0 : g;
+				dm[at + i] -= g;
+				dv[at + i] -= g * (c->f[i] - mean[at + i]) / (2 * s * s);
+				c->dm[i] += g;
+				c->dv[i] += g * t / (2 * of_sd[i]);
 			}
 	}
+	for (ptrdiff_t k = 0; k < K && job->dmean; k++)
+		for (ptrdiff_t i = 0; i < c->n; i++) {
+			ptrdiff_t at = k * job->ld + from + i, in = k * ODVGP__CHUNK + i;
+			int own = (ptrdiff_t)c->y[i] == k;
+			job->dmean[at] = c->seen[i] * (own ? c->dm[i] : dm[in]);
+			job->dvar[at] = c->seen[i] * (own ? c->dv[i] : dv[in]);
+		}
 	for (ptrdiff_t i = 0; i < c->n; i++) {
 		double P = (double)c->sum[i];
 		c->sum[i] = (odvgp_real)(miss + P * (hit - miss));
@@ -6635,18 +6799,20 @@ static void odvgp__robustmax_chunk(const odvgp__lik_job *job, const odvgp__lik_c
     all j > l: each has [K - 1] arrays. */
 typedef struct odvgp__softmax {
 	ptrdiff_t J; /* K - 1 */
-	odvgp_real *d, *mean, *diagonal, *below;
+	/* move: d - mean at a node */
+	odvgp_real *d, *mean, *diagonal, *below, *move;
+	/* derivatives in means and variances of the other classes, then of y: [K] arrays */
+	odvgp_real *dm, *dv;
 } odvgp__softmax;
 
 static odvgp__softmax odvgp__softmax_of(
 		const odvgp__lik_job *job, const odvgp__lik_chunk *c, ptrdiff_t from)
 {
 	odvgp__softmax s;
+	odvgp_real **array[] = {&s.d, &s.mean, &s.diagonal, &s.below, &s.move, &s.dm, &s.dv};
 	s.J = job->F - 1;
-	s.d = job->work + ODVGP__LIK_ARRAYS * ODVGP__CHUNK;
-	s.mean = s.d + s.J * ODVGP__CHUNK;
-	s.diagonal = s.mean + s.J * ODVGP__CHUNK;
-	s.below = s.diagonal + s.J * ODVGP__CHUNK;
+	for (ptrdiff_t k = 0; k < ODVGP__COUNT(array); k++)
+		*array[k] = job->work + (ODVGP__LIK_ARRAYS + k * job->F) * ODVGP__CHUNK;
 	ODVGP__EACH_ROW(i) {
 		ptrdiff_t at = from + (i < c->n ? i : 0), class_y = (ptrdiff_t)c->y[i],
 				  y = class_y * job->ld + at;
@@ -6663,54 +6829,75 @@ static odvgp__softmax odvgp__softmax_of(
 	return s;
 }
 
-/*  Differences at node h to d; returns its weight. Above TENSOR_CLASSES classes a node is a fixed
-    normal draw, or its antithetic one. */
+/*  Differences at node h to d, the largest or 0 to c->a; returns the node's weight. Above
+    TENSOR_CLASSES classes a node is a fixed normal draw, or its antithetic one. */
 static odvgp_real odvgp__softmax_node(
 		const odvgp__lik_chunk *c, const odvgp__softmax *s, ptrdiff_t h)
 {
-	int tensor = s->J < ODVGP__TENSOR_CLASSES;
-	odvgp_real w = tensor ? 1 : 1 / (odvgp_real)(ODVGP__SOFTMAX_DRAWS * c->H);
-	ODVGP__EACH_ROW(i) c->a[i] = 0;
-	for (ptrdiff_t j = 0, rest = h; j < s->J; j++, rest /= c->H) {
+	int tensor = s->J < ODVGP__TENSOR_CLASSES, second = !tensor && h % 2;
+	odvgp_real w = tensor ? 1 : 1 / (odvgp_real)(ODVGP__SOFTMAX_DRAWS * c->H),
+			   sign = second ? -1 : 1;
+	ODVGP__EACH_ROW(i) c->b[i] = 0;
+	for (ptrdiff_t j = 0, rest = h; j < s->J && !second; j++, rest /= c->H) {
+		odvgp_real *to = s->move + j * ODVGP__CHUNK, *diagonal = s->diagonal + j * ODVGP__CHUNK,
+				   *below = s->below + j * ODVGP__CHUNK;
 		odvgp_real t = tensor ? c->t[rest % c->H]
-							  : (odvgp_real)((h % 2 ? -1 : 1) *
-											 odvgp__normal(0, ODVGP__STREAM_SOFTMAX,
-													 (uint64_t)(h / 2 * ODVGP__MOST_CLASSES + j)));
+							  : (odvgp_real)odvgp__normal(0, ODVGP__STREAM_SOFTMAX,
+										(uint64_t)(h / 2 * ODVGP__MOST_CLASSES + j));
 		if (tensor) w *= c->w[rest % c->H];
 		ODVGP__EACH_ROW(i) {
-			ptrdiff_t at = j * ODVGP__CHUNK + i;
-			s->d[at] = s->mean[at] + s->diagonal[at] * t + c->a[i];
-			c->a[i] += s->below[at] * t;
+			to[i] = diagonal[i] * t + c->b[i];
+			c->b[i] += below[i] * t;
+		}
+	}
+	ODVGP__EACH_ROW(i) c->a[i] = 0;
+	for (ptrdiff_t j = 0; j < s->J; j++) {
+		odvgp_real *d = s->d + j * ODVGP__CHUNK, *mean = s->mean + j * ODVGP__CHUNK,
+				   *move = s->move + j * ODVGP__CHUNK;
+		ODVGP__EACH_ROW(i) {
+			d[i] = mean[i] + sign * move[i];
+			c->a[i] = d[i] > c->a[i] ? d[i] : c->a[i];
 		}
 	}
 	return w;
 }
 
-/*  c->logp = -log(1 + sum e^d); the other classes' probabilities to d, their sum to c->z. */
+/*  c->logp = -log(1 + sum e^d). With top = c->a, d becomes e^(d - top), c->z e^-top, and c->b the
+    reciprocal of their sum, so that products are the classes' probabilities. */
 static void odvgp__softmax_logp(const odvgp__lik_chunk *c, const odvgp__softmax *s)
 {
-	ODVGP__EACH_ROW(i) {
-		c->a[i] = 0;
-		for (ptrdiff_t j = 0; j < s->J; j++)
-			c->a[i] = ODVGP__MAX(c->a[i], s->d[j * ODVGP__CHUNK + i]);
-		c->b[i] = -c->a[i];
-	}
-	c->isa->map[ODVGP__EXP](c->b, c->b, NULL);
+	ODVGP__EACH_ROW(i) c->z[i] = -c->a[i];
+	c->isa->map[ODVGP__EXP](c->z, c->z, NULL);
+	ODVGP__EACH_ROW(i) c->b[i] = c->z[i];
 	for (ptrdiff_t j = 0; j < s->J; j++) {
 		odvgp_real *d = s->d + j * ODVGP__CHUNK;
 		ODVGP__EACH_ROW(i) d[i] -= c->a[i];
 		c->isa->map[ODVGP__EXP](d, d, NULL);
 		ODVGP__EACH_ROW(i) c->b[i] += d[i];
 	}
-	ODVGP__EACH_ROW(i) c->z[i] = 0;
-	for (ptrdiff_t j = 0; j < s->J; j++)
-		ODVGP__EACH_ROW(i) c->z[i] += s->d[j * ODVGP__CHUNK + i] /= c->b[i];
-	c->isa->map[ODVGP__LOG](c->b, c->b, NULL);
-	ODVGP__EACH_ROW(i) c->logp[i] = -(c->a[i] + c->b[i]);
+	c->isa->map[ODVGP__LOG](c->b, c->logp, NULL);
+	ODVGP__EACH_ROW(i) {
+		c->logp[i] = -(c->a[i] + c->logp[i]);
+		c->b[i] = 1 / c->b[i];
+	}
 }
 
-/*  Derivatives in variances are those of the integral, -p (1 - p) / 2 at each node: never positive,
-    and equal to the rule's up to its error. */
+/*  Add the node's derivatives. Those in variances are those of the integral, -p (1 - p) / 2 at each
+    node: never positive, and equal to the rule's up to its error. */
+static void odvgp__softmax_slopes(const odvgp__lik_chunk *c, const odvgp__softmax *s, odvgp_real w)
+{
+	for (ptrdiff_t j = 0; j <= s->J; j++) {
+		const odvgp_real *e = j < s->J ? s->d + j * ODVGP__CHUNK : c->z;
+		odvgp_real *dm = s->dm + j * ODVGP__CHUNK, *dv = s->dv + j * ODVGP__CHUNK,
+				   own = j < s->J ? 0 : w;
+		ODVGP__EACH_ROW(i) {
+			odvgp_real p = e[i] * c->b[i], w_p = w * p;
+			dm[i] += own - w_p;
+			dv[i] -= w_p * (1 - p);
+		}
+	}
+}
+
 static void odvgp__softmax_chunk(const odvgp__lik_job *job, const odvgp__lik_chunk *c,
 		ptrdiff_t target, ptrdiff_t from, odvgp_real *top)
 {
@@ -6719,24 +6906,21 @@ static void odvgp__softmax_chunk(const odvgp__lik_job *job, const odvgp__lik_chu
 	ptrdiff_t nodes = tensor ? 1 : ODVGP__SOFTMAX_DRAWS * c->H, F = job->F;
 	(void)target;
 	for (ptrdiff_t j = 0; j < s.J && tensor; j++) nodes *= c->H;
-	for (ptrdiff_t k = 0; k < F && job->dmean; k++) {
-		odvgp__zero(job->dmean + k * job->ld + from, c->n);
-		odvgp__zero(job->dvar + k * job->ld + from, c->n);
-	}
+	if (job->dmean) odvgp__zero(s.dm, 2 * F * ODVGP__CHUNK);
 	for (ptrdiff_t h = 0; h < nodes; h++) {
 		odvgp_real w = odvgp__softmax_node(c, &s, h);
 		odvgp__softmax_logp(c, &s);
 		if (top) odvgp__lse_add(c, h == 0, w, top);
 		else
 			ODVGP__EACH_ROW(i) c->sum[i] += w * c->logp[i];
-		for (ptrdiff_t i = 0; i < c->n && job->dmean; i++)
-			for (ptrdiff_t j = 0, at = from + i, y = (ptrdiff_t)c->y[i]; j <= s.J; j++) {
-				odvgp_real p = j < s.J ? s.d[j * ODVGP__CHUNK + i] : 1 - c->z[i];
-				ptrdiff_t k = (y + 1 + j) % F * job->ld + at; /* y itself for the last j */
-				job->dmean[k] += w * c->seen[i] * (j < s.J ? -p : 1 - p);
-				job->dvar[k] -= w * c->seen[i] * p * (1 - p) / 2;
-			}
+		if (job->dmean) odvgp__softmax_slopes(c, &s, w);
 	}
+	for (ptrdiff_t j = 0; j < F && job->dmean; j++)
+		for (ptrdiff_t i = 0; i < c->n; i++) {
+			ptrdiff_t k = ((ptrdiff_t)c->y[i] + 1 + j) % F * job->ld + from + i;
+			job->dmean[k] = c->seen[i] * s.dm[j * ODVGP__CHUNK + i];
+			job->dvar[k] = c->seen[i] * s.dv[j * ODVGP__CHUNK + i] / 2;
+		}
 }
 
 /*  Function T + t is the logarithm g of target t's noise variance. */
@@ -6747,10 +6931,10 @@ static double odvgp__heteroscedastic_expect(const odvgp__lik_job *job)
 		ptrdiff_t g = at + job->T * job->ld;
 		double d = (double)(job->Y[at] - job->mean[at]),
 			   e = exp(0.5 * (double)job->var[g] - (double)job->mean[g]),
-			   part = (d * d + (double)job->var[at]) * e;
-		if (d == d) sum -= 0.5 * (odvgp__log_2pi + (double)job->mean[g] + part);
-		odvgp__put_slopes(job, at, d == d, d * e, -0.5 * e);
-		odvgp__put_slopes(job, g, d == d, 0.5 * (part - 1), -0.25 * part);
+			   part = (d * d + (double)job->var[at]) * e, w = odvgp__target_weight(job, at);
+		if (w > 0) sum -= 0.5 * w * (odvgp__log_2pi + (double)job->mean[g] + part);
+		odvgp__put_slopes(job, at, w, d * e, -0.5 * e);
+		odvgp__put_slopes(job, g, w, 0.5 * (part - 1), -0.25 * part);
 	}
 	return sum;
 }
@@ -6784,17 +6968,18 @@ static void odvgp__heteroscedastic_chunk(const odvgp__lik_job *job, const odvgp_
 
 /* --- the table --- */
 
-static const odvgp__lik_param odvgp__noise_param[] = {{"noise_variance", 1, 0.1, 1, 2, 0}};
+static const odvgp__lik_param odvgp__noise_param[] = {{"noise_variance", -1, 0.1, 1, 2, 0, 0}};
 static const odvgp__lik_param odvgp__scale_params[] = {
-		{"scale", 1, 0.1, 1, 1, 0}, {"df", 1, 4, 1, 0, 0}};
-static const odvgp__lik_param odvgp__size_param[] = {{"size", 1, 1, 1, 0, 0}};
-static const odvgp__lik_param odvgp__shape_param[] = {{"shape", 1, 1, 1, 0, 0}};
-static const odvgp__lik_param odvgp__precision_param[] = {{"precision", 1, 10, 1, 0, 0}};
+		{"scale", 1, 0.1, 1, 1, 0, 0}, {"df", 1, 4, 1, 0, 0, 0}};
+static const odvgp__lik_param odvgp__size_param[] = {{"size", 1, 1, 1, 0, 0, 0}};
+static const odvgp__lik_param odvgp__shape_param[] = {{"shape", 1, 1, 1, 0, 0, 0}};
+static const odvgp__lik_param odvgp__precision_param[] = {{"precision", 1, 10, 1, 0, 0, 0}};
 static const odvgp__lik_param odvgp__cut_params[] = {
-		{"gap", 0, 1, 1, 0, 0}, {"cut", 1, -0.5, 0, 0, 0}};
-static const odvgp__lik_param odvgp__epsilon_param[] = {{"epsilon", 1, 1e-3, 1, 0, 1}};
+		{"gap", 0, 1, 1, 0, 0, 0}, {"cut", 1, -0.5, 0, 0, 0, 0}};
+static const odvgp__lik_param odvgp__epsilon_param[] = {{"epsilon", 1, 1e-3, 1, 0, 1, 1}};
 
 #define ODVGP__CONCAVE (ODVGP__LIK_LOG_CONCAVE | ODVGP__LIK_FACTORS)
+#define ODVGP__RATE    (ODVGP__CONCAVE | ODVGP__LIK_EXPOSURE)
 #define ODVGP__SCALED  (ODVGP__LIK_FACTORS | ODVGP__LIK_SCALABLE)
 #define ODVGP__COUNTS  0, HUGE_VAL, 1, "must be a count: 0, 1, 2, ..."
 /* tcc does not take -HUGE_VAL for a constant. */
@@ -6809,40 +6994,43 @@ static const odvgp__likelihood odvgp__likelihoods[] = {
 		/* in the order of odvgp_likelihood */
 		{"gaussian", ODVGP__LIK_GAUSSIAN | ODVGP__CONCAVE | ODVGP__LIK_SCALABLE, odvgp__noise_param,
 				1, odvgp__gaussian_expect, odvgp__noise_moments, odvgp__gaussian_log_density,
-				ODVGP__REALS, NULL, NULL, NULL},
+				ODVGP__REALS, NULL, NULL, NULL, ODVGP__PSEUDO_Y},
 		{"bernoulli", ODVGP__CONCAVE | ODVGP__LIK_PROBIT | ODVGP__LIK_LINK, NULL, 0, ODVGP__BY_RULE,
-				ODVGP__BINARY, odvgp__bernoulli_logp, NULL, odvgp__quad_chunk},
+				ODVGP__BINARY, odvgp__bernoulli_logp, NULL, odvgp__quad_chunk, ODVGP__PSEUDO_SIGN},
 		{"logit", ODVGP__CONCAVE, NULL, 0, ODVGP__BY_RULE, ODVGP__BINARY, odvgp__logit_logp, NULL,
-				odvgp__quad_chunk},
+				odvgp__quad_chunk, ODVGP__PSEUDO_SIGN},
 		{"studentt", ODVGP__SCALED, odvgp__scale_params, 2, odvgp__chunks_expect,
 				odvgp__noise_moments, odvgp__chunks_density, ODVGP__REALS, odvgp__studentt_logp,
-				odvgp__studentt_base, odvgp__quad_chunk},
+				odvgp__studentt_base, odvgp__quad_chunk, ODVGP__PSEUDO_Y},
 		{"laplace", ODVGP__CONCAVE | ODVGP__LIK_SCALABLE, odvgp__scale_params, 1,
 				odvgp__laplace_expect, odvgp__noise_moments, odvgp__chunks_density, ODVGP__REALS,
-				odvgp__laplace_logp, odvgp__laplace_base, odvgp__quad_chunk},
-		{"poisson", ODVGP__CONCAVE, NULL, 0, odvgp__exp_expect, odvgp__exp_moments,
+				odvgp__laplace_logp, odvgp__laplace_base, odvgp__quad_chunk, ODVGP__PSEUDO_Y},
+		{"poisson", ODVGP__RATE, NULL, 0, odvgp__exp_expect, odvgp__exp_moments,
 				odvgp__chunks_density, ODVGP__COUNTS, odvgp__exp_logp, odvgp__poisson_base,
-				odvgp__quad_chunk},
-		{"exponential", ODVGP__CONCAVE, NULL, 0, odvgp__exp_expect, odvgp__exp_moments,
-				odvgp__chunks_density, ODVGP__ABOVE_0, odvgp__exp_logp, NULL, odvgp__quad_chunk},
-		{"negative_binomial", ODVGP__CONCAVE, odvgp__size_param, 1, odvgp__chunks_expect,
+				odvgp__quad_chunk, ODVGP__PSEUDO_LOG},
+		{"exponential", ODVGP__RATE, NULL, 0, odvgp__exp_expect, odvgp__exp_moments,
+				odvgp__chunks_density, ODVGP__ABOVE_0, odvgp__exp_logp, NULL, odvgp__quad_chunk,
+				ODVGP__PSEUDO_MINUS_LOG},
+		{"negative_binomial", ODVGP__RATE, odvgp__size_param, 1, odvgp__chunks_expect,
 				odvgp__exp_moments, odvgp__chunks_density, ODVGP__COUNTS,
-				odvgp__negative_binomial_logp, odvgp__negative_binomial_base, odvgp__quad_chunk},
+				odvgp__negative_binomial_logp, odvgp__negative_binomial_base, odvgp__quad_chunk,
+				ODVGP__PSEUDO_LOG},
 		{"gamma", ODVGP__CONCAVE, odvgp__shape_param, 1, odvgp__exp_expect, odvgp__exp_moments,
 				odvgp__chunks_density, ODVGP__ABOVE_0, odvgp__exp_logp, odvgp__gamma_base,
-				odvgp__quad_chunk},
+				odvgp__quad_chunk, ODVGP__PSEUDO_LOG},
 		{"beta", ODVGP__LIK_FACTORS, odvgp__precision_param, 1, odvgp__chunks_expect,
 				odvgp__beta_moments, odvgp__chunks_density, 0, 1 - DBL_EPSILON / 2, 0,
-				"must lie between 0 and 1", odvgp__beta_logp, NULL, odvgp__quad_chunk},
+				"must lie between 0 and 1", odvgp__beta_logp, NULL, odvgp__quad_chunk,
+				ODVGP__PSEUDO_PROBIT},
 		{"ordinal", ODVGP__CONCAVE | ODVGP__LIK_CLASSES, odvgp__cut_params, 2, ODVGP__BY_RULE,
-				ODVGP__NUMBERS, odvgp__ordinal_logp, NULL, odvgp__quad_chunk},
+				ODVGP__NUMBERS, odvgp__ordinal_logp, NULL, odvgp__quad_chunk, ODVGP__PSEUDO_CUTS},
 		{"robustmax", ODVGP__LIK_CLASSES | ODVGP__LIK_LINK, odvgp__epsilon_param, 1, ODVGP__BY_RULE,
-				ODVGP__NUMBERS, NULL, NULL, odvgp__robustmax_chunk},
+				ODVGP__NUMBERS, NULL, NULL, odvgp__robustmax_chunk, ODVGP__PSEUDO_CLASS},
 		{"softmax", ODVGP__LIK_LOG_CONCAVE | ODVGP__LIK_CLASSES, NULL, 0, ODVGP__BY_RULE,
-				ODVGP__NUMBERS, NULL, NULL, odvgp__softmax_chunk},
+				ODVGP__NUMBERS, NULL, NULL, odvgp__softmax_chunk, ODVGP__PSEUDO_CLASS},
 		{"heteroscedastic", 0, NULL, 0, odvgp__heteroscedastic_expect,
 				odvgp__heteroscedastic_moments, odvgp__chunks_density, ODVGP__REALS, NULL, NULL,
-				odvgp__heteroscedastic_chunk},
+				odvgp__heteroscedastic_chunk, ODVGP__PSEUDO_Y},
 };
 
 /* ---------------------------------------------------------------------------------------------- */
@@ -6857,10 +7045,17 @@ static const odvgp__likelihood odvgp__likelihoods[] = {
     columns. Nothing is written to the block after freezing.
 
     Row i of A [n,M] first holds k(x_i,Zb), then L^-1 k(Zb,x_i). Cost per row of X: (M + Mg) D for
-    the mean, 2 M^2 flops per factor for the variance. */
+    the mean, 2 M^2 flops per factor for the variance.
+
+    Layers follow one another in the block, hidden ones with a Gaussian likelihood that nobody uses.
+    Each sample of the hidden layers gives a component of a mixture: moments mix, densities and
+    probabilities are averaged. Sample s has the same normals for every row, so a row's prediction
+    does not depend on other rows; samples 2k and 2k + 1 have opposite signs. */
 
 #define ODVGP__PREDICTOR_MAGIC   0x5056444fu /* "ODVP" */
 #define ODVGP__PREDICTOR_VERSION 7
+#define ODVGP__MOST_LAYERS       8
+#define ODVGP__MOST_SAMPLES      10000
 
 /*  How the stored factor gives u's covariance: S = q_sqrt q_sqrt^T; S = (Kb^-1 + B B^T)^-1; the
     same with B B^T diagonal. Files hold these numbers. */
@@ -6872,6 +7067,11 @@ static const struct {
 	int of_S, diagonal;
 } odvgp__factors[] = {{1, 0}, {0, 0}, {0, 1}};
 
+/*  What a mean function stores, in the order of odvgp_mean_function. */
+static const struct {
+	int A, b;
+} odvgp__mean_functions[] = {{0, 0}, {0, 1}, {1, 1}, {0, 0}, {1, 0}};
+
 /*  Head of a predictor, as files hold it. The kernel's words follow, zeros up to a multiple of 64
     bytes, then the reals. SOLVE-GP's two blocks are one set of |beta| + |gamma| = M points with the
     factor [L 0; W^T L_v] and a covariance factor of two blocks. */
@@ -6880,11 +7080,14 @@ typedef struct odvgp__predictor {
 	uint32_t base_kernels;
 	uint32_t checksum[2]; /* of all that follows; 0 in a file */
 	uint32_t reals[2];    /* their number: low word, high word */
+	/* predictors from this one to the last layer's; of the hidden layers' normals */
+	uint32_t layers, samples, seed[2];
 	uint32_t D, M, M_gamma;
 	uint32_t P, F, T; /* processes, functions, targets (>>likelihoods) */
 	uint32_t nhyp, columns;
 	uint32_t likelihood, lik_params, mean_function;
 	uint32_t nodes, classes; /* of the likelihood; 0: it has none */
+	uint32_t weights, scale; /* columns of Y behind the targets, 0 or 1 (odvgp__y_row) */
 	uint32_t factor;         /* ODVGP__FACTOR_OF_S, ... */
 	uint32_t M_factor;       /* order of the covariance factor's first block; M: the only one */
 	uint32_t no_alpha;       /* 1: the mean does not use Z_beta */
@@ -6954,10 +7157,16 @@ static size_t odvgp__predictor_head(uint32_t base_kernels)
 	return (bytes + 63) & ~(size_t)63;
 }
 
+/*  Of one layer. */
 static size_t odvgp__predictor_bytes(const odvgp__predictor *p)
 {
 	return odvgp__predictor_head(p->base_kernels) +
 		   (size_t)odvgp__predictor_reals(p) * sizeof(odvgp_real);
+}
+
+static const odvgp__predictor *odvgp__predictor_above(const odvgp__predictor *p)
+{
+	return (const odvgp__predictor *)((uintptr_t)p + odvgp__predictor_bytes(p));
 }
 
 typedef struct odvgp__view {
@@ -7000,8 +7209,8 @@ static ptrdiff_t odvgp__view_layout(const odvgp__predictor *p, odvgp_real *base,
 	ODVGP__PIECE(hyp, 1, (ptrdiff_t)p->nhyp)
 	ODVGP__PIECE(lik_params, 1, (ptrdiff_t)p->lik_params)
 	ODVGP__PIECE(rule, 1, odvgp__rule_numbers((ptrdiff_t)p->nodes))
-	ODVGP__PIECE(A, meanfn == ODVGP_MEAN_FUNCTION_LINEAR ? D : 0, P)
-	ODVGP__PIECE(b, meanfn == ODVGP_MEAN_FUNCTION_ZERO ? 0 : 1, P)
+	ODVGP__PIECE(A, odvgp__mean_functions[meanfn].A ? D : 0, P)
+	ODVGP__PIECE(b, odvgp__mean_functions[meanfn].b, P)
 	ODVGP__PIECE(beta_centre, 1, Dz)
 	ODVGP__PIECE(gamma_centre, Mg ? 1 : 0, Dz)
 	ODVGP__PIECE(weights, 1, odvgp__patches_count(&p->patches))
@@ -7030,6 +7239,31 @@ static const odvgp__predictor *odvgp__served(const odvgp_server *s)
 																							 : NULL;
 }
 
+/*  A server of one layer of a checked block. */
+static odvgp_server odvgp__layer_server(const void *block, const void *isa)
+{
+	const odvgp__predictor *p = (const odvgp__predictor *)block;
+	odvgp_server s;
+	s.block = p;
+	s.isa = isa;
+	s.D = (ptrdiff_t)p->D;
+	s.P = (ptrdiff_t)p->P;
+	s.F = (ptrdiff_t)p->F;
+	s.T = (ptrdiff_t)p->T;
+	s.y_rows = p->classes ? (ptrdiff_t)p->classes : s.T;
+	return s;
+}
+
+static odvgp_server odvgp__layer_above(const odvgp_server *s)
+{
+	return odvgp__layer_server(odvgp__predictor_above((const odvgp__predictor *)s->block), s->isa);
+}
+
+static ptrdiff_t odvgp__layers_served(const odvgp_server *s)
+{
+	return (ptrdiff_t)((const odvgp__predictor *)s->block)->layers;
+}
+
 /*  State of one prediction call, in tiles of up to `rows` rows. */
 typedef struct odvgp__prediction {
 	const odvgp__predictor *p;
@@ -7050,7 +7284,8 @@ typedef struct odvgp__prediction {
 	/* [y_rows,rows] targets, in training units, or means of y; variances or log densities of
        y */
 	odvgp_real *y, *of_y;
-	odvgp_real *work; /* of the likelihood */
+	odvgp_real *scale; /* [rows] of odvgp__y_row; NULL: Y has none */
+	odvgp_real *work;  /* of the likelihood */
 	ptrdiff_t ld;
 } odvgp__prediction;
 
@@ -7083,27 +7318,77 @@ static void odvgp__predict_layout(
 	t->square = odvgp__take(a, 1, rows);
 	t->y = odvgp__take(a, s->y_rows, rows);
 	t->of_y = odvgp__take(a, s->y_rows, rows);
+	t->scale = p->scale ? odvgp__take(a, 1, rows) : NULL;
 	t->work =
 			odvgp__take(a, 1, odvgp__lik_work(&odvgp__likelihoods[p->likelihood], (ptrdiff_t)p->F));
 	odvgp__blas_layout(a, (const odvgp__isa *)s->isa, NULL, order, order, order, &t->blas);
 }
 
-/*  Scratch for tiles of `rows` rows; 0: too large. */
-static size_t odvgp__predict_size(const odvgp_server *s, ptrdiff_t rows)
+/*  The largest size(layer, n) of all layers, 0 if one is 0. *widest: their largest P. */
+static size_t odvgp__largest_layer(const odvgp_server *s, ptrdiff_t n,
+		size_t (*size)(const odvgp_server *layer, ptrdiff_t n), ptrdiff_t *widest)
 {
+	size_t most = 0;
+	*widest = 0;
+	for (odvgp_server layer = odvgp__layer_server(s->block, s->isa);;
+			layer = odvgp__layer_above(&layer)) {
+		size_t own = size(&layer, n);
+		if (!own) return 0;
+		most = ODVGP__MAX(most, own);
+		*widest = ODVGP__MAX(*widest, layer.P);
+		if (odvgp__layers_served(&layer) == 1) return most;
+	}
+}
+
+/*  Scratch of one layer for tiles of `rows` rows; 0: too large. */
+static size_t odvgp__predict_layer_size(const odvgp_server *s, ptrdiff_t rows)
+{
+	const odvgp__predictor *p = (const odvgp__predictor *)s->block;
 	odvgp__arena a;
 	odvgp__prediction t;
+	if (rows > PTRDIFF_MAX / 64 / (ptrdiff_t)(1 + p->columns)) return 0;
 	odvgp__arena_init(&a, NULL, 0);
 	odvgp__take_bytes(&a, 1, sizeof t);
 	odvgp__predict_layout(&a, s, rows, &t);
 	return a.bad ? 0 : a.used + 64;
 }
 
+/*  Between the layers of a stack, whatever the number of samples. */
+typedef struct odvgp__between_layers {
+	odvgp_real *mean, *var; /* [P,rows] of layer 0 */
+	odvgp_real *x;          /* [rows,P] samples of the layer below */
+	odvgp_real *f, *y;      /* [F,rows], [y_rows,rows] means of the samples so far */
+	odvgp_real *top;        /* [rows] largest log density so far */
+} odvgp__between_layers;
+
+/*  Nothing for a single layer. Returns the bytes of the largest layer, which follow. */
+static size_t odvgp__between_layout(
+		odvgp__arena *a, const odvgp_server *s, ptrdiff_t rows, odvgp__between_layers *b)
+{
+	ptrdiff_t widest;
+	size_t most = odvgp__largest_layer(s, rows, odvgp__predict_layer_size, &widest);
+	if (odvgp__layers_served(s) == 1) return most;
+	b->mean = odvgp__take(a, widest, rows);
+	b->var = odvgp__take(a, widest, rows);
+	b->x = odvgp__take(a, rows, widest);
+	b->f = odvgp__take(a, s->F, rows);
+	b->y = odvgp__take(a, s->y_rows, rows);
+	b->top = odvgp__take(a, 1, rows);
+	return most;
+}
+
+static size_t odvgp__predict_size(const odvgp_server *s, ptrdiff_t rows)
+{
+	odvgp__between_layers b;
+	odvgp__arena a;
+	odvgp__arena_init(&a, NULL, 0);
+	size_t most = odvgp__between_layout(&a, s, rows, &b);
+	return !most || a.bad ? 0 : a.used ? a.used + 64 + most : most;
+}
+
 ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows)
 {
-	const odvgp__predictor *p = odvgp__served(s);
-	if (!p || rows < 1 || rows > PTRDIFF_MAX / 64 / (ptrdiff_t)(1 + p->columns)) return 0;
-	return odvgp__predict_size(s, rows);
+	return odvgp__served(s) && rows >= 1 ? odvgp__predict_size(s, rows) : 0;
 }
 
 /*  Most rows, up to 256, whose tile fits in `bytes`, by bisection; 0: none. */
@@ -7122,7 +7407,7 @@ static ptrdiff_t odvgp__predict_rows(const odvgp_server *s, ptrdiff_t n, size_t 
 	return low;
 }
 
-/*  Set up the state in the caller's scratch, which saves stack. NULL: too small. */
+/*  Set up a layer's state in the caller's scratch, which saves stack. NULL: too small. */
 static odvgp__prediction *odvgp__predict_begin(
 		const odvgp_server *s, ptrdiff_t rows, void *scratch, size_t bytes)
 {
@@ -7197,11 +7482,12 @@ static void odvgp__predict_row(odvgp__prediction *t, ptrdiff_t i, ptrdiff_t m,
 static void odvgp__predict_mean_function(odvgp__prediction *t, ptrdiff_t n)
 {
 	ptrdiff_t P = (ptrdiff_t)t->p->P, D = (ptrdiff_t)t->p->D;
+	int has_A = odvgp__mean_functions[t->p->mean_function].A,
+		has_b = odvgp__mean_functions[t->p->mean_function].b;
 	for (ptrdiff_t q = 0; q < P && t->p->mean_function != ODVGP_MEAN_FUNCTION_ZERO; q++)
 		for (ptrdiff_t i = 0; i < n; i++) {
-			odvgp_real sum = t->v.b[q];
-			for (ptrdiff_t d = 0; d < D && t->p->mean_function == ODVGP_MEAN_FUNCTION_LINEAR; d++)
-				sum += t->X[i * D + d] * t->v.A[d * P + q];
+			odvgp_real sum = has_b ? t->v.b[q] : has_A ? 0 : t->X[i * D + q];
+			for (ptrdiff_t d = 0; d < D && has_A; d++) sum += t->X[i * D + d] * t->v.A[d * P + q];
 			t->mean[q * t->ld + i] += sum;
 		}
 }
@@ -7385,6 +7671,7 @@ static odvgp__lik_job odvgp__predict_lik_job(const odvgp__prediction *t, ptrdiff
 	job.mean = t->mean;
 	job.var = t->var;
 	job.par = t->v.lik_params;
+	job.noises = (ptrdiff_t)t->p->lik_params;
 	return job;
 }
 
@@ -7394,9 +7681,148 @@ static odvgp_status odvgp__predict_check(
 	const odvgp__predictor *p = odvgp__served(s);
 	if (!p || n < 0 || (n && (!X || !scratch))) return ODVGP_E_ARG;
 	if (n > PTRDIFF_MAX / 64 / (ptrdiff_t)(1 + p->columns) ||
-			n > PTRDIFF_MAX / 64 / (ptrdiff_t)(p->D + ODVGP__MAX(p->P, p->T)))
+			n > PTRDIFF_MAX / 64 / (s->D + ODVGP__MAX(s->P, s->T) + 2))
 		return ODVGP_E_SIZE;
 	return odvgp__finite(X, n * (ptrdiff_t)p->D) ? ODVGP_OK : ODVGP_E_NAN;
+}
+
+/*  What a call computes from the last layer's means and variances. Outputs may be NULL. */
+typedef struct odvgp__prediction_call {
+	const odvgp_server *s;
+	ptrdiff_t n;
+	const odvgp_real *X, *Y; /* Y: for densities */
+	odvgp_real *mean, *var, *mean_y, *var_y, *logp;
+	/* use rows [first, first + count), whose prediction is t, of sample k */
+	void (*use)(struct odvgp__prediction_call *c, odvgp__prediction *t, ptrdiff_t first,
+			ptrdiff_t count, ptrdiff_t k);
+	int finite;
+	odvgp__between_layers between;
+} odvgp__prediction_call;
+
+/*  Inputs [rows,D] of the next layer: sample k of Gaussians with these moments [P,ld]. */
+static void odvgp__predict_sample(const odvgp__predictor *p, const odvgp_real *mean,
+		const odvgp_real *var, ptrdiff_t ld, ptrdiff_t rows, ptrdiff_t k, odvgp_real *x)
+{
+	ptrdiff_t P = (ptrdiff_t)p->P;
+	uint64_t seed = p->seed[0] | (uint64_t)p->seed[1] << 32;
+	for (ptrdiff_t q = 0; q < P; q++) {
+		odvgp_real z =
+				(odvgp_real)odvgp__normal(seed, (uint64_t)p->layers, (uint64_t)(k / 2 * P + q));
+		if (k % 2) z = -z;
+		for (ptrdiff_t i = 0; i < rows; i++)
+			x[i * P + q] = mean[q * ld + i] + ODVGP__SQRT(var[q * ld + i]) * z;
+	}
+}
+
+/*  One layer's moments of a tile in t->mean and t->var. */
+static void odvgp__predict_layer(
+		odvgp__prediction *t, const odvgp_real *X, ptrdiff_t n, int variances)
+{
+	odvgp__predict_inputs(t, X, n);
+	/* with variances only, too: some likelihoods need the mean for them */
+	odvgp__predict_mean(t, n, variances);
+	if (variances) odvgp__predict_var(t, n);
+}
+
+/*  A tile through all layers, once for each sample; a: the scratch behind c->between. */
+static void odvgp__predict_stack(odvgp__prediction_call *c, ptrdiff_t first, ptrdiff_t count,
+		ptrdiff_t rows, const odvgp__arena *a)
+{
+	const odvgp__predictor *p = (const odvgp__predictor *)c->s->block;
+	odvgp_server bottom = odvgp__layer_server(p, c->s->isa);
+	odvgp__between_layers *b = &c->between;
+	odvgp__prediction *t =
+			odvgp__predict_begin(&bottom, rows, a->base + a->used, a->size - a->used);
+	ODVGP_ASSERT(t);
+	odvgp__predict_layer(t, c->X + first * bottom.D, count, 1);
+	odvgp__copy(b->mean, t->mean, bottom.P * rows);
+	odvgp__copy(b->var, t->var, bottom.P * rows);
+	for (ptrdiff_t k = 0; k < (ptrdiff_t)p->samples; k++) {
+		odvgp__predict_sample(p, b->mean, b->var, rows, count, k, b->x);
+		for (odvgp_server layer = bottom; odvgp__layers_served(&layer) > 1;) {
+			layer = odvgp__layer_above(&layer);
+			t = odvgp__predict_begin(&layer, rows, a->base + a->used, a->size - a->used);
+			ODVGP_ASSERT(t);
+			odvgp__predict_layer(t, b->x, count, 1);
+			if (odvgp__layers_served(&layer) > 1)
+				odvgp__predict_sample((const odvgp__predictor *)layer.block, t->mean, t->var, rows,
+						count, k, b->x);
+		}
+		c->use(c, t, first, count, k);
+	}
+}
+
+/*  All rows, a tile at a time. */
+static odvgp_status odvgp__predict_run(
+		odvgp__prediction_call *c, int variances, void *scratch, size_t bytes)
+{
+	ptrdiff_t rows = odvgp__predict_rows(c->s, c->n, bytes);
+	odvgp__prediction *t = NULL;
+	odvgp__arena a;
+	if (!rows) return ODVGP_E_MEMORY;
+	odvgp__arena_init(&a, scratch, bytes);
+	if (odvgp__layers_served(c->s) > 1) {
+		if (bytes < odvgp__predict_size(c->s, rows)) return ODVGP_E_MEMORY;
+		odvgp__between_layout(&a, c->s, rows, &c->between);
+	} else {
+		t = odvgp__predict_begin(c->s, rows, scratch, bytes);
+		if (!t) return ODVGP_E_MEMORY;
+	}
+	for (ptrdiff_t first = 0; first < c->n; first += rows) {
+		ptrdiff_t count = ODVGP__MIN(rows, c->n - first);
+		if (!t) {
+			odvgp__predict_stack(c, first, count, rows, &a);
+			continue;
+		}
+		odvgp__predict_layer(t, c->X + first * c->s->D, count, variances);
+		c->use(c, t, first, count, 0);
+	}
+	return c->finite ? ODVGP_OK : ODVGP_E_NAN;
+}
+
+/*  Mix component k with moments m and v into those of the k before it. run: their mean; NULL for a
+    single one. mean, var: out or NULL. */
+static void odvgp__mix_in(
+		ptrdiff_t k, odvgp_real m, odvgp_real v, odvgp_real *run, odvgp_real *mean, odvgp_real *var)
+{
+	odvgp_real share = 1 / (odvgp_real)(k + 1), d = k ? m - *run : 0;
+	if (var) *var = k ? *var + share * (v - *var + (1 - share) * d * d) : v;
+	if (run) *run = k ? *run + share * d : m;
+	if (mean) *mean = run ? *run : m;
+}
+
+/*  Moments m and v [rows,ld] of sample k to mean and var [rows,n], in units of y. m may be NULL if
+    mean and run are. */
+static void odvgp__use_rows(odvgp__prediction_call *c, const odvgp__prediction *t, ptrdiff_t first,
+		ptrdiff_t count, ptrdiff_t k, ptrdiff_t rows, const odvgp_real *m, const odvgp_real *v,
+		odvgp_real *run, odvgp_real *mean, odvgp_real *var)
+{
+	int scaled = odvgp__predict_likelihood(t)->flags & ODVGP__LIK_SCALABLE;
+	for (ptrdiff_t q = 0; q < rows; q++) {
+		odvgp_real scale = odvgp__predict_scale(t, q);
+		for (ptrdiff_t i = 0; i < count; i++) {
+			ptrdiff_t at = q * c->n + first + i, from = q * t->ld + i;
+			odvgp_real x = m ? m[from] : 0;
+			if (scaled) x = t->v.y_mean[q] + scale * x;
+			odvgp__mix_in(k, x, var ? scale * scale * v[from] : 0, run ? run + from : NULL,
+					mean ? mean + at : NULL, var ? var + at : NULL);
+		}
+		if (mean) c->finite &= odvgp__finite(mean + q * c->n + first, count);
+		if (var) c->finite &= odvgp__finite(var + q * c->n + first, count);
+	}
+}
+
+static void odvgp__use_moments(odvgp__prediction_call *c, odvgp__prediction *t, ptrdiff_t first,
+		ptrdiff_t count, ptrdiff_t k)
+{
+	const odvgp__between_layers *b = &c->between;
+	if (c->mean || c->var)
+		odvgp__use_rows(c, t, first, count, k, c->s->F, t->mean, t->var, b->f, c->mean, c->var);
+	if (!c->mean_y && !c->var_y) return;
+	odvgp__lik_job job = odvgp__predict_lik_job(t, count);
+	odvgp_real *y = c->mean_y || b->y ? t->y : NULL;
+	job.lik->y_moments(&job, y, t->of_y);
+	odvgp__use_rows(c, t, first, count, k, c->s->y_rows, y, t->of_y, b->y, c->mean_y, c->var_y);
 }
 
 /*  Outputs may be NULL. */
@@ -7405,43 +7831,10 @@ static odvgp_status odvgp__predict_moments(const odvgp_server *s, const odvgp_re
 		size_t scratch_bytes)
 {
 	odvgp_status status = odvgp__predict_check(s, X, n, scratch);
+	odvgp__prediction_call c = {s, n, X, NULL, mean, var, mean_y, var_y, NULL, odvgp__use_moments,
+			1, {NULL, NULL, NULL, NULL, NULL, NULL}};
 	if (status || n == 0) return status;
-	ptrdiff_t rows = odvgp__predict_rows(s, n, scratch_bytes), D = s->D;
-	odvgp__prediction *t = rows ? odvgp__predict_begin(s, rows, scratch, scratch_bytes) : NULL;
-	if (!t) return ODVGP_E_MEMORY;
-	int variances = var || mean_y || var_y, finite = 1;
-	for (ptrdiff_t first = 0; first < n; first += rows) {
-		ptrdiff_t count = ODVGP__MIN(rows, n - first);
-		odvgp__predict_inputs(t, X + first * D, count);
-		/* with variances only, too: some likelihoods need the mean for them */
-		odvgp__predict_mean(t, count, variances);
-		if (variances) odvgp__predict_var(t, count);
-		for (ptrdiff_t q = 0; q < s->F; q++) {
-			for (ptrdiff_t i = 0; i < count; i++) {
-				odvgp_real scale = odvgp__predict_scale(t, q);
-				ptrdiff_t at = q * n + first + i;
-				if (mean) mean[at] = odvgp__predict_unscaled_mean(t, q, i);
-				if (var) var[at] = scale * scale * t->var[q * t->ld + i];
-			}
-			if (mean) finite &= odvgp__finite(mean + q * n + first, count);
-			if (var) finite &= odvgp__finite(var + q * n + first, count);
-		}
-		if (!mean_y && !var_y) continue;
-		odvgp__lik_job job = odvgp__predict_lik_job(t, count);
-		job.lik->y_moments(&job, mean_y ? t->y : NULL, t->of_y);
-		for (ptrdiff_t q = 0; q < s->y_rows; q++) {
-			int scaled = job.lik->flags & ODVGP__LIK_SCALABLE;
-			odvgp_real scale = scaled ? t->v.y_scale[q] : 1, shift = scaled ? t->v.y_mean[q] : 0;
-			for (ptrdiff_t i = 0; i < count; i++) {
-				ptrdiff_t at = q * n + first + i, from = q * t->ld + i;
-				if (mean_y) mean_y[at] = shift + scale * t->y[from];
-				if (var_y) var_y[at] = scale * scale * t->of_y[from];
-			}
-			if (mean_y) finite &= odvgp__finite(mean_y + q * n + first, count);
-			if (var_y) finite &= odvgp__finite(var_y + q * n + first, count);
-		}
-	}
-	return finite ? ODVGP_OK : ODVGP_E_NAN;
+	return odvgp__predict_run(&c, var || mean_y || var_y, scratch, scratch_bytes);
 }
 
 ODVGP_API odvgp_status odvgp_predict(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
@@ -7456,51 +7849,84 @@ ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *s, const odvgp_real *
 	return odvgp__predict_moments(s, X, n, NULL, NULL, mean, var, scratch, scratch_bytes);
 }
 
-static odvgp_status odvgp__served_targets_check(
-		const odvgp_server *s, const odvgp_real *Y, ptrdiff_t count)
+static const odvgp__predictor *odvgp__last_layer(const odvgp_server *s)
 {
 	const odvgp__predictor *p = (const odvgp__predictor *)s->block;
-	return odvgp__targets_check(&odvgp__likelihoods[p->likelihood], (ptrdiff_t)p->classes, 0, Y,
-			count, (ptrdiff_t)p->T, 0, NULL);
+	while (p->layers > 1) p = odvgp__predictor_above(p);
+	return p;
 }
 
-/*  Targets [n,T] to t->y, transposed, in training units. */
-static void odvgp__predict_targets(odvgp__prediction *t, const odvgp_real *Y, ptrdiff_t n)
+static odvgp__y_row odvgp__served_row(const odvgp__predictor *p)
+{
+	odvgp__y_row row;
+	memset(&row, 0, sizeof row);
+	row.lik = &odvgp__likelihoods[p->likelihood];
+	row.T = (ptrdiff_t)p->T;
+	row.classes = (ptrdiff_t)p->classes;
+	row.weights = (int)p->weights;
+	row.scale = (int)p->scale;
+	return row;
+}
+
+/*  Targets of n rows of C columns to t->y, transposed, in training units. Exposure moves the
+    means. */
+static void odvgp__predict_targets(
+		odvgp__prediction *t, const odvgp_real *Y, ptrdiff_t n, ptrdiff_t C)
 {
 	ptrdiff_t T = (ptrdiff_t)t->p->T;
+	int gaussian = odvgp__predict_likelihood(t)->flags & ODVGP__LIK_GAUSSIAN;
 	for (ptrdiff_t q = 0; q < T; q++)
 		for (ptrdiff_t i = 0; i < n; i++)
-			t->y[q * t->ld + i] = (Y[i * T + q] - t->v.y_mean[q]) / t->v.y_scale[q];
+			t->y[q * t->ld + i] = (Y[i * C + q] - t->v.y_mean[q]) / t->v.y_scale[q];
+	for (ptrdiff_t i = 0; i < n && t->scale; i++) t->scale[i] = Y[i * C + C - 1];
+	for (ptrdiff_t q = 0; q < T && t->scale && !gaussian; q++)
+		for (ptrdiff_t i = 0; i < n; i++)
+			t->mean[q * t->ld + i] += (odvgp_real)log((double)t->scale[i]);
+}
+
+/*  The log of the mean of the samples' densities: logp holds sum_k exp(l_k - top), in the end
+    top + log of their mean. */
+static void odvgp__use_densities(odvgp__prediction_call *c, odvgp__prediction *t, ptrdiff_t first,
+		ptrdiff_t count, ptrdiff_t k)
+{
+	ptrdiff_t T = c->s->T, S = (ptrdiff_t)((const odvgp__predictor *)c->s->block)->samples;
+	odvgp_real *top = c->between.top;
+	odvgp__y_row row = odvgp__served_row(t->p);
+	ptrdiff_t C = odvgp__y_columns(&row);
+	odvgp__predict_targets(t, c->Y + first * C, count, C);
+	odvgp__lik_job job = odvgp__predict_lik_job(t, count);
+	if (job.lik->flags & ODVGP__LIK_GAUSSIAN) job.noise = t->scale;
+	odvgp__predict_likelihood(t)->log_density(&job, t->of_y);
+	for (ptrdiff_t i = 0; i < count; i++) {
+		odvgp_real sum = 0, *logp = c->logp + first + i;
+		for (ptrdiff_t q = 0; q < T; q++) {
+			sum += t->of_y[q * t->ld + i];
+			sum -= (odvgp_real)log((double)t->v.y_scale[q]);
+		}
+		if (!top) {
+			*logp = sum;
+			continue;
+		}
+		if (!k || sum > top[i]) {
+			*logp = k ? *logp * (odvgp_real)exp((double)(top[i] - sum)) + 1 : 1;
+			top[i] = sum;
+		} else *logp += (odvgp_real)exp((double)(sum - top[i])); /* NaN stays NaN */
+		if (k + 1 == S) *logp = top[i] + (odvgp_real)log((double)*logp / (double)S);
+	}
+	c->finite &= odvgp__finite(c->logp + first, count);
 }
 
 ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *s, const odvgp_real *X,
 		const odvgp_real *Y, ptrdiff_t n, odvgp_real *logp, void *scratch, size_t scratch_bytes)
 {
 	odvgp_status status = odvgp__predict_check(s, X, n, scratch);
+	odvgp__prediction_call c = {s, n, X, Y, NULL, NULL, NULL, NULL, logp, odvgp__use_densities, 1,
+			{NULL, NULL, NULL, NULL, NULL, NULL}};
 	if (status || n == 0) return status;
-	ptrdiff_t rows = odvgp__predict_rows(s, n, scratch_bytes), D = s->D, T = s->T;
 	if (!Y || !logp) return ODVGP_E_ARG;
-	if ((status = odvgp__served_targets_check(s, Y, n * T)) != ODVGP_OK) return status;
-	odvgp__prediction *t = rows ? odvgp__predict_begin(s, rows, scratch, scratch_bytes) : NULL;
-	if (!t) return ODVGP_E_MEMORY;
-	for (ptrdiff_t first = 0; first < n; first += rows) {
-		ptrdiff_t count = ODVGP__MIN(rows, n - first);
-		odvgp__predict_inputs(t, X + first * D, count);
-		odvgp__predict_mean(t, count, 1);
-		odvgp__predict_var(t, count);
-		odvgp__predict_targets(t, Y + first * T, count);
-		odvgp__lik_job job = odvgp__predict_lik_job(t, count);
-		odvgp__predict_likelihood(t)->log_density(&job, t->of_y);
-		for (ptrdiff_t i = 0; i < count; i++) {
-			odvgp_real sum = 0;
-			for (ptrdiff_t q = 0; q < T; q++) {
-				sum += t->of_y[q * t->ld + i];
-				sum -= (odvgp_real)log((double)t->v.y_scale[q]);
-			}
-			logp[first + i] = sum;
-		}
-	}
-	return odvgp__finite(logp, n) ? ODVGP_OK : ODVGP_E_NAN;
+	odvgp__y_row row = odvgp__served_row(odvgp__last_layer(s));
+	if ((status = odvgp__targets_check(&row, Y, n, 0, NULL)) != ODVGP_OK) return status;
+	return odvgp__predict_run(&c, 1, scratch, scratch_bytes);
 }
 
 /*  Lower triangle of C [n,n] <- K(X,X). */
@@ -7554,6 +7980,7 @@ ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *s, const odvgp_real
 	odvgp_status status = odvgp__predict_check(s, X, n, scratch);
 	if (status || n == 0) return status;
 	if (!cov) return ODVGP_E_ARG;
+	if (odvgp__layers_served(s) > 1) return ODVGP_E_UNSUPPORTED;
 	odvgp__prediction *t = odvgp__predict_begin(s, n, scratch, scratch_bytes);
 	if (!t) return ODVGP_E_MEMORY;
 	odvgp__predict_cov(t, X, n, mean, cov);
@@ -7625,29 +8052,37 @@ static void odvgp__sample_layout(odvgp__arena *a, const odvgp_server *s, ptrdiff
 	*perm = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)(F * n), sizeof(ptrdiff_t));
 }
 
-ODVGP_API size_t odvgp_sample_scratch(const odvgp_server *s, ptrdiff_t n)
+static size_t odvgp__sample_layer_size(const odvgp_server *s, ptrdiff_t n)
 {
 	odvgp__arena a;
 	odvgp_real *cov, *mean, *z;
 	ptrdiff_t *perm;
-	size_t own = odvgp_predict_scratch(s, n);
+	size_t own = odvgp__predict_layer_size(s, n);
 	if (!own) return 0;
 	odvgp__arena_init(&a, NULL, 0);
 	odvgp__sample_layout(&a, s, n, &cov, &mean, &z, &perm);
 	return a.bad ? 0 : a.used + 64 + own;
 }
 
-ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
+ODVGP_API size_t odvgp_sample_scratch(const odvgp_server *s, ptrdiff_t n)
+{
+	odvgp__arena a;
+	ptrdiff_t widest;
+	if (!odvgp__served(s) || n < 1) return 0;
+	size_t most = odvgp__largest_layer(s, n, odvgp__sample_layer_size, &widest);
+	odvgp__arena_init(&a, NULL, 0);
+	if (!most || odvgp__layers_served(s) == 1) return most;
+	odvgp__take(&a, 2 * widest, n);
+	return a.bad ? 0 : a.used + 64 + most;
+}
+
+/*  Joint samples of one layer. */
+static odvgp_status odvgp__sample_layer(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
 		ptrdiff_t samples, uint64_t seed, odvgp_real *f, void *scratch, size_t scratch_bytes)
 {
 	odvgp__arena a;
 	odvgp_real *cov, *mean, *z;
 	ptrdiff_t *perm;
-	odvgp_status status = odvgp__predict_check(s, X, n, scratch);
-	if (status || n == 0 || samples == 0) return status;
-	if (!f || samples < 0) return ODVGP_E_ARG;
-	size_t need = odvgp_sample_scratch(s, n);
-	if (!need || scratch_bytes < need) return ODVGP_E_MEMORY;
 	odvgp__arena_init(&a, scratch, scratch_bytes);
 	odvgp__sample_layout(&a, s, n, &cov, &mean, &z, &perm);
 	odvgp__prediction *t = odvgp__predict_begin(s, n, a.base + a.used, a.size - a.used);
@@ -7673,6 +8108,47 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
 			finite &= odvgp__finite(out, n);
 		}
 	return finite ? ODVGP_OK : ODVGP_E_NAN;
+}
+
+/*  Of a stack: each sample of a layer is jointly drawn at a sample of the layer below. */
+static odvgp_status odvgp__sample_stack(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
+		ptrdiff_t samples, uint64_t seed, odvgp_real *f, void *scratch, size_t scratch_bytes)
+{
+	odvgp__arena a;
+	ptrdiff_t widest;
+	odvgp_status status = ODVGP_OK;
+	odvgp__largest_layer(s, n, odvgp__sample_layer_size, &widest);
+	odvgp__arena_init(&a, scratch, scratch_bytes);
+	odvgp_real *hidden = odvgp__take(&a, 2 * widest, n), *x = hidden + widest * n;
+	for (ptrdiff_t k = 0; k < samples; k++) {
+		const odvgp_real *from = X;
+		odvgp_server layer = odvgp__layer_server(s->block, s->isa);
+		for (ptrdiff_t left = odvgp__layers_served(s); left > 0; left--) {
+			uint64_t own = odvgp__random(
+					seed, ODVGP__STREAM_SAMPLE, (uint64_t)(k * ODVGP__MOST_LAYERS + left));
+			odvgp_status now = odvgp__sample_layer(&layer, from, n, 1, own,
+					left > 1 ? hidden : f + k * layer.F * n, a.base + a.used, a.size - a.used);
+			if (now) status = now;
+			if (left == 1) break;
+			for (ptrdiff_t i = 0; i < n * layer.P; i++)
+				x[i] = hidden[i % layer.P * n + i / layer.P];
+			from = x;
+			layer = odvgp__layer_above(&layer);
+		}
+	}
+	return status;
+}
+
+ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
+		ptrdiff_t samples, uint64_t seed, odvgp_real *f, void *scratch, size_t scratch_bytes)
+{
+	odvgp_status status = odvgp__predict_check(s, X, n, scratch);
+	if (status || n == 0 || samples == 0) return status;
+	if (!f || samples < 0) return ODVGP_E_ARG;
+	size_t need = odvgp_sample_scratch(s, n);
+	if (!need || scratch_bytes < need) return ODVGP_E_MEMORY;
+	return (odvgp__layers_served(s) > 1 ? odvgp__sample_stack : odvgp__sample_layer)(
+			s, X, n, samples, seed, f, scratch, scratch_bytes);
 }
 
 /* ---------------------------------------------------------------------------------------------- */
@@ -7857,19 +8333,30 @@ static ptrdiff_t odvgp__predictor_measure(const odvgp__predictor *p)
 	if (p->D < 1 || p->D > INT_MAX || p->M < 1 || p->M > INT_MAX || p->M_gamma > INT_MAX ||
 			p->P < 1 || p->P > INT_MAX)
 		return -1;
+	if (p->layers < 1 || p->layers > ODVGP__MOST_LAYERS || p->samples < 1 ||
+			p->samples > ODVGP__MOST_SAMPLES ||
+			(p->layers > 1 && p->likelihood != ODVGP_LIKELIHOOD_GAUSSIAN))
+		return -1;
 	if (p->F != p->P || p->likelihood >= (uint32_t)ODVGP__COUNT(odvgp__likelihoods)) return -1;
 	const odvgp__likelihood *lik = &odvgp__likelihoods[p->likelihood];
 	ptrdiff_t classes = (ptrdiff_t)p->classes, same = odvgp__classes(lik, (ptrdiff_t)p->F, classes);
 	if (p->nodes > ODVGP__MOST_NODES || (lik->flags & ODVGP__LIK_GAUSSIAN ? p->nodes : !p->nodes))
 		return -1;
+	int gaussian = lik->flags & ODVGP__LIK_GAUSSIAN;
+	ptrdiff_t levels = gaussian ? (ptrdiff_t)p->lik_params : classes;
 	if (classes != same || classes > ODVGP__MOST_CLASSES || p->T < 1 ||
 			(ptrdiff_t)p->T != odvgp__lik_targets(lik, (ptrdiff_t)p->F) ||
-			(ptrdiff_t)p->lik_params != odvgp__lik_all_numbers(lik, classes))
+			(gaussian && p->lik_params != 1 && p->lik_params != p->T) ||
+			(ptrdiff_t)p->lik_params != odvgp__lik_all_numbers(lik, levels))
+		return -1;
+	if (p->weights > 1 || p->scale > (lik->flags & ODVGP__LIK_EXPOSURE || gaussian ? 1u : 0u))
 		return -1;
 	if (p->factor >= (uint32_t)ODVGP__COUNT(odvgp__factors) || p->M_factor > p->M ||
 			(p->M_factor != p->M && !odvgp__factors[p->factor].of_S))
 		return -1;
-	if (p->no_alpha > 1 || p->mean_function > ODVGP_MEAN_FUNCTION_LINEAR) return -1;
+	if (p->no_alpha > 1 || p->mean_function >= (uint32_t)ODVGP__COUNT(odvgp__mean_functions))
+		return -1;
+	if (p->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY && p->D != p->P) return -1;
 	if (!odvgp__patches_ok(&p->patches, (ptrdiff_t)p->D) ||
 			odvgp__patches_count(&p->patches) > PTRDIFF_MAX / 64 / (ptrdiff_t)(1 + p->columns))
 		return -1;
@@ -7885,8 +8372,10 @@ static ptrdiff_t odvgp__predictor_measure(const odvgp__predictor *p)
 static int odvgp__predictor_reals_ok(const odvgp__predictor *p)
 {
 	odvgp__view v = odvgp__view_of(p);
-	uint32_t lik = (uint32_t)odvgp__lik_numbers(
-			&odvgp__likelihoods[p->likelihood], 1, (ptrdiff_t)p->classes);
+	const odvgp__likelihood *of = &odvgp__likelihoods[p->likelihood];
+	uint32_t lik = of->flags & ODVGP__LIK_GAUSSIAN
+						   ? p->lik_params
+						   : (uint32_t)odvgp__lik_numbers(of, 1, (ptrdiff_t)p->classes);
 	const struct {
 		const odvgp_real *x;
 		uint32_t n;
@@ -7894,21 +8383,27 @@ static int odvgp__predictor_reals_ok(const odvgp__predictor *p)
 	for (ptrdiff_t k = 0; k < ODVGP__COUNT(positive); k++)
 		for (uint32_t i = 0; i < positive[k].n; i++)
 			if (!(positive[k].x[i] > 0)) return 0;
+	if (p->nodes && !(v.rule[0] >= 0 && v.rule[0] < ODVGP__R(0.5))) return 0; /* link jitter */
+	if (lik && of->param[0].rate && !(v.lik_params[0] < 1)) return 0;
 	/* beta comes first: all reals */
 	return odvgp__finite(v.beta, (ptrdiff_t)odvgp__predictor_reals(p));
 }
 
+/*  A checked block: inputs are the first layer's, all else the last one's. */
 static odvgp_status odvgp__server_fill(
 		odvgp_server *s, const odvgp__predictor *p, const odvgp__isa *row)
 {
+	*s = odvgp__layer_server(p, row);
+	while (odvgp__layers_served(s) > 1) *s = odvgp__layer_above(s);
 	s->block = p;
-	s->isa = row;
 	s->D = (ptrdiff_t)p->D;
-	s->P = (ptrdiff_t)p->P;
-	s->F = (ptrdiff_t)p->F;
-	s->T = (ptrdiff_t)p->T;
-	s->y_rows = p->classes ? (ptrdiff_t)p->classes : s->T;
 	return ODVGP_OK;
+}
+
+/*  Whether `above` is the predictor of the layer above p. */
+static int odvgp__predictors_chain(const odvgp__predictor *p, const odvgp__predictor *above)
+{
+	return above->layers + 1 == p->layers && above->D == p->P && above->samples == p->samples;
 }
 
 static odvgp_status odvgp__server_check(
@@ -7925,17 +8420,15 @@ static odvgp_status odvgp__server_check(
 	return ODVGP_OK;
 }
 
-ODVGP_API odvgp_status odvgp_server_from_block(
-		odvgp_server *server, const void *block, size_t bytes, odvgp_isa isa, odvgp_info *info)
+/*  One layer's predictor at the start of a block. */
+static odvgp_status odvgp__predictor_check(
+		const odvgp__predictor *p, size_t bytes, odvgp_info *info)
 {
-	const odvgp__predictor *p = (const odvgp__predictor *)block;
-	const odvgp__isa *row = odvgp__isa_find(isa);
 	uint32_t sum[2];
-	odvgp_status s = odvgp__server_check(server, block, row, info);
-	if (s) return s;
 	if (bytes < sizeof *p)
 		return odvgp__fail(info, ODVGP_E_FORMAT, "block", -1, (double)bytes, "is cut off");
-	if ((s = odvgp__predictor_start_check(p, "block", info)) != ODVGP_OK) return s;
+	odvgp_status s = odvgp__predictor_start_check(p, "block", info);
+	if (s) return s;
 	if (p->real_size != sizeof(odvgp_real))
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "block", -1, (double)p->real_size,
 				"is of the other precision: only a model file can be read in both");
@@ -7952,7 +8445,25 @@ ODVGP_API odvgp_status odvgp_server_from_block(
 	if (!odvgp__predictor_reals_ok(p))
 		return odvgp__fail(
 				info, ODVGP_E_FORMAT, "block", -1, 0, "a number is not finite, or not above 0");
-	return odvgp__server_fill(server, p, row);
+	return ODVGP_OK;
+}
+
+ODVGP_API odvgp_status odvgp_server_from_block(
+		odvgp_server *server, const void *block, size_t bytes, odvgp_isa isa, odvgp_info *info)
+{
+	const odvgp__predictor *p = (const odvgp__predictor *)block;
+	const odvgp__isa *row = odvgp__isa_find(isa);
+	odvgp_status s = odvgp__server_check(server, block, row, info);
+	if (s || (s = odvgp__predictor_check(p, bytes, info)) != ODVGP_OK) return s;
+	while (p->layers > 1) {
+		const odvgp__predictor *above = odvgp__predictor_above(p);
+		bytes -= odvgp__predictor_bytes(p);
+		if ((s = odvgp__predictor_check(above, bytes, info)) != ODVGP_OK) return s;
+		if (!odvgp__predictors_chain(p, above))
+			return odvgp__fail(info, ODVGP_E_FORMAT, "block", -1, 0, "its layers do not chain");
+		p = above;
+	}
+	return odvgp__server_fill(server, (const odvgp__predictor *)block, row);
 }
 
 typedef struct odvgp__file_head {
@@ -8019,12 +8530,12 @@ typedef union odvgp__predictor_start {
 	uint32_t words[(sizeof(odvgp__predictor) + sizeof(odvgp__kernel)) / sizeof(uint32_t) + 32];
 } odvgp__predictor_start;
 
-/*  Read and check the predictor's head, with this build's real_size. Leaves f at the reals. */
-static odvgp_status odvgp__file_predictor(
-		odvgp__file *f, const odvgp__file_head *h, odvgp__predictor_start *start, odvgp_info *info)
+/*  Read and check the next predictor's head, with this build's real_size, of which *left bytes are
+    in the file from here on. Leaves f at the reals. `below`: the layer before it, or NULL. */
+static odvgp_status odvgp__file_predictor(odvgp__file *f, const odvgp__file_head *h, uint64_t *left,
+		const odvgp__predictor *below, odvgp__predictor_start *start, odvgp_info *info)
 {
 	odvgp__predictor *p = &start->head;
-	f->used = (size_t)(ODVGP__FILE_HEAD + h->state_bytes);
 	memset(start, 0, sizeof *start);
 	odvgp__file_words(f, p, sizeof *p);
 	if (f->bad)
@@ -8035,9 +8546,11 @@ static odvgp_status odvgp__file_predictor(
 	ODVGP_ASSERT(head <= sizeof *start);
 	odvgp__file_words(f, p + 1, head - sizeof *p);
 	ptrdiff_t reals = f->bad ? -1 : odvgp__predictor_measure(p);
-	if (reals < 0 || h->predictor_bytes != head + (uint64_t)reals * h->real_size ||
-			p->real_size != h->real_size)
+	uint64_t bytes = head + (uint64_t)ODVGP__MAX(reals, 0) * h->real_size;
+	if (reals < 0 || *left < bytes || (p->layers == 1 && *left != bytes) ||
+			p->real_size != h->real_size || (below && !odvgp__predictors_chain(below, p)))
 		return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its predictor is not valid");
+	*left -= bytes;
 	p->real_size = sizeof(odvgp_real);
 	return ODVGP_OK;
 }
@@ -8046,9 +8559,35 @@ ODVGP__NOINLINE odvgp_status odvgp__file_predictor_size(
 		odvgp__file *f, const odvgp__file_head *h, size_t *bytes, odvgp_info *info)
 {
 	odvgp__predictor_start start;
-	odvgp_status s = odvgp__file_predictor(f, h, &start, info);
-	if (!s) *bytes = odvgp__predictor_bytes(&start.head);
-	return s;
+	odvgp__predictor below;
+	uint64_t left = h->predictor_bytes;
+	f->used = (size_t)(ODVGP__FILE_HEAD + h->state_bytes);
+	*bytes = 0;
+	for (below.layers = 2; below.layers > 1; below = start.head) {
+		odvgp_status s = odvgp__file_predictor(f, h, &left, *bytes ? &below : NULL, &start, info);
+		if (s) return s;
+		*bytes += odvgp__predictor_bytes(&start.head);
+		f->used += (size_t)(odvgp__predictor_reals(&start.head) * h->real_size);
+	}
+	return ODVGP_OK;
+}
+
+/*  The next predictor of a checked file. */
+ODVGP__NOINLINE odvgp_status odvgp__file_predictor_read(odvgp__file *f, const odvgp__file_head *h,
+		uint64_t *left, odvgp__predictor *p, odvgp_info *info)
+{
+	odvgp__predictor_start start;
+	odvgp_status s = odvgp__file_predictor(f, h, left, NULL, &start, info);
+	if (s) return s;
+	size_t head = odvgp__predictor_head(start.head.base_kernels);
+	memcpy(p, &start, head);
+	odvgp__file_reals(f, (odvgp_real *)(void *)((unsigned char *)p + head),
+			(ptrdiff_t)odvgp__predictor_reals(p), (int)h->real_size);
+	if (f->bad || !odvgp__predictor_reals_ok(p))
+		return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0,
+				"a number of its predictor is not finite, or not above 0 in this precision");
+	odvgp__predictor_sum(p, p->checksum);
+	return ODVGP_OK;
 }
 
 ODVGP_API odvgp_status odvgp_server_size(const void *file, size_t bytes, size_t *block_bytes,
@@ -8070,27 +8609,24 @@ ODVGP_API odvgp_status odvgp_server_from_file(odvgp_server *server, const void *
 		odvgp_isa isa, void *block, size_t block_bytes, odvgp_info *info)
 {
 	odvgp__file_head h;
-	odvgp__predictor_start start;
-	odvgp__predictor *p = (odvgp__predictor *)block;
 	const odvgp__isa *row = odvgp__isa_find(isa);
 	odvgp_status s = odvgp__server_check(server, block, row, info);
 	if (s || (s = odvgp__file_open(file, bytes, &h, info)) != ODVGP_OK) return s;
 	odvgp__file f = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
-	if ((s = odvgp__file_predictor(&f, &h, &start, info)) != ODVGP_OK) return s;
-	size_t need = odvgp__predictor_bytes(&start.head),
-		   head = odvgp__predictor_head(start.head.base_kernels);
+	size_t need;
+	if ((s = odvgp__file_predictor_size(&f, &h, &need, info)) != ODVGP_OK) return s;
 	if (block_bytes < need)
 		return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)block_bytes, "is too small");
-	memcpy(p, &start, head);
-	odvgp__file_reals(&f, (odvgp_real *)(void *)((unsigned char *)block + head),
-			(ptrdiff_t)odvgp__predictor_reals(p), (int)h.real_size);
-	if (f.bad || !odvgp__predictor_reals_ok(p)) {
-		p->magic = 0;
-		return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0,
-				"a number of its predictor is not finite, or not above 0 in this precision");
+	uint64_t left = h.predictor_bytes;
+	odvgp__predictor *p = (odvgp__predictor *)block;
+	f.used = (size_t)(ODVGP__FILE_HEAD + h.state_bytes);
+	while ((s = odvgp__file_predictor_read(&f, &h, &left, p, info)) == ODVGP_OK && p->layers > 1)
+		p = (odvgp__predictor *)(uintptr_t)odvgp__predictor_above(p);
+	if (s) {
+		((odvgp__predictor *)block)->magic = 0;
+		return s;
 	}
-	odvgp__predictor_sum(p, p->checksum);
-	return odvgp__server_fill(server, p, row);
+	return odvgp__server_fill(server, (const odvgp__predictor *)block, row);
 }
 
 #ifndef ODVGP_NO_STDIO
@@ -8263,18 +8799,19 @@ ODVGP_API odvgp_status odvgp_file_read(
 /* ---------------------------------------------------------------------------------------------- */
 /*  >>model   types of training: slots, nodes, units, state
 
-    A model is units on one tape and one parameter vector; today one unit, because nothing joins
-    units to layers. Loops over units serve any number. */
+    A model is units on one tape and one parameter vector, one for each layer: a hidden unit's mean
+    and variance are sampled, and the samples are the next unit's inputs. */
 
 /*  Longest slot name. */
-#define ODVGP__SLOT_NAME ((int)sizeof "kernel.2147483647.lengthscale")
+#define ODVGP__SLOT_NAME ((int)sizeof "layer0.kernel.31.lengthscale")
 
 /*  The internal part of a slot. */
 typedef struct odvgp__slot_state {
 	char name[ODVGP__SLOT_NAME];
 	odvgp_real low, high; /* of values; HUGE_VAL: no upper one */
 	odvgp_real floor;     /* lower bound unless the caller sets bounds */
-	int power;            /* of the targets' unit in its numbers: -1, 0 or 1 */
+	int layer;            /* of its unit; -1: the likelihood's */
+	int power;            /* of the outputs' unit in its numbers: -1, 0 or 1 */
 	int column;           /* ODVGP__PER_INPUT, ODVGP__IN_INPUTS or 0 */
 	odvgp_real prior_a, prior_b;
 	int prior;      /* odvgp_prior */
@@ -8293,6 +8830,7 @@ typedef struct odvgp__params {
 	odvgp_positive_transform kind;
 	int slots, positive_slots;
 	int bad;                  /* a name did not fit */
+	int layer, layers;        /* whose slots are added (-1: the likelihood's); of how many */
 	int lent;                 /* who uses grad's memory: ODVGP__GRADIENT, ... */
 	odvgp_slot *slot;         /* [slots + 1] */
 	odvgp__slot_state *state; /* [slots + 1] */
@@ -8307,7 +8845,7 @@ typedef struct odvgp__loan {
 #define ODVGP__MAX_IN 6
 
 enum { ODVGP__HEAD, ODVGP__TILE, ODVGP__TAIL };
-/*  Varying sizes: rows of the current tile, sampled columns of gamma. */
+/*  Varying sizes: rows of the current tile, times the unit's samples; sampled columns of gamma. */
 enum { ODVGP__TILE_SIZE = -1, ODVGP__SAMPLE_SIZE = -2 };
 
 /*  Variants of operations. */
@@ -8365,6 +8903,8 @@ typedef enum odvgp__op {
 	ODVGP__MINUS_PRODUCT,
 	ODVGP__INNER,
 	ODVGP__SUM,
+	ODVGP__TRANSPOSE,
+	ODVGP__SAMPLE,
 	ODVGP__RESIDUAL,
 	ODVGP__TRI_SQUARES,
 	ODVGP__INVERSE_VAR,
@@ -8438,6 +8978,8 @@ enum { ODVGP__ON_BETA, ODVGP__ON_GAMMA, ODVGP__BLOCKS };
     the head. */
 struct odvgp__unit {
 	odvgp_model *model;
+	int number;      /* of the layer */
+	ptrdiff_t times; /* rows for each row of the data: 1, or the samples of the layer below */
 	odvgp__kernel kernel;
 	odvgp__patches patches;
 	/* Dz: columns of an inducing input, which the kernel sees */
@@ -8465,14 +9007,19 @@ struct odvgp__unit {
 	odvgp__ref hyp, Z_beta, Z_gamma, a_slot, a, K, Kb, L, W, C, L_v, L_H, q_diag, weights,
 			gamma_residual, patch_weights;
 	odvgp__ref shift; /* q(u)'s mean is q_mu plus this; none: q_mu */
-	/* tile nodes; X comes from the data, mean and var [P,n] are the unit's output */
-	odvgp__ref X, K_x, A, A_v, k_x, mean, var;
+	/* tile nodes; X comes from the data, or from eps and the unit below; mean and var [P,n] are the
+       unit's output */
+	odvgp__ref eps, X, K_x, A, A_v, k_x, mean, var;
+	/* a test's normals instead of the generator's, [S,normal_rows,D], or NULL */
+	const odvgp_real *normals;
+	ptrdiff_t normal_rows;
 };
 
 /*  Head of the memory of sums over tiles; moments follow, then gradient, statistics and adjoints of
     head nodes. */
 typedef struct odvgp__sums {
 	double expected;     /* of the EXPECT node */
+	double weight, logs; /* sum of the rows' weights w; of w log e, e a multiple of the noise */
 	uint64_t clamped;    /* variances clamped */
 	odvgp_status status; /* the first failure */
 	ptrdiff_t row;       /* its row, as in odvgp_info */
@@ -8488,16 +9035,17 @@ typedef struct odvgp__tape {
 	odvgp_blas blas;
 	const odvgp__likelihood *likelihood;
 	ptrdiff_t classes, lik_nodes;
-	odvgp_real *rule; /* odvgp__lik_job's */
+	int weights, scale; /* columns of Y behind the targets (odvgp__y_row) */
+	odvgp_real *rule;   /* odvgp__lik_job's */
 	/* each operation uses it from the start */
 	odvgp__arena scratch;
 	odvgp_real jitter_absolute, jitter_relative, jitter_limit; /* from the config */
 	odvgp_events events;
-	odvgp_info *info;         /* the caller's; may be NULL */
-	odvgp_info own_info;      /* if the caller's is NULL and a row is needed */
-	ptrdiff_t tile;           /* most rows of a tile */
-	ptrdiff_t rows, all_rows; /* of the current tile; of the data */
-	int tasks;                /* most that run at once */
+	odvgp_info *info;    /* the caller's; may be NULL */
+	odvgp_info own_info; /* if the caller's is NULL and a row is needed */
+	ptrdiff_t tile;      /* most rows of a tile */
+	ptrdiff_t rows;      /* of the current tile */
+	int tasks;           /* most that run at once */
 	/* bytes that a KERNEL_VEC or TRI_SQUARES node may keep for its adjoint */
 	size_t keep;
 	uint64_t clock;
@@ -8555,23 +9103,27 @@ struct odvgp_model {
 	odvgp__params par;
 	odvgp__tape tape;
 	odvgp__state state;
-	/* functions that the likelihood sees; columns of targets */
+	/* functions that the likelihood sees; targets */
 	ptrdiff_t F, T, classes; /* classes: 0 without CLASSES */
+	ptrdiff_t levels;        /* classes, or the Gaussian's noises */
+	odvgp__y_row y;
 	/* positive, then free parameters: first slot (0: none), slots */
 	int slot_lik_params, lik_slots;
 	int slot_lik_free_params, lik_free_slots;
-	/* moments, objective: for bounds without q */
-	odvgp__ref X, Y, lik_params, lik_free_params, expect, moments, objective;
+	/* moments, objective: for bounds without q. root: sqrt(e / w) of rows of weight w and noise e s;
+       none: all 1 */
+	odvgp__ref X, Y, root, lik_params, lik_free_params, expect, moments, objective;
 	odvgp_real *m1, *m2, *good; /* Adam's moments [adam_count]; the last good theta */
 	ptrdiff_t adam_count;
 	odvgp__lbfgs lbfgs; /* n is 0 with another optimiser */
 	/* ODVGP__NAT_...: matrices for natural steps of the largest unit */
 	odvgp__loan nat_R;
 	odvgp_real *nat_t; /* vectors, lent with nat_R */
-	/* [D+1] standard deviations of X's columns, then of Y; 1 before odvgp_init_data */
+	/* each unit's [D+1]: standard deviations of its inputs' columns, then of its outputs; 1 before
+       odvgp_init_data */
 	odvgp_real *data_sd;
-	odvgp_real *inducing_sd; /* [Dz] the same of inducing inputs' columns; data_sd's, or patches' */
-	/* ODVGP__KEPT_...: [positive] copy of par.value during a change that may fail */
+	odvgp_real *inducing_sd; /* [Dz] of patches' columns: the same of inducing inputs; else NULL */
+	/* ODVGP__KEPT_...: copies of par.value [positive] and data_sd during a change that may fail */
 	odvgp__loan kept;
 	odvgp_allocator allocator;
 	void *allocation;
@@ -8584,6 +9136,15 @@ static odvgp__unit *odvgp__only_unit(const odvgp_model *m)
 	ODVGP_ASSERT(m->units == 1);
 	return m->unit;
 }
+
+/*  Numbers before a unit's in model->data_sd, and all of them. */
+static ptrdiff_t odvgp__data_sd_at(const odvgp_model *m, int number)
+{
+	ptrdiff_t at = 0;
+	for (int i = 0; i < number; i++) at += m->cfg.layer[i].D + 1;
+	return at;
+}
+static ptrdiff_t odvgp__data_sds(const odvgp_model *m) { return odvgp__data_sd_at(m, m->units); }
 
 /* --- properties of mean parts and covariance parts --- */
 
@@ -8747,7 +9308,7 @@ static int odvgp__slot_add(odvgp__params *p, const char *name, int kind, int dim
 	ptrdiff_t offset = p->count;
 	p->count += a * b * c;
 	if (!(kind & ODVGP__NATURAL)) p->adam = p->count;
-	p->bad |= strlen(name) >= ODVGP__SLOT_NAME;
+	p->bad |= strlen(name) + sizeof "layer0" >= ODVGP__SLOT_NAME;
 	if (!p->slot) return s;
 	odvgp_slot *slot = &p->slot[s];
 	odvgp__text t;
@@ -8756,7 +9317,13 @@ static int odvgp__slot_add(odvgp__params *p, const char *name, int kind, int dim
 	t.at = p->state[s].name;
 	t.size = sizeof p->state[s].name;
 	t.used = 0;
+	if (p->layers > 1 && p->layer >= 0) {
+		odvgp__put(&t, "layer");
+		odvgp__put_int(&t, p->layer);
+		odvgp__put(&t, ".");
+	}
 	odvgp__put(&t, name);
+	p->state[s].layer = p->layer;
 	slot->name = p->state[s].name;
 	slot->dims = dims;
 	slot->shape[0] = a;
@@ -8949,10 +9516,12 @@ static int odvgp__has_noise(const odvgp_config *c)
 /*  No effect with other likelihoods. */
 static void odvgp__set_noise(odvgp_model *m, double value)
 {
-	if (odvgp__has_noise(&m->cfg))
-		odvgp__set_positive(m, m->par.slot[m->slot_lik_params].offset, value);
+	if (!odvgp__has_noise(&m->cfg)) return;
+	const odvgp_slot *slot = &m->par.slot[m->slot_lik_params];
+	for (ptrdiff_t i = 0; i < slot->count; i++) odvgp__set_positive(m, slot->offset + i, value);
 }
 
+/*  Of all outputs. */
 static odvgp_real odvgp__noise(const odvgp_model *m)
 {
 	ODVGP_ASSERT(odvgp__has_noise(&m->cfg));
@@ -9141,14 +9710,17 @@ ODVGP_API size_t odvgp_kernel_text(const odvgp_model *m, char *text, size_t size
 	t.size = size;
 	t.used = 0;
 	odvgp__put(&t, "");
-	const odvgp__unit *u = odvgp__only_unit(m);
-	odvgp__put_kernel(&t, &u->kernel, odvgp__hyp(u), u->kernel.nnode - 1, 0);
+	for (int i = 0; i < m->units; i++) {
+		const odvgp__unit *u = &m->unit[i];
+		if (i) odvgp__put(&t, "; ");
+		odvgp__put_kernel(&t, &u->kernel, odvgp__hyp(u), u->kernel.nnode - 1, 0);
+	}
 	return t.used;
 }
 
 ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *m, int term, ptrdiff_t k)
 {
-	const odvgp__kernel *kernel = odvgp__model_ok(m) ? &odvgp__only_unit(m)->kernel : NULL;
+	const odvgp__kernel *kernel = odvgp__model_ok(m) ? &m->unit->kernel : NULL;
 	if (!kernel || term < 0 || term >= (int)kernel->base_kernels) return -1;
 	const odvgp__base_kernel *base = &kernel->base[term];
 	return base->ard && k >= 0 && k < (ptrdiff_t)base->ndims ? odvgp__column(base, k) : -1;
@@ -9181,7 +9753,7 @@ static int odvgp__wants(odvgp__tape *t, const odvgp__node *nd, int i)
 static ptrdiff_t odvgp__current_size(
 		const odvgp__tape *t, const odvgp__node *nd, int vary, ptrdiff_t fixed)
 {
-	return vary == ODVGP__TILE_SIZE     ? t->rows
+	return vary == ODVGP__TILE_SIZE     ? t->rows * nd->of->times
 		   : vary == ODVGP__SAMPLE_SIZE ? nd->of->ncolumns
 										: fixed;
 }
@@ -9778,6 +10350,56 @@ static void odvgp__sum_reverse(odvgp__tape *t, odvgp__node *nd)
 	}
 }
 
+/* --- TRANSPOSE(A) --- */
+
+static odvgp_status odvgp__transpose_forward(odvgp__tape *t, odvgp__node *nd)
+{
+	const odvgp__node *A = odvgp__in(t, nd, 0);
+	for (ptrdiff_t i = 0; i < nd->rows; i++)
+		for (ptrdiff_t j = 0; j < nd->cols; j++) nd->v[i * nd->ld + j] = A->v[j * A->ld + i];
+	return ODVGP_OK;
+}
+
+static void odvgp__transpose_reverse(odvgp__tape *t, odvgp__node *nd)
+{
+	odvgp__node *A = odvgp__in(t, nd, 0);
+	for (ptrdiff_t i = 0; i < nd->rows; i++)
+		for (ptrdiff_t j = 0; j < nd->cols; j++) A->d[j * A->ld + i] += nd->d[i * nd->ld + j];
+}
+
+/* --- SAMPLE(mean, var, eps): mean + sqrt(max(var, 0)) eps, by reparametrisation
+       Means and variances [P,m] of m points; eps and the result are [S m,P], row s m + i for sample
+       s of point i. dvar = eps d / (2 sd), 0 where sd is 0. --- */
+
+static odvgp_status odvgp__sample_forward(odvgp__tape *t, odvgp__node *nd)
+{
+	const odvgp__node *mean = odvgp__in(t, nd, 0), *var = odvgp__in(t, nd, 1),
+					  *eps = odvgp__in(t, nd, 2);
+	for (ptrdiff_t r = 0; r < nd->rows; r++)
+		for (ptrdiff_t p = 0; p < nd->cols; p++) {
+			ptrdiff_t i = r % mean->cols;
+			odvgp_real v = var->v[p * var->ld + i];
+			nd->v[r * nd->ld + p] = mean->v[p * mean->ld + i] +
+									ODVGP__SQRT(v < 0 ? 0 : v) * eps->v[r * eps->ld + p];
+		}
+	return ODVGP_OK;
+}
+
+static void odvgp__sample_reverse(odvgp__tape *t, odvgp__node *nd)
+{
+	odvgp__node *mean = odvgp__in(t, nd, 0), *var = odvgp__in(t, nd, 1);
+	const odvgp__node *eps = odvgp__in(t, nd, 2);
+	for (ptrdiff_t r = 0; r < nd->rows; r++)
+		for (ptrdiff_t p = 0; p < nd->cols; p++) {
+			ptrdiff_t i = r % mean->cols;
+			odvgp_real d = nd->d[r * nd->ld + p], v = var->v[p * var->ld + i];
+			if (mean->needs_grad) mean->d[p * mean->ld + i] += d;
+			if (var->needs_grad && v > 0)
+				var->d[p * var->ld + i] +=
+						ODVGP__R(0.5) * d * eps->v[r * eps->ld + p] / ODVGP__SQRT(v);
+		}
+}
+
 /* --- RESIDUAL(k, A, A'): max(k - |A|^2 - |A'|^2, least), [1,n]; A' may be missing
       least is 0 (CLAMPED) or ODVGP__SCALE_FLOOR times the mean of k (FLOORED). aux: 0 where
       clamped, else 1. --- */
@@ -10121,7 +10743,23 @@ static void odvgp__kl_inverse_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- EXPECT(mean, var, Y, positive parameters, free parameters): a tile's sum of E_q[log p(y|f)]
-      The adjoint contains the scale N/B. Either kind of parameters may be missing. --- */
+      The adjoint contains the scale N/B. Either kind of parameters may be missing.
+      aux: if a gradient is wanted, derivatives in parameters (doubles), mean and variance. --- */
+
+/*  The derivatives in aux; returns the count of parameters. */
+static ptrdiff_t odvgp__expect_kept(
+		odvgp__tape *t, const odvgp__node *nd, double **dpar, odvgp_real **dmean, odvgp_real **dvar)
+{
+	odvgp__arena a;
+	const odvgp__node *mean = odvgp__in(t, nd, 0);
+	ptrdiff_t numbers = 0;
+	for (int k = 3; k < 5; k++) numbers += nd->in[k] ? odvgp__in(t, nd, k)->cols : 0;
+	odvgp__arena_init(&a, nd->aux, SIZE_MAX / 2);
+	*dpar = (double *)odvgp__take_bytes(&a, (size_t)numbers, sizeof(double));
+	*dmean = odvgp__take(&a, mean->rows, mean->ld);
+	*dvar = odvgp__take(&a, mean->rows, mean->ld);
+	return numbers;
+}
 
 /*  The current tile's job, without derivatives. */
 static odvgp__lik_job odvgp__expect_job(odvgp__tape *t, const odvgp__node *nd, odvgp__arena *a)
@@ -10144,12 +10782,25 @@ static odvgp__lik_job odvgp__expect_job(odvgp__tape *t, const odvgp__node *nd, o
 	job.work = odvgp__take(a, 1, odvgp__lik_work(t->likelihood, mean->rows));
 	job.n = mean->cols;
 	job.F = mean->rows;
-	job.T = y->rows;
+	job.T = y->rows - t->weights - t->scale;
 	job.ld = mean->ld;
 	job.Y = y->v;
 	job.mean = mean->v;
 	job.var = var->v;
 	job.par = par;
+	job.noises = count;
+	if (t->weights) job.weight = y->v + job.T * job.ld;
+	if (!t->scale) return job;
+	const odvgp_real *scale = y->v + (y->rows - 1) * job.ld;
+	if (t->likelihood->flags & ODVGP__LIK_GAUSSIAN) {
+		job.noise = scale;
+		return job;
+	}
+	odvgp_real *moved = odvgp__take(a, job.F, job.ld); /* log e is added to f */
+	for (ptrdiff_t p = 0; p < job.F; p++)
+		for (ptrdiff_t i = 0; i < job.n; i++)
+			moved[p * job.ld + i] = mean->v[p * job.ld + i] + scale[i];
+	job.mean = moved;
 	return job;
 }
 
@@ -10157,6 +10808,9 @@ static odvgp_status odvgp__expect_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__arena a = t->scratch;
 	odvgp__lik_job job = odvgp__expect_job(t, nd, &a);
+	ptrdiff_t numbers =
+			nd->needs_grad ? odvgp__expect_kept(t, nd, &job.dpar, &job.dmean, &job.dvar) : 0;
+	for (ptrdiff_t i = 0; i < numbers; i++) job.dpar[i] = 0;
 	double sum = t->likelihood->expect(&job);
 	nd->v[0] = (odvgp_real)sum;
 	t->sums->expected += sum;
@@ -10174,18 +10828,11 @@ static void odvgp__expect_add(odvgp__tape *t, const odvgp__node *nd, int k, cons
 
 static void odvgp__expect_reverse(odvgp__tape *t, odvgp__node *nd)
 {
-	odvgp__arena a = t->scratch;
-	odvgp__lik_job job = odvgp__expect_job(t, nd, &a);
-	const double *dpar;
-	job.dmean = odvgp__take(&a, job.F, job.ld);
-	job.dvar = odvgp__take(&a, job.F, job.ld);
-	ptrdiff_t numbers = odvgp__lik_all_numbers(t->likelihood, t->classes);
-	job.dpar = (double *)odvgp__take_bytes(&a, (size_t)numbers, sizeof(double));
-	for (ptrdiff_t i = 0; i < numbers; i++) job.dpar[i] = 0;
-	t->likelihood->expect(&job);
-	odvgp__expect_add(t, nd, 0, job.dmean);
-	odvgp__expect_add(t, nd, 1, job.dvar);
-	dpar = job.dpar;
+	double *dpar;
+	odvgp_real *dmean, *dvar;
+	odvgp__expect_kept(t, nd, &dpar, &dmean, &dvar);
+	odvgp__expect_add(t, nd, 0, dmean);
+	odvgp__expect_add(t, nd, 1, dvar);
 	for (int k = 3; k < 5; k++) {
 		odvgp__node *par = odvgp__in(t, nd, k);
 		if (!par) continue;
@@ -10278,8 +10925,10 @@ static void odvgp__moments_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- COLLAPSED(moments, noise s, V): the bound at the optimal q, for N rows and P outputs
-          -P N/2 log(2 pi s) - P/2 sum_b log|I + S_b/s| - (|r|^2 - h^T J^-1 h / s) / (2 s)
+          -P W/2 log(2 pi s) - P/2 sum_b log|I + S_b/s| - (|r|^2 - h^T J^-1 h / s) / (2 s)
               - (k - P sum_b tr S_b) / (2 s)
+      W = N. A row of weight w and noise e s has A, r and sqrt k divided by its root sqrt(e / w), W is
+      the sum of weights, and the bound has the term -P/2 sum w log e.
       J = I + S/s over the mean's features; b runs over the blocks of the covariance. With
       V = A K A^T, [SOLVE] eq. 15, it adds P tr((I + S/s)^-1 (V - S S)) / (2 s^2).
       variant: which of mean and covariance use only the features of beta.
@@ -10287,7 +10936,7 @@ static void odvgp__moments_reverse(odvgp__tape *t, odvgp__node *nd)
 
 typedef struct odvgp__collapse {
 	odvgp__moments m;
-	ptrdiff_t N, mean;          /* rows of data; the mean's features */
+	ptrdiff_t mean;             /* the mean's features */
 	ptrdiff_t from[2], size[2]; /* features of each block of the covariance */
 	int blocks;
 	/* J and work: [F,F]; w = J^-1 h: [P,F] */
@@ -10299,7 +10948,6 @@ static odvgp__collapse odvgp__collapse_of(odvgp__tape *t, odvgp__node *nd)
 	odvgp__collapse c;
 	const odvgp__node *sums = odvgp__in(t, nd, 0);
 	c.m = odvgp__moments_of(t, sums, sums->v);
-	c.N = t->all_rows;
 	c.mean = nd->variant == ODVGP__COLLAPSE_MEAN_BETA || nd->variant == ODVGP__COLLAPSE_BETA
 					 ? c.m.M
 					 : c.m.F;
@@ -10372,7 +11020,8 @@ static odvgp_status odvgp__collapsed_forward(odvgp__tape *t, odvgp__node *nd)
 	odvgp__collapse c = odvgp__collapse_of(t, nd);
 	const odvgp__node *V = odvgp__in(t, nd, 2);
 	double s = (double)c.s, P = (double)c.m.P, logs, trace = 0, bound;
-	bound = -0.5 * P * (double)c.N * log(2 * 3.14159265358979323846 * s);
+	bound = -0.5 * P * t->sums->weight * log(2 * 3.14159265358979323846 * s);
+	bound -= 0.5 * P * t->sums->logs;
 	for (int b = 0; b < c.blocks; b++) {
 		odvgp_status status =
 				odvgp__collapse_inverse(t, &c, c.from[b], c.size[b], c.work, c.J, &logs);
@@ -10387,7 +11036,7 @@ static odvgp_status odvgp__collapsed_forward(odvgp__tape *t, odvgp__node *nd)
 	}
 	double squares = (double)*c.m.rr - odvgp__collapse_solve(t, &c) / s,
 		   variances = (double)*c.m.kk - P * trace;
-	if (ODVGP__MIN(squares, variances) < -2 * s * ODVGP__COLLAPSE_ERROR * P * (double)c.N)
+	if (ODVGP__MIN(squares, variances) < -2 * s * ODVGP__COLLAPSE_ERROR * P * t->sums->weight)
 		return odvgp__fail(t->info, ODVGP_E_NAN, "bound", -1, ODVGP__MIN(squares, variances),
 				"rounding errors are larger than the noise: train in double, or raise noise_floor");
 	bound -= (squares + (double)*c.m.kk - P * trace) / (2 * s);
@@ -10455,7 +11104,8 @@ static void odvgp__collapsed_reverse(odvgp__tape *t, odvgp__node *nd)
 	odvgp_real g = nd->d[0], s = c.s, P = (odvgp_real)c.m.P;
 	double ds, logs;
 	odvgp__node_zero(sums->d, sums);
-	ds = odvgp__collapsed_reverse_mean(t, nd, &c, &d) - 0.5 * (double)P * (double)c.N / (double)s;
+	ds = odvgp__collapsed_reverse_mean(t, nd, &c, &d) -
+		 0.5 * (double)P * t->sums->weight / (double)s;
 	*d.rr = *d.kk = -g / (2 * s);
 	/* d log|I + S/s| = tr((I + S/s)^-1 dS) / s - tr(I - (I + S/s)^-1) ds / s */
 	for (int b = 0; b < c.blocks; b++) {
@@ -10474,13 +11124,16 @@ static void odvgp__collapsed_reverse(odvgp__tape *t, odvgp__node *nd)
 	if (noise->needs_grad) noise->d[0] += g * (odvgp_real)ds;
 }
 
-/* --- EVIDENCE(K, r, noise s): log N(r; 0, K + s I), summed over rows of r; K [n,n] lower
+/* --- EVIDENCE(K, r, noise s, root): log N(r; 0, K + s I), summed over rows of r; K [n,n] lower
+      A row of weight w and noise e s has root^2 = e / w on the diagonal instead of 1, and the terms
+      log(2 pi s e / w) / 2 - w log(2 pi s e) / 2.
       dK = (w w^T - P (K + s I)^-1) / 2, dr = -w, with w = (K + s I)^-1 r.
       aux: (K + s I)^-1, work, w. --- */
 
 static odvgp_status odvgp__evidence_forward(odvgp__tape *t, odvgp__node *nd)
 {
-	const odvgp__node *K = odvgp__in(t, nd, 0), *r = odvgp__in(t, nd, 1);
+	const odvgp__node *K = odvgp__in(t, nd, 0), *r = odvgp__in(t, nd, 1),
+					  *root = odvgp__in(t, nd, 3);
 	ptrdiff_t n = K->rows, P = r->rows;
 	odvgp_real s = odvgp__in(t, nd, 2)->v[0], *inverse = nd->aux, *work = inverse + n * n,
 			   *w = work + n * n;
@@ -10489,7 +11142,7 @@ static odvgp_status odvgp__evidence_forward(odvgp__tape *t, odvgp__node *nd)
 	for (ptrdiff_t i = 0; i < n; i++) {
 		odvgp__copy(work + i * n, K->v + i * K->ld, i + 1);
 		odvgp__zero(work + i * n + i + 1, n - i - 1);
-		work[i * n + i] += s;
+		work[i * n + i] += root ? s * root->v[i] * root->v[i] : s;
 	}
 	odvgp_status status = odvgp_potrf(&t->blas, n, work, n, &bad);
 	if (status)
@@ -10506,13 +11159,20 @@ static odvgp_status odvgp__evidence_forward(odvgp__tape *t, odvgp__node *nd)
 	for (ptrdiff_t p = 0; p < P; p++)
 		for (ptrdiff_t i = 0; i < n; i++)
 			sum -= 0.5 * (double)w[p * n + i] * (double)r->v[p * r->ld + i];
+	if (root) {
+		double logs = -0.5 * t->sums->logs;
+		logs += 0.5 * ((double)n - t->sums->weight) * (1.83787706640934548356 + log((double)s));
+		for (ptrdiff_t i = 0; i < n; i++) logs += log((double)root->v[i]);
+		sum += (double)P * logs;
+	}
 	nd->v[0] = (odvgp_real)sum;
 	return ODVGP_OK;
 }
 
 static void odvgp__evidence_reverse(odvgp__tape *t, odvgp__node *nd)
 {
-	odvgp__node *K = odvgp__in(t, nd, 0), *r = odvgp__in(t, nd, 1), *noise = odvgp__in(t, nd, 2);
+	odvgp__node *K = odvgp__in(t, nd, 0), *r = odvgp__in(t, nd, 1), *noise = odvgp__in(t, nd, 2),
+				*root = odvgp__in(t, nd, 3);
 	ptrdiff_t n = K->rows, P = r->rows;
 	odvgp_real *inverse = nd->aux, *w = inverse + 2 * n * n, half = ODVGP__R(0.5) * nd->d[0];
 	/* dK overwrites the inverse */
@@ -10520,8 +11180,12 @@ static void odvgp__evidence_reverse(odvgp__tape *t, odvgp__node *nd)
 	for (ptrdiff_t i = 0; i < n; i++) {
 		for (ptrdiff_t j = 0; j <= i && K->needs_grad; j++)
 			K->d[i * K->ld + j] += (i == j ? 1 : 2) * inverse[i * n + j];
-		if (noise->needs_grad) noise->d[0] += inverse[i * n + i];
+		if (noise->needs_grad)
+			noise->d[0] += inverse[i * n + i] * (root ? root->v[i] * root->v[i] : 1);
 	}
+	if (root && noise->needs_grad)
+		noise->d[0] += (odvgp_real)((double)(half * (odvgp_real)P) * ((double)n - t->sums->weight) /
+									(double)noise->v[0]);
 	for (ptrdiff_t p = 0; p < P && r->needs_grad; p++)
 		for (ptrdiff_t i = 0; i < n; i++) r->d[p * r->ld + i] -= nd->d[0] * w[p * n + i];
 }
@@ -10562,6 +11226,7 @@ static size_t odvgp__real_bytes(ptrdiff_t rows, ptrdiff_t cols)
 typedef struct odvgp__shapes {
 	const odvgp__unit *unit;
 	const odvgp__likelihood *likelihood;
+	int scale; /* Y has this column */
 	int tasks;
 	size_t keep; /* bytes that forward may keep for reverse; 0 in the head */
 	odvgp__ref in[ODVGP__MAX_IN];
@@ -10682,17 +11347,24 @@ static size_t odvgp__kernel_vec_scratch_bytes(const odvgp__shapes *s)
 	return odvgp__kernel_node_scratch(s, s->rows, kept);
 }
 
-/*  Likelihood parameters; derivatives in mean, variance and parameters. */
+/*  Likelihood parameters; moved means. */
 static size_t odvgp__expect_scratch(const odvgp__shapes *s)
 {
 	odvgp__arena a;
-	ptrdiff_t numbers = s->in[3].cols + s->in[4].cols;
 	odvgp__arena_init(&a, NULL, 0);
-	odvgp__take(&a, 1, numbers);
+	odvgp__take(&a, 1, s->in[3].cols + s->in[4].cols);
 	odvgp__take(&a, 1, odvgp__lik_work(s->likelihood, s->in[0].rows));
+	odvgp__take(&a, s->scale ? s->in[0].rows : 0, s->in[0].cols);
+	return a.bad ? SIZE_MAX : a.used;
+}
+static size_t odvgp__expect_aux(const odvgp__shapes *s, int *kept)
+{
+	odvgp__arena a;
+	(void)kept;
+	odvgp__arena_init(&a, NULL, 0);
+	odvgp__take_bytes(&a, (size_t)(s->in[3].cols + s->in[4].cols), sizeof(double));
 	odvgp__take(&a, s->in[0].rows, s->in[0].cols);
 	odvgp__take(&a, s->in[1].rows, s->in[1].cols);
-	odvgp__take_bytes(&a, (size_t)numbers, sizeof(double));
 	return a.bad ? SIZE_MAX : a.used;
 }
 
@@ -10712,9 +11384,7 @@ enum {
 	/* adds a jitter to a diagonal */
 	ODVGP__OP_JITTERED = 2,
 	/* reverse reads inputs 1's and 2's adjoints, for statistics, and passes nothing on */
-	ODVGP__OP_COLLECTS = 4,
-	/* its reverse run starts adjoints */
-	ODVGP__OP_BEGINS = 8
+	ODVGP__OP_COLLECTS = 4
 };
 
 typedef struct odvgp__op_row {
@@ -10757,6 +11427,10 @@ static const odvgp__op_row odvgp__ops[ODVGP__OPS] = {
 		{"inner", odvgp__inner_forward, odvgp__inner_reverse, ODVGP__STORES_BOTH, 0, 0, 0,
 				odvgp__inner_aux, NULL},
 		{"sum", odvgp__sum_forward, odvgp__sum_reverse, ODVGP__STORES_BOTH, 0, 0, 0, NULL, NULL},
+		{"transpose", odvgp__transpose_forward, odvgp__transpose_reverse, ODVGP__STORES_BOTH, 1, 0,
+				0, NULL, NULL},
+		{"sample", odvgp__sample_forward, odvgp__sample_reverse, ODVGP__STORES_BOTH, 1, 0, 0, NULL,
+				NULL},
 		{"residual", odvgp__residual_forward, odvgp__residual_reverse, ODVGP__STORES_BOTH, 0, 0, 0,
 				odvgp__residual_aux, NULL},
 		{"tri_squares", odvgp__tri_squares_forward, odvgp__tri_squares_reverse, ODVGP__STORES_BOTH,
@@ -10775,8 +11449,8 @@ static const odvgp__op_row odvgp__ops[ODVGP__OPS] = {
 				NULL},
 		{"kl_inverse", odvgp__kl_inverse_forward, odvgp__kl_inverse_reverse, ODVGP__STORES_BOTH, 0,
 				0, 0, odvgp__kl_inverse_aux, NULL},
-		{"expect", odvgp__expect_forward, odvgp__expect_reverse, ODVGP__STORES_BOTH, 0,
-				ODVGP__OP_BEGINS, 0, NULL, odvgp__expect_scratch},
+		{"expect", odvgp__expect_forward, odvgp__expect_reverse, ODVGP__STORES_BOTH, 0, 0, 0,
+				odvgp__expect_aux, odvgp__expect_scratch},
 		{"moments", odvgp__moments_forward, odvgp__moments_reverse, ODVGP__STORES_MOMENTS, 0, 0, 0,
 				NULL, NULL},
 		{"collapsed", odvgp__collapsed_forward, odvgp__collapsed_reverse, ODVGP__STORES_BOTH, 0, 0,
@@ -10804,9 +11478,18 @@ static void odvgp__tape_mark(odvgp__tape *t)
 		odvgp__node *nd = &t->node[i];
 		nd->active = (nd->purpose & t->purpose) != 0;
 		nd->seeded = (nd->purpose & t->purpose & ODVGP__FOR_VALUE) != 0;
+		if (!odvgp__has_trait(nd, ODVGP__OP_GIVEN)) nd->needs_grad = 0;
+	}
+	/* statistics read the adjoints of mean and variance, whatever these depend on */
+	for (int i = 1; i <= t->nodes && (t->purpose & ODVGP__FOR_STATS); i++) {
+		odvgp__node *nd = &t->node[i];
+		if (!odvgp__has_trait(nd, ODVGP__OP_COLLECTS)) continue;
+		nd->needs_grad = 1;
+		odvgp__in(t, nd, 1)->needs_grad = odvgp__in(t, nd, 2)->needs_grad = 1;
+	}
+	for (int i = 1; i <= t->nodes; i++) {
+		odvgp__node *nd = &t->node[i];
 		if (odvgp__has_trait(nd, ODVGP__OP_GIVEN)) continue;
-		nd->needs_grad =
-				odvgp__has_trait(nd, ODVGP__OP_COLLECTS) && (t->purpose & ODVGP__FOR_STATS);
 		for (int k = 0; k < ODVGP__MAX_IN; k++) nd->needs_grad |= odvgp__wants(t, nd, k);
 	}
 	for (int i = t->nodes; i > 0; i--) {
@@ -10822,15 +11505,6 @@ static void odvgp__tape_mark(odvgp__tape *t)
 		odvgp__node *nd = &t->node[i];
 		int passes_on = !nd->slots && !odvgp__has_trait(nd, ODVGP__OP_COLLECTS);
 		if (passes_on) nd->needs_grad &= nd->seeded;
-	}
-	if (!(t->purpose & ODVGP__FOR_STATS)) return;
-	/* statistics read the adjoints of mean and variance, whatever these depend on */
-	for (int i = t->nodes; i > 0; i--) {
-		odvgp__node *nd = &t->node[i];
-		if (!odvgp__has_trait(nd, ODVGP__OP_COLLECTS)) continue;
-		odvgp__in(t, nd, 1)->needs_grad = odvgp__in(t, nd, 2)->needs_grad = 1;
-		for (int k = i + 1; k <= t->nodes; k++)
-			t->node[k].needs_grad |= odvgp__has_trait(&t->node[k], ODVGP__OP_BEGINS);
 	}
 }
 
@@ -10980,11 +11654,13 @@ static odvgp__ref odvgp__node_add(odvgp__tape *t, odvgp__unit *u, odvgp__op op, 
 	memset(&s, 0, sizeof s);
 	s.unit = u;
 	s.likelihood = t->likelihood;
+	s.scale = t->scale;
 	s.tasks = t->tasks;
 	/* head nodes do not run forward before each reverse run */
 	s.keep = segment == ODVGP__TILE ? t->keep : 0;
-	s.rows = rows == ODVGP__TILE_SIZE ? t->tile : rows == ODVGP__SAMPLE_SIZE ? u->M_gamma : rows;
-	s.cols = cols == ODVGP__TILE_SIZE ? t->tile : cols == ODVGP__SAMPLE_SIZE ? u->M_gamma : cols;
+	ptrdiff_t tile = t->tile * u->times; /* a tile's rows fit a block: no overflow */
+	s.rows = rows == ODVGP__TILE_SIZE ? tile : rows == ODVGP__SAMPLE_SIZE ? u->M_gamma : rows;
+	s.cols = cols == ODVGP__TILE_SIZE ? tile : cols == ODVGP__SAMPLE_SIZE ? u->M_gamma : cols;
 	nd->op = op;
 	nd->variant = variant;
 	nd->segment = segment;
@@ -11141,17 +11817,18 @@ static int odvgp__alpha_is_beta(const odvgp__unit *u)
 	return u->mean_part->mu == ODVGP__MU_COEFFICIENTS && !u->M_gamma;
 }
 
-/*  Shared by all units. */
+/*  Only for the last layer. */
 static void odvgp__build_lik(odvgp__unit *u)
 {
 	odvgp_model *m = u->model;
 	const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.lik.kind];
+	if (u->number + 1 < m->units) return;
 	if (m->lik_slots && !m->lik_params.id)
 		m->lik_params = odvgp__param_node(
-				u, m->slot_lik_params, m->lik_slots, 1, odvgp__lik_numbers(lik, 1, m->classes));
+				u, m->slot_lik_params, m->lik_slots, 1, odvgp__lik_numbers(lik, 1, m->levels));
 	if (m->lik_free_slots && !m->lik_free_params.id)
 		m->lik_free_params = odvgp__param_node(u, m->slot_lik_free_params, m->lik_free_slots, 1,
-				odvgp__lik_numbers(lik, 0, m->classes));
+				odvgp__lik_numbers(lik, 0, m->levels));
 }
 
 /*  Kernel matrix of beta, its Cholesky factor, and q(u). Parts that work without the factor get Kb,
@@ -11587,12 +12264,23 @@ ODVGP_API odvgp_schedule odvgp_falling(odvgp_real from, odvgp_real to, ptrdiff_t
 	return s;
 }
 
+ODVGP_API odvgp_schedule odvgp_rising(
+		odvgp_real from, odvgp_real to, ptrdiff_t steps, odvgp_real final, ptrdiff_t decay_steps)
+{
+	odvgp_schedule s = odvgp_falling(from, to, steps);
+	s.final = final;
+	s.decay_from = steps;
+	s.decay_steps = decay_steps;
+	return s;
+}
+
 ODVGP_API odvgp_config odvgp_config_defaults(
 		ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, ptrdiff_t M_gamma)
 {
 	odvgp_config c;
 	memset(&c, 0, sizeof c);
 	c.N = N;
+	c.layers = 1;
 	c.layer[0].D = D;
 	c.layer[0].P = P;
 	c.layer[0].M = M;
@@ -11676,8 +12364,9 @@ typedef struct odvgp__field {
 #define ODVGP__LAYER_CHOICE(path, most, words) \
 	ODVGP__FIELD_AT(#path, layer[0].path, CHOICE, CLOSED, 0, most, words)
 
-/*  The fields of a model file, in order: all but kernel, threads and isa. */
+/*  The fields of a model file, in order: all but kernel, threads and isa; offsets of layer[0]. */
 static const odvgp__field odvgp__fields[] = {
+		ODVGP__FIELD(layers, SIZE, CLOSED, 1, ODVGP_MAX_LAYERS), /* first: others depend on it */
 		ODVGP__FIELD(N, SIZE, CLOSED, 1, ODVGP__LARGEST_SIZE),
 		ODVGP__LAYER_FIELD(D, SIZE, CLOSED, 1, ODVGP__LARGEST_SIDE),
 		ODVGP__LAYER_FIELD(P, SIZE, CLOSED, 1, ODVGP__LARGEST_SIDE),
@@ -11710,7 +12399,18 @@ static const odvgp__field odvgp__fields[] = {
 		ODVGP__FIELD(lik.classes, COUNT, CLOSED, 0, ODVGP__MOST_CLASSES),
 		ODVGP__FIELD(lik.link_jitter, REAL, BELOW_MOST, 0, 0.5),
 		ODVGP__CHOICE(lik.missing, 1, "off on"),
-		ODVGP__LAYER_CHOICE(mean_function, ODVGP_MEAN_FUNCTION_LINEAR, "zero constant linear"),
+		ODVGP__CHOICE(lik.weights, 1, "off on"),
+		ODVGP__CHOICE(lik.exposure, 1, "off on"),
+		ODVGP__CHOICE(lik.known_noise, 1, "off on"),
+		ODVGP__CHOICE(lik.noise_per_output, 1, "off on"),
+		ODVGP__LAYER_CHOICE(mean_function, ODVGP_MEAN_FUNCTION_PROJECTION,
+				"zero constant linear identity projection"),
+		ODVGP__LAYER_CHOICE(
+				parametrisation, ODVGP_PARAMETRISATION_A_BETA, "whitened primal a_beta"),
+		ODVGP__FIELD(deep.samples, COUNT, CLOSED, 0, 10000),
+		ODVGP__FIELD(deep.predict_samples, COUNT, CLOSED, 0, 10000),
+		ODVGP__CHOICE(deep.fixed_samples, 1, "off on"),
+		ODVGP__CHOICE(deep.q_init, ODVGP_HIDDEN_Q_PRIOR, "narrow prior"),
 		ODVGP__LAYER_FIELD(patches.image_height, SIZE, CLOSED, 0, ODVGP__LARGEST_SIDE),
 		ODVGP__LAYER_FIELD(patches.image_width, SIZE, CLOSED, 0, ODVGP__LARGEST_SIDE),
 		ODVGP__LAYER_FIELD(patches.channels, SIZE, CLOSED, 0, ODVGP__LARGEST_SIDE),
@@ -11795,6 +12495,26 @@ static double odvgp__field_value(const odvgp__field *field, const odvgp_config *
 	return (double)size;
 }
 
+static int odvgp__field_in_layer(const odvgp__field *field)
+{
+	return field->offset - offsetof(odvgp_config, layer) < sizeof(((odvgp_config *)NULL)->layer);
+}
+
+/*  How many layers have the field. */
+static int odvgp__field_layers(const odvgp__field *field, const odvgp_config *c)
+{
+	return odvgp__field_in_layer(field) ? (int)c->layers : 1;
+}
+
+/*  The field in another layer, if layers have it. */
+static odvgp__field odvgp__field_of_layer(const odvgp__field *field, int layer)
+{
+	odvgp__field moved = *field;
+	if (odvgp__field_in_layer(field))
+		moved.offset += (size_t)layer * sizeof((odvgp_config *)NULL)->layer[0];
+	return moved;
+}
+
 static int odvgp__field_ok(const odvgp__field *field, const odvgp_config *c)
 {
 	const void *at = (const unsigned char *)c + field->offset;
@@ -11808,9 +12528,10 @@ static int odvgp__field_ok(const odvgp__field *field, const odvgp_config *c)
 }
 
 static odvgp_status odvgp__check_field(
-		const odvgp__field *field, const odvgp_config *c, odvgp_info *info)
+		const odvgp__field *of_first, int layer, const odvgp_config *c, odvgp_info *info)
 {
 	double v;
+	const odvgp__field moved = odvgp__field_of_layer(of_first, layer), *field = &moved;
 	if (field->offset == offsetof(odvgp_config, lik.noise_floor) && c->lik.noise_floor < 0 &&
 			c->lik.noise_floor > -1)
 		return odvgp__fail(info, ODVGP_E_ARG, field->name, -1, (double)c->lik.noise_floor,
@@ -11819,7 +12540,7 @@ static odvgp_status odvgp__check_field(
 	if (field->type != ODVGP__FIELD_SIZE)
 		return odvgp__fail(info, ODVGP_E_ARG, field->name, -1, 0, "is out of range in the config");
 	v = odvgp__field_value(field, c);
-	return odvgp__fail(info, ODVGP_E_SIZE, field->name, 0, v,
+	return odvgp__fail(info, ODVGP_E_SIZE, field->name, layer, v,
 			v < field->least ? "is below its least value" : "is too large");
 }
 
@@ -11827,7 +12548,8 @@ static odvgp_status odvgp__check_fields(const odvgp_config *c, odvgp_info *info)
 {
 	odvgp_status s = ODVGP_OK;
 	for (ptrdiff_t i = 0; i < ODVGP__COUNT(odvgp__fields) && !s; i++)
-		s = odvgp__check_field(&odvgp__fields[i], c, info);
+		for (int l = 0; l < odvgp__field_layers(&odvgp__fields[i], c) && !s; l++)
+			s = odvgp__check_field(&odvgp__fields[i], l, c, info);
 	return s;
 }
 
@@ -11841,18 +12563,16 @@ static const odvgp__field *odvgp__field_at(ptrdiff_t i)
 	return i < saved ? &odvgp__fields[i] : &odvgp__unsaved_fields[i - saved];
 }
 
-static int odvgp__field_in_layer(const odvgp__field *field)
+/*  The field named by the first n characters, or NULL; without a prefix the last layer's. */
+static const odvgp__field *odvgp__field_find(
+		const char *name, size_t n, const odvgp_config *c, int *layer)
 {
-	return field->offset - offsetof(odvgp_config, layer) < sizeof(((odvgp_config *)NULL)->layer);
-}
-
-/*  The field named by the first n characters, or NULL. */
-static const odvgp__field *odvgp__field_find(const char *name, size_t n)
-{
-	static const char prefix[] = "layer0.";
-	const size_t skip = sizeof prefix - 1;
-	const int in_layer = n > skip && !strncmp(name, prefix, skip);
+	const size_t skip = sizeof "layer0." - 1;
+	const int in_layer = n > skip && !strncmp(name, "layer", 5) && name[skip - 1] == '.';
 	const odvgp__field *field;
+	const ptrdiff_t layers = ODVGP__MAX(1, ODVGP__MIN(c->layers, ODVGP_MAX_LAYERS));
+	*layer = in_layer ? name[5] - '0' : (int)layers - 1;
+	if (*layer < 0 || *layer >= layers) return NULL;
 	if (in_layer) {
 		name += skip;
 		n -= skip;
@@ -12036,16 +12756,24 @@ ODVGP_API odvgp_status odvgp_config_set(
 	p.at += n;
 	if (!odvgp__accept(&p, "="))
 		return odvgp__fail(info, ODVGP_E_ARG, "assignment", -1, 0, "must be name=value");
-	const odvgp__field *field = odvgp__field_find(name, n);
+	int layer;
+	const odvgp__field *field = odvgp__field_find(name, n, config, &layer);
 	if (!field) return odvgp__no_field(name, n, info);
 	odvgp__skip_spaces(&p);
 	odvgp_config c = *config;
-	if (!odvgp__parse_field(&p, field, &c)) return odvgp__not_a_value(field, info);
-	odvgp_status s = field->words || field->type == ODVGP__FIELD_TEXT
-							 ? ODVGP_OK
-							 : odvgp__check_field(field, &c, info);
-	if (!s) *config = c;
-	return s;
+	const odvgp__field moved = odvgp__field_of_layer(field, layer);
+	if (!odvgp__parse_field(&p, &moved, &c)) return odvgp__not_a_value(field, info);
+	odvgp_status s =
+			field->words || field->type == ODVGP__FIELD_TEXT
+					? ODVGP_OK
+					: odvgp__check_field(field, odvgp__field_in_layer(field) ? layer : 0, &c, info);
+	if (s) return s;
+	for (ptrdiff_t l = ODVGP__MAX(1, config->layers); l < c.layers; l++) { /* like the last one */
+		c.layer[l] = c.layer[l - 1];
+		c.layer[l].D = 0;
+	}
+	*config = c;
+	return ODVGP_OK;
 }
 
 ODVGP_API const char *odvgp_config_name(int i)
@@ -12104,20 +12832,59 @@ static odvgp_status odvgp__check_patches(const odvgp_config *c, odvgp_info *info
 
 static odvgp_status odvgp__check_products(const odvgp_config *c, odvgp_info *info)
 {
-	double M = (double)c->layer[0].M, P = (double)c->layer[0].P, Mg = (double)c->layer[0].M_gamma,
-		   D = (double)ODVGP__MAX(c->layer[0].D, odvgp__inducing_columns(c));
-	double factor_v = odvgp__cov_part_of(c->layer[0].cov_part)->v_sqrt ? P * Mg * Mg : 0;
-	if (P * M * M + factor_v + (P + D) * (M + Mg) + P * D > (double)PTRDIFF_MAX / 256)
+	double all = 0;
+	for (int l = 0; l < c->layers; l++) {
+		double M = (double)c->layer[l].M, P = (double)c->layer[l].P,
+			   Mg = (double)c->layer[l].M_gamma, D = (double)c->layer[l].D;
+		if (!l) D = ODVGP__MAX(D, (double)odvgp__inducing_columns(c));
+		double factor_v = odvgp__cov_part_of(c->layer[l].cov_part)->v_sqrt ? P * Mg * Mg : 0;
+		all += P * M * M + factor_v + (P + D) * (M + Mg) + P * D;
+	}
+	if (all > (double)PTRDIFF_MAX / 256)
 		return odvgp__fail(info, ODVGP_E_SIZE, "P, M, M_gamma and D", -1, 0,
 				"make too many parameters for memory");
 	return ODVGP_OK;
 }
 
+static const char odvgp__one_layer_only[] = "must have one layer";
+
+/*  Whether layers chain, and what only a single layer has is not asked of several. */
+static odvgp_status odvgp__check_layers(const odvgp_config *c, odvgp_info *info)
+{
+	const char *refused = c->objective != ODVGP_OBJECTIVE_ELBO           ? "objective"
+						  : c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM ? "optim.gamma_step"
+						  : c->layer[0].patches.image_height > 0         ? "patches"
+																		 : NULL;
+	for (int l = 0; l < c->layers; l++) {
+		if (l && c->layer[l].patches.image_height > 0) refused = "patches";
+		if (l && c->layer[l].D != c->layer[l - 1].P)
+			return odvgp__fail(info, ODVGP_E_ARG, "D", l, (double)c->layer[l].D,
+					"of a layer must be the P of the layer below");
+		if (c->layer[l].mean_function == ODVGP_MEAN_FUNCTION_IDENTITY &&
+				c->layer[l].D != c->layer[l].P)
+			return odvgp__fail(info, ODVGP_E_ARG, "mean_function", l, (double)c->layer[l].P,
+					"IDENTITY needs D = P: take PROJECTION for another width");
+	}
+	if (c->N > PTRDIFF_MAX / 64 / ODVGP__MAX(c->deep.samples, 1))
+		return odvgp__fail(info, ODVGP_E_SIZE, "deep.samples", 0, (double)c->deep.samples,
+				"times N is too large");
+	if (c->layers > 1 && refused)
+		return odvgp__fail(
+				info, ODVGP_E_UNSUPPORTED, refused, -1, 0, "exists only for models of one layer");
+	if (c->layers > 1 && c->optim.kind == ODVGP_OPTIMIZER_LBFGS && !c->deep.fixed_samples)
+		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "deep.fixed_samples", -1, 0,
+				"must be 1 with L-BFGS, which needs the same bound in each step");
+	return ODVGP_OK;
+}
+
+/*  Functions that the likelihood sees: the last layer's. */
+static ptrdiff_t odvgp__last_P(const odvgp_config *c) { return c->layer[c->layers - 1].P; }
+
 /*  Whether functions and the likelihood's fields fit it. */
 static odvgp_status odvgp__check_likelihood(const odvgp_config *c, odvgp_info *info)
 {
 	const odvgp__likelihood *lik = &odvgp__likelihoods[c->lik.kind];
-	ptrdiff_t P = c->layer[0].P, classes = c->lik.classes;
+	ptrdiff_t P = odvgp__last_P(c), classes = c->lik.classes;
 	int ordinal = c->lik.kind == ODVGP_LIKELIHOOD_ORDINAL,
 		several = !(lik->flags & ODVGP__LIK_FACTORS),
 		of_f = several && lik->flags & ODVGP__LIK_CLASSES,
@@ -12136,9 +12903,22 @@ static odvgp_status odvgp__check_likelihood(const odvgp_config *c, odvgp_info *i
 	if (noise && !odvgp__has_noise(c))
 		return odvgp__fail(info, ODVGP_E_ARG, "lik.noise_variance or lik.noise_floor", -1, 0,
 				"is only for the Gaussian likelihood");
-	if (c->lik.missing && c->objective != ODVGP_OBJECTIVE_ELBO)
+	if ((c->lik.known_noise || c->lik.noise_per_output) && !odvgp__has_noise(c))
+		return odvgp__fail(info, ODVGP_E_ARG, "lik.known_noise or lik.noise_per_output", -1, 0,
+				"is only for the Gaussian likelihood");
+	if (c->lik.exposure && !(lik->flags & ODVGP__LIK_EXPOSURE))
+		return odvgp__fail(info, ODVGP_E_ARG, "lik.exposure", -1, 0,
+				"is only for poisson, exponential and negative_binomial");
+	if (c->objective == ODVGP_OBJECTIVE_ELBO) return ODVGP_OK;
+	if (c->lik.missing)
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "lik.missing", -1, 0,
 				"needs the objective ELBO: leave out rows with missing targets");
+	if (c->lik.noise_per_output && P > 1)
+		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "lik.noise_per_output", -1, 0,
+				"needs the objective ELBO: the other bounds have one noise for all outputs");
+	if ((c->lik.weights || c->lik.known_noise) && c->objective == ODVGP_OBJECTIVE_TIGHT)
+		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "lik.weights or lik.known_noise", -1, 0,
+				"does not go with the objective TIGHT: use COLLAPSED");
 	return ODVGP_OK;
 }
 
@@ -12173,19 +12953,28 @@ static odvgp_status odvgp__check_lbfgs(const odvgp_config *c, odvgp_info *info)
 	return ODVGP_OK;
 }
 
+static odvgp_parametrisation odvgp__parametrisation_of(const odvgp_config *c, int layer)
+{
+	odvgp_parametrisation own = c->layer[layer].parametrisation;
+	return own != ODVGP_PARAMETRISATION_WHITENED ? own : c->reproduce.parametrisation;
+}
+
 static odvgp_status odvgp__check_member(const odvgp_config *c, odvgp_info *info)
 {
 	odvgp_status s = odvgp__check_lbfgs(c, info);
 	if (s) return s;
 	if (c->objective != ODVGP_OBJECTIVE_ELBO) return odvgp__check_objective(c, info);
+	for (int l = 0; l < c->layers; l++) {
+		const odvgp__mean_part *part = odvgp__mean_part_of(c->layer[l].mean_part);
+		const odvgp__cov_part *cov = odvgp__cov_part_of(c->layer[l].cov_part);
+		if (c->optim.natgrad && !odvgp__steps_of(part, cov, c->layer[l].M_gamma))
+			return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "optim.natgrad", -1, 0,
+					"this pair of mean and covariance part has no natural step: set it to 0");
+		if (odvgp__parametrisation_of(c, l) == ODVGP_PARAMETRISATION_A_BETA && !part->has_a_beta)
+			return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "reproduce.parametrisation", -1, 0,
+					"A_BETA does not exist for this mean part");
+	}
 	const odvgp__mean_part *mean = odvgp__mean_part_of(c->layer[0].mean_part);
-	if (c->optim.natgrad &&
-			!odvgp__steps_of(mean, odvgp__cov_part_of(c->layer[0].cov_part), c->layer[0].M_gamma))
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "optim.natgrad", -1, 0,
-				"this pair of mean and covariance part has no natural step: set it to 0");
-	if (c->reproduce.parametrisation == ODVGP_PARAMETRISATION_A_BETA && !mean->has_a_beta)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "reproduce.parametrisation", -1, 0,
-				"A_BETA does not exist for this mean part");
 	if (c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM && (!c->optim.natgrad || !mean->gamma_steps))
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "optim.gamma_step", -1, 0,
 				"natural steps of gamma are for ORTH and HYBRID with natgrad = 1");
@@ -12201,6 +12990,7 @@ static odvgp_status odvgp__check_config(const odvgp_config *c, odvgp_info *info)
 	odvgp_status s = odvgp__check_fields(c, info);
 	if (s || (s = odvgp__check_patches(c, info)) != ODVGP_OK) return s;
 	if ((s = odvgp__check_products(c, info)) != ODVGP_OK) return s;
+	if ((s = odvgp__check_layers(c, info)) != ODVGP_OK) return s;
 	if ((s = odvgp__check_likelihood(c, info)) != ODVGP_OK) return s;
 	if (!odvgp__isa_find(c->isa))
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "isa", -1, 0,
@@ -12213,11 +13003,14 @@ static int odvgp__likelihood_slots(odvgp_model *m, int positive, int *slots)
 {
 	const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.lik.kind];
 	int before = m->par.slots, kind = positive ? ODVGP__POSITIVE : 0;
+	m->par.layer = -1;
 	for (int k = 0; k < lik->params; k++) {
-		ptrdiff_t count = odvgp__lik_count(&lik->param[k], m->classes);
+		ptrdiff_t count = odvgp__lik_count(&lik->param[k], m->levels);
 		if (lik->param[k].positive != positive || !count) continue;
 		int slot = odvgp__slot_add(&m->par, lik->param[k].name, kind, 1, count, 1, 1);
-		if (m->par.slot) m->par.slot[slot].trainable = !lik->param[k].fixed;
+		if (!m->par.slot) continue;
+		m->par.slot[slot].trainable = !lik->param[k].fixed;
+		if (lik->param[k].rate) m->par.state[slot].high = 1 - 1 / (odvgp_real)m->F;
 	}
 	*slots = m->par.slots - before;
 	return *slots ? before + 1 : 0;
@@ -12227,6 +13020,8 @@ static int odvgp__likelihood_slots(odvgp_model *m, int positive, int *slots)
 /*  >>bound   the evidence lower bound and its gradient
 
         elbo = N/B sum_n E_q[log p(y_n|f_n)] - KL(q||p)                      [SVGP]; [ODVGP] eq. 4
+    With hidden layers E is the mean over S samples of the last layer's inputs, and KL sums over
+    layers [DGP].
 
     The head runs forward, each tile forward and backward, adding to the head's adjoints, then the
     head backward. The bound is linear in the sum over rows, so one visit of each tile is enough.
@@ -12253,35 +13048,86 @@ static ptrdiff_t odvgp__row_at(const odvgp_model *m, const odvgp__rows *r, ptrdi
 					   : r->first + i;
 }
 
-/*  Load rows [at, at + n) into the tile's X and, transposed, Y. X gets a new stamp only if it
-    changed. */
+/*  e / w of a row of the tile. */
+static double odvgp__noise_factor(const odvgp_model *m, ptrdiff_t i)
+{
+	double root = m->root.id ? (double)m->tape.node[m->root.id].v[i] : 1;
+	return root * root;
+}
+
+/*  Row i of the tile: y, transposed, and what belongs to it. */
+static odvgp_status odvgp__tile_target(odvgp_model *m, ptrdiff_t i, const odvgp_real *y)
+{
+	odvgp__node *Y = &m->tape.node[m->Y.id];
+	ptrdiff_t C = odvgp__y_columns(&m->y);
+	odvgp_real w = m->y.weights ? y[m->y.T] : 1, e = m->y.scale ? y[C - 1] : 1;
+	for (ptrdiff_t t = 0; t < C; t++) Y->v[t * Y->ld + i] = y[t];
+	if (m->y.scale && !odvgp__has_noise(&m->cfg)) /* exposure */
+		Y->v[(C - 1) * Y->ld + i] = (odvgp_real)log((double)e);
+	m->tape.sums->weight += (double)w;
+	if (!m->root.id) return ODVGP_OK;
+	if (m->y.scale) m->tape.sums->logs += (double)w * log((double)e);
+	m->tape.node[m->root.id].v[i] = ODVGP__SQRT(e / w); /* infinite for a weight of 0 */
+	return m->cfg.objective == ODVGP_OBJECTIVE_EXACT && !(w > 0) ? ODVGP_E_ARG : ODVGP_OK;
+}
+
+/*  The hidden layers' normals for rows [at, at + n) of a batch: functions of layer, step, position
+    in the batch, sample and output, so that a second look at the same rows sees the same ones. */
+static void odvgp__tile_normals(odvgp_model *m, ptrdiff_t at, ptrdiff_t n)
+{
+	uint64_t step = m->cfg.deep.fixed_samples ? 0 : m->state.steps,
+			 seed = odvgp__random(m->cfg.seed, ODVGP__STREAM_HIDDEN, step);
+	for (int k = 1; k < m->units; k++) {
+		odvgp__unit *u = &m->unit[k];
+		odvgp__node *eps = &m->tape.node[u->eps.id];
+		ptrdiff_t S = m->cfg.deep.samples;
+		for (ptrdiff_t r = 0; r < S * n; r++) {
+			ptrdiff_t s = r / n, i = at + r % n;
+			for (ptrdiff_t p = 0; p < u->D; p++)
+				eps->v[r * eps->ld + p] = u->normals
+												  ? u->normals[(s * u->normal_rows + i) * u->D + p]
+												  : (odvgp_real)odvgp__normal(seed, (uint64_t)k,
+															(uint64_t)((i * S + s) * u->D + p));
+		}
+		eps->stamp = ++m->tape.clock;
+	}
+}
+
+/*  Load rows [at, at + n) into the tile's X and, transposed and once for each sample, Y. X gets a
+    new stamp only if it changed. */
 ODVGP__NOINLINE odvgp_status odvgp__tile_load(
 		odvgp_model *m, const odvgp__rows *rows, ptrdiff_t at, ptrdiff_t n, odvgp_info *info)
 {
 	odvgp__node *X = &m->tape.node[m->X.id], *Y = &m->tape.node[m->Y.id];
-	ptrdiff_t D = m->cfg.layer[0].D, T = m->T;
+	ptrdiff_t D = m->cfg.layer[0].D, C = odvgp__y_columns(&m->y), S = m->unit[m->units - 1].times;
 	int changed = m->tape.rows != n;
 	for (ptrdiff_t i = 0; i < n; i++) {
 		ptrdiff_t row = odvgp__row_at(m, rows, at + i);
-		const odvgp_real *x = rows->X + row * D, *y = rows->Y + row * T;
+		const odvgp_real *x = rows->X + row * D, *y = rows->Y + row * C;
 		if (!odvgp__finite(x, D)) {
 			ptrdiff_t d = odvgp__first_nonfinite(x, D);
 			X->stamp = ++m->tape.clock; /* some rows are overwritten */
 			return odvgp__fail(info, ODVGP_E_NAN, "X", row, (double)x[d], "a row is not finite");
 		}
-		odvgp_status s = odvgp__targets_check(
-				m->tape.likelihood, m->classes, m->cfg.lik.missing, y, T, T, row, info);
+		odvgp_status s = odvgp__targets_check(&m->y, y, 1, row, info);
+		if (!s && (s = odvgp__tile_target(m, i, y)) != ODVGP_OK)
+			odvgp__fail(info, s, "Y", row, 0,
+					"exact regression takes no weight of 0: leave out the row");
 		if (s) {
 			X->stamp = ++m->tape.clock;
 			return s;
 		}
 		if (!changed) changed = memcmp(X->v + i * D, x, (size_t)D * sizeof *x) != 0;
 		if (changed) odvgp__copy(X->v + i * D, x, D);
-		for (ptrdiff_t t = 0; t < T; t++) Y->v[t * Y->ld + i] = y[t];
 	}
 	m->tape.rows = n;
 	if (changed) X->stamp = ++m->tape.clock;
 	Y->stamp = ++m->tape.clock;
+	for (ptrdiff_t t = 0; t < C; t++)
+		for (ptrdiff_t k = 1; k < S; k++)
+			odvgp__copy(Y->v + t * Y->ld + k * n, Y->v + t * Y->ld, n);
+	if (m->root.id) m->tape.node[m->root.id].stamp = m->tape.clock;
+	odvgp__tile_normals(m, at, n);
 	return ODVGP_OK;
 }
 
@@ -12347,7 +13193,8 @@ static void odvgp__clear_sums(odvgp_model *m, const odvgp__wants_list *want)
 	for (int i = 1; i <= m->tape.nodes && want->stats; i++) {
 		const odvgp__node *nd = &m->tape.node[i];
 		if (odvgp__ops[nd->op].stores != ODVGP__STORES_STATS) continue;
-		odvgp__zero(nd->aux, nd->rows * nd->cols * nd->cols);
+		for (ptrdiff_t r = 0; r < nd->rows * nd->cols; r++) /* lower triangles */
+			odvgp__zero(nd->aux + r * nd->cols, r % nd->cols + 1);
 		odvgp__zero(nd->v, nd->rows * nd->cols);
 	}
 }
@@ -12394,6 +13241,8 @@ static void odvgp__sums_add(odvgp__tape *t, int back, const odvgp_real *piece)
 	const odvgp_real *x = piece + 64 / sizeof(odvgp_real);
 	memcpy(&before, piece, sizeof before);
 	t->sums->expected = before.expected + t->sums->expected;
+	t->sums->weight = before.weight + t->sums->weight;
+	t->sums->logs = before.logs + t->sums->logs;
 	t->sums->clamped += before.clamped;
 	if (before.status) {
 		t->sums->status = before.status;
@@ -12401,6 +13250,12 @@ static void odvgp__sums_add(odvgp__tape *t, int back, const odvgp_real *piece)
 	}
 	for (ptrdiff_t i = 0; i < (back ? t->all_sums : t->forward_sums); i++)
 		t->sum[i] = x[i] + t->sum[i];
+}
+
+/*  N/B, over the samples of each row. */
+static odvgp_real odvgp__row_scale(const odvgp_model *m, ptrdiff_t n)
+{
+	return (odvgp_real)m->cfg.N / (odvgp_real)(n * m->unit[m->units - 1].times);
 }
 
 static odvgp_status odvgp__visit_tile(odvgp_model *m, const odvgp__rows *rows, ptrdiff_t at,
@@ -12411,7 +13266,7 @@ static odvgp_status odvgp__visit_tile(odvgp_model *m, const odvgp__rows *rows, p
 	*data_error = s != ODVGP_OK;
 	if (s || (s = odvgp__tape_forward_info(t, ODVGP__TILE, info)) != ODVGP_OK || !back) return s;
 	odvgp__tape_zero(t, ODVGP__TILE);
-	if (m->expect.id) t->node[m->expect.id].d[0] = -(odvgp_real)m->cfg.N / (odvgp_real)rows->n;
+	if (m->expect.id) t->node[m->expect.id].d[0] = -odvgp__row_scale(m, rows->n);
 	odvgp__tape_reverse(t, ODVGP__TILE);
 	return ODVGP_OK;
 }
@@ -12480,7 +13335,7 @@ static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odv
 		odvgp_real *expected, odvgp_real *kl, int *data_error, odvgp_info *info)
 {
 	odvgp__tape *t = &m->tape;
-	odvgp_real scale = (odvgp_real)m->cfg.N / (odvgp_real)rows->n, divergence = 0;
+	odvgp_real scale = odvgp__row_scale(m, rows->n), divergence = 0;
 	int grads = want.grad || (want.stats && odvgp__any_natural_reads_gradient(m)),
 		whole = m->objective.id;
 	*data_error = 0;
@@ -12694,7 +13549,7 @@ static odvgp_status odvgp__rows_check(const odvgp_model *m, const odvgp_real *X,
 {
 	if (!odvgp__model_ok(m) || !X || !Y)
 		return odvgp__fail(info, ODVGP_E_ARG, "model, X or Y", -1, 0, "is NULL");
-	if (n < 1 || n > PTRDIFF_MAX / 64 / ODVGP__MAX(m->cfg.layer[0].D, m->T))
+	if (n < 1 || n > PTRDIFF_MAX / 64 / ODVGP__MAX(m->cfg.layer[0].D, odvgp__y_columns(&m->y)))
 		return odvgp__fail(info, ODVGP_E_ARG, "n", -1, (double)n, "is out of range");
 	return ODVGP_OK;
 }
@@ -12731,6 +13586,8 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
 {
 	odvgp_status s = odvgp__rows_check(m, X, Y, n, info);
 	if (s) return s;
+	if (m->units > 1)
+		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model", -1, 0, odvgp__one_layer_only);
 	odvgp__unit *u = odvgp__only_unit(m);
 	ptrdiff_t *columns = u->columns;
 	if (!elbo || !idx || count < 1 || count > m->cfg.layer[0].M_gamma)
@@ -12767,11 +13624,17 @@ static int odvgp__has_own_mean(const odvgp__unit *u)
 	return (u->a.id && u->Z_gamma.id) || (u->mean_part->v_mu && !odvgp__is_joint(u));
 }
 
-/*  Fill a head. Returns the number of reals, -1 on overflow. */
+/*  Fill a layer's head. Returns the number of reals, -1 on overflow. */
 static ptrdiff_t odvgp__predictor_sizes(const odvgp__unit *u, odvgp__predictor *p)
 {
 	odvgp__view v;
+	const odvgp_config *c = &u->model->cfg;
+	int hidden = u->number + 1 < u->model->units;
 	memset(p, 0, sizeof *p);
+	p->layers = (uint32_t)(u->model->units - u->number);
+	p->samples = (uint32_t)(u->model->units > 1 ? c->deep.predict_samples : 1);
+	p->seed[0] = (uint32_t)(c->seed & 0xffffffffu);
+	p->seed[1] = (uint32_t)(c->seed >> 32);
 	p->magic = ODVGP__PREDICTOR_MAGIC;
 	p->version = ODVGP__PREDICTOR_VERSION;
 	p->real_size = sizeof(odvgp_real);
@@ -12781,12 +13644,18 @@ static ptrdiff_t odvgp__predictor_sizes(const odvgp__unit *u, odvgp__predictor *
 	p->D = (uint32_t)u->D;
 	p->patches = u->patches;
 	p->P = (uint32_t)u->P;
-	p->F = (uint32_t)u->model->F;
-	p->T = (uint32_t)u->model->T;
-	p->lik_params = (uint32_t)odvgp__lik_all_numbers(
-			&odvgp__likelihoods[u->model->cfg.lik.kind], u->model->classes);
-	p->nodes = (uint32_t)u->model->tape.lik_nodes;
-	p->classes = (uint32_t)u->model->classes;
+	p->F = p->T = (uint32_t)u->P;
+	p->lik_params = 1; /* a hidden layer's are those of a Gaussian */
+	if (!hidden) {
+		p->T = (uint32_t)u->model->T;
+		p->lik_params = (uint32_t)odvgp__lik_all_numbers(
+				&odvgp__likelihoods[c->lik.kind], u->model->levels);
+		p->weights = (uint32_t)u->model->y.weights;
+		p->scale = (uint32_t)u->model->y.scale;
+		p->nodes = (uint32_t)u->model->tape.lik_nodes;
+		p->classes = (uint32_t)u->model->classes;
+		p->likelihood = (uint32_t)c->lik.kind;
+	}
 	int joint = odvgp__is_joint(u), own = odvgp__has_own_mean(u);
 	p->M = (uint32_t)(u->M + (joint ? u->M_gamma : 0));
 	p->M_factor = (uint32_t)u->M;
@@ -12794,7 +13663,6 @@ static ptrdiff_t odvgp__predictor_sizes(const odvgp__unit *u, odvgp__predictor *
 	p->factor = (uint32_t)u->cov_part->factor;
 	p->no_alpha = !u->weights.id && own;
 	p->mean_function = (uint32_t)u->mean_function;
-	p->likelihood = (uint32_t)u->model->cfg.lik.kind;
 	ptrdiff_t reals = odvgp__view_layout(p, NULL, &v);
 	odvgp__predictor_set_reals(p, reals);
 	return reals;
@@ -12803,9 +13671,13 @@ static ptrdiff_t odvgp__predictor_sizes(const odvgp__unit *u, odvgp__predictor *
 ODVGP_API size_t odvgp_predictor_size(const odvgp_model *m)
 {
 	odvgp__predictor p;
-	return odvgp__model_ok(m) && odvgp__predictor_sizes(odvgp__only_unit(m), &p) >= 0
-				   ? odvgp__predictor_bytes(&p)
-				   : 0;
+	size_t all = 0;
+	for (int i = 0; odvgp__model_ok(m) && i < m->units; i++) {
+		if (odvgp__predictor_sizes(&m->unit[i], &p) < 0) return 0;
+		all += odvgp__predictor_bytes(&p);
+		if (all > SIZE_MAX / 4) return 0;
+	}
+	return all;
 }
 
 static odvgp_status odvgp__scales_check(
@@ -12935,33 +13807,35 @@ static void odvgp__copy_or(
 	for (ptrdiff_t i = 0; i < n; i++) to[i] = from ? from[i] : otherwise;
 }
 
-/*  Run the head and compute alpha in the gradient's memory; odvgp__predictor_write gives it
-    back. */
-static odvgp_status odvgp__predictor_prepare(odvgp__unit *u, odvgp_info *info)
+/*  Run the head, and check that the coefficients of all layers are finite. */
+static odvgp_status odvgp__predictor_prepare(odvgp_model *m, odvgp_info *info)
 {
-	odvgp_model *m = u->model;
-	ptrdiff_t F = u->M + (odvgp__is_joint(u) ? u->M_gamma : 0),
-			  beside = odvgp__has_own_mean(u) && !u->a.id ? u->P * u->M_gamma : 0;
 	odvgp_status s = odvgp__run_head(m, info);
-	if (s) return s;
-	odvgp_real *alpha = odvgp__lend_gradient(&m->par, ODVGP__LENT_ALPHA);
-	odvgp__predictor_alpha(u, alpha);
-	if (odvgp__finite(alpha, u->P * F + beside)) return ODVGP_OK;
-	odvgp__give_back(&m->par, ODVGP__LENT_ALPHA);
-	return odvgp__fail(
-			info, ODVGP_E_NAN, "model", -1, 0, "the coefficients of its predictor are not finite");
+	for (int i = 0; i < m->units && !s; i++) {
+		odvgp__unit *u = &m->unit[i];
+		ptrdiff_t F = u->M + (odvgp__is_joint(u) ? u->M_gamma : 0),
+				  beside = odvgp__has_own_mean(u) && !u->a.id ? u->P * u->M_gamma : 0;
+		odvgp_real *alpha = odvgp__lend_gradient(&m->par, ODVGP__LENT_ALPHA);
+		odvgp__predictor_alpha(u, alpha);
+		if (!odvgp__finite(alpha, u->P * F + beside))
+			s = odvgp__fail(info, ODVGP_E_NAN, "model", -1, 0,
+					"the coefficients of its predictor are not finite");
+		odvgp__give_back(&m->par, ODVGP__LENT_ALPHA);
+	}
+	return s;
 }
 
-/*  odvgp_predictor_size bytes, after odvgp__predictor_prepare. */
+/*  One layer's predictor, after odvgp__predictor_prepare. alpha is in the gradient's memory. */
 static void odvgp__predictor_write(odvgp__unit *u, const odvgp_scales *sc, odvgp__predictor *p)
 {
 	odvgp_model *m = u->model;
 	const odvgp__node *node = m->tape.node;
 	const odvgp_slot *A = &m->par.slot[u->slot_mean_A], *b = &m->par.slot[u->slot_mean_b];
 	const odvgp__ref sets[2] = {u->Z_beta, u->Z_gamma};
-	const odvgp_real *alpha = m->par.grad;
-	int joint = odvgp__is_joint(u), own = odvgp__has_own_mean(u);
+	odvgp_real *alpha = odvgp__lend_gradient(&m->par, ODVGP__LENT_ALPHA);
+	int hidden = u->number + 1 < m->units, joint = odvgp__is_joint(u), own = odvgp__has_own_mean(u);
 	ptrdiff_t D = u->D, P = u->P, F = u->M + (joint ? u->M_gamma : 0);
+	odvgp__predictor_alpha(u, alpha);
 	odvgp__predictor_sizes(u, p);
 	memset(p + 1, 0, odvgp__predictor_bytes(p) - sizeof *p);
 	odvgp__kernel_pack(&u->kernel, (uint32_t *)(void *)(p + 1));
@@ -12972,19 +13846,21 @@ static void odvgp__predictor_write(odvgp__unit *u, const odvgp_scales *sc, odvgp
 	if (own) odvgp__copy(v.a_gamma, u->a.id ? node[u->a.id].v : alpha + P * F, P * u->M_gamma);
 	u->cov_part->freeze(u, &v);
 	odvgp__copy(v.hyp, node[u->hyp.id].v, (ptrdiff_t)p->nhyp);
-	if (m->lik_params.id) odvgp__copy(v.lik_params, node[m->lik_params.id].v, m->lik_params.cols);
-	if (m->lik_free_params.id)
+	if (hidden) v.lik_params[0] = 1;
+	if (!hidden && m->lik_params.id)
+		odvgp__copy(v.lik_params, node[m->lik_params.id].v, m->lik_params.cols);
+	if (!hidden && m->lik_free_params.id)
 		odvgp__copy(v.lik_params + m->lik_params.cols, node[m->lik_free_params.id].v,
 				m->lik_free_params.cols);
-	odvgp__copy(v.rule, m->tape.rule, odvgp__rule_numbers(m->tape.lik_nodes));
+	if (!hidden) odvgp__copy(v.rule, m->tape.rule, odvgp__rule_numbers(m->tape.lik_nodes));
 	if (u->slot_mean_A) odvgp__copy(v.A, odvgp__slot_value(&m->par, A), A->count);
 	if (u->slot_mean_b) odvgp__copy(v.b, odvgp__slot_value(&m->par, b), b->count);
 	if (u->patch_weights.id)
 		odvgp__copy(v.weights, odvgp__node_value(u, u->patch_weights), u->patch_weights.cols);
-	odvgp__copy_or(v.x_mean, sc->x_mean, D, 0);
-	odvgp__copy_or(v.x_scale, sc->x_scale, D, 1);
-	odvgp__copy_or(v.y_mean, sc->y_mean, m->T, 0);
-	odvgp__copy_or(v.y_scale, sc->y_scale, m->T, 1);
+	odvgp__copy_or(v.x_mean, u->number ? NULL : sc->x_mean, D, 0);
+	odvgp__copy_or(v.x_scale, u->number ? NULL : sc->x_scale, D, 1);
+	odvgp__copy_or(v.y_mean, hidden ? NULL : sc->y_mean, (ptrdiff_t)p->T, 0);
+	odvgp__copy_or(v.y_scale, hidden ? NULL : sc->y_scale, (ptrdiff_t)p->T, 1);
 	odvgp__predictor_sum(p, p->checksum);
 	odvgp__give_back(&m->par, ODVGP__LENT_ALPHA);
 }
@@ -13003,8 +13879,13 @@ ODVGP_API odvgp_status odvgp_freeze(
 	if (bytes < need)
 		return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)need, "is too small");
 	odvgp_status s = odvgp__scales_check(m, scales ? scales : &none, info);
-	if (s || (s = odvgp__predictor_prepare(odvgp__only_unit(m), info)) != ODVGP_OK) return s;
-	odvgp__predictor_write(odvgp__only_unit(m), scales ? scales : &none, (odvgp__predictor *)block);
+	if (s || (s = odvgp__predictor_prepare(m, info)) != ODVGP_OK) return s;
+	unsigned char *at = (unsigned char *)block;
+	for (int i = 0; i < m->units; i++) {
+		odvgp__predictor *p = (odvgp__predictor *)(void *)at;
+		odvgp__predictor_write(&m->unit[i], scales ? scales : &none, p);
+		at += odvgp__predictor_bytes(p);
+	}
 	return ODVGP_OK;
 }
 
@@ -13100,6 +13981,12 @@ static odvgp_real *odvgp__nat_staged(const odvgp_model *m, odvgp__ref param)
 	return m->tape.node[param.id].d;
 }
 
+/*  Rows of stacked squares [M,M], whose upper triangles stay: they are 0, or not read. */
+static void odvgp__copy_lower(odvgp_real *to, const odvgp_real *from, ptrdiff_t rows, ptrdiff_t M)
+{
+	for (ptrdiff_t r = 0; r < rows; r++) odvgp__copy(to + r * M, from + r * M, r % M + 1);
+}
+
 /*  Stage (mu, R), converted from whitened coordinates to the slots'. */
 static void odvgp__nat_stage(odvgp__unit *u, const odvgp__block *block, ptrdiff_t p, odvgp_real *mu)
 {
@@ -13109,7 +13996,7 @@ static void odvgp__nat_stage(odvgp__unit *u, const odvgp__block *block, ptrdiff_
 			   *slot_sqrt = odvgp__nat_staged(m, block->sqrt) + p * M * M;
 	const odvgp_real *L = m->tape.node[block->L.id].v,
 					 *R = odvgp__lent(&m->nat_R, ODVGP__NAT_OUTPUT);
-	if (u->param == ODVGP_PARAMETRISATION_WHITENED) odvgp__copy(slot_sqrt, R, M * M);
+	if (u->param == ODVGP_PARAMETRISATION_WHITENED) odvgp__copy_lower(slot_sqrt, R, M, M);
 	else {
 		odvgp__mm g = odvgp__mm_make(0, 0, M, M, M, 1, L, M, R, M, 0, slot_sqrt, M);
 		g.a_part = g.b_part = g.c_part = ODVGP__LOWER;
@@ -13166,8 +14053,8 @@ static void odvgp__nat_take(odvgp__unit *u, int b)
 	odvgp__node *stats = &m->tape.node[block->stats.id], *slot_mu = &m->tape.node[block->mu.id],
 				*root = &m->tape.node[block->sqrt.id];
 	odvgp__copy(slot_mu->v, odvgp__nat_staged(m, block->mu), all);
-	odvgp__copy(root->v, odvgp__nat_staged(m, block->sqrt), all * M);
-	odvgp__copy(block->P, stats->aux, all * M);
+	odvgp__copy_lower(root->v, odvgp__nat_staged(m, block->sqrt), all, M);
+	odvgp__copy_lower(block->P, stats->aux, all, M);
 	odvgp__copy(block->j, stats->v, all);
 	odvgp__touch(m, block->slot_mu);
 	odvgp__touch(m, block->slot_sqrt);
@@ -13650,7 +14537,7 @@ typedef struct odvgp__fit {
 	odvgp_real *W;                    /* [M,Mg], if the tape has none */
 	odvgp_real *h, *w, *rest, *scale; /* [P,F] three times; [F] */
 	odvgp_real *Phi, *r;              /* [F,tile], [P,tile] */
-	double rr, kk;
+	double rr, kk, weight, logs;      /* weight, logs: as in odvgp__sums */
 } odvgp__fit;
 
 static void odvgp__fit_layout(const odvgp__unit *u, odvgp__arena *a, odvgp__fit *f)
@@ -13681,7 +14568,7 @@ ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *m)
 {
 	odvgp__arena a;
 	odvgp__fit f;
-	if (!odvgp__model_ok(m)) return 0;
+	if (!odvgp__model_ok(m) || m->units > 1) return 0;
 	odvgp__arena_init(&a, NULL, 0);
 	odvgp__fit_layout(odvgp__only_unit(m), &a, &f);
 	return a.bad ? 0 : a.used + 64;
@@ -13748,6 +14635,7 @@ static void odvgp__fit_features(odvgp__unit *u, odvgp__fit *f, ptrdiff_t n)
 	for (ptrdiff_t p = 0; p < P; p++)
 		for (ptrdiff_t i = 0; i < n; i++) {
 			odvgp_real mean = b ? odvgp__slot_value(&m->par, b)[p] : 0;
+			if (u->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY) mean = X->v[i * D + p];
 			for (ptrdiff_t d = 0; d < D && A; d++)
 				mean += X->v[i * D + d] * odvgp__slot_value(&m->par, A)[d * P + p];
 			f->r[p * n + i] = Y->v[p * Y->ld + i] - mean;
@@ -13755,6 +14643,10 @@ static void odvgp__fit_features(odvgp__unit *u, odvgp__fit *f, ptrdiff_t n)
 	if (m->cfg.objective == ODVGP_OBJECTIVE_PARTLY) /* subtract the mean of the kept q(v) */
 		odvgp_gemm(blas, 0, 0, P, n, f->Mg, -1, node[u->block[ODVGP__ON_GAMMA].white_mu.id].v,
 				f->Mg, gamma, n, 1, f->r, n);
+	for (ptrdiff_t i = 0; i < n && m->root.id; i++) {
+		for (ptrdiff_t j = 0; j < f->F; j++) f->Phi[j * n + i] /= node[m->root.id].v[i];
+		for (ptrdiff_t p = 0; p < P; p++) f->r[p * n + i] /= node[m->root.id].v[i];
+	}
 }
 
 /*  The tile's sum of k(x,x). */
@@ -13775,7 +14667,8 @@ static double odvgp__fit_diag(const odvgp__unit *u, ptrdiff_t n)
 		return sum;
 	}
 	for (ptrdiff_t i = 0; i < n; i++)
-		sum += (double)odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), X->v + i * X->ld, value);
+		sum += (double)odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), X->v + i * X->ld, value) /
+			   odvgp__noise_factor(m, i);
 	return sum;
 }
 
@@ -13790,16 +14683,26 @@ static odvgp_status odvgp__fit_sums(
 	odvgp__zero(f->S, f->F * f->F);
 	odvgp__zero(f->h, P * f->F);
 	f->kk = f->rr = 0;
+	m->tape.sums->weight = m->tape.sums->logs = 0;
 	for (ptrdiff_t at = 0; at < m->cfg.N; at += m->cfg.tile) {
 		ptrdiff_t n = ODVGP__MIN(m->cfg.tile, m->cfg.N - at);
 		odvgp_status s = odvgp__tile_load(m, &rows, at, n, info);
 		if (s) return s;
+		for (ptrdiff_t i = 0; i < m->T * n && m->y.missing; i++) {
+			const odvgp__node *node = &m->tape.node[m->Y.id];
+			odvgp_real y = node->v[i / n * node->ld + i % n];
+			if (y != y)
+				return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "Y", at + i % n, 0,
+						"a closed form takes no missing targets: leave out the row, or take steps");
+		}
 		odvgp__fit_features(u, f, n);
 		f->kk += (double)P * odvgp__fit_diag(u, n);
 		odvgp_syrk(blas, 0, f->F, n, 1, f->Phi, n, NULL, 1, f->S, f->F);
 		odvgp_gemm(blas, 0, 1, P, f->F, n, 1, f->r, n, f->Phi, n, 1, f->h, f->F);
 		for (ptrdiff_t i = 0; i < P * n; i++) f->rr += (double)f->r[i] * (double)f->r[i];
 	}
+	f->weight = m->tape.sums->weight;
+	f->logs = m->tape.sums->logs;
 	if (odvgp__finite(f->h, P * f->F) && f->rr - f->rr == 0) return ODVGP_OK;
 	return odvgp__fail(info, ODVGP_E_NAN, "X or Y", -1, f->rr, "a sum over the rows is not finite");
 }
@@ -14092,6 +14995,9 @@ static const struct {
 
 static odvgp_status odvgp__fit_check(const odvgp__unit *u, odvgp_info *info)
 {
+	if (u->model->levels > 1)
+		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "lik.noise_per_output", -1, 0,
+				"the closed forms have one noise for all outputs: set it to 0, or take steps");
 	int kind = u->cov_part->optimum, steps = odvgp__optima[kind].steps;
 	if (u->mean_part->optimum != ODVGP__OPTIMUM_WEIGHTS)
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "mean_part", -1, 0, "has no optimum here");
@@ -14148,7 +15054,8 @@ static odvgp_status odvgp__fit_exact(
 	odvgp__copy(
 			odvgp__fit_slot(m, u->block[ODVGP__ON_BETA].slot_mu), bound->aux + 2 * N * N, u->P * N);
 	for (ptrdiff_t i = 0; i < u->P * N; i++)
-		g[i] = odvgp__inside(&m->par, u->slot_q_diag, 1 / noise);
+		g[i] = odvgp__inside(
+				&m->par, u->slot_q_diag, 1 / (noise * (odvgp_real)odvgp__noise_factor(m, i % N)));
 	odvgp__copy(m->tape.node[u->Z_beta.id].v, X, N * u->D);
 	odvgp__touch(m, u->slot_Z_beta);
 	odvgp__fit_take(u);
@@ -14216,6 +15123,8 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const od
 {
 	odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
 	if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
+	if (m->units > 1)
+		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model", -1, 0, odvgp__one_layer_only);
 	if (!odvgp__has_noise(&m->cfg))
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "likelihood", -1, 0,
 				"must be Gaussian for an optimum in closed form");
@@ -14246,7 +15155,7 @@ static odvgp_status odvgp__fit_bound(
 				f->G[i * M + j] = (odvgp_real)(i == j) + f->S[i * f->F + j] / by;
 		odvgp_status status = odvgp_potrf(blas, M, f->G, M, NULL);
 		if (status) return status;
-		*logs = pass ? *logs : (double)m->cfg.N * log((double)s);
+		*logs = pass ? *logs : f->weight * log((double)s);
 		for (ptrdiff_t i = 0; i < M && !pass; i++) *logs += 2 * log((double)f->G[i * M + i]);
 	}
 	for (ptrdiff_t p = 0; p < u->P; p++) {
@@ -14271,7 +15180,8 @@ static odvgp_status odvgp__fit_bounds(odvgp_model *m, const odvgp_real *X, const
 	odvgp_status status = odvgp__fit_begin(u, X, Y, work, bytes, &f, info);
 	if (status) return status;
 	odvgp_real s = odvgp__noise(m);
-	double P = (double)m->cfg.layer[0].P, N = (double)m->cfg.N;
+	double P = (double)m->cfg.layer[0].P, constant;
+	constant = P * f.weight * log(2 * 3.14159265358979323846);
 	left = f.kk / P;
 	for (ptrdiff_t i = 0; i < f.M; i++) left -= (double)f.S[i * f.F + i];
 	left = ODVGP__MAX(left, 0);
@@ -14284,9 +15194,9 @@ static odvgp_status odvgp__fit_bounds(odvgp_model *m, const odvgp_real *X, const
 	/* equal bounds must not cross by rounding */
 	above = ODVGP__MIN(above, below + P * left / (double)s);
 	odvgp_real bound[2];
-	bound[0] = (odvgp_real)(-0.5 * (P * N * log(2 * 3.14159265358979323846) + P * logs + above));
-	bound[1] = (odvgp_real)(-0.5 * (P * N * log(2 * 3.14159265358979323846) + P * logs + below +
-										   P * left / (double)s));
+	bound[0] = (odvgp_real)(-0.5 * (constant + P * logs + above + P * f.logs));
+	bound[1] =
+			(odvgp_real)(-0.5 * (constant + P * logs + below + P * left / (double)s + P * f.logs));
 	if (!odvgp__finite(bound, lower ? 2 : 1))
 		return odvgp__fail(info, ODVGP_E_NAN, "bound", -1, (double)bound[0],
 				"is not finite: the data are too large, or the noise is too small");
@@ -14301,7 +15211,7 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
 	odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
 	if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
 	if (!upper) return odvgp__fail(info, ODVGP_E_ARG, "upper", -1, 0, "is NULL");
-	if (!odvgp__has_noise(&m->cfg) || m->cfg.objective >= ODVGP_OBJECTIVE_PARTLY)
+	if (!odvgp__has_noise(&m->cfg) || m->cfg.objective >= ODVGP_OBJECTIVE_PARTLY || m->units > 1)
 		return odvgp__fail(
 				info, ODVGP_E_UNSUPPORTED, "model", -1, 0, "has no upper bound of this kind");
 	odvgp_events events = m->tape.events;
@@ -14345,17 +15255,19 @@ static odvgp_real odvgp__scale_at(const odvgp__scale *s, ptrdiff_t i)
 /*  One over the unit of a slot's numbers. */
 static odvgp__scale odvgp__unit_scale(const odvgp_model *m, int slot)
 {
-	odvgp__scale scale = {1, NULL, m->cfg.layer[0].D, 1, 0};
 	const odvgp__slot_state *state = &m->par.state[slot];
-	odvgp_real sd = m->data_sd[m->cfg.layer[0].D];
+	int layer = ODVGP__MAX(state->layer, 0);
+	const odvgp_real *of_layer = m->data_sd + odvgp__data_sd_at(m, layer);
+	odvgp__scale scale = {1, NULL, m->cfg.layer[layer].D, 1, 0};
+	odvgp_real sd = of_layer[scale.n];
 	if (state->power) scale.times = state->power > 0 ? 1 / sd : sd;
 	if (!state->column) return scale;
-	scale.at = m->data_sd;
+	scale.at = of_layer;
 	scale.divide = state->column == ODVGP__IN_INPUTS;
-	if (scale.divide) {
+	if (scale.divide && m->unit->patches.height) {
 		scale.at = m->inducing_sd;
 		scale.n = m->unit->Dz;
-	} else scale.repeat = m->par.slot[slot].shape[1];
+	} else if (!scale.divide) scale.repeat = m->par.slot[slot].shape[1];
 	return scale;
 }
 
@@ -14821,8 +15733,8 @@ static odvgp_status odvgp__lbfgs_start(
 	const odvgp__rows *rows = job->rows;
 	odvgp__lbfgs *w = &m->lbfgs;
 	odvgp__state *state = &m->state;
-	uint64_t hash = odvgp__lbfgs_hash(
-			rows->Y, rows->n * m->T, odvgp__lbfgs_hash(rows->X, rows->n * m->cfg.layer[0].D, 1));
+	uint64_t hash = odvgp__lbfgs_hash(rows->Y, rows->n * odvgp__y_columns(&m->y),
+			odvgp__lbfgs_hash(rows->X, rows->n * m->cfg.layer[0].D, 1));
 	odvgp__lbfgs_take(m, w->x);
 	job->expected = (odvgp_real)state->lbfgs_expected;
 	job->kl = (odvgp_real)state->lbfgs_kl;
@@ -14863,8 +15775,7 @@ static odvgp_status odvgp__lbfgs_step(
 	odvgp__lbfgs *w = &m->lbfgs;
 	odvgp__state *state = &m->state;
 	odvgp__lbfgs_job job;
-	odvgp__problem problem = {
-			odvgp__lbfgs_loss, &job, (double)m->cfg.N * (double)m->cfg.layer[0].P};
+	odvgp__problem problem = {odvgp__lbfgs_loss, &job, (double)m->cfg.N * (double)m->F};
 	ptrdiff_t evaluations;
 	if (rows->n != m->cfg.N)
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "n", -1, (double)rows->n,
@@ -14956,10 +15867,11 @@ static void odvgp__natural_back(odvgp_model *m)
 
 enum { ODVGP__WATCHED_LOOKS = 4, ODVGP__CURVED_LOOKS = 20 };
 
-/*  Whether log p(y|f) is not concave: a step of q can overshoot at any size. */
+/*  Whether log p(y|f) is not concave in what q moves: a step can overshoot at any size. */
 static int odvgp__is_curved(const odvgp_model *m)
 {
-	return !(m->tape.likelihood->flags & ODVGP__LIK_LOG_CONCAVE) || m->cfg.lik.link_jitter > 0;
+	return !(m->tape.likelihood->flags & ODVGP__LIK_LOG_CONCAVE) || m->cfg.lik.link_jitter > 0 ||
+		   m->units > 1;
 }
 
 /*  A natural step of O(M)'s q or for a likelihood that is not log-concave. If O(M)'s sees all rows,
@@ -15130,40 +16042,53 @@ static ptrdiff_t odvgp__sample_rows(ptrdiff_t N, ptrdiff_t points, ptrdiff_t tim
 	return ODVGP__MIN(N, ODVGP__MAX(times * points, (ptrdiff_t)4096));
 }
 
-/*  Rows that may become inducing points: the data's, or patches drawn from up to 1,000 images
-    [SOLVE] appendix G.2. */
-static ptrdiff_t odvgp__all_candidates(const odvgp_config *c)
+/*  Rows of the data, through the layers below, that units above layer 0 see. */
+static ptrdiff_t odvgp__seen_rows(const odvgp_model *m)
 {
-	odvgp__patches p = odvgp__patches_of(c);
-	ptrdiff_t T = odvgp__patches_count(&p), images = ODVGP__MIN(c->N, 1000);
-	return T ? T * ODVGP__MIN(images, PTRDIFF_MAX / 64 / T) : c->N;
-}
-static ptrdiff_t odvgp__candidates(const odvgp_config *c)
-{
-	ptrdiff_t all = odvgp__all_candidates(c), points = c->layer[0].M + c->layer[0].M_gamma;
-	return c->layer[0].patches.image_height ? odvgp__sample_rows(all, points, 100) : all;
+	ptrdiff_t M = 0;
+	for (int i = 1; i < m->units; i++) M = ODVGP__MAX(M, m->unit[i].M);
+	return M ? odvgp__sample_rows(m->cfg.N, M, 50) : 0;
 }
 
-static ptrdiff_t odvgp__init_rows(const odvgp_config *c)
+/*  Rows that may become inducing points: the data's, what the layers below show, or patches drawn
+    from up to 1,000 images [SOLVE] appendix G.2. */
+static ptrdiff_t odvgp__all_candidates(const odvgp__unit *u)
 {
-	return odvgp__sample_rows(odvgp__candidates(c), c->layer[0].M, 50);
+	ptrdiff_t N = u->model->cfg.N, T = odvgp__patches_count(&u->patches),
+			  images = ODVGP__MIN(N, 1000);
+	if (u->number) return odvgp__seen_rows(u->model);
+	return T ? T * ODVGP__MIN(images, PTRDIFF_MAX / 64 / T) : N;
+}
+static ptrdiff_t odvgp__candidates(const odvgp__unit *u)
+{
+	ptrdiff_t all = odvgp__all_candidates(u);
+	return u->patches.height ? odvgp__sample_rows(all, u->M + u->M_gamma, 100) : all;
+}
+
+static ptrdiff_t odvgp__init_rows(const odvgp__unit *u)
+{
+	return odvgp__sample_rows(odvgp__candidates(u), u->M, 50);
 }
 
 /*  GREEDY stores M numbers for each row. */
-static ptrdiff_t odvgp__greedy_rows(const odvgp_config *c)
+static ptrdiff_t odvgp__greedy_rows(const odvgp__unit *u)
 {
-	return odvgp__sample_rows(odvgp__candidates(c), c->layer[0].M, 4);
+	return odvgp__sample_rows(odvgp__candidates(u), u->M, 4);
 }
 
-static ptrdiff_t odvgp__residual_rows(const odvgp_config *c)
+static ptrdiff_t odvgp__residual_rows(const odvgp__unit *u)
 {
-	ptrdiff_t gamma = odvgp__sample_rows(odvgp__candidates(c), c->layer[0].M_gamma, 4),
-			  beta = odvgp__init_rows(c);
+	ptrdiff_t gamma = odvgp__sample_rows(odvgp__candidates(u), u->M_gamma, 4),
+			  beta = odvgp__init_rows(u);
 	return ODVGP__MAX(gamma, beta);
 }
 #define ODVGP__MEDIAN_ROWS 512
 
 typedef struct odvgp__init_work {
+	/* what units above layer 0 see, rows through the mean functions below: sample[number % 2] */
+	odvgp_real *sample[2];
+	/* PROJECTION: the correlation matrix [D,D], axes [P,D], a vector and the columns' means [D] */
+	odvgp_real *square, *axes, *vector, *means;
 	/* distance: of a row to its nearest centre (squared), or its variance; centre_t [D, padded M]:
        the centres, transposed */
 	odvgp_real *distance, *centre, *centre_t, *median;
@@ -15172,7 +16097,7 @@ typedef struct odvgp__init_work {
 	const odvgp_real **table; /* hash table of rows taken */
 	ptrdiff_t table_size;
 	/* GREEDY: the sample [rows,D]; the pivoted Cholesky factor of its kernel matrix [rows,M] */
-	odvgp_real *sample, *factor;
+	odvgp_real *chosen, *factor;
 	/* RESIDUAL: chol(Kb) [M,M]; a tile [tile,D] and (L^-1 K(Z_beta,X))^T [tile,M] */
 	odvgp_real *Lb, *X, *A;
 	odvgp_real *patches; /* candidates [.,Dz] */
@@ -15186,10 +16111,19 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
 	odvgp_model *m = u->model;
 	const odvgp_config *c = &m->cfg;
 	int greedy = c->init.beta == ODVGP_INIT_BETA_GREEDY,
-		residual = c->init.gamma == ODVGP_INIT_GAMMA_RESIDUAL && u->M_gamma > 0;
-	ptrdiff_t sample = odvgp__greedy_rows(c),
-			  rows = residual ? odvgp__residual_rows(c) : odvgp__init_rows(c);
+		residual = c->init.gamma == ODVGP_INIT_GAMMA_RESIDUAL && u->M_gamma > 0,
+		hidden = u->number + 1 < m->units;
+	ptrdiff_t seen = odvgp__seen_rows(m), widest = 0, sample = odvgp__greedy_rows(u),
+			  rows = residual ? odvgp__residual_rows(u) : odvgp__init_rows(u);
 	memset(w, 0, sizeof *w);
+	for (int i = 1; i < m->units; i++) widest = ODVGP__MAX(widest, m->unit[i].D);
+	for (int k = 0; k < 2; k++) w->sample[k] = odvgp__take(a, seen, widest);
+	if (hidden && u->slot_mean_A) {
+		w->square = odvgp__take(a, u->D, u->D);
+		w->axes = odvgp__take(a, u->P, u->D);
+		w->vector = odvgp__take(a, 1, u->D);
+		w->means = odvgp__take(a, 1, u->D);
+	}
 	w->table_size = 64;
 	while (w->table_size < 2 * (u->M_gamma + u->M)) w->table_size *= 2;
 	w->distance = odvgp__take(a, rows, 1);
@@ -15199,11 +16133,11 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
 	w->row = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)rows, sizeof(ptrdiff_t));
 	w->nearest = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)rows, sizeof(ptrdiff_t));
 	w->count = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)u->M, sizeof(ptrdiff_t));
-	if (u->patches.height) w->patches = odvgp__take(a, odvgp__candidates(c), u->Dz);
+	if (u->patches.height) w->patches = odvgp__take(a, odvgp__candidates(u), u->Dz);
 	w->table = (const odvgp_real **)odvgp__take_bytes(a, (size_t)w->table_size, sizeof *w->table);
 	if (c->init.hyperparams == ODVGP_INIT_HYPER_ULAPANE) w->gaps = odvgp__take(a, u->Dz, 1 + m->T);
 	if (greedy) {
-		w->sample = odvgp__take(a, sample, u->Dz);
+		w->chosen = odvgp__take(a, sample, u->Dz);
 		w->factor = odvgp__take(a, sample, u->M);
 	}
 	if (residual) {
@@ -15251,8 +16185,7 @@ static void odvgp__draw_sample(const odvgp__unit *u, ptrdiff_t rows, odvgp__init
 {
 	odvgp_model *m = u->model;
 	for (ptrdiff_t i = 0; i < rows; i++)
-		w->row[i] = odvgp__permute(
-				m->cfg.seed, ODVGP__STREAM_INIT, 0, odvgp__candidates(&u->model->cfg), i);
+		w->row[i] = odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 0, odvgp__candidates(u), i);
 }
 
 /*  to [rows,D]: rows of the sample from number `from` on. */
@@ -15319,7 +16252,7 @@ static void odvgp__fill_rows(const odvgp__unit *u, const odvgp_real *X, odvgp_re
 		odvgp__init_work *w)
 {
 	odvgp_model *m = u->model;
-	ptrdiff_t D = u->Dz, N = odvgp__candidates(&u->model->cfg);
+	ptrdiff_t D = u->Dz, N = odvgp__candidates(u);
 	for (int alone = others == 0; alone < 2 && taken < count; alone++) {
 		odvgp__set_rows(w, Z, taken, D);
 		for (ptrdiff_t k = 0; k < others && !alone; k++)
@@ -15434,8 +16367,7 @@ static void odvgp__kmeans_batches(const odvgp__unit *u, const odvgp_real *X, ptr
 		odvgp_real *Z, odvgp__init_work *w)
 {
 	odvgp_model *m = u->model;
-	ptrdiff_t D = u->Dz, N = odvgp__candidates(&u->model->cfg),
-			  total = ODVGP__MIN(N - rows, 2 * rows);
+	ptrdiff_t D = u->Dz, N = odvgp__candidates(u), total = ODVGP__MIN(N - rows, 2 * rows);
 	memset(w->count, 0, (size_t)u->M * sizeof *w->count);
 	for (ptrdiff_t i = 0; i < rows; i++) w->count[w->nearest[i]]++;
 	/* the rows behind the sample in the permutation, once each */
@@ -15471,7 +16403,7 @@ static ptrdiff_t odvgp__distinct_rows(odvgp_real *Z, ptrdiff_t n, ptrdiff_t D, o
 static ptrdiff_t odvgp__kmeans(
 		const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
-	ptrdiff_t rows = odvgp__init_rows(&u->model->cfg), D = u->Dz, M = u->M, next = 0;
+	ptrdiff_t rows = odvgp__init_rows(u), D = u->Dz, M = u->M, next = 0;
 	odvgp__draw_sample(u, rows, w);
 	for (ptrdiff_t k = 0; k < M; k++) {
 		odvgp__copy(Z + k * D, X + w->row[next] * D, D);
@@ -15480,14 +16412,14 @@ static ptrdiff_t odvgp__kmeans(
 		next = odvgp__kmeans_draw(u, rows, sum, k + 1, w);
 	}
 	for (int i = 0; i < 10; i++) odvgp__kmeans_lloyd(u, X, rows, Z, w);
-	if (rows < odvgp__candidates(&u->model->cfg)) odvgp__kmeans_batches(u, X, rows, Z, w);
+	if (rows < odvgp__candidates(u)) odvgp__kmeans_batches(u, X, rows, Z, w);
 	return odvgp__distinct_rows(Z, M, D, w);
 }
 
 static ptrdiff_t odvgp__farthest(
 		const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
-	ptrdiff_t rows = odvgp__init_rows(&u->model->cfg), D = u->Dz, next = 0, k = 0;
+	ptrdiff_t rows = odvgp__init_rows(u), D = u->Dz, next = 0, k = 0;
 	odvgp__draw_sample(u, rows, w);
 	while (k < u->M && (k == 0 || w->distance[next] > 0)) {
 		odvgp__copy(Z + k * D, X + w->row[next] * D, D);
@@ -15558,30 +16490,30 @@ static ptrdiff_t odvgp__greedy(
 		const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
 	odvgp_model *m = u->model;
-	ptrdiff_t rows = odvgp__greedy_rows(&u->model->cfg), D = u->Dz;
+	ptrdiff_t rows = odvgp__greedy_rows(u), D = u->Dz;
 	odvgp_real value[ODVGP__MAX_NODES], prior = 0;
 	odvgp__arena scratch = w->rest;
 	odvgp__pivot_job job;
 	memset(&job, 0, sizeof job);
 	odvgp__kernel_job(
-			&job.kernel, &m->tape.blas, &u->kernel, odvgp__hyp(u), NULL, 1, w->sample, rows);
+			&job.kernel, &m->tape.blas, &u->kernel, odvgp__hyp(u), NULL, 1, w->chosen, rows);
 	job.w = w;
 	job.M = u->M;
 	odvgp__kernel_scratch(
 			&scratch, &u->kernel, 1, rows, 0, odvgp__tasks(&m->cfg.threads), 0, &job.kernel);
 	ODVGP_ASSERT(!scratch.bad);
 	odvgp__draw_sample(u, rows, w);
-	odvgp__gather(u, X, 0, rows, w, w->sample);
+	odvgp__gather(u, X, 0, rows, w, w->chosen);
 	odvgp__kernel_prepare(&job.kernel);
 	job.kernel.tasks = odvgp__kernel_tasks(&job.kernel);
 	odvgp__set_rows(w, Z, 0, D);
 	for (ptrdiff_t i = 0; i < rows; i++) {
-		w->distance[i] = odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), w->sample + i * D, value);
+		w->distance[i] = odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), w->chosen + i * D, value);
 		prior = ODVGP__MAX(prior, w->distance[i]);
 	}
 	for (;;) { /* each iteration sets a variance to 0 */
 		ptrdiff_t next = odvgp__largest(w->distance, rows);
-		const odvgp_real *x = w->sample + next * D;
+		const odvgp_real *x = w->chosen + next * D;
 		if (job.column == job.M || !(w->distance[next] > odvgp__no_variance(u, prior)))
 			return job.column;
 		if (odvgp__take_row(w, x, Z + job.column * D, D)) odvgp__pivot(&job, x, next);
@@ -15681,7 +16613,7 @@ static ptrdiff_t odvgp__worst_explained(
 		const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
 	odvgp_model *m = u->model;
-	ptrdiff_t rows = odvgp__residual_rows(&u->model->cfg), D = u->Dz, taken = 0;
+	ptrdiff_t rows = odvgp__residual_rows(u), D = u->Dz, taken = 0;
 	const odvgp_real *Zb = m->tape.node[u->Z_beta.id].v;
 	if (!odvgp__beta_factor(u, Zb, w)) return 0;
 	odvgp__draw_sample(u, rows, w);
@@ -15704,8 +16636,8 @@ static const odvgp_real *odvgp__draw_candidates(
 	const odvgp__patches *p = &u->patches;
 	if (!p->height) return X;
 	const odvgp_config *c = &u->model->cfg;
-	ptrdiff_t T = odvgp__patches_count(p), all = odvgp__all_candidates(c);
-	for (ptrdiff_t i = 0; i < odvgp__candidates(c); i++) {
+	ptrdiff_t T = odvgp__patches_count(p), all = odvgp__all_candidates(u);
+	for (ptrdiff_t i = 0; i < odvgp__candidates(u); i++) {
 		ptrdiff_t k = odvgp__permute(c->seed, ODVGP__STREAM_PATCHES, 0, all, i),
 				  image = odvgp__permute(c->seed, ODVGP__STREAM_PATCHES, 1, c->N, k / T);
 		odvgp_real *to = w->patches + i * u->Dz;
@@ -15778,11 +16710,12 @@ static odvgp_real odvgp__median(odvgp_real *x, ptrdiff_t n)
 
 /*  Median distance of random pairs of distinct rows over a base kernel's columns; 1 if none
     (constant columns). */
-static double odvgp__median_distance(
-		odvgp__unit *u, const odvgp_real *X, const odvgp__base_kernel *base, odvgp_real *work)
+static double odvgp__median_distance(odvgp__unit *u, const odvgp_real *X,
+		const odvgp__base_kernel *base, const odvgp__init_work *w)
 {
 	odvgp_model *m = u->model;
-	ptrdiff_t D = u->Dz, N = odvgp__candidates(&u->model->cfg), count = 0;
+	odvgp_real *work = w->median;
+	ptrdiff_t D = u->Dz, N = odvgp__candidates(u), count = 0;
 	for (uint64_t i = 0; i < 4 * ODVGP__MEDIAN_ROWS && count < ODVGP__MEDIAN_ROWS; i++) {
 		const odvgp_real *x =
 				X +
@@ -15804,19 +16737,19 @@ static double odvgp__median_distance(
 
 static double odvgp__target_variance(const odvgp_model *m, const odvgp_real *Y)
 {
-	ptrdiff_t N = m->cfg.N, T = m->T;
+	ptrdiff_t N = m->cfg.N, T = m->T, C = odvgp__y_columns(&m->y);
 	double total = 0;
 	if (!(m->tape.likelihood->flags & ODVGP__LIK_SCALABLE)) return 1;
 	/* differences from the first row: equal targets give exactly 0 */
 	for (ptrdiff_t t = 0; t < T; t++) {
 		ptrdiff_t from = 0, seen = 0;
-		while (from < N - 1 && Y[from * T + t] != Y[from * T + t]) from++; /* missing */
-		double first = (double)Y[from * T + t], mean = 0, squares = 0;
-		for (ptrdiff_t i = from; i < N; i++) seen += Y[i * T + t] == Y[i * T + t];
+		while (from < N - 1 && Y[from * C + t] != Y[from * C + t]) from++; /* missing */
+		double first = (double)Y[from * C + t], mean = 0, squares = 0;
+		for (ptrdiff_t i = from; i < N; i++) seen += Y[i * C + t] == Y[i * C + t];
 		for (ptrdiff_t i = from; i < N; i++)
-			if (Y[i * T + t] == Y[i * T + t]) mean += ((double)Y[i * T + t] - first) / (double)seen;
+			if (Y[i * C + t] == Y[i * C + t]) mean += ((double)Y[i * C + t] - first) / (double)seen;
 		for (ptrdiff_t i = from; i < N; i++) {
-			double d = (double)Y[i * T + t] - first - mean;
+			double d = (double)Y[i * C + t] - first - mean;
 			if (d == d) squares += d * d;
 		}
 		if (seen) total += squares / (double)seen;
@@ -15834,8 +16767,8 @@ static odvgp__start odvgp__median_start(
 	double n = (double)u->kernel.base_kernels,
 		   factor = n > 1 ? pow(10, (double)i / (n - 1) - 1) : 0.5;
 	odvgp__start start = {0, w->target_variance};
-	start.lengthscale = odvgp__median_distance(u, X, &u->kernel.base[i], w->median) * factor *
-						0.70710678118654752;
+	start.lengthscale =
+			odvgp__median_distance(u, X, &u->kernel.base[i], w) * factor * 0.70710678118654752;
 	return start;
 }
 
@@ -15857,14 +16790,14 @@ static void odvgp__find_gaps(
 		const odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w)
 {
 	odvgp_model *m = u->model;
-	ptrdiff_t rows = odvgp__init_rows(&u->model->cfg), D = u->Dz, T = m->T;
+	ptrdiff_t rows = odvgp__init_rows(u), D = u->Dz, T = m->T;
 	odvgp__draw_sample(u, rows, w);
 	for (ptrdiff_t d = 0; d < D; d++) {
 		odvgp_real *gap = w->gaps + d * (1 + T);
 		odvgp__sort(w->row, rows, X + d, D);
 		gap[0] = (odvgp_real)odvgp__mean_gap(X + d, D, w->row, rows);
 		for (ptrdiff_t t = 0; t < T; t++)
-			gap[1 + t] = (odvgp_real)odvgp__mean_gap(Y + t, T, w->row, rows);
+			gap[1 + t] = (odvgp_real)odvgp__mean_gap(Y + t, odvgp__y_columns(&m->y), w->row, rows);
 	}
 }
 
@@ -15903,6 +16836,12 @@ static const struct {
 			odvgp__unit *u, const odvgp_real *X, uint32_t i, const odvgp__init_work *w);
 } odvgp__hyper_methods[] = {{NULL, odvgp__median_start}, {odvgp__find_gaps, odvgp__ulapane_start}};
 
+/*  ULAPANE looks at the targets, which only belong to the data's own inputs. */
+static odvgp_init_hyper odvgp__hyper_method(const odvgp__unit *u)
+{
+	return u->number ? ODVGP_INIT_HYPER_MEDIAN : u->model->cfg.init.hyperparams;
+}
+
 /*  A base kernel's starting values: the method's if it has distances; else k(x,x) is the targets'
     variance (for white a tenth of it, as for the noise), at inputs of mean square 1 if it depends
     on x. alpha, periods and lengthscales on circles start at 1; for periods that is a guess: give
@@ -15916,7 +16855,7 @@ static void odvgp__init_base_kernel(
 	int inner = odvgp__geometry(base) == ODVGP__INNER_PRODUCT;
 	ptrdiff_t first = m->par.slot[u->slot_kernel].offset;
 	if (odvgp__geometry(base) == ODVGP__DISTANCE)
-		start = odvgp__hyper_methods[m->cfg.init.hyperparams].base(u, X, i, w);
+		start = odvgp__hyper_methods[odvgp__hyper_method(u)].base(u, X, i, w);
 	if (base->type == ODVGP__WHITE) start.variance *= 0.1;
 	if (base->type == ODVGP__POLYNOMIAL)
 		start.variance = 0.5 * pow(start.variance, 1 / (double)base->degree);
@@ -15933,9 +16872,8 @@ static void odvgp__init_base_kernel(
 static void odvgp__init_hyper(
 		odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w)
 {
-	odvgp_model *m = u->model;
-	if (odvgp__hyper_methods[m->cfg.init.hyperparams].look)
-		odvgp__hyper_methods[m->cfg.init.hyperparams].look(u, X, Y, w);
+	if (odvgp__hyper_methods[odvgp__hyper_method(u)].look)
+		odvgp__hyper_methods[odvgp__hyper_method(u)].look(u, X, Y, w);
 	for (uint32_t i = 0; i < u->kernel.base_kernels; i++) odvgp__init_base_kernel(u, X, i, w);
 }
 
@@ -15984,20 +16922,6 @@ static void odvgp__init_image_variance(
 	if (sum > 0) odvgp__scale_kernel(u, u->kernel.nnode - 1, w->target_variance / sum);
 }
 
-/*  The kernel first: methods may choose points by it. */
-static void odvgp__init_unit(
-		odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, double target_variance)
-{
-	odvgp__init_work w;
-	odvgp__arena a = u->model->tape.scratch;
-	odvgp__init_scratch(&a, u, &w);
-	ODVGP_ASSERT(!a.bad);
-	w.target_variance = target_variance;
-	odvgp__init_hyper(u, odvgp__draw_candidates(u, X, 1, &w), Y, &w);
-	odvgp__init_image_variance(u, X, &w);
-	odvgp__init_points(u, odvgp__draw_candidates(u, X, 0, &w), &w);
-}
-
 /*  Mean and standard deviation of a column (1 if constant to rounding), in two passes over values
     scaled to [-1, 1], so that neither 1e300 nor 1e-300 nor a large offset costs digits. */
 static void odvgp__column_scale(
@@ -16024,6 +16948,103 @@ static void odvgp__column_scale(
 		*scale = (odvgp_real)deviation;
 }
 
+/* --- what units above layer 0 see --- */
+
+/*  A hidden layer's mean function at x; x itself, over and over, where the mean is constant: the
+    next layer's inducing inputs must not coincide. */
+static void odvgp__pass_row(const odvgp__unit *u, const odvgp_real *x, odvgp_real *out)
+{
+	const odvgp_model *m = u->model;
+	const odvgp_real *A =
+			u->slot_mean_A ? odvgp__slot_value(&m->par, &m->par.slot[u->slot_mean_A]) : NULL;
+	for (ptrdiff_t p = 0; p < u->P; p++) {
+		odvgp_real sum = A ? 0 : x[p % u->D];
+		for (ptrdiff_t d = 0; d < u->D && A; d++) sum += x[d] * A[d * u->P + p];
+		out[p] = sum;
+	}
+}
+
+/*  The next unit's inputs, and their standard deviations. Returns the mean of their squares. */
+static double odvgp__pass_on(const odvgp__unit *u, const odvgp_real *X, const odvgp__init_work *w)
+{
+	const odvgp_model *m = u->model;
+	ptrdiff_t rows = odvgp__seen_rows(m), P = u->P;
+	odvgp_real *to = w->sample[(u->number + 1) % 2], mean,
+			   *sd = m->data_sd + odvgp__data_sd_at(m, u->number + 1);
+	double squares = 0;
+	for (ptrdiff_t i = 0; i < rows; i++) {
+		ptrdiff_t row = u->number || rows == m->cfg.N
+								? i
+								: odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 2, m->cfg.N, i);
+		odvgp__pass_row(u, X + row * u->D, to + i * P);
+	}
+	for (ptrdiff_t p = 0; p < P; p++) {
+		odvgp__column_scale(to + p, rows, P, &mean, sd + p);
+		squares += (double)sd[p] * (double)sd[p];
+	}
+	return odvgp__usable(squares / (double)P);
+}
+
+/*  mean.A from the P leading eigenvectors of the correlation matrix of a sample of the inputs, by
+    power iteration, each orthogonal to those before; it scales the inputs to unit variance. */
+static void odvgp__principal_axes(odvgp__unit *u, const odvgp_real *X, odvgp__init_work *w)
+{
+	const odvgp_model *m = u->model;
+	ptrdiff_t D = u->D, P = u->P, rows = odvgp__init_rows(u);
+	const odvgp_real *sd = m->data_sd + odvgp__data_sd_at(m, u->number);
+	const odvgp__isa *isa = odvgp__isa_of(&m->tape.blas);
+	odvgp_real *C = w->square, *A = m->par.theta + m->par.slot[u->slot_mean_A].offset,
+			   *v = w->vector;
+	odvgp__zero(A, D * P);
+	for (ptrdiff_t d = 0; d < ODVGP__MIN(D, P); d++) A[d * P + d] = 1;
+	if (P >= D) return;
+	odvgp__draw_sample(u, rows, w);
+	odvgp__zero(C, D * D);
+	odvgp__zero(w->means, D);
+	for (int pass = 0; pass < 2; pass++)
+		for (ptrdiff_t i = 0; i < rows; i++) {
+			const odvgp_real *x = X + w->row[i] * D, share = 1 / (odvgp_real)rows;
+			for (ptrdiff_t d = 0; d < D && !pass; d++) w->means[d] += x[d] * share;
+			for (ptrdiff_t d = 0; d < D && pass; d++) v[d] = (x[d] - w->means[d]) / sd[d];
+			for (ptrdiff_t d = 0; d < D && pass; d++) isa->axpy(D, v[d] * share, v, C + d * D);
+		}
+	for (ptrdiff_t p = 0; p < P; p++) {
+		odvgp_real *axis = w->axes + p * D;
+		for (ptrdiff_t d = 0; d < D; d++) /* the first step only makes it orthogonal */
+			v[d] = (odvgp_real)odvgp__normal(
+					m->cfg.seed, ODVGP__STREAM_HIDDEN, (uint64_t)(p * D + d));
+		for (int step = 0; step < 100; step++) {
+			for (ptrdiff_t q = 0; q < p; q++)
+				isa->axpy(D, -isa->dot(D, v, w->axes + q * D), w->axes + q * D, v);
+			odvgp_real size = ODVGP__SQRT(isa->dot(D, v, v));
+			for (ptrdiff_t d = 0; d < D; d++) axis[d] = v[d] / size;
+			/* a thousandth of the identity keeps constant columns from giving 0 */
+			for (ptrdiff_t d = 0; d < D; d++)
+				v[d] = isa->dot(D, C + d * D, axis) + ODVGP__R(1e-3) * axis[d];
+		}
+		for (ptrdiff_t d = 0; d < D; d++) A[d * P + p] = axis[d] / sd[d];
+	}
+}
+
+/*  The mean function and the kernel first: methods may choose points by it. */
+static void odvgp__init_unit(
+		odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, double target_variance)
+{
+	odvgp__init_work w;
+	odvgp_model *m = u->model;
+	odvgp__arena a = m->tape.scratch;
+	odvgp__init_scratch(&a, u, &w);
+	ODVGP_ASSERT(!a.bad);
+	int hidden = u->number + 1 < m->units;
+	if (u->number) X = w.sample[u->number % 2];
+	if (hidden && u->slot_mean_A) odvgp__principal_axes(u, X, &w);
+	w.target_variance = hidden ? odvgp__pass_on(u, X, &w) : target_variance;
+	m->data_sd[odvgp__data_sd_at(m, u->number) + u->D] = (odvgp_real)sqrt(w.target_variance);
+	odvgp__init_hyper(u, odvgp__draw_candidates(u, X, 1, &w), Y, &w);
+	odvgp__init_image_variance(u, X, &w);
+	odvgp__init_points(u, odvgp__draw_candidates(u, X, 0, &w), &w);
+}
+
 static void odvgp__zero_slot(odvgp_model *m, int slot)
 {
 	if (slot) odvgp__zero(m->par.theta + m->par.slot[slot].offset, m->par.slot[slot].count);
@@ -16037,6 +17058,14 @@ static void odvgp__identity_slot(odvgp_model *m, int slot, odvgp_real x)
 	for (ptrdiff_t r = 0; r < rows; r++) m->par.theta[m->par.slot[slot].offset + r * M + r % M] = x;
 }
 
+/*  Factor of q_sqrt's start: odvgp_hidden_q. */
+static odvgp_real odvgp__narrowed(const odvgp__unit *u)
+{
+	int narrow = u->number + 1 < u->model->units && odvgp__factors[u->cov_part->factor].of_S &&
+				 u->model->cfg.deep.q_init == ODVGP_HIDDEN_Q_NARROW;
+	return narrow ? ODVGP__R(1e-3) : 1;
+}
+
 /*  Means and coefficients are 0, Cholesky factors as the covariance part says: B_sqrt and q_diag
     are near 0, where q is near the prior, because at 0 the gradients would vanish. */
 static void odvgp__q_identity_unit(odvgp__unit *u)
@@ -16048,7 +17077,7 @@ static void odvgp__q_identity_unit(odvgp__unit *u)
 	odvgp__zero_slot(m, u->slot_a);
 	for (int b = 0; b < ODVGP__BLOCKS; b++) {
 		odvgp__zero_slot(m, u->block[b].slot_mu);
-		odvgp__identity_slot(m, u->block[b].slot_sqrt, root);
+		odvgp__identity_slot(m, u->block[b].slot_sqrt, root * odvgp__narrowed(u));
 	}
 	for (ptrdiff_t i = 0; u->slot_q_diag && i < g->count; i++)
 		odvgp__set_positive(m, g->offset + i, 1e-3 / (double)k);
@@ -16083,23 +17112,25 @@ static odvgp_status odvgp__run_L(odvgp_model *m, odvgp_info *info)
 	return s;
 }
 
-/*  The prior in the papers' coordinates. */
-static void odvgp__prior_factor(const odvgp__block *block, odvgp_model *m)
+/*  The prior in the papers' coordinates, or a thousandth of it. */
+static void odvgp__prior_factor(const odvgp__unit *u, const odvgp__block *block)
 {
-	if (!block->white_sqrt.id) return;
+	odvgp_model *m = u->model;
+	if (!block->white_sqrt.id || u->param == ODVGP_PARAMETRISATION_WHITENED) return;
 	const odvgp_slot *slot = &m->par.slot[block->slot_sqrt];
 	odvgp_real *root = m->par.theta + slot->offset;
-	for (ptrdiff_t p = 0; p < slot->shape[0]; p++)
-		odvgp__copy(
-				root + p * block->M * block->M, m->tape.node[block->L.id].v, block->M * block->M);
+	const odvgp_real *L = m->tape.node[block->L.id].v;
+	for (ptrdiff_t i = 0; i < slot->count; i++)
+		root[i] = odvgp__narrowed(u) * L[i % (block->M * block->M)];
 }
 
 /*  q_sqrt is I if whitened, else L, never from the last good parameters. */
 ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
 {
 	if (!odvgp__model_ok(m)) return odvgp__fail(info, ODVGP_E_ARG, "model", -1, 0, "is NULL");
-	int prior = m->cfg.reproduce.parametrisation != ODVGP_PARAMETRISATION_WHITENED &&
-				m->cfg.reproduce.q_init == ODVGP_Q_INIT_PRIOR;
+	int prior = 0;
+	for (int i = 0; i < m->units && m->cfg.reproduce.q_init == ODVGP_Q_INIT_PRIOR; i++)
+		prior |= m->unit[i].param != ODVGP_PARAMETRISATION_WHITENED;
 	odvgp_events events = m->tape.events;
 	odvgp__keep_jitters(m);
 	odvgp_status s = prior ? odvgp__run_L(m, info) : ODVGP_OK;
@@ -16110,7 +17141,8 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
 	}
 	odvgp__q_identity(m);
 	for (int i = 0; i < m->units && prior; i++)
-		for (int b = 0; b < ODVGP__BLOCKS; b++) odvgp__prior_factor(&m->unit[i].block[b], m);
+		for (int b = 0; b < ODVGP__BLOCKS; b++)
+			odvgp__prior_factor(&m->unit[i], &m->unit[i].block[b]);
 	odvgp__touch_all(m);
 	return ODVGP_OK;
 }
@@ -16148,12 +17180,12 @@ static double odvgp__normal_quantile(double p)
     one target more in each. */
 static void odvgp__init_cuts(odvgp_model *m, const odvgp_real *Y)
 {
-	ptrdiff_t N = m->cfg.N, K = m->classes, seen = 0, below = 0;
+	ptrdiff_t N = m->cfg.N, K = m->classes, C = odvgp__y_columns(&m->y), seen = 0, below = 0;
 	double last = 0;
-	for (ptrdiff_t i = 0; i < N; i++) seen += Y[i] == Y[i];
+	for (ptrdiff_t i = 0; i < N; i++) seen += Y[i * C] == Y[i * C];
 	for (ptrdiff_t k = 0; k < K - 1; k++) {
 		below++;
-		for (ptrdiff_t i = 0; i < N; i++) below += Y[i] == (odvgp_real)k;
+		for (ptrdiff_t i = 0; i < N; i++) below += Y[i * C] == (odvgp_real)k;
 		double cut =
 				1.4142135623730951 * odvgp__normal_quantile((double)below / (double)(seen + K));
 		if (k) odvgp__set_positive(m, m->par.slot[m->slot_lik_params].offset + k - 1, cut - last);
@@ -16166,10 +17198,12 @@ static void odvgp__init_cuts(odvgp_model *m, const odvgp_real *Y)
 static void odvgp__init_likelihood(odvgp_model *m, const odvgp_real *Y, double variance)
 {
 	const odvgp__likelihood *lik = m->tape.likelihood;
-	for (int k = 0; k < lik->params && !(m->cfg.lik.noise_variance > 0); k++)
-		if (lik->param[k].power)
-			odvgp__set_positive(m, m->par.slot[m->slot_lik_params + k].offset,
-					lik->param[k].start * (lik->param[k].power == 2 ? variance : sqrt(variance)));
+	for (int k = 0; k < lik->params && !(m->cfg.lik.noise_variance > 0); k++) {
+		const odvgp_slot *slot = &m->par.slot[m->slot_lik_params + k];
+		double unit = lik->param[k].power == 2 ? variance : sqrt(variance);
+		for (ptrdiff_t i = 0; i < slot->count && lik->param[k].power; i++)
+			odvgp__set_positive(m, slot->offset + i, lik->param[k].start * unit);
+	}
 	if (m->cfg.lik.kind == ODVGP_LIKELIHOOD_ORDINAL) odvgp__init_cuts(m, Y);
 }
 
@@ -16183,22 +17217,17 @@ static void odvgp__init_patch_units(odvgp__unit *u, const odvgp_real *X)
 	odvgp__init_scratch(&a, u, &w);
 	const odvgp_real *patches = odvgp__draw_candidates(u, X, 1, &w);
 	for (ptrdiff_t d = 0; d < u->Dz; d++)
-		odvgp__column_scale(patches + d, odvgp__candidates(&u->model->cfg), u->Dz, &mean,
-				&u->model->inducing_sd[d]);
+		odvgp__column_scale(
+				patches + d, odvgp__candidates(u), u->Dz, &mean, &u->model->inducing_sd[d]);
 }
 
-/*  The data's units and the noise's floor. */
-static void odvgp__init_units(odvgp_model *m, const odvgp_real *X, double target_variance)
+static void odvgp__init_noise_floor(odvgp_model *m, double target_variance)
 {
-	odvgp_real mean;
-	ptrdiff_t D = m->cfg.layer[0].D, noise = m->par.slot[m->slot_lik_params].offset;
-	for (ptrdiff_t d = 0; d < D; d++)
-		odvgp__column_scale(X + d, m->cfg.N, D, &mean, &m->data_sd[d]);
-	m->data_sd[D] = (odvgp_real)sqrt(target_variance);
-	odvgp__init_patch_units(m->unit, X);
 	if (!odvgp__has_noise(&m->cfg)) return;
 	m->par.state[m->slot_lik_params].floor = odvgp__noise_floor(m, target_variance);
-	odvgp__set_positive(m, noise, (double)m->par.value[noise]);
+	const odvgp_slot *noise = &m->par.slot[m->slot_lik_params];
+	for (ptrdiff_t i = noise->offset; i < noise->offset + noise->count; i++)
+		odvgp__set_positive(m, i, (double)m->par.value[i]);
 }
 
 ODVGP_API odvgp_status odvgp_init_data(
@@ -16206,22 +17235,24 @@ ODVGP_API odvgp_status odvgp_init_data(
 {
 	odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
 	if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
-	ptrdiff_t D = m->cfg.layer[0].D, T = m->T, bad;
+	ptrdiff_t D = m->cfg.layer[0].D, bad;
 	if ((bad = odvgp__first_nonfinite(X, m->cfg.N * D)) >= 0)
 		return odvgp__fail(info, ODVGP_E_NAN, "X", bad / D, (double)X[bad], "a row is not finite");
-	if ((s = odvgp__targets_check(m->tape.likelihood, m->classes, m->cfg.lik.missing, Y,
-				 m->cfg.N * T, T, 0, info)) != ODVGP_OK)
-		return s;
+	if ((s = odvgp__targets_check(&m->y, Y, m->cfg.N, 0, info)) != ODVGP_OK) return s;
 	uint64_t nat_valid = m->state.nat_valid, lbfgs_valid = m->state.lbfgs_valid,
 			 fitted = m->state.fitted;
 	odvgp_real *theta_before = odvgp__lend_gradient(&m->par, ODVGP__LENT_BACKUP);
 	odvgp__copy(theta_before, m->par.theta, m->par.count);
 	odvgp_real *value_before = odvgp__lend(&m->kept, ODVGP__KEPT_BY_START);
 	odvgp__copy(value_before, m->par.value, m->par.positive);
+	odvgp_real *sd_before = value_before + m->par.positive, mean;
+	odvgp__copy(sd_before, m->data_sd, odvgp__data_sds(m));
 	odvgp_real floor_before = m->par.state[m->slot_lik_params].floor;
 	m->par.state[m->slot_lik_params].floor = 0; /* it belongs to other data */
 	double variance = odvgp__usable(odvgp__target_variance(m, Y));
 	odvgp__init_likelihood(m, Y, variance);
+	for (ptrdiff_t d = 0; d < D; d++)
+		odvgp__column_scale(X + d, m->cfg.N, D, &mean, &m->data_sd[d]);
 	for (int i = 0; i < m->units; i++) odvgp__init_unit(&m->unit[i], X, Y, variance);
 	odvgp__touch_all(m);
 	s = odvgp__noise_floor_check(m, variance, info);
@@ -16229,12 +17260,14 @@ ODVGP_API odvgp_status odvgp_init_data(
 	odvgp__give_back(&m->par, ODVGP__LENT_BACKUP);
 	odvgp__end_loan(&m->kept, ODVGP__KEPT_BY_START);
 	if (!s) {
-		odvgp__init_units(m, X, variance);
+		odvgp__init_patch_units(m->unit, X);
+		odvgp__init_noise_floor(m, variance);
 		return ODVGP_OK;
 	}
 	m->par.state[m->slot_lik_params].floor = floor_before;
 	odvgp__copy(m->par.theta, theta_before, m->par.count);
 	odvgp__copy(m->par.value, value_before, m->par.positive);
+	odvgp__copy(m->data_sd, sd_before, odvgp__data_sds(m));
 	odvgp__touch_all(m);
 	m->state.nat_valid = nat_valid;
 	m->state.lbfgs_valid = lbfgs_valid;
@@ -16281,6 +17314,7 @@ static void odvgp__kernel_slots(odvgp__unit *u)
 {
 	odvgp__params *par = &u->model->par;
 	u->slot_kernel = par->slots + 1;
+	par->layer = u->number;
 	for (uint32_t i = 0; i < u->kernel.base_kernels; i++) {
 		const odvgp__base_kernel *base = &u->kernel.base[i];
 		const char *shape_param = odvgp__base_kernel_kinds[base->type].shape_param,
@@ -16327,6 +17361,7 @@ static void odvgp__positive_slots(odvgp__unit *u)
 	odvgp_model *m = u->model;
 	int natural = m->cfg.optim.natgrad && (u->steps & ODVGP__STEPS_DIAGONAL) ? ODVGP__NATURAL : 0,
 		kind = ODVGP__POSITIVE | ODVGP__OF_Q | natural;
+	m->par.layer = u->number;
 	if (u->cov_part->diag)
 		u->slot_q_diag = odvgp__slot_add(&m->par, u->cov_part->diag, kind, 2, u->P, u->M, 1);
 }
@@ -16338,12 +17373,12 @@ static void odvgp__free_slots(odvgp__unit *u)
 	const odvgp_config *c = &m->cfg;
 	int own = odvgp__has_free_points(u->mean_part, u->M_gamma);
 	const char *Z_gamma = u->mean_part->Z_gamma ? u->mean_part->Z_gamma : u->cov_part->Z_gamma;
-	if (u->mean_function == ODVGP_MEAN_FUNCTION_CONSTANT)
-		u->slot_mean_b = odvgp__slot_add(par, "mean.c", 0, 1, u->P, 1, 1);
-	if (u->mean_function == ODVGP_MEAN_FUNCTION_LINEAR) {
-		u->slot_mean_A = odvgp__slot_add(par, "mean.A", 0, 2, u->D, u->P, 1);
-		u->slot_mean_b = odvgp__slot_add(par, "mean.b", 0, 1, u->P, 1, 1);
-	}
+	par->layer = u->number;
+	int has_A = odvgp__mean_functions[u->mean_function].A,
+		has_b = odvgp__mean_functions[u->mean_function].b;
+	if (has_A) u->slot_mean_A = odvgp__slot_add(par, "mean.A", 0, 2, u->D, u->P, 1);
+	if (has_b) u->slot_mean_b = odvgp__slot_add(par, has_A ? "mean.b" : "mean.c", 0, 1, u->P, 1, 1);
+	if (has_A && !has_b && par->slot) par->slot[u->slot_mean_A].trainable = 0;
 	if (u->patches.height)
 		u->slot_patch_weights =
 				odvgp__slot_add(par, "weights", 0, 1, odvgp__patches_count(&u->patches), 1, 1);
@@ -16377,6 +17412,7 @@ static void odvgp__slots_build(odvgp_model *m)
 	m->par.slots = 0;
 	m->par.count = m->par.adam = 0;
 	m->par.kind = m->cfg.positive_transform;
+	m->par.layers = m->units;
 	for (int i = 0; i < m->units; i++) odvgp__kernel_slots(&m->unit[i]);
 	m->slot_lik_params = odvgp__likelihood_slots(m, 1, &m->lik_slots);
 	for (int i = 0; i < m->units; i++) odvgp__positive_slots(&m->unit[i]);
@@ -16395,6 +17431,9 @@ static int odvgp__mean_function_terms(odvgp__unit *u, odvgp__ref *term, int term
 				A, u->X, odvgp__none, odvgp__none);
 	}
 	if (u->slot_mean_b) term[terms++] = odvgp__param_node(u, u->slot_mean_b, 1, u->P, 1);
+	if (u->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY)
+		term[terms++] = odvgp__tile(u, ODVGP__TRANSPOSE, 0, u->P, ODVGP__TILE_SIZE, u->X,
+				odvgp__none, odvgp__none, odvgp__none);
 	return terms;
 }
 
@@ -16443,7 +17482,15 @@ ODVGP__NOINLINE odvgp__ref odvgp__build_evidence(odvgp__unit *u)
 	odvgp__ref K = odvgp__tile(u, ODVGP__KERNEL, ODVGP__KERNEL_LOWER, ODVGP__TILE_SIZE,
 			ODVGP__TILE_SIZE, u->hyp, X, X, odvgp__none);
 	return odvgp__add(
-			u, ODVGP__TAIL, ODVGP__EVIDENCE, 0, 1, 1, K, r, u->model->lik_params, odvgp__none);
+			u, ODVGP__TAIL, ODVGP__EVIDENCE, 0, 1, 1, K, r, u->model->lik_params, u->model->root);
+}
+
+/*  x with each row of data divided by its root, if they have one. */
+static odvgp__ref odvgp__by_root(odvgp__unit *u, odvgp__ref x)
+{
+	if (!u->model->root.id || !x.id) return x;
+	return odvgp__tile(u, ODVGP__DIVIDE, 0, x.rows, ODVGP__TILE_SIZE, x, u->model->root,
+			odvgp__none, odvgp__none);
 }
 
 /*  Sums over the rows, and the bound computed from them. */
@@ -16464,8 +17511,10 @@ ODVGP__NOINLINE odvgp__ref odvgp__build_collapsed(odvgp__unit *u)
 	}
 	if (partly && !cov_beta) k = odvgp__kept_variance(u);
 	ptrdiff_t F = u->M + (u->A_v.id && !partly ? u->M_gamma : 0);
-	m->moments = odvgp__tile(
-			u, ODVGP__MOMENTS, 0, F + u->P + 2, F, u->A, partly ? odvgp__none : u->A_v, r, k);
+	odvgp__ref A = odvgp__by_root(u, u->A), A_v = partly ? odvgp__none : odvgp__by_root(u, u->A_v);
+	r = odvgp__by_root(u, r);
+	k = odvgp__by_root(u, odvgp__by_root(u, k));
+	m->moments = odvgp__tile(u, ODVGP__MOMENTS, 0, F + u->P + 2, F, A, A_v, r, k);
 	int variant = mean_beta && cov_beta ? ODVGP__COLLAPSE_BETA
 				  : cov_beta            ? ODVGP__COLLAPSE_COV_BETA
 				  : mean_beta           ? ODVGP__COLLAPSE_MEAN_BETA
@@ -16532,7 +17581,7 @@ static void odvgp__unit_clear(odvgp__unit *u)
 {
 	odvgp__ref *refs[] = {&u->hyp, &u->Z_beta, &u->Z_gamma, &u->a_slot, &u->a, &u->K, &u->Kb, &u->L,
 			&u->W, &u->C, &u->L_v, &u->shift, &u->L_H, &u->q_diag, &u->weights, &u->gamma_residual,
-			&u->patch_weights, &u->X, &u->K_x, &u->A, &u->A_v, &u->k_x, &u->mean, &u->var};
+			&u->patch_weights, &u->eps, &u->X, &u->K_x, &u->A, &u->A_v, &u->k_x, &u->mean, &u->var};
 	for (ptrdiff_t i = 0; i < ODVGP__COUNT(refs); i++) *refs[i] = odvgp__none;
 	for (int b = 0; b < ODVGP__BLOCKS; b++) {
 		odvgp__block *block = &u->block[b];
@@ -16541,12 +17590,24 @@ static void odvgp__unit_clear(odvgp__unit *u)
 	}
 }
 
+/*  A hidden layer, whose samples are the inputs of the unit behind it. */
+static void odvgp__build_hidden(odvgp__unit *u)
+{
+	odvgp__unit *next = u + 1;
+	odvgp__build_features(u);
+	odvgp__build_outputs(u);
+	next->eps = odvgp__tile(next, ODVGP__INPUT, 0, ODVGP__TILE_SIZE, u->P, odvgp__none, odvgp__none,
+			odvgp__none, odvgp__none);
+	next->X = odvgp__tile(next, ODVGP__SAMPLE, 0, ODVGP__TILE_SIZE, u->P, u->mean, u->var,
+			next->eps, odvgp__none);
+}
+
 /*  Without a table, nodes are only counted. */
 static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
 {
 	const odvgp_config *c = &m->cfg;
 	odvgp__tape *t = &m->tape;
-	odvgp__unit *u = odvgp__only_unit(m); /* no node joins several units yet */
+	odvgp__unit *u = &m->unit[m->units - 1]; /* the last layer */
 	t->arena = a;
 	t->nodes = 0;
 	t->deferred = t->scratch_bytes = 0;
@@ -16556,15 +17617,22 @@ static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
 	t->likelihood = &odvgp__likelihoods[c->lik.kind];
 	t->classes = m->classes;
 	t->lik_nodes = odvgp__has_noise(c) ? 0 : c->lik.nodes;
-	t->all_rows = c->N;
-	m->X = m->Y = m->lik_params = m->lik_free_params = m->expect = m->moments = m->objective =
-			odvgp__none;
-	odvgp__unit_clear(u);
-	odvgp__build_head(u);
-	m->X = u->X = odvgp__tile(u, ODVGP__INPUT, 0, ODVGP__TILE_SIZE, u->D, odvgp__none, odvgp__none,
-			odvgp__none, odvgp__none);
-	m->Y = odvgp__tile(u, ODVGP__INPUT, 0, m->T, ODVGP__TILE_SIZE, odvgp__none, odvgp__none,
-			odvgp__none, odvgp__none);
+	t->weights = m->y.weights;
+	t->scale = m->y.scale;
+	m->X = m->Y = m->root = m->lik_params = m->lik_free_params = m->expect = m->moments =
+			m->objective = odvgp__none;
+	for (int i = 0; i < m->units; i++) {
+		odvgp__unit_clear(&m->unit[i]);
+		odvgp__build_head(&m->unit[i]);
+	}
+	m->X = m->unit->X = odvgp__tile(m->unit, ODVGP__INPUT, 0, ODVGP__TILE_SIZE, m->unit->D,
+			odvgp__none, odvgp__none, odvgp__none, odvgp__none);
+	for (int i = 0; i + 1 < m->units; i++) odvgp__build_hidden(&m->unit[i]);
+	m->Y = odvgp__tile(u, ODVGP__INPUT, 0, odvgp__y_columns(&m->y), ODVGP__TILE_SIZE, odvgp__none,
+			odvgp__none, odvgp__none, odvgp__none);
+	if (odvgp__has_noise(c) && (m->y.weights || m->y.scale))
+		m->root = odvgp__tile(u, ODVGP__INPUT, 0, 1, ODVGP__TILE_SIZE, odvgp__none, odvgp__none,
+				odvgp__none, odvgp__none);
 	if (c->objective != ODVGP_OBJECTIVE_EXACT) odvgp__build_features(u);
 	if (c->objective == ODVGP_OBJECTIVE_ELBO) {
 		odvgp__build_outputs(u);
@@ -16617,22 +17685,24 @@ static void odvgp__unit_config(odvgp__unit *u, odvgp_model *m, int number)
 {
 	const odvgp_config *c = &m->cfg;
 	u->model = m;
-	u->D = c->layer[0].D;
-	u->patches = odvgp__patches_of(c);
-	u->Dz = odvgp__inducing_columns(c);
-	u->P = c->layer[0].P;
-	u->M = c->layer[0].M;
-	u->M_gamma = c->layer[0].M_gamma;
-	u->mean_part = odvgp__mean_part_of(c->layer[0].mean_part);
-	u->cov_part = odvgp__cov_part_of(c->layer[0].cov_part);
+	u->number = number;
+	u->times = number ? c->deep.samples : 1;
+	u->D = c->layer[number].D;
+	if (!number) u->patches = odvgp__patches_of(c);
+	u->Dz = number ? u->D : odvgp__inducing_columns(c);
+	u->P = c->layer[number].P;
+	u->M = c->layer[number].M;
+	u->M_gamma = c->layer[number].M_gamma;
+	u->mean_part = odvgp__mean_part_of(c->layer[number].mean_part);
+	u->cov_part = odvgp__cov_part_of(c->layer[number].cov_part);
 	u->steps = c->objective == ODVGP_OBJECTIVE_ELBO
 					   ? odvgp__steps_of(u->mean_part, u->cov_part, u->M_gamma)
 					   : 0;
-	u->param = c->reproduce.parametrisation;
+	u->param = odvgp__parametrisation_of(c, number);
 	u->gamma_coords = c->reproduce.gamma_coords;
-	u->mean_function = c->layer[0].mean_function;
-	u->block[ODVGP__ON_BETA].M = c->layer[0].M;
-	u->block[ODVGP__ON_GAMMA].M = c->layer[0].M_gamma;
+	u->mean_function = c->layer[number].mean_function;
+	u->block[ODVGP__ON_BETA].M = c->layer[number].M;
+	u->block[ODVGP__ON_GAMMA].M = c->layer[number].M_gamma;
 	for (int b = 0; b < ODVGP__BLOCKS; b++) u->block[b].number = ODVGP__BLOCKS * number + b;
 }
 
@@ -16721,13 +17791,13 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
 		odvgp__natural_layout(&m->unit[i], a, &matrices, &vectors);
 		odvgp__unit_layout(&m->unit[i], a);
 		/* bounds without q and odvgp_fit_q factor a matrix of both sets of points */
-		widest = ODVGP__MAX(widest, ODVGP__MAX(u->M + u->M_gamma, c->tile));
+		widest = ODVGP__MAX(widest, ODVGP__MAX(u->M + u->M_gamma, c->tile * u->times));
 	}
 	m->nat_R.at = odvgp__take(a, matrices, 1);
 	m->nat_t = odvgp__take(a, vectors, 1);
-	m->data_sd = odvgp__take(a, 1, c->layer[0].D + 1);
-	m->inducing_sd = m->unit->patches.height ? odvgp__take(a, 1, m->unit->Dz) : m->data_sd;
-	m->kept.at = odvgp__take(a, m->par.positive, 1);
+	m->data_sd = odvgp__take(a, 1, odvgp__data_sds(m));
+	m->inducing_sd = odvgp__take(a, 1, m->unit->patches.height ? m->unit->Dz : 0);
+	m->kept.at = odvgp__take(a, m->par.positive + odvgp__data_sds(m), 1);
 	odvgp__tape_layout(m, a);
 	m->tape.rule = odvgp__take(a, 1, odvgp__rule_numbers(m->tape.lik_nodes));
 	m->tape.jitter_absolute = c->jitter.absolute;
@@ -16757,8 +17827,8 @@ static ptrdiff_t odvgp__default_tile(const odvgp_model *m)
 			tile /= 2) {
 		int fits = 1;
 		for (int i = 0; i < m->units; i++)
-			fits &= odvgp__kept_bytes(&m->unit[i].kernel, tile, m->cfg.layer[0].M_gamma,
-							m->cfg.layer[0].P) <= (size_t)m->cfg.kernel_cache_bytes;
+			fits &= odvgp__kept_bytes(&m->unit[i].kernel, tile, m->cfg.layer[i].M_gamma,
+							m->cfg.layer[i].P) <= (size_t)m->cfg.kernel_cache_bytes;
 		if (fits) return tile;
 	}
 	return most;
@@ -16767,7 +17837,7 @@ static ptrdiff_t odvgp__default_tile(const odvgp_model *m)
 /*  A model that is only measured: 4 KB of stack, only for calls without a block. */
 typedef struct odvgp__draft {
 	odvgp_model model;
-	odvgp__unit unit;
+	odvgp__unit unit[ODVGP_MAX_LAYERS];
 } odvgp__draft;
 
 static const char odvgp__block_too_small[] =
@@ -16790,16 +17860,23 @@ static int odvgp__all_zero(const odvgp_config *c, const char *path)
 /*  Defaults for structs that are all 0; in lik and init 0 is the default of each field. */
 static void odvgp__fill_defaults(odvgp_config *c)
 {
-	odvgp_config d = odvgp_config_defaults(
-			c->N, c->layer[0].D, c->layer[0].P, c->layer[0].M, c->layer[0].M_gamma);
+	ptrdiff_t M = 0, M_gamma = 0;
+	for (int l = 0; l < ODVGP__MIN(c->layers, ODVGP_MAX_LAYERS); l++) {
+		if (l && c->layer[l].D == 0) c->layer[l].D = c->layer[l - 1].P;
+		M = ODVGP__MAX(M, c->layer[l].M);
+		M_gamma = ODVGP__MAX(M_gamma, c->layer[l].M_gamma);
+	}
+	odvgp_config d = odvgp_config_defaults(c->N, c->layer[0].D, c->layer[0].P, M, M_gamma);
 	if (odvgp__all_zero(c, "optim.")) c->optim = d.optim;
 	if (odvgp__all_zero(c, "jitter.")) c->jitter = d.jitter;
 }
 
 static void odvgp__settle_config(odvgp_config *c)
 {
-	c->layer[0].kernel = NULL;
+	ptrdiff_t M_gamma = 0;
 	c->optim.batch = ODVGP__MIN(c->optim.batch, c->N);
+	if (c->deep.samples == 0) c->deep.samples = 1;
+	if (c->deep.predict_samples == 0) c->deep.predict_samples = 32;
 	if (c->objective != ODVGP_OBJECTIVE_ELBO) c->optim.natgrad = 0;
 	/* EXACT factors only K + noise */
 	if (c->objective == ODVGP_OBJECTIVE_EXACT) c->jitter.absolute = c->jitter.relative = 0;
@@ -16807,50 +17884,61 @@ static void odvgp__settle_config(odvgp_config *c)
 		c->tile = c->N;
 		c->shards = 1;
 	}
-	if (c->layer[0].M_gamma == 0) { /* no block of gamma is left */
-		c->layer[0].mean_part = odvgp__mean_part_of(c->layer[0].mean_part)->without_gamma;
-		c->layer[0].cov_part = odvgp__cov_part_of(c->layer[0].cov_part)->without_gamma;
-		/* there is no q(v) to keep */
-		if (c->objective == ODVGP_OBJECTIVE_PARTLY) c->objective = ODVGP_OBJECTIVE_COLLAPSED;
+	for (int l = 0; l < c->layers; l++) {
+		c->layer[l].kernel = NULL;
+		if (c->layer[l].M_gamma == 0) { /* no block of gamma is left */
+			c->layer[l].mean_part = odvgp__mean_part_of(c->layer[l].mean_part)->without_gamma;
+			c->layer[l].cov_part = odvgp__cov_part_of(c->layer[l].cov_part)->without_gamma;
+			/* there is no q(v) to keep */
+			if (c->objective == ODVGP_OBJECTIVE_PARTLY) c->objective = ODVGP_OBJECTIVE_COLLAPSED;
+		}
+		if (!odvgp__mean_part_of(c->layer[l].mean_part)->gamma &&
+				!odvgp__cov_part_of(c->layer[l].cov_part)->v_sqrt)
+			c->layer[l].M_gamma = 0;
+		M_gamma = ODVGP__MAX(M_gamma, c->layer[l].M_gamma);
 	}
-	if (!odvgp__mean_part_of(c->layer[0].mean_part)->gamma &&
-			!odvgp__cov_part_of(c->layer[0].cov_part)->v_sqrt)
-		c->layer[0].M_gamma = 0;
-	if (c->optim.gamma_batch == 0 || c->optim.gamma_batch > c->layer[0].M_gamma)
-		c->optim.gamma_batch = c->layer[0].M_gamma;
+	if (c->optim.gamma_batch == 0 || c->optim.gamma_batch > M_gamma) c->optim.gamma_batch = M_gamma;
 	if (c->lik.nodes == 0) c->lik.nodes = 20;
 	if (c->lik.noise_floor == 0 && odvgp__has_noise(c))
-		c->lik.noise_floor =
-				ODVGP__MAX(ODVGP__R(1e-10), ODVGP__R(16) * (odvgp_real)c->layer[0].M * ODVGP__EPS);
+		c->lik.noise_floor = ODVGP__MAX(
+				ODVGP__R(1e-10), ODVGP__R(16) * (odvgp_real)c->layer[c->layers - 1].M * ODVGP__EPS);
 }
 
 static void odvgp__settle(odvgp_model *m)
 {
 	odvgp__settle_config(&m->cfg);
-	m->F = m->cfg.layer[0].P;
+	m->F = odvgp__last_P(&m->cfg);
+	m->units = (int)m->cfg.layers;
 	m->T = odvgp__lik_targets(&odvgp__likelihoods[m->cfg.lik.kind], m->F);
 	m->classes = odvgp__classes(&odvgp__likelihoods[m->cfg.lik.kind], m->F, m->cfg.lik.classes);
+	m->levels = !odvgp__has_noise(&m->cfg) ? m->classes : m->cfg.lik.noise_per_output ? m->T : 1;
+	m->y.lik = &odvgp__likelihoods[m->cfg.lik.kind];
+	m->y.T = m->T;
+	m->y.classes = m->classes;
+	m->y.missing = m->cfg.lik.missing;
+	m->y.weights = m->cfg.lik.weights;
+	m->y.scale = m->cfg.lik.exposure || m->cfg.lik.known_noise;
 }
 
-static odvgp_model *odvgp__model_start(odvgp_model *m, odvgp__unit *unit)
+static odvgp_model *odvgp__model_start(odvgp_model *m, odvgp__unit *unit, ptrdiff_t units)
 {
 	memset(m, 0, sizeof *m);
-	memset(unit, 0, sizeof *unit);
+	memset(unit, 0, (size_t)units * sizeof *unit);
 	m->unit = unit;
-	m->units = 1;
+	m->units = (int)units;
 	return m;
 }
 
-/*  An empty model and unit at the start of the block; the arena follows. */
-static odvgp_status odvgp__model_claim(
-		odvgp_model **m, odvgp__arena *a, void *block, size_t bytes, odvgp_info *info)
+/*  An empty model and its units at the start of the block; the arena follows. */
+static odvgp_status odvgp__model_claim(odvgp_model **m, odvgp__arena *a, ptrdiff_t units,
+		void *block, size_t bytes, odvgp_info *info)
 {
 	if (!block) return odvgp__fail(info, ODVGP_E_ARG, "block", -1, 0, "is NULL");
 	odvgp__arena_init(a, block, bytes);
 	odvgp_model *model = (odvgp_model *)odvgp__take_bytes(a, 1, sizeof *model);
-	odvgp__unit *unit = (odvgp__unit *)odvgp__take_bytes(a, 1, sizeof *unit);
+	odvgp__unit *unit = (odvgp__unit *)odvgp__take_bytes(a, (size_t)units, sizeof *unit);
 	if (a->bad) return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, 0, odvgp__block_too_small);
-	*m = odvgp__model_start(model, unit);
+	*m = odvgp__model_start(model, unit, units);
 	return ODVGP_OK;
 }
 
@@ -16871,20 +17959,24 @@ ODVGP__NOINLINE odvgp_status odvgp__check_new_config(const odvgp_config *config,
 	odvgp__fill_defaults(&filled);
 	odvgp_status s = odvgp__check_config(&filled, info);
 	if (s) return s;
-	if (!config->layer[0].kernel)
-		return odvgp__fail(info, ODVGP_E_ARG, "kernel", -1, 0, "no expression is given");
-	return odvgp__kernel_parse(
-			&kernel, config->layer[0].kernel, odvgp__inducing_columns(config), hyp, info);
+	for (int l = 0; l < filled.layers && !s; l++)
+		s = filled.layer[l].kernel
+					? odvgp__kernel_parse(&kernel, filled.layer[l].kernel,
+							  l ? filled.layer[l].D : odvgp__inducing_columns(&filled), hyp, info)
+					: odvgp__fail(info, ODVGP_E_ARG, "kernel", -1, 0, "no expression is given");
+	return s;
 }
 
 /*  Copies a checked config into an empty model: parses the kernel and settles the sizes. */
 static odvgp_status odvgp__model_config(
 		odvgp_model *m, const odvgp_config *config, double *hyp, odvgp_info *info)
 {
+	odvgp_status s = ODVGP_OK;
 	m->cfg = *config;
 	odvgp__fill_defaults(&m->cfg);
-	odvgp_status s = odvgp__kernel_parse(
-			&m->unit->kernel, config->layer[0].kernel, odvgp__inducing_columns(config), hyp, info);
+	for (int l = 0; l < config->layers && !s; l++)
+		s = odvgp__kernel_parse(&m->unit[l].kernel, config->layer[l].kernel,
+				l ? m->cfg.layer[l].D : odvgp__inducing_columns(config), hyp, info);
 	if (!s) odvgp__model_settle(m);
 	return s;
 }
@@ -16913,7 +18005,7 @@ ODVGP_API odvgp_status odvgp_model_size(const odvgp_config *config, size_t *byte
 	if (!config || !bytes)
 		return odvgp__fail(info, ODVGP_E_ARG, "config or bytes", -1, 0, "is NULL");
 	odvgp_status s = odvgp__check_new_config(config, info);
-	odvgp_model *m = odvgp__model_start(&draft.model, &draft.unit);
+	odvgp_model *m = odvgp__model_start(&draft.model, draft.unit, ODVGP_MAX_LAYERS);
 	if (s || (s = odvgp__model_config(m, config, hyp, info)) != ODVGP_OK) return s;
 	return odvgp__model_measure(m, bytes, info);
 }
@@ -16925,7 +18017,7 @@ static void odvgp__start_likelihood(odvgp_model *m)
 	int positive = m->slot_lik_params, others = m->slot_lik_free_params;
 	for (int k = 0; k < lik->params; k++) {
 		const odvgp__lik_param *par = &lik->param[k];
-		if (!odvgp__lik_count(par, m->classes)) continue; /* no slot */
+		if (!odvgp__lik_count(par, m->levels)) continue; /* no slot */
 		const odvgp_slot *slot = &m->par.slot[par->positive ? positive++ : others++];
 		for (ptrdiff_t i = slot->offset; i < slot->offset + slot->count; i++)
 			if (par->positive) odvgp__set_positive(m, i, par->start);
@@ -16954,8 +18046,8 @@ static odvgp_status odvgp__model_place(
 		odvgp__gauss_hermite(m->tape.lik_nodes, t, t + m->tape.lik_nodes);
 	}
 	m->state.step_scale = 1;
-	for (ptrdiff_t i = 0; i <= m->cfg.layer[0].D; i++) m->data_sd[i] = 1;
-	for (ptrdiff_t i = 0; i < m->unit->Dz; i++) m->inducing_sd[i] = 1;
+	for (ptrdiff_t i = 0; i < odvgp__data_sds(m); i++) m->data_sd[i] = 1;
+	for (ptrdiff_t i = 0; m->unit->patches.height && i < m->unit->Dz; i++) m->inducing_sd[i] = 1;
 	for (int k = 0; k < m->units; k++)
 		for (ptrdiff_t i = 0; i < m->unit[k].M_gamma; i++) {
 			m->unit[k].columns[i] = i;
@@ -16997,12 +18089,17 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 		return odvgp__fail(info, ODVGP_E_ARG, "model or config", -1, 0, "is NULL");
 	*model = NULL;
 	odvgp_status s = odvgp__check_new_config(config, info);
-	if (s || (s = odvgp__model_claim(&m, &a, block, bytes, info)) != ODVGP_OK) return s;
+	if (s || (s = odvgp__model_claim(&m, &a, config->layers, block, bytes, info)) != ODVGP_OK)
+		return s;
 	if ((s = odvgp__model_config(m, config, hyp, info)) != ODVGP_OK) return s;
 	if ((s = odvgp__model_place(m, &a, bytes, info)) != ODVGP_OK) return s;
-	odvgp__start_kernel(odvgp__only_unit(m), hyp);
+	for (int l = 0; l < m->units && !s; l++) { /* hyp holds one layer's values */
+		odvgp__unit *u = &m->unit[l];
+		s = odvgp__kernel_parse(&u->kernel, config->layer[l].kernel, u->Dz, hyp, info);
+		odvgp__start_kernel(u, hyp);
+	}
 	odvgp__start_likelihood(m);
-	odvgp__start_patches(odvgp__only_unit(m));
+	odvgp__start_patches(m->unit);
 	odvgp__q_identity(m);
 	odvgp__touch_all(m);
 	*model = m;
@@ -17013,31 +18110,36 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 /*  >>warm   the warm start: L-BFGS on a subset's collapsed bound
 
     L-BFGS trains an auxiliary COUPLED model in the work memory, which has the model's kernel,
-    values, bounds, priors and units; what it finds goes back. */
+    values, bounds, priors and units; what it finds goes back. It is Gaussian: another likelihood's
+    targets are replaced by pseudo-targets, with a weight of 0 where one is missing. */
 
 typedef struct odvgp__warm_work {
 	odvgp_config cfg;          /* of the auxiliary model */
 	ptrdiff_t iterations;      /* of L-BFGS */
 	odvgp_real *theta, *value; /* the model's before */
 	odvgp_real *X, *Y;         /* the subset; NULL: all rows */
+	ptrdiff_t columns;         /* of the auxiliary model's Y */
 	void *rest;                /* the auxiliary model, then odvgp_fit_q's work */
 	size_t rest_bytes;
 } odvgp__warm_work;
 
 static int odvgp__warm_fits_q(const odvgp_model *m)
 {
-	return m->cfg.objective == ODVGP_OBJECTIVE_ELBO;
+	return m->cfg.objective == ODVGP_OBJECTIVE_ELBO && odvgp__has_noise(&m->cfg);
 }
 
 /*  Whether the model can take a warm start. With the ELBO q must fit the noise that it finds. */
 static odvgp_status odvgp__warm_check(const odvgp_model *m, odvgp_info *info)
 {
-	if (!odvgp__has_noise(&m->cfg))
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "likelihood", -1, 0,
-				"must be Gaussian for a warm start");
+	if (m->units > 1)
+		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model", -1, 0, odvgp__one_layer_only);
+	if (!odvgp__has_noise(&m->cfg)) return ODVGP_OK;
 	if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT)
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "objective", -1, 0,
 				"EXACT has no inducing points to place");
+	if (m->cfg.lik.missing)
+		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "lik.missing", -1, 0,
+				"a warm start takes no missing targets: set it to 0 and leave out their rows");
 	return odvgp__warm_fits_q(m) ? odvgp__fit_check(odvgp__only_unit(m), info) : ODVGP_OK;
 }
 
@@ -17057,6 +18159,10 @@ static odvgp_config odvgp__warm_config(const odvgp_model *m, ptrdiff_t rows, ptr
 	c.init.gamma = ODVGP_INIT_GAMMA_RANDOM;
 	c.tile = 0;
 	c.shards = 1;
+	if (odvgp__has_noise(&m->cfg)) return c;
+	memset(&c.lik, 0, sizeof c.lik);
+	c.lik.weights = m->cfg.lik.weights || m->cfg.lik.missing;
+	c.layer[0].P = m->tape.likelihood->pseudo == ODVGP__PSEUDO_CLASS ? m->F : m->T;
 	return c;
 }
 
@@ -17089,17 +18195,18 @@ ODVGP__NOINLINE odvgp_status odvgp__warm_layout(
 		odvgp__warm_work *w, const odvgp_model *m, odvgp__arena *a, odvgp_info *info)
 {
 	odvgp__draft draft;
-	odvgp_model *aux = odvgp__model_start(&draft.model, &draft.unit);
+	odvgp_model *aux = odvgp__model_start(&draft.model, draft.unit, 1);
 	size_t fit = odvgp__warm_fits_q(m) ? odvgp_fit_q_size(m) : 1;
 	odvgp__warm_model(aux, m, &w->cfg);
+	w->columns = odvgp__y_columns(&aux->y);
 	odvgp_status s = odvgp__model_measure(aux, &w->rest_bytes, info);
 	if (s) return s;
 	w->rest_bytes = fit ? ODVGP__MAX(fit, w->rest_bytes) : 0;
 	w->theta = odvgp__take(a, m->par.count, 1);
 	w->value = odvgp__take(a, m->par.positive, 1);
-	if (w->cfg.N < m->cfg.N) {
+	if (w->cfg.N < m->cfg.N || !odvgp__has_noise(&m->cfg)) {
 		w->X = odvgp__take(a, w->cfg.N, m->cfg.layer[0].D);
-		w->Y = odvgp__take(a, w->cfg.N, m->T);
+		w->Y = odvgp__take(a, w->cfg.N, w->columns);
 	}
 	w->rest = odvgp__take_bytes(a, w->rest_bytes, 1);
 	return fit ? ODVGP_OK : odvgp__fail(info, ODVGP_E_SIZE, "work", -1, 0, "is too large");
@@ -17116,15 +18223,61 @@ ODVGP_API size_t odvgp_warm_start_size(const odvgp_model *m, const odvgp_warm *s
 	return a.used + 64;
 }
 
-static void odvgp__warm_subset(
-		const odvgp__warm_work *w, const odvgp_model *m, const odvgp_real *X, const odvgp_real *Y)
+/*  ORDINAL's f for class y: the middle between its cuts, or 1 beyond the outermost. */
+static double odvgp__pseudo_cuts(const odvgp_model *m, ptrdiff_t y)
 {
-	ptrdiff_t D = m->cfg.layer[0].D, T = m->T;
-	for (ptrdiff_t i = 0; i < w->cfg.N; i++) {
-		ptrdiff_t row = odvgp__permute(m->cfg.seed, ODVGP__STREAM_WARM, 0, m->cfg.N, i);
-		odvgp__copy(w->X + i * D, X + row * D, D);
-		odvgp__copy(w->Y + i * T, Y + row * T, T);
+	const odvgp_real *gap = m->par.value + m->par.slot[m->slot_lik_params].offset;
+	double cut = (double)m->par.theta[m->par.slot[m->slot_lik_free_params].offset];
+	ptrdiff_t last = m->classes - 1;
+	for (ptrdiff_t k = 1; k < y; k++) cut += (double)gap[k - 1];
+	if (y == 0) return cut - 1;
+	return cut + (y == last ? 1 : 0.5 * (double)gap[y - 1]);
+}
+
+/*  The pseudo-target of function f for row y. */
+static double odvgp__pseudo(const odvgp_model *m, const odvgp_real *y, ptrdiff_t f)
+{
+	int kind = m->y.lik->pseudo;
+	double v = (double)y[kind == ODVGP__PSEUDO_CLASS ? 0 : f],
+		   exposure = m->y.scale ? log((double)y[odvgp__y_columns(&m->y) - 1]) : 0;
+	switch (kind) {
+	case ODVGP__PSEUDO_SIGN: return 2 * v - 1;
+	case ODVGP__PSEUDO_CLASS: return v == (double)f ? 1 : -1;
+	case ODVGP__PSEUDO_CUTS: return odvgp__pseudo_cuts(m, (ptrdiff_t)v);
+	case ODVGP__PSEUDO_LOG: return log(v + 0.5) - exposure;
+	case ODVGP__PSEUDO_MINUS_LOG: return -log(v + 0.5) - exposure;
+	case ODVGP__PSEUDO_PROBIT:
+		return odvgp__normal_quantile(ODVGP__MIN(ODVGP__MAX(v, 1e-6), 1 - 1e-6));
+	default: return v;
 	}
+}
+
+/*  The auxiliary model's row for y. */
+static void odvgp__pseudo_row(
+		const odvgp__warm_work *w, const odvgp_model *m, const odvgp_real *y, odvgp_real *to)
+{
+	ptrdiff_t P = w->cfg.layer[0].P;
+	int missing = 0;
+	for (ptrdiff_t t = 0; t < m->T; t++) missing |= y[t] != y[t];
+	for (ptrdiff_t f = 0; f < P; f++) to[f] = missing ? 0 : (odvgp_real)odvgp__pseudo(m, y, f);
+	if (w->cfg.lik.weights) to[P] = missing ? 0 : m->y.weights ? y[m->T] : 1;
+}
+
+static odvgp_status odvgp__warm_subset(const odvgp__warm_work *w, const odvgp_model *m,
+		const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
+{
+	ptrdiff_t D = m->cfg.layer[0].D, C = odvgp__y_columns(&m->y);
+	odvgp_status s = ODVGP_OK;
+	for (ptrdiff_t i = 0; i < w->cfg.N && !s; i++) {
+		ptrdiff_t row = odvgp__permute(m->cfg.seed, ODVGP__STREAM_WARM, 0, m->cfg.N, i);
+		const odvgp_real *y = Y + row * C;
+		odvgp_real *to = w->Y + i * w->columns;
+		odvgp__copy(w->X + i * D, X + row * D, D);
+		if (odvgp__has_noise(&m->cfg)) odvgp__copy(to, y, C);
+		else if ((s = odvgp__targets_check(&m->y, y, 1, row, info)) == ODVGP_OK)
+			odvgp__pseudo_row(w, m, y, to);
+	}
+	return s;
 }
 
 /*  Copies the slots that both have, but no q: values, and with `all` what is set about them. */
@@ -17148,6 +18301,29 @@ static void odvgp__warm_copy(odvgp_model *to, const odvgp_model *from, int all)
 	}
 }
 
+/*  The noise of pseudo-targets starts as that of data does. */
+static void odvgp__warm_noise(odvgp_model *aux)
+{
+	double sd = (double)aux->data_sd[aux->cfg.layer[0].D];
+	aux->par.state[aux->slot_lik_params].floor = odvgp__noise_floor(aux, sd * sd);
+	odvgp__set_noise(aux, 0.1 * sd * sd);
+	odvgp__touch(aux, aux->slot_lik_params);
+}
+
+/*  What other likelihoods take from the regression. A scale whose noise has the regression's
+    variance, twice its square for LAPLACE, and for STUDENTT with 4 degrees of freedom; q at its
+    initial value. */
+static odvgp_status odvgp__warm_pseudo(odvgp_model *m, const odvgp_model *aux, odvgp_info *info)
+{
+	double noise = (double)aux->par.value[aux->par.slot[aux->slot_lik_params].offset];
+	int scale = m->slot_lik_params;
+	if (m->y.lik->params && m->y.lik->param[0].power == 1 && m->par.slot[scale].trainable) {
+		odvgp__set_positive(m, m->par.slot[scale].offset, sqrt(noise / 2));
+		odvgp__touch(m, scale);
+	}
+	return odvgp_init_q(m, info);
+}
+
 /*  Makes the auxiliary model and trains it. */
 static odvgp_status odvgp__warm_train(odvgp__warm_work *w, const odvgp_model *m,
 		const odvgp_real *X, const odvgp_real *Y, odvgp_model **made, odvgp_info *info)
@@ -17155,7 +18331,7 @@ static odvgp_status odvgp__warm_train(odvgp__warm_work *w, const odvgp_model *m,
 	odvgp_model *aux = NULL;
 	odvgp__arena a;
 	odvgp_report report;
-	odvgp_status s = odvgp__model_claim(&aux, &a, w->rest, w->rest_bytes, info);
+	odvgp_status s = odvgp__model_claim(&aux, &a, 1, w->rest, w->rest_bytes, info);
 	if (s || !aux) return s ? s : ODVGP_E_MEMORY;
 	odvgp__warm_model(aux, m, &w->cfg);
 	if ((s = odvgp__model_place(aux, &a, w->rest_bytes, info)) != ODVGP_OK) return s;
@@ -17166,7 +18342,8 @@ static odvgp_status odvgp__warm_train(odvgp__warm_work *w, const odvgp_model *m,
 		return s;
 	odvgp__warm_copy(aux, m, 1);
 	odvgp__copy(aux->data_sd, m->data_sd, m->cfg.layer[0].D + 1);
-	odvgp__copy(aux->inducing_sd, m->inducing_sd, m->unit->Dz);
+	if (!odvgp__has_noise(&m->cfg)) odvgp__warm_noise(aux);
+	if (m->unit->patches.height) odvgp__copy(aux->inducing_sd, m->inducing_sd, m->unit->Dz);
 	*made = aux;
 	report.converged = report.stuck = 0;
 	for (ptrdiff_t i = 0; i < w->iterations && !s && !report.converged && !report.stuck; i++)
@@ -17199,14 +18376,15 @@ ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *m, const odvgp_warm *settin
 	odvgp__arena_init(&a, work, bytes);
 	if ((s = odvgp__warm_layout(&w, m, &a, info)) != ODVGP_OK) return s;
 	if (a.bad) return odvgp__fail(info, ODVGP_E_MEMORY, "work", -1, 0, "is too small");
-	if (w.X) odvgp__warm_subset(&w, m, X, Y);
+	if (w.X && (s = odvgp__warm_subset(&w, m, X, Y, info)) != ODVGP_OK) return s;
 	s = odvgp__warm_train(&w, m, w.X ? w.X : X, w.X ? w.Y : Y, &aux, info);
 	if (s) return s;
 	double before = odvgp__warm_bound(m, &w, X, Y);
 	odvgp__copy(w.theta, m->par.theta, m->par.count);
 	odvgp__copy(w.value, m->par.value, m->par.positive);
 	odvgp__warm_copy(m, aux, 0);
-	if (odvgp__warm_fits_q(m)) s = odvgp_fit_q(m, X, Y, w.rest, w.rest_bytes, info);
+	if (!odvgp__has_noise(&m->cfg)) s = odvgp__warm_pseudo(m, aux, info);
+	else if (odvgp__warm_fits_q(m)) s = odvgp_fit_q(m, X, Y, w.rest, w.rest_bytes, info);
 	if (!s && odvgp__warm_bound(m, &w, X, Y) >= before) {
 		odvgp__forget(m);
 		return ODVGP_OK;
@@ -17294,8 +18472,12 @@ static void odvgp__file_field(odvgp__file *f, const odvgp__field *field, odvgp_c
 
 static void odvgp__file_config(odvgp__file *f, odvgp_config *c)
 {
-	for (ptrdiff_t i = 0; i < ODVGP__COUNT(odvgp__fields); i++)
-		odvgp__file_field(f, &odvgp__fields[i], c);
+	for (ptrdiff_t i = 0; i < ODVGP__COUNT(odvgp__fields) && !f->bad; i++)
+		for (int l = 0; l < odvgp__field_layers(&odvgp__fields[i], c); l++) {
+			const odvgp__field field = odvgp__field_of_layer(&odvgp__fields[i], l);
+			odvgp__file_field(f, &field, c);
+			if (c->layers < 1 || c->layers > ODVGP_MAX_LAYERS) f->bad = 1;
+		}
 }
 
 /*  A word of a list, stored as its number from 1 on; 0 is NULL. */
@@ -17357,7 +18539,7 @@ static void odvgp__file_likelihood(odvgp__file *f, const odvgp_model *m)
 	odvgp__file_known(f, (uint64_t)lik->params, 4);
 	for (int i = 0; i < lik->params; i++) {
 		odvgp__file_known_text(f, lik->param[i].name);
-		odvgp__file_known(f, (uint64_t)odvgp__lik_count(&lik->param[i], m->classes), 8);
+		odvgp__file_known(f, (uint64_t)odvgp__lik_count(&lik->param[i], m->levels), 8);
 	}
 }
 
@@ -17447,7 +18629,10 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
 	odvgp__file_listed(f, &e->cause, odvgp__jitter_causes, ODVGP__COUNT(odvgp__jitter_causes));
 	odvgp__file_size(f, &e->pivot);
 	odvgp__file_double(f, &e->pivot_value);
-	if (e->pivot >= ODVGP__MAX(m->cfg.layer[0].M, m->cfg.layer[0].M_gamma)) f->bad = 1;
+	ptrdiff_t points = 0;
+	for (int i = 0; i < m->units; i++)
+		points = ODVGP__MAX(points, ODVGP__MAX(m->unit[i].M, m->unit[i].M_gamma));
+	if (e->pivot >= points) f->bad = 1;
 	for (int i = 1; i <= m->par.slots; i++) {
 		int trainable = m->par.slot ? m->par.slot[i].trainable : 1; /* measuring has no tables */
 		odvgp__file_int(f, &trainable);
@@ -17459,13 +18644,14 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
 		ptrdiff_t n;
 	} arrays[] = {{m->par.theta, m->par.count}, {m->par.value, m->par.positive},
 			{m->good, m->par.count}, {m->m1, m->adam_count}, {m->m2, m->adam_count},
-			{m->data_sd, m->cfg.layer[0].D + 1},
+			{m->data_sd, odvgp__data_sds(m)},
 			{m->inducing_sd, m->unit->patches.height ? m->unit->Dz : 0}};
 	for (ptrdiff_t i = 0; i < ODVGP__COUNT(arrays); i++)
 		odvgp__file_reals(f, arrays[i].x, arrays[i].n, (int)sizeof(odvgp_real));
-	for (ptrdiff_t i = 0; f->mode == ODVGP__FILE_READ && !f->bad && i <= m->cfg.layer[0].D; i++)
+	for (ptrdiff_t i = 0; f->mode == ODVGP__FILE_READ && !f->bad && i < odvgp__data_sds(m); i++)
 		if (!(m->data_sd[i] > 0 && m->data_sd[i] < (odvgp_real)HUGE_VAL)) f->bad = 1;
-	for (ptrdiff_t i = 0; f->mode == ODVGP__FILE_READ && !f->bad && i < m->unit->Dz; i++)
+	ptrdiff_t of_patches = m->unit->patches.height ? m->unit->Dz : 0;
+	for (ptrdiff_t i = 0; f->mode == ODVGP__FILE_READ && !f->bad && i < of_patches; i++)
 		if (!(m->inducing_sd[i] > 0 && m->inducing_sd[i] < (odvgp_real)HUGE_VAL)) f->bad = 1;
 	for (int i = 0; i < m->units; i++) odvgp__file_unit(f, &m->unit[i]);
 	odvgp__file_lbfgs(f, m);
@@ -17499,7 +18685,6 @@ static odvgp__file_head odvgp__file_sizes(const odvgp_model *m, size_t user_byte
 {
 	odvgp__file f = odvgp__file_make(ODVGP__FILE_MEASURE, NULL, 0);
 	odvgp__file_head h;
-	odvgp__predictor p;
 	memset(&h, 0, sizeof h);
 	h.magic = ODVGP__FILE_MAGIC;
 	h.version = ODVGP__FILE_VERSION;
@@ -17507,9 +18692,12 @@ static odvgp__file_head odvgp__file_sizes(const odvgp_model *m, size_t user_byte
 	odvgp__file_config(&f, (odvgp_config *)(uintptr_t)&m->cfg); /* measuring changes nothing */
 	odvgp__file_units(&f, (odvgp_model *)(uintptr_t)m);
 	odvgp__file_model_state(&f, (odvgp_model *)(uintptr_t)m);
-	if (odvgp__predictor_sizes(odvgp__only_unit(m), &p) < 0 || f.bad) return h;
+	for (int i = 0; i < m->units; i++) {
+		odvgp__predictor p;
+		if (odvgp__predictor_sizes(&m->unit[i], &p) < 0 || f.bad) return h;
+		h.predictor_bytes += odvgp__predictor_bytes(&p);
+	}
 	h.state_bytes = f.used;
-	h.predictor_bytes = odvgp__predictor_bytes(&p);
 	h.user_bytes = user_bytes;
 	return h;
 }
@@ -17522,14 +18710,15 @@ ODVGP_API size_t odvgp_save_size(const odvgp_model *m, size_t user_bytes)
 	return ODVGP__FILE_HEAD + (size_t)h.state_bytes + (size_t)h.predictor_bytes + user_bytes + 8;
 }
 
-/*  The predictor is built in the file, at the next address aligned for a real, fewer than 8 bytes
-    further, for which the checksum's place leaves room. Then each number moves to its place. */
-static void odvgp__file_frozen(odvgp__file *f, odvgp_model *m, const odvgp_scales *scales)
+/*  Each layer's predictor is built in the file, at the next address aligned for a real, fewer than
+    8 bytes further, for which the checksum's place leaves room. Then each number moves to its
+    place. */
+static void odvgp__file_frozen(odvgp__file *f, odvgp__unit *u, const odvgp_scales *scales)
 {
 	unsigned char *at = f->at + f->used;
 	at += (sizeof(odvgp_real) - (uintptr_t)at % sizeof(odvgp_real)) % sizeof(odvgp_real);
 	odvgp__predictor *p = (odvgp__predictor *)(void *)at;
-	odvgp__predictor_write(odvgp__only_unit(m), scales, p);
+	odvgp__predictor_write(u, scales, p);
 	size_t head = odvgp__predictor_head(p->base_kernels), reals = (size_t)odvgp__predictor_reals(p);
 	p->checksum[0] = p->checksum[1] = 0; /* the file's checksum is enough */
 	for (size_t i = 0; i < head; i += sizeof(uint32_t)) {
@@ -17555,14 +18744,14 @@ ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, co
 				info, ODVGP_E_MEMORY, "file", -1, (double)need, "the block is too small");
 	odvgp_scales none = {NULL, NULL, NULL, NULL};
 	odvgp_status s = odvgp__scales_check(m, scales ? scales : &none, info);
-	if (s || (s = odvgp__predictor_prepare(odvgp__only_unit(m), info)) != ODVGP_OK) return s;
+	if (s || (s = odvgp__predictor_prepare(m, info)) != ODVGP_OK) return s;
 	odvgp__file_head h = odvgp__file_sizes(m, user_bytes);
 	odvgp__file f = odvgp__file_make(ODVGP__FILE_WRITE, file, bytes);
 	odvgp__file_head_walk(&f, &h);
 	odvgp__file_config(&f, &m->cfg);
 	odvgp__file_units(&f, m);
 	odvgp__file_model_state(&f, m);
-	odvgp__file_frozen(&f, m, scales ? scales : &none);
+	for (int i = 0; i < m->units; i++) odvgp__file_frozen(&f, &m->unit[i], scales ? scales : &none);
 	if (user_bytes) memcpy((unsigned char *)file + f.used, user, user_bytes);
 	f.used += user_bytes;
 	odvgp__file_bits(&f, odvgp__checksum((const unsigned char *)file, f.used), 8);
@@ -17572,18 +18761,20 @@ ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, co
 /*  Units and likelihood of a file whose config has been checked. */
 static odvgp_status odvgp__file_units_read(odvgp__file *f, odvgp_model *m, odvgp_info *info)
 {
-	odvgp__unit *u = m->unit;
 	odvgp__settle(m);
-	odvgp__unit_config(u, m, 0);
+	for (int i = 0; i < m->units; i++) odvgp__unit_config(&m->unit[i], m, i);
 	odvgp__file_units(f, m);
-	if (u->kernel.base_kernels > ODVGP_MAX_BASE_KERNELS)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1,
-				(double)u->kernel.base_kernels, odvgp__too_many_base_kernels);
+	for (int i = 0; i < m->units; i++)
+		if (m->unit[i].kernel.base_kernels > ODVGP_MAX_BASE_KERNELS)
+			return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1,
+					(double)m->unit[i].kernel.base_kernels, odvgp__too_many_base_kernels);
 	if (f->bad)
 		return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0,
 				"its units or its likelihood do not fit its config");
-	if (!odvgp__kernel_ok(&u->kernel, u->Dz))
-		return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its kernel is not valid");
+	for (int i = 0; i < m->units; i++)
+		if (!odvgp__kernel_ok(&m->unit[i].kernel, m->unit[i].Dz))
+			return odvgp__fail(
+					info, ODVGP_E_FORMAT, "model file", -1, 0, "its kernel is not valid");
 	return ODVGP_OK;
 }
 
@@ -17615,7 +18806,7 @@ ODVGP__NOINLINE odvgp_status odvgp__file_model_size(odvgp__file *f, const odvgp_
 		const odvgp_threads *threads, odvgp_isa isa, size_t *bytes, odvgp_info *info)
 {
 	odvgp__draft draft;
-	odvgp_model *m = odvgp__model_start(&draft.model, &draft.unit);
+	odvgp_model *m = odvgp__model_start(&draft.model, draft.unit, ODVGP_MAX_LAYERS);
 	return odvgp__file_model(f, h, threads, isa, m, bytes, info);
 }
 
@@ -17649,7 +18840,12 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
 	odvgp_status s = odvgp__file_open(file, bytes, &h, info);
 	if (s) return s;
 	odvgp__file f = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
-	if ((s = odvgp__model_claim(&m, &a, block, block_bytes, info)) != ODVGP_OK) return s;
+	ptrdiff_t layers = 0;
+	f.used = ODVGP__FILE_HEAD;
+	odvgp__file_size(&f, &layers); /* the config's first field; odvgp__file_model checks it */
+	layers = ODVGP__MAX(1, ODVGP__MIN(layers, ODVGP_MAX_LAYERS));
+	if ((s = odvgp__model_claim(&m, &a, layers, block, block_bytes, info)) != ODVGP_OK) return s;
+	f.bad = 0;
 	if ((s = odvgp__file_model(&f, &h, threads, isa, m, &need, info)) != ODVGP_OK) return s;
 	size_t at = f.used;
 	if ((s = odvgp__model_place(m, &a, block_bytes, info)) != ODVGP_OK) return s;

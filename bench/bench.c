@@ -6,7 +6,7 @@
 
     or, to choose (see --help):
 
-        build/bench [steps] [members] [serve] [flops] [profile] [vmath] [blas] [options]
+        build/bench [steps] [members] [classes] [serve] [flops] [profile] [vmath] [blas] [options]
 
     The parts are in headers of their own, included here. The program times a step from outside, as
     a caller sees it: batch, bound, gradient, natural step, Adam. Contenders take turns, so that
@@ -141,6 +141,107 @@ static void bench_members(void)
 	members_of(0);
 }
 
+/* ---- classes ---- */
+
+/*  Ten classes beside one function with the same points. A step computes kernel matrices, their
+    factors and their adjoints once; covariances, statistics and natural steps per function. The
+    contenders take turns of single steps. */
+typedef struct classifier {
+	const char *name;
+	odvgp_likelihood kind;
+	ptrdiff_t P, T; /* functions, columns of targets */
+	int levels;     /* targets are 0 .. levels - 1; 0: reals */
+	/* above 0, and with robustmax, a step looks at the bound after its natural step */
+	double link_jitter;
+} classifier;
+
+static odvgp_model *classifier_make(
+		const classifier *c, const setting *s, const dataset *r, const odvgp_threads *threads)
+{
+	odvgp_model *model;
+	odvgp_info info;
+	odvgp_config cfg = odvgp_config_defaults(r->N, s->D, c->P, s->M, s->Mg);
+	cfg.layer[0].kernel = "matern52(1, variance=1) + rbf(4, variance=1)";
+	cfg.lik.kind = c->kind;
+	cfg.lik.link_jitter = (odvgp_real)c->link_jitter;
+	cfg.optim.batch = s->B;
+	cfg.threads = *threads;
+	cfg.isa = option.isa;
+	check(odvgp_model_create(&model, &cfg, r->X, r->y, NULL, &info), c->name, &info);
+	check(odvgp_step(model, r->X, r->y, NULL, &info), c->name, &info);
+	return model;
+}
+
+/*  The targets of c for the rows of `of`. */
+static dataset classifier_data(const classifier *c, const dataset *of)
+{
+	dataset r = {of->N, of->X, reserve_reals(of->N * c->T)};
+	for (ptrdiff_t i = 0; i < r.N; i++)
+		for (ptrdiff_t t = 0; t < c->T; t++) {
+			double y = (double)of->y[i] + sin(2 * (double)(t + 1) * (double)of->X[i * 16 + 1]);
+			if (c->levels) y = floor((y + 3) / 6 * c->levels);
+			if (c->levels) y = fmin(fmax(y, 0), c->levels - 1);
+			r.y[i * c->T + t] = (odvgp_real)y;
+		}
+	return r;
+}
+
+/*  Of this thread: what other programs take does not count. */
+static double processor_time(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void bench_classes(void)
+{
+	static const classifier all[] = {
+			{"gaussian, 1 output", ODVGP_LIKELIHOOD_GAUSSIAN, 1, 1, 0, 0},
+			{"gaussian, 10 outputs", ODVGP_LIKELIHOOD_GAUSSIAN, 10, 10, 0, 0},
+			{"bernoulli, 1 function", ODVGP_LIKELIHOOD_BERNOULLI, 1, 1, 2, 0},
+			{"softmax, 10 classes", ODVGP_LIKELIHOOD_SOFTMAX, 10, 1, 10, 0},
+			{"bernoulli with jitter", ODVGP_LIKELIHOOD_BERNOULLI, 1, 1, 2, 1e-3},
+			{"robustmax, 10 classes", ODVGP_LIKELIHOOD_ROBUSTMAX, 10, 1, 10, 1e-4},
+	};
+	enum { ALL = 6 };
+	static const setting s = {300, 700, 1024, 16};
+	odvgp_model *model[ALL];
+	crew c = crew_start(1);
+	dataset rows = dataset_for(&s), r[ALL];
+	odvgp_info info;
+	double times[ALL][5 * MOST_REPEATS];
+	int steps = 5 * option.repeats;
+	printf("\nTraining step with ten classes, milliseconds of the processor, of %d; ORTHNAT, "
+		   "|beta| "
+		   "300, |gamma| 700, B 1024, D 16, one thread\n%-24s %9s %9s %19s\n",
+			steps, "likelihood", "best", "median", "of the line above");
+	for (int i = 0; i < ALL; i++) {
+		r[i] = classifier_data(&all[i], &rows);
+		model[i] = classifier_make(&all[i], &s, &r[i], &c.hook);
+	}
+	for (int k = 0; k < steps; k++)
+		for (int i = 0; i < ALL; i++) {
+			double from = processor_time();
+			check(odvgp_step(model[i], r[i].X, r[i].y, NULL, &info), all[i].name, &info);
+			times[i][k] = 1e3 * (processor_time() - from);
+		}
+	for (int i = 0; i < ALL; i++) {
+		qsort(times[i], (size_t)steps, sizeof times[i][0], by_size);
+		printf("%-24s %9.2f %9.2f", all[i].name, times[i][0], times[i][steps / 2]);
+		if (i % 2) printf(" %19.2f", times[i][0] / times[i - 1][0]);
+		printf("\n");
+	}
+	for (int i = 0; i < ALL; i++) {
+		if (option.by_operation) profile_model(model[i], all[i].name, &s, &r[i], 1);
+		else odvgp_model_free(model[i]);
+		free(r[i].y);
+	}
+	fflush(stdout);
+	dataset_free(&rows);
+	crew_stop(&c);
+}
+
 /* ---- the program ---- */
 
 typedef struct part {
@@ -156,9 +257,10 @@ static part parts[] = {
 		{"profile", bench_profile, 0},
 		{"steps", bench_steps, 0},
 		{"members", bench_members, 0},
+		{"classes", bench_classes, 0},
 		{"serve", bench_serve, 0},
 };
-enum { PARTS = 7 };
+enum { PARTS = 8 };
 
 static int help(FILE *to)
 {
@@ -171,12 +273,14 @@ static int help(FILE *to)
                 "  profile   time of one training step by operation\n"
                 "  steps     training steps, milliseconds\n"
                 "  members   training steps of SOLVE-GP and ORTH over those of COUPLED\n"
+                "  classes   training steps with ten classes over those with one function\n"
                 "  serve     one row predicted\n"
                 "options\n"
                 "  --isa c|sse2|avx2|avx512|neon   instead of the best one\n"
                 "  --threads 1|2                   instead of both in turn\n"
                 "  --repeats N                     1 to 99, default 7\n"
                 "  --large off                     training steps at the small setting only\n"
+                "  --by-operation on               of classes, also the time of each operation\n"
                 "  --sizes N,N,...                 of blas, at most 16; "
                 "default 32,64,128,300,512,1024,1500,2000\n"
                 "  --routine NAME                  of blas, one alone:");
@@ -240,6 +344,10 @@ static int read_option(const char *name, const char *value)
 	if (!strcmp(name, "--threads")) {
 		option.first_threads = option.last_threads = (int)strtol(value, NULL, 10);
 		return option.first_threads == 1 || option.first_threads == 2;
+	}
+	if (!strcmp(name, "--by-operation")) {
+		option.by_operation = 1;
+		return !strcmp(value, "on");
 	}
 	if (!strcmp(name, "--large")) {
 		option.large = 0;

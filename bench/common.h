@@ -93,13 +93,13 @@ enum { MOST_REPEATS = 99, MOST_SIZES = 16 };
 static struct {
 	/* The instruction set asked for, and the one that the library then used. */
 	odvgp_isa isa, isa_used;
-	int repeats, large;
+	int repeats, large, by_operation;
 	int first_threads, last_threads;
 	/* NULL: all. */
 	const char *routine;
 	ptrdiff_t size[MOST_SIZES];
 	int sizes;
-} option = {ODVGP_ISA_AUTO, ODVGP_ISA_AUTO, 7, 1, 1, 2, NULL,
+} option = {ODVGP_ISA_AUTO, ODVGP_ISA_AUTO, 7, 1, 0, 1, 2, NULL,
 		{32, 64, 128, 300, 512, 1024, 1500, 2000}, 8};
 
 /*  The machine and the build, without the end of the line. */

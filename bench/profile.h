@@ -269,11 +269,11 @@ static profile_line stage_line(const char *name, double seconds)
 	return l;
 }
 
-static void profile_of(const member *who, const setting *s, const dataset *r, int threads)
+/*  Times the steps of a model, and frees it. */
+static void profile_model(
+		odvgp_model *m, const char *name, const setting *s, const dataset *r, int threads)
 {
 	profile_line rest = stage_line("other operations", 0);
-	crew c = crew_start(threads);
-	odvgp_model *m = model_make(who, s, r, &c.hook);
 	int steps = s->M < 1000 ? 5 * option.repeats : option.repeats, count = 0;
 	double all = 0, tape = 0;
 	profile_line *lines = (profile_line *)reserve((size_t)m->tape.nodes * sizeof *lines);
@@ -292,8 +292,8 @@ static void profile_of(const member *who, const setting *s, const dataset *r, in
 	for (int i = 0; i < STAGES; i++) all += probe.stage[i].seconds / steps;
 	qsort(lines, (size_t)count, sizeof *lines, line_order);
 	printf("%s, |beta| %td, |gamma| %td, B %td, D %td, %d thread%s: %.2f ms, mean of %d steps\n",
-			who->name, s->M, who->orth ? s->Mg : (ptrdiff_t)0, s->B, s->D, threads,
-			threads > 1 ? "s" : "", 1e3 * all, steps);
+			name, s->M, m->cfg.layer[0].M_gamma, s->B, s->D, threads, threads > 1 ? "s" : "",
+			1e3 * all, steps);
 	for (int i = 0; i < count; i++) {
 		if (lines[i].forward + lines[i].reverse >= 0.004 * all) print_line(&lines[i], all);
 		else rest.forward += lines[i].forward, rest.reverse += lines[i].reverse;
@@ -311,6 +311,12 @@ static void profile_of(const member *who, const setting *s, const dataset *r, in
 	free(lines);
 	probe_stop();
 	odvgp_model_free(m);
+}
+
+static void profile_of(const member *who, const setting *s, const dataset *r, int threads)
+{
+	crew c = crew_start(threads);
+	profile_model(model_make(who, s, r, &c.hook), who->name, s, r, threads);
 	crew_stop(&c);
 }
 

@@ -93,7 +93,8 @@ static const char train_help[] =
 static const char compare_help[] =
 		"odvgp compare trains several bases on the same rows and prints one table. All bases see\n"
 		"the same minibatches and start from the same hyperparameters and, where sizes agree,\n"
-		"from the same inducing points. They are trained one after another. No model is saved.\n"
+		"from the same inducing points, unless --warm is given. They are trained one after\n"
+		"another. No model is saved.\n"
 		"\n"
 		"elbo is the bound on all training rows at the end. In --trace and --plot, without a test\n"
 		"part, it is the mean of the minibatch estimates since the previous row. Seconds are\n"
@@ -253,6 +254,7 @@ static int run_train(options *o)
 		model_file_read(&before, resume);
 		settings_apply(o, before.s.settings);
 	}
+	layers_settle(o);
 	plan_settle(o);
 	training_check(o);
 	path = model_path_of(o);

@@ -11,7 +11,8 @@ static void check_counts(
 	const odvgp_model *d = &draft.model;
 	double hyp[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
 	int time, i;
-	CHECK_STATUS(odvgp__model_config(odvgp__model_start(&draft.model, &draft.unit), c, hyp, NULL),
+	CHECK_STATUS(odvgp__model_config(odvgp__model_start(&draft.model, draft.unit, ODVGP_MAX_LAYERS),
+						 c, hyp, NULL),
 			ODVGP_OK);
 	for (time = 0; time < 2; time++) {
 		size_t again = 0;

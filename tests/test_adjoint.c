@@ -123,6 +123,7 @@ static void start(const char *kernel, ptrdiff_t D)
 	size_t bytes = odvgp_blas_size(NULL);
 	double value[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
 	memset(&b, 0, sizeof b);
+	b.unit.times = 1;
 	b.t.sums = &b.sums;
 	use_step(1e-3, 0.03, 2e-10, 5e-4);
 	b.blas_block = test_alloc(bytes);
@@ -1151,6 +1152,25 @@ TEST(sum)
 	start(NULL, 0);
 	CHECK_OP(ODVGP__SUM, narrow, 4, 1, 0, 1, -1, "of two columns");
 }
+TEST(transpose)
+{
+	input in[] = {PADDED(5, 3, ANY)};
+	test_seed = 125;
+	start(NULL, 0);
+	CHECK_OP(ODVGP__TRANSPOSE, in, 3, 5, 0, 1, 1, "");
+}
+/*  Two and one samples of four points. */
+TEST(reparametrised_samples)
+{
+	ptrdiff_t S;
+	test_seed = 126;
+	for (S = 1; S < 3; S++) {
+		input in[] = {PADDED(2, 4, ANY), PADDED(2, 4, POSITIVE), PADDED(4 * S, 2, ANY)};
+		in[2].fixed = 1;
+		start(NULL, 0);
+		CHECK_OP(ODVGP__SAMPLE, in, 4 * S, 2, 0, 1, 1, "");
+	}
+}
 TEST(residual_variance)
 {
 	ptrdiff_t M, j, i;
@@ -1373,8 +1393,8 @@ static const odvgp__likelihood made_up[] = {
 
 TEST(expected_log_likelihood)
 {
-	input in[] = {
-			PADDED(2, 5, ANY), PADDED(2, 5, POSITIVE), PADDED_FIXED(2, 5, ANY), IN(1, 1, POSITIVE)};
+	/* nodes of a tape have no padding, and derivatives are kept in their shape */
+	input in[] = {IN(2, 5, ANY), IN(2, 5, POSITIVE), FIXED(2, 5, ANY), IN(1, 1, POSITIVE)};
 	test_seed = 116;
 	start(NULL, 0);
 	CHECK_OP(ODVGP__EXPECT, in, 1, 1, 0, 1, 1, "gaussian");
@@ -1386,8 +1406,8 @@ TEST(expected_log_likelihood_of_other_shapes)
 	int k;
 	test_seed = 1161;
 	for (k = 0; k < 4; k++) {
-		input in[] = {PADDED(4, 5, ANY), PADDED(4, 5, POSITIVE), PADDED_FIXED(2, 5, ANY),
-				IN(1, 3, POSITIVE), IN(1, 2, ANY)};
+		input in[] = {IN(4, 5, ANY), IN(4, 5, POSITIVE), FIXED(2, 5, ANY), IN(1, 3, POSITIVE),
+				IN(1, 2, ANY)};
 		input none[] = {NONE};
 		CHECK_INT(odvgp__lik_numbers(&made_up[k], 1, 0), k < 2 ? 3 : 0);
 		CHECK_INT(odvgp__lik_numbers(&made_up[k], 0, 0), k % 2 == 0 ? 2 : 0);
@@ -1479,12 +1499,12 @@ TEST(collapsed_bound)
 						IN(F + P + 2, F, SUMS), IN(1, 1, POSITIVE), PADDED(F, F, SYMMETRIC)};
 				start(NULL, 0);
 				b.features = F, b.features_beta = sizes[s].M, b.outputs = P;
-				b.t.all_rows = 9;
+				b.sums.weight = 9, b.sums.logs = 0.7;
 				check_op(ODVGP__COLLAPSED, plain, 2, 1, 1, variant[f], 1, 1, 0, words[f]);
 				if (sizes[s].Mv) continue;
 				start(NULL, 0);
 				b.features = F, b.features_beta = sizes[s].M, b.outputs = P;
-				b.t.all_rows = 9;
+				b.sums.weight = 9, b.sums.logs = 0.7;
 				check_op(ODVGP__COLLAPSED, tight, 3, 1, 1, variant[f], 1, 1, 0, "tighter");
 			}
 }
@@ -1498,8 +1518,13 @@ TEST(evidence)
 		for (P = 1; P <= 2; P++) {
 			input in[] = {PADDED(sizes[s], sizes[s], DEFINITE), PADDED(P, sizes[s], ANY),
 					IN(1, 1, POSITIVE)};
+			input weighted[] = {PADDED(sizes[s], sizes[s], DEFINITE), PADDED(P, sizes[s], ANY),
+					IN(1, 1, POSITIVE), PADDED_FIXED(1, sizes[s], POSITIVE)};
 			start(NULL, 0);
 			CHECK_OP(ODVGP__EVIDENCE, in, 1, 1, 0, 1, 1, "");
+			start(NULL, 0);
+			b.sums.weight = 1.5 * (double)sizes[s], b.sums.logs = 0.7;
+			CHECK_OP(ODVGP__EVIDENCE, weighted, 1, 1, 0, 1, 1, "with weights");
 		}
 }
 /*  The reverse pass collects the sum over tiles of -A diag(dvar) A^T and -dmean A^T, by
@@ -1852,6 +1877,8 @@ int main(int argc, char **argv)
 	RUN(minus_product_in_place);
 	RUN(inner);
 	RUN(sum);
+	RUN(transpose);
+	RUN(reparametrised_samples);
 	RUN(residual_variance);
 	RUN(squares_of_triangles);
 	RUN(variance_of_the_inverse_parametrisation);

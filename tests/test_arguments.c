@@ -203,6 +203,7 @@ TEST(ranges_of_fields)
 							: real && at >= DBL_MAX ? HUGE_VAL
 							: end                   ? limit + step
 													: limit - step;
+			for (int l = 1; l < ODVGP_MAX_LAYERS; l++) c.layer[l] = c.layer[0];
 			put_field(&c, f, inside);
 			CHECK_SAY(odvgp__check_fields(&c, &info) == ODVGP_OK, "%s = %g: %s", f->name, inside,
 					info.text);
@@ -498,16 +499,18 @@ TEST(a_noise_floor_is_finite)
     become equal. */
 TEST(names_of_slots_are_not_cut)
 {
-	static const char *const longest = "kernel.2147483647.lengthscale",
-							 *const longer = "kernel.21474836470.lengthscale";
+	static const char *const longest = "kernel.31.lengthscale", *const longer =
+																		"kernel.310.lengthscale";
 	odvgp__params p;
 	odvgp_slot slot[4];
 	odvgp__slot_state state[4];
 	memset(&p, 0, sizeof p);
 	p.slot = slot, p.state = state;
+	p.layers = 8, p.layer = 7;
 	odvgp__slot_add(&p, "kernel.0.lengthscale", 0, 1, 1, 1, 1);
 	odvgp__slot_add(&p, longest, 0, 1, 2, 1, 1);
-	CHECK(!strcmp(slot[2].name, longest) && odvgp__slot_index(&p, longest) == 2 && !p.bad);
+	CHECK(!strcmp(slot[2].name, "layer7.kernel.31.lengthscale"));
+	CHECK(odvgp__slot_index(&p, slot[2].name) == 2 && !p.bad);
 	odvgp__slot_add(&p, longer, 0, 1, 3, 1, 1);
 	CHECK(p.bad);
 }

@@ -35,10 +35,12 @@ TEST(each_byte_belongs_to_one_field)
 	const odvgp__field *field;
 	unsigned char owners[sizeof(odvgp_config)] = {0};
 	size_t i, k;
-	for (i = 0; (field = odvgp__field_at((ptrdiff_t)i)) != NULL; i++) {
-		CHECK_SAY(field->offset + field->bytes <= sizeof owners, "%s", field->name);
-		for (k = 0; k < field->bytes; k++) owners[field->offset + k]++;
-	}
+	for (i = 0; (field = odvgp__field_at((ptrdiff_t)i)) != NULL; i++)
+		for (int l = 0; l < (odvgp__field_in_layer(field) ? ODVGP_MAX_LAYERS : 1); l++) {
+			const odvgp__field at = odvgp__field_of_layer(field, l);
+			CHECK_SAY(at.offset + at.bytes <= sizeof owners, "%s", field->name);
+			for (k = 0; k < field->bytes; k++) owners[at.offset + k]++;
+		}
 	for (i = 0; i < sizeof others / sizeof *others; i++)
 		for (k = 0; k < others[i].bytes; k++) owners[others[i].at + k]++;
 	for (i = 0; i < sizeof owners; i++)
@@ -146,6 +148,8 @@ TEST(each_name_sets_its_field)
 	int i;
 	memset(seen, 0, sizeof seen);
 	SETS("N=268435456", N, 268435456);
+	SETS("deep.samples=3", deep.samples, 3);
+	SETS("deep.predict_samples=100", deep.predict_samples, 100);
 	SETS("D=7", layer[0].D, 7);
 	SETS("P=1", layer[0].P, 1);
 	SETS("M=1e3", layer[0].M, 1000);
@@ -156,6 +160,12 @@ TEST(each_name_sets_its_field)
 	SETS("patches.height=5", layer[0].patches.height, 5);
 	SETS("patches.width=4", layer[0].patches.width, 4);
 	SETS("patches.stride=2", layer[0].patches.stride, 2);
+	/* New layers are like the last one. */
+	odvgp_config two = base();
+	two.layers = 2;
+	two.layer[1] = two.layer[0];
+	two.layer[1].D = 0;
+	sets("layers=2", &two, 0);
 	/* The config points into this text. */
 	static const char kernel[] = "kernel= rbf(ard) + white";
 	SETS(kernel, layer[0].kernel, kernel + 8);
@@ -233,9 +243,26 @@ TEST(each_name_sets_its_field)
 	WORD("lik.kind", "heteroscedastic", lik.kind, ODVGP_LIKELIHOOD_HETEROSCEDASTIC);
 	WORD("lik.missing", "off", lik.missing, 0);
 	WORD("lik.missing", "on", lik.missing, 1);
+	WORD("lik.weights", "off", lik.weights, 0);
+	WORD("lik.weights", "on", lik.weights, 1);
+	WORD("lik.exposure", "off", lik.exposure, 0);
+	WORD("lik.exposure", "on", lik.exposure, 1);
+	WORD("lik.known_noise", "off", lik.known_noise, 0);
+	WORD("lik.known_noise", "on", lik.known_noise, 1);
+	WORD("lik.noise_per_output", "off", lik.noise_per_output, 0);
+	WORD("lik.noise_per_output", "on", lik.noise_per_output, 1);
 	WORD("mean_function", "zero", layer[0].mean_function, ODVGP_MEAN_FUNCTION_ZERO);
 	WORD("mean_function", "constant", layer[0].mean_function, ODVGP_MEAN_FUNCTION_CONSTANT);
 	WORD("mean_function", "linear", layer[0].mean_function, ODVGP_MEAN_FUNCTION_LINEAR);
+	WORD("mean_function", "identity", layer[0].mean_function, ODVGP_MEAN_FUNCTION_IDENTITY);
+	WORD("mean_function", "projection", layer[0].mean_function, ODVGP_MEAN_FUNCTION_PROJECTION);
+	WORD("parametrisation", "whitened", layer[0].parametrisation, ODVGP_PARAMETRISATION_WHITENED);
+	WORD("parametrisation", "primal", layer[0].parametrisation, ODVGP_PARAMETRISATION_PRIMAL);
+	WORD("parametrisation", "a_beta", layer[0].parametrisation, ODVGP_PARAMETRISATION_A_BETA);
+	WORD("deep.fixed_samples", "off", deep.fixed_samples, 0);
+	WORD("deep.fixed_samples", "on", deep.fixed_samples, 1);
+	WORD("deep.q_init", "narrow", deep.q_init, ODVGP_HIDDEN_Q_NARROW);
+	WORD("deep.q_init", "prior", deep.q_init, ODVGP_HIDDEN_Q_PRIOR);
 	WORD("patches.locations", "off", layer[0].patches.locations, 0);
 	WORD("patches.locations", "on", layer[0].patches.locations, 1);
 	WORD("positive_transform", "softplus", positive_transform, ODVGP_POSITIVE_TRANSFORM_SOFTPLUS);
@@ -295,6 +322,15 @@ TEST(ways_to_write_an_assignment)
 		CHECK_SAY(!memcmp(&a, &b, sizeof a), "%s and %s differ", same[i].one, same[i].other);
 		CHECK_SAY(memcmp(&a, &before, sizeof a) != 0, "%s changes nothing", same[i].one);
 	}
+	/* Without a prefix, the last layer; D and kernel of a new layer are like the others. */
+	odvgp_config d = base();
+	CHECK_STATUS(odvgp_config_set(&d, "layers=3", NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_config_set(&d, "layer1.M=7", NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_config_set(&d, "M=9", NULL), ODVGP_OK);
+	CHECK(d.layer[0].M == 20 && d.layer[1].M == 7 && d.layer[2].M == 9);
+	CHECK(d.layer[2].kernel == d.layer[0].kernel && d.layer[2].D == 0 && d.layer[2].P == 2);
+	CHECK_STATUS(odvgp_config_set(&d, "layer3.M=7", NULL), ODVGP_E_NAME);
+	CHECK_STATUS(odvgp_config_set(&d, "layer1.N=7", NULL), ODVGP_E_NAME);
 	odvgp_config c = base();
 	const char *kernel = "layer0.kernel=";
 	CHECK_STATUS(odvgp_config_set(&c, kernel, NULL), ODVGP_OK);
@@ -429,7 +465,7 @@ TEST(names_and_size)
 		for (k = 0; k < i; k++)
 			CHECK_SAY(strcmp(odvgp_config_name(i), odvgp_config_name(k)) != 0, "%s stands twice",
 					odvgp_config_name(i));
-	CHECK(!strcmp(odvgp_config_name(0), "N") && !strcmp(odvgp_config_name(n - 1), "isa"));
+	CHECK(!strcmp(odvgp_config_name(0), "layers") && !strcmp(odvgp_config_name(n - 1), "isa"));
 	CHECK_INT(odvgp_config_size(), sizeof(odvgp_config));
 }
 

@@ -241,8 +241,9 @@ static wide log_p(const setup *s, wide y, wide f)
 			   (y + a) * logl(a + expl(f));
 	if (!strcmp(s->name, "beta")) {
 		low = 0.5L * erfcl(-f * 0.70710678118654752440084436210485L);
-		return wide_lgamma(a) - wide_lgamma(a * low) - wide_lgamma(a * (1 - low)) +
-			   (a * low - 1) * logl(y) + (a * (1 - low) - 1) * log1pl(-y);
+		high = 0.5L * erfcl(f * 0.70710678118654752440084436210485L);
+		return wide_lgamma(a) - wide_lgamma(a * low) - wide_lgamma(a * high) +
+			   (a * low - 1) * logl(y) + (a * high - 1) * log1pl(-y);
 	}
 	/* ordinal, with four classes */
 	low = y == 0 ? -1e3L : (wide)s->par[2] + (y > 1 ? a : 0) + (y > 2 ? b : 0);
@@ -326,6 +327,54 @@ TEST(extremes_are_finite_and_right)
 			CHECK(v - v == 0 && dm - dm == 0 && dv - dv == 0);
 		}
 	}
+	/* a label 40 standard deviations on the wrong side, beside the integral and its differences */
+	for (k = 1; k < SETUPS; k++) {
+		setup s = setups[k];
+		int side, counts;
+		if (s.F > 1 || s.classes == 2) continue;
+		s.H = 200;
+		counts = row_of(s.name)->whole && row_of(s.name)->most > 2;
+		for (side = -1; side <= 1; side += 2) {
+			double y = !strcmp(s.name, "beta")      ? 0.5 - 0.45 * side
+					   : !strcmp(s.name, "ordinal") ? (side < 0 ? 3 : 0)
+					   : counts                     ? 4
+													: side < 0,
+				   mean = 40 * side, var = 1, v, dm, dv, dpar[MOST_PAR], slope, curve;
+			wide h = 0.01L;
+			/* where the reference still has lgamma's arguments */
+			if (!strcmp(s.name, "beta")) mean = 6 * side;
+			if (!strcmp(s.name, "exponential") || !strcmp(s.name, "gamma")) y = 0.5;
+			v = value_of(&s, y, &mean, &var, EXPECT, 0, &dm, &dv, dpar);
+			slope = (double)((integral(&s, (wide)y, (wide)mean + h, 1, 0) -
+									 integral(&s, (wide)y, (wide)mean - h, 1, 0)) /
+							 (2 * h));
+			curve = (double)((integral(&s, (wide)y, (wide)mean, 1 + h, 0) -
+									 integral(&s, (wide)y, (wide)mean, 1 - h, 0)) /
+							 (2 * h));
+			CHECK_SAY(v - v == 0 && fabs(v - (double)integral(&s, (wide)y, (wide)mean, 1, 0)) <=
+											BY_PRECISION(1e-6, 1e-4) * (1 + fabs(v)),
+					"%s, y %g, mean %g: %.12g, not %.12g", s.name, y, mean, v,
+					(double)integral(&s, (wide)y, (wide)mean, 1, 0));
+			CHECK_SAY(fabs(dm - slope) <= 1e-3 * (1 + fabs(slope)),
+					"%s, y %g, mean %g: d/dmean %g, not %g", s.name, y, mean, dm, slope);
+			CHECK_SAY(fabs(dv - curve) <= 2e-3 * (1 + fabs(curve)),
+					"%s, y %g, mean %g: d/dvar %g, not %g", s.name, y, mean, dv, curve);
+		}
+	}
+	/* several classes: the bound is the lapse's rate, or the difference of functions */
+	for (k = 0; k < SETUPS; k++) {
+		setup s = setups[k];
+		double mean[MOST_F] = {-40, 0, 0, 0}, var[MOST_F] = {1, 1, 1, 1}, dm[MOST_F], dv[MOST_F],
+			   dpar[MOST_PAR], v;
+		ptrdiff_t i;
+		if (!(row_of(s.name)->flags & ODVGP__LIK_CLASSES) || s.F < 2) continue;
+		v = value_of(&s, 0, mean, var, EXPECT, 0, dm, dv, dpar);
+		if (!strcmp(s.name, "robustmax")) CHECK_NEAR(v, log(s.par[0] / (double)(s.F - 1)), 1e-2);
+		else CHECK_NEAR(v, -40 - (s.F > 2 ? log(2.0) + 0.29 : 0), 0.3);
+		for (i = 0; i < s.F; i++) CHECK(dm[i] - dm[i] == 0 && dv[i] - dv[i] == 0);
+		CHECK(dm[0] >= 0);
+		if (!strcmp(s.name, "softmax")) CHECK_NEAR(dm[0], 1, 1e-6);
+	}
 	for (k = 1; k < SETUPS; k++) {
 		/* g''/2 by differences of g' at var = 0 */
 		setup s = setups[k];
@@ -408,6 +457,15 @@ TEST(one_likelihood_is_the_limit_of_another)
 	b = 0.5 * erfc(-(mean[0] - mean[1]) / sqrt(2 * (var[0] + var[1])));
 	a = exp(value_of(&s, 0, mean, var, DENSITY, 0, NULL, NULL, NULL));
 	CHECK_NEAR((a - 1e-3) / (1 - 2e-3), b, tol);
+	a = value_of(&s, 0, mean, var, EXPECT, 0, dm, dv, dpar);
+	CHECK_NEAR(a, log(1e-3) + b * (log1p(-1e-3) - log(1e-3)), 10 * tol);
+	whole = var[0] + var[1], difference = mean[0] - mean[1];
+	a = (log1p(-1e-3) - log(1e-3)) * exp(-0.5 * difference * difference / whole) /
+		sqrt(2 * 3.14159265358979323846 * whole);
+	CHECK_NEAR(dm[0], a, 10 * tol);
+	CHECK_NEAR(dm[1], -a, 10 * tol);
+	CHECK_NEAR(dv[0], -0.5 * a * difference / whole, 10 * tol);
+	CHECK_NEAR(dv[1], -0.5 * a * difference / whole, 10 * tol);
 	/* softmax of two classes is logit of the difference */
 	s.name = "softmax";
 	s.H = 100;
@@ -427,13 +485,21 @@ TEST(one_likelihood_is_the_limit_of_another)
 	/* Student with many degrees of freedom is Gaussian */
 	s.name = "studentt", s.F = 1, s.H = NODES, s.par[0] = 0.5, s.par[1] = 1e7;
 	u.name = "gaussian", u.par[0] = 0.25;
-	CHECK_NEAR(value_of(&s, 1.1, mean, var, EXPECT, 0, NULL, NULL, NULL),
-			value_of(&u, 1.1, mean, var, EXPECT, 0, NULL, NULL, NULL), 1e-4);
+	CHECK_NEAR(value_of(&s, 1.1, mean, var, EXPECT, 0, dm, dv, dpar),
+			value_of(&u, 1.1, mean, var, EXPECT, 0, dm + 2, dv + 2, dpar), 1e-4);
+	CHECK_NEAR(dm[0], dm[2], 1e-4);
+	CHECK_NEAR(dv[0], dv[2], 1e-4);
+	CHECK_NEAR(value_of(&s, 1.1, mean, var, DENSITY, 0, NULL, NULL, NULL),
+			value_of(&u, 1.1, mean, var, DENSITY, 0, NULL, NULL, NULL), 1e-4);
 	/* the negative binomial of large size is Poisson */
 	s.name = "negative_binomial", s.par[0] = 1e9;
 	u.name = "poisson", u.H = NODES;
-	CHECK_NEAR(value_of(&s, 7, mean, var, EXPECT, 0, NULL, NULL, NULL),
-			value_of(&u, 7, mean, var, EXPECT, 0, NULL, NULL, NULL), BY_PRECISION(1e-6, 1e-4));
+	CHECK_NEAR(value_of(&s, 7, mean, var, EXPECT, 0, dm, dv, dpar),
+			value_of(&u, 7, mean, var, EXPECT, 0, dm + 2, dv + 2, dpar), BY_PRECISION(1e-6, 1e-4));
+	CHECK_NEAR(dm[0], dm[2], BY_PRECISION(1e-6, 1e-4));
+	CHECK_NEAR(dv[0], dv[2], BY_PRECISION(1e-6, 1e-4));
+	CHECK_NEAR(value_of(&s, 7, mean, var, DENSITY, 0, NULL, NULL, NULL),
+			value_of(&u, 7, mean, var, DENSITY, 0, NULL, NULL, NULL), BY_PRECISION(1e-6, 1e-4));
 	/* Gamma of shape 1 is exponential, with -f */
 	s.name = "gamma", s.par[0] = 1;
 	u.name = "exponential", difference = -mean[0];
@@ -641,6 +707,60 @@ TEST(natural_steps_never_lower_a_curved_bound)
 	}
 }
 
+/*  One label in eight is wrong: the trained rate of robustmax finds that, a link jitter does better
+    than none, and both name the right classes. The rate stays below that of guessing. */
+TEST(label_noise_is_found_and_does_no_harm)
+{
+	static const char *const names[] = {"robustmax", "bernoulli"};
+	double bounds[2] = {0, 0};
+	int k, jitter;
+	for (k = 0; k < 2; k++)
+		for (jitter = 0; jitter < 1 + k; jitter++) {
+			world *w = NEW(world, 1);
+			odvgp_model *m;
+			odvgp_real right[N], mean[4 * N], epsilon = 0;
+			ptrdiff_t i, c, wrong = 0, classes;
+			int s;
+			for (s = 0; strcmp(setups[s].name, names[k]); s++) {}
+			make_world(w, &setups[s]);
+			classes = k ? 2 : w->s.F;
+			for (i = 0; i < N; i++) { /* one smooth boundary per class */
+				double at = ((double)w->X[i * D] + 2) / 4 * (double)classes;
+				right[i] = (odvgp_real)ODVGP__MIN((ptrdiff_t)at, classes - 1);
+				w->Y[i] = i % 8 ? right[i] : (odvgp_real)(((ptrdiff_t)right[i] + 1) % classes);
+			}
+			w->cfg.optim.batch = N;
+			w->cfg.lik.link_jitter = (odvgp_real)(0.125 * jitter);
+			w->cfg.optim.lr = odvgp_constant((odvgp_real)0.02);
+			m = create(w);
+			if (!m) return;
+			if (!k) CHECK_STATUS(odvgp_set_trainable(m, "epsilon", 1), ODVGP_OK);
+			bounds[jitter] = train(w, m, 400, NULL);
+			CHECK_STATUS(odvgp_predict_once(m, w->X, N, mean, NULL, NULL, NULL), ODVGP_OK);
+			for (i = 0; i < N; i++) {
+				ptrdiff_t best = k && mean[i] > 0;
+				for (c = 1; c < classes && !k; c++)
+					if (mean[c * N + i] > mean[best * N + i]) best = c;
+				wrong += best != (ptrdiff_t)right[i];
+			}
+			CHECK_SAY(wrong <= 6, "%s: %ld of %d clean labels are wrong", names[k], (long)wrong, N);
+			if (!k) {
+				CHECK_STATUS(odvgp_get(m, "epsilon", &epsilon, 1), ODVGP_OK);
+				CHECK_SAY(epsilon > 0.06 && epsilon < 0.25, "epsilon is %g", (double)epsilon);
+				epsilon = 1 - 1 / (odvgp_real)classes + (odvgp_real)0.01;
+				CHECK_STATUS(odvgp_set(m, "epsilon", &epsilon, 1, NULL), ODVGP_E_ARG);
+				epsilon = 1 - 1 / (odvgp_real)classes - (odvgp_real)1e-4;
+				CHECK_STATUS(odvgp_set(m, "epsilon", &epsilon, 1, NULL), ODVGP_OK);
+				train(w, m, 20, NULL); /* from beside the bound */
+				CHECK_STATUS(odvgp_get(m, "epsilon", &epsilon, 1), ODVGP_OK);
+				CHECK((double)epsilon > 0 && (double)epsilon < 1 - 1 / (double)classes);
+			}
+			odvgp_model_free(m);
+			free(w);
+		}
+	CHECK_SAY(bounds[1] > bounds[0], "%g with a link jitter, %g without", bounds[1], bounds[0]);
+}
+
 /* ---- targets and settings ---- */
 
 /*  A missing target counts for nothing: the bound of N rows of which some are missing is that of
@@ -797,6 +917,7 @@ int main(int argc, char **argv)
 	RUN(one_likelihood_is_the_limit_of_another);
 	RUN(models_train_save_and_predict);
 	RUN(natural_steps_never_lower_a_curved_bound);
+	RUN(label_noise_is_found_and_does_no_harm);
 	RUN(missing_targets_have_no_weight);
 	RUN(targets_that_do_not_fit_are_named);
 	RUN(settings_that_do_not_fit_are_refused);

@@ -313,29 +313,30 @@ static const odvgp__likelihood *likelihood_of(ocase *c)
 	return NULL;
 }
 
-/*  Reads the kernel of a file: its expression and the values of its base kernels. Returns 0 on
-    failure. */
-static int read_kernel(ocase *c, ref_kernel *k, char *text, size_t size)
+/*  Reads the kernel of a file, or of one of its layers: its expression and the values of its base
+    kernels. Returns 0 on failure. */
+static int read_kernel(ocase *c, const char *prefix, ref_kernel *k, char *text, size_t size)
 {
 	int i, j;
 	char name[64];
 	tensor *t;
-	if (!ref_kernel_read(k, say(c, "kernel"))) return 0;
+	sprintf(name, "%skernel", prefix);
+	if (!ref_kernel_read(k, say(c, name))) return 0;
 	for (i = 0; i < k->base_kernels; i++) {
 		ref_base *l = &k->base[i];
-		sprintf(name, "kernel.%d.active_dims", i);
+		sprintf(name, "%skernel.%d.active_dims", prefix, i);
 		if ((t = find(c, name))) {
 			if (t->count > REF_DIMS) return 0;
 			l->ndims = (int)t->count;
 			for (j = 0; j < l->ndims; j++) l->dims[j] = (int)t->v[j];
 		}
-		sprintf(name, "kernel.%d.lengthscale", i);
+		sprintf(name, "%skernel.%d.lengthscale", prefix, i);
 		if ((t = find(c, name))) {
 			if (t->count > REF_DIMS) return 0;
 			l->ard = t->count > 1;
 			for (j = 0; j < t->count; j++) l->lengthscale[j] = (wide)t->v[j];
 		}
-		sprintf(name, "kernel.%d.variance", i);
+		sprintf(name, "%skernel.%d.variance", prefix, i);
 		if ((t = find(c, name))) {
 			if (t->count > REF_DIMS) return 0;
 			l->ard |= t->count > 1;
@@ -343,10 +344,10 @@ static int read_kernel(ocase *c, ref_kernel *k, char *text, size_t size)
 		}
 		for (j = 0; j < 3; j++) {
 			static const char *const extras[3] = {"alpha", "period", "offset"};
-			sprintf(name, "kernel.%d.%s", i, extras[j]);
+			sprintf(name, "%skernel.%d.%s", prefix, i, extras[j]);
 			if ((t = find(c, name))) l->shape_param = (wide)t->v[0];
 		}
-		sprintf(name, "kernel.%d.degree", i);
+		sprintf(name, "%skernel.%d.degree", prefix, i);
 		if ((t = find(c, name))) l->degree = (int)t->v[0];
 	}
 	ref_kernel_spell(k, text, size);
@@ -385,7 +386,7 @@ static int read_world(ocase *c, world *w)
 	const odvgp__likelihood *lik = likelihood_of(c);
 	tensor *mu;
 	if (!lik) return 0;
-	if (!read_kernel(c, &w->kernel, w->kernel_text, sizeof w->kernel_text)) {
+	if (!read_kernel(c, "", &w->kernel, w->kernel_text, sizeof w->kernel_text)) {
 		fail(c, "kernel \"%s\" cannot be read", say(c, "kernel"));
 		return 0;
 	}
@@ -1450,7 +1451,7 @@ static void run_kernel(ocase *c)
 	tensor *X = need(c, "X");
 	uint32_t i, d;
 	int v;
-	if (!X || !read_kernel(c, &spelled, text, sizeof text)) {
+	if (!X || !read_kernel(c, "", &spelled, text, sizeof text)) {
 		fail(c, "kernel \"%s\" cannot be read", say(c, "kernel"));
 		return;
 	}
@@ -1703,7 +1704,7 @@ static void run_conv_kernel(ocase *c)
 	w.images = need(c, "images");
 	w.weights = need(c, "weights");
 	w.Z = find(c, "points") ? find(c, "points") : need(c, "Z_beta");
-	if (!w.images || !w.weights || !w.Z || !read_kernel(c, &spelled, text, sizeof text)) {
+	if (!w.images || !w.weights || !w.Z || !read_kernel(c, "", &spelled, text, sizeof text)) {
 		fail(c, "the case cannot be read");
 		return;
 	}
@@ -1983,6 +1984,142 @@ static void run_standardise(ocase *c)
 	free(mean), free(scale), free(out);
 }
 
+/* ---- two layers ---- */
+
+/*  Reads the two layers' sizes and members, and the rest, into w->cfg. text: the kernels'
+    expressions. Returns 0 if the case is skipped or failed. */
+static int read_deep(ocase *c, world *w, char text[2][4000])
+{
+	static const char *const means[] = {"zero", "constant", "linear", "identity"};
+	char name[64];
+	int l, k;
+	const odvgp__likelihood *lik = likelihood_of(c);
+	memset(w, 0, sizeof *w);
+	if (!lik) return 0;
+	w->X = need(c, "X");
+	w->Y = need(c, "Y");
+	if (!w->X || !w->Y) return 0;
+	w->B = w->X->dim[0];
+	w->D = w->X->dim[1];
+	w->T = w->Y->dim[1];
+	w->cfg = odvgp_config_defaults((ptrdiff_t)scalar(c, "N_data", 0), w->D, 1, 1, 0);
+	w->cfg.layers = 2;
+	for (l = 0; l < 2; l++) {
+#define IN_LAYER(s) (sprintf(name, "layer%d.%s", l, s), name)
+		const struct member *member = member_of(say(c, IN_LAYER("kind")));
+		tensor *Zb = need(c, IN_LAYER("Z_beta")), *mu = need(c, IN_LAYER("q_mu")),
+			   *Zg = find(c, IN_LAYER("Z_gamma"));
+		ref_kernel kernel;
+		char prefix[16];
+		if (!member || !Zb || !mu) return 0;
+		sprintf(prefix, "layer%d.", l);
+		if (!read_kernel(c, prefix, &kernel, text[l], 4000)) {
+			fail(c, "the kernel of layer %d cannot be read", l);
+			return 0;
+		}
+		w->cfg.layer[l].D = Zb->dim[1];
+		w->cfg.layer[l].P = mu->dim[0];
+		w->cfg.layer[l].M = Zb->dim[0];
+		w->cfg.layer[l].M_gamma = Zg ? Zg->dim[0] : 0;
+		w->cfg.layer[l].kernel = text[l];
+		w->cfg.layer[l].mean_part = member->mean;
+		w->cfg.layer[l].cov_part = member->cov;
+		if (!param_of(say(c, IN_LAYER("param")), &w->cfg.layer[l].parametrisation)) return 0;
+		for (k = 0; k < 4 && strcmp(say(c, IN_LAYER("mean")), means[k]); k++) {}
+		if (k == 4) {
+			skip(c, "mean function %s is not known to this version", say(c, IN_LAYER("mean")));
+			return 0;
+		}
+		w->cfg.layer[l].mean_function = (odvgp_mean_function)k;
+#undef IN_LAYER
+	}
+	w->P = w->cfg.layer[1].P;
+	w->cfg.optim.gamma_batch = 0;
+	w->cfg.positive_transform = ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
+	w->cfg.lik.kind = (odvgp_likelihood)(lik - odvgp__likelihoods);
+	w->cfg.lik.nodes = (ptrdiff_t)scalar(c, "quad_points", 20);
+	w->cfg.lik.link_jitter = (odvgp_real)scalar(c, "squash", 0);
+	find(c, "num_classes");
+	w->cfg.isa = test_isa();
+	w->cfg.jitter.absolute = (odvgp_real)scalar(c, "jitter", 0);
+	w->cfg.jitter.relative = 0;
+	return 1;
+}
+
+/*  Compares what the tape holds after a look at all rows: the hidden layer and each layer's KL. */
+static void compare_layers(ocase *c, world *w)
+{
+	const odvgp__node *node = w->model->tape.node, *mean = &node[w->model->unit[0].mean.id],
+					  *var = &node[w->model->unit[0].var.id], *X = &node[w->model->unit[1].X.id];
+	odvgp_real kl[2] = {0, 0};
+	int i;
+	compare(c, "layer0.f_mean", mean->v, mean->rows * mean->cols, "");
+	compare(c, "layer0.f_var", var->v, var->rows * var->cols, "");
+	compare(c, "hidden", X->v, X->rows * X->cols, "");
+	for (i = 1; i <= w->model->tape.nodes; i++)
+		if (odvgp__is_kl_term(&node[i])) kl[node[i].of->number] += node[i].v[0];
+	compare(c, "layer0.kl", &kl[0], 1, "");
+	compare(c, "layer1.kl", &kl[1], 1, "");
+}
+
+static void run_deep(ocase *c)
+{
+	static const struct {
+		const char *name;
+		ptrdiff_t tile;
+		int natgrad, mixed;
+	} variants[] = {{"", 0, 0, 0}, {"tiles of 3 rows, natgrad, a hook of 3 tasks", 3, 1, 3}};
+	static char text[2][4000];
+	tensor *eps = need(c, "eps");
+	odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+	odvgp_real elbo, kl, *rows;
+	ptrdiff_t i, S;
+	size_t v;
+	world w;
+	if (!eps) return;
+	S = eps->dim[0];
+	for (v = 0; v < sizeof variants / sizeof *variants; v++) {
+		if (!read_deep(c, &w, text)) return;
+		w.cfg.deep.samples = S;
+		w.cfg.tile = variants[v].tile ? variants[v].tile : w.B;
+		w.cfg.optim.natgrad = variants[v].natgrad;
+		if (variants[v].mixed) {
+			w.cfg.threads.run = run_mixed;
+			w.cfg.threads.count = variants[v].mixed;
+		}
+		if (make_model(c, &w)) {
+			odvgp_real *grad = NEW(odvgp_real, odvgp_param_count(w.model));
+			w.model->unit[1].normals = eps->r;
+			w.model->unit[1].normal_rows = w.B;
+			if (good(c, odvgp_elbo(w.model, w.X->r, w.Y->r, w.B, &elbo, &kl, grad, &info),
+						"odvgp_elbo", &info)) {
+				compare(c, "elbo", &elbo, 1, variants[v].name);
+				compare_grads(c, &w, "", grad, variants[v].name);
+				if (!v) compare_layers(c, &w);
+			}
+			free(grad);
+		}
+		drop_model(&w);
+		if (c->bad) return;
+	}
+	/* The bound on one row and one sample is N var_exp - kl. */
+	w.cfg.deep.samples = 1;
+	rows = NEW(odvgp_real, S * w.B);
+	if (make_model(c, &w))
+		for (i = 0; i < S * w.B; i++) {
+			w.model->unit[1].normals = eps->r + i * eps->dim[2];
+			if (!good(c,
+						odvgp_elbo(w.model, w.X->r + i % w.B * w.D, w.Y->r + i % w.B * w.T, 1,
+								&elbo, &kl, NULL, &info),
+						"odvgp_elbo of a row", &info))
+				break;
+			rows[i] = (odvgp_real)(((double)elbo + (double)kl) / (double)w.cfg.N);
+		}
+	compare(c, "var_exp", rows, S * w.B, "");
+	drop_model(&w);
+	free(rows);
+}
+
 /* ---- all of them ---- */
 
 static const struct {
@@ -1993,7 +2130,7 @@ static const struct {
 		{"diagonal", run_basis}, {"adam", run_adam}, {"gauss_hermite", run_gauss_hermite},
 		{"natgrad_coupled", run_natgrad}, {"natgrad_orth", run_natgrad},
 		{"natgrad_hybrid", run_natgrad}, {"natgrad_solve", run_natgrad_solve},
-		{"natgrad_diagonal", run_natgrad_diagonal}, {"closed", run_closed},
+		{"natgrad_diagonal", run_natgrad_diagonal}, {"closed", run_closed}, {"deep", run_deep},
 		{"ulapane", run_ulapane}, {"standardise", run_standardise},
 		{"conv_kernel", run_conv_kernel}, {"conv_solve", run_conv_solve}};
 

@@ -501,6 +501,7 @@ TEST(predictors_of_more_reals_than_32_bits)
 	odvgp_model *m = &draft.model;
 	odvgp__predictor p;
 	odvgp__predictor_start start, q;
+	uint64_t left;
 	odvgp__file f;
 	odvgp__file_head h;
 	odvgp_info info = no_info();
@@ -514,7 +515,7 @@ TEST(predictors_of_more_reals_than_32_bits)
 	}
 	c.layer[0].M = 100000;
 	want = 2.0 * (double)c.layer[0].M * (double)c.layer[0].M * (double)sizeof(odvgp_real);
-	odvgp__model_start(m, &draft.unit);
+	odvgp__model_start(m, draft.unit, 1);
 	CHECK_STATUS(odvgp__model_config(m, &c, hyp, &info), ODVGP_OK);
 	CHECK_STATUS(odvgp__model_measure(m, &bytes, &info), ODVGP_OK);
 	/* This model has no arrays; the test only asks for sizes. */
@@ -534,12 +535,16 @@ TEST(predictors_of_more_reals_than_32_bits)
 	/* Without state, the predictor's head comes first. */
 	h.state_bytes = 0;
 	f.mode = ODVGP__FILE_READ;
-	CHECK_SAY(odvgp__file_predictor(&f, &h, &q, &info) == ODVGP_OK, "%s", info.text);
+	f.used = ODVGP__FILE_HEAD;
+	left = h.predictor_bytes;
+	CHECK_SAY(odvgp__file_predictor(&f, &h, &left, NULL, &q, &info) == ODVGP_OK, "%s", info.text);
+	CHECK(left == 0);
 	CHECK_BITS(&start, &q, words);
 	CHECK_NEAR(odvgp__predictor_reals(&q.head), want / sizeof(odvgp_real), 1e-3 * want);
 	/* The lower half of the 64-bit length is not accepted by itself. */
-	h.predictor_bytes -= (uint64_t)sizeof(odvgp_real) << 32;
-	CHECK_STATUS(odvgp__file_predictor(&f, &h, &q, &info), ODVGP_E_FORMAT);
+	left = h.predictor_bytes - ((uint64_t)sizeof(odvgp_real) << 32);
+	f.used = ODVGP__FILE_HEAD;
+	CHECK_STATUS(odvgp__file_predictor(&f, &h, &left, NULL, &q, &info), ODVGP_E_FORMAT);
 	/* A config that no file can hold has no size. */
 	m->cfg.optim.natgrad_step.steps = -1;
 	CHECK(odvgp_save_size(m, 3) == 0);
@@ -716,6 +721,7 @@ TEST(a_save_that_fails_leaves_nothing)
 TEST(models_are_saved_and_loaded_by_path)
 {
 	odvgp_config c = config(20, 2, 1, 4, 5);
+	c.isa = ODVGP_ISA_AUTO; /* as a model has that is loaded by its path */
 	fixture a = make(&c);
 	odvgp_model *b = (odvgp_model *)&a;
 	odvgp_info info = no_info();

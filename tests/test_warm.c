@@ -362,6 +362,83 @@ TEST(refusals_change_nothing)
 	free(a.block);
 }
 
+/*  Other likelihoods take kernel and Z_beta from a regression on pseudo-targets, STUDENTT and
+    LAPLACE the scale, too, and q stays at its start: from there some steps raise the bound above
+    that of a cold start and as many steps. Frozen slots stay, missing targets do not count, the bits
+    repeat. The data are short of what a cold start supposes: it begins with lengthscales ten times
+    too long. */
+TEST(other_likelihoods_start_from_pseudo_targets)
+{
+	for (int kind = 0; kind < (int)ODVGP__COUNT(odvgp__likelihoods); kind++) {
+		const odvgp__likelihood *lik = &odvgp__likelihoods[kind];
+		if (lik->flags & ODVGP__LIK_GAUSSIAN) continue;
+		ptrdiff_t P = kind == ODVGP_LIKELIHOOD_ORDINAL  ? 1
+					  : lik->flags & ODVGP__LIK_CLASSES ? 3
+														: 2;
+		odvgp_config c = config(P);
+		problem p = make_problem(2, 1, 1);
+		ptrdiff_t T = odvgp__lik_targets(lik, P), K = odvgp__classes(lik, P, 3);
+		odvgp_real before[2], after[2], scale = 0;
+		c.lik.kind = (odvgp_likelihood)kind;
+		c.lik.classes = kind == ODVGP_LIKELIHOOD_ORDINAL ? 3 : 0;
+		c.layer[0].kernel = "rbf(9, variance=1.3, ard)";
+		c.optim.natgrad_step = odvgp_rising((odvgp_real)1e-3, (odvgp_real)0.1, 20, 0, 0);
+		for (ptrdiff_t i = ROWS; i-- > 0;)
+			for (ptrdiff_t t = T; t-- > 0;) {
+				double y = 1.5 * (double)p.Y[i * 2 + t];
+				if (K > 0) y = fmin(fmax(floor((y + 2) / 4 * (double)K), 0), (double)K - 1);
+				else if (lik->whole) y = lik->most < 2 ? y > 0 : floor(exp(1 + y));
+				else if (lik->least == 0) y = lik->most < 2 ? 1 / (1 + exp(-y)) : exp(y);
+				p.Y[i * 2 + t] = (odvgp_real)y;
+			}
+		for (ptrdiff_t i = 0; i < ROWS; i++)
+			for (ptrdiff_t t = 0; t < T; t++) p.Y[i * T + t] = p.Y[i * 2 + t];
+		made cold = make(&c, &p), hot = make(&c, &p), twin = make(&c, &p);
+		CHECK_STATUS(odvgp_get(hot.m, "kernel.0.lengthscale", before, 2), ODVGP_OK);
+		CHECK_STATUS(warm(hot.m, NULL, &p, NULL), ODVGP_OK);
+		CHECK_STATUS(warm(twin.m, NULL, &p, NULL), ODVGP_OK);
+		CHECK(bits(hot.m) == bits(twin.m));
+		CHECK_STATUS(odvgp_get(hot.m, "kernel.0.lengthscale", after, 2), ODVGP_OK);
+		CHECK_SAY((double)after[0] < 0.5 * (double)before[0], "%s: lengthscale %g from %g",
+				lik->name, (double)after[0], (double)before[0]);
+		if (lik->params && lik->param[0].power == 1) {
+			CHECK_STATUS(odvgp_get(hot.m, "scale", &scale, 1), ODVGP_OK);
+			CHECK_SAY(scale > 0.05 && scale < 0.3, "%s: scale %g", lik->name, (double)scale);
+		}
+		/* the noise needs more steps */
+		int count = kind == ODVGP_LIKELIHOOD_HETEROSCEDASTIC ? 3 * STEPS : STEPS;
+		steps(cold.m, &p, count);
+		steps(hot.m, &p, count);
+		CHECK_SAY(bound(hot.m, &p) > bound(cold.m, &p), "%s: warm %g, cold %g", lik->name,
+				bound(hot.m, &p), bound(cold.m, &p));
+		free(cold.block), free(hot.block), free(twin.block);
+		/* some targets are missing, Z_beta is frozen */
+		c.lik.missing = 1;
+		c.layer[0].kernel = "rbf(3, variance=1.3, ard)";
+		for (ptrdiff_t i = 0; i < ROWS; i += 6) p.Y[i * T] = (odvgp_real)NAN;
+		hot = make(&c, &p);
+		odvgp_real Z[2][BETA * INPUTS];
+		CHECK_STATUS(odvgp_get(hot.m, "Z_beta", Z[0], BETA * INPUTS), ODVGP_OK);
+		CHECK_STATUS(odvgp_set_trainable(hot.m, "Z_beta", 0), ODVGP_OK);
+		CHECK_STATUS(warm(hot.m, NULL, &p, NULL), ODVGP_OK);
+		CHECK_STATUS(odvgp_get(hot.m, "Z_beta", Z[1], BETA * INPUTS), ODVGP_OK);
+		CHECK_BITS(Z[0], Z[1], sizeof Z[0]);
+		CHECK_STATUS(odvgp_get(hot.m, "kernel.0.lengthscale", after, 2), ODVGP_OK);
+		CHECK_SAY((double)after[0] < 2, "%s, some targets missing: lengthscale %g", lik->name,
+				(double)after[0]);
+		/* a target that does not fit changes nothing */
+		if (!(lik->least == -DBL_MAX)) {
+			odvgp_warm all = {ROWS, 0, 0};
+			size_t bytes = odvgp_warm_start_size(hot.m, &all);
+			void *work = test_alloc(bytes);
+			p.Y[7 * T] = -3;
+			refused(&hot, &all, &p, work, bytes, ODVGP_E_ARG, "Y");
+			free(work);
+		}
+		free(hot.block);
+	}
+}
+
 TEST(exact_regression_is_refused)
 {
 	problem p = make_problem(1, 1, 1);
@@ -437,6 +514,7 @@ int main(int argc, char **argv)
 	RUN(units_do_not_matter);
 	RUN(fit_warms_new_models_only);
 	RUN(refusals_change_nothing);
+	RUN(other_likelihoods_start_from_pseudo_targets);
 	RUN(exact_regression_is_refused);
 	RUN(coefficients_are_small_enough_for_float);
 	RUN(degenerate_data);

@@ -486,6 +486,37 @@ fit --data plain.csv --basis orth --optimizer lbfgs --iters 12 --model part.odvg
 fit --data plain.csv --resume part.odvgp --model whole.odvgp
 check "L-BFGS: resumed, the same bits" cmp one.odvgp whole.odvgp
 
+# ---- several layers ----
+two="orth:beta=10,gamma=8,dim=3; solve:beta=12,gamma=9"
+train --data named.csv --test-mask mask.csv:1 --layers "$two" --iters 300 --lr 0.03 \
+    --model deep.odvgp --json --plot deep.svg >deep.json
+check "layers: as told" test "$(values deep.json layers basis beta gamma)" = "2 solve 12 9"
+check "layers: learns" holds "$(value deep.json rmse) < 0.2 && $(value deep.json loglik) > 0"
+check "layers: a picture" grep -q '</svg>' deep.svg
+check "layers: info" sh -c '"$1" info --model deep.odvgp | grep -q "2 inputs, 3 outputs, beta 10"' \
+    sh "$tool"
+"$tool" predict --model deep.odvgp --data named.csv --out deep.csv --quiet >/dev/null
+check "layers: predicts" test "$(wc -l <deep.csv)" -eq 201
+"$tool" sample --model deep.odvgp --data named.csv --samples 3 --out deep2.csv --quiet
+check "layers: samples" test "$(wc -l <deep2.csv)" -eq 201
+constant="--lr 0.01 --natgrad-step 0.1"
+# shellcheck disable=SC2086 # two options
+fit --data plain.csv --layers "$two" $constant --model one.odvgp
+# shellcheck disable=SC2086
+fit --data plain.csv --layers "$two" $constant --iters 12 --model part.odvgp
+fit --data plain.csv --resume part.odvgp --iters 30 --model whole.odvgp
+check "layers: resumed, the same bits" cmp one.odvgp whole.odvgp
+for wrong in "coupled; nonsense" "coupled:beta=0; coupled" "coupled:beta; coupled" \
+    "coupled; coupled:dim=2" "sgpr; coupled" "coupled;coupled;coupled;coupled" "coupled:hat=3" \
+    "coupled beta=3; coupled"; do
+    check "layers: refuses '$wrong'" refuses --layers train --data plain.csv --layers "$wrong" \
+        --model wrong.odvgp
+done
+check "layers: another basis" refuses contradicts train --data plain.csv --basis orth \
+    --layers "orth; coupled" --model wrong.odvgp
+check "layers: no optimum of q" refuses --fit-q train --data plain.csv --fit-q end \
+    --layers "coupled; coupled" --model wrong.odvgp
+
 # ---- comparing ----
 # Name, natgrad and gamma of the table's rows.
 members() { awk 'NR > 1 { printf "%s %s %s,", $1, $2, $4 }' table.txt; }
@@ -732,6 +763,12 @@ train --data plain.csv --model t.odvgp --iters 5000 \
     --freeze 'kernel.*,noise_variance,Z_beta,Z_gamma,a_gamma,q_mu,q_sqrt' --test-fraction 0.2 \
     --patience 3 --json >t.json
 check "--patience" test "$(value t.json stopped)" = patience
+check "--patience: a tenth of the training rows" test "$(value t.json n_validation)" = 16
+train --data plain.csv --model t.odvgp --basis coupled --beta 10 --iters 3000 --test-fraction 0.2 --patience 5 \
+    --json >t.json 2>err.txt
+check "--patience: the best model is kept" holds "$(value t.json iters) <= 3000 && $(value t.json n_train) == 144"
+train --data plain.csv --resume t.odvgp --model t.odvgp --iters 3100 --json >t.json
+check "--patience: --resume has the same parts" test "$(value t.json n_validation)" = 16
 
 # ---- what cannot be written ----
 check "a closed pipe is an error" sh -c '{ "$1" predict --model m.odvgp --data named.csv --quiet

@@ -21,7 +21,7 @@ typedef struct candidate {
 	ptrdiff_t steps;
 	stop_reason stopped;
 	double seconds, ms, elbo, upper, noise;
-	/* Of `seconds`, for q's optimum before the first step. */
+	/* Of `seconds`, for warm starts and q's optimum before the first step. */
 	double fit_seconds;
 	/* The kernel in the end; NULL: not trained. */
 	char *kernel;
@@ -37,6 +37,8 @@ typedef struct comparison {
 	dataset d;
 	workers w;
 	odvgp_isa isa;
+	/* For --folds of train: warm starts by default, too. */
+	int warms;
 	candidate *list;
 	int count;
 	FILE *trace;
@@ -188,8 +190,10 @@ static void candidate_train(comparison *all, candidate *c)
 	if (s) snprintf(c->reason, sizeof c->reason, "start: %s", reason_of(s, &info));
 	else {
 		t.start = now();
+		if (all->warms) warm_settle(&c->o, model);
+		warm_start(model, &c->o, &all->d);
 		int ready = fit_q_if_due(&t, FIT_START);
-		/* q's optimum is part of the training that the clock measures. */
+		/* Both are part of the training that the clock measures. */
 		t.step_seconds = c->fit_seconds = now() - t.start;
 		if (ready) c->stopped = train_loop(&t);
 		if (c->stopped != STEP_FAILED && !*t.reason) fit_q_if_due(&t, FIT_END);

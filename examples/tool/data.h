@@ -890,12 +890,31 @@ static char *draw_test_rows(const options *o, ptrdiff_t n)
 	return tested;
 }
 
-/*  Splits the rows into training rows and test rows as the options say. */
-static void split_rows(const options *o, const rows *all, ptrdiff_t data_rows, rows part_rows[2])
+/*  Training rows, test rows, and with --patience validation rows. */
+enum { PART_TRAIN, PART_TEST, PART_VALID, PARTS };
+
+/*  Moves a tenth of the training rows to the validation rows. */
+static void split_validation(const options *o, rows part_rows[PARTS])
+{
+	uint64_t seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX) ^ 0x76616c6964u;
+	rows *train = &part_rows[PART_TRAIN], *valid = &part_rows[PART_VALID];
+	ptrdiff_t n = train->n, count = (n + 9) / 10;
+	if (!option_integer(o, OPT_PATIENCE, 0, INT_MAX)) return;
+	if (n < 2) die(BAD_INPUT, "--patience: there are too few rows for validation");
+	train->n = 0;
+	for (ptrdiff_t i = 0; i < n; i++) {
+		rows *to = permute(seed, n, i) < count ? valid : train;
+		to->row[to->n++] = train->row[i];
+	}
+}
+
+/*  Splits the rows into parts as the options say. */
+static void split_rows(
+		const options *o, const rows *all, ptrdiff_t data_rows, rows part_rows[PARTS])
 {
 	const char *mask = o->value[OPT_TEST_MASK];
 	char *tested = mask ? read_mask(mask, data_rows) : draw_test_rows(o, all->n);
-	for (int k = 0; k < 2; k++) {
+	for (int k = 0; k < PARTS; k++) {
 		part_rows[k].row = take((size_t)all->n, sizeof *part_rows[k].row);
 		part_rows[k].n = 0;
 	}
@@ -906,6 +925,7 @@ static void split_rows(const options *o, const rows *all, ptrdiff_t data_rows, r
 	free(tested);
 	if (!part_rows[0].n)
 		die(BAD_INPUT, "--%s: no row is left to train on", mask ? "test-mask" : "test-fraction");
+	split_validation(o, part_rows);
 }
 
 /*  The test rows of --test, with targets. */
@@ -943,7 +963,7 @@ enum { MOST_OUTLIERS = 5 };
 /*  The data of a training: schema, and both parts standardised. */
 typedef struct dataset {
 	schema s;
-	part train, test;
+	part train, test, valid;
 	outlier outliers[MOST_OUTLIERS];
 	int outlier_count;
 	ptrdiff_t dropped;
@@ -1071,7 +1091,7 @@ static void dataset_read(dataset *d, const options *o, const schema *before)
 	schema_columns(s, &t, o);
 	note_likelihood(s, o, &d->notes);
 	binding b = bind_columns(s, &t, path, 0);
-	rows all = complete_rows(s, &t, &b, path, drop, 1), cut[2];
+	rows all = complete_rows(s, &t, &b, path, drop, 1), cut[PARTS];
 	binding_free(&b, s);
 	if (!all.n) die(BAD_INPUT, "%s: no row is complete", path_text(path));
 	d->dropped = t.rows - all.n;
@@ -1084,14 +1104,15 @@ static void dataset_read(dataset *d, const options *o, const schema *before)
 	images_check(o, s->D);
 	images_note(o, &d->notes);
 	b = bind_columns(s, &t, path, 0);
-	d->train = encode(s, &t, &b, &cut[0]);
-	d->test = encode(s, &t, &b, &cut[1]);
+	d->train = encode(s, &t, &b, &cut[PART_TRAIN]);
+	d->test = encode(s, &t, &b, &cut[PART_TEST]);
+	d->valid = encode(s, &t, &b, &cut[PART_VALID]);
 	if (has_classes(s->likelihood) && is_constant(&t, &cut[0], s->targets[0].column))
 		die(BAD_INPUT, "%s: %s has one class only in the training rows", path_text(path),
 				COLUMN_TEXT(s->targets[0].column, s->targets[0].name));
 	binding_free(&b, s);
 	rows_free(&all);
-	for (int k = 0; k < 2; k++) rows_free(&cut[k]);
+	for (int k = 0; k < PARTS; k++) rows_free(&cut[k]);
 	table_free(&t);
 	if (o->value[OPT_TEST]) {
 		part_free(&d->test);
@@ -1103,11 +1124,12 @@ static void dataset_read(dataset *d, const options *o, const schema *before)
 	schema_scales(s, &d->train);
 	images_scales(o, d->train.X, d->train.n, s->D, s->x_mean, s->x_scale);
 	schema_ranges(s, &d->train);
-	for (int k = 0; k < 2; k++) {
-		part *p = k ? &d->test : &d->train;
+	part *parts[PARTS] = {&d->train, &d->test, &d->valid};
+	for (int k = 0; k < PARTS; k++) {
+		part *p = parts[k];
 		odvgp_standardise(p->X, p->n, s->D, s->x_mean, s->x_scale, p->X);
 		odvgp_standardise(p->Y, p->n, s->target_count, s->y_mean, s->y_scale, p->Y);
-		check_finite(p, s, k && o->value[OPT_TEST] ? o->value[OPT_TEST] : path);
+		check_finite(p, s, k == PART_TEST && o->value[OPT_TEST] ? o->value[OPT_TEST] : path);
 	}
 }
 
@@ -1116,6 +1138,7 @@ static void dataset_free(dataset *d)
 	schema_free(&d->s);
 	part_free(&d->train);
 	part_free(&d->test);
+	part_free(&d->valid);
 	free(d->notes.at);
 }
 

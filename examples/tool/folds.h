@@ -161,11 +161,18 @@ static int run_folds(options *o, int command)
 	recipe_settle(o);
 	option_store(o, OPT_TEST_FRACTION, copy_text("0"));
 	merge_whiten(o);
-	if (command == TRAIN)
-		option_store(o, OPT_BASES, copy_text(is_auto(o) ? "orth" : o->value[OPT_BASIS]));
-	candidates_parse(&all);
+	layers_settle(o);
 	files_check(o, NULL);
 	workers_start(&all.w, o);
+	all.warms = command == TRAIN;
+	if (command == TRAIN) {
+		plan_settle(o);
+		dataset_read(&all.d, o, NULL);
+		plan p = plan_make(o, &all.d, &all.w);
+		plan_print(&p, o, &all.d, &all.w);
+		option_store(o, OPT_BASES, copy_text(o->value[OPT_BASIS]));
+	}
+	candidates_parse(&all);
 	fold_results *results = take((size_t)all.count, sizeof *results);
 	for (int i = 0; i < all.count; i++) results[i].of = take((size_t)folds, sizeof *results[i].of);
 	catch_signals();

@@ -249,6 +249,111 @@ static void merge_whiten(options *o)
 	if (!o->given[OPT_PARAM]) option_set(o, OPT_PARAM, off ? "primal" : "whitened");
 }
 
+/* ---- --layers ---- */
+
+enum { MOST_LAYERS = ODVGP_MAX_LAYERS, HIDDEN_MOST = 30 };
+
+/*  An item of --layers; -1: a size that is not given. */
+typedef struct layer_item {
+	const basis *basis;
+	ptrdiff_t beta, gamma, dim;
+} layer_item;
+
+/*  Reads NAME[:KEY=VALUE,...]. */
+static layer_item layer_parse(char *text)
+{
+	layer_item item = {NULL, -1, -1, -1};
+	while (*text == ' ') text++;
+	size_t length = strcspn(text, ": ");
+	item.basis = basis_named(OPT_LAYERS, text, length);
+	if (without_q(item.basis))
+		die(BAD_INPUT, "--layers: the basis %s has no q, which a layer needs", item.basis->name);
+	char *rest = text + length + strspn(text + length, " "), *pair;
+	if (*rest == ':') rest++;
+	else if (*rest) die(BAD_INPUT, "--layers %s: must be BASIS or BASIS:KEY=VALUE,...", text);
+	if (!*rest) rest = NULL;
+	while ((pair = next_item(&rest, ',')) != NULL) {
+		const char *keys = "beta|gamma|dim", *end = strchr(pair, '=');
+		ptrdiff_t *sizes[] = {&item.beta, &item.gamma, &item.dim};
+		char key[16];
+		while (*pair == ' ') pair++;
+		snprintf(key, sizeof key, "%.*s", (int)strcspn(pair, "= "), pair);
+		int k = position_in(keys, key);
+		if (k < 0 || !end)
+			die(BAD_INPUT, "--layers: '%s' must be KEY=VALUE with a KEY of beta, gamma, dim", pair);
+		const char *value = end + 1;
+		*sizes[k] = parse_index(&value);
+		if (*value || *sizes[k] < (k != 1))
+			die(BAD_INPUT, "--layers: '%s' must be a whole number above 0", pair);
+	}
+	return item;
+}
+
+/*  The items of --layers; returns their number, 0 without the option. */
+static int layers_parse(const options *o, layer_item *list)
+{
+	int count = 0;
+	if (!o->value[OPT_LAYERS]) return 0;
+	char *text = copy_text(o->value[OPT_LAYERS]), *rest = text, *item;
+	while ((item = next_item(&rest, ';')) != NULL) {
+		if (count == MOST_LAYERS)
+			die(BAD_INPUT, "--layers: there are more than %d layers", MOST_LAYERS);
+		list[count++] = layer_parse(item);
+	}
+	if (list[count - 1].dim >= 0)
+		die(BAD_INPUT, "--layers: the last layer has a dimension for each target, so no dim");
+	free(text);
+	return count;
+}
+
+/*  The last layer's basis and sizes become those of the options. */
+static void layers_settle(options *o)
+{
+	layer_item list[MOST_LAYERS], *last;
+	int count = layers_parse(o, list);
+	char size[24];
+	if (!count) return;
+	last = &list[count - 1];
+	if (o->given[OPT_BASIS] && strcmp(o->value[OPT_BASIS], last->basis->name) != 0)
+		die(BAD_INPUT, "--basis %s: contradicts --layers, whose last layer is %s",
+				o->value[OPT_BASIS], last->basis->name);
+	if (count > 1 && option_choice(o, OPT_FIT_Q))
+		die(BAD_INPUT, "--fit-q %s: a deep model has no closed optimum of q; leave it out",
+				o->value[OPT_FIT_Q]);
+	option_store(o, OPT_BASIS, copy_text(last->basis->name));
+	for (int k = 0; k < 2; k++) {
+		ptrdiff_t v = k ? last->gamma : last->beta;
+		snprintf(size, sizeof size, "%td", v);
+		if (v >= 0) option_set(o, k ? OPT_GAMMA : OPT_BETA, size);
+	}
+}
+
+/*  Puts hidden layers below the one in c. They have its sizes unless others are given, and the
+    inputs' dimension, at most 30. */
+static void layers_apply(odvgp_config *c, const options *o)
+{
+	layer_item list[MOST_LAYERS];
+	int count = layers_parse(o, list);
+	if (count < 2) return;
+	c->layers = count;
+	c->layer[count - 1] = c->layer[0];
+	for (int l = 0; l + 1 < count; l++) {
+		ptrdiff_t D = l ? c->layer[l - 1].P : c->layer[0].D;
+		c->layer[l] = c->layer[count - 1];
+		c->layer[l].D = D;
+		c->layer[l].P = list[l].dim >= 0 ? list[l].dim : smaller(D, HIDDEN_MOST);
+		c->layer[l].mean_part = list[l].basis->mean_part;
+		c->layer[l].cov_part = list[l].basis->cov_part;
+		if (list[l].beta >= 0) c->layer[l].M = list[l].beta;
+		if (list[l].gamma >= 0) c->layer[l].M_gamma = list[l].gamma;
+		if (!list[l].basis->gamma) c->layer[l].M_gamma = 0;
+		c->layer[l].mean_function =
+				c->layer[l].P == D ? ODVGP_MEAN_FUNCTION_IDENTITY : ODVGP_MEAN_FUNCTION_PROJECTION;
+		c->optim.natgrad &= list[l].basis->natgrad;
+	}
+	c->layer[count - 1].D = 0; /* the P of the layer below */
+}
+
 /* ---- the config ---- */
 
 /*  Ends the program if what was asked for needs the Gaussian likelihood. */
@@ -416,7 +521,8 @@ static void config_set(odvgp_config *c, const options *o)
 			"lik.noise_floor|lik.nodes|lik.link_jitter|jitter.max|optim.gamma_step_ratio|optim."
 			"lbfgs_memory|optim.adam_beta1|"
 			"optim.adam_beta2|optim.adam_eps|reproduce.gamma_kl|reproduce.gamma_eps|"
-			"reproduce.adam_eps_inside|tile|kernel_cache_bytes|shards";
+			"reproduce.adam_eps_inside|tile|kernel_cache_bytes|shards|deep.samples|"
+			"deep.predict_samples|deep.fixed_samples|deep.q_init";
 	char *list = copy_text(o->value[OPT_SET]), *rest = list, *item, name[40];
 	while ((item = next_item(&rest, '\n')) != NULL) {
 		odvgp_info info = no_info;
@@ -511,6 +617,7 @@ static odvgp_model *model_make(options *o, const dataset *d, const workers *w, o
 	kernel_settle(o, d->s.D);
 	odvgp_config c = config_of(o, d);
 	config_sizes(&c, o, d, notes);
+	layers_apply(&c, o);
 	config_set(&c, o);
 	if (c.layer[0].M_gamma && c.optim.gamma_step == ODVGP_GAMMA_STEP_EXACT &&
 			fmax((double)c.optim.lr.start, (double)c.optim.lr.end) > 0.001 * (1 + 1e-6))

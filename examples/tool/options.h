@@ -61,8 +61,9 @@ enum {
     X(LIKELIHOOD, "likelihood", "NAME", NULL, FIT | KEPT, \
       "distribution of the targets given f (default: by the target, see below)") \
     X(BASIS, "basis", "NAME", "auto", TRAIN | KEPT, \
-      "one of the bases below, or auto: by the data's size (orth with --folds or options of " \
-      "its steps)") \
+      "one of the bases below, or auto: by the data's size (orth with options of its steps)") \
+    X(LAYERS, "layers", "LIST", NULL, FIT | KEPT, \
+      "deep model, from the inputs up: BASIS[:KEY=VALUE,...]; ...; BASIS (keys: beta, gamma, dim)") \
     X(BASES, "bases", "LIST", "coupled,orth", COMPARE, \
       "bases to compare: NAME[:KEY=VALUE]...,NAME... (keys: below)") \
     X(BETA, "beta", "M", NULL, FIT | KEPT, \
@@ -93,8 +94,9 @@ enum {
       "steps, with those before --resume (20000; all rows: 1000 of Adam, 200 of L-BFGS)") \
     X(MINUTES, "minutes", "T", NULL, FIT, \
       "stop after this time; compare: stop each item after it") \
-    X(PATIENCE, "patience", "N", "0", TRAIN, \
-      "stop after N evaluations without a better test loglik or ELBO") \
+    X(PATIENCE, "patience", "N", "0", TRAIN | KEPT, \
+      "take a tenth of the training rows for validation, stop after N evaluations in which they " \
+      "have no better loglik, and keep the best model") \
     X(BATCH, "batch", "B", "1024", FIT | KEPT, "rows of a minibatch") \
     X(GAMMA_BATCH, "gamma-batch", "B", "64", FIT | KEPT, \
       "gamma points sampled for the KL of a step; 0: all") \
@@ -124,7 +126,7 @@ enum {
     X(INIT_GAMMA, "init-gamma", "random|residual", "random", FIT | KEPT, "initial gamma points") \
     X(INIT_HYPER, "init-hyper", "median|ulapane", "median", FIT | KEPT, \
       "initial hyperparameters that are not given") \
-    X(WARM, "warm", "off|ROWS:STEPS[:M],...", NULL, TRAIN | KEPT, \
+    X(WARM, "warm", "off|ROWS:STEPS[:M],...", NULL, FIT | KEPT, \
       "L-BFGS on a random subset before training (default: by the data's size; --recipe: off)") \
     X(FREEZE, "freeze", "LIST", NULL, FIT | KEPT, \
       "parameters that stay constant: noise_variance, Z_beta, kernel.*, ...") \
@@ -208,6 +210,7 @@ static const struct {
 		{"M_gamma", OPT_GAMMA},
 		{"kernel", OPT_KERNEL},
 		{"mean_function", OPT_MEAN},
+		{"layers", OPT_LAYERS},
 		{"patches.height", OPT_PATCH},
 		{"patches.width", OPT_PATCH},
 		{"lik.kind", OPT_LIKELIHOOD},

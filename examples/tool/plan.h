@@ -7,7 +7,8 @@
     A pass of the collapsed bound over n rows with M points takes about 8 n M^2 operations. SGPR
     gets the M for which 60 passes take FLOPS, up to five times as many from 20,000 to 100,000 rows,
     but at most a third of the rows: with more points than that L-BFGS has nothing left to choose.
-    Where this leaves fewer than LEAST_SGPR points, SOLVE-GP on minibatches follows warm starts. */
+    Where this leaves fewer than LEAST_SGPR points, SOLVE-GP on minibatches follows warm starts.
+    Other likelihoods get COUPLED, ORTH or SOLVE-GP by the number of rows. */
 #ifndef TOOL_PLAN_H
 #define TOOL_PLAN_H
 
@@ -99,6 +100,30 @@ static void plan_solve(plan *p, options *o, ptrdiff_t n, double D)
 	p->flops += 5000 * pass_flops(1024, 2 * WARM_POINTS, D) + pass_flops((double)n, WARM_POINTS, D);
 }
 
+/*  Other likelihoods than the Gaussian need q. Few rows get COUPLED with up to half of them as points;
+    more get ORTH, whose mean uses gamma points at little cost; from MANY_ROWS SOLVE-GP, whose band
+    uses them too. Natural steps settle q in some hundred steps, kernels take more. */
+enum { FEW_ROWS = 600, MANY_ROWS = 100000, Q_POINTS = 200, LEAST_STEPS = 300 };
+
+static void plan_q(plan *p, options *o, double budget, const dataset *d, ptrdiff_t distinct)
+{
+	ptrdiff_t n = d->train.n, most = larger(1, distinct / 2);
+	double F = functions_of(&d->s), D = d->s.D;
+	const char *name = n <= FEW_ROWS ? "coupled" : n < MANY_ROWS ? "orth" : "solve";
+	ptrdiff_t gamma = n <= FEW_ROWS ? 0 : smaller(n < MANY_ROWS ? 500 : Q_POINTS, most);
+	ptrdiff_t beta = smaller(Q_POINTS, most);
+	double rows = (double)smaller(n, 1024), points = (double)(beta + gamma),
+		   step = pass_flops(rows, (double)beta, D) * (1 + F) + 4 * F * rows * points +
+				  (150 + 20 * D) * rows * points + 8 * F * rows * (double)beta * (double)beta;
+	double usual = n <= FEW_ROWS ? 600 : n < MANY_ROWS ? 2000 : 3000,
+		   steps = fmin(usual, fmax(LEAST_STEPS, budget / step));
+	option_store(o, OPT_BASIS, copy_text(name));
+	plan_number(o, OPT_BETA, beta);
+	if (gamma) plan_number(o, OPT_GAMMA, gamma);
+	plan_number(o, OPT_ITERS, (ptrdiff_t)(steps / 100) * 100);
+	p->flops += steps * step;
+}
+
 /*  Operations a second of products on all threads, over a fifth of a second: what other programs
     take is not available here either. */
 static double measured_rate(const workers *w)
@@ -133,6 +158,10 @@ static plan plan_make(options *o, const dataset *d, const workers *w)
 	double D = d->s.D, most = sqrt(budget / (60 * 8 * (double)n));
 	ptrdiff_t points = (ptrdiff_t)fmin(most, MOST_SGPR) / 8 * 8;
 	points = larger(1, smaller(larger(points, 8), distinct / 3));
+	if (d->s.likelihood != ODVGP_LIKELIHOOD_GAUSSIAN) {
+		plan_q(&p, o, budget, d, distinct);
+		return p;
+	}
 	if (most >= LEAST_SGPR || n <= WARM_ROWS || o->given[OPT_BETA])
 		plan_sgpr(&p, o, budget, n, D, points);
 	else plan_solve(&p, o, n, D);

@@ -59,6 +59,7 @@ static void json_data(bytes *b, const dataset *d)
 	json_text(b, "dataset", d->s.dataset);
 	json_count(b, "n_train", d->train.n);
 	json_count(b, "n_test", d->test.n);
+	if (d->valid.n) json_count(b, "n_validation", d->valid.n);
 	json_count(b, "d", d->s.D);
 	json_count(b, "p", d->s.target_count);
 }
@@ -169,8 +170,8 @@ static void json_finish(bytes *b)
 static const char *basis_text(const odvgp_config *c)
 {
 	for (int i = 0; i < BASIS_COUNT; i++)
-		if (basis_list[i].mean_part == c->layer[0].mean_part &&
-				basis_list[i].cov_part == c->layer[0].cov_part &&
+		if (basis_list[i].mean_part == c->layer[c->layers - 1].mean_part &&
+				basis_list[i].cov_part == c->layer[c->layers - 1].cov_part &&
 				basis_list[i].objective == c->objective)
 			return basis_list[i].name;
 	return "unknown";
@@ -417,8 +418,9 @@ static void json_model(bytes *b, const char *name, const odvgp_config *c)
 {
 	json_text(b, "basis", name);
 	json_method(b, c);
-	json_count(b, "beta", c->layer[0].M);
-	json_count(b, "gamma", c->layer[0].M_gamma);
+	json_count(b, "beta", c->layer[c->layers - 1].M);
+	json_count(b, "gamma", c->layer[c->layers - 1].M_gamma);
+	if (c->layers > 1) json_count(b, "layers", c->layers);
 }
 
 /*  What training made of the model. */
@@ -452,8 +454,11 @@ static void text_model(bytes *b, const char *name, const odvgp_model *model, con
 {
 	const odvgp_config *c = odvgp_model_config(model);
 	char *kernel = kernel_text(model);
-	bytes_print(b, "model    %s, beta %td, gamma %td, %s\n", name, c->layer[0].M,
-			c->layer[0].M_gamma, training_text(c));
+	bytes_print(b, "model    %s, beta %td, gamma %td, %s\n", name, c->layer[c->layers - 1].M,
+			c->layer[c->layers - 1].M_gamma, training_text(c));
+	for (ptrdiff_t l = 0; l + 1 < c->layers; l++)
+		bytes_print(b, "layer %td  below it: %td inputs, %td outputs, beta %td, gamma %td\n", l,
+				c->layer[l].D, c->layer[l].P, c->layer[l].M, c->layer[l].M_gamma);
 	text_method(b, c);
 	images_text(b, model);
 	bytes_print(b, "kernel   %s\n", kernel);

@@ -66,16 +66,17 @@ typedef struct training {
 	/* Evaluations. */
 	void *predictor_block;
 	size_t predictor_size;
-	forecast forecast;
-	/* Of classes, at the last evaluation. */
+	/* Of classes, of the test part at the last evaluation. */
 	scores scores;
 	evaluation *history;
 	int history_count, history_room;
 	/* Steps between two; compare: the step of the next one. */
 	ptrdiff_t evaluate_every, evaluate_next;
+	/* With --patience: the best log-likelihood of the validation part, evaluations since then, and
+	   the model of that time. */
 	double best;
-	/* Evaluations since the best one. */
 	int worse;
+	void *best_copy;
 	FILE *trace;
 
 	/* Checkpoints: the file, the tool's part of it, seconds between two (0: none), the last. */
@@ -324,7 +325,7 @@ static double upper_bound_of(training *t)
 	const odvgp_config *c = odvgp_model_config(t->model);
 	const part *p = &t->d->train;
 	double points = (double)(c->layer[0].M + c->layer[0].M_gamma), upper = NAN;
-	if (is_exact(t->basis) || t->d->s.likelihood != ODVGP_LIKELIHOOD_GAUSSIAN ||
+	if (is_exact(t->basis) || c->layers > 1 || t->d->s.likelihood != ODVGP_LIKELIHOOD_GAUSSIAN ||
 			points * points * (double)p->n > MOST_UPPER_BOUND)
 		return NAN;
 	make_work(t);
@@ -335,9 +336,9 @@ static double upper_bound_of(training *t)
 
 /* ---- evaluation ---- */
 
-static metrics predict_test(training *t)
+/*  scores: of classes, or NULL. */
+static metrics predict_part(training *t, const part *p, scores *to)
 {
-	const part *test = &t->d->test;
 	odvgp_server server;
 	odvgp_info info = no_info;
 	odvgp_status s = odvgp_freeze(t->model, NULL, t->predictor_block, t->predictor_size, &info);
@@ -346,32 +347,73 @@ static metrics predict_test(training *t)
 				&server, t->predictor_block, t->predictor_size, ODVGP_ISA_AUTO, &info);
 	/* The next step takes care of such parameters. */
 	if (s) return no_metrics;
-	forecast_run(&t->forecast, &server, t->w, test->X, test->n);
 	const schema *schema = &t->d->s;
+	forecast f = forecast_make(p->n, schema);
+	metrics m;
+	forecast_run(&f, &server, t->w, p->X, p->n);
 	if (has_classes(schema->likelihood)) {
-		free(t->scores.confusion);
-		t->scores = scores_make(schema->targets[0].level_count);
-		scores_add(&t->scores, t->forecast.mean, t->forecast.P, test->Y, test->n, 0.5);
-		return class_metrics(&t->scores);
+		free(to->confusion);
+		*to = scores_make(schema->targets[0].level_count);
+		scores_add(to, f.mean, f.P, p->Y, p->n, 0.5);
+		m = class_metrics(to);
+	} else {
+		double *logp = schema->likelihood == ODVGP_LIKELIHOOD_GAUSSIAN
+							   ? NULL
+							   : log_densities(&server, p->X, p->Y, p->n);
+		m = metrics_of(&f, p->Y, logp, p->n, schema->target_count, schema->y_scale);
+		free(logp);
 	}
-	double *logp = schema->likelihood == ODVGP_LIKELIHOOD_GAUSSIAN
-						   ? NULL
-						   : log_densities(&server, test->X, test->Y, test->n);
-	metrics m =
-			metrics_of(&t->forecast, test->Y, logp, test->n, schema->target_count, schema->y_scale);
-	free(logp);
+	forecast_free(&f);
 	return m;
 }
 
-/*  Where training leaves q out, an evaluation makes one and then restores the model's bytes. */
-static metrics evaluate_test(training *t)
+/*  Predicts the test part and the validation part. Where training leaves q out, an evaluation makes
+    one and then restores the model's bytes. Returns the validation part's log-likelihood. */
+static double evaluate_parts(training *t, metrics *test)
 {
-	if (!without_q(t->basis)) return predict_test(t);
-	if (!t->copy) t->copy = take(t->block.size, 1);
-	memcpy(t->copy, t->block.at, t->block.size);
-	metrics m = fit_q(t) ? predict_test(t) : no_metrics;
-	memcpy(t->block.at, t->copy, t->block.size);
-	return m;
+	const dataset *d = t->d;
+	double loglik = NAN;
+	*test = no_metrics;
+	if (!d->test.n && !d->valid.n) return NAN;
+	int restore = without_q(t->basis);
+	if (restore && !t->copy) t->copy = take(t->block.size, 1);
+	if (restore) memcpy(t->copy, t->block.at, t->block.size);
+	if (!restore || fit_q(t)) {
+		scores unused = {0};
+		if (d->test.n) *test = predict_part(t, &d->test, &t->scores);
+		if (d->valid.n) loglik = predict_part(t, &d->valid, &unused).loglik;
+		free(unused.confusion);
+	}
+	if (restore) memcpy(t->block.at, t->copy, t->block.size);
+	return loglik;
+}
+
+/*  Keeps the model that is the best one so far, by at least this many nats per row. */
+static const double LEAST_GAIN = 1e-4;
+static void keep_best(training *t, double loglik)
+{
+	t->worse++;
+	if (!t->patience || !(loglik > t->best + LEAST_GAIN)) return;
+	t->best = loglik;
+	t->worse = 0;
+	if (!t->best_copy) t->best_copy = take(t->block.size, 1);
+	memcpy(t->best_copy, t->block.at, t->block.size);
+}
+
+/*  At the end: takes that model back. Evaluations from its step on are forgotten, so that it gets a
+    new one. */
+static void take_best(training *t)
+{
+	if (!t->best_copy) return;
+	memcpy(t->block.at, t->best_copy, t->block.size);
+	ptrdiff_t last = t->step;
+	t->step = odvgp_steps_done(t->model);
+	while (t->history_count && t->history[t->history_count - 1].step >= (double)t->step)
+		t->elbo_sum = t->history[--t->history_count].elbo;
+	t->elbo_count = 1;
+	if (!t->quiet && t->step < last)
+		fprintf(stderr, "note: step %td is the best one on %td validation rows, and is kept\n",
+				t->step, t->d->valid.n);
 }
 
 /*  compare: the step of the next evaluation, a fifth further on, but at most a fortieth of all
@@ -385,7 +427,7 @@ static void evaluate(training *t)
 {
 	double before = now();
 	evaluation v;
-	v.test = t->d->test.n ? evaluate_test(t) : no_metrics;
+	double loglik = evaluate_parts(t, &v.test);
 	v.step = (double)t->step;
 	v.elbo = t->elbo_count ? t->elbo_sum / (double)t->elbo_count : NAN;
 	v.noise = noise_of(t->model);
@@ -399,11 +441,7 @@ static void evaluate(training *t)
 	}
 	t->history[t->history_count++] = v;
 	t->evaluate_next = next_evaluation(t);
-	double score = v.test.n ? v.test.loglik : v.elbo;
-	if (score > t->best) {
-		t->best = score;
-		t->worse = 0;
-	} else t->worse++;
+	keep_best(t, loglik);
 	trace_row(t, &v);
 	print_events(t);
 	if (!t->quiet && !t->terminal) print_line(t, &v);
@@ -572,18 +610,17 @@ static void training_begin(
 	t->step = t->first_step = odvgp_steps_done(model);
 	t->events = odvgp_model_events(model);
 	t->events_told = t->events.jitter_raised + t->events.step_undone;
-	if (d->test.n) {
+	if (d->test.n || d->valid.n) {
 		t->predictor_size = odvgp_predictor_size(model);
 		t->predictor_block = take(t->predictor_size, 1);
-		t->forecast = forecast_make(d->test.n, &d->s);
 	}
 }
 
 static void training_end(training *t)
 {
-	forecast_free(&t->forecast);
 	free(t->scores.confusion);
 	free(t->predictor_block);
+	free(t->best_copy);
 	free(t->copy);
 	free(t->work.at);
 	free(t->history);
@@ -832,6 +869,7 @@ static int train_and_report(training *t, const char *model_path)
 	r.reason = train_loop(t);
 	r.seconds = now() - t->start;
 	if (t->step > t->first_step) r.ms = 1e3 * t->step_seconds / (double)(t->step - t->first_step);
+	take_best(t);
 	train_end_q(t, r.reason);
 	/* Before anything that takes time or may fail. */
 	save_at_end(t, model_path);
