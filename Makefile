@@ -21,9 +21,11 @@ B        := build
 TESTS       := $(sort $(basename $(notdir $(wildcard tests/test_*.c))))
 # What aliases, threads, the pool and the tape save do does not depend on it.
 FLOAT_TESTS := $(if $(SKIP_FLOAT),,$(filter-out test_alias test_pool test_threads test_tape,$(TESTS)))
-# `make test` leaves these in float to ALL=1, `make test-isa`, `make sanitize` and `make test-all`, so as to end soon.
-SLOW_FLOAT  := test_arguments test_base_kernels test_forged_files test_likelihoods test_members test_members_steps test_model test_optim test_predict \
-               test_recovery test_save_load test_start test_terms test_training
+# `make test`, `make test-isa` and `make sanitize` leave these in float to ALL=1, so as to end soon.
+SLOW_FLOAT  := test_arguments test_base_kernels test_deep test_forged_files test_likelihoods test_members test_members_steps test_model test_optim \
+               test_patches test_predict test_recovery test_rows test_save_load test_start test_terms test_training
+# Nor do these look at an instruction set.
+NO_ISA      := test_alias test_arguments test_config test_files test_forged_files test_pool test_tape
 EXAMPLES    := $(sort $(wildcard examples/[0-9]*.c)) examples/deep.c
 LESSONS     := $(sort $(wildcard examples/lessons/[0-9]*.c))
 
@@ -149,6 +151,7 @@ $(B)/sanitize/odvgp: examples/odvgp.c
 # driven by a script.
 first    = $(filter %/$(1),$(2)) $(filter-out %/$(1),$(2))
 programs = $(1)/odvgp $(call first,test_linalg,$(TESTS:%=$(1)/%) $(FLOAT_TESTS:%=$(1)/f32/%))
+brief    = $(if $(ALL),$(call programs,$(1)),$(filter-out $(SLOW_FLOAT:%=$(1)/f32/%),$(call programs,$(1))))
 commands = $(foreach p,$(1),$(if $(filter %/odvgp %/tool,$(p)),"sh tests/tool.sh $(p)","$(p)$(if $(filter %/test_oracle,$(p)), tests/oracle)"))
 linked   = $(patsubst %/odvgp,%/tool,$(programs))
 short    = $(if $(ALL),$(linked),$(filter-out $(SLOW_FLOAT:%=$(1)/f32/%),$(linked)))
@@ -156,10 +159,10 @@ short    = $(if $(ALL),$(linked),$(filter-out $(SLOW_FLOAT:%=$(1)/f32/%),$(linke
 test: $(call short,$(B)) ## all tests, about a minute on two cores; needs only a C compiler; ALL=1: all programs in float too, at full length
 	@$(if $(ALL),,ODVGP_TEST_SHORT=1) sh tests/run.sh $(call commands,$(call short,$(B)))
 
-test-isa: $(call programs,$(B)) ## the tests with every instruction set forced; ALL=1: at full length
+test-isa: $(filter-out $(NO_ISA:%=$(B)/%),$(call brief,$(B))) ## the tests with every instruction set forced; ALL=1: at full length, all in float too
 	@$(if $(ALL),,ODVGP_TEST_SHORT=1) sh tests/isa.sh $(B)/test_linalg $(call commands,$^)
 
-sanitize: $(call programs,$(B)/sanitize) ## the tests under the address and undefined behaviour sanitizers; ALL=1: at full length
+sanitize: $(call brief,$(B)/sanitize) ## the tests under the address and undefined behaviour sanitizers; ALL=1: at full length, all in float too
 	@$(if $(ALL),,ODVGP_TEST_SHORT=1) sh tests/run.sh $(call commands,$^)
 
 cross: ## the tests for other machines, under qemu, about an hour; SHORT=1 for some minutes
@@ -199,8 +202,8 @@ $(B)/sanitize/f32/chaos: tests/chaos.c
 	$(call compile,$(SANITIZE) -DODVGP_FLOAT -DODVGP_KEEP_NAMES)
 CHAOS = $(if $(LONG),$(B),$(B)/sanitize)
 
-chaos: $(CHAOS)/chaos $(if $(SKIP_FLOAT),,$(CHAOS)/f32/chaos) ## random configs through a model's life, 2,000 under the sanitizers; LONG=1: 100,000 in each precision, FROM=n to go on
-	@$(if $(LONG),printf '%s\n' $^ | xargs -P 2 -I PROGRAM PROGRAM $(or $(FROM),0) 100000,sh tests/run.sh $(foreach p,$^,"$(p) 0 2000"))
+chaos: $(CHAOS)/chaos $(if $(SKIP_FLOAT),,$(CHAOS)/f32/chaos) ## random configs through a model's life, 2,000 (CASES=n) under the sanitizers; LONG=1: 100,000 in each precision, FROM=n to go on
+	@$(if $(LONG),printf '%s\n' $^ | xargs -P 2 -I PROGRAM PROGRAM $(or $(FROM),0) 100000,sh tests/run.sh $(foreach p,$^,"$(p) 0 $(or $(CASES),2000)"))
 
 # libFuzzer comes with clang (on Debian, libclang-rt-14-dev). Plain C is faster to compile, and other instruction sets read no files.
 # FUZZ=model runs one target only; HOURS=1 instead of SECONDS is for long runs.
@@ -257,8 +260,9 @@ ports: ## the tool, the demo and the examples with MinGW-w64 (run under wine), m
 	@sh tests/ports.sh $(B)/ports
 
 TIDY_FILES := $(sort $(wildcard examples/*.c examples/lessons/*.c examples/packaging/*.c tests/*.c bench/*.c bench/papers/*.c))
+TIDY_PARTS := $(foreach n,0 1 2 3,"env TIDY=$(TIDY) CPPCHECK=$(CPPCHECK) sh tests/tidy.sh $(n) 4 $(TIDY_FILES)")
 tidy: ## clang-tidy and cppcheck
-	@sh tests/tidy.sh "$(TIDY)" "$(CPPCHECK)" $(TIDY_FILES)
+	@sh tests/run.sh $(TIDY_PARTS)
 
 # ---- measuring ----
 

@@ -505,8 +505,9 @@ typedef enum odvgp_hidden_q { ODVGP_HIDDEN_Q_NARROW, ODVGP_HIDDEN_Q_PRIOR } odvg
         ORDINAL            y in {0 .. lik.classes - 1}, P = 1: how many cuts are below f + N(0, 1);
                            "cut" is the first, "gap" [classes - 2] between cuts, from frequencies
     Several functions, one target, Y [N,1]:
-        ROBUSTMAX          y in {0 .. P - 1}: 1 - "epsilon" 1e-3 (frozen; at most 1 - 1 / P) if f_y is
-                           largest, else epsilon / (P - 1); each Phi in that probability is (1 - 2 e) Phi + e
+        ROBUSTMAX          y in {0 .. P - 1}: 1 - "epsilon" 1e-3 (frozen; at most 1 - 1 / P) if f_y
+                           is largest, else epsilon / (P - 1); each Phi in that probability is
+                           (1 - 2 e) Phi + e
         SOFTMAX            y in {0 .. P - 1}: exp(f_y) / sum exp(f_k)
     P = 2 T, Y [N,T]:
         HETEROSCEDASTIC    N(y_t; f_t, exp(f_(T + t)))
@@ -841,20 +842,17 @@ typedef struct odvgp_config {
 		odvgp_real link_jitter;
 		/* 1: NaN in Y is a missing target, which the bound leaves out. Default 0. */
 		int missing;
-		/* 1: Y has a column more, behind the targets: the row's weight, finite and >= 0, which
-           multiplies its log density. Default 0. */
+		/* 1: Y has a column more, behind the targets: the row's weight >= 0, which multiplies its
+           log density. Default 0. */
 		int weights;
-		/* 1: Y has a column more, the last: the row's exposure e > 0, which multiplies exp(f) of
-           POISSON, EXPONENTIAL and NEGATIVE_BINOMIAL. Default 0. */
-		int exposure;
-		/* 1, GAUSSIAN: Y has a column more, the last: e > 0; the row's noise variance is e
-           "noise_variance". For known variances e set noise_variance to 1 and freeze the slot.
-           Default 0. */
-		int known_noise;
-		/* 1, GAUSSIAN: a "noise_variance" for each target, [T]; needs the objective ELBO. Default
-           0: one for all. */
+		/* 1: Y has a last column e > 0. exposure: exp(f) of POISSON, EXPONENTIAL and
+           NEGATIVE_BINOMIAL becomes e exp(f). known_noise: the Gaussian's noise variance becomes e
+           "noise_variance"; to know it, set the slot to 1 and freeze it. Defaults 0. */
+		int exposure, known_noise;
+		/* This and the next two are the Gaussian's. 1: "noise_variance" [T], one for each target,
+           with the objective ELBO. Default 0. */
 		int noise_per_output;
-		/* This and the next are the Gaussian's. Initial noise variance, >= 0. Default 0: 0.1, and
+		/* Initial noise variance, >= 0. Default 0: 0.1, and
            from odvgp_init_data on a tenth of the targets' variance. */
 		odvgp_real noise_variance;
 		/* Lower bound of the noise variance from odvgp_init_data on, in units of the targets'
@@ -983,7 +981,7 @@ typedef struct odvgp_report {
 
 /*  One named part of the parameter vector. */
 typedef struct odvgp_slot {
-	/* With several layers names begin with "layer0." and so on, but for the likelihood's.
+	/* With several layers names begin with layer0, layer1, ... and a dot, but for the likelihood's.
        kernel, its term 0:  "kernel.0.lengthscale" "kernel.0.variance" "kernel.0.alpha"
                             "kernel.0.period" "kernel.0.offset"
        likelihood:          "noise_variance" [1 or T] or those at odvgp_likelihood
@@ -1048,9 +1046,9 @@ ODVGP_API size_t odvgp_config_size(void);
         cfg.optim.lr = odvgp_falling(0.01, 0.001, steps) */
 ODVGP_API odvgp_schedule odvgp_constant(odvgp_real value);
 ODVGP_API odvgp_schedule odvgp_falling(odvgp_real from, odvgp_real to, ptrdiff_t steps);
-/*  Rise in equal ratios from `from` to `to` over `steps` steps, then fall to `final` over
-    decay_steps (0: stay). Other likelihoods than the Gaussian, whose first natural steps can lead
-    far off, begin well with cfg.optim.natgrad_step = odvgp_rising(1e-5, 0.1, 100, 0.01, 4900). */
+/*  Rise in equal ratios over `steps` steps, then fall to `final` over decay_steps (0: stay). Other
+    likelihoods than the Gaussian begin well with
+        cfg.optim.natgrad_step = odvgp_rising(1e-5, 0.1, 100, 0.01, 4900) */
 ODVGP_API odvgp_schedule odvgp_rising(
 		odvgp_real from, odvgp_real to, ptrdiff_t steps, odvgp_real final, ptrdiff_t decay_steps);
 
@@ -1058,8 +1056,8 @@ ODVGP_API odvgp_schedule odvgp_rising(
 ODVGP_API const char *odvgp_status_text(odvgp_status status);
 
 /*  Training steps, one after another. L-BFGS ends them when a step reports convergence or that it
-    is stuck. A model of odvgp_model_create, not of odvgp_model_init or a file, that has done no
-    step and of which odvgp_set has changed nothing, begins with odvgp_warm_start, if
+    is stuck. A Gaussian model of odvgp_model_create, not of odvgp_model_init or a file, that has
+    done no step and of which odvgp_set has changed nothing, begins with odvgp_warm_start, if
     config.init.warm is 1, the objective ELBO, and the member takes it. Its allocator gives the
     memory for that time.
         X [N,D], Y [N,T]   all data
@@ -1157,10 +1155,10 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
     moments; schedules and the count of steps continue.
     Another likelihood than the Gaussian gets the kernel, prior mean and Z_beta of a regression on
     pseudo-targets, STUDENTT and LAPLACE also the scale, and q at its initial value: go on with
-    odvgp_rising. Pseudo-targets of f: y itself (STUDENTT, LAPLACE, HETEROSCEDASTIC); -1 and 1, for
-    several classes one against the rest; log(y + 1/2) (POISSON, NEGATIVE_BINOMIAL, GAMMA; minus
-    that for EXPONENTIAL), less log of the exposure; Phi^-1(y) (BETA); the middle between the cuts
-    (ORDINAL). Rows with a missing target do not count.
+    odvgp_rising. Pseudo-targets of f: y itself (STUDENTT, LAPLACE, HETEROSCEDASTIC); -1 to 1 for
+    classes, for several functions one against the rest; log(y + 1/2) (POISSON, NEGATIVE_BINOMIAL,
+    GAMMA; minus that for EXPONENTIAL), less log of the exposure; Phi^-1(y) (BETA). Rows with a
+    missing target do not count.
         settings   NULL: the defaults
         X [N,D], Y [N,T]    work  odvgp_warm_start_size bytes, at any address
     Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (objective EXACT, several
@@ -1266,8 +1264,8 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, cons
         upper   out        lower   out or NULL: Titsias' lower bound
         X, Y, work   as in odvgp_fit_q, at the same cost
     Returns  as odvgp_fit_q; E_NAN also if rounding leaves no digit of a bound, because the noise is
-             small relative to the targets; E_UNSUPPORTED for another likelihood than the Gaussian
-             and for the objectives PARTLY, TIGHT and EXACT */
+             small relative to the targets; E_UNSUPPORTED for another likelihood than the Gaussian,
+             several noises, and the objectives PARTLY, TIGHT and EXACT */
 ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *model, const odvgp_real *X,
 		const odvgp_real *Y, void *work, size_t bytes, odvgp_real *upper, odvgp_real *lower,
 		odvgp_info *info);
@@ -5788,8 +5786,8 @@ ODVGP__TRAINING void odvgp__kernel_matrix(odvgp__kjob *job, odvgp__arena scratch
 	}
 }
 
-/*  diag[i] = k(x,x) of image i and Kw [images,T] = K w, or their adjoint, which reads diag's adjoint
-    and Kw. Block b of K's lower triangle: if odd, KROWS rows' triangle, else what is left of it. */
+/*  diag[i] = k(x,x) of image i and Kw [images,T] = K w, or their adjoint, which reads diag's
+    adjoint and Kw. Block b of K's lower triangle: if odd, KROWS rows' triangle, else what is left of it. */
 ODVGP__TRAINING void odvgp__images_diag(
 		odvgp__kjob *job, odvgp_real *diag, odvgp_real *Kw, odvgp__arena scratch, int adjoint)
 {
@@ -6112,20 +6110,7 @@ typedef struct odvgp__likelihood {
        job's if it has any; or, if top is given, E_q[p(y|f)] as odvgp__lse_add leaves it */
 	void (*chunk)(const odvgp__lik_job *job, const odvgp__lik_chunk *c, ptrdiff_t t, ptrdiff_t from,
 			odvgp_real *top);
-	int pseudo; /* ODVGP__PSEUDO_..., targets of a warm start */
 } odvgp__likelihood;
-
-/*  What f is about, given y: y; 2 y - 1; 1 for class y's function, else -1; between the cuts;
-    log(y + 1/2); minus that; Phi^-1(y). */
-enum {
-	ODVGP__PSEUDO_Y,
-	ODVGP__PSEUDO_SIGN,
-	ODVGP__PSEUDO_CLASS,
-	ODVGP__PSEUDO_CUTS,
-	ODVGP__PSEUDO_LOG,
-	ODVGP__PSEUDO_MINUS_LOG,
-	ODVGP__PSEUDO_PROBIT
-};
 
 /*  levels: the number of classes, or the Gaussian's noises. */
 static ptrdiff_t odvgp__lik_count(const odvgp__lik_param *par, ptrdiff_t levels)
@@ -6413,7 +6398,7 @@ static ptrdiff_t odvgp__noise_of(const odvgp__lik_job *job, ptrdiff_t t)
 	return job->noises > 1 ? t : 0;
 }
 
-/*  With weight w and noise e s: -w (log(2 pi s) + log e + (d^2 + var) / (e s)) / 2. */
+/*  With weight w and noise e s: -w (log(2 pi e s) + (d^2 + var) / (e s)) / 2. */
 static double odvgp__gaussian_expect_target(const odvgp__lik_job *job, ptrdiff_t t)
 {
 	const odvgp_real *y = job->Y + t * job->ld, *mean = job->mean + t * job->ld,
@@ -6994,43 +6979,40 @@ static const odvgp__likelihood odvgp__likelihoods[] = {
 		/* in the order of odvgp_likelihood */
 		{"gaussian", ODVGP__LIK_GAUSSIAN | ODVGP__CONCAVE | ODVGP__LIK_SCALABLE, odvgp__noise_param,
 				1, odvgp__gaussian_expect, odvgp__noise_moments, odvgp__gaussian_log_density,
-				ODVGP__REALS, NULL, NULL, NULL, ODVGP__PSEUDO_Y},
+				ODVGP__REALS, NULL, NULL, NULL},
 		{"bernoulli", ODVGP__CONCAVE | ODVGP__LIK_PROBIT | ODVGP__LIK_LINK, NULL, 0, ODVGP__BY_RULE,
-				ODVGP__BINARY, odvgp__bernoulli_logp, NULL, odvgp__quad_chunk, ODVGP__PSEUDO_SIGN},
+				ODVGP__BINARY, odvgp__bernoulli_logp, NULL, odvgp__quad_chunk},
 		{"logit", ODVGP__CONCAVE, NULL, 0, ODVGP__BY_RULE, ODVGP__BINARY, odvgp__logit_logp, NULL,
-				odvgp__quad_chunk, ODVGP__PSEUDO_SIGN},
+				odvgp__quad_chunk},
 		{"studentt", ODVGP__SCALED, odvgp__scale_params, 2, odvgp__chunks_expect,
 				odvgp__noise_moments, odvgp__chunks_density, ODVGP__REALS, odvgp__studentt_logp,
-				odvgp__studentt_base, odvgp__quad_chunk, ODVGP__PSEUDO_Y},
+				odvgp__studentt_base, odvgp__quad_chunk},
 		{"laplace", ODVGP__CONCAVE | ODVGP__LIK_SCALABLE, odvgp__scale_params, 1,
 				odvgp__laplace_expect, odvgp__noise_moments, odvgp__chunks_density, ODVGP__REALS,
-				odvgp__laplace_logp, odvgp__laplace_base, odvgp__quad_chunk, ODVGP__PSEUDO_Y},
+				odvgp__laplace_logp, odvgp__laplace_base, odvgp__quad_chunk},
 		{"poisson", ODVGP__RATE, NULL, 0, odvgp__exp_expect, odvgp__exp_moments,
 				odvgp__chunks_density, ODVGP__COUNTS, odvgp__exp_logp, odvgp__poisson_base,
-				odvgp__quad_chunk, ODVGP__PSEUDO_LOG},
+				odvgp__quad_chunk},
 		{"exponential", ODVGP__RATE, NULL, 0, odvgp__exp_expect, odvgp__exp_moments,
-				odvgp__chunks_density, ODVGP__ABOVE_0, odvgp__exp_logp, NULL, odvgp__quad_chunk,
-				ODVGP__PSEUDO_MINUS_LOG},
+				odvgp__chunks_density, ODVGP__ABOVE_0, odvgp__exp_logp, NULL, odvgp__quad_chunk},
 		{"negative_binomial", ODVGP__RATE, odvgp__size_param, 1, odvgp__chunks_expect,
 				odvgp__exp_moments, odvgp__chunks_density, ODVGP__COUNTS,
-				odvgp__negative_binomial_logp, odvgp__negative_binomial_base, odvgp__quad_chunk,
-				ODVGP__PSEUDO_LOG},
+				odvgp__negative_binomial_logp, odvgp__negative_binomial_base, odvgp__quad_chunk},
 		{"gamma", ODVGP__CONCAVE, odvgp__shape_param, 1, odvgp__exp_expect, odvgp__exp_moments,
 				odvgp__chunks_density, ODVGP__ABOVE_0, odvgp__exp_logp, odvgp__gamma_base,
-				odvgp__quad_chunk, ODVGP__PSEUDO_LOG},
+				odvgp__quad_chunk},
 		{"beta", ODVGP__LIK_FACTORS, odvgp__precision_param, 1, odvgp__chunks_expect,
 				odvgp__beta_moments, odvgp__chunks_density, 0, 1 - DBL_EPSILON / 2, 0,
-				"must lie between 0 and 1", odvgp__beta_logp, NULL, odvgp__quad_chunk,
-				ODVGP__PSEUDO_PROBIT},
+				"must lie between 0 and 1", odvgp__beta_logp, NULL, odvgp__quad_chunk},
 		{"ordinal", ODVGP__CONCAVE | ODVGP__LIK_CLASSES, odvgp__cut_params, 2, ODVGP__BY_RULE,
-				ODVGP__NUMBERS, odvgp__ordinal_logp, NULL, odvgp__quad_chunk, ODVGP__PSEUDO_CUTS},
+				ODVGP__NUMBERS, odvgp__ordinal_logp, NULL, odvgp__quad_chunk},
 		{"robustmax", ODVGP__LIK_CLASSES | ODVGP__LIK_LINK, odvgp__epsilon_param, 1, ODVGP__BY_RULE,
-				ODVGP__NUMBERS, NULL, NULL, odvgp__robustmax_chunk, ODVGP__PSEUDO_CLASS},
+				ODVGP__NUMBERS, NULL, NULL, odvgp__robustmax_chunk},
 		{"softmax", ODVGP__LIK_LOG_CONCAVE | ODVGP__LIK_CLASSES, NULL, 0, ODVGP__BY_RULE,
-				ODVGP__NUMBERS, NULL, NULL, odvgp__softmax_chunk, ODVGP__PSEUDO_CLASS},
+				ODVGP__NUMBERS, NULL, NULL, odvgp__softmax_chunk},
 		{"heteroscedastic", 0, NULL, 0, odvgp__heteroscedastic_expect,
 				odvgp__heteroscedastic_moments, odvgp__chunks_density, ODVGP__REALS, NULL, NULL,
-				odvgp__heteroscedastic_chunk, ODVGP__PSEUDO_Y},
+				odvgp__heteroscedastic_chunk},
 };
 
 /* ---------------------------------------------------------------------------------------------- */
@@ -10927,8 +10909,8 @@ static void odvgp__moments_reverse(odvgp__tape *t, odvgp__node *nd)
 /* --- COLLAPSED(moments, noise s, V): the bound at the optimal q, for N rows and P outputs
           -P W/2 log(2 pi s) - P/2 sum_b log|I + S_b/s| - (|r|^2 - h^T J^-1 h / s) / (2 s)
               - (k - P sum_b tr S_b) / (2 s)
-      W = N. A row of weight w and noise e s has A, r and sqrt k divided by its root sqrt(e / w), W is
-      the sum of weights, and the bound has the term -P/2 sum w log e.
+      W = N. A row of weight w and noise e s has A, r and sqrt k divided by its root sqrt(e / w); W
+      is the sum of w, and the bound has the term -P/2 sum w log e.
       J = I + S/s over the mean's features; b runs over the blocks of the covariance. With
       V = A K A^T, [SOLVE] eq. 15, it adds P tr((I + S/s)^-1 (V - S S)) / (2 s^2).
       variant: which of mean and covariance use only the features of beta.
@@ -12888,7 +12870,8 @@ static odvgp_status odvgp__check_likelihood(const odvgp_config *c, odvgp_info *i
 	int ordinal = c->lik.kind == ODVGP_LIKELIHOOD_ORDINAL,
 		several = !(lik->flags & ODVGP__LIK_FACTORS),
 		of_f = several && lik->flags & ODVGP__LIK_CLASSES,
-		noise = c->lik.noise_variance != 0 || c->lik.noise_floor != 0;
+		noise = c->lik.noise_variance != 0 || c->lik.noise_floor != 0 || c->lik.known_noise ||
+				c->lik.noise_per_output;
 	if (ordinal ? P != 1 : of_f ? P < 2 || P > ODVGP__MOST_CLASSES : several && P % 2)
 		return odvgp__fail(info, ODVGP_E_ARG, "P", -1, (double)P,
 				ordinal ? "must be 1 for this likelihood"
@@ -12901,11 +12884,8 @@ static odvgp_status odvgp__check_likelihood(const odvgp_config *c, odvgp_info *i
 		return odvgp__fail(info, ODVGP_E_ARG, "lik.link_jitter", -1, (double)c->lik.link_jitter,
 				"is only for bernoulli and robustmax");
 	if (noise && !odvgp__has_noise(c))
-		return odvgp__fail(info, ODVGP_E_ARG, "lik.noise_variance or lik.noise_floor", -1, 0,
-				"is only for the Gaussian likelihood");
-	if ((c->lik.known_noise || c->lik.noise_per_output) && !odvgp__has_noise(c))
-		return odvgp__fail(info, ODVGP_E_ARG, "lik.known_noise or lik.noise_per_output", -1, 0,
-				"is only for the Gaussian likelihood");
+		return odvgp__fail(
+				info, ODVGP_E_ARG, "a noise in lik", -1, 0, "is only for the Gaussian likelihood");
 	if (c->lik.exposure && !(lik->flags & ODVGP__LIK_EXPOSURE))
 		return odvgp__fail(info, ODVGP_E_ARG, "lik.exposure", -1, 0,
 				"is only for poisson, exponential and negative_binomial");
@@ -12915,7 +12895,7 @@ static odvgp_status odvgp__check_likelihood(const odvgp_config *c, odvgp_info *i
 				"needs the objective ELBO: leave out rows with missing targets");
 	if (c->lik.noise_per_output && P > 1)
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "lik.noise_per_output", -1, 0,
-				"needs the objective ELBO: the other bounds have one noise for all outputs");
+				"needs the objective ELBO: other bounds have one noise");
 	if ((c->lik.weights || c->lik.known_noise) && c->objective == ODVGP_OBJECTIVE_TIGHT)
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "lik.weights or lik.known_noise", -1, 0,
 				"does not go with the objective TIGHT: use COLLAPSED");
@@ -13067,7 +13047,7 @@ static odvgp_status odvgp__tile_target(odvgp_model *m, ptrdiff_t i, const odvgp_
 	m->tape.sums->weight += (double)w;
 	if (!m->root.id) return ODVGP_OK;
 	if (m->y.scale) m->tape.sums->logs += (double)w * log((double)e);
-	m->tape.node[m->root.id].v[i] = ODVGP__SQRT(e / w); /* infinite for a weight of 0 */
+	m->tape.node[m->root.id].v[i] = w > 0 ? ODVGP__SQRT(e / w) : (odvgp_real)HUGE_VAL;
 	return m->cfg.objective == ODVGP_OBJECTIVE_EXACT && !(w > 0) ? ODVGP_E_ARG : ODVGP_OK;
 }
 
@@ -14530,8 +14510,9 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, c
 
 typedef struct odvgp__fit {
 	int gamma; /* gamma's features: ODVGP__..._GAMMA */
-	/* features of beta, of gamma, of both; solved for: weights [from, to) */
-	ptrdiff_t M, Mg, F, from, to;
+	/* features of beta, of gamma, of both; solved for: weights [from, to) of outputs [first, last),
+       which share a noise */
+	ptrdiff_t M, Mg, F, from, to, first, last;
 	/* S = Phi Phi^T [F,F] (lower); gamma's Lambda [Mg,Mg] (lower); work [F,F] */
 	odvgp_real *S, *prior, *G;
 	odvgp_real *W;                    /* [M,Mg], if the tape has none */
@@ -14755,9 +14736,9 @@ static void odvgp__fit_hold(const odvgp__unit *u, odvgp__fit *f)
 }
 
 /*  rest = h / s - (Lambda + S / s) w over all features. */
-static void odvgp__fit_rest(const odvgp__unit *u, odvgp__fit *f, odvgp_real s)
+static void odvgp__fit_rest(odvgp__fit *f, odvgp_real s)
 {
-	for (ptrdiff_t p = 0; p < u->P; p++) {
+	for (ptrdiff_t p = f->first; p < f->last; p++) {
 		const odvgp_real *w = f->w + p * f->F;
 		odvgp_real *rest = f->rest + p * f->F;
 		for (ptrdiff_t i = 0; i < f->F; i++) rest[i] = f->h[p * f->F + i] / s;
@@ -14785,9 +14766,8 @@ static odvgp_real odvgp__fit_pivot(const odvgp__fit *f, ptrdiff_t n)
 static odvgp_status odvgp__fit_mean(odvgp__unit *u, odvgp__fit *f, odvgp_real s, odvgp_info *info)
 {
 	odvgp_model *m = u->model;
-	odvgp__fit_hold(u, f);
 	const odvgp_blas *blas = &m->tape.blas;
-	ptrdiff_t n = f->to - f->from, P = u->P;
+	ptrdiff_t n = f->to - f->from;
 	odvgp_real added = 0, least = m->cfg.jitter.relative;
 	odvgp_info bad;
 	for (ptrdiff_t i = 0; i < n; i++) {
@@ -14809,8 +14789,8 @@ static odvgp_status odvgp__fit_mean(odvgp__unit *u, odvgp__fit *f, odvgp_real s,
 		added = ODVGP__MAX(4 * added, least);
 	}
 	for (int pass = 0; pass < 4; pass++) {
-		odvgp__fit_rest(u, f, s);
-		for (ptrdiff_t p = 0; p < P; p++) {
+		odvgp__fit_rest(f, s);
+		for (ptrdiff_t p = f->first; p < f->last; p++) {
 			odvgp_real *x = f->rest + p * f->F + f->from, *w = f->w + p * f->F + f->from;
 			for (ptrdiff_t i = 0; i < n; i++) x[i] *= f->scale[i];
 			odvgp_trsm(blas, 0, 0, n, 1, f->G, n, x, 1);
@@ -14818,7 +14798,7 @@ static odvgp_status odvgp__fit_mean(odvgp__unit *u, odvgp__fit *f, odvgp_real s,
 			for (ptrdiff_t i = 0; i < n; i++) w[i] += f->scale[i] * x[i];
 		}
 	}
-	return odvgp__finite(f->w, P * f->F)
+	return odvgp__finite(f->w, u->P * f->F)
 				   ? ODVGP_OK
 				   : odvgp__fail(info, ODVGP_E_NAN, "q", -1, 0, "the optimum is not finite");
 }
@@ -14894,7 +14874,7 @@ static odvgp_status odvgp__fit_put_factor(
 	odvgp_status status = odvgp_potrf_reverse(blas, M, f->G, M, info);
 	if (status) return status;
 	odvgp_trtri(blas, M, f->G, M);
-	for (ptrdiff_t p = 0; p < u->P; p++) {
+	for (ptrdiff_t p = f->first; p < f->last; p++) {
 		odvgp_real *to = odvgp__fit_slot(m, block->slot_sqrt) + p * M * M;
 		if (u->param == ODVGP_PARAMETRISATION_WHITENED) odvgp__copy(to, f->G, M * M);
 		else odvgp_trmm(blas, 0, M, M, 1, m->tape.node[block->L.id].v, M, f->G, M, 0, to, M);
@@ -14921,7 +14901,8 @@ static odvgp_status odvgp__fit_put_inverse(
 	const odvgp_blas *blas = &m->tape.blas;
 	const odvgp_real *L = m->tape.node[u->L.id].v;
 	ptrdiff_t M = f->M;
-	odvgp_real mean = 0, added = 0, *to = odvgp__fit_slot(m, u->block[ODVGP__ON_BETA].slot_sqrt);
+	odvgp_real mean = 0, added = 0,
+			   *to = odvgp__fit_slot(m, u->block[ODVGP__ON_BETA].slot_sqrt) + f->first * M * M;
 	odvgp_info bad;
 	for (ptrdiff_t i = 0; i < M; i++)
 		for (ptrdiff_t j = 0; j <= i; j++)
@@ -14939,7 +14920,7 @@ static odvgp_status odvgp__fit_put_inverse(
 		if (tries == 29) return odvgp__fail(info, ODVGP_E_NOT_PD, "B", bad.row, bad.value, NULL);
 		added = ODVGP__MAX(4 * added, ODVGP__EPS * mean);
 	}
-	for (ptrdiff_t p = 1; p < u->P; p++) odvgp__copy(to + p * M * M, to, M * M);
+	for (ptrdiff_t p = 1; p < f->last - f->first; p++) odvgp__copy(to + p * M * M, to, M * M);
 	return ODVGP_OK;
 }
 
@@ -14979,7 +14960,7 @@ static odvgp_status odvgp__fit_put_diagonal(
 	odvgp__copy(w.g, m->tape.node[u->q_diag.id].v, M);
 	odvgp_status status = odvgp__fit_diagonal(u, f, s, &w);
 	if (!status) m->tape.events = events;
-	for (ptrdiff_t i = 0; i < u->P * M && !status; i++)
+	for (ptrdiff_t i = f->first * M; i < f->last * M && !status; i++)
 		g[i] = odvgp__inside(&m->par, u->slot_q_diag, w.g[i % M]);
 	odvgp__end_loan(&m->nat_R, ODVGP__NAT_OPTIMUM);
 	return status ? odvgp__fail(info, status, "q_diag", -1, 0, "its optimum was not reached")
@@ -14995,9 +14976,6 @@ static const struct {
 
 static odvgp_status odvgp__fit_check(const odvgp__unit *u, odvgp_info *info)
 {
-	if (u->model->levels > 1)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "lik.noise_per_output", -1, 0,
-				"the closed forms have one noise for all outputs: set it to 0, or take steps");
 	int kind = u->cov_part->optimum, steps = odvgp__optima[kind].steps;
 	if (u->mean_part->optimum != ODVGP__OPTIMUM_WEIGHTS)
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "mean_part", -1, 0, "has no optimum here");
@@ -15093,6 +15071,22 @@ static odvgp_status odvgp__fit_end(odvgp_model *m, odvgp_status s, const odvgp_e
 	return s;
 }
 
+/*  Solve for the weights, or with `put` stage the covariances, of outputs that share a noise at
+    once. */
+static odvgp_status odvgp__fit_outputs(odvgp__unit *u, odvgp__fit *f, int put, odvgp_info *info)
+{
+	const odvgp_model *m = u->model;
+	const odvgp_real *noise = m->tape.node[m->lik_params.id].v;
+	odvgp_status s = ODVGP_OK;
+	for (f->first = 0; f->first < u->P && !s; f->first = f->last) {
+		f->last = m->levels > 1 ? f->first + 1 : u->P;
+		odvgp_real of = noise[m->levels > 1 ? f->first : 0];
+		s = put ? odvgp__optima[u->cov_part->optimum].put(u, f, of, info)
+				: odvgp__fit_mean(u, f, of, info);
+	}
+	return s;
+}
+
 static odvgp_status odvgp__fit_best(odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y,
 		void *work, size_t bytes, odvgp_info *info)
 {
@@ -15100,8 +15094,8 @@ static odvgp_status odvgp__fit_best(odvgp__unit *u, const odvgp_real *X, const o
 	odvgp__fit f;
 	odvgp_status s = odvgp__fit_begin(u, X, Y, work, bytes, &f, info);
 	if (s) return s;
-	odvgp_real noise = odvgp__noise(m);
-	if ((s = odvgp__fit_mean(u, &f, noise, info)) != ODVGP_OK) return s;
+	odvgp__fit_hold(u, &f);
+	if ((s = odvgp__fit_outputs(u, &f, 0, info)) != ODVGP_OK) return s;
 	odvgp__fit_stage(m);
 	odvgp__fit_put_gamma(u, &f);
 	odvgp__fit_put_mean(u, &f, ODVGP__ON_BETA);
@@ -15112,7 +15106,7 @@ static odvgp_status odvgp__fit_best(odvgp__unit *u, const odvgp_real *X, const o
 		odvgp__fit_prior(u, &f);
 		s = odvgp__fit_sums(u, &f, X, Y, info);
 	}
-	if (!s) s = odvgp__optima[u->cov_part->optimum].put(u, &f, noise, info);
+	if (!s) s = odvgp__fit_outputs(u, &f, 1, info);
 	if (!s) odvgp__fit_take(u);
 	odvgp__give_back(&m->par, ODVGP__LENT_OPTIMUM);
 	return s;
@@ -15211,7 +15205,8 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
 	odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
 	if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
 	if (!upper) return odvgp__fail(info, ODVGP_E_ARG, "upper", -1, 0, "is NULL");
-	if (!odvgp__has_noise(&m->cfg) || m->cfg.objective >= ODVGP_OBJECTIVE_PARTLY || m->units > 1)
+	if (!odvgp__has_noise(&m->cfg) || m->cfg.objective >= ODVGP_OBJECTIVE_PARTLY || m->units > 1 ||
+			m->levels > 1)
 		return odvgp__fail(
 				info, ODVGP_E_UNSUPPORTED, "model", -1, 0, "has no upper bound of this kind");
 	odvgp_events events = m->tape.events;
@@ -18159,10 +18154,11 @@ static odvgp_config odvgp__warm_config(const odvgp_model *m, ptrdiff_t rows, ptr
 	c.init.gamma = ODVGP_INIT_GAMMA_RANDOM;
 	c.tile = 0;
 	c.shards = 1;
+	c.lik.noise_per_output = 0;
 	if (odvgp__has_noise(&m->cfg)) return c;
 	memset(&c.lik, 0, sizeof c.lik);
 	c.lik.weights = m->cfg.lik.weights || m->cfg.lik.missing;
-	c.layer[0].P = m->tape.likelihood->pseudo == ODVGP__PSEUDO_CLASS ? m->F : m->T;
+	c.layer[0].P = m->T > 1 || !m->classes ? m->T : m->F; /* one against the rest */
 	return c;
 }
 
@@ -18223,33 +18219,19 @@ ODVGP_API size_t odvgp_warm_start_size(const odvgp_model *m, const odvgp_warm *s
 	return a.used + 64;
 }
 
-/*  ORDINAL's f for class y: the middle between its cuts, or 1 beyond the outermost. */
-static double odvgp__pseudo_cuts(const odvgp_model *m, ptrdiff_t y)
-{
-	const odvgp_real *gap = m->par.value + m->par.slot[m->slot_lik_params].offset;
-	double cut = (double)m->par.theta[m->par.slot[m->slot_lik_free_params].offset];
-	ptrdiff_t last = m->classes - 1;
-	for (ptrdiff_t k = 1; k < y; k++) cut += (double)gap[k - 1];
-	if (y == 0) return cut - 1;
-	return cut + (y == last ? 1 : 0.5 * (double)gap[y - 1]);
-}
-
 /*  The pseudo-target of function f for row y. */
 static double odvgp__pseudo(const odvgp_model *m, const odvgp_real *y, ptrdiff_t f)
 {
-	int kind = m->y.lik->pseudo;
-	double v = (double)y[kind == ODVGP__PSEUDO_CLASS ? 0 : f],
-		   exposure = m->y.scale ? log((double)y[odvgp__y_columns(&m->y) - 1]) : 0;
-	switch (kind) {
-	case ODVGP__PSEUDO_SIGN: return 2 * v - 1;
-	case ODVGP__PSEUDO_CLASS: return v == (double)f ? 1 : -1;
-	case ODVGP__PSEUDO_CUTS: return odvgp__pseudo_cuts(m, (ptrdiff_t)v);
-	case ODVGP__PSEUDO_LOG: return log(v + 0.5) - exposure;
-	case ODVGP__PSEUDO_MINUS_LOG: return -log(v + 0.5) - exposure;
-	case ODVGP__PSEUDO_PROBIT:
-		return odvgp__normal_quantile(ODVGP__MIN(ODVGP__MAX(v, 1e-6), 1 - 1e-6));
-	default: return v;
-	}
+	const odvgp__likelihood *lik = m->y.lik;
+	int classes = lik->flags & ODVGP__LIK_CLASSES, factors = lik->flags & ODVGP__LIK_FACTORS;
+	double v = (double)y[classes ? 0 : f];
+	if (classes && !factors) return v == (double)f ? 1 : -1;
+	if (classes || lik->most == 1) return 2 * v / (classes ? (double)m->classes - 1 : 1) - 1;
+	if (lik->least < 0) return v;
+	if (lik->most < 1) return odvgp__normal_quantile(v);
+	v = log(v + 0.5);
+	if (lik->flags & ODVGP__LIK_EXPOSURE && !lik->whole) v = -v; /* a rate */
+	return m->y.scale ? v - log((double)y[odvgp__y_columns(&m->y) - 1]) : v;
 }
 
 /*  The auxiliary model's row for y. */
@@ -18310,8 +18292,7 @@ static void odvgp__warm_noise(odvgp_model *aux)
 	odvgp__touch(aux, aux->slot_lik_params);
 }
 
-/*  What other likelihoods take from the regression. A scale whose noise has the regression's
-    variance, twice its square for LAPLACE, and for STUDENTT with 4 degrees of freedom; q at its
+/*  A scale, whose noise has the variance 2 scale^2 (STUDENTT: with 4 degrees of freedom), and q's
     initial value. */
 static odvgp_status odvgp__warm_pseudo(odvgp_model *m, const odvgp_model *aux, odvgp_info *info)
 {
@@ -18342,7 +18323,7 @@ static odvgp_status odvgp__warm_train(odvgp__warm_work *w, const odvgp_model *m,
 		return s;
 	odvgp__warm_copy(aux, m, 1);
 	odvgp__copy(aux->data_sd, m->data_sd, m->cfg.layer[0].D + 1);
-	if (!odvgp__has_noise(&m->cfg)) odvgp__warm_noise(aux);
+	if (!odvgp__has_noise(&m->cfg) || m->levels > 1) odvgp__warm_noise(aux);
 	if (m->unit->patches.height) odvgp__copy(aux->inducing_sd, m->inducing_sd, m->unit->Dz);
 	*made = aux;
 	report.converged = report.stuck = 0;
@@ -18383,6 +18364,10 @@ ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *m, const odvgp_warm *settin
 	odvgp__copy(w.theta, m->par.theta, m->par.count);
 	odvgp__copy(w.value, m->par.value, m->par.positive);
 	odvgp__warm_copy(m, aux, 0);
+	if (m->levels > 1 && odvgp__has_noise(&m->cfg) && m->par.slot[m->slot_lik_params].trainable) {
+		odvgp__set_noise(m, (double)odvgp__noise(aux));
+		odvgp__touch(m, m->slot_lik_params);
+	}
 	if (!odvgp__has_noise(&m->cfg)) s = odvgp__warm_pseudo(m, aux, info);
 	else if (odvgp__warm_fits_q(m)) s = odvgp_fit_q(m, X, Y, w.rest, w.rest_bytes, info);
 	if (!s && odvgp__warm_bound(m, &w, X, Y) >= before) {

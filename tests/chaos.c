@@ -45,7 +45,7 @@ static const char *const outcome_name[OUTCOMES] = {
 typedef struct drawn {
 	odvgp_config cfg;
 	char kernel[TEXT];
-	odvgp_real X[MOST_ROWS * MOST_INPUTS], Y[MOST_ROWS * MOST_OUTPUTS],
+	odvgp_real X[MOST_ROWS * MOST_INPUTS], Y[MOST_ROWS * (MOST_OUTPUTS + 2)],
 			new_X[NEW_ROWS * MOST_INPUTS];
 	/* The kind of data. */
 	const char *data;
@@ -288,7 +288,14 @@ static void draw_likelihood(odvgp_config *c)
 	c->lik.nodes = gaussian ? 0 : test_below(12);
 	c->lik.classes = 0;
 	c->lik.link_jitter = 0;
-	if (gaussian) return;
+	c->lik.weights = chance(0.2);
+	c->lik.exposure = c->lik.known_noise = c->lik.noise_per_output = 0;
+	if (gaussian) {
+		c->lik.known_noise = chance(0.2);
+		c->lik.noise_per_output = c->objective == ODVGP_OBJECTIVE_ELBO && chance(0.2);
+		return;
+	}
+	if (odvgp__likelihoods[c->lik.kind].flags & ODVGP__LIK_EXPOSURE) c->lik.exposure = chance(0.4);
 	c->lik.noise_variance = c->lik.noise_floor = 0;
 	c->lik.missing = chance(0.1);
 	c->objective = ODVGP_OBJECTIVE_ELBO;
@@ -322,6 +329,22 @@ static double allowed(const odvgp_config *c, double y)
 /* ---- data ---- */
 
 /*  Most data are smooth functions with noise; some are inputs that break naive code. */
+/*  Spreads the targets, and writes weights, exposure or noise behind those of each row. */
+static void draw_rows(drawn *d)
+{
+	const odvgp_config *c = &d->cfg;
+	ptrdiff_t T, C, i, t, P = c->layer[0].P, least = c->objective == ODVGP_OBJECTIVE_EXACT;
+	if (P < 1 || P > MOST_OUTPUTS || (unsigned)c->lik.kind > ODVGP_LIKELIHOOD_HETEROSCEDASTIC)
+		return;
+	T = odvgp__lik_targets(&odvgp__likelihoods[c->lik.kind], P);
+	C = T + c->lik.weights + (c->lik.exposure || c->lik.known_noise);
+	for (i = MOST_ROWS; i-- > 0 && C > T;) {
+		for (t = T; t-- > 0;) d->Y[i * C + t] = d->Y[i * T + t];
+		if (c->lik.weights) d->Y[i * C + T] = (odvgp_real)(double)(least + test_below(3));
+		if (C > T + c->lik.weights) d->Y[i * C + C - 1] = (odvgp_real)test_between(0.2, 3);
+	}
+}
+
 static void draw_data(drawn *d)
 {
 	static const char *const kinds[] = {"smooth", "equal rows", "constant targets",
@@ -352,6 +375,7 @@ static void draw_data(drawn *d)
 			d->X[i] = 5;
 	for (i = 0; i < MOST_ROWS * MOST_OUTPUTS; i++)
 		d->Y[i] = (odvgp_real)allowed(&d->cfg, (double)d->Y[i]);
+	draw_rows(d);
 	if (kind == 7) d->X[test_below(20)] = (odvgp_real)(HUGE_VAL - HUGE_VAL);
 	if (kind == 8) d->Y[test_below(20)] = (odvgp_real)HUGE_VAL;
 }

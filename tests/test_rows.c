@@ -376,7 +376,7 @@ TEST(each_output_has_its_noise)
 	odvgp_model *m, *single;
 	odvgp_real noise[2] = {(odvgp_real)0.05, (odvgp_real)0.4}, q[2 * M], a[2 * MG],
 			   sqrts[2 * M * M], mean[2], sd_f[2], sd_y[2], *g, kl;
-	double both, sum = 0;
+	double both, best, sum = 0;
 	ptrdiff_t i, t;
 	size_t bytes, model_bytes;
 	void *file, *block;
@@ -411,6 +411,28 @@ TEST(each_output_has_its_noise)
 	CHECK_NEAR(both, sum, BY_PRECISION(1e-10, 2e-4) * (1 + fabs(both)));
 	CHECK_STATUS(odvgp_predict_once(m, w->X, 1, mean, sd_f, sd_y, NULL), ODVGP_OK);
 	for (t = 0; t < 2; t++) CHECK_NEAR(sd_y[t] * sd_y[t] - sd_f[t] * sd_f[t], noise[t], 1e-5);
+	/* the optimum of two outputs is each single one's */
+	fit(m, w);
+	best = bound(m, w->X, w->Y, N, NULL, NULL);
+	CHECK(best > both);
+	for (t = 0, sum = 0; t < 2; t++) {
+		for (i = 0; i < N; i++) one->Y[i] = w->Y[i * 2 + t];
+		single = create(one);
+		same_values(single, m);
+		CHECK_STATUS(odvgp_set(single, "noise_variance", noise + t, 1, NULL), ODVGP_OK);
+		fit(single, one);
+		sum += bound(single, one->X, one->Y, N, NULL, NULL);
+		odvgp_model_free(single);
+	}
+	CHECK_NEAR(best, sum, BY_PRECISION(1e-9, 1e-2) * (1 + fabs(best)));
+	bytes = odvgp_warm_start_size(m, NULL);
+	block = test_alloc(bytes);
+	CHECK_STATUS(
+			odvgp_upper_bound(m, w->X, w->Y, block, bytes, &kl, NULL, NULL), ODVGP_E_UNSUPPORTED);
+	CHECK_STATUS(odvgp_warm_start(m, NULL, w->X, w->Y, block, bytes, NULL), ODVGP_OK);
+	CHECK(bound(m, w->X, w->Y, N, NULL, NULL) > best);
+	free(block);
+	both = bound(m, w->X, w->Y, N, NULL, NULL);
 	bytes = odvgp_save_size(m, 0);
 	file = test_alloc(bytes);
 	CHECK_STATUS(odvgp_save(m, NULL, NULL, 0, file, bytes, NULL), ODVGP_OK);

@@ -365,7 +365,7 @@ TEST(refusals_change_nothing)
 /*  Other likelihoods take kernel and Z_beta from a regression on pseudo-targets, STUDENTT and
     LAPLACE the scale, too, and q stays at its start: from there some steps raise the bound above
     that of a cold start and as many steps. Frozen slots stay, missing targets do not count, the bits
-    repeat. The data are short of what a cold start supposes: it begins with lengthscales ten times
+    repeat. The data are short of what a cold start supposes: it begins with lengthscales four times
     too long. */
 TEST(other_likelihoods_start_from_pseudo_targets)
 {
@@ -381,7 +381,7 @@ TEST(other_likelihoods_start_from_pseudo_targets)
 		odvgp_real before[2], after[2], scale = 0;
 		c.lik.kind = (odvgp_likelihood)kind;
 		c.lik.classes = kind == ODVGP_LIKELIHOOD_ORDINAL ? 3 : 0;
-		c.layer[0].kernel = "rbf(9, variance=1.3, ard)";
+		c.layer[0].kernel = "rbf(4, variance=1.3, ard)";
 		c.optim.natgrad_step = odvgp_rising((odvgp_real)1e-3, (odvgp_real)0.1, 20, 0, 0);
 		for (ptrdiff_t i = ROWS; i-- > 0;)
 			for (ptrdiff_t t = T; t-- > 0;) {

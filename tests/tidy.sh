@@ -1,8 +1,8 @@
 #!/bin/sh
-# tidy.sh CLANG-TIDY CPPCHECK FILE...   clang-tidy (with .clang-tidy) and cppcheck on the header itself, in both precisions, and on
-# the given files. Programs see the header's declarations alone, since its code was looked at before. Tests see all of it, since
+# tidy.sh PART PARTS FILE...   clang-tidy (with .clang-tidy) and cppcheck on the header itself, in both precisions, and on the given
+# files; of all these checks every PARTS-th, from number PART on. Variables TIDY CPPCHECK. Programs see the header's declarations alone, since its code was looked at before. Tests see all of it, since
 # they use internals, and do without the path analyser, which would follow every path from every test through the header.
-tidy=$1 cppcheck=$2
+tidy=${TIDY:-clang-tidy} cppcheck=${CPPCHECK:-cppcheck} part=$1 parts=$2 turn=0
 shift 2
 log=${TMPDIR:-/tmp}/odvgp-tidy.$$
 trap 'rm -f "$log"' EXIT
@@ -10,6 +10,8 @@ passed=0 failed=0
 check() { # name, command...
     name=$1
     shift
+    turn=$((turn + 1))
+    [ $(((turn - 1) % parts)) -eq "$part" ] || return
     if "$@" >"$log" 2>&1; then
         echo "ok    $name"
         passed=$((passed + 1))
