@@ -203,7 +203,7 @@ CONTENTS   (search for a tag with its arrows)
     kernel values, k(x,x) B T^2 / 2 more. One image's patches at a time are in memory, with 256 rows
     of their kernel matrix. odvgp_init_data draws inducing patches from 1,000 images and their
     locations uniformly. All pixels of a channel should have one scale. With ROBUSTMAX let Adam move
-    q (natgrad = 0): what images have in common makes natural steps of minibatches overshoot.
+    q (natgrad = 0): natural steps of minibatches may not learn at all.
   Units. Standardise the columns of X and Y (odvgp_column_scales, odvgp_standardise) and pass the
     scales to odvgp_freeze to get predictions in original units.
   Memory. odvgp_model_size returns the bytes that training needs, odvgp_predictor_size those of

@@ -144,8 +144,8 @@ static odvgp_config config_of(const setting *s, int k, const odvgp_threads *thre
 	}
 	c.lik.kind = ODVGP_LIKELIHOOD_ROBUSTMAX;
 	c.optim.batch = 32;
-	/* Adam moves q, as in SOLVE-GP's appendix G.2: blank patches give all images a large common
-	   part, and with robust-max natural steps of minibatches overshoot in its direction. */
+	/* Adam moves q, as in SOLVE-GP's appendix G.2; with natural steps the convolutional models did
+	   not learn. */
 	c.optim.natgrad = 0;
 	c.optim.lr = odvgp_constant((odvgp_real)0.03);
 	c.threads = *threads;

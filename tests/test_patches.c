@@ -13,7 +13,8 @@ typedef struct shape {
 } shape;
 static void set_shape(odvgp_config *c, const shape *s)
 {
-	c->layer[0].D = s->H * s->W * s->C;
+	/* Sizes that are refused would overflow. */
+	c->layer[0].D = s->H < 1000 ? s->H * s->W * s->C : 1;
 	c->layer[0].patches.image_height = s->H;
 	c->layer[0].patches.image_width = s->W;
 	c->layer[0].patches.channels = s->C;

@@ -380,7 +380,7 @@ static void likelihood_settle(options *o, const dataset *d)
 {
 	option_default(o, OPT_LIKELIHOOD, LIKELIHOOD_TEXT(d->s.likelihood));
 	check_likelihood(o, d->s.likelihood);
-	/* What images have in common makes natural steps of minibatches overshoot. */
+	/* bench/images.md: with natural steps MNIST was not learned. */
 	if (is_image(o) && has_classes(d->s.likelihood) && functions_of(&d->s) > 1 &&
 			!o->given[OPT_NATGRAD])
 		option_store(o, OPT_NATGRAD, copy_text("off"));
