@@ -1023,6 +1023,23 @@ static inline int table_find(const table *t, const char *name, int from)
 	return i;
 }
 
+/*  Is it a date of another form than ISO's: 31.12.2020, 12/31/20, 2020/12/31, then perhaps a time? */
+static inline int table__other_date(const char *s)
+{
+	size_t digits[3];
+	char separator = 0;
+	for (int k = 0; k < 3; k++) {
+		digits[k] = strspn(s, "0123456789");
+		s += digits[k];
+		if (k == 2) break;
+		if (!*s || !strchr("./-", *s) || (k && *s != separator)) return 0;
+		separator = *s++;
+	}
+	int year_first = digits[0] == 4 && digits[2] >= 1 && digits[2] <= 2,
+		year_last = digits[0] >= 1 && digits[0] <= 2 && (digits[2] == 2 || digits[2] == 4);
+	return (year_first || year_last) && digits[1] >= 1 && digits[1] <= 2 && (!*s || *s == ' ');
+}
+
 /*  The options that would read the text as a number, in a clause; "" if none would. */
 static inline const char *table_hint(const char *text)
 {
@@ -1044,6 +1061,7 @@ static inline const char *table_hint(const char *text)
 	if (known[0] && known[1]) return "; --decimal , or --thousands , reads it as a number";
 	for (size_t k = 0; k < sizeof styles / sizeof *styles; k++)
 		if (table__is_number(&c, &styles[k].style, &value)) return styles[k].clause;
+	if (table__other_date(text)) return "; dates are read as 2020-12-31 or 2020-12-31T23:59:59";
 	return "";
 }
 
