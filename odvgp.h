@@ -5787,7 +5787,8 @@ ODVGP__TRAINING void odvgp__kernel_matrix(odvgp__kjob *job, odvgp__arena scratch
 }
 
 /*  diag[i] = k(x,x) of image i and Kw [images,T] = K w, or their adjoint, which reads diag's
-    adjoint and Kw. Block b of K's lower triangle: if odd, KROWS rows' triangle, else what is left of it. */
+    adjoint and Kw. Block b of K's lower triangle: if odd, KROWS rows' triangle, else what is left of
+    it. */
 ODVGP__TRAINING void odvgp__images_diag(
 		odvgp__kjob *job, odvgp_real *diag, odvgp_real *Kw, odvgp__arena scratch, int adjoint)
 {
@@ -9087,8 +9088,8 @@ struct odvgp_model {
 	/* positive, then free parameters: first slot (0: none), slots */
 	int slot_lik_params, lik_slots;
 	int slot_lik_free_params, lik_free_slots;
-	/* moments, objective: for bounds without q. root: sqrt(e / w) of rows of weight w and noise e s;
-       none: all 1 */
+	/* moments, objective: for bounds without q. root: sqrt(e / w) of rows of weight w and noise
+       e s; none: all 1 */
 	odvgp__ref X, Y, root, lik_params, lik_free_params, expect, moments, objective;
 	odvgp_real *m1, *m2, *good; /* Adam's moments [adam_count]; the last good theta */
 	ptrdiff_t adam_count;

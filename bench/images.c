@@ -4,8 +4,8 @@
 
     DIR of the data has mnist_train20000.bin.gz and mnist_t10k.bin.gz: for each image a label, then
     28 x 28 pixels, a byte each; gzip unpacks them into OUT. Each model trains for the same time, the
-    evaluations on the test images not counted. Appends a row to OUT/images.csv at each quarter of the
-    time, and skips models whose last row is there; then prints the table of last rows. */
+    evaluations on the test images not counted. Appends a row to OUT/images.csv at each quarter of
+    the time, and skips models whose last row is there; then prints the table of last rows. */
 #define _POSIX_C_SOURCE 200809L
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"

@@ -322,8 +322,8 @@ TEST(bounds_without_q_take_weights_and_known_noise)
 		free(g), free(w);
 	}
 }
-/*  log N(y; 0, K + diag(noise)) by its definition, for known variances; the upper bound is above it,
-    the lower one is the collapsed bound. */
+/*  log N(y; 0, K + diag(noise)) by its definition, for known variances; the upper bound is above
+    it, the lower one is the collapsed bound. */
 TEST(known_variances_are_the_diagonal_of_the_noise)
 {
 	world *w = make_bound(4);

@@ -364,8 +364,8 @@ TEST(refusals_change_nothing)
 
 /*  Other likelihoods take kernel and Z_beta from a regression on pseudo-targets, STUDENTT and
     LAPLACE the scale, too, and q stays at its start: from there some steps raise the bound above
-    that of a cold start and as many steps. Frozen slots stay, missing targets do not count, the bits
-    repeat. The data are short of what a cold start supposes: it begins with lengthscales four times
+    that of a cold start and as many steps. Frozen slots stay, missing targets do not count, the
+    bits repeat. The data are short of what a cold start supposes: it begins with lengthscales four times
     too long. */
 TEST(other_likelihoods_start_from_pseudo_targets)
 {

@@ -113,8 +113,8 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/*  The distinct numbers of a column, sorted, into `list`. Returns how many there are, or most + 1 if
-    there are more. */
+/*  The distinct numbers of a column, sorted, into `list`. Returns how many there are, or most + 1
+    if there are more. */
 static int distinct_numbers(const table *t, int column, double *list, int most)
 {
 	int count = 0;

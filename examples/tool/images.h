@@ -1,5 +1,5 @@
-/*  images.h - --image, --patch, --stride and --tick: inputs are the pixels of an image, and inducing
-    inputs are patches of it. */
+/*  images.h - --image, --patch, --stride and --tick: inputs are the pixels of an image, and
+    inducing inputs are patches of it. */
 #ifndef TOOL_IMAGES_H
 #define TOOL_IMAGES_H
 

@@ -374,8 +374,8 @@ static void check_likelihood(const options *o, odvgp_likelihood kind)
 				o->value[OPT_FIT_Q], name);
 }
 
-/*  Defaults for other likelihoods than the Gaussian: natural steps rise from 1e-5, as in the papers,
-    over 100 steps or a fifth of a short training. */
+/*  Defaults for other likelihoods than the Gaussian: natural steps rise from 1e-5, as in the
+    papers, over 100 steps or a fifth of a short training. */
 static void likelihood_settle(options *o, const dataset *d)
 {
 	option_default(o, OPT_LIKELIHOOD, LIKELIHOOD_TEXT(d->s.likelihood));

@@ -100,8 +100,8 @@ static void plan_solve(plan *p, options *o, ptrdiff_t n, double D)
 	p->flops += 5000 * pass_flops(1024, 2 * WARM_POINTS, D) + pass_flops((double)n, WARM_POINTS, D);
 }
 
-/*  Other likelihoods than the Gaussian need q. Few rows get COUPLED with up to half of them as points;
-    more get ORTH, whose mean uses gamma points at little cost; from MANY_ROWS SOLVE-GP, whose band
+/*  Other likelihoods than the Gaussian need q. Few rows get COUPLED with up to half of them as
+    points; more get ORTH, whose mean uses gamma points at little cost; from MANY_ROWS SOLVE-GP, whose band
     uses them too. Natural steps settle q in some hundred steps, kernels take more. */
 enum { FEW_ROWS = 600, MANY_ROWS = 100000, Q_POINTS = 200, LEAST_STEPS = 300 };
 

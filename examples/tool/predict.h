@@ -140,8 +140,8 @@ static void forecast_run(const forecast *f, const odvgp_server *server, const wo
 	free(job.scratch);
 }
 
-/*  log p(y) of each row, [n], for targets in the units of the server. Rows whose targets are missing
-    or refused by the likelihood get NaN, and their targets become NaN, too. */
+/*  log p(y) of each row, [n], for targets in the units of the server. Rows whose targets are
+    missing or refused by the likelihood get NaN, and their targets become NaN, too. */
 static double *log_densities(const odvgp_server *server, const double *X, double *Y, ptrdiff_t n)
 {
 	ptrdiff_t T = server->T;

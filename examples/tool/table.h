@@ -1023,7 +1023,8 @@ static inline int table_find(const table *t, const char *name, int from)
 	return i;
 }
 
-/*  Is it a date of another form than ISO's: 31.12.2020, 12/31/20, 2020/12/31, then perhaps a time? */
+/*  Is it a date of another form than ISO's: 31.12.2020, 12/31/20, 2020/12/31, perhaps with a
+    time? */
 static inline int table__other_date(const char *s)
 {
 	size_t digits[3];
