@@ -115,7 +115,9 @@ static void plan_q(plan *p, options *o, double budget, const dataset *d, ptrdiff
 	double rows = (double)smaller(n, 1024), points = (double)(beta + gamma),
 		   step = pass_flops(rows, (double)beta, D) * (1 + F) + 4 * F * rows * points +
 				  (150 + 20 * D) * rows * points + 8 * F * rows * (double)beta * (double)beta;
-	double usual = n <= FEW_ROWS ? 600 : n < MANY_ROWS ? 2000 : 3000,
+	double usual = n <= FEW_ROWS   ? 600
+				   : n < MANY_ROWS ? 2000
+								   : 3000,
 		   steps = fmin(usual, fmax(LEAST_STEPS, budget / step));
 	option_store(o, OPT_BASIS, copy_text(name));
 	plan_number(o, OPT_BETA, beta);
