@@ -14747,18 +14747,31 @@ static void odvgp__fit_rest(odvgp__fit *f, odvgp_real s)
 	}
 }
 
-/*  The smallest pivot of a factor G [n,n]. */
-static odvgp_real odvgp__fit_pivot(const odvgp__fit *f, ptrdiff_t n)
+/*  What a jitter of 1 adds to the scaled diagonal: k(z,z) of gamma's points, whose Lambda may be
+    all rounding errors of it; 1 for whitened features. */
+static odvgp_real odvgp__fit_jitter(const odvgp__unit *u, const odvgp__fit *f, ptrdiff_t i)
 {
-	odvgp_real least = 1;
-	for (ptrdiff_t i = 0; i < n; i++) least = ODVGP__MIN(least, f->G[i * n + i]);
-	return least * least;
+	const odvgp__node *Z = &u->model->tape.node[u->Z_gamma.id];
+	odvgp_real value[ODVGP__MAX_NODES], scale = f->scale[i];
+	ptrdiff_t j = f->from + i - f->M;
+	if (j < 0 || f->gamma == ODVGP__WHITE_GAMMA) return 1;
+	return scale * scale * odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), Z->v + j * Z->ld, value);
 }
 
-/*  Solve for w, with rows and columns scaled to a unit diagonal. A matrix with a pivot below
-    jitter.relative gets this multiple of the identity, or more if it still has no factor. Iterative
-    refinement then corrects the directions that the data decide; in the others coefficients would
-    be so large that predictions in float lose their digits, for less than 1e-4 nats. */
+/*  Whether a factor G [n,n] has a pivot below `least` of that. */
+static int odvgp__fit_near_singular(
+		const odvgp__unit *u, const odvgp__fit *f, ptrdiff_t n, odvgp_real least)
+{
+	for (ptrdiff_t i = 0; i < n; i++)
+		if (!(f->G[i * n + i] * f->G[i * n + i] >= least * odvgp__fit_jitter(u, f, i))) return 1;
+	return 0;
+}
+
+/*  Solve for w, with rows and columns scaled to a unit diagonal. A matrix that is near to singular
+    gets jitter.relative on its diagonal, or more if it still has no factor. Iterative refinement
+    then corrects the directions that the data decide; in the others coefficients would be so large
+    that predictions in float lose their digits, for at most 2e-3 nats (0.25 of 1,573 without
+    noise) in six examples. */
 static odvgp_status odvgp__fit_mean(odvgp__unit *u, odvgp__fit *f, odvgp_real s, odvgp_info *info)
 {
 	odvgp_model *m = u->model;
@@ -14775,10 +14788,10 @@ static odvgp_status odvgp__fit_mean(odvgp__unit *u, odvgp__fit *f, odvgp_real s,
 			for (ptrdiff_t j = 0; j <= i; j++)
 				f->G[i * n + j] = f->scale[i] * odvgp__fit_normal(f, s, f->from + i, f->from + j) *
 								  f->scale[j];
-			f->G[i * n + i] += added;
+			if (added > 0) f->G[i * n + i] += added * odvgp__fit_jitter(u, f, i);
 		}
 		int singular = odvgp_potrf(blas, n, f->G, n, &bad) != ODVGP_OK;
-		if (!singular && (added > 0 || !(odvgp__fit_pivot(f, n) < least))) break;
+		if (!singular && (added > 0 || !odvgp__fit_near_singular(u, f, n, least))) break;
 		if (tries == 19 && singular)
 			return odvgp__fail(
 					info, ODVGP_E_NOT_PD, "Lambda + Phi Phi^T / noise", bad.row, bad.value, NULL);
