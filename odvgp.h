@@ -7763,9 +7763,9 @@ static odvgp_status odvgp__predict_run(
 static void odvgp__mix_in(
 		ptrdiff_t k, odvgp_real m, odvgp_real v, odvgp_real *run, odvgp_real *mean, odvgp_real *var)
 {
-	odvgp_real share = 1 / (odvgp_real)(k + 1), d = k ? m - *run : 0;
+	odvgp_real before = run ? *run : 0, share = 1 / (odvgp_real)(k + 1), d = k ? m - before : 0;
 	if (var) *var = k ? *var + share * (v - *var + (1 - share) * d * d) : v;
-	if (run) *run = k ? *run + share * d : m;
+	if (run) *run = k ? before + share * d : m;
 	if (mean) *mean = run ? *run : m;
 }
 

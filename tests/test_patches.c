@@ -31,9 +31,9 @@ static ptrdiff_t patch_count(const shape *s)
 static odvgp_real patch_column(const shape *s, const odvgp_real *x, ptrdiff_t t, ptrdiff_t d)
 {
 	ptrdiff_t across = (s->W - s->w) / s->stride + 1, pixels = s->h * s->w * s->C;
-	ptrdiff_t row = t / across * s->stride, col = t % across * s->stride;
-	if (d == pixels) return (odvgp_real)(t / across);
-	if (d == pixels + 1) return (odvgp_real)(t % across);
+	ptrdiff_t down = t / across, right = t % across, row = down * s->stride, col = right * s->stride;
+	if (d == pixels) return (odvgp_real)down;
+	if (d == pixels + 1) return (odvgp_real)right;
 	row += d / (s->w * s->C);
 	col += d / s->C % s->w;
 	return x[(row * s->W + col) * s->C + d % s->C];
