@@ -7742,6 +7742,7 @@ static odvgp_status odvgp__predict_run(
 	if (odvgp__layers_served(c->s) > 1) {
 		if (bytes < odvgp__predict_size(c->s, rows)) return ODVGP_E_MEMORY;
 		odvgp__between_layout(&a, c->s, rows, &c->between);
+		if (!c->between.mean) return ODVGP_E_MEMORY;
 	} else {
 		t = odvgp__predict_begin(c->s, rows, scratch, bytes);
 		if (!t) return ODVGP_E_MEMORY;

@@ -31,7 +31,8 @@ static ptrdiff_t patch_count(const shape *s)
 static odvgp_real patch_column(const shape *s, const odvgp_real *x, ptrdiff_t t, ptrdiff_t d)
 {
 	ptrdiff_t across = (s->W - s->w) / s->stride + 1, pixels = s->h * s->w * s->C;
-	ptrdiff_t down = t / across, right = t % across, row = down * s->stride, col = right * s->stride;
+	ptrdiff_t down = t / across, right = t % across, row = down * s->stride,
+			  col = right * s->stride;
 	if (d == pixels) return (odvgp_real)down;
 	if (d == pixels + 1) return (odvgp_real)right;
 	row += d / (s->w * s->C);
