@@ -258,7 +258,7 @@ static wide integral(const setup *s, wide y, wide mean, wide var, int density)
 {
 	enum { INTERVALS = 1600 };
 	wide reach = density ? 40 : 12;
-	wide sum = 1, top = -LDBL_MAX, sd = sqrtl(var), step = 2 * reach / INTERVALS;
+	wide sum = 0, top = -LDBL_MAX, sd = sqrtl(var), step = 2 * reach / INTERVALS;
 	int pass, i;
 	for (pass = 0; pass < 1 + density; pass++)
 		for (i = 0, sum = 0; i <= INTERVALS; i++) {
@@ -271,7 +271,7 @@ static wide integral(const setup *s, wide y, wide mean, wide var, int density)
 			if (density && !pass) top = whole > top ? whole : top;
 			else sum += w * (density ? expl(whole - top) : l * expl(-0.5L * t * t));
 		}
-	return density ? top + logl(sum) : sum;
+	return density ? top + logl(fmaxl(sum, LDBL_MIN)) : sum;
 }
 /*  At moderate arguments, with many nodes; and where a target is far on the wrong side. */
 TEST(integrals_agree_with_long_double)
