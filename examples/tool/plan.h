@@ -112,9 +112,9 @@ static void plan_q(plan *p, options *o, double budget, const dataset *d, ptrdiff
 	const char *name = n <= FEW_ROWS ? "coupled" : n < MANY_ROWS ? "orth" : "solve";
 	ptrdiff_t gamma = n <= FEW_ROWS ? 0 : smaller(n < MANY_ROWS ? 500 : Q_POINTS, most);
 	ptrdiff_t beta = smaller(Q_POINTS, most);
-	double rows = (double)smaller(n, 1024), points = (double)(beta + gamma),
-		   step = pass_flops(rows, (double)beta, D) * (1 + F) + 4 * F * rows * points +
-				  (150 + 20 * D) * rows * points + 8 * F * rows * (double)beta * (double)beta;
+	double rows = (double)smaller(n, 1024), points = (double)(beta + gamma), M = (double)beta,
+		   step = pass_flops(rows, M, D) + 6 * (F - 1) * rows * M * M + 10 * F * M * M * M +
+				  (150 + 20 * D + 4 * F) * rows * points;
 	double usual = n <= FEW_ROWS   ? 600
 				   : n < MANY_ROWS ? 2000
 								   : 3000,
