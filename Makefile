@@ -24,7 +24,7 @@ FLOAT_TESTS := $(if $(SKIP_FLOAT),,$(filter-out test_alias test_pool test_thread
 # `make test`, `make test-isa` and `make sanitize` leave these in float to ALL=1, so as to end soon.
 SLOW_FLOAT  := test_arguments test_base_kernels test_deep test_forged_files test_likelihoods test_members test_members_steps test_model test_optim \
                test_patches test_predict test_recovery test_rows test_save_load test_start test_terms test_training
-# Nor do these look at an instruction set.
+# Nor do these look at an instruction set, and the tool only chooses one.
 NO_ISA      := test_alias test_arguments test_config test_files test_forged_files test_pool test_tape
 EXAMPLES    := $(sort $(wildcard examples/[0-9]*.c)) examples/deep.c
 LESSONS     := $(sort $(wildcard examples/lessons/[0-9]*.c))
@@ -159,7 +159,7 @@ short    = $(if $(ALL),$(linked),$(filter-out $(SLOW_FLOAT:%=$(1)/f32/%),$(linke
 test: $(call short,$(B)) ## all tests, about a minute on two cores; needs only a C compiler; ALL=1: all programs in float too, at full length
 	@$(if $(ALL),,ODVGP_TEST_SHORT=1) sh tests/run.sh $(call commands,$(call short,$(B)))
 
-test-isa: $(filter-out $(NO_ISA:%=$(B)/%),$(call brief,$(B))) ## the tests with every instruction set forced; ALL=1: at full length, all in float too
+test-isa: $(filter-out $(B)/odvgp $(NO_ISA:%=$(B)/%),$(call brief,$(B))) ## the tests with every instruction set forced; ALL=1: at full length, all in float too
 	@$(if $(ALL),,ODVGP_TEST_SHORT=1) sh tests/isa.sh $(B)/test_linalg $(call commands,$^)
 
 sanitize: $(call brief,$(B)/sanitize) ## the tests under the address and undefined behaviour sanitizers; ALL=1: at full length, all in float too
@@ -220,7 +220,7 @@ fuzz: $(FUZZ:%=$(B)/fuzz/fuzz_%) ## mutated model files, kernel expressions and 
 
 valgrind: $(B)/test_tape $(B)/test_linalg ## small tests and an example under valgrind
 	@$(CC) -O1 -g -I. examples/02_streaming.c -o $(B)/valgrind_example -lm
-	@for p in test_tape "test_linalg small" valgrind_example; do valgrind --quiet --error-exitcode=9 --leak-check=full $(B)/$$p || exit 1; done
+	@printf '%s\n' test_tape "test_linalg small" valgrind_example | xargs -P 2 -I P sh -c 'valgrind --quiet --error-exitcode=9 --leak-check=full $(B)/P'
 
 # A CBLAS is looked for when it is asked for, not for every target. OpenBLAS's header includes <complex.h> unless told not to,
 # which would make a macro of I.
