@@ -5787,8 +5787,8 @@ ODVGP__TRAINING void odvgp__kernel_matrix(odvgp__kjob *job, odvgp__arena scratch
 }
 
 /*  diag[i] = k(x,x) of image i and Kw [images,T] = K w, or their adjoint, which reads diag's
-    adjoint and Kw. Block b of K's lower triangle: if odd, KROWS rows' triangle, else what is left of
-    it. */
+    adjoint and Kw. Block b of K's lower triangle: if odd, KROWS rows' triangle, else what is left
+    of it. */
 ODVGP__TRAINING void odvgp__images_diag(
 		odvgp__kjob *job, odvgp_real *diag, odvgp_real *Kw, odvgp__arena scratch, int adjoint)
 {
