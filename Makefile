@@ -34,7 +34,7 @@ ifeq (0$(filter -j%,$(MAKEFLAGS)),$(MAKELEVEL)) # not below a make that shares i
 MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 endif
 
-STUDIES := study-odvgp study-odvgp-gap study-recipes study-odvgp-2c study-solve study-solve-whitened study-deep
+STUDIES := study-odvgp study-odvgp-gap study-recipes study-odvgp-2c study-solve study-solve-whitened study-deep study-classification
 .PHONY: all demo test test-isa golden golden-write chaos cross cblas test-all soak sanitize fuzz valgrind tidy standards symbols bench bench-float bench-serve bench-against cost-curves odvgp2018-fig2a solvegp2020-fig2 kobe2021-figs $(STUDIES) study-images examples lessons ports install shared dist-arduino dist-platformio packages cover size clean help
 .DELETE_ON_ERROR:
 
@@ -344,6 +344,7 @@ study-recipes: ## the paper's settings and the defaults, on nine sets
 study-odvgp-2c: ## ODVGP figure 2c: 1,500 + 3,500 points against 2,000, in seconds
 study-solve: ## SOLVE-GP tables 2, 6 and 7 beside the printed rows
 study-solve-whitened: ## SOLVE-GP figure 3: whitened or not, natural gradients or Adam
+study-classification: ## ODVGP tables 5 and 6 beside the printed rows: STEPS=5000, the paper's 20000
 study-deep: ## one layer and two, COUPLED, ORTH and SOLVE-GP, on seven sets
 $(B)/images: bench/images.c
 	$(call compile,$(THREADS))
