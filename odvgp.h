@@ -658,6 +658,7 @@ typedef struct odvgp_allocator {
 #define odvgp_config_set        odvgpf_config_set
 #define odvgp_config_name       odvgpf_config_name
 #define odvgp_config_size       odvgpf_config_size
+#define odvgp_config_threads    odvgpf_config_threads
 #define odvgp_constant          odvgpf_constant
 #define odvgp_falling           odvgpf_falling
 #define odvgp_rising            odvgpf_rising
@@ -1044,11 +1045,14 @@ ODVGP_API odvgp_config odvgp_config_defaults(
              words) | E_SIZE (a size out of range). An error changes nothing
     odvgp_config_name   names of all fields, without the layer's prefix, for i = 0, 1, ...; then
                         NULL
-    odvgp_config_size   sizeof(odvgp_config), for languages that cannot read this header */
+    For languages that cannot read this header:
+    odvgp_config_size     sizeof(odvgp_config)
+    odvgp_config_threads  sets config.threads; NULL: serial */
 ODVGP_API odvgp_status odvgp_config_set(
 		odvgp_config *config, const char *assignment, odvgp_info *info);
 ODVGP_API const char *odvgp_config_name(int i);
 ODVGP_API size_t odvgp_config_size(void);
+ODVGP_API void odvgp_config_threads(odvgp_config *config, const odvgp_threads *threads);
 
 /*  Schedules for step sizes: constant; or in equal ratios over `steps` steps, then constant.
     bench/RESULTS.md shows how the defaults were chosen. For a training of other than 5,000 steps:
@@ -12909,6 +12913,12 @@ ODVGP_API const char *odvgp_config_name(int i)
 
 ODVGP_API size_t odvgp_config_size(void) { return sizeof(odvgp_config); }
 
+ODVGP_API void odvgp_config_threads(odvgp_config *c, const odvgp_threads *threads)
+{
+	static const odvgp_threads serial = {NULL, NULL, 0};
+	if (c) c->threads = threads ? *threads : serial;
+}
+
 /*  Of checked sizes. */
 static odvgp__patches odvgp__patches_of(const odvgp_config *c)
 {
@@ -19336,6 +19346,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_config_set
 #undef odvgp_config_name
 #undef odvgp_config_size
+#undef odvgp_config_threads
 #undef odvgp_constant
 #undef odvgp_falling
 #undef odvgp_status_text
