@@ -149,6 +149,7 @@ TEST(each_name_sets_its_field)
 	memset(seen, 0, sizeof seen);
 	SETS("N=268435456", N, 268435456);
 	SETS("deep.samples=3", deep.samples, 3);
+	SETS("functions=4", functions, 4);
 	SETS("deep.predict_samples=100", deep.predict_samples, 100);
 	SETS("D=7", layer[0].D, 7);
 	SETS("P=1", layer[0].P, 1);
