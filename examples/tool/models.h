@@ -441,6 +441,7 @@ static odvgp_config config_of(const options *o, const dataset *d)
 		if (c.lik.kind == ODVGP_LIKELIHOOD_BERNOULLI) c.lik.link_jitter = 1e-3;
 		if (c.lik.kind == ODVGP_LIKELIHOOD_ROBUSTMAX) c.lik.link_jitter = 1e-4;
 	}
+	c.lik.weights = d->class_weight != NULL;
 	if (c.lik.kind == ODVGP_LIKELIHOOD_ORDINAL) c.lik.classes = d->s.targets[0].level_count;
 	images_config(o, &c);
 	c.layer[0].mean_part = b->mean_part;
@@ -707,7 +708,7 @@ static void warm_start(odvgp_model *model, const options *o, const dataset *d)
 		w.M = smaller(w.M, w.rows);
 		size_t size = odvgp_warm_start_size(model, &w);
 		void *work = size ? take(size, 1) : NULL;
-		odvgp_status s = odvgp_warm_start(model, &w, d->train.X, d->train.Y, work, size, &info);
+		odvgp_status s = odvgp_warm_start(model, &w, d->train.X, d->Y, work, size, &info);
 		free(work);
 		if (s) die_of(s, &info, "--warm");
 	}
@@ -750,7 +751,7 @@ static void start_failed(odvgp_status s, const odvgp_info *info, const options *
 static void model_start(odvgp_model *model, const options *o, const dataset *d)
 {
 	odvgp_info info = no_info;
-	odvgp_status s = odvgp_init_data(model, d->train.X, d->train.Y, &info);
+	odvgp_status s = odvgp_init_data(model, d->train.X, d->Y, &info);
 	if (s) start_failed(s, &info, o, d);
 	warm_start(model, o, d);
 }
