@@ -9020,11 +9020,11 @@ typedef struct odvgp__tape {
 	odvgp__arena scratch;
 	odvgp_real jitter_absolute, jitter_relative, jitter_limit; /* from the config */
 	odvgp_events events;
-	odvgp_info *info;    /* the caller's; may be NULL */
-	odvgp_info own_info; /* if the caller's is NULL and a row is needed */
-	ptrdiff_t tile;      /* most rows of a tile */
-	ptrdiff_t rows;      /* of the current tile */
-	int tasks;           /* most that run at once */
+	odvgp_info *info;     /* the caller's; may be NULL */
+	odvgp_info *own_info; /* if the caller's is NULL and a row is needed */
+	ptrdiff_t tile;       /* most rows of a tile */
+	ptrdiff_t rows;       /* of the current tile */
+	int tasks;            /* most that run at once */
 	/* bytes that a KERNEL_VEC or TRI_SQUARES node may keep for its adjoint */
 	size_t keep;
 	uint64_t clock;
@@ -12253,6 +12253,27 @@ ODVGP_API odvgp_schedule odvgp_rising(
 	return s;
 }
 
+static void odvgp__optim_defaults(odvgp_config *c, ptrdiff_t M_gamma)
+{
+	c->optim.batch = ODVGP__MIN(c->N, 1024);
+	c->optim.gamma_batch = ODVGP__MIN(M_gamma, 64);
+	c->optim.lbfgs_memory = 10;
+	c->optim.natgrad = 1;
+	c->optim.natgrad_step = odvgp_falling(ODVGP__R(0.1), ODVGP__R(0.01), 5000);
+	c->optim.gamma_step_ratio = ODVGP__R(0.1);
+	c->optim.lr = odvgp_falling(ODVGP__R(0.01), ODVGP__R(0.001), 5000);
+	c->optim.adam_beta1 = ODVGP__R(0.9);
+	c->optim.adam_beta2 = ODVGP__R(0.999);
+	c->optim.adam_eps = ODVGP__R(1e-8);
+}
+
+static void odvgp__jitter_defaults(odvgp_config *c, ptrdiff_t M)
+{
+	c->jitter.relative = ODVGP__MAX(ODVGP__R(1e-6),
+			sizeof(odvgp_real) == 4 ? ODVGP__R(16) * (odvgp_real)ODVGP__MAX(M, 1) * ODVGP__EPS : 0);
+	c->jitter.max = ODVGP__R(1e-2);
+}
+
 ODVGP_API odvgp_config odvgp_config_defaults(
 		ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, ptrdiff_t M_gamma)
 {
@@ -12264,27 +12285,16 @@ ODVGP_API odvgp_config odvgp_config_defaults(
 	c.layer[0].P = P;
 	c.layer[0].M = M;
 	c.layer[0].M_gamma = M_gamma;
-	c.optim.batch = ODVGP__MIN(N, 1024);
-	c.optim.gamma_batch = ODVGP__MIN(M_gamma, 64);
 	c.kernel_cache_bytes = 16 << 20;
 	c.init.warm = 1;
 	c.layer[0].mean_part = M_gamma > 0 ? ODVGP_MEAN_PART_ORTH : ODVGP_MEAN_PART_BETA;
 	c.reproduce.gamma_coords = ODVGP_GAMMA_COORDS_SCALED;
 	c.positive_transform = ODVGP_POSITIVE_TRANSFORM_EXP;
 	c.layer[0].kernel = "matern52(ard)";
-	c.jitter.relative = ODVGP__MAX(ODVGP__R(1e-6),
-			sizeof(odvgp_real) == 4 ? ODVGP__R(16) * (odvgp_real)ODVGP__MAX(M, 1) * ODVGP__EPS : 0);
-	c.jitter.max = ODVGP__R(1e-2);
-	c.optim.lbfgs_memory = 10;
 	c.shards = 1;
-	c.optim.natgrad = 1;
-	c.optim.natgrad_step = odvgp_falling(ODVGP__R(0.1), ODVGP__R(0.01), 5000);
 	c.reproduce.diag_step = ODVGP_DIAG_STEP_AFFINE;
-	c.optim.gamma_step_ratio = ODVGP__R(0.1);
-	c.optim.lr = odvgp_falling(ODVGP__R(0.01), ODVGP__R(0.001), 5000);
-	c.optim.adam_beta1 = ODVGP__R(0.9);
-	c.optim.adam_beta2 = ODVGP__R(0.999);
-	c.optim.adam_eps = ODVGP__R(1e-8);
+	odvgp__optim_defaults(&c, M_gamma);
+	odvgp__jitter_defaults(&c, M);
 	return c;
 }
 
@@ -13253,7 +13263,7 @@ static odvgp_status odvgp__visit_shard(odvgp_model *m, const odvgp__rows *rows, 
 		int back, int *data_error, odvgp_info *info)
 {
 	odvgp__tape *t = &m->tape;
-	odvgp_info *told = info ? info : &t->own_info;
+	odvgp_info *told = info ? info : t->own_info;
 	ptrdiff_t tile = m->cfg.tile, tiles = (rows->n - 1) / tile + 1, S = m->cfg.shards,
 			  from = shard * (tiles / S) + shard * (tiles % S) / S,
 			  to = (shard + 1) * (tiles / S) + (shard + 1) * (tiles % S) / S;
@@ -17731,6 +17741,7 @@ static void odvgp__sums_layout(odvgp_model *m, odvgp__arena *a)
 	odvgp__tape *t = &m->tape;
 	int levels = 0;
 	while (((ptrdiff_t)1 << levels) < m->cfg.shards) levels++;
+	t->own_info = (odvgp_info *)odvgp__take_bytes(a, 1, sizeof *t->own_info);
 	t->sums = (odvgp__sums *)odvgp__take_bytes(a, 1, sizeof *t->sums);
 	size_t from = a->used;
 	t->sum = a->base ? (odvgp_real *)(void *)(a->base + from) : NULL;
@@ -17866,9 +17877,8 @@ static void odvgp__fill_defaults(odvgp_config *c)
 		M = ODVGP__MAX(M, c->layer[l].M);
 		M_gamma = ODVGP__MAX(M_gamma, c->layer[l].M_gamma);
 	}
-	odvgp_config d = odvgp_config_defaults(c->N, c->layer[0].D, c->layer[0].P, M, M_gamma);
-	if (odvgp__all_zero(c, "optim.")) c->optim = d.optim;
-	if (odvgp__all_zero(c, "jitter.")) c->jitter = d.jitter;
+	if (odvgp__all_zero(c, "optim.")) odvgp__optim_defaults(c, M_gamma);
+	if (odvgp__all_zero(c, "jitter.")) odvgp__jitter_defaults(c, M);
 }
 
 static void odvgp__settle_config(odvgp_config *c)
