@@ -89,8 +89,8 @@ CONTENTS   (search for a tag with its arrows)
 
 >>conventions
   Sizes. N rows of data, B rows of a minibatch, D inputs, P outputs (latent functions), M = |beta|
-    and Mg = |gamma| inducing points, T columns of targets, F functions that the likelihood sees.
-    With the Gaussian likelihood F = T = P. "Y [N,T]" includes columns behind the targets, in the
+    and Mg = |gamma| inducing points, T columns of targets, F functions that the likelihood sees:
+    the P latent functions or F mixtures of them. With the Gaussian likelihood F = T. "Y [N,T]" includes columns behind the targets, in the
     order weights, exposure or known_noise, where config.lik asks for them.
   Storage. X [N,D], Y [N,T] and Z [M,D] are row-major without padding; mean and var [P,n] hold one
     row per output; triangular matrices are lower; `ld` counts elements from row to row.
@@ -198,7 +198,7 @@ CONTENTS   (search for a tag with its arrows)
     likelihoods that are not log-concave. Predictions mix deep.predict_samples components. Memory of
     training grows with the samples, that of predictions does not. There are no other objectives
     than ELBO, no odvgp_fit_q and no warm start.
-  Images. With layer[0].patches inducing inputs are patches, and f(image) is the weighted sum of a
+  Images. With patches a layer's inducing inputs are patches, and f(image) is the weighted sum of a
     Gaussian process over an image's T patches [CONV], [TICK]. K(Z,X) costs B M T instead of B M
     kernel values, k(x,x) B T^2 / 2 more. One image's patches at a time are in memory, with 256 rows
     of their kernel matrix. odvgp_init_data draws inducing patches from 1,000 images and their
@@ -491,7 +491,7 @@ typedef enum odvgp_mean_function {
 typedef enum odvgp_hidden_q { ODVGP_HIDDEN_Q_NARROW, ODVGP_HIDDEN_Q_PRIOR } odvgp_hidden_q;
 
 /*  p(y|f). Names in quotes are slots, with initial values; s is the targets' standard deviation,
-    Phi the normal distribution function, e lik.link_jitter. P = T, Y [N,P]:
+    Phi the normal distribution function, e lik.link_jitter. F = T, Y [N,F]:
         GAUSSIAN           N(y; f, "noise_variance" s^2 / 10)
         BERNOULLI          y in {0, 1}: p(1) = (1 - 2 e) Phi(f) + e
         LOGIT              y in {0, 1}: p(1) = 1 / (1 + exp(-f))
@@ -658,6 +658,7 @@ typedef struct odvgp_allocator {
 #define odvgp_config_set        odvgpf_config_set
 #define odvgp_config_name       odvgpf_config_name
 #define odvgp_config_size       odvgpf_config_size
+#define odvgp_config_threads    odvgpf_config_threads
 #define odvgp_constant          odvgpf_constant
 #define odvgp_falling           odvgpf_falling
 #define odvgp_rising            odvgpf_rising
@@ -707,6 +708,7 @@ typedef struct odvgp_allocator {
 #define odvgp_predict           odvgpf_predict
 #define odvgp_predict_y         odvgpf_predict_y
 #define odvgp_predict_cov       odvgpf_predict_cov
+#define odvgp_predict_functions odvgpf_predict_functions
 #define odvgp_predict_logp      odvgpf_predict_logp
 #define odvgp_sample_scratch    odvgpf_sample_scratch
 #define odvgp_sample            odvgpf_sample
@@ -821,6 +823,13 @@ typedef struct odvgp_config {
 		/* What the slots of q hold. Default WHITENED: reproduce.parametrisation. */
 		odvgp_parametrisation parametrisation;
 	} layer[ODVGP_MAX_LAYERS];
+
+	/* F >= the last layer's P, or 0. F > 0, the linear model of coregionalisation: functions are
+       "mixing" [F,P] times the P latent functions, which are independent with one kernel. Their
+       kernel variances start at 1 unless the expression gives them, and are frozen. Needs the
+       objective ELBO and a likelihood with F = T; the mean function is that of the latent ones.
+       Default 0: F = P, no mixing. */
+	ptrdiff_t functions;
 
 	/* For layers > 1. */
 	struct {
@@ -949,7 +958,7 @@ typedef struct odvgp_server {
 	const void *block;
 	const void *isa;   /* the instruction set's table */
 	ptrdiff_t D;       /* inputs */
-	ptrdiff_t P, F, T; /* outputs, functions that the likelihood sees (F = P), targets */
+	ptrdiff_t P, F, T; /* latent functions, functions that the likelihood sees, targets */
 	ptrdiff_t y_rows;  /* of odvgp_predict_y's outputs: classes, else T */
 } odvgp_server;
 
@@ -987,6 +996,7 @@ typedef struct odvgp_slot {
        likelihood:          "noise_variance" [1 or T] or those at odvgp_likelihood
        mean function:       "mean.c" "mean.A" "mean.b"
        patches:             "weights", 1 at the start
+       mixed functions:     "mixing" [F,P]
        beta:                "Z_beta" "q_mu" "a_beta" "q_sqrt"; INVERSE "B_sqrt"; DIAGONAL "q_diag"
        gamma:               "Z_gamma"; ORTH, HYBRID "a_gamma"; BLOCKS "v_mu" "v_sqrt";
                             FREE "Z_alpha" "a" */
@@ -1023,7 +1033,7 @@ ODVGP_API odvgp_config odvgp_config_defaults(
         odvgp_config_set(&cfg, "optim.lr=0.01-0.001:5000", &info);
     name    the field's path as in C, with layer1 for layer[1]; any field but threads. Without a
             prefix, a layer's field is the last layer's. layers=2 adds layers like the last one,
-            with D = 0
+            with D = 0 and no patches
     value   sizes and reals: a decimal number, whatever the locale: 100, 1e-3. Choices: the word
             behind the enumerator's prefix in lower case ("reproduce.diag_step=projected_mu"), or
             its number; on or off for fields that are 0 or 1. Schedules: 0.01 is
@@ -1035,11 +1045,14 @@ ODVGP_API odvgp_config odvgp_config_defaults(
              words) | E_SIZE (a size out of range). An error changes nothing
     odvgp_config_name   names of all fields, without the layer's prefix, for i = 0, 1, ...; then
                         NULL
-    odvgp_config_size   sizeof(odvgp_config), for languages that cannot read this header */
+    For languages that cannot read this header:
+    odvgp_config_size     sizeof(odvgp_config)
+    odvgp_config_threads  sets config.threads; NULL: serial */
 ODVGP_API odvgp_status odvgp_config_set(
 		odvgp_config *config, const char *assignment, odvgp_info *info);
 ODVGP_API const char *odvgp_config_name(int i);
 ODVGP_API size_t odvgp_config_size(void);
+ODVGP_API void odvgp_config_threads(odvgp_config *config, const odvgp_threads *threads);
 
 /*  Schedules for step sizes: constant; or in equal ratios over `steps` steps, then constant.
     bench/RESULTS.md shows how the defaults were chosen. For a training of other than 5,000 steps:
@@ -1126,7 +1139,11 @@ ODVGP_API const odvgp_config *odvgp_model_config(const odvgp_model *model);
 
 /*  Initialise from the data: hyperparameters that the kernel expression does not give
     (config.init.hyperparams), Z_beta (init.beta), Z_gamma (init.gamma), the noise unless it is
-    given (a tenth of the targets' variance), and q (odvgp_init_q).
+    given (a tenth of the targets' variance), and q (odvgp_init_q). Column p of "mixing" becomes
+    sqrt(l) e for the eigenpair (l, e) number p of the correlation matrix of the targets, largest
+    first, by power iteration: l is at least 0.01, missing targets count as the mean, the entry of e
+    of largest size is positive. Its rows are times the targets' standard deviations if f has the
+    unit of y.
     From then on Adam and L-BFGS measure steps of whatever has a unit (inducing inputs, mean
     functions, ...) in standard deviations of the columns of X and Y (before: in units of 1). So
     training does not depend on the units of the data.
@@ -1162,7 +1179,7 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
         settings   NULL: the defaults
         X [N,D], Y [N,T]    work  odvgp_warm_start_size bytes, at any address
     Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (objective EXACT, several
-             layers; with the Gaussian also missing targets and a q that odvgp_fit_q refuses). On an
+             layers, mixed functions; with the Gaussian also missing targets and a q that odvgp_fit_q refuses). On an
              error the model is unchanged
     Cost     O(iterations rows M^2), with the Gaussian also that of odvgp_fit_q
     odvgp_warm_start_size   0: too large, or refused */
@@ -1229,10 +1246,10 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *model, const odvgp_real *
         P <- (1-tau) P + tau (I - 2 A diag(g_v) A^T)
         j <- (1-tau) j + tau (A g_m - 2 A diag(g_v) A^T q_mu)
     where g_m, g_v are the derivatives of the scaled expected log likelihood ([NATGRAD]; [ODVGP]
-    eqs. 15b, 15c). With a Gaussian likelihood and all rows, tau = 1 reaches the optimum. All
-    outputs move, or none. A previous update that cannot be evaluated is undone first, as in
+    eqs. 15b, 15c). With a Gaussian likelihood and all rows, tau = 1 reaches the optimum, but not
+    with mixed functions. All outputs move, or none. A previous update that cannot be evaluated is undone first, as in
     odvgp_step. Where log p(y|f) is not concave in f (STUDENTT, BETA, ROBUSTMAX, HETEROSCEDASTIC,
-    any lik.link_jitter), odvgp_step evaluates the bound once more, after its natural step, and
+    any lik.link_jitter), and where it couples what moves (mixed functions), odvgp_step evaluates the bound once more, after its natural step, and
     halves that step, at most 20 times, while the bound on the same rows is lower; this call does
     not.
         X [n,D], Y [n,T]   elbo out or NULL: the bound before the step
@@ -1252,8 +1269,8 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *model, const odvgp_real *
     gamma points add nothing, the optimal a is not unique, and the call takes one of the best.
         X [N,D], Y [N,T]    work  odvgp_fit_q_size(model) bytes, at any address
     Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (covariance DIAGONAL with
-             another mean than O(M)'s, HYBRID with q_mu frozen and a_gamma not, or another
-             likelihood). On an error the model is unchanged
+             another mean than O(M)'s, HYBRID with q_mu frozen and a_gamma not, mixed functions, or
+             another likelihood). On an error the model is unchanged
     Cost     O(N R^2 + R^3), with R features of mean and covariance together */
 ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *model); /* bytes; 0: too large */
 ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
@@ -1265,7 +1282,7 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, cons
         X, Y, work   as in odvgp_fit_q, at the same cost
     Returns  as odvgp_fit_q; E_NAN also if rounding leaves no digit of a bound, because the noise is
              small relative to the targets; E_UNSUPPORTED for another likelihood than the Gaussian,
-             several noises, and the objectives PARTLY, TIGHT and EXACT */
+             several noises, mixed functions, and the objectives PARTLY, TIGHT and EXACT */
 ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *model, const odvgp_real *X,
 		const odvgp_real *Y, void *work, size_t bytes, odvgp_real *upper, odvgp_real *lower,
 		odvgp_info *info);
@@ -1371,7 +1388,7 @@ ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *server, ptrdiff_t row
     variance is never negative. With several layers, here and below, those of a mixture over samples
     of the hidden layers, whose normals are stored (as a seed) and the same for all rows.
         X        [n,D], original units if odvgp_freeze got scales      n  >= 0
-        mean     [P,n] out or NULL, units of y     var  [P,n] out or NULL, units of y squared
+        mean     [F,n] out or NULL, units of y     var  [F,n] out or NULL, units of y squared
         var_y    [y_rows,n] out or NULL: variance of y, as odvgp_predict_y computes it
         scratch  odvgp_predict_scratch(server, rows) bytes for some rows >= 1, at any address
         Outputs may not alias X.
@@ -1391,11 +1408,17 @@ ODVGP_API odvgp_status odvgp_predict(const odvgp_server *server, const odvgp_rea
 ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean, odvgp_real *var, void *scratch, size_t scratch_bytes);
 
-/*  Mean [P,n] (or NULL) and symmetric covariance [P,n,n] of f at the rows of X.
+/*  Mean [F,n] (or NULL) and symmetric covariance [F,n,n] of f at the rows of X.
         scratch  odvgp_predict_scratch(server, n) bytes
     Returns  also E_UNSUPPORTED: several layers
     Cost     O(n M^2 + n^2 M) */
 ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *server, const odvgp_real *X,
+		ptrdiff_t n, odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes);
+
+/*  Mean [F,n] (or NULL) and covariance [n,F,F] of all functions at each row of X: that of mixtures,
+    W diag(var) W^T, else diagonal. Scratch, results and cost as for odvgp_predict with variances.
+    Returns  also E_UNSUPPORTED: several layers */
+ODVGP_API odvgp_status odvgp_predict_functions(const odvgp_server *server, const odvgp_real *X,
 		ptrdiff_t n, odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes);
 
 /*  log p(y|data) of each row of targets Y [n,T]: logp [n], summed over outputs, for y in its own
@@ -1404,7 +1427,7 @@ ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *server, const odvgp
 ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *server, const odvgp_real *X,
 		const odvgp_real *Y, ptrdiff_t n, odvgp_real *logp, void *scratch, size_t scratch_bytes);
 
-/*  Joint samples of f at the rows of X: f [samples,P,n]. A pivoted Cholesky factorisation takes
+/*  Joint samples of f at the rows of X: f [samples,F,n]. A pivoted Cholesky factorisation takes
     singular covariances without jitter. Sample number s depends only on seed and s. With several
     layers each sample of a layer is drawn at one of the layer below.
         scratch  odvgp_sample_scratch(server, n) bytes
@@ -7031,7 +7054,7 @@ static const odvgp__likelihood odvgp__likelihoods[] = {
     does not depend on other rows; samples 2k and 2k + 1 have opposite signs. */
 
 #define ODVGP__PREDICTOR_MAGIC   0x5056444fu /* "ODVP" */
-#define ODVGP__PREDICTOR_VERSION 8
+#define ODVGP__PREDICTOR_VERSION 9
 #define ODVGP__MOST_LAYERS       8
 #define ODVGP__MOST_SAMPLES      10000
 
@@ -7069,6 +7092,7 @@ typedef struct odvgp__predictor {
 	uint32_t factor;         /* ODVGP__FACTOR_OF_S, ... */
 	uint32_t M_factor;       /* order of the covariance factor's first block; M: the only one */
 	uint32_t no_alpha;       /* 1: the mean does not use Z_beta */
+	uint32_t mixed;          /* 1: functions are mixtures of the processes; 0: F = P */
 	odvgp__patches patches;
 } odvgp__predictor;
 
@@ -7156,6 +7180,7 @@ typedef struct odvgp__view {
 	odvgp_real *factor;
 	odvgp_real *factor_v; /* second block of q_sqrt [P,M-M_factor,M-M_factor] */
 	odvgp_real *weights;  /* of patches */
+	odvgp_real *mixing;   /* [F,P] */
 	odvgp_real *hyp, *lik_params, *rule, *A, *b, *beta_centre, *gamma_centre, *x_mean, *x_scale,
 			*y_mean, *y_scale;
 } odvgp__view;
@@ -7192,6 +7217,7 @@ static ptrdiff_t odvgp__view_layout(const odvgp__predictor *p, odvgp_real *base,
 	ODVGP__PIECE(beta_centre, 1, Dz)
 	ODVGP__PIECE(gamma_centre, Mg ? 1 : 0, Dz)
 	ODVGP__PIECE(weights, 1, odvgp__patches_count(&p->patches))
+	ODVGP__PIECE(mixing, p->mixed ? (ptrdiff_t)p->F : 0, P)
 	ODVGP__PIECE(x_mean, 1, D)
 	ODVGP__PIECE(x_scale, 1, D)
 	ODVGP__PIECE(y_mean, 1, T)
@@ -7255,8 +7281,10 @@ typedef struct odvgp__prediction {
 	odvgp_real *patches;    /* [patches,columns] of an image */
 	odvgp_real *row;        /* its row of K(X,Z) */
 	odvgp_real *A, *T;      /* [rows,M] */
-	odvgp_real *mean, *var; /* [P,rows] */
-	odvgp_real *sums;       /* [P,rows] work of the mean; var's memory until has_var */
+	odvgp_real *mean, *var; /* [P,rows]; after odvgp__predict_mix [F,rows] */
+	/* if mixed: the processes' variances [P,rows]; one number of each [P] */
+	odvgp_real *latent, *column;
+	odvgp_real *sums; /* [P,rows] work of the mean; var's memory until has_var */
 	int has_var;
 	odvgp_real *prior, *square; /* [rows] k(x,x); max(k(x,x) - |A|^2, 0) */
 	/* [y_rows,rows] targets, in training units, or means of y; variances or log densities of
@@ -7271,7 +7299,8 @@ static void odvgp__predict_layout(
 		odvgp__arena *a, const odvgp_server *s, ptrdiff_t rows, odvgp__prediction *t)
 {
 	const odvgp__predictor *p = (const odvgp__predictor *)s->block;
-	ptrdiff_t P = (ptrdiff_t)p->P, M = (ptrdiff_t)p->M, columns = (ptrdiff_t)p->columns;
+	ptrdiff_t P = (ptrdiff_t)p->P, F = (ptrdiff_t)p->F, M = (ptrdiff_t)p->M,
+			  columns = (ptrdiff_t)p->columns;
 	ptrdiff_t order = rows == 1 ? 0 : ODVGP__MAX(M, rows); /* vectors are not packed */
 	t->p = p;
 	t->ld = rows;
@@ -7288,8 +7317,10 @@ static void odvgp__predict_layout(
 	t->row = odvgp__take(a, 1, T ? ODVGP__MAX(M, (ptrdiff_t)p->M_gamma) : 0);
 	t->A = odvgp__take(a, rows, M);
 	t->T = odvgp__take(a, rows, M);
-	t->mean = odvgp__take(a, P, rows);
-	t->var = odvgp__take(a, P, rows);
+	t->mean = odvgp__take(a, F, rows);
+	t->var = odvgp__take(a, F, rows);
+	t->latent = odvgp__take(a, p->mixed ? P : 0, rows);
+	t->column = odvgp__take(a, p->mixed ? P : 0, 1);
 	t->sums = t->var;
 	t->has_var = 0;
 	t->prior = odvgp__take(a, 1, rows);
@@ -7297,8 +7328,7 @@ static void odvgp__predict_layout(
 	t->y = odvgp__take(a, s->y_rows, rows);
 	t->of_y = odvgp__take(a, s->y_rows, rows);
 	t->scale = p->scale ? odvgp__take(a, 1, rows) : NULL;
-	t->work =
-			odvgp__take(a, 1, odvgp__lik_work(&odvgp__likelihoods[p->likelihood], (ptrdiff_t)p->F));
+	t->work = odvgp__take(a, 1, odvgp__lik_work(&odvgp__likelihoods[p->likelihood], F));
 	odvgp__blas_layout(a, (const odvgp__isa *)s->isa, NULL, order, order, order, &t->blas);
 }
 
@@ -7623,12 +7653,12 @@ static odvgp_real odvgp__predict_scale(const odvgp__prediction *t, ptrdiff_t q)
 	return odvgp__predict_likelihood(t)->flags & ODVGP__LIK_SCALABLE ? t->v.y_scale[q] : 1;
 }
 
-/*  In units of y. */
-static odvgp_real odvgp__predict_unscaled_mean(const odvgp__prediction *t, ptrdiff_t q, ptrdiff_t i)
+/*  Function q's n values x in units of y. */
+static void odvgp__predict_unscale(
+		const odvgp__prediction *t, ptrdiff_t q, odvgp_real *x, ptrdiff_t n)
 {
 	int scaled = odvgp__predict_likelihood(t)->flags & ODVGP__LIK_SCALABLE;
-	odvgp_real m = t->mean[q * t->ld + i];
-	return scaled ? t->v.y_mean[q] + t->v.y_scale[q] * m : m;
+	for (ptrdiff_t i = 0; i < n && scaled; i++) x[i] = t->v.y_mean[q] + t->v.y_scale[q] * x[i];
 }
 
 static odvgp__lik_job odvgp__predict_lik_job(const odvgp__prediction *t, ptrdiff_t n)
@@ -7692,6 +7722,23 @@ static void odvgp__predict_sample(const odvgp__predictor *p, const odvgp_real *m
 	}
 }
 
+/*  If functions are mixtures: n columns of x [F,ld] <- W x, or (W o W) x with `squares`. x has P
+    rows before. */
+static void odvgp__predict_mix(
+		odvgp__prediction *t, int squares, odvgp_real *x, ptrdiff_t n, ptrdiff_t ld)
+{
+	ptrdiff_t P = (ptrdiff_t)t->p->P;
+	for (ptrdiff_t i = 0; i < n && t->p->mixed; i++) {
+		for (ptrdiff_t q = 0; q < P; q++) t->column[q] = x[q * ld + i];
+		for (ptrdiff_t f = 0; f < (ptrdiff_t)t->p->F; f++) {
+			const odvgp_real *w = t->v.mixing + f * P;
+			odvgp_real sum = 0;
+			for (ptrdiff_t q = 0; q < P; q++) sum += (squares ? w[q] * w[q] : w[q]) * t->column[q];
+			x[f * ld + i] = sum;
+		}
+	}
+}
+
 /*  One layer's moments of a tile in t->mean and t->var. */
 static void odvgp__predict_layer(
 		odvgp__prediction *t, const odvgp_real *X, ptrdiff_t n, int variances)
@@ -7700,6 +7747,10 @@ static void odvgp__predict_layer(
 	/* with variances only, too: some likelihoods need the mean for them */
 	odvgp__predict_mean(t, n, variances);
 	if (variances) odvgp__predict_var(t, n);
+	odvgp__predict_mix(t, 0, t->mean, n, t->ld);
+	if (!variances || !t->p->mixed) return;
+	odvgp__copy(t->latent, t->var, (ptrdiff_t)t->p->P * t->ld);
+	odvgp__predict_mix(t, 1, t->var, n, t->ld);
 }
 
 /*  A tile through all layers, once for each sample; a: the scratch behind c->between. */
@@ -7828,6 +7879,39 @@ ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *s, const odvgp_real *
 	return odvgp__predict_moments(s, X, n, NULL, NULL, mean, var, scratch, scratch_bytes);
 }
 
+/*  c->var is the covariance [n,F,F]. */
+static void odvgp__use_functions(odvgp__prediction_call *c, odvgp__prediction *t, ptrdiff_t first,
+		ptrdiff_t count, ptrdiff_t k)
+{
+	ptrdiff_t F = c->s->F, P = c->s->P;
+	if (c->mean) odvgp__use_rows(c, t, first, count, k, F, t->mean, NULL, NULL, c->mean, NULL);
+	for (ptrdiff_t i = 0; i < count; i++) {
+		odvgp_real *C = c->var + (first + i) * F * F;
+		for (ptrdiff_t f = 0; f < F; f++)
+			for (ptrdiff_t g = 0; g <= f; g++) {
+				odvgp_real sum = !t->p->mixed && f == g ? t->var[f * t->ld + i] : 0;
+				for (ptrdiff_t q = 0; q < P && t->p->mixed; q++)
+					sum += t->v.mixing[f * P + q] * t->v.mixing[g * P + q] *
+						   t->latent[q * t->ld + i];
+				C[f * F + g] = C[g * F + f] =
+						odvgp__predict_scale(t, f) * odvgp__predict_scale(t, g) * sum;
+			}
+		c->finite &= odvgp__finite(C, F * F);
+	}
+}
+
+ODVGP_API odvgp_status odvgp_predict_functions(const odvgp_server *s, const odvgp_real *X,
+		ptrdiff_t n, odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes)
+{
+	odvgp_status status = odvgp__predict_check(s, X, n, scratch);
+	odvgp__prediction_call c = {s, n, X, NULL, mean, cov, NULL, NULL, NULL, odvgp__use_functions, 1,
+			{NULL, NULL, NULL, NULL, NULL, NULL}};
+	if (status || n == 0) return status;
+	if (!cov) return ODVGP_E_ARG;
+	if (odvgp__layers_served(s) > 1) return ODVGP_E_UNSUPPORTED;
+	return odvgp__predict_run(&c, 1, scratch, scratch_bytes);
+}
+
 static const odvgp__predictor *odvgp__last_layer(const odvgp_server *s)
 {
 	const odvgp__predictor *p = (const odvgp__predictor *)s->block;
@@ -7928,20 +8012,18 @@ static void odvgp__predict_prior_cov(odvgp__prediction *t, ptrdiff_t n, odvgp_re
 	}
 }
 
-/*  Mean [F,n], or NULL, and cov [F,n,n] of a tile, in units of y. Leaves k(x,x) in t->prior. */
+/*  Mean [P,n], or NULL, and cov [P,n,n] of a tile's processes. Leaves k(x,x) in t->prior. */
 static void odvgp__predict_cov(
 		odvgp__prediction *t, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean, odvgp_real *cov)
 {
-	ptrdiff_t F = (ptrdiff_t)t->p->F, M = (ptrdiff_t)t->p->M;
+	ptrdiff_t P = (ptrdiff_t)t->p->P, M = (ptrdiff_t)t->p->M;
 	int dense = odvgp__factors[t->p->factor].of_S;
 	odvgp__predict_inputs(t, X, n);
 	odvgp__predict_mean(t, n, 1);
-	for (ptrdiff_t q = 0; q < F && mean; q++)
-		for (ptrdiff_t i = 0; i < n; i++) mean[q * n + i] = odvgp__predict_unscaled_mean(t, q, i);
+	for (ptrdiff_t q = 0; q < P && mean; q++) odvgp__copy(mean + q * n, t->mean + q * t->ld, n);
 	odvgp__predict_features(t, n);
-	for (ptrdiff_t q = 0; q < F; q++) { /* K - A A^T + T T^T, or K - T T^T */
-		odvgp_real *C = cov + q * n * n,
-				   scale = odvgp__predict_scale(t, q) * odvgp__predict_scale(t, q);
+	for (ptrdiff_t q = 0; q < P; q++) { /* K - A A^T + T T^T, or K - T T^T */
+		odvgp_real *C = cov + q * n * n;
 		odvgp__predict_prior_cov(t, n, C);
 		odvgp__predict_cholesky(t, n, q);
 		odvgp_syrk(&t->blas, 0, n, M, -1, dense ? t->A : t->T, M, NULL, 1, C, n);
@@ -7949,7 +8031,22 @@ static void odvgp__predict_cov(
 		for (ptrdiff_t i = 0; i < n; i++) C[i * n + i] = ODVGP__MAX(0, C[i * n + i]);
 		if (dense) odvgp_syrk(&t->blas, 0, n, M, 1, t->T, M, NULL, 1, C, n);
 		for (ptrdiff_t i = 0; i < n; i++)
-			for (ptrdiff_t j = 0; j <= i; j++) C[j * n + i] = C[i * n + j] = scale * C[i * n + j];
+			for (ptrdiff_t j = 0; j <= i; j++) C[j * n + i] = C[i * n + j];
+	}
+}
+
+/*  The processes' means or samples f [P,n], and their cov [P,n,n], become the functions' [F,n] and
+    [F,n,n], in units of y. Either may be NULL. */
+static void odvgp__predict_functions(
+		odvgp__prediction *t, ptrdiff_t n, odvgp_real *f, odvgp_real *cov)
+{
+	if (f) odvgp__predict_mix(t, 0, f, n, n);
+	if (cov) odvgp__predict_mix(t, 1, cov, n * n, n * n);
+	for (ptrdiff_t q = 0; q < (ptrdiff_t)t->p->F; q++) {
+		odvgp_real scale = odvgp__predict_scale(t, q) * odvgp__predict_scale(t, q);
+		if (f) odvgp__predict_unscale(t, q, f + q * n, n);
+		for (ptrdiff_t i = 0; i < n * n && cov; i++)
+			cov[q * n * n + i] = scale * cov[q * n * n + i];
 	}
 }
 
@@ -7963,6 +8060,7 @@ ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *s, const odvgp_real
 	odvgp__prediction *t = odvgp__predict_begin(s, n, scratch, scratch_bytes);
 	if (!t) return ODVGP_E_MEMORY;
 	odvgp__predict_cov(t, X, n, mean, cov);
+	odvgp__predict_functions(t, n, mean, cov);
 	int finite = odvgp__finite(cov, s->F * n * n) && (!mean || odvgp__finite(mean, s->F * n));
 	return finite ? ODVGP_OK : ODVGP_E_NAN;
 }
@@ -8067,13 +8165,16 @@ static odvgp_status odvgp__sample_layer(const odvgp_server *s, const odvgp_real 
 	odvgp__prediction *t = odvgp__predict_begin(s, n, a.base + a.used, a.size - a.used);
 	if (!t) return ODVGP_E_MEMORY;
 	odvgp__predict_cov(t, X, n, mean, cov);
-	ptrdiff_t F = s->F;
+	ptrdiff_t P = s->P, F = s->F;
+	/* mixtures are sampled through the processes */
+	int mixed = t->p->mixed != 0, finite;
+	if (!mixed) odvgp__predict_functions(t, n, mean, cov);
 	/* odvgp__pivoted_cholesky counts a NaN pivot as 0 */
-	int finite = odvgp__finite(cov, F * n * n);
-	for (ptrdiff_t q = 0; q < F; q++)
+	finite = odvgp__finite(cov, P * n * n);
+	for (ptrdiff_t q = 0; q < P; q++)
 		odvgp__scaled_cholesky(n, cov + q * n * n, t->prior, perm + q * n);
-	for (ptrdiff_t k = 0; k < samples; k++)
-		for (ptrdiff_t q = 0; q < F; q++) {
+	for (ptrdiff_t k = 0; k < samples; k++) {
+		for (ptrdiff_t q = 0; q < P; q++) {
 			const odvgp_real *L = cov + q * n * n;
 			odvgp_real *out = f + (k * F + q) * n;
 			for (ptrdiff_t i = 0; i < n; i++)
@@ -8084,8 +8185,10 @@ static odvgp_status odvgp__sample_layer(const odvgp_server *s, const odvgp_real 
 				for (ptrdiff_t j = 0; j <= i; j++) sum += L[i * n + j] * z[j];
 				out[perm[q * n + i]] = sum;
 			}
-			finite &= odvgp__finite(out, n);
 		}
+		if (mixed) odvgp__predict_functions(t, n, f + k * F * n, NULL);
+		finite &= odvgp__finite(f + k * F * n, F * n);
+	}
 	return finite ? ODVGP_OK : ODVGP_E_NAN;
 }
 
@@ -8139,7 +8242,7 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
     Its predictor is the block with reals in the file's precision. A program that only predicts
     needs nothing after this section. */
 
-#define ODVGP__FILE_VERSION 8
+#define ODVGP__FILE_VERSION 9
 enum { ODVGP__FILE_MEASURE, ODVGP__FILE_WRITE, ODVGP__FILE_READ };
 
 typedef struct odvgp__file {
@@ -8316,8 +8419,11 @@ static ptrdiff_t odvgp__predictor_measure(const odvgp__predictor *p)
 			p->samples > ODVGP__MOST_SAMPLES ||
 			(p->layers > 1 && p->likelihood != ODVGP_LIKELIHOOD_GAUSSIAN))
 		return -1;
-	if (p->F != p->P || p->likelihood >= (uint32_t)ODVGP__COUNT(odvgp__likelihoods)) return -1;
+	if (p->likelihood >= (uint32_t)ODVGP__COUNT(odvgp__likelihoods)) return -1;
 	const odvgp__likelihood *lik = &odvgp__likelihoods[p->likelihood];
+	if (p->mixed > 1 || p->F > INT_MAX || (p->mixed ? p->F < p->P : p->F != p->P) ||
+			(p->mixed && (p->layers > 1 || !(lik->flags & ODVGP__LIK_FACTORS))))
+		return -1;
 	ptrdiff_t classes = (ptrdiff_t)p->classes, same = odvgp__classes(lik, (ptrdiff_t)p->F, classes);
 	if (p->nodes > ODVGP__MOST_NODES || (lik->flags & ODVGP__LIK_GAUSSIAN ? p->nodes : !p->nodes))
 		return -1;
@@ -8848,6 +8954,8 @@ enum { ODVGP__MINUS_WHOLE, ODVGP__MINUS_LOWER };
 enum { ODVGP__B_TRIANGLES, ODVGP__B_DIAGONAL };
 /* RESIDUAL: at least 0, or a hundredth of the mean of k */
 enum { ODVGP__RESIDUAL_CLAMPED, ODVGP__RESIDUAL_FLOORED };
+/* MIX: W x; SQUARES: with the squares of W's entries */
+enum { ODVGP__MIX_PLAIN, ODVGP__MIX_SQUARES };
 /* DOT: SAMPLED is times M_gamma / (sampled columns) */
 enum { ODVGP__DOT_WHOLE, ODVGP__DOT_SAMPLED };
 /* COLLAPSED: which parts use beta only */
@@ -8898,6 +9006,7 @@ typedef enum odvgp__op {
 	ODVGP__COLLAPSED,
 	ODVGP__EVIDENCE,
 	ODVGP__NAT_STATS,
+	ODVGP__MIX,
 	ODVGP__OPS
 } odvgp__op;
 
@@ -9020,11 +9129,11 @@ typedef struct odvgp__tape {
 	odvgp__arena scratch;
 	odvgp_real jitter_absolute, jitter_relative, jitter_limit; /* from the config */
 	odvgp_events events;
-	odvgp_info *info;    /* the caller's; may be NULL */
-	odvgp_info own_info; /* if the caller's is NULL and a row is needed */
-	ptrdiff_t tile;      /* most rows of a tile */
-	ptrdiff_t rows;      /* of the current tile */
-	int tasks;           /* most that run at once */
+	odvgp_info *info;     /* the caller's; may be NULL */
+	odvgp_info *own_info; /* if the caller's is NULL and a row is needed */
+	ptrdiff_t tile;       /* most rows of a tile */
+	ptrdiff_t rows;       /* of the current tile */
+	int tasks;            /* most that run at once */
 	/* bytes that a KERNEL_VEC or TRI_SQUARES node may keep for its adjoint */
 	size_t keep;
 	uint64_t clock;
@@ -9089,6 +9198,7 @@ struct odvgp_model {
 	/* positive, then free parameters: first slot (0: none), slots */
 	int slot_lik_params, lik_slots;
 	int slot_lik_free_params, lik_free_slots;
+	int slot_mixing; /* 0: functions are the last unit's */
 	/* moments, objective: for bounds without q. root: sqrt(e / w) of rows of weight w and noise
        e s; none: all 1 */
 	odvgp__ref X, Y, root, lik_params, lik_free_params, expect, moments, objective;
@@ -9098,10 +9208,9 @@ struct odvgp_model {
 	/* ODVGP__NAT_...: matrices for natural steps of the largest unit */
 	odvgp__loan nat_R;
 	odvgp_real *nat_t; /* vectors, lent with nat_R */
-	/* each unit's [D+1]: standard deviations of its inputs' columns, then of its outputs; 1 before
-       odvgp_init_data */
+	/* each unit's standard deviations of its inputs' columns [D], of its outputs [1], and of its
+       patches' columns [Dz]; 1 before odvgp_init_data */
 	odvgp_real *data_sd;
-	odvgp_real *inducing_sd; /* [Dz] of patches' columns: the same of inducing inputs; else NULL */
 	/* ODVGP__KEPT_...: copies of par.value [positive] and data_sd during a change that may fail */
 	odvgp__loan kept;
 	odvgp_allocator allocator;
@@ -9116,11 +9225,18 @@ static odvgp__unit *odvgp__only_unit(const odvgp_model *m)
 	return m->unit;
 }
 
+/*  Whether the likelihood sees mixtures of the unit's functions. */
+static int odvgp__is_mixed(const odvgp__unit *u)
+{
+	return u->number + 1 == u->model->units && u->model->cfg.functions > 0;
+}
+
 /*  Numbers before a unit's in model->data_sd, and all of them. */
 static ptrdiff_t odvgp__data_sd_at(const odvgp_model *m, int number)
 {
 	ptrdiff_t at = 0;
-	for (int i = 0; i < number; i++) at += m->cfg.layer[i].D + 1;
+	for (int i = 0; i < number; i++)
+		at += m->unit[i].D + 1 + (m->unit[i].patches.height ? m->unit[i].Dz : 0);
 	return at;
 }
 static ptrdiff_t odvgp__data_sds(const odvgp_model *m) { return odvgp__data_sd_at(m, m->units); }
@@ -11191,6 +11307,38 @@ static void odvgp__nat_stats_reverse(odvgp__tape *t, odvgp__node *nd)
 			M);
 }
 
+/* --- MIX(W [F,P], x [P,n]): W x or, for variances, (W o W) x
+      dx += W^T d, dW += d x^T    or    dx += (W o W)^T d, dW += 2 W o (d x^T) --- */
+
+static odvgp_status odvgp__mix_forward(odvgp__tape *t, odvgp__node *nd)
+{
+	const odvgp__node *W = odvgp__in(t, nd, 0), *x = odvgp__in(t, nd, 1);
+	odvgp__node_zero(nd->v, nd);
+	for (ptrdiff_t f = 0; f < nd->rows; f++)
+		for (ptrdiff_t p = 0; p < x->rows; p++) {
+			odvgp_real w = W->v[f * W->ld + p];
+			odvgp__isa_of(&t->blas)->axpy(nd->cols, nd->variant == ODVGP__MIX_SQUARES ? w * w : w,
+					x->v + p * x->ld, nd->v + f * nd->ld);
+		}
+	return ODVGP_OK;
+}
+
+static void odvgp__mix_reverse(odvgp__tape *t, odvgp__node *nd)
+{
+	odvgp__node *W = odvgp__in(t, nd, 0), *x = odvgp__in(t, nd, 1);
+	const odvgp__isa *isa = odvgp__isa_of(&t->blas);
+	int squares = nd->variant == ODVGP__MIX_SQUARES;
+	for (ptrdiff_t f = 0; f < nd->rows; f++)
+		for (ptrdiff_t p = 0; p < x->rows; p++) {
+			const odvgp_real *d = nd->d + f * nd->ld;
+			odvgp_real w = W->v[f * W->ld + p];
+			if (x->needs_grad) isa->axpy(nd->cols, squares ? w * w : w, d, x->d + p * x->ld);
+			if (W->needs_grad)
+				W->d[f * W->ld + p] +=
+						(squares ? 2 * w : 1) * isa->dot(nd->cols, d, x->v + p * x->ld);
+		}
+}
+
 /* --- the table of operations --- */
 
 static size_t odvgp__real_bytes(ptrdiff_t rows, ptrdiff_t cols)
@@ -11438,6 +11586,7 @@ static const odvgp__op_row odvgp__ops[ODVGP__OPS] = {
 				odvgp__evidence_aux, NULL},
 		{"nat_stats", odvgp__nat_stats_forward, odvgp__nat_stats_reverse, ODVGP__STORES_STATS, 0,
 				ODVGP__OP_COLLECTS, 0, odvgp__nat_stats_aux, NULL},
+		{"mix", odvgp__mix_forward, odvgp__mix_reverse, ODVGP__STORES_BOTH, 0, 0, 0, NULL, NULL},
 };
 
 /* ---------------------------------------------------------------------------------------------- */
@@ -12253,6 +12402,27 @@ ODVGP_API odvgp_schedule odvgp_rising(
 	return s;
 }
 
+static void odvgp__optim_defaults(odvgp_config *c, ptrdiff_t M_gamma)
+{
+	c->optim.batch = ODVGP__MIN(c->N, 1024);
+	c->optim.gamma_batch = ODVGP__MIN(M_gamma, 64);
+	c->optim.lbfgs_memory = 10;
+	c->optim.natgrad = 1;
+	c->optim.natgrad_step = odvgp_falling(ODVGP__R(0.1), ODVGP__R(0.01), 5000);
+	c->optim.gamma_step_ratio = ODVGP__R(0.1);
+	c->optim.lr = odvgp_falling(ODVGP__R(0.01), ODVGP__R(0.001), 5000);
+	c->optim.adam_beta1 = ODVGP__R(0.9);
+	c->optim.adam_beta2 = ODVGP__R(0.999);
+	c->optim.adam_eps = ODVGP__R(1e-8);
+}
+
+static void odvgp__jitter_defaults(odvgp_config *c, ptrdiff_t M)
+{
+	c->jitter.relative = ODVGP__MAX(ODVGP__R(1e-6),
+			sizeof(odvgp_real) == 4 ? ODVGP__R(16) * (odvgp_real)ODVGP__MAX(M, 1) * ODVGP__EPS : 0);
+	c->jitter.max = ODVGP__R(1e-2);
+}
+
 ODVGP_API odvgp_config odvgp_config_defaults(
 		ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, ptrdiff_t M_gamma)
 {
@@ -12264,27 +12434,16 @@ ODVGP_API odvgp_config odvgp_config_defaults(
 	c.layer[0].P = P;
 	c.layer[0].M = M;
 	c.layer[0].M_gamma = M_gamma;
-	c.optim.batch = ODVGP__MIN(N, 1024);
-	c.optim.gamma_batch = ODVGP__MIN(M_gamma, 64);
 	c.kernel_cache_bytes = 16 << 20;
 	c.init.warm = 1;
 	c.layer[0].mean_part = M_gamma > 0 ? ODVGP_MEAN_PART_ORTH : ODVGP_MEAN_PART_BETA;
 	c.reproduce.gamma_coords = ODVGP_GAMMA_COORDS_SCALED;
 	c.positive_transform = ODVGP_POSITIVE_TRANSFORM_EXP;
 	c.layer[0].kernel = "matern52(ard)";
-	c.jitter.relative = ODVGP__MAX(ODVGP__R(1e-6),
-			sizeof(odvgp_real) == 4 ? ODVGP__R(16) * (odvgp_real)ODVGP__MAX(M, 1) * ODVGP__EPS : 0);
-	c.jitter.max = ODVGP__R(1e-2);
-	c.optim.lbfgs_memory = 10;
 	c.shards = 1;
-	c.optim.natgrad = 1;
-	c.optim.natgrad_step = odvgp_falling(ODVGP__R(0.1), ODVGP__R(0.01), 5000);
 	c.reproduce.diag_step = ODVGP_DIAG_STEP_AFFINE;
-	c.optim.gamma_step_ratio = ODVGP__R(0.1);
-	c.optim.lr = odvgp_falling(ODVGP__R(0.01), ODVGP__R(0.001), 5000);
-	c.optim.adam_beta1 = ODVGP__R(0.9);
-	c.optim.adam_beta2 = ODVGP__R(0.999);
-	c.optim.adam_eps = ODVGP__R(1e-8);
+	odvgp__optim_defaults(&c, M_gamma);
+	odvgp__jitter_defaults(&c, M);
 	return c;
 }
 
@@ -12386,6 +12545,7 @@ static const odvgp__field odvgp__fields[] = {
 				"zero constant linear identity projection"),
 		ODVGP__LAYER_CHOICE(
 				parametrisation, ODVGP_PARAMETRISATION_A_BETA, "whitened primal a_beta"),
+		ODVGP__FIELD(functions, SIZE, CLOSED, 0, ODVGP__LARGEST_SIDE),
 		ODVGP__FIELD(deep.samples, COUNT, CLOSED, 0, 10000),
 		ODVGP__FIELD(deep.predict_samples, COUNT, CLOSED, 0, 10000),
 		ODVGP__CHOICE(deep.fixed_samples, 1, "off on"),
@@ -12750,6 +12910,7 @@ ODVGP_API odvgp_status odvgp_config_set(
 	for (ptrdiff_t l = ODVGP__MAX(1, config->layers); l < c.layers; l++) { /* like the last one */
 		c.layer[l] = c.layer[l - 1];
 		c.layer[l].D = 0;
+		memset(&c.layer[l].patches, 0, sizeof c.layer[l].patches);
 	}
 	*config = c;
 	return ODVGP_OK;
@@ -12763,59 +12924,66 @@ ODVGP_API const char *odvgp_config_name(int i)
 
 ODVGP_API size_t odvgp_config_size(void) { return sizeof(odvgp_config); }
 
+ODVGP_API void odvgp_config_threads(odvgp_config *c, const odvgp_threads *threads)
+{
+	static const odvgp_threads serial = {NULL, NULL, 0};
+	if (c) c->threads = threads ? *threads : serial;
+}
+
 /*  Of checked sizes. */
-static odvgp__patches odvgp__patches_of(const odvgp_config *c)
+static odvgp__patches odvgp__patches_of(const odvgp_config *c, int l)
 {
 	odvgp__patches p = {0, 0, 0, 0, 0, 0, 0};
-	if (!c->layer[0].patches.image_height) return p;
-	p.height = (int32_t)c->layer[0].patches.image_height;
-	p.width = (int32_t)c->layer[0].patches.image_width;
-	p.channels = (int32_t)ODVGP__MAX(c->layer[0].patches.channels, 1);
-	p.rows = (int32_t)c->layer[0].patches.height;
-	p.columns = (int32_t)c->layer[0].patches.width;
-	p.stride = (int32_t)ODVGP__MAX(c->layer[0].patches.stride, 1);
-	p.located = c->layer[0].patches.locations;
+	if (!c->layer[l].patches.image_height) return p;
+	p.height = (int32_t)c->layer[l].patches.image_height;
+	p.width = (int32_t)c->layer[l].patches.image_width;
+	p.channels = (int32_t)ODVGP__MAX(c->layer[l].patches.channels, 1);
+	p.rows = (int32_t)c->layer[l].patches.height;
+	p.columns = (int32_t)c->layer[l].patches.width;
+	p.stride = (int32_t)ODVGP__MAX(c->layer[l].patches.stride, 1);
+	p.located = c->layer[l].patches.locations;
 	return p;
 }
 
-/*  Columns of an inducing input. */
-static ptrdiff_t odvgp__inducing_columns(const odvgp_config *c)
+/*  Columns of an inducing input, which the layer's kernel sees. */
+static ptrdiff_t odvgp__inducing_columns(const odvgp_config *c, int l)
 {
-	odvgp__patches p = odvgp__patches_of(c);
-	return odvgp__patch_columns(&p, c->layer[0].D);
+	odvgp__patches p = odvgp__patches_of(c, l);
+	return odvgp__patch_columns(&p, l ? c->layer[l - 1].P : c->layer[0].D);
 }
 
-static odvgp_status odvgp__check_patches(const odvgp_config *c, odvgp_info *info)
+static odvgp_status odvgp__check_patches(const odvgp_config *c, int l, odvgp_info *info)
 {
-	odvgp__patches p = odvgp__patches_of(c);
-	const ptrdiff_t H = c->layer[0].patches.image_height, W = c->layer[0].patches.image_width,
-					h = c->layer[0].patches.height, w = c->layer[0].patches.width;
+	odvgp__patches p = odvgp__patches_of(c, l);
+	const ptrdiff_t at = c->layers > 1 ? l : -1, H = c->layer[l].patches.image_height,
+					W = c->layer[l].patches.image_width, h = c->layer[l].patches.height,
+					w = c->layer[l].patches.width;
 	const char *no = c->objective >= ODVGP_OBJECTIVE_TIGHT             ? "objective"
 					 : c->init.hyperparams == ODVGP_INIT_HYPER_ULAPANE ? "init.hyperparams"
 																	   : NULL;
-	if (!H && (W | h | w | c->layer[0].patches.channels | c->layer[0].patches.stride |
-					  c->layer[0].patches.locations))
-		return odvgp__fail(info, ODVGP_E_ARG, "patches.image_height", -1, 0,
+	if (!H && (W | h | w | c->layer[l].patches.channels | c->layer[l].patches.stride |
+					  c->layer[l].patches.locations))
+		return odvgp__fail(info, ODVGP_E_ARG, "patches.image_height", at, 0,
 				"must be given if another field of patches is");
 	if (!H) return ODVGP_OK;
 	if (h < 1 || h > H || w < 1 || w > W)
 		return odvgp__fail(info, ODVGP_E_SIZE, h < 1 || h > H ? "patches.height" : "patches.width",
-				-1, (double)(h < 1 || h > H ? h : w),
+				at, (double)(h < 1 || h > H ? h : w),
 				"must be at least 1, and a patch must fit into the image");
-	if (!odvgp__patches_ok(&p, c->layer[0].D))
-		return odvgp__fail(info, ODVGP_E_SIZE, "D", -1, (double)c->layer[0].D,
+	if (!odvgp__patches_ok(&p, c->layer[l].D))
+		return odvgp__fail(info, ODVGP_E_SIZE, "D", at, (double)c->layer[l].D,
 				"must be image_height x image_width x channels of patches");
-	return no ? odvgp__fail(info, ODVGP_E_UNSUPPORTED, no, -1, 0, "does not exist with patches")
+	return no ? odvgp__fail(info, ODVGP_E_UNSUPPORTED, no, at, 0, "does not exist with patches")
 			  : ODVGP_OK;
 }
 
 static odvgp_status odvgp__check_products(const odvgp_config *c, odvgp_info *info)
 {
-	double all = 0;
+	double all = (double)c->functions * (double)c->layer[c->layers - 1].P;
 	for (int l = 0; l < c->layers; l++) {
 		double M = (double)c->layer[l].M, P = (double)c->layer[l].P,
-			   Mg = (double)c->layer[l].M_gamma, D = (double)c->layer[l].D;
-		if (!l) D = ODVGP__MAX(D, (double)odvgp__inducing_columns(c));
+			   Mg = (double)c->layer[l].M_gamma,
+			   D = (double)ODVGP__MAX(c->layer[l].D, odvgp__inducing_columns(c, l));
 		double factor_v = odvgp__cov_part_of(c->layer[l].cov_part)->v_sqrt ? P * Mg * Mg : 0;
 		all += P * M * M + factor_v + (P + D) * (M + Mg) + P * D;
 	}
@@ -12832,10 +13000,8 @@ static odvgp_status odvgp__check_layers(const odvgp_config *c, odvgp_info *info)
 {
 	const char *refused = c->objective != ODVGP_OBJECTIVE_ELBO           ? "objective"
 						  : c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM ? "optim.gamma_step"
-						  : c->layer[0].patches.image_height > 0         ? "patches"
 																		 : NULL;
 	for (int l = 0; l < c->layers; l++) {
-		if (l && c->layer[l].patches.image_height > 0) refused = "patches";
 		if (l && c->layer[l].D != c->layer[l - 1].P)
 			return odvgp__fail(info, ODVGP_E_ARG, "D", l, (double)c->layer[l].D,
 					"of a layer must be the P of the layer below");
@@ -12856,14 +13022,31 @@ static odvgp_status odvgp__check_layers(const odvgp_config *c, odvgp_info *info)
 	return ODVGP_OK;
 }
 
-/*  Functions that the likelihood sees: the last layer's. */
-static ptrdiff_t odvgp__last_P(const odvgp_config *c) { return c->layer[c->layers - 1].P; }
+/*  Functions that the likelihood sees: the last layer's, or mixtures of them. */
+static ptrdiff_t odvgp__functions(const odvgp_config *c)
+{
+	return c->functions ? c->functions : c->layer[c->layers - 1].P;
+}
+
+static odvgp_status odvgp__check_mixing(const odvgp_config *c, odvgp_info *info)
+{
+	if (c->functions && c->functions < c->layer[c->layers - 1].P)
+		return odvgp__fail(info, ODVGP_E_ARG, "functions", -1, (double)c->functions,
+				"must be at least P, or 0 for no mixing");
+	if (c->functions && !(odvgp__likelihoods[c->lik.kind].flags & ODVGP__LIK_FACTORS))
+		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "functions", -1, (double)c->functions,
+				"must be 0 for a likelihood that couples functions, which cannot be mixtures");
+	if (c->functions && c->objective != ODVGP_OBJECTIVE_ELBO)
+		return odvgp__fail(
+				info, ODVGP_E_UNSUPPORTED, "objective", -1, 0, "must be ELBO for mixed functions");
+	return ODVGP_OK;
+}
 
 /*  Whether functions and the likelihood's fields fit it. */
 static odvgp_status odvgp__check_likelihood(const odvgp_config *c, odvgp_info *info)
 {
 	const odvgp__likelihood *lik = &odvgp__likelihoods[c->lik.kind];
-	ptrdiff_t P = odvgp__last_P(c), classes = c->lik.classes;
+	ptrdiff_t P = odvgp__functions(c), classes = c->lik.classes;
 	int ordinal = c->lik.kind == ODVGP_LIKELIHOOD_ORDINAL,
 		several = !(lik->flags & ODVGP__LIK_FACTORS),
 		of_f = several && lik->flags & ODVGP__LIK_CLASSES,
@@ -12965,9 +13148,10 @@ static odvgp_status odvgp__check_member(const odvgp_config *c, odvgp_info *info)
 static odvgp_status odvgp__check_config(const odvgp_config *c, odvgp_info *info)
 {
 	odvgp_status s = odvgp__check_fields(c, info);
-	if (s || (s = odvgp__check_patches(c, info)) != ODVGP_OK) return s;
-	if ((s = odvgp__check_products(c, info)) != ODVGP_OK) return s;
+	for (int l = 0; l < c->layers && !s; l++) s = odvgp__check_patches(c, l, info);
+	if (s || (s = odvgp__check_products(c, info)) != ODVGP_OK) return s;
 	if ((s = odvgp__check_layers(c, info)) != ODVGP_OK) return s;
+	if ((s = odvgp__check_mixing(c, info)) != ODVGP_OK) return s;
 	if ((s = odvgp__check_likelihood(c, info)) != ODVGP_OK) return s;
 	if (!odvgp__isa_find(c->isa))
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "isa", -1, 0,
@@ -13253,7 +13437,7 @@ static odvgp_status odvgp__visit_shard(odvgp_model *m, const odvgp__rows *rows, 
 		int back, int *data_error, odvgp_info *info)
 {
 	odvgp__tape *t = &m->tape;
-	odvgp_info *told = info ? info : &t->own_info;
+	odvgp_info *told = info ? info : t->own_info;
 	ptrdiff_t tile = m->cfg.tile, tiles = (rows->n - 1) / tile + 1, S = m->cfg.shards,
 			  from = shard * (tiles / S) + shard * (tiles % S) / S,
 			  to = (shard + 1) * (tiles / S) + (shard + 1) * (tiles % S) / S;
@@ -13624,7 +13808,9 @@ static ptrdiff_t odvgp__predictor_sizes(const odvgp__unit *u, odvgp__predictor *
 	p->F = p->T = (uint32_t)u->P;
 	p->lik_params = 1; /* a hidden layer's are those of a Gaussian */
 	if (!hidden) {
+		p->F = (uint32_t)u->model->F;
 		p->T = (uint32_t)u->model->T;
+		p->mixed = (uint32_t)odvgp__is_mixed(u);
 		p->lik_params = (uint32_t)odvgp__lik_all_numbers(
 				&odvgp__likelihoods[c->lik.kind], u->model->levels);
 		p->weights = (uint32_t)u->model->y.weights;
@@ -13834,6 +14020,8 @@ static void odvgp__predictor_write(odvgp__unit *u, const odvgp_scales *sc, odvgp
 	if (u->slot_mean_b) odvgp__copy(v.b, odvgp__slot_value(&m->par, b), b->count);
 	if (u->patch_weights.id)
 		odvgp__copy(v.weights, odvgp__node_value(u, u->patch_weights), u->patch_weights.cols);
+	if (p->mixed)
+		odvgp__copy(v.mixing, odvgp__slot_value(&m->par, &m->par.slot[m->slot_mixing]), m->F * P);
 	odvgp__copy_or(v.x_mean, u->number ? NULL : sc->x_mean, D, 0);
 	odvgp__copy_or(v.x_scale, u->number ? NULL : sc->x_scale, D, 1);
 	odvgp__copy_or(v.y_mean, hidden ? NULL : sc->y_mean, (ptrdiff_t)p->T, 0);
@@ -14984,6 +15172,9 @@ static const struct {
 } odvgp__optima[] = {{0, NULL}, {0, odvgp__fit_put_factors}, {0, odvgp__fit_put_inverse},
 		{ODVGP__STEPS_DIAGONAL, odvgp__fit_put_diagonal}};
 
+static const char odvgp__no_optimum[] =
+		"a mixture has no optimum in closed form: take natural steps";
+
 static odvgp_status odvgp__fit_check(const odvgp__unit *u, odvgp_info *info)
 {
 	int kind = u->cov_part->optimum, steps = odvgp__optima[kind].steps;
@@ -15129,6 +15320,8 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const od
 	if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
 	if (m->units > 1)
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model", -1, 0, odvgp__one_layer_only);
+	if (m->slot_mixing)
+		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "functions", -1, 0, odvgp__no_optimum);
 	if (!odvgp__has_noise(&m->cfg))
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "likelihood", -1, 0,
 				"must be Gaussian for an optimum in closed form");
@@ -15216,7 +15409,7 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
 	if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
 	if (!upper) return odvgp__fail(info, ODVGP_E_ARG, "upper", -1, 0, "is NULL");
 	if (!odvgp__has_noise(&m->cfg) || m->cfg.objective >= ODVGP_OBJECTIVE_PARTLY || m->levels > 1 ||
-			m->units > 1)
+			m->units > 1 || m->slot_mixing)
 		return odvgp__fail(
 				info, ODVGP_E_UNSUPPORTED, "model", -1, 0, "has no upper bound of this kind");
 	odvgp_events events = m->tape.events;
@@ -15262,16 +15455,19 @@ static odvgp__scale odvgp__unit_scale(const odvgp_model *m, int slot)
 {
 	const odvgp__slot_state *state = &m->par.state[slot];
 	int layer = ODVGP__MAX(state->layer, 0);
+	const odvgp__unit *u = &m->unit[layer];
 	const odvgp_real *of_layer = m->data_sd + odvgp__data_sd_at(m, layer);
-	odvgp__scale scale = {1, NULL, m->cfg.layer[layer].D, 1, 0};
+	odvgp__scale scale = {1, NULL, u->D, 1, 0};
 	odvgp_real sd = of_layer[scale.n];
+	/* processes that are mixed have unit variance */
+	if (odvgp__is_mixed(&m->unit[layer]) && slot != m->slot_mixing) sd = 1;
 	if (state->power) scale.times = state->power > 0 ? 1 / sd : sd;
 	if (!state->column) return scale;
 	scale.at = of_layer;
 	scale.divide = state->column == ODVGP__IN_INPUTS;
-	if (scale.divide && m->unit->patches.height) {
-		scale.at = m->inducing_sd;
-		scale.n = m->unit->Dz;
+	if (scale.divide && u->patches.height) {
+		scale.at = of_layer + u->D + 1;
+		scale.n = u->Dz;
 	} else if (!scale.divide) scale.repeat = m->par.slot[slot].shape[1];
 	return scale;
 }
@@ -15872,11 +16068,12 @@ static void odvgp__natural_back(odvgp_model *m)
 
 enum { ODVGP__WATCHED_LOOKS = 4, ODVGP__CURVED_LOOKS = 20 };
 
-/*  Whether log p(y|f) is not concave in what q moves: a step can overshoot at any size. */
+/*  Whether log p(y|f) is not concave in what q moves, or its maximum in one function depends on the
+    others, which move at the same time: a step can overshoot at any size. */
 static int odvgp__is_curved(const odvgp_model *m)
 {
 	return !(m->tape.likelihood->flags & ODVGP__LIK_LOG_CONCAVE) || m->cfg.lik.link_jitter > 0 ||
-		   m->units > 1;
+		   m->units > 1 || (m->slot_mixing && m->unit->P > 1);
 }
 
 /*  A natural step of O(M)'s q or for a likelihood that is not log-concave. If O(M)'s sees all rows,
@@ -16055,13 +16252,17 @@ static ptrdiff_t odvgp__seen_rows(const odvgp_model *m)
 	return M ? odvgp__sample_rows(m->cfg.N, M, 50) : 0;
 }
 
-/*  Rows that may become inducing points: the data's, what the layers below show, or patches drawn
-    from up to 1,000 images [SOLVE] appendix G.2. */
+static ptrdiff_t odvgp__unit_rows(const odvgp__unit *u)
+{
+	return u->number ? odvgp__seen_rows(u->model) : u->model->cfg.N;
+}
+
+/*  Rows that may become inducing points: the unit's, or patches drawn from up to 1,000 images
+    [SOLVE] appendix G.2. */
 static ptrdiff_t odvgp__all_candidates(const odvgp__unit *u)
 {
-	ptrdiff_t N = u->model->cfg.N, T = odvgp__patches_count(&u->patches),
+	ptrdiff_t N = odvgp__unit_rows(u), T = odvgp__patches_count(&u->patches),
 			  images = ODVGP__MIN(N, 1000);
-	if (u->number) return odvgp__seen_rows(u->model);
 	return T ? T * ODVGP__MIN(images, PTRDIFF_MAX / 64 / T) : N;
 }
 static ptrdiff_t odvgp__candidates(const odvgp__unit *u)
@@ -16092,8 +16293,10 @@ static ptrdiff_t odvgp__residual_rows(const odvgp__unit *u)
 typedef struct odvgp__init_work {
 	/* what units above layer 0 see, rows through the mean functions below: sample[number % 2] */
 	odvgp_real *sample[2];
-	/* PROJECTION: the correlation matrix [D,D], axes [P,D], a vector and the columns' means [D] */
+	/* PROJECTION: the correlation matrix [D,D], axes [P,D], a vector and the columns' means [D]; for
+       mixed functions of the targets, D = F, with standard deviations and means */
 	odvgp_real *square, *axes, *vector, *means;
+	double *centres;
 	/* distance: of a row to its nearest centre (squared), or its variance; centre_t [D, padded M]:
        the centres, transposed */
 	odvgp_real *distance, *centre, *centre_t, *median;
@@ -16123,12 +16326,12 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
 	memset(w, 0, sizeof *w);
 	for (int i = 1; i < m->units; i++) widest = ODVGP__MAX(widest, m->unit[i].D);
 	for (int k = 0; k < 2; k++) w->sample[k] = odvgp__take(a, seen, widest);
-	if (hidden && u->slot_mean_A) {
-		w->square = odvgp__take(a, u->D, u->D);
-		w->axes = odvgp__take(a, u->P, u->D);
-		w->vector = odvgp__take(a, 1, u->D);
-		w->means = odvgp__take(a, 1, u->D);
-	}
+	ptrdiff_t wide = hidden && u->slot_mean_A ? u->D : odvgp__is_mixed(u) ? m->F : 0;
+	w->square = odvgp__take(a, wide, wide);
+	w->axes = odvgp__take(a, u->P, wide);
+	w->vector = odvgp__take(a, 1, wide);
+	w->means = odvgp__take(a, 1, wide);
+	w->centres = (double *)odvgp__take_bytes(a, (size_t)wide, sizeof(double));
 	w->table_size = 64;
 	while (w->table_size < 2 * (u->M_gamma + u->M)) w->table_size *= 2;
 	w->distance = odvgp__take(a, rows, 1);
@@ -16185,12 +16388,13 @@ static odvgp_real odvgp__row_distance(const odvgp_real *x, const odvgp_real *z, 
 	return sum;
 }
 
-/*  The first rows of a random permutation of all. */
-static void odvgp__draw_sample(const odvgp__unit *u, ptrdiff_t rows, odvgp__init_work *w)
+/*  The first rows of a random permutation of N. */
+static void odvgp__draw_sample(
+		const odvgp__unit *u, ptrdiff_t N, ptrdiff_t rows, odvgp__init_work *w)
 {
 	odvgp_model *m = u->model;
 	for (ptrdiff_t i = 0; i < rows; i++)
-		w->row[i] = odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 0, odvgp__candidates(u), i);
+		w->row[i] = odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 0, N, i);
 }
 
 /*  to [rows,D]: rows of the sample from number `from` on. */
@@ -16409,7 +16613,7 @@ static ptrdiff_t odvgp__kmeans(
 		const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
 	ptrdiff_t rows = odvgp__init_rows(u), D = u->Dz, M = u->M, next = 0;
-	odvgp__draw_sample(u, rows, w);
+	odvgp__draw_sample(u, odvgp__candidates(u), rows, w);
 	for (ptrdiff_t k = 0; k < M; k++) {
 		odvgp__copy(Z + k * D, X + w->row[next] * D, D);
 		double sum = odvgp__nearest_lower(u, X, rows, Z, k, w);
@@ -16425,7 +16629,7 @@ static ptrdiff_t odvgp__farthest(
 		const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
 	ptrdiff_t rows = odvgp__init_rows(u), D = u->Dz, next = 0, k = 0;
-	odvgp__draw_sample(u, rows, w);
+	odvgp__draw_sample(u, odvgp__candidates(u), rows, w);
 	while (k < u->M && (k == 0 || w->distance[next] > 0)) {
 		odvgp__copy(Z + k * D, X + w->row[next] * D, D);
 		odvgp__nearest_lower(u, X, rows, Z, k++, w);
@@ -16507,7 +16711,7 @@ static ptrdiff_t odvgp__greedy(
 	odvgp__kernel_scratch(
 			&scratch, &u->kernel, 1, rows, 0, odvgp__tasks(&m->cfg.threads), 0, &job.kernel);
 	ODVGP_ASSERT(!scratch.bad);
-	odvgp__draw_sample(u, rows, w);
+	odvgp__draw_sample(u, odvgp__candidates(u), rows, w);
 	odvgp__gather(u, X, 0, rows, w, w->chosen);
 	odvgp__kernel_prepare(&job.kernel);
 	job.kernel.tasks = odvgp__kernel_tasks(&job.kernel);
@@ -16621,7 +16825,7 @@ static ptrdiff_t odvgp__worst_explained(
 	ptrdiff_t rows = odvgp__residual_rows(u), D = u->Dz, taken = 0;
 	const odvgp_real *Zb = m->tape.node[u->Z_beta.id].v;
 	if (!odvgp__beta_factor(u, Zb, w)) return 0;
-	odvgp__draw_sample(u, rows, w);
+	odvgp__draw_sample(u, odvgp__candidates(u), rows, w);
 	odvgp_real prior = odvgp__residuals(u, X, rows, Zb, w);
 	for (ptrdiff_t i = 0; i < rows; i++) w->nearest[i] = i;
 	odvgp__sort(w->nearest, rows, w->distance, 1);
@@ -16640,11 +16844,11 @@ static const odvgp_real *odvgp__draw_candidates(
 {
 	const odvgp__patches *p = &u->patches;
 	if (!p->height) return X;
-	const odvgp_config *c = &u->model->cfg;
-	ptrdiff_t T = odvgp__patches_count(p), all = odvgp__all_candidates(u);
+	uint64_t seed = u->model->cfg.seed;
+	ptrdiff_t T = odvgp__patches_count(p), all = odvgp__all_candidates(u), N = odvgp__unit_rows(u);
 	for (ptrdiff_t i = 0; i < odvgp__candidates(u); i++) {
-		ptrdiff_t k = odvgp__permute(c->seed, ODVGP__STREAM_PATCHES, 0, all, i),
-				  image = odvgp__permute(c->seed, ODVGP__STREAM_PATCHES, 1, c->N, k / T);
+		ptrdiff_t k = odvgp__permute(seed, ODVGP__STREAM_PATCHES, 0, all, i),
+				  image = odvgp__permute(seed, ODVGP__STREAM_PATCHES, 1, N, k / T);
 		odvgp_real *to = w->patches + i * u->Dz;
 		odvgp__patch_move(p, X + image * u->D, NULL, k % T, to);
 		if (p->located && !located) odvgp__zero(to + u->Dz - 2, 2);
@@ -16740,26 +16944,31 @@ static double odvgp__median_distance(odvgp__unit *u, const odvgp_real *X,
 	return count ? sqrt((double)odvgp__median(work, count)) : 1;
 }
 
+/*  Mean and variance of target t, without missing ones. */
+static double odvgp__target_moments(
+		const odvgp_model *m, const odvgp_real *Y, ptrdiff_t t, double *middle)
+{
+	ptrdiff_t N = m->cfg.N, C = odvgp__y_columns(&m->y), from = 0, seen = 0;
+	/* differences from the first row: equal targets give exactly 0 */
+	while (from < N - 1 && Y[from * C + t] != Y[from * C + t]) from++; /* missing */
+	double first = (double)Y[from * C + t], mean = 0, squares = 0;
+	for (ptrdiff_t i = from; i < N; i++) seen += Y[i * C + t] == Y[i * C + t];
+	for (ptrdiff_t i = from; i < N; i++)
+		if (Y[i * C + t] == Y[i * C + t]) mean += ((double)Y[i * C + t] - first) / (double)seen;
+	for (ptrdiff_t i = from; i < N; i++) {
+		double d = (double)Y[i * C + t] - first - mean;
+		if (d == d) squares += d * d;
+	}
+	*middle = first + mean;
+	return seen ? squares / (double)seen : 0;
+}
+
 static double odvgp__target_variance(const odvgp_model *m, const odvgp_real *Y)
 {
-	ptrdiff_t N = m->cfg.N, T = m->T, C = odvgp__y_columns(&m->y);
-	double total = 0;
+	double total = 0, mean;
 	if (!(m->tape.likelihood->flags & ODVGP__LIK_SCALABLE)) return 1;
-	/* differences from the first row: equal targets give exactly 0 */
-	for (ptrdiff_t t = 0; t < T; t++) {
-		ptrdiff_t from = 0, seen = 0;
-		while (from < N - 1 && Y[from * C + t] != Y[from * C + t]) from++; /* missing */
-		double first = (double)Y[from * C + t], mean = 0, squares = 0;
-		for (ptrdiff_t i = from; i < N; i++) seen += Y[i * C + t] == Y[i * C + t];
-		for (ptrdiff_t i = from; i < N; i++)
-			if (Y[i * C + t] == Y[i * C + t]) mean += ((double)Y[i * C + t] - first) / (double)seen;
-		for (ptrdiff_t i = from; i < N; i++) {
-			double d = (double)Y[i * C + t] - first - mean;
-			if (d == d) squares += d * d;
-		}
-		if (seen) total += squares / (double)seen;
-	}
-	return total > 0 ? total / (double)T : 1;
+	for (ptrdiff_t t = 0; t < m->T; t++) total += odvgp__target_moments(m, Y, t, &mean);
+	return total > 0 ? total / (double)m->T : 1;
 }
 
 typedef struct odvgp__start {
@@ -16796,7 +17005,7 @@ static void odvgp__find_gaps(
 {
 	odvgp_model *m = u->model;
 	ptrdiff_t rows = odvgp__init_rows(u), D = u->Dz, T = m->T;
-	odvgp__draw_sample(u, rows, w);
+	odvgp__draw_sample(u, odvgp__candidates(u), rows, w);
 	for (ptrdiff_t d = 0; d < D; d++) {
 		odvgp_real *gap = w->gaps + d * (1 + T);
 		odvgp__sort(w->row, rows, X + d, D);
@@ -16861,6 +17070,7 @@ static void odvgp__init_base_kernel(
 	ptrdiff_t first = m->par.slot[u->slot_kernel].offset;
 	if (odvgp__geometry(base) == ODVGP__DISTANCE)
 		start = odvgp__hyper_methods[odvgp__hyper_method(u)].base(u, X, i, w);
+	if (odvgp__is_mixed(u)) start.variance = 1; /* ULAPANE's is the targets' */
 	if (base->type == ODVGP__WHITE) start.variance *= 0.1;
 	if (base->type == ODVGP__POLYNOMIAL)
 		start.variance = 0.5 * pow(start.variance, 1 / (double)base->degree);
@@ -16908,7 +17118,7 @@ static void odvgp__init_image_variance(
 {
 	enum { IMAGES = 16 };
 	odvgp_model *m = u->model;
-	ptrdiff_t images = ODVGP__MIN(m->cfg.N, (ptrdiff_t)IMAGES);
+	ptrdiff_t N = odvgp__unit_rows(u), images = ODVGP__MIN(N, (ptrdiff_t)IMAGES);
 	odvgp_real k;
 	double sum = 0;
 	odvgp__arena scratch = w->rest;
@@ -16916,7 +17126,7 @@ static void odvgp__init_image_variance(
 	if (!u->patches.height) return;
 	odvgp_real *Kw = odvgp__take(&scratch, 1, odvgp__patches_count(&u->patches));
 	for (ptrdiff_t i = 0; i < images; i++) {
-		ptrdiff_t image = odvgp__permute(m->cfg.seed, ODVGP__STREAM_PATCHES, 1, m->cfg.N, i);
+		ptrdiff_t image = odvgp__permute(m->cfg.seed, ODVGP__STREAM_PATCHES, 1, N, i);
 		odvgp__kernel_job(
 				&job, &m->tape.blas, &u->kernel, odvgp__hyp(u), NULL, 0, X + image * u->D, 1);
 		job.patches = &u->patches;
@@ -16990,29 +17200,13 @@ static double odvgp__pass_on(const odvgp__unit *u, const odvgp_real *X, const od
 	return odvgp__usable(squares / (double)P);
 }
 
-/*  mean.A from the P leading eigenvectors of the correlation matrix of a sample of the inputs, by
-    power iteration, each orthogonal to those before; it scales the inputs to unit variance. */
-static void odvgp__principal_axes(odvgp__unit *u, const odvgp_real *X, odvgp__init_work *w)
+/*  w->axes: P leading eigenvectors of w->square [D,D] by power iteration, each orthogonal to those
+    before. */
+static void odvgp__leading_axes(
+		const odvgp_model *m, ptrdiff_t D, ptrdiff_t P, const odvgp__init_work *w)
 {
-	const odvgp_model *m = u->model;
-	ptrdiff_t D = u->D, P = u->P, rows = odvgp__init_rows(u);
-	const odvgp_real *sd = m->data_sd + odvgp__data_sd_at(m, u->number);
 	const odvgp__isa *isa = odvgp__isa_of(&m->tape.blas);
-	odvgp_real *C = w->square, *A = m->par.theta + m->par.slot[u->slot_mean_A].offset,
-			   *v = w->vector;
-	odvgp__zero(A, D * P);
-	for (ptrdiff_t d = 0; d < ODVGP__MIN(D, P); d++) A[d * P + d] = 1;
-	if (P >= D) return;
-	odvgp__draw_sample(u, rows, w);
-	odvgp__zero(C, D * D);
-	odvgp__zero(w->means, D);
-	for (int pass = 0; pass < 2; pass++)
-		for (ptrdiff_t i = 0; i < rows; i++) {
-			const odvgp_real *x = X + w->row[i] * D, share = 1 / (odvgp_real)rows;
-			for (ptrdiff_t d = 0; d < D && !pass; d++) w->means[d] += x[d] * share;
-			for (ptrdiff_t d = 0; d < D && pass; d++) v[d] = (x[d] - w->means[d]) / sd[d];
-			for (ptrdiff_t d = 0; d < D && pass; d++) isa->axpy(D, v[d] * share, v, C + d * D);
-		}
+	odvgp_real *C = w->square, *v = w->vector;
 	for (ptrdiff_t p = 0; p < P; p++) {
 		odvgp_real *axis = w->axes + p * D;
 		for (ptrdiff_t d = 0; d < D; d++) /* the first step only makes it orthogonal */
@@ -17027,7 +17221,68 @@ static void odvgp__principal_axes(odvgp__unit *u, const odvgp_real *X, odvgp__in
 			for (ptrdiff_t d = 0; d < D; d++)
 				v[d] = isa->dot(D, C + d * D, axis) + ODVGP__R(1e-3) * axis[d];
 		}
-		for (ptrdiff_t d = 0; d < D; d++) A[d * P + p] = axis[d] / sd[d];
+	}
+}
+
+/*  mean.A from the P leading eigenvectors of the correlation matrix of a sample of the inputs; it
+    scales the inputs to unit variance. */
+static void odvgp__principal_axes(odvgp__unit *u, const odvgp_real *X, odvgp__init_work *w)
+{
+	const odvgp_model *m = u->model;
+	ptrdiff_t D = u->D, P = u->P, N = odvgp__unit_rows(u),
+			  rows = ODVGP__MIN(N, odvgp__init_rows(u));
+	const odvgp_real *sd = m->data_sd + odvgp__data_sd_at(m, u->number);
+	const odvgp__isa *isa = odvgp__isa_of(&m->tape.blas);
+	odvgp_real *C = w->square, *A = m->par.theta + m->par.slot[u->slot_mean_A].offset,
+			   *v = w->vector;
+	odvgp__zero(A, D * P);
+	for (ptrdiff_t d = 0; d < ODVGP__MIN(D, P); d++) A[d * P + d] = 1;
+	if (P >= D) return;
+	odvgp__draw_sample(u, N, rows, w);
+	odvgp__zero(C, D * D);
+	odvgp__zero(w->means, D);
+	for (int pass = 0; pass < 2; pass++)
+		for (ptrdiff_t i = 0; i < rows; i++) {
+			const odvgp_real *x = X + w->row[i] * D, share = 1 / (odvgp_real)rows;
+			for (ptrdiff_t d = 0; d < D && !pass; d++) w->means[d] += x[d] * share;
+			for (ptrdiff_t d = 0; d < D && pass; d++) v[d] = (x[d] - w->means[d]) / sd[d];
+			for (ptrdiff_t d = 0; d < D && pass; d++) isa->axpy(D, v[d] * share, v, C + d * D);
+		}
+	odvgp__leading_axes(m, D, P, w);
+	for (ptrdiff_t p = 0; p < P; p++)
+		for (ptrdiff_t d = 0; d < D; d++) A[d * P + p] = w->axes[p * D + d] / sd[d];
+}
+
+/*  "mixing", as odvgp_init_data says. */
+static void odvgp__init_mixing(const odvgp__unit *u, const odvgp_real *Y, odvgp__init_work *w)
+{
+	const odvgp_model *m = u->model;
+	const odvgp__isa *isa = odvgp__isa_of(&m->tape.blas);
+	ptrdiff_t N = m->cfg.N, F = m->F, P = u->P, columns = odvgp__y_columns(&m->y);
+	odvgp_real *C = w->square, *z = w->vector, *sd = w->means,
+			   *W = m->par.theta + m->par.slot[m->slot_mixing].offset;
+	double *mean = w->centres;
+	odvgp__zero(C, F * F);
+	for (ptrdiff_t f = 0; f < F; f++)
+		sd[f] = (odvgp_real)sqrt(odvgp__usable(odvgp__target_moments(m, Y, f, &mean[f])));
+	for (ptrdiff_t i = 0; i < N; i++) {
+		for (ptrdiff_t f = 0; f < F; f++) {
+			double y = (double)Y[i * columns + f];
+			z[f] = y == y ? (odvgp_real)((y - mean[f]) / (double)sd[f]) : 0;
+		}
+		for (ptrdiff_t f = 0; f < F; f++) isa->axpy(F, z[f] / (odvgp_real)N, z, C + f * F);
+	}
+	odvgp__leading_axes(m, F, P, w);
+	for (ptrdiff_t p = 0; p < P; p++) {
+		const odvgp_real *axis = w->axes + p * F;
+		odvgp_real value = 0, most = 0;
+		for (ptrdiff_t f = 0; f < F; f++) {
+			value += axis[f] * isa->dot(F, C + f * F, axis);
+			if (fabs((double)axis[f]) > fabs((double)most)) most = axis[f];
+		}
+		value = ODVGP__SQRT(ODVGP__MAX(value, ODVGP__R(0.01))) * (most < 0 ? -1 : 1);
+		for (ptrdiff_t f = 0; f < F; f++)
+			W[f * P + p] = value * axis[f] * (m->y.lik->flags & ODVGP__LIK_SCALABLE ? sd[f] : 1);
 	}
 }
 
@@ -17038,14 +17293,22 @@ static void odvgp__init_unit(
 	odvgp__init_work w;
 	odvgp_model *m = u->model;
 	odvgp__arena a = m->tape.scratch;
+	odvgp_real *sd = m->data_sd + odvgp__data_sd_at(m, u->number), mean;
 	odvgp__init_scratch(&a, u, &w);
 	ODVGP_ASSERT(!a.bad);
 	int hidden = u->number + 1 < m->units;
 	if (u->number) X = w.sample[u->number % 2];
 	if (hidden && u->slot_mean_A) odvgp__principal_axes(u, X, &w);
 	w.target_variance = hidden ? odvgp__pass_on(u, X, &w) : target_variance;
-	m->data_sd[odvgp__data_sd_at(m, u->number) + u->D] = (odvgp_real)sqrt(w.target_variance);
-	odvgp__init_hyper(u, odvgp__draw_candidates(u, X, 1, &w), Y, &w);
+	sd[u->D] = (odvgp_real)sqrt(w.target_variance);
+	if (odvgp__is_mixed(u)) {
+		w.target_variance = 1;
+		odvgp__init_mixing(u, Y, &w);
+	}
+	const odvgp_real *candidates = odvgp__draw_candidates(u, X, 1, &w);
+	for (ptrdiff_t d = 0; d < u->Dz && u->patches.height; d++)
+		odvgp__column_scale(candidates + d, odvgp__candidates(u), u->Dz, &mean, &sd[u->D + 1 + d]);
+	odvgp__init_hyper(u, candidates, Y, &w);
 	odvgp__init_image_variance(u, X, &w);
 	odvgp__init_points(u, odvgp__draw_candidates(u, X, 0, &w), &w);
 }
@@ -17212,20 +17475,6 @@ static void odvgp__init_likelihood(odvgp_model *m, const odvgp_real *Y, double v
 	if (m->cfg.lik.kind == ODVGP_LIKELIHOOD_ORDINAL) odvgp__init_cuts(m, Y);
 }
 
-/*  Standard deviations of patches' columns. */
-static void odvgp__init_patch_units(odvgp__unit *u, const odvgp_real *X)
-{
-	odvgp_real mean;
-	odvgp__init_work w;
-	odvgp__arena a = u->model->tape.scratch;
-	if (!u->patches.height) return;
-	odvgp__init_scratch(&a, u, &w);
-	const odvgp_real *patches = odvgp__draw_candidates(u, X, 1, &w);
-	for (ptrdiff_t d = 0; d < u->Dz; d++)
-		odvgp__column_scale(
-				patches + d, odvgp__candidates(u), u->Dz, &mean, &u->model->inducing_sd[d]);
-}
-
 static void odvgp__init_noise_floor(odvgp_model *m, double target_variance)
 {
 	if (!odvgp__has_noise(&m->cfg)) return;
@@ -17265,7 +17514,6 @@ ODVGP_API odvgp_status odvgp_init_data(
 	odvgp__give_back(&m->par, ODVGP__LENT_BACKUP);
 	odvgp__end_loan(&m->kept, ODVGP__KEPT_BY_START);
 	if (!s) {
-		odvgp__init_patch_units(m->unit, X);
 		odvgp__init_noise_floor(m, variance);
 		return ODVGP_OK;
 	}
@@ -17337,7 +17585,9 @@ static void odvgp__kernel_slots(odvgp__unit *u)
 			odvgp__put(&t, ".");
 			odvgp__put(&t, ends[k]);
 			par->bad |= t.used >= t.size;
-			odvgp__slot_add(par, name, ODVGP__POSITIVE, 1, (ptrdiff_t)count[k], 1, 1);
+			int slot = odvgp__slot_add(par, name, ODVGP__POSITIVE, 1, (ptrdiff_t)count[k], 1, 1);
+			if (par->slot && k == 1 && count[k] == 1) /* "mixing" has the scale */
+				par->slot[slot].trainable = !odvgp__is_mixed(u);
 		}
 	}
 	u->kernel_slots = par->slots + 1 - u->slot_kernel;
@@ -17384,6 +17634,10 @@ static void odvgp__free_slots(odvgp__unit *u)
 	if (has_A) u->slot_mean_A = odvgp__slot_add(par, "mean.A", 0, 2, u->D, u->P, 1);
 	if (has_b) u->slot_mean_b = odvgp__slot_add(par, has_A ? "mean.b" : "mean.c", 0, 1, u->P, 1, 1);
 	if (has_A && !has_b && par->slot) par->slot[u->slot_mean_A].trainable = 0;
+	if (odvgp__is_mixed(u)) {
+		m->slot_mixing = odvgp__slot_add(par, "mixing", 0, 2, m->F, u->P, 1);
+		odvgp__slot_units(par, m->slot_mixing, 1, 0);
+	}
 	if (u->patches.height)
 		u->slot_patch_weights =
 				odvgp__slot_add(par, "weights", 0, 1, odvgp__patches_count(&u->patches), 1, 1);
@@ -17641,8 +17895,16 @@ static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
 	if (c->objective != ODVGP_OBJECTIVE_EXACT) odvgp__build_features(u);
 	if (c->objective == ODVGP_OBJECTIVE_ELBO) {
 		odvgp__build_outputs(u);
+		odvgp__ref mean = u->mean, var = u->var;
+		if (m->slot_mixing) {
+			odvgp__ref W = odvgp__param_node(u, m->slot_mixing, 1, m->F, u->P);
+			var = odvgp__tile(u, ODVGP__MIX, ODVGP__MIX_SQUARES, m->F, ODVGP__TILE_SIZE, W, var,
+					odvgp__none, odvgp__none);
+			mean = odvgp__tile(u, ODVGP__MIX, ODVGP__MIX_PLAIN, m->F, ODVGP__TILE_SIZE, W, mean,
+					odvgp__none, odvgp__none);
+		}
 		/* tcc needs the length of an array of structs. */
-		const odvgp__ref in[5] = {u->mean, u->var, m->Y, m->lik_params, m->lik_free_params};
+		const odvgp__ref in[5] = {mean, var, m->Y, m->lik_params, m->lik_free_params};
 		m->expect = odvgp__node_add(t, u, ODVGP__EXPECT, 0, ODVGP__TILE, 1, 1, in, 5, odvgp__none);
 		odvgp__asked_for(u, m->expect, ODVGP__FOR_BOUND);
 	} else {
@@ -17693,8 +17955,8 @@ static void odvgp__unit_config(odvgp__unit *u, odvgp_model *m, int number)
 	u->number = number;
 	u->times = number ? c->deep.samples : 1;
 	u->D = c->layer[number].D;
-	if (!number) u->patches = odvgp__patches_of(c);
-	u->Dz = number ? u->D : odvgp__inducing_columns(c);
+	u->patches = odvgp__patches_of(c, number);
+	u->Dz = odvgp__inducing_columns(c, number);
 	u->P = c->layer[number].P;
 	u->M = c->layer[number].M;
 	u->M_gamma = c->layer[number].M_gamma;
@@ -17735,6 +17997,7 @@ static void odvgp__sums_layout(odvgp_model *m, odvgp__arena *a)
 	odvgp__tape *t = &m->tape;
 	int levels = 0;
 	while (((ptrdiff_t)1 << levels) < m->cfg.shards) levels++;
+	t->own_info = (odvgp_info *)odvgp__take_bytes(a, 1, sizeof *t->own_info);
 	t->sums = (odvgp__sums *)odvgp__take_bytes(a, 1, sizeof *t->sums);
 	size_t from = a->used;
 	t->sum = a->base ? (odvgp_real *)(void *)(a->base + from) : NULL;
@@ -17801,7 +18064,6 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
 	m->nat_R.at = odvgp__take(a, matrices, 1);
 	m->nat_t = odvgp__take(a, vectors, 1);
 	m->data_sd = odvgp__take(a, 1, odvgp__data_sds(m));
-	m->inducing_sd = odvgp__take(a, 1, m->unit->patches.height ? m->unit->Dz : 0);
 	m->kept.at = odvgp__take(a, m->par.positive + odvgp__data_sds(m), 1);
 	odvgp__tape_layout(m, a);
 	m->tape.rule = odvgp__take(a, 1, odvgp__rule_numbers(m->tape.lik_nodes));
@@ -17871,9 +18133,8 @@ static void odvgp__fill_defaults(odvgp_config *c)
 		M = ODVGP__MAX(M, c->layer[l].M);
 		M_gamma = ODVGP__MAX(M_gamma, c->layer[l].M_gamma);
 	}
-	odvgp_config d = odvgp_config_defaults(c->N, c->layer[0].D, c->layer[0].P, M, M_gamma);
-	if (odvgp__all_zero(c, "optim.")) c->optim = d.optim;
-	if (odvgp__all_zero(c, "jitter.")) c->jitter = d.jitter;
+	if (odvgp__all_zero(c, "optim.")) odvgp__optim_defaults(c, M_gamma);
+	if (odvgp__all_zero(c, "jitter.")) odvgp__jitter_defaults(c, M);
 }
 
 static void odvgp__settle_config(odvgp_config *c)
@@ -17912,7 +18173,7 @@ static void odvgp__settle_config(odvgp_config *c)
 static void odvgp__settle(odvgp_model *m)
 {
 	odvgp__settle_config(&m->cfg);
-	m->F = odvgp__last_P(&m->cfg);
+	m->F = odvgp__functions(&m->cfg);
 	m->units = (int)m->cfg.layers;
 	m->T = odvgp__lik_targets(&odvgp__likelihoods[m->cfg.lik.kind], m->F);
 	m->classes = odvgp__classes(&odvgp__likelihoods[m->cfg.lik.kind], m->F, m->cfg.lik.classes);
@@ -17963,12 +18224,6 @@ ODVGP__NOINLINE odvgp_status odvgp__check_filled_config(
 	return odvgp__check_config(&filled, info);
 }
 
-/*  Inputs of a layer's kernel. */
-static ptrdiff_t odvgp__kernel_inputs(const odvgp_config *c, int layer)
-{
-	return layer ? c->layer[layer - 1].P : odvgp__inducing_columns(c);
-}
-
 ODVGP__NOINLINE odvgp_status odvgp__check_kernels(const odvgp_config *config, odvgp_info *info)
 {
 	odvgp__kernel kernel;
@@ -17977,7 +18232,7 @@ ODVGP__NOINLINE odvgp_status odvgp__check_kernels(const odvgp_config *config, od
 	for (int l = 0; l < config->layers && !s; l++)
 		s = config->layer[l].kernel
 					? odvgp__kernel_parse(&kernel, config->layer[l].kernel,
-							  odvgp__kernel_inputs(config, l), hyp, info)
+							  odvgp__inducing_columns(config, l), hyp, info)
 					: odvgp__fail(info, ODVGP_E_ARG, "kernel", -1, 0, "no expression is given");
 	return s;
 }
@@ -17999,7 +18254,7 @@ static odvgp_status odvgp__model_config(
 	odvgp__fill_defaults(&m->cfg);
 	for (int l = 0; l < config->layers && !s; l++)
 		s = odvgp__kernel_parse(&m->unit[l].kernel, config->layer[l].kernel,
-				odvgp__kernel_inputs(config, l), hyp, info);
+				odvgp__inducing_columns(config, l), hyp, info);
 	if (!s) odvgp__model_settle(m);
 	return s;
 }
@@ -18069,7 +18324,6 @@ static odvgp_status odvgp__model_place(
 	}
 	m->state.step_scale = 1;
 	for (ptrdiff_t i = 0; i < odvgp__data_sds(m); i++) m->data_sd[i] = 1;
-	for (ptrdiff_t i = 0; m->unit->patches.height && i < m->unit->Dz; i++) m->inducing_sd[i] = 1;
 	for (int k = 0; k < m->units; k++)
 		for (ptrdiff_t i = 0; i < m->unit[k].M_gamma; i++) {
 			m->unit[k].columns[i] = i;
@@ -18083,6 +18337,14 @@ static void odvgp__start_patches(odvgp__unit *u)
 	const odvgp_slot *slot = &u->model->par.slot[u->slot_patch_weights];
 	for (ptrdiff_t i = 0; u->slot_patch_weights && i < slot->count; i++)
 		u->model->par.theta[slot->offset + i] = 1;
+}
+
+/*  Function f is process f modulo P. */
+static void odvgp__start_mixing(odvgp_model *m)
+{
+	ptrdiff_t P = m->unit[m->units - 1].P;
+	for (ptrdiff_t f = 0; m->slot_mixing && f < m->F; f++)
+		m->par.theta[m->par.slot[m->slot_mixing].offset + f * P + f % P] = 1;
 }
 
 /*  Hyperparameters that the expression gave. */
@@ -18118,7 +18380,8 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 	if ((s = odvgp__model_place(m, &a, bytes, info)) != ODVGP_OK) return s;
 	for (int l = 0; l < m->units; l++) odvgp__start_kernel(&m->unit[l], config->layer[l].kernel);
 	odvgp__start_likelihood(m);
-	odvgp__start_patches(m->unit);
+	for (int l = 0; l < m->units; l++) odvgp__start_patches(&m->unit[l]);
+	odvgp__start_mixing(m);
 	odvgp__q_identity(m);
 	odvgp__touch_all(m);
 	*model = m;
@@ -18152,6 +18415,8 @@ static odvgp_status odvgp__warm_check(const odvgp_model *m, odvgp_info *info)
 {
 	if (m->units > 1)
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model", -1, 0, odvgp__one_layer_only);
+	if (m->slot_mixing)
+		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "functions", -1, 0, odvgp__no_optimum);
 	if (!odvgp__has_noise(&m->cfg)) return ODVGP_OK;
 	if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT)
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "objective", -1, 0,
@@ -18346,8 +18611,7 @@ static odvgp_status odvgp__warm_train(odvgp__warm_work *w, const odvgp_model *m,
 			(s = odvgp_init_data(aux, X, Y, info)) != ODVGP_OK)
 		return s;
 	odvgp__warm_copy(aux, m, 1);
-	odvgp__copy(aux->data_sd, m->data_sd, m->cfg.layer[0].D + 1);
-	if (m->unit->patches.height) odvgp__copy(aux->inducing_sd, m->inducing_sd, m->unit->Dz);
+	odvgp__copy(aux->data_sd, m->data_sd, odvgp__data_sds(m));
 	if (!odvgp__has_noise(&m->cfg) || m->levels > 1) odvgp__warm_noise(aux);
 	*made = aux;
 	report.converged = report.stuck = 0;
@@ -18653,15 +18917,11 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
 		ptrdiff_t n;
 	} arrays[] = {{m->par.theta, m->par.count}, {m->par.value, m->par.positive},
 			{m->good, m->par.count}, {m->m1, m->adam_count}, {m->m2, m->adam_count},
-			{m->data_sd, odvgp__data_sds(m)},
-			{m->inducing_sd, m->unit->patches.height ? m->unit->Dz : 0}};
+			{m->data_sd, odvgp__data_sds(m)}};
 	for (ptrdiff_t i = 0; i < ODVGP__COUNT(arrays); i++)
 		odvgp__file_reals(f, arrays[i].x, arrays[i].n, (int)sizeof(odvgp_real));
 	for (ptrdiff_t i = 0; f->mode == ODVGP__FILE_READ && !f->bad && i < odvgp__data_sds(m); i++)
 		if (!(m->data_sd[i] > 0 && m->data_sd[i] < (odvgp_real)HUGE_VAL)) f->bad = 1;
-	ptrdiff_t of_patches = m->unit->patches.height ? m->unit->Dz : 0;
-	for (ptrdiff_t i = 0; f->mode == ODVGP__FILE_READ && !f->bad && i < of_patches; i++)
-		if (!(m->inducing_sd[i] > 0 && m->inducing_sd[i] < (odvgp_real)HUGE_VAL)) f->bad = 1;
 	for (int i = 0; i < m->units; i++) odvgp__file_unit(f, &m->unit[i]);
 	odvgp__file_lbfgs(f, m);
 }
@@ -19079,6 +19339,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_config_set
 #undef odvgp_config_name
 #undef odvgp_config_size
+#undef odvgp_config_threads
 #undef odvgp_constant
 #undef odvgp_falling
 #undef odvgp_status_text
@@ -19126,6 +19387,8 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_predict_scratch
 #undef odvgp_predict
 #undef odvgp_predict_cov
+#undef odvgp_predict_y
+#undef odvgp_predict_functions
 #undef odvgp_predict_logp
 #undef odvgp_sample_scratch
 #undef odvgp_sample

@@ -282,6 +282,35 @@ check "two targets: metrics are averages" \
 "$tool" predict --model two.odvgp --data inputs.csv >pred2.csv
 check "two targets: six columns" \
     test "$(head -n 1 pred2.csv)" = "mean_0,sd_f_0,sd_y_0,mean_1,sd_f_1,sd_y_1,range"
+# Three targets that follow one function, with noise, and their mixture.
+awk 'BEGIN { srand(5); for (i = 0; i < 300; i++) { x = 6 * rand(); f = sin(x); e = 0
+    for (k = 0; k < 3; k++) y[k] = f * (k + 1) + rand() + rand() + rand() - 1.5
+    printf "%.6f,%.6f,%.6f,%.6f\n", x, y[0], y[1], y[2] } }' >lmc.csv
+cut -d, -f1 lmc.csv >lmc_inputs.csv
+train --data lmc.csv --target 1-3 --outputs lmc:1 --model lmc.odvgp --json --iters 300 \
+    --test-fraction 0.3 >lmc.json
+check "mixtures: learn" holds "$(value lmc.json p) == 3 && $(value lmc.json rmse) < 0.6"
+check "mixtures: auto takes a basis with q" test "$(value lmc.json basis)" != sgpr
+"$tool" predict --model lmc.odvgp --data lmc_inputs.csv >lmc_pred.csv
+check "mixtures: a forecast for each target" test "$(head -n 1 lmc_pred.csv)" = \
+    "mean_0,sd_f_0,sd_y_0,mean_1,sd_f_1,sd_y_1,mean_2,sd_f_2,sd_y_2,range"
+check "mixtures: one function, to its scale" holds "$(awk -F, 'NR > 1 { x += $1; y += $7
+    xx += $1 * $1; yy += $7 * $7; xy += $1 * $7; n++ }
+    END { printf "%.6f", (n * xy - x * y) / sqrt((n * xx - x * x) * (n * yy - y * y)) }' \
+    lmc_pred.csv) > 0.9999"
+"$tool" sample --model lmc.odvgp --data lmc_inputs.csv --samples 2 >lmc_samples.csv
+check "mixtures: samples of each target" test "$(head -n 1 lmc_samples.csv)" = \
+    "sample_0_0,sample_0_1,sample_0_2,sample_1_0,sample_1_1,sample_1_2"
+fit --data lmc.csv --target 1-3 --outputs lmc:1 --model lmc.odvgp --iters 310 --resume lmc.odvgp
+check "mixtures: resume" test $? -eq 0
+for what in lmc:4 lmc:0 lmc mixed; do
+    check "refused: --outputs $what" refuses "--outputs $what: " \
+        train --data lmc.csv --target 1-3 --outputs $what --model t.odvgp
+done
+check "refused: mixtures without q" refuses "--outputs lmc:1: --basis sgpr has no q" \
+    train --data lmc.csv --target 1-3 --outputs lmc:1 --basis sgpr --model t.odvgp
+check "refused: mixtures of classes" refuses "--outputs lmc:1: the likelihood robustmax takes no" \
+    train --data text.csv --target colour --outputs lmc:1 --model t.odvgp
 train --data named.csv --target a --features b,y --model t.odvgp --json >t.json
 check "target and features by name; no test part: null" \
     test "$(value t.json d) $(value t.json rmse)" = "2 null"
@@ -1546,6 +1575,10 @@ check "images: --resume" train $bars --basis solve --natgrad-step 0.1 --batch 30
 "$tool" train $bars --stride 2 --tick --iters 3 --model tick.odvgp >t.txt 2>err.txt
 check "images: a stride that leaves pixels out says so" grep -q 'last 1 rows and 1 columns' err.txt
 check "images: locations" grep -q '4 patches 3 x 3, with locations' t.txt
+# shellcheck disable=SC2086
+check "images: in the first layer" train $bars --tick --layers "orth:dim=3; coupled" --iters 3 --model tick.odvgp
+"$tool" info --model tick.odvgp >t.txt
+check "images: in the first layer, info" grep -q '16 patches 3 x 3, with locations' t.txt
 for bad in "image 6x6" "patch 3x3" "tick" "image 6 --patch 3x3" "image 6x6x --patch 3x3" \
     "image 5x6 --patch 3x3" "image 6x6 --patch 7x3" "image 6x6 --patch 3x3 --stride 0"; do
     # shellcheck disable=SC2086

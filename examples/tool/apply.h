@@ -549,22 +549,22 @@ static int run_predict(options *o)
 /*  Samples need the covariance of all rows. */
 enum { SAMPLE_ROWS = 10000 };
 
-/*  Writes samples [samples,P,n] as a column each. */
+/*  Writes samples [samples,F,n] as a column each. */
 static void csv_samples(application *a, const table *t, const rows *r, const double *f, int samples)
 {
 	bytes *b = &a->csv;
-	int P = (int)a->server.P;
+	int F = (int)a->server.F;
 	selection kept = select_list(t, a->o, OPT_KEEP);
 	csv_kept(&kept, t, -1, b);
-	for (int k = 0; k < samples * P; k++) {
-		bytes_print(b, "%ssample_%d", k ? "," : "", k / P);
-		if (P > 1) bytes_print(b, "_%d", k % P);
+	for (int k = 0; k < samples * F; k++) {
+		bytes_print(b, "%ssample_%d", k ? "," : "", k / F);
+		if (F > 1) bytes_print(b, "_%d", k % F);
 	}
 	bytes_print(b, "\n");
 	for (ptrdiff_t i = 0, row = 0; i < t->rows; i++) {
 		int there = row < r->n && r->row[row] == i;
 		csv_kept(&kept, t, i, b);
-		for (int k = 0; k < samples * P; k++) {
+		for (int k = 0; k < samples * F; k++) {
 			if (k) bytes_add(b, ",", 1);
 			if (there) bytes_print(b, "%.10g", f[k * r->n + row]);
 			else bytes_print(b, "NA");
@@ -592,7 +592,7 @@ static int run_sample(options *o)
 				path_text(a.path), r.n, SAMPLE_ROWS);
 	part p = encode(s, &t, &b, &r);
 	size_t size = odvgp_sample_scratch(&a.server, r.n);
-	double *f = take_doubles(samples * r.n, a.server.P);
+	double *f = take_doubles(samples * r.n, a.server.F);
 	void *scratch = take(size, 1);
 	odvgp_status bad = odvgp_sample(&a.server, p.X, r.n, samples, seed, f, scratch, size);
 	if (bad) die(FAILED, "sample: %s", odvgp_status_text(bad));

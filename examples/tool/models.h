@@ -329,7 +329,7 @@ static void layers_settle(options *o)
 }
 
 /*  Puts hidden layers below the one in c. They have its sizes unless others are given, and the
-    inputs' dimension, at most 30. */
+    inputs' dimension, at most 30. Only the first has patches. */
 static void layers_apply(odvgp_config *c, const options *o)
 {
 	layer_item list[MOST_LAYERS];
@@ -352,6 +352,43 @@ static void layers_apply(odvgp_config *c, const options *o)
 		c->optim.natgrad &= list[l].basis->natgrad;
 	}
 	c->layer[count - 1].D = 0; /* the P of the layer below */
+	int located = c->layer[0].patches.locations && !o->given[OPT_KERNEL];
+	for (int l = 1; l < count; l++) { /* what these see is no image */
+		memset(&c->layer[l].patches, 0, sizeof c->layer[l].patches);
+		if (located) c->layer[l].kernel = "rbf";
+	}
+}
+
+/* ---- --outputs ---- */
+
+/*  P of lmc:P; 0: each target has its own function. */
+static ptrdiff_t mixed_of(const options *o)
+{
+	const char *text = o->value[OPT_OUTPUTS], *p = text + 4;
+	if (strcmp(text, "shared") == 0) return 0;
+	ptrdiff_t P = strncmp(text, "lmc:", 4) == 0 ? parse_index(&p) : -1;
+	if (P < 1 || *p) die(BAD_INPUT, "--outputs %s: must be shared, or lmc:P with P above 0", text);
+	return P;
+}
+
+/*  Ends the program if mixtures were asked for and there are none. */
+static void check_outputs(const options *o, const schema *s)
+{
+	ptrdiff_t P = mixed_of(o);
+	const char *text = o->value[OPT_OUTPUTS];
+	if (!P) return;
+	if (functions_of(s) != s->target_count || s->likelihood == ODVGP_LIKELIHOOD_ORDINAL)
+		die(BAD_INPUT, "--outputs %s: the likelihood %s takes no mixtures", text,
+				LIKELIHOOD_TEXT(s->likelihood));
+	if (P > s->target_count)
+		die(BAD_INPUT, "--outputs %s: P must be at most the number of targets, %d", text,
+				s->target_count);
+	if (without_q(basis_of(o)))
+		die(BAD_INPUT, "--outputs %s: --basis %s has no q; coupled, orth and solve have one", text,
+				basis_of(o)->name);
+	if (option_choice(o, OPT_FIT_Q))
+		die(BAD_INPUT, "--outputs %s: mixtures have no closed optimum of q; leave out --fit-q",
+				text);
 }
 
 /* ---- the config ---- */
@@ -383,6 +420,7 @@ static void likelihood_settle(options *o, const dataset *d)
 	if (option_choice(o, OPT_RECIPE) == RECIPE_ODVGP && has_classes(d->s.likelihood) &&
 			!o->given[OPT_KERNEL])
 		option_store(o, OPT_KERNEL, copy_text("matern52($0.1, variance=5) + rbf($1, variance=5)"));
+	check_outputs(o, &d->s);
 	/* bench/images.md: with natural steps MNIST was not learned. */
 	if (is_image(o) && has_classes(d->s.likelihood) && functions_of(&d->s) > 1 &&
 			!o->given[OPT_NATGRAD])
@@ -401,6 +439,11 @@ static odvgp_config config_of(const options *o, const dataset *d)
 	const basis *b = basis_of(o);
 	odvgp_config c = odvgp_config_defaults(d->train.n, d->s.D, functions_of(&d->s), 1, 0);
 	c.lik.kind = d->s.likelihood;
+	if (mixed_of(o)) {
+		c.functions = functions_of(&d->s);
+		c.layer[0].P = mixed_of(o);
+		c.lik.noise_per_output = c.lik.kind == ODVGP_LIKELIHOOD_GAUSSIAN;
+	}
 	/* As in the code of ODVGP's authors. */
 	if (option_choice(o, OPT_RECIPE) == RECIPE_ODVGP) {
 		if (c.lik.kind == ODVGP_LIKELIHOOD_BERNOULLI) c.lik.link_jitter = 1e-3;

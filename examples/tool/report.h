@@ -266,10 +266,15 @@ static void json_method(bytes *b, const odvgp_config *c)
 	json_text(b, key, value);
 }
 
+/*  The noise variance, of standardised targets; of several noises their mean. NAN: there is none. */
 static double noise_of(const odvgp_model *model)
 {
-	odvgp_real v = 0;
-	return odvgp_get(model, "noise_variance", &v, 1) ? NAN : (double)v;
+	const odvgp_slot *slot = odvgp_slot_find(model, "noise_variance");
+	double sum = 0, *v = slot ? take_doubles(slot->count, 1) : NULL;
+	if (!slot || odvgp_get(model, "noise_variance", v, slot->count)) sum = NAN;
+	for (ptrdiff_t i = 0; slot && i < slot->count; i++) sum += v[i] / (double)slot->count;
+	free(v);
+	return sum;
 }
 
 /*  The smallest noise variance, of standardised targets. */

@@ -462,13 +462,19 @@ static int evaluation_due(const training *t)
     tenfold. Returns 0 where that does not help. */
 static int raise_noise(training *t)
 {
-	odvgp_real noise = (odvgp_real)(10 * noise_of(t->model));
-	if (!(noise < 1e-3) || odvgp_set(t->model, "noise_variance", &noise, 1, NULL)) return 0;
+	double noise = 10 * noise_of(t->model);
+	if (!(noise < 1e-3)) return 0;
+	ptrdiff_t count = odvgp_slot_find(t->model, "noise_variance")->count;
+	double *all = take_doubles(count, 1);
+	for (ptrdiff_t i = 0; i < count; i++) all[i] = noise;
+	odvgp_status s = odvgp_set(t->model, "noise_variance", all, count, NULL);
+	free(all);
+	if (s) return 0;
 	if (!t->quiet)
 		fprintf(stderr,
 				"note: the targets look free of noise; its variance is raised to %.3g, so "
 				"that predictions can be computed\n",
-				(double)noise);
+				noise);
 	return !without_q(t->basis) || fit_q(t);
 }
 
