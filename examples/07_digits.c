@@ -78,8 +78,9 @@ int main(void)
 	static plot_item items[SHOWN];
 	plot_scene scenes[SHOWN];
 	for (int d = 0; d < D; d++) {
+		int line = d / SIDE;
 		column[0][d] = d % SIDE + 0.5;
-		column[1][d] = SIDE - d / SIDE - 0.5;
+		column[1][d] = SIDE - line - 0.5;
 	}
 	for (int i = 0; i < SHOWN; i++) {
 		int at = order[i], k = winner(at);

@@ -24,8 +24,11 @@ static double rate(double age) { return 1.5 + 6 * exp(-0.12 * (age - 18)) + 0.00
 /*  A count of mean m: how many gaps, exponential of mean 1, fit into m. */
 static double poisson(double m)
 {
-	double k = 0;
-	for (m += log(1 - uniform()); m > 0; m += log(1 - uniform())) k++;
+	int k = -1;
+	while (m > 0) {
+		m += log(1 - uniform());
+		k++;
+	}
 	return k;
 }
 
