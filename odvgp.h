@@ -272,8 +272,7 @@ CONTENTS   (search for a tag with its arrows)
     0.1.0  The first version.
 */
 
-/* ============================================================================================== */
-/*  >>api   public declarations */
+/* ---- >>api   public declarations */
 
 #ifndef ODVGP__SHARED_H
 #define ODVGP__SHARED_H
@@ -1010,8 +1009,7 @@ typedef struct odvgp_scales {
 	const odvgp_real *y_mean, *y_scale; /* [T] */
 } odvgp_scales;
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>api_easy   create, fit, predict, free; memory from malloc */
+/* ---- >>api_easy   create, fit, predict, free; memory from malloc */
 
 /*  A config for N rows, D inputs, P outputs, M beta and M_gamma gamma points, with the defaults
     named above. odvgp_model_size checks the sizes later. */
@@ -1104,8 +1102,7 @@ ODVGP_API odvgp_status odvgp_model_load(
 #endif
 #endif
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>api_staged   caller's memory, single steps, slots, predictors, files */
+/* ---- >>api_staged   caller's memory, single steps, slots, predictors, files */
 
 /*  Bytes that a model of this config needs, with slack for a block at any address; see Memory in
     >>manual.
@@ -1464,8 +1461,7 @@ ODVGP_API odvgp_status odvgp_pool_start(
 ODVGP_API void odvgp_pool_stop(odvgp_pool *pool);
 #endif
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>api_low   dense linear algebra on row-major matrices */
+/* ---- >>api_low   dense linear algebra on row-major matrices */
 
 /*  Context of the routines below, in a block of odvgp_blas_size(threads) bytes, used for packing.
     Returns  OK | E_ARG | E_MEMORY | E_UNSUPPORTED (isa) */
@@ -1538,14 +1534,12 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 #endif
 #endif /* declarations of one precision */
 
-/* ============================================================================================== */
-/*  >>impl   the code; each section uses only what is above it */
+/* ---- >>impl   the code; each section uses only what is above it */
 
 #if defined(ODVGP_IMPLEMENTATION) && !defined(ODVGP__IMPLEMENTED)
 #define ODVGP__IMPLEMENTED
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>config   reals, small helpers, messages */
+/* ---- >>config   reals, small helpers, messages */
 
 /*  NaN checks, exponentials and compensated sums need IEEE arithmetic. */
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || \
@@ -1764,8 +1758,7 @@ ODVGP_API const char *odvgp_status_text(odvgp_status status)
 	return (unsigned)status < (unsigned)ODVGP_STATUS_COUNT ? texts[status] : "unknown status";
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>cpu   instruction sets of the machine
+/* ---- >>cpu   instruction sets of the machine
 
     xgetbv tells whether the operating system saves the wide registers. No global caches the answer;
     each model asks once. */
@@ -1823,8 +1816,7 @@ static int odvgp__cpu_has(odvgp_isa isa)
 #endif
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>simd   vector types
+/* ---- >>simd   vector types
 
         V_x           a vector of LANES_x reals with + - * /; plain C: one real
         FMA, NMA      a b + c, c - a b
@@ -1950,8 +1942,7 @@ static inline float32x4_t odvgp__root_of_four(float32x4_t a)
 #endif
 #endif
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>threads   tasks; the POSIX pool
+/* ---- >>threads   tasks; the POSIX pool
 
     The tasks of an operation write disjoint parts of its result, each computed exactly as in a
     single task, so the bits do not depend on the number of tasks. */
@@ -2179,8 +2170,7 @@ ODVGP_API void odvgp_pool_stop(odvgp_pool *pool)
 }
 #endif
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>arena   memory: one block, measured and divided by the same function
+/* ---- >>arena   memory: one block, measured and divided by the same function
 
     A layout function takes pieces one by one; with base NULL the arena only adds up their sizes, so
     size and use cannot disagree. Pieces start at multiples of 64 bytes. An overflow of size_t or a
@@ -2223,8 +2213,7 @@ static odvgp_real *odvgp__take(odvgp__arena *a, ptrdiff_t rows, ptrdiff_t cols)
 	return (odvgp_real *)odvgp__take_bytes(a, (size_t)(rows * cols), sizeof(odvgp_real));
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>rng   random numbers and permutations
+/* ---- >>rng   random numbers and permutations
 
     Every number is a function of (seed, stream, counter), so there is no state and the order of
     calls does not matter [PHILOX]. The mixer is two rounds of a 64-bit finaliser. */
@@ -2307,8 +2296,7 @@ ODVGP__TRAINING ptrdiff_t odvgp__permute(
 	return (ptrdiff_t)x;
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>vmath   arithmetic over arrays
+/* ---- >>vmath   arithmetic over arrays
 
     Functions take chunks of 64 numbers, four vectors at a time, step by step: a single exponential
     is a chain of some twenty operations of four cycles each, and few such chains fit into a
@@ -3240,8 +3228,7 @@ ODVGP__TRAINING void odvgp__gauss_hermite(ptrdiff_t H, odvgp_real *t, odvgp_real
 	}
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>ukr   micro-kernels and packing
+/* ---- >>ukr   micro-kernels and packing
 
     Macros define each micro-kernel once and expand it for every isa, for widths w of 1 to NV
     vectors:
@@ -3558,8 +3545,7 @@ static const odvgp__isa *odvgp__isa_find(odvgp_isa id)
 	return NULL;
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>gemm   C <- alpha op(A) diag(w) op(B) + beta C
+/* ---- >>gemm   C <- alpha op(A) diag(w) op(B) + beta C
 
     One routine serves general, symmetric (lower triangle only), weighted and triangular products.
     Strides describe the operands, flags their triangles; micro-kernels skip steps that are zero.
@@ -4040,8 +4026,7 @@ ODVGP_API void odvgp_trmm(const odvgp_blas *blas, int trans, ptrdiff_t m, ptrdif
 	odvgp__mm_run(blas, &g);
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>trsm   triangular solves
+/* ---- >>trsm   triangular solves
 
     Triangles of more than BASE rows are cut into halves: solve with one, multiply, solve with the
     other. The fused kernel solves smaller ones in strips of NR columns, MR rows at a time.
@@ -4209,8 +4194,7 @@ ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_
 	}
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>potrf   Cholesky factors, triangular inverse, adjoint
+/* ---- >>potrf   Cholesky factors, triangular inverse, adjoint
 
     Matrices of more than POTRF_BASE rows (trtri: BASE) are cut into halves, as in trsm. potrf
     copies smaller ones into a square and there computes the upper factor of A = U^T U, MR rows at a
@@ -4427,8 +4411,7 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 	odvgp_potrf_adjoint(blas, h, L, ldl, G, ldg);
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>kernels   kernel expressions, matrices and adjoints
+/* ---- >>kernels   kernel expressions, matrices and adjoints
 
     With r^2 = sum_d (x_d - z_d)^2 / lengthscale_d^2 over the active columns, x.z their inner
     product and v the variance:
@@ -5986,8 +5969,7 @@ ODVGP__TRAINING void odvgp__kernel_diag_adjoint(const odvgp__kernel *k, const od
 	}
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>likelihoods   expected log density
+/* ---- >>likelihoods   expected log density
 
     For q(f) = N(mean, var), each likelihood computes E_q[log p(y|f)] with its derivatives, the
     moments of y, and log E_q[p(y|f)]. odvgp_likelihood has the formulas of p(y|f). A likelihood
@@ -7011,8 +6993,7 @@ static const odvgp__likelihood odvgp__likelihoods[] = {
 				odvgp__heteroscedastic_chunk},
 };
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>predictor   the frozen model
+/* ---- >>predictor   the frozen model
 
         A    = L^-1 K(Zb,x)
         mean = m(x) + K(x,Zb) alpha + K(x,Zg) a,     alpha = L^-T (q_mu - c)
@@ -8130,8 +8111,7 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
 			s, X, n, samples, seed, f, scratch, scratch_bytes);
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>server   opening a frozen block or a file
+/* ---- >>server   opening a frozen block or a file
 
     A server checks its block once, so that calls need not. A file, little-endian on every machine,
     is
@@ -8775,8 +8755,7 @@ ODVGP_API odvgp_status odvgp_file_read(
 
 #ifndef ODVGP_NO_TRAINING
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>model   types of training: slots, nodes, units, state
+/* ---- >>model   types of training: slots, nodes, units, state
 
     A model is units on one tape and one parameter vector, one for each layer: a hidden unit's mean
     and variance are sampled, and the samples are the next unit's inputs. */
@@ -9196,8 +9175,7 @@ typedef struct odvgp__cov_part {
 	void (*freeze)(const odvgp__unit *u, const odvgp__view *v);
 } odvgp__cov_part;
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>params   the parameter vector
+/* ---- >>params   the parameter vector
 
     theta holds every trainable number. Positive numbers come first, unbounded as odvgp_set_bounds
     defines; their values are kept beside theta. All other numbers are their own values. */
@@ -9705,8 +9683,7 @@ ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *m, int term, ptrdiff_
 	return base->ard && k >= 0 && k < (ptrdiff_t)base->ndims ? odvgp__column(base, k) : -1;
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>ops   matrix operations and their adjoints
+/* ---- >>ops   matrix operations and their adjoints
 
     A node is a matrix: its value v and its adjoint d = dloss/dv. Head nodes depend only on
     parameters, tile nodes also on a tile of rows, tail nodes on sums over tiles (MOMENTS); the tail
@@ -11440,8 +11417,7 @@ static const odvgp__op_row odvgp__ops[ODVGP__OPS] = {
 				ODVGP__OP_COLLECTS, 0, odvgp__nat_stats_aux, NULL},
 };
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>tape   running the operations
+/* ---- >>tape   running the operations
 
     Both runs skip nodes that the evaluation does not need, forward also those up to date, reverse
     those on which no term of the bound depends. */
@@ -11570,8 +11546,7 @@ static void odvgp__tape_reverse(odvgp__tape *t, int segment)
 	}
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>graph   building the tape
+/* ---- >>graph   building the tape
 
     Nodes are first counted, without a table, and then built, so builders know of a node only its
     odvgp__ref: number and largest shape. */
@@ -11853,8 +11828,7 @@ static void odvgp__build_residual(odvgp__unit *u, int variant, int purpose)
 	odvgp__asked_for(u, u->L_v, ODVGP__FOR_L | purpose);
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>parts   mean parts and covariance parts
+/* ---- >>parts   mean parts and covariance parts
 
     odvgp_mean_part has the means and variances, >>conventions the symbols; Kbg = K(Zb,Zg),
     Kg = K(Zg,Zg). q_mu, q_sqrt, v_mu, v_sqrt are whitened. KL for one output (the KL sums over
@@ -12224,8 +12198,7 @@ static void odvgp__predictor_nodes(const odvgp__unit *u, odvgp__ref *node)
 	memcpy(node, list, sizeof list);
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>settings   the config: defaults and checks */
+/* ---- >>settings   the config: defaults and checks */
 
 ODVGP_API odvgp_schedule odvgp_constant(odvgp_real value)
 {
@@ -12993,8 +12966,7 @@ static int odvgp__likelihood_slots(odvgp_model *m, int positive, int *slots)
 	return *slots ? before + 1 : 0;
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>bound   the evidence lower bound and its gradient
+/* ---- >>bound   the evidence lower bound and its gradient
 
         elbo = N/B sum_n E_q[log p(y_n|f_n)] - KL(q||p)                      [SVGP]; [ODVGP] eq. 4
     With hidden layers E is the mean over S samples of the last layer's inputs, and KL sums over
@@ -13586,8 +13558,7 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
 	return odvgp__elbo_now(m, X, Y, n, elbo, kl, grad, info);
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>freeze   from a model to a predictor
+/* ---- >>freeze   from a model to a predictor
 
     Computes alpha = L^-T (q_mu - c) and copies the rest. O(M^3 + M Mg D) if the head is out of
     date, else O(M^2). */
@@ -13866,8 +13837,7 @@ ODVGP_API odvgp_status odvgp_freeze(
 	return ODVGP_OK;
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>natgrad   natural gradient steps
+/* ---- >>natgrad   natural gradient steps
 
     In whitened coordinates q = N(mu, S) has the natural parameters P = S^-1 and j = P mu.
     odvgp_natgrad_step gives the step of (P, j), from the statistics G = A diag(g_v) A^T and
@@ -14488,8 +14458,7 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, c
 	return ODVGP_OK;
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>optimum   the best q for a Gaussian likelihood
+/* ---- >>optimum   the best q for a Gaussian likelihood
 
     The mean is linear in its weights w, mean = Phi^T w, and its KL is w^T Lambda w / 2. With noise
     s and r = Y - (mean function) the optimum is
@@ -15224,8 +15193,7 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
 	return odvgp__fit_end(m, odvgp__fit_bounds(m, X, Y, work, bytes, upper, lower, info), &events);
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>adam   Adam, schedules, scales of coordinates
+/* ---- >>adam   Adam, schedules, scales of coordinates
 
     Adam with TensorFlow's eps:
         m1 <- b1 m1 + (1-b1) g
@@ -15413,8 +15381,7 @@ static void odvgp__adam_step(odvgp_model *m, odvgp_real lr)
 	}
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>lbfgs   L-BFGS with a line search
+/* ---- >>lbfgs   L-BFGS with a line search
 
     The direction is d = -H g. The two-loop recursion applies H from the last pairs s = x' - x,
     y = g' - g, with H0 = s.y / y.y I of the newest pair ([LBFGS] algorithm 7.4). Bracketing and
@@ -15827,8 +15794,7 @@ static odvgp_status odvgp__lbfgs_step(
 	return ODVGP_OK;
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>train   the training step */
+/* ---- >>train   the training step */
 
 static void odvgp__jitter_recover(odvgp__tape *t, odvgp__jitter *jitter)
 {
@@ -16023,8 +15989,7 @@ ODVGP_API odvgp_status odvgp_step(odvgp_model *m, const odvgp_real *X, const odv
 	return odvgp__step_by(m, &rows, report, info);
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>init   initial inducing points, hyperparameters and q
+/* ---- >>init   initial inducing points, hyperparameters and q
 
     odvgp_init_beta, odvgp_init_gamma and odvgp_init_hyper describe the methods. One for beta
     returns how many points it could tell apart; random rows supply the rest.
@@ -17308,8 +17273,7 @@ ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdi
 	return ODVGP_OK;
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>layout   slots, tape and block of a model
+/* ---- >>layout   slots, tape and block of a model
 
     One function runs twice: to measure the block and to carve it. */
 
@@ -18125,8 +18089,7 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 	return ODVGP_OK;
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>warm   the warm start: L-BFGS on a subset's collapsed bound
+/* ---- >>warm   the warm start: L-BFGS on a subset's collapsed bound
 
     L-BFGS trains an auxiliary COUPLED model in the work memory, which has the model's kernel,
     values, bounds, priors and units; what it finds goes back. It is Gaussian: another likelihood's
@@ -18404,8 +18367,7 @@ ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *m, const odvgp_warm *settin
 	return s;
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>io   model files
+/* ---- >>io   model files
 
     A file contains
         magic, version, sizes
@@ -18875,8 +18837,7 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
 	return ODVGP_OK;
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>easy   the allocating layer, and odvgp_fit */
+/* ---- >>easy   the allocating layer, and odvgp_fit */
 
 #ifndef ODVGP_NO_MALLOC
 static void *odvgp__malloc(void *user, size_t bytes)
@@ -19153,8 +19114,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_potrf_adjoint
 #endif
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>licence */
+/* ---- >>licence */
 
 /*
 This software is available under two licences: choose whichever you prefer.
