@@ -4397,17 +4397,11 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 	odvgp_real *G21 = G + h * ldg, *G22 = G21 + h;
 	odvgp_potrf_adjoint(blas, rest, L21 + h, ldl, G22, ldg);
 	/* A22 - L21 L21^T */
-	odvgp__mm g = odvgp__mm_make(0, 0, rest, h, rest, -1, G22, ldg, L21, ldl, 1, G21, ldg);
-	g.a_part = ODVGP__LOWER;
-	odvgp__mm_run(blas, &g);
-	g = odvgp__mm_make(1, 0, rest, h, rest, -1, G22, ldg, L21, ldl, 1, G21, ldg);
-	g.a_part = ODVGP__UPPER;
-	odvgp__mm_run(blas, &g);
+	for (int trans = 0; trans < 2; trans++)
+		odvgp_trmm(blas, trans, rest, h, -1, G22, ldg, L21, ldl, 1, G21, ldg);
 	/* A21 L11^-T */
 	odvgp_trsm(blas, 1, 0, rest, h, L, ldl, G21, ldg);
-	g = odvgp__mm_make(1, 0, h, h, rest, -1, G21, ldg, L21, ldl, 1, G, ldg);
-	g.c_part = ODVGP__LOWER;
-	odvgp__mm_run(blas, &g);
+	odvgp_gemmt(blas, 1, 0, h, rest, -1, G21, ldg, L21, ldl, 1, G, ldg);
 	odvgp_potrf_adjoint(blas, h, L, ldl, G, ldg);
 }
 
@@ -10097,7 +10091,6 @@ static void odvgp__solve_reverse(odvgp__tape *t, odvgp__node *nd)
 	odvgp__node *L = odvgp__in(t, nd, 0), *B = odvgp__in(t, nd, 1);
 	int right = nd->variant != ODVGP__SOLVE_LEFT, plain = nd->variant == ODVGP__SOLVE_RIGHT_PLAIN;
 	ptrdiff_t M = L->rows;
-	odvgp__mm g;
 	if (right) odvgp_trsm(&t->blas, 1, plain, nd->rows, nd->cols, L->v, L->ld, nd->d, nd->ld);
 	else
 		for (ptrdiff_t r = 0; r < nd->rows; r += M)
@@ -10105,12 +10098,10 @@ static void odvgp__solve_reverse(odvgp__tape *t, odvgp__node *nd)
 	for (ptrdiff_t r = 0; r < nd->rows && L->needs_grad; r += right ? nd->rows : M) {
 		const odvgp_real *x = plain ? nd->v : nd->d, *y = plain ? nd->d : nd->v;
 		if (right)
-			g = odvgp__mm_make(1, 0, M, M, nd->rows, -1, x, nd->ld, y, nd->ld, 1, L->d, L->ld);
+			odvgp_gemmt(&t->blas, 1, 0, M, nd->rows, -1, x, nd->ld, y, nd->ld, 1, L->d, L->ld);
 		else
-			g = odvgp__mm_make(0, 1, M, M, nd->cols, -1, nd->d + r * nd->ld, nd->ld,
-					nd->v + r * nd->ld, nd->ld, 1, L->d, L->ld);
-		g.c_part = ODVGP__LOWER;
-		odvgp__mm_run(&t->blas, &g);
+			odvgp_gemmt(&t->blas, 0, 1, M, nd->cols, -1, x + r * nd->ld, nd->ld, y + r * nd->ld,
+					nd->ld, 1, L->d, L->ld);
 	}
 	if (B->needs_grad && !nd->base)
 		for (ptrdiff_t i = 0; i < nd->rows; i++)
@@ -10266,15 +10257,12 @@ static void odvgp__inner_reverse(odvgp__tape *t, odvgp__node *nd)
 		}
 		const odvgp_real *b = B->v + p * M * B->ld;
 		if (last > 0) odvgp__inner_product(t, nd, p);
-		odvgp__mm g = odvgp__mm_make(
-				0, 0, M, M, M, 1, nd->aux, M, S, nd->ld, 1, B->d + p * M * B->ld, B->ld);
-		g.c_part = ODVGP__LOWER;
-		if (B->needs_grad) odvgp__mm_run(&t->blas, &g);
+		if (B->needs_grad)
+			odvgp_gemmt(
+					&t->blas, 0, 0, M, M, 1, nd->aux, M, S, nd->ld, 1, B->d + p * M * B->ld, B->ld);
 		if (!K->needs_grad) continue;
 		odvgp_real *BS = nd->aux + M * M;
-		g = odvgp__mm_make(0, 0, M, M, M, ODVGP__R(0.5), b, B->ld, S, nd->ld, 0, BS, M);
-		g.a_part = ODVGP__LOWER;
-		odvgp__mm_run(&t->blas, &g);
+		odvgp_trmm(&t->blas, 0, M, M, ODVGP__R(0.5), b, B->ld, S, nd->ld, 0, BS, M);
 		odvgp_gemm(&t->blas, 0, 1, M, M, M, 1, BS, M, b, B->ld, 1, K->d, K->ld);
 	}
 }
@@ -10447,11 +10435,9 @@ static void odvgp__tri_squares_reverse(odvgp__tape *t, odvgp__node *nd)
 		odvgp__isa_of(&t->blas)->weigh(M, A->cols, d, T, nd->ld);
 		if (A->needs_grad)
 			odvgp_trmm(&t->blas, 0, M, A->cols, 1, q, Q->ld, T, nd->ld, 1, A->d, A->ld);
-		if (!Q->needs_grad) continue;
-		odvgp__mm g = odvgp__mm_make(
-				0, 1, M, M, A->cols, 1, A->v, A->ld, T, nd->ld, 1, Q->d + p * M * Q->ld, Q->ld);
-		g.c_part = ODVGP__LOWER;
-		odvgp__mm_run(&t->blas, &g);
+		if (Q->needs_grad)
+			odvgp_gemmt(&t->blas, 0, 1, M, A->cols, 1, A->v, A->ld, T, nd->ld, 1,
+					Q->d + p * M * Q->ld, Q->ld);
 	}
 }
 
@@ -10509,16 +10495,14 @@ static void odvgp__inverse_var_reverse(odvgp__tape *t, odvgp__node *nd)
 			for (ptrdiff_t j = 0; j < n; j++)
 				T[i * nd->ld + j] = -2 * d[j] * nd->aux[i * nd->ld + j];
 		odvgp_trsm(&t->blas, 0, 1, M, n, H->v + p * M * H->ld, H->ld, T, nd->ld);
-		odvgp__mm g = odvgp__mm_make(
-				0, 1, M, M, n, -1, T, nd->ld, nd->aux, nd->ld, 1, H->d + p * M * H->ld, H->ld);
-		g.c_part = ODVGP__LOWER;
-		if (H->needs_grad) odvgp__mm_run(&t->blas, &g);
+		if (H->needs_grad)
+			odvgp_gemmt(&t->blas, 0, 1, M, n, -1, T, nd->ld, nd->aux, nd->ld, 1,
+					H->d + p * M * H->ld, H->ld);
 		if (nd->variant != ODVGP__B_DIAGONAL) {
 			const odvgp_real *b = B->v + p * M * B->ld;
-			g = odvgp__mm_make(
-					0, 1, M, M, n, 1, K->v, K->ld, T, nd->ld, 1, B->d + p * M * B->ld, B->ld);
-			g.c_part = ODVGP__LOWER;
-			if (B->needs_grad) odvgp__mm_run(&t->blas, &g);
+			if (B->needs_grad)
+				odvgp_gemmt(&t->blas, 0, 1, M, n, 1, K->v, K->ld, T, nd->ld, 1,
+						B->d + p * M * B->ld, B->ld);
 			if (K->needs_grad)
 				odvgp_trmm(&t->blas, 0, M, n, 1, b, B->ld, T, nd->ld, 1, K->d, K->ld);
 			continue;
@@ -10691,9 +10675,7 @@ static void odvgp__kl_inverse_reverse(odvgp__tape *t, odvgp__node *nd)
 		odvgp_lauum(&t->blas, M, R, M, RR, M);
 		for (ptrdiff_t i = 0; i < M; i++)
 			for (ptrdiff_t j = 0; j < i; j++) RR[j * M + i] = RR[i * M + j];
-		odvgp__mm g = odvgp__mm_make(0, 1, M, M, M, -nd->d[0], RR, M, R, M, 1, d, H->ld);
-		g.c_part = ODVGP__LOWER;
-		odvgp__mm_run(&t->blas, &g);
+		odvgp_gemmt(&t->blas, 0, 1, M, M, -nd->d[0], RR, M, R, M, 1, d, H->ld);
 		for (ptrdiff_t i = 0; i < M; i++) d[i * H->ld + i] += nd->d[0] * R[i * M + i];
 	}
 }
