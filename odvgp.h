@@ -946,10 +946,10 @@ typedef struct odvgp_model odvgp_model; /* a model for training, in one block of
     fills it, again if the predictor's block has moved. Calls only read it. */
 typedef struct odvgp_server {
 	const void *block;
-	const void *isa;   /* the instruction set's table */
-	ptrdiff_t D;       /* inputs */
-	ptrdiff_t P, F, T; /* outputs, functions that the likelihood sees (F = P), targets */
-	ptrdiff_t y_rows;  /* of odvgp_predict_y's outputs: classes, else T */
+	const struct odvgp__isa *isa; /* the instruction set's table */
+	ptrdiff_t D;                  /* inputs */
+	ptrdiff_t P, F, T;            /* outputs, functions that the likelihood sees (F = P), targets */
+	ptrdiff_t y_rows;             /* of odvgp_predict_y's outputs: classes, else T */
 } odvgp_server;
 
 /*  Settings of a warm start; {0, 0, 0} are the defaults. */
@@ -1466,7 +1466,7 @@ ODVGP_API void odvgp_pool_stop(odvgp_pool *pool);
 /*  Context of the routines below, in a block of odvgp_blas_size(threads) bytes, used for packing.
     Returns  OK | E_ARG | E_MEMORY | E_UNSUPPORTED (isa) */
 typedef struct odvgp_blas {
-	const void *isa; /* the instruction set's table */
+	const struct odvgp__isa *isa; /* the instruction set's table */
 	odvgp_threads threads;
 	odvgp_real *pack; /* one area per task */
 	ptrdiff_t pack_stride, mc, kc, nc;
@@ -1643,7 +1643,7 @@ static void odvgp__copy(odvgp_real *to, const odvgp_real *from, ptrdiff_t n)
 }
 
 /*  Text without stdio, cut at the end of the buffer. */
-typedef struct odvgp__text {
+typedef struct {
 	char *at;
 	size_t size, used; /* `used` also counts what was cut */
 } odvgp__text;
@@ -2176,7 +2176,7 @@ ODVGP_API void odvgp_pool_stop(odvgp_pool *pool)
     size and use cannot disagree. Pieces start at multiples of 64 bytes. An overflow of size_t or a
     full block sets `bad`. */
 
-typedef struct odvgp__arena {
+typedef struct {
 	unsigned char *base; /* NULL: only measure; else a multiple of 64 */
 	size_t used, size;
 	int bad;
@@ -3558,7 +3558,7 @@ static const odvgp__isa *odvgp__isa_find(odvgp_isa id)
 
 enum { ODVGP__FULL, ODVGP__LOWER, ODVGP__UPPER };
 
-typedef struct odvgp__mm {
+typedef struct {
 	ptrdiff_t m, n, k;
 	const odvgp_real *A;
 	ptrdiff_t ars, acs; /* op(A)[i,p] = A[i * ars + p * acs] */
@@ -3668,16 +3668,11 @@ ODVGP_API odvgp_status odvgp_blas_init(
 	return a.bad ? ODVGP_E_MEMORY : ODVGP_OK;
 }
 
-static const odvgp__isa *odvgp__isa_of(const odvgp_blas *blas)
-{
-	return (const odvgp__isa *)blas->isa;
-}
-
-ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas) { return odvgp__isa_of(blas)->name; }
+ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas) { return blas->isa->name; }
 
 /*  The panel (of A) or strip (of B) from row or column i on is at `at + i * step`. `ragged`: a copy
     of the last one, if not whole. */
-typedef struct odvgp__operand {
+typedef struct {
 	const odvgp_real *at, *ragged;
 	ptrdiff_t step, rs, cs, ragged_rs, ragged_cs;
 } odvgp__operand;
@@ -3799,7 +3794,7 @@ static void odvgp__scale_c(
 static void odvgp__region(const odvgp_blas *blas, const odvgp__mm *g, ptrdiff_t i0, ptrdiff_t i1,
 		ptrdiff_t j0, ptrdiff_t j1, odvgp_real *pack)
 {
-	const odvgp__isa *isa = odvgp__isa_of(blas);
+	const odvgp__isa *isa = blas->isa;
 	odvgp_real *pa = pack, *pb = pack + blas->mc * blas->kc, *tile = odvgp__tile_buffer(blas, pack);
 	/* add = 0: the first block of steps overwrites C. With triangles or k = 0 tiles may have no
        such block, so C is scaled first. */
@@ -3870,7 +3865,7 @@ static void odvgp__unpacked(const odvgp__isa *isa, const odvgp__mm *g)
 	}
 }
 
-typedef struct odvgp__mm_job {
+typedef struct {
 	const odvgp_blas *blas;
 	const odvgp__mm *g;
 	int tasks, across; /* `across` tasks side by side; triangles are cut by rows only */
@@ -3895,7 +3890,7 @@ static void odvgp__mm_task(void *arg, int t)
 {
 	const odvgp__mm_job *job = (const odvgp__mm_job *)arg;
 	const odvgp__mm *g = job->g;
-	const odvgp__isa *isa = odvgp__isa_of(job->blas);
+	const odvgp__isa *isa = job->blas->isa;
 	ptrdiff_t i0, i1, j0 = 0, j1;
 	if (g->c_part == ODVGP__LOWER) { /* equal areas of the triangle */
 		double n = (double)g->m;
@@ -3939,7 +3934,7 @@ static int odvgp__cblas(const odvgp__mm *g)
 
 static void odvgp__mm_run(const odvgp_blas *blas, const odvgp__mm *g)
 {
-	const odvgp__isa *isa = odvgp__isa_of(blas);
+	const odvgp__isa *isa = blas->isa;
 	double work = (double)g->m * (double)g->n * (double)g->k;
 	if (g->m <= 0 || g->n <= 0) return;
 	ODVGP_ASSERT(g->k <= 0 || (g->C != g->A && g->C != g->B));
@@ -4037,7 +4032,7 @@ ODVGP_API void odvgp_trmm(const odvgp_blas *blas, int trans, ptrdiff_t m, ptrdif
 static ptrdiff_t odvgp__half(ptrdiff_t n) { return odvgp__round_up(n / 2, ODVGP__HALF_UNIT); }
 
 /*  Element (i, p) is at[i * rs + p * cs]: L, or L^T with rows and columns counted from the last. */
-typedef struct odvgp__triangle {
+typedef struct {
 	ptrdiff_t m;
 	const odvgp_real *at;
 	ptrdiff_t rs, cs;
@@ -4090,7 +4085,7 @@ static void odvgp__solve_strip(const odvgp__isa *isa, const odvgp__triangle *t,
 	}
 }
 
-typedef struct odvgp__solve_job {
+typedef struct {
 	const odvgp_blas *blas;
 	odvgp__triangle t;
 	int right, reversed, tasks;
@@ -4103,7 +4098,7 @@ typedef struct odvgp__solve_job {
 static void odvgp__load_strip(const odvgp__solve_job *job, ptrdiff_t j, ptrdiff_t cols,
 		ptrdiff_t width, odvgp_real *X, ptrdiff_t xs)
 {
-	const odvgp__isa *isa = odvgp__isa_of(job->blas);
+	const odvgp__isa *isa = job->blas->isa;
 	ptrdiff_t m = job->t.m, end = job->reversed ? m - 1 : 0, sign = job->reversed ? -1 : 1;
 	if (job->right)
 		isa->transpose(m, cols, width, job->B + j * job->ldb, job->ldb, X + end * xs, sign * xs);
@@ -4113,7 +4108,7 @@ static void odvgp__load_strip(const odvgp__solve_job *job, ptrdiff_t j, ptrdiff_
 static void odvgp__store_strip(
 		const odvgp__solve_job *job, ptrdiff_t j, ptrdiff_t cols, const odvgp_real *X, ptrdiff_t xs)
 {
-	const odvgp__isa *isa = odvgp__isa_of(job->blas);
+	const odvgp__isa *isa = job->blas->isa;
 	ptrdiff_t m = job->t.m, end = job->reversed ? m - 1 : 0, sign = job->reversed ? -1 : 1;
 	if (job->right)
 		isa->transpose(cols, m, m, X + end * xs, sign * xs, job->B + j * job->ldb, job->ldb);
@@ -4123,7 +4118,7 @@ static void odvgp__store_strip(
 static void odvgp__solve_task(void *arg, int i)
 {
 	const odvgp__solve_job *job = (const odvgp__solve_job *)arg;
-	const odvgp__isa *isa = odvgp__isa_of(job->blas);
+	const odvgp__isa *isa = job->blas->isa;
 	const int NR = isa->NR;
 	ptrdiff_t j0, j1, m = job->t.m, rows = odvgp__round_up(m, isa->MR);
 	odvgp_real *tri = job->blas->pack + i * job->blas->pack_stride,
@@ -4167,7 +4162,7 @@ ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_
 	if (m <= 0 || n <= 0) return;
 	ODVGP_ASSERT(L != B);
 	if (right ? m == 1 : n == 1 && ldb == 1) {
-		odvgp__trsv(odvgp__isa_of(blas), right ? !trans : trans, order, L, ldl, B);
+		odvgp__trsv(blas->isa, right ? !trans : trans, order, L, ldl, B);
 		return;
 	}
 	if (order <= ODVGP__BASE) {
@@ -4207,7 +4202,7 @@ ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_
 static ptrdiff_t odvgp__factor_square(
 		const odvgp_blas *blas, ptrdiff_t n, odvgp_real *W, ptrdiff_t ws, ptrdiff_t dir)
 {
-	const odvgp__isa *isa = odvgp__isa_of(blas);
+	const odvgp__isa *isa = blas->isa;
 	const int MR = isa->MR, NR = isa->NR, lanes = isa->lanes;
 	odvgp_real *tile = odvgp__tile_buffer(blas, blas->pack), *tri = tile + ODVGP__TILE_NUMBERS;
 	for (ptrdiff_t i = 0; i < n; i += MR) {
@@ -4278,7 +4273,7 @@ static odvgp_status odvgp__bad_pivot(odvgp_info *info, ptrdiff_t row, odvgp_real
 static odvgp_status odvgp__potrf_base(const odvgp_blas *blas, int reverse, ptrdiff_t n,
 		odvgp_real *A, ptrdiff_t lda, ptrdiff_t first, odvgp_info *info)
 {
-	const odvgp__isa *isa = odvgp__isa_of(blas);
+	const odvgp__isa *isa = blas->isa;
 	ptrdiff_t whole = odvgp__round_up(n, isa->MR), stride = odvgp__square_stride(isa, whole),
 			  dir = reverse ? -1 : 1;
 	odvgp_real *W = reverse ? blas->pack + whole * stride - 1 : blas->pack;
@@ -4332,7 +4327,7 @@ ODVGP_API odvgp_status odvgp_potrf_reverse(
     no column left of it, so L is overwritten. */
 static void odvgp__trtri_base(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L, ptrdiff_t ldl)
 {
-	const odvgp__isa *isa = odvgp__isa_of(blas);
+	const odvgp__isa *isa = blas->isa;
 	ptrdiff_t rows = odvgp__round_up(n, isa->MR), NR = isa->NR;
 	odvgp_real *tri = blas->pack, *last = tri + rows * ODVGP__MAX_MR,
 			   *X = last + rows * ODVGP__MAX_MR;
@@ -4459,7 +4454,7 @@ enum { ODVGP__BASE_KERNEL_VALUES = 3 };
 #define ODVGP__MAX_DEGREE 16
 
 /*  32-bit numbers only: predictors and files hold the struct as it is. */
-typedef struct odvgp__base_kernel {
+typedef struct {
 	/* nls lengthscales and nvar variances; ls, var, shape_param index hyp */
 	uint32_t type, ard, nls, ls, nvar, var, shape_param;
 	uint32_t degree; /* of polynomial */
@@ -4467,7 +4462,7 @@ typedef struct odvgp__base_kernel {
 	uint32_t nranges, range[ODVGP__MAX_RANGES][2]; /* active columns [from, to); none: all */
 } odvgp__base_kernel;
 
-typedef struct odvgp__kernel {
+typedef struct {
 	uint32_t D, base_kernels, nnode, nhyp, ngroup;
 	/* a group's first base kernel, for geometry, columns and scales */
 	uint32_t group_base[ODVGP_MAX_BASE_KERNELS];
@@ -4479,7 +4474,7 @@ enum { ODVGP__NO_INPUT, ODVGP__DISTANCE, ODVGP__CIRCLE, ODVGP__INNER_PRODUCT };
 #define ODVGP__NO_GROUP UINT32_MAX
 
 /*  Geometry, function in isa->radial, and name of the shape parameter. */
-typedef struct odvgp__base_kernel_kind {
+typedef struct {
 	const char *name;
 	int geometry, radial;
 	const char *shape_param;
@@ -4528,7 +4523,7 @@ static int odvgp__one_variance(const odvgp__base_kernel *base) { return base->nl
     term   = factor {"*" factor}
     factor = "(" expr ")" | name ["(" args ")"] */
 
-typedef struct odvgp__parser {
+typedef struct {
 	const char *start, *at, *error; /* the first error, or NULL */
 	odvgp__kernel *k;
 	double *value; /* [.][3] lengthscale, variance, shape parameter */
@@ -4944,7 +4939,7 @@ static ptrdiff_t odvgp__padded(ptrdiff_t n)
 /* --- patches of images --- */
 
 /*  32-bit numbers, as files hold them. height 0: inputs are points. */
-typedef struct odvgp__patches {
+typedef struct {
 	int32_t height, width, channels; /* of an image */
 	int32_t rows, columns, stride;   /* of a patch */
 	int32_t located;
@@ -5006,7 +5001,7 @@ static int odvgp__patches_ok(const odvgp__patches *p, ptrdiff_t D)
 }
 
 /*  One operation on K = k(X1, X2): input, output and scratch. */
-typedef struct odvgp__kjob {
+typedef struct {
 	const odvgp_blas *blas;
 	const odvgp__kernel *k;
 	const odvgp_real *hyp, *X1, *X2;
@@ -5128,12 +5123,12 @@ static void odvgp__kernel_prepare(odvgp__kjob *job)
 
 /* --- one chunk: 64 elements of one row --- */
 
-typedef struct odvgp__kchunk {
+typedef struct {
 	odvgp_real (*d2)[ODVGP__CHUNK];    /* [group] squared distance or inner product */
 	odvgp_real (*value)[ODVGP__CHUNK]; /* [node] */
 } odvgp__kchunk;
 
-typedef struct odvgp__kchunk_back {
+typedef struct {
 	odvgp__kchunk forward;
 	ptrdiff_t at; /* in V0 and H */
 	/* dk [base kernel]: dk/d(r^2 or inner product), then dK/d(lengthscale) up to a factor. adjoint
@@ -5208,7 +5203,7 @@ ODVGP__INLINE void odvgp__base_values(const odvgp__kjob *job, uint32_t l, ptrdif
 		const odvgp_real *d2, odvgp_real *k, odvgp__kchunk_back *back)
 {
 	const odvgp__base_kernel *base = &job->k->base[l];
-	const odvgp__isa *isa = odvgp__isa_of(job->blas);
+	const odvgp__isa *isa = job->blas->isa;
 	odvgp_real v = job->hyp[base->var], scale = odvgp__base_scale(base, job->hyp), derivative;
 	odvgp_real *dk = back ? back->dk[l] : NULL, *shape_param = back ? back->shape_param[l] : NULL;
 	/* the row of X2 that is row i of X1, or -1 */
@@ -5256,7 +5251,7 @@ static void odvgp__chunk_forward(const odvgp__kjob *job, odvgp__kchunk *c, ptrdi
 		ptrdiff_t j, odvgp_real *to, odvgp__kchunk_back *back)
 {
 	const odvgp__kernel *k = job->k;
-	const odvgp__isa *isa = odvgp__isa_of(job->blas);
+	const odvgp__isa *isa = job->blas->isa;
 	for (uint32_t g = 0; g < k->ngroup; g++) {
 		ptrdiff_t nd = odvgp__group_dims(k, g);
 		const odvgp_real *u = job->u[g] + row * nd, *zt = job->zt[g] + j;
@@ -5282,7 +5277,7 @@ static void odvgp__chunk_forward(const odvgp__kjob *job, odvgp__kchunk *c, ptrdi
 static void odvgp__chunk_derivatives(const odvgp__kjob *job, odvgp__kchunk_back *c)
 {
 	const odvgp__kernel *k = job->k;
-	const odvgp__isa *isa = odvgp__isa_of(job->blas);
+	const odvgp__isa *isa = job->blas->isa;
 	if (!job->plain)
 		for (int i = 0; i < ODVGP__CHUNK; i++) c->adjoint[k->nnode - 1][i] = 1;
 	for (uint32_t t = job->plain ? 0 : k->nnode; t-- > 0;) {
@@ -5335,7 +5330,7 @@ static void odvgp__chunk_sums(const odvgp__kjob *job, const odvgp__kchunk_back *
 		odvgp_real *derivatives, ptrdiff_t stride)
 {
 	const odvgp__kernel *k = job->k;
-	const odvgp__isa *isa = odvgp__isa_of(job->blas);
+	const odvgp__isa *isa = job->blas->isa;
 	ptrdiff_t step = (ptrdiff_t)k->nhyp * stride;
 	for (uint32_t t = 0; t < k->nnode; t++) {
 		if (k->node[t][0] != ODVGP__NODE_BASE_KERNEL) continue;
@@ -5362,7 +5357,7 @@ static void odvgp__derivatives_row(
 		const odvgp__kjob *job, odvgp__kchunk_back *c, ptrdiff_t i, ptrdiff_t r)
 {
 	const odvgp__kernel *k = job->k;
-	const odvgp__isa *isa = odvgp__isa_of(job->blas);
+	const odvgp__isa *isa = job->blas->isa;
 	ptrdiff_t end = job->lower ? i + 1 : job->m, nhyp = (ptrdiff_t)k->nhyp,
 			  weights = job->dK ? 1 : job->P;
 	for (ptrdiff_t q = 0; q < weights * nhyp; q++) job->derivatives[q * job->lds + r] = 0;
@@ -5394,7 +5389,7 @@ static void odvgp__derivatives_row(
 
 static void odvgp__kernel_row(const odvgp__kjob *job, odvgp__kchunk *c, ptrdiff_t i)
 {
-	const odvgp__isa *isa = odvgp__isa_of(job->blas);
+	const odvgp__isa *isa = job->blas->isa;
 	ptrdiff_t end = job->lower ? i + 1 : job->m;
 	for (ptrdiff_t j = 0; j < end; j += ODVGP__CHUNK) {
 		ptrdiff_t cols = ODVGP__MIN(end - j, ODVGP__CHUNK);
@@ -5482,7 +5477,7 @@ static void odvgp__kernel_weights_task(void *arg, int t)
 {
 	enum { ROWS = 4 };
 	const odvgp__kjob *job = (const odvgp__kjob *)arg;
-	const odvgp__isa *isa = odvgp__isa_of(job->blas);
+	const odvgp__isa *isa = job->blas->isa;
 	odvgp_real dK[ROWS][ODVGP__CHUNK];
 	ptrdiff_t begin, end;
 	odvgp__share(job->ld, ODVGP__CHUNK, job->tasks, t, &begin, &end);
@@ -5547,7 +5542,7 @@ static int odvgp__points_wanted(
     sum H u w + sum H w^2 would cancel all digits at short lengthscales. SPREAD_ROWS rows at once:
     their H stays in L1 while the columns pass. */
 #define ODVGP__SPREAD_ROWS 4
-typedef struct odvgp__spread_job {
+typedef struct {
 	const odvgp__kjob *job;
 	uint32_t g;
 } odvgp__spread_job;
@@ -5556,7 +5551,7 @@ static void odvgp__spread_task(void *arg, int t)
 {
 	const odvgp__spread_job *s = (const odvgp__spread_job *)arg;
 	const odvgp__kjob *job = s->job;
-	const odvgp__isa *isa = odvgp__isa_of(job->blas);
+	const odvgp__isa *isa = job->blas->isa;
 	ptrdiff_t nd = odvgp__group_dims(job->k, s->g);
 	for (ptrdiff_t r = ODVGP__SPREAD_ROWS * t; r < job->rows;
 			r += ODVGP__SPREAD_ROWS * job->tasks) {
@@ -5695,7 +5690,7 @@ ODVGP__TRAINING void odvgp__kernel_adjoint_run(odvgp__kjob *job, odvgp__arena sc
    One image at a time is gathered in scratch. Of K, KROWS rows at a time, only the lower triangle
    is computed. --- */
 
-typedef struct odvgp__images_work {
+typedef struct {
 	ptrdiff_t T, D, pixels;
 	odvgp_real *patches, *adjoint; /* [T,D] of an image */
 	odvgp_real *values;            /* a column of K(Z,X), or rows of K */
@@ -5769,7 +5764,7 @@ ODVGP__TRAINING void odvgp__kernel_matrix(odvgp__kjob *job, odvgp__arena scratch
 ODVGP__TRAINING void odvgp__images_diag(
 		odvgp__kjob *job, odvgp_real *diag, odvgp_real *Kw, odvgp__arena scratch, int adjoint)
 {
-	const odvgp__isa *isa = odvgp__isa_of(job->blas);
+	const odvgp__isa *isa = job->blas->isa;
 	const odvgp_real *v = job->weights;
 	odvgp__images_work w;
 	odvgp__kjob one;
@@ -5847,7 +5842,7 @@ static const odvgp_real *odvgp__points_chunk(const odvgp__kjob *job, const odvgp
 		ptrdiff_t i, const odvgp_real *points, ptrdiff_t ld, ptrdiff_t j, odvgp_real *work)
 {
 	const odvgp__kernel *k = job->k;
-	const odvgp__isa *isa = odvgp__isa_of(job->blas);
+	const odvgp__isa *isa = job->blas->isa;
 	odvgp_real *d2 = work, *value = work + (ptrdiff_t)k->ngroup * ODVGP__CHUNK, *v = value;
 	for (uint32_t g = 0; g < k->ngroup; g++, d2 += ODVGP__CHUNK) {
 		ptrdiff_t columns = odvgp__group_dims(k, g);
@@ -6004,7 +5999,7 @@ enum {
 };
 
 /*  n rows of data; each function and each target is a matrix row. */
-typedef struct odvgp__lik_job {
+typedef struct {
 	const struct odvgp__likelihood *lik;
 	const odvgp__isa *isa;
 	ptrdiff_t n, F, T, ld;
@@ -6028,7 +6023,7 @@ typedef struct odvgp__lik_job {
 } odvgp__lik_job;
 
 /*  A chunk of rows for one target, at one point f each. Rows beyond the job's repeat the first. */
-typedef struct odvgp__lik_chunk {
+typedef struct {
 	const struct odvgp__likelihood *lik;
 	const odvgp_real *par;
 	const odvgp__isa *isa;
@@ -6052,7 +6047,7 @@ enum {
 };
 #define ODVGP__EACH_ROW(i) for (int i = 0; i < ODVGP__CHUNK; i++)
 
-typedef struct odvgp__lik_param {
+typedef struct {
 	const char *name; /* of the slot */
 	ptrdiff_t count;  /* of values; 0: ORDINAL's classes - 2; -1: the Gaussian's noises */
 	double start;     /* of each value, in the likelihood's units */
@@ -6141,7 +6136,7 @@ static int odvgp__target_ok(const odvgp__likelihood *lik, ptrdiff_t classes, dou
 }
 
 /*  A row of Y: T targets, then its weight, then its exposure or multiple of the noise variance. */
-typedef struct odvgp__y_row {
+typedef struct {
 	const odvgp__likelihood *lik;
 	ptrdiff_t T, classes;        /* classes: of CLASSES */
 	int missing, weights, scale; /* NaN is allowed; the row has a weight; the other number */
@@ -6759,7 +6754,7 @@ static void odvgp__robustmax_chunk(const odvgp__lik_job *job, const odvgp__lik_c
 /*  One chunk of softmax. Difference j of row i is d_j = f_k - f_y, k = (y + 1 + j) mod K. Their
     covariance diag(var_k) + var_y has the factor L with L_jj = diagonal_j, and L_jl = below_l for
     all j > l: each has [K - 1] arrays. */
-typedef struct odvgp__softmax {
+typedef struct {
 	ptrdiff_t J; /* K - 1 */
 	/* move: d - mean at a node */
 	odvgp_real *d, *mean, *diagonal, *below, *move;
@@ -7028,7 +7023,7 @@ static const struct {
 /*  Head of a predictor, as files hold it. The kernel's words follow, zeros up to a multiple of 64
     bytes, then the reals. SOLVE-GP's two blocks are one set of |beta| + |gamma| = M points with the
     factor [L 0; W^T L_v] and a covariance factor of two blocks. */
-typedef struct odvgp__predictor {
+typedef struct {
 	uint32_t magic, version, real_size;
 	uint32_t base_kernels;
 	uint32_t checksum[2]; /* of all that follows; 0 in a file */
@@ -7122,7 +7117,7 @@ static const odvgp__predictor *odvgp__predictor_above(const odvgp__predictor *p)
 	return (const odvgp__predictor *)((uintptr_t)p + odvgp__predictor_bytes(p));
 }
 
-typedef struct odvgp__view {
+typedef struct {
 	odvgp_real *beta, *gamma; /* inducing points, centred and scaled, by columns */
 	odvgp_real *beyond;       /* zeros, for the last chunk */
 	odvgp_real *alpha, *a_gamma;
@@ -7193,7 +7188,7 @@ static const odvgp__predictor *odvgp__served(const odvgp_server *s)
 }
 
 /*  A server of one layer of a checked block. */
-static odvgp_server odvgp__layer_server(const void *block, const void *isa)
+static odvgp_server odvgp__layer_server(const void *block, const odvgp__isa *isa)
 {
 	const odvgp__predictor *p = (const odvgp__predictor *)block;
 	odvgp_server s;
@@ -7218,7 +7213,7 @@ static ptrdiff_t odvgp__layers_served(const odvgp_server *s)
 }
 
 /*  State of one prediction call, in tiles of up to `rows` rows. */
-typedef struct odvgp__prediction {
+typedef struct {
 	const odvgp__predictor *p;
 	odvgp__view v;
 	odvgp_blas blas;
@@ -7274,7 +7269,7 @@ static void odvgp__predict_layout(
 	t->scale = p->scale ? odvgp__take(a, 1, rows) : NULL;
 	t->work =
 			odvgp__take(a, 1, odvgp__lik_work(&odvgp__likelihoods[p->likelihood], (ptrdiff_t)p->F));
-	odvgp__blas_layout(a, (const odvgp__isa *)s->isa, NULL, order, order, order, &t->blas);
+	odvgp__blas_layout(a, s->isa, NULL, order, order, order, &t->blas);
 }
 
 /*  The largest size(layer, n) of all layers, 0 if one is 0. *widest: their largest P. */
@@ -7307,7 +7302,7 @@ static size_t odvgp__predict_layer_size(const odvgp_server *s, ptrdiff_t rows)
 }
 
 /*  Between the layers of a stack, whatever the number of samples. */
-typedef struct odvgp__between_layers {
+typedef struct {
 	odvgp_real *mean, *var; /* [P,rows] of layer 0 */
 	odvgp_real *x;          /* [rows,P] samples of the layer below */
 	odvgp_real *f, *y;      /* [F,rows], [y_rows,rows] means of the samples so far */
@@ -7400,7 +7395,7 @@ static void odvgp__predict_image(odvgp__prediction *t, ptrdiff_t i, ptrdiff_t m,
 	for (ptrdiff_t r = 0; r < odvgp__patches_count(p); r++) {
 		odvgp__points_place(t->kernel, t->v.hyp, t->patches + r * D, 1, centre, t->u, 1);
 		for (ptrdiff_t j = 0; j < m; j += ODVGP__CHUNK)
-			odvgp__isa_of(&t->blas)->axpy(ODVGP__MIN(m - j, ODVGP__CHUNK), t->v.weights[r],
+			t->blas.isa->axpy(ODVGP__MIN(m - j, ODVGP__CHUNK), t->v.weights[r],
 					odvgp__points_chunk(t->job, t->u, i, points, ld, j, t->chunk), row + j);
 	}
 }
@@ -7411,7 +7406,7 @@ static void odvgp__predict_row(odvgp__prediction *t, ptrdiff_t i, ptrdiff_t m,
 		const odvgp_real *points, const odvgp_real *centre, const odvgp_real *coefficients,
 		odvgp_real *to)
 {
-	const odvgp__isa *isa = odvgp__isa_of(&t->blas);
+	const odvgp__isa *isa = t->blas.isa;
 	ptrdiff_t P = coefficients ? (ptrdiff_t)t->p->P : 0, ld = odvgp__points_ld(m);
 	int image = t->p->patches.height != 0;
 	ODVGP_ASSERT(!t->has_var);
@@ -7488,7 +7483,7 @@ static void odvgp__predict_solve(
 		odvgp__prediction *t, ptrdiff_t n, const odvgp_real *L, odvgp_real *X)
 {
 	ptrdiff_t M = (ptrdiff_t)t->p->M;
-	if (n == 1) odvgp__solve_vector(odvgp__isa_of(&t->blas), M, L, M, X);
+	if (n == 1) odvgp__solve_vector(t->blas.isa, M, L, M, X);
 	else odvgp_trsm(&t->blas, 1, 1, n, M, L, M, X, M);
 }
 
@@ -7496,7 +7491,7 @@ static void odvgp__predict_solve(
 static void odvgp__predict_product(odvgp__prediction *t, ptrdiff_t n, ptrdiff_t m,
 		const odvgp_real *R, const odvgp_real *A, odvgp_real *T)
 {
-	const odvgp__isa *isa = odvgp__isa_of(&t->blas);
+	const odvgp__isa *isa = t->blas.isa;
 	ptrdiff_t M = (ptrdiff_t)t->p->M;
 	if (n == 1) {
 		odvgp__zero(T, m);
@@ -7528,7 +7523,7 @@ static void odvgp__predict_cholesky(odvgp__prediction *t, ptrdiff_t n, ptrdiff_t
 static odvgp_real odvgp__predict_image_cov(odvgp__prediction *t, ptrdiff_t i, ptrdiff_t j)
 {
 	const odvgp__patches *p = &t->p->patches;
-	const odvgp__isa *isa = odvgp__isa_of(&t->blas);
+	const odvgp__isa *isa = t->blas.isa;
 	const odvgp_real *w = t->v.weights, *centre = t->v.beta_centre;
 	ptrdiff_t T = odvgp__patches_count(p), D = odvgp__patch_columns(p, 0), ld = odvgp__points_ld(T);
 	odvgp_real sum = 0;
@@ -7561,7 +7556,7 @@ static odvgp_real odvgp__predict_prior(odvgp__prediction *t, ptrdiff_t i)
 /*  k(x,x) and, if all outputs share L, A and max(k(x,x) - |A|^2, 0). */
 static void odvgp__predict_features(odvgp__prediction *t, ptrdiff_t n)
 {
-	const odvgp__isa *isa = odvgp__isa_of(&t->blas);
+	const odvgp__isa *isa = t->blas.isa;
 	ptrdiff_t M = (ptrdiff_t)t->p->M;
 	for (ptrdiff_t i = 0; i < n; i++) t->prior[i] = odvgp__predict_prior(t, i);
 	if (!odvgp__factors[t->p->factor].of_S) return;
@@ -7572,7 +7567,7 @@ static void odvgp__predict_features(odvgp__prediction *t, ptrdiff_t n)
 
 static void odvgp__predict_var(odvgp__prediction *t, ptrdiff_t n)
 {
-	const odvgp__isa *isa = odvgp__isa_of(&t->blas);
+	const odvgp__isa *isa = t->blas.isa;
 	ptrdiff_t M = (ptrdiff_t)t->p->M, P = (ptrdiff_t)t->p->P;
 	int dense = odvgp__factors[t->p->factor].of_S;
 	t->has_var = 1;
@@ -7611,7 +7606,7 @@ static odvgp__lik_job odvgp__predict_lik_job(const odvgp__prediction *t, ptrdiff
 	odvgp__lik_job job;
 	memset(&job, 0, sizeof job);
 	job.lik = odvgp__predict_likelihood(t);
-	job.isa = odvgp__isa_of(&t->blas);
+	job.isa = t->blas.isa;
 	job.classes = (ptrdiff_t)t->p->classes;
 	job.rule = t->v.rule;
 	job.H = (ptrdiff_t)t->p->nodes;
@@ -7879,7 +7874,7 @@ ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *s, const odvgp_rea
 	if (status || n == 0) return status;
 	if (!Y || !logp) return ODVGP_E_ARG;
 	odvgp__y_row row = odvgp__served_row(odvgp__last_layer(s));
-	if ((status = odvgp__targets_check(&row, Y, n, 0, NULL)) != ODVGP_OK) return status;
+	if ((status = odvgp__targets_check(&row, Y, n, 0, NULL))) return status;
 	return odvgp__predict_run(&c, 1, scratch, scratch_bytes);
 }
 
@@ -8116,7 +8111,7 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
 #define ODVGP__FILE_VERSION 8
 enum { ODVGP__FILE_MEASURE, ODVGP__FILE_WRITE, ODVGP__FILE_READ };
 
-typedef struct odvgp__file {
+typedef struct {
 	int mode, bad;
 	unsigned char *at; /* NULL in MEASURE mode */
 	size_t used, size;
@@ -8411,7 +8406,7 @@ ODVGP_API odvgp_status odvgp_server_from_block(
 	while (p->layers > 1) {
 		const odvgp__predictor *above = odvgp__predictor_above(p);
 		bytes -= odvgp__predictor_bytes(p);
-		if ((s = odvgp__predictor_check(above, bytes, info)) != ODVGP_OK) return s;
+		if ((s = odvgp__predictor_check(above, bytes, info))) return s;
 		if (!odvgp__predictors_chain(p, above))
 			return odvgp__fail(info, ODVGP_E_FORMAT, "block", -1, 0, "its layers do not chain");
 		p = above;
@@ -8419,7 +8414,7 @@ ODVGP_API odvgp_status odvgp_server_from_block(
 	return odvgp__server_fill(server, (const odvgp__predictor *)block, row);
 }
 
-typedef struct odvgp__file_head {
+typedef struct {
 	uint64_t magic, state_bytes, predictor_bytes, user_bytes;
 	uint32_t version, real_size;
 } odvgp__file_head;
@@ -8478,7 +8473,7 @@ static odvgp_status odvgp__file_open(
 }
 
 /*  Head and largest kernel of a predictor. */
-typedef union odvgp__predictor_start {
+typedef union {
 	odvgp__predictor head;
 	uint32_t words[(sizeof(odvgp__predictor) + sizeof(odvgp__kernel)) / sizeof(uint32_t) + 32];
 } odvgp__predictor_start;
@@ -8551,7 +8546,7 @@ ODVGP_API odvgp_status odvgp_server_size(const void *file, size_t bytes, size_t 
 	odvgp_status s = odvgp__file_open(file, bytes, &h, info);
 	if (s) return s;
 	odvgp__file f = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
-	if ((s = odvgp__file_predictor_size(&f, &h, &need, info)) != ODVGP_OK) return s;
+	if ((s = odvgp__file_predictor_size(&f, &h, &need, info))) return s;
 	if (block_bytes) *block_bytes = need;
 	if (user) *user = (const unsigned char *)file + (bytes - 8 - (size_t)h.user_bytes);
 	if (user_bytes) *user_bytes = (size_t)h.user_bytes;
@@ -8567,7 +8562,7 @@ ODVGP_API odvgp_status odvgp_server_from_file(odvgp_server *server, const void *
 	if (s || (s = odvgp__file_open(file, bytes, &h, info)) != ODVGP_OK) return s;
 	odvgp__file f = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
 	size_t need;
-	if ((s = odvgp__file_predictor_size(&f, &h, &need, info)) != ODVGP_OK) return s;
+	if ((s = odvgp__file_predictor_size(&f, &h, &need, info))) return s;
 	if (block_bytes < need)
 		return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)block_bytes, "is too small");
 	uint64_t left = h.predictor_bytes;
@@ -8758,7 +8753,7 @@ ODVGP_API odvgp_status odvgp_file_read(
 #define ODVGP__SLOT_NAME ((int)sizeof "layer0.kernel.31.lengthscale")
 
 /*  The internal part of a slot. */
-typedef struct odvgp__slot_state {
+typedef struct {
 	char name[ODVGP__SLOT_NAME];
 	odvgp_real low, high; /* of values; HUGE_VAL: no upper one */
 	odvgp_real floor;     /* lower bound unless the caller sets bounds */
@@ -8773,7 +8768,7 @@ typedef struct odvgp__slot_state {
 
 /*  Slots are numbered from 1; 0 is none. While a model is measured, slots are only counted: slot
     and state are NULL. */
-typedef struct odvgp__params {
+typedef struct {
 	/* theta [count]; value [positive]; grad [count], with respect to values */
 	odvgp_real *theta, *value, *grad;
 	ptrdiff_t count, positive;
@@ -8789,7 +8784,7 @@ typedef struct odvgp__params {
 } odvgp__params;
 
 /*  Memory used in turn: a borrower gives it back before the next takes it. */
-typedef struct odvgp__loan {
+typedef struct {
 	odvgp_real *at;
 	int to; /* the borrower, or ODVGP__NOBODY */
 } odvgp__loan;
@@ -8842,7 +8837,7 @@ enum {
 /*  Terms of a bound, where adjoints begin. */
 #define ODVGP__FOR_VALUE (ODVGP__FOR_BOUND | ODVGP__FOR_COLLAPSED)
 
-typedef enum odvgp__op {
+typedef enum {
 	ODVGP__PARAM,
 	ODVGP__INPUT,
 	ODVGP__KERNEL,
@@ -8876,14 +8871,14 @@ typedef enum odvgp__op {
 
 /*  Jitter of one matrix, kept between evaluations. */
 enum { ODVGP__JITTER_BETA, ODVGP__JITTER_GAMMA, ODVGP__JITTERS };
-typedef struct odvgp__jitter {
+typedef struct {
 	odvgp_real raised; /* added to the config's, absolute; a constant for the gradient */
 	odvgp_real base;   /* the config's, at the last factorisation */
 	int clean;         /* training steps since `raised` changed */
 } odvgp__jitter;
 
 /*  A node while the tape is built: its number, 0 for none, and largest shape. */
-typedef struct odvgp__ref {
+typedef struct {
 	int id;
 	ptrdiff_t rows, cols;
 } odvgp__ref;
@@ -8891,7 +8886,7 @@ static const odvgp__ref odvgp__none = {0, 0, 0};
 
 typedef struct odvgp__unit odvgp__unit;
 
-typedef struct odvgp__node {
+typedef struct {
 	odvgp__op op;
 	int variant;
 	int segment, needs_grad;
@@ -8914,7 +8909,7 @@ typedef struct odvgp__node {
 } odvgp__node;
 
 /*  A Gaussian block of q: on beta, or SOLVE-GP's on the residual of gamma. */
-typedef struct odvgp__block {
+typedef struct {
 	int number;           /* among all blocks of the model */
 	ptrdiff_t M, natural; /* points; M if natural steps move it, else 0 */
 	int slot_mu, slot_sqrt;
@@ -8969,7 +8964,7 @@ struct odvgp__unit {
 
 /*  Head of the memory of sums over tiles; moments follow, then gradient, statistics and adjoints of
     head nodes. */
-typedef struct odvgp__sums {
+typedef struct {
 	double expected;     /* of the EXPECT node */
 	double weight, logs; /* sum of the rows' weights w; of w log e, e a multiple of the noise */
 	uint64_t clamped;    /* variances clamped */
@@ -8977,7 +8972,7 @@ typedef struct odvgp__sums {
 	ptrdiff_t row;       /* its row, as in odvgp_info */
 } odvgp__sums;
 
-typedef struct odvgp__tape {
+typedef struct {
 	/* [nodes + 1], node[0] is none; NULL while a model is measured */
 	odvgp__node *node;
 	int nodes;
@@ -9012,7 +9007,7 @@ typedef struct odvgp__tape {
 
 #define ODVGP__MODEL_MAGIC 0x4d56444fu /* "ODVM" */
 /*  Numbers, besides the arrays, that training changes. Files hold all of them. */
-typedef struct odvgp__state {
+typedef struct {
 	/* scales_age: Adam's steps since D was recomputed */
 	uint64_t steps, adam_steps, clean_steps, scales_age;
 	/* nat_valid: a bit per block, (P, j) fit q; good_valid: a last good theta exists */
@@ -9031,7 +9026,7 @@ typedef struct odvgp__state {
 } odvgp__state;
 
 /*  L-BFGS, independent of models. */
-typedef struct odvgp__lbfgs {
+typedef struct {
 	ptrdiff_t n, memory;  /* numbers in x; most pairs */
 	uint64_t pairs, next; /* kept; index of the next */
 	odvgp_real *S, *Y;    /* [memory,n] differences of x and of gradients, a ring */
@@ -9721,6 +9716,18 @@ static void odvgp__node_zero(odvgp_real *x, const odvgp__node *nd)
 		for (ptrdiff_t i = 0; i < nd->rows; i++) odvgp__zero(x + i * nd->ld, nd->cols);
 }
 
+/*  v <- X's value, and dX += the adjoint, entry by entry: for a node that begins as its input. */
+static void odvgp__value_from(odvgp__node *nd, const odvgp__node *X)
+{
+	for (ptrdiff_t i = 0; i < nd->rows; i++)
+		odvgp__copy(nd->v + i * nd->ld, X->v + i * X->ld, nd->cols);
+}
+static void odvgp__adjoint_to(const odvgp__node *nd, odvgp__node *X)
+{
+	for (ptrdiff_t i = 0; i < nd->rows; i++)
+		for (ptrdiff_t j = 0; j < nd->cols; j++) X->d[i * X->ld + j] += nd->d[i * nd->ld + j];
+}
+
 /* --- PARAM, INPUT: set from outside; PARAM's adjoint is in the gradient vector --- */
 
 static odvgp_status odvgp__source_forward(odvgp__tape *t, odvgp__node *nd)
@@ -10046,10 +10053,8 @@ static odvgp_status odvgp__jittered_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	const odvgp__node *K = odvgp__in(t, nd, 0);
 	odvgp_real added = odvgp__jitter_base(t, nd) + nd->jitter->raised;
-	for (ptrdiff_t i = 0; i < nd->rows; i++) {
-		odvgp__copy(nd->v + i * nd->ld, K->v + i * K->ld, nd->cols);
-		nd->v[i * nd->ld + i] += added;
-	}
+	odvgp__value_from(nd, K);
+	for (ptrdiff_t i = 0; i < nd->rows; i++) nd->v[i * nd->ld + i] += added;
 	return ODVGP_OK;
 }
 
@@ -10057,11 +10062,8 @@ static void odvgp__jittered_reverse(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *K = odvgp__in(t, nd, 0);
 	odvgp_real trace = 0;
-	for (ptrdiff_t i = 0; i < nd->rows; i++) {
-		for (ptrdiff_t j = 0; j < nd->cols && K->needs_grad; j++)
-			K->d[i * K->ld + j] += nd->d[i * nd->ld + j];
-		trace += nd->d[i * nd->ld + i];
-	}
+	if (K->needs_grad) odvgp__adjoint_to(nd, K);
+	for (ptrdiff_t i = 0; i < nd->rows; i++) trace += nd->d[i * nd->ld + i];
 	odvgp__jitter_adjoint(t, nd, trace);
 }
 
@@ -10074,9 +10076,7 @@ static odvgp_status odvgp__solve_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *L = odvgp__in(t, nd, 0), *B = odvgp__in(t, nd, 1);
 	ptrdiff_t M = L->rows;
-	if (!nd->base)
-		for (ptrdiff_t i = 0; i < nd->rows; i++)
-			odvgp__copy(nd->v + i * nd->ld, B->v + i * B->ld, nd->cols);
+	if (!nd->base) odvgp__value_from(nd, B);
 	if (nd->variant != ODVGP__SOLVE_LEFT)
 		odvgp_trsm(&t->blas, 1, nd->variant == ODVGP__SOLVE_RIGHT, nd->rows, nd->cols, L->v, L->ld,
 				nd->v, nd->ld);
@@ -10103,9 +10103,7 @@ static void odvgp__solve_reverse(odvgp__tape *t, odvgp__node *nd)
 			odvgp_gemmt(&t->blas, 0, 1, M, nd->cols, -1, x + r * nd->ld, nd->ld, y + r * nd->ld,
 					nd->ld, 1, L->d, L->ld);
 	}
-	if (B->needs_grad && !nd->base)
-		for (ptrdiff_t i = 0; i < nd->rows; i++)
-			for (ptrdiff_t j = 0; j < nd->cols; j++) B->d[i * B->ld + j] += nd->d[i * nd->ld + j];
+	if (B->needs_grad && !nd->base) odvgp__adjoint_to(nd, B);
 }
 
 /* --- PRODUCT(A, B): coef op(A) op(B) --- */
@@ -10155,9 +10153,7 @@ static void odvgp__product_reverse(odvgp__tape *t, odvgp__node *nd)
 static odvgp_status odvgp__minus_product_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *K = odvgp__in(t, nd, 0), *W = odvgp__in(t, nd, 1), *A = odvgp__in(t, nd, 2);
-	if (!nd->base)
-		for (ptrdiff_t i = 0; i < nd->rows; i++)
-			odvgp__copy(nd->v + i * nd->ld, K->v + i * K->ld, nd->cols);
+	if (!nd->base) odvgp__value_from(nd, K);
 	if (nd->variant == ODVGP__MINUS_LOWER)
 		odvgp_syrk(&t->blas, 1, nd->rows, W->rows, -1, W->v, W->ld, NULL, 1, nd->v, nd->ld);
 	else
@@ -10170,9 +10166,7 @@ static void odvgp__minus_product_reverse(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *K = odvgp__in(t, nd, 0), *W = odvgp__in(t, nd, 1), *A = odvgp__in(t, nd, 2);
 	int part = nd->variant == ODVGP__MINUS_LOWER ? ODVGP__LOWER : 0;
-	if (K->needs_grad && !nd->base)
-		for (ptrdiff_t i = 0; i < nd->rows; i++)
-			for (ptrdiff_t j = 0; j < nd->cols; j++) K->d[i * K->ld + j] += nd->d[i * nd->ld + j];
+	if (K->needs_grad && !nd->base) odvgp__adjoint_to(nd, K);
 	odvgp__mm w = odvgp__mm_make(
 			0, 1, W->rows, W->cols, nd->cols, -1, A->v, A->ld, nd->d, nd->ld, 1, W->d, W->ld);
 	odvgp__mm a = odvgp__mm_make(
@@ -10418,8 +10412,7 @@ static odvgp_status odvgp__tri_squares_forward(odvgp__tape *t, odvgp__node *nd)
 	for (ptrdiff_t p = 0; p < nd->rows; p++) {
 		odvgp__tri_product(t, nd, p);
 		odvgp__zero(nd->v + p * nd->ld, A->cols);
-		odvgp__isa_of(&t->blas)->squares(
-				A->rows, A->cols, odvgp__tri_at(t, nd, p), nd->ld, nd->v + p * nd->ld);
+		t->blas.isa->squares(A->rows, A->cols, odvgp__tri_at(t, nd, p), nd->ld, nd->v + p * nd->ld);
 	}
 	return ODVGP_OK;
 }
@@ -10432,7 +10425,7 @@ static void odvgp__tri_squares_reverse(odvgp__tape *t, odvgp__node *nd)
 	for (ptrdiff_t p = nd->rows - 1; p >= 0; p--) {
 		odvgp_real *d = nd->d + p * nd->ld, *q = Q->v + p * M * Q->ld, *T = odvgp__tri_at(t, nd, p);
 		if (p < nd->rows - 1 && !nd->kept) odvgp__tri_product(t, nd, p);
-		odvgp__isa_of(&t->blas)->weigh(M, A->cols, d, T, nd->ld);
+		t->blas.isa->weigh(M, A->cols, d, T, nd->ld);
 		if (A->needs_grad)
 			odvgp_trmm(&t->blas, 0, M, A->cols, 1, q, Q->ld, T, nd->ld, 1, A->d, A->ld);
 		if (Q->needs_grad)
@@ -10713,7 +10706,7 @@ static odvgp__lik_job odvgp__expect_job(odvgp__tape *t, const odvgp__node *nd, o
 	if (others) odvgp__copy(par + count, others->v, others_count);
 	memset(&job, 0, sizeof job);
 	job.lik = t->likelihood;
-	job.isa = odvgp__isa_of(&t->blas);
+	job.isa = t->blas.isa;
 	job.classes = t->classes;
 	job.rule = t->rule;
 	job.H = t->lik_nodes;
@@ -10785,7 +10778,7 @@ static void odvgp__expect_reverse(odvgp__tape *t, odvgp__node *nd)
       The two scalars begin the last two rows. A' may be missing.
       Reverse: with T = dloss/dS, whole and symmetric, dPhi += 2 T Phi + dh^T r. --- */
 
-typedef struct odvgp__moments {
+typedef struct {
 	ptrdiff_t M, F, P;
 	odvgp_real *S, *h, *rr, *kk;
 } odvgp__moments;
@@ -10872,7 +10865,7 @@ static void odvgp__moments_reverse(odvgp__tape *t, odvgp__node *nd)
       variant: which of mean and covariance use only the features of beta.
       aux: J^-1, work, J^-1 h. --- */
 
-typedef struct odvgp__collapse {
+typedef struct {
 	odvgp__moments m;
 	ptrdiff_t mean;             /* the mean's features */
 	ptrdiff_t from[2], size[2]; /* features of each block of the covariance */
@@ -11132,13 +11125,6 @@ static void odvgp__evidence_reverse(odvgp__tape *t, odvgp__node *nd)
       The reverse run adds A diag(g_v) A^T to aux (lower, [P,M,M]) and A g_m to v ([P,M]). Adjoints
       are derivatives of the loss, so g = -d. --- */
 
-static odvgp_status odvgp__nat_stats_forward(odvgp__tape *t, odvgp__node *nd)
-{
-	(void)t;
-	(void)nd;
-	return ODVGP_OK;
-}
-
 static void odvgp__nat_stats_reverse(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *A = odvgp__in(t, nd, 0), *mean = odvgp__in(t, nd, 1), *var = odvgp__in(t, nd, 2);
@@ -11161,7 +11147,7 @@ static size_t odvgp__real_bytes(ptrdiff_t rows, ptrdiff_t cols)
 }
 
 /*  What a new node's memory depends on. */
-typedef struct odvgp__shapes {
+typedef struct {
 	const odvgp__unit *unit;
 	const odvgp__likelihood *likelihood;
 	int scale; /* Y has this column */
@@ -11188,12 +11174,6 @@ static size_t odvgp__kernel_vec_aux(const odvgp__shapes *s, int *kept)
 	return *kept ? bytes : 0;
 }
 
-static size_t odvgp__kernel_diag_aux(const odvgp__shapes *s, int *kept)
-{
-	(void)kept;
-	return s->in[2].id ? odvgp__real_bytes(s->cols, odvgp__patches_count(&s->unit->patches)) : 0;
-}
-
 static size_t odvgp__tri_squares_aux(const odvgp__shapes *s, int *kept)
 {
 	ptrdiff_t M = s->in[1].rows;
@@ -11202,42 +11182,22 @@ static size_t odvgp__tri_squares_aux(const odvgp__shapes *s, int *kept)
 	return odvgp__real_bytes(*kept ? s->rows * M : M, s->cols);
 }
 
-static size_t odvgp__inner_aux(const odvgp__shapes *s, int *kept)
-{
-	(void)kept;
-	return odvgp__real_bytes(2 * s->cols, s->cols);
-}
-static size_t odvgp__residual_aux(const odvgp__shapes *s, int *kept)
-{
-	(void)kept;
-	return odvgp__real_bytes(1, s->cols);
-}
-static size_t odvgp__inverse_var_aux(const odvgp__shapes *s, int *kept)
-{
-	(void)kept;
-	return odvgp__real_bytes(2 * s->in[3].rows, s->cols);
-}
-static size_t odvgp__kl_inverse_aux(const odvgp__shapes *s, int *kept)
-{
-	(void)kept;
-	return odvgp__real_bytes(2 * s->in[0].cols, s->in[0].cols);
-}
-static size_t odvgp__collapsed_aux(const odvgp__shapes *s, int *kept)
-{
-	(void)kept;
-	/* 2 F + P rows; the moments are [F + P + 2, F] */
-	return odvgp__real_bytes(s->in[0].cols + s->in[0].rows - 2, s->in[0].cols);
-}
-static size_t odvgp__evidence_aux(const odvgp__shapes *s, int *kept)
-{
-	(void)kept;
-	return odvgp__real_bytes(2 * s->in[0].rows + s->in[1].rows, s->in[0].rows);
-}
-static size_t odvgp__nat_stats_aux(const odvgp__shapes *s, int *kept)
-{
-	(void)kept;
-	return odvgp__real_bytes(s->rows * s->cols, s->cols);
-}
+#define ODVGP__AUX(name, rows, cols) \
+	static size_t odvgp__##name##_aux(const odvgp__shapes *s, int *kept) \
+	{ \
+		(void)kept; \
+		return odvgp__real_bytes(rows, cols); \
+	}
+ODVGP__AUX(kernel_diag, s->in[2].id ? s->cols : 0, odvgp__patches_count(&s->unit->patches))
+ODVGP__AUX(inner, 2 * s->cols, s->cols)
+ODVGP__AUX(residual, 1, s->cols)
+ODVGP__AUX(inverse_var, 2 * s->in[3].rows, s->cols)
+ODVGP__AUX(kl_inverse, 2 * s->in[0].cols, s->in[0].cols)
+/*  2 F + P rows; the moments are [F + P + 2, F]. */
+ODVGP__AUX(collapsed, s->in[0].cols + s->in[0].rows - 2, s->in[0].cols)
+ODVGP__AUX(evidence, 2 * s->in[0].rows + s->in[1].rows, s->in[0].rows)
+ODVGP__AUX(nat_stats, s->rows * s->cols, s->cols)
+#undef ODVGP__AUX
 
 /*  The larger of value and adjoint of a matrix [n,m]. */
 static size_t odvgp__kernel_job_scratch(
@@ -11325,7 +11285,7 @@ enum {
 	ODVGP__OP_COLLECTS = 4
 };
 
-typedef struct odvgp__op_row {
+typedef struct {
 	const char *name;
 	odvgp_status (*forward)(odvgp__tape *t, odvgp__node *nd);
 	void (*reverse)(odvgp__tape *t, odvgp__node *nd);
@@ -11340,64 +11300,45 @@ typedef struct odvgp__op_row {
 	size_t (*scratch)(const odvgp__shapes *s);        /* bytes; NULL: none */
 } odvgp__op_row;
 
+/* clang-format off */
+#define ODVGP__OP(name, stores, lasts, traits, samples, aux, scratch) \
+    {#name, odvgp__##name##_forward, odvgp__##name##_reverse, ODVGP__STORES_##stores, lasts, \
+     traits, samples, aux, scratch}
 static const odvgp__op_row odvgp__ops[ODVGP__OPS] = {
-		/* in the order of odvgp__op */
-		{"param", odvgp__source_forward, odvgp__source_reverse, ODVGP__STORES_NOTHING, 0,
-				ODVGP__OP_GIVEN, 0, NULL, NULL},
-		{"input", odvgp__source_forward, odvgp__source_reverse, ODVGP__STORES_VALUE, 0,
-				ODVGP__OP_GIVEN, 0, NULL, NULL},
-		{"kernel", odvgp__kernel_forward, odvgp__kernel_reverse, ODVGP__STORES_BOTH, 1, 0, 0, NULL,
-				odvgp__kernel_scratch_bytes},
-		{"kernel_diag", odvgp__kernel_diag_forward, odvgp__kernel_diag_reverse, ODVGP__STORES_BOTH,
-				1, 0, 0, odvgp__kernel_diag_aux, odvgp__kernel_diag_scratch_bytes},
-		{"kernel_vec", odvgp__kernel_vec_forward, odvgp__kernel_vec_reverse, ODVGP__STORES_BOTH, 0,
-				0, 0, odvgp__kernel_vec_aux, odvgp__kernel_vec_scratch_bytes},
-		{"jittered", odvgp__jittered_forward, odvgp__jittered_reverse, ODVGP__STORES_BOTH, 0,
-				ODVGP__OP_JITTERED, 0, NULL, NULL},
-		{"chol", odvgp__chol_forward, odvgp__chol_reverse, ODVGP__STORES_BOTH, 0,
-				ODVGP__OP_JITTERED, 0, NULL, NULL},
-		{"solve", odvgp__solve_forward, odvgp__solve_reverse, ODVGP__STORES_BOTH, 1, 0, 0, NULL,
-				NULL},
-		{"product", odvgp__product_forward, odvgp__product_reverse, ODVGP__STORES_BOTH, 0, 0, 0,
-				NULL, NULL},
-		{"minus_product", odvgp__minus_product_forward, odvgp__minus_product_reverse,
-				ODVGP__STORES_BOTH, 1, 0, 0, NULL, NULL},
-		{"inner", odvgp__inner_forward, odvgp__inner_reverse, ODVGP__STORES_BOTH, 0, 0, 0,
-				odvgp__inner_aux, NULL},
-		{"sum", odvgp__sum_forward, odvgp__sum_reverse, ODVGP__STORES_BOTH, 0, 0, 0, NULL, NULL},
-		{"transpose", odvgp__transpose_forward, odvgp__transpose_reverse, ODVGP__STORES_BOTH, 1, 0,
-				0, NULL, NULL},
-		{"sample", odvgp__sample_forward, odvgp__sample_reverse, ODVGP__STORES_BOTH, 1, 0, 0, NULL,
-				NULL},
-		{"residual", odvgp__residual_forward, odvgp__residual_reverse, ODVGP__STORES_BOTH, 0, 0, 0,
-				odvgp__residual_aux, NULL},
-		{"tri_squares", odvgp__tri_squares_forward, odvgp__tri_squares_reverse, ODVGP__STORES_BOTH,
-				0, 0, 0, odvgp__tri_squares_aux, NULL},
-		{"inverse_var", odvgp__inverse_var_forward, odvgp__inverse_var_reverse, ODVGP__STORES_BOTH,
-				0, 0, 0, odvgp__inverse_var_aux, NULL},
-		{"divide", odvgp__divide_forward, odvgp__divide_reverse, ODVGP__STORES_BOTH, 0, 0, 0, NULL,
-				NULL},
-		{"gather_rows", odvgp__gather_rows_forward, odvgp__gather_rows_reverse, ODVGP__STORES_BOTH,
-				0, 0, 1, NULL, NULL},
-		{"gather_cols", odvgp__gather_cols_forward, odvgp__gather_cols_reverse, ODVGP__STORES_BOTH,
-				0, 0, 1, NULL, NULL},
-		{"dot", odvgp__dot_forward, odvgp__dot_reverse, ODVGP__STORES_BOTH, 0, 0,
-				1 << ODVGP__DOT_SAMPLED, NULL, NULL},
-		{"kl_cov", odvgp__kl_cov_forward, odvgp__kl_cov_reverse, ODVGP__STORES_BOTH, 0, 0, 0, NULL,
-				NULL},
-		{"kl_inverse", odvgp__kl_inverse_forward, odvgp__kl_inverse_reverse, ODVGP__STORES_BOTH, 0,
-				0, 0, odvgp__kl_inverse_aux, NULL},
-		{"expect", odvgp__expect_forward, odvgp__expect_reverse, ODVGP__STORES_BOTH, 0, 0, 0,
-				odvgp__expect_aux, odvgp__expect_scratch},
-		{"moments", odvgp__moments_forward, odvgp__moments_reverse, ODVGP__STORES_MOMENTS, 0, 0, 0,
-				NULL, NULL},
-		{"collapsed", odvgp__collapsed_forward, odvgp__collapsed_reverse, ODVGP__STORES_BOTH, 0, 0,
-				0, odvgp__collapsed_aux, NULL},
-		{"evidence", odvgp__evidence_forward, odvgp__evidence_reverse, ODVGP__STORES_BOTH, 0, 0, 0,
-				odvgp__evidence_aux, NULL},
-		{"nat_stats", odvgp__nat_stats_forward, odvgp__nat_stats_reverse, ODVGP__STORES_STATS, 0,
-				ODVGP__OP_COLLECTS, 0, odvgp__nat_stats_aux, NULL},
+	/* in the order of odvgp__op */
+	{"param", odvgp__source_forward, odvgp__source_reverse, ODVGP__STORES_NOTHING, 0,
+		ODVGP__OP_GIVEN, 0, NULL, NULL},
+	{"input", odvgp__source_forward, odvgp__source_reverse, ODVGP__STORES_VALUE, 0,
+		ODVGP__OP_GIVEN, 0, NULL, NULL},
+	ODVGP__OP(kernel, BOTH, 1, 0, 0, NULL, odvgp__kernel_scratch_bytes),
+	ODVGP__OP(kernel_diag, BOTH, 1, 0, 0, odvgp__kernel_diag_aux, odvgp__kernel_diag_scratch_bytes),
+	ODVGP__OP(kernel_vec, BOTH, 0, 0, 0, odvgp__kernel_vec_aux, odvgp__kernel_vec_scratch_bytes),
+	ODVGP__OP(jittered, BOTH, 0, ODVGP__OP_JITTERED, 0, NULL, NULL),
+	ODVGP__OP(chol, BOTH, 0, ODVGP__OP_JITTERED, 0, NULL, NULL),
+	ODVGP__OP(solve, BOTH, 1, 0, 0, NULL, NULL),
+	ODVGP__OP(product, BOTH, 0, 0, 0, NULL, NULL),
+	ODVGP__OP(minus_product, BOTH, 1, 0, 0, NULL, NULL),
+	ODVGP__OP(inner, BOTH, 0, 0, 0, odvgp__inner_aux, NULL),
+	ODVGP__OP(sum, BOTH, 0, 0, 0, NULL, NULL),
+	ODVGP__OP(transpose, BOTH, 1, 0, 0, NULL, NULL),
+	ODVGP__OP(sample, BOTH, 1, 0, 0, NULL, NULL),
+	ODVGP__OP(residual, BOTH, 0, 0, 0, odvgp__residual_aux, NULL),
+	ODVGP__OP(tri_squares, BOTH, 0, 0, 0, odvgp__tri_squares_aux, NULL),
+	ODVGP__OP(inverse_var, BOTH, 0, 0, 0, odvgp__inverse_var_aux, NULL),
+	ODVGP__OP(divide, BOTH, 0, 0, 0, NULL, NULL),
+	ODVGP__OP(gather_rows, BOTH, 0, 0, 1, NULL, NULL),
+	ODVGP__OP(gather_cols, BOTH, 0, 0, 1, NULL, NULL),
+	ODVGP__OP(dot, BOTH, 0, 0, 1 << ODVGP__DOT_SAMPLED, NULL, NULL),
+	ODVGP__OP(kl_cov, BOTH, 0, 0, 0, NULL, NULL),
+	ODVGP__OP(kl_inverse, BOTH, 0, 0, 0, odvgp__kl_inverse_aux, NULL),
+	ODVGP__OP(expect, BOTH, 0, 0, 0, odvgp__expect_aux, odvgp__expect_scratch),
+	ODVGP__OP(moments, MOMENTS, 0, 0, 0, NULL, NULL),
+	ODVGP__OP(collapsed, BOTH, 0, 0, 0, odvgp__collapsed_aux, NULL),
+	ODVGP__OP(evidence, BOTH, 0, 0, 0, odvgp__evidence_aux, NULL),
+	{"nat_stats", odvgp__source_forward, odvgp__nat_stats_reverse, ODVGP__STORES_STATS, 0,
+		ODVGP__OP_COLLECTS, 0, odvgp__nat_stats_aux, NULL},
 };
+/* clang-format on */
 
 /* ---- >>tape   running the operations
 
@@ -12274,7 +12215,7 @@ enum {
 /*  Which end of a field's range is excluded. */
 enum { ODVGP__CLOSED, ODVGP__ABOVE_LEAST, ODVGP__BELOW_MOST };
 
-typedef struct odvgp__field {
+typedef struct {
 	const char *name;
 	size_t offset, bytes;
 	int type, open;
@@ -12921,9 +12862,9 @@ static odvgp_status odvgp__check_config(const odvgp_config *c, odvgp_info *info)
 {
 	odvgp_status s = odvgp__check_fields(c, info);
 	if (s || (s = odvgp__check_patches(c, info)) != ODVGP_OK) return s;
-	if ((s = odvgp__check_products(c, info)) != ODVGP_OK) return s;
-	if ((s = odvgp__check_layers(c, info)) != ODVGP_OK) return s;
-	if ((s = odvgp__check_likelihood(c, info)) != ODVGP_OK) return s;
+	if ((s = odvgp__check_products(c, info))) return s;
+	if ((s = odvgp__check_layers(c, info))) return s;
+	if ((s = odvgp__check_likelihood(c, info))) return s;
 	if (!odvgp__isa_find(c->isa))
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "isa", -1, 0,
 				"this machine or this build lacks the instruction set");
@@ -12959,14 +12900,14 @@ static int odvgp__likelihood_slots(odvgp_model *m, int positive, int *slots)
     odvgp__build_tape in >>layout decides which nodes these are. */
 
 /*  n rows from `first`, of the data or of an epoch's permutation. */
-typedef struct odvgp__rows {
+typedef struct {
 	const odvgp_real *X, *Y;
 	ptrdiff_t n, first;
 	int permuted;
 	uint64_t epoch;
 } odvgp__rows;
 
-typedef struct odvgp__wants_list {
+typedef struct {
 	int grad, stats; /* gradients; statistics for a natural step */
 	int all;         /* gradients of all slots, not only of Adam's */
 	int purpose;     /* ODVGP__FOR_... */
@@ -13306,7 +13247,7 @@ static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odv
 }
 
 /*  What a failed attempt restores. */
-typedef struct odvgp__attempt {
+typedef struct {
 	odvgp_events events;
 	uint64_t nat_valid;
 } odvgp__attempt;
@@ -13655,7 +13596,7 @@ static odvgp_status odvgp__run_head_once(odvgp_model *m, odvgp_info *info)
 	odvgp_status s = odvgp__theta_check(m, info);
 	if (s) return s;
 	odvgp__mark_params(m, &want);
-	if ((s = odvgp__tape_forward_info(&m->tape, ODVGP__HEAD, info)) != ODVGP_OK) return s;
+	if ((s = odvgp__tape_forward_info(&m->tape, ODVGP__HEAD, info))) return s;
 	int finite = 1;
 	for (int i = 0; i < m->units; i++) finite = finite && odvgp__head_finite(&m->unit[i]);
 	return finite ? ODVGP_OK
@@ -13878,7 +13819,7 @@ static void odvgp__nat_from_q(odvgp__unit *u, int b)
 		}
 		odvgp__nat_mean(u, b, p, m->nat_t);
 		odvgp__symmetric_times(
-				odvgp__isa_of(&m->tape.blas), M, block->P + p * M * M, m->nat_t, block->j + p * M);
+				m->tape.blas.isa, M, block->P + p * M * M, m->nat_t, block->j + p * M);
 	}
 	odvgp__end_loan(&m->nat_R, ODVGP__NAT_FROM_Q);
 }
@@ -13893,7 +13834,7 @@ static odvgp_status odvgp__nat_try(
 	odvgp_real *R = odvgp__lent(&m->nat_R, ODVGP__NAT_OUTPUT);
 	for (ptrdiff_t i = 0; i < M; i++) {
 		odvgp_real *row = R + i * M;
-		odvgp__isa_of(&m->tape.blas)->blend(i + 1, 1 - tau, P + i * M, 2 * tau, G + i * M, row);
+		m->tape.blas.isa->blend(i + 1, 1 - tau, P + i * M, 2 * tau, G + i * M, row);
 		row[i] += tau;
 		odvgp__zero(row + i + 1, M - i - 1);
 	}
@@ -13959,11 +13900,10 @@ static odvgp_status odvgp__nat_output(odvgp__unit *u, int b, ptrdiff_t p, odvgp_
 	}
 	if (s) return s;
 	odvgp__nat_mean(u, b, p, mu);
-	odvgp__symmetric_times(odvgp__isa_of(&m->tape.blas), M, G, mu, Gmu);
+	odvgp__symmetric_times(m->tape.blas.isa, M, G, mu, Gmu);
 	for (ptrdiff_t i = 0; i < M; i++) {
 		h[i] = (1 - step) * j[i] + step * (h[i] - 2 * Gmu[i]);
-		odvgp__isa_of(&m->tape.blas)
-				->blend(i + 1, 1 - step, P + i * M, 2 * step, G + i * M, G + i * M);
+		m->tape.blas.isa->blend(i + 1, 1 - step, P + i * M, 2 * step, G + i * M, G + i * M);
 		G[i * M + i] += step;
 	}
 	/* mu = R^-1 R^-T j; R holds R^-1 */
@@ -14137,7 +14077,7 @@ static int odvgp__nat_gamma_check(odvgp_model *m, const odvgp__rows *rows, doubl
     Block elimination in the Fisher matrix of the affine coordinates (S^-1 m, g) gives the same
     change of g as (m, g). */
 
-typedef struct odvgp__diag_work {
+typedef struct {
 	const odvgp_real *L;
 	odvgp_real *Q, *X, *T, *F; /* [M,M] each */
 	/* [M] each; mu and g become the new values */
@@ -14262,7 +14202,7 @@ static odvgp_status odvgp__diag_output(
 	odvgp_trmm(blas, 1, M, 1, 1, w->L, M, w->mu, 1, 0, w->lambda, 1);
 	odvgp_trmm(blas, 0, M, 1, 1, w->L, M, w->lambda, 1, 0, w->m, 1);
 	if (projected) odvgp__diag_projected(u, w, G);
-	else if ((s = odvgp__diag_change(u, w, G)) != ODVGP_OK) return s;
+	else if ((s = odvgp__diag_change(u, w, G))) return s;
 	if (how == ODVGP_DIAG_STEP_AFFINE)
 		for (ptrdiff_t i = 0; i < M; i++) w->gradient[i] = w->m[i] * w->change[i];
 	odvgp__copy(w->lambda, h, M);
@@ -14279,7 +14219,7 @@ static odvgp_status odvgp__diag_output(
 	for (ptrdiff_t i = 0; i < M; i++)
 		w->mu[i] += w->g[i] * w->m[i] - tau * (w->lambda[i] + w->gradient[i]);
 	odvgp__diag_move(u, w, tau);
-	if ((s = odvgp__diag_factor(u, w, NULL)) != ODVGP_OK) return s;
+	if ((s = odvgp__diag_factor(u, w, NULL))) return s;
 	odvgp__diag_shrink(u, w, w->mu);
 	return ODVGP_OK;
 }
@@ -14376,7 +14316,7 @@ static void odvgp__nat_unit_take(odvgp__unit *u)
 
 /*  `make` stages the new values in the gradients' memory, `take` applies them; `matrices` [M,M] and
     `vectors` [M] are work. */
-typedef struct odvgp__step_kind {
+typedef struct {
 	int steps; /* ODVGP__STEPS_... */
 	int matrices, vectors;
 	odvgp_status (*make)(odvgp__unit *u, odvgp_real tau);
@@ -14432,7 +14372,7 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, c
 	odvgp__all_columns(m);
 	odvgp__rows rows = odvgp__rows_plain(X, Y, n);
 	odvgp__wants_list want = {0, 1, 0, ODVGP__FOR_BOUND};
-	if ((s = odvgp__evaluate_safely(m, &rows, want, 0, &expected, &kl, info)) != ODVGP_OK) return s;
+	if ((s = odvgp__evaluate_safely(m, &rows, want, 0, &expected, &kl, info))) return s;
 	if (odvgp__nat_step(m, tau))
 		return odvgp__fail(
 				info, ODVGP_E_NOT_PD, "q_sqrt", -1, 0, "no natural step was short enough");
@@ -14456,7 +14396,7 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, c
     The covariance does not depend on w: (I + A A^T / s)^-1 for each block of q, and
     B = Kb^-1 K_bX K_Xb Kb^-1 / s for the inverse part. Sums run over tiles; memory O(F^2). */
 
-typedef struct odvgp__fit {
+typedef struct {
 	int gamma; /* gamma's features: ODVGP__..._GAMMA */
 	/* features of beta, of gamma, of both; solved for: weights [from, to) of outputs [first, last),
        which share a noise */
@@ -15056,7 +14996,7 @@ static odvgp_status odvgp__fit_best(odvgp__unit *u, const odvgp_real *X, const o
 	odvgp_status s = odvgp__fit_begin(u, X, Y, work, bytes, &f, info);
 	if (s) return s;
 	odvgp__fit_hold(u, &f);
-	if ((s = odvgp__fit_outputs(u, &f, 0, info)) != ODVGP_OK) return s;
+	if ((s = odvgp__fit_outputs(u, &f, 0, info))) return s;
 	odvgp__fit_stage(m);
 	odvgp__fit_put_gamma(u, &f);
 	odvgp__fit_put_mean(u, &f, ODVGP__ON_BETA);
@@ -15088,7 +15028,7 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const od
 	odvgp__keep_jitters(m);
 	if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT)
 		return odvgp__fit_end(m, odvgp__fit_exact(u, X, Y, info), &events);
-	if ((s = odvgp__fit_check(u, info)) != ODVGP_OK) return s;
+	if ((s = odvgp__fit_check(u, info))) return s;
 	return odvgp__fit_end(m, odvgp__fit_best(u, X, Y, work, bytes, info), &events);
 }
 
@@ -15141,7 +15081,7 @@ static odvgp_status odvgp__fit_bounds(odvgp_model *m, const odvgp_real *X, const
 	for (ptrdiff_t i = 0; i < f.M; i++) left -= (double)f.S[i * f.F + i];
 	left = ODVGP__MAX(left, 0);
 	if ((status = odvgp__fit_bound(u, &f, s, (double)s + left, &logs, &above)) != ODVGP_OK ||
-			(status = odvgp__fit_bound(u, &f, s, (double)s, &logs, &below)) != ODVGP_OK)
+			(status = odvgp__fit_bound(u, &f, s, (double)s, &logs, &below)))
 		return odvgp__fail(info, status, "I + A A^T / noise", -1, 0,
 				status == ODVGP_E_NAN
 						? "the noise is too small beside the targets: all digits cancel"
@@ -15186,14 +15126,14 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
     With scales D the coordinates are D x: the step is lr / D and eps is eps D. D is one over a
     number's unit, except where odvgp_gamma_coords SCALED gives another. */
 
-typedef struct odvgp__adam {
+typedef struct {
 	double lr, beta1, beta2, eps;
 	int eps_inside;
 	uint64_t t; /* steps, including this one */
 } odvgp__adam;
 
 /*  D of number i of a slot: `times`, times (or over, if `divide`) at[i / repeat % n]. */
-typedef struct odvgp__scale {
+typedef struct {
 	odvgp_real times;
 	const odvgp_real *at; /* NULL: D is `times` */
 	ptrdiff_t n, repeat;
@@ -15380,7 +15320,7 @@ static void odvgp__adam_step(odvgp_model *m, odvgp_real lr)
 
 /*  A function to minimise: its value at x, and its gradient into g. If either is not finite, x is
     too far along the line. */
-typedef struct odvgp__problem {
+typedef struct {
 	void (*loss)(void *user, const odvgp_real *x, double *loss, odvgp_real *g);
 	void *user;
 	/* what differences of values are compared with; a value may contain any constant */
@@ -15419,7 +15359,7 @@ static double odvgp__lbfgs_direction(odvgp__lbfgs *w)
 }
 
 /*  A point x + a d: value (HUGE_VAL: too far) and derivative. */
-typedef struct odvgp__probe {
+typedef struct {
 	double a, f, derivative;
 } odvgp__probe;
 
@@ -15575,7 +15515,7 @@ static int odvgp__lbfgs_iterate(odvgp__lbfgs *w, const odvgp__problem *p)
 
 /* --- L-BFGS on a model --- */
 
-typedef struct odvgp__lbfgs_job {
+typedef struct {
 	odvgp_model *m;
 	const odvgp__rows *rows;
 	uint64_t nat_valid, fitted; /* at the start of the iteration */
@@ -16036,7 +15976,7 @@ static ptrdiff_t odvgp__residual_rows(const odvgp__unit *u)
 }
 #define ODVGP__MEDIAN_ROWS 512
 
-typedef struct odvgp__init_work {
+typedef struct {
 	/* what units above layer 0 see, rows through the mean functions below: sample[number % 2] */
 	odvgp_real *sample[2];
 	/* PROJECTION: the correlation matrix [D,D], axes [P,D], a vector and the columns' means [D] */
@@ -16252,7 +16192,7 @@ static ptrdiff_t odvgp__kmeans_draw(
 	return last;
 }
 
-typedef struct odvgp__kmeans_job {
+typedef struct {
 	const odvgp__unit *u;
 	const odvgp_real *X;
 	odvgp__init_work *w;
@@ -16271,8 +16211,8 @@ static void odvgp__kmeans_task(void *arg, int task)
 		odvgp_real least = 0;
 		ptrdiff_t best = -1;
 		for (ptrdiff_t k = 0; k < M; k += ODVGP__CHUNK) {
-			odvgp__isa_of(&job->u->model->tape.blas)
-					->sqdist(D, job->X + job->w->row[i] * D, job->w->centre_t + k, ld, r2);
+			job->u->model->tape.blas.isa->sqdist(
+					D, job->X + job->w->row[i] * D, job->w->centre_t + k, ld, r2);
 			for (ptrdiff_t c = 0; c < ODVGP__MIN(M - k, ODVGP__CHUNK); c++)
 				if (best < 0 || r2[c] < least) {
 					least = r2[c];
@@ -16397,7 +16337,7 @@ static odvgp_real odvgp__no_variance(const odvgp__unit *u, odvgp_real prior)
 	return (odvgp_real)u->M * ODVGP__EPS * prior;
 }
 
-typedef struct odvgp__pivot_job {
+typedef struct {
 	odvgp__kjob kernel; /* the pivot against the sample */
 	const odvgp__init_work *w;
 	ptrdiff_t column, M;
@@ -16409,7 +16349,7 @@ typedef struct odvgp__pivot_job {
 static void odvgp__pivot_task(void *arg, int t)
 {
 	const odvgp__pivot_job *job = (const odvgp__pivot_job *)arg;
-	const odvgp__isa *isa = odvgp__isa_of(job->kernel.blas);
+	const odvgp__isa *isa = job->kernel.blas->isa;
 	ptrdiff_t from, to, k = job->column;
 	odvgp__kchunk chunk;
 	odvgp__chunk_place(&job->kernel, t, &chunk);
@@ -16521,7 +16461,7 @@ static odvgp_real odvgp__residuals(const odvgp__unit *u, const odvgp_real *X, pt
 		odvgp_trsm(&m->tape.blas, 1, 1, n, M, w->Lb, M, w->A, M);
 		for (ptrdiff_t i = 0; i < n; i++) {
 			odvgp_real k = odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), w->X + i * u->Dz, value);
-			odvgp_real rest = odvgp__isa_of(&m->tape.blas)->dot(M, w->A + i * M, w->A + i * M) - k;
+			odvgp_real rest = m->tape.blas.isa->dot(M, w->A + i * M, w->A + i * M) - k;
 			most = ODVGP__MAX(most, k);
 			w->distance[from + i] = rest < 0 ? rest : 0;
 		}
@@ -16709,7 +16649,7 @@ static double odvgp__target_variance(const odvgp_model *m, const odvgp_real *Y)
 	return total > 0 ? total / (double)T : 1;
 }
 
-typedef struct odvgp__start {
+typedef struct {
 	double lengthscale, variance; /* of a base kernel */
 } odvgp__start;
 
@@ -16944,7 +16884,7 @@ static void odvgp__principal_axes(odvgp__unit *u, const odvgp_real *X, odvgp__in
 	const odvgp_model *m = u->model;
 	ptrdiff_t D = u->D, P = u->P, rows = odvgp__init_rows(u);
 	const odvgp_real *sd = m->data_sd + odvgp__data_sd_at(m, u->number);
-	const odvgp__isa *isa = odvgp__isa_of(&m->tape.blas);
+	const odvgp__isa *isa = m->tape.blas.isa;
 	odvgp_real *C = w->square, *A = m->par.theta + m->par.slot[u->slot_mean_A].offset,
 			   *v = w->vector;
 	odvgp__zero(A, D * P);
@@ -17190,7 +17130,7 @@ ODVGP_API odvgp_status odvgp_init_data(
 	ptrdiff_t D = m->cfg.layer[0].D, bad;
 	if ((bad = odvgp__first_nonfinite(X, m->cfg.N * D)) >= 0)
 		return odvgp__fail(info, ODVGP_E_NAN, "X", bad / D, (double)X[bad], "a row is not finite");
-	if ((s = odvgp__targets_check(&m->y, Y, m->cfg.N, 0, info)) != ODVGP_OK) return s;
+	if ((s = odvgp__targets_check(&m->y, Y, m->cfg.N, 0, info))) return s;
 	uint64_t nat_valid = m->state.nat_valid, lbfgs_valid = m->state.lbfgs_valid,
 			 fitted = m->state.fitted;
 	odvgp_real *theta_before = odvgp__lend_gradient(&m->par, ODVGP__LENT_BACKUP);
@@ -17786,7 +17726,7 @@ static ptrdiff_t odvgp__default_tile(const odvgp_model *m)
 }
 
 /*  A model that is only measured: 4 KB of stack, only for calls without a block. */
-typedef struct odvgp__draft {
+typedef struct {
 	odvgp_model model;
 	odvgp__unit unit[ODVGP_MAX_LAYERS];
 } odvgp__draft;
@@ -18060,8 +18000,8 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 	odvgp_status s = odvgp__check_new_config(config, info);
 	if (s || (s = odvgp__model_claim(&m, &a, config->layers, block, bytes, info)) != ODVGP_OK)
 		return s;
-	if ((s = odvgp__model_config(m, config, info)) != ODVGP_OK) return s;
-	if ((s = odvgp__model_place(m, &a, bytes, info)) != ODVGP_OK) return s;
+	if ((s = odvgp__model_config(m, config, info))) return s;
+	if ((s = odvgp__model_place(m, &a, bytes, info))) return s;
 	for (int l = 0; l < m->units; l++) odvgp__start_kernel(&m->unit[l], config->layer[l].kernel);
 	odvgp__start_likelihood(m);
 	odvgp__start_patches(m->unit);
@@ -18077,7 +18017,7 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
     values, bounds, priors and units; what it finds goes back. It is Gaussian: another likelihood's
     targets are replaced by pseudo-targets, with a weight of 0 where one is missing. */
 
-typedef struct odvgp__warm_work {
+typedef struct {
 	odvgp_config cfg;          /* of the auxiliary model */
 	ptrdiff_t iterations;      /* of L-BFGS */
 	odvgp_real *theta, *value; /* the model's before */
@@ -18284,7 +18224,7 @@ static odvgp_status odvgp__warm_train(odvgp__warm_work *w, const odvgp_model *m,
 	odvgp_status s = odvgp__model_claim(&aux, &a, 1, w->rest, w->rest_bytes, info);
 	if (s || !aux) return s ? s : ODVGP_E_MEMORY;
 	odvgp__warm_model(aux, m, &w->cfg);
-	if ((s = odvgp__model_place(aux, &a, w->rest_bytes, info)) != ODVGP_OK) return s;
+	if ((s = odvgp__model_place(aux, &a, w->rest_bytes, info))) return s;
 	odvgp__q_identity(aux);
 	odvgp__touch_all(aux);
 	if (w->cfg.layer[0].M != m->cfg.layer[0].M &&
@@ -18321,10 +18261,10 @@ ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *m, const odvgp_warm *settin
 	odvgp_model *aux = NULL;
 	odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
 	if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
-	if ((s = odvgp__warm_settle(&w, m, settings, info)) != ODVGP_OK) return s;
+	if ((s = odvgp__warm_settle(&w, m, settings, info))) return s;
 	if (!work) return odvgp__fail(info, ODVGP_E_ARG, "work", -1, 0, "is NULL");
 	odvgp__arena_init(&a, work, bytes);
-	if ((s = odvgp__warm_layout(&w, m, &a, info)) != ODVGP_OK) return s;
+	if ((s = odvgp__warm_layout(&w, m, &a, info))) return s;
 	if (a.bad) return odvgp__fail(info, ODVGP_E_MEMORY, "work", -1, 0, "is too small");
 	if (w.X && (s = odvgp__warm_subset(&w, m, X, Y, info)) != ODVGP_OK) return s;
 	s = odvgp__warm_train(&w, m, w.X ? w.X : X, w.X ? w.Y : Y, &aux, info);
@@ -18747,9 +18687,9 @@ static odvgp_status odvgp__file_model(odvgp__file *f, const odvgp__file_head *h,
 							: odvgp__check_config(&m->cfg, info);
 	if (s) return s;
 	/* before odvgp__model_settle, which measures the kernel's scratch if the tile is 0 */
-	if ((s = odvgp__file_units_read(f, m, info)) != ODVGP_OK) return s;
+	if ((s = odvgp__file_units_read(f, m, info))) return s;
 	odvgp__model_settle(m);
-	if ((s = odvgp__model_measure(m, bytes, info)) != ODVGP_OK) return s;
+	if ((s = odvgp__model_measure(m, bytes, info))) return s;
 	return h->state_bytes && odvgp__file_sizes(m, 0).state_bytes == h->state_bytes
 				   ? ODVGP_OK
 				   : odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its sizes disagree");
@@ -18775,8 +18715,7 @@ ODVGP_API odvgp_status odvgp_load_size(const void *file, size_t bytes, const odv
 	if (model_bytes &&
 			(s = odvgp__file_model_size(&f, &h, threads, isa, &model_need, info)) != ODVGP_OK)
 		return s;
-	if ((s = odvgp_server_size(file, bytes, predictor_bytes, user, user_bytes, info)) != ODVGP_OK)
-		return s;
+	if ((s = odvgp_server_size(file, bytes, predictor_bytes, user, user_bytes, info))) return s;
 	if (model_bytes) *model_bytes = model_need;
 	return ODVGP_OK;
 }
@@ -18797,11 +18736,11 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
 	f.used = ODVGP__FILE_HEAD;
 	odvgp__file_size(&f, &layers); /* the config's first field; odvgp__file_model checks it */
 	layers = ODVGP__MAX(1, ODVGP__MIN(layers, ODVGP_MAX_LAYERS));
-	if ((s = odvgp__model_claim(&m, &a, layers, block, block_bytes, info)) != ODVGP_OK) return s;
+	if ((s = odvgp__model_claim(&m, &a, layers, block, block_bytes, info))) return s;
 	f.bad = 0;
-	if ((s = odvgp__file_model(&f, &h, threads, isa, m, &need, info)) != ODVGP_OK) return s;
+	if ((s = odvgp__file_model(&f, &h, threads, isa, m, &need, info))) return s;
 	size_t at = f.used;
-	if ((s = odvgp__model_place(m, &a, block_bytes, info)) != ODVGP_OK) return s;
+	if ((s = odvgp__model_place(m, &a, block_bytes, info))) return s;
 	f.used = at;
 	odvgp__file_model_state(&f, m);
 	if (f.bad || !odvgp__state_ok(m)) {
