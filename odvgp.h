@@ -642,95 +642,97 @@ typedef struct odvgp_allocator {
 
 /*  With ODVGP_FLOAT every name below begins with odvgpf_, and odvgp_real is float. */
 #ifdef ODVGP_FLOAT
-#define odvgp_real              odvgpf_real
-#define odvgp_schedule          odvgpf_schedule
-#define odvgp_config            odvgpf_config
-#define odvgp_model             odvgpf_model
-#define odvgp_server            odvgpf_server
-#define odvgp_warm              odvgpf_warm
-#define odvgp_report            odvgpf_report
-#define odvgp_slot              odvgpf_slot
-#define odvgp_scales            odvgpf_scales
-#define odvgp_pool              odvgpf_pool
-#define odvgp_blas              odvgpf_blas
-#define odvgp_config_defaults   odvgpf_config_defaults
-#define odvgp_config_set        odvgpf_config_set
-#define odvgp_config_name       odvgpf_config_name
-#define odvgp_config_size       odvgpf_config_size
-#define odvgp_constant          odvgpf_constant
-#define odvgp_falling           odvgpf_falling
-#define odvgp_rising            odvgpf_rising
-#define odvgp_status_text       odvgpf_status_text
-#define odvgp_fit               odvgpf_fit
-#define odvgp_model_create      odvgpf_model_create
-#define odvgp_model_free        odvgpf_model_free
-#define odvgp_model_save        odvgpf_model_save
-#define odvgp_model_load        odvgpf_model_load
-#define odvgp_predict_once      odvgpf_predict_once
-#define odvgp_model_size        odvgpf_model_size
-#define odvgp_model_init        odvgpf_model_init
-#define odvgp_model_config      odvgpf_model_config
-#define odvgp_init_data         odvgpf_init_data
-#define odvgp_init_q            odvgpf_init_q
-#define odvgp_warm_start_size   odvgpf_warm_start_size
-#define odvgp_warm_start        odvgpf_warm_start
-#define odvgp_column_scales     odvgpf_column_scales
-#define odvgp_standardise       odvgpf_standardise
-#define odvgp_step              odvgpf_step
-#define odvgp_step_batch        odvgpf_step_batch
-#define odvgp_elbo              odvgpf_elbo
-#define odvgp_elbo_columns      odvgpf_elbo_columns
-#define odvgp_natgrad_step      odvgpf_natgrad_step
-#define odvgp_fit_q_size        odvgpf_fit_q_size
-#define odvgp_fit_q             odvgpf_fit_q
-#define odvgp_upper_bound       odvgpf_upper_bound
-#define odvgp_slot_count        odvgpf_slot_count
-#define odvgp_slot_at           odvgpf_slot_at
-#define odvgp_slot_find         odvgpf_slot_find
-#define odvgp_param_count       odvgpf_param_count
-#define odvgp_get               odvgpf_get
-#define odvgp_set               odvgpf_set
-#define odvgp_set_trainable     odvgpf_set_trainable
-#define odvgp_set_bounds        odvgpf_set_bounds
-#define odvgp_set_prior         odvgpf_set_prior
-#define odvgp_steps_done        odvgpf_steps_done
-#define odvgp_model_events      odvgpf_model_events
-#define odvgp_kernel_text       odvgpf_kernel_text
-#define odvgp_kernel_column     odvgpf_kernel_column
-#define odvgp_predictor_size    odvgpf_predictor_size
-#define odvgp_freeze            odvgpf_freeze
+/* clang-format off */
+#define odvgp_real odvgpf_real
+#define odvgp_schedule odvgpf_schedule
+#define odvgp_config odvgpf_config
+#define odvgp_model odvgpf_model
+#define odvgp_server odvgpf_server
+#define odvgp_warm odvgpf_warm
+#define odvgp_report odvgpf_report
+#define odvgp_slot odvgpf_slot
+#define odvgp_scales odvgpf_scales
+#define odvgp_pool odvgpf_pool
+#define odvgp_blas odvgpf_blas
+#define odvgp_config_defaults odvgpf_config_defaults
+#define odvgp_config_set odvgpf_config_set
+#define odvgp_config_name odvgpf_config_name
+#define odvgp_config_size odvgpf_config_size
+#define odvgp_constant odvgpf_constant
+#define odvgp_falling odvgpf_falling
+#define odvgp_rising odvgpf_rising
+#define odvgp_status_text odvgpf_status_text
+#define odvgp_fit odvgpf_fit
+#define odvgp_model_create odvgpf_model_create
+#define odvgp_model_free odvgpf_model_free
+#define odvgp_model_save odvgpf_model_save
+#define odvgp_model_load odvgpf_model_load
+#define odvgp_predict_once odvgpf_predict_once
+#define odvgp_model_size odvgpf_model_size
+#define odvgp_model_init odvgpf_model_init
+#define odvgp_model_config odvgpf_model_config
+#define odvgp_init_data odvgpf_init_data
+#define odvgp_init_q odvgpf_init_q
+#define odvgp_warm_start_size odvgpf_warm_start_size
+#define odvgp_warm_start odvgpf_warm_start
+#define odvgp_column_scales odvgpf_column_scales
+#define odvgp_standardise odvgpf_standardise
+#define odvgp_step odvgpf_step
+#define odvgp_step_batch odvgpf_step_batch
+#define odvgp_elbo odvgpf_elbo
+#define odvgp_elbo_columns odvgpf_elbo_columns
+#define odvgp_natgrad_step odvgpf_natgrad_step
+#define odvgp_fit_q_size odvgpf_fit_q_size
+#define odvgp_fit_q odvgpf_fit_q
+#define odvgp_upper_bound odvgpf_upper_bound
+#define odvgp_slot_count odvgpf_slot_count
+#define odvgp_slot_at odvgpf_slot_at
+#define odvgp_slot_find odvgpf_slot_find
+#define odvgp_param_count odvgpf_param_count
+#define odvgp_get odvgpf_get
+#define odvgp_set odvgpf_set
+#define odvgp_set_trainable odvgpf_set_trainable
+#define odvgp_set_bounds odvgpf_set_bounds
+#define odvgp_set_prior odvgpf_set_prior
+#define odvgp_steps_done odvgpf_steps_done
+#define odvgp_model_events odvgpf_model_events
+#define odvgp_kernel_text odvgpf_kernel_text
+#define odvgp_kernel_column odvgpf_kernel_column
+#define odvgp_predictor_size odvgpf_predictor_size
+#define odvgp_freeze odvgpf_freeze
 #define odvgp_server_from_block odvgpf_server_from_block
-#define odvgp_server_from_file  odvgpf_server_from_file
-#define odvgp_server_size       odvgpf_server_size
-#define odvgp_predict_scratch   odvgpf_predict_scratch
-#define odvgp_predict           odvgpf_predict
-#define odvgp_predict_y         odvgpf_predict_y
-#define odvgp_predict_cov       odvgpf_predict_cov
-#define odvgp_predict_logp      odvgpf_predict_logp
-#define odvgp_sample_scratch    odvgpf_sample_scratch
-#define odvgp_sample            odvgpf_sample
-#define odvgp_save_size         odvgpf_save_size
-#define odvgp_save              odvgpf_save
-#define odvgp_load_size         odvgpf_load_size
-#define odvgp_load              odvgpf_load
-#define odvgp_file_write        odvgpf_file_write
-#define odvgp_file_read         odvgpf_file_read
-#define odvgp_pool_size         odvgpf_pool_size
-#define odvgp_pool_start        odvgpf_pool_start
-#define odvgp_pool_stop         odvgpf_pool_stop
-#define odvgp_blas_size         odvgpf_blas_size
-#define odvgp_blas_init         odvgpf_blas_init
-#define odvgp_blas_isa          odvgpf_blas_isa
-#define odvgp_gemm              odvgpf_gemm
-#define odvgp_syrk              odvgpf_syrk
-#define odvgp_trmm              odvgpf_trmm
-#define odvgp_trsm              odvgpf_trsm
-#define odvgp_potrf             odvgpf_potrf
-#define odvgp_potrf_reverse     odvgpf_potrf_reverse
-#define odvgp_trtri             odvgpf_trtri
-#define odvgp_gemmt             odvgpf_gemmt
-#define odvgp_lauum             odvgpf_lauum
-#define odvgp_potrf_adjoint     odvgpf_potrf_adjoint
+#define odvgp_server_from_file odvgpf_server_from_file
+#define odvgp_server_size odvgpf_server_size
+#define odvgp_predict_scratch odvgpf_predict_scratch
+#define odvgp_predict odvgpf_predict
+#define odvgp_predict_y odvgpf_predict_y
+#define odvgp_predict_cov odvgpf_predict_cov
+#define odvgp_predict_logp odvgpf_predict_logp
+#define odvgp_sample_scratch odvgpf_sample_scratch
+#define odvgp_sample odvgpf_sample
+#define odvgp_save_size odvgpf_save_size
+#define odvgp_save odvgpf_save
+#define odvgp_load_size odvgpf_load_size
+#define odvgp_load odvgpf_load
+#define odvgp_file_write odvgpf_file_write
+#define odvgp_file_read odvgpf_file_read
+#define odvgp_pool_size odvgpf_pool_size
+#define odvgp_pool_start odvgpf_pool_start
+#define odvgp_pool_stop odvgpf_pool_stop
+#define odvgp_blas_size odvgpf_blas_size
+#define odvgp_blas_init odvgpf_blas_init
+#define odvgp_blas_isa odvgpf_blas_isa
+#define odvgp_gemm odvgpf_gemm
+#define odvgp_syrk odvgpf_syrk
+#define odvgp_trmm odvgpf_trmm
+#define odvgp_trsm odvgpf_trsm
+#define odvgp_potrf odvgpf_potrf
+#define odvgp_potrf_reverse odvgpf_potrf_reverse
+#define odvgp_trtri odvgpf_trtri
+#define odvgp_gemmt odvgpf_gemmt
+#define odvgp_lauum odvgpf_lauum
+#define odvgp_potrf_adjoint odvgpf_potrf_adjoint
+/* clang-format on */
 #endif
 
 #if (defined(ODVGP_FLOAT) && !defined(ODVGP__H_F32)) || \
@@ -1642,6 +1644,14 @@ static void odvgp__copy(odvgp_real *to, const odvgp_real *from, ptrdiff_t n)
 	if (n > 0) memcpy(to, from, (size_t)n * sizeof *to);
 }
 
+/*  Row i of a lower triangle of n columns, with zeros above the diagonal. */
+ODVGP__TRAINING void odvgp__copy_row(
+		odvgp_real *to, const odvgp_real *from, ptrdiff_t i, ptrdiff_t n)
+{
+	odvgp__copy(to, from, i + 1);
+	odvgp__zero(to + i + 1, n - i - 1);
+}
+
 /*  Text without stdio, cut at the end of the buffer. */
 typedef struct {
 	char *at;
@@ -1723,10 +1733,7 @@ static odvgp_status odvgp__fail(odvgp_info *info, odvgp_status status, const cha
 		ptrdiff_t row, double value, const char *sentence)
 {
 	if (info) {
-		odvgp__text t;
-		t.at = info->text;
-		t.size = sizeof info->text;
-		t.used = 0;
+		odvgp__text t = {info->text, sizeof info->text, 0};
 		info->status = status;
 		info->what = what;
 		info->row = row;
@@ -3945,10 +3952,7 @@ static void odvgp__mm_run(const odvgp_blas *blas, const odvgp__mm *g)
 		odvgp__unpacked(isa, g);
 		return;
 	}
-	odvgp__mm_job job;
-	job.blas = blas;
-	job.g = g;
-	job.tasks = work < ODVGP__TASK_WORK ? 1 : odvgp__tasks(&blas->threads);
+	odvgp__mm_job job = {blas, g, work < ODVGP__TASK_WORK ? 1 : odvgp__tasks(&blas->threads), 1};
 	job.across = odvgp__tasks_across(g, job.tasks);
 	odvgp__run(&blas->threads, job.tasks, odvgp__mm_task, &job);
 }
@@ -3958,21 +3962,8 @@ static odvgp__mm odvgp__mm_make(int ta, int tb, ptrdiff_t m, ptrdiff_t n, ptrdif
 		odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda, const odvgp_real *B, ptrdiff_t ldb,
 		odvgp_real beta, odvgp_real *C, ptrdiff_t ldc)
 {
-	odvgp__mm g;
-	memset(&g, 0, sizeof g);
-	g.m = m;
-	g.n = n;
-	g.k = k;
-	g.A = A;
-	g.ars = ta ? 1 : lda;
-	g.acs = ta ? lda : 1;
-	g.B = B;
-	g.brs = tb ? 1 : ldb;
-	g.bcs = tb ? ldb : 1;
-	g.C = C;
-	g.ldc = ldc;
-	g.alpha = alpha;
-	g.beta = beta;
+	odvgp__mm g = {m, n, k, A, ta ? 1 : lda, ta ? lda : 1, B, tb ? 1 : ldb, tb ? ldb : 1, NULL, C,
+			ldc, alpha, beta, 0, 0, 0};
 	return g;
 }
 
@@ -5569,9 +5560,7 @@ static void odvgp__kernel_adjoint_lengthscales(const odvgp__kjob *job, uint32_t 
 {
 	const odvgp__base_kernel *base = &job->k->base[job->k->group_base[g]];
 	ptrdiff_t nd = odvgp__group_dims(job->k, g), each = nd / (ptrdiff_t)base->ndims;
-	odvgp__spread_job spread;
-	spread.job = job;
-	spread.g = g;
+	odvgp__spread_job spread = {job, g};
 	odvgp__run(&job->blas->threads, job->tasks, odvgp__spread_task, &spread);
 	for (ptrdiff_t d = 0; d < nd; d++) {
 		uint32_t h = base->ls + (uint32_t)(d / each);
@@ -8442,6 +8431,11 @@ static odvgp__file odvgp__file_make(int mode, const void *at, size_t size)
 	return f;
 }
 
+static odvgp_status odvgp__bad_file(odvgp_info *info, const char *sentence)
+{
+	return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, sentence);
+}
+
 /*  Check magic, version, sizes and checksum; set h. */
 static odvgp_status odvgp__file_open(
 		const void *file, size_t bytes, odvgp__file_head *h, odvgp_info *info)
@@ -8451,7 +8445,7 @@ static odvgp_status odvgp__file_open(
 	odvgp__file f = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
 	odvgp__file_head_walk(&f, h);
 	if (f.bad || h->magic != ODVGP__FILE_MAGIC)
-		return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "this is not a model file");
+		return odvgp__bad_file(info, "this is not a model file");
 	if (h->version < ODVGP__FILE_VERSION)
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1, (double)h->version,
 				"of an older format: train the model again, or read it with the release that wrote "
@@ -8465,10 +8459,9 @@ static odvgp_status odvgp__file_open(
 				"truncated, or longer than it should be");
 	f.used = bytes - 8;
 	if (odvgp__file_bits(&f, 0, 8) != odvgp__checksum((const unsigned char *)file, bytes - 8))
-		return odvgp__fail(
-				info, ODVGP_E_FORMAT, "model file", -1, 0, "damaged: the checksum does not match");
+		return odvgp__bad_file(info, "damaged: the checksum does not match");
 	if (h->real_size != 4 && h->real_size != 8)
-		return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "an unknown precision");
+		return odvgp__bad_file(info, "an unknown precision");
 	return ODVGP_OK;
 }
 
@@ -8486,8 +8479,7 @@ static odvgp_status odvgp__file_predictor(odvgp__file *f, const odvgp__file_head
 	odvgp__predictor *p = &start->head;
 	memset(start, 0, sizeof *start);
 	odvgp__file_words(f, p, sizeof *p);
-	if (f->bad)
-		return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its predictor is not valid");
+	if (f->bad) return odvgp__bad_file(info, "its predictor is not valid");
 	odvgp_status s = odvgp__predictor_start_check(p, "model file", info);
 	if (s) return s;
 	size_t head = odvgp__predictor_head(p->base_kernels);
@@ -8497,7 +8489,7 @@ static odvgp_status odvgp__file_predictor(odvgp__file *f, const odvgp__file_head
 	uint64_t bytes = head + (uint64_t)ODVGP__MAX(reals, 0) * h->real_size;
 	if (reals < 0 || *left < bytes || (p->layers == 1 && *left != bytes) ||
 			p->real_size != h->real_size || (below && !odvgp__predictors_chain(below, p)))
-		return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its predictor is not valid");
+		return odvgp__bad_file(info, "its predictor is not valid");
 	*left -= bytes;
 	p->real_size = sizeof(odvgp_real);
 	return ODVGP_OK;
@@ -8532,8 +8524,8 @@ ODVGP__NOINLINE odvgp_status odvgp__file_predictor_read(odvgp__file *f, const od
 	odvgp__file_reals(f, (odvgp_real *)(void *)((unsigned char *)p + head),
 			(ptrdiff_t)odvgp__predictor_reals(p), (int)h->real_size);
 	if (f->bad || !odvgp__predictor_reals_ok(p))
-		return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0,
-				"a number of its predictor is not finite, or not above 0 in this precision");
+		return odvgp__bad_file(
+				info, "a number of its predictor is not finite, or not above 0 in this precision");
 	odvgp__predictor_sum(p, p->checksum);
 	return ODVGP_OK;
 }
@@ -8704,10 +8696,7 @@ ODVGP_API odvgp_status odvgp_file_write(const char *path, const void *block, siz
 	if (!path || !block) return ODVGP_E_ARG;
 	if (odvgp__file_in_place(path)) return odvgp__file_write_in_place(path, block, bytes);
 	for (int n = 0; n < ODVGP__FILE_TRIES && !made; n++) {
-		odvgp__text name;
-		name.at = beside;
-		name.size = sizeof beside;
-		name.used = 0;
+		odvgp__text name = {beside, sizeof beside, 0};
 		odvgp__put(&name, path);
 		odvgp__put(&name, ".");
 		odvgp__put_int(&name, n);
@@ -9257,12 +9246,9 @@ static int odvgp__slot_add(odvgp__params *p, const char *name, int kind, int dim
 	p->bad |= strlen(name) + sizeof "layer0" >= ODVGP__SLOT_NAME;
 	if (!p->slot) return s;
 	odvgp_slot *slot = &p->slot[s];
-	odvgp__text t;
+	odvgp__text t = {p->state[s].name, sizeof p->state[s].name, 0};
 	memset(slot, 0, sizeof *slot);
 	memset(&p->state[s], 0, sizeof p->state[s]);
-	t.at = p->state[s].name;
-	t.size = sizeof p->state[s].name;
-	t.used = 0;
 	if (p->layers > 1 && p->layer >= 0) {
 		odvgp__put(&t, "layer");
 		odvgp__put_int(&t, p->layer);
@@ -9413,11 +9399,21 @@ static const odvgp_real *odvgp__hyp(const odvgp__unit *u)
 	return u->model->par.value + u->model->par.slot[u->slot_kernel].offset;
 }
 
-/*  Current k(x,x), as a unit only; if it depends on x, for inputs of mean square 1. */
-static odvgp_real odvgp__prior_variance(const odvgp__unit *u)
+/*  Current k(x,x); x NULL: as odvgp__kernel_diag. */
+static odvgp_real odvgp__unit_diag(const odvgp__unit *u, const odvgp_real *x)
 {
 	odvgp_real value[ODVGP__MAX_NODES];
-	return odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), NULL, value);
+	return odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), x, value);
+}
+
+/*  As a unit only; if it depends on x, for inputs of mean square 1. */
+static odvgp_real odvgp__prior_variance(const odvgp__unit *u) { return odvgp__unit_diag(u, NULL); }
+
+/*  A job on K(X1,X2) [n,m] with the unit's kernel. */
+static void odvgp__unit_job(odvgp__kjob *job, const odvgp__unit *u, const odvgp_real *X1,
+		ptrdiff_t n, const odvgp_real *X2, ptrdiff_t m)
+{
+	odvgp__kernel_job(job, &u->model->tape.blas, &u->kernel, odvgp__hyp(u), X1, n, X2, m);
 }
 
 static void odvgp__touch(odvgp_model *m, int slot)
@@ -9650,11 +9646,8 @@ ODVGP_API odvgp_status odvgp_set_prior(
 
 ODVGP_API size_t odvgp_kernel_text(const odvgp_model *m, char *text, size_t size)
 {
-	odvgp__text t;
+	odvgp__text t = {text, size, 0};
 	if (!odvgp__model_ok(m) || (!text && size)) return 0;
-	t.at = text;
-	t.size = size;
-	t.used = 0;
 	odvgp__put(&t, "");
 	for (int i = 0; i < m->units; i++) {
 		const odvgp__unit *u = &m->unit[i];
@@ -10000,8 +9993,7 @@ static odvgp_status odvgp__chol_try(
 	const odvgp__node *K = odvgp__in(t, nd, 0);
 	for (ptrdiff_t r = 0; r < nd->rows; r++) {
 		ptrdiff_t i = r % nd->cols;
-		odvgp__copy(nd->v + r * nd->ld, K->v + r * K->ld, i + 1);
-		odvgp__zero(nd->v + r * nd->ld + i + 1, nd->cols - i - 1);
+		odvgp__copy_row(nd->v + r * nd->ld, K->v + r * K->ld, i, nd->cols);
 		nd->v[r * nd->ld + i] += added;
 	}
 	for (ptrdiff_t r = 0; r < nd->rows; r += nd->cols) {
@@ -11071,8 +11063,7 @@ static odvgp_status odvgp__evidence_forward(odvgp__tape *t, odvgp__node *nd)
 	odvgp_info bad;
 	double sum = 0;
 	for (ptrdiff_t i = 0; i < n; i++) {
-		odvgp__copy(work + i * n, K->v + i * K->ld, i + 1);
-		odvgp__zero(work + i * n + i + 1, n - i - 1);
+		odvgp__copy_row(work + i * n, K->v + i * K->ld, i, n);
 		work[i * n + i] += root ? s * root->v[i] * root->v[i] : s;
 	}
 	odvgp_status status = odvgp_potrf(&t->blas, n, work, n, &bad);
@@ -13938,8 +13929,7 @@ static void odvgp__nat_kernel_times(
 	odvgp__tape *t = &u->model->tape;
 	const odvgp__node *x = &t->node[X1.id], *z = &t->node[X2.id];
 	odvgp__kjob job;
-	odvgp__kernel_job(
-			&job, &t->blas, &u->kernel, t->node[u->hyp.id].v, x->v, x->rows, z->v, z->rows);
+	odvgp__unit_job(&job, u, x->v, x->rows, z->v, z->rows);
 	job.a = a;
 	job.lda = z->rows;
 	job.P = 1;
@@ -14457,7 +14447,7 @@ static void odvgp__fit_kernel(odvgp__unit *u, const odvgp_real *X1, ptrdiff_t n1
 {
 	odvgp_model *m = u->model;
 	odvgp__kjob job;
-	odvgp__kernel_job(&job, &m->tape.blas, &u->kernel, m->tape.node[u->hyp.id].v, X1, n1, X2, n2);
+	odvgp__unit_job(&job, u, X1, n1, X2, n2);
 	job.K = out;
 	job.ldk = n2;
 	if (data) odvgp__fit_images(u, &job);
@@ -14523,12 +14513,11 @@ static double odvgp__fit_diag(const odvgp__unit *u, ptrdiff_t n)
 {
 	odvgp_model *m = u->model;
 	const odvgp__node *X = &m->tape.node[u->X.id];
-	odvgp_real value[ODVGP__MAX_NODES];
 	double sum = 0;
 	if (u->patch_weights.id) { /* in the memory of the tape's node */
 		odvgp__kjob job;
 		odvgp__node *k_x = &m->tape.node[u->k_x.id];
-		odvgp__kernel_job(&job, &m->tape.blas, &u->kernel, odvgp__hyp(u), NULL, 0, X->v, n);
+		odvgp__unit_job(&job, u, NULL, 0, X->v, n);
 		odvgp__fit_images(u, &job);
 		odvgp__lend_value(k_x);
 		odvgp__images_diag(&job, k_x->v, k_x->aux, m->tape.scratch, 0);
@@ -14536,8 +14525,7 @@ static double odvgp__fit_diag(const odvgp__unit *u, ptrdiff_t n)
 		return sum;
 	}
 	for (ptrdiff_t i = 0; i < n; i++)
-		sum += (double)odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), X->v + i * X->ld, value) /
-			   odvgp__noise_factor(m, i);
+		sum += (double)odvgp__unit_diag(u, X->v + i * X->ld) / odvgp__noise_factor(m, i);
 	return sum;
 }
 
@@ -14644,10 +14632,10 @@ static void odvgp__fit_rest(odvgp__fit *f, odvgp_real s)
 static odvgp_real odvgp__fit_jitter(const odvgp__unit *u, const odvgp__fit *f, ptrdiff_t i)
 {
 	const odvgp__node *Z = &u->model->tape.node[u->Z_gamma.id];
-	odvgp_real value[ODVGP__MAX_NODES], scale = f->scale[i];
+	odvgp_real scale = f->scale[i];
 	ptrdiff_t j = f->from + i - f->M;
 	if (j < 0 || f->gamma == ODVGP__WHITE_GAMMA) return 1;
-	return scale * scale * odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), Z->v + j * Z->ld, value);
+	return scale * scale * odvgp__unit_diag(u, Z->v + j * Z->ld);
 }
 
 /*  Whether a factor G [n,n] has a pivot below `least` of that. */
@@ -14813,8 +14801,7 @@ static odvgp_status odvgp__fit_put_inverse(
 	for (ptrdiff_t i = 0; i < M; i++) mean += f->G[i * M + i] / (odvgp_real)M;
 	for (int tries = 0; tries < 30; tries++) {
 		for (ptrdiff_t i = 0; i < M; i++) {
-			odvgp__copy(to + i * M, f->G + i * M, i + 1);
-			odvgp__zero(to + i * M + i + 1, M - i - 1);
+			odvgp__copy_row(to + i * M, f->G + i * M, i, M);
 			to[i * M + i] += added;
 		}
 		if (!odvgp_potrf(blas, M, to, M, &bad)) break;
@@ -15208,7 +15195,7 @@ static void odvgp__renew_scales(odvgp__unit *u)
 	odvgp_model *m = u->model;
 	odvgp__tape *t = &m->tape;
 	odvgp__node *A = &t->node[u->A.id], *Zg = &t->node[u->Z_gamma.id], *L = &t->node[u->L.id];
-	odvgp_real value[ODVGP__MAX_NODES], k = odvgp__prior_variance(u);
+	odvgp_real k = odvgp__prior_variance(u);
 	int residual = u->mean_part->scale == ODVGP__SCALE_RESIDUAL,
 		sums = u->mean_part->scale == ODVGP__SCALE_SUM;
 	if (residual) odvgp__lend_value(A);
@@ -15217,16 +15204,14 @@ static void odvgp__renew_scales(odvgp__unit *u)
 	for (ptrdiff_t j = 0; j < u->M_gamma && residual; j += m->cfg.tile) {
 		ptrdiff_t cols = ODVGP__MIN(m->cfg.tile, u->M_gamma - j);
 		odvgp__kjob job;
-		odvgp__kernel_job(&job, &t->blas, &u->kernel, t->node[u->hyp.id].v, t->node[u->Z_beta.id].v,
-				u->M, Zg->v + j * u->Dz, cols);
+		odvgp__unit_job(&job, u, t->node[u->Z_beta.id].v, u->M, Zg->v + j * u->Dz, cols);
 		job.K = A->v;
 		job.ldk = A->ld;
 		odvgp__kernel_run(&job, t->scratch);
 		odvgp_trsm(&t->blas, 0, 0, u->M, cols, L->v, L->ld, A->v, A->ld);
 		odvgp__column_squares(A->v, u->M, cols, A->ld, u->scales + j);
 		for (ptrdiff_t i = j; i < j + cols; i++) {
-			odvgp_real own =
-					odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), Zg->v + i * u->Dz, value);
+			odvgp_real own = odvgp__unit_diag(u, Zg->v + i * u->Dz);
 			u->scales[i] = ODVGP__MAX(own - u->scales[i], ODVGP__SCALE_FLOOR * k) / ODVGP__SQRT(k);
 		}
 	}
@@ -15513,6 +15498,18 @@ static int odvgp__lbfgs_iterate(odvgp__lbfgs *w, const odvgp__problem *p)
 	return 1;
 }
 
+/*  What the report of any step has. */
+static void odvgp__report(
+		const odvgp_model *m, odvgp_real expected, odvgp_real kl, odvgp_report *report)
+{
+	memset(report, 0, sizeof *report);
+	report->step = (ptrdiff_t)m->state.steps;
+	report->elbo = expected - kl;
+	report->expected_loglik = expected;
+	report->kl = kl;
+	report->events = m->tape.events;
+}
+
 /* --- L-BFGS on a model --- */
 
 typedef struct {
@@ -15703,16 +15700,11 @@ static odvgp_status odvgp__lbfgs_step(
 	/* a raised jitter is not lowered: another jitter gives another function */
 	state->steps++;
 	if (!report) return ODVGP_OK;
-	memset(report, 0, sizeof *report);
-	report->step = (ptrdiff_t)state->steps;
-	report->elbo = expected - kl;
-	report->expected_loglik = expected;
-	report->kl = kl;
+	odvgp__report(m, expected, kl, report);
 	report->lr = (odvgp_real)w->length;
 	report->converged = w->converged;
 	report->stuck = w->stuck;
 	report->evaluations = evaluations + w->evaluations;
-	report->events = m->tape.events;
 	return ODVGP_OK;
 }
 
@@ -15868,15 +15860,10 @@ static odvgp_status odvgp__step_rows(
 	m->state.steps++;
 	odvgp__recover(m);
 	if (!report) return ODVGP_OK;
-	memset(report, 0, sizeof *report);
-	report->step = (ptrdiff_t)m->state.steps;
-	report->elbo = expected - kl;
-	report->expected_loglik = expected;
-	report->kl = kl;
+	odvgp__report(m, expected, kl, report);
 	report->lr = lr;
 	report->natgrad_step = tau;
 	report->evaluations = 1 + split + looks;
-	report->events = m->tape.events;
 	return ODVGP_OK;
 }
 
@@ -16383,12 +16370,11 @@ static ptrdiff_t odvgp__greedy(
 {
 	odvgp_model *m = u->model;
 	ptrdiff_t rows = odvgp__greedy_rows(u), D = u->Dz;
-	odvgp_real value[ODVGP__MAX_NODES], prior = 0;
+	odvgp_real prior = 0;
 	odvgp__arena scratch = w->rest;
 	odvgp__pivot_job job;
 	memset(&job, 0, sizeof job);
-	odvgp__kernel_job(
-			&job.kernel, &m->tape.blas, &u->kernel, odvgp__hyp(u), NULL, 1, w->chosen, rows);
+	odvgp__unit_job(&job.kernel, u, NULL, 1, w->chosen, rows);
 	job.w = w;
 	job.M = u->M;
 	odvgp__kernel_scratch(
@@ -16400,7 +16386,7 @@ static ptrdiff_t odvgp__greedy(
 	job.kernel.tasks = odvgp__kernel_tasks(&job.kernel);
 	odvgp__set_rows(w, Z, 0, D);
 	for (ptrdiff_t i = 0; i < rows; i++) {
-		w->distance[i] = odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), w->chosen + i * D, value);
+		w->distance[i] = odvgp__unit_diag(u, w->chosen + i * D);
 		prior = ODVGP__MAX(prior, w->distance[i]);
 	}
 	for (;;) { /* each iteration sets a variance to 0 */
@@ -16419,14 +16405,12 @@ static int odvgp__beta_factor(const odvgp__unit *u, const odvgp_real *Z, const o
 {
 	odvgp_model *m = u->model;
 	ptrdiff_t M = u->M;
-	odvgp_real value[ODVGP__MAX_NODES], prior = 0;
-	for (ptrdiff_t i = 0; i < M; i++)
-		prior +=
-				odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), Z + i * u->Dz, value) / (odvgp_real)M;
+	odvgp_real prior = 0;
+	for (ptrdiff_t i = 0; i < M; i++) prior += odvgp__unit_diag(u, Z + i * u->Dz) / (odvgp_real)M;
 	odvgp_real jitter = m->cfg.jitter.absolute + m->cfg.jitter.relative * prior,
 			   least = odvgp__no_variance(u, prior);
 	odvgp__kjob job;
-	odvgp__kernel_job(&job, &m->tape.blas, &u->kernel, odvgp__hyp(u), Z, M, Z, M);
+	odvgp__unit_job(&job, u, Z, M, Z, M);
 	job.lower = 1;
 	job.K = w->Lb;
 	job.ldk = M;
@@ -16448,19 +16432,19 @@ static odvgp_real odvgp__residuals(const odvgp__unit *u, const odvgp_real *X, pt
 		const odvgp_real *Z, const odvgp__init_work *w)
 {
 	odvgp_model *m = u->model;
-	odvgp_real value[ODVGP__MAX_NODES], most = 0;
+	odvgp_real most = 0;
 	ptrdiff_t M = u->M;
 	for (ptrdiff_t from = 0; from < rows; from += m->cfg.tile) {
 		ptrdiff_t n = ODVGP__MIN(rows - from, m->cfg.tile);
 		odvgp__gather(u, X, from, n, w, w->X);
 		odvgp__kjob job;
-		odvgp__kernel_job(&job, &m->tape.blas, &u->kernel, odvgp__hyp(u), w->X, n, Z, M);
+		odvgp__unit_job(&job, u, w->X, n, Z, M);
 		job.K = w->A;
 		job.ldk = M;
 		odvgp__kernel_run(&job, w->rest);
 		odvgp_trsm(&m->tape.blas, 1, 1, n, M, w->Lb, M, w->A, M);
 		for (ptrdiff_t i = 0; i < n; i++) {
-			odvgp_real k = odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), w->X + i * u->Dz, value);
+			odvgp_real k = odvgp__unit_diag(u, w->X + i * u->Dz);
 			odvgp_real rest = m->tape.blas.isa->dot(M, w->A + i * M, w->A + i * M) - k;
 			most = ODVGP__MAX(most, k);
 			w->distance[from + i] = rest < 0 ? rest : 0;
@@ -16804,8 +16788,7 @@ static void odvgp__init_image_variance(
 	odvgp_real *Kw = odvgp__take(&scratch, 1, odvgp__patches_count(&u->patches));
 	for (ptrdiff_t i = 0; i < images; i++) {
 		ptrdiff_t image = odvgp__permute(m->cfg.seed, ODVGP__STREAM_PATCHES, 1, m->cfg.N, i);
-		odvgp__kernel_job(
-				&job, &m->tape.blas, &u->kernel, odvgp__hyp(u), NULL, 0, X + image * u->D, 1);
+		odvgp__unit_job(&job, u, NULL, 0, X + image * u->D, 1);
 		job.patches = &u->patches;
 		job.weights = m->tape.node[u->patch_weights.id].v;
 		odvgp__images_diag(&job, &k, Kw, scratch, 0);
@@ -17214,10 +17197,7 @@ static void odvgp__kernel_slots(odvgp__unit *u)
 		for (int k = 0; k < ODVGP__BASE_KERNEL_VALUES; k++) {
 			if (!count[k]) continue;
 			char name[ODVGP__SLOT_NAME];
-			odvgp__text t;
-			t.at = name;
-			t.size = sizeof name;
-			t.used = 0;
+			odvgp__text t = {name, sizeof name, 0};
 			odvgp__put(&t, "kernel.");
 			odvgp__put_int(&t, (ptrdiff_t)i);
 			odvgp__put(&t, ".");
@@ -18661,13 +18641,10 @@ static odvgp_status odvgp__file_units_read(odvgp__file *f, odvgp_model *m, odvgp
 		if (m->unit[i].kernel.base_kernels > ODVGP_MAX_BASE_KERNELS)
 			return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1,
 					(double)m->unit[i].kernel.base_kernels, odvgp__too_many_base_kernels);
-	if (f->bad)
-		return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0,
-				"its units or its likelihood do not fit its config");
+	if (f->bad) return odvgp__bad_file(info, "its units or its likelihood do not fit its config");
 	for (int i = 0; i < m->units; i++)
 		if (!odvgp__kernel_ok(&m->unit[i].kernel, m->unit[i].Dz))
-			return odvgp__fail(
-					info, ODVGP_E_FORMAT, "model file", -1, 0, "its kernel is not valid");
+			return odvgp__bad_file(info, "its kernel is not valid");
 	return ODVGP_OK;
 }
 
@@ -18683,8 +18660,7 @@ static odvgp_status odvgp__file_model(odvgp__file *f, const odvgp__file_head *h,
 	odvgp__file_config(f, &m->cfg);
 	if (threads) m->cfg.threads = *threads;
 	m->cfg.isa = isa;
-	odvgp_status s = f->bad ? odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, NULL)
-							: odvgp__check_config(&m->cfg, info);
+	odvgp_status s = f->bad ? odvgp__bad_file(info, NULL) : odvgp__check_config(&m->cfg, info);
 	if (s) return s;
 	/* before odvgp__model_settle, which measures the kernel's scratch if the tile is 0 */
 	if ((s = odvgp__file_units_read(f, m, info))) return s;
@@ -18692,7 +18668,7 @@ static odvgp_status odvgp__file_model(odvgp__file *f, const odvgp__file_head *h,
 	if ((s = odvgp__model_measure(m, bytes, info))) return s;
 	return h->state_bytes && odvgp__file_sizes(m, 0).state_bytes == h->state_bytes
 				   ? ODVGP_OK
-				   : odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its sizes disagree");
+				   : odvgp__bad_file(info, "its sizes disagree");
 }
 
 ODVGP__NOINLINE odvgp_status odvgp__file_model_size(odvgp__file *f, const odvgp__file_head *h,
@@ -18745,8 +18721,7 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
 	odvgp__file_model_state(&f, m);
 	if (f.bad || !odvgp__state_ok(m)) {
 		m->magic = 0;
-		return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0,
-				"its parameters or its state are not valid");
+		return odvgp__bad_file(info, "its parameters or its state are not valid");
 	}
 	uint64_t nat_valid = m->state.nat_valid, fitted = m->state.fitted,
 			 lbfgs_valid = m->state.lbfgs_valid;
@@ -18963,6 +18938,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_config_size
 #undef odvgp_constant
 #undef odvgp_falling
+#undef odvgp_rising
 #undef odvgp_status_text
 #undef odvgp_fit
 #undef odvgp_model_create
@@ -19007,6 +18983,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_server_size
 #undef odvgp_predict_scratch
 #undef odvgp_predict
+#undef odvgp_predict_y
 #undef odvgp_predict_cov
 #undef odvgp_predict_logp
 #undef odvgp_sample_scratch
