@@ -2484,11 +2484,12 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 		return (ODVGP__V_##S)((mask & (odvgp__u_##S)x) | (~mask & (odvgp__u_##S)y)); \
 	}
 
-/*  WAYS: a statement for each of four vectors. K: a constant. HORNER: p <- p r + number. */
+/*  WAYS: a statement for each of four vectors. K: one number. HORNER: p <- p r + number. */
 #define ODVGP__WAYS(statement) \
 	ODVGP__UNROLL \
 	for (int q = 0; q < 4; q++) statement;
 #define ODVGP__K(S, c)           ODVGP__SET1_##S(ODVGP__R(c))
+#define ODVGP__ABS(S, x)         odvgp__real_##S(odvgp__bits_##S(x) & ~odvgp__bits_##S(ODVGP__K(S, -0.0)))
 #define ODVGP__HORNER(V, number) ODVGP__WAYS(p[q] = ODVGP__FMA_##V(p[q], r[q], ODVGP__K(V, number)))
 
 /*  v 2^k for n = k + ROUND. Two factors, 2^floor(k/2) and the rest, round subnormal results once
@@ -2567,8 +2568,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 				t[q] = odvgp__power_##S(ODVGP__MIN_##S(ODVGP__K(S, ODVGP__ROUND + 100), n[q]))) \
 		ODVGP__WAYS(t[q] = ODVGP__FMA_##S(t[q], p[q], t[q] - one)) \
 		ODVGP__WAYS(y[q] = odvgp__less_##S(past, x[q], odvgp__raise_##S(p[q] + one, n[q]), t[q])) \
-		ODVGP__WAYS(t[q] = odvgp__real_##S( \
-							odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(ODVGP__K(S, -0.0)))) \
+		ODVGP__WAYS(t[q] = ODVGP__ABS(S, x[q])) \
 		ODVGP__WAYS(y[q] = odvgp__less_##S(t[q], tiny, x[q], y[q])) \
 	}
 #define ODVGP__MAP_LOG(TARGET, S) \
@@ -2620,8 +2620,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 		ODVGP__WAYS(t[q] = odvgp__less_##S(ODVGP__K(S, -1), x[q], \
 							y[q] + t[q] / ODVGP__MAX_##S(least, u[q]), y[q])) \
 		ODVGP__WAYS(y[q] = odvgp__less_##S(most, x[q], x[q], t[q])) \
-		ODVGP__WAYS(t[q] = odvgp__real_##S( \
-							odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(ODVGP__K(S, -0.0)))) \
+		ODVGP__WAYS(t[q] = ODVGP__ABS(S, x[q])) \
 		ODVGP__WAYS(y[q] = odvgp__less_##S(t[q], tiny, x[q], y[q])) \
 	}
 #define ODVGP__MAP_ERF(TARGET, S) \
@@ -2661,8 +2660,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 		const ODVGP__V_##S zero = ODVGP__K(S, 0), one = ODVGP__K(S, 1), two = ODVGP__K(S, 2), \
 						   half = ODVGP__K(S, 0.5); \
 		ODVGP__V_##S a[4], e[4]; \
-		ODVGP__WAYS(a[q] = odvgp__real_##S( \
-							odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(ODVGP__K(S, -0.0)))) \
+		ODVGP__WAYS(a[q] = ODVGP__ABS(S, x[q])) \
 		ODVGP__WAYS(a[q] = ODVGP__MIN_##S(ODVGP__K(S, ODVGP__ERFC_END), a[q])) \
 		odvgp__erfcx_##S(a, y); \
 		odvgp__times_bell_##S(a, one, y); \
@@ -2692,8 +2690,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 		const ODVGP__V_##S density = ODVGP__K(S, 0.39894228040143267794), \
 						   root = ODVGP__K(S, 0.70710678118654752440); \
 		ODVGP__V_##S a[4], w[4], t[4], e[4], bell[4]; \
-		ODVGP__WAYS(a[q] = odvgp__real_##S( \
-							odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(ODVGP__K(S, -0.0)))) \
+		ODVGP__WAYS(a[q] = ODVGP__ABS(S, x[q])) \
 		ODVGP__WAYS(t[q] = a[q] * root) \
 		odvgp__erfcx_##S(t, w); \
 		ODVGP__WAYS(w[q] = ODVGP__MAX_##S(least, half * w[q])) \
@@ -2760,12 +2757,12 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 			ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld, odvgp_real *r2) \
 	{ \
 		enum { L = ODVGP__LANES_##S }; \
-		const ODVGP__V_##S limit = ODVGP__SET1_##S(ODVGP__R(ODVGP__FAR)); \
+		const ODVGP__V_##S limit = ODVGP__K(S, ODVGP__FAR); \
 		for (int j = 0; j < ODVGP__CHUNK; j += 4 * L) { \
-			ODVGP__V_##S s0 = ODVGP__SET1_##S(0), s1 = s0, s2 = s0, s3 = s0; \
+			ODVGP__V_##S s0 = ODVGP__K(S, 0), s1 = s0, s2 = s0, s3 = s0; \
 			const odvgp_real *z = zt + j; \
 			for (ptrdiff_t d = 0; d < nd; d++, z += ld) { \
-				ODVGP__V_##S xd = ODVGP__SET1_##S(x[d]); \
+				ODVGP__V_##S xd = ODVGP__K(S, x[d]); \
 				ODVGP__V_##S t0 = xd - ODVGP__LOAD_##S(z), t1 = xd - ODVGP__LOAD_##S(z + L); \
 				ODVGP__V_##S t2 = xd - ODVGP__LOAD_##S(z + 2 * L), \
 							 t3 = xd - ODVGP__LOAD_##S(z + 3 * L); \
@@ -2792,33 +2789,32 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 												  : type == ODVGP__MATERN32 ? 3 \
 												  : type == ODVGP__RBF      ? ODVGP__R(0.5) \
 																			: 1); \
-		const ODVGP__V_##S least = ODVGP__SET1_##S(ODVGP__TINY), most = ODVGP__SET1_##S(1000), \
-						   zero = ODVGP__SET1_##S(0), one = ODVGP__SET1_##S(1); \
+		const ODVGP__V_##S least = ODVGP__K(S, ODVGP__TINY), most = ODVGP__K(S, 1000), \
+						   zero = ODVGP__K(S, 0), one = ODVGP__K(S, 1); \
 		enum { L = ODVGP__LANES_##S }; \
 		for (int j = 0; j < ODVGP__CHUNK; j += 4 * L) { \
 			ODVGP__V_##S s[4], e[4], t[4]; \
-			ODVGP__WAYS(s[q] = ODVGP__SET1_##S(factor) * ODVGP__LOAD_##S(d2 + j + q * L)) \
+			ODVGP__WAYS(s[q] = ODVGP__K(S, factor) * ODVGP__LOAD_##S(d2 + j + q * L)) \
 			if (type != ODVGP__RBF) ODVGP__WAYS(s[q] = ODVGP__SQRT_##S(s[q])) \
 			ODVGP__WAYS(s[q] = ODVGP__MIN_##S(most, s[q])) \
 			ODVGP__WAYS(t[q] = zero - s[q]) \
 			odvgp__decay_##S(t, e); \
-			ODVGP__WAYS(e[q] = ODVGP__SET1_##S(v) * e[q]) \
+			ODVGP__WAYS(e[q] = ODVGP__K(S, v) * e[q]) \
 			ODVGP__WAYS(t[q] = e[q]) \
 			if (type == ODVGP__MATERN32) ODVGP__WAYS(t[q] = (one + s[q]) * e[q]) \
 			if (type == ODVGP__MATERN52) \
-				ODVGP__WAYS(t[q] = ODVGP__FMA_##S(s[q] * s[q], ODVGP__SET1_##S(ODVGP__R(1. / 3)), \
-										   one + s[q]) * \
+				ODVGP__WAYS(t[q] = ODVGP__FMA_##S(s[q] * s[q], ODVGP__K(S, 1. / 3), one + s[q]) * \
 								   e[q]) \
 			ODVGP__WAYS(ODVGP__STORE_##S(k + j + q * L, t[q])) \
 			if (!dk) continue; \
-			ODVGP__WAYS(t[q] = ODVGP__SET1_##S(type == ODVGP__MATERN32 ? ODVGP__R(-1.5) \
-																	   : ODVGP__R(-0.5)) * \
+			ODVGP__WAYS(t[q] = ODVGP__K(S, type == ODVGP__MATERN32 ? ODVGP__R(-1.5) \
+																   : ODVGP__R(-0.5)) * \
 							   e[q]) \
 			if (type == ODVGP__MATERN12) \
 				ODVGP__WAYS(t[q] = odvgp__less_##S( \
 									s[q], least, zero, t[q] / ODVGP__MAX_##S(least, s[q]))) \
 			if (type == ODVGP__MATERN52) \
-				ODVGP__WAYS(t[q] = ODVGP__SET1_##S(ODVGP__R(-5. / 6)) * (one + s[q]) * e[q]) \
+				ODVGP__WAYS(t[q] = ODVGP__K(S, -5. / 6) * (one + s[q]) * e[q]) \
 			ODVGP__WAYS(ODVGP__STORE_##S(dk + j + q * L, t[q])) \
 		} \
 	}
@@ -2894,7 +2890,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 			ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real *y) \
 	{ \
 		enum { L = ODVGP__LANES_##S }; \
-		const ODVGP__V_##S f = ODVGP__SET1_##S(a); \
+		const ODVGP__V_##S f = ODVGP__K(S, a); \
 		for (; n >= 2 * L; n -= 2 * L, x += 2 * L, y += 2 * L) { \
 			ODVGP__V_##S y0 = ODVGP__FMA_##S(f, ODVGP__LOAD_##S(x), ODVGP__LOAD_##S(y)); \
 			ODVGP__V_##S y1 = ODVGP__FMA_##S(f, ODVGP__LOAD_##S(x + L), ODVGP__LOAD_##S(y + L)); \
@@ -2906,7 +2902,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 	TARGET static odvgp_real odvgp__dot_##S(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y) \
 	{ \
 		enum { L = ODVGP__LANES_##S }; \
-		ODVGP__V_##S s0 = ODVGP__SET1_##S(0), s1 = s0, s2 = s0, s3 = s0; \
+		ODVGP__V_##S s0 = ODVGP__K(S, 0), s1 = s0, s2 = s0, s3 = s0; \
 		odvgp_real part[L], sum = 0; \
 		for (; n >= 4 * L; n -= 4 * L, x += 4 * L, y += 4 * L) { \
 			s0 = ODVGP__FMA_##S(ODVGP__LOAD_##S(x), ODVGP__LOAD_##S(y), s0); \
@@ -2929,7 +2925,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 		const odvgp_real *row[ODVGP__ABREAST_##S]; \
 		ptrdiff_t j = 0; \
 		ODVGP__ABREAST(row[w] = y + w * ldy) \
-		ODVGP__ABREAST(ODVGP__WAYS(s[w][q] = ODVGP__SET1_##S(0))) \
+		ODVGP__ABREAST(ODVGP__WAYS(s[w][q] = ODVGP__K(S, 0))) \
 		for (; j + 4 * L <= n; j += 4 * L) \
 			ODVGP__WAYS({ \
 				const ODVGP__V_##S v = ODVGP__LOAD_##S(x + j + q * L); \
@@ -2948,7 +2944,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 		enum { L = ODVGP__LANES_##S, W = ODVGP__ABREAST_##S }; \
 		while (L > 1 && count > 1) { \
 			odvgp_real part[L * L], rest[L]; \
-			ODVGP__V_##S v[L], all = ODVGP__SET1_##S(0); \
+			ODVGP__V_##S v[L], all = ODVGP__K(S, 0); \
 			ptrdiff_t some = ODVGP__MIN(count, (ptrdiff_t)L), w = 0, whole = n / L * L; \
 			for (; w + W <= some; w += W) \
 				odvgp__parts_of_##S(W, n, x, y + w * ldy, ldy, part + w * L); \
@@ -2979,8 +2975,8 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 		odvgp_real part[ODVGP__ABREAST_##S][L]; \
 		const odvgp_real *row[ODVGP__ABREAST_##S]; \
 		ODVGP__ABREAST(row[w] = h + w * ld) \
-		ODVGP__ABREAST(all[w] = ODVGP__SET1_##S(x[w * step])) \
-		ODVGP__ABREAST(ODVGP__WAYS(s[w][q] = ODVGP__SET1_##S(0))) \
+		ODVGP__ABREAST(all[w] = ODVGP__K(S, x[w * step])) \
+		ODVGP__ABREAST(ODVGP__WAYS(s[w][q] = ODVGP__K(S, 0))) \
 		for (ptrdiff_t j = 0; j < n; j += 4 * L) \
 			ODVGP__WAYS({ \
 				const ODVGP__V_##S v = ODVGP__LOAD_##S(z + j + q * L); \
@@ -3056,7 +3052,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 			ptrdiff_t rows, ptrdiff_t n, const odvgp_real *w, odvgp_real *A, ptrdiff_t ld) \
 	{ \
 		enum { L = ODVGP__LANES_##S }; \
-		const ODVGP__V_##S two = ODVGP__SET1_##S(2); \
+		const ODVGP__V_##S two = ODVGP__K(S, 2); \
 		for (; rows > 0; rows--, A += ld) { \
 			ptrdiff_t j = 0; \
 			for (; j + L <= n; j += L) \
@@ -3068,7 +3064,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 			odvgp_real b, const odvgp_real *y, odvgp_real *out) \
 	{ \
 		enum { L = ODVGP__LANES_##S }; \
-		const ODVGP__V_##S va = ODVGP__SET1_##S(a), vb = ODVGP__SET1_##S(b); \
+		const ODVGP__V_##S va = ODVGP__K(S, a), vb = ODVGP__K(S, b); \
 		ptrdiff_t j = 0; \
 		for (; j + L <= n; j += L) \
 			ODVGP__STORE_##S(out + j, va * ODVGP__LOAD_##S(x + j) - vb * ODVGP__LOAD_##S(y + j)); \
@@ -3088,7 +3084,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 			const odvgp_real *d2, int first, odvgp_real *dk, odvgp_real *h) \
 	{ \
 		for (int j = 0; j < ODVGP__CHUNK; j += ODVGP__LANES_##S) { \
-			ODVGP__V_##S g = ODVGP__LOAD_##S(dk + j) * ODVGP__SET1_##S(scale), sum; \
+			ODVGP__V_##S g = ODVGP__LOAD_##S(dk + j) * ODVGP__K(S, scale), sum; \
 			if (adjoint) g = g * ODVGP__LOAD_##S(adjoint + j); \
 			sum = g; \
 			if (!first) sum = g + ODVGP__LOAD_##S(h + j); \
@@ -3315,15 +3311,15 @@ typedef struct odvgp__isa {
 /* --- steps of a micro-kernel: name1 for one vector, name for a row of vectors --- */
 
 #define ODVGP__AT(S, p, s, i, j)    ((p) + i * (s) + j * ODVGP__LANES_##S)
-#define ODVGP__ZERO1(S, i, j)       ODVGP__V_##S c##i##j = ODVGP__SET1_##S(0);
+#define ODVGP__ZERO1(S, i, j)       ODVGP__V_##S c##i##j = ODVGP__K(S, 0);
 #define ODVGP__ZERO(NV, S, i)       ODVGP__EACH##NV(ODVGP__ZERO1, S, i)
 #define ODVGP__GETB1(S, i, j)       ODVGP__V_##S b##j = ODVGP__LOAD_##S(ODVGP__AT(S, b, 0, i, j));
 #define ODVGP__FMA1(S, i, j)        c##i##j = ODVGP__FMA_##S(a##i, b##j, c##i##j);
 #define ODVGP__FMA(NV, S, i) \
-    ODVGP__V_##S a##i = ODVGP__SET1_##S(a[i * ars]); ODVGP__EACH##NV(ODVGP__FMA1, S, i)
+    ODVGP__V_##S a##i = ODVGP__K(S, a[i * ars]); ODVGP__EACH##NV(ODVGP__FMA1, S, i)
 #define ODVGP__NMA1(S, i, j)        c##i##j = ODVGP__NMA_##S(a##i, b##j, c##i##j);
 #define ODVGP__NMA(NV, S, i) \
-    ODVGP__V_##S a##i = ODVGP__SET1_##S(a[i * ars]); ODVGP__EACH##NV(ODVGP__NMA1, S, i)
+    ODVGP__V_##S a##i = ODVGP__K(S, a[i * ars]); ODVGP__EACH##NV(ODVGP__NMA1, S, i)
 #define ODVGP__ADD1(S, i, j) \
     ODVGP__STORE_##S(ODVGP__AT(S, c, cs, i, j), \
                      ODVGP__FMA_##S(factor, c##i##j, ODVGP__LOAD_##S(ODVGP__AT(S, c, cs, i, j))));
@@ -3341,11 +3337,11 @@ typedef struct odvgp__isa {
 #define ODVGP__SUB4(S, i, r) \
     ODVGP__SUB3(S, i, r) c##i##3 = ODVGP__NMA_##S(u, c##r##3, c##i##3);
 #define ODVGP__SUBTRACT(NV, S, i, r) \
-    u = ODVGP__SET1_##S(tri[i * ODVGP__MAX_MR + r]); ODVGP__SUB##NV(S, i, r)
+    u = ODVGP__K(S, tri[i * ODVGP__MAX_MR + r]); ODVGP__SUB##NV(S, i, r)
 #define ODVGP__DIVIDE1(S, i, j) \
     c##i##j = u * c##i##j; ODVGP__STORE_##S(ODVGP__AT(S, t, ts, i, j), c##i##j);
 #define ODVGP__DIVIDE(NV, S, i) \
-    ODVGP__ABOVE##i(NV, S, i) u = ODVGP__SET1_##S(tri[i * ODVGP__MAX_MR + i]); \
+    ODVGP__ABOVE##i(NV, S, i) u = ODVGP__K(S, tri[i * ODVGP__MAX_MR + i]); \
     ODVGP__EACH##NV(ODVGP__DIVIDE1, S, i)
 /* clang-format on */
 
@@ -3358,7 +3354,7 @@ typedef struct odvgp__isa {
 		for (; k > 0; k--, a += acs, b += bs) { \
 			ODVGP__EACH##NV(ODVGP__GETB1, S, 0) ROWS(ODVGP__FMA, NV, S) \
 		} \
-		ODVGP__V_##S factor = ODVGP__SET1_##S(alpha); \
+		ODVGP__V_##S factor = ODVGP__K(S, alpha); \
 		if (add) { \
 			ROWS(ODVGP__ADD, NV, S) \
 		} else { \
@@ -3435,7 +3431,7 @@ ODVGP__INLINE ptrdiff_t odvgp__factor_body(
 		for (ptrdiff_t p = 0; p < k; p++, from += fs, to += ts) { \
 			ptrdiff_t i = 0; \
 			odvgp_real f = w ? w[p] : 1; \
-			ODVGP__V_##S factor = ODVGP__SET1_##S(f); \
+			ODVGP__V_##S factor = ODVGP__K(S, f); \
 			for (; i + ODVGP__LANES_##S <= n; i += ODVGP__LANES_##S) \
 				ODVGP__STORE_##S(to + i, factor * ODVGP__LOAD_##S(from + i)); \
 			for (; i < n; i++) to[i] = f * from[i]; \
