@@ -2489,8 +2489,9 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 	ODVGP__UNROLL \
 	for (int q = 0; q < 4; q++) statement;
 #define ODVGP__K(S, c)           ODVGP__SET1_##S(ODVGP__R(c))
-#define ODVGP__ABS(S, x)         odvgp__real_##S(odvgp__bits_##S(x) & ~odvgp__bits_##S(ODVGP__K(S, -0.0)))
 #define ODVGP__HORNER(V, number) ODVGP__WAYS(p[q] = ODVGP__FMA_##V(p[q], r[q], ODVGP__K(V, number)))
+
+#define ODVGP__ABS(S, x) odvgp__real_##S(odvgp__bits_##S(x) & ~odvgp__bits_##S(ODVGP__K(S, -0.0)))
 
 /*  v 2^k for n = k + ROUND. Two factors, 2^floor(k/2) and the rest, round subnormal results once
     and keep the largest from overflowing. AVX-512 has an instruction for this. */
@@ -4174,6 +4175,14 @@ ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_
 		else odvgp_gemm(blas, 1, 0, h, n, rest, -1, L21, ldl, B2, ldb, 1, B, ldb);
 		odvgp_trsm(blas, right, trans, right ? m : h, right ? h : n, L, ldl, B, ldb);
 	}
+}
+
+/*  x <- (L L^T)^-1 x for one vector. */
+ODVGP__TRAINING void odvgp__cholesky_solve(
+		const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *x)
+{
+	odvgp_trsm(blas, 0, 0, n, 1, L, ldl, x, 1);
+	odvgp_trsm(blas, 0, 1, n, 1, L, ldl, x, 1);
 }
 
 /* ---- >>potrf   Cholesky factors, triangular inverse, adjoint
@@ -13989,8 +13998,7 @@ static void odvgp__nat_gamma_change(odvgp__unit *u, odvgp_real tau)
 		if (u->shift.id) odvgp__nat_hybrid_back(u, p, g);
 		if (c->optim.gamma_step == ODVGP_GAMMA_STEP_EXACT) {
 			const odvgp__node *L = &t->node[u->L_v.id];
-			odvgp_trsm(&t->blas, 0, 0, Mg, 1, L->v, L->ld, g, 1);
-			odvgp_trsm(&t->blas, 0, 1, Mg, 1, L->v, L->ld, g, 1);
+			odvgp__cholesky_solve(&t->blas, Mg, L->v, L->ld, g);
 		}
 		for (ptrdiff_t i = 0; i < Mg; i++)
 			g[i] *= tau * c->optim.gamma_step_ratio /
@@ -14109,14 +14117,12 @@ static odvgp_status odvgp__diag_change(odvgp__unit *u, odvgp__diag_work *w, cons
 	}
 	for (int tries = 0; tries < 16; tries++) {
 		for (ptrdiff_t i = 0; i < M; i++) {
-			odvgp__copy(w->F + i * M, w->X + i * M, i + 1);
-			odvgp__zero(w->F + i * M + i + 1, M - i - 1);
+			odvgp__copy_row(w->F + i * M, w->X + i * M, i, M);
 			w->F[i * M + i] += added;
 		}
 		if (!odvgp_potrf(blas, M, w->F, M, NULL)) {
 			odvgp__copy(w->change, w->gradient, M);
-			odvgp_trsm(blas, 0, 0, M, 1, w->F, M, w->change, 1);
-			odvgp_trsm(blas, 0, 1, M, 1, w->F, M, w->change, 1);
+			odvgp__cholesky_solve(blas, M, w->F, M, w->change);
 			return odvgp__finite(w->change, M) ? ODVGP_OK : ODVGP_E_NAN;
 		}
 		m->tape.events.step_shortened++;
@@ -14149,8 +14155,7 @@ static void odvgp__diag_shrink(odvgp__unit *u, odvgp__diag_work *w, odvgp_real *
 	const odvgp_blas *blas = &m->tape.blas;
 	ptrdiff_t M = u->M;
 	odvgp_trmm(blas, 1, M, 1, 1, w->L, M, x, 1, 0, w->gradient, 1);
-	odvgp_trsm(blas, 0, 0, M, 1, w->Q, M, w->gradient, 1);
-	odvgp_trsm(blas, 0, 1, M, 1, w->Q, M, w->gradient, 1);
+	odvgp__cholesky_solve(blas, M, w->Q, M, w->gradient);
 	odvgp_trsm(blas, 0, 1, M, 1, w->L, M, w->gradient, 1);
 	odvgp__copy(x, w->gradient, M);
 }
@@ -14678,8 +14683,7 @@ static odvgp_status odvgp__fit_mean(odvgp__unit *u, odvgp__fit *f, odvgp_real s,
 		for (ptrdiff_t p = f->first; p < f->last; p++) {
 			odvgp_real *x = f->rest + p * f->F + f->from, *w = f->w + p * f->F + f->from;
 			for (ptrdiff_t i = 0; i < n; i++) x[i] *= f->scale[i];
-			odvgp_trsm(blas, 0, 0, n, 1, f->G, n, x, 1);
-			odvgp_trsm(blas, 0, 1, n, 1, f->G, n, x, 1);
+			odvgp__cholesky_solve(blas, n, f->G, n, x);
 			for (ptrdiff_t i = 0; i < n; i++) w[i] += f->scale[i] * x[i];
 		}
 	}
@@ -18277,6 +18281,12 @@ ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *m, const odvgp_warm *settin
     One walk over the same fields writes, measures and reads, so that the three cannot disagree. The
     table of units repeats what the config decides, and must agree with it. */
 
+/*  n reals of this build. */
+static void odvgp__file_array(odvgp__file *f, odvgp_real *x, ptrdiff_t n)
+{
+	odvgp__file_reals(f, x, n, (int)sizeof(odvgp_real));
+}
+
 static void odvgp__file_double(odvgp__file *f, double *v)
 {
 	uint64_t bits;
@@ -18461,9 +18471,9 @@ static void odvgp__file_lbfgs(odvgp__file *f, odvgp_model *m)
 		if (reading && (uint64_t)i < w->pairs && !(sy > 0 && sy < HUGE_VAL)) f->bad = 1;
 	}
 	double loss = s->lbfgs_kl - s->lbfgs_expected;
-	odvgp__file_reals(f, w->S, w->memory * w->n, (int)sizeof(odvgp_real));
-	odvgp__file_reals(f, w->Y, w->memory * w->n, (int)sizeof(odvgp_real));
-	odvgp__file_reals(f, w->g, w->n, (int)sizeof(odvgp_real));
+	odvgp__file_array(f, w->S, w->memory * w->n);
+	odvgp__file_array(f, w->Y, w->memory * w->n);
+	odvgp__file_array(f, w->g, w->n);
 	if (reading && !f->bad && s->lbfgs_valid && (!(loss - loss == 0) || !odvgp__finite(w->g, w->n)))
 		f->bad = 1;
 }
@@ -18474,12 +18484,12 @@ static void odvgp__file_unit(odvgp__file *f, odvgp__unit *u)
 		odvgp__file_real(f, &u->jitter[k].raised);
 		odvgp__file_int(f, &u->jitter[k].clean);
 	}
-	odvgp__file_reals(f, u->lbfgs_jitter, ODVGP__JITTERS, (int)sizeof(odvgp_real));
-	odvgp__file_reals(f, u->scales, u->M_gamma, (int)sizeof(odvgp_real));
+	odvgp__file_array(f, u->lbfgs_jitter, ODVGP__JITTERS);
+	odvgp__file_array(f, u->scales, u->M_gamma);
 	for (int b = 0; b < ODVGP__BLOCKS; b++) {
 		const odvgp__block *block = &u->block[b];
-		odvgp__file_reals(f, block->P, u->P * block->natural * block->M, (int)sizeof(odvgp_real));
-		odvgp__file_reals(f, block->j, u->P * block->natural, (int)sizeof(odvgp_real));
+		odvgp__file_array(f, block->P, u->P * block->natural * block->M);
+		odvgp__file_array(f, block->j, u->P * block->natural);
 	}
 }
 
@@ -18516,7 +18526,7 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
 			{m->data_sd, odvgp__data_sds(m)},
 			{m->inducing_sd, m->unit->patches.height ? m->unit->Dz : 0}};
 	for (ptrdiff_t i = 0; i < ODVGP__COUNT(arrays); i++)
-		odvgp__file_reals(f, arrays[i].x, arrays[i].n, (int)sizeof(odvgp_real));
+		odvgp__file_array(f, arrays[i].x, arrays[i].n);
 	for (ptrdiff_t i = 0; f->mode == ODVGP__FILE_READ && !f->bad && i < odvgp__data_sds(m); i++)
 		if (!(m->data_sd[i] > 0 && m->data_sd[i] < (odvgp_real)HUGE_VAL)) f->bad = 1;
 	ptrdiff_t of_patches = m->unit->patches.height ? m->unit->Dz : 0;
@@ -18595,8 +18605,7 @@ static void odvgp__file_frozen(odvgp__file *f, odvgp__unit *u, const odvgp_scale
 		memcpy(&word, at + i, sizeof word);
 		odvgp__file_u32(f, &word);
 	}
-	odvgp__file_reals(
-			f, (odvgp_real *)(void *)(at + head), (ptrdiff_t)reals, (int)sizeof(odvgp_real));
+	odvgp__file_array(f, (odvgp_real *)(void *)(at + head), (ptrdiff_t)reals);
 }
 
 ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, const void *user,
