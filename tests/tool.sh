@@ -1571,6 +1571,10 @@ check "images: --resume" train $bars --basis solve --natgrad-step 0.1 --batch 30
 "$tool" train $bars --stride 2 --tick --iters 3 --model tick.odvgp >t.txt 2>err.txt
 check "images: a stride that leaves pixels out says so" grep -q 'last 1 rows and 1 columns' err.txt
 check "images: locations" grep -q '4 patches 3 x 3, with locations' t.txt
+# shellcheck disable=SC2086
+check "images: in the first layer" train $bars --tick --layers "orth:dim=3; coupled" --iters 3 --model tick.odvgp
+"$tool" info --model tick.odvgp >t.txt
+check "images: in the first layer, info" grep -q '16 patches 3 x 3, with locations' t.txt
 for bad in "image 6x6" "patch 3x3" "tick" "image 6 --patch 3x3" "image 6x6x --patch 3x3" \
     "image 5x6 --patch 3x3" "image 6x6 --patch 7x3" "image 6x6 --patch 3x3 --stride 0"; do
     # shellcheck disable=SC2086

@@ -329,7 +329,7 @@ static void layers_settle(options *o)
 }
 
 /*  Puts hidden layers below the one in c. They have its sizes unless others are given, and the
-    inputs' dimension, at most 30. */
+    inputs' dimension, at most 30. Only the first has patches. */
 static void layers_apply(odvgp_config *c, const options *o)
 {
 	layer_item list[MOST_LAYERS];
@@ -352,6 +352,11 @@ static void layers_apply(odvgp_config *c, const options *o)
 		c->optim.natgrad &= list[l].basis->natgrad;
 	}
 	c->layer[count - 1].D = 0; /* the P of the layer below */
+	int located = c->layer[0].patches.locations && !o->given[OPT_KERNEL];
+	for (int l = 1; l < count; l++) { /* what these see is no image */
+		memset(&c->layer[l].patches, 0, sizeof c->layer[l].patches);
+		if (located) c->layer[l].kernel = "rbf";
+	}
 }
 
 /* ---- --outputs ---- */
