@@ -1604,6 +1604,8 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 #define ODVGP__MIN(a, b)    ((a) < (b) ? (a) : (b))
 #define ODVGP__MAX(a, b)    ((a) > (b) ? (a) : (b))
 #define ODVGP__COUNT(array) ((ptrdiff_t)(sizeof(array) / sizeof((array)[0])))
+/*  i counts from 0 to n - 1. */
+#define ODVGP__FOR(i, n) for (ptrdiff_t i = 0; i < (n); i++)
 
 #if defined(__GNUC__)
 #define ODVGP__INLINE      static inline __attribute__((always_inline, unused))
@@ -2295,7 +2297,7 @@ static ptrdiff_t odvgp__shuffle(uint64_t key, ptrdiff_t n, ptrdiff_t i)
 {
 	unsigned char order[ODVGP__SHUFFLED] = {0};
 	/* inside-out */
-	for (ptrdiff_t k = 0; k < n; k++) {
+	ODVGP__FOR(k, n) {
 		ptrdiff_t j = (ptrdiff_t)(odvgp__random(key, 0, (uint64_t)k) % (uint64_t)(k + 1));
 		order[k] = order[j];
 		order[j] = (unsigned char)k;
@@ -2922,7 +2924,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 			ODVGP__STORE_##S(y, y0); \
 			ODVGP__STORE_##S(y + L, y1); \
 		} \
-		for (ptrdiff_t j = 0; j < n; j++) y[j] += a * x[j]; \
+		ODVGP__FOR(j, n) y[j] += a * x[j]; \
 	} \
 	TARGET static odvgp_real odvgp__dot_##S(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y) \
 	{ \
@@ -2938,7 +2940,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 		for (; n >= L; n -= L, x += L, y += L) \
 			s0 = ODVGP__FMA_##S(ODVGP__LOAD_##S(x), ODVGP__LOAD_##S(y), s0); \
 		ODVGP__STORE_##S(part, (s0 + s1) + (s2 + s3)); \
-		for (ptrdiff_t j = 0; j < n; j++) sum += x[j] * y[j]; \
+		ODVGP__FOR(j, n) sum += x[j] * y[j]; \
 		for (int j = 0; j < L; j++) sum += part[j]; \
 		return sum; \
 	} \
@@ -3071,7 +3073,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 				for (int q = 0; q < 4; q++) out[j] += A[q * ld + j] * A[q * ld + j]; \
 		} \
 		for (; rows > 0; rows--, A += ld) \
-			for (ptrdiff_t j = 0; j < n; j++) out[j] += A[j] * A[j]; \
+			ODVGP__FOR(j, n) out[j] += A[j] * A[j]; \
 	} \
 	TARGET static void odvgp__weigh_##S( \
 			ptrdiff_t rows, ptrdiff_t n, const odvgp_real *w, odvgp_real *A, ptrdiff_t ld) \
@@ -3149,8 +3151,8 @@ ODVGP__VMATH(ODVGP__AVX512, avx512)
 static void odvgp__column_squares_add(
 		const odvgp_real *A, ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t ld, odvgp_real *out)
 {
-	for (ptrdiff_t i = 0; i < rows; i++)
-		for (ptrdiff_t j = 0; j < cols; j++) out[j] += A[i * ld + j] * A[i * ld + j];
+	ODVGP__FOR(i, rows)
+		ODVGP__FOR(j, cols) out[j] += A[i * ld + j] * A[i * ld + j];
 }
 
 ODVGP__TRAINING void odvgp__column_squares(
@@ -3163,19 +3165,19 @@ ODVGP__TRAINING void odvgp__column_squares(
 ODVGP__TRAINING double odvgp__wide_dot(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y)
 {
 	double sum[4] = {0, 0, 0, 0};
-	for (ptrdiff_t i = 0; i < n; i++) sum[i & 3] += (double)x[i] * (double)y[i];
+	ODVGP__FOR(i, n) sum[i & 3] += (double)x[i] * (double)y[i];
 	return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
 ODVGP__TRAINING void odvgp__wide_axpy(ptrdiff_t n, double a, const odvgp_real *x, odvgp_real *y)
 {
-	for (ptrdiff_t i = 0; i < n; i++) y[i] = (odvgp_real)((double)y[i] + a * (double)x[i]);
+	ODVGP__FOR(i, n) y[i] = (odvgp_real)((double)y[i] + a * (double)x[i]);
 }
 
 static double odvgp__max_abs(ptrdiff_t n, const odvgp_real *x)
 {
 	double most = 0;
-	for (ptrdiff_t i = 0; i < n; i++) most = ODVGP__MAX(most, fabs((double)x[i]));
+	ODVGP__FOR(i, n) most = ODVGP__MAX(most, fabs((double)x[i]));
 	return most;
 }
 
@@ -3197,7 +3199,7 @@ static double odvgp__stirling(double x)
 			1.0 / 156, -691.0 / 360360, 1.0 / 1188, -1.0 / 1680, 1.0 / 1260, -1.0 / 360, 1.0 / 12};
 	double r = 1 / x, sum = 0;
 	r *= r;
-	for (ptrdiff_t k = 0; k < ODVGP__COUNT(c); k++) sum = sum * r + c[k];
+	ODVGP__FOR(k, ODVGP__COUNT(c)) sum = sum * r + c[k];
 	return sum / x;
 }
 
@@ -3216,7 +3218,7 @@ static double odvgp__digamma(double x)
 			1.0 / 12, -691.0 / 32760, 1.0 / 132, -1.0 / 240, 1.0 / 252, -1.0 / 120, 1.0 / 12};
 	double less = 0, sum = 0;
 	while (x < 10) less += 1 / x++;
-	for (ptrdiff_t k = 0; k < ODVGP__COUNT(c); k++) sum = (sum + c[k]) / (x * x);
+	ODVGP__FOR(k, ODVGP__COUNT(c)) sum = (sum + c[k]) / (x * x);
 	return log(x) - 0.5 / x - sum - less;
 }
 
@@ -3480,9 +3482,9 @@ ODVGP__INLINE ptrdiff_t odvgp__factor_body(
 				for (int r = 0; r < L; r++) ODVGP__STORE_##S(to + (p + r) * ts + i, v[r]); \
 			} \
 		for (ptrdiff_t i = whole; i < n; i++) \
-			for (ptrdiff_t q = 0; q < p; q++) to[q * ts + i] = from[i * fs + q]; \
+			ODVGP__FOR(q, p) to[q * ts + i] = from[i * fs + q]; \
 		for (; p < k; p++) \
-			for (ptrdiff_t i = 0; i < n; i++) to[p * ts + i] = from[i * fs + p]; \
+			ODVGP__FOR(i, n) to[p * ts + i] = from[i * fs + p]; \
 		for (p = 0; p < k && n < width; p++) \
 			for (ptrdiff_t i = n; i < width; i++) to[p * ts + i] = 0; \
 	}
@@ -3567,7 +3569,7 @@ static const odvgp__isa odvgp__isas[] = {
 /*  The best one for AUTO; NULL if machine or build lacks it. */
 static const odvgp__isa *odvgp__isa_find(odvgp_isa id)
 {
-	for (ptrdiff_t i = 0; i < ODVGP__COUNT(odvgp__isas); i++)
+	ODVGP__FOR(i, ODVGP__COUNT(odvgp__isas))
 		if ((id == ODVGP_ISA_AUTO || id == odvgp__isas[i].id) && odvgp__cpu_has(odvgp__isas[i].id))
 			return &odvgp__isas[i];
 	return NULL;
@@ -3672,7 +3674,7 @@ static void odvgp__blas_layout(odvgp__arena *a, const odvgp__isa *isa, const odv
 ODVGP_API size_t odvgp_blas_size(const odvgp_threads *threads)
 {
 	size_t most = 0;
-	for (ptrdiff_t i = 0; i < ODVGP__COUNT(odvgp__isas); i++) {
+	ODVGP__FOR(i, ODVGP__COUNT(odvgp__isas)) {
 		odvgp__arena a;
 		odvgp_blas blas;
 		odvgp__arena_init(&a, NULL, 0);
@@ -3760,13 +3762,13 @@ static void odvgp__tile_of_c(const odvgp__isa *isa, const odvgp__mm *g, int add,
 		return;
 	}
 	for (ptrdiff_t r = 0; r < isa->MR && add; r++)
-		for (ptrdiff_t s = 0; s < width; s++)
+		ODVGP__FOR(s, width)
 			tile[r * width + s] =
 					r < rows && s < cols && (!triangle || j + s <= i + r) ? c[r * g->ldc + s] : 0;
 	isa->ukr[vectors - 1](k, g->alpha, add, a, ars, acs, b, bs, tile, width);
-	for (ptrdiff_t r = 0; r < rows; r++) {
+	ODVGP__FOR(r, rows) {
 		ptrdiff_t end = triangle ? ODVGP__MIN(cols, i + r - j + 1) : cols;
-		for (ptrdiff_t s = 0; s < end; s++) c[r * g->ldc + s] = tile[r * width + s];
+		ODVGP__FOR(s, end) c[r * g->ldc + s] = tile[r * width + s];
 	}
 }
 
@@ -3859,7 +3861,7 @@ static void odvgp__unpacked(const odvgp__isa *isa, const odvgp__mm *g)
 	if (g->k <= 0) return;
 	/* op(B) is a vector, the columns of op(A) are contiguous */
 	if (g->n == 1 && g->ars == 1 && g->ldc == 1 && g->c_part == ODVGP__FULL) {
-		for (ptrdiff_t p = 0; p < g->k; p++) {
+		ODVGP__FOR(p, g->k) {
 			ptrdiff_t from = g->a_part == ODVGP__LOWER ? p : 0,
 					  to = g->a_part == ODVGP__UPPER ? ODVGP__MIN(g->m, p + 1) : g->m;
 			isa->axpy(to - from, g->alpha * g->B[p * g->brs] * (g->w ? g->w[p] : 1),
@@ -3867,7 +3869,7 @@ static void odvgp__unpacked(const odvgp__isa *isa, const odvgp__mm *g)
 		}
 		return;
 	}
-	for (ptrdiff_t i = 0; i < g->m; i++) {
+	ODVGP__FOR(i, g->m) {
 		ptrdiff_t n = g->c_part == ODVGP__LOWER ? ODVGP__MIN(g->n, i + 1) : g->n;
 		const odvgp_real *a = g->A + i * g->ars;
 		odvgp_real *c = g->C + i * g->ldc;
@@ -3880,10 +3882,10 @@ static void odvgp__unpacked(const odvgp__isa *isa, const odvgp__mm *g)
 				isa->axpy(n, f, g->B + p * g->brs, c);
 			}
 		} else if (g->acs == 1 && g->brs == 1 && !g->w) {
-			for (ptrdiff_t j = 0; j < n; j++)
+			ODVGP__FOR(j, n)
 				c[j] += g->alpha * isa->dot(to - from, a + from, g->B + from + j * g->bcs);
 		} else {
-			for (ptrdiff_t j = 0; j < n; j++) {
+			ODVGP__FOR(j, n) {
 				odvgp_real sum = 0;
 				for (ptrdiff_t p = from; p < to; p++)
 					sum += a[p * g->acs] * (g->w ? g->w[p] : 1) * g->B[p * g->brs + j * g->bcs];
@@ -4235,8 +4237,7 @@ static ptrdiff_t odvgp__factor_square(
 					  first = dir > 0 ? 0 : width - 1;
 			isa->ukr[width / lanes - 1](i, -1, 0, a, dir, ws, a + dir * j - first, ws, tile, width);
 			for (int r = 0; r < MR; r++)
-				for (ptrdiff_t s = 0; s < cols; s++)
-					d[r * ws + dir * (j + s)] += tile[r * width + first + dir * s];
+				ODVGP__FOR(s, cols) d[r * ws + dir * (j + s)] += tile[r * width + first + dir * s];
 		}
 		bad = isa->factor(d, ws, dir, tri);
 		if (bad >= 0) return i + bad;
@@ -4356,12 +4357,11 @@ static void odvgp__trtri_base(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L
 	for (ptrdiff_t j = 0; j < n; j += NR) {
 		ptrdiff_t cols = ODVGP__MIN(NR, n - j), top = j / isa->MR * isa->MR;
 		odvgp__zero(X + top * NR, (rows - top) * NR);
-		for (ptrdiff_t i = 0; i < cols; i++) X[(j + i) * NR + i] = 1;
+		ODVGP__FOR(i, cols) X[(j + i) * NR + i] = 1;
 		odvgp__solve_strip(
 				isa, &t, tri, last, j, (int)((cols + isa->lanes - 1) / isa->lanes), X, NR);
 		for (ptrdiff_t r = j; r < n; r++)
-			for (ptrdiff_t i = 0; i < ODVGP__MIN(cols, r - j + 1); i++)
-				L[r * ldl + j + i] = X[r * NR + i];
+			ODVGP__FOR(i, ODVGP__MIN(cols, r - j + 1)) L[r * ldl + j + i] = X[r * NR + i];
 	}
 }
 
@@ -4375,8 +4375,8 @@ ODVGP_API void odvgp_trtri(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L, p
 	odvgp_real *L21 = L + h * ldl, *L22 = L21 + h;
 	odvgp_trsm(blas, 1, 0, n - h, h, L, ldl, L21, ldl);
 	odvgp_trsm(blas, 0, 0, n - h, h, L22, ldl, L21, ldl);
-	for (ptrdiff_t i = 0; i < n - h; i++)
-		for (ptrdiff_t j = 0; j < h; j++) L21[i * ldl + j] = -L21[i * ldl + j];
+	ODVGP__FOR(i, n - h)
+		ODVGP__FOR(j, h) L21[i * ldl + j] = -L21[i * ldl + j];
 	odvgp_trtri(blas, h, L, ldl);
 	odvgp_trtri(blas, n - h, L22, ldl);
 }
@@ -4391,7 +4391,7 @@ static void odvgp__potrf_adjoint_base(
 		G[j * ldg + j] -= sum * inverse;
 		for (ptrdiff_t i = j; i < n; i++) G[i * ldg + j] *= inverse;
 		for (ptrdiff_t i = j; i < n; i++)
-			for (ptrdiff_t k = 0; k < j; k++) {
+			ODVGP__FOR(k, j) {
 				G[j * ldg + k] -= G[i * ldg + j] * L[i * ldl + k];
 				if (i > j) G[i * ldg + k] -= G[i * ldg + j] * L[j * ldl + k];
 			}
@@ -4489,6 +4489,8 @@ typedef struct {
 	uint32_t node[ODVGP__MAX_NODES][3]; /* kind; base kernel, or the two operands */
 	odvgp__base_kernel base[ODVGP_MAX_BASE_KERNELS];
 } odvgp__kernel;
+
+#define ODVGP__EACH_GROUP(g, k) for (uint32_t g = 0; g < (k)->ngroup; g++)
 
 enum { ODVGP__NO_INPUT, ODVGP__DISTANCE, ODVGP__CIRCLE, ODVGP__INNER_PRODUCT };
 #define ODVGP__NO_GROUP UINT32_MAX
@@ -4777,7 +4779,7 @@ static void odvgp__base_finish(odvgp__kernel *k, uint32_t i)
 	base->shape_param = base->var + base->nvar;
 	k->nhyp = base->shape_param + (odvgp__base_kernel_kinds[base->type].shape_param != NULL);
 	base->group = odvgp__geometry(base) == ODVGP__NO_INPUT ? ODVGP__NO_GROUP : k->ngroup;
-	for (uint32_t g = 0; g < k->ngroup; g++)
+	ODVGP__EACH_GROUP(g, k)
 		if (odvgp__same_group(base, &k->base[k->group_base[g]])) base->group = g;
 	if (base->group == k->ngroup) k->group_base[k->ngroup++] = i;
 }
@@ -4910,16 +4912,16 @@ static void odvgp__points(const odvgp__kernel *k, uint32_t group, const odvgp_re
 	const odvgp__base_kernel *base = &k->base[k->group_base[group]];
 	ptrdiff_t D = (ptrdiff_t)k->D;
 	int geometry = odvgp__geometry(base), circle = geometry == ODVGP__CIRCLE;
-	for (ptrdiff_t d = 0; d < (ptrdiff_t)base->ndims; d++) {
+	ODVGP__FOR(d, (ptrdiff_t)base->ndims) {
 		ptrdiff_t column = odvgp__column(base, d);
 		odvgp_real shift = geometry == ODVGP__INNER_PRODUCT ? 0 : centre[column],
 				   scale = odvgp__base_column(base, hyp, d);
 		const odvgp_real *x = X + column;
 		odvgp_real *at = to + (circle ? 2 : 1) * d * cs;
 		if (!circle && !base->ard)
-			for (ptrdiff_t i = 0; i < n; i++) at[i * rs] = x[i * D] - shift;
+			ODVGP__FOR(i, n) at[i * rs] = x[i * D] - shift;
 		else if (!circle)
-			for (ptrdiff_t i = 0; i < n; i++) at[i * rs] = odvgp__scaled(x[i * D] - shift, scale);
+			ODVGP__FOR(i, n) at[i * rs] = odvgp__scaled(x[i * D] - shift, scale);
 		for (ptrdiff_t i = 0; i < n && circle; i++) {
 			double angle =
 					odvgp__two_pi * (double)(x[i * D] - shift) / (double)hyp[base->shape_param];
@@ -4937,7 +4939,7 @@ static void odvgp__point_back(const odvgp__kernel *k, uint32_t group, const odvg
 {
 	const odvgp__base_kernel *base = &k->base[k->group_base[group]];
 	int circle = odvgp__geometry(base) == ODVGP__CIRCLE;
-	for (ptrdiff_t d = 0; d < (ptrdiff_t)base->ndims; d++) {
+	ODVGP__FOR(d, (ptrdiff_t)base->ndims) {
 		ptrdiff_t column = odvgp__column(base, d), c = 2 * d;
 		if (!circle) {
 			if (dx) dx[column] += odvgp__base_column(base, hyp, d) * gradient[d];
@@ -5005,7 +5007,7 @@ static void odvgp__patch_move(const odvgp__patches *p, const odvgp_real *x, odvg
 static void odvgp__patches_move(
 		const odvgp__patches *p, const odvgp_real *x, odvgp_real *dx, odvgp_real *patches)
 {
-	for (ptrdiff_t t = 0; t < odvgp__patches_count(p); t++)
+	ODVGP__FOR(t, odvgp__patches_count(p))
 		odvgp__patch_move(p, x, dx, t, patches + t * odvgp__patch_columns(p, 0));
 }
 
@@ -5090,7 +5092,7 @@ static void odvgp__kernel_rows_layout(odvgp__arena *a, const odvgp__kernel *k, p
 	ptrdiff_t ld = odvgp__padded(m);
 	job->lds = rows;
 	job->V0 = odvgp__take(a, rows, ld);
-	for (uint32_t g = 0; g < k->ngroup; g++) job->H[g] = odvgp__take(a, rows, ld);
+	ODVGP__EACH_GROUP(g, k) job->H[g] = odvgp__take(a, rows, ld);
 	job->derivatives = odvgp__take(a, P * (ptrdiff_t)k->nhyp, rows);
 }
 
@@ -5108,7 +5110,7 @@ static void odvgp__kernel_scratch(odvgp__arena *a, const odvgp__kernel *k, ptrdi
 	if (!adjoint == !!job->kept)
 		job->chunk_rows += (ptrdiff_t)k->nnode + 2 * (ptrdiff_t)k->base_kernels + 1;
 	job->chunks = odvgp__take(a, tasks * job->chunk_rows, ODVGP__CHUNK);
-	for (uint32_t g = 0; g < k->ngroup; g++) {
+	ODVGP__EACH_GROUP(g, k) {
 		ptrdiff_t nd = odvgp__group_dims(k, g);
 		job->zt[g] = odvgp__take(a, nd, ld);
 		job->u[g] = odvgp__take(a, rows, nd);
@@ -5132,12 +5134,11 @@ static void odvgp__kernel_prepare(odvgp__kjob *job)
 	odvgp__zero(job->centre, D);
 	if (job->weights) odvgp__copy(job->centre, job->X2, D);
 	for (ptrdiff_t j = 0; j < job->m && !job->weights; j++)
-		for (ptrdiff_t d = 0; d < D; d++) job->centre[d] += job->X2[j * D + d] / (odvgp_real)job->m;
-	for (uint32_t g = 0; g < k->ngroup; g++) {
+		ODVGP__FOR(d, D) job->centre[d] += job->X2[j * D + d] / (odvgp_real)job->m;
+	ODVGP__EACH_GROUP(g, k) {
 		ptrdiff_t nd = odvgp__group_dims(k, g);
 		odvgp__points(k, g, job->hyp, job->X2, job->m, job->centre, job->zt[g], 1, job->ld);
-		for (ptrdiff_t d = 0; d < nd; d++)
-			odvgp__zero(job->zt[g] + d * job->ld + job->m, job->ld - job->m);
+		ODVGP__FOR(d, nd) odvgp__zero(job->zt[g] + d * job->ld + job->m, job->ld - job->m);
 	}
 }
 
@@ -5262,7 +5263,7 @@ static void odvgp__chunk_products(const odvgp__isa *isa, ptrdiff_t nd, const odv
 		const odvgp_real *zt, ptrdiff_t ld, odvgp_real *s)
 {
 	odvgp__zero(s, ODVGP__CHUNK);
-	for (ptrdiff_t d = 0; d < nd; d++) isa->axpy(ODVGP__CHUNK, x[d], zt + d * ld, s);
+	ODVGP__FOR(d, nd) isa->axpy(ODVGP__CHUNK, x[d], zt + d * ld, s);
 }
 
 /*  All nodes for current row `row` and columns j ... j + 63; the kernel itself goes to `to`. `back`
@@ -5272,7 +5273,7 @@ static void odvgp__chunk_forward(const odvgp__kjob *job, odvgp__kchunk *c, ptrdi
 {
 	const odvgp__kernel *k = job->k;
 	const odvgp__isa *isa = job->blas->isa;
-	for (uint32_t g = 0; g < k->ngroup; g++) {
+	ODVGP__EACH_GROUP(g, k) {
 		ptrdiff_t nd = odvgp__group_dims(k, g);
 		const odvgp_real *u = job->u[g] + row * nd, *zt = job->zt[g] + j;
 		if (odvgp__geometry(&k->base[k->group_base[g]]) == ODVGP__INNER_PRODUCT)
@@ -5338,7 +5339,7 @@ static void odvgp__chunk_dots(const odvgp__isa *isa, ptrdiff_t cols, const odvgp
 	for (ptrdiff_t p = 0; p < count; p += ODVGP__DOTS) {
 		ptrdiff_t some = ODVGP__MIN(count - p, ODVGP__DOTS);
 		isa->dots(cols, x, some, w + p * ldw, ldw, sum);
-		for (ptrdiff_t q = 0; q < some; q++) to[(p + q) * step] += sum[q];
+		ODVGP__FOR(q, some) to[(p + q) * step] += sum[q];
 	}
 }
 
@@ -5380,12 +5381,12 @@ static void odvgp__derivatives_row(
 	const odvgp__isa *isa = job->blas->isa;
 	ptrdiff_t end = job->lower ? i + 1 : job->m, nhyp = (ptrdiff_t)k->nhyp,
 			  weights = job->dK ? 1 : job->P;
-	for (ptrdiff_t q = 0; q < weights * nhyp; q++) job->derivatives[q * job->lds + r] = 0;
+	ODVGP__FOR(q, weights * nhyp) job->derivatives[q * job->lds + r] = 0;
 	for (ptrdiff_t j = 0; j < job->ld; j += ODVGP__CHUNK) {
 		ptrdiff_t cols = ODVGP__MIN(end - j, ODVGP__CHUNK), at = r * job->ld + j;
 		c->at = at;
 		if (cols <= 0) { /* above the diagonal */
-			for (uint32_t g = 0; g < k->ngroup; g++) odvgp__zero(job->H[g] + at, ODVGP__CHUNK);
+			ODVGP__EACH_GROUP(g, k) odvgp__zero(job->H[g] + at, ODVGP__CHUNK);
 			continue;
 		}
 		odvgp__chunk_forward(job, &c->forward, r, j, job->V0 + at, c);
@@ -5396,8 +5397,7 @@ static void odvgp__derivatives_row(
 			odvgp__copy(w, job->dK + i * job->lddk + j, cols);
 			odvgp__chunk_sums(
 					job, c, ODVGP__CHUNK, 1, w, 0, job->V0 + at, job->derivatives + r, job->lds);
-			for (uint32_t g = 0; g < k->ngroup; g++)
-				isa->combine(1, job->H[g] + at, w, job->H[g] + at);
+			ODVGP__EACH_GROUP(g, k) isa->combine(1, job->H[g] + at, w, job->H[g] + at);
 			continue;
 		}
 		odvgp__chunk_sums(job, c, cols, job->P, job->a + j, job->lda, job->V0 + at,
@@ -5479,7 +5479,7 @@ ODVGP__TRAINING void odvgp__kernel_run(odvgp__kjob *job, odvgp__arena scratch)
 			&scratch, job->k, job->n, job->m, job->P, odvgp__tasks(&job->blas->threads), 0, job);
 	ODVGP_ASSERT(!scratch.bad);
 	odvgp__kernel_prepare(job);
-	for (uint32_t g = 0; g < job->k->ngroup; g++)
+	ODVGP__EACH_GROUP(g, job->k)
 		odvgp__points(job->k, g, job->hyp, job->X1, job->n, job->centre, job->u[g],
 				odvgp__group_dims(job->k, g), 1);
 	job->tasks = odvgp__kernel_tasks(job);
@@ -5514,8 +5514,8 @@ static void odvgp__kernel_weights_task(void *arg, int t)
 				odvgp__zero(dK[0], ROWS * ODVGP__CHUNK);
 				isa->update(cols, job->P, job->a + j, job->lda, rows, dout + r, 1, job->ldo, dK[0],
 						ODVGP__CHUNK);
-				for (ptrdiff_t q = 0; q < rows; q++)
-					for (uint32_t g = 0; g < job->k->ngroup; g++) {
+				ODVGP__FOR(q, rows)
+					ODVGP__EACH_GROUP(g, job->k) {
 						odvgp_real *H = job->H[g] + (r + q) * job->ld + j;
 						isa->combine(1, H, dK[q], H);
 					}
@@ -5530,7 +5530,7 @@ static void odvgp__kernel_adjoint_derivative(const odvgp__kjob *job, uint32_t h,
 		const odvgp_real *derivatives =
 				job->derivatives + (p * (ptrdiff_t)job->k->nhyp + (ptrdiff_t)h) * job->lds;
 		odvgp_real sum = 0;
-		for (ptrdiff_t r = 0; r < job->rows; r++)
+		ODVGP__FOR(r, job->rows)
 			sum += job->dK ? derivatives[r]
 						   : derivatives[r] * job->dout[p * job->ldo + job->first + r];
 		job->dhyp[h] += sum * factor;
@@ -5578,7 +5578,7 @@ static void odvgp__spread_task(void *arg, int t)
 		ptrdiff_t count = ODVGP__MIN(job->rows - r, ODVGP__SPREAD_ROWS);
 		/* H is 0 beyond n */
 		ptrdiff_t n = job->lower ? odvgp__padded(job->first + r + count) : job->ld;
-		for (ptrdiff_t d = 0; d < nd; d++)
+		ODVGP__FOR(d, nd)
 			isa->spreads(n, count, job->u[s->g] + r * nd + d, nd, job->zt[s->g] + d * job->ld,
 					job->H[s->g] + r * job->ld, job->ld, job->R + r * nd + d);
 	}
@@ -5591,10 +5591,10 @@ static void odvgp__kernel_adjoint_lengthscales(const odvgp__kjob *job, uint32_t 
 	ptrdiff_t nd = odvgp__group_dims(job->k, g), each = nd / (ptrdiff_t)base->ndims;
 	odvgp__spread_job spread = {job, g};
 	odvgp__run(&job->blas->threads, job->tasks, odvgp__spread_task, &spread);
-	for (ptrdiff_t d = 0; d < nd; d++) {
+	ODVGP__FOR(d, nd) {
 		uint32_t h = base->ls + (uint32_t)(d / each);
 		odvgp_real sum = 0;
-		for (ptrdiff_t r = 0; r < job->rows; r++) sum += job->R[r * nd + d];
+		ODVGP__FOR(r, job->rows) sum += job->R[r * nd + d];
 		job->dhyp[h] += -2 * sum / job->hyp[h];
 	}
 }
@@ -5615,7 +5615,7 @@ static void odvgp__kernel_adjoint_products(odvgp__kjob *job, uint32_t g)
 	int inner = odvgp__geometry(base) == ODVGP__INNER_PRODUCT;
 	if (base->ard && base->nls && job->dhyp) odvgp__kernel_adjoint_lengthscales(job, g);
 	if (odvgp__variances_wanted(job, base) || odvgp__points_wanted(job, base, job->dX2)) {
-		for (ptrdiff_t r = 0; r < job->rows; r++) {
+		ODVGP__FOR(r, job->rows) {
 			odvgp__copy(job->R + r * (nd + 1), job->u[g] + r * nd, nd);
 			job->R[r * (nd + 1) + nd] = 1;
 		}
@@ -5625,7 +5625,7 @@ static void odvgp__kernel_adjoint_products(odvgp__kjob *job, uint32_t g)
 	if (!odvgp__points_wanted(job, base, job->dX1)) return;
 	odvgp_gemm(job->blas, 0, 0, job->rows, nd + 1, m, 1, job->H[g], job->ld, job->w[g], nd + 1, 0,
 			job->T, nd + 1);
-	for (ptrdiff_t r = 0; r < job->rows; r++) {
+	ODVGP__FOR(r, job->rows) {
 		odvgp_real *t = job->T + r * (nd + 1), *u = job->u[g] + r * nd;
 		ptrdiff_t i = (job->first + r) * D;
 		for (ptrdiff_t d = 0; d < nd && !inner; d++) t[d] = 2 * (t[nd] * u[d] - t[d]);
@@ -5639,10 +5639,9 @@ static void odvgp__kernel_adjoint_variances(odvgp__kjob *job, uint32_t g)
 {
 	const odvgp__base_kernel *base = &job->k->base[job->k->group_base[g]];
 	ptrdiff_t nd = odvgp__group_dims(job->k, g);
-	for (ptrdiff_t d = 0; d < nd; d++) {
+	ODVGP__FOR(d, nd) {
 		odvgp_real sum = 0;
-		for (ptrdiff_t j = 0; j < job->m; j++)
-			sum += job->w[g][j * (nd + 1) + d] * job->V[g][j * (nd + 1) + d];
+		ODVGP__FOR(j, job->m) sum += job->w[g][j * (nd + 1) + d] * job->V[g][j * (nd + 1) + d];
 		uint32_t h = base->var + (uint32_t)d;
 		job->dhyp[h] += sum / job->hyp[h];
 	}
@@ -5657,7 +5656,7 @@ static void odvgp__kernel_adjoint_finish(odvgp__kjob *job, uint32_t g)
 	int inner = odvgp__geometry(base) == ODVGP__INNER_PRODUCT;
 	if (odvgp__variances_wanted(job, base)) odvgp__kernel_adjoint_variances(job, g);
 	if (!odvgp__points_wanted(job, base, job->dX2)) return;
-	for (ptrdiff_t j = 0; j < job->m; j++) {
+	ODVGP__FOR(j, job->m) {
 		odvgp_real *V = job->V[g] + j * (nd + 1);
 		const odvgp_real *w = job->w[g] + j * (nd + 1);
 		for (ptrdiff_t d = 0; d < nd && !inner; d++) V[d] = 2 * (V[nd] * w[d] - V[d]);
@@ -5676,17 +5675,17 @@ ODVGP__TRAINING void odvgp__kernel_adjoint_run(odvgp__kjob *job, odvgp__arena sc
 			odvgp__tasks(&job->blas->threads), 1, job);
 	ODVGP_ASSERT(!scratch.bad);
 	odvgp__kernel_prepare(job);
-	for (uint32_t g = 0; g < k->ngroup; g++) {
+	ODVGP__EACH_GROUP(g, k) {
 		ptrdiff_t nd = odvgp__group_dims(k, g);
 		odvgp__points(k, g, job->hyp, job->X2, job->m, job->centre, job->w[g], nd + 1, 1);
-		for (ptrdiff_t j = 0; j < job->m; j++) job->w[g][j * (nd + 1) + nd] = 1;
+		ODVGP__FOR(j, job->m) job->w[g][j * (nd + 1) + nd] = 1;
 		odvgp__zero(job->V[g], job->m * (nd + 1));
 	}
 	job->tasks = odvgp__kernel_tasks(job);
 	for (job->first = 0; job->first < job->n; job->first += job->rows) {
 		odvgp__kjob block = *job;
 		block.rows = job->rows = ODVGP__MIN(job->n - job->first, ODVGP__KROWS);
-		for (uint32_t g = 0; g < k->ngroup; g++) {
+		ODVGP__EACH_GROUP(g, k) {
 			odvgp__points(k, g, job->hyp, job->X1 + job->first * (ptrdiff_t)k->D, job->rows,
 					job->centre, job->u[g], odvgp__group_dims(k, g), 1);
 			if (job->kept) block.H[g] += job->first * job->ld;
@@ -5698,9 +5697,9 @@ ODVGP__TRAINING void odvgp__kernel_adjoint_run(odvgp__kjob *job, odvgp__arena sc
 		if (job->dhyp) odvgp__kernel_adjoint_derivatives(&block);
 		if (!job->dK)
 			odvgp__run(&job->blas->threads, job->tasks, odvgp__kernel_weights_task, &block);
-		for (uint32_t g = 0; g < k->ngroup; g++) odvgp__kernel_adjoint_products(&block, g);
+		ODVGP__EACH_GROUP(g, k) odvgp__kernel_adjoint_products(&block, g);
 	}
-	for (uint32_t g = 0; g < k->ngroup; g++) odvgp__kernel_adjoint_finish(job, g);
+	ODVGP__EACH_GROUP(g, k) odvgp__kernel_adjoint_finish(job, g);
 }
 
 /* --- images: with patches x[t] and weights w
@@ -5756,7 +5755,7 @@ ODVGP__TRAINING void odvgp__kernel_matrix(odvgp__kjob *job, odvgp__arena scratch
 		return;
 	}
 	odvgp__images_layout(&scratch, job->patches, job->n, &w);
-	for (ptrdiff_t j = 0; j < job->m; j++) {
+	ODVGP__FOR(j, job->m) {
 		odvgp__image_begin(job, j, &w, &one);
 		one.P = 1;
 		one.a = job->weights;
@@ -5764,13 +5763,13 @@ ODVGP__TRAINING void odvgp__kernel_matrix(odvgp__kjob *job, odvgp__arena scratch
 		one.da = job->dweights;
 		one.ldo = job->n;
 		if (adjoint) {
-			for (ptrdiff_t i = 0; i < job->n; i++) w.values[i] = job->dK[i * job->lddk + j];
+			ODVGP__FOR(i, job->n) w.values[i] = job->dK[i * job->lddk + j];
 			one.dout = w.values;
 			odvgp__kernel_adjoint_run(&one, scratch);
 		} else {
 			one.out = w.values;
 			odvgp__kernel_run(&one, scratch);
-			for (ptrdiff_t i = 0; i < job->n; i++) job->K[i * job->ldk + j] = w.values[i];
+			ODVGP__FOR(i, job->n) job->K[i * job->ldk + j] = w.values[i];
 		}
 		odvgp__image_end(job, j, &w);
 	}
@@ -5806,7 +5805,7 @@ ODVGP__TRAINING void odvgp__images_diag(
 				one.dX2 = w.adjoint + from * w.D;
 			}
 			if (!adjoint) odvgp__kernel_run(&one, scratch);
-			for (ptrdiff_t r = 0; r < one.n; r++) {
+			ODVGP__FOR(r, one.n) {
 				odvgp_real *row = w.values + r * one.m;
 				ptrdiff_t before = one.lower ? r : one.m;
 				if (!adjoint) {
@@ -5814,7 +5813,7 @@ ODVGP__TRAINING void odvgp__images_diag(
 					isa->axpy(before, v[first + r], row, Kw + from);
 					continue;
 				}
-				for (ptrdiff_t c = 0; c < before; c++) row[c] = g * v[first + r] * v[from + c];
+				ODVGP__FOR(c, before) row[c] = g * v[first + r] * v[from + c];
 				if (one.lower) row[r] = diag[i] * v[first + r] * v[first + r];
 			}
 			if (adjoint) odvgp__kernel_adjoint_run(&one, scratch);
@@ -5838,7 +5837,7 @@ static ptrdiff_t odvgp__points_ld(ptrdiff_t m)
 static ptrdiff_t odvgp__points_columns(const odvgp__kernel *k)
 {
 	ptrdiff_t columns = 0;
-	for (uint32_t g = 0; g < k->ngroup; g++) columns += odvgp__group_dims(k, g);
+	ODVGP__EACH_GROUP(g, k) columns += odvgp__group_dims(k, g);
 	return columns;
 }
 
@@ -5846,7 +5845,7 @@ static ptrdiff_t odvgp__points_columns(const odvgp__kernel *k)
 static void odvgp__points_place(const odvgp__kernel *k, const odvgp_real *hyp, const odvgp_real *Z,
 		ptrdiff_t m, const odvgp_real *centre, odvgp_real *to, ptrdiff_t ld)
 {
-	for (uint32_t g = 0; g < k->ngroup; g++) {
+	ODVGP__EACH_GROUP(g, k) {
 		odvgp__points(k, g, hyp, Z, m, centre, to, 1, ld);
 		to += odvgp__group_dims(k, g) * ld;
 	}
@@ -5904,7 +5903,7 @@ static odvgp_real odvgp__base_square(
 		const odvgp__base_kernel *base, const odvgp_real *hyp, const odvgp_real *x)
 {
 	odvgp_real sum = 0;
-	for (ptrdiff_t d = 0; d < (ptrdiff_t)base->ndims; d++) {
+	ODVGP__FOR(d, (ptrdiff_t)base->ndims) {
 		odvgp_real t = (x ? x[odvgp__column(base, d)] : 1) * odvgp__base_column(base, hyp, d);
 		sum += t * t;
 	}
@@ -5952,7 +5951,7 @@ static void odvgp__base_diag_adjoint(const odvgp__base_kernel *base, const odvgp
 	if (dhyp && odvgp__has_shape_param(base)) dhyp[base->shape_param] += derivative;
 	int one = odvgp__one_variance(base);
 	if (dhyp && one) dhyp[base->var] += derivative * s;
-	for (ptrdiff_t d = 0; d < (ptrdiff_t)base->ndims; d++) {
+	ODVGP__FOR(d, (ptrdiff_t)base->ndims) {
 		odvgp_real t = x[odvgp__column(base, d)], own = one ? v : hyp[base->var + (uint32_t)d];
 		if (dhyp && !one) dhyp[base->var + (uint32_t)d] += derivative * t * t;
 		if (dx) dx[odvgp__column(base, d)] += 2 * derivative * own * t;
@@ -6180,7 +6179,7 @@ static odvgp_status odvgp__targets_check(const odvgp__y_row *row, const odvgp_re
 	ptrdiff_t C = odvgp__y_columns(row);
 	if (row->lik->flags & ODVGP__LIK_GAUSSIAN && C == row->T && odvgp__finite(y, rows * C))
 		return ODVGP_OK;
-	for (ptrdiff_t i = 0; i < rows * C; i++) {
+	ODVGP__FOR(i, rows * C) {
 		double v = (double)y[i];
 		if (row->missing && i % C < row->T && v != v) continue;
 		if (!(v - v == 0))
@@ -6260,7 +6259,7 @@ static void odvgp__quad_chunk(const odvgp__lik_job *job, const odvgp__lik_chunk 
 {
 	odvgp__lik_chunk c = *of;
 	if (top && c.lik->flags & ODVGP__LIK_PROBIT) odvgp__probit_rule(&c);
-	for (ptrdiff_t h = 0; h < c.H; h++) {
+	ODVGP__FOR(h, c.H) {
 		odvgp_real w = c.w[h], t_w = w * c.t[h];
 		ODVGP__EACH_ROW(i) {
 			c.f[i] = c.mean[i] + c.sd[i] * c.t[h];
@@ -6292,12 +6291,12 @@ static double odvgp__base(const odvgp__lik_job *job, double w, double y)
 static double odvgp__chunks_expect(const odvgp__lik_job *job)
 {
 	double total = 0;
-	for (ptrdiff_t t = 0; t < job->T; t++)
+	ODVGP__FOR(t, job->T)
 		for (ptrdiff_t from = 0; from < job->n; from += ODVGP__CHUNK) {
 			odvgp__lik_chunk c = odvgp__lik_chunk_of(job, t, from);
 			double sum = 0;
 			c.lik->chunk(job, &c, t, from, NULL);
-			for (ptrdiff_t i = 0; i < c.n; i++)
+			ODVGP__FOR(i, c.n)
 				if (c.seen[i] > 0) {
 					sum += (double)c.seen[i] * (double)c.sum[i];
 					if (c.lik->base) sum += odvgp__base(job, (double)c.seen[i], (double)c.y[i]);
@@ -6309,11 +6308,11 @@ static double odvgp__chunks_expect(const odvgp__lik_job *job)
 
 static void odvgp__chunks_density(const odvgp__lik_job *job, odvgp_real *density)
 {
-	for (ptrdiff_t t = 0; t < job->T; t++)
+	ODVGP__FOR(t, job->T)
 		for (ptrdiff_t from = 0; from < job->n; from += ODVGP__CHUNK) {
 			odvgp__lik_chunk c = odvgp__lik_chunk_of(job, t, from);
 			c.lik->chunk(job, &c, t, from, c.dm);
-			for (ptrdiff_t i = 0; i < c.n; i++) {
+			ODVGP__FOR(i, c.n) {
 				double sum = (double)c.dm[i] + log((double)c.sum[i]);
 				if (c.lik->base) sum += c.lik->base((double)c.y[i], c.par, NULL);
 				density[t * job->ld + from + i] = (odvgp_real)sum;
@@ -6337,7 +6336,7 @@ static void odvgp__class_moments(const odvgp__lik_job *all, odvgp_real *mean, od
 			job.var = all->var + in;
 			ODVGP__EACH_ROW(i) y[i] = binary ? 1 : (odvgp_real)k;
 			job.lik->log_density(&job, p);
-			for (ptrdiff_t i = 0; i < job.n; i++) {
+			ODVGP__FOR(i, job.n) {
 				p[i] = (odvgp_real)exp(ODVGP__MIN((double)p[i], 0)); /* rounding may exceed 1 */
 				if (mean) mean[at + i] = p[i];
 				if (var) var[at + i] = p[i] - p[i] * p[i];
@@ -6395,7 +6394,7 @@ static double odvgp__gaussian_expect_target(const odvgp__lik_job *job, ptrdiff_t
 					 *var = job->var + t * job->ld;
 	double squares = 0, s = (double)job->par[odvgp__noise_of(job, t)], inverse = 1 / s, n = 0,
 		   logs = 0;
-	for (ptrdiff_t i = 0; i < job->n; i++) {
+	ODVGP__FOR(i, job->n) {
 		double d = (double)(y[i] - mean[i]), w = (double)odvgp__weight(job, i), part = w;
 		if (d != d && y[i] != y[i]) d = w = part = 0; /* missing */
 		if (job->noise) {
@@ -6415,7 +6414,7 @@ static double odvgp__gaussian_expect_target(const odvgp__lik_job *job, ptrdiff_t
 static double odvgp__gaussian_expect(const odvgp__lik_job *job)
 {
 	double sum = 0;
-	for (ptrdiff_t t = 0; t < job->T; t++) sum += odvgp__gaussian_expect_target(job, t);
+	ODVGP__FOR(t, job->T) sum += odvgp__gaussian_expect_target(job, t);
 	return sum;
 }
 
@@ -6630,7 +6629,7 @@ static void odvgp__beta_logp(const odvgp__lik_chunk *c)
 	ODVGP__EACH_ROW(i) c->z[i] = -c->f[i];
 	c->isa->map[ODVGP__LOGCDF](c->f, c->a, c->df);
 	c->isa->map[ODVGP__LOGCDF](c->z, c->b, c->z);
-	for (ptrdiff_t i = 0; i < c->n; i++) {
+	ODVGP__FOR(i, c->n) {
 		double y = log((double)c->y[i]), rest = log1p(-(double)c->y[i]), p = exp((double)c->a[i]),
 			   q = exp((double)c->b[i]), dp = y - odvgp__digamma(1 + s * p),
 			   dq = rest - odvgp__digamma(1 + s * q);
@@ -6663,7 +6662,7 @@ static odvgp_real odvgp__cut(const odvgp__lik_chunk *c, ptrdiff_t k)
 {
 	odvgp_real sum = c->par[ODVGP__MAX(c->classes - 2, 0)];
 	if (k <= 0 || k >= c->classes) return k <= 0 ? -ODVGP__NO_CUT : ODVGP__NO_CUT;
-	for (ptrdiff_t j = 0; j < k - 1; j++) sum += c->par[j];
+	ODVGP__FOR(j, k - 1) sum += c->par[j];
 	return sum;
 }
 
@@ -6672,7 +6671,7 @@ static void odvgp__cut_slope(const odvgp__lik_chunk *c, ptrdiff_t k, double slop
 {
 	if (k <= 0 || k >= c->classes) return;
 	c->dpar[c->classes - 2] += slope;
-	for (ptrdiff_t j = 0; j < k - 1; j++) c->dpar[j] += slope;
+	ODVGP__FOR(j, k - 1) c->dpar[j] += slope;
 }
 
 /*  log(Phi(high) - Phi(low)) = log Phi(high) + log(1 - Phi(low) / Phi(high)), with both limits in
@@ -6692,7 +6691,7 @@ static void odvgp__ordinal_logp(const odvgp__lik_chunk *c)
 	c->isa->map[ODVGP__EXPM1](c->z, c->z, NULL);
 	ODVGP__EACH_ROW(i) c->z[i] = -c->z[i];
 	c->isa->map[ODVGP__LOG](c->z, c->z, NULL);
-	for (ptrdiff_t i = 0; i < c->n; i++) {
+	ODVGP__FOR(i, c->n) {
 		ptrdiff_t k = (ptrdiff_t)c->y[i];
 		double logp = (double)c->logp[i] + (double)c->z[i], shift = logp + 0.5 * odvgp__log_2pi,
 			   low = (double)(odvgp__cut(c, k) - c->f[i]),
@@ -6723,7 +6722,7 @@ static void odvgp__robustmax_chunk(const odvgp__lik_job *job, const odvgp__lik_c
 		   hit = top ? of_y : log1p(-e), miss = top ? other : log(other);
 	odvgp_real gain = (odvgp_real)(hit - miss);
 	(void)target;
-	for (ptrdiff_t k = 0; k < K; k++)
+	ODVGP__FOR(k, K)
 		ODVGP__EACH_ROW(i) {
 			ptrdiff_t at = k * job->ld + from + (i < c->n ? i : 0), to = k * ODVGP__CHUNK + i;
 			mean[to] = job->mean[at];
@@ -6731,7 +6730,7 @@ static void odvgp__robustmax_chunk(const odvgp__lik_job *job, const odvgp__lik_c
 			if ((ptrdiff_t)c->y[i] == k) of_mean[i] = mean[to], of_sd[i] = sd[to];
 		}
 	if (job->dmean) odvgp__zero(dm, 2 * all);
-	for (ptrdiff_t h = 0; h < c->H; h++) {
+	ODVGP__FOR(h, c->H) {
 		odvgp_real w = c->w[h], t = c->t[h];
 		ODVGP__EACH_ROW(i) {
 			c->z[i] = 0;
@@ -6755,13 +6754,13 @@ static void odvgp__robustmax_chunk(const odvgp__lik_job *job, const odvgp__lik_c
 			}
 	}
 	for (ptrdiff_t k = 0; k < K && job->dmean; k++)
-		for (ptrdiff_t i = 0; i < c->n; i++) {
+		ODVGP__FOR(i, c->n) {
 			ptrdiff_t at = k * job->ld + from + i, in = k * ODVGP__CHUNK + i;
 			int own = (ptrdiff_t)c->y[i] == k;
 			job->dmean[at] = c->seen[i] * (own ? c->dm[i] : dm[in]);
 			job->dvar[at] = c->seen[i] * (own ? c->dv[i] : dv[in]);
 		}
-	for (ptrdiff_t i = 0; i < c->n; i++) {
+	ODVGP__FOR(i, c->n) {
 		double P = (double)c->sum[i];
 		c->sum[i] = (odvgp_real)(miss + P * (hit - miss));
 		if (c->dpar) c->dpar[0] += (double)c->seen[i] * ((1 - P) / e - P / of_y);
@@ -6786,13 +6785,13 @@ static odvgp__softmax odvgp__softmax_of(
 	odvgp__softmax s;
 	odvgp_real **array[] = {&s.d, &s.mean, &s.diagonal, &s.below, &s.move, &s.dm, &s.dv};
 	s.J = job->F - 1;
-	for (ptrdiff_t k = 0; k < ODVGP__COUNT(array); k++)
+	ODVGP__FOR(k, ODVGP__COUNT(array))
 		*array[k] = job->work + (ODVGP__LIK_ARRAYS + k * job->F) * ODVGP__CHUNK;
 	ODVGP__EACH_ROW(i) {
 		ptrdiff_t at = from + (i < c->n ? i : 0), class_y = (ptrdiff_t)c->y[i],
 				  y = class_y * job->ld + at;
 		odvgp_real rest = job->var[y]; /* variance that the later differences share */
-		for (ptrdiff_t j = 0; j < s.J; j++) {
+		ODVGP__FOR(j, s.J) {
 			ptrdiff_t k = (class_y + 1 + j) % job->F * job->ld + at, to = j * ODVGP__CHUNK + i;
 			odvgp_real v = ODVGP__MAX(job->var[k], ODVGP__R(1e-10)), L = ODVGP__SQRT(v + rest);
 			s.mean[to] = job->mean[k] - job->mean[y];
@@ -6825,7 +6824,7 @@ static odvgp_real odvgp__softmax_node(
 	}
 	c->isa->blend(s->J * ODVGP__CHUNK, 1, s->mean, -sign, s->move, s->d);
 	ODVGP__EACH_ROW(i) c->a[i] = 0;
-	for (ptrdiff_t j = 0; j < s->J; j++) {
+	ODVGP__FOR(j, s->J) {
 		const odvgp_real *d = s->d + j * ODVGP__CHUNK;
 		ODVGP__EACH_ROW(i) c->a[i] = d[i] > c->a[i] ? d[i] : c->a[i];
 	}
@@ -6839,7 +6838,7 @@ static void odvgp__softmax_logp(const odvgp__lik_chunk *c, const odvgp__softmax 
 	ODVGP__EACH_ROW(i) c->z[i] = -c->a[i];
 	c->isa->map[ODVGP__EXP](c->z, c->z, NULL);
 	ODVGP__EACH_ROW(i) c->b[i] = c->z[i];
-	for (ptrdiff_t j = 0; j < s->J; j++) {
+	ODVGP__FOR(j, s->J) {
 		odvgp_real *d = s->d + j * ODVGP__CHUNK;
 		c->isa->axpy(ODVGP__CHUNK, -1, c->a, d);
 		c->isa->map[ODVGP__EXP](d, d, NULL);
@@ -6877,7 +6876,7 @@ static void odvgp__softmax_chunk(const odvgp__lik_job *job, const odvgp__lik_chu
 	(void)target;
 	for (ptrdiff_t j = 0; j < s.J && tensor; j++) nodes *= c->H;
 	if (job->dmean) odvgp__zero(s.dm, 2 * F * ODVGP__CHUNK);
-	for (ptrdiff_t h = 0; h < nodes; h++) {
+	ODVGP__FOR(h, nodes) {
 		odvgp_real w = odvgp__softmax_node(c, &s, h);
 		odvgp__softmax_logp(c, &s);
 		if (top) odvgp__lse_add(c, h == 0, w, top);
@@ -6886,7 +6885,7 @@ static void odvgp__softmax_chunk(const odvgp__lik_job *job, const odvgp__lik_chu
 		if (job->dmean) odvgp__softmax_slopes(c, &s, w);
 	}
 	for (ptrdiff_t j = 0; j < F && job->dmean; j++)
-		for (ptrdiff_t i = 0; i < c->n; i++) {
+		ODVGP__FOR(i, c->n) {
 			ptrdiff_t k = ((ptrdiff_t)c->y[i] + 1 + j) % F * job->ld + from + i;
 			job->dmean[k] = c->seen[i] * s.dm[j * ODVGP__CHUNK + i];
 			job->dvar[k] = c->seen[i] * s.dv[j * ODVGP__CHUNK + i] / 2;
@@ -6925,7 +6924,7 @@ static void odvgp__heteroscedastic_chunk(const odvgp__lik_job *job, const odvgp_
 		ptrdiff_t t, ptrdiff_t from, odvgp_real *top)
 {
 	ptrdiff_t first = (job->T + t) * job->ld + from;
-	for (ptrdiff_t h = 0; h < c->H; h++) {
+	ODVGP__FOR(h, c->H) {
 		ODVGP__EACH_ROW(i) {
 			ptrdiff_t g = first + (i < c->n ? i : 0);
 			double d = (double)(c->y[i] - c->mean[i]), v = (double)(c->sd[i] * c->sd[i]);
@@ -7404,9 +7403,8 @@ static void odvgp__predict_inputs(odvgp__prediction *t, const odvgp_real *X, ptr
 {
 	ptrdiff_t D = (ptrdiff_t)t->p->D;
 	t->has_var = 0;
-	for (ptrdiff_t i = 0; i < n; i++)
-		for (ptrdiff_t d = 0; d < D; d++)
-			t->X[i * D + d] = (X[i * D + d] - t->v.x_mean[d]) / t->v.x_scale[d];
+	ODVGP__FOR(i, n)
+		ODVGP__FOR(d, D) t->X[i * D + d] = (X[i * D + d] - t->v.x_mean[d]) / t->v.x_scale[d];
 }
 
 /*  The same as below for an image: row [m] <- sum_t w_t k(patch t, Z). */
@@ -7417,7 +7415,7 @@ static void odvgp__predict_image(odvgp__prediction *t, ptrdiff_t i, ptrdiff_t m,
 	ptrdiff_t D = odvgp__patch_columns(p, 0), ld = odvgp__points_ld(m);
 	odvgp__patches_move(p, t->X + i * (ptrdiff_t)t->p->D, NULL, t->patches);
 	odvgp__zero(row, m);
-	for (ptrdiff_t r = 0; r < odvgp__patches_count(p); r++) {
+	ODVGP__FOR(r, odvgp__patches_count(p)) {
 		odvgp__points_place(t->kernel, t->v.hyp, t->patches + r * D, 1, centre, t->u, 1);
 		for (ptrdiff_t j = 0; j < m; j += ODVGP__CHUNK)
 			t->blas.isa->axpy(ODVGP__MIN(m - j, ODVGP__CHUNK), t->v.weights[r],
@@ -7443,13 +7441,13 @@ static void odvgp__predict_row(odvgp__prediction *t, ptrdiff_t i, ptrdiff_t m,
 		const odvgp_real *k =
 				image ? t->row + j : odvgp__points_chunk(t->job, t->u, i, points, ld, j, t->chunk);
 		if (to) odvgp__copy(to + j, k, cols);
-		for (ptrdiff_t q = 0; q < P; q++) {
+		ODVGP__FOR(q, P) {
 			odvgp_real part = isa->dot(cols, k, coefficients + q * m + j),
 					   *sum = t->sums + q * t->ld + i;
 			*sum = j ? *sum + part : part;
 		}
 	}
-	for (ptrdiff_t q = 0; q < P; q++) t->mean[q * t->ld + i] += t->sums[q * t->ld + i];
+	ODVGP__FOR(q, P) t->mean[q * t->ld + i] += t->sums[q * t->ld + i];
 }
 
 static void odvgp__predict_mean_function(odvgp__prediction *t, ptrdiff_t n)
@@ -7458,7 +7456,7 @@ static void odvgp__predict_mean_function(odvgp__prediction *t, ptrdiff_t n)
 	int has_A = odvgp__mean_functions[t->p->mean_function].A,
 		has_b = odvgp__mean_functions[t->p->mean_function].b;
 	for (ptrdiff_t q = 0; q < P && t->p->mean_function != ODVGP_MEAN_FUNCTION_ZERO; q++)
-		for (ptrdiff_t i = 0; i < n; i++) {
+		ODVGP__FOR(i, n) {
 			odvgp_real sum = has_b ? t->v.b[q] : has_A ? 0 : t->X[i * D + q];
 			for (ptrdiff_t d = 0; d < D && has_A; d++) sum += t->X[i * D + d] * t->v.A[d * P + q];
 			t->mean[q * t->ld + i] += sum;
@@ -7471,8 +7469,8 @@ static void odvgp__predict_mean(odvgp__prediction *t, ptrdiff_t n, int features)
 	const odvgp__predictor *p = t->p;
 	ptrdiff_t P = (ptrdiff_t)p->P, M = (ptrdiff_t)p->M, Mg = (ptrdiff_t)p->M_gamma;
 	t->job->X2 = NULL; /* none of the points is a row of X */
-	for (ptrdiff_t q = 0; q < P; q++) odvgp__zero(t->mean + q * t->ld, n);
-	for (ptrdiff_t i = 0; i < n; i++) {
+	ODVGP__FOR(q, P) odvgp__zero(t->mean + q * t->ld, n);
+	ODVGP__FOR(i, n) {
 		if (features || !p->no_alpha)
 			odvgp__predict_row(t, i, M, t->v.beta, t->v.beta_centre,
 					p->no_alpha ? NULL : t->v.alpha, features ? t->A + i * M : NULL);
@@ -7520,7 +7518,7 @@ static void odvgp__predict_product(odvgp__prediction *t, ptrdiff_t n, ptrdiff_t 
 	ptrdiff_t M = (ptrdiff_t)t->p->M;
 	if (n == 1) {
 		odvgp__zero(T, m);
-		for (ptrdiff_t p = 0; p < m; p++) isa->axpy(p + 1, A[p], R + p * m, T);
+		ODVGP__FOR(p, m) isa->axpy(p + 1, A[p], R + p * m, T);
 		return;
 	}
 	odvgp__mm g = odvgp__mm_make(0, 0, n, m, m, 1, A, M, R, m, 0, T, M);
@@ -7534,9 +7532,8 @@ static void odvgp__predict_cholesky(odvgp__prediction *t, ptrdiff_t n, ptrdiff_t
 {
 	ptrdiff_t M = (ptrdiff_t)t->p->M, Mr = (ptrdiff_t)t->p->M_factor, Mv = M - Mr;
 	if (odvgp__factors[t->p->factor].diagonal) {
-		for (ptrdiff_t i = 0; i < n; i++)
-			for (ptrdiff_t j = 0; j < M; j++)
-				t->T[i * M + j] = t->v.factor[q * M + j] * t->A[i * M + j];
+		ODVGP__FOR(i, n)
+			ODVGP__FOR(j, M) t->T[i * M + j] = t->v.factor[q * M + j] * t->A[i * M + j];
 	} else {
 		odvgp__predict_product(t, n, Mr, t->v.factor + q * Mr * Mr, t->A, t->T);
 		if (Mv) odvgp__predict_product(t, n, Mv, t->v.factor_v + q * Mv * Mv, t->A + Mr, t->T + Mr);
@@ -7558,7 +7555,7 @@ static odvgp_real odvgp__predict_image_cov(odvgp__prediction *t, ptrdiff_t i, pt
 	if (i != j) odvgp__patches_move(p, t->X + i * (ptrdiff_t)t->p->D, NULL, t->patches);
 	/* of one image, only the triangle: entries before the diagonal count twice */
 	t->job->X2 = i == j ? t->job->X1 : NULL;
-	for (ptrdiff_t r = 0; r < T; r++) {
+	ODVGP__FOR(r, T) {
 		odvgp__points_place(t->kernel, t->v.hyp, t->patches + r * D, 1, centre, t->u, 1);
 		for (ptrdiff_t s = 0; s < (i == j ? r + 1 : T); s += ODVGP__CHUNK) {
 			const odvgp_real *k =
@@ -7583,10 +7580,10 @@ static void odvgp__predict_features(odvgp__prediction *t, ptrdiff_t n)
 {
 	const odvgp__isa *isa = t->blas.isa;
 	ptrdiff_t M = (ptrdiff_t)t->p->M;
-	for (ptrdiff_t i = 0; i < n; i++) t->prior[i] = odvgp__predict_prior(t, i);
+	ODVGP__FOR(i, n) t->prior[i] = odvgp__predict_prior(t, i);
 	if (!odvgp__factors[t->p->factor].of_S) return;
 	odvgp__predict_solve(t, n, t->v.L, t->A);
-	for (ptrdiff_t i = 0; i < n; i++) /* NaN stays NaN */
+	ODVGP__FOR(i, n) /* NaN stays NaN */
 		t->square[i] = ODVGP__MAX(0, t->prior[i] - isa->dot(M, t->A + i * M, t->A + i * M));
 }
 
@@ -7597,9 +7594,9 @@ static void odvgp__predict_var(odvgp__prediction *t, ptrdiff_t n)
 	int dense = odvgp__factors[t->p->factor].of_S;
 	t->has_var = 1;
 	odvgp__predict_features(t, n);
-	for (ptrdiff_t q = 0; q < P; q++) {
+	ODVGP__FOR(q, P) {
 		odvgp__predict_cholesky(t, n, q);
-		for (ptrdiff_t i = 0; i < n; i++) {
+		ODVGP__FOR(i, n) {
 			odvgp_real sum = isa->dot(M, t->T + i * M, t->T + i * M);
 			/* NaN stays NaN */
 			t->var[q * t->ld + i] = dense ? sum + t->square[i] : ODVGP__MAX(0, t->prior[i] - sum);
@@ -7678,12 +7675,11 @@ static void odvgp__predict_sample(const odvgp__predictor *p, const odvgp_real *m
 {
 	ptrdiff_t P = (ptrdiff_t)p->P;
 	uint64_t seed = p->seed[0] | (uint64_t)p->seed[1] << 32;
-	for (ptrdiff_t q = 0; q < P; q++) {
+	ODVGP__FOR(q, P) {
 		odvgp_real z =
 				(odvgp_real)odvgp__normal(seed, (uint64_t)p->layers, (uint64_t)(k / 2 * P + q));
 		if (k % 2) z = -z;
-		for (ptrdiff_t i = 0; i < rows; i++)
-			x[i * P + q] = mean[q * ld + i] + ODVGP__SQRT(var[q * ld + i]) * z;
+		ODVGP__FOR(i, rows) x[i * P + q] = mean[q * ld + i] + ODVGP__SQRT(var[q * ld + i]) * z;
 	}
 }
 
@@ -7694,11 +7690,11 @@ static void odvgp__predict_mix(
 {
 	ptrdiff_t P = (ptrdiff_t)t->p->P;
 	for (ptrdiff_t i = 0; i < n && t->p->mixed; i++) {
-		for (ptrdiff_t q = 0; q < P; q++) t->column[q] = x[q * ld + i];
-		for (ptrdiff_t f = 0; f < (ptrdiff_t)t->p->F; f++) {
+		ODVGP__FOR(q, P) t->column[q] = x[q * ld + i];
+		ODVGP__FOR(f, (ptrdiff_t)t->p->F) {
 			const odvgp_real *w = t->v.mixing + f * P;
 			odvgp_real sum = 0;
-			for (ptrdiff_t q = 0; q < P; q++) sum += (squares ? w[q] * w[q] : w[q]) * t->column[q];
+			ODVGP__FOR(q, P) sum += (squares ? w[q] * w[q] : w[q]) * t->column[q];
 			x[f * ld + i] = sum;
 		}
 	}
@@ -7731,7 +7727,7 @@ static void odvgp__predict_stack(odvgp__prediction_call *c, ptrdiff_t first, ptr
 	odvgp__predict_layer(t, c->X + first * bottom.D, count, 1);
 	odvgp__copy(b->mean, t->mean, bottom.P * rows);
 	odvgp__copy(b->var, t->var, bottom.P * rows);
-	for (ptrdiff_t k = 0; k < (ptrdiff_t)p->samples; k++) {
+	ODVGP__FOR(k, (ptrdiff_t)p->samples) {
 		odvgp__predict_sample(p, b->mean, b->var, rows, count, k, b->x);
 		for (odvgp_server layer = bottom; odvgp__layers_served(&layer) > 1;) {
 			layer = odvgp__layer_above(&layer);
@@ -7793,9 +7789,9 @@ static void odvgp__use_rows(odvgp__prediction_call *c, const odvgp__prediction *
 		odvgp_real *run, odvgp_real *mean, odvgp_real *var)
 {
 	int scaled = odvgp__predict_likelihood(t)->flags & ODVGP__LIK_SCALABLE;
-	for (ptrdiff_t q = 0; q < rows; q++) {
+	ODVGP__FOR(q, rows) {
 		odvgp_real scale = odvgp__predict_scale(t, q);
-		for (ptrdiff_t i = 0; i < count; i++) {
+		ODVGP__FOR(i, count) {
 			ptrdiff_t at = q * c->n + first + i, from = q * t->ld + i;
 			odvgp_real x = m ? m[from] : 0;
 			if (scaled) x = t->v.y_mean[q] + scale * x;
@@ -7850,9 +7846,9 @@ static void odvgp__use_functions(odvgp__prediction_call *c, odvgp__prediction *t
 {
 	ptrdiff_t F = c->s->F, P = c->s->P;
 	if (c->mean) odvgp__use_rows(c, t, first, count, k, F, t->mean, NULL, NULL, c->mean, NULL);
-	for (ptrdiff_t i = 0; i < count; i++) {
+	ODVGP__FOR(i, count) {
 		odvgp_real *C = c->var + (first + i) * F * F;
-		for (ptrdiff_t f = 0; f < F; f++)
+		ODVGP__FOR(f, F)
 			for (ptrdiff_t g = 0; g <= f; g++) {
 				odvgp_real sum = !t->p->mixed && f == g ? t->var[f * t->ld + i] : 0;
 				for (ptrdiff_t q = 0; q < P && t->p->mixed; q++)
@@ -7903,13 +7899,11 @@ static void odvgp__predict_targets(
 {
 	ptrdiff_t T = (ptrdiff_t)t->p->T;
 	int gaussian = odvgp__predict_likelihood(t)->flags & ODVGP__LIK_GAUSSIAN;
-	for (ptrdiff_t q = 0; q < T; q++)
-		for (ptrdiff_t i = 0; i < n; i++)
-			t->y[q * t->ld + i] = (Y[i * C + q] - t->v.y_mean[q]) / t->v.y_scale[q];
+	ODVGP__FOR(q, T)
+		ODVGP__FOR(i, n) t->y[q * t->ld + i] = (Y[i * C + q] - t->v.y_mean[q]) / t->v.y_scale[q];
 	for (ptrdiff_t i = 0; i < n && t->scale; i++) t->scale[i] = Y[i * C + C - 1];
 	for (ptrdiff_t q = 0; q < T && t->scale && !gaussian; q++)
-		for (ptrdiff_t i = 0; i < n; i++)
-			t->mean[q * t->ld + i] += (odvgp_real)log((double)t->scale[i]);
+		ODVGP__FOR(i, n) t->mean[q * t->ld + i] += (odvgp_real)log((double)t->scale[i]);
 }
 
 /*  The log of the mean of the samples' densities: logp holds sum_k exp(l_k - top), in the end
@@ -7925,9 +7919,9 @@ static void odvgp__use_densities(odvgp__prediction_call *c, odvgp__prediction *t
 	odvgp__lik_job job = odvgp__predict_lik_job(t, count);
 	if (job.lik->flags & ODVGP__LIK_GAUSSIAN) job.noise = t->scale;
 	odvgp__predict_likelihood(t)->log_density(&job, t->of_y);
-	for (ptrdiff_t i = 0; i < count; i++) {
+	ODVGP__FOR(i, count) {
 		odvgp_real sum = 0, *logp = c->logp + first + i;
-		for (ptrdiff_t q = 0; q < T; q++) {
+		ODVGP__FOR(q, T) {
 			sum += t->of_y[q * t->ld + i];
 			sum -= (odvgp_real)log((double)t->v.y_scale[q]);
 		}
@@ -7968,7 +7962,7 @@ static void odvgp__predict_prior_cov(odvgp__prediction *t, ptrdiff_t n, odvgp_re
 	t->job->X2 = t->X;
 	odvgp__zero(t->by_columns, (ptrdiff_t)t->p->columns * ld + ODVGP__POINTS_BEYOND);
 	odvgp__points_place(t->kernel, t->v.hyp, t->X, n, centre, t->by_columns, ld);
-	for (ptrdiff_t i = 0; i < n; i++) {
+	ODVGP__FOR(i, n) {
 		odvgp__points_place(t->kernel, t->v.hyp, t->X + i * (ptrdiff_t)t->p->D, 1, centre, t->u, 1);
 		for (ptrdiff_t j = 0; j <= i; j += ODVGP__CHUNK)
 			odvgp__copy(C + i * n + j,
@@ -7987,15 +7981,15 @@ static void odvgp__predict_cov(
 	odvgp__predict_mean(t, n, 1);
 	for (ptrdiff_t q = 0; q < P && mean; q++) odvgp__copy(mean + q * n, t->mean + q * t->ld, n);
 	odvgp__predict_features(t, n);
-	for (ptrdiff_t q = 0; q < P; q++) { /* K - A A^T + T T^T, or K - T T^T */
+	ODVGP__FOR(q, P) { /* K - A A^T + T T^T, or K - T T^T */
 		odvgp_real *C = cov + q * n * n;
 		odvgp__predict_prior_cov(t, n, C);
 		odvgp__predict_cholesky(t, n, q);
 		odvgp_syrk(&t->blas, 0, n, M, -1, dense ? t->A : t->T, M, NULL, 1, C, n);
 		/* NaN stays NaN */
-		for (ptrdiff_t i = 0; i < n; i++) C[i * n + i] = ODVGP__MAX(0, C[i * n + i]);
+		ODVGP__FOR(i, n) C[i * n + i] = ODVGP__MAX(0, C[i * n + i]);
 		if (dense) odvgp_syrk(&t->blas, 0, n, M, 1, t->T, M, NULL, 1, C, n);
-		for (ptrdiff_t i = 0; i < n; i++)
+		ODVGP__FOR(i, n)
 			for (ptrdiff_t j = 0; j <= i; j++) C[j * n + i] = C[i * n + j];
 	}
 }
@@ -8007,7 +8001,7 @@ static void odvgp__predict_functions(
 {
 	if (f) odvgp__predict_mix(t, 0, f, n, n);
 	if (cov) odvgp__predict_mix(t, 1, cov, n * n, n * n);
-	for (ptrdiff_t q = 0; q < (ptrdiff_t)t->p->F; q++) {
+	ODVGP__FOR(q, (ptrdiff_t)t->p->F) {
 		odvgp_real scale = odvgp__predict_scale(t, q) * odvgp__predict_scale(t, q);
 		if (f) odvgp__predict_unscale(t, q, f + q * n, n);
 		for (ptrdiff_t i = 0; i < n * n && cov; i++)
@@ -8036,11 +8030,11 @@ ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *s, const odvgp_real
 static void odvgp__pivoted_cholesky(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
 {
 	odvgp_real largest = 0;
-	for (ptrdiff_t i = 0; i < n; i++) {
+	ODVGP__FOR(i, n) {
 		perm[i] = i;
 		largest = ODVGP__MAX(largest, C[i * n + i]);
 	}
-	for (ptrdiff_t k = 0; k < n; k++) {
+	ODVGP__FOR(k, n) {
 		ptrdiff_t best = k;
 		for (ptrdiff_t i = k + 1; i < n; i++)
 			if (C[i * n + i] > C[best * n + best]) best = i;
@@ -8052,7 +8046,7 @@ static void odvgp__pivoted_cholesky(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
 			ptrdiff_t keep = perm[k];
 			perm[k] = perm[best];
 			perm[best] = keep;
-			for (ptrdiff_t j = 0; j < n; j++) {
+			ODVGP__FOR(j, n) {
 				odvgp_real x = C[k * n + j];
 				C[k * n + j] = C[best * n + j];
 				C[best * n + j] = x;
@@ -8074,12 +8068,12 @@ static void odvgp__pivoted_cholesky(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
 static void odvgp__scaled_cholesky(
 		ptrdiff_t n, odvgp_real *C, const odvgp_real *prior, ptrdiff_t *perm)
 {
-	for (ptrdiff_t i = 0; i < n; i++)
-		for (ptrdiff_t j = 0; j < n; j++)
+	ODVGP__FOR(i, n)
+		ODVGP__FOR(j, n)
 			if (prior[i] > 0 && prior[j] > 0)
 				C[i * n + j] /= ODVGP__SQRT(prior[i]) * ODVGP__SQRT(prior[j]);
 	odvgp__pivoted_cholesky(n, C, perm);
-	for (ptrdiff_t i = 0; i < n; i++)
+	ODVGP__FOR(i, n)
 		for (ptrdiff_t j = 0; j <= i; j++)
 			if (prior[perm[i]] > 0) C[i * n + j] *= ODVGP__SQRT(prior[perm[i]]);
 }
@@ -8136,16 +8130,15 @@ static odvgp_status odvgp__sample_layer(const odvgp_server *s, const odvgp_real 
 	if (!mixed) odvgp__predict_functions(t, n, mean, cov);
 	/* odvgp__pivoted_cholesky counts a NaN pivot as 0 */
 	finite = odvgp__finite(cov, P * n * n);
-	for (ptrdiff_t q = 0; q < P; q++)
-		odvgp__scaled_cholesky(n, cov + q * n * n, t->prior, perm + q * n);
-	for (ptrdiff_t k = 0; k < samples; k++) {
-		for (ptrdiff_t q = 0; q < P; q++) {
+	ODVGP__FOR(q, P) odvgp__scaled_cholesky(n, cov + q * n * n, t->prior, perm + q * n);
+	ODVGP__FOR(k, samples) {
+		ODVGP__FOR(q, P) {
 			const odvgp_real *L = cov + q * n * n;
 			odvgp_real *out = f + (k * F + q) * n;
-			for (ptrdiff_t i = 0; i < n; i++)
+			ODVGP__FOR(i, n)
 				z[i] = (odvgp_real)odvgp__normal(
 						seed, ODVGP__STREAM_SAMPLE, (uint64_t)((k * F + q) * n + i));
-			for (ptrdiff_t i = 0; i < n; i++) {
+			ODVGP__FOR(i, n) {
 				odvgp_real sum = mean[q * n + perm[q * n + i]];
 				for (ptrdiff_t j = 0; j <= i; j++) sum += L[i * n + j] * z[j];
 				out[perm[q * n + i]] = sum;
@@ -8167,7 +8160,7 @@ static odvgp_status odvgp__sample_stack(const odvgp_server *s, const odvgp_real 
 	odvgp__largest_layer(s, n, odvgp__sample_layer_size, &widest);
 	odvgp__arena_init(&a, scratch, scratch_bytes);
 	odvgp_real *hidden = odvgp__take(&a, 2 * widest, n), *x = hidden + widest * n;
-	for (ptrdiff_t k = 0; k < samples; k++) {
+	ODVGP__FOR(k, samples) {
 		const odvgp_real *from = X;
 		odvgp_server layer = odvgp__layer_server(s->block, s->isa);
 		for (ptrdiff_t left = odvgp__layers_served(s); left > 0; left--) {
@@ -8177,8 +8170,7 @@ static odvgp_status odvgp__sample_stack(const odvgp_server *s, const odvgp_real 
 					left > 1 ? hidden : f + k * layer.F * n, a.base + a.used, a.size - a.used);
 			if (now) status = now;
 			if (left == 1) break;
-			for (ptrdiff_t i = 0; i < n * layer.P; i++)
-				x[i] = hidden[i % layer.P * n + i / layer.P];
+			ODVGP__FOR(i, n * layer.P) x[i] = hidden[i % layer.P * n + i / layer.P];
 			from = x;
 			layer = odvgp__layer_above(&layer);
 		}
@@ -8250,7 +8242,7 @@ static void odvgp__file_reals(odvgp__file *f, odvgp_real *x, ptrdiff_t n, int by
 		f->used += (size_t)n * (size_t)bytes;
 		return;
 	}
-	for (ptrdiff_t i = 0; i < n; i++) {
+	ODVGP__FOR(i, n) {
 		float single = (float)x[i];
 		double wide = (double)x[i];
 		uint32_t u32;
@@ -8429,7 +8421,7 @@ static int odvgp__predictor_reals_ok(const odvgp__predictor *p)
 		const odvgp_real *x;
 		uint32_t n;
 	} positive[] = {{v.hyp, p->nhyp}, {v.lik_params, lik}, {v.x_scale, p->D}, {v.y_scale, p->T}};
-	for (ptrdiff_t k = 0; k < ODVGP__COUNT(positive); k++)
+	ODVGP__FOR(k, ODVGP__COUNT(positive))
 		for (uint32_t i = 0; i < positive[k].n; i++)
 			if (!(positive[k].x[i] > 0)) return 0;
 	if (p->nodes && !(v.rule[0] >= 0 && v.rule[0] < ODVGP__R(0.5))) return 0; /* link jitter */
@@ -9582,7 +9574,7 @@ static void odvgp__set_noise(odvgp_model *m, double value)
 {
 	if (!odvgp__has_noise(&m->cfg)) return;
 	const odvgp_slot *slot = &m->par.slot[m->slot_lik_params];
-	for (ptrdiff_t i = 0; i < slot->count; i++) odvgp__set_positive(m, slot->offset + i, value);
+	ODVGP__FOR(i, slot->count) odvgp__set_positive(m, slot->offset + i, value);
 }
 
 /*  Of all outputs. */
@@ -9595,7 +9587,7 @@ static odvgp_real odvgp__noise(const odvgp_model *m)
 /*  Whether new parameters are finite, and positive where they must be. */
 static int odvgp__theta_ok(const odvgp_model *m)
 {
-	for (ptrdiff_t i = 0; i < m->par.positive; i++)
+	ODVGP__FOR(i, m->par.positive)
 		if (!(m->par.value[i] > 0) || !(m->par.value[i] - m->par.value[i] == 0)) return 0;
 	return odvgp__finite(m->par.theta, m->par.count);
 }
@@ -9682,7 +9674,7 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_r
 			return odvgp__fail(
 					info, ODVGP_E_ARG, slot->name, i, (double)values[i], "is outside its bounds");
 	m->warm_due = 0;
-	for (ptrdiff_t i = 0; i < count; i++) {
+	ODVGP__FOR(i, count) {
 		int above = slot->lower && i % cols > i / cols % slot->shape[1];
 		m->par.theta[slot->offset + i] = above ? 0
 										 : slot->positive
@@ -9828,19 +9820,18 @@ static void odvgp__node_zero(odvgp_real *x, const odvgp__node *nd)
 {
 	if (nd->cols == nd->ld) odvgp__zero(x, nd->rows * nd->ld);
 	else
-		for (ptrdiff_t i = 0; i < nd->rows; i++) odvgp__zero(x + i * nd->ld, nd->cols);
+		ODVGP__FOR(i, nd->rows) odvgp__zero(x + i * nd->ld, nd->cols);
 }
 
 /*  v <- X's value, and dX += the adjoint, entry by entry: for a node that begins as its input. */
 static void odvgp__value_from(odvgp__node *nd, const odvgp__node *X)
 {
-	for (ptrdiff_t i = 0; i < nd->rows; i++)
-		odvgp__copy(nd->v + i * nd->ld, X->v + i * X->ld, nd->cols);
+	ODVGP__FOR(i, nd->rows) odvgp__copy(nd->v + i * nd->ld, X->v + i * X->ld, nd->cols);
 }
 static void odvgp__adjoint_to(const odvgp__node *nd, odvgp__node *X)
 {
-	for (ptrdiff_t i = 0; i < nd->rows; i++)
-		for (ptrdiff_t j = 0; j < nd->cols; j++) X->d[i * X->ld + j] += nd->d[i * nd->ld + j];
+	ODVGP__FOR(i, nd->rows)
+		ODVGP__FOR(j, nd->cols) X->d[i * X->ld + j] += nd->d[i * nd->ld + j];
 }
 
 /* --- PARAM, INPUT: set from outside; PARAM's adjoint is in the gradient vector --- */
@@ -9924,7 +9915,7 @@ static odvgp_status odvgp__kernel_diag_forward(odvgp__tape *t, odvgp__node *nd)
 	int same = odvgp__kernel_stationary(&nd->of->kernel);
 	odvgp_real value[ODVGP__MAX_NODES];
 	if (odvgp__node_images_diag(t, nd, 0)) return ODVGP_OK;
-	for (ptrdiff_t j = 0; j < nd->cols; j++)
+	ODVGP__FOR(j, nd->cols)
 		nd->v[j] = same && j ? nd->v[0]
 							 : odvgp__kernel_diag(&nd->of->kernel, hyp->v, X->v + j * X->ld, value);
 	return ODVGP_OK;
@@ -9937,11 +9928,11 @@ static void odvgp__kernel_diag_reverse(odvgp__tape *t, odvgp__node *nd)
 	if (odvgp__node_images_diag(t, nd, 1)) return;
 	/* k(x,x) is the same for every x */
 	if (odvgp__kernel_stationary(&nd->of->kernel)) {
-		for (ptrdiff_t j = 0; j < nd->cols; j++) sum += nd->d[j];
+		ODVGP__FOR(j, nd->cols) sum += nd->d[j];
 		odvgp__kernel_diag_adjoint(&nd->of->kernel, hyp->v, X->v, sum, dhyp, NULL);
 		return;
 	}
-	for (ptrdiff_t j = 0; j < nd->cols; j++)
+	ODVGP__FOR(j, nd->cols)
 		odvgp__kernel_diag_adjoint(&nd->of->kernel, hyp->v, X->v + j * X->ld, nd->d[j], dhyp,
 				odvgp__wants(t, nd, 1) ? X->d + j * X->ld : NULL);
 }
@@ -9993,7 +9984,7 @@ static odvgp_real odvgp__mean_diagonal(const odvgp__node *K)
 {
 	odvgp_real sum = 0;
 	/* of a stack: over all its squares */
-	for (ptrdiff_t i = 0; i < K->rows; i++) sum += K->v[i * K->ld + i % K->cols];
+	ODVGP__FOR(i, K->rows) sum += K->v[i * K->ld + i % K->cols];
 	return sum / (odvgp_real)K->rows;
 }
 
@@ -10024,9 +10015,9 @@ static const char *odvgp__jitter_cause(odvgp__tape *t, const odvgp__node *K, ptr
 	const odvgp__kernel *kernel = &K->of->kernel;
 	ptrdiff_t D = Z->cols;
 	double nearest = HUGE_VAL, widest = 0, coarse = 0;
-	for (ptrdiff_t i = 0; i < Z->rows; i++) {
+	ODVGP__FOR(i, Z->rows) {
 		double r2 = 0;
-		for (ptrdiff_t d = 0; d < D; d++) {
+		ODVGP__FOR(d, D) {
 			double x = (double)Z->v[i * D + d] - (double)Z->v[pivot * D + d];
 			r2 += x * x;
 		}
@@ -10064,7 +10055,7 @@ static void odvgp__jitter_adjoint(odvgp__tape *t, const odvgp__node *nd, odvgp_r
 {
 	odvgp__node *prior = odvgp__in(t, nd, nd->in[1] != 0);
 	if (!odvgp__has_base_jitter(nd) || !prior->needs_grad) return;
-	for (ptrdiff_t i = 0; i < nd->rows; i++)
+	ODVGP__FOR(i, nd->rows)
 		prior->d[i * prior->ld + i] += trace * t->jitter_relative / (odvgp_real)nd->rows;
 }
 
@@ -10113,7 +10104,7 @@ static odvgp_status odvgp__chol_try(
 		odvgp__tape *t, odvgp__node *nd, odvgp_real added, odvgp_info *bad)
 {
 	const odvgp__node *K = odvgp__in(t, nd, 0);
-	for (ptrdiff_t r = 0; r < nd->rows; r++) {
+	ODVGP__FOR(r, nd->rows) {
 		ptrdiff_t i = r % nd->cols;
 		odvgp__copy_row(nd->v + r * nd->ld, K->v + r * K->ld, i, nd->cols);
 		nd->v[r * nd->ld + i] += added;
@@ -10152,7 +10143,7 @@ static void odvgp__chol_reverse(odvgp__tape *t, odvgp__node *nd)
 	for (ptrdiff_t r = 0; r < nd->rows; r += nd->cols)
 		odvgp_potrf_adjoint(
 				&t->blas, nd->cols, nd->v + r * nd->ld, nd->ld, nd->d + r * nd->ld, nd->ld);
-	for (ptrdiff_t r = 0; r < nd->rows; r++) {
+	ODVGP__FOR(r, nd->rows) {
 		ptrdiff_t i = r % nd->cols;
 		for (ptrdiff_t j = 0; j <= i && K->needs_grad; j++)
 			K->d[r * K->ld + j] += nd->d[r * nd->ld + j];
@@ -10168,7 +10159,7 @@ static odvgp_status odvgp__jittered_forward(odvgp__tape *t, odvgp__node *nd)
 	const odvgp__node *K = odvgp__in(t, nd, 0);
 	odvgp_real added = odvgp__jitter_base(t, nd) + nd->jitter->raised;
 	odvgp__value_from(nd, K);
-	for (ptrdiff_t i = 0; i < nd->rows; i++) nd->v[i * nd->ld + i] += added;
+	ODVGP__FOR(i, nd->rows) nd->v[i * nd->ld + i] += added;
 	return ODVGP_OK;
 }
 
@@ -10177,7 +10168,7 @@ static void odvgp__jittered_reverse(odvgp__tape *t, odvgp__node *nd)
 	odvgp__node *K = odvgp__in(t, nd, 0);
 	odvgp_real trace = 0;
 	if (K->needs_grad) odvgp__adjoint_to(nd, K);
-	for (ptrdiff_t i = 0; i < nd->rows; i++) trace += nd->d[i * nd->ld + i];
+	ODVGP__FOR(i, nd->rows) trace += nd->d[i * nd->ld + i];
 	odvgp__jitter_adjoint(t, nd, trace);
 }
 
@@ -10312,18 +10303,18 @@ static odvgp_status odvgp__inner_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *K = odvgp__in(t, nd, 0), *B = odvgp__in(t, nd, 1);
 	ptrdiff_t M = K->rows;
-	for (ptrdiff_t p = 0; p < nd->rows / M; p++) {
+	ODVGP__FOR(p, nd->rows / M) {
 		odvgp_real *H = nd->v + p * M * nd->ld;
 		const odvgp_real *b = B->v + p * M * B->ld, *g = B->v + p * B->ld;
 		if (nd->variant == ODVGP__B_DIAGONAL) {
-			for (ptrdiff_t i = 0; i < M; i++)
+			ODVGP__FOR(i, M)
 				for (ptrdiff_t j = 0; j <= i; j++)
 					H[i * nd->ld + j] = ODVGP__SQRT(g[i]) * K->v[i * K->ld + j] * ODVGP__SQRT(g[j]);
 		} else {
 			odvgp__inner_product(t, nd, p);
 			odvgp_gemmt(&t->blas, 1, 0, M, M, 1, b, B->ld, nd->aux, M, 0, H, nd->ld);
 		}
-		for (ptrdiff_t i = 0; i < M; i++) H[i * nd->ld + i] += 1;
+		ODVGP__FOR(i, M) H[i * nd->ld + i] += 1;
 	}
 	return ODVGP_OK;
 }
@@ -10331,7 +10322,7 @@ static odvgp_status odvgp__inner_forward(odvgp__tape *t, odvgp__node *nd)
 /*  From the lower triangle G to S = G + G^T. */
 static void odvgp__symmetrise(odvgp_real *G, ptrdiff_t n, ptrdiff_t ld)
 {
-	for (ptrdiff_t i = 0; i < n; i++)
+	ODVGP__FOR(i, n)
 		for (ptrdiff_t j = 0; j <= i; j++)
 			G[j * ld + i] = G[i * ld + j] = i == j ? 2 * G[i * ld + i] : G[i * ld + j];
 }
@@ -10341,9 +10332,9 @@ static void odvgp__inner_reverse_diagonal(odvgp__tape *t, odvgp__node *nd, ptrdi
 	odvgp__node *K = odvgp__in(t, nd, 0), *B = odvgp__in(t, nd, 1);
 	ptrdiff_t M = K->rows;
 	const odvgp_real *S = nd->d + p * M * nd->ld, *g = B->v + p * B->ld;
-	for (ptrdiff_t i = 0; i < M; i++) {
+	ODVGP__FOR(i, M) {
 		odvgp_real sum = 0, root = ODVGP__SQRT(g[i]);
-		for (ptrdiff_t j = 0; j < M; j++) {
+		ODVGP__FOR(j, M) {
 			odvgp_real x = S[i * nd->ld + j] * ODVGP__SQRT(g[j]);
 			sum += x * K->v[i * K->ld + j];
 			if (K->needs_grad) K->d[i * K->ld + j] += ODVGP__R(0.5) * root * x;
@@ -10383,9 +10374,8 @@ static odvgp_status odvgp__sum_forward(odvgp__tape *t, odvgp__node *nd)
 	for (int k = 0; k < ODVGP__MAX_IN && nd->in[k]; k++) {
 		odvgp__node *x = odvgp__in(t, nd, k);
 		ptrdiff_t rs = x->rows == 1 ? 0 : x->ld, cs = x->cols == 1 && nd->cols > 1 ? 0 : 1;
-		for (ptrdiff_t i = 0; i < nd->rows; i++)
-			for (ptrdiff_t j = 0; j < nd->cols; j++)
-				nd->v[i * nd->ld + j] += nd->coef[k] * x->v[i * rs + j * cs];
+		ODVGP__FOR(i, nd->rows)
+			ODVGP__FOR(j, nd->cols) nd->v[i * nd->ld + j] += nd->coef[k] * x->v[i * rs + j * cs];
 	}
 	return ODVGP_OK;
 }
@@ -10396,9 +10386,8 @@ static void odvgp__sum_reverse(odvgp__tape *t, odvgp__node *nd)
 		odvgp__node *x = odvgp__in(t, nd, k);
 		ptrdiff_t rs = x->rows == 1 ? 0 : x->ld, cs = x->cols == 1 && nd->cols > 1 ? 0 : 1;
 		if (!x->needs_grad) continue;
-		for (ptrdiff_t i = 0; i < nd->rows; i++)
-			for (ptrdiff_t j = 0; j < nd->cols; j++)
-				x->d[i * rs + j * cs] += nd->coef[k] * nd->d[i * nd->ld + j];
+		ODVGP__FOR(i, nd->rows)
+			ODVGP__FOR(j, nd->cols) x->d[i * rs + j * cs] += nd->coef[k] * nd->d[i * nd->ld + j];
 	}
 }
 
@@ -10407,16 +10396,16 @@ static void odvgp__sum_reverse(odvgp__tape *t, odvgp__node *nd)
 static odvgp_status odvgp__transpose_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	const odvgp__node *A = odvgp__in(t, nd, 0);
-	for (ptrdiff_t i = 0; i < nd->rows; i++)
-		for (ptrdiff_t j = 0; j < nd->cols; j++) nd->v[i * nd->ld + j] = A->v[j * A->ld + i];
+	ODVGP__FOR(i, nd->rows)
+		ODVGP__FOR(j, nd->cols) nd->v[i * nd->ld + j] = A->v[j * A->ld + i];
 	return ODVGP_OK;
 }
 
 static void odvgp__transpose_reverse(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *A = odvgp__in(t, nd, 0);
-	for (ptrdiff_t i = 0; i < nd->rows; i++)
-		for (ptrdiff_t j = 0; j < nd->cols; j++) A->d[j * A->ld + i] += nd->d[i * nd->ld + j];
+	ODVGP__FOR(i, nd->rows)
+		ODVGP__FOR(j, nd->cols) A->d[j * A->ld + i] += nd->d[i * nd->ld + j];
 }
 
 /* --- SAMPLE(mean, var, eps): mean + sqrt(max(var, 0)) eps, by reparametrisation
@@ -10427,8 +10416,8 @@ static odvgp_status odvgp__sample_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	const odvgp__node *mean = odvgp__in(t, nd, 0), *var = odvgp__in(t, nd, 1),
 					  *eps = odvgp__in(t, nd, 2);
-	for (ptrdiff_t r = 0; r < nd->rows; r++)
-		for (ptrdiff_t p = 0; p < nd->cols; p++) {
+	ODVGP__FOR(r, nd->rows)
+		ODVGP__FOR(p, nd->cols) {
 			ptrdiff_t i = r % mean->cols;
 			odvgp_real v = var->v[p * var->ld + i];
 			nd->v[r * nd->ld + p] = mean->v[p * mean->ld + i] +
@@ -10441,8 +10430,8 @@ static void odvgp__sample_reverse(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *mean = odvgp__in(t, nd, 0), *var = odvgp__in(t, nd, 1);
 	const odvgp__node *eps = odvgp__in(t, nd, 2);
-	for (ptrdiff_t r = 0; r < nd->rows; r++)
-		for (ptrdiff_t p = 0; p < nd->cols; p++) {
+	ODVGP__FOR(r, nd->rows)
+		ODVGP__FOR(p, nd->cols) {
 			ptrdiff_t i = r % mean->cols;
 			odvgp_real d = nd->d[r * nd->ld + p], v = var->v[p * var->ld + i];
 			if (mean->needs_grad) mean->d[p * mean->ld + i] += d;
@@ -10476,7 +10465,7 @@ static odvgp_status odvgp__residual_forward(odvgp__tape *t, odvgp__node *nd)
 		const odvgp__node *A = odvgp__in(t, nd, i);
 		odvgp__column_squares_add(A->v, A->rows, A->cols, A->ld, nd->aux);
 	}
-	for (ptrdiff_t j = 0; j < nd->cols; j++) {
+	ODVGP__FOR(j, nd->cols) {
 		odvgp_real x = k->v[j] - nd->aux[j];
 		int clamped = x < least;
 		t->sums->clamped += (uint64_t)(clamped && nd->variant == ODVGP__RESIDUAL_CLAMPED);
@@ -10490,7 +10479,7 @@ static void odvgp__residual_reverse(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *k = odvgp__in(t, nd, 0);
 	odvgp_real clamped = 0;
-	for (ptrdiff_t j = 0; j < nd->cols; j++) {
+	ODVGP__FOR(j, nd->cols) {
 		if (nd->aux[j] == 0) clamped += nd->d[j];
 		nd->d[j] *= nd->aux[j];
 	}
@@ -10499,8 +10488,7 @@ static void odvgp__residual_reverse(odvgp__tape *t, odvgp__node *nd)
 	for (int in = 1; in < 3 && nd->in[in]; in++) {
 		odvgp__node *A = odvgp__in(t, nd, in);
 		for (ptrdiff_t i = 0; i < A->rows && A->needs_grad; i++)
-			for (ptrdiff_t j = 0; j < A->cols; j++)
-				A->d[i * A->ld + j] -= 2 * nd->d[j] * A->v[i * A->ld + j];
+			ODVGP__FOR(j, A->cols) A->d[i * A->ld + j] -= 2 * nd->d[j] * A->v[i * A->ld + j];
 	}
 }
 
@@ -10523,7 +10511,7 @@ static void odvgp__tri_product(odvgp__tape *t, odvgp__node *nd, ptrdiff_t p)
 static odvgp_status odvgp__tri_squares_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *A = odvgp__in(t, nd, 1);
-	for (ptrdiff_t p = 0; p < nd->rows; p++) {
+	ODVGP__FOR(p, nd->rows) {
 		odvgp__tri_product(t, nd, p);
 		odvgp__zero(nd->v + p * nd->ld, A->cols);
 		t->blas.isa->squares(A->rows, A->cols, odvgp__tri_at(t, nd, p), nd->ld, nd->v + p * nd->ld);
@@ -10558,10 +10546,9 @@ static void odvgp__inverse_features(odvgp__tape *t, odvgp__node *nd, ptrdiff_t p
 	odvgp__node *H = odvgp__in(t, nd, 1), *B = odvgp__in(t, nd, 2), *K = odvgp__in(t, nd, 3);
 	ptrdiff_t M = K->rows;
 	if (nd->variant == ODVGP__B_DIAGONAL) {
-		for (ptrdiff_t i = 0; i < M; i++) {
+		ODVGP__FOR(i, M) {
 			odvgp_real root = ODVGP__SQRT(B->v[p * B->ld + i]);
-			for (ptrdiff_t j = 0; j < nd->cols; j++)
-				nd->aux[i * nd->ld + j] = root * K->v[i * K->ld + j];
+			ODVGP__FOR(j, nd->cols) nd->aux[i * nd->ld + j] = root * K->v[i * K->ld + j];
 		}
 	} else
 		odvgp_trmm(&t->blas, 1, M, nd->cols, 1, B->v + p * M * B->ld, B->ld, K->v, K->ld, 0,
@@ -10572,11 +10559,11 @@ static void odvgp__inverse_features(odvgp__tape *t, odvgp__node *nd, ptrdiff_t p
 static odvgp_status odvgp__inverse_var_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *k = odvgp__in(t, nd, 0), *K = odvgp__in(t, nd, 3);
-	for (ptrdiff_t p = 0; p < nd->rows; p++) {
+	ODVGP__FOR(p, nd->rows) {
 		odvgp_real *var = nd->v + p * nd->ld;
 		odvgp__inverse_features(t, nd, p);
 		odvgp__column_squares(nd->aux, K->rows, nd->cols, nd->ld, var);
-		for (ptrdiff_t j = 0; j < nd->cols; j++) {
+		ODVGP__FOR(j, nd->cols) {
 			odvgp_real x = k->v[j] - var[j];
 			t->sums->clamped += (uint64_t)(x < 0);
 			var[j] = x < 0 ? 0 : x; /* NaN stays NaN */
@@ -10594,13 +10581,12 @@ static void odvgp__inverse_var_reverse(odvgp__tape *t, odvgp__node *nd)
 	for (ptrdiff_t p = nd->rows - 1; p >= 0; p--) {
 		odvgp_real *d = nd->d + p * nd->ld;
 		if (p < nd->rows - 1) odvgp__inverse_features(t, nd, p);
-		for (ptrdiff_t j = 0; j < n; j++) {
+		ODVGP__FOR(j, n) {
 			if (nd->v[p * nd->ld + j] == 0) d[j] = 0; /* clamped */
 			if (k->needs_grad) k->d[j] += d[j];
 		}
-		for (ptrdiff_t i = 0; i < M; i++)
-			for (ptrdiff_t j = 0; j < n; j++)
-				T[i * nd->ld + j] = -2 * d[j] * nd->aux[i * nd->ld + j];
+		ODVGP__FOR(i, M)
+			ODVGP__FOR(j, n) T[i * nd->ld + j] = -2 * d[j] * nd->aux[i * nd->ld + j];
 		odvgp_trsm(&t->blas, 0, 1, M, n, H->v + p * M * H->ld, H->ld, T, nd->ld);
 		if (H->needs_grad)
 			odvgp_gemmt(&t->blas, 0, 1, M, n, -1, T, nd->ld, nd->aux, nd->ld, 1,
@@ -10614,9 +10600,9 @@ static void odvgp__inverse_var_reverse(odvgp__tape *t, odvgp__node *nd)
 				odvgp_trmm(&t->blas, 0, M, n, 1, b, B->ld, T, nd->ld, 1, K->d, K->ld);
 			continue;
 		}
-		for (ptrdiff_t i = 0; i < M; i++) {
+		ODVGP__FOR(i, M) {
 			odvgp_real root = ODVGP__SQRT(B->v[p * B->ld + i]), sum = 0;
-			for (ptrdiff_t j = 0; j < n; j++) {
+			ODVGP__FOR(j, n) {
 				sum += K->v[i * K->ld + j] * T[i * nd->ld + j];
 				if (K->needs_grad) K->d[i * K->ld + j] += root * T[i * nd->ld + j];
 			}
@@ -10630,21 +10616,20 @@ static void odvgp__inverse_var_reverse(odvgp__tape *t, odvgp__node *nd)
 static odvgp_status odvgp__divide_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *b = odvgp__in(t, nd, 0), *D = odvgp__in(t, nd, 1);
-	for (ptrdiff_t j = 0; j < nd->cols; j++)
+	ODVGP__FOR(j, nd->cols)
 		if (!(D->v[j] > 0))
 			return odvgp__fail(t->info, ODVGP_E_NAN, "kernel", j, (double)D->v[j],
 					"its variance is not above 0");
-	for (ptrdiff_t i = 0; i < nd->rows; i++)
-		for (ptrdiff_t j = 0; j < nd->cols; j++)
-			nd->v[i * nd->ld + j] = b->v[i * b->ld + j] / D->v[j];
+	ODVGP__FOR(i, nd->rows)
+		ODVGP__FOR(j, nd->cols) nd->v[i * nd->ld + j] = b->v[i * b->ld + j] / D->v[j];
 	return ODVGP_OK;
 }
 
 static void odvgp__divide_reverse(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *b = odvgp__in(t, nd, 0), *D = odvgp__in(t, nd, 1);
-	for (ptrdiff_t i = 0; i < nd->rows; i++)
-		for (ptrdiff_t j = 0; j < nd->cols; j++) {
+	ODVGP__FOR(i, nd->rows)
+		ODVGP__FOR(j, nd->cols) {
 			odvgp_real q = nd->d[i * nd->ld + j] / D->v[j];
 			if (b->needs_grad) b->d[i * b->ld + j] += q;
 			if (D->needs_grad) D->d[j] -= q * nd->v[i * nd->ld + j];
@@ -10656,7 +10641,7 @@ static void odvgp__divide_reverse(odvgp__tape *t, odvgp__node *nd)
 static odvgp_status odvgp__gather_rows_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *Z = odvgp__in(t, nd, 0);
-	for (ptrdiff_t i = 0; i < nd->rows; i++)
+	ODVGP__FOR(i, nd->rows)
 		odvgp__copy(nd->v + i * nd->ld, Z->v + nd->of->columns[i] * Z->ld, nd->cols);
 	return ODVGP_OK;
 }
@@ -10664,26 +10649,23 @@ static odvgp_status odvgp__gather_rows_forward(odvgp__tape *t, odvgp__node *nd)
 static void odvgp__gather_rows_reverse(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *Z = odvgp__in(t, nd, 0);
-	for (ptrdiff_t i = 0; i < nd->rows; i++)
-		for (ptrdiff_t j = 0; j < nd->cols; j++)
-			Z->d[nd->of->columns[i] * Z->ld + j] += nd->d[i * nd->ld + j];
+	ODVGP__FOR(i, nd->rows)
+		ODVGP__FOR(j, nd->cols) Z->d[nd->of->columns[i] * Z->ld + j] += nd->d[i * nd->ld + j];
 }
 
 static odvgp_status odvgp__gather_cols_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *a = odvgp__in(t, nd, 0);
-	for (ptrdiff_t i = 0; i < nd->rows; i++)
-		for (ptrdiff_t j = 0; j < nd->cols; j++)
-			nd->v[i * nd->ld + j] = a->v[i * a->ld + nd->of->columns[j]];
+	ODVGP__FOR(i, nd->rows)
+		ODVGP__FOR(j, nd->cols) nd->v[i * nd->ld + j] = a->v[i * a->ld + nd->of->columns[j]];
 	return ODVGP_OK;
 }
 
 static void odvgp__gather_cols_reverse(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *a = odvgp__in(t, nd, 0);
-	for (ptrdiff_t i = 0; i < nd->rows; i++)
-		for (ptrdiff_t j = 0; j < nd->cols; j++)
-			a->d[i * a->ld + nd->of->columns[j]] += nd->d[i * nd->ld + j];
+	ODVGP__FOR(i, nd->rows)
+		ODVGP__FOR(j, nd->cols) a->d[i * a->ld + nd->of->columns[j]] += nd->d[i * nd->ld + j];
 }
 
 /* --- DOT(A, B): coef sum_ij A_ij B_ij; variant SAMPLED: times M_gamma / (columns sampled) --- */
@@ -10698,9 +10680,8 @@ static odvgp_status odvgp__dot_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *A = odvgp__in(t, nd, 0), *B = odvgp__in(t, nd, 1);
 	double sum = 0;
-	for (ptrdiff_t i = 0; i < A->rows; i++)
-		for (ptrdiff_t j = 0; j < A->cols; j++)
-			sum += (double)A->v[i * A->ld + j] * (double)B->v[i * B->ld + j];
+	ODVGP__FOR(i, A->rows)
+		ODVGP__FOR(j, A->cols) sum += (double)A->v[i * A->ld + j] * (double)B->v[i * B->ld + j];
 	nd->v[0] = odvgp__dot_factor(nd) * (odvgp_real)sum;
 	return ODVGP_OK;
 }
@@ -10709,8 +10690,8 @@ static void odvgp__dot_reverse(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *A = odvgp__in(t, nd, 0), *B = odvgp__in(t, nd, 1);
 	odvgp_real f = odvgp__dot_factor(nd) * nd->d[0];
-	for (ptrdiff_t i = 0; i < A->rows; i++)
-		for (ptrdiff_t j = 0; j < A->cols; j++) {
+	ODVGP__FOR(i, A->rows)
+		ODVGP__FOR(j, A->cols) {
 			odvgp_real a = A->v[i * A->ld + j], b = B->v[i * B->ld + j];
 			if (A->needs_grad) A->d[i * A->ld + j] += f * b;
 			if (B->needs_grad) B->d[i * B->ld + j] += f * a;
@@ -10723,10 +10704,10 @@ static odvgp_status odvgp__kl_cov_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *Q = odvgp__in(t, nd, 0);
 	double sum = 0;
-	for (ptrdiff_t r = 0; r < Q->rows; r++) {
+	ODVGP__FOR(r, Q->rows) {
 		const odvgp_real *row = Q->v + r * Q->ld;
 		ptrdiff_t i = r % Q->cols;
-		for (ptrdiff_t j = 0; j < i; j++) sum += 0.5 * (double)row[j] * (double)row[j];
+		ODVGP__FOR(j, i) sum += 0.5 * (double)row[j] * (double)row[j];
 		double d = fabs((double)row[i]);
 		sum += 0.5 * (d - 1) * (d + 1) - log(d);
 	}
@@ -10737,7 +10718,7 @@ static odvgp_status odvgp__kl_cov_forward(odvgp__tape *t, odvgp__node *nd)
 static void odvgp__kl_cov_reverse(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *Q = odvgp__in(t, nd, 0);
-	for (ptrdiff_t r = 0; r < Q->rows; r++) {
+	ODVGP__FOR(r, Q->rows) {
 		ptrdiff_t i = r % Q->cols;
 		for (ptrdiff_t j = 0; j <= i; j++) Q->d[r * Q->ld + j] += nd->d[0] * Q->v[r * Q->ld + j];
 		Q->d[r * Q->ld + i] -= nd->d[0] / Q->v[r * Q->ld + i];
@@ -10753,14 +10734,13 @@ static odvgp_status odvgp__kl_inverse_forward(odvgp__tape *t, odvgp__node *nd)
 	odvgp__node *H = odvgp__in(t, nd, 0);
 	ptrdiff_t M = H->cols;
 	double sum = 0;
-	for (ptrdiff_t p = 0; p < H->rows / M; p++) {
+	ODVGP__FOR(p, H->rows / M) {
 		odvgp_real *R = nd->aux;
-		for (ptrdiff_t i = 0; i < M; i++) odvgp__copy(R + i * M, H->v + (p * M + i) * H->ld, M);
-		for (ptrdiff_t i = 0; i < M; i++) sum += log((double)R[i * M + i]);
+		ODVGP__FOR(i, M) odvgp__copy(R + i * M, H->v + (p * M + i) * H->ld, M);
+		ODVGP__FOR(i, M) sum += log((double)R[i * M + i]);
 		odvgp_trtri(&t->blas, M, R, M);
-		for (ptrdiff_t i = 0; i < M; i++) {
-			for (ptrdiff_t j = 0; j < i; j++)
-				sum += 0.5 * (double)R[i * M + j] * (double)R[i * M + j];
+		ODVGP__FOR(i, M) {
+			ODVGP__FOR(j, i) sum += 0.5 * (double)R[i * M + j] * (double)R[i * M + j];
 			sum -= 0.5 * (1 - (double)R[i * M + i]) * (1 + (double)R[i * M + i]);
 		}
 	}
@@ -10776,14 +10756,14 @@ static void odvgp__kl_inverse_reverse(odvgp__tape *t, odvgp__node *nd)
 	for (ptrdiff_t p = last; p >= 0; p--) {
 		odvgp_real *d = H->d + p * M * H->ld;
 		if (last > 0) {
-			for (ptrdiff_t i = 0; i < M; i++) odvgp__copy(R + i * M, H->v + (p * M + i) * H->ld, M);
+			ODVGP__FOR(i, M) odvgp__copy(R + i * M, H->v + (p * M + i) * H->ld, M);
 			odvgp_trtri(&t->blas, M, R, M);
 		}
 		odvgp_lauum(&t->blas, M, R, M, RR, M);
-		for (ptrdiff_t i = 0; i < M; i++)
-			for (ptrdiff_t j = 0; j < i; j++) RR[j * M + i] = RR[i * M + j];
+		ODVGP__FOR(i, M)
+			ODVGP__FOR(j, i) RR[j * M + i] = RR[i * M + j];
 		odvgp_gemmt(&t->blas, 0, 1, M, M, -nd->d[0], RR, M, R, M, 1, d, H->ld);
-		for (ptrdiff_t i = 0; i < M; i++) d[i * H->ld + i] += nd->d[0] * R[i * M + i];
+		ODVGP__FOR(i, M) d[i * H->ld + i] += nd->d[0] * R[i * M + i];
 	}
 }
 
@@ -10842,9 +10822,8 @@ static odvgp__lik_job odvgp__expect_job(odvgp__tape *t, const odvgp__node *nd, o
 		return job;
 	}
 	odvgp_real *moved = odvgp__take(a, job.F, job.ld); /* log e is added to f */
-	for (ptrdiff_t p = 0; p < job.F; p++)
-		for (ptrdiff_t i = 0; i < job.n; i++)
-			moved[p * job.ld + i] = mean->v[p * job.ld + i] + scale[i];
+	ODVGP__FOR(p, job.F)
+		ODVGP__FOR(i, job.n) moved[p * job.ld + i] = mean->v[p * job.ld + i] + scale[i];
 	job.mean = moved;
 	return job;
 }
@@ -10855,7 +10834,7 @@ static odvgp_status odvgp__expect_forward(odvgp__tape *t, odvgp__node *nd)
 	odvgp__lik_job job = odvgp__expect_job(t, nd, &a);
 	ptrdiff_t numbers =
 			nd->needs_grad ? odvgp__expect_kept(t, nd, &job.dpar, &job.dmean, &job.dvar) : 0;
-	for (ptrdiff_t i = 0; i < numbers; i++) job.dpar[i] = 0;
+	ODVGP__FOR(i, numbers) job.dpar[i] = 0;
 	double sum = t->likelihood->expect(&job);
 	nd->v[0] = (odvgp_real)sum;
 	t->sums->expected += sum;
@@ -10867,8 +10846,7 @@ static void odvgp__expect_add(odvgp__tape *t, const odvgp__node *nd, int k, cons
 {
 	odvgp__node *in = odvgp__in(t, nd, k);
 	for (ptrdiff_t p = 0; p < in->rows && in->needs_grad; p++)
-		for (ptrdiff_t j = 0; j < in->cols; j++)
-			in->d[p * in->ld + j] += nd->d[0] * x[p * in->ld + j];
+		ODVGP__FOR(j, in->cols) in->d[p * in->ld + j] += nd->d[0] * x[p * in->ld + j];
 }
 
 static void odvgp__expect_reverse(odvgp__tape *t, odvgp__node *nd)
@@ -10928,11 +10906,10 @@ static odvgp_status odvgp__moments_forward(odvgp__tape *t, odvgp__node *nd)
 		odvgp_gemm(&t->blas, 0, 1, m.P, Av->rows, A->cols, 1, r->v, r->ld, Av->v, Av->ld, 1,
 				m.h + m.M, m.F);
 	}
-	for (ptrdiff_t p = 0; p < r->rows; p++)
-		for (ptrdiff_t j = 0; j < r->cols; j++)
-			rr += (double)r->v[p * r->ld + j] * (double)r->v[p * r->ld + j];
-	for (ptrdiff_t p = 0; p < k->rows; p++)
-		for (ptrdiff_t j = 0; j < k->cols; j++) kk += (double)k->v[p * k->ld + j];
+	ODVGP__FOR(p, r->rows)
+		ODVGP__FOR(j, r->cols) rr += (double)r->v[p * r->ld + j] * (double)r->v[p * r->ld + j];
+	ODVGP__FOR(p, k->rows)
+		ODVGP__FOR(j, k->cols) kk += (double)k->v[p * k->ld + j];
 	*m.rr += (odvgp_real)rr;
 	ptrdiff_t outputs = m.P / k->rows; /* outputs that share a row of k */
 	*m.kk += (odvgp_real)(kk * (double)outputs);
@@ -10963,10 +10940,10 @@ static void odvgp__moments_reverse(odvgp__tape *t, odvgp__node *nd)
 					r->ld);
 	}
 	for (ptrdiff_t p = 0; p < r->rows && r->needs_grad; p++)
-		for (ptrdiff_t j = 0; j < n; j++) r->d[p * r->ld + j] += 2 * *m.rr * r->v[p * r->ld + j];
+		ODVGP__FOR(j, n) r->d[p * r->ld + j] += 2 * *m.rr * r->v[p * r->ld + j];
 	ptrdiff_t outputs = m.P / k->rows;
 	for (ptrdiff_t p = 0; p < k->rows && k->needs_grad; p++)
-		for (ptrdiff_t j = 0; j < n; j++) k->d[p * k->ld + j] += *m.kk * (odvgp_real)outputs;
+		ODVGP__FOR(j, n) k->d[p * k->ld + j] += *m.kk * (odvgp_real)outputs;
 }
 
 /* --- COLLAPSED(moments, noise s, V): the bound at the optimal q, for N rows and P outputs
@@ -11013,7 +10990,7 @@ static odvgp_status odvgp__collapse_inverse(odvgp__tape *t, const odvgp__collaps
 		ptrdiff_t from, ptrdiff_t n, odvgp_real *work, odvgp_real *out, double *logs)
 {
 	odvgp_info bad;
-	for (ptrdiff_t i = 0; i < n; i++) {
+	ODVGP__FOR(i, n) {
 		for (ptrdiff_t j = 0; j <= i; j++)
 			work[i * n + j] = c->m.S[(from + i) * c->m.F + from + j] / c->s;
 		work[i * n + i] += 1;
@@ -11024,11 +11001,11 @@ static odvgp_status odvgp__collapse_inverse(odvgp__tape *t, const odvgp__collaps
 		return odvgp__fail(t->info, ODVGP_E_NAN, "I + A A^T / noise", bad.row, bad.value,
 				"a sum over the rows is not finite");
 	*logs = 0;
-	for (ptrdiff_t i = 0; i < n; i++) *logs += log((double)work[i * n + i]);
+	ODVGP__FOR(i, n) *logs += log((double)work[i * n + i]);
 	odvgp_trtri(&t->blas, n, work, n);
 	odvgp_lauum(&t->blas, n, work, n, out, n);
-	for (ptrdiff_t i = 0; i < n; i++)
-		for (ptrdiff_t j = 0; j < i; j++) out[j * n + i] = out[i * n + j];
+	ODVGP__FOR(i, n)
+		ODVGP__FOR(j, i) out[j * n + i] = out[i * n + j];
 	return ODVGP_OK;
 }
 
@@ -11038,9 +11015,8 @@ static double odvgp__collapse_solve(odvgp__tape *t, const odvgp__collapse *c)
 	double sum = 0;
 	odvgp_gemm(&t->blas, 0, 0, c->m.P, c->mean, c->mean, 1, c->m.h, c->m.F, c->J, c->mean, 0, c->w,
 			c->m.F);
-	for (ptrdiff_t p = 0; p < c->m.P; p++)
-		for (ptrdiff_t i = 0; i < c->mean; i++)
-			sum += (double)c->w[p * c->m.F + i] * (double)c->m.h[p * c->m.F + i];
+	ODVGP__FOR(p, c->m.P)
+		ODVGP__FOR(i, c->mean) sum += (double)c->w[p * c->m.F + i] * (double)c->m.h[p * c->m.F + i];
 	return sum;
 }
 
@@ -11048,9 +11024,8 @@ static double odvgp__collapse_solve(odvgp__tape *t, const odvgp__collapse *c)
 static double odvgp__collapse_tight(const odvgp__collapse *c, const odvgp__node *V)
 {
 	double sum = 0, s = (double)c->s;
-	for (ptrdiff_t i = 0; i < c->m.F; i++) {
-		for (ptrdiff_t j = 0; j < c->m.F; j++)
-			sum += (double)c->J[i * c->m.F + j] * (double)V->v[i * V->ld + j];
+	ODVGP__FOR(i, c->m.F) {
+		ODVGP__FOR(j, c->m.F) sum += (double)c->J[i * c->m.F + j] * (double)V->v[i * V->ld + j];
 		sum -= s * ((double)c->m.S[i * c->m.F + i] - s * (1 - (double)c->J[i * c->m.F + i]));
 	}
 	return sum;
@@ -11100,8 +11075,8 @@ static double odvgp__collapsed_reverse_mean(
 	double hw = odvgp__collapse_solve(t, c), ww = 0, ds;
 	ptrdiff_t F = c->m.F;
 	/* w^T S w = s (w^T h - w^T w), because J w = h */
-	for (ptrdiff_t p = 0; p < c->m.P; p++)
-		for (ptrdiff_t i = 0; i < c->mean; i++) {
+	ODVGP__FOR(p, c->m.P)
+		ODVGP__FOR(i, c->mean) {
 			ww += (double)c->w[p * F + i] * (double)c->w[p * F + i];
 			d->h[p * F + i] = g * c->w[p * F + i] / (s * s);
 		}
@@ -11113,29 +11088,28 @@ static double odvgp__collapsed_reverse_mean(
 	double tight = odvgp__collapse_tight(c, V), P = (double)c->m.P, ss = (double)s * (double)s,
 		   JV = 0, JJV = 0;
 	odvgp_gemm(&t->blas, 0, 0, F, F, F, 1, c->J, F, V->v, V->ld, 0, c->work, F); /* J^-1 V */
-	for (ptrdiff_t i = 0; i < F; i++)
-		for (ptrdiff_t j = 0; j < F; j++)
-			JJV += (double)c->J[i * F + j] * (double)c->work[j * F + i];
-	for (ptrdiff_t i = 0; i < F; i++) JV += (double)c->work[i * F + i];
+	ODVGP__FOR(i, F)
+		ODVGP__FOR(j, F) JJV += (double)c->J[i * F + j] * (double)c->work[j * F + i];
+	ODVGP__FOR(i, F) JV += (double)c->work[i * F + i];
 	odvgp_gemm(&t->blas, 0, 0, F, F, F, -g * (odvgp_real)(P / (2 * ss * (double)s)), c->work, F,
 			c->J, F, 1, d->S, F);
-	for (ptrdiff_t i = 0; i < F; i++)
-		for (ptrdiff_t j = 0; j < F; j++) {
+	ODVGP__FOR(i, F)
+		ODVGP__FOR(j, F) {
 			odvgp_real one = i == j, J = c->J[i * F + j];
 			if (V->needs_grad) V->d[i * V->ld + j] += g * (odvgp_real)(P / (2 * ss)) * J;
 			/* d of -tr(J^-1 S S) is -s (I - J^-2) */
 			c->work[i * F + j] = -g * (odvgp_real)(P / (2 * (double)s)) * one;
 		}
-	for (ptrdiff_t i = 0; i < F; i++)
-		for (ptrdiff_t j = 0; j < F; j++) d->S[i * F + j] += c->work[i * F + j];
+	ODVGP__FOR(i, F)
+		ODVGP__FOR(j, F) d->S[i * F + j] += c->work[i * F + j];
 	odvgp_gemm(&t->blas, 0, 0, F, F, F, g * (odvgp_real)(P / (2 * (double)s)), c->J, F, c->J, F, 1,
 			d->S, F);
 	/* d tr(J^-1 V)/ds = (tr J^-1 V - tr J^-2 V) / s. other: d/ds of
        s tr S - s^2 tr(I - J^-1) = tr S - 2 s tr(I - J^-1) + s tr(J^-1 - J^-2) */
 	double other = 0;
-	for (ptrdiff_t i = 0; i < F; i++) {
+	ODVGP__FOR(i, F) {
 		double J = (double)c->J[i * F + i], JJ = 0;
-		for (ptrdiff_t j = 0; j < F; j++) JJ += (double)c->J[i * F + j] * (double)c->J[i * F + j];
+		ODVGP__FOR(j, F) JJ += (double)c->J[i * F + j] * (double)c->J[i * F + j];
 		other += (double)c->m.S[i * F + i] - 2 * (double)s * (1 - J) + (double)s * (J - JJ);
 	}
 	return ds - P * tight / (ss * (double)s) + P * ((JV - JJV) / (double)s - other) / (2 * ss);
@@ -11157,10 +11131,10 @@ static void odvgp__collapsed_reverse(odvgp__tape *t, odvgp__node *nd)
 		ptrdiff_t n = c.size[b], from = c.from[b];
 		if (c.blocks > 1 || c.mean != n)
 			odvgp__collapse_inverse(t, &c, from, n, c.work, c.J, &logs);
-		for (ptrdiff_t i = 0; i < n; i++) {
+		ODVGP__FOR(i, n) {
 			odvgp_real *row = d.S + (from + i) * c.m.F + from,
 					   S = c.m.S[(from + i) * c.m.F + from + i];
-			for (ptrdiff_t j = 0; j < n; j++) row[j] -= g * P / (2 * s) * c.J[i * n + j];
+			ODVGP__FOR(j, n) row[j] -= g * P / (2 * s) * c.J[i * n + j];
 			row[i] += g * P / (2 * s);
 			ds += 0.5 * (double)P *
 				  ((1 - (double)c.J[i * n + i]) / (double)s - (double)S / (double)(s * s));
@@ -11184,7 +11158,7 @@ static odvgp_status odvgp__evidence_forward(odvgp__tape *t, odvgp__node *nd)
 			   *w = work + n * n;
 	odvgp_info bad;
 	double sum = 0;
-	for (ptrdiff_t i = 0; i < n; i++) {
+	ODVGP__FOR(i, n) {
 		odvgp__copy_row(work + i * n, K->v + i * K->ld, i, n);
 		work[i * n + i] += root ? s * root->v[i] * root->v[i] : s;
 	}
@@ -11193,20 +11167,18 @@ static odvgp_status odvgp__evidence_forward(odvgp__tape *t, odvgp__node *nd)
 		return odvgp__fail(t->info, bad.value - bad.value == 0 ? ODVGP_E_NOT_PD : ODVGP_E_NAN,
 				"K + noise", bad.row, bad.value,
 				"the noise is too small for repeated or nearly repeated rows");
-	for (ptrdiff_t i = 0; i < n; i++)
-		sum -= (double)P * (log((double)work[i * n + i]) + 0.91893853320467274178);
+	ODVGP__FOR(i, n) sum -= (double)P * (log((double)work[i * n + i]) + 0.91893853320467274178);
 	odvgp_trtri(&t->blas, n, work, n);
 	odvgp_lauum(&t->blas, n, work, n, inverse, n);
-	for (ptrdiff_t i = 0; i < n; i++)
-		for (ptrdiff_t j = 0; j < i; j++) inverse[j * n + i] = inverse[i * n + j];
+	ODVGP__FOR(i, n)
+		ODVGP__FOR(j, i) inverse[j * n + i] = inverse[i * n + j];
 	odvgp_gemm(&t->blas, 0, 0, P, n, n, 1, r->v, r->ld, inverse, n, 0, w, n);
-	for (ptrdiff_t p = 0; p < P; p++)
-		for (ptrdiff_t i = 0; i < n; i++)
-			sum -= 0.5 * (double)w[p * n + i] * (double)r->v[p * r->ld + i];
+	ODVGP__FOR(p, P)
+		ODVGP__FOR(i, n) sum -= 0.5 * (double)w[p * n + i] * (double)r->v[p * r->ld + i];
 	if (root) {
 		double logs = -0.5 * t->sums->logs;
 		logs += 0.5 * ((double)n - t->sums->weight) * (1.83787706640934548356 + log((double)s));
-		for (ptrdiff_t i = 0; i < n; i++) logs += log((double)root->v[i]);
+		ODVGP__FOR(i, n) logs += log((double)root->v[i]);
 		sum += (double)P * logs;
 	}
 	nd->v[0] = (odvgp_real)sum;
@@ -11221,7 +11193,7 @@ static void odvgp__evidence_reverse(odvgp__tape *t, odvgp__node *nd)
 	odvgp_real *inverse = nd->aux, *w = inverse + 2 * n * n, half = ODVGP__R(0.5) * nd->d[0];
 	/* dK overwrites the inverse */
 	odvgp_gemmt(&t->blas, 1, 0, n, P, half, w, n, w, n, -half * (odvgp_real)P, inverse, n);
-	for (ptrdiff_t i = 0; i < n; i++) {
+	ODVGP__FOR(i, n) {
 		for (ptrdiff_t j = 0; j <= i && K->needs_grad; j++)
 			K->d[i * K->ld + j] += (i == j ? 1 : 2) * inverse[i * n + j];
 		if (noise->needs_grad)
@@ -11231,7 +11203,7 @@ static void odvgp__evidence_reverse(odvgp__tape *t, odvgp__node *nd)
 		noise->d[0] += (odvgp_real)((double)(half * (odvgp_real)P) * ((double)n - t->sums->weight) /
 									(double)noise->v[0]);
 	for (ptrdiff_t p = 0; p < P && r->needs_grad; p++)
-		for (ptrdiff_t i = 0; i < n; i++) r->d[p * r->ld + i] -= nd->d[0] * w[p * n + i];
+		ODVGP__FOR(i, n) r->d[p * r->ld + i] -= nd->d[0] * w[p * n + i];
 }
 
 /* --- NAT_STATS(A, mean, var): statistics for natural steps; no value
@@ -11242,7 +11214,7 @@ static void odvgp__nat_stats_reverse(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *A = odvgp__in(t, nd, 0), *mean = odvgp__in(t, nd, 1), *var = odvgp__in(t, nd, 2);
 	ptrdiff_t M = A->rows;
-	for (ptrdiff_t p = 0; p < mean->rows; p++)
+	ODVGP__FOR(p, mean->rows)
 		odvgp_syrk(&t->blas, 0, M, A->cols, -1, A->v, A->ld, var->d + p * var->ld, 1,
 				nd->aux + p * M * M, M);
 	odvgp_gemm(&t->blas, 0, 1, mean->rows, M, A->cols, -1, mean->d, mean->ld, A->v, A->ld, 1, nd->v,
@@ -11256,8 +11228,8 @@ static odvgp_status odvgp__mix_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	const odvgp__node *W = odvgp__in(t, nd, 0), *x = odvgp__in(t, nd, 1);
 	odvgp__node_zero(nd->v, nd);
-	for (ptrdiff_t f = 0; f < nd->rows; f++)
-		for (ptrdiff_t p = 0; p < x->rows; p++) {
+	ODVGP__FOR(f, nd->rows)
+		ODVGP__FOR(p, x->rows) {
 			odvgp_real w = W->v[f * W->ld + p];
 			t->blas.isa->axpy(nd->cols, nd->variant == ODVGP__MIX_SQUARES ? w * w : w,
 					x->v + p * x->ld, nd->v + f * nd->ld);
@@ -11270,8 +11242,8 @@ static void odvgp__mix_reverse(odvgp__tape *t, odvgp__node *nd)
 	odvgp__node *W = odvgp__in(t, nd, 0), *x = odvgp__in(t, nd, 1);
 	const odvgp__isa *isa = t->blas.isa;
 	int squares = nd->variant == ODVGP__MIX_SQUARES;
-	for (ptrdiff_t f = 0; f < nd->rows; f++)
-		for (ptrdiff_t p = 0; p < x->rows; p++) {
+	ODVGP__FOR(f, nd->rows)
+		ODVGP__FOR(p, x->rows) {
 			const odvgp_real *d = nd->d + f * nd->ld;
 			odvgp_real w = W->v[f * W->ld + p];
 			if (x->needs_grad) isa->axpy(nd->cols, squares ? w * w : w, d, x->d + p * x->ld);
@@ -12173,7 +12145,7 @@ static void odvgp__diagonal_freeze(const odvgp__unit *u, const odvgp__view *v)
 {
 	const odvgp_real *g = odvgp__node_value(u, u->q_diag);
 	odvgp__copy(v->L, odvgp__node_value(u, u->L_H), u->P * u->M * u->M);
-	for (ptrdiff_t i = 0; i < u->P * u->M; i++) v->factor[i] = ODVGP__SQRT(g[i]);
+	ODVGP__FOR(i, u->P * u->M) v->factor[i] = ODVGP__SQRT(g[i]);
 }
 
 /*  [L 0; W^T L_v]; q_sqrt and v_sqrt. */
@@ -12182,10 +12154,10 @@ static void odvgp__blocks_freeze(const odvgp__unit *u, const odvgp__view *v)
 	const odvgp__node *node = u->model->tape.node, *L = &node[u->L.id], *W = &node[u->W.id],
 					  *Lv = &node[u->L_v.id];
 	ptrdiff_t M = u->M, Mg = u->M_gamma, F = M + Mg;
-	for (ptrdiff_t i = 0; i < M; i++) odvgp__copy(v->L + i * F, L->v + i * L->ld, M);
-	for (ptrdiff_t i = 0; i < Mg; i++) {
+	ODVGP__FOR(i, M) odvgp__copy(v->L + i * F, L->v + i * L->ld, M);
+	ODVGP__FOR(i, Mg) {
 		odvgp_real *row = v->L + (M + i) * F;
-		for (ptrdiff_t j = 0; j < M; j++) row[j] = W->v[j * W->ld + i];
+		ODVGP__FOR(j, M) row[j] = W->v[j * W->ld + i];
 		odvgp__copy(row + M, Lv->v + i * Lv->ld, Mg);
 	}
 	odvgp__freeze_sqrt(u, ODVGP__ON_BETA, v->factor);
@@ -13114,7 +13086,7 @@ static odvgp_status odvgp__tile_target(odvgp_model *m, ptrdiff_t i, const odvgp_
 	odvgp__node *Y = &m->tape.node[m->Y.id];
 	ptrdiff_t C = odvgp__y_columns(&m->y);
 	odvgp_real w = m->y.weights ? y[m->y.T] : 1, e = m->y.scale ? y[C - 1] : 1;
-	for (ptrdiff_t t = 0; t < C; t++) Y->v[t * Y->ld + i] = y[t];
+	ODVGP__FOR(t, C) Y->v[t * Y->ld + i] = y[t];
 	if (m->y.scale && !odvgp__has_noise(&m->cfg)) /* exposure */
 		Y->v[(C - 1) * Y->ld + i] = (odvgp_real)log((double)e);
 	m->tape.sums->weight += (double)w;
@@ -13134,9 +13106,9 @@ static void odvgp__tile_normals(odvgp_model *m, ptrdiff_t at, ptrdiff_t n)
 		odvgp__unit *u = &m->unit[k];
 		odvgp__node *eps = &m->tape.node[u->eps.id];
 		ptrdiff_t S = m->cfg.deep.samples;
-		for (ptrdiff_t r = 0; r < S * n; r++) {
+		ODVGP__FOR(r, S * n) {
 			ptrdiff_t s = r / n, i = at + r % n;
-			for (ptrdiff_t p = 0; p < u->D; p++)
+			ODVGP__FOR(p, u->D)
 				eps->v[r * eps->ld + p] = u->normals
 												  ? u->normals[(s * u->normal_rows + i) * u->D + p]
 												  : (odvgp_real)odvgp__normal(seed, (uint64_t)k,
@@ -13154,7 +13126,7 @@ ODVGP__NOINLINE odvgp_status odvgp__tile_load(
 	odvgp__node *X = &m->tape.node[m->X.id], *Y = &m->tape.node[m->Y.id];
 	ptrdiff_t D = m->cfg.layer[0].D, C = odvgp__y_columns(&m->y), S = m->unit[m->units - 1].times;
 	int changed = m->tape.rows != n;
-	for (ptrdiff_t i = 0; i < n; i++) {
+	ODVGP__FOR(i, n) {
 		ptrdiff_t row = odvgp__row_at(m, rows, at + i);
 		const odvgp_real *x = rows->X + row * D, *y = rows->Y + row * C;
 		if (!odvgp__finite(x, D)) {
@@ -13176,7 +13148,7 @@ ODVGP__NOINLINE odvgp_status odvgp__tile_load(
 	m->tape.rows = n;
 	if (changed) X->stamp = ++m->tape.clock;
 	Y->stamp = ++m->tape.clock;
-	for (ptrdiff_t t = 0; t < C; t++)
+	ODVGP__FOR(t, C)
 		for (ptrdiff_t k = 1; k < S; k++)
 			odvgp__copy(Y->v + t * Y->ld + k * n, Y->v + t * Y->ld, n);
 	if (m->root.id) m->tape.node[m->root.id].stamp = m->tape.clock;
@@ -13246,7 +13218,7 @@ static void odvgp__clear_sums(odvgp_model *m, const odvgp__wants_list *want)
 	for (int i = 1; i <= m->tape.nodes && want->stats; i++) {
 		const odvgp__node *nd = &m->tape.node[i];
 		if (odvgp__ops[nd->op].stores != ODVGP__STORES_STATS) continue;
-		for (ptrdiff_t r = 0; r < nd->rows * nd->cols; r++) /* lower triangles */
+		ODVGP__FOR(r, nd->rows * nd->cols) /* lower triangles */
 			odvgp__zero(nd->aux + r * nd->cols, r % nd->cols + 1);
 		odvgp__zero(nd->v, nd->rows * nd->cols);
 	}
@@ -13258,7 +13230,7 @@ static void odvgp__mask_grad(odvgp_model *m, const odvgp__wants_list *want)
 		const odvgp_slot *slot = &m->par.slot[s];
 		if (!slot->lower || !odvgp__has_gradient(m, want, s)) continue;
 		ptrdiff_t M = slot->shape[2];
-		for (ptrdiff_t r = 0; r < slot->shape[0] * M; r++)
+		ODVGP__FOR(r, slot->shape[0] * M)
 			odvgp__zero(m->par.grad + slot->offset + r * M + r % M + 1, M - r % M - 1);
 	}
 }
@@ -13347,7 +13319,7 @@ static odvgp_status odvgp__visit_tiles(
 		odvgp_model *m, const odvgp__rows *rows, int back, int *data_error, odvgp_info *info)
 {
 	odvgp__tape *t = &m->tape;
-	for (ptrdiff_t shard = 0; shard < m->cfg.shards; shard++) {
+	ODVGP__FOR(shard, m->cfg.shards) {
 		int level = 0;
 		odvgp_status s = odvgp__visit_shard(m, rows, shard, back, data_error, info);
 		for (; shard >> level & 1; level++) odvgp__sums_add(t, back, odvgp__tree_at(t, level));
@@ -13446,7 +13418,7 @@ static void odvgp__restore_jitters(odvgp_model *m)
 
 static void odvgp__swap_good(odvgp_model *m)
 {
-	for (ptrdiff_t i = 0; i < m->par.count; i++) {
+	ODVGP__FOR(i, m->par.count) {
 		odvgp_real now = m->par.theta[i];
 		if (now == m->good[i]) continue;
 		odvgp__set_theta(m, odvgp__slot_of(&m->par, i), i, m->good[i]);
@@ -13561,7 +13533,7 @@ static void odvgp__all_columns(odvgp_model *m)
 {
 	for (int k = 0; k < m->units; k++) {
 		odvgp__unit *u = &m->unit[k];
-		for (ptrdiff_t i = 0; i < u->M_gamma; i++) u->columns[i] = i;
+		ODVGP__FOR(i, u->M_gamma) u->columns[i] = i;
 		u->ncolumns = u->M_gamma;
 		u->columns_stamp = ++m->tape.clock;
 	}
@@ -13574,7 +13546,7 @@ static void odvgp__sample_columns(odvgp_model *m)
 		odvgp__unit *u = &m->unit[k];
 		if (m->cfg.optim.gamma_batch >= u->M_gamma) continue;
 		u->ncolumns = m->cfg.optim.gamma_batch;
-		for (ptrdiff_t i = 0; i < u->ncolumns; i++)
+		ODVGP__FOR(i, u->ncolumns)
 			u->columns[i] = odvgp__permute(
 					m->cfg.seed, ODVGP__STREAM_COLUMNS, m->state.steps, u->M_gamma, i);
 	}
@@ -13645,12 +13617,12 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
 	ptrdiff_t *columns = u->columns;
 	if (!elbo || !idx || count < 1 || count > m->cfg.layer[0].M_gamma)
 		return odvgp__fail(info, ODVGP_E_ARG, "elbo, idx or count", -1, (double)count, NULL);
-	for (ptrdiff_t i = 0; i < count; i++)
+	ODVGP__FOR(i, count)
 		if (idx[i] < 0 || idx[i] >= m->cfg.layer[0].M_gamma)
 			return odvgp__fail(info, ODVGP_E_ARG, "idx", i, (double)idx[i], "is not a column");
 	odvgp__all_columns(m);
 	/* columns[i] = -1 marks column i as seen */
-	for (ptrdiff_t i = 0; i < count; i++) {
+	ODVGP__FOR(i, count) {
 		if (columns[idx[i]] < 0) {
 			odvgp__all_columns(m);
 			return odvgp__fail(info, ODVGP_E_ARG, "idx", i, (double)idx[i], "is given twice");
@@ -13658,7 +13630,7 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
 		columns[idx[i]] = -1;
 	}
 	u->ncolumns = count;
-	for (ptrdiff_t i = 0; i < count; i++) columns[i] = idx[i];
+	ODVGP__FOR(i, count) columns[i] = idx[i];
 	return odvgp__elbo_now(m, X, Y, n, elbo, kl, grad, info);
 }
 
@@ -13749,7 +13721,7 @@ static odvgp_status odvgp__scales_check(
 	if ((s->y_mean || s->y_scale) && !scalable)
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "y_mean or y_scale", -1, 0,
 				"targets of this likelihood have no scale");
-	for (ptrdiff_t k = 0; k < ODVGP__COUNT(list); k++)
+	ODVGP__FOR(k, ODVGP__COUNT(list))
 		for (ptrdiff_t i = 0; list[k].x && i < list[k].n; i++)
 			if (!(list[k].x[i] - list[k].x[i] == 0) || (list[k].positive && !(list[k].x[i] > 0)))
 				return odvgp__fail(info, ODVGP_E_ARG, list[k].name, i, (double)list[k].x[i],
@@ -13817,7 +13789,7 @@ ODVGP__NOINLINE void odvgp__predictor_alpha(odvgp__unit *u, odvgp_real *alpha)
 	ptrdiff_t P = u->P, M = u->M, Mg = odvgp__uses_v(u) ? u->M_gamma : 0, F = M + (joint ? Mg : 0);
 	const odvgp_blas *blas = &m->tape.blas;
 	int v_mu = u->block[ODVGP__ON_GAMMA].white_mu.id;
-	for (ptrdiff_t p = 0; p < P; p++) {
+	ODVGP__FOR(p, P) {
 		odvgp_real *beta = alpha + p * F, *gamma = joint ? beta + M : alpha + P * M + p * Mg;
 		if (!u->weights.id) { /* the slot holds coefficients, or none exist */
 			if (u->a.id && !u->Z_gamma.id) odvgp__copy(beta, node[u->a.id].v + p * M, M);
@@ -13844,8 +13816,8 @@ static void odvgp__predictor_points(
 	odvgp__zero(centre, D);
 	for (int i = 0; i < count; i++) {
 		const odvgp__node *Z = &node[sets[i].id];
-		for (ptrdiff_t j = 0; j < Z->rows; j++)
-			for (ptrdiff_t d = 0; d < D; d++) centre[d] += Z->v[j * D + d] / (odvgp_real)all;
+		ODVGP__FOR(j, Z->rows)
+			ODVGP__FOR(d, D) centre[d] += Z->v[j * D + d] / (odvgp_real)all;
 	}
 	for (int i = 0; i < count; i++) {
 		const odvgp__node *Z = &node[sets[i].id];
@@ -13858,7 +13830,7 @@ static void odvgp__predictor_points(
 static void odvgp__copy_or(
 		odvgp_real *to, const odvgp_real *from, ptrdiff_t n, odvgp_real otherwise)
 {
-	for (ptrdiff_t i = 0; i < n; i++) to[i] = from ? from[i] : otherwise;
+	ODVGP__FOR(i, n) to[i] = from ? from[i] : otherwise;
 }
 
 /*  Run the head, and check that the coefficients of all layers are finite. */
@@ -13961,7 +13933,7 @@ static void odvgp__symmetric_times(
 		const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *S, const odvgp_real *x, odvgp_real *y)
 {
 	odvgp__zero(y, n);
-	for (ptrdiff_t i = 0; i < n; i++) {
+	ODVGP__FOR(i, n) {
 		y[i] += isa->dot(i + 1, S + i * n, x);
 		isa->axpy(i, x[i], S + i * n, y);
 	}
@@ -13981,7 +13953,7 @@ static void odvgp__nat_mean(const odvgp__unit *u, int b, ptrdiff_t p, odvgp_real
 	ptrdiff_t M = u->block[b].M;
 	const odvgp_real *shift = odvgp__nat_shift(u, b),
 					 *mu = m->tape.node[u->block[b].white_mu.id].v + p * M;
-	for (ptrdiff_t i = 0; i < M; i++) mean[i] = mu[i] + (shift ? shift[p * M + i] : 0);
+	ODVGP__FOR(i, M) mean[i] = mu[i] + (shift ? shift[p * M + i] : 0);
 }
 
 /*  (P, j) from q: R = q_sqrt^-1, P = R^T R, j = P mu. P is computed only if not known, j also if it
@@ -13996,7 +13968,7 @@ static void odvgp__nat_from_q(odvgp__unit *u, int b)
 			(m->state.nat_valid >> block->number & 1) && u->param == ODVGP_PARAMETRISATION_WHITENED;
 	if (known && !odvgp__nat_shift(u, b)) return;
 	odvgp_real *R = odvgp__lend(&m->nat_R, ODVGP__NAT_FROM_Q);
-	for (ptrdiff_t p = 0; p < u->P; p++) {
+	ODVGP__FOR(p, u->P) {
 		if (!known) {
 			odvgp__copy(R, root + p * M * M, M * M);
 			odvgp_trtri(&m->tape.blas, M, R, M);
@@ -14017,7 +13989,7 @@ static odvgp_status odvgp__nat_try(
 	ptrdiff_t M = block->M;
 	const odvgp_real *P = block->P + p * M * M, *G = m->tape.node[block->stats.id].aux + p * M * M;
 	odvgp_real *R = odvgp__lent(&m->nat_R, ODVGP__NAT_OUTPUT);
-	for (ptrdiff_t i = 0; i < M; i++) {
+	ODVGP__FOR(i, M) {
 		odvgp_real *row = R + i * M;
 		m->tape.blas.isa->blend(i + 1, 1 - tau, P + i * M, 2 * tau, G + i * M, row);
 		row[i] += tau;
@@ -14039,7 +14011,7 @@ static odvgp_real *odvgp__nat_staged(const odvgp_model *m, odvgp__ref param)
 /*  Rows of stacked squares [M,M], whose upper triangles stay: they are 0, or not read. */
 static void odvgp__copy_lower(odvgp_real *to, const odvgp_real *from, ptrdiff_t rows, ptrdiff_t M)
 {
-	for (ptrdiff_t r = 0; r < rows; r++) odvgp__copy(to + r * M, from + r * M, r % M + 1);
+	ODVGP__FOR(r, rows) odvgp__copy(to + r * M, from + r * M, r % M + 1);
 }
 
 /*  Stage (mu, R), converted from whitened coordinates to the slots'. */
@@ -14056,7 +14028,7 @@ static void odvgp__nat_stage(odvgp__unit *u, const odvgp__block *block, ptrdiff_
 		odvgp__mm g = odvgp__mm_make(0, 0, M, M, M, 1, L, M, R, M, 0, slot_sqrt, M);
 		g.a_part = g.b_part = g.c_part = ODVGP__LOWER;
 		odvgp__mm_run(&m->tape.blas, &g);
-		for (ptrdiff_t i = 0; i < M; i++) odvgp__zero(slot_sqrt + i * M + i + 1, M - i - 1);
+		ODVGP__FOR(i, M) odvgp__zero(slot_sqrt + i * M + i + 1, M - i - 1);
 	}
 	if (u->param == ODVGP_PARAMETRISATION_A_BETA)
 		odvgp_trsm(&m->tape.blas, 0, 1, M, 1, L, M, mu, 1);
@@ -14086,7 +14058,7 @@ static odvgp_status odvgp__nat_output(odvgp__unit *u, int b, ptrdiff_t p, odvgp_
 	if (s) return s;
 	odvgp__nat_mean(u, b, p, mu);
 	odvgp__symmetric_times(m->tape.blas.isa, M, G, mu, Gmu);
-	for (ptrdiff_t i = 0; i < M; i++) {
+	ODVGP__FOR(i, M) {
 		h[i] = (1 - step) * j[i] + step * (h[i] - 2 * Gmu[i]);
 		m->tape.blas.isa->blend(i + 1, 1 - step, P + i * M, 2 * step, G + i * M, G + i * M);
 		G[i * M + i] += step;
@@ -14149,7 +14121,7 @@ static void odvgp__nat_hybrid_back(odvgp__unit *u, ptrdiff_t p, odvgp_real *g)
 	if (u->param != ODVGP_PARAMETRISATION_PRIMAL)
 		odvgp_trsm(&t->blas, 0, 1, M, 1, L->v, L->ld, h, 1);
 	odvgp__nat_kernel_times(u, u->Z_gamma, u->Z_beta, h, out);
-	for (ptrdiff_t i = 0; i < Mg; i++) g[i] -= out[i];
+	ODVGP__FOR(i, Mg) g[i] -= out[i];
 	odvgp__end_loan(&m->nat_R, ODVGP__NAT_GAMMA);
 }
 
@@ -14167,7 +14139,7 @@ static void odvgp__nat_hybrid_shift(odvgp__unit *u, const odvgp_real *da, odvgp_
 		odvgp_trsm(&t->blas, 0, 0, M, 1, L->v, L->ld, c, 1);
 	if (u->param == ODVGP_PARAMETRISATION_A_BETA)
 		odvgp_trsm(&t->blas, 0, 1, M, 1, L->v, L->ld, c, 1);
-	for (ptrdiff_t i = 0; i < M; i++) slot[i] += c[i];
+	ODVGP__FOR(i, M) slot[i] += c[i];
 	odvgp__end_loan(&m->nat_R, ODVGP__NAT_GAMMA);
 }
 
@@ -14182,14 +14154,14 @@ static void odvgp__nat_gamma_change(odvgp__unit *u, odvgp_real tau)
 	ptrdiff_t Mg = u->M_gamma;
 	odvgp_real eps = c->reproduce.gamma_eps > 0 ? c->reproduce.gamma_eps
 												: ODVGP__SCALE_FLOOR * odvgp__prior_variance(u);
-	for (ptrdiff_t p = 0; p < u->P; p++) {
+	ODVGP__FOR(p, u->P) {
 		odvgp_real *g = t->node[u->a_slot.id].d + p * Mg;
 		if (u->shift.id) odvgp__nat_hybrid_back(u, p, g);
 		if (c->optim.gamma_step == ODVGP_GAMMA_STEP_EXACT) {
 			const odvgp__node *L = &t->node[u->L_v.id];
 			odvgp__cholesky_solve(&t->blas, Mg, L->v, L->ld, g);
 		}
-		for (ptrdiff_t i = 0; i < Mg; i++)
+		ODVGP__FOR(i, Mg)
 			g[i] *= tau * c->optim.gamma_step_ratio /
 					(c->optim.gamma_step == ODVGP_GAMMA_STEP_EXACT
 									? 1
@@ -14204,7 +14176,7 @@ static void odvgp__nat_gamma_take(odvgp__unit *u)
 	odvgp__node *a = &m->tape.node[u->a_slot.id],
 				*q = &m->tape.node[u->block[ODVGP__ON_BETA].mu.id];
 	int hybrid = u->shift.id != 0;
-	for (ptrdiff_t i = 0; i < u->P * u->M_gamma; i++) a->v[i] -= a->d[i];
+	ODVGP__FOR(i, u->P * u->M_gamma) a->v[i] -= a->d[i];
 	for (ptrdiff_t p = 0; p < u->P && hybrid; p++)
 		odvgp__nat_hybrid_shift(u, a->d + p * u->M_gamma, q->v + p * u->M);
 	odvgp__touch(m, a->slot);
@@ -14217,9 +14189,9 @@ static void odvgp__nat_gamma_back(odvgp__unit *u, odvgp_real part)
 	if (!odvgp__natural_reads_gradient(u, ODVGP__ANY_SLOT)) return;
 	odvgp__node *a = &u->model->tape.node[u->a_slot.id];
 	ptrdiff_t n = u->P * u->M_gamma;
-	for (ptrdiff_t i = 0; i < n; i++) a->d[i] *= -part;
+	ODVGP__FOR(i, n) a->d[i] *= -part;
 	odvgp__nat_gamma_take(u);
-	for (ptrdiff_t i = 0; i < n; i++) a->d[i] = -a->d[i];
+	ODVGP__FOR(i, n) a->d[i] = -a->d[i];
 }
 
 #define ODVGP__GAMMA_LOOKS 20
@@ -14273,7 +14245,7 @@ static odvgp_status odvgp__diag_factor(odvgp__unit *u, odvgp__diag_work *w, odvg
 	odvgp_model *m = u->model;
 	ptrdiff_t M = u->M;
 	odvgp_syrk(&m->tape.blas, 1, M, M, 1, w->L, M, w->g, 0, w->Q, M);
-	for (ptrdiff_t i = 0; i < M; i++) {
+	ODVGP__FOR(i, M) {
 		for (ptrdiff_t j = 0; j <= i && G; j++)
 			G[j * M + i] = G[i * M + j] += ODVGP__R(0.5) * w->Q[i * M + j];
 		w->Q[i * M + i] += 1;
@@ -14290,22 +14262,22 @@ static odvgp_status odvgp__diag_change(odvgp__unit *u, odvgp__diag_work *w, cons
 	const odvgp_blas *blas = &m->tape.blas;
 	ptrdiff_t M = u->M;
 	odvgp_real mean = 0, added = 0;
-	for (ptrdiff_t i = 0; i < M; i++)
-		for (ptrdiff_t j = 0; j < M; j++) w->X[i * M + j] = w->L[j * M + i];
+	ODVGP__FOR(i, M)
+		ODVGP__FOR(j, M) w->X[i * M + j] = w->L[j * M + i];
 	odvgp_trsm(blas, 0, 0, M, M, w->Q, M, w->X, M);
 	odvgp_syrk(blas, 1, M, M, 1, w->X, M, NULL, 0, w->F, M); /* S */
 	odvgp_trsm(blas, 0, 1, M, M, w->Q, M, w->X, M);          /* Q^-1 L^T */
 	odvgp_gemm(blas, 0, 0, M, M, M, 1, E, M, w->X, M, 0, w->T, M);
 	odvgp__zero(w->gradient, M);
-	for (ptrdiff_t j = 0; j < M; j++)
-		for (ptrdiff_t i = 0; i < M; i++) w->gradient[i] += w->X[j * M + i] * w->T[j * M + i];
-	for (ptrdiff_t i = 0; i < M; i++) {
+	ODVGP__FOR(j, M)
+		ODVGP__FOR(i, M) w->gradient[i] += w->X[j * M + i] * w->T[j * M + i];
+	ODVGP__FOR(i, M) {
 		for (ptrdiff_t j = 0; j <= i; j++)
 			w->X[i * M + j] = ODVGP__R(0.5) * w->F[i * M + j] * w->F[i * M + j];
 		mean += w->X[i * M + i] / (odvgp_real)M;
 	}
 	for (int tries = 0; tries < 16; tries++) {
-		for (ptrdiff_t i = 0; i < M; i++) {
+		ODVGP__FOR(i, M) {
 			odvgp__copy_row(w->F + i * M, w->X + i * M, i, M);
 			w->F[i * M + i] += added;
 		}
@@ -14328,7 +14300,7 @@ static void odvgp__diag_move(odvgp__unit *u, odvgp__diag_work *w, odvgp_real tau
 	odvgp_model *m = u->model;
 	int shortened = 0;
 	odvgp_real floor = ODVGP__EPS / odvgp__prior_variance(u);
-	for (ptrdiff_t i = 0; i < u->M; i++) {
+	ODVGP__FOR(i, u->M) {
 		odvgp_real now = w->g[i] - tau * w->change[i],
 				   least = ODVGP__MAX(ODVGP__R(0.1) * w->g[i], floor);
 		shortened |= now < least && least > floor;
@@ -14356,12 +14328,12 @@ static void odvgp__diag_projected(odvgp__unit *u, odvgp__diag_work *w, odvgp_rea
 	odvgp_model *m = u->model;
 	const odvgp_blas *blas = &m->tape.blas;
 	ptrdiff_t M = u->M;
-	for (ptrdiff_t i = 0; i < M; i++)
-		for (ptrdiff_t j = 0; j < i; j++) G[j * M + i] = G[i * M + j];
+	ODVGP__FOR(i, M)
+		ODVGP__FOR(j, i) G[j * M + i] = G[i * M + j];
 	odvgp_trsm(blas, 0, 1, M, M, w->L, M, G, M);
 	odvgp_trsm(blas, 1, 0, M, M, w->L, M, G, M);
 	odvgp_gemm(blas, 0, 0, M, 1, M, 2, G, M, w->m, 1, 0, w->gradient, 1);
-	for (ptrdiff_t i = 0; i < M; i++) {
+	ODVGP__FOR(i, M) {
 		w->gradient[i] += w->g[i] * w->m[i];
 		w->change[i] = w->g[i] + 2 * G[i * M + i];
 	}
@@ -14384,20 +14356,19 @@ static odvgp_status odvgp__diag_output(
 	if (projected) odvgp__diag_projected(u, w, G);
 	else if ((s = odvgp__diag_change(u, w, G))) return s;
 	if (how == ODVGP_DIAG_STEP_AFFINE)
-		for (ptrdiff_t i = 0; i < M; i++) w->gradient[i] = w->m[i] * w->change[i];
+		ODVGP__FOR(i, M) w->gradient[i] = w->m[i] * w->change[i];
 	odvgp__copy(w->lambda, h, M);
 	odvgp_trsm(blas, 0, 1, M, 1, w->L, M, w->lambda, 1);
-	for (ptrdiff_t i = 0; i < M; i++) w->lambda[i] = w->mu[i] - w->lambda[i]; /* dL/dm */
+	ODVGP__FOR(i, M) w->lambda[i] = w->mu[i] - w->lambda[i]; /* dL/dm */
 	/* m <- m - tau S dL/dm, as in the dense step */
 	if (mean_alone) {
 		odvgp__diag_shrink(u, w, w->lambda);
-		for (ptrdiff_t i = 0; i < M; i++) w->mu[i] -= tau * w->lambda[i];
+		ODVGP__FOR(i, M) w->mu[i] -= tau * w->lambda[i];
 		odvgp__diag_move(u, w, tau);
 		return ODVGP_OK;
 	}
 	/* S^-1 m */
-	for (ptrdiff_t i = 0; i < M; i++)
-		w->mu[i] += w->g[i] * w->m[i] - tau * (w->lambda[i] + w->gradient[i]);
+	ODVGP__FOR(i, M) w->mu[i] += w->g[i] * w->m[i] - tau * (w->lambda[i] + w->gradient[i]);
 	odvgp__diag_move(u, w, tau);
 	if ((s = odvgp__diag_factor(u, w, NULL))) return s;
 	odvgp__diag_shrink(u, w, w->mu);
@@ -14453,7 +14424,7 @@ static void odvgp__nat_diagonal_take(odvgp__unit *u)
 				*g = &m->tape.node[u->q_diag.id];
 	ptrdiff_t M = u->M;
 	odvgp__copy(mu->v, mu->d, u->P * M);
-	for (ptrdiff_t i = 0; i < u->P * M; i++) {
+	ODVGP__FOR(i, u->P * M) {
 		g->d[i] = odvgp__inside(&m->par, g->slot, g->d[i]);
 		odvgp__set_positive(m, m->par.slot[g->slot].offset + i, (double)g->d[i]);
 	}
@@ -14509,7 +14480,7 @@ static const odvgp__step_kind odvgp__step_kinds[] = {
 /*  NULL if the unit has no natural step. */
 static const odvgp__step_kind *odvgp__step_kind_of(const odvgp__unit *u)
 {
-	for (ptrdiff_t i = 0; i < ODVGP__COUNT(odvgp__step_kinds); i++)
+	ODVGP__FOR(i, ODVGP__COUNT(odvgp__step_kinds))
 		if (u->steps & odvgp__step_kinds[i].steps) return &odvgp__step_kinds[i];
 	return NULL;
 }
@@ -14653,8 +14624,8 @@ static void odvgp__fit_prior(odvgp__unit *u, odvgp__fit *f)
 	if (f->gamma == ODVGP__NO_GAMMA) return;
 	if (f->gamma == ODVGP__WHITE_GAMMA) {
 		f->W = node[u->W.id].v;
-		for (ptrdiff_t i = 0; i < Mg; i++)
-			for (ptrdiff_t j = 0; j < Mg; j++) f->prior[i * Mg + j] = i == j;
+		ODVGP__FOR(i, Mg)
+			ODVGP__FOR(j, Mg) f->prior[i * Mg + j] = i == j;
 		return;
 	}
 	odvgp__fit_kernel(u, node[u->Z_gamma.id].v, Mg, node[u->Z_gamma.id].v, Mg, 0, f->prior);
@@ -14681,8 +14652,8 @@ static void odvgp__fit_features(odvgp__unit *u, odvgp__fit *f, ptrdiff_t n)
 		odvgp_gemm(blas, 1, 0, f->Mg, n, f->M, -1, f->W, f->Mg, beta, n, 1, gamma, n);
 	if (f->gamma == ODVGP__WHITE_GAMMA)
 		odvgp_trsm(blas, 0, 0, f->Mg, n, node[u->L_v.id].v, f->Mg, gamma, n);
-	for (ptrdiff_t p = 0; p < P; p++)
-		for (ptrdiff_t i = 0; i < n; i++) {
+	ODVGP__FOR(p, P)
+		ODVGP__FOR(i, n) {
 			odvgp_real mean = b ? odvgp__slot_value(&m->par, b)[p] : 0;
 			if (u->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY) mean = X->v[i * D + p];
 			for (ptrdiff_t d = 0; d < D && A; d++)
@@ -14693,8 +14664,8 @@ static void odvgp__fit_features(odvgp__unit *u, odvgp__fit *f, ptrdiff_t n)
 		odvgp_gemm(blas, 0, 0, P, n, f->Mg, -1, node[u->block[ODVGP__ON_GAMMA].white_mu.id].v,
 				f->Mg, gamma, n, 1, f->r, n);
 	for (ptrdiff_t i = 0; i < n && m->root.id; i++) {
-		for (ptrdiff_t j = 0; j < f->F; j++) f->Phi[j * n + i] /= node[m->root.id].v[i];
-		for (ptrdiff_t p = 0; p < P; p++) f->r[p * n + i] /= node[m->root.id].v[i];
+		ODVGP__FOR(j, f->F) f->Phi[j * n + i] /= node[m->root.id].v[i];
+		ODVGP__FOR(p, P) f->r[p * n + i] /= node[m->root.id].v[i];
 	}
 }
 
@@ -14711,10 +14682,10 @@ static double odvgp__fit_diag(const odvgp__unit *u, ptrdiff_t n)
 		odvgp__fit_images(u, &job);
 		odvgp__lend_value(k_x);
 		odvgp__images_diag(&job, k_x->v, k_x->aux, m->tape.scratch, 0);
-		for (ptrdiff_t i = 0; i < n; i++) sum += (double)k_x->v[i];
+		ODVGP__FOR(i, n) sum += (double)k_x->v[i];
 		return sum;
 	}
-	for (ptrdiff_t i = 0; i < n; i++)
+	ODVGP__FOR(i, n)
 		sum += (double)odvgp__unit_diag(u, X->v + i * X->ld) / odvgp__noise_factor(m, i);
 	return sum;
 }
@@ -14746,7 +14717,7 @@ static odvgp_status odvgp__fit_sums(
 		f->kk += (double)P * odvgp__fit_diag(u, n);
 		odvgp_syrk(blas, 0, f->F, n, 1, f->Phi, n, NULL, 1, f->S, f->F);
 		odvgp_gemm(blas, 0, 1, P, f->F, n, 1, f->r, n, f->Phi, n, 1, f->h, f->F);
-		for (ptrdiff_t i = 0; i < P * n; i++) f->rr += (double)f->r[i] * (double)f->r[i];
+		ODVGP__FOR(i, P * n) f->rr += (double)f->r[i] * (double)f->r[i];
 	}
 	f->weight = m->tape.sums->weight;
 	f->logs = m->tape.sums->logs;
@@ -14788,7 +14759,7 @@ static void odvgp__fit_hold(const odvgp__unit *u, odvgp__fit *f)
 		if (beta || gamma) f->to = f->from;
 		return;
 	}
-	for (ptrdiff_t p = 0; p < u->P; p++) {
+	ODVGP__FOR(p, u->P) {
 		if (beta)
 			odvgp__copy(
 					f->w + p * f->F, node[u->block[ODVGP__ON_BETA].white_mu.id].v + p * f->M, f->M);
@@ -14807,8 +14778,8 @@ static void odvgp__fit_rest(odvgp__fit *f, odvgp_real s)
 	for (ptrdiff_t p = f->first; p < f->last; p++) {
 		const odvgp_real *w = f->w + p * f->F;
 		odvgp_real *rest = f->rest + p * f->F;
-		for (ptrdiff_t i = 0; i < f->F; i++) rest[i] = f->h[p * f->F + i] / s;
-		for (ptrdiff_t i = 0; i < f->F; i++)
+		ODVGP__FOR(i, f->F) rest[i] = f->h[p * f->F + i] / s;
+		ODVGP__FOR(i, f->F)
 			for (ptrdiff_t j = 0; j <= i; j++) {
 				odvgp_real g = odvgp__fit_normal(f, s, i, j);
 				rest[i] -= g * w[j];
@@ -14832,7 +14803,7 @@ static odvgp_real odvgp__fit_jitter(const odvgp__unit *u, const odvgp__fit *f, p
 static int odvgp__fit_near_singular(
 		const odvgp__unit *u, const odvgp__fit *f, ptrdiff_t n, odvgp_real least)
 {
-	for (ptrdiff_t i = 0; i < n; i++)
+	ODVGP__FOR(i, n)
 		if (!(f->G[i * n + i] * f->G[i * n + i] >= least * odvgp__fit_jitter(u, f, i))) return 1;
 	return 0;
 }
@@ -14849,12 +14820,12 @@ static odvgp_status odvgp__fit_mean(odvgp__unit *u, odvgp__fit *f, odvgp_real s,
 	ptrdiff_t n = f->to - f->from;
 	odvgp_real added = 0, least = m->cfg.jitter.relative;
 	odvgp_info bad;
-	for (ptrdiff_t i = 0; i < n; i++) {
+	ODVGP__FOR(i, n) {
 		odvgp_real d = odvgp__fit_normal(f, s, f->from + i, f->from + i);
 		f->scale[i] = d > 0 ? 1 / ODVGP__SQRT(d) : 1;
 	}
 	for (int tries = 0; tries < 20; tries++) {
-		for (ptrdiff_t i = 0; i < n; i++) {
+		ODVGP__FOR(i, n) {
 			for (ptrdiff_t j = 0; j <= i; j++)
 				f->G[i * n + j] = f->scale[i] * odvgp__fit_normal(f, s, f->from + i, f->from + j) *
 								  f->scale[j];
@@ -14871,9 +14842,9 @@ static odvgp_status odvgp__fit_mean(odvgp__unit *u, odvgp__fit *f, odvgp_real s,
 		odvgp__fit_rest(f, s);
 		for (ptrdiff_t p = f->first; p < f->last; p++) {
 			odvgp_real *x = f->rest + p * f->F + f->from, *w = f->w + p * f->F + f->from;
-			for (ptrdiff_t i = 0; i < n; i++) x[i] *= f->scale[i];
+			ODVGP__FOR(i, n) x[i] *= f->scale[i];
 			odvgp__cholesky_solve(blas, n, f->G, n, x);
-			for (ptrdiff_t i = 0; i < n; i++) w[i] += f->scale[i] * x[i];
+			ODVGP__FOR(i, n) w[i] += f->scale[i] * x[i];
 		}
 	}
 	return odvgp__finite(f->w, u->P * f->F)
@@ -14904,7 +14875,7 @@ static void odvgp__fit_put_mean(odvgp__unit *u, const odvgp__fit *f, int b)
 	int coefficients =
 			u->param == ODVGP_PARAMETRISATION_A_BETA || u->mean_part->mu == ODVGP__MU_COEFFICIENTS;
 	if (!block->slot_mu) return;
-	for (ptrdiff_t p = 0; p < P; p++) {
+	ODVGP__FOR(p, P) {
 		odvgp_real *to = odvgp__fit_slot(m, block->slot_mu) + p * M;
 		const odvgp_real *w = f->w + p * f->F + (b == ODVGP__ON_GAMMA ? f->M : 0);
 		if (u->param == ODVGP_PARAMETRISATION_PRIMAL && !coefficients)
@@ -14923,10 +14894,10 @@ static void odvgp__fit_put_gamma(odvgp__unit *u, odvgp__fit *f)
 					? &m->tape.node[u->gamma_residual.id]
 					: NULL;
 	if (!u->a_slot.id) return;
-	for (ptrdiff_t p = 0; p < u->P; p++) {
+	ODVGP__FOR(p, u->P) {
 		const odvgp_real *a = f->w + p * f->F + f->M;
 		odvgp_real *to = odvgp__fit_slot(m, u->slot_a) + p * f->Mg;
-		for (ptrdiff_t i = 0; i < f->Mg; i++) to[i] = D ? D->v[i] * a[i] : a[i];
+		ODVGP__FOR(i, f->Mg) to[i] = D ? D->v[i] * a[i] : a[i];
 		if (u->shift.id)
 			odvgp_gemm(&m->tape.blas, 0, 0, f->M, 1, f->Mg, -1, f->W, f->Mg, a, 1, 1,
 					f->w + p * f->F, 1);
@@ -14944,7 +14915,7 @@ static odvgp_status odvgp__fit_put_factor(
 	if (!block->white_sqrt.id ||
 			(b == ODVGP__ON_GAMMA && m->cfg.objective == ODVGP_OBJECTIVE_PARTLY))
 		return ODVGP_OK;
-	for (ptrdiff_t i = 0; i < M; i++) {
+	ODVGP__FOR(i, M) {
 		for (ptrdiff_t j = 0; j <= i; j++)
 			f->G[i * M + j] = (odvgp_real)(i == j) + f->S[(from + i) * f->F + from + j] / s;
 		odvgp__zero(f->G + i * M + i + 1, M - i - 1);
@@ -14956,7 +14927,7 @@ static odvgp_status odvgp__fit_put_factor(
 		odvgp_real *to = odvgp__fit_slot(m, block->slot_sqrt) + p * M * M;
 		if (u->param == ODVGP_PARAMETRISATION_WHITENED) odvgp__copy(to, f->G, M * M);
 		else odvgp_trmm(blas, 0, M, M, 1, m->tape.node[block->L.id].v, M, f->G, M, 0, to, M);
-		for (ptrdiff_t i = 0; i < M; i++) odvgp__zero(to + i * M + i + 1, M - i - 1);
+		ODVGP__FOR(i, M) odvgp__zero(to + i * M + i + 1, M - i - 1);
 	}
 	return ODVGP_OK;
 }
@@ -14982,14 +14953,14 @@ static odvgp_status odvgp__fit_put_inverse(
 	odvgp_real mean = 0, added = 0,
 			   *to = odvgp__fit_slot(m, u->block[ODVGP__ON_BETA].slot_sqrt) + f->first * M * M;
 	odvgp_info bad;
-	for (ptrdiff_t i = 0; i < M; i++)
+	ODVGP__FOR(i, M)
 		for (ptrdiff_t j = 0; j <= i; j++)
 			f->G[i * M + j] = f->G[j * M + i] = f->S[i * f->F + j] / s;
 	odvgp_trsm(blas, 0, 1, M, M, L, M, f->G, M);
 	odvgp_trsm(blas, 1, 0, M, M, L, M, f->G, M);
-	for (ptrdiff_t i = 0; i < M; i++) mean += f->G[i * M + i] / (odvgp_real)M;
+	ODVGP__FOR(i, M) mean += f->G[i * M + i] / (odvgp_real)M;
 	for (int tries = 0; tries < 30; tries++) {
-		for (ptrdiff_t i = 0; i < M; i++) {
+		ODVGP__FOR(i, M) {
 			odvgp__copy_row(to + i * M, f->G + i * M, i, M);
 			to[i * M + i] += added;
 		}
@@ -15010,7 +14981,7 @@ static odvgp_status odvgp__fit_diagonal(
 	odvgp_real *E = f->G;
 	for (int step = 0; step < 2000; step++) {
 		double moved = 0;
-		for (ptrdiff_t i = 0; i < M; i++)
+		ODVGP__FOR(i, M)
 			for (ptrdiff_t j = 0; j <= i; j++)
 				E[i * M + j] = -ODVGP__R(0.5) * f->S[i * f->F + j] / s;
 		odvgp_status status = odvgp__diag_factor(u, w, E);
@@ -15018,7 +14989,7 @@ static odvgp_status odvgp__fit_diagonal(
 		if (status) return status;
 		odvgp__copy(w->mu, w->g, M);
 		odvgp__diag_move(u, w, ODVGP__R(0.5));
-		for (ptrdiff_t i = 0; i < M; i++)
+		ODVGP__FOR(i, M)
 			moved = ODVGP__MAX(
 					moved, fabs((double)(w->g[i] - w->mu[i])) / (double)(w->g[i] + w->mu[i]));
 		if (moved < 8 * (double)ODVGP__EPS * sqrt((double)M)) break;
@@ -15077,11 +15048,11 @@ static void odvgp__fit_take(odvgp__unit *u)
 	const int slots[] = {u->block[0].slot_mu, u->block[0].slot_sqrt, u->block[1].slot_mu,
 			u->block[1].slot_sqrt, u->a_slot.id ? u->slot_a : 0, u->slot_q_diag};
 	uint64_t lbfgs_valid = m->state.lbfgs_valid;
-	for (ptrdiff_t k = 0; k < ODVGP__COUNT(slots); k++) {
+	ODVGP__FOR(k, ODVGP__COUNT(slots)) {
 		if (!slots[k] || odvgp__fit_held(m, slots[k])) continue;
 		const odvgp_slot *slot = &m->par.slot[slots[k]];
 		const odvgp_real *from = odvgp__fit_slot(m, slots[k]);
-		for (ptrdiff_t i = 0; i < slot->count; i++) {
+		ODVGP__FOR(i, slot->count) {
 			if (slot->positive) odvgp__set_positive(m, slot->offset + i, (double)from[i]);
 			odvgp__slot_value(&m->par, slot)[i] = from[i];
 		}
@@ -15111,7 +15082,7 @@ static odvgp_status odvgp__fit_exact(
 	odvgp_real noise = odvgp__noise(m), *g = odvgp__fit_slot(m, u->slot_q_diag);
 	odvgp__copy(
 			odvgp__fit_slot(m, u->block[ODVGP__ON_BETA].slot_mu), bound->aux + 2 * N * N, u->P * N);
-	for (ptrdiff_t i = 0; i < u->P * N; i++)
+	ODVGP__FOR(i, u->P * N)
 		g[i] = odvgp__inside(
 				&m->par, u->slot_q_diag, 1 / (noise * (odvgp_real)odvgp__noise_factor(m, i % N)));
 	odvgp__copy(m->tape.node[u->Z_beta.id].v, X, N * u->D);
@@ -15226,7 +15197,7 @@ static odvgp_status odvgp__fit_bound(
 	double hJh = 0;
 	for (int pass = 0; pass < 2; pass++) { /* the determinant with s, the quadratic with t */
 		odvgp_real by = pass ? (odvgp_real)t : s;
-		for (ptrdiff_t i = 0; i < M; i++)
+		ODVGP__FOR(i, M)
 			for (ptrdiff_t j = 0; j <= i; j++)
 				f->G[i * M + j] = (odvgp_real)(i == j) + f->S[i * f->F + j] / by;
 		odvgp_status status = odvgp_potrf(blas, M, f->G, M, NULL);
@@ -15234,10 +15205,10 @@ static odvgp_status odvgp__fit_bound(
 		*logs = pass ? *logs : f->weight * log((double)s);
 		for (ptrdiff_t i = 0; i < M && !pass; i++) *logs += 2 * log((double)f->G[i * M + i]);
 	}
-	for (ptrdiff_t p = 0; p < u->P; p++) {
+	ODVGP__FOR(p, u->P) {
 		odvgp__copy(f->rest, f->h + p * f->F, M);
 		odvgp_trsm(blas, 0, 0, M, 1, f->G, M, f->rest, 1);
-		for (ptrdiff_t i = 0; i < M; i++) hJh += (double)f->rest[i] * (double)f->rest[i];
+		ODVGP__FOR(i, M) hJh += (double)f->rest[i] * (double)f->rest[i];
 	}
 	*quadratic = (f->rr - hJh / t) / t;
 	/* r^T r and the term subtracted from it have a real's digits: refuse errors above 0.01
@@ -15259,7 +15230,7 @@ static odvgp_status odvgp__fit_bounds(odvgp_model *m, const odvgp_real *X, const
 	double P = (double)m->cfg.layer[0].P, constant;
 	constant = P * f.weight * log(2 * 3.14159265358979323846);
 	left = f.kk / P;
-	for (ptrdiff_t i = 0; i < f.M; i++) left -= (double)f.S[i * f.F + i];
+	ODVGP__FOR(i, f.M) left -= (double)f.S[i * f.F + i];
 	left = ODVGP__MAX(left, 0);
 	if ((status = odvgp__fit_bound(u, &f, s, (double)s + left, &logs, &above)) != ODVGP_OK ||
 			(status = odvgp__fit_bound(u, &f, s, (double)s, &logs, &below)))
@@ -15357,7 +15328,7 @@ static void odvgp__adam_update(const odvgp__adam *a, ptrdiff_t n, odvgp_real *x,
 	odvgp_real rate = (odvgp_real)(a->lr * sqrt(c2) / c1),
 			   eps = (odvgp_real)(a->eps_inside ? a->eps * sqrt(c2) : a->eps);
 	odvgp_real b1 = (odvgp_real)a->beta1, b2 = (odvgp_real)a->beta2;
-	for (ptrdiff_t i = 0; i < n; i++) {
+	ODVGP__FOR(i, n) {
 		odvgp_real d = scale ? odvgp__scale_at(scale, i) : 1;
 		m1[i] = b1 * m1[i] + (1 - b1) * g[i];
 		m2[i] = b2 * m2[i] + (1 - b2) * g[i] * g[i];
@@ -15520,8 +15491,8 @@ static ptrdiff_t odvgp__lbfgs_pair(const odvgp__lbfgs *w, ptrdiff_t age)
 static double odvgp__lbfgs_direction(odvgp__lbfgs *w)
 {
 	ptrdiff_t n = w->n, pairs = (ptrdiff_t)w->pairs;
-	for (ptrdiff_t i = 0; i < n; i++) w->d[i] = -w->g[i];
-	for (ptrdiff_t age = 0; age < pairs; age++) {
+	ODVGP__FOR(i, n) w->d[i] = -w->g[i];
+	ODVGP__FOR(age, pairs) {
 		ptrdiff_t k = odvgp__lbfgs_pair(w, age);
 		w->alpha[k] = odvgp__wide_dot(n, w->S + k * n, w->d) / w->sy[k];
 		odvgp__wide_axpy(n, -w->alpha[k], w->Y + k * n, w->d);
@@ -15529,7 +15500,7 @@ static double odvgp__lbfgs_direction(odvgp__lbfgs *w)
 	if (pairs) {
 		ptrdiff_t k = odvgp__lbfgs_pair(w, 0);
 		double yy = odvgp__wide_dot(n, w->Y + k * n, w->Y + k * n), h = yy > 0 ? w->sy[k] / yy : 0;
-		for (ptrdiff_t i = 0; i < n; i++) w->d[i] = (odvgp_real)(h * (double)w->d[i]);
+		ODVGP__FOR(i, n) w->d[i] = (odvgp_real)(h * (double)w->d[i]);
 	}
 	for (ptrdiff_t age = pairs - 1; age >= 0; age--) {
 		ptrdiff_t k = odvgp__lbfgs_pair(w, age);
@@ -15549,8 +15520,7 @@ static odvgp__probe odvgp__lbfgs_probe(odvgp__lbfgs *w, const odvgp__problem *p,
 {
 	odvgp__probe at = {a, HUGE_VAL, 0};
 	double f = HUGE_VAL, derivative;
-	for (ptrdiff_t i = 0; i < w->n; i++)
-		w->trial[i] = (odvgp_real)((double)w->x[i] + a * (double)w->d[i]);
+	ODVGP__FOR(i, w->n) w->trial[i] = (odvgp_real)((double)w->x[i] + a * (double)w->d[i]);
 	if (!odvgp__finite(w->trial, w->n)) return at;
 	w->evaluations++;
 	p->loss(p->user, w->trial, &f, w->g_trial);
@@ -15637,7 +15607,7 @@ static void odvgp__lbfgs_remember(odvgp__lbfgs *w)
 {
 	odvgp_real *s = w->S + (ptrdiff_t)w->next * w->n, *y = w->Y + (ptrdiff_t)w->next * w->n;
 	double sy = 0, ss = 0, yy = 0;
-	for (ptrdiff_t i = 0; i < w->n; i++) { /* rounded first, as they would be stored */
+	ODVGP__FOR(i, w->n) { /* rounded first, as they would be stored */
 		odvgp_real si = w->trial[i] - w->x[i], yi = w->g_trial[i] - w->g[i];
 		sy += (double)si * (double)yi;
 		ss += (double)si * (double)si;
@@ -15645,7 +15615,7 @@ static void odvgp__lbfgs_remember(odvgp__lbfgs *w)
 	}
 	if (!(sy > ODVGP__CURVATURE * sqrt(ss) * sqrt(yy)) || !(sy < HUGE_VAL) || !(yy < HUGE_VAL))
 		return;
-	for (ptrdiff_t i = 0; i < w->n; i++) {
+	ODVGP__FOR(i, w->n) {
 		s[i] = w->trial[i] - w->x[i];
 		y[i] = w->g_trial[i] - w->g[i];
 	}
@@ -15723,7 +15693,7 @@ static void odvgp__lbfgs_place(odvgp_model *m, const odvgp_real *x)
 		const odvgp_slot *slot = &m->par.slot[s];
 		odvgp__scale scale = odvgp__unit_scale(m, s);
 		if (!slot->trainable) continue;
-		for (ptrdiff_t i = 0; i < slot->count; i++) {
+		ODVGP__FOR(i, slot->count) {
 			odvgp_real theta = x[slot->offset + i] / odvgp__scale_at(&scale, i);
 			if (m->par.theta[slot->offset + i] != theta)
 				odvgp__set_theta(m, s, slot->offset + i, theta);
@@ -15738,7 +15708,7 @@ static void odvgp__lbfgs_take(const odvgp_model *m, odvgp_real *x)
 	for (int s = 1; s <= m->par.slots; s++) {
 		const odvgp_slot *slot = &m->par.slot[s];
 		odvgp__scale scale = odvgp__unit_scale(m, s);
-		for (ptrdiff_t i = 0; i < slot->count; i++)
+		ODVGP__FOR(i, slot->count)
 			x[slot->offset + i] = m->par.theta[slot->offset + i] * odvgp__scale_at(&scale, i);
 	}
 }
@@ -15749,7 +15719,7 @@ static void odvgp__lbfgs_gradient(const odvgp_model *m, odvgp_real *g)
 	for (int s = 1; s <= m->par.slots; s++) {
 		const odvgp_slot *slot = &m->par.slot[s];
 		odvgp__scale scale = odvgp__unit_scale(m, s);
-		for (ptrdiff_t k = 0; k < slot->count; k++) {
+		ODVGP__FOR(k, slot->count) {
 			ptrdiff_t i = slot->offset + k;
 			odvgp_real derivative = slot->positive ? odvgp__positive_derivative(&m->par, s,
 															 m->par.theta[i], m->par.value[i])
@@ -15788,7 +15758,7 @@ static void odvgp__lbfgs_loss(void *user, const odvgp_real *x, double *loss, odv
 /*  The stored bound is valid for these rows only. */
 static uint64_t odvgp__lbfgs_hash(const odvgp_real *x, ptrdiff_t n, uint64_t h)
 {
-	for (ptrdiff_t i = 0; i < n; i++) {
+	ODVGP__FOR(i, n) {
 		uint64_t bits = 0;
 		memcpy(&bits, &x[i], sizeof x[i]);
 		h = odvgp__mix(h ^ bits);
@@ -16259,7 +16229,7 @@ static double odvgp__usable(double v)
 static odvgp_real odvgp__row_distance(const odvgp_real *x, const odvgp_real *z, ptrdiff_t D)
 {
 	odvgp_real sum = 0;
-	for (ptrdiff_t d = 0; d < D; d++) sum += (x[d] - z[d]) * (x[d] - z[d]);
+	ODVGP__FOR(d, D) sum += (x[d] - z[d]) * (x[d] - z[d]);
 	return sum;
 }
 
@@ -16268,8 +16238,7 @@ static void odvgp__draw_sample(
 		const odvgp__unit *u, ptrdiff_t N, ptrdiff_t rows, odvgp__init_work *w)
 {
 	odvgp_model *m = u->model;
-	for (ptrdiff_t i = 0; i < rows; i++)
-		w->row[i] = odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 0, N, i);
+	ODVGP__FOR(i, rows) w->row[i] = odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 0, N, i);
 }
 
 /*  to [rows,D]: rows of the sample from number `from` on. */
@@ -16277,7 +16246,7 @@ static void odvgp__gather(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t f
 		const odvgp__init_work *w, odvgp_real *to)
 {
 	ptrdiff_t D = u->Dz;
-	for (ptrdiff_t i = 0; i < rows; i++) odvgp__copy(to + i * D, X + w->row[from + i] * D, D);
+	ODVGP__FOR(i, rows) odvgp__copy(to + i * D, X + w->row[from + i] * D, D);
 }
 
 static ptrdiff_t odvgp__largest(const odvgp_real *x, ptrdiff_t n)
@@ -16293,7 +16262,7 @@ static ptrdiff_t odvgp__largest(const odvgp_real *x, ptrdiff_t n)
 static uint64_t odvgp__row_hash(const odvgp_real *x, ptrdiff_t D)
 {
 	uint64_t h = 0;
-	for (ptrdiff_t d = 0; d < D; d++) {
+	ODVGP__FOR(d, D) {
 		odvgp_real v = x[d] + 0; /* -0 becomes 0 */
 		uint64_t bits = 0;
 		memcpy(&bits, &v, sizeof v);
@@ -16315,8 +16284,8 @@ static const odvgp_real **odvgp__row_place(
 /*  The rows of Z [n,D] become the set. */
 static void odvgp__set_rows(odvgp__init_work *w, const odvgp_real *Z, ptrdiff_t n, ptrdiff_t D)
 {
-	for (ptrdiff_t i = 0; i < w->table_size; i++) w->table[i] = NULL;
-	for (ptrdiff_t k = 0; k < n; k++) *odvgp__row_place(w, Z + k * D, D) = Z + k * D;
+	ODVGP__FOR(i, w->table_size) w->table[i] = NULL;
+	ODVGP__FOR(k, n) *odvgp__row_place(w, Z + k * D, D) = Z + k * D;
 }
 
 /*  Makes x row z of the inducing points, unless taken. */
@@ -16358,7 +16327,7 @@ static double odvgp__nearest_lower(const odvgp__unit *u, const odvgp_real *X, pt
 		const odvgp_real *Z, ptrdiff_t k, odvgp__init_work *w)
 {
 	double sum = 0;
-	for (ptrdiff_t i = 0; i < rows; i++) {
+	ODVGP__FOR(i, rows) {
 		odvgp_real r2 = odvgp__row_distance(X + w->row[i] * u->Dz, Z + k * u->Dz, u->Dz);
 		if (k == 0 || r2 < w->distance[i]) {
 			w->distance[i] = r2;
@@ -16376,7 +16345,7 @@ static ptrdiff_t odvgp__kmeans_draw(
 	odvgp_model *m = u->model;
 	double left = odvgp__uniform(m->cfg.seed, ODVGP__STREAM_KMEANS, (uint64_t)k) * sum;
 	ptrdiff_t last = 0;
-	for (ptrdiff_t i = 0; i < rows; i++) {
+	ODVGP__FOR(i, rows) {
 		if (!(w->distance[i] > 0)) continue;
 		last = i;
 		if ((left -= (double)w->distance[i]) <= 0) break;
@@ -16405,7 +16374,7 @@ static void odvgp__kmeans_task(void *arg, int task)
 		for (ptrdiff_t k = 0; k < M; k += ODVGP__CHUNK) {
 			job->u->model->tape.blas.isa->sqdist(
 					D, job->X + job->w->row[i] * D, job->w->centre_t + k, ld, r2);
-			for (ptrdiff_t c = 0; c < ODVGP__MIN(M - k, ODVGP__CHUNK); c++)
+			ODVGP__FOR(c, ODVGP__MIN(M - k, ODVGP__CHUNK))
 				if (best < 0 || r2[c] < least) {
 					least = r2[c];
 					best = k + c;
@@ -16421,8 +16390,8 @@ static void odvgp__kmeans_nearest(const odvgp__unit *u, const odvgp_real *X, ptr
 	odvgp_model *m = u->model;
 	odvgp__kmeans_job job = {u, X, w, n, odvgp__tasks(&m->cfg.threads)};
 	ptrdiff_t D = u->Dz, M = u->M, ld = odvgp__padded(M);
-	for (ptrdiff_t d = 0; d < D; d++)
-		for (ptrdiff_t k = 0; k < ld; k++) w->centre_t[d * ld + k] = k < M ? Z[k * D + d] : 0;
+	ODVGP__FOR(d, D)
+		ODVGP__FOR(k, ld) w->centre_t[d * ld + k] = k < M ? Z[k * D + d] : 0;
 	odvgp__run(&m->cfg.threads, job.tasks, odvgp__kmeans_task, &job);
 }
 
@@ -16434,13 +16403,12 @@ static void odvgp__kmeans_lloyd(const odvgp__unit *u, const odvgp_real *X, ptrdi
 	ptrdiff_t M = u->M, D = u->Dz;
 	odvgp__zero(w->centre, M * D);
 	memset(w->count, 0, (size_t)M * sizeof *w->count);
-	for (ptrdiff_t i = 0; i < rows; i++) {
+	ODVGP__FOR(i, rows) {
 		ptrdiff_t k = w->nearest[i];
 		w->count[k]++;
-		for (ptrdiff_t d = 0; d < D; d++)
-			w->centre[k * D + d] += X[w->row[i] * D + d] - Z[k * D + d];
+		ODVGP__FOR(d, D) w->centre[k * D + d] += X[w->row[i] * D + d] - Z[k * D + d];
 	}
-	for (ptrdiff_t k = 0; k < M; k++)
+	ODVGP__FOR(k, M)
 		for (ptrdiff_t d = 0; d < D && w->count[k]; d++)
 			Z[k * D + d] += w->centre[k * D + d] / (odvgp_real)w->count[k];
 	odvgp__kmeans_nearest(u, X, rows, Z, w);
@@ -16453,18 +16421,17 @@ static void odvgp__kmeans_batches(const odvgp__unit *u, const odvgp_real *X, ptr
 	odvgp_model *m = u->model;
 	ptrdiff_t D = u->Dz, N = odvgp__candidates(u), total = ODVGP__MIN(N - rows, 2 * rows);
 	memset(w->count, 0, (size_t)u->M * sizeof *w->count);
-	for (ptrdiff_t i = 0; i < rows; i++) w->count[w->nearest[i]]++;
+	ODVGP__FOR(i, rows) w->count[w->nearest[i]]++;
 	/* the rows behind the sample in the permutation, once each */
 	for (ptrdiff_t from = 0; from < total; from += rows) {
 		ptrdiff_t n = ODVGP__MIN(rows, total - from);
-		for (ptrdiff_t i = 0; i < n; i++)
+		ODVGP__FOR(i, n)
 			w->row[i] = odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 0, N, rows + from + i);
 		odvgp__kmeans_nearest(u, X, n, Z, w);
-		for (ptrdiff_t i = 0; i < n; i++) {
+		ODVGP__FOR(i, n) {
 			ptrdiff_t k = w->nearest[i];
 			odvgp_real rate = 1 / (odvgp_real)++w->count[k];
-			for (ptrdiff_t d = 0; d < D; d++)
-				Z[k * D + d] += rate * (X[w->row[i] * D + d] - Z[k * D + d]);
+			ODVGP__FOR(d, D) Z[k * D + d] += rate * (X[w->row[i] * D + d] - Z[k * D + d]);
 		}
 	}
 }
@@ -16474,7 +16441,7 @@ static ptrdiff_t odvgp__distinct_rows(odvgp_real *Z, ptrdiff_t n, ptrdiff_t D, o
 {
 	ptrdiff_t count = 0;
 	odvgp__set_rows(w, Z, 0, D);
-	for (ptrdiff_t k = 0; k < n; k++) {
+	ODVGP__FOR(k, n) {
 		const odvgp_real **place = odvgp__row_place(w, Z + k * D, D);
 		if (*place) continue;
 		if (k > count) odvgp__copy(Z + count * D, Z + k * D, D);
@@ -16489,7 +16456,7 @@ static ptrdiff_t odvgp__kmeans(
 {
 	ptrdiff_t rows = odvgp__init_rows(u), D = u->Dz, M = u->M, next = 0;
 	odvgp__draw_sample(u, odvgp__candidates(u), rows, w);
-	for (ptrdiff_t k = 0; k < M; k++) {
+	ODVGP__FOR(k, M) {
 		odvgp__copy(Z + k * D, X + w->row[next] * D, D);
 		double sum = odvgp__nearest_lower(u, X, rows, Z, k, w);
 		if (!(sum > 0) && k + 1 < M) return k + 1;
@@ -16561,7 +16528,7 @@ static void odvgp__pivot_task(void *arg, int t)
 static void odvgp__pivot(odvgp__pivot_job *job, const odvgp_real *x, ptrdiff_t row)
 {
 	odvgp__kjob *kernel = &job->kernel;
-	for (uint32_t g = 0; g < kernel->k->ngroup; g++)
+	ODVGP__EACH_GROUP(g, kernel->k)
 		odvgp__points(kernel->k, g, kernel->hyp, x, 1, kernel->centre, kernel->u[g],
 				odvgp__group_dims(kernel->k, g), 1);
 	job->pivot = job->w->factor + row * job->M;
@@ -16590,7 +16557,7 @@ static ptrdiff_t odvgp__greedy(
 	odvgp__kernel_prepare(&job.kernel);
 	job.kernel.tasks = odvgp__kernel_tasks(&job.kernel);
 	odvgp__set_rows(w, Z, 0, D);
-	for (ptrdiff_t i = 0; i < rows; i++) {
+	ODVGP__FOR(i, rows) {
 		w->distance[i] = odvgp__unit_diag(u, w->chosen + i * D);
 		prior = ODVGP__MAX(prior, w->distance[i]);
 	}
@@ -16611,7 +16578,7 @@ static int odvgp__beta_factor(const odvgp__unit *u, const odvgp_real *Z, const o
 	odvgp_model *m = u->model;
 	ptrdiff_t M = u->M;
 	odvgp_real prior = 0;
-	for (ptrdiff_t i = 0; i < M; i++) prior += odvgp__unit_diag(u, Z + i * u->Dz) / (odvgp_real)M;
+	ODVGP__FOR(i, M) prior += odvgp__unit_diag(u, Z + i * u->Dz) / (odvgp_real)M;
 	odvgp_real jitter = m->cfg.jitter.absolute + m->cfg.jitter.relative * prior,
 			   least = odvgp__no_variance(u, prior);
 	odvgp__kjob job;
@@ -16623,7 +16590,7 @@ static int odvgp__beta_factor(const odvgp__unit *u, const odvgp_real *Z, const o
        is 0 or not finite. */
 	for (int tries = 0; tries < 20 && prior > 0 && prior < (odvgp_real)HUGE_VAL; tries++) {
 		odvgp__kernel_run(&job, w->rest);
-		for (ptrdiff_t i = 0; i < M; i++) w->Lb[i * M + i] += jitter;
+		ODVGP__FOR(i, M) w->Lb[i * M + i] += jitter;
 		if (odvgp_potrf(&m->tape.blas, M, w->Lb, M, NULL) == ODVGP_OK) return 1;
 		jitter = ODVGP__MAX(10 * jitter, least);
 		if (!(jitter <= prior)) return 0;
@@ -16648,7 +16615,7 @@ static odvgp_real odvgp__residuals(const odvgp__unit *u, const odvgp_real *X, pt
 		job.ldk = M;
 		odvgp__kernel_run(&job, w->rest);
 		odvgp_trsm(&m->tape.blas, 1, 1, n, M, w->Lb, M, w->A, M);
-		for (ptrdiff_t i = 0; i < n; i++) {
+		ODVGP__FOR(i, n) {
 			odvgp_real k = odvgp__unit_diag(u, w->X + i * u->Dz);
 			odvgp_real rest = m->tape.blas.isa->dot(M, w->A + i * M, w->A + i * M) - k;
 			most = ODVGP__MAX(most, k);
@@ -16699,7 +16666,7 @@ static ptrdiff_t odvgp__worst_explained(
 	if (!odvgp__beta_factor(u, Zb, w)) return 0;
 	odvgp__draw_sample(u, odvgp__candidates(u), rows, w);
 	odvgp_real prior = odvgp__residuals(u, X, rows, Zb, w);
-	for (ptrdiff_t i = 0; i < rows; i++) w->nearest[i] = i;
+	ODVGP__FOR(i, rows) w->nearest[i] = i;
 	odvgp__sort(w->nearest, rows, w->distance, 1);
 	odvgp__set_rows(w, Zb, u->M, D);
 	for (ptrdiff_t i = 0; i < rows && taken < u->M_gamma; i++) {
@@ -16718,7 +16685,7 @@ static const odvgp_real *odvgp__draw_candidates(
 	if (!p->height) return X;
 	uint64_t seed = u->model->cfg.seed;
 	ptrdiff_t T = odvgp__patches_count(p), all = odvgp__all_candidates(u), N = odvgp__unit_rows(u);
-	for (ptrdiff_t i = 0; i < odvgp__candidates(u); i++) {
+	ODVGP__FOR(i, odvgp__candidates(u)) {
 		ptrdiff_t k = odvgp__permute(seed, ODVGP__STREAM_PATCHES, 0, all, i),
 				  image = odvgp__permute(seed, ODVGP__STREAM_PATCHES, 1, N, k / T);
 		odvgp_real *to = w->patches + i * u->Dz;
@@ -16733,7 +16700,7 @@ static void odvgp__draw_locations(const odvgp__unit *u, odvgp_real *Z, ptrdiff_t
 {
 	const odvgp__patches *p = &u->patches;
 	const ptrdiff_t last[2] = {odvgp__patches_down(p) - 1, odvgp__patches_across(p) - 1};
-	for (ptrdiff_t i = 0; i < 2 * n; i++)
+	ODVGP__FOR(i, 2 * n)
 		Z[i / 2 * u->Dz + u->Dz - 2 + i % 2] =
 				(odvgp_real)(odvgp__uniform(u->model->cfg.seed, ODVGP__STREAM_PATCHES,
 									 (uint64_t)(2 * from + i)) *
@@ -16807,7 +16774,7 @@ static double odvgp__median_distance(odvgp__unit *u, const odvgp_real *X,
 								(uint64_t)N) *
 							D;
 		odvgp_real r2 = 0;
-		for (ptrdiff_t d = 0; d < (ptrdiff_t)base->ndims; d++) {
+		ODVGP__FOR(d, (ptrdiff_t)base->ndims) {
 			odvgp_real t = x[odvgp__column(base, d)] - z[odvgp__column(base, d)];
 			r2 += t * t;
 		}
@@ -16839,7 +16806,7 @@ static double odvgp__target_variance(const odvgp_model *m, const odvgp_real *Y)
 {
 	double total = 0, mean;
 	if (!(m->tape.likelihood->flags & ODVGP__LIK_SCALABLE)) return 1;
-	for (ptrdiff_t t = 0; t < m->T; t++) total += odvgp__target_moments(m, Y, t, &mean);
+	ODVGP__FOR(t, m->T) total += odvgp__target_moments(m, Y, t, &mean);
 	return total > 0 ? total / (double)m->T : 1;
 }
 
@@ -16878,11 +16845,11 @@ static void odvgp__find_gaps(
 	odvgp_model *m = u->model;
 	ptrdiff_t rows = odvgp__init_rows(u), D = u->Dz, T = m->T;
 	odvgp__draw_sample(u, odvgp__candidates(u), rows, w);
-	for (ptrdiff_t d = 0; d < D; d++) {
+	ODVGP__FOR(d, D) {
 		odvgp_real *gap = w->gaps + d * (1 + T);
 		odvgp__sort(w->row, rows, X + d, D);
 		gap[0] = (odvgp_real)odvgp__mean_gap(X + d, D, w->row, rows);
-		for (ptrdiff_t t = 0; t < T; t++)
+		ODVGP__FOR(t, T)
 			gap[1 + t] = (odvgp_real)odvgp__mean_gap(Y + t, odvgp__y_columns(&m->y), w->row, rows);
 	}
 }
@@ -16900,7 +16867,7 @@ static odvgp__start odvgp__ulapane_start(
 	(void)X;
 	for (ptrdiff_t k = 0; k <= T; k++) {
 		double sum = 0, used = 0;
-		for (ptrdiff_t d = 0; d < (ptrdiff_t)base->ndims; d++) {
+		ODVGP__FOR(d, (ptrdiff_t)base->ndims) {
 			const odvgp_real *gap = w->gaps + odvgp__column(base, d) * (1 + T);
 			if (!(gap[0] > 0)) continue;
 			sum += (double)gap[k];
@@ -16997,7 +16964,7 @@ static void odvgp__init_image_variance(
 	odvgp__kjob job;
 	if (!u->patches.height) return;
 	odvgp_real *Kw = odvgp__take(&scratch, 1, odvgp__patches_count(&u->patches));
-	for (ptrdiff_t i = 0; i < images; i++) {
+	ODVGP__FOR(i, images) {
 		ptrdiff_t image = odvgp__permute(m->cfg.seed, ODVGP__STREAM_PATCHES, 1, N, i);
 		odvgp__unit_job(&job, u, NULL, 0, X + image * u->D, 1);
 		job.patches = &u->patches;
@@ -17022,9 +16989,9 @@ static void odvgp__column_scale(
 	*mean = x[0];
 	*scale = 1;
 	if (!(half > 0)) return;
-	for (ptrdiff_t i = 0; i < n; i++) sum += ((double)x[i * stride] - middle) / half;
+	ODVGP__FOR(i, n) sum += ((double)x[i * stride] - middle) / half;
 	sum /= (double)n;
-	for (ptrdiff_t i = 0; i < n; i++) {
+	ODVGP__FOR(i, n) {
 		double z = ((double)x[i * stride] - middle) / half - sum;
 		squares += z * z;
 	}
@@ -17043,7 +17010,7 @@ static void odvgp__pass_row(const odvgp__unit *u, const odvgp_real *x, odvgp_rea
 	const odvgp_model *m = u->model;
 	const odvgp_real *A =
 			u->slot_mean_A ? odvgp__slot_value(&m->par, &m->par.slot[u->slot_mean_A]) : NULL;
-	for (ptrdiff_t p = 0; p < u->P; p++) {
+	ODVGP__FOR(p, u->P) {
 		odvgp_real sum = A ? 0 : x[p % u->D];
 		for (ptrdiff_t d = 0; d < u->D && A; d++) sum += x[d] * A[d * u->P + p];
 		out[p] = sum;
@@ -17058,13 +17025,13 @@ static double odvgp__pass_on(const odvgp__unit *u, const odvgp_real *X, const od
 	odvgp_real *to = w->sample[(u->number + 1) % 2], mean,
 			   *sd = m->data_sd + odvgp__data_sd_at(m, u->number + 1);
 	double squares = 0;
-	for (ptrdiff_t i = 0; i < rows; i++) {
+	ODVGP__FOR(i, rows) {
 		ptrdiff_t row = u->number || rows == m->cfg.N
 								? i
 								: odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 2, m->cfg.N, i);
 		odvgp__pass_row(u, X + row * u->D, to + i * P);
 	}
-	for (ptrdiff_t p = 0; p < P; p++) {
+	ODVGP__FOR(p, P) {
 		odvgp__column_scale(to + p, rows, P, &mean, sd + p);
 		squares += (double)sd[p] * (double)sd[p];
 	}
@@ -17078,19 +17045,17 @@ static void odvgp__leading_axes(
 {
 	const odvgp__isa *isa = m->tape.blas.isa;
 	odvgp_real *C = w->square, *v = w->vector;
-	for (ptrdiff_t p = 0; p < P; p++) {
+	ODVGP__FOR(p, P) {
 		odvgp_real *axis = w->axes + p * D;
-		for (ptrdiff_t d = 0; d < D; d++) /* the first step only makes it orthogonal */
+		ODVGP__FOR(d, D) /* the first step only makes it orthogonal */
 			v[d] = (odvgp_real)odvgp__normal(
 					m->cfg.seed, ODVGP__STREAM_HIDDEN, (uint64_t)(p * D + d));
 		for (int step = 0; step < 100; step++) {
-			for (ptrdiff_t q = 0; q < p; q++)
-				isa->axpy(D, -isa->dot(D, v, w->axes + q * D), w->axes + q * D, v);
+			ODVGP__FOR(q, p) isa->axpy(D, -isa->dot(D, v, w->axes + q * D), w->axes + q * D, v);
 			odvgp_real size = ODVGP__SQRT(isa->dot(D, v, v));
-			for (ptrdiff_t d = 0; d < D; d++) axis[d] = v[d] / size;
+			ODVGP__FOR(d, D) axis[d] = v[d] / size;
 			/* a thousandth of the identity keeps constant columns from giving 0 */
-			for (ptrdiff_t d = 0; d < D; d++)
-				v[d] = isa->dot(D, C + d * D, axis) + ODVGP__R(1e-3) * axis[d];
+			ODVGP__FOR(d, D) v[d] = isa->dot(D, C + d * D, axis) + ODVGP__R(1e-3) * axis[d];
 		}
 	}
 }
@@ -17107,21 +17072,21 @@ static void odvgp__principal_axes(odvgp__unit *u, const odvgp_real *X, odvgp__in
 	odvgp_real *C = w->square, *A = m->par.theta + m->par.slot[u->slot_mean_A].offset,
 			   *v = w->vector;
 	odvgp__zero(A, D * P);
-	for (ptrdiff_t d = 0; d < ODVGP__MIN(D, P); d++) A[d * P + d] = 1;
+	ODVGP__FOR(d, ODVGP__MIN(D, P)) A[d * P + d] = 1;
 	if (P >= D) return;
 	odvgp__draw_sample(u, N, rows, w);
 	odvgp__zero(C, D * D);
 	odvgp__zero(w->means, D);
 	for (int pass = 0; pass < 2; pass++)
-		for (ptrdiff_t i = 0; i < rows; i++) {
+		ODVGP__FOR(i, rows) {
 			const odvgp_real *x = X + w->row[i] * D, share = 1 / (odvgp_real)rows;
 			for (ptrdiff_t d = 0; d < D && !pass; d++) w->means[d] += x[d] * share;
 			for (ptrdiff_t d = 0; d < D && pass; d++) v[d] = (x[d] - w->means[d]) / sd[d];
 			for (ptrdiff_t d = 0; d < D && pass; d++) isa->axpy(D, v[d] * share, v, C + d * D);
 		}
 	odvgp__leading_axes(m, D, P, w);
-	for (ptrdiff_t p = 0; p < P; p++)
-		for (ptrdiff_t d = 0; d < D; d++) A[d * P + p] = w->axes[p * D + d] / sd[d];
+	ODVGP__FOR(p, P)
+		ODVGP__FOR(d, D) A[d * P + p] = w->axes[p * D + d] / sd[d];
 }
 
 /*  "mixing", as odvgp_init_data says. */
@@ -17134,25 +17099,25 @@ static void odvgp__init_mixing(const odvgp__unit *u, const odvgp_real *Y, odvgp_
 			   *W = m->par.theta + m->par.slot[m->slot_mixing].offset;
 	double *mean = w->centres;
 	odvgp__zero(C, F * F);
-	for (ptrdiff_t f = 0; f < F; f++)
+	ODVGP__FOR(f, F)
 		sd[f] = (odvgp_real)sqrt(odvgp__usable(odvgp__target_moments(m, Y, f, &mean[f])));
-	for (ptrdiff_t i = 0; i < N; i++) {
-		for (ptrdiff_t f = 0; f < F; f++) {
+	ODVGP__FOR(i, N) {
+		ODVGP__FOR(f, F) {
 			double y = (double)Y[i * columns + f];
 			z[f] = y == y ? (odvgp_real)((y - mean[f]) / (double)sd[f]) : 0;
 		}
-		for (ptrdiff_t f = 0; f < F; f++) isa->axpy(F, z[f] / (odvgp_real)N, z, C + f * F);
+		ODVGP__FOR(f, F) isa->axpy(F, z[f] / (odvgp_real)N, z, C + f * F);
 	}
 	odvgp__leading_axes(m, F, P, w);
-	for (ptrdiff_t p = 0; p < P; p++) {
+	ODVGP__FOR(p, P) {
 		const odvgp_real *axis = w->axes + p * F;
 		odvgp_real value = 0, most = 0;
-		for (ptrdiff_t f = 0; f < F; f++) {
+		ODVGP__FOR(f, F) {
 			value += axis[f] * isa->dot(F, C + f * F, axis);
 			if (fabs((double)axis[f]) > fabs((double)most)) most = axis[f];
 		}
 		value = ODVGP__SQRT(ODVGP__MAX(value, ODVGP__R(0.01))) * (most < 0 ? -1 : 1);
-		for (ptrdiff_t f = 0; f < F; f++)
+		ODVGP__FOR(f, F)
 			W[f * P + p] = value * axis[f] * (m->y.lik->flags & ODVGP__LIK_SCALABLE ? sd[f] : 1);
 	}
 }
@@ -17194,7 +17159,7 @@ static void odvgp__identity_slot(odvgp_model *m, int slot, odvgp_real x)
 	odvgp__zero_slot(m, slot);
 	if (!slot) return;
 	ptrdiff_t M = m->par.slot[slot].shape[2], rows = m->par.slot[slot].shape[0] * M;
-	for (ptrdiff_t r = 0; r < rows; r++) m->par.theta[m->par.slot[slot].offset + r * M + r % M] = x;
+	ODVGP__FOR(r, rows) m->par.theta[m->par.slot[slot].offset + r * M + r % M] = x;
 }
 
 /*  Factor of q_sqrt's start: odvgp_hidden_q. */
@@ -17259,8 +17224,7 @@ static void odvgp__prior_factor(const odvgp__unit *u, const odvgp__block *block)
 	const odvgp_slot *slot = &m->par.slot[block->slot_sqrt];
 	odvgp_real *root = m->par.theta + slot->offset;
 	const odvgp_real *L = m->tape.node[block->L.id].v;
-	for (ptrdiff_t i = 0; i < slot->count; i++)
-		root[i] = odvgp__narrowed(u) * L[i % (block->M * block->M)];
+	ODVGP__FOR(i, slot->count) root[i] = odvgp__narrowed(u) * L[i % (block->M * block->M)];
 }
 
 /*  q_sqrt is I if whitened, else L, never from the last good parameters. */
@@ -17321,10 +17285,10 @@ static void odvgp__init_cuts(odvgp_model *m, const odvgp_real *Y)
 {
 	ptrdiff_t N = m->cfg.N, K = m->classes, C = odvgp__y_columns(&m->y), seen = 0, below = 0;
 	double last = 0;
-	for (ptrdiff_t i = 0; i < N; i++) seen += Y[i * C] == Y[i * C];
-	for (ptrdiff_t k = 0; k < K - 1; k++) {
+	ODVGP__FOR(i, N) seen += Y[i * C] == Y[i * C];
+	ODVGP__FOR(k, K - 1) {
 		below++;
-		for (ptrdiff_t i = 0; i < N; i++) below += Y[i * C] == (odvgp_real)k;
+		ODVGP__FOR(i, N) below += Y[i * C] == (odvgp_real)k;
 		double cut =
 				1.4142135623730951 * odvgp__normal_quantile((double)below / (double)(seen + K));
 		if (k) odvgp__set_positive(m, m->par.slot[m->slot_lik_params].offset + k - 1, cut - last);
@@ -17376,8 +17340,7 @@ ODVGP_API odvgp_status odvgp_init_data(
 	m->par.state[m->slot_lik_params].floor = 0; /* it belongs to other data */
 	double variance = odvgp__usable(odvgp__target_variance(m, Y));
 	odvgp__init_likelihood(m, Y, variance);
-	for (ptrdiff_t d = 0; d < D; d++)
-		odvgp__column_scale(X + d, m->cfg.N, D, &mean, &m->data_sd[d]);
+	ODVGP__FOR(d, D) odvgp__column_scale(X + d, m->cfg.N, D, &mean, &m->data_sd[d]);
 	for (int i = 0; i < m->units; i++) odvgp__init_unit(&m->unit[i], X, Y, variance);
 	odvgp__touch_all(m);
 	s = odvgp__noise_floor_check(m, variance, info);
@@ -17411,7 +17374,7 @@ ODVGP_API odvgp_status odvgp_column_scales(const odvgp_real *X, ptrdiff_t n, ptr
 	ptrdiff_t bad = odvgp__first_nonfinite(X, n * D);
 	if (bad >= 0)
 		return odvgp__fail(info, ODVGP_E_NAN, "X", bad / D, (double)X[bad], "a row is not finite");
-	for (ptrdiff_t d = 0; d < D; d++) odvgp__column_scale(X + d, n, D, mean + d, scale + d);
+	ODVGP__FOR(d, D) odvgp__column_scale(X + d, n, D, mean + d, scale + d);
 	return ODVGP_OK;
 }
 
@@ -17419,11 +17382,11 @@ ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdi
 		const odvgp_real *mean, const odvgp_real *scale, odvgp_real *out)
 {
 	if (!X || !mean || !scale || !out || n < 0 || D < 1) return ODVGP_E_ARG;
-	for (ptrdiff_t d = 0; d < D; d++)
+	ODVGP__FOR(d, D)
 		if (!odvgp__finite(mean + d, 1) || !odvgp__finite(scale + d, 1) || !(scale[d] > 0))
 			return ODVGP_E_ARG;
-	for (ptrdiff_t i = 0; i < n; i++)
-		for (ptrdiff_t d = 0; d < D; d++) out[i * D + d] = (X[i * D + d] - mean[d]) / scale[d];
+	ODVGP__FOR(i, n)
+		ODVGP__FOR(d, D) out[i * D + d] = (X[i * D + d] - mean[d]) / scale[d];
 	return ODVGP_OK;
 }
 
@@ -17708,7 +17671,7 @@ static void odvgp__unit_clear(odvgp__unit *u)
 	odvgp__ref *refs[] = {&u->hyp, &u->Z_beta, &u->Z_gamma, &u->a_slot, &u->a, &u->K, &u->Kb, &u->L,
 			&u->W, &u->C, &u->L_v, &u->shift, &u->L_H, &u->q_diag, &u->weights, &u->gamma_residual,
 			&u->patch_weights, &u->eps, &u->X, &u->K_x, &u->A, &u->A_v, &u->k_x, &u->mean, &u->var};
-	for (ptrdiff_t i = 0; i < ODVGP__COUNT(refs); i++) *refs[i] = odvgp__none;
+	ODVGP__FOR(i, ODVGP__COUNT(refs)) *refs[i] = odvgp__none;
 	for (int b = 0; b < ODVGP__BLOCKS; b++) {
 		odvgp__block *block = &u->block[b];
 		block->L = block->mu = block->sqrt = block->white_mu = block->white_sqrt = block->A =
@@ -17809,7 +17772,7 @@ static void odvgp__lbfgs_layout(odvgp__lbfgs *w, odvgp__arena *a, ptrdiff_t n, p
 	w->memory = memory;
 	w->S = odvgp__take(a, memory, n);
 	w->Y = odvgp__take(a, memory, n);
-	for (ptrdiff_t i = 0; i < ODVGP__COUNT(vectors); i++) *vectors[i] = odvgp__take(a, n, 1);
+	ODVGP__FOR(i, ODVGP__COUNT(vectors)) *vectors[i] = odvgp__take(a, n, 1);
 	w->sy = (double *)odvgp__take_bytes(a, (size_t)memory, sizeof(double));
 	w->alpha = (double *)odvgp__take_bytes(a, (size_t)memory, sizeof(double));
 }
@@ -17981,7 +17944,7 @@ static const char odvgp__block_too_small[] =
 static int odvgp__all_zero(const odvgp_config *c, const char *path)
 {
 	int zero = 1;
-	for (ptrdiff_t i = 0; i < ODVGP__COUNT(odvgp__fields); i++) {
+	ODVGP__FOR(i, ODVGP__COUNT(odvgp__fields)) {
 		const odvgp__field *field = &odvgp__fields[i];
 		const void *at = (const unsigned char *)c + field->offset;
 		if (strncmp(field->name, path, strlen(path))) continue;
@@ -18190,9 +18153,9 @@ static odvgp_status odvgp__model_place(
 		odvgp__gauss_hermite(m->tape.lik_nodes, t, t + m->tape.lik_nodes);
 	}
 	m->state.step_scale = 1;
-	for (ptrdiff_t i = 0; i < odvgp__data_sds(m); i++) m->data_sd[i] = 1;
+	ODVGP__FOR(i, odvgp__data_sds(m)) m->data_sd[i] = 1;
 	for (int k = 0; k < m->units; k++)
-		for (ptrdiff_t i = 0; i < m->unit[k].M_gamma; i++) {
+		ODVGP__FOR(i, m->unit[k].M_gamma) {
 			m->unit[k].columns[i] = i;
 			m->unit[k].scales[i] = 1;
 		}
@@ -18395,8 +18358,8 @@ static void odvgp__pseudo_row(
 {
 	ptrdiff_t P = w->cfg.layer[0].P;
 	int missing = 0;
-	for (ptrdiff_t t = 0; t < m->T; t++) missing |= y[t] != y[t];
-	for (ptrdiff_t f = 0; f < P; f++) to[f] = missing ? 0 : (odvgp_real)odvgp__pseudo(m, y, f);
+	ODVGP__FOR(t, m->T) missing |= y[t] != y[t];
+	ODVGP__FOR(f, P) to[f] = missing ? 0 : (odvgp_real)odvgp__pseudo(m, y, f);
 	if (w->cfg.lik.weights) to[P] = missing ? 0 : m->y.weights ? y[m->T] : 1;
 }
 
@@ -18668,9 +18631,8 @@ static void odvgp__file_unit_head(odvgp__file *f, odvgp__unit *u)
 	const ptrdiff_t sizes[] = {u->D, u->P, u->M, u->M_gamma};
 	const ptrdiff_t choices[] = {u->mean_part - odvgp__mean_parts, u->cov_part - odvgp__cov_parts,
 			(ptrdiff_t)u->param, (ptrdiff_t)u->gamma_coords, (ptrdiff_t)u->mean_function};
-	for (ptrdiff_t i = 0; i < ODVGP__COUNT(sizes); i++) odvgp__file_known(f, (uint64_t)sizes[i], 8);
-	for (ptrdiff_t i = 0; i < ODVGP__COUNT(choices); i++)
-		odvgp__file_known(f, (uint64_t)choices[i], 4);
+	ODVGP__FOR(i, ODVGP__COUNT(sizes)) odvgp__file_known(f, (uint64_t)sizes[i], 8);
+	ODVGP__FOR(i, ODVGP__COUNT(choices)) odvgp__file_known(f, (uint64_t)choices[i], 4);
 	odvgp__file_kernel(f, &u->kernel);
 }
 
@@ -18705,7 +18667,7 @@ static void odvgp__file_beliefs(odvgp__file *f, odvgp__params *p)
 		odvgp_real *reals[] = {
 				&state->low, &state->high, &state->floor, &state->prior_a, &state->prior_b};
 		odvgp__file_int(f, &state->prior);
-		for (ptrdiff_t i = 0; i < ODVGP__COUNT(reals); i++) odvgp__file_real(f, reals[i]);
+		ODVGP__FOR(i, ODVGP__COUNT(reals)) odvgp__file_real(f, reals[i]);
 		if (f->mode != ODVGP__FILE_READ || f->bad) continue;
 		int none = p->state[s].prior == ODVGP_PRIOR_NONE || !p->state[s].of_q;
 		if (!none || !odvgp__bounds_ok(state->low, state->high) ||
@@ -18722,14 +18684,14 @@ static void odvgp__file_lbfgs(odvgp__file *f, odvgp_model *m)
 	odvgp__state *s = &m->state;
 	if (m->cfg.optim.kind != ODVGP_OPTIMIZER_LBFGS) return;
 	uint64_t *counts[] = {&s->lbfgs_valid, &s->lbfgs_data, &w->pairs, &w->next};
-	for (ptrdiff_t i = 0; i < ODVGP__COUNT(counts); i++) odvgp__file_u64(f, counts[i]);
+	ODVGP__FOR(i, ODVGP__COUNT(counts)) odvgp__file_u64(f, counts[i]);
 	odvgp__file_double(f, &s->lbfgs_expected);
 	odvgp__file_double(f, &s->lbfgs_kl);
 	int full = w->pairs == (uint64_t)w->memory, reading = f->mode == ODVGP__FILE_READ;
 	if (reading && (s->lbfgs_valid > 1 || w->pairs > (uint64_t)w->memory ||
 						   (full ? w->next >= w->pairs : w->next != w->pairs)))
 		f->bad = 1;
-	for (ptrdiff_t i = 0; i < w->memory; i++) {
+	ODVGP__FOR(i, w->memory) {
 		double sy = f->mode == ODVGP__FILE_WRITE ? w->sy[i] : 0; /* measuring has no arrays */
 		odvgp__file_double(f, &sy);
 		if (reading) w->sy[i] = sy;
@@ -18765,7 +18727,7 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
 	uint64_t *counts[] = {&s->steps, &s->adam_steps, &s->clean_steps, &s->scales_age, &s->nat_valid,
 			&s->good_valid, &e->jitter_raised, &e->step_shortened, &e->variance_clamped,
 			&e->step_undone, &s->nat_steps, &s->fitted};
-	for (ptrdiff_t i = 0; i < ODVGP__COUNT(counts); i++) odvgp__file_u64(f, counts[i]);
+	ODVGP__FOR(i, ODVGP__COUNT(counts)) odvgp__file_u64(f, counts[i]);
 	odvgp__file_double(f, &s->good_elbo);
 	odvgp__file_double(f, &s->step_scale);
 	odvgp__file_double(f, &e->jitter);
@@ -18789,8 +18751,7 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
 	} arrays[] = {{m->par.theta, m->par.count}, {m->par.value, m->par.positive},
 			{m->good, m->par.count}, {m->m1, m->adam_count}, {m->m2, m->adam_count},
 			{m->data_sd, odvgp__data_sds(m)}};
-	for (ptrdiff_t i = 0; i < ODVGP__COUNT(arrays); i++)
-		odvgp__file_array(f, arrays[i].x, arrays[i].n);
+	ODVGP__FOR(i, ODVGP__COUNT(arrays)) odvgp__file_array(f, arrays[i].x, arrays[i].n);
 	for (ptrdiff_t i = 0; f->mode == ODVGP__FILE_READ && !f->bad && i < odvgp__data_sds(m); i++)
 		if (!(m->data_sd[i] > 0 && m->data_sd[i] < (odvgp_real)HUGE_VAL)) f->bad = 1;
 	for (int i = 0; i < m->units; i++) odvgp__file_unit(f, &m->unit[i]);
@@ -18806,7 +18767,7 @@ static int odvgp__state_ok(const odvgp_model *m)
 			s->steps, s->adam_steps, s->clean_steps, s->scales_age, s->nat_steps};
 	if (s->nat_valid >> (ODVGP__BLOCKS * m->units) || s->good_valid > 1 || s->fitted > 1) return 0;
 	if (!(s->step_scale > 0 && s->step_scale <= 1)) return 0;
-	for (ptrdiff_t i = 0; i < ODVGP__COUNT(counts); i++)
+	ODVGP__FOR(i, ODVGP__COUNT(counts))
 		if (counts[i] > (uint64_t)PTRDIFF_MAX / 2) return 0;
 	for (int i = 0; i < ODVGP__JITTERS * m->units; i++) {
 		const odvgp__jitter *jitter = &m->unit[i / ODVGP__JITTERS].jitter[i % ODVGP__JITTERS];
@@ -19173,7 +19134,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 	odvgp_status start = steps ? odvgp__fit_start(m, X, Y, info) : ODVGP_OK;
 	if (start) return start;
 #endif
-	for (ptrdiff_t i = 0; i < steps; i++) {
+	ODVGP__FOR(i, steps) {
 		odvgp_status s = odvgp_step(m, X, Y, &report, info);
 		if (s) return s;
 		if (watch && watch(user, &report))
