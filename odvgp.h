@@ -301,7 +301,7 @@ CONTENTS   (search for a tag with its arrows)
 #define ODVGP_NO_MALLOC
 #endif
 
-/*  What every call that can fail returns. */
+/*	What every call that can fail returns. */
 #define ODVGP_STATUS_LIST(X) \
 	X(OK, "ok") \
 	X(E_ARG, "argument is NULL or out of range") \
@@ -322,7 +322,7 @@ typedef enum odvgp_status {
 			ODVGP_STATUS_COUNT
 } odvgp_status;
 
-/*  What went wrong. Valid only after a call has returned an error. */
+/*	What went wrong. Valid only after a call has returned an error. */
 typedef struct odvgp_info {
 	odvgp_status status;
 	const char *what; /* the culprit (argument, matrix or slot), a string constant */
@@ -331,8 +331,8 @@ typedef struct odvgp_info {
 	char text[200];   /* one sentence */
 } odvgp_info;
 
-/*  Events that are not errors: counts since the model was made, and the last jitter event in
-    full. */
+/*	Events that are not errors: counts since the model was made, and the last jitter event in
+	full. */
 typedef struct odvgp_events {
 	/* A failed Cholesky factorisation was repeated with ten times the jitter. */
 	uint64_t jitter_raised;
@@ -351,15 +351,15 @@ typedef struct odvgp_events {
 	const char *cause; /* likely cause in words */
 } odvgp_events;
 
-/*  The formulas of mean parts and covariance parts, with the symbols of >>conventions and whitened
-    q_mu and v_mu. Means, to which the prior mean m(x) is added:
-        BETA    A^T q_mu                            ORTH    A^T (q_mu - c) + K(X,Zg) a
-        HYBRID  A^T q_mu + K(X,Zg) a                BLOCKS  A^T q_mu + A_v^T v_mu
-        FREE    K(X,Za) a; with M_gamma = 0 K(X,Zb) q_mu; with variance BLOCKS Za is Zg
-    Variances:
-        DENSE     k - |A|^2 + |q_sqrt^T A|^2        BLOCKS  DENSE - |A_v|^2 + |v_sqrt^T A_v|^2
-        INVERSE   k - |L_H^-1 B_sqrt^T K(Zb,x)|^2, L_H L_H^T = I + B_sqrt^T Kb B_sqrt
-        DIAGONAL  INVERSE with B_sqrt = diag(q_diag)^1/2: S = (Kb^-1 + diag(q_diag))^-1 */
+/*	The formulas of mean parts and covariance parts, with the symbols of >>conventions and whitened
+	q_mu and v_mu. Means, to which the prior mean m(x) is added:
+		BETA    A^T q_mu                            ORTH    A^T (q_mu - c) + K(X,Zg) a
+		HYBRID  A^T q_mu + K(X,Zg) a                BLOCKS  A^T q_mu + A_v^T v_mu
+		FREE    K(X,Za) a; with M_gamma = 0 K(X,Zb) q_mu; with variance BLOCKS Za is Zg
+	Variances:
+		DENSE     k - |A|^2 + |q_sqrt^T A|^2        BLOCKS  DENSE - |A_v|^2 + |v_sqrt^T A_v|^2
+		INVERSE   k - |L_H^-1 B_sqrt^T K(Zb,x)|^2, L_H L_H^T = I + B_sqrt^T Kb B_sqrt
+		DIAGONAL  INVERSE with B_sqrt = diag(q_diag)^1/2: S = (Kb^-1 + diag(q_diag))^-1 */
 typedef enum odvgp_mean_part {
 	ODVGP_MEAN_PART_BETA,
 	ODVGP_MEAN_PART_ORTH,
@@ -374,19 +374,19 @@ typedef enum odvgp_cov_part {
 	ODVGP_COV_PART_BLOCKS
 } odvgp_cov_part;
 
-/*  What training maximises.
-        ELBO       The bound with the member's own q (default).
-        COLLAPSED  The bound at the optimal q, a function of kernel and inducing inputs: Titsias'
-                   for BETA + DENSE ([VFE] eq. 9; [SOLVE] eq. 3), SOLVE-GP's for BLOCKS + BLOCKS
-                   ([SOLVE] eq. 30), and for BLOCKS + DENSE ODVGP's, between the two.
-        PARTLY     SOLVE-GP with the optimal q(u) and the current q(v): [SOLVE] eq. 9; eq. 10 for
-                   BLOCKS + DENSE. COLLAPSED if M_gamma = 0.
-        TIGHT      [SOLVE] eqs. 14, 15 for BETA + DENSE: above Titsias' bound; O(N^2) time, memory.
-        EXACT      log p(y) itself, for FREE + DIAGONAL with M = N and M_gamma = 0: exact GP
-                   regression; O(N^3) time, O(N^2) memory.
-    All but ELBO need the Gaussian likelihood and every row in each step (batch >= N), and ignore
-    natgrad. Except for TIGHT and EXACT, sums stream over tiles: O(M^2) memory. They leave q to
-    odvgp_fit_q. */
+/*	What training maximises.
+		ELBO       The bound with the member's own q (default).
+		COLLAPSED  The bound at the optimal q, a function of kernel and inducing inputs: Titsias'
+				   for BETA + DENSE ([VFE] eq. 9; [SOLVE] eq. 3), SOLVE-GP's for BLOCKS + BLOCKS
+				   ([SOLVE] eq. 30), and for BLOCKS + DENSE ODVGP's, between the two.
+		PARTLY     SOLVE-GP with the optimal q(u) and the current q(v): [SOLVE] eq. 9; eq. 10 for
+				   BLOCKS + DENSE. COLLAPSED if M_gamma = 0.
+		TIGHT      [SOLVE] eqs. 14, 15 for BETA + DENSE: above Titsias' bound; O(N^2) time, memory.
+		EXACT      log p(y) itself, for FREE + DIAGONAL with M = N and M_gamma = 0: exact GP
+				   regression; O(N^3) time, O(N^2) memory.
+	All but ELBO need the Gaussian likelihood and every row in each step (batch >= N), and ignore
+	natgrad. Except for TIGHT and EXACT, sums stream over tiles: O(M^2) memory. They leave q to
+	odvgp_fit_q. */
 typedef enum odvgp_objective {
 	ODVGP_OBJECTIVE_ELBO,
 	ODVGP_OBJECTIVE_COLLAPSED,
@@ -395,45 +395,45 @@ typedef enum odvgp_objective {
 	ODVGP_OBJECTIVE_EXACT
 } odvgp_objective;
 
-/*  How gamma moves with optim.natgrad = 1 (ORTH and HYBRID), with tau = optim.gamma_step_ratio
-    times the natural step of beta.
-        ADAM      By Adam (default).
-        DIAGONAL  [ODVGP] eq. 16: a <- a - tau dloss/da / (D + gamma_eps), D = diag(C).
-        EXACT     [ODVGP] eq. 15a: a <- a - tau C^-1 dloss/da; O(M_gamma^3) per step.
-    DIAGONAL and EXACT contract only if the step is small. odvgp_step therefore halves gamma's step
-    until the bound on the same rows is no lower than before (events.step_shortened).
-    EXACT makes a large where D is small, and what a means there changes fast with the kernel. While
-    the kernel is trained, give optim.lr no more than the paper's odvgp_constant(0.001): with the
-    default, which starts at 0.01, the bound falls on some data. HYBRID's falls even with 0.001,
-    because Adam's steps of Z_gamma move all of K(x,Zg) a and not only the part that beta lacks:
-    freeze Z_gamma. */
+/*	How gamma moves with optim.natgrad = 1 (ORTH and HYBRID), with tau = optim.gamma_step_ratio
+	times the natural step of beta.
+		ADAM      By Adam (default).
+		DIAGONAL  [ODVGP] eq. 16: a <- a - tau dloss/da / (D + gamma_eps), D = diag(C).
+		EXACT     [ODVGP] eq. 15a: a <- a - tau C^-1 dloss/da; O(M_gamma^3) per step.
+	DIAGONAL and EXACT contract only if the step is small. odvgp_step therefore halves gamma's step
+	until the bound on the same rows is no lower than before (events.step_shortened).
+	EXACT makes a large where D is small, and what a means there changes fast with the kernel. While
+	the kernel is trained, give optim.lr no more than the paper's odvgp_constant(0.001): with the
+	default, which starts at 0.01, the bound falls on some data. HYBRID's falls even with 0.001,
+	because Adam's steps of Z_gamma move all of K(x,Zg) a and not only the part that beta lacks:
+	freeze Z_gamma. */
 typedef enum odvgp_gamma_step {
 	ODVGP_GAMMA_STEP_ADAM,
 	ODVGP_GAMMA_STEP_DIAGONAL,
 	ODVGP_GAMMA_STEP_EXACT
 } odvgp_gamma_step;
 
-/*  Whether a natural step of SOLVE-GP moves both blocks of q from the same old point, or one in
-    turn. */
+/*	Whether a natural step of SOLVE-GP moves both blocks of q from the same old point, or one in
+	turn. */
 typedef enum odvgp_blocks_step {
 	ODVGP_BLOCKS_STEP_TOGETHER,
 	ODVGP_BLOCKS_STEP_ALTERNATE
 } odvgp_blocks_step;
 
-/*  The natural step of O(M), by its coordinates. g is the slot q_diag; o multiplies entrywise.
-        EXACT      (m, g), where the Fisher matrix is block diagonal:
-                   m <- m - tau S dloss/dm,  g <- g - tau (S o S / 2)^-1 dloss/dg
-        AFFINE     (S^-1 m, g), the natural parameters of the family (default)
-        PROJECTED  [OM] eqs. 3.19, 3.20 in (S^-1 m, g): the dense step of S^-1 m and of the diagonal
-                   of S^-1
-        PROJECTED_MU   the same in (mu, g), as in the thesis' text and results: m moves as in the
-                       dense step
-    The PROJECTED steps stop short of the optimum, the first far from it; they exist for comparison.
-    Any of these steps can overshoot: use at most 0.1 for training, more only for q by itself. A
-    component of g falls at most to a tenth in one step, and never below a rounding error of
-    1 / k(x,x). With all rows in each step, odvgp_step halves the step while the bound falls, and
-    undoes a step that loses more than one nat per row. With other likelihoods than the Gaussian,
-    many components stop at that tenth, and Adam (natgrad = 0) often ends higher. */
+/*	The natural step of O(M), by its coordinates. g is the slot q_diag; o multiplies entrywise.
+		EXACT      (m, g), where the Fisher matrix is block diagonal:
+				   m <- m - tau S dloss/dm,  g <- g - tau (S o S / 2)^-1 dloss/dg
+		AFFINE     (S^-1 m, g), the natural parameters of the family (default)
+		PROJECTED  [OM] eqs. 3.19, 3.20 in (S^-1 m, g): the dense step of S^-1 m and of the diagonal
+				   of S^-1
+		PROJECTED_MU   the same in (mu, g), as in the thesis' text and results: m moves as in the
+					   dense step
+	The PROJECTED steps stop short of the optimum, the first far from it; they exist for comparison.
+	Any of these steps can overshoot: use at most 0.1 for training, more only for q by itself. A
+	component of g falls at most to a tenth in one step, and never below a rounding error of
+	1 / k(x,x). With all rows in each step, odvgp_step halves the step while the bound falls, and
+	undoes a step that loses more than one nat per row. With other likelihoods than the Gaussian,
+	many components stop at that tenth, and Adam (natgrad = 0) often ends higher. */
 typedef enum odvgp_diag_step {
 	ODVGP_DIAG_STEP_EXACT,
 	ODVGP_DIAG_STEP_AFFINE,
@@ -441,42 +441,42 @@ typedef enum odvgp_diag_step {
 	ODVGP_DIAG_STEP_PROJECTED_MU
 } odvgp_diag_step;
 
-/*  What the slots of q(u) hold, and those of q(v), with L_v in place of L.
-        WHITENED  q_mu, q_sqrt:   m = L q_mu,    S = L q_sqrt q_sqrt^T L^T (default)
-        PRIMAL    q_mu, q_sqrt:   m = q_mu,      S = q_sqrt q_sqrt^T; [SVGP], the published code
-        A_BETA    a_beta, q_sqrt: m = Kb a_beta, S = q_sqrt q_sqrt^T; [ODVGP] eq. 11 */
+/*	What the slots of q(u) hold, and those of q(v), with L_v in place of L.
+		WHITENED  q_mu, q_sqrt:   m = L q_mu,    S = L q_sqrt q_sqrt^T L^T (default)
+		PRIMAL    q_mu, q_sqrt:   m = q_mu,      S = q_sqrt q_sqrt^T; [SVGP], the published code
+		A_BETA    a_beta, q_sqrt: m = Kb a_beta, S = q_sqrt q_sqrt^T; [ODVGP] eq. 11 */
 typedef enum odvgp_parametrisation {
 	ODVGP_PARAMETRISATION_WHITENED,
 	ODVGP_PARAMETRISATION_PRIMAL,
 	ODVGP_PARAMETRISATION_A_BETA
 } odvgp_parametrisation;
 
-/*  Coordinates in which Adam moves a_gamma. D = diag(C), at least a hundredth of the kernel's
-    variance, because diag(C) is 0 where a gamma point coincides with a beta point.
-        PLAIN           a itself, in units of 1 / y (see odvgp_init_data).
-        SCALED          b = D a / sqrt(k) (default). D is held constant and recomputed every 100
-                        steps. a's step is lr sqrt(k) / D, so lr counts prior standard deviations at
-                        the point itself. FREE's coefficients and B_sqrt, whose units are 1 / y as
-                        well, step by lr / sqrt(k).
-                        Steps of HYBRID's a are 1 / sqrt(Mg), those of O(M)'s Z 1 / sqrt(M) of the
-                        others: they move all terms of the mean K(x,Z) a, not only what beta lacks,
-                        and with longer ones the bound falls in bursts.
-        DIFFERENTIATED  The slot holds D a, and D changes with kernel and inducing inputs (the
-                        published code). */
+/*	Coordinates in which Adam moves a_gamma. D = diag(C), at least a hundredth of the kernel's
+	variance, because diag(C) is 0 where a gamma point coincides with a beta point.
+		PLAIN           a itself, in units of 1 / y (see odvgp_init_data).
+		SCALED          b = D a / sqrt(k) (default). D is held constant and recomputed every 100
+						steps. a's step is lr sqrt(k) / D, so lr counts prior standard deviations at
+						the point itself. FREE's coefficients and B_sqrt, whose units are 1 / y as
+						well, step by lr / sqrt(k).
+						Steps of HYBRID's a are 1 / sqrt(Mg), those of O(M)'s Z 1 / sqrt(M) of the
+						others: they move all terms of the mean K(x,Z) a, not only what beta lacks,
+						and with longer ones the bound falls in bursts.
+		DIFFERENTIATED  The slot holds D a, and D changes with kernel and inducing inputs (the
+						published code). */
 typedef enum odvgp_gamma_coords {
 	ODVGP_GAMMA_COORDS_PLAIN,
 	ODVGP_GAMMA_COORDS_SCALED,
 	ODVGP_GAMMA_COORDS_DIFFERENTIATED
 } odvgp_gamma_coords;
 
-/*  How ORTH's KL term a^T K(Zg,Zg) a - c^T c is estimated from sampled columns. Both are unbiased.
-        RESIDUAL  From rows of C a (default): little noise, because C is small.
-        COLUMNS   From rows of K(Zg,Zg) a, with c^T c exact: [ODVGP] appendix A.3. */
+/*	How ORTH's KL term a^T K(Zg,Zg) a - c^T c is estimated from sampled columns. Both are unbiased.
+		RESIDUAL  From rows of C a (default): little noise, because C is small.
+		COLUMNS   From rows of K(Zg,Zg) a, with c^T c exact: [ODVGP] appendix A.3. */
 typedef enum odvgp_gamma_kl { ODVGP_GAMMA_KL_RESIDUAL, ODVGP_GAMMA_KL_COLUMNS } odvgp_gamma_kl;
 
-/*  Prior mean m(x), by its slots: 0, "mean.c", x^T "mean.A" + "mean.b", x itself (D = P), or
-    PROJECTION: x^T "mean.A", frozen. odvgp_init_data fills the last one's A, and LINEAR's in hidden
-    layers, with the P principal axes of the layer's scaled inputs; if P >= D with ones at A_dd. */
+/*	Prior mean m(x), by its slots: 0, "mean.c", x^T "mean.A" + "mean.b", x itself (D = P), or
+	PROJECTION: x^T "mean.A", frozen. odvgp_init_data fills the last one's A, and LINEAR's in hidden
+	layers, with the P principal axes of the layer's scaled inputs; if P >= D with ones at A_dd. */
 typedef enum odvgp_mean_function {
 	ODVGP_MEAN_FUNCTION_ZERO,
 	ODVGP_MEAN_FUNCTION_CONSTANT,
@@ -485,37 +485,37 @@ typedef enum odvgp_mean_function {
 	ODVGP_MEAN_FUNCTION_PROJECTION
 } odvgp_mean_function;
 
-/*  Initial q of hidden layers whose covariance part is DENSE or BLOCKS: q_sqrt = 1e-3 I in
-    whitened coordinates, so that a layer starts near its mean function, or the prior, which passes
-    its noise upwards. */
+/*	Initial q of hidden layers whose covariance part is DENSE or BLOCKS: q_sqrt = 1e-3 I in
+	whitened coordinates, so that a layer starts near its mean function, or the prior, which passes
+	its noise upwards. */
 typedef enum odvgp_hidden_q { ODVGP_HIDDEN_Q_NARROW, ODVGP_HIDDEN_Q_PRIOR } odvgp_hidden_q;
 
-/*  p(y|f). Names in quotes are slots, with initial values; s is the targets' standard deviation,
-    Phi the normal distribution function, e lik.link_jitter. F = T, Y [N,F]:
-        GAUSSIAN           N(y; f, "noise_variance" s^2 / 10)
-        BERNOULLI          y in {0, 1}: p(1) = (1 - 2 e) Phi(f) + e
-        LOGIT              y in {0, 1}: p(1) = 1 / (1 + exp(-f))
-        STUDENTT           (y - f) / "scale" s / 10 is Student's with "df" 4 degrees of freedom
-        LAPLACE            exp(-|y - f| / b) / (2 b), b = "scale" s / 10
-        POISSON            counts of mean exp(f)
-        EXPONENTIAL        y > 0 of rate exp(f)
-        NEGATIVE_BINOMIAL  counts of mean m = exp(f) and variance m + m^2 / "size" 1
-        GAMMA              y > 0 of "shape" 1 and scale exp(f)
-        BETA               0 < y < 1 of mean Phi(f), the two parameters' sum is "precision" 10
-        ORDINAL            y in {0 .. lik.classes - 1}, P = 1: how many cuts are below f + N(0, 1);
-                           "cut" is the first, "gap" [classes - 2] between cuts, from frequencies
-    Several functions, one target, Y [N,1]:
-        ROBUSTMAX          y in {0 .. P - 1}: 1 - "epsilon" 1e-3 (frozen; at most 1 - 1 / P) if f_y
-                           is largest, else epsilon / (P - 1); each Phi in that probability is
-                           (1 - 2 e) Phi + e
-        SOFTMAX            y in {0 .. P - 1}: exp(f_y) / sum exp(f_k)
-    P = 2 T, Y [N,T]:
-        HETEROSCEDASTIC    N(y_t; f_t, exp(f_(T + t)))
-    GAUSSIAN, LAPLACE, POISSON, EXPONENTIAL, GAMMA and HETEROSCEDASTIC have closed bounds; the
-    others take lik.nodes quadrature nodes (SOFTMAX: for each of P - 1 <= 3 differences; above that
-    16 lik.nodes fixed draws). With GAUSSIAN, STUDENTT and LAPLACE f has the unit of y; with others
-    kernel variances start at 1, and odvgp_freeze refuses scales of y. The papers' code has e = 1e-3
-    (BERNOULLI) and 1e-4 (ROBUSTMAX). */
+/*	p(y|f). Names in quotes are slots, with initial values; s is the targets' standard deviation,
+	Phi the normal distribution function, e lik.link_jitter. F = T, Y [N,F]:
+		GAUSSIAN           N(y; f, "noise_variance" s^2 / 10)
+		BERNOULLI          y in {0, 1}: p(1) = (1 - 2 e) Phi(f) + e
+		LOGIT              y in {0, 1}: p(1) = 1 / (1 + exp(-f))
+		STUDENTT           (y - f) / "scale" s / 10 is Student's with "df" 4 degrees of freedom
+		LAPLACE            exp(-|y - f| / b) / (2 b), b = "scale" s / 10
+		POISSON            counts of mean exp(f)
+		EXPONENTIAL        y > 0 of rate exp(f)
+		NEGATIVE_BINOMIAL  counts of mean m = exp(f) and variance m + m^2 / "size" 1
+		GAMMA              y > 0 of "shape" 1 and scale exp(f)
+		BETA               0 < y < 1 of mean Phi(f), the two parameters' sum is "precision" 10
+		ORDINAL            y in {0 .. lik.classes - 1}, P = 1: how many cuts are below f + N(0, 1);
+						   "cut" is the first, "gap" [classes - 2] between cuts, from frequencies
+	Several functions, one target, Y [N,1]:
+		ROBUSTMAX          y in {0 .. P - 1}: 1 - "epsilon" 1e-3 (frozen; at most 1 - 1 / P) if f_y
+						   is largest, else epsilon / (P - 1); each Phi in that probability is
+						   (1 - 2 e) Phi + e
+		SOFTMAX            y in {0 .. P - 1}: exp(f_y) / sum exp(f_k)
+	P = 2 T, Y [N,T]:
+		HETEROSCEDASTIC    N(y_t; f_t, exp(f_(T + t)))
+	GAUSSIAN, LAPLACE, POISSON, EXPONENTIAL, GAMMA and HETEROSCEDASTIC have closed bounds; the
+	others take lik.nodes quadrature nodes (SOFTMAX: for each of P - 1 <= 3 differences; above that
+	16 lik.nodes fixed draws). With GAUSSIAN, STUDENTT and LAPLACE f has the unit of y; with others
+	kernel variances start at 1, and odvgp_freeze refuses scales of y. The papers' code has e = 1e-3
+	(BERNOULLI) and 1e-4 (ROBUSTMAX). */
 typedef enum odvgp_likelihood {
 	ODVGP_LIKELIHOOD_GAUSSIAN,
 	ODVGP_LIKELIHOOD_BERNOULLI,
@@ -533,12 +533,12 @@ typedef enum odvgp_likelihood {
 	ODVGP_LIKELIHOOD_HETEROSCEDASTIC
 } odvgp_likelihood;
 
-/*  What moves the parameters that no natural step moves.
-        ADAM   Adam, on minibatches or on all rows (default).
-        LBFGS  Limited-memory BFGS, whose line search satisfies the strong Wolfe conditions:
-               deterministic, for full batch (batch >= N) and natgrad = 0. A step is one line search
-               over all trainable slots with all gamma columns; the bound never falls. Schedules,
-               step sizes and the scales of gamma_coords are not used. */
+/*	What moves the parameters that no natural step moves.
+		ADAM   Adam, on minibatches or on all rows (default).
+		LBFGS  Limited-memory BFGS, whose line search satisfies the strong Wolfe conditions:
+			   deterministic, for full batch (batch >= N) and natgrad = 0. A step is one line search
+			   over all trainable slots with all gamma columns; the bound never falls. Schedules,
+			   step sizes and the scales of gamma_coords are not used. */
 typedef enum odvgp_optimizer { ODVGP_OPTIMIZER_ADAM, ODVGP_OPTIMIZER_LBFGS } odvgp_optimizer;
 typedef enum odvgp_update {
 	ODVGP_UPDATE_JOINT,
@@ -547,19 +547,19 @@ typedef enum odvgp_update {
 } odvgp_update;
 typedef enum odvgp_q_init { ODVGP_Q_INIT_PRIOR, ODVGP_Q_INIT_IDENTITY } odvgp_q_init;
 
-/*  Where odvgp_init_data puts Z_beta. Distances are in units of X, over all columns. `rows` is the
-    size of a random sample, at most N.
-        KMEANS    k-means++ seeds and Lloyd's iterations on max(50 M, 4096) rows, then mini-batches
-                  of the other rows; O(rows M D) (default).
-        RANDOM    Random rows.
-        GREEDY    Pivoted Cholesky [GREEDY] on max(4 M, 4096) rows: always the row of largest
-                  variance given the rows before, with the initial kernel. O(rows M (M + D)) time,
-                  about rows (M + 2 D) numbers of memory. Once the chosen rows explain all others to
-                  rounding, random rows follow.
-        FARTHEST  A random row, then always the row farthest from its nearest chosen one
-                  [FARTHEST]. KMEANS's sample; O(rows M D).
-    Inducing points are rows of the data, except KMEANS's centres, which are means. Ties go to the
-    first row of the sample. Repeated rows are used once while there are others. */
+/*	Where odvgp_init_data puts Z_beta. Distances are in units of X, over all columns. `rows` is the
+	size of a random sample, at most N.
+		KMEANS    k-means++ seeds and Lloyd's iterations on max(50 M, 4096) rows, then mini-batches
+				  of the other rows; O(rows M D) (default).
+		RANDOM    Random rows.
+		GREEDY    Pivoted Cholesky [GREEDY] on max(4 M, 4096) rows: always the row of largest
+				  variance given the rows before, with the initial kernel. O(rows M (M + D)) time,
+				  about rows (M + 2 D) numbers of memory. Once the chosen rows explain all others to
+				  rounding, random rows follow.
+		FARTHEST  A random row, then always the row farthest from its nearest chosen one
+				  [FARTHEST]. KMEANS's sample; O(rows M D).
+	Inducing points are rows of the data, except KMEANS's centres, which are means. Ties go to the
+	first row of the sample. Repeated rows are used once while there are others. */
 typedef enum odvgp_init_beta {
 	ODVGP_INIT_BETA_KMEANS,
 	ODVGP_INIT_BETA_RANDOM,
@@ -567,32 +567,32 @@ typedef enum odvgp_init_beta {
 	ODVGP_INIT_BETA_FARTHEST
 } odvgp_init_beta;
 
-/*  Where odvgp_init_data puts Z_gamma (FREE: Z_alpha): on distinct rows of the data that are not in
-    Z_beta, while there are any.
-        RANDOM    Random rows (default).
-        RESIDUAL  The rows that beta explains worst: largest k(x,x) - |L^-1 k(Z_beta,x)|^2 with the
-                  initial kernel, in a sample of max(50 M, 4 M_gamma, 4096) rows. O(rows M (M + D))
-                  time, M^2 + tile (M + D) numbers of memory. For gamma beside beta; if only gamma
-                  carries the mean (FREE), RANDOM leaves no holes in it. */
+/*	Where odvgp_init_data puts Z_gamma (FREE: Z_alpha): on distinct rows of the data that are not in
+	Z_beta, while there are any.
+		RANDOM    Random rows (default).
+		RESIDUAL  The rows that beta explains worst: largest k(x,x) - |L^-1 k(Z_beta,x)|^2 with the
+				  initial kernel, in a sample of max(50 M, 4 M_gamma, 4096) rows. O(rows M (M + D))
+				  time, M^2 + tile (M + D) numbers of memory. For gamma beside beta; if only gamma
+				  carries the mean (FREE), RANDOM leaves no holes in it. */
 typedef enum odvgp_init_gamma {
 	ODVGP_INIT_GAMMA_RANDOM,
 	ODVGP_INIT_GAMMA_RESIDUAL
 } odvgp_init_gamma;
 
-/*  How odvgp_init_data estimates lengthscales and variances that the kernel expression does not
-    give, in units of X, and of Y squared. Each base kernel uses its own columns.
-        MEDIAN    Lengthscale: median distance of rows / sqrt(2), times 0.5 for a single base
-                  kernel, else times 0.1 for the first to 1 for the last. Variance: that of the
-                  targets. O(512 D + N P) (default).
-        ULAPANE   [ULAPANE] Lengthscale: mean gap between neighbours in a sorted column, averaged
-                  over columns. Variance: square of the mean step of the targets in the same orders,
-                  averaged over outputs. Gaps and steps of 0 and constant columns do not count. With
-                  several base kernels lengthscales are multiplied by 1 for the first to 10 for the
-                  last, so that equal base kernels do not stay equal. Uses KMEANS's sample, in which
-                  gaps are wider than in all rows. O(rows (log(rows) + P) D) time, D (1 + P) numbers
-                  of memory.
-    A value that cannot be estimated is 1 (constant columns; constant targets, where [ULAPANE] makes
-    an exception). */
+/*	How odvgp_init_data estimates lengthscales and variances that the kernel expression does not
+	give, in units of X, and of Y squared. Each base kernel uses its own columns.
+		MEDIAN    Lengthscale: median distance of rows / sqrt(2), times 0.5 for a single base
+				  kernel, else times 0.1 for the first to 1 for the last. Variance: that of the
+				  targets. O(512 D + N P) (default).
+		ULAPANE   [ULAPANE] Lengthscale: mean gap between neighbours in a sorted column, averaged
+				  over columns. Variance: square of the mean step of the targets in the same orders,
+				  averaged over outputs. Gaps and steps of 0 and constant columns do not count. With
+				  several base kernels lengthscales are multiplied by 1 for the first to 10 for the
+				  last, so that equal base kernels do not stay equal. Uses KMEANS's sample, in which
+				  gaps are wider than in all rows. O(rows (log(rows) + P) D) time, D (1 + P) numbers
+				  of memory.
+	A value that cannot be estimated is 1 (constant columns; constant targets, where [ULAPANE] makes
+	an exception). */
 typedef enum odvgp_init_hyper {
 	ODVGP_INIT_HYPER_MEDIAN,
 	ODVGP_INIT_HYPER_ULAPANE
@@ -603,11 +603,11 @@ typedef enum odvgp_positive_transform {
 	ODVGP_POSITIVE_TRANSFORM_EXP
 } odvgp_positive_transform;
 
-/*  Prior on a hyperparameter v, whose log density is added to the bound.
-        LOGNORMAL  log v is normal with mean a and standard deviation b > 0:
-                   -log v - log(b sqrt(2 pi)) - (log v - a)^2 / (2 b^2)
-        GAMMA      shape a > 0, rate b > 0, mean a / b:
-                   a log b - log Gamma(a) + (a - 1) log v - b v */
+/*	Prior on a hyperparameter v, whose log density is added to the bound.
+		LOGNORMAL  log v is normal with mean a and standard deviation b > 0:
+				   -log v - log(b sqrt(2 pi)) - (log v - a)^2 / (2 b^2)
+		GAMMA      shape a > 0, rate b > 0, mean a / b:
+				   a log b - log Gamma(a) + (a - 1) log v - b v */
 typedef enum odvgp_prior { ODVGP_PRIOR_NONE, ODVGP_PRIOR_LOGNORMAL, ODVGP_PRIOR_GAMMA } odvgp_prior;
 typedef enum odvgp_schedule_kind {
 	ODVGP_SCHEDULE_CONSTANT,
@@ -623,16 +623,16 @@ typedef enum odvgp_isa {
 	ODVGP_ISA_NEON
 } odvgp_isa;
 
-/*  Hook for threads; {0} is serial. run must call task(arg, i) once for each i in [0, n), in any
-    order, on any threads, and then return. count: tasks into which a large operation is split,
-    usually the number of threads. */
+/*	Hook for threads; {0} is serial. run must call task(arg, i) once for each i in [0, n), in any
+	order, on any threads, and then return. count: tasks into which a large operation is split,
+	usually the number of threads. */
 typedef struct odvgp_threads {
 	void (*run)(void *user, int n, void (*task)(void *arg, int i), void *arg);
 	void *user;
 	int count;
 } odvgp_threads;
 
-/*  Hook for the memory of the allocating layer; {0} is malloc and free. */
+/*	Hook for the memory of the allocating layer; {0} is malloc and free. */
 typedef struct odvgp_allocator {
 	void *(*alloc)(void *user, size_t bytes);
 	void (*release)(void *user, void *block);
@@ -641,7 +641,7 @@ typedef struct odvgp_allocator {
 
 #endif /* ODVGP__SHARED_H */
 
-/*  With ODVGP_FLOAT every name below begins with odvgpf_, and odvgp_real is float. */
+/*	With ODVGP_FLOAT every name below begins with odvgpf_, and odvgp_real is float. */
 #ifdef ODVGP_FLOAT
 /* clang-format off */
 #define odvgp_real odvgpf_real
@@ -764,11 +764,11 @@ typedef double odvgp_real;
 extern "C" {
 #endif
 
-/*  A number that depends on the step. It goes from start to end over `steps` steps and stays there:
-    LINEAR in equal steps, LOGLINEAR in equal ratios (start and end > 0); CONSTANT is end. If
-    decay_steps > 0, it then goes from end to `final` over decay_steps steps, from step decay_from
-    (>= steps) on, and stays there: LINEAR in equal steps, the others in equal ratios
-    (final > 0). */
+/*	A number that depends on the step. It goes from start to end over `steps` steps and stays there:
+	LINEAR in equal steps, LOGLINEAR in equal ratios (start and end > 0); CONSTANT is end. If
+	decay_steps > 0, it then goes from end to `final` over decay_steps steps, from step decay_from
+	(>= steps) on, and stays there: LINEAR in equal steps, the others in equal ratios
+	(final > 0). */
 typedef struct odvgp_schedule {
 	odvgp_schedule_kind kind;
 	odvgp_real start, end;
@@ -777,9 +777,9 @@ typedef struct odvgp_schedule {
 	ptrdiff_t decay_from, decay_steps;
 } odvgp_schedule;
 
-/*  Everything that determines a model. odvgp_config_defaults returns one; most users change member
-    and sizes in layer[0], kernel, initial noise in lik, batch and step sizes in optim. If all of
-    lik, init, optim or jitter is 0, that struct has its defaults. */
+/*	Everything that determines a model. odvgp_config_defaults returns one; most users change member
+	and sizes in layer[0], kernel, initial noise in lik, batch and step sizes in optim. If all of
+	lik, init, optim or jitter is 0, that struct has its defaults. */
 typedef struct odvgp_config {
 	/* Rows of data, >= 1. A batch's likelihood is scaled to this many rows. */
 	ptrdiff_t N;
@@ -954,8 +954,8 @@ typedef struct odvgp_config {
 
 typedef struct odvgp_model odvgp_model; /* a model for training, in one block of memory */
 
-/*  A handle on a predictor. The caller owns it; odvgp_server_from_block or odvgp_server_from_file
-    fills it, again if the predictor's block has moved. Calls only read it. */
+/*	A handle on a predictor. The caller owns it; odvgp_server_from_block or odvgp_server_from_file
+	fills it, again if the predictor's block has moved. Calls only read it. */
 typedef struct odvgp_server {
 	const void *block;
 	const struct odvgp__isa *isa; /* the instruction set's table */
@@ -964,7 +964,7 @@ typedef struct odvgp_server {
 	ptrdiff_t y_rows;  /* of odvgp_predict_y's outputs: classes, else T */
 } odvgp_server;
 
-/*  Settings of a warm start; {0, 0, 0} are the defaults. */
+/*	Settings of a warm start; {0, 0, 0} are the defaults. */
 typedef struct odvgp_warm {
 	/* Random rows, at most N. Default 0: min(N, max(4096, 20 M)). */
 	ptrdiff_t rows;
@@ -974,7 +974,7 @@ typedef struct odvgp_warm {
 	ptrdiff_t iterations;
 } odvgp_warm;
 
-/*  What a step computed. elbo, expected_loglik and kl are minibatch estimates before the update. */
+/*	What a step computed. elbo, expected_loglik and kl are minibatch estimates before the update. */
 typedef struct odvgp_report {
 	ptrdiff_t step;             /* steps done so far, including this one */
 	odvgp_real elbo;            /* N/B sum E_q[log p] - KL, in nats for all N rows */
@@ -990,7 +990,7 @@ typedef struct odvgp_report {
 	odvgp_events events;
 } odvgp_report;
 
-/*  One named part of the parameter vector. */
+/*	One named part of the parameter vector. */
 typedef struct odvgp_slot {
 	/* With several layers names begin with layer0, layer1, ... and a dot, but for the likelihood's.
        kernel, its term 0:  "kernel.0.lengthscale" "kernel.0.variance" "kernel.0.alpha"
@@ -1014,9 +1014,9 @@ typedef struct odvgp_slot {
 	int natgrad; /* moved by natural gradients */
 } odvgp_slot;
 
-/*  Scales for predictions in original units: x' = (x - x_mean) / x_scale,
-    y' = (y - y_mean) / y_scale, where the model was trained on x' and y'. A NULL mean is 0, a NULL
-    scale is 1. */
+/*	Scales for predictions in original units: x' = (x - x_mean) / x_scale,
+	y' = (y - y_mean) / y_scale, where the model was trained on x' and y'. A NULL mean is 0, a NULL
+	scale is 1. */
 typedef struct odvgp_scales {
 	const odvgp_real *x_mean, *x_scale; /* [D] */
 	const odvgp_real *y_mean, *y_scale; /* [T] */
@@ -1024,94 +1024,94 @@ typedef struct odvgp_scales {
 
 /* ---- >>api_easy   create, fit, predict, free; memory from malloc */
 
-/*  A config for N rows, D inputs, P outputs, M beta and M_gamma gamma points, with the defaults
-    named above. odvgp_model_size checks the sizes later. */
+/*	A config for N rows, D inputs, P outputs, M beta and M_gamma gamma points, with the defaults
+	named above. odvgp_model_size checks the sizes later. */
 ODVGP_API odvgp_config odvgp_config_defaults(
 		ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, ptrdiff_t M_gamma);
 
-/*  Set one field by its name, for configs from a command line, a file or another language:
-        odvgp_config_set(&cfg, "kernel=rbf(ard)", &info);
-        odvgp_config_set(&cfg, "optim.lr=0.01-0.001:5000", &info);
-    name    the field's path as in C, with layer1 for layer[1]; any field but threads. Without a
-            prefix, a layer's field is the last layer's. layers=2 adds layers like the last one,
-            with D = 0 and no patches
-    value   sizes and reals: a decimal number, whatever the locale: 100, 1e-3. Choices: the word
-            behind the enumerator's prefix in lower case ("reproduce.diag_step=projected_mu"), or
-            its number; on or off for fields that are 0 or 1. Schedules: 0.01 is
-            constant, 0.1-0.01 falls over 5,000 steps, 0.1-0.01:2000 over 2,000. kernel takes all
-            that follows the '=', a text that must live until the model is made
-    Spaces and tabs around name and value do not count. odvgp_model_size later checks what fields
-    mean together, kernel and isa.
-    Returns  OK | E_NAME (no such field) | E_ARG (not a value of the field; info lists a choice's
-             words) | E_SIZE (a size out of range). An error changes nothing
-    odvgp_config_name   names of all fields, without the layer's prefix, for i = 0, 1, ...; then
-                        NULL
-    For languages that cannot read this header:
-    odvgp_config_size     sizeof(odvgp_config)
-    odvgp_config_threads  sets config.threads; NULL: serial */
+/*	Set one field by its name, for configs from a command line, a file or another language:
+		odvgp_config_set(&cfg, "kernel=rbf(ard)", &info);
+		odvgp_config_set(&cfg, "optim.lr=0.01-0.001:5000", &info);
+	name    the field's path as in C, with layer1 for layer[1]; any field but threads. Without a
+			prefix, a layer's field is the last layer's. layers=2 adds layers like the last one,
+			with D = 0 and no patches
+	value   sizes and reals: a decimal number, whatever the locale: 100, 1e-3. Choices: the word
+			behind the enumerator's prefix in lower case ("reproduce.diag_step=projected_mu"), or
+			its number; on or off for fields that are 0 or 1. Schedules: 0.01 is
+			constant, 0.1-0.01 falls over 5,000 steps, 0.1-0.01:2000 over 2,000. kernel takes all
+			that follows the '=', a text that must live until the model is made
+	Spaces and tabs around name and value do not count. odvgp_model_size later checks what fields
+	mean together, kernel and isa.
+	Returns  OK | E_NAME (no such field) | E_ARG (not a value of the field; info lists a choice's
+			 words) | E_SIZE (a size out of range). An error changes nothing
+	odvgp_config_name   names of all fields, without the layer's prefix, for i = 0, 1, ...; then
+						NULL
+	For languages that cannot read this header:
+	odvgp_config_size     sizeof(odvgp_config)
+	odvgp_config_threads  sets config.threads; NULL: serial */
 ODVGP_API odvgp_status odvgp_config_set(
 		odvgp_config *config, const char *assignment, odvgp_info *info);
 ODVGP_API const char *odvgp_config_name(int i);
 ODVGP_API size_t odvgp_config_size(void);
 ODVGP_API void odvgp_config_threads(odvgp_config *config, const odvgp_threads *threads);
 
-/*  Schedules for step sizes: constant; or in equal ratios over `steps` steps, then constant.
-    bench/RESULTS.md shows how the defaults were chosen. For a training of other than 5,000 steps:
-        cfg.optim.lr = odvgp_falling(0.01, 0.001, steps) */
+/*	Schedules for step sizes: constant; or in equal ratios over `steps` steps, then constant.
+	bench/RESULTS.md shows how the defaults were chosen. For a training of other than 5,000 steps:
+		cfg.optim.lr = odvgp_falling(0.01, 0.001, steps) */
 ODVGP_API odvgp_schedule odvgp_constant(odvgp_real value);
 ODVGP_API odvgp_schedule odvgp_falling(odvgp_real from, odvgp_real to, ptrdiff_t steps);
-/*  Rise in equal ratios over `steps` steps, then fall to `final` over decay_steps (0: stay). Other
-    likelihoods than the Gaussian begin well with
-        cfg.optim.natgrad_step = odvgp_rising(1e-5, 0.1, 100, 0.01, 4900) */
+/*	Rise in equal ratios over `steps` steps, then fall to `final` over decay_steps (0: stay). Other
+	likelihoods than the Gaussian begin well with
+		cfg.optim.natgrad_step = odvgp_rising(1e-5, 0.1, 100, 0.01, 4900) */
 ODVGP_API odvgp_schedule odvgp_rising(
 		odvgp_real from, odvgp_real to, ptrdiff_t steps, odvgp_real final, ptrdiff_t decay_steps);
 
-/*  The sentence that describes a status. Never NULL. */
+/*	The sentence that describes a status. Never NULL. */
 ODVGP_API const char *odvgp_status_text(odvgp_status status);
 
-/*  Training steps, one after another. L-BFGS ends them when a step reports convergence or that it
-    is stuck. A Gaussian model of odvgp_model_create, not of odvgp_model_init or a file, that has
-    done no step and of which odvgp_set has changed nothing, begins with odvgp_warm_start, if
-    config.init.warm is 1, the objective ELBO, and the member takes it. Its allocator gives the
-    memory for that time.
-        X [N,D], Y [N,T]   all data
-        steps              how many
-        watch              called after each step, may be NULL; a non-zero return ends the training
-    Returns  OK | E_STOPPED (by watch) | what odvgp_warm_start and odvgp_step return
-    Cost     steps times that of odvgp_step */
+/*	Training steps, one after another. L-BFGS ends them when a step reports convergence or that it
+	is stuck. A Gaussian model of odvgp_model_create, not of odvgp_model_init or a file, that has
+	done no step and of which odvgp_set has changed nothing, begins with odvgp_warm_start, if
+	config.init.warm is 1, the objective ELBO, and the member takes it. Its allocator gives the
+	memory for that time.
+		X [N,D], Y [N,T]   all data
+		steps              how many
+		watch              called after each step, may be NULL; a non-zero return ends the training
+	Returns  OK | E_STOPPED (by watch) | what odvgp_warm_start and odvgp_step return
+	Cost     steps times that of odvgp_step */
 ODVGP_API odvgp_status odvgp_fit(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
 		ptrdiff_t steps, int (*watch)(void *user, const odvgp_report *report), void *user,
 		odvgp_info *info);
 
 #ifndef ODVGP_NO_MALLOC
-/*  Allocate a model and initialise it from the data (odvgp_init_data); odvgp_model_free frees it.
-        model      out; NULL on an error
-        X [N,D], Y [N,T]   all data
-        allocator  NULL: malloc and free
-        info       out or NULL
-    Returns  OK | E_MEMORY | what odvgp_model_init and odvgp_init_data return */
+/*	Allocate a model and initialise it from the data (odvgp_init_data); odvgp_model_free frees it.
+		model      out; NULL on an error
+		X [N,D], Y [N,T]   all data
+		allocator  NULL: malloc and free
+		info       out or NULL
+	Returns  OK | E_MEMORY | what odvgp_model_init and odvgp_init_data return */
 ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_config *config,
 		const odvgp_real *X, const odvgp_real *Y, const odvgp_allocator *allocator,
 		odvgp_info *info);
-/*  Free a model of odvgp_model_create, or NULL. */
+/*	Free a model of odvgp_model_create, or NULL. */
 ODVGP_API void odvgp_model_free(odvgp_model *model);
 
-/*  Freeze the model, predict, free the predictor. Each call costs O(M^3): for many, freeze once and
-    use odvgp_predict.
-        X     [n,D]
-        mean  [P,n] out or NULL, of f        sd_f  [P,n] out or NULL: standard deviation of f
-        sd_y  [y_rows,n] out or NULL: standard deviation of a new y, with the noise; y_rows is
-              the number of classes for likelihoods of classes, else T
-    Returns  OK | E_MEMORY | what odvgp_freeze and odvgp_predict return */
+/*	Freeze the model, predict, free the predictor. Each call costs O(M^3): for many, freeze once and
+	use odvgp_predict.
+		X     [n,D]
+		mean  [P,n] out or NULL, of f        sd_f  [P,n] out or NULL: standard deviation of f
+		sd_y  [y_rows,n] out or NULL: standard deviation of a new y, with the noise; y_rows is
+			  the number of classes for likelihoods of classes, else T
+	Returns  OK | E_MEMORY | what odvgp_freeze and odvgp_predict return */
 ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *model, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean, odvgp_real *sd_f, odvgp_real *sd_y, odvgp_info *info);
 
 #ifndef ODVGP_NO_STDIO
-/*  Save a model to a file, or create one from it: odvgp_save and odvgp_file_write, odvgp_file_read
-    and odvgp_load. A loaded model has no threads and chooses its instruction set.
-        model      odvgp_model_load: out; NULL on an error
-        allocator  NULL: malloc and free
-    Returns  OK | E_ARG | E_IO | E_MEMORY | what odvgp_save and odvgp_load return */
+/*	Save a model to a file, or create one from it: odvgp_save and odvgp_file_write, odvgp_file_read
+	and odvgp_load. A loaded model has no threads and chooses its instruction set.
+		model      odvgp_model_load: out; NULL on an error
+		allocator  NULL: malloc and free
+	Returns  OK | E_ARG | E_IO | E_MEMORY | what odvgp_save and odvgp_load return */
 ODVGP_API odvgp_status odvgp_model_save(odvgp_model *model, const char *path, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_model_load(
 		odvgp_model **model, const char *path, const odvgp_allocator *allocator, odvgp_info *info);
@@ -1120,258 +1120,258 @@ ODVGP_API odvgp_status odvgp_model_load(
 
 /* ---- >>api_staged   caller's memory, single steps, slots, predictors, files */
 
-/*  Bytes that a model of this config needs, with slack for a block at any address; see Memory in
-    >>manual.
-    Returns  OK | E_ARG | E_SIZE | E_KERNEL | E_UNSUPPORTED */
+/*	Bytes that a model of this config needs, with slack for a block at any address; see Memory in
+	>>manual.
+	Returns  OK | E_ARG | E_SIZE | E_KERNEL | E_UNSUPPORTED */
 ODVGP_API odvgp_status odvgp_model_size(
 		const odvgp_config *config, size_t *bytes, odvgp_info *info);
 
-/*  Make a model in the caller's block of odvgp_model_size bytes. It needs no release. Z is 0 (call
-    odvgp_init_data, or odvgp_set and then odvgp_init_q), hyperparameters are those of the kernel
-    expression, else 1. q_mu, v_mu and a_gamma are 0, q_sqrt and v_sqrt I.
-    Returns  what odvgp_model_size returns | E_MEMORY (bytes too small; the block's old contents are
-             lost). *model is NULL on an error */
+/*	Make a model in the caller's block of odvgp_model_size bytes. It needs no release. Z is 0 (call
+	odvgp_init_data, or odvgp_set and then odvgp_init_q), hyperparameters are those of the kernel
+	expression, else 1. q_mu, v_mu and a_gamma are 0, q_sqrt and v_sqrt I.
+	Returns  what odvgp_model_size returns | E_MEMORY (bytes too small; the block's old contents are
+			 lost). *model is NULL on an error */
 ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config *config,
 		void *block, size_t bytes, odvgp_info *info);
 
-/*  The config in use: defaults filled in, .kernel NULL (see odvgp_kernel_text). */
+/*	The config in use: defaults filled in, .kernel NULL (see odvgp_kernel_text). */
 ODVGP_API const odvgp_config *odvgp_model_config(const odvgp_model *model);
 
-/*  Initialise from the data: hyperparameters that the kernel expression does not give
-    (config.init.hyperparams), Z_beta (init.beta), Z_gamma (init.gamma), the noise unless it is
-    given (a tenth of the targets' variance), and q (odvgp_init_q). Column p of "mixing" becomes
-    sqrt(l) e for the eigenpair (l, e) number p of the correlation matrix of the targets, largest
-    first, by power iteration: l is at least 0.01, missing targets count as the mean, the entry of e
-    of largest size is positive. Its rows are times the targets' standard deviations if f has the
-    unit of y.
-    From then on Adam and L-BFGS measure steps of whatever has a unit (inducing inputs, mean
-    functions, ...) in standard deviations of the columns of X and Y (before: in units of 1). So
-    training does not depend on the units of the data.
-    A trained model starts again with empty Adam moments and undiminished step sizes. The count of
-    steps continues, and with it schedules and the order of rows.
-        X [N,D], Y [N,T]   all data
-    Returns  OK | E_ARG | E_NAN (row in info) | what odvgp_init_q returns. On an error the model is
-             unchanged
-    Cost     O(N D) plus that of the three options: O(min(N, 50 M) M D) with their defaults */
+/*	Initialise from the data: hyperparameters that the kernel expression does not give
+	(config.init.hyperparams), Z_beta (init.beta), Z_gamma (init.gamma), the noise unless it is
+	given (a tenth of the targets' variance), and q (odvgp_init_q). Column p of "mixing" becomes
+	sqrt(l) e for the eigenpair (l, e) number p of the correlation matrix of the targets, largest
+	first, by power iteration: l is at least 0.01, missing targets count as the mean, the entry of e
+	of largest size is positive. Its rows are times the targets' standard deviations if f has the
+	unit of y.
+	From then on Adam and L-BFGS measure steps of whatever has a unit (inducing inputs, mean
+	functions, ...) in standard deviations of the columns of X and Y (before: in units of 1). So
+	training does not depend on the units of the data.
+	A trained model starts again with empty Adam moments and undiminished step sizes. The count of
+	steps continues, and with it schedules and the order of rows.
+		X [N,D], Y [N,T]   all data
+	Returns  OK | E_ARG | E_NAN (row in info) | what odvgp_init_q returns. On an error the model is
+			 unchanged
+	Cost     O(N D) plus that of the three options: O(min(N, 50 M) M D) with their defaults */
 ODVGP_API odvgp_status odvgp_init_data(
 		odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info);
 
-/*  Reset q to its initial value (config.reproduce.q_init), using the current kernel and inducing
-    inputs: q_mu = 0, a_gamma = 0, and q_sqrt such that q(u) is the prior, or the identity. Empties
-    Adam's moments and restores step sizes that were halved. odvgp_init_data includes this call.
-    Returns  OK | E_ARG; also, where q_sqrt depends on the kernel (PRIMAL and A_BETA at the prior),
-             E_NOT_PD (Kb, even at jitter.max) | E_NAN (Kb is not finite). On an error the model is
-             unchanged */
+/*	Reset q to its initial value (config.reproduce.q_init), using the current kernel and inducing
+	inputs: q_mu = 0, a_gamma = 0, and q_sqrt such that q(u) is the prior, or the identity. Empties
+	Adam's moments and restores step sizes that were halved. odvgp_init_data includes this call.
+	Returns  OK | E_ARG; also, where q_sqrt depends on the kernel (PRIMAL and A_BETA at the prior),
+			 E_NOT_PD (Kb, even at jitter.max) | E_NAN (Kb is not finite). On an error the model is
+			 unchanged */
 ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
 
-/*  Warm start: improve hyperparameters, noise, prior mean and Z_beta by L-BFGS on the collapsed
-    bound ([VFE]) of random rows, then set q to its optimum on all rows (odvgp_fit_q): training then
-    begins near its end. Starts from the current values, after odvgp_init_data; a second call, on
-    more rows, refines. Frozen slots stay; bounds, priors and jitter hold. If the bound on some of
-    the rows would fall, as rounding can make it with FREE in float, nothing changes. Empties Adam's
-    moments; schedules and the count of steps continue.
-    Another likelihood than the Gaussian gets the kernel, prior mean and Z_beta of a regression on
-    pseudo-targets, STUDENTT and LAPLACE also the scale, and q at its initial value: go on with
-    odvgp_rising. Pseudo-targets of f: y itself (STUDENTT, LAPLACE, HETEROSCEDASTIC); -1 to 1 for
-    classes, for several functions one against the rest; log(y + 1/2) (POISSON, NEGATIVE_BINOMIAL,
-    GAMMA; minus that for EXPONENTIAL), less log of the exposure; Phi^-1(y) (BETA). Rows with a
-    missing target do not count.
-        settings   NULL: the defaults
-        X [N,D], Y [N,T]    work  odvgp_warm_start_size bytes, at any address
-    Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (objective EXACT, several
-             layers, mixed functions; with the Gaussian also missing targets and a q that
-             odvgp_fit_q refuses). On an error the model is unchanged
-    Cost     O(iterations rows M^2), with the Gaussian also that of odvgp_fit_q
-    odvgp_warm_start_size   0: too large, or refused */
+/*	Warm start: improve hyperparameters, noise, prior mean and Z_beta by L-BFGS on the collapsed
+	bound ([VFE]) of random rows, then set q to its optimum on all rows (odvgp_fit_q): training then
+	begins near its end. Starts from the current values, after odvgp_init_data; a second call, on
+	more rows, refines. Frozen slots stay; bounds, priors and jitter hold. If the bound on some of
+	the rows would fall, as rounding can make it with FREE in float, nothing changes. Empties Adam's
+	moments; schedules and the count of steps continue.
+	Another likelihood than the Gaussian gets the kernel, prior mean and Z_beta of a regression on
+	pseudo-targets, STUDENTT and LAPLACE also the scale, and q at its initial value: go on with
+	odvgp_rising. Pseudo-targets of f: y itself (STUDENTT, LAPLACE, HETEROSCEDASTIC); -1 to 1 for
+	classes, for several functions one against the rest; log(y + 1/2) (POISSON, NEGATIVE_BINOMIAL,
+	GAMMA; minus that for EXPONENTIAL), less log of the exposure; Phi^-1(y) (BETA). Rows with a
+	missing target do not count.
+		settings   NULL: the defaults
+		X [N,D], Y [N,T]    work  odvgp_warm_start_size bytes, at any address
+	Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (objective EXACT, several
+			 layers, mixed functions; with the Gaussian also missing targets and a q that
+			 odvgp_fit_q refuses). On an error the model is unchanged
+	Cost     O(iterations rows M^2), with the Gaussian also that of odvgp_fit_q
+	odvgp_warm_start_size   0: too large, or refused */
 ODVGP_API size_t odvgp_warm_start_size(const odvgp_model *model, const odvgp_warm *settings);
 ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *model, const odvgp_warm *settings,
 		const odvgp_real *X, const odvgp_real *Y, void *work, size_t bytes, odvgp_info *info);
 
-/*  Mean and population standard deviation (divided by n) of each column, for odvgp_scales. The
-    scale is 1 for a column that is constant to rounding. The mean of equal numbers is that number,
-    so their standardised column is exactly 0.
-        X [n,D]   mean, scale [D] out, no aliases
-    Returns  OK | E_ARG | E_SIZE (n or D below 1, or too large) | E_NAN (row in info)
-    Cost     O(n D) */
+/*	Mean and population standard deviation (divided by n) of each column, for odvgp_scales. The
+	scale is 1 for a column that is constant to rounding. The mean of equal numbers is that number,
+	so their standardised column is exactly 0.
+		X [n,D]   mean, scale [D] out, no aliases
+	Returns  OK | E_ARG | E_SIZE (n or D below 1, or too large) | E_NAN (row in info)
+	Cost     O(n D) */
 ODVGP_API odvgp_status odvgp_column_scales(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
 		odvgp_real *mean, odvgp_real *scale, odvgp_info *info);
 
-/*  out = (X - mean) / scale by columns; X, out [n,D], mean, scale [D]; out may be X. NaN and
-    infinity propagate; differences too large for the type become infinite.
-    Returns  OK | E_ARG (NULL, n < 0, D < 1, a mean not finite, a scale not positive and finite)
-    Cost     O(n D) */
+/*	out = (X - mean) / scale by columns; X, out [n,D], mean, scale [D]; out may be X. NaN and
+	infinity propagate; differences too large for the type become infinite.
+	Returns  OK | E_ARG (NULL, n < 0, D < 1, a mean not finite, a scale not positive and finite)
+	Cost     O(n D) */
 ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
 		const odvgp_real *mean, const odvgp_real *scale, odvgp_real *out);
 
-/*  One training step on the next minibatch: rows from a random permutation in each epoch, or all if
-    batch >= N. A natural step moves q(u) on beta and Adam the other trainable slots; or L-BFGS does
-    one iteration. Never allocates.
-    If the last update made the bound implausibly low or impossible to evaluate (NaN, or not
-    positive definite up to jitter.max), and the previous parameters do better on the same rows, it
-    is undone, step sizes are halved, and events.step_undone counts it. If they do no better, the
-    rows are to blame: the step returns an error and changes nothing.
-        X [N,D], Y [N,T]   report   out or NULL
-    Returns  OK | E_ARG | E_NAN (in this batch; or the bound is not finite, with numbers of 1e200,
-             for example) | E_NOT_PD
-    Cost     O(B M^2 + B Mg D + M Mg D + M^3); SOLVE-GP: see Choosing sizes in >>manual */
+/*	One training step on the next minibatch: rows from a random permutation in each epoch, or all if
+	batch >= N. A natural step moves q(u) on beta and Adam the other trainable slots; or L-BFGS does
+	one iteration. Never allocates.
+	If the last update made the bound implausibly low or impossible to evaluate (NaN, or not
+	positive definite up to jitter.max), and the previous parameters do better on the same rows, it
+	is undone, step sizes are halved, and events.step_undone counts it. If they do no better, the
+	rows are to blame: the step returns an error and changes nothing.
+		X [N,D], Y [N,T]   report   out or NULL
+	Returns  OK | E_ARG | E_NAN (in this batch; or the bound is not finite, with numbers of 1e200,
+			 for example) | E_NOT_PD
+	Cost     O(B M^2 + B Mg D + M Mg D + M^3); SOLVE-GP: see Choosing sizes in >>manual */
 ODVGP_API odvgp_status odvgp_step(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
 		odvgp_report *report, odvgp_info *info);
 
-/*  odvgp_step on the caller's rows (streams, sorted data): Xb [n,D], Yb [n,T], n >= 1. L-BFGS needs
-    n = N, or returns E_UNSUPPORTED. */
+/*	odvgp_step on the caller's rows (streams, sorted data): Xb [n,D], Yb [n,T], n >= 1. L-BFGS needs
+	n = N, or returns E_UNSUPPORTED. */
 ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *model, const odvgp_real *Xb,
 		const odvgp_real *Yb, ptrdiff_t n, odvgp_report *report, odvgp_info *info);
 
-/*  The bound on the given rows with the full KL: N/n sum E_q[log p] - KL; with n = N the bound
-    itself. Changes no parameter and undoes no update, even on an error.
-        X [n,D], Y [n,T]   elbo out   kl out or NULL
-        grad               [odvgp_param_count] out or NULL: gradient of -elbo with respect to the
-                           values that odvgp_get returns
-    Returns  OK | E_ARG | E_NAN | E_NOT_PD
-    Cost     that of a step times n/B */
+/*	The bound on the given rows with the full KL: N/n sum E_q[log p] - KL; with n = N the bound
+	itself. Changes no parameter and undoes no update, even on an error.
+		X [n,D], Y [n,T]   elbo out   kl out or NULL
+		grad               [odvgp_param_count] out or NULL: gradient of -elbo with respect to the
+						   values that odvgp_get returns
+	Returns  OK | E_ARG | E_NAN | E_NOT_PD
+	Cost     that of a step times n/B */
 ODVGP_API odvgp_status odvgp_elbo(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
 		ptrdiff_t n, odvgp_real *elbo, odvgp_real *kl, odvgp_real *grad, odvgp_info *info);
 
-/*  odvgp_elbo with ORTH's gamma term of the KL estimated (config.reproduce.gamma_kl) from the
-    columns idx [count] (distinct, 0..M_gamma - 1), scaled by M_gamma/count: unbiased over uniformly
-    drawn subsets. A sampled KL can be negative.
-    Returns  as odvgp_elbo; E_ARG also for a repeated column, E_UNSUPPORTED with several layers */
+/*	odvgp_elbo with ORTH's gamma term of the KL estimated (config.reproduce.gamma_kl) from the
+	columns idx [count] (distinct, 0..M_gamma - 1), scaled by M_gamma/count: unbiased over uniformly
+	drawn subsets. A sampled KL can be negative.
+	Returns  as odvgp_elbo; E_ARG also for a repeated column, E_UNSUPPORTED with several layers */
 ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *model, const odvgp_real *X,
 		const odvgp_real *Y, ptrdiff_t n, const ptrdiff_t *idx, ptrdiff_t count, odvgp_real *elbo,
 		odvgp_real *kl, odvgp_real *grad, odvgp_info *info);
 
-/*  One natural gradient step of size tau in (0, 1] from the given rows. It moves q(u) on beta,
-    SOLVE-GP's q(v), and gamma if optim.gamma_step selects a natural step; nothing else. A dense q
-    with precision P and j = P q_mu, in whitened coordinates, becomes
-        P <- (1-tau) P + tau (I - 2 A diag(g_v) A^T)
-        j <- (1-tau) j + tau (A g_m - 2 A diag(g_v) A^T q_mu)
-    where g_m, g_v are the derivatives of the scaled expected log likelihood ([NATGRAD]; [ODVGP]
-    eqs. 15b, 15c). With a Gaussian likelihood and all rows, tau = 1 reaches the optimum, but not
-    with mixed functions. All outputs move, or none. A previous update that cannot be evaluated is
-    undone first, as in odvgp_step. Where log p(y|f) is not concave in f (STUDENTT, BETA, ROBUSTMAX,
-    HETEROSCEDASTIC, any lik.link_jitter), and where it couples what moves (mixed functions),
-    odvgp_step evaluates the bound once more, after its natural step, and halves that step, at most
-    20 times, while the bound on the same rows is lower; this call does not.
-        X [n,D], Y [n,T]   elbo out or NULL: the bound before the step
-    Returns  as odvgp_elbo; E_ARG also if tau is out of range, E_NOT_PD also if no step is short
-             enough for some output, E_UNSUPPORTED if the member has no natural step
-    Cost     that of a step times n/B */
+/*	One natural gradient step of size tau in (0, 1] from the given rows. It moves q(u) on beta,
+	SOLVE-GP's q(v), and gamma if optim.gamma_step selects a natural step; nothing else. A dense q
+	with precision P and j = P q_mu, in whitened coordinates, becomes
+		P <- (1-tau) P + tau (I - 2 A diag(g_v) A^T)
+		j <- (1-tau) j + tau (A g_m - 2 A diag(g_v) A^T q_mu)
+	where g_m, g_v are the derivatives of the scaled expected log likelihood ([NATGRAD]; [ODVGP]
+	eqs. 15b, 15c). With a Gaussian likelihood and all rows, tau = 1 reaches the optimum, but not
+	with mixed functions. All outputs move, or none. A previous update that cannot be evaluated is
+	undone first, as in odvgp_step. Where log p(y|f) is not concave in f (STUDENTT, BETA, ROBUSTMAX,
+	HETEROSCEDASTIC, any lik.link_jitter), and where it couples what moves (mixed functions),
+	odvgp_step evaluates the bound once more, after its natural step, and halves that step, at most
+	20 times, while the bound on the same rows is lower; this call does not.
+		X [n,D], Y [n,T]   elbo out or NULL: the bound before the step
+	Returns  as odvgp_elbo; E_ARG also if tau is out of range, E_NOT_PD also if no step is short
+			 enough for some output, E_UNSUPPORTED if the member has no natural step
+	Cost     that of a step times n/B */
 ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *model, const odvgp_real *X,
 		const odvgp_real *Y, ptrdiff_t n, odvgp_real tau, odvgp_real *elbo, odvgp_info *info);
 
-/*  Set q to the optimum of the member's bound for the current kernel, noise and inducing inputs, in
-    one pass over the data. The Gaussian likelihood has closed forms: [VFE] eq. 10; [ODVGP] appendix
-    D with the factor 1/noise that its a lacks in print; [SOLVE] eqs. 28, 29. For O(M)'s q_diag the
-    natural step is repeated on the sums of the pass until q_diag stays.
-    After training with a bound without q, predictions need this call; with ODVGP_OBJECTIVE_EXACT
-    the inducing inputs become the rows of X. With ODVGP_OBJECTIVE_ELBO, frozen slots keep their
-    values and the others get the optimum given these; a bound without q has no q to freeze. Where
-    gamma points add nothing, the optimal a is not unique, and the call takes one of the best.
-        X [N,D], Y [N,T]    work  odvgp_fit_q_size(model) bytes, at any address
-    Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (covariance DIAGONAL with
-             another mean than O(M)'s, HYBRID with q_mu frozen and a_gamma not, mixed functions, or
-             another likelihood). On an error the model is unchanged
-    Cost     O(N R^2 + R^3), with R features of mean and covariance together */
+/*	Set q to the optimum of the member's bound for the current kernel, noise and inducing inputs, in
+	one pass over the data. The Gaussian likelihood has closed forms: [VFE] eq. 10; [ODVGP] appendix
+	D with the factor 1/noise that its a lacks in print; [SOLVE] eqs. 28, 29. For O(M)'s q_diag the
+	natural step is repeated on the sums of the pass until q_diag stays.
+	After training with a bound without q, predictions need this call; with ODVGP_OBJECTIVE_EXACT
+	the inducing inputs become the rows of X. With ODVGP_OBJECTIVE_ELBO, frozen slots keep their
+	values and the others get the optimum given these; a bound without q has no q to freeze. Where
+	gamma points add nothing, the optimal a is not unique, and the call takes one of the best.
+		X [N,D], Y [N,T]    work  odvgp_fit_q_size(model) bytes, at any address
+	Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (covariance DIAGONAL with
+			 another mean than O(M)'s, HYBRID with q_mu frozen and a_gamma not, mixed functions, or
+			 another likelihood). On an error the model is unchanged
+	Cost     O(N R^2 + R^3), with R features of mean and covariance together */
 ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *model); /* bytes; 0: too large */
 ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
 		void *work, size_t bytes, odvgp_info *info);
 
-/*  Titsias' upper bound of log p(y) with the inducing inputs Z_beta (Variational Inference for
-    Gaussian and Determinantal Point Processes, 2014): how far training can still get.
-        upper   out        lower   out or NULL: Titsias' lower bound
-        X, Y, work   as in odvgp_fit_q, at the same cost
-    Returns  as odvgp_fit_q; E_NAN also if rounding leaves no digit of a bound, because the noise is
-             small relative to the targets; E_UNSUPPORTED for another likelihood than the Gaussian,
-             several noises, mixed functions, and the objectives PARTLY, TIGHT and EXACT */
+/*	Titsias' upper bound of log p(y) with the inducing inputs Z_beta (Variational Inference for
+	Gaussian and Determinantal Point Processes, 2014): how far training can still get.
+		upper   out        lower   out or NULL: Titsias' lower bound
+		X, Y, work   as in odvgp_fit_q, at the same cost
+	Returns  as odvgp_fit_q; E_NAN also if rounding leaves no digit of a bound, because the noise is
+			 small relative to the targets; E_UNSUPPORTED for another likelihood than the Gaussian,
+			 several noises, mixed functions, and the objectives PARTLY, TIGHT and EXACT */
 ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *model, const odvgp_real *X,
 		const odvgp_real *Y, void *work, size_t bytes, odvgp_real *upper, odvgp_real *lower,
 		odvgp_info *info);
 
-/*  Slots in order, and the length of the parameter vector. */
+/*	Slots in order, and the length of the parameter vector. */
 ODVGP_API int odvgp_slot_count(const odvgp_model *model);
-/*  i in 0..odvgp_slot_count - 1. NULL if out of range. */
+/*	i in 0..odvgp_slot_count - 1. NULL if out of range. */
 ODVGP_API const odvgp_slot *odvgp_slot_at(const odvgp_model *model, int i);
-/*  NULL if no slot has this name. */
+/*	NULL if no slot has this name. */
 ODVGP_API const odvgp_slot *odvgp_slot_find(const odvgp_model *model, const char *name);
 ODVGP_API ptrdiff_t odvgp_param_count(const odvgp_model *model);
 
-/*  Read or write the values of one slot; count is the slot's. Positive slots accept only values
-    within their bounds. odvgp_set ignores entries above the diagonal of a lower triangular slot.
-    Returns  OK | E_ARG (also: outside the bounds) | E_NAME | E_SIZE (count) | E_NAN (odvgp_set) */
+/*	Read or write the values of one slot; count is the slot's. Positive slots accept only values
+	within their bounds. odvgp_set ignores entries above the diagonal of a lower triangular slot.
+	Returns  OK | E_ARG (also: outside the bounds) | E_NAME | E_SIZE (count) | E_NAN (odvgp_set) */
 ODVGP_API odvgp_status odvgp_get(
 		const odvgp_model *model, const char *name, odvgp_real *values, ptrdiff_t count);
 ODVGP_API odvgp_status odvgp_set(odvgp_model *model, const char *name, const odvgp_real *values,
 		ptrdiff_t count, odvgp_info *info);
 
-/*  Freeze (trainable = 0) or release (1) a slot. A name that ends in '*', such as "kernel.*", means
-    all slots that begin so, here and below. With optim.natgrad the two slots of q(u), or of q(v),
-    move together: freezing one stops both. odvgp_natgrad_step moves them anyway.
-    Returns  OK | E_ARG | E_NAME */
+/*	Freeze (trainable = 0) or release (1) a slot. A name that ends in '*', such as "kernel.*", means
+	all slots that begin so, here and below. With optim.natgrad the two slots of q(u), or of q(v),
+	move together: freezing one stops both. odvgp_natgrad_step moves them anyway.
+	Returns  OK | E_ARG | E_NAME */
 ODVGP_API odvgp_status odvgp_set_trainable(odvgp_model *model, const char *name, int trainable);
 
-/*  Bounds of a positive slot: low >= 0; high > low, or HUGE_VAL for none. 0 and HUGE_VAL remove
-    bounds. Optimisers move an unbounded t, and the value is
-        low + e^t, or low + log(1 + e^t) (config.positive_transform)    without an upper bound
-        low + (high - low) / (1 + e^-t)                                 with an upper bound
-    A current value outside the bounds is moved just inside them, by 1e-3 (high - low), or by 1e-3
-    low without an upper bound. The same happens later to a value that initialisation or a natural
-    step would put outside; odvgp_set refuses it. Empties Adam's moments of the slot.
-    Returns  OK | E_ARG (also: a slot that is not positive) | E_NAME */
+/*	Bounds of a positive slot: low >= 0; high > low, or HUGE_VAL for none. 0 and HUGE_VAL remove
+	bounds. Optimisers move an unbounded t, and the value is
+		low + e^t, or low + log(1 + e^t) (config.positive_transform)    without an upper bound
+		low + (high - low) / (1 + e^-t)                                 with an upper bound
+	A current value outside the bounds is moved just inside them, by 1e-3 (high - low), or by 1e-3
+	low without an upper bound. The same happens later to a value that initialisation or a natural
+	step would put outside; odvgp_set refuses it. Empties Adam's moments of the slot.
+	Returns  OK | E_ARG (also: a slot that is not positive) | E_NAME */
 ODVGP_API odvgp_status odvgp_set_bounds(
 		odvgp_model *model, const char *name, odvgp_real low, odvgp_real high);
 
-/*  Prior density for each value of a positive slot, except q_diag, which is no hyperparameter.
-    odvgp_prior defines a and b. The log densities of all these values, trainable or not, are part
-    of every bound and gradient, and of report.expected_loglik. They are densities of the value
-    itself, so the maximum does not depend on config.positive_transform or on bounds.
-    Returns  OK | E_ARG (also: a slot that cannot have a prior) | E_NAME */
+/*	Prior density for each value of a positive slot, except q_diag, which is no hyperparameter.
+	odvgp_prior defines a and b. The log densities of all these values, trainable or not, are part
+	of every bound and gradient, and of report.expected_loglik. They are densities of the value
+	itself, so the maximum does not depend on config.positive_transform or on bounds.
+	Returns  OK | E_ARG (also: a slot that cannot have a prior) | E_NAME */
 ODVGP_API odvgp_status odvgp_set_prior(
 		odvgp_model *model, const char *name, odvgp_prior kind, odvgp_real a, odvgp_real b);
 
-/*  Steps done, and events counted, since the model was made. */
+/*	Steps done, and events counted, since the model was made. */
 ODVGP_API ptrdiff_t odvgp_steps_done(const odvgp_model *model);
 ODVGP_API odvgp_events odvgp_model_events(const odvgp_model *model);
 
-/*  Write the kernel expression with its current values to text [size], with a final zero; several
-    layers' with "; " between them. With ard it shows the geometric mean over columns. Returns the
-    length needed, without the final zero. */
+/*	Write the kernel expression with its current values to text [size], with a final zero; several
+	layers' with "; " between them. With ard it shows the geometric mean over columns. Returns the
+	length needed, without the final zero. */
 ODVGP_API size_t odvgp_kernel_text(const odvgp_model *model, char *text, size_t size);
 
-/*  The column of X to which number k of slot "kernel.<term>.lengthscale" (linear:
-    "kernel.<term>.variance") of the first layer belongs, if the term has ard. -1 if one number
-    serves all columns, or if there is no such number. */
+/*	The column of X to which number k of slot "kernel.<term>.lengthscale" (linear:
+	"kernel.<term>.variance") of the first layer belongs, if the term has ard. -1 if one number
+	serves all columns, or if there is no such number. */
 ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *model, int term, ptrdiff_t k);
 
-/*  Freeze a model: write its predictor, a block without pointers that can be copied, stored, or put
-    in ROM. It works in builds of the same precision on machines of the same byte order. If no
-    predictor can be computed after the last update, odvgp_freeze and odvgp_save undo it, as
-    odvgp_step does.
-        scales   NULL: none
-        block    odvgp_predictor_size(model) bytes, aligned for a real, at best to 64 bytes
-    Returns  OK | E_ARG (also: a scale out of range, or no odvgp_fit_q after training with a bound
-             without q) | E_MEMORY | E_SIZE | E_NOT_PD | E_NAN
-    Cost     O(M^3 + M Mg D), once */
+/*	Freeze a model: write its predictor, a block without pointers that can be copied, stored, or put
+	in ROM. It works in builds of the same precision on machines of the same byte order. If no
+	predictor can be computed after the last update, odvgp_freeze and odvgp_save undo it, as
+	odvgp_step does.
+		scales   NULL: none
+		block    odvgp_predictor_size(model) bytes, aligned for a real, at best to 64 bytes
+	Returns  OK | E_ARG (also: a scale out of range, or no odvgp_fit_q after training with a bound
+			 without q) | E_MEMORY | E_SIZE | E_NOT_PD | E_NAN
+	Cost     O(M^3 + M Mg D), once */
 ODVGP_API size_t odvgp_predictor_size(const odvgp_model *model); /* bytes; 0: too large */
 ODVGP_API odvgp_status odvgp_freeze(odvgp_model *model, const odvgp_scales *scales, void *block,
 		size_t bytes, odvgp_info *info);
 
-/*  Fill a server. Both ways check place and size of the block, version, kernel, checksum and
-    numbers, so that later calls need no checks, and select the instruction set.
-        odvgp_server_from_block   block holds the bytes of odvgp_freeze, from any build of this
-                                  version and precision, whatever its pointers and instruction set,
-                                  on a machine of this byte order. It must be aligned for a real,
-                                  best to 64 bytes (an array of unsigned char need not be), and must
-                                  stay: the server points to it. A kernel with more terms than
-                                  ODVGP_MAX_BASE_KERNELS is refused
-        odvgp_server_from_file    file [bytes] is a model file in memory, of either precision. Its
-                                  predictor is written to the caller's block; the file is not needed
-                                  afterwards
-        odvgp_server_size         bytes of that block, and the caller's own bytes in the file; any
-                                  out pointer may be NULL
-        isa                       ODVGP_ISA_AUTO, or forced for tests
-    Returns  OK | E_ARG | E_MEMORY (block too small) | E_FORMAT (not a predictor, or damaged) |
-             E_UNSUPPORTED (other version or precision, too many terms, instruction set missing)
-    Cost     reads each byte once */
+/*	Fill a server. Both ways check place and size of the block, version, kernel, checksum and
+	numbers, so that later calls need no checks, and select the instruction set.
+		odvgp_server_from_block   block holds the bytes of odvgp_freeze, from any build of this
+								  version and precision, whatever its pointers and instruction set,
+								  on a machine of this byte order. It must be aligned for a real,
+								  best to 64 bytes (an array of unsigned char need not be), and must
+								  stay: the server points to it. A kernel with more terms than
+								  ODVGP_MAX_BASE_KERNELS is refused
+		odvgp_server_from_file    file [bytes] is a model file in memory, of either precision. Its
+								  predictor is written to the caller's block; the file is not needed
+								  afterwards
+		odvgp_server_size         bytes of that block, and the caller's own bytes in the file; any
+								  out pointer may be NULL
+		isa                       ODVGP_ISA_AUTO, or forced for tests
+	Returns  OK | E_ARG | E_MEMORY (block too small) | E_FORMAT (not a predictor, or damaged) |
+			 E_UNSUPPORTED (other version or precision, too many terms, instruction set missing)
+	Cost     reads each byte once */
 ODVGP_API odvgp_status odvgp_server_from_block(
 		odvgp_server *server, const void *block, size_t bytes, odvgp_isa isa, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_server_size(const void *file, size_t bytes, size_t *block_bytes,
@@ -1379,76 +1379,76 @@ ODVGP_API odvgp_status odvgp_server_size(const void *file, size_t bytes, size_t 
 ODVGP_API odvgp_status odvgp_server_from_file(odvgp_server *server, const void *file, size_t bytes,
 		odvgp_isa isa, void *block, size_t block_bytes, odvgp_info *info);
 
-/*  Scratch bytes to predict `rows` >= 1 rows at once; more rows take more passes. 0: too large.
-    They depend on model, rows, precision and instruction set. For a static array on a target, print
-    them on a host with 64-bit pointers and the target's isa (ODVGP_ISA_C for plain C). */
+/*	Scratch bytes to predict `rows` >= 1 rows at once; more rows take more passes. 0: too large.
+	They depend on model, rows, precision and instruction set. For a static array on a target, print
+	them on a host with 64-bit pointers and the target's isa (ODVGP_ISA_C for plain C). */
 ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *server, ptrdiff_t rows);
 
-/*  Mean and marginal variance of f at new inputs (odvgp_mean_part; [ODVGP] eq. 11 for ORTH). The
-    variance is never negative. With several layers, here and below, those of a mixture over samples
-    of the hidden layers, whose normals are stored (as a seed) and the same for all rows.
-        X        [n,D], original units if odvgp_freeze got scales      n  >= 0
-        mean     [F,n] out or NULL, units of y     var  [F,n] out or NULL, units of y squared
-        var_y    [y_rows,n] out or NULL: variance of y, as odvgp_predict_y computes it
-        scratch  odvgp_predict_scratch(server, rows) bytes for some rows >= 1, at any address
-        Outputs may not alias X.
-    Returns  OK | E_ARG | E_MEMORY | E_SIZE | E_NAN (in X; or a result is not finite, with numbers
-             of 1e200, for example). In the last case the outputs hold all results, finite or not;
-             after other errors they are unchanged. The three calls below do the same
-    Cost     O(n M^2 + n Mg D), SOLVE-GP O(n (M + Mg)^2); without variances O(n (M + Mg) D)
-    Threads  any number on one server, each with its own scratch */
+/*	Mean and marginal variance of f at new inputs (odvgp_mean_part; [ODVGP] eq. 11 for ORTH). The
+	variance is never negative. With several layers, here and below, those of a mixture over samples
+	of the hidden layers, whose normals are stored (as a seed) and the same for all rows.
+		X        [n,D], original units if odvgp_freeze got scales      n  >= 0
+		mean     [F,n] out or NULL, units of y     var  [F,n] out or NULL, units of y squared
+		var_y    [y_rows,n] out or NULL: variance of y, as odvgp_predict_y computes it
+		scratch  odvgp_predict_scratch(server, rows) bytes for some rows >= 1, at any address
+		Outputs may not alias X.
+	Returns  OK | E_ARG | E_MEMORY | E_SIZE | E_NAN (in X; or a result is not finite, with numbers
+			 of 1e200, for example). In the last case the outputs hold all results, finite or not;
+			 after other errors they are unchanged. The three calls below do the same
+	Cost     O(n M^2 + n Mg D), SOLVE-GP O(n (M + Mg)^2); without variances O(n (M + Mg) D)
+	Threads  any number on one server, each with its own scratch */
 ODVGP_API odvgp_status odvgp_predict(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean, odvgp_real *var, odvgp_real *var_y, void *scratch, size_t scratch_bytes);
 
-/*  Mean and variance of y at new inputs, [y_rows,n] out or NULL. Likelihoods of classes (ORDINAL,
-    ROBUSTMAX, SOFTMAX): each class's probability p, and p - p^2. Exposure and known_noise count as
-    1. With exposure e, counts of mean m and variance v have e m and e m + e^2 (v - m), EXPONENTIAL
-    has m / e and v / e^2. Scratch, results and cost as for odvgp_predict with variances, plus the
-    likelihood's integrals. */
+/*	Mean and variance of y at new inputs, [y_rows,n] out or NULL. Likelihoods of classes (ORDINAL,
+	ROBUSTMAX, SOFTMAX): each class's probability p, and p - p^2. Exposure and known_noise count as
+	1. With exposure e, counts of mean m and variance v have e m and e m + e^2 (v - m), EXPONENTIAL
+	has m / e and v / e^2. Scratch, results and cost as for odvgp_predict with variances, plus the
+	likelihood's integrals. */
 ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean, odvgp_real *var, void *scratch, size_t scratch_bytes);
 
-/*  Mean [F,n] (or NULL) and symmetric covariance [F,n,n] of f at the rows of X.
-        scratch  odvgp_predict_scratch(server, n) bytes
-    Returns  also E_UNSUPPORTED: several layers
-    Cost     O(n M^2 + n^2 M) */
+/*	Mean [F,n] (or NULL) and symmetric covariance [F,n,n] of f at the rows of X.
+		scratch  odvgp_predict_scratch(server, n) bytes
+	Returns  also E_UNSUPPORTED: several layers
+	Cost     O(n M^2 + n^2 M) */
 ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *server, const odvgp_real *X,
 		ptrdiff_t n, odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes);
 
-/*  Mean [F,n] (or NULL) and covariance [n,F,F] of all functions at each row of X: that of mixtures,
-    W diag(var) W^T, else diagonal. Scratch, results and cost as for odvgp_predict with variances.
-    Returns  also E_UNSUPPORTED: several layers */
+/*	Mean [F,n] (or NULL) and covariance [n,F,F] of all functions at each row of X: that of mixtures,
+	W diag(var) W^T, else diagonal. Scratch, results and cost as for odvgp_predict with variances.
+	Returns  also E_UNSUPPORTED: several layers */
 ODVGP_API odvgp_status odvgp_predict_functions(const odvgp_server *server, const odvgp_real *X,
 		ptrdiff_t n, odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes);
 
-/*  log p(y|data) of each row of targets Y [n,T]: logp [n], summed over outputs, for y in its own
-    units. Y has the columns of training; weights do not count. Scratch and cost as for
-    odvgp_predict with variances. */
+/*	log p(y|data) of each row of targets Y [n,T]: logp [n], summed over outputs, for y in its own
+	units. Y has the columns of training; weights do not count. Scratch and cost as for
+	odvgp_predict with variances. */
 ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *server, const odvgp_real *X,
 		const odvgp_real *Y, ptrdiff_t n, odvgp_real *logp, void *scratch, size_t scratch_bytes);
 
-/*  Joint samples of f at the rows of X: f [samples,F,n]. A pivoted Cholesky factorisation takes
-    singular covariances without jitter. Sample number s depends only on seed and s. With several
-    layers each sample of a layer is drawn at one of the layer below.
-        scratch  odvgp_sample_scratch(server, n) bytes
-    Cost     O(n M^2 + P n^2 (M + n) + samples P n^2) */
+/*	Joint samples of f at the rows of X: f [samples,F,n]. A pivoted Cholesky factorisation takes
+	singular covariances without jitter. Sample number s depends only on seed and s. With several
+	layers each sample of a layer is drawn at one of the layer below.
+		scratch  odvgp_sample_scratch(server, n) bytes
+	Cost     O(n M^2 + P n^2 (M + n) + samples P n^2) */
 ODVGP_API size_t odvgp_sample_scratch(const odvgp_server *server, ptrdiff_t n);
 ODVGP_API odvgp_status odvgp_sample(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
 		ptrdiff_t samples, uint64_t seed, odvgp_real *f, void *scratch, size_t scratch_bytes);
 
-/*  Model files: config, parameter vector, optimiser state and predictor; little-endian, versioned,
-    with a checksum. The caller can add his own bytes, such as names of columns. A loaded model
-    continues training bit for bit.
-        odvgp_save_size   bytes needed; 0: no file can hold them
-        odvgp_save        writes them to a block
-        odvgp_load_size   checks the whole file and returns the sizes of the blocks; any out pointer
-                          may be NULL. model_bytes depends on threads and isa: pass the same values
-                          to odvgp_load. user points into the file
-        odvgp_load        makes the model in block; *model is NULL on an error. The block's old
-                          contents are then lost, unless the file was refused as damaged
-    Returns  OK | E_ARG | E_MEMORY | E_FORMAT (info.text says what is wrong) | E_UNSUPPORTED (other
-             version or precision) | E_SIZE (odvgp_save: no file can hold it); odvgp_save also what
-             odvgp_freeze returns */
+/*	Model files: config, parameter vector, optimiser state and predictor; little-endian, versioned,
+	with a checksum. The caller can add his own bytes, such as names of columns. A loaded model
+	continues training bit for bit.
+		odvgp_save_size   bytes needed; 0: no file can hold them
+		odvgp_save        writes them to a block
+		odvgp_load_size   checks the whole file and returns the sizes of the blocks; any out pointer
+						  may be NULL. model_bytes depends on threads and isa: pass the same values
+						  to odvgp_load. user points into the file
+		odvgp_load        makes the model in block; *model is NULL on an error. The block's old
+						  contents are then lost, unless the file was refused as damaged
+	Returns  OK | E_ARG | E_MEMORY | E_FORMAT (info.text says what is wrong) | E_UNSUPPORTED (other
+			 version or precision) | E_SIZE (odvgp_save: no file can hold it); odvgp_save also what
+			 odvgp_freeze returns */
 ODVGP_API size_t odvgp_save_size(const odvgp_model *model, size_t user_bytes);
 ODVGP_API odvgp_status odvgp_save(odvgp_model *model, const odvgp_scales *scales, const void *user,
 		size_t user_bytes, void *file, size_t bytes, odvgp_info *info);
@@ -1459,26 +1459,26 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
 		odvgp_isa isa, void *block, size_t block_bytes, odvgp_model **model, odvgp_info *info);
 
 #ifndef ODVGP_NO_STDIO
-/*  Write a block of memory to a file, and read it back. odvgp_file_write creates a new file beside
-    path (path.0.tmp, or the first larger number that is free), syncs it to the disk (Unix,
-    Windows), and renames it to path. So path always holds a whole file, after a failure the old
-    one; the new file is then removed. Devices and pipes are written in place on Unix. Elsewhere
-    write to them yourself, because a rename replaces them. odvgp_file_read with block NULL only
-    returns the size in *bytes.
-    Returns  OK | E_ARG | E_IO | E_MEMORY (odvgp_file_read: capacity too small; *bytes is the
-    size) */
+/*	Write a block of memory to a file, and read it back. odvgp_file_write creates a new file beside
+	path (path.0.tmp, or the first larger number that is free), syncs it to the disk (Unix,
+	Windows), and renames it to path. So path always holds a whole file, after a failure the old
+	one; the new file is then removed. Devices and pipes are written in place on Unix. Elsewhere
+	write to them yourself, because a rename replaces them. odvgp_file_read with block NULL only
+	returns the size in *bytes.
+	Returns  OK | E_ARG | E_IO | E_MEMORY (odvgp_file_read: capacity too small; *bytes is the
+	size) */
 ODVGP_API odvgp_status odvgp_file_write(const char *path, const void *block, size_t bytes);
 ODVGP_API odvgp_status odvgp_file_read(
 		const char *path, void *block, size_t capacity, size_t *bytes);
 #endif
 
-/*  A thread pool for odvgp_threads (ODVGP_USE_PTHREADS): count threads, 1..256, including the
-    calling thread. It lives in the caller's block of odvgp_pool_size(count) bytes; odvgp_pool_start
-    fills hook. Models and threads may share the hook: while the pool is busy, a caller executes its
-    tasks itself. Workers take the caller's floating-point environment with each job; exception
-    flags that they raise stay with them. The child of a fork has no workers: there the caller
-    executes all tasks, and odvgp_pool_stop does nothing.
-    Returns  OK | E_ARG | E_MEMORY */
+/*	A thread pool for odvgp_threads (ODVGP_USE_PTHREADS): count threads, 1..256, including the
+	calling thread. It lives in the caller's block of odvgp_pool_size(count) bytes; odvgp_pool_start
+	fills hook. Models and threads may share the hook: while the pool is busy, a caller executes its
+	tasks itself. Workers take the caller's floating-point environment with each job; exception
+	flags that they raise stay with them. The child of a fork has no workers: there the caller
+	executes all tasks, and odvgp_pool_stop does nothing.
+	Returns  OK | E_ARG | E_MEMORY */
 #ifdef ODVGP_USE_PTHREADS
 typedef struct odvgp_pool odvgp_pool;
 ODVGP_API size_t odvgp_pool_size(int count);
@@ -1489,8 +1489,8 @@ ODVGP_API void odvgp_pool_stop(odvgp_pool *pool);
 
 /* ---- >>api_low   dense linear algebra on row-major matrices */
 
-/*  Context of the routines below, in a block of odvgp_blas_size(threads) bytes, used for packing.
-    Returns  OK | E_ARG | E_MEMORY | E_UNSUPPORTED (isa) */
+/*	Context of the routines below, in a block of odvgp_blas_size(threads) bytes, used for packing.
+	Returns  OK | E_ARG | E_MEMORY | E_UNSUPPORTED (isa) */
 typedef struct odvgp_blas {
 	const struct odvgp__isa *isa; /* the instruction set's table */
 	odvgp_threads threads;
@@ -1500,58 +1500,58 @@ typedef struct odvgp_blas {
 ODVGP_API size_t odvgp_blas_size(const odvgp_threads *threads);
 ODVGP_API odvgp_status odvgp_blas_init(
 		odvgp_blas *blas, const odvgp_threads *threads, odvgp_isa isa, void *block, size_t bytes);
-/*  "c", "sse2", "avx2", "avx512" or "neon". */
+/*	"c", "sse2", "avx2", "avx512" or "neon". */
 ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas);
 
-/*  For all routines below: matrices are row-major, ld counts elements from row to row, and vectors
-    are matrices of one column (ld 1) or one row. Operands may overlap only where the comment says
-    so, and need no more alignment than a real. NaN and infinity propagate to the results that
-    depend on them. Threads are used where the work is large enough. op transposes if its flag (ta,
-    tb, trans) is 1. beta = 0 ignores the old C. */
-/*  C <- alpha op(A) op(B) + beta C. op(A) [m,k], op(B) [k,n], C [m,n]. C may not alias A or B.
-    2 m n k flops. */
+/*	For all routines below: matrices are row-major, ld counts elements from row to row, and vectors
+	are matrices of one column (ld 1) or one row. Operands may overlap only where the comment says
+	so, and need no more alignment than a real. NaN and infinity propagate to the results that
+	depend on them. Threads are used where the work is large enough. op transposes if its flag (ta,
+	tb, trans) is 1. beta = 0 ignores the old C. */
+/*	C <- alpha op(A) op(B) + beta C. op(A) [m,k], op(B) [k,n], C [m,n]. C may not alias A or B.
+	2 m n k flops. */
 ODVGP_API void odvgp_gemm(const odvgp_blas *blas, int ta, int tb, ptrdiff_t m, ptrdiff_t n,
 		ptrdiff_t k, odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda, const odvgp_real *B,
 		ptrdiff_t ldb, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
-/*  Lower triangle of C <- alpha op(A) diag(w) op(A)^T + beta C. op(A) [n,k], C [n,n]; w [k] of any
-    sign, or NULL for ones. C may not alias A or w. n^2 k flops. */
+/*	Lower triangle of C <- alpha op(A) diag(w) op(A)^T + beta C. op(A) [n,k], C [n,n]; w [k] of any
+	sign, or NULL for ones. C may not alias A or w. n^2 k flops. */
 ODVGP_API void odvgp_syrk(const odvgp_blas *blas, int ta, ptrdiff_t n, ptrdiff_t k,
 		odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda, const odvgp_real *w, odvgp_real beta,
 		odvgp_real *C, ptrdiff_t ldc);
-/*  Lower triangle of C <- alpha op(A) op(B) + beta C. op(A) [n,k], op(B) [k,n], C [n,n]. C may not
-    alias A or B. n^2 k flops. */
+/*	Lower triangle of C <- alpha op(A) op(B) + beta C. op(A) [n,k], op(B) [k,n], C [n,n]. C may not
+	alias A or B. n^2 k flops. */
 ODVGP_API void odvgp_gemmt(const odvgp_blas *blas, int ta, int tb, ptrdiff_t n, ptrdiff_t k,
 		odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda, const odvgp_real *B, ptrdiff_t ldb,
 		odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
-/*  C <- alpha op(L) B + beta C. L [m,m] is lower triangular with zeros above its diagonal;
-    B, C [m,n]. C may not alias L or B. m^2 n flops. */
+/*	C <- alpha op(L) B + beta C. L [m,m] is lower triangular with zeros above its diagonal;
+	B, C [m,n]. C may not alias L or B. m^2 n flops. */
 ODVGP_API void odvgp_trmm(const odvgp_blas *blas, int trans, ptrdiff_t m, ptrdiff_t n,
 		odvgp_real alpha, const odvgp_real *L, ptrdiff_t ldl, const odvgp_real *B, ptrdiff_t ldb,
 		odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
-/*  B <- op(L)^-1 B (right = 0; L [m,m]) or B op(L)^-1 (right = 1; L [n,n]); B [m,n]. The upper
-    triangle of L is not read. B may not alias L. The diagonal is inverted first, so the size of
-    each entry must lie between the smallest normal number (DBL_MIN or FLT_MIN) and its inverse.
-    m^2 n or m n^2 flops. */
+/*	B <- op(L)^-1 B (right = 0; L [m,m]) or B op(L)^-1 (right = 1; L [n,n]); B [m,n]. The upper
+	triangle of L is not read. B may not alias L. The diagonal is inverted first, so the size of
+	each entry must lie between the smallest normal number (DBL_MIN or FLT_MIN) and its inverse.
+	m^2 n or m n^2 flops. */
 ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_t m, ptrdiff_t n,
 		const odvgp_real *L, ptrdiff_t ldl, odvgp_real *B, ptrdiff_t ldb);
-/*  Lower triangle of A <- L with A = L L^T; A [n,n]. The strict upper triangle is not touched.
-    E_NOT_PD, with A partly factored, if a pivot or its inverse is not positive and finite: info has
-    its row and value. n^3/3 flops. */
+/*	Lower triangle of A <- L with A = L L^T; A [n,n]. The strict upper triangle is not touched.
+	E_NOT_PD, with A partly factored, if a pivot or its inverse is not positive and finite: info has
+	its row and value. n^3/3 flops. */
 ODVGP_API odvgp_status odvgp_potrf(
 		const odvgp_blas *blas, ptrdiff_t n, odvgp_real *A, ptrdiff_t lda, odvgp_info *info);
-/*  The same from the last row up: lower triangle of P <- R with P = R^T R. R^-1 is then the lower
-    factor of P^-1. */
+/*	The same from the last row up: lower triangle of P <- R with P = R^T R. R^-1 is then the lower
+	factor of P^-1. */
 ODVGP_API odvgp_status odvgp_potrf_reverse(
 		const odvgp_blas *blas, ptrdiff_t n, odvgp_real *P, ptrdiff_t ldp, odvgp_info *info);
-/*  Lower triangle of L <- L^-1. n^3/3 flops. */
+/*	Lower triangle of L <- L^-1. n^3/3 flops. */
 ODVGP_API void odvgp_trtri(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L, ptrdiff_t ldl);
-/*  Lower triangle of C <- L^T L. L [n,n] is lower triangular with zeros above its diagonal. Given
-    L^-1, this computes the inverse of L L^T. C may not alias L. n^3/3 flops. */
+/*	Lower triangle of C <- L^T L. L [n,n] is lower triangular with zeros above its diagonal. Given
+	L^-1, this computes the inverse of L L^T. C may not alias L. n^3/3 flops. */
 ODVGP_API void odvgp_lauum(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl,
 		odvgp_real *C, ptrdiff_t ldc);
-/*  Adjoint of odvgp_potrf [CHOL]. G holds dloss/dL in its lower triangle and zeros above; it
-    receives dloss/dA for the lower triangle of A: dloss = sum_{i>=j} G_ij dA_ij. L is the output of
-    odvgp_potrf; G may not alias it. 2 n^3/3 flops. */
+/*	Adjoint of odvgp_potrf [CHOL]. G holds dloss/dL in its lower triangle and zeros above; it
+	receives dloss/dA for the lower triangle of A: dloss = sum_{i>=j} G_ij dA_ij. L is the output of
+	odvgp_potrf; G may not alias it. 2 n^3/3 flops. */
 ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L,
 		ptrdiff_t ldl, odvgp_real *G, ptrdiff_t ldg);
 
@@ -1567,7 +1567,7 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 
 /* ---- >>config   reals, small helpers, messages */
 
-/*  NaN checks, exponentials and compensated sums need IEEE arithmetic. */
+/*	NaN checks, exponentials and compensated sums need IEEE arithmetic. */
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || \
 		(defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
 #error "odvgp needs IEEE arithmetic: compile this file without -ffast-math, -Ofast and " \
@@ -1604,7 +1604,7 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 #define ODVGP__MIN(a, b)    ((a) < (b) ? (a) : (b))
 #define ODVGP__MAX(a, b)    ((a) > (b) ? (a) : (b))
 #define ODVGP__COUNT(array) ((ptrdiff_t)(sizeof(array) / sizeof((array)[0])))
-/*  i counts from 0 to n - 1. */
+/*	i counts from 0 to n - 1. */
 #define ODVGP__FOR(i, n) for (ptrdiff_t i = 0; i < (n); i++)
 
 #if defined(__GNUC__)
@@ -1627,15 +1627,15 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 #define ODVGP__NOINLINE static
 #endif
 
-/*  A function that only training calls. */
+/*	A function that only training calls. */
 #define ODVGP__TRAINING ODVGP__UNUSED static
 
 static const double odvgp__two_pi = 6.2831853071795864769;
 static const double odvgp__log_2pi = 1.83787706640934548356;
 static const double odvgp__sqrt_half = 0.70710678118654752440;
 
-/*  x - x is 0 for a finite number, else NaN. Four sums, because one would wait for each
-    addition. */
+/*	x - x is 0 for a finite number, else NaN. Four sums, because one would wait for each
+	addition. */
 static int odvgp__finite(const odvgp_real *x, ptrdiff_t n)
 {
 	odvgp_real a = 0, b = 0, c = 0, d = 0;
@@ -1651,7 +1651,7 @@ static int odvgp__finite(const odvgp_real *x, ptrdiff_t n)
 }
 
 #ifndef ODVGP_NO_TRAINING
-/*  Index, or -1. */
+/*	Index, or -1. */
 ODVGP__TRAINING ptrdiff_t odvgp__first_nonfinite(const odvgp_real *x, ptrdiff_t n)
 {
 	for (ptrdiff_t i = 0; i < n; i++)
@@ -1670,7 +1670,7 @@ static void odvgp__copy(odvgp_real *to, const odvgp_real *from, ptrdiff_t n)
 	if (n > 0) memcpy(to, from, (size_t)n * sizeof *to);
 }
 
-/*  Row i of a lower triangle of n columns, with zeros above the diagonal. */
+/*	Row i of a lower triangle of n columns, with zeros above the diagonal. */
 ODVGP__TRAINING void odvgp__copy_row(
 		odvgp_real *to, const odvgp_real *from, ptrdiff_t i, ptrdiff_t n)
 {
@@ -1678,7 +1678,7 @@ ODVGP__TRAINING void odvgp__copy_row(
 	odvgp__zero(to + i + 1, n - i - 1);
 }
 
-/*  Text without stdio, cut at the end of the buffer. */
+/*	Text without stdio, cut at the end of the buffer. */
 typedef struct {
 	char *at;
 	size_t size, used; /* `used` also counts what was cut */
@@ -1702,7 +1702,7 @@ static void odvgp__put_int(odvgp__text *t, ptrdiff_t v)
 	odvgp__put(t, p);
 }
 
-/*  Six significant digits without trailing zeros; an exponent below 1e-4 and from 1e6 on. */
+/*	Six significant digits without trailing zeros; an exponent below 1e-4 and from 1e6 on. */
 static void odvgp__put_real(odvgp__text *t, double v)
 {
 	int exponent = 0, digits;
@@ -1754,7 +1754,7 @@ static void odvgp__put_real(odvgp__text *t, double v)
 	}
 }
 
-/*  Fill info and return the status. Text: "what: sentence", and row and value if row >= 0. */
+/*	Fill info and return the status. Text: "what: sentence", and row and value if row >= 0. */
 static odvgp_status odvgp__fail(odvgp_info *info, odvgp_status status, const char *what,
 		ptrdiff_t row, double value, const char *sentence)
 {
@@ -1793,10 +1793,10 @@ ODVGP_API const char *odvgp_status_text(odvgp_status status)
 
 /* ---- >>cpu   instruction sets of the machine
 
-    xgetbv tells whether the operating system saves the wide registers. No global caches the answer;
-    each model asks once. */
+	xgetbv tells whether the operating system saves the wide registers. No global caches the answer;
+	each model asks once. */
 
-/*  gcc for Windows misaligns spilled ymm registers. */
+/*	gcc for Windows misaligns spilled ymm registers. */
 #if defined(__x86_64__) && (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 5)) && \
 		!defined(ODVGP_NO_SIMD) && !(defined(_WIN32) && !defined(__clang__))
 #define ODVGP__X86
@@ -1810,13 +1810,13 @@ ODVGP_API const char *odvgp_status_text(odvgp_status status)
 #define ODVGP__AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,avx2,fma")))
 #endif
 #endif
-/*  The compiler's target decides about NEON; on 32-bit ARM float only. */
+/*	The compiler's target decides about NEON; on 32-bit ARM float only. */
 #if defined(__GNUC__) && defined(__ARM_NEON) && (defined(__aarch64__) || defined(ODVGP_FLOAT)) && \
 		!defined(ODVGP_NO_SIMD) && !defined(__ARM_BIG_ENDIAN)
 #define ODVGP__NEON
 #include <arm_neon.h>
 #endif
-/*  gcc keeps an array in registers only if all loops over it are unrolled. */
+/*	gcc keeps an array in registers only if all loops over it are unrolled. */
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 8
 #define ODVGP__UNROLL _Pragma("GCC unroll 16")
 #else
@@ -1851,10 +1851,10 @@ static int odvgp__cpu_has(odvgp_isa isa)
 
 /* ---- >>simd   vector types
 
-        V_x           a vector of LANES_x reals with + - * /; plain C: one real
-        FMA, NMA      a b + c, c - a b
-        MIN, MAX      b where b is NaN
-        ZIPLO, ZIPHI  the low and high halves of two vectors, interleaved */
+		V_x           a vector of LANES_x reals with + - * /; plain C: one real
+		FMA, NMA      a b + c, c - a b
+		MIN, MAX      b where b is NaN
+		ZIPLO, ZIPHI  the low and high halves of two vectors, interleaved */
 
 #define ODVGP__V_c            odvgp_real
 #define ODVGP__LANES_c        1
@@ -1926,7 +1926,7 @@ static int odvgp__cpu_has(odvgp_isa isa)
 #define ODVGP__SET1_avx512(x)      ODVGP__M512(set1)(x)
 #define ODVGP__FMA_avx512(a, b, c) ODVGP__M512(fmadd)(a, b, c)
 #define ODVGP__NMA_avx512(a, b, c) ODVGP__M512(fnmadd)(a, b, c)
-/*  Masked: gcc 12 warns about the forms without a mask. */
+/*	Masked: gcc 12 warns about the forms without a mask. */
 #define ODVGP__SQRT_avx512(a)     ODVGP__M512(maskz_sqrt)(ODVGP__ALL, a)
 #define ODVGP__MIN_avx512(a, b)   ODVGP__M512(maskz_min)(ODVGP__ALL, a, b)
 #define ODVGP__MAX_avx512(a, b)   ODVGP__M512(maskz_max)(ODVGP__ALL, a, b)
@@ -1961,7 +1961,7 @@ static int odvgp__cpu_has(odvgp_isa isa)
 #define ODVGP__ZIPLO_neon(a, b) ODVGP__NEON_OP(vzip1q)(a, b)
 #define ODVGP__ZIPHI_neon(a, b) ODVGP__NEON_OP(vzip2q)(a, b)
 #else
-/*  32-bit NEON has no square root. */
+/*	32-bit NEON has no square root. */
 static inline float32x4_t odvgp__root_of_four(float32x4_t a)
 {
 	float v[4];
@@ -1977,8 +1977,8 @@ static inline float32x4_t odvgp__root_of_four(float32x4_t a)
 
 /* ---- >>threads   tasks; the POSIX pool
 
-    The tasks of an operation write disjoint parts of its result, each computed exactly as in a
-    single task, so the bits do not depend on the number of tasks. */
+	The tasks of an operation write disjoint parts of its result, each computed exactly as in a
+	single task, so the bits do not depend on the number of tasks. */
 
 static int odvgp__tasks(const odvgp_threads *t)
 {
@@ -1992,14 +1992,14 @@ static void odvgp__run(const odvgp_threads *t, int n, void (*task)(void *arg, in
 		for (int i = 0; i < n; i++) task(arg, i);
 }
 
-/*  Whether a b >= limit > 0; the product may overflow. */
+/*	Whether a b >= limit > 0; the product may overflow. */
 static int odvgp__at_least(ptrdiff_t a, ptrdiff_t b, ptrdiff_t limit)
 {
 	return b > 0 && a >= (limit - 1) / b + 1;
 }
 
-/*  Start of part i when n items are cut into `tasks` parts at multiples of `unit`:
-    floor(units i / tasks) units, without the product, which may overflow. */
+/*	Start of part i when n items are cut into `tasks` parts at multiples of `unit`:
+	floor(units i / tasks) units, without the product, which may overflow. */
 static ptrdiff_t odvgp__share_begin(ptrdiff_t n, ptrdiff_t unit, int tasks, int i)
 {
 	ptrdiff_t units = n / unit + (n % unit != 0),
@@ -2007,7 +2007,7 @@ static ptrdiff_t odvgp__share_begin(ptrdiff_t n, ptrdiff_t unit, int tasks, int 
 	return odvgp__at_least(first, unit, n) ? n : first * unit;
 }
 
-/*  The items [*from, *to) of task i. */
+/*	The items [*from, *to) of task i. */
 static void odvgp__share(
 		ptrdiff_t n, ptrdiff_t unit, int tasks, int i, ptrdiff_t *from, ptrdiff_t *to)
 {
@@ -2023,20 +2023,20 @@ static void odvgp__share(
 #include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
-/*  A training step has dozens of short parallel operations, so an idle worker spins for about 50
-    microseconds, then yields a thousand times (about a millisecond), which lets other threads go
-    first, before it sleeps. Systems that take the other processors for far away wake a sleeper on
-    its waker's processor, where it stays because it never runs long enough to be moved. The caller
-    waits in the same way, sleep included: at higher priority it would keep its workers from the
-    processor.
+/*	A training step has dozens of short parallel operations, so an idle worker spins for about 50
+	microseconds, then yields a thousand times (about a millisecond), which lets other threads go
+	first, before it sleeps. Systems that take the other processors for far away wake a sleeper on
+	its waker's processor, where it stays because it never runs long enough to be moved. The caller
+	waits in the same way, sleep included: at higher priority it would keep its workers from the
+	processor.
 
-    A ticket hands out tasks: its high half is the number of the job, its low half counts the tasks
-    not yet taken. A thread takes a task by lowering the ticket that it has read, which fails if the
-    ticket has changed since; only then it reads the job's task, argument and environment. They
-    cannot change before it counts its task as done, because the caller writes the next job only
-    when all tasks of the last one are counted. The stores of a new job may therefore become visible
-    in any order, as long as the ticket is last. tests/test_pool.c goes through all
-    interleavings. */
+	A ticket hands out tasks: its high half is the number of the job, its low half counts the tasks
+	not yet taken. A thread takes a task by lowering the ticket that it has read, which fails if the
+	ticket has changed since; only then it reads the job's task, argument and environment. They
+	cannot change before it counts its task as done, because the caller writes the next job only
+	when all tasks of the last one are counted. The stores of a new job may therefore become visible
+	in any order, as long as the ticket is last. tests/test_pool.c goes through all
+	interleavings. */
 #define ODVGP__UNTAKEN UINT64_C(0xffffffff)
 enum { ODVGP__LOOKS = 2000, ODVGP__YIELDS = 1000 };
 
@@ -2067,7 +2067,7 @@ ODVGP__INLINE void odvgp__pause(void)
 #endif
 }
 
-/*  The child of a fork has no threads to wake, and one that it lacks may hold the mutex. */
+/*	The child of a fork has no threads to wake, and one that it lacks may hold the mutex. */
 static void odvgp__pool_wake(odvgp_pool *pool, const int *sleepers, pthread_cond_t *condition)
 {
 	if (!__atomic_load_n(sleepers, __ATOMIC_SEQ_CST) || pool->process != getpid()) return;
@@ -2133,8 +2133,8 @@ static void odvgp__pool_wait(odvgp_pool *pool)
 	pthread_mutex_unlock(&pool->mutex);
 }
 
-/*  If the pool is busy, also with the job whose task makes this call, the caller runs all its
-    tasks. */
+/*	If the pool is busy, also with the job whose task makes this call, the caller runs all its
+	tasks. */
 static void odvgp__pool_run(void *user, int n, void (*task)(void *arg, int i), void *arg)
 {
 	odvgp_pool *pool = (odvgp_pool *)user;
@@ -2205,9 +2205,9 @@ ODVGP_API void odvgp_pool_stop(odvgp_pool *pool)
 
 /* ---- >>arena   memory: one block, measured and divided by the same function
 
-    A layout function takes pieces one by one; with base NULL the arena only adds up their sizes, so
-    size and use cannot disagree. Pieces start at multiples of 64 bytes. An overflow of size_t or a
-    full block sets `bad`. */
+	A layout function takes pieces one by one; with base NULL the arena only adds up their sizes, so
+	size and use cannot disagree. Pieces start at multiples of 64 bytes. An overflow of size_t or a
+	full block sets `bad`. */
 
 typedef struct {
 	unsigned char *base; /* NULL: only measure; else a multiple of 64 */
@@ -2248,8 +2248,8 @@ static odvgp_real *odvgp__take(odvgp__arena *a, ptrdiff_t rows, ptrdiff_t cols)
 
 /* ---- >>rng   random numbers and permutations
 
-    Every number is a function of (seed, stream, counter), so there is no state and the order of
-    calls does not matter [PHILOX]. The mixer is two rounds of a 64-bit finaliser. */
+	Every number is a function of (seed, stream, counter), so there is no state and the order of
+	calls does not matter [PHILOX]. The mixer is two rounds of a 64-bit finaliser. */
 
 enum {
 	ODVGP__STREAM_BATCH = 1,
@@ -2276,14 +2276,14 @@ static uint64_t odvgp__random(uint64_t seed, uint64_t stream, uint64_t counter)
 	return odvgp__mix(odvgp__mix(key ^ (counter * UINT64_C(0xd1342543de82ef95))) + key);
 }
 
-/*  In (0, 1), never 0 or 1. */
+/*	In (0, 1), never 0 or 1. */
 static double odvgp__uniform(uint64_t seed, uint64_t stream, uint64_t counter)
 {
 	return ((double)(odvgp__random(seed, stream, counter) >> 12) + 0.5) *
 		   (1.0 / 4503599627370496.0);
 }
 
-/*  Box and Muller; discards the pair's second normal, so that counters stay independent. */
+/*	Box and Muller; discards the pair's second normal, so that counters stay independent. */
 static double odvgp__normal(uint64_t seed, uint64_t stream, uint64_t counter)
 {
 	double u = odvgp__uniform(seed, stream, 2 * counter),
@@ -2291,7 +2291,7 @@ static double odvgp__normal(uint64_t seed, uint64_t stream, uint64_t counter)
 	return sqrt(-2 * log(u)) * cos(6.28318530717958647693 * v);
 }
 
-/*  Element i of a permutation of n <= SHUFFLED numbers, by Fisher and Yates: all equally likely. */
+/*	Element i of a permutation of n <= SHUFFLED numbers, by Fisher and Yates: all equally likely. */
 #define ODVGP__SHUFFLED 64
 static ptrdiff_t odvgp__shuffle(uint64_t key, ptrdiff_t n, ptrdiff_t i)
 {
@@ -2305,9 +2305,9 @@ static ptrdiff_t odvgp__shuffle(uint64_t key, ptrdiff_t n, ptrdiff_t i)
 	return order[i];
 }
 
-/*  Element i of a pseudo-random permutation of [0, n), in O(1) memory. A Feistel network permutes
-    the next even power of two (at most 4 n); it is applied until the value falls below n, at most
-    four times on average. For small n it would prefer some permutations, so they are shuffled. */
+/*	Element i of a pseudo-random permutation of [0, n), in O(1) memory. A Feistel network permutes
+	the next even power of two (at most 4 n); it is applied until the value falls below n, at most
+	four times on average. For small n it would prefer some permutations, so they are shuffled. */
 ODVGP__TRAINING ptrdiff_t odvgp__permute(
 		uint64_t seed, uint64_t stream, uint64_t epoch, ptrdiff_t n, ptrdiff_t i)
 {
@@ -2331,30 +2331,30 @@ ODVGP__TRAINING ptrdiff_t odvgp__permute(
 
 /* ---- >>vmath   arithmetic over arrays
 
-    Functions take chunks of 64 numbers, four vectors at a time, step by step: a single exponential
-    is a chain of some twenty operations of four cycles each, and few such chains fit into a
-    processor's window. No branches; special cases are selected at the end. Infinity and NaN behave
-    as in C's functions; a result does not depend on the position in the chunk. Largest errors in
-    units in the last place, over all arguments, also subnormal ones:
+	Functions take chunks of 64 numbers, four vectors at a time, step by step: a single exponential
+	is a chain of some twenty operations of four cycles each, and few such chains fit into a
+	processor's window. No branches; special cases are selected at the end. Infinity and NaN behave
+	as in C's functions; a result does not depend on the position in the chunk. Largest errors in
+	units in the last place, over all arguments, also subnormal ones:
 
-        exp, log1p, erf 1.5    log 1    expm1 3    erfc 5    sqrt 0.5
-        log Phi 6, Phi the normal distribution function; 7 for its derivative phi(x) / Phi(x)
+		exp, log1p, erf 1.5    log 1    expm1 3    erfc 5    sqrt 0.5
+		log Phi 6, Phi the normal distribution function; 7 for its derivative phi(x) / Phi(x)
 
-    All polynomials are interpolated at Chebyshev points. Formulas, and errors of double (float):
+	All polynomials are interpolated at Chebyshev points. Formulas, and errors of double (float):
 
-        exp      x = k log 2 + r, |r| <= log(2)/2; exp(r) = 1 + r + r^2 P(r); 1.6e-17 (1.1e-8)
-        log      x = 2^k (1 + f), s = f / (2 + f);
-                 log(1 + f) = f - f^2/2 + s (f^2/2 + s^2 P(s^2)); 5e-18 (3e-10)
-        erf      x + x P(x^2) for |x| < 1, 2e-17 (5e-9); else from erfc
-        erfc     exp(-x^2) erfcx(x), erfcx(x) = P(t) / (1 + 2 x), t = (x - 3) / (x + 3); 5e-17
-                 (5e-8). x^2 is split into a part without rounding error and a small rest.
-        log Phi  with z = |x| / sqrt(2), and the sign of x for erf:
-                 log(erfcx(z) / 2) - x^2/2 for x <= -1/2, log((1 + erf(z)) / 2) for x < 1,
-                 log(1 - erfc(z) / 2) above */
+		exp      x = k log 2 + r, |r| <= log(2)/2; exp(r) = 1 + r + r^2 P(r); 1.6e-17 (1.1e-8)
+		log      x = 2^k (1 + f), s = f / (2 + f);
+				 log(1 + f) = f - f^2/2 + s (f^2/2 + s^2 P(s^2)); 5e-18 (3e-10)
+		erf      x + x P(x^2) for |x| < 1, 2e-17 (5e-9); else from erfc
+		erfc     exp(-x^2) erfcx(x), erfcx(x) = P(t) / (1 + 2 x), t = (x - 3) / (x + 3); 5e-17
+				 (5e-8). x^2 is split into a part without rounding error and a small rest.
+		log Phi  with z = |x| / sqrt(2), and the sign of x for erf:
+				 log(erfcx(z) / 2) - x^2/2 for x <= -1/2, log((1 + erf(z)) / 2) for x < 1,
+				 log(1 - erfc(z) / 2) above */
 
 #define ODVGP__CHUNK 64
 
-/*  Files store these numbers: append only. */
+/*	Files store these numbers: append only. */
 enum {
 	ODVGP__RBF = 0,
 	ODVGP__MATERN12 = 1,
@@ -2387,13 +2387,13 @@ typedef uint32_t odvgp__u_c;
 #define ODVGP__MANTISSA    23
 #define ODVGP__BIAS        127
 #define ODVGP__LARGEST     FLT_MAX
-/*  1.5 * 2^23: adding it rounds to an integer, which the low bits of the sum hold. */
+/*	1.5 * 2^23: adding it rounds to an integer, which the low bits of the sum hold. */
 #define ODVGP__ROUND       12582912.0f
-/*  2^23: bits(INTEGER) + k = bits(INTEGER + k) for a small integer k. */
+/*	2^23: bits(INTEGER) + k = bits(INTEGER + k) for a small integer k. */
 #define ODVGP__INTEGER     8388608.0f
-/*  A number without the low HALF bits of its mantissa has an exact square. */
+/*	A number without the low HALF bits of its mantissa has an exact square. */
 #define ODVGP__HALF        12
-/*  Limit of squared distances, so that 0 times a distance is 0. */
+/*	Limit of squared distances, so that 0 times a distance is 0. */
 #define ODVGP__FAR         1e30f
 #define ODVGP__FAR_ROOT    1e15f
 #define ODVGP__EXP_LOW     (-104.0f)
@@ -2467,7 +2467,7 @@ typedef uint64_t odvgp__u_c;
 #endif
 /* clang-format on */
 
-/*  A vector to its bits and back. less: a < b ? x : y, so y where a or b is NaN. */
+/*	A vector to its bits and back. less: a < b ? x : y, so y where a or b is NaN. */
 ODVGP__INLINE odvgp__u_c odvgp__bits_c(odvgp_real v)
 {
 	odvgp__u_c u;
@@ -2481,7 +2481,7 @@ ODVGP__INLINE odvgp_real odvgp__real_c(odvgp__u_c u)
 	return v;
 }
 #if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0
-/*  Registers with more digits than a real (x87) round to an integer only when the sum is stored. */
+/*	Registers with more digits than a real (x87) round to an integer only when the sum is stored. */
 ODVGP__INLINE odvgp_real odvgp__stored_c(odvgp_real v)
 {
 	volatile odvgp_real stored = v;
@@ -2510,7 +2510,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 		return (ODVGP__V_##S)((mask & (odvgp__u_##S)x) | (~mask & (odvgp__u_##S)y)); \
 	}
 
-/*  WAYS: a statement for each of four vectors. K: one number. HORNER: p <- p r + number. */
+/*	WAYS: a statement for each of four vectors. K: one number. HORNER: p <- p r + number. */
 #define ODVGP__WAYS(statement) \
 	ODVGP__UNROLL \
 	for (int q = 0; q < 4; q++) statement;
@@ -2519,8 +2519,8 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 
 #define ODVGP__ABS(S, x) odvgp__real_##S(odvgp__bits_##S(x) & ~odvgp__bits_##S(ODVGP__K(S, -0.0)))
 
-/*  v 2^k for n = k + ROUND. Two factors, 2^floor(k/2) and the rest, round subnormal results once
-    and keep the largest from overflowing. AVX-512 has an instruction for this. */
+/*	v 2^k for n = k + ROUND. Two factors, 2^floor(k/2) and the rest, round subnormal results once
+	and keep the largest from overflowing. AVX-512 has an instruction for this. */
 #define ODVGP__RAISE(TARGET, S) \
 	TARGET ODVGP__INLINE ODVGP__V_##S odvgp__raise_##S(ODVGP__V_##S v, ODVGP__V_##S n) \
 	{ \
@@ -2538,9 +2538,9 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 	}
 #endif
 
-/*  power       2^k for n = k + ROUND, where 2^k is normal
-    expm1_core  n = k + ROUND and p = exp(r) - 1 of x + rest (NULL: 0)
-    decay       exp(x) for -1000 <= x <= 0; 0, not subnormal, below -708 (float -87) */
+/*	power       2^k for n = k + ROUND, where 2^k is normal
+	expm1_core  n = k + ROUND and p = exp(r) - 1 of x + rest (NULL: 0)
+	decay       exp(x) for -1000 <= x <= 0; 0, not subnormal, below -708 (float -87) */
 #define ODVGP__EXPS(TARGET, S) \
 	TARGET ODVGP__INLINE ODVGP__V_##S odvgp__power_##S(ODVGP__V_##S n) \
 	{ \
@@ -2572,7 +2572,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 				e[q] = odvgp__less_##S(x[q], low, zero, (p[q] + one) * odvgp__power_##S(n[q]))) \
 	}
 
-/*  From four vectors to four vectors. */
+/*	From four vectors to four vectors. */
 #define ODVGP__MAP_EXP(TARGET, S) \
 	TARGET ODVGP__INLINE void odvgp__exp_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y) \
 	{ \
@@ -2744,7 +2744,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 		ODVGP__WAYS(y[q] = y[q] + e[q]) \
 	}
 
-/*  The same for a chunk, for the table of isas. dy: derivatives of LOGCDF, or NULL. */
+/*	The same for a chunk, for the table of isas. dy: derivatives of LOGCDF, or NULL. */
 #define ODVGP__MAPPED(TARGET, S, name, call) \
 	TARGET static void odvgp__v##name##_##S(const odvgp_real *x, odvgp_real *y, odvgp_real *dy) \
 	{ \
@@ -2776,9 +2776,9 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 				odvgp__verfc_##S, odvgp__vlogcdf_##S, odvgp__vsqrt_##S \
 	}
 
-/*  r2[j] = sum_d (x_d - z_dj)^2 for a chunk; zt [nd, ld] is z transposed. Unlike
-    |x|^2 + |z|^2 - 2 x z, differences never give a negative result and give 0 where points
-    coincide. They are no slower on processors that add and multiply in parallel. */
+/*	r2[j] = sum_d (x_d - z_dj)^2 for a chunk; zt [nd, ld] is z transposed. Unlike
+	|x|^2 + |z|^2 - 2 x z, differences never give a negative result and give 0 where points
+	coincide. They are no slower on processors that add and multiply in parallel. */
 #define ODVGP__SQDIST(TARGET, S) \
 	TARGET static void odvgp__sqdist_##S( \
 			ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld, odvgp_real *r2) \
@@ -2805,9 +2805,9 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 		} \
 	}
 
-/*  RBF and Matern kernels of r^2 = scale * d2 for a chunk: k, and dk = dk/dr^2 unless NULL. At
-    r = 0 Matern 1/2 has no derivative; dk is 0. exp's argument ends at -1000, where exp is 0,
-    because infinity times 0 is NaN. */
+/*	RBF and Matern kernels of r^2 = scale * d2 for a chunk: k, and dk = dk/dr^2 unless NULL. At
+	r = 0 Matern 1/2 has no derivative; dk is 0. exp's argument ends at -1000, where exp is 0,
+	because infinity times 0 is NaN. */
 #define ODVGP__RADIAL(TARGET, S) \
 	TARGET static void odvgp__radial_##S(int type, odvgp_real v, odvgp_real scale, \
 			const odvgp_real *d2, odvgp_real *k, odvgp_real *dk) \
@@ -2846,8 +2846,8 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 		} \
 	}
 
-/*  ABREAST_x: rows that dots and spreads take at once; the registers set the limit. ABREAST,
-    VECTORS: a statement for each row, for each vector. */
+/*	ABREAST_x: rows that dots and spreads take at once; the registers set the limit. ABREAST,
+	VECTORS: a statement for each row, for each vector. */
 #define ODVGP__ABREAST_c      1
 #define ODVGP__ABREAST_sse2   2
 #define ODVGP__ABREAST_avx2   2
@@ -2864,7 +2864,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 	ODVGP__UNROLL \
 	for (int q = 0; q < vectors; q++) statement;
 
-/*  Transpose v [L, L] in place. A pass interleaves rows r and r + L/2, a perfect shuffle. */
+/*	Transpose v [L, L] in place. A pass interleaves rows r and r + L/2, a perfect shuffle. */
 #define ODVGP__TRANSPOSED(S, v) \
 	ODVGP__UNROLL \
 	for (int half = L / 2; half > 0; half /= 2) { \
@@ -2878,7 +2878,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 		for (int r = 0; r < L; r++) (v)[r] = t[r]; \
 	}
 
-/*  y_w += sum_i f[w fw + i fk] x_i for `ways` rows y_w, each of `vectors` vectors. */
+/*	y_w += sum_i f[w fw + i fk] x_i for `ways` rows y_w, each of `vectors` vectors. */
 #define ODVGP__UPDATE_OF(TARGET, name, V) \
 	TARGET ODVGP__INLINE void odvgp__update_##name(int ways, int vectors, ptrdiff_t k, \
 			const odvgp_real *x, ptrdiff_t ldx, const odvgp_real *f, ptrdiff_t fw, ptrdiff_t fk, \
@@ -2898,20 +2898,20 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 		ODVGP__ABREAST(ODVGP__VECTORS(ODVGP__STORE_##V(y + w * ldy + q * L, s[w][q]))) \
 	}
 
-/*  axpy        y += a x
-    dot         x . y, in four vectors of partial sums that are added in a fixed order
-    dots        out[w] = x . y_w for the rows y_w of y, with the bits of dot; out is written in
-                whole vectors
-    update      y_w += sum_i f[w fw + i fk] x_i for count rows y_w and k rows x_i, with the bits of
-                one axpy after the other
-    spreads     out[w step] = sum_j h_wj (x[w step] - z_j)^2 over whole chunks, added as in dot;
-                h_wj = 0 gives 0 at any finite distance
-    squares     out_j += A_ij^2, row after row
-    weigh       A_ij <- 2 w_j A_ij
-    blend       out <- a x - b y; out may be x or y
-    combine     out <- x + y or x * y for a chunk; out may be x or y
-    derivative  for a chunk: from dk = dk/dr^2 of a base kernel, computes g = dK/d(squared distance)
-                = scale dk adjoint (NULL: 1); h <- g (first) or h + g; dk <- g d2 */
+/*	axpy        y += a x
+	dot         x . y, in four vectors of partial sums that are added in a fixed order
+	dots        out[w] = x . y_w for the rows y_w of y, with the bits of dot; out is written in
+				whole vectors
+	update      y_w += sum_i f[w fw + i fk] x_i for count rows y_w and k rows x_i, with the bits of
+				one axpy after the other
+	spreads     out[w step] = sum_j h_wj (x[w step] - z_j)^2 over whole chunks, added as in dot;
+				h_wj = 0 gives 0 at any finite distance
+	squares     out_j += A_ij^2, row after row
+	weigh       A_ij <- 2 w_j A_ij
+	blend       out <- a x - b y; out may be x or y
+	combine     out <- x + y or x * y for a chunk; out may be x or y
+	derivative  for a chunk: from dk = dk/dr^2 of a base kernel, computes g = dK/d(squared distance)
+				= scale dk adjoint (NULL: 1); h <- g (first) or h + g; dk <- g d2 */
 #define ODVGP__ARRAYS(TARGET, S) \
 	TARGET static void odvgp__axpy_##S( \
 			ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real *y) \
@@ -3147,7 +3147,7 @@ ODVGP__RAISE512(ODVGP__AVX512, avx512)
 ODVGP__VMATH(ODVGP__AVX512, avx512)
 #endif
 
-/*  out_j += sum_i A_ij^2 */
+/*	out_j += sum_i A_ij^2 */
 static void odvgp__column_squares_add(
 		const odvgp_real *A, ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t ld, odvgp_real *out)
 {
@@ -3181,7 +3181,7 @@ static double odvgp__max_abs(ptrdiff_t n, const odvgp_real *x)
 	return most;
 }
 
-/*  Norm of x, also where its square overflows or underflows. */
+/*	Norm of x, also where its square overflows or underflows. */
 ODVGP__TRAINING double odvgp__length(ptrdiff_t n, const odvgp_real *x)
 {
 	double most = odvgp__max_abs(n, x), sum = 0;
@@ -3192,7 +3192,7 @@ ODVGP__TRAINING double odvgp__length(ptrdiff_t n, const odvgp_real *x)
 
 /* --- log Gamma and its derivative; C's lgamma writes a global --- */
 
-/*  S(x) in log Gamma(x) = (x - 1/2) log x - x + log(2 pi) / 2 + S(x) for x >= 10, to 4e-17. */
+/*	S(x) in log Gamma(x) = (x - 1/2) log x - x + log(2 pi) / 2 + S(x) for x >= 10, to 4e-17. */
 static double odvgp__stirling(double x)
 {
 	static const double c[] = {
@@ -3203,7 +3203,7 @@ static double odvgp__stirling(double x)
 	return sum / x;
 }
 
-/*  For x > 0, to 4e-15 (1 + |result|): Gamma(x + 1) = x Gamma(x) leads to x >= 10. */
+/*	For x > 0, to 4e-15 (1 + |result|): Gamma(x + 1) = x Gamma(x) leads to x >= 10. */
 static double odvgp__lgamma(double x)
 {
 	double product = 1;
@@ -3211,7 +3211,7 @@ static double odvgp__lgamma(double x)
 	return (x - 0.5) * log(x) - x + 0.5 * odvgp__log_2pi + odvgp__stirling(x) - log(product);
 }
 
-/*  psi(x) = d log Gamma(x) / dx for x > 0, to 4e-15 (1 + |result|). */
+/*	psi(x) = d log Gamma(x) / dx for x > 0, to 4e-15 (1 + |result|). */
 static double odvgp__digamma(double x)
 {
 	static const double c[] = {
@@ -3222,16 +3222,16 @@ static double odvgp__digamma(double x)
 	return log(x) - 0.5 / x - sum - less;
 }
 
-/*  log(Gamma(x + y) / (Gamma(x) x^y)) for x > 0, y >= 0, without cancellation where x is large. */
+/*	log(Gamma(x + y) / (Gamma(x) x^y)) for x > 0, y >= 0, without cancellation where x is large. */
 static double odvgp__lgamma_rise(double x, double y)
 {
 	if (x < 10) return odvgp__lgamma(x + y) - odvgp__lgamma(x) - y * log(x);
 	return (x + y - 0.5) * log1p(y / x) - y + (odvgp__stirling(x + y) - odvgp__stirling(x));
 }
 
-/*  Nodes t and weights w of the rule of Gauss and Hermite: E[g(t)] = sum w g(t) for a standard
-    normal t, exact for polynomials below degree 2 H; H <= 200. Bisection finds the eigenvalues of
-    the Jacobi matrix, and 1 / w is the sum of the squares of orthonormal polynomials. O(H^2). */
+/*	Nodes t and weights w of the rule of Gauss and Hermite: E[g(t)] = sum w g(t) for a standard
+	normal t, exact for polynomials below degree 2 H; H <= 200. Bisection finds the eigenvalues of
+	the Jacobi matrix, and 1 / w is the sum of the squares of orthonormal polynomials. O(H^2). */
 ODVGP__TRAINING void odvgp__gauss_hermite(ptrdiff_t H, odvgp_real *t, odvgp_real *w)
 {
 	for (ptrdiff_t h = 0; 2 * h < H; h++) {
@@ -3260,14 +3260,14 @@ ODVGP__TRAINING void odvgp__gauss_hermite(ptrdiff_t H, odvgp_real *t, odvgp_real
 
 /* ---- >>ukr   micro-kernels and packing
 
-    Macros define each micro-kernel once and expand it for every isa, for widths w of 1 to NV
-    vectors:
-        ukr              C[MR,w] <- alpha A B (+ C)   k steps, C in registers
-        solve            T[MR,w] <- U^-1 (T - A X)    product, then solve with a triangle of MR rows
-        copy, transpose  strips, for packing
-    A is read by broadcasts with any two strides, B by vectors along its rows, so operands in cache
-    need no packing. Accumulators are named (c00, c01, ...), because every compiler then keeps them
-    in registers: 8 x 3 vectors where there are 32 registers, 6 x 2 where there are 16. */
+	Macros define each micro-kernel once and expand it for every isa, for widths w of 1 to NV
+	vectors:
+		ukr              C[MR,w] <- alpha A B (+ C)   k steps, C in registers
+		solve            T[MR,w] <- U^-1 (T - A X)    product, then solve with a triangle of MR rows
+		copy, transpose  strips, for packing
+	A is read by broadcasts with any two strides, B by vectors along its rows, so operands in cache
+	need no packing. Accumulators are named (c00, c01, ...), because every compiler then keeps them
+	in registers: 8 x 3 vectors where there are 32 registers, 6 x 2 where there are 16. */
 
 typedef void (*odvgp__ukr)(ptrdiff_t k, odvgp_real alpha, int add, const odvgp_real *a,
 		ptrdiff_t ars, ptrdiff_t acs, const odvgp_real *b, ptrdiff_t bs, odvgp_real *c,
@@ -3389,7 +3389,7 @@ typedef struct odvgp__isa {
 		} \
 	}
 
-/*  Solves t in place. tri [MR, stride MAX_MR]: a lower triangle with its diagonal inverted. */
+/*	Solves t in place. tri [MR, stride MAX_MR]: a lower triangle with its diagonal inverted. */
 #define ODVGP__SOLVE(TARGET, S, ROWS, NV) \
 	TARGET static void odvgp__solve##NV##_##S(ptrdiff_t k, const odvgp_real *a, ptrdiff_t ars, \
 			ptrdiff_t acs, const odvgp_real *tri, const odvgp_real *b, ptrdiff_t bs, \
@@ -3403,11 +3403,11 @@ typedef struct odvgp__isa {
 		ROWS(ODVGP__DIVIDE, NV, S) \
 	}
 
-/*  Factors an MR x MR block into U^T U. d gives its upper half, d[i * rs + j * cs] for j >= i, and
-    receives U; tri, as in SOLVE, receives U^T. It first computes U^T D U with a unit diagonal, so
-    that no pivot waits for a square root. Unrolled loops keep the block in registers. Returns -1,
-    or the first row whose pivot or its inverse is not positive and finite; d[row,row] is then that
-    pivot. */
+/*	Factors an MR x MR block into U^T U. d gives its upper half, d[i * rs + j * cs] for j >= i, and
+	receives U; tri, as in SOLVE, receives U^T. It first computes U^T D U with a unit diagonal, so
+	that no pivot waits for a square root. Unrolled loops keep the block in registers. Returns -1,
+	or the first row whose pivot or its inverse is not positive and finite; d[row,row] is then that
+	pivot. */
 ODVGP__INLINE ptrdiff_t odvgp__factor_body(
 		const int MR, odvgp_real *d, ptrdiff_t rs, ptrdiff_t cs, odvgp_real *tri)
 {
@@ -3448,8 +3448,8 @@ ODVGP__INLINE ptrdiff_t odvgp__factor_body(
 	return -1;
 }
 
-/*  copy: to[p * ts + i] = w[p] from[p * fs + i] (w NULL: 1) for i < n, zeros up to width.
-    transpose: to[p * ts + i] = from[i * fs + p], likewise. p < k; strides may be negative. */
+/*	copy: to[p * ts + i] = w[p] from[p * fs + i] (w NULL: 1) for i < n, zeros up to width.
+	transpose: to[p * ts + i] = from[i * fs + p], likewise. p < k; strides may be negative. */
 #define ODVGP__COPY(TARGET, S) \
 	TARGET static void odvgp__copy_##S(ptrdiff_t k, ptrdiff_t n, ptrdiff_t width, \
 			const odvgp_real *w, const odvgp_real *from, ptrdiff_t fs, odvgp_real *to, \
@@ -3489,7 +3489,7 @@ ODVGP__INLINE ptrdiff_t odvgp__factor_body(
 			for (ptrdiff_t i = n; i < width; i++) to[p * ts + i] = 0; \
 	}
 
-/*  All micro-kernels of isa S: R rows, up to NVMAX vectors. */
+/*	All micro-kernels of isa S: R rows, up to NVMAX vectors. */
 #define ODVGP__KERNELS(TARGET, S, R, NVMAX) \
 	ODVGP__WIDTHS##NVMAX(ODVGP__UKR, TARGET, S, ODVGP__ROWS##R) \
 			ODVGP__WIDTHS##NVMAX(ODVGP__SOLVE, TARGET, S, ODVGP__ROWS##R) ODVGP__COPY(TARGET, S) \
@@ -3520,7 +3520,7 @@ ODVGP__KERNELS(ODVGP__AVX2, avx2, 6, 2)
 ODVGP__KERNELS(ODVGP__AVX512, avx512, 8, 3)
 #endif
 
-/*  v: the isa whose array arithmetic S uses. */
+/*	v: the isa whose array arithmetic S uses. */
 #define ODVGP__LIST2(name, S) \
 	{ \
 		name##1_##S, name##2_##S, NULL, NULL \
@@ -3545,7 +3545,7 @@ ODVGP__KERNELS(ODVGP__AVX512, avx512, 8, 3)
 			odvgp__dots_##isa, odvgp__update_##isa, odvgp__squares_##isa, odvgp__weigh_##isa, \
 			odvgp__blend_##isa, odvgp__spreads_##isa
 
-/*  Best first. MC is a multiple of MR, NC of NR. */
+/*	Best first. MC is a multiple of MR, NC of NR. */
 static const odvgp__isa odvgp__isas[] = {
 #ifdef ODVGP__AVX512
 		ODVGP__ISA(avx512, ODVGP_ISA_AVX512, avx512, 8, 3, 192, 256, 1536),
@@ -3566,7 +3566,7 @@ static const odvgp__isa odvgp__isas[] = {
 		ODVGP__ISA(c, ODVGP_ISA_C, c, 4, 4, 64, 256, 1024),
 };
 
-/*  The best one for AUTO; NULL if machine or build lacks it. */
+/*	The best one for AUTO; NULL if machine or build lacks it. */
 static const odvgp__isa *odvgp__isa_find(odvgp_isa id)
 {
 	ODVGP__FOR(i, ODVGP__COUNT(odvgp__isas))
@@ -3577,14 +3577,14 @@ static const odvgp__isa *odvgp__isa_find(odvgp_isa id)
 
 /* ---- >>gemm   C <- alpha op(A) diag(w) op(B) + beta C
 
-    One routine serves general, symmetric (lower triangle only), weighted and triangular products.
-    Strides describe the operands, flags their triangles; micro-kernels skip steps that are zero.
+	One routine serves general, symmetric (lower triangle only), weighted and triangular products.
+	Strides describe the operands, flags their triangles; micro-kernels skip steps that are zero.
 
-    Five loops: blocks of KC steps, of NC columns (B packed into strips of NR), of MC rows (A packed
-    into panels of MR), strips, panels. An operand that stays in cache anyway is read in place; only
-    its ragged edge is copied, padded with zeros.
+	Five loops: blocks of KC steps, of NC columns (B packed into strips of NR), of MC rows (A packed
+	into panels of MR), strips, panels. An operand that stays in cache anyway is read in place; only
+	its ragged edge is copied, padded with zeros.
 
-    Each element of C is summed over k in the same order for any cut into tasks. */
+	Each element of C is summed over k in the same order for any cut into tasks. */
 
 enum { ODVGP__FULL, ODVGP__LOWER, ODVGP__UPPER };
 
@@ -3603,20 +3603,20 @@ typedef struct {
 	int c_part; /* LOWER: only C[i,j], j <= i, is touched */
 } odvgp__mm;
 
-/*  Triangles of more rows are cut into products. */
+/*	Triangles of more rows are cut into products. */
 #define ODVGP__BASE ((ptrdiff_t)512)
-/*  The same for Cholesky factors; at most BASE. */
+/*	The same for Cholesky factors; at most BASE. */
 #define ODVGP__POTRF_BASE ((ptrdiff_t)256)
-/*  They are cut at multiples of this. */
+/*	They are cut at multiples of this. */
 #define ODVGP__HALF_UNIT ((ptrdiff_t)24)
-/*  Strips of at most this many rows are solved in place. */
+/*	Strips of at most this many rows are solved in place. */
 #define ODVGP__IN_PLACE ((ptrdiff_t)96)
-/*  Operands of more than PACK_SIZE numbers are packed: B if more than PACK_ROWS rows of C use it,
-    or if transposed or weighted; A if more than PACK_COLS columns of C do. */
+/*	Operands of more than PACK_SIZE numbers are packed: B if more than PACK_ROWS rows of C use it,
+	or if transposed or weighted; A if more than PACK_COLS columns of C do. */
 #define ODVGP__PACK_ROWS ((ptrdiff_t)48)
 #define ODVGP__PACK_COLS ((ptrdiff_t)256)
 #define ODVGP__PACK_SIZE ((ptrdiff_t)8192)
-/*  Fewer multiplications are not worth a second thread. */
+/*	Fewer multiplications are not worth a second thread. */
 #define ODVGP__TASK_WORK (48. * 48 * 48)
 
 static ptrdiff_t odvgp__round_up(ptrdiff_t n, ptrdiff_t unit)
@@ -3624,15 +3624,15 @@ static ptrdiff_t odvgp__round_up(ptrdiff_t n, ptrdiff_t unit)
 	return (n + unit - 1) / unit * unit;
 }
 
-/*  Row stride of the square in which n rows are factored: room for the last vector, and an odd
-    number of vectors, because rows a power of two apart share few sets of the cache. */
+/*	Row stride of the square in which n rows are factored: room for the last vector, and an odd
+	number of vectors, because rows a power of two apart share few sets of the cache. */
 static ptrdiff_t odvgp__square_stride(const odvgp__isa *isa, ptrdiff_t n)
 {
 	ptrdiff_t vectors = (n + isa->MR + 2 * isa->lanes - 2) / isa->lanes;
 	return (vectors | 1) * isa->lanes;
 }
 
-/*  Each task's area ends with a tile of C and a triangle of MAX_MR rows. */
+/*	Each task's area ends with a tile of C and a triangle of MAX_MR rows. */
 enum {
 	ODVGP__TILE_NUMBERS = ODVGP__MAX_MR * ODVGP__MAX_NR,
 	ODVGP__TRI_NUMBERS = ODVGP__MAX_MR * ODVGP__MAX_MR
@@ -3643,7 +3643,7 @@ static odvgp_real *odvgp__tile_buffer(const odvgp_blas *blas, odvgp_real *area)
 	return area + (blas->pack_stride - ODVGP__TILE_NUMBERS - ODVGP__TRI_NUMBERS);
 }
 
-/*  Block sizes for problems up to m x n x k, and the size of a task's area. */
+/*	Block sizes for problems up to m x n x k, and the size of a task's area. */
 static void odvgp__blocks(
 		const odvgp__isa *isa, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_blas *blas)
 {
@@ -3661,7 +3661,7 @@ static void odvgp__blocks(
 	blas->pack_stride += ODVGP__TILE_NUMBERS + ODVGP__TRI_NUMBERS;
 }
 
-/*  A blas for problems up to m x n x k. */
+/*	A blas for problems up to m x n x k. */
 static void odvgp__blas_layout(odvgp__arena *a, const odvgp__isa *isa, const odvgp_threads *threads,
 		ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_blas *blas)
 {
@@ -3700,15 +3700,15 @@ ODVGP_API odvgp_status odvgp_blas_init(
 
 ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas) { return blas->isa->name; }
 
-/*  The panel (of A) or strip (of B) from row or column i on is at `at + i * step`. `ragged`: a copy
-    of the last one, if not whole. */
+/*	The panel (of A) or strip (of B) from row or column i on is at `at + i * step`. `ragged`: a copy
+	of the last one, if not whole. */
 typedef struct {
 	const odvgp_real *at, *ragged;
 	ptrdiff_t step, rs, cs, ragged_rs, ragged_cs;
 } odvgp__operand;
 
-/*  Packs a panel of n rows and k steps, padded with zeros to `unit` rows:
-    to[p * unit + i] = w[p] from[i * rs + p * cs]. One stride is 1. */
+/*	Packs a panel of n rows and k steps, padded with zeros to `unit` rows:
+	to[p * unit + i] = w[p] from[i * rs + p * cs]. One stride is 1. */
 static void odvgp__pack(const odvgp__isa *isa, ptrdiff_t n, ptrdiff_t k, ptrdiff_t unit,
 		const odvgp_real *w, const odvgp_real *from, ptrdiff_t rs, ptrdiff_t cs, odvgp_real *to)
 {
@@ -3720,8 +3720,8 @@ static void odvgp__pack(const odvgp__isa *isa, ptrdiff_t n, ptrdiff_t k, ptrdiff
 	}
 }
 
-/*  Packs an operand of n rows, in panels of `unit`, and k steps into `area` [n rounded up, k], or
-    only copies a ragged last panel. */
+/*	Packs an operand of n rows, in panels of `unit`, and k steps into `area` [n rounded up, k], or
+	only copies a ragged last panel. */
 static odvgp__operand odvgp__prepare(const odvgp__isa *isa, int packed, ptrdiff_t n, ptrdiff_t k,
 		ptrdiff_t unit, const odvgp_real *w, const odvgp_real *from, ptrdiff_t rs, ptrdiff_t cs,
 		odvgp_real *area)
@@ -3743,8 +3743,8 @@ static odvgp__operand odvgp__prepare(const odvgp__isa *isa, int packed, ptrdiff_
 	return o;
 }
 
-/*  The tile [rows, cols] of C at row i and column j, from k steps of a and b, through the buffer
-    `tile` if it is not whole or crosses the diagonal. */
+/*	The tile [rows, cols] of C at row i and column j, from k steps of a and b, through the buffer
+	`tile` if it is not whole or crosses the diagonal. */
 static void odvgp__tile_of_c(const odvgp__isa *isa, const odvgp__mm *g, int add, ptrdiff_t k,
 		const odvgp_real *a, ptrdiff_t ars, ptrdiff_t acs, const odvgp_real *b, ptrdiff_t bs,
 		ptrdiff_t i, ptrdiff_t j, ptrdiff_t rows, ptrdiff_t cols, odvgp_real *tile)
@@ -3772,7 +3772,7 @@ static void odvgp__tile_of_c(const odvgp__isa *isa, const odvgp__mm *g, int add,
 	}
 }
 
-/*  Inner loops: rows [i0, i0 + mc), columns [j0, j0 + nc) and steps [p0, p0 + kc). */
+/*	Inner loops: rows [i0, i0 + mc), columns [j0, j0 + nc) and steps [p0, p0 + kc). */
 static void odvgp__macro(const odvgp__isa *isa, const odvgp__mm *g, int add, ptrdiff_t i0,
 		ptrdiff_t mc, ptrdiff_t j0, ptrdiff_t nc, ptrdiff_t p0, ptrdiff_t kc,
 		const odvgp__operand *A, const odvgp__operand *B, odvgp_real *tile)
@@ -3820,7 +3820,7 @@ static void odvgp__scale_c(
 	}
 }
 
-/*  Outer loops: rows [i0, i1) and columns [j0, j1) of C. */
+/*	Outer loops: rows [i0, i1) and columns [j0, j1) of C. */
 static void odvgp__region(const odvgp_blas *blas, const odvgp__mm *g, ptrdiff_t i0, ptrdiff_t i1,
 		ptrdiff_t j0, ptrdiff_t j1, odvgp_real *pack)
 {
@@ -3853,7 +3853,7 @@ static void odvgp__region(const odvgp_blas *blas, const odvgp__mm *g, ptrdiff_t 
 	}
 }
 
-/*  Thin products: axpy or dot products where vectors are contiguous. */
+/*	Thin products: axpy or dot products where vectors are contiguous. */
 static void odvgp__unpacked(const odvgp__isa *isa, const odvgp__mm *g)
 {
 	odvgp__scale_c(g, 0, g->m, 0, g->n);
@@ -3901,7 +3901,7 @@ typedef struct {
 	int tasks, across; /* `across` tasks side by side; triangles are cut by rows only */
 } odvgp__mm_job;
 
-/*  How many tasks to place side by side, so that each packs as little of A and B as possible. */
+/*	How many tasks to place side by side, so that each packs as little of A and B as possible. */
 static int odvgp__tasks_across(const odvgp__mm *g, int tasks)
 {
 	int best = 1;
@@ -3939,7 +3939,7 @@ static void odvgp__mm_task(void *arg, int t)
 
 #ifdef ODVGP_USE_CBLAS
 #include <cblas.h>
-/*  Plain products only: no weights, no triangle of C, int sizes. Returns 1 if CBLAS ran. */
+/*	Plain products only: no weights, no triangle of C, int sizes. Returns 1 if CBLAS ran. */
 static int odvgp__cblas(const odvgp__mm *g)
 {
 	/* 1: transposed; a vector with both strides 1 may be either */
@@ -3980,7 +3980,7 @@ static void odvgp__mm_run(const odvgp_blas *blas, const odvgp__mm *g)
 	odvgp__run(&blas->threads, job.tasks, odvgp__mm_task, &job);
 }
 
-/*  A plain product; the caller then sets parts and weights. */
+/*	A plain product; the caller then sets parts and weights. */
 static odvgp__mm odvgp__mm_make(int ta, int tb, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k,
 		odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda, const odvgp_real *B, ptrdiff_t ldb,
 		odvgp_real beta, odvgp_real *C, ptrdiff_t ldc)
@@ -4037,15 +4037,15 @@ ODVGP_API void odvgp_trmm(const odvgp_blas *blas, int trans, ptrdiff_t m, ptrdif
 
 /* ---- >>trsm   triangular solves
 
-    Triangles of more than BASE rows are cut into halves: solve with one, multiply, solve with the
-    other. The fused kernel solves smaller ones in strips of NR columns, MR rows at a time.
+	Triangles of more than BASE rows are cut into halves: solve with one, multiply, solve with the
+	other. The fused kernel solves smaller ones in strips of NR columns, MR rows at a time.
 
-    All four cases are one: L^T X = B is a lower triangle with rows counted from the last, and
-    X op(L) = B is op(L)^T X^T = B^T. Only the copies into and out of the strip differ. */
+	All four cases are one: L^T X = B is a lower triangle with rows counted from the last, and
+	X op(L) = B is op(L)^T X^T = B^T. Only the copies into and out of the strip differ. */
 
 static ptrdiff_t odvgp__half(ptrdiff_t n) { return odvgp__round_up(n / 2, ODVGP__HALF_UNIT); }
 
-/*  Element (i, p) is at[i * rs + p * cs]: L, or L^T with rows and columns counted from the last. */
+/*	Element (i, p) is at[i * rs + p * cs]: L, or L^T with rows and columns counted from the last. */
 typedef struct {
 	ptrdiff_t m;
 	const odvgp_real *at;
@@ -4064,9 +4064,9 @@ static odvgp__triangle odvgp__triangle_of(
 	return t;
 }
 
-/*  For the fused kernel. tri [m rounded up, MAX_MR]: the MR x MR blocks on the diagonal, with
-    inverted diagonals, padded with ones. last [m, MR], if MR does not divide m: the last rows by
-    columns, padded with zeros. */
+/*	For the fused kernel. tri [m rounded up, MAX_MR]: the MR x MR blocks on the diagonal, with
+	inverted diagonals, padded with ones. last [m, MR], if MR does not divide m: the last rows by
+	columns, padded with zeros. */
 static void odvgp__prepare_triangle(
 		const odvgp__isa *isa, const odvgp__triangle *t, odvgp_real *tri, odvgp_real *last)
 {
@@ -4084,7 +4084,7 @@ static void odvgp__prepare_triangle(
 			last[p * MR + i] = whole + i < t->m ? t->at[(whole + i) * t->rs + p * t->cs] : 0;
 }
 
-/*  Solves X [m rounded up, `vectors` wide, stride xs] in place. Rows above `top` are zeros. */
+/*	Solves X [m rounded up, `vectors` wide, stride xs] in place. Rows above `top` are zeros. */
 static void odvgp__solve_strip(const odvgp__isa *isa, const odvgp__triangle *t,
 		const odvgp_real *tri, const odvgp_real *last, ptrdiff_t top, int vectors, odvgp_real *X,
 		ptrdiff_t xs)
@@ -4108,7 +4108,7 @@ typedef struct {
 	ptrdiff_t ldb;
 } odvgp__solve_job;
 
-/*  Copy a strip of B, or B^T, into X and back; `reversed`: from the last row to the first. */
+/*	Copy a strip of B, or B^T, into X and back; `reversed`: from the last row to the first. */
 static void odvgp__load_strip(const odvgp__solve_job *job, ptrdiff_t j, ptrdiff_t cols,
 		ptrdiff_t width, odvgp_real *X, ptrdiff_t xs)
 {
@@ -4157,7 +4157,7 @@ static void odvgp__solve_task(void *arg, int i)
 	}
 }
 
-/*  x <- op(L)^-1 x, contiguous: dot products with rows of L, or for L^T rows of L subtracted. */
+/*	x <- op(L)^-1 x, contiguous: dot products with rows of L, or for L^T rows of L subtracted. */
 static void odvgp__trsv(const odvgp__isa *isa, int trans, ptrdiff_t n, const odvgp_real *L,
 		ptrdiff_t ldl, odvgp_real *x)
 {
@@ -4203,7 +4203,7 @@ ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_
 	}
 }
 
-/*  x <- (L L^T)^-1 x for one vector. */
+/*	x <- (L L^T)^-1 x for one vector. */
 ODVGP__TRAINING void odvgp__cholesky_solve(
 		const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *x)
 {
@@ -4213,14 +4213,14 @@ ODVGP__TRAINING void odvgp__cholesky_solve(
 
 /* ---- >>potrf   Cholesky factors, triangular inverse, adjoint
 
-    Matrices of more than POTRF_BASE rows (trtri: BASE) are cut into halves, as in trsm. potrf
-    copies smaller ones into a square and there computes the upper factor of A = U^T U, MR rows at a
-    time, because the fused kernel solves strips of U. potrf_reverse counts rows from the last and
-    so copies without transposing. Only lower triangles are read and written. */
+	Matrices of more than POTRF_BASE rows (trtri: BASE) are cut into halves, as in trsm. potrf
+	copies smaller ones into a square and there computes the upper factor of A = U^T U, MR rows at a
+	time, because the fused kernel solves strips of U. potrf_reverse counts rows from the last and
+	so copies without transposing. Only lower triangles are read and written. */
 
-/*  Factors W = U^T U in place. W points to the first element eliminated; (i, j), j >= i, is at
-    W[i * ws + dir * j], ws = dir * stride, dir = 1 or -1. n is a multiple of MR. Returns the first
-    bad row, or -1. */
+/*	Factors W = U^T U in place. W points to the first element eliminated; (i, j), j >= i, is at
+	W[i * ws + dir * j], ws = dir * stride, dir = 1 or -1. n is a multiple of MR. Returns the first
+	bad row, or -1. */
 static ptrdiff_t odvgp__factor_square(
 		const odvgp_blas *blas, ptrdiff_t n, odvgp_real *W, ptrdiff_t ws, ptrdiff_t dir)
 {
@@ -4250,8 +4250,8 @@ static ptrdiff_t odvgp__factor_square(
 	return -1;
 }
 
-/*  Copy the lower triangle of A [n,n] into the square and back: transposed for dir 1, reversed for
-    -1. */
+/*	Copy the lower triangle of A [n,n] into the square and back: transposed for dir 1, reversed for
+	-1. */
 static void odvgp__load_square(const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *A,
 		ptrdiff_t lda, odvgp_real *W, ptrdiff_t ws, ptrdiff_t dir)
 {
@@ -4290,7 +4290,7 @@ static odvgp_status odvgp__bad_pivot(odvgp_info *info, ptrdiff_t row, odvgp_real
 	return odvgp__fail(info, ODVGP_E_NOT_PD, "pivot", row, (double)value, "is not positive");
 }
 
-/*  n <= BASE. `first` is added to the row reported. */
+/*	n <= BASE. `first` is added to the row reported. */
 static odvgp_status odvgp__potrf_base(const odvgp_blas *blas, int reverse, ptrdiff_t n,
 		odvgp_real *A, ptrdiff_t lda, ptrdiff_t first, odvgp_info *info)
 {
@@ -4344,8 +4344,8 @@ ODVGP_API odvgp_status odvgp_potrf_reverse(
 	return odvgp__potrf_from(blas, 1, n, P, ldp, 0, info);
 }
 
-/*  n <= BASE. Solves for the columns of the identity, strip by strip from the left. A strip needs
-    no column left of it, so L is overwritten. */
+/*	n <= BASE. Solves for the columns of the identity, strip by strip from the left. A strip needs
+	no column left of it, so L is overwritten. */
 static void odvgp__trtri_base(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L, ptrdiff_t ldl)
 {
 	const odvgp__isa *isa = blas->isa;
@@ -4381,7 +4381,7 @@ ODVGP_API void odvgp_trtri(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L, p
 	odvgp_trtri(blas, n - h, L22, ldl);
 }
 
-/*  Unblocked, column by column from the last ([CHOL]). */
+/*	Unblocked, column by column from the last ([CHOL]). */
 static void odvgp__potrf_adjoint_base(
 		ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *G, ptrdiff_t ldg)
 {
@@ -4422,40 +4422,40 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 
 /* ---- >>kernels   kernel expressions, matrices and adjoints
 
-    With r^2 = sum_d (x_d - z_d)^2 / lengthscale_d^2 over the active columns, x.z their inner
-    product and v the variance:
+	With r^2 = sum_d (x_d - z_d)^2 / lengthscale_d^2 over the active columns, x.z their inner
+	product and v the variance:
 
-        rbf         v exp(-r^2/2)
-        matern12    v exp(-r)
-        matern32    v (1+s) exp(-s), s = sqrt(3) r
-        matern52    v (1+s+s^2/3) exp(-s), s = sqrt(5) r
-        rq          v (1 + r^2 / (2 alpha))^-alpha
-        periodic    v exp(-2 sum_d sin^2(pi (x_d - z_d) / period) / lengthscale_d^2)
-        linear      v x.z, or sum_d v_d x_d z_d
-        polynomial  (v x.z + offset)^degree
-        constant    v
-        white       v on the diagonal of K(X,X), 0 between two sets of points, even coinciding ones
+		rbf         v exp(-r^2/2)
+		matern12    v exp(-r)
+		matern32    v (1+s) exp(-s), s = sqrt(3) r
+		matern52    v (1+s+s^2/3) exp(-s), s = sqrt(5) r
+		rq          v (1 + r^2 / (2 alpha))^-alpha
+		periodic    v exp(-2 sum_d sin^2(pi (x_d - z_d) / period) / lengthscale_d^2)
+		linear      v x.z, or sum_d v_d x_d z_d
+		polynomial  (v x.z + offset)^degree
+		constant    v
+		white       v on the diagonal of K(X,X), 0 between two sets of points, even coinciding ones
 
-    An expression becomes a list of nodes: base kernels, and sums and products of earlier nodes. A
-    base kernel is a function of one number per pair of points (its geometry): their squared
-    distance, their inner product, or for periodic the squared distance of their images on circles,
-    one revolution per period. Since |(cos a, sin a) - (cos b, sin b)|^2 = 4 sin^2((a - b)/2),
-    periodic is rbf of it. Base kernels with the same geometry and columns form a group and share
-    the number, except periodic ones and those with ard.
+	An expression becomes a list of nodes: base kernels, and sums and products of earlier nodes. A
+	base kernel is a function of one number per pair of points (its geometry): their squared
+	distance, their inner product, or for periodic the squared distance of their images on circles,
+	one revolution per period. Since |(cos a, sin a) - (cos b, sin b)|^2 = 4 sin^2((a - b)/2),
+	periodic is rbf of it. Base kernels with the same geometry and columns form a group and share
+	the number, except periodic ones and those with ard.
 
-    Rows are computed in chunks of 64 columns that stay in L1. The adjoint differentiates a chunk's
-    nodes once: it stores H = dK/d(squared distance or inner product) and sums dK/d(hyperparameter)
-    over the columns. With G = H dloss/dK, elementwise, and the centred inputs u, w,
+	Rows are computed in chunks of 64 columns that stay in L1. The adjoint differentiates a chunk's
+	nodes once: it stores H = dK/d(squared distance or inner product) and sums dK/d(hyperparameter)
+	over the columns. With G = H dloss/dK, elementwise, and the centred inputs u, w,
 
-        dw_j = 2 (w_j sum_i G_ij - sum_i G_ij u_i),
+		dw_j = 2 (w_j sum_i G_ij - sum_i G_ij u_i),
 
-    or sum_i G_ij u_i for inner products: two matrix products. A lengthscale per column needs sum_ij
-    G_ij (u_i - w_j)^2. From circles, gradients go on to inputs and period. For products K a,
-    dloss/dK has the rank of a; K and H are kept from the forward run if they fit
-    config.kernel_cache_bytes.
+	or sum_i G_ij u_i for inner products: two matrix products. A lengthscale per column needs sum_ij
+	G_ij (u_i - w_j)^2. From circles, gradients go on to inputs and period. For products K a,
+	dloss/dK has the rank of a; K and H are kept from the forward run if they fit
+	config.kernel_cache_bytes.
 
-    Cost: n m (3 D + about 20 per base kernel); the adjoint as much again, and once more if nothing
-    is kept. */
+	Cost: n m (3 D + about 20 per base kernel); the adjoint as much again, and once more if nothing
+	is kept. */
 
 #define ODVGP__MAX_RANGES  8
 #define ODVGP__MAX_NODES   (2 * ODVGP_MAX_BASE_KERNELS)
@@ -4473,7 +4473,7 @@ enum {
 enum { ODVGP__BASE_KERNEL_VALUES = 3 };
 #define ODVGP__MAX_DEGREE 16
 
-/*  32-bit numbers only: predictors and files hold the struct as it is. */
+/*	32-bit numbers only: predictors and files hold the struct as it is. */
 typedef struct {
 	/* nls lengthscales and nvar variances; ls, var, shape_param index hyp */
 	uint32_t type, ard, nls, ls, nvar, var, shape_param;
@@ -4495,7 +4495,7 @@ typedef struct {
 enum { ODVGP__NO_INPUT, ODVGP__DISTANCE, ODVGP__CIRCLE, ODVGP__INNER_PRODUCT };
 #define ODVGP__NO_GROUP UINT32_MAX
 
-/*  Geometry, function in isa->radial, and name of the shape parameter. */
+/*	Geometry, function in isa->radial, and name of the shape parameter. */
 typedef struct {
 	const char *name;
 	int geometry, radial;
@@ -4520,8 +4520,8 @@ static int odvgp__geometry(const odvgp__base_kernel *base)
 	return odvgp__base_kernel_kinds[base->type].geometry;
 }
 
-/*  Whether the shape parameter's derivative is a sum over the matrix; a period's comes from the
-    points. */
+/*	Whether the shape parameter's derivative is a sum over the matrix; a period's comes from the
+	points. */
 static int odvgp__has_shape_param(const odvgp__base_kernel *base)
 {
 	return odvgp__base_kernel_kinds[base->type].shape_param &&
@@ -4533,7 +4533,7 @@ static int odvgp__has_lengthscale(const odvgp__base_kernel *base)
 	return odvgp__geometry(base) == ODVGP__DISTANCE || odvgp__geometry(base) == ODVGP__CIRCLE;
 }
 
-/*  Whether one number serves all columns; else the points are scaled. */
+/*	Whether one number serves all columns; else the points are scaled. */
 static int odvgp__one_lengthscale(const odvgp__base_kernel *base)
 {
 	return base->nls && !base->ard;
@@ -4541,9 +4541,9 @@ static int odvgp__one_lengthscale(const odvgp__base_kernel *base)
 static int odvgp__one_variance(const odvgp__base_kernel *base) { return base->nls || !base->ard; }
 
 /* --- parsing ---
-    expr   = term {"+" term}
-    term   = factor {"*" factor}
-    factor = "(" expr ")" | name ["(" args ")"] */
+	expr   = term {"+" term}
+	term   = factor {"*" factor}
+	factor = "(" expr ")" | name ["(" args ")"] */
 
 typedef struct {
 	const char *start, *at, *error; /* the first error, or NULL */
@@ -4602,7 +4602,7 @@ static uint32_t odvgp__parse_column(odvgp__parser *p)
 				   : odvgp__parse_fail(p, "a column is not below the number of inputs");
 }
 
-/*  dims=0:3+5 */
+/*	dims=0:3+5 */
 static void odvgp__parse_dims(odvgp__parser *p, odvgp__base_kernel *base)
 {
 	if (base->nranges) {
@@ -4639,7 +4639,7 @@ static double odvgp__parse_positive(odvgp__parser *p, odvgp__base_kernel *base, 
 	return v;
 }
 
-/*  Consumes `name =` if that comes next. */
+/*	Consumes `name =` if that comes next. */
 static int odvgp__accept_key(odvgp__parser *p, const char *name)
 {
 	if (!name || !odvgp__accept(p, name)) return 0;
@@ -4658,7 +4658,7 @@ static void odvgp__parse_degree(odvgp__parser *p, odvgp__base_kernel *base)
 	base->given |= ODVGP__GIVEN_DEGREE;
 }
 
-/*  An unnamed number is the lengthscale, or else the variance. */
+/*	An unnamed number is the lengthscale, or else the variance. */
 static void odvgp__parse_argument(odvgp__parser *p, odvgp__base_kernel *base, double *value)
 {
 	int inputs = odvgp__geometry(base) != ODVGP__NO_INPUT, scaled = odvgp__has_lengthscale(base);
@@ -4760,7 +4760,7 @@ static uint32_t odvgp__parse_expression(odvgp__parser *p)
 	return node;
 }
 
-/*  Whether two base kernels share a squared distance or inner product. */
+/*	Whether two base kernels share a squared distance or inner product. */
 static int odvgp__same_group(const odvgp__base_kernel *a, const odvgp__base_kernel *b)
 {
 	return odvgp__geometry(a) == odvgp__geometry(b) && odvgp__geometry(a) != ODVGP__CIRCLE &&
@@ -4768,7 +4768,7 @@ static int odvgp__same_group(const odvgp__base_kernel *a, const odvgp__base_kern
 		   !memcmp(a->range, b->range, sizeof a->range);
 }
 
-/*  Positions of base kernel i's hyperparameters, and its group. */
+/*	Positions of base kernel i's hyperparameters, and its group. */
 static void odvgp__base_finish(odvgp__kernel *k, uint32_t i)
 {
 	odvgp__base_kernel *base = &k->base[i];
@@ -4789,8 +4789,8 @@ static void odvgp__kernel_finish(odvgp__kernel *k)
 	for (uint32_t i = 0; i < k->base_kernels; i++) odvgp__base_finish(k, i);
 }
 
-/*  value [3 * ODVGP_MAX_BASE_KERNELS]: lengthscale, variance and shape parameter of each base
-    kernel, 1 where not given. */
+/*	value [3 * ODVGP_MAX_BASE_KERNELS]: lengthscale, variance and shape parameter of each base
+	kernel, 1 where not given. */
 ODVGP__TRAINING odvgp_status odvgp__kernel_parse(
 		odvgp__kernel *k, const char *text, ptrdiff_t D, double *value, odvgp_info *info)
 {
@@ -4814,7 +4814,7 @@ ODVGP__TRAINING odvgp_status odvgp__kernel_parse(
 
 /* --- printing --- */
 
-/*  Geometric mean, because lengthscales span decades; exact for n = 1. */
+/*	Geometric mean, because lengthscales span decades; exact for n = 1. */
 static double odvgp__geometric_mean(const odvgp_real *x, uint32_t n)
 {
 	double sum = 0;
@@ -4895,7 +4895,7 @@ static odvgp_real odvgp__base_column(
 	return inverse > ODVGP__R(ODVGP__FAR_ROOT) ? ODVGP__R(ODVGP__FAR_ROOT) : inverse;
 }
 
-/*  Kept finite, so that the difference of equal ones is 0. NaN stays NaN. */
+/*	Kept finite, so that the difference of equal ones is 0. NaN stays NaN. */
 static odvgp_real odvgp__scaled(odvgp_real x, odvgp_real scale)
 {
 	const odvgp_real most = ODVGP__LARGEST / 4;
@@ -4903,8 +4903,8 @@ static odvgp_real odvgp__scaled(odvgp_real x, odvgp_real scale)
 	return x > most ? most : x < -most ? -most : x;
 }
 
-/*  to[i * rs + d * cs] <- points i, active columns d; periodic: 2 d is the cosine, 2 d + 1 the
-    sine. */
+/*	to[i * rs + d * cs] <- points i, active columns d; periodic: 2 d is the cosine, 2 d + 1 the
+	sine. */
 static void odvgp__points(const odvgp__kernel *k, uint32_t group, const odvgp_real *hyp,
 		const odvgp_real *X, ptrdiff_t n, const odvgp_real *centre, odvgp_real *to, ptrdiff_t rs,
 		ptrdiff_t cs)
@@ -4931,8 +4931,8 @@ static void odvgp__points(const odvgp__kernel *k, uint32_t group, const odvgp_re
 	}
 }
 
-/*  The adjoint of one point: adds to dx [D] and, for periodic, to the period's in dhyp, unless
-    NULL. */
+/*	The adjoint of one point: adds to dx [D] and, for periodic, to the period's in dhyp, unless
+	NULL. */
 static void odvgp__point_back(const odvgp__kernel *k, uint32_t group, const odvgp_real *hyp,
 		const odvgp_real *x, const odvgp_real *centre, const odvgp_real *point,
 		const odvgp_real *gradient, odvgp_real *dx, odvgp_real *dhyp)
@@ -4960,14 +4960,14 @@ static ptrdiff_t odvgp__padded(ptrdiff_t n)
 
 /* --- patches of images --- */
 
-/*  32-bit numbers, as files hold them. height 0: inputs are points. */
+/*	32-bit numbers, as files hold them. height 0: inputs are points. */
 typedef struct {
 	int32_t height, width, channels; /* of an image */
 	int32_t rows, columns, stride;   /* of a patch */
 	int32_t located;
 } odvgp__patches;
 
-/*  Positions of patches in a column and in a row of an image. */
+/*	Positions of patches in a column and in a row of an image. */
 static ptrdiff_t odvgp__patches_down(const odvgp__patches *p)
 {
 	return (p->height - p->rows) / p->stride + 1;
@@ -4981,13 +4981,13 @@ static ptrdiff_t odvgp__patches_count(const odvgp__patches *p)
 	return p->height ? odvgp__patches_down(p) * odvgp__patches_across(p) : 0;
 }
 
-/*  Columns of an inducing input, where those of an input are D. */
+/*	Columns of an inducing input, where those of an input are D. */
 static ptrdiff_t odvgp__patch_columns(const odvgp__patches *p, ptrdiff_t D)
 {
 	return p->height ? (ptrdiff_t)p->rows * p->columns * p->channels + 2 * p->located : D;
 }
 
-/*  Patch t of the image x, or, with dx, the adjoint: adds `patch` to dx. */
+/*	Patch t of the image x, or, with dx, the adjoint: adds `patch` to dx. */
 static void odvgp__patch_move(const odvgp__patches *p, const odvgp_real *x, odvgp_real *dx,
 		ptrdiff_t t, odvgp_real *patch)
 {
@@ -5003,7 +5003,7 @@ static void odvgp__patch_move(const odvgp__patches *p, const odvgp_real *x, odvg
 	patch[1] = (odvgp_real)column;
 }
 
-/*  The same for all patches, [patches,columns]. */
+/*	The same for all patches, [patches,columns]. */
 static void odvgp__patches_move(
 		const odvgp__patches *p, const odvgp_real *x, odvgp_real *dx, odvgp_real *patches)
 {
@@ -5011,7 +5011,7 @@ static void odvgp__patches_move(
 		odvgp__patch_move(p, x, dx, t, patches + t * odvgp__patch_columns(p, 0));
 }
 
-/*  Whether the sizes fit together and images have D numbers. */
+/*	Whether the sizes fit together and images have D numbers. */
 static int odvgp__patches_ok(const odvgp__patches *p, ptrdiff_t D)
 {
 	if (!p->height)
@@ -5022,7 +5022,7 @@ static int odvgp__patches_ok(const odvgp__patches *p, ptrdiff_t D)
 		   (double)p->height * (double)p->width * (double)p->channels == (double)D;
 }
 
-/*  One operation on K = k(X1, X2): input, output and scratch. */
+/*	One operation on K = k(X1, X2): input, output and scratch. */
 typedef struct {
 	const odvgp_blas *blas;
 	const odvgp__kernel *k;
@@ -5065,7 +5065,7 @@ typedef struct {
 	int tasks, plain;          /* plain: no products in the expression */
 } odvgp__kjob;
 
-/*  A job that asks for nothing yet. Returning the struct would put two copies on the stack. */
+/*	A job that asks for nothing yet. Returning the struct would put two copies on the stack. */
 ODVGP__TRAINING void odvgp__kernel_job(odvgp__kjob *job, const odvgp_blas *blas,
 		const odvgp__kernel *k, const odvgp_real *hyp, const odvgp_real *X1, ptrdiff_t n,
 		const odvgp_real *X2, ptrdiff_t m)
@@ -5096,8 +5096,8 @@ static void odvgp__kernel_rows_layout(odvgp__arena *a, const odvgp__kernel *k, p
 	job->derivatives = odvgp__take(a, P * (ptrdiff_t)k->nhyp, rows);
 }
 
-/*  For `tasks` tasks. Set job->kept before: the forward run needs derivatives if they are kept, the
-    adjoint if not. */
+/*	For `tasks` tasks. Set job->kept before: the forward run needs derivatives if they are kept, the
+	adjoint if not. */
 static void odvgp__kernel_scratch(odvgp__arena *a, const odvgp__kernel *k, ptrdiff_t n, ptrdiff_t m,
 		ptrdiff_t P, int tasks, int adjoint, odvgp__kjob *job)
 {
@@ -5125,8 +5125,8 @@ static void odvgp__kernel_scratch(odvgp__arena *a, const odvgp__kernel *k, ptrdi
 	if (!job->kept) odvgp__kernel_rows_layout(a, k, rows, m, P, job);
 }
 
-/*  Computes the centre (the mean of X2; of patches the first one) and the points of X2 by
-    columns. */
+/*	Computes the centre (the mean of X2; of patches the first one) and the points of X2 by
+	columns. */
 static void odvgp__kernel_prepare(odvgp__kjob *job)
 {
 	const odvgp__kernel *k = job->k;
@@ -5174,8 +5174,8 @@ static void odvgp__chunk_place_back(const odvgp__kjob *job, int t, odvgp__kchunk
 	c->weights = c->shape_param + job->k->base_kernels;
 }
 
-/*  The factor from squared distance to r^2: 1 for inner products, and for ard, whose points are
-    scaled. */
+/*	The factor from squared distance to r^2: 1 for inner products, and for ard, whose points are
+	scaled. */
 static odvgp_real odvgp__base_scale(const odvgp__base_kernel *base, const odvgp_real *hyp)
 {
 	if (!odvgp__one_lengthscale(base)) return 1;
@@ -5184,8 +5184,8 @@ static odvgp_real odvgp__base_scale(const odvgp__base_kernel *base, const odvgp_
 	return scale > ODVGP__R(ODVGP__FAR) ? ODVGP__R(ODVGP__FAR) : scale;
 }
 
-/*  rq for a chunk: with z = r^2 / (2 alpha), k = v exp(-alpha log1p(z)), dk/dr^2 = -k / (2 (1 + z))
-    and dk/dalpha = k (z / (1 + z) - log1p(z)). dk and shape_param first hold z and log1p(z). */
+/*	rq for a chunk: with z = r^2 / (2 alpha), k = v exp(-alpha log1p(z)), dk/dr^2 = -k / (2 (1 + z))
+	and dk/dalpha = k (z / (1 + z) - log1p(z)). dk and shape_param first hold z and log1p(z). */
 static void odvgp__base_rq(const odvgp__isa *isa, odvgp_real v, odvgp_real alpha, odvgp_real scale,
 		const odvgp_real *d2, odvgp_real *k, odvgp_real *dk, odvgp_real *shape_param)
 {
@@ -5208,7 +5208,7 @@ static void odvgp__base_rq(const odvgp__isa *isa, odvgp_real v, odvgp_real alpha
 	}
 }
 
-/*  t^degree with t = v s + offset for an inner product s, and dk/dt. */
+/*	t^degree with t = v s + offset for an inner product s, and dk/dt. */
 static odvgp_real odvgp__base_polynomial(
 		const odvgp__base_kernel *base, const odvgp_real *hyp, odvgp_real s, odvgp_real *derivative)
 {
@@ -5218,8 +5218,8 @@ static odvgp_real odvgp__base_polynomial(
 	return power * t;
 }
 
-/*  A base kernel's values for row i of X1 and columns j ... j + 63; `back` receives its
-    derivatives. Inlined: calls would cost 5 % of a kernel matrix. */
+/*	A base kernel's values for row i of X1 and columns j ... j + 63; `back` receives its
+	derivatives. Inlined: calls would cost 5 % of a kernel matrix. */
 ODVGP__INLINE void odvgp__base_values(const odvgp__kjob *job, uint32_t l, ptrdiff_t i, ptrdiff_t j,
 		const odvgp_real *d2, odvgp_real *k, odvgp__kchunk_back *back)
 {
@@ -5258,7 +5258,7 @@ ODVGP__INLINE void odvgp__base_values(const odvgp__kjob *job, uint32_t l, ptrdif
 	}
 }
 
-/*  s <- x . z for a chunk of points z. */
+/*	s <- x . z for a chunk of points z. */
 static void odvgp__chunk_products(const odvgp__isa *isa, ptrdiff_t nd, const odvgp_real *x,
 		const odvgp_real *zt, ptrdiff_t ld, odvgp_real *s)
 {
@@ -5266,8 +5266,8 @@ static void odvgp__chunk_products(const odvgp__isa *isa, ptrdiff_t nd, const odv
 	ODVGP__FOR(d, nd) isa->axpy(ODVGP__CHUNK, x[d], zt + d * ld, s);
 }
 
-/*  All nodes for current row `row` and columns j ... j + 63; the kernel itself goes to `to`. `back`
-    receives the base kernels' derivatives. */
+/*	All nodes for current row `row` and columns j ... j + 63; the kernel itself goes to `to`. `back`
+	receives the base kernels' derivatives. */
 static void odvgp__chunk_forward(const odvgp__kjob *job, odvgp__kchunk *c, ptrdiff_t row,
 		ptrdiff_t j, odvgp_real *to, odvgp__kchunk_back *back)
 {
@@ -5293,8 +5293,8 @@ static void odvgp__chunk_forward(const odvgp__kjob *job, odvgp__kchunk *c, ptrdi
 	}
 }
 
-/*  A chunk's derivatives in squared distances, inner products and hyperparameters. dK/d(base
-    kernel) is 1, or the product of what multiplies the kernel. */
+/*	A chunk's derivatives in squared distances, inner products and hyperparameters. dK/d(base
+	kernel) is 1, or the product of what multiplies the kernel. */
 static void odvgp__chunk_derivatives(const odvgp__kjob *job, odvgp__kchunk_back *c)
 {
 	const odvgp__kernel *k = job->k;
@@ -5327,7 +5327,7 @@ static void odvgp__chunk_derivatives(const odvgp__kjob *job, odvgp__kchunk_back 
 	}
 }
 
-/*  to[p * step] += x . w_p over the chunk for `count` rows w_p of w. */
+/*	to[p * step] += x . w_p over the chunk for `count` rows w_p of w. */
 static void odvgp__chunk_dots(const odvgp__isa *isa, ptrdiff_t cols, const odvgp_real *x,
 		ptrdiff_t count, const odvgp_real *w, ptrdiff_t ldw, odvgp_real *to, ptrdiff_t step)
 {
@@ -5343,9 +5343,9 @@ static void odvgp__chunk_dots(const odvgp__isa *isa, ptrdiff_t cols, const odvgp
 	}
 }
 
-/*  Adds a chunk's sums with each of `count` rows w [cols] of weights to
-    derivatives[(p * nhyp + h) * stride], without the factors of odvgp__kernel_adjoint_derivatives.
-    last: the kernel's values. */
+/*	Adds a chunk's sums with each of `count` rows w [cols] of weights to
+	derivatives[(p * nhyp + h) * stride], without the factors of odvgp__kernel_adjoint_derivatives.
+	last: the kernel's values. */
 static void odvgp__chunk_sums(const odvgp__kjob *job, const odvgp__kchunk_back *c, ptrdiff_t cols,
 		ptrdiff_t count, const odvgp_real *w, ptrdiff_t ldw, const odvgp_real *last,
 		odvgp_real *derivatives, ptrdiff_t stride)
@@ -5373,7 +5373,7 @@ static void odvgp__chunk_sums(const odvgp__kjob *job, const odvgp__kchunk_back *
 	}
 }
 
-/*  V0, H and derivatives of row i, the current row r. */
+/*	V0, H and derivatives of row i, the current row r. */
 static void odvgp__derivatives_row(
 		const odvgp__kjob *job, odvgp__kchunk_back *c, ptrdiff_t i, ptrdiff_t r)
 {
@@ -5439,7 +5439,7 @@ static void odvgp__kernel_task(void *arg, int t)
 	}
 }
 
-/*  Whether the variance's sums, before their factor 1/v, are K a. */
+/*	Whether the variance's sums, before their factor 1/v, are K a. */
 static int odvgp__sums_are_out(const odvgp__kernel *k)
 {
 	return k->nnode == 1 && odvgp__one_variance(&k->base[0]) &&
@@ -5466,7 +5466,7 @@ static int odvgp__kernel_tasks(const odvgp__kjob *job)
 	return odvgp__at_least(job->n, job->m, 4096) ? odvgp__tasks(&job->blas->threads) : 1;
 }
 
-/*  job->K or job->out and, if job->kept, what the adjoint needs. */
+/*	job->K or job->out and, if job->kept, what the adjoint needs. */
 ODVGP__TRAINING void odvgp__kernel_run(odvgp__kjob *job, odvgp__arena scratch)
 {
 	if (job->n == 0) return;
@@ -5491,8 +5491,8 @@ ODVGP__TRAINING void odvgp__kernel_run(odvgp__kjob *job, odvgp__arena scratch)
 
 /* --- adjoint --- */
 
-/*  da += dout K, and H <- H dloss/dK elementwise, dloss/dK = dout^T a. Tasks share the columns, so
-    each sum over rows belongs to one task. */
+/*	da += dout K, and H <- H dloss/dK elementwise, dloss/dK = dout^T a. Tasks share the columns, so
+	each sum over rows belongs to one task. */
 static void odvgp__kernel_weights_task(void *arg, int t)
 {
 	enum { ROWS = 4 };
@@ -5523,7 +5523,7 @@ static void odvgp__kernel_weights_task(void *arg, int t)
 		}
 }
 
-/*  dhyp[h] += factor times the sum of its derivatives over the current rows. */
+/*	dhyp[h] += factor times the sum of its derivatives over the current rows. */
 static void odvgp__kernel_adjoint_derivative(const odvgp__kjob *job, uint32_t h, odvgp_real factor)
 {
 	for (ptrdiff_t p = 0; p < (job->dK ? 1 : job->P); p++) {
@@ -5537,7 +5537,7 @@ static void odvgp__kernel_adjoint_derivative(const odvgp__kjob *job, uint32_t h,
 	}
 }
 
-/*  dk/dv = k / v (polynomial: s dk/ds / v), dk/d(lengthscale) = -2 r^2 dk/dr^2 / lengthscale. */
+/*	dk/dv = k / v (polynomial: s dk/ds / v), dk/d(lengthscale) = -2 r^2 dk/dr^2 / lengthscale. */
 static void odvgp__kernel_adjoint_derivatives(const odvgp__kjob *job)
 {
 	for (uint32_t l = 0; l < job->k->base_kernels; l++) {
@@ -5551,16 +5551,16 @@ static void odvgp__kernel_adjoint_derivatives(const odvgp__kjob *job)
 	}
 }
 
-/*  Whether inputs or a period need gradients of a group's points. */
+/*	Whether inputs or a period need gradients of a group's points. */
 static int odvgp__points_wanted(
 		const odvgp__kjob *job, const odvgp__base_kernel *base, const odvgp_real *dX)
 {
 	return dX || (odvgp__geometry(base) == ODVGP__CIRCLE && job->dhyp);
 }
 
-/*  R <- sum_j H_ij (u_id - w_jd)^2 for each current row i and column d of a group. sum H u^2 - 2
-    sum H u w + sum H w^2 would cancel all digits at short lengthscales. SPREAD_ROWS rows at once:
-    their H stays in L1 while the columns pass. */
+/*	R <- sum_j H_ij (u_id - w_jd)^2 for each current row i and column d of a group. sum H u^2 - 2
+	sum H u w + sum H w^2 would cancel all digits at short lengthscales. SPREAD_ROWS rows at once:
+	their H stays in L1 while the columns pass. */
 #define ODVGP__SPREAD_ROWS 4
 typedef struct {
 	const odvgp__kjob *job;
@@ -5584,7 +5584,7 @@ static void odvgp__spread_task(void *arg, int t)
 	}
 }
 
-/*  A lengthscale per column, by the same formula. */
+/*	A lengthscale per column, by the same formula. */
 static void odvgp__kernel_adjoint_lengthscales(const odvgp__kjob *job, uint32_t g)
 {
 	const odvgp__base_kernel *base = &job->k->base[job->k->group_base[g]];
@@ -5604,7 +5604,7 @@ static int odvgp__variances_wanted(const odvgp__kjob *job, const odvgp__base_ker
 	return base->ard && !base->nls && job->dhyp;
 }
 
-/*  V += H^T [u, 1] over the current rows. T = H [w, 1] gives dX1. */
+/*	V += H^T [u, 1] over the current rows. T = H [w, 1] gives dX1. */
 static void odvgp__kernel_adjoint_products(odvgp__kjob *job, uint32_t g)
 {
 	const odvgp__kernel *k = job->k;
@@ -5634,7 +5634,7 @@ static void odvgp__kernel_adjoint_products(odvgp__kjob *job, uint32_t g)
 	}
 }
 
-/*  linear's variance per column: sum_ij G_ij u_id w_jd = sum_j w_jd V_jd. */
+/*	linear's variance per column: sum_ij G_ij u_id w_jd = sum_j w_jd V_jd. */
 static void odvgp__kernel_adjoint_variances(odvgp__kjob *job, uint32_t g)
 {
 	const odvgp__base_kernel *base = &job->k->base[job->k->group_base[g]];
@@ -5647,7 +5647,7 @@ static void odvgp__kernel_adjoint_variances(odvgp__kjob *job, uint32_t g)
 	}
 }
 
-/*  From V to dX2 and to hyperparameters that enter through the points. */
+/*	From V to dX2 and to hyperparameters that enter through the points. */
 static void odvgp__kernel_adjoint_finish(odvgp__kjob *job, uint32_t g)
 {
 	const odvgp__kernel *k = job->k;
@@ -5665,8 +5665,8 @@ static void odvgp__kernel_adjoint_finish(odvgp__kjob *job, uint32_t g)
 	}
 }
 
-/*  Blocks of KROWS rows. Uses what the forward run kept and recomputes the rest, to the same
-    bits. */
+/*	Blocks of KROWS rows. Uses what the forward run kept and recomputes the rest, to the same
+	bits. */
 ODVGP__TRAINING void odvgp__kernel_adjoint_run(odvgp__kjob *job, odvgp__arena scratch)
 {
 	const odvgp__kernel *k = job->k;
@@ -5703,7 +5703,7 @@ ODVGP__TRAINING void odvgp__kernel_adjoint_run(odvgp__kjob *job, odvgp__arena sc
 }
 
 /* --- images: with patches x[t] and weights w
-       K(Z,x) = sum_t w_t k(Z,x[t]),    k(x,x) = w^T K w,  K_ts = k(x[t],x[s])
+	   K(Z,x) = sum_t w_t k(Z,x[t]),    k(x,x) = w^T K w,  K_ts = k(x[t],x[s])
    One image at a time is gathered in scratch. Of K, KROWS rows at a time, only the lower triangle
    is computed. --- */
 
@@ -5713,7 +5713,7 @@ typedef struct {
 	odvgp_real *values;            /* a column of K(Z,X), or rows of K */
 } odvgp__images_work;
 
-/*  n: rows of Z; 0: for k(x,x). */
+/*	n: rows of Z; 0: for k(x,x). */
 static void odvgp__images_layout(
 		odvgp__arena *a, const odvgp__patches *p, ptrdiff_t n, odvgp__images_work *w)
 {
@@ -5725,7 +5725,7 @@ static void odvgp__images_layout(
 	w->values = odvgp__take(a, n ? n : ODVGP__MIN(w->T, (ptrdiff_t)ODVGP__KROWS), n ? 1 : w->T);
 }
 
-/*  A job on image i. */
+/*	A job on image i. */
 static void odvgp__image_begin(
 		const odvgp__kjob *job, ptrdiff_t i, const odvgp__images_work *w, odvgp__kjob *one)
 {
@@ -5744,7 +5744,7 @@ static void odvgp__image_end(const odvgp__kjob *job, ptrdiff_t i, const odvgp__i
 	if (job->dX2) odvgp__patches_move(job->patches, NULL, job->dX2 + i * w->pixels, w->adjoint);
 }
 
-/*  K(X1,X2), or its adjoint; X2 may hold images. */
+/*	K(X1,X2), or its adjoint; X2 may hold images. */
 ODVGP__TRAINING void odvgp__kernel_matrix(odvgp__kjob *job, odvgp__arena scratch, int adjoint)
 {
 	odvgp__images_work w;
@@ -5775,9 +5775,9 @@ ODVGP__TRAINING void odvgp__kernel_matrix(odvgp__kjob *job, odvgp__arena scratch
 	}
 }
 
-/*  diag[i] = k(x,x) of image i and Kw [images,T] = K w, or their adjoint, which reads diag's
-    adjoint and Kw. Block b of K's lower triangle: if odd, KROWS rows' triangle, else what is left
-    of it. */
+/*	diag[i] = k(x,x) of image i and Kw [images,T] = K w, or their adjoint, which reads diag's
+	adjoint and Kw. Block b of K's lower triangle: if odd, KROWS rows' triangle, else what is left
+	of it. */
 ODVGP__TRAINING void odvgp__images_diag(
 		odvgp__kjob *job, odvgp_real *diag, odvgp_real *Kw, odvgp__arena scratch, int adjoint)
 {
@@ -5823,9 +5823,9 @@ ODVGP__TRAINING void odvgp__images_diag(
 	}
 }
 
-/*  Points prepared once, for predictions: centred and scaled, the columns of all groups one below
-    the other, [columns, ld]. The last chunk of the last column is read up to POINTS_BEYOND numbers
-    beyond its end, which must be finite. */
+/*	Points prepared once, for predictions: centred and scaled, the columns of all groups one below
+	the other, [columns, ld]. The last chunk of the last column is read up to POINTS_BEYOND numbers
+	beyond its end, which must be finite. */
 #define ODVGP__POINTS_UNIT   16 /* ld is a multiple: 64 bytes or more */
 #define ODVGP__POINTS_BEYOND (ODVGP__CHUNK - ODVGP__POINTS_UNIT)
 
@@ -5841,7 +5841,7 @@ static ptrdiff_t odvgp__points_columns(const odvgp__kernel *k)
 	return columns;
 }
 
-/*  Points of Z [m,D] in columns of `to`; m = 1 and ld = 1 for one point. */
+/*	Points of Z [m,D] in columns of `to`; m = 1 and ld = 1 for one point. */
 static void odvgp__points_place(const odvgp__kernel *k, const odvgp_real *hyp, const odvgp_real *Z,
 		ptrdiff_t m, const odvgp_real *centre, odvgp_real *to, ptrdiff_t ld)
 {
@@ -5853,8 +5853,8 @@ static void odvgp__points_place(const odvgp__kernel *k, const odvgp_real *hyp, c
 
 static ptrdiff_t odvgp__chunk_rows(uint32_t base_kernels) { return 3 * (ptrdiff_t)base_kernels; }
 
-/*  Returns where in `work` are the kernel values of the point u, row i of X1, with columns
-    j ... j + 63. */
+/*	Returns where in `work` are the kernel values of the point u, row i of X1, with columns
+	j ... j + 63. */
 static const odvgp_real *odvgp__points_chunk(const odvgp__kjob *job, const odvgp_real *u,
 		ptrdiff_t i, const odvgp_real *points, ptrdiff_t ld, ptrdiff_t j, odvgp_real *work)
 {
@@ -5890,7 +5890,7 @@ ODVGP__TRAINING int odvgp__kernel_stationary(const odvgp__kernel *k)
 	return 1;
 }
 
-/*  Whether a base kernel has a lengthscale, so that it tells any number of points apart. */
+/*	Whether a base kernel has a lengthscale, so that it tells any number of points apart. */
 ODVGP__TRAINING int odvgp__kernel_has_distances(const odvgp__kernel *k)
 {
 	for (uint32_t i = 0; i < k->base_kernels; i++)
@@ -5898,7 +5898,7 @@ ODVGP__TRAINING int odvgp__kernel_has_distances(const odvgp__kernel *k)
 	return 0;
 }
 
-/*  x.x over a base kernel's columns. x NULL: 1 in each, the mean square of standardised data. */
+/*	x.x over a base kernel's columns. x NULL: 1 in each, the mean square of standardised data. */
 static odvgp_real odvgp__base_square(
 		const odvgp__base_kernel *base, const odvgp_real *hyp, const odvgp_real *x)
 {
@@ -5920,8 +5920,8 @@ static odvgp_real odvgp__base_diag(
 	return base->ard ? s : hyp[base->var] * s;
 }
 
-/*  k(x,x), and all nodes' values in value [nnode]. x NULL: for inputs of mean square 1, as a unit
-    for quantities relative to the prior. */
+/*	k(x,x), and all nodes' values in value [nnode]. x NULL: for inputs of mean square 1, as a unit
+	for quantities relative to the prior. */
 static odvgp_real odvgp__kernel_diag(
 		const odvgp__kernel *k, const odvgp_real *hyp, const odvgp_real *x, odvgp_real *value)
 {
@@ -5936,7 +5936,7 @@ static odvgp_real odvgp__kernel_diag(
 	return last;
 }
 
-/*  Adds to dhyp and dx (unless NULL) the derivatives of a base kernel's k(x,x). */
+/*	Adds to dhyp and dx (unless NULL) the derivatives of a base kernel's k(x,x). */
 static void odvgp__base_diag_adjoint(const odvgp__base_kernel *base, const odvgp_real *hyp,
 		const odvgp_real *x, odvgp_real adjoint, odvgp_real *dhyp, odvgp_real *dx)
 {
@@ -5977,27 +5977,27 @@ ODVGP__TRAINING void odvgp__kernel_diag_adjoint(const odvgp__kernel *k, const od
 
 /* ---- >>likelihoods   expected log density
 
-    For q(f) = N(mean, var), each likelihood computes E_q[log p(y|f)] with its derivatives, the
-    moments of y, and log E_q[p(y|f)]. odvgp_likelihood has the formulas of p(y|f). A likelihood
-    sees F functions, the P latent processes, and gives the number T of targets for F.
+	For q(f) = N(mean, var), each likelihood computes E_q[log p(y|f)] with its derivatives, the
+	moments of y, and log E_q[p(y|f)]. odvgp_likelihood has the formulas of p(y|f). A likelihood
+	sees F functions, the P latent processes, and gives the number T of targets for F.
 
-    Where there is no closed form, the row gives log p(y|f) and its derivatives for a chunk of rows
-    at one f each, and the rule of Gauss and Hermite, with nodes t_h and weights w_h, integrates:
-        E = sum_h w_h g(f_h),  f_h = mean + sd t_h
-        dE/dmean = sum_h w_h g'(f_h)     dE/dvar = sum_h w_h t_h g'(f_h) / (2 sd)
-    These differentiate the rule: the gradient belongs to the value. sd is at least LEAST_SD units
-    of f, where dE/dvar has reached its limit g''/2.
+	Where there is no closed form, the row gives log p(y|f) and its derivatives for a chunk of rows
+	at one f each, and the rule of Gauss and Hermite, with nodes t_h and weights w_h, integrates:
+		E = sum_h w_h g(f_h),  f_h = mean + sd t_h
+		dE/dmean = sum_h w_h g'(f_h)     dE/dvar = sum_h w_h t_h g'(f_h) / (2 sd)
+	These differentiate the rule: the gradient belongs to the value. sd is at least LEAST_SD units
+	of f, where dE/dvar has reached its limit g''/2.
 
-    Closed forms:
-        Gaussian, noise s               -(log(2 pi s) + ((y - mean)^2 + var) / s) / 2
-        log p = a f - b e^(s f) + c     a mean - b e^(s mean + var / 2) + c for s = 1 or -1
-        Laplace                         E|y - f| = d (2 Phi(d / sd) - 1) + 2 sd phi(d / sd),
-                                        d = y - mean
-        heteroscedastic                 -(log(2 pi) + mean_g + ((y - mean)^2 + var) e) / 2,
-                                        e = e^(var_g / 2 - mean_g)
+	Closed forms:
+		Gaussian, noise s               -(log(2 pi s) + ((y - mean)^2 + var) / s) / 2
+		log p = a f - b e^(s f) + c     a mean - b e^(s mean + var / 2) + c for s = 1 or -1
+		Laplace                         E|y - f| = d (2 Phi(d / sd) - 1) + 2 sd phi(d / sd),
+										d = y - mean
+		heteroscedastic                 -(log(2 pi) + mean_g + ((y - mean)^2 + var) e) / 2,
+										e = e^(var_g / 2 - mean_g)
 
-    To add one: an enumerator at the end of odvgp_likelihood (files store its number), its
-    functions, parameters and row here, its word in >>settings. */
+	To add one: an enumerator at the end of odvgp_likelihood (files store its number), its
+	functions, parameters and row here, its word in >>settings. */
 
 enum {
 	/* y = f + Gaussian noise, the first parameter its variance: closed forms */
@@ -6015,7 +6015,7 @@ enum {
 	ODVGP__LIK_EXPOSURE = 128 /* exposure e adds log e to f */
 };
 
-/*  n rows of data; each function and each target is a matrix row. */
+/*	n rows of data; each function and each target is a matrix row. */
 typedef struct {
 	const struct odvgp__likelihood *lik;
 	const odvgp__isa *isa;
@@ -6039,7 +6039,7 @@ typedef struct {
 	double *dpar;
 } odvgp__lik_job;
 
-/*  A chunk of rows for one target, at one point f each. Rows beyond the job's repeat the first. */
+/*	A chunk of rows for one target, at one point f each. Rows beyond the job's repeat the first. */
 typedef struct {
 	const struct odvgp__likelihood *lik;
 	const odvgp_real *par;
@@ -6074,8 +6074,8 @@ typedef struct {
 	int rate;         /* 1: a rate of wrong classes, below that of guessing, 1 - 1 / P */
 } odvgp__lik_param;
 
-/*  A likelihood. expect must sum in a fixed order, so that bits do not depend on threads. Functions
-    may use libm. */
+/*	A likelihood. expect must sum in a fixed order, so that bits do not depend on threads. Functions
+	may use libm. */
 typedef struct odvgp__likelihood {
 	const char *name;
 	int flags;                     /* ODVGP__LIK_... */
@@ -6101,14 +6101,14 @@ typedef struct odvgp__likelihood {
 			odvgp_real *top);
 } odvgp__likelihood;
 
-/*  levels: the number of classes, or the Gaussian's noises. */
+/*	levels: the number of classes, or the Gaussian's noises. */
 static ptrdiff_t odvgp__lik_count(const odvgp__lik_param *par, ptrdiff_t levels)
 {
 	if (par->count < 0) return ODVGP__MAX(levels, 1);
 	return par->count ? par->count : ODVGP__MAX(levels - 2, 0);
 }
 
-/*  Count of positive, or free, parameter values. */
+/*	Count of positive, or free, parameter values. */
 static ptrdiff_t odvgp__lik_numbers(const odvgp__likelihood *lik, int positive, ptrdiff_t levels)
 {
 	ptrdiff_t numbers = 0;
@@ -6122,7 +6122,7 @@ static ptrdiff_t odvgp__lik_all_numbers(const odvgp__likelihood *lik, ptrdiff_t 
 	return odvgp__lik_numbers(lik, 1, levels) + odvgp__lik_numbers(lik, 0, levels);
 }
 
-/*  Numbers of the rule that follow the parameters, and of a job's work. */
+/*	Numbers of the rule that follow the parameters, and of a job's work. */
 static ptrdiff_t odvgp__rule_numbers(ptrdiff_t H) { return H ? 1 + 2 * H : 0; }
 static ptrdiff_t odvgp__lik_work(const odvgp__likelihood *lik, ptrdiff_t F)
 {
@@ -6131,14 +6131,14 @@ static ptrdiff_t odvgp__lik_work(const odvgp__likelihood *lik, ptrdiff_t F)
 	return ODVGP__CHUNK * (ODVGP__LIK_ARRAYS + (several ? 8 * F : 0));
 }
 
-/*  The number of classes: 0 without CLASSES; `ordinal` where it does not follow from F. */
+/*	The number of classes: 0 without CLASSES; `ordinal` where it does not follow from F. */
 static ptrdiff_t odvgp__classes(const odvgp__likelihood *lik, ptrdiff_t F, ptrdiff_t ordinal)
 {
 	if (!(lik->flags & ODVGP__LIK_CLASSES)) return 0;
 	return lik->flags & ODVGP__LIK_FACTORS ? ODVGP__MAX(ordinal, 2) : F;
 }
 
-/*  Columns of targets for F functions. */
+/*	Columns of targets for F functions. */
 static ptrdiff_t odvgp__lik_targets(const odvgp__likelihood *lik, ptrdiff_t F)
 {
 	return lik->flags & ODVGP__LIK_FACTORS ? F : lik->flags & ODVGP__LIK_CLASSES ? 1 : F / 2;
@@ -6152,7 +6152,7 @@ static int odvgp__target_ok(const odvgp__likelihood *lik, ptrdiff_t classes, dou
 	return !lik->whole || y == floor(y);
 }
 
-/*  A row of Y: T targets, then its weight, then its exposure or multiple of the noise variance. */
+/*	A row of Y: T targets, then its weight, then its exposure or multiple of the noise variance. */
 typedef struct {
 	const odvgp__likelihood *lik;
 	ptrdiff_t T, classes;        /* classes: of CLASSES */
@@ -6164,7 +6164,7 @@ static ptrdiff_t odvgp__y_columns(const odvgp__y_row *row)
 	return row->T + row->weights + row->scale;
 }
 
-/*  What is wrong with column k of a row, or NULL. */
+/*	What is wrong with column k of a row, or NULL. */
 static const char *odvgp__y_wrong(const odvgp__y_row *row, ptrdiff_t k, double v)
 {
 	if (k < row->T) return odvgp__target_ok(row->lik, row->classes, v) ? NULL : row->lik->why;
@@ -6172,7 +6172,7 @@ static const char *odvgp__y_wrong(const odvgp__y_row *row, ptrdiff_t k, double v
 	return v > 0 ? NULL : "an exposure, or a known noise variance, must be above 0";
 }
 
-/*  Check rows of Y, numbered from `first`; info names the bad row. */
+/*	Check rows of Y, numbered from `first`; info names the bad row. */
 static odvgp_status odvgp__targets_check(const odvgp__y_row *row, const odvgp_real *y,
 		ptrdiff_t rows, ptrdiff_t first, odvgp_info *info)
 {
@@ -6200,7 +6200,7 @@ static odvgp_real odvgp__weight(const odvgp__lik_job *job, ptrdiff_t row)
 	return job->weight ? job->weight[row] : 1;
 }
 
-/*  Rows from `from` on of target t and function t. */
+/*	Rows from `from` on of target t and function t. */
 static odvgp__lik_chunk odvgp__lik_chunk_of(const odvgp__lik_job *job, ptrdiff_t t, ptrdiff_t from)
 {
 	odvgp__lik_chunk c;
@@ -6230,7 +6230,7 @@ static odvgp__lik_chunk odvgp__lik_chunk_of(const odvgp__lik_job *job, ptrdiff_t
 	return c;
 }
 
-/*  The rule of one node that is exact for PROBIT's p(y|f). */
+/*	The rule of one node that is exact for PROBIT's p(y|f). */
 static void odvgp__probit_rule(odvgp__lik_chunk *c)
 {
 	c->H = 1;
@@ -6239,7 +6239,7 @@ static void odvgp__probit_rule(odvgp__lik_chunk *c)
 	ODVGP__EACH_ROW(i) c->mean[i] /= ODVGP__SQRT(1 + c->sd[i] * c->sd[i]);
 }
 
-/*  Add w e^logp: top is the largest term's logarithm so far, c->sum the sum over e^top. */
+/*	Add w e^logp: top is the largest term's logarithm so far, c->sum the sum over e^top. */
 static void odvgp__lse_add(const odvgp__lik_chunk *c, int first, odvgp_real w, odvgp_real *top)
 {
 	odvgp_real log_w = w > 0 ? (odvgp_real)log((double)w) : -ODVGP__R(ODVGP__FAR);
@@ -6280,7 +6280,7 @@ static void odvgp__quad_chunk(const odvgp__lik_job *job, const odvgp__lik_chunk 
 	}
 }
 
-/*  w times `base`; dpar gets w times its derivatives. */
+/*	w times `base`; dpar gets w times its derivatives. */
 static double odvgp__base(const odvgp__lik_job *job, double w, double y)
 {
 	double own[2] = {0, 0}, base = job->lik->base(y, job->par, own);
@@ -6320,7 +6320,7 @@ static void odvgp__chunks_density(const odvgp__lik_job *job, odvgp_real *density
 		}
 }
 
-/*  Probabilities p of all classes, or of y = 1, and p - p^2. */
+/*	Probabilities p of all classes, or of y = 1, and p - p^2. */
 static void odvgp__class_moments(const odvgp__lik_job *all, odvgp_real *mean, odvgp_real *var)
 {
 	odvgp__lik_job job = *all;
@@ -6346,12 +6346,12 @@ static void odvgp__class_moments(const odvgp__lik_job *all, odvgp_real *mean, od
 
 /* --- mean f, and a variance that does not depend on f --- */
 
-/*  `at` is the place of each target of each row. */
+/*	`at` is the place of each target of each row. */
 #define ODVGP__EACH_TARGET(at) \
 	for (ptrdiff_t each = 0, at = 0; each < job->T * job->n; \
 			each++, at = each / job->n * job->ld + each % job->n)
 
-/*  w times the derivatives; 0 for a missing target. */
+/*	w times the derivatives; 0 for a missing target. */
 static void odvgp__put_slopes(
 		const odvgp__lik_job *job, ptrdiff_t at, double w, double dmean, double dvar)
 {
@@ -6360,14 +6360,14 @@ static void odvgp__put_slopes(
 	job->dvar[at] = (odvgp_real)(w > 0 ? w * dvar : 0);
 }
 
-/*  The row's weight; 0 for a missing target. */
+/*	The row's weight; 0 for a missing target. */
 static double odvgp__target_weight(const odvgp__lik_job *job, ptrdiff_t at)
 {
 	odvgp_real y = job->Y[at];
 	return y == y ? (double)odvgp__weight(job, at % job->ld) : 0;
 }
 
-/*  Student's variance is infinite for df <= 2. */
+/*	Student's variance is infinite for df <= 2. */
 static void odvgp__noise_moments(const odvgp__lik_job *job, odvgp_real *mean, odvgp_real *var)
 {
 	odvgp_real s = job->par[0], noise = s;
@@ -6381,13 +6381,13 @@ static void odvgp__noise_moments(const odvgp__lik_job *job, odvgp_real *mean, od
 	}
 }
 
-/*  The Gaussian's parameter for target t. */
+/*	The Gaussian's parameter for target t. */
 static ptrdiff_t odvgp__noise_of(const odvgp__lik_job *job, ptrdiff_t t)
 {
 	return job->noises > 1 ? t : 0;
 }
 
-/*  With weight w and noise e s: -w (log(2 pi e s) + (d^2 + var) / (e s)) / 2. */
+/*	With weight w and noise e s: -w (log(2 pi e s) + (d^2 + var) / (e s)) / 2. */
 static double odvgp__gaussian_expect_target(const odvgp__lik_job *job, ptrdiff_t t)
 {
 	const odvgp_real *y = job->Y + t * job->ld, *mean = job->mean + t * job->ld,
@@ -6428,7 +6428,7 @@ static void odvgp__gaussian_log_density(const odvgp__lik_job *job, odvgp_real *d
 	}
 }
 
-/*  With u = (y - f) / scale: log p = -(df + 1) / 2 log(1 + u^2 / df) + base. */
+/*	With u = (y - f) / scale: log p = -(df + 1) / 2 log(1 + u^2 / df) + base. */
 static void odvgp__studentt_logp(const odvgp__lik_chunk *c)
 {
 	odvgp_real s = c->par[0], v = c->par[1];
@@ -6471,7 +6471,7 @@ static double odvgp__laplace_base(double y, const odvgp_real *par, double *dpar)
 	(void)dpar;
 	return -log(2 * (double)par[0]);
 }
-/*  With z = (y - mean) / sd: 2 Phi(z) - 1 is erf(z / sqrt(2)). */
+/*	With z = (y - mean) / sd: 2 Phi(z) - 1 is erf(z / sqrt(2)). */
 static double odvgp__laplace_expect(const odvgp__lik_job *job)
 {
 	double sum = 0, s = (double)job->par[0], least = (double)ODVGP__LEAST_SD * s;
@@ -6489,7 +6489,7 @@ static double odvgp__laplace_expect(const odvgp__lik_job *job)
 
 /* --- log p = a f - b e^(s f) + base: Poisson; Gamma, whose shape is 1 for the exponential --- */
 
-/*  a, b, s */
+/*	a, b, s */
 static void odvgp__exp_terms(
 		const odvgp__likelihood *lik, double y, const odvgp_real *par, double *a)
 {
@@ -6539,7 +6539,7 @@ static double odvgp__exp_expect(const odvgp__lik_job *job)
 	return sum;
 }
 
-/*  From E[y|f] = c e^(s f) and Var[y|f] = c2 e^(s f) + c3 e^(2 s f). */
+/*	From E[y|f] = c e^(s f) and Var[y|f] = c2 e^(s f) + c3 e^(2 s f). */
 static void odvgp__exp_moments(const odvgp__lik_job *job, odvgp_real *mean, odvgp_real *var)
 {
 	int counts = job->lik->whole, own = job->lik->params;
@@ -6554,7 +6554,7 @@ static void odvgp__exp_moments(const odvgp__lik_job *job, odvgp_real *mean, odvg
 	}
 }
 
-/*  y = log(1 + e^x), slope = 1 / (1 + e^-x). */
+/*	y = log(1 + e^x), slope = 1 / (1 + e^-x). */
 static void odvgp__softplus(
 		const odvgp__isa *isa, const odvgp_real *x, odvgp_real *y, odvgp_real *slope)
 {
@@ -6567,7 +6567,7 @@ static void odvgp__softplus(
 	}
 }
 
-/*  With u = e^f / r: log p = y f - (y + r) log(1 + u) - y log r + base. */
+/*	With u = e^f / r: log p = y f - (y + r) log(1 + u) - y log r + base. */
 static void odvgp__negative_binomial_logp(const odvgp__lik_chunk *c)
 {
 	odvgp_real r = c->par[0], log_r = (odvgp_real)log((double)r);
@@ -6588,7 +6588,7 @@ static double odvgp__negative_binomial_base(double y, const odvgp_real *par, dou
 }
 /* --- classes of one function, proportions --- */
 
-/*  p = log((1 - 2 e) Phi(z) + e), d = dp/dz. */
+/*	p = log((1 - 2 e) Phi(z) + e), d = dp/dz. */
 static void odvgp__link(
 		const odvgp__isa *isa, double jitter, const odvgp_real *z, odvgp_real *p, odvgp_real *d)
 {
@@ -6620,8 +6620,8 @@ static void odvgp__logit_logp(const odvgp__lik_chunk *c)
 		if (!(c->y[i] > 0)) c->df[i] = -c->df[i];
 	}
 }
-/*  Beta(s Phi, s (1 - Phi)). Gamma(x) = Gamma(1 + x) / x keeps the logarithms finite where Phi or
-    1 - Phi is 0: with logs of both, everything stays in their terms. */
+/*	Beta(s Phi, s (1 - Phi)). Gamma(x) = Gamma(1 + x) / x keeps the logarithms finite where Phi or
+	1 - Phi is 0: with logs of both, everything stays in their terms. */
 static void odvgp__beta_logp(const odvgp__lik_chunk *c)
 {
 	double s = (double)c->par[0], log_s = log(s), of_s = odvgp__lgamma(s),
@@ -6657,7 +6657,7 @@ static void odvgp__beta_moments(const odvgp__lik_job *job, odvgp_real *mean, odv
 }
 
 #define ODVGP__NO_CUT ODVGP__R(1e6)
-/*  Cut k - 1, below class k; par is gap [classes - 2], first cut. */
+/*	Cut k - 1, below class k; par is gap [classes - 2], first cut. */
 static odvgp_real odvgp__cut(const odvgp__lik_chunk *c, ptrdiff_t k)
 {
 	odvgp_real sum = c->par[ODVGP__MAX(c->classes - 2, 0)];
@@ -6666,7 +6666,7 @@ static odvgp_real odvgp__cut(const odvgp__lik_chunk *c, ptrdiff_t k)
 	return sum;
 }
 
-/*  Add `slope` to the derivatives in the numbers that cut k - 1 depends on. */
+/*	Add `slope` to the derivatives in the numbers that cut k - 1 depends on. */
 static void odvgp__cut_slope(const odvgp__lik_chunk *c, ptrdiff_t k, double slope)
 {
 	if (k <= 0 || k >= c->classes) return;
@@ -6674,8 +6674,8 @@ static void odvgp__cut_slope(const odvgp__lik_chunk *c, ptrdiff_t k, double slop
 	ODVGP__FOR(j, k - 1) c->dpar[j] += slope;
 }
 
-/*  log(Phi(high) - Phi(low)) = log Phi(high) + log(1 - Phi(low) / Phi(high)), with both limits in
-    the lower tail. */
+/*	log(Phi(high) - Phi(low)) = log Phi(high) + log(1 - Phi(low) / Phi(high)), with both limits in
+	the lower tail. */
 static void odvgp__ordinal_logp(const odvgp__lik_chunk *c)
 {
 	ODVGP__EACH_ROW(i) {
@@ -6708,9 +6708,9 @@ static void odvgp__ordinal_logp(const odvgp__lik_chunk *c)
 
 /* --- several functions --- */
 
-/*  P = P(f_y is largest) = sum_h w_h prod_{k != y} link((f_h - mean_k) / sd_k), with nodes f_h for
-    f_y. E[log p] and E[p] are linear in P. Arrays [K] of chunks: mean, sd, slopes of the links,
-    derivatives. Class y's come last, in c->dm and c->dv. */
+/*	P = P(f_y is largest) = sum_h w_h prod_{k != y} link((f_h - mean_k) / sd_k), with nodes f_h for
+	f_y. E[log p] and E[p] are linear in P. Arrays [K] of chunks: mean, sd, slopes of the links,
+	derivatives. Class y's come last, in c->dm and c->dv. */
 static void odvgp__robustmax_chunk(const odvgp__lik_job *job, const odvgp__lik_chunk *c,
 		ptrdiff_t target, ptrdiff_t from, odvgp_real *top)
 {
@@ -6768,9 +6768,9 @@ static void odvgp__robustmax_chunk(const odvgp__lik_job *job, const odvgp__lik_c
 	}
 }
 
-/*  One chunk of softmax. Difference j of row i is d_j = f_k - f_y, k = (y + 1 + j) mod K. Their
-    covariance diag(var_k) + var_y has the factor L with L_jj = diagonal_j, and L_jl = below_l for
-    all j > l: each has [K - 1] arrays. */
+/*	One chunk of softmax. Difference j of row i is d_j = f_k - f_y, k = (y + 1 + j) mod K. Their
+	covariance diag(var_k) + var_y has the factor L with L_jj = diagonal_j, and L_jl = below_l for
+	all j > l: each has [K - 1] arrays. */
 typedef struct {
 	ptrdiff_t J; /* K - 1 */
 	/* move: d - mean at a node */
@@ -6803,8 +6803,8 @@ static odvgp__softmax odvgp__softmax_of(
 	return s;
 }
 
-/*  Differences at node h to d, the largest or 0 to c->a; returns the node's weight. Above
-    TENSOR_CLASSES classes a node is a fixed normal draw, or its antithetic one. */
+/*	Differences at node h to d, the largest or 0 to c->a; returns the node's weight. Above
+	TENSOR_CLASSES classes a node is a fixed normal draw, or its antithetic one. */
 static odvgp_real odvgp__softmax_node(
 		const odvgp__lik_chunk *c, const odvgp__softmax *s, ptrdiff_t h)
 {
@@ -6831,8 +6831,8 @@ static odvgp_real odvgp__softmax_node(
 	return w;
 }
 
-/*  c->logp = -log(1 + sum e^d). With top = c->a, d becomes e^(d - top), c->z e^-top, and c->b the
-    reciprocal of their sum, so that products are the classes' probabilities. */
+/*	c->logp = -log(1 + sum e^d). With top = c->a, d becomes e^(d - top), c->z e^-top, and c->b the
+	reciprocal of their sum, so that products are the classes' probabilities. */
 static void odvgp__softmax_logp(const odvgp__lik_chunk *c, const odvgp__softmax *s)
 {
 	ODVGP__EACH_ROW(i) c->z[i] = -c->a[i];
@@ -6851,8 +6851,8 @@ static void odvgp__softmax_logp(const odvgp__lik_chunk *c, const odvgp__softmax 
 	}
 }
 
-/*  Add the node's derivatives. Those in variances are those of the integral, -p (1 - p) / 2 at each
-    node: never positive, and equal to the rule's up to its error. */
+/*	Add the node's derivatives. Those in variances are those of the integral, -p (1 - p) / 2 at each
+	node: never positive, and equal to the rule's up to its error. */
 static void odvgp__softmax_slopes(const odvgp__lik_chunk *c, const odvgp__softmax *s, odvgp_real w)
 {
 	for (ptrdiff_t j = 0; j <= s->J; j++) {
@@ -6892,7 +6892,7 @@ static void odvgp__softmax_chunk(const odvgp__lik_job *job, const odvgp__lik_chu
 		}
 }
 
-/*  Function T + t is the logarithm g of target t's noise variance. */
+/*	Function T + t is the logarithm g of target t's noise variance. */
 static double odvgp__heteroscedastic_expect(const odvgp__lik_job *job)
 {
 	double sum = 0;
@@ -6919,7 +6919,7 @@ static void odvgp__heteroscedastic_moments(
 	}
 }
 
-/*  For E[p] alone. */
+/*	For E[p] alone. */
 static void odvgp__heteroscedastic_chunk(const odvgp__lik_job *job, const odvgp__lik_chunk *c,
 		ptrdiff_t t, ptrdiff_t from, odvgp_real *top)
 {
@@ -7001,45 +7001,45 @@ static const odvgp__likelihood odvgp__likelihoods[] = {
 
 /* ---- >>predictor   the frozen model
 
-        A    = L^-1 K(Zb,x)
-        mean = m(x) + K(x,Zb) alpha + K(x,Zg) a,     alpha = L^-T (q_mu - c)
-        var  = max(k - |A|^2, 0) + |q_sqrt^T A|^2     (other forms: odvgp__factors)
+		A    = L^-1 K(Zb,x)
+		mean = m(x) + K(x,Zb) alpha + K(x,Zg) a,     alpha = L^-T (q_mu - c)
+		var  = max(k - |A|^2, 0) + |q_sqrt^T A|^2     (other forms: odvgp__factors)
 
-    A predictor is a head of 32-bit numbers, the base kernels in use, then reals whose positions
-    follow from the head. Inducing points are stored as the loops read them: centred, scaled, by
-    columns. Nothing is written to the block after freezing.
+	A predictor is a head of 32-bit numbers, the base kernels in use, then reals whose positions
+	follow from the head. Inducing points are stored as the loops read them: centred, scaled, by
+	columns. Nothing is written to the block after freezing.
 
-    Row i of A [n,M] first holds k(x_i,Zb), then L^-1 k(Zb,x_i). Cost per row of X: (M + Mg) D for
-    the mean, 2 M^2 flops per factor for the variance.
+	Row i of A [n,M] first holds k(x_i,Zb), then L^-1 k(Zb,x_i). Cost per row of X: (M + Mg) D for
+	the mean, 2 M^2 flops per factor for the variance.
 
-    Layers follow one another in the block, hidden ones with a Gaussian likelihood that nobody uses.
-    Each sample of the hidden layers gives a component of a mixture: moments mix, densities and
-    probabilities are averaged. Sample s has the same normals for every row, so a row's prediction
-    does not depend on other rows; samples 2k and 2k + 1 have opposite signs. */
+	Layers follow one another in the block, hidden ones with a Gaussian likelihood that nobody uses.
+	Each sample of the hidden layers gives a component of a mixture: moments mix, densities and
+	probabilities are averaged. Sample s has the same normals for every row, so a row's prediction
+	does not depend on other rows; samples 2k and 2k + 1 have opposite signs. */
 
 #define ODVGP__PREDICTOR_MAGIC   0x5056444fu /* "ODVP" */
 #define ODVGP__PREDICTOR_VERSION 9
 #define ODVGP__MOST_LAYERS       8
 #define ODVGP__MOST_SAMPLES      10000
 
-/*  How the stored factor gives u's covariance: S = q_sqrt q_sqrt^T; S = (Kb^-1 + B B^T)^-1; the
-    same with B B^T diagonal. Files hold these numbers. */
+/*	How the stored factor gives u's covariance: S = q_sqrt q_sqrt^T; S = (Kb^-1 + B B^T)^-1; the
+	same with B B^T diagonal. Files hold these numbers. */
 enum { ODVGP__FACTOR_OF_S = 0, ODVGP__FACTOR_OF_INVERSE = 1, ODVGP__DIAGONAL_OF_INVERSE = 2 };
-/*  of_S      1: var = k - |A|^2 + |T|^2, T = q_sqrt^T A, one L for all outputs
-              0: var = k - |T|^2, T = L_H^-1 B^T K(Zb,x), one L_H for each output
-    diagonal  1: the factor is stored as a diagonal */
+/*	of_S      1: var = k - |A|^2 + |T|^2, T = q_sqrt^T A, one L for all outputs
+			  0: var = k - |T|^2, T = L_H^-1 B^T K(Zb,x), one L_H for each output
+	diagonal  1: the factor is stored as a diagonal */
 static const struct {
 	int of_S, diagonal;
 } odvgp__factors[] = {{1, 0}, {0, 0}, {0, 1}};
 
-/*  What a mean function stores, in the order of odvgp_mean_function. */
+/*	What a mean function stores, in the order of odvgp_mean_function. */
 static const struct {
 	int A, b;
 } odvgp__mean_functions[] = {{0, 0}, {0, 1}, {1, 1}, {0, 0}, {1, 0}};
 
-/*  Head of a predictor, as files hold it. The kernel's words follow, zeros up to a multiple of 64
-    bytes, then the reals. SOLVE-GP's two blocks are one set of |beta| + |gamma| = M points with the
-    factor [L 0; W^T L_v] and a covariance factor of two blocks. */
+/*	Head of a predictor, as files hold it. The kernel's words follow, zeros up to a multiple of 64
+	bytes, then the reals. SOLVE-GP's two blocks are one set of |beta| + |gamma| = M points with the
+	factor [L 0; W^T L_v] and a covariance factor of two blocks. */
 typedef struct {
 	uint32_t magic, version, real_size;
 	uint32_t base_kernels;
@@ -7060,7 +7060,7 @@ typedef struct {
 	odvgp__patches patches;
 } odvgp__predictor;
 
-/*  Above 32 bits if M > 46340. */
+/*	Above 32 bits if M > 46340. */
 static uint64_t odvgp__predictor_reals(const odvgp__predictor *p)
 {
 	return p->reals[0] | (uint64_t)p->reals[1] << 32;
@@ -7072,8 +7072,8 @@ ODVGP__TRAINING void odvgp__predictor_set_reals(odvgp__predictor *p, ptrdiff_t r
 	p->reals[1] = (uint32_t)((uint64_t)reals >> 32);
 }
 
-/*  A kernel of n base kernels in words: D, nodes, hyperparameters, groups | group_base [n] |
-    node [2 n - 1][3] | base kernel [n]. Independent of ODVGP_MAX_BASE_KERNELS. */
+/*	A kernel of n base kernels in words: D, nodes, hyperparameters, groups | group_base [n] |
+	node [2 n - 1][3] | base kernel [n]. Independent of ODVGP_MAX_BASE_KERNELS. */
 enum {
 	ODVGP__KERNEL_COUNTS = 4,
 	ODVGP__BASE_KERNEL_WORDS = (int)(sizeof(odvgp__base_kernel) / sizeof(uint32_t))
@@ -7096,7 +7096,7 @@ ODVGP__TRAINING void odvgp__kernel_pack(const odvgp__kernel *k, uint32_t *to)
 	memcpy(to + 3 * k->nnode, k->base, k->base_kernels * sizeof k->base[0]);
 }
 
-/*  Leaves entries of k beyond its last base kernel unchanged. */
+/*	Leaves entries of k beyond its last base kernel unchanged. */
 static void odvgp__kernel_unpack(const uint32_t *from, uint32_t base_kernels, odvgp__kernel *k)
 {
 	k->base_kernels = base_kernels;
@@ -7116,14 +7116,14 @@ static const uint32_t *odvgp__predictor_kernel(const odvgp__predictor *p)
 	return (const uint32_t *)(const void *)(p + 1);
 }
 
-/*  Bytes before the reals. */
+/*	Bytes before the reals. */
 static size_t odvgp__predictor_head(uint32_t base_kernels)
 {
 	size_t bytes = sizeof(odvgp__predictor) + odvgp__kernel_words(base_kernels) * sizeof(uint32_t);
 	return (bytes + 63) & ~(size_t)63;
 }
 
-/*  Of one layer. */
+/*	Of one layer. */
 static size_t odvgp__predictor_bytes(const odvgp__predictor *p)
 {
 	return odvgp__predictor_head(p->base_kernels) +
@@ -7148,8 +7148,8 @@ typedef struct {
 	odvgp_real *hyp, *lik_params, *rule, *A, *b, *beta_centre, *gamma_centre, *x_mean, *x_scale,
 			*y_mean, *y_scale;
 } odvgp__view;
-/*  Set v's pointers; base NULL only measures. Needs M_factor <= M. Returns the number of reals, -1
-    on overflow. */
+/*	Set v's pointers; base NULL only measures. Needs M_factor <= M. Returns the number of reals, -1
+	on overflow. */
 static ptrdiff_t odvgp__view_layout(const odvgp__predictor *p, odvgp_real *base, odvgp__view *v)
 {
 	ptrdiff_t D = (ptrdiff_t)p->D, P = (ptrdiff_t)p->P, T = (ptrdiff_t)p->T, M = (ptrdiff_t)p->M;
@@ -7190,7 +7190,7 @@ static ptrdiff_t odvgp__view_layout(const odvgp__predictor *p, odvgp_real *base,
 	return used;
 }
 
-/*  Only freezing writes through the view. */
+/*	Only freezing writes through the view. */
 static odvgp__view odvgp__view_of(const odvgp__predictor *p)
 {
 	odvgp__view v;
@@ -7199,7 +7199,7 @@ static odvgp__view odvgp__view_of(const odvgp__predictor *p)
 	return v;
 }
 
-/*  NULL if the server was not filled or its block is gone. */
+/*	NULL if the server was not filled or its block is gone. */
 static const odvgp__predictor *odvgp__served(const odvgp_server *s)
 {
 	const odvgp__predictor *p = s && s->isa ? (const odvgp__predictor *)s->block : NULL;
@@ -7207,7 +7207,7 @@ static const odvgp__predictor *odvgp__served(const odvgp_server *s)
 																							 : NULL;
 }
 
-/*  A server of one layer of a checked block. */
+/*	A server of one layer of a checked block. */
 static odvgp_server odvgp__layer_server(const void *block, const odvgp__isa *isa)
 {
 	const odvgp__predictor *p = (const odvgp__predictor *)block;
@@ -7232,7 +7232,7 @@ static ptrdiff_t odvgp__layers_served(const odvgp_server *s)
 	return (ptrdiff_t)((const odvgp__predictor *)s->block)->layers;
 }
 
-/*  State of one prediction call, in tiles of up to `rows` rows. */
+/*	State of one prediction call, in tiles of up to `rows` rows. */
 typedef struct {
 	const odvgp__predictor *p;
 	odvgp__view v;
@@ -7296,7 +7296,7 @@ static void odvgp__predict_layout(
 	odvgp__blas_layout(a, s->isa, NULL, order, order, order, &t->blas);
 }
 
-/*  The largest size(layer, n) of all layers, 0 if one is 0. *widest: their largest P. */
+/*	The largest size(layer, n) of all layers, 0 if one is 0. *widest: their largest P. */
 static size_t odvgp__largest_layer(const odvgp_server *s, ptrdiff_t n,
 		size_t (*size)(const odvgp_server *layer, ptrdiff_t n), ptrdiff_t *widest)
 {
@@ -7312,7 +7312,7 @@ static size_t odvgp__largest_layer(const odvgp_server *s, ptrdiff_t n,
 	}
 }
 
-/*  Scratch of one layer for tiles of `rows` rows; 0: too large. */
+/*	Scratch of one layer for tiles of `rows` rows; 0: too large. */
 static size_t odvgp__predict_layer_size(const odvgp_server *s, ptrdiff_t rows)
 {
 	const odvgp__predictor *p = (const odvgp__predictor *)s->block;
@@ -7325,7 +7325,7 @@ static size_t odvgp__predict_layer_size(const odvgp_server *s, ptrdiff_t rows)
 	return a.bad ? 0 : a.used + 64;
 }
 
-/*  Between the layers of a stack, whatever the number of samples. */
+/*	Between the layers of a stack, whatever the number of samples. */
 typedef struct {
 	odvgp_real *mean, *var; /* [P,rows] of layer 0 */
 	odvgp_real *x;          /* [rows,P] samples of the layer below */
@@ -7333,7 +7333,7 @@ typedef struct {
 	odvgp_real *top;        /* [rows] largest log density so far */
 } odvgp__between_layers;
 
-/*  Nothing for a single layer. Returns the bytes of the largest layer, which follow. */
+/*	Nothing for a single layer. Returns the bytes of the largest layer, which follow. */
 static size_t odvgp__between_layout(
 		odvgp__arena *a, const odvgp_server *s, ptrdiff_t rows, odvgp__between_layers *b)
 {
@@ -7363,7 +7363,7 @@ ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows)
 	return odvgp__served(s) && rows >= 1 ? odvgp__predict_size(s, rows) : 0;
 }
 
-/*  Most rows, up to 256, whose tile fits in `bytes`, by bisection; 0: none. */
+/*	Most rows, up to 256, whose tile fits in `bytes`, by bisection; 0: none. */
 static ptrdiff_t odvgp__predict_rows(const odvgp_server *s, ptrdiff_t n, size_t bytes)
 {
 	if (n <= 8) return 1; /* few rows are faster one by one */
@@ -7379,7 +7379,7 @@ static ptrdiff_t odvgp__predict_rows(const odvgp_server *s, ptrdiff_t n, size_t 
 	return low;
 }
 
-/*  Set up a layer's state in the caller's scratch, which saves stack. NULL: too small. */
+/*	Set up a layer's state in the caller's scratch, which saves stack. NULL: too small. */
 static odvgp__prediction *odvgp__predict_begin(
 		const odvgp_server *s, ptrdiff_t rows, void *scratch, size_t bytes)
 {
@@ -7407,7 +7407,7 @@ static void odvgp__predict_inputs(odvgp__prediction *t, const odvgp_real *X, ptr
 		ODVGP__FOR(d, D) t->X[i * D + d] = (X[i * D + d] - t->v.x_mean[d]) / t->v.x_scale[d];
 }
 
-/*  The same as below for an image: row [m] <- sum_t w_t k(patch t, Z). */
+/*	The same as below for an image: row [m] <- sum_t w_t k(patch t, Z). */
 static void odvgp__predict_image(odvgp__prediction *t, ptrdiff_t i, ptrdiff_t m,
 		const odvgp_real *points, const odvgp_real *centre, odvgp_real *row)
 {
@@ -7423,8 +7423,8 @@ static void odvgp__predict_image(odvgp__prediction *t, ptrdiff_t i, ptrdiff_t m,
 	}
 }
 
-/*  Row i of k(x,Z) for m prepared points goes to `to` [m]; its products with coefficients [P,m] are
-    added to the mean. Either may be NULL. */
+/*	Row i of k(x,Z) for m prepared points goes to `to` [m]; its products with coefficients [P,m] are
+	added to the mean. Either may be NULL. */
 static void odvgp__predict_row(odvgp__prediction *t, ptrdiff_t i, ptrdiff_t m,
 		const odvgp_real *points, const odvgp_real *centre, const odvgp_real *coefficients,
 		odvgp_real *to)
@@ -7463,7 +7463,7 @@ static void odvgp__predict_mean_function(odvgp__prediction *t, ptrdiff_t n)
 		}
 }
 
-/*  A tile's means, in training units, to t->mean; with `features` K(X,Zb) to t->A. */
+/*	A tile's means, in training units, to t->mean; with `features` K(X,Zb) to t->A. */
 static void odvgp__predict_mean(odvgp__prediction *t, ptrdiff_t n, int features)
 {
 	const odvgp__predictor *p = t->p;
@@ -7479,9 +7479,9 @@ static void odvgp__predict_mean(odvgp__prediction *t, ptrdiff_t n, int features)
 	odvgp__predict_mean_function(t, n);
 }
 
-/*  x <- L^-1 x for a contiguous vector, in blocks of rows. A block first subtracts its products
-    with all solved numbers, which do not depend on each other; only then each row waits for the one
-    before. */
+/*	x <- L^-1 x for a contiguous vector, in blocks of rows. A block first subtracts its products
+	with all solved numbers, which do not depend on each other; only then each row waits for the one
+	before. */
 static void odvgp__solve_vector(
 		const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *x)
 {
@@ -7501,7 +7501,7 @@ static void odvgp__solve_vector(
 	}
 }
 
-/*  x <- L^-1 x for each row x of X [n,M]. */
+/*	x <- L^-1 x for each row x of X [n,M]. */
 static void odvgp__predict_solve(
 		odvgp__prediction *t, ptrdiff_t n, const odvgp_real *L, odvgp_real *X)
 {
@@ -7510,7 +7510,7 @@ static void odvgp__predict_solve(
 	else odvgp_trsm(&t->blas, 1, 1, n, M, L, M, X, M);
 }
 
-/*  n rows of T <- A R for one block R [m,m], lower, of a covariance factor. */
+/*	n rows of T <- A R for one block R [m,m], lower, of a covariance factor. */
 static void odvgp__predict_product(odvgp__prediction *t, ptrdiff_t n, ptrdiff_t m,
 		const odvgp_real *R, const odvgp_real *A, odvgp_real *T)
 {
@@ -7526,8 +7526,8 @@ static void odvgp__predict_product(odvgp__prediction *t, ptrdiff_t n, ptrdiff_t 
 	odvgp__mm_run(&t->blas, &g);
 }
 
-/*  T of output q: q_sqrt^T A, which adds to the variance, or L_H^-1 B_sqrt^T k, which is
-    subtracted. */
+/*	T of output q: q_sqrt^T A, which adds to the variance, or L_H^-1 B_sqrt^T k, which is
+	subtracted. */
 static void odvgp__predict_cholesky(odvgp__prediction *t, ptrdiff_t n, ptrdiff_t q)
 {
 	ptrdiff_t M = (ptrdiff_t)t->p->M, Mr = (ptrdiff_t)t->p->M_factor, Mv = M - Mr;
@@ -7541,7 +7541,7 @@ static void odvgp__predict_cholesky(odvgp__prediction *t, ptrdiff_t n, ptrdiff_t
 	if (!odvgp__factors[t->p->factor].of_S) odvgp__predict_solve(t, n, t->v.L + q * M * M, t->T);
 }
 
-/*  k(x_i,x_j) of two images. */
+/*	k(x_i,x_j) of two images. */
 static odvgp_real odvgp__predict_image_cov(odvgp__prediction *t, ptrdiff_t i, ptrdiff_t j)
 {
 	const odvgp__patches *p = &t->p->patches;
@@ -7575,7 +7575,7 @@ static odvgp_real odvgp__predict_prior(odvgp__prediction *t, ptrdiff_t i)
 	return odvgp__kernel_diag(t->kernel, t->v.hyp, t->X + i * (ptrdiff_t)t->p->D, node);
 }
 
-/*  k(x,x) and, if all outputs share L, A and max(k(x,x) - |A|^2, 0). */
+/*	k(x,x) and, if all outputs share L, A and max(k(x,x) - |A|^2, 0). */
 static void odvgp__predict_features(odvgp__prediction *t, ptrdiff_t n)
 {
 	const odvgp__isa *isa = t->blas.isa;
@@ -7609,13 +7609,13 @@ static const odvgp__likelihood *odvgp__predict_likelihood(const odvgp__predictio
 	return &odvgp__likelihoods[t->p->likelihood];
 }
 
-/*  The scale of function q's target if f scales with y, else 1. */
+/*	The scale of function q's target if f scales with y, else 1. */
 static odvgp_real odvgp__predict_scale(const odvgp__prediction *t, ptrdiff_t q)
 {
 	return odvgp__predict_likelihood(t)->flags & ODVGP__LIK_SCALABLE ? t->v.y_scale[q] : 1;
 }
 
-/*  Function q's n values x in units of y. */
+/*	Function q's n values x in units of y. */
 static void odvgp__predict_unscale(
 		const odvgp__prediction *t, ptrdiff_t q, odvgp_real *x, ptrdiff_t n)
 {
@@ -7656,7 +7656,7 @@ static odvgp_status odvgp__predict_check(
 	return odvgp__finite(X, n * (ptrdiff_t)p->D) ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-/*  What a call computes from the last layer's means and variances. Outputs may be NULL. */
+/*	What a call computes from the last layer's means and variances. Outputs may be NULL. */
 typedef struct odvgp__prediction_call {
 	const odvgp_server *s;
 	ptrdiff_t n;
@@ -7669,7 +7669,7 @@ typedef struct odvgp__prediction_call {
 	odvgp__between_layers between;
 } odvgp__prediction_call;
 
-/*  Inputs [rows,D] of the next layer: sample k of Gaussians with these moments [P,ld]. */
+/*	Inputs [rows,D] of the next layer: sample k of Gaussians with these moments [P,ld]. */
 static void odvgp__predict_sample(const odvgp__predictor *p, const odvgp_real *mean,
 		const odvgp_real *var, ptrdiff_t ld, ptrdiff_t rows, ptrdiff_t k, odvgp_real *x)
 {
@@ -7683,8 +7683,8 @@ static void odvgp__predict_sample(const odvgp__predictor *p, const odvgp_real *m
 	}
 }
 
-/*  If functions are mixtures: n columns of x [F,ld] <- W x, or (W o W) x with `squares`. x has P
-    rows before. */
+/*	If functions are mixtures: n columns of x [F,ld] <- W x, or (W o W) x with `squares`. x has P
+	rows before. */
 static void odvgp__predict_mix(
 		odvgp__prediction *t, int squares, odvgp_real *x, ptrdiff_t n, ptrdiff_t ld)
 {
@@ -7700,7 +7700,7 @@ static void odvgp__predict_mix(
 	}
 }
 
-/*  One layer's moments of a tile in t->mean and t->var. */
+/*	One layer's moments of a tile in t->mean and t->var. */
 static void odvgp__predict_layer(
 		odvgp__prediction *t, const odvgp_real *X, ptrdiff_t n, int variances)
 {
@@ -7714,7 +7714,7 @@ static void odvgp__predict_layer(
 	odvgp__predict_mix(t, 1, t->var, n, t->ld);
 }
 
-/*  A tile through all layers, once for each sample; a: the scratch behind c->between. */
+/*	A tile through all layers, once for each sample; a: the scratch behind c->between. */
 static void odvgp__predict_stack(odvgp__prediction_call *c, ptrdiff_t first, ptrdiff_t count,
 		ptrdiff_t rows, const odvgp__arena *a)
 {
@@ -7742,7 +7742,7 @@ static void odvgp__predict_stack(odvgp__prediction_call *c, ptrdiff_t first, ptr
 	}
 }
 
-/*  All rows, a tile at a time. */
+/*	All rows, a tile at a time. */
 static odvgp_status odvgp__predict_run(
 		odvgp__prediction_call *c, int variances, void *scratch, size_t bytes)
 {
@@ -7771,8 +7771,8 @@ static odvgp_status odvgp__predict_run(
 	return c->finite ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-/*  Mix component k with moments m and v into those of the k before it. run: their mean; NULL for a
-    single one. mean, var: out or NULL. */
+/*	Mix component k with moments m and v into those of the k before it. run: their mean; NULL for a
+	single one. mean, var: out or NULL. */
 static void odvgp__mix_in(
 		ptrdiff_t k, odvgp_real m, odvgp_real v, odvgp_real *run, odvgp_real *mean, odvgp_real *var)
 {
@@ -7782,8 +7782,8 @@ static void odvgp__mix_in(
 	if (mean) *mean = run ? *run : m;
 }
 
-/*  Moments m and v [rows,ld] of sample k to mean and var [rows,n], in units of y. m may be NULL if
-    mean and run are. */
+/*	Moments m and v [rows,ld] of sample k to mean and var [rows,n], in units of y. m may be NULL if
+	mean and run are. */
 static void odvgp__use_rows(odvgp__prediction_call *c, const odvgp__prediction *t, ptrdiff_t first,
 		ptrdiff_t count, ptrdiff_t k, ptrdiff_t rows, const odvgp_real *m, const odvgp_real *v,
 		odvgp_real *run, odvgp_real *mean, odvgp_real *var)
@@ -7816,7 +7816,7 @@ static void odvgp__use_moments(odvgp__prediction_call *c, odvgp__prediction *t, 
 	odvgp__use_rows(c, t, first, count, k, c->s->y_rows, y, t->of_y, b->y, c->mean_y, c->var_y);
 }
 
-/*  Outputs may be NULL. */
+/*	Outputs may be NULL. */
 static odvgp_status odvgp__predict_moments(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean, odvgp_real *var, odvgp_real *mean_y, odvgp_real *var_y, void *scratch,
 		size_t scratch_bytes)
@@ -7840,7 +7840,7 @@ ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *s, const odvgp_real *
 	return odvgp__predict_moments(s, X, n, NULL, NULL, mean, var, scratch, scratch_bytes);
 }
 
-/*  c->var is the covariance [n,F,F]. */
+/*	c->var is the covariance [n,F,F]. */
 static void odvgp__use_functions(odvgp__prediction_call *c, odvgp__prediction *t, ptrdiff_t first,
 		ptrdiff_t count, ptrdiff_t k)
 {
@@ -7892,8 +7892,8 @@ static odvgp__y_row odvgp__served_row(const odvgp__predictor *p)
 	return row;
 }
 
-/*  Targets of n rows of C columns to t->y, transposed, in training units. Exposure moves the
-    means. */
+/*	Targets of n rows of C columns to t->y, transposed, in training units. Exposure moves the
+	means. */
 static void odvgp__predict_targets(
 		odvgp__prediction *t, const odvgp_real *Y, ptrdiff_t n, ptrdiff_t C)
 {
@@ -7906,8 +7906,8 @@ static void odvgp__predict_targets(
 		ODVGP__FOR(i, n) t->mean[q * t->ld + i] += (odvgp_real)log((double)t->scale[i]);
 }
 
-/*  The log of the mean of the samples' densities: logp holds sum_k exp(l_k - top), in the end
-    top + log of their mean. */
+/*	The log of the mean of the samples' densities: logp holds sum_k exp(l_k - top), in the end
+	top + log of their mean. */
 static void odvgp__use_densities(odvgp__prediction_call *c, odvgp__prediction *t, ptrdiff_t first,
 		ptrdiff_t count, ptrdiff_t k)
 {
@@ -7951,7 +7951,7 @@ ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *s, const odvgp_rea
 	return odvgp__predict_run(&c, 1, scratch, scratch_bytes);
 }
 
-/*  Lower triangle of C [n,n] <- K(X,X). */
+/*	Lower triangle of C [n,n] <- K(X,X). */
 static void odvgp__predict_prior_cov(odvgp__prediction *t, ptrdiff_t n, odvgp_real *C)
 {
 	ptrdiff_t ld = odvgp__points_ld(n);
@@ -7971,7 +7971,7 @@ static void odvgp__predict_prior_cov(odvgp__prediction *t, ptrdiff_t n, odvgp_re
 	}
 }
 
-/*  Mean [P,n], or NULL, and cov [P,n,n] of a tile's processes. Leaves k(x,x) in t->prior. */
+/*	Mean [P,n], or NULL, and cov [P,n,n] of a tile's processes. Leaves k(x,x) in t->prior. */
 static void odvgp__predict_cov(
 		odvgp__prediction *t, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean, odvgp_real *cov)
 {
@@ -7994,8 +7994,8 @@ static void odvgp__predict_cov(
 	}
 }
 
-/*  The processes' means or samples f [P,n], and their cov [P,n,n], become the functions' [F,n] and
-    [F,n,n], in units of y. Either may be NULL. */
+/*	The processes' means or samples f [P,n], and their cov [P,n,n], become the functions' [F,n] and
+	[F,n,n], in units of y. Either may be NULL. */
 static void odvgp__predict_functions(
 		odvgp__prediction *t, ptrdiff_t n, odvgp_real *f, odvgp_real *cov)
 {
@@ -8024,9 +8024,9 @@ ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *s, const odvgp_real
 	return finite ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-/*  Pivoted Cholesky of a semi-definite C [n,n]: C[perm,perm] = L L^T. Pivots below n eps times the
-    largest count as 0, so it needs no jitter. L, in the order of perm, overwrites the lower
-    triangle. n^3/3 flops. */
+/*	Pivoted Cholesky of a semi-definite C [n,n]: C[perm,perm] = L L^T. Pivots below n eps times the
+	largest count as 0, so it needs no jitter. L, in the order of perm, overwrites the lower
+	triangle. n^3/3 flops. */
 static void odvgp__pivoted_cholesky(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
 {
 	odvgp_real largest = 0;
@@ -8064,7 +8064,7 @@ static void odvgp__pivoted_cholesky(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
 	}
 }
 
-/*  The same in units of each point's prior variance, so that rounding is relative to it. */
+/*	The same in units of each point's prior variance, so that rounding is relative to it. */
 static void odvgp__scaled_cholesky(
 		ptrdiff_t n, odvgp_real *C, const odvgp_real *prior, ptrdiff_t *perm)
 {
@@ -8112,7 +8112,7 @@ ODVGP_API size_t odvgp_sample_scratch(const odvgp_server *s, ptrdiff_t n)
 	return a.bad ? 0 : a.used + 64 + most;
 }
 
-/*  Joint samples of one layer. */
+/*	Joint samples of one layer. */
 static odvgp_status odvgp__sample_layer(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
 		ptrdiff_t samples, uint64_t seed, odvgp_real *f, void *scratch, size_t scratch_bytes)
 {
@@ -8150,7 +8150,7 @@ static odvgp_status odvgp__sample_layer(const odvgp_server *s, const odvgp_real 
 	return finite ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-/*  Of a stack: each sample of a layer is jointly drawn at a sample of the layer below. */
+/*	Of a stack: each sample of a layer is jointly drawn at a sample of the layer below. */
 static odvgp_status odvgp__sample_stack(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
 		ptrdiff_t samples, uint64_t seed, odvgp_real *f, void *scratch, size_t scratch_bytes)
 {
@@ -8192,11 +8192,11 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
 
 /* ---- >>server   opening a frozen block or a file
 
-    A server checks its block once, so that calls need not. A file, little-endian on every machine,
-    is
-        magic, version, sizes | model (>>io) | predictor | the caller's bytes | checksum of all that
-    Its predictor is the block with reals in the file's precision. A program that only predicts
-    needs nothing after this section. */
+	A server checks its block once, so that calls need not. A file, little-endian on every machine,
+	is
+		magic, version, sizes | model (>>io) | predictor | the caller's bytes | checksum of all that
+	Its predictor is the block with reals in the file's precision. A program that only predicts
+	needs nothing after this section. */
 
 #define ODVGP__FILE_VERSION 9
 enum { ODVGP__FILE_MEASURE, ODVGP__FILE_WRITE, ODVGP__FILE_READ };
@@ -8207,7 +8207,7 @@ typedef struct {
 	size_t used, size;
 } odvgp__file;
 
-/*  One little-endian number of `bytes` bytes. */
+/*	One little-endian number of `bytes` bytes. */
 static uint64_t odvgp__file_bits(odvgp__file *f, uint64_t value, int bytes)
 {
 	if (f->size - f->used < (size_t)bytes) {
@@ -8231,7 +8231,7 @@ static void odvgp__file_u32(odvgp__file *f, uint32_t *v)
 }
 static void odvgp__file_u64(odvgp__file *f, uint64_t *v) { *v = odvgp__file_bits(f, *v, 8); }
 
-/*  n reals of 4 or 8 bytes each. */
+/*	n reals of 4 or 8 bytes each. */
 static void odvgp__file_reals(odvgp__file *f, odvgp_real *x, ptrdiff_t n, int bytes)
 {
 	if (f->bad || (size_t)n > (f->size - f->used) / (size_t)bytes) {
@@ -8267,10 +8267,10 @@ static void odvgp__file_words(odvgp__file *f, void *words, size_t bytes)
 	}
 }
 
-/*  A kernel from a file must be one that an expression makes: each base kernel has columns of the
-    inputs; each node but the last is used once, by a later one; positions and groups are those of
-    odvgp__kernel_finish. This is checked by finishing the kernel again, one base kernel at a time,
-    because a second kernel would take much stack. k changes only if it is refused. */
+/*	A kernel from a file must be one that an expression makes: each base kernel has columns of the
+	inputs; each node but the last is used once, by a later one; positions and groups are those of
+	odvgp__kernel_finish. This is checked by finishing the kernel again, one base kernel at a time,
+	because a second kernel would take much stack. k changes only if it is refused. */
 static int odvgp__kernel_ok(odvgp__kernel *k, ptrdiff_t D)
 {
 	uint64_t nhyp = 0;
@@ -8317,7 +8317,7 @@ static int odvgp__kernel_ok(odvgp__kernel *k, ptrdiff_t D)
 		   !memcmp(group_base, k->group_base, sizeof group_base);
 }
 
-/*  Four multiply-and-fold lanes over 32-byte blocks: any single changed bit changes the sum. */
+/*	Four multiply-and-fold lanes over 32-byte blocks: any single changed bit changes the sum. */
 static uint64_t odvgp__checksum(const unsigned char *at, size_t n)
 {
 	uint64_t lane[4] = {1, 2, 3, 4}, h = (uint64_t)n;
@@ -8343,7 +8343,7 @@ static const char odvgp__too_many_base_kernels[] =
 		"its kernel has more terms than this build allows: compile with a larger "
 		"ODVGP_MAX_BASE_KERNELS";
 
-/*  Magic, version, number of base kernels: what reading the kernel needs. */
+/*	Magic, version, number of base kernels: what reading the kernel needs. */
 static odvgp_status odvgp__predictor_start_check(
 		const odvgp__predictor *p, const char *what, odvgp_info *info)
 {
@@ -8361,7 +8361,7 @@ static odvgp_status odvgp__predictor_start_check(
 				   : odvgp__fail(info, ODVGP_E_FORMAT, what, -1, 0, "its kernel is not valid");
 }
 
-/*  The number of reals, or -1 if no model has this head. The kernel's words follow it. */
+/*	The number of reals, or -1 if no model has this head. The kernel's words follow it. */
 static ptrdiff_t odvgp__predictor_measure(const odvgp__predictor *p)
 {
 	odvgp__kernel k;
@@ -8409,7 +8409,7 @@ static ptrdiff_t odvgp__predictor_measure(const odvgp__predictor *p)
 	return reals >= 0 && odvgp__predictor_reals(p) == (uint64_t)reals ? reals : -1;
 }
 
-/*  Whether reals are finite, and positive where they must be. */
+/*	Whether reals are finite, and positive where they must be. */
 static int odvgp__predictor_reals_ok(const odvgp__predictor *p)
 {
 	odvgp__view v = odvgp__view_of(p);
@@ -8430,7 +8430,7 @@ static int odvgp__predictor_reals_ok(const odvgp__predictor *p)
 	return odvgp__finite(v.beta, (ptrdiff_t)odvgp__predictor_reals(p));
 }
 
-/*  A checked block: inputs are the first layer's, all else the last one's. */
+/*	A checked block: inputs are the first layer's, all else the last one's. */
 static odvgp_status odvgp__server_fill(
 		odvgp_server *s, const odvgp__predictor *p, const odvgp__isa *row)
 {
@@ -8441,7 +8441,7 @@ static odvgp_status odvgp__server_fill(
 	return ODVGP_OK;
 }
 
-/*  Whether `above` is the predictor of the layer above p. */
+/*	Whether `above` is the predictor of the layer above p. */
 static int odvgp__predictors_chain(const odvgp__predictor *p, const odvgp__predictor *above)
 {
 	return above->layers + 1 == p->layers && above->D == p->P && above->samples == p->samples;
@@ -8461,7 +8461,7 @@ static odvgp_status odvgp__server_check(
 	return ODVGP_OK;
 }
 
-/*  One layer's predictor at the start of a block. */
+/*	One layer's predictor at the start of a block. */
 static odvgp_status odvgp__predictor_check(
 		const odvgp__predictor *p, size_t bytes, odvgp_info *info)
 {
@@ -8540,7 +8540,7 @@ static odvgp_status odvgp__bad_file(odvgp_info *info, const char *sentence)
 	return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, sentence);
 }
 
-/*  Check magic, version, sizes and checksum; set h. */
+/*	Check magic, version, sizes and checksum; set h. */
 static odvgp_status odvgp__file_open(
 		const void *file, size_t bytes, odvgp__file_head *h, odvgp_info *info)
 {
@@ -8569,14 +8569,14 @@ static odvgp_status odvgp__file_open(
 	return ODVGP_OK;
 }
 
-/*  Head and largest kernel of a predictor. */
+/*	Head and largest kernel of a predictor. */
 typedef union {
 	odvgp__predictor head;
 	uint32_t words[(sizeof(odvgp__predictor) + sizeof(odvgp__kernel)) / sizeof(uint32_t) + 32];
 } odvgp__predictor_start;
 
-/*  Read and check the next predictor's head, with this build's real_size, of which *left bytes are
-    in the file from here on. Leaves f at the reals. `below`: the layer before it, or NULL. */
+/*	Read and check the next predictor's head, with this build's real_size, of which *left bytes are
+	in the file from here on. Leaves f at the reals. `below`: the layer before it, or NULL. */
 static odvgp_status odvgp__file_predictor(odvgp__file *f, const odvgp__file_head *h, uint64_t *left,
 		const odvgp__predictor *below, odvgp__predictor_start *start, odvgp_info *info)
 {
@@ -8616,7 +8616,7 @@ ODVGP__NOINLINE odvgp_status odvgp__file_predictor_size(
 	return ODVGP_OK;
 }
 
-/*  The next predictor of a checked file. */
+/*	The next predictor of a checked file. */
 ODVGP__NOINLINE odvgp_status odvgp__file_predictor_read(odvgp__file *f, const odvgp__file_head *h,
 		uint64_t *left, odvgp__predictor *p, odvgp_info *info)
 {
@@ -8686,15 +8686,15 @@ ODVGP_API odvgp_status odvgp_server_from_file(odvgp_server *server, const void *
 #define ODVGP__O_SYNC 0
 #endif
 
-/*  Whether path is no regular file: none may replace it. C alone cannot tell. */
+/*	Whether path is no regular file: none may replace it. C alone cannot tell. */
 static int odvgp__file_in_place(const char *path)
 {
 	struct stat is;
 	return stat(path, &is) == 0 && !S_ISREG(is.st_mode);
 }
 
-/*  Create a new file that holds the block. Returns 1; 0 if the name is taken; -1 after any other
-    failure. Failures leave no new file. */
+/*	Create a new file that holds the block. Returns 1; 0 if the name is taken; -1 after any other
+	failure. Failures leave no new file. */
 static int odvgp__file_create(const char *name, const void *block, size_t bytes)
 {
 	const unsigned char *at = (const unsigned char *)block;
@@ -8723,7 +8723,7 @@ extern "C"
 		__declspec(dllimport) int __stdcall MoveFileExA(
 				const char *from, const char *to, unsigned long flags);
 
-/*  As above. */
+/*	As above. */
 static int odvgp__file_create(const char *name, const void *block, size_t bytes)
 {
 	const unsigned char *at = (const unsigned char *)block;
@@ -8745,8 +8745,8 @@ static int odvgp__file_create(const char *name, const void *block, size_t bytes)
 }
 
 #else
-/*  As above. Mode "x" is C11; for older C libraries, opening for reading tells whether the name is
-    taken. */
+/*	As above. Mode "x" is C11; for older C libraries, opening for reading tells whether the name is
+	taken. */
 static int odvgp__file_create(const char *name, const void *block, size_t bytes)
 {
 	FILE *file = fopen(name, "rb");
@@ -8773,7 +8773,7 @@ static int odvgp__file_in_place(const char *path)
 }
 #endif
 
-/*  Rename, replacing `to` if it exists. */
+/*	Rename, replacing `to` if it exists. */
 static int odvgp__file_rename(const char *from, const char *to)
 {
 #ifdef _WIN32
@@ -8839,13 +8839,13 @@ ODVGP_API odvgp_status odvgp_file_read(
 
 /* ---- >>model   types of training: slots, nodes, units, state
 
-    A model is units on one tape and one parameter vector, one for each layer: a hidden unit's mean
-    and variance are sampled, and the samples are the next unit's inputs. */
+	A model is units on one tape and one parameter vector, one for each layer: a hidden unit's mean
+	and variance are sampled, and the samples are the next unit's inputs. */
 
-/*  Longest slot name. */
+/*	Longest slot name. */
 #define ODVGP__SLOT_NAME ((int)sizeof "layer0.kernel.31.lengthscale")
 
-/*  The internal part of a slot. */
+/*	The internal part of a slot. */
 typedef struct {
 	char name[ODVGP__SLOT_NAME];
 	odvgp_real low, high; /* of values; HUGE_VAL: no upper one */
@@ -8859,8 +8859,8 @@ typedef struct {
 	uint64_t stamp; /* tape's clock at the last change */
 } odvgp__slot_state;
 
-/*  Slots are numbered from 1; 0 is none. While a model is measured, slots are only counted: slot
-    and state are NULL. */
+/*	Slots are numbered from 1; 0 is none. While a model is measured, slots are only counted: slot
+	and state are NULL. */
 typedef struct {
 	/* theta [count]; value [positive]; grad [count], with respect to values */
 	odvgp_real *theta, *value, *grad;
@@ -8876,7 +8876,7 @@ typedef struct {
 	odvgp__slot_state *state; /* [slots + 1] */
 } odvgp__params;
 
-/*  Memory used in turn: a borrower gives it back before the next takes it. */
+/*	Memory used in turn: a borrower gives it back before the next takes it. */
 typedef struct {
 	odvgp_real *at;
 	int to; /* the borrower, or ODVGP__NOBODY */
@@ -8885,10 +8885,10 @@ typedef struct {
 #define ODVGP__MAX_IN 6
 
 enum { ODVGP__HEAD, ODVGP__TILE, ODVGP__TAIL };
-/*  Varying sizes: rows of the current tile, times the unit's samples; sampled columns of gamma. */
+/*	Varying sizes: rows of the current tile, times the unit's samples; sampled columns of gamma. */
 enum { ODVGP__TILE_SIZE = -1, ODVGP__SAMPLE_SIZE = -2 };
 
-/*  Variants of operations. */
+/*	Variants of operations. */
 /* KERNEL: LOWER for the lower triangle of a symmetric matrix */
 enum { ODVGP__KERNEL_WHOLE, ODVGP__KERNEL_LOWER };
 /* CHOL: BARE for no jitter until a factorisation fails */
@@ -8921,7 +8921,7 @@ enum {
 	ODVGP__COLLAPSE_BETA
 };
 
-/*  Purposes of an evaluation, which runs only nodes that serve one of them. */
+/*	Purposes of an evaluation, which runs only nodes that serve one of them. */
 enum {
 	ODVGP__FOR_BOUND = 1,
 	ODVGP__FOR_STATS = 2,
@@ -8929,7 +8929,7 @@ enum {
 	ODVGP__FOR_L = 8,
 	ODVGP__FOR_PREDICTOR = 16
 };
-/*  Terms of a bound, where adjoints begin. */
+/*	Terms of a bound, where adjoints begin. */
 #define ODVGP__FOR_VALUE (ODVGP__FOR_BOUND | ODVGP__FOR_COLLAPSED)
 
 typedef enum {
@@ -8965,7 +8965,7 @@ typedef enum {
 	ODVGP__OPS
 } odvgp__op;
 
-/*  Jitter of one matrix, kept between evaluations. */
+/*	Jitter of one matrix, kept between evaluations. */
 enum { ODVGP__JITTER_BETA, ODVGP__JITTER_GAMMA, ODVGP__JITTERS };
 typedef struct {
 	odvgp_real raised; /* added to the config's, absolute; a constant for the gradient */
@@ -8973,7 +8973,7 @@ typedef struct {
 	int clean;         /* training steps since `raised` changed */
 } odvgp__jitter;
 
-/*  A node while the tape is built: its number, 0 for none, and largest shape. */
+/*	A node while the tape is built: its number, 0 for none, and largest shape. */
 typedef struct {
 	int id;
 	ptrdiff_t rows, cols;
@@ -9004,7 +9004,7 @@ typedef struct {
 	uint64_t stamp;
 } odvgp__node;
 
-/*  A Gaussian block of q: on beta, or SOLVE-GP's on the residual of gamma. */
+/*	A Gaussian block of q: on beta, or SOLVE-GP's on the residual of gamma. */
 typedef struct {
 	int number;           /* among all blocks of the model */
 	ptrdiff_t M, natural; /* points; M if natural steps move it, else 0 */
@@ -9017,8 +9017,8 @@ typedef struct {
 } odvgp__block;
 enum { ODVGP__ON_BETA, ODVGP__ON_GAMMA, ODVGP__BLOCKS };
 
-/*  One Gaussian process of a model: P latent functions that share kernel, inducing inputs and so
-    the head. */
+/*	One Gaussian process of a model: P latent functions that share kernel, inducing inputs and so
+	the head. */
 struct odvgp__unit {
 	odvgp_model *model;
 	int number;      /* of the layer */
@@ -9058,8 +9058,8 @@ struct odvgp__unit {
 	ptrdiff_t normal_rows;
 };
 
-/*  Head of the memory of sums over tiles; moments follow, then gradient, statistics and adjoints of
-    head nodes. */
+/*	Head of the memory of sums over tiles; moments follow, then gradient, statistics and adjoints of
+	head nodes. */
 typedef struct {
 	double expected;     /* of the EXPECT node */
 	double weight, logs; /* sum of the rows' weights w; of w log e, e a multiple of the noise */
@@ -9102,7 +9102,7 @@ typedef struct {
 } odvgp__tape;
 
 #define ODVGP__MODEL_MAGIC 0x4d56444fu /* "ODVM" */
-/*  Numbers, besides the arrays, that training changes. Files hold all of them. */
+/*	Numbers, besides the arrays, that training changes. Files hold all of them. */
 typedef struct {
 	/* scales_age: Adam's steps since D was recomputed */
 	uint64_t steps, adam_steps, clean_steps, scales_age;
@@ -9121,7 +9121,7 @@ typedef struct {
 	double lbfgs_expected, lbfgs_kl;
 } odvgp__state;
 
-/*  L-BFGS, independent of models. */
+/*	L-BFGS, independent of models. */
 typedef struct {
 	ptrdiff_t n, memory;  /* numbers in x; most pairs */
 	uint64_t pairs, next; /* kept; index of the next */
@@ -9173,20 +9173,20 @@ struct odvgp_model {
 	int warm_due; /* odvgp_fit begins with a warm start */
 };
 
-/*  For code that handles one unit: a kernel's text, the predictor, q's optimum. */
+/*	For code that handles one unit: a kernel's text, the predictor, q's optimum. */
 static odvgp__unit *odvgp__only_unit(const odvgp_model *m)
 {
 	ODVGP_ASSERT(m->units == 1);
 	return m->unit;
 }
 
-/*  Whether the likelihood sees mixtures of the unit's functions. */
+/*	Whether the likelihood sees mixtures of the unit's functions. */
 static int odvgp__is_mixed(const odvgp__unit *u)
 {
 	return u->number + 1 == u->model->units && u->model->cfg.functions > 0;
 }
 
-/*  Numbers before a unit's in model->data_sd, and all of them. */
+/*	Numbers before a unit's in model->data_sd, and all of them. */
 static ptrdiff_t odvgp__data_sd_at(const odvgp_model *m, int number)
 {
 	ptrdiff_t at = 0;
@@ -9198,12 +9198,12 @@ static ptrdiff_t odvgp__data_sds(const odvgp_model *m) { return odvgp__data_sd_a
 
 /* --- properties of mean parts and covariance parts --- */
 
-/*  q_mu: a mean in whitened (or the config's) coordinates, or coefficients of k(x, Z_beta). */
+/*	q_mu: a mean in whitened (or the config's) coordinates, or coefficients of k(x, Z_beta). */
 enum { ODVGP__MU_MEAN, ODVGP__MU_COEFFICIENTS };
-/*  gamma's features in the mean: none, A_v, K(Zg,X) - W^T A, or K(Za,X). */
+/*	gamma's features in the mean: none, A_v, K(Zg,X) - W^T A, or K(Za,X). */
 enum { ODVGP__NO_GAMMA, ODVGP__WHITE_GAMMA, ODVGP__RESIDUAL_GAMMA, ODVGP__FREE_GAMMA };
 
-/*  Objectives without q that a part has. */
+/*	Objectives without q that a part has. */
 enum {
 	ODVGP__HAS_COLLAPSED = 1 << ODVGP_OBJECTIVE_COLLAPSED,
 	ODVGP__HAS_PARTLY = 1 << ODVGP_OBJECTIVE_PARTLY,
@@ -9211,7 +9211,7 @@ enum {
 	ODVGP__HAS_EXACT = 1 << ODVGP_OBJECTIVE_EXACT
 };
 
-/*  Natural steps of q. A member has those that both of its parts name. */
+/*	Natural steps of q. A member has those that both of its parts name. */
 enum {
 	/* q(u) is Gaussian with mean q_mu plus the unit's shift, Cholesky factor q_sqrt */
 	ODVGP__STEPS_BETA = 1,
@@ -9223,15 +9223,15 @@ enum {
 	ODVGP__STEPS_WATCHED = 8
 };
 
-/*  What odvgp_fit_q can optimise: a mean's weights on its features; a covariance. */
+/*	What odvgp_fit_q can optimise: a mean's weights on its features; a covariance. */
 enum { ODVGP__NO_OPTIMUM, ODVGP__OPTIMUM_WEIGHTS };
 enum { ODVGP__OPTIMUM_ROOTS = 1, ODVGP__OPTIMUM_INVERSE, ODVGP__OPTIMUM_DIAGONAL };
 
-/*  Adam's scale D of a gamma coefficient: k, diag(C), which is the KL's curvature in ORTH's a, or
-    k sqrt(Mg) where a step of all coefficients moves the whole mean. */
+/*	Adam's scale D of a gamma coefficient: k, diag(C), which is the KL's curvature in ORTH's a, or
+	k sqrt(Mg) where a step of all coefficients moves the whole mean. */
 enum { ODVGP__SCALE_PRIOR, ODVGP__SCALE_RESIDUAL, ODVGP__SCALE_SUM };
 
-/*  A mean part; head and tile add its nodes (>>parts). */
+/*	A mean part; head and tile add its nodes (>>parts). */
 typedef struct odvgp__mean_part {
 	const char *name;
 	odvgp_mean_part without_gamma; /* the part if M_gamma = 0 */
@@ -9269,20 +9269,20 @@ typedef struct odvgp__cov_part {
 
 /* ---- >>params   the parameter vector
 
-    theta holds every trainable number. Positive numbers come first, unbounded as odvgp_set_bounds
-    defines; their values are kept beside theta. All other numbers are their own values. */
+	theta holds every trainable number. Positive numbers come first, unbounded as odvgp_set_bounds
+	defines; their values are kept beside theta. All other numbers are their own values. */
 
-/*  Users of the gradient's memory between evaluations. */
+/*	Users of the gradient's memory between evaluations. */
 enum { ODVGP__GRADIENT, ODVGP__LENT_OPTIMUM, ODVGP__LENT_ALPHA, ODVGP__LENT_BACKUP };
 
-/*  1 / (1 + e^t) for t >= 0: the distance to the nearer bound over high - low, to all digits. */
+/*	1 / (1 + e^t) for t >= 0: the distance to the nearer bound over high - low, to all digits. */
 static double odvgp__tail(double t)
 {
 	double e = exp(-t);
 	return e / (1 + e);
 }
 
-/*  The lower bound in force. */
+/*	The lower bound in force. */
 static odvgp_real odvgp__low(const odvgp__params *p, int s)
 {
 	const odvgp__slot_state *state = &p->state[s];
@@ -9299,7 +9299,7 @@ static odvgp_real odvgp__to_positive(const odvgp__params *p, int s, odvgp_real t
 	return (odvgp_real)(low + (t > 0 ? t + log1p(exp(-t)) : log1p(exp(t))));
 }
 
-/*  A value rounded onto a bound gets the theta where that rounding begins. */
+/*	A value rounded onto a bound gets the theta where that rounding begins. */
 static odvgp_real odvgp__from_positive(const odvgp__params *p, int s, odvgp_real value)
 {
 	double low = (double)odvgp__low(p, s), high = (double)p->state[s].high, v = (double)value - low,
@@ -9314,8 +9314,8 @@ static odvgp_real odvgp__from_positive(const odvgp__params *p, int s, odvgp_real
 	return (odvgp_real)(v + log(-expm1(-v)));
 }
 
-/*  d value / d theta. Without bounds from the value: v for e^t, 1 - e^-v for log(1 + e^t). With
-    bounds from theta, because the distance to a bound has fewer digits. */
+/*	d value / d theta. Without bounds from the value: v for e^t, 1 - e^-v for log(1 + e^t). With
+	bounds from theta, because the distance to a bound has fewer digits. */
 static odvgp_real odvgp__positive_derivative(
 		const odvgp__params *p, int s, odvgp_real theta, odvgp_real value)
 {
@@ -9326,7 +9326,7 @@ static odvgp_real odvgp__positive_derivative(
 	return (odvgp_real)(low > 0 ? t < 0 ? tail : 1 - tail : -expm1(-(double)value));
 }
 
-/*  The value, moved inside the bounds as odvgp_set_bounds says. */
+/*	The value, moved inside the bounds as odvgp_set_bounds says. */
 static odvgp_real odvgp__inside(const odvgp__params *p, int s, odvgp_real value)
 {
 	odvgp_real low = odvgp__low(p, s), high = p->state[s].high,
@@ -9335,10 +9335,10 @@ static odvgp_real odvgp__inside(const odvgp__params *p, int s, odvgp_real value)
 	return value < high ? value : high - margin;
 }
 
-/*  Units from the columns of X: [D,P], row d per unit of column d; [.,D], each row an input. */
+/*	Units from the columns of X: [D,P], row d per unit of column d; [.,D], each row an input. */
 enum { ODVGP__PER_INPUT = 1, ODVGP__IN_INPUTS };
 
-/*  What a slot holds. */
+/*	What a slot holds. */
 enum { ODVGP__POSITIVE = 1, ODVGP__TRIANGLES = 2, ODVGP__NATURAL = 4, ODVGP__OF_Q = 8 };
 
 static void odvgp__slot_units(odvgp__params *p, int s, int power, int column)
@@ -9348,8 +9348,8 @@ static void odvgp__slot_units(odvgp__params *p, int s, int power, int column)
 	p->state[s].column = column;
 }
 
-/*  Append a slot [a,b,c]; returns its number. The table is large enough: the layout counts
-    first. */
+/*	Append a slot [a,b,c]; returns its number. The table is large enough: the layout counts
+	first. */
 static int odvgp__slot_add(odvgp__params *p, const char *name, int kind, int dims, ptrdiff_t a,
 		ptrdiff_t b, ptrdiff_t c)
 {
@@ -9386,7 +9386,7 @@ static int odvgp__slot_add(odvgp__params *p, const char *name, int kind, int dim
 	return s;
 }
 
-/*  Lend the gradient's memory until odvgp__give_back. */
+/*	Lend the gradient's memory until odvgp__give_back. */
 static odvgp_real *odvgp__lend_gradient(odvgp__params *p, int to)
 {
 	ODVGP_ASSERT(p->lent == ODVGP__GRADIENT);
@@ -9400,7 +9400,7 @@ static void odvgp__give_back(odvgp__params *p, int from)
 	p->lent = ODVGP__GRADIENT;
 }
 
-/*  Borrowers of model->kept and of model->nat_R. */
+/*	Borrowers of model->kept and of model->nat_R. */
 enum { ODVGP__NOBODY, ODVGP__KEPT_BY_START, ODVGP__KEPT_BY_LBFGS };
 enum {
 	ODVGP__NAT_FROM_Q = 1,
@@ -9448,7 +9448,7 @@ static int odvgp__slot_of(const odvgp__params *p, ptrdiff_t i)
 	return s;
 }
 
-/*  For x > 0: shifted to x >= 10, then Stirling's series. */
+/*	For x > 0: shifted to x >= 10, then Stirling's series. */
 static double odvgp__log_gamma(double x)
 {
 	double shift = 0;
@@ -9468,7 +9468,7 @@ static double odvgp__log_gamma(double x)
 	return (x - 0.5) * log(x) - x + 0.5 * odvgp__log_2pi + series - shift;
 }
 
-/*  Log prior density of v in slot s, and its derivative. */
+/*	Log prior density of v in slot s, and its derivative. */
 static double odvgp__log_prior(const odvgp__params *p, int s, double v, double *derivative)
 {
 	*derivative = 0;
@@ -9480,7 +9480,7 @@ static double odvgp__log_prior(const odvgp__params *p, int s, double v, double *
 	return a * log(b) - odvgp__log_gamma(a) + (a - 1) * log(v) - b * v;
 }
 
-/*  Sum of all log priors; subtracts its gradient from grad, the loss's, unless NULL. */
+/*	Sum of all log priors; subtracts its gradient from grad, the loss's, unless NULL. */
 static double odvgp__add_priors(const odvgp__params *p, odvgp_real *grad)
 {
 	double sum = 0, derivative;
@@ -9513,17 +9513,17 @@ static const odvgp_real *odvgp__hyp(const odvgp__unit *u)
 	return u->model->par.value + u->model->par.slot[u->slot_kernel].offset;
 }
 
-/*  Current k(x,x); x NULL: as odvgp__kernel_diag. */
+/*	Current k(x,x); x NULL: as odvgp__kernel_diag. */
 static odvgp_real odvgp__unit_diag(const odvgp__unit *u, const odvgp_real *x)
 {
 	odvgp_real value[ODVGP__MAX_NODES];
 	return odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), x, value);
 }
 
-/*  As a unit only; if it depends on x, for inputs of mean square 1. */
+/*	As a unit only; if it depends on x, for inputs of mean square 1. */
 static odvgp_real odvgp__prior_variance(const odvgp__unit *u) { return odvgp__unit_diag(u, NULL); }
 
-/*  A job on K(X1,X2) [n,m] with the unit's kernel. */
+/*	A job on K(X1,X2) [n,m] with the unit's kernel. */
 static void odvgp__unit_job(odvgp__kjob *job, const odvgp__unit *u, const odvgp_real *X1,
 		ptrdiff_t n, const odvgp_real *X2, ptrdiff_t m)
 {
@@ -9548,8 +9548,8 @@ static void odvgp__touch_all(odvgp_model *m)
 	for (int i = 1; i <= m->par.slots; i++) odvgp__touch(m, i);
 }
 
-/*  Always write theta and value together, and only if theta changes: a value set by the caller may
-    differ from theta's in the last bits. */
+/*	Always write theta and value together, and only if theta changes: a value set by the caller may
+	differ from theta's in the last bits. */
 static void odvgp__set_theta(odvgp_model *m, int s, ptrdiff_t i, odvgp_real theta)
 {
 	m->par.theta[i] = theta;
@@ -9563,13 +9563,13 @@ static void odvgp__set_positive(odvgp_model *m, ptrdiff_t i, double value)
 	m->par.theta[i] = odvgp__from_positive(&m->par, s, m->par.value[i]);
 }
 
-/*  y = f + Gaussian noise allows closed forms. */
+/*	y = f + Gaussian noise allows closed forms. */
 static int odvgp__has_noise(const odvgp_config *c)
 {
 	return (odvgp__likelihoods[c->lik.kind].flags & ODVGP__LIK_GAUSSIAN) != 0;
 }
 
-/*  No effect with other likelihoods. */
+/*	No effect with other likelihoods. */
 static void odvgp__set_noise(odvgp_model *m, double value)
 {
 	if (!odvgp__has_noise(&m->cfg)) return;
@@ -9577,14 +9577,14 @@ static void odvgp__set_noise(odvgp_model *m, double value)
 	ODVGP__FOR(i, slot->count) odvgp__set_positive(m, slot->offset + i, value);
 }
 
-/*  Of all outputs. */
+/*	Of all outputs. */
 static odvgp_real odvgp__noise(const odvgp_model *m)
 {
 	ODVGP_ASSERT(odvgp__has_noise(&m->cfg));
 	return m->tape.node[m->lik_params.id].v[0];
 }
 
-/*  Whether new parameters are finite, and positive where they must be. */
+/*	Whether new parameters are finite, and positive where they must be. */
 static int odvgp__theta_ok(const odvgp_model *m)
 {
 	ODVGP__FOR(i, m->par.positive)
@@ -9688,7 +9688,7 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_r
 	return ODVGP_OK;
 }
 
-/*  Whether the slot has this name, or begins so before a final '*'. */
+/*	Whether the slot has this name, or begins so before a final '*'. */
 static int odvgp__slot_matches(const odvgp_slot *slot, const char *name)
 {
 	size_t length = strlen(name), open = length && name[length - 1] == '*';
@@ -9709,8 +9709,8 @@ ODVGP_API odvgp_status odvgp_set_trainable(odvgp_model *m, const char *name, int
 	return hits ? ODVGP_OK : ODVGP_E_NAME;
 }
 
-/*  Values inside the bounds stay; theta changes coordinates. Adam's moments and the last good
-    parameters, in the old ones, are dropped. */
+/*	Values inside the bounds stay; theta changes coordinates. Adam's moments and the last good
+	parameters, in the old ones, are dropped. */
 static void odvgp__bound_slot(odvgp_model *m, int s, odvgp_real low, odvgp_real high)
 {
 	const odvgp_slot *slot = &m->par.slot[s];
@@ -9781,17 +9781,17 @@ ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *m, int term, ptrdiff_
 
 /* ---- >>ops   matrix operations and their adjoints
 
-    A node is a matrix: its value v and its adjoint d = dloss/dv. Head nodes depend only on
-    parameters, tile nodes also on a tile of rows, tail nodes on sums over tiles (MOMENTS); the tail
-    runs between two visits of the tiles. The tape is the list of nodes. Forward runs it in order;
-    reverse runs it backwards, each node adding to the d of its inputs.
+	A node is a matrix: its value v and its adjoint d = dloss/dv. Head nodes depend only on
+	parameters, tile nodes also on a tile of rows, tail nodes on sums over tiles (MOMENTS); the tail
+	runs between two visits of the tiles. The tape is the list of nodes. Forward runs it in order;
+	reverse runs it backwards, each node adding to the d of its inputs.
 
-    needs_grad: the node depends on a wanted parameter, and a term of the bound on the node; other
-    nodes are not differentiated. stamp: when the value was computed; a head node is recomputed only
-    if an input is newer. A node computed in place overwrites its input, so both are recomputed if
-    either is out of date.
+	needs_grad: the node depends on a wanted parameter, and a term of the bound on the node; other
+	nodes are not differentiated. stamp: when the value was computed; a head node is recomputed only
+	if an input is newer. A node computed in place overwrites its input, so both are recomputed if
+	either is out of date.
 
-    Below, dX is the adjoint of X; "stacked" means squares [M,M] one below the other, [P M, M]. */
+	Below, dX is the adjoint of X; "stacked" means squares [M,M] one below the other, [P M, M]. */
 
 static odvgp__node *odvgp__in(odvgp__tape *t, const odvgp__node *nd, int i)
 {
@@ -9823,7 +9823,7 @@ static void odvgp__node_zero(odvgp_real *x, const odvgp__node *nd)
 		ODVGP__FOR(i, nd->rows) odvgp__zero(x + i * nd->ld, nd->cols);
 }
 
-/*  v <- X's value, and dX += the adjoint, entry by entry: for a node that begins as its input. */
+/*	v <- X's value, and dX += the adjoint, entry by entry: for a node that begins as its input. */
 static void odvgp__value_from(odvgp__node *nd, const odvgp__node *X)
 {
 	ODVGP__FOR(i, nd->rows) odvgp__copy(nd->v + i * nd->ld, X->v + i * X->ld, nd->cols);
@@ -9850,9 +9850,9 @@ static void odvgp__source_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- KERNEL(hyp, X1, X2): K(X1, X2)
-      KERNEL(hyp, Z, X, w): of images X with weights w --- */
+	  KERNEL(hyp, Z, X, w): of images X with weights w --- */
 
-/*  Input k of an operation, unless missing, has the weights of patches. */
+/*	Input k of an operation, unless missing, has the weights of patches. */
 static void odvgp__node_images(odvgp__tape *t, const odvgp__node *nd, int k, odvgp__kjob *job)
 {
 	odvgp__node *w = odvgp__in(t, nd, k);
@@ -9894,7 +9894,7 @@ static void odvgp__kernel_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- KERNEL_DIAG(hyp, X): k(x,x) of each row of X, [1,n]
-      KERNEL_DIAG(hyp, X, w): of images; aux: K w for each [n,patches] --- */
+	  KERNEL_DIAG(hyp, X, w): of images; aux: K w for each [n,patches] --- */
 
 static int odvgp__node_images_diag(odvgp__tape *t, odvgp__node *nd, int adjoint)
 {
@@ -9938,8 +9938,8 @@ static void odvgp__kernel_diag_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- KERNEL_VEC(hyp, X1, X2, a): a K(X2, X1), [P,n]
-      aux: what the adjoint needs of the matrix, if that fits the budget; else it is recomputed
-      --- */
+	  aux: what the adjoint needs of the matrix, if that fits the budget; else it is recomputed
+	  --- */
 
 static void odvgp__node_vec_job(odvgp__tape *t, odvgp__node *nd, odvgp__kjob *job)
 {
@@ -9977,8 +9977,8 @@ static void odvgp__kernel_vec_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- CHOL(K, prior): lower Cholesky factor L of K + jitter I, or of each square stacked in K
-      L's upper triangle is 0. The jitter is relative to the mean diagonal of prior, or of K. A
-      failure raises it tenfold, at least to 16 eps rows times the mean, up to the limit. --- */
+	  L's upper triangle is 0. The jitter is relative to the mean diagonal of prior, or of K. A
+	  failure raises it tenfold, at least to 16 eps rows times the mean, up to the limit. --- */
 
 static odvgp_real odvgp__mean_diagonal(const odvgp__node *K)
 {
@@ -9988,7 +9988,7 @@ static odvgp_real odvgp__mean_diagonal(const odvgp__node *K)
 	return sum / (odvgp_real)K->rows;
 }
 
-/*  Texts of jitter events. Files store their indices: append only. */
+/*	Texts of jitter events. Files store their indices: append only. */
 static const char *const odvgp__jitter_matrices[ODVGP__JITTERS] = {"Kb", "C"};
 static const char *const odvgp__jitter_causes[] = {"nearly dependent rows",
 		"all inducing points are equal: constant columns", "repeated inducing points",
@@ -10005,7 +10005,7 @@ static const char *odvgp__jitter_matrix(const odvgp__node *nd)
 	return nd->jitter ? odvgp__jitter_matrices[nd->jitter - nd->of->jitter] : "H";
 }
 
-/*  Likely cause of a failed factorisation, from the kernel matrix's points. */
+/*	Likely cause of a failed factorisation, from the kernel matrix's points. */
 static const char *odvgp__jitter_cause(odvgp__tape *t, const odvgp__node *K, ptrdiff_t pivot)
 {
 	const char *const *cause = odvgp__jitter_causes;
@@ -10049,8 +10049,8 @@ static odvgp_real odvgp__jitter_base(odvgp__tape *t, const odvgp__node *nd)
 				   : 0;
 }
 
-/*  Adjoint of odvgp__jitter_base: adds to prior's diagonal. trace: of the jittered matrix's
-    adjoint. */
+/*	Adjoint of odvgp__jitter_base: adds to prior's diagonal. trace: of the jittered matrix's
+	adjoint. */
 static void odvgp__jitter_adjoint(odvgp__tape *t, const odvgp__node *nd, odvgp_real trace)
 {
 	odvgp__node *prior = odvgp__in(t, nd, nd->in[1] != 0);
@@ -10059,14 +10059,14 @@ static void odvgp__jitter_adjoint(odvgp__tape *t, const odvgp__node *nd, odvgp_r
 		prior->d[i * prior->ld + i] += trace * t->jitter_relative / (odvgp_real)nd->rows;
 }
 
-/*  Invalidate every node that uses this jitter, even if its kernel matrix is unchanged. */
+/*	Invalidate every node that uses this jitter, even if its kernel matrix is unchanged. */
 static void odvgp__jitter_moved(odvgp__tape *t, const odvgp__jitter *jitter)
 {
 	for (int i = 1; i <= t->nodes; i++)
 		if (t->node[i].jitter == jitter) t->node[i].stamp = 0;
 }
 
-/*  Restore jitters and invalidate nodes computed with different ones. */
+/*	Restore jitters and invalidate nodes computed with different ones. */
 static void odvgp__jitter_restore(odvgp__tape *t, odvgp__jitter *to, const odvgp__jitter *from)
 {
 	for (int k = 0; k < ODVGP__JITTERS; k++) {
@@ -10173,9 +10173,9 @@ static void odvgp__jittered_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- SOLVE(L, B): triangular solve
-       LEFT         Y = L^-1 B, B stacked   dB = L^-T dY   dL = -lower(dB Y^T)
-       RIGHT        Y = B L^-T              dB = dY L^-1   dL = -lower(dB^T Y)
-       RIGHT_PLAIN  Y = B L^-1              dB = dY L^-T   dL = -lower(Y^T dB) --- */
+	   LEFT         Y = L^-1 B, B stacked   dB = L^-T dY   dL = -lower(dB Y^T)
+	   RIGHT        Y = B L^-T              dB = dY L^-1   dL = -lower(dB^T Y)
+	   RIGHT_PLAIN  Y = B L^-1              dB = dY L^-T   dL = -lower(Y^T dB) --- */
 
 static odvgp_status odvgp__solve_forward(odvgp__tape *t, odvgp__node *nd)
 {
@@ -10252,8 +10252,8 @@ static void odvgp__product_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- MINUS_PRODUCT(K, W, A): K - W^T A
-      dW -= A d^T, dA -= W d. The result shares v and d with K if nothing else reads K. LOWER: W is
-      A, and only the lower triangle is computed. --- */
+	  dW -= A d^T, dA -= W d. The result shares v and d with K if nothing else reads K. LOWER: W is
+	  A, and only the lower triangle is computed. --- */
 
 static odvgp_status odvgp__minus_product_forward(odvgp__tape *t, odvgp__node *nd)
 {
@@ -10283,11 +10283,11 @@ static void odvgp__minus_product_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- INNER(K, B): I + B_p^T K B_p, lower, stacked
-      K is symmetric, both triangles stored; B stacks lower triangles B_p, or (DIAGONAL) has g_p in
-      row p, with B_p = diag(g_p)^1/2.
-      With G the adjoint and S = G + G^T: dB = K B S, dK = B S B^T / 2, both triangles.
-      aux: K B_p of the last p, and a second [M,M] for work. The reverse run may repeat without a
-      forward run, so it must not overwrite K B_p. --- */
+	  K is symmetric, both triangles stored; B stacks lower triangles B_p, or (DIAGONAL) has g_p in
+	  row p, with B_p = diag(g_p)^1/2.
+	  With G the adjoint and S = G + G^T: dB = K B S, dK = B S B^T / 2, both triangles.
+	  aux: K B_p of the last p, and a second [M,M] for work. The reverse run may repeat without a
+	  forward run, so it must not overwrite K B_p. --- */
 
 static void odvgp__inner_product(odvgp__tape *t, odvgp__node *nd, ptrdiff_t p)
 {
@@ -10319,7 +10319,7 @@ static odvgp_status odvgp__inner_forward(odvgp__tape *t, odvgp__node *nd)
 	return ODVGP_OK;
 }
 
-/*  From the lower triangle G to S = G + G^T. */
+/*	From the lower triangle G to S = G + G^T. */
 static void odvgp__symmetrise(odvgp_real *G, ptrdiff_t n, ptrdiff_t ld)
 {
 	ODVGP__FOR(i, n)
@@ -10409,8 +10409,8 @@ static void odvgp__transpose_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- SAMPLE(mean, var, eps): mean + sqrt(max(var, 0)) eps, by reparametrisation
-       Means and variances [P,m] of m points; eps and the result are [S m,P], row s m + i for sample
-       s of point i. dvar = eps d / (2 sd), 0 where sd is 0. --- */
+	   Means and variances [P,m] of m points; eps and the result are [S m,P], row s m + i for sample
+	   s of point i. dvar = eps d / (2 sd), 0 where sd is 0. --- */
 
 static odvgp_status odvgp__sample_forward(odvgp__tape *t, odvgp__node *nd)
 {
@@ -10442,13 +10442,13 @@ static void odvgp__sample_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- RESIDUAL(k, A, A'): max(k - |A|^2 - |A'|^2, least), [1,n]; A' may be missing
-      least is 0 (CLAMPED) or ODVGP__SCALE_FLOOR times the mean of k (FLOORED). aux: 0 where
-      clamped, else 1. --- */
+	  least is 0 (CLAMPED) or ODVGP__SCALE_FLOOR times the mean of k (FLOORED). aux: 0 where
+	  clamped, else 1. --- */
 
-/*  Least D of gamma's scales, in units of the kernel's variance. */
+/*	Least D of gamma's scales, in units of the kernel's variance. */
 #define ODVGP__SCALE_FLOOR ODVGP__R(1e-2)
 
-/*  d(least)/dk of each column. */
+/*	d(least)/dk of each column. */
 static odvgp_real odvgp__residual_floor(const odvgp__node *nd)
 {
 	return nd->variant == ODVGP__RESIDUAL_FLOORED ? ODVGP__SCALE_FLOOR / (odvgp_real)nd->cols : 0;
@@ -10493,8 +10493,8 @@ static void odvgp__residual_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- TRI_SQUARES(Q, A): |Q_p^T A|^2 by columns, [P,n], for stacked lower triangles Q_p
-      With T_p = Q_p^T A: dA += 2 Q_p T_p diag(d_p), dQ_p += 2 lower(A diag(d_p) T_p^T).
-      aux: every T_p within the budget, else the last; the reverse run recomputes the others. --- */
+	  With T_p = Q_p^T A: dA += 2 Q_p T_p diag(d_p), dQ_p += 2 lower(A diag(d_p) T_p^T).
+	  aux: every T_p within the budget, else the last; the reverse run recomputes the others. --- */
 
 static odvgp_real *odvgp__tri_at(odvgp__tape *t, const odvgp__node *nd, ptrdiff_t p)
 {
@@ -10537,9 +10537,9 @@ static void odvgp__tri_squares_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- INVERSE_VAR(k, L_H, B, K): max(k - |V_p|^2, 0) by columns, [P,n]; V_p = L_H,p^-1 B_p^T K
-       B as in INNER. With T = -2 L_H^-T V diag(d):
-           dK += B T, dB += lower(K T^T), dL_H -= lower(T V^T)
-       aux: V_p of the last p, and T, both [M,n]; dL_H needs both. --- */
+	   B as in INNER. With T = -2 L_H^-T V diag(d):
+		   dK += B T, dB += lower(K T^T), dL_H -= lower(T V^T)
+	   aux: V_p of the last p, and T, both [M,n]; dL_H needs both. --- */
 
 static void odvgp__inverse_features(odvgp__tape *t, odvgp__node *nd, ptrdiff_t p)
 {
@@ -10726,8 +10726,8 @@ static void odvgp__kl_cov_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- KL_INVERSE(L_H): log|H| / 2 - tr(I - H^-1) / 2, for stacked factors
-      With R = L_H^-1, d|R|^2 = -2 tr(R R^T R dL_H), so dL_H += 1 / diag - lower(R^T R R^T).
-      aux: R of the last p, and R^T R, both [M,M]. --- */
+	  With R = L_H^-1, d|R|^2 = -2 tr(R R^T R dL_H), so dL_H += 1 / diag - lower(R^T R R^T).
+	  aux: R of the last p, and R^T R, both [M,M]. --- */
 
 static odvgp_status odvgp__kl_inverse_forward(odvgp__tape *t, odvgp__node *nd)
 {
@@ -10768,10 +10768,10 @@ static void odvgp__kl_inverse_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- EXPECT(mean, var, Y, positive parameters, free parameters): a tile's sum of E_q[log p(y|f)]
-      The adjoint contains the scale N/B. Either kind of parameters may be missing.
-      aux: if a gradient is wanted, derivatives in parameters (doubles), mean and variance. --- */
+	  The adjoint contains the scale N/B. Either kind of parameters may be missing.
+	  aux: if a gradient is wanted, derivatives in parameters (doubles), mean and variance. --- */
 
-/*  The derivatives in aux; returns the count of parameters. */
+/*	The derivatives in aux; returns the count of parameters. */
 static ptrdiff_t odvgp__expect_kept(
 		odvgp__tape *t, const odvgp__node *nd, double **dpar, odvgp_real **dmean, odvgp_real **dvar)
 {
@@ -10786,7 +10786,7 @@ static ptrdiff_t odvgp__expect_kept(
 	return numbers;
 }
 
-/*  The current tile's job, without derivatives. */
+/*	The current tile's job, without derivatives. */
 static odvgp__lik_job odvgp__expect_job(odvgp__tape *t, const odvgp__node *nd, odvgp__arena *a)
 {
 	const odvgp__node *mean = odvgp__in(t, nd, 0), *var = odvgp__in(t, nd, 1),
@@ -10841,7 +10841,7 @@ static odvgp_status odvgp__expect_forward(odvgp__tape *t, odvgp__node *nd)
 	return ODVGP_OK;
 }
 
-/*  Add nd's adjoint times the derivatives x [rows,ld] to input k. */
+/*	Add nd's adjoint times the derivatives x [rows,ld] to input k. */
 static void odvgp__expect_add(odvgp__tape *t, const odvgp__node *nd, int k, const odvgp_real *x)
 {
 	odvgp__node *in = odvgp__in(t, nd, k);
@@ -10866,9 +10866,9 @@ static void odvgp__expect_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- MOMENTS(A, A', r, k): sums over tiles, stored as [F + P + 2, F], with Phi = [A; A']
-          S = Phi Phi^T [F,F], lower    h = r Phi^T [P,F]    |r|^2    sum of k, once per output
-      The two scalars begin the last two rows. A' may be missing.
-      Reverse: with T = dloss/dS, whole and symmetric, dPhi += 2 T Phi + dh^T r. --- */
+		  S = Phi Phi^T [F,F], lower    h = r Phi^T [P,F]    |r|^2    sum of k, once per output
+	  The two scalars begin the last two rows. A' may be missing.
+	  Reverse: with T = dloss/dS, whole and symmetric, dPhi += 2 T Phi + dh^T r. --- */
 
 typedef struct {
 	ptrdiff_t M, F, P;
@@ -10888,7 +10888,7 @@ static odvgp__moments odvgp__moments_of(odvgp__tape *t, const odvgp__node *nd, o
 	return m;
 }
 
-/*  v is 0 before the first tile. */
+/*	v is 0 before the first tile. */
 static odvgp_status odvgp__moments_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *A = odvgp__in(t, nd, 0), *Av = odvgp__in(t, nd, 1), *r = odvgp__in(t, nd, 2),
@@ -10947,14 +10947,14 @@ static void odvgp__moments_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- COLLAPSED(moments, noise s, V): the bound at the optimal q, for N rows and P outputs
-          -P W/2 log(2 pi s) - P/2 sum_b log|I + S_b/s| - (|r|^2 - h^T J^-1 h / s) / (2 s)
-              - (k - P sum_b tr S_b) / (2 s)
-      W = N. A row of weight w and noise e s has A, r and sqrt k divided by its root sqrt(e / w); W
-      is the sum of w, and the bound has the term -P/2 sum w log e.
-      J = I + S/s over the mean's features; b runs over the blocks of the covariance. With
-      V = A K A^T, [SOLVE] eq. 15, it adds P tr((I + S/s)^-1 (V - S S)) / (2 s^2).
-      variant: which of mean and covariance use only the features of beta.
-      aux: J^-1, work, J^-1 h. --- */
+		  -P W/2 log(2 pi s) - P/2 sum_b log|I + S_b/s| - (|r|^2 - h^T J^-1 h / s) / (2 s)
+			  - (k - P sum_b tr S_b) / (2 s)
+	  W = N. A row of weight w and noise e s has A, r and sqrt k divided by its root sqrt(e / w); W
+	  is the sum of w, and the bound has the term -P/2 sum w log e.
+	  J = I + S/s over the mean's features; b runs over the blocks of the covariance. With
+	  V = A K A^T, [SOLVE] eq. 15, it adds P tr((I + S/s)^-1 (V - S S)) / (2 s^2).
+	  variant: which of mean and covariance use only the features of beta.
+	  aux: J^-1, work, J^-1 h. --- */
 
 typedef struct {
 	odvgp__moments m;
@@ -10984,8 +10984,8 @@ static odvgp__collapse odvgp__collapse_of(odvgp__tape *t, odvgp__node *nd)
 	return c;
 }
 
-/*  out [n,n], both triangles: (I + S/s)^-1 of the n features from `from` on. work [n,n]. *logs: the
-    sum of log L_ii of its Cholesky factor. */
+/*	out [n,n], both triangles: (I + S/s)^-1 of the n features from `from` on. work [n,n]. *logs: the
+	sum of log L_ii of its Cholesky factor. */
 static odvgp_status odvgp__collapse_inverse(odvgp__tape *t, const odvgp__collapse *c,
 		ptrdiff_t from, ptrdiff_t n, odvgp_real *work, odvgp_real *out, double *logs)
 {
@@ -11009,7 +11009,7 @@ static odvgp_status odvgp__collapse_inverse(odvgp__tape *t, const odvgp__collaps
 	return ODVGP_OK;
 }
 
-/*  w = J^-1 h over the mean's features; returns h^T w. */
+/*	w = J^-1 h over the mean's features; returns h^T w. */
 static double odvgp__collapse_solve(odvgp__tape *t, const odvgp__collapse *c)
 {
 	double sum = 0;
@@ -11020,7 +11020,7 @@ static double odvgp__collapse_solve(odvgp__tape *t, const odvgp__collapse *c)
 	return sum;
 }
 
-/*  tr(J^-1 V) - tr(J^-1 S S), where tr(J^-1 S S) = s (tr S - s tr(I - J^-1)). */
+/*	tr(J^-1 V) - tr(J^-1 S S), where tr(J^-1 S S) = s (tr S - s tr(I - J^-1)). */
 static double odvgp__collapse_tight(const odvgp__collapse *c, const odvgp__node *V)
 {
 	double sum = 0, s = (double)c->s;
@@ -11031,8 +11031,8 @@ static double odvgp__collapse_tight(const odvgp__collapse *c, const odvgp__node 
 	return sum;
 }
 
-/*  Both differences in the bound are at least 0. Cancellation that takes one below 0 by more than
-    this, in nats per row and output, is an error. */
+/*	Both differences in the bound are at least 0. Cancellation that takes one below 0 by more than
+	this, in nats per row and output, is an error. */
 #define ODVGP__COLLAPSE_ERROR 0.01
 
 static odvgp_status odvgp__collapsed_forward(odvgp__tape *t, odvgp__node *nd)
@@ -11065,8 +11065,8 @@ static odvgp_status odvgp__collapsed_forward(odvgp__tape *t, odvgp__node *nd)
 	return ODVGP_OK;
 }
 
-/*  Set d->S and d->h for the mean's term and V's; return d/ds of both, for a unit adjoint. J still
-    holds the mean's inverse. */
+/*	Set d->S and d->h for the mean's term and V's; return d/ds of both, for a unit adjoint. J still
+	holds the mean's inverse. */
 static double odvgp__collapsed_reverse_mean(
 		odvgp__tape *t, odvgp__node *nd, const odvgp__collapse *c, odvgp__moments *d)
 {
@@ -11144,10 +11144,10 @@ static void odvgp__collapsed_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- EVIDENCE(K, r, noise s, root): log N(r; 0, K + s I), summed over rows of r; K [n,n] lower
-      A row of weight w and noise e s has root^2 = e / w on the diagonal instead of 1, and the terms
-      log(2 pi s e / w) / 2 - w log(2 pi s e) / 2.
-      dK = (w w^T - P (K + s I)^-1) / 2, dr = -w, with w = (K + s I)^-1 r.
-      aux: (K + s I)^-1, work, w. --- */
+	  A row of weight w and noise e s has root^2 = e / w on the diagonal instead of 1, and the terms
+	  log(2 pi s e / w) / 2 - w log(2 pi s e) / 2.
+	  dK = (w w^T - P (K + s I)^-1) / 2, dr = -w, with w = (K + s I)^-1 r.
+	  aux: (K + s I)^-1, work, w. --- */
 
 static odvgp_status odvgp__evidence_forward(odvgp__tape *t, odvgp__node *nd)
 {
@@ -11207,8 +11207,8 @@ static void odvgp__evidence_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- NAT_STATS(A, mean, var): statistics for natural steps; no value
-      The reverse run adds A diag(g_v) A^T to aux (lower, [P,M,M]) and A g_m to v ([P,M]). Adjoints
-      are derivatives of the loss, so g = -d. --- */
+	  The reverse run adds A diag(g_v) A^T to aux (lower, [P,M,M]) and A g_m to v ([P,M]). Adjoints
+	  are derivatives of the loss, so g = -d. --- */
 
 static void odvgp__nat_stats_reverse(odvgp__tape *t, odvgp__node *nd)
 {
@@ -11222,7 +11222,7 @@ static void odvgp__nat_stats_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- MIX(W [F,P], x [P,n]): W x or, for variances, (W o W) x
-      dx += W^T d, dW += d x^T    or    dx += (W o W)^T d, dW += 2 W o (d x^T) --- */
+	  dx += W^T d, dW += d x^T    or    dx += (W o W)^T d, dW += 2 W o (d x^T) --- */
 
 static odvgp_status odvgp__mix_forward(odvgp__tape *t, odvgp__node *nd)
 {
@@ -11263,7 +11263,7 @@ static size_t odvgp__real_bytes(ptrdiff_t rows, ptrdiff_t cols)
 	return a.bad ? SIZE_MAX : a.used;
 }
 
-/*  What a new node's memory depends on. */
+/*	What a new node's memory depends on. */
 typedef struct {
 	const odvgp__unit *unit;
 	const odvgp__likelihood *likelihood;
@@ -11274,7 +11274,7 @@ typedef struct {
 	ptrdiff_t rows, cols;
 } odvgp__shapes;
 
-/*  Bytes that KERNEL_VEC keeps for n x m entries and P outputs; SIZE_MAX on overflow. */
+/*	Bytes that KERNEL_VEC keeps for n x m entries and P outputs; SIZE_MAX on overflow. */
 static size_t odvgp__kept_bytes(const odvgp__kernel *k, ptrdiff_t n, ptrdiff_t m, ptrdiff_t P)
 {
 	odvgp__arena a;
@@ -11310,13 +11310,13 @@ ODVGP__AUX(inner, 2 * s->cols, s->cols)
 ODVGP__AUX(residual, 1, s->cols)
 ODVGP__AUX(inverse_var, 2 * s->in[3].rows, s->cols)
 ODVGP__AUX(kl_inverse, 2 * s->in[0].cols, s->in[0].cols)
-/*  2 F + P rows; the moments are [F + P + 2, F]. */
+/*	2 F + P rows; the moments are [F + P + 2, F]. */
 ODVGP__AUX(collapsed, s->in[0].cols + s->in[0].rows - 2, s->in[0].cols)
 ODVGP__AUX(evidence, 2 * s->in[0].rows + s->in[1].rows, s->in[0].rows)
 ODVGP__AUX(nat_stats, s->rows * s->cols, s->cols)
 #undef ODVGP__AUX
 
-/*  The larger of value and adjoint of a matrix [n,m]. */
+/*	The larger of value and adjoint of a matrix [n,m]. */
 static size_t odvgp__kernel_job_scratch(
 		const odvgp__shapes *s, odvgp__arena a, ptrdiff_t n, ptrdiff_t m, ptrdiff_t P, int kept)
 {
@@ -11336,7 +11336,7 @@ static size_t odvgp__kernel_node_scratch(const odvgp__shapes *s, ptrdiff_t P, in
 	odvgp__arena_init(&a, NULL, 0);
 	return odvgp__kernel_job_scratch(s, a, s->in[1].rows, s->in[2].rows, P, kept);
 }
-/*  n: rows of Z; 0: for k(x,x). */
+/*	n: rows of Z; 0: for k(x,x). */
 static size_t odvgp__images_scratch(const odvgp__shapes *s, ptrdiff_t n)
 {
 	odvgp__arena a;
@@ -11362,7 +11362,7 @@ static size_t odvgp__kernel_vec_scratch_bytes(const odvgp__shapes *s)
 	return odvgp__kernel_node_scratch(s, s->rows, kept);
 }
 
-/*  Likelihood parameters; moved means. */
+/*	Likelihood parameters; moved means. */
 static size_t odvgp__expect_scratch(const odvgp__shapes *s)
 {
 	odvgp__arena a;
@@ -11383,7 +11383,7 @@ static size_t odvgp__expect_aux(const odvgp__shapes *s, int *kept)
 	return a.bad ? SIZE_MAX : a.used;
 }
 
-/*  A node's numbers; odvgp__sums_layout places sums over tiles. */
+/*	A node's numbers; odvgp__sums_layout places sums over tiles. */
 enum {
 	ODVGP__STORES_BOTH,
 	ODVGP__STORES_NOTHING, /* PARAM: the value is in the parameter vector */
@@ -11392,7 +11392,7 @@ enum {
 	ODVGP__STORES_MOMENTS  /* MOMENTS: v is a sum over tiles */
 };
 
-/*  Traits that running the tape must know. */
+/*	Traits that running the tape must know. */
 enum {
 	/* value, stamp and needs_grad come from outside */
 	ODVGP__OP_GIVEN = 1,
@@ -11460,8 +11460,8 @@ static const odvgp__op_row odvgp__ops[ODVGP__OPS] = {
 
 /* ---- >>tape   running the operations
 
-    Both runs skip nodes that the evaluation does not need, forward also those up to date, reverse
-    those on which no term of the bound depends. */
+	Both runs skip nodes that the evaluation does not need, forward also those up to date, reverse
+	those on which no term of the bound depends. */
 
 static int odvgp__has_trait(const odvgp__node *nd, int trait)
 {
@@ -11504,7 +11504,7 @@ static void odvgp__tape_mark(odvgp__tape *t)
 	}
 }
 
-/*  For bench/: called with a node's number before its operation and with -1 after it. */
+/*	For bench/: called with a node's number before its operation and with -1 after it. */
 #ifndef ODVGP__PROBE
 #define ODVGP__PROBE(node, reverse) ((void)0)
 #endif
@@ -11518,7 +11518,7 @@ static uint64_t odvgp__youngest_input(const odvgp__tape *t, const odvgp__node *n
 	return youngest;
 }
 
-/*  Whether a node is older than an input, or overwritten by an outdated node. */
+/*	Whether a node is older than an input, or overwritten by an outdated node. */
 static int odvgp__out_of_date(const odvgp__tape *t, const odvgp__node *nd)
 {
 	if (nd->segment != ODVGP__HEAD && !odvgp__ops[nd->op].lasts) return 1;
@@ -11548,14 +11548,14 @@ static odvgp_status odvgp__tape_forward(odvgp__tape *t, int segment)
 	return ODVGP_OK;
 }
 
-/*  Mark a tile node outdated, so that its value's memory is free between evaluations. */
+/*	Mark a tile node outdated, so that its value's memory is free between evaluations. */
 static void odvgp__lend_value(odvgp__node *nd)
 {
 	ODVGP_ASSERT(nd->segment == ODVGP__TILE && !nd->next);
 	nd->stamp = 0;
 }
 
-/*  With failures described in info; the pointer is not kept. */
+/*	With failures described in info; the pointer is not kept. */
 static odvgp_status odvgp__tape_forward_info(odvgp__tape *t, int segment, odvgp_info *info)
 {
 	t->info = info;
@@ -11564,8 +11564,8 @@ static odvgp_status odvgp__tape_forward_info(odvgp__tape *t, int segment, odvgp_
 	return s;
 }
 
-/*  Clear the adjoints that reverse runs add to. PARAM's gradient is cleared with all sums,
-    MOMENTS's adjoint is overwritten by the tail; other nodes have none. */
+/*	Clear the adjoints that reverse runs add to. PARAM's gradient is cleared with all sums,
+	MOMENTS's adjoint is overwritten by the tail; other nodes have none. */
 static void odvgp__tape_zero(odvgp__tape *t, int segment)
 {
 	for (int i = 1; i <= t->nodes; i++) {
@@ -11589,8 +11589,8 @@ static void odvgp__tape_reverse(odvgp__tape *t, int segment)
 
 /* ---- >>graph   building the tape
 
-    Nodes are first counted, without a table, and then built, so builders know of a node only its
-    odvgp__ref: number and largest shape. */
+	Nodes are first counted, without a table, and then built, so builders know of a node only its
+	odvgp__ref: number and largest shape. */
 
 /* --- building: the arena may only measure --- */
 
@@ -11599,7 +11599,7 @@ static size_t odvgp__padded_bytes(size_t bytes)
 	return bytes <= SIZE_MAX / 2 ? (bytes + 63) & ~(size_t)63 : SIZE_MAX / 2;
 }
 
-/*  Count bytes now; odvgp__sums_layout places them later. */
+/*	Count bytes now; odvgp__sums_layout places them later. */
 static void odvgp__defer(odvgp__tape *t, size_t bytes)
 {
 	bytes = odvgp__padded_bytes(bytes);
@@ -11607,7 +11607,7 @@ static void odvgp__defer(odvgp__tape *t, size_t bytes)
 	else t->deferred += bytes;
 }
 
-/*  Take or defer memory for value, adjoint and aux, except for nodes that work in place. */
+/*	Take or defer memory for value, adjoint and aux, except for nodes that work in place. */
 static void odvgp__node_memory(odvgp__tape *t, odvgp__node *nd, const odvgp__op_row *row,
 		int segment, const odvgp__shapes *s)
 {
@@ -11624,8 +11624,8 @@ static void odvgp__node_memory(odvgp__tape *t, odvgp__node *nd, const odvgp__op_
 	else if (aux) nd->aux = (odvgp_real *)odvgp__take_bytes(t->arena, aux, 1);
 }
 
-/*  The next node works in the memory of `base`. Its other inputs must precede that memory's first
-    node, because they must be up to date when that node is checked. */
+/*	The next node works in the memory of `base`. Its other inputs must precede that memory's first
+	node, because they must be up to date when that node is checked. */
 static void odvgp__work_in_place(odvgp__tape *t, int base, const int *in)
 {
 	int first = base;
@@ -11635,8 +11635,8 @@ static void odvgp__work_in_place(odvgp__tape *t, int base, const int *in)
 	t->node[base].next = t->nodes + 1;
 }
 
-/*  Append a node. rows and cols may be ODVGP__TILE_SIZE or ODVGP__SAMPLE_SIZE; an input with id 0
-    is missing. Without a table, a local node takes its place. */
+/*	Append a node. rows and cols may be ODVGP__TILE_SIZE or ODVGP__SAMPLE_SIZE; an input with id 0
+	is missing. Without a table, a local node takes its place. */
 static odvgp__ref odvgp__node_add(odvgp__tape *t, odvgp__unit *u, odvgp__op op, int variant,
 		int segment, ptrdiff_t rows, ptrdiff_t cols, const odvgp__ref *in, int inputs,
 		odvgp__ref base)
@@ -11701,7 +11701,7 @@ static odvgp__ref odvgp__tile(odvgp__unit *u, odvgp__op op, int variant, ptrdiff
 	return odvgp__add(u, ODVGP__TILE, op, variant, rows, cols, i0, i1, i2, i3);
 }
 
-/*  L^-1 B and K - W^T A, stored over B and K, which nothing else may read. */
+/*	L^-1 B and K - W^T A, stored over B and K, which nothing else may read. */
 static odvgp__ref odvgp__solve_in_place(
 		odvgp__unit *u, int segment, odvgp__ref L, odvgp__ref B, ptrdiff_t cols)
 {
@@ -11717,7 +11717,7 @@ static odvgp__ref odvgp__minus_in_place(
 			K.rows, cols, in, 3, K);
 }
 
-/*  sum_k coef[k] term[k] */
+/*	sum_k coef[k] term[k] */
 static odvgp__ref odvgp__sum_of(odvgp__unit *u, int segment, ptrdiff_t rows, ptrdiff_t cols,
 		const odvgp__ref *term, const odvgp_real *coef, int terms)
 {
@@ -11760,19 +11760,19 @@ static void odvgp__kl_term(odvgp__unit *u, odvgp__ref node, int purpose)
 	odvgp__asked_for(u, node, ODVGP__FOR_BOUND | purpose);
 }
 
-/*  The head nodes that serve a bound. */
+/*	The head nodes that serve a bound. */
 static int odvgp__is_kl_term(const odvgp__node *nd)
 {
 	return nd->segment == ODVGP__HEAD && (nd->purpose & ODVGP__FOR_VALUE);
 }
 
-/*  Purpose besides the bound that needs q(v)'s KL terms: [SOLVE] eq. 9 keeps them. */
+/*	Purpose besides the bound that needs q(v)'s KL terms: [SOLVE] eq. 9 keeps them. */
 static int odvgp__kept_terms(const odvgp__unit *u)
 {
 	return u->model->cfg.objective == ODVGP_OBJECTIVE_PARTLY ? ODVGP__FOR_COLLAPSED : 0;
 }
 
-/*  Add the KL term sign x . y / 2. */
+/*	Add the KL term sign x . y / 2. */
 static void odvgp__kl_half_dot(
 		odvgp__unit *u, odvgp__ref x, odvgp__ref y, odvgp_real sign, int variant, int purpose)
 {
@@ -11782,8 +11782,8 @@ static void odvgp__kl_half_dot(
 	odvgp__kl_term(u, dot, purpose);
 }
 
-/*  A block's whitened mean, whatever the slots hold; its Cholesky factor, too, if dense (slot_sqrt
-    holds the factor of a covariance). */
+/*	A block's whitened mean, whatever the slots hold; its Cholesky factor, too, if dense (slot_sqrt
+	holds the factor of a covariance). */
 static void odvgp__build_block(odvgp__unit *u, odvgp__block *b, odvgp__ref L, int dense)
 {
 	ptrdiff_t M = b->M, P = u->P;
@@ -11806,13 +11806,13 @@ static void odvgp__build_block(odvgp__unit *u, odvgp__block *b, odvgp__ref L, in
 				u, ODVGP__SOLVE, ODVGP__SOLVE_LEFT, P * M, M, L, b->sqrt, odvgp__none, odvgp__none);
 }
 
-/*  Whether q_mu holds coefficients at Z_beta, which need the whole matrix Kb. */
+/*	Whether q_mu holds coefficients at Z_beta, which need the whole matrix Kb. */
 static int odvgp__alpha_is_beta(const odvgp__unit *u)
 {
 	return u->mean_part->mu == ODVGP__MU_COEFFICIENTS && !u->M_gamma;
 }
 
-/*  Only for the last layer. */
+/*	Only for the last layer. */
 static void odvgp__build_lik(odvgp__unit *u)
 {
 	odvgp_model *m = u->model;
@@ -11826,8 +11826,8 @@ static void odvgp__build_lik(odvgp__unit *u)
 				odvgp__lik_numbers(lik, 0, m->levels));
 }
 
-/*  Kernel matrix of beta, its Cholesky factor, and q(u). Parts that work without the factor get Kb,
-    both triangles, with its jitter. */
+/*	Kernel matrix of beta, its Cholesky factor, and q(u). Parts that work without the factor get Kb,
+	both triangles, with its jitter. */
 static void odvgp__build_beta(odvgp__unit *u)
 {
 	ptrdiff_t M = u->M;
@@ -11854,7 +11854,7 @@ static odvgp__ref odvgp__build_W(odvgp__unit *u)
 	return odvgp__solve_in_place(u, ODVGP__HEAD, u->L, K, u->M_gamma);
 }
 
-/*  W, C and L_v, for SOLVE-GP's second block and gamma's natural steps. */
+/*	W, C and L_v, for SOLVE-GP's second block and gamma's natural steps. */
 static void odvgp__build_residual(odvgp__unit *u, int variant, int purpose)
 {
 	odvgp__tape *t = &u->model->tape;
@@ -11871,34 +11871,34 @@ static void odvgp__build_residual(odvgp__unit *u, int variant, int purpose)
 
 /* ---- >>parts   mean parts and covariance parts
 
-    odvgp_mean_part has the means and variances, >>conventions the symbols; Kbg = K(Zb,Zg),
-    Kg = K(Zg,Zg). q_mu, q_sqrt, v_mu, v_sqrt are whitened. KL for one output (the KL sums over
-    outputs):
+	odvgp_mean_part has the means and variances, >>conventions the symbols; Kbg = K(Zb,Zg),
+	Kg = K(Zg,Zg). q_mu, q_sqrt, v_mu, v_sqrt are whitened. KL for one output (the KL sums over
+	outputs):
 
-        beta     |q_mu|^2 / 2
-        orth     |q_mu|^2 / 2 + (a^T Kg a - c^T c) / 2            [ODVGP] eq. 11, A.3
-        hybrid   orth's at q_mu + c                               [ODVGP] eq. 10, C.2
-        free     a^T K(Za,Za) a / 2                               [DECOUPLED]; [OM] eq. 3.6
-                 (if M_gamma = 0: with Zb, q_mu and Kb)
-        blocks   |q_mu|^2 / 2 + |v_mu|^2 / 2                      [SOLVE] eq. 8, appendix F
+		beta     |q_mu|^2 / 2
+		orth     |q_mu|^2 / 2 + (a^T Kg a - c^T c) / 2            [ODVGP] eq. 11, A.3
+		hybrid   orth's at q_mu + c                               [ODVGP] eq. 10, C.2
+		free     a^T K(Za,Za) a / 2                               [DECOUPLED]; [OM] eq. 3.6
+				 (if M_gamma = 0: with Zb, q_mu and Kb)
+		blocks   |q_mu|^2 / 2 + |v_mu|^2 / 2                      [SOLVE] eq. 8, appendix F
 
-    and of covariance parts:
+	and of covariance parts:
 
-        dense     (|q_sqrt|^2 - M) / 2 - sum log|q_sqrt_ii|
-        inverse   log|H| / 2 - tr(I - H^-1) / 2,  L_H L_H^T = H = I + B^T Kb B, B = B_sqrt
-        diagonal  inverse's, with B = diag(g)^1/2, g = q_diag
-        blocks    dense's, for each block
+		dense     (|q_sqrt|^2 - M) / 2 - sum log|q_sqrt_ii|
+		inverse   log|H| / 2 - tr(I - H^-1) / 2,  L_H L_H^T = H = I + B^T Kb B, B = B_sqrt
+		diagonal  inverse's, with B = diag(g)^1/2, g = q_diag
+		blocks    dense's, for each block
 
-    c^T c = a^T Kgb (Kb^-1 Kbg a), so both of gamma's KL terms can be estimated from the same
-    sampled rows: C a is small where Kg a is not.
+	c^T c = a^T Kgb (Kb^-1 Kbg a), so both of gamma's KL terms can be estimated from the same
+	sampled rows: C a is small where Kg a is not.
 
-    A mean part's head adds its KL terms and sets `weights` [P,M], the factor of A in the mean
-    (missing: A does not enter); its tile adds the mean's other terms, at most one node. A
-    covariance part adds its KL terms and the variance, and says what a predictor stores.
+	A mean part's head adds its KL terms and sets `weights` [P,M], the factor of A in the mean
+	(missing: A does not enter); its tile adds the mean's other terms, at most one node. A
+	covariance part adds its KL terms and the variance, and says what a predictor stores.
 
-    A new member is a row in a table below and an enumerator in >>api. What its row leaves at 0
-    (natural steps, an optimum, bounds without q) is refused. New kinds of natural steps need a row
-    in >>natgrad, of optima in >>optimum, of factors in >>predictor. */
+	A new member is a row in a table below and an enumerator in >>api. What its row leaves at 0
+	(natural steps, an optimum, bounds without q) is refused. New kinds of natural steps need a row
+	in >>natgrad, of optima in >>optimum, of factors in >>predictor. */
 
 static void odvgp__beta_head(odvgp__unit *u)
 {
@@ -11912,8 +11912,8 @@ static odvgp__ref odvgp__beta_tile(odvgp__unit *u)
 	return odvgp__none;
 }
 
-/*  D = diag(C): FLOORED, as in odvgp__renew_scales, if the slot holds D a; CLAMPED for [ODVGP]
-    eq. 16. */
+/*	D = diag(C): FLOORED, as in odvgp__renew_scales, if the slot holds D a; CLAMPED for [ODVGP]
+	eq. 16. */
 static void odvgp__gamma_diagonal(odvgp__unit *u, int variant)
 {
 	odvgp__ref W = odvgp__build_W(u);
@@ -11941,7 +11941,7 @@ static void odvgp__gamma_slots(odvgp__unit *u)
 	}
 }
 
-/*  For a sampled a^T K a / 2: sets as and Zs, a and Z_gamma at the samples; returns K a there. */
+/*	For a sampled a^T K a / 2: sets as and Zs, a and Z_gamma at the samples; returns K a there. */
 static odvgp__ref odvgp__sampled_quadratic(odvgp__unit *u, odvgp__ref *as, odvgp__ref *Zs)
 {
 	*Zs = odvgp__head(u, ODVGP__GATHER_ROWS, 0, ODVGP__SAMPLE_SIZE, u->Dz, u->Z_gamma, odvgp__none,
@@ -11952,7 +11952,7 @@ static odvgp__ref odvgp__sampled_quadratic(odvgp__unit *u, odvgp__ref *as, odvgp
 			u, ODVGP__KERNEL_VEC, 0, u->P, ODVGP__SAMPLE_SIZE, u->hyp, *Zs, u->Z_gamma, u->a);
 }
 
-/*  Returns c and adds gamma's KL term, (a^T Kg a - c^T c) / 2. */
+/*	Returns c and adds gamma's KL term, (a^T Kg a - c^T c) / 2. */
 static odvgp__ref odvgp__gamma_head(odvgp__unit *u)
 {
 	ptrdiff_t P = u->P;
@@ -11997,7 +11997,7 @@ static void odvgp__hybrid_head(odvgp__unit *u)
 	odvgp__kl_half_dot(u, sum, sum, 1, ODVGP__DOT_WHOLE, 0);
 }
 
-/*  K(X,Zg) a. */
+/*	K(X,Zg) a. */
 static odvgp__ref odvgp__gamma_tile(odvgp__unit *u)
 {
 	if (!u->M_gamma) return odvgp__none;
@@ -12064,7 +12064,7 @@ static odvgp__ref odvgp__squares(odvgp__unit *u, int b, odvgp__ref A)
 			odvgp__none, odvgp__none);
 }
 
-/*  |q_sqrt^T A|^2 + residual, and + |v_sqrt^T A_v|^2 with a second block. */
+/*	|q_sqrt^T A|^2 + residual, and + |v_sqrt^T A_v|^2 with a second block. */
 static odvgp__ref odvgp__dense_var(odvgp__unit *u, odvgp__ref A_v)
 {
 	const odvgp_real coef[3] = {1, 1, 1};
@@ -12091,7 +12091,7 @@ static int odvgp__variant_of_B(const odvgp__unit *u)
 	return u->slot_q_diag ? ODVGP__B_DIAGONAL : ODVGP__B_TRIANGLES;
 }
 
-/*  H and its Cholesky factor. */
+/*	H and its Cholesky factor. */
 static void odvgp__inverse_head(odvgp__unit *u)
 {
 	odvgp__tape *t = &u->model->tape;
@@ -12148,7 +12148,7 @@ static void odvgp__diagonal_freeze(const odvgp__unit *u, const odvgp__view *v)
 	ODVGP__FOR(i, u->P * u->M) v->factor[i] = ODVGP__SQRT(g[i]);
 }
 
-/*  [L 0; W^T L_v]; q_sqrt and v_sqrt. */
+/*	[L 0; W^T L_v]; q_sqrt and v_sqrt. */
 static void odvgp__blocks_freeze(const odvgp__unit *u, const odvgp__view *v)
 {
 	const odvgp__node *node = u->model->tape.node, *L = &node[u->L.id], *W = &node[u->W.id],
@@ -12164,7 +12164,7 @@ static void odvgp__blocks_freeze(const odvgp__unit *u, const odvgp__view *v)
 	odvgp__freeze_sqrt(u, ODVGP__ON_GAMMA, v->factor_v);
 }
 
-/*  In the order of odvgp_mean_part and odvgp_cov_part. >>model explains the fields. */
+/*	In the order of odvgp_mean_part and odvgp_cov_part. >>model explains the fields. */
 static const odvgp__mean_part odvgp__mean_parts[] = {
 		{"beta", ODVGP_MEAN_PART_BETA, ODVGP__MU_MEAN, ODVGP__NO_GAMMA, "q_mu", "a_beta", NULL,
 				NULL, NULL, 1, ODVGP__STEPS_BETA, 0, ODVGP__SCALE_PRIOR, ODVGP__OPTIMUM_WEIGHTS,
@@ -12209,24 +12209,24 @@ static const odvgp__cov_part *odvgp__cov_part_of(odvgp_cov_part kind)
 	return &odvgp__cov_parts[kind];
 }
 
-/*  Whether the mean uses points of its own instead of q_mu. Only a second covariance block may
-    share them. */
+/*	Whether the mean uses points of its own instead of q_mu. Only a second covariance block may
+	share them. */
 static int odvgp__has_free_points(const odvgp__mean_part *mean, ptrdiff_t M_gamma)
 {
 	return mean->gamma == ODVGP__FREE_GAMMA && M_gamma > 0;
 }
 
-/*  A pair's natural steps, for the bound of its own q. */
+/*	A pair's natural steps, for the bound of its own q. */
 static int odvgp__steps_of(
 		const odvgp__mean_part *mean, const odvgp__cov_part *cov, ptrdiff_t M_gamma)
 {
 	return odvgp__has_free_points(mean, M_gamma) ? 0 : mean->steps & cov->steps;
 }
 
-/*  Whether mean or covariance use A_v. */
+/*	Whether mean or covariance use A_v. */
 static int odvgp__uses_v(const odvgp__unit *u) { return u->mean_part->v_mu || u->cov_part->v_sqrt; }
 
-/*  Nodes of a unit, other than parameters, that a predictor reads. */
+/*	Nodes of a unit, other than parameters, that a predictor reads. */
 #define ODVGP__PREDICTOR_NODES 10
 static void odvgp__predictor_nodes(const odvgp__unit *u, odvgp__ref *node)
 {
@@ -12328,8 +12328,8 @@ static int odvgp__schedule_ok(const odvgp_schedule *s, odvgp_real limit)
 							 (s->kind == ODVGP_SCHEDULE_LINEAR || s->start > 0));
 }
 
-/*  A field's type. A bad SIZE gives E_SIZE, any other bad field E_ARG. POWER: of two. CHOICE: an
-    enumeration or int. SCHEDULE: `most` limits its step sizes. */
+/*	A field's type. A bad SIZE gives E_SIZE, any other bad field E_ARG. POWER: of two. CHOICE: an
+	enumeration or int. SCHEDULE: `most` limits its step sizes. */
 enum {
 	ODVGP__FIELD_SIZE,
 	ODVGP__FIELD_COUNT,
@@ -12340,7 +12340,7 @@ enum {
 	ODVGP__FIELD_BITS,
 	ODVGP__FIELD_TEXT
 };
-/*  Which end of a field's range is excluded. */
+/*	Which end of a field's range is excluded. */
 enum { ODVGP__CLOSED, ODVGP__ABOVE_LEAST, ODVGP__BELOW_MOST };
 
 typedef struct {
@@ -12367,7 +12367,7 @@ typedef struct {
 #define ODVGP__LAYER_CHOICE(path, most, words) \
 	ODVGP__FIELD_AT(#path, layer[0].path, CHOICE, CLOSED, 0, most, words)
 
-/*  The fields of a model file, in order: all but kernel, threads and isa; offsets of layer[0]. */
+/*	The fields of a model file, in order: all but kernel, threads and isa; offsets of layer[0]. */
 static const odvgp__field odvgp__fields[] = {
 		ODVGP__FIELD(layers, SIZE, CLOSED, 1, ODVGP_MAX_LAYERS), /* first: others depend on it */
 		ODVGP__FIELD(N, SIZE, CLOSED, 1, ODVGP__LARGEST_SIZE),
@@ -12446,14 +12446,14 @@ static const odvgp__field odvgp__fields[] = {
 		ODVGP__FIELD(seed, BITS, CLOSED, 0, 0),
 };
 
-/*  Fields of odvgp_config_set that no file holds. */
+/*	Fields of odvgp_config_set that no file holds. */
 static const odvgp__field odvgp__unsaved_fields[] = {
 		ODVGP__LAYER_FIELD(kernel, TEXT, CLOSED, 0, 0),
 		ODVGP__CHOICE(init.warm, 1, "off on"),
 		ODVGP__CHOICE(isa, ODVGP_ISA_NEON, "auto c avx2 avx512 sse2 neon"),
 };
 
-/*  Some compilers store enumerations in one or two bytes. */
+/*	Some compilers store enumerations in one or two bytes. */
 static int odvgp__choice_get(const void *at, size_t bytes)
 {
 	unsigned char one;
@@ -12471,7 +12471,7 @@ static int odvgp__choice_get(const void *at, size_t bytes)
 	return whole;
 }
 
-/*  Returns 0 if v does not fit. */
+/*	Returns 0 if v does not fit. */
 static int odvgp__choice_set(void *at, size_t bytes, int v)
 {
 	unsigned char one = (unsigned char)v;
@@ -12484,7 +12484,7 @@ static int odvgp__choice_set(void *at, size_t bytes, int v)
 	return odvgp__choice_get(at, bytes) == v;
 }
 
-/*  A field that is a single number. */
+/*	A field that is a single number. */
 static double odvgp__field_value(const odvgp__field *field, const odvgp_config *c)
 {
 	const void *at = (const unsigned char *)c + field->offset;
@@ -12504,13 +12504,13 @@ static int odvgp__field_in_layer(const odvgp__field *field)
 	return field->offset - offsetof(odvgp_config, layer) < sizeof(((odvgp_config *)NULL)->layer);
 }
 
-/*  How many layers have the field. */
+/*	How many layers have the field. */
 static int odvgp__field_layers(const odvgp__field *field, const odvgp_config *c)
 {
 	return odvgp__field_in_layer(field) ? (int)c->layers : 1;
 }
 
-/*  The field in another layer, if layers have it. */
+/*	The field in another layer, if layers have it. */
 static odvgp__field odvgp__field_of_layer(const odvgp__field *field, int layer)
 {
 	odvgp__field moved = *field;
@@ -12559,7 +12559,7 @@ static odvgp_status odvgp__check_fields(const odvgp_config *c, odvgp_info *info)
 
 /* --- a field by its name --- */
 
-/*  Row i of both tables, or NULL. */
+/*	Row i of both tables, or NULL. */
 static const odvgp__field *odvgp__field_at(ptrdiff_t i)
 {
 	const ptrdiff_t saved = ODVGP__COUNT(odvgp__fields);
@@ -12567,7 +12567,7 @@ static const odvgp__field *odvgp__field_at(ptrdiff_t i)
 	return i < saved ? &odvgp__fields[i] : &odvgp__unsaved_fields[i - saved];
 }
 
-/*  The field named by the first n characters, or NULL; without a prefix the last layer's. */
+/*	The field named by the first n characters, or NULL; without a prefix the last layer's. */
 static const odvgp__field *odvgp__field_find(
 		const char *name, size_t n, const odvgp_config *c, int *layer)
 {
@@ -12587,7 +12587,7 @@ static const odvgp__field *odvgp__field_find(
 	return NULL;
 }
 
-/*  Characters before a space, the end or `stop`. */
+/*	Characters before a space, the end or `stop`. */
 static size_t odvgp__word_length(const char *s, char stop)
 {
 	size_t n = 0;
@@ -12601,7 +12601,7 @@ static int odvgp__at_end(odvgp__parser *p)
 	return !*p->at;
 }
 
-/*  A number and nothing behind it, or 0. */
+/*	A number and nothing behind it, or 0. */
 static int odvgp__parse_last_number(odvgp__parser *p, double *v)
 {
 	int negative = odvgp__accept(p, "-");
@@ -12610,7 +12610,7 @@ static int odvgp__parse_last_number(odvgp__parser *p, double *v)
 	return !p->error && odvgp__at_end(p);
 }
 
-/*  A CHOICE by word or number, the only value in the text, or -1. */
+/*	A CHOICE by word or number, the only value in the text, or -1. */
 static int odvgp__parse_choice(odvgp__parser *p, const char *words)
 {
 	int count = 0, found = -1;
@@ -12630,7 +12630,7 @@ static int odvgp__parse_choice(odvgp__parser *p, const char *words)
 	return odvgp__at_end(p) ? found : -1;
 }
 
-/*  64 bits, which a double may not hold. */
+/*	64 bits, which a double may not hold. */
 static int odvgp__parse_bits(odvgp__parser *p, uint64_t *v)
 {
 	odvgp__skip_spaces(p);
@@ -12643,7 +12643,7 @@ static int odvgp__parse_bits(odvgp__parser *p, uint64_t *v)
 	return odvgp__at_end(p);
 }
 
-/*  VALUE, FROM-TO or FROM-TO:STEPS. */
+/*	VALUE, FROM-TO or FROM-TO:STEPS. */
 static int odvgp__parse_schedule(odvgp__parser *p, odvgp_schedule *s)
 {
 	double from = odvgp__parse_number(p), to, steps = 5000;
@@ -12659,7 +12659,7 @@ static int odvgp__parse_schedule(odvgp__parser *p, odvgp_schedule *s)
 	return 1;
 }
 
-/*  Sizes out of range stay out of it: the range check refuses them. */
+/*	Sizes out of range stay out of it: the range check refuses them. */
 static int odvgp__parse_size(odvgp__parser *p, ptrdiff_t *size)
 {
 	const double beyond = 2 * ODVGP__LARGEST_SIZE;
@@ -12669,7 +12669,7 @@ static int odvgp__parse_size(odvgp__parser *p, ptrdiff_t *size)
 	return 1;
 }
 
-/*  Refuses a number above 0 that the precision rounds to 0, often a default. */
+/*	Refuses a number above 0 that the precision rounds to 0, often a default. */
 static int odvgp__parse_real(odvgp__parser *p, odvgp_real *real)
 {
 	const int zero = strcspn(p->at, "123456789") >= strcspn(p->at, "eE");
@@ -12679,7 +12679,7 @@ static int odvgp__parse_real(odvgp__parser *p, odvgp_real *real)
 	return zero || *real != 0;
 }
 
-/*  Returns 0 if the text is no value of the field's type. */
+/*	Returns 0 if the text is no value of the field's type. */
 static int odvgp__parse_field(odvgp__parser *p, const odvgp__field *field, odvgp_config *c)
 {
 	void *at = (unsigned char *)c + field->offset;
@@ -12732,7 +12732,7 @@ static odvgp_status odvgp__not_a_value(const odvgp__field *field, odvgp_info *in
 	return odvgp__fail(info, ODVGP_E_ARG, field->name, -1, 0, sentence);
 }
 
-/*  Names the unknown field, or its beginning. */
+/*	Names the unknown field, or its beginning. */
 static odvgp_status odvgp__no_field(const char *name, size_t n, odvgp_info *info)
 {
 	char start[41], sentence[160];
@@ -12795,7 +12795,7 @@ ODVGP_API void odvgp_config_threads(odvgp_config *c, const odvgp_threads *thread
 	if (c) c->threads = threads ? *threads : serial;
 }
 
-/*  Of checked sizes. */
+/*	Of checked sizes. */
 static odvgp__patches odvgp__patches_of(const odvgp_config *c, int l)
 {
 	odvgp__patches p = {0, 0, 0, 0, 0, 0, 0};
@@ -12810,7 +12810,7 @@ static odvgp__patches odvgp__patches_of(const odvgp_config *c, int l)
 	return p;
 }
 
-/*  Columns of an inducing input, which the layer's kernel sees. */
+/*	Columns of an inducing input, which the layer's kernel sees. */
 static ptrdiff_t odvgp__inducing_columns(const odvgp_config *c, int l)
 {
 	odvgp__patches p = odvgp__patches_of(c, l);
@@ -12860,7 +12860,7 @@ static odvgp_status odvgp__check_products(const odvgp_config *c, odvgp_info *inf
 
 static const char odvgp__one_layer_only[] = "must have one layer";
 
-/*  Whether layers chain, and what only a single layer has is not asked of several. */
+/*	Whether layers chain, and what only a single layer has is not asked of several. */
 static odvgp_status odvgp__check_layers(const odvgp_config *c, odvgp_info *info)
 {
 	const char *refused = c->objective != ODVGP_OBJECTIVE_ELBO           ? "objective"
@@ -12887,7 +12887,7 @@ static odvgp_status odvgp__check_layers(const odvgp_config *c, odvgp_info *info)
 	return ODVGP_OK;
 }
 
-/*  Functions that the likelihood sees: the last layer's, or mixtures of them. */
+/*	Functions that the likelihood sees: the last layer's, or mixtures of them. */
 static ptrdiff_t odvgp__functions(const odvgp_config *c)
 {
 	return c->functions ? c->functions : c->layer[c->layers - 1].P;
@@ -12907,7 +12907,7 @@ static odvgp_status odvgp__check_mixing(const odvgp_config *c, odvgp_info *info)
 	return ODVGP_OK;
 }
 
-/*  Whether functions and the likelihood's fields fit it. */
+/*	Whether functions and the likelihood's fields fit it. */
 static odvgp_status odvgp__check_likelihood(const odvgp_config *c, odvgp_info *info)
 {
 	const odvgp__likelihood *lik = &odvgp__likelihoods[c->lik.kind];
@@ -13024,7 +13024,7 @@ static odvgp_status odvgp__check_config(const odvgp_config *c, odvgp_info *info)
 	return odvgp__check_member(c, info);
 }
 
-/*  Slots of the positive or free parameters. Returns the first, or 0. */
+/*	Slots of the positive or free parameters. Returns the first, or 0. */
 static int odvgp__likelihood_slots(odvgp_model *m, int positive, int *slots)
 {
 	const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.lik.kind];
@@ -13044,15 +13044,15 @@ static int odvgp__likelihood_slots(odvgp_model *m, int positive, int *slots)
 
 /* ---- >>bound   the evidence lower bound and its gradient
 
-        elbo = N/B sum_n E_q[log p(y_n|f_n)] - KL(q||p)                      [SVGP]; [ODVGP] eq. 4
-    With hidden layers E is the mean over S samples of the last layer's inputs, and KL sums over
-    layers [DGP].
+		elbo = N/B sum_n E_q[log p(y_n|f_n)] - KL(q||p)                      [SVGP]; [ODVGP] eq. 4
+	With hidden layers E is the mean over S samples of the last layer's inputs, and KL sums over
+	layers [DGP].
 
-    The head runs forward, each tile forward and backward, adding to the head's adjoints, then the
-    head backward. The bound is linear in the sum over rows, so one visit of each tile is enough.
-    odvgp__build_tape in >>layout decides which nodes these are. */
+	The head runs forward, each tile forward and backward, adding to the head's adjoints, then the
+	head backward. The bound is linear in the sum over rows, so one visit of each tile is enough.
+	odvgp__build_tape in >>layout decides which nodes these are. */
 
-/*  n rows from `first`, of the data or of an epoch's permutation. */
+/*	n rows from `first`, of the data or of an epoch's permutation. */
 typedef struct {
 	const odvgp_real *X, *Y;
 	ptrdiff_t n, first;
@@ -13073,14 +13073,14 @@ static ptrdiff_t odvgp__row_at(const odvgp_model *m, const odvgp__rows *r, ptrdi
 					   : r->first + i;
 }
 
-/*  e / w of a row of the tile. */
+/*	e / w of a row of the tile. */
 static double odvgp__noise_factor(const odvgp_model *m, ptrdiff_t i)
 {
 	double root = m->root.id ? (double)m->tape.node[m->root.id].v[i] : 1;
 	return root * root;
 }
 
-/*  Row i of the tile: y, transposed, and what belongs to it. */
+/*	Row i of the tile: y, transposed, and what belongs to it. */
 static odvgp_status odvgp__tile_target(odvgp_model *m, ptrdiff_t i, const odvgp_real *y)
 {
 	odvgp__node *Y = &m->tape.node[m->Y.id];
@@ -13096,8 +13096,8 @@ static odvgp_status odvgp__tile_target(odvgp_model *m, ptrdiff_t i, const odvgp_
 	return m->cfg.objective == ODVGP_OBJECTIVE_EXACT && !(w > 0) ? ODVGP_E_ARG : ODVGP_OK;
 }
 
-/*  The hidden layers' normals for rows [at, at + n) of a batch: functions of layer, step, position
-    in the batch, sample and output, so that a second look at the same rows sees the same ones. */
+/*	The hidden layers' normals for rows [at, at + n) of a batch: functions of layer, step, position
+	in the batch, sample and output, so that a second look at the same rows sees the same ones. */
 static void odvgp__tile_normals(odvgp_model *m, ptrdiff_t at, ptrdiff_t n)
 {
 	uint64_t step = m->cfg.deep.fixed_samples ? 0 : m->state.steps,
@@ -13118,8 +13118,8 @@ static void odvgp__tile_normals(odvgp_model *m, ptrdiff_t at, ptrdiff_t n)
 	}
 }
 
-/*  Load rows [at, at + n) into the tile's X and, transposed and once for each sample, Y. X gets a
-    new stamp only if it changed. */
+/*	Load rows [at, at + n) into the tile's X and, transposed and once for each sample, Y. X gets a
+	new stamp only if it changed. */
 ODVGP__NOINLINE odvgp_status odvgp__tile_load(
 		odvgp_model *m, const odvgp__rows *rows, ptrdiff_t at, ptrdiff_t n, odvgp_info *info)
 {
@@ -13156,7 +13156,7 @@ ODVGP__NOINLINE odvgp_status odvgp__tile_load(
 	return ODVGP_OK;
 }
 
-/*  Whether gamma's natural step reads the slot's gradient: a's, and HYBRID's q_mu's. */
+/*	Whether gamma's natural step reads the slot's gradient: a's, and HYBRID's q_mu's. */
 #define ODVGP__ANY_SLOT 0
 static int odvgp__natural_reads_gradient(const odvgp__unit *u, int slot)
 {
@@ -13190,8 +13190,8 @@ static void odvgp__mark_params(odvgp_model *m, const odvgp__wants_list *want)
 	odvgp__tape_mark(&m->tape);
 }
 
-/*  Slots of natural steps need a gradient only if gamma's step reads it: with many outputs, a pass
-    over their memory takes time. */
+/*	Slots of natural steps need a gradient only if gamma's step reads it: with many outputs, a pass
+	over their memory takes time. */
 static int odvgp__has_gradient(const odvgp_model *m, const odvgp__wants_list *want, int slot)
 {
 	return want->all || !m->par.slot[slot].natgrad || odvgp__any_natural_reads_gradient(m);
@@ -13235,19 +13235,19 @@ static void odvgp__mask_grad(odvgp_model *m, const odvgp__wants_list *want)
 	}
 }
 
-/*  --- sums over tiles ---
-    Shard s of S has tiles [s n / S, (s + 1) n / S), which it adds in order. A binary tree adds the
-    shards, so the bits do not depend on who runs which shard. */
+/*	--- sums over tiles ---
+	Shard s of S has tiles [s n / S, (s + 1) n / S), which it adds in order. A binary tree adds the
+	shards, so the bits do not depend on who runs which shard. */
 
-/*  Start a shard's sums. A forward run does not clear the sums of reverse runs, whose memory may
-    hold a natural step that is being checked. */
+/*	Start a shard's sums. A forward run does not clear the sums of reverse runs, whose memory may
+	hold a natural step that is being checked. */
 static void odvgp__sums_clear(odvgp__tape *t, int back)
 {
 	memset(t->sums, 0, sizeof *t->sums);
 	odvgp__zero(t->sum, back ? t->all_sums : t->forward_sums);
 }
 
-/*  A level's piece of the tree: an odvgp__sums in the first 64 bytes, then numbers. */
+/*	A level's piece of the tree: an odvgp__sums in the first 64 bytes, then numbers. */
 static odvgp_real *odvgp__tree_at(const odvgp__tape *t, int level)
 {
 	return t->tree + level * (64 / (ptrdiff_t)sizeof(odvgp_real) + t->all_sums);
@@ -13259,7 +13259,7 @@ static void odvgp__sums_put(const odvgp__tape *t, int back, odvgp_real *piece)
 	odvgp__copy(piece + 64 / sizeof(odvgp_real), t->sum, back ? t->all_sums : t->forward_sums);
 }
 
-/*  sums = piece + sums. The piece's rows come first, so its error replaces that of sums. */
+/*	sums = piece + sums. The piece's rows come first, so its error replaces that of sums. */
 static void odvgp__sums_add(odvgp__tape *t, int back, const odvgp_real *piece)
 {
 	odvgp__sums before;
@@ -13277,7 +13277,7 @@ static void odvgp__sums_add(odvgp__tape *t, int back, const odvgp_real *piece)
 		t->sum[i] = x[i] + t->sum[i];
 }
 
-/*  N/B, over the samples of each row. */
+/*	N/B, over the samples of each row. */
 static odvgp_real odvgp__row_scale(const odvgp_model *m, ptrdiff_t n)
 {
 	return (odvgp_real)m->cfg.N / (odvgp_real)(n * m->unit[m->units - 1].times);
@@ -13296,7 +13296,7 @@ static odvgp_status odvgp__visit_tile(odvgp_model *m, const odvgp__rows *rows, p
 	return ODVGP_OK;
 }
 
-/*  Shard 0 adds to the existing sums, the others start at 0. */
+/*	Shard 0 adds to the existing sums, the others start at 0. */
 static odvgp_status odvgp__visit_shard(odvgp_model *m, const odvgp__rows *rows, ptrdiff_t shard,
 		int back, int *data_error, odvgp_info *info)
 {
@@ -13312,9 +13312,9 @@ static odvgp_status odvgp__visit_shard(odvgp_model *m, const odvgp__rows *rows, 
 	return t->sums->status;
 }
 
-/*  Visit all tiles once. The trailing 1 bits of `shard` count the complete subtrees to its left:
-    they are added, nearest first, and the sum waits for its right neighbour. An error also adds all
-    waiting sums, so that no counts are lost. */
+/*	Visit all tiles once. The trailing 1 bits of `shard` count the complete subtrees to its left:
+	they are added, nearest first, and the sum waits for its right neighbour. An error also adds all
+	waiting sums, so that no counts are lost. */
 static odvgp_status odvgp__visit_tiles(
 		odvgp_model *m, const odvgp__rows *rows, int back, int *data_error, odvgp_info *info)
 {
@@ -13331,8 +13331,8 @@ static odvgp_status odvgp__visit_tiles(
 	return ODVGP_OK;
 }
 
-/*  A bound that is not linear in sums over rows: run the tiles for the sums, the tail forward and
-    backward, then the tiles again for the gradient, a single one only backward. */
+/*	A bound that is not linear in sums over rows: run the tiles for the sums, the tail forward and
+	backward, then the tiles again for the gradient, a single one only backward. */
 static odvgp_status odvgp__visit_objective(
 		odvgp_model *m, const odvgp__rows *rows, int back, int *data_error, odvgp_info *info)
 {
@@ -13355,7 +13355,7 @@ static odvgp_status odvgp__visit_objective(
 	return s;
 }
 
-/*  *data_error tells bad data from parameters that cannot be evaluated. */
+/*	*data_error tells bad data from parameters that cannot be evaluated. */
 static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want,
 		odvgp_real *expected, odvgp_real *kl, int *data_error, odvgp_info *info)
 {
@@ -13399,7 +13399,7 @@ static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odv
 	return ODVGP_OK;
 }
 
-/*  What a failed attempt restores. */
+/*	What a failed attempt restores. */
 typedef struct {
 	odvgp_events events;
 	uint64_t nat_valid;
@@ -13427,8 +13427,8 @@ static void odvgp__swap_good(odvgp_model *m)
 	odvgp__touch_all(m);
 }
 
-/*  Swap in the last good parameters. Values set by the caller clear good_valid and are never
-    undone. */
+/*	Swap in the last good parameters. Values set by the caller clear good_valid and are never
+	undone. */
 static odvgp__attempt odvgp__try_good(odvgp_model *m)
 {
 	odvgp__attempt before;
@@ -13439,7 +13439,7 @@ static odvgp__attempt odvgp__try_good(odvgp_model *m)
 	return before;
 }
 
-/*  The last good parameters are no better: restore everything. */
+/*	The last good parameters are no better: restore everything. */
 static void odvgp__stay(odvgp_model *m, const odvgp__attempt *before)
 {
 	odvgp__swap_good(m);
@@ -13448,7 +13448,7 @@ static void odvgp__stay(odvgp_model *m, const odvgp__attempt *before)
 	m->state.nat_valid = before->nat_valid;
 }
 
-/*  The last good parameters are better: keep them, halve step sizes, clear Adam's moments. */
+/*	The last good parameters are better: keep them, halve step sizes, clear Adam's moments. */
 static void odvgp__go_back(odvgp_model *m)
 {
 	odvgp__copy(m->good, m->par.theta, m->par.count);
@@ -13468,9 +13468,9 @@ static int odvgp__any_watched(const odvgp_model *m)
 	return any != 0;
 }
 
-/*  Whether the bound fell by over 10 (|before| + N). O(M)'s q depends so much on the kernel that
-    Adam's steps of the kernel can do harm at any size: with all rows in each step, N nats are
-    enough. */
+/*	Whether the bound fell by over 10 (|before| + N). O(M)'s q depends so much on the kernel that
+	Adam's steps of the kernel can do harm at any size: with all rows in each step, N nats are
+	enough. */
 static int odvgp__absurd(const odvgp_model *m, double bound, double before)
 {
 	if (odvgp__any_watched(m) && m->cfg.optim.batch >= m->cfg.N)
@@ -13480,9 +13480,9 @@ static int odvgp__absurd(const odvgp_model *m, double bound, double before)
 
 #define ODVGP__LEAST_SCALE 1e-9
 
-/*  The current parameters fail on these rows (status s) or give an implausibly low bound. If the
-    last good ones do better, go back to them; otherwise the rows are to blame: restore everything.
-    Failure of even the shortest steps is an error, or training would stall silently. */
+/*	The current parameters fail on these rows (status s) or give an implausibly low bound. If the
+	last good ones do better, go back to them; otherwise the rows are to blame: restore everything.
+	Failure of even the shortest steps is an error, or training would stall silently. */
 static odvgp_status odvgp__evaluate_good(odvgp_model *m, const odvgp__rows *rows,
 		odvgp__wants_list want, odvgp_status s, odvgp_real *expected, odvgp_real *kl,
 		odvgp_info *info)
@@ -13507,8 +13507,8 @@ static odvgp_status odvgp__evaluate_good(odvgp_model *m, const odvgp__rows *rows
 	return s ? s : odvgp__evaluate(m, rows, want, expected, kl, &data_error, info);
 }
 
-/*  Evaluate before a step; if that fails or, while `stepping` with Adam, gives an implausibly low
-    bound, evaluate the last good parameters. */
+/*	Evaluate before a step; if that fails or, while `stepping` with Adam, gives an implausibly low
+	bound, evaluate the last good parameters. */
 static odvgp_status odvgp__evaluate_safely(odvgp_model *m, const odvgp__rows *rows,
 		odvgp__wants_list want, int stepping, odvgp_real *expected, odvgp_real *kl,
 		odvgp_info *info)
@@ -13636,19 +13636,19 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
 
 /* ---- >>freeze   from a model to a predictor
 
-    Computes alpha = L^-T (q_mu - c) and copies the rest. O(M^3 + M Mg D) if the head is out of
-    date, else O(M^2). */
+	Computes alpha = L^-T (q_mu - c) and copies the rest. O(M^3 + M Mg D) if the head is out of
+	date, else O(M^2). */
 
-/*  A variance of two blocks uses both sets of points as one. */
+/*	A variance of two blocks uses both sets of points as one. */
 static int odvgp__is_joint(const odvgp__unit *u) { return u->cov_part->v_sqrt != NULL; }
 
-/*  Whether the mean has coefficients at points that the variance does not use. */
+/*	Whether the mean has coefficients at points that the variance does not use. */
 static int odvgp__has_own_mean(const odvgp__unit *u)
 {
 	return (u->a.id && u->Z_gamma.id) || (u->mean_part->v_mu && !odvgp__is_joint(u));
 }
 
-/*  Fill a layer's head. Returns the number of reals, -1 on overflow. */
+/*	Fill a layer's head. Returns the number of reals, -1 on overflow. */
 static ptrdiff_t odvgp__predictor_sizes(const odvgp__unit *u, odvgp__predictor *p)
 {
 	odvgp__view v;
@@ -13759,7 +13759,7 @@ static odvgp_status odvgp__run_head_once(odvgp_model *m, odvgp_info *info)
 							"its parameters are not finite, or not above 0");
 }
 
-/*  Update the head; on failure try the last good parameters. */
+/*	Update the head; on failure try the last good parameters. */
 static odvgp_status odvgp__run_head(odvgp_model *m, odvgp_info *info)
 {
 	if (m->objective.id && !m->state.fitted)
@@ -13777,10 +13777,10 @@ static odvgp_status odvgp__run_head(odvgp_model *m, odvgp_info *info)
 	return s;
 }
 
-/*  alpha, the coefficients of K(x,Z): L^-T weights for beta. For SOLVE-GP's two blocks:
-        gamma  a = L_v^-T v_mu
-        beta   L^-T (weights - W a)
-    a follows each output's beta coefficients if the points are joint, else those of all outputs. */
+/*	alpha, the coefficients of K(x,Z): L^-T weights for beta. For SOLVE-GP's two blocks:
+		gamma  a = L_v^-T v_mu
+		beta   L^-T (weights - W a)
+	a follows each output's beta coefficients if the points are joint, else those of all outputs. */
 ODVGP__NOINLINE void odvgp__predictor_alpha(odvgp__unit *u, odvgp_real *alpha)
 {
 	odvgp_model *m = u->model;
@@ -13806,7 +13806,7 @@ ODVGP__NOINLINE void odvgp__predictor_alpha(odvgp__unit *u, odvgp_real *alpha)
 	}
 }
 
-/*  The centre of the sets of points, and the points, one set after the other. */
+/*	The centre of the sets of points, and the points, one set after the other. */
 static void odvgp__predictor_points(
 		const odvgp__unit *u, const odvgp__ref *sets, int count, odvgp_real *centre, odvgp_real *to)
 {
@@ -13833,7 +13833,7 @@ static void odvgp__copy_or(
 	ODVGP__FOR(i, n) to[i] = from ? from[i] : otherwise;
 }
 
-/*  Run the head, and check that the coefficients of all layers are finite. */
+/*	Run the head, and check that the coefficients of all layers are finite. */
 static odvgp_status odvgp__predictor_prepare(odvgp_model *m, odvgp_info *info)
 {
 	odvgp_status s = odvgp__run_head(m, info);
@@ -13851,7 +13851,7 @@ static odvgp_status odvgp__predictor_prepare(odvgp_model *m, odvgp_info *info)
 	return s;
 }
 
-/*  One layer's predictor, after odvgp__predictor_prepare. alpha is in the gradient's memory. */
+/*	One layer's predictor, after odvgp__predictor_prepare. alpha is in the gradient's memory. */
 static void odvgp__predictor_write(odvgp__unit *u, const odvgp_scales *sc, odvgp__predictor *p)
 {
 	odvgp_model *m = u->model;
@@ -13919,16 +13919,16 @@ ODVGP_API odvgp_status odvgp_freeze(
 
 /* ---- >>natgrad   natural gradient steps
 
-    In whitened coordinates q = N(mu, S) has the natural parameters P = S^-1 and j = P mu.
-    odvgp_natgrad_step gives the step of (P, j), from the statistics G = A diag(g_v) A^T and
-    h = A g_m. P = R^T R with R lower, so the new q_sqrt is R^-1 (lower) and mu = R^-1 R^-T j. (P,
-    j) are kept from step to step. A step after which P is not positive definite is halved. Cost per
-    output: one Cholesky factorisation, one triangular inverse.
+	In whitened coordinates q = N(mu, S) has the natural parameters P = S^-1 and j = P mu.
+	odvgp_natgrad_step gives the step of (P, j), from the statistics G = A diag(g_v) A^T and
+	h = A g_m. P = R^T R with R lower, so the new q_sqrt is R^-1 (lower) and mu = R^-1 R^-T j. (P,
+	j) are kept from step to step. A step after which P is not positive definite is halved. Cost per
+	output: one Cholesky factorisation, one triangular inverse.
 
-    The step serves q(u) on beta, and SOLVE-GP's q(v) with A_v for A. HYBRID uses q_mu + c for mu,
-    because its natural parameter depends on that sum. Gamma and O(M) have their own steps. */
+	The step serves q(u) on beta, and SOLVE-GP's q(v) with A_v for A. HYBRID uses q_mu + c for mu,
+	because its natural parameter depends on that sum. Gamma and O(M) have their own steps. */
 
-/*  y = S x for a symmetric S [n,n], stored as its lower triangle. */
+/*	y = S x for a symmetric S [n,n], stored as its lower triangle. */
 static void odvgp__symmetric_times(
 		const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *S, const odvgp_real *x, odvgp_real *y)
 {
@@ -13939,14 +13939,14 @@ static void odvgp__symmetric_times(
 	}
 }
 
-/*  c for HYBRID's q(u), whose mean is ORTH's in other coordinates; else NULL. */
+/*	c for HYBRID's q(u), whose mean is ORTH's in other coordinates; else NULL. */
 static const odvgp_real *odvgp__nat_shift(const odvgp__unit *u, int b)
 {
 	odvgp_model *m = u->model;
 	return u->shift.id && b == ODVGP__ON_BETA ? m->tape.node[u->shift.id].v : NULL;
 }
 
-/*  mean [M]: output p's whitened mean, with the shift. */
+/*	mean [M]: output p's whitened mean, with the shift. */
 static void odvgp__nat_mean(const odvgp__unit *u, int b, ptrdiff_t p, odvgp_real *mean)
 {
 	odvgp_model *m = u->model;
@@ -13956,8 +13956,8 @@ static void odvgp__nat_mean(const odvgp__unit *u, int b, ptrdiff_t p, odvgp_real
 	ODVGP__FOR(i, M) mean[i] = mu[i] + (shift ? shift[p * M + i] : 0);
 }
 
-/*  (P, j) from q: R = q_sqrt^-1, P = R^T R, j = P mu. P is computed only if not known, j also if it
-    depends on a shift. */
+/*	(P, j) from q: R = q_sqrt^-1, P = R^T R, j = P mu. P is computed only if not known, j also if it
+	depends on a shift. */
 static void odvgp__nat_from_q(odvgp__unit *u, int b)
 {
 	odvgp_model *m = u->model;
@@ -13981,7 +13981,7 @@ static void odvgp__nat_from_q(odvgp__unit *u, int b)
 	odvgp__end_loan(&m->nat_R, ODVGP__NAT_FROM_Q);
 }
 
-/*  R = output p's new q_sqrt after a step tau. E_NOT_PD: too long. */
+/*	R = output p's new q_sqrt after a step tau. E_NOT_PD: too long. */
 static odvgp_status odvgp__nat_try(
 		odvgp__unit *u, const odvgp__block *block, ptrdiff_t p, odvgp_real tau)
 {
@@ -14001,20 +14001,20 @@ static odvgp_status odvgp__nat_try(
 	return odvgp__finite(R, M * M) ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-/*  A slot's new value waits in its gradient's memory: Adam does not move slots of natural steps. */
+/*	A slot's new value waits in its gradient's memory: Adam does not move slots of natural steps. */
 static odvgp_real *odvgp__nat_staged(const odvgp_model *m, odvgp__ref param)
 {
 	ODVGP_ASSERT(m->par.lent == ODVGP__GRADIENT);
 	return m->tape.node[param.id].d;
 }
 
-/*  Rows of stacked squares [M,M], whose upper triangles stay: they are 0, or not read. */
+/*	Rows of stacked squares [M,M], whose upper triangles stay: they are 0, or not read. */
 static void odvgp__copy_lower(odvgp_real *to, const odvgp_real *from, ptrdiff_t rows, ptrdiff_t M)
 {
 	ODVGP__FOR(r, rows) odvgp__copy(to + r * M, from + r * M, r % M + 1);
 }
 
-/*  Stage (mu, R), converted from whitened coordinates to the slots'. */
+/*	Stage (mu, R), converted from whitened coordinates to the slots'. */
 static void odvgp__nat_stage(odvgp__unit *u, const odvgp__block *block, ptrdiff_t p, odvgp_real *mu)
 {
 	odvgp_model *m = u->model;
@@ -14037,8 +14037,8 @@ static void odvgp__nat_stage(odvgp__unit *u, const odvgp__block *block, ptrdiff_
 	else odvgp__copy(slot_mu, mu, M);
 }
 
-/*  Output p's step, halved until P is positive definite. The new (P, j) overwrites the statistics
-    (G, h); the new q is staged. */
+/*	Output p's step, halved until P is positive definite. The new (P, j) overwrites the statistics
+	(G, h); the new q is staged. */
 static odvgp_status odvgp__nat_output(odvgp__unit *u, int b, ptrdiff_t p, odvgp_real step)
 {
 	odvgp_model *m = u->model;
@@ -14088,7 +14088,7 @@ static void odvgp__nat_take(odvgp__unit *u, int b)
 		m->state.nat_valid |= (uint64_t)1 << block->number;
 }
 
-/*  out = K(X1, X2) a for the points of two nodes. */
+/*	out = K(X1, X2) a for the points of two nodes. */
 static void odvgp__nat_kernel_times(
 		odvgp__unit *u, odvgp__ref X1, odvgp__ref X2, const odvgp_real *a, odvgp_real *out)
 {
@@ -14104,8 +14104,8 @@ static void odvgp__nat_kernel_times(
 	odvgp__kernel_run(&job, t->scratch);
 }
 
-/*  g <- g - W^T h, W^T h = K(Zg,Zb) L^-T h; h is the gradient in the whitened q_mu, from the slot's
-    gradient d. */
+/*	g <- g - W^T h, W^T h = K(Zg,Zb) L^-T h; h is the gradient in the whitened q_mu, from the slot's
+	gradient d. */
 static void odvgp__nat_hybrid_back(odvgp__unit *u, ptrdiff_t p, odvgp_real *g)
 {
 	odvgp_model *m = u->model;
@@ -14125,7 +14125,7 @@ static void odvgp__nat_hybrid_back(odvgp__unit *u, ptrdiff_t p, odvgp_real *g)
 	odvgp__end_loan(&m->nat_R, ODVGP__NAT_GAMMA);
 }
 
-/*  Change q_mu's slot such that q_mu + c is unchanged when a decreases by da. */
+/*	Change q_mu's slot such that q_mu + c is unchanged when a decreases by da. */
 static void odvgp__nat_hybrid_shift(odvgp__unit *u, const odvgp_real *da, odvgp_real *slot)
 {
 	odvgp_model *m = u->model;
@@ -14143,9 +14143,9 @@ static void odvgp__nat_hybrid_shift(odvgp__unit *u, const odvgp_real *da, odvgp_
 	odvgp__end_loan(&m->nat_R, ODVGP__NAT_GAMMA);
 }
 
-/*  Gamma's natural step (odvgp_gamma_step), from the gradient g of the loss in a at the old point.
-    HYBRID holds q_mu + c constant: its g is dL/da - W^T dL/dq_mu. Computes only the change, in the
-    gradient's memory. */
+/*	Gamma's natural step (odvgp_gamma_step), from the gradient g of the loss in a at the old point.
+	HYBRID holds q_mu + c constant: its g is dL/da - W^T dL/dq_mu. Computes only the change, in the
+	gradient's memory. */
 static void odvgp__nat_gamma_change(odvgp__unit *u, odvgp_real tau)
 {
 	odvgp_model *m = u->model;
@@ -14169,7 +14169,7 @@ static void odvgp__nat_gamma_change(odvgp__unit *u, odvgp_real tau)
 	}
 }
 
-/*  HYBRID's c moves with a, and q_mu compensates. */
+/*	HYBRID's c moves with a, and q_mu compensates. */
 static void odvgp__nat_gamma_take(odvgp__unit *u)
 {
 	odvgp_model *m = u->model;
@@ -14183,7 +14183,7 @@ static void odvgp__nat_gamma_take(odvgp__unit *u)
 	if (hybrid) odvgp__touch(m, u->block[ODVGP__ON_BETA].slot_mu);
 }
 
-/*  Undo a part of the step; with part = 1/2 the rest remains in the gradient's memory. */
+/*	Undo a part of the step; with part = 1/2 the rest remains in the gradient's memory. */
 static void odvgp__nat_gamma_back(odvgp__unit *u, odvgp_real part)
 {
 	if (!odvgp__natural_reads_gradient(u, ODVGP__ANY_SLOT)) return;
@@ -14196,7 +14196,7 @@ static void odvgp__nat_gamma_back(odvgp__unit *u, odvgp_real part)
 
 #define ODVGP__GAMMA_LOOKS 20
 
-/*  The bound on these rows, with all columns; -infinity if it fails. */
+/*	The bound on these rows, with all columns; -infinity if it fails. */
 static double odvgp__nat_gamma_look(odvgp_model *m, const odvgp__rows *rows)
 {
 	odvgp__wants_list want = {0, 0, 0, ODVGP__FOR_BOUND};
@@ -14206,9 +14206,9 @@ static double odvgp__nat_gamma_look(odvgp_model *m, const odvgp__rows *rows)
 	return s ? -HUGE_VAL : (double)expected - (double)kl;
 }
 
-/*  Unlike q(u)'s, gamma's natural step contracts only below an unknown size: halve it until the
-    bound on the same rows, after both steps, is not below `before`. Returns how many bounds it
-    evaluated. */
+/*	Unlike q(u)'s, gamma's natural step contracts only below an unknown size: halve it until the
+	bound on the same rows, after both steps, is not below `before`. Returns how many bounds it
+	evaluated. */
 static int odvgp__nat_gamma_check(odvgp_model *m, const odvgp__rows *rows, double before)
 {
 	double least = before - 64 * (double)ODVGP__EPS * (fabs(before) + (double)m->cfg.N);
@@ -14222,15 +14222,15 @@ static int odvgp__nat_gamma_check(odvgp_model *m, const odvgp__rows *rows, doubl
 	}
 }
 
-/*  --- O(M): q = N(Kb mu, (Kb^-1 + diag g)^-1) ---
-    With G and h as above, m = Kb mu, Q = I + L^T diag(g) L and S = L Q^-1 L^T:
+/*	--- O(M): q = N(Kb mu, (Kb^-1 + diag g)^-1) ---
+	With G and h as above, m = Kb mu, Q = I + L^T diag(g) L and S = L Q^-1 L^T:
 
-        dL/dm = mu - L^-T h
-        dL/dS = -L^-T G L^-1 - diag(g) / 2
-        dL/dg = diag(L Q^-1 (G + (Q - I) / 2) Q^-1 L^T)
+		dL/dm = mu - L^-T h
+		dL/dS = -L^-T G L^-1 - diag(g) / 2
+		dL/dg = diag(L Q^-1 (G + (Q - I) / 2) Q^-1 L^T)
 
-    Block elimination in the Fisher matrix of the affine coordinates (S^-1 m, g) gives the same
-    change of g as (m, g). */
+	Block elimination in the Fisher matrix of the affine coordinates (S^-1 m, g) gives the same
+	change of g as (m, g). */
 
 typedef struct {
 	const odvgp_real *L;
@@ -14239,7 +14239,7 @@ typedef struct {
 	odvgp_real *mu, *g, *m, *lambda, *change, *gradient;
 } odvgp__diag_work;
 
-/*  Factor Q for the current g. G, unless NULL, becomes E = G + (Q - I) / 2, both triangles. */
+/*	Factor Q for the current g. G, unless NULL, becomes E = G + (Q - I) / 2, both triangles. */
 static odvgp_status odvgp__diag_factor(odvgp__unit *u, odvgp__diag_work *w, odvgp_real *G)
 {
 	odvgp_model *m = u->model;
@@ -14254,8 +14254,8 @@ static odvgp_status odvgp__diag_factor(odvgp__unit *u, odvgp__diag_work *w, odvg
 	return odvgp_potrf(&m->tape.blas, M, w->Q, M, NULL);
 }
 
-/*  change = (S o S / 2)^-1 dL/dg. If the matrix cannot be factored, a multiple of the identity is
-    added, which shortens the step. */
+/*	change = (S o S / 2)^-1 dL/dg. If the matrix cannot be factored, a multiple of the identity is
+	added, which shortens the step. */
 static odvgp_status odvgp__diag_change(odvgp__unit *u, odvgp__diag_work *w, const odvgp_real *E)
 {
 	odvgp_model *m = u->model;
@@ -14292,9 +14292,9 @@ static odvgp_status odvgp__diag_change(odvgp__unit *u, odvgp__diag_work *w, cons
 	return ODVGP_E_NOT_PD;
 }
 
-/*  g <- g - tau change, each component at least a tenth of its value: one near 0 does not shorten
-    the others' step. If its best value is 0, it stops where k(x,x) g is a rounding error, before it
-    is too small to continue. */
+/*	g <- g - tau change, each component at least a tenth of its value: one near 0 does not shorten
+	the others' step. If its best value is 0, it stops where k(x,x) g is a rounding error, before it
+	is too small to continue. */
 static void odvgp__diag_move(odvgp__unit *u, odvgp__diag_work *w, odvgp_real tau)
 {
 	odvgp_model *m = u->model;
@@ -14309,7 +14309,7 @@ static void odvgp__diag_move(odvgp__unit *u, odvgp__diag_work *w, odvgp_real tau
 	m->tape.events.step_shortened += (uint64_t)shortened;
 }
 
-/*  x <- L^-T Q^-1 L^T x. */
+/*	x <- L^-T Q^-1 L^T x. */
 static void odvgp__diag_shrink(odvgp__unit *u, odvgp__diag_work *w, odvgp_real *x)
 {
 	odvgp_model *m = u->model;
@@ -14321,8 +14321,8 @@ static void odvgp__diag_shrink(odvgp__unit *u, odvgp__diag_work *w, odvgp_real *
 	odvgp__copy(x, w->gradient, M);
 }
 
-/*  change = g + 2 diag(L^-T G L^-1), the dense natural step of S^-1's diagonal.
-    gradient = -2 dL/dS m, the part of dL/dS in the step of S^-1 m. [OM] eqs. 3.19, 3.20. */
+/*	change = g + 2 diag(L^-T G L^-1), the dense natural step of S^-1's diagonal.
+	gradient = -2 dL/dS m, the part of dL/dS in the step of S^-1 m. [OM] eqs. 3.19, 3.20. */
 static void odvgp__diag_projected(odvgp__unit *u, odvgp__diag_work *w, odvgp_real *G)
 {
 	odvgp_model *m = u->model;
@@ -14339,7 +14339,7 @@ static void odvgp__diag_projected(odvgp__unit *u, odvgp__diag_work *w, odvgp_rea
 	}
 }
 
-/*  One output's new mu and g, in w. */
+/*	One output's new mu and g, in w. */
 static odvgp_status odvgp__diag_output(
 		odvgp__unit *u, odvgp__diag_work *w, odvgp_real *G, const odvgp_real *h, odvgp_real tau)
 {
@@ -14394,7 +14394,7 @@ static odvgp__diag_work odvgp__diag_work_of(const odvgp__unit *u, int to)
 	return w;
 }
 
-/*  Stage the new q of all outputs in the gradients' memory. An error voids all. */
+/*	Stage the new q of all outputs in the gradients' memory. An error voids all. */
 static odvgp_status odvgp__nat_diagonal(odvgp__unit *u, odvgp_real tau)
 {
 	odvgp_model *m = u->model;
@@ -14433,7 +14433,7 @@ static void odvgp__nat_diagonal_take(odvgp__unit *u)
 	odvgp__touch(m, g->slot);
 }
 
-/*  Whether this step moves block b. */
+/*	Whether this step moves block b. */
 static int odvgp__nat_moves(const odvgp__unit *u, int b)
 {
 	const odvgp_model *m = u->model;
@@ -14442,7 +14442,7 @@ static int odvgp__nat_moves(const odvgp__unit *u, int b)
 	return u->block[b].stats.id && !(alternate && b != (int)(m->state.nat_steps % 2));
 }
 
-/*  Overwrite statistics and gradients with the new q and gamma's change. */
+/*	Overwrite statistics and gradients with the new q and gamma's change. */
 static odvgp_status odvgp__nat_unit(odvgp__unit *u, odvgp_real tau)
 {
 	odvgp_model *m = u->model;
@@ -14465,8 +14465,8 @@ static void odvgp__nat_unit_take(odvgp__unit *u)
 	if (odvgp__natural_reads_gradient(u, ODVGP__ANY_SLOT)) odvgp__nat_gamma_take(u);
 }
 
-/*  `make` stages the new values in the gradients' memory, `take` applies them; `matrices` [M,M] and
-    `vectors` [M] are work. */
+/*	`make` stages the new values in the gradients' memory, `take` applies them; `matrices` [M,M] and
+	`vectors` [M] are work. */
 typedef struct {
 	int steps; /* ODVGP__STEPS_... */
 	int matrices, vectors;
@@ -14477,7 +14477,7 @@ static const odvgp__step_kind odvgp__step_kinds[] = {
 		{ODVGP__STEPS_BETA | ODVGP__STEPS_GAMMA, 1, 2, odvgp__nat_unit, odvgp__nat_unit_take},
 		{ODVGP__STEPS_DIAGONAL, 4, 6, odvgp__nat_diagonal, odvgp__nat_diagonal_take}};
 
-/*  NULL if the unit has no natural step. */
+/*	NULL if the unit has no natural step. */
 static const odvgp__step_kind *odvgp__step_kind_of(const odvgp__unit *u)
 {
 	ODVGP__FOR(i, ODVGP__COUNT(odvgp__step_kinds))
@@ -14492,9 +14492,9 @@ static int odvgp__has_natural(const odvgp_model *m)
 	return all;
 }
 
-/*  One step of size tau from the last evaluation's statistics. Each output shortens its own step,
-    but all move or none: new values wait until the last output has a step. Gamma's gradient is also
-    that of the old point, in memory separate from q's. */
+/*	One step of size tau from the last evaluation's statistics. Each output shortens its own step,
+	but all move or none: new values wait until the last output has a step. Gamma's gradient is also
+	that of the old point, in memory separate from q's. */
 static odvgp_status odvgp__nat_step(odvgp_model *m, odvgp_real tau)
 {
 	odvgp_status s = ODVGP_OK;
@@ -14533,19 +14533,19 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, c
 
 /* ---- >>optimum   the best q for a Gaussian likelihood
 
-    The mean is linear in its weights w, mean = Phi^T w, and its KL is w^T Lambda w / 2. With noise
-    s and r = Y - (mean function) the optimum is
+	The mean is linear in its weights w, mean = Phi^T w, and its KL is w^T Lambda w / 2. With noise
+	s and r = Y - (mean function) the optimum is
 
-        w = (Lambda + Phi Phi^T / s)^-1 Phi r / s
+		w = (Lambda + Phi Phi^T / s)^-1 Phi r / s
 
-        Phi                    Lambda
-        A                      I         beta
-        A_v                    I         gamma, SOLVE-GP
-        R = K(Zg,X) - W^T A    C         gamma, ORTH and HYBRID
-        K(Za,X)                Ka        a free mean
+		Phi                    Lambda
+		A                      I         beta
+		A_v                    I         gamma, SOLVE-GP
+		R = K(Zg,X) - W^T A    C         gamma, ORTH and HYBRID
+		K(Za,X)                Ka        a free mean
 
-    The covariance does not depend on w: (I + A A^T / s)^-1 for each block of q, and
-    B = Kb^-1 K_bX K_Xb Kb^-1 / s for the inverse part. Sums run over tiles; memory O(F^2). */
+	The covariance does not depend on w: (I + A A^T / s)^-1 for each block of q, and
+	B = Kb^-1 K_bX K_Xb Kb^-1 / s for the inverse part. Sums run over tiles; memory O(F^2). */
 
 typedef struct {
 	int gamma; /* gamma's features: ODVGP__..._GAMMA */
@@ -14594,7 +14594,7 @@ ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *m)
 	return a.bad ? 0 : a.used + 64;
 }
 
-/*  With patches, X2 of the job is in the tape's X. */
+/*	With patches, X2 of the job is in the tape's X. */
 static void odvgp__fit_images(const odvgp__unit *u, odvgp__kjob *job)
 {
 	if (!u->patch_weights.id) return;
@@ -14602,7 +14602,7 @@ static void odvgp__fit_images(const odvgp__unit *u, odvgp__kjob *job)
 	job->weights = odvgp__node_value(u, u->patch_weights);
 }
 
-/*  out [n1,n2] = K(X1, X2), where X2 is the tape's X if `data`. */
+/*	out [n1,n2] = K(X1, X2), where X2 is the tape's X if `data`. */
 static void odvgp__fit_kernel(odvgp__unit *u, const odvgp_real *X1, ptrdiff_t n1,
 		const odvgp_real *X2, ptrdiff_t n2, int data, odvgp_real *out)
 {
@@ -14615,7 +14615,7 @@ static void odvgp__fit_kernel(odvgp__unit *u, const odvgp_real *X1, ptrdiff_t n1
 	odvgp__kernel_matrix(&job, m->tape.scratch, 0);
 }
 
-/*  W and gamma's Lambda. */
+/*	W and gamma's Lambda. */
 static void odvgp__fit_prior(odvgp__unit *u, odvgp__fit *f)
 {
 	odvgp_model *m = u->model;
@@ -14635,7 +14635,7 @@ static void odvgp__fit_prior(odvgp__unit *u, odvgp__fit *f)
 	odvgp_syrk(&m->tape.blas, 1, Mg, f->M, -1, f->W, Mg, NULL, 1, f->prior, Mg);
 }
 
-/*  Phi, ld n, for the n rows in the tape's X, and r = Y - (mean function). */
+/*	Phi, ld n, for the n rows in the tape's X, and r = Y - (mean function). */
 static void odvgp__fit_features(odvgp__unit *u, odvgp__fit *f, ptrdiff_t n)
 {
 	odvgp_model *m = u->model;
@@ -14669,7 +14669,7 @@ static void odvgp__fit_features(odvgp__unit *u, odvgp__fit *f, ptrdiff_t n)
 	}
 }
 
-/*  The tile's sum of k(x,x). */
+/*	The tile's sum of k(x,x). */
 static double odvgp__fit_diag(const odvgp__unit *u, ptrdiff_t n)
 {
 	odvgp_model *m = u->model;
@@ -14690,7 +14690,7 @@ static double odvgp__fit_diag(const odvgp__unit *u, ptrdiff_t n)
 	return sum;
 }
 
-/*  S, h = r Phi^T, rr = |r|^2, and kk = k(x,x) summed over rows and outputs. */
+/*	S, h = r Phi^T, rr = |r|^2, and kk = k(x,x) summed over rows and outputs. */
 static odvgp_status odvgp__fit_sums(
 		odvgp__unit *u, odvgp__fit *f, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
 {
@@ -14725,7 +14725,7 @@ static odvgp_status odvgp__fit_sums(
 	return odvgp__fail(info, ODVGP_E_NAN, "X or Y", -1, f->rr, "a sum over the rows is not finite");
 }
 
-/*  Entry (i, j <= i) of Lambda + S / s. */
+/*	Entry (i, j <= i) of Lambda + S / s. */
 static odvgp_real odvgp__fit_normal(const odvgp__fit *f, odvgp_real s, ptrdiff_t i, ptrdiff_t j)
 {
 	odvgp_real prior = i < f->M    ? (odvgp_real)(i == j)
@@ -14734,20 +14734,20 @@ static odvgp_real odvgp__fit_normal(const odvgp__fit *f, odvgp_real s, ptrdiff_t
 	return prior + f->S[i * f->F + j] / s;
 }
 
-/*  Whether a slot of q is frozen. A bound without q has no q to freeze. */
+/*	Whether a slot of q is frozen. A bound without q has no q to freeze. */
 static int odvgp__fit_held(const odvgp_model *m, int slot)
 {
 	return slot && !m->par.slot[slot].trainable && m->cfg.objective == ODVGP_OBJECTIVE_ELBO;
 }
 
-/*  Slots of the weights of gamma's and of beta's features; 0: none. */
+/*	Slots of the weights of gamma's and of beta's features; 0: none. */
 static int odvgp__fit_gamma_slot(const odvgp__unit *u)
 {
 	return u->a_slot.id ? u->slot_a : u->block[ODVGP__ON_GAMMA].slot_mu;
 }
 static int odvgp__fit_beta_slot(const odvgp__unit *u) { return u->block[ODVGP__ON_BETA].slot_mu; }
 
-/*  Store frozen slots' weights in w; restrict [from, to) to the others. */
+/*	Store frozen slots' weights in w; restrict [from, to) to the others. */
 static void odvgp__fit_hold(const odvgp__unit *u, odvgp__fit *f)
 {
 	const odvgp_model *m = u->model;
@@ -14772,7 +14772,7 @@ static void odvgp__fit_hold(const odvgp__unit *u, odvgp__fit *f)
 	if (beta) f->from = ODVGP__MIN(f->M, f->to);
 }
 
-/*  rest = h / s - (Lambda + S / s) w over all features. */
+/*	rest = h / s - (Lambda + S / s) w over all features. */
 static void odvgp__fit_rest(odvgp__fit *f, odvgp_real s)
 {
 	for (ptrdiff_t p = f->first; p < f->last; p++) {
@@ -14788,8 +14788,8 @@ static void odvgp__fit_rest(odvgp__fit *f, odvgp_real s)
 	}
 }
 
-/*  What a jitter of 1 adds to the scaled diagonal: k(z,z) of gamma's points, whose Lambda may be
-    all rounding errors of it; 1 for whitened features. */
+/*	What a jitter of 1 adds to the scaled diagonal: k(z,z) of gamma's points, whose Lambda may be
+	all rounding errors of it; 1 for whitened features. */
 static odvgp_real odvgp__fit_jitter(const odvgp__unit *u, const odvgp__fit *f, ptrdiff_t i)
 {
 	const odvgp__node *Z = &u->model->tape.node[u->Z_gamma.id];
@@ -14799,7 +14799,7 @@ static odvgp_real odvgp__fit_jitter(const odvgp__unit *u, const odvgp__fit *f, p
 	return scale * scale * odvgp__unit_diag(u, Z->v + j * Z->ld);
 }
 
-/*  Whether a factor G [n,n] has a pivot below `least` of that. */
+/*	Whether a factor G [n,n] has a pivot below `least` of that. */
 static int odvgp__fit_near_singular(
 		const odvgp__unit *u, const odvgp__fit *f, ptrdiff_t n, odvgp_real least)
 {
@@ -14808,11 +14808,11 @@ static int odvgp__fit_near_singular(
 	return 0;
 }
 
-/*  Solve for w, with rows and columns scaled to a unit diagonal. A matrix that is near to singular
-    gets jitter.relative on its diagonal, or more if it still has no factor. Iterative refinement
-    then corrects the directions that the data decide; in the others coefficients would be so large
-    that predictions in float lose their digits, for at most 2e-3 nats (0.25 of 1,573 without
-    noise) in six examples. */
+/*	Solve for w, with rows and columns scaled to a unit diagonal. A matrix that is near to singular
+	gets jitter.relative on its diagonal, or more if it still has no factor. Iterative refinement
+	then corrects the directions that the data decide; in the others coefficients would be so large
+	that predictions in float lose their digits, for at most 2e-3 nats (0.25 of 1,573 without
+	noise) in six examples. */
 static odvgp_status odvgp__fit_mean(odvgp__unit *u, odvgp__fit *f, odvgp_real s, odvgp_info *info)
 {
 	odvgp_model *m = u->model;
@@ -14852,7 +14852,7 @@ static odvgp_status odvgp__fit_mean(odvgp__unit *u, odvgp__fit *f, odvgp_real s,
 				   : odvgp__fail(info, ODVGP_E_NAN, "q", -1, 0, "the optimum is not finite");
 }
 
-/*  Stage the optimum in a copy of theta, in the gradient's memory, which the caller returns. */
+/*	Stage the optimum in a copy of theta, in the gradient's memory, which the caller returns. */
 static void odvgp__fit_stage(odvgp_model *m)
 {
 	odvgp__copy(odvgp__lend_gradient(&m->par, ODVGP__LENT_OPTIMUM), m->par.theta, m->par.count);
@@ -14864,7 +14864,7 @@ static odvgp_real *odvgp__fit_slot(odvgp_model *m, int slot)
 	return m->par.grad + m->par.slot[slot].offset;
 }
 
-/*  Stage block b's mean in its slot's coordinates. */
+/*	Stage block b's mean in its slot's coordinates. */
 static void odvgp__fit_put_mean(odvgp__unit *u, const odvgp__fit *f, int b)
 {
 	odvgp_model *m = u->model;
@@ -14885,7 +14885,7 @@ static void odvgp__fit_put_mean(odvgp__unit *u, const odvgp__fit *f, int b)
 	}
 }
 
-/*  Stage a. HYBRID's w is q_mu + c: subtract c = W a before q_mu is staged. */
+/*	Stage a. HYBRID's w is q_mu + c: subtract c = W a before q_mu is staged. */
 static void odvgp__fit_put_gamma(odvgp__unit *u, odvgp__fit *f)
 {
 	odvgp_model *m = u->model;
@@ -14904,7 +14904,7 @@ static void odvgp__fit_put_gamma(odvgp__unit *u, odvgp__fit *f)
 	}
 }
 
-/*  Stage block b's q_sqrt: (I + S / s)^-1 = R^-1 R^-T, R factored from the last row up. */
+/*	Stage block b's q_sqrt: (I + S / s)^-1 = R^-1 R^-T, R factored from the last row up. */
 static odvgp_status odvgp__fit_put_factor(
 		odvgp__unit *u, odvgp__fit *f, odvgp_real s, int b, odvgp_info *info)
 {
@@ -14941,8 +14941,8 @@ static odvgp_status odvgp__fit_put_factors(
 	return status;
 }
 
-/*  Stage the Cholesky factor of B = L^-T (S / s) L^-1. With fewer rows than points B is singular,
-    so the least amount that suffices is added to its diagonal. */
+/*	Stage the Cholesky factor of B = L^-T (S / s) L^-1. With fewer rows than points B is singular,
+	so the least amount that suffices is added to its diagonal. */
 static odvgp_status odvgp__fit_put_inverse(
 		odvgp__unit *u, odvgp__fit *f, odvgp_real s, odvgp_info *info)
 {
@@ -14972,8 +14972,8 @@ static odvgp_status odvgp__fit_put_inverse(
 	return ODVGP_OK;
 }
 
-/*  O(M)'s g: repeat its natural step of size 1/2 until g is constant. G = -S / (2 s) does not
-    depend on q. */
+/*	O(M)'s g: repeat its natural step of size 1/2 until g is constant. G = -S / (2 s) does not
+	depend on q. */
 static odvgp_status odvgp__fit_diagonal(
 		odvgp__unit *u, odvgp__fit *f, odvgp_real s, odvgp__diag_work *w)
 {
@@ -15015,7 +15015,7 @@ static odvgp_status odvgp__fit_put_diagonal(
 				  : ODVGP_OK;
 }
 
-/*  By the covariance part's `optimum`: natural steps that find it, and what stages it. */
+/*	By the covariance part's `optimum`: natural steps that find it, and what stages it. */
 static const struct {
 	int steps;
 	odvgp_status (*put)(odvgp__unit *u, odvgp__fit *f, odvgp_real s, odvgp_info *info);
@@ -15065,7 +15065,7 @@ static void odvgp__fit_take(odvgp__unit *u)
 	m->state.good_valid = 0;
 }
 
-/*  Exact GP regression as O(M)'s predictor: Z = X, q_mu = (K + s I)^-1 r, q_diag = 1 / s. */
+/*	Exact GP regression as O(M)'s predictor: Z = X, q_mu = (K + s I)^-1 r, q_diag = 1 / s. */
 static odvgp_status odvgp__fit_exact(
 		odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
 {
@@ -15092,7 +15092,7 @@ static odvgp_status odvgp__fit_exact(
 	return ODVGP_OK;
 }
 
-/*  Start of odvgp_fit_q and odvgp_upper_bound: carve `work`, compute factors and sums. */
+/*	Start of odvgp_fit_q and odvgp_upper_bound: carve `work`, compute factors and sums. */
 static odvgp_status odvgp__fit_begin(odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y,
 		void *work, size_t bytes, odvgp__fit *f, odvgp_info *info)
 {
@@ -15113,7 +15113,7 @@ static odvgp_status odvgp__fit_begin(odvgp__unit *u, const odvgp_real *X, const 
 	return odvgp__fit_sums(u, f, X, Y, info);
 }
 
-/*  A failed attempt does not count its events and restores its jitters. */
+/*	A failed attempt does not count its events and restores its jitters. */
 static odvgp_status odvgp__fit_end(odvgp_model *m, odvgp_status s, const odvgp_events *before)
 {
 	if (!s) return s;
@@ -15122,8 +15122,8 @@ static odvgp_status odvgp__fit_end(odvgp_model *m, odvgp_status s, const odvgp_e
 	return s;
 }
 
-/*  Solve for the weights, or with `put` stage the covariances, of outputs that share a noise at
-    once. */
+/*	Solve for the weights, or with `put` stage the covariances, of outputs that share a noise at
+	once. */
 static odvgp_status odvgp__fit_outputs(odvgp__unit *u, odvgp__fit *f, int put, odvgp_info *info)
 {
 	const odvgp_model *m = u->model;
@@ -15184,10 +15184,10 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const od
 	return odvgp__fit_end(m, odvgp__fit_best(u, X, Y, work, bytes, info), &events);
 }
 
-/*  The terms logs and quadratic of
-        -(P N log(2 pi) + P log|Q + s I| + r^T (Q + t I)^-1 r) / 2
-    with t = s + tr(K - Q) for the upper bound; t = s for the lower one, which also has a trace
-    term. */
+/*	The terms logs and quadratic of
+		-(P N log(2 pi) + P log|Q + s I| + r^T (Q + t I)^-1 r) / 2
+	with t = s + tr(K - Q) for the upper bound; t = s for the lower one, which also has a trace
+	term. */
 static odvgp_status odvgp__fit_bound(
 		odvgp__unit *u, odvgp__fit *f, odvgp_real s, double t, double *logs, double *quadratic)
 {
@@ -15269,14 +15269,14 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
 
 /* ---- >>adam   Adam, schedules, scales of coordinates
 
-    Adam with TensorFlow's eps:
-        m1 <- b1 m1 + (1-b1) g
-        m2 <- b2 m2 + (1-b2) g^2
-        x  <- x - lr sqrt(1-b2^t)/(1-b1^t) m1 / (sqrt(m2) + eps)
-    or with the eps of [ADAM] algorithm 1 (primes: bias-corrected moments):
-        x  <- x - lr m1' / (sqrt(m2') + eps)
-    With scales D the coordinates are D x: the step is lr / D and eps is eps D. D is one over a
-    number's unit, except where odvgp_gamma_coords SCALED gives another. */
+	Adam with TensorFlow's eps:
+		m1 <- b1 m1 + (1-b1) g
+		m2 <- b2 m2 + (1-b2) g^2
+		x  <- x - lr sqrt(1-b2^t)/(1-b1^t) m1 / (sqrt(m2) + eps)
+	or with the eps of [ADAM] algorithm 1 (primes: bias-corrected moments):
+		x  <- x - lr m1' / (sqrt(m2') + eps)
+	With scales D the coordinates are D x: the step is lr / D and eps is eps D. D is one over a
+	number's unit, except where odvgp_gamma_coords SCALED gives another. */
 
 typedef struct {
 	double lr, beta1, beta2, eps;
@@ -15284,7 +15284,7 @@ typedef struct {
 	uint64_t t; /* steps, including this one */
 } odvgp__adam;
 
-/*  D of number i of a slot: `times`, times (or over, if `divide`) at[i / repeat % n]. */
+/*	D of number i of a slot: `times`, times (or over, if `divide`) at[i / repeat % n]. */
 typedef struct {
 	odvgp_real times;
 	const odvgp_real *at; /* NULL: D is `times` */
@@ -15299,7 +15299,7 @@ static odvgp_real odvgp__scale_at(const odvgp__scale *s, ptrdiff_t i)
 	return s->divide ? s->times / u : s->times * u;
 }
 
-/*  One over the unit of a slot's numbers. */
+/*	One over the unit of a slot's numbers. */
 static odvgp__scale odvgp__unit_scale(const odvgp_model *m, int slot)
 {
 	const odvgp__slot_state *state = &m->par.state[slot];
@@ -15338,7 +15338,7 @@ static void odvgp__adam_update(const odvgp__adam *a, ptrdiff_t n, odvgp_real *x,
 	}
 }
 
-/*  A fraction f of the way between two numbers, in equal steps or ratios. */
+/*	A fraction f of the way between two numbers, in equal steps or ratios. */
 static odvgp_real odvgp__between(int linear, odvgp_real from, odvgp_real to, double f)
 {
 	if (linear) return (odvgp_real)((double)from + f * ((double)to - (double)from));
@@ -15357,7 +15357,7 @@ static odvgp_real odvgp__schedule_at(const odvgp_schedule *s, uint64_t step)
 	return odvgp__between(linear, s->start, s->end, (double)step / (double)s->steps);
 }
 
-/*  Gamma's scales D / sqrt(k) (odvgp_gamma_coords), a tile of columns at a time, in A's memory. */
+/*	Gamma's scales D / sqrt(k) (odvgp_gamma_coords), a tile of columns at a time, in A's memory. */
 static void odvgp__renew_scales(odvgp__unit *u)
 {
 	odvgp_model *m = u->model;
@@ -15385,7 +15385,7 @@ static void odvgp__renew_scales(odvgp__unit *u)
 	}
 }
 
-/*  Whether SCALED scales a slot besides gamma's: O(M)'s alpha and B_sqrt, in units of 1 / y. */
+/*	Whether SCALED scales a slot besides gamma's: O(M)'s alpha and B_sqrt, in units of 1 / y. */
 static int odvgp__has_units(const odvgp__unit *u, int slot)
 {
 	const odvgp__block *beta = &u->block[ODVGP__ON_BETA];
@@ -15394,7 +15394,7 @@ static int odvgp__has_units(const odvgp__unit *u, int slot)
 				   (u->cov_part->sqrt_power < 0 && slot == beta->slot_sqrt));
 }
 
-/*  Whether SCALED shortens the steps of a slot because they move all M terms of the mean. */
+/*	Whether SCALED shortens the steps of a slot because they move all M terms of the mean. */
 static int odvgp__moves_sum(const odvgp__unit *u, int slot)
 {
 	return u->gamma_coords == ODVGP_GAMMA_COORDS_SCALED && !u->M_gamma &&
@@ -15415,7 +15415,7 @@ static odvgp__scale odvgp__adam_scale(const odvgp_model *m, int slot)
 	return scale;
 }
 
-/*  Before the kernels move: stores sqrt(k(x,x)), and renews gamma's scales every 100 steps. */
+/*	Before the kernels move: stores sqrt(k(x,x)), and renews gamma's scales every 100 steps. */
 static void odvgp__adam_units(odvgp_model *m)
 {
 	int scaled = 0, renew = m->state.scales_age % 100 == 0;
@@ -15458,21 +15458,21 @@ static void odvgp__adam_step(odvgp_model *m, odvgp_real lr)
 
 /* ---- >>lbfgs   L-BFGS with a line search
 
-    The direction is d = -H g. The two-loop recursion applies H from the last pairs s = x' - x,
-    y = g' - g, with H0 = s.y / y.y I of the newest pair ([LBFGS] algorithm 7.4). Bracketing and
-    zooming (algorithms 3.5, 3.6) find a step x <- x + a d that satisfies
-        f(a) <= f(0) + c1 a f'(0)   and   |f'(a)| <= c2 |f'(0)|           (strong Wolfe)
-    A pair with s.y <= 16 eps |s| |y| is not kept. The value never rises: if no point on the line is
-    lower, the pairs are dropped and steepest descent is tried; if that fails, too, x stays. Cost of
-    an iteration without evaluations: O(memory n). */
+	The direction is d = -H g. The two-loop recursion applies H from the last pairs s = x' - x,
+	y = g' - g, with H0 = s.y / y.y I of the newest pair ([LBFGS] algorithm 7.4). Bracketing and
+	zooming (algorithms 3.5, 3.6) find a step x <- x + a d that satisfies
+		f(a) <= f(0) + c1 a f'(0)   and   |f'(a)| <= c2 |f'(0)|           (strong Wolfe)
+	A pair with s.y <= 16 eps |s| |y| is not kept. The value never rises: if no point on the line is
+	lower, the pairs are dropped and steepest descent is tried; if that fails, too, x stays. Cost of
+	an iteration without evaluations: O(memory n). */
 
 #define ODVGP__WOLFE_1       1e-4
 #define ODVGP__WOLFE_2       0.9
 #define ODVGP__SEARCH_PROBES 25 /* most evaluations on one line */
 #define ODVGP__CURVATURE     (16 * (double)ODVGP__EPS)
 
-/*  A function to minimise: its value at x, and its gradient into g. If either is not finite, x is
-    too far along the line. */
+/*	A function to minimise: its value at x, and its gradient into g. If either is not finite, x is
+	too far along the line. */
 typedef struct {
 	void (*loss)(void *user, const odvgp_real *x, double *loss, odvgp_real *g);
 	void *user;
@@ -15487,7 +15487,7 @@ static ptrdiff_t odvgp__lbfgs_pair(const odvgp__lbfgs *w, ptrdiff_t age)
 	return ((ptrdiff_t)w->next + w->memory - 1 - age) % w->memory;
 }
 
-/*  d = -H g. Returns the derivative d.g, or 0 if d does not lead down. */
+/*	d = -H g. Returns the derivative d.g, or 0 if d does not lead down. */
 static double odvgp__lbfgs_direction(odvgp__lbfgs *w)
 {
 	ptrdiff_t n = w->n, pairs = (ptrdiff_t)w->pairs;
@@ -15511,7 +15511,7 @@ static double odvgp__lbfgs_direction(odvgp__lbfgs *w)
 	return derivative < 0 && derivative - derivative == 0 ? derivative : 0;
 }
 
-/*  A point x + a d: value (HUGE_VAL: too far) and derivative. */
+/*	A point x + a d: value (HUGE_VAL: too far) and derivative. */
 typedef struct {
 	double a, f, derivative;
 } odvgp__probe;
@@ -15532,8 +15532,8 @@ static odvgp__probe odvgp__lbfgs_probe(odvgp__lbfgs *w, const odvgp__problem *p,
 	return at;
 }
 
-/*  The first Wolfe condition. If values differ only by rounding, derivatives decide: for a parabola
-    this is the same condition. */
+/*	The first Wolfe condition. If values differ only by rounding, derivatives decide: for a parabola
+	this is the same condition. */
 static int odvgp__lower_by_enough(const odvgp__probe *from, const odvgp__probe *at)
 {
 	if (at->f <= from->f + ODVGP__WOLFE_1 * at->a * from->derivative) return 1;
@@ -15542,7 +15542,7 @@ static int odvgp__lower_by_enough(const odvgp__probe *from, const odvgp__probe *
 		   at->derivative <= (2 * ODVGP__WOLFE_1 - 1) * from->derivative;
 }
 
-/*  Minimum of the cubic through two points, in units of the way from p to q, or NaN. */
+/*	Minimum of the cubic through two points, in units of the way from p to q, or NaN. */
 static double odvgp__cubic_minimum(const odvgp__probe *p, const odvgp__probe *q)
 {
 	double way = q->a - p->a, s0 = p->derivative * way, s1 = q->derivative * way,
@@ -15555,8 +15555,8 @@ static double odvgp__cubic_minimum(const odvgp__probe *p, const odvgp__probe *q)
 	return bend > 0 ? 1 - (s1 + d2 - d1) / bend : none;
 }
 
-/*  The next step length: beyond lo while no point bounds the search, else between lo and hi and not
-    too near either. */
+/*	The next step length: beyond lo while no point bounds the search, else between lo and hi and not
+	too near either. */
 static double odvgp__lbfgs_next(
 		const odvgp__probe *old, const odvgp__probe *lo, const odvgp__probe *hi, double *width)
 {
@@ -15572,9 +15572,9 @@ static double odvgp__lbfgs_next(
 	return lo->a + ODVGP__MAX(0.1, ODVGP__MIN(t, 0.9)) * way;
 }
 
-/*  Finds a step length that satisfies the Wolfe conditions, or else the lowest point seen, and
-    leaves that point in trial and g_trial. Evaluating it again restores the state of the loss,
-    which is deterministic. Returns 0 if no point is lower. */
+/*	Finds a step length that satisfies the Wolfe conditions, or else the lowest point seen, and
+	leaves that point in trial and g_trial. Evaluating it again restores the state of the loss,
+	which is deterministic. Returns 0 if no point is lower. */
 static int odvgp__lbfgs_search(
 		odvgp__lbfgs *w, const odvgp__problem *p, double first, double derivative, odvgp__probe *at)
 {
@@ -15602,7 +15602,7 @@ static int odvgp__lbfgs_search(
 	return at->f < start.f;
 }
 
-/*  The step from x to trial replaces the oldest pair, if the loss curves upwards along it. */
+/*	The step from x to trial replaces the oldest pair, if the loss curves upwards along it. */
 static void odvgp__lbfgs_remember(odvgp__lbfgs *w)
 {
 	odvgp_real *s = w->S + (ptrdiff_t)w->next * w->n, *y = w->Y + (ptrdiff_t)w->next * w->n;
@@ -15624,16 +15624,16 @@ static void odvgp__lbfgs_remember(odvgp__lbfgs *w)
 	w->pairs = ODVGP__MIN(w->pairs + 1, (uint64_t)w->memory);
 }
 
-/*  Ends an iteration without a lower point or a change of value: converged if the gain that the
-    first direction promised is small, too; else stuck. */
+/*	Ends an iteration without a lower point or a change of value: converged if the gain that the
+	first direction promised is small, too; else stuck. */
 static void odvgp__lbfgs_end(odvgp__lbfgs *w, double gain, double size)
 {
 	w->converged = gain <= pow((double)ODVGP__EPS, 2.0 / 3) * size;
 	w->stuck = !w->converged;
 }
 
-/*  One iteration from x, where loss and g are known. Returns 1 if x has moved, with its loss and g;
-    else 0, with all unchanged. Converged when decrease and gradient are small. */
+/*	One iteration from x, where loss and g are known. Returns 1 if x has moved, with its loss and g;
+	else 0, with all unchanged. Converged when decrease and gradient are small. */
 static int odvgp__lbfgs_iterate(odvgp__lbfgs *w, const odvgp__problem *p)
 {
 	odvgp__probe at;
@@ -15665,7 +15665,7 @@ static int odvgp__lbfgs_iterate(odvgp__lbfgs *w, const odvgp__problem *p)
 	return 1;
 }
 
-/*  What the report of any step has. */
+/*	What the report of any step has. */
 static void odvgp__report(
 		const odvgp_model *m, odvgp_real expected, odvgp_real kl, odvgp_report *report)
 {
@@ -15686,7 +15686,7 @@ typedef struct {
 	odvgp_real expected, kl;
 } odvgp__lbfgs_job;
 
-/*  theta <- x / D, with changed values. */
+/*	theta <- x / D, with changed values. */
 static void odvgp__lbfgs_place(odvgp_model *m, const odvgp_real *x)
 {
 	for (int s = 1; s <= m->par.slots; s++) {
@@ -15702,7 +15702,7 @@ static void odvgp__lbfgs_place(odvgp_model *m, const odvgp_real *x)
 	}
 }
 
-/*  x = D theta */
+/*	x = D theta */
 static void odvgp__lbfgs_take(const odvgp_model *m, odvgp_real *x)
 {
 	for (int s = 1; s <= m->par.slots; s++) {
@@ -15713,7 +15713,7 @@ static void odvgp__lbfgs_take(const odvgp_model *m, odvgp_real *x)
 	}
 }
 
-/*  In x; 0 for slots that are not trainable. */
+/*	In x; 0 for slots that are not trainable. */
 static void odvgp__lbfgs_gradient(const odvgp_model *m, odvgp_real *g)
 {
 	for (int s = 1; s <= m->par.slots; s++) {
@@ -15755,7 +15755,7 @@ static void odvgp__lbfgs_loss(void *user, const odvgp_real *x, double *loss, odv
 	if (odvgp__theta_ok(m)) odvgp__lbfgs_evaluate(job, loss, g, NULL);
 }
 
-/*  The stored bound is valid for these rows only. */
+/*	The stored bound is valid for these rows only. */
 static uint64_t odvgp__lbfgs_hash(const odvgp_real *x, ptrdiff_t n, uint64_t h)
 {
 	ODVGP__FOR(i, n) {
@@ -15782,8 +15782,8 @@ static void odvgp__lbfgs_note_jitters(odvgp_model *m)
 			m->unit[i].lbfgs_jitter[k] = m->unit[i].jitter[k].raised;
 }
 
-/*  Loss and gradient at theta: the last iteration's if still valid, else computed, which drops the
-    pairs: they belong to another function. */
+/*	Loss and gradient at theta: the last iteration's if still valid, else computed, which drops the
+	pairs: they belong to another function. */
 static odvgp_status odvgp__lbfgs_start(
 		odvgp__lbfgs_job *job, ptrdiff_t *evaluations, odvgp_info *info)
 {
@@ -15815,7 +15815,7 @@ static odvgp_status odvgp__lbfgs_start(
 	return ODVGP_OK;
 }
 
-/*  Restores the iteration's start, to the last bit. */
+/*	Restores the iteration's start, to the last bit. */
 static void odvgp__lbfgs_return(odvgp__lbfgs_job *job)
 {
 	odvgp_model *m = job->m;
@@ -15886,7 +15886,7 @@ static void odvgp__jitter_recover(odvgp__tape *t, odvgp__jitter *jitter)
 	odvgp__jitter_moved(t, jitter);
 }
 
-/*  After 100 steps without trouble, halved step sizes double and a raised jitter falls tenfold. */
+/*	After 100 steps without trouble, halved step sizes double and a raised jitter falls tenfold. */
 static void odvgp__recover(odvgp_model *m)
 {
 	if (++m->state.clean_steps % 100 == 0)
@@ -15904,7 +15904,7 @@ static int odvgp__uses_natgrad(const odvgp_model *m)
 	return 1;
 }
 
-/*  Restores the last good values of natural steps' slots. */
+/*	Restores the last good values of natural steps' slots. */
 static void odvgp__natural_back(odvgp_model *m)
 {
 	m->state.nat_valid = 0; /* (P, j) must be recomputed from q */
@@ -15919,19 +15919,19 @@ static void odvgp__natural_back(odvgp_model *m)
 
 enum { ODVGP__WATCHED_LOOKS = 4, ODVGP__CURVED_LOOKS = 20 };
 
-/*  Whether log p(y|f) is not concave in what q moves, or its maximum in one function depends on the
-    others, which move at the same time: a step can overshoot at any size. */
+/*	Whether log p(y|f) is not concave in what q moves, or its maximum in one function depends on the
+	others, which move at the same time: a step can overshoot at any size. */
 static int odvgp__is_curved(const odvgp_model *m)
 {
 	return !(m->tape.likelihood->flags & ODVGP__LIK_LOG_CONCAVE) || m->cfg.lik.link_jitter > 0 ||
 		   m->units > 1 || (m->slot_mixing && m->unit->P > 1);
 }
 
-/*  A natural step of O(M)'s q or for a likelihood that is not log-concave. If O(M)'s sees all rows,
-    or the other any, and the bound falls, q is restored and half the step is tried. The last good
-    parameters are those of the evaluation that gave `bound`, which is repeated, because a step uses
-    up its statistics. If that fails, as it can when the rows change meanwhile, there is no
-    gradient, and the step counts as not taken. Adds its evaluations to *evaluations. */
+/*	A natural step of O(M)'s q or for a likelihood that is not log-concave. If O(M)'s sees all rows,
+	or the other any, and the bound falls, q is restored and half the step is tried. The last good
+	parameters are those of the evaluation that gave `bound`, which is repeated, because a step uses
+	up its statistics. If that fails, as it can when the rows change meanwhile, there is no
+	gradient, and the step counts as not taken. Adds its evaluations to *evaluations. */
 static odvgp_status odvgp__step_watched(odvgp_model *m, const odvgp__rows *rows,
 		odvgp__wants_list want, odvgp_real tau, double bound, int *evaluations, odvgp_info *info)
 {
@@ -15963,10 +15963,10 @@ static odvgp_status odvgp__step_watched(odvgp_model *m, const odvgp__rows *rows,
 	return ODVGP_OK;
 }
 
-/*  The natural part of a step, after the evaluation that gave `bound`; adds its own to *looks. If
-    no step size keeps q valid, q stays and the other slots move. After an error q is unchanged and
-    there is no gradient. Gamma's step is checked with all columns: an estimate from sampled columns
-    has no optimum. */
+/*	The natural part of a step, after the evaluation that gave `bound`; adds its own to *looks. If
+	no step size keeps q valid, q stays and the other slots move. After an error q is unchanged and
+	there is no gradient. Gamma's step is checked with all columns: an estimate from sampled columns
+	has no optimum. */
 static odvgp_status odvgp__step_natural(odvgp_model *m, const odvgp__rows *rows,
 		odvgp__wants_list want, odvgp_real tau, double bound, int *looks, odvgp_info *info)
 {
@@ -16068,20 +16068,20 @@ ODVGP_API odvgp_status odvgp_step(odvgp_model *m, const odvgp_real *X, const odv
 
 /* ---- >>init   initial inducing points, hyperparameters and q
 
-    odvgp_init_beta, odvgp_init_gamma and odvgp_init_hyper describe the methods. One for beta
-    returns how many points it could tell apart; random rows supply the rest.
+	odvgp_init_beta, odvgp_init_gamma and odvgp_init_hyper describe the methods. One for beta
+	returns how many points it could tell apart; random rows supply the rest.
 
-    KMEANS draws seeds with probability proportional to the squared distance to the seeds so far, so
-    that repeated rows are drawn once. At most 10 of Lloyd's iterations follow.
+	KMEANS draws seeds with probability proportional to the squared distance to the seeds so far, so
+	that repeated rows are drawn once. At most 10 of Lloyd's iterations follow.
 
-    GREEDY [GREEDY]: column k of the pivoted Cholesky factor of the sample's kernel matrix is
-        l_k = (K(X,x_k) - sum_{j<k} l_j l_j(x_k)) / sqrt(v(x_k))
-    and the variances fall by its squares, v -= l_k^2.
+	GREEDY [GREEDY]: column k of the pivoted Cholesky factor of the sample's kernel matrix is
+		l_k = (K(X,x_k) - sum_{j<k} l_j l_j(x_k)) / sqrt(v(x_k))
+	and the variances fall by its squares, v -= l_k^2.
 
-    MEDIAN's factors from 0.1 to 1 are 0.1 sqrt(D) and sqrt(D) for two base kernels on standardised
-    inputs, as [ODVGP] appendix E. */
+	MEDIAN's factors from 0.1 to 1 are 0.1 sqrt(D) and sqrt(D) for two base kernels on standardised
+	inputs, as [ODVGP] appendix E. */
 
-/*  `times` rows for each point, at least 4096, at most all N. */
+/*	`times` rows for each point, at least 4096, at most all N. */
 static ptrdiff_t odvgp__sample_rows(ptrdiff_t N, ptrdiff_t points, ptrdiff_t times)
 {
 	/* points * times is at most N */
@@ -16089,7 +16089,7 @@ static ptrdiff_t odvgp__sample_rows(ptrdiff_t N, ptrdiff_t points, ptrdiff_t tim
 	return ODVGP__MIN(N, ODVGP__MAX(times * points, (ptrdiff_t)4096));
 }
 
-/*  Rows of the data, through the layers below, that units above layer 0 see. */
+/*	Rows of the data, through the layers below, that units above layer 0 see. */
 static ptrdiff_t odvgp__seen_rows(const odvgp_model *m)
 {
 	ptrdiff_t M = 0;
@@ -16102,8 +16102,8 @@ static ptrdiff_t odvgp__unit_rows(const odvgp__unit *u)
 	return u->number ? odvgp__seen_rows(u->model) : u->model->cfg.N;
 }
 
-/*  Rows that may become inducing points: the unit's, or patches drawn from up to 1,000 images
-    [SOLVE] appendix G.2. */
+/*	Rows that may become inducing points: the unit's, or patches drawn from up to 1,000 images
+	[SOLVE] appendix G.2. */
 static ptrdiff_t odvgp__all_candidates(const odvgp__unit *u)
 {
 	ptrdiff_t N = odvgp__unit_rows(u), T = odvgp__patches_count(&u->patches),
@@ -16121,7 +16121,7 @@ static ptrdiff_t odvgp__init_rows(const odvgp__unit *u)
 	return odvgp__sample_rows(odvgp__candidates(u), u->M, 50);
 }
 
-/*  GREEDY stores M numbers for each row. */
+/*	GREEDY stores M numbers for each row. */
 static ptrdiff_t odvgp__greedy_rows(const odvgp__unit *u)
 {
 	return odvgp__sample_rows(odvgp__candidates(u), u->M, 4);
@@ -16220,7 +16220,7 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
 	a->bad |= images.bad;
 }
 
-/*  v, or 1 unless v is positive and 1e6 away from the precision's limits. */
+/*	v, or 1 unless v is positive and 1e6 away from the precision's limits. */
 static double odvgp__usable(double v)
 {
 	return v > 1e6 * (double)ODVGP__TINY && v < 1e-6 / (double)ODVGP__TINY ? v : 1;
@@ -16233,7 +16233,7 @@ static odvgp_real odvgp__row_distance(const odvgp_real *x, const odvgp_real *z, 
 	return sum;
 }
 
-/*  The first rows of a random permutation of N. */
+/*	The first rows of a random permutation of N. */
 static void odvgp__draw_sample(
 		const odvgp__unit *u, ptrdiff_t N, ptrdiff_t rows, odvgp__init_work *w)
 {
@@ -16241,7 +16241,7 @@ static void odvgp__draw_sample(
 	ODVGP__FOR(i, rows) w->row[i] = odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 0, N, i);
 }
 
-/*  to [rows,D]: rows of the sample from number `from` on. */
+/*	to [rows,D]: rows of the sample from number `from` on. */
 static void odvgp__gather(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t from, ptrdiff_t rows,
 		const odvgp__init_work *w, odvgp_real *to)
 {
@@ -16271,7 +16271,7 @@ static uint64_t odvgp__row_hash(const odvgp_real *x, ptrdiff_t D)
 	return h;
 }
 
-/*  The entry of a row equal to x, or the empty entry where x belongs. */
+/*	The entry of a row equal to x, or the empty entry where x belongs. */
 static const odvgp_real **odvgp__row_place(
 		const odvgp__init_work *w, const odvgp_real *x, ptrdiff_t D)
 {
@@ -16281,14 +16281,14 @@ static const odvgp_real **odvgp__row_place(
 	return &w->table[at];
 }
 
-/*  The rows of Z [n,D] become the set. */
+/*	The rows of Z [n,D] become the set. */
 static void odvgp__set_rows(odvgp__init_work *w, const odvgp_real *Z, ptrdiff_t n, ptrdiff_t D)
 {
 	ODVGP__FOR(i, w->table_size) w->table[i] = NULL;
 	ODVGP__FOR(k, n) *odvgp__row_place(w, Z + k * D, D) = Z + k * D;
 }
 
-/*  Makes x row z of the inducing points, unless taken. */
+/*	Makes x row z of the inducing points, unless taken. */
 static int odvgp__take_row(odvgp__init_work *w, const odvgp_real *x, odvgp_real *z, ptrdiff_t D)
 {
 	const odvgp_real **place = odvgp__row_place(w, x, D);
@@ -16298,8 +16298,8 @@ static int odvgp__take_row(odvgp__init_work *w, const odvgp_real *x, odvgp_real 
 	return 1;
 }
 
-/*  Fills Z with random rows after the first `taken`: while there are any, rows neither in Z nor in
-    `other` [others,D]; then rows not in Z; then any. */
+/*	Fills Z with random rows after the first `taken`: while there are any, rows neither in Z nor in
+	`other` [others,D]; then rows not in Z; then any. */
 static void odvgp__fill_rows(const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z,
 		ptrdiff_t taken, ptrdiff_t count, const odvgp_real *other, ptrdiff_t others,
 		odvgp__init_work *w)
@@ -16322,7 +16322,7 @@ static void odvgp__fill_rows(const odvgp__unit *u, const odvgp_real *X, odvgp_re
 
 /* --- KMEANS and FARTHEST: distances to the nearest point so far --- */
 
-/*  Lowers distances by the new centre k. Returns their sum. */
+/*	Lowers distances by the new centre k. Returns their sum. */
 static double odvgp__nearest_lower(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t rows,
 		const odvgp_real *Z, ptrdiff_t k, odvgp__init_work *w)
 {
@@ -16338,7 +16338,7 @@ static double odvgp__nearest_lower(const odvgp__unit *u, const odvgp_real *X, pt
 	return sum;
 }
 
-/*  A row drawn with probability proportional to its squared distance. */
+/*	A row drawn with probability proportional to its squared distance. */
 static ptrdiff_t odvgp__kmeans_draw(
 		const odvgp__unit *u, ptrdiff_t rows, double sum, ptrdiff_t k, const odvgp__init_work *w)
 {
@@ -16361,7 +16361,7 @@ typedef struct {
 	int tasks;
 } odvgp__kmeans_job;
 
-/*  The nearest centre of each row in w->row, a chunk of centres at a time; ties go to the first. */
+/*	The nearest centre of each row in w->row, a chunk of centres at a time; ties go to the first. */
 static void odvgp__kmeans_task(void *arg, int task)
 {
 	const odvgp__kmeans_job *job = (const odvgp__kmeans_job *)arg;
@@ -16395,8 +16395,8 @@ static void odvgp__kmeans_nearest(const odvgp__unit *u, const odvgp_real *X, ptr
 	odvgp__run(&m->cfg.threads, job.tasks, odvgp__kmeans_task, &job);
 }
 
-/*  Each centre moves to its rows' mean, computed as a difference from the old centre, so that one
-    with equal rows keeps their exact place. A centre without rows stays. */
+/*	Each centre moves to its rows' mean, computed as a difference from the old centre, so that one
+	with equal rows keeps their exact place. A centre without rows stays. */
 static void odvgp__kmeans_lloyd(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t rows,
 		odvgp_real *Z, odvgp__init_work *w)
 {
@@ -16414,7 +16414,7 @@ static void odvgp__kmeans_lloyd(const odvgp__unit *u, const odvgp_real *X, ptrdi
 	odvgp__kmeans_nearest(u, X, rows, Z, w);
 }
 
-/*  On rows outside the sample: each pulls its centre by 1/count. Counts start with the sample's. */
+/*	On rows outside the sample: each pulls its centre by 1/count. Counts start with the sample's. */
 static void odvgp__kmeans_batches(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t rows,
 		odvgp_real *Z, odvgp__init_work *w)
 {
@@ -16436,7 +16436,7 @@ static void odvgp__kmeans_batches(const odvgp__unit *u, const odvgp_real *X, ptr
 	}
 }
 
-/*  Moves the distinct centres to the front. Returns their number. */
+/*	Moves the distinct centres to the front. Returns their number. */
 static ptrdiff_t odvgp__distinct_rows(odvgp_real *Z, ptrdiff_t n, ptrdiff_t D, odvgp__init_work *w)
 {
 	ptrdiff_t count = 0;
@@ -16450,7 +16450,7 @@ static ptrdiff_t odvgp__distinct_rows(odvgp_real *Z, ptrdiff_t n, ptrdiff_t D, o
 	return count;
 }
 
-/*  With fewer distinct rows than M, all are seeds, and no means are needed. */
+/*	With fewer distinct rows than M, all are seeds, and no means are needed. */
 static ptrdiff_t odvgp__kmeans(
 		const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
@@ -16490,7 +16490,7 @@ static ptrdiff_t odvgp__random_rows(
 
 /* --- GREEDY and RESIDUAL: variances given the points so far --- */
 
-/*  Variances below this are rounding error. */
+/*	Variances below this are rounding error. */
 static odvgp_real odvgp__no_variance(const odvgp__unit *u, odvgp_real prior)
 {
 	return (odvgp_real)u->M * ODVGP__EPS * prior;
@@ -16504,7 +16504,7 @@ typedef struct {
 	odvgp_real sd;           /* square root of its variance */
 } odvgp__pivot_job;
 
-/*  For each chunk of rows: kernel values, the column's entries, and remaining variances. */
+/*	For each chunk of rows: kernel values, the column's entries, and remaining variances. */
 static void odvgp__pivot_task(void *arg, int t)
 {
 	const odvgp__pivot_job *job = (const odvgp__pivot_job *)arg;
@@ -16571,8 +16571,8 @@ static ptrdiff_t odvgp__greedy(
 	}
 }
 
-/*  w->Lb = chol(K(Z,Z) + jitter I), lower, with the least jitter from the model's upwards that
-    works. Returns 0 if none does. */
+/*	w->Lb = chol(K(Z,Z) + jitter I), lower, with the least jitter from the model's upwards that
+	works. Returns 0 if none does. */
 static int odvgp__beta_factor(const odvgp__unit *u, const odvgp_real *Z, const odvgp__init_work *w)
 {
 	odvgp_model *m = u->model;
@@ -16598,8 +16598,8 @@ static int odvgp__beta_factor(const odvgp__unit *u, const odvgp_real *Z, const o
 	return 0;
 }
 
-/*  -(k(x,x) - |L^-1 k(Z,x)|^2), at most 0, for the sample, a tile at a time. Returns the largest
-    k(x,x). */
+/*	-(k(x,x) - |L^-1 k(Z,x)|^2), at most 0, for the sample, a tile at a time. Returns the largest
+	k(x,x). */
 static odvgp_real odvgp__residuals(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t rows,
 		const odvgp_real *Z, const odvgp__init_work *w)
 {
@@ -16676,8 +16676,8 @@ static ptrdiff_t odvgp__worst_explained(
 	return taken;
 }
 
-/*  The candidates. Without `located` the columns of locations are 0, so that methods choose by
-    pixels. */
+/*	The candidates. Without `located` the columns of locations are 0, so that methods choose by
+	pixels. */
 static const odvgp_real *odvgp__draw_candidates(
 		const odvgp__unit *u, const odvgp_real *X, int located, odvgp__init_work *w)
 {
@@ -16695,7 +16695,7 @@ static const odvgp_real *odvgp__draw_candidates(
 	return w->patches;
 }
 
-/*  Uniform on the image. */
+/*	Uniform on the image. */
 static void odvgp__draw_locations(const odvgp__unit *u, odvgp_real *Z, ptrdiff_t n, ptrdiff_t from)
 {
 	const odvgp__patches *p = &u->patches;
@@ -16707,8 +16707,8 @@ static void odvgp__draw_locations(const odvgp__unit *u, odvgp_real *Z, ptrdiff_t
 							 (double)last[i % 2]);
 }
 
-/*  By odvgp_init_beta and odvgp_init_gamma. A method writes the points it can tell apart to Z and
-    returns their number. */
+/*	By odvgp_init_beta and odvgp_init_gamma. A method writes the points it can tell apart to Z and
+	returns their number. */
 typedef ptrdiff_t (*odvgp__points_method)(
 		const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w);
 static const odvgp__points_method odvgp__beta_methods[] = {
@@ -16733,7 +16733,7 @@ static void odvgp__init_points(const odvgp__unit *u, const odvgp_real *X, odvgp_
 
 /* --- hyperparameters --- */
 
-/*  By repeated partition, which reorders x. */
+/*	By repeated partition, which reorders x. */
 static odvgp_real odvgp__median(odvgp_real *x, ptrdiff_t n)
 {
 	ptrdiff_t low = 0, high = n - 1, k = n / 2;
@@ -16756,8 +16756,8 @@ static odvgp_real odvgp__median(odvgp_real *x, ptrdiff_t n)
 	return x[k];
 }
 
-/*  Median distance of random pairs of distinct rows over a base kernel's columns; 1 if none
-    (constant columns). */
+/*	Median distance of random pairs of distinct rows over a base kernel's columns; 1 if none
+	(constant columns). */
 static double odvgp__median_distance(odvgp__unit *u, const odvgp_real *X,
 		const odvgp__base_kernel *base, const odvgp__init_work *w)
 {
@@ -16783,7 +16783,7 @@ static double odvgp__median_distance(odvgp__unit *u, const odvgp_real *X,
 	return count ? sqrt((double)odvgp__median(work, count)) : 1;
 }
 
-/*  Mean and variance of target t, without missing ones. */
+/*	Mean and variance of target t, without missing ones. */
 static double odvgp__target_moments(
 		const odvgp_model *m, const odvgp_real *Y, ptrdiff_t t, double *middle)
 {
@@ -16825,7 +16825,7 @@ static odvgp__start odvgp__median_start(
 	return start;
 }
 
-/*  Mean of |v_next - v| over neighbours that differ, in the order of `row`; 0 if none do. */
+/*	Mean of |v_next - v| over neighbours that differ, in the order of `row`; 0 if none do. */
 static double odvgp__mean_gap(
 		const odvgp_real *v, ptrdiff_t stride, const ptrdiff_t *row, ptrdiff_t rows)
 {
@@ -16838,7 +16838,7 @@ static double odvgp__mean_gap(
 	return count > 0 ? sum / count : 0;
 }
 
-/*  Each column's d_x and the targets' d_y. Rows with equal x keep the data's order. */
+/*	Each column's d_x and the targets' d_y. Rows with equal x keep the data's order. */
 static void odvgp__find_gaps(
 		const odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w)
 {
@@ -16854,7 +16854,7 @@ static void odvgp__find_gaps(
 	}
 }
 
-/*  Means without constant columns, whose d_x would be 0/0; 0 if all are constant. */
+/*	Means without constant columns, whose d_x would be 0/0; 0 if all are constant. */
 static odvgp__start odvgp__ulapane_start(
 		odvgp__unit *u, const odvgp_real *X, uint32_t i, const odvgp__init_work *w)
 {
@@ -16880,8 +16880,8 @@ static odvgp__start odvgp__ulapane_start(
 	return start;
 }
 
-/*  By odvgp_init_hyper. look reads all of the data (NULL: not needed); base gives a base kernel's
-    starting values. */
+/*	By odvgp_init_hyper. look reads all of the data (NULL: not needed); base gives a base kernel's
+	starting values. */
 static const struct {
 	void (*look)(
 			const odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w);
@@ -16889,16 +16889,16 @@ static const struct {
 			odvgp__unit *u, const odvgp_real *X, uint32_t i, const odvgp__init_work *w);
 } odvgp__hyper_methods[] = {{NULL, odvgp__median_start}, {odvgp__find_gaps, odvgp__ulapane_start}};
 
-/*  ULAPANE looks at the targets, which only belong to the data's own inputs. */
+/*	ULAPANE looks at the targets, which only belong to the data's own inputs. */
 static odvgp_init_hyper odvgp__hyper_method(const odvgp__unit *u)
 {
 	return u->number ? ODVGP_INIT_HYPER_MEDIAN : u->model->cfg.init.hyperparams;
 }
 
-/*  A base kernel's starting values: the method's if it has distances; else k(x,x) is the targets'
-    variance (for white a tenth of it, as for the noise), at inputs of mean square 1 if it depends
-    on x. alpha, periods and lengthscales on circles start at 1; for periods that is a guess: give
-    them. */
+/*	A base kernel's starting values: the method's if it has distances; else k(x,x) is the targets'
+	variance (for white a tenth of it, as for the noise), at inputs of mean square 1 if it depends
+	on x. alpha, periods and lengthscales on circles start at 1; for periods that is a guess: give
+	them. */
 static void odvgp__init_base_kernel(
 		odvgp__unit *u, const odvgp_real *X, uint32_t i, const odvgp__init_work *w)
 {
@@ -16922,7 +16922,7 @@ static void odvgp__init_base_kernel(
 		odvgp__set_positive(m, first + (ptrdiff_t)(base->var + d), odvgp__usable(start.variance));
 }
 
-/*  Only what neither the expression nor the config gives. */
+/*	Only what neither the expression nor the config gives. */
 static void odvgp__init_hyper(
 		odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w)
 {
@@ -16931,8 +16931,8 @@ static void odvgp__init_hyper(
 	for (uint32_t i = 0; i < u->kernel.base_kernels; i++) odvgp__init_base_kernel(u, X, i, w);
 }
 
-/*  Multiplies a node by `factor` through variances that the expression does not give. Returns
-    whether it could. */
+/*	Multiplies a node by `factor` through variances that the expression does not give. Returns
+	whether it could. */
 static int odvgp__scale_kernel(odvgp__unit *u, uint32_t node, double factor)
 {
 	odvgp_model *m = u->model;
@@ -16951,7 +16951,7 @@ static int odvgp__scale_kernel(odvgp__unit *u, uint32_t node, double factor)
 	return 1;
 }
 
-/*  With patches, f has the targets' variance on average over 16 images. */
+/*	With patches, f has the targets' variance on average over 16 images. */
 static void odvgp__init_image_variance(
 		odvgp__unit *u, const odvgp_real *X, const odvgp__init_work *w)
 {
@@ -16975,8 +16975,8 @@ static void odvgp__init_image_variance(
 	if (sum > 0) odvgp__scale_kernel(u, u->kernel.nnode - 1, w->target_variance / sum);
 }
 
-/*  Mean and standard deviation of a column (1 if constant to rounding), in two passes over values
-    scaled to [-1, 1], so that neither 1e300 nor 1e-300 nor a large offset costs digits. */
+/*	Mean and standard deviation of a column (1 if constant to rounding), in two passes over values
+	scaled to [-1, 1], so that neither 1e300 nor 1e-300 nor a large offset costs digits. */
 static void odvgp__column_scale(
 		const odvgp_real *x, ptrdiff_t n, ptrdiff_t stride, odvgp_real *mean, odvgp_real *scale)
 {
@@ -17003,8 +17003,8 @@ static void odvgp__column_scale(
 
 /* --- what units above layer 0 see --- */
 
-/*  A hidden layer's mean function at x; x itself, over and over, where the mean is constant: the
-    next layer's inducing inputs must not coincide. */
+/*	A hidden layer's mean function at x; x itself, over and over, where the mean is constant: the
+	next layer's inducing inputs must not coincide. */
 static void odvgp__pass_row(const odvgp__unit *u, const odvgp_real *x, odvgp_real *out)
 {
 	const odvgp_model *m = u->model;
@@ -17017,7 +17017,7 @@ static void odvgp__pass_row(const odvgp__unit *u, const odvgp_real *x, odvgp_rea
 	}
 }
 
-/*  The next unit's inputs, and their standard deviations. Returns the mean of their squares. */
+/*	The next unit's inputs, and their standard deviations. Returns the mean of their squares. */
 static double odvgp__pass_on(const odvgp__unit *u, const odvgp_real *X, const odvgp__init_work *w)
 {
 	const odvgp_model *m = u->model;
@@ -17038,8 +17038,8 @@ static double odvgp__pass_on(const odvgp__unit *u, const odvgp_real *X, const od
 	return odvgp__usable(squares / (double)P);
 }
 
-/*  w->axes: P leading eigenvectors of w->square [D,D] by power iteration, each orthogonal to those
-    before. */
+/*	w->axes: P leading eigenvectors of w->square [D,D] by power iteration, each orthogonal to those
+	before. */
 static void odvgp__leading_axes(
 		const odvgp_model *m, ptrdiff_t D, ptrdiff_t P, const odvgp__init_work *w)
 {
@@ -17060,8 +17060,8 @@ static void odvgp__leading_axes(
 	}
 }
 
-/*  mean.A from the P leading eigenvectors of the correlation matrix of a sample of the inputs; it
-    scales the inputs to unit variance. */
+/*	mean.A from the P leading eigenvectors of the correlation matrix of a sample of the inputs; it
+	scales the inputs to unit variance. */
 static void odvgp__principal_axes(odvgp__unit *u, const odvgp_real *X, odvgp__init_work *w)
 {
 	const odvgp_model *m = u->model;
@@ -17089,7 +17089,7 @@ static void odvgp__principal_axes(odvgp__unit *u, const odvgp_real *X, odvgp__in
 		ODVGP__FOR(d, D) A[d * P + p] = w->axes[p * D + d] / sd[d];
 }
 
-/*  "mixing", as odvgp_init_data says. */
+/*	"mixing", as odvgp_init_data says. */
 static void odvgp__init_mixing(const odvgp__unit *u, const odvgp_real *Y, odvgp__init_work *w)
 {
 	const odvgp_model *m = u->model;
@@ -17122,7 +17122,7 @@ static void odvgp__init_mixing(const odvgp__unit *u, const odvgp_real *Y, odvgp_
 	}
 }
 
-/*  The mean function and the kernel first: methods may choose points by it. */
+/*	The mean function and the kernel first: methods may choose points by it. */
 static void odvgp__init_unit(
 		odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, double target_variance)
 {
@@ -17162,7 +17162,7 @@ static void odvgp__identity_slot(odvgp_model *m, int slot, odvgp_real x)
 	ODVGP__FOR(r, rows) m->par.theta[m->par.slot[slot].offset + r * M + r % M] = x;
 }
 
-/*  Factor of q_sqrt's start: odvgp_hidden_q. */
+/*	Factor of q_sqrt's start: odvgp_hidden_q. */
 static odvgp_real odvgp__narrowed(const odvgp__unit *u)
 {
 	int narrow = u->number + 1 < u->model->units && odvgp__factors[u->cov_part->factor].of_S &&
@@ -17170,8 +17170,8 @@ static odvgp_real odvgp__narrowed(const odvgp__unit *u)
 	return narrow ? ODVGP__R(1e-3) : 1;
 }
 
-/*  Means and coefficients are 0, Cholesky factors as the covariance part says: B_sqrt and q_diag
-    are near 0, where q is near the prior, because at 0 the gradients would vanish. */
+/*	Means and coefficients are 0, Cholesky factors as the covariance part says: B_sqrt and q_diag
+	are near 0, where q is near the prior, because at 0 the gradients would vanish. */
 static void odvgp__q_identity_unit(odvgp__unit *u)
 {
 	odvgp_model *m = u->model;
@@ -17187,7 +17187,7 @@ static void odvgp__q_identity_unit(odvgp__unit *u)
 		odvgp__set_positive(m, g->offset + i, 1e-3 / (double)k);
 }
 
-/*  Discards the state of earlier training. */
+/*	Discards the state of earlier training. */
 static void odvgp__forget(odvgp_model *m)
 {
 	odvgp__zero(m->m1, m->adam_count);
@@ -17197,14 +17197,14 @@ static void odvgp__forget(odvgp_model *m)
 	m->state.good_valid = m->state.lbfgs_valid = 0;
 }
 
-/*  Resets q of all units, too. */
+/*	Resets q of all units, too. */
 static void odvgp__q_identity(odvgp_model *m)
 {
 	for (int i = 0; i < m->units; i++) odvgp__q_identity_unit(&m->unit[i]);
 	odvgp__forget(m);
 }
 
-/*  Only the whitening factors, whatever q contains. */
+/*	Only the whitening factors, whatever q contains. */
 static odvgp_status odvgp__run_L(odvgp_model *m, odvgp_info *info)
 {
 	odvgp__wants_list factors = {0, 0, 0, ODVGP__FOR_L};
@@ -17216,7 +17216,7 @@ static odvgp_status odvgp__run_L(odvgp_model *m, odvgp_info *info)
 	return s;
 }
 
-/*  The prior in the papers' coordinates, or a thousandth of it. */
+/*	The prior in the papers' coordinates, or a thousandth of it. */
 static void odvgp__prior_factor(const odvgp__unit *u, const odvgp__block *block)
 {
 	odvgp_model *m = u->model;
@@ -17227,7 +17227,7 @@ static void odvgp__prior_factor(const odvgp__unit *u, const odvgp__block *block)
 	ODVGP__FOR(i, slot->count) root[i] = odvgp__narrowed(u) * L[i % (block->M * block->M)];
 }
 
-/*  q_sqrt is I if whitened, else L, never from the last good parameters. */
+/*	q_sqrt is I if whitened, else L, never from the last good parameters. */
 ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
 {
 	if (!odvgp__model_ok(m)) return odvgp__fail(info, ODVGP_E_ARG, "model", -1, 0, "is NULL");
@@ -17257,7 +17257,7 @@ static odvgp_real odvgp__noise_floor(const odvgp_model *m, double target_varianc
 				   : 0;
 }
 
-/*  The noise starts just above its floor, and must be finite there. */
+/*	The noise starts just above its floor, and must be finite there. */
 static odvgp_status odvgp__noise_floor_check(
 		const odvgp_model *m, double target_variance, odvgp_info *info)
 {
@@ -17267,7 +17267,7 @@ static odvgp_status odvgp__noise_floor_check(
 			"times the targets' variance is too large to be a bound of the noise");
 }
 
-/*  x with Phi(x) = p, 0 < p < 1, by bisection. */
+/*	x with Phi(x) = p, 0 < p < 1, by bisection. */
 static double odvgp__normal_quantile(double p)
 {
 	double low = -40, high = 40;
@@ -17279,8 +17279,8 @@ static double odvgp__normal_quantile(double p)
 	return low;
 }
 
-/*  Cuts at which f + N(0, 1), of variance 2, falls into each class as often as the targets, with
-    one target more in each. */
+/*	Cuts at which f + N(0, 1), of variance 2, falls into each class as often as the targets, with
+	one target more in each. */
 static void odvgp__init_cuts(odvgp_model *m, const odvgp_real *Y)
 {
 	ptrdiff_t N = m->cfg.N, K = m->classes, C = odvgp__y_columns(&m->y), seen = 0, below = 0;
@@ -17297,7 +17297,7 @@ static void odvgp__init_cuts(odvgp_model *m, const odvgp_real *Y)
 	}
 }
 
-/*  Parameters in the targets' unit, unless the config has the noise; cuts. */
+/*	Parameters in the targets' unit, unless the config has the noise; cuts. */
 static void odvgp__init_likelihood(odvgp_model *m, const odvgp_real *Y, double variance)
 {
 	const odvgp__likelihood *lik = m->tape.likelihood;
@@ -17392,7 +17392,7 @@ ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdi
 
 /* ---- >>layout   slots, tape and block of a model
 
-    One function runs twice: to measure the block and to carve it. */
+	One function runs twice: to measure the block and to carve it. */
 
 /* --- slots --- */
 
@@ -17423,7 +17423,7 @@ static void odvgp__kernel_slots(odvgp__unit *u)
 	u->kernel_slots = par->slots + 1 - u->slot_kernel;
 }
 
-/*  One block's slots; those of natural steps come last in the vector. */
+/*	One block's slots; those of natural steps come last in the vector. */
 static void odvgp__block_slots(
 		odvgp__unit *u, odvgp__block *b, const char *mu, const char *root, int natural)
 {
@@ -17495,7 +17495,7 @@ static void odvgp__free_slots(odvgp__unit *u)
 			c->optim.natgrad && (u->steps & ODVGP__STEPS_GAMMA));
 }
 
-/*  Positive slots come first. Without tables, slots are only counted. */
+/*	Positive slots come first. Without tables, slots are only counted. */
 static void odvgp__slots_build(odvgp_model *m)
 {
 	m->par.slots = 0;
@@ -17511,7 +17511,7 @@ static void odvgp__slots_build(odvgp_model *m)
 	for (int i = 0; i < m->units; i++) odvgp__free_slots(&m->unit[i]);
 }
 
-/*  Returns the new number of terms. */
+/*	Returns the new number of terms. */
 static int odvgp__mean_function_terms(odvgp__unit *u, odvgp__ref *term, int terms)
 {
 	if (u->slot_mean_A) {
@@ -17526,7 +17526,7 @@ static int odvgp__mean_function_terms(odvgp__unit *u, odvgp__ref *term, int term
 	return terms;
 }
 
-/*  weights A, the part's own term, and the mean function. */
+/*	weights A, the part's own term, and the mean function. */
 static odvgp__ref odvgp__build_mean(odvgp__unit *u)
 {
 	const odvgp_real coef[ODVGP__MAX_IN] = {1, 1, 1, 1, 1, 1};
@@ -17541,7 +17541,7 @@ static odvgp__ref odvgp__build_mean(odvgp__unit *u)
 	return odvgp__sum_of(u, ODVGP__TILE, u->P, ODVGP__TILE_SIZE, term, coef, terms);
 }
 
-/*  Y minus the mean function, and minus what a kept q(v) explains. */
+/*	Y minus the mean function, and minus what a kept q(v) explains. */
 static odvgp__ref odvgp__build_target(odvgp__unit *u)
 {
 	const odvgp_real coef[ODVGP__MAX_IN] = {1, -1, -1, -1, -1, -1};
@@ -17553,7 +17553,7 @@ static odvgp__ref odvgp__build_target(odvgp__unit *u)
 	return odvgp__sum_of(u, ODVGP__TILE, u->P, ODVGP__TILE_SIZE, term, coef, terms);
 }
 
-/*  k - |A_v|^2 + |v_sqrt^T A_v|^2: what a kept q(v) leaves of k(x,x). */
+/*	k - |A_v|^2 + |v_sqrt^T A_v|^2: what a kept q(v) leaves of k(x,x). */
 static odvgp__ref odvgp__kept_variance(odvgp__unit *u)
 {
 	const odvgp_real coef[2] = {1, 1};
@@ -17564,7 +17564,7 @@ static odvgp__ref odvgp__kept_variance(odvgp__unit *u)
 	return odvgp__sum_of(u, ODVGP__TILE, u->P, ODVGP__TILE_SIZE, term, coef, 2);
 }
 
-/*  log N(Y; mean function, K + noise I). */
+/*	log N(Y; mean function, K + noise I). */
 ODVGP__NOINLINE odvgp__ref odvgp__build_evidence(odvgp__unit *u)
 {
 	odvgp__ref r = odvgp__build_target(u), X = u->X;
@@ -17574,7 +17574,7 @@ ODVGP__NOINLINE odvgp__ref odvgp__build_evidence(odvgp__unit *u)
 			u, ODVGP__TAIL, ODVGP__EVIDENCE, 0, 1, 1, K, r, u->model->lik_params, u->model->root);
 }
 
-/*  x with each row of data divided by its root, if they have one. */
+/*	x with each row of data divided by its root, if they have one. */
 static odvgp__ref odvgp__by_root(odvgp__unit *u, odvgp__ref x)
 {
 	if (!u->model->root.id || !x.id) return x;
@@ -17582,7 +17582,7 @@ static odvgp__ref odvgp__by_root(odvgp__unit *u, odvgp__ref x)
 			odvgp__none, odvgp__none);
 }
 
-/*  Sums over the rows, and the bound computed from them. */
+/*	Sums over the rows, and the bound computed from them. */
 ODVGP__NOINLINE odvgp__ref odvgp__build_collapsed(odvgp__unit *u)
 {
 	odvgp_model *m = u->model;
@@ -17612,7 +17612,7 @@ ODVGP__NOINLINE odvgp__ref odvgp__build_collapsed(odvgp__unit *u)
 			odvgp__none);
 }
 
-/*  Whitened features of a tile. A value overwritten in place has no other reader. */
+/*	Whitened features of a tile. A value overwritten in place has no other reader. */
 ODVGP__NOINLINE void odvgp__build_features(odvgp__unit *u)
 {
 	ptrdiff_t n = ODVGP__TILE_SIZE;
@@ -17656,7 +17656,7 @@ ODVGP__NOINLINE void odvgp__build_head(odvgp__unit *u)
 		if (predictor[i].id) odvgp__asked_for(u, predictor[i], ODVGP__FOR_PREDICTOR);
 }
 
-/*  Mean and variance at the tile's rows; statistics for natural steps. */
+/*	Mean and variance at the tile's rows; statistics for natural steps. */
 ODVGP__NOINLINE void odvgp__build_outputs(odvgp__unit *u)
 {
 	u->var = u->cov_part->tile(u);
@@ -17665,7 +17665,7 @@ ODVGP__NOINLINE void odvgp__build_outputs(odvgp__unit *u)
 	if (u->steps & ODVGP__STEPS_GAMMA) odvgp__build_stats(u, &u->block[ODVGP__ON_GAMMA], u->A_v);
 }
 
-/*  Removes only a unit's nodes. */
+/*	Removes only a unit's nodes. */
 static void odvgp__unit_clear(odvgp__unit *u)
 {
 	odvgp__ref *refs[] = {&u->hyp, &u->Z_beta, &u->Z_gamma, &u->a_slot, &u->a, &u->K, &u->Kb, &u->L,
@@ -17679,7 +17679,7 @@ static void odvgp__unit_clear(odvgp__unit *u)
 	}
 }
 
-/*  A hidden layer, whose samples are the inputs of the unit behind it. */
+/*	A hidden layer, whose samples are the inputs of the unit behind it. */
 static void odvgp__build_hidden(odvgp__unit *u)
 {
 	odvgp__unit *next = u + 1;
@@ -17691,7 +17691,7 @@ static void odvgp__build_hidden(odvgp__unit *u)
 			next->eps, odvgp__none);
 }
 
-/*  Without a table, nodes are only counted. */
+/*	Without a table, nodes are only counted. */
 static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
 {
 	const odvgp_config *c = &m->cfg;
@@ -17745,8 +17745,8 @@ static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
 	t->arena = NULL;
 }
 
-/*  (P, j) of the blocks that natural steps move. Raises *matrices and *vectors, which size the
-    units' shared work. */
+/*	(P, j) of the blocks that natural steps move. Raises *matrices and *vectors, which size the
+	units' shared work. */
 static void odvgp__natural_layout(
 		odvgp__unit *u, odvgp__arena *a, ptrdiff_t *matrices, ptrdiff_t *vectors)
 {
@@ -17777,7 +17777,7 @@ static void odvgp__lbfgs_layout(odvgp__lbfgs *w, odvgp__arena *a, ptrdiff_t n, p
 	w->alpha = (double *)odvgp__take_bytes(a, (size_t)memory, sizeof(double));
 }
 
-/*  A unit's sizes, before slots and nodes exist. */
+/*	A unit's sizes, before slots and nodes exist. */
 static void odvgp__unit_config(odvgp__unit *u, odvgp_model *m, int number)
 {
 	const odvgp_config *c = &m->cfg;
@@ -17819,9 +17819,9 @@ static void odvgp__slots_layout(odvgp_model *m, odvgp__arena *a)
 	if (m->par.slot) odvgp__slots_build(m);
 }
 
-/*  Sums over tiles, in one piece: moments, to which forward runs add; then gradient, statistics and
-    adjoints of head nodes, to which reverse runs add. S shards need log2 S more, where sums wait on
-    their way up a binary tree. */
+/*	Sums over tiles, in one piece: moments, to which forward runs add; then gradient, statistics and
+	adjoints of head nodes, to which reverse runs add. S shards need log2 S more, where sums wait on
+	their way up a binary tree. */
 static void odvgp__sums_layout(odvgp_model *m, odvgp__arena *a)
 {
 	odvgp__tape *t = &m->tape;
@@ -17866,7 +17866,7 @@ static void odvgp__tape_layout(odvgp_model *m, odvgp__arena *a)
 	odvgp__sums_layout(m, a);
 }
 
-/*  The block after the model and unit structs. */
+/*	The block after the model and unit structs. */
 static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
 {
 	const odvgp_config *c = &m->cfg;
@@ -17914,8 +17914,8 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
 	a->used = most;
 }
 
-/*  Halves the tile from 256 down to 64 rows until its K(X, Z_gamma) fits the cache budget: small
-    tiles cost less than computing it twice. */
+/*	Halves the tile from 256 down to 64 rows until its K(X, Z_gamma) fits the cache budget: small
+	tiles cost less than computing it twice. */
 static ptrdiff_t odvgp__default_tile(const odvgp_model *m)
 {
 	ptrdiff_t most = ODVGP__MIN(m->cfg.optim.batch, 256);
@@ -17931,7 +17931,7 @@ static ptrdiff_t odvgp__default_tile(const odvgp_model *m)
 	return most;
 }
 
-/*  A model that is only measured: 4 KB of stack, only for calls without a block. */
+/*	A model that is only measured: 4 KB of stack, only for calls without a block. */
 typedef struct {
 	odvgp_model model;
 	odvgp__unit unit[ODVGP_MAX_LAYERS];
@@ -17940,7 +17940,7 @@ typedef struct {
 static const char odvgp__block_too_small[] =
 		"is too small (see odvgp_model_size and odvgp_load_size)";
 
-/*  Whether all fields of a struct of the config, such as "optim.", are 0. */
+/*	Whether all fields of a struct of the config, such as "optim.", are 0. */
 static int odvgp__all_zero(const odvgp_config *c, const char *path)
 {
 	int zero = 1;
@@ -17954,7 +17954,7 @@ static int odvgp__all_zero(const odvgp_config *c, const char *path)
 	return zero;
 }
 
-/*  Defaults for structs that are all 0; in lik and init 0 is the default of each field. */
+/*	Defaults for structs that are all 0; in lik and init 0 is the default of each field. */
 static void odvgp__fill_defaults(odvgp_config *c)
 {
 	ptrdiff_t M = 0, M_gamma = 0;
@@ -18025,7 +18025,7 @@ static odvgp_model *odvgp__model_start(odvgp_model *m, odvgp__unit *unit, ptrdif
 	return m;
 }
 
-/*  An empty model and its units at the start of the block; the arena follows. */
+/*	An empty model and its units at the start of the block; the arena follows. */
 static odvgp_status odvgp__model_claim(odvgp_model **m, odvgp__arena *a, ptrdiff_t units,
 		void *block, size_t bytes, odvgp_info *info)
 {
@@ -18038,7 +18038,7 @@ static odvgp_status odvgp__model_claim(odvgp_model **m, odvgp__arena *a, ptrdiff
 	return ODVGP_OK;
 }
 
-/*  The sizes, and the tile if it is 0, once config and kernel have been checked. */
+/*	The sizes, and the tile if it is 0, once config and kernel have been checked. */
 static void odvgp__model_settle(odvgp_model *m)
 {
 	odvgp__settle(m);
@@ -18067,14 +18067,14 @@ ODVGP__NOINLINE odvgp_status odvgp__check_kernels(const odvgp_config *config, od
 	return s;
 }
 
-/*  Checks config and kernel expressions before any memory is touched; two calls save stack. */
+/*	Checks config and kernel expressions before any memory is touched; two calls save stack. */
 static odvgp_status odvgp__check_new_config(const odvgp_config *config, odvgp_info *info)
 {
 	odvgp_status s = odvgp__check_filled_config(config, info);
 	return s ? s : odvgp__check_kernels(config, info);
 }
 
-/*  Copies a checked config into an empty model: parses the kernel and settles the sizes. */
+/*	Copies a checked config into an empty model: parses the kernel and settles the sizes. */
 static odvgp_status odvgp__model_config(
 		odvgp_model *m, const odvgp_config *config, odvgp_info *info)
 {
@@ -18117,7 +18117,7 @@ ODVGP_API odvgp_status odvgp_model_size(const odvgp_config *config, size_t *byte
 	return odvgp__model_measure(m, bytes, info);
 }
 
-/*  The starting values in its table, and the config's noise, if given. */
+/*	The starting values in its table, and the config's noise, if given. */
 static void odvgp__start_likelihood(odvgp_model *m)
 {
 	const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.lik.kind];
@@ -18133,8 +18133,8 @@ static void odvgp__start_likelihood(odvgp_model *m)
 	if (m->cfg.lik.noise_variance > 0) odvgp__set_noise(m, (double)m->cfg.lik.noise_variance);
 }
 
-/*  Carves the arena (the rest of a block of `bytes` bytes) for a model of settled sizes, and sets a
-    new one's values. */
+/*	Carves the arena (the rest of a block of `bytes` bytes) for a model of settled sizes, and sets a
+	new one's values. */
 static odvgp_status odvgp__model_place(
 		odvgp_model *m, odvgp__arena *a, size_t bytes, odvgp_info *info)
 {
@@ -18169,7 +18169,7 @@ static void odvgp__start_patches(odvgp__unit *u)
 		u->model->par.theta[slot->offset + i] = 1;
 }
 
-/*  Function f is process f modulo P. */
+/*	Function f is process f modulo P. */
 static void odvgp__start_mixing(odvgp_model *m)
 {
 	ptrdiff_t P = m->unit[m->units - 1].P;
@@ -18177,7 +18177,7 @@ static void odvgp__start_mixing(odvgp_model *m)
 		m->par.theta[m->par.slot[m->slot_mixing].offset + f * P + f % P] = 1;
 }
 
-/*  Hyperparameters that the expression gave. */
+/*	Hyperparameters that the expression gave. */
 static void odvgp__start_kernel(odvgp__unit *u, const char *text)
 {
 	double hyp[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
@@ -18220,9 +18220,9 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 
 /* ---- >>warm   the warm start: L-BFGS on a subset's collapsed bound
 
-    L-BFGS trains an auxiliary COUPLED model in the work memory, which has the model's kernel,
-    values, bounds, priors and units; what it finds goes back. It is Gaussian: another likelihood's
-    targets are replaced by pseudo-targets, with a weight of 0 where one is missing. */
+	L-BFGS trains an auxiliary COUPLED model in the work memory, which has the model's kernel,
+	values, bounds, priors and units; what it finds goes back. It is Gaussian: another likelihood's
+	targets are replaced by pseudo-targets, with a weight of 0 where one is missing. */
 
 typedef struct {
 	odvgp_config cfg;          /* of the auxiliary model */
@@ -18239,7 +18239,7 @@ static int odvgp__warm_fits_q(const odvgp_model *m)
 	return m->cfg.objective == ODVGP_OBJECTIVE_ELBO && odvgp__has_noise(&m->cfg);
 }
 
-/*  Whether the model can take a warm start. With the ELBO q must fit the noise that it finds. */
+/*	Whether the model can take a warm start. With the ELBO q must fit the noise that it finds. */
 static odvgp_status odvgp__warm_check(const odvgp_model *m, odvgp_info *info)
 {
 	if (m->units > 1)
@@ -18256,7 +18256,7 @@ static odvgp_status odvgp__warm_check(const odvgp_model *m, odvgp_info *info)
 	return odvgp__warm_fits_q(m) ? odvgp__fit_check(odvgp__only_unit(m), info) : ODVGP_OK;
 }
 
-/*  The auxiliary model's config. */
+/*	The auxiliary model's config. */
 static odvgp_config odvgp__warm_config(const odvgp_model *m, ptrdiff_t rows, ptrdiff_t M)
 {
 	odvgp_config c = m->cfg;
@@ -18297,7 +18297,7 @@ static odvgp_status odvgp__warm_settle(
 	return ODVGP_OK;
 }
 
-/*  An empty auxiliary model of the model's kernel. */
+/*	An empty auxiliary model of the model's kernel. */
 static void odvgp__warm_model(odvgp_model *aux, const odvgp_model *m, const odvgp_config *c)
 {
 	aux->cfg = *c;
@@ -18337,7 +18337,7 @@ ODVGP_API size_t odvgp_warm_start_size(const odvgp_model *m, const odvgp_warm *s
 	return a.used + 64;
 }
 
-/*  The pseudo-target of function f for row y. */
+/*	The pseudo-target of function f for row y. */
 static double odvgp__pseudo(const odvgp_model *m, const odvgp_real *y, ptrdiff_t f)
 {
 	const odvgp__likelihood *lik = m->y.lik;
@@ -18352,7 +18352,7 @@ static double odvgp__pseudo(const odvgp_model *m, const odvgp_real *y, ptrdiff_t
 	return m->y.scale ? v - log((double)y[odvgp__y_columns(&m->y) - 1]) : v;
 }
 
-/*  The auxiliary model's row for y. */
+/*	The auxiliary model's row for y. */
 static void odvgp__pseudo_row(
 		const odvgp__warm_work *w, const odvgp_model *m, const odvgp_real *y, odvgp_real *to)
 {
@@ -18380,7 +18380,7 @@ static odvgp_status odvgp__warm_subset(const odvgp__warm_work *w, const odvgp_mo
 	return s;
 }
 
-/*  Copies the slots that both have, but no q: values, and with `all` what is set about them. */
+/*	Copies the slots that both have, but no q: values, and with `all` what is set about them. */
 static void odvgp__warm_copy(odvgp_model *to, const odvgp_model *from, int all)
 {
 	for (int s = 1; s <= to->par.slots; s++) {
@@ -18401,7 +18401,7 @@ static void odvgp__warm_copy(odvgp_model *to, const odvgp_model *from, int all)
 	}
 }
 
-/*  The noise of pseudo-targets starts as that of data does. */
+/*	The noise of pseudo-targets starts as that of data does. */
 static void odvgp__warm_noise(odvgp_model *aux)
 {
 	double sd = (double)aux->data_sd[aux->cfg.layer[0].D];
@@ -18410,8 +18410,8 @@ static void odvgp__warm_noise(odvgp_model *aux)
 	odvgp__touch(aux, aux->slot_lik_params);
 }
 
-/*  A scale, whose noise has the variance 2 scale^2 (STUDENTT: with 4 degrees of freedom), and q's
-    initial value. */
+/*	A scale, whose noise has the variance 2 scale^2 (STUDENTT: with 4 degrees of freedom), and q's
+	initial value. */
 static odvgp_status odvgp__warm_pseudo(odvgp_model *m, const odvgp_model *aux, odvgp_info *info)
 {
 	double noise = (double)aux->par.value[aux->par.slot[aux->slot_lik_params].offset];
@@ -18423,7 +18423,7 @@ static odvgp_status odvgp__warm_pseudo(odvgp_model *m, const odvgp_model *aux, o
 	return odvgp_init_q(m, info);
 }
 
-/*  Makes the auxiliary model and trains it. */
+/*	Makes the auxiliary model and trains it. */
 static odvgp_status odvgp__warm_train(odvgp__warm_work *w, const odvgp_model *m,
 		const odvgp_real *X, const odvgp_real *Y, odvgp_model **made, odvgp_info *info)
 {
@@ -18449,7 +18449,7 @@ static odvgp_status odvgp__warm_train(odvgp__warm_work *w, const odvgp_model *m,
 	return s;
 }
 
-/*  The bound on at most 1,024 rows of the subset, to compare; without q 0. */
+/*	The bound on at most 1,024 rows of the subset, to compare; without q 0. */
 static double odvgp__warm_bound(
 		odvgp_model *m, const odvgp__warm_work *w, const odvgp_real *X, const odvgp_real *Y)
 {
@@ -18499,17 +18499,17 @@ ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *m, const odvgp_warm *settin
 
 /* ---- >>io   model files
 
-    A file contains
-        magic, version, sizes
-        config, table of units, the likelihood's parameters (names and counts)
-        state; flags, bounds and priors of the slots; theta, values, last good theta, moments, units
-            of the data, each unit's arrays, L-BFGS
-        predictor, the caller's bytes, checksum of all that
-    Little-endian on every machine; arrays in the precision of the build, single reals as doubles.
-    One walk over the same fields writes, measures and reads, so that the three cannot disagree. The
-    table of units repeats what the config decides, and must agree with it. */
+	A file contains
+		magic, version, sizes
+		config, table of units, the likelihood's parameters (names and counts)
+		state; flags, bounds and priors of the slots; theta, values, last good theta, moments, units
+			of the data, each unit's arrays, L-BFGS
+		predictor, the caller's bytes, checksum of all that
+	Little-endian on every machine; arrays in the precision of the build, single reals as doubles.
+	One walk over the same fields writes, measures and reads, so that the three cannot disagree. The
+	table of units repeats what the config decides, and must agree with it. */
 
-/*  n reals of this build. */
+/*	n reals of this build. */
 static void odvgp__file_array(odvgp__file *f, odvgp_real *x, ptrdiff_t n)
 {
 	odvgp__file_reals(f, x, n, (int)sizeof(odvgp_real));
@@ -18546,7 +18546,7 @@ static void odvgp__file_int(odvgp__file *f, int *v)
 	else *v = (int)u;
 }
 
-/*  An enumeration or int of `bytes` bytes in memory. */
+/*	An enumeration or int of `bytes` bytes in memory. */
 static void odvgp__file_choice(odvgp__file *f, void *at, size_t bytes)
 {
 	int v = odvgp__choice_get(at, bytes);
@@ -18587,7 +18587,7 @@ static void odvgp__file_config(odvgp__file *f, odvgp_config *c)
 		}
 }
 
-/*  A word of a list, stored as its number from 1 on; 0 is NULL. */
+/*	A word of a list, stored as its number from 1 on; 0 is NULL. */
 static void odvgp__file_listed(
 		odvgp__file *f, const char **word, const char *const *list, ptrdiff_t n)
 {
@@ -18599,21 +18599,21 @@ static void odvgp__file_listed(
 	else *word = number ? list[number - 1] : NULL;
 }
 
-/*  4 or 8 bytes that must equal `known`. */
+/*	4 or 8 bytes that must equal `known`. */
 static void odvgp__file_known(odvgp__file *f, uint64_t known, int bytes)
 {
 	if (odvgp__file_bits(f, known, bytes) != known) f->bad = 1;
 }
 
-/*  Length and characters, which must equal `text`'s. */
+/*	Length and characters, which must equal `text`'s. */
 static void odvgp__file_known_text(odvgp__file *f, const char *text)
 {
 	odvgp__file_known(f, strlen(text), 4);
 	for (; *text; text++) odvgp__file_known(f, (unsigned char)*text, 1);
 }
 
-/*  The base kernels in use, packed as in a predictor. A count that this build does not allow sets
-    f->bad, but stays in k. */
+/*	The base kernels in use, packed as in a predictor. A count that this build does not allow sets
+	f->bad, but stays in k. */
 static void odvgp__file_kernel(odvgp__file *f, odvgp__kernel *k)
 {
 	uint32_t words[sizeof *k / sizeof(uint32_t)] = {0}; /* more than packing needs */
@@ -18636,7 +18636,7 @@ static void odvgp__file_unit_head(odvgp__file *f, odvgp__unit *u)
 	odvgp__file_kernel(f, &u->kernel);
 }
 
-/*  Functions, targets, and the parameters' names and counts. */
+/*	Functions, targets, and the parameters' names and counts. */
 static void odvgp__file_likelihood(odvgp__file *f, const odvgp_model *m)
 {
 	const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.lik.kind];
@@ -18649,7 +18649,7 @@ static void odvgp__file_likelihood(odvgp__file *f, const odvgp_model *m)
 	}
 }
 
-/*  The units, set from their config, and the likelihood. */
+/*	The units, set from their config, and the likelihood. */
 static void odvgp__file_units(odvgp__file *f, odvgp_model *m)
 {
 	odvgp__file_known(f, (uint64_t)m->units, 4);
@@ -18657,7 +18657,7 @@ static void odvgp__file_units(odvgp__file *f, odvgp_model *m)
 	odvgp__file_likelihood(f, m);
 }
 
-/*  Bounds and priors of positive slots. */
+/*	Bounds and priors of positive slots. */
 static void odvgp__file_beliefs(odvgp__file *f, odvgp__params *p)
 {
 	odvgp__slot_state measured;
@@ -18677,7 +18677,7 @@ static void odvgp__file_beliefs(odvgp__file *f, odvgp__params *p)
 	}
 }
 
-/*  State and history of L-BFGS, if used. A history that no training makes is damage. */
+/*	State and history of L-BFGS, if used. A history that no training makes is damage. */
 static void odvgp__file_lbfgs(odvgp__file *f, odvgp_model *m)
 {
 	odvgp__lbfgs *w = &m->lbfgs;
@@ -18758,8 +18758,8 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
 	odvgp__file_lbfgs(f, m);
 }
 
-/*  Whether training could lead to this state. Adam's moments may be anything: training checks what
-    they lead to. */
+/*	Whether training could lead to this state. Adam's moments may be anything: training checks what
+	they lead to. */
 static int odvgp__state_ok(const odvgp_model *m)
 {
 	const odvgp__state *s = &m->state;
@@ -18781,7 +18781,7 @@ static int odvgp__state_ok(const odvgp_model *m)
 	return odvgp__theta_ok(m);
 }
 
-/*  state_bytes is 0 if no file can hold the model. */
+/*	state_bytes is 0 if no file can hold the model. */
 static odvgp__file_head odvgp__file_sizes(const odvgp_model *m, size_t user_bytes)
 {
 	odvgp__file f = odvgp__file_make(ODVGP__FILE_MEASURE, NULL, 0);
@@ -18811,9 +18811,9 @@ ODVGP_API size_t odvgp_save_size(const odvgp_model *m, size_t user_bytes)
 	return ODVGP__FILE_HEAD + (size_t)h.state_bytes + (size_t)h.predictor_bytes + user_bytes + 8;
 }
 
-/*  Each layer's predictor is built in the file, at the next address aligned for a real, fewer than
-    8 bytes further, for which the checksum's place leaves room. Then each number moves to its
-    place. */
+/*	Each layer's predictor is built in the file, at the next address aligned for a real, fewer than
+	8 bytes further, for which the checksum's place leaves room. Then each number moves to its
+	place. */
 static void odvgp__file_frozen(odvgp__file *f, odvgp__unit *u, const odvgp_scales *scales)
 {
 	unsigned char *at = f->at + f->used;
@@ -18858,7 +18858,7 @@ ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, co
 	return f.bad ? ODVGP_E_MEMORY : ODVGP_OK;
 }
 
-/*  Units and likelihood of a file whose config has been checked. */
+/*	Units and likelihood of a file whose config has been checked. */
 static odvgp_status odvgp__file_units_read(odvgp__file *f, odvgp_model *m, odvgp_info *info)
 {
 	odvgp__settle(m);
@@ -18875,7 +18875,7 @@ static odvgp_status odvgp__file_units_read(odvgp__file *f, odvgp_model *m, odvgp
 	return ODVGP_OK;
 }
 
-/*  Reads config and units into an empty model; leaves f at the state. *bytes: size of its block. */
+/*	Reads config and units into an empty model; leaves f at the state. *bytes: size of its block. */
 static odvgp_status odvgp__file_model(odvgp__file *f, const odvgp__file_head *h,
 		const odvgp_threads *threads, odvgp_isa isa, odvgp_model *m, size_t *bytes,
 		odvgp_info *info)
@@ -19069,7 +19069,7 @@ ODVGP_API odvgp_status odvgp_model_save(odvgp_model *m, const char *path, odvgp_
 	return s;
 }
 
-/*  A model of the allocating layer from a file in memory. */
+/*	A model of the allocating layer from a file in memory. */
 static odvgp_status odvgp__load_file(odvgp_model **model, const void *file, size_t bytes,
 		const odvgp_allocator *a, odvgp_info *info)
 {
@@ -19108,7 +19108,7 @@ ODVGP_API odvgp_status odvgp_model_load(
 }
 #endif
 
-/*  The warm start of a new model; nothing for others. */
+/*	The warm start of a new model; nothing for others. */
 static odvgp_status odvgp__fit_start(
 		odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
 {
