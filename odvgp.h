@@ -1781,6 +1781,17 @@ static odvgp_status odvgp__fail(odvgp_info *info, odvgp_status status, const cha
 	return status;
 }
 
+/*	Without row and value. */
+static odvgp_status odvgp__refuse(
+		odvgp_info *info, odvgp_status status, const char *what, const char *sentence)
+{
+	return odvgp__fail(info, status, what, -1, 0, sentence);
+}
+static odvgp_status odvgp__is_null(odvgp_info *info, const char *what)
+{
+	return odvgp__refuse(info, ODVGP_E_ARG, what, "is NULL");
+}
+
 ODVGP_API const char *odvgp_status_text(odvgp_status status)
 {
 	static const char *const texts[] = {
@@ -8348,17 +8359,16 @@ static odvgp_status odvgp__predictor_start_check(
 		const odvgp__predictor *p, const char *what, odvgp_info *info)
 {
 	if (p->magic != ODVGP__PREDICTOR_MAGIC)
-		return odvgp__fail(
-				info, ODVGP_E_FORMAT, what, -1, 0, "holds no predictor of a machine like this one");
+		return odvgp__refuse(
+				info, ODVGP_E_FORMAT, what, "holds no predictor of a machine like this one");
 	if (p->version != ODVGP__PREDICTOR_VERSION)
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, what, -1, (double)p->version,
 				"holds a predictor of another version: freeze the model again with this one");
 	if (p->base_kernels > ODVGP_MAX_BASE_KERNELS)
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, what, -1, (double)p->base_kernels,
 				odvgp__too_many_base_kernels);
-	return p->base_kernels
-				   ? ODVGP_OK
-				   : odvgp__fail(info, ODVGP_E_FORMAT, what, -1, 0, "its kernel is not valid");
+	return p->base_kernels ? ODVGP_OK
+						   : odvgp__refuse(info, ODVGP_E_FORMAT, what, "its kernel is not valid");
 }
 
 /*	The number of reals, or -1 if no model has this head. The kernel's words follow it. */
@@ -8450,13 +8460,13 @@ static int odvgp__predictors_chain(const odvgp__predictor *p, const odvgp__predi
 static odvgp_status odvgp__server_check(
 		const odvgp_server *server, const void *block, const odvgp__isa *row, odvgp_info *info)
 {
-	if (!server) return odvgp__fail(info, ODVGP_E_ARG, "server", -1, 0, "is NULL");
-	if (!block) return odvgp__fail(info, ODVGP_E_ARG, "block", -1, 0, "is NULL");
+	if (!server) return odvgp__is_null(info, "server");
+	if (!block) return odvgp__is_null(info, "block");
 	if ((uintptr_t)block % sizeof(odvgp_real))
-		return odvgp__fail(
-				info, ODVGP_E_ARG, "block", -1, 0, "must stand at an address that a real can have");
+		return odvgp__refuse(
+				info, ODVGP_E_ARG, "block", "must stand at an address that a real can have");
 	if (!row)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "isa", -1, 0,
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "isa",
 				"this machine or this build lacks the instruction set");
 	return ODVGP_OK;
 }
@@ -8476,16 +8486,15 @@ static odvgp_status odvgp__predictor_check(
 	if (bytes < odvgp__predictor_head(p->base_kernels))
 		return odvgp__fail(info, ODVGP_E_FORMAT, "block", -1, (double)bytes, "is cut off");
 	if (odvgp__predictor_measure(p) < 0)
-		return odvgp__fail(info, ODVGP_E_FORMAT, "block", -1, 0, "its predictor is not valid");
+		return odvgp__refuse(info, ODVGP_E_FORMAT, "block", "its predictor is not valid");
 	if (bytes < odvgp__predictor_bytes(p))
 		return odvgp__fail(info, ODVGP_E_FORMAT, "block", -1, (double)bytes, "is cut off");
 	odvgp__predictor_sum(p, sum);
 	if (sum[0] != p->checksum[0] || sum[1] != p->checksum[1])
-		return odvgp__fail(
-				info, ODVGP_E_FORMAT, "block", -1, 0, "damaged: the checksum does not match");
+		return odvgp__refuse(info, ODVGP_E_FORMAT, "block", "damaged: the checksum does not match");
 	if (!odvgp__predictor_reals_ok(p))
-		return odvgp__fail(
-				info, ODVGP_E_FORMAT, "block", -1, 0, "a number is not finite, or not above 0");
+		return odvgp__refuse(
+				info, ODVGP_E_FORMAT, "block", "a number is not finite, or not above 0");
 	return ODVGP_OK;
 }
 
@@ -8501,7 +8510,7 @@ ODVGP_API odvgp_status odvgp_server_from_block(
 		bytes -= odvgp__predictor_bytes(p);
 		if ((s = odvgp__predictor_check(above, bytes, info))) return s;
 		if (!odvgp__predictors_chain(p, above))
-			return odvgp__fail(info, ODVGP_E_FORMAT, "block", -1, 0, "its layers do not chain");
+			return odvgp__refuse(info, ODVGP_E_FORMAT, "block", "its layers do not chain");
 		p = above;
 	}
 	return odvgp__server_fill(server, (const odvgp__predictor *)block, row);
@@ -8537,7 +8546,7 @@ static odvgp__file odvgp__file_make(int mode, const void *at, size_t size)
 
 static odvgp_status odvgp__bad_file(odvgp_info *info, const char *sentence)
 {
-	return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, sentence);
+	return odvgp__refuse(info, ODVGP_E_FORMAT, "model file", sentence);
 }
 
 /*	Check magic, version, sizes and checksum; set h. */
@@ -8545,7 +8554,7 @@ static odvgp_status odvgp__file_open(
 		const void *file, size_t bytes, odvgp__file_head *h, odvgp_info *info)
 {
 	memset(h, 0, sizeof *h);
-	if (!file) return odvgp__fail(info, ODVGP_E_ARG, "file", -1, 0, "is NULL");
+	if (!file) return odvgp__is_null(info, "file");
 	odvgp__file f = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
 	odvgp__file_head_walk(&f, h);
 	if (f.bad || h->magic != ODVGP__FILE_MAGIC)
@@ -9173,6 +9182,9 @@ struct odvgp_model {
 	int warm_due; /* odvgp_fit begins with a warm start */
 };
 
+#define ODVGP__EACH_UNIT(i, m) for (int i = 0; i < (m)->units; i++)
+#define ODVGP__EACH_SLOT(s, m) for (int s = 1; s <= (m)->par.slots; s++)
+
 /*	For code that handles one unit: a kernel's text, the predictor, q's optimum. */
 static odvgp__unit *odvgp__only_unit(const odvgp_model *m)
 {
@@ -9535,7 +9547,7 @@ static void odvgp__touch(odvgp_model *m, int slot)
 	m->par.state[slot].stamp = ++m->tape.clock;
 	m->state.fitted = 0;
 	m->state.lbfgs_valid = 0;
-	for (int k = 0; k < m->units; k++)
+	ODVGP__EACH_UNIT(k, m)
 		for (int b = 0; b < ODVGP__BLOCKS; b++) {
 			const odvgp__block *block = &m->unit[k].block[b];
 			if (slot == block->slot_mu || slot == block->slot_sqrt)
@@ -9545,7 +9557,7 @@ static void odvgp__touch(odvgp_model *m, int slot)
 
 static void odvgp__touch_all(odvgp_model *m)
 {
-	for (int i = 1; i <= m->par.slots; i++) odvgp__touch(m, i);
+	ODVGP__EACH_SLOT(i, m) odvgp__touch(m, i);
 }
 
 /*	Always write theta and value together, and only if theta changes: a value set by the caller may
@@ -9595,7 +9607,7 @@ static int odvgp__theta_ok(const odvgp_model *m)
 static odvgp_status odvgp__theta_check(const odvgp_model *m, odvgp_info *info)
 {
 	return odvgp__theta_ok(m) ? ODVGP_OK
-							  : odvgp__fail(info, ODVGP_E_NAN, "model", -1, 0,
+							  : odvgp__refuse(info, ODVGP_E_NAN, "model",
 										"its parameters are not finite, or not above 0");
 }
 
@@ -9652,7 +9664,7 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_r
 	if (!odvgp__model_ok(m) || !name || (!values && count))
 		return odvgp__fail(info, ODVGP_E_ARG, "model, name or values", -1, 0, "is NULL");
 	int index = odvgp__slot_index(&m->par, name);
-	if (!index) return odvgp__fail(info, ODVGP_E_NAME, "name", -1, 0, NULL);
+	if (!index) return odvgp__refuse(info, ODVGP_E_NAME, "name", NULL);
 	const odvgp_slot *slot = &m->par.slot[index];
 	if (count != slot->count)
 		return odvgp__fail(info, ODVGP_E_SIZE, slot->name, -1, (double)count,
@@ -9699,7 +9711,7 @@ ODVGP_API odvgp_status odvgp_set_trainable(odvgp_model *m, const char *name, int
 {
 	int hits = 0;
 	if (!odvgp__model_ok(m) || !name) return ODVGP_E_ARG;
-	for (int i = 1; i <= m->par.slots; i++) {
+	ODVGP__EACH_SLOT(i, m) {
 		odvgp_slot *slot = &m->par.slot[i];
 		if (!odvgp__slot_matches(slot, name)) continue;
 		slot->trainable = trainable != 0;
@@ -9731,7 +9743,7 @@ ODVGP_API odvgp_status odvgp_set_bounds(
 {
 	int hits = 0, others = 0;
 	if (!odvgp__model_ok(m) || !name || !odvgp__bounds_ok(low, high)) return ODVGP_E_ARG;
-	for (int i = 1; i <= m->par.slots; i++) {
+	ODVGP__EACH_SLOT(i, m) {
 		if (!odvgp__slot_matches(&m->par.slot[i], name)) continue;
 		if (m->par.slot[i].positive) odvgp__bound_slot(m, i, low, high);
 		hits += m->par.slot[i].positive;
@@ -9745,7 +9757,7 @@ ODVGP_API odvgp_status odvgp_set_prior(
 {
 	int hits = 0, others = 0;
 	if (!odvgp__model_ok(m) || !name || !odvgp__prior_ok((int)kind, a, b)) return ODVGP_E_ARG;
-	for (int i = 1; i <= m->par.slots; i++) {
+	ODVGP__EACH_SLOT(i, m) {
 		if (!odvgp__slot_matches(&m->par.slot[i], name)) continue;
 		others++;
 		if (!m->par.slot[i].positive || m->par.state[i].of_q) continue;
@@ -9763,7 +9775,7 @@ ODVGP_API size_t odvgp_kernel_text(const odvgp_model *m, char *text, size_t size
 	odvgp__text t = {text, size, 0};
 	if (!odvgp__model_ok(m) || (!text && size)) return 0;
 	odvgp__put(&t, "");
-	for (int i = 0; i < m->units; i++) {
+	ODVGP__EACH_UNIT(i, m) {
 		const odvgp__unit *u = &m->unit[i];
 		if (i) odvgp__put(&t, "; ");
 		odvgp__put_kernel(&t, &u->kernel, odvgp__hyp(u), u->kernel.nnode - 1, 0);
@@ -12542,7 +12554,7 @@ static odvgp_status odvgp__check_field(
 				"must be -1, for none, or at least 0");
 	if (odvgp__field_ok(field, c)) return ODVGP_OK;
 	if (field->type != ODVGP__FIELD_SIZE)
-		return odvgp__fail(info, ODVGP_E_ARG, field->name, -1, 0, "is out of range in the config");
+		return odvgp__refuse(info, ODVGP_E_ARG, field->name, "is out of range in the config");
 	v = odvgp__field_value(field, c);
 	return odvgp__fail(info, ODVGP_E_SIZE, field->name, layer, v,
 			v < field->least ? "is below its least value" : "is too large");
@@ -12729,7 +12741,7 @@ static odvgp_status odvgp__not_a_value(const odvgp__field *field, odvgp_info *in
 	case ODVGP__FIELD_SCHEDULE: odvgp__put(&t, "must be VALUE, FROM-TO or FROM-TO:STEPS"); break;
 	default: odvgp__put(&t, "must be a whole number");
 	}
-	return odvgp__fail(info, ODVGP_E_ARG, field->name, -1, 0, sentence);
+	return odvgp__refuse(info, ODVGP_E_ARG, field->name, sentence);
 }
 
 /*	Names the unknown field, or its beginning. */
@@ -12743,15 +12755,14 @@ static odvgp_status odvgp__no_field(const char *name, size_t n, odvgp_info *info
 	odvgp__put(&t, "there is no field '");
 	odvgp__put(&t, start);
 	odvgp__put(&t, "'; odvgp_config_name lists them");
-	return odvgp__fail(info, ODVGP_E_NAME, "config", -1, 0, sentence);
+	return odvgp__refuse(info, ODVGP_E_NAME, "config", sentence);
 }
 
 ODVGP_API odvgp_status odvgp_config_set(
 		odvgp_config *config, const char *assignment, odvgp_info *info)
 {
 	odvgp__parser p;
-	if (!config || !assignment)
-		return odvgp__fail(info, ODVGP_E_ARG, config ? "assignment" : "config", -1, 0, "is NULL");
+	if (!config || !assignment) return odvgp__is_null(info, config ? "assignment" : "config");
 	memset(&p, 0, sizeof p);
 	p.at = assignment;
 	odvgp__skip_spaces(&p);
@@ -12759,7 +12770,7 @@ ODVGP_API odvgp_status odvgp_config_set(
 	size_t n = odvgp__word_length(name, '=');
 	p.at += n;
 	if (!odvgp__accept(&p, "="))
-		return odvgp__fail(info, ODVGP_E_ARG, "assignment", -1, 0, "must be name=value");
+		return odvgp__refuse(info, ODVGP_E_ARG, "assignment", "must be name=value");
 	int layer;
 	const odvgp__field *field = odvgp__field_find(name, n, config, &layer);
 	if (!field) return odvgp__no_field(name, n, info);
@@ -12879,10 +12890,10 @@ static odvgp_status odvgp__check_layers(const odvgp_config *c, odvgp_info *info)
 		return odvgp__fail(info, ODVGP_E_SIZE, "deep.samples", 0, (double)c->deep.samples,
 				"times N is too large");
 	if (c->layers > 1 && refused)
-		return odvgp__fail(
-				info, ODVGP_E_UNSUPPORTED, refused, -1, 0, "exists only for models of one layer");
+		return odvgp__refuse(
+				info, ODVGP_E_UNSUPPORTED, refused, "exists only for models of one layer");
 	if (c->layers > 1 && c->optim.kind == ODVGP_OPTIMIZER_LBFGS && !c->deep.fixed_samples)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "deep.fixed_samples", -1, 0,
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "deep.fixed_samples",
 				"must be 1 with L-BFGS, which needs the same bound in each step");
 	return ODVGP_OK;
 }
@@ -12902,8 +12913,8 @@ static odvgp_status odvgp__check_mixing(const odvgp_config *c, odvgp_info *info)
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "functions", -1, (double)c->functions,
 				"must be 0 for a likelihood that couples functions, which cannot be mixtures");
 	if (c->functions && c->objective != ODVGP_OBJECTIVE_ELBO)
-		return odvgp__fail(
-				info, ODVGP_E_UNSUPPORTED, "objective", -1, 0, "must be ELBO for mixed functions");
+		return odvgp__refuse(
+				info, ODVGP_E_UNSUPPORTED, "objective", "must be ELBO for mixed functions");
 	return ODVGP_OK;
 }
 
@@ -12929,20 +12940,20 @@ static odvgp_status odvgp__check_likelihood(const odvgp_config *c, odvgp_info *i
 		return odvgp__fail(info, ODVGP_E_ARG, "lik.link_jitter", -1, (double)c->lik.link_jitter,
 				"is only for bernoulli and robustmax");
 	if (noise && !odvgp__has_noise(c))
-		return odvgp__fail(
-				info, ODVGP_E_ARG, "a noise in lik", -1, 0, "is only for the Gaussian likelihood");
+		return odvgp__refuse(
+				info, ODVGP_E_ARG, "a noise in lik", "is only for the Gaussian likelihood");
 	if (c->lik.exposure && !(lik->flags & ODVGP__LIK_EXPOSURE))
-		return odvgp__fail(info, ODVGP_E_ARG, "lik.exposure", -1, 0,
+		return odvgp__refuse(info, ODVGP_E_ARG, "lik.exposure",
 				"is only for poisson, exponential and negative_binomial");
 	if (c->objective == ODVGP_OBJECTIVE_ELBO) return ODVGP_OK;
 	if (c->lik.missing)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "lik.missing", -1, 0,
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "lik.missing",
 				"needs the objective ELBO: leave out rows with missing targets");
 	if (c->lik.noise_per_output && P > 1)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "lik.noise_per_output", -1, 0,
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "lik.noise_per_output",
 				"needs the objective ELBO: other bounds have one noise");
 	if ((c->lik.weights || c->lik.known_noise) && c->objective == ODVGP_OBJECTIVE_TIGHT)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "lik.weights or lik.known_noise", -1, 0,
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "lik.weights or lik.known_noise",
 				"does not go with the objective TIGHT: use COLLAPSED");
 	return ODVGP_OK;
 }
@@ -12955,14 +12966,14 @@ static odvgp_status odvgp__check_objective(const odvgp_config *c, odvgp_info *in
 	if (c->objective == ODVGP_OBJECTIVE_EXACT)
 		ok = ok && c->layer[0].M_gamma == 0 && c->layer[0].M == c->N;
 	if (!ok)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "objective", -1, 0,
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "objective",
 				"is not there for this pair of mean and covariance part");
 	if (c->objective != ODVGP_OBJECTIVE_ELBO && c->optim.batch < c->N)
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "optim.batch", -1, (double)c->optim.batch,
 				"must cover all rows for this objective");
 	if (c->objective != ODVGP_OBJECTIVE_ELBO && !odvgp__has_noise(c))
-		return odvgp__fail(
-				info, ODVGP_E_UNSUPPORTED, "objective", -1, 0, "needs the Gaussian likelihood");
+		return odvgp__refuse(
+				info, ODVGP_E_UNSUPPORTED, "objective", "needs the Gaussian likelihood");
 	return ODVGP_OK;
 }
 
@@ -12970,7 +12981,7 @@ static odvgp_status odvgp__check_lbfgs(const odvgp_config *c, odvgp_info *info)
 {
 	if (c->optim.kind != ODVGP_OPTIMIZER_LBFGS) return ODVGP_OK;
 	if (c->optim.natgrad && c->objective == ODVGP_OBJECTIVE_ELBO)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "optim.natgrad", -1, 0,
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "optim.natgrad",
 				"must be 0 with L-BFGS, which moves all slots itself");
 	if (c->optim.batch < c->N)
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "optim.batch", -1, (double)c->optim.batch,
@@ -12993,19 +13004,19 @@ static odvgp_status odvgp__check_member(const odvgp_config *c, odvgp_info *info)
 		const odvgp__mean_part *part = odvgp__mean_part_of(c->layer[l].mean_part);
 		const odvgp__cov_part *cov = odvgp__cov_part_of(c->layer[l].cov_part);
 		if (c->optim.natgrad && !odvgp__steps_of(part, cov, c->layer[l].M_gamma))
-			return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "optim.natgrad", -1, 0,
+			return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "optim.natgrad",
 					"this pair of mean and covariance part has no natural step: set it to 0");
 		if (odvgp__parametrisation_of(c, l) == ODVGP_PARAMETRISATION_A_BETA && !part->has_a_beta)
-			return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "reproduce.parametrisation", -1, 0,
+			return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "reproduce.parametrisation",
 					"A_BETA does not exist for this mean part");
 	}
 	const odvgp__mean_part *mean = odvgp__mean_part_of(c->layer[0].mean_part);
 	if (c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM && (!c->optim.natgrad || !mean->gamma_steps))
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "optim.gamma_step", -1, 0,
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "optim.gamma_step",
 				"natural steps of gamma are for ORTH and HYBRID with natgrad = 1");
 	if (c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM &&
 			c->reproduce.gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "optim.gamma_step", -1, 0,
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "optim.gamma_step",
 				"natural steps of gamma need the slot to hold a itself");
 	return ODVGP_OK;
 }
@@ -13019,7 +13030,7 @@ static odvgp_status odvgp__check_config(const odvgp_config *c, odvgp_info *info)
 	if ((s = odvgp__check_mixing(c, info))) return s;
 	if ((s = odvgp__check_likelihood(c, info))) return s;
 	if (!odvgp__isa_find(c->isa))
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "isa", -1, 0,
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "isa",
 				"this machine or this build lacks the instruction set");
 	return odvgp__check_member(c, info);
 }
@@ -13168,8 +13179,7 @@ static int odvgp__natural_reads_gradient(const odvgp__unit *u, int slot)
 static int odvgp__any_natural_reads_gradient(const odvgp_model *m)
 {
 	int any = 0;
-	for (int i = 0; i < m->units; i++)
-		any |= odvgp__natural_reads_gradient(&m->unit[i], ODVGP__ANY_SLOT);
+	ODVGP__EACH_UNIT(i, m) any |= odvgp__natural_reads_gradient(&m->unit[i], ODVGP__ANY_SLOT);
 	return any;
 }
 
@@ -13226,7 +13236,7 @@ static void odvgp__clear_sums(odvgp_model *m, const odvgp__wants_list *want)
 
 static void odvgp__mask_grad(odvgp_model *m, const odvgp__wants_list *want)
 {
-	for (int s = 1; s <= m->par.slots; s++) {
+	ODVGP__EACH_SLOT(s, m) {
 		const odvgp_slot *slot = &m->par.slot[s];
 		if (!slot->lower || !odvgp__has_gradient(m, want, s)) continue;
 		ptrdiff_t M = slot->shape[2];
@@ -13407,12 +13417,12 @@ typedef struct {
 
 static void odvgp__keep_jitters(odvgp_model *m)
 {
-	for (int i = 0; i < m->units; i++)
+	ODVGP__EACH_UNIT(i, m)
 		memcpy(m->unit[i].jitter_kept, m->unit[i].jitter, sizeof m->unit[i].jitter);
 }
 static void odvgp__restore_jitters(odvgp_model *m)
 {
-	for (int i = 0; i < m->units; i++)
+	ODVGP__EACH_UNIT(i, m)
 		odvgp__jitter_restore(&m->tape, m->unit[i].jitter, m->unit[i].jitter_kept);
 }
 
@@ -13464,7 +13474,7 @@ static void odvgp__go_back(odvgp_model *m)
 static int odvgp__any_watched(const odvgp_model *m)
 {
 	int any = 0;
-	for (int i = 0; i < m->units; i++) any |= m->unit[i].steps & ODVGP__STEPS_WATCHED;
+	ODVGP__EACH_UNIT(i, m) any |= m->unit[i].steps & ODVGP__STEPS_WATCHED;
 	return any != 0;
 }
 
@@ -13531,7 +13541,7 @@ static odvgp_status odvgp__evaluate_safely(odvgp_model *m, const odvgp__rows *ro
 
 static void odvgp__all_columns(odvgp_model *m)
 {
-	for (int k = 0; k < m->units; k++) {
+	ODVGP__EACH_UNIT(k, m) {
 		odvgp__unit *u = &m->unit[k];
 		ODVGP__FOR(i, u->M_gamma) u->columns[i] = i;
 		u->ncolumns = u->M_gamma;
@@ -13542,7 +13552,7 @@ static void odvgp__all_columns(odvgp_model *m)
 static void odvgp__sample_columns(odvgp_model *m)
 {
 	odvgp__all_columns(m);
-	for (int k = 0; k < m->units; k++) {
+	ODVGP__EACH_UNIT(k, m) {
 		odvgp__unit *u = &m->unit[k];
 		if (m->cfg.optim.gamma_batch >= u->M_gamma) continue;
 		u->ncolumns = m->cfg.optim.gamma_batch;
@@ -13555,7 +13565,7 @@ static void odvgp__sample_columns(odvgp_model *m)
 static int odvgp__columns_sampled(const odvgp_model *m)
 {
 	int any = 0;
-	for (int i = 0; i < m->units; i++) any |= m->unit[i].ncolumns < m->unit[i].M_gamma;
+	ODVGP__EACH_UNIT(i, m) any |= m->unit[i].ncolumns < m->unit[i].M_gamma;
 	return any;
 }
 
@@ -13579,6 +13589,13 @@ static odvgp_status odvgp__rows_check(const odvgp_model *m, const odvgp_real *X,
 	return ODVGP_OK;
 }
 
+static odvgp_status odvgp__all_rows_check(
+		const odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
+{
+	odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
+	return s ? s : odvgp__rows_check(m, X, Y, m->cfg.N, info);
+}
+
 static odvgp_status odvgp__elbo_now(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
 		ptrdiff_t n, odvgp_real *elbo, odvgp_real *kl, odvgp_real *grad, odvgp_info *info)
 {
@@ -13600,7 +13617,7 @@ ODVGP_API odvgp_status odvgp_elbo(odvgp_model *m, const odvgp_real *X, const odv
 {
 	odvgp_status s = odvgp__rows_check(m, X, Y, n, info);
 	if (s) return s;
-	if (!elbo) return odvgp__fail(info, ODVGP_E_ARG, "elbo", -1, 0, "is NULL");
+	if (!elbo) return odvgp__is_null(info, "elbo");
 	odvgp__all_columns(m);
 	return odvgp__elbo_now(m, X, Y, n, elbo, kl, grad, info);
 }
@@ -13612,7 +13629,7 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
 	odvgp_status s = odvgp__rows_check(m, X, Y, n, info);
 	if (s) return s;
 	if (m->units > 1)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model", -1, 0, odvgp__one_layer_only);
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "model", odvgp__one_layer_only);
 	odvgp__unit *u = odvgp__only_unit(m);
 	ptrdiff_t *columns = u->columns;
 	if (!elbo || !idx || count < 1 || count > m->cfg.layer[0].M_gamma)
@@ -13719,7 +13736,7 @@ static odvgp_status odvgp__scales_check(
 			{"y_mean", s->y_mean, T, 0}, {"y_scale", s->y_scale, T, 1}};
 	int scalable = odvgp__likelihoods[m->cfg.lik.kind].flags & ODVGP__LIK_SCALABLE;
 	if ((s->y_mean || s->y_scale) && !scalable)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "y_mean or y_scale", -1, 0,
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "y_mean or y_scale",
 				"targets of this likelihood have no scale");
 	ODVGP__FOR(k, ODVGP__COUNT(list))
 		for (ptrdiff_t i = 0; list[k].x && i < list[k].n; i++)
@@ -13753,9 +13770,9 @@ static odvgp_status odvgp__run_head_once(odvgp_model *m, odvgp_info *info)
 	odvgp__mark_params(m, &want);
 	if ((s = odvgp__tape_forward_info(&m->tape, ODVGP__HEAD, info))) return s;
 	int finite = 1;
-	for (int i = 0; i < m->units; i++) finite = finite && odvgp__head_finite(&m->unit[i]);
+	ODVGP__EACH_UNIT(i, m) finite = finite && odvgp__head_finite(&m->unit[i]);
 	return finite ? ODVGP_OK
-				  : odvgp__fail(info, ODVGP_E_NAN, "model", -1, 0,
+				  : odvgp__refuse(info, ODVGP_E_NAN, "model",
 							"its parameters are not finite, or not above 0");
 }
 
@@ -13763,7 +13780,7 @@ static odvgp_status odvgp__run_head_once(odvgp_model *m, odvgp_info *info)
 static odvgp_status odvgp__run_head(odvgp_model *m, odvgp_info *info)
 {
 	if (m->objective.id && !m->state.fitted)
-		return odvgp__fail(info, ODVGP_E_ARG, "q", -1, 0,
+		return odvgp__refuse(info, ODVGP_E_ARG, "q",
 				"is not that of the bound: call odvgp_fit_q after the last step, and before this");
 	odvgp__all_columns(m);
 	odvgp_status s = odvgp__run_head_once(m, info);
@@ -13844,8 +13861,8 @@ static odvgp_status odvgp__predictor_prepare(odvgp_model *m, odvgp_info *info)
 		odvgp_real *alpha = odvgp__lend_gradient(&m->par, ODVGP__LENT_ALPHA);
 		odvgp__predictor_alpha(u, alpha);
 		if (!odvgp__finite(alpha, u->P * F + beside))
-			s = odvgp__fail(info, ODVGP_E_NAN, "model", -1, 0,
-					"the coefficients of its predictor are not finite");
+			s = odvgp__refuse(
+					info, ODVGP_E_NAN, "model", "the coefficients of its predictor are not finite");
 		odvgp__give_back(&m->par, ODVGP__LENT_ALPHA);
 	}
 	return s;
@@ -13897,19 +13914,18 @@ ODVGP_API odvgp_status odvgp_freeze(
 		odvgp_model *m, const odvgp_scales *scales, void *block, size_t bytes, odvgp_info *info)
 {
 	odvgp_scales none = {NULL, NULL, NULL, NULL};
-	if (!odvgp__model_ok(m) || !block)
-		return odvgp__fail(info, ODVGP_E_ARG, "model or block", -1, 0, "is NULL");
+	if (!odvgp__model_ok(m) || !block) return odvgp__is_null(info, "model or block");
 	if ((uintptr_t)block % sizeof(odvgp_real))
-		return odvgp__fail(
-				info, ODVGP_E_ARG, "block", -1, 0, "must stand at an address that a real can have");
+		return odvgp__refuse(
+				info, ODVGP_E_ARG, "block", "must stand at an address that a real can have");
 	size_t need = odvgp_predictor_size(m);
-	if (!need) return odvgp__fail(info, ODVGP_E_SIZE, "predictor", -1, 0, NULL);
+	if (!need) return odvgp__refuse(info, ODVGP_E_SIZE, "predictor", NULL);
 	if (bytes < need)
 		return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)need, "is too small");
 	odvgp_status s = odvgp__scales_check(m, scales ? scales : &none, info);
 	if (s || (s = odvgp__predictor_prepare(m, info)) != ODVGP_OK) return s;
 	unsigned char *at = (unsigned char *)block;
-	for (int i = 0; i < m->units; i++) {
+	ODVGP__EACH_UNIT(i, m) {
 		odvgp__predictor *p = (odvgp__predictor *)(void *)at;
 		odvgp__predictor_write(&m->unit[i], scales ? scales : &none, p);
 		at += odvgp__predictor_bytes(p);
@@ -14215,8 +14231,7 @@ static int odvgp__nat_gamma_check(odvgp_model *m, const odvgp__rows *rows, doubl
 	for (int looks = 1;; looks++) {
 		if (odvgp__nat_gamma_look(m, rows) >= least) return looks;
 		int last = looks == ODVGP__GAMMA_LOOKS; /* undo the whole step */
-		for (int i = 0; i < m->units; i++)
-			odvgp__nat_gamma_back(&m->unit[i], last ? 1 : ODVGP__R(0.5));
+		ODVGP__EACH_UNIT(i, m) odvgp__nat_gamma_back(&m->unit[i], last ? 1 : ODVGP__R(0.5));
 		m->tape.events.step_shortened++;
 		if (last) return looks;
 	}
@@ -14488,7 +14503,7 @@ static const odvgp__step_kind *odvgp__step_kind_of(const odvgp__unit *u)
 static int odvgp__has_natural(const odvgp_model *m)
 {
 	int all = 1;
-	for (int i = 0; i < m->units; i++) all &= odvgp__step_kind_of(&m->unit[i]) != NULL;
+	ODVGP__EACH_UNIT(i, m) all &= odvgp__step_kind_of(&m->unit[i]) != NULL;
 	return all;
 }
 
@@ -14505,7 +14520,7 @@ static odvgp_status odvgp__nat_step(odvgp_model *m, odvgp_real tau)
 		m->state.nat_valid = 0; /* (P, j) must be recomputed from q */
 		return s;
 	}
-	for (int i = 0; i < m->units; i++) odvgp__step_kind_of(&m->unit[i])->take(&m->unit[i]);
+	ODVGP__EACH_UNIT(i, m) odvgp__step_kind_of(&m->unit[i])->take(&m->unit[i]);
 	m->state.nat_steps++;
 	return ODVGP_OK;
 }
@@ -14519,14 +14534,13 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, c
 	if (!(tau > 0 && tau <= 1))
 		return odvgp__fail(info, ODVGP_E_ARG, "tau", -1, (double)tau, "must be in (0, 1]");
 	if (!odvgp__has_natural(m))
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model", -1, 0, "has no natural step");
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "model", "has no natural step");
 	odvgp__all_columns(m);
 	odvgp__rows rows = odvgp__rows_plain(X, Y, n);
 	odvgp__wants_list want = {0, 1, 0, ODVGP__FOR_BOUND};
 	if ((s = odvgp__evaluate_safely(m, &rows, want, 0, &expected, &kl, info))) return s;
 	if (odvgp__nat_step(m, tau))
-		return odvgp__fail(
-				info, ODVGP_E_NOT_PD, "q_sqrt", -1, 0, "no natural step was short enough");
+		return odvgp__refuse(info, ODVGP_E_NOT_PD, "q_sqrt", "no natural step was short enough");
 	if (elbo) *elbo = expected - kl;
 	return ODVGP_OK;
 }
@@ -14849,7 +14863,7 @@ static odvgp_status odvgp__fit_mean(odvgp__unit *u, odvgp__fit *f, odvgp_real s,
 	}
 	return odvgp__finite(f->w, u->P * f->F)
 				   ? ODVGP_OK
-				   : odvgp__fail(info, ODVGP_E_NAN, "q", -1, 0, "the optimum is not finite");
+				   : odvgp__refuse(info, ODVGP_E_NAN, "q", "the optimum is not finite");
 }
 
 /*	Stage the optimum in a copy of theta, in the gradient's memory, which the caller returns. */
@@ -15011,8 +15025,7 @@ static odvgp_status odvgp__fit_put_diagonal(
 	for (ptrdiff_t i = f->first * M; i < f->last * M && !status; i++)
 		g[i] = odvgp__inside(&m->par, u->slot_q_diag, w.g[i % M]);
 	odvgp__end_loan(&m->nat_R, ODVGP__NAT_OPTIMUM);
-	return status ? odvgp__fail(info, status, "q_diag", -1, 0, "its optimum was not reached")
-				  : ODVGP_OK;
+	return status ? odvgp__refuse(info, status, "q_diag", "its optimum was not reached") : ODVGP_OK;
 }
 
 /*	By the covariance part's `optimum`: natural steps that find it, and what stages it. */
@@ -15029,15 +15042,15 @@ static odvgp_status odvgp__fit_check(const odvgp__unit *u, odvgp_info *info)
 {
 	int kind = u->cov_part->optimum, steps = odvgp__optima[kind].steps;
 	if (u->mean_part->optimum != ODVGP__OPTIMUM_WEIGHTS)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "mean_part", -1, 0, "has no optimum here");
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "mean_part", "has no optimum here");
 	if (kind == ODVGP__NO_OPTIMUM)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "cov_part", -1, 0, "has no optimum here");
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "cov_part", "has no optimum here");
 	if ((u->steps & steps) != steps)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "cov_part", -1, 0,
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "cov_part",
 				"DIAGONAL has an optimum here only with O(M)'s mean");
 	if (u->shift.id && odvgp__fit_held(u->model, odvgp__fit_beta_slot(u)) &&
 			!odvgp__fit_held(u->model, odvgp__fit_gamma_slot(u)))
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "q_mu", -1, 0,
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "q_mu",
 				"must not be frozen for HYBRID's optimum of a_gamma");
 	return ODVGP_OK;
 }
@@ -15100,7 +15113,7 @@ static odvgp_status odvgp__fit_begin(odvgp__unit *u, const odvgp_real *X, const 
 	odvgp__arena a;
 	odvgp__wants_list want = {0, 0, 0, ODVGP__FOR_BOUND | ODVGP__FOR_L};
 	size_t need = odvgp_fit_q_size(m);
-	if (!work) return odvgp__fail(info, ODVGP_E_ARG, "work", -1, 0, "is NULL");
+	if (!work) return odvgp__is_null(info, "work");
 	if (!need || bytes < need)
 		return odvgp__fail(info, ODVGP_E_MEMORY, "work", -1, (double)need, "is too small");
 	odvgp__arena_init(&a, work, bytes);
@@ -15166,14 +15179,14 @@ static odvgp_status odvgp__fit_best(odvgp__unit *u, const odvgp_real *X, const o
 ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
 		void *work, size_t bytes, odvgp_info *info)
 {
-	odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
-	if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
+	odvgp_status s = odvgp__all_rows_check(m, X, Y, info);
+	if (s) return s;
 	if (m->units > 1)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model", -1, 0, odvgp__one_layer_only);
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "model", odvgp__one_layer_only);
 	if (m->slot_mixing)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "functions", -1, 0, odvgp__no_optimum);
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "functions", odvgp__no_optimum);
 	if (!odvgp__has_noise(&m->cfg))
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "likelihood", -1, 0,
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "likelihood",
 				"must be Gaussian for an optimum in closed form");
 	odvgp__unit *u = odvgp__only_unit(m);
 	odvgp_events events = m->tape.events;
@@ -15234,7 +15247,7 @@ static odvgp_status odvgp__fit_bounds(odvgp_model *m, const odvgp_real *X, const
 	left = ODVGP__MAX(left, 0);
 	if ((status = odvgp__fit_bound(u, &f, s, (double)s + left, &logs, &above)) != ODVGP_OK ||
 			(status = odvgp__fit_bound(u, &f, s, (double)s, &logs, &below)))
-		return odvgp__fail(info, status, "I + A A^T / noise", -1, 0,
+		return odvgp__refuse(info, status, "I + A A^T / noise",
 				status == ODVGP_E_NAN
 						? "the noise is too small beside the targets: all digits cancel"
 						: NULL);
@@ -15255,13 +15268,12 @@ static odvgp_status odvgp__fit_bounds(odvgp_model *m, const odvgp_real *X, const
 ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
 		void *work, size_t bytes, odvgp_real *upper, odvgp_real *lower, odvgp_info *info)
 {
-	odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
-	if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
-	if (!upper) return odvgp__fail(info, ODVGP_E_ARG, "upper", -1, 0, "is NULL");
+	odvgp_status s = odvgp__all_rows_check(m, X, Y, info);
+	if (s) return s;
+	if (!upper) return odvgp__is_null(info, "upper");
 	if (!odvgp__has_noise(&m->cfg) || m->cfg.objective >= ODVGP_OBJECTIVE_PARTLY || m->levels > 1 ||
 			m->units > 1 || m->slot_mixing)
-		return odvgp__fail(
-				info, ODVGP_E_UNSUPPORTED, "model", -1, 0, "has no upper bound of this kind");
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "model", "has no upper bound of this kind");
 	odvgp_events events = m->tape.events;
 	odvgp__keep_jitters(m);
 	return odvgp__fit_end(m, odvgp__fit_bounds(m, X, Y, work, bytes, upper, lower, info), &events);
@@ -15404,7 +15416,7 @@ static int odvgp__moves_sum(const odvgp__unit *u, int slot)
 static odvgp__scale odvgp__adam_scale(const odvgp_model *m, int slot)
 {
 	odvgp__scale scale = odvgp__unit_scale(m, slot);
-	for (int i = 0; i < m->units; i++) {
+	ODVGP__EACH_UNIT(i, m) {
 		const odvgp__unit *u = &m->unit[i];
 		odvgp__scale of_gamma = {1, u->scales, u->M_gamma, 1, 0};
 		if (odvgp__has_units(u, slot)) scale.times = u->prior_sd;
@@ -15419,7 +15431,7 @@ static odvgp__scale odvgp__adam_scale(const odvgp_model *m, int slot)
 static void odvgp__adam_units(odvgp_model *m)
 {
 	int scaled = 0, renew = m->state.scales_age % 100 == 0;
-	for (int i = 0; i < m->units; i++) {
+	ODVGP__EACH_UNIT(i, m) {
 		odvgp__unit *u = &m->unit[i];
 		u->prior_sd = ODVGP__SQRT(odvgp__prior_variance(u));
 		if (u->gamma_coords != ODVGP_GAMMA_COORDS_SCALED || !u->a_slot.id) continue;
@@ -15439,7 +15451,7 @@ static void odvgp__adam_step(odvgp_model *m, odvgp_real lr)
 	adam.eps_inside = m->cfg.reproduce.adam_eps_inside;
 	adam.t = ++m->state.adam_steps;
 	odvgp__adam_units(m);
-	for (int s = 1; s <= m->par.slots; s++) {
+	ODVGP__EACH_SLOT(s, m) {
 		const odvgp_slot *slot = &m->par.slot[s];
 		ptrdiff_t o = slot->offset;
 		if (!slot->trainable || slot->natgrad || !slot->count) continue;
@@ -15689,7 +15701,7 @@ typedef struct {
 /*	theta <- x / D, with changed values. */
 static void odvgp__lbfgs_place(odvgp_model *m, const odvgp_real *x)
 {
-	for (int s = 1; s <= m->par.slots; s++) {
+	ODVGP__EACH_SLOT(s, m) {
 		const odvgp_slot *slot = &m->par.slot[s];
 		odvgp__scale scale = odvgp__unit_scale(m, s);
 		if (!slot->trainable) continue;
@@ -15705,7 +15717,7 @@ static void odvgp__lbfgs_place(odvgp_model *m, const odvgp_real *x)
 /*	x = D theta */
 static void odvgp__lbfgs_take(const odvgp_model *m, odvgp_real *x)
 {
-	for (int s = 1; s <= m->par.slots; s++) {
+	ODVGP__EACH_SLOT(s, m) {
 		const odvgp_slot *slot = &m->par.slot[s];
 		odvgp__scale scale = odvgp__unit_scale(m, s);
 		ODVGP__FOR(i, slot->count)
@@ -15716,7 +15728,7 @@ static void odvgp__lbfgs_take(const odvgp_model *m, odvgp_real *x)
 /*	In x; 0 for slots that are not trainable. */
 static void odvgp__lbfgs_gradient(const odvgp_model *m, odvgp_real *g)
 {
-	for (int s = 1; s <= m->par.slots; s++) {
+	ODVGP__EACH_SLOT(s, m) {
 		const odvgp_slot *slot = &m->par.slot[s];
 		odvgp__scale scale = odvgp__unit_scale(m, s);
 		ODVGP__FOR(k, slot->count) {
@@ -15739,7 +15751,7 @@ static odvgp_status odvgp__lbfgs_evaluate(
 	if (s) return s;
 	odvgp__lbfgs_gradient(job->m, g);
 	if (!odvgp__finite(g, job->m->lbfgs.n))
-		return odvgp__fail(info, ODVGP_E_NAN, "gradient", -1, 0, "is not finite");
+		return odvgp__refuse(info, ODVGP_E_NAN, "gradient", "is not finite");
 	*loss = (double)job->kl - (double)job->expected;
 	return ODVGP_OK;
 }
@@ -15769,7 +15781,7 @@ static uint64_t odvgp__lbfgs_hash(const odvgp_real *x, ptrdiff_t n, uint64_t h)
 static int odvgp__lbfgs_same_jitters(const odvgp_model *m)
 {
 	int same = 1;
-	for (int i = 0; i < m->units; i++)
+	ODVGP__EACH_UNIT(i, m)
 		for (int k = 0; k < ODVGP__JITTERS; k++)
 			same &= m->unit[i].jitter[k].raised == m->unit[i].lbfgs_jitter[k];
 	return same;
@@ -15777,7 +15789,7 @@ static int odvgp__lbfgs_same_jitters(const odvgp_model *m)
 
 static void odvgp__lbfgs_note_jitters(odvgp_model *m)
 {
-	for (int i = 0; i < m->units; i++)
+	ODVGP__EACH_UNIT(i, m)
 		for (int k = 0; k < ODVGP__JITTERS; k++)
 			m->unit[i].lbfgs_jitter[k] = m->unit[i].jitter[k].raised;
 }
@@ -15891,7 +15903,7 @@ static void odvgp__recover(odvgp_model *m)
 {
 	if (++m->state.clean_steps % 100 == 0)
 		m->state.step_scale = ODVGP__MIN(1, 2 * m->state.step_scale);
-	for (int i = 0; i < m->units; i++)
+	ODVGP__EACH_UNIT(i, m)
 		for (int k = 0; k < ODVGP__JITTERS; k++)
 			odvgp__jitter_recover(&m->tape, &m->unit[i].jitter[k]);
 }
@@ -15899,7 +15911,7 @@ static void odvgp__recover(odvgp_model *m)
 static int odvgp__uses_natgrad(const odvgp_model *m)
 {
 	if (!m->cfg.optim.natgrad) return 0;
-	for (int i = 1; i <= m->par.slots; i++)
+	ODVGP__EACH_SLOT(i, m)
 		if (m->par.slot[i].natgrad && !m->par.slot[i].trainable) return 0;
 	return 1;
 }
@@ -15908,7 +15920,7 @@ static int odvgp__uses_natgrad(const odvgp_model *m)
 static void odvgp__natural_back(odvgp_model *m)
 {
 	m->state.nat_valid = 0; /* (P, j) must be recomputed from q */
-	for (int s = 1; s <= m->par.slots; s++) {
+	ODVGP__EACH_SLOT(s, m) {
 		const odvgp_slot *slot = &m->par.slot[s];
 		if (!slot->natgrad) continue;
 		for (ptrdiff_t i = slot->offset; i < slot->offset + slot->count; i++)
@@ -16055,8 +16067,8 @@ ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *m, const odvgp_real *Xb, co
 ODVGP_API odvgp_status odvgp_step(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
 		odvgp_report *report, odvgp_info *info)
 {
-	odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
-	if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
+	odvgp_status s = odvgp__all_rows_check(m, X, Y, info);
+	if (s) return s;
 	odvgp__rows rows = odvgp__rows_plain(X, Y, m->cfg.optim.batch);
 	/* an epoch drops the rows left over */
 	uint64_t per_epoch = (uint64_t)(m->cfg.N / m->cfg.optim.batch);
@@ -17200,7 +17212,7 @@ static void odvgp__forget(odvgp_model *m)
 /*	Resets q of all units, too. */
 static void odvgp__q_identity(odvgp_model *m)
 {
-	for (int i = 0; i < m->units; i++) odvgp__q_identity_unit(&m->unit[i]);
+	ODVGP__EACH_UNIT(i, m) odvgp__q_identity_unit(&m->unit[i]);
 	odvgp__forget(m);
 }
 
@@ -17212,7 +17224,7 @@ static odvgp_status odvgp__run_L(odvgp_model *m, odvgp_info *info)
 	odvgp_status s = odvgp__tape_forward_info(&m->tape, ODVGP__HEAD, info);
 	for (int i = 0; i < m->units && !s; i++)
 		if (!odvgp__node_finite(m, m->unit[i].L) || !odvgp__node_finite(m, m->unit[i].L_v))
-			s = odvgp__fail(info, ODVGP_E_NAN, "Kb", -1, 0, "its factor is not finite");
+			s = odvgp__refuse(info, ODVGP_E_NAN, "Kb", "its factor is not finite");
 	return s;
 }
 
@@ -17230,7 +17242,7 @@ static void odvgp__prior_factor(const odvgp__unit *u, const odvgp__block *block)
 /*	q_sqrt is I if whitened, else L, never from the last good parameters. */
 ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
 {
-	if (!odvgp__model_ok(m)) return odvgp__fail(info, ODVGP_E_ARG, "model", -1, 0, "is NULL");
+	if (!odvgp__model_ok(m)) return odvgp__is_null(info, "model");
 	int prior = 0;
 	for (int i = 0; i < m->units && m->cfg.reproduce.q_init == ODVGP_Q_INIT_PRIOR; i++)
 		prior |= m->unit[i].param != ODVGP_PARAMETRISATION_WHITENED;
@@ -17322,8 +17334,8 @@ static void odvgp__init_noise_floor(odvgp_model *m, double target_variance)
 ODVGP_API odvgp_status odvgp_init_data(
 		odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
 {
-	odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
-	if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
+	odvgp_status s = odvgp__all_rows_check(m, X, Y, info);
+	if (s) return s;
 	ptrdiff_t D = m->cfg.layer[0].D, bad;
 	if ((bad = odvgp__first_nonfinite(X, m->cfg.N * D)) >= 0)
 		return odvgp__fail(info, ODVGP_E_NAN, "X", bad / D, (double)X[bad], "a row is not finite");
@@ -17341,7 +17353,7 @@ ODVGP_API odvgp_status odvgp_init_data(
 	double variance = odvgp__usable(odvgp__target_variance(m, Y));
 	odvgp__init_likelihood(m, Y, variance);
 	ODVGP__FOR(d, D) odvgp__column_scale(X + d, m->cfg.N, D, &mean, &m->data_sd[d]);
-	for (int i = 0; i < m->units; i++) odvgp__init_unit(&m->unit[i], X, Y, variance);
+	ODVGP__EACH_UNIT(i, m) odvgp__init_unit(&m->unit[i], X, Y, variance);
 	odvgp__touch_all(m);
 	s = odvgp__noise_floor_check(m, variance, info);
 	if (!s) s = odvgp_init_q(m, info);
@@ -17370,7 +17382,7 @@ ODVGP_API odvgp_status odvgp_column_scales(const odvgp_real *X, ptrdiff_t n, ptr
 	if (!X || !mean || !scale)
 		return odvgp__fail(info, ODVGP_E_ARG, "X, mean or scale", -1, 0, "is NULL");
 	if (n < 1 || D < 1 || D > PTRDIFF_MAX / n)
-		return odvgp__fail(info, ODVGP_E_SIZE, "n or D", -1, 0, "is out of range");
+		return odvgp__refuse(info, ODVGP_E_SIZE, "n or D", "is out of range");
 	ptrdiff_t bad = odvgp__first_nonfinite(X, n * D);
 	if (bad >= 0)
 		return odvgp__fail(info, ODVGP_E_NAN, "X", bad / D, (double)X[bad], "a row is not finite");
@@ -17502,13 +17514,13 @@ static void odvgp__slots_build(odvgp_model *m)
 	m->par.count = m->par.adam = 0;
 	m->par.kind = m->cfg.positive_transform;
 	m->par.layers = m->units;
-	for (int i = 0; i < m->units; i++) odvgp__kernel_slots(&m->unit[i]);
+	ODVGP__EACH_UNIT(i, m) odvgp__kernel_slots(&m->unit[i]);
 	m->slot_lik_params = odvgp__likelihood_slots(m, 1, &m->lik_slots);
-	for (int i = 0; i < m->units; i++) odvgp__positive_slots(&m->unit[i]);
+	ODVGP__EACH_UNIT(i, m) odvgp__positive_slots(&m->unit[i]);
 	m->par.positive = m->par.count;
 	m->par.positive_slots = m->par.slots;
 	m->slot_lik_free_params = odvgp__likelihood_slots(m, 0, &m->lik_free_slots);
-	for (int i = 0; i < m->units; i++) odvgp__free_slots(&m->unit[i]);
+	ODVGP__EACH_UNIT(i, m) odvgp__free_slots(&m->unit[i]);
 }
 
 /*	Returns the new number of terms. */
@@ -17710,7 +17722,7 @@ static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
 	t->scale = m->y.scale;
 	m->X = m->Y = m->root = m->lik_params = m->lik_free_params = m->expect = m->moments =
 			m->objective = odvgp__none;
-	for (int i = 0; i < m->units; i++) {
+	ODVGP__EACH_UNIT(i, m) {
 		odvgp__unit_clear(&m->unit[i]);
 		odvgp__build_head(&m->unit[i]);
 	}
@@ -17874,7 +17886,7 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
 	ptrdiff_t widest = 0, matrices = 0, vectors = 0;
 	memset(&m->par, 0, sizeof m->par);
 	memset(&m->tape, 0, sizeof m->tape);
-	for (int i = 0; i < m->units; i++) odvgp__unit_config(&m->unit[i], m, i);
+	ODVGP__EACH_UNIT(i, m) odvgp__unit_config(&m->unit[i], m, i);
 	odvgp__slots_layout(m, a);
 	int lbfgs = c->optim.kind == ODVGP_OPTIMIZER_LBFGS;
 	m->adam_count = lbfgs ? 0 : m->par.adam;
@@ -17884,7 +17896,7 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
 	m->m1 = odvgp__take(a, m->adam_count, 1);
 	m->m2 = odvgp__take(a, m->adam_count, 1);
 	odvgp__lbfgs_layout(&m->lbfgs, a, lbfgs ? m->par.count : 0, lbfgs ? c->optim.lbfgs_memory : 0);
-	for (int i = 0; i < m->units; i++) {
+	ODVGP__EACH_UNIT(i, m) {
 		const odvgp__unit *u = &m->unit[i];
 		odvgp__natural_layout(&m->unit[i], a, &matrices, &vectors);
 		odvgp__unit_layout(&m->unit[i], a);
@@ -17906,7 +17918,7 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
 	size_t used = a->used;
 	odvgp__take_bytes(a, m->tape.scratch_bytes, 1);
 	size_t most = a->used;
-	for (int i = 0; i < m->units; i++) {
+	ODVGP__EACH_UNIT(i, m) {
 		a->used = used;
 		odvgp__init_scratch(a, &m->unit[i], &init);
 		most = ODVGP__MAX(most, a->used);
@@ -17923,7 +17935,7 @@ static ptrdiff_t odvgp__default_tile(const odvgp_model *m)
 								!odvgp__mean_part_of(m->cfg.layer[0].mean_part)->v_mu;
 			tile /= 2) {
 		int fits = 1;
-		for (int i = 0; i < m->units; i++)
+		ODVGP__EACH_UNIT(i, m)
 			fits &= odvgp__kept_bytes(&m->unit[i].kernel, tile, m->cfg.layer[i].M_gamma,
 							m->cfg.layer[i].P) <= (size_t)m->cfg.kernel_cache_bytes;
 		if (fits) return tile;
@@ -18029,11 +18041,11 @@ static odvgp_model *odvgp__model_start(odvgp_model *m, odvgp__unit *unit, ptrdif
 static odvgp_status odvgp__model_claim(odvgp_model **m, odvgp__arena *a, ptrdiff_t units,
 		void *block, size_t bytes, odvgp_info *info)
 {
-	if (!block) return odvgp__fail(info, ODVGP_E_ARG, "block", -1, 0, "is NULL");
+	if (!block) return odvgp__is_null(info, "block");
 	odvgp__arena_init(a, block, bytes);
 	odvgp_model *model = (odvgp_model *)odvgp__take_bytes(a, 1, sizeof *model);
 	odvgp__unit *unit = (odvgp__unit *)odvgp__take_bytes(a, (size_t)units, sizeof *unit);
-	if (a->bad) return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, 0, odvgp__block_too_small);
+	if (a->bad) return odvgp__refuse(info, ODVGP_E_MEMORY, "block", odvgp__block_too_small);
 	*m = odvgp__model_start(model, unit, units);
 	return ODVGP_OK;
 }
@@ -18063,7 +18075,7 @@ ODVGP__NOINLINE odvgp_status odvgp__check_kernels(const odvgp_config *config, od
 		s = config->layer[l].kernel
 					? odvgp__kernel_parse(&kernel, config->layer[l].kernel,
 							  odvgp__inducing_columns(config, l), hyp, info)
-					: odvgp__fail(info, ODVGP_E_ARG, "kernel", -1, 0, "no expression is given");
+					: odvgp__refuse(info, ODVGP_E_ARG, "kernel", "no expression is given");
 	return s;
 }
 
@@ -18097,11 +18109,9 @@ static odvgp_status odvgp__model_measure(odvgp_model *m, size_t *bytes, odvgp_in
 	odvgp__take_bytes(&a, (size_t)m->units, sizeof *m->unit);
 	odvgp__model_layout(m, &a);
 	if (m->par.bad)
-		return odvgp__fail(
-				info, ODVGP_E_SIZE, "slots", -1, 0, "the name of a parameter is too long");
+		return odvgp__refuse(info, ODVGP_E_SIZE, "slots", "the name of a parameter is too long");
 	if (a.bad)
-		return odvgp__fail(
-				info, ODVGP_E_SIZE, "model", -1, 0, "the sizes are too large for memory");
+		return odvgp__refuse(info, ODVGP_E_SIZE, "model", "the sizes are too large for memory");
 	*bytes = a.used + 64;
 	return ODVGP_OK;
 }
@@ -18109,8 +18119,7 @@ static odvgp_status odvgp__model_measure(odvgp_model *m, size_t *bytes, odvgp_in
 ODVGP_API odvgp_status odvgp_model_size(const odvgp_config *config, size_t *bytes, odvgp_info *info)
 {
 	odvgp__draft draft;
-	if (!config || !bytes)
-		return odvgp__fail(info, ODVGP_E_ARG, "config or bytes", -1, 0, "is NULL");
+	if (!config || !bytes) return odvgp__is_null(info, "config or bytes");
 	odvgp_status s = odvgp__check_new_config(config, info);
 	odvgp_model *m = odvgp__model_start(&draft.model, draft.unit, ODVGP_MAX_LAYERS);
 	if (s || (s = odvgp__model_config(m, config, info)) != ODVGP_OK) return s;
@@ -18154,7 +18163,7 @@ static odvgp_status odvgp__model_place(
 	}
 	m->state.step_scale = 1;
 	ODVGP__FOR(i, odvgp__data_sds(m)) m->data_sd[i] = 1;
-	for (int k = 0; k < m->units; k++)
+	ODVGP__EACH_UNIT(k, m)
 		ODVGP__FOR(i, m->unit[k].M_gamma) {
 			m->unit[k].columns[i] = i;
 			m->unit[k].scales[i] = 1;
@@ -18200,17 +18209,16 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 {
 	odvgp__arena a;
 	odvgp_model *m;
-	if (!model || !config)
-		return odvgp__fail(info, ODVGP_E_ARG, "model or config", -1, 0, "is NULL");
+	if (!model || !config) return odvgp__is_null(info, "model or config");
 	*model = NULL;
 	odvgp_status s = odvgp__check_new_config(config, info);
 	if (s || (s = odvgp__model_claim(&m, &a, config->layers, block, bytes, info)) != ODVGP_OK)
 		return s;
 	if ((s = odvgp__model_config(m, config, info))) return s;
 	if ((s = odvgp__model_place(m, &a, bytes, info))) return s;
-	for (int l = 0; l < m->units; l++) odvgp__start_kernel(&m->unit[l], config->layer[l].kernel);
+	ODVGP__EACH_UNIT(l, m) odvgp__start_kernel(&m->unit[l], config->layer[l].kernel);
 	odvgp__start_likelihood(m);
-	for (int l = 0; l < m->units; l++) odvgp__start_patches(&m->unit[l]);
+	ODVGP__EACH_UNIT(l, m) odvgp__start_patches(&m->unit[l]);
 	odvgp__start_mixing(m);
 	odvgp__q_identity(m);
 	odvgp__touch_all(m);
@@ -18243,15 +18251,15 @@ static int odvgp__warm_fits_q(const odvgp_model *m)
 static odvgp_status odvgp__warm_check(const odvgp_model *m, odvgp_info *info)
 {
 	if (m->units > 1)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model", -1, 0, odvgp__one_layer_only);
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "model", odvgp__one_layer_only);
 	if (m->slot_mixing)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "functions", -1, 0, odvgp__no_optimum);
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "functions", odvgp__no_optimum);
 	if (!odvgp__has_noise(&m->cfg)) return ODVGP_OK;
 	if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "objective", -1, 0,
-				"EXACT has no inducing points to place");
+		return odvgp__refuse(
+				info, ODVGP_E_UNSUPPORTED, "objective", "EXACT has no inducing points to place");
 	if (m->cfg.lik.missing)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "lik.missing", -1, 0,
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "lik.missing",
 				"a warm start takes no missing targets: set it to 0 and leave out their rows");
 	return odvgp__warm_fits_q(m) ? odvgp__fit_check(odvgp__only_unit(m), info) : ODVGP_OK;
 }
@@ -18290,7 +18298,7 @@ static odvgp_status odvgp__warm_settle(
 	if (s) return s;
 	if (!rows) rows = ODVGP__MAX(odvgp__sample_rows(N, M, 20), ODVGP__MIN(M, N));
 	if (rows < 1 || rows > N || M < 1 || (set->M && M > rows) || set->iterations < 0)
-		return odvgp__fail(info, ODVGP_E_ARG, "settings", -1, 0,
+		return odvgp__refuse(info, ODVGP_E_ARG, "settings",
 				"must have rows 1 to N, M 1 to rows, iterations not negative (0: the default)");
 	w->iterations = set->iterations ? set->iterations : 60;
 	w->cfg = odvgp__warm_config(m, rows, M);
@@ -18323,7 +18331,7 @@ ODVGP__NOINLINE odvgp_status odvgp__warm_layout(
 		w->Y = odvgp__take(a, w->cfg.N, w->columns);
 	}
 	w->rest = odvgp__take_bytes(a, w->rest_bytes, 1);
-	return fit ? ODVGP_OK : odvgp__fail(info, ODVGP_E_SIZE, "work", -1, 0, "is too large");
+	return fit ? ODVGP_OK : odvgp__refuse(info, ODVGP_E_SIZE, "work", "is too large");
 }
 
 ODVGP_API size_t odvgp_warm_start_size(const odvgp_model *m, const odvgp_warm *settings)
@@ -18467,13 +18475,13 @@ ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *m, const odvgp_warm *settin
 	odvgp__arena a;
 	odvgp__warm_work w;
 	odvgp_model *aux = NULL;
-	odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
-	if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
+	odvgp_status s = odvgp__all_rows_check(m, X, Y, info);
+	if (s) return s;
 	if ((s = odvgp__warm_settle(&w, m, settings, info))) return s;
-	if (!work) return odvgp__fail(info, ODVGP_E_ARG, "work", -1, 0, "is NULL");
+	if (!work) return odvgp__is_null(info, "work");
 	odvgp__arena_init(&a, work, bytes);
 	if ((s = odvgp__warm_layout(&w, m, &a, info))) return s;
-	if (a.bad) return odvgp__fail(info, ODVGP_E_MEMORY, "work", -1, 0, "is too small");
+	if (a.bad) return odvgp__refuse(info, ODVGP_E_MEMORY, "work", "is too small");
 	if (w.X && (s = odvgp__warm_subset(&w, m, X, Y, info)) != ODVGP_OK) return s;
 	s = odvgp__warm_train(&w, m, w.X ? w.X : X, w.X ? w.Y : Y, &aux, info);
 	if (s) return s;
@@ -18653,7 +18661,7 @@ static void odvgp__file_likelihood(odvgp__file *f, const odvgp_model *m)
 static void odvgp__file_units(odvgp__file *f, odvgp_model *m)
 {
 	odvgp__file_known(f, (uint64_t)m->units, 4);
-	for (int i = 0; i < m->units; i++) odvgp__file_unit_head(f, &m->unit[i]);
+	ODVGP__EACH_UNIT(i, m) odvgp__file_unit_head(f, &m->unit[i]);
 	odvgp__file_likelihood(f, m);
 }
 
@@ -18736,10 +18744,10 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
 	odvgp__file_size(f, &e->pivot);
 	odvgp__file_double(f, &e->pivot_value);
 	ptrdiff_t points = 0;
-	for (int i = 0; i < m->units; i++)
+	ODVGP__EACH_UNIT(i, m)
 		points = ODVGP__MAX(points, ODVGP__MAX(m->unit[i].M, m->unit[i].M_gamma));
 	if (e->pivot >= points) f->bad = 1;
-	for (int i = 1; i <= m->par.slots; i++) {
+	ODVGP__EACH_SLOT(i, m) {
 		int trainable = m->par.slot ? m->par.slot[i].trainable : 1; /* measuring has no tables */
 		odvgp__file_int(f, &trainable);
 		if (f->mode == ODVGP__FILE_READ) m->par.slot[i].trainable = trainable;
@@ -18754,7 +18762,7 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
 	ODVGP__FOR(i, ODVGP__COUNT(arrays)) odvgp__file_array(f, arrays[i].x, arrays[i].n);
 	for (ptrdiff_t i = 0; f->mode == ODVGP__FILE_READ && !f->bad && i < odvgp__data_sds(m); i++)
 		if (!(m->data_sd[i] > 0 && m->data_sd[i] < (odvgp_real)HUGE_VAL)) f->bad = 1;
-	for (int i = 0; i < m->units; i++) odvgp__file_unit(f, &m->unit[i]);
+	ODVGP__EACH_UNIT(i, m) odvgp__file_unit(f, &m->unit[i]);
 	odvgp__file_lbfgs(f, m);
 }
 
@@ -18776,7 +18784,7 @@ static int odvgp__state_ok(const odvgp_model *m)
 			return 0;
 		if (!(known >= 0) || !odvgp__finite(&known, 1)) return 0;
 	}
-	for (int i = 1; i <= m->par.slots; i++)
+	ODVGP__EACH_SLOT(i, m)
 		if (m->par.slot[i].trainable > 1) return 0;
 	return odvgp__theta_ok(m);
 }
@@ -18793,7 +18801,7 @@ static odvgp__file_head odvgp__file_sizes(const odvgp_model *m, size_t user_byte
 	odvgp__file_config(&f, (odvgp_config *)(uintptr_t)&m->cfg); /* measuring changes nothing */
 	odvgp__file_units(&f, (odvgp_model *)(uintptr_t)m);
 	odvgp__file_model_state(&f, (odvgp_model *)(uintptr_t)m);
-	for (int i = 0; i < m->units; i++) {
+	ODVGP__EACH_UNIT(i, m) {
 		odvgp__predictor p;
 		if (odvgp__predictor_sizes(&m->unit[i], &p) < 0 || f.bad) return h;
 		h.predictor_bytes += odvgp__predictor_bytes(&p);
@@ -18837,8 +18845,8 @@ ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, co
 		return odvgp__fail(info, ODVGP_E_ARG, "model, file or user", -1, 0, "is NULL");
 	size_t need = odvgp_save_size(m, user_bytes);
 	if (!need)
-		return odvgp__fail(
-				info, ODVGP_E_SIZE, "file", -1, 0, "no file can hold this model and these bytes");
+		return odvgp__refuse(
+				info, ODVGP_E_SIZE, "file", "no file can hold this model and these bytes");
 	if (bytes < need)
 		return odvgp__fail(
 				info, ODVGP_E_MEMORY, "file", -1, (double)need, "the block is too small");
@@ -18851,7 +18859,7 @@ ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, co
 	odvgp__file_config(&f, &m->cfg);
 	odvgp__file_units(&f, m);
 	odvgp__file_model_state(&f, m);
-	for (int i = 0; i < m->units; i++) odvgp__file_frozen(&f, &m->unit[i], scales ? scales : &none);
+	ODVGP__EACH_UNIT(i, m) odvgp__file_frozen(&f, &m->unit[i], scales ? scales : &none);
 	if (user_bytes) memcpy((unsigned char *)file + f.used, user, user_bytes);
 	f.used += user_bytes;
 	odvgp__file_bits(&f, odvgp__checksum((const unsigned char *)file, f.used), 8);
@@ -18862,14 +18870,14 @@ ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, co
 static odvgp_status odvgp__file_units_read(odvgp__file *f, odvgp_model *m, odvgp_info *info)
 {
 	odvgp__settle(m);
-	for (int i = 0; i < m->units; i++) odvgp__unit_config(&m->unit[i], m, i);
+	ODVGP__EACH_UNIT(i, m) odvgp__unit_config(&m->unit[i], m, i);
 	odvgp__file_units(f, m);
-	for (int i = 0; i < m->units; i++)
+	ODVGP__EACH_UNIT(i, m)
 		if (m->unit[i].kernel.base_kernels > ODVGP_MAX_BASE_KERNELS)
 			return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1,
 					(double)m->unit[i].kernel.base_kernels, odvgp__too_many_base_kernels);
 	if (f->bad) return odvgp__bad_file(info, "its units or its likelihood do not fit its config");
-	for (int i = 0; i < m->units; i++)
+	ODVGP__EACH_UNIT(i, m)
 		if (!odvgp__kernel_ok(&m->unit[i].kernel, m->unit[i].Dz))
 			return odvgp__bad_file(info, "its kernel is not valid");
 	return ODVGP_OK;
@@ -18930,7 +18938,7 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
 	odvgp__arena a;
 	odvgp_model *m;
 	size_t need;
-	if (!model) return odvgp__fail(info, ODVGP_E_ARG, "model", -1, 0, "is NULL");
+	if (!model) return odvgp__is_null(info, "model");
 	*model = NULL;
 	odvgp_status s = odvgp__file_open(file, bytes, &h, info);
 	if (s) return s;
@@ -18992,7 +19000,7 @@ ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_confi
 	size_t bytes;
 	odvgp_model *m;
 	odvgp_allocator a = odvgp__allocator(allocator);
-	if (!model) return odvgp__fail(info, ODVGP_E_ARG, "model", -1, 0, "is NULL");
+	if (!model) return odvgp__is_null(info, "model");
 	*model = NULL;
 	odvgp_status s = odvgp_model_size(config, &bytes, info);
 	if (s) return s;
@@ -19028,7 +19036,7 @@ static void odvgp__square_roots(odvgp_real *x, ptrdiff_t n)
 ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean, odvgp_real *sd_f, odvgp_real *sd_y, odvgp_info *info)
 {
-	if (!odvgp__model_ok(m)) return odvgp__fail(info, ODVGP_E_ARG, "model", -1, 0, "is NULL");
+	if (!odvgp__model_ok(m)) return odvgp__is_null(info, "model");
 	if (n == 0) return ODVGP_OK;
 	odvgp_allocator a = odvgp__allocator(&m->allocator);
 	odvgp_server server;
@@ -19047,8 +19055,8 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
 			odvgp__square_roots(sd_f, server.F * n);
 			odvgp__square_roots(sd_y, server.y_rows * n);
 		}
-		if (s) odvgp__fail(info, s, "predict", -1, 0, NULL);
-	} else if (!block) odvgp__fail(info, s, "predict", -1, 0, NULL);
+		if (s) odvgp__refuse(info, s, "predict", NULL);
+	} else if (!block) odvgp__refuse(info, s, "predict", NULL);
 	if (scratch) a.release(a.user, scratch);
 	if (block) a.release(a.user, block);
 	return s;
@@ -19057,14 +19065,14 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
 #ifndef ODVGP_NO_STDIO
 ODVGP_API odvgp_status odvgp_model_save(odvgp_model *m, const char *path, odvgp_info *info)
 {
-	if (!odvgp__model_ok(m) || !path) return odvgp__fail(info, ODVGP_E_ARG, "model", -1, 0, NULL);
+	if (!odvgp__model_ok(m) || !path) return odvgp__refuse(info, ODVGP_E_ARG, "model", NULL);
 	odvgp_allocator a = odvgp__allocator(&m->allocator);
 	size_t bytes = odvgp_save_size(m, 0);
 	void *file = bytes ? a.alloc(a.user, bytes) : NULL;
 	if (!file) return odvgp__fail(info, ODVGP_E_MEMORY, "allocator", -1, (double)bytes, NULL);
 	odvgp_status s = odvgp_save(m, NULL, NULL, 0, file, bytes, info);
 	if (!s && (s = odvgp_file_write(path, file, bytes)) != ODVGP_OK)
-		odvgp__fail(info, s, "path", -1, 0, NULL);
+		odvgp__refuse(info, s, "path", NULL);
 	a.release(a.user, file);
 	return s;
 }
@@ -19094,15 +19102,14 @@ ODVGP_API odvgp_status odvgp_model_load(
 {
 	odvgp_allocator a = odvgp__allocator(allocator);
 	size_t bytes;
-	if (!model || !path) return odvgp__fail(info, ODVGP_E_ARG, "path", -1, 0, "is NULL");
+	if (!model || !path) return odvgp__is_null(info, "path");
 	*model = NULL;
 	odvgp_status s = odvgp_file_read(path, NULL, 0, &bytes);
-	if (s) return odvgp__fail(info, s, "path", -1, 0, NULL);
+	if (s) return odvgp__refuse(info, s, "path", NULL);
 	void *file = a.alloc(a.user, ODVGP__MAX(bytes, 1));
 	if (!file) return odvgp__fail(info, ODVGP_E_MEMORY, "allocator", -1, (double)bytes, NULL);
 	s = odvgp_file_read(path, file, bytes, &bytes);
-	s = s ? odvgp__fail(info, s, "path", -1, 0, NULL)
-		  : odvgp__load_file(model, file, bytes, &a, info);
+	s = s ? odvgp__refuse(info, s, "path", NULL) : odvgp__load_file(model, file, bytes, &a, info);
 	a.release(a.user, file);
 	return s;
 }
@@ -19129,7 +19136,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 		odvgp_info *info)
 {
 	odvgp_report report;
-	if (steps < 0) return odvgp__fail(info, ODVGP_E_ARG, "steps", -1, 0, "must not be negative");
+	if (steps < 0) return odvgp__refuse(info, ODVGP_E_ARG, "steps", "must not be negative");
 #ifndef ODVGP_NO_MALLOC
 	odvgp_status start = steps ? odvgp__fit_start(m, X, Y, info) : ODVGP_OK;
 	if (start) return start;
@@ -19138,7 +19145,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 		odvgp_status s = odvgp_step(m, X, Y, &report, info);
 		if (s) return s;
 		if (watch && watch(user, &report))
-			return odvgp__fail(info, ODVGP_E_STOPPED, "watch", -1, 0, NULL);
+			return odvgp__refuse(info, ODVGP_E_STOPPED, "watch", NULL);
 		if (report.converged || report.stuck) break;
 	}
 	return ODVGP_OK;
