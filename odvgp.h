@@ -198,7 +198,7 @@ CONTENTS   (search for a tag with its arrows)
     likelihoods that are not log-concave. Predictions mix deep.predict_samples components. Memory of
     training grows with the samples, that of predictions does not. There are no other objectives
     than ELBO, no odvgp_fit_q and no warm start.
-  Images. With layer[0].patches inducing inputs are patches, and f(image) is the weighted sum of a
+  Images. With patches a layer's inducing inputs are patches, and f(image) is the weighted sum of a
     Gaussian process over an image's T patches [CONV], [TICK]. K(Z,X) costs B M T instead of B M
     kernel values, k(x,x) B T^2 / 2 more. One image's patches at a time are in memory, with 256 rows
     of their kernel matrix. odvgp_init_data draws inducing patches from 1,000 images and their
@@ -1031,7 +1031,7 @@ ODVGP_API odvgp_config odvgp_config_defaults(
         odvgp_config_set(&cfg, "optim.lr=0.01-0.001:5000", &info);
     name    the field's path as in C, with layer1 for layer[1]; any field but threads. Without a
             prefix, a layer's field is the last layer's. layers=2 adds layers like the last one,
-            with D = 0
+            with D = 0 and no patches
     value   sizes and reals: a decimal number, whatever the locale: 100, 1e-3. Choices: the word
             behind the enumerator's prefix in lower case ("reproduce.diag_step=projected_mu"), or
             its number; on or off for fields that are 0 or 1. Schedules: 0.01 is
@@ -9128,11 +9128,11 @@ typedef struct odvgp__tape {
 	odvgp__arena scratch;
 	odvgp_real jitter_absolute, jitter_relative, jitter_limit; /* from the config */
 	odvgp_events events;
-	odvgp_info *info;    /* the caller's; may be NULL */
-	odvgp_info own_info; /* if the caller's is NULL and a row is needed */
-	ptrdiff_t tile;      /* most rows of a tile */
-	ptrdiff_t rows;      /* of the current tile */
-	int tasks;           /* most that run at once */
+	odvgp_info *info;     /* the caller's; may be NULL */
+	odvgp_info *own_info; /* if the caller's is NULL and a row is needed */
+	ptrdiff_t tile;       /* most rows of a tile */
+	ptrdiff_t rows;       /* of the current tile */
+	int tasks;            /* most that run at once */
 	/* bytes that a KERNEL_VEC or TRI_SQUARES node may keep for its adjoint */
 	size_t keep;
 	uint64_t clock;
@@ -9207,10 +9207,9 @@ struct odvgp_model {
 	/* ODVGP__NAT_...: matrices for natural steps of the largest unit */
 	odvgp__loan nat_R;
 	odvgp_real *nat_t; /* vectors, lent with nat_R */
-	/* each unit's [D+1]: standard deviations of its inputs' columns, then of its outputs; 1 before
-       odvgp_init_data */
+	/* each unit's standard deviations of its inputs' columns [D], of its outputs [1], and of its
+       patches' columns [Dz]; 1 before odvgp_init_data */
 	odvgp_real *data_sd;
-	odvgp_real *inducing_sd; /* [Dz] of patches' columns: the same of inducing inputs; else NULL */
 	/* ODVGP__KEPT_...: copies of par.value [positive] and data_sd during a change that may fail */
 	odvgp__loan kept;
 	odvgp_allocator allocator;
@@ -9235,7 +9234,8 @@ static int odvgp__is_mixed(const odvgp__unit *u)
 static ptrdiff_t odvgp__data_sd_at(const odvgp_model *m, int number)
 {
 	ptrdiff_t at = 0;
-	for (int i = 0; i < number; i++) at += m->cfg.layer[i].D + 1;
+	for (int i = 0; i < number; i++)
+		at += m->unit[i].D + 1 + (m->unit[i].patches.height ? m->unit[i].Dz : 0);
 	return at;
 }
 static ptrdiff_t odvgp__data_sds(const odvgp_model *m) { return odvgp__data_sd_at(m, m->units); }
@@ -12396,6 +12396,27 @@ ODVGP_API odvgp_schedule odvgp_rising(
 	return s;
 }
 
+static void odvgp__optim_defaults(odvgp_config *c, ptrdiff_t M_gamma)
+{
+	c->optim.batch = ODVGP__MIN(c->N, 1024);
+	c->optim.gamma_batch = ODVGP__MIN(M_gamma, 64);
+	c->optim.lbfgs_memory = 10;
+	c->optim.natgrad = 1;
+	c->optim.natgrad_step = odvgp_falling(ODVGP__R(0.1), ODVGP__R(0.01), 5000);
+	c->optim.gamma_step_ratio = ODVGP__R(0.1);
+	c->optim.lr = odvgp_falling(ODVGP__R(0.01), ODVGP__R(0.001), 5000);
+	c->optim.adam_beta1 = ODVGP__R(0.9);
+	c->optim.adam_beta2 = ODVGP__R(0.999);
+	c->optim.adam_eps = ODVGP__R(1e-8);
+}
+
+static void odvgp__jitter_defaults(odvgp_config *c, ptrdiff_t M)
+{
+	c->jitter.relative = ODVGP__MAX(ODVGP__R(1e-6),
+			sizeof(odvgp_real) == 4 ? ODVGP__R(16) * (odvgp_real)ODVGP__MAX(M, 1) * ODVGP__EPS : 0);
+	c->jitter.max = ODVGP__R(1e-2);
+}
+
 ODVGP_API odvgp_config odvgp_config_defaults(
 		ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, ptrdiff_t M_gamma)
 {
@@ -12407,27 +12428,16 @@ ODVGP_API odvgp_config odvgp_config_defaults(
 	c.layer[0].P = P;
 	c.layer[0].M = M;
 	c.layer[0].M_gamma = M_gamma;
-	c.optim.batch = ODVGP__MIN(N, 1024);
-	c.optim.gamma_batch = ODVGP__MIN(M_gamma, 64);
 	c.kernel_cache_bytes = 16 << 20;
 	c.init.warm = 1;
 	c.layer[0].mean_part = M_gamma > 0 ? ODVGP_MEAN_PART_ORTH : ODVGP_MEAN_PART_BETA;
 	c.reproduce.gamma_coords = ODVGP_GAMMA_COORDS_SCALED;
 	c.positive_transform = ODVGP_POSITIVE_TRANSFORM_EXP;
 	c.layer[0].kernel = "matern52(ard)";
-	c.jitter.relative = ODVGP__MAX(ODVGP__R(1e-6),
-			sizeof(odvgp_real) == 4 ? ODVGP__R(16) * (odvgp_real)ODVGP__MAX(M, 1) * ODVGP__EPS : 0);
-	c.jitter.max = ODVGP__R(1e-2);
-	c.optim.lbfgs_memory = 10;
 	c.shards = 1;
-	c.optim.natgrad = 1;
-	c.optim.natgrad_step = odvgp_falling(ODVGP__R(0.1), ODVGP__R(0.01), 5000);
 	c.reproduce.diag_step = ODVGP_DIAG_STEP_AFFINE;
-	c.optim.gamma_step_ratio = ODVGP__R(0.1);
-	c.optim.lr = odvgp_falling(ODVGP__R(0.01), ODVGP__R(0.001), 5000);
-	c.optim.adam_beta1 = ODVGP__R(0.9);
-	c.optim.adam_beta2 = ODVGP__R(0.999);
-	c.optim.adam_eps = ODVGP__R(1e-8);
+	odvgp__optim_defaults(&c, M_gamma);
+	odvgp__jitter_defaults(&c, M);
 	return c;
 }
 
@@ -12894,6 +12904,7 @@ ODVGP_API odvgp_status odvgp_config_set(
 	for (ptrdiff_t l = ODVGP__MAX(1, config->layers); l < c.layers; l++) { /* like the last one */
 		c.layer[l] = c.layer[l - 1];
 		c.layer[l].D = 0;
+		memset(&c.layer[l].patches, 0, sizeof c.layer[l].patches);
 	}
 	*config = c;
 	return ODVGP_OK;
@@ -12914,48 +12925,49 @@ ODVGP_API void odvgp_config_threads(odvgp_config *c, const odvgp_threads *thread
 }
 
 /*  Of checked sizes. */
-static odvgp__patches odvgp__patches_of(const odvgp_config *c)
+static odvgp__patches odvgp__patches_of(const odvgp_config *c, int l)
 {
 	odvgp__patches p = {0, 0, 0, 0, 0, 0, 0};
-	if (!c->layer[0].patches.image_height) return p;
-	p.height = (int32_t)c->layer[0].patches.image_height;
-	p.width = (int32_t)c->layer[0].patches.image_width;
-	p.channels = (int32_t)ODVGP__MAX(c->layer[0].patches.channels, 1);
-	p.rows = (int32_t)c->layer[0].patches.height;
-	p.columns = (int32_t)c->layer[0].patches.width;
-	p.stride = (int32_t)ODVGP__MAX(c->layer[0].patches.stride, 1);
-	p.located = c->layer[0].patches.locations;
+	if (!c->layer[l].patches.image_height) return p;
+	p.height = (int32_t)c->layer[l].patches.image_height;
+	p.width = (int32_t)c->layer[l].patches.image_width;
+	p.channels = (int32_t)ODVGP__MAX(c->layer[l].patches.channels, 1);
+	p.rows = (int32_t)c->layer[l].patches.height;
+	p.columns = (int32_t)c->layer[l].patches.width;
+	p.stride = (int32_t)ODVGP__MAX(c->layer[l].patches.stride, 1);
+	p.located = c->layer[l].patches.locations;
 	return p;
 }
 
-/*  Columns of an inducing input. */
-static ptrdiff_t odvgp__inducing_columns(const odvgp_config *c)
+/*  Columns of an inducing input, which the layer's kernel sees. */
+static ptrdiff_t odvgp__inducing_columns(const odvgp_config *c, int l)
 {
-	odvgp__patches p = odvgp__patches_of(c);
-	return odvgp__patch_columns(&p, c->layer[0].D);
+	odvgp__patches p = odvgp__patches_of(c, l);
+	return odvgp__patch_columns(&p, l ? c->layer[l - 1].P : c->layer[0].D);
 }
 
-static odvgp_status odvgp__check_patches(const odvgp_config *c, odvgp_info *info)
+static odvgp_status odvgp__check_patches(const odvgp_config *c, int l, odvgp_info *info)
 {
-	odvgp__patches p = odvgp__patches_of(c);
-	const ptrdiff_t H = c->layer[0].patches.image_height, W = c->layer[0].patches.image_width,
-					h = c->layer[0].patches.height, w = c->layer[0].patches.width;
+	odvgp__patches p = odvgp__patches_of(c, l);
+	const ptrdiff_t at = c->layers > 1 ? l : -1, H = c->layer[l].patches.image_height,
+					W = c->layer[l].patches.image_width, h = c->layer[l].patches.height,
+					w = c->layer[l].patches.width;
 	const char *no = c->objective >= ODVGP_OBJECTIVE_TIGHT             ? "objective"
 					 : c->init.hyperparams == ODVGP_INIT_HYPER_ULAPANE ? "init.hyperparams"
 																	   : NULL;
-	if (!H && (W | h | w | c->layer[0].patches.channels | c->layer[0].patches.stride |
-					  c->layer[0].patches.locations))
-		return odvgp__fail(info, ODVGP_E_ARG, "patches.image_height", -1, 0,
+	if (!H && (W | h | w | c->layer[l].patches.channels | c->layer[l].patches.stride |
+					  c->layer[l].patches.locations))
+		return odvgp__fail(info, ODVGP_E_ARG, "patches.image_height", at, 0,
 				"must be given if another field of patches is");
 	if (!H) return ODVGP_OK;
 	if (h < 1 || h > H || w < 1 || w > W)
 		return odvgp__fail(info, ODVGP_E_SIZE, h < 1 || h > H ? "patches.height" : "patches.width",
-				-1, (double)(h < 1 || h > H ? h : w),
+				at, (double)(h < 1 || h > H ? h : w),
 				"must be at least 1, and a patch must fit into the image");
-	if (!odvgp__patches_ok(&p, c->layer[0].D))
-		return odvgp__fail(info, ODVGP_E_SIZE, "D", -1, (double)c->layer[0].D,
+	if (!odvgp__patches_ok(&p, c->layer[l].D))
+		return odvgp__fail(info, ODVGP_E_SIZE, "D", at, (double)c->layer[l].D,
 				"must be image_height x image_width x channels of patches");
-	return no ? odvgp__fail(info, ODVGP_E_UNSUPPORTED, no, -1, 0, "does not exist with patches")
+	return no ? odvgp__fail(info, ODVGP_E_UNSUPPORTED, no, at, 0, "does not exist with patches")
 			  : ODVGP_OK;
 }
 
@@ -12964,8 +12976,8 @@ static odvgp_status odvgp__check_products(const odvgp_config *c, odvgp_info *inf
 	double all = (double)c->functions * (double)c->layer[c->layers - 1].P;
 	for (int l = 0; l < c->layers; l++) {
 		double M = (double)c->layer[l].M, P = (double)c->layer[l].P,
-			   Mg = (double)c->layer[l].M_gamma, D = (double)c->layer[l].D;
-		if (!l) D = ODVGP__MAX(D, (double)odvgp__inducing_columns(c));
+			   Mg = (double)c->layer[l].M_gamma,
+			   D = (double)ODVGP__MAX(c->layer[l].D, odvgp__inducing_columns(c, l));
 		double factor_v = odvgp__cov_part_of(c->layer[l].cov_part)->v_sqrt ? P * Mg * Mg : 0;
 		all += P * M * M + factor_v + (P + D) * (M + Mg) + P * D;
 	}
@@ -12982,10 +12994,8 @@ static odvgp_status odvgp__check_layers(const odvgp_config *c, odvgp_info *info)
 {
 	const char *refused = c->objective != ODVGP_OBJECTIVE_ELBO           ? "objective"
 						  : c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM ? "optim.gamma_step"
-						  : c->layer[0].patches.image_height > 0         ? "patches"
 																		 : NULL;
 	for (int l = 0; l < c->layers; l++) {
-		if (l && c->layer[l].patches.image_height > 0) refused = "patches";
 		if (l && c->layer[l].D != c->layer[l - 1].P)
 			return odvgp__fail(info, ODVGP_E_ARG, "D", l, (double)c->layer[l].D,
 					"of a layer must be the P of the layer below");
@@ -13125,8 +13135,8 @@ static odvgp_status odvgp__check_member(const odvgp_config *c, odvgp_info *info)
 static odvgp_status odvgp__check_config(const odvgp_config *c, odvgp_info *info)
 {
 	odvgp_status s = odvgp__check_fields(c, info);
-	if (s || (s = odvgp__check_patches(c, info)) != ODVGP_OK) return s;
-	if ((s = odvgp__check_products(c, info)) != ODVGP_OK) return s;
+	for (int l = 0; l < c->layers && !s; l++) s = odvgp__check_patches(c, l, info);
+	if (s || (s = odvgp__check_products(c, info)) != ODVGP_OK) return s;
 	if ((s = odvgp__check_layers(c, info)) != ODVGP_OK) return s;
 	if ((s = odvgp__check_likelihood(c, info)) != ODVGP_OK) return s;
 	if (!odvgp__isa_find(c->isa))
@@ -13413,7 +13423,7 @@ static odvgp_status odvgp__visit_shard(odvgp_model *m, const odvgp__rows *rows, 
 		int back, int *data_error, odvgp_info *info)
 {
 	odvgp__tape *t = &m->tape;
-	odvgp_info *told = info ? info : &t->own_info;
+	odvgp_info *told = info ? info : t->own_info;
 	ptrdiff_t tile = m->cfg.tile, tiles = (rows->n - 1) / tile + 1, S = m->cfg.shards,
 			  from = shard * (tiles / S) + shard * (tiles % S) / S,
 			  to = (shard + 1) * (tiles / S) + (shard + 1) * (tiles % S) / S;
@@ -15431,8 +15441,9 @@ static odvgp__scale odvgp__unit_scale(const odvgp_model *m, int slot)
 {
 	const odvgp__slot_state *state = &m->par.state[slot];
 	int layer = ODVGP__MAX(state->layer, 0);
+	const odvgp__unit *u = &m->unit[layer];
 	const odvgp_real *of_layer = m->data_sd + odvgp__data_sd_at(m, layer);
-	odvgp__scale scale = {1, NULL, m->cfg.layer[layer].D, 1, 0};
+	odvgp__scale scale = {1, NULL, u->D, 1, 0};
 	odvgp_real sd = of_layer[scale.n];
 	/* processes that are mixed have unit variance */
 	if (odvgp__is_mixed(&m->unit[layer]) && slot != m->slot_mixing) sd = 1;
@@ -15440,9 +15451,9 @@ static odvgp__scale odvgp__unit_scale(const odvgp_model *m, int slot)
 	if (!state->column) return scale;
 	scale.at = of_layer;
 	scale.divide = state->column == ODVGP__IN_INPUTS;
-	if (scale.divide && m->unit->patches.height) {
-		scale.at = m->inducing_sd;
-		scale.n = m->unit->Dz;
+	if (scale.divide && u->patches.height) {
+		scale.at = of_layer + u->D + 1;
+		scale.n = u->Dz;
 	} else if (!scale.divide) scale.repeat = m->par.slot[slot].shape[1];
 	return scale;
 }
@@ -16227,13 +16238,17 @@ static ptrdiff_t odvgp__seen_rows(const odvgp_model *m)
 	return M ? odvgp__sample_rows(m->cfg.N, M, 50) : 0;
 }
 
-/*  Rows that may become inducing points: the data's, what the layers below show, or patches drawn
-    from up to 1,000 images [SOLVE] appendix G.2. */
+static ptrdiff_t odvgp__unit_rows(const odvgp__unit *u)
+{
+	return u->number ? odvgp__seen_rows(u->model) : u->model->cfg.N;
+}
+
+/*  Rows that may become inducing points: the unit's, or patches drawn from up to 1,000 images
+    [SOLVE] appendix G.2. */
 static ptrdiff_t odvgp__all_candidates(const odvgp__unit *u)
 {
-	ptrdiff_t N = u->model->cfg.N, T = odvgp__patches_count(&u->patches),
+	ptrdiff_t N = odvgp__unit_rows(u), T = odvgp__patches_count(&u->patches),
 			  images = ODVGP__MIN(N, 1000);
-	if (u->number) return odvgp__seen_rows(u->model);
 	return T ? T * ODVGP__MIN(images, PTRDIFF_MAX / 64 / T) : N;
 }
 static ptrdiff_t odvgp__candidates(const odvgp__unit *u)
@@ -16357,12 +16372,13 @@ static odvgp_real odvgp__row_distance(const odvgp_real *x, const odvgp_real *z, 
 	return sum;
 }
 
-/*  The first rows of a random permutation of all. */
-static void odvgp__draw_sample(const odvgp__unit *u, ptrdiff_t rows, odvgp__init_work *w)
+/*  The first rows of a random permutation of N. */
+static void odvgp__draw_sample(
+		const odvgp__unit *u, ptrdiff_t N, ptrdiff_t rows, odvgp__init_work *w)
 {
 	odvgp_model *m = u->model;
 	for (ptrdiff_t i = 0; i < rows; i++)
-		w->row[i] = odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 0, odvgp__candidates(u), i);
+		w->row[i] = odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 0, N, i);
 }
 
 /*  to [rows,D]: rows of the sample from number `from` on. */
@@ -16581,7 +16597,7 @@ static ptrdiff_t odvgp__kmeans(
 		const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
 	ptrdiff_t rows = odvgp__init_rows(u), D = u->Dz, M = u->M, next = 0;
-	odvgp__draw_sample(u, rows, w);
+	odvgp__draw_sample(u, odvgp__candidates(u), rows, w);
 	for (ptrdiff_t k = 0; k < M; k++) {
 		odvgp__copy(Z + k * D, X + w->row[next] * D, D);
 		double sum = odvgp__nearest_lower(u, X, rows, Z, k, w);
@@ -16597,7 +16613,7 @@ static ptrdiff_t odvgp__farthest(
 		const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
 	ptrdiff_t rows = odvgp__init_rows(u), D = u->Dz, next = 0, k = 0;
-	odvgp__draw_sample(u, rows, w);
+	odvgp__draw_sample(u, odvgp__candidates(u), rows, w);
 	while (k < u->M && (k == 0 || w->distance[next] > 0)) {
 		odvgp__copy(Z + k * D, X + w->row[next] * D, D);
 		odvgp__nearest_lower(u, X, rows, Z, k++, w);
@@ -16679,7 +16695,7 @@ static ptrdiff_t odvgp__greedy(
 	odvgp__kernel_scratch(
 			&scratch, &u->kernel, 1, rows, 0, odvgp__tasks(&m->cfg.threads), 0, &job.kernel);
 	ODVGP_ASSERT(!scratch.bad);
-	odvgp__draw_sample(u, rows, w);
+	odvgp__draw_sample(u, odvgp__candidates(u), rows, w);
 	odvgp__gather(u, X, 0, rows, w, w->chosen);
 	odvgp__kernel_prepare(&job.kernel);
 	job.kernel.tasks = odvgp__kernel_tasks(&job.kernel);
@@ -16793,7 +16809,7 @@ static ptrdiff_t odvgp__worst_explained(
 	ptrdiff_t rows = odvgp__residual_rows(u), D = u->Dz, taken = 0;
 	const odvgp_real *Zb = m->tape.node[u->Z_beta.id].v;
 	if (!odvgp__beta_factor(u, Zb, w)) return 0;
-	odvgp__draw_sample(u, rows, w);
+	odvgp__draw_sample(u, odvgp__candidates(u), rows, w);
 	odvgp_real prior = odvgp__residuals(u, X, rows, Zb, w);
 	for (ptrdiff_t i = 0; i < rows; i++) w->nearest[i] = i;
 	odvgp__sort(w->nearest, rows, w->distance, 1);
@@ -16812,11 +16828,11 @@ static const odvgp_real *odvgp__draw_candidates(
 {
 	const odvgp__patches *p = &u->patches;
 	if (!p->height) return X;
-	const odvgp_config *c = &u->model->cfg;
-	ptrdiff_t T = odvgp__patches_count(p), all = odvgp__all_candidates(u);
+	uint64_t seed = u->model->cfg.seed;
+	ptrdiff_t T = odvgp__patches_count(p), all = odvgp__all_candidates(u), N = odvgp__unit_rows(u);
 	for (ptrdiff_t i = 0; i < odvgp__candidates(u); i++) {
-		ptrdiff_t k = odvgp__permute(c->seed, ODVGP__STREAM_PATCHES, 0, all, i),
-				  image = odvgp__permute(c->seed, ODVGP__STREAM_PATCHES, 1, c->N, k / T);
+		ptrdiff_t k = odvgp__permute(seed, ODVGP__STREAM_PATCHES, 0, all, i),
+				  image = odvgp__permute(seed, ODVGP__STREAM_PATCHES, 1, N, k / T);
 		odvgp_real *to = w->patches + i * u->Dz;
 		odvgp__patch_move(p, X + image * u->D, NULL, k % T, to);
 		if (p->located && !located) odvgp__zero(to + u->Dz - 2, 2);
@@ -16974,7 +16990,7 @@ static void odvgp__find_gaps(
 {
 	odvgp_model *m = u->model;
 	ptrdiff_t rows = odvgp__init_rows(u), D = u->Dz, T = m->T;
-	odvgp__draw_sample(u, rows, w);
+	odvgp__draw_sample(u, odvgp__candidates(u), rows, w);
 	for (ptrdiff_t d = 0; d < D; d++) {
 		odvgp_real *gap = w->gaps + d * (1 + T);
 		odvgp__sort(w->row, rows, X + d, D);
@@ -17087,7 +17103,7 @@ static void odvgp__init_image_variance(
 {
 	enum { IMAGES = 16 };
 	odvgp_model *m = u->model;
-	ptrdiff_t images = ODVGP__MIN(m->cfg.N, (ptrdiff_t)IMAGES);
+	ptrdiff_t N = odvgp__unit_rows(u), images = ODVGP__MIN(N, (ptrdiff_t)IMAGES);
 	odvgp_real k;
 	double sum = 0;
 	odvgp__arena scratch = w->rest;
@@ -17095,7 +17111,7 @@ static void odvgp__init_image_variance(
 	if (!u->patches.height) return;
 	odvgp_real *Kw = odvgp__take(&scratch, 1, odvgp__patches_count(&u->patches));
 	for (ptrdiff_t i = 0; i < images; i++) {
-		ptrdiff_t image = odvgp__permute(m->cfg.seed, ODVGP__STREAM_PATCHES, 1, m->cfg.N, i);
+		ptrdiff_t image = odvgp__permute(m->cfg.seed, ODVGP__STREAM_PATCHES, 1, N, i);
 		odvgp__kernel_job(
 				&job, &m->tape.blas, &u->kernel, odvgp__hyp(u), NULL, 0, X + image * u->D, 1);
 		job.patches = &u->patches;
@@ -17198,7 +17214,8 @@ static void odvgp__leading_axes(
 static void odvgp__principal_axes(odvgp__unit *u, const odvgp_real *X, odvgp__init_work *w)
 {
 	const odvgp_model *m = u->model;
-	ptrdiff_t D = u->D, P = u->P, rows = odvgp__init_rows(u);
+	ptrdiff_t D = u->D, P = u->P, N = odvgp__unit_rows(u),
+			  rows = ODVGP__MIN(N, odvgp__init_rows(u));
 	const odvgp_real *sd = m->data_sd + odvgp__data_sd_at(m, u->number);
 	const odvgp__isa *isa = odvgp__isa_of(&m->tape.blas);
 	odvgp_real *C = w->square, *A = m->par.theta + m->par.slot[u->slot_mean_A].offset,
@@ -17206,7 +17223,7 @@ static void odvgp__principal_axes(odvgp__unit *u, const odvgp_real *X, odvgp__in
 	odvgp__zero(A, D * P);
 	for (ptrdiff_t d = 0; d < ODVGP__MIN(D, P); d++) A[d * P + d] = 1;
 	if (P >= D) return;
-	odvgp__draw_sample(u, rows, w);
+	odvgp__draw_sample(u, N, rows, w);
 	odvgp__zero(C, D * D);
 	odvgp__zero(w->means, D);
 	for (int pass = 0; pass < 2; pass++)
@@ -17260,18 +17277,22 @@ static void odvgp__init_unit(
 	odvgp__init_work w;
 	odvgp_model *m = u->model;
 	odvgp__arena a = m->tape.scratch;
+	odvgp_real *sd = m->data_sd + odvgp__data_sd_at(m, u->number), mean;
 	odvgp__init_scratch(&a, u, &w);
 	ODVGP_ASSERT(!a.bad);
 	int hidden = u->number + 1 < m->units;
 	if (u->number) X = w.sample[u->number % 2];
 	if (hidden && u->slot_mean_A) odvgp__principal_axes(u, X, &w);
 	w.target_variance = hidden ? odvgp__pass_on(u, X, &w) : target_variance;
-	m->data_sd[odvgp__data_sd_at(m, u->number) + u->D] = (odvgp_real)sqrt(w.target_variance);
+	sd[u->D] = (odvgp_real)sqrt(w.target_variance);
 	if (odvgp__is_mixed(u)) {
 		w.target_variance = 1;
 		odvgp__init_mixing(u, Y, &w);
 	}
-	odvgp__init_hyper(u, odvgp__draw_candidates(u, X, 1, &w), Y, &w);
+	const odvgp_real *candidates = odvgp__draw_candidates(u, X, 1, &w);
+	for (ptrdiff_t d = 0; d < u->Dz && u->patches.height; d++)
+		odvgp__column_scale(candidates + d, odvgp__candidates(u), u->Dz, &mean, &sd[u->D + 1 + d]);
+	odvgp__init_hyper(u, candidates, Y, &w);
 	odvgp__init_image_variance(u, X, &w);
 	odvgp__init_points(u, odvgp__draw_candidates(u, X, 0, &w), &w);
 }
@@ -17438,20 +17459,6 @@ static void odvgp__init_likelihood(odvgp_model *m, const odvgp_real *Y, double v
 	if (m->cfg.lik.kind == ODVGP_LIKELIHOOD_ORDINAL) odvgp__init_cuts(m, Y);
 }
 
-/*  Standard deviations of patches' columns. */
-static void odvgp__init_patch_units(odvgp__unit *u, const odvgp_real *X)
-{
-	odvgp_real mean;
-	odvgp__init_work w;
-	odvgp__arena a = u->model->tape.scratch;
-	if (!u->patches.height) return;
-	odvgp__init_scratch(&a, u, &w);
-	const odvgp_real *patches = odvgp__draw_candidates(u, X, 1, &w);
-	for (ptrdiff_t d = 0; d < u->Dz; d++)
-		odvgp__column_scale(
-				patches + d, odvgp__candidates(u), u->Dz, &mean, &u->model->inducing_sd[d]);
-}
-
 static void odvgp__init_noise_floor(odvgp_model *m, double target_variance)
 {
 	if (!odvgp__has_noise(&m->cfg)) return;
@@ -17491,7 +17498,6 @@ ODVGP_API odvgp_status odvgp_init_data(
 	odvgp__give_back(&m->par, ODVGP__LENT_BACKUP);
 	odvgp__end_loan(&m->kept, ODVGP__KEPT_BY_START);
 	if (!s) {
-		odvgp__init_patch_units(m->unit, X);
 		odvgp__init_noise_floor(m, variance);
 		return ODVGP_OK;
 	}
@@ -17933,8 +17939,8 @@ static void odvgp__unit_config(odvgp__unit *u, odvgp_model *m, int number)
 	u->number = number;
 	u->times = number ? c->deep.samples : 1;
 	u->D = c->layer[number].D;
-	if (!number) u->patches = odvgp__patches_of(c);
-	u->Dz = number ? u->D : odvgp__inducing_columns(c);
+	u->patches = odvgp__patches_of(c, number);
+	u->Dz = odvgp__inducing_columns(c, number);
 	u->P = c->layer[number].P;
 	u->M = c->layer[number].M;
 	u->M_gamma = c->layer[number].M_gamma;
@@ -17975,6 +17981,7 @@ static void odvgp__sums_layout(odvgp_model *m, odvgp__arena *a)
 	odvgp__tape *t = &m->tape;
 	int levels = 0;
 	while (((ptrdiff_t)1 << levels) < m->cfg.shards) levels++;
+	t->own_info = (odvgp_info *)odvgp__take_bytes(a, 1, sizeof *t->own_info);
 	t->sums = (odvgp__sums *)odvgp__take_bytes(a, 1, sizeof *t->sums);
 	size_t from = a->used;
 	t->sum = a->base ? (odvgp_real *)(void *)(a->base + from) : NULL;
@@ -18041,7 +18048,6 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
 	m->nat_R.at = odvgp__take(a, matrices, 1);
 	m->nat_t = odvgp__take(a, vectors, 1);
 	m->data_sd = odvgp__take(a, 1, odvgp__data_sds(m));
-	m->inducing_sd = odvgp__take(a, 1, m->unit->patches.height ? m->unit->Dz : 0);
 	m->kept.at = odvgp__take(a, m->par.positive + odvgp__data_sds(m), 1);
 	odvgp__tape_layout(m, a);
 	m->tape.rule = odvgp__take(a, 1, odvgp__rule_numbers(m->tape.lik_nodes));
@@ -18111,9 +18117,8 @@ static void odvgp__fill_defaults(odvgp_config *c)
 		M = ODVGP__MAX(M, c->layer[l].M);
 		M_gamma = ODVGP__MAX(M_gamma, c->layer[l].M_gamma);
 	}
-	odvgp_config d = odvgp_config_defaults(c->N, c->layer[0].D, c->layer[0].P, M, M_gamma);
-	if (odvgp__all_zero(c, "optim.")) c->optim = d.optim;
-	if (odvgp__all_zero(c, "jitter.")) c->jitter = d.jitter;
+	if (odvgp__all_zero(c, "optim.")) odvgp__optim_defaults(c, M_gamma);
+	if (odvgp__all_zero(c, "jitter.")) odvgp__jitter_defaults(c, M);
 }
 
 static void odvgp__settle_config(odvgp_config *c)
@@ -18203,12 +18208,6 @@ ODVGP__NOINLINE odvgp_status odvgp__check_filled_config(
 	return odvgp__check_config(&filled, info);
 }
 
-/*  Inputs of a layer's kernel. */
-static ptrdiff_t odvgp__kernel_inputs(const odvgp_config *c, int layer)
-{
-	return layer ? c->layer[layer - 1].P : odvgp__inducing_columns(c);
-}
-
 ODVGP__NOINLINE odvgp_status odvgp__check_kernels(const odvgp_config *config, odvgp_info *info)
 {
 	odvgp__kernel kernel;
@@ -18217,7 +18216,7 @@ ODVGP__NOINLINE odvgp_status odvgp__check_kernels(const odvgp_config *config, od
 	for (int l = 0; l < config->layers && !s; l++)
 		s = config->layer[l].kernel
 					? odvgp__kernel_parse(&kernel, config->layer[l].kernel,
-							  odvgp__kernel_inputs(config, l), hyp, info)
+							  odvgp__inducing_columns(config, l), hyp, info)
 					: odvgp__fail(info, ODVGP_E_ARG, "kernel", -1, 0, "no expression is given");
 	return s;
 }
@@ -18239,7 +18238,7 @@ static odvgp_status odvgp__model_config(
 	odvgp__fill_defaults(&m->cfg);
 	for (int l = 0; l < config->layers && !s; l++)
 		s = odvgp__kernel_parse(&m->unit[l].kernel, config->layer[l].kernel,
-				odvgp__kernel_inputs(config, l), hyp, info);
+				odvgp__inducing_columns(config, l), hyp, info);
 	if (!s) odvgp__model_settle(m);
 	return s;
 }
@@ -18309,7 +18308,6 @@ static odvgp_status odvgp__model_place(
 	}
 	m->state.step_scale = 1;
 	for (ptrdiff_t i = 0; i < odvgp__data_sds(m); i++) m->data_sd[i] = 1;
-	for (ptrdiff_t i = 0; m->unit->patches.height && i < m->unit->Dz; i++) m->inducing_sd[i] = 1;
 	for (int k = 0; k < m->units; k++)
 		for (ptrdiff_t i = 0; i < m->unit[k].M_gamma; i++) {
 			m->unit[k].columns[i] = i;
@@ -18366,7 +18364,7 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 	if ((s = odvgp__model_place(m, &a, bytes, info)) != ODVGP_OK) return s;
 	for (int l = 0; l < m->units; l++) odvgp__start_kernel(&m->unit[l], config->layer[l].kernel);
 	odvgp__start_likelihood(m);
-	odvgp__start_patches(m->unit);
+	for (int l = 0; l < m->units; l++) odvgp__start_patches(&m->unit[l]);
 	odvgp__start_mixing(m);
 	odvgp__q_identity(m);
 	odvgp__touch_all(m);
@@ -18597,8 +18595,7 @@ static odvgp_status odvgp__warm_train(odvgp__warm_work *w, const odvgp_model *m,
 			(s = odvgp_init_data(aux, X, Y, info)) != ODVGP_OK)
 		return s;
 	odvgp__warm_copy(aux, m, 1);
-	odvgp__copy(aux->data_sd, m->data_sd, m->cfg.layer[0].D + 1);
-	if (m->unit->patches.height) odvgp__copy(aux->inducing_sd, m->inducing_sd, m->unit->Dz);
+	odvgp__copy(aux->data_sd, m->data_sd, odvgp__data_sds(m));
 	if (!odvgp__has_noise(&m->cfg) || m->levels > 1) odvgp__warm_noise(aux);
 	*made = aux;
 	report.converged = report.stuck = 0;
@@ -18904,15 +18901,11 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
 		ptrdiff_t n;
 	} arrays[] = {{m->par.theta, m->par.count}, {m->par.value, m->par.positive},
 			{m->good, m->par.count}, {m->m1, m->adam_count}, {m->m2, m->adam_count},
-			{m->data_sd, odvgp__data_sds(m)},
-			{m->inducing_sd, m->unit->patches.height ? m->unit->Dz : 0}};
+			{m->data_sd, odvgp__data_sds(m)}};
 	for (ptrdiff_t i = 0; i < ODVGP__COUNT(arrays); i++)
 		odvgp__file_reals(f, arrays[i].x, arrays[i].n, (int)sizeof(odvgp_real));
 	for (ptrdiff_t i = 0; f->mode == ODVGP__FILE_READ && !f->bad && i < odvgp__data_sds(m); i++)
 		if (!(m->data_sd[i] > 0 && m->data_sd[i] < (odvgp_real)HUGE_VAL)) f->bad = 1;
-	ptrdiff_t of_patches = m->unit->patches.height ? m->unit->Dz : 0;
-	for (ptrdiff_t i = 0; f->mode == ODVGP__FILE_READ && !f->bad && i < of_patches; i++)
-		if (!(m->inducing_sd[i] > 0 && m->inducing_sd[i] < (odvgp_real)HUGE_VAL)) f->bad = 1;
 	for (int i = 0; i < m->units; i++) odvgp__file_unit(f, &m->unit[i]);
 	odvgp__file_lbfgs(f, m);
 }

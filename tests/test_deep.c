@@ -834,10 +834,6 @@ TEST(what_does_not_chain_is_refused)
 	c.layer[0].cov_part = ODVGP_COV_PART_INVERSE;
 	REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_UNSUPPORTED);
 	c = good;
-	c.layer[0].patches.image_height = c.layer[0].patches.height = 2;
-	c.layer[0].patches.image_width = c.layer[0].patches.width = 1;
-	REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_UNSUPPORTED);
-	c = good;
 	c.deep.samples = PTRDIFF_MAX;
 	REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_ARG);
 	c.deep.samples = 10000;
@@ -857,6 +853,207 @@ TEST(what_does_not_chain_is_refused)
 				ODVGP_E_UNSUPPORTED);
 	}
 	drop(&a);
+}
+
+/* ---- patches and columns of Y behind the targets ---- */
+
+/*  Inputs of layer l are images of 2 x 2 pixels with patches of height x width pixels. */
+static void give_patches(odvgp_config *c, int l, ptrdiff_t height, ptrdiff_t width, int locations)
+{
+	c->layer[l].patches.image_height = c->layer[l].patches.image_width = 2;
+	c->layer[l].patches.height = height;
+	c->layer[l].patches.width = width;
+	c->layer[l].patches.locations = locations;
+}
+/*  Gradients reach the pixels of hidden images. */
+TEST(gradients_with_patches)
+{
+	static const ptrdiff_t width[] = {4, 4, 2};
+	int k, i;
+	for (k = 0; k < MEMBERS; k++)
+		for (i = 1; i < 4; i++) { /* in the first layer, in the second, in both */
+			odvgp_config c = stack(6, width, 2, &members[k]);
+			char where[60];
+			c.tile = 4;
+			if (i & 1) give_patches(&c, 0, 1, 2, 0);
+			if (i & 2) give_patches(&c, 1, 2, 1, 1);
+			test_seed = (uint64_t)(70 + 4 * k + i);
+			fixture a = make_stack(&c);
+			snprintf(where, sizeof where, "%s, patches %d", members[k].name, i);
+			check_gradient(&a, NULL, 0, BY_PRECISION(1e-8, 2e-2), 1, where);
+			drop(&a);
+		}
+}
+/*  Patches that cover the images, of weight 1, are the plain layers. */
+TEST(patches_that_cover_the_images)
+{
+	static const ptrdiff_t width[] = {4, 4, 1};
+	int k, i, q;
+	for (k = 0; k < MEMBERS; k++) {
+		odvgp_config c = stack(9, width, 2, &members[k]), d = c;
+		odvgp_real mean[2][9], var[2][9];
+		give_patches(&d, 0, 2, 2, 0);
+		give_patches(&d, 1, 2, 2, 0);
+		test_seed = 80;
+		fixture a = make_stack(&c);
+		test_seed = 80;
+		fixture b = start_stack(&d);
+		memcpy(b.Y, a.Y, 9 * sizeof *a.Y);
+		memcpy(b.X, a.X, 36 * sizeof *a.X);
+		for (q = 0; q < odvgp_slot_count(a.m); q++) {
+			const odvgp_slot *from = odvgp_slot_at(a.m, q);
+			odvgp_real *v = values(&a, from->name);
+			assign(&b, from->name, v);
+			free(v);
+		}
+		CHECK(slot(&b, "layer0.weights") && slot(&b, "layer1.weights"));
+		double e = elbo_of(&a, NULL, NULL);
+		CHECK_NEAR(elbo_of(&b, NULL, NULL), e, 1e4 * EPS * fabs(e));
+		predict(&a, a.X, 9, mean[0], var[0], NULL);
+		predict(&b, a.X, 9, mean[1], var[1], NULL);
+		for (i = 0; i < 9; i++) {
+			CHECK_NEAR(mean[1][i], mean[0][i], 1e4 * EPS * (1 + fabs((double)mean[0][i])));
+			CHECK_NEAR(var[1][i], var[0][i], 1e4 * EPS * (1 + (double)var[0][i]));
+		}
+		drop(&a), drop(&b);
+	}
+}
+/*  Y gets columns behind the targets: weights, then exposures or multiples of the noise. */
+static void add_columns(fixture *a, ptrdiff_t T, int weights, int scale)
+{
+	ptrdiff_t C = T + weights + scale, i, t;
+	odvgp_real *Y = NEW(odvgp_real, a->N * C);
+	for (i = 0; i < a->N; i++) {
+		for (t = 0; t < T; t++) Y[i * C + t] = a->Y[i * T + t];
+		if (weights) Y[i * C + T] = (odvgp_real)(i % 3 ? 0.5 * (double)i : 0);
+		if (scale) Y[i * C + C - 1] = (odvgp_real)(0.5 + 0.25 * (double)(i % 4));
+	}
+	free(a->Y);
+	a->Y = Y;
+}
+/*  Gradients with weights, known noise and a noise for each output. The bound's expectation is
+    linear in weights. */
+TEST(weights_and_noise_of_stacks)
+{
+	static const ptrdiff_t width[] = {2, 3, 2};
+	odvgp_config c = stack(7, width, 2, &members[1]);
+	double kl, part[3];
+	ptrdiff_t i, k;
+	c.tile = 4;
+	c.lik.weights = c.lik.known_noise = c.lik.noise_per_output = 1;
+	test_seed = 90;
+	fixture a = make_stack(&c);
+	add_columns(&a, 2, 1, 1);
+	CHECK_INT(slot(&a, "noise_variance")->count, 2);
+	check_gradient(&a, NULL, 0, BY_PRECISION(1e-8, 2e-2), 1, "weights and noise");
+	for (k = 0; k < 3; k++) {
+		for (i = 0; i < a.N; i++)
+			a.Y[i * 4 + 2] = (odvgp_real)((k != 1 ? (double)i : 0) + (k != 0 ? 1.5 : 0));
+		part[k] = elbo_of(&a, &kl, NULL) + kl;
+	}
+	CHECK_NEAR(part[2], part[0] + part[1], 1e3 * EPS * (fabs(part[0]) + fabs(part[1])));
+	CHECK(fabs(part[0]) > 1);
+	drop(&a);
+}
+/*  An exposure e adds log e to f, in training and in densities. */
+TEST(exposure_of_stacks)
+{
+	static const ptrdiff_t width[] = {2, 2, 1};
+	odvgp_config c = stack(8, width, 2, &members[0]);
+	odvgp_real y[8], with[16], logp[2][8], shift = (odvgp_real)log(3);
+	double e[2];
+	int k, i;
+	c.lik.kind = ODVGP_LIKELIHOOD_POISSON;
+	c.layer[1].mean_function = ODVGP_MEAN_FUNCTION_CONSTANT;
+	for (k = 0; k < 2; k++) {
+		odvgp_server server;
+		c.lik.exposure = k;
+		test_seed = 95;
+		fixture a = make_stack(&c);
+		for (i = 0; i < 8; i++) y[i] = with[2 * i] = (odvgp_real)(i % 4), with[2 * i + 1] = 3;
+		if (!k) assign(&a, "layer1.mean.c", &shift);
+		const odvgp_real *Y = k ? with : y;
+		odvgp_real elbo = 0;
+		CHECK_STATUS(odvgp_elbo(a.m, a.X, Y, 8, &elbo, NULL, NULL, NULL), ODVGP_OK);
+		e[k] = (double)elbo;
+		size_t bytes = odvgp_predictor_size(a.m), need;
+		void *block = NEW(unsigned char, bytes), *scratch;
+		CHECK_STATUS(serve(a.m, NULL, block, bytes, &server, NULL), ODVGP_OK);
+		need = odvgp_predict_scratch(&server, 8);
+		scratch = test_alloc(need);
+		CHECK_STATUS(odvgp_predict_logp(&server, a.X, Y, 8, logp[k], scratch, need), ODVGP_OK);
+		free(scratch), free(block), drop(&a);
+	}
+	CHECK_NEAR(e[1], e[0], 1e3 * EPS * fabs(e[0]));
+	for (i = 0; i < 8; i++)
+		CHECK_NEAR(logp[1][i], logp[0][i], 1e3 * EPS * (1 + fabs((double)logp[0][i])));
+}
+/*  odvgp_fit leaves out the warm start, which is on by default. Images start from patches that the
+    layer sees, and a file keeps all of it. */
+TEST(fit_of_a_stack)
+{
+	static const ptrdiff_t width[] = {4, 4, 1};
+	odvgp_config c = stack(40, width, 2, &members[1]);
+	odvgp_info info = no_info();
+	odvgp_model *m, *back;
+	c.layer[0].mean_part = ODVGP_MEAN_PART_ORTH;
+	c.init.warm = 1;
+	give_patches(&c, 0, 1, 2, 0);
+	give_patches(&c, 1, 2, 1, 1);
+	c.layer[1].kernel = "rbf(dims=0:2) * matern32(dims=2:4)";
+	test_seed = 99;
+	fixture a = make_stack(&c);
+	CHECK_SAY(odvgp_model_create(&m, &c, a.X, a.Y, NULL, &info) == ODVGP_OK, "%s", info.text);
+	const odvgp_real *sd = m->data_sd + odvgp__data_sd_at(m, 1) + 4 + 1;
+	CHECK_INT(odvgp__data_sds(m) - odvgp__data_sd_at(m, 1), 4 + 1 + 4);
+	CHECK(sd[0] > 0 && (double)sd[0] != 1 && (double)sd[3] != 1);
+	CHECK_SAY(odvgp_fit(m, a.X, a.Y, 5, NULL, NULL, &info) == ODVGP_OK, "%s", info.text);
+	CHECK_INT(odvgp_steps_done(m), 5);
+	size_t bytes = odvgp_save_size(m, 0), need;
+	void *file = NEW(unsigned char, bytes), *block;
+	CHECK_STATUS(odvgp_save(m, NULL, NULL, 0, file, bytes, &info), ODVGP_OK);
+	CHECK_STATUS(odvgp_load_size(file, bytes, NULL, ODVGP_ISA_AUTO, &need, NULL, NULL, NULL, &info),
+			ODVGP_OK);
+	block = test_alloc(need);
+	CHECK_STATUS(
+			odvgp_load(file, bytes, NULL, ODVGP_ISA_AUTO, block, need, &back, &info), ODVGP_OK);
+	CHECK_BITS(m->data_sd, back->data_sd, (size_t)odvgp__data_sds(m) * sizeof(odvgp_real));
+	CHECK_STATUS(odvgp_fit(m, a.X, a.Y, 3, NULL, NULL, &info), ODVGP_OK);
+	CHECK_STATUS(odvgp_fit(back, a.X, a.Y, 3, NULL, NULL, &info), ODVGP_OK);
+	odvgp_real *x = all_values(m), *y = all_values(back);
+	CHECK_BITS(x, y, (size_t)odvgp_param_count(m) * sizeof *x);
+	free(x), free(y), free(block), free(file), odvgp_model_free(m), drop(&a);
+}
+/*  mean.A belongs to the inputs' rows, not to the patches that are candidates for Z. */
+TEST(projections_of_images)
+{
+	static const ptrdiff_t width[] = {4, 2, 1};
+	odvgp_real A[2][8];
+	int k;
+	for (k = 0; k < 2; k++) {
+		odvgp_config c = stack(40, width, 2, &members[0]);
+		c.layer[0].mean_function = ODVGP_MEAN_FUNCTION_PROJECTION;
+		if (k) give_patches(&c, 0, 1, 1, 0);
+		test_seed = 101;
+		fixture a = start_stack(&c);
+		CHECK_STATUS(odvgp_get(a.m, "layer0.mean.A", A[k], 8), ODVGP_OK);
+		drop(&a);
+	}
+	CHECK_BITS(A[1], A[0], sizeof A[0]);
+}
+/*  config_set's layers have no patches of their own; sizes that do not fit name the field. */
+TEST(patches_of_layers_are_checked)
+{
+	static const ptrdiff_t width[] = {4, 3, 1};
+	odvgp_config c = stack(20, width, 2, &members[0]), d = odvgp_config_defaults(20, 4, 1, 5, 0);
+	odvgp_info info = no_info();
+	size_t bytes;
+	give_patches(&c, 1, 1, 1, 0);
+	CHECK_STATUS(odvgp_model_size(&c, &bytes, &info), ODVGP_E_SIZE);
+	CHECK_SAY(!strcmp(info.what, "D") && info.row == 1, "%s", info.text);
+	give_patches(&d, 0, 1, 1, 0);
+	CHECK_STATUS(odvgp_config_set(&d, "layers=2", &info), ODVGP_OK);
+	CHECK(d.layer[1].patches.image_height == 0);
 }
 
 int main(int argc, char **argv)
@@ -880,5 +1077,12 @@ int main(int argc, char **argv)
 	RUN(files_of_stacks);
 	RUN(forged_stacks_are_refused);
 	RUN(what_does_not_chain_is_refused);
+	RUN(gradients_with_patches);
+	RUN(patches_that_cover_the_images);
+	RUN(weights_and_noise_of_stacks);
+	RUN(exposure_of_stacks);
+	RUN(fit_of_a_stack);
+	RUN(projections_of_images);
+	RUN(patches_of_layers_are_checked);
 	return test_end();
 }

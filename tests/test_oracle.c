@@ -1711,7 +1711,7 @@ static void run_conv_kernel(ocase *c)
 	w.n = w.images->dim[0];
 	w.cfg = odvgp_config_defaults(w.n, w.images->dim[1], 1, 4, 0);
 	read_patches(c, &w.cfg);
-	w.patches = odvgp__patches_of(&w.cfg);
+	w.patches = odvgp__patches_of(&w.cfg, 0);
 	w.T = odvgp__patches_count(&w.patches);
 	w.D = odvgp__patch_columns(&w.patches, 0);
 	w.M = w.Z->dim[0];

@@ -186,7 +186,7 @@ static images make_images(const shape *s, const char *kernel, ptrdiff_t n, ptrdi
 	ptrdiff_t i;
 	memset(&a, 0, sizeof a);
 	set_shape(&c, s);
-	a.p = odvgp__patches_of(&c);
+	a.p = odvgp__patches_of(&c, 0);
 	a.blas_block = test_alloc(bytes);
 	CHECK_STATUS(odvgp_blas_init(&a.blas, NULL, test_isa(), a.blas_block, bytes), ODVGP_OK);
 	CHECK_STATUS(odvgp__kernel_parse(&a.k, kernel, patch_width(s), value, NULL), ODVGP_OK);
@@ -818,8 +818,8 @@ TEST(forged_files)
 		case 4: a.m->cfg.layer[0].patches.height = 3; break;
 		case 5: a.m->cfg.layer[0].patches.stride = 2; break;
 		case 6: a.m->cfg.layer[0].patches.locations = 1; break;
-		case 7: a.m->inducing_sd[1] = 0; break;
-		case 8: a.m->inducing_sd[7] = (odvgp_real)NAN; break;
+		case 7: a.m->data_sd[a.m->unit->D + 1] = 0; break;
+		case 8: a.m->data_sd[a.m->unit->D + 8] = (odvgp_real)NAN; break;
 		default: break;
 		}
 		file = save_file(a.m, NULL, "", &bytes);

@@ -107,7 +107,8 @@ static void images_config(const options *o, odvgp_config *c)
 static void images_text(bytes *b, const odvgp_model *model)
 {
 	const odvgp_config *c = odvgp_model_config(model);
-	const odvgp_slot *weights = odvgp_slot_find(model, "weights");
+	const odvgp_slot *weights =
+			odvgp_slot_find(model, c->layers > 1 ? "layer0.weights" : "weights");
 	if (!weights) return;
 	bytes_print(b, "images   %td x %td x %td, %td patches %td x %td%s\n",
 			c->layer[0].patches.image_height, c->layer[0].patches.image_width,

@@ -329,7 +329,7 @@ static void layers_settle(options *o)
 }
 
 /*  Puts hidden layers below the one in c. They have its sizes unless others are given, and the
-    inputs' dimension, at most 30. */
+    inputs' dimension, at most 30. Only the first has patches. */
 static void layers_apply(odvgp_config *c, const options *o)
 {
 	layer_item list[MOST_LAYERS];
@@ -352,6 +352,11 @@ static void layers_apply(odvgp_config *c, const options *o)
 		c->optim.natgrad &= list[l].basis->natgrad;
 	}
 	c->layer[count - 1].D = 0; /* the P of the layer below */
+	int located = c->layer[0].patches.locations && !o->given[OPT_KERNEL];
+	for (int l = 1; l < count; l++) { /* what these see is no image */
+		memset(&c->layer[l].patches, 0, sizeof c->layer[l].patches);
+		if (located) c->layer[l].kernel = "rbf";
+	}
 }
 
 /* ---- --outputs ---- */
@@ -441,6 +446,7 @@ static odvgp_config config_of(const options *o, const dataset *d)
 		if (c.lik.kind == ODVGP_LIKELIHOOD_BERNOULLI) c.lik.link_jitter = 1e-3;
 		if (c.lik.kind == ODVGP_LIKELIHOOD_ROBUSTMAX) c.lik.link_jitter = 1e-4;
 	}
+	c.lik.weights = d->class_weight != NULL;
 	if (c.lik.kind == ODVGP_LIKELIHOOD_ORDINAL) c.lik.classes = d->s.targets[0].level_count;
 	images_config(o, &c);
 	c.layer[0].mean_part = b->mean_part;
@@ -707,7 +713,7 @@ static void warm_start(odvgp_model *model, const options *o, const dataset *d)
 		w.M = smaller(w.M, w.rows);
 		size_t size = odvgp_warm_start_size(model, &w);
 		void *work = size ? take(size, 1) : NULL;
-		odvgp_status s = odvgp_warm_start(model, &w, d->train.X, d->train.Y, work, size, &info);
+		odvgp_status s = odvgp_warm_start(model, &w, d->train.X, d->Y, work, size, &info);
 		free(work);
 		if (s) die_of(s, &info, "--warm");
 	}
@@ -750,7 +756,7 @@ static void start_failed(odvgp_status s, const odvgp_info *info, const options *
 static void model_start(odvgp_model *model, const options *o, const dataset *d)
 {
 	odvgp_info info = no_info;
-	odvgp_status s = odvgp_init_data(model, d->train.X, d->train.Y, &info);
+	odvgp_status s = odvgp_init_data(model, d->train.X, d->Y, &info);
 	if (s) start_failed(s, &info, o, d);
 	warm_start(model, o, d);
 }

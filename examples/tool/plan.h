@@ -184,7 +184,7 @@ static timing measured_steps(
 	bytes notes = {NULL, 0, 0};
 	timing t = {0, 0};
 	odvgp_model *model = model_make(o, d, w, isa, &block, &notes);
-	const double *X = d->train.X, *Y = d->train.Y;
+	const double *X = d->train.X, *Y = d->Y;
 	odvgp_status s = odvgp_init_data(model, X, Y, NULL);
 	double begin = now();
 	odvgp_warm one = {smaller(d->train.n, WARM_ROWS), smaller(M, WARM_ROWS), 3};
