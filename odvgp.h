@@ -89,10 +89,9 @@ CONTENTS   (search for a tag with its arrows)
 
 >>conventions
   Sizes. N rows of data, B rows of a minibatch, D inputs, P outputs (latent functions), M = |beta|
-    and Mg = |gamma| inducing points, T columns of targets, F functions that the likelihood sees:
-    the P latent functions or F mixtures of them. With the Gaussian likelihood F = T. "Y [N,T]"
-    includes columns behind the targets, in the order weights, exposure or known_noise, where
-    config.lik asks for them.
+    and Mg = |gamma| inducing points, T columns of targets, F functions that the likelihood sees,
+    the P or mixtures of them. With the Gaussian likelihood F = T. "Y [N,T]" includes columns behind
+    the targets, in the order weights, exposure or known_noise, where config.lik asks for them.
   Storage. X [N,D], Y [N,T] and Z [M,D] are row-major without padding; mean and var [P,n] hold one
     row per output; triangular matrices are lower; `ld` counts elements from row to row.
   Symbols. Zb = Z_beta, Zg = Z_gamma, a = a_gamma, k = k(x,x), |.|^2 the sum of squares: of all
@@ -826,11 +825,9 @@ typedef struct odvgp_config {
 		odvgp_parametrisation parametrisation;
 	} layer[ODVGP_MAX_LAYERS];
 
-	/* F >= the last layer's P, or 0. F > 0, the linear model of coregionalisation: functions are
-       "mixing" [F,P] times the P latent functions, which are independent with one kernel. Their
-       kernel variances start at 1 unless the expression gives them, and are frozen. Needs the
-       objective ELBO and a likelihood with F = T; the mean function is that of the latent ones.
-       Default 0: F = P, no mixing. */
+	/* F >= the last layer's P: the linear model of coregionalisation, with functions "mixing" [F,P]
+       times the P latent ones. Variances of their kernel are frozen, at 1 unless the expression
+       gives them. Needs the objective ELBO and a likelihood with F = T. Default 0: F = P. */
 	ptrdiff_t functions;
 
 	/* For layers > 1. */
@@ -1140,10 +1137,9 @@ ODVGP_API const odvgp_config *odvgp_model_config(const odvgp_model *model);
 /*	Initialise from the data: hyperparameters that the kernel expression does not give
 	(config.init.hyperparams), Z_beta (init.beta), Z_gamma (init.gamma), the noise unless it is
 	given (a tenth of the targets' variance), and q (odvgp_init_q). Column p of "mixing" becomes
-	sqrt(l) e for the eigenpair (l, e) number p of the correlation matrix of the targets, largest
-	first, by power iteration: l is at least 0.01, missing targets count as the mean, the entry of e
-	of largest size is positive. Its rows are times the targets' standard deviations if f has the
-	unit of y.
+	sqrt(l) e for eigenpair p of the targets' correlation matrix, by power iteration: largest first,
+	l at least 0.01, the largest entry of e positive, missing targets at their mean; its rows times
+	the targets' standard deviations if f has the unit of y.
 	From then on Adam and L-BFGS measure steps of whatever has a unit (inducing inputs, mean
 	functions, ...) in standard deviations of the columns of X and Y (before: in units of 1). So
 	training does not depend on the units of the data.
@@ -1246,12 +1242,12 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *model, const odvgp_real *
 		P <- (1-tau) P + tau (I - 2 A diag(g_v) A^T)
 		j <- (1-tau) j + tau (A g_m - 2 A diag(g_v) A^T q_mu)
 	where g_m, g_v are the derivatives of the scaled expected log likelihood ([NATGRAD]; [ODVGP]
-	eqs. 15b, 15c). With a Gaussian likelihood and all rows, tau = 1 reaches the optimum, but not
-	with mixed functions. All outputs move, or none. A previous update that cannot be evaluated is
-	undone first, as in odvgp_step. Where log p(y|f) is not concave in f (STUDENTT, BETA, ROBUSTMAX,
-	HETEROSCEDASTIC, any lik.link_jitter), and where it couples what moves (mixed functions),
-	odvgp_step evaluates the bound once more, after its natural step, and halves that step, at most
-	20 times, while the bound on the same rows is lower; this call does not.
+	eqs. 15b, 15c). With a Gaussian likelihood and all rows, tau = 1 reaches the optimum, if
+	functions are not mixed. All outputs move, or none. A previous update that cannot be evaluated
+	is undone first, as in odvgp_step. Where log p(y|f) is not concave in f (STUDENTT, BETA,
+	ROBUSTMAX, HETEROSCEDASTIC, any lik.link_jitter) or functions are mixed, odvgp_step evaluates
+	the bound once more, after its natural step, and halves that step, at most 20 times, while the
+	bound on the same rows is lower; this call does not.
 		X [n,D], Y [n,T]   elbo out or NULL: the bound before the step
 	Returns  as odvgp_elbo; E_ARG also if tau is out of range, E_NOT_PD also if no step is short
 			 enough for some output, E_UNSUPPORTED if the member has no natural step
@@ -1415,8 +1411,8 @@ ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *server, const odvgp_r
 ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *server, const odvgp_real *X,
 		ptrdiff_t n, odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes);
 
-/*	Mean [F,n] (or NULL) and covariance [n,F,F] of all functions at each row of X: that of mixtures,
-	W diag(var) W^T, else diagonal. Scratch, results and cost as for odvgp_predict with variances.
+/*	Mean [F,n] (or NULL) and covariance [n,F,F] of the functions at each row of X; not diagonal if
+	they are mixed. Scratch, results and cost as for odvgp_predict with variances.
 	Returns  also E_UNSUPPORTED: several layers */
 ODVGP_API odvgp_status odvgp_predict_functions(const odvgp_server *server, const odvgp_real *X,
 		ptrdiff_t n, odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes);
@@ -7256,10 +7252,9 @@ typedef struct {
 	odvgp_real *patches;    /* [patches,columns] of an image */
 	odvgp_real *row;        /* its row of K(X,Z) */
 	odvgp_real *A, *T;      /* [rows,M] */
-	odvgp_real *mean, *var; /* [P,rows]; after odvgp__predict_mix [F,rows] */
-	/* if mixed: the processes' variances [P,rows]; one number of each [P] */
-	odvgp_real *latent, *column;
-	odvgp_real *sums; /* [P,rows] work of the mean; var's memory until has_var */
+	odvgp_real *mean, *var; /* [P,rows]; mixed [F,rows] */
+	odvgp_real *latent;     /* [P,rows] what odvgp__predict_mix mixed last */
+	odvgp_real *sums;       /* [P,rows] work of the mean; var's memory until has_var */
 	int has_var;
 	odvgp_real *prior, *square; /* [rows] k(x,x); max(k(x,x) - |A|^2, 0) */
 	/* [y_rows,rows] targets, in training units, or means of y; variances or log densities of
@@ -7295,7 +7290,6 @@ static void odvgp__predict_layout(
 	t->mean = odvgp__take(a, F, rows);
 	t->var = odvgp__take(a, F, rows);
 	t->latent = odvgp__take(a, p->mixed ? P : 0, rows);
-	t->column = odvgp__take(a, p->mixed ? P : 0, 1);
 	t->sums = t->var;
 	t->has_var = 0;
 	t->prior = odvgp__take(a, 1, rows);
@@ -7694,20 +7688,30 @@ static void odvgp__predict_sample(const odvgp__predictor *p, const odvgp_real *m
 	}
 }
 
-/*	If functions are mixtures: n columns of x [F,ld] <- W x, or (W o W) x with `squares`. x has P
-	rows before. */
+/*	out [F,n] <- W x, or (W o W) x with `squares`, for W [F,P]. */
+static void odvgp__mix_rows(const odvgp__isa *isa, ptrdiff_t F, ptrdiff_t P, const odvgp_real *W,
+		int squares, ptrdiff_t n, const odvgp_real *x, ptrdiff_t ldx, odvgp_real *out,
+		ptrdiff_t ldo)
+{
+	ODVGP__FOR(f, F) {
+		odvgp__zero(out + f * ldo, n);
+		ODVGP__FOR(p, P) {
+			odvgp_real w = W[f * P + p];
+			isa->axpy(n, squares ? w * w : w, x + p * ldx, out + f * ldo);
+		}
+	}
+}
+
+/*	Mix P rows of x, n columns, to F rows; nothing unless the model does. */
 static void odvgp__predict_mix(
 		odvgp__prediction *t, int squares, odvgp_real *x, ptrdiff_t n, ptrdiff_t ld)
 {
 	ptrdiff_t P = (ptrdiff_t)t->p->P;
-	for (ptrdiff_t i = 0; i < n && t->p->mixed; i++) {
-		ODVGP__FOR(q, P) t->column[q] = x[q * ld + i];
-		ODVGP__FOR(f, (ptrdiff_t)t->p->F) {
-			const odvgp_real *w = t->v.mixing + f * P;
-			odvgp_real sum = 0;
-			ODVGP__FOR(q, P) sum += (squares ? w[q] * w[q] : w[q]) * t->column[q];
-			x[f * ld + i] = sum;
-		}
+	for (ptrdiff_t j = 0; j < n && t->p->mixed; j += t->ld) {
+		ptrdiff_t cols = ODVGP__MIN(n - j, t->ld);
+		ODVGP__FOR(q, P) odvgp__copy(t->latent + q * t->ld, x + q * ld + j, cols);
+		odvgp__mix_rows(t->blas.isa, (ptrdiff_t)t->p->F, P, t->v.mixing, squares, cols, t->latent,
+				t->ld, x + j, ld);
 	}
 }
 
@@ -7720,9 +7724,7 @@ static void odvgp__predict_layer(
 	odvgp__predict_mean(t, n, variances);
 	if (variances) odvgp__predict_var(t, n);
 	odvgp__predict_mix(t, 0, t->mean, n, t->ld);
-	if (!variances || !t->p->mixed) return;
-	odvgp__copy(t->latent, t->var, (ptrdiff_t)t->p->P * t->ld);
-	odvgp__predict_mix(t, 1, t->var, n, t->ld);
+	if (variances) odvgp__predict_mix(t, 1, t->var, n, t->ld);
 }
 
 /*	A tile through all layers, once for each sample; a: the scratch behind c->between. */
@@ -7855,21 +7857,17 @@ ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *s, const odvgp_real *
 static void odvgp__use_functions(odvgp__prediction_call *c, odvgp__prediction *t, ptrdiff_t first,
 		ptrdiff_t count, ptrdiff_t k)
 {
-	ptrdiff_t F = c->s->F, P = c->s->P;
+	ptrdiff_t F = c->s->F, P = t->p->mixed ? c->s->P : 0, all = F * F;
+	odvgp_real *cov = c->var + first * all;
 	if (c->mean) odvgp__use_rows(c, t, first, count, k, F, t->mean, NULL, NULL, c->mean, NULL);
-	ODVGP__FOR(i, count) {
-		odvgp_real *C = c->var + (first + i) * F * F;
-		ODVGP__FOR(f, F)
-			for (ptrdiff_t g = 0; g <= f; g++) {
-				odvgp_real sum = !t->p->mixed && f == g ? t->var[f * t->ld + i] : 0;
-				for (ptrdiff_t q = 0; q < P && t->p->mixed; q++)
-					sum += t->v.mixing[f * P + q] * t->v.mixing[g * P + q] *
-						   t->latent[q * t->ld + i];
-				C[f * F + g] = C[g * F + f] =
-						odvgp__predict_scale(t, f) * odvgp__predict_scale(t, g) * sum;
-			}
-		c->finite &= odvgp__finite(C, F * F);
+	ODVGP__FOR(i, count * all) {
+		ptrdiff_t f = i / F % F, g = i % F, row = i / all;
+		odvgp_real sum = !P && f == g ? t->var[f * t->ld + row] : 0;
+		ODVGP__FOR(q, P)
+			sum += t->v.mixing[f * P + q] * t->v.mixing[g * P + q] * t->latent[q * t->ld + row];
+		cov[i] = odvgp__predict_scale(t, f) * odvgp__predict_scale(t, g) * sum;
 	}
+	c->finite &= odvgp__finite(cov, count * all);
 }
 
 ODVGP_API odvgp_status odvgp_predict_functions(const odvgp_server *s, const odvgp_real *X,
@@ -11233,19 +11231,14 @@ static void odvgp__nat_stats_reverse(odvgp__tape *t, odvgp__node *nd)
 			M);
 }
 
-/* --- MIX(W [F,P], x [P,n]): W x or, for variances, (W o W) x
+/* --- MIX(W, x): W x or, for variances, (W o W) x, of a parameter W [F,P] without padding
 	  dx += W^T d, dW += d x^T    or    dx += (W o W)^T d, dW += 2 W o (d x^T) --- */
 
 static odvgp_status odvgp__mix_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	const odvgp__node *W = odvgp__in(t, nd, 0), *x = odvgp__in(t, nd, 1);
-	odvgp__node_zero(nd->v, nd);
-	ODVGP__FOR(f, nd->rows)
-		ODVGP__FOR(p, x->rows) {
-			odvgp_real w = W->v[f * W->ld + p];
-			t->blas.isa->axpy(nd->cols, nd->variant == ODVGP__MIX_SQUARES ? w * w : w,
-					x->v + p * x->ld, nd->v + f * nd->ld);
-		}
+	odvgp__mix_rows(t->blas.isa, nd->rows, x->rows, W->v, nd->variant == ODVGP__MIX_SQUARES,
+			nd->cols, x->v, x->ld, nd->v, nd->ld);
 	return ODVGP_OK;
 }
 
@@ -11257,10 +11250,10 @@ static void odvgp__mix_reverse(odvgp__tape *t, odvgp__node *nd)
 	ODVGP__FOR(f, nd->rows)
 		ODVGP__FOR(p, x->rows) {
 			const odvgp_real *d = nd->d + f * nd->ld;
-			odvgp_real w = W->v[f * W->ld + p];
+			odvgp_real w = W->v[f * x->rows + p];
 			if (x->needs_grad) isa->axpy(nd->cols, squares ? w * w : w, d, x->d + p * x->ld);
 			if (W->needs_grad)
-				W->d[f * W->ld + p] +=
+				W->d[f * x->rows + p] +=
 						(squares ? 2 * w : 1) * isa->dot(nd->cols, d, x->v + p * x->ld);
 		}
 }
@@ -12904,20 +12897,6 @@ static ptrdiff_t odvgp__functions(const odvgp_config *c)
 	return c->functions ? c->functions : c->layer[c->layers - 1].P;
 }
 
-static odvgp_status odvgp__check_mixing(const odvgp_config *c, odvgp_info *info)
-{
-	if (c->functions && c->functions < c->layer[c->layers - 1].P)
-		return odvgp__fail(info, ODVGP_E_ARG, "functions", -1, (double)c->functions,
-				"must be at least P, or 0 for no mixing");
-	if (c->functions && !(odvgp__likelihoods[c->lik.kind].flags & ODVGP__LIK_FACTORS))
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "functions", -1, (double)c->functions,
-				"must be 0 for a likelihood that couples functions, which cannot be mixtures");
-	if (c->functions && c->objective != ODVGP_OBJECTIVE_ELBO)
-		return odvgp__refuse(
-				info, ODVGP_E_UNSUPPORTED, "objective", "must be ELBO for mixed functions");
-	return ODVGP_OK;
-}
-
 /*	Whether functions and the likelihood's fields fit it. */
 static odvgp_status odvgp__check_likelihood(const odvgp_config *c, odvgp_info *info)
 {
@@ -12928,6 +12907,13 @@ static odvgp_status odvgp__check_likelihood(const odvgp_config *c, odvgp_info *i
 		of_f = several && lik->flags & ODVGP__LIK_CLASSES,
 		noise = c->lik.noise_variance != 0 || c->lik.noise_floor != 0 || c->lik.known_noise ||
 				c->lik.noise_per_output;
+	if (c->functions && c->functions < c->layer[c->layers - 1].P)
+		return odvgp__fail(info, ODVGP_E_ARG, "functions", -1, (double)c->functions,
+				"must be at least P, or 0 for no mixing");
+	if (c->functions && (several || c->objective != ODVGP_OBJECTIVE_ELBO))
+		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "functions", -1, (double)c->functions,
+				several ? "must be 0 for a likelihood that couples functions"
+						: "must be 0 without the objective ELBO");
 	if (ordinal ? P != 1 : of_f ? P < 2 || P > ODVGP__MOST_CLASSES : several && P % 2)
 		return odvgp__fail(info, ODVGP_E_ARG, "P", -1, (double)P,
 				ordinal ? "must be 1 for this likelihood"
@@ -13026,9 +13012,8 @@ static odvgp_status odvgp__check_config(const odvgp_config *c, odvgp_info *info)
 	odvgp_status s = odvgp__check_fields(c, info);
 	for (int l = 0; l < c->layers && !s; l++) s = odvgp__check_patches(c, l, info);
 	if (s || (s = odvgp__check_products(c, info)) != ODVGP_OK) return s;
-	if ((s = odvgp__check_layers(c, info))) return s;
-	if ((s = odvgp__check_mixing(c, info))) return s;
-	if ((s = odvgp__check_likelihood(c, info))) return s;
+	if ((s = odvgp__check_layers(c, info)) != ODVGP_OK) return s;
+	if ((s = odvgp__check_likelihood(c, info)) != ODVGP_OK) return s;
 	if (!odvgp__isa_find(c->isa))
 		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "isa",
 				"this machine or this build lacks the instruction set");
@@ -15931,8 +15916,8 @@ static void odvgp__natural_back(odvgp_model *m)
 
 enum { ODVGP__WATCHED_LOOKS = 4, ODVGP__CURVED_LOOKS = 20 };
 
-/*	Whether log p(y|f) is not concave in what q moves, or its maximum in one function depends on the
-	others, which move at the same time: a step can overshoot at any size. */
+/*	Whether log p(y|f) is not concave in what q moves, or couples functions that move at the same
+	time: a step can overshoot at any size. */
 static int odvgp__is_curved(const odvgp_model *m)
 {
 	return !(m->tape.likelihood->flags & ODVGP__LIK_LOG_CONCAVE) || m->cfg.lik.link_jitter > 0 ||
@@ -16150,10 +16135,9 @@ static ptrdiff_t odvgp__residual_rows(const odvgp__unit *u)
 typedef struct {
 	/* what units above layer 0 see, rows through the mean functions below: sample[number % 2] */
 	odvgp_real *sample[2];
-	/* PROJECTION: correlation matrix [D,D], axes [P,D], a vector and the columns' means [D]; for
-       mixed functions of the targets, D = F, with standard deviations and means */
+	/* PROJECTION: the correlation matrix [D,D], axes [P,D], a vector and the columns' means [D];
+       mixed functions: those of the targets, D = F, and standard deviations after the means */
 	odvgp_real *square, *axes, *vector, *means;
-	double *centres;
 	/* distance: of a row to its nearest centre (squared), or its variance; centre_t [D, padded M]:
        the centres, transposed */
 	odvgp_real *distance, *centre, *centre_t, *median;
@@ -16187,8 +16171,7 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
 	w->square = odvgp__take(a, wide, wide);
 	w->axes = odvgp__take(a, u->P, wide);
 	w->vector = odvgp__take(a, 1, wide);
-	w->means = odvgp__take(a, 1, wide);
-	w->centres = (double *)odvgp__take_bytes(a, (size_t)wide, sizeof(double));
+	w->means = odvgp__take(a, 2, wide);
 	w->table_size = 64;
 	while (w->table_size < 2 * (u->M_gamma + u->M)) w->table_size *= 2;
 	w->distance = odvgp__take(a, rows, 1);
@@ -16797,7 +16780,7 @@ static double odvgp__median_distance(odvgp__unit *u, const odvgp_real *X,
 
 /*	Mean and variance of target t, without missing ones. */
 static double odvgp__target_moments(
-		const odvgp_model *m, const odvgp_real *Y, ptrdiff_t t, double *middle)
+		const odvgp_model *m, const odvgp_real *Y, ptrdiff_t t, odvgp_real *middle)
 {
 	ptrdiff_t N = m->cfg.N, C = odvgp__y_columns(&m->y), from = 0, seen = 0;
 	/* differences from the first row: equal targets give exactly 0 */
@@ -16810,13 +16793,14 @@ static double odvgp__target_moments(
 		double d = (double)Y[i * C + t] - first - mean;
 		if (d == d) squares += d * d;
 	}
-	*middle = first + mean;
+	*middle = (odvgp_real)(first + mean);
 	return seen ? squares / (double)seen : 0;
 }
 
 static double odvgp__target_variance(const odvgp_model *m, const odvgp_real *Y)
 {
-	double total = 0, mean;
+	double total = 0;
+	odvgp_real mean;
 	if (!(m->tape.likelihood->flags & ODVGP__LIK_SCALABLE)) return 1;
 	ODVGP__FOR(t, m->T) total += odvgp__target_moments(m, Y, t, &mean);
 	return total > 0 ? total / (double)m->T : 1;
@@ -17107,16 +17091,15 @@ static void odvgp__init_mixing(const odvgp__unit *u, const odvgp_real *Y, odvgp_
 	const odvgp_model *m = u->model;
 	const odvgp__isa *isa = m->tape.blas.isa;
 	ptrdiff_t N = m->cfg.N, F = m->F, P = u->P, columns = odvgp__y_columns(&m->y);
-	odvgp_real *C = w->square, *z = w->vector, *sd = w->means,
+	odvgp_real *C = w->square, *z = w->vector, *mean = w->means, *sd = mean + F,
 			   *W = m->par.theta + m->par.slot[m->slot_mixing].offset;
-	double *mean = w->centres;
 	odvgp__zero(C, F * F);
 	ODVGP__FOR(f, F)
 		sd[f] = (odvgp_real)sqrt(odvgp__usable(odvgp__target_moments(m, Y, f, &mean[f])));
 	ODVGP__FOR(i, N) {
 		ODVGP__FOR(f, F) {
-			double y = (double)Y[i * columns + f];
-			z[f] = y == y ? (odvgp_real)((y - mean[f]) / (double)sd[f]) : 0;
+			odvgp_real y = Y[i * columns + f];
+			z[f] = y == y ? (y - mean[f]) / sd[f] : 0;
 		}
 		ODVGP__FOR(f, F) isa->axpy(F, z[f] / (odvgp_real)N, z, C + f * F);
 	}

@@ -1290,7 +1290,7 @@ TEST(mix)
 	test_seed = 114;
 	for (int s = 0; s < 4; s++)
 		for (int squares = 0; squares < 2; squares++) {
-			input in[] = {PADDED(sizes[s].F, sizes[s].P, ANY), PADDED(sizes[s].P, sizes[s].n, ANY)};
+			input in[] = {IN(sizes[s].F, sizes[s].P, ANY), PADDED(sizes[s].P, sizes[s].n, ANY)};
 			start(NULL, 0);
 			CHECK_OP(ODVGP__MIX, in, sizes[s].F, sizes[s].n,
 					squares ? ODVGP__MIX_SQUARES : ODVGP__MIX_PLAIN, 1, 1,
