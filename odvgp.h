@@ -12839,7 +12839,7 @@ static odvgp_status odvgp__check_layers(const odvgp_config *c, odvgp_info *info)
 	const char *refused = c->objective != ODVGP_OBJECTIVE_ELBO           ? "objective"
 						  : c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM ? "optim.gamma_step"
 																		 : NULL;
-	for (int l = 0; l < c->layers; l++) {
+	for (int l = 0; l < ODVGP__MIN(c->layers, ODVGP_MAX_LAYERS); l++) {
 		if (l && c->layer[l].D != c->layer[l - 1].P)
 			return odvgp__fail(info, ODVGP_E_ARG, "D", l, (double)c->layer[l].D,
 					"of a layer must be the P of the layer below");
