@@ -89,8 +89,8 @@ CONTENTS   (search for a tag with its arrows)
 
 >>conventions
   Sizes. N rows of data, B rows of a minibatch, D inputs, P outputs (latent functions), M = |beta|
-    and Mg = |gamma| inducing points, T columns of targets, F functions that the likelihood sees.
-    With the Gaussian likelihood F = T = P. "Y [N,T]" includes columns behind the targets, in the
+    and Mg = |gamma| inducing points, T columns of targets, F functions that the likelihood sees:
+    the P latent functions or F mixtures of them. With the Gaussian likelihood F = T. "Y [N,T]" includes columns behind the targets, in the
     order weights, exposure or known_noise, where config.lik asks for them.
   Storage. X [N,D], Y [N,T] and Z [M,D] are row-major without padding; mean and var [P,n] hold one
     row per output; triangular matrices are lower; `ld` counts elements from row to row.
@@ -490,7 +490,7 @@ typedef enum odvgp_mean_function {
 typedef enum odvgp_hidden_q { ODVGP_HIDDEN_Q_NARROW, ODVGP_HIDDEN_Q_PRIOR } odvgp_hidden_q;
 
 /*  p(y|f). Names in quotes are slots, with initial values; s is the targets' standard deviation,
-    Phi the normal distribution function, e lik.link_jitter. P = T, Y [N,P]:
+    Phi the normal distribution function, e lik.link_jitter. F = T, Y [N,F]:
         GAUSSIAN           N(y; f, "noise_variance" s^2 / 10)
         BERNOULLI          y in {0, 1}: p(1) = (1 - 2 e) Phi(f) + e
         LOGIT              y in {0, 1}: p(1) = 1 / (1 + exp(-f))
@@ -657,6 +657,7 @@ typedef struct odvgp_allocator {
 #define odvgp_config_set        odvgpf_config_set
 #define odvgp_config_name       odvgpf_config_name
 #define odvgp_config_size       odvgpf_config_size
+#define odvgp_config_threads    odvgpf_config_threads
 #define odvgp_constant          odvgpf_constant
 #define odvgp_falling           odvgpf_falling
 #define odvgp_rising            odvgpf_rising
@@ -706,6 +707,7 @@ typedef struct odvgp_allocator {
 #define odvgp_predict           odvgpf_predict
 #define odvgp_predict_y         odvgpf_predict_y
 #define odvgp_predict_cov       odvgpf_predict_cov
+#define odvgp_predict_functions odvgpf_predict_functions
 #define odvgp_predict_logp      odvgpf_predict_logp
 #define odvgp_sample_scratch    odvgpf_sample_scratch
 #define odvgp_sample            odvgpf_sample
@@ -820,6 +822,13 @@ typedef struct odvgp_config {
 		/* What the slots of q hold. Default WHITENED: reproduce.parametrisation. */
 		odvgp_parametrisation parametrisation;
 	} layer[ODVGP_MAX_LAYERS];
+
+	/* F >= the last layer's P, or 0. F > 0, the linear model of coregionalisation: functions are
+       "mixing" [F,P] times the P latent functions, which are independent with one kernel. Their
+       kernel variances start at 1 unless the expression gives them, and are frozen. Needs the
+       objective ELBO and a likelihood with F = T; the mean function is that of the latent ones.
+       Default 0: F = P, no mixing. */
+	ptrdiff_t functions;
 
 	/* For layers > 1. */
 	struct {
@@ -948,7 +957,7 @@ typedef struct odvgp_server {
 	const void *block;
 	const void *isa;   /* the instruction set's table */
 	ptrdiff_t D;       /* inputs */
-	ptrdiff_t P, F, T; /* outputs, functions that the likelihood sees (F = P), targets */
+	ptrdiff_t P, F, T; /* latent functions, functions that the likelihood sees, targets */
 	ptrdiff_t y_rows;  /* of odvgp_predict_y's outputs: classes, else T */
 } odvgp_server;
 
@@ -986,6 +995,7 @@ typedef struct odvgp_slot {
        likelihood:          "noise_variance" [1 or T] or those at odvgp_likelihood
        mean function:       "mean.c" "mean.A" "mean.b"
        patches:             "weights", 1 at the start
+       mixed functions:     "mixing" [F,P]
        beta:                "Z_beta" "q_mu" "a_beta" "q_sqrt"; INVERSE "B_sqrt"; DIAGONAL "q_diag"
        gamma:               "Z_gamma"; ORTH, HYBRID "a_gamma"; BLOCKS "v_mu" "v_sqrt";
                             FREE "Z_alpha" "a" */
@@ -1034,11 +1044,14 @@ ODVGP_API odvgp_config odvgp_config_defaults(
              words) | E_SIZE (a size out of range). An error changes nothing
     odvgp_config_name   names of all fields, without the layer's prefix, for i = 0, 1, ...; then
                         NULL
-    odvgp_config_size   sizeof(odvgp_config), for languages that cannot read this header */
+    For languages that cannot read this header:
+    odvgp_config_size     sizeof(odvgp_config)
+    odvgp_config_threads  sets config.threads; NULL: serial */
 ODVGP_API odvgp_status odvgp_config_set(
 		odvgp_config *config, const char *assignment, odvgp_info *info);
 ODVGP_API const char *odvgp_config_name(int i);
 ODVGP_API size_t odvgp_config_size(void);
+ODVGP_API void odvgp_config_threads(odvgp_config *config, const odvgp_threads *threads);
 
 /*  Schedules for step sizes: constant; or in equal ratios over `steps` steps, then constant.
     bench/RESULTS.md shows how the defaults were chosen. For a training of other than 5,000 steps:
@@ -1125,7 +1138,11 @@ ODVGP_API const odvgp_config *odvgp_model_config(const odvgp_model *model);
 
 /*  Initialise from the data: hyperparameters that the kernel expression does not give
     (config.init.hyperparams), Z_beta (init.beta), Z_gamma (init.gamma), the noise unless it is
-    given (a tenth of the targets' variance), and q (odvgp_init_q).
+    given (a tenth of the targets' variance), and q (odvgp_init_q). Column p of "mixing" becomes
+    sqrt(l) e for the eigenpair (l, e) number p of the correlation matrix of the targets, largest
+    first, by power iteration: l is at least 0.01, missing targets count as the mean, the entry of e
+    of largest size is positive. Its rows are times the targets' standard deviations if f has the
+    unit of y.
     From then on Adam and L-BFGS measure steps of whatever has a unit (inducing inputs, mean
     functions, ...) in standard deviations of the columns of X and Y (before: in units of 1). So
     training does not depend on the units of the data.
@@ -1161,7 +1178,7 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
         settings   NULL: the defaults
         X [N,D], Y [N,T]    work  odvgp_warm_start_size bytes, at any address
     Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (objective EXACT, several
-             layers; with the Gaussian also missing targets and a q that odvgp_fit_q refuses). On an
+             layers, mixed functions; with the Gaussian also missing targets and a q that odvgp_fit_q refuses). On an
              error the model is unchanged
     Cost     O(iterations rows M^2), with the Gaussian also that of odvgp_fit_q
     odvgp_warm_start_size   0: too large, or refused */
@@ -1228,10 +1245,10 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *model, const odvgp_real *
         P <- (1-tau) P + tau (I - 2 A diag(g_v) A^T)
         j <- (1-tau) j + tau (A g_m - 2 A diag(g_v) A^T q_mu)
     where g_m, g_v are the derivatives of the scaled expected log likelihood ([NATGRAD]; [ODVGP]
-    eqs. 15b, 15c). With a Gaussian likelihood and all rows, tau = 1 reaches the optimum. All
-    outputs move, or none. A previous update that cannot be evaluated is undone first, as in
+    eqs. 15b, 15c). With a Gaussian likelihood and all rows, tau = 1 reaches the optimum, but not
+    with mixed functions. All outputs move, or none. A previous update that cannot be evaluated is undone first, as in
     odvgp_step. Where log p(y|f) is not concave in f (STUDENTT, BETA, ROBUSTMAX, HETEROSCEDASTIC,
-    any lik.link_jitter), odvgp_step evaluates the bound once more, after its natural step, and
+    any lik.link_jitter), and where it couples what moves (mixed functions), odvgp_step evaluates the bound once more, after its natural step, and
     halves that step, at most 20 times, while the bound on the same rows is lower; this call does
     not.
         X [n,D], Y [n,T]   elbo out or NULL: the bound before the step
@@ -1251,8 +1268,8 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *model, const odvgp_real *
     gamma points add nothing, the optimal a is not unique, and the call takes one of the best.
         X [N,D], Y [N,T]    work  odvgp_fit_q_size(model) bytes, at any address
     Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (covariance DIAGONAL with
-             another mean than O(M)'s, HYBRID with q_mu frozen and a_gamma not, or another
-             likelihood). On an error the model is unchanged
+             another mean than O(M)'s, HYBRID with q_mu frozen and a_gamma not, mixed functions, or
+             another likelihood). On an error the model is unchanged
     Cost     O(N R^2 + R^3), with R features of mean and covariance together */
 ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *model); /* bytes; 0: too large */
 ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
@@ -1264,7 +1281,7 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, cons
         X, Y, work   as in odvgp_fit_q, at the same cost
     Returns  as odvgp_fit_q; E_NAN also if rounding leaves no digit of a bound, because the noise is
              small relative to the targets; E_UNSUPPORTED for another likelihood than the Gaussian,
-             several noises, and the objectives PARTLY, TIGHT and EXACT */
+             several noises, mixed functions, and the objectives PARTLY, TIGHT and EXACT */
 ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *model, const odvgp_real *X,
 		const odvgp_real *Y, void *work, size_t bytes, odvgp_real *upper, odvgp_real *lower,
 		odvgp_info *info);
@@ -1370,7 +1387,7 @@ ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *server, ptrdiff_t row
     variance is never negative. With several layers, here and below, those of a mixture over samples
     of the hidden layers, whose normals are stored (as a seed) and the same for all rows.
         X        [n,D], original units if odvgp_freeze got scales      n  >= 0
-        mean     [P,n] out or NULL, units of y     var  [P,n] out or NULL, units of y squared
+        mean     [F,n] out or NULL, units of y     var  [F,n] out or NULL, units of y squared
         var_y    [y_rows,n] out or NULL: variance of y, as odvgp_predict_y computes it
         scratch  odvgp_predict_scratch(server, rows) bytes for some rows >= 1, at any address
         Outputs may not alias X.
@@ -1390,11 +1407,17 @@ ODVGP_API odvgp_status odvgp_predict(const odvgp_server *server, const odvgp_rea
 ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean, odvgp_real *var, void *scratch, size_t scratch_bytes);
 
-/*  Mean [P,n] (or NULL) and symmetric covariance [P,n,n] of f at the rows of X.
+/*  Mean [F,n] (or NULL) and symmetric covariance [F,n,n] of f at the rows of X.
         scratch  odvgp_predict_scratch(server, n) bytes
     Returns  also E_UNSUPPORTED: several layers
     Cost     O(n M^2 + n^2 M) */
 ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *server, const odvgp_real *X,
+		ptrdiff_t n, odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes);
+
+/*  Mean [F,n] (or NULL) and covariance [n,F,F] of all functions at each row of X: that of mixtures,
+    W diag(var) W^T, else diagonal. Scratch, results and cost as for odvgp_predict with variances.
+    Returns  also E_UNSUPPORTED: several layers */
+ODVGP_API odvgp_status odvgp_predict_functions(const odvgp_server *server, const odvgp_real *X,
 		ptrdiff_t n, odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes);
 
 /*  log p(y|data) of each row of targets Y [n,T]: logp [n], summed over outputs, for y in its own
@@ -1403,7 +1426,7 @@ ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *server, const odvgp
 ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *server, const odvgp_real *X,
 		const odvgp_real *Y, ptrdiff_t n, odvgp_real *logp, void *scratch, size_t scratch_bytes);
 
-/*  Joint samples of f at the rows of X: f [samples,P,n]. A pivoted Cholesky factorisation takes
+/*  Joint samples of f at the rows of X: f [samples,F,n]. A pivoted Cholesky factorisation takes
     singular covariances without jitter. Sample number s depends only on seed and s. With several
     layers each sample of a layer is drawn at one of the layer below.
         scratch  odvgp_sample_scratch(server, n) bytes
@@ -7030,7 +7053,7 @@ static const odvgp__likelihood odvgp__likelihoods[] = {
     does not depend on other rows; samples 2k and 2k + 1 have opposite signs. */
 
 #define ODVGP__PREDICTOR_MAGIC   0x5056444fu /* "ODVP" */
-#define ODVGP__PREDICTOR_VERSION 8
+#define ODVGP__PREDICTOR_VERSION 9
 #define ODVGP__MOST_LAYERS       8
 #define ODVGP__MOST_SAMPLES      10000
 
@@ -7068,6 +7091,7 @@ typedef struct odvgp__predictor {
 	uint32_t factor;         /* ODVGP__FACTOR_OF_S, ... */
 	uint32_t M_factor;       /* order of the covariance factor's first block; M: the only one */
 	uint32_t no_alpha;       /* 1: the mean does not use Z_beta */
+	uint32_t mixed;          /* 1: functions are mixtures of the processes; 0: F = P */
 	odvgp__patches patches;
 } odvgp__predictor;
 
@@ -7155,6 +7179,7 @@ typedef struct odvgp__view {
 	odvgp_real *factor;
 	odvgp_real *factor_v; /* second block of q_sqrt [P,M-M_factor,M-M_factor] */
 	odvgp_real *weights;  /* of patches */
+	odvgp_real *mixing;   /* [F,P] */
 	odvgp_real *hyp, *lik_params, *rule, *A, *b, *beta_centre, *gamma_centre, *x_mean, *x_scale,
 			*y_mean, *y_scale;
 } odvgp__view;
@@ -7191,6 +7216,7 @@ static ptrdiff_t odvgp__view_layout(const odvgp__predictor *p, odvgp_real *base,
 	ODVGP__PIECE(beta_centre, 1, Dz)
 	ODVGP__PIECE(gamma_centre, Mg ? 1 : 0, Dz)
 	ODVGP__PIECE(weights, 1, odvgp__patches_count(&p->patches))
+	ODVGP__PIECE(mixing, p->mixed ? (ptrdiff_t)p->F : 0, P)
 	ODVGP__PIECE(x_mean, 1, D)
 	ODVGP__PIECE(x_scale, 1, D)
 	ODVGP__PIECE(y_mean, 1, T)
@@ -7254,8 +7280,10 @@ typedef struct odvgp__prediction {
 	odvgp_real *patches;    /* [patches,columns] of an image */
 	odvgp_real *row;        /* its row of K(X,Z) */
 	odvgp_real *A, *T;      /* [rows,M] */
-	odvgp_real *mean, *var; /* [P,rows] */
-	odvgp_real *sums;       /* [P,rows] work of the mean; var's memory until has_var */
+	odvgp_real *mean, *var; /* [P,rows]; after odvgp__predict_mix [F,rows] */
+	/* if mixed: the processes' variances [P,rows]; one number of each [P] */
+	odvgp_real *latent, *column;
+	odvgp_real *sums; /* [P,rows] work of the mean; var's memory until has_var */
 	int has_var;
 	odvgp_real *prior, *square; /* [rows] k(x,x); max(k(x,x) - |A|^2, 0) */
 	/* [y_rows,rows] targets, in training units, or means of y; variances or log densities of
@@ -7270,7 +7298,8 @@ static void odvgp__predict_layout(
 		odvgp__arena *a, const odvgp_server *s, ptrdiff_t rows, odvgp__prediction *t)
 {
 	const odvgp__predictor *p = (const odvgp__predictor *)s->block;
-	ptrdiff_t P = (ptrdiff_t)p->P, M = (ptrdiff_t)p->M, columns = (ptrdiff_t)p->columns;
+	ptrdiff_t P = (ptrdiff_t)p->P, F = (ptrdiff_t)p->F, M = (ptrdiff_t)p->M,
+			  columns = (ptrdiff_t)p->columns;
 	ptrdiff_t order = rows == 1 ? 0 : ODVGP__MAX(M, rows); /* vectors are not packed */
 	t->p = p;
 	t->ld = rows;
@@ -7287,8 +7316,10 @@ static void odvgp__predict_layout(
 	t->row = odvgp__take(a, 1, T ? ODVGP__MAX(M, (ptrdiff_t)p->M_gamma) : 0);
 	t->A = odvgp__take(a, rows, M);
 	t->T = odvgp__take(a, rows, M);
-	t->mean = odvgp__take(a, P, rows);
-	t->var = odvgp__take(a, P, rows);
+	t->mean = odvgp__take(a, F, rows);
+	t->var = odvgp__take(a, F, rows);
+	t->latent = odvgp__take(a, p->mixed ? P : 0, rows);
+	t->column = odvgp__take(a, p->mixed ? P : 0, 1);
 	t->sums = t->var;
 	t->has_var = 0;
 	t->prior = odvgp__take(a, 1, rows);
@@ -7296,8 +7327,7 @@ static void odvgp__predict_layout(
 	t->y = odvgp__take(a, s->y_rows, rows);
 	t->of_y = odvgp__take(a, s->y_rows, rows);
 	t->scale = p->scale ? odvgp__take(a, 1, rows) : NULL;
-	t->work =
-			odvgp__take(a, 1, odvgp__lik_work(&odvgp__likelihoods[p->likelihood], (ptrdiff_t)p->F));
+	t->work = odvgp__take(a, 1, odvgp__lik_work(&odvgp__likelihoods[p->likelihood], F));
 	odvgp__blas_layout(a, (const odvgp__isa *)s->isa, NULL, order, order, order, &t->blas);
 }
 
@@ -7622,12 +7652,12 @@ static odvgp_real odvgp__predict_scale(const odvgp__prediction *t, ptrdiff_t q)
 	return odvgp__predict_likelihood(t)->flags & ODVGP__LIK_SCALABLE ? t->v.y_scale[q] : 1;
 }
 
-/*  In units of y. */
-static odvgp_real odvgp__predict_unscaled_mean(const odvgp__prediction *t, ptrdiff_t q, ptrdiff_t i)
+/*  Function q's n values x in units of y. */
+static void odvgp__predict_unscale(
+		const odvgp__prediction *t, ptrdiff_t q, odvgp_real *x, ptrdiff_t n)
 {
 	int scaled = odvgp__predict_likelihood(t)->flags & ODVGP__LIK_SCALABLE;
-	odvgp_real m = t->mean[q * t->ld + i];
-	return scaled ? t->v.y_mean[q] + t->v.y_scale[q] * m : m;
+	for (ptrdiff_t i = 0; i < n && scaled; i++) x[i] = t->v.y_mean[q] + t->v.y_scale[q] * x[i];
 }
 
 static odvgp__lik_job odvgp__predict_lik_job(const odvgp__prediction *t, ptrdiff_t n)
@@ -7691,6 +7721,23 @@ static void odvgp__predict_sample(const odvgp__predictor *p, const odvgp_real *m
 	}
 }
 
+/*  If functions are mixtures: n columns of x [F,ld] <- W x, or (W o W) x with `squares`. x has P
+    rows before. */
+static void odvgp__predict_mix(
+		odvgp__prediction *t, int squares, odvgp_real *x, ptrdiff_t n, ptrdiff_t ld)
+{
+	ptrdiff_t P = (ptrdiff_t)t->p->P;
+	for (ptrdiff_t i = 0; i < n && t->p->mixed; i++) {
+		for (ptrdiff_t q = 0; q < P; q++) t->column[q] = x[q * ld + i];
+		for (ptrdiff_t f = 0; f < (ptrdiff_t)t->p->F; f++) {
+			const odvgp_real *w = t->v.mixing + f * P;
+			odvgp_real sum = 0;
+			for (ptrdiff_t q = 0; q < P; q++) sum += (squares ? w[q] * w[q] : w[q]) * t->column[q];
+			x[f * ld + i] = sum;
+		}
+	}
+}
+
 /*  One layer's moments of a tile in t->mean and t->var. */
 static void odvgp__predict_layer(
 		odvgp__prediction *t, const odvgp_real *X, ptrdiff_t n, int variances)
@@ -7699,6 +7746,10 @@ static void odvgp__predict_layer(
 	/* with variances only, too: some likelihoods need the mean for them */
 	odvgp__predict_mean(t, n, variances);
 	if (variances) odvgp__predict_var(t, n);
+	odvgp__predict_mix(t, 0, t->mean, n, t->ld);
+	if (!variances || !t->p->mixed) return;
+	odvgp__copy(t->latent, t->var, (ptrdiff_t)t->p->P * t->ld);
+	odvgp__predict_mix(t, 1, t->var, n, t->ld);
 }
 
 /*  A tile through all layers, once for each sample; a: the scratch behind c->between. */
@@ -7827,6 +7878,39 @@ ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *s, const odvgp_real *
 	return odvgp__predict_moments(s, X, n, NULL, NULL, mean, var, scratch, scratch_bytes);
 }
 
+/*  c->var is the covariance [n,F,F]. */
+static void odvgp__use_functions(odvgp__prediction_call *c, odvgp__prediction *t, ptrdiff_t first,
+		ptrdiff_t count, ptrdiff_t k)
+{
+	ptrdiff_t F = c->s->F, P = c->s->P;
+	if (c->mean) odvgp__use_rows(c, t, first, count, k, F, t->mean, NULL, NULL, c->mean, NULL);
+	for (ptrdiff_t i = 0; i < count; i++) {
+		odvgp_real *C = c->var + (first + i) * F * F;
+		for (ptrdiff_t f = 0; f < F; f++)
+			for (ptrdiff_t g = 0; g <= f; g++) {
+				odvgp_real sum = !t->p->mixed && f == g ? t->var[f * t->ld + i] : 0;
+				for (ptrdiff_t q = 0; q < P && t->p->mixed; q++)
+					sum += t->v.mixing[f * P + q] * t->v.mixing[g * P + q] *
+						   t->latent[q * t->ld + i];
+				C[f * F + g] = C[g * F + f] =
+						odvgp__predict_scale(t, f) * odvgp__predict_scale(t, g) * sum;
+			}
+		c->finite &= odvgp__finite(C, F * F);
+	}
+}
+
+ODVGP_API odvgp_status odvgp_predict_functions(const odvgp_server *s, const odvgp_real *X,
+		ptrdiff_t n, odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes)
+{
+	odvgp_status status = odvgp__predict_check(s, X, n, scratch);
+	odvgp__prediction_call c = {s, n, X, NULL, mean, cov, NULL, NULL, NULL, odvgp__use_functions, 1,
+			{NULL, NULL, NULL, NULL, NULL, NULL}};
+	if (status || n == 0) return status;
+	if (!cov) return ODVGP_E_ARG;
+	if (odvgp__layers_served(s) > 1) return ODVGP_E_UNSUPPORTED;
+	return odvgp__predict_run(&c, 1, scratch, scratch_bytes);
+}
+
 static const odvgp__predictor *odvgp__last_layer(const odvgp_server *s)
 {
 	const odvgp__predictor *p = (const odvgp__predictor *)s->block;
@@ -7927,20 +8011,18 @@ static void odvgp__predict_prior_cov(odvgp__prediction *t, ptrdiff_t n, odvgp_re
 	}
 }
 
-/*  Mean [F,n], or NULL, and cov [F,n,n] of a tile, in units of y. Leaves k(x,x) in t->prior. */
+/*  Mean [P,n], or NULL, and cov [P,n,n] of a tile's processes. Leaves k(x,x) in t->prior. */
 static void odvgp__predict_cov(
 		odvgp__prediction *t, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean, odvgp_real *cov)
 {
-	ptrdiff_t F = (ptrdiff_t)t->p->F, M = (ptrdiff_t)t->p->M;
+	ptrdiff_t P = (ptrdiff_t)t->p->P, M = (ptrdiff_t)t->p->M;
 	int dense = odvgp__factors[t->p->factor].of_S;
 	odvgp__predict_inputs(t, X, n);
 	odvgp__predict_mean(t, n, 1);
-	for (ptrdiff_t q = 0; q < F && mean; q++)
-		for (ptrdiff_t i = 0; i < n; i++) mean[q * n + i] = odvgp__predict_unscaled_mean(t, q, i);
+	for (ptrdiff_t q = 0; q < P && mean; q++) odvgp__copy(mean + q * n, t->mean + q * t->ld, n);
 	odvgp__predict_features(t, n);
-	for (ptrdiff_t q = 0; q < F; q++) { /* K - A A^T + T T^T, or K - T T^T */
-		odvgp_real *C = cov + q * n * n,
-				   scale = odvgp__predict_scale(t, q) * odvgp__predict_scale(t, q);
+	for (ptrdiff_t q = 0; q < P; q++) { /* K - A A^T + T T^T, or K - T T^T */
+		odvgp_real *C = cov + q * n * n;
 		odvgp__predict_prior_cov(t, n, C);
 		odvgp__predict_cholesky(t, n, q);
 		odvgp_syrk(&t->blas, 0, n, M, -1, dense ? t->A : t->T, M, NULL, 1, C, n);
@@ -7948,7 +8030,22 @@ static void odvgp__predict_cov(
 		for (ptrdiff_t i = 0; i < n; i++) C[i * n + i] = ODVGP__MAX(0, C[i * n + i]);
 		if (dense) odvgp_syrk(&t->blas, 0, n, M, 1, t->T, M, NULL, 1, C, n);
 		for (ptrdiff_t i = 0; i < n; i++)
-			for (ptrdiff_t j = 0; j <= i; j++) C[j * n + i] = C[i * n + j] = scale * C[i * n + j];
+			for (ptrdiff_t j = 0; j <= i; j++) C[j * n + i] = C[i * n + j];
+	}
+}
+
+/*  The processes' means or samples f [P,n], and their cov [P,n,n], become the functions' [F,n] and
+    [F,n,n], in units of y. Either may be NULL. */
+static void odvgp__predict_functions(
+		odvgp__prediction *t, ptrdiff_t n, odvgp_real *f, odvgp_real *cov)
+{
+	if (f) odvgp__predict_mix(t, 0, f, n, n);
+	if (cov) odvgp__predict_mix(t, 1, cov, n * n, n * n);
+	for (ptrdiff_t q = 0; q < (ptrdiff_t)t->p->F; q++) {
+		odvgp_real scale = odvgp__predict_scale(t, q) * odvgp__predict_scale(t, q);
+		if (f) odvgp__predict_unscale(t, q, f + q * n, n);
+		for (ptrdiff_t i = 0; i < n * n && cov; i++)
+			cov[q * n * n + i] = scale * cov[q * n * n + i];
 	}
 }
 
@@ -7962,6 +8059,7 @@ ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *s, const odvgp_real
 	odvgp__prediction *t = odvgp__predict_begin(s, n, scratch, scratch_bytes);
 	if (!t) return ODVGP_E_MEMORY;
 	odvgp__predict_cov(t, X, n, mean, cov);
+	odvgp__predict_functions(t, n, mean, cov);
 	int finite = odvgp__finite(cov, s->F * n * n) && (!mean || odvgp__finite(mean, s->F * n));
 	return finite ? ODVGP_OK : ODVGP_E_NAN;
 }
@@ -8066,13 +8164,16 @@ static odvgp_status odvgp__sample_layer(const odvgp_server *s, const odvgp_real 
 	odvgp__prediction *t = odvgp__predict_begin(s, n, a.base + a.used, a.size - a.used);
 	if (!t) return ODVGP_E_MEMORY;
 	odvgp__predict_cov(t, X, n, mean, cov);
-	ptrdiff_t F = s->F;
+	ptrdiff_t P = s->P, F = s->F;
+	/* mixtures are sampled through the processes */
+	int mixed = t->p->mixed != 0, finite;
+	if (!mixed) odvgp__predict_functions(t, n, mean, cov);
 	/* odvgp__pivoted_cholesky counts a NaN pivot as 0 */
-	int finite = odvgp__finite(cov, F * n * n);
-	for (ptrdiff_t q = 0; q < F; q++)
+	finite = odvgp__finite(cov, P * n * n);
+	for (ptrdiff_t q = 0; q < P; q++)
 		odvgp__scaled_cholesky(n, cov + q * n * n, t->prior, perm + q * n);
-	for (ptrdiff_t k = 0; k < samples; k++)
-		for (ptrdiff_t q = 0; q < F; q++) {
+	for (ptrdiff_t k = 0; k < samples; k++) {
+		for (ptrdiff_t q = 0; q < P; q++) {
 			const odvgp_real *L = cov + q * n * n;
 			odvgp_real *out = f + (k * F + q) * n;
 			for (ptrdiff_t i = 0; i < n; i++)
@@ -8083,8 +8184,10 @@ static odvgp_status odvgp__sample_layer(const odvgp_server *s, const odvgp_real 
 				for (ptrdiff_t j = 0; j <= i; j++) sum += L[i * n + j] * z[j];
 				out[perm[q * n + i]] = sum;
 			}
-			finite &= odvgp__finite(out, n);
 		}
+		if (mixed) odvgp__predict_functions(t, n, f + k * F * n, NULL);
+		finite &= odvgp__finite(f + k * F * n, F * n);
+	}
 	return finite ? ODVGP_OK : ODVGP_E_NAN;
 }
 
@@ -8138,7 +8241,7 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
     Its predictor is the block with reals in the file's precision. A program that only predicts
     needs nothing after this section. */
 
-#define ODVGP__FILE_VERSION 8
+#define ODVGP__FILE_VERSION 9
 enum { ODVGP__FILE_MEASURE, ODVGP__FILE_WRITE, ODVGP__FILE_READ };
 
 typedef struct odvgp__file {
@@ -8315,8 +8418,11 @@ static ptrdiff_t odvgp__predictor_measure(const odvgp__predictor *p)
 			p->samples > ODVGP__MOST_SAMPLES ||
 			(p->layers > 1 && p->likelihood != ODVGP_LIKELIHOOD_GAUSSIAN))
 		return -1;
-	if (p->F != p->P || p->likelihood >= (uint32_t)ODVGP__COUNT(odvgp__likelihoods)) return -1;
+	if (p->likelihood >= (uint32_t)ODVGP__COUNT(odvgp__likelihoods)) return -1;
 	const odvgp__likelihood *lik = &odvgp__likelihoods[p->likelihood];
+	if (p->mixed > 1 || p->F > INT_MAX || (p->mixed ? p->F < p->P : p->F != p->P) ||
+			(p->mixed && (p->layers > 1 || !(lik->flags & ODVGP__LIK_FACTORS))))
+		return -1;
 	ptrdiff_t classes = (ptrdiff_t)p->classes, same = odvgp__classes(lik, (ptrdiff_t)p->F, classes);
 	if (p->nodes > ODVGP__MOST_NODES || (lik->flags & ODVGP__LIK_GAUSSIAN ? p->nodes : !p->nodes))
 		return -1;
@@ -8847,6 +8953,8 @@ enum { ODVGP__MINUS_WHOLE, ODVGP__MINUS_LOWER };
 enum { ODVGP__B_TRIANGLES, ODVGP__B_DIAGONAL };
 /* RESIDUAL: at least 0, or a hundredth of the mean of k */
 enum { ODVGP__RESIDUAL_CLAMPED, ODVGP__RESIDUAL_FLOORED };
+/* MIX: W x; SQUARES: with the squares of W's entries */
+enum { ODVGP__MIX_PLAIN, ODVGP__MIX_SQUARES };
 /* DOT: SAMPLED is times M_gamma / (sampled columns) */
 enum { ODVGP__DOT_WHOLE, ODVGP__DOT_SAMPLED };
 /* COLLAPSED: which parts use beta only */
@@ -8897,6 +9005,7 @@ typedef enum odvgp__op {
 	ODVGP__COLLAPSED,
 	ODVGP__EVIDENCE,
 	ODVGP__NAT_STATS,
+	ODVGP__MIX,
 	ODVGP__OPS
 } odvgp__op;
 
@@ -9092,6 +9201,7 @@ struct odvgp_model {
 	/* positive, then free parameters: first slot (0: none), slots */
 	int slot_lik_params, lik_slots;
 	int slot_lik_free_params, lik_free_slots;
+	int slot_mixing; /* 0: functions are the last unit's */
 	/* moments, objective: for bounds without q. root: sqrt(e / w) of rows of weight w and noise
        e s; none: all 1 */
 	odvgp__ref X, Y, root, lik_params, lik_free_params, expect, moments, objective;
@@ -9117,6 +9227,12 @@ static odvgp__unit *odvgp__only_unit(const odvgp_model *m)
 {
 	ODVGP_ASSERT(m->units == 1);
 	return m->unit;
+}
+
+/*  Whether the likelihood sees mixtures of the unit's functions. */
+static int odvgp__is_mixed(const odvgp__unit *u)
+{
+	return u->number + 1 == u->model->units && u->model->cfg.functions > 0;
 }
 
 /* --- properties of mean parts and covariance parts --- */
@@ -11185,6 +11301,38 @@ static void odvgp__nat_stats_reverse(odvgp__tape *t, odvgp__node *nd)
 			M);
 }
 
+/* --- MIX(W [F,P], x [P,n]): W x or, for variances, (W o W) x
+      dx += W^T d, dW += d x^T    or    dx += (W o W)^T d, dW += 2 W o (d x^T) --- */
+
+static odvgp_status odvgp__mix_forward(odvgp__tape *t, odvgp__node *nd)
+{
+	const odvgp__node *W = odvgp__in(t, nd, 0), *x = odvgp__in(t, nd, 1);
+	odvgp__node_zero(nd->v, nd);
+	for (ptrdiff_t f = 0; f < nd->rows; f++)
+		for (ptrdiff_t p = 0; p < x->rows; p++) {
+			odvgp_real w = W->v[f * W->ld + p];
+			odvgp__isa_of(&t->blas)->axpy(nd->cols, nd->variant == ODVGP__MIX_SQUARES ? w * w : w,
+					x->v + p * x->ld, nd->v + f * nd->ld);
+		}
+	return ODVGP_OK;
+}
+
+static void odvgp__mix_reverse(odvgp__tape *t, odvgp__node *nd)
+{
+	odvgp__node *W = odvgp__in(t, nd, 0), *x = odvgp__in(t, nd, 1);
+	const odvgp__isa *isa = odvgp__isa_of(&t->blas);
+	int squares = nd->variant == ODVGP__MIX_SQUARES;
+	for (ptrdiff_t f = 0; f < nd->rows; f++)
+		for (ptrdiff_t p = 0; p < x->rows; p++) {
+			const odvgp_real *d = nd->d + f * nd->ld;
+			odvgp_real w = W->v[f * W->ld + p];
+			if (x->needs_grad) isa->axpy(nd->cols, squares ? w * w : w, d, x->d + p * x->ld);
+			if (W->needs_grad)
+				W->d[f * W->ld + p] +=
+						(squares ? 2 * w : 1) * isa->dot(nd->cols, d, x->v + p * x->ld);
+		}
+}
+
 /* --- the table of operations --- */
 
 static size_t odvgp__real_bytes(ptrdiff_t rows, ptrdiff_t cols)
@@ -11432,6 +11580,7 @@ static const odvgp__op_row odvgp__ops[ODVGP__OPS] = {
 				odvgp__evidence_aux, NULL},
 		{"nat_stats", odvgp__nat_stats_forward, odvgp__nat_stats_reverse, ODVGP__STORES_STATS, 0,
 				ODVGP__OP_COLLECTS, 0, odvgp__nat_stats_aux, NULL},
+		{"mix", odvgp__mix_forward, odvgp__mix_reverse, ODVGP__STORES_BOTH, 0, 0, 0, NULL, NULL},
 };
 
 /* ---------------------------------------------------------------------------------------------- */
@@ -12390,6 +12539,7 @@ static const odvgp__field odvgp__fields[] = {
 				"zero constant linear identity projection"),
 		ODVGP__LAYER_CHOICE(
 				parametrisation, ODVGP_PARAMETRISATION_A_BETA, "whitened primal a_beta"),
+		ODVGP__FIELD(functions, SIZE, CLOSED, 0, ODVGP__LARGEST_SIDE),
 		ODVGP__FIELD(deep.samples, COUNT, CLOSED, 0, 10000),
 		ODVGP__FIELD(deep.predict_samples, COUNT, CLOSED, 0, 10000),
 		ODVGP__CHOICE(deep.fixed_samples, 1, "off on"),
@@ -12768,6 +12918,12 @@ ODVGP_API const char *odvgp_config_name(int i)
 
 ODVGP_API size_t odvgp_config_size(void) { return sizeof(odvgp_config); }
 
+ODVGP_API void odvgp_config_threads(odvgp_config *c, const odvgp_threads *threads)
+{
+	static const odvgp_threads serial = {NULL, NULL, 0};
+	if (c) c->threads = threads ? *threads : serial;
+}
+
 /*  Of checked sizes. */
 static odvgp__patches odvgp__patches_of(const odvgp_config *c, int l)
 {
@@ -12817,7 +12973,7 @@ static odvgp_status odvgp__check_patches(const odvgp_config *c, int l, odvgp_inf
 
 static odvgp_status odvgp__check_products(const odvgp_config *c, odvgp_info *info)
 {
-	double all = 0;
+	double all = (double)c->functions * (double)c->layer[c->layers - 1].P;
 	for (int l = 0; l < c->layers; l++) {
 		double M = (double)c->layer[l].M, P = (double)c->layer[l].P,
 			   Mg = (double)c->layer[l].M_gamma,
@@ -12860,14 +13016,31 @@ static odvgp_status odvgp__check_layers(const odvgp_config *c, odvgp_info *info)
 	return ODVGP_OK;
 }
 
-/*  Functions that the likelihood sees: the last layer's. */
-static ptrdiff_t odvgp__last_P(const odvgp_config *c) { return c->layer[c->layers - 1].P; }
+/*  Functions that the likelihood sees: the last layer's, or mixtures of them. */
+static ptrdiff_t odvgp__functions(const odvgp_config *c)
+{
+	return c->functions ? c->functions : c->layer[c->layers - 1].P;
+}
+
+static odvgp_status odvgp__check_mixing(const odvgp_config *c, odvgp_info *info)
+{
+	if (c->functions && c->functions < c->layer[c->layers - 1].P)
+		return odvgp__fail(info, ODVGP_E_ARG, "functions", -1, (double)c->functions,
+				"must be at least P, or 0 for no mixing");
+	if (c->functions && !(odvgp__likelihoods[c->lik.kind].flags & ODVGP__LIK_FACTORS))
+		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "functions", -1, (double)c->functions,
+				"must be 0 for a likelihood that couples functions, which cannot be mixtures");
+	if (c->functions && c->objective != ODVGP_OBJECTIVE_ELBO)
+		return odvgp__fail(
+				info, ODVGP_E_UNSUPPORTED, "objective", -1, 0, "must be ELBO for mixed functions");
+	return ODVGP_OK;
+}
 
 /*  Whether functions and the likelihood's fields fit it. */
 static odvgp_status odvgp__check_likelihood(const odvgp_config *c, odvgp_info *info)
 {
 	const odvgp__likelihood *lik = &odvgp__likelihoods[c->lik.kind];
-	ptrdiff_t P = odvgp__last_P(c), classes = c->lik.classes;
+	ptrdiff_t P = odvgp__functions(c), classes = c->lik.classes;
 	int ordinal = c->lik.kind == ODVGP_LIKELIHOOD_ORDINAL,
 		several = !(lik->flags & ODVGP__LIK_FACTORS),
 		of_f = several && lik->flags & ODVGP__LIK_CLASSES,
@@ -12972,6 +13145,7 @@ static odvgp_status odvgp__check_config(const odvgp_config *c, odvgp_info *info)
 	for (int l = 0; l < c->layers && !s; l++) s = odvgp__check_patches(c, l, info);
 	if (s || (s = odvgp__check_products(c, info)) != ODVGP_OK) return s;
 	if ((s = odvgp__check_layers(c, info)) != ODVGP_OK) return s;
+	if ((s = odvgp__check_mixing(c, info)) != ODVGP_OK) return s;
 	if ((s = odvgp__check_likelihood(c, info)) != ODVGP_OK) return s;
 	if (!odvgp__isa_find(c->isa))
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "isa", -1, 0,
@@ -13628,7 +13802,9 @@ static ptrdiff_t odvgp__predictor_sizes(const odvgp__unit *u, odvgp__predictor *
 	p->F = p->T = (uint32_t)u->P;
 	p->lik_params = 1; /* a hidden layer's are those of a Gaussian */
 	if (!hidden) {
+		p->F = (uint32_t)u->model->F;
 		p->T = (uint32_t)u->model->T;
+		p->mixed = (uint32_t)odvgp__is_mixed(u);
 		p->lik_params = (uint32_t)odvgp__lik_all_numbers(
 				&odvgp__likelihoods[c->lik.kind], u->model->levels);
 		p->weights = (uint32_t)u->model->y.weights;
@@ -13838,6 +14014,8 @@ static void odvgp__predictor_write(odvgp__unit *u, const odvgp_scales *sc, odvgp
 	if (u->slot_mean_b) odvgp__copy(v.b, odvgp__slot_value(&m->par, b), b->count);
 	if (u->patch_weights.id)
 		odvgp__copy(v.weights, odvgp__node_value(u, u->patch_weights), u->patch_weights.cols);
+	if (p->mixed)
+		odvgp__copy(v.mixing, odvgp__slot_value(&m->par, &m->par.slot[m->slot_mixing]), m->F * P);
 	odvgp__copy_or(v.x_mean, u->number ? NULL : sc->x_mean, D, 0);
 	odvgp__copy_or(v.x_scale, u->number ? NULL : sc->x_scale, D, 1);
 	odvgp__copy_or(v.y_mean, hidden ? NULL : sc->y_mean, (ptrdiff_t)p->T, 0);
@@ -14988,6 +15166,9 @@ static const struct {
 } odvgp__optima[] = {{0, NULL}, {0, odvgp__fit_put_factors}, {0, odvgp__fit_put_inverse},
 		{ODVGP__STEPS_DIAGONAL, odvgp__fit_put_diagonal}};
 
+static const char odvgp__no_optimum[] =
+		"a mixture has no optimum in closed form: take natural steps";
+
 static odvgp_status odvgp__fit_check(const odvgp__unit *u, odvgp_info *info)
 {
 	int kind = u->cov_part->optimum, steps = odvgp__optima[kind].steps;
@@ -15133,6 +15314,8 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const od
 	if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
 	if (m->units > 1)
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model", -1, 0, odvgp__one_layer_only);
+	if (m->slot_mixing)
+		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "functions", -1, 0, odvgp__no_optimum);
 	if (!odvgp__has_noise(&m->cfg))
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "likelihood", -1, 0,
 				"must be Gaussian for an optimum in closed form");
@@ -15220,7 +15403,7 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
 	if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
 	if (!upper) return odvgp__fail(info, ODVGP_E_ARG, "upper", -1, 0, "is NULL");
 	if (!odvgp__has_noise(&m->cfg) || m->cfg.objective >= ODVGP_OBJECTIVE_PARTLY || m->levels > 1 ||
-			m->units > 1)
+			m->units > 1 || m->slot_mixing)
 		return odvgp__fail(
 				info, ODVGP_E_UNSUPPORTED, "model", -1, 0, "has no upper bound of this kind");
 	odvgp_events events = m->tape.events;
@@ -15270,6 +15453,8 @@ static odvgp__scale odvgp__unit_scale(const odvgp_model *m, int slot)
 	const odvgp_real *of_layer = m->data_sd + u->sd_at;
 	odvgp__scale scale = {1, NULL, u->D, 1, 0};
 	odvgp_real sd = of_layer[scale.n];
+	/* processes that are mixed have unit variance */
+	if (odvgp__is_mixed(&m->unit[layer]) && slot != m->slot_mixing) sd = 1;
 	if (state->power) scale.times = state->power > 0 ? 1 / sd : sd;
 	if (!state->column) return scale;
 	scale.at = of_layer;
@@ -15877,11 +16062,12 @@ static void odvgp__natural_back(odvgp_model *m)
 
 enum { ODVGP__WATCHED_LOOKS = 4, ODVGP__CURVED_LOOKS = 20 };
 
-/*  Whether log p(y|f) is not concave in what q moves: a step can overshoot at any size. */
+/*  Whether log p(y|f) is not concave in what q moves, or its maximum in one function depends on the
+    others, which move at the same time: a step can overshoot at any size. */
 static int odvgp__is_curved(const odvgp_model *m)
 {
 	return !(m->tape.likelihood->flags & ODVGP__LIK_LOG_CONCAVE) || m->cfg.lik.link_jitter > 0 ||
-		   m->units > 1;
+		   m->units > 1 || (m->slot_mixing && m->unit->P > 1);
 }
 
 /*  A natural step of O(M)'s q or for a likelihood that is not log-concave. If O(M)'s sees all rows,
@@ -16101,8 +16287,10 @@ static ptrdiff_t odvgp__residual_rows(const odvgp__unit *u)
 typedef struct odvgp__init_work {
 	/* what units above layer 0 see, rows through the mean functions below: sample[number % 2] */
 	odvgp_real *sample[2];
-	/* PROJECTION: the correlation matrix [D,D], axes [P,D], a vector and the columns' means [D] */
+	/* PROJECTION: the correlation matrix [D,D], axes [P,D], a vector and the columns' means [D]; for
+       mixed functions of the targets, D = F, with standard deviations and means */
 	odvgp_real *square, *axes, *vector, *means;
+	double *centres;
 	/* distance: of a row to its nearest centre (squared), or its variance; centre_t [D, padded M]:
        the centres, transposed */
 	odvgp_real *distance, *centre, *centre_t, *median;
@@ -16132,12 +16320,12 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
 	memset(w, 0, sizeof *w);
 	for (int i = 1; i < m->units; i++) widest = ODVGP__MAX(widest, m->cfg.layer[i].D);
 	for (int k = 0; k < 2; k++) w->sample[k] = odvgp__take(a, seen, widest);
-	if (hidden && u->slot_mean_A) {
-		w->square = odvgp__take(a, u->D, u->D);
-		w->axes = odvgp__take(a, u->P, u->D);
-		w->vector = odvgp__take(a, 1, u->D);
-		w->means = odvgp__take(a, 1, u->D);
-	}
+	ptrdiff_t wide = hidden && u->slot_mean_A ? u->D : odvgp__is_mixed(u) ? m->F : 0;
+	w->square = odvgp__take(a, wide, wide);
+	w->axes = odvgp__take(a, u->P, wide);
+	w->vector = odvgp__take(a, 1, wide);
+	w->means = odvgp__take(a, 1, wide);
+	w->centres = (double *)odvgp__take_bytes(a, (size_t)wide, sizeof(double));
 	w->table_size = 64;
 	while (w->table_size < 2 * (u->M_gamma + u->M)) w->table_size *= 2;
 	w->distance = odvgp__take(a, rows, 1);
@@ -16750,26 +16938,31 @@ static double odvgp__median_distance(odvgp__unit *u, const odvgp_real *X,
 	return count ? sqrt((double)odvgp__median(work, count)) : 1;
 }
 
+/*  Mean and variance of target t, without missing ones. */
+static double odvgp__target_moments(
+		const odvgp_model *m, const odvgp_real *Y, ptrdiff_t t, double *middle)
+{
+	ptrdiff_t N = m->cfg.N, C = odvgp__y_columns(&m->y), from = 0, seen = 0;
+	/* differences from the first row: equal targets give exactly 0 */
+	while (from < N - 1 && Y[from * C + t] != Y[from * C + t]) from++; /* missing */
+	double first = (double)Y[from * C + t], mean = 0, squares = 0;
+	for (ptrdiff_t i = from; i < N; i++) seen += Y[i * C + t] == Y[i * C + t];
+	for (ptrdiff_t i = from; i < N; i++)
+		if (Y[i * C + t] == Y[i * C + t]) mean += ((double)Y[i * C + t] - first) / (double)seen;
+	for (ptrdiff_t i = from; i < N; i++) {
+		double d = (double)Y[i * C + t] - first - mean;
+		if (d == d) squares += d * d;
+	}
+	*middle = first + mean;
+	return seen ? squares / (double)seen : 0;
+}
+
 static double odvgp__target_variance(const odvgp_model *m, const odvgp_real *Y)
 {
-	ptrdiff_t N = m->cfg.N, T = m->T, C = odvgp__y_columns(&m->y);
-	double total = 0;
+	double total = 0, mean;
 	if (!(m->tape.likelihood->flags & ODVGP__LIK_SCALABLE)) return 1;
-	/* differences from the first row: equal targets give exactly 0 */
-	for (ptrdiff_t t = 0; t < T; t++) {
-		ptrdiff_t from = 0, seen = 0;
-		while (from < N - 1 && Y[from * C + t] != Y[from * C + t]) from++; /* missing */
-		double first = (double)Y[from * C + t], mean = 0, squares = 0;
-		for (ptrdiff_t i = from; i < N; i++) seen += Y[i * C + t] == Y[i * C + t];
-		for (ptrdiff_t i = from; i < N; i++)
-			if (Y[i * C + t] == Y[i * C + t]) mean += ((double)Y[i * C + t] - first) / (double)seen;
-		for (ptrdiff_t i = from; i < N; i++) {
-			double d = (double)Y[i * C + t] - first - mean;
-			if (d == d) squares += d * d;
-		}
-		if (seen) total += squares / (double)seen;
-	}
-	return total > 0 ? total / (double)T : 1;
+	for (ptrdiff_t t = 0; t < m->T; t++) total += odvgp__target_moments(m, Y, t, &mean);
+	return total > 0 ? total / (double)m->T : 1;
 }
 
 typedef struct odvgp__start {
@@ -16871,6 +17064,7 @@ static void odvgp__init_base_kernel(
 	ptrdiff_t first = m->par.slot[u->slot_kernel].offset;
 	if (odvgp__geometry(base) == ODVGP__DISTANCE)
 		start = odvgp__hyper_methods[odvgp__hyper_method(u)].base(u, X, i, w);
+	if (odvgp__is_mixed(u)) start.variance = 1; /* ULAPANE's is the targets' */
 	if (base->type == ODVGP__WHITE) start.variance *= 0.1;
 	if (base->type == ODVGP__POLYNOMIAL)
 		start.variance = 0.5 * pow(start.variance, 1 / (double)base->degree);
@@ -16999,8 +17193,32 @@ static double odvgp__pass_on(const odvgp__unit *u, const odvgp_real *X, const od
 	return odvgp__usable(squares / (double)P);
 }
 
-/*  mean.A from the P leading eigenvectors of the correlation matrix of a sample of the inputs, by
-    power iteration, each orthogonal to those before; it scales the inputs to unit variance. */
+/*  w->axes: P leading eigenvectors of w->square [D,D] by power iteration, each orthogonal to those
+    before. */
+static void odvgp__leading_axes(
+		const odvgp_model *m, ptrdiff_t D, ptrdiff_t P, const odvgp__init_work *w)
+{
+	const odvgp__isa *isa = odvgp__isa_of(&m->tape.blas);
+	odvgp_real *C = w->square, *v = w->vector;
+	for (ptrdiff_t p = 0; p < P; p++) {
+		odvgp_real *axis = w->axes + p * D;
+		for (ptrdiff_t d = 0; d < D; d++) /* the first step only makes it orthogonal */
+			v[d] = (odvgp_real)odvgp__normal(
+					m->cfg.seed, ODVGP__STREAM_HIDDEN, (uint64_t)(p * D + d));
+		for (int step = 0; step < 100; step++) {
+			for (ptrdiff_t q = 0; q < p; q++)
+				isa->axpy(D, -isa->dot(D, v, w->axes + q * D), w->axes + q * D, v);
+			odvgp_real size = ODVGP__SQRT(isa->dot(D, v, v));
+			for (ptrdiff_t d = 0; d < D; d++) axis[d] = v[d] / size;
+			/* a thousandth of the identity keeps constant columns from giving 0 */
+			for (ptrdiff_t d = 0; d < D; d++)
+				v[d] = isa->dot(D, C + d * D, axis) + ODVGP__R(1e-3) * axis[d];
+		}
+	}
+}
+
+/*  mean.A from the P leading eigenvectors of the correlation matrix of a sample of the inputs; it
+    scales the inputs to unit variance. */
 static void odvgp__principal_axes(odvgp__unit *u, const odvgp_real *X, odvgp__init_work *w)
 {
 	const odvgp_model *m = u->model;
@@ -17023,21 +17241,41 @@ static void odvgp__principal_axes(odvgp__unit *u, const odvgp_real *X, odvgp__in
 			for (ptrdiff_t d = 0; d < D && pass; d++) v[d] = (x[d] - w->means[d]) / sd[d];
 			for (ptrdiff_t d = 0; d < D && pass; d++) isa->axpy(D, v[d] * share, v, C + d * D);
 		}
-	for (ptrdiff_t p = 0; p < P; p++) {
-		odvgp_real *axis = w->axes + p * D;
-		for (ptrdiff_t d = 0; d < D; d++) /* the first step only makes it orthogonal */
-			v[d] = (odvgp_real)odvgp__normal(
-					m->cfg.seed, ODVGP__STREAM_HIDDEN, (uint64_t)(p * D + d));
-		for (int step = 0; step < 100; step++) {
-			for (ptrdiff_t q = 0; q < p; q++)
-				isa->axpy(D, -isa->dot(D, v, w->axes + q * D), w->axes + q * D, v);
-			odvgp_real size = ODVGP__SQRT(isa->dot(D, v, v));
-			for (ptrdiff_t d = 0; d < D; d++) axis[d] = v[d] / size;
-			/* a thousandth of the identity keeps constant columns from giving 0 */
-			for (ptrdiff_t d = 0; d < D; d++)
-				v[d] = isa->dot(D, C + d * D, axis) + ODVGP__R(1e-3) * axis[d];
+	odvgp__leading_axes(m, D, P, w);
+	for (ptrdiff_t p = 0; p < P; p++)
+		for (ptrdiff_t d = 0; d < D; d++) A[d * P + p] = w->axes[p * D + d] / sd[d];
+}
+
+/*  "mixing", as odvgp_init_data says. */
+static void odvgp__init_mixing(const odvgp__unit *u, const odvgp_real *Y, odvgp__init_work *w)
+{
+	const odvgp_model *m = u->model;
+	const odvgp__isa *isa = odvgp__isa_of(&m->tape.blas);
+	ptrdiff_t N = m->cfg.N, F = m->F, P = u->P, columns = odvgp__y_columns(&m->y);
+	odvgp_real *C = w->square, *z = w->vector, *sd = w->means,
+			   *W = m->par.theta + m->par.slot[m->slot_mixing].offset;
+	double *mean = w->centres;
+	odvgp__zero(C, F * F);
+	for (ptrdiff_t f = 0; f < F; f++)
+		sd[f] = (odvgp_real)sqrt(odvgp__usable(odvgp__target_moments(m, Y, f, &mean[f])));
+	for (ptrdiff_t i = 0; i < N; i++) {
+		for (ptrdiff_t f = 0; f < F; f++) {
+			double y = (double)Y[i * columns + f];
+			z[f] = y == y ? (odvgp_real)((y - mean[f]) / (double)sd[f]) : 0;
 		}
-		for (ptrdiff_t d = 0; d < D; d++) A[d * P + p] = axis[d] / sd[d];
+		for (ptrdiff_t f = 0; f < F; f++) isa->axpy(F, z[f] / (odvgp_real)N, z, C + f * F);
+	}
+	odvgp__leading_axes(m, F, P, w);
+	for (ptrdiff_t p = 0; p < P; p++) {
+		const odvgp_real *axis = w->axes + p * F;
+		odvgp_real value = 0, most = 0;
+		for (ptrdiff_t f = 0; f < F; f++) {
+			value += axis[f] * isa->dot(F, C + f * F, axis);
+			if (fabs((double)axis[f]) > fabs((double)most)) most = axis[f];
+		}
+		value = ODVGP__SQRT(ODVGP__MAX(value, ODVGP__R(0.01))) * (most < 0 ? -1 : 1);
+		for (ptrdiff_t f = 0; f < F; f++)
+			W[f * P + p] = value * axis[f] * (m->y.lik->flags & ODVGP__LIK_SCALABLE ? sd[f] : 1);
 	}
 }
 
@@ -17056,6 +17294,10 @@ static void odvgp__init_unit(
 	if (hidden && u->slot_mean_A) odvgp__principal_axes(u, X, &w);
 	w.target_variance = hidden ? odvgp__pass_on(u, X, &w) : target_variance;
 	sd[u->D] = (odvgp_real)sqrt(w.target_variance);
+	if (odvgp__is_mixed(u)) {
+		w.target_variance = 1;
+		odvgp__init_mixing(u, Y, &w);
+	}
 	const odvgp_real *candidates = odvgp__draw_candidates(u, X, 1, &w);
 	for (ptrdiff_t d = 0; d < u->Dz && u->patches.height; d++)
 		odvgp__column_scale(candidates + d, odvgp__candidates(u), u->Dz, &mean, &sd[u->D + 1 + d]);
@@ -17337,7 +17579,9 @@ static void odvgp__kernel_slots(odvgp__unit *u)
 			odvgp__put(&t, ".");
 			odvgp__put(&t, ends[k]);
 			par->bad |= t.used >= t.size;
-			odvgp__slot_add(par, name, ODVGP__POSITIVE, 1, (ptrdiff_t)count[k], 1, 1);
+			int slot = odvgp__slot_add(par, name, ODVGP__POSITIVE, 1, (ptrdiff_t)count[k], 1, 1);
+			if (par->slot && k == 1 && count[k] == 1) /* "mixing" has the scale */
+				par->slot[slot].trainable = !odvgp__is_mixed(u);
 		}
 	}
 	u->kernel_slots = par->slots + 1 - u->slot_kernel;
@@ -17384,6 +17628,10 @@ static void odvgp__free_slots(odvgp__unit *u)
 	if (has_A) u->slot_mean_A = odvgp__slot_add(par, "mean.A", 0, 2, u->D, u->P, 1);
 	if (has_b) u->slot_mean_b = odvgp__slot_add(par, has_A ? "mean.b" : "mean.c", 0, 1, u->P, 1, 1);
 	if (has_A && !has_b && par->slot) par->slot[u->slot_mean_A].trainable = 0;
+	if (odvgp__is_mixed(u)) {
+		m->slot_mixing = odvgp__slot_add(par, "mixing", 0, 2, m->F, u->P, 1);
+		odvgp__slot_units(par, m->slot_mixing, 1, 0);
+	}
 	if (u->patches.height)
 		u->slot_patch_weights =
 				odvgp__slot_add(par, "weights", 0, 1, odvgp__patches_count(&u->patches), 1, 1);
@@ -17662,8 +17910,16 @@ ODVGP__NOINLINE void odvgp__build_bound(odvgp__unit *u)
 {
 	odvgp_model *m = u->model;
 	if (m->cfg.objective == ODVGP_OBJECTIVE_ELBO) {
+		odvgp__ref mean = u->mean, var = u->var;
+		if (m->slot_mixing) {
+			odvgp__ref W = odvgp__param_node(u, m->slot_mixing, 1, m->F, u->P);
+			var = odvgp__tile(u, ODVGP__MIX, ODVGP__MIX_SQUARES, m->F, ODVGP__TILE_SIZE, W, var,
+					odvgp__none, odvgp__none);
+			mean = odvgp__tile(u, ODVGP__MIX, ODVGP__MIX_PLAIN, m->F, ODVGP__TILE_SIZE, W, mean,
+					odvgp__none, odvgp__none);
+		}
 		/* tcc needs the length of an array of structs. */
-		const odvgp__ref in[5] = {u->mean, u->var, m->Y, m->lik_params, m->lik_free_params};
+		const odvgp__ref in[5] = {mean, var, m->Y, m->lik_params, m->lik_free_params};
 		m->expect = odvgp__node_add(
 				&m->tape, u, ODVGP__EXPECT, 0, ODVGP__TILE, 1, 1, in, 5, odvgp__none);
 		odvgp__asked_for(u, m->expect, ODVGP__FOR_BOUND);
@@ -17970,7 +18226,7 @@ static void odvgp__settle_config(odvgp_config *c)
 static void odvgp__settle(odvgp_model *m)
 {
 	odvgp__settle_config(&m->cfg);
-	m->F = odvgp__last_P(&m->cfg);
+	m->F = odvgp__functions(&m->cfg);
 	m->units = (int)m->cfg.layers;
 	m->T = odvgp__lik_targets(&odvgp__likelihoods[m->cfg.lik.kind], m->F);
 	m->classes = odvgp__classes(&odvgp__likelihoods[m->cfg.lik.kind], m->F, m->cfg.lik.classes);
@@ -18151,6 +18407,14 @@ static void odvgp__start_patches(odvgp__unit *u)
 		u->model->par.theta[slot->offset + i] = 1;
 }
 
+/*  Function f is process f modulo P. */
+static void odvgp__start_mixing(odvgp_model *m)
+{
+	ptrdiff_t P = m->unit[m->units - 1].P;
+	for (ptrdiff_t f = 0; m->slot_mixing && f < m->F; f++)
+		m->par.theta[m->par.slot[m->slot_mixing].offset + f * P + f % P] = 1;
+}
+
 /*  Hyperparameters that the expression gave. */
 static void odvgp__start_kernel(odvgp__unit *u, const char *text)
 {
@@ -18185,6 +18449,7 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 	for (int l = 0; l < m->units; l++) odvgp__start_kernel(&m->unit[l], config->layer[l].kernel);
 	odvgp__start_likelihood(m);
 	for (int l = 0; l < m->units; l++) odvgp__start_patches(&m->unit[l]);
+	odvgp__start_mixing(m);
 	odvgp__q_identity(m);
 	odvgp__touch_all(m);
 	*model = m;
@@ -18218,6 +18483,8 @@ static odvgp_status odvgp__warm_check(const odvgp_model *m, odvgp_info *info)
 {
 	if (m->units > 1)
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model", -1, 0, odvgp__one_layer_only);
+	if (m->slot_mixing)
+		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "functions", -1, 0, odvgp__no_optimum);
 	if (!odvgp__has_noise(&m->cfg)) return ODVGP_OK;
 	if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT)
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "objective", -1, 0,
@@ -19162,6 +19429,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_config_set
 #undef odvgp_config_name
 #undef odvgp_config_size
+#undef odvgp_config_threads
 #undef odvgp_constant
 #undef odvgp_falling
 #undef odvgp_status_text
@@ -19209,6 +19477,8 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_predict_scratch
 #undef odvgp_predict
 #undef odvgp_predict_cov
+#undef odvgp_predict_y
+#undef odvgp_predict_functions
 #undef odvgp_predict_logp
 #undef odvgp_sample_scratch
 #undef odvgp_sample

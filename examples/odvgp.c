@@ -34,6 +34,7 @@
         data.h      from tables to inputs and targets
         predict.h   threads, predictions, metrics
         models.h    models from options, and model files
+        interval.h  limits of y
         plan.h      --basis auto
         report.h    results as JSON and text
         picture.h   what a model has learned, as a picture
@@ -106,13 +107,15 @@ static const char compare_help[] =
 
 static const char predict_help[] =
 		"odvgp predict writes CSV: for each row the mean and the standard deviations of f and of\n"
-		"y = f + noise, in the units of the targets, the limits of --interval, and in the column\n"
+		"y = f + noise, in the units of the targets, the limits of --interval (the quantiles of\n"
+		"(1 - P) / 2 and (1 + P) / 2), and in the column\n"
 		"range how many inputs are outside their range in training. It finds columns by name if\n"
 		"both files have headers, else by their place in the training file (all columns of that\n"
 		"file, all but the targets, or only the inputs). If the file has the target, it prints\n"
 		"metrics too. For classes it writes the label and p_NAME, the probability of each class;\n"
 		"for other likelihoods than the Gaussian mean and sd_y. With --missing drop, rows with\n"
-		"missing inputs, or with texts that training has not seen, get NA. --data - is a stream:\n"
+		"missing inputs, or with cells that do not fit (texts or labels that training has not\n"
+		"seen, a target that is no number), get NA. --data - is a stream:\n"
 		"each row is answered when it arrives.\n";
 
 static const char sample_help[] =

@@ -17,6 +17,7 @@ tests=$*
 save_load="moved bit_for_bit precision on_disk"
 training="allocat instruction updates schedules"
 threads="pool callers task caller workers fork ticket"
+tape="frozen naturally epoch features nothing ticket"
 linalg="sets small padding beta carries syrk trsm potrf cut trmm reversed inverse adjoint"
 short="
 aarch64 test_linalg double $linalg
@@ -24,16 +25,16 @@ aarch64 test_linalg float $linalg
 aarch64 test_vmath both
 aarch64 test_oracle both
 aarch64 test_files double
-aarch64 test_tape both
+aarch64 test_tape double $tape
 aarch64 test_model double
 aarch64 test_training double $training
 aarch64 test_threads double $threads
 aarch64 golden double step_by_hand gamma_exact
 armhf test_linalg float $linalg
 armhf test_vmath float
-armhf test_oracle both
+armhf test_oracle float
 armhf test_files both
-armhf test_tape float
+armhf test_tape float $tape
 armhf test_save_load double $save_load
 armhf test_forged_files double damaged forged
 armhf test_recovery double causes largest
@@ -51,7 +52,7 @@ i386 test_linalg double
 i386 test_threads double $threads
 i387 test_oracle both
 i387 test_files both
-s390x test_oracle both
+s390x test_oracle double
 s390x test_files both
 s390x test_arguments double refused slots_tell
 s390x test_save_load double $save_load

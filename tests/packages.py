@@ -1,5 +1,5 @@
 """Drives examples/packaging/odvgp.py: packages.py FOLDER FOR FILES. Prints one line that says what was checked."""
-import os, sys
+import os, subprocess, sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "examples", "packaging"))
 import numpy as np
 import odvgp
@@ -56,6 +56,22 @@ raises("must be 400 rows", odvgp.load, path, X[:9], y[:9])
 with open(path, "r+b") as f:
     f.truncate(500)
 raises("", odvgp.load, path)
+
+# The same bits with other numbers of threads; a number that cannot be is an error.
+program = """import sys, numpy as np, odvgp
+X = np.random.default_rng(1).uniform(-3, 3, (3000, 4))
+gp = odvgp.GP(X, np.sin(X[:, 0]), beta=150, gamma=300, optim__batch=1000)
+sys.stdout.write(gp.train(3).predict(X)[0].tobytes().hex())"""
+
+
+def in_threads(count):
+    paths = os.pathsep.join([os.path.dirname(odvgp.__file__), os.environ.get("PYTHONPATH", "")])
+    return subprocess.run([sys.executable, "-c", program], env={**os.environ, "ODVGP_THREADS": count, "PYTHONPATH": paths}, capture_output=True, text=True)
+
+
+alone, three = in_threads("1"), in_threads("3")
+assert alone.returncode == 0 and len(alone.stdout) == 48000 and alone.stdout == three.stdout, three.stderr
+assert "odvgp.Error" in in_threads("0").stderr
 
 # Several targets, float32 and Fortran order, a bound without q, settings by name, errors that carry the sentence.
 two = odvgp.GP(np.asfortranarray(X, dtype=np.float32), np.c_[y, -y], beta=20, kernel="rbf").train(50)

@@ -1282,6 +1282,21 @@ TEST(divide_by_zero_is_refused)
 	b.t.info = NULL;
 	stop();
 }
+TEST(mix)
+{
+	static const struct {
+		ptrdiff_t F, P, n;
+	} sizes[] = {{1, 1, 1}, {3, 2, 5}, {4, 4, 9}, {7, 3, 2}};
+	test_seed = 114;
+	for (int s = 0; s < 4; s++)
+		for (int squares = 0; squares < 2; squares++) {
+			input in[] = {PADDED(sizes[s].F, sizes[s].P, ANY), PADDED(sizes[s].P, sizes[s].n, ANY)};
+			start(NULL, 0);
+			CHECK_OP(ODVGP__MIX, in, sizes[s].F, sizes[s].n,
+					squares ? ODVGP__MIX_SQUARES : ODVGP__MIX_PLAIN, 1, 1,
+					squares ? "of variances" : "of means");
+		}
+}
 TEST(gather)
 {
 	ptrdiff_t columns[] = {5, 0, 3};
@@ -1884,6 +1899,7 @@ int main(int argc, char **argv)
 	RUN(variance_of_the_inverse_parametrisation);
 	RUN(divide);
 	RUN(divide_by_zero_is_refused);
+	RUN(mix);
 	RUN(gather);
 	RUN(dot);
 	RUN(kl_of_a_covariance);

@@ -597,6 +597,7 @@ static names all_slot_names(void)
 							c.reproduce.parametrisation = (odvgp_parametrisation)param;
 							c.layer[0].mean_function = (odvgp_mean_function)function;
 							c.layer[0].M_gamma = gamma;
+							c.functions = gamma > 0;
 							/* Inducing patches of one pixel. */
 							c.layer[0].patches.image_height = c.layer[0].patches.image_width =
 									c.layer[0].patches.height = c.layer[0].patches.width =

@@ -149,6 +149,7 @@ TEST(each_name_sets_its_field)
 	memset(seen, 0, sizeof seen);
 	SETS("N=268435456", N, 268435456);
 	SETS("deep.samples=3", deep.samples, 3);
+	SETS("functions=4", functions, 4);
 	SETS("deep.predict_samples=100", deep.predict_samples, 100);
 	SETS("D=7", layer[0].D, 7);
 	SETS("P=1", layer[0].P, 1);
@@ -468,6 +469,20 @@ TEST(names_and_size)
 	CHECK(!strcmp(odvgp_config_name(0), "layers") && !strcmp(odvgp_config_name(n - 1), "isa"));
 	CHECK_INT(odvgp_config_size(), sizeof(odvgp_config));
 }
+static void no_tasks(void *user, int n, void (*task)(void *arg, int i), void *arg)
+{
+	(void)user, (void)n, (void)task, (void)arg;
+}
+TEST(threads_are_set)
+{
+	odvgp_config c = odvgp_config_defaults(10, 2, 1, 3, 0), before = c;
+	odvgp_threads hook = {no_tasks, &c, 3};
+	odvgp_config_threads(&c, &hook);
+	CHECK(c.threads.run == no_tasks && c.threads.user == &c && c.threads.count == 3);
+	odvgp_config_threads(&c, NULL);
+	CHECK(!memcmp(&c, &before, sizeof c));
+	odvgp_config_threads(NULL, &hook);
+}
 
 int main(int argc, char **argv)
 {
@@ -479,5 +494,6 @@ int main(int argc, char **argv)
 	RUN(ways_to_write_an_assignment);
 	RUN(errors_leave_the_config);
 	RUN(names_and_size);
+	RUN(threads_are_set);
 	return test_end();
 }

@@ -282,6 +282,35 @@ check "two targets: metrics are averages" \
 "$tool" predict --model two.odvgp --data inputs.csv >pred2.csv
 check "two targets: six columns" \
     test "$(head -n 1 pred2.csv)" = "mean_0,sd_f_0,sd_y_0,mean_1,sd_f_1,sd_y_1,range"
+# Three targets that follow one function, with noise, and their mixture.
+awk 'BEGIN { srand(5); for (i = 0; i < 300; i++) { x = 6 * rand(); f = sin(x); e = 0
+    for (k = 0; k < 3; k++) y[k] = f * (k + 1) + rand() + rand() + rand() - 1.5
+    printf "%.6f,%.6f,%.6f,%.6f\n", x, y[0], y[1], y[2] } }' >lmc.csv
+cut -d, -f1 lmc.csv >lmc_inputs.csv
+train --data lmc.csv --target 1-3 --outputs lmc:1 --model lmc.odvgp --json --iters 300 \
+    --test-fraction 0.3 >lmc.json
+check "mixtures: learn" holds "$(value lmc.json p) == 3 && $(value lmc.json rmse) < 0.6"
+check "mixtures: auto takes a basis with q" test "$(value lmc.json basis)" != sgpr
+"$tool" predict --model lmc.odvgp --data lmc_inputs.csv >lmc_pred.csv
+check "mixtures: a forecast for each target" test "$(head -n 1 lmc_pred.csv)" = \
+    "mean_0,sd_f_0,sd_y_0,mean_1,sd_f_1,sd_y_1,mean_2,sd_f_2,sd_y_2,range"
+check "mixtures: one function, to its scale" holds "$(awk -F, 'NR > 1 { x += $1; y += $7
+    xx += $1 * $1; yy += $7 * $7; xy += $1 * $7; n++ }
+    END { printf "%.6f", (n * xy - x * y) / sqrt((n * xx - x * x) * (n * yy - y * y)) }' \
+    lmc_pred.csv) > 0.9999"
+"$tool" sample --model lmc.odvgp --data lmc_inputs.csv --samples 2 >lmc_samples.csv
+check "mixtures: samples of each target" test "$(head -n 1 lmc_samples.csv)" = \
+    "sample_0_0,sample_0_1,sample_0_2,sample_1_0,sample_1_1,sample_1_2"
+fit --data lmc.csv --target 1-3 --outputs lmc:1 --model lmc.odvgp --iters 310 --resume lmc.odvgp
+check "mixtures: resume" test $? -eq 0
+for what in lmc:4 lmc:0 lmc mixed; do
+    check "refused: --outputs $what" refuses "--outputs $what: " \
+        train --data lmc.csv --target 1-3 --outputs $what --model t.odvgp
+done
+check "refused: mixtures without q" refuses "--outputs lmc:1: --basis sgpr has no q" \
+    train --data lmc.csv --target 1-3 --outputs lmc:1 --basis sgpr --model t.odvgp
+check "refused: mixtures of classes" refuses "--outputs lmc:1: the likelihood robustmax takes no" \
+    train --data text.csv --target colour --outputs lmc:1 --model t.odvgp
 train --data named.csv --target a --features b,y --model t.odvgp --json >t.json
 check "target and features by name; no test part: null" \
     test "$(value t.json d) $(value t.json rmse)" = "2 null"
@@ -1223,14 +1252,17 @@ check "predict: columns that only the training file had" sh -c \
     --data t.csv >one.csv && "$1" predict --model t.odvgp --data ids.csv --quiet | cmp - one.csv' sh "$tool"
 sed '3s/blue/GREEN/; 5s/[^,]*$/abc/; 7s/^[^,]*/x/' text.csv >t.csv
 predict text.odvgp t.csv --missing drop 2>err.txt
-check "predict: a new level and a broken number are NA" \
-    test "$(grep -n NA t.txt | cut -c1-13 | tr '\n' ' ')" = "3:NA,NA,NA,NA 7:NA,NA,NA,NA "
-check "predict: a note names the first" grep -q "^note: 2 of 200 rows have no prediction (NA): .*'x' is \
+check "predict: a new level, a broken number and a broken target are NA" \
+    test "$(grep -n NA t.txt | cut -c1-13 | tr '\n' ' ')" = \
+    "3:NA,NA,NA,NA 5:NA,NA,NA,NA 7:NA,NA,NA,NA "
+check "predict: a note names the first" grep -q "^note: 3 of 200 rows have no prediction (NA): .*'x' is \
 not a number" err.txt
-check "predict: a broken target does not count, and is named" \
-    grep -q "^note: targets that do not fit .* line 5, column 5 (y): 'abc' is not a number" err.txt
 "$tool" predict --model text.odvgp --data t.csv --missing drop --json --quiet >t.json
-check "predict: counts of both" test "$(values t.json n n_test n_missing)" = "200 197 2"
+check "predict: counts of both" test "$(values t.json n n_test n_missing)" = "200 197 3"
+sed '5s/[^,]*$/abc/' text.csv >t.csv
+predict text.odvgp t.csv --missing drop 2>err.txt
+check "predict: a note names a broken target" \
+    grep -q "^note: 1 of 200 .* line 5, column 5 (y): 'abc' is not a number" err.txt
 sed 's/,[^,]*$/,/' two.csv >t.csv
 predict two.odvgp t.csv 2>err.txt
 check "predict: a target without values is left out of the metrics" \
@@ -1363,8 +1395,8 @@ sed '5s/,[35],[^,]*,\( one",\)*/,3,other,/' kinds.csv >other-kind.csv
 check "refused: a label that training has not seen" refuses \
     "line 5, column 4 (kind): 'other' is none" predict --model kind.odvgp --data other-kind.csv
 "$tool" predict --model kind.odvgp --data other-kind.csv --missing drop --json >t.json 2>err.txt
-check "predict: or it does not count" test "$(values t.json n n_test)" = "200 199"
-check "predict: with a note" grep -q "^note: targets that do not fit .*'other'" err.txt
+check "predict: or it has no prediction" test "$(values t.json n n_test n_missing)" = "200 199 1"
+check "predict: with a note" grep -q "^note: 1 of 200 rows have no prediction (NA): .*'other'" err.txt
 for l in logit softmax; do
     target=two
     train $k --target $target --likelihood $l --model t.odvgp --json >t.json
@@ -1386,6 +1418,30 @@ for pair in y:studentt y:laplace y:heteroscedastic count:poisson count:negative_
         [ "$1" -eq 50 ]' sh "$(value t.json n_test)"
     check "likelihood $l: loglik and rmse" \
         holds "$(value t.json loglik_raw) > -4 && $(value t.json rmse_raw) < 2"
+    "$tool" predict --model t.odvgp --data $data --interval 0.9 --keep "$target" >t.csv 2>/dev/null
+    check "likelihood $l: limits, with the targets inside" awk -F, '
+        NR == 1 { if ($0 !~ /,mean,sd_y,lower,upper,range$/) exit 1; next }
+        { rows++; inside += $1 >= $4 && $1 <= $5; if (!($4 <= $5 && $4 <= $2 && $2 <= $5)) bad = 1 }
+        END { exit bad || rows != 200 || inside < 0.82 * rows }' t.csv
+    case $l in studentt | poisson | negative_binomial | gamma) ;; *) continue ;; esac
+    # The density between the limits of row 2, from log-likelihoods of one row each, is 0.9: counts
+    # outside have less than 0.05 on both sides.
+    limits=$(sed -n 2p t.csv | cut -d, -f4,5 | tr , ' ')
+    row=$(sed -n 2p $data | cut -d, -f1,2)
+    for y in $(echo "$limits" | awk -v l=$l '{
+        if (l ~ /poisson|binomial/) for (y = 0; y <= $2; y++) printf "%d ", y
+        else for (k = 0; k <= 32; k++) printf "%.9f ", $1 + ($2 - $1) * k / 32 }'); do
+        printf 'a,b,%s\n%s,%s\n' "$target" "$row" "$y" >one.csv
+        "$tool" predict --model t.odvgp --data one.csv --json --out t.txt --quiet >t.json
+        echo "$y $(value t.json loglik_raw)"
+    done >density.txt
+    check "likelihood $l: limits are quantiles" awk -v limits="$limits" -v l=$l '
+        BEGIN { split(limits, limit, " ") }
+        { p = exp($2) }
+        l ~ /poisson|binomial/ { sum += p; if ($1 == limit[1]) low = sum >= 0.05 && sum - p < 0.05; last = p }
+        l !~ /poisson|binomial/ { sum += p * (NR == 1 || NR == 33 ? 1 : NR % 2 ? 2 : 4) * (limit[2] - limit[1]) / 96 }
+        END { exit l ~ /poisson|binomial/ ? !(low && sum >= 0.95 && sum - last < 0.95) : (sum - 0.9) ^ 2 > 1e-6 }
+    ' density.txt
 done
 check "refused: no count" refuses "line 2, column 7 (above): " train $k --target above \
     --likelihood poisson $m
@@ -1406,7 +1462,7 @@ check "refused: too many classes" refuses "more than 200 different values" \
 for refused in "--noise 0.1" "--fit-q end"; do
     check "refused: $refused" refuses "${refused% *}" train $k --target two $refused $m
 done
-check "refused: --interval of classes" refuses "--interval: only for the gaussian" \
+check "refused: --interval of classes" refuses "--interval: classes have no limits" \
     predict --model kind.odvgp --data kinds.csv --interval 0.9
 check "refused: --threshold of three" refuses "--threshold: only for models of two classes" \
     predict --model kind.odvgp --data kinds.csv --threshold 0.9
@@ -1423,6 +1479,40 @@ check "plot: classes" test \
     "$(grep -c '>Most probable: 0 \|>Probability of the most\|>Calibration, test' curves.svg)" -eq 3
 "$tool" sample --model t.odvgp --data kinds.csv --samples 2 >t.csv
 check "sample: a function for each class" grep -q "^sample_0_0,sample_0_1,sample_0_2,sample_1_0" t.csv
+"$tool" train $k --target kind --class-weights balanced --model weighted.odvgp --json >t.json 2>err.txt
+check "class weights: balanced" awk -v "w=$(sed 's/.*"class_weights": \[\([^]]*\)\].*/\1/' t.json)" \
+    -v "n=$(value t.json n_train)" 'BEGIN {
+        split(w, weight, ", "); if (weight[1] > 0.9 || weight[2] < 1.1) exit 1
+        for (k = 1; k <= 3; k++) sum += n / 3 / weight[k]; exit (sum - n) ^ 2 > 1e-6 }'
+check "class weights: printed" grep -q '^note: weights of classes: big, one [0-9.]*, low ' err.txt
+check "class weights: kept" sh -c '"$1" info weighted.odvgp | grep -q "classes: .*; weights balanced$"' \
+    sh "$tool"
+w="$k $steady --target kind"
+fit $w --class-weights balanced --model half-w.odvgp --iters 100
+fit --data kinds.csv --resume half-w.odvgp --iters 200 --model t.odvgp
+fit $w --class-weights balanced --model one.odvgp
+check "class weights: resume gives the same bits" cmp t.odvgp one.odvgp
+fit $k --target kind --class-weights "low=1,mid=1" --model one.odvgp
+fit $k --target kind --model t.odvgp
+check "class weights: ones change nothing" sh -c \
+    '"$1" predict --model t.odvgp --data kinds.csv >t.txt 2>&1 &&
+    "$1" predict --model one.odvgp --data kinds.csv 2>&1 | cmp - t.txt' sh "$tool"
+train $k --target two --model t.odvgp --class-weights 3=9,5=1 --json >t.json
+predict t.odvgp kinds.csv
+check "class weights: a heavy class is predicted more often" test \
+    "$(cut -d, -f1 t.txt | grep -c 3)" -gt "$(cut -d, -f3 kinds.csv | grep -c 3)"
+"$tool" compare $k --target kind --class-weights "big, one=2.5" --bases coupled --beta 20 --iters 30 \
+    --quiet >t.txt
+check "class weights: compare, a name with a comma" grep -q "^coupled .* 0\.[0-9]* *0\.[0-9]* *-[0-9.]*$" \
+    t.txt
+for bad in many=2 "low=-1" "low=1;mid=2" low=x low; do
+    check "refused: --class-weights $bad" refuses "or NAME=W,... with weights not below 0; classes: big" \
+        train $k --target kind --class-weights "$bad" $m
+done
+check "refused: --class-weights of nothing" refuses "all training rows have weight 0" \
+    train $k --target two --class-weights 3=0,5=0 $m
+check "refused: --class-weights of numbers" refuses "--class-weights: only for classes" \
+    train --data plain.csv --class-weights balanced $m
 fit $k --target kind --model half-kind.odvgp --iters 100
 fit --data kinds.csv --resume half-kind.odvgp --iters 110 --model t.odvgp
 check "resume: classes" test "$("$tool" info t.odvgp --json | grep -o '"iters": 110')"

@@ -9,9 +9,9 @@
 
 Settings are the fields of odvgp_config by name, with "__" for "."; odvgp.settings() lists them.
 Columns of X are standardised inside, with gaussian, studentt and laplace y, too; functions=K gives
-K classes. A call that fails raises odvgp.Error with the library's sentence. ODVGP_LIBRARY names the
-shared library if it is elsewhere. The tool and this file do not read each other's model files."""
-import ctypes as C, itertools, os, signal, threading, weakref
+K classes. Errors are odvgp.Error with the library's sentence. ODVGP_LIBRARY names the library,
+ODVGP_THREADS a number of threads other than that of processors. The tool has its own files."""
+import atexit, ctypes as C, itertools, os, signal, threading, weakref
 import numpy as np
 
 _built = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../build/libodvgp.so")
@@ -33,7 +33,7 @@ class _Config(C.Structure):  # nothing is known of it but its size
 _Watch = C.CFUNCTYPE(C.c_int, C.c_void_p, C.POINTER(_Report))
 _lib.odvgp_config_defaults.restype = _Config
 _lib.odvgp_status_text.restype = _lib.odvgp_config_name.restype = C.c_char_p
-for _name in ("predictor_size", "predict_scratch", "save_size", "fit_q_size"):
+for _name in ("predictor_size", "predict_scratch", "save_size", "fit_q_size", "pool_size"):
     getattr(_lib, "odvgp_" + _name).restype = C.c_ssize_t
 
 def _get(name, *args):  # integers are ptrdiff_t or size_t, arrays are pointers
@@ -43,12 +43,20 @@ def _get(name, *args):  # integers are ptrdiff_t or size_t, arrays are pointers
 def _call(name, *args, info=True):
     says = _Info()
     if status := _get(name, *args, *([C.byref(says)] if info else [])):
-        text = says.text if info else _lib.odvgp_status_text(status)
-        raise (_Stopped if status == _STOPPED else Error)(text.decode())
+        error = _Stopped if status == _STOPPED else Error
+        raise error((says.text if info else _lib.odvgp_status_text(status)).decode())
 
 def _rows(a):
     a = np.ascontiguousarray(a, dtype=np.float64)
     return a.reshape(len(a), a.shape[1] if a.ndim == 2 else -1 if a.size else 1)
+
+def _threads(_hook=(C.c_void_p * 3)(), _pool=[]):  # of all models; the first one starts a pool
+    if not _pool:
+        pool, count = C.c_void_p(), int(os.environ.get("ODVGP_THREADS") or os.cpu_count())
+        block = np.zeros(_get("pool_size", count) // 8 + 1)
+        _call("pool_start", C.byref(pool), count, block, block.nbytes, _hook, info=False)
+        _pool.append((block, atexit.register(_lib.odvgp_pool_stop, pool)))
+    return _hook
 
 def settings():
     return [n.decode() for n in iter(map(_lib.odvgp_config_name, itertools.count()).__next__, None)]
@@ -64,11 +72,10 @@ class GP:
             _call("column_scales", y, len(y), T, *self._scales[2:])
         self._data(X, y)
         cfg = _get("config_defaults", n, D, functions or T, int(min(beta, n)), int(gamma))
-        texts = []  # a kernel must live until the model is made
-        for name, value in config.items():
-            value = ("off", "on")[value] if isinstance(value, bool) else value
-            texts.append(f"{name.replace('__', '.')}={value}".encode())
-            _call("config_set", C.byref(cfg), texts[-1])
+        _get("config_threads", C.byref(cfg), _threads())
+        texts = [f"{k.replace('__', '.')}={('off', 'on')[v] if isinstance(v, bool) else v}".encode()
+                 for k, v in config.items()]  # a kernel must live until the model is made
+        for text in texts: _call("config_set", C.byref(cfg), text)
         _call("model_create", C.byref(self._model), C.byref(cfg), self._x, self._y, None)
         weakref.finalize(self, _lib.odvgp_model_free, self._model)
 
@@ -84,21 +91,15 @@ class GP:
         """Trains further. progress(step, elbo) comes after each step; a true result ends it."""
         raised, self._frozen = [], None
         def watch(_, report):
-            try:
-                r = report.contents
-                return bool(raised or progress and progress(r.step, r.elbo))
-            except BaseException as e:  # must not pass through C
-                raised.append(e)
-                return 1
-        # Ctrl-C may come before the first line of watch, where nothing could catch it.
+            try: return bool(raised or progress and progress(report[0].step, report[0].elbo))
+            except BaseException as e: return raised.append(e) or 1  # must not pass through C
         main = threading.current_thread() is threading.main_thread()
-        stop = lambda *_: raised.append(KeyboardInterrupt())
+        stop = lambda *_: raised.append(KeyboardInterrupt())  # Ctrl-C may come outside of watch
         before = main and signal.signal(signal.SIGINT, stop)
         try:
             _call("fit", self._model, self._x, self._y, steps, _Watch(watch), None)
         except _Stopped: pass
-        finally:
-            if main: signal.signal(signal.SIGINT, before or signal.SIG_DFL)
+        finally: main and signal.signal(signal.SIGINT, before or signal.SIG_DFL)
         if raised: raise raised[0]
         return self
 
@@ -114,11 +115,10 @@ class GP:
     def predict(self, X, noise=False):
         """Mean and variance at the rows of X: [n], or [n, P] with several outputs or classes."""
         if self._frozen is None:
-            self._server = _Server()
-            frozen = np.zeros(_get("predictor_size", self._model) // 8 + 1)
+            frozen, server = np.zeros(_get("predictor_size", self._model) // 8 + 1), _Server()
             _call("freeze", self._model, self._pointers(), frozen, frozen.nbytes)
-            _call("server_from_block", C.byref(self._server), frozen, frozen.nbytes, _AUTO)
-            self._frozen = frozen
+            _call("server_from_block", C.byref(server), frozen, frozen.nbytes, _AUTO)
+            self._frozen, self._server = frozen, server
         s, X = self._server, _rows(X)
         if X.shape[1] != s.D: raise Error(f"X has {X.shape[1]} columns, the model has {s.D}")
         mean, var = np.empty((2, s.y_rows if noise else s.P, len(X)))
@@ -134,14 +134,14 @@ class GP:
         _call("file_write", os.fsencode(path), file, file.nbytes, info=False)
 
 def load(path, X=None, y=None):
-    gp, file, serial = GP.__new__(GP), np.fromfile(path, np.uint8), C.byref((C.c_void_p * 3)())
-    size, user, count = C.c_size_t(), C.c_void_p(), C.c_size_t()
-    _call("load_size", file, file.nbytes, serial, _AUTO, C.byref(size), None, C.byref(user),
+    gp, file, size = GP.__new__(GP), np.fromfile(path, np.uint8), C.c_size_t()
+    user, count = C.c_void_p(), C.c_size_t()
+    _call("load_size", file, file.nbytes, _threads(), _AUTO, C.byref(size), None, C.byref(user),
           C.byref(count))
-    user = C.string_at(user, count.value)
-    if user[:8] != _MARK: raise Error(f"{path} was not written by odvgp.py")
+    if (user := C.string_at(user, count.value))[:8] != _MARK:
+        raise Error(f"{path} was not written by odvgp.py")
     gp._model, gp._frozen, gp._block = C.c_void_p(), None, np.zeros(size.value // 8 + 1)
-    _call("load", file, file.nbytes, serial, _AUTO, gp._block, gp._block.nbytes,
+    _call("load", file, file.nbytes, _threads(), _AUTO, gp._block, gp._block.nbytes,
           C.byref(gp._model))
     numbers = np.frombuffer(user[8:]).copy()
     gp._shape, gp._x, gp._y = tuple(int(k) for k in numbers[:3]), None, None

@@ -5,6 +5,7 @@
 #ifndef TOOL_APPLY_H
 #define TOOL_APPLY_H
 
+#include "interval.h"
 #include "report.h"
 
 typedef struct application {
@@ -16,10 +17,10 @@ typedef struct application {
 	/* What is known of the table; its name in messages. */
 	knowledge known;
 	const char *path;
-	/* --missing drop; predictions go to standard output; half the width of --interval in sd, 0:
-       none. */
+	/* --missing drop; predictions go to standard output. */
 	int drop, to_stdout;
-	double half_width;
+	/* --interval, 0: none; half its width in sd of a Gaussian; parameters of other likelihoods. */
+	double interval, half_width, par[2];
 	/* Predictions that wait to be written. */
 	bytes csv;
 	/* Of two classes, the second one is printed from this probability on. */
@@ -28,11 +29,10 @@ typedef struct application {
 	metric_sums *sums;
 	/* Of classes, instead of the sums. */
 	scores scores;
-	/* Rows: all, without a prediction, outside the training range, with a target that is no number
-       and thus not counted. */
-	ptrdiff_t rows, lost, outside, broken;
-	/* The first cell that does not fit, in a sentence; and the first of a target. */
-	char *misfit, *target_misfit;
+	/* Rows: all, without a prediction, outside the training range. */
+	ptrdiff_t rows, lost, outside;
+	/* The first cell that does not fit, in a sentence. */
+	char *misfit;
 	int has_target, noted_place;
 } application;
 
@@ -107,7 +107,7 @@ static void csv_header(const application *a, const selection *kept, const table 
 		bytes_print(b, "mean%s,", tail);
 		if (is_gaussian(a)) bytes_print(b, "sd_f%s,", tail);
 		bytes_print(b, "sd_y%s,", tail);
-		if (a->half_width > 0) bytes_print(b, "lower%s,upper%s,", tail, tail);
+		if (a->interval > 0) bytes_print(b, "lower%s,upper%s,", tail, tail);
 	}
 	bytes_print(b, "range\n");
 }
@@ -121,32 +121,32 @@ static int outside_range(const schema *s, const double *x)
 	return count;
 }
 
-static void csv_prediction(const application *a, bytes *b, double mean, double var_f, double var_y)
+/*  Number k of a forecast. limits: two for each number, or NULL. */
+static void csv_prediction(
+		const application *a, bytes *b, const forecast *f, const double *limits, ptrdiff_t k)
 {
-	double sd = sqrt(var_y), half = a->half_width * sd;
-	bytes_print(b, "%.10g,", mean);
-	if (is_gaussian(a)) bytes_print(b, "%.10g,", sqrt(var_f));
-	bytes_print(b, "%.10g,", sd);
-	if (a->half_width > 0) bytes_print(b, "%.10g,%.10g,", mean - half, mean + half);
+	bytes_print(b, "%.10g,", f->mean[k]);
+	if (is_gaussian(a)) bytes_print(b, "%.10g,", sqrt(f->var_f[k]));
+	bytes_print(b, "%.10g,", sqrt(f->var_y[k]));
+	if (limits) bytes_print(b, "%.10g,%.10g,", limits[2 * k], limits[2 * k + 1]);
 }
 
 /*  A line for each row of the table; NA for rows that were dropped. */
-static void csv_rows(
-		application *a, const table *t, const forecast *f, const rows *r, const part *x)
+static void csv_rows(application *a, const table *t, const forecast *f, const double *limits,
+		const rows *r, const part *x)
 {
 	const schema *s = &a->f.s;
 	bytes *b = &a->csv;
 	int classes = has_classes(s->likelihood), P = classes ? 0 : s->target_count;
-	const char *none = a->half_width > 0 ? "NA,NA,NA,NA,NA," : "NA,NA,NA,";
-	if (!is_gaussian(a)) none = "NA,NA,";
+	int cells = 2 + is_gaussian(a) + 2 * (a->interval > 0);
 	selection kept = select_list(t, a->o, OPT_KEEP);
 	if (!a->rows) csv_header(a, &kept, t, b);
 	for (ptrdiff_t i = 0, k = 0; i < t->rows; i++) {
 		int there = k < r->n && r->row[k] == i;
 		csv_kept(&kept, t, i, b);
 		for (ptrdiff_t at = k * P; at < (k + 1) * P; at++) {
-			if (there) csv_prediction(a, b, f->mean[at], f->var_f[at], f->var_y[at]);
-			else bytes_print(b, "%s", none);
+			if (there) csv_prediction(a, b, f, limits, at);
+			else bytes_print(b, "%.*s", 3 * cells, "NA,NA,NA,NA,NA,");
 		}
 		if (classes) csv_classes(a, b, f, there ? k : -1);
 		int outside = there ? outside_range(s, x->X + k * s->D) : -1;
@@ -203,6 +203,18 @@ static void note_place(application *a, const table *t, const binding *b)
 	free(list.at);
 }
 
+/*  The limits of --interval, two for each prediction; NULL: there are none. */
+static double *limits_of(const application *a, const forecast *f, const part *p)
+{
+	if (!(a->interval > 0)) return NULL;
+	if (!is_gaussian(a)) return limits_run(&a->server, &a->f.s, a->par, a->interval, f, p->X, p->n);
+	double *limits = take_doubles(2 * p->n, f->P);
+	for (ptrdiff_t i = 0; i < 2 * p->n * f->P; i++)
+		limits[i] =
+				f->mean[i / 2] + (i % 2 ? a->half_width : -a->half_width) * sqrt(f->var_y[i / 2]);
+	return limits;
+}
+
 /*  Predicts all rows of a table. */
 static void apply_block(application *a, const table *t)
 {
@@ -213,13 +225,18 @@ static void apply_block(application *a, const table *t)
 	part p = encode(s, t, &b, &r);
 	forecast fc = forecast_make(r.n, s);
 	forecast_run(&fc, &a->server, &a->w, p.X, r.n);
+	double *limits = limits_of(a, &fc, &p);
 	/* The library takes no scales of such targets. */
 	for (ptrdiff_t i = 0; i < r.n * fc.P && s->likelihood == ODVGP_LIKELIHOOD_HETEROSCEDASTIC;
 			i++) {
-		fc.mean[i] = s->y_mean[i % fc.P] + s->y_scale[i % fc.P] * fc.mean[i];
-		fc.var_y[i] *= s->y_scale[i % fc.P] * s->y_scale[i % fc.P];
+		double mean = s->y_mean[i % fc.P], scale = s->y_scale[i % fc.P];
+		fc.mean[i] = mean + scale * fc.mean[i];
+		fc.var_y[i] *= scale * scale;
+		for (ptrdiff_t k = 2 * i; limits && k < 2 * i + 2; k++)
+			limits[k] = mean + scale * limits[k];
 	}
-	if (!a->to_stdout || !a->o->given[OPT_JSON]) csv_rows(a, t, &fc, &r, &p);
+	if (!a->to_stdout || !a->o->given[OPT_JSON]) csv_rows(a, t, &fc, limits, &r, &p);
+	free(limits);
 	if (a->to_stdout && a->csv.used) {
 		write_stdout(&a->csv);
 		a->csv.used = 0;
@@ -231,7 +248,6 @@ static void apply_block(application *a, const table *t)
 		a->has_target = 1;
 	}
 	if (b.misfit && !a->misfit) a->misfit = copy_text(b.misfit);
-	if (b.target_misfit && !a->target_misfit) a->target_misfit = copy_text(b.target_misfit);
 	forecast_free(&fc);
 	part_free(&p);
 	rows_free(&r);
@@ -358,8 +374,8 @@ static void apply_file(application *a)
 
 /* ---- what is said at the end ---- */
 
-/*  Notes rows without a prediction, targets that do not count, and inputs outside the training
-    range. Some are outside by chance: of n rows, each input of a new row with probability
+/*  Notes rows without a prediction, targets without values, and inputs outside the training range.
+    Some are outside by chance: of n rows, each input of a new row with probability
     2 / (n + 1). */
 static void note_rows(const application *a)
 {
@@ -369,9 +385,6 @@ static void note_rows(const application *a)
 	if (a->lost)
 		fprintf(stderr, "note: %td of %td rows have no prediction (NA): cells are missing%s%s\n",
 				a->lost, a->rows, a->misfit ? " or do not fit; " : "", a->misfit ? a->misfit : "");
-	if (a->target_misfit)
-		fprintf(stderr, "note: targets that do not fit are left out of the metrics; %s\n",
-				a->target_misfit);
 	for (int p = 0; p < s->target_count && a->has_target; p++)
 		if (!a->sums[p].n)
 			fprintf(stderr, "note: %s has no values, and is left out of the metrics\n",
@@ -475,7 +488,6 @@ static void application_end(application *a)
 	free(a->sums);
 	free(a->scores.confusion);
 	free(a->misfit);
-	free(a->target_misfit);
 	free(a->block);
 	model_file_free(&a->f);
 }
@@ -487,9 +499,10 @@ static void predict_options(application *a)
 	const field *f = &a->f.s.targets[0];
 	odvgp_likelihood kind = a->f.s.likelihood;
 	a->threshold = 0.5;
-	if (a->half_width > 0 && !is_gaussian(a))
-		die(BAD_INPUT, "--interval: only for the gaussian likelihood; this model has %s",
-				LIKELIHOOD_TEXT(kind));
+	if (a->interval > 0 && has_classes(kind))
+		die(BAD_INPUT, "--interval: classes have no limits; the columns p_NAME are probabilities");
+	if (a->interval > 0 && is_gaussian(a)) a->half_width = normal_half_width(a->interval);
+	else if (a->interval > 0) likelihood_params(&a->f, a->par);
 	if (o->value[OPT_THRESHOLD]) {
 		a->threshold = option_real(o, OPT_THRESHOLD, 0, 1, "from 0 to 1");
 		if (!has_classes(kind) || f->level_count != 2)
@@ -509,7 +522,7 @@ static int run_predict(options *o)
 					   ? option_real(o, OPT_INTERVAL, DBL_MIN, 1 - DBL_EPSILON, "between 0 and 1")
 					   : 0;
 	application_begin(&a, o);
-	if (P > 0) a.half_width = normal_half_width(P);
+	a.interval = P;
 	predict_options(&a);
 	if (strcmp(a.path, "-") == 0) apply_stream(&a);
 	else apply_file(&a);
@@ -536,22 +549,22 @@ static int run_predict(options *o)
 /*  Samples need the covariance of all rows. */
 enum { SAMPLE_ROWS = 10000 };
 
-/*  Writes samples [samples,P,n] as a column each. */
+/*  Writes samples [samples,F,n] as a column each. */
 static void csv_samples(application *a, const table *t, const rows *r, const double *f, int samples)
 {
 	bytes *b = &a->csv;
-	int P = (int)a->server.P;
+	int F = (int)a->server.F;
 	selection kept = select_list(t, a->o, OPT_KEEP);
 	csv_kept(&kept, t, -1, b);
-	for (int k = 0; k < samples * P; k++) {
-		bytes_print(b, "%ssample_%d", k ? "," : "", k / P);
-		if (P > 1) bytes_print(b, "_%d", k % P);
+	for (int k = 0; k < samples * F; k++) {
+		bytes_print(b, "%ssample_%d", k ? "," : "", k / F);
+		if (F > 1) bytes_print(b, "_%d", k % F);
 	}
 	bytes_print(b, "\n");
 	for (ptrdiff_t i = 0, row = 0; i < t->rows; i++) {
 		int there = row < r->n && r->row[row] == i;
 		csv_kept(&kept, t, i, b);
-		for (int k = 0; k < samples * P; k++) {
+		for (int k = 0; k < samples * F; k++) {
 			if (k) bytes_add(b, ",", 1);
 			if (there) bytes_print(b, "%.10g", f[k * r->n + row]);
 			else bytes_print(b, "NA");
@@ -579,7 +592,7 @@ static int run_sample(options *o)
 				path_text(a.path), r.n, SAMPLE_ROWS);
 	part p = encode(s, &t, &b, &r);
 	size_t size = odvgp_sample_scratch(&a.server, r.n);
-	double *f = take_doubles(samples * r.n, a.server.P);
+	double *f = take_doubles(samples * r.n, a.server.F);
 	void *scratch = take(size, 1);
 	odvgp_status bad = odvgp_sample(&a.server, p.X, r.n, samples, seed, f, scratch, size);
 	if (bad) die(FAILED, "sample: %s", odvgp_status_text(bad));

@@ -120,7 +120,8 @@ static int distinct_numbers(const table *t, int column, double *list, int most)
 	int count = 0;
 	for (ptrdiff_t i = 0; i < t->rows; i++) {
 		double v = t->values[i * t->columns + column];
-		if (isnan(v) || (count && bsearch(&v, list, (size_t)count, sizeof v, by_number))) continue;
+		if (!isfinite(v) || (count && bsearch(&v, list, (size_t)count, sizeof v, by_number)))
+			continue;
 		if (count == most) return most + 1;
 		list[count++] = v;
 		qsort(list, (size_t)count, sizeof v, by_number);

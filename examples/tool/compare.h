@@ -186,7 +186,7 @@ static void candidate_train(comparison *all, candidate *c)
 	if (!t.quiet)
 		fprintf(stderr, "%s: beta %td, gamma %td, %s, %td steps\n", c->label, c->config.layer[0].M,
 				c->config.layer[0].M_gamma, training_text(&c->config), t.iters);
-	odvgp_status s = odvgp_init_data(model, all->d.train.X, all->d.train.Y, &info);
+	odvgp_status s = odvgp_init_data(model, all->d.train.X, all->d.Y, &info);
 	if (s) snprintf(c->reason, sizeof c->reason, "start: %s", reason_of(s, &info));
 	else {
 		t.start = now();

@@ -477,8 +477,8 @@ typedef struct binding {
 	int **code;
 	/* The same of a class target that is text; NULL: there is none. */
 	int *class_code;
-	/* The first cell that does not fit, of inputs and of targets, in a sentence; NULL: all fit. */
-	char *misfit, *target_misfit;
+	/* The first cell that does not fit, in a sentence; NULL: all fit. */
+	char *misfit;
 } binding;
 
 /*  Keeps the first sentence about a cell that does not fit, or ends the program with it. */
@@ -512,11 +512,11 @@ static void bind_numbers(binding *b, const field *f, const table *t, const char 
 	for (ptrdiff_t i = 0; i < t->rows; i++) {
 		double v = t->values[i * t->columns + column];
 		char text[400];
-		if (isnan(v) || class_of_number(f, v) >= 0) continue;
+		if (!isfinite(v) || class_of_number(f, v) >= 0) continue;
 		snprintf(text, sizeof text, "%s: line %ld, %s: %.15g is none of the %d classes of training",
 				path_text(path), t->lines[i], COLUMN_TEXT(column, t->column[column].name), v,
 				f->level_count);
-		bind_misfit(&b->target_misfit, drop, text);
+		bind_misfit(&b->misfit, drop, text);
 	}
 }
 
@@ -548,12 +548,12 @@ static binding bind_columns(const schema *s, const table *t, const char *path, i
 			free(b.target);
 			b.target = NULL;
 		} else if (table_check(t, b.target[i], path, text, sizeof text))
-			bind_misfit(&b.target_misfit, drop, text);
+			bind_misfit(&b.misfit, drop, text);
 	}
 	if (b.target && s->targets[0].level_count) {
 		const field *f = &s->targets[0];
 		if (t->column[b.target[0]].text)
-			b.class_code = bind_text(&b.target_misfit, f, b.target[0], t, path, drop);
+			b.class_code = bind_text(&b.misfit, f, b.target[0], t, path, drop);
 		else bind_numbers(&b, f, t, path, drop);
 	}
 	free(places);
@@ -568,7 +568,6 @@ static void binding_free(binding *b, const schema *s)
 	free(b->input);
 	free(b->target);
 	free(b->misfit);
-	free(b->target_misfit);
 }
 
 /* ---- rows ---- */
@@ -588,20 +587,31 @@ static void refuse_missing(const table *t, int column, const char *path, const c
 				COLUMN_TEXT(column, c->name), advice);
 }
 
+/*  A target's number: of a class target, its class. Infinite if it does not fit. */
+static double target_value(const schema *s, const binding *b, double v)
+{
+	if (!s->targets[0].level_count || !isfinite(v)) return v;
+	int class = b->class_code ? b->class_code[(int)v] : class_of_number(&s->targets[0], v);
+	return class < 0 ? HUGE_VAL : (double)class;
+}
+
 static int row_complete(
 		const schema *s, const table *t, const binding *b, ptrdiff_t row, int targets_too)
 {
 	const double *cell = t->values + row * t->columns;
 	for (int i = 0; i < s->input_count; i++) {
 		double v = cell[b->input[i]];
-		if (isnan(v) || (b->code[i] && b->code[i][(int)v] < 0)) return 0;
+		if (!isfinite(v) || (b->code[i] && b->code[i][(int)v] < 0)) return 0;
 	}
-	for (int i = 0; i < s->target_count && targets_too && b->target; i++)
-		if (isnan(cell[b->target[i]])) return 0;
+	for (int i = 0; i < s->target_count && b->target; i++) {
+		double y = target_value(s, b, cell[b->target[i]]);
+		if (isnan(y) ? targets_too : isinf(y)) return 0;
+	}
 	return 1;
 }
 
-/*  The rows without missing cells. A missing cell is an error unless `drop`. */
+/*  The rows whose cells fit, and are not missing (a target may be, unless `targets_too`). A missing
+    cell is an error unless `drop`. */
 static rows complete_rows(const schema *s, const table *t, const binding *b, const char *path,
 		int drop, int targets_too)
 {
@@ -626,14 +636,6 @@ static double *encode_date(const field *f, double days, double *x)
 	if (f->date_parts & 2) *x++ = 1 + days - table_days(year, 1, 1);
 	if (f->date_parts & 4) *x++ = 1 + days + 3 - 7 * floor((days + 3) / 7);
 	return x;
-}
-
-/*  A target's number: of a class target, its class, NaN if training has no such label. */
-static double target_value(const schema *s, const binding *b, double v)
-{
-	if (!s->targets[0].level_count || isnan(v)) return v;
-	int class = b->class_code ? b->class_code[(int)v] : class_of_number(&s->targets[0], v);
-	return class < 0 ? NAN : (double)class;
 }
 
 static part encode(const schema *s, const table *t, const binding *b, const rows *r)
@@ -964,6 +966,9 @@ enum { MOST_OUTLIERS = 5 };
 typedef struct dataset {
 	schema s;
 	part train, test, valid;
+	/* Training targets as the library takes them: train.Y, or with --class-weights [n,2], the class
+       and its weight; and these weights [classes], or NULL. */
+	double *Y, *class_weight;
 	outlier outliers[MOST_OUTLIERS];
 	int outlier_count;
 	ptrdiff_t dropped;
@@ -1073,6 +1078,60 @@ static void find_outliers(dataset *d, const table *t, const rows *train)
 	}
 }
 
+/*  Reads NAME=W,...; names may hold commas. Classes that are not named have weight 1. */
+static void weights_parse(const char *text, const field *f, double *weight)
+{
+	for (const char *s = text; s;) {
+		const char *end = NULL;
+		int k = 0;
+		for (; k < f->level_count && !end; k++) {
+			size_t n = strlen(f->levels[k]);
+			if (strncmp(s, f->levels[k], n) == 0 && s[n] == '=')
+				end = table__number(s + n + 1, &weight[k]);
+		}
+		if (!end || (*end && *end != ',') || !(weight[k - 1] >= 0 && weight[k - 1] <= DBL_MAX)) {
+			bytes all = {NULL, 0, 0};
+			for (k = 0; k < f->level_count; k++)
+				bytes_print(&all, "%s%s", k ? ", " : "", f->levels[k]);
+			die(BAD_INPUT,
+					"--class-weights %s: must be balanced, or NAME=W,... with weights not below 0; "
+					"classes: %s",
+					text, all.at);
+		}
+		s = *end ? end + 1 : NULL;
+	}
+}
+
+/*  Makes what the library sees of the training targets. */
+static void weigh_classes(dataset *d, const options *o)
+{
+	const char *text = o->value[OPT_CLASS_WEIGHTS];
+	const field *f = &d->s.targets[0];
+	ptrdiff_t n = d->train.n;
+	d->Y = d->train.Y;
+	if (!text) return;
+	if (!has_classes(d->s.likelihood))
+		die(BAD_INPUT, "--class-weights: only for classes; the likelihood is %s",
+				LIKELIHOOD_TEXT(d->s.likelihood));
+	int classes = f->level_count, balanced = strcmp(text, "balanced") == 0;
+	double sum = 0, *weight = d->class_weight = take_doubles(classes, 1);
+	d->Y = take_doubles(n, 2);
+	for (int k = 0; k < classes; k++) weight[k] = !balanced;
+	for (ptrdiff_t i = 0; i < n && balanced; i++) weight[(int)d->train.Y[i]]++;
+	for (int k = 0; k < classes && balanced; k++)
+		weight[k] = weight[k] > 0 ? (double)n / (classes * weight[k]) : 1;
+	if (!balanced) weights_parse(text, f, weight);
+	for (ptrdiff_t i = 0; i < n; i++) {
+		d->Y[2 * i] = d->train.Y[i];
+		sum += d->Y[2 * i + 1] = weight[(int)d->train.Y[i]];
+	}
+	if (!(sum > 0)) die(BAD_INPUT, "--class-weights %s: all training rows have weight 0", text);
+	bytes_print(&d->notes, "note: weights of classes:");
+	for (int k = 0; k < classes; k++)
+		bytes_print(&d->notes, "%s %s %.4g", k ? "," : "", f->levels[k], weight[k]);
+	bytes_print(&d->notes, "\n");
+}
+
 /*  before: the schema of the model that is resumed, or NULL. */
 static void dataset_read(dataset *d, const options *o, const schema *before)
 {
@@ -1131,11 +1190,14 @@ static void dataset_read(dataset *d, const options *o, const schema *before)
 		odvgp_standardise(p->Y, p->n, s->target_count, s->y_mean, s->y_scale, p->Y);
 		check_finite(p, s, k == PART_TEST && o->value[OPT_TEST] ? o->value[OPT_TEST] : path);
 	}
+	weigh_classes(d, o);
 }
 
 static void dataset_free(dataset *d)
 {
 	schema_free(&d->s);
+	if (d->Y != d->train.Y) free(d->Y);
+	free(d->class_weight);
 	part_free(&d->train);
 	part_free(&d->test);
 	part_free(&d->valid);

@@ -359,6 +359,38 @@ static void layers_apply(odvgp_config *c, const options *o)
 	}
 }
 
+/* ---- --outputs ---- */
+
+/*  P of lmc:P; 0: each target has its own function. */
+static ptrdiff_t mixed_of(const options *o)
+{
+	const char *text = o->value[OPT_OUTPUTS], *p = text + 4;
+	if (strcmp(text, "shared") == 0) return 0;
+	ptrdiff_t P = strncmp(text, "lmc:", 4) == 0 ? parse_index(&p) : -1;
+	if (P < 1 || *p) die(BAD_INPUT, "--outputs %s: must be shared, or lmc:P with P above 0", text);
+	return P;
+}
+
+/*  Ends the program if mixtures were asked for and there are none. */
+static void check_outputs(const options *o, const schema *s)
+{
+	ptrdiff_t P = mixed_of(o);
+	const char *text = o->value[OPT_OUTPUTS];
+	if (!P) return;
+	if (functions_of(s) != s->target_count || s->likelihood == ODVGP_LIKELIHOOD_ORDINAL)
+		die(BAD_INPUT, "--outputs %s: the likelihood %s takes no mixtures", text,
+				LIKELIHOOD_TEXT(s->likelihood));
+	if (P > s->target_count)
+		die(BAD_INPUT, "--outputs %s: P must be at most the number of targets, %d", text,
+				s->target_count);
+	if (without_q(basis_of(o)))
+		die(BAD_INPUT, "--outputs %s: --basis %s has no q; coupled, orth and solve have one", text,
+				basis_of(o)->name);
+	if (option_choice(o, OPT_FIT_Q))
+		die(BAD_INPUT, "--outputs %s: mixtures have no closed optimum of q; leave out --fit-q",
+				text);
+}
+
 /* ---- the config ---- */
 
 /*  Ends the program if what was asked for needs the Gaussian likelihood. */
@@ -385,6 +417,7 @@ static void likelihood_settle(options *o, const dataset *d)
 {
 	option_default(o, OPT_LIKELIHOOD, LIKELIHOOD_TEXT(d->s.likelihood));
 	check_likelihood(o, d->s.likelihood);
+	check_outputs(o, &d->s);
 	/* bench/images.md: with natural steps MNIST was not learned. */
 	if (is_image(o) && has_classes(d->s.likelihood) && functions_of(&d->s) > 1 &&
 			!o->given[OPT_NATGRAD])
@@ -403,11 +436,17 @@ static odvgp_config config_of(const options *o, const dataset *d)
 	const basis *b = basis_of(o);
 	odvgp_config c = odvgp_config_defaults(d->train.n, d->s.D, functions_of(&d->s), 1, 0);
 	c.lik.kind = d->s.likelihood;
+	if (mixed_of(o)) {
+		c.functions = functions_of(&d->s);
+		c.layer[0].P = mixed_of(o);
+		c.lik.noise_per_output = c.lik.kind == ODVGP_LIKELIHOOD_GAUSSIAN;
+	}
 	/* As in the code of ODVGP's authors. */
 	if (option_choice(o, OPT_RECIPE) == RECIPE_ODVGP) {
 		if (c.lik.kind == ODVGP_LIKELIHOOD_BERNOULLI) c.lik.link_jitter = 1e-3;
 		if (c.lik.kind == ODVGP_LIKELIHOOD_ROBUSTMAX) c.lik.link_jitter = 1e-4;
 	}
+	c.lik.weights = d->class_weight != NULL;
 	if (c.lik.kind == ODVGP_LIKELIHOOD_ORDINAL) c.lik.classes = d->s.targets[0].level_count;
 	images_config(o, &c);
 	c.layer[0].mean_part = b->mean_part;
@@ -674,7 +713,7 @@ static void warm_start(odvgp_model *model, const options *o, const dataset *d)
 		w.M = smaller(w.M, w.rows);
 		size_t size = odvgp_warm_start_size(model, &w);
 		void *work = size ? take(size, 1) : NULL;
-		odvgp_status s = odvgp_warm_start(model, &w, d->train.X, d->train.Y, work, size, &info);
+		odvgp_status s = odvgp_warm_start(model, &w, d->train.X, d->Y, work, size, &info);
 		free(work);
 		if (s) die_of(s, &info, "--warm");
 	}
@@ -717,7 +756,7 @@ static void start_failed(odvgp_status s, const odvgp_info *info, const options *
 static void model_start(odvgp_model *model, const options *o, const dataset *d)
 {
 	odvgp_info info = no_info;
-	odvgp_status s = odvgp_init_data(model, d->train.X, d->train.Y, &info);
+	odvgp_status s = odvgp_init_data(model, d->train.X, d->Y, &info);
 	if (s) start_failed(s, &info, o, d);
 	warm_start(model, o, d);
 }

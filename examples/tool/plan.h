@@ -8,7 +8,7 @@
     gets the M for which 60 passes take FLOPS, up to five times as many from 20,000 to 100,000 rows,
     but at most a third of the rows: with more points than that L-BFGS has nothing left to choose.
     Where this leaves fewer than LEAST_SGPR points, SOLVE-GP on minibatches follows warm starts.
-    Other likelihoods get COUPLED, ORTH or SOLVE-GP by the number of rows. */
+    Other likelihoods and mixed outputs get COUPLED, ORTH or SOLVE-GP by the number of rows. */
 #ifndef TOOL_PLAN_H
 #define TOOL_PLAN_H
 
@@ -100,7 +100,7 @@ static void plan_solve(plan *p, options *o, ptrdiff_t n, double D)
 	p->flops += 5000 * pass_flops(1024, 2 * WARM_POINTS, D) + pass_flops((double)n, WARM_POINTS, D);
 }
 
-/*  Other likelihoods than the Gaussian need q. Few rows get COUPLED with up to half of them as
+/*  Other likelihoods than the Gaussian, and mixtures, need q. Few rows get COUPLED with up to half of them as
     points; more get ORTH, whose mean uses gamma points at little cost; from MANY_ROWS SOLVE-GP, whose band
     uses them too. Natural steps settle q in some hundred steps, kernels take more. */
 enum { FEW_ROWS = 600, MANY_ROWS = 100000, Q_POINTS = 200, LEAST_STEPS = 300 };
@@ -160,7 +160,7 @@ static plan plan_make(options *o, const dataset *d, const workers *w)
 	double D = d->s.D, most = sqrt(budget / (60 * 8 * (double)n));
 	ptrdiff_t points = (ptrdiff_t)fmin(most, MOST_SGPR) / 8 * 8;
 	points = larger(1, smaller(larger(points, 8), distinct / 3));
-	if (d->s.likelihood != ODVGP_LIKELIHOOD_GAUSSIAN) {
+	if (d->s.likelihood != ODVGP_LIKELIHOOD_GAUSSIAN || mixed_of(o)) {
 		plan_q(&p, o, budget, d, distinct);
 		return p;
 	}
@@ -184,7 +184,7 @@ static timing measured_steps(
 	bytes notes = {NULL, 0, 0};
 	timing t = {0, 0};
 	odvgp_model *model = model_make(o, d, w, isa, &block, &notes);
-	const double *X = d->train.X, *Y = d->train.Y;
+	const double *X = d->train.X, *Y = d->Y;
 	odvgp_status s = odvgp_init_data(model, X, Y, NULL);
 	double begin = now();
 	odvgp_warm one = {smaller(d->train.n, WARM_ROWS), smaller(M, WARM_ROWS), 3};

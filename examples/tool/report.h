@@ -62,6 +62,11 @@ static void json_data(bytes *b, const dataset *d)
 	if (d->valid.n) json_count(b, "n_validation", d->valid.n);
 	json_count(b, "d", d->s.D);
 	json_count(b, "p", d->s.target_count);
+	if (!d->class_weight) return;
+	json_key(b, "class_weights");
+	for (int k = 0; k < d->s.targets[0].level_count; k++)
+		bytes_print(b, "%s%.10g", k ? ", " : "[", d->class_weight[k]);
+	bytes_print(b, "]");
 }
 
 static void json_outliers(bytes *b, const dataset *d)
@@ -261,10 +266,15 @@ static void json_method(bytes *b, const odvgp_config *c)
 	json_text(b, key, value);
 }
 
+/*  The noise variance, of standardised targets; of several noises their mean. NAN: there is none. */
 static double noise_of(const odvgp_model *model)
 {
-	odvgp_real v = 0;
-	return odvgp_get(model, "noise_variance", &v, 1) ? NAN : (double)v;
+	const odvgp_slot *slot = odvgp_slot_find(model, "noise_variance");
+	double sum = 0, *v = slot ? take_doubles(slot->count, 1) : NULL;
+	if (!slot || odvgp_get(model, "noise_variance", v, slot->count)) sum = NAN;
+	for (ptrdiff_t i = 0; slot && i < slot->count; i++) sum += v[i] / (double)slot->count;
+	free(v);
+	return sum;
 }
 
 /*  The smallest noise variance, of standardised targets. */
@@ -446,7 +456,8 @@ static void text_likelihood(bytes *b, const schema *s)
 			bytes_print(b, "%s%s", k ? ", " : "", f->levels[k]);
 		if (f->level_count > SHOWN) bytes_print(b, ", ...");
 	}
-	bytes_print(b, "\n");
+	const char *weights = s->settings ? settings_find(s->settings, "class-weights") : NULL;
+	bytes_print(b, "%s%s\n", weights ? "; weights " : "", weights ? weights : "");
 }
 
 /*  The same in lines of text. */

@@ -19,7 +19,7 @@
     unless they name another zone; a time without a date is a part of a day. The values of a text
     column are positions in its levels, in order of appearance. Missing cells (empty, NA, N/A, nan,
     null, none, ?, -) are NaN. A cell that does not fit its column (text among numbers, 1e999) is
-    NaN too, and only remembered: it matters only if the column is used. table_check makes the
+    infinite, and only remembered: it matters only if the column is used. table_check makes the
     sentence.
 
     In calls, columns and rows count from 0; in sentences, lines and columns count from 1. Numbers
@@ -845,6 +845,7 @@ static inline int table__value(table_column *c, const table__style *style, const
 			snprintf(c->odd, sizeof c->odd, "%.*s", (int)(length < most ? length : most),
 					cell->begin);
 		if (!c->odd_line) c->odd_line = line;
+		*value = HUGE_VAL;
 	} else if (c->text) {
 		int level = table__level(c, cell, line);
 		if (level < 0) return 1;

@@ -297,7 +297,7 @@ static int fit_q(training *t)
 	odvgp_info info = no_info;
 	const part *p = &t->d->train;
 	make_work(t);
-	odvgp_status s = odvgp_fit_q(t->model, p->X, p->Y, t->work.at, t->work.used, &info);
+	odvgp_status s = odvgp_fit_q(t->model, p->X, t->d->Y, t->work.at, t->work.used, &info);
 	if (s)
 		snprintf(t->reason, sizeof t->reason, "q cannot be set to its optimum: %s",
 				reason_of(s, &info));
@@ -329,7 +329,7 @@ static double upper_bound_of(training *t)
 			points * points * (double)p->n > MOST_UPPER_BOUND)
 		return NAN;
 	make_work(t);
-	return odvgp_upper_bound(t->model, p->X, p->Y, t->work.at, t->work.used, &upper, NULL, NULL)
+	return odvgp_upper_bound(t->model, p->X, t->d->Y, t->work.at, t->work.used, &upper, NULL, NULL)
 				   ? NAN
 				   : upper;
 }
@@ -462,13 +462,19 @@ static int evaluation_due(const training *t)
     tenfold. Returns 0 where that does not help. */
 static int raise_noise(training *t)
 {
-	odvgp_real noise = (odvgp_real)(10 * noise_of(t->model));
-	if (!(noise < 1e-3) || odvgp_set(t->model, "noise_variance", &noise, 1, NULL)) return 0;
+	double noise = 10 * noise_of(t->model);
+	if (!(noise < 1e-3)) return 0;
+	ptrdiff_t count = odvgp_slot_find(t->model, "noise_variance")->count;
+	double *all = take_doubles(count, 1);
+	for (ptrdiff_t i = 0; i < count; i++) all[i] = noise;
+	odvgp_status s = odvgp_set(t->model, "noise_variance", all, count, NULL);
+	free(all);
+	if (s) return 0;
 	if (!t->quiet)
 		fprintf(stderr,
 				"note: the targets look free of noise; its variance is raised to %.3g, so "
 				"that predictions can be computed\n",
-				(double)noise);
+				noise);
 	return !without_q(t->basis) || fit_q(t);
 }
 
@@ -518,7 +524,7 @@ static stop_reason train_step(training *t)
 	odvgp_report report;
 	odvgp_info info = no_info;
 	double before = now();
-	odvgp_status s = odvgp_step(t->model, t->d->train.X, t->d->train.Y, &report, &info);
+	odvgp_status s = odvgp_step(t->model, t->d->train.X, t->d->Y, &report, &info);
 	t->step_seconds += now() - before;
 	if (s) {
 		snprintf(t->reason, sizeof t->reason, "step %td: %s", t->step + 1, reason_of(s, &info));
@@ -838,7 +844,7 @@ static double final_elbo(const training *t)
 {
 	double elbo;
 	const part *p = &t->d->train;
-	return odvgp_elbo(t->model, p->X, p->Y, p->n, &elbo, NULL, NULL, NULL) ? NAN : elbo;
+	return odvgp_elbo(t->model, p->X, t->d->Y, p->n, &elbo, NULL, NULL, NULL) ? NAN : elbo;
 }
 
 /*  Sets q to its optimum at the end, if due. If that fails, a model that was trained without q
