@@ -34,8 +34,8 @@ ifeq (0$(filter -j%,$(MAKEFLAGS)),$(MAKELEVEL)) # not below a make that shares i
 MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 endif
 
-STUDIES := study-odvgp study-odvgp-gap study-recipes study-odvgp-2c study-solve study-solve-whitened study-deep
-.PHONY: all demo test test-isa golden golden-write chaos cross cblas test-all soak sanitize fuzz valgrind tidy standards symbols bench bench-float bench-serve bench-against cost-curves odvgp2018-fig2a solvegp2020-fig2 kobe2021-figs $(STUDIES) study-images examples lessons ports install shared dist-arduino dist-platformio packages cover size clean help
+STUDIES := study-odvgp study-odvgp-gap study-recipes study-odvgp-2c study-solve study-solve-whitened study-deep study-classification
+.PHONY: all demo test test-isa golden golden-write chaos cross cblas test-all soak sanitize fuzz valgrind tidy standards symbols bench bench-float bench-serve bench-against cost-curves odvgp2018-fig2a study-odvgp-2b solvegp2020-fig2 kobe2021-figs $(STUDIES) study-images examples lessons ports install shared dist-arduino dist-platformio packages cover size clean help
 .DELETE_ON_ERROR:
 
 all: $(B)/odvgp ## the command-line tool, build/odvgp
@@ -309,11 +309,20 @@ fetch = @mkdir -p $(dir $(2)); test -z "$(DATA)" || gzip -dc "$(DATA)/$(1).csv.g
 3DROAD  := longitude$(comma) latitude and altitude of the first 5000 rows of UCI's 3D Road Network, from archive.ics.uci.edu
 NAVAL   := UCI's Condition Based Maintenance of Naval Propulsion Plants$(comma) 16 inputs and the compressor's decay
 SNELSON := E. Snelson's one-dimensional set, a row for each input and target, from the repository thjashin/solvegp at github.com
+RINGNORM := Breiman's ringnorm$(comma) 20 inputs and a class 0 or 1$(comma) from the repository EpistasisLab/pmlb at github.com
 FIG2A   := $(B)/odvgp2018-fig2a
+FIG2B   := $(B)/odvgp2018-fig2b
 KOBE    := $(B)/kobe2021-figs
 PAPERS  := $(addprefix $(B)/,odvgp2018_fig2a solvegp2020_fig2 kobe2021_figs)
-FIG2A_RUN = $(B)/odvgp2018_fig2a run --data $(FIG2A)/data.csv --out $(FIG2A) \
-            $(if $(STEPS),--steps $(STEPS)) $(if $(ROWS),--rows $(ROWS))
+# Two processes share the members. $(call fig2,FOLDER,OPTIONS)
+fig2_run = $(B)/odvgp2018_fig2a run --data $(1)/data.csv --out $(1) $(2) \
+           $(if $(STEPS),--steps $(STEPS)) $(if $(ROWS),--rows $(ROWS))
+define fig2
+	@$(B)/odvgp2018_fig2a prepare --data $(1)/data.csv --out $(1) $(2) $(if $(ROWS),--rows $(ROWS))
+	@$(fig2_run) DECOUPLED COUPLED HYBRIDNAT & other=$$!; \
+	$(fig2_run) COUPLEDNAT ORTHNAT-EXACT HYBRIDNAT-EXACT ORTHNAT ORTH HYBRID || { kill $$other; exit 1; }; wait $$other
+	$(call kept,$(B)/odvgp2018_fig2a report --out $(1) $(2),$(1)/$(notdir $(1)).txt)
+endef
 # Runs a command, keeps what it prints in a file and shows it. $(call kept,COMMAND,FILE)
 kept = @$(1) >$(2); status=$$?; cat $(2); exit $$status
 
@@ -322,10 +331,11 @@ $(PAPERS): $(B)/%: bench/papers/%.c
 
 odvgp2018-fig2a: $(B)/odvgp2018_fig2a ## ODVGP figure 2a, how fast each member finds the best q: DATA=dir, STEPS=20000; about 40 minutes, goes on when run again
 	$(call fetch,3droad_first5000,$(FIG2A)/data.csv,$(3DROAD))
-	@$(B)/odvgp2018_fig2a prepare --data $(FIG2A)/data.csv --out $(FIG2A) $(if $(ROWS),--rows $(ROWS))
-	@$(FIG2A_RUN) DECOUPLED COUPLED HYBRIDNAT & other=$$!; \
-	$(FIG2A_RUN) COUPLEDNAT ORTHNAT-EXACT HYBRIDNAT-EXACT ORTHNAT ORTH HYBRID || { kill $$other; exit 1; }; wait $$other
-	$(call kept,$(B)/odvgp2018_fig2a report --out $(FIG2A),$(FIG2A)/odvgp2018-fig2a.txt)
+	$(call fig2,$(FIG2A),)
+
+study-odvgp-2b: $(B)/odvgp2018_fig2a ## ODVGP figure 2b, the same for two classes (ringnorm): DATA=dir, STEPS=20000
+	$(call fetch,ringnorm,$(FIG2B)/data.csv,$(RINGNORM))
+	$(call fig2,$(FIG2B),--classes)
 
 solvegp2020-fig2: $(B)/solvegp2020_fig2 ## SOLVE-GP figure 2, inducing points in one dimension: DATA=dir; half a minute
 	$(call fetch,snelson,$(B)/snelson.csv,$(SNELSON))
@@ -344,6 +354,7 @@ study-recipes: ## the paper's settings and the defaults, on nine sets
 study-odvgp-2c: ## ODVGP figure 2c: 1,500 + 3,500 points against 2,000, in seconds
 study-solve: ## SOLVE-GP tables 2, 6 and 7 beside the printed rows
 study-solve-whitened: ## SOLVE-GP figure 3: whitened or not, natural gradients or Adam
+study-classification: ## ODVGP tables 5 and 6 beside the printed rows: STEPS=5000, the paper's 20000
 study-deep: ## one layer and two, COUPLED, ORTH and SOLVE-GP, on seven sets
 $(B)/images: bench/images.c
 	$(call compile,$(THREADS))

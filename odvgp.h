@@ -1,4 +1,4 @@
-/*  odvgp.h - v0.1.0 - sparse variational Gaussian processes in one C header
+/*	odvgp.h - v0.1.0 - sparse variational Gaussian processes in one C header
     Public domain or MIT, at your choice: the licence is at the end of the file. No warranty.
 
     A Gaussian process learns a function from data and states how certain each prediction is. This
@@ -90,8 +90,9 @@ CONTENTS   (search for a tag with its arrows)
 >>conventions
   Sizes. N rows of data, B rows of a minibatch, D inputs, P outputs (latent functions), M = |beta|
     and Mg = |gamma| inducing points, T columns of targets, F functions that the likelihood sees:
-    the P latent functions or F mixtures of them. With the Gaussian likelihood F = T. "Y [N,T]" includes columns behind the targets, in the
-    order weights, exposure or known_noise, where config.lik asks for them.
+    the P latent functions or F mixtures of them. With the Gaussian likelihood F = T. "Y [N,T]"
+    includes columns behind the targets, in the order weights, exposure or known_noise, where
+    config.lik asks for them.
   Storage. X [N,D], Y [N,T] and Z [M,D] are row-major without padding; mean and var [P,n] hold one
     row per output; triangular matrices are lower; `ld` counts elements from row to row.
   Symbols. Zb = Z_beta, Zg = Z_gamma, a = a_gamma, k = k(x,x), |.|^2 the sum of squares: of all
@@ -271,8 +272,7 @@ CONTENTS   (search for a tag with its arrows)
     0.1.0  The first version.
 */
 
-/* ============================================================================================== */
-/*  >>api   public declarations */
+/* ---- >>api   public declarations */
 
 #ifndef ODVGP__SHARED_H
 #define ODVGP__SHARED_H
@@ -300,7 +300,7 @@ CONTENTS   (search for a tag with its arrows)
 #define ODVGP_NO_MALLOC
 #endif
 
-/*  What every call that can fail returns. */
+/*	What every call that can fail returns. */
 #define ODVGP_STATUS_LIST(X) \
 	X(OK, "ok") \
 	X(E_ARG, "argument is NULL or out of range") \
@@ -321,7 +321,7 @@ typedef enum odvgp_status {
 			ODVGP_STATUS_COUNT
 } odvgp_status;
 
-/*  What went wrong. Valid only after a call has returned an error. */
+/*	What went wrong. Valid only after a call has returned an error. */
 typedef struct odvgp_info {
 	odvgp_status status;
 	const char *what; /* the culprit (argument, matrix or slot), a string constant */
@@ -330,8 +330,8 @@ typedef struct odvgp_info {
 	char text[200];   /* one sentence */
 } odvgp_info;
 
-/*  Events that are not errors: counts since the model was made, and the last jitter event in
-    full. */
+/*	Events that are not errors: counts since the model was made, and the last jitter event in
+	full. */
 typedef struct odvgp_events {
 	/* A failed Cholesky factorisation was repeated with ten times the jitter. */
 	uint64_t jitter_raised;
@@ -350,15 +350,15 @@ typedef struct odvgp_events {
 	const char *cause; /* likely cause in words */
 } odvgp_events;
 
-/*  The formulas of mean parts and covariance parts, with the symbols of >>conventions and whitened
-    q_mu and v_mu. Means, to which the prior mean m(x) is added:
-        BETA    A^T q_mu                            ORTH    A^T (q_mu - c) + K(X,Zg) a
-        HYBRID  A^T q_mu + K(X,Zg) a                BLOCKS  A^T q_mu + A_v^T v_mu
-        FREE    K(X,Za) a; with M_gamma = 0 K(X,Zb) q_mu; with variance BLOCKS Za is Zg
-    Variances:
-        DENSE     k - |A|^2 + |q_sqrt^T A|^2        BLOCKS  DENSE - |A_v|^2 + |v_sqrt^T A_v|^2
-        INVERSE   k - |L_H^-1 B_sqrt^T K(Zb,x)|^2, L_H L_H^T = I + B_sqrt^T Kb B_sqrt
-        DIAGONAL  INVERSE with B_sqrt = diag(q_diag)^1/2: S = (Kb^-1 + diag(q_diag))^-1 */
+/*	The formulas of mean parts and covariance parts, with the symbols of >>conventions and whitened
+	q_mu and v_mu. Means, to which the prior mean m(x) is added:
+		BETA    A^T q_mu                            ORTH    A^T (q_mu - c) + K(X,Zg) a
+		HYBRID  A^T q_mu + K(X,Zg) a                BLOCKS  A^T q_mu + A_v^T v_mu
+		FREE    K(X,Za) a; with M_gamma = 0 K(X,Zb) q_mu; with variance BLOCKS Za is Zg
+	Variances:
+		DENSE     k - |A|^2 + |q_sqrt^T A|^2        BLOCKS  DENSE - |A_v|^2 + |v_sqrt^T A_v|^2
+		INVERSE   k - |L_H^-1 B_sqrt^T K(Zb,x)|^2, L_H L_H^T = I + B_sqrt^T Kb B_sqrt
+		DIAGONAL  INVERSE with B_sqrt = diag(q_diag)^1/2: S = (Kb^-1 + diag(q_diag))^-1 */
 typedef enum odvgp_mean_part {
 	ODVGP_MEAN_PART_BETA,
 	ODVGP_MEAN_PART_ORTH,
@@ -373,19 +373,19 @@ typedef enum odvgp_cov_part {
 	ODVGP_COV_PART_BLOCKS
 } odvgp_cov_part;
 
-/*  What training maximises.
-        ELBO       The bound with the member's own q (default).
-        COLLAPSED  The bound at the optimal q, a function of kernel and inducing inputs: Titsias'
-                   for BETA + DENSE ([VFE] eq. 9; [SOLVE] eq. 3), SOLVE-GP's for BLOCKS + BLOCKS
-                   ([SOLVE] eq. 30), and for BLOCKS + DENSE ODVGP's, between the two.
-        PARTLY     SOLVE-GP with the optimal q(u) and the current q(v): [SOLVE] eq. 9; eq. 10 for
-                   BLOCKS + DENSE. COLLAPSED if M_gamma = 0.
-        TIGHT      [SOLVE] eqs. 14, 15 for BETA + DENSE: above Titsias' bound; O(N^2) time, memory.
-        EXACT      log p(y) itself, for FREE + DIAGONAL with M = N and M_gamma = 0: exact GP
-                   regression; O(N^3) time, O(N^2) memory.
-    All but ELBO need the Gaussian likelihood and every row in each step (batch >= N), and ignore
-    natgrad. Except for TIGHT and EXACT, sums stream over tiles: O(M^2) memory. They leave q to
-    odvgp_fit_q. */
+/*	What training maximises.
+		ELBO       The bound with the member's own q (default).
+		COLLAPSED  The bound at the optimal q, a function of kernel and inducing inputs: Titsias'
+				   for BETA + DENSE ([VFE] eq. 9; [SOLVE] eq. 3), SOLVE-GP's for BLOCKS + BLOCKS
+				   ([SOLVE] eq. 30), and for BLOCKS + DENSE ODVGP's, between the two.
+		PARTLY     SOLVE-GP with the optimal q(u) and the current q(v): [SOLVE] eq. 9; eq. 10 for
+				   BLOCKS + DENSE. COLLAPSED if M_gamma = 0.
+		TIGHT      [SOLVE] eqs. 14, 15 for BETA + DENSE: above Titsias' bound; O(N^2) time, memory.
+		EXACT      log p(y) itself, for FREE + DIAGONAL with M = N and M_gamma = 0: exact GP
+				   regression; O(N^3) time, O(N^2) memory.
+	All but ELBO need the Gaussian likelihood and every row in each step (batch >= N), and ignore
+	natgrad. Except for TIGHT and EXACT, sums stream over tiles: O(M^2) memory. They leave q to
+	odvgp_fit_q. */
 typedef enum odvgp_objective {
 	ODVGP_OBJECTIVE_ELBO,
 	ODVGP_OBJECTIVE_COLLAPSED,
@@ -394,45 +394,45 @@ typedef enum odvgp_objective {
 	ODVGP_OBJECTIVE_EXACT
 } odvgp_objective;
 
-/*  How gamma moves with optim.natgrad = 1 (ORTH and HYBRID), with tau = optim.gamma_step_ratio
-    times the natural step of beta.
-        ADAM      By Adam (default).
-        DIAGONAL  [ODVGP] eq. 16: a <- a - tau dloss/da / (D + gamma_eps), D = diag(C).
-        EXACT     [ODVGP] eq. 15a: a <- a - tau C^-1 dloss/da; O(M_gamma^3) per step.
-    DIAGONAL and EXACT contract only if the step is small. odvgp_step therefore halves gamma's step
-    until the bound on the same rows is no lower than before (events.step_shortened).
-    EXACT makes a large where D is small, and what a means there changes fast with the kernel. While
-    the kernel is trained, give optim.lr no more than the paper's odvgp_constant(0.001): with the
-    default, which starts at 0.01, the bound falls on some data. HYBRID's falls even with 0.001,
-    because Adam's steps of Z_gamma move all of K(x,Zg) a and not only the part that beta lacks:
-    freeze Z_gamma. */
+/*	How gamma moves with optim.natgrad = 1 (ORTH and HYBRID), with tau = optim.gamma_step_ratio
+	times the natural step of beta.
+		ADAM      By Adam (default).
+		DIAGONAL  [ODVGP] eq. 16: a <- a - tau dloss/da / (D + gamma_eps), D = diag(C).
+		EXACT     [ODVGP] eq. 15a: a <- a - tau C^-1 dloss/da; O(M_gamma^3) per step.
+	DIAGONAL and EXACT contract only if the step is small. odvgp_step therefore halves gamma's step
+	until the bound on the same rows is no lower than before (events.step_shortened).
+	EXACT makes a large where D is small, and what a means there changes fast with the kernel. While
+	the kernel is trained, give optim.lr no more than the paper's odvgp_constant(0.001): with the
+	default, which starts at 0.01, the bound falls on some data. HYBRID's falls even with 0.001,
+	because Adam's steps of Z_gamma move all of K(x,Zg) a and not only the part that beta lacks:
+	freeze Z_gamma. */
 typedef enum odvgp_gamma_step {
 	ODVGP_GAMMA_STEP_ADAM,
 	ODVGP_GAMMA_STEP_DIAGONAL,
 	ODVGP_GAMMA_STEP_EXACT
 } odvgp_gamma_step;
 
-/*  Whether a natural step of SOLVE-GP moves both blocks of q from the same old point, or one in
-    turn. */
+/*	Whether a natural step of SOLVE-GP moves both blocks of q from the same old point, or one in
+	turn. */
 typedef enum odvgp_blocks_step {
 	ODVGP_BLOCKS_STEP_TOGETHER,
 	ODVGP_BLOCKS_STEP_ALTERNATE
 } odvgp_blocks_step;
 
-/*  The natural step of O(M), by its coordinates. g is the slot q_diag; o multiplies entrywise.
-        EXACT      (m, g), where the Fisher matrix is block diagonal:
-                   m <- m - tau S dloss/dm,  g <- g - tau (S o S / 2)^-1 dloss/dg
-        AFFINE     (S^-1 m, g), the natural parameters of the family (default)
-        PROJECTED  [OM] eqs. 3.19, 3.20 in (S^-1 m, g): the dense step of S^-1 m and of the diagonal
-                   of S^-1
-        PROJECTED_MU   the same in (mu, g), as in the thesis' text and results: m moves as in the
-                       dense step
-    The PROJECTED steps stop short of the optimum, the first far from it; they exist for comparison.
-    Any of these steps can overshoot: use at most 0.1 for training, more only for q by itself. A
-    component of g falls at most to a tenth in one step, and never below a rounding error of
-    1 / k(x,x). With all rows in each step, odvgp_step halves the step while the bound falls, and
-    undoes a step that loses more than one nat per row. With other likelihoods than the Gaussian,
-    many components stop at that tenth, and Adam (natgrad = 0) often ends higher. */
+/*	The natural step of O(M), by its coordinates. g is the slot q_diag; o multiplies entrywise.
+		EXACT      (m, g), where the Fisher matrix is block diagonal:
+				   m <- m - tau S dloss/dm,  g <- g - tau (S o S / 2)^-1 dloss/dg
+		AFFINE     (S^-1 m, g), the natural parameters of the family (default)
+		PROJECTED  [OM] eqs. 3.19, 3.20 in (S^-1 m, g): the dense step of S^-1 m and of the diagonal
+				   of S^-1
+		PROJECTED_MU   the same in (mu, g), as in the thesis' text and results: m moves as in the
+					   dense step
+	The PROJECTED steps stop short of the optimum, the first far from it; they exist for comparison.
+	Any of these steps can overshoot: use at most 0.1 for training, more only for q by itself. A
+	component of g falls at most to a tenth in one step, and never below a rounding error of
+	1 / k(x,x). With all rows in each step, odvgp_step halves the step while the bound falls, and
+	undoes a step that loses more than one nat per row. With other likelihoods than the Gaussian,
+	many components stop at that tenth, and Adam (natgrad = 0) often ends higher. */
 typedef enum odvgp_diag_step {
 	ODVGP_DIAG_STEP_EXACT,
 	ODVGP_DIAG_STEP_AFFINE,
@@ -440,42 +440,42 @@ typedef enum odvgp_diag_step {
 	ODVGP_DIAG_STEP_PROJECTED_MU
 } odvgp_diag_step;
 
-/*  What the slots of q(u) hold, and those of q(v), with L_v in place of L.
-        WHITENED  q_mu, q_sqrt:   m = L q_mu,    S = L q_sqrt q_sqrt^T L^T (default)
-        PRIMAL    q_mu, q_sqrt:   m = q_mu,      S = q_sqrt q_sqrt^T; [SVGP], the published code
-        A_BETA    a_beta, q_sqrt: m = Kb a_beta, S = q_sqrt q_sqrt^T; [ODVGP] eq. 11 */
+/*	What the slots of q(u) hold, and those of q(v), with L_v in place of L.
+		WHITENED  q_mu, q_sqrt:   m = L q_mu,    S = L q_sqrt q_sqrt^T L^T (default)
+		PRIMAL    q_mu, q_sqrt:   m = q_mu,      S = q_sqrt q_sqrt^T; [SVGP], the published code
+		A_BETA    a_beta, q_sqrt: m = Kb a_beta, S = q_sqrt q_sqrt^T; [ODVGP] eq. 11 */
 typedef enum odvgp_parametrisation {
 	ODVGP_PARAMETRISATION_WHITENED,
 	ODVGP_PARAMETRISATION_PRIMAL,
 	ODVGP_PARAMETRISATION_A_BETA
 } odvgp_parametrisation;
 
-/*  Coordinates in which Adam moves a_gamma. D = diag(C), at least a hundredth of the kernel's
-    variance, because diag(C) is 0 where a gamma point coincides with a beta point.
-        PLAIN           a itself, in units of 1 / y (see odvgp_init_data).
-        SCALED          b = D a / sqrt(k) (default). D is held constant and recomputed every 100
-                        steps. a's step is lr sqrt(k) / D, so lr counts prior standard deviations at
-                        the point itself. FREE's coefficients and B_sqrt, whose units are 1 / y as
-                        well, step by lr / sqrt(k).
-                        Steps of HYBRID's a are 1 / sqrt(Mg), those of O(M)'s Z 1 / sqrt(M) of the
-                        others: they move all terms of the mean K(x,Z) a, not only what beta lacks,
-                        and with longer ones the bound falls in bursts.
-        DIFFERENTIATED  The slot holds D a, and D changes with kernel and inducing inputs (the
-                        published code). */
+/*	Coordinates in which Adam moves a_gamma. D = diag(C), at least a hundredth of the kernel's
+	variance, because diag(C) is 0 where a gamma point coincides with a beta point.
+		PLAIN           a itself, in units of 1 / y (see odvgp_init_data).
+		SCALED          b = D a / sqrt(k) (default). D is held constant and recomputed every 100
+						steps. a's step is lr sqrt(k) / D, so lr counts prior standard deviations at
+						the point itself. FREE's coefficients and B_sqrt, whose units are 1 / y as
+						well, step by lr / sqrt(k).
+						Steps of HYBRID's a are 1 / sqrt(Mg), those of O(M)'s Z 1 / sqrt(M) of the
+						others: they move all terms of the mean K(x,Z) a, not only what beta lacks,
+						and with longer ones the bound falls in bursts.
+		DIFFERENTIATED  The slot holds D a, and D changes with kernel and inducing inputs (the
+						published code). */
 typedef enum odvgp_gamma_coords {
 	ODVGP_GAMMA_COORDS_PLAIN,
 	ODVGP_GAMMA_COORDS_SCALED,
 	ODVGP_GAMMA_COORDS_DIFFERENTIATED
 } odvgp_gamma_coords;
 
-/*  How ORTH's KL term a^T K(Zg,Zg) a - c^T c is estimated from sampled columns. Both are unbiased.
-        RESIDUAL  From rows of C a (default): little noise, because C is small.
-        COLUMNS   From rows of K(Zg,Zg) a, with c^T c exact: [ODVGP] appendix A.3. */
+/*	How ORTH's KL term a^T K(Zg,Zg) a - c^T c is estimated from sampled columns. Both are unbiased.
+		RESIDUAL  From rows of C a (default): little noise, because C is small.
+		COLUMNS   From rows of K(Zg,Zg) a, with c^T c exact: [ODVGP] appendix A.3. */
 typedef enum odvgp_gamma_kl { ODVGP_GAMMA_KL_RESIDUAL, ODVGP_GAMMA_KL_COLUMNS } odvgp_gamma_kl;
 
-/*  Prior mean m(x), by its slots: 0, "mean.c", x^T "mean.A" + "mean.b", x itself (D = P), or
-    PROJECTION: x^T "mean.A", frozen. odvgp_init_data fills the last one's A, and LINEAR's in hidden
-    layers, with the P principal axes of the layer's scaled inputs; if P >= D with ones at A_dd. */
+/*	Prior mean m(x), by its slots: 0, "mean.c", x^T "mean.A" + "mean.b", x itself (D = P), or
+	PROJECTION: x^T "mean.A", frozen. odvgp_init_data fills the last one's A, and LINEAR's in hidden
+	layers, with the P principal axes of the layer's scaled inputs; if P >= D with ones at A_dd. */
 typedef enum odvgp_mean_function {
 	ODVGP_MEAN_FUNCTION_ZERO,
 	ODVGP_MEAN_FUNCTION_CONSTANT,
@@ -484,37 +484,37 @@ typedef enum odvgp_mean_function {
 	ODVGP_MEAN_FUNCTION_PROJECTION
 } odvgp_mean_function;
 
-/*  Initial q of hidden layers whose covariance part is DENSE or BLOCKS: q_sqrt = 1e-3 I in
-    whitened coordinates, so that a layer starts near its mean function, or the prior, which passes
-    its noise upwards. */
+/*	Initial q of hidden layers whose covariance part is DENSE or BLOCKS: q_sqrt = 1e-3 I in
+	whitened coordinates, so that a layer starts near its mean function, or the prior, which passes
+	its noise upwards. */
 typedef enum odvgp_hidden_q { ODVGP_HIDDEN_Q_NARROW, ODVGP_HIDDEN_Q_PRIOR } odvgp_hidden_q;
 
-/*  p(y|f). Names in quotes are slots, with initial values; s is the targets' standard deviation,
-    Phi the normal distribution function, e lik.link_jitter. F = T, Y [N,F]:
-        GAUSSIAN           N(y; f, "noise_variance" s^2 / 10)
-        BERNOULLI          y in {0, 1}: p(1) = (1 - 2 e) Phi(f) + e
-        LOGIT              y in {0, 1}: p(1) = 1 / (1 + exp(-f))
-        STUDENTT           (y - f) / "scale" s / 10 is Student's with "df" 4 degrees of freedom
-        LAPLACE            exp(-|y - f| / b) / (2 b), b = "scale" s / 10
-        POISSON            counts of mean exp(f)
-        EXPONENTIAL        y > 0 of rate exp(f)
-        NEGATIVE_BINOMIAL  counts of mean m = exp(f) and variance m + m^2 / "size" 1
-        GAMMA              y > 0 of "shape" 1 and scale exp(f)
-        BETA               0 < y < 1 of mean Phi(f), the two parameters' sum is "precision" 10
-        ORDINAL            y in {0 .. lik.classes - 1}, P = 1: how many cuts are below f + N(0, 1);
-                           "cut" is the first, "gap" [classes - 2] between cuts, from frequencies
-    Several functions, one target, Y [N,1]:
-        ROBUSTMAX          y in {0 .. P - 1}: 1 - "epsilon" 1e-3 (frozen; at most 1 - 1 / P) if f_y
-                           is largest, else epsilon / (P - 1); each Phi in that probability is
-                           (1 - 2 e) Phi + e
-        SOFTMAX            y in {0 .. P - 1}: exp(f_y) / sum exp(f_k)
-    P = 2 T, Y [N,T]:
-        HETEROSCEDASTIC    N(y_t; f_t, exp(f_(T + t)))
-    GAUSSIAN, LAPLACE, POISSON, EXPONENTIAL, GAMMA and HETEROSCEDASTIC have closed bounds; the
-    others take lik.nodes quadrature nodes (SOFTMAX: for each of P - 1 <= 3 differences; above that
-    16 lik.nodes fixed draws). With GAUSSIAN, STUDENTT and LAPLACE f has the unit of y; with others
-    kernel variances start at 1, and odvgp_freeze refuses scales of y. The papers' code has e = 1e-3
-    (BERNOULLI) and 1e-4 (ROBUSTMAX). */
+/*	p(y|f). Names in quotes are slots, with initial values; s is the targets' standard deviation,
+	Phi the normal distribution function, e lik.link_jitter. F = T, Y [N,F]:
+		GAUSSIAN           N(y; f, "noise_variance" s^2 / 10)
+		BERNOULLI          y in {0, 1}: p(1) = (1 - 2 e) Phi(f) + e
+		LOGIT              y in {0, 1}: p(1) = 1 / (1 + exp(-f))
+		STUDENTT           (y - f) / "scale" s / 10 is Student's with "df" 4 degrees of freedom
+		LAPLACE            exp(-|y - f| / b) / (2 b), b = "scale" s / 10
+		POISSON            counts of mean exp(f)
+		EXPONENTIAL        y > 0 of rate exp(f)
+		NEGATIVE_BINOMIAL  counts of mean m = exp(f) and variance m + m^2 / "size" 1
+		GAMMA              y > 0 of "shape" 1 and scale exp(f)
+		BETA               0 < y < 1 of mean Phi(f), the two parameters' sum is "precision" 10
+		ORDINAL            y in {0 .. lik.classes - 1}, P = 1: how many cuts are below f + N(0, 1);
+						   "cut" is the first, "gap" [classes - 2] between cuts, from frequencies
+	Several functions, one target, Y [N,1]:
+		ROBUSTMAX          y in {0 .. P - 1}: 1 - "epsilon" 1e-3 (frozen; at most 1 - 1 / P) if f_y
+						   is largest, else epsilon / (P - 1); each Phi in that probability is
+						   (1 - 2 e) Phi + e
+		SOFTMAX            y in {0 .. P - 1}: exp(f_y) / sum exp(f_k)
+	P = 2 T, Y [N,T]:
+		HETEROSCEDASTIC    N(y_t; f_t, exp(f_(T + t)))
+	GAUSSIAN, LAPLACE, POISSON, EXPONENTIAL, GAMMA and HETEROSCEDASTIC have closed bounds; the
+	others take lik.nodes quadrature nodes (SOFTMAX: for each of P - 1 <= 3 differences; above that
+	16 lik.nodes fixed draws). With GAUSSIAN, STUDENTT and LAPLACE f has the unit of y; with others
+	kernel variances start at 1, and odvgp_freeze refuses scales of y. The papers' code has e = 1e-3
+	(BERNOULLI) and 1e-4 (ROBUSTMAX). */
 typedef enum odvgp_likelihood {
 	ODVGP_LIKELIHOOD_GAUSSIAN,
 	ODVGP_LIKELIHOOD_BERNOULLI,
@@ -532,12 +532,12 @@ typedef enum odvgp_likelihood {
 	ODVGP_LIKELIHOOD_HETEROSCEDASTIC
 } odvgp_likelihood;
 
-/*  What moves the parameters that no natural step moves.
-        ADAM   Adam, on minibatches or on all rows (default).
-        LBFGS  Limited-memory BFGS, whose line search satisfies the strong Wolfe conditions:
-               deterministic, for full batch (batch >= N) and natgrad = 0. A step is one line search
-               over all trainable slots with all gamma columns; the bound never falls. Schedules,
-               step sizes and the scales of gamma_coords are not used. */
+/*	What moves the parameters that no natural step moves.
+		ADAM   Adam, on minibatches or on all rows (default).
+		LBFGS  Limited-memory BFGS, whose line search satisfies the strong Wolfe conditions:
+			   deterministic, for full batch (batch >= N) and natgrad = 0. A step is one line search
+			   over all trainable slots with all gamma columns; the bound never falls. Schedules,
+			   step sizes and the scales of gamma_coords are not used. */
 typedef enum odvgp_optimizer { ODVGP_OPTIMIZER_ADAM, ODVGP_OPTIMIZER_LBFGS } odvgp_optimizer;
 typedef enum odvgp_update {
 	ODVGP_UPDATE_JOINT,
@@ -546,19 +546,19 @@ typedef enum odvgp_update {
 } odvgp_update;
 typedef enum odvgp_q_init { ODVGP_Q_INIT_PRIOR, ODVGP_Q_INIT_IDENTITY } odvgp_q_init;
 
-/*  Where odvgp_init_data puts Z_beta. Distances are in units of X, over all columns. `rows` is the
-    size of a random sample, at most N.
-        KMEANS    k-means++ seeds and Lloyd's iterations on max(50 M, 4096) rows, then mini-batches
-                  of the other rows; O(rows M D) (default).
-        RANDOM    Random rows.
-        GREEDY    Pivoted Cholesky [GREEDY] on max(4 M, 4096) rows: always the row of largest
-                  variance given the rows before, with the initial kernel. O(rows M (M + D)) time,
-                  about rows (M + 2 D) numbers of memory. Once the chosen rows explain all others to
-                  rounding, random rows follow.
-        FARTHEST  A random row, then always the row farthest from its nearest chosen one
-                  [FARTHEST]. KMEANS's sample; O(rows M D).
-    Inducing points are rows of the data, except KMEANS's centres, which are means. Ties go to the
-    first row of the sample. Repeated rows are used once while there are others. */
+/*	Where odvgp_init_data puts Z_beta. Distances are in units of X, over all columns. `rows` is the
+	size of a random sample, at most N.
+		KMEANS    k-means++ seeds and Lloyd's iterations on max(50 M, 4096) rows, then mini-batches
+				  of the other rows; O(rows M D) (default).
+		RANDOM    Random rows.
+		GREEDY    Pivoted Cholesky [GREEDY] on max(4 M, 4096) rows: always the row of largest
+				  variance given the rows before, with the initial kernel. O(rows M (M + D)) time,
+				  about rows (M + 2 D) numbers of memory. Once the chosen rows explain all others to
+				  rounding, random rows follow.
+		FARTHEST  A random row, then always the row farthest from its nearest chosen one
+				  [FARTHEST]. KMEANS's sample; O(rows M D).
+	Inducing points are rows of the data, except KMEANS's centres, which are means. Ties go to the
+	first row of the sample. Repeated rows are used once while there are others. */
 typedef enum odvgp_init_beta {
 	ODVGP_INIT_BETA_KMEANS,
 	ODVGP_INIT_BETA_RANDOM,
@@ -566,32 +566,32 @@ typedef enum odvgp_init_beta {
 	ODVGP_INIT_BETA_FARTHEST
 } odvgp_init_beta;
 
-/*  Where odvgp_init_data puts Z_gamma (FREE: Z_alpha): on distinct rows of the data that are not in
-    Z_beta, while there are any.
-        RANDOM    Random rows (default).
-        RESIDUAL  The rows that beta explains worst: largest k(x,x) - |L^-1 k(Z_beta,x)|^2 with the
-                  initial kernel, in a sample of max(50 M, 4 M_gamma, 4096) rows. O(rows M (M + D))
-                  time, M^2 + tile (M + D) numbers of memory. For gamma beside beta; if only gamma
-                  carries the mean (FREE), RANDOM leaves no holes in it. */
+/*	Where odvgp_init_data puts Z_gamma (FREE: Z_alpha): on distinct rows of the data that are not in
+	Z_beta, while there are any.
+		RANDOM    Random rows (default).
+		RESIDUAL  The rows that beta explains worst: largest k(x,x) - |L^-1 k(Z_beta,x)|^2 with the
+				  initial kernel, in a sample of max(50 M, 4 M_gamma, 4096) rows. O(rows M (M + D))
+				  time, M^2 + tile (M + D) numbers of memory. For gamma beside beta; if only gamma
+				  carries the mean (FREE), RANDOM leaves no holes in it. */
 typedef enum odvgp_init_gamma {
 	ODVGP_INIT_GAMMA_RANDOM,
 	ODVGP_INIT_GAMMA_RESIDUAL
 } odvgp_init_gamma;
 
-/*  How odvgp_init_data estimates lengthscales and variances that the kernel expression does not
-    give, in units of X, and of Y squared. Each base kernel uses its own columns.
-        MEDIAN    Lengthscale: median distance of rows / sqrt(2), times 0.5 for a single base
-                  kernel, else times 0.1 for the first to 1 for the last. Variance: that of the
-                  targets. O(512 D + N P) (default).
-        ULAPANE   [ULAPANE] Lengthscale: mean gap between neighbours in a sorted column, averaged
-                  over columns. Variance: square of the mean step of the targets in the same orders,
-                  averaged over outputs. Gaps and steps of 0 and constant columns do not count. With
-                  several base kernels lengthscales are multiplied by 1 for the first to 10 for the
-                  last, so that equal base kernels do not stay equal. Uses KMEANS's sample, in which
-                  gaps are wider than in all rows. O(rows (log(rows) + P) D) time, D (1 + P) numbers
-                  of memory.
-    A value that cannot be estimated is 1 (constant columns; constant targets, where [ULAPANE] makes
-    an exception). */
+/*	How odvgp_init_data estimates lengthscales and variances that the kernel expression does not
+	give, in units of X, and of Y squared. Each base kernel uses its own columns.
+		MEDIAN    Lengthscale: median distance of rows / sqrt(2), times 0.5 for a single base
+				  kernel, else times 0.1 for the first to 1 for the last. Variance: that of the
+				  targets. O(512 D + N P) (default).
+		ULAPANE   [ULAPANE] Lengthscale: mean gap between neighbours in a sorted column, averaged
+				  over columns. Variance: square of the mean step of the targets in the same orders,
+				  averaged over outputs. Gaps and steps of 0 and constant columns do not count. With
+				  several base kernels lengthscales are multiplied by 1 for the first to 10 for the
+				  last, so that equal base kernels do not stay equal. Uses KMEANS's sample, in which
+				  gaps are wider than in all rows. O(rows (log(rows) + P) D) time, D (1 + P) numbers
+				  of memory.
+	A value that cannot be estimated is 1 (constant columns; constant targets, where [ULAPANE] makes
+	an exception). */
 typedef enum odvgp_init_hyper {
 	ODVGP_INIT_HYPER_MEDIAN,
 	ODVGP_INIT_HYPER_ULAPANE
@@ -602,11 +602,11 @@ typedef enum odvgp_positive_transform {
 	ODVGP_POSITIVE_TRANSFORM_EXP
 } odvgp_positive_transform;
 
-/*  Prior on a hyperparameter v, whose log density is added to the bound.
-        LOGNORMAL  log v is normal with mean a and standard deviation b > 0:
-                   -log v - log(b sqrt(2 pi)) - (log v - a)^2 / (2 b^2)
-        GAMMA      shape a > 0, rate b > 0, mean a / b:
-                   a log b - log Gamma(a) + (a - 1) log v - b v */
+/*	Prior on a hyperparameter v, whose log density is added to the bound.
+		LOGNORMAL  log v is normal with mean a and standard deviation b > 0:
+				   -log v - log(b sqrt(2 pi)) - (log v - a)^2 / (2 b^2)
+		GAMMA      shape a > 0, rate b > 0, mean a / b:
+				   a log b - log Gamma(a) + (a - 1) log v - b v */
 typedef enum odvgp_prior { ODVGP_PRIOR_NONE, ODVGP_PRIOR_LOGNORMAL, ODVGP_PRIOR_GAMMA } odvgp_prior;
 typedef enum odvgp_schedule_kind {
 	ODVGP_SCHEDULE_CONSTANT,
@@ -622,16 +622,16 @@ typedef enum odvgp_isa {
 	ODVGP_ISA_NEON
 } odvgp_isa;
 
-/*  Hook for threads; {0} is serial. run must call task(arg, i) once for each i in [0, n), in any
-    order, on any threads, and then return. count: tasks into which a large operation is split,
-    usually the number of threads. */
+/*	Hook for threads; {0} is serial. run must call task(arg, i) once for each i in [0, n), in any
+	order, on any threads, and then return. count: tasks into which a large operation is split,
+	usually the number of threads. */
 typedef struct odvgp_threads {
 	void (*run)(void *user, int n, void (*task)(void *arg, int i), void *arg);
 	void *user;
 	int count;
 } odvgp_threads;
 
-/*  Hook for the memory of the allocating layer; {0} is malloc and free. */
+/*	Hook for the memory of the allocating layer; {0} is malloc and free. */
 typedef struct odvgp_allocator {
 	void *(*alloc)(void *user, size_t bytes);
 	void (*release)(void *user, void *block);
@@ -640,99 +640,101 @@ typedef struct odvgp_allocator {
 
 #endif /* ODVGP__SHARED_H */
 
-/*  With ODVGP_FLOAT every name below begins with odvgpf_, and odvgp_real is float. */
+/*	With ODVGP_FLOAT every name below begins with odvgpf_, and odvgp_real is float. */
 #ifdef ODVGP_FLOAT
-#define odvgp_real              odvgpf_real
-#define odvgp_schedule          odvgpf_schedule
-#define odvgp_config            odvgpf_config
-#define odvgp_model             odvgpf_model
-#define odvgp_server            odvgpf_server
-#define odvgp_warm              odvgpf_warm
-#define odvgp_report            odvgpf_report
-#define odvgp_slot              odvgpf_slot
-#define odvgp_scales            odvgpf_scales
-#define odvgp_pool              odvgpf_pool
-#define odvgp_blas              odvgpf_blas
-#define odvgp_config_defaults   odvgpf_config_defaults
-#define odvgp_config_set        odvgpf_config_set
-#define odvgp_config_name       odvgpf_config_name
-#define odvgp_config_size       odvgpf_config_size
-#define odvgp_config_threads    odvgpf_config_threads
-#define odvgp_constant          odvgpf_constant
-#define odvgp_falling           odvgpf_falling
-#define odvgp_rising            odvgpf_rising
-#define odvgp_status_text       odvgpf_status_text
-#define odvgp_fit               odvgpf_fit
-#define odvgp_model_create      odvgpf_model_create
-#define odvgp_model_free        odvgpf_model_free
-#define odvgp_model_save        odvgpf_model_save
-#define odvgp_model_load        odvgpf_model_load
-#define odvgp_predict_once      odvgpf_predict_once
-#define odvgp_model_size        odvgpf_model_size
-#define odvgp_model_init        odvgpf_model_init
-#define odvgp_model_config      odvgpf_model_config
-#define odvgp_init_data         odvgpf_init_data
-#define odvgp_init_q            odvgpf_init_q
-#define odvgp_warm_start_size   odvgpf_warm_start_size
-#define odvgp_warm_start        odvgpf_warm_start
-#define odvgp_column_scales     odvgpf_column_scales
-#define odvgp_standardise       odvgpf_standardise
-#define odvgp_step              odvgpf_step
-#define odvgp_step_batch        odvgpf_step_batch
-#define odvgp_elbo              odvgpf_elbo
-#define odvgp_elbo_columns      odvgpf_elbo_columns
-#define odvgp_natgrad_step      odvgpf_natgrad_step
-#define odvgp_fit_q_size        odvgpf_fit_q_size
-#define odvgp_fit_q             odvgpf_fit_q
-#define odvgp_upper_bound       odvgpf_upper_bound
-#define odvgp_slot_count        odvgpf_slot_count
-#define odvgp_slot_at           odvgpf_slot_at
-#define odvgp_slot_find         odvgpf_slot_find
-#define odvgp_param_count       odvgpf_param_count
-#define odvgp_get               odvgpf_get
-#define odvgp_set               odvgpf_set
-#define odvgp_set_trainable     odvgpf_set_trainable
-#define odvgp_set_bounds        odvgpf_set_bounds
-#define odvgp_set_prior         odvgpf_set_prior
-#define odvgp_steps_done        odvgpf_steps_done
-#define odvgp_model_events      odvgpf_model_events
-#define odvgp_kernel_text       odvgpf_kernel_text
-#define odvgp_kernel_column     odvgpf_kernel_column
-#define odvgp_predictor_size    odvgpf_predictor_size
-#define odvgp_freeze            odvgpf_freeze
+/* clang-format off */
+#define odvgp_real odvgpf_real
+#define odvgp_schedule odvgpf_schedule
+#define odvgp_config odvgpf_config
+#define odvgp_model odvgpf_model
+#define odvgp_server odvgpf_server
+#define odvgp_warm odvgpf_warm
+#define odvgp_report odvgpf_report
+#define odvgp_slot odvgpf_slot
+#define odvgp_scales odvgpf_scales
+#define odvgp_pool odvgpf_pool
+#define odvgp_blas odvgpf_blas
+#define odvgp_config_defaults odvgpf_config_defaults
+#define odvgp_config_set odvgpf_config_set
+#define odvgp_config_name odvgpf_config_name
+#define odvgp_config_size odvgpf_config_size
+#define odvgp_config_threads odvgpf_config_threads
+#define odvgp_constant odvgpf_constant
+#define odvgp_falling odvgpf_falling
+#define odvgp_rising odvgpf_rising
+#define odvgp_status_text odvgpf_status_text
+#define odvgp_fit odvgpf_fit
+#define odvgp_model_create odvgpf_model_create
+#define odvgp_model_free odvgpf_model_free
+#define odvgp_model_save odvgpf_model_save
+#define odvgp_model_load odvgpf_model_load
+#define odvgp_predict_once odvgpf_predict_once
+#define odvgp_model_size odvgpf_model_size
+#define odvgp_model_init odvgpf_model_init
+#define odvgp_model_config odvgpf_model_config
+#define odvgp_init_data odvgpf_init_data
+#define odvgp_init_q odvgpf_init_q
+#define odvgp_warm_start_size odvgpf_warm_start_size
+#define odvgp_warm_start odvgpf_warm_start
+#define odvgp_column_scales odvgpf_column_scales
+#define odvgp_standardise odvgpf_standardise
+#define odvgp_step odvgpf_step
+#define odvgp_step_batch odvgpf_step_batch
+#define odvgp_elbo odvgpf_elbo
+#define odvgp_elbo_columns odvgpf_elbo_columns
+#define odvgp_natgrad_step odvgpf_natgrad_step
+#define odvgp_fit_q_size odvgpf_fit_q_size
+#define odvgp_fit_q odvgpf_fit_q
+#define odvgp_upper_bound odvgpf_upper_bound
+#define odvgp_slot_count odvgpf_slot_count
+#define odvgp_slot_at odvgpf_slot_at
+#define odvgp_slot_find odvgpf_slot_find
+#define odvgp_param_count odvgpf_param_count
+#define odvgp_get odvgpf_get
+#define odvgp_set odvgpf_set
+#define odvgp_set_trainable odvgpf_set_trainable
+#define odvgp_set_bounds odvgpf_set_bounds
+#define odvgp_set_prior odvgpf_set_prior
+#define odvgp_steps_done odvgpf_steps_done
+#define odvgp_model_events odvgpf_model_events
+#define odvgp_kernel_text odvgpf_kernel_text
+#define odvgp_kernel_column odvgpf_kernel_column
+#define odvgp_predictor_size odvgpf_predictor_size
+#define odvgp_freeze odvgpf_freeze
 #define odvgp_server_from_block odvgpf_server_from_block
-#define odvgp_server_from_file  odvgpf_server_from_file
-#define odvgp_server_size       odvgpf_server_size
-#define odvgp_predict_scratch   odvgpf_predict_scratch
-#define odvgp_predict           odvgpf_predict
-#define odvgp_predict_y         odvgpf_predict_y
-#define odvgp_predict_cov       odvgpf_predict_cov
+#define odvgp_server_from_file odvgpf_server_from_file
+#define odvgp_server_size odvgpf_server_size
+#define odvgp_predict_scratch odvgpf_predict_scratch
+#define odvgp_predict odvgpf_predict
+#define odvgp_predict_y odvgpf_predict_y
+#define odvgp_predict_cov odvgpf_predict_cov
 #define odvgp_predict_functions odvgpf_predict_functions
-#define odvgp_predict_logp      odvgpf_predict_logp
-#define odvgp_sample_scratch    odvgpf_sample_scratch
-#define odvgp_sample            odvgpf_sample
-#define odvgp_save_size         odvgpf_save_size
-#define odvgp_save              odvgpf_save
-#define odvgp_load_size         odvgpf_load_size
-#define odvgp_load              odvgpf_load
-#define odvgp_file_write        odvgpf_file_write
-#define odvgp_file_read         odvgpf_file_read
-#define odvgp_pool_size         odvgpf_pool_size
-#define odvgp_pool_start        odvgpf_pool_start
-#define odvgp_pool_stop         odvgpf_pool_stop
-#define odvgp_blas_size         odvgpf_blas_size
-#define odvgp_blas_init         odvgpf_blas_init
-#define odvgp_blas_isa          odvgpf_blas_isa
-#define odvgp_gemm              odvgpf_gemm
-#define odvgp_syrk              odvgpf_syrk
-#define odvgp_trmm              odvgpf_trmm
-#define odvgp_trsm              odvgpf_trsm
-#define odvgp_potrf             odvgpf_potrf
-#define odvgp_potrf_reverse     odvgpf_potrf_reverse
-#define odvgp_trtri             odvgpf_trtri
-#define odvgp_gemmt             odvgpf_gemmt
-#define odvgp_lauum             odvgpf_lauum
-#define odvgp_potrf_adjoint     odvgpf_potrf_adjoint
+#define odvgp_predict_logp odvgpf_predict_logp
+#define odvgp_sample_scratch odvgpf_sample_scratch
+#define odvgp_sample odvgpf_sample
+#define odvgp_save_size odvgpf_save_size
+#define odvgp_save odvgpf_save
+#define odvgp_load_size odvgpf_load_size
+#define odvgp_load odvgpf_load
+#define odvgp_file_write odvgpf_file_write
+#define odvgp_file_read odvgpf_file_read
+#define odvgp_pool_size odvgpf_pool_size
+#define odvgp_pool_start odvgpf_pool_start
+#define odvgp_pool_stop odvgpf_pool_stop
+#define odvgp_blas_size odvgpf_blas_size
+#define odvgp_blas_init odvgpf_blas_init
+#define odvgp_blas_isa odvgpf_blas_isa
+#define odvgp_gemm odvgpf_gemm
+#define odvgp_syrk odvgpf_syrk
+#define odvgp_trmm odvgpf_trmm
+#define odvgp_trsm odvgpf_trsm
+#define odvgp_potrf odvgpf_potrf
+#define odvgp_potrf_reverse odvgpf_potrf_reverse
+#define odvgp_trtri odvgpf_trtri
+#define odvgp_gemmt odvgpf_gemmt
+#define odvgp_lauum odvgpf_lauum
+#define odvgp_potrf_adjoint odvgpf_potrf_adjoint
+/* clang-format on */
 #endif
 
 #if (defined(ODVGP_FLOAT) && !defined(ODVGP__H_F32)) || \
@@ -761,11 +763,11 @@ typedef double odvgp_real;
 extern "C" {
 #endif
 
-/*  A number that depends on the step. It goes from start to end over `steps` steps and stays there:
-    LINEAR in equal steps, LOGLINEAR in equal ratios (start and end > 0); CONSTANT is end. If
-    decay_steps > 0, it then goes from end to `final` over decay_steps steps, from step decay_from
-    (>= steps) on, and stays there: LINEAR in equal steps, the others in equal ratios
-    (final > 0). */
+/*	A number that depends on the step. It goes from start to end over `steps` steps and stays there:
+	LINEAR in equal steps, LOGLINEAR in equal ratios (start and end > 0); CONSTANT is end. If
+	decay_steps > 0, it then goes from end to `final` over decay_steps steps, from step decay_from
+	(>= steps) on, and stays there: LINEAR in equal steps, the others in equal ratios
+	(final > 0). */
 typedef struct odvgp_schedule {
 	odvgp_schedule_kind kind;
 	odvgp_real start, end;
@@ -774,9 +776,9 @@ typedef struct odvgp_schedule {
 	ptrdiff_t decay_from, decay_steps;
 } odvgp_schedule;
 
-/*  Everything that determines a model. odvgp_config_defaults returns one; most users change member
-    and sizes in layer[0], kernel, initial noise in lik, batch and step sizes in optim. If all of
-    lik, init, optim or jitter is 0, that struct has its defaults. */
+/*	Everything that determines a model. odvgp_config_defaults returns one; most users change member
+	and sizes in layer[0], kernel, initial noise in lik, batch and step sizes in optim. If all of
+	lik, init, optim or jitter is 0, that struct has its defaults. */
 typedef struct odvgp_config {
 	/* Rows of data, >= 1. A batch's likelihood is scaled to this many rows. */
 	ptrdiff_t N;
@@ -951,17 +953,17 @@ typedef struct odvgp_config {
 
 typedef struct odvgp_model odvgp_model; /* a model for training, in one block of memory */
 
-/*  A handle on a predictor. The caller owns it; odvgp_server_from_block or odvgp_server_from_file
-    fills it, again if the predictor's block has moved. Calls only read it. */
+/*	A handle on a predictor. The caller owns it; odvgp_server_from_block or odvgp_server_from_file
+	fills it, again if the predictor's block has moved. Calls only read it. */
 typedef struct odvgp_server {
 	const void *block;
-	const void *isa;   /* the instruction set's table */
-	ptrdiff_t D;       /* inputs */
+	const struct odvgp__isa *isa; /* the instruction set's table */
+	ptrdiff_t D;                  /* inputs */
 	ptrdiff_t P, F, T; /* latent functions, functions that the likelihood sees, targets */
 	ptrdiff_t y_rows;  /* of odvgp_predict_y's outputs: classes, else T */
 } odvgp_server;
 
-/*  Settings of a warm start; {0, 0, 0} are the defaults. */
+/*	Settings of a warm start; {0, 0, 0} are the defaults. */
 typedef struct odvgp_warm {
 	/* Random rows, at most N. Default 0: min(N, max(4096, 20 M)). */
 	ptrdiff_t rows;
@@ -971,7 +973,7 @@ typedef struct odvgp_warm {
 	ptrdiff_t iterations;
 } odvgp_warm;
 
-/*  What a step computed. elbo, expected_loglik and kl are minibatch estimates before the update. */
+/*	What a step computed. elbo, expected_loglik and kl are minibatch estimates before the update. */
 typedef struct odvgp_report {
 	ptrdiff_t step;             /* steps done so far, including this one */
 	odvgp_real elbo;            /* N/B sum E_q[log p] - KL, in nats for all N rows */
@@ -987,7 +989,7 @@ typedef struct odvgp_report {
 	odvgp_events events;
 } odvgp_report;
 
-/*  One named part of the parameter vector. */
+/*	One named part of the parameter vector. */
 typedef struct odvgp_slot {
 	/* With several layers names begin with layer0, layer1, ... and a dot, but for the likelihood's.
        kernel, its term 0:  "kernel.0.lengthscale" "kernel.0.variance" "kernel.0.alpha"
@@ -1011,366 +1013,364 @@ typedef struct odvgp_slot {
 	int natgrad; /* moved by natural gradients */
 } odvgp_slot;
 
-/*  Scales for predictions in original units: x' = (x - x_mean) / x_scale,
-    y' = (y - y_mean) / y_scale, where the model was trained on x' and y'. A NULL mean is 0, a NULL
-    scale is 1. */
+/*	Scales for predictions in original units: x' = (x - x_mean) / x_scale,
+	y' = (y - y_mean) / y_scale, where the model was trained on x' and y'. A NULL mean is 0, a NULL
+	scale is 1. */
 typedef struct odvgp_scales {
 	const odvgp_real *x_mean, *x_scale; /* [D] */
 	const odvgp_real *y_mean, *y_scale; /* [T] */
 } odvgp_scales;
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>api_easy   create, fit, predict, free; memory from malloc */
+/* ---- >>api_easy   create, fit, predict, free; memory from malloc */
 
-/*  A config for N rows, D inputs, P outputs, M beta and M_gamma gamma points, with the defaults
-    named above. odvgp_model_size checks the sizes later. */
+/*	A config for N rows, D inputs, P outputs, M beta and M_gamma gamma points, with the defaults
+	named above. odvgp_model_size checks the sizes later. */
 ODVGP_API odvgp_config odvgp_config_defaults(
 		ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, ptrdiff_t M_gamma);
 
-/*  Set one field by its name, for configs from a command line, a file or another language:
-        odvgp_config_set(&cfg, "kernel=rbf(ard)", &info);
-        odvgp_config_set(&cfg, "optim.lr=0.01-0.001:5000", &info);
-    name    the field's path as in C, with layer1 for layer[1]; any field but threads. Without a
-            prefix, a layer's field is the last layer's. layers=2 adds layers like the last one,
-            with D = 0 and no patches
-    value   sizes and reals: a decimal number, whatever the locale: 100, 1e-3. Choices: the word
-            behind the enumerator's prefix in lower case ("reproduce.diag_step=projected_mu"), or
-            its number; on or off for fields that are 0 or 1. Schedules: 0.01 is
-            constant, 0.1-0.01 falls over 5,000 steps, 0.1-0.01:2000 over 2,000. kernel takes all
-            that follows the '=', a text that must live until the model is made
-    Spaces and tabs around name and value do not count. odvgp_model_size later checks what fields
-    mean together, kernel and isa.
-    Returns  OK | E_NAME (no such field) | E_ARG (not a value of the field; info lists a choice's
-             words) | E_SIZE (a size out of range). An error changes nothing
-    odvgp_config_name   names of all fields, without the layer's prefix, for i = 0, 1, ...; then
-                        NULL
-    For languages that cannot read this header:
-    odvgp_config_size     sizeof(odvgp_config)
-    odvgp_config_threads  sets config.threads; NULL: serial */
+/*	Set one field by its name, for configs from a command line, a file or another language:
+		odvgp_config_set(&cfg, "kernel=rbf(ard)", &info);
+		odvgp_config_set(&cfg, "optim.lr=0.01-0.001:5000", &info);
+	name    the field's path as in C, with layer1 for layer[1]; any field but threads. Without a
+			prefix, a layer's field is the last layer's. layers=2 adds layers like the last one,
+			with D = 0 and no patches
+	value   sizes and reals: a decimal number, whatever the locale: 100, 1e-3. Choices: the word
+			behind the enumerator's prefix in lower case ("reproduce.diag_step=projected_mu"), or
+			its number; on or off for fields that are 0 or 1. Schedules: 0.01 is
+			constant, 0.1-0.01 falls over 5,000 steps, 0.1-0.01:2000 over 2,000. kernel takes all
+			that follows the '=', a text that must live until the model is made
+	Spaces and tabs around name and value do not count. odvgp_model_size later checks what fields
+	mean together, kernel and isa.
+	Returns  OK | E_NAME (no such field) | E_ARG (not a value of the field; info lists a choice's
+			 words) | E_SIZE (a size out of range). An error changes nothing
+	odvgp_config_name   names of all fields, without the layer's prefix, for i = 0, 1, ...; then
+						NULL
+	For languages that cannot read this header:
+	odvgp_config_size     sizeof(odvgp_config)
+	odvgp_config_threads  sets config.threads; NULL: serial */
 ODVGP_API odvgp_status odvgp_config_set(
 		odvgp_config *config, const char *assignment, odvgp_info *info);
 ODVGP_API const char *odvgp_config_name(int i);
 ODVGP_API size_t odvgp_config_size(void);
 ODVGP_API void odvgp_config_threads(odvgp_config *config, const odvgp_threads *threads);
 
-/*  Schedules for step sizes: constant; or in equal ratios over `steps` steps, then constant.
-    bench/RESULTS.md shows how the defaults were chosen. For a training of other than 5,000 steps:
-        cfg.optim.lr = odvgp_falling(0.01, 0.001, steps) */
+/*	Schedules for step sizes: constant; or in equal ratios over `steps` steps, then constant.
+	bench/RESULTS.md shows how the defaults were chosen. For a training of other than 5,000 steps:
+		cfg.optim.lr = odvgp_falling(0.01, 0.001, steps) */
 ODVGP_API odvgp_schedule odvgp_constant(odvgp_real value);
 ODVGP_API odvgp_schedule odvgp_falling(odvgp_real from, odvgp_real to, ptrdiff_t steps);
-/*  Rise in equal ratios over `steps` steps, then fall to `final` over decay_steps (0: stay). Other
-    likelihoods than the Gaussian begin well with
-        cfg.optim.natgrad_step = odvgp_rising(1e-5, 0.1, 100, 0.01, 4900) */
+/*	Rise in equal ratios over `steps` steps, then fall to `final` over decay_steps (0: stay). Other
+	likelihoods than the Gaussian begin well with
+		cfg.optim.natgrad_step = odvgp_rising(1e-5, 0.1, 100, 0.01, 4900) */
 ODVGP_API odvgp_schedule odvgp_rising(
 		odvgp_real from, odvgp_real to, ptrdiff_t steps, odvgp_real final, ptrdiff_t decay_steps);
 
-/*  The sentence that describes a status. Never NULL. */
+/*	The sentence that describes a status. Never NULL. */
 ODVGP_API const char *odvgp_status_text(odvgp_status status);
 
-/*  Training steps, one after another. L-BFGS ends them when a step reports convergence or that it
-    is stuck. A Gaussian model of odvgp_model_create, not of odvgp_model_init or a file, that has
-    done no step and of which odvgp_set has changed nothing, begins with odvgp_warm_start, if
-    config.init.warm is 1, the objective ELBO, and the member takes it. Its allocator gives the
-    memory for that time.
-        X [N,D], Y [N,T]   all data
-        steps              how many
-        watch              called after each step, may be NULL; a non-zero return ends the training
-    Returns  OK | E_STOPPED (by watch) | what odvgp_warm_start and odvgp_step return
-    Cost     steps times that of odvgp_step */
+/*	Training steps, one after another. L-BFGS ends them when a step reports convergence or that it
+	is stuck. A Gaussian model of odvgp_model_create, not of odvgp_model_init or a file, that has
+	done no step and of which odvgp_set has changed nothing, begins with odvgp_warm_start, if
+	config.init.warm is 1, the objective ELBO, and the member takes it. Its allocator gives the
+	memory for that time.
+		X [N,D], Y [N,T]   all data
+		steps              how many
+		watch              called after each step, may be NULL; a non-zero return ends the training
+	Returns  OK | E_STOPPED (by watch) | what odvgp_warm_start and odvgp_step return
+	Cost     steps times that of odvgp_step */
 ODVGP_API odvgp_status odvgp_fit(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
 		ptrdiff_t steps, int (*watch)(void *user, const odvgp_report *report), void *user,
 		odvgp_info *info);
 
 #ifndef ODVGP_NO_MALLOC
-/*  Allocate a model and initialise it from the data (odvgp_init_data); odvgp_model_free frees it.
-        model      out; NULL on an error
-        X [N,D], Y [N,T]   all data
-        allocator  NULL: malloc and free
-        info       out or NULL
-    Returns  OK | E_MEMORY | what odvgp_model_init and odvgp_init_data return */
+/*	Allocate a model and initialise it from the data (odvgp_init_data); odvgp_model_free frees it.
+		model      out; NULL on an error
+		X [N,D], Y [N,T]   all data
+		allocator  NULL: malloc and free
+		info       out or NULL
+	Returns  OK | E_MEMORY | what odvgp_model_init and odvgp_init_data return */
 ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_config *config,
 		const odvgp_real *X, const odvgp_real *Y, const odvgp_allocator *allocator,
 		odvgp_info *info);
-/*  Free a model of odvgp_model_create, or NULL. */
+/*	Free a model of odvgp_model_create, or NULL. */
 ODVGP_API void odvgp_model_free(odvgp_model *model);
 
-/*  Freeze the model, predict, free the predictor. Each call costs O(M^3): for many, freeze once and
-    use odvgp_predict.
-        X     [n,D]
-        mean  [P,n] out or NULL, of f        sd_f  [P,n] out or NULL: standard deviation of f
-        sd_y  [y_rows,n] out or NULL: standard deviation of a new y, with the noise; y_rows is
-              the number of classes for likelihoods of classes, else T
-    Returns  OK | E_MEMORY | what odvgp_freeze and odvgp_predict return */
+/*	Freeze the model, predict, free the predictor. Each call costs O(M^3): for many, freeze once and
+	use odvgp_predict.
+		X     [n,D]
+		mean  [P,n] out or NULL, of f        sd_f  [P,n] out or NULL: standard deviation of f
+		sd_y  [y_rows,n] out or NULL: standard deviation of a new y, with the noise; y_rows is
+			  the number of classes for likelihoods of classes, else T
+	Returns  OK | E_MEMORY | what odvgp_freeze and odvgp_predict return */
 ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *model, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean, odvgp_real *sd_f, odvgp_real *sd_y, odvgp_info *info);
 
 #ifndef ODVGP_NO_STDIO
-/*  Save a model to a file, or create one from it: odvgp_save and odvgp_file_write, odvgp_file_read
-    and odvgp_load. A loaded model has no threads and chooses its instruction set.
-        model      odvgp_model_load: out; NULL on an error
-        allocator  NULL: malloc and free
-    Returns  OK | E_ARG | E_IO | E_MEMORY | what odvgp_save and odvgp_load return */
+/*	Save a model to a file, or create one from it: odvgp_save and odvgp_file_write, odvgp_file_read
+	and odvgp_load. A loaded model has no threads and chooses its instruction set.
+		model      odvgp_model_load: out; NULL on an error
+		allocator  NULL: malloc and free
+	Returns  OK | E_ARG | E_IO | E_MEMORY | what odvgp_save and odvgp_load return */
 ODVGP_API odvgp_status odvgp_model_save(odvgp_model *model, const char *path, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_model_load(
 		odvgp_model **model, const char *path, const odvgp_allocator *allocator, odvgp_info *info);
 #endif
 #endif
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>api_staged   caller's memory, single steps, slots, predictors, files */
+/* ---- >>api_staged   caller's memory, single steps, slots, predictors, files */
 
-/*  Bytes that a model of this config needs, with slack for a block at any address; see Memory in
-    >>manual.
-    Returns  OK | E_ARG | E_SIZE | E_KERNEL | E_UNSUPPORTED */
+/*	Bytes that a model of this config needs, with slack for a block at any address; see Memory in
+	>>manual.
+	Returns  OK | E_ARG | E_SIZE | E_KERNEL | E_UNSUPPORTED */
 ODVGP_API odvgp_status odvgp_model_size(
 		const odvgp_config *config, size_t *bytes, odvgp_info *info);
 
-/*  Make a model in the caller's block of odvgp_model_size bytes. It needs no release. Z is 0 (call
-    odvgp_init_data, or odvgp_set and then odvgp_init_q), hyperparameters are those of the kernel
-    expression, else 1. q_mu, v_mu and a_gamma are 0, q_sqrt and v_sqrt I.
-    Returns  what odvgp_model_size returns | E_MEMORY (bytes too small; the block's old contents are
-             lost). *model is NULL on an error */
+/*	Make a model in the caller's block of odvgp_model_size bytes. It needs no release. Z is 0 (call
+	odvgp_init_data, or odvgp_set and then odvgp_init_q), hyperparameters are those of the kernel
+	expression, else 1. q_mu, v_mu and a_gamma are 0, q_sqrt and v_sqrt I.
+	Returns  what odvgp_model_size returns | E_MEMORY (bytes too small; the block's old contents are
+			 lost). *model is NULL on an error */
 ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config *config,
 		void *block, size_t bytes, odvgp_info *info);
 
-/*  The config in use: defaults filled in, .kernel NULL (see odvgp_kernel_text). */
+/*	The config in use: defaults filled in, .kernel NULL (see odvgp_kernel_text). */
 ODVGP_API const odvgp_config *odvgp_model_config(const odvgp_model *model);
 
-/*  Initialise from the data: hyperparameters that the kernel expression does not give
-    (config.init.hyperparams), Z_beta (init.beta), Z_gamma (init.gamma), the noise unless it is
-    given (a tenth of the targets' variance), and q (odvgp_init_q). Column p of "mixing" becomes
-    sqrt(l) e for the eigenpair (l, e) number p of the correlation matrix of the targets, largest
-    first, by power iteration: l is at least 0.01, missing targets count as the mean, the entry of e
-    of largest size is positive. Its rows are times the targets' standard deviations if f has the
-    unit of y.
-    From then on Adam and L-BFGS measure steps of whatever has a unit (inducing inputs, mean
-    functions, ...) in standard deviations of the columns of X and Y (before: in units of 1). So
-    training does not depend on the units of the data.
-    A trained model starts again with empty Adam moments and undiminished step sizes. The count of
-    steps continues, and with it schedules and the order of rows.
-        X [N,D], Y [N,T]   all data
-    Returns  OK | E_ARG | E_NAN (row in info) | what odvgp_init_q returns. On an error the model is
-             unchanged
-    Cost     O(N D) plus that of the three options: O(min(N, 50 M) M D) with their defaults */
+/*	Initialise from the data: hyperparameters that the kernel expression does not give
+	(config.init.hyperparams), Z_beta (init.beta), Z_gamma (init.gamma), the noise unless it is
+	given (a tenth of the targets' variance), and q (odvgp_init_q). Column p of "mixing" becomes
+	sqrt(l) e for the eigenpair (l, e) number p of the correlation matrix of the targets, largest
+	first, by power iteration: l is at least 0.01, missing targets count as the mean, the entry of e
+	of largest size is positive. Its rows are times the targets' standard deviations if f has the
+	unit of y.
+	From then on Adam and L-BFGS measure steps of whatever has a unit (inducing inputs, mean
+	functions, ...) in standard deviations of the columns of X and Y (before: in units of 1). So
+	training does not depend on the units of the data.
+	A trained model starts again with empty Adam moments and undiminished step sizes. The count of
+	steps continues, and with it schedules and the order of rows.
+		X [N,D], Y [N,T]   all data
+	Returns  OK | E_ARG | E_NAN (row in info) | what odvgp_init_q returns. On an error the model is
+			 unchanged
+	Cost     O(N D) plus that of the three options: O(min(N, 50 M) M D) with their defaults */
 ODVGP_API odvgp_status odvgp_init_data(
 		odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info);
 
-/*  Reset q to its initial value (config.reproduce.q_init), using the current kernel and inducing
-    inputs: q_mu = 0, a_gamma = 0, and q_sqrt such that q(u) is the prior, or the identity. Empties
-    Adam's moments and restores step sizes that were halved. odvgp_init_data includes this call.
-    Returns  OK | E_ARG; also, where q_sqrt depends on the kernel (PRIMAL and A_BETA at the prior),
-             E_NOT_PD (Kb, even at jitter.max) | E_NAN (Kb is not finite). On an error the model is
-             unchanged */
+/*	Reset q to its initial value (config.reproduce.q_init), using the current kernel and inducing
+	inputs: q_mu = 0, a_gamma = 0, and q_sqrt such that q(u) is the prior, or the identity. Empties
+	Adam's moments and restores step sizes that were halved. odvgp_init_data includes this call.
+	Returns  OK | E_ARG; also, where q_sqrt depends on the kernel (PRIMAL and A_BETA at the prior),
+			 E_NOT_PD (Kb, even at jitter.max) | E_NAN (Kb is not finite). On an error the model is
+			 unchanged */
 ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
 
-/*  Warm start: improve hyperparameters, noise, prior mean and Z_beta by L-BFGS on the collapsed
-    bound ([VFE]) of random rows, then set q to its optimum on all rows (odvgp_fit_q): training then
-    begins near its end. Starts from the current values, after odvgp_init_data; a second call, on
-    more rows, refines. Frozen slots stay; bounds, priors and jitter hold. If the bound on some of
-    the rows would fall, as rounding can make it with FREE in float, nothing changes. Empties Adam's
-    moments; schedules and the count of steps continue.
-    Another likelihood than the Gaussian gets the kernel, prior mean and Z_beta of a regression on
-    pseudo-targets, STUDENTT and LAPLACE also the scale, and q at its initial value: go on with
-    odvgp_rising. Pseudo-targets of f: y itself (STUDENTT, LAPLACE, HETEROSCEDASTIC); -1 to 1 for
-    classes, for several functions one against the rest; log(y + 1/2) (POISSON, NEGATIVE_BINOMIAL,
-    GAMMA; minus that for EXPONENTIAL), less log of the exposure; Phi^-1(y) (BETA). Rows with a
-    missing target do not count.
-        settings   NULL: the defaults
-        X [N,D], Y [N,T]    work  odvgp_warm_start_size bytes, at any address
-    Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (objective EXACT, several
-             layers, mixed functions; with the Gaussian also missing targets and a q that odvgp_fit_q refuses). On an
-             error the model is unchanged
-    Cost     O(iterations rows M^2), with the Gaussian also that of odvgp_fit_q
-    odvgp_warm_start_size   0: too large, or refused */
+/*	Warm start: improve hyperparameters, noise, prior mean and Z_beta by L-BFGS on the collapsed
+	bound ([VFE]) of random rows, then set q to its optimum on all rows (odvgp_fit_q): training then
+	begins near its end. Starts from the current values, after odvgp_init_data; a second call, on
+	more rows, refines. Frozen slots stay; bounds, priors and jitter hold. If the bound on some of
+	the rows would fall, as rounding can make it with FREE in float, nothing changes. Empties Adam's
+	moments; schedules and the count of steps continue.
+	Another likelihood than the Gaussian gets the kernel, prior mean and Z_beta of a regression on
+	pseudo-targets, STUDENTT and LAPLACE also the scale, and q at its initial value: go on with
+	odvgp_rising. Pseudo-targets of f: y itself (STUDENTT, LAPLACE, HETEROSCEDASTIC); -1 to 1 for
+	classes, for several functions one against the rest; log(y + 1/2) (POISSON, NEGATIVE_BINOMIAL,
+	GAMMA; minus that for EXPONENTIAL), less log of the exposure; Phi^-1(y) (BETA). Rows with a
+	missing target do not count.
+		settings   NULL: the defaults
+		X [N,D], Y [N,T]    work  odvgp_warm_start_size bytes, at any address
+	Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (objective EXACT, several
+			 layers, mixed functions; with the Gaussian also missing targets and a q that
+			 odvgp_fit_q refuses). On an error the model is unchanged
+	Cost     O(iterations rows M^2), with the Gaussian also that of odvgp_fit_q
+	odvgp_warm_start_size   0: too large, or refused */
 ODVGP_API size_t odvgp_warm_start_size(const odvgp_model *model, const odvgp_warm *settings);
 ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *model, const odvgp_warm *settings,
 		const odvgp_real *X, const odvgp_real *Y, void *work, size_t bytes, odvgp_info *info);
 
-/*  Mean and population standard deviation (divided by n) of each column, for odvgp_scales. The
-    scale is 1 for a column that is constant to rounding. The mean of equal numbers is that number,
-    so their standardised column is exactly 0.
-        X [n,D]   mean, scale [D] out, no aliases
-    Returns  OK | E_ARG | E_SIZE (n or D below 1, or too large) | E_NAN (row in info)
-    Cost     O(n D) */
+/*	Mean and population standard deviation (divided by n) of each column, for odvgp_scales. The
+	scale is 1 for a column that is constant to rounding. The mean of equal numbers is that number,
+	so their standardised column is exactly 0.
+		X [n,D]   mean, scale [D] out, no aliases
+	Returns  OK | E_ARG | E_SIZE (n or D below 1, or too large) | E_NAN (row in info)
+	Cost     O(n D) */
 ODVGP_API odvgp_status odvgp_column_scales(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
 		odvgp_real *mean, odvgp_real *scale, odvgp_info *info);
 
-/*  out = (X - mean) / scale by columns; X, out [n,D], mean, scale [D]; out may be X. NaN and
-    infinity propagate; differences too large for the type become infinite.
-    Returns  OK | E_ARG (NULL, n < 0, D < 1, a mean not finite, a scale not positive and finite)
-    Cost     O(n D) */
+/*	out = (X - mean) / scale by columns; X, out [n,D], mean, scale [D]; out may be X. NaN and
+	infinity propagate; differences too large for the type become infinite.
+	Returns  OK | E_ARG (NULL, n < 0, D < 1, a mean not finite, a scale not positive and finite)
+	Cost     O(n D) */
 ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
 		const odvgp_real *mean, const odvgp_real *scale, odvgp_real *out);
 
-/*  One training step on the next minibatch: rows from a random permutation in each epoch, or all if
-    batch >= N. A natural step moves q(u) on beta and Adam the other trainable slots; or L-BFGS does
-    one iteration. Never allocates.
-    If the last update made the bound implausibly low or impossible to evaluate (NaN, or not
-    positive definite up to jitter.max), and the previous parameters do better on the same rows, it
-    is undone, step sizes are halved, and events.step_undone counts it. If they do no better, the
-    rows are to blame: the step returns an error and changes nothing.
-        X [N,D], Y [N,T]   report   out or NULL
-    Returns  OK | E_ARG | E_NAN (in this batch; or the bound is not finite, with numbers of 1e200,
-             for example) | E_NOT_PD
-    Cost     O(B M^2 + B Mg D + M Mg D + M^3); SOLVE-GP: see Choosing sizes in >>manual */
+/*	One training step on the next minibatch: rows from a random permutation in each epoch, or all if
+	batch >= N. A natural step moves q(u) on beta and Adam the other trainable slots; or L-BFGS does
+	one iteration. Never allocates.
+	If the last update made the bound implausibly low or impossible to evaluate (NaN, or not
+	positive definite up to jitter.max), and the previous parameters do better on the same rows, it
+	is undone, step sizes are halved, and events.step_undone counts it. If they do no better, the
+	rows are to blame: the step returns an error and changes nothing.
+		X [N,D], Y [N,T]   report   out or NULL
+	Returns  OK | E_ARG | E_NAN (in this batch; or the bound is not finite, with numbers of 1e200,
+			 for example) | E_NOT_PD
+	Cost     O(B M^2 + B Mg D + M Mg D + M^3); SOLVE-GP: see Choosing sizes in >>manual */
 ODVGP_API odvgp_status odvgp_step(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
 		odvgp_report *report, odvgp_info *info);
 
-/*  odvgp_step on the caller's rows (streams, sorted data): Xb [n,D], Yb [n,T], n >= 1. L-BFGS needs
-    n = N, or returns E_UNSUPPORTED. */
+/*	odvgp_step on the caller's rows (streams, sorted data): Xb [n,D], Yb [n,T], n >= 1. L-BFGS needs
+	n = N, or returns E_UNSUPPORTED. */
 ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *model, const odvgp_real *Xb,
 		const odvgp_real *Yb, ptrdiff_t n, odvgp_report *report, odvgp_info *info);
 
-/*  The bound on the given rows with the full KL: N/n sum E_q[log p] - KL; with n = N the bound
-    itself. Changes no parameter and undoes no update, even on an error.
-        X [n,D], Y [n,T]   elbo out   kl out or NULL
-        grad               [odvgp_param_count] out or NULL: gradient of -elbo with respect to the
-                           values that odvgp_get returns
-    Returns  OK | E_ARG | E_NAN | E_NOT_PD
-    Cost     that of a step times n/B */
+/*	The bound on the given rows with the full KL: N/n sum E_q[log p] - KL; with n = N the bound
+	itself. Changes no parameter and undoes no update, even on an error.
+		X [n,D], Y [n,T]   elbo out   kl out or NULL
+		grad               [odvgp_param_count] out or NULL: gradient of -elbo with respect to the
+						   values that odvgp_get returns
+	Returns  OK | E_ARG | E_NAN | E_NOT_PD
+	Cost     that of a step times n/B */
 ODVGP_API odvgp_status odvgp_elbo(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
 		ptrdiff_t n, odvgp_real *elbo, odvgp_real *kl, odvgp_real *grad, odvgp_info *info);
 
-/*  odvgp_elbo with ORTH's gamma term of the KL estimated (config.reproduce.gamma_kl) from the
-    columns idx [count] (distinct, 0..M_gamma - 1), scaled by M_gamma/count: unbiased over uniformly
-    drawn subsets. A sampled KL can be negative.
-    Returns  as odvgp_elbo; E_ARG also for a repeated column, E_UNSUPPORTED with several layers */
+/*	odvgp_elbo with ORTH's gamma term of the KL estimated (config.reproduce.gamma_kl) from the
+	columns idx [count] (distinct, 0..M_gamma - 1), scaled by M_gamma/count: unbiased over uniformly
+	drawn subsets. A sampled KL can be negative.
+	Returns  as odvgp_elbo; E_ARG also for a repeated column, E_UNSUPPORTED with several layers */
 ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *model, const odvgp_real *X,
 		const odvgp_real *Y, ptrdiff_t n, const ptrdiff_t *idx, ptrdiff_t count, odvgp_real *elbo,
 		odvgp_real *kl, odvgp_real *grad, odvgp_info *info);
 
-/*  One natural gradient step of size tau in (0, 1] from the given rows. It moves q(u) on beta,
-    SOLVE-GP's q(v), and gamma if optim.gamma_step selects a natural step; nothing else. A dense q
-    with precision P and j = P q_mu, in whitened coordinates, becomes
-        P <- (1-tau) P + tau (I - 2 A diag(g_v) A^T)
-        j <- (1-tau) j + tau (A g_m - 2 A diag(g_v) A^T q_mu)
-    where g_m, g_v are the derivatives of the scaled expected log likelihood ([NATGRAD]; [ODVGP]
-    eqs. 15b, 15c). With a Gaussian likelihood and all rows, tau = 1 reaches the optimum, but not
-    with mixed functions. All outputs move, or none. A previous update that cannot be evaluated is undone first, as in
-    odvgp_step. Where log p(y|f) is not concave in f (STUDENTT, BETA, ROBUSTMAX, HETEROSCEDASTIC,
-    any lik.link_jitter), and where it couples what moves (mixed functions), odvgp_step evaluates the bound once more, after its natural step, and
-    halves that step, at most 20 times, while the bound on the same rows is lower; this call does
-    not.
-        X [n,D], Y [n,T]   elbo out or NULL: the bound before the step
-    Returns  as odvgp_elbo; E_ARG also if tau is out of range, E_NOT_PD also if no step is short
-             enough for some output, E_UNSUPPORTED if the member has no natural step
-    Cost     that of a step times n/B */
+/*	One natural gradient step of size tau in (0, 1] from the given rows. It moves q(u) on beta,
+	SOLVE-GP's q(v), and gamma if optim.gamma_step selects a natural step; nothing else. A dense q
+	with precision P and j = P q_mu, in whitened coordinates, becomes
+		P <- (1-tau) P + tau (I - 2 A diag(g_v) A^T)
+		j <- (1-tau) j + tau (A g_m - 2 A diag(g_v) A^T q_mu)
+	where g_m, g_v are the derivatives of the scaled expected log likelihood ([NATGRAD]; [ODVGP]
+	eqs. 15b, 15c). With a Gaussian likelihood and all rows, tau = 1 reaches the optimum, but not
+	with mixed functions. All outputs move, or none. A previous update that cannot be evaluated is
+	undone first, as in odvgp_step. Where log p(y|f) is not concave in f (STUDENTT, BETA, ROBUSTMAX,
+	HETEROSCEDASTIC, any lik.link_jitter), and where it couples what moves (mixed functions),
+	odvgp_step evaluates the bound once more, after its natural step, and halves that step, at most
+	20 times, while the bound on the same rows is lower; this call does not.
+		X [n,D], Y [n,T]   elbo out or NULL: the bound before the step
+	Returns  as odvgp_elbo; E_ARG also if tau is out of range, E_NOT_PD also if no step is short
+			 enough for some output, E_UNSUPPORTED if the member has no natural step
+	Cost     that of a step times n/B */
 ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *model, const odvgp_real *X,
 		const odvgp_real *Y, ptrdiff_t n, odvgp_real tau, odvgp_real *elbo, odvgp_info *info);
 
-/*  Set q to the optimum of the member's bound for the current kernel, noise and inducing inputs, in
-    one pass over the data. The Gaussian likelihood has closed forms: [VFE] eq. 10; [ODVGP] appendix
-    D with the factor 1/noise that its a lacks in print; [SOLVE] eqs. 28, 29. For O(M)'s q_diag the
-    natural step is repeated on the sums of the pass until q_diag stays.
-    After training with a bound without q, predictions need this call; with ODVGP_OBJECTIVE_EXACT
-    the inducing inputs become the rows of X. With ODVGP_OBJECTIVE_ELBO, frozen slots keep their
-    values and the others get the optimum given these; a bound without q has no q to freeze. Where
-    gamma points add nothing, the optimal a is not unique, and the call takes one of the best.
-        X [N,D], Y [N,T]    work  odvgp_fit_q_size(model) bytes, at any address
-    Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (covariance DIAGONAL with
-             another mean than O(M)'s, HYBRID with q_mu frozen and a_gamma not, mixed functions, or
-             another likelihood). On an error the model is unchanged
-    Cost     O(N R^2 + R^3), with R features of mean and covariance together */
+/*	Set q to the optimum of the member's bound for the current kernel, noise and inducing inputs, in
+	one pass over the data. The Gaussian likelihood has closed forms: [VFE] eq. 10; [ODVGP] appendix
+	D with the factor 1/noise that its a lacks in print; [SOLVE] eqs. 28, 29. For O(M)'s q_diag the
+	natural step is repeated on the sums of the pass until q_diag stays.
+	After training with a bound without q, predictions need this call; with ODVGP_OBJECTIVE_EXACT
+	the inducing inputs become the rows of X. With ODVGP_OBJECTIVE_ELBO, frozen slots keep their
+	values and the others get the optimum given these; a bound without q has no q to freeze. Where
+	gamma points add nothing, the optimal a is not unique, and the call takes one of the best.
+		X [N,D], Y [N,T]    work  odvgp_fit_q_size(model) bytes, at any address
+	Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (covariance DIAGONAL with
+			 another mean than O(M)'s, HYBRID with q_mu frozen and a_gamma not, mixed functions, or
+			 another likelihood). On an error the model is unchanged
+	Cost     O(N R^2 + R^3), with R features of mean and covariance together */
 ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *model); /* bytes; 0: too large */
 ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
 		void *work, size_t bytes, odvgp_info *info);
 
-/*  Titsias' upper bound of log p(y) with the inducing inputs Z_beta (Variational Inference for
-    Gaussian and Determinantal Point Processes, 2014): how far training can still get.
-        upper   out        lower   out or NULL: Titsias' lower bound
-        X, Y, work   as in odvgp_fit_q, at the same cost
-    Returns  as odvgp_fit_q; E_NAN also if rounding leaves no digit of a bound, because the noise is
-             small relative to the targets; E_UNSUPPORTED for another likelihood than the Gaussian,
-             several noises, mixed functions, and the objectives PARTLY, TIGHT and EXACT */
+/*	Titsias' upper bound of log p(y) with the inducing inputs Z_beta (Variational Inference for
+	Gaussian and Determinantal Point Processes, 2014): how far training can still get.
+		upper   out        lower   out or NULL: Titsias' lower bound
+		X, Y, work   as in odvgp_fit_q, at the same cost
+	Returns  as odvgp_fit_q; E_NAN also if rounding leaves no digit of a bound, because the noise is
+			 small relative to the targets; E_UNSUPPORTED for another likelihood than the Gaussian,
+			 several noises, mixed functions, and the objectives PARTLY, TIGHT and EXACT */
 ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *model, const odvgp_real *X,
 		const odvgp_real *Y, void *work, size_t bytes, odvgp_real *upper, odvgp_real *lower,
 		odvgp_info *info);
 
-/*  Slots in order, and the length of the parameter vector. */
+/*	Slots in order, and the length of the parameter vector. */
 ODVGP_API int odvgp_slot_count(const odvgp_model *model);
-/*  i in 0..odvgp_slot_count - 1. NULL if out of range. */
+/*	i in 0..odvgp_slot_count - 1. NULL if out of range. */
 ODVGP_API const odvgp_slot *odvgp_slot_at(const odvgp_model *model, int i);
-/*  NULL if no slot has this name. */
+/*	NULL if no slot has this name. */
 ODVGP_API const odvgp_slot *odvgp_slot_find(const odvgp_model *model, const char *name);
 ODVGP_API ptrdiff_t odvgp_param_count(const odvgp_model *model);
 
-/*  Read or write the values of one slot; count is the slot's. Positive slots accept only values
-    within their bounds. odvgp_set ignores entries above the diagonal of a lower triangular slot.
-    Returns  OK | E_ARG (also: outside the bounds) | E_NAME | E_SIZE (count) | E_NAN (odvgp_set) */
+/*	Read or write the values of one slot; count is the slot's. Positive slots accept only values
+	within their bounds. odvgp_set ignores entries above the diagonal of a lower triangular slot.
+	Returns  OK | E_ARG (also: outside the bounds) | E_NAME | E_SIZE (count) | E_NAN (odvgp_set) */
 ODVGP_API odvgp_status odvgp_get(
 		const odvgp_model *model, const char *name, odvgp_real *values, ptrdiff_t count);
 ODVGP_API odvgp_status odvgp_set(odvgp_model *model, const char *name, const odvgp_real *values,
 		ptrdiff_t count, odvgp_info *info);
 
-/*  Freeze (trainable = 0) or release (1) a slot. A name that ends in '*', such as "kernel.*", means
-    all slots that begin so, here and below. With optim.natgrad the two slots of q(u), or of q(v),
-    move together: freezing one stops both. odvgp_natgrad_step moves them anyway.
-    Returns  OK | E_ARG | E_NAME */
+/*	Freeze (trainable = 0) or release (1) a slot. A name that ends in '*', such as "kernel.*", means
+	all slots that begin so, here and below. With optim.natgrad the two slots of q(u), or of q(v),
+	move together: freezing one stops both. odvgp_natgrad_step moves them anyway.
+	Returns  OK | E_ARG | E_NAME */
 ODVGP_API odvgp_status odvgp_set_trainable(odvgp_model *model, const char *name, int trainable);
 
-/*  Bounds of a positive slot: low >= 0; high > low, or HUGE_VAL for none. 0 and HUGE_VAL remove
-    bounds. Optimisers move an unbounded t, and the value is
-        low + e^t, or low + log(1 + e^t) (config.positive_transform)    without an upper bound
-        low + (high - low) / (1 + e^-t)                                 with an upper bound
-    A current value outside the bounds is moved just inside them, by 1e-3 (high - low), or by 1e-3
-    low without an upper bound. The same happens later to a value that initialisation or a natural
-    step would put outside; odvgp_set refuses it. Empties Adam's moments of the slot.
-    Returns  OK | E_ARG (also: a slot that is not positive) | E_NAME */
+/*	Bounds of a positive slot: low >= 0; high > low, or HUGE_VAL for none. 0 and HUGE_VAL remove
+	bounds. Optimisers move an unbounded t, and the value is
+		low + e^t, or low + log(1 + e^t) (config.positive_transform)    without an upper bound
+		low + (high - low) / (1 + e^-t)                                 with an upper bound
+	A current value outside the bounds is moved just inside them, by 1e-3 (high - low), or by 1e-3
+	low without an upper bound. The same happens later to a value that initialisation or a natural
+	step would put outside; odvgp_set refuses it. Empties Adam's moments of the slot.
+	Returns  OK | E_ARG (also: a slot that is not positive) | E_NAME */
 ODVGP_API odvgp_status odvgp_set_bounds(
 		odvgp_model *model, const char *name, odvgp_real low, odvgp_real high);
 
-/*  Prior density for each value of a positive slot, except q_diag, which is no hyperparameter.
-    odvgp_prior defines a and b. The log densities of all these values, trainable or not, are part
-    of every bound and gradient, and of report.expected_loglik. They are densities of the value
-    itself, so the maximum does not depend on config.positive_transform or on bounds.
-    Returns  OK | E_ARG (also: a slot that cannot have a prior) | E_NAME */
+/*	Prior density for each value of a positive slot, except q_diag, which is no hyperparameter.
+	odvgp_prior defines a and b. The log densities of all these values, trainable or not, are part
+	of every bound and gradient, and of report.expected_loglik. They are densities of the value
+	itself, so the maximum does not depend on config.positive_transform or on bounds.
+	Returns  OK | E_ARG (also: a slot that cannot have a prior) | E_NAME */
 ODVGP_API odvgp_status odvgp_set_prior(
 		odvgp_model *model, const char *name, odvgp_prior kind, odvgp_real a, odvgp_real b);
 
-/*  Steps done, and events counted, since the model was made. */
+/*	Steps done, and events counted, since the model was made. */
 ODVGP_API ptrdiff_t odvgp_steps_done(const odvgp_model *model);
 ODVGP_API odvgp_events odvgp_model_events(const odvgp_model *model);
 
-/*  Write the kernel expression with its current values to text [size], with a final zero; several
-    layers' with "; " between them. With ard it shows the geometric mean over columns. Returns the
-    length needed, without the final zero. */
+/*	Write the kernel expression with its current values to text [size], with a final zero; several
+	layers' with "; " between them. With ard it shows the geometric mean over columns. Returns the
+	length needed, without the final zero. */
 ODVGP_API size_t odvgp_kernel_text(const odvgp_model *model, char *text, size_t size);
 
-/*  The column of X to which number k of slot "kernel.<term>.lengthscale" (linear:
-    "kernel.<term>.variance") of the first layer belongs, if the term has ard. -1 if one number
-    serves all columns, or if there is no such number. */
+/*	The column of X to which number k of slot "kernel.<term>.lengthscale" (linear:
+	"kernel.<term>.variance") of the first layer belongs, if the term has ard. -1 if one number
+	serves all columns, or if there is no such number. */
 ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *model, int term, ptrdiff_t k);
 
-/*  Freeze a model: write its predictor, a block without pointers that can be copied, stored, or put
-    in ROM. It works in builds of the same precision on machines of the same byte order. If no
-    predictor can be computed after the last update, odvgp_freeze and odvgp_save undo it, as
-    odvgp_step does.
-        scales   NULL: none
-        block    odvgp_predictor_size(model) bytes, aligned for a real, at best to 64 bytes
-    Returns  OK | E_ARG (also: a scale out of range, or no odvgp_fit_q after training with a bound
-             without q) | E_MEMORY | E_SIZE | E_NOT_PD | E_NAN
-    Cost     O(M^3 + M Mg D), once */
+/*	Freeze a model: write its predictor, a block without pointers that can be copied, stored, or put
+	in ROM. It works in builds of the same precision on machines of the same byte order. If no
+	predictor can be computed after the last update, odvgp_freeze and odvgp_save undo it, as
+	odvgp_step does.
+		scales   NULL: none
+		block    odvgp_predictor_size(model) bytes, aligned for a real, at best to 64 bytes
+	Returns  OK | E_ARG (also: a scale out of range, or no odvgp_fit_q after training with a bound
+			 without q) | E_MEMORY | E_SIZE | E_NOT_PD | E_NAN
+	Cost     O(M^3 + M Mg D), once */
 ODVGP_API size_t odvgp_predictor_size(const odvgp_model *model); /* bytes; 0: too large */
 ODVGP_API odvgp_status odvgp_freeze(odvgp_model *model, const odvgp_scales *scales, void *block,
 		size_t bytes, odvgp_info *info);
 
-/*  Fill a server. Both ways check place and size of the block, version, kernel, checksum and
-    numbers, so that later calls need no checks, and select the instruction set.
-        odvgp_server_from_block   block holds the bytes of odvgp_freeze, from any build of this
-                                  version and precision, whatever its pointers and instruction set,
-                                  on a machine of this byte order. It must be aligned for a real,
-                                  best to 64 bytes (an array of unsigned char need not be), and must
-                                  stay: the server points to it. A kernel with more terms than
-                                  ODVGP_MAX_BASE_KERNELS is refused
-        odvgp_server_from_file    file [bytes] is a model file in memory, of either precision. Its
-                                  predictor is written to the caller's block; the file is not needed
-                                  afterwards
-        odvgp_server_size         bytes of that block, and the caller's own bytes in the file; any
-                                  out pointer may be NULL
-        isa                       ODVGP_ISA_AUTO, or forced for tests
-    Returns  OK | E_ARG | E_MEMORY (block too small) | E_FORMAT (not a predictor, or damaged) |
-             E_UNSUPPORTED (other version or precision, too many terms, instruction set missing)
-    Cost     reads each byte once */
+/*	Fill a server. Both ways check place and size of the block, version, kernel, checksum and
+	numbers, so that later calls need no checks, and select the instruction set.
+		odvgp_server_from_block   block holds the bytes of odvgp_freeze, from any build of this
+								  version and precision, whatever its pointers and instruction set,
+								  on a machine of this byte order. It must be aligned for a real,
+								  best to 64 bytes (an array of unsigned char need not be), and must
+								  stay: the server points to it. A kernel with more terms than
+								  ODVGP_MAX_BASE_KERNELS is refused
+		odvgp_server_from_file    file [bytes] is a model file in memory, of either precision. Its
+								  predictor is written to the caller's block; the file is not needed
+								  afterwards
+		odvgp_server_size         bytes of that block, and the caller's own bytes in the file; any
+								  out pointer may be NULL
+		isa                       ODVGP_ISA_AUTO, or forced for tests
+	Returns  OK | E_ARG | E_MEMORY (block too small) | E_FORMAT (not a predictor, or damaged) |
+			 E_UNSUPPORTED (other version or precision, too many terms, instruction set missing)
+	Cost     reads each byte once */
 ODVGP_API odvgp_status odvgp_server_from_block(
 		odvgp_server *server, const void *block, size_t bytes, odvgp_isa isa, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_server_size(const void *file, size_t bytes, size_t *block_bytes,
@@ -1378,76 +1378,76 @@ ODVGP_API odvgp_status odvgp_server_size(const void *file, size_t bytes, size_t 
 ODVGP_API odvgp_status odvgp_server_from_file(odvgp_server *server, const void *file, size_t bytes,
 		odvgp_isa isa, void *block, size_t block_bytes, odvgp_info *info);
 
-/*  Scratch bytes to predict `rows` >= 1 rows at once; more rows take more passes. 0: too large.
-    They depend on model, rows, precision and instruction set. For a static array on a target, print
-    them on a host with 64-bit pointers and the target's isa (ODVGP_ISA_C for plain C). */
+/*	Scratch bytes to predict `rows` >= 1 rows at once; more rows take more passes. 0: too large.
+	They depend on model, rows, precision and instruction set. For a static array on a target, print
+	them on a host with 64-bit pointers and the target's isa (ODVGP_ISA_C for plain C). */
 ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *server, ptrdiff_t rows);
 
-/*  Mean and marginal variance of f at new inputs (odvgp_mean_part; [ODVGP] eq. 11 for ORTH). The
-    variance is never negative. With several layers, here and below, those of a mixture over samples
-    of the hidden layers, whose normals are stored (as a seed) and the same for all rows.
-        X        [n,D], original units if odvgp_freeze got scales      n  >= 0
-        mean     [F,n] out or NULL, units of y     var  [F,n] out or NULL, units of y squared
-        var_y    [y_rows,n] out or NULL: variance of y, as odvgp_predict_y computes it
-        scratch  odvgp_predict_scratch(server, rows) bytes for some rows >= 1, at any address
-        Outputs may not alias X.
-    Returns  OK | E_ARG | E_MEMORY | E_SIZE | E_NAN (in X; or a result is not finite, with numbers
-             of 1e200, for example). In the last case the outputs hold all results, finite or not;
-             after other errors they are unchanged. The three calls below do the same
-    Cost     O(n M^2 + n Mg D), SOLVE-GP O(n (M + Mg)^2); without variances O(n (M + Mg) D)
-    Threads  any number on one server, each with its own scratch */
+/*	Mean and marginal variance of f at new inputs (odvgp_mean_part; [ODVGP] eq. 11 for ORTH). The
+	variance is never negative. With several layers, here and below, those of a mixture over samples
+	of the hidden layers, whose normals are stored (as a seed) and the same for all rows.
+		X        [n,D], original units if odvgp_freeze got scales      n  >= 0
+		mean     [F,n] out or NULL, units of y     var  [F,n] out or NULL, units of y squared
+		var_y    [y_rows,n] out or NULL: variance of y, as odvgp_predict_y computes it
+		scratch  odvgp_predict_scratch(server, rows) bytes for some rows >= 1, at any address
+		Outputs may not alias X.
+	Returns  OK | E_ARG | E_MEMORY | E_SIZE | E_NAN (in X; or a result is not finite, with numbers
+			 of 1e200, for example). In the last case the outputs hold all results, finite or not;
+			 after other errors they are unchanged. The three calls below do the same
+	Cost     O(n M^2 + n Mg D), SOLVE-GP O(n (M + Mg)^2); without variances O(n (M + Mg) D)
+	Threads  any number on one server, each with its own scratch */
 ODVGP_API odvgp_status odvgp_predict(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean, odvgp_real *var, odvgp_real *var_y, void *scratch, size_t scratch_bytes);
 
-/*  Mean and variance of y at new inputs, [y_rows,n] out or NULL. Likelihoods of classes (ORDINAL,
-    ROBUSTMAX, SOFTMAX): each class's probability p, and p - p^2. Exposure and known_noise count as
-    1. With exposure e, counts of mean m and variance v have e m and e m + e^2 (v - m), EXPONENTIAL
-    has m / e and v / e^2. Scratch, results and cost as for odvgp_predict with variances, plus the
-    likelihood's integrals. */
+/*	Mean and variance of y at new inputs, [y_rows,n] out or NULL. Likelihoods of classes (ORDINAL,
+	ROBUSTMAX, SOFTMAX): each class's probability p, and p - p^2. Exposure and known_noise count as
+	1. With exposure e, counts of mean m and variance v have e m and e m + e^2 (v - m), EXPONENTIAL
+	has m / e and v / e^2. Scratch, results and cost as for odvgp_predict with variances, plus the
+	likelihood's integrals. */
 ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean, odvgp_real *var, void *scratch, size_t scratch_bytes);
 
-/*  Mean [F,n] (or NULL) and symmetric covariance [F,n,n] of f at the rows of X.
-        scratch  odvgp_predict_scratch(server, n) bytes
-    Returns  also E_UNSUPPORTED: several layers
-    Cost     O(n M^2 + n^2 M) */
+/*	Mean [F,n] (or NULL) and symmetric covariance [F,n,n] of f at the rows of X.
+		scratch  odvgp_predict_scratch(server, n) bytes
+	Returns  also E_UNSUPPORTED: several layers
+	Cost     O(n M^2 + n^2 M) */
 ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *server, const odvgp_real *X,
 		ptrdiff_t n, odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes);
 
-/*  Mean [F,n] (or NULL) and covariance [n,F,F] of all functions at each row of X: that of mixtures,
-    W diag(var) W^T, else diagonal. Scratch, results and cost as for odvgp_predict with variances.
-    Returns  also E_UNSUPPORTED: several layers */
+/*	Mean [F,n] (or NULL) and covariance [n,F,F] of all functions at each row of X: that of mixtures,
+	W diag(var) W^T, else diagonal. Scratch, results and cost as for odvgp_predict with variances.
+	Returns  also E_UNSUPPORTED: several layers */
 ODVGP_API odvgp_status odvgp_predict_functions(const odvgp_server *server, const odvgp_real *X,
 		ptrdiff_t n, odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes);
 
-/*  log p(y|data) of each row of targets Y [n,T]: logp [n], summed over outputs, for y in its own
-    units. Y has the columns of training; weights do not count. Scratch and cost as for
-    odvgp_predict with variances. */
+/*	log p(y|data) of each row of targets Y [n,T]: logp [n], summed over outputs, for y in its own
+	units. Y has the columns of training; weights do not count. Scratch and cost as for
+	odvgp_predict with variances. */
 ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *server, const odvgp_real *X,
 		const odvgp_real *Y, ptrdiff_t n, odvgp_real *logp, void *scratch, size_t scratch_bytes);
 
-/*  Joint samples of f at the rows of X: f [samples,F,n]. A pivoted Cholesky factorisation takes
-    singular covariances without jitter. Sample number s depends only on seed and s. With several
-    layers each sample of a layer is drawn at one of the layer below.
-        scratch  odvgp_sample_scratch(server, n) bytes
-    Cost     O(n M^2 + P n^2 (M + n) + samples P n^2) */
+/*	Joint samples of f at the rows of X: f [samples,F,n]. A pivoted Cholesky factorisation takes
+	singular covariances without jitter. Sample number s depends only on seed and s. With several
+	layers each sample of a layer is drawn at one of the layer below.
+		scratch  odvgp_sample_scratch(server, n) bytes
+	Cost     O(n M^2 + P n^2 (M + n) + samples P n^2) */
 ODVGP_API size_t odvgp_sample_scratch(const odvgp_server *server, ptrdiff_t n);
 ODVGP_API odvgp_status odvgp_sample(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
 		ptrdiff_t samples, uint64_t seed, odvgp_real *f, void *scratch, size_t scratch_bytes);
 
-/*  Model files: config, parameter vector, optimiser state and predictor; little-endian, versioned,
-    with a checksum. The caller can add his own bytes, such as names of columns. A loaded model
-    continues training bit for bit.
-        odvgp_save_size   bytes needed; 0: no file can hold them
-        odvgp_save        writes them to a block
-        odvgp_load_size   checks the whole file and returns the sizes of the blocks; any out pointer
-                          may be NULL. model_bytes depends on threads and isa: pass the same values
-                          to odvgp_load. user points into the file
-        odvgp_load        makes the model in block; *model is NULL on an error. The block's old
-                          contents are then lost, unless the file was refused as damaged
-    Returns  OK | E_ARG | E_MEMORY | E_FORMAT (info.text says what is wrong) | E_UNSUPPORTED (other
-             version or precision) | E_SIZE (odvgp_save: no file can hold it); odvgp_save also what
-             odvgp_freeze returns */
+/*	Model files: config, parameter vector, optimiser state and predictor; little-endian, versioned,
+	with a checksum. The caller can add his own bytes, such as names of columns. A loaded model
+	continues training bit for bit.
+		odvgp_save_size   bytes needed; 0: no file can hold them
+		odvgp_save        writes them to a block
+		odvgp_load_size   checks the whole file and returns the sizes of the blocks; any out pointer
+						  may be NULL. model_bytes depends on threads and isa: pass the same values
+						  to odvgp_load. user points into the file
+		odvgp_load        makes the model in block; *model is NULL on an error. The block's old
+						  contents are then lost, unless the file was refused as damaged
+	Returns  OK | E_ARG | E_MEMORY | E_FORMAT (info.text says what is wrong) | E_UNSUPPORTED (other
+			 version or precision) | E_SIZE (odvgp_save: no file can hold it); odvgp_save also what
+			 odvgp_freeze returns */
 ODVGP_API size_t odvgp_save_size(const odvgp_model *model, size_t user_bytes);
 ODVGP_API odvgp_status odvgp_save(odvgp_model *model, const odvgp_scales *scales, const void *user,
 		size_t user_bytes, void *file, size_t bytes, odvgp_info *info);
@@ -1458,26 +1458,26 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
 		odvgp_isa isa, void *block, size_t block_bytes, odvgp_model **model, odvgp_info *info);
 
 #ifndef ODVGP_NO_STDIO
-/*  Write a block of memory to a file, and read it back. odvgp_file_write creates a new file beside
-    path (path.0.tmp, or the first larger number that is free), syncs it to the disk (Unix,
-    Windows), and renames it to path. So path always holds a whole file, after a failure the old
-    one; the new file is then removed. Devices and pipes are written in place on Unix. Elsewhere
-    write to them yourself, because a rename replaces them. odvgp_file_read with block NULL only
-    returns the size in *bytes.
-    Returns  OK | E_ARG | E_IO | E_MEMORY (odvgp_file_read: capacity too small; *bytes is the
-    size) */
+/*	Write a block of memory to a file, and read it back. odvgp_file_write creates a new file beside
+	path (path.0.tmp, or the first larger number that is free), syncs it to the disk (Unix,
+	Windows), and renames it to path. So path always holds a whole file, after a failure the old
+	one; the new file is then removed. Devices and pipes are written in place on Unix. Elsewhere
+	write to them yourself, because a rename replaces them. odvgp_file_read with block NULL only
+	returns the size in *bytes.
+	Returns  OK | E_ARG | E_IO | E_MEMORY (odvgp_file_read: capacity too small; *bytes is the
+	size) */
 ODVGP_API odvgp_status odvgp_file_write(const char *path, const void *block, size_t bytes);
 ODVGP_API odvgp_status odvgp_file_read(
 		const char *path, void *block, size_t capacity, size_t *bytes);
 #endif
 
-/*  A thread pool for odvgp_threads (ODVGP_USE_PTHREADS): count threads, 1..256, including the
-    calling thread. It lives in the caller's block of odvgp_pool_size(count) bytes; odvgp_pool_start
-    fills hook. Models and threads may share the hook: while the pool is busy, a caller executes its
-    tasks itself. Workers take the caller's floating-point environment with each job; exception
-    flags that they raise stay with them. The child of a fork has no workers: there the caller
-    executes all tasks, and odvgp_pool_stop does nothing.
-    Returns  OK | E_ARG | E_MEMORY */
+/*	A thread pool for odvgp_threads (ODVGP_USE_PTHREADS): count threads, 1..256, including the
+	calling thread. It lives in the caller's block of odvgp_pool_size(count) bytes; odvgp_pool_start
+	fills hook. Models and threads may share the hook: while the pool is busy, a caller executes its
+	tasks itself. Workers take the caller's floating-point environment with each job; exception
+	flags that they raise stay with them. The child of a fork has no workers: there the caller
+	executes all tasks, and odvgp_pool_stop does nothing.
+	Returns  OK | E_ARG | E_MEMORY */
 #ifdef ODVGP_USE_PTHREADS
 typedef struct odvgp_pool odvgp_pool;
 ODVGP_API size_t odvgp_pool_size(int count);
@@ -1486,13 +1486,12 @@ ODVGP_API odvgp_status odvgp_pool_start(
 ODVGP_API void odvgp_pool_stop(odvgp_pool *pool);
 #endif
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>api_low   dense linear algebra on row-major matrices */
+/* ---- >>api_low   dense linear algebra on row-major matrices */
 
-/*  Context of the routines below, in a block of odvgp_blas_size(threads) bytes, used for packing.
-    Returns  OK | E_ARG | E_MEMORY | E_UNSUPPORTED (isa) */
+/*	Context of the routines below, in a block of odvgp_blas_size(threads) bytes, used for packing.
+	Returns  OK | E_ARG | E_MEMORY | E_UNSUPPORTED (isa) */
 typedef struct odvgp_blas {
-	const void *isa; /* the instruction set's table */
+	const struct odvgp__isa *isa; /* the instruction set's table */
 	odvgp_threads threads;
 	odvgp_real *pack; /* one area per task */
 	ptrdiff_t pack_stride, mc, kc, nc;
@@ -1500,58 +1499,58 @@ typedef struct odvgp_blas {
 ODVGP_API size_t odvgp_blas_size(const odvgp_threads *threads);
 ODVGP_API odvgp_status odvgp_blas_init(
 		odvgp_blas *blas, const odvgp_threads *threads, odvgp_isa isa, void *block, size_t bytes);
-/*  "c", "sse2", "avx2", "avx512" or "neon". */
+/*	"c", "sse2", "avx2", "avx512" or "neon". */
 ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas);
 
-/*  For all routines below: matrices are row-major, ld counts elements from row to row, and vectors
-    are matrices of one column (ld 1) or one row. Operands may overlap only where the comment says
-    so, and need no more alignment than a real. NaN and infinity propagate to the results that
-    depend on them. Threads are used where the work is large enough. op transposes if its flag (ta,
-    tb, trans) is 1. beta = 0 ignores the old C. */
-/*  C <- alpha op(A) op(B) + beta C. op(A) [m,k], op(B) [k,n], C [m,n]. C may not alias A or B.
-    2 m n k flops. */
+/*	For all routines below: matrices are row-major, ld counts elements from row to row, and vectors
+	are matrices of one column (ld 1) or one row. Operands may overlap only where the comment says
+	so, and need no more alignment than a real. NaN and infinity propagate to the results that
+	depend on them. Threads are used where the work is large enough. op transposes if its flag (ta,
+	tb, trans) is 1. beta = 0 ignores the old C. */
+/*	C <- alpha op(A) op(B) + beta C. op(A) [m,k], op(B) [k,n], C [m,n]. C may not alias A or B.
+	2 m n k flops. */
 ODVGP_API void odvgp_gemm(const odvgp_blas *blas, int ta, int tb, ptrdiff_t m, ptrdiff_t n,
 		ptrdiff_t k, odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda, const odvgp_real *B,
 		ptrdiff_t ldb, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
-/*  Lower triangle of C <- alpha op(A) diag(w) op(A)^T + beta C. op(A) [n,k], C [n,n]; w [k] of any
-    sign, or NULL for ones. C may not alias A or w. n^2 k flops. */
+/*	Lower triangle of C <- alpha op(A) diag(w) op(A)^T + beta C. op(A) [n,k], C [n,n]; w [k] of any
+	sign, or NULL for ones. C may not alias A or w. n^2 k flops. */
 ODVGP_API void odvgp_syrk(const odvgp_blas *blas, int ta, ptrdiff_t n, ptrdiff_t k,
 		odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda, const odvgp_real *w, odvgp_real beta,
 		odvgp_real *C, ptrdiff_t ldc);
-/*  Lower triangle of C <- alpha op(A) op(B) + beta C. op(A) [n,k], op(B) [k,n], C [n,n]. C may not
-    alias A or B. n^2 k flops. */
+/*	Lower triangle of C <- alpha op(A) op(B) + beta C. op(A) [n,k], op(B) [k,n], C [n,n]. C may not
+	alias A or B. n^2 k flops. */
 ODVGP_API void odvgp_gemmt(const odvgp_blas *blas, int ta, int tb, ptrdiff_t n, ptrdiff_t k,
 		odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda, const odvgp_real *B, ptrdiff_t ldb,
 		odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
-/*  C <- alpha op(L) B + beta C. L [m,m] is lower triangular with zeros above its diagonal;
-    B, C [m,n]. C may not alias L or B. m^2 n flops. */
+/*	C <- alpha op(L) B + beta C. L [m,m] is lower triangular with zeros above its diagonal;
+	B, C [m,n]. C may not alias L or B. m^2 n flops. */
 ODVGP_API void odvgp_trmm(const odvgp_blas *blas, int trans, ptrdiff_t m, ptrdiff_t n,
 		odvgp_real alpha, const odvgp_real *L, ptrdiff_t ldl, const odvgp_real *B, ptrdiff_t ldb,
 		odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
-/*  B <- op(L)^-1 B (right = 0; L [m,m]) or B op(L)^-1 (right = 1; L [n,n]); B [m,n]. The upper
-    triangle of L is not read. B may not alias L. The diagonal is inverted first, so the size of
-    each entry must lie between the smallest normal number (DBL_MIN or FLT_MIN) and its inverse.
-    m^2 n or m n^2 flops. */
+/*	B <- op(L)^-1 B (right = 0; L [m,m]) or B op(L)^-1 (right = 1; L [n,n]); B [m,n]. The upper
+	triangle of L is not read. B may not alias L. The diagonal is inverted first, so the size of
+	each entry must lie between the smallest normal number (DBL_MIN or FLT_MIN) and its inverse.
+	m^2 n or m n^2 flops. */
 ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_t m, ptrdiff_t n,
 		const odvgp_real *L, ptrdiff_t ldl, odvgp_real *B, ptrdiff_t ldb);
-/*  Lower triangle of A <- L with A = L L^T; A [n,n]. The strict upper triangle is not touched.
-    E_NOT_PD, with A partly factored, if a pivot or its inverse is not positive and finite: info has
-    its row and value. n^3/3 flops. */
+/*	Lower triangle of A <- L with A = L L^T; A [n,n]. The strict upper triangle is not touched.
+	E_NOT_PD, with A partly factored, if a pivot or its inverse is not positive and finite: info has
+	its row and value. n^3/3 flops. */
 ODVGP_API odvgp_status odvgp_potrf(
 		const odvgp_blas *blas, ptrdiff_t n, odvgp_real *A, ptrdiff_t lda, odvgp_info *info);
-/*  The same from the last row up: lower triangle of P <- R with P = R^T R. R^-1 is then the lower
-    factor of P^-1. */
+/*	The same from the last row up: lower triangle of P <- R with P = R^T R. R^-1 is then the lower
+	factor of P^-1. */
 ODVGP_API odvgp_status odvgp_potrf_reverse(
 		const odvgp_blas *blas, ptrdiff_t n, odvgp_real *P, ptrdiff_t ldp, odvgp_info *info);
-/*  Lower triangle of L <- L^-1. n^3/3 flops. */
+/*	Lower triangle of L <- L^-1. n^3/3 flops. */
 ODVGP_API void odvgp_trtri(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L, ptrdiff_t ldl);
-/*  Lower triangle of C <- L^T L. L [n,n] is lower triangular with zeros above its diagonal. Given
-    L^-1, this computes the inverse of L L^T. C may not alias L. n^3/3 flops. */
+/*	Lower triangle of C <- L^T L. L [n,n] is lower triangular with zeros above its diagonal. Given
+	L^-1, this computes the inverse of L L^T. C may not alias L. n^3/3 flops. */
 ODVGP_API void odvgp_lauum(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl,
 		odvgp_real *C, ptrdiff_t ldc);
-/*  Adjoint of odvgp_potrf [CHOL]. G holds dloss/dL in its lower triangle and zeros above; it
-    receives dloss/dA for the lower triangle of A: dloss = sum_{i>=j} G_ij dA_ij. L is the output of
-    odvgp_potrf; G may not alias it. 2 n^3/3 flops. */
+/*	Adjoint of odvgp_potrf [CHOL]. G holds dloss/dL in its lower triangle and zeros above; it
+	receives dloss/dA for the lower triangle of A: dloss = sum_{i>=j} G_ij dA_ij. L is the output of
+	odvgp_potrf; G may not alias it. 2 n^3/3 flops. */
 ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L,
 		ptrdiff_t ldl, odvgp_real *G, ptrdiff_t ldg);
 
@@ -1560,16 +1559,14 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 #endif
 #endif /* declarations of one precision */
 
-/* ============================================================================================== */
-/*  >>impl   the code; each section uses only what is above it */
+/* ---- >>impl   the code; each section uses only what is above it */
 
 #if defined(ODVGP_IMPLEMENTATION) && !defined(ODVGP__IMPLEMENTED)
 #define ODVGP__IMPLEMENTED
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>config   reals, small helpers, messages */
+/* ---- >>config   reals, small helpers, messages */
 
-/*  NaN checks, exponentials and compensated sums need IEEE arithmetic. */
+/*	NaN checks, exponentials and compensated sums need IEEE arithmetic. */
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || \
 		(defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
 #error "odvgp needs IEEE arithmetic: compile this file without -ffast-math, -Ofast and " \
@@ -1606,6 +1603,8 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 #define ODVGP__MIN(a, b)    ((a) < (b) ? (a) : (b))
 #define ODVGP__MAX(a, b)    ((a) > (b) ? (a) : (b))
 #define ODVGP__COUNT(array) ((ptrdiff_t)(sizeof(array) / sizeof((array)[0])))
+/*	i counts from 0 to n - 1. */
+#define ODVGP__FOR(i, n) for (ptrdiff_t i = 0; i < (n); i++)
 
 #if defined(__GNUC__)
 #define ODVGP__INLINE      static inline __attribute__((always_inline, unused))
@@ -1627,15 +1626,15 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 #define ODVGP__NOINLINE static
 #endif
 
-/*  A function that only training calls. */
+/*	A function that only training calls. */
 #define ODVGP__TRAINING ODVGP__UNUSED static
 
 static const double odvgp__two_pi = 6.2831853071795864769;
 static const double odvgp__log_2pi = 1.83787706640934548356;
 static const double odvgp__sqrt_half = 0.70710678118654752440;
 
-/*  x - x is 0 for a finite number, else NaN. Four sums, because one would wait for each
-    addition. */
+/*	x - x is 0 for a finite number, else NaN. Four sums, because one would wait for each
+	addition. */
 static int odvgp__finite(const odvgp_real *x, ptrdiff_t n)
 {
 	odvgp_real a = 0, b = 0, c = 0, d = 0;
@@ -1651,7 +1650,7 @@ static int odvgp__finite(const odvgp_real *x, ptrdiff_t n)
 }
 
 #ifndef ODVGP_NO_TRAINING
-/*  Index, or -1. */
+/*	Index, or -1. */
 ODVGP__TRAINING ptrdiff_t odvgp__first_nonfinite(const odvgp_real *x, ptrdiff_t n)
 {
 	for (ptrdiff_t i = 0; i < n; i++)
@@ -1670,8 +1669,16 @@ static void odvgp__copy(odvgp_real *to, const odvgp_real *from, ptrdiff_t n)
 	if (n > 0) memcpy(to, from, (size_t)n * sizeof *to);
 }
 
-/*  Text without stdio, cut at the end of the buffer. */
-typedef struct odvgp__text {
+/*	Row i of a lower triangle of n columns, with zeros above the diagonal. */
+ODVGP__TRAINING void odvgp__copy_row(
+		odvgp_real *to, const odvgp_real *from, ptrdiff_t i, ptrdiff_t n)
+{
+	odvgp__copy(to, from, i + 1);
+	odvgp__zero(to + i + 1, n - i - 1);
+}
+
+/*	Text without stdio, cut at the end of the buffer. */
+typedef struct {
 	char *at;
 	size_t size, used; /* `used` also counts what was cut */
 } odvgp__text;
@@ -1694,7 +1701,7 @@ static void odvgp__put_int(odvgp__text *t, ptrdiff_t v)
 	odvgp__put(t, p);
 }
 
-/*  Six significant digits without trailing zeros; an exponent below 1e-4 and from 1e6 on. */
+/*	Six significant digits without trailing zeros; an exponent below 1e-4 and from 1e6 on. */
 static void odvgp__put_real(odvgp__text *t, double v)
 {
 	int exponent = 0, digits;
@@ -1746,15 +1753,12 @@ static void odvgp__put_real(odvgp__text *t, double v)
 	}
 }
 
-/*  Fill info and return the status. Text: "what: sentence", and row and value if row >= 0. */
+/*	Fill info and return the status. Text: "what: sentence", and row and value if row >= 0. */
 static odvgp_status odvgp__fail(odvgp_info *info, odvgp_status status, const char *what,
 		ptrdiff_t row, double value, const char *sentence)
 {
 	if (info) {
-		odvgp__text t;
-		t.at = info->text;
-		t.size = sizeof info->text;
-		t.used = 0;
+		odvgp__text t = {info->text, sizeof info->text, 0};
 		info->status = status;
 		info->what = what;
 		info->row = row;
@@ -1776,6 +1780,17 @@ static odvgp_status odvgp__fail(odvgp_info *info, odvgp_status status, const cha
 	return status;
 }
 
+/*	Without row and value. */
+static odvgp_status odvgp__refuse(
+		odvgp_info *info, odvgp_status status, const char *what, const char *sentence)
+{
+	return odvgp__fail(info, status, what, -1, 0, sentence);
+}
+static odvgp_status odvgp__is_null(odvgp_info *info, const char *what)
+{
+	return odvgp__refuse(info, ODVGP_E_ARG, what, "is NULL");
+}
+
 ODVGP_API const char *odvgp_status_text(odvgp_status status)
 {
 	static const char *const texts[] = {
@@ -1786,13 +1801,12 @@ ODVGP_API const char *odvgp_status_text(odvgp_status status)
 	return (unsigned)status < (unsigned)ODVGP_STATUS_COUNT ? texts[status] : "unknown status";
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>cpu   instruction sets of the machine
+/* ---- >>cpu   instruction sets of the machine
 
-    xgetbv tells whether the operating system saves the wide registers. No global caches the answer;
-    each model asks once. */
+	xgetbv tells whether the operating system saves the wide registers. No global caches the answer;
+	each model asks once. */
 
-/*  gcc for Windows misaligns spilled ymm registers. */
+/*	gcc for Windows misaligns spilled ymm registers. */
 #if defined(__x86_64__) && (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 5)) && \
 		!defined(ODVGP_NO_SIMD) && !(defined(_WIN32) && !defined(__clang__))
 #define ODVGP__X86
@@ -1806,13 +1820,13 @@ ODVGP_API const char *odvgp_status_text(odvgp_status status)
 #define ODVGP__AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,avx2,fma")))
 #endif
 #endif
-/*  The compiler's target decides about NEON; on 32-bit ARM float only. */
+/*	The compiler's target decides about NEON; on 32-bit ARM float only. */
 #if defined(__GNUC__) && defined(__ARM_NEON) && (defined(__aarch64__) || defined(ODVGP_FLOAT)) && \
 		!defined(ODVGP_NO_SIMD) && !defined(__ARM_BIG_ENDIAN)
 #define ODVGP__NEON
 #include <arm_neon.h>
 #endif
-/*  gcc keeps an array in registers only if all loops over it are unrolled. */
+/*	gcc keeps an array in registers only if all loops over it are unrolled. */
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 8
 #define ODVGP__UNROLL _Pragma("GCC unroll 16")
 #else
@@ -1845,13 +1859,12 @@ static int odvgp__cpu_has(odvgp_isa isa)
 #endif
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>simd   vector types
+/* ---- >>simd   vector types
 
-        V_x           a vector of LANES_x reals with + - * /; plain C: one real
-        FMA, NMA      a b + c, c - a b
-        MIN, MAX      b where b is NaN
-        ZIPLO, ZIPHI  the low and high halves of two vectors, interleaved */
+		V_x           a vector of LANES_x reals with + - * /; plain C: one real
+		FMA, NMA      a b + c, c - a b
+		MIN, MAX      b where b is NaN
+		ZIPLO, ZIPHI  the low and high halves of two vectors, interleaved */
 
 #define ODVGP__V_c            odvgp_real
 #define ODVGP__LANES_c        1
@@ -1923,7 +1936,7 @@ static int odvgp__cpu_has(odvgp_isa isa)
 #define ODVGP__SET1_avx512(x)      ODVGP__M512(set1)(x)
 #define ODVGP__FMA_avx512(a, b, c) ODVGP__M512(fmadd)(a, b, c)
 #define ODVGP__NMA_avx512(a, b, c) ODVGP__M512(fnmadd)(a, b, c)
-/*  Masked: gcc 12 warns about the forms without a mask. */
+/*	Masked: gcc 12 warns about the forms without a mask. */
 #define ODVGP__SQRT_avx512(a)     ODVGP__M512(maskz_sqrt)(ODVGP__ALL, a)
 #define ODVGP__MIN_avx512(a, b)   ODVGP__M512(maskz_min)(ODVGP__ALL, a, b)
 #define ODVGP__MAX_avx512(a, b)   ODVGP__M512(maskz_max)(ODVGP__ALL, a, b)
@@ -1958,7 +1971,7 @@ static int odvgp__cpu_has(odvgp_isa isa)
 #define ODVGP__ZIPLO_neon(a, b) ODVGP__NEON_OP(vzip1q)(a, b)
 #define ODVGP__ZIPHI_neon(a, b) ODVGP__NEON_OP(vzip2q)(a, b)
 #else
-/*  32-bit NEON has no square root. */
+/*	32-bit NEON has no square root. */
 static inline float32x4_t odvgp__root_of_four(float32x4_t a)
 {
 	float v[4];
@@ -1972,11 +1985,10 @@ static inline float32x4_t odvgp__root_of_four(float32x4_t a)
 #endif
 #endif
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>threads   tasks; the POSIX pool
+/* ---- >>threads   tasks; the POSIX pool
 
-    The tasks of an operation write disjoint parts of its result, each computed exactly as in a
-    single task, so the bits do not depend on the number of tasks. */
+	The tasks of an operation write disjoint parts of its result, each computed exactly as in a
+	single task, so the bits do not depend on the number of tasks. */
 
 static int odvgp__tasks(const odvgp_threads *t)
 {
@@ -1990,14 +2002,14 @@ static void odvgp__run(const odvgp_threads *t, int n, void (*task)(void *arg, in
 		for (int i = 0; i < n; i++) task(arg, i);
 }
 
-/*  Whether a b >= limit > 0; the product may overflow. */
+/*	Whether a b >= limit > 0; the product may overflow. */
 static int odvgp__at_least(ptrdiff_t a, ptrdiff_t b, ptrdiff_t limit)
 {
 	return b > 0 && a >= (limit - 1) / b + 1;
 }
 
-/*  Start of part i when n items are cut into `tasks` parts at multiples of `unit`:
-    floor(units i / tasks) units, without the product, which may overflow. */
+/*	Start of part i when n items are cut into `tasks` parts at multiples of `unit`:
+	floor(units i / tasks) units, without the product, which may overflow. */
 static ptrdiff_t odvgp__share_begin(ptrdiff_t n, ptrdiff_t unit, int tasks, int i)
 {
 	ptrdiff_t units = n / unit + (n % unit != 0),
@@ -2005,7 +2017,7 @@ static ptrdiff_t odvgp__share_begin(ptrdiff_t n, ptrdiff_t unit, int tasks, int 
 	return odvgp__at_least(first, unit, n) ? n : first * unit;
 }
 
-/*  The items [*from, *to) of task i. */
+/*	The items [*from, *to) of task i. */
 static void odvgp__share(
 		ptrdiff_t n, ptrdiff_t unit, int tasks, int i, ptrdiff_t *from, ptrdiff_t *to)
 {
@@ -2021,20 +2033,20 @@ static void odvgp__share(
 #include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
-/*  A training step has dozens of short parallel operations, so an idle worker spins for about 50
-    microseconds, then yields a thousand times (about a millisecond), which lets other threads go
-    first, before it sleeps. Systems that take the other processors for far away wake a sleeper on
-    its waker's processor, where it stays because it never runs long enough to be moved. The caller
-    waits in the same way, sleep included: at higher priority it would keep its workers from the
-    processor.
+/*	A training step has dozens of short parallel operations, so an idle worker spins for about 50
+	microseconds, then yields a thousand times (about a millisecond), which lets other threads go
+	first, before it sleeps. Systems that take the other processors for far away wake a sleeper on
+	its waker's processor, where it stays because it never runs long enough to be moved. The caller
+	waits in the same way, sleep included: at higher priority it would keep its workers from the
+	processor.
 
-    A ticket hands out tasks: its high half is the number of the job, its low half counts the tasks
-    not yet taken. A thread takes a task by lowering the ticket that it has read, which fails if the
-    ticket has changed since; only then it reads the job's task, argument and environment. They
-    cannot change before it counts its task as done, because the caller writes the next job only
-    when all tasks of the last one are counted. The stores of a new job may therefore become visible
-    in any order, as long as the ticket is last. tests/test_pool.c goes through all
-    interleavings. */
+	A ticket hands out tasks: its high half is the number of the job, its low half counts the tasks
+	not yet taken. A thread takes a task by lowering the ticket that it has read, which fails if the
+	ticket has changed since; only then it reads the job's task, argument and environment. They
+	cannot change before it counts its task as done, because the caller writes the next job only
+	when all tasks of the last one are counted. The stores of a new job may therefore become visible
+	in any order, as long as the ticket is last. tests/test_pool.c goes through all
+	interleavings. */
 #define ODVGP__UNTAKEN UINT64_C(0xffffffff)
 enum { ODVGP__LOOKS = 2000, ODVGP__YIELDS = 1000 };
 
@@ -2065,7 +2077,7 @@ ODVGP__INLINE void odvgp__pause(void)
 #endif
 }
 
-/*  The child of a fork has no threads to wake, and one that it lacks may hold the mutex. */
+/*	The child of a fork has no threads to wake, and one that it lacks may hold the mutex. */
 static void odvgp__pool_wake(odvgp_pool *pool, const int *sleepers, pthread_cond_t *condition)
 {
 	if (!__atomic_load_n(sleepers, __ATOMIC_SEQ_CST) || pool->process != getpid()) return;
@@ -2131,8 +2143,8 @@ static void odvgp__pool_wait(odvgp_pool *pool)
 	pthread_mutex_unlock(&pool->mutex);
 }
 
-/*  If the pool is busy, also with the job whose task makes this call, the caller runs all its
-    tasks. */
+/*	If the pool is busy, also with the job whose task makes this call, the caller runs all its
+	tasks. */
 static void odvgp__pool_run(void *user, int n, void (*task)(void *arg, int i), void *arg)
 {
 	odvgp_pool *pool = (odvgp_pool *)user;
@@ -2201,14 +2213,13 @@ ODVGP_API void odvgp_pool_stop(odvgp_pool *pool)
 }
 #endif
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>arena   memory: one block, measured and divided by the same function
+/* ---- >>arena   memory: one block, measured and divided by the same function
 
-    A layout function takes pieces one by one; with base NULL the arena only adds up their sizes, so
-    size and use cannot disagree. Pieces start at multiples of 64 bytes. An overflow of size_t or a
-    full block sets `bad`. */
+	A layout function takes pieces one by one; with base NULL the arena only adds up their sizes, so
+	size and use cannot disagree. Pieces start at multiples of 64 bytes. An overflow of size_t or a
+	full block sets `bad`. */
 
-typedef struct odvgp__arena {
+typedef struct {
 	unsigned char *base; /* NULL: only measure; else a multiple of 64 */
 	size_t used, size;
 	int bad;
@@ -2245,11 +2256,10 @@ static odvgp_real *odvgp__take(odvgp__arena *a, ptrdiff_t rows, ptrdiff_t cols)
 	return (odvgp_real *)odvgp__take_bytes(a, (size_t)(rows * cols), sizeof(odvgp_real));
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>rng   random numbers and permutations
+/* ---- >>rng   random numbers and permutations
 
-    Every number is a function of (seed, stream, counter), so there is no state and the order of
-    calls does not matter [PHILOX]. The mixer is two rounds of a 64-bit finaliser. */
+	Every number is a function of (seed, stream, counter), so there is no state and the order of
+	calls does not matter [PHILOX]. The mixer is two rounds of a 64-bit finaliser. */
 
 enum {
 	ODVGP__STREAM_BATCH = 1,
@@ -2276,14 +2286,14 @@ static uint64_t odvgp__random(uint64_t seed, uint64_t stream, uint64_t counter)
 	return odvgp__mix(odvgp__mix(key ^ (counter * UINT64_C(0xd1342543de82ef95))) + key);
 }
 
-/*  In (0, 1), never 0 or 1. */
+/*	In (0, 1), never 0 or 1. */
 static double odvgp__uniform(uint64_t seed, uint64_t stream, uint64_t counter)
 {
 	return ((double)(odvgp__random(seed, stream, counter) >> 12) + 0.5) *
 		   (1.0 / 4503599627370496.0);
 }
 
-/*  Box and Muller; discards the pair's second normal, so that counters stay independent. */
+/*	Box and Muller; discards the pair's second normal, so that counters stay independent. */
 static double odvgp__normal(uint64_t seed, uint64_t stream, uint64_t counter)
 {
 	double u = odvgp__uniform(seed, stream, 2 * counter),
@@ -2291,13 +2301,13 @@ static double odvgp__normal(uint64_t seed, uint64_t stream, uint64_t counter)
 	return sqrt(-2 * log(u)) * cos(6.28318530717958647693 * v);
 }
 
-/*  Element i of a permutation of n <= SHUFFLED numbers, by Fisher and Yates: all equally likely. */
+/*	Element i of a permutation of n <= SHUFFLED numbers, by Fisher and Yates: all equally likely. */
 #define ODVGP__SHUFFLED 64
 static ptrdiff_t odvgp__shuffle(uint64_t key, ptrdiff_t n, ptrdiff_t i)
 {
 	unsigned char order[ODVGP__SHUFFLED] = {0};
 	/* inside-out */
-	for (ptrdiff_t k = 0; k < n; k++) {
+	ODVGP__FOR(k, n) {
 		ptrdiff_t j = (ptrdiff_t)(odvgp__random(key, 0, (uint64_t)k) % (uint64_t)(k + 1));
 		order[k] = order[j];
 		order[j] = (unsigned char)k;
@@ -2305,9 +2315,9 @@ static ptrdiff_t odvgp__shuffle(uint64_t key, ptrdiff_t n, ptrdiff_t i)
 	return order[i];
 }
 
-/*  Element i of a pseudo-random permutation of [0, n), in O(1) memory. A Feistel network permutes
-    the next even power of two (at most 4 n); it is applied until the value falls below n, at most
-    four times on average. For small n it would prefer some permutations, so they are shuffled. */
+/*	Element i of a pseudo-random permutation of [0, n), in O(1) memory. A Feistel network permutes
+	the next even power of two (at most 4 n); it is applied until the value falls below n, at most
+	four times on average. For small n it would prefer some permutations, so they are shuffled. */
 ODVGP__TRAINING ptrdiff_t odvgp__permute(
 		uint64_t seed, uint64_t stream, uint64_t epoch, ptrdiff_t n, ptrdiff_t i)
 {
@@ -2329,33 +2339,32 @@ ODVGP__TRAINING ptrdiff_t odvgp__permute(
 	return (ptrdiff_t)x;
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>vmath   arithmetic over arrays
+/* ---- >>vmath   arithmetic over arrays
 
-    Functions take chunks of 64 numbers, four vectors at a time, step by step: a single exponential
-    is a chain of some twenty operations of four cycles each, and few such chains fit into a
-    processor's window. No branches; special cases are selected at the end. Infinity and NaN behave
-    as in C's functions; a result does not depend on the position in the chunk. Largest errors in
-    units in the last place, over all arguments, also subnormal ones:
+	Functions take chunks of 64 numbers, four vectors at a time, step by step: a single exponential
+	is a chain of some twenty operations of four cycles each, and few such chains fit into a
+	processor's window. No branches; special cases are selected at the end. Infinity and NaN behave
+	as in C's functions; a result does not depend on the position in the chunk. Largest errors in
+	units in the last place, over all arguments, also subnormal ones:
 
-        exp, log1p, erf 1.5    log 1    expm1 3    erfc 5    sqrt 0.5
-        log Phi 6, Phi the normal distribution function; 7 for its derivative phi(x) / Phi(x)
+		exp, log1p, erf 1.5    log 1    expm1 3    erfc 5    sqrt 0.5
+		log Phi 6, Phi the normal distribution function; 7 for its derivative phi(x) / Phi(x)
 
-    All polynomials are interpolated at Chebyshev points. Formulas, and errors of double (float):
+	All polynomials are interpolated at Chebyshev points. Formulas, and errors of double (float):
 
-        exp      x = k log 2 + r, |r| <= log(2)/2; exp(r) = 1 + r + r^2 P(r); 1.6e-17 (1.1e-8)
-        log      x = 2^k (1 + f), s = f / (2 + f);
-                 log(1 + f) = f - f^2/2 + s (f^2/2 + s^2 P(s^2)); 5e-18 (3e-10)
-        erf      x + x P(x^2) for |x| < 1, 2e-17 (5e-9); else from erfc
-        erfc     exp(-x^2) erfcx(x), erfcx(x) = P(t) / (1 + 2 x), t = (x - 3) / (x + 3); 5e-17
-                 (5e-8). x^2 is split into a part without rounding error and a small rest.
-        log Phi  with z = |x| / sqrt(2), and the sign of x for erf:
-                 log(erfcx(z) / 2) - x^2/2 for x <= -1/2, log((1 + erf(z)) / 2) for x < 1,
-                 log(1 - erfc(z) / 2) above */
+		exp      x = k log 2 + r, |r| <= log(2)/2; exp(r) = 1 + r + r^2 P(r); 1.6e-17 (1.1e-8)
+		log      x = 2^k (1 + f), s = f / (2 + f);
+				 log(1 + f) = f - f^2/2 + s (f^2/2 + s^2 P(s^2)); 5e-18 (3e-10)
+		erf      x + x P(x^2) for |x| < 1, 2e-17 (5e-9); else from erfc
+		erfc     exp(-x^2) erfcx(x), erfcx(x) = P(t) / (1 + 2 x), t = (x - 3) / (x + 3); 5e-17
+				 (5e-8). x^2 is split into a part without rounding error and a small rest.
+		log Phi  with z = |x| / sqrt(2), and the sign of x for erf:
+				 log(erfcx(z) / 2) - x^2/2 for x <= -1/2, log((1 + erf(z)) / 2) for x < 1,
+				 log(1 - erfc(z) / 2) above */
 
 #define ODVGP__CHUNK 64
 
-/*  Files store these numbers: append only. */
+/*	Files store these numbers: append only. */
 enum {
 	ODVGP__RBF = 0,
 	ODVGP__MATERN12 = 1,
@@ -2388,13 +2397,13 @@ typedef uint32_t odvgp__u_c;
 #define ODVGP__MANTISSA    23
 #define ODVGP__BIAS        127
 #define ODVGP__LARGEST     FLT_MAX
-/*  1.5 * 2^23: adding it rounds to an integer, which the low bits of the sum hold. */
+/*	1.5 * 2^23: adding it rounds to an integer, which the low bits of the sum hold. */
 #define ODVGP__ROUND       12582912.0f
-/*  2^23: bits(INTEGER) + k = bits(INTEGER + k) for a small integer k. */
+/*	2^23: bits(INTEGER) + k = bits(INTEGER + k) for a small integer k. */
 #define ODVGP__INTEGER     8388608.0f
-/*  A number without the low HALF bits of its mantissa has an exact square. */
+/*	A number without the low HALF bits of its mantissa has an exact square. */
 #define ODVGP__HALF        12
-/*  Limit of squared distances, so that 0 times a distance is 0. */
+/*	Limit of squared distances, so that 0 times a distance is 0. */
 #define ODVGP__FAR         1e30f
 #define ODVGP__FAR_ROOT    1e15f
 #define ODVGP__EXP_LOW     (-104.0f)
@@ -2408,19 +2417,19 @@ typedef uint32_t odvgp__u_c;
 #define ODVGP__LN2_LOW     (-2.12194440e-4f)
 #define ODVGP__P_EXP_TOP 0.0013926184
 #define ODVGP__P_EXP(X, S) \
-    X(S, 0.00836317893) X(S, 0.0416665561) X(S, 0.166665763) X(S, 0.5)
+	X(S, 0.00836317893) X(S, 0.0416665561) X(S, 0.166665763) X(S, 0.5)
 #define ODVGP__P_LOG_TOP 0.233316138
 #define ODVGP__P_LOG(X, S) \
-    X(S, 0.285507798) X(S, 0.400001228) X(S, 0.666666687)
+	X(S, 0.285507798) X(S, 0.400001228) X(S, 0.666666687)
 #define ODVGP__P_ERF_TOP 7.87587487e-05
 #define ODVGP__P_ERF(X, S) \
-    X(S, -0.00080168643) X(S, 0.00518908724) X(S, -0.0268542115) X(S, 0.112835944) \
-    X(S, -0.37612626) X(S, 0.128379166)
+	X(S, -0.00080168643) X(S, 0.00518908724) X(S, -0.0268542115) X(S, 0.112835944) \
+	X(S, -0.37612626) X(S, 0.128379166)
 #define ODVGP__P_ERFCX_TOP 3.89175148e-06
 #define ODVGP__P_ERFCX(X, S) \
-    X(S, 7.72041385e-05) X(S, -0.000104221181) X(S, -0.000726160826) X(S, 0.00188821566) \
-    X(S, 0.00249882252) X(S, -0.0237703882) X(S, 0.0683166981) X(S, -0.119273677) \
-    X(S, 0.129644096) X(S, -0.0475622937) X(S, -0.135621071) X(S, 1.25300801)
+	X(S, 7.72041385e-05) X(S, -0.000104221181) X(S, -0.000726160826) X(S, 0.00188821566) \
+	X(S, 0.00249882252) X(S, -0.0237703882) X(S, 0.0683166981) X(S, -0.119273677) \
+	X(S, 0.129644096) X(S, -0.0475622937) X(S, -0.135621071) X(S, 1.25300801)
 #else
 typedef uint64_t odvgp__u_c;
 #define ODVGP__MANTISSA    52
@@ -2442,33 +2451,33 @@ typedef uint64_t odvgp__u_c;
 #define ODVGP__LN2_LOW     1.90821492927058770002e-10
 #define ODVGP__P_EXP_TOP 2.510038549551032e-08
 #define ODVGP__P_EXP(X, S) \
-    X(S, 2.7620088445409746e-07) X(S, 2.7557268459997064e-06) X(S, 2.4801521295954376e-05) \
-    X(S, 0.00019841269863053618) X(S, 0.0013888888917213717) X(S, 0.008333333333330062) \
-    X(S, 0.04166666666662413) X(S, 0.16666666666666669) X(S, 0.5000000000000001)
+	X(S, 2.7620088445409746e-07) X(S, 2.7557268459997064e-06) X(S, 2.4801521295954376e-05) \
+	X(S, 0.00019841269863053618) X(S, 0.0013888888917213717) X(S, 0.008333333333330062) \
+	X(S, 0.04166666666662413) X(S, 0.16666666666666669) X(S, 0.5000000000000001)
 #define ODVGP__P_LOG_TOP 0.14617807153417325
 #define ODVGP__P_LOG(X, S) \
-    X(S, 0.15331611722055008) X(S, 0.1818289243253687) X(S, 0.22222211089379496) \
-    X(S, 0.28571428626253836) X(S, 0.3999999999989889) X(S, 0.666666666666667)
+	X(S, 0.15331611722055008) X(S, 0.1818289243253687) X(S, 0.22222211089379496) \
+	X(S, 0.28571428626253836) X(S, 0.3999999999989889) X(S, 0.666666666666667)
 #define ODVGP__P_ERF_TOP 5.957176147748911e-11
 #define ODVGP__P_ERF(X, S) \
-    X(S, -1.1372848856791674e-09) X(S, 1.4659775274047436e-08) X(S, -1.6350312701054695e-07) \
-    X(S, 1.6461000484121368e-06) X(S, -1.4925595266831182e-05) X(S, 0.0001205533111164271) \
-    X(S, -0.000854832698083379) X(S, 0.0052239776248180145) X(S, -0.026866170645076792) \
-    X(S, 0.11283791670954879) X(S, -0.3761263890318375) X(S, 0.1283791670955126)
+	X(S, -1.1372848856791674e-09) X(S, 1.4659775274047436e-08) X(S, -1.6350312701054695e-07) \
+	X(S, 1.6461000484121368e-06) X(S, -1.4925595266831182e-05) X(S, 0.0001205533111164271) \
+	X(S, -0.000854832698083379) X(S, 0.0052239776248180145) X(S, -0.026866170645076792) \
+	X(S, 0.11283791670954879) X(S, -0.3761263890318375) X(S, 0.1283791670955126)
 #define ODVGP__P_ERFCX_TOP 8.864219016427092e-10
 #define ODVGP__P_ERFCX(X, S) \
-    X(S, 9.885798831139365e-10) X(S, -8.500397929772615e-09) X(S, -1.3326364813003834e-08) \
-    X(S, 4.180784698845582e-08) X(S, 1.0187000600072885e-07) X(S, -1.4160064940265987e-07) \
-    X(S, -6.166496077604353e-07) X(S, 3.5683839153992204e-07) X(S, 3.472414602875686e-06) \
-    X(S, -7.315105164159062e-07) X(S, -2.0100567931289227e-05) X(S, 4.949484992570595e-06) \
-    X(S, 0.00012509935235563107) X(S, -0.00010515979981501177) X(S, -0.0007798322721083991) \
-    X(S, 0.0018886903591561553) X(S, 0.002529391816066239) X(S, -0.023770514918645888) \
-    X(S, 0.06830802734397848) X(S, -0.11927366341530699) X(S, 0.1296451587027606) \
-    X(S, -0.04756229435345087) X(S, -0.13562110612458117) X(S, 1.2530080582697296)
+	X(S, 9.885798831139365e-10) X(S, -8.500397929772615e-09) X(S, -1.3326364813003834e-08) \
+	X(S, 4.180784698845582e-08) X(S, 1.0187000600072885e-07) X(S, -1.4160064940265987e-07) \
+	X(S, -6.166496077604353e-07) X(S, 3.5683839153992204e-07) X(S, 3.472414602875686e-06) \
+	X(S, -7.315105164159062e-07) X(S, -2.0100567931289227e-05) X(S, 4.949484992570595e-06) \
+	X(S, 0.00012509935235563107) X(S, -0.00010515979981501177) X(S, -0.0007798322721083991) \
+	X(S, 0.0018886903591561553) X(S, 0.002529391816066239) X(S, -0.023770514918645888) \
+	X(S, 0.06830802734397848) X(S, -0.11927366341530699) X(S, 0.1296451587027606) \
+	X(S, -0.04756229435345087) X(S, -0.13562110612458117) X(S, 1.2530080582697296)
 #endif
 /* clang-format on */
 
-/*  A vector to its bits and back. less: a < b ? x : y, so y where a or b is NaN. */
+/*	A vector to its bits and back. less: a < b ? x : y, so y where a or b is NaN. */
 ODVGP__INLINE odvgp__u_c odvgp__bits_c(odvgp_real v)
 {
 	odvgp__u_c u;
@@ -2482,7 +2491,7 @@ ODVGP__INLINE odvgp_real odvgp__real_c(odvgp__u_c u)
 	return v;
 }
 #if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0
-/*  Registers with more digits than a real (x87) round to an integer only when the sum is stored. */
+/*	Registers with more digits than a real (x87) round to an integer only when the sum is stored. */
 ODVGP__INLINE odvgp_real odvgp__stored_c(odvgp_real v)
 {
 	volatile odvgp_real stored = v;
@@ -2511,15 +2520,17 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 		return (ODVGP__V_##S)((mask & (odvgp__u_##S)x) | (~mask & (odvgp__u_##S)y)); \
 	}
 
-/*  WAYS: a statement for each of four vectors. K: a constant. HORNER: p <- p r + number. */
+/*	WAYS: a statement for each of four vectors. K: one number. HORNER: p <- p r + number. */
 #define ODVGP__WAYS(statement) \
 	ODVGP__UNROLL \
 	for (int q = 0; q < 4; q++) statement;
 #define ODVGP__K(S, c)           ODVGP__SET1_##S(ODVGP__R(c))
 #define ODVGP__HORNER(V, number) ODVGP__WAYS(p[q] = ODVGP__FMA_##V(p[q], r[q], ODVGP__K(V, number)))
 
-/*  v 2^k for n = k + ROUND. Two factors, 2^floor(k/2) and the rest, round subnormal results once
-    and keep the largest from overflowing. AVX-512 has an instruction for this. */
+#define ODVGP__ABS(S, x) odvgp__real_##S(odvgp__bits_##S(x) & ~odvgp__bits_##S(ODVGP__K(S, -0.0)))
+
+/*	v 2^k for n = k + ROUND. Two factors, 2^floor(k/2) and the rest, round subnormal results once
+	and keep the largest from overflowing. AVX-512 has an instruction for this. */
 #define ODVGP__RAISE(TARGET, S) \
 	TARGET ODVGP__INLINE ODVGP__V_##S odvgp__raise_##S(ODVGP__V_##S v, ODVGP__V_##S n) \
 	{ \
@@ -2537,9 +2548,9 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 	}
 #endif
 
-/*  power       2^k for n = k + ROUND, where 2^k is normal
-    expm1_core  n = k + ROUND and p = exp(r) - 1 of x + rest (NULL: 0)
-    decay       exp(x) for -1000 <= x <= 0; 0, not subnormal, below -708 (float -87) */
+/*	power       2^k for n = k + ROUND, where 2^k is normal
+	expm1_core  n = k + ROUND and p = exp(r) - 1 of x + rest (NULL: 0)
+	decay       exp(x) for -1000 <= x <= 0; 0, not subnormal, below -708 (float -87) */
 #define ODVGP__EXPS(TARGET, S) \
 	TARGET ODVGP__INLINE ODVGP__V_##S odvgp__power_##S(ODVGP__V_##S n) \
 	{ \
@@ -2571,7 +2582,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 				e[q] = odvgp__less_##S(x[q], low, zero, (p[q] + one) * odvgp__power_##S(n[q]))) \
 	}
 
-/*  From four vectors to four vectors. */
+/*	From four vectors to four vectors. */
 #define ODVGP__MAP_EXP(TARGET, S) \
 	TARGET ODVGP__INLINE void odvgp__exp_##S(const ODVGP__V_##S *x, ODVGP__V_##S *y) \
 	{ \
@@ -2594,8 +2605,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 				t[q] = odvgp__power_##S(ODVGP__MIN_##S(ODVGP__K(S, ODVGP__ROUND + 100), n[q]))) \
 		ODVGP__WAYS(t[q] = ODVGP__FMA_##S(t[q], p[q], t[q] - one)) \
 		ODVGP__WAYS(y[q] = odvgp__less_##S(past, x[q], odvgp__raise_##S(p[q] + one, n[q]), t[q])) \
-		ODVGP__WAYS(t[q] = odvgp__real_##S( \
-							odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(ODVGP__K(S, -0.0)))) \
+		ODVGP__WAYS(t[q] = ODVGP__ABS(S, x[q])) \
 		ODVGP__WAYS(y[q] = odvgp__less_##S(t[q], tiny, x[q], y[q])) \
 	}
 #define ODVGP__MAP_LOG(TARGET, S) \
@@ -2647,8 +2657,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 		ODVGP__WAYS(t[q] = odvgp__less_##S(ODVGP__K(S, -1), x[q], \
 							y[q] + t[q] / ODVGP__MAX_##S(least, u[q]), y[q])) \
 		ODVGP__WAYS(y[q] = odvgp__less_##S(most, x[q], x[q], t[q])) \
-		ODVGP__WAYS(t[q] = odvgp__real_##S( \
-							odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(ODVGP__K(S, -0.0)))) \
+		ODVGP__WAYS(t[q] = ODVGP__ABS(S, x[q])) \
 		ODVGP__WAYS(y[q] = odvgp__less_##S(t[q], tiny, x[q], y[q])) \
 	}
 #define ODVGP__MAP_ERF(TARGET, S) \
@@ -2688,8 +2697,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 		const ODVGP__V_##S zero = ODVGP__K(S, 0), one = ODVGP__K(S, 1), two = ODVGP__K(S, 2), \
 						   half = ODVGP__K(S, 0.5); \
 		ODVGP__V_##S a[4], e[4]; \
-		ODVGP__WAYS(a[q] = odvgp__real_##S( \
-							odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(ODVGP__K(S, -0.0)))) \
+		ODVGP__WAYS(a[q] = ODVGP__ABS(S, x[q])) \
 		ODVGP__WAYS(a[q] = ODVGP__MIN_##S(ODVGP__K(S, ODVGP__ERFC_END), a[q])) \
 		odvgp__erfcx_##S(a, y); \
 		odvgp__times_bell_##S(a, one, y); \
@@ -2719,8 +2727,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 		const ODVGP__V_##S density = ODVGP__K(S, 0.39894228040143267794), \
 						   root = ODVGP__K(S, 0.70710678118654752440); \
 		ODVGP__V_##S a[4], w[4], t[4], e[4], bell[4]; \
-		ODVGP__WAYS(a[q] = odvgp__real_##S( \
-							odvgp__bits_##S(x[q]) & ~odvgp__bits_##S(ODVGP__K(S, -0.0)))) \
+		ODVGP__WAYS(a[q] = ODVGP__ABS(S, x[q])) \
 		ODVGP__WAYS(t[q] = a[q] * root) \
 		odvgp__erfcx_##S(t, w); \
 		ODVGP__WAYS(w[q] = ODVGP__MAX_##S(least, half * w[q])) \
@@ -2747,7 +2754,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 		ODVGP__WAYS(y[q] = y[q] + e[q]) \
 	}
 
-/*  The same for a chunk, for the table of isas. dy: derivatives of LOGCDF, or NULL. */
+/*	The same for a chunk, for the table of isas. dy: derivatives of LOGCDF, or NULL. */
 #define ODVGP__MAPPED(TARGET, S, name, call) \
 	TARGET static void odvgp__v##name##_##S(const odvgp_real *x, odvgp_real *y, odvgp_real *dy) \
 	{ \
@@ -2779,20 +2786,20 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 				odvgp__verfc_##S, odvgp__vlogcdf_##S, odvgp__vsqrt_##S \
 	}
 
-/*  r2[j] = sum_d (x_d - z_dj)^2 for a chunk; zt [nd, ld] is z transposed. Unlike
-    |x|^2 + |z|^2 - 2 x z, differences never give a negative result and give 0 where points
-    coincide. They are no slower on processors that add and multiply in parallel. */
+/*	r2[j] = sum_d (x_d - z_dj)^2 for a chunk; zt [nd, ld] is z transposed. Unlike
+	|x|^2 + |z|^2 - 2 x z, differences never give a negative result and give 0 where points
+	coincide. They are no slower on processors that add and multiply in parallel. */
 #define ODVGP__SQDIST(TARGET, S) \
 	TARGET static void odvgp__sqdist_##S( \
 			ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld, odvgp_real *r2) \
 	{ \
 		enum { L = ODVGP__LANES_##S }; \
-		const ODVGP__V_##S limit = ODVGP__SET1_##S(ODVGP__R(ODVGP__FAR)); \
+		const ODVGP__V_##S limit = ODVGP__K(S, ODVGP__FAR); \
 		for (int j = 0; j < ODVGP__CHUNK; j += 4 * L) { \
-			ODVGP__V_##S s0 = ODVGP__SET1_##S(0), s1 = s0, s2 = s0, s3 = s0; \
+			ODVGP__V_##S s0 = ODVGP__K(S, 0), s1 = s0, s2 = s0, s3 = s0; \
 			const odvgp_real *z = zt + j; \
 			for (ptrdiff_t d = 0; d < nd; d++, z += ld) { \
-				ODVGP__V_##S xd = ODVGP__SET1_##S(x[d]); \
+				ODVGP__V_##S xd = ODVGP__K(S, x[d]); \
 				ODVGP__V_##S t0 = xd - ODVGP__LOAD_##S(z), t1 = xd - ODVGP__LOAD_##S(z + L); \
 				ODVGP__V_##S t2 = xd - ODVGP__LOAD_##S(z + 2 * L), \
 							 t3 = xd - ODVGP__LOAD_##S(z + 3 * L); \
@@ -2808,9 +2815,9 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 		} \
 	}
 
-/*  RBF and Matern kernels of r^2 = scale * d2 for a chunk: k, and dk = dk/dr^2 unless NULL. At
-    r = 0 Matern 1/2 has no derivative; dk is 0. exp's argument ends at -1000, where exp is 0,
-    because infinity times 0 is NaN. */
+/*	RBF and Matern kernels of r^2 = scale * d2 for a chunk: k, and dk = dk/dr^2 unless NULL. At
+	r = 0 Matern 1/2 has no derivative; dk is 0. exp's argument ends at -1000, where exp is 0,
+	because infinity times 0 is NaN. */
 #define ODVGP__RADIAL(TARGET, S) \
 	TARGET static void odvgp__radial_##S(int type, odvgp_real v, odvgp_real scale, \
 			const odvgp_real *d2, odvgp_real *k, odvgp_real *dk) \
@@ -2819,39 +2826,38 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 												  : type == ODVGP__MATERN32 ? 3 \
 												  : type == ODVGP__RBF      ? ODVGP__R(0.5) \
 																			: 1); \
-		const ODVGP__V_##S least = ODVGP__SET1_##S(ODVGP__TINY), most = ODVGP__SET1_##S(1000), \
-						   zero = ODVGP__SET1_##S(0), one = ODVGP__SET1_##S(1); \
+		const ODVGP__V_##S least = ODVGP__K(S, ODVGP__TINY), most = ODVGP__K(S, 1000), \
+						   zero = ODVGP__K(S, 0), one = ODVGP__K(S, 1); \
 		enum { L = ODVGP__LANES_##S }; \
 		for (int j = 0; j < ODVGP__CHUNK; j += 4 * L) { \
 			ODVGP__V_##S s[4], e[4], t[4]; \
-			ODVGP__WAYS(s[q] = ODVGP__SET1_##S(factor) * ODVGP__LOAD_##S(d2 + j + q * L)) \
+			ODVGP__WAYS(s[q] = ODVGP__K(S, factor) * ODVGP__LOAD_##S(d2 + j + q * L)) \
 			if (type != ODVGP__RBF) ODVGP__WAYS(s[q] = ODVGP__SQRT_##S(s[q])) \
 			ODVGP__WAYS(s[q] = ODVGP__MIN_##S(most, s[q])) \
 			ODVGP__WAYS(t[q] = zero - s[q]) \
 			odvgp__decay_##S(t, e); \
-			ODVGP__WAYS(e[q] = ODVGP__SET1_##S(v) * e[q]) \
+			ODVGP__WAYS(e[q] = ODVGP__K(S, v) * e[q]) \
 			ODVGP__WAYS(t[q] = e[q]) \
 			if (type == ODVGP__MATERN32) ODVGP__WAYS(t[q] = (one + s[q]) * e[q]) \
 			if (type == ODVGP__MATERN52) \
-				ODVGP__WAYS(t[q] = ODVGP__FMA_##S(s[q] * s[q], ODVGP__SET1_##S(ODVGP__R(1. / 3)), \
-										   one + s[q]) * \
+				ODVGP__WAYS(t[q] = ODVGP__FMA_##S(s[q] * s[q], ODVGP__K(S, 1. / 3), one + s[q]) * \
 								   e[q]) \
 			ODVGP__WAYS(ODVGP__STORE_##S(k + j + q * L, t[q])) \
 			if (!dk) continue; \
-			ODVGP__WAYS(t[q] = ODVGP__SET1_##S(type == ODVGP__MATERN32 ? ODVGP__R(-1.5) \
-																	   : ODVGP__R(-0.5)) * \
+			ODVGP__WAYS(t[q] = ODVGP__K(S, type == ODVGP__MATERN32 ? ODVGP__R(-1.5) \
+																   : ODVGP__R(-0.5)) * \
 							   e[q]) \
 			if (type == ODVGP__MATERN12) \
 				ODVGP__WAYS(t[q] = odvgp__less_##S( \
 									s[q], least, zero, t[q] / ODVGP__MAX_##S(least, s[q]))) \
 			if (type == ODVGP__MATERN52) \
-				ODVGP__WAYS(t[q] = ODVGP__SET1_##S(ODVGP__R(-5. / 6)) * (one + s[q]) * e[q]) \
+				ODVGP__WAYS(t[q] = ODVGP__K(S, -5. / 6) * (one + s[q]) * e[q]) \
 			ODVGP__WAYS(ODVGP__STORE_##S(dk + j + q * L, t[q])) \
 		} \
 	}
 
-/*  ABREAST_x: rows that dots and spreads take at once; the registers set the limit. ABREAST,
-    VECTORS: a statement for each row, for each vector. */
+/*	ABREAST_x: rows that dots and spreads take at once; the registers set the limit. ABREAST,
+	VECTORS: a statement for each row, for each vector. */
 #define ODVGP__ABREAST_c      1
 #define ODVGP__ABREAST_sse2   2
 #define ODVGP__ABREAST_avx2   2
@@ -2868,7 +2874,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 	ODVGP__UNROLL \
 	for (int q = 0; q < vectors; q++) statement;
 
-/*  Transpose v [L, L] in place. A pass interleaves rows r and r + L/2, a perfect shuffle. */
+/*	Transpose v [L, L] in place. A pass interleaves rows r and r + L/2, a perfect shuffle. */
 #define ODVGP__TRANSPOSED(S, v) \
 	ODVGP__UNROLL \
 	for (int half = L / 2; half > 0; half /= 2) { \
@@ -2882,7 +2888,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 		for (int r = 0; r < L; r++) (v)[r] = t[r]; \
 	}
 
-/*  y_w += sum_i f[w fw + i fk] x_i for `ways` rows y_w, each of `vectors` vectors. */
+/*	y_w += sum_i f[w fw + i fk] x_i for `ways` rows y_w, each of `vectors` vectors. */
 #define ODVGP__UPDATE_OF(TARGET, name, V) \
 	TARGET ODVGP__INLINE void odvgp__update_##name(int ways, int vectors, ptrdiff_t k, \
 			const odvgp_real *x, ptrdiff_t ldx, const odvgp_real *f, ptrdiff_t fw, ptrdiff_t fk, \
@@ -2902,38 +2908,38 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 		ODVGP__ABREAST(ODVGP__VECTORS(ODVGP__STORE_##V(y + w * ldy + q * L, s[w][q]))) \
 	}
 
-/*  axpy        y += a x
-    dot         x . y, in four vectors of partial sums that are added in a fixed order
-    dots        out[w] = x . y_w for the rows y_w of y, with the bits of dot; out is written in
-                whole vectors
-    update      y_w += sum_i f[w fw + i fk] x_i for count rows y_w and k rows x_i, with the bits of
-                one axpy after the other
-    spreads     out[w step] = sum_j h_wj (x[w step] - z_j)^2 over whole chunks, added as in dot;
-                h_wj = 0 gives 0 at any finite distance
-    squares     out_j += A_ij^2, row after row
-    weigh       A_ij <- 2 w_j A_ij
-    blend       out <- a x - b y; out may be x or y
-    combine     out <- x + y or x * y for a chunk; out may be x or y
-    derivative  for a chunk: from dk = dk/dr^2 of a base kernel, computes g = dK/d(squared distance)
-                = scale dk adjoint (NULL: 1); h <- g (first) or h + g; dk <- g d2 */
+/*	axpy        y += a x
+	dot         x . y, in four vectors of partial sums that are added in a fixed order
+	dots        out[w] = x . y_w for the rows y_w of y, with the bits of dot; out is written in
+				whole vectors
+	update      y_w += sum_i f[w fw + i fk] x_i for count rows y_w and k rows x_i, with the bits of
+				one axpy after the other
+	spreads     out[w step] = sum_j h_wj (x[w step] - z_j)^2 over whole chunks, added as in dot;
+				h_wj = 0 gives 0 at any finite distance
+	squares     out_j += A_ij^2, row after row
+	weigh       A_ij <- 2 w_j A_ij
+	blend       out <- a x - b y; out may be x or y
+	combine     out <- x + y or x * y for a chunk; out may be x or y
+	derivative  for a chunk: from dk = dk/dr^2 of a base kernel, computes g = dK/d(squared distance)
+				= scale dk adjoint (NULL: 1); h <- g (first) or h + g; dk <- g d2 */
 #define ODVGP__ARRAYS(TARGET, S) \
 	TARGET static void odvgp__axpy_##S( \
 			ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real *y) \
 	{ \
 		enum { L = ODVGP__LANES_##S }; \
-		const ODVGP__V_##S f = ODVGP__SET1_##S(a); \
+		const ODVGP__V_##S f = ODVGP__K(S, a); \
 		for (; n >= 2 * L; n -= 2 * L, x += 2 * L, y += 2 * L) { \
 			ODVGP__V_##S y0 = ODVGP__FMA_##S(f, ODVGP__LOAD_##S(x), ODVGP__LOAD_##S(y)); \
 			ODVGP__V_##S y1 = ODVGP__FMA_##S(f, ODVGP__LOAD_##S(x + L), ODVGP__LOAD_##S(y + L)); \
 			ODVGP__STORE_##S(y, y0); \
 			ODVGP__STORE_##S(y + L, y1); \
 		} \
-		for (ptrdiff_t j = 0; j < n; j++) y[j] += a * x[j]; \
+		ODVGP__FOR(j, n) y[j] += a * x[j]; \
 	} \
 	TARGET static odvgp_real odvgp__dot_##S(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y) \
 	{ \
 		enum { L = ODVGP__LANES_##S }; \
-		ODVGP__V_##S s0 = ODVGP__SET1_##S(0), s1 = s0, s2 = s0, s3 = s0; \
+		ODVGP__V_##S s0 = ODVGP__K(S, 0), s1 = s0, s2 = s0, s3 = s0; \
 		odvgp_real part[L], sum = 0; \
 		for (; n >= 4 * L; n -= 4 * L, x += 4 * L, y += 4 * L) { \
 			s0 = ODVGP__FMA_##S(ODVGP__LOAD_##S(x), ODVGP__LOAD_##S(y), s0); \
@@ -2944,7 +2950,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 		for (; n >= L; n -= L, x += L, y += L) \
 			s0 = ODVGP__FMA_##S(ODVGP__LOAD_##S(x), ODVGP__LOAD_##S(y), s0); \
 		ODVGP__STORE_##S(part, (s0 + s1) + (s2 + s3)); \
-		for (ptrdiff_t j = 0; j < n; j++) sum += x[j] * y[j]; \
+		ODVGP__FOR(j, n) sum += x[j] * y[j]; \
 		for (int j = 0; j < L; j++) sum += part[j]; \
 		return sum; \
 	} \
@@ -2956,7 +2962,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 		const odvgp_real *row[ODVGP__ABREAST_##S]; \
 		ptrdiff_t j = 0; \
 		ODVGP__ABREAST(row[w] = y + w * ldy) \
-		ODVGP__ABREAST(ODVGP__WAYS(s[w][q] = ODVGP__SET1_##S(0))) \
+		ODVGP__ABREAST(ODVGP__WAYS(s[w][q] = ODVGP__K(S, 0))) \
 		for (; j + 4 * L <= n; j += 4 * L) \
 			ODVGP__WAYS({ \
 				const ODVGP__V_##S v = ODVGP__LOAD_##S(x + j + q * L); \
@@ -2975,7 +2981,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 		enum { L = ODVGP__LANES_##S, W = ODVGP__ABREAST_##S }; \
 		while (L > 1 && count > 1) { \
 			odvgp_real part[L * L], rest[L]; \
-			ODVGP__V_##S v[L], all = ODVGP__SET1_##S(0); \
+			ODVGP__V_##S v[L], all = ODVGP__K(S, 0); \
 			ptrdiff_t some = ODVGP__MIN(count, (ptrdiff_t)L), w = 0, whole = n / L * L; \
 			for (; w + W <= some; w += W) \
 				odvgp__parts_of_##S(W, n, x, y + w * ldy, ldy, part + w * L); \
@@ -3006,8 +3012,8 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 		odvgp_real part[ODVGP__ABREAST_##S][L]; \
 		const odvgp_real *row[ODVGP__ABREAST_##S]; \
 		ODVGP__ABREAST(row[w] = h + w * ld) \
-		ODVGP__ABREAST(all[w] = ODVGP__SET1_##S(x[w * step])) \
-		ODVGP__ABREAST(ODVGP__WAYS(s[w][q] = ODVGP__SET1_##S(0))) \
+		ODVGP__ABREAST(all[w] = ODVGP__K(S, x[w * step])) \
+		ODVGP__ABREAST(ODVGP__WAYS(s[w][q] = ODVGP__K(S, 0))) \
 		for (ptrdiff_t j = 0; j < n; j += 4 * L) \
 			ODVGP__WAYS({ \
 				const ODVGP__V_##S v = ODVGP__LOAD_##S(z + j + q * L); \
@@ -3077,13 +3083,13 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 				for (int q = 0; q < 4; q++) out[j] += A[q * ld + j] * A[q * ld + j]; \
 		} \
 		for (; rows > 0; rows--, A += ld) \
-			for (ptrdiff_t j = 0; j < n; j++) out[j] += A[j] * A[j]; \
+			ODVGP__FOR(j, n) out[j] += A[j] * A[j]; \
 	} \
 	TARGET static void odvgp__weigh_##S( \
 			ptrdiff_t rows, ptrdiff_t n, const odvgp_real *w, odvgp_real *A, ptrdiff_t ld) \
 	{ \
 		enum { L = ODVGP__LANES_##S }; \
-		const ODVGP__V_##S two = ODVGP__SET1_##S(2); \
+		const ODVGP__V_##S two = ODVGP__K(S, 2); \
 		for (; rows > 0; rows--, A += ld) { \
 			ptrdiff_t j = 0; \
 			for (; j + L <= n; j += L) \
@@ -3095,7 +3101,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 			odvgp_real b, const odvgp_real *y, odvgp_real *out) \
 	{ \
 		enum { L = ODVGP__LANES_##S }; \
-		const ODVGP__V_##S va = ODVGP__SET1_##S(a), vb = ODVGP__SET1_##S(b); \
+		const ODVGP__V_##S va = ODVGP__K(S, a), vb = ODVGP__K(S, b); \
 		ptrdiff_t j = 0; \
 		for (; j + L <= n; j += L) \
 			ODVGP__STORE_##S(out + j, va * ODVGP__LOAD_##S(x + j) - vb * ODVGP__LOAD_##S(y + j)); \
@@ -3115,7 +3121,7 @@ ODVGP__INLINE odvgp_real odvgp__less_c(odvgp_real a, odvgp_real b, odvgp_real x,
 			const odvgp_real *d2, int first, odvgp_real *dk, odvgp_real *h) \
 	{ \
 		for (int j = 0; j < ODVGP__CHUNK; j += ODVGP__LANES_##S) { \
-			ODVGP__V_##S g = ODVGP__LOAD_##S(dk + j) * ODVGP__SET1_##S(scale), sum; \
+			ODVGP__V_##S g = ODVGP__LOAD_##S(dk + j) * ODVGP__K(S, scale), sum; \
 			if (adjoint) g = g * ODVGP__LOAD_##S(adjoint + j); \
 			sum = g; \
 			if (!first) sum = g + ODVGP__LOAD_##S(h + j); \
@@ -3151,12 +3157,12 @@ ODVGP__RAISE512(ODVGP__AVX512, avx512)
 ODVGP__VMATH(ODVGP__AVX512, avx512)
 #endif
 
-/*  out_j += sum_i A_ij^2 */
+/*	out_j += sum_i A_ij^2 */
 static void odvgp__column_squares_add(
 		const odvgp_real *A, ptrdiff_t rows, ptrdiff_t cols, ptrdiff_t ld, odvgp_real *out)
 {
-	for (ptrdiff_t i = 0; i < rows; i++)
-		for (ptrdiff_t j = 0; j < cols; j++) out[j] += A[i * ld + j] * A[i * ld + j];
+	ODVGP__FOR(i, rows)
+		ODVGP__FOR(j, cols) out[j] += A[i * ld + j] * A[i * ld + j];
 }
 
 ODVGP__TRAINING void odvgp__column_squares(
@@ -3169,23 +3175,23 @@ ODVGP__TRAINING void odvgp__column_squares(
 ODVGP__TRAINING double odvgp__wide_dot(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y)
 {
 	double sum[4] = {0, 0, 0, 0};
-	for (ptrdiff_t i = 0; i < n; i++) sum[i & 3] += (double)x[i] * (double)y[i];
+	ODVGP__FOR(i, n) sum[i & 3] += (double)x[i] * (double)y[i];
 	return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
 ODVGP__TRAINING void odvgp__wide_axpy(ptrdiff_t n, double a, const odvgp_real *x, odvgp_real *y)
 {
-	for (ptrdiff_t i = 0; i < n; i++) y[i] = (odvgp_real)((double)y[i] + a * (double)x[i]);
+	ODVGP__FOR(i, n) y[i] = (odvgp_real)((double)y[i] + a * (double)x[i]);
 }
 
 static double odvgp__max_abs(ptrdiff_t n, const odvgp_real *x)
 {
 	double most = 0;
-	for (ptrdiff_t i = 0; i < n; i++) most = ODVGP__MAX(most, fabs((double)x[i]));
+	ODVGP__FOR(i, n) most = ODVGP__MAX(most, fabs((double)x[i]));
 	return most;
 }
 
-/*  Norm of x, also where its square overflows or underflows. */
+/*	Norm of x, also where its square overflows or underflows. */
 ODVGP__TRAINING double odvgp__length(ptrdiff_t n, const odvgp_real *x)
 {
 	double most = odvgp__max_abs(n, x), sum = 0;
@@ -3196,18 +3202,18 @@ ODVGP__TRAINING double odvgp__length(ptrdiff_t n, const odvgp_real *x)
 
 /* --- log Gamma and its derivative; C's lgamma writes a global --- */
 
-/*  S(x) in log Gamma(x) = (x - 1/2) log x - x + log(2 pi) / 2 + S(x) for x >= 10, to 4e-17. */
+/*	S(x) in log Gamma(x) = (x - 1/2) log x - x + log(2 pi) / 2 + S(x) for x >= 10, to 4e-17. */
 static double odvgp__stirling(double x)
 {
 	static const double c[] = {
 			1.0 / 156, -691.0 / 360360, 1.0 / 1188, -1.0 / 1680, 1.0 / 1260, -1.0 / 360, 1.0 / 12};
 	double r = 1 / x, sum = 0;
 	r *= r;
-	for (ptrdiff_t k = 0; k < ODVGP__COUNT(c); k++) sum = sum * r + c[k];
+	ODVGP__FOR(k, ODVGP__COUNT(c)) sum = sum * r + c[k];
 	return sum / x;
 }
 
-/*  For x > 0, to 4e-15 (1 + |result|): Gamma(x + 1) = x Gamma(x) leads to x >= 10. */
+/*	For x > 0, to 4e-15 (1 + |result|): Gamma(x + 1) = x Gamma(x) leads to x >= 10. */
 static double odvgp__lgamma(double x)
 {
 	double product = 1;
@@ -3215,27 +3221,27 @@ static double odvgp__lgamma(double x)
 	return (x - 0.5) * log(x) - x + 0.5 * odvgp__log_2pi + odvgp__stirling(x) - log(product);
 }
 
-/*  psi(x) = d log Gamma(x) / dx for x > 0, to 4e-15 (1 + |result|). */
+/*	psi(x) = d log Gamma(x) / dx for x > 0, to 4e-15 (1 + |result|). */
 static double odvgp__digamma(double x)
 {
 	static const double c[] = {
 			1.0 / 12, -691.0 / 32760, 1.0 / 132, -1.0 / 240, 1.0 / 252, -1.0 / 120, 1.0 / 12};
 	double less = 0, sum = 0;
 	while (x < 10) less += 1 / x++;
-	for (ptrdiff_t k = 0; k < ODVGP__COUNT(c); k++) sum = (sum + c[k]) / (x * x);
+	ODVGP__FOR(k, ODVGP__COUNT(c)) sum = (sum + c[k]) / (x * x);
 	return log(x) - 0.5 / x - sum - less;
 }
 
-/*  log(Gamma(x + y) / (Gamma(x) x^y)) for x > 0, y >= 0, without cancellation where x is large. */
+/*	log(Gamma(x + y) / (Gamma(x) x^y)) for x > 0, y >= 0, without cancellation where x is large. */
 static double odvgp__lgamma_rise(double x, double y)
 {
 	if (x < 10) return odvgp__lgamma(x + y) - odvgp__lgamma(x) - y * log(x);
 	return (x + y - 0.5) * log1p(y / x) - y + (odvgp__stirling(x + y) - odvgp__stirling(x));
 }
 
-/*  Nodes t and weights w of the rule of Gauss and Hermite: E[g(t)] = sum w g(t) for a standard
-    normal t, exact for polynomials below degree 2 H; H <= 200. Bisection finds the eigenvalues of
-    the Jacobi matrix, and 1 / w is the sum of the squares of orthonormal polynomials. O(H^2). */
+/*	Nodes t and weights w of the rule of Gauss and Hermite: E[g(t)] = sum w g(t) for a standard
+	normal t, exact for polynomials below degree 2 H; H <= 200. Bisection finds the eigenvalues of
+	the Jacobi matrix, and 1 / w is the sum of the squares of orthonormal polynomials. O(H^2). */
 ODVGP__TRAINING void odvgp__gauss_hermite(ptrdiff_t H, odvgp_real *t, odvgp_real *w)
 {
 	for (ptrdiff_t h = 0; 2 * h < H; h++) {
@@ -3262,17 +3268,16 @@ ODVGP__TRAINING void odvgp__gauss_hermite(ptrdiff_t H, odvgp_real *t, odvgp_real
 	}
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>ukr   micro-kernels and packing
+/* ---- >>ukr   micro-kernels and packing
 
-    Macros define each micro-kernel once and expand it for every isa, for widths w of 1 to NV
-    vectors:
-        ukr              C[MR,w] <- alpha A B (+ C)   k steps, C in registers
-        solve            T[MR,w] <- U^-1 (T - A X)    product, then solve with a triangle of MR rows
-        copy, transpose  strips, for packing
-    A is read by broadcasts with any two strides, B by vectors along its rows, so operands in cache
-    need no packing. Accumulators are named (c00, c01, ...), because every compiler then keeps them
-    in registers: 8 x 3 vectors where there are 32 registers, 6 x 2 where there are 16. */
+	Macros define each micro-kernel once and expand it for every isa, for widths w of 1 to NV
+	vectors:
+		ukr              C[MR,w] <- alpha A B (+ C)   k steps, C in registers
+		solve            T[MR,w] <- U^-1 (T - A X)    product, then solve with a triangle of MR rows
+		copy, transpose  strips, for packing
+	A is read by broadcasts with any two strides, B by vectors along its rows, so operands in cache
+	need no packing. Accumulators are named (c00, c01, ...), because every compiler then keeps them
+	in registers: 8 x 3 vectors where there are 32 registers, 6 x 2 where there are 16. */
 
 typedef void (*odvgp__ukr)(ptrdiff_t k, odvgp_real alpha, int add, const odvgp_real *a,
 		ptrdiff_t ars, ptrdiff_t acs, const odvgp_real *b, ptrdiff_t bs, odvgp_real *c,
@@ -3343,38 +3348,38 @@ typedef struct odvgp__isa {
 /* --- steps of a micro-kernel: name1 for one vector, name for a row of vectors --- */
 
 #define ODVGP__AT(S, p, s, i, j)    ((p) + i * (s) + j * ODVGP__LANES_##S)
-#define ODVGP__ZERO1(S, i, j)       ODVGP__V_##S c##i##j = ODVGP__SET1_##S(0);
+#define ODVGP__ZERO1(S, i, j)       ODVGP__V_##S c##i##j = ODVGP__K(S, 0);
 #define ODVGP__ZERO(NV, S, i)       ODVGP__EACH##NV(ODVGP__ZERO1, S, i)
 #define ODVGP__GETB1(S, i, j)       ODVGP__V_##S b##j = ODVGP__LOAD_##S(ODVGP__AT(S, b, 0, i, j));
 #define ODVGP__FMA1(S, i, j)        c##i##j = ODVGP__FMA_##S(a##i, b##j, c##i##j);
 #define ODVGP__FMA(NV, S, i) \
-    ODVGP__V_##S a##i = ODVGP__SET1_##S(a[i * ars]); ODVGP__EACH##NV(ODVGP__FMA1, S, i)
+	ODVGP__V_##S a##i = ODVGP__K(S, a[i * ars]); ODVGP__EACH##NV(ODVGP__FMA1, S, i)
 #define ODVGP__NMA1(S, i, j)        c##i##j = ODVGP__NMA_##S(a##i, b##j, c##i##j);
 #define ODVGP__NMA(NV, S, i) \
-    ODVGP__V_##S a##i = ODVGP__SET1_##S(a[i * ars]); ODVGP__EACH##NV(ODVGP__NMA1, S, i)
+	ODVGP__V_##S a##i = ODVGP__K(S, a[i * ars]); ODVGP__EACH##NV(ODVGP__NMA1, S, i)
 #define ODVGP__ADD1(S, i, j) \
-    ODVGP__STORE_##S(ODVGP__AT(S, c, cs, i, j), \
+	ODVGP__STORE_##S(ODVGP__AT(S, c, cs, i, j), \
                      ODVGP__FMA_##S(factor, c##i##j, ODVGP__LOAD_##S(ODVGP__AT(S, c, cs, i, j))));
 #define ODVGP__ADD(NV, S, i)        ODVGP__EACH##NV(ODVGP__ADD1, S, i)
 #define ODVGP__PUT1(S, i, j)        ODVGP__STORE_##S(ODVGP__AT(S, c, cs, i, j), factor * c##i##j);
 #define ODVGP__PUT(NV, S, i)        ODVGP__EACH##NV(ODVGP__PUT1, S, i)
 #define ODVGP__GET1(S, i, j) \
-    ODVGP__V_##S c##i##j = ODVGP__LOAD_##S(ODVGP__AT(S, t, ts, i, j));
+	ODVGP__V_##S c##i##j = ODVGP__LOAD_##S(ODVGP__AT(S, t, ts, i, j));
 #define ODVGP__GET(NV, S, i)        ODVGP__EACH##NV(ODVGP__GET1, S, i)
 #define ODVGP__SUB1(S, i, r)        c##i##0 = ODVGP__NMA_##S(u, c##r##0, c##i##0);
 #define ODVGP__SUB2(S, i, r) \
-    ODVGP__SUB1(S, i, r) c##i##1 = ODVGP__NMA_##S(u, c##r##1, c##i##1);
+	ODVGP__SUB1(S, i, r) c##i##1 = ODVGP__NMA_##S(u, c##r##1, c##i##1);
 #define ODVGP__SUB3(S, i, r) \
-    ODVGP__SUB2(S, i, r) c##i##2 = ODVGP__NMA_##S(u, c##r##2, c##i##2);
+	ODVGP__SUB2(S, i, r) c##i##2 = ODVGP__NMA_##S(u, c##r##2, c##i##2);
 #define ODVGP__SUB4(S, i, r) \
-    ODVGP__SUB3(S, i, r) c##i##3 = ODVGP__NMA_##S(u, c##r##3, c##i##3);
+	ODVGP__SUB3(S, i, r) c##i##3 = ODVGP__NMA_##S(u, c##r##3, c##i##3);
 #define ODVGP__SUBTRACT(NV, S, i, r) \
-    u = ODVGP__SET1_##S(tri[i * ODVGP__MAX_MR + r]); ODVGP__SUB##NV(S, i, r)
+	u = ODVGP__K(S, tri[i * ODVGP__MAX_MR + r]); ODVGP__SUB##NV(S, i, r)
 #define ODVGP__DIVIDE1(S, i, j) \
-    c##i##j = u * c##i##j; ODVGP__STORE_##S(ODVGP__AT(S, t, ts, i, j), c##i##j);
+	c##i##j = u * c##i##j; ODVGP__STORE_##S(ODVGP__AT(S, t, ts, i, j), c##i##j);
 #define ODVGP__DIVIDE(NV, S, i) \
-    ODVGP__ABOVE##i(NV, S, i) u = ODVGP__SET1_##S(tri[i * ODVGP__MAX_MR + i]); \
-    ODVGP__EACH##NV(ODVGP__DIVIDE1, S, i)
+	ODVGP__ABOVE##i(NV, S, i) u = ODVGP__K(S, tri[i * ODVGP__MAX_MR + i]); \
+	ODVGP__EACH##NV(ODVGP__DIVIDE1, S, i)
 /* clang-format on */
 
 #define ODVGP__UKR(TARGET, S, ROWS, NV) \
@@ -3386,7 +3391,7 @@ typedef struct odvgp__isa {
 		for (; k > 0; k--, a += acs, b += bs) { \
 			ODVGP__EACH##NV(ODVGP__GETB1, S, 0) ROWS(ODVGP__FMA, NV, S) \
 		} \
-		ODVGP__V_##S factor = ODVGP__SET1_##S(alpha); \
+		ODVGP__V_##S factor = ODVGP__K(S, alpha); \
 		if (add) { \
 			ROWS(ODVGP__ADD, NV, S) \
 		} else { \
@@ -3394,7 +3399,7 @@ typedef struct odvgp__isa {
 		} \
 	}
 
-/*  Solves t in place. tri [MR, stride MAX_MR]: a lower triangle with its diagonal inverted. */
+/*	Solves t in place. tri [MR, stride MAX_MR]: a lower triangle with its diagonal inverted. */
 #define ODVGP__SOLVE(TARGET, S, ROWS, NV) \
 	TARGET static void odvgp__solve##NV##_##S(ptrdiff_t k, const odvgp_real *a, ptrdiff_t ars, \
 			ptrdiff_t acs, const odvgp_real *tri, const odvgp_real *b, ptrdiff_t bs, \
@@ -3408,11 +3413,11 @@ typedef struct odvgp__isa {
 		ROWS(ODVGP__DIVIDE, NV, S) \
 	}
 
-/*  Factors an MR x MR block into U^T U. d gives its upper half, d[i * rs + j * cs] for j >= i, and
-    receives U; tri, as in SOLVE, receives U^T. It first computes U^T D U with a unit diagonal, so
-    that no pivot waits for a square root. Unrolled loops keep the block in registers. Returns -1,
-    or the first row whose pivot or its inverse is not positive and finite; d[row,row] is then that
-    pivot. */
+/*	Factors an MR x MR block into U^T U. d gives its upper half, d[i * rs + j * cs] for j >= i, and
+	receives U; tri, as in SOLVE, receives U^T. It first computes U^T D U with a unit diagonal, so
+	that no pivot waits for a square root. Unrolled loops keep the block in registers. Returns -1,
+	or the first row whose pivot or its inverse is not positive and finite; d[row,row] is then that
+	pivot. */
 ODVGP__INLINE ptrdiff_t odvgp__factor_body(
 		const int MR, odvgp_real *d, ptrdiff_t rs, ptrdiff_t cs, odvgp_real *tri)
 {
@@ -3453,8 +3458,8 @@ ODVGP__INLINE ptrdiff_t odvgp__factor_body(
 	return -1;
 }
 
-/*  copy: to[p * ts + i] = w[p] from[p * fs + i] (w NULL: 1) for i < n, zeros up to width.
-    transpose: to[p * ts + i] = from[i * fs + p], likewise. p < k; strides may be negative. */
+/*	copy: to[p * ts + i] = w[p] from[p * fs + i] (w NULL: 1) for i < n, zeros up to width.
+	transpose: to[p * ts + i] = from[i * fs + p], likewise. p < k; strides may be negative. */
 #define ODVGP__COPY(TARGET, S) \
 	TARGET static void odvgp__copy_##S(ptrdiff_t k, ptrdiff_t n, ptrdiff_t width, \
 			const odvgp_real *w, const odvgp_real *from, ptrdiff_t fs, odvgp_real *to, \
@@ -3463,7 +3468,7 @@ ODVGP__INLINE ptrdiff_t odvgp__factor_body(
 		for (ptrdiff_t p = 0; p < k; p++, from += fs, to += ts) { \
 			ptrdiff_t i = 0; \
 			odvgp_real f = w ? w[p] : 1; \
-			ODVGP__V_##S factor = ODVGP__SET1_##S(f); \
+			ODVGP__V_##S factor = ODVGP__K(S, f); \
 			for (; i + ODVGP__LANES_##S <= n; i += ODVGP__LANES_##S) \
 				ODVGP__STORE_##S(to + i, factor * ODVGP__LOAD_##S(from + i)); \
 			for (; i < n; i++) to[i] = f * from[i]; \
@@ -3487,14 +3492,14 @@ ODVGP__INLINE ptrdiff_t odvgp__factor_body(
 				for (int r = 0; r < L; r++) ODVGP__STORE_##S(to + (p + r) * ts + i, v[r]); \
 			} \
 		for (ptrdiff_t i = whole; i < n; i++) \
-			for (ptrdiff_t q = 0; q < p; q++) to[q * ts + i] = from[i * fs + q]; \
+			ODVGP__FOR(q, p) to[q * ts + i] = from[i * fs + q]; \
 		for (; p < k; p++) \
-			for (ptrdiff_t i = 0; i < n; i++) to[p * ts + i] = from[i * fs + p]; \
+			ODVGP__FOR(i, n) to[p * ts + i] = from[i * fs + p]; \
 		for (p = 0; p < k && n < width; p++) \
 			for (ptrdiff_t i = n; i < width; i++) to[p * ts + i] = 0; \
 	}
 
-/*  All micro-kernels of isa S: R rows, up to NVMAX vectors. */
+/*	All micro-kernels of isa S: R rows, up to NVMAX vectors. */
 #define ODVGP__KERNELS(TARGET, S, R, NVMAX) \
 	ODVGP__WIDTHS##NVMAX(ODVGP__UKR, TARGET, S, ODVGP__ROWS##R) \
 			ODVGP__WIDTHS##NVMAX(ODVGP__SOLVE, TARGET, S, ODVGP__ROWS##R) ODVGP__COPY(TARGET, S) \
@@ -3525,7 +3530,7 @@ ODVGP__KERNELS(ODVGP__AVX2, avx2, 6, 2)
 ODVGP__KERNELS(ODVGP__AVX512, avx512, 8, 3)
 #endif
 
-/*  v: the isa whose array arithmetic S uses. */
+/*	v: the isa whose array arithmetic S uses. */
 #define ODVGP__LIST2(name, S) \
 	{ \
 		name##1_##S, name##2_##S, NULL, NULL \
@@ -3550,7 +3555,7 @@ ODVGP__KERNELS(ODVGP__AVX512, avx512, 8, 3)
 			odvgp__dots_##isa, odvgp__update_##isa, odvgp__squares_##isa, odvgp__weigh_##isa, \
 			odvgp__blend_##isa, odvgp__spreads_##isa
 
-/*  Best first. MC is a multiple of MR, NC of NR. */
+/*	Best first. MC is a multiple of MR, NC of NR. */
 static const odvgp__isa odvgp__isas[] = {
 #ifdef ODVGP__AVX512
 		ODVGP__ISA(avx512, ODVGP_ISA_AVX512, avx512, 8, 3, 192, 256, 1536),
@@ -3571,30 +3576,29 @@ static const odvgp__isa odvgp__isas[] = {
 		ODVGP__ISA(c, ODVGP_ISA_C, c, 4, 4, 64, 256, 1024),
 };
 
-/*  The best one for AUTO; NULL if machine or build lacks it. */
+/*	The best one for AUTO; NULL if machine or build lacks it. */
 static const odvgp__isa *odvgp__isa_find(odvgp_isa id)
 {
-	for (ptrdiff_t i = 0; i < ODVGP__COUNT(odvgp__isas); i++)
+	ODVGP__FOR(i, ODVGP__COUNT(odvgp__isas))
 		if ((id == ODVGP_ISA_AUTO || id == odvgp__isas[i].id) && odvgp__cpu_has(odvgp__isas[i].id))
 			return &odvgp__isas[i];
 	return NULL;
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>gemm   C <- alpha op(A) diag(w) op(B) + beta C
+/* ---- >>gemm   C <- alpha op(A) diag(w) op(B) + beta C
 
-    One routine serves general, symmetric (lower triangle only), weighted and triangular products.
-    Strides describe the operands, flags their triangles; micro-kernels skip steps that are zero.
+	One routine serves general, symmetric (lower triangle only), weighted and triangular products.
+	Strides describe the operands, flags their triangles; micro-kernels skip steps that are zero.
 
-    Five loops: blocks of KC steps, of NC columns (B packed into strips of NR), of MC rows (A packed
-    into panels of MR), strips, panels. An operand that stays in cache anyway is read in place; only
-    its ragged edge is copied, padded with zeros.
+	Five loops: blocks of KC steps, of NC columns (B packed into strips of NR), of MC rows (A packed
+	into panels of MR), strips, panels. An operand that stays in cache anyway is read in place; only
+	its ragged edge is copied, padded with zeros.
 
-    Each element of C is summed over k in the same order for any cut into tasks. */
+	Each element of C is summed over k in the same order for any cut into tasks. */
 
 enum { ODVGP__FULL, ODVGP__LOWER, ODVGP__UPPER };
 
-typedef struct odvgp__mm {
+typedef struct {
 	ptrdiff_t m, n, k;
 	const odvgp_real *A;
 	ptrdiff_t ars, acs; /* op(A)[i,p] = A[i * ars + p * acs] */
@@ -3609,20 +3613,20 @@ typedef struct odvgp__mm {
 	int c_part; /* LOWER: only C[i,j], j <= i, is touched */
 } odvgp__mm;
 
-/*  Triangles of more rows are cut into products. */
+/*	Triangles of more rows are cut into products. */
 #define ODVGP__BASE ((ptrdiff_t)512)
-/*  The same for Cholesky factors; at most BASE. */
+/*	The same for Cholesky factors; at most BASE. */
 #define ODVGP__POTRF_BASE ((ptrdiff_t)256)
-/*  They are cut at multiples of this. */
+/*	They are cut at multiples of this. */
 #define ODVGP__HALF_UNIT ((ptrdiff_t)24)
-/*  Strips of at most this many rows are solved in place. */
+/*	Strips of at most this many rows are solved in place. */
 #define ODVGP__IN_PLACE ((ptrdiff_t)96)
-/*  Operands of more than PACK_SIZE numbers are packed: B if more than PACK_ROWS rows of C use it,
-    or if transposed or weighted; A if more than PACK_COLS columns of C do. */
+/*	Operands of more than PACK_SIZE numbers are packed: B if more than PACK_ROWS rows of C use it,
+	or if transposed or weighted; A if more than PACK_COLS columns of C do. */
 #define ODVGP__PACK_ROWS ((ptrdiff_t)48)
 #define ODVGP__PACK_COLS ((ptrdiff_t)256)
 #define ODVGP__PACK_SIZE ((ptrdiff_t)8192)
-/*  Fewer multiplications are not worth a second thread. */
+/*	Fewer multiplications are not worth a second thread. */
 #define ODVGP__TASK_WORK (48. * 48 * 48)
 
 static ptrdiff_t odvgp__round_up(ptrdiff_t n, ptrdiff_t unit)
@@ -3630,15 +3634,15 @@ static ptrdiff_t odvgp__round_up(ptrdiff_t n, ptrdiff_t unit)
 	return (n + unit - 1) / unit * unit;
 }
 
-/*  Row stride of the square in which n rows are factored: room for the last vector, and an odd
-    number of vectors, because rows a power of two apart share few sets of the cache. */
+/*	Row stride of the square in which n rows are factored: room for the last vector, and an odd
+	number of vectors, because rows a power of two apart share few sets of the cache. */
 static ptrdiff_t odvgp__square_stride(const odvgp__isa *isa, ptrdiff_t n)
 {
 	ptrdiff_t vectors = (n + isa->MR + 2 * isa->lanes - 2) / isa->lanes;
 	return (vectors | 1) * isa->lanes;
 }
 
-/*  Each task's area ends with a tile of C and a triangle of MAX_MR rows. */
+/*	Each task's area ends with a tile of C and a triangle of MAX_MR rows. */
 enum {
 	ODVGP__TILE_NUMBERS = ODVGP__MAX_MR * ODVGP__MAX_NR,
 	ODVGP__TRI_NUMBERS = ODVGP__MAX_MR * ODVGP__MAX_MR
@@ -3649,7 +3653,7 @@ static odvgp_real *odvgp__tile_buffer(const odvgp_blas *blas, odvgp_real *area)
 	return area + (blas->pack_stride - ODVGP__TILE_NUMBERS - ODVGP__TRI_NUMBERS);
 }
 
-/*  Block sizes for problems up to m x n x k, and the size of a task's area. */
+/*	Block sizes for problems up to m x n x k, and the size of a task's area. */
 static void odvgp__blocks(
 		const odvgp__isa *isa, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_blas *blas)
 {
@@ -3667,7 +3671,7 @@ static void odvgp__blocks(
 	blas->pack_stride += ODVGP__TILE_NUMBERS + ODVGP__TRI_NUMBERS;
 }
 
-/*  A blas for problems up to m x n x k. */
+/*	A blas for problems up to m x n x k. */
 static void odvgp__blas_layout(odvgp__arena *a, const odvgp__isa *isa, const odvgp_threads *threads,
 		ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_blas *blas)
 {
@@ -3680,7 +3684,7 @@ static void odvgp__blas_layout(odvgp__arena *a, const odvgp__isa *isa, const odv
 ODVGP_API size_t odvgp_blas_size(const odvgp_threads *threads)
 {
 	size_t most = 0;
-	for (ptrdiff_t i = 0; i < ODVGP__COUNT(odvgp__isas); i++) {
+	ODVGP__FOR(i, ODVGP__COUNT(odvgp__isas)) {
 		odvgp__arena a;
 		odvgp_blas blas;
 		odvgp__arena_init(&a, NULL, 0);
@@ -3704,22 +3708,17 @@ ODVGP_API odvgp_status odvgp_blas_init(
 	return a.bad ? ODVGP_E_MEMORY : ODVGP_OK;
 }
 
-static const odvgp__isa *odvgp__isa_of(const odvgp_blas *blas)
-{
-	return (const odvgp__isa *)blas->isa;
-}
+ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas) { return blas->isa->name; }
 
-ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas) { return odvgp__isa_of(blas)->name; }
-
-/*  The panel (of A) or strip (of B) from row or column i on is at `at + i * step`. `ragged`: a copy
-    of the last one, if not whole. */
-typedef struct odvgp__operand {
+/*	The panel (of A) or strip (of B) from row or column i on is at `at + i * step`. `ragged`: a copy
+	of the last one, if not whole. */
+typedef struct {
 	const odvgp_real *at, *ragged;
 	ptrdiff_t step, rs, cs, ragged_rs, ragged_cs;
 } odvgp__operand;
 
-/*  Packs a panel of n rows and k steps, padded with zeros to `unit` rows:
-    to[p * unit + i] = w[p] from[i * rs + p * cs]. One stride is 1. */
+/*	Packs a panel of n rows and k steps, padded with zeros to `unit` rows:
+	to[p * unit + i] = w[p] from[i * rs + p * cs]. One stride is 1. */
 static void odvgp__pack(const odvgp__isa *isa, ptrdiff_t n, ptrdiff_t k, ptrdiff_t unit,
 		const odvgp_real *w, const odvgp_real *from, ptrdiff_t rs, ptrdiff_t cs, odvgp_real *to)
 {
@@ -3731,8 +3730,8 @@ static void odvgp__pack(const odvgp__isa *isa, ptrdiff_t n, ptrdiff_t k, ptrdiff
 	}
 }
 
-/*  Packs an operand of n rows, in panels of `unit`, and k steps into `area` [n rounded up, k], or
-    only copies a ragged last panel. */
+/*	Packs an operand of n rows, in panels of `unit`, and k steps into `area` [n rounded up, k], or
+	only copies a ragged last panel. */
 static odvgp__operand odvgp__prepare(const odvgp__isa *isa, int packed, ptrdiff_t n, ptrdiff_t k,
 		ptrdiff_t unit, const odvgp_real *w, const odvgp_real *from, ptrdiff_t rs, ptrdiff_t cs,
 		odvgp_real *area)
@@ -3754,8 +3753,8 @@ static odvgp__operand odvgp__prepare(const odvgp__isa *isa, int packed, ptrdiff_
 	return o;
 }
 
-/*  The tile [rows, cols] of C at row i and column j, from k steps of a and b, through the buffer
-    `tile` if it is not whole or crosses the diagonal. */
+/*	The tile [rows, cols] of C at row i and column j, from k steps of a and b, through the buffer
+	`tile` if it is not whole or crosses the diagonal. */
 static void odvgp__tile_of_c(const odvgp__isa *isa, const odvgp__mm *g, int add, ptrdiff_t k,
 		const odvgp_real *a, ptrdiff_t ars, ptrdiff_t acs, const odvgp_real *b, ptrdiff_t bs,
 		ptrdiff_t i, ptrdiff_t j, ptrdiff_t rows, ptrdiff_t cols, odvgp_real *tile)
@@ -3773,17 +3772,17 @@ static void odvgp__tile_of_c(const odvgp__isa *isa, const odvgp__mm *g, int add,
 		return;
 	}
 	for (ptrdiff_t r = 0; r < isa->MR && add; r++)
-		for (ptrdiff_t s = 0; s < width; s++)
+		ODVGP__FOR(s, width)
 			tile[r * width + s] =
 					r < rows && s < cols && (!triangle || j + s <= i + r) ? c[r * g->ldc + s] : 0;
 	isa->ukr[vectors - 1](k, g->alpha, add, a, ars, acs, b, bs, tile, width);
-	for (ptrdiff_t r = 0; r < rows; r++) {
+	ODVGP__FOR(r, rows) {
 		ptrdiff_t end = triangle ? ODVGP__MIN(cols, i + r - j + 1) : cols;
-		for (ptrdiff_t s = 0; s < end; s++) c[r * g->ldc + s] = tile[r * width + s];
+		ODVGP__FOR(s, end) c[r * g->ldc + s] = tile[r * width + s];
 	}
 }
 
-/*  Inner loops: rows [i0, i0 + mc), columns [j0, j0 + nc) and steps [p0, p0 + kc). */
+/*	Inner loops: rows [i0, i0 + mc), columns [j0, j0 + nc) and steps [p0, p0 + kc). */
 static void odvgp__macro(const odvgp__isa *isa, const odvgp__mm *g, int add, ptrdiff_t i0,
 		ptrdiff_t mc, ptrdiff_t j0, ptrdiff_t nc, ptrdiff_t p0, ptrdiff_t kc,
 		const odvgp__operand *A, const odvgp__operand *B, odvgp_real *tile)
@@ -3831,11 +3830,11 @@ static void odvgp__scale_c(
 	}
 }
 
-/*  Outer loops: rows [i0, i1) and columns [j0, j1) of C. */
+/*	Outer loops: rows [i0, i1) and columns [j0, j1) of C. */
 static void odvgp__region(const odvgp_blas *blas, const odvgp__mm *g, ptrdiff_t i0, ptrdiff_t i1,
 		ptrdiff_t j0, ptrdiff_t j1, odvgp_real *pack)
 {
-	const odvgp__isa *isa = odvgp__isa_of(blas);
+	const odvgp__isa *isa = blas->isa;
 	odvgp_real *pa = pack, *pb = pack + blas->mc * blas->kc, *tile = odvgp__tile_buffer(blas, pack);
 	/* add = 0: the first block of steps overwrites C. With triangles or k = 0 tiles may have no
        such block, so C is scaled first. */
@@ -3864,7 +3863,7 @@ static void odvgp__region(const odvgp_blas *blas, const odvgp__mm *g, ptrdiff_t 
 	}
 }
 
-/*  Thin products: axpy or dot products where vectors are contiguous. */
+/*	Thin products: axpy or dot products where vectors are contiguous. */
 static void odvgp__unpacked(const odvgp__isa *isa, const odvgp__mm *g)
 {
 	odvgp__scale_c(g, 0, g->m, 0, g->n);
@@ -3872,7 +3871,7 @@ static void odvgp__unpacked(const odvgp__isa *isa, const odvgp__mm *g)
 	if (g->k <= 0) return;
 	/* op(B) is a vector, the columns of op(A) are contiguous */
 	if (g->n == 1 && g->ars == 1 && g->ldc == 1 && g->c_part == ODVGP__FULL) {
-		for (ptrdiff_t p = 0; p < g->k; p++) {
+		ODVGP__FOR(p, g->k) {
 			ptrdiff_t from = g->a_part == ODVGP__LOWER ? p : 0,
 					  to = g->a_part == ODVGP__UPPER ? ODVGP__MIN(g->m, p + 1) : g->m;
 			isa->axpy(to - from, g->alpha * g->B[p * g->brs] * (g->w ? g->w[p] : 1),
@@ -3880,7 +3879,7 @@ static void odvgp__unpacked(const odvgp__isa *isa, const odvgp__mm *g)
 		}
 		return;
 	}
-	for (ptrdiff_t i = 0; i < g->m; i++) {
+	ODVGP__FOR(i, g->m) {
 		ptrdiff_t n = g->c_part == ODVGP__LOWER ? ODVGP__MIN(g->n, i + 1) : g->n;
 		const odvgp_real *a = g->A + i * g->ars;
 		odvgp_real *c = g->C + i * g->ldc;
@@ -3893,10 +3892,10 @@ static void odvgp__unpacked(const odvgp__isa *isa, const odvgp__mm *g)
 				isa->axpy(n, f, g->B + p * g->brs, c);
 			}
 		} else if (g->acs == 1 && g->brs == 1 && !g->w) {
-			for (ptrdiff_t j = 0; j < n; j++)
+			ODVGP__FOR(j, n)
 				c[j] += g->alpha * isa->dot(to - from, a + from, g->B + from + j * g->bcs);
 		} else {
-			for (ptrdiff_t j = 0; j < n; j++) {
+			ODVGP__FOR(j, n) {
 				odvgp_real sum = 0;
 				for (ptrdiff_t p = from; p < to; p++)
 					sum += a[p * g->acs] * (g->w ? g->w[p] : 1) * g->B[p * g->brs + j * g->bcs];
@@ -3906,13 +3905,13 @@ static void odvgp__unpacked(const odvgp__isa *isa, const odvgp__mm *g)
 	}
 }
 
-typedef struct odvgp__mm_job {
+typedef struct {
 	const odvgp_blas *blas;
 	const odvgp__mm *g;
 	int tasks, across; /* `across` tasks side by side; triangles are cut by rows only */
 } odvgp__mm_job;
 
-/*  How many tasks to place side by side, so that each packs as little of A and B as possible. */
+/*	How many tasks to place side by side, so that each packs as little of A and B as possible. */
 static int odvgp__tasks_across(const odvgp__mm *g, int tasks)
 {
 	int best = 1;
@@ -3931,7 +3930,7 @@ static void odvgp__mm_task(void *arg, int t)
 {
 	const odvgp__mm_job *job = (const odvgp__mm_job *)arg;
 	const odvgp__mm *g = job->g;
-	const odvgp__isa *isa = odvgp__isa_of(job->blas);
+	const odvgp__isa *isa = job->blas->isa;
 	ptrdiff_t i0, i1, j0 = 0, j1;
 	if (g->c_part == ODVGP__LOWER) { /* equal areas of the triangle */
 		double n = (double)g->m;
@@ -3950,7 +3949,7 @@ static void odvgp__mm_task(void *arg, int t)
 
 #ifdef ODVGP_USE_CBLAS
 #include <cblas.h>
-/*  Plain products only: no weights, no triangle of C, int sizes. Returns 1 if CBLAS ran. */
+/*	Plain products only: no weights, no triangle of C, int sizes. Returns 1 if CBLAS ran. */
 static int odvgp__cblas(const odvgp__mm *g)
 {
 	/* 1: transposed; a vector with both strides 1 may be either */
@@ -3975,7 +3974,7 @@ static int odvgp__cblas(const odvgp__mm *g)
 
 static void odvgp__mm_run(const odvgp_blas *blas, const odvgp__mm *g)
 {
-	const odvgp__isa *isa = odvgp__isa_of(blas);
+	const odvgp__isa *isa = blas->isa;
 	double work = (double)g->m * (double)g->n * (double)g->k;
 	if (g->m <= 0 || g->n <= 0) return;
 	ODVGP_ASSERT(g->k <= 0 || (g->C != g->A && g->C != g->B));
@@ -3986,34 +3985,18 @@ static void odvgp__mm_run(const odvgp_blas *blas, const odvgp__mm *g)
 		odvgp__unpacked(isa, g);
 		return;
 	}
-	odvgp__mm_job job;
-	job.blas = blas;
-	job.g = g;
-	job.tasks = work < ODVGP__TASK_WORK ? 1 : odvgp__tasks(&blas->threads);
+	odvgp__mm_job job = {blas, g, work < ODVGP__TASK_WORK ? 1 : odvgp__tasks(&blas->threads), 1};
 	job.across = odvgp__tasks_across(g, job.tasks);
 	odvgp__run(&blas->threads, job.tasks, odvgp__mm_task, &job);
 }
 
-/*  A plain product; the caller then sets parts and weights. */
+/*	A plain product; the caller then sets parts and weights. */
 static odvgp__mm odvgp__mm_make(int ta, int tb, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k,
 		odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda, const odvgp_real *B, ptrdiff_t ldb,
 		odvgp_real beta, odvgp_real *C, ptrdiff_t ldc)
 {
-	odvgp__mm g;
-	memset(&g, 0, sizeof g);
-	g.m = m;
-	g.n = n;
-	g.k = k;
-	g.A = A;
-	g.ars = ta ? 1 : lda;
-	g.acs = ta ? lda : 1;
-	g.B = B;
-	g.brs = tb ? 1 : ldb;
-	g.bcs = tb ? ldb : 1;
-	g.C = C;
-	g.ldc = ldc;
-	g.alpha = alpha;
-	g.beta = beta;
+	odvgp__mm g = {m, n, k, A, ta ? 1 : lda, ta ? lda : 1, B, tb ? 1 : ldb, tb ? ldb : 1, NULL, C,
+			ldc, alpha, beta, 0, 0, 0};
 	return g;
 }
 
@@ -4062,19 +4045,18 @@ ODVGP_API void odvgp_trmm(const odvgp_blas *blas, int trans, ptrdiff_t m, ptrdif
 	odvgp__mm_run(blas, &g);
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>trsm   triangular solves
+/* ---- >>trsm   triangular solves
 
-    Triangles of more than BASE rows are cut into halves: solve with one, multiply, solve with the
-    other. The fused kernel solves smaller ones in strips of NR columns, MR rows at a time.
+	Triangles of more than BASE rows are cut into halves: solve with one, multiply, solve with the
+	other. The fused kernel solves smaller ones in strips of NR columns, MR rows at a time.
 
-    All four cases are one: L^T X = B is a lower triangle with rows counted from the last, and
-    X op(L) = B is op(L)^T X^T = B^T. Only the copies into and out of the strip differ. */
+	All four cases are one: L^T X = B is a lower triangle with rows counted from the last, and
+	X op(L) = B is op(L)^T X^T = B^T. Only the copies into and out of the strip differ. */
 
 static ptrdiff_t odvgp__half(ptrdiff_t n) { return odvgp__round_up(n / 2, ODVGP__HALF_UNIT); }
 
-/*  Element (i, p) is at[i * rs + p * cs]: L, or L^T with rows and columns counted from the last. */
-typedef struct odvgp__triangle {
+/*	Element (i, p) is at[i * rs + p * cs]: L, or L^T with rows and columns counted from the last. */
+typedef struct {
 	ptrdiff_t m;
 	const odvgp_real *at;
 	ptrdiff_t rs, cs;
@@ -4092,9 +4074,9 @@ static odvgp__triangle odvgp__triangle_of(
 	return t;
 }
 
-/*  For the fused kernel. tri [m rounded up, MAX_MR]: the MR x MR blocks on the diagonal, with
-    inverted diagonals, padded with ones. last [m, MR], if MR does not divide m: the last rows by
-    columns, padded with zeros. */
+/*	For the fused kernel. tri [m rounded up, MAX_MR]: the MR x MR blocks on the diagonal, with
+	inverted diagonals, padded with ones. last [m, MR], if MR does not divide m: the last rows by
+	columns, padded with zeros. */
 static void odvgp__prepare_triangle(
 		const odvgp__isa *isa, const odvgp__triangle *t, odvgp_real *tri, odvgp_real *last)
 {
@@ -4112,7 +4094,7 @@ static void odvgp__prepare_triangle(
 			last[p * MR + i] = whole + i < t->m ? t->at[(whole + i) * t->rs + p * t->cs] : 0;
 }
 
-/*  Solves X [m rounded up, `vectors` wide, stride xs] in place. Rows above `top` are zeros. */
+/*	Solves X [m rounded up, `vectors` wide, stride xs] in place. Rows above `top` are zeros. */
 static void odvgp__solve_strip(const odvgp__isa *isa, const odvgp__triangle *t,
 		const odvgp_real *tri, const odvgp_real *last, ptrdiff_t top, int vectors, odvgp_real *X,
 		ptrdiff_t xs)
@@ -4127,7 +4109,7 @@ static void odvgp__solve_strip(const odvgp__isa *isa, const odvgp__triangle *t,
 	}
 }
 
-typedef struct odvgp__solve_job {
+typedef struct {
 	const odvgp_blas *blas;
 	odvgp__triangle t;
 	int right, reversed, tasks;
@@ -4136,11 +4118,11 @@ typedef struct odvgp__solve_job {
 	ptrdiff_t ldb;
 } odvgp__solve_job;
 
-/*  Copy a strip of B, or B^T, into X and back; `reversed`: from the last row to the first. */
+/*	Copy a strip of B, or B^T, into X and back; `reversed`: from the last row to the first. */
 static void odvgp__load_strip(const odvgp__solve_job *job, ptrdiff_t j, ptrdiff_t cols,
 		ptrdiff_t width, odvgp_real *X, ptrdiff_t xs)
 {
-	const odvgp__isa *isa = odvgp__isa_of(job->blas);
+	const odvgp__isa *isa = job->blas->isa;
 	ptrdiff_t m = job->t.m, end = job->reversed ? m - 1 : 0, sign = job->reversed ? -1 : 1;
 	if (job->right)
 		isa->transpose(m, cols, width, job->B + j * job->ldb, job->ldb, X + end * xs, sign * xs);
@@ -4150,7 +4132,7 @@ static void odvgp__load_strip(const odvgp__solve_job *job, ptrdiff_t j, ptrdiff_
 static void odvgp__store_strip(
 		const odvgp__solve_job *job, ptrdiff_t j, ptrdiff_t cols, const odvgp_real *X, ptrdiff_t xs)
 {
-	const odvgp__isa *isa = odvgp__isa_of(job->blas);
+	const odvgp__isa *isa = job->blas->isa;
 	ptrdiff_t m = job->t.m, end = job->reversed ? m - 1 : 0, sign = job->reversed ? -1 : 1;
 	if (job->right)
 		isa->transpose(cols, m, m, X + end * xs, sign * xs, job->B + j * job->ldb, job->ldb);
@@ -4160,7 +4142,7 @@ static void odvgp__store_strip(
 static void odvgp__solve_task(void *arg, int i)
 {
 	const odvgp__solve_job *job = (const odvgp__solve_job *)arg;
-	const odvgp__isa *isa = odvgp__isa_of(job->blas);
+	const odvgp__isa *isa = job->blas->isa;
 	const int NR = isa->NR;
 	ptrdiff_t j0, j1, m = job->t.m, rows = odvgp__round_up(m, isa->MR);
 	odvgp_real *tri = job->blas->pack + i * job->blas->pack_stride,
@@ -4185,7 +4167,7 @@ static void odvgp__solve_task(void *arg, int i)
 	}
 }
 
-/*  x <- op(L)^-1 x, contiguous: dot products with rows of L, or for L^T rows of L subtracted. */
+/*	x <- op(L)^-1 x, contiguous: dot products with rows of L, or for L^T rows of L subtracted. */
 static void odvgp__trsv(const odvgp__isa *isa, int trans, ptrdiff_t n, const odvgp_real *L,
 		ptrdiff_t ldl, odvgp_real *x)
 {
@@ -4204,7 +4186,7 @@ ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_
 	if (m <= 0 || n <= 0) return;
 	ODVGP_ASSERT(L != B);
 	if (right ? m == 1 : n == 1 && ldb == 1) {
-		odvgp__trsv(odvgp__isa_of(blas), right ? !trans : trans, order, L, ldl, B);
+		odvgp__trsv(blas->isa, right ? !trans : trans, order, L, ldl, B);
 		return;
 	}
 	if (order <= ODVGP__BASE) {
@@ -4231,21 +4213,28 @@ ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_
 	}
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>potrf   Cholesky factors, triangular inverse, adjoint
+/*	x <- (L L^T)^-1 x for one vector. */
+ODVGP__TRAINING void odvgp__cholesky_solve(
+		const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *x)
+{
+	odvgp_trsm(blas, 0, 0, n, 1, L, ldl, x, 1);
+	odvgp_trsm(blas, 0, 1, n, 1, L, ldl, x, 1);
+}
 
-    Matrices of more than POTRF_BASE rows (trtri: BASE) are cut into halves, as in trsm. potrf
-    copies smaller ones into a square and there computes the upper factor of A = U^T U, MR rows at a
-    time, because the fused kernel solves strips of U. potrf_reverse counts rows from the last and
-    so copies without transposing. Only lower triangles are read and written. */
+/* ---- >>potrf   Cholesky factors, triangular inverse, adjoint
 
-/*  Factors W = U^T U in place. W points to the first element eliminated; (i, j), j >= i, is at
-    W[i * ws + dir * j], ws = dir * stride, dir = 1 or -1. n is a multiple of MR. Returns the first
-    bad row, or -1. */
+	Matrices of more than POTRF_BASE rows (trtri: BASE) are cut into halves, as in trsm. potrf
+	copies smaller ones into a square and there computes the upper factor of A = U^T U, MR rows at a
+	time, because the fused kernel solves strips of U. potrf_reverse counts rows from the last and
+	so copies without transposing. Only lower triangles are read and written. */
+
+/*	Factors W = U^T U in place. W points to the first element eliminated; (i, j), j >= i, is at
+	W[i * ws + dir * j], ws = dir * stride, dir = 1 or -1. n is a multiple of MR. Returns the first
+	bad row, or -1. */
 static ptrdiff_t odvgp__factor_square(
 		const odvgp_blas *blas, ptrdiff_t n, odvgp_real *W, ptrdiff_t ws, ptrdiff_t dir)
 {
-	const odvgp__isa *isa = odvgp__isa_of(blas);
+	const odvgp__isa *isa = blas->isa;
 	const int MR = isa->MR, NR = isa->NR, lanes = isa->lanes;
 	odvgp_real *tile = odvgp__tile_buffer(blas, blas->pack), *tri = tile + ODVGP__TILE_NUMBERS;
 	for (ptrdiff_t i = 0; i < n; i += MR) {
@@ -4258,8 +4247,7 @@ static ptrdiff_t odvgp__factor_square(
 					  first = dir > 0 ? 0 : width - 1;
 			isa->ukr[width / lanes - 1](i, -1, 0, a, dir, ws, a + dir * j - first, ws, tile, width);
 			for (int r = 0; r < MR; r++)
-				for (ptrdiff_t s = 0; s < cols; s++)
-					d[r * ws + dir * (j + s)] += tile[r * width + first + dir * s];
+				ODVGP__FOR(s, cols) d[r * ws + dir * (j + s)] += tile[r * width + first + dir * s];
 		}
 		bad = isa->factor(d, ws, dir, tri);
 		if (bad >= 0) return i + bad;
@@ -4272,8 +4260,8 @@ static ptrdiff_t odvgp__factor_square(
 	return -1;
 }
 
-/*  Copy the lower triangle of A [n,n] into the square and back: transposed for dir 1, reversed for
-    -1. */
+/*	Copy the lower triangle of A [n,n] into the square and back: transposed for dir 1, reversed for
+	-1. */
 static void odvgp__load_square(const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *A,
 		ptrdiff_t lda, odvgp_real *W, ptrdiff_t ws, ptrdiff_t dir)
 {
@@ -4312,11 +4300,11 @@ static odvgp_status odvgp__bad_pivot(odvgp_info *info, ptrdiff_t row, odvgp_real
 	return odvgp__fail(info, ODVGP_E_NOT_PD, "pivot", row, (double)value, "is not positive");
 }
 
-/*  n <= BASE. `first` is added to the row reported. */
+/*	n <= BASE. `first` is added to the row reported. */
 static odvgp_status odvgp__potrf_base(const odvgp_blas *blas, int reverse, ptrdiff_t n,
 		odvgp_real *A, ptrdiff_t lda, ptrdiff_t first, odvgp_info *info)
 {
-	const odvgp__isa *isa = odvgp__isa_of(blas);
+	const odvgp__isa *isa = blas->isa;
 	ptrdiff_t whole = odvgp__round_up(n, isa->MR), stride = odvgp__square_stride(isa, whole),
 			  dir = reverse ? -1 : 1;
 	odvgp_real *W = reverse ? blas->pack + whole * stride - 1 : blas->pack;
@@ -4366,11 +4354,11 @@ ODVGP_API odvgp_status odvgp_potrf_reverse(
 	return odvgp__potrf_from(blas, 1, n, P, ldp, 0, info);
 }
 
-/*  n <= BASE. Solves for the columns of the identity, strip by strip from the left. A strip needs
-    no column left of it, so L is overwritten. */
+/*	n <= BASE. Solves for the columns of the identity, strip by strip from the left. A strip needs
+	no column left of it, so L is overwritten. */
 static void odvgp__trtri_base(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L, ptrdiff_t ldl)
 {
-	const odvgp__isa *isa = odvgp__isa_of(blas);
+	const odvgp__isa *isa = blas->isa;
 	ptrdiff_t rows = odvgp__round_up(n, isa->MR), NR = isa->NR;
 	odvgp_real *tri = blas->pack, *last = tri + rows * ODVGP__MAX_MR,
 			   *X = last + rows * ODVGP__MAX_MR;
@@ -4379,12 +4367,11 @@ static void odvgp__trtri_base(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L
 	for (ptrdiff_t j = 0; j < n; j += NR) {
 		ptrdiff_t cols = ODVGP__MIN(NR, n - j), top = j / isa->MR * isa->MR;
 		odvgp__zero(X + top * NR, (rows - top) * NR);
-		for (ptrdiff_t i = 0; i < cols; i++) X[(j + i) * NR + i] = 1;
+		ODVGP__FOR(i, cols) X[(j + i) * NR + i] = 1;
 		odvgp__solve_strip(
 				isa, &t, tri, last, j, (int)((cols + isa->lanes - 1) / isa->lanes), X, NR);
 		for (ptrdiff_t r = j; r < n; r++)
-			for (ptrdiff_t i = 0; i < ODVGP__MIN(cols, r - j + 1); i++)
-				L[r * ldl + j + i] = X[r * NR + i];
+			ODVGP__FOR(i, ODVGP__MIN(cols, r - j + 1)) L[r * ldl + j + i] = X[r * NR + i];
 	}
 }
 
@@ -4398,13 +4385,13 @@ ODVGP_API void odvgp_trtri(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L, p
 	odvgp_real *L21 = L + h * ldl, *L22 = L21 + h;
 	odvgp_trsm(blas, 1, 0, n - h, h, L, ldl, L21, ldl);
 	odvgp_trsm(blas, 0, 0, n - h, h, L22, ldl, L21, ldl);
-	for (ptrdiff_t i = 0; i < n - h; i++)
-		for (ptrdiff_t j = 0; j < h; j++) L21[i * ldl + j] = -L21[i * ldl + j];
+	ODVGP__FOR(i, n - h)
+		ODVGP__FOR(j, h) L21[i * ldl + j] = -L21[i * ldl + j];
 	odvgp_trtri(blas, h, L, ldl);
 	odvgp_trtri(blas, n - h, L22, ldl);
 }
 
-/*  Unblocked, column by column from the last ([CHOL]). */
+/*	Unblocked, column by column from the last ([CHOL]). */
 static void odvgp__potrf_adjoint_base(
 		ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *G, ptrdiff_t ldg)
 {
@@ -4414,7 +4401,7 @@ static void odvgp__potrf_adjoint_base(
 		G[j * ldg + j] -= sum * inverse;
 		for (ptrdiff_t i = j; i < n; i++) G[i * ldg + j] *= inverse;
 		for (ptrdiff_t i = j; i < n; i++)
-			for (ptrdiff_t k = 0; k < j; k++) {
+			ODVGP__FOR(k, j) {
 				G[j * ldg + k] -= G[i * ldg + j] * L[i * ldl + k];
 				if (i > j) G[i * ldg + k] -= G[i * ldg + j] * L[j * ldl + k];
 			}
@@ -4435,57 +4422,50 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 	odvgp_real *G21 = G + h * ldg, *G22 = G21 + h;
 	odvgp_potrf_adjoint(blas, rest, L21 + h, ldl, G22, ldg);
 	/* A22 - L21 L21^T */
-	odvgp__mm g = odvgp__mm_make(0, 0, rest, h, rest, -1, G22, ldg, L21, ldl, 1, G21, ldg);
-	g.a_part = ODVGP__LOWER;
-	odvgp__mm_run(blas, &g);
-	g = odvgp__mm_make(1, 0, rest, h, rest, -1, G22, ldg, L21, ldl, 1, G21, ldg);
-	g.a_part = ODVGP__UPPER;
-	odvgp__mm_run(blas, &g);
+	for (int trans = 0; trans < 2; trans++)
+		odvgp_trmm(blas, trans, rest, h, -1, G22, ldg, L21, ldl, 1, G21, ldg);
 	/* A21 L11^-T */
 	odvgp_trsm(blas, 1, 0, rest, h, L, ldl, G21, ldg);
-	g = odvgp__mm_make(1, 0, h, h, rest, -1, G21, ldg, L21, ldl, 1, G, ldg);
-	g.c_part = ODVGP__LOWER;
-	odvgp__mm_run(blas, &g);
+	odvgp_gemmt(blas, 1, 0, h, rest, -1, G21, ldg, L21, ldl, 1, G, ldg);
 	odvgp_potrf_adjoint(blas, h, L, ldl, G, ldg);
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>kernels   kernel expressions, matrices and adjoints
+/* ---- >>kernels   kernel expressions, matrices and adjoints
 
-    With r^2 = sum_d (x_d - z_d)^2 / lengthscale_d^2 over the active columns, x.z their inner
-    product and v the variance:
+	With r^2 = sum_d (x_d - z_d)^2 / lengthscale_d^2 over the active columns, x.z their inner
+	product and v the variance:
 
-        rbf         v exp(-r^2/2)
-        matern12    v exp(-r)
-        matern32    v (1+s) exp(-s), s = sqrt(3) r
-        matern52    v (1+s+s^2/3) exp(-s), s = sqrt(5) r
-        rq          v (1 + r^2 / (2 alpha))^-alpha
-        periodic    v exp(-2 sum_d sin^2(pi (x_d - z_d) / period) / lengthscale_d^2)
-        linear      v x.z, or sum_d v_d x_d z_d
-        polynomial  (v x.z + offset)^degree
-        constant    v
-        white       v on the diagonal of K(X,X), 0 between two sets of points, even coinciding ones
+		rbf         v exp(-r^2/2)
+		matern12    v exp(-r)
+		matern32    v (1+s) exp(-s), s = sqrt(3) r
+		matern52    v (1+s+s^2/3) exp(-s), s = sqrt(5) r
+		rq          v (1 + r^2 / (2 alpha))^-alpha
+		periodic    v exp(-2 sum_d sin^2(pi (x_d - z_d) / period) / lengthscale_d^2)
+		linear      v x.z, or sum_d v_d x_d z_d
+		polynomial  (v x.z + offset)^degree
+		constant    v
+		white       v on the diagonal of K(X,X), 0 between two sets of points, even coinciding ones
 
-    An expression becomes a list of nodes: base kernels, and sums and products of earlier nodes. A
-    base kernel is a function of one number per pair of points (its geometry): their squared
-    distance, their inner product, or for periodic the squared distance of their images on circles,
-    one revolution per period. Since |(cos a, sin a) - (cos b, sin b)|^2 = 4 sin^2((a - b)/2),
-    periodic is rbf of it. Base kernels with the same geometry and columns form a group and share
-    the number, except periodic ones and those with ard.
+	An expression becomes a list of nodes: base kernels, and sums and products of earlier nodes. A
+	base kernel is a function of one number per pair of points (its geometry): their squared
+	distance, their inner product, or for periodic the squared distance of their images on circles,
+	one revolution per period. Since |(cos a, sin a) - (cos b, sin b)|^2 = 4 sin^2((a - b)/2),
+	periodic is rbf of it. Base kernels with the same geometry and columns form a group and share
+	the number, except periodic ones and those with ard.
 
-    Rows are computed in chunks of 64 columns that stay in L1. The adjoint differentiates a chunk's
-    nodes once: it stores H = dK/d(squared distance or inner product) and sums dK/d(hyperparameter)
-    over the columns. With G = H dloss/dK, elementwise, and the centred inputs u, w,
+	Rows are computed in chunks of 64 columns that stay in L1. The adjoint differentiates a chunk's
+	nodes once: it stores H = dK/d(squared distance or inner product) and sums dK/d(hyperparameter)
+	over the columns. With G = H dloss/dK, elementwise, and the centred inputs u, w,
 
-        dw_j = 2 (w_j sum_i G_ij - sum_i G_ij u_i),
+		dw_j = 2 (w_j sum_i G_ij - sum_i G_ij u_i),
 
-    or sum_i G_ij u_i for inner products: two matrix products. A lengthscale per column needs sum_ij
-    G_ij (u_i - w_j)^2. From circles, gradients go on to inputs and period. For products K a,
-    dloss/dK has the rank of a; K and H are kept from the forward run if they fit
-    config.kernel_cache_bytes.
+	or sum_i G_ij u_i for inner products: two matrix products. A lengthscale per column needs sum_ij
+	G_ij (u_i - w_j)^2. From circles, gradients go on to inputs and period. For products K a,
+	dloss/dK has the rank of a; K and H are kept from the forward run if they fit
+	config.kernel_cache_bytes.
 
-    Cost: n m (3 D + about 20 per base kernel); the adjoint as much again, and once more if nothing
-    is kept. */
+	Cost: n m (3 D + about 20 per base kernel); the adjoint as much again, and once more if nothing
+	is kept. */
 
 #define ODVGP__MAX_RANGES  8
 #define ODVGP__MAX_NODES   (2 * ODVGP_MAX_BASE_KERNELS)
@@ -4503,8 +4483,8 @@ enum {
 enum { ODVGP__BASE_KERNEL_VALUES = 3 };
 #define ODVGP__MAX_DEGREE 16
 
-/*  32-bit numbers only: predictors and files hold the struct as it is. */
-typedef struct odvgp__base_kernel {
+/*	32-bit numbers only: predictors and files hold the struct as it is. */
+typedef struct {
 	/* nls lengthscales and nvar variances; ls, var, shape_param index hyp */
 	uint32_t type, ard, nls, ls, nvar, var, shape_param;
 	uint32_t degree; /* of polynomial */
@@ -4512,7 +4492,7 @@ typedef struct odvgp__base_kernel {
 	uint32_t nranges, range[ODVGP__MAX_RANGES][2]; /* active columns [from, to); none: all */
 } odvgp__base_kernel;
 
-typedef struct odvgp__kernel {
+typedef struct {
 	uint32_t D, base_kernels, nnode, nhyp, ngroup;
 	/* a group's first base kernel, for geometry, columns and scales */
 	uint32_t group_base[ODVGP_MAX_BASE_KERNELS];
@@ -4520,11 +4500,13 @@ typedef struct odvgp__kernel {
 	odvgp__base_kernel base[ODVGP_MAX_BASE_KERNELS];
 } odvgp__kernel;
 
+#define ODVGP__EACH_GROUP(g, k) for (uint32_t g = 0; g < (k)->ngroup; g++)
+
 enum { ODVGP__NO_INPUT, ODVGP__DISTANCE, ODVGP__CIRCLE, ODVGP__INNER_PRODUCT };
 #define ODVGP__NO_GROUP UINT32_MAX
 
-/*  Geometry, function in isa->radial, and name of the shape parameter. */
-typedef struct odvgp__base_kernel_kind {
+/*	Geometry, function in isa->radial, and name of the shape parameter. */
+typedef struct {
 	const char *name;
 	int geometry, radial;
 	const char *shape_param;
@@ -4548,8 +4530,8 @@ static int odvgp__geometry(const odvgp__base_kernel *base)
 	return odvgp__base_kernel_kinds[base->type].geometry;
 }
 
-/*  Whether the shape parameter's derivative is a sum over the matrix; a period's comes from the
-    points. */
+/*	Whether the shape parameter's derivative is a sum over the matrix; a period's comes from the
+	points. */
 static int odvgp__has_shape_param(const odvgp__base_kernel *base)
 {
 	return odvgp__base_kernel_kinds[base->type].shape_param &&
@@ -4561,7 +4543,7 @@ static int odvgp__has_lengthscale(const odvgp__base_kernel *base)
 	return odvgp__geometry(base) == ODVGP__DISTANCE || odvgp__geometry(base) == ODVGP__CIRCLE;
 }
 
-/*  Whether one number serves all columns; else the points are scaled. */
+/*	Whether one number serves all columns; else the points are scaled. */
 static int odvgp__one_lengthscale(const odvgp__base_kernel *base)
 {
 	return base->nls && !base->ard;
@@ -4569,11 +4551,11 @@ static int odvgp__one_lengthscale(const odvgp__base_kernel *base)
 static int odvgp__one_variance(const odvgp__base_kernel *base) { return base->nls || !base->ard; }
 
 /* --- parsing ---
-    expr   = term {"+" term}
-    term   = factor {"*" factor}
-    factor = "(" expr ")" | name ["(" args ")"] */
+	expr   = term {"+" term}
+	term   = factor {"*" factor}
+	factor = "(" expr ")" | name ["(" args ")"] */
 
-typedef struct odvgp__parser {
+typedef struct {
 	const char *start, *at, *error; /* the first error, or NULL */
 	odvgp__kernel *k;
 	double *value; /* [.][3] lengthscale, variance, shape parameter */
@@ -4630,7 +4612,7 @@ static uint32_t odvgp__parse_column(odvgp__parser *p)
 				   : odvgp__parse_fail(p, "a column is not below the number of inputs");
 }
 
-/*  dims=0:3+5 */
+/*	dims=0:3+5 */
 static void odvgp__parse_dims(odvgp__parser *p, odvgp__base_kernel *base)
 {
 	if (base->nranges) {
@@ -4667,7 +4649,7 @@ static double odvgp__parse_positive(odvgp__parser *p, odvgp__base_kernel *base, 
 	return v;
 }
 
-/*  Consumes `name =` if that comes next. */
+/*	Consumes `name =` if that comes next. */
 static int odvgp__accept_key(odvgp__parser *p, const char *name)
 {
 	if (!name || !odvgp__accept(p, name)) return 0;
@@ -4686,7 +4668,7 @@ static void odvgp__parse_degree(odvgp__parser *p, odvgp__base_kernel *base)
 	base->given |= ODVGP__GIVEN_DEGREE;
 }
 
-/*  An unnamed number is the lengthscale, or else the variance. */
+/*	An unnamed number is the lengthscale, or else the variance. */
 static void odvgp__parse_argument(odvgp__parser *p, odvgp__base_kernel *base, double *value)
 {
 	int inputs = odvgp__geometry(base) != ODVGP__NO_INPUT, scaled = odvgp__has_lengthscale(base);
@@ -4788,7 +4770,7 @@ static uint32_t odvgp__parse_expression(odvgp__parser *p)
 	return node;
 }
 
-/*  Whether two base kernels share a squared distance or inner product. */
+/*	Whether two base kernels share a squared distance or inner product. */
 static int odvgp__same_group(const odvgp__base_kernel *a, const odvgp__base_kernel *b)
 {
 	return odvgp__geometry(a) == odvgp__geometry(b) && odvgp__geometry(a) != ODVGP__CIRCLE &&
@@ -4796,7 +4778,7 @@ static int odvgp__same_group(const odvgp__base_kernel *a, const odvgp__base_kern
 		   !memcmp(a->range, b->range, sizeof a->range);
 }
 
-/*  Positions of base kernel i's hyperparameters, and its group. */
+/*	Positions of base kernel i's hyperparameters, and its group. */
 static void odvgp__base_finish(odvgp__kernel *k, uint32_t i)
 {
 	odvgp__base_kernel *base = &k->base[i];
@@ -4807,7 +4789,7 @@ static void odvgp__base_finish(odvgp__kernel *k, uint32_t i)
 	base->shape_param = base->var + base->nvar;
 	k->nhyp = base->shape_param + (odvgp__base_kernel_kinds[base->type].shape_param != NULL);
 	base->group = odvgp__geometry(base) == ODVGP__NO_INPUT ? ODVGP__NO_GROUP : k->ngroup;
-	for (uint32_t g = 0; g < k->ngroup; g++)
+	ODVGP__EACH_GROUP(g, k)
 		if (odvgp__same_group(base, &k->base[k->group_base[g]])) base->group = g;
 	if (base->group == k->ngroup) k->group_base[k->ngroup++] = i;
 }
@@ -4817,8 +4799,8 @@ static void odvgp__kernel_finish(odvgp__kernel *k)
 	for (uint32_t i = 0; i < k->base_kernels; i++) odvgp__base_finish(k, i);
 }
 
-/*  value [3 * ODVGP_MAX_BASE_KERNELS]: lengthscale, variance and shape parameter of each base
-    kernel, 1 where not given. */
+/*	value [3 * ODVGP_MAX_BASE_KERNELS]: lengthscale, variance and shape parameter of each base
+	kernel, 1 where not given. */
 ODVGP__TRAINING odvgp_status odvgp__kernel_parse(
 		odvgp__kernel *k, const char *text, ptrdiff_t D, double *value, odvgp_info *info)
 {
@@ -4842,7 +4824,7 @@ ODVGP__TRAINING odvgp_status odvgp__kernel_parse(
 
 /* --- printing --- */
 
-/*  Geometric mean, because lengthscales span decades; exact for n = 1. */
+/*	Geometric mean, because lengthscales span decades; exact for n = 1. */
 static double odvgp__geometric_mean(const odvgp_real *x, uint32_t n)
 {
 	double sum = 0;
@@ -4923,7 +4905,7 @@ static odvgp_real odvgp__base_column(
 	return inverse > ODVGP__R(ODVGP__FAR_ROOT) ? ODVGP__R(ODVGP__FAR_ROOT) : inverse;
 }
 
-/*  Kept finite, so that the difference of equal ones is 0. NaN stays NaN. */
+/*	Kept finite, so that the difference of equal ones is 0. NaN stays NaN. */
 static odvgp_real odvgp__scaled(odvgp_real x, odvgp_real scale)
 {
 	const odvgp_real most = ODVGP__LARGEST / 4;
@@ -4931,8 +4913,8 @@ static odvgp_real odvgp__scaled(odvgp_real x, odvgp_real scale)
 	return x > most ? most : x < -most ? -most : x;
 }
 
-/*  to[i * rs + d * cs] <- points i, active columns d; periodic: 2 d is the cosine, 2 d + 1 the
-    sine. */
+/*	to[i * rs + d * cs] <- points i, active columns d; periodic: 2 d is the cosine, 2 d + 1 the
+	sine. */
 static void odvgp__points(const odvgp__kernel *k, uint32_t group, const odvgp_real *hyp,
 		const odvgp_real *X, ptrdiff_t n, const odvgp_real *centre, odvgp_real *to, ptrdiff_t rs,
 		ptrdiff_t cs)
@@ -4940,16 +4922,16 @@ static void odvgp__points(const odvgp__kernel *k, uint32_t group, const odvgp_re
 	const odvgp__base_kernel *base = &k->base[k->group_base[group]];
 	ptrdiff_t D = (ptrdiff_t)k->D;
 	int geometry = odvgp__geometry(base), circle = geometry == ODVGP__CIRCLE;
-	for (ptrdiff_t d = 0; d < (ptrdiff_t)base->ndims; d++) {
+	ODVGP__FOR(d, (ptrdiff_t)base->ndims) {
 		ptrdiff_t column = odvgp__column(base, d);
 		odvgp_real shift = geometry == ODVGP__INNER_PRODUCT ? 0 : centre[column],
 				   scale = odvgp__base_column(base, hyp, d);
 		const odvgp_real *x = X + column;
 		odvgp_real *at = to + (circle ? 2 : 1) * d * cs;
 		if (!circle && !base->ard)
-			for (ptrdiff_t i = 0; i < n; i++) at[i * rs] = x[i * D] - shift;
+			ODVGP__FOR(i, n) at[i * rs] = x[i * D] - shift;
 		else if (!circle)
-			for (ptrdiff_t i = 0; i < n; i++) at[i * rs] = odvgp__scaled(x[i * D] - shift, scale);
+			ODVGP__FOR(i, n) at[i * rs] = odvgp__scaled(x[i * D] - shift, scale);
 		for (ptrdiff_t i = 0; i < n && circle; i++) {
 			double angle =
 					odvgp__two_pi * (double)(x[i * D] - shift) / (double)hyp[base->shape_param];
@@ -4959,15 +4941,15 @@ static void odvgp__points(const odvgp__kernel *k, uint32_t group, const odvgp_re
 	}
 }
 
-/*  The adjoint of one point: adds to dx [D] and, for periodic, to the period's in dhyp, unless
-    NULL. */
+/*	The adjoint of one point: adds to dx [D] and, for periodic, to the period's in dhyp, unless
+	NULL. */
 static void odvgp__point_back(const odvgp__kernel *k, uint32_t group, const odvgp_real *hyp,
 		const odvgp_real *x, const odvgp_real *centre, const odvgp_real *point,
 		const odvgp_real *gradient, odvgp_real *dx, odvgp_real *dhyp)
 {
 	const odvgp__base_kernel *base = &k->base[k->group_base[group]];
 	int circle = odvgp__geometry(base) == ODVGP__CIRCLE;
-	for (ptrdiff_t d = 0; d < (ptrdiff_t)base->ndims; d++) {
+	ODVGP__FOR(d, (ptrdiff_t)base->ndims) {
 		ptrdiff_t column = odvgp__column(base, d), c = 2 * d;
 		if (!circle) {
 			if (dx) dx[column] += odvgp__base_column(base, hyp, d) * gradient[d];
@@ -4988,14 +4970,14 @@ static ptrdiff_t odvgp__padded(ptrdiff_t n)
 
 /* --- patches of images --- */
 
-/*  32-bit numbers, as files hold them. height 0: inputs are points. */
-typedef struct odvgp__patches {
+/*	32-bit numbers, as files hold them. height 0: inputs are points. */
+typedef struct {
 	int32_t height, width, channels; /* of an image */
 	int32_t rows, columns, stride;   /* of a patch */
 	int32_t located;
 } odvgp__patches;
 
-/*  Positions of patches in a column and in a row of an image. */
+/*	Positions of patches in a column and in a row of an image. */
 static ptrdiff_t odvgp__patches_down(const odvgp__patches *p)
 {
 	return (p->height - p->rows) / p->stride + 1;
@@ -5009,13 +4991,13 @@ static ptrdiff_t odvgp__patches_count(const odvgp__patches *p)
 	return p->height ? odvgp__patches_down(p) * odvgp__patches_across(p) : 0;
 }
 
-/*  Columns of an inducing input, where those of an input are D. */
+/*	Columns of an inducing input, where those of an input are D. */
 static ptrdiff_t odvgp__patch_columns(const odvgp__patches *p, ptrdiff_t D)
 {
 	return p->height ? (ptrdiff_t)p->rows * p->columns * p->channels + 2 * p->located : D;
 }
 
-/*  Patch t of the image x, or, with dx, the adjoint: adds `patch` to dx. */
+/*	Patch t of the image x, or, with dx, the adjoint: adds `patch` to dx. */
 static void odvgp__patch_move(const odvgp__patches *p, const odvgp_real *x, odvgp_real *dx,
 		ptrdiff_t t, odvgp_real *patch)
 {
@@ -5031,15 +5013,15 @@ static void odvgp__patch_move(const odvgp__patches *p, const odvgp_real *x, odvg
 	patch[1] = (odvgp_real)column;
 }
 
-/*  The same for all patches, [patches,columns]. */
+/*	The same for all patches, [patches,columns]. */
 static void odvgp__patches_move(
 		const odvgp__patches *p, const odvgp_real *x, odvgp_real *dx, odvgp_real *patches)
 {
-	for (ptrdiff_t t = 0; t < odvgp__patches_count(p); t++)
+	ODVGP__FOR(t, odvgp__patches_count(p))
 		odvgp__patch_move(p, x, dx, t, patches + t * odvgp__patch_columns(p, 0));
 }
 
-/*  Whether the sizes fit together and images have D numbers. */
+/*	Whether the sizes fit together and images have D numbers. */
 static int odvgp__patches_ok(const odvgp__patches *p, ptrdiff_t D)
 {
 	if (!p->height)
@@ -5050,8 +5032,8 @@ static int odvgp__patches_ok(const odvgp__patches *p, ptrdiff_t D)
 		   (double)p->height * (double)p->width * (double)p->channels == (double)D;
 }
 
-/*  One operation on K = k(X1, X2): input, output and scratch. */
-typedef struct odvgp__kjob {
+/*	One operation on K = k(X1, X2): input, output and scratch. */
+typedef struct {
 	const odvgp_blas *blas;
 	const odvgp__kernel *k;
 	const odvgp_real *hyp, *X1, *X2;
@@ -5093,7 +5075,7 @@ typedef struct odvgp__kjob {
 	int tasks, plain;          /* plain: no products in the expression */
 } odvgp__kjob;
 
-/*  A job that asks for nothing yet. Returning the struct would put two copies on the stack. */
+/*	A job that asks for nothing yet. Returning the struct would put two copies on the stack. */
 ODVGP__TRAINING void odvgp__kernel_job(odvgp__kjob *job, const odvgp_blas *blas,
 		const odvgp__kernel *k, const odvgp_real *hyp, const odvgp_real *X1, ptrdiff_t n,
 		const odvgp_real *X2, ptrdiff_t m)
@@ -5120,12 +5102,12 @@ static void odvgp__kernel_rows_layout(odvgp__arena *a, const odvgp__kernel *k, p
 	ptrdiff_t ld = odvgp__padded(m);
 	job->lds = rows;
 	job->V0 = odvgp__take(a, rows, ld);
-	for (uint32_t g = 0; g < k->ngroup; g++) job->H[g] = odvgp__take(a, rows, ld);
+	ODVGP__EACH_GROUP(g, k) job->H[g] = odvgp__take(a, rows, ld);
 	job->derivatives = odvgp__take(a, P * (ptrdiff_t)k->nhyp, rows);
 }
 
-/*  For `tasks` tasks. Set job->kept before: the forward run needs derivatives if they are kept, the
-    adjoint if not. */
+/*	For `tasks` tasks. Set job->kept before: the forward run needs derivatives if they are kept, the
+	adjoint if not. */
 static void odvgp__kernel_scratch(odvgp__arena *a, const odvgp__kernel *k, ptrdiff_t n, ptrdiff_t m,
 		ptrdiff_t P, int tasks, int adjoint, odvgp__kjob *job)
 {
@@ -5138,7 +5120,7 @@ static void odvgp__kernel_scratch(odvgp__arena *a, const odvgp__kernel *k, ptrdi
 	if (!adjoint == !!job->kept)
 		job->chunk_rows += (ptrdiff_t)k->nnode + 2 * (ptrdiff_t)k->base_kernels + 1;
 	job->chunks = odvgp__take(a, tasks * job->chunk_rows, ODVGP__CHUNK);
-	for (uint32_t g = 0; g < k->ngroup; g++) {
+	ODVGP__EACH_GROUP(g, k) {
 		ptrdiff_t nd = odvgp__group_dims(k, g);
 		job->zt[g] = odvgp__take(a, nd, ld);
 		job->u[g] = odvgp__take(a, rows, nd);
@@ -5153,8 +5135,8 @@ static void odvgp__kernel_scratch(odvgp__arena *a, const odvgp__kernel *k, ptrdi
 	if (!job->kept) odvgp__kernel_rows_layout(a, k, rows, m, P, job);
 }
 
-/*  Computes the centre (the mean of X2; of patches the first one) and the points of X2 by
-    columns. */
+/*	Computes the centre (the mean of X2; of patches the first one) and the points of X2 by
+	columns. */
 static void odvgp__kernel_prepare(odvgp__kjob *job)
 {
 	const odvgp__kernel *k = job->k;
@@ -5162,23 +5144,22 @@ static void odvgp__kernel_prepare(odvgp__kjob *job)
 	odvgp__zero(job->centre, D);
 	if (job->weights) odvgp__copy(job->centre, job->X2, D);
 	for (ptrdiff_t j = 0; j < job->m && !job->weights; j++)
-		for (ptrdiff_t d = 0; d < D; d++) job->centre[d] += job->X2[j * D + d] / (odvgp_real)job->m;
-	for (uint32_t g = 0; g < k->ngroup; g++) {
+		ODVGP__FOR(d, D) job->centre[d] += job->X2[j * D + d] / (odvgp_real)job->m;
+	ODVGP__EACH_GROUP(g, k) {
 		ptrdiff_t nd = odvgp__group_dims(k, g);
 		odvgp__points(k, g, job->hyp, job->X2, job->m, job->centre, job->zt[g], 1, job->ld);
-		for (ptrdiff_t d = 0; d < nd; d++)
-			odvgp__zero(job->zt[g] + d * job->ld + job->m, job->ld - job->m);
+		ODVGP__FOR(d, nd) odvgp__zero(job->zt[g] + d * job->ld + job->m, job->ld - job->m);
 	}
 }
 
 /* --- one chunk: 64 elements of one row --- */
 
-typedef struct odvgp__kchunk {
+typedef struct {
 	odvgp_real (*d2)[ODVGP__CHUNK];    /* [group] squared distance or inner product */
 	odvgp_real (*value)[ODVGP__CHUNK]; /* [node] */
 } odvgp__kchunk;
 
-typedef struct odvgp__kchunk_back {
+typedef struct {
 	odvgp__kchunk forward;
 	ptrdiff_t at; /* in V0 and H */
 	/* dk [base kernel]: dk/d(r^2 or inner product), then dK/d(lengthscale) up to a factor. adjoint
@@ -5203,8 +5184,8 @@ static void odvgp__chunk_place_back(const odvgp__kjob *job, int t, odvgp__kchunk
 	c->weights = c->shape_param + job->k->base_kernels;
 }
 
-/*  The factor from squared distance to r^2: 1 for inner products, and for ard, whose points are
-    scaled. */
+/*	The factor from squared distance to r^2: 1 for inner products, and for ard, whose points are
+	scaled. */
 static odvgp_real odvgp__base_scale(const odvgp__base_kernel *base, const odvgp_real *hyp)
 {
 	if (!odvgp__one_lengthscale(base)) return 1;
@@ -5213,8 +5194,8 @@ static odvgp_real odvgp__base_scale(const odvgp__base_kernel *base, const odvgp_
 	return scale > ODVGP__R(ODVGP__FAR) ? ODVGP__R(ODVGP__FAR) : scale;
 }
 
-/*  rq for a chunk: with z = r^2 / (2 alpha), k = v exp(-alpha log1p(z)), dk/dr^2 = -k / (2 (1 + z))
-    and dk/dalpha = k (z / (1 + z) - log1p(z)). dk and shape_param first hold z and log1p(z). */
+/*	rq for a chunk: with z = r^2 / (2 alpha), k = v exp(-alpha log1p(z)), dk/dr^2 = -k / (2 (1 + z))
+	and dk/dalpha = k (z / (1 + z) - log1p(z)). dk and shape_param first hold z and log1p(z). */
 static void odvgp__base_rq(const odvgp__isa *isa, odvgp_real v, odvgp_real alpha, odvgp_real scale,
 		const odvgp_real *d2, odvgp_real *k, odvgp_real *dk, odvgp_real *shape_param)
 {
@@ -5237,7 +5218,7 @@ static void odvgp__base_rq(const odvgp__isa *isa, odvgp_real v, odvgp_real alpha
 	}
 }
 
-/*  t^degree with t = v s + offset for an inner product s, and dk/dt. */
+/*	t^degree with t = v s + offset for an inner product s, and dk/dt. */
 static odvgp_real odvgp__base_polynomial(
 		const odvgp__base_kernel *base, const odvgp_real *hyp, odvgp_real s, odvgp_real *derivative)
 {
@@ -5247,13 +5228,13 @@ static odvgp_real odvgp__base_polynomial(
 	return power * t;
 }
 
-/*  A base kernel's values for row i of X1 and columns j ... j + 63; `back` receives its
-    derivatives. Inlined: calls would cost 5 % of a kernel matrix. */
+/*	A base kernel's values for row i of X1 and columns j ... j + 63; `back` receives its
+	derivatives. Inlined: calls would cost 5 % of a kernel matrix. */
 ODVGP__INLINE void odvgp__base_values(const odvgp__kjob *job, uint32_t l, ptrdiff_t i, ptrdiff_t j,
 		const odvgp_real *d2, odvgp_real *k, odvgp__kchunk_back *back)
 {
 	const odvgp__base_kernel *base = &job->k->base[l];
-	const odvgp__isa *isa = odvgp__isa_of(job->blas);
+	const odvgp__isa *isa = job->blas->isa;
 	odvgp_real v = job->hyp[base->var], scale = odvgp__base_scale(base, job->hyp), derivative;
 	odvgp_real *dk = back ? back->dk[l] : NULL, *shape_param = back ? back->shape_param[l] : NULL;
 	/* the row of X2 that is row i of X1, or -1 */
@@ -5287,22 +5268,22 @@ ODVGP__INLINE void odvgp__base_values(const odvgp__kjob *job, uint32_t l, ptrdif
 	}
 }
 
-/*  s <- x . z for a chunk of points z. */
+/*	s <- x . z for a chunk of points z. */
 static void odvgp__chunk_products(const odvgp__isa *isa, ptrdiff_t nd, const odvgp_real *x,
 		const odvgp_real *zt, ptrdiff_t ld, odvgp_real *s)
 {
 	odvgp__zero(s, ODVGP__CHUNK);
-	for (ptrdiff_t d = 0; d < nd; d++) isa->axpy(ODVGP__CHUNK, x[d], zt + d * ld, s);
+	ODVGP__FOR(d, nd) isa->axpy(ODVGP__CHUNK, x[d], zt + d * ld, s);
 }
 
-/*  All nodes for current row `row` and columns j ... j + 63; the kernel itself goes to `to`. `back`
-    receives the base kernels' derivatives. */
+/*	All nodes for current row `row` and columns j ... j + 63; the kernel itself goes to `to`. `back`
+	receives the base kernels' derivatives. */
 static void odvgp__chunk_forward(const odvgp__kjob *job, odvgp__kchunk *c, ptrdiff_t row,
 		ptrdiff_t j, odvgp_real *to, odvgp__kchunk_back *back)
 {
 	const odvgp__kernel *k = job->k;
-	const odvgp__isa *isa = odvgp__isa_of(job->blas);
-	for (uint32_t g = 0; g < k->ngroup; g++) {
+	const odvgp__isa *isa = job->blas->isa;
+	ODVGP__EACH_GROUP(g, k) {
 		ptrdiff_t nd = odvgp__group_dims(k, g);
 		const odvgp_real *u = job->u[g] + row * nd, *zt = job->zt[g] + j;
 		if (odvgp__geometry(&k->base[k->group_base[g]]) == ODVGP__INNER_PRODUCT)
@@ -5322,12 +5303,12 @@ static void odvgp__chunk_forward(const odvgp__kjob *job, odvgp__kchunk *c, ptrdi
 	}
 }
 
-/*  A chunk's derivatives in squared distances, inner products and hyperparameters. dK/d(base
-    kernel) is 1, or the product of what multiplies the kernel. */
+/*	A chunk's derivatives in squared distances, inner products and hyperparameters. dK/d(base
+	kernel) is 1, or the product of what multiplies the kernel. */
 static void odvgp__chunk_derivatives(const odvgp__kjob *job, odvgp__kchunk_back *c)
 {
 	const odvgp__kernel *k = job->k;
-	const odvgp__isa *isa = odvgp__isa_of(job->blas);
+	const odvgp__isa *isa = job->blas->isa;
 	if (!job->plain)
 		for (int i = 0; i < ODVGP__CHUNK; i++) c->adjoint[k->nnode - 1][i] = 1;
 	for (uint32_t t = job->plain ? 0 : k->nnode; t-- > 0;) {
@@ -5356,7 +5337,7 @@ static void odvgp__chunk_derivatives(const odvgp__kjob *job, odvgp__kchunk_back 
 	}
 }
 
-/*  to[p * step] += x . w_p over the chunk for `count` rows w_p of w. */
+/*	to[p * step] += x . w_p over the chunk for `count` rows w_p of w. */
 static void odvgp__chunk_dots(const odvgp__isa *isa, ptrdiff_t cols, const odvgp_real *x,
 		ptrdiff_t count, const odvgp_real *w, ptrdiff_t ldw, odvgp_real *to, ptrdiff_t step)
 {
@@ -5368,19 +5349,19 @@ static void odvgp__chunk_dots(const odvgp__isa *isa, ptrdiff_t cols, const odvgp
 	for (ptrdiff_t p = 0; p < count; p += ODVGP__DOTS) {
 		ptrdiff_t some = ODVGP__MIN(count - p, ODVGP__DOTS);
 		isa->dots(cols, x, some, w + p * ldw, ldw, sum);
-		for (ptrdiff_t q = 0; q < some; q++) to[(p + q) * step] += sum[q];
+		ODVGP__FOR(q, some) to[(p + q) * step] += sum[q];
 	}
 }
 
-/*  Adds a chunk's sums with each of `count` rows w [cols] of weights to
-    derivatives[(p * nhyp + h) * stride], without the factors of odvgp__kernel_adjoint_derivatives.
-    last: the kernel's values. */
+/*	Adds a chunk's sums with each of `count` rows w [cols] of weights to
+	derivatives[(p * nhyp + h) * stride], without the factors of odvgp__kernel_adjoint_derivatives.
+	last: the kernel's values. */
 static void odvgp__chunk_sums(const odvgp__kjob *job, const odvgp__kchunk_back *c, ptrdiff_t cols,
 		ptrdiff_t count, const odvgp_real *w, ptrdiff_t ldw, const odvgp_real *last,
 		odvgp_real *derivatives, ptrdiff_t stride)
 {
 	const odvgp__kernel *k = job->k;
-	const odvgp__isa *isa = odvgp__isa_of(job->blas);
+	const odvgp__isa *isa = job->blas->isa;
 	ptrdiff_t step = (ptrdiff_t)k->nhyp * stride;
 	for (uint32_t t = 0; t < k->nnode; t++) {
 		if (k->node[t][0] != ODVGP__NODE_BASE_KERNEL) continue;
@@ -5402,20 +5383,20 @@ static void odvgp__chunk_sums(const odvgp__kjob *job, const odvgp__kchunk_back *
 	}
 }
 
-/*  V0, H and derivatives of row i, the current row r. */
+/*	V0, H and derivatives of row i, the current row r. */
 static void odvgp__derivatives_row(
 		const odvgp__kjob *job, odvgp__kchunk_back *c, ptrdiff_t i, ptrdiff_t r)
 {
 	const odvgp__kernel *k = job->k;
-	const odvgp__isa *isa = odvgp__isa_of(job->blas);
+	const odvgp__isa *isa = job->blas->isa;
 	ptrdiff_t end = job->lower ? i + 1 : job->m, nhyp = (ptrdiff_t)k->nhyp,
 			  weights = job->dK ? 1 : job->P;
-	for (ptrdiff_t q = 0; q < weights * nhyp; q++) job->derivatives[q * job->lds + r] = 0;
+	ODVGP__FOR(q, weights * nhyp) job->derivatives[q * job->lds + r] = 0;
 	for (ptrdiff_t j = 0; j < job->ld; j += ODVGP__CHUNK) {
 		ptrdiff_t cols = ODVGP__MIN(end - j, ODVGP__CHUNK), at = r * job->ld + j;
 		c->at = at;
 		if (cols <= 0) { /* above the diagonal */
-			for (uint32_t g = 0; g < k->ngroup; g++) odvgp__zero(job->H[g] + at, ODVGP__CHUNK);
+			ODVGP__EACH_GROUP(g, k) odvgp__zero(job->H[g] + at, ODVGP__CHUNK);
 			continue;
 		}
 		odvgp__chunk_forward(job, &c->forward, r, j, job->V0 + at, c);
@@ -5426,8 +5407,7 @@ static void odvgp__derivatives_row(
 			odvgp__copy(w, job->dK + i * job->lddk + j, cols);
 			odvgp__chunk_sums(
 					job, c, ODVGP__CHUNK, 1, w, 0, job->V0 + at, job->derivatives + r, job->lds);
-			for (uint32_t g = 0; g < k->ngroup; g++)
-				isa->combine(1, job->H[g] + at, w, job->H[g] + at);
+			ODVGP__EACH_GROUP(g, k) isa->combine(1, job->H[g] + at, w, job->H[g] + at);
 			continue;
 		}
 		odvgp__chunk_sums(job, c, cols, job->P, job->a + j, job->lda, job->V0 + at,
@@ -5439,7 +5419,7 @@ static void odvgp__derivatives_row(
 
 static void odvgp__kernel_row(const odvgp__kjob *job, odvgp__kchunk *c, ptrdiff_t i)
 {
-	const odvgp__isa *isa = odvgp__isa_of(job->blas);
+	const odvgp__isa *isa = job->blas->isa;
 	ptrdiff_t end = job->lower ? i + 1 : job->m;
 	for (ptrdiff_t j = 0; j < end; j += ODVGP__CHUNK) {
 		ptrdiff_t cols = ODVGP__MIN(end - j, ODVGP__CHUNK);
@@ -5469,7 +5449,7 @@ static void odvgp__kernel_task(void *arg, int t)
 	}
 }
 
-/*  Whether the variance's sums, before their factor 1/v, are K a. */
+/*	Whether the variance's sums, before their factor 1/v, are K a. */
 static int odvgp__sums_are_out(const odvgp__kernel *k)
 {
 	return k->nnode == 1 && odvgp__one_variance(&k->base[0]) &&
@@ -5496,7 +5476,7 @@ static int odvgp__kernel_tasks(const odvgp__kjob *job)
 	return odvgp__at_least(job->n, job->m, 4096) ? odvgp__tasks(&job->blas->threads) : 1;
 }
 
-/*  job->K or job->out and, if job->kept, what the adjoint needs. */
+/*	job->K or job->out and, if job->kept, what the adjoint needs. */
 ODVGP__TRAINING void odvgp__kernel_run(odvgp__kjob *job, odvgp__arena scratch)
 {
 	if (job->n == 0) return;
@@ -5509,7 +5489,7 @@ ODVGP__TRAINING void odvgp__kernel_run(odvgp__kjob *job, odvgp__arena scratch)
 			&scratch, job->k, job->n, job->m, job->P, odvgp__tasks(&job->blas->threads), 0, job);
 	ODVGP_ASSERT(!scratch.bad);
 	odvgp__kernel_prepare(job);
-	for (uint32_t g = 0; g < job->k->ngroup; g++)
+	ODVGP__EACH_GROUP(g, job->k)
 		odvgp__points(job->k, g, job->hyp, job->X1, job->n, job->centre, job->u[g],
 				odvgp__group_dims(job->k, g), 1);
 	job->tasks = odvgp__kernel_tasks(job);
@@ -5521,13 +5501,13 @@ ODVGP__TRAINING void odvgp__kernel_run(odvgp__kjob *job, odvgp__arena scratch)
 
 /* --- adjoint --- */
 
-/*  da += dout K, and H <- H dloss/dK elementwise, dloss/dK = dout^T a. Tasks share the columns, so
-    each sum over rows belongs to one task. */
+/*	da += dout K, and H <- H dloss/dK elementwise, dloss/dK = dout^T a. Tasks share the columns, so
+	each sum over rows belongs to one task. */
 static void odvgp__kernel_weights_task(void *arg, int t)
 {
 	enum { ROWS = 4 };
 	const odvgp__kjob *job = (const odvgp__kjob *)arg;
-	const odvgp__isa *isa = odvgp__isa_of(job->blas);
+	const odvgp__isa *isa = job->blas->isa;
 	odvgp_real dK[ROWS][ODVGP__CHUNK];
 	ptrdiff_t begin, end;
 	odvgp__share(job->ld, ODVGP__CHUNK, job->tasks, t, &begin, &end);
@@ -5544,8 +5524,8 @@ static void odvgp__kernel_weights_task(void *arg, int t)
 				odvgp__zero(dK[0], ROWS * ODVGP__CHUNK);
 				isa->update(cols, job->P, job->a + j, job->lda, rows, dout + r, 1, job->ldo, dK[0],
 						ODVGP__CHUNK);
-				for (ptrdiff_t q = 0; q < rows; q++)
-					for (uint32_t g = 0; g < job->k->ngroup; g++) {
+				ODVGP__FOR(q, rows)
+					ODVGP__EACH_GROUP(g, job->k) {
 						odvgp_real *H = job->H[g] + (r + q) * job->ld + j;
 						isa->combine(1, H, dK[q], H);
 					}
@@ -5553,21 +5533,21 @@ static void odvgp__kernel_weights_task(void *arg, int t)
 		}
 }
 
-/*  dhyp[h] += factor times the sum of its derivatives over the current rows. */
+/*	dhyp[h] += factor times the sum of its derivatives over the current rows. */
 static void odvgp__kernel_adjoint_derivative(const odvgp__kjob *job, uint32_t h, odvgp_real factor)
 {
 	for (ptrdiff_t p = 0; p < (job->dK ? 1 : job->P); p++) {
 		const odvgp_real *derivatives =
 				job->derivatives + (p * (ptrdiff_t)job->k->nhyp + (ptrdiff_t)h) * job->lds;
 		odvgp_real sum = 0;
-		for (ptrdiff_t r = 0; r < job->rows; r++)
+		ODVGP__FOR(r, job->rows)
 			sum += job->dK ? derivatives[r]
 						   : derivatives[r] * job->dout[p * job->ldo + job->first + r];
 		job->dhyp[h] += sum * factor;
 	}
 }
 
-/*  dk/dv = k / v (polynomial: s dk/ds / v), dk/d(lengthscale) = -2 r^2 dk/dr^2 / lengthscale. */
+/*	dk/dv = k / v (polynomial: s dk/ds / v), dk/d(lengthscale) = -2 r^2 dk/dr^2 / lengthscale. */
 static void odvgp__kernel_adjoint_derivatives(const odvgp__kjob *job)
 {
 	for (uint32_t l = 0; l < job->k->base_kernels; l++) {
@@ -5581,18 +5561,18 @@ static void odvgp__kernel_adjoint_derivatives(const odvgp__kjob *job)
 	}
 }
 
-/*  Whether inputs or a period need gradients of a group's points. */
+/*	Whether inputs or a period need gradients of a group's points. */
 static int odvgp__points_wanted(
 		const odvgp__kjob *job, const odvgp__base_kernel *base, const odvgp_real *dX)
 {
 	return dX || (odvgp__geometry(base) == ODVGP__CIRCLE && job->dhyp);
 }
 
-/*  R <- sum_j H_ij (u_id - w_jd)^2 for each current row i and column d of a group. sum H u^2 - 2
-    sum H u w + sum H w^2 would cancel all digits at short lengthscales. SPREAD_ROWS rows at once:
-    their H stays in L1 while the columns pass. */
+/*	R <- sum_j H_ij (u_id - w_jd)^2 for each current row i and column d of a group. sum H u^2 - 2
+	sum H u w + sum H w^2 would cancel all digits at short lengthscales. SPREAD_ROWS rows at once:
+	their H stays in L1 while the columns pass. */
 #define ODVGP__SPREAD_ROWS 4
-typedef struct odvgp__spread_job {
+typedef struct {
 	const odvgp__kjob *job;
 	uint32_t g;
 } odvgp__spread_job;
@@ -5601,32 +5581,30 @@ static void odvgp__spread_task(void *arg, int t)
 {
 	const odvgp__spread_job *s = (const odvgp__spread_job *)arg;
 	const odvgp__kjob *job = s->job;
-	const odvgp__isa *isa = odvgp__isa_of(job->blas);
+	const odvgp__isa *isa = job->blas->isa;
 	ptrdiff_t nd = odvgp__group_dims(job->k, s->g);
 	for (ptrdiff_t r = ODVGP__SPREAD_ROWS * t; r < job->rows;
 			r += ODVGP__SPREAD_ROWS * job->tasks) {
 		ptrdiff_t count = ODVGP__MIN(job->rows - r, ODVGP__SPREAD_ROWS);
 		/* H is 0 beyond n */
 		ptrdiff_t n = job->lower ? odvgp__padded(job->first + r + count) : job->ld;
-		for (ptrdiff_t d = 0; d < nd; d++)
+		ODVGP__FOR(d, nd)
 			isa->spreads(n, count, job->u[s->g] + r * nd + d, nd, job->zt[s->g] + d * job->ld,
 					job->H[s->g] + r * job->ld, job->ld, job->R + r * nd + d);
 	}
 }
 
-/*  A lengthscale per column, by the same formula. */
+/*	A lengthscale per column, by the same formula. */
 static void odvgp__kernel_adjoint_lengthscales(const odvgp__kjob *job, uint32_t g)
 {
 	const odvgp__base_kernel *base = &job->k->base[job->k->group_base[g]];
 	ptrdiff_t nd = odvgp__group_dims(job->k, g), each = nd / (ptrdiff_t)base->ndims;
-	odvgp__spread_job spread;
-	spread.job = job;
-	spread.g = g;
+	odvgp__spread_job spread = {job, g};
 	odvgp__run(&job->blas->threads, job->tasks, odvgp__spread_task, &spread);
-	for (ptrdiff_t d = 0; d < nd; d++) {
+	ODVGP__FOR(d, nd) {
 		uint32_t h = base->ls + (uint32_t)(d / each);
 		odvgp_real sum = 0;
-		for (ptrdiff_t r = 0; r < job->rows; r++) sum += job->R[r * nd + d];
+		ODVGP__FOR(r, job->rows) sum += job->R[r * nd + d];
 		job->dhyp[h] += -2 * sum / job->hyp[h];
 	}
 }
@@ -5636,7 +5614,7 @@ static int odvgp__variances_wanted(const odvgp__kjob *job, const odvgp__base_ker
 	return base->ard && !base->nls && job->dhyp;
 }
 
-/*  V += H^T [u, 1] over the current rows. T = H [w, 1] gives dX1. */
+/*	V += H^T [u, 1] over the current rows. T = H [w, 1] gives dX1. */
 static void odvgp__kernel_adjoint_products(odvgp__kjob *job, uint32_t g)
 {
 	const odvgp__kernel *k = job->k;
@@ -5647,7 +5625,7 @@ static void odvgp__kernel_adjoint_products(odvgp__kjob *job, uint32_t g)
 	int inner = odvgp__geometry(base) == ODVGP__INNER_PRODUCT;
 	if (base->ard && base->nls && job->dhyp) odvgp__kernel_adjoint_lengthscales(job, g);
 	if (odvgp__variances_wanted(job, base) || odvgp__points_wanted(job, base, job->dX2)) {
-		for (ptrdiff_t r = 0; r < job->rows; r++) {
+		ODVGP__FOR(r, job->rows) {
 			odvgp__copy(job->R + r * (nd + 1), job->u[g] + r * nd, nd);
 			job->R[r * (nd + 1) + nd] = 1;
 		}
@@ -5657,7 +5635,7 @@ static void odvgp__kernel_adjoint_products(odvgp__kjob *job, uint32_t g)
 	if (!odvgp__points_wanted(job, base, job->dX1)) return;
 	odvgp_gemm(job->blas, 0, 0, job->rows, nd + 1, m, 1, job->H[g], job->ld, job->w[g], nd + 1, 0,
 			job->T, nd + 1);
-	for (ptrdiff_t r = 0; r < job->rows; r++) {
+	ODVGP__FOR(r, job->rows) {
 		odvgp_real *t = job->T + r * (nd + 1), *u = job->u[g] + r * nd;
 		ptrdiff_t i = (job->first + r) * D;
 		for (ptrdiff_t d = 0; d < nd && !inner; d++) t[d] = 2 * (t[nd] * u[d] - t[d]);
@@ -5666,21 +5644,20 @@ static void odvgp__kernel_adjoint_products(odvgp__kjob *job, uint32_t g)
 	}
 }
 
-/*  linear's variance per column: sum_ij G_ij u_id w_jd = sum_j w_jd V_jd. */
+/*	linear's variance per column: sum_ij G_ij u_id w_jd = sum_j w_jd V_jd. */
 static void odvgp__kernel_adjoint_variances(odvgp__kjob *job, uint32_t g)
 {
 	const odvgp__base_kernel *base = &job->k->base[job->k->group_base[g]];
 	ptrdiff_t nd = odvgp__group_dims(job->k, g);
-	for (ptrdiff_t d = 0; d < nd; d++) {
+	ODVGP__FOR(d, nd) {
 		odvgp_real sum = 0;
-		for (ptrdiff_t j = 0; j < job->m; j++)
-			sum += job->w[g][j * (nd + 1) + d] * job->V[g][j * (nd + 1) + d];
+		ODVGP__FOR(j, job->m) sum += job->w[g][j * (nd + 1) + d] * job->V[g][j * (nd + 1) + d];
 		uint32_t h = base->var + (uint32_t)d;
 		job->dhyp[h] += sum / job->hyp[h];
 	}
 }
 
-/*  From V to dX2 and to hyperparameters that enter through the points. */
+/*	From V to dX2 and to hyperparameters that enter through the points. */
 static void odvgp__kernel_adjoint_finish(odvgp__kjob *job, uint32_t g)
 {
 	const odvgp__kernel *k = job->k;
@@ -5689,7 +5666,7 @@ static void odvgp__kernel_adjoint_finish(odvgp__kjob *job, uint32_t g)
 	int inner = odvgp__geometry(base) == ODVGP__INNER_PRODUCT;
 	if (odvgp__variances_wanted(job, base)) odvgp__kernel_adjoint_variances(job, g);
 	if (!odvgp__points_wanted(job, base, job->dX2)) return;
-	for (ptrdiff_t j = 0; j < job->m; j++) {
+	ODVGP__FOR(j, job->m) {
 		odvgp_real *V = job->V[g] + j * (nd + 1);
 		const odvgp_real *w = job->w[g] + j * (nd + 1);
 		for (ptrdiff_t d = 0; d < nd && !inner; d++) V[d] = 2 * (V[nd] * w[d] - V[d]);
@@ -5698,8 +5675,8 @@ static void odvgp__kernel_adjoint_finish(odvgp__kjob *job, uint32_t g)
 	}
 }
 
-/*  Blocks of KROWS rows. Uses what the forward run kept and recomputes the rest, to the same
-    bits. */
+/*	Blocks of KROWS rows. Uses what the forward run kept and recomputes the rest, to the same
+	bits. */
 ODVGP__TRAINING void odvgp__kernel_adjoint_run(odvgp__kjob *job, odvgp__arena scratch)
 {
 	const odvgp__kernel *k = job->k;
@@ -5708,17 +5685,17 @@ ODVGP__TRAINING void odvgp__kernel_adjoint_run(odvgp__kjob *job, odvgp__arena sc
 			odvgp__tasks(&job->blas->threads), 1, job);
 	ODVGP_ASSERT(!scratch.bad);
 	odvgp__kernel_prepare(job);
-	for (uint32_t g = 0; g < k->ngroup; g++) {
+	ODVGP__EACH_GROUP(g, k) {
 		ptrdiff_t nd = odvgp__group_dims(k, g);
 		odvgp__points(k, g, job->hyp, job->X2, job->m, job->centre, job->w[g], nd + 1, 1);
-		for (ptrdiff_t j = 0; j < job->m; j++) job->w[g][j * (nd + 1) + nd] = 1;
+		ODVGP__FOR(j, job->m) job->w[g][j * (nd + 1) + nd] = 1;
 		odvgp__zero(job->V[g], job->m * (nd + 1));
 	}
 	job->tasks = odvgp__kernel_tasks(job);
 	for (job->first = 0; job->first < job->n; job->first += job->rows) {
 		odvgp__kjob block = *job;
 		block.rows = job->rows = ODVGP__MIN(job->n - job->first, ODVGP__KROWS);
-		for (uint32_t g = 0; g < k->ngroup; g++) {
+		ODVGP__EACH_GROUP(g, k) {
 			odvgp__points(k, g, job->hyp, job->X1 + job->first * (ptrdiff_t)k->D, job->rows,
 					job->centre, job->u[g], odvgp__group_dims(k, g), 1);
 			if (job->kept) block.H[g] += job->first * job->ld;
@@ -5730,23 +5707,23 @@ ODVGP__TRAINING void odvgp__kernel_adjoint_run(odvgp__kjob *job, odvgp__arena sc
 		if (job->dhyp) odvgp__kernel_adjoint_derivatives(&block);
 		if (!job->dK)
 			odvgp__run(&job->blas->threads, job->tasks, odvgp__kernel_weights_task, &block);
-		for (uint32_t g = 0; g < k->ngroup; g++) odvgp__kernel_adjoint_products(&block, g);
+		ODVGP__EACH_GROUP(g, k) odvgp__kernel_adjoint_products(&block, g);
 	}
-	for (uint32_t g = 0; g < k->ngroup; g++) odvgp__kernel_adjoint_finish(job, g);
+	ODVGP__EACH_GROUP(g, k) odvgp__kernel_adjoint_finish(job, g);
 }
 
 /* --- images: with patches x[t] and weights w
-       K(Z,x) = sum_t w_t k(Z,x[t]),    k(x,x) = w^T K w,  K_ts = k(x[t],x[s])
+	   K(Z,x) = sum_t w_t k(Z,x[t]),    k(x,x) = w^T K w,  K_ts = k(x[t],x[s])
    One image at a time is gathered in scratch. Of K, KROWS rows at a time, only the lower triangle
    is computed. --- */
 
-typedef struct odvgp__images_work {
+typedef struct {
 	ptrdiff_t T, D, pixels;
 	odvgp_real *patches, *adjoint; /* [T,D] of an image */
 	odvgp_real *values;            /* a column of K(Z,X), or rows of K */
 } odvgp__images_work;
 
-/*  n: rows of Z; 0: for k(x,x). */
+/*	n: rows of Z; 0: for k(x,x). */
 static void odvgp__images_layout(
 		odvgp__arena *a, const odvgp__patches *p, ptrdiff_t n, odvgp__images_work *w)
 {
@@ -5758,7 +5735,7 @@ static void odvgp__images_layout(
 	w->values = odvgp__take(a, n ? n : ODVGP__MIN(w->T, (ptrdiff_t)ODVGP__KROWS), n ? 1 : w->T);
 }
 
-/*  A job on image i. */
+/*	A job on image i. */
 static void odvgp__image_begin(
 		const odvgp__kjob *job, ptrdiff_t i, const odvgp__images_work *w, odvgp__kjob *one)
 {
@@ -5777,7 +5754,7 @@ static void odvgp__image_end(const odvgp__kjob *job, ptrdiff_t i, const odvgp__i
 	if (job->dX2) odvgp__patches_move(job->patches, NULL, job->dX2 + i * w->pixels, w->adjoint);
 }
 
-/*  K(X1,X2), or its adjoint; X2 may hold images. */
+/*	K(X1,X2), or its adjoint; X2 may hold images. */
 ODVGP__TRAINING void odvgp__kernel_matrix(odvgp__kjob *job, odvgp__arena scratch, int adjoint)
 {
 	odvgp__images_work w;
@@ -5788,7 +5765,7 @@ ODVGP__TRAINING void odvgp__kernel_matrix(odvgp__kjob *job, odvgp__arena scratch
 		return;
 	}
 	odvgp__images_layout(&scratch, job->patches, job->n, &w);
-	for (ptrdiff_t j = 0; j < job->m; j++) {
+	ODVGP__FOR(j, job->m) {
 		odvgp__image_begin(job, j, &w, &one);
 		one.P = 1;
 		one.a = job->weights;
@@ -5796,25 +5773,25 @@ ODVGP__TRAINING void odvgp__kernel_matrix(odvgp__kjob *job, odvgp__arena scratch
 		one.da = job->dweights;
 		one.ldo = job->n;
 		if (adjoint) {
-			for (ptrdiff_t i = 0; i < job->n; i++) w.values[i] = job->dK[i * job->lddk + j];
+			ODVGP__FOR(i, job->n) w.values[i] = job->dK[i * job->lddk + j];
 			one.dout = w.values;
 			odvgp__kernel_adjoint_run(&one, scratch);
 		} else {
 			one.out = w.values;
 			odvgp__kernel_run(&one, scratch);
-			for (ptrdiff_t i = 0; i < job->n; i++) job->K[i * job->ldk + j] = w.values[i];
+			ODVGP__FOR(i, job->n) job->K[i * job->ldk + j] = w.values[i];
 		}
 		odvgp__image_end(job, j, &w);
 	}
 }
 
-/*  diag[i] = k(x,x) of image i and Kw [images,T] = K w, or their adjoint, which reads diag's
-    adjoint and Kw. Block b of K's lower triangle: if odd, KROWS rows' triangle, else what is left
-    of it. */
+/*	diag[i] = k(x,x) of image i and Kw [images,T] = K w, or their adjoint, which reads diag's
+	adjoint and Kw. Block b of K's lower triangle: if odd, KROWS rows' triangle, else what is left
+	of it. */
 ODVGP__TRAINING void odvgp__images_diag(
 		odvgp__kjob *job, odvgp_real *diag, odvgp_real *Kw, odvgp__arena scratch, int adjoint)
 {
-	const odvgp__isa *isa = odvgp__isa_of(job->blas);
+	const odvgp__isa *isa = job->blas->isa;
 	const odvgp_real *v = job->weights;
 	odvgp__images_work w;
 	odvgp__kjob one;
@@ -5838,7 +5815,7 @@ ODVGP__TRAINING void odvgp__images_diag(
 				one.dX2 = w.adjoint + from * w.D;
 			}
 			if (!adjoint) odvgp__kernel_run(&one, scratch);
-			for (ptrdiff_t r = 0; r < one.n; r++) {
+			ODVGP__FOR(r, one.n) {
 				odvgp_real *row = w.values + r * one.m;
 				ptrdiff_t before = one.lower ? r : one.m;
 				if (!adjoint) {
@@ -5846,7 +5823,7 @@ ODVGP__TRAINING void odvgp__images_diag(
 					isa->axpy(before, v[first + r], row, Kw + from);
 					continue;
 				}
-				for (ptrdiff_t c = 0; c < before; c++) row[c] = g * v[first + r] * v[from + c];
+				ODVGP__FOR(c, before) row[c] = g * v[first + r] * v[from + c];
 				if (one.lower) row[r] = diag[i] * v[first + r] * v[first + r];
 			}
 			if (adjoint) odvgp__kernel_adjoint_run(&one, scratch);
@@ -5856,9 +5833,9 @@ ODVGP__TRAINING void odvgp__images_diag(
 	}
 }
 
-/*  Points prepared once, for predictions: centred and scaled, the columns of all groups one below
-    the other, [columns, ld]. The last chunk of the last column is read up to POINTS_BEYOND numbers
-    beyond its end, which must be finite. */
+/*	Points prepared once, for predictions: centred and scaled, the columns of all groups one below
+	the other, [columns, ld]. The last chunk of the last column is read up to POINTS_BEYOND numbers
+	beyond its end, which must be finite. */
 #define ODVGP__POINTS_UNIT   16 /* ld is a multiple: 64 bytes or more */
 #define ODVGP__POINTS_BEYOND (ODVGP__CHUNK - ODVGP__POINTS_UNIT)
 
@@ -5870,15 +5847,15 @@ static ptrdiff_t odvgp__points_ld(ptrdiff_t m)
 static ptrdiff_t odvgp__points_columns(const odvgp__kernel *k)
 {
 	ptrdiff_t columns = 0;
-	for (uint32_t g = 0; g < k->ngroup; g++) columns += odvgp__group_dims(k, g);
+	ODVGP__EACH_GROUP(g, k) columns += odvgp__group_dims(k, g);
 	return columns;
 }
 
-/*  Points of Z [m,D] in columns of `to`; m = 1 and ld = 1 for one point. */
+/*	Points of Z [m,D] in columns of `to`; m = 1 and ld = 1 for one point. */
 static void odvgp__points_place(const odvgp__kernel *k, const odvgp_real *hyp, const odvgp_real *Z,
 		ptrdiff_t m, const odvgp_real *centre, odvgp_real *to, ptrdiff_t ld)
 {
-	for (uint32_t g = 0; g < k->ngroup; g++) {
+	ODVGP__EACH_GROUP(g, k) {
 		odvgp__points(k, g, hyp, Z, m, centre, to, 1, ld);
 		to += odvgp__group_dims(k, g) * ld;
 	}
@@ -5886,13 +5863,13 @@ static void odvgp__points_place(const odvgp__kernel *k, const odvgp_real *hyp, c
 
 static ptrdiff_t odvgp__chunk_rows(uint32_t base_kernels) { return 3 * (ptrdiff_t)base_kernels; }
 
-/*  Returns where in `work` are the kernel values of the point u, row i of X1, with columns
-    j ... j + 63. */
+/*	Returns where in `work` are the kernel values of the point u, row i of X1, with columns
+	j ... j + 63. */
 static const odvgp_real *odvgp__points_chunk(const odvgp__kjob *job, const odvgp_real *u,
 		ptrdiff_t i, const odvgp_real *points, ptrdiff_t ld, ptrdiff_t j, odvgp_real *work)
 {
 	const odvgp__kernel *k = job->k;
-	const odvgp__isa *isa = odvgp__isa_of(job->blas);
+	const odvgp__isa *isa = job->blas->isa;
 	odvgp_real *d2 = work, *value = work + (ptrdiff_t)k->ngroup * ODVGP__CHUNK, *v = value;
 	for (uint32_t g = 0; g < k->ngroup; g++, d2 += ODVGP__CHUNK) {
 		ptrdiff_t columns = odvgp__group_dims(k, g);
@@ -5923,7 +5900,7 @@ ODVGP__TRAINING int odvgp__kernel_stationary(const odvgp__kernel *k)
 	return 1;
 }
 
-/*  Whether a base kernel has a lengthscale, so that it tells any number of points apart. */
+/*	Whether a base kernel has a lengthscale, so that it tells any number of points apart. */
 ODVGP__TRAINING int odvgp__kernel_has_distances(const odvgp__kernel *k)
 {
 	for (uint32_t i = 0; i < k->base_kernels; i++)
@@ -5931,12 +5908,12 @@ ODVGP__TRAINING int odvgp__kernel_has_distances(const odvgp__kernel *k)
 	return 0;
 }
 
-/*  x.x over a base kernel's columns. x NULL: 1 in each, the mean square of standardised data. */
+/*	x.x over a base kernel's columns. x NULL: 1 in each, the mean square of standardised data. */
 static odvgp_real odvgp__base_square(
 		const odvgp__base_kernel *base, const odvgp_real *hyp, const odvgp_real *x)
 {
 	odvgp_real sum = 0;
-	for (ptrdiff_t d = 0; d < (ptrdiff_t)base->ndims; d++) {
+	ODVGP__FOR(d, (ptrdiff_t)base->ndims) {
 		odvgp_real t = (x ? x[odvgp__column(base, d)] : 1) * odvgp__base_column(base, hyp, d);
 		sum += t * t;
 	}
@@ -5953,8 +5930,8 @@ static odvgp_real odvgp__base_diag(
 	return base->ard ? s : hyp[base->var] * s;
 }
 
-/*  k(x,x), and all nodes' values in value [nnode]. x NULL: for inputs of mean square 1, as a unit
-    for quantities relative to the prior. */
+/*	k(x,x), and all nodes' values in value [nnode]. x NULL: for inputs of mean square 1, as a unit
+	for quantities relative to the prior. */
 static odvgp_real odvgp__kernel_diag(
 		const odvgp__kernel *k, const odvgp_real *hyp, const odvgp_real *x, odvgp_real *value)
 {
@@ -5969,7 +5946,7 @@ static odvgp_real odvgp__kernel_diag(
 	return last;
 }
 
-/*  Adds to dhyp and dx (unless NULL) the derivatives of a base kernel's k(x,x). */
+/*	Adds to dhyp and dx (unless NULL) the derivatives of a base kernel's k(x,x). */
 static void odvgp__base_diag_adjoint(const odvgp__base_kernel *base, const odvgp_real *hyp,
 		const odvgp_real *x, odvgp_real adjoint, odvgp_real *dhyp, odvgp_real *dx)
 {
@@ -5984,7 +5961,7 @@ static void odvgp__base_diag_adjoint(const odvgp__base_kernel *base, const odvgp
 	if (dhyp && odvgp__has_shape_param(base)) dhyp[base->shape_param] += derivative;
 	int one = odvgp__one_variance(base);
 	if (dhyp && one) dhyp[base->var] += derivative * s;
-	for (ptrdiff_t d = 0; d < (ptrdiff_t)base->ndims; d++) {
+	ODVGP__FOR(d, (ptrdiff_t)base->ndims) {
 		odvgp_real t = x[odvgp__column(base, d)], own = one ? v : hyp[base->var + (uint32_t)d];
 		if (dhyp && !one) dhyp[base->var + (uint32_t)d] += derivative * t * t;
 		if (dx) dx[odvgp__column(base, d)] += 2 * derivative * own * t;
@@ -6008,30 +5985,29 @@ ODVGP__TRAINING void odvgp__kernel_diag_adjoint(const odvgp__kernel *k, const od
 	}
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>likelihoods   expected log density
+/* ---- >>likelihoods   expected log density
 
-    For q(f) = N(mean, var), each likelihood computes E_q[log p(y|f)] with its derivatives, the
-    moments of y, and log E_q[p(y|f)]. odvgp_likelihood has the formulas of p(y|f). A likelihood
-    sees F functions, the P latent processes, and gives the number T of targets for F.
+	For q(f) = N(mean, var), each likelihood computes E_q[log p(y|f)] with its derivatives, the
+	moments of y, and log E_q[p(y|f)]. odvgp_likelihood has the formulas of p(y|f). A likelihood
+	sees F functions, the P latent processes, and gives the number T of targets for F.
 
-    Where there is no closed form, the row gives log p(y|f) and its derivatives for a chunk of rows
-    at one f each, and the rule of Gauss and Hermite, with nodes t_h and weights w_h, integrates:
-        E = sum_h w_h g(f_h),  f_h = mean + sd t_h
-        dE/dmean = sum_h w_h g'(f_h)     dE/dvar = sum_h w_h t_h g'(f_h) / (2 sd)
-    These differentiate the rule: the gradient belongs to the value. sd is at least LEAST_SD units
-    of f, where dE/dvar has reached its limit g''/2.
+	Where there is no closed form, the row gives log p(y|f) and its derivatives for a chunk of rows
+	at one f each, and the rule of Gauss and Hermite, with nodes t_h and weights w_h, integrates:
+		E = sum_h w_h g(f_h),  f_h = mean + sd t_h
+		dE/dmean = sum_h w_h g'(f_h)     dE/dvar = sum_h w_h t_h g'(f_h) / (2 sd)
+	These differentiate the rule: the gradient belongs to the value. sd is at least LEAST_SD units
+	of f, where dE/dvar has reached its limit g''/2.
 
-    Closed forms:
-        Gaussian, noise s               -(log(2 pi s) + ((y - mean)^2 + var) / s) / 2
-        log p = a f - b e^(s f) + c     a mean - b e^(s mean + var / 2) + c for s = 1 or -1
-        Laplace                         E|y - f| = d (2 Phi(d / sd) - 1) + 2 sd phi(d / sd),
-                                        d = y - mean
-        heteroscedastic                 -(log(2 pi) + mean_g + ((y - mean)^2 + var) e) / 2,
-                                        e = e^(var_g / 2 - mean_g)
+	Closed forms:
+		Gaussian, noise s               -(log(2 pi s) + ((y - mean)^2 + var) / s) / 2
+		log p = a f - b e^(s f) + c     a mean - b e^(s mean + var / 2) + c for s = 1 or -1
+		Laplace                         E|y - f| = d (2 Phi(d / sd) - 1) + 2 sd phi(d / sd),
+										d = y - mean
+		heteroscedastic                 -(log(2 pi) + mean_g + ((y - mean)^2 + var) e) / 2,
+										e = e^(var_g / 2 - mean_g)
 
-    To add one: an enumerator at the end of odvgp_likelihood (files store its number), its
-    functions, parameters and row here, its word in >>settings. */
+	To add one: an enumerator at the end of odvgp_likelihood (files store its number), its
+	functions, parameters and row here, its word in >>settings. */
 
 enum {
 	/* y = f + Gaussian noise, the first parameter its variance: closed forms */
@@ -6049,8 +6025,8 @@ enum {
 	ODVGP__LIK_EXPOSURE = 128 /* exposure e adds log e to f */
 };
 
-/*  n rows of data; each function and each target is a matrix row. */
-typedef struct odvgp__lik_job {
+/*	n rows of data; each function and each target is a matrix row. */
+typedef struct {
 	const struct odvgp__likelihood *lik;
 	const odvgp__isa *isa;
 	ptrdiff_t n, F, T, ld;
@@ -6073,8 +6049,8 @@ typedef struct odvgp__lik_job {
 	double *dpar;
 } odvgp__lik_job;
 
-/*  A chunk of rows for one target, at one point f each. Rows beyond the job's repeat the first. */
-typedef struct odvgp__lik_chunk {
+/*	A chunk of rows for one target, at one point f each. Rows beyond the job's repeat the first. */
+typedef struct {
 	const struct odvgp__likelihood *lik;
 	const odvgp_real *par;
 	const odvgp__isa *isa;
@@ -6098,7 +6074,7 @@ enum {
 };
 #define ODVGP__EACH_ROW(i) for (int i = 0; i < ODVGP__CHUNK; i++)
 
-typedef struct odvgp__lik_param {
+typedef struct {
 	const char *name; /* of the slot */
 	ptrdiff_t count;  /* of values; 0: ORDINAL's classes - 2; -1: the Gaussian's noises */
 	double start;     /* of each value, in the likelihood's units */
@@ -6108,8 +6084,8 @@ typedef struct odvgp__lik_param {
 	int rate;         /* 1: a rate of wrong classes, below that of guessing, 1 - 1 / P */
 } odvgp__lik_param;
 
-/*  A likelihood. expect must sum in a fixed order, so that bits do not depend on threads. Functions
-    may use libm. */
+/*	A likelihood. expect must sum in a fixed order, so that bits do not depend on threads. Functions
+	may use libm. */
 typedef struct odvgp__likelihood {
 	const char *name;
 	int flags;                     /* ODVGP__LIK_... */
@@ -6135,14 +6111,14 @@ typedef struct odvgp__likelihood {
 			odvgp_real *top);
 } odvgp__likelihood;
 
-/*  levels: the number of classes, or the Gaussian's noises. */
+/*	levels: the number of classes, or the Gaussian's noises. */
 static ptrdiff_t odvgp__lik_count(const odvgp__lik_param *par, ptrdiff_t levels)
 {
 	if (par->count < 0) return ODVGP__MAX(levels, 1);
 	return par->count ? par->count : ODVGP__MAX(levels - 2, 0);
 }
 
-/*  Count of positive, or free, parameter values. */
+/*	Count of positive, or free, parameter values. */
 static ptrdiff_t odvgp__lik_numbers(const odvgp__likelihood *lik, int positive, ptrdiff_t levels)
 {
 	ptrdiff_t numbers = 0;
@@ -6156,7 +6132,7 @@ static ptrdiff_t odvgp__lik_all_numbers(const odvgp__likelihood *lik, ptrdiff_t 
 	return odvgp__lik_numbers(lik, 1, levels) + odvgp__lik_numbers(lik, 0, levels);
 }
 
-/*  Numbers of the rule that follow the parameters, and of a job's work. */
+/*	Numbers of the rule that follow the parameters, and of a job's work. */
 static ptrdiff_t odvgp__rule_numbers(ptrdiff_t H) { return H ? 1 + 2 * H : 0; }
 static ptrdiff_t odvgp__lik_work(const odvgp__likelihood *lik, ptrdiff_t F)
 {
@@ -6165,14 +6141,14 @@ static ptrdiff_t odvgp__lik_work(const odvgp__likelihood *lik, ptrdiff_t F)
 	return ODVGP__CHUNK * (ODVGP__LIK_ARRAYS + (several ? 8 * F : 0));
 }
 
-/*  The number of classes: 0 without CLASSES; `ordinal` where it does not follow from F. */
+/*	The number of classes: 0 without CLASSES; `ordinal` where it does not follow from F. */
 static ptrdiff_t odvgp__classes(const odvgp__likelihood *lik, ptrdiff_t F, ptrdiff_t ordinal)
 {
 	if (!(lik->flags & ODVGP__LIK_CLASSES)) return 0;
 	return lik->flags & ODVGP__LIK_FACTORS ? ODVGP__MAX(ordinal, 2) : F;
 }
 
-/*  Columns of targets for F functions. */
+/*	Columns of targets for F functions. */
 static ptrdiff_t odvgp__lik_targets(const odvgp__likelihood *lik, ptrdiff_t F)
 {
 	return lik->flags & ODVGP__LIK_FACTORS ? F : lik->flags & ODVGP__LIK_CLASSES ? 1 : F / 2;
@@ -6186,8 +6162,8 @@ static int odvgp__target_ok(const odvgp__likelihood *lik, ptrdiff_t classes, dou
 	return !lik->whole || y == floor(y);
 }
 
-/*  A row of Y: T targets, then its weight, then its exposure or multiple of the noise variance. */
-typedef struct odvgp__y_row {
+/*	A row of Y: T targets, then its weight, then its exposure or multiple of the noise variance. */
+typedef struct {
 	const odvgp__likelihood *lik;
 	ptrdiff_t T, classes;        /* classes: of CLASSES */
 	int missing, weights, scale; /* NaN is allowed; the row has a weight; the other number */
@@ -6198,7 +6174,7 @@ static ptrdiff_t odvgp__y_columns(const odvgp__y_row *row)
 	return row->T + row->weights + row->scale;
 }
 
-/*  What is wrong with column k of a row, or NULL. */
+/*	What is wrong with column k of a row, or NULL. */
 static const char *odvgp__y_wrong(const odvgp__y_row *row, ptrdiff_t k, double v)
 {
 	if (k < row->T) return odvgp__target_ok(row->lik, row->classes, v) ? NULL : row->lik->why;
@@ -6206,14 +6182,14 @@ static const char *odvgp__y_wrong(const odvgp__y_row *row, ptrdiff_t k, double v
 	return v > 0 ? NULL : "an exposure, or a known noise variance, must be above 0";
 }
 
-/*  Check rows of Y, numbered from `first`; info names the bad row. */
+/*	Check rows of Y, numbered from `first`; info names the bad row. */
 static odvgp_status odvgp__targets_check(const odvgp__y_row *row, const odvgp_real *y,
 		ptrdiff_t rows, ptrdiff_t first, odvgp_info *info)
 {
 	ptrdiff_t C = odvgp__y_columns(row);
 	if (row->lik->flags & ODVGP__LIK_GAUSSIAN && C == row->T && odvgp__finite(y, rows * C))
 		return ODVGP_OK;
-	for (ptrdiff_t i = 0; i < rows * C; i++) {
+	ODVGP__FOR(i, rows * C) {
 		double v = (double)y[i];
 		if (row->missing && i % C < row->T && v != v) continue;
 		if (!(v - v == 0))
@@ -6234,7 +6210,7 @@ static odvgp_real odvgp__weight(const odvgp__lik_job *job, ptrdiff_t row)
 	return job->weight ? job->weight[row] : 1;
 }
 
-/*  Rows from `from` on of target t and function t. */
+/*	Rows from `from` on of target t and function t. */
 static odvgp__lik_chunk odvgp__lik_chunk_of(const odvgp__lik_job *job, ptrdiff_t t, ptrdiff_t from)
 {
 	odvgp__lik_chunk c;
@@ -6264,7 +6240,7 @@ static odvgp__lik_chunk odvgp__lik_chunk_of(const odvgp__lik_job *job, ptrdiff_t
 	return c;
 }
 
-/*  The rule of one node that is exact for PROBIT's p(y|f). */
+/*	The rule of one node that is exact for PROBIT's p(y|f). */
 static void odvgp__probit_rule(odvgp__lik_chunk *c)
 {
 	c->H = 1;
@@ -6273,7 +6249,7 @@ static void odvgp__probit_rule(odvgp__lik_chunk *c)
 	ODVGP__EACH_ROW(i) c->mean[i] /= ODVGP__SQRT(1 + c->sd[i] * c->sd[i]);
 }
 
-/*  Add w e^logp: top is the largest term's logarithm so far, c->sum the sum over e^top. */
+/*	Add w e^logp: top is the largest term's logarithm so far, c->sum the sum over e^top. */
 static void odvgp__lse_add(const odvgp__lik_chunk *c, int first, odvgp_real w, odvgp_real *top)
 {
 	odvgp_real log_w = w > 0 ? (odvgp_real)log((double)w) : -ODVGP__R(ODVGP__FAR);
@@ -6293,7 +6269,7 @@ static void odvgp__quad_chunk(const odvgp__lik_job *job, const odvgp__lik_chunk 
 {
 	odvgp__lik_chunk c = *of;
 	if (top && c.lik->flags & ODVGP__LIK_PROBIT) odvgp__probit_rule(&c);
-	for (ptrdiff_t h = 0; h < c.H; h++) {
+	ODVGP__FOR(h, c.H) {
 		odvgp_real w = c.w[h], t_w = w * c.t[h];
 		ODVGP__EACH_ROW(i) {
 			c.f[i] = c.mean[i] + c.sd[i] * c.t[h];
@@ -6314,7 +6290,7 @@ static void odvgp__quad_chunk(const odvgp__lik_job *job, const odvgp__lik_chunk 
 	}
 }
 
-/*  w times `base`; dpar gets w times its derivatives. */
+/*	w times `base`; dpar gets w times its derivatives. */
 static double odvgp__base(const odvgp__lik_job *job, double w, double y)
 {
 	double own[2] = {0, 0}, base = job->lik->base(y, job->par, own);
@@ -6325,12 +6301,12 @@ static double odvgp__base(const odvgp__lik_job *job, double w, double y)
 static double odvgp__chunks_expect(const odvgp__lik_job *job)
 {
 	double total = 0;
-	for (ptrdiff_t t = 0; t < job->T; t++)
+	ODVGP__FOR(t, job->T)
 		for (ptrdiff_t from = 0; from < job->n; from += ODVGP__CHUNK) {
 			odvgp__lik_chunk c = odvgp__lik_chunk_of(job, t, from);
 			double sum = 0;
 			c.lik->chunk(job, &c, t, from, NULL);
-			for (ptrdiff_t i = 0; i < c.n; i++)
+			ODVGP__FOR(i, c.n)
 				if (c.seen[i] > 0) {
 					sum += (double)c.seen[i] * (double)c.sum[i];
 					if (c.lik->base) sum += odvgp__base(job, (double)c.seen[i], (double)c.y[i]);
@@ -6342,11 +6318,11 @@ static double odvgp__chunks_expect(const odvgp__lik_job *job)
 
 static void odvgp__chunks_density(const odvgp__lik_job *job, odvgp_real *density)
 {
-	for (ptrdiff_t t = 0; t < job->T; t++)
+	ODVGP__FOR(t, job->T)
 		for (ptrdiff_t from = 0; from < job->n; from += ODVGP__CHUNK) {
 			odvgp__lik_chunk c = odvgp__lik_chunk_of(job, t, from);
 			c.lik->chunk(job, &c, t, from, c.dm);
-			for (ptrdiff_t i = 0; i < c.n; i++) {
+			ODVGP__FOR(i, c.n) {
 				double sum = (double)c.dm[i] + log((double)c.sum[i]);
 				if (c.lik->base) sum += c.lik->base((double)c.y[i], c.par, NULL);
 				density[t * job->ld + from + i] = (odvgp_real)sum;
@@ -6354,7 +6330,7 @@ static void odvgp__chunks_density(const odvgp__lik_job *job, odvgp_real *density
 		}
 }
 
-/*  Probabilities p of all classes, or of y = 1, and p - p^2. */
+/*	Probabilities p of all classes, or of y = 1, and p - p^2. */
 static void odvgp__class_moments(const odvgp__lik_job *all, odvgp_real *mean, odvgp_real *var)
 {
 	odvgp__lik_job job = *all;
@@ -6370,7 +6346,7 @@ static void odvgp__class_moments(const odvgp__lik_job *all, odvgp_real *mean, od
 			job.var = all->var + in;
 			ODVGP__EACH_ROW(i) y[i] = binary ? 1 : (odvgp_real)k;
 			job.lik->log_density(&job, p);
-			for (ptrdiff_t i = 0; i < job.n; i++) {
+			ODVGP__FOR(i, job.n) {
 				p[i] = (odvgp_real)exp(ODVGP__MIN((double)p[i], 0)); /* rounding may exceed 1 */
 				if (mean) mean[at + i] = p[i];
 				if (var) var[at + i] = p[i] - p[i] * p[i];
@@ -6380,12 +6356,12 @@ static void odvgp__class_moments(const odvgp__lik_job *all, odvgp_real *mean, od
 
 /* --- mean f, and a variance that does not depend on f --- */
 
-/*  `at` is the place of each target of each row. */
+/*	`at` is the place of each target of each row. */
 #define ODVGP__EACH_TARGET(at) \
 	for (ptrdiff_t each = 0, at = 0; each < job->T * job->n; \
 			each++, at = each / job->n * job->ld + each % job->n)
 
-/*  w times the derivatives; 0 for a missing target. */
+/*	w times the derivatives; 0 for a missing target. */
 static void odvgp__put_slopes(
 		const odvgp__lik_job *job, ptrdiff_t at, double w, double dmean, double dvar)
 {
@@ -6394,14 +6370,14 @@ static void odvgp__put_slopes(
 	job->dvar[at] = (odvgp_real)(w > 0 ? w * dvar : 0);
 }
 
-/*  The row's weight; 0 for a missing target. */
+/*	The row's weight; 0 for a missing target. */
 static double odvgp__target_weight(const odvgp__lik_job *job, ptrdiff_t at)
 {
 	odvgp_real y = job->Y[at];
 	return y == y ? (double)odvgp__weight(job, at % job->ld) : 0;
 }
 
-/*  Student's variance is infinite for df <= 2. */
+/*	Student's variance is infinite for df <= 2. */
 static void odvgp__noise_moments(const odvgp__lik_job *job, odvgp_real *mean, odvgp_real *var)
 {
 	odvgp_real s = job->par[0], noise = s;
@@ -6415,20 +6391,20 @@ static void odvgp__noise_moments(const odvgp__lik_job *job, odvgp_real *mean, od
 	}
 }
 
-/*  The Gaussian's parameter for target t. */
+/*	The Gaussian's parameter for target t. */
 static ptrdiff_t odvgp__noise_of(const odvgp__lik_job *job, ptrdiff_t t)
 {
 	return job->noises > 1 ? t : 0;
 }
 
-/*  With weight w and noise e s: -w (log(2 pi e s) + (d^2 + var) / (e s)) / 2. */
+/*	With weight w and noise e s: -w (log(2 pi e s) + (d^2 + var) / (e s)) / 2. */
 static double odvgp__gaussian_expect_target(const odvgp__lik_job *job, ptrdiff_t t)
 {
 	const odvgp_real *y = job->Y + t * job->ld, *mean = job->mean + t * job->ld,
 					 *var = job->var + t * job->ld;
 	double squares = 0, s = (double)job->par[odvgp__noise_of(job, t)], inverse = 1 / s, n = 0,
 		   logs = 0;
-	for (ptrdiff_t i = 0; i < job->n; i++) {
+	ODVGP__FOR(i, job->n) {
 		double d = (double)(y[i] - mean[i]), w = (double)odvgp__weight(job, i), part = w;
 		if (d != d && y[i] != y[i]) d = w = part = 0; /* missing */
 		if (job->noise) {
@@ -6448,7 +6424,7 @@ static double odvgp__gaussian_expect_target(const odvgp__lik_job *job, ptrdiff_t
 static double odvgp__gaussian_expect(const odvgp__lik_job *job)
 {
 	double sum = 0;
-	for (ptrdiff_t t = 0; t < job->T; t++) sum += odvgp__gaussian_expect_target(job, t);
+	ODVGP__FOR(t, job->T) sum += odvgp__gaussian_expect_target(job, t);
 	return sum;
 }
 
@@ -6462,7 +6438,7 @@ static void odvgp__gaussian_log_density(const odvgp__lik_job *job, odvgp_real *d
 	}
 }
 
-/*  With u = (y - f) / scale: log p = -(df + 1) / 2 log(1 + u^2 / df) + base. */
+/*	With u = (y - f) / scale: log p = -(df + 1) / 2 log(1 + u^2 / df) + base. */
 static void odvgp__studentt_logp(const odvgp__lik_chunk *c)
 {
 	odvgp_real s = c->par[0], v = c->par[1];
@@ -6505,7 +6481,7 @@ static double odvgp__laplace_base(double y, const odvgp_real *par, double *dpar)
 	(void)dpar;
 	return -log(2 * (double)par[0]);
 }
-/*  With z = (y - mean) / sd: 2 Phi(z) - 1 is erf(z / sqrt(2)). */
+/*	With z = (y - mean) / sd: 2 Phi(z) - 1 is erf(z / sqrt(2)). */
 static double odvgp__laplace_expect(const odvgp__lik_job *job)
 {
 	double sum = 0, s = (double)job->par[0], least = (double)ODVGP__LEAST_SD * s;
@@ -6523,7 +6499,7 @@ static double odvgp__laplace_expect(const odvgp__lik_job *job)
 
 /* --- log p = a f - b e^(s f) + base: Poisson; Gamma, whose shape is 1 for the exponential --- */
 
-/*  a, b, s */
+/*	a, b, s */
 static void odvgp__exp_terms(
 		const odvgp__likelihood *lik, double y, const odvgp_real *par, double *a)
 {
@@ -6573,7 +6549,7 @@ static double odvgp__exp_expect(const odvgp__lik_job *job)
 	return sum;
 }
 
-/*  From E[y|f] = c e^(s f) and Var[y|f] = c2 e^(s f) + c3 e^(2 s f). */
+/*	From E[y|f] = c e^(s f) and Var[y|f] = c2 e^(s f) + c3 e^(2 s f). */
 static void odvgp__exp_moments(const odvgp__lik_job *job, odvgp_real *mean, odvgp_real *var)
 {
 	int counts = job->lik->whole, own = job->lik->params;
@@ -6588,7 +6564,7 @@ static void odvgp__exp_moments(const odvgp__lik_job *job, odvgp_real *mean, odvg
 	}
 }
 
-/*  y = log(1 + e^x), slope = 1 / (1 + e^-x). */
+/*	y = log(1 + e^x), slope = 1 / (1 + e^-x). */
 static void odvgp__softplus(
 		const odvgp__isa *isa, const odvgp_real *x, odvgp_real *y, odvgp_real *slope)
 {
@@ -6601,7 +6577,7 @@ static void odvgp__softplus(
 	}
 }
 
-/*  With u = e^f / r: log p = y f - (y + r) log(1 + u) - y log r + base. */
+/*	With u = e^f / r: log p = y f - (y + r) log(1 + u) - y log r + base. */
 static void odvgp__negative_binomial_logp(const odvgp__lik_chunk *c)
 {
 	odvgp_real r = c->par[0], log_r = (odvgp_real)log((double)r);
@@ -6622,7 +6598,7 @@ static double odvgp__negative_binomial_base(double y, const odvgp_real *par, dou
 }
 /* --- classes of one function, proportions --- */
 
-/*  p = log((1 - 2 e) Phi(z) + e), d = dp/dz. */
+/*	p = log((1 - 2 e) Phi(z) + e), d = dp/dz. */
 static void odvgp__link(
 		const odvgp__isa *isa, double jitter, const odvgp_real *z, odvgp_real *p, odvgp_real *d)
 {
@@ -6654,8 +6630,8 @@ static void odvgp__logit_logp(const odvgp__lik_chunk *c)
 		if (!(c->y[i] > 0)) c->df[i] = -c->df[i];
 	}
 }
-/*  Beta(s Phi, s (1 - Phi)). Gamma(x) = Gamma(1 + x) / x keeps the logarithms finite where Phi or
-    1 - Phi is 0: with logs of both, everything stays in their terms. */
+/*	Beta(s Phi, s (1 - Phi)). Gamma(x) = Gamma(1 + x) / x keeps the logarithms finite where Phi or
+	1 - Phi is 0: with logs of both, everything stays in their terms. */
 static void odvgp__beta_logp(const odvgp__lik_chunk *c)
 {
 	double s = (double)c->par[0], log_s = log(s), of_s = odvgp__lgamma(s),
@@ -6663,7 +6639,7 @@ static void odvgp__beta_logp(const odvgp__lik_chunk *c)
 	ODVGP__EACH_ROW(i) c->z[i] = -c->f[i];
 	c->isa->map[ODVGP__LOGCDF](c->f, c->a, c->df);
 	c->isa->map[ODVGP__LOGCDF](c->z, c->b, c->z);
-	for (ptrdiff_t i = 0; i < c->n; i++) {
+	ODVGP__FOR(i, c->n) {
 		double y = log((double)c->y[i]), rest = log1p(-(double)c->y[i]), p = exp((double)c->a[i]),
 			   q = exp((double)c->b[i]), dp = y - odvgp__digamma(1 + s * p),
 			   dq = rest - odvgp__digamma(1 + s * q);
@@ -6691,25 +6667,25 @@ static void odvgp__beta_moments(const odvgp__lik_job *job, odvgp_real *mean, odv
 }
 
 #define ODVGP__NO_CUT ODVGP__R(1e6)
-/*  Cut k - 1, below class k; par is gap [classes - 2], first cut. */
+/*	Cut k - 1, below class k; par is gap [classes - 2], first cut. */
 static odvgp_real odvgp__cut(const odvgp__lik_chunk *c, ptrdiff_t k)
 {
 	odvgp_real sum = c->par[ODVGP__MAX(c->classes - 2, 0)];
 	if (k <= 0 || k >= c->classes) return k <= 0 ? -ODVGP__NO_CUT : ODVGP__NO_CUT;
-	for (ptrdiff_t j = 0; j < k - 1; j++) sum += c->par[j];
+	ODVGP__FOR(j, k - 1) sum += c->par[j];
 	return sum;
 }
 
-/*  Add `slope` to the derivatives in the numbers that cut k - 1 depends on. */
+/*	Add `slope` to the derivatives in the numbers that cut k - 1 depends on. */
 static void odvgp__cut_slope(const odvgp__lik_chunk *c, ptrdiff_t k, double slope)
 {
 	if (k <= 0 || k >= c->classes) return;
 	c->dpar[c->classes - 2] += slope;
-	for (ptrdiff_t j = 0; j < k - 1; j++) c->dpar[j] += slope;
+	ODVGP__FOR(j, k - 1) c->dpar[j] += slope;
 }
 
-/*  log(Phi(high) - Phi(low)) = log Phi(high) + log(1 - Phi(low) / Phi(high)), with both limits in
-    the lower tail. */
+/*	log(Phi(high) - Phi(low)) = log Phi(high) + log(1 - Phi(low) / Phi(high)), with both limits in
+	the lower tail. */
 static void odvgp__ordinal_logp(const odvgp__lik_chunk *c)
 {
 	ODVGP__EACH_ROW(i) {
@@ -6725,7 +6701,7 @@ static void odvgp__ordinal_logp(const odvgp__lik_chunk *c)
 	c->isa->map[ODVGP__EXPM1](c->z, c->z, NULL);
 	ODVGP__EACH_ROW(i) c->z[i] = -c->z[i];
 	c->isa->map[ODVGP__LOG](c->z, c->z, NULL);
-	for (ptrdiff_t i = 0; i < c->n; i++) {
+	ODVGP__FOR(i, c->n) {
 		ptrdiff_t k = (ptrdiff_t)c->y[i];
 		double logp = (double)c->logp[i] + (double)c->z[i], shift = logp + 0.5 * odvgp__log_2pi,
 			   low = (double)(odvgp__cut(c, k) - c->f[i]),
@@ -6742,9 +6718,9 @@ static void odvgp__ordinal_logp(const odvgp__lik_chunk *c)
 
 /* --- several functions --- */
 
-/*  P = P(f_y is largest) = sum_h w_h prod_{k != y} link((f_h - mean_k) / sd_k), with nodes f_h for
-    f_y. E[log p] and E[p] are linear in P. Arrays [K] of chunks: mean, sd, slopes of the links,
-    derivatives. Class y's come last, in c->dm and c->dv. */
+/*	P = P(f_y is largest) = sum_h w_h prod_{k != y} link((f_h - mean_k) / sd_k), with nodes f_h for
+	f_y. E[log p] and E[p] are linear in P. Arrays [K] of chunks: mean, sd, slopes of the links,
+	derivatives. Class y's come last, in c->dm and c->dv. */
 static void odvgp__robustmax_chunk(const odvgp__lik_job *job, const odvgp__lik_chunk *c,
 		ptrdiff_t target, ptrdiff_t from, odvgp_real *top)
 {
@@ -6756,7 +6732,7 @@ static void odvgp__robustmax_chunk(const odvgp__lik_job *job, const odvgp__lik_c
 		   hit = top ? of_y : log1p(-e), miss = top ? other : log(other);
 	odvgp_real gain = (odvgp_real)(hit - miss);
 	(void)target;
-	for (ptrdiff_t k = 0; k < K; k++)
+	ODVGP__FOR(k, K)
 		ODVGP__EACH_ROW(i) {
 			ptrdiff_t at = k * job->ld + from + (i < c->n ? i : 0), to = k * ODVGP__CHUNK + i;
 			mean[to] = job->mean[at];
@@ -6764,7 +6740,7 @@ static void odvgp__robustmax_chunk(const odvgp__lik_job *job, const odvgp__lik_c
 			if ((ptrdiff_t)c->y[i] == k) of_mean[i] = mean[to], of_sd[i] = sd[to];
 		}
 	if (job->dmean) odvgp__zero(dm, 2 * all);
-	for (ptrdiff_t h = 0; h < c->H; h++) {
+	ODVGP__FOR(h, c->H) {
 		odvgp_real w = c->w[h], t = c->t[h];
 		ODVGP__EACH_ROW(i) {
 			c->z[i] = 0;
@@ -6788,13 +6764,13 @@ static void odvgp__robustmax_chunk(const odvgp__lik_job *job, const odvgp__lik_c
 			}
 	}
 	for (ptrdiff_t k = 0; k < K && job->dmean; k++)
-		for (ptrdiff_t i = 0; i < c->n; i++) {
+		ODVGP__FOR(i, c->n) {
 			ptrdiff_t at = k * job->ld + from + i, in = k * ODVGP__CHUNK + i;
 			int own = (ptrdiff_t)c->y[i] == k;
 			job->dmean[at] = c->seen[i] * (own ? c->dm[i] : dm[in]);
 			job->dvar[at] = c->seen[i] * (own ? c->dv[i] : dv[in]);
 		}
-	for (ptrdiff_t i = 0; i < c->n; i++) {
+	ODVGP__FOR(i, c->n) {
 		double P = (double)c->sum[i];
 		c->sum[i] = (odvgp_real)(miss + P * (hit - miss));
 		if (c->dpar) c->dpar[0] += (double)c->seen[i] * ((1 - P) / e - P / of_y);
@@ -6802,10 +6778,10 @@ static void odvgp__robustmax_chunk(const odvgp__lik_job *job, const odvgp__lik_c
 	}
 }
 
-/*  One chunk of softmax. Difference j of row i is d_j = f_k - f_y, k = (y + 1 + j) mod K. Their
-    covariance diag(var_k) + var_y has the factor L with L_jj = diagonal_j, and L_jl = below_l for
-    all j > l: each has [K - 1] arrays. */
-typedef struct odvgp__softmax {
+/*	One chunk of softmax. Difference j of row i is d_j = f_k - f_y, k = (y + 1 + j) mod K. Their
+	covariance diag(var_k) + var_y has the factor L with L_jj = diagonal_j, and L_jl = below_l for
+	all j > l: each has [K - 1] arrays. */
+typedef struct {
 	ptrdiff_t J; /* K - 1 */
 	/* move: d - mean at a node */
 	odvgp_real *d, *mean, *diagonal, *below, *move;
@@ -6819,13 +6795,13 @@ static odvgp__softmax odvgp__softmax_of(
 	odvgp__softmax s;
 	odvgp_real **array[] = {&s.d, &s.mean, &s.diagonal, &s.below, &s.move, &s.dm, &s.dv};
 	s.J = job->F - 1;
-	for (ptrdiff_t k = 0; k < ODVGP__COUNT(array); k++)
+	ODVGP__FOR(k, ODVGP__COUNT(array))
 		*array[k] = job->work + (ODVGP__LIK_ARRAYS + k * job->F) * ODVGP__CHUNK;
 	ODVGP__EACH_ROW(i) {
 		ptrdiff_t at = from + (i < c->n ? i : 0), class_y = (ptrdiff_t)c->y[i],
 				  y = class_y * job->ld + at;
 		odvgp_real rest = job->var[y]; /* variance that the later differences share */
-		for (ptrdiff_t j = 0; j < s.J; j++) {
+		ODVGP__FOR(j, s.J) {
 			ptrdiff_t k = (class_y + 1 + j) % job->F * job->ld + at, to = j * ODVGP__CHUNK + i;
 			odvgp_real v = ODVGP__MAX(job->var[k], ODVGP__R(1e-10)), L = ODVGP__SQRT(v + rest);
 			s.mean[to] = job->mean[k] - job->mean[y];
@@ -6837,8 +6813,8 @@ static odvgp__softmax odvgp__softmax_of(
 	return s;
 }
 
-/*  Differences at node h to d, the largest or 0 to c->a; returns the node's weight. Above
-    TENSOR_CLASSES classes a node is a fixed normal draw, or its antithetic one. */
+/*	Differences at node h to d, the largest or 0 to c->a; returns the node's weight. Above
+	TENSOR_CLASSES classes a node is a fixed normal draw, or its antithetic one. */
 static odvgp_real odvgp__softmax_node(
 		const odvgp__lik_chunk *c, const odvgp__softmax *s, ptrdiff_t h)
 {
@@ -6858,21 +6834,21 @@ static odvgp_real odvgp__softmax_node(
 	}
 	c->isa->blend(s->J * ODVGP__CHUNK, 1, s->mean, -sign, s->move, s->d);
 	ODVGP__EACH_ROW(i) c->a[i] = 0;
-	for (ptrdiff_t j = 0; j < s->J; j++) {
+	ODVGP__FOR(j, s->J) {
 		const odvgp_real *d = s->d + j * ODVGP__CHUNK;
 		ODVGP__EACH_ROW(i) c->a[i] = d[i] > c->a[i] ? d[i] : c->a[i];
 	}
 	return w;
 }
 
-/*  c->logp = -log(1 + sum e^d). With top = c->a, d becomes e^(d - top), c->z e^-top, and c->b the
-    reciprocal of their sum, so that products are the classes' probabilities. */
+/*	c->logp = -log(1 + sum e^d). With top = c->a, d becomes e^(d - top), c->z e^-top, and c->b the
+	reciprocal of their sum, so that products are the classes' probabilities. */
 static void odvgp__softmax_logp(const odvgp__lik_chunk *c, const odvgp__softmax *s)
 {
 	ODVGP__EACH_ROW(i) c->z[i] = -c->a[i];
 	c->isa->map[ODVGP__EXP](c->z, c->z, NULL);
 	ODVGP__EACH_ROW(i) c->b[i] = c->z[i];
-	for (ptrdiff_t j = 0; j < s->J; j++) {
+	ODVGP__FOR(j, s->J) {
 		odvgp_real *d = s->d + j * ODVGP__CHUNK;
 		c->isa->axpy(ODVGP__CHUNK, -1, c->a, d);
 		c->isa->map[ODVGP__EXP](d, d, NULL);
@@ -6885,8 +6861,8 @@ static void odvgp__softmax_logp(const odvgp__lik_chunk *c, const odvgp__softmax 
 	}
 }
 
-/*  Add the node's derivatives. Those in variances are those of the integral, -p (1 - p) / 2 at each
-    node: never positive, and equal to the rule's up to its error. */
+/*	Add the node's derivatives. Those in variances are those of the integral, -p (1 - p) / 2 at each
+	node: never positive, and equal to the rule's up to its error. */
 static void odvgp__softmax_slopes(const odvgp__lik_chunk *c, const odvgp__softmax *s, odvgp_real w)
 {
 	for (ptrdiff_t j = 0; j <= s->J; j++) {
@@ -6910,7 +6886,7 @@ static void odvgp__softmax_chunk(const odvgp__lik_job *job, const odvgp__lik_chu
 	(void)target;
 	for (ptrdiff_t j = 0; j < s.J && tensor; j++) nodes *= c->H;
 	if (job->dmean) odvgp__zero(s.dm, 2 * F * ODVGP__CHUNK);
-	for (ptrdiff_t h = 0; h < nodes; h++) {
+	ODVGP__FOR(h, nodes) {
 		odvgp_real w = odvgp__softmax_node(c, &s, h);
 		odvgp__softmax_logp(c, &s);
 		if (top) odvgp__lse_add(c, h == 0, w, top);
@@ -6919,14 +6895,14 @@ static void odvgp__softmax_chunk(const odvgp__lik_job *job, const odvgp__lik_chu
 		if (job->dmean) odvgp__softmax_slopes(c, &s, w);
 	}
 	for (ptrdiff_t j = 0; j < F && job->dmean; j++)
-		for (ptrdiff_t i = 0; i < c->n; i++) {
+		ODVGP__FOR(i, c->n) {
 			ptrdiff_t k = ((ptrdiff_t)c->y[i] + 1 + j) % F * job->ld + from + i;
 			job->dmean[k] = c->seen[i] * s.dm[j * ODVGP__CHUNK + i];
 			job->dvar[k] = c->seen[i] * s.dv[j * ODVGP__CHUNK + i] / 2;
 		}
 }
 
-/*  Function T + t is the logarithm g of target t's noise variance. */
+/*	Function T + t is the logarithm g of target t's noise variance. */
 static double odvgp__heteroscedastic_expect(const odvgp__lik_job *job)
 {
 	double sum = 0;
@@ -6953,12 +6929,12 @@ static void odvgp__heteroscedastic_moments(
 	}
 }
 
-/*  For E[p] alone. */
+/*	For E[p] alone. */
 static void odvgp__heteroscedastic_chunk(const odvgp__lik_job *job, const odvgp__lik_chunk *c,
 		ptrdiff_t t, ptrdiff_t from, odvgp_real *top)
 {
 	ptrdiff_t first = (job->T + t) * job->ld + from;
-	for (ptrdiff_t h = 0; h < c->H; h++) {
+	ODVGP__FOR(h, c->H) {
 		ODVGP__EACH_ROW(i) {
 			ptrdiff_t g = first + (i < c->n ? i : 0);
 			double d = (double)(c->y[i] - c->mean[i]), v = (double)(c->sd[i] * c->sd[i]);
@@ -7033,49 +7009,48 @@ static const odvgp__likelihood odvgp__likelihoods[] = {
 				odvgp__heteroscedastic_chunk},
 };
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>predictor   the frozen model
+/* ---- >>predictor   the frozen model
 
-        A    = L^-1 K(Zb,x)
-        mean = m(x) + K(x,Zb) alpha + K(x,Zg) a,     alpha = L^-T (q_mu - c)
-        var  = max(k - |A|^2, 0) + |q_sqrt^T A|^2     (other forms: odvgp__factors)
+		A    = L^-1 K(Zb,x)
+		mean = m(x) + K(x,Zb) alpha + K(x,Zg) a,     alpha = L^-T (q_mu - c)
+		var  = max(k - |A|^2, 0) + |q_sqrt^T A|^2     (other forms: odvgp__factors)
 
-    A predictor is a head of 32-bit numbers, the base kernels in use, then reals whose positions
-    follow from the head. Inducing points are stored as the loops read them: centred, scaled, by
-    columns. Nothing is written to the block after freezing.
+	A predictor is a head of 32-bit numbers, the base kernels in use, then reals whose positions
+	follow from the head. Inducing points are stored as the loops read them: centred, scaled, by
+	columns. Nothing is written to the block after freezing.
 
-    Row i of A [n,M] first holds k(x_i,Zb), then L^-1 k(Zb,x_i). Cost per row of X: (M + Mg) D for
-    the mean, 2 M^2 flops per factor for the variance.
+	Row i of A [n,M] first holds k(x_i,Zb), then L^-1 k(Zb,x_i). Cost per row of X: (M + Mg) D for
+	the mean, 2 M^2 flops per factor for the variance.
 
-    Layers follow one another in the block, hidden ones with a Gaussian likelihood that nobody uses.
-    Each sample of the hidden layers gives a component of a mixture: moments mix, densities and
-    probabilities are averaged. Sample s has the same normals for every row, so a row's prediction
-    does not depend on other rows; samples 2k and 2k + 1 have opposite signs. */
+	Layers follow one another in the block, hidden ones with a Gaussian likelihood that nobody uses.
+	Each sample of the hidden layers gives a component of a mixture: moments mix, densities and
+	probabilities are averaged. Sample s has the same normals for every row, so a row's prediction
+	does not depend on other rows; samples 2k and 2k + 1 have opposite signs. */
 
 #define ODVGP__PREDICTOR_MAGIC   0x5056444fu /* "ODVP" */
 #define ODVGP__PREDICTOR_VERSION 9
 #define ODVGP__MOST_LAYERS       8
 #define ODVGP__MOST_SAMPLES      10000
 
-/*  How the stored factor gives u's covariance: S = q_sqrt q_sqrt^T; S = (Kb^-1 + B B^T)^-1; the
-    same with B B^T diagonal. Files hold these numbers. */
+/*	How the stored factor gives u's covariance: S = q_sqrt q_sqrt^T; S = (Kb^-1 + B B^T)^-1; the
+	same with B B^T diagonal. Files hold these numbers. */
 enum { ODVGP__FACTOR_OF_S = 0, ODVGP__FACTOR_OF_INVERSE = 1, ODVGP__DIAGONAL_OF_INVERSE = 2 };
-/*  of_S      1: var = k - |A|^2 + |T|^2, T = q_sqrt^T A, one L for all outputs
-              0: var = k - |T|^2, T = L_H^-1 B^T K(Zb,x), one L_H for each output
-    diagonal  1: the factor is stored as a diagonal */
+/*	of_S      1: var = k - |A|^2 + |T|^2, T = q_sqrt^T A, one L for all outputs
+			  0: var = k - |T|^2, T = L_H^-1 B^T K(Zb,x), one L_H for each output
+	diagonal  1: the factor is stored as a diagonal */
 static const struct {
 	int of_S, diagonal;
 } odvgp__factors[] = {{1, 0}, {0, 0}, {0, 1}};
 
-/*  What a mean function stores, in the order of odvgp_mean_function. */
+/*	What a mean function stores, in the order of odvgp_mean_function. */
 static const struct {
 	int A, b;
 } odvgp__mean_functions[] = {{0, 0}, {0, 1}, {1, 1}, {0, 0}, {1, 0}};
 
-/*  Head of a predictor, as files hold it. The kernel's words follow, zeros up to a multiple of 64
-    bytes, then the reals. SOLVE-GP's two blocks are one set of |beta| + |gamma| = M points with the
-    factor [L 0; W^T L_v] and a covariance factor of two blocks. */
-typedef struct odvgp__predictor {
+/*	Head of a predictor, as files hold it. The kernel's words follow, zeros up to a multiple of 64
+	bytes, then the reals. SOLVE-GP's two blocks are one set of |beta| + |gamma| = M points with the
+	factor [L 0; W^T L_v] and a covariance factor of two blocks. */
+typedef struct {
 	uint32_t magic, version, real_size;
 	uint32_t base_kernels;
 	uint32_t checksum[2]; /* of all that follows; 0 in a file */
@@ -7095,7 +7070,7 @@ typedef struct odvgp__predictor {
 	odvgp__patches patches;
 } odvgp__predictor;
 
-/*  Above 32 bits if M > 46340. */
+/*	Above 32 bits if M > 46340. */
 static uint64_t odvgp__predictor_reals(const odvgp__predictor *p)
 {
 	return p->reals[0] | (uint64_t)p->reals[1] << 32;
@@ -7107,8 +7082,8 @@ ODVGP__TRAINING void odvgp__predictor_set_reals(odvgp__predictor *p, ptrdiff_t r
 	p->reals[1] = (uint32_t)((uint64_t)reals >> 32);
 }
 
-/*  A kernel of n base kernels in words: D, nodes, hyperparameters, groups | group_base [n] |
-    node [2 n - 1][3] | base kernel [n]. Independent of ODVGP_MAX_BASE_KERNELS. */
+/*	A kernel of n base kernels in words: D, nodes, hyperparameters, groups | group_base [n] |
+	node [2 n - 1][3] | base kernel [n]. Independent of ODVGP_MAX_BASE_KERNELS. */
 enum {
 	ODVGP__KERNEL_COUNTS = 4,
 	ODVGP__BASE_KERNEL_WORDS = (int)(sizeof(odvgp__base_kernel) / sizeof(uint32_t))
@@ -7131,7 +7106,7 @@ ODVGP__TRAINING void odvgp__kernel_pack(const odvgp__kernel *k, uint32_t *to)
 	memcpy(to + 3 * k->nnode, k->base, k->base_kernels * sizeof k->base[0]);
 }
 
-/*  Leaves entries of k beyond its last base kernel unchanged. */
+/*	Leaves entries of k beyond its last base kernel unchanged. */
 static void odvgp__kernel_unpack(const uint32_t *from, uint32_t base_kernels, odvgp__kernel *k)
 {
 	k->base_kernels = base_kernels;
@@ -7151,14 +7126,14 @@ static const uint32_t *odvgp__predictor_kernel(const odvgp__predictor *p)
 	return (const uint32_t *)(const void *)(p + 1);
 }
 
-/*  Bytes before the reals. */
+/*	Bytes before the reals. */
 static size_t odvgp__predictor_head(uint32_t base_kernels)
 {
 	size_t bytes = sizeof(odvgp__predictor) + odvgp__kernel_words(base_kernels) * sizeof(uint32_t);
 	return (bytes + 63) & ~(size_t)63;
 }
 
-/*  Of one layer. */
+/*	Of one layer. */
 static size_t odvgp__predictor_bytes(const odvgp__predictor *p)
 {
 	return odvgp__predictor_head(p->base_kernels) +
@@ -7170,7 +7145,7 @@ static const odvgp__predictor *odvgp__predictor_above(const odvgp__predictor *p)
 	return (const odvgp__predictor *)((uintptr_t)p + odvgp__predictor_bytes(p));
 }
 
-typedef struct odvgp__view {
+typedef struct {
 	odvgp_real *beta, *gamma; /* inducing points, centred and scaled, by columns */
 	odvgp_real *beyond;       /* zeros, for the last chunk */
 	odvgp_real *alpha, *a_gamma;
@@ -7183,8 +7158,8 @@ typedef struct odvgp__view {
 	odvgp_real *hyp, *lik_params, *rule, *A, *b, *beta_centre, *gamma_centre, *x_mean, *x_scale,
 			*y_mean, *y_scale;
 } odvgp__view;
-/*  Set v's pointers; base NULL only measures. Needs M_factor <= M. Returns the number of reals, -1
-    on overflow. */
+/*	Set v's pointers; base NULL only measures. Needs M_factor <= M. Returns the number of reals, -1
+	on overflow. */
 static ptrdiff_t odvgp__view_layout(const odvgp__predictor *p, odvgp_real *base, odvgp__view *v)
 {
 	ptrdiff_t D = (ptrdiff_t)p->D, P = (ptrdiff_t)p->P, T = (ptrdiff_t)p->T, M = (ptrdiff_t)p->M;
@@ -7225,7 +7200,7 @@ static ptrdiff_t odvgp__view_layout(const odvgp__predictor *p, odvgp_real *base,
 	return used;
 }
 
-/*  Only freezing writes through the view. */
+/*	Only freezing writes through the view. */
 static odvgp__view odvgp__view_of(const odvgp__predictor *p)
 {
 	odvgp__view v;
@@ -7234,7 +7209,7 @@ static odvgp__view odvgp__view_of(const odvgp__predictor *p)
 	return v;
 }
 
-/*  NULL if the server was not filled or its block is gone. */
+/*	NULL if the server was not filled or its block is gone. */
 static const odvgp__predictor *odvgp__served(const odvgp_server *s)
 {
 	const odvgp__predictor *p = s && s->isa ? (const odvgp__predictor *)s->block : NULL;
@@ -7242,8 +7217,8 @@ static const odvgp__predictor *odvgp__served(const odvgp_server *s)
 																							 : NULL;
 }
 
-/*  A server of one layer of a checked block. */
-static odvgp_server odvgp__layer_server(const void *block, const void *isa)
+/*	A server of one layer of a checked block. */
+static odvgp_server odvgp__layer_server(const void *block, const odvgp__isa *isa)
 {
 	const odvgp__predictor *p = (const odvgp__predictor *)block;
 	odvgp_server s;
@@ -7267,8 +7242,8 @@ static ptrdiff_t odvgp__layers_served(const odvgp_server *s)
 	return (ptrdiff_t)((const odvgp__predictor *)s->block)->layers;
 }
 
-/*  State of one prediction call, in tiles of up to `rows` rows. */
-typedef struct odvgp__prediction {
+/*	State of one prediction call, in tiles of up to `rows` rows. */
+typedef struct {
 	const odvgp__predictor *p;
 	odvgp__view v;
 	odvgp_blas blas;
@@ -7328,10 +7303,10 @@ static void odvgp__predict_layout(
 	t->of_y = odvgp__take(a, s->y_rows, rows);
 	t->scale = p->scale ? odvgp__take(a, 1, rows) : NULL;
 	t->work = odvgp__take(a, 1, odvgp__lik_work(&odvgp__likelihoods[p->likelihood], F));
-	odvgp__blas_layout(a, (const odvgp__isa *)s->isa, NULL, order, order, order, &t->blas);
+	odvgp__blas_layout(a, s->isa, NULL, order, order, order, &t->blas);
 }
 
-/*  The largest size(layer, n) of all layers, 0 if one is 0. *widest: their largest P. */
+/*	The largest size(layer, n) of all layers, 0 if one is 0. *widest: their largest P. */
 static size_t odvgp__largest_layer(const odvgp_server *s, ptrdiff_t n,
 		size_t (*size)(const odvgp_server *layer, ptrdiff_t n), ptrdiff_t *widest)
 {
@@ -7347,7 +7322,7 @@ static size_t odvgp__largest_layer(const odvgp_server *s, ptrdiff_t n,
 	}
 }
 
-/*  Scratch of one layer for tiles of `rows` rows; 0: too large. */
+/*	Scratch of one layer for tiles of `rows` rows; 0: too large. */
 static size_t odvgp__predict_layer_size(const odvgp_server *s, ptrdiff_t rows)
 {
 	const odvgp__predictor *p = (const odvgp__predictor *)s->block;
@@ -7360,15 +7335,15 @@ static size_t odvgp__predict_layer_size(const odvgp_server *s, ptrdiff_t rows)
 	return a.bad ? 0 : a.used + 64;
 }
 
-/*  Between the layers of a stack, whatever the number of samples. */
-typedef struct odvgp__between_layers {
+/*	Between the layers of a stack, whatever the number of samples. */
+typedef struct {
 	odvgp_real *mean, *var; /* [P,rows] of layer 0 */
 	odvgp_real *x;          /* [rows,P] samples of the layer below */
 	odvgp_real *f, *y;      /* [F,rows], [y_rows,rows] means of the samples so far */
 	odvgp_real *top;        /* [rows] largest log density so far */
 } odvgp__between_layers;
 
-/*  Nothing for a single layer. Returns the bytes of the largest layer, which follow. */
+/*	Nothing for a single layer. Returns the bytes of the largest layer, which follow. */
 static size_t odvgp__between_layout(
 		odvgp__arena *a, const odvgp_server *s, ptrdiff_t rows, odvgp__between_layers *b)
 {
@@ -7398,7 +7373,7 @@ ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows)
 	return odvgp__served(s) && rows >= 1 ? odvgp__predict_size(s, rows) : 0;
 }
 
-/*  Most rows, up to 256, whose tile fits in `bytes`, by bisection; 0: none. */
+/*	Most rows, up to 256, whose tile fits in `bytes`, by bisection; 0: none. */
 static ptrdiff_t odvgp__predict_rows(const odvgp_server *s, ptrdiff_t n, size_t bytes)
 {
 	if (n <= 8) return 1; /* few rows are faster one by one */
@@ -7414,7 +7389,7 @@ static ptrdiff_t odvgp__predict_rows(const odvgp_server *s, ptrdiff_t n, size_t 
 	return low;
 }
 
-/*  Set up a layer's state in the caller's scratch, which saves stack. NULL: too small. */
+/*	Set up a layer's state in the caller's scratch, which saves stack. NULL: too small. */
 static odvgp__prediction *odvgp__predict_begin(
 		const odvgp_server *s, ptrdiff_t rows, void *scratch, size_t bytes)
 {
@@ -7438,12 +7413,11 @@ static void odvgp__predict_inputs(odvgp__prediction *t, const odvgp_real *X, ptr
 {
 	ptrdiff_t D = (ptrdiff_t)t->p->D;
 	t->has_var = 0;
-	for (ptrdiff_t i = 0; i < n; i++)
-		for (ptrdiff_t d = 0; d < D; d++)
-			t->X[i * D + d] = (X[i * D + d] - t->v.x_mean[d]) / t->v.x_scale[d];
+	ODVGP__FOR(i, n)
+		ODVGP__FOR(d, D) t->X[i * D + d] = (X[i * D + d] - t->v.x_mean[d]) / t->v.x_scale[d];
 }
 
-/*  The same as below for an image: row [m] <- sum_t w_t k(patch t, Z). */
+/*	The same as below for an image: row [m] <- sum_t w_t k(patch t, Z). */
 static void odvgp__predict_image(odvgp__prediction *t, ptrdiff_t i, ptrdiff_t m,
 		const odvgp_real *points, const odvgp_real *centre, odvgp_real *row)
 {
@@ -7451,21 +7425,21 @@ static void odvgp__predict_image(odvgp__prediction *t, ptrdiff_t i, ptrdiff_t m,
 	ptrdiff_t D = odvgp__patch_columns(p, 0), ld = odvgp__points_ld(m);
 	odvgp__patches_move(p, t->X + i * (ptrdiff_t)t->p->D, NULL, t->patches);
 	odvgp__zero(row, m);
-	for (ptrdiff_t r = 0; r < odvgp__patches_count(p); r++) {
+	ODVGP__FOR(r, odvgp__patches_count(p)) {
 		odvgp__points_place(t->kernel, t->v.hyp, t->patches + r * D, 1, centre, t->u, 1);
 		for (ptrdiff_t j = 0; j < m; j += ODVGP__CHUNK)
-			odvgp__isa_of(&t->blas)->axpy(ODVGP__MIN(m - j, ODVGP__CHUNK), t->v.weights[r],
+			t->blas.isa->axpy(ODVGP__MIN(m - j, ODVGP__CHUNK), t->v.weights[r],
 					odvgp__points_chunk(t->job, t->u, i, points, ld, j, t->chunk), row + j);
 	}
 }
 
-/*  Row i of k(x,Z) for m prepared points goes to `to` [m]; its products with coefficients [P,m] are
-    added to the mean. Either may be NULL. */
+/*	Row i of k(x,Z) for m prepared points goes to `to` [m]; its products with coefficients [P,m] are
+	added to the mean. Either may be NULL. */
 static void odvgp__predict_row(odvgp__prediction *t, ptrdiff_t i, ptrdiff_t m,
 		const odvgp_real *points, const odvgp_real *centre, const odvgp_real *coefficients,
 		odvgp_real *to)
 {
-	const odvgp__isa *isa = odvgp__isa_of(&t->blas);
+	const odvgp__isa *isa = t->blas.isa;
 	ptrdiff_t P = coefficients ? (ptrdiff_t)t->p->P : 0, ld = odvgp__points_ld(m);
 	int image = t->p->patches.height != 0;
 	ODVGP_ASSERT(!t->has_var);
@@ -7477,13 +7451,13 @@ static void odvgp__predict_row(odvgp__prediction *t, ptrdiff_t i, ptrdiff_t m,
 		const odvgp_real *k =
 				image ? t->row + j : odvgp__points_chunk(t->job, t->u, i, points, ld, j, t->chunk);
 		if (to) odvgp__copy(to + j, k, cols);
-		for (ptrdiff_t q = 0; q < P; q++) {
+		ODVGP__FOR(q, P) {
 			odvgp_real part = isa->dot(cols, k, coefficients + q * m + j),
 					   *sum = t->sums + q * t->ld + i;
 			*sum = j ? *sum + part : part;
 		}
 	}
-	for (ptrdiff_t q = 0; q < P; q++) t->mean[q * t->ld + i] += t->sums[q * t->ld + i];
+	ODVGP__FOR(q, P) t->mean[q * t->ld + i] += t->sums[q * t->ld + i];
 }
 
 static void odvgp__predict_mean_function(odvgp__prediction *t, ptrdiff_t n)
@@ -7492,21 +7466,21 @@ static void odvgp__predict_mean_function(odvgp__prediction *t, ptrdiff_t n)
 	int has_A = odvgp__mean_functions[t->p->mean_function].A,
 		has_b = odvgp__mean_functions[t->p->mean_function].b;
 	for (ptrdiff_t q = 0; q < P && t->p->mean_function != ODVGP_MEAN_FUNCTION_ZERO; q++)
-		for (ptrdiff_t i = 0; i < n; i++) {
+		ODVGP__FOR(i, n) {
 			odvgp_real sum = has_b ? t->v.b[q] : has_A ? 0 : t->X[i * D + q];
 			for (ptrdiff_t d = 0; d < D && has_A; d++) sum += t->X[i * D + d] * t->v.A[d * P + q];
 			t->mean[q * t->ld + i] += sum;
 		}
 }
 
-/*  A tile's means, in training units, to t->mean; with `features` K(X,Zb) to t->A. */
+/*	A tile's means, in training units, to t->mean; with `features` K(X,Zb) to t->A. */
 static void odvgp__predict_mean(odvgp__prediction *t, ptrdiff_t n, int features)
 {
 	const odvgp__predictor *p = t->p;
 	ptrdiff_t P = (ptrdiff_t)p->P, M = (ptrdiff_t)p->M, Mg = (ptrdiff_t)p->M_gamma;
 	t->job->X2 = NULL; /* none of the points is a row of X */
-	for (ptrdiff_t q = 0; q < P; q++) odvgp__zero(t->mean + q * t->ld, n);
-	for (ptrdiff_t i = 0; i < n; i++) {
+	ODVGP__FOR(q, P) odvgp__zero(t->mean + q * t->ld, n);
+	ODVGP__FOR(i, n) {
 		if (features || !p->no_alpha)
 			odvgp__predict_row(t, i, M, t->v.beta, t->v.beta_centre,
 					p->no_alpha ? NULL : t->v.alpha, features ? t->A + i * M : NULL);
@@ -7515,9 +7489,9 @@ static void odvgp__predict_mean(odvgp__prediction *t, ptrdiff_t n, int features)
 	odvgp__predict_mean_function(t, n);
 }
 
-/*  x <- L^-1 x for a contiguous vector, in blocks of rows. A block first subtracts its products
-    with all solved numbers, which do not depend on each other; only then each row waits for the one
-    before. */
+/*	x <- L^-1 x for a contiguous vector, in blocks of rows. A block first subtracts its products
+	with all solved numbers, which do not depend on each other; only then each row waits for the one
+	before. */
 static void odvgp__solve_vector(
 		const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *x)
 {
@@ -7537,24 +7511,24 @@ static void odvgp__solve_vector(
 	}
 }
 
-/*  x <- L^-1 x for each row x of X [n,M]. */
+/*	x <- L^-1 x for each row x of X [n,M]. */
 static void odvgp__predict_solve(
 		odvgp__prediction *t, ptrdiff_t n, const odvgp_real *L, odvgp_real *X)
 {
 	ptrdiff_t M = (ptrdiff_t)t->p->M;
-	if (n == 1) odvgp__solve_vector(odvgp__isa_of(&t->blas), M, L, M, X);
+	if (n == 1) odvgp__solve_vector(t->blas.isa, M, L, M, X);
 	else odvgp_trsm(&t->blas, 1, 1, n, M, L, M, X, M);
 }
 
-/*  n rows of T <- A R for one block R [m,m], lower, of a covariance factor. */
+/*	n rows of T <- A R for one block R [m,m], lower, of a covariance factor. */
 static void odvgp__predict_product(odvgp__prediction *t, ptrdiff_t n, ptrdiff_t m,
 		const odvgp_real *R, const odvgp_real *A, odvgp_real *T)
 {
-	const odvgp__isa *isa = odvgp__isa_of(&t->blas);
+	const odvgp__isa *isa = t->blas.isa;
 	ptrdiff_t M = (ptrdiff_t)t->p->M;
 	if (n == 1) {
 		odvgp__zero(T, m);
-		for (ptrdiff_t p = 0; p < m; p++) isa->axpy(p + 1, A[p], R + p * m, T);
+		ODVGP__FOR(p, m) isa->axpy(p + 1, A[p], R + p * m, T);
 		return;
 	}
 	odvgp__mm g = odvgp__mm_make(0, 0, n, m, m, 1, A, M, R, m, 0, T, M);
@@ -7562,15 +7536,14 @@ static void odvgp__predict_product(odvgp__prediction *t, ptrdiff_t n, ptrdiff_t 
 	odvgp__mm_run(&t->blas, &g);
 }
 
-/*  T of output q: q_sqrt^T A, which adds to the variance, or L_H^-1 B_sqrt^T k, which is
-    subtracted. */
+/*	T of output q: q_sqrt^T A, which adds to the variance, or L_H^-1 B_sqrt^T k, which is
+	subtracted. */
 static void odvgp__predict_cholesky(odvgp__prediction *t, ptrdiff_t n, ptrdiff_t q)
 {
 	ptrdiff_t M = (ptrdiff_t)t->p->M, Mr = (ptrdiff_t)t->p->M_factor, Mv = M - Mr;
 	if (odvgp__factors[t->p->factor].diagonal) {
-		for (ptrdiff_t i = 0; i < n; i++)
-			for (ptrdiff_t j = 0; j < M; j++)
-				t->T[i * M + j] = t->v.factor[q * M + j] * t->A[i * M + j];
+		ODVGP__FOR(i, n)
+			ODVGP__FOR(j, M) t->T[i * M + j] = t->v.factor[q * M + j] * t->A[i * M + j];
 	} else {
 		odvgp__predict_product(t, n, Mr, t->v.factor + q * Mr * Mr, t->A, t->T);
 		if (Mv) odvgp__predict_product(t, n, Mv, t->v.factor_v + q * Mv * Mv, t->A + Mr, t->T + Mr);
@@ -7578,11 +7551,11 @@ static void odvgp__predict_cholesky(odvgp__prediction *t, ptrdiff_t n, ptrdiff_t
 	if (!odvgp__factors[t->p->factor].of_S) odvgp__predict_solve(t, n, t->v.L + q * M * M, t->T);
 }
 
-/*  k(x_i,x_j) of two images. */
+/*	k(x_i,x_j) of two images. */
 static odvgp_real odvgp__predict_image_cov(odvgp__prediction *t, ptrdiff_t i, ptrdiff_t j)
 {
 	const odvgp__patches *p = &t->p->patches;
-	const odvgp__isa *isa = odvgp__isa_of(&t->blas);
+	const odvgp__isa *isa = t->blas.isa;
 	const odvgp_real *w = t->v.weights, *centre = t->v.beta_centre;
 	ptrdiff_t T = odvgp__patches_count(p), D = odvgp__patch_columns(p, 0), ld = odvgp__points_ld(T);
 	odvgp_real sum = 0;
@@ -7592,7 +7565,7 @@ static odvgp_real odvgp__predict_image_cov(odvgp__prediction *t, ptrdiff_t i, pt
 	if (i != j) odvgp__patches_move(p, t->X + i * (ptrdiff_t)t->p->D, NULL, t->patches);
 	/* of one image, only the triangle: entries before the diagonal count twice */
 	t->job->X2 = i == j ? t->job->X1 : NULL;
-	for (ptrdiff_t r = 0; r < T; r++) {
+	ODVGP__FOR(r, T) {
 		odvgp__points_place(t->kernel, t->v.hyp, t->patches + r * D, 1, centre, t->u, 1);
 		for (ptrdiff_t s = 0; s < (i == j ? r + 1 : T); s += ODVGP__CHUNK) {
 			const odvgp_real *k =
@@ -7612,28 +7585,28 @@ static odvgp_real odvgp__predict_prior(odvgp__prediction *t, ptrdiff_t i)
 	return odvgp__kernel_diag(t->kernel, t->v.hyp, t->X + i * (ptrdiff_t)t->p->D, node);
 }
 
-/*  k(x,x) and, if all outputs share L, A and max(k(x,x) - |A|^2, 0). */
+/*	k(x,x) and, if all outputs share L, A and max(k(x,x) - |A|^2, 0). */
 static void odvgp__predict_features(odvgp__prediction *t, ptrdiff_t n)
 {
-	const odvgp__isa *isa = odvgp__isa_of(&t->blas);
+	const odvgp__isa *isa = t->blas.isa;
 	ptrdiff_t M = (ptrdiff_t)t->p->M;
-	for (ptrdiff_t i = 0; i < n; i++) t->prior[i] = odvgp__predict_prior(t, i);
+	ODVGP__FOR(i, n) t->prior[i] = odvgp__predict_prior(t, i);
 	if (!odvgp__factors[t->p->factor].of_S) return;
 	odvgp__predict_solve(t, n, t->v.L, t->A);
-	for (ptrdiff_t i = 0; i < n; i++) /* NaN stays NaN */
+	ODVGP__FOR(i, n) /* NaN stays NaN */
 		t->square[i] = ODVGP__MAX(0, t->prior[i] - isa->dot(M, t->A + i * M, t->A + i * M));
 }
 
 static void odvgp__predict_var(odvgp__prediction *t, ptrdiff_t n)
 {
-	const odvgp__isa *isa = odvgp__isa_of(&t->blas);
+	const odvgp__isa *isa = t->blas.isa;
 	ptrdiff_t M = (ptrdiff_t)t->p->M, P = (ptrdiff_t)t->p->P;
 	int dense = odvgp__factors[t->p->factor].of_S;
 	t->has_var = 1;
 	odvgp__predict_features(t, n);
-	for (ptrdiff_t q = 0; q < P; q++) {
+	ODVGP__FOR(q, P) {
 		odvgp__predict_cholesky(t, n, q);
-		for (ptrdiff_t i = 0; i < n; i++) {
+		ODVGP__FOR(i, n) {
 			odvgp_real sum = isa->dot(M, t->T + i * M, t->T + i * M);
 			/* NaN stays NaN */
 			t->var[q * t->ld + i] = dense ? sum + t->square[i] : ODVGP__MAX(0, t->prior[i] - sum);
@@ -7646,13 +7619,13 @@ static const odvgp__likelihood *odvgp__predict_likelihood(const odvgp__predictio
 	return &odvgp__likelihoods[t->p->likelihood];
 }
 
-/*  The scale of function q's target if f scales with y, else 1. */
+/*	The scale of function q's target if f scales with y, else 1. */
 static odvgp_real odvgp__predict_scale(const odvgp__prediction *t, ptrdiff_t q)
 {
 	return odvgp__predict_likelihood(t)->flags & ODVGP__LIK_SCALABLE ? t->v.y_scale[q] : 1;
 }
 
-/*  Function q's n values x in units of y. */
+/*	Function q's n values x in units of y. */
 static void odvgp__predict_unscale(
 		const odvgp__prediction *t, ptrdiff_t q, odvgp_real *x, ptrdiff_t n)
 {
@@ -7665,7 +7638,7 @@ static odvgp__lik_job odvgp__predict_lik_job(const odvgp__prediction *t, ptrdiff
 	odvgp__lik_job job;
 	memset(&job, 0, sizeof job);
 	job.lik = odvgp__predict_likelihood(t);
-	job.isa = odvgp__isa_of(&t->blas);
+	job.isa = t->blas.isa;
 	job.classes = (ptrdiff_t)t->p->classes;
 	job.rule = t->v.rule;
 	job.H = (ptrdiff_t)t->p->nodes;
@@ -7693,7 +7666,7 @@ static odvgp_status odvgp__predict_check(
 	return odvgp__finite(X, n * (ptrdiff_t)p->D) ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-/*  What a call computes from the last layer's means and variances. Outputs may be NULL. */
+/*	What a call computes from the last layer's means and variances. Outputs may be NULL. */
 typedef struct odvgp__prediction_call {
 	const odvgp_server *s;
 	ptrdiff_t n;
@@ -7706,39 +7679,38 @@ typedef struct odvgp__prediction_call {
 	odvgp__between_layers between;
 } odvgp__prediction_call;
 
-/*  Inputs [rows,D] of the next layer: sample k of Gaussians with these moments [P,ld]. */
+/*	Inputs [rows,D] of the next layer: sample k of Gaussians with these moments [P,ld]. */
 static void odvgp__predict_sample(const odvgp__predictor *p, const odvgp_real *mean,
 		const odvgp_real *var, ptrdiff_t ld, ptrdiff_t rows, ptrdiff_t k, odvgp_real *x)
 {
 	ptrdiff_t P = (ptrdiff_t)p->P;
 	uint64_t seed = p->seed[0] | (uint64_t)p->seed[1] << 32;
-	for (ptrdiff_t q = 0; q < P; q++) {
+	ODVGP__FOR(q, P) {
 		odvgp_real z =
 				(odvgp_real)odvgp__normal(seed, (uint64_t)p->layers, (uint64_t)(k / 2 * P + q));
 		if (k % 2) z = -z;
-		for (ptrdiff_t i = 0; i < rows; i++)
-			x[i * P + q] = mean[q * ld + i] + ODVGP__SQRT(var[q * ld + i]) * z;
+		ODVGP__FOR(i, rows) x[i * P + q] = mean[q * ld + i] + ODVGP__SQRT(var[q * ld + i]) * z;
 	}
 }
 
-/*  If functions are mixtures: n columns of x [F,ld] <- W x, or (W o W) x with `squares`. x has P
-    rows before. */
+/*	If functions are mixtures: n columns of x [F,ld] <- W x, or (W o W) x with `squares`. x has P
+	rows before. */
 static void odvgp__predict_mix(
 		odvgp__prediction *t, int squares, odvgp_real *x, ptrdiff_t n, ptrdiff_t ld)
 {
 	ptrdiff_t P = (ptrdiff_t)t->p->P;
 	for (ptrdiff_t i = 0; i < n && t->p->mixed; i++) {
-		for (ptrdiff_t q = 0; q < P; q++) t->column[q] = x[q * ld + i];
-		for (ptrdiff_t f = 0; f < (ptrdiff_t)t->p->F; f++) {
+		ODVGP__FOR(q, P) t->column[q] = x[q * ld + i];
+		ODVGP__FOR(f, (ptrdiff_t)t->p->F) {
 			const odvgp_real *w = t->v.mixing + f * P;
 			odvgp_real sum = 0;
-			for (ptrdiff_t q = 0; q < P; q++) sum += (squares ? w[q] * w[q] : w[q]) * t->column[q];
+			ODVGP__FOR(q, P) sum += (squares ? w[q] * w[q] : w[q]) * t->column[q];
 			x[f * ld + i] = sum;
 		}
 	}
 }
 
-/*  One layer's moments of a tile in t->mean and t->var. */
+/*	One layer's moments of a tile in t->mean and t->var. */
 static void odvgp__predict_layer(
 		odvgp__prediction *t, const odvgp_real *X, ptrdiff_t n, int variances)
 {
@@ -7752,7 +7724,7 @@ static void odvgp__predict_layer(
 	odvgp__predict_mix(t, 1, t->var, n, t->ld);
 }
 
-/*  A tile through all layers, once for each sample; a: the scratch behind c->between. */
+/*	A tile through all layers, once for each sample; a: the scratch behind c->between. */
 static void odvgp__predict_stack(odvgp__prediction_call *c, ptrdiff_t first, ptrdiff_t count,
 		ptrdiff_t rows, const odvgp__arena *a)
 {
@@ -7765,7 +7737,7 @@ static void odvgp__predict_stack(odvgp__prediction_call *c, ptrdiff_t first, ptr
 	odvgp__predict_layer(t, c->X + first * bottom.D, count, 1);
 	odvgp__copy(b->mean, t->mean, bottom.P * rows);
 	odvgp__copy(b->var, t->var, bottom.P * rows);
-	for (ptrdiff_t k = 0; k < (ptrdiff_t)p->samples; k++) {
+	ODVGP__FOR(k, (ptrdiff_t)p->samples) {
 		odvgp__predict_sample(p, b->mean, b->var, rows, count, k, b->x);
 		for (odvgp_server layer = bottom; odvgp__layers_served(&layer) > 1;) {
 			layer = odvgp__layer_above(&layer);
@@ -7780,7 +7752,7 @@ static void odvgp__predict_stack(odvgp__prediction_call *c, ptrdiff_t first, ptr
 	}
 }
 
-/*  All rows, a tile at a time. */
+/*	All rows, a tile at a time. */
 static odvgp_status odvgp__predict_run(
 		odvgp__prediction_call *c, int variances, void *scratch, size_t bytes)
 {
@@ -7809,8 +7781,8 @@ static odvgp_status odvgp__predict_run(
 	return c->finite ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-/*  Mix component k with moments m and v into those of the k before it. run: their mean; NULL for a
-    single one. mean, var: out or NULL. */
+/*	Mix component k with moments m and v into those of the k before it. run: their mean; NULL for a
+	single one. mean, var: out or NULL. */
 static void odvgp__mix_in(
 		ptrdiff_t k, odvgp_real m, odvgp_real v, odvgp_real *run, odvgp_real *mean, odvgp_real *var)
 {
@@ -7820,16 +7792,16 @@ static void odvgp__mix_in(
 	if (mean) *mean = run ? *run : m;
 }
 
-/*  Moments m and v [rows,ld] of sample k to mean and var [rows,n], in units of y. m may be NULL if
-    mean and run are. */
+/*	Moments m and v [rows,ld] of sample k to mean and var [rows,n], in units of y. m may be NULL if
+	mean and run are. */
 static void odvgp__use_rows(odvgp__prediction_call *c, const odvgp__prediction *t, ptrdiff_t first,
 		ptrdiff_t count, ptrdiff_t k, ptrdiff_t rows, const odvgp_real *m, const odvgp_real *v,
 		odvgp_real *run, odvgp_real *mean, odvgp_real *var)
 {
 	int scaled = odvgp__predict_likelihood(t)->flags & ODVGP__LIK_SCALABLE;
-	for (ptrdiff_t q = 0; q < rows; q++) {
+	ODVGP__FOR(q, rows) {
 		odvgp_real scale = odvgp__predict_scale(t, q);
-		for (ptrdiff_t i = 0; i < count; i++) {
+		ODVGP__FOR(i, count) {
 			ptrdiff_t at = q * c->n + first + i, from = q * t->ld + i;
 			odvgp_real x = m ? m[from] : 0;
 			if (scaled) x = t->v.y_mean[q] + scale * x;
@@ -7854,7 +7826,7 @@ static void odvgp__use_moments(odvgp__prediction_call *c, odvgp__prediction *t, 
 	odvgp__use_rows(c, t, first, count, k, c->s->y_rows, y, t->of_y, b->y, c->mean_y, c->var_y);
 }
 
-/*  Outputs may be NULL. */
+/*	Outputs may be NULL. */
 static odvgp_status odvgp__predict_moments(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean, odvgp_real *var, odvgp_real *mean_y, odvgp_real *var_y, void *scratch,
 		size_t scratch_bytes)
@@ -7878,15 +7850,15 @@ ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *s, const odvgp_real *
 	return odvgp__predict_moments(s, X, n, NULL, NULL, mean, var, scratch, scratch_bytes);
 }
 
-/*  c->var is the covariance [n,F,F]. */
+/*	c->var is the covariance [n,F,F]. */
 static void odvgp__use_functions(odvgp__prediction_call *c, odvgp__prediction *t, ptrdiff_t first,
 		ptrdiff_t count, ptrdiff_t k)
 {
 	ptrdiff_t F = c->s->F, P = c->s->P;
 	if (c->mean) odvgp__use_rows(c, t, first, count, k, F, t->mean, NULL, NULL, c->mean, NULL);
-	for (ptrdiff_t i = 0; i < count; i++) {
+	ODVGP__FOR(i, count) {
 		odvgp_real *C = c->var + (first + i) * F * F;
-		for (ptrdiff_t f = 0; f < F; f++)
+		ODVGP__FOR(f, F)
 			for (ptrdiff_t g = 0; g <= f; g++) {
 				odvgp_real sum = !t->p->mixed && f == g ? t->var[f * t->ld + i] : 0;
 				for (ptrdiff_t q = 0; q < P && t->p->mixed; q++)
@@ -7930,24 +7902,22 @@ static odvgp__y_row odvgp__served_row(const odvgp__predictor *p)
 	return row;
 }
 
-/*  Targets of n rows of C columns to t->y, transposed, in training units. Exposure moves the
-    means. */
+/*	Targets of n rows of C columns to t->y, transposed, in training units. Exposure moves the
+	means. */
 static void odvgp__predict_targets(
 		odvgp__prediction *t, const odvgp_real *Y, ptrdiff_t n, ptrdiff_t C)
 {
 	ptrdiff_t T = (ptrdiff_t)t->p->T;
 	int gaussian = odvgp__predict_likelihood(t)->flags & ODVGP__LIK_GAUSSIAN;
-	for (ptrdiff_t q = 0; q < T; q++)
-		for (ptrdiff_t i = 0; i < n; i++)
-			t->y[q * t->ld + i] = (Y[i * C + q] - t->v.y_mean[q]) / t->v.y_scale[q];
+	ODVGP__FOR(q, T)
+		ODVGP__FOR(i, n) t->y[q * t->ld + i] = (Y[i * C + q] - t->v.y_mean[q]) / t->v.y_scale[q];
 	for (ptrdiff_t i = 0; i < n && t->scale; i++) t->scale[i] = Y[i * C + C - 1];
 	for (ptrdiff_t q = 0; q < T && t->scale && !gaussian; q++)
-		for (ptrdiff_t i = 0; i < n; i++)
-			t->mean[q * t->ld + i] += (odvgp_real)log((double)t->scale[i]);
+		ODVGP__FOR(i, n) t->mean[q * t->ld + i] += (odvgp_real)log((double)t->scale[i]);
 }
 
-/*  The log of the mean of the samples' densities: logp holds sum_k exp(l_k - top), in the end
-    top + log of their mean. */
+/*	The log of the mean of the samples' densities: logp holds sum_k exp(l_k - top), in the end
+	top + log of their mean. */
 static void odvgp__use_densities(odvgp__prediction_call *c, odvgp__prediction *t, ptrdiff_t first,
 		ptrdiff_t count, ptrdiff_t k)
 {
@@ -7959,9 +7929,9 @@ static void odvgp__use_densities(odvgp__prediction_call *c, odvgp__prediction *t
 	odvgp__lik_job job = odvgp__predict_lik_job(t, count);
 	if (job.lik->flags & ODVGP__LIK_GAUSSIAN) job.noise = t->scale;
 	odvgp__predict_likelihood(t)->log_density(&job, t->of_y);
-	for (ptrdiff_t i = 0; i < count; i++) {
+	ODVGP__FOR(i, count) {
 		odvgp_real sum = 0, *logp = c->logp + first + i;
-		for (ptrdiff_t q = 0; q < T; q++) {
+		ODVGP__FOR(q, T) {
 			sum += t->of_y[q * t->ld + i];
 			sum -= (odvgp_real)log((double)t->v.y_scale[q]);
 		}
@@ -7987,11 +7957,11 @@ ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *s, const odvgp_rea
 	if (status || n == 0) return status;
 	if (!Y || !logp) return ODVGP_E_ARG;
 	odvgp__y_row row = odvgp__served_row(odvgp__last_layer(s));
-	if ((status = odvgp__targets_check(&row, Y, n, 0, NULL)) != ODVGP_OK) return status;
+	if ((status = odvgp__targets_check(&row, Y, n, 0, NULL))) return status;
 	return odvgp__predict_run(&c, 1, scratch, scratch_bytes);
 }
 
-/*  Lower triangle of C [n,n] <- K(X,X). */
+/*	Lower triangle of C [n,n] <- K(X,X). */
 static void odvgp__predict_prior_cov(odvgp__prediction *t, ptrdiff_t n, odvgp_real *C)
 {
 	ptrdiff_t ld = odvgp__points_ld(n);
@@ -8002,7 +7972,7 @@ static void odvgp__predict_prior_cov(odvgp__prediction *t, ptrdiff_t n, odvgp_re
 	t->job->X2 = t->X;
 	odvgp__zero(t->by_columns, (ptrdiff_t)t->p->columns * ld + ODVGP__POINTS_BEYOND);
 	odvgp__points_place(t->kernel, t->v.hyp, t->X, n, centre, t->by_columns, ld);
-	for (ptrdiff_t i = 0; i < n; i++) {
+	ODVGP__FOR(i, n) {
 		odvgp__points_place(t->kernel, t->v.hyp, t->X + i * (ptrdiff_t)t->p->D, 1, centre, t->u, 1);
 		for (ptrdiff_t j = 0; j <= i; j += ODVGP__CHUNK)
 			odvgp__copy(C + i * n + j,
@@ -8011,7 +7981,7 @@ static void odvgp__predict_prior_cov(odvgp__prediction *t, ptrdiff_t n, odvgp_re
 	}
 }
 
-/*  Mean [P,n], or NULL, and cov [P,n,n] of a tile's processes. Leaves k(x,x) in t->prior. */
+/*	Mean [P,n], or NULL, and cov [P,n,n] of a tile's processes. Leaves k(x,x) in t->prior. */
 static void odvgp__predict_cov(
 		odvgp__prediction *t, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean, odvgp_real *cov)
 {
@@ -8021,27 +7991,27 @@ static void odvgp__predict_cov(
 	odvgp__predict_mean(t, n, 1);
 	for (ptrdiff_t q = 0; q < P && mean; q++) odvgp__copy(mean + q * n, t->mean + q * t->ld, n);
 	odvgp__predict_features(t, n);
-	for (ptrdiff_t q = 0; q < P; q++) { /* K - A A^T + T T^T, or K - T T^T */
+	ODVGP__FOR(q, P) { /* K - A A^T + T T^T, or K - T T^T */
 		odvgp_real *C = cov + q * n * n;
 		odvgp__predict_prior_cov(t, n, C);
 		odvgp__predict_cholesky(t, n, q);
 		odvgp_syrk(&t->blas, 0, n, M, -1, dense ? t->A : t->T, M, NULL, 1, C, n);
 		/* NaN stays NaN */
-		for (ptrdiff_t i = 0; i < n; i++) C[i * n + i] = ODVGP__MAX(0, C[i * n + i]);
+		ODVGP__FOR(i, n) C[i * n + i] = ODVGP__MAX(0, C[i * n + i]);
 		if (dense) odvgp_syrk(&t->blas, 0, n, M, 1, t->T, M, NULL, 1, C, n);
-		for (ptrdiff_t i = 0; i < n; i++)
+		ODVGP__FOR(i, n)
 			for (ptrdiff_t j = 0; j <= i; j++) C[j * n + i] = C[i * n + j];
 	}
 }
 
-/*  The processes' means or samples f [P,n], and their cov [P,n,n], become the functions' [F,n] and
-    [F,n,n], in units of y. Either may be NULL. */
+/*	The processes' means or samples f [P,n], and their cov [P,n,n], become the functions' [F,n] and
+	[F,n,n], in units of y. Either may be NULL. */
 static void odvgp__predict_functions(
 		odvgp__prediction *t, ptrdiff_t n, odvgp_real *f, odvgp_real *cov)
 {
 	if (f) odvgp__predict_mix(t, 0, f, n, n);
 	if (cov) odvgp__predict_mix(t, 1, cov, n * n, n * n);
-	for (ptrdiff_t q = 0; q < (ptrdiff_t)t->p->F; q++) {
+	ODVGP__FOR(q, (ptrdiff_t)t->p->F) {
 		odvgp_real scale = odvgp__predict_scale(t, q) * odvgp__predict_scale(t, q);
 		if (f) odvgp__predict_unscale(t, q, f + q * n, n);
 		for (ptrdiff_t i = 0; i < n * n && cov; i++)
@@ -8064,17 +8034,17 @@ ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *s, const odvgp_real
 	return finite ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-/*  Pivoted Cholesky of a semi-definite C [n,n]: C[perm,perm] = L L^T. Pivots below n eps times the
-    largest count as 0, so it needs no jitter. L, in the order of perm, overwrites the lower
-    triangle. n^3/3 flops. */
+/*	Pivoted Cholesky of a semi-definite C [n,n]: C[perm,perm] = L L^T. Pivots below n eps times the
+	largest count as 0, so it needs no jitter. L, in the order of perm, overwrites the lower
+	triangle. n^3/3 flops. */
 static void odvgp__pivoted_cholesky(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
 {
 	odvgp_real largest = 0;
-	for (ptrdiff_t i = 0; i < n; i++) {
+	ODVGP__FOR(i, n) {
 		perm[i] = i;
 		largest = ODVGP__MAX(largest, C[i * n + i]);
 	}
-	for (ptrdiff_t k = 0; k < n; k++) {
+	ODVGP__FOR(k, n) {
 		ptrdiff_t best = k;
 		for (ptrdiff_t i = k + 1; i < n; i++)
 			if (C[i * n + i] > C[best * n + best]) best = i;
@@ -8086,7 +8056,7 @@ static void odvgp__pivoted_cholesky(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
 			ptrdiff_t keep = perm[k];
 			perm[k] = perm[best];
 			perm[best] = keep;
-			for (ptrdiff_t j = 0; j < n; j++) {
+			ODVGP__FOR(j, n) {
 				odvgp_real x = C[k * n + j];
 				C[k * n + j] = C[best * n + j];
 				C[best * n + j] = x;
@@ -8104,16 +8074,16 @@ static void odvgp__pivoted_cholesky(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
 	}
 }
 
-/*  The same in units of each point's prior variance, so that rounding is relative to it. */
+/*	The same in units of each point's prior variance, so that rounding is relative to it. */
 static void odvgp__scaled_cholesky(
 		ptrdiff_t n, odvgp_real *C, const odvgp_real *prior, ptrdiff_t *perm)
 {
-	for (ptrdiff_t i = 0; i < n; i++)
-		for (ptrdiff_t j = 0; j < n; j++)
+	ODVGP__FOR(i, n)
+		ODVGP__FOR(j, n)
 			if (prior[i] > 0 && prior[j] > 0)
 				C[i * n + j] /= ODVGP__SQRT(prior[i]) * ODVGP__SQRT(prior[j]);
 	odvgp__pivoted_cholesky(n, C, perm);
-	for (ptrdiff_t i = 0; i < n; i++)
+	ODVGP__FOR(i, n)
 		for (ptrdiff_t j = 0; j <= i; j++)
 			if (prior[perm[i]] > 0) C[i * n + j] *= ODVGP__SQRT(prior[perm[i]]);
 }
@@ -8152,7 +8122,7 @@ ODVGP_API size_t odvgp_sample_scratch(const odvgp_server *s, ptrdiff_t n)
 	return a.bad ? 0 : a.used + 64 + most;
 }
 
-/*  Joint samples of one layer. */
+/*	Joint samples of one layer. */
 static odvgp_status odvgp__sample_layer(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
 		ptrdiff_t samples, uint64_t seed, odvgp_real *f, void *scratch, size_t scratch_bytes)
 {
@@ -8170,16 +8140,15 @@ static odvgp_status odvgp__sample_layer(const odvgp_server *s, const odvgp_real 
 	if (!mixed) odvgp__predict_functions(t, n, mean, cov);
 	/* odvgp__pivoted_cholesky counts a NaN pivot as 0 */
 	finite = odvgp__finite(cov, P * n * n);
-	for (ptrdiff_t q = 0; q < P; q++)
-		odvgp__scaled_cholesky(n, cov + q * n * n, t->prior, perm + q * n);
-	for (ptrdiff_t k = 0; k < samples; k++) {
-		for (ptrdiff_t q = 0; q < P; q++) {
+	ODVGP__FOR(q, P) odvgp__scaled_cholesky(n, cov + q * n * n, t->prior, perm + q * n);
+	ODVGP__FOR(k, samples) {
+		ODVGP__FOR(q, P) {
 			const odvgp_real *L = cov + q * n * n;
 			odvgp_real *out = f + (k * F + q) * n;
-			for (ptrdiff_t i = 0; i < n; i++)
+			ODVGP__FOR(i, n)
 				z[i] = (odvgp_real)odvgp__normal(
 						seed, ODVGP__STREAM_SAMPLE, (uint64_t)((k * F + q) * n + i));
-			for (ptrdiff_t i = 0; i < n; i++) {
+			ODVGP__FOR(i, n) {
 				odvgp_real sum = mean[q * n + perm[q * n + i]];
 				for (ptrdiff_t j = 0; j <= i; j++) sum += L[i * n + j] * z[j];
 				out[perm[q * n + i]] = sum;
@@ -8191,7 +8160,7 @@ static odvgp_status odvgp__sample_layer(const odvgp_server *s, const odvgp_real 
 	return finite ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-/*  Of a stack: each sample of a layer is jointly drawn at a sample of the layer below. */
+/*	Of a stack: each sample of a layer is jointly drawn at a sample of the layer below. */
 static odvgp_status odvgp__sample_stack(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
 		ptrdiff_t samples, uint64_t seed, odvgp_real *f, void *scratch, size_t scratch_bytes)
 {
@@ -8201,7 +8170,7 @@ static odvgp_status odvgp__sample_stack(const odvgp_server *s, const odvgp_real 
 	odvgp__largest_layer(s, n, odvgp__sample_layer_size, &widest);
 	odvgp__arena_init(&a, scratch, scratch_bytes);
 	odvgp_real *hidden = odvgp__take(&a, 2 * widest, n), *x = hidden + widest * n;
-	for (ptrdiff_t k = 0; k < samples; k++) {
+	ODVGP__FOR(k, samples) {
 		const odvgp_real *from = X;
 		odvgp_server layer = odvgp__layer_server(s->block, s->isa);
 		for (ptrdiff_t left = odvgp__layers_served(s); left > 0; left--) {
@@ -8211,8 +8180,7 @@ static odvgp_status odvgp__sample_stack(const odvgp_server *s, const odvgp_real 
 					left > 1 ? hidden : f + k * layer.F * n, a.base + a.used, a.size - a.used);
 			if (now) status = now;
 			if (left == 1) break;
-			for (ptrdiff_t i = 0; i < n * layer.P; i++)
-				x[i] = hidden[i % layer.P * n + i / layer.P];
+			ODVGP__FOR(i, n * layer.P) x[i] = hidden[i % layer.P * n + i / layer.P];
 			from = x;
 			layer = odvgp__layer_above(&layer);
 		}
@@ -8232,25 +8200,24 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
 			s, X, n, samples, seed, f, scratch, scratch_bytes);
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>server   opening a frozen block or a file
+/* ---- >>server   opening a frozen block or a file
 
-    A server checks its block once, so that calls need not. A file, little-endian on every machine,
-    is
-        magic, version, sizes | model (>>io) | predictor | the caller's bytes | checksum of all that
-    Its predictor is the block with reals in the file's precision. A program that only predicts
-    needs nothing after this section. */
+	A server checks its block once, so that calls need not. A file, little-endian on every machine,
+	is
+		magic, version, sizes | model (>>io) | predictor | the caller's bytes | checksum of all that
+	Its predictor is the block with reals in the file's precision. A program that only predicts
+	needs nothing after this section. */
 
 #define ODVGP__FILE_VERSION 9
 enum { ODVGP__FILE_MEASURE, ODVGP__FILE_WRITE, ODVGP__FILE_READ };
 
-typedef struct odvgp__file {
+typedef struct {
 	int mode, bad;
 	unsigned char *at; /* NULL in MEASURE mode */
 	size_t used, size;
 } odvgp__file;
 
-/*  One little-endian number of `bytes` bytes. */
+/*	One little-endian number of `bytes` bytes. */
 static uint64_t odvgp__file_bits(odvgp__file *f, uint64_t value, int bytes)
 {
 	if (f->size - f->used < (size_t)bytes) {
@@ -8274,7 +8241,7 @@ static void odvgp__file_u32(odvgp__file *f, uint32_t *v)
 }
 static void odvgp__file_u64(odvgp__file *f, uint64_t *v) { *v = odvgp__file_bits(f, *v, 8); }
 
-/*  n reals of 4 or 8 bytes each. */
+/*	n reals of 4 or 8 bytes each. */
 static void odvgp__file_reals(odvgp__file *f, odvgp_real *x, ptrdiff_t n, int bytes)
 {
 	if (f->bad || (size_t)n > (f->size - f->used) / (size_t)bytes) {
@@ -8285,7 +8252,7 @@ static void odvgp__file_reals(odvgp__file *f, odvgp_real *x, ptrdiff_t n, int by
 		f->used += (size_t)n * (size_t)bytes;
 		return;
 	}
-	for (ptrdiff_t i = 0; i < n; i++) {
+	ODVGP__FOR(i, n) {
 		float single = (float)x[i];
 		double wide = (double)x[i];
 		uint32_t u32;
@@ -8310,10 +8277,10 @@ static void odvgp__file_words(odvgp__file *f, void *words, size_t bytes)
 	}
 }
 
-/*  A kernel from a file must be one that an expression makes: each base kernel has columns of the
-    inputs; each node but the last is used once, by a later one; positions and groups are those of
-    odvgp__kernel_finish. This is checked by finishing the kernel again, one base kernel at a time,
-    because a second kernel would take much stack. k changes only if it is refused. */
+/*	A kernel from a file must be one that an expression makes: each base kernel has columns of the
+	inputs; each node but the last is used once, by a later one; positions and groups are those of
+	odvgp__kernel_finish. This is checked by finishing the kernel again, one base kernel at a time,
+	because a second kernel would take much stack. k changes only if it is refused. */
 static int odvgp__kernel_ok(odvgp__kernel *k, ptrdiff_t D)
 {
 	uint64_t nhyp = 0;
@@ -8360,7 +8327,7 @@ static int odvgp__kernel_ok(odvgp__kernel *k, ptrdiff_t D)
 		   !memcmp(group_base, k->group_base, sizeof group_base);
 }
 
-/*  Four multiply-and-fold lanes over 32-byte blocks: any single changed bit changes the sum. */
+/*	Four multiply-and-fold lanes over 32-byte blocks: any single changed bit changes the sum. */
 static uint64_t odvgp__checksum(const unsigned char *at, size_t n)
 {
 	uint64_t lane[4] = {1, 2, 3, 4}, h = (uint64_t)n;
@@ -8386,25 +8353,24 @@ static const char odvgp__too_many_base_kernels[] =
 		"its kernel has more terms than this build allows: compile with a larger "
 		"ODVGP_MAX_BASE_KERNELS";
 
-/*  Magic, version, number of base kernels: what reading the kernel needs. */
+/*	Magic, version, number of base kernels: what reading the kernel needs. */
 static odvgp_status odvgp__predictor_start_check(
 		const odvgp__predictor *p, const char *what, odvgp_info *info)
 {
 	if (p->magic != ODVGP__PREDICTOR_MAGIC)
-		return odvgp__fail(
-				info, ODVGP_E_FORMAT, what, -1, 0, "holds no predictor of a machine like this one");
+		return odvgp__refuse(
+				info, ODVGP_E_FORMAT, what, "holds no predictor of a machine like this one");
 	if (p->version != ODVGP__PREDICTOR_VERSION)
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, what, -1, (double)p->version,
 				"holds a predictor of another version: freeze the model again with this one");
 	if (p->base_kernels > ODVGP_MAX_BASE_KERNELS)
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, what, -1, (double)p->base_kernels,
 				odvgp__too_many_base_kernels);
-	return p->base_kernels
-				   ? ODVGP_OK
-				   : odvgp__fail(info, ODVGP_E_FORMAT, what, -1, 0, "its kernel is not valid");
+	return p->base_kernels ? ODVGP_OK
+						   : odvgp__refuse(info, ODVGP_E_FORMAT, what, "its kernel is not valid");
 }
 
-/*  The number of reals, or -1 if no model has this head. The kernel's words follow it. */
+/*	The number of reals, or -1 if no model has this head. The kernel's words follow it. */
 static ptrdiff_t odvgp__predictor_measure(const odvgp__predictor *p)
 {
 	odvgp__kernel k;
@@ -8452,7 +8418,7 @@ static ptrdiff_t odvgp__predictor_measure(const odvgp__predictor *p)
 	return reals >= 0 && odvgp__predictor_reals(p) == (uint64_t)reals ? reals : -1;
 }
 
-/*  Whether reals are finite, and positive where they must be. */
+/*	Whether reals are finite, and positive where they must be. */
 static int odvgp__predictor_reals_ok(const odvgp__predictor *p)
 {
 	odvgp__view v = odvgp__view_of(p);
@@ -8464,7 +8430,7 @@ static int odvgp__predictor_reals_ok(const odvgp__predictor *p)
 		const odvgp_real *x;
 		uint32_t n;
 	} positive[] = {{v.hyp, p->nhyp}, {v.lik_params, lik}, {v.x_scale, p->D}, {v.y_scale, p->T}};
-	for (ptrdiff_t k = 0; k < ODVGP__COUNT(positive); k++)
+	ODVGP__FOR(k, ODVGP__COUNT(positive))
 		for (uint32_t i = 0; i < positive[k].n; i++)
 			if (!(positive[k].x[i] > 0)) return 0;
 	if (p->nodes && !(v.rule[0] >= 0 && v.rule[0] < ODVGP__R(0.5))) return 0; /* link jitter */
@@ -8473,7 +8439,7 @@ static int odvgp__predictor_reals_ok(const odvgp__predictor *p)
 	return odvgp__finite(v.beta, (ptrdiff_t)odvgp__predictor_reals(p));
 }
 
-/*  A checked block: inputs are the first layer's, all else the last one's. */
+/*	A checked block: inputs are the first layer's, all else the last one's. */
 static odvgp_status odvgp__server_fill(
 		odvgp_server *s, const odvgp__predictor *p, const odvgp__isa *row)
 {
@@ -8484,7 +8450,7 @@ static odvgp_status odvgp__server_fill(
 	return ODVGP_OK;
 }
 
-/*  Whether `above` is the predictor of the layer above p. */
+/*	Whether `above` is the predictor of the layer above p. */
 static int odvgp__predictors_chain(const odvgp__predictor *p, const odvgp__predictor *above)
 {
 	return above->layers + 1 == p->layers && above->D == p->P && above->samples == p->samples;
@@ -8493,18 +8459,18 @@ static int odvgp__predictors_chain(const odvgp__predictor *p, const odvgp__predi
 static odvgp_status odvgp__server_check(
 		const odvgp_server *server, const void *block, const odvgp__isa *row, odvgp_info *info)
 {
-	if (!server) return odvgp__fail(info, ODVGP_E_ARG, "server", -1, 0, "is NULL");
-	if (!block) return odvgp__fail(info, ODVGP_E_ARG, "block", -1, 0, "is NULL");
+	if (!server) return odvgp__is_null(info, "server");
+	if (!block) return odvgp__is_null(info, "block");
 	if ((uintptr_t)block % sizeof(odvgp_real))
-		return odvgp__fail(
-				info, ODVGP_E_ARG, "block", -1, 0, "must stand at an address that a real can have");
+		return odvgp__refuse(
+				info, ODVGP_E_ARG, "block", "must stand at an address that a real can have");
 	if (!row)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "isa", -1, 0,
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "isa",
 				"this machine or this build lacks the instruction set");
 	return ODVGP_OK;
 }
 
-/*  One layer's predictor at the start of a block. */
+/*	One layer's predictor at the start of a block. */
 static odvgp_status odvgp__predictor_check(
 		const odvgp__predictor *p, size_t bytes, odvgp_info *info)
 {
@@ -8519,16 +8485,15 @@ static odvgp_status odvgp__predictor_check(
 	if (bytes < odvgp__predictor_head(p->base_kernels))
 		return odvgp__fail(info, ODVGP_E_FORMAT, "block", -1, (double)bytes, "is cut off");
 	if (odvgp__predictor_measure(p) < 0)
-		return odvgp__fail(info, ODVGP_E_FORMAT, "block", -1, 0, "its predictor is not valid");
+		return odvgp__refuse(info, ODVGP_E_FORMAT, "block", "its predictor is not valid");
 	if (bytes < odvgp__predictor_bytes(p))
 		return odvgp__fail(info, ODVGP_E_FORMAT, "block", -1, (double)bytes, "is cut off");
 	odvgp__predictor_sum(p, sum);
 	if (sum[0] != p->checksum[0] || sum[1] != p->checksum[1])
-		return odvgp__fail(
-				info, ODVGP_E_FORMAT, "block", -1, 0, "damaged: the checksum does not match");
+		return odvgp__refuse(info, ODVGP_E_FORMAT, "block", "damaged: the checksum does not match");
 	if (!odvgp__predictor_reals_ok(p))
-		return odvgp__fail(
-				info, ODVGP_E_FORMAT, "block", -1, 0, "a number is not finite, or not above 0");
+		return odvgp__refuse(
+				info, ODVGP_E_FORMAT, "block", "a number is not finite, or not above 0");
 	return ODVGP_OK;
 }
 
@@ -8542,15 +8507,15 @@ ODVGP_API odvgp_status odvgp_server_from_block(
 	while (p->layers > 1) {
 		const odvgp__predictor *above = odvgp__predictor_above(p);
 		bytes -= odvgp__predictor_bytes(p);
-		if ((s = odvgp__predictor_check(above, bytes, info)) != ODVGP_OK) return s;
+		if ((s = odvgp__predictor_check(above, bytes, info))) return s;
 		if (!odvgp__predictors_chain(p, above))
-			return odvgp__fail(info, ODVGP_E_FORMAT, "block", -1, 0, "its layers do not chain");
+			return odvgp__refuse(info, ODVGP_E_FORMAT, "block", "its layers do not chain");
 		p = above;
 	}
 	return odvgp__server_fill(server, (const odvgp__predictor *)block, row);
 }
 
-typedef struct odvgp__file_head {
+typedef struct {
 	uint64_t magic, state_bytes, predictor_bytes, user_bytes;
 	uint32_t version, real_size;
 } odvgp__file_head;
@@ -8578,16 +8543,21 @@ static odvgp__file odvgp__file_make(int mode, const void *at, size_t size)
 	return f;
 }
 
-/*  Check magic, version, sizes and checksum; set h. */
+static odvgp_status odvgp__bad_file(odvgp_info *info, const char *sentence)
+{
+	return odvgp__refuse(info, ODVGP_E_FORMAT, "model file", sentence);
+}
+
+/*	Check magic, version, sizes and checksum; set h. */
 static odvgp_status odvgp__file_open(
 		const void *file, size_t bytes, odvgp__file_head *h, odvgp_info *info)
 {
 	memset(h, 0, sizeof *h);
-	if (!file) return odvgp__fail(info, ODVGP_E_ARG, "file", -1, 0, "is NULL");
+	if (!file) return odvgp__is_null(info, "file");
 	odvgp__file f = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
 	odvgp__file_head_walk(&f, h);
 	if (f.bad || h->magic != ODVGP__FILE_MAGIC)
-		return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "this is not a model file");
+		return odvgp__bad_file(info, "this is not a model file");
 	if (h->version < ODVGP__FILE_VERSION)
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1, (double)h->version,
 				"of an older format: train the model again, or read it with the release that wrote "
@@ -8601,29 +8571,27 @@ static odvgp_status odvgp__file_open(
 				"truncated, or longer than it should be");
 	f.used = bytes - 8;
 	if (odvgp__file_bits(&f, 0, 8) != odvgp__checksum((const unsigned char *)file, bytes - 8))
-		return odvgp__fail(
-				info, ODVGP_E_FORMAT, "model file", -1, 0, "damaged: the checksum does not match");
+		return odvgp__bad_file(info, "damaged: the checksum does not match");
 	if (h->real_size != 4 && h->real_size != 8)
-		return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "an unknown precision");
+		return odvgp__bad_file(info, "an unknown precision");
 	return ODVGP_OK;
 }
 
-/*  Head and largest kernel of a predictor. */
-typedef union odvgp__predictor_start {
+/*	Head and largest kernel of a predictor. */
+typedef union {
 	odvgp__predictor head;
 	uint32_t words[(sizeof(odvgp__predictor) + sizeof(odvgp__kernel)) / sizeof(uint32_t) + 32];
 } odvgp__predictor_start;
 
-/*  Read and check the next predictor's head, with this build's real_size, of which *left bytes are
-    in the file from here on. Leaves f at the reals. `below`: the layer before it, or NULL. */
+/*	Read and check the next predictor's head, with this build's real_size, of which *left bytes are
+	in the file from here on. Leaves f at the reals. `below`: the layer before it, or NULL. */
 static odvgp_status odvgp__file_predictor(odvgp__file *f, const odvgp__file_head *h, uint64_t *left,
 		const odvgp__predictor *below, odvgp__predictor_start *start, odvgp_info *info)
 {
 	odvgp__predictor *p = &start->head;
 	memset(start, 0, sizeof *start);
 	odvgp__file_words(f, p, sizeof *p);
-	if (f->bad)
-		return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its predictor is not valid");
+	if (f->bad) return odvgp__bad_file(info, "its predictor is not valid");
 	odvgp_status s = odvgp__predictor_start_check(p, "model file", info);
 	if (s) return s;
 	size_t head = odvgp__predictor_head(p->base_kernels);
@@ -8633,7 +8601,7 @@ static odvgp_status odvgp__file_predictor(odvgp__file *f, const odvgp__file_head
 	uint64_t bytes = head + (uint64_t)ODVGP__MAX(reals, 0) * h->real_size;
 	if (reals < 0 || *left < bytes || (p->layers == 1 && *left != bytes) ||
 			p->real_size != h->real_size || (below && !odvgp__predictors_chain(below, p)))
-		return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its predictor is not valid");
+		return odvgp__bad_file(info, "its predictor is not valid");
 	*left -= bytes;
 	p->real_size = sizeof(odvgp_real);
 	return ODVGP_OK;
@@ -8656,7 +8624,7 @@ ODVGP__NOINLINE odvgp_status odvgp__file_predictor_size(
 	return ODVGP_OK;
 }
 
-/*  The next predictor of a checked file. */
+/*	The next predictor of a checked file. */
 ODVGP__NOINLINE odvgp_status odvgp__file_predictor_read(odvgp__file *f, const odvgp__file_head *h,
 		uint64_t *left, odvgp__predictor *p, odvgp_info *info)
 {
@@ -8668,8 +8636,8 @@ ODVGP__NOINLINE odvgp_status odvgp__file_predictor_read(odvgp__file *f, const od
 	odvgp__file_reals(f, (odvgp_real *)(void *)((unsigned char *)p + head),
 			(ptrdiff_t)odvgp__predictor_reals(p), (int)h->real_size);
 	if (f->bad || !odvgp__predictor_reals_ok(p))
-		return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0,
-				"a number of its predictor is not finite, or not above 0 in this precision");
+		return odvgp__bad_file(
+				info, "a number of its predictor is not finite, or not above 0 in this precision");
 	odvgp__predictor_sum(p, p->checksum);
 	return ODVGP_OK;
 }
@@ -8682,7 +8650,7 @@ ODVGP_API odvgp_status odvgp_server_size(const void *file, size_t bytes, size_t 
 	odvgp_status s = odvgp__file_open(file, bytes, &h, info);
 	if (s) return s;
 	odvgp__file f = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
-	if ((s = odvgp__file_predictor_size(&f, &h, &need, info)) != ODVGP_OK) return s;
+	if ((s = odvgp__file_predictor_size(&f, &h, &need, info))) return s;
 	if (block_bytes) *block_bytes = need;
 	if (user) *user = (const unsigned char *)file + (bytes - 8 - (size_t)h.user_bytes);
 	if (user_bytes) *user_bytes = (size_t)h.user_bytes;
@@ -8698,7 +8666,7 @@ ODVGP_API odvgp_status odvgp_server_from_file(odvgp_server *server, const void *
 	if (s || (s = odvgp__file_open(file, bytes, &h, info)) != ODVGP_OK) return s;
 	odvgp__file f = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
 	size_t need;
-	if ((s = odvgp__file_predictor_size(&f, &h, &need, info)) != ODVGP_OK) return s;
+	if ((s = odvgp__file_predictor_size(&f, &h, &need, info))) return s;
 	if (block_bytes < need)
 		return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)block_bytes, "is too small");
 	uint64_t left = h.predictor_bytes;
@@ -8726,15 +8694,15 @@ ODVGP_API odvgp_status odvgp_server_from_file(odvgp_server *server, const void *
 #define ODVGP__O_SYNC 0
 #endif
 
-/*  Whether path is no regular file: none may replace it. C alone cannot tell. */
+/*	Whether path is no regular file: none may replace it. C alone cannot tell. */
 static int odvgp__file_in_place(const char *path)
 {
 	struct stat is;
 	return stat(path, &is) == 0 && !S_ISREG(is.st_mode);
 }
 
-/*  Create a new file that holds the block. Returns 1; 0 if the name is taken; -1 after any other
-    failure. Failures leave no new file. */
+/*	Create a new file that holds the block. Returns 1; 0 if the name is taken; -1 after any other
+	failure. Failures leave no new file. */
 static int odvgp__file_create(const char *name, const void *block, size_t bytes)
 {
 	const unsigned char *at = (const unsigned char *)block;
@@ -8763,7 +8731,7 @@ extern "C"
 		__declspec(dllimport) int __stdcall MoveFileExA(
 				const char *from, const char *to, unsigned long flags);
 
-/*  As above. */
+/*	As above. */
 static int odvgp__file_create(const char *name, const void *block, size_t bytes)
 {
 	const unsigned char *at = (const unsigned char *)block;
@@ -8785,8 +8753,8 @@ static int odvgp__file_create(const char *name, const void *block, size_t bytes)
 }
 
 #else
-/*  As above. Mode "x" is C11; for older C libraries, opening for reading tells whether the name is
-    taken. */
+/*	As above. Mode "x" is C11; for older C libraries, opening for reading tells whether the name is
+	taken. */
 static int odvgp__file_create(const char *name, const void *block, size_t bytes)
 {
 	FILE *file = fopen(name, "rb");
@@ -8813,7 +8781,7 @@ static int odvgp__file_in_place(const char *path)
 }
 #endif
 
-/*  Rename, replacing `to` if it exists. */
+/*	Rename, replacing `to` if it exists. */
 static int odvgp__file_rename(const char *from, const char *to)
 {
 #ifdef _WIN32
@@ -8840,10 +8808,7 @@ ODVGP_API odvgp_status odvgp_file_write(const char *path, const void *block, siz
 	if (!path || !block) return ODVGP_E_ARG;
 	if (odvgp__file_in_place(path)) return odvgp__file_write_in_place(path, block, bytes);
 	for (int n = 0; n < ODVGP__FILE_TRIES && !made; n++) {
-		odvgp__text name;
-		name.at = beside;
-		name.size = sizeof beside;
-		name.used = 0;
+		odvgp__text name = {beside, sizeof beside, 0};
 		odvgp__put(&name, path);
 		odvgp__put(&name, ".");
 		odvgp__put_int(&name, n);
@@ -8880,17 +8845,16 @@ ODVGP_API odvgp_status odvgp_file_read(
 
 #ifndef ODVGP_NO_TRAINING
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>model   types of training: slots, nodes, units, state
+/* ---- >>model   types of training: slots, nodes, units, state
 
-    A model is units on one tape and one parameter vector, one for each layer: a hidden unit's mean
-    and variance are sampled, and the samples are the next unit's inputs. */
+	A model is units on one tape and one parameter vector, one for each layer: a hidden unit's mean
+	and variance are sampled, and the samples are the next unit's inputs. */
 
-/*  Longest slot name. */
+/*	Longest slot name. */
 #define ODVGP__SLOT_NAME ((int)sizeof "layer0.kernel.31.lengthscale")
 
-/*  The internal part of a slot. */
-typedef struct odvgp__slot_state {
+/*	The internal part of a slot. */
+typedef struct {
 	char name[ODVGP__SLOT_NAME];
 	odvgp_real low, high; /* of values; HUGE_VAL: no upper one */
 	odvgp_real floor;     /* lower bound unless the caller sets bounds */
@@ -8903,9 +8867,9 @@ typedef struct odvgp__slot_state {
 	uint64_t stamp; /* tape's clock at the last change */
 } odvgp__slot_state;
 
-/*  Slots are numbered from 1; 0 is none. While a model is measured, slots are only counted: slot
-    and state are NULL. */
-typedef struct odvgp__params {
+/*	Slots are numbered from 1; 0 is none. While a model is measured, slots are only counted: slot
+	and state are NULL. */
+typedef struct {
 	/* theta [count]; value [positive]; grad [count], with respect to values */
 	odvgp_real *theta, *value, *grad;
 	ptrdiff_t count, positive;
@@ -8920,8 +8884,8 @@ typedef struct odvgp__params {
 	odvgp__slot_state *state; /* [slots + 1] */
 } odvgp__params;
 
-/*  Memory used in turn: a borrower gives it back before the next takes it. */
-typedef struct odvgp__loan {
+/*	Memory used in turn: a borrower gives it back before the next takes it. */
+typedef struct {
 	odvgp_real *at;
 	int to; /* the borrower, or ODVGP__NOBODY */
 } odvgp__loan;
@@ -8929,10 +8893,10 @@ typedef struct odvgp__loan {
 #define ODVGP__MAX_IN 6
 
 enum { ODVGP__HEAD, ODVGP__TILE, ODVGP__TAIL };
-/*  Varying sizes: rows of the current tile, times the unit's samples; sampled columns of gamma. */
+/*	Varying sizes: rows of the current tile, times the unit's samples; sampled columns of gamma. */
 enum { ODVGP__TILE_SIZE = -1, ODVGP__SAMPLE_SIZE = -2 };
 
-/*  Variants of operations. */
+/*	Variants of operations. */
 /* KERNEL: LOWER for the lower triangle of a symmetric matrix */
 enum { ODVGP__KERNEL_WHOLE, ODVGP__KERNEL_LOWER };
 /* CHOL: BARE for no jitter until a factorisation fails */
@@ -8965,7 +8929,7 @@ enum {
 	ODVGP__COLLAPSE_BETA
 };
 
-/*  Purposes of an evaluation, which runs only nodes that serve one of them. */
+/*	Purposes of an evaluation, which runs only nodes that serve one of them. */
 enum {
 	ODVGP__FOR_BOUND = 1,
 	ODVGP__FOR_STATS = 2,
@@ -8973,10 +8937,10 @@ enum {
 	ODVGP__FOR_L = 8,
 	ODVGP__FOR_PREDICTOR = 16
 };
-/*  Terms of a bound, where adjoints begin. */
+/*	Terms of a bound, where adjoints begin. */
 #define ODVGP__FOR_VALUE (ODVGP__FOR_BOUND | ODVGP__FOR_COLLAPSED)
 
-typedef enum odvgp__op {
+typedef enum {
 	ODVGP__PARAM,
 	ODVGP__INPUT,
 	ODVGP__KERNEL,
@@ -9009,16 +8973,16 @@ typedef enum odvgp__op {
 	ODVGP__OPS
 } odvgp__op;
 
-/*  Jitter of one matrix, kept between evaluations. */
+/*	Jitter of one matrix, kept between evaluations. */
 enum { ODVGP__JITTER_BETA, ODVGP__JITTER_GAMMA, ODVGP__JITTERS };
-typedef struct odvgp__jitter {
+typedef struct {
 	odvgp_real raised; /* added to the config's, absolute; a constant for the gradient */
 	odvgp_real base;   /* the config's, at the last factorisation */
 	int clean;         /* training steps since `raised` changed */
 } odvgp__jitter;
 
-/*  A node while the tape is built: its number, 0 for none, and largest shape. */
-typedef struct odvgp__ref {
+/*	A node while the tape is built: its number, 0 for none, and largest shape. */
+typedef struct {
 	int id;
 	ptrdiff_t rows, cols;
 } odvgp__ref;
@@ -9026,7 +8990,7 @@ static const odvgp__ref odvgp__none = {0, 0, 0};
 
 typedef struct odvgp__unit odvgp__unit;
 
-typedef struct odvgp__node {
+typedef struct {
 	odvgp__op op;
 	int variant;
 	int segment, needs_grad;
@@ -9048,8 +9012,8 @@ typedef struct odvgp__node {
 	uint64_t stamp;
 } odvgp__node;
 
-/*  A Gaussian block of q: on beta, or SOLVE-GP's on the residual of gamma. */
-typedef struct odvgp__block {
+/*	A Gaussian block of q: on beta, or SOLVE-GP's on the residual of gamma. */
+typedef struct {
 	int number;           /* among all blocks of the model */
 	ptrdiff_t M, natural; /* points; M if natural steps move it, else 0 */
 	int slot_mu, slot_sqrt;
@@ -9061,8 +9025,8 @@ typedef struct odvgp__block {
 } odvgp__block;
 enum { ODVGP__ON_BETA, ODVGP__ON_GAMMA, ODVGP__BLOCKS };
 
-/*  One Gaussian process of a model: P latent functions that share kernel, inducing inputs and so
-    the head. */
+/*	One Gaussian process of a model: P latent functions that share kernel, inducing inputs and so
+	the head. */
 struct odvgp__unit {
 	odvgp_model *model;
 	int number;      /* of the layer */
@@ -9103,9 +9067,9 @@ struct odvgp__unit {
 	ptrdiff_t normal_rows;
 };
 
-/*  Head of the memory of sums over tiles; moments follow, then gradient, statistics and adjoints of
-    head nodes. */
-typedef struct odvgp__sums {
+/*	Head of the memory of sums over tiles; moments follow, then gradient, statistics and adjoints of
+	head nodes. */
+typedef struct {
 	double expected;     /* of the EXPECT node */
 	double weight, logs; /* sum of the rows' weights w; of w log e, e a multiple of the noise */
 	uint64_t clamped;    /* variances clamped */
@@ -9113,7 +9077,7 @@ typedef struct odvgp__sums {
 	ptrdiff_t row;       /* its row, as in odvgp_info */
 } odvgp__sums;
 
-typedef struct odvgp__tape {
+typedef struct {
 	/* [nodes + 1], node[0] is none; NULL while a model is measured */
 	odvgp__node *node;
 	int nodes;
@@ -9147,8 +9111,8 @@ typedef struct odvgp__tape {
 } odvgp__tape;
 
 #define ODVGP__MODEL_MAGIC 0x4d56444fu /* "ODVM" */
-/*  Numbers, besides the arrays, that training changes. Files hold all of them. */
-typedef struct odvgp__state {
+/*	Numbers, besides the arrays, that training changes. Files hold all of them. */
+typedef struct {
 	/* scales_age: Adam's steps since D was recomputed */
 	uint64_t steps, adam_steps, clean_steps, scales_age;
 	/* nat_valid: a bit per block, (P, j) fit q; good_valid: a last good theta exists */
@@ -9166,8 +9130,8 @@ typedef struct odvgp__state {
 	double lbfgs_expected, lbfgs_kl;
 } odvgp__state;
 
-/*  L-BFGS, independent of models. */
-typedef struct odvgp__lbfgs {
+/*	L-BFGS, independent of models. */
+typedef struct {
 	ptrdiff_t n, memory;  /* numbers in x; most pairs */
 	uint64_t pairs, next; /* kept; index of the next */
 	odvgp_real *S, *Y;    /* [memory,n] differences of x and of gradients, a ring */
@@ -9222,14 +9186,17 @@ struct odvgp_model {
 	int warm_due; /* odvgp_fit begins with a warm start */
 };
 
-/*  For code that handles one unit: a kernel's text, the predictor, q's optimum. */
+#define ODVGP__EACH_UNIT(i, m) for (int i = 0; i < (m)->units; i++)
+#define ODVGP__EACH_SLOT(s, m) for (int s = 1; s <= (m)->par.slots; s++)
+
+/*	For code that handles one unit: a kernel's text, the predictor, q's optimum. */
 static odvgp__unit *odvgp__only_unit(const odvgp_model *m)
 {
 	ODVGP_ASSERT(m->units == 1);
 	return m->unit;
 }
 
-/*  Whether the likelihood sees mixtures of the unit's functions. */
+/*	Whether the likelihood sees mixtures of the unit's functions. */
 static int odvgp__is_mixed(const odvgp__unit *u)
 {
 	return u->number + 1 == u->model->units && u->model->cfg.functions > 0;
@@ -9237,12 +9204,12 @@ static int odvgp__is_mixed(const odvgp__unit *u)
 
 /* --- properties of mean parts and covariance parts --- */
 
-/*  q_mu: a mean in whitened (or the config's) coordinates, or coefficients of k(x, Z_beta). */
+/*	q_mu: a mean in whitened (or the config's) coordinates, or coefficients of k(x, Z_beta). */
 enum { ODVGP__MU_MEAN, ODVGP__MU_COEFFICIENTS };
-/*  gamma's features in the mean: none, A_v, K(Zg,X) - W^T A, or K(Za,X). */
+/*	gamma's features in the mean: none, A_v, K(Zg,X) - W^T A, or K(Za,X). */
 enum { ODVGP__NO_GAMMA, ODVGP__WHITE_GAMMA, ODVGP__RESIDUAL_GAMMA, ODVGP__FREE_GAMMA };
 
-/*  Objectives without q that a part has. */
+/*	Objectives without q that a part has. */
 enum {
 	ODVGP__HAS_COLLAPSED = 1 << ODVGP_OBJECTIVE_COLLAPSED,
 	ODVGP__HAS_PARTLY = 1 << ODVGP_OBJECTIVE_PARTLY,
@@ -9250,7 +9217,7 @@ enum {
 	ODVGP__HAS_EXACT = 1 << ODVGP_OBJECTIVE_EXACT
 };
 
-/*  Natural steps of q. A member has those that both of its parts name. */
+/*	Natural steps of q. A member has those that both of its parts name. */
 enum {
 	/* q(u) is Gaussian with mean q_mu plus the unit's shift, Cholesky factor q_sqrt */
 	ODVGP__STEPS_BETA = 1,
@@ -9262,15 +9229,15 @@ enum {
 	ODVGP__STEPS_WATCHED = 8
 };
 
-/*  What odvgp_fit_q can optimise: a mean's weights on its features; a covariance. */
+/*	What odvgp_fit_q can optimise: a mean's weights on its features; a covariance. */
 enum { ODVGP__NO_OPTIMUM, ODVGP__OPTIMUM_WEIGHTS };
 enum { ODVGP__OPTIMUM_ROOTS = 1, ODVGP__OPTIMUM_INVERSE, ODVGP__OPTIMUM_DIAGONAL };
 
-/*  Adam's scale D of a gamma coefficient: k, diag(C), which is the KL's curvature in ORTH's a, or
-    k sqrt(Mg) where a step of all coefficients moves the whole mean. */
+/*	Adam's scale D of a gamma coefficient: k, diag(C), which is the KL's curvature in ORTH's a, or
+	k sqrt(Mg) where a step of all coefficients moves the whole mean. */
 enum { ODVGP__SCALE_PRIOR, ODVGP__SCALE_RESIDUAL, ODVGP__SCALE_SUM };
 
-/*  A mean part; head and tile add its nodes (>>parts). */
+/*	A mean part; head and tile add its nodes (>>parts). */
 typedef struct odvgp__mean_part {
 	const char *name;
 	odvgp_mean_part without_gamma; /* the part if M_gamma = 0 */
@@ -9306,23 +9273,22 @@ typedef struct odvgp__cov_part {
 	void (*freeze)(const odvgp__unit *u, const odvgp__view *v);
 } odvgp__cov_part;
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>params   the parameter vector
+/* ---- >>params   the parameter vector
 
-    theta holds every trainable number. Positive numbers come first, unbounded as odvgp_set_bounds
-    defines; their values are kept beside theta. All other numbers are their own values. */
+	theta holds every trainable number. Positive numbers come first, unbounded as odvgp_set_bounds
+	defines; their values are kept beside theta. All other numbers are their own values. */
 
-/*  Users of the gradient's memory between evaluations. */
+/*	Users of the gradient's memory between evaluations. */
 enum { ODVGP__GRADIENT, ODVGP__LENT_OPTIMUM, ODVGP__LENT_ALPHA, ODVGP__LENT_BACKUP };
 
-/*  1 / (1 + e^t) for t >= 0: the distance to the nearer bound over high - low, to all digits. */
+/*	1 / (1 + e^t) for t >= 0: the distance to the nearer bound over high - low, to all digits. */
 static double odvgp__tail(double t)
 {
 	double e = exp(-t);
 	return e / (1 + e);
 }
 
-/*  The lower bound in force. */
+/*	The lower bound in force. */
 static odvgp_real odvgp__low(const odvgp__params *p, int s)
 {
 	const odvgp__slot_state *state = &p->state[s];
@@ -9339,7 +9305,7 @@ static odvgp_real odvgp__to_positive(const odvgp__params *p, int s, odvgp_real t
 	return (odvgp_real)(low + (t > 0 ? t + log1p(exp(-t)) : log1p(exp(t))));
 }
 
-/*  A value rounded onto a bound gets the theta where that rounding begins. */
+/*	A value rounded onto a bound gets the theta where that rounding begins. */
 static odvgp_real odvgp__from_positive(const odvgp__params *p, int s, odvgp_real value)
 {
 	double low = (double)odvgp__low(p, s), high = (double)p->state[s].high, v = (double)value - low,
@@ -9354,8 +9320,8 @@ static odvgp_real odvgp__from_positive(const odvgp__params *p, int s, odvgp_real
 	return (odvgp_real)(v + log(-expm1(-v)));
 }
 
-/*  d value / d theta. Without bounds from the value: v for e^t, 1 - e^-v for log(1 + e^t). With
-    bounds from theta, because the distance to a bound has fewer digits. */
+/*	d value / d theta. Without bounds from the value: v for e^t, 1 - e^-v for log(1 + e^t). With
+	bounds from theta, because the distance to a bound has fewer digits. */
 static odvgp_real odvgp__positive_derivative(
 		const odvgp__params *p, int s, odvgp_real theta, odvgp_real value)
 {
@@ -9366,7 +9332,7 @@ static odvgp_real odvgp__positive_derivative(
 	return (odvgp_real)(low > 0 ? t < 0 ? tail : 1 - tail : -expm1(-(double)value));
 }
 
-/*  The value, moved inside the bounds as odvgp_set_bounds says. */
+/*	The value, moved inside the bounds as odvgp_set_bounds says. */
 static odvgp_real odvgp__inside(const odvgp__params *p, int s, odvgp_real value)
 {
 	odvgp_real low = odvgp__low(p, s), high = p->state[s].high,
@@ -9375,10 +9341,10 @@ static odvgp_real odvgp__inside(const odvgp__params *p, int s, odvgp_real value)
 	return value < high ? value : high - margin;
 }
 
-/*  Units from the columns of X: [D,P], row d per unit of column d; [.,D], each row an input. */
+/*	Units from the columns of X: [D,P], row d per unit of column d; [.,D], each row an input. */
 enum { ODVGP__PER_INPUT = 1, ODVGP__IN_INPUTS };
 
-/*  What a slot holds. */
+/*	What a slot holds. */
 enum { ODVGP__POSITIVE = 1, ODVGP__TRIANGLES = 2, ODVGP__NATURAL = 4, ODVGP__OF_Q = 8 };
 
 static void odvgp__slot_units(odvgp__params *p, int s, int power, int column)
@@ -9388,8 +9354,8 @@ static void odvgp__slot_units(odvgp__params *p, int s, int power, int column)
 	p->state[s].column = column;
 }
 
-/*  Append a slot [a,b,c]; returns its number. The table is large enough: the layout counts
-    first. */
+/*	Append a slot [a,b,c]; returns its number. The table is large enough: the layout counts
+	first. */
 static int odvgp__slot_add(odvgp__params *p, const char *name, int kind, int dims, ptrdiff_t a,
 		ptrdiff_t b, ptrdiff_t c)
 {
@@ -9400,12 +9366,9 @@ static int odvgp__slot_add(odvgp__params *p, const char *name, int kind, int dim
 	p->bad |= strlen(name) + sizeof "layer0" >= ODVGP__SLOT_NAME;
 	if (!p->slot) return s;
 	odvgp_slot *slot = &p->slot[s];
-	odvgp__text t;
+	odvgp__text t = {p->state[s].name, sizeof p->state[s].name, 0};
 	memset(slot, 0, sizeof *slot);
 	memset(&p->state[s], 0, sizeof p->state[s]);
-	t.at = p->state[s].name;
-	t.size = sizeof p->state[s].name;
-	t.used = 0;
 	if (p->layers > 1 && p->layer >= 0) {
 		odvgp__put(&t, "layer");
 		odvgp__put_int(&t, p->layer);
@@ -9429,7 +9392,7 @@ static int odvgp__slot_add(odvgp__params *p, const char *name, int kind, int dim
 	return s;
 }
 
-/*  Lend the gradient's memory until odvgp__give_back. */
+/*	Lend the gradient's memory until odvgp__give_back. */
 static odvgp_real *odvgp__lend_gradient(odvgp__params *p, int to)
 {
 	ODVGP_ASSERT(p->lent == ODVGP__GRADIENT);
@@ -9443,7 +9406,7 @@ static void odvgp__give_back(odvgp__params *p, int from)
 	p->lent = ODVGP__GRADIENT;
 }
 
-/*  Borrowers of model->kept and of model->nat_R. */
+/*	Borrowers of model->kept and of model->nat_R. */
 enum { ODVGP__NOBODY, ODVGP__KEPT_BY_START, ODVGP__KEPT_BY_LBFGS };
 enum {
 	ODVGP__NAT_FROM_Q = 1,
@@ -9491,7 +9454,7 @@ static int odvgp__slot_of(const odvgp__params *p, ptrdiff_t i)
 	return s;
 }
 
-/*  For x > 0: shifted to x >= 10, then Stirling's series. */
+/*	For x > 0: shifted to x >= 10, then Stirling's series. */
 static double odvgp__log_gamma(double x)
 {
 	double shift = 0;
@@ -9511,7 +9474,7 @@ static double odvgp__log_gamma(double x)
 	return (x - 0.5) * log(x) - x + 0.5 * odvgp__log_2pi + series - shift;
 }
 
-/*  Log prior density of v in slot s, and its derivative. */
+/*	Log prior density of v in slot s, and its derivative. */
 static double odvgp__log_prior(const odvgp__params *p, int s, double v, double *derivative)
 {
 	*derivative = 0;
@@ -9523,7 +9486,7 @@ static double odvgp__log_prior(const odvgp__params *p, int s, double v, double *
 	return a * log(b) - odvgp__log_gamma(a) + (a - 1) * log(v) - b * v;
 }
 
-/*  Sum of all log priors; subtracts its gradient from grad, the loss's, unless NULL. */
+/*	Sum of all log priors; subtracts its gradient from grad, the loss's, unless NULL. */
 static double odvgp__add_priors(const odvgp__params *p, odvgp_real *grad)
 {
 	double sum = 0, derivative;
@@ -9556,11 +9519,21 @@ static const odvgp_real *odvgp__hyp(const odvgp__unit *u)
 	return u->model->par.value + u->model->par.slot[u->slot_kernel].offset;
 }
 
-/*  Current k(x,x), as a unit only; if it depends on x, for inputs of mean square 1. */
-static odvgp_real odvgp__prior_variance(const odvgp__unit *u)
+/*	Current k(x,x); x NULL: as odvgp__kernel_diag. */
+static odvgp_real odvgp__unit_diag(const odvgp__unit *u, const odvgp_real *x)
 {
 	odvgp_real value[ODVGP__MAX_NODES];
-	return odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), NULL, value);
+	return odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), x, value);
+}
+
+/*	As a unit only; if it depends on x, for inputs of mean square 1. */
+static odvgp_real odvgp__prior_variance(const odvgp__unit *u) { return odvgp__unit_diag(u, NULL); }
+
+/*	A job on K(X1,X2) [n,m] with the unit's kernel. */
+static void odvgp__unit_job(odvgp__kjob *job, const odvgp__unit *u, const odvgp_real *X1,
+		ptrdiff_t n, const odvgp_real *X2, ptrdiff_t m)
+{
+	odvgp__kernel_job(job, &u->model->tape.blas, &u->kernel, odvgp__hyp(u), X1, n, X2, m);
 }
 
 static void odvgp__touch(odvgp_model *m, int slot)
@@ -9568,7 +9541,7 @@ static void odvgp__touch(odvgp_model *m, int slot)
 	m->par.state[slot].stamp = ++m->tape.clock;
 	m->state.fitted = 0;
 	m->state.lbfgs_valid = 0;
-	for (int k = 0; k < m->units; k++)
+	ODVGP__EACH_UNIT(k, m)
 		for (int b = 0; b < ODVGP__BLOCKS; b++) {
 			const odvgp__block *block = &m->unit[k].block[b];
 			if (slot == block->slot_mu || slot == block->slot_sqrt)
@@ -9578,11 +9551,11 @@ static void odvgp__touch(odvgp_model *m, int slot)
 
 static void odvgp__touch_all(odvgp_model *m)
 {
-	for (int i = 1; i <= m->par.slots; i++) odvgp__touch(m, i);
+	ODVGP__EACH_SLOT(i, m) odvgp__touch(m, i);
 }
 
-/*  Always write theta and value together, and only if theta changes: a value set by the caller may
-    differ from theta's in the last bits. */
+/*	Always write theta and value together, and only if theta changes: a value set by the caller may
+	differ from theta's in the last bits. */
 static void odvgp__set_theta(odvgp_model *m, int s, ptrdiff_t i, odvgp_real theta)
 {
 	m->par.theta[i] = theta;
@@ -9596,31 +9569,31 @@ static void odvgp__set_positive(odvgp_model *m, ptrdiff_t i, double value)
 	m->par.theta[i] = odvgp__from_positive(&m->par, s, m->par.value[i]);
 }
 
-/*  y = f + Gaussian noise allows closed forms. */
+/*	y = f + Gaussian noise allows closed forms. */
 static int odvgp__has_noise(const odvgp_config *c)
 {
 	return (odvgp__likelihoods[c->lik.kind].flags & ODVGP__LIK_GAUSSIAN) != 0;
 }
 
-/*  No effect with other likelihoods. */
+/*	No effect with other likelihoods. */
 static void odvgp__set_noise(odvgp_model *m, double value)
 {
 	if (!odvgp__has_noise(&m->cfg)) return;
 	const odvgp_slot *slot = &m->par.slot[m->slot_lik_params];
-	for (ptrdiff_t i = 0; i < slot->count; i++) odvgp__set_positive(m, slot->offset + i, value);
+	ODVGP__FOR(i, slot->count) odvgp__set_positive(m, slot->offset + i, value);
 }
 
-/*  Of all outputs. */
+/*	Of all outputs. */
 static odvgp_real odvgp__noise(const odvgp_model *m)
 {
 	ODVGP_ASSERT(odvgp__has_noise(&m->cfg));
 	return m->tape.node[m->lik_params.id].v[0];
 }
 
-/*  Whether new parameters are finite, and positive where they must be. */
+/*	Whether new parameters are finite, and positive where they must be. */
 static int odvgp__theta_ok(const odvgp_model *m)
 {
-	for (ptrdiff_t i = 0; i < m->par.positive; i++)
+	ODVGP__FOR(i, m->par.positive)
 		if (!(m->par.value[i] > 0) || !(m->par.value[i] - m->par.value[i] == 0)) return 0;
 	return odvgp__finite(m->par.theta, m->par.count);
 }
@@ -9628,7 +9601,7 @@ static int odvgp__theta_ok(const odvgp_model *m)
 static odvgp_status odvgp__theta_check(const odvgp_model *m, odvgp_info *info)
 {
 	return odvgp__theta_ok(m) ? ODVGP_OK
-							  : odvgp__fail(info, ODVGP_E_NAN, "model", -1, 0,
+							  : odvgp__refuse(info, ODVGP_E_NAN, "model",
 										"its parameters are not finite, or not above 0");
 }
 
@@ -9685,7 +9658,7 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_r
 	if (!odvgp__model_ok(m) || !name || (!values && count))
 		return odvgp__fail(info, ODVGP_E_ARG, "model, name or values", -1, 0, "is NULL");
 	int index = odvgp__slot_index(&m->par, name);
-	if (!index) return odvgp__fail(info, ODVGP_E_NAME, "name", -1, 0, NULL);
+	if (!index) return odvgp__refuse(info, ODVGP_E_NAME, "name", NULL);
 	const odvgp_slot *slot = &m->par.slot[index];
 	if (count != slot->count)
 		return odvgp__fail(info, ODVGP_E_SIZE, slot->name, -1, (double)count,
@@ -9707,7 +9680,7 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_r
 			return odvgp__fail(
 					info, ODVGP_E_ARG, slot->name, i, (double)values[i], "is outside its bounds");
 	m->warm_due = 0;
-	for (ptrdiff_t i = 0; i < count; i++) {
+	ODVGP__FOR(i, count) {
 		int above = slot->lower && i % cols > i / cols % slot->shape[1];
 		m->par.theta[slot->offset + i] = above ? 0
 										 : slot->positive
@@ -9721,7 +9694,7 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_r
 	return ODVGP_OK;
 }
 
-/*  Whether the slot has this name, or begins so before a final '*'. */
+/*	Whether the slot has this name, or begins so before a final '*'. */
 static int odvgp__slot_matches(const odvgp_slot *slot, const char *name)
 {
 	size_t length = strlen(name), open = length && name[length - 1] == '*';
@@ -9732,7 +9705,7 @@ ODVGP_API odvgp_status odvgp_set_trainable(odvgp_model *m, const char *name, int
 {
 	int hits = 0;
 	if (!odvgp__model_ok(m) || !name) return ODVGP_E_ARG;
-	for (int i = 1; i <= m->par.slots; i++) {
+	ODVGP__EACH_SLOT(i, m) {
 		odvgp_slot *slot = &m->par.slot[i];
 		if (!odvgp__slot_matches(slot, name)) continue;
 		slot->trainable = trainable != 0;
@@ -9742,8 +9715,8 @@ ODVGP_API odvgp_status odvgp_set_trainable(odvgp_model *m, const char *name, int
 	return hits ? ODVGP_OK : ODVGP_E_NAME;
 }
 
-/*  Values inside the bounds stay; theta changes coordinates. Adam's moments and the last good
-    parameters, in the old ones, are dropped. */
+/*	Values inside the bounds stay; theta changes coordinates. Adam's moments and the last good
+	parameters, in the old ones, are dropped. */
 static void odvgp__bound_slot(odvgp_model *m, int s, odvgp_real low, odvgp_real high)
 {
 	const odvgp_slot *slot = &m->par.slot[s];
@@ -9764,7 +9737,7 @@ ODVGP_API odvgp_status odvgp_set_bounds(
 {
 	int hits = 0, others = 0;
 	if (!odvgp__model_ok(m) || !name || !odvgp__bounds_ok(low, high)) return ODVGP_E_ARG;
-	for (int i = 1; i <= m->par.slots; i++) {
+	ODVGP__EACH_SLOT(i, m) {
 		if (!odvgp__slot_matches(&m->par.slot[i], name)) continue;
 		if (m->par.slot[i].positive) odvgp__bound_slot(m, i, low, high);
 		hits += m->par.slot[i].positive;
@@ -9778,7 +9751,7 @@ ODVGP_API odvgp_status odvgp_set_prior(
 {
 	int hits = 0, others = 0;
 	if (!odvgp__model_ok(m) || !name || !odvgp__prior_ok((int)kind, a, b)) return ODVGP_E_ARG;
-	for (int i = 1; i <= m->par.slots; i++) {
+	ODVGP__EACH_SLOT(i, m) {
 		if (!odvgp__slot_matches(&m->par.slot[i], name)) continue;
 		others++;
 		if (!m->par.slot[i].positive || m->par.state[i].of_q) continue;
@@ -9793,13 +9766,10 @@ ODVGP_API odvgp_status odvgp_set_prior(
 
 ODVGP_API size_t odvgp_kernel_text(const odvgp_model *m, char *text, size_t size)
 {
-	odvgp__text t;
+	odvgp__text t = {text, size, 0};
 	if (!odvgp__model_ok(m) || (!text && size)) return 0;
-	t.at = text;
-	t.size = size;
-	t.used = 0;
 	odvgp__put(&t, "");
-	for (int i = 0; i < m->units; i++) {
+	ODVGP__EACH_UNIT(i, m) {
 		const odvgp__unit *u = &m->unit[i];
 		if (i) odvgp__put(&t, "; ");
 		odvgp__put_kernel(&t, &u->kernel, odvgp__hyp(u), u->kernel.nnode - 1, 0);
@@ -9815,20 +9785,19 @@ ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *m, int term, ptrdiff_
 	return base->ard && k >= 0 && k < (ptrdiff_t)base->ndims ? odvgp__column(base, k) : -1;
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>ops   matrix operations and their adjoints
+/* ---- >>ops   matrix operations and their adjoints
 
-    A node is a matrix: its value v and its adjoint d = dloss/dv. Head nodes depend only on
-    parameters, tile nodes also on a tile of rows, tail nodes on sums over tiles (MOMENTS); the tail
-    runs between two visits of the tiles. The tape is the list of nodes. Forward runs it in order;
-    reverse runs it backwards, each node adding to the d of its inputs.
+	A node is a matrix: its value v and its adjoint d = dloss/dv. Head nodes depend only on
+	parameters, tile nodes also on a tile of rows, tail nodes on sums over tiles (MOMENTS); the tail
+	runs between two visits of the tiles. The tape is the list of nodes. Forward runs it in order;
+	reverse runs it backwards, each node adding to the d of its inputs.
 
-    needs_grad: the node depends on a wanted parameter, and a term of the bound on the node; other
-    nodes are not differentiated. stamp: when the value was computed; a head node is recomputed only
-    if an input is newer. A node computed in place overwrites its input, so both are recomputed if
-    either is out of date.
+	needs_grad: the node depends on a wanted parameter, and a term of the bound on the node; other
+	nodes are not differentiated. stamp: when the value was computed; a head node is recomputed only
+	if an input is newer. A node computed in place overwrites its input, so both are recomputed if
+	either is out of date.
 
-    Below, dX is the adjoint of X; "stacked" means squares [M,M] one below the other, [P M, M]. */
+	Below, dX is the adjoint of X; "stacked" means squares [M,M] one below the other, [P M, M]. */
 
 static odvgp__node *odvgp__in(odvgp__tape *t, const odvgp__node *nd, int i)
 {
@@ -9857,7 +9826,18 @@ static void odvgp__node_zero(odvgp_real *x, const odvgp__node *nd)
 {
 	if (nd->cols == nd->ld) odvgp__zero(x, nd->rows * nd->ld);
 	else
-		for (ptrdiff_t i = 0; i < nd->rows; i++) odvgp__zero(x + i * nd->ld, nd->cols);
+		ODVGP__FOR(i, nd->rows) odvgp__zero(x + i * nd->ld, nd->cols);
+}
+
+/*	v <- X's value, and dX += the adjoint, entry by entry: for a node that begins as its input. */
+static void odvgp__value_from(odvgp__node *nd, const odvgp__node *X)
+{
+	ODVGP__FOR(i, nd->rows) odvgp__copy(nd->v + i * nd->ld, X->v + i * X->ld, nd->cols);
+}
+static void odvgp__adjoint_to(const odvgp__node *nd, odvgp__node *X)
+{
+	ODVGP__FOR(i, nd->rows)
+		ODVGP__FOR(j, nd->cols) X->d[i * X->ld + j] += nd->d[i * nd->ld + j];
 }
 
 /* --- PARAM, INPUT: set from outside; PARAM's adjoint is in the gradient vector --- */
@@ -9876,9 +9856,9 @@ static void odvgp__source_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- KERNEL(hyp, X1, X2): K(X1, X2)
-      KERNEL(hyp, Z, X, w): of images X with weights w --- */
+	  KERNEL(hyp, Z, X, w): of images X with weights w --- */
 
-/*  Input k of an operation, unless missing, has the weights of patches. */
+/*	Input k of an operation, unless missing, has the weights of patches. */
 static void odvgp__node_images(odvgp__tape *t, const odvgp__node *nd, int k, odvgp__kjob *job)
 {
 	odvgp__node *w = odvgp__in(t, nd, k);
@@ -9920,7 +9900,7 @@ static void odvgp__kernel_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- KERNEL_DIAG(hyp, X): k(x,x) of each row of X, [1,n]
-      KERNEL_DIAG(hyp, X, w): of images; aux: K w for each [n,patches] --- */
+	  KERNEL_DIAG(hyp, X, w): of images; aux: K w for each [n,patches] --- */
 
 static int odvgp__node_images_diag(odvgp__tape *t, odvgp__node *nd, int adjoint)
 {
@@ -9941,7 +9921,7 @@ static odvgp_status odvgp__kernel_diag_forward(odvgp__tape *t, odvgp__node *nd)
 	int same = odvgp__kernel_stationary(&nd->of->kernel);
 	odvgp_real value[ODVGP__MAX_NODES];
 	if (odvgp__node_images_diag(t, nd, 0)) return ODVGP_OK;
-	for (ptrdiff_t j = 0; j < nd->cols; j++)
+	ODVGP__FOR(j, nd->cols)
 		nd->v[j] = same && j ? nd->v[0]
 							 : odvgp__kernel_diag(&nd->of->kernel, hyp->v, X->v + j * X->ld, value);
 	return ODVGP_OK;
@@ -9954,18 +9934,18 @@ static void odvgp__kernel_diag_reverse(odvgp__tape *t, odvgp__node *nd)
 	if (odvgp__node_images_diag(t, nd, 1)) return;
 	/* k(x,x) is the same for every x */
 	if (odvgp__kernel_stationary(&nd->of->kernel)) {
-		for (ptrdiff_t j = 0; j < nd->cols; j++) sum += nd->d[j];
+		ODVGP__FOR(j, nd->cols) sum += nd->d[j];
 		odvgp__kernel_diag_adjoint(&nd->of->kernel, hyp->v, X->v, sum, dhyp, NULL);
 		return;
 	}
-	for (ptrdiff_t j = 0; j < nd->cols; j++)
+	ODVGP__FOR(j, nd->cols)
 		odvgp__kernel_diag_adjoint(&nd->of->kernel, hyp->v, X->v + j * X->ld, nd->d[j], dhyp,
 				odvgp__wants(t, nd, 1) ? X->d + j * X->ld : NULL);
 }
 
 /* --- KERNEL_VEC(hyp, X1, X2, a): a K(X2, X1), [P,n]
-      aux: what the adjoint needs of the matrix, if that fits the budget; else it is recomputed
-      --- */
+	  aux: what the adjoint needs of the matrix, if that fits the budget; else it is recomputed
+	  --- */
 
 static void odvgp__node_vec_job(odvgp__tape *t, odvgp__node *nd, odvgp__kjob *job)
 {
@@ -10003,18 +9983,18 @@ static void odvgp__kernel_vec_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- CHOL(K, prior): lower Cholesky factor L of K + jitter I, or of each square stacked in K
-      L's upper triangle is 0. The jitter is relative to the mean diagonal of prior, or of K. A
-      failure raises it tenfold, at least to 16 eps rows times the mean, up to the limit. --- */
+	  L's upper triangle is 0. The jitter is relative to the mean diagonal of prior, or of K. A
+	  failure raises it tenfold, at least to 16 eps rows times the mean, up to the limit. --- */
 
 static odvgp_real odvgp__mean_diagonal(const odvgp__node *K)
 {
 	odvgp_real sum = 0;
 	/* of a stack: over all its squares */
-	for (ptrdiff_t i = 0; i < K->rows; i++) sum += K->v[i * K->ld + i % K->cols];
+	ODVGP__FOR(i, K->rows) sum += K->v[i * K->ld + i % K->cols];
 	return sum / (odvgp_real)K->rows;
 }
 
-/*  Texts of jitter events. Files store their indices: append only. */
+/*	Texts of jitter events. Files store their indices: append only. */
 static const char *const odvgp__jitter_matrices[ODVGP__JITTERS] = {"Kb", "C"};
 static const char *const odvgp__jitter_causes[] = {"nearly dependent rows",
 		"all inducing points are equal: constant columns", "repeated inducing points",
@@ -10031,7 +10011,7 @@ static const char *odvgp__jitter_matrix(const odvgp__node *nd)
 	return nd->jitter ? odvgp__jitter_matrices[nd->jitter - nd->of->jitter] : "H";
 }
 
-/*  Likely cause of a failed factorisation, from the kernel matrix's points. */
+/*	Likely cause of a failed factorisation, from the kernel matrix's points. */
 static const char *odvgp__jitter_cause(odvgp__tape *t, const odvgp__node *K, ptrdiff_t pivot)
 {
 	const char *const *cause = odvgp__jitter_causes;
@@ -10041,9 +10021,9 @@ static const char *odvgp__jitter_cause(odvgp__tape *t, const odvgp__node *K, ptr
 	const odvgp__kernel *kernel = &K->of->kernel;
 	ptrdiff_t D = Z->cols;
 	double nearest = HUGE_VAL, widest = 0, coarse = 0;
-	for (ptrdiff_t i = 0; i < Z->rows; i++) {
+	ODVGP__FOR(i, Z->rows) {
 		double r2 = 0;
-		for (ptrdiff_t d = 0; d < D; d++) {
+		ODVGP__FOR(d, D) {
 			double x = (double)Z->v[i * D + d] - (double)Z->v[pivot * D + d];
 			r2 += x * x;
 		}
@@ -10075,24 +10055,24 @@ static odvgp_real odvgp__jitter_base(odvgp__tape *t, const odvgp__node *nd)
 				   : 0;
 }
 
-/*  Adjoint of odvgp__jitter_base: adds to prior's diagonal. trace: of the jittered matrix's
-    adjoint. */
+/*	Adjoint of odvgp__jitter_base: adds to prior's diagonal. trace: of the jittered matrix's
+	adjoint. */
 static void odvgp__jitter_adjoint(odvgp__tape *t, const odvgp__node *nd, odvgp_real trace)
 {
 	odvgp__node *prior = odvgp__in(t, nd, nd->in[1] != 0);
 	if (!odvgp__has_base_jitter(nd) || !prior->needs_grad) return;
-	for (ptrdiff_t i = 0; i < nd->rows; i++)
+	ODVGP__FOR(i, nd->rows)
 		prior->d[i * prior->ld + i] += trace * t->jitter_relative / (odvgp_real)nd->rows;
 }
 
-/*  Invalidate every node that uses this jitter, even if its kernel matrix is unchanged. */
+/*	Invalidate every node that uses this jitter, even if its kernel matrix is unchanged. */
 static void odvgp__jitter_moved(odvgp__tape *t, const odvgp__jitter *jitter)
 {
 	for (int i = 1; i <= t->nodes; i++)
 		if (t->node[i].jitter == jitter) t->node[i].stamp = 0;
 }
 
-/*  Restore jitters and invalidate nodes computed with different ones. */
+/*	Restore jitters and invalidate nodes computed with different ones. */
 static void odvgp__jitter_restore(odvgp__tape *t, odvgp__jitter *to, const odvgp__jitter *from)
 {
 	for (int k = 0; k < ODVGP__JITTERS; k++) {
@@ -10130,10 +10110,9 @@ static odvgp_status odvgp__chol_try(
 		odvgp__tape *t, odvgp__node *nd, odvgp_real added, odvgp_info *bad)
 {
 	const odvgp__node *K = odvgp__in(t, nd, 0);
-	for (ptrdiff_t r = 0; r < nd->rows; r++) {
+	ODVGP__FOR(r, nd->rows) {
 		ptrdiff_t i = r % nd->cols;
-		odvgp__copy(nd->v + r * nd->ld, K->v + r * K->ld, i + 1);
-		odvgp__zero(nd->v + r * nd->ld + i + 1, nd->cols - i - 1);
+		odvgp__copy_row(nd->v + r * nd->ld, K->v + r * K->ld, i, nd->cols);
 		nd->v[r * nd->ld + i] += added;
 	}
 	for (ptrdiff_t r = 0; r < nd->rows; r += nd->cols) {
@@ -10170,7 +10149,7 @@ static void odvgp__chol_reverse(odvgp__tape *t, odvgp__node *nd)
 	for (ptrdiff_t r = 0; r < nd->rows; r += nd->cols)
 		odvgp_potrf_adjoint(
 				&t->blas, nd->cols, nd->v + r * nd->ld, nd->ld, nd->d + r * nd->ld, nd->ld);
-	for (ptrdiff_t r = 0; r < nd->rows; r++) {
+	ODVGP__FOR(r, nd->rows) {
 		ptrdiff_t i = r % nd->cols;
 		for (ptrdiff_t j = 0; j <= i && K->needs_grad; j++)
 			K->d[r * K->ld + j] += nd->d[r * nd->ld + j];
@@ -10185,10 +10164,8 @@ static odvgp_status odvgp__jittered_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	const odvgp__node *K = odvgp__in(t, nd, 0);
 	odvgp_real added = odvgp__jitter_base(t, nd) + nd->jitter->raised;
-	for (ptrdiff_t i = 0; i < nd->rows; i++) {
-		odvgp__copy(nd->v + i * nd->ld, K->v + i * K->ld, nd->cols);
-		nd->v[i * nd->ld + i] += added;
-	}
+	odvgp__value_from(nd, K);
+	ODVGP__FOR(i, nd->rows) nd->v[i * nd->ld + i] += added;
 	return ODVGP_OK;
 }
 
@@ -10196,26 +10173,21 @@ static void odvgp__jittered_reverse(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *K = odvgp__in(t, nd, 0);
 	odvgp_real trace = 0;
-	for (ptrdiff_t i = 0; i < nd->rows; i++) {
-		for (ptrdiff_t j = 0; j < nd->cols && K->needs_grad; j++)
-			K->d[i * K->ld + j] += nd->d[i * nd->ld + j];
-		trace += nd->d[i * nd->ld + i];
-	}
+	if (K->needs_grad) odvgp__adjoint_to(nd, K);
+	ODVGP__FOR(i, nd->rows) trace += nd->d[i * nd->ld + i];
 	odvgp__jitter_adjoint(t, nd, trace);
 }
 
 /* --- SOLVE(L, B): triangular solve
-       LEFT         Y = L^-1 B, B stacked   dB = L^-T dY   dL = -lower(dB Y^T)
-       RIGHT        Y = B L^-T              dB = dY L^-1   dL = -lower(dB^T Y)
-       RIGHT_PLAIN  Y = B L^-1              dB = dY L^-T   dL = -lower(Y^T dB) --- */
+	   LEFT         Y = L^-1 B, B stacked   dB = L^-T dY   dL = -lower(dB Y^T)
+	   RIGHT        Y = B L^-T              dB = dY L^-1   dL = -lower(dB^T Y)
+	   RIGHT_PLAIN  Y = B L^-1              dB = dY L^-T   dL = -lower(Y^T dB) --- */
 
 static odvgp_status odvgp__solve_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *L = odvgp__in(t, nd, 0), *B = odvgp__in(t, nd, 1);
 	ptrdiff_t M = L->rows;
-	if (!nd->base)
-		for (ptrdiff_t i = 0; i < nd->rows; i++)
-			odvgp__copy(nd->v + i * nd->ld, B->v + i * B->ld, nd->cols);
+	if (!nd->base) odvgp__value_from(nd, B);
 	if (nd->variant != ODVGP__SOLVE_LEFT)
 		odvgp_trsm(&t->blas, 1, nd->variant == ODVGP__SOLVE_RIGHT, nd->rows, nd->cols, L->v, L->ld,
 				nd->v, nd->ld);
@@ -10230,7 +10202,6 @@ static void odvgp__solve_reverse(odvgp__tape *t, odvgp__node *nd)
 	odvgp__node *L = odvgp__in(t, nd, 0), *B = odvgp__in(t, nd, 1);
 	int right = nd->variant != ODVGP__SOLVE_LEFT, plain = nd->variant == ODVGP__SOLVE_RIGHT_PLAIN;
 	ptrdiff_t M = L->rows;
-	odvgp__mm g;
 	if (right) odvgp_trsm(&t->blas, 1, plain, nd->rows, nd->cols, L->v, L->ld, nd->d, nd->ld);
 	else
 		for (ptrdiff_t r = 0; r < nd->rows; r += M)
@@ -10238,16 +10209,12 @@ static void odvgp__solve_reverse(odvgp__tape *t, odvgp__node *nd)
 	for (ptrdiff_t r = 0; r < nd->rows && L->needs_grad; r += right ? nd->rows : M) {
 		const odvgp_real *x = plain ? nd->v : nd->d, *y = plain ? nd->d : nd->v;
 		if (right)
-			g = odvgp__mm_make(1, 0, M, M, nd->rows, -1, x, nd->ld, y, nd->ld, 1, L->d, L->ld);
+			odvgp_gemmt(&t->blas, 1, 0, M, nd->rows, -1, x, nd->ld, y, nd->ld, 1, L->d, L->ld);
 		else
-			g = odvgp__mm_make(0, 1, M, M, nd->cols, -1, nd->d + r * nd->ld, nd->ld,
-					nd->v + r * nd->ld, nd->ld, 1, L->d, L->ld);
-		g.c_part = ODVGP__LOWER;
-		odvgp__mm_run(&t->blas, &g);
+			odvgp_gemmt(&t->blas, 0, 1, M, nd->cols, -1, x + r * nd->ld, nd->ld, y + r * nd->ld,
+					nd->ld, 1, L->d, L->ld);
 	}
-	if (B->needs_grad && !nd->base)
-		for (ptrdiff_t i = 0; i < nd->rows; i++)
-			for (ptrdiff_t j = 0; j < nd->cols; j++) B->d[i * B->ld + j] += nd->d[i * nd->ld + j];
+	if (B->needs_grad && !nd->base) odvgp__adjoint_to(nd, B);
 }
 
 /* --- PRODUCT(A, B): coef op(A) op(B) --- */
@@ -10291,15 +10258,13 @@ static void odvgp__product_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- MINUS_PRODUCT(K, W, A): K - W^T A
-      dW -= A d^T, dA -= W d. The result shares v and d with K if nothing else reads K. LOWER: W is
-      A, and only the lower triangle is computed. --- */
+	  dW -= A d^T, dA -= W d. The result shares v and d with K if nothing else reads K. LOWER: W is
+	  A, and only the lower triangle is computed. --- */
 
 static odvgp_status odvgp__minus_product_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *K = odvgp__in(t, nd, 0), *W = odvgp__in(t, nd, 1), *A = odvgp__in(t, nd, 2);
-	if (!nd->base)
-		for (ptrdiff_t i = 0; i < nd->rows; i++)
-			odvgp__copy(nd->v + i * nd->ld, K->v + i * K->ld, nd->cols);
+	if (!nd->base) odvgp__value_from(nd, K);
 	if (nd->variant == ODVGP__MINUS_LOWER)
 		odvgp_syrk(&t->blas, 1, nd->rows, W->rows, -1, W->v, W->ld, NULL, 1, nd->v, nd->ld);
 	else
@@ -10312,9 +10277,7 @@ static void odvgp__minus_product_reverse(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *K = odvgp__in(t, nd, 0), *W = odvgp__in(t, nd, 1), *A = odvgp__in(t, nd, 2);
 	int part = nd->variant == ODVGP__MINUS_LOWER ? ODVGP__LOWER : 0;
-	if (K->needs_grad && !nd->base)
-		for (ptrdiff_t i = 0; i < nd->rows; i++)
-			for (ptrdiff_t j = 0; j < nd->cols; j++) K->d[i * K->ld + j] += nd->d[i * nd->ld + j];
+	if (K->needs_grad && !nd->base) odvgp__adjoint_to(nd, K);
 	odvgp__mm w = odvgp__mm_make(
 			0, 1, W->rows, W->cols, nd->cols, -1, A->v, A->ld, nd->d, nd->ld, 1, W->d, W->ld);
 	odvgp__mm a = odvgp__mm_make(
@@ -10326,11 +10289,11 @@ static void odvgp__minus_product_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- INNER(K, B): I + B_p^T K B_p, lower, stacked
-      K is symmetric, both triangles stored; B stacks lower triangles B_p, or (DIAGONAL) has g_p in
-      row p, with B_p = diag(g_p)^1/2.
-      With G the adjoint and S = G + G^T: dB = K B S, dK = B S B^T / 2, both triangles.
-      aux: K B_p of the last p, and a second [M,M] for work. The reverse run may repeat without a
-      forward run, so it must not overwrite K B_p. --- */
+	  K is symmetric, both triangles stored; B stacks lower triangles B_p, or (DIAGONAL) has g_p in
+	  row p, with B_p = diag(g_p)^1/2.
+	  With G the adjoint and S = G + G^T: dB = K B S, dK = B S B^T / 2, both triangles.
+	  aux: K B_p of the last p, and a second [M,M] for work. The reverse run may repeat without a
+	  forward run, so it must not overwrite K B_p. --- */
 
 static void odvgp__inner_product(odvgp__tape *t, odvgp__node *nd, ptrdiff_t p)
 {
@@ -10346,26 +10309,26 @@ static odvgp_status odvgp__inner_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *K = odvgp__in(t, nd, 0), *B = odvgp__in(t, nd, 1);
 	ptrdiff_t M = K->rows;
-	for (ptrdiff_t p = 0; p < nd->rows / M; p++) {
+	ODVGP__FOR(p, nd->rows / M) {
 		odvgp_real *H = nd->v + p * M * nd->ld;
 		const odvgp_real *b = B->v + p * M * B->ld, *g = B->v + p * B->ld;
 		if (nd->variant == ODVGP__B_DIAGONAL) {
-			for (ptrdiff_t i = 0; i < M; i++)
+			ODVGP__FOR(i, M)
 				for (ptrdiff_t j = 0; j <= i; j++)
 					H[i * nd->ld + j] = ODVGP__SQRT(g[i]) * K->v[i * K->ld + j] * ODVGP__SQRT(g[j]);
 		} else {
 			odvgp__inner_product(t, nd, p);
 			odvgp_gemmt(&t->blas, 1, 0, M, M, 1, b, B->ld, nd->aux, M, 0, H, nd->ld);
 		}
-		for (ptrdiff_t i = 0; i < M; i++) H[i * nd->ld + i] += 1;
+		ODVGP__FOR(i, M) H[i * nd->ld + i] += 1;
 	}
 	return ODVGP_OK;
 }
 
-/*  From the lower triangle G to S = G + G^T. */
+/*	From the lower triangle G to S = G + G^T. */
 static void odvgp__symmetrise(odvgp_real *G, ptrdiff_t n, ptrdiff_t ld)
 {
-	for (ptrdiff_t i = 0; i < n; i++)
+	ODVGP__FOR(i, n)
 		for (ptrdiff_t j = 0; j <= i; j++)
 			G[j * ld + i] = G[i * ld + j] = i == j ? 2 * G[i * ld + i] : G[i * ld + j];
 }
@@ -10375,9 +10338,9 @@ static void odvgp__inner_reverse_diagonal(odvgp__tape *t, odvgp__node *nd, ptrdi
 	odvgp__node *K = odvgp__in(t, nd, 0), *B = odvgp__in(t, nd, 1);
 	ptrdiff_t M = K->rows;
 	const odvgp_real *S = nd->d + p * M * nd->ld, *g = B->v + p * B->ld;
-	for (ptrdiff_t i = 0; i < M; i++) {
+	ODVGP__FOR(i, M) {
 		odvgp_real sum = 0, root = ODVGP__SQRT(g[i]);
-		for (ptrdiff_t j = 0; j < M; j++) {
+		ODVGP__FOR(j, M) {
 			odvgp_real x = S[i * nd->ld + j] * ODVGP__SQRT(g[j]);
 			sum += x * K->v[i * K->ld + j];
 			if (K->needs_grad) K->d[i * K->ld + j] += ODVGP__R(0.5) * root * x;
@@ -10399,15 +10362,12 @@ static void odvgp__inner_reverse(odvgp__tape *t, odvgp__node *nd)
 		}
 		const odvgp_real *b = B->v + p * M * B->ld;
 		if (last > 0) odvgp__inner_product(t, nd, p);
-		odvgp__mm g = odvgp__mm_make(
-				0, 0, M, M, M, 1, nd->aux, M, S, nd->ld, 1, B->d + p * M * B->ld, B->ld);
-		g.c_part = ODVGP__LOWER;
-		if (B->needs_grad) odvgp__mm_run(&t->blas, &g);
+		if (B->needs_grad)
+			odvgp_gemmt(
+					&t->blas, 0, 0, M, M, 1, nd->aux, M, S, nd->ld, 1, B->d + p * M * B->ld, B->ld);
 		if (!K->needs_grad) continue;
 		odvgp_real *BS = nd->aux + M * M;
-		g = odvgp__mm_make(0, 0, M, M, M, ODVGP__R(0.5), b, B->ld, S, nd->ld, 0, BS, M);
-		g.a_part = ODVGP__LOWER;
-		odvgp__mm_run(&t->blas, &g);
+		odvgp_trmm(&t->blas, 0, M, M, ODVGP__R(0.5), b, B->ld, S, nd->ld, 0, BS, M);
 		odvgp_gemm(&t->blas, 0, 1, M, M, M, 1, BS, M, b, B->ld, 1, K->d, K->ld);
 	}
 }
@@ -10420,9 +10380,8 @@ static odvgp_status odvgp__sum_forward(odvgp__tape *t, odvgp__node *nd)
 	for (int k = 0; k < ODVGP__MAX_IN && nd->in[k]; k++) {
 		odvgp__node *x = odvgp__in(t, nd, k);
 		ptrdiff_t rs = x->rows == 1 ? 0 : x->ld, cs = x->cols == 1 && nd->cols > 1 ? 0 : 1;
-		for (ptrdiff_t i = 0; i < nd->rows; i++)
-			for (ptrdiff_t j = 0; j < nd->cols; j++)
-				nd->v[i * nd->ld + j] += nd->coef[k] * x->v[i * rs + j * cs];
+		ODVGP__FOR(i, nd->rows)
+			ODVGP__FOR(j, nd->cols) nd->v[i * nd->ld + j] += nd->coef[k] * x->v[i * rs + j * cs];
 	}
 	return ODVGP_OK;
 }
@@ -10433,9 +10392,8 @@ static void odvgp__sum_reverse(odvgp__tape *t, odvgp__node *nd)
 		odvgp__node *x = odvgp__in(t, nd, k);
 		ptrdiff_t rs = x->rows == 1 ? 0 : x->ld, cs = x->cols == 1 && nd->cols > 1 ? 0 : 1;
 		if (!x->needs_grad) continue;
-		for (ptrdiff_t i = 0; i < nd->rows; i++)
-			for (ptrdiff_t j = 0; j < nd->cols; j++)
-				x->d[i * rs + j * cs] += nd->coef[k] * nd->d[i * nd->ld + j];
+		ODVGP__FOR(i, nd->rows)
+			ODVGP__FOR(j, nd->cols) x->d[i * rs + j * cs] += nd->coef[k] * nd->d[i * nd->ld + j];
 	}
 }
 
@@ -10444,28 +10402,28 @@ static void odvgp__sum_reverse(odvgp__tape *t, odvgp__node *nd)
 static odvgp_status odvgp__transpose_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	const odvgp__node *A = odvgp__in(t, nd, 0);
-	for (ptrdiff_t i = 0; i < nd->rows; i++)
-		for (ptrdiff_t j = 0; j < nd->cols; j++) nd->v[i * nd->ld + j] = A->v[j * A->ld + i];
+	ODVGP__FOR(i, nd->rows)
+		ODVGP__FOR(j, nd->cols) nd->v[i * nd->ld + j] = A->v[j * A->ld + i];
 	return ODVGP_OK;
 }
 
 static void odvgp__transpose_reverse(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *A = odvgp__in(t, nd, 0);
-	for (ptrdiff_t i = 0; i < nd->rows; i++)
-		for (ptrdiff_t j = 0; j < nd->cols; j++) A->d[j * A->ld + i] += nd->d[i * nd->ld + j];
+	ODVGP__FOR(i, nd->rows)
+		ODVGP__FOR(j, nd->cols) A->d[j * A->ld + i] += nd->d[i * nd->ld + j];
 }
 
 /* --- SAMPLE(mean, var, eps): mean + sqrt(max(var, 0)) eps, by reparametrisation
-       Means and variances [P,m] of m points; eps and the result are [S m,P], row s m + i for sample
-       s of point i. dvar = eps d / (2 sd), 0 where sd is 0. --- */
+	   Means and variances [P,m] of m points; eps and the result are [S m,P], row s m + i for sample
+	   s of point i. dvar = eps d / (2 sd), 0 where sd is 0. --- */
 
 static odvgp_status odvgp__sample_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	const odvgp__node *mean = odvgp__in(t, nd, 0), *var = odvgp__in(t, nd, 1),
 					  *eps = odvgp__in(t, nd, 2);
-	for (ptrdiff_t r = 0; r < nd->rows; r++)
-		for (ptrdiff_t p = 0; p < nd->cols; p++) {
+	ODVGP__FOR(r, nd->rows)
+		ODVGP__FOR(p, nd->cols) {
 			ptrdiff_t i = r % mean->cols;
 			odvgp_real v = var->v[p * var->ld + i];
 			nd->v[r * nd->ld + p] = mean->v[p * mean->ld + i] +
@@ -10478,8 +10436,8 @@ static void odvgp__sample_reverse(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *mean = odvgp__in(t, nd, 0), *var = odvgp__in(t, nd, 1);
 	const odvgp__node *eps = odvgp__in(t, nd, 2);
-	for (ptrdiff_t r = 0; r < nd->rows; r++)
-		for (ptrdiff_t p = 0; p < nd->cols; p++) {
+	ODVGP__FOR(r, nd->rows)
+		ODVGP__FOR(p, nd->cols) {
 			ptrdiff_t i = r % mean->cols;
 			odvgp_real d = nd->d[r * nd->ld + p], v = var->v[p * var->ld + i];
 			if (mean->needs_grad) mean->d[p * mean->ld + i] += d;
@@ -10490,13 +10448,13 @@ static void odvgp__sample_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- RESIDUAL(k, A, A'): max(k - |A|^2 - |A'|^2, least), [1,n]; A' may be missing
-      least is 0 (CLAMPED) or ODVGP__SCALE_FLOOR times the mean of k (FLOORED). aux: 0 where
-      clamped, else 1. --- */
+	  least is 0 (CLAMPED) or ODVGP__SCALE_FLOOR times the mean of k (FLOORED). aux: 0 where
+	  clamped, else 1. --- */
 
-/*  Least D of gamma's scales, in units of the kernel's variance. */
+/*	Least D of gamma's scales, in units of the kernel's variance. */
 #define ODVGP__SCALE_FLOOR ODVGP__R(1e-2)
 
-/*  d(least)/dk of each column. */
+/*	d(least)/dk of each column. */
 static odvgp_real odvgp__residual_floor(const odvgp__node *nd)
 {
 	return nd->variant == ODVGP__RESIDUAL_FLOORED ? ODVGP__SCALE_FLOOR / (odvgp_real)nd->cols : 0;
@@ -10513,7 +10471,7 @@ static odvgp_status odvgp__residual_forward(odvgp__tape *t, odvgp__node *nd)
 		const odvgp__node *A = odvgp__in(t, nd, i);
 		odvgp__column_squares_add(A->v, A->rows, A->cols, A->ld, nd->aux);
 	}
-	for (ptrdiff_t j = 0; j < nd->cols; j++) {
+	ODVGP__FOR(j, nd->cols) {
 		odvgp_real x = k->v[j] - nd->aux[j];
 		int clamped = x < least;
 		t->sums->clamped += (uint64_t)(clamped && nd->variant == ODVGP__RESIDUAL_CLAMPED);
@@ -10527,7 +10485,7 @@ static void odvgp__residual_reverse(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *k = odvgp__in(t, nd, 0);
 	odvgp_real clamped = 0;
-	for (ptrdiff_t j = 0; j < nd->cols; j++) {
+	ODVGP__FOR(j, nd->cols) {
 		if (nd->aux[j] == 0) clamped += nd->d[j];
 		nd->d[j] *= nd->aux[j];
 	}
@@ -10536,14 +10494,13 @@ static void odvgp__residual_reverse(odvgp__tape *t, odvgp__node *nd)
 	for (int in = 1; in < 3 && nd->in[in]; in++) {
 		odvgp__node *A = odvgp__in(t, nd, in);
 		for (ptrdiff_t i = 0; i < A->rows && A->needs_grad; i++)
-			for (ptrdiff_t j = 0; j < A->cols; j++)
-				A->d[i * A->ld + j] -= 2 * nd->d[j] * A->v[i * A->ld + j];
+			ODVGP__FOR(j, A->cols) A->d[i * A->ld + j] -= 2 * nd->d[j] * A->v[i * A->ld + j];
 	}
 }
 
 /* --- TRI_SQUARES(Q, A): |Q_p^T A|^2 by columns, [P,n], for stacked lower triangles Q_p
-      With T_p = Q_p^T A: dA += 2 Q_p T_p diag(d_p), dQ_p += 2 lower(A diag(d_p) T_p^T).
-      aux: every T_p within the budget, else the last; the reverse run recomputes the others. --- */
+	  With T_p = Q_p^T A: dA += 2 Q_p T_p diag(d_p), dQ_p += 2 lower(A diag(d_p) T_p^T).
+	  aux: every T_p within the budget, else the last; the reverse run recomputes the others. --- */
 
 static odvgp_real *odvgp__tri_at(odvgp__tape *t, const odvgp__node *nd, ptrdiff_t p)
 {
@@ -10560,11 +10517,10 @@ static void odvgp__tri_product(odvgp__tape *t, odvgp__node *nd, ptrdiff_t p)
 static odvgp_status odvgp__tri_squares_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *A = odvgp__in(t, nd, 1);
-	for (ptrdiff_t p = 0; p < nd->rows; p++) {
+	ODVGP__FOR(p, nd->rows) {
 		odvgp__tri_product(t, nd, p);
 		odvgp__zero(nd->v + p * nd->ld, A->cols);
-		odvgp__isa_of(&t->blas)->squares(
-				A->rows, A->cols, odvgp__tri_at(t, nd, p), nd->ld, nd->v + p * nd->ld);
+		t->blas.isa->squares(A->rows, A->cols, odvgp__tri_at(t, nd, p), nd->ld, nd->v + p * nd->ld);
 	}
 	return ODVGP_OK;
 }
@@ -10577,31 +10533,28 @@ static void odvgp__tri_squares_reverse(odvgp__tape *t, odvgp__node *nd)
 	for (ptrdiff_t p = nd->rows - 1; p >= 0; p--) {
 		odvgp_real *d = nd->d + p * nd->ld, *q = Q->v + p * M * Q->ld, *T = odvgp__tri_at(t, nd, p);
 		if (p < nd->rows - 1 && !nd->kept) odvgp__tri_product(t, nd, p);
-		odvgp__isa_of(&t->blas)->weigh(M, A->cols, d, T, nd->ld);
+		t->blas.isa->weigh(M, A->cols, d, T, nd->ld);
 		if (A->needs_grad)
 			odvgp_trmm(&t->blas, 0, M, A->cols, 1, q, Q->ld, T, nd->ld, 1, A->d, A->ld);
-		if (!Q->needs_grad) continue;
-		odvgp__mm g = odvgp__mm_make(
-				0, 1, M, M, A->cols, 1, A->v, A->ld, T, nd->ld, 1, Q->d + p * M * Q->ld, Q->ld);
-		g.c_part = ODVGP__LOWER;
-		odvgp__mm_run(&t->blas, &g);
+		if (Q->needs_grad)
+			odvgp_gemmt(&t->blas, 0, 1, M, A->cols, 1, A->v, A->ld, T, nd->ld, 1,
+					Q->d + p * M * Q->ld, Q->ld);
 	}
 }
 
 /* --- INVERSE_VAR(k, L_H, B, K): max(k - |V_p|^2, 0) by columns, [P,n]; V_p = L_H,p^-1 B_p^T K
-       B as in INNER. With T = -2 L_H^-T V diag(d):
-           dK += B T, dB += lower(K T^T), dL_H -= lower(T V^T)
-       aux: V_p of the last p, and T, both [M,n]; dL_H needs both. --- */
+	   B as in INNER. With T = -2 L_H^-T V diag(d):
+		   dK += B T, dB += lower(K T^T), dL_H -= lower(T V^T)
+	   aux: V_p of the last p, and T, both [M,n]; dL_H needs both. --- */
 
 static void odvgp__inverse_features(odvgp__tape *t, odvgp__node *nd, ptrdiff_t p)
 {
 	odvgp__node *H = odvgp__in(t, nd, 1), *B = odvgp__in(t, nd, 2), *K = odvgp__in(t, nd, 3);
 	ptrdiff_t M = K->rows;
 	if (nd->variant == ODVGP__B_DIAGONAL) {
-		for (ptrdiff_t i = 0; i < M; i++) {
+		ODVGP__FOR(i, M) {
 			odvgp_real root = ODVGP__SQRT(B->v[p * B->ld + i]);
-			for (ptrdiff_t j = 0; j < nd->cols; j++)
-				nd->aux[i * nd->ld + j] = root * K->v[i * K->ld + j];
+			ODVGP__FOR(j, nd->cols) nd->aux[i * nd->ld + j] = root * K->v[i * K->ld + j];
 		}
 	} else
 		odvgp_trmm(&t->blas, 1, M, nd->cols, 1, B->v + p * M * B->ld, B->ld, K->v, K->ld, 0,
@@ -10612,11 +10565,11 @@ static void odvgp__inverse_features(odvgp__tape *t, odvgp__node *nd, ptrdiff_t p
 static odvgp_status odvgp__inverse_var_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *k = odvgp__in(t, nd, 0), *K = odvgp__in(t, nd, 3);
-	for (ptrdiff_t p = 0; p < nd->rows; p++) {
+	ODVGP__FOR(p, nd->rows) {
 		odvgp_real *var = nd->v + p * nd->ld;
 		odvgp__inverse_features(t, nd, p);
 		odvgp__column_squares(nd->aux, K->rows, nd->cols, nd->ld, var);
-		for (ptrdiff_t j = 0; j < nd->cols; j++) {
+		ODVGP__FOR(j, nd->cols) {
 			odvgp_real x = k->v[j] - var[j];
 			t->sums->clamped += (uint64_t)(x < 0);
 			var[j] = x < 0 ? 0 : x; /* NaN stays NaN */
@@ -10634,31 +10587,28 @@ static void odvgp__inverse_var_reverse(odvgp__tape *t, odvgp__node *nd)
 	for (ptrdiff_t p = nd->rows - 1; p >= 0; p--) {
 		odvgp_real *d = nd->d + p * nd->ld;
 		if (p < nd->rows - 1) odvgp__inverse_features(t, nd, p);
-		for (ptrdiff_t j = 0; j < n; j++) {
+		ODVGP__FOR(j, n) {
 			if (nd->v[p * nd->ld + j] == 0) d[j] = 0; /* clamped */
 			if (k->needs_grad) k->d[j] += d[j];
 		}
-		for (ptrdiff_t i = 0; i < M; i++)
-			for (ptrdiff_t j = 0; j < n; j++)
-				T[i * nd->ld + j] = -2 * d[j] * nd->aux[i * nd->ld + j];
+		ODVGP__FOR(i, M)
+			ODVGP__FOR(j, n) T[i * nd->ld + j] = -2 * d[j] * nd->aux[i * nd->ld + j];
 		odvgp_trsm(&t->blas, 0, 1, M, n, H->v + p * M * H->ld, H->ld, T, nd->ld);
-		odvgp__mm g = odvgp__mm_make(
-				0, 1, M, M, n, -1, T, nd->ld, nd->aux, nd->ld, 1, H->d + p * M * H->ld, H->ld);
-		g.c_part = ODVGP__LOWER;
-		if (H->needs_grad) odvgp__mm_run(&t->blas, &g);
+		if (H->needs_grad)
+			odvgp_gemmt(&t->blas, 0, 1, M, n, -1, T, nd->ld, nd->aux, nd->ld, 1,
+					H->d + p * M * H->ld, H->ld);
 		if (nd->variant != ODVGP__B_DIAGONAL) {
 			const odvgp_real *b = B->v + p * M * B->ld;
-			g = odvgp__mm_make(
-					0, 1, M, M, n, 1, K->v, K->ld, T, nd->ld, 1, B->d + p * M * B->ld, B->ld);
-			g.c_part = ODVGP__LOWER;
-			if (B->needs_grad) odvgp__mm_run(&t->blas, &g);
+			if (B->needs_grad)
+				odvgp_gemmt(&t->blas, 0, 1, M, n, 1, K->v, K->ld, T, nd->ld, 1,
+						B->d + p * M * B->ld, B->ld);
 			if (K->needs_grad)
 				odvgp_trmm(&t->blas, 0, M, n, 1, b, B->ld, T, nd->ld, 1, K->d, K->ld);
 			continue;
 		}
-		for (ptrdiff_t i = 0; i < M; i++) {
+		ODVGP__FOR(i, M) {
 			odvgp_real root = ODVGP__SQRT(B->v[p * B->ld + i]), sum = 0;
-			for (ptrdiff_t j = 0; j < n; j++) {
+			ODVGP__FOR(j, n) {
 				sum += K->v[i * K->ld + j] * T[i * nd->ld + j];
 				if (K->needs_grad) K->d[i * K->ld + j] += root * T[i * nd->ld + j];
 			}
@@ -10672,21 +10622,20 @@ static void odvgp__inverse_var_reverse(odvgp__tape *t, odvgp__node *nd)
 static odvgp_status odvgp__divide_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *b = odvgp__in(t, nd, 0), *D = odvgp__in(t, nd, 1);
-	for (ptrdiff_t j = 0; j < nd->cols; j++)
+	ODVGP__FOR(j, nd->cols)
 		if (!(D->v[j] > 0))
 			return odvgp__fail(t->info, ODVGP_E_NAN, "kernel", j, (double)D->v[j],
 					"its variance is not above 0");
-	for (ptrdiff_t i = 0; i < nd->rows; i++)
-		for (ptrdiff_t j = 0; j < nd->cols; j++)
-			nd->v[i * nd->ld + j] = b->v[i * b->ld + j] / D->v[j];
+	ODVGP__FOR(i, nd->rows)
+		ODVGP__FOR(j, nd->cols) nd->v[i * nd->ld + j] = b->v[i * b->ld + j] / D->v[j];
 	return ODVGP_OK;
 }
 
 static void odvgp__divide_reverse(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *b = odvgp__in(t, nd, 0), *D = odvgp__in(t, nd, 1);
-	for (ptrdiff_t i = 0; i < nd->rows; i++)
-		for (ptrdiff_t j = 0; j < nd->cols; j++) {
+	ODVGP__FOR(i, nd->rows)
+		ODVGP__FOR(j, nd->cols) {
 			odvgp_real q = nd->d[i * nd->ld + j] / D->v[j];
 			if (b->needs_grad) b->d[i * b->ld + j] += q;
 			if (D->needs_grad) D->d[j] -= q * nd->v[i * nd->ld + j];
@@ -10698,7 +10647,7 @@ static void odvgp__divide_reverse(odvgp__tape *t, odvgp__node *nd)
 static odvgp_status odvgp__gather_rows_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *Z = odvgp__in(t, nd, 0);
-	for (ptrdiff_t i = 0; i < nd->rows; i++)
+	ODVGP__FOR(i, nd->rows)
 		odvgp__copy(nd->v + i * nd->ld, Z->v + nd->of->columns[i] * Z->ld, nd->cols);
 	return ODVGP_OK;
 }
@@ -10706,26 +10655,23 @@ static odvgp_status odvgp__gather_rows_forward(odvgp__tape *t, odvgp__node *nd)
 static void odvgp__gather_rows_reverse(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *Z = odvgp__in(t, nd, 0);
-	for (ptrdiff_t i = 0; i < nd->rows; i++)
-		for (ptrdiff_t j = 0; j < nd->cols; j++)
-			Z->d[nd->of->columns[i] * Z->ld + j] += nd->d[i * nd->ld + j];
+	ODVGP__FOR(i, nd->rows)
+		ODVGP__FOR(j, nd->cols) Z->d[nd->of->columns[i] * Z->ld + j] += nd->d[i * nd->ld + j];
 }
 
 static odvgp_status odvgp__gather_cols_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *a = odvgp__in(t, nd, 0);
-	for (ptrdiff_t i = 0; i < nd->rows; i++)
-		for (ptrdiff_t j = 0; j < nd->cols; j++)
-			nd->v[i * nd->ld + j] = a->v[i * a->ld + nd->of->columns[j]];
+	ODVGP__FOR(i, nd->rows)
+		ODVGP__FOR(j, nd->cols) nd->v[i * nd->ld + j] = a->v[i * a->ld + nd->of->columns[j]];
 	return ODVGP_OK;
 }
 
 static void odvgp__gather_cols_reverse(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *a = odvgp__in(t, nd, 0);
-	for (ptrdiff_t i = 0; i < nd->rows; i++)
-		for (ptrdiff_t j = 0; j < nd->cols; j++)
-			a->d[i * a->ld + nd->of->columns[j]] += nd->d[i * nd->ld + j];
+	ODVGP__FOR(i, nd->rows)
+		ODVGP__FOR(j, nd->cols) a->d[i * a->ld + nd->of->columns[j]] += nd->d[i * nd->ld + j];
 }
 
 /* --- DOT(A, B): coef sum_ij A_ij B_ij; variant SAMPLED: times M_gamma / (columns sampled) --- */
@@ -10740,9 +10686,8 @@ static odvgp_status odvgp__dot_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *A = odvgp__in(t, nd, 0), *B = odvgp__in(t, nd, 1);
 	double sum = 0;
-	for (ptrdiff_t i = 0; i < A->rows; i++)
-		for (ptrdiff_t j = 0; j < A->cols; j++)
-			sum += (double)A->v[i * A->ld + j] * (double)B->v[i * B->ld + j];
+	ODVGP__FOR(i, A->rows)
+		ODVGP__FOR(j, A->cols) sum += (double)A->v[i * A->ld + j] * (double)B->v[i * B->ld + j];
 	nd->v[0] = odvgp__dot_factor(nd) * (odvgp_real)sum;
 	return ODVGP_OK;
 }
@@ -10751,8 +10696,8 @@ static void odvgp__dot_reverse(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *A = odvgp__in(t, nd, 0), *B = odvgp__in(t, nd, 1);
 	odvgp_real f = odvgp__dot_factor(nd) * nd->d[0];
-	for (ptrdiff_t i = 0; i < A->rows; i++)
-		for (ptrdiff_t j = 0; j < A->cols; j++) {
+	ODVGP__FOR(i, A->rows)
+		ODVGP__FOR(j, A->cols) {
 			odvgp_real a = A->v[i * A->ld + j], b = B->v[i * B->ld + j];
 			if (A->needs_grad) A->d[i * A->ld + j] += f * b;
 			if (B->needs_grad) B->d[i * B->ld + j] += f * a;
@@ -10765,10 +10710,10 @@ static odvgp_status odvgp__kl_cov_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *Q = odvgp__in(t, nd, 0);
 	double sum = 0;
-	for (ptrdiff_t r = 0; r < Q->rows; r++) {
+	ODVGP__FOR(r, Q->rows) {
 		const odvgp_real *row = Q->v + r * Q->ld;
 		ptrdiff_t i = r % Q->cols;
-		for (ptrdiff_t j = 0; j < i; j++) sum += 0.5 * (double)row[j] * (double)row[j];
+		ODVGP__FOR(j, i) sum += 0.5 * (double)row[j] * (double)row[j];
 		double d = fabs((double)row[i]);
 		sum += 0.5 * (d - 1) * (d + 1) - log(d);
 	}
@@ -10779,7 +10724,7 @@ static odvgp_status odvgp__kl_cov_forward(odvgp__tape *t, odvgp__node *nd)
 static void odvgp__kl_cov_reverse(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *Q = odvgp__in(t, nd, 0);
-	for (ptrdiff_t r = 0; r < Q->rows; r++) {
+	ODVGP__FOR(r, Q->rows) {
 		ptrdiff_t i = r % Q->cols;
 		for (ptrdiff_t j = 0; j <= i; j++) Q->d[r * Q->ld + j] += nd->d[0] * Q->v[r * Q->ld + j];
 		Q->d[r * Q->ld + i] -= nd->d[0] / Q->v[r * Q->ld + i];
@@ -10787,22 +10732,21 @@ static void odvgp__kl_cov_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- KL_INVERSE(L_H): log|H| / 2 - tr(I - H^-1) / 2, for stacked factors
-      With R = L_H^-1, d|R|^2 = -2 tr(R R^T R dL_H), so dL_H += 1 / diag - lower(R^T R R^T).
-      aux: R of the last p, and R^T R, both [M,M]. --- */
+	  With R = L_H^-1, d|R|^2 = -2 tr(R R^T R dL_H), so dL_H += 1 / diag - lower(R^T R R^T).
+	  aux: R of the last p, and R^T R, both [M,M]. --- */
 
 static odvgp_status odvgp__kl_inverse_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *H = odvgp__in(t, nd, 0);
 	ptrdiff_t M = H->cols;
 	double sum = 0;
-	for (ptrdiff_t p = 0; p < H->rows / M; p++) {
+	ODVGP__FOR(p, H->rows / M) {
 		odvgp_real *R = nd->aux;
-		for (ptrdiff_t i = 0; i < M; i++) odvgp__copy(R + i * M, H->v + (p * M + i) * H->ld, M);
-		for (ptrdiff_t i = 0; i < M; i++) sum += log((double)R[i * M + i]);
+		ODVGP__FOR(i, M) odvgp__copy(R + i * M, H->v + (p * M + i) * H->ld, M);
+		ODVGP__FOR(i, M) sum += log((double)R[i * M + i]);
 		odvgp_trtri(&t->blas, M, R, M);
-		for (ptrdiff_t i = 0; i < M; i++) {
-			for (ptrdiff_t j = 0; j < i; j++)
-				sum += 0.5 * (double)R[i * M + j] * (double)R[i * M + j];
+		ODVGP__FOR(i, M) {
+			ODVGP__FOR(j, i) sum += 0.5 * (double)R[i * M + j] * (double)R[i * M + j];
 			sum -= 0.5 * (1 - (double)R[i * M + i]) * (1 + (double)R[i * M + i]);
 		}
 	}
@@ -10818,24 +10762,22 @@ static void odvgp__kl_inverse_reverse(odvgp__tape *t, odvgp__node *nd)
 	for (ptrdiff_t p = last; p >= 0; p--) {
 		odvgp_real *d = H->d + p * M * H->ld;
 		if (last > 0) {
-			for (ptrdiff_t i = 0; i < M; i++) odvgp__copy(R + i * M, H->v + (p * M + i) * H->ld, M);
+			ODVGP__FOR(i, M) odvgp__copy(R + i * M, H->v + (p * M + i) * H->ld, M);
 			odvgp_trtri(&t->blas, M, R, M);
 		}
 		odvgp_lauum(&t->blas, M, R, M, RR, M);
-		for (ptrdiff_t i = 0; i < M; i++)
-			for (ptrdiff_t j = 0; j < i; j++) RR[j * M + i] = RR[i * M + j];
-		odvgp__mm g = odvgp__mm_make(0, 1, M, M, M, -nd->d[0], RR, M, R, M, 1, d, H->ld);
-		g.c_part = ODVGP__LOWER;
-		odvgp__mm_run(&t->blas, &g);
-		for (ptrdiff_t i = 0; i < M; i++) d[i * H->ld + i] += nd->d[0] * R[i * M + i];
+		ODVGP__FOR(i, M)
+			ODVGP__FOR(j, i) RR[j * M + i] = RR[i * M + j];
+		odvgp_gemmt(&t->blas, 0, 1, M, M, -nd->d[0], RR, M, R, M, 1, d, H->ld);
+		ODVGP__FOR(i, M) d[i * H->ld + i] += nd->d[0] * R[i * M + i];
 	}
 }
 
 /* --- EXPECT(mean, var, Y, positive parameters, free parameters): a tile's sum of E_q[log p(y|f)]
-      The adjoint contains the scale N/B. Either kind of parameters may be missing.
-      aux: if a gradient is wanted, derivatives in parameters (doubles), mean and variance. --- */
+	  The adjoint contains the scale N/B. Either kind of parameters may be missing.
+	  aux: if a gradient is wanted, derivatives in parameters (doubles), mean and variance. --- */
 
-/*  The derivatives in aux; returns the count of parameters. */
+/*	The derivatives in aux; returns the count of parameters. */
 static ptrdiff_t odvgp__expect_kept(
 		odvgp__tape *t, const odvgp__node *nd, double **dpar, odvgp_real **dmean, odvgp_real **dvar)
 {
@@ -10850,7 +10792,7 @@ static ptrdiff_t odvgp__expect_kept(
 	return numbers;
 }
 
-/*  The current tile's job, without derivatives. */
+/*	The current tile's job, without derivatives. */
 static odvgp__lik_job odvgp__expect_job(odvgp__tape *t, const odvgp__node *nd, odvgp__arena *a)
 {
 	const odvgp__node *mean = odvgp__in(t, nd, 0), *var = odvgp__in(t, nd, 1),
@@ -10864,7 +10806,7 @@ static odvgp__lik_job odvgp__expect_job(odvgp__tape *t, const odvgp__node *nd, o
 	if (others) odvgp__copy(par + count, others->v, others_count);
 	memset(&job, 0, sizeof job);
 	job.lik = t->likelihood;
-	job.isa = odvgp__isa_of(&t->blas);
+	job.isa = t->blas.isa;
 	job.classes = t->classes;
 	job.rule = t->rule;
 	job.H = t->lik_nodes;
@@ -10886,9 +10828,8 @@ static odvgp__lik_job odvgp__expect_job(odvgp__tape *t, const odvgp__node *nd, o
 		return job;
 	}
 	odvgp_real *moved = odvgp__take(a, job.F, job.ld); /* log e is added to f */
-	for (ptrdiff_t p = 0; p < job.F; p++)
-		for (ptrdiff_t i = 0; i < job.n; i++)
-			moved[p * job.ld + i] = mean->v[p * job.ld + i] + scale[i];
+	ODVGP__FOR(p, job.F)
+		ODVGP__FOR(i, job.n) moved[p * job.ld + i] = mean->v[p * job.ld + i] + scale[i];
 	job.mean = moved;
 	return job;
 }
@@ -10899,20 +10840,19 @@ static odvgp_status odvgp__expect_forward(odvgp__tape *t, odvgp__node *nd)
 	odvgp__lik_job job = odvgp__expect_job(t, nd, &a);
 	ptrdiff_t numbers =
 			nd->needs_grad ? odvgp__expect_kept(t, nd, &job.dpar, &job.dmean, &job.dvar) : 0;
-	for (ptrdiff_t i = 0; i < numbers; i++) job.dpar[i] = 0;
+	ODVGP__FOR(i, numbers) job.dpar[i] = 0;
 	double sum = t->likelihood->expect(&job);
 	nd->v[0] = (odvgp_real)sum;
 	t->sums->expected += sum;
 	return ODVGP_OK;
 }
 
-/*  Add nd's adjoint times the derivatives x [rows,ld] to input k. */
+/*	Add nd's adjoint times the derivatives x [rows,ld] to input k. */
 static void odvgp__expect_add(odvgp__tape *t, const odvgp__node *nd, int k, const odvgp_real *x)
 {
 	odvgp__node *in = odvgp__in(t, nd, k);
 	for (ptrdiff_t p = 0; p < in->rows && in->needs_grad; p++)
-		for (ptrdiff_t j = 0; j < in->cols; j++)
-			in->d[p * in->ld + j] += nd->d[0] * x[p * in->ld + j];
+		ODVGP__FOR(j, in->cols) in->d[p * in->ld + j] += nd->d[0] * x[p * in->ld + j];
 }
 
 static void odvgp__expect_reverse(odvgp__tape *t, odvgp__node *nd)
@@ -10932,11 +10872,11 @@ static void odvgp__expect_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- MOMENTS(A, A', r, k): sums over tiles, stored as [F + P + 2, F], with Phi = [A; A']
-          S = Phi Phi^T [F,F], lower    h = r Phi^T [P,F]    |r|^2    sum of k, once per output
-      The two scalars begin the last two rows. A' may be missing.
-      Reverse: with T = dloss/dS, whole and symmetric, dPhi += 2 T Phi + dh^T r. --- */
+		  S = Phi Phi^T [F,F], lower    h = r Phi^T [P,F]    |r|^2    sum of k, once per output
+	  The two scalars begin the last two rows. A' may be missing.
+	  Reverse: with T = dloss/dS, whole and symmetric, dPhi += 2 T Phi + dh^T r. --- */
 
-typedef struct odvgp__moments {
+typedef struct {
 	ptrdiff_t M, F, P;
 	odvgp_real *S, *h, *rr, *kk;
 } odvgp__moments;
@@ -10954,7 +10894,7 @@ static odvgp__moments odvgp__moments_of(odvgp__tape *t, const odvgp__node *nd, o
 	return m;
 }
 
-/*  v is 0 before the first tile. */
+/*	v is 0 before the first tile. */
 static odvgp_status odvgp__moments_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *A = odvgp__in(t, nd, 0), *Av = odvgp__in(t, nd, 1), *r = odvgp__in(t, nd, 2),
@@ -10972,11 +10912,10 @@ static odvgp_status odvgp__moments_forward(odvgp__tape *t, odvgp__node *nd)
 		odvgp_gemm(&t->blas, 0, 1, m.P, Av->rows, A->cols, 1, r->v, r->ld, Av->v, Av->ld, 1,
 				m.h + m.M, m.F);
 	}
-	for (ptrdiff_t p = 0; p < r->rows; p++)
-		for (ptrdiff_t j = 0; j < r->cols; j++)
-			rr += (double)r->v[p * r->ld + j] * (double)r->v[p * r->ld + j];
-	for (ptrdiff_t p = 0; p < k->rows; p++)
-		for (ptrdiff_t j = 0; j < k->cols; j++) kk += (double)k->v[p * k->ld + j];
+	ODVGP__FOR(p, r->rows)
+		ODVGP__FOR(j, r->cols) rr += (double)r->v[p * r->ld + j] * (double)r->v[p * r->ld + j];
+	ODVGP__FOR(p, k->rows)
+		ODVGP__FOR(j, k->cols) kk += (double)k->v[p * k->ld + j];
 	*m.rr += (odvgp_real)rr;
 	ptrdiff_t outputs = m.P / k->rows; /* outputs that share a row of k */
 	*m.kk += (odvgp_real)(kk * (double)outputs);
@@ -11007,23 +10946,23 @@ static void odvgp__moments_reverse(odvgp__tape *t, odvgp__node *nd)
 					r->ld);
 	}
 	for (ptrdiff_t p = 0; p < r->rows && r->needs_grad; p++)
-		for (ptrdiff_t j = 0; j < n; j++) r->d[p * r->ld + j] += 2 * *m.rr * r->v[p * r->ld + j];
+		ODVGP__FOR(j, n) r->d[p * r->ld + j] += 2 * *m.rr * r->v[p * r->ld + j];
 	ptrdiff_t outputs = m.P / k->rows;
 	for (ptrdiff_t p = 0; p < k->rows && k->needs_grad; p++)
-		for (ptrdiff_t j = 0; j < n; j++) k->d[p * k->ld + j] += *m.kk * (odvgp_real)outputs;
+		ODVGP__FOR(j, n) k->d[p * k->ld + j] += *m.kk * (odvgp_real)outputs;
 }
 
 /* --- COLLAPSED(moments, noise s, V): the bound at the optimal q, for N rows and P outputs
-          -P W/2 log(2 pi s) - P/2 sum_b log|I + S_b/s| - (|r|^2 - h^T J^-1 h / s) / (2 s)
-              - (k - P sum_b tr S_b) / (2 s)
-      W = N. A row of weight w and noise e s has A, r and sqrt k divided by its root sqrt(e / w); W
-      is the sum of w, and the bound has the term -P/2 sum w log e.
-      J = I + S/s over the mean's features; b runs over the blocks of the covariance. With
-      V = A K A^T, [SOLVE] eq. 15, it adds P tr((I + S/s)^-1 (V - S S)) / (2 s^2).
-      variant: which of mean and covariance use only the features of beta.
-      aux: J^-1, work, J^-1 h. --- */
+		  -P W/2 log(2 pi s) - P/2 sum_b log|I + S_b/s| - (|r|^2 - h^T J^-1 h / s) / (2 s)
+			  - (k - P sum_b tr S_b) / (2 s)
+	  W = N. A row of weight w and noise e s has A, r and sqrt k divided by its root sqrt(e / w); W
+	  is the sum of w, and the bound has the term -P/2 sum w log e.
+	  J = I + S/s over the mean's features; b runs over the blocks of the covariance. With
+	  V = A K A^T, [SOLVE] eq. 15, it adds P tr((I + S/s)^-1 (V - S S)) / (2 s^2).
+	  variant: which of mean and covariance use only the features of beta.
+	  aux: J^-1, work, J^-1 h. --- */
 
-typedef struct odvgp__collapse {
+typedef struct {
 	odvgp__moments m;
 	ptrdiff_t mean;             /* the mean's features */
 	ptrdiff_t from[2], size[2]; /* features of each block of the covariance */
@@ -11051,13 +10990,13 @@ static odvgp__collapse odvgp__collapse_of(odvgp__tape *t, odvgp__node *nd)
 	return c;
 }
 
-/*  out [n,n], both triangles: (I + S/s)^-1 of the n features from `from` on. work [n,n]. *logs: the
-    sum of log L_ii of its Cholesky factor. */
+/*	out [n,n], both triangles: (I + S/s)^-1 of the n features from `from` on. work [n,n]. *logs: the
+	sum of log L_ii of its Cholesky factor. */
 static odvgp_status odvgp__collapse_inverse(odvgp__tape *t, const odvgp__collapse *c,
 		ptrdiff_t from, ptrdiff_t n, odvgp_real *work, odvgp_real *out, double *logs)
 {
 	odvgp_info bad;
-	for (ptrdiff_t i = 0; i < n; i++) {
+	ODVGP__FOR(i, n) {
 		for (ptrdiff_t j = 0; j <= i; j++)
 			work[i * n + j] = c->m.S[(from + i) * c->m.F + from + j] / c->s;
 		work[i * n + i] += 1;
@@ -11068,40 +11007,38 @@ static odvgp_status odvgp__collapse_inverse(odvgp__tape *t, const odvgp__collaps
 		return odvgp__fail(t->info, ODVGP_E_NAN, "I + A A^T / noise", bad.row, bad.value,
 				"a sum over the rows is not finite");
 	*logs = 0;
-	for (ptrdiff_t i = 0; i < n; i++) *logs += log((double)work[i * n + i]);
+	ODVGP__FOR(i, n) *logs += log((double)work[i * n + i]);
 	odvgp_trtri(&t->blas, n, work, n);
 	odvgp_lauum(&t->blas, n, work, n, out, n);
-	for (ptrdiff_t i = 0; i < n; i++)
-		for (ptrdiff_t j = 0; j < i; j++) out[j * n + i] = out[i * n + j];
+	ODVGP__FOR(i, n)
+		ODVGP__FOR(j, i) out[j * n + i] = out[i * n + j];
 	return ODVGP_OK;
 }
 
-/*  w = J^-1 h over the mean's features; returns h^T w. */
+/*	w = J^-1 h over the mean's features; returns h^T w. */
 static double odvgp__collapse_solve(odvgp__tape *t, const odvgp__collapse *c)
 {
 	double sum = 0;
 	odvgp_gemm(&t->blas, 0, 0, c->m.P, c->mean, c->mean, 1, c->m.h, c->m.F, c->J, c->mean, 0, c->w,
 			c->m.F);
-	for (ptrdiff_t p = 0; p < c->m.P; p++)
-		for (ptrdiff_t i = 0; i < c->mean; i++)
-			sum += (double)c->w[p * c->m.F + i] * (double)c->m.h[p * c->m.F + i];
+	ODVGP__FOR(p, c->m.P)
+		ODVGP__FOR(i, c->mean) sum += (double)c->w[p * c->m.F + i] * (double)c->m.h[p * c->m.F + i];
 	return sum;
 }
 
-/*  tr(J^-1 V) - tr(J^-1 S S), where tr(J^-1 S S) = s (tr S - s tr(I - J^-1)). */
+/*	tr(J^-1 V) - tr(J^-1 S S), where tr(J^-1 S S) = s (tr S - s tr(I - J^-1)). */
 static double odvgp__collapse_tight(const odvgp__collapse *c, const odvgp__node *V)
 {
 	double sum = 0, s = (double)c->s;
-	for (ptrdiff_t i = 0; i < c->m.F; i++) {
-		for (ptrdiff_t j = 0; j < c->m.F; j++)
-			sum += (double)c->J[i * c->m.F + j] * (double)V->v[i * V->ld + j];
+	ODVGP__FOR(i, c->m.F) {
+		ODVGP__FOR(j, c->m.F) sum += (double)c->J[i * c->m.F + j] * (double)V->v[i * V->ld + j];
 		sum -= s * ((double)c->m.S[i * c->m.F + i] - s * (1 - (double)c->J[i * c->m.F + i]));
 	}
 	return sum;
 }
 
-/*  Both differences in the bound are at least 0. Cancellation that takes one below 0 by more than
-    this, in nats per row and output, is an error. */
+/*	Both differences in the bound are at least 0. Cancellation that takes one below 0 by more than
+	this, in nats per row and output, is an error. */
 #define ODVGP__COLLAPSE_ERROR 0.01
 
 static odvgp_status odvgp__collapsed_forward(odvgp__tape *t, odvgp__node *nd)
@@ -11134,8 +11071,8 @@ static odvgp_status odvgp__collapsed_forward(odvgp__tape *t, odvgp__node *nd)
 	return ODVGP_OK;
 }
 
-/*  Set d->S and d->h for the mean's term and V's; return d/ds of both, for a unit adjoint. J still
-    holds the mean's inverse. */
+/*	Set d->S and d->h for the mean's term and V's; return d/ds of both, for a unit adjoint. J still
+	holds the mean's inverse. */
 static double odvgp__collapsed_reverse_mean(
 		odvgp__tape *t, odvgp__node *nd, const odvgp__collapse *c, odvgp__moments *d)
 {
@@ -11144,8 +11081,8 @@ static double odvgp__collapsed_reverse_mean(
 	double hw = odvgp__collapse_solve(t, c), ww = 0, ds;
 	ptrdiff_t F = c->m.F;
 	/* w^T S w = s (w^T h - w^T w), because J w = h */
-	for (ptrdiff_t p = 0; p < c->m.P; p++)
-		for (ptrdiff_t i = 0; i < c->mean; i++) {
+	ODVGP__FOR(p, c->m.P)
+		ODVGP__FOR(i, c->mean) {
 			ww += (double)c->w[p * F + i] * (double)c->w[p * F + i];
 			d->h[p * F + i] = g * c->w[p * F + i] / (s * s);
 		}
@@ -11157,29 +11094,28 @@ static double odvgp__collapsed_reverse_mean(
 	double tight = odvgp__collapse_tight(c, V), P = (double)c->m.P, ss = (double)s * (double)s,
 		   JV = 0, JJV = 0;
 	odvgp_gemm(&t->blas, 0, 0, F, F, F, 1, c->J, F, V->v, V->ld, 0, c->work, F); /* J^-1 V */
-	for (ptrdiff_t i = 0; i < F; i++)
-		for (ptrdiff_t j = 0; j < F; j++)
-			JJV += (double)c->J[i * F + j] * (double)c->work[j * F + i];
-	for (ptrdiff_t i = 0; i < F; i++) JV += (double)c->work[i * F + i];
+	ODVGP__FOR(i, F)
+		ODVGP__FOR(j, F) JJV += (double)c->J[i * F + j] * (double)c->work[j * F + i];
+	ODVGP__FOR(i, F) JV += (double)c->work[i * F + i];
 	odvgp_gemm(&t->blas, 0, 0, F, F, F, -g * (odvgp_real)(P / (2 * ss * (double)s)), c->work, F,
 			c->J, F, 1, d->S, F);
-	for (ptrdiff_t i = 0; i < F; i++)
-		for (ptrdiff_t j = 0; j < F; j++) {
+	ODVGP__FOR(i, F)
+		ODVGP__FOR(j, F) {
 			odvgp_real one = i == j, J = c->J[i * F + j];
 			if (V->needs_grad) V->d[i * V->ld + j] += g * (odvgp_real)(P / (2 * ss)) * J;
 			/* d of -tr(J^-1 S S) is -s (I - J^-2) */
 			c->work[i * F + j] = -g * (odvgp_real)(P / (2 * (double)s)) * one;
 		}
-	for (ptrdiff_t i = 0; i < F; i++)
-		for (ptrdiff_t j = 0; j < F; j++) d->S[i * F + j] += c->work[i * F + j];
+	ODVGP__FOR(i, F)
+		ODVGP__FOR(j, F) d->S[i * F + j] += c->work[i * F + j];
 	odvgp_gemm(&t->blas, 0, 0, F, F, F, g * (odvgp_real)(P / (2 * (double)s)), c->J, F, c->J, F, 1,
 			d->S, F);
 	/* d tr(J^-1 V)/ds = (tr J^-1 V - tr J^-2 V) / s. other: d/ds of
        s tr S - s^2 tr(I - J^-1) = tr S - 2 s tr(I - J^-1) + s tr(J^-1 - J^-2) */
 	double other = 0;
-	for (ptrdiff_t i = 0; i < F; i++) {
+	ODVGP__FOR(i, F) {
 		double J = (double)c->J[i * F + i], JJ = 0;
-		for (ptrdiff_t j = 0; j < F; j++) JJ += (double)c->J[i * F + j] * (double)c->J[i * F + j];
+		ODVGP__FOR(j, F) JJ += (double)c->J[i * F + j] * (double)c->J[i * F + j];
 		other += (double)c->m.S[i * F + i] - 2 * (double)s * (1 - J) + (double)s * (J - JJ);
 	}
 	return ds - P * tight / (ss * (double)s) + P * ((JV - JJV) / (double)s - other) / (2 * ss);
@@ -11201,10 +11137,10 @@ static void odvgp__collapsed_reverse(odvgp__tape *t, odvgp__node *nd)
 		ptrdiff_t n = c.size[b], from = c.from[b];
 		if (c.blocks > 1 || c.mean != n)
 			odvgp__collapse_inverse(t, &c, from, n, c.work, c.J, &logs);
-		for (ptrdiff_t i = 0; i < n; i++) {
+		ODVGP__FOR(i, n) {
 			odvgp_real *row = d.S + (from + i) * c.m.F + from,
 					   S = c.m.S[(from + i) * c.m.F + from + i];
-			for (ptrdiff_t j = 0; j < n; j++) row[j] -= g * P / (2 * s) * c.J[i * n + j];
+			ODVGP__FOR(j, n) row[j] -= g * P / (2 * s) * c.J[i * n + j];
 			row[i] += g * P / (2 * s);
 			ds += 0.5 * (double)P *
 				  ((1 - (double)c.J[i * n + i]) / (double)s - (double)S / (double)(s * s));
@@ -11214,10 +11150,10 @@ static void odvgp__collapsed_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- EVIDENCE(K, r, noise s, root): log N(r; 0, K + s I), summed over rows of r; K [n,n] lower
-      A row of weight w and noise e s has root^2 = e / w on the diagonal instead of 1, and the terms
-      log(2 pi s e / w) / 2 - w log(2 pi s e) / 2.
-      dK = (w w^T - P (K + s I)^-1) / 2, dr = -w, with w = (K + s I)^-1 r.
-      aux: (K + s I)^-1, work, w. --- */
+	  A row of weight w and noise e s has root^2 = e / w on the diagonal instead of 1, and the terms
+	  log(2 pi s e / w) / 2 - w log(2 pi s e) / 2.
+	  dK = (w w^T - P (K + s I)^-1) / 2, dr = -w, with w = (K + s I)^-1 r.
+	  aux: (K + s I)^-1, work, w. --- */
 
 static odvgp_status odvgp__evidence_forward(odvgp__tape *t, odvgp__node *nd)
 {
@@ -11228,9 +11164,8 @@ static odvgp_status odvgp__evidence_forward(odvgp__tape *t, odvgp__node *nd)
 			   *w = work + n * n;
 	odvgp_info bad;
 	double sum = 0;
-	for (ptrdiff_t i = 0; i < n; i++) {
-		odvgp__copy(work + i * n, K->v + i * K->ld, i + 1);
-		odvgp__zero(work + i * n + i + 1, n - i - 1);
+	ODVGP__FOR(i, n) {
+		odvgp__copy_row(work + i * n, K->v + i * K->ld, i, n);
 		work[i * n + i] += root ? s * root->v[i] * root->v[i] : s;
 	}
 	odvgp_status status = odvgp_potrf(&t->blas, n, work, n, &bad);
@@ -11238,20 +11173,18 @@ static odvgp_status odvgp__evidence_forward(odvgp__tape *t, odvgp__node *nd)
 		return odvgp__fail(t->info, bad.value - bad.value == 0 ? ODVGP_E_NOT_PD : ODVGP_E_NAN,
 				"K + noise", bad.row, bad.value,
 				"the noise is too small for repeated or nearly repeated rows");
-	for (ptrdiff_t i = 0; i < n; i++)
-		sum -= (double)P * (log((double)work[i * n + i]) + 0.91893853320467274178);
+	ODVGP__FOR(i, n) sum -= (double)P * (log((double)work[i * n + i]) + 0.91893853320467274178);
 	odvgp_trtri(&t->blas, n, work, n);
 	odvgp_lauum(&t->blas, n, work, n, inverse, n);
-	for (ptrdiff_t i = 0; i < n; i++)
-		for (ptrdiff_t j = 0; j < i; j++) inverse[j * n + i] = inverse[i * n + j];
+	ODVGP__FOR(i, n)
+		ODVGP__FOR(j, i) inverse[j * n + i] = inverse[i * n + j];
 	odvgp_gemm(&t->blas, 0, 0, P, n, n, 1, r->v, r->ld, inverse, n, 0, w, n);
-	for (ptrdiff_t p = 0; p < P; p++)
-		for (ptrdiff_t i = 0; i < n; i++)
-			sum -= 0.5 * (double)w[p * n + i] * (double)r->v[p * r->ld + i];
+	ODVGP__FOR(p, P)
+		ODVGP__FOR(i, n) sum -= 0.5 * (double)w[p * n + i] * (double)r->v[p * r->ld + i];
 	if (root) {
 		double logs = -0.5 * t->sums->logs;
 		logs += 0.5 * ((double)n - t->sums->weight) * (1.83787706640934548356 + log((double)s));
-		for (ptrdiff_t i = 0; i < n; i++) logs += log((double)root->v[i]);
+		ODVGP__FOR(i, n) logs += log((double)root->v[i]);
 		sum += (double)P * logs;
 	}
 	nd->v[0] = (odvgp_real)sum;
@@ -11266,7 +11199,7 @@ static void odvgp__evidence_reverse(odvgp__tape *t, odvgp__node *nd)
 	odvgp_real *inverse = nd->aux, *w = inverse + 2 * n * n, half = ODVGP__R(0.5) * nd->d[0];
 	/* dK overwrites the inverse */
 	odvgp_gemmt(&t->blas, 1, 0, n, P, half, w, n, w, n, -half * (odvgp_real)P, inverse, n);
-	for (ptrdiff_t i = 0; i < n; i++) {
+	ODVGP__FOR(i, n) {
 		for (ptrdiff_t j = 0; j <= i && K->needs_grad; j++)
 			K->d[i * K->ld + j] += (i == j ? 1 : 2) * inverse[i * n + j];
 		if (noise->needs_grad)
@@ -11276,25 +11209,18 @@ static void odvgp__evidence_reverse(odvgp__tape *t, odvgp__node *nd)
 		noise->d[0] += (odvgp_real)((double)(half * (odvgp_real)P) * ((double)n - t->sums->weight) /
 									(double)noise->v[0]);
 	for (ptrdiff_t p = 0; p < P && r->needs_grad; p++)
-		for (ptrdiff_t i = 0; i < n; i++) r->d[p * r->ld + i] -= nd->d[0] * w[p * n + i];
+		ODVGP__FOR(i, n) r->d[p * r->ld + i] -= nd->d[0] * w[p * n + i];
 }
 
 /* --- NAT_STATS(A, mean, var): statistics for natural steps; no value
-      The reverse run adds A diag(g_v) A^T to aux (lower, [P,M,M]) and A g_m to v ([P,M]). Adjoints
-      are derivatives of the loss, so g = -d. --- */
-
-static odvgp_status odvgp__nat_stats_forward(odvgp__tape *t, odvgp__node *nd)
-{
-	(void)t;
-	(void)nd;
-	return ODVGP_OK;
-}
+	  The reverse run adds A diag(g_v) A^T to aux (lower, [P,M,M]) and A g_m to v ([P,M]). Adjoints
+	  are derivatives of the loss, so g = -d. --- */
 
 static void odvgp__nat_stats_reverse(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *A = odvgp__in(t, nd, 0), *mean = odvgp__in(t, nd, 1), *var = odvgp__in(t, nd, 2);
 	ptrdiff_t M = A->rows;
-	for (ptrdiff_t p = 0; p < mean->rows; p++)
+	ODVGP__FOR(p, mean->rows)
 		odvgp_syrk(&t->blas, 0, M, A->cols, -1, A->v, A->ld, var->d + p * var->ld, 1,
 				nd->aux + p * M * M, M);
 	odvgp_gemm(&t->blas, 0, 1, mean->rows, M, A->cols, -1, mean->d, mean->ld, A->v, A->ld, 1, nd->v,
@@ -11302,16 +11228,16 @@ static void odvgp__nat_stats_reverse(odvgp__tape *t, odvgp__node *nd)
 }
 
 /* --- MIX(W [F,P], x [P,n]): W x or, for variances, (W o W) x
-      dx += W^T d, dW += d x^T    or    dx += (W o W)^T d, dW += 2 W o (d x^T) --- */
+	  dx += W^T d, dW += d x^T    or    dx += (W o W)^T d, dW += 2 W o (d x^T) --- */
 
 static odvgp_status odvgp__mix_forward(odvgp__tape *t, odvgp__node *nd)
 {
 	const odvgp__node *W = odvgp__in(t, nd, 0), *x = odvgp__in(t, nd, 1);
 	odvgp__node_zero(nd->v, nd);
-	for (ptrdiff_t f = 0; f < nd->rows; f++)
-		for (ptrdiff_t p = 0; p < x->rows; p++) {
+	ODVGP__FOR(f, nd->rows)
+		ODVGP__FOR(p, x->rows) {
 			odvgp_real w = W->v[f * W->ld + p];
-			odvgp__isa_of(&t->blas)->axpy(nd->cols, nd->variant == ODVGP__MIX_SQUARES ? w * w : w,
+			t->blas.isa->axpy(nd->cols, nd->variant == ODVGP__MIX_SQUARES ? w * w : w,
 					x->v + p * x->ld, nd->v + f * nd->ld);
 		}
 	return ODVGP_OK;
@@ -11320,10 +11246,10 @@ static odvgp_status odvgp__mix_forward(odvgp__tape *t, odvgp__node *nd)
 static void odvgp__mix_reverse(odvgp__tape *t, odvgp__node *nd)
 {
 	odvgp__node *W = odvgp__in(t, nd, 0), *x = odvgp__in(t, nd, 1);
-	const odvgp__isa *isa = odvgp__isa_of(&t->blas);
+	const odvgp__isa *isa = t->blas.isa;
 	int squares = nd->variant == ODVGP__MIX_SQUARES;
-	for (ptrdiff_t f = 0; f < nd->rows; f++)
-		for (ptrdiff_t p = 0; p < x->rows; p++) {
+	ODVGP__FOR(f, nd->rows)
+		ODVGP__FOR(p, x->rows) {
 			const odvgp_real *d = nd->d + f * nd->ld;
 			odvgp_real w = W->v[f * W->ld + p];
 			if (x->needs_grad) isa->axpy(nd->cols, squares ? w * w : w, d, x->d + p * x->ld);
@@ -11343,8 +11269,8 @@ static size_t odvgp__real_bytes(ptrdiff_t rows, ptrdiff_t cols)
 	return a.bad ? SIZE_MAX : a.used;
 }
 
-/*  What a new node's memory depends on. */
-typedef struct odvgp__shapes {
+/*	What a new node's memory depends on. */
+typedef struct {
 	const odvgp__unit *unit;
 	const odvgp__likelihood *likelihood;
 	int scale; /* Y has this column */
@@ -11354,7 +11280,7 @@ typedef struct odvgp__shapes {
 	ptrdiff_t rows, cols;
 } odvgp__shapes;
 
-/*  Bytes that KERNEL_VEC keeps for n x m entries and P outputs; SIZE_MAX on overflow. */
+/*	Bytes that KERNEL_VEC keeps for n x m entries and P outputs; SIZE_MAX on overflow. */
 static size_t odvgp__kept_bytes(const odvgp__kernel *k, ptrdiff_t n, ptrdiff_t m, ptrdiff_t P)
 {
 	odvgp__arena a;
@@ -11371,12 +11297,6 @@ static size_t odvgp__kernel_vec_aux(const odvgp__shapes *s, int *kept)
 	return *kept ? bytes : 0;
 }
 
-static size_t odvgp__kernel_diag_aux(const odvgp__shapes *s, int *kept)
-{
-	(void)kept;
-	return s->in[2].id ? odvgp__real_bytes(s->cols, odvgp__patches_count(&s->unit->patches)) : 0;
-}
-
 static size_t odvgp__tri_squares_aux(const odvgp__shapes *s, int *kept)
 {
 	ptrdiff_t M = s->in[1].rows;
@@ -11385,44 +11305,24 @@ static size_t odvgp__tri_squares_aux(const odvgp__shapes *s, int *kept)
 	return odvgp__real_bytes(*kept ? s->rows * M : M, s->cols);
 }
 
-static size_t odvgp__inner_aux(const odvgp__shapes *s, int *kept)
-{
-	(void)kept;
-	return odvgp__real_bytes(2 * s->cols, s->cols);
-}
-static size_t odvgp__residual_aux(const odvgp__shapes *s, int *kept)
-{
-	(void)kept;
-	return odvgp__real_bytes(1, s->cols);
-}
-static size_t odvgp__inverse_var_aux(const odvgp__shapes *s, int *kept)
-{
-	(void)kept;
-	return odvgp__real_bytes(2 * s->in[3].rows, s->cols);
-}
-static size_t odvgp__kl_inverse_aux(const odvgp__shapes *s, int *kept)
-{
-	(void)kept;
-	return odvgp__real_bytes(2 * s->in[0].cols, s->in[0].cols);
-}
-static size_t odvgp__collapsed_aux(const odvgp__shapes *s, int *kept)
-{
-	(void)kept;
-	/* 2 F + P rows; the moments are [F + P + 2, F] */
-	return odvgp__real_bytes(s->in[0].cols + s->in[0].rows - 2, s->in[0].cols);
-}
-static size_t odvgp__evidence_aux(const odvgp__shapes *s, int *kept)
-{
-	(void)kept;
-	return odvgp__real_bytes(2 * s->in[0].rows + s->in[1].rows, s->in[0].rows);
-}
-static size_t odvgp__nat_stats_aux(const odvgp__shapes *s, int *kept)
-{
-	(void)kept;
-	return odvgp__real_bytes(s->rows * s->cols, s->cols);
-}
+#define ODVGP__AUX(name, rows, cols) \
+	static size_t odvgp__##name##_aux(const odvgp__shapes *s, int *kept) \
+	{ \
+		(void)kept; \
+		return odvgp__real_bytes(rows, cols); \
+	}
+ODVGP__AUX(kernel_diag, s->in[2].id ? s->cols : 0, odvgp__patches_count(&s->unit->patches))
+ODVGP__AUX(inner, 2 * s->cols, s->cols)
+ODVGP__AUX(residual, 1, s->cols)
+ODVGP__AUX(inverse_var, 2 * s->in[3].rows, s->cols)
+ODVGP__AUX(kl_inverse, 2 * s->in[0].cols, s->in[0].cols)
+/*	2 F + P rows; the moments are [F + P + 2, F]. */
+ODVGP__AUX(collapsed, s->in[0].cols + s->in[0].rows - 2, s->in[0].cols)
+ODVGP__AUX(evidence, 2 * s->in[0].rows + s->in[1].rows, s->in[0].rows)
+ODVGP__AUX(nat_stats, s->rows * s->cols, s->cols)
+#undef ODVGP__AUX
 
-/*  The larger of value and adjoint of a matrix [n,m]. */
+/*	The larger of value and adjoint of a matrix [n,m]. */
 static size_t odvgp__kernel_job_scratch(
 		const odvgp__shapes *s, odvgp__arena a, ptrdiff_t n, ptrdiff_t m, ptrdiff_t P, int kept)
 {
@@ -11442,7 +11342,7 @@ static size_t odvgp__kernel_node_scratch(const odvgp__shapes *s, ptrdiff_t P, in
 	odvgp__arena_init(&a, NULL, 0);
 	return odvgp__kernel_job_scratch(s, a, s->in[1].rows, s->in[2].rows, P, kept);
 }
-/*  n: rows of Z; 0: for k(x,x). */
+/*	n: rows of Z; 0: for k(x,x). */
 static size_t odvgp__images_scratch(const odvgp__shapes *s, ptrdiff_t n)
 {
 	odvgp__arena a;
@@ -11468,7 +11368,7 @@ static size_t odvgp__kernel_vec_scratch_bytes(const odvgp__shapes *s)
 	return odvgp__kernel_node_scratch(s, s->rows, kept);
 }
 
-/*  Likelihood parameters; moved means. */
+/*	Likelihood parameters; moved means. */
 static size_t odvgp__expect_scratch(const odvgp__shapes *s)
 {
 	odvgp__arena a;
@@ -11489,7 +11389,7 @@ static size_t odvgp__expect_aux(const odvgp__shapes *s, int *kept)
 	return a.bad ? SIZE_MAX : a.used;
 }
 
-/*  A node's numbers; odvgp__sums_layout places sums over tiles. */
+/*	A node's numbers; odvgp__sums_layout places sums over tiles. */
 enum {
 	ODVGP__STORES_BOTH,
 	ODVGP__STORES_NOTHING, /* PARAM: the value is in the parameter vector */
@@ -11498,7 +11398,7 @@ enum {
 	ODVGP__STORES_MOMENTS  /* MOMENTS: v is a sum over tiles */
 };
 
-/*  Traits that running the tape must know. */
+/*	Traits that running the tape must know. */
 enum {
 	/* value, stamp and needs_grad come from outside */
 	ODVGP__OP_GIVEN = 1,
@@ -11508,7 +11408,7 @@ enum {
 	ODVGP__OP_COLLECTS = 4
 };
 
-typedef struct odvgp__op_row {
+typedef struct {
 	const char *name;
 	odvgp_status (*forward)(odvgp__tape *t, odvgp__node *nd);
 	void (*reverse)(odvgp__tape *t, odvgp__node *nd);
@@ -11523,71 +11423,51 @@ typedef struct odvgp__op_row {
 	size_t (*scratch)(const odvgp__shapes *s);        /* bytes; NULL: none */
 } odvgp__op_row;
 
+/* clang-format off */
+#define ODVGP__OP(name, stores, lasts, traits, samples, aux, scratch) \
+	{#name, odvgp__##name##_forward, odvgp__##name##_reverse, ODVGP__STORES_##stores, lasts, \
+     traits, samples, aux, scratch}
 static const odvgp__op_row odvgp__ops[ODVGP__OPS] = {
-		/* in the order of odvgp__op */
-		{"param", odvgp__source_forward, odvgp__source_reverse, ODVGP__STORES_NOTHING, 0,
-				ODVGP__OP_GIVEN, 0, NULL, NULL},
-		{"input", odvgp__source_forward, odvgp__source_reverse, ODVGP__STORES_VALUE, 0,
-				ODVGP__OP_GIVEN, 0, NULL, NULL},
-		{"kernel", odvgp__kernel_forward, odvgp__kernel_reverse, ODVGP__STORES_BOTH, 1, 0, 0, NULL,
-				odvgp__kernel_scratch_bytes},
-		{"kernel_diag", odvgp__kernel_diag_forward, odvgp__kernel_diag_reverse, ODVGP__STORES_BOTH,
-				1, 0, 0, odvgp__kernel_diag_aux, odvgp__kernel_diag_scratch_bytes},
-		{"kernel_vec", odvgp__kernel_vec_forward, odvgp__kernel_vec_reverse, ODVGP__STORES_BOTH, 0,
-				0, 0, odvgp__kernel_vec_aux, odvgp__kernel_vec_scratch_bytes},
-		{"jittered", odvgp__jittered_forward, odvgp__jittered_reverse, ODVGP__STORES_BOTH, 0,
-				ODVGP__OP_JITTERED, 0, NULL, NULL},
-		{"chol", odvgp__chol_forward, odvgp__chol_reverse, ODVGP__STORES_BOTH, 0,
-				ODVGP__OP_JITTERED, 0, NULL, NULL},
-		{"solve", odvgp__solve_forward, odvgp__solve_reverse, ODVGP__STORES_BOTH, 1, 0, 0, NULL,
-				NULL},
-		{"product", odvgp__product_forward, odvgp__product_reverse, ODVGP__STORES_BOTH, 0, 0, 0,
-				NULL, NULL},
-		{"minus_product", odvgp__minus_product_forward, odvgp__minus_product_reverse,
-				ODVGP__STORES_BOTH, 1, 0, 0, NULL, NULL},
-		{"inner", odvgp__inner_forward, odvgp__inner_reverse, ODVGP__STORES_BOTH, 0, 0, 0,
-				odvgp__inner_aux, NULL},
-		{"sum", odvgp__sum_forward, odvgp__sum_reverse, ODVGP__STORES_BOTH, 0, 0, 0, NULL, NULL},
-		{"transpose", odvgp__transpose_forward, odvgp__transpose_reverse, ODVGP__STORES_BOTH, 1, 0,
-				0, NULL, NULL},
-		{"sample", odvgp__sample_forward, odvgp__sample_reverse, ODVGP__STORES_BOTH, 1, 0, 0, NULL,
-				NULL},
-		{"residual", odvgp__residual_forward, odvgp__residual_reverse, ODVGP__STORES_BOTH, 0, 0, 0,
-				odvgp__residual_aux, NULL},
-		{"tri_squares", odvgp__tri_squares_forward, odvgp__tri_squares_reverse, ODVGP__STORES_BOTH,
-				0, 0, 0, odvgp__tri_squares_aux, NULL},
-		{"inverse_var", odvgp__inverse_var_forward, odvgp__inverse_var_reverse, ODVGP__STORES_BOTH,
-				0, 0, 0, odvgp__inverse_var_aux, NULL},
-		{"divide", odvgp__divide_forward, odvgp__divide_reverse, ODVGP__STORES_BOTH, 0, 0, 0, NULL,
-				NULL},
-		{"gather_rows", odvgp__gather_rows_forward, odvgp__gather_rows_reverse, ODVGP__STORES_BOTH,
-				0, 0, 1, NULL, NULL},
-		{"gather_cols", odvgp__gather_cols_forward, odvgp__gather_cols_reverse, ODVGP__STORES_BOTH,
-				0, 0, 1, NULL, NULL},
-		{"dot", odvgp__dot_forward, odvgp__dot_reverse, ODVGP__STORES_BOTH, 0, 0,
-				1 << ODVGP__DOT_SAMPLED, NULL, NULL},
-		{"kl_cov", odvgp__kl_cov_forward, odvgp__kl_cov_reverse, ODVGP__STORES_BOTH, 0, 0, 0, NULL,
-				NULL},
-		{"kl_inverse", odvgp__kl_inverse_forward, odvgp__kl_inverse_reverse, ODVGP__STORES_BOTH, 0,
-				0, 0, odvgp__kl_inverse_aux, NULL},
-		{"expect", odvgp__expect_forward, odvgp__expect_reverse, ODVGP__STORES_BOTH, 0, 0, 0,
-				odvgp__expect_aux, odvgp__expect_scratch},
-		{"moments", odvgp__moments_forward, odvgp__moments_reverse, ODVGP__STORES_MOMENTS, 0, 0, 0,
-				NULL, NULL},
-		{"collapsed", odvgp__collapsed_forward, odvgp__collapsed_reverse, ODVGP__STORES_BOTH, 0, 0,
-				0, odvgp__collapsed_aux, NULL},
-		{"evidence", odvgp__evidence_forward, odvgp__evidence_reverse, ODVGP__STORES_BOTH, 0, 0, 0,
-				odvgp__evidence_aux, NULL},
-		{"nat_stats", odvgp__nat_stats_forward, odvgp__nat_stats_reverse, ODVGP__STORES_STATS, 0,
-				ODVGP__OP_COLLECTS, 0, odvgp__nat_stats_aux, NULL},
-		{"mix", odvgp__mix_forward, odvgp__mix_reverse, ODVGP__STORES_BOTH, 0, 0, 0, NULL, NULL},
+	/* in the order of odvgp__op */
+	{"param", odvgp__source_forward, odvgp__source_reverse, ODVGP__STORES_NOTHING, 0,
+		ODVGP__OP_GIVEN, 0, NULL, NULL},
+	{"input", odvgp__source_forward, odvgp__source_reverse, ODVGP__STORES_VALUE, 0,
+		ODVGP__OP_GIVEN, 0, NULL, NULL},
+	ODVGP__OP(kernel, BOTH, 1, 0, 0, NULL, odvgp__kernel_scratch_bytes),
+	ODVGP__OP(kernel_diag, BOTH, 1, 0, 0, odvgp__kernel_diag_aux, odvgp__kernel_diag_scratch_bytes),
+	ODVGP__OP(kernel_vec, BOTH, 0, 0, 0, odvgp__kernel_vec_aux, odvgp__kernel_vec_scratch_bytes),
+	ODVGP__OP(jittered, BOTH, 0, ODVGP__OP_JITTERED, 0, NULL, NULL),
+	ODVGP__OP(chol, BOTH, 0, ODVGP__OP_JITTERED, 0, NULL, NULL),
+	ODVGP__OP(solve, BOTH, 1, 0, 0, NULL, NULL),
+	ODVGP__OP(product, BOTH, 0, 0, 0, NULL, NULL),
+	ODVGP__OP(minus_product, BOTH, 1, 0, 0, NULL, NULL),
+	ODVGP__OP(inner, BOTH, 0, 0, 0, odvgp__inner_aux, NULL),
+	ODVGP__OP(sum, BOTH, 0, 0, 0, NULL, NULL),
+	ODVGP__OP(transpose, BOTH, 1, 0, 0, NULL, NULL),
+	ODVGP__OP(sample, BOTH, 1, 0, 0, NULL, NULL),
+	ODVGP__OP(residual, BOTH, 0, 0, 0, odvgp__residual_aux, NULL),
+	ODVGP__OP(tri_squares, BOTH, 0, 0, 0, odvgp__tri_squares_aux, NULL),
+	ODVGP__OP(inverse_var, BOTH, 0, 0, 0, odvgp__inverse_var_aux, NULL),
+	ODVGP__OP(divide, BOTH, 0, 0, 0, NULL, NULL),
+	ODVGP__OP(gather_rows, BOTH, 0, 0, 1, NULL, NULL),
+	ODVGP__OP(gather_cols, BOTH, 0, 0, 1, NULL, NULL),
+	ODVGP__OP(dot, BOTH, 0, 0, 1 << ODVGP__DOT_SAMPLED, NULL, NULL),
+	ODVGP__OP(kl_cov, BOTH, 0, 0, 0, NULL, NULL),
+	ODVGP__OP(kl_inverse, BOTH, 0, 0, 0, odvgp__kl_inverse_aux, NULL),
+	ODVGP__OP(expect, BOTH, 0, 0, 0, odvgp__expect_aux, odvgp__expect_scratch),
+	ODVGP__OP(moments, MOMENTS, 0, 0, 0, NULL, NULL),
+	ODVGP__OP(collapsed, BOTH, 0, 0, 0, odvgp__collapsed_aux, NULL),
+	ODVGP__OP(evidence, BOTH, 0, 0, 0, odvgp__evidence_aux, NULL),
+	{"nat_stats", odvgp__source_forward, odvgp__nat_stats_reverse, ODVGP__STORES_STATS, 0,
+		ODVGP__OP_COLLECTS, 0, odvgp__nat_stats_aux, NULL},
+	ODVGP__OP(mix, BOTH, 0, 0, 0, NULL, NULL),
 };
+/* clang-format on */
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>tape   running the operations
+/* ---- >>tape   running the operations
 
-    Both runs skip nodes that the evaluation does not need, forward also those up to date, reverse
-    those on which no term of the bound depends. */
+	Both runs skip nodes that the evaluation does not need, forward also those up to date, reverse
+	those on which no term of the bound depends. */
 
 static int odvgp__has_trait(const odvgp__node *nd, int trait)
 {
@@ -11630,7 +11510,7 @@ static void odvgp__tape_mark(odvgp__tape *t)
 	}
 }
 
-/*  For bench/: called with a node's number before its operation and with -1 after it. */
+/*	For bench/: called with a node's number before its operation and with -1 after it. */
 #ifndef ODVGP__PROBE
 #define ODVGP__PROBE(node, reverse) ((void)0)
 #endif
@@ -11644,7 +11524,7 @@ static uint64_t odvgp__youngest_input(const odvgp__tape *t, const odvgp__node *n
 	return youngest;
 }
 
-/*  Whether a node is older than an input, or overwritten by an outdated node. */
+/*	Whether a node is older than an input, or overwritten by an outdated node. */
 static int odvgp__out_of_date(const odvgp__tape *t, const odvgp__node *nd)
 {
 	if (nd->segment != ODVGP__HEAD && !odvgp__ops[nd->op].lasts) return 1;
@@ -11674,14 +11554,14 @@ static odvgp_status odvgp__tape_forward(odvgp__tape *t, int segment)
 	return ODVGP_OK;
 }
 
-/*  Mark a tile node outdated, so that its value's memory is free between evaluations. */
+/*	Mark a tile node outdated, so that its value's memory is free between evaluations. */
 static void odvgp__lend_value(odvgp__node *nd)
 {
 	ODVGP_ASSERT(nd->segment == ODVGP__TILE && !nd->next);
 	nd->stamp = 0;
 }
 
-/*  With failures described in info; the pointer is not kept. */
+/*	With failures described in info; the pointer is not kept. */
 static odvgp_status odvgp__tape_forward_info(odvgp__tape *t, int segment, odvgp_info *info)
 {
 	t->info = info;
@@ -11690,8 +11570,8 @@ static odvgp_status odvgp__tape_forward_info(odvgp__tape *t, int segment, odvgp_
 	return s;
 }
 
-/*  Clear the adjoints that reverse runs add to. PARAM's gradient is cleared with all sums,
-    MOMENTS's adjoint is overwritten by the tail; other nodes have none. */
+/*	Clear the adjoints that reverse runs add to. PARAM's gradient is cleared with all sums,
+	MOMENTS's adjoint is overwritten by the tail; other nodes have none. */
 static void odvgp__tape_zero(odvgp__tape *t, int segment)
 {
 	for (int i = 1; i <= t->nodes; i++) {
@@ -11713,11 +11593,10 @@ static void odvgp__tape_reverse(odvgp__tape *t, int segment)
 	}
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>graph   building the tape
+/* ---- >>graph   building the tape
 
-    Nodes are first counted, without a table, and then built, so builders know of a node only its
-    odvgp__ref: number and largest shape. */
+	Nodes are first counted, without a table, and then built, so builders know of a node only its
+	odvgp__ref: number and largest shape. */
 
 /* --- building: the arena may only measure --- */
 
@@ -11726,7 +11605,7 @@ static size_t odvgp__padded_bytes(size_t bytes)
 	return bytes <= SIZE_MAX / 2 ? (bytes + 63) & ~(size_t)63 : SIZE_MAX / 2;
 }
 
-/*  Count bytes now; odvgp__sums_layout places them later. */
+/*	Count bytes now; odvgp__sums_layout places them later. */
 static void odvgp__defer(odvgp__tape *t, size_t bytes)
 {
 	bytes = odvgp__padded_bytes(bytes);
@@ -11734,7 +11613,7 @@ static void odvgp__defer(odvgp__tape *t, size_t bytes)
 	else t->deferred += bytes;
 }
 
-/*  Take or defer memory for value, adjoint and aux, except for nodes that work in place. */
+/*	Take or defer memory for value, adjoint and aux, except for nodes that work in place. */
 static void odvgp__node_memory(odvgp__tape *t, odvgp__node *nd, const odvgp__op_row *row,
 		int segment, const odvgp__shapes *s)
 {
@@ -11751,8 +11630,8 @@ static void odvgp__node_memory(odvgp__tape *t, odvgp__node *nd, const odvgp__op_
 	else if (aux) nd->aux = (odvgp_real *)odvgp__take_bytes(t->arena, aux, 1);
 }
 
-/*  The next node works in the memory of `base`. Its other inputs must precede that memory's first
-    node, because they must be up to date when that node is checked. */
+/*	The next node works in the memory of `base`. Its other inputs must precede that memory's first
+	node, because they must be up to date when that node is checked. */
 static void odvgp__work_in_place(odvgp__tape *t, int base, const int *in)
 {
 	int first = base;
@@ -11762,8 +11641,8 @@ static void odvgp__work_in_place(odvgp__tape *t, int base, const int *in)
 	t->node[base].next = t->nodes + 1;
 }
 
-/*  Append a node. rows and cols may be ODVGP__TILE_SIZE or ODVGP__SAMPLE_SIZE; an input with id 0
-    is missing. Without a table, a local node takes its place. */
+/*	Append a node. rows and cols may be ODVGP__TILE_SIZE or ODVGP__SAMPLE_SIZE; an input with id 0
+	is missing. Without a table, a local node takes its place. */
 static odvgp__ref odvgp__node_add(odvgp__tape *t, odvgp__unit *u, odvgp__op op, int variant,
 		int segment, ptrdiff_t rows, ptrdiff_t cols, const odvgp__ref *in, int inputs,
 		odvgp__ref base)
@@ -11828,7 +11707,7 @@ static odvgp__ref odvgp__tile(odvgp__unit *u, odvgp__op op, int variant, ptrdiff
 	return odvgp__add(u, ODVGP__TILE, op, variant, rows, cols, i0, i1, i2, i3);
 }
 
-/*  L^-1 B and K - W^T A, stored over B and K, which nothing else may read. */
+/*	L^-1 B and K - W^T A, stored over B and K, which nothing else may read. */
 static odvgp__ref odvgp__solve_in_place(
 		odvgp__unit *u, int segment, odvgp__ref L, odvgp__ref B, ptrdiff_t cols)
 {
@@ -11844,7 +11723,7 @@ static odvgp__ref odvgp__minus_in_place(
 			K.rows, cols, in, 3, K);
 }
 
-/*  sum_k coef[k] term[k] */
+/*	sum_k coef[k] term[k] */
 static odvgp__ref odvgp__sum_of(odvgp__unit *u, int segment, ptrdiff_t rows, ptrdiff_t cols,
 		const odvgp__ref *term, const odvgp_real *coef, int terms)
 {
@@ -11887,19 +11766,19 @@ static void odvgp__kl_term(odvgp__unit *u, odvgp__ref node, int purpose)
 	odvgp__asked_for(u, node, ODVGP__FOR_BOUND | purpose);
 }
 
-/*  The head nodes that serve a bound. */
+/*	The head nodes that serve a bound. */
 static int odvgp__is_kl_term(const odvgp__node *nd)
 {
 	return nd->segment == ODVGP__HEAD && (nd->purpose & ODVGP__FOR_VALUE);
 }
 
-/*  Purpose besides the bound that needs q(v)'s KL terms: [SOLVE] eq. 9 keeps them. */
+/*	Purpose besides the bound that needs q(v)'s KL terms: [SOLVE] eq. 9 keeps them. */
 static int odvgp__kept_terms(const odvgp__unit *u)
 {
 	return u->model->cfg.objective == ODVGP_OBJECTIVE_PARTLY ? ODVGP__FOR_COLLAPSED : 0;
 }
 
-/*  Add the KL term sign x . y / 2. */
+/*	Add the KL term sign x . y / 2. */
 static void odvgp__kl_half_dot(
 		odvgp__unit *u, odvgp__ref x, odvgp__ref y, odvgp_real sign, int variant, int purpose)
 {
@@ -11909,8 +11788,8 @@ static void odvgp__kl_half_dot(
 	odvgp__kl_term(u, dot, purpose);
 }
 
-/*  A block's whitened mean, whatever the slots hold; its Cholesky factor, too, if dense (slot_sqrt
-    holds the factor of a covariance). */
+/*	A block's whitened mean, whatever the slots hold; its Cholesky factor, too, if dense (slot_sqrt
+	holds the factor of a covariance). */
 static void odvgp__build_block(odvgp__unit *u, odvgp__block *b, odvgp__ref L, int dense)
 {
 	ptrdiff_t M = b->M, P = u->P;
@@ -11933,13 +11812,13 @@ static void odvgp__build_block(odvgp__unit *u, odvgp__block *b, odvgp__ref L, in
 				u, ODVGP__SOLVE, ODVGP__SOLVE_LEFT, P * M, M, L, b->sqrt, odvgp__none, odvgp__none);
 }
 
-/*  Whether q_mu holds coefficients at Z_beta, which need the whole matrix Kb. */
+/*	Whether q_mu holds coefficients at Z_beta, which need the whole matrix Kb. */
 static int odvgp__alpha_is_beta(const odvgp__unit *u)
 {
 	return u->mean_part->mu == ODVGP__MU_COEFFICIENTS && !u->M_gamma;
 }
 
-/*  Only for the last layer. */
+/*	Only for the last layer. */
 static void odvgp__build_lik(odvgp__unit *u)
 {
 	odvgp_model *m = u->model;
@@ -11953,8 +11832,8 @@ static void odvgp__build_lik(odvgp__unit *u)
 				odvgp__lik_numbers(lik, 0, m->levels));
 }
 
-/*  Kernel matrix of beta, its Cholesky factor, and q(u). Parts that work without the factor get Kb,
-    both triangles, with its jitter. */
+/*	Kernel matrix of beta, its Cholesky factor, and q(u). Parts that work without the factor get Kb,
+	both triangles, with its jitter. */
 static void odvgp__build_beta(odvgp__unit *u)
 {
 	ptrdiff_t M = u->M;
@@ -11981,7 +11860,7 @@ static odvgp__ref odvgp__build_W(odvgp__unit *u)
 	return odvgp__solve_in_place(u, ODVGP__HEAD, u->L, K, u->M_gamma);
 }
 
-/*  W, C and L_v, for SOLVE-GP's second block and gamma's natural steps. */
+/*	W, C and L_v, for SOLVE-GP's second block and gamma's natural steps. */
 static void odvgp__build_residual(odvgp__unit *u, int variant, int purpose)
 {
 	odvgp__tape *t = &u->model->tape;
@@ -11996,37 +11875,36 @@ static void odvgp__build_residual(odvgp__unit *u, int variant, int purpose)
 	odvgp__asked_for(u, u->L_v, ODVGP__FOR_L | purpose);
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>parts   mean parts and covariance parts
+/* ---- >>parts   mean parts and covariance parts
 
-    odvgp_mean_part has the means and variances, >>conventions the symbols; Kbg = K(Zb,Zg),
-    Kg = K(Zg,Zg). q_mu, q_sqrt, v_mu, v_sqrt are whitened. KL for one output (the KL sums over
-    outputs):
+	odvgp_mean_part has the means and variances, >>conventions the symbols; Kbg = K(Zb,Zg),
+	Kg = K(Zg,Zg). q_mu, q_sqrt, v_mu, v_sqrt are whitened. KL for one output (the KL sums over
+	outputs):
 
-        beta     |q_mu|^2 / 2
-        orth     |q_mu|^2 / 2 + (a^T Kg a - c^T c) / 2            [ODVGP] eq. 11, A.3
-        hybrid   orth's at q_mu + c                               [ODVGP] eq. 10, C.2
-        free     a^T K(Za,Za) a / 2                               [DECOUPLED]; [OM] eq. 3.6
-                 (if M_gamma = 0: with Zb, q_mu and Kb)
-        blocks   |q_mu|^2 / 2 + |v_mu|^2 / 2                      [SOLVE] eq. 8, appendix F
+		beta     |q_mu|^2 / 2
+		orth     |q_mu|^2 / 2 + (a^T Kg a - c^T c) / 2            [ODVGP] eq. 11, A.3
+		hybrid   orth's at q_mu + c                               [ODVGP] eq. 10, C.2
+		free     a^T K(Za,Za) a / 2                               [DECOUPLED]; [OM] eq. 3.6
+				 (if M_gamma = 0: with Zb, q_mu and Kb)
+		blocks   |q_mu|^2 / 2 + |v_mu|^2 / 2                      [SOLVE] eq. 8, appendix F
 
-    and of covariance parts:
+	and of covariance parts:
 
-        dense     (|q_sqrt|^2 - M) / 2 - sum log|q_sqrt_ii|
-        inverse   log|H| / 2 - tr(I - H^-1) / 2,  L_H L_H^T = H = I + B^T Kb B, B = B_sqrt
-        diagonal  inverse's, with B = diag(g)^1/2, g = q_diag
-        blocks    dense's, for each block
+		dense     (|q_sqrt|^2 - M) / 2 - sum log|q_sqrt_ii|
+		inverse   log|H| / 2 - tr(I - H^-1) / 2,  L_H L_H^T = H = I + B^T Kb B, B = B_sqrt
+		diagonal  inverse's, with B = diag(g)^1/2, g = q_diag
+		blocks    dense's, for each block
 
-    c^T c = a^T Kgb (Kb^-1 Kbg a), so both of gamma's KL terms can be estimated from the same
-    sampled rows: C a is small where Kg a is not.
+	c^T c = a^T Kgb (Kb^-1 Kbg a), so both of gamma's KL terms can be estimated from the same
+	sampled rows: C a is small where Kg a is not.
 
-    A mean part's head adds its KL terms and sets `weights` [P,M], the factor of A in the mean
-    (missing: A does not enter); its tile adds the mean's other terms, at most one node. A
-    covariance part adds its KL terms and the variance, and says what a predictor stores.
+	A mean part's head adds its KL terms and sets `weights` [P,M], the factor of A in the mean
+	(missing: A does not enter); its tile adds the mean's other terms, at most one node. A
+	covariance part adds its KL terms and the variance, and says what a predictor stores.
 
-    A new member is a row in a table below and an enumerator in >>api. What its row leaves at 0
-    (natural steps, an optimum, bounds without q) is refused. New kinds of natural steps need a row
-    in >>natgrad, of optima in >>optimum, of factors in >>predictor. */
+	A new member is a row in a table below and an enumerator in >>api. What its row leaves at 0
+	(natural steps, an optimum, bounds without q) is refused. New kinds of natural steps need a row
+	in >>natgrad, of optima in >>optimum, of factors in >>predictor. */
 
 static void odvgp__beta_head(odvgp__unit *u)
 {
@@ -12040,8 +11918,8 @@ static odvgp__ref odvgp__beta_tile(odvgp__unit *u)
 	return odvgp__none;
 }
 
-/*  D = diag(C): FLOORED, as in odvgp__renew_scales, if the slot holds D a; CLAMPED for [ODVGP]
-    eq. 16. */
+/*	D = diag(C): FLOORED, as in odvgp__renew_scales, if the slot holds D a; CLAMPED for [ODVGP]
+	eq. 16. */
 static void odvgp__gamma_diagonal(odvgp__unit *u, int variant)
 {
 	odvgp__ref W = odvgp__build_W(u);
@@ -12069,7 +11947,7 @@ static void odvgp__gamma_slots(odvgp__unit *u)
 	}
 }
 
-/*  For a sampled a^T K a / 2: sets as and Zs, a and Z_gamma at the samples; returns K a there. */
+/*	For a sampled a^T K a / 2: sets as and Zs, a and Z_gamma at the samples; returns K a there. */
 static odvgp__ref odvgp__sampled_quadratic(odvgp__unit *u, odvgp__ref *as, odvgp__ref *Zs)
 {
 	*Zs = odvgp__head(u, ODVGP__GATHER_ROWS, 0, ODVGP__SAMPLE_SIZE, u->Dz, u->Z_gamma, odvgp__none,
@@ -12080,7 +11958,7 @@ static odvgp__ref odvgp__sampled_quadratic(odvgp__unit *u, odvgp__ref *as, odvgp
 			u, ODVGP__KERNEL_VEC, 0, u->P, ODVGP__SAMPLE_SIZE, u->hyp, *Zs, u->Z_gamma, u->a);
 }
 
-/*  Returns c and adds gamma's KL term, (a^T Kg a - c^T c) / 2. */
+/*	Returns c and adds gamma's KL term, (a^T Kg a - c^T c) / 2. */
 static odvgp__ref odvgp__gamma_head(odvgp__unit *u)
 {
 	ptrdiff_t P = u->P;
@@ -12125,7 +12003,7 @@ static void odvgp__hybrid_head(odvgp__unit *u)
 	odvgp__kl_half_dot(u, sum, sum, 1, ODVGP__DOT_WHOLE, 0);
 }
 
-/*  K(X,Zg) a. */
+/*	K(X,Zg) a. */
 static odvgp__ref odvgp__gamma_tile(odvgp__unit *u)
 {
 	if (!u->M_gamma) return odvgp__none;
@@ -12192,7 +12070,7 @@ static odvgp__ref odvgp__squares(odvgp__unit *u, int b, odvgp__ref A)
 			odvgp__none, odvgp__none);
 }
 
-/*  |q_sqrt^T A|^2 + residual, and + |v_sqrt^T A_v|^2 with a second block. */
+/*	|q_sqrt^T A|^2 + residual, and + |v_sqrt^T A_v|^2 with a second block. */
 static odvgp__ref odvgp__dense_var(odvgp__unit *u, odvgp__ref A_v)
 {
 	const odvgp_real coef[3] = {1, 1, 1};
@@ -12219,7 +12097,7 @@ static int odvgp__variant_of_B(const odvgp__unit *u)
 	return u->slot_q_diag ? ODVGP__B_DIAGONAL : ODVGP__B_TRIANGLES;
 }
 
-/*  H and its Cholesky factor. */
+/*	H and its Cholesky factor. */
 static void odvgp__inverse_head(odvgp__unit *u)
 {
 	odvgp__tape *t = &u->model->tape;
@@ -12273,26 +12151,26 @@ static void odvgp__diagonal_freeze(const odvgp__unit *u, const odvgp__view *v)
 {
 	const odvgp_real *g = odvgp__node_value(u, u->q_diag);
 	odvgp__copy(v->L, odvgp__node_value(u, u->L_H), u->P * u->M * u->M);
-	for (ptrdiff_t i = 0; i < u->P * u->M; i++) v->factor[i] = ODVGP__SQRT(g[i]);
+	ODVGP__FOR(i, u->P * u->M) v->factor[i] = ODVGP__SQRT(g[i]);
 }
 
-/*  [L 0; W^T L_v]; q_sqrt and v_sqrt. */
+/*	[L 0; W^T L_v]; q_sqrt and v_sqrt. */
 static void odvgp__blocks_freeze(const odvgp__unit *u, const odvgp__view *v)
 {
 	const odvgp__node *node = u->model->tape.node, *L = &node[u->L.id], *W = &node[u->W.id],
 					  *Lv = &node[u->L_v.id];
 	ptrdiff_t M = u->M, Mg = u->M_gamma, F = M + Mg;
-	for (ptrdiff_t i = 0; i < M; i++) odvgp__copy(v->L + i * F, L->v + i * L->ld, M);
-	for (ptrdiff_t i = 0; i < Mg; i++) {
+	ODVGP__FOR(i, M) odvgp__copy(v->L + i * F, L->v + i * L->ld, M);
+	ODVGP__FOR(i, Mg) {
 		odvgp_real *row = v->L + (M + i) * F;
-		for (ptrdiff_t j = 0; j < M; j++) row[j] = W->v[j * W->ld + i];
+		ODVGP__FOR(j, M) row[j] = W->v[j * W->ld + i];
 		odvgp__copy(row + M, Lv->v + i * Lv->ld, Mg);
 	}
 	odvgp__freeze_sqrt(u, ODVGP__ON_BETA, v->factor);
 	odvgp__freeze_sqrt(u, ODVGP__ON_GAMMA, v->factor_v);
 }
 
-/*  In the order of odvgp_mean_part and odvgp_cov_part. >>model explains the fields. */
+/*	In the order of odvgp_mean_part and odvgp_cov_part. >>model explains the fields. */
 static const odvgp__mean_part odvgp__mean_parts[] = {
 		{"beta", ODVGP_MEAN_PART_BETA, ODVGP__MU_MEAN, ODVGP__NO_GAMMA, "q_mu", "a_beta", NULL,
 				NULL, NULL, 1, ODVGP__STEPS_BETA, 0, ODVGP__SCALE_PRIOR, ODVGP__OPTIMUM_WEIGHTS,
@@ -12337,24 +12215,24 @@ static const odvgp__cov_part *odvgp__cov_part_of(odvgp_cov_part kind)
 	return &odvgp__cov_parts[kind];
 }
 
-/*  Whether the mean uses points of its own instead of q_mu. Only a second covariance block may
-    share them. */
+/*	Whether the mean uses points of its own instead of q_mu. Only a second covariance block may
+	share them. */
 static int odvgp__has_free_points(const odvgp__mean_part *mean, ptrdiff_t M_gamma)
 {
 	return mean->gamma == ODVGP__FREE_GAMMA && M_gamma > 0;
 }
 
-/*  A pair's natural steps, for the bound of its own q. */
+/*	A pair's natural steps, for the bound of its own q. */
 static int odvgp__steps_of(
 		const odvgp__mean_part *mean, const odvgp__cov_part *cov, ptrdiff_t M_gamma)
 {
 	return odvgp__has_free_points(mean, M_gamma) ? 0 : mean->steps & cov->steps;
 }
 
-/*  Whether mean or covariance use A_v. */
+/*	Whether mean or covariance use A_v. */
 static int odvgp__uses_v(const odvgp__unit *u) { return u->mean_part->v_mu || u->cov_part->v_sqrt; }
 
-/*  Nodes of a unit, other than parameters, that a predictor reads. */
+/*	Nodes of a unit, other than parameters, that a predictor reads. */
 #define ODVGP__PREDICTOR_NODES 10
 static void odvgp__predictor_nodes(const odvgp__unit *u, odvgp__ref *node)
 {
@@ -12367,8 +12245,7 @@ static void odvgp__predictor_nodes(const odvgp__unit *u, odvgp__ref *node)
 	memcpy(node, list, sizeof list);
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>settings   the config: defaults and checks */
+/* ---- >>settings   the config: defaults and checks */
 
 ODVGP_API odvgp_schedule odvgp_constant(odvgp_real value)
 {
@@ -12457,8 +12334,8 @@ static int odvgp__schedule_ok(const odvgp_schedule *s, odvgp_real limit)
 							 (s->kind == ODVGP_SCHEDULE_LINEAR || s->start > 0));
 }
 
-/*  A field's type. A bad SIZE gives E_SIZE, any other bad field E_ARG. POWER: of two. CHOICE: an
-    enumeration or int. SCHEDULE: `most` limits its step sizes. */
+/*	A field's type. A bad SIZE gives E_SIZE, any other bad field E_ARG. POWER: of two. CHOICE: an
+	enumeration or int. SCHEDULE: `most` limits its step sizes. */
 enum {
 	ODVGP__FIELD_SIZE,
 	ODVGP__FIELD_COUNT,
@@ -12469,10 +12346,10 @@ enum {
 	ODVGP__FIELD_BITS,
 	ODVGP__FIELD_TEXT
 };
-/*  Which end of a field's range is excluded. */
+/*	Which end of a field's range is excluded. */
 enum { ODVGP__CLOSED, ODVGP__ABOVE_LEAST, ODVGP__BELOW_MOST };
 
-typedef struct odvgp__field {
+typedef struct {
 	const char *name;
 	size_t offset, bytes;
 	int type, open;
@@ -12496,7 +12373,7 @@ typedef struct odvgp__field {
 #define ODVGP__LAYER_CHOICE(path, most, words) \
 	ODVGP__FIELD_AT(#path, layer[0].path, CHOICE, CLOSED, 0, most, words)
 
-/*  The fields of a model file, in order: all but kernel, threads and isa; offsets of layer[0]. */
+/*	The fields of a model file, in order: all but kernel, threads and isa; offsets of layer[0]. */
 static const odvgp__field odvgp__fields[] = {
 		ODVGP__FIELD(layers, SIZE, CLOSED, 1, ODVGP_MAX_LAYERS), /* first: others depend on it */
 		ODVGP__FIELD(N, SIZE, CLOSED, 1, ODVGP__LARGEST_SIZE),
@@ -12575,14 +12452,14 @@ static const odvgp__field odvgp__fields[] = {
 		ODVGP__FIELD(seed, BITS, CLOSED, 0, 0),
 };
 
-/*  Fields of odvgp_config_set that no file holds. */
+/*	Fields of odvgp_config_set that no file holds. */
 static const odvgp__field odvgp__unsaved_fields[] = {
 		ODVGP__LAYER_FIELD(kernel, TEXT, CLOSED, 0, 0),
 		ODVGP__CHOICE(init.warm, 1, "off on"),
 		ODVGP__CHOICE(isa, ODVGP_ISA_NEON, "auto c avx2 avx512 sse2 neon"),
 };
 
-/*  Some compilers store enumerations in one or two bytes. */
+/*	Some compilers store enumerations in one or two bytes. */
 static int odvgp__choice_get(const void *at, size_t bytes)
 {
 	unsigned char one;
@@ -12600,7 +12477,7 @@ static int odvgp__choice_get(const void *at, size_t bytes)
 	return whole;
 }
 
-/*  Returns 0 if v does not fit. */
+/*	Returns 0 if v does not fit. */
 static int odvgp__choice_set(void *at, size_t bytes, int v)
 {
 	unsigned char one = (unsigned char)v;
@@ -12613,7 +12490,7 @@ static int odvgp__choice_set(void *at, size_t bytes, int v)
 	return odvgp__choice_get(at, bytes) == v;
 }
 
-/*  A field that is a single number. */
+/*	A field that is a single number. */
 static double odvgp__field_value(const odvgp__field *field, const odvgp_config *c)
 {
 	const void *at = (const unsigned char *)c + field->offset;
@@ -12633,13 +12510,13 @@ static int odvgp__field_in_layer(const odvgp__field *field)
 	return field->offset - offsetof(odvgp_config, layer) < sizeof(((odvgp_config *)NULL)->layer);
 }
 
-/*  How many layers have the field. */
+/*	How many layers have the field. */
 static int odvgp__field_layers(const odvgp__field *field, const odvgp_config *c)
 {
 	return odvgp__field_in_layer(field) ? (int)c->layers : 1;
 }
 
-/*  The field in another layer, if layers have it. */
+/*	The field in another layer, if layers have it. */
 static odvgp__field odvgp__field_of_layer(const odvgp__field *field, int layer)
 {
 	odvgp__field moved = *field;
@@ -12671,7 +12548,7 @@ static odvgp_status odvgp__check_field(
 				"must be -1, for none, or at least 0");
 	if (odvgp__field_ok(field, c)) return ODVGP_OK;
 	if (field->type != ODVGP__FIELD_SIZE)
-		return odvgp__fail(info, ODVGP_E_ARG, field->name, -1, 0, "is out of range in the config");
+		return odvgp__refuse(info, ODVGP_E_ARG, field->name, "is out of range in the config");
 	v = odvgp__field_value(field, c);
 	return odvgp__fail(info, ODVGP_E_SIZE, field->name, layer, v,
 			v < field->least ? "is below its least value" : "is too large");
@@ -12688,7 +12565,7 @@ static odvgp_status odvgp__check_fields(const odvgp_config *c, odvgp_info *info)
 
 /* --- a field by its name --- */
 
-/*  Row i of both tables, or NULL. */
+/*	Row i of both tables, or NULL. */
 static const odvgp__field *odvgp__field_at(ptrdiff_t i)
 {
 	const ptrdiff_t saved = ODVGP__COUNT(odvgp__fields);
@@ -12696,7 +12573,7 @@ static const odvgp__field *odvgp__field_at(ptrdiff_t i)
 	return i < saved ? &odvgp__fields[i] : &odvgp__unsaved_fields[i - saved];
 }
 
-/*  The field named by the first n characters, or NULL; without a prefix the last layer's. */
+/*	The field named by the first n characters, or NULL; without a prefix the last layer's. */
 static const odvgp__field *odvgp__field_find(
 		const char *name, size_t n, const odvgp_config *c, int *layer)
 {
@@ -12716,7 +12593,7 @@ static const odvgp__field *odvgp__field_find(
 	return NULL;
 }
 
-/*  Characters before a space, the end or `stop`. */
+/*	Characters before a space, the end or `stop`. */
 static size_t odvgp__word_length(const char *s, char stop)
 {
 	size_t n = 0;
@@ -12730,7 +12607,7 @@ static int odvgp__at_end(odvgp__parser *p)
 	return !*p->at;
 }
 
-/*  A number and nothing behind it, or 0. */
+/*	A number and nothing behind it, or 0. */
 static int odvgp__parse_last_number(odvgp__parser *p, double *v)
 {
 	int negative = odvgp__accept(p, "-");
@@ -12739,7 +12616,7 @@ static int odvgp__parse_last_number(odvgp__parser *p, double *v)
 	return !p->error && odvgp__at_end(p);
 }
 
-/*  A CHOICE by word or number, the only value in the text, or -1. */
+/*	A CHOICE by word or number, the only value in the text, or -1. */
 static int odvgp__parse_choice(odvgp__parser *p, const char *words)
 {
 	int count = 0, found = -1;
@@ -12759,7 +12636,7 @@ static int odvgp__parse_choice(odvgp__parser *p, const char *words)
 	return odvgp__at_end(p) ? found : -1;
 }
 
-/*  64 bits, which a double may not hold. */
+/*	64 bits, which a double may not hold. */
 static int odvgp__parse_bits(odvgp__parser *p, uint64_t *v)
 {
 	odvgp__skip_spaces(p);
@@ -12772,7 +12649,7 @@ static int odvgp__parse_bits(odvgp__parser *p, uint64_t *v)
 	return odvgp__at_end(p);
 }
 
-/*  VALUE, FROM-TO or FROM-TO:STEPS. */
+/*	VALUE, FROM-TO or FROM-TO:STEPS. */
 static int odvgp__parse_schedule(odvgp__parser *p, odvgp_schedule *s)
 {
 	double from = odvgp__parse_number(p), to, steps = 5000;
@@ -12788,7 +12665,7 @@ static int odvgp__parse_schedule(odvgp__parser *p, odvgp_schedule *s)
 	return 1;
 }
 
-/*  Sizes out of range stay out of it: the range check refuses them. */
+/*	Sizes out of range stay out of it: the range check refuses them. */
 static int odvgp__parse_size(odvgp__parser *p, ptrdiff_t *size)
 {
 	const double beyond = 2 * ODVGP__LARGEST_SIZE;
@@ -12798,7 +12675,7 @@ static int odvgp__parse_size(odvgp__parser *p, ptrdiff_t *size)
 	return 1;
 }
 
-/*  Refuses a number above 0 that the precision rounds to 0, often a default. */
+/*	Refuses a number above 0 that the precision rounds to 0, often a default. */
 static int odvgp__parse_real(odvgp__parser *p, odvgp_real *real)
 {
 	const int zero = strcspn(p->at, "123456789") >= strcspn(p->at, "eE");
@@ -12808,7 +12685,7 @@ static int odvgp__parse_real(odvgp__parser *p, odvgp_real *real)
 	return zero || *real != 0;
 }
 
-/*  Returns 0 if the text is no value of the field's type. */
+/*	Returns 0 if the text is no value of the field's type. */
 static int odvgp__parse_field(odvgp__parser *p, const odvgp__field *field, odvgp_config *c)
 {
 	void *at = (unsigned char *)c + field->offset;
@@ -12858,10 +12735,10 @@ static odvgp_status odvgp__not_a_value(const odvgp__field *field, odvgp_info *in
 	case ODVGP__FIELD_SCHEDULE: odvgp__put(&t, "must be VALUE, FROM-TO or FROM-TO:STEPS"); break;
 	default: odvgp__put(&t, "must be a whole number");
 	}
-	return odvgp__fail(info, ODVGP_E_ARG, field->name, -1, 0, sentence);
+	return odvgp__refuse(info, ODVGP_E_ARG, field->name, sentence);
 }
 
-/*  Names the unknown field, or its beginning. */
+/*	Names the unknown field, or its beginning. */
 static odvgp_status odvgp__no_field(const char *name, size_t n, odvgp_info *info)
 {
 	char start[41], sentence[160];
@@ -12872,15 +12749,14 @@ static odvgp_status odvgp__no_field(const char *name, size_t n, odvgp_info *info
 	odvgp__put(&t, "there is no field '");
 	odvgp__put(&t, start);
 	odvgp__put(&t, "'; odvgp_config_name lists them");
-	return odvgp__fail(info, ODVGP_E_NAME, "config", -1, 0, sentence);
+	return odvgp__refuse(info, ODVGP_E_NAME, "config", sentence);
 }
 
 ODVGP_API odvgp_status odvgp_config_set(
 		odvgp_config *config, const char *assignment, odvgp_info *info)
 {
 	odvgp__parser p;
-	if (!config || !assignment)
-		return odvgp__fail(info, ODVGP_E_ARG, config ? "assignment" : "config", -1, 0, "is NULL");
+	if (!config || !assignment) return odvgp__is_null(info, config ? "assignment" : "config");
 	memset(&p, 0, sizeof p);
 	p.at = assignment;
 	odvgp__skip_spaces(&p);
@@ -12888,7 +12764,7 @@ ODVGP_API odvgp_status odvgp_config_set(
 	size_t n = odvgp__word_length(name, '=');
 	p.at += n;
 	if (!odvgp__accept(&p, "="))
-		return odvgp__fail(info, ODVGP_E_ARG, "assignment", -1, 0, "must be name=value");
+		return odvgp__refuse(info, ODVGP_E_ARG, "assignment", "must be name=value");
 	int layer;
 	const odvgp__field *field = odvgp__field_find(name, n, config, &layer);
 	if (!field) return odvgp__no_field(name, n, info);
@@ -12924,7 +12800,7 @@ ODVGP_API void odvgp_config_threads(odvgp_config *c, const odvgp_threads *thread
 	if (c) c->threads = threads ? *threads : serial;
 }
 
-/*  Of checked sizes. */
+/*	Of checked sizes. */
 static odvgp__patches odvgp__patches_of(const odvgp_config *c, int l)
 {
 	odvgp__patches p = {0, 0, 0, 0, 0, 0, 0};
@@ -12939,7 +12815,7 @@ static odvgp__patches odvgp__patches_of(const odvgp_config *c, int l)
 	return p;
 }
 
-/*  Columns of an inducing input, which the layer's kernel sees. */
+/*	Columns of an inducing input, which the layer's kernel sees. */
 static ptrdiff_t odvgp__inducing_columns(const odvgp_config *c, int l)
 {
 	odvgp__patches p = odvgp__patches_of(c, l);
@@ -12989,7 +12865,7 @@ static odvgp_status odvgp__check_products(const odvgp_config *c, odvgp_info *inf
 
 static const char odvgp__one_layer_only[] = "must have one layer";
 
-/*  Whether layers chain, and what only a single layer has is not asked of several. */
+/*	Whether layers chain, and what only a single layer has is not asked of several. */
 static odvgp_status odvgp__check_layers(const odvgp_config *c, odvgp_info *info)
 {
 	const char *refused = c->objective != ODVGP_OBJECTIVE_ELBO           ? "objective"
@@ -13008,15 +12884,15 @@ static odvgp_status odvgp__check_layers(const odvgp_config *c, odvgp_info *info)
 		return odvgp__fail(info, ODVGP_E_SIZE, "deep.samples", 0, (double)c->deep.samples,
 				"times N is too large");
 	if (c->layers > 1 && refused)
-		return odvgp__fail(
-				info, ODVGP_E_UNSUPPORTED, refused, -1, 0, "exists only for models of one layer");
+		return odvgp__refuse(
+				info, ODVGP_E_UNSUPPORTED, refused, "exists only for models of one layer");
 	if (c->layers > 1 && c->optim.kind == ODVGP_OPTIMIZER_LBFGS && !c->deep.fixed_samples)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "deep.fixed_samples", -1, 0,
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "deep.fixed_samples",
 				"must be 1 with L-BFGS, which needs the same bound in each step");
 	return ODVGP_OK;
 }
 
-/*  Functions that the likelihood sees: the last layer's, or mixtures of them. */
+/*	Functions that the likelihood sees: the last layer's, or mixtures of them. */
 static ptrdiff_t odvgp__functions(const odvgp_config *c)
 {
 	return c->functions ? c->functions : c->layer[c->layers - 1].P;
@@ -13031,12 +12907,12 @@ static odvgp_status odvgp__check_mixing(const odvgp_config *c, odvgp_info *info)
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "functions", -1, (double)c->functions,
 				"must be 0 for a likelihood that couples functions, which cannot be mixtures");
 	if (c->functions && c->objective != ODVGP_OBJECTIVE_ELBO)
-		return odvgp__fail(
-				info, ODVGP_E_UNSUPPORTED, "objective", -1, 0, "must be ELBO for mixed functions");
+		return odvgp__refuse(
+				info, ODVGP_E_UNSUPPORTED, "objective", "must be ELBO for mixed functions");
 	return ODVGP_OK;
 }
 
-/*  Whether functions and the likelihood's fields fit it. */
+/*	Whether functions and the likelihood's fields fit it. */
 static odvgp_status odvgp__check_likelihood(const odvgp_config *c, odvgp_info *info)
 {
 	const odvgp__likelihood *lik = &odvgp__likelihoods[c->lik.kind];
@@ -13058,20 +12934,20 @@ static odvgp_status odvgp__check_likelihood(const odvgp_config *c, odvgp_info *i
 		return odvgp__fail(info, ODVGP_E_ARG, "lik.link_jitter", -1, (double)c->lik.link_jitter,
 				"is only for bernoulli and robustmax");
 	if (noise && !odvgp__has_noise(c))
-		return odvgp__fail(
-				info, ODVGP_E_ARG, "a noise in lik", -1, 0, "is only for the Gaussian likelihood");
+		return odvgp__refuse(
+				info, ODVGP_E_ARG, "a noise in lik", "is only for the Gaussian likelihood");
 	if (c->lik.exposure && !(lik->flags & ODVGP__LIK_EXPOSURE))
-		return odvgp__fail(info, ODVGP_E_ARG, "lik.exposure", -1, 0,
+		return odvgp__refuse(info, ODVGP_E_ARG, "lik.exposure",
 				"is only for poisson, exponential and negative_binomial");
 	if (c->objective == ODVGP_OBJECTIVE_ELBO) return ODVGP_OK;
 	if (c->lik.missing)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "lik.missing", -1, 0,
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "lik.missing",
 				"needs the objective ELBO: leave out rows with missing targets");
 	if (c->lik.noise_per_output && P > 1)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "lik.noise_per_output", -1, 0,
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "lik.noise_per_output",
 				"needs the objective ELBO: other bounds have one noise");
 	if ((c->lik.weights || c->lik.known_noise) && c->objective == ODVGP_OBJECTIVE_TIGHT)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "lik.weights or lik.known_noise", -1, 0,
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "lik.weights or lik.known_noise",
 				"does not go with the objective TIGHT: use COLLAPSED");
 	return ODVGP_OK;
 }
@@ -13084,14 +12960,14 @@ static odvgp_status odvgp__check_objective(const odvgp_config *c, odvgp_info *in
 	if (c->objective == ODVGP_OBJECTIVE_EXACT)
 		ok = ok && c->layer[0].M_gamma == 0 && c->layer[0].M == c->N;
 	if (!ok)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "objective", -1, 0,
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "objective",
 				"is not there for this pair of mean and covariance part");
 	if (c->objective != ODVGP_OBJECTIVE_ELBO && c->optim.batch < c->N)
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "optim.batch", -1, (double)c->optim.batch,
 				"must cover all rows for this objective");
 	if (c->objective != ODVGP_OBJECTIVE_ELBO && !odvgp__has_noise(c))
-		return odvgp__fail(
-				info, ODVGP_E_UNSUPPORTED, "objective", -1, 0, "needs the Gaussian likelihood");
+		return odvgp__refuse(
+				info, ODVGP_E_UNSUPPORTED, "objective", "needs the Gaussian likelihood");
 	return ODVGP_OK;
 }
 
@@ -13099,7 +12975,7 @@ static odvgp_status odvgp__check_lbfgs(const odvgp_config *c, odvgp_info *info)
 {
 	if (c->optim.kind != ODVGP_OPTIMIZER_LBFGS) return ODVGP_OK;
 	if (c->optim.natgrad && c->objective == ODVGP_OBJECTIVE_ELBO)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "optim.natgrad", -1, 0,
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "optim.natgrad",
 				"must be 0 with L-BFGS, which moves all slots itself");
 	if (c->optim.batch < c->N)
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "optim.batch", -1, (double)c->optim.batch,
@@ -13122,19 +12998,19 @@ static odvgp_status odvgp__check_member(const odvgp_config *c, odvgp_info *info)
 		const odvgp__mean_part *part = odvgp__mean_part_of(c->layer[l].mean_part);
 		const odvgp__cov_part *cov = odvgp__cov_part_of(c->layer[l].cov_part);
 		if (c->optim.natgrad && !odvgp__steps_of(part, cov, c->layer[l].M_gamma))
-			return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "optim.natgrad", -1, 0,
+			return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "optim.natgrad",
 					"this pair of mean and covariance part has no natural step: set it to 0");
 		if (odvgp__parametrisation_of(c, l) == ODVGP_PARAMETRISATION_A_BETA && !part->has_a_beta)
-			return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "reproduce.parametrisation", -1, 0,
+			return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "reproduce.parametrisation",
 					"A_BETA does not exist for this mean part");
 	}
 	const odvgp__mean_part *mean = odvgp__mean_part_of(c->layer[0].mean_part);
 	if (c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM && (!c->optim.natgrad || !mean->gamma_steps))
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "optim.gamma_step", -1, 0,
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "optim.gamma_step",
 				"natural steps of gamma are for ORTH and HYBRID with natgrad = 1");
 	if (c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM &&
 			c->reproduce.gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "optim.gamma_step", -1, 0,
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "optim.gamma_step",
 				"natural steps of gamma need the slot to hold a itself");
 	return ODVGP_OK;
 }
@@ -13144,16 +13020,16 @@ static odvgp_status odvgp__check_config(const odvgp_config *c, odvgp_info *info)
 	odvgp_status s = odvgp__check_fields(c, info);
 	for (int l = 0; l < c->layers && !s; l++) s = odvgp__check_patches(c, l, info);
 	if (s || (s = odvgp__check_products(c, info)) != ODVGP_OK) return s;
-	if ((s = odvgp__check_layers(c, info)) != ODVGP_OK) return s;
-	if ((s = odvgp__check_mixing(c, info)) != ODVGP_OK) return s;
-	if ((s = odvgp__check_likelihood(c, info)) != ODVGP_OK) return s;
+	if ((s = odvgp__check_layers(c, info))) return s;
+	if ((s = odvgp__check_mixing(c, info))) return s;
+	if ((s = odvgp__check_likelihood(c, info))) return s;
 	if (!odvgp__isa_find(c->isa))
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "isa", -1, 0,
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "isa",
 				"this machine or this build lacks the instruction set");
 	return odvgp__check_member(c, info);
 }
 
-/*  Slots of the positive or free parameters. Returns the first, or 0. */
+/*	Slots of the positive or free parameters. Returns the first, or 0. */
 static int odvgp__likelihood_slots(odvgp_model *m, int positive, int *slots)
 {
 	const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.lik.kind];
@@ -13171,26 +13047,25 @@ static int odvgp__likelihood_slots(odvgp_model *m, int positive, int *slots)
 	return *slots ? before + 1 : 0;
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>bound   the evidence lower bound and its gradient
+/* ---- >>bound   the evidence lower bound and its gradient
 
-        elbo = N/B sum_n E_q[log p(y_n|f_n)] - KL(q||p)                      [SVGP]; [ODVGP] eq. 4
-    With hidden layers E is the mean over S samples of the last layer's inputs, and KL sums over
-    layers [DGP].
+		elbo = N/B sum_n E_q[log p(y_n|f_n)] - KL(q||p)                      [SVGP]; [ODVGP] eq. 4
+	With hidden layers E is the mean over S samples of the last layer's inputs, and KL sums over
+	layers [DGP].
 
-    The head runs forward, each tile forward and backward, adding to the head's adjoints, then the
-    head backward. The bound is linear in the sum over rows, so one visit of each tile is enough.
-    odvgp__build_tape in >>layout decides which nodes these are. */
+	The head runs forward, each tile forward and backward, adding to the head's adjoints, then the
+	head backward. The bound is linear in the sum over rows, so one visit of each tile is enough.
+	odvgp__build_tape in >>layout decides which nodes these are. */
 
-/*  n rows from `first`, of the data or of an epoch's permutation. */
-typedef struct odvgp__rows {
+/*	n rows from `first`, of the data or of an epoch's permutation. */
+typedef struct {
 	const odvgp_real *X, *Y;
 	ptrdiff_t n, first;
 	int permuted;
 	uint64_t epoch;
 } odvgp__rows;
 
-typedef struct odvgp__wants_list {
+typedef struct {
 	int grad, stats; /* gradients; statistics for a natural step */
 	int all;         /* gradients of all slots, not only of Adam's */
 	int purpose;     /* ODVGP__FOR_... */
@@ -13203,20 +13078,20 @@ static ptrdiff_t odvgp__row_at(const odvgp_model *m, const odvgp__rows *r, ptrdi
 					   : r->first + i;
 }
 
-/*  e / w of a row of the tile. */
+/*	e / w of a row of the tile. */
 static double odvgp__noise_factor(const odvgp_model *m, ptrdiff_t i)
 {
 	double root = m->root.id ? (double)m->tape.node[m->root.id].v[i] : 1;
 	return root * root;
 }
 
-/*  Row i of the tile: y, transposed, and what belongs to it. */
+/*	Row i of the tile: y, transposed, and what belongs to it. */
 static odvgp_status odvgp__tile_target(odvgp_model *m, ptrdiff_t i, const odvgp_real *y)
 {
 	odvgp__node *Y = &m->tape.node[m->Y.id];
 	ptrdiff_t C = odvgp__y_columns(&m->y);
 	odvgp_real w = m->y.weights ? y[m->y.T] : 1, e = m->y.scale ? y[C - 1] : 1;
-	for (ptrdiff_t t = 0; t < C; t++) Y->v[t * Y->ld + i] = y[t];
+	ODVGP__FOR(t, C) Y->v[t * Y->ld + i] = y[t];
 	if (m->y.scale && !odvgp__has_noise(&m->cfg)) /* exposure */
 		Y->v[(C - 1) * Y->ld + i] = (odvgp_real)log((double)e);
 	m->tape.sums->weight += (double)w;
@@ -13226,8 +13101,8 @@ static odvgp_status odvgp__tile_target(odvgp_model *m, ptrdiff_t i, const odvgp_
 	return m->cfg.objective == ODVGP_OBJECTIVE_EXACT && !(w > 0) ? ODVGP_E_ARG : ODVGP_OK;
 }
 
-/*  The hidden layers' normals for rows [at, at + n) of a batch: functions of layer, step, position
-    in the batch, sample and output, so that a second look at the same rows sees the same ones. */
+/*	The hidden layers' normals for rows [at, at + n) of a batch: functions of layer, step, position
+	in the batch, sample and output, so that a second look at the same rows sees the same ones. */
 static void odvgp__tile_normals(odvgp_model *m, ptrdiff_t at, ptrdiff_t n)
 {
 	uint64_t step = m->cfg.deep.fixed_samples ? 0 : m->state.steps,
@@ -13236,9 +13111,9 @@ static void odvgp__tile_normals(odvgp_model *m, ptrdiff_t at, ptrdiff_t n)
 		odvgp__unit *u = &m->unit[k];
 		odvgp__node *eps = &m->tape.node[u->eps.id];
 		ptrdiff_t S = m->cfg.deep.samples;
-		for (ptrdiff_t r = 0; r < S * n; r++) {
+		ODVGP__FOR(r, S * n) {
 			ptrdiff_t s = r / n, i = at + r % n;
-			for (ptrdiff_t p = 0; p < u->D; p++)
+			ODVGP__FOR(p, u->D)
 				eps->v[r * eps->ld + p] = u->normals
 												  ? u->normals[(s * u->normal_rows + i) * u->D + p]
 												  : (odvgp_real)odvgp__normal(seed, (uint64_t)k,
@@ -13248,15 +13123,15 @@ static void odvgp__tile_normals(odvgp_model *m, ptrdiff_t at, ptrdiff_t n)
 	}
 }
 
-/*  Load rows [at, at + n) into the tile's X and, transposed and once for each sample, Y. X gets a
-    new stamp only if it changed. */
+/*	Load rows [at, at + n) into the tile's X and, transposed and once for each sample, Y. X gets a
+	new stamp only if it changed. */
 ODVGP__NOINLINE odvgp_status odvgp__tile_load(
 		odvgp_model *m, const odvgp__rows *rows, ptrdiff_t at, ptrdiff_t n, odvgp_info *info)
 {
 	odvgp__node *X = &m->tape.node[m->X.id], *Y = &m->tape.node[m->Y.id];
 	ptrdiff_t D = m->cfg.layer[0].D, C = odvgp__y_columns(&m->y), S = m->unit[m->units - 1].times;
 	int changed = m->tape.rows != n;
-	for (ptrdiff_t i = 0; i < n; i++) {
+	ODVGP__FOR(i, n) {
 		ptrdiff_t row = odvgp__row_at(m, rows, at + i);
 		const odvgp_real *x = rows->X + row * D, *y = rows->Y + row * C;
 		if (!odvgp__finite(x, D)) {
@@ -13278,7 +13153,7 @@ ODVGP__NOINLINE odvgp_status odvgp__tile_load(
 	m->tape.rows = n;
 	if (changed) X->stamp = ++m->tape.clock;
 	Y->stamp = ++m->tape.clock;
-	for (ptrdiff_t t = 0; t < C; t++)
+	ODVGP__FOR(t, C)
 		for (ptrdiff_t k = 1; k < S; k++)
 			odvgp__copy(Y->v + t * Y->ld + k * n, Y->v + t * Y->ld, n);
 	if (m->root.id) m->tape.node[m->root.id].stamp = m->tape.clock;
@@ -13286,7 +13161,7 @@ ODVGP__NOINLINE odvgp_status odvgp__tile_load(
 	return ODVGP_OK;
 }
 
-/*  Whether gamma's natural step reads the slot's gradient: a's, and HYBRID's q_mu's. */
+/*	Whether gamma's natural step reads the slot's gradient: a's, and HYBRID's q_mu's. */
 #define ODVGP__ANY_SLOT 0
 static int odvgp__natural_reads_gradient(const odvgp__unit *u, int slot)
 {
@@ -13298,8 +13173,7 @@ static int odvgp__natural_reads_gradient(const odvgp__unit *u, int slot)
 static int odvgp__any_natural_reads_gradient(const odvgp_model *m)
 {
 	int any = 0;
-	for (int i = 0; i < m->units; i++)
-		any |= odvgp__natural_reads_gradient(&m->unit[i], ODVGP__ANY_SLOT);
+	ODVGP__EACH_UNIT(i, m) any |= odvgp__natural_reads_gradient(&m->unit[i], ODVGP__ANY_SLOT);
 	return any;
 }
 
@@ -13320,8 +13194,8 @@ static void odvgp__mark_params(odvgp_model *m, const odvgp__wants_list *want)
 	odvgp__tape_mark(&m->tape);
 }
 
-/*  Slots of natural steps need a gradient only if gamma's step reads it: with many outputs, a pass
-    over their memory takes time. */
+/*	Slots of natural steps need a gradient only if gamma's step reads it: with many outputs, a pass
+	over their memory takes time. */
 static int odvgp__has_gradient(const odvgp_model *m, const odvgp__wants_list *want, int slot)
 {
 	return want->all || !m->par.slot[slot].natgrad || odvgp__any_natural_reads_gradient(m);
@@ -13348,7 +13222,7 @@ static void odvgp__clear_sums(odvgp_model *m, const odvgp__wants_list *want)
 	for (int i = 1; i <= m->tape.nodes && want->stats; i++) {
 		const odvgp__node *nd = &m->tape.node[i];
 		if (odvgp__ops[nd->op].stores != ODVGP__STORES_STATS) continue;
-		for (ptrdiff_t r = 0; r < nd->rows * nd->cols; r++) /* lower triangles */
+		ODVGP__FOR(r, nd->rows * nd->cols) /* lower triangles */
 			odvgp__zero(nd->aux + r * nd->cols, r % nd->cols + 1);
 		odvgp__zero(nd->v, nd->rows * nd->cols);
 	}
@@ -13356,28 +13230,28 @@ static void odvgp__clear_sums(odvgp_model *m, const odvgp__wants_list *want)
 
 static void odvgp__mask_grad(odvgp_model *m, const odvgp__wants_list *want)
 {
-	for (int s = 1; s <= m->par.slots; s++) {
+	ODVGP__EACH_SLOT(s, m) {
 		const odvgp_slot *slot = &m->par.slot[s];
 		if (!slot->lower || !odvgp__has_gradient(m, want, s)) continue;
 		ptrdiff_t M = slot->shape[2];
-		for (ptrdiff_t r = 0; r < slot->shape[0] * M; r++)
+		ODVGP__FOR(r, slot->shape[0] * M)
 			odvgp__zero(m->par.grad + slot->offset + r * M + r % M + 1, M - r % M - 1);
 	}
 }
 
-/*  --- sums over tiles ---
-    Shard s of S has tiles [s n / S, (s + 1) n / S), which it adds in order. A binary tree adds the
-    shards, so the bits do not depend on who runs which shard. */
+/*	--- sums over tiles ---
+	Shard s of S has tiles [s n / S, (s + 1) n / S), which it adds in order. A binary tree adds the
+	shards, so the bits do not depend on who runs which shard. */
 
-/*  Start a shard's sums. A forward run does not clear the sums of reverse runs, whose memory may
-    hold a natural step that is being checked. */
+/*	Start a shard's sums. A forward run does not clear the sums of reverse runs, whose memory may
+	hold a natural step that is being checked. */
 static void odvgp__sums_clear(odvgp__tape *t, int back)
 {
 	memset(t->sums, 0, sizeof *t->sums);
 	odvgp__zero(t->sum, back ? t->all_sums : t->forward_sums);
 }
 
-/*  A level's piece of the tree: an odvgp__sums in the first 64 bytes, then numbers. */
+/*	A level's piece of the tree: an odvgp__sums in the first 64 bytes, then numbers. */
 static odvgp_real *odvgp__tree_at(const odvgp__tape *t, int level)
 {
 	return t->tree + level * (64 / (ptrdiff_t)sizeof(odvgp_real) + t->all_sums);
@@ -13389,7 +13263,7 @@ static void odvgp__sums_put(const odvgp__tape *t, int back, odvgp_real *piece)
 	odvgp__copy(piece + 64 / sizeof(odvgp_real), t->sum, back ? t->all_sums : t->forward_sums);
 }
 
-/*  sums = piece + sums. The piece's rows come first, so its error replaces that of sums. */
+/*	sums = piece + sums. The piece's rows come first, so its error replaces that of sums. */
 static void odvgp__sums_add(odvgp__tape *t, int back, const odvgp_real *piece)
 {
 	odvgp__sums before;
@@ -13407,7 +13281,7 @@ static void odvgp__sums_add(odvgp__tape *t, int back, const odvgp_real *piece)
 		t->sum[i] = x[i] + t->sum[i];
 }
 
-/*  N/B, over the samples of each row. */
+/*	N/B, over the samples of each row. */
 static odvgp_real odvgp__row_scale(const odvgp_model *m, ptrdiff_t n)
 {
 	return (odvgp_real)m->cfg.N / (odvgp_real)(n * m->unit[m->units - 1].times);
@@ -13426,7 +13300,7 @@ static odvgp_status odvgp__visit_tile(odvgp_model *m, const odvgp__rows *rows, p
 	return ODVGP_OK;
 }
 
-/*  Shard 0 adds to the existing sums, the others start at 0. */
+/*	Shard 0 adds to the existing sums, the others start at 0. */
 static odvgp_status odvgp__visit_shard(odvgp_model *m, const odvgp__rows *rows, ptrdiff_t shard,
 		int back, int *data_error, odvgp_info *info)
 {
@@ -13442,14 +13316,14 @@ static odvgp_status odvgp__visit_shard(odvgp_model *m, const odvgp__rows *rows, 
 	return t->sums->status;
 }
 
-/*  Visit all tiles once. The trailing 1 bits of `shard` count the complete subtrees to its left:
-    they are added, nearest first, and the sum waits for its right neighbour. An error also adds all
-    waiting sums, so that no counts are lost. */
+/*	Visit all tiles once. The trailing 1 bits of `shard` count the complete subtrees to its left:
+	they are added, nearest first, and the sum waits for its right neighbour. An error also adds all
+	waiting sums, so that no counts are lost. */
 static odvgp_status odvgp__visit_tiles(
 		odvgp_model *m, const odvgp__rows *rows, int back, int *data_error, odvgp_info *info)
 {
 	odvgp__tape *t = &m->tape;
-	for (ptrdiff_t shard = 0; shard < m->cfg.shards; shard++) {
+	ODVGP__FOR(shard, m->cfg.shards) {
 		int level = 0;
 		odvgp_status s = odvgp__visit_shard(m, rows, shard, back, data_error, info);
 		for (; shard >> level & 1; level++) odvgp__sums_add(t, back, odvgp__tree_at(t, level));
@@ -13461,8 +13335,8 @@ static odvgp_status odvgp__visit_tiles(
 	return ODVGP_OK;
 }
 
-/*  A bound that is not linear in sums over rows: run the tiles for the sums, the tail forward and
-    backward, then the tiles again for the gradient, a single one only backward. */
+/*	A bound that is not linear in sums over rows: run the tiles for the sums, the tail forward and
+	backward, then the tiles again for the gradient, a single one only backward. */
 static odvgp_status odvgp__visit_objective(
 		odvgp_model *m, const odvgp__rows *rows, int back, int *data_error, odvgp_info *info)
 {
@@ -13485,7 +13359,7 @@ static odvgp_status odvgp__visit_objective(
 	return s;
 }
 
-/*  *data_error tells bad data from parameters that cannot be evaluated. */
+/*	*data_error tells bad data from parameters that cannot be evaluated. */
 static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odvgp__wants_list want,
 		odvgp_real *expected, odvgp_real *kl, int *data_error, odvgp_info *info)
 {
@@ -13529,26 +13403,26 @@ static odvgp_status odvgp__evaluate(odvgp_model *m, const odvgp__rows *rows, odv
 	return ODVGP_OK;
 }
 
-/*  What a failed attempt restores. */
-typedef struct odvgp__attempt {
+/*	What a failed attempt restores. */
+typedef struct {
 	odvgp_events events;
 	uint64_t nat_valid;
 } odvgp__attempt;
 
 static void odvgp__keep_jitters(odvgp_model *m)
 {
-	for (int i = 0; i < m->units; i++)
+	ODVGP__EACH_UNIT(i, m)
 		memcpy(m->unit[i].jitter_kept, m->unit[i].jitter, sizeof m->unit[i].jitter);
 }
 static void odvgp__restore_jitters(odvgp_model *m)
 {
-	for (int i = 0; i < m->units; i++)
+	ODVGP__EACH_UNIT(i, m)
 		odvgp__jitter_restore(&m->tape, m->unit[i].jitter, m->unit[i].jitter_kept);
 }
 
 static void odvgp__swap_good(odvgp_model *m)
 {
-	for (ptrdiff_t i = 0; i < m->par.count; i++) {
+	ODVGP__FOR(i, m->par.count) {
 		odvgp_real now = m->par.theta[i];
 		if (now == m->good[i]) continue;
 		odvgp__set_theta(m, odvgp__slot_of(&m->par, i), i, m->good[i]);
@@ -13557,8 +13431,8 @@ static void odvgp__swap_good(odvgp_model *m)
 	odvgp__touch_all(m);
 }
 
-/*  Swap in the last good parameters. Values set by the caller clear good_valid and are never
-    undone. */
+/*	Swap in the last good parameters. Values set by the caller clear good_valid and are never
+	undone. */
 static odvgp__attempt odvgp__try_good(odvgp_model *m)
 {
 	odvgp__attempt before;
@@ -13569,7 +13443,7 @@ static odvgp__attempt odvgp__try_good(odvgp_model *m)
 	return before;
 }
 
-/*  The last good parameters are no better: restore everything. */
+/*	The last good parameters are no better: restore everything. */
 static void odvgp__stay(odvgp_model *m, const odvgp__attempt *before)
 {
 	odvgp__swap_good(m);
@@ -13578,7 +13452,7 @@ static void odvgp__stay(odvgp_model *m, const odvgp__attempt *before)
 	m->state.nat_valid = before->nat_valid;
 }
 
-/*  The last good parameters are better: keep them, halve step sizes, clear Adam's moments. */
+/*	The last good parameters are better: keep them, halve step sizes, clear Adam's moments. */
 static void odvgp__go_back(odvgp_model *m)
 {
 	odvgp__copy(m->good, m->par.theta, m->par.count);
@@ -13594,13 +13468,13 @@ static void odvgp__go_back(odvgp_model *m)
 static int odvgp__any_watched(const odvgp_model *m)
 {
 	int any = 0;
-	for (int i = 0; i < m->units; i++) any |= m->unit[i].steps & ODVGP__STEPS_WATCHED;
+	ODVGP__EACH_UNIT(i, m) any |= m->unit[i].steps & ODVGP__STEPS_WATCHED;
 	return any != 0;
 }
 
-/*  Whether the bound fell by over 10 (|before| + N). O(M)'s q depends so much on the kernel that
-    Adam's steps of the kernel can do harm at any size: with all rows in each step, N nats are
-    enough. */
+/*	Whether the bound fell by over 10 (|before| + N). O(M)'s q depends so much on the kernel that
+	Adam's steps of the kernel can do harm at any size: with all rows in each step, N nats are
+	enough. */
 static int odvgp__absurd(const odvgp_model *m, double bound, double before)
 {
 	if (odvgp__any_watched(m) && m->cfg.optim.batch >= m->cfg.N)
@@ -13610,9 +13484,9 @@ static int odvgp__absurd(const odvgp_model *m, double bound, double before)
 
 #define ODVGP__LEAST_SCALE 1e-9
 
-/*  The current parameters fail on these rows (status s) or give an implausibly low bound. If the
-    last good ones do better, go back to them; otherwise the rows are to blame: restore everything.
-    Failure of even the shortest steps is an error, or training would stall silently. */
+/*	The current parameters fail on these rows (status s) or give an implausibly low bound. If the
+	last good ones do better, go back to them; otherwise the rows are to blame: restore everything.
+	Failure of even the shortest steps is an error, or training would stall silently. */
 static odvgp_status odvgp__evaluate_good(odvgp_model *m, const odvgp__rows *rows,
 		odvgp__wants_list want, odvgp_status s, odvgp_real *expected, odvgp_real *kl,
 		odvgp_info *info)
@@ -13637,8 +13511,8 @@ static odvgp_status odvgp__evaluate_good(odvgp_model *m, const odvgp__rows *rows
 	return s ? s : odvgp__evaluate(m, rows, want, expected, kl, &data_error, info);
 }
 
-/*  Evaluate before a step; if that fails or, while `stepping` with Adam, gives an implausibly low
-    bound, evaluate the last good parameters. */
+/*	Evaluate before a step; if that fails or, while `stepping` with Adam, gives an implausibly low
+	bound, evaluate the last good parameters. */
 static odvgp_status odvgp__evaluate_safely(odvgp_model *m, const odvgp__rows *rows,
 		odvgp__wants_list want, int stepping, odvgp_real *expected, odvgp_real *kl,
 		odvgp_info *info)
@@ -13661,9 +13535,9 @@ static odvgp_status odvgp__evaluate_safely(odvgp_model *m, const odvgp__rows *ro
 
 static void odvgp__all_columns(odvgp_model *m)
 {
-	for (int k = 0; k < m->units; k++) {
+	ODVGP__EACH_UNIT(k, m) {
 		odvgp__unit *u = &m->unit[k];
-		for (ptrdiff_t i = 0; i < u->M_gamma; i++) u->columns[i] = i;
+		ODVGP__FOR(i, u->M_gamma) u->columns[i] = i;
 		u->ncolumns = u->M_gamma;
 		u->columns_stamp = ++m->tape.clock;
 	}
@@ -13672,11 +13546,11 @@ static void odvgp__all_columns(odvgp_model *m)
 static void odvgp__sample_columns(odvgp_model *m)
 {
 	odvgp__all_columns(m);
-	for (int k = 0; k < m->units; k++) {
+	ODVGP__EACH_UNIT(k, m) {
 		odvgp__unit *u = &m->unit[k];
 		if (m->cfg.optim.gamma_batch >= u->M_gamma) continue;
 		u->ncolumns = m->cfg.optim.gamma_batch;
-		for (ptrdiff_t i = 0; i < u->ncolumns; i++)
+		ODVGP__FOR(i, u->ncolumns)
 			u->columns[i] = odvgp__permute(
 					m->cfg.seed, ODVGP__STREAM_COLUMNS, m->state.steps, u->M_gamma, i);
 	}
@@ -13685,7 +13559,7 @@ static void odvgp__sample_columns(odvgp_model *m)
 static int odvgp__columns_sampled(const odvgp_model *m)
 {
 	int any = 0;
-	for (int i = 0; i < m->units; i++) any |= m->unit[i].ncolumns < m->unit[i].M_gamma;
+	ODVGP__EACH_UNIT(i, m) any |= m->unit[i].ncolumns < m->unit[i].M_gamma;
 	return any;
 }
 
@@ -13709,6 +13583,13 @@ static odvgp_status odvgp__rows_check(const odvgp_model *m, const odvgp_real *X,
 	return ODVGP_OK;
 }
 
+static odvgp_status odvgp__all_rows_check(
+		const odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
+{
+	odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
+	return s ? s : odvgp__rows_check(m, X, Y, m->cfg.N, info);
+}
+
 static odvgp_status odvgp__elbo_now(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
 		ptrdiff_t n, odvgp_real *elbo, odvgp_real *kl, odvgp_real *grad, odvgp_info *info)
 {
@@ -13730,7 +13611,7 @@ ODVGP_API odvgp_status odvgp_elbo(odvgp_model *m, const odvgp_real *X, const odv
 {
 	odvgp_status s = odvgp__rows_check(m, X, Y, n, info);
 	if (s) return s;
-	if (!elbo) return odvgp__fail(info, ODVGP_E_ARG, "elbo", -1, 0, "is NULL");
+	if (!elbo) return odvgp__is_null(info, "elbo");
 	odvgp__all_columns(m);
 	return odvgp__elbo_now(m, X, Y, n, elbo, kl, grad, info);
 }
@@ -13742,17 +13623,17 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
 	odvgp_status s = odvgp__rows_check(m, X, Y, n, info);
 	if (s) return s;
 	if (m->units > 1)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model", -1, 0, odvgp__one_layer_only);
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "model", odvgp__one_layer_only);
 	odvgp__unit *u = odvgp__only_unit(m);
 	ptrdiff_t *columns = u->columns;
 	if (!elbo || !idx || count < 1 || count > m->cfg.layer[0].M_gamma)
 		return odvgp__fail(info, ODVGP_E_ARG, "elbo, idx or count", -1, (double)count, NULL);
-	for (ptrdiff_t i = 0; i < count; i++)
+	ODVGP__FOR(i, count)
 		if (idx[i] < 0 || idx[i] >= m->cfg.layer[0].M_gamma)
 			return odvgp__fail(info, ODVGP_E_ARG, "idx", i, (double)idx[i], "is not a column");
 	odvgp__all_columns(m);
 	/* columns[i] = -1 marks column i as seen */
-	for (ptrdiff_t i = 0; i < count; i++) {
+	ODVGP__FOR(i, count) {
 		if (columns[idx[i]] < 0) {
 			odvgp__all_columns(m);
 			return odvgp__fail(info, ODVGP_E_ARG, "idx", i, (double)idx[i], "is given twice");
@@ -13760,26 +13641,25 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
 		columns[idx[i]] = -1;
 	}
 	u->ncolumns = count;
-	for (ptrdiff_t i = 0; i < count; i++) columns[i] = idx[i];
+	ODVGP__FOR(i, count) columns[i] = idx[i];
 	return odvgp__elbo_now(m, X, Y, n, elbo, kl, grad, info);
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>freeze   from a model to a predictor
+/* ---- >>freeze   from a model to a predictor
 
-    Computes alpha = L^-T (q_mu - c) and copies the rest. O(M^3 + M Mg D) if the head is out of
-    date, else O(M^2). */
+	Computes alpha = L^-T (q_mu - c) and copies the rest. O(M^3 + M Mg D) if the head is out of
+	date, else O(M^2). */
 
-/*  A variance of two blocks uses both sets of points as one. */
+/*	A variance of two blocks uses both sets of points as one. */
 static int odvgp__is_joint(const odvgp__unit *u) { return u->cov_part->v_sqrt != NULL; }
 
-/*  Whether the mean has coefficients at points that the variance does not use. */
+/*	Whether the mean has coefficients at points that the variance does not use. */
 static int odvgp__has_own_mean(const odvgp__unit *u)
 {
 	return (u->a.id && u->Z_gamma.id) || (u->mean_part->v_mu && !odvgp__is_joint(u));
 }
 
-/*  Fill a layer's head. Returns the number of reals, -1 on overflow. */
+/*	Fill a layer's head. Returns the number of reals, -1 on overflow. */
 static ptrdiff_t odvgp__predictor_sizes(const odvgp__unit *u, odvgp__predictor *p)
 {
 	odvgp__view v;
@@ -13850,9 +13730,9 @@ static odvgp_status odvgp__scales_check(
 			{"y_mean", s->y_mean, T, 0}, {"y_scale", s->y_scale, T, 1}};
 	int scalable = odvgp__likelihoods[m->cfg.lik.kind].flags & ODVGP__LIK_SCALABLE;
 	if ((s->y_mean || s->y_scale) && !scalable)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "y_mean or y_scale", -1, 0,
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "y_mean or y_scale",
 				"targets of this likelihood have no scale");
-	for (ptrdiff_t k = 0; k < ODVGP__COUNT(list); k++)
+	ODVGP__FOR(k, ODVGP__COUNT(list))
 		for (ptrdiff_t i = 0; list[k].x && i < list[k].n; i++)
 			if (!(list[k].x[i] - list[k].x[i] == 0) || (list[k].positive && !(list[k].x[i] > 0)))
 				return odvgp__fail(info, ODVGP_E_ARG, list[k].name, i, (double)list[k].x[i],
@@ -13882,19 +13762,19 @@ static odvgp_status odvgp__run_head_once(odvgp_model *m, odvgp_info *info)
 	odvgp_status s = odvgp__theta_check(m, info);
 	if (s) return s;
 	odvgp__mark_params(m, &want);
-	if ((s = odvgp__tape_forward_info(&m->tape, ODVGP__HEAD, info)) != ODVGP_OK) return s;
+	if ((s = odvgp__tape_forward_info(&m->tape, ODVGP__HEAD, info))) return s;
 	int finite = 1;
-	for (int i = 0; i < m->units; i++) finite = finite && odvgp__head_finite(&m->unit[i]);
+	ODVGP__EACH_UNIT(i, m) finite = finite && odvgp__head_finite(&m->unit[i]);
 	return finite ? ODVGP_OK
-				  : odvgp__fail(info, ODVGP_E_NAN, "model", -1, 0,
+				  : odvgp__refuse(info, ODVGP_E_NAN, "model",
 							"its parameters are not finite, or not above 0");
 }
 
-/*  Update the head; on failure try the last good parameters. */
+/*	Update the head; on failure try the last good parameters. */
 static odvgp_status odvgp__run_head(odvgp_model *m, odvgp_info *info)
 {
 	if (m->objective.id && !m->state.fitted)
-		return odvgp__fail(info, ODVGP_E_ARG, "q", -1, 0,
+		return odvgp__refuse(info, ODVGP_E_ARG, "q",
 				"is not that of the bound: call odvgp_fit_q after the last step, and before this");
 	odvgp__all_columns(m);
 	odvgp_status s = odvgp__run_head_once(m, info);
@@ -13908,10 +13788,10 @@ static odvgp_status odvgp__run_head(odvgp_model *m, odvgp_info *info)
 	return s;
 }
 
-/*  alpha, the coefficients of K(x,Z): L^-T weights for beta. For SOLVE-GP's two blocks:
-        gamma  a = L_v^-T v_mu
-        beta   L^-T (weights - W a)
-    a follows each output's beta coefficients if the points are joint, else those of all outputs. */
+/*	alpha, the coefficients of K(x,Z): L^-T weights for beta. For SOLVE-GP's two blocks:
+		gamma  a = L_v^-T v_mu
+		beta   L^-T (weights - W a)
+	a follows each output's beta coefficients if the points are joint, else those of all outputs. */
 ODVGP__NOINLINE void odvgp__predictor_alpha(odvgp__unit *u, odvgp_real *alpha)
 {
 	odvgp_model *m = u->model;
@@ -13920,7 +13800,7 @@ ODVGP__NOINLINE void odvgp__predictor_alpha(odvgp__unit *u, odvgp_real *alpha)
 	ptrdiff_t P = u->P, M = u->M, Mg = odvgp__uses_v(u) ? u->M_gamma : 0, F = M + (joint ? Mg : 0);
 	const odvgp_blas *blas = &m->tape.blas;
 	int v_mu = u->block[ODVGP__ON_GAMMA].white_mu.id;
-	for (ptrdiff_t p = 0; p < P; p++) {
+	ODVGP__FOR(p, P) {
 		odvgp_real *beta = alpha + p * F, *gamma = joint ? beta + M : alpha + P * M + p * Mg;
 		if (!u->weights.id) { /* the slot holds coefficients, or none exist */
 			if (u->a.id && !u->Z_gamma.id) odvgp__copy(beta, node[u->a.id].v + p * M, M);
@@ -13937,7 +13817,7 @@ ODVGP__NOINLINE void odvgp__predictor_alpha(odvgp__unit *u, odvgp_real *alpha)
 	}
 }
 
-/*  The centre of the sets of points, and the points, one set after the other. */
+/*	The centre of the sets of points, and the points, one set after the other. */
 static void odvgp__predictor_points(
 		const odvgp__unit *u, const odvgp__ref *sets, int count, odvgp_real *centre, odvgp_real *to)
 {
@@ -13947,8 +13827,8 @@ static void odvgp__predictor_points(
 	odvgp__zero(centre, D);
 	for (int i = 0; i < count; i++) {
 		const odvgp__node *Z = &node[sets[i].id];
-		for (ptrdiff_t j = 0; j < Z->rows; j++)
-			for (ptrdiff_t d = 0; d < D; d++) centre[d] += Z->v[j * D + d] / (odvgp_real)all;
+		ODVGP__FOR(j, Z->rows)
+			ODVGP__FOR(d, D) centre[d] += Z->v[j * D + d] / (odvgp_real)all;
 	}
 	for (int i = 0; i < count; i++) {
 		const odvgp__node *Z = &node[sets[i].id];
@@ -13961,10 +13841,10 @@ static void odvgp__predictor_points(
 static void odvgp__copy_or(
 		odvgp_real *to, const odvgp_real *from, ptrdiff_t n, odvgp_real otherwise)
 {
-	for (ptrdiff_t i = 0; i < n; i++) to[i] = from ? from[i] : otherwise;
+	ODVGP__FOR(i, n) to[i] = from ? from[i] : otherwise;
 }
 
-/*  Run the head, and check that the coefficients of all layers are finite. */
+/*	Run the head, and check that the coefficients of all layers are finite. */
 static odvgp_status odvgp__predictor_prepare(odvgp_model *m, odvgp_info *info)
 {
 	odvgp_status s = odvgp__run_head(m, info);
@@ -13975,14 +13855,14 @@ static odvgp_status odvgp__predictor_prepare(odvgp_model *m, odvgp_info *info)
 		odvgp_real *alpha = odvgp__lend_gradient(&m->par, ODVGP__LENT_ALPHA);
 		odvgp__predictor_alpha(u, alpha);
 		if (!odvgp__finite(alpha, u->P * F + beside))
-			s = odvgp__fail(info, ODVGP_E_NAN, "model", -1, 0,
-					"the coefficients of its predictor are not finite");
+			s = odvgp__refuse(
+					info, ODVGP_E_NAN, "model", "the coefficients of its predictor are not finite");
 		odvgp__give_back(&m->par, ODVGP__LENT_ALPHA);
 	}
 	return s;
 }
 
-/*  One layer's predictor, after odvgp__predictor_prepare. alpha is in the gradient's memory. */
+/*	One layer's predictor, after odvgp__predictor_prepare. alpha is in the gradient's memory. */
 static void odvgp__predictor_write(odvgp__unit *u, const odvgp_scales *sc, odvgp__predictor *p)
 {
 	odvgp_model *m = u->model;
@@ -14028,19 +13908,18 @@ ODVGP_API odvgp_status odvgp_freeze(
 		odvgp_model *m, const odvgp_scales *scales, void *block, size_t bytes, odvgp_info *info)
 {
 	odvgp_scales none = {NULL, NULL, NULL, NULL};
-	if (!odvgp__model_ok(m) || !block)
-		return odvgp__fail(info, ODVGP_E_ARG, "model or block", -1, 0, "is NULL");
+	if (!odvgp__model_ok(m) || !block) return odvgp__is_null(info, "model or block");
 	if ((uintptr_t)block % sizeof(odvgp_real))
-		return odvgp__fail(
-				info, ODVGP_E_ARG, "block", -1, 0, "must stand at an address that a real can have");
+		return odvgp__refuse(
+				info, ODVGP_E_ARG, "block", "must stand at an address that a real can have");
 	size_t need = odvgp_predictor_size(m);
-	if (!need) return odvgp__fail(info, ODVGP_E_SIZE, "predictor", -1, 0, NULL);
+	if (!need) return odvgp__refuse(info, ODVGP_E_SIZE, "predictor", NULL);
 	if (bytes < need)
 		return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)need, "is too small");
 	odvgp_status s = odvgp__scales_check(m, scales ? scales : &none, info);
 	if (s || (s = odvgp__predictor_prepare(m, info)) != ODVGP_OK) return s;
 	unsigned char *at = (unsigned char *)block;
-	for (int i = 0; i < m->units; i++) {
+	ODVGP__EACH_UNIT(i, m) {
 		odvgp__predictor *p = (odvgp__predictor *)(void *)at;
 		odvgp__predictor_write(&m->unit[i], scales ? scales : &none, p);
 		at += odvgp__predictor_bytes(p);
@@ -14048,48 +13927,47 @@ ODVGP_API odvgp_status odvgp_freeze(
 	return ODVGP_OK;
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>natgrad   natural gradient steps
+/* ---- >>natgrad   natural gradient steps
 
-    In whitened coordinates q = N(mu, S) has the natural parameters P = S^-1 and j = P mu.
-    odvgp_natgrad_step gives the step of (P, j), from the statistics G = A diag(g_v) A^T and
-    h = A g_m. P = R^T R with R lower, so the new q_sqrt is R^-1 (lower) and mu = R^-1 R^-T j. (P,
-    j) are kept from step to step. A step after which P is not positive definite is halved. Cost per
-    output: one Cholesky factorisation, one triangular inverse.
+	In whitened coordinates q = N(mu, S) has the natural parameters P = S^-1 and j = P mu.
+	odvgp_natgrad_step gives the step of (P, j), from the statistics G = A diag(g_v) A^T and
+	h = A g_m. P = R^T R with R lower, so the new q_sqrt is R^-1 (lower) and mu = R^-1 R^-T j. (P,
+	j) are kept from step to step. A step after which P is not positive definite is halved. Cost per
+	output: one Cholesky factorisation, one triangular inverse.
 
-    The step serves q(u) on beta, and SOLVE-GP's q(v) with A_v for A. HYBRID uses q_mu + c for mu,
-    because its natural parameter depends on that sum. Gamma and O(M) have their own steps. */
+	The step serves q(u) on beta, and SOLVE-GP's q(v) with A_v for A. HYBRID uses q_mu + c for mu,
+	because its natural parameter depends on that sum. Gamma and O(M) have their own steps. */
 
-/*  y = S x for a symmetric S [n,n], stored as its lower triangle. */
+/*	y = S x for a symmetric S [n,n], stored as its lower triangle. */
 static void odvgp__symmetric_times(
 		const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *S, const odvgp_real *x, odvgp_real *y)
 {
 	odvgp__zero(y, n);
-	for (ptrdiff_t i = 0; i < n; i++) {
+	ODVGP__FOR(i, n) {
 		y[i] += isa->dot(i + 1, S + i * n, x);
 		isa->axpy(i, x[i], S + i * n, y);
 	}
 }
 
-/*  c for HYBRID's q(u), whose mean is ORTH's in other coordinates; else NULL. */
+/*	c for HYBRID's q(u), whose mean is ORTH's in other coordinates; else NULL. */
 static const odvgp_real *odvgp__nat_shift(const odvgp__unit *u, int b)
 {
 	odvgp_model *m = u->model;
 	return u->shift.id && b == ODVGP__ON_BETA ? m->tape.node[u->shift.id].v : NULL;
 }
 
-/*  mean [M]: output p's whitened mean, with the shift. */
+/*	mean [M]: output p's whitened mean, with the shift. */
 static void odvgp__nat_mean(const odvgp__unit *u, int b, ptrdiff_t p, odvgp_real *mean)
 {
 	odvgp_model *m = u->model;
 	ptrdiff_t M = u->block[b].M;
 	const odvgp_real *shift = odvgp__nat_shift(u, b),
 					 *mu = m->tape.node[u->block[b].white_mu.id].v + p * M;
-	for (ptrdiff_t i = 0; i < M; i++) mean[i] = mu[i] + (shift ? shift[p * M + i] : 0);
+	ODVGP__FOR(i, M) mean[i] = mu[i] + (shift ? shift[p * M + i] : 0);
 }
 
-/*  (P, j) from q: R = q_sqrt^-1, P = R^T R, j = P mu. P is computed only if not known, j also if it
-    depends on a shift. */
+/*	(P, j) from q: R = q_sqrt^-1, P = R^T R, j = P mu. P is computed only if not known, j also if it
+	depends on a shift. */
 static void odvgp__nat_from_q(odvgp__unit *u, int b)
 {
 	odvgp_model *m = u->model;
@@ -14100,7 +13978,7 @@ static void odvgp__nat_from_q(odvgp__unit *u, int b)
 			(m->state.nat_valid >> block->number & 1) && u->param == ODVGP_PARAMETRISATION_WHITENED;
 	if (known && !odvgp__nat_shift(u, b)) return;
 	odvgp_real *R = odvgp__lend(&m->nat_R, ODVGP__NAT_FROM_Q);
-	for (ptrdiff_t p = 0; p < u->P; p++) {
+	ODVGP__FOR(p, u->P) {
 		if (!known) {
 			odvgp__copy(R, root + p * M * M, M * M);
 			odvgp_trtri(&m->tape.blas, M, R, M);
@@ -14108,12 +13986,12 @@ static void odvgp__nat_from_q(odvgp__unit *u, int b)
 		}
 		odvgp__nat_mean(u, b, p, m->nat_t);
 		odvgp__symmetric_times(
-				odvgp__isa_of(&m->tape.blas), M, block->P + p * M * M, m->nat_t, block->j + p * M);
+				m->tape.blas.isa, M, block->P + p * M * M, m->nat_t, block->j + p * M);
 	}
 	odvgp__end_loan(&m->nat_R, ODVGP__NAT_FROM_Q);
 }
 
-/*  R = output p's new q_sqrt after a step tau. E_NOT_PD: too long. */
+/*	R = output p's new q_sqrt after a step tau. E_NOT_PD: too long. */
 static odvgp_status odvgp__nat_try(
 		odvgp__unit *u, const odvgp__block *block, ptrdiff_t p, odvgp_real tau)
 {
@@ -14121,9 +13999,9 @@ static odvgp_status odvgp__nat_try(
 	ptrdiff_t M = block->M;
 	const odvgp_real *P = block->P + p * M * M, *G = m->tape.node[block->stats.id].aux + p * M * M;
 	odvgp_real *R = odvgp__lent(&m->nat_R, ODVGP__NAT_OUTPUT);
-	for (ptrdiff_t i = 0; i < M; i++) {
+	ODVGP__FOR(i, M) {
 		odvgp_real *row = R + i * M;
-		odvgp__isa_of(&m->tape.blas)->blend(i + 1, 1 - tau, P + i * M, 2 * tau, G + i * M, row);
+		m->tape.blas.isa->blend(i + 1, 1 - tau, P + i * M, 2 * tau, G + i * M, row);
 		row[i] += tau;
 		odvgp__zero(row + i + 1, M - i - 1);
 	}
@@ -14133,20 +14011,20 @@ static odvgp_status odvgp__nat_try(
 	return odvgp__finite(R, M * M) ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-/*  A slot's new value waits in its gradient's memory: Adam does not move slots of natural steps. */
+/*	A slot's new value waits in its gradient's memory: Adam does not move slots of natural steps. */
 static odvgp_real *odvgp__nat_staged(const odvgp_model *m, odvgp__ref param)
 {
 	ODVGP_ASSERT(m->par.lent == ODVGP__GRADIENT);
 	return m->tape.node[param.id].d;
 }
 
-/*  Rows of stacked squares [M,M], whose upper triangles stay: they are 0, or not read. */
+/*	Rows of stacked squares [M,M], whose upper triangles stay: they are 0, or not read. */
 static void odvgp__copy_lower(odvgp_real *to, const odvgp_real *from, ptrdiff_t rows, ptrdiff_t M)
 {
-	for (ptrdiff_t r = 0; r < rows; r++) odvgp__copy(to + r * M, from + r * M, r % M + 1);
+	ODVGP__FOR(r, rows) odvgp__copy(to + r * M, from + r * M, r % M + 1);
 }
 
-/*  Stage (mu, R), converted from whitened coordinates to the slots'. */
+/*	Stage (mu, R), converted from whitened coordinates to the slots'. */
 static void odvgp__nat_stage(odvgp__unit *u, const odvgp__block *block, ptrdiff_t p, odvgp_real *mu)
 {
 	odvgp_model *m = u->model;
@@ -14160,7 +14038,7 @@ static void odvgp__nat_stage(odvgp__unit *u, const odvgp__block *block, ptrdiff_
 		odvgp__mm g = odvgp__mm_make(0, 0, M, M, M, 1, L, M, R, M, 0, slot_sqrt, M);
 		g.a_part = g.b_part = g.c_part = ODVGP__LOWER;
 		odvgp__mm_run(&m->tape.blas, &g);
-		for (ptrdiff_t i = 0; i < M; i++) odvgp__zero(slot_sqrt + i * M + i + 1, M - i - 1);
+		ODVGP__FOR(i, M) odvgp__zero(slot_sqrt + i * M + i + 1, M - i - 1);
 	}
 	if (u->param == ODVGP_PARAMETRISATION_A_BETA)
 		odvgp_trsm(&m->tape.blas, 0, 1, M, 1, L, M, mu, 1);
@@ -14169,8 +14047,8 @@ static void odvgp__nat_stage(odvgp__unit *u, const odvgp__block *block, ptrdiff_
 	else odvgp__copy(slot_mu, mu, M);
 }
 
-/*  Output p's step, halved until P is positive definite. The new (P, j) overwrites the statistics
-    (G, h); the new q is staged. */
+/*	Output p's step, halved until P is positive definite. The new (P, j) overwrites the statistics
+	(G, h); the new q is staged. */
 static odvgp_status odvgp__nat_output(odvgp__unit *u, int b, ptrdiff_t p, odvgp_real step)
 {
 	odvgp_model *m = u->model;
@@ -14189,11 +14067,10 @@ static odvgp_status odvgp__nat_output(odvgp__unit *u, int b, ptrdiff_t p, odvgp_
 	}
 	if (s) return s;
 	odvgp__nat_mean(u, b, p, mu);
-	odvgp__symmetric_times(odvgp__isa_of(&m->tape.blas), M, G, mu, Gmu);
-	for (ptrdiff_t i = 0; i < M; i++) {
+	odvgp__symmetric_times(m->tape.blas.isa, M, G, mu, Gmu);
+	ODVGP__FOR(i, M) {
 		h[i] = (1 - step) * j[i] + step * (h[i] - 2 * Gmu[i]);
-		odvgp__isa_of(&m->tape.blas)
-				->blend(i + 1, 1 - step, P + i * M, 2 * step, G + i * M, G + i * M);
+		m->tape.blas.isa->blend(i + 1, 1 - step, P + i * M, 2 * step, G + i * M, G + i * M);
 		G[i * M + i] += step;
 	}
 	/* mu = R^-1 R^-T j; R holds R^-1 */
@@ -14221,15 +14098,14 @@ static void odvgp__nat_take(odvgp__unit *u, int b)
 		m->state.nat_valid |= (uint64_t)1 << block->number;
 }
 
-/*  out = K(X1, X2) a for the points of two nodes. */
+/*	out = K(X1, X2) a for the points of two nodes. */
 static void odvgp__nat_kernel_times(
 		odvgp__unit *u, odvgp__ref X1, odvgp__ref X2, const odvgp_real *a, odvgp_real *out)
 {
 	odvgp__tape *t = &u->model->tape;
 	const odvgp__node *x = &t->node[X1.id], *z = &t->node[X2.id];
 	odvgp__kjob job;
-	odvgp__kernel_job(
-			&job, &t->blas, &u->kernel, t->node[u->hyp.id].v, x->v, x->rows, z->v, z->rows);
+	odvgp__unit_job(&job, u, x->v, x->rows, z->v, z->rows);
 	job.a = a;
 	job.lda = z->rows;
 	job.P = 1;
@@ -14238,8 +14114,8 @@ static void odvgp__nat_kernel_times(
 	odvgp__kernel_run(&job, t->scratch);
 }
 
-/*  g <- g - W^T h, W^T h = K(Zg,Zb) L^-T h; h is the gradient in the whitened q_mu, from the slot's
-    gradient d. */
+/*	g <- g - W^T h, W^T h = K(Zg,Zb) L^-T h; h is the gradient in the whitened q_mu, from the slot's
+	gradient d. */
 static void odvgp__nat_hybrid_back(odvgp__unit *u, ptrdiff_t p, odvgp_real *g)
 {
 	odvgp_model *m = u->model;
@@ -14255,11 +14131,11 @@ static void odvgp__nat_hybrid_back(odvgp__unit *u, ptrdiff_t p, odvgp_real *g)
 	if (u->param != ODVGP_PARAMETRISATION_PRIMAL)
 		odvgp_trsm(&t->blas, 0, 1, M, 1, L->v, L->ld, h, 1);
 	odvgp__nat_kernel_times(u, u->Z_gamma, u->Z_beta, h, out);
-	for (ptrdiff_t i = 0; i < Mg; i++) g[i] -= out[i];
+	ODVGP__FOR(i, Mg) g[i] -= out[i];
 	odvgp__end_loan(&m->nat_R, ODVGP__NAT_GAMMA);
 }
 
-/*  Change q_mu's slot such that q_mu + c is unchanged when a decreases by da. */
+/*	Change q_mu's slot such that q_mu + c is unchanged when a decreases by da. */
 static void odvgp__nat_hybrid_shift(odvgp__unit *u, const odvgp_real *da, odvgp_real *slot)
 {
 	odvgp_model *m = u->model;
@@ -14273,13 +14149,13 @@ static void odvgp__nat_hybrid_shift(odvgp__unit *u, const odvgp_real *da, odvgp_
 		odvgp_trsm(&t->blas, 0, 0, M, 1, L->v, L->ld, c, 1);
 	if (u->param == ODVGP_PARAMETRISATION_A_BETA)
 		odvgp_trsm(&t->blas, 0, 1, M, 1, L->v, L->ld, c, 1);
-	for (ptrdiff_t i = 0; i < M; i++) slot[i] += c[i];
+	ODVGP__FOR(i, M) slot[i] += c[i];
 	odvgp__end_loan(&m->nat_R, ODVGP__NAT_GAMMA);
 }
 
-/*  Gamma's natural step (odvgp_gamma_step), from the gradient g of the loss in a at the old point.
-    HYBRID holds q_mu + c constant: its g is dL/da - W^T dL/dq_mu. Computes only the change, in the
-    gradient's memory. */
+/*	Gamma's natural step (odvgp_gamma_step), from the gradient g of the loss in a at the old point.
+	HYBRID holds q_mu + c constant: its g is dL/da - W^T dL/dq_mu. Computes only the change, in the
+	gradient's memory. */
 static void odvgp__nat_gamma_change(odvgp__unit *u, odvgp_real tau)
 {
 	odvgp_model *m = u->model;
@@ -14288,15 +14164,14 @@ static void odvgp__nat_gamma_change(odvgp__unit *u, odvgp_real tau)
 	ptrdiff_t Mg = u->M_gamma;
 	odvgp_real eps = c->reproduce.gamma_eps > 0 ? c->reproduce.gamma_eps
 												: ODVGP__SCALE_FLOOR * odvgp__prior_variance(u);
-	for (ptrdiff_t p = 0; p < u->P; p++) {
+	ODVGP__FOR(p, u->P) {
 		odvgp_real *g = t->node[u->a_slot.id].d + p * Mg;
 		if (u->shift.id) odvgp__nat_hybrid_back(u, p, g);
 		if (c->optim.gamma_step == ODVGP_GAMMA_STEP_EXACT) {
 			const odvgp__node *L = &t->node[u->L_v.id];
-			odvgp_trsm(&t->blas, 0, 0, Mg, 1, L->v, L->ld, g, 1);
-			odvgp_trsm(&t->blas, 0, 1, Mg, 1, L->v, L->ld, g, 1);
+			odvgp__cholesky_solve(&t->blas, Mg, L->v, L->ld, g);
 		}
-		for (ptrdiff_t i = 0; i < Mg; i++)
+		ODVGP__FOR(i, Mg)
 			g[i] *= tau * c->optim.gamma_step_ratio /
 					(c->optim.gamma_step == ODVGP_GAMMA_STEP_EXACT
 									? 1
@@ -14304,34 +14179,34 @@ static void odvgp__nat_gamma_change(odvgp__unit *u, odvgp_real tau)
 	}
 }
 
-/*  HYBRID's c moves with a, and q_mu compensates. */
+/*	HYBRID's c moves with a, and q_mu compensates. */
 static void odvgp__nat_gamma_take(odvgp__unit *u)
 {
 	odvgp_model *m = u->model;
 	odvgp__node *a = &m->tape.node[u->a_slot.id],
 				*q = &m->tape.node[u->block[ODVGP__ON_BETA].mu.id];
 	int hybrid = u->shift.id != 0;
-	for (ptrdiff_t i = 0; i < u->P * u->M_gamma; i++) a->v[i] -= a->d[i];
+	ODVGP__FOR(i, u->P * u->M_gamma) a->v[i] -= a->d[i];
 	for (ptrdiff_t p = 0; p < u->P && hybrid; p++)
 		odvgp__nat_hybrid_shift(u, a->d + p * u->M_gamma, q->v + p * u->M);
 	odvgp__touch(m, a->slot);
 	if (hybrid) odvgp__touch(m, u->block[ODVGP__ON_BETA].slot_mu);
 }
 
-/*  Undo a part of the step; with part = 1/2 the rest remains in the gradient's memory. */
+/*	Undo a part of the step; with part = 1/2 the rest remains in the gradient's memory. */
 static void odvgp__nat_gamma_back(odvgp__unit *u, odvgp_real part)
 {
 	if (!odvgp__natural_reads_gradient(u, ODVGP__ANY_SLOT)) return;
 	odvgp__node *a = &u->model->tape.node[u->a_slot.id];
 	ptrdiff_t n = u->P * u->M_gamma;
-	for (ptrdiff_t i = 0; i < n; i++) a->d[i] *= -part;
+	ODVGP__FOR(i, n) a->d[i] *= -part;
 	odvgp__nat_gamma_take(u);
-	for (ptrdiff_t i = 0; i < n; i++) a->d[i] = -a->d[i];
+	ODVGP__FOR(i, n) a->d[i] = -a->d[i];
 }
 
 #define ODVGP__GAMMA_LOOKS 20
 
-/*  The bound on these rows, with all columns; -infinity if it fails. */
+/*	The bound on these rows, with all columns; -infinity if it fails. */
 static double odvgp__nat_gamma_look(odvgp_model *m, const odvgp__rows *rows)
 {
 	odvgp__wants_list want = {0, 0, 0, ODVGP__FOR_BOUND};
@@ -14341,46 +14216,45 @@ static double odvgp__nat_gamma_look(odvgp_model *m, const odvgp__rows *rows)
 	return s ? -HUGE_VAL : (double)expected - (double)kl;
 }
 
-/*  Unlike q(u)'s, gamma's natural step contracts only below an unknown size: halve it until the
-    bound on the same rows, after both steps, is not below `before`. Returns how many bounds it
-    evaluated. */
+/*	Unlike q(u)'s, gamma's natural step contracts only below an unknown size: halve it until the
+	bound on the same rows, after both steps, is not below `before`. Returns how many bounds it
+	evaluated. */
 static int odvgp__nat_gamma_check(odvgp_model *m, const odvgp__rows *rows, double before)
 {
 	double least = before - 64 * (double)ODVGP__EPS * (fabs(before) + (double)m->cfg.N);
 	for (int looks = 1;; looks++) {
 		if (odvgp__nat_gamma_look(m, rows) >= least) return looks;
 		int last = looks == ODVGP__GAMMA_LOOKS; /* undo the whole step */
-		for (int i = 0; i < m->units; i++)
-			odvgp__nat_gamma_back(&m->unit[i], last ? 1 : ODVGP__R(0.5));
+		ODVGP__EACH_UNIT(i, m) odvgp__nat_gamma_back(&m->unit[i], last ? 1 : ODVGP__R(0.5));
 		m->tape.events.step_shortened++;
 		if (last) return looks;
 	}
 }
 
-/*  --- O(M): q = N(Kb mu, (Kb^-1 + diag g)^-1) ---
-    With G and h as above, m = Kb mu, Q = I + L^T diag(g) L and S = L Q^-1 L^T:
+/*	--- O(M): q = N(Kb mu, (Kb^-1 + diag g)^-1) ---
+	With G and h as above, m = Kb mu, Q = I + L^T diag(g) L and S = L Q^-1 L^T:
 
-        dL/dm = mu - L^-T h
-        dL/dS = -L^-T G L^-1 - diag(g) / 2
-        dL/dg = diag(L Q^-1 (G + (Q - I) / 2) Q^-1 L^T)
+		dL/dm = mu - L^-T h
+		dL/dS = -L^-T G L^-1 - diag(g) / 2
+		dL/dg = diag(L Q^-1 (G + (Q - I) / 2) Q^-1 L^T)
 
-    Block elimination in the Fisher matrix of the affine coordinates (S^-1 m, g) gives the same
-    change of g as (m, g). */
+	Block elimination in the Fisher matrix of the affine coordinates (S^-1 m, g) gives the same
+	change of g as (m, g). */
 
-typedef struct odvgp__diag_work {
+typedef struct {
 	const odvgp_real *L;
 	odvgp_real *Q, *X, *T, *F; /* [M,M] each */
 	/* [M] each; mu and g become the new values */
 	odvgp_real *mu, *g, *m, *lambda, *change, *gradient;
 } odvgp__diag_work;
 
-/*  Factor Q for the current g. G, unless NULL, becomes E = G + (Q - I) / 2, both triangles. */
+/*	Factor Q for the current g. G, unless NULL, becomes E = G + (Q - I) / 2, both triangles. */
 static odvgp_status odvgp__diag_factor(odvgp__unit *u, odvgp__diag_work *w, odvgp_real *G)
 {
 	odvgp_model *m = u->model;
 	ptrdiff_t M = u->M;
 	odvgp_syrk(&m->tape.blas, 1, M, M, 1, w->L, M, w->g, 0, w->Q, M);
-	for (ptrdiff_t i = 0; i < M; i++) {
+	ODVGP__FOR(i, M) {
 		for (ptrdiff_t j = 0; j <= i && G; j++)
 			G[j * M + i] = G[i * M + j] += ODVGP__R(0.5) * w->Q[i * M + j];
 		w->Q[i * M + i] += 1;
@@ -14389,38 +14263,36 @@ static odvgp_status odvgp__diag_factor(odvgp__unit *u, odvgp__diag_work *w, odvg
 	return odvgp_potrf(&m->tape.blas, M, w->Q, M, NULL);
 }
 
-/*  change = (S o S / 2)^-1 dL/dg. If the matrix cannot be factored, a multiple of the identity is
-    added, which shortens the step. */
+/*	change = (S o S / 2)^-1 dL/dg. If the matrix cannot be factored, a multiple of the identity is
+	added, which shortens the step. */
 static odvgp_status odvgp__diag_change(odvgp__unit *u, odvgp__diag_work *w, const odvgp_real *E)
 {
 	odvgp_model *m = u->model;
 	const odvgp_blas *blas = &m->tape.blas;
 	ptrdiff_t M = u->M;
 	odvgp_real mean = 0, added = 0;
-	for (ptrdiff_t i = 0; i < M; i++)
-		for (ptrdiff_t j = 0; j < M; j++) w->X[i * M + j] = w->L[j * M + i];
+	ODVGP__FOR(i, M)
+		ODVGP__FOR(j, M) w->X[i * M + j] = w->L[j * M + i];
 	odvgp_trsm(blas, 0, 0, M, M, w->Q, M, w->X, M);
 	odvgp_syrk(blas, 1, M, M, 1, w->X, M, NULL, 0, w->F, M); /* S */
 	odvgp_trsm(blas, 0, 1, M, M, w->Q, M, w->X, M);          /* Q^-1 L^T */
 	odvgp_gemm(blas, 0, 0, M, M, M, 1, E, M, w->X, M, 0, w->T, M);
 	odvgp__zero(w->gradient, M);
-	for (ptrdiff_t j = 0; j < M; j++)
-		for (ptrdiff_t i = 0; i < M; i++) w->gradient[i] += w->X[j * M + i] * w->T[j * M + i];
-	for (ptrdiff_t i = 0; i < M; i++) {
+	ODVGP__FOR(j, M)
+		ODVGP__FOR(i, M) w->gradient[i] += w->X[j * M + i] * w->T[j * M + i];
+	ODVGP__FOR(i, M) {
 		for (ptrdiff_t j = 0; j <= i; j++)
 			w->X[i * M + j] = ODVGP__R(0.5) * w->F[i * M + j] * w->F[i * M + j];
 		mean += w->X[i * M + i] / (odvgp_real)M;
 	}
 	for (int tries = 0; tries < 16; tries++) {
-		for (ptrdiff_t i = 0; i < M; i++) {
-			odvgp__copy(w->F + i * M, w->X + i * M, i + 1);
-			odvgp__zero(w->F + i * M + i + 1, M - i - 1);
+		ODVGP__FOR(i, M) {
+			odvgp__copy_row(w->F + i * M, w->X + i * M, i, M);
 			w->F[i * M + i] += added;
 		}
 		if (!odvgp_potrf(blas, M, w->F, M, NULL)) {
 			odvgp__copy(w->change, w->gradient, M);
-			odvgp_trsm(blas, 0, 0, M, 1, w->F, M, w->change, 1);
-			odvgp_trsm(blas, 0, 1, M, 1, w->F, M, w->change, 1);
+			odvgp__cholesky_solve(blas, M, w->F, M, w->change);
 			return odvgp__finite(w->change, M) ? ODVGP_OK : ODVGP_E_NAN;
 		}
 		m->tape.events.step_shortened++;
@@ -14429,15 +14301,15 @@ static odvgp_status odvgp__diag_change(odvgp__unit *u, odvgp__diag_work *w, cons
 	return ODVGP_E_NOT_PD;
 }
 
-/*  g <- g - tau change, each component at least a tenth of its value: one near 0 does not shorten
-    the others' step. If its best value is 0, it stops where k(x,x) g is a rounding error, before it
-    is too small to continue. */
+/*	g <- g - tau change, each component at least a tenth of its value: one near 0 does not shorten
+	the others' step. If its best value is 0, it stops where k(x,x) g is a rounding error, before it
+	is too small to continue. */
 static void odvgp__diag_move(odvgp__unit *u, odvgp__diag_work *w, odvgp_real tau)
 {
 	odvgp_model *m = u->model;
 	int shortened = 0;
 	odvgp_real floor = ODVGP__EPS / odvgp__prior_variance(u);
-	for (ptrdiff_t i = 0; i < u->M; i++) {
+	ODVGP__FOR(i, u->M) {
 		odvgp_real now = w->g[i] - tau * w->change[i],
 				   least = ODVGP__MAX(ODVGP__R(0.1) * w->g[i], floor);
 		shortened |= now < least && least > floor;
@@ -14446,38 +14318,37 @@ static void odvgp__diag_move(odvgp__unit *u, odvgp__diag_work *w, odvgp_real tau
 	m->tape.events.step_shortened += (uint64_t)shortened;
 }
 
-/*  x <- L^-T Q^-1 L^T x. */
+/*	x <- L^-T Q^-1 L^T x. */
 static void odvgp__diag_shrink(odvgp__unit *u, odvgp__diag_work *w, odvgp_real *x)
 {
 	odvgp_model *m = u->model;
 	const odvgp_blas *blas = &m->tape.blas;
 	ptrdiff_t M = u->M;
 	odvgp_trmm(blas, 1, M, 1, 1, w->L, M, x, 1, 0, w->gradient, 1);
-	odvgp_trsm(blas, 0, 0, M, 1, w->Q, M, w->gradient, 1);
-	odvgp_trsm(blas, 0, 1, M, 1, w->Q, M, w->gradient, 1);
+	odvgp__cholesky_solve(blas, M, w->Q, M, w->gradient);
 	odvgp_trsm(blas, 0, 1, M, 1, w->L, M, w->gradient, 1);
 	odvgp__copy(x, w->gradient, M);
 }
 
-/*  change = g + 2 diag(L^-T G L^-1), the dense natural step of S^-1's diagonal.
-    gradient = -2 dL/dS m, the part of dL/dS in the step of S^-1 m. [OM] eqs. 3.19, 3.20. */
+/*	change = g + 2 diag(L^-T G L^-1), the dense natural step of S^-1's diagonal.
+	gradient = -2 dL/dS m, the part of dL/dS in the step of S^-1 m. [OM] eqs. 3.19, 3.20. */
 static void odvgp__diag_projected(odvgp__unit *u, odvgp__diag_work *w, odvgp_real *G)
 {
 	odvgp_model *m = u->model;
 	const odvgp_blas *blas = &m->tape.blas;
 	ptrdiff_t M = u->M;
-	for (ptrdiff_t i = 0; i < M; i++)
-		for (ptrdiff_t j = 0; j < i; j++) G[j * M + i] = G[i * M + j];
+	ODVGP__FOR(i, M)
+		ODVGP__FOR(j, i) G[j * M + i] = G[i * M + j];
 	odvgp_trsm(blas, 0, 1, M, M, w->L, M, G, M);
 	odvgp_trsm(blas, 1, 0, M, M, w->L, M, G, M);
 	odvgp_gemm(blas, 0, 0, M, 1, M, 2, G, M, w->m, 1, 0, w->gradient, 1);
-	for (ptrdiff_t i = 0; i < M; i++) {
+	ODVGP__FOR(i, M) {
 		w->gradient[i] += w->g[i] * w->m[i];
 		w->change[i] = w->g[i] + 2 * G[i * M + i];
 	}
 }
 
-/*  One output's new mu and g, in w. */
+/*	One output's new mu and g, in w. */
 static odvgp_status odvgp__diag_output(
 		odvgp__unit *u, odvgp__diag_work *w, odvgp_real *G, const odvgp_real *h, odvgp_real tau)
 {
@@ -14492,24 +14363,23 @@ static odvgp_status odvgp__diag_output(
 	odvgp_trmm(blas, 1, M, 1, 1, w->L, M, w->mu, 1, 0, w->lambda, 1);
 	odvgp_trmm(blas, 0, M, 1, 1, w->L, M, w->lambda, 1, 0, w->m, 1);
 	if (projected) odvgp__diag_projected(u, w, G);
-	else if ((s = odvgp__diag_change(u, w, G)) != ODVGP_OK) return s;
+	else if ((s = odvgp__diag_change(u, w, G))) return s;
 	if (how == ODVGP_DIAG_STEP_AFFINE)
-		for (ptrdiff_t i = 0; i < M; i++) w->gradient[i] = w->m[i] * w->change[i];
+		ODVGP__FOR(i, M) w->gradient[i] = w->m[i] * w->change[i];
 	odvgp__copy(w->lambda, h, M);
 	odvgp_trsm(blas, 0, 1, M, 1, w->L, M, w->lambda, 1);
-	for (ptrdiff_t i = 0; i < M; i++) w->lambda[i] = w->mu[i] - w->lambda[i]; /* dL/dm */
+	ODVGP__FOR(i, M) w->lambda[i] = w->mu[i] - w->lambda[i]; /* dL/dm */
 	/* m <- m - tau S dL/dm, as in the dense step */
 	if (mean_alone) {
 		odvgp__diag_shrink(u, w, w->lambda);
-		for (ptrdiff_t i = 0; i < M; i++) w->mu[i] -= tau * w->lambda[i];
+		ODVGP__FOR(i, M) w->mu[i] -= tau * w->lambda[i];
 		odvgp__diag_move(u, w, tau);
 		return ODVGP_OK;
 	}
 	/* S^-1 m */
-	for (ptrdiff_t i = 0; i < M; i++)
-		w->mu[i] += w->g[i] * w->m[i] - tau * (w->lambda[i] + w->gradient[i]);
+	ODVGP__FOR(i, M) w->mu[i] += w->g[i] * w->m[i] - tau * (w->lambda[i] + w->gradient[i]);
 	odvgp__diag_move(u, w, tau);
-	if ((s = odvgp__diag_factor(u, w, NULL)) != ODVGP_OK) return s;
+	if ((s = odvgp__diag_factor(u, w, NULL))) return s;
 	odvgp__diag_shrink(u, w, w->mu);
 	return ODVGP_OK;
 }
@@ -14533,7 +14403,7 @@ static odvgp__diag_work odvgp__diag_work_of(const odvgp__unit *u, int to)
 	return w;
 }
 
-/*  Stage the new q of all outputs in the gradients' memory. An error voids all. */
+/*	Stage the new q of all outputs in the gradients' memory. An error voids all. */
 static odvgp_status odvgp__nat_diagonal(odvgp__unit *u, odvgp_real tau)
 {
 	odvgp_model *m = u->model;
@@ -14563,7 +14433,7 @@ static void odvgp__nat_diagonal_take(odvgp__unit *u)
 				*g = &m->tape.node[u->q_diag.id];
 	ptrdiff_t M = u->M;
 	odvgp__copy(mu->v, mu->d, u->P * M);
-	for (ptrdiff_t i = 0; i < u->P * M; i++) {
+	ODVGP__FOR(i, u->P * M) {
 		g->d[i] = odvgp__inside(&m->par, g->slot, g->d[i]);
 		odvgp__set_positive(m, m->par.slot[g->slot].offset + i, (double)g->d[i]);
 	}
@@ -14572,7 +14442,7 @@ static void odvgp__nat_diagonal_take(odvgp__unit *u)
 	odvgp__touch(m, g->slot);
 }
 
-/*  Whether this step moves block b. */
+/*	Whether this step moves block b. */
 static int odvgp__nat_moves(const odvgp__unit *u, int b)
 {
 	const odvgp_model *m = u->model;
@@ -14581,7 +14451,7 @@ static int odvgp__nat_moves(const odvgp__unit *u, int b)
 	return u->block[b].stats.id && !(alternate && b != (int)(m->state.nat_steps % 2));
 }
 
-/*  Overwrite statistics and gradients with the new q and gamma's change. */
+/*	Overwrite statistics and gradients with the new q and gamma's change. */
 static odvgp_status odvgp__nat_unit(odvgp__unit *u, odvgp_real tau)
 {
 	odvgp_model *m = u->model;
@@ -14604,9 +14474,9 @@ static void odvgp__nat_unit_take(odvgp__unit *u)
 	if (odvgp__natural_reads_gradient(u, ODVGP__ANY_SLOT)) odvgp__nat_gamma_take(u);
 }
 
-/*  `make` stages the new values in the gradients' memory, `take` applies them; `matrices` [M,M] and
-    `vectors` [M] are work. */
-typedef struct odvgp__step_kind {
+/*	`make` stages the new values in the gradients' memory, `take` applies them; `matrices` [M,M] and
+	`vectors` [M] are work. */
+typedef struct {
 	int steps; /* ODVGP__STEPS_... */
 	int matrices, vectors;
 	odvgp_status (*make)(odvgp__unit *u, odvgp_real tau);
@@ -14616,10 +14486,10 @@ static const odvgp__step_kind odvgp__step_kinds[] = {
 		{ODVGP__STEPS_BETA | ODVGP__STEPS_GAMMA, 1, 2, odvgp__nat_unit, odvgp__nat_unit_take},
 		{ODVGP__STEPS_DIAGONAL, 4, 6, odvgp__nat_diagonal, odvgp__nat_diagonal_take}};
 
-/*  NULL if the unit has no natural step. */
+/*	NULL if the unit has no natural step. */
 static const odvgp__step_kind *odvgp__step_kind_of(const odvgp__unit *u)
 {
-	for (ptrdiff_t i = 0; i < ODVGP__COUNT(odvgp__step_kinds); i++)
+	ODVGP__FOR(i, ODVGP__COUNT(odvgp__step_kinds))
 		if (u->steps & odvgp__step_kinds[i].steps) return &odvgp__step_kinds[i];
 	return NULL;
 }
@@ -14627,13 +14497,13 @@ static const odvgp__step_kind *odvgp__step_kind_of(const odvgp__unit *u)
 static int odvgp__has_natural(const odvgp_model *m)
 {
 	int all = 1;
-	for (int i = 0; i < m->units; i++) all &= odvgp__step_kind_of(&m->unit[i]) != NULL;
+	ODVGP__EACH_UNIT(i, m) all &= odvgp__step_kind_of(&m->unit[i]) != NULL;
 	return all;
 }
 
-/*  One step of size tau from the last evaluation's statistics. Each output shortens its own step,
-    but all move or none: new values wait until the last output has a step. Gamma's gradient is also
-    that of the old point, in memory separate from q's. */
+/*	One step of size tau from the last evaluation's statistics. Each output shortens its own step,
+	but all move or none: new values wait until the last output has a step. Gamma's gradient is also
+	that of the old point, in memory separate from q's. */
 static odvgp_status odvgp__nat_step(odvgp_model *m, odvgp_real tau)
 {
 	odvgp_status s = ODVGP_OK;
@@ -14644,7 +14514,7 @@ static odvgp_status odvgp__nat_step(odvgp_model *m, odvgp_real tau)
 		m->state.nat_valid = 0; /* (P, j) must be recomputed from q */
 		return s;
 	}
-	for (int i = 0; i < m->units; i++) odvgp__step_kind_of(&m->unit[i])->take(&m->unit[i]);
+	ODVGP__EACH_UNIT(i, m) odvgp__step_kind_of(&m->unit[i])->take(&m->unit[i]);
 	m->state.nat_steps++;
 	return ODVGP_OK;
 }
@@ -14658,36 +14528,34 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, c
 	if (!(tau > 0 && tau <= 1))
 		return odvgp__fail(info, ODVGP_E_ARG, "tau", -1, (double)tau, "must be in (0, 1]");
 	if (!odvgp__has_natural(m))
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model", -1, 0, "has no natural step");
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "model", "has no natural step");
 	odvgp__all_columns(m);
 	odvgp__rows rows = odvgp__rows_plain(X, Y, n);
 	odvgp__wants_list want = {0, 1, 0, ODVGP__FOR_BOUND};
-	if ((s = odvgp__evaluate_safely(m, &rows, want, 0, &expected, &kl, info)) != ODVGP_OK) return s;
+	if ((s = odvgp__evaluate_safely(m, &rows, want, 0, &expected, &kl, info))) return s;
 	if (odvgp__nat_step(m, tau))
-		return odvgp__fail(
-				info, ODVGP_E_NOT_PD, "q_sqrt", -1, 0, "no natural step was short enough");
+		return odvgp__refuse(info, ODVGP_E_NOT_PD, "q_sqrt", "no natural step was short enough");
 	if (elbo) *elbo = expected - kl;
 	return ODVGP_OK;
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>optimum   the best q for a Gaussian likelihood
+/* ---- >>optimum   the best q for a Gaussian likelihood
 
-    The mean is linear in its weights w, mean = Phi^T w, and its KL is w^T Lambda w / 2. With noise
-    s and r = Y - (mean function) the optimum is
+	The mean is linear in its weights w, mean = Phi^T w, and its KL is w^T Lambda w / 2. With noise
+	s and r = Y - (mean function) the optimum is
 
-        w = (Lambda + Phi Phi^T / s)^-1 Phi r / s
+		w = (Lambda + Phi Phi^T / s)^-1 Phi r / s
 
-        Phi                    Lambda
-        A                      I         beta
-        A_v                    I         gamma, SOLVE-GP
-        R = K(Zg,X) - W^T A    C         gamma, ORTH and HYBRID
-        K(Za,X)                Ka        a free mean
+		Phi                    Lambda
+		A                      I         beta
+		A_v                    I         gamma, SOLVE-GP
+		R = K(Zg,X) - W^T A    C         gamma, ORTH and HYBRID
+		K(Za,X)                Ka        a free mean
 
-    The covariance does not depend on w: (I + A A^T / s)^-1 for each block of q, and
-    B = Kb^-1 K_bX K_Xb Kb^-1 / s for the inverse part. Sums run over tiles; memory O(F^2). */
+	The covariance does not depend on w: (I + A A^T / s)^-1 for each block of q, and
+	B = Kb^-1 K_bX K_Xb Kb^-1 / s for the inverse part. Sums run over tiles; memory O(F^2). */
 
-typedef struct odvgp__fit {
+typedef struct {
 	int gamma; /* gamma's features: ODVGP__..._GAMMA */
 	/* features of beta, of gamma, of both; solved for: weights [from, to) of outputs [first, last),
        which share a noise */
@@ -14734,7 +14602,7 @@ ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *m)
 	return a.bad ? 0 : a.used + 64;
 }
 
-/*  With patches, X2 of the job is in the tape's X. */
+/*	With patches, X2 of the job is in the tape's X. */
 static void odvgp__fit_images(const odvgp__unit *u, odvgp__kjob *job)
 {
 	if (!u->patch_weights.id) return;
@@ -14742,20 +14610,20 @@ static void odvgp__fit_images(const odvgp__unit *u, odvgp__kjob *job)
 	job->weights = odvgp__node_value(u, u->patch_weights);
 }
 
-/*  out [n1,n2] = K(X1, X2), where X2 is the tape's X if `data`. */
+/*	out [n1,n2] = K(X1, X2), where X2 is the tape's X if `data`. */
 static void odvgp__fit_kernel(odvgp__unit *u, const odvgp_real *X1, ptrdiff_t n1,
 		const odvgp_real *X2, ptrdiff_t n2, int data, odvgp_real *out)
 {
 	odvgp_model *m = u->model;
 	odvgp__kjob job;
-	odvgp__kernel_job(&job, &m->tape.blas, &u->kernel, m->tape.node[u->hyp.id].v, X1, n1, X2, n2);
+	odvgp__unit_job(&job, u, X1, n1, X2, n2);
 	job.K = out;
 	job.ldk = n2;
 	if (data) odvgp__fit_images(u, &job);
 	odvgp__kernel_matrix(&job, m->tape.scratch, 0);
 }
 
-/*  W and gamma's Lambda. */
+/*	W and gamma's Lambda. */
 static void odvgp__fit_prior(odvgp__unit *u, odvgp__fit *f)
 {
 	odvgp_model *m = u->model;
@@ -14764,8 +14632,8 @@ static void odvgp__fit_prior(odvgp__unit *u, odvgp__fit *f)
 	if (f->gamma == ODVGP__NO_GAMMA) return;
 	if (f->gamma == ODVGP__WHITE_GAMMA) {
 		f->W = node[u->W.id].v;
-		for (ptrdiff_t i = 0; i < Mg; i++)
-			for (ptrdiff_t j = 0; j < Mg; j++) f->prior[i * Mg + j] = i == j;
+		ODVGP__FOR(i, Mg)
+			ODVGP__FOR(j, Mg) f->prior[i * Mg + j] = i == j;
 		return;
 	}
 	odvgp__fit_kernel(u, node[u->Z_gamma.id].v, Mg, node[u->Z_gamma.id].v, Mg, 0, f->prior);
@@ -14775,7 +14643,7 @@ static void odvgp__fit_prior(odvgp__unit *u, odvgp__fit *f)
 	odvgp_syrk(&m->tape.blas, 1, Mg, f->M, -1, f->W, Mg, NULL, 1, f->prior, Mg);
 }
 
-/*  Phi, ld n, for the n rows in the tape's X, and r = Y - (mean function). */
+/*	Phi, ld n, for the n rows in the tape's X, and r = Y - (mean function). */
 static void odvgp__fit_features(odvgp__unit *u, odvgp__fit *f, ptrdiff_t n)
 {
 	odvgp_model *m = u->model;
@@ -14792,8 +14660,8 @@ static void odvgp__fit_features(odvgp__unit *u, odvgp__fit *f, ptrdiff_t n)
 		odvgp_gemm(blas, 1, 0, f->Mg, n, f->M, -1, f->W, f->Mg, beta, n, 1, gamma, n);
 	if (f->gamma == ODVGP__WHITE_GAMMA)
 		odvgp_trsm(blas, 0, 0, f->Mg, n, node[u->L_v.id].v, f->Mg, gamma, n);
-	for (ptrdiff_t p = 0; p < P; p++)
-		for (ptrdiff_t i = 0; i < n; i++) {
+	ODVGP__FOR(p, P)
+		ODVGP__FOR(i, n) {
 			odvgp_real mean = b ? odvgp__slot_value(&m->par, b)[p] : 0;
 			if (u->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY) mean = X->v[i * D + p];
 			for (ptrdiff_t d = 0; d < D && A; d++)
@@ -14804,35 +14672,33 @@ static void odvgp__fit_features(odvgp__unit *u, odvgp__fit *f, ptrdiff_t n)
 		odvgp_gemm(blas, 0, 0, P, n, f->Mg, -1, node[u->block[ODVGP__ON_GAMMA].white_mu.id].v,
 				f->Mg, gamma, n, 1, f->r, n);
 	for (ptrdiff_t i = 0; i < n && m->root.id; i++) {
-		for (ptrdiff_t j = 0; j < f->F; j++) f->Phi[j * n + i] /= node[m->root.id].v[i];
-		for (ptrdiff_t p = 0; p < P; p++) f->r[p * n + i] /= node[m->root.id].v[i];
+		ODVGP__FOR(j, f->F) f->Phi[j * n + i] /= node[m->root.id].v[i];
+		ODVGP__FOR(p, P) f->r[p * n + i] /= node[m->root.id].v[i];
 	}
 }
 
-/*  The tile's sum of k(x,x). */
+/*	The tile's sum of k(x,x). */
 static double odvgp__fit_diag(const odvgp__unit *u, ptrdiff_t n)
 {
 	odvgp_model *m = u->model;
 	const odvgp__node *X = &m->tape.node[u->X.id];
-	odvgp_real value[ODVGP__MAX_NODES];
 	double sum = 0;
 	if (u->patch_weights.id) { /* in the memory of the tape's node */
 		odvgp__kjob job;
 		odvgp__node *k_x = &m->tape.node[u->k_x.id];
-		odvgp__kernel_job(&job, &m->tape.blas, &u->kernel, odvgp__hyp(u), NULL, 0, X->v, n);
+		odvgp__unit_job(&job, u, NULL, 0, X->v, n);
 		odvgp__fit_images(u, &job);
 		odvgp__lend_value(k_x);
 		odvgp__images_diag(&job, k_x->v, k_x->aux, m->tape.scratch, 0);
-		for (ptrdiff_t i = 0; i < n; i++) sum += (double)k_x->v[i];
+		ODVGP__FOR(i, n) sum += (double)k_x->v[i];
 		return sum;
 	}
-	for (ptrdiff_t i = 0; i < n; i++)
-		sum += (double)odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), X->v + i * X->ld, value) /
-			   odvgp__noise_factor(m, i);
+	ODVGP__FOR(i, n)
+		sum += (double)odvgp__unit_diag(u, X->v + i * X->ld) / odvgp__noise_factor(m, i);
 	return sum;
 }
 
-/*  S, h = r Phi^T, rr = |r|^2, and kk = k(x,x) summed over rows and outputs. */
+/*	S, h = r Phi^T, rr = |r|^2, and kk = k(x,x) summed over rows and outputs. */
 static odvgp_status odvgp__fit_sums(
 		odvgp__unit *u, odvgp__fit *f, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
 {
@@ -14859,7 +14725,7 @@ static odvgp_status odvgp__fit_sums(
 		f->kk += (double)P * odvgp__fit_diag(u, n);
 		odvgp_syrk(blas, 0, f->F, n, 1, f->Phi, n, NULL, 1, f->S, f->F);
 		odvgp_gemm(blas, 0, 1, P, f->F, n, 1, f->r, n, f->Phi, n, 1, f->h, f->F);
-		for (ptrdiff_t i = 0; i < P * n; i++) f->rr += (double)f->r[i] * (double)f->r[i];
+		ODVGP__FOR(i, P * n) f->rr += (double)f->r[i] * (double)f->r[i];
 	}
 	f->weight = m->tape.sums->weight;
 	f->logs = m->tape.sums->logs;
@@ -14867,7 +14733,7 @@ static odvgp_status odvgp__fit_sums(
 	return odvgp__fail(info, ODVGP_E_NAN, "X or Y", -1, f->rr, "a sum over the rows is not finite");
 }
 
-/*  Entry (i, j <= i) of Lambda + S / s. */
+/*	Entry (i, j <= i) of Lambda + S / s. */
 static odvgp_real odvgp__fit_normal(const odvgp__fit *f, odvgp_real s, ptrdiff_t i, ptrdiff_t j)
 {
 	odvgp_real prior = i < f->M    ? (odvgp_real)(i == j)
@@ -14876,20 +14742,20 @@ static odvgp_real odvgp__fit_normal(const odvgp__fit *f, odvgp_real s, ptrdiff_t
 	return prior + f->S[i * f->F + j] / s;
 }
 
-/*  Whether a slot of q is frozen. A bound without q has no q to freeze. */
+/*	Whether a slot of q is frozen. A bound without q has no q to freeze. */
 static int odvgp__fit_held(const odvgp_model *m, int slot)
 {
 	return slot && !m->par.slot[slot].trainable && m->cfg.objective == ODVGP_OBJECTIVE_ELBO;
 }
 
-/*  Slots of the weights of gamma's and of beta's features; 0: none. */
+/*	Slots of the weights of gamma's and of beta's features; 0: none. */
 static int odvgp__fit_gamma_slot(const odvgp__unit *u)
 {
 	return u->a_slot.id ? u->slot_a : u->block[ODVGP__ON_GAMMA].slot_mu;
 }
 static int odvgp__fit_beta_slot(const odvgp__unit *u) { return u->block[ODVGP__ON_BETA].slot_mu; }
 
-/*  Store frozen slots' weights in w; restrict [from, to) to the others. */
+/*	Store frozen slots' weights in w; restrict [from, to) to the others. */
 static void odvgp__fit_hold(const odvgp__unit *u, odvgp__fit *f)
 {
 	const odvgp_model *m = u->model;
@@ -14901,7 +14767,7 @@ static void odvgp__fit_hold(const odvgp__unit *u, odvgp__fit *f)
 		if (beta || gamma) f->to = f->from;
 		return;
 	}
-	for (ptrdiff_t p = 0; p < u->P; p++) {
+	ODVGP__FOR(p, u->P) {
 		if (beta)
 			odvgp__copy(
 					f->w + p * f->F, node[u->block[ODVGP__ON_BETA].white_mu.id].v + p * f->M, f->M);
@@ -14914,14 +14780,14 @@ static void odvgp__fit_hold(const odvgp__unit *u, odvgp__fit *f)
 	if (beta) f->from = ODVGP__MIN(f->M, f->to);
 }
 
-/*  rest = h / s - (Lambda + S / s) w over all features. */
+/*	rest = h / s - (Lambda + S / s) w over all features. */
 static void odvgp__fit_rest(odvgp__fit *f, odvgp_real s)
 {
 	for (ptrdiff_t p = f->first; p < f->last; p++) {
 		const odvgp_real *w = f->w + p * f->F;
 		odvgp_real *rest = f->rest + p * f->F;
-		for (ptrdiff_t i = 0; i < f->F; i++) rest[i] = f->h[p * f->F + i] / s;
-		for (ptrdiff_t i = 0; i < f->F; i++)
+		ODVGP__FOR(i, f->F) rest[i] = f->h[p * f->F + i] / s;
+		ODVGP__FOR(i, f->F)
 			for (ptrdiff_t j = 0; j <= i; j++) {
 				odvgp_real g = odvgp__fit_normal(f, s, i, j);
 				rest[i] -= g * w[j];
@@ -14930,31 +14796,31 @@ static void odvgp__fit_rest(odvgp__fit *f, odvgp_real s)
 	}
 }
 
-/*  What a jitter of 1 adds to the scaled diagonal: k(z,z) of gamma's points, whose Lambda may be
-    all rounding errors of it; 1 for whitened features. */
+/*	What a jitter of 1 adds to the scaled diagonal: k(z,z) of gamma's points, whose Lambda may be
+	all rounding errors of it; 1 for whitened features. */
 static odvgp_real odvgp__fit_jitter(const odvgp__unit *u, const odvgp__fit *f, ptrdiff_t i)
 {
 	const odvgp__node *Z = &u->model->tape.node[u->Z_gamma.id];
-	odvgp_real value[ODVGP__MAX_NODES], scale = f->scale[i];
+	odvgp_real scale = f->scale[i];
 	ptrdiff_t j = f->from + i - f->M;
 	if (j < 0 || f->gamma == ODVGP__WHITE_GAMMA) return 1;
-	return scale * scale * odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), Z->v + j * Z->ld, value);
+	return scale * scale * odvgp__unit_diag(u, Z->v + j * Z->ld);
 }
 
-/*  Whether a factor G [n,n] has a pivot below `least` of that. */
+/*	Whether a factor G [n,n] has a pivot below `least` of that. */
 static int odvgp__fit_near_singular(
 		const odvgp__unit *u, const odvgp__fit *f, ptrdiff_t n, odvgp_real least)
 {
-	for (ptrdiff_t i = 0; i < n; i++)
+	ODVGP__FOR(i, n)
 		if (!(f->G[i * n + i] * f->G[i * n + i] >= least * odvgp__fit_jitter(u, f, i))) return 1;
 	return 0;
 }
 
-/*  Solve for w, with rows and columns scaled to a unit diagonal. A matrix that is near to singular
-    gets jitter.relative on its diagonal, or more if it still has no factor. Iterative refinement
-    then corrects the directions that the data decide; in the others coefficients would be so large
-    that predictions in float lose their digits, for at most 2e-3 nats (0.25 of 1,573 without
-    noise) in six examples. */
+/*	Solve for w, with rows and columns scaled to a unit diagonal. A matrix that is near to singular
+	gets jitter.relative on its diagonal, or more if it still has no factor. Iterative refinement
+	then corrects the directions that the data decide; in the others coefficients would be so large
+	that predictions in float lose their digits, for at most 2e-3 nats (0.25 of 1,573 without
+	noise) in six examples. */
 static odvgp_status odvgp__fit_mean(odvgp__unit *u, odvgp__fit *f, odvgp_real s, odvgp_info *info)
 {
 	odvgp_model *m = u->model;
@@ -14962,12 +14828,12 @@ static odvgp_status odvgp__fit_mean(odvgp__unit *u, odvgp__fit *f, odvgp_real s,
 	ptrdiff_t n = f->to - f->from;
 	odvgp_real added = 0, least = m->cfg.jitter.relative;
 	odvgp_info bad;
-	for (ptrdiff_t i = 0; i < n; i++) {
+	ODVGP__FOR(i, n) {
 		odvgp_real d = odvgp__fit_normal(f, s, f->from + i, f->from + i);
 		f->scale[i] = d > 0 ? 1 / ODVGP__SQRT(d) : 1;
 	}
 	for (int tries = 0; tries < 20; tries++) {
-		for (ptrdiff_t i = 0; i < n; i++) {
+		ODVGP__FOR(i, n) {
 			for (ptrdiff_t j = 0; j <= i; j++)
 				f->G[i * n + j] = f->scale[i] * odvgp__fit_normal(f, s, f->from + i, f->from + j) *
 								  f->scale[j];
@@ -14984,18 +14850,17 @@ static odvgp_status odvgp__fit_mean(odvgp__unit *u, odvgp__fit *f, odvgp_real s,
 		odvgp__fit_rest(f, s);
 		for (ptrdiff_t p = f->first; p < f->last; p++) {
 			odvgp_real *x = f->rest + p * f->F + f->from, *w = f->w + p * f->F + f->from;
-			for (ptrdiff_t i = 0; i < n; i++) x[i] *= f->scale[i];
-			odvgp_trsm(blas, 0, 0, n, 1, f->G, n, x, 1);
-			odvgp_trsm(blas, 0, 1, n, 1, f->G, n, x, 1);
-			for (ptrdiff_t i = 0; i < n; i++) w[i] += f->scale[i] * x[i];
+			ODVGP__FOR(i, n) x[i] *= f->scale[i];
+			odvgp__cholesky_solve(blas, n, f->G, n, x);
+			ODVGP__FOR(i, n) w[i] += f->scale[i] * x[i];
 		}
 	}
 	return odvgp__finite(f->w, u->P * f->F)
 				   ? ODVGP_OK
-				   : odvgp__fail(info, ODVGP_E_NAN, "q", -1, 0, "the optimum is not finite");
+				   : odvgp__refuse(info, ODVGP_E_NAN, "q", "the optimum is not finite");
 }
 
-/*  Stage the optimum in a copy of theta, in the gradient's memory, which the caller returns. */
+/*	Stage the optimum in a copy of theta, in the gradient's memory, which the caller returns. */
 static void odvgp__fit_stage(odvgp_model *m)
 {
 	odvgp__copy(odvgp__lend_gradient(&m->par, ODVGP__LENT_OPTIMUM), m->par.theta, m->par.count);
@@ -15007,7 +14872,7 @@ static odvgp_real *odvgp__fit_slot(odvgp_model *m, int slot)
 	return m->par.grad + m->par.slot[slot].offset;
 }
 
-/*  Stage block b's mean in its slot's coordinates. */
+/*	Stage block b's mean in its slot's coordinates. */
 static void odvgp__fit_put_mean(odvgp__unit *u, const odvgp__fit *f, int b)
 {
 	odvgp_model *m = u->model;
@@ -15018,7 +14883,7 @@ static void odvgp__fit_put_mean(odvgp__unit *u, const odvgp__fit *f, int b)
 	int coefficients =
 			u->param == ODVGP_PARAMETRISATION_A_BETA || u->mean_part->mu == ODVGP__MU_COEFFICIENTS;
 	if (!block->slot_mu) return;
-	for (ptrdiff_t p = 0; p < P; p++) {
+	ODVGP__FOR(p, P) {
 		odvgp_real *to = odvgp__fit_slot(m, block->slot_mu) + p * M;
 		const odvgp_real *w = f->w + p * f->F + (b == ODVGP__ON_GAMMA ? f->M : 0);
 		if (u->param == ODVGP_PARAMETRISATION_PRIMAL && !coefficients)
@@ -15028,7 +14893,7 @@ static void odvgp__fit_put_mean(odvgp__unit *u, const odvgp__fit *f, int b)
 	}
 }
 
-/*  Stage a. HYBRID's w is q_mu + c: subtract c = W a before q_mu is staged. */
+/*	Stage a. HYBRID's w is q_mu + c: subtract c = W a before q_mu is staged. */
 static void odvgp__fit_put_gamma(odvgp__unit *u, odvgp__fit *f)
 {
 	odvgp_model *m = u->model;
@@ -15037,17 +14902,17 @@ static void odvgp__fit_put_gamma(odvgp__unit *u, odvgp__fit *f)
 					? &m->tape.node[u->gamma_residual.id]
 					: NULL;
 	if (!u->a_slot.id) return;
-	for (ptrdiff_t p = 0; p < u->P; p++) {
+	ODVGP__FOR(p, u->P) {
 		const odvgp_real *a = f->w + p * f->F + f->M;
 		odvgp_real *to = odvgp__fit_slot(m, u->slot_a) + p * f->Mg;
-		for (ptrdiff_t i = 0; i < f->Mg; i++) to[i] = D ? D->v[i] * a[i] : a[i];
+		ODVGP__FOR(i, f->Mg) to[i] = D ? D->v[i] * a[i] : a[i];
 		if (u->shift.id)
 			odvgp_gemm(&m->tape.blas, 0, 0, f->M, 1, f->Mg, -1, f->W, f->Mg, a, 1, 1,
 					f->w + p * f->F, 1);
 	}
 }
 
-/*  Stage block b's q_sqrt: (I + S / s)^-1 = R^-1 R^-T, R factored from the last row up. */
+/*	Stage block b's q_sqrt: (I + S / s)^-1 = R^-1 R^-T, R factored from the last row up. */
 static odvgp_status odvgp__fit_put_factor(
 		odvgp__unit *u, odvgp__fit *f, odvgp_real s, int b, odvgp_info *info)
 {
@@ -15058,7 +14923,7 @@ static odvgp_status odvgp__fit_put_factor(
 	if (!block->white_sqrt.id ||
 			(b == ODVGP__ON_GAMMA && m->cfg.objective == ODVGP_OBJECTIVE_PARTLY))
 		return ODVGP_OK;
-	for (ptrdiff_t i = 0; i < M; i++) {
+	ODVGP__FOR(i, M) {
 		for (ptrdiff_t j = 0; j <= i; j++)
 			f->G[i * M + j] = (odvgp_real)(i == j) + f->S[(from + i) * f->F + from + j] / s;
 		odvgp__zero(f->G + i * M + i + 1, M - i - 1);
@@ -15070,7 +14935,7 @@ static odvgp_status odvgp__fit_put_factor(
 		odvgp_real *to = odvgp__fit_slot(m, block->slot_sqrt) + p * M * M;
 		if (u->param == ODVGP_PARAMETRISATION_WHITENED) odvgp__copy(to, f->G, M * M);
 		else odvgp_trmm(blas, 0, M, M, 1, m->tape.node[block->L.id].v, M, f->G, M, 0, to, M);
-		for (ptrdiff_t i = 0; i < M; i++) odvgp__zero(to + i * M + i + 1, M - i - 1);
+		ODVGP__FOR(i, M) odvgp__zero(to + i * M + i + 1, M - i - 1);
 	}
 	return ODVGP_OK;
 }
@@ -15084,8 +14949,8 @@ static odvgp_status odvgp__fit_put_factors(
 	return status;
 }
 
-/*  Stage the Cholesky factor of B = L^-T (S / s) L^-1. With fewer rows than points B is singular,
-    so the least amount that suffices is added to its diagonal. */
+/*	Stage the Cholesky factor of B = L^-T (S / s) L^-1. With fewer rows than points B is singular,
+	so the least amount that suffices is added to its diagonal. */
 static odvgp_status odvgp__fit_put_inverse(
 		odvgp__unit *u, odvgp__fit *f, odvgp_real s, odvgp_info *info)
 {
@@ -15096,16 +14961,15 @@ static odvgp_status odvgp__fit_put_inverse(
 	odvgp_real mean = 0, added = 0,
 			   *to = odvgp__fit_slot(m, u->block[ODVGP__ON_BETA].slot_sqrt) + f->first * M * M;
 	odvgp_info bad;
-	for (ptrdiff_t i = 0; i < M; i++)
+	ODVGP__FOR(i, M)
 		for (ptrdiff_t j = 0; j <= i; j++)
 			f->G[i * M + j] = f->G[j * M + i] = f->S[i * f->F + j] / s;
 	odvgp_trsm(blas, 0, 1, M, M, L, M, f->G, M);
 	odvgp_trsm(blas, 1, 0, M, M, L, M, f->G, M);
-	for (ptrdiff_t i = 0; i < M; i++) mean += f->G[i * M + i] / (odvgp_real)M;
+	ODVGP__FOR(i, M) mean += f->G[i * M + i] / (odvgp_real)M;
 	for (int tries = 0; tries < 30; tries++) {
-		for (ptrdiff_t i = 0; i < M; i++) {
-			odvgp__copy(to + i * M, f->G + i * M, i + 1);
-			odvgp__zero(to + i * M + i + 1, M - i - 1);
+		ODVGP__FOR(i, M) {
+			odvgp__copy_row(to + i * M, f->G + i * M, i, M);
 			to[i * M + i] += added;
 		}
 		if (!odvgp_potrf(blas, M, to, M, &bad)) break;
@@ -15116,8 +14980,8 @@ static odvgp_status odvgp__fit_put_inverse(
 	return ODVGP_OK;
 }
 
-/*  O(M)'s g: repeat its natural step of size 1/2 until g is constant. G = -S / (2 s) does not
-    depend on q. */
+/*	O(M)'s g: repeat its natural step of size 1/2 until g is constant. G = -S / (2 s) does not
+	depend on q. */
 static odvgp_status odvgp__fit_diagonal(
 		odvgp__unit *u, odvgp__fit *f, odvgp_real s, odvgp__diag_work *w)
 {
@@ -15125,7 +14989,7 @@ static odvgp_status odvgp__fit_diagonal(
 	odvgp_real *E = f->G;
 	for (int step = 0; step < 2000; step++) {
 		double moved = 0;
-		for (ptrdiff_t i = 0; i < M; i++)
+		ODVGP__FOR(i, M)
 			for (ptrdiff_t j = 0; j <= i; j++)
 				E[i * M + j] = -ODVGP__R(0.5) * f->S[i * f->F + j] / s;
 		odvgp_status status = odvgp__diag_factor(u, w, E);
@@ -15133,7 +14997,7 @@ static odvgp_status odvgp__fit_diagonal(
 		if (status) return status;
 		odvgp__copy(w->mu, w->g, M);
 		odvgp__diag_move(u, w, ODVGP__R(0.5));
-		for (ptrdiff_t i = 0; i < M; i++)
+		ODVGP__FOR(i, M)
 			moved = ODVGP__MAX(
 					moved, fabs((double)(w->g[i] - w->mu[i])) / (double)(w->g[i] + w->mu[i]));
 		if (moved < 8 * (double)ODVGP__EPS * sqrt((double)M)) break;
@@ -15155,11 +15019,10 @@ static odvgp_status odvgp__fit_put_diagonal(
 	for (ptrdiff_t i = f->first * M; i < f->last * M && !status; i++)
 		g[i] = odvgp__inside(&m->par, u->slot_q_diag, w.g[i % M]);
 	odvgp__end_loan(&m->nat_R, ODVGP__NAT_OPTIMUM);
-	return status ? odvgp__fail(info, status, "q_diag", -1, 0, "its optimum was not reached")
-				  : ODVGP_OK;
+	return status ? odvgp__refuse(info, status, "q_diag", "its optimum was not reached") : ODVGP_OK;
 }
 
-/*  By the covariance part's `optimum`: natural steps that find it, and what stages it. */
+/*	By the covariance part's `optimum`: natural steps that find it, and what stages it. */
 static const struct {
 	int steps;
 	odvgp_status (*put)(odvgp__unit *u, odvgp__fit *f, odvgp_real s, odvgp_info *info);
@@ -15173,15 +15036,15 @@ static odvgp_status odvgp__fit_check(const odvgp__unit *u, odvgp_info *info)
 {
 	int kind = u->cov_part->optimum, steps = odvgp__optima[kind].steps;
 	if (u->mean_part->optimum != ODVGP__OPTIMUM_WEIGHTS)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "mean_part", -1, 0, "has no optimum here");
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "mean_part", "has no optimum here");
 	if (kind == ODVGP__NO_OPTIMUM)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "cov_part", -1, 0, "has no optimum here");
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "cov_part", "has no optimum here");
 	if ((u->steps & steps) != steps)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "cov_part", -1, 0,
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "cov_part",
 				"DIAGONAL has an optimum here only with O(M)'s mean");
 	if (u->shift.id && odvgp__fit_held(u->model, odvgp__fit_beta_slot(u)) &&
 			!odvgp__fit_held(u->model, odvgp__fit_gamma_slot(u)))
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "q_mu", -1, 0,
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "q_mu",
 				"must not be frozen for HYBRID's optimum of a_gamma");
 	return ODVGP_OK;
 }
@@ -15192,11 +15055,11 @@ static void odvgp__fit_take(odvgp__unit *u)
 	const int slots[] = {u->block[0].slot_mu, u->block[0].slot_sqrt, u->block[1].slot_mu,
 			u->block[1].slot_sqrt, u->a_slot.id ? u->slot_a : 0, u->slot_q_diag};
 	uint64_t lbfgs_valid = m->state.lbfgs_valid;
-	for (ptrdiff_t k = 0; k < ODVGP__COUNT(slots); k++) {
+	ODVGP__FOR(k, ODVGP__COUNT(slots)) {
 		if (!slots[k] || odvgp__fit_held(m, slots[k])) continue;
 		const odvgp_slot *slot = &m->par.slot[slots[k]];
 		const odvgp_real *from = odvgp__fit_slot(m, slots[k]);
-		for (ptrdiff_t i = 0; i < slot->count; i++) {
+		ODVGP__FOR(i, slot->count) {
 			if (slot->positive) odvgp__set_positive(m, slot->offset + i, (double)from[i]);
 			odvgp__slot_value(&m->par, slot)[i] = from[i];
 		}
@@ -15209,7 +15072,7 @@ static void odvgp__fit_take(odvgp__unit *u)
 	m->state.good_valid = 0;
 }
 
-/*  Exact GP regression as O(M)'s predictor: Z = X, q_mu = (K + s I)^-1 r, q_diag = 1 / s. */
+/*	Exact GP regression as O(M)'s predictor: Z = X, q_mu = (K + s I)^-1 r, q_diag = 1 / s. */
 static odvgp_status odvgp__fit_exact(
 		odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
 {
@@ -15226,7 +15089,7 @@ static odvgp_status odvgp__fit_exact(
 	odvgp_real noise = odvgp__noise(m), *g = odvgp__fit_slot(m, u->slot_q_diag);
 	odvgp__copy(
 			odvgp__fit_slot(m, u->block[ODVGP__ON_BETA].slot_mu), bound->aux + 2 * N * N, u->P * N);
-	for (ptrdiff_t i = 0; i < u->P * N; i++)
+	ODVGP__FOR(i, u->P * N)
 		g[i] = odvgp__inside(
 				&m->par, u->slot_q_diag, 1 / (noise * (odvgp_real)odvgp__noise_factor(m, i % N)));
 	odvgp__copy(m->tape.node[u->Z_beta.id].v, X, N * u->D);
@@ -15236,7 +15099,7 @@ static odvgp_status odvgp__fit_exact(
 	return ODVGP_OK;
 }
 
-/*  Start of odvgp_fit_q and odvgp_upper_bound: carve `work`, compute factors and sums. */
+/*	Start of odvgp_fit_q and odvgp_upper_bound: carve `work`, compute factors and sums. */
 static odvgp_status odvgp__fit_begin(odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y,
 		void *work, size_t bytes, odvgp__fit *f, odvgp_info *info)
 {
@@ -15244,7 +15107,7 @@ static odvgp_status odvgp__fit_begin(odvgp__unit *u, const odvgp_real *X, const 
 	odvgp__arena a;
 	odvgp__wants_list want = {0, 0, 0, ODVGP__FOR_BOUND | ODVGP__FOR_L};
 	size_t need = odvgp_fit_q_size(m);
-	if (!work) return odvgp__fail(info, ODVGP_E_ARG, "work", -1, 0, "is NULL");
+	if (!work) return odvgp__is_null(info, "work");
 	if (!need || bytes < need)
 		return odvgp__fail(info, ODVGP_E_MEMORY, "work", -1, (double)need, "is too small");
 	odvgp__arena_init(&a, work, bytes);
@@ -15257,7 +15120,7 @@ static odvgp_status odvgp__fit_begin(odvgp__unit *u, const odvgp_real *X, const 
 	return odvgp__fit_sums(u, f, X, Y, info);
 }
 
-/*  A failed attempt does not count its events and restores its jitters. */
+/*	A failed attempt does not count its events and restores its jitters. */
 static odvgp_status odvgp__fit_end(odvgp_model *m, odvgp_status s, const odvgp_events *before)
 {
 	if (!s) return s;
@@ -15266,8 +15129,8 @@ static odvgp_status odvgp__fit_end(odvgp_model *m, odvgp_status s, const odvgp_e
 	return s;
 }
 
-/*  Solve for the weights, or with `put` stage the covariances, of outputs that share a noise at
-    once. */
+/*	Solve for the weights, or with `put` stage the covariances, of outputs that share a noise at
+	once. */
 static odvgp_status odvgp__fit_outputs(odvgp__unit *u, odvgp__fit *f, int put, odvgp_info *info)
 {
 	const odvgp_model *m = u->model;
@@ -15290,7 +15153,7 @@ static odvgp_status odvgp__fit_best(odvgp__unit *u, const odvgp_real *X, const o
 	odvgp_status s = odvgp__fit_begin(u, X, Y, work, bytes, &f, info);
 	if (s) return s;
 	odvgp__fit_hold(u, &f);
-	if ((s = odvgp__fit_outputs(u, &f, 0, info)) != ODVGP_OK) return s;
+	if ((s = odvgp__fit_outputs(u, &f, 0, info))) return s;
 	odvgp__fit_stage(m);
 	odvgp__fit_put_gamma(u, &f);
 	odvgp__fit_put_mean(u, &f, ODVGP__ON_BETA);
@@ -15310,28 +15173,28 @@ static odvgp_status odvgp__fit_best(odvgp__unit *u, const odvgp_real *X, const o
 ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
 		void *work, size_t bytes, odvgp_info *info)
 {
-	odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
-	if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
+	odvgp_status s = odvgp__all_rows_check(m, X, Y, info);
+	if (s) return s;
 	if (m->units > 1)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model", -1, 0, odvgp__one_layer_only);
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "model", odvgp__one_layer_only);
 	if (m->slot_mixing)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "functions", -1, 0, odvgp__no_optimum);
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "functions", odvgp__no_optimum);
 	if (!odvgp__has_noise(&m->cfg))
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "likelihood", -1, 0,
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "likelihood",
 				"must be Gaussian for an optimum in closed form");
 	odvgp__unit *u = odvgp__only_unit(m);
 	odvgp_events events = m->tape.events;
 	odvgp__keep_jitters(m);
 	if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT)
 		return odvgp__fit_end(m, odvgp__fit_exact(u, X, Y, info), &events);
-	if ((s = odvgp__fit_check(u, info)) != ODVGP_OK) return s;
+	if ((s = odvgp__fit_check(u, info))) return s;
 	return odvgp__fit_end(m, odvgp__fit_best(u, X, Y, work, bytes, info), &events);
 }
 
-/*  The terms logs and quadratic of
-        -(P N log(2 pi) + P log|Q + s I| + r^T (Q + t I)^-1 r) / 2
-    with t = s + tr(K - Q) for the upper bound; t = s for the lower one, which also has a trace
-    term. */
+/*	The terms logs and quadratic of
+		-(P N log(2 pi) + P log|Q + s I| + r^T (Q + t I)^-1 r) / 2
+	with t = s + tr(K - Q) for the upper bound; t = s for the lower one, which also has a trace
+	term. */
 static odvgp_status odvgp__fit_bound(
 		odvgp__unit *u, odvgp__fit *f, odvgp_real s, double t, double *logs, double *quadratic)
 {
@@ -15341,7 +15204,7 @@ static odvgp_status odvgp__fit_bound(
 	double hJh = 0;
 	for (int pass = 0; pass < 2; pass++) { /* the determinant with s, the quadratic with t */
 		odvgp_real by = pass ? (odvgp_real)t : s;
-		for (ptrdiff_t i = 0; i < M; i++)
+		ODVGP__FOR(i, M)
 			for (ptrdiff_t j = 0; j <= i; j++)
 				f->G[i * M + j] = (odvgp_real)(i == j) + f->S[i * f->F + j] / by;
 		odvgp_status status = odvgp_potrf(blas, M, f->G, M, NULL);
@@ -15349,10 +15212,10 @@ static odvgp_status odvgp__fit_bound(
 		*logs = pass ? *logs : f->weight * log((double)s);
 		for (ptrdiff_t i = 0; i < M && !pass; i++) *logs += 2 * log((double)f->G[i * M + i]);
 	}
-	for (ptrdiff_t p = 0; p < u->P; p++) {
+	ODVGP__FOR(p, u->P) {
 		odvgp__copy(f->rest, f->h + p * f->F, M);
 		odvgp_trsm(blas, 0, 0, M, 1, f->G, M, f->rest, 1);
-		for (ptrdiff_t i = 0; i < M; i++) hJh += (double)f->rest[i] * (double)f->rest[i];
+		ODVGP__FOR(i, M) hJh += (double)f->rest[i] * (double)f->rest[i];
 	}
 	*quadratic = (f->rr - hJh / t) / t;
 	/* r^T r and the term subtracted from it have a real's digits: refuse errors above 0.01
@@ -15374,11 +15237,11 @@ static odvgp_status odvgp__fit_bounds(odvgp_model *m, const odvgp_real *X, const
 	double P = (double)m->cfg.layer[0].P, constant;
 	constant = P * f.weight * log(2 * 3.14159265358979323846);
 	left = f.kk / P;
-	for (ptrdiff_t i = 0; i < f.M; i++) left -= (double)f.S[i * f.F + i];
+	ODVGP__FOR(i, f.M) left -= (double)f.S[i * f.F + i];
 	left = ODVGP__MAX(left, 0);
 	if ((status = odvgp__fit_bound(u, &f, s, (double)s + left, &logs, &above)) != ODVGP_OK ||
-			(status = odvgp__fit_bound(u, &f, s, (double)s, &logs, &below)) != ODVGP_OK)
-		return odvgp__fail(info, status, "I + A A^T / noise", -1, 0,
+			(status = odvgp__fit_bound(u, &f, s, (double)s, &logs, &below)))
+		return odvgp__refuse(info, status, "I + A A^T / noise",
 				status == ODVGP_E_NAN
 						? "the noise is too small beside the targets: all digits cancel"
 						: NULL);
@@ -15399,38 +15262,36 @@ static odvgp_status odvgp__fit_bounds(odvgp_model *m, const odvgp_real *X, const
 ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
 		void *work, size_t bytes, odvgp_real *upper, odvgp_real *lower, odvgp_info *info)
 {
-	odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
-	if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
-	if (!upper) return odvgp__fail(info, ODVGP_E_ARG, "upper", -1, 0, "is NULL");
+	odvgp_status s = odvgp__all_rows_check(m, X, Y, info);
+	if (s) return s;
+	if (!upper) return odvgp__is_null(info, "upper");
 	if (!odvgp__has_noise(&m->cfg) || m->cfg.objective >= ODVGP_OBJECTIVE_PARTLY || m->levels > 1 ||
 			m->units > 1 || m->slot_mixing)
-		return odvgp__fail(
-				info, ODVGP_E_UNSUPPORTED, "model", -1, 0, "has no upper bound of this kind");
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "model", "has no upper bound of this kind");
 	odvgp_events events = m->tape.events;
 	odvgp__keep_jitters(m);
 	return odvgp__fit_end(m, odvgp__fit_bounds(m, X, Y, work, bytes, upper, lower, info), &events);
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>adam   Adam, schedules, scales of coordinates
+/* ---- >>adam   Adam, schedules, scales of coordinates
 
-    Adam with TensorFlow's eps:
-        m1 <- b1 m1 + (1-b1) g
-        m2 <- b2 m2 + (1-b2) g^2
-        x  <- x - lr sqrt(1-b2^t)/(1-b1^t) m1 / (sqrt(m2) + eps)
-    or with the eps of [ADAM] algorithm 1 (primes: bias-corrected moments):
-        x  <- x - lr m1' / (sqrt(m2') + eps)
-    With scales D the coordinates are D x: the step is lr / D and eps is eps D. D is one over a
-    number's unit, except where odvgp_gamma_coords SCALED gives another. */
+	Adam with TensorFlow's eps:
+		m1 <- b1 m1 + (1-b1) g
+		m2 <- b2 m2 + (1-b2) g^2
+		x  <- x - lr sqrt(1-b2^t)/(1-b1^t) m1 / (sqrt(m2) + eps)
+	or with the eps of [ADAM] algorithm 1 (primes: bias-corrected moments):
+		x  <- x - lr m1' / (sqrt(m2') + eps)
+	With scales D the coordinates are D x: the step is lr / D and eps is eps D. D is one over a
+	number's unit, except where odvgp_gamma_coords SCALED gives another. */
 
-typedef struct odvgp__adam {
+typedef struct {
 	double lr, beta1, beta2, eps;
 	int eps_inside;
 	uint64_t t; /* steps, including this one */
 } odvgp__adam;
 
-/*  D of number i of a slot: `times`, times (or over, if `divide`) at[i / repeat % n]. */
-typedef struct odvgp__scale {
+/*	D of number i of a slot: `times`, times (or over, if `divide`) at[i / repeat % n]. */
+typedef struct {
 	odvgp_real times;
 	const odvgp_real *at; /* NULL: D is `times` */
 	ptrdiff_t n, repeat;
@@ -15444,7 +15305,7 @@ static odvgp_real odvgp__scale_at(const odvgp__scale *s, ptrdiff_t i)
 	return s->divide ? s->times / u : s->times * u;
 }
 
-/*  One over the unit of a slot's numbers. */
+/*	One over the unit of a slot's numbers. */
 static odvgp__scale odvgp__unit_scale(const odvgp_model *m, int slot)
 {
 	const odvgp__slot_state *state = &m->par.state[slot];
@@ -15473,7 +15334,7 @@ static void odvgp__adam_update(const odvgp__adam *a, ptrdiff_t n, odvgp_real *x,
 	odvgp_real rate = (odvgp_real)(a->lr * sqrt(c2) / c1),
 			   eps = (odvgp_real)(a->eps_inside ? a->eps * sqrt(c2) : a->eps);
 	odvgp_real b1 = (odvgp_real)a->beta1, b2 = (odvgp_real)a->beta2;
-	for (ptrdiff_t i = 0; i < n; i++) {
+	ODVGP__FOR(i, n) {
 		odvgp_real d = scale ? odvgp__scale_at(scale, i) : 1;
 		m1[i] = b1 * m1[i] + (1 - b1) * g[i];
 		m2[i] = b2 * m2[i] + (1 - b2) * g[i] * g[i];
@@ -15483,7 +15344,7 @@ static void odvgp__adam_update(const odvgp__adam *a, ptrdiff_t n, odvgp_real *x,
 	}
 }
 
-/*  A fraction f of the way between two numbers, in equal steps or ratios. */
+/*	A fraction f of the way between two numbers, in equal steps or ratios. */
 static odvgp_real odvgp__between(int linear, odvgp_real from, odvgp_real to, double f)
 {
 	if (linear) return (odvgp_real)((double)from + f * ((double)to - (double)from));
@@ -15502,13 +15363,13 @@ static odvgp_real odvgp__schedule_at(const odvgp_schedule *s, uint64_t step)
 	return odvgp__between(linear, s->start, s->end, (double)step / (double)s->steps);
 }
 
-/*  Gamma's scales D / sqrt(k) (odvgp_gamma_coords), a tile of columns at a time, in A's memory. */
+/*	Gamma's scales D / sqrt(k) (odvgp_gamma_coords), a tile of columns at a time, in A's memory. */
 static void odvgp__renew_scales(odvgp__unit *u)
 {
 	odvgp_model *m = u->model;
 	odvgp__tape *t = &m->tape;
 	odvgp__node *A = &t->node[u->A.id], *Zg = &t->node[u->Z_gamma.id], *L = &t->node[u->L.id];
-	odvgp_real value[ODVGP__MAX_NODES], k = odvgp__prior_variance(u);
+	odvgp_real k = odvgp__prior_variance(u);
 	int residual = u->mean_part->scale == ODVGP__SCALE_RESIDUAL,
 		sums = u->mean_part->scale == ODVGP__SCALE_SUM;
 	if (residual) odvgp__lend_value(A);
@@ -15517,22 +15378,20 @@ static void odvgp__renew_scales(odvgp__unit *u)
 	for (ptrdiff_t j = 0; j < u->M_gamma && residual; j += m->cfg.tile) {
 		ptrdiff_t cols = ODVGP__MIN(m->cfg.tile, u->M_gamma - j);
 		odvgp__kjob job;
-		odvgp__kernel_job(&job, &t->blas, &u->kernel, t->node[u->hyp.id].v, t->node[u->Z_beta.id].v,
-				u->M, Zg->v + j * u->Dz, cols);
+		odvgp__unit_job(&job, u, t->node[u->Z_beta.id].v, u->M, Zg->v + j * u->Dz, cols);
 		job.K = A->v;
 		job.ldk = A->ld;
 		odvgp__kernel_run(&job, t->scratch);
 		odvgp_trsm(&t->blas, 0, 0, u->M, cols, L->v, L->ld, A->v, A->ld);
 		odvgp__column_squares(A->v, u->M, cols, A->ld, u->scales + j);
 		for (ptrdiff_t i = j; i < j + cols; i++) {
-			odvgp_real own =
-					odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), Zg->v + i * u->Dz, value);
+			odvgp_real own = odvgp__unit_diag(u, Zg->v + i * u->Dz);
 			u->scales[i] = ODVGP__MAX(own - u->scales[i], ODVGP__SCALE_FLOOR * k) / ODVGP__SQRT(k);
 		}
 	}
 }
 
-/*  Whether SCALED scales a slot besides gamma's: O(M)'s alpha and B_sqrt, in units of 1 / y. */
+/*	Whether SCALED scales a slot besides gamma's: O(M)'s alpha and B_sqrt, in units of 1 / y. */
 static int odvgp__has_units(const odvgp__unit *u, int slot)
 {
 	const odvgp__block *beta = &u->block[ODVGP__ON_BETA];
@@ -15541,7 +15400,7 @@ static int odvgp__has_units(const odvgp__unit *u, int slot)
 				   (u->cov_part->sqrt_power < 0 && slot == beta->slot_sqrt));
 }
 
-/*  Whether SCALED shortens the steps of a slot because they move all M terms of the mean. */
+/*	Whether SCALED shortens the steps of a slot because they move all M terms of the mean. */
 static int odvgp__moves_sum(const odvgp__unit *u, int slot)
 {
 	return u->gamma_coords == ODVGP_GAMMA_COORDS_SCALED && !u->M_gamma &&
@@ -15551,7 +15410,7 @@ static int odvgp__moves_sum(const odvgp__unit *u, int slot)
 static odvgp__scale odvgp__adam_scale(const odvgp_model *m, int slot)
 {
 	odvgp__scale scale = odvgp__unit_scale(m, slot);
-	for (int i = 0; i < m->units; i++) {
+	ODVGP__EACH_UNIT(i, m) {
 		const odvgp__unit *u = &m->unit[i];
 		odvgp__scale of_gamma = {1, u->scales, u->M_gamma, 1, 0};
 		if (odvgp__has_units(u, slot)) scale.times = u->prior_sd;
@@ -15562,11 +15421,11 @@ static odvgp__scale odvgp__adam_scale(const odvgp_model *m, int slot)
 	return scale;
 }
 
-/*  Before the kernels move: stores sqrt(k(x,x)), and renews gamma's scales every 100 steps. */
+/*	Before the kernels move: stores sqrt(k(x,x)), and renews gamma's scales every 100 steps. */
 static void odvgp__adam_units(odvgp_model *m)
 {
 	int scaled = 0, renew = m->state.scales_age % 100 == 0;
-	for (int i = 0; i < m->units; i++) {
+	ODVGP__EACH_UNIT(i, m) {
 		odvgp__unit *u = &m->unit[i];
 		u->prior_sd = ODVGP__SQRT(odvgp__prior_variance(u));
 		if (u->gamma_coords != ODVGP_GAMMA_COORDS_SCALED || !u->a_slot.id) continue;
@@ -15586,7 +15445,7 @@ static void odvgp__adam_step(odvgp_model *m, odvgp_real lr)
 	adam.eps_inside = m->cfg.reproduce.adam_eps_inside;
 	adam.t = ++m->state.adam_steps;
 	odvgp__adam_units(m);
-	for (int s = 1; s <= m->par.slots; s++) {
+	ODVGP__EACH_SLOT(s, m) {
 		const odvgp_slot *slot = &m->par.slot[s];
 		ptrdiff_t o = slot->offset;
 		if (!slot->trainable || slot->natgrad || !slot->count) continue;
@@ -15603,25 +15462,24 @@ static void odvgp__adam_step(odvgp_model *m, odvgp_real lr)
 	}
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>lbfgs   L-BFGS with a line search
+/* ---- >>lbfgs   L-BFGS with a line search
 
-    The direction is d = -H g. The two-loop recursion applies H from the last pairs s = x' - x,
-    y = g' - g, with H0 = s.y / y.y I of the newest pair ([LBFGS] algorithm 7.4). Bracketing and
-    zooming (algorithms 3.5, 3.6) find a step x <- x + a d that satisfies
-        f(a) <= f(0) + c1 a f'(0)   and   |f'(a)| <= c2 |f'(0)|           (strong Wolfe)
-    A pair with s.y <= 16 eps |s| |y| is not kept. The value never rises: if no point on the line is
-    lower, the pairs are dropped and steepest descent is tried; if that fails, too, x stays. Cost of
-    an iteration without evaluations: O(memory n). */
+	The direction is d = -H g. The two-loop recursion applies H from the last pairs s = x' - x,
+	y = g' - g, with H0 = s.y / y.y I of the newest pair ([LBFGS] algorithm 7.4). Bracketing and
+	zooming (algorithms 3.5, 3.6) find a step x <- x + a d that satisfies
+		f(a) <= f(0) + c1 a f'(0)   and   |f'(a)| <= c2 |f'(0)|           (strong Wolfe)
+	A pair with s.y <= 16 eps |s| |y| is not kept. The value never rises: if no point on the line is
+	lower, the pairs are dropped and steepest descent is tried; if that fails, too, x stays. Cost of
+	an iteration without evaluations: O(memory n). */
 
 #define ODVGP__WOLFE_1       1e-4
 #define ODVGP__WOLFE_2       0.9
 #define ODVGP__SEARCH_PROBES 25 /* most evaluations on one line */
 #define ODVGP__CURVATURE     (16 * (double)ODVGP__EPS)
 
-/*  A function to minimise: its value at x, and its gradient into g. If either is not finite, x is
-    too far along the line. */
-typedef struct odvgp__problem {
+/*	A function to minimise: its value at x, and its gradient into g. If either is not finite, x is
+	too far along the line. */
+typedef struct {
 	void (*loss)(void *user, const odvgp_real *x, double *loss, odvgp_real *g);
 	void *user;
 	/* what differences of values are compared with; a value may contain any constant */
@@ -15635,12 +15493,12 @@ static ptrdiff_t odvgp__lbfgs_pair(const odvgp__lbfgs *w, ptrdiff_t age)
 	return ((ptrdiff_t)w->next + w->memory - 1 - age) % w->memory;
 }
 
-/*  d = -H g. Returns the derivative d.g, or 0 if d does not lead down. */
+/*	d = -H g. Returns the derivative d.g, or 0 if d does not lead down. */
 static double odvgp__lbfgs_direction(odvgp__lbfgs *w)
 {
 	ptrdiff_t n = w->n, pairs = (ptrdiff_t)w->pairs;
-	for (ptrdiff_t i = 0; i < n; i++) w->d[i] = -w->g[i];
-	for (ptrdiff_t age = 0; age < pairs; age++) {
+	ODVGP__FOR(i, n) w->d[i] = -w->g[i];
+	ODVGP__FOR(age, pairs) {
 		ptrdiff_t k = odvgp__lbfgs_pair(w, age);
 		w->alpha[k] = odvgp__wide_dot(n, w->S + k * n, w->d) / w->sy[k];
 		odvgp__wide_axpy(n, -w->alpha[k], w->Y + k * n, w->d);
@@ -15648,7 +15506,7 @@ static double odvgp__lbfgs_direction(odvgp__lbfgs *w)
 	if (pairs) {
 		ptrdiff_t k = odvgp__lbfgs_pair(w, 0);
 		double yy = odvgp__wide_dot(n, w->Y + k * n, w->Y + k * n), h = yy > 0 ? w->sy[k] / yy : 0;
-		for (ptrdiff_t i = 0; i < n; i++) w->d[i] = (odvgp_real)(h * (double)w->d[i]);
+		ODVGP__FOR(i, n) w->d[i] = (odvgp_real)(h * (double)w->d[i]);
 	}
 	for (ptrdiff_t age = pairs - 1; age >= 0; age--) {
 		ptrdiff_t k = odvgp__lbfgs_pair(w, age);
@@ -15659,8 +15517,8 @@ static double odvgp__lbfgs_direction(odvgp__lbfgs *w)
 	return derivative < 0 && derivative - derivative == 0 ? derivative : 0;
 }
 
-/*  A point x + a d: value (HUGE_VAL: too far) and derivative. */
-typedef struct odvgp__probe {
+/*	A point x + a d: value (HUGE_VAL: too far) and derivative. */
+typedef struct {
 	double a, f, derivative;
 } odvgp__probe;
 
@@ -15668,8 +15526,7 @@ static odvgp__probe odvgp__lbfgs_probe(odvgp__lbfgs *w, const odvgp__problem *p,
 {
 	odvgp__probe at = {a, HUGE_VAL, 0};
 	double f = HUGE_VAL, derivative;
-	for (ptrdiff_t i = 0; i < w->n; i++)
-		w->trial[i] = (odvgp_real)((double)w->x[i] + a * (double)w->d[i]);
+	ODVGP__FOR(i, w->n) w->trial[i] = (odvgp_real)((double)w->x[i] + a * (double)w->d[i]);
 	if (!odvgp__finite(w->trial, w->n)) return at;
 	w->evaluations++;
 	p->loss(p->user, w->trial, &f, w->g_trial);
@@ -15681,8 +15538,8 @@ static odvgp__probe odvgp__lbfgs_probe(odvgp__lbfgs *w, const odvgp__problem *p,
 	return at;
 }
 
-/*  The first Wolfe condition. If values differ only by rounding, derivatives decide: for a parabola
-    this is the same condition. */
+/*	The first Wolfe condition. If values differ only by rounding, derivatives decide: for a parabola
+	this is the same condition. */
 static int odvgp__lower_by_enough(const odvgp__probe *from, const odvgp__probe *at)
 {
 	if (at->f <= from->f + ODVGP__WOLFE_1 * at->a * from->derivative) return 1;
@@ -15691,7 +15548,7 @@ static int odvgp__lower_by_enough(const odvgp__probe *from, const odvgp__probe *
 		   at->derivative <= (2 * ODVGP__WOLFE_1 - 1) * from->derivative;
 }
 
-/*  Minimum of the cubic through two points, in units of the way from p to q, or NaN. */
+/*	Minimum of the cubic through two points, in units of the way from p to q, or NaN. */
 static double odvgp__cubic_minimum(const odvgp__probe *p, const odvgp__probe *q)
 {
 	double way = q->a - p->a, s0 = p->derivative * way, s1 = q->derivative * way,
@@ -15704,8 +15561,8 @@ static double odvgp__cubic_minimum(const odvgp__probe *p, const odvgp__probe *q)
 	return bend > 0 ? 1 - (s1 + d2 - d1) / bend : none;
 }
 
-/*  The next step length: beyond lo while no point bounds the search, else between lo and hi and not
-    too near either. */
+/*	The next step length: beyond lo while no point bounds the search, else between lo and hi and not
+	too near either. */
 static double odvgp__lbfgs_next(
 		const odvgp__probe *old, const odvgp__probe *lo, const odvgp__probe *hi, double *width)
 {
@@ -15721,9 +15578,9 @@ static double odvgp__lbfgs_next(
 	return lo->a + ODVGP__MAX(0.1, ODVGP__MIN(t, 0.9)) * way;
 }
 
-/*  Finds a step length that satisfies the Wolfe conditions, or else the lowest point seen, and
-    leaves that point in trial and g_trial. Evaluating it again restores the state of the loss,
-    which is deterministic. Returns 0 if no point is lower. */
+/*	Finds a step length that satisfies the Wolfe conditions, or else the lowest point seen, and
+	leaves that point in trial and g_trial. Evaluating it again restores the state of the loss,
+	which is deterministic. Returns 0 if no point is lower. */
 static int odvgp__lbfgs_search(
 		odvgp__lbfgs *w, const odvgp__problem *p, double first, double derivative, odvgp__probe *at)
 {
@@ -15751,12 +15608,12 @@ static int odvgp__lbfgs_search(
 	return at->f < start.f;
 }
 
-/*  The step from x to trial replaces the oldest pair, if the loss curves upwards along it. */
+/*	The step from x to trial replaces the oldest pair, if the loss curves upwards along it. */
 static void odvgp__lbfgs_remember(odvgp__lbfgs *w)
 {
 	odvgp_real *s = w->S + (ptrdiff_t)w->next * w->n, *y = w->Y + (ptrdiff_t)w->next * w->n;
 	double sy = 0, ss = 0, yy = 0;
-	for (ptrdiff_t i = 0; i < w->n; i++) { /* rounded first, as they would be stored */
+	ODVGP__FOR(i, w->n) { /* rounded first, as they would be stored */
 		odvgp_real si = w->trial[i] - w->x[i], yi = w->g_trial[i] - w->g[i];
 		sy += (double)si * (double)yi;
 		ss += (double)si * (double)si;
@@ -15764,7 +15621,7 @@ static void odvgp__lbfgs_remember(odvgp__lbfgs *w)
 	}
 	if (!(sy > ODVGP__CURVATURE * sqrt(ss) * sqrt(yy)) || !(sy < HUGE_VAL) || !(yy < HUGE_VAL))
 		return;
-	for (ptrdiff_t i = 0; i < w->n; i++) {
+	ODVGP__FOR(i, w->n) {
 		s[i] = w->trial[i] - w->x[i];
 		y[i] = w->g_trial[i] - w->g[i];
 	}
@@ -15773,16 +15630,16 @@ static void odvgp__lbfgs_remember(odvgp__lbfgs *w)
 	w->pairs = ODVGP__MIN(w->pairs + 1, (uint64_t)w->memory);
 }
 
-/*  Ends an iteration without a lower point or a change of value: converged if the gain that the
-    first direction promised is small, too; else stuck. */
+/*	Ends an iteration without a lower point or a change of value: converged if the gain that the
+	first direction promised is small, too; else stuck. */
 static void odvgp__lbfgs_end(odvgp__lbfgs *w, double gain, double size)
 {
 	w->converged = gain <= pow((double)ODVGP__EPS, 2.0 / 3) * size;
 	w->stuck = !w->converged;
 }
 
-/*  One iteration from x, where loss and g are known. Returns 1 if x has moved, with its loss and g;
-    else 0, with all unchanged. Converged when decrease and gradient are small. */
+/*	One iteration from x, where loss and g are known. Returns 1 if x has moved, with its loss and g;
+	else 0, with all unchanged. Converged when decrease and gradient are small. */
 static int odvgp__lbfgs_iterate(odvgp__lbfgs *w, const odvgp__problem *p)
 {
 	odvgp__probe at;
@@ -15814,23 +15671,35 @@ static int odvgp__lbfgs_iterate(odvgp__lbfgs *w, const odvgp__problem *p)
 	return 1;
 }
 
+/*	What the report of any step has. */
+static void odvgp__report(
+		const odvgp_model *m, odvgp_real expected, odvgp_real kl, odvgp_report *report)
+{
+	memset(report, 0, sizeof *report);
+	report->step = (ptrdiff_t)m->state.steps;
+	report->elbo = expected - kl;
+	report->expected_loglik = expected;
+	report->kl = kl;
+	report->events = m->tape.events;
+}
+
 /* --- L-BFGS on a model --- */
 
-typedef struct odvgp__lbfgs_job {
+typedef struct {
 	odvgp_model *m;
 	const odvgp__rows *rows;
 	uint64_t nat_valid, fitted; /* at the start of the iteration */
 	odvgp_real expected, kl;
 } odvgp__lbfgs_job;
 
-/*  theta <- x / D, with changed values. */
+/*	theta <- x / D, with changed values. */
 static void odvgp__lbfgs_place(odvgp_model *m, const odvgp_real *x)
 {
-	for (int s = 1; s <= m->par.slots; s++) {
+	ODVGP__EACH_SLOT(s, m) {
 		const odvgp_slot *slot = &m->par.slot[s];
 		odvgp__scale scale = odvgp__unit_scale(m, s);
 		if (!slot->trainable) continue;
-		for (ptrdiff_t i = 0; i < slot->count; i++) {
+		ODVGP__FOR(i, slot->count) {
 			odvgp_real theta = x[slot->offset + i] / odvgp__scale_at(&scale, i);
 			if (m->par.theta[slot->offset + i] != theta)
 				odvgp__set_theta(m, s, slot->offset + i, theta);
@@ -15839,24 +15708,24 @@ static void odvgp__lbfgs_place(odvgp_model *m, const odvgp_real *x)
 	}
 }
 
-/*  x = D theta */
+/*	x = D theta */
 static void odvgp__lbfgs_take(const odvgp_model *m, odvgp_real *x)
 {
-	for (int s = 1; s <= m->par.slots; s++) {
+	ODVGP__EACH_SLOT(s, m) {
 		const odvgp_slot *slot = &m->par.slot[s];
 		odvgp__scale scale = odvgp__unit_scale(m, s);
-		for (ptrdiff_t i = 0; i < slot->count; i++)
+		ODVGP__FOR(i, slot->count)
 			x[slot->offset + i] = m->par.theta[slot->offset + i] * odvgp__scale_at(&scale, i);
 	}
 }
 
-/*  In x; 0 for slots that are not trainable. */
+/*	In x; 0 for slots that are not trainable. */
 static void odvgp__lbfgs_gradient(const odvgp_model *m, odvgp_real *g)
 {
-	for (int s = 1; s <= m->par.slots; s++) {
+	ODVGP__EACH_SLOT(s, m) {
 		const odvgp_slot *slot = &m->par.slot[s];
 		odvgp__scale scale = odvgp__unit_scale(m, s);
-		for (ptrdiff_t k = 0; k < slot->count; k++) {
+		ODVGP__FOR(k, slot->count) {
 			ptrdiff_t i = slot->offset + k;
 			odvgp_real derivative = slot->positive ? odvgp__positive_derivative(&m->par, s,
 															 m->par.theta[i], m->par.value[i])
@@ -15876,7 +15745,7 @@ static odvgp_status odvgp__lbfgs_evaluate(
 	if (s) return s;
 	odvgp__lbfgs_gradient(job->m, g);
 	if (!odvgp__finite(g, job->m->lbfgs.n))
-		return odvgp__fail(info, ODVGP_E_NAN, "gradient", -1, 0, "is not finite");
+		return odvgp__refuse(info, ODVGP_E_NAN, "gradient", "is not finite");
 	*loss = (double)job->kl - (double)job->expected;
 	return ODVGP_OK;
 }
@@ -15892,10 +15761,10 @@ static void odvgp__lbfgs_loss(void *user, const odvgp_real *x, double *loss, odv
 	if (odvgp__theta_ok(m)) odvgp__lbfgs_evaluate(job, loss, g, NULL);
 }
 
-/*  The stored bound is valid for these rows only. */
+/*	The stored bound is valid for these rows only. */
 static uint64_t odvgp__lbfgs_hash(const odvgp_real *x, ptrdiff_t n, uint64_t h)
 {
-	for (ptrdiff_t i = 0; i < n; i++) {
+	ODVGP__FOR(i, n) {
 		uint64_t bits = 0;
 		memcpy(&bits, &x[i], sizeof x[i]);
 		h = odvgp__mix(h ^ bits);
@@ -15906,7 +15775,7 @@ static uint64_t odvgp__lbfgs_hash(const odvgp_real *x, ptrdiff_t n, uint64_t h)
 static int odvgp__lbfgs_same_jitters(const odvgp_model *m)
 {
 	int same = 1;
-	for (int i = 0; i < m->units; i++)
+	ODVGP__EACH_UNIT(i, m)
 		for (int k = 0; k < ODVGP__JITTERS; k++)
 			same &= m->unit[i].jitter[k].raised == m->unit[i].lbfgs_jitter[k];
 	return same;
@@ -15914,13 +15783,13 @@ static int odvgp__lbfgs_same_jitters(const odvgp_model *m)
 
 static void odvgp__lbfgs_note_jitters(odvgp_model *m)
 {
-	for (int i = 0; i < m->units; i++)
+	ODVGP__EACH_UNIT(i, m)
 		for (int k = 0; k < ODVGP__JITTERS; k++)
 			m->unit[i].lbfgs_jitter[k] = m->unit[i].jitter[k].raised;
 }
 
-/*  Loss and gradient at theta: the last iteration's if still valid, else computed, which drops the
-    pairs: they belong to another function. */
+/*	Loss and gradient at theta: the last iteration's if still valid, else computed, which drops the
+	pairs: they belong to another function. */
 static odvgp_status odvgp__lbfgs_start(
 		odvgp__lbfgs_job *job, ptrdiff_t *evaluations, odvgp_info *info)
 {
@@ -15952,7 +15821,7 @@ static odvgp_status odvgp__lbfgs_start(
 	return ODVGP_OK;
 }
 
-/*  Restores the iteration's start, to the last bit. */
+/*	Restores the iteration's start, to the last bit. */
 static void odvgp__lbfgs_return(odvgp__lbfgs_job *job)
 {
 	odvgp_model *m = job->m;
@@ -16004,21 +15873,15 @@ static odvgp_status odvgp__lbfgs_step(
 	/* a raised jitter is not lowered: another jitter gives another function */
 	state->steps++;
 	if (!report) return ODVGP_OK;
-	memset(report, 0, sizeof *report);
-	report->step = (ptrdiff_t)state->steps;
-	report->elbo = expected - kl;
-	report->expected_loglik = expected;
-	report->kl = kl;
+	odvgp__report(m, expected, kl, report);
 	report->lr = (odvgp_real)w->length;
 	report->converged = w->converged;
 	report->stuck = w->stuck;
 	report->evaluations = evaluations + w->evaluations;
-	report->events = m->tape.events;
 	return ODVGP_OK;
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>train   the training step */
+/* ---- >>train   the training step */
 
 static void odvgp__jitter_recover(odvgp__tape *t, odvgp__jitter *jitter)
 {
@@ -16029,12 +15892,12 @@ static void odvgp__jitter_recover(odvgp__tape *t, odvgp__jitter *jitter)
 	odvgp__jitter_moved(t, jitter);
 }
 
-/*  After 100 steps without trouble, halved step sizes double and a raised jitter falls tenfold. */
+/*	After 100 steps without trouble, halved step sizes double and a raised jitter falls tenfold. */
 static void odvgp__recover(odvgp_model *m)
 {
 	if (++m->state.clean_steps % 100 == 0)
 		m->state.step_scale = ODVGP__MIN(1, 2 * m->state.step_scale);
-	for (int i = 0; i < m->units; i++)
+	ODVGP__EACH_UNIT(i, m)
 		for (int k = 0; k < ODVGP__JITTERS; k++)
 			odvgp__jitter_recover(&m->tape, &m->unit[i].jitter[k]);
 }
@@ -16042,16 +15905,16 @@ static void odvgp__recover(odvgp_model *m)
 static int odvgp__uses_natgrad(const odvgp_model *m)
 {
 	if (!m->cfg.optim.natgrad) return 0;
-	for (int i = 1; i <= m->par.slots; i++)
+	ODVGP__EACH_SLOT(i, m)
 		if (m->par.slot[i].natgrad && !m->par.slot[i].trainable) return 0;
 	return 1;
 }
 
-/*  Restores the last good values of natural steps' slots. */
+/*	Restores the last good values of natural steps' slots. */
 static void odvgp__natural_back(odvgp_model *m)
 {
 	m->state.nat_valid = 0; /* (P, j) must be recomputed from q */
-	for (int s = 1; s <= m->par.slots; s++) {
+	ODVGP__EACH_SLOT(s, m) {
 		const odvgp_slot *slot = &m->par.slot[s];
 		if (!slot->natgrad) continue;
 		for (ptrdiff_t i = slot->offset; i < slot->offset + slot->count; i++)
@@ -16062,19 +15925,19 @@ static void odvgp__natural_back(odvgp_model *m)
 
 enum { ODVGP__WATCHED_LOOKS = 4, ODVGP__CURVED_LOOKS = 20 };
 
-/*  Whether log p(y|f) is not concave in what q moves, or its maximum in one function depends on the
-    others, which move at the same time: a step can overshoot at any size. */
+/*	Whether log p(y|f) is not concave in what q moves, or its maximum in one function depends on the
+	others, which move at the same time: a step can overshoot at any size. */
 static int odvgp__is_curved(const odvgp_model *m)
 {
 	return !(m->tape.likelihood->flags & ODVGP__LIK_LOG_CONCAVE) || m->cfg.lik.link_jitter > 0 ||
 		   m->units > 1 || (m->slot_mixing && m->unit->P > 1);
 }
 
-/*  A natural step of O(M)'s q or for a likelihood that is not log-concave. If O(M)'s sees all rows,
-    or the other any, and the bound falls, q is restored and half the step is tried. The last good
-    parameters are those of the evaluation that gave `bound`, which is repeated, because a step uses
-    up its statistics. If that fails, as it can when the rows change meanwhile, there is no
-    gradient, and the step counts as not taken. Adds its evaluations to *evaluations. */
+/*	A natural step of O(M)'s q or for a likelihood that is not log-concave. If O(M)'s sees all rows,
+	or the other any, and the bound falls, q is restored and half the step is tried. The last good
+	parameters are those of the evaluation that gave `bound`, which is repeated, because a step uses
+	up its statistics. If that fails, as it can when the rows change meanwhile, there is no
+	gradient, and the step counts as not taken. Adds its evaluations to *evaluations. */
 static odvgp_status odvgp__step_watched(odvgp_model *m, const odvgp__rows *rows,
 		odvgp__wants_list want, odvgp_real tau, double bound, int *evaluations, odvgp_info *info)
 {
@@ -16106,10 +15969,10 @@ static odvgp_status odvgp__step_watched(odvgp_model *m, const odvgp__rows *rows,
 	return ODVGP_OK;
 }
 
-/*  The natural part of a step, after the evaluation that gave `bound`; adds its own to *looks. If
-    no step size keeps q valid, q stays and the other slots move. After an error q is unchanged and
-    there is no gradient. Gamma's step is checked with all columns: an estimate from sampled columns
-    has no optimum. */
+/*	The natural part of a step, after the evaluation that gave `bound`; adds its own to *looks. If
+	no step size keeps q valid, q stays and the other slots move. After an error q is unchanged and
+	there is no gradient. Gamma's step is checked with all columns: an estimate from sampled columns
+	has no optimum. */
 static odvgp_status odvgp__step_natural(odvgp_model *m, const odvgp__rows *rows,
 		odvgp__wants_list want, odvgp_real tau, double bound, int *looks, odvgp_info *info)
 {
@@ -16171,15 +16034,10 @@ static odvgp_status odvgp__step_rows(
 	m->state.steps++;
 	odvgp__recover(m);
 	if (!report) return ODVGP_OK;
-	memset(report, 0, sizeof *report);
-	report->step = (ptrdiff_t)m->state.steps;
-	report->elbo = expected - kl;
-	report->expected_loglik = expected;
-	report->kl = kl;
+	odvgp__report(m, expected, kl, report);
 	report->lr = lr;
 	report->natgrad_step = tau;
 	report->evaluations = 1 + split + looks;
-	report->events = m->tape.events;
 	return ODVGP_OK;
 }
 
@@ -16203,8 +16061,8 @@ ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *m, const odvgp_real *Xb, co
 ODVGP_API odvgp_status odvgp_step(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
 		odvgp_report *report, odvgp_info *info)
 {
-	odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
-	if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
+	odvgp_status s = odvgp__all_rows_check(m, X, Y, info);
+	if (s) return s;
 	odvgp__rows rows = odvgp__rows_plain(X, Y, m->cfg.optim.batch);
 	/* an epoch drops the rows left over */
 	uint64_t per_epoch = (uint64_t)(m->cfg.N / m->cfg.optim.batch);
@@ -16214,23 +16072,22 @@ ODVGP_API odvgp_status odvgp_step(odvgp_model *m, const odvgp_real *X, const odv
 	return odvgp__step_by(m, &rows, report, info);
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>init   initial inducing points, hyperparameters and q
+/* ---- >>init   initial inducing points, hyperparameters and q
 
-    odvgp_init_beta, odvgp_init_gamma and odvgp_init_hyper describe the methods. One for beta
-    returns how many points it could tell apart; random rows supply the rest.
+	odvgp_init_beta, odvgp_init_gamma and odvgp_init_hyper describe the methods. One for beta
+	returns how many points it could tell apart; random rows supply the rest.
 
-    KMEANS draws seeds with probability proportional to the squared distance to the seeds so far, so
-    that repeated rows are drawn once. At most 10 of Lloyd's iterations follow.
+	KMEANS draws seeds with probability proportional to the squared distance to the seeds so far, so
+	that repeated rows are drawn once. At most 10 of Lloyd's iterations follow.
 
-    GREEDY [GREEDY]: column k of the pivoted Cholesky factor of the sample's kernel matrix is
-        l_k = (K(X,x_k) - sum_{j<k} l_j l_j(x_k)) / sqrt(v(x_k))
-    and the variances fall by its squares, v -= l_k^2.
+	GREEDY [GREEDY]: column k of the pivoted Cholesky factor of the sample's kernel matrix is
+		l_k = (K(X,x_k) - sum_{j<k} l_j l_j(x_k)) / sqrt(v(x_k))
+	and the variances fall by its squares, v -= l_k^2.
 
-    MEDIAN's factors from 0.1 to 1 are 0.1 sqrt(D) and sqrt(D) for two base kernels on standardised
-    inputs, as [ODVGP] appendix E. */
+	MEDIAN's factors from 0.1 to 1 are 0.1 sqrt(D) and sqrt(D) for two base kernels on standardised
+	inputs, as [ODVGP] appendix E. */
 
-/*  `times` rows for each point, at least 4096, at most all N. */
+/*	`times` rows for each point, at least 4096, at most all N. */
 static ptrdiff_t odvgp__sample_rows(ptrdiff_t N, ptrdiff_t points, ptrdiff_t times)
 {
 	/* points * times is at most N */
@@ -16238,7 +16095,7 @@ static ptrdiff_t odvgp__sample_rows(ptrdiff_t N, ptrdiff_t points, ptrdiff_t tim
 	return ODVGP__MIN(N, ODVGP__MAX(times * points, (ptrdiff_t)4096));
 }
 
-/*  Rows of the data, through the layers below, that units above layer 0 see. */
+/*	Rows of the data, through the layers below, that units above layer 0 see. */
 static ptrdiff_t odvgp__seen_rows(const odvgp_model *m)
 {
 	ptrdiff_t M = 0;
@@ -16251,8 +16108,8 @@ static ptrdiff_t odvgp__unit_rows(const odvgp__unit *u)
 	return u->number ? odvgp__seen_rows(u->model) : u->model->cfg.N;
 }
 
-/*  Rows that may become inducing points: the unit's, or patches drawn from up to 1,000 images
-    [SOLVE] appendix G.2. */
+/*	Rows that may become inducing points: the unit's, or patches drawn from up to 1,000 images
+	[SOLVE] appendix G.2. */
 static ptrdiff_t odvgp__all_candidates(const odvgp__unit *u)
 {
 	ptrdiff_t N = odvgp__unit_rows(u), T = odvgp__patches_count(&u->patches),
@@ -16270,7 +16127,7 @@ static ptrdiff_t odvgp__init_rows(const odvgp__unit *u)
 	return odvgp__sample_rows(odvgp__candidates(u), u->M, 50);
 }
 
-/*  GREEDY stores M numbers for each row. */
+/*	GREEDY stores M numbers for each row. */
 static ptrdiff_t odvgp__greedy_rows(const odvgp__unit *u)
 {
 	return odvgp__sample_rows(odvgp__candidates(u), u->M, 4);
@@ -16284,10 +16141,10 @@ static ptrdiff_t odvgp__residual_rows(const odvgp__unit *u)
 }
 #define ODVGP__MEDIAN_ROWS 512
 
-typedef struct odvgp__init_work {
+typedef struct {
 	/* what units above layer 0 see, rows through the mean functions below: sample[number % 2] */
 	odvgp_real *sample[2];
-	/* PROJECTION: the correlation matrix [D,D], axes [P,D], a vector and the columns' means [D]; for
+	/* PROJECTION: correlation matrix [D,D], axes [P,D], a vector and the columns' means [D]; for
        mixed functions of the targets, D = F, with standard deviations and means */
 	odvgp_real *square, *axes, *vector, *means;
 	double *centres;
@@ -16369,7 +16226,7 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
 	a->bad |= images.bad;
 }
 
-/*  v, or 1 unless v is positive and 1e6 away from the precision's limits. */
+/*	v, or 1 unless v is positive and 1e6 away from the precision's limits. */
 static double odvgp__usable(double v)
 {
 	return v > 1e6 * (double)ODVGP__TINY && v < 1e-6 / (double)ODVGP__TINY ? v : 1;
@@ -16378,25 +16235,24 @@ static double odvgp__usable(double v)
 static odvgp_real odvgp__row_distance(const odvgp_real *x, const odvgp_real *z, ptrdiff_t D)
 {
 	odvgp_real sum = 0;
-	for (ptrdiff_t d = 0; d < D; d++) sum += (x[d] - z[d]) * (x[d] - z[d]);
+	ODVGP__FOR(d, D) sum += (x[d] - z[d]) * (x[d] - z[d]);
 	return sum;
 }
 
-/*  The first rows of a random permutation of N. */
+/*	The first rows of a random permutation of N. */
 static void odvgp__draw_sample(
 		const odvgp__unit *u, ptrdiff_t N, ptrdiff_t rows, odvgp__init_work *w)
 {
 	odvgp_model *m = u->model;
-	for (ptrdiff_t i = 0; i < rows; i++)
-		w->row[i] = odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 0, N, i);
+	ODVGP__FOR(i, rows) w->row[i] = odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 0, N, i);
 }
 
-/*  to [rows,D]: rows of the sample from number `from` on. */
+/*	to [rows,D]: rows of the sample from number `from` on. */
 static void odvgp__gather(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t from, ptrdiff_t rows,
 		const odvgp__init_work *w, odvgp_real *to)
 {
 	ptrdiff_t D = u->Dz;
-	for (ptrdiff_t i = 0; i < rows; i++) odvgp__copy(to + i * D, X + w->row[from + i] * D, D);
+	ODVGP__FOR(i, rows) odvgp__copy(to + i * D, X + w->row[from + i] * D, D);
 }
 
 static ptrdiff_t odvgp__largest(const odvgp_real *x, ptrdiff_t n)
@@ -16412,7 +16268,7 @@ static ptrdiff_t odvgp__largest(const odvgp_real *x, ptrdiff_t n)
 static uint64_t odvgp__row_hash(const odvgp_real *x, ptrdiff_t D)
 {
 	uint64_t h = 0;
-	for (ptrdiff_t d = 0; d < D; d++) {
+	ODVGP__FOR(d, D) {
 		odvgp_real v = x[d] + 0; /* -0 becomes 0 */
 		uint64_t bits = 0;
 		memcpy(&bits, &v, sizeof v);
@@ -16421,7 +16277,7 @@ static uint64_t odvgp__row_hash(const odvgp_real *x, ptrdiff_t D)
 	return h;
 }
 
-/*  The entry of a row equal to x, or the empty entry where x belongs. */
+/*	The entry of a row equal to x, or the empty entry where x belongs. */
 static const odvgp_real **odvgp__row_place(
 		const odvgp__init_work *w, const odvgp_real *x, ptrdiff_t D)
 {
@@ -16431,14 +16287,14 @@ static const odvgp_real **odvgp__row_place(
 	return &w->table[at];
 }
 
-/*  The rows of Z [n,D] become the set. */
+/*	The rows of Z [n,D] become the set. */
 static void odvgp__set_rows(odvgp__init_work *w, const odvgp_real *Z, ptrdiff_t n, ptrdiff_t D)
 {
-	for (ptrdiff_t i = 0; i < w->table_size; i++) w->table[i] = NULL;
-	for (ptrdiff_t k = 0; k < n; k++) *odvgp__row_place(w, Z + k * D, D) = Z + k * D;
+	ODVGP__FOR(i, w->table_size) w->table[i] = NULL;
+	ODVGP__FOR(k, n) *odvgp__row_place(w, Z + k * D, D) = Z + k * D;
 }
 
-/*  Makes x row z of the inducing points, unless taken. */
+/*	Makes x row z of the inducing points, unless taken. */
 static int odvgp__take_row(odvgp__init_work *w, const odvgp_real *x, odvgp_real *z, ptrdiff_t D)
 {
 	const odvgp_real **place = odvgp__row_place(w, x, D);
@@ -16448,8 +16304,8 @@ static int odvgp__take_row(odvgp__init_work *w, const odvgp_real *x, odvgp_real 
 	return 1;
 }
 
-/*  Fills Z with random rows after the first `taken`: while there are any, rows neither in Z nor in
-    `other` [others,D]; then rows not in Z; then any. */
+/*	Fills Z with random rows after the first `taken`: while there are any, rows neither in Z nor in
+	`other` [others,D]; then rows not in Z; then any. */
 static void odvgp__fill_rows(const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z,
 		ptrdiff_t taken, ptrdiff_t count, const odvgp_real *other, ptrdiff_t others,
 		odvgp__init_work *w)
@@ -16472,12 +16328,12 @@ static void odvgp__fill_rows(const odvgp__unit *u, const odvgp_real *X, odvgp_re
 
 /* --- KMEANS and FARTHEST: distances to the nearest point so far --- */
 
-/*  Lowers distances by the new centre k. Returns their sum. */
+/*	Lowers distances by the new centre k. Returns their sum. */
 static double odvgp__nearest_lower(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t rows,
 		const odvgp_real *Z, ptrdiff_t k, odvgp__init_work *w)
 {
 	double sum = 0;
-	for (ptrdiff_t i = 0; i < rows; i++) {
+	ODVGP__FOR(i, rows) {
 		odvgp_real r2 = odvgp__row_distance(X + w->row[i] * u->Dz, Z + k * u->Dz, u->Dz);
 		if (k == 0 || r2 < w->distance[i]) {
 			w->distance[i] = r2;
@@ -16488,14 +16344,14 @@ static double odvgp__nearest_lower(const odvgp__unit *u, const odvgp_real *X, pt
 	return sum;
 }
 
-/*  A row drawn with probability proportional to its squared distance. */
+/*	A row drawn with probability proportional to its squared distance. */
 static ptrdiff_t odvgp__kmeans_draw(
 		const odvgp__unit *u, ptrdiff_t rows, double sum, ptrdiff_t k, const odvgp__init_work *w)
 {
 	odvgp_model *m = u->model;
 	double left = odvgp__uniform(m->cfg.seed, ODVGP__STREAM_KMEANS, (uint64_t)k) * sum;
 	ptrdiff_t last = 0;
-	for (ptrdiff_t i = 0; i < rows; i++) {
+	ODVGP__FOR(i, rows) {
 		if (!(w->distance[i] > 0)) continue;
 		last = i;
 		if ((left -= (double)w->distance[i]) <= 0) break;
@@ -16503,7 +16359,7 @@ static ptrdiff_t odvgp__kmeans_draw(
 	return last;
 }
 
-typedef struct odvgp__kmeans_job {
+typedef struct {
 	const odvgp__unit *u;
 	const odvgp_real *X;
 	odvgp__init_work *w;
@@ -16511,7 +16367,7 @@ typedef struct odvgp__kmeans_job {
 	int tasks;
 } odvgp__kmeans_job;
 
-/*  The nearest centre of each row in w->row, a chunk of centres at a time; ties go to the first. */
+/*	The nearest centre of each row in w->row, a chunk of centres at a time; ties go to the first. */
 static void odvgp__kmeans_task(void *arg, int task)
 {
 	const odvgp__kmeans_job *job = (const odvgp__kmeans_job *)arg;
@@ -16522,9 +16378,9 @@ static void odvgp__kmeans_task(void *arg, int task)
 		odvgp_real least = 0;
 		ptrdiff_t best = -1;
 		for (ptrdiff_t k = 0; k < M; k += ODVGP__CHUNK) {
-			odvgp__isa_of(&job->u->model->tape.blas)
-					->sqdist(D, job->X + job->w->row[i] * D, job->w->centre_t + k, ld, r2);
-			for (ptrdiff_t c = 0; c < ODVGP__MIN(M - k, ODVGP__CHUNK); c++)
+			job->u->model->tape.blas.isa->sqdist(
+					D, job->X + job->w->row[i] * D, job->w->centre_t + k, ld, r2);
+			ODVGP__FOR(c, ODVGP__MIN(M - k, ODVGP__CHUNK))
 				if (best < 0 || r2[c] < least) {
 					least = r2[c];
 					best = k + c;
@@ -16540,60 +16396,58 @@ static void odvgp__kmeans_nearest(const odvgp__unit *u, const odvgp_real *X, ptr
 	odvgp_model *m = u->model;
 	odvgp__kmeans_job job = {u, X, w, n, odvgp__tasks(&m->cfg.threads)};
 	ptrdiff_t D = u->Dz, M = u->M, ld = odvgp__padded(M);
-	for (ptrdiff_t d = 0; d < D; d++)
-		for (ptrdiff_t k = 0; k < ld; k++) w->centre_t[d * ld + k] = k < M ? Z[k * D + d] : 0;
+	ODVGP__FOR(d, D)
+		ODVGP__FOR(k, ld) w->centre_t[d * ld + k] = k < M ? Z[k * D + d] : 0;
 	odvgp__run(&m->cfg.threads, job.tasks, odvgp__kmeans_task, &job);
 }
 
-/*  Each centre moves to its rows' mean, computed as a difference from the old centre, so that one
-    with equal rows keeps their exact place. A centre without rows stays. */
+/*	Each centre moves to its rows' mean, computed as a difference from the old centre, so that one
+	with equal rows keeps their exact place. A centre without rows stays. */
 static void odvgp__kmeans_lloyd(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t rows,
 		odvgp_real *Z, odvgp__init_work *w)
 {
 	ptrdiff_t M = u->M, D = u->Dz;
 	odvgp__zero(w->centre, M * D);
 	memset(w->count, 0, (size_t)M * sizeof *w->count);
-	for (ptrdiff_t i = 0; i < rows; i++) {
+	ODVGP__FOR(i, rows) {
 		ptrdiff_t k = w->nearest[i];
 		w->count[k]++;
-		for (ptrdiff_t d = 0; d < D; d++)
-			w->centre[k * D + d] += X[w->row[i] * D + d] - Z[k * D + d];
+		ODVGP__FOR(d, D) w->centre[k * D + d] += X[w->row[i] * D + d] - Z[k * D + d];
 	}
-	for (ptrdiff_t k = 0; k < M; k++)
+	ODVGP__FOR(k, M)
 		for (ptrdiff_t d = 0; d < D && w->count[k]; d++)
 			Z[k * D + d] += w->centre[k * D + d] / (odvgp_real)w->count[k];
 	odvgp__kmeans_nearest(u, X, rows, Z, w);
 }
 
-/*  On rows outside the sample: each pulls its centre by 1/count. Counts start with the sample's. */
+/*	On rows outside the sample: each pulls its centre by 1/count. Counts start with the sample's. */
 static void odvgp__kmeans_batches(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t rows,
 		odvgp_real *Z, odvgp__init_work *w)
 {
 	odvgp_model *m = u->model;
 	ptrdiff_t D = u->Dz, N = odvgp__candidates(u), total = ODVGP__MIN(N - rows, 2 * rows);
 	memset(w->count, 0, (size_t)u->M * sizeof *w->count);
-	for (ptrdiff_t i = 0; i < rows; i++) w->count[w->nearest[i]]++;
+	ODVGP__FOR(i, rows) w->count[w->nearest[i]]++;
 	/* the rows behind the sample in the permutation, once each */
 	for (ptrdiff_t from = 0; from < total; from += rows) {
 		ptrdiff_t n = ODVGP__MIN(rows, total - from);
-		for (ptrdiff_t i = 0; i < n; i++)
+		ODVGP__FOR(i, n)
 			w->row[i] = odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 0, N, rows + from + i);
 		odvgp__kmeans_nearest(u, X, n, Z, w);
-		for (ptrdiff_t i = 0; i < n; i++) {
+		ODVGP__FOR(i, n) {
 			ptrdiff_t k = w->nearest[i];
 			odvgp_real rate = 1 / (odvgp_real)++w->count[k];
-			for (ptrdiff_t d = 0; d < D; d++)
-				Z[k * D + d] += rate * (X[w->row[i] * D + d] - Z[k * D + d]);
+			ODVGP__FOR(d, D) Z[k * D + d] += rate * (X[w->row[i] * D + d] - Z[k * D + d]);
 		}
 	}
 }
 
-/*  Moves the distinct centres to the front. Returns their number. */
+/*	Moves the distinct centres to the front. Returns their number. */
 static ptrdiff_t odvgp__distinct_rows(odvgp_real *Z, ptrdiff_t n, ptrdiff_t D, odvgp__init_work *w)
 {
 	ptrdiff_t count = 0;
 	odvgp__set_rows(w, Z, 0, D);
-	for (ptrdiff_t k = 0; k < n; k++) {
+	ODVGP__FOR(k, n) {
 		const odvgp_real **place = odvgp__row_place(w, Z + k * D, D);
 		if (*place) continue;
 		if (k > count) odvgp__copy(Z + count * D, Z + k * D, D);
@@ -16602,13 +16456,13 @@ static ptrdiff_t odvgp__distinct_rows(odvgp_real *Z, ptrdiff_t n, ptrdiff_t D, o
 	return count;
 }
 
-/*  With fewer distinct rows than M, all are seeds, and no means are needed. */
+/*	With fewer distinct rows than M, all are seeds, and no means are needed. */
 static ptrdiff_t odvgp__kmeans(
 		const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w)
 {
 	ptrdiff_t rows = odvgp__init_rows(u), D = u->Dz, M = u->M, next = 0;
 	odvgp__draw_sample(u, odvgp__candidates(u), rows, w);
-	for (ptrdiff_t k = 0; k < M; k++) {
+	ODVGP__FOR(k, M) {
 		odvgp__copy(Z + k * D, X + w->row[next] * D, D);
 		double sum = odvgp__nearest_lower(u, X, rows, Z, k, w);
 		if (!(sum > 0) && k + 1 < M) return k + 1;
@@ -16642,13 +16496,13 @@ static ptrdiff_t odvgp__random_rows(
 
 /* --- GREEDY and RESIDUAL: variances given the points so far --- */
 
-/*  Variances below this are rounding error. */
+/*	Variances below this are rounding error. */
 static odvgp_real odvgp__no_variance(const odvgp__unit *u, odvgp_real prior)
 {
 	return (odvgp_real)u->M * ODVGP__EPS * prior;
 }
 
-typedef struct odvgp__pivot_job {
+typedef struct {
 	odvgp__kjob kernel; /* the pivot against the sample */
 	const odvgp__init_work *w;
 	ptrdiff_t column, M;
@@ -16656,11 +16510,11 @@ typedef struct odvgp__pivot_job {
 	odvgp_real sd;           /* square root of its variance */
 } odvgp__pivot_job;
 
-/*  For each chunk of rows: kernel values, the column's entries, and remaining variances. */
+/*	For each chunk of rows: kernel values, the column's entries, and remaining variances. */
 static void odvgp__pivot_task(void *arg, int t)
 {
 	const odvgp__pivot_job *job = (const odvgp__pivot_job *)arg;
-	const odvgp__isa *isa = odvgp__isa_of(job->kernel.blas);
+	const odvgp__isa *isa = job->kernel.blas->isa;
 	ptrdiff_t from, to, k = job->column;
 	odvgp__kchunk chunk;
 	odvgp__chunk_place(&job->kernel, t, &chunk);
@@ -16680,7 +16534,7 @@ static void odvgp__pivot_task(void *arg, int t)
 static void odvgp__pivot(odvgp__pivot_job *job, const odvgp_real *x, ptrdiff_t row)
 {
 	odvgp__kjob *kernel = &job->kernel;
-	for (uint32_t g = 0; g < kernel->k->ngroup; g++)
+	ODVGP__EACH_GROUP(g, kernel->k)
 		odvgp__points(kernel->k, g, kernel->hyp, x, 1, kernel->centre, kernel->u[g],
 				odvgp__group_dims(kernel->k, g), 1);
 	job->pivot = job->w->factor + row * job->M;
@@ -16694,12 +16548,11 @@ static ptrdiff_t odvgp__greedy(
 {
 	odvgp_model *m = u->model;
 	ptrdiff_t rows = odvgp__greedy_rows(u), D = u->Dz;
-	odvgp_real value[ODVGP__MAX_NODES], prior = 0;
+	odvgp_real prior = 0;
 	odvgp__arena scratch = w->rest;
 	odvgp__pivot_job job;
 	memset(&job, 0, sizeof job);
-	odvgp__kernel_job(
-			&job.kernel, &m->tape.blas, &u->kernel, odvgp__hyp(u), NULL, 1, w->chosen, rows);
+	odvgp__unit_job(&job.kernel, u, NULL, 1, w->chosen, rows);
 	job.w = w;
 	job.M = u->M;
 	odvgp__kernel_scratch(
@@ -16710,8 +16563,8 @@ static ptrdiff_t odvgp__greedy(
 	odvgp__kernel_prepare(&job.kernel);
 	job.kernel.tasks = odvgp__kernel_tasks(&job.kernel);
 	odvgp__set_rows(w, Z, 0, D);
-	for (ptrdiff_t i = 0; i < rows; i++) {
-		w->distance[i] = odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), w->chosen + i * D, value);
+	ODVGP__FOR(i, rows) {
+		w->distance[i] = odvgp__unit_diag(u, w->chosen + i * D);
 		prior = ODVGP__MAX(prior, w->distance[i]);
 	}
 	for (;;) { /* each iteration sets a variance to 0 */
@@ -16724,20 +16577,18 @@ static ptrdiff_t odvgp__greedy(
 	}
 }
 
-/*  w->Lb = chol(K(Z,Z) + jitter I), lower, with the least jitter from the model's upwards that
-    works. Returns 0 if none does. */
+/*	w->Lb = chol(K(Z,Z) + jitter I), lower, with the least jitter from the model's upwards that
+	works. Returns 0 if none does. */
 static int odvgp__beta_factor(const odvgp__unit *u, const odvgp_real *Z, const odvgp__init_work *w)
 {
 	odvgp_model *m = u->model;
 	ptrdiff_t M = u->M;
-	odvgp_real value[ODVGP__MAX_NODES], prior = 0;
-	for (ptrdiff_t i = 0; i < M; i++)
-		prior +=
-				odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), Z + i * u->Dz, value) / (odvgp_real)M;
+	odvgp_real prior = 0;
+	ODVGP__FOR(i, M) prior += odvgp__unit_diag(u, Z + i * u->Dz) / (odvgp_real)M;
 	odvgp_real jitter = m->cfg.jitter.absolute + m->cfg.jitter.relative * prior,
 			   least = odvgp__no_variance(u, prior);
 	odvgp__kjob job;
-	odvgp__kernel_job(&job, &m->tape.blas, &u->kernel, odvgp__hyp(u), Z, M, Z, M);
+	odvgp__unit_job(&job, u, Z, M, Z, M);
 	job.lower = 1;
 	job.K = w->Lb;
 	job.ldk = M;
@@ -16745,7 +16596,7 @@ static int odvgp__beta_factor(const odvgp__unit *u, const odvgp_real *Z, const o
        is 0 or not finite. */
 	for (int tries = 0; tries < 20 && prior > 0 && prior < (odvgp_real)HUGE_VAL; tries++) {
 		odvgp__kernel_run(&job, w->rest);
-		for (ptrdiff_t i = 0; i < M; i++) w->Lb[i * M + i] += jitter;
+		ODVGP__FOR(i, M) w->Lb[i * M + i] += jitter;
 		if (odvgp_potrf(&m->tape.blas, M, w->Lb, M, NULL) == ODVGP_OK) return 1;
 		jitter = ODVGP__MAX(10 * jitter, least);
 		if (!(jitter <= prior)) return 0;
@@ -16753,26 +16604,26 @@ static int odvgp__beta_factor(const odvgp__unit *u, const odvgp_real *Z, const o
 	return 0;
 }
 
-/*  -(k(x,x) - |L^-1 k(Z,x)|^2), at most 0, for the sample, a tile at a time. Returns the largest
-    k(x,x). */
+/*	-(k(x,x) - |L^-1 k(Z,x)|^2), at most 0, for the sample, a tile at a time. Returns the largest
+	k(x,x). */
 static odvgp_real odvgp__residuals(const odvgp__unit *u, const odvgp_real *X, ptrdiff_t rows,
 		const odvgp_real *Z, const odvgp__init_work *w)
 {
 	odvgp_model *m = u->model;
-	odvgp_real value[ODVGP__MAX_NODES], most = 0;
+	odvgp_real most = 0;
 	ptrdiff_t M = u->M;
 	for (ptrdiff_t from = 0; from < rows; from += m->cfg.tile) {
 		ptrdiff_t n = ODVGP__MIN(rows - from, m->cfg.tile);
 		odvgp__gather(u, X, from, n, w, w->X);
 		odvgp__kjob job;
-		odvgp__kernel_job(&job, &m->tape.blas, &u->kernel, odvgp__hyp(u), w->X, n, Z, M);
+		odvgp__unit_job(&job, u, w->X, n, Z, M);
 		job.K = w->A;
 		job.ldk = M;
 		odvgp__kernel_run(&job, w->rest);
 		odvgp_trsm(&m->tape.blas, 1, 1, n, M, w->Lb, M, w->A, M);
-		for (ptrdiff_t i = 0; i < n; i++) {
-			odvgp_real k = odvgp__kernel_diag(&u->kernel, odvgp__hyp(u), w->X + i * u->Dz, value);
-			odvgp_real rest = odvgp__isa_of(&m->tape.blas)->dot(M, w->A + i * M, w->A + i * M) - k;
+		ODVGP__FOR(i, n) {
+			odvgp_real k = odvgp__unit_diag(u, w->X + i * u->Dz);
+			odvgp_real rest = m->tape.blas.isa->dot(M, w->A + i * M, w->A + i * M) - k;
 			most = ODVGP__MAX(most, k);
 			w->distance[from + i] = rest < 0 ? rest : 0;
 		}
@@ -16821,7 +16672,7 @@ static ptrdiff_t odvgp__worst_explained(
 	if (!odvgp__beta_factor(u, Zb, w)) return 0;
 	odvgp__draw_sample(u, odvgp__candidates(u), rows, w);
 	odvgp_real prior = odvgp__residuals(u, X, rows, Zb, w);
-	for (ptrdiff_t i = 0; i < rows; i++) w->nearest[i] = i;
+	ODVGP__FOR(i, rows) w->nearest[i] = i;
 	odvgp__sort(w->nearest, rows, w->distance, 1);
 	odvgp__set_rows(w, Zb, u->M, D);
 	for (ptrdiff_t i = 0; i < rows && taken < u->M_gamma; i++) {
@@ -16831,8 +16682,8 @@ static ptrdiff_t odvgp__worst_explained(
 	return taken;
 }
 
-/*  The candidates. Without `located` the columns of locations are 0, so that methods choose by
-    pixels. */
+/*	The candidates. Without `located` the columns of locations are 0, so that methods choose by
+	pixels. */
 static const odvgp_real *odvgp__draw_candidates(
 		const odvgp__unit *u, const odvgp_real *X, int located, odvgp__init_work *w)
 {
@@ -16840,7 +16691,7 @@ static const odvgp_real *odvgp__draw_candidates(
 	if (!p->height) return X;
 	uint64_t seed = u->model->cfg.seed;
 	ptrdiff_t T = odvgp__patches_count(p), all = odvgp__all_candidates(u), N = odvgp__unit_rows(u);
-	for (ptrdiff_t i = 0; i < odvgp__candidates(u); i++) {
+	ODVGP__FOR(i, odvgp__candidates(u)) {
 		ptrdiff_t k = odvgp__permute(seed, ODVGP__STREAM_PATCHES, 0, all, i),
 				  image = odvgp__permute(seed, ODVGP__STREAM_PATCHES, 1, N, k / T);
 		odvgp_real *to = w->patches + i * u->Dz;
@@ -16850,20 +16701,20 @@ static const odvgp_real *odvgp__draw_candidates(
 	return w->patches;
 }
 
-/*  Uniform on the image. */
+/*	Uniform on the image. */
 static void odvgp__draw_locations(const odvgp__unit *u, odvgp_real *Z, ptrdiff_t n, ptrdiff_t from)
 {
 	const odvgp__patches *p = &u->patches;
 	const ptrdiff_t last[2] = {odvgp__patches_down(p) - 1, odvgp__patches_across(p) - 1};
-	for (ptrdiff_t i = 0; i < 2 * n; i++)
+	ODVGP__FOR(i, 2 * n)
 		Z[i / 2 * u->Dz + u->Dz - 2 + i % 2] =
 				(odvgp_real)(odvgp__uniform(u->model->cfg.seed, ODVGP__STREAM_PATCHES,
 									 (uint64_t)(2 * from + i)) *
 							 (double)last[i % 2]);
 }
 
-/*  By odvgp_init_beta and odvgp_init_gamma. A method writes the points it can tell apart to Z and
-    returns their number. */
+/*	By odvgp_init_beta and odvgp_init_gamma. A method writes the points it can tell apart to Z and
+	returns their number. */
 typedef ptrdiff_t (*odvgp__points_method)(
 		const odvgp__unit *u, const odvgp_real *X, odvgp_real *Z, odvgp__init_work *w);
 static const odvgp__points_method odvgp__beta_methods[] = {
@@ -16888,7 +16739,7 @@ static void odvgp__init_points(const odvgp__unit *u, const odvgp_real *X, odvgp_
 
 /* --- hyperparameters --- */
 
-/*  By repeated partition, which reorders x. */
+/*	By repeated partition, which reorders x. */
 static odvgp_real odvgp__median(odvgp_real *x, ptrdiff_t n)
 {
 	ptrdiff_t low = 0, high = n - 1, k = n / 2;
@@ -16911,8 +16762,8 @@ static odvgp_real odvgp__median(odvgp_real *x, ptrdiff_t n)
 	return x[k];
 }
 
-/*  Median distance of random pairs of distinct rows over a base kernel's columns; 1 if none
-    (constant columns). */
+/*	Median distance of random pairs of distinct rows over a base kernel's columns; 1 if none
+	(constant columns). */
 static double odvgp__median_distance(odvgp__unit *u, const odvgp_real *X,
 		const odvgp__base_kernel *base, const odvgp__init_work *w)
 {
@@ -16929,7 +16780,7 @@ static double odvgp__median_distance(odvgp__unit *u, const odvgp_real *X,
 								(uint64_t)N) *
 							D;
 		odvgp_real r2 = 0;
-		for (ptrdiff_t d = 0; d < (ptrdiff_t)base->ndims; d++) {
+		ODVGP__FOR(d, (ptrdiff_t)base->ndims) {
 			odvgp_real t = x[odvgp__column(base, d)] - z[odvgp__column(base, d)];
 			r2 += t * t;
 		}
@@ -16938,7 +16789,7 @@ static double odvgp__median_distance(odvgp__unit *u, const odvgp_real *X,
 	return count ? sqrt((double)odvgp__median(work, count)) : 1;
 }
 
-/*  Mean and variance of target t, without missing ones. */
+/*	Mean and variance of target t, without missing ones. */
 static double odvgp__target_moments(
 		const odvgp_model *m, const odvgp_real *Y, ptrdiff_t t, double *middle)
 {
@@ -16961,11 +16812,11 @@ static double odvgp__target_variance(const odvgp_model *m, const odvgp_real *Y)
 {
 	double total = 0, mean;
 	if (!(m->tape.likelihood->flags & ODVGP__LIK_SCALABLE)) return 1;
-	for (ptrdiff_t t = 0; t < m->T; t++) total += odvgp__target_moments(m, Y, t, &mean);
+	ODVGP__FOR(t, m->T) total += odvgp__target_moments(m, Y, t, &mean);
 	return total > 0 ? total / (double)m->T : 1;
 }
 
-typedef struct odvgp__start {
+typedef struct {
 	double lengthscale, variance; /* of a base kernel */
 } odvgp__start;
 
@@ -16980,7 +16831,7 @@ static odvgp__start odvgp__median_start(
 	return start;
 }
 
-/*  Mean of |v_next - v| over neighbours that differ, in the order of `row`; 0 if none do. */
+/*	Mean of |v_next - v| over neighbours that differ, in the order of `row`; 0 if none do. */
 static double odvgp__mean_gap(
 		const odvgp_real *v, ptrdiff_t stride, const ptrdiff_t *row, ptrdiff_t rows)
 {
@@ -16993,23 +16844,23 @@ static double odvgp__mean_gap(
 	return count > 0 ? sum / count : 0;
 }
 
-/*  Each column's d_x and the targets' d_y. Rows with equal x keep the data's order. */
+/*	Each column's d_x and the targets' d_y. Rows with equal x keep the data's order. */
 static void odvgp__find_gaps(
 		const odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w)
 {
 	odvgp_model *m = u->model;
 	ptrdiff_t rows = odvgp__init_rows(u), D = u->Dz, T = m->T;
 	odvgp__draw_sample(u, odvgp__candidates(u), rows, w);
-	for (ptrdiff_t d = 0; d < D; d++) {
+	ODVGP__FOR(d, D) {
 		odvgp_real *gap = w->gaps + d * (1 + T);
 		odvgp__sort(w->row, rows, X + d, D);
 		gap[0] = (odvgp_real)odvgp__mean_gap(X + d, D, w->row, rows);
-		for (ptrdiff_t t = 0; t < T; t++)
+		ODVGP__FOR(t, T)
 			gap[1 + t] = (odvgp_real)odvgp__mean_gap(Y + t, odvgp__y_columns(&m->y), w->row, rows);
 	}
 }
 
-/*  Means without constant columns, whose d_x would be 0/0; 0 if all are constant. */
+/*	Means without constant columns, whose d_x would be 0/0; 0 if all are constant. */
 static odvgp__start odvgp__ulapane_start(
 		odvgp__unit *u, const odvgp_real *X, uint32_t i, const odvgp__init_work *w)
 {
@@ -17022,7 +16873,7 @@ static odvgp__start odvgp__ulapane_start(
 	(void)X;
 	for (ptrdiff_t k = 0; k <= T; k++) {
 		double sum = 0, used = 0;
-		for (ptrdiff_t d = 0; d < (ptrdiff_t)base->ndims; d++) {
+		ODVGP__FOR(d, (ptrdiff_t)base->ndims) {
 			const odvgp_real *gap = w->gaps + odvgp__column(base, d) * (1 + T);
 			if (!(gap[0] > 0)) continue;
 			sum += (double)gap[k];
@@ -17035,8 +16886,8 @@ static odvgp__start odvgp__ulapane_start(
 	return start;
 }
 
-/*  By odvgp_init_hyper. look reads all of the data (NULL: not needed); base gives a base kernel's
-    starting values. */
+/*	By odvgp_init_hyper. look reads all of the data (NULL: not needed); base gives a base kernel's
+	starting values. */
 static const struct {
 	void (*look)(
 			const odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w);
@@ -17044,16 +16895,16 @@ static const struct {
 			odvgp__unit *u, const odvgp_real *X, uint32_t i, const odvgp__init_work *w);
 } odvgp__hyper_methods[] = {{NULL, odvgp__median_start}, {odvgp__find_gaps, odvgp__ulapane_start}};
 
-/*  ULAPANE looks at the targets, which only belong to the data's own inputs. */
+/*	ULAPANE looks at the targets, which only belong to the data's own inputs. */
 static odvgp_init_hyper odvgp__hyper_method(const odvgp__unit *u)
 {
 	return u->number ? ODVGP_INIT_HYPER_MEDIAN : u->model->cfg.init.hyperparams;
 }
 
-/*  A base kernel's starting values: the method's if it has distances; else k(x,x) is the targets'
-    variance (for white a tenth of it, as for the noise), at inputs of mean square 1 if it depends
-    on x. alpha, periods and lengthscales on circles start at 1; for periods that is a guess: give
-    them. */
+/*	A base kernel's starting values: the method's if it has distances; else k(x,x) is the targets'
+	variance (for white a tenth of it, as for the noise), at inputs of mean square 1 if it depends
+	on x. alpha, periods and lengthscales on circles start at 1; for periods that is a guess: give
+	them. */
 static void odvgp__init_base_kernel(
 		odvgp__unit *u, const odvgp_real *X, uint32_t i, const odvgp__init_work *w)
 {
@@ -17077,7 +16928,7 @@ static void odvgp__init_base_kernel(
 		odvgp__set_positive(m, first + (ptrdiff_t)(base->var + d), odvgp__usable(start.variance));
 }
 
-/*  Only what neither the expression nor the config gives. */
+/*	Only what neither the expression nor the config gives. */
 static void odvgp__init_hyper(
 		odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp__init_work *w)
 {
@@ -17086,8 +16937,8 @@ static void odvgp__init_hyper(
 	for (uint32_t i = 0; i < u->kernel.base_kernels; i++) odvgp__init_base_kernel(u, X, i, w);
 }
 
-/*  Multiplies a node by `factor` through variances that the expression does not give. Returns
-    whether it could. */
+/*	Multiplies a node by `factor` through variances that the expression does not give. Returns
+	whether it could. */
 static int odvgp__scale_kernel(odvgp__unit *u, uint32_t node, double factor)
 {
 	odvgp_model *m = u->model;
@@ -17106,7 +16957,7 @@ static int odvgp__scale_kernel(odvgp__unit *u, uint32_t node, double factor)
 	return 1;
 }
 
-/*  With patches, f has the targets' variance on average over 16 images. */
+/*	With patches, f has the targets' variance on average over 16 images. */
 static void odvgp__init_image_variance(
 		odvgp__unit *u, const odvgp_real *X, const odvgp__init_work *w)
 {
@@ -17119,10 +16970,9 @@ static void odvgp__init_image_variance(
 	odvgp__kjob job;
 	if (!u->patches.height) return;
 	odvgp_real *Kw = odvgp__take(&scratch, 1, odvgp__patches_count(&u->patches));
-	for (ptrdiff_t i = 0; i < images; i++) {
+	ODVGP__FOR(i, images) {
 		ptrdiff_t image = odvgp__permute(m->cfg.seed, ODVGP__STREAM_PATCHES, 1, N, i);
-		odvgp__kernel_job(
-				&job, &m->tape.blas, &u->kernel, odvgp__hyp(u), NULL, 0, X + image * u->D, 1);
+		odvgp__unit_job(&job, u, NULL, 0, X + image * u->D, 1);
 		job.patches = &u->patches;
 		job.weights = m->tape.node[u->patch_weights.id].v;
 		odvgp__images_diag(&job, &k, Kw, scratch, 0);
@@ -17131,8 +16981,8 @@ static void odvgp__init_image_variance(
 	if (sum > 0) odvgp__scale_kernel(u, u->kernel.nnode - 1, w->target_variance / sum);
 }
 
-/*  Mean and standard deviation of a column (1 if constant to rounding), in two passes over values
-    scaled to [-1, 1], so that neither 1e300 nor 1e-300 nor a large offset costs digits. */
+/*	Mean and standard deviation of a column (1 if constant to rounding), in two passes over values
+	scaled to [-1, 1], so that neither 1e300 nor 1e-300 nor a large offset costs digits. */
 static void odvgp__column_scale(
 		const odvgp_real *x, ptrdiff_t n, ptrdiff_t stride, odvgp_real *mean, odvgp_real *scale)
 {
@@ -17145,9 +16995,9 @@ static void odvgp__column_scale(
 	*mean = x[0];
 	*scale = 1;
 	if (!(half > 0)) return;
-	for (ptrdiff_t i = 0; i < n; i++) sum += ((double)x[i * stride] - middle) / half;
+	ODVGP__FOR(i, n) sum += ((double)x[i * stride] - middle) / half;
 	sum /= (double)n;
-	for (ptrdiff_t i = 0; i < n; i++) {
+	ODVGP__FOR(i, n) {
 		double z = ((double)x[i * stride] - middle) / half - sum;
 		squares += z * z;
 	}
@@ -17159,127 +17009,125 @@ static void odvgp__column_scale(
 
 /* --- what units above layer 0 see --- */
 
-/*  A hidden layer's mean function at x; x itself, over and over, where the mean is constant: the
-    next layer's inducing inputs must not coincide. */
+/*	A hidden layer's mean function at x; x itself, over and over, where the mean is constant: the
+	next layer's inducing inputs must not coincide. */
 static void odvgp__pass_row(const odvgp__unit *u, const odvgp_real *x, odvgp_real *out)
 {
 	const odvgp_model *m = u->model;
 	const odvgp_real *A =
 			u->slot_mean_A ? odvgp__slot_value(&m->par, &m->par.slot[u->slot_mean_A]) : NULL;
-	for (ptrdiff_t p = 0; p < u->P; p++) {
+	ODVGP__FOR(p, u->P) {
 		odvgp_real sum = A ? 0 : x[p % u->D];
 		for (ptrdiff_t d = 0; d < u->D && A; d++) sum += x[d] * A[d * u->P + p];
 		out[p] = sum;
 	}
 }
 
-/*  The next unit's inputs, and their standard deviations. Returns the mean of their squares. */
+/*	The next unit's inputs, and their standard deviations. Returns the mean of their squares. */
 static double odvgp__pass_on(const odvgp__unit *u, const odvgp_real *X, const odvgp__init_work *w)
 {
 	const odvgp_model *m = u->model;
 	ptrdiff_t rows = odvgp__seen_rows(m), P = u->P;
 	odvgp_real *to = w->sample[(u->number + 1) % 2], mean, *sd = m->data_sd + u[1].sd_at;
 	double squares = 0;
-	for (ptrdiff_t i = 0; i < rows; i++) {
+	ODVGP__FOR(i, rows) {
 		ptrdiff_t row = u->number || rows == m->cfg.N
 								? i
 								: odvgp__permute(m->cfg.seed, ODVGP__STREAM_INIT, 2, m->cfg.N, i);
 		odvgp__pass_row(u, X + row * u->D, to + i * P);
 	}
-	for (ptrdiff_t p = 0; p < P; p++) {
+	ODVGP__FOR(p, P) {
 		odvgp__column_scale(to + p, rows, P, &mean, sd + p);
 		squares += (double)sd[p] * (double)sd[p];
 	}
 	return odvgp__usable(squares / (double)P);
 }
 
-/*  w->axes: P leading eigenvectors of w->square [D,D] by power iteration, each orthogonal to those
-    before. */
+/*	w->axes: P leading eigenvectors of w->square [D,D] by power iteration, each orthogonal to those
+	before. */
 static void odvgp__leading_axes(
 		const odvgp_model *m, ptrdiff_t D, ptrdiff_t P, const odvgp__init_work *w)
 {
-	const odvgp__isa *isa = odvgp__isa_of(&m->tape.blas);
+	const odvgp__isa *isa = m->tape.blas.isa;
 	odvgp_real *C = w->square, *v = w->vector;
-	for (ptrdiff_t p = 0; p < P; p++) {
+	ODVGP__FOR(p, P) {
 		odvgp_real *axis = w->axes + p * D;
-		for (ptrdiff_t d = 0; d < D; d++) /* the first step only makes it orthogonal */
+		ODVGP__FOR(d, D) /* the first step only makes it orthogonal */
 			v[d] = (odvgp_real)odvgp__normal(
 					m->cfg.seed, ODVGP__STREAM_HIDDEN, (uint64_t)(p * D + d));
 		for (int step = 0; step < 100; step++) {
-			for (ptrdiff_t q = 0; q < p; q++)
-				isa->axpy(D, -isa->dot(D, v, w->axes + q * D), w->axes + q * D, v);
+			ODVGP__FOR(q, p) isa->axpy(D, -isa->dot(D, v, w->axes + q * D), w->axes + q * D, v);
 			odvgp_real size = ODVGP__SQRT(isa->dot(D, v, v));
-			for (ptrdiff_t d = 0; d < D; d++) axis[d] = v[d] / size;
+			ODVGP__FOR(d, D) axis[d] = v[d] / size;
 			/* a thousandth of the identity keeps constant columns from giving 0 */
-			for (ptrdiff_t d = 0; d < D; d++)
-				v[d] = isa->dot(D, C + d * D, axis) + ODVGP__R(1e-3) * axis[d];
+			ODVGP__FOR(d, D) v[d] = isa->dot(D, C + d * D, axis) + ODVGP__R(1e-3) * axis[d];
 		}
 	}
 }
 
-/*  mean.A from the P leading eigenvectors of the correlation matrix of a sample of the inputs; it
-    scales the inputs to unit variance. */
+/*	mean.A from the P leading eigenvectors of the correlation matrix of a sample of the inputs; it
+	scales the inputs to unit variance. */
 static void odvgp__principal_axes(odvgp__unit *u, const odvgp_real *X, odvgp__init_work *w)
 {
 	const odvgp_model *m = u->model;
 	ptrdiff_t D = u->D, P = u->P, N = odvgp__unit_rows(u),
 			  rows = ODVGP__MIN(N, odvgp__init_rows(u));
 	const odvgp_real *sd = m->data_sd + u->sd_at;
-	const odvgp__isa *isa = odvgp__isa_of(&m->tape.blas);
+	const odvgp__isa *isa = m->tape.blas.isa;
 	odvgp_real *C = w->square, *A = m->par.theta + m->par.slot[u->slot_mean_A].offset,
 			   *v = w->vector;
 	odvgp__zero(A, D * P);
-	for (ptrdiff_t d = 0; d < ODVGP__MIN(D, P); d++) A[d * P + d] = 1;
+	ODVGP__FOR(d, ODVGP__MIN(D, P)) A[d * P + d] = 1;
 	if (P >= D) return;
 	odvgp__draw_sample(u, N, rows, w);
 	odvgp__zero(C, D * D);
 	odvgp__zero(w->means, D);
 	for (int pass = 0; pass < 2; pass++)
-		for (ptrdiff_t i = 0; i < rows; i++) {
+		ODVGP__FOR(i, rows) {
 			const odvgp_real *x = X + w->row[i] * D, share = 1 / (odvgp_real)rows;
 			for (ptrdiff_t d = 0; d < D && !pass; d++) w->means[d] += x[d] * share;
 			for (ptrdiff_t d = 0; d < D && pass; d++) v[d] = (x[d] - w->means[d]) / sd[d];
 			for (ptrdiff_t d = 0; d < D && pass; d++) isa->axpy(D, v[d] * share, v, C + d * D);
 		}
 	odvgp__leading_axes(m, D, P, w);
-	for (ptrdiff_t p = 0; p < P; p++)
-		for (ptrdiff_t d = 0; d < D; d++) A[d * P + p] = w->axes[p * D + d] / sd[d];
+	ODVGP__FOR(p, P)
+		ODVGP__FOR(d, D) A[d * P + p] = w->axes[p * D + d] / sd[d];
 }
 
-/*  "mixing", as odvgp_init_data says. */
+/*	"mixing", as odvgp_init_data says. */
 static void odvgp__init_mixing(const odvgp__unit *u, const odvgp_real *Y, odvgp__init_work *w)
 {
 	const odvgp_model *m = u->model;
-	const odvgp__isa *isa = odvgp__isa_of(&m->tape.blas);
+	const odvgp__isa *isa = m->tape.blas.isa;
 	ptrdiff_t N = m->cfg.N, F = m->F, P = u->P, columns = odvgp__y_columns(&m->y);
 	odvgp_real *C = w->square, *z = w->vector, *sd = w->means,
 			   *W = m->par.theta + m->par.slot[m->slot_mixing].offset;
 	double *mean = w->centres;
 	odvgp__zero(C, F * F);
-	for (ptrdiff_t f = 0; f < F; f++)
+	ODVGP__FOR(f, F)
 		sd[f] = (odvgp_real)sqrt(odvgp__usable(odvgp__target_moments(m, Y, f, &mean[f])));
-	for (ptrdiff_t i = 0; i < N; i++) {
-		for (ptrdiff_t f = 0; f < F; f++) {
+	ODVGP__FOR(i, N) {
+		ODVGP__FOR(f, F) {
 			double y = (double)Y[i * columns + f];
 			z[f] = y == y ? (odvgp_real)((y - mean[f]) / (double)sd[f]) : 0;
 		}
-		for (ptrdiff_t f = 0; f < F; f++) isa->axpy(F, z[f] / (odvgp_real)N, z, C + f * F);
+		ODVGP__FOR(f, F) isa->axpy(F, z[f] / (odvgp_real)N, z, C + f * F);
 	}
 	odvgp__leading_axes(m, F, P, w);
-	for (ptrdiff_t p = 0; p < P; p++) {
+	ODVGP__FOR(p, P) {
 		const odvgp_real *axis = w->axes + p * F;
 		odvgp_real value = 0, most = 0;
-		for (ptrdiff_t f = 0; f < F; f++) {
+		ODVGP__FOR(f, F) {
 			value += axis[f] * isa->dot(F, C + f * F, axis);
 			if (fabs((double)axis[f]) > fabs((double)most)) most = axis[f];
 		}
 		value = ODVGP__SQRT(ODVGP__MAX(value, ODVGP__R(0.01))) * (most < 0 ? -1 : 1);
-		for (ptrdiff_t f = 0; f < F; f++)
+		ODVGP__FOR(f, F)
 			W[f * P + p] = value * axis[f] * (m->y.lik->flags & ODVGP__LIK_SCALABLE ? sd[f] : 1);
 	}
 }
 
-/*  The mean function and the kernel first: methods may choose points by it. */
+/*	The mean function and the kernel first: methods may choose points by it. */
 static void odvgp__init_unit(
 		odvgp__unit *u, const odvgp_real *X, const odvgp_real *Y, double target_variance)
 {
@@ -17316,10 +17164,10 @@ static void odvgp__identity_slot(odvgp_model *m, int slot, odvgp_real x)
 	odvgp__zero_slot(m, slot);
 	if (!slot) return;
 	ptrdiff_t M = m->par.slot[slot].shape[2], rows = m->par.slot[slot].shape[0] * M;
-	for (ptrdiff_t r = 0; r < rows; r++) m->par.theta[m->par.slot[slot].offset + r * M + r % M] = x;
+	ODVGP__FOR(r, rows) m->par.theta[m->par.slot[slot].offset + r * M + r % M] = x;
 }
 
-/*  Factor of q_sqrt's start: odvgp_hidden_q. */
+/*	Factor of q_sqrt's start: odvgp_hidden_q. */
 static odvgp_real odvgp__narrowed(const odvgp__unit *u)
 {
 	int narrow = u->number + 1 < u->model->units && odvgp__factors[u->cov_part->factor].of_S &&
@@ -17327,8 +17175,8 @@ static odvgp_real odvgp__narrowed(const odvgp__unit *u)
 	return narrow ? ODVGP__R(1e-3) : 1;
 }
 
-/*  Means and coefficients are 0, Cholesky factors as the covariance part says: B_sqrt and q_diag
-    are near 0, where q is near the prior, because at 0 the gradients would vanish. */
+/*	Means and coefficients are 0, Cholesky factors as the covariance part says: B_sqrt and q_diag
+	are near 0, where q is near the prior, because at 0 the gradients would vanish. */
 static void odvgp__q_identity_unit(odvgp__unit *u)
 {
 	odvgp_model *m = u->model;
@@ -17344,7 +17192,7 @@ static void odvgp__q_identity_unit(odvgp__unit *u)
 		odvgp__set_positive(m, g->offset + i, 1e-3 / (double)k);
 }
 
-/*  Discards the state of earlier training. */
+/*	Discards the state of earlier training. */
 static void odvgp__forget(odvgp_model *m)
 {
 	odvgp__zero(m->m1, m->adam_count);
@@ -17354,14 +17202,14 @@ static void odvgp__forget(odvgp_model *m)
 	m->state.good_valid = m->state.lbfgs_valid = 0;
 }
 
-/*  Resets q of all units, too. */
+/*	Resets q of all units, too. */
 static void odvgp__q_identity(odvgp_model *m)
 {
-	for (int i = 0; i < m->units; i++) odvgp__q_identity_unit(&m->unit[i]);
+	ODVGP__EACH_UNIT(i, m) odvgp__q_identity_unit(&m->unit[i]);
 	odvgp__forget(m);
 }
 
-/*  Only the whitening factors, whatever q contains. */
+/*	Only the whitening factors, whatever q contains. */
 static odvgp_status odvgp__run_L(odvgp_model *m, odvgp_info *info)
 {
 	odvgp__wants_list factors = {0, 0, 0, ODVGP__FOR_L};
@@ -17369,11 +17217,11 @@ static odvgp_status odvgp__run_L(odvgp_model *m, odvgp_info *info)
 	odvgp_status s = odvgp__tape_forward_info(&m->tape, ODVGP__HEAD, info);
 	for (int i = 0; i < m->units && !s; i++)
 		if (!odvgp__node_finite(m, m->unit[i].L) || !odvgp__node_finite(m, m->unit[i].L_v))
-			s = odvgp__fail(info, ODVGP_E_NAN, "Kb", -1, 0, "its factor is not finite");
+			s = odvgp__refuse(info, ODVGP_E_NAN, "Kb", "its factor is not finite");
 	return s;
 }
 
-/*  The prior in the papers' coordinates, or a thousandth of it. */
+/*	The prior in the papers' coordinates, or a thousandth of it. */
 static void odvgp__prior_factor(const odvgp__unit *u, const odvgp__block *block)
 {
 	odvgp_model *m = u->model;
@@ -17381,14 +17229,13 @@ static void odvgp__prior_factor(const odvgp__unit *u, const odvgp__block *block)
 	const odvgp_slot *slot = &m->par.slot[block->slot_sqrt];
 	odvgp_real *root = m->par.theta + slot->offset;
 	const odvgp_real *L = m->tape.node[block->L.id].v;
-	for (ptrdiff_t i = 0; i < slot->count; i++)
-		root[i] = odvgp__narrowed(u) * L[i % (block->M * block->M)];
+	ODVGP__FOR(i, slot->count) root[i] = odvgp__narrowed(u) * L[i % (block->M * block->M)];
 }
 
-/*  q_sqrt is I if whitened, else L, never from the last good parameters. */
+/*	q_sqrt is I if whitened, else L, never from the last good parameters. */
 ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
 {
-	if (!odvgp__model_ok(m)) return odvgp__fail(info, ODVGP_E_ARG, "model", -1, 0, "is NULL");
+	if (!odvgp__model_ok(m)) return odvgp__is_null(info, "model");
 	int prior = 0;
 	for (int i = 0; i < m->units && m->cfg.reproduce.q_init == ODVGP_Q_INIT_PRIOR; i++)
 		prior |= m->unit[i].param != ODVGP_PARAMETRISATION_WHITENED;
@@ -17415,7 +17262,7 @@ static odvgp_real odvgp__noise_floor(const odvgp_model *m, double target_varianc
 				   : 0;
 }
 
-/*  The noise starts just above its floor, and must be finite there. */
+/*	The noise starts just above its floor, and must be finite there. */
 static odvgp_status odvgp__noise_floor_check(
 		const odvgp_model *m, double target_variance, odvgp_info *info)
 {
@@ -17425,7 +17272,7 @@ static odvgp_status odvgp__noise_floor_check(
 			"times the targets' variance is too large to be a bound of the noise");
 }
 
-/*  x with Phi(x) = p, 0 < p < 1, by bisection. */
+/*	x with Phi(x) = p, 0 < p < 1, by bisection. */
 static double odvgp__normal_quantile(double p)
 {
 	double low = -40, high = 40;
@@ -17437,16 +17284,16 @@ static double odvgp__normal_quantile(double p)
 	return low;
 }
 
-/*  Cuts at which f + N(0, 1), of variance 2, falls into each class as often as the targets, with
-    one target more in each. */
+/*	Cuts at which f + N(0, 1), of variance 2, falls into each class as often as the targets, with
+	one target more in each. */
 static void odvgp__init_cuts(odvgp_model *m, const odvgp_real *Y)
 {
 	ptrdiff_t N = m->cfg.N, K = m->classes, C = odvgp__y_columns(&m->y), seen = 0, below = 0;
 	double last = 0;
-	for (ptrdiff_t i = 0; i < N; i++) seen += Y[i * C] == Y[i * C];
-	for (ptrdiff_t k = 0; k < K - 1; k++) {
+	ODVGP__FOR(i, N) seen += Y[i * C] == Y[i * C];
+	ODVGP__FOR(k, K - 1) {
 		below++;
-		for (ptrdiff_t i = 0; i < N; i++) below += Y[i * C] == (odvgp_real)k;
+		ODVGP__FOR(i, N) below += Y[i * C] == (odvgp_real)k;
 		double cut =
 				1.4142135623730951 * odvgp__normal_quantile((double)below / (double)(seen + K));
 		if (k) odvgp__set_positive(m, m->par.slot[m->slot_lik_params].offset + k - 1, cut - last);
@@ -17455,7 +17302,7 @@ static void odvgp__init_cuts(odvgp_model *m, const odvgp_real *Y)
 	}
 }
 
-/*  Parameters in the targets' unit, unless the config has the noise; cuts. */
+/*	Parameters in the targets' unit, unless the config has the noise; cuts. */
 static void odvgp__init_likelihood(odvgp_model *m, const odvgp_real *Y, double variance)
 {
 	const odvgp__likelihood *lik = m->tape.likelihood;
@@ -17480,12 +17327,12 @@ static void odvgp__init_noise_floor(odvgp_model *m, double target_variance)
 ODVGP_API odvgp_status odvgp_init_data(
 		odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
 {
-	odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
-	if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
+	odvgp_status s = odvgp__all_rows_check(m, X, Y, info);
+	if (s) return s;
 	ptrdiff_t D = m->cfg.layer[0].D, bad;
 	if ((bad = odvgp__first_nonfinite(X, m->cfg.N * D)) >= 0)
 		return odvgp__fail(info, ODVGP_E_NAN, "X", bad / D, (double)X[bad], "a row is not finite");
-	if ((s = odvgp__targets_check(&m->y, Y, m->cfg.N, 0, info)) != ODVGP_OK) return s;
+	if ((s = odvgp__targets_check(&m->y, Y, m->cfg.N, 0, info))) return s;
 	uint64_t nat_valid = m->state.nat_valid, lbfgs_valid = m->state.lbfgs_valid,
 			 fitted = m->state.fitted;
 	odvgp_real *theta_before = odvgp__lend_gradient(&m->par, ODVGP__LENT_BACKUP);
@@ -17498,9 +17345,8 @@ ODVGP_API odvgp_status odvgp_init_data(
 	m->par.state[m->slot_lik_params].floor = 0; /* it belongs to other data */
 	double variance = odvgp__usable(odvgp__target_variance(m, Y));
 	odvgp__init_likelihood(m, Y, variance);
-	for (ptrdiff_t d = 0; d < D; d++)
-		odvgp__column_scale(X + d, m->cfg.N, D, &mean, &m->data_sd[d]);
-	for (int i = 0; i < m->units; i++) odvgp__init_unit(&m->unit[i], X, Y, variance);
+	ODVGP__FOR(d, D) odvgp__column_scale(X + d, m->cfg.N, D, &mean, &m->data_sd[d]);
+	ODVGP__EACH_UNIT(i, m) odvgp__init_unit(&m->unit[i], X, Y, variance);
 	odvgp__touch_all(m);
 	s = odvgp__noise_floor_check(m, variance, info);
 	if (!s) s = odvgp_init_q(m, info);
@@ -17529,11 +17375,11 @@ ODVGP_API odvgp_status odvgp_column_scales(const odvgp_real *X, ptrdiff_t n, ptr
 	if (!X || !mean || !scale)
 		return odvgp__fail(info, ODVGP_E_ARG, "X, mean or scale", -1, 0, "is NULL");
 	if (n < 1 || D < 1 || D > PTRDIFF_MAX / n)
-		return odvgp__fail(info, ODVGP_E_SIZE, "n or D", -1, 0, "is out of range");
+		return odvgp__refuse(info, ODVGP_E_SIZE, "n or D", "is out of range");
 	ptrdiff_t bad = odvgp__first_nonfinite(X, n * D);
 	if (bad >= 0)
 		return odvgp__fail(info, ODVGP_E_NAN, "X", bad / D, (double)X[bad], "a row is not finite");
-	for (ptrdiff_t d = 0; d < D; d++) odvgp__column_scale(X + d, n, D, mean + d, scale + d);
+	ODVGP__FOR(d, D) odvgp__column_scale(X + d, n, D, mean + d, scale + d);
 	return ODVGP_OK;
 }
 
@@ -17541,19 +17387,18 @@ ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdi
 		const odvgp_real *mean, const odvgp_real *scale, odvgp_real *out)
 {
 	if (!X || !mean || !scale || !out || n < 0 || D < 1) return ODVGP_E_ARG;
-	for (ptrdiff_t d = 0; d < D; d++)
+	ODVGP__FOR(d, D)
 		if (!odvgp__finite(mean + d, 1) || !odvgp__finite(scale + d, 1) || !(scale[d] > 0))
 			return ODVGP_E_ARG;
-	for (ptrdiff_t i = 0; i < n; i++)
-		for (ptrdiff_t d = 0; d < D; d++) out[i * D + d] = (X[i * D + d] - mean[d]) / scale[d];
+	ODVGP__FOR(i, n)
+		ODVGP__FOR(d, D) out[i * D + d] = (X[i * D + d] - mean[d]) / scale[d];
 	return ODVGP_OK;
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>layout   slots, tape and block of a model
+/* ---- >>layout   slots, tape and block of a model
 
-    One function runs twice: to measure the block and to carve it. Tables come first in the block,
-    and measuring counts them. */
+	One function runs twice: to measure the block and to carve it. Tables come first in the block,
+	and measuring counts them. */
 
 /* --- slots --- */
 
@@ -17570,10 +17415,7 @@ static void odvgp__kernel_slots(odvgp__unit *u)
 		for (int k = 0; k < ODVGP__BASE_KERNEL_VALUES; k++) {
 			if (!count[k]) continue;
 			char name[ODVGP__SLOT_NAME];
-			odvgp__text t;
-			t.at = name;
-			t.size = sizeof name;
-			t.used = 0;
+			odvgp__text t = {name, sizeof name, 0};
 			odvgp__put(&t, "kernel.");
 			odvgp__put_int(&t, (ptrdiff_t)i);
 			odvgp__put(&t, ".");
@@ -17587,7 +17429,7 @@ static void odvgp__kernel_slots(odvgp__unit *u)
 	u->kernel_slots = par->slots + 1 - u->slot_kernel;
 }
 
-/*  One block's slots; those of natural steps come last in the vector. */
+/*	One block's slots; those of natural steps come last in the vector. */
 static void odvgp__block_slots(
 		odvgp__unit *u, odvgp__block *b, const char *mu, const char *root, int natural)
 {
@@ -17667,18 +17509,18 @@ static void odvgp__slots_start(odvgp_model *m)
 	m->par.layers = m->units;
 }
 
-/*  Positive slots come first. */
+/*	Positive slots come first. */
 static void odvgp__slots_build(odvgp_model *m)
 {
 	odvgp__slots_start(m);
-	for (int i = 0; i < m->units; i++) odvgp__kernel_slots(&m->unit[i]);
+	ODVGP__EACH_UNIT(i, m) odvgp__kernel_slots(&m->unit[i]);
 	m->slot_lik_params = odvgp__likelihood_slots(m, 1, &m->lik_slots);
-	for (int i = 0; i < m->units; i++) odvgp__positive_slots(&m->unit[i]);
+	ODVGP__EACH_UNIT(i, m) odvgp__positive_slots(&m->unit[i]);
 	m->slot_lik_free_params = odvgp__likelihood_slots(m, 0, &m->lik_free_slots);
-	for (int i = 0; i < m->units; i++) odvgp__free_slots(&m->unit[i]);
+	ODVGP__EACH_UNIT(i, m) odvgp__free_slots(&m->unit[i]);
 }
 
-/*  Without tables, slots are only counted, and their order does not matter. */
+/*	Without tables, slots are only counted, and their order does not matter. */
 static void odvgp__positive_counted(odvgp_model *m, ptrdiff_t count, int slots)
 {
 	m->par.positive += m->par.count - count;
@@ -17701,7 +17543,7 @@ static void odvgp__likelihood_slots_count(odvgp_model *m)
 	m->slot_lik_free_params = odvgp__likelihood_slots(m, 0, &m->lik_free_slots);
 }
 
-/*  Returns the new number of terms. */
+/*	Returns the new number of terms. */
 static int odvgp__mean_function_terms(odvgp__unit *u, odvgp__ref *term, int terms)
 {
 	if (u->slot_mean_A) {
@@ -17716,7 +17558,7 @@ static int odvgp__mean_function_terms(odvgp__unit *u, odvgp__ref *term, int term
 	return terms;
 }
 
-/*  weights A, the part's own term, and the mean function. */
+/*	weights A, the part's own term, and the mean function. */
 static odvgp__ref odvgp__build_mean(odvgp__unit *u)
 {
 	const odvgp_real coef[ODVGP__MAX_IN] = {1, 1, 1, 1, 1, 1};
@@ -17731,7 +17573,7 @@ static odvgp__ref odvgp__build_mean(odvgp__unit *u)
 	return odvgp__sum_of(u, ODVGP__TILE, u->P, ODVGP__TILE_SIZE, term, coef, terms);
 }
 
-/*  Y minus the mean function, and minus what a kept q(v) explains. */
+/*	Y minus the mean function, and minus what a kept q(v) explains. */
 static odvgp__ref odvgp__build_target(odvgp__unit *u)
 {
 	const odvgp_real coef[ODVGP__MAX_IN] = {1, -1, -1, -1, -1, -1};
@@ -17743,7 +17585,7 @@ static odvgp__ref odvgp__build_target(odvgp__unit *u)
 	return odvgp__sum_of(u, ODVGP__TILE, u->P, ODVGP__TILE_SIZE, term, coef, terms);
 }
 
-/*  k - |A_v|^2 + |v_sqrt^T A_v|^2: what a kept q(v) leaves of k(x,x). */
+/*	k - |A_v|^2 + |v_sqrt^T A_v|^2: what a kept q(v) leaves of k(x,x). */
 static odvgp__ref odvgp__kept_variance(odvgp__unit *u)
 {
 	const odvgp_real coef[2] = {1, 1};
@@ -17754,7 +17596,7 @@ static odvgp__ref odvgp__kept_variance(odvgp__unit *u)
 	return odvgp__sum_of(u, ODVGP__TILE, u->P, ODVGP__TILE_SIZE, term, coef, 2);
 }
 
-/*  log N(Y; mean function, K + noise I). */
+/*	log N(Y; mean function, K + noise I). */
 ODVGP__NOINLINE odvgp__ref odvgp__build_evidence(odvgp__unit *u)
 {
 	odvgp__ref r = odvgp__build_target(u), X = u->X;
@@ -17764,7 +17606,7 @@ ODVGP__NOINLINE odvgp__ref odvgp__build_evidence(odvgp__unit *u)
 			u, ODVGP__TAIL, ODVGP__EVIDENCE, 0, 1, 1, K, r, u->model->lik_params, u->model->root);
 }
 
-/*  x with each row of data divided by its root, if they have one. */
+/*	x with each row of data divided by its root, if they have one. */
 static odvgp__ref odvgp__by_root(odvgp__unit *u, odvgp__ref x)
 {
 	if (!u->model->root.id || !x.id) return x;
@@ -17772,7 +17614,7 @@ static odvgp__ref odvgp__by_root(odvgp__unit *u, odvgp__ref x)
 			odvgp__none, odvgp__none);
 }
 
-/*  Sums over the rows, and the bound computed from them. */
+/*	Sums over the rows, and the bound computed from them. */
 ODVGP__NOINLINE odvgp__ref odvgp__build_collapsed(odvgp__unit *u)
 {
 	odvgp_model *m = u->model;
@@ -17802,7 +17644,7 @@ ODVGP__NOINLINE odvgp__ref odvgp__build_collapsed(odvgp__unit *u)
 			odvgp__none);
 }
 
-/*  Whitened features of a tile. A value overwritten in place has no other reader. */
+/*	Whitened features of a tile. A value overwritten in place has no other reader. */
 ODVGP__NOINLINE void odvgp__build_features(odvgp__unit *u)
 {
 	ptrdiff_t n = ODVGP__TILE_SIZE;
@@ -17846,7 +17688,7 @@ ODVGP__NOINLINE void odvgp__build_head(odvgp__unit *u)
 		if (predictor[i].id) odvgp__asked_for(u, predictor[i], ODVGP__FOR_PREDICTOR);
 }
 
-/*  Mean and variance at the tile's rows; statistics for natural steps. */
+/*	Mean and variance at the tile's rows; statistics for natural steps. */
 ODVGP__NOINLINE void odvgp__build_outputs(odvgp__unit *u)
 {
 	u->var = u->cov_part->tile(u);
@@ -17855,13 +17697,13 @@ ODVGP__NOINLINE void odvgp__build_outputs(odvgp__unit *u)
 	if (u->steps & ODVGP__STEPS_GAMMA) odvgp__build_stats(u, &u->block[ODVGP__ON_GAMMA], u->A_v);
 }
 
-/*  Removes only a unit's nodes. */
+/*	Removes only a unit's nodes. */
 ODVGP__NOINLINE void odvgp__unit_clear(odvgp__unit *u)
 {
 	odvgp__ref *refs[] = {&u->hyp, &u->Z_beta, &u->Z_gamma, &u->a_slot, &u->a, &u->K, &u->Kb, &u->L,
 			&u->W, &u->C, &u->L_v, &u->shift, &u->L_H, &u->q_diag, &u->weights, &u->gamma_residual,
 			&u->patch_weights, &u->eps, &u->X, &u->K_x, &u->A, &u->A_v, &u->k_x, &u->mean, &u->var};
-	for (ptrdiff_t i = 0; i < ODVGP__COUNT(refs); i++) *refs[i] = odvgp__none;
+	ODVGP__FOR(i, ODVGP__COUNT(refs)) *refs[i] = odvgp__none;
 	for (int b = 0; b < ODVGP__BLOCKS; b++) {
 		odvgp__block *block = &u->block[b];
 		block->L = block->mu = block->sqrt = block->white_mu = block->white_sqrt = block->A =
@@ -17887,7 +17729,7 @@ static void odvgp__tape_start(odvgp_model *m, odvgp__arena *a)
 			m->objective = odvgp__none;
 }
 
-/*  Inputs: the data, or samples of the layer below, which has these mean and var. Targets. */
+/*	Inputs: the data, or samples of the layer below, which has these mean and var. Targets. */
 ODVGP__NOINLINE void odvgp__build_inputs(odvgp__unit *u, const odvgp__ref below[2])
 {
 	odvgp_model *m = u->model;
@@ -17905,7 +17747,7 @@ ODVGP__NOINLINE void odvgp__build_inputs(odvgp__unit *u, const odvgp__ref below[
 				odvgp__none, odvgp__none);
 }
 
-/*  The bound's data term, on the last layer. */
+/*	The bound's data term, on the last layer. */
 ODVGP__NOINLINE void odvgp__build_bound(odvgp__unit *u)
 {
 	odvgp_model *m = u->model;
@@ -17930,7 +17772,7 @@ ODVGP__NOINLINE void odvgp__build_bound(odvgp__unit *u)
 	}
 }
 
-/*  A unit's nodes; without a table, they are only counted. below becomes its own mean and var. */
+/*	A unit's nodes; without a table, they are only counted. below becomes its own mean and var. */
 static void odvgp__build_unit(odvgp__unit *u, odvgp__ref below[2])
 {
 	odvgp_objective objective = u->model->cfg.objective;
@@ -17944,8 +17786,8 @@ static void odvgp__build_unit(odvgp__unit *u, odvgp__ref below[2])
 	below[1] = u->var;
 }
 
-/*  (P, j) of the blocks that natural steps move. Raises *matrices and *vectors, which size the
-    units' shared work. */
+/*	(P, j) of the blocks that natural steps move. Raises *matrices and *vectors, which size the
+	units' shared work. */
 static void odvgp__natural_layout(
 		odvgp__unit *u, odvgp__arena *a, ptrdiff_t *matrices, ptrdiff_t *vectors)
 {
@@ -17970,12 +17812,12 @@ static void odvgp__lbfgs_layout(odvgp__lbfgs *w, odvgp__arena *a, ptrdiff_t n, p
 	w->memory = memory;
 	w->S = odvgp__take(a, memory, n);
 	w->Y = odvgp__take(a, memory, n);
-	for (ptrdiff_t i = 0; i < ODVGP__COUNT(vectors); i++) *vectors[i] = odvgp__take(a, n, 1);
+	ODVGP__FOR(i, ODVGP__COUNT(vectors)) *vectors[i] = odvgp__take(a, n, 1);
 	w->sy = (double *)odvgp__take_bytes(a, (size_t)memory, sizeof(double));
 	w->alpha = (double *)odvgp__take_bytes(a, (size_t)memory, sizeof(double));
 }
 
-/*  A unit's sizes, before slots and nodes exist. */
+/*	A unit's sizes, before slots and nodes exist. */
 static void odvgp__unit_config(odvgp__unit *u, odvgp_model *m, int number)
 {
 	const odvgp_config *c = &m->cfg;
@@ -18005,7 +17847,7 @@ static void odvgp__unit_config(odvgp__unit *u, odvgp_model *m, int number)
 	}
 }
 
-/*  Unit i, which a draft makes if another one is at hand. */
+/*	Unit i, which a draft makes if another one is at hand. */
 static odvgp__unit *odvgp__unit_at(odvgp_model *m, int i)
 {
 	odvgp__unit *u = m->unit;
@@ -18023,9 +17865,9 @@ static void odvgp__unit_layout(odvgp__unit *u, odvgp__arena *a)
 	u->columns = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)u->M_gamma, sizeof(ptrdiff_t));
 }
 
-/*  Sums over tiles, in one piece: moments, to which forward runs add; then gradient, statistics and
-    adjoints of head nodes, to which reverse runs add. S shards need log2 S more, where sums wait on
-    their way up a binary tree. */
+/*	Sums over tiles, in one piece: moments, to which forward runs add; then gradient, statistics and
+	adjoints of head nodes, to which reverse runs add. S shards need log2 S more, where sums wait on
+	their way up a binary tree. */
 ODVGP__NOINLINE void odvgp__sums_layout(odvgp_model *m, odvgp__arena *a)
 {
 	odvgp__tape *t = &m->tape;
@@ -18058,7 +17900,7 @@ ODVGP__NOINLINE void odvgp__sums_layout(odvgp_model *m, odvgp__arena *a)
 			a, (size_t)levels, (size_t)(64 + t->all_sums * (ptrdiff_t)sizeof(odvgp_real)));
 }
 
-/*  Slots, parameters, the optimiser's vectors, and the table of nodes. */
+/*	Slots, parameters, the optimiser's vectors, and the table of nodes. */
 ODVGP__NOINLINE void odvgp__tables_layout(odvgp_model *m, odvgp__arena *a, int nodes)
 {
 	const odvgp_config *c = &m->cfg;
@@ -18078,7 +17920,7 @@ ODVGP__NOINLINE void odvgp__tables_layout(odvgp_model *m, odvgp__arena *a, int n
 	m->tape.node = (odvgp__node *)odvgp__take_bytes(a, (size_t)nodes + 1, sizeof *m->tape.node);
 }
 
-/*  Bytes that odvgp_init_data needs for a unit. Not inlined, which saves stack, as below. */
+/*	Bytes that odvgp_init_data needs for a unit. Not inlined, which saves stack, as below. */
 ODVGP__NOINLINE size_t odvgp__init_bytes(const odvgp__unit *u)
 {
 	odvgp__arena a;
@@ -18088,8 +17930,8 @@ ODVGP__NOINLINE size_t odvgp__init_bytes(const odvgp__unit *u)
 	return a.bad ? SIZE_MAX : a.used;
 }
 
-/*  The block after the model and unit structs. Carving follows measuring, which counts slots and
-    nodes. */
+/*	The block after the model and unit structs. Carving follows measuring, which counts slots and
+	nodes. */
 static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
 {
 	const odvgp_config *c = &m->cfg;
@@ -18137,8 +17979,8 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
 	odvgp__take_bytes(a, ODVGP__MAX(m->tape.scratch_bytes, init), 1);
 }
 
-/*  Halves the tile from 256 down to 64 rows until its K(X, Z_gamma) fits the cache budget: small
-    tiles cost less than computing it twice. */
+/*	Halves the tile from 256 down to 64 rows until its K(X, Z_gamma) fits the cache budget: small
+	tiles cost less than computing it twice. */
 static ptrdiff_t odvgp__default_tile(odvgp_model *m)
 {
 	ptrdiff_t most = ODVGP__MIN(m->cfg.optim.batch, 256);
@@ -18154,7 +17996,7 @@ static ptrdiff_t odvgp__default_tile(odvgp_model *m)
 	return most;
 }
 
-/*  A model that is only measured, by calls without a block. */
+/*	A model that is only measured, by calls without a block. */
 typedef struct odvgp__draft {
 	odvgp_model model;
 	odvgp__unit unit;
@@ -18163,11 +18005,11 @@ typedef struct odvgp__draft {
 static const char odvgp__block_too_small[] =
 		"is too small (see odvgp_model_size and odvgp_load_size)";
 
-/*  Whether all fields of a struct of the config, such as "optim.", are 0. */
+/*	Whether all fields of a struct of the config, such as "optim.", are 0. */
 static int odvgp__all_zero(const odvgp_config *c, const char *path)
 {
 	int zero = 1;
-	for (ptrdiff_t i = 0; i < ODVGP__COUNT(odvgp__fields); i++) {
+	ODVGP__FOR(i, ODVGP__COUNT(odvgp__fields)) {
 		const odvgp__field *field = &odvgp__fields[i];
 		const void *at = (const unsigned char *)c + field->offset;
 		if (strncmp(field->name, path, strlen(path))) continue;
@@ -18177,7 +18019,7 @@ static int odvgp__all_zero(const odvgp_config *c, const char *path)
 	return zero;
 }
 
-/*  Defaults for structs that are all 0; in lik and init 0 is the default of each field. */
+/*	Defaults for structs that are all 0; in lik and init 0 is the default of each field. */
 static void odvgp__fill_defaults(odvgp_config *c)
 {
 	ptrdiff_t M = 0, M_gamma = 0;
@@ -18248,20 +18090,20 @@ static odvgp_model *odvgp__model_start(odvgp_model *m, odvgp__unit *unit, ptrdif
 	return m;
 }
 
-/*  An empty model and its units at the start of the block; the arena follows. */
+/*	An empty model and its units at the start of the block; the arena follows. */
 static odvgp_status odvgp__model_claim(odvgp_model **m, odvgp__arena *a, ptrdiff_t units,
 		void *block, size_t bytes, odvgp_info *info)
 {
-	if (!block) return odvgp__fail(info, ODVGP_E_ARG, "block", -1, 0, "is NULL");
+	if (!block) return odvgp__is_null(info, "block");
 	odvgp__arena_init(a, block, bytes);
 	odvgp_model *model = (odvgp_model *)odvgp__take_bytes(a, 1, sizeof *model);
 	odvgp__unit *unit = (odvgp__unit *)odvgp__take_bytes(a, (size_t)units, sizeof *unit);
-	if (a->bad) return odvgp__fail(info, ODVGP_E_MEMORY, "block", -1, 0, odvgp__block_too_small);
+	if (a->bad) return odvgp__refuse(info, ODVGP_E_MEMORY, "block", odvgp__block_too_small);
 	*m = odvgp__model_start(model, unit, units);
 	return ODVGP_OK;
 }
 
-/*  The sizes, and the tile if it is 0, once config and kernel have been checked. */
+/*	The sizes, and the tile if it is 0, once config and kernel have been checked. */
 static void odvgp__model_settle(odvgp_model *m)
 {
 	odvgp__settle(m);
@@ -18286,18 +18128,18 @@ ODVGP__NOINLINE odvgp_status odvgp__check_kernels(const odvgp_config *config, od
 		s = config->layer[l].kernel
 					? odvgp__kernel_parse(&kernel, config->layer[l].kernel,
 							  odvgp__inducing_columns(config, l), hyp, info)
-					: odvgp__fail(info, ODVGP_E_ARG, "kernel", -1, 0, "no expression is given");
+					: odvgp__refuse(info, ODVGP_E_ARG, "kernel", "no expression is given");
 	return s;
 }
 
-/*  Checks config and kernel expressions before any memory is touched; two calls save stack. */
+/*	Checks config and kernel expressions before any memory is touched; two calls save stack. */
 static odvgp_status odvgp__check_new_config(const odvgp_config *config, odvgp_info *info)
 {
 	odvgp_status s = odvgp__check_filled_config(config, info);
 	return s ? s : odvgp__check_kernels(config, info);
 }
 
-/*  The kernel of a checked config. */
+/*	The kernel of a checked config. */
 static void odvgp__make_from_config(odvgp__unit *u, const void *config)
 {
 	double hyp[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
@@ -18305,7 +18147,7 @@ static void odvgp__make_from_config(odvgp__unit *u, const void *config)
 			&u->kernel, ((const odvgp_config *)config)->layer[u->number].kernel, u->Dz, hyp, NULL);
 }
 
-/*  Copies a checked config into an empty model and settles the sizes. */
+/*	Copies a checked config into an empty model and settles the sizes. */
 static void odvgp__model_config(odvgp_model *m, const odvgp_config *config)
 {
 	m->cfg = *config;
@@ -18334,11 +18176,9 @@ static odvgp_status odvgp__model_measure(odvgp_model *m, size_t *bytes, odvgp_in
 	odvgp__take_bytes(&a, (size_t)m->units, sizeof *m->unit);
 	odvgp__model_layout(m, &a);
 	if (m->par.bad)
-		return odvgp__fail(
-				info, ODVGP_E_SIZE, "slots", -1, 0, "the name of a parameter is too long");
+		return odvgp__refuse(info, ODVGP_E_SIZE, "slots", "the name of a parameter is too long");
 	if (a.bad)
-		return odvgp__fail(
-				info, ODVGP_E_SIZE, "model", -1, 0, "the sizes are too large for memory");
+		return odvgp__refuse(info, ODVGP_E_SIZE, "model", "the sizes are too large for memory");
 	*bytes = a.used + 64;
 	return ODVGP_OK;
 }
@@ -18346,8 +18186,7 @@ static odvgp_status odvgp__model_measure(odvgp_model *m, size_t *bytes, odvgp_in
 ODVGP_API odvgp_status odvgp_model_size(const odvgp_config *config, size_t *bytes, odvgp_info *info)
 {
 	odvgp__draft draft;
-	if (!config || !bytes)
-		return odvgp__fail(info, ODVGP_E_ARG, "config or bytes", -1, 0, "is NULL");
+	if (!config || !bytes) return odvgp__is_null(info, "config or bytes");
 	odvgp_status s = odvgp__check_new_config(config, info);
 	if (s) return s;
 	odvgp_model *m = odvgp__draft_start(&draft, odvgp__make_from_config, config);
@@ -18355,7 +18194,7 @@ ODVGP_API odvgp_status odvgp_model_size(const odvgp_config *config, size_t *byte
 	return odvgp__model_measure(m, bytes, info);
 }
 
-/*  The starting values in its table, and the config's noise, if given. */
+/*	The starting values in its table, and the config's noise, if given. */
 static void odvgp__start_likelihood(odvgp_model *m)
 {
 	const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.lik.kind];
@@ -18371,8 +18210,8 @@ static void odvgp__start_likelihood(odvgp_model *m)
 	if (m->cfg.lik.noise_variance > 0) odvgp__set_noise(m, (double)m->cfg.lik.noise_variance);
 }
 
-/*  Carves the arena (the rest of a block of `bytes` bytes) for a model of settled sizes, and sets a
-    new one's values. */
+/*	Carves the arena (the rest of a block of `bytes` bytes) for a model of settled sizes, and sets a
+	new one's values. */
 static odvgp_status odvgp__model_place(
 		odvgp_model *m, odvgp__arena *a, size_t bytes, odvgp_info *info)
 {
@@ -18407,7 +18246,7 @@ static void odvgp__start_patches(odvgp__unit *u)
 		u->model->par.theta[slot->offset + i] = 1;
 }
 
-/*  Function f is process f modulo P. */
+/*	Function f is process f modulo P. */
 static void odvgp__start_mixing(odvgp_model *m)
 {
 	ptrdiff_t P = m->unit[m->units - 1].P;
@@ -18415,7 +18254,7 @@ static void odvgp__start_mixing(odvgp_model *m)
 		m->par.theta[m->par.slot[m->slot_mixing].offset + f * P + f % P] = 1;
 }
 
-/*  Hyperparameters that the expression gave. */
+/*	Hyperparameters that the expression gave. */
 static void odvgp__start_kernel(odvgp__unit *u, const char *text)
 {
 	double hyp[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
@@ -18438,8 +18277,7 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 {
 	odvgp__arena a;
 	odvgp_model *m;
-	if (!model || !config)
-		return odvgp__fail(info, ODVGP_E_ARG, "model or config", -1, 0, "is NULL");
+	if (!model || !config) return odvgp__is_null(info, "model or config");
 	*model = NULL;
 	odvgp_status s = odvgp__check_new_config(config, info);
 	if (s || (s = odvgp__model_claim(&m, &a, config->layers, block, bytes, info)) != ODVGP_OK)
@@ -18448,7 +18286,7 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 	if ((s = odvgp__model_place(m, &a, bytes, info)) != ODVGP_OK) return s;
 	for (int l = 0; l < m->units; l++) odvgp__start_kernel(&m->unit[l], config->layer[l].kernel);
 	odvgp__start_likelihood(m);
-	for (int l = 0; l < m->units; l++) odvgp__start_patches(&m->unit[l]);
+	ODVGP__EACH_UNIT(l, m) odvgp__start_patches(&m->unit[l]);
 	odvgp__start_mixing(m);
 	odvgp__q_identity(m);
 	odvgp__touch_all(m);
@@ -18456,14 +18294,13 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 	return ODVGP_OK;
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>warm   the warm start: L-BFGS on a subset's collapsed bound
+/* ---- >>warm   the warm start: L-BFGS on a subset's collapsed bound
 
-    L-BFGS trains an auxiliary COUPLED model in the work memory, which has the model's kernel,
-    values, bounds, priors and units; what it finds goes back. It is Gaussian: another likelihood's
-    targets are replaced by pseudo-targets, with a weight of 0 where one is missing. */
+	L-BFGS trains an auxiliary COUPLED model in the work memory, which has the model's kernel,
+	values, bounds, priors and units; what it finds goes back. It is Gaussian: another likelihood's
+	targets are replaced by pseudo-targets, with a weight of 0 where one is missing. */
 
-typedef struct odvgp__warm_work {
+typedef struct {
 	odvgp_config cfg;          /* of the auxiliary model */
 	ptrdiff_t iterations;      /* of L-BFGS */
 	odvgp_real *theta, *value; /* the model's before */
@@ -18478,24 +18315,24 @@ static int odvgp__warm_fits_q(const odvgp_model *m)
 	return m->cfg.objective == ODVGP_OBJECTIVE_ELBO && odvgp__has_noise(&m->cfg);
 }
 
-/*  Whether the model can take a warm start. With the ELBO q must fit the noise that it finds. */
+/*	Whether the model can take a warm start. With the ELBO q must fit the noise that it finds. */
 static odvgp_status odvgp__warm_check(const odvgp_model *m, odvgp_info *info)
 {
 	if (m->units > 1)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model", -1, 0, odvgp__one_layer_only);
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "model", odvgp__one_layer_only);
 	if (m->slot_mixing)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "functions", -1, 0, odvgp__no_optimum);
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "functions", odvgp__no_optimum);
 	if (!odvgp__has_noise(&m->cfg)) return ODVGP_OK;
 	if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "objective", -1, 0,
-				"EXACT has no inducing points to place");
+		return odvgp__refuse(
+				info, ODVGP_E_UNSUPPORTED, "objective", "EXACT has no inducing points to place");
 	if (m->cfg.lik.missing)
-		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "lik.missing", -1, 0,
+		return odvgp__refuse(info, ODVGP_E_UNSUPPORTED, "lik.missing",
 				"a warm start takes no missing targets: set it to 0 and leave out their rows");
 	return odvgp__warm_fits_q(m) ? odvgp__fit_check(odvgp__only_unit(m), info) : ODVGP_OK;
 }
 
-/*  The auxiliary model's config. */
+/*	The auxiliary model's config. */
 static odvgp_config odvgp__warm_config(const odvgp_model *m, ptrdiff_t rows, ptrdiff_t M)
 {
 	odvgp_config c = m->cfg;
@@ -18529,14 +18366,14 @@ static odvgp_status odvgp__warm_settle(
 	if (s) return s;
 	if (!rows) rows = ODVGP__MAX(odvgp__sample_rows(N, M, 20), ODVGP__MIN(M, N));
 	if (rows < 1 || rows > N || M < 1 || (set->M && M > rows) || set->iterations < 0)
-		return odvgp__fail(info, ODVGP_E_ARG, "settings", -1, 0,
+		return odvgp__refuse(info, ODVGP_E_ARG, "settings",
 				"must have rows 1 to N, M 1 to rows, iterations not negative (0: the default)");
 	w->iterations = set->iterations ? set->iterations : 60;
 	w->cfg = odvgp__warm_config(m, rows, M);
 	return ODVGP_OK;
 }
 
-/*  An empty auxiliary model of the model's kernel. */
+/*	An empty auxiliary model of the model's kernel. */
 static void odvgp__warm_model(odvgp_model *aux, const odvgp_model *m, const odvgp_config *c)
 {
 	aux->cfg = *c;
@@ -18562,7 +18399,7 @@ ODVGP__NOINLINE odvgp_status odvgp__warm_layout(
 		w->Y = odvgp__take(a, w->cfg.N, w->columns);
 	}
 	w->rest = odvgp__take_bytes(a, w->rest_bytes, 1);
-	return fit ? ODVGP_OK : odvgp__fail(info, ODVGP_E_SIZE, "work", -1, 0, "is too large");
+	return fit ? ODVGP_OK : odvgp__refuse(info, ODVGP_E_SIZE, "work", "is too large");
 }
 
 ODVGP_API size_t odvgp_warm_start_size(const odvgp_model *m, const odvgp_warm *settings)
@@ -18576,7 +18413,7 @@ ODVGP_API size_t odvgp_warm_start_size(const odvgp_model *m, const odvgp_warm *s
 	return a.used + 64;
 }
 
-/*  The pseudo-target of function f for row y. */
+/*	The pseudo-target of function f for row y. */
 static double odvgp__pseudo(const odvgp_model *m, const odvgp_real *y, ptrdiff_t f)
 {
 	const odvgp__likelihood *lik = m->y.lik;
@@ -18591,14 +18428,14 @@ static double odvgp__pseudo(const odvgp_model *m, const odvgp_real *y, ptrdiff_t
 	return m->y.scale ? v - log((double)y[odvgp__y_columns(&m->y) - 1]) : v;
 }
 
-/*  The auxiliary model's row for y. */
+/*	The auxiliary model's row for y. */
 static void odvgp__pseudo_row(
 		const odvgp__warm_work *w, const odvgp_model *m, const odvgp_real *y, odvgp_real *to)
 {
 	ptrdiff_t P = w->cfg.layer[0].P;
 	int missing = 0;
-	for (ptrdiff_t t = 0; t < m->T; t++) missing |= y[t] != y[t];
-	for (ptrdiff_t f = 0; f < P; f++) to[f] = missing ? 0 : (odvgp_real)odvgp__pseudo(m, y, f);
+	ODVGP__FOR(t, m->T) missing |= y[t] != y[t];
+	ODVGP__FOR(f, P) to[f] = missing ? 0 : (odvgp_real)odvgp__pseudo(m, y, f);
 	if (w->cfg.lik.weights) to[P] = missing ? 0 : m->y.weights ? y[m->T] : 1;
 }
 
@@ -18619,7 +18456,7 @@ static odvgp_status odvgp__warm_subset(const odvgp__warm_work *w, const odvgp_mo
 	return s;
 }
 
-/*  Copies the slots that both have, but no q: values, and with `all` what is set about them. */
+/*	Copies the slots that both have, but no q: values, and with `all` what is set about them. */
 static void odvgp__warm_copy(odvgp_model *to, const odvgp_model *from, int all)
 {
 	for (int s = 1; s <= to->par.slots; s++) {
@@ -18640,7 +18477,7 @@ static void odvgp__warm_copy(odvgp_model *to, const odvgp_model *from, int all)
 	}
 }
 
-/*  The noise of pseudo-targets starts as that of data does. */
+/*	The noise of pseudo-targets starts as that of data does. */
 static void odvgp__warm_noise(odvgp_model *aux)
 {
 	double sd = (double)aux->data_sd[aux->cfg.layer[0].D];
@@ -18649,8 +18486,8 @@ static void odvgp__warm_noise(odvgp_model *aux)
 	odvgp__touch(aux, aux->slot_lik_params);
 }
 
-/*  A scale, whose noise has the variance 2 scale^2 (STUDENTT: with 4 degrees of freedom), and q's
-    initial value. */
+/*	A scale, whose noise has the variance 2 scale^2 (STUDENTT: with 4 degrees of freedom), and q's
+	initial value. */
 static odvgp_status odvgp__warm_pseudo(odvgp_model *m, const odvgp_model *aux, odvgp_info *info)
 {
 	double noise = (double)aux->par.value[aux->par.slot[aux->slot_lik_params].offset];
@@ -18662,7 +18499,7 @@ static odvgp_status odvgp__warm_pseudo(odvgp_model *m, const odvgp_model *aux, o
 	return odvgp_init_q(m, info);
 }
 
-/*  Makes the auxiliary model and trains it. */
+/*	Makes the auxiliary model and trains it. */
 static odvgp_status odvgp__warm_train(odvgp__warm_work *w, const odvgp_model *m,
 		const odvgp_real *X, const odvgp_real *Y, odvgp_model **made, odvgp_info *info)
 {
@@ -18672,7 +18509,7 @@ static odvgp_status odvgp__warm_train(odvgp__warm_work *w, const odvgp_model *m,
 	odvgp_status s = odvgp__model_claim(&aux, &a, 1, w->rest, w->rest_bytes, info);
 	if (s || !aux) return s ? s : ODVGP_E_MEMORY;
 	odvgp__warm_model(aux, m, &w->cfg);
-	if ((s = odvgp__model_place(aux, &a, w->rest_bytes, info)) != ODVGP_OK) return s;
+	if ((s = odvgp__model_place(aux, &a, w->rest_bytes, info))) return s;
 	odvgp__q_identity(aux);
 	odvgp__touch_all(aux);
 	if (w->cfg.layer[0].M != m->cfg.layer[0].M &&
@@ -18688,7 +18525,7 @@ static odvgp_status odvgp__warm_train(odvgp__warm_work *w, const odvgp_model *m,
 	return s;
 }
 
-/*  The bound on at most 1,024 rows of the subset, to compare; without q 0. */
+/*	The bound on at most 1,024 rows of the subset, to compare; without q 0. */
 static double odvgp__warm_bound(
 		odvgp_model *m, const odvgp__warm_work *w, const odvgp_real *X, const odvgp_real *Y)
 {
@@ -18706,13 +18543,13 @@ ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *m, const odvgp_warm *settin
 	odvgp__arena a;
 	odvgp__warm_work w;
 	odvgp_model *aux = NULL;
-	odvgp_status s = odvgp__rows_check(m, X, Y, 1, info);
-	if (s || (s = odvgp__rows_check(m, X, Y, m->cfg.N, info)) != ODVGP_OK) return s;
-	if ((s = odvgp__warm_settle(&w, m, settings, info)) != ODVGP_OK) return s;
-	if (!work) return odvgp__fail(info, ODVGP_E_ARG, "work", -1, 0, "is NULL");
+	odvgp_status s = odvgp__all_rows_check(m, X, Y, info);
+	if (s) return s;
+	if ((s = odvgp__warm_settle(&w, m, settings, info))) return s;
+	if (!work) return odvgp__is_null(info, "work");
 	odvgp__arena_init(&a, work, bytes);
-	if ((s = odvgp__warm_layout(&w, m, &a, info)) != ODVGP_OK) return s;
-	if (a.bad) return odvgp__fail(info, ODVGP_E_MEMORY, "work", -1, 0, "is too small");
+	if ((s = odvgp__warm_layout(&w, m, &a, info))) return s;
+	if (a.bad) return odvgp__refuse(info, ODVGP_E_MEMORY, "work", "is too small");
 	if (w.X && (s = odvgp__warm_subset(&w, m, X, Y, info)) != ODVGP_OK) return s;
 	s = odvgp__warm_train(&w, m, w.X ? w.X : X, w.X ? w.Y : Y, &aux, info);
 	if (s) return s;
@@ -18736,18 +18573,23 @@ ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *m, const odvgp_warm *settin
 	return s;
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>io   model files
+/* ---- >>io   model files
 
-    A file contains
-        magic, version, sizes
-        config, table of units, the likelihood's parameters (names and counts)
-        state; flags, bounds and priors of the slots; theta, values, last good theta, moments, units
-            of the data, each unit's arrays, L-BFGS
-        predictor, the caller's bytes, checksum of all that
-    Little-endian on every machine; arrays in the precision of the build, single reals as doubles.
-    One walk over the same fields writes, measures and reads, so that the three cannot disagree. The
-    table of units repeats what the config decides, and must agree with it. */
+	A file contains
+		magic, version, sizes
+		config, table of units, the likelihood's parameters (names and counts)
+		state; flags, bounds and priors of the slots; theta, values, last good theta, moments, units
+			of the data, each unit's arrays, L-BFGS
+		predictor, the caller's bytes, checksum of all that
+	Little-endian on every machine; arrays in the precision of the build, single reals as doubles.
+	One walk over the same fields writes, measures and reads, so that the three cannot disagree. The
+	table of units repeats what the config decides, and must agree with it. */
+
+/*	n reals of this build. */
+static void odvgp__file_array(odvgp__file *f, odvgp_real *x, ptrdiff_t n)
+{
+	odvgp__file_reals(f, x, n, (int)sizeof(odvgp_real));
+}
 
 static void odvgp__file_double(odvgp__file *f, double *v)
 {
@@ -18780,7 +18622,7 @@ static void odvgp__file_int(odvgp__file *f, int *v)
 	else *v = (int)u;
 }
 
-/*  An enumeration or int of `bytes` bytes in memory. */
+/*	An enumeration or int of `bytes` bytes in memory. */
 static void odvgp__file_choice(odvgp__file *f, void *at, size_t bytes)
 {
 	int v = odvgp__choice_get(at, bytes);
@@ -18821,7 +18663,7 @@ static void odvgp__file_config(odvgp__file *f, odvgp_config *c)
 		}
 }
 
-/*  A word of a list, stored as its number from 1 on; 0 is NULL. */
+/*	A word of a list, stored as its number from 1 on; 0 is NULL. */
 static void odvgp__file_listed(
 		odvgp__file *f, const char **word, const char *const *list, ptrdiff_t n)
 {
@@ -18833,21 +18675,21 @@ static void odvgp__file_listed(
 	else *word = number ? list[number - 1] : NULL;
 }
 
-/*  4 or 8 bytes that must equal `known`. */
+/*	4 or 8 bytes that must equal `known`. */
 static void odvgp__file_known(odvgp__file *f, uint64_t known, int bytes)
 {
 	if (odvgp__file_bits(f, known, bytes) != known) f->bad = 1;
 }
 
-/*  Length and characters, which must equal `text`'s. */
+/*	Length and characters, which must equal `text`'s. */
 static void odvgp__file_known_text(odvgp__file *f, const char *text)
 {
 	odvgp__file_known(f, strlen(text), 4);
 	for (; *text; text++) odvgp__file_known(f, (unsigned char)*text, 1);
 }
 
-/*  The base kernels in use, packed as in a predictor. A count that this build does not allow sets
-    f->bad, but stays in k. */
+/*	The base kernels in use, packed as in a predictor. A count that this build does not allow sets
+	f->bad, but stays in k. */
 static void odvgp__file_kernel(odvgp__file *f, odvgp__kernel *k)
 {
 	uint32_t words[sizeof *k / sizeof(uint32_t)] = {0}; /* more than packing needs */
@@ -18865,13 +18707,12 @@ static void odvgp__file_unit_head(odvgp__file *f, odvgp__unit *u)
 	const ptrdiff_t sizes[] = {u->D, u->P, u->M, u->M_gamma};
 	const ptrdiff_t choices[] = {u->mean_part - odvgp__mean_parts, u->cov_part - odvgp__cov_parts,
 			(ptrdiff_t)u->param, (ptrdiff_t)u->gamma_coords, (ptrdiff_t)u->mean_function};
-	for (ptrdiff_t i = 0; i < ODVGP__COUNT(sizes); i++) odvgp__file_known(f, (uint64_t)sizes[i], 8);
-	for (ptrdiff_t i = 0; i < ODVGP__COUNT(choices); i++)
-		odvgp__file_known(f, (uint64_t)choices[i], 4);
+	ODVGP__FOR(i, ODVGP__COUNT(sizes)) odvgp__file_known(f, (uint64_t)sizes[i], 8);
+	ODVGP__FOR(i, ODVGP__COUNT(choices)) odvgp__file_known(f, (uint64_t)choices[i], 4);
 	odvgp__file_kernel(f, &u->kernel);
 }
 
-/*  Functions, targets, and the parameters' names and counts. */
+/*	Functions, targets, and the parameters' names and counts. */
 static void odvgp__file_likelihood(odvgp__file *f, const odvgp_model *m)
 {
 	const odvgp__likelihood *lik = &odvgp__likelihoods[m->cfg.lik.kind];
@@ -18884,15 +18725,15 @@ static void odvgp__file_likelihood(odvgp__file *f, const odvgp_model *m)
 	}
 }
 
-/*  The units, set from their config, and the likelihood. */
+/*	The units, set from their config, and the likelihood. */
 static void odvgp__file_units(odvgp__file *f, odvgp_model *m)
 {
 	odvgp__file_known(f, (uint64_t)m->units, 4);
-	for (int i = 0; i < m->units; i++) odvgp__file_unit_head(f, odvgp__unit_at(m, i));
+	ODVGP__EACH_UNIT(i, m) odvgp__file_unit_head(f, odvgp__unit_at(m, i));
 	odvgp__file_likelihood(f, m);
 }
 
-/*  Bounds and priors of positive slots. */
+/*	Bounds and priors of positive slots. */
 static void odvgp__file_beliefs(odvgp__file *f, odvgp__params *p)
 {
 	odvgp__slot_state measured;
@@ -18902,7 +18743,7 @@ static void odvgp__file_beliefs(odvgp__file *f, odvgp__params *p)
 		odvgp_real *reals[] = {
 				&state->low, &state->high, &state->floor, &state->prior_a, &state->prior_b};
 		odvgp__file_int(f, &state->prior);
-		for (ptrdiff_t i = 0; i < ODVGP__COUNT(reals); i++) odvgp__file_real(f, reals[i]);
+		ODVGP__FOR(i, ODVGP__COUNT(reals)) odvgp__file_real(f, reals[i]);
 		if (f->mode != ODVGP__FILE_READ || f->bad) continue;
 		int none = p->state[s].prior == ODVGP_PRIOR_NONE || !p->state[s].of_q;
 		if (!none || !odvgp__bounds_ok(state->low, state->high) ||
@@ -18912,30 +18753,30 @@ static void odvgp__file_beliefs(odvgp__file *f, odvgp__params *p)
 	}
 }
 
-/*  State and history of L-BFGS, if used. A history that no training makes is damage. */
+/*	State and history of L-BFGS, if used. A history that no training makes is damage. */
 static void odvgp__file_lbfgs(odvgp__file *f, odvgp_model *m)
 {
 	odvgp__lbfgs *w = &m->lbfgs;
 	odvgp__state *s = &m->state;
 	if (m->cfg.optim.kind != ODVGP_OPTIMIZER_LBFGS) return;
 	uint64_t *counts[] = {&s->lbfgs_valid, &s->lbfgs_data, &w->pairs, &w->next};
-	for (ptrdiff_t i = 0; i < ODVGP__COUNT(counts); i++) odvgp__file_u64(f, counts[i]);
+	ODVGP__FOR(i, ODVGP__COUNT(counts)) odvgp__file_u64(f, counts[i]);
 	odvgp__file_double(f, &s->lbfgs_expected);
 	odvgp__file_double(f, &s->lbfgs_kl);
 	int full = w->pairs == (uint64_t)w->memory, reading = f->mode == ODVGP__FILE_READ;
 	if (reading && (s->lbfgs_valid > 1 || w->pairs > (uint64_t)w->memory ||
 						   (full ? w->next >= w->pairs : w->next != w->pairs)))
 		f->bad = 1;
-	for (ptrdiff_t i = 0; i < w->memory; i++) {
+	ODVGP__FOR(i, w->memory) {
 		double sy = f->mode == ODVGP__FILE_WRITE ? w->sy[i] : 0; /* measuring has no arrays */
 		odvgp__file_double(f, &sy);
 		if (reading) w->sy[i] = sy;
 		if (reading && (uint64_t)i < w->pairs && !(sy > 0 && sy < HUGE_VAL)) f->bad = 1;
 	}
 	double loss = s->lbfgs_kl - s->lbfgs_expected;
-	odvgp__file_reals(f, w->S, w->memory * w->n, (int)sizeof(odvgp_real));
-	odvgp__file_reals(f, w->Y, w->memory * w->n, (int)sizeof(odvgp_real));
-	odvgp__file_reals(f, w->g, w->n, (int)sizeof(odvgp_real));
+	odvgp__file_array(f, w->S, w->memory * w->n);
+	odvgp__file_array(f, w->Y, w->memory * w->n);
+	odvgp__file_array(f, w->g, w->n);
 	if (reading && !f->bad && s->lbfgs_valid && (!(loss - loss == 0) || !odvgp__finite(w->g, w->n)))
 		f->bad = 1;
 }
@@ -18946,12 +18787,12 @@ static void odvgp__file_unit(odvgp__file *f, odvgp__unit *u)
 		odvgp__file_real(f, &u->jitter[k].raised);
 		odvgp__file_int(f, &u->jitter[k].clean);
 	}
-	odvgp__file_reals(f, u->lbfgs_jitter, ODVGP__JITTERS, (int)sizeof(odvgp_real));
-	odvgp__file_reals(f, u->scales, u->M_gamma, (int)sizeof(odvgp_real));
+	odvgp__file_array(f, u->lbfgs_jitter, ODVGP__JITTERS);
+	odvgp__file_array(f, u->scales, u->M_gamma);
 	for (int b = 0; b < ODVGP__BLOCKS; b++) {
 		const odvgp__block *block = &u->block[b];
-		odvgp__file_reals(f, block->P, u->P * block->natural * block->M, (int)sizeof(odvgp_real));
-		odvgp__file_reals(f, block->j, u->P * block->natural, (int)sizeof(odvgp_real));
+		odvgp__file_array(f, block->P, u->P * block->natural * block->M);
+		odvgp__file_array(f, block->j, u->P * block->natural);
 	}
 }
 
@@ -18962,7 +18803,7 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
 	uint64_t *counts[] = {&s->steps, &s->adam_steps, &s->clean_steps, &s->scales_age, &s->nat_valid,
 			&s->good_valid, &e->jitter_raised, &e->step_shortened, &e->variance_clamped,
 			&e->step_undone, &s->nat_steps, &s->fitted};
-	for (ptrdiff_t i = 0; i < ODVGP__COUNT(counts); i++) odvgp__file_u64(f, counts[i]);
+	ODVGP__FOR(i, ODVGP__COUNT(counts)) odvgp__file_u64(f, counts[i]);
 	odvgp__file_double(f, &s->good_elbo);
 	odvgp__file_double(f, &s->step_scale);
 	odvgp__file_double(f, &e->jitter);
@@ -18974,7 +18815,7 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
 	for (int i = 0; i < m->units; i++)
 		points = ODVGP__MAX(points, ODVGP__MAX(m->cfg.layer[i].M, m->cfg.layer[i].M_gamma));
 	if (e->pivot >= points) f->bad = 1;
-	for (int i = 1; i <= m->par.slots; i++) {
+	ODVGP__EACH_SLOT(i, m) {
 		int trainable = m->par.slot ? m->par.slot[i].trainable : 1; /* measuring has no tables */
 		odvgp__file_int(f, &trainable);
 		if (f->mode == ODVGP__FILE_READ) m->par.slot[i].trainable = trainable;
@@ -18986,16 +18827,15 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
 	} arrays[] = {{m->par.theta, m->par.count}, {m->par.value, m->par.positive},
 			{m->good, m->par.count}, {m->m1, m->adam_count}, {m->m2, m->adam_count},
 			{m->data_sd, m->data_sds}};
-	for (ptrdiff_t i = 0; i < ODVGP__COUNT(arrays); i++)
-		odvgp__file_reals(f, arrays[i].x, arrays[i].n, (int)sizeof(odvgp_real));
+	ODVGP__FOR(i, ODVGP__COUNT(arrays)) odvgp__file_array(f, arrays[i].x, arrays[i].n);
 	for (ptrdiff_t i = 0; f->mode == ODVGP__FILE_READ && !f->bad && i < m->data_sds; i++)
 		if (!(m->data_sd[i] > 0 && m->data_sd[i] < (odvgp_real)HUGE_VAL)) f->bad = 1;
-	for (int i = 0; i < m->units; i++) odvgp__file_unit(f, odvgp__unit_at(m, i));
+	ODVGP__EACH_UNIT(i, m) odvgp__file_unit(f, odvgp__unit_at(m, i));
 	odvgp__file_lbfgs(f, m);
 }
 
-/*  Whether training could lead to this state. Adam's moments may be anything: training checks what
-    they lead to. */
+/*	Whether training could lead to this state. Adam's moments may be anything: training checks what
+	they lead to. */
 static int odvgp__state_ok(const odvgp_model *m)
 {
 	const odvgp__state *s = &m->state;
@@ -19003,7 +18843,7 @@ static int odvgp__state_ok(const odvgp_model *m)
 			s->steps, s->adam_steps, s->clean_steps, s->scales_age, s->nat_steps};
 	if (s->nat_valid >> (ODVGP__BLOCKS * m->units) || s->good_valid > 1 || s->fitted > 1) return 0;
 	if (!(s->step_scale > 0 && s->step_scale <= 1)) return 0;
-	for (ptrdiff_t i = 0; i < ODVGP__COUNT(counts); i++)
+	ODVGP__FOR(i, ODVGP__COUNT(counts))
 		if (counts[i] > (uint64_t)PTRDIFF_MAX / 2) return 0;
 	for (int i = 0; i < ODVGP__JITTERS * m->units; i++) {
 		const odvgp__jitter *jitter = &m->unit[i / ODVGP__JITTERS].jitter[i % ODVGP__JITTERS];
@@ -19012,12 +18852,12 @@ static int odvgp__state_ok(const odvgp_model *m)
 			return 0;
 		if (!(known >= 0) || !odvgp__finite(&known, 1)) return 0;
 	}
-	for (int i = 1; i <= m->par.slots; i++)
+	ODVGP__EACH_SLOT(i, m)
 		if (m->par.slot[i].trainable > 1) return 0;
 	return odvgp__theta_ok(m);
 }
 
-/*  Bytes of config, units and state; 0 if no file can hold them. */
+/*	Bytes of config, units and state; 0 if no file can hold them. */
 static size_t odvgp__file_state_bytes(const odvgp_model *m)
 {
 	odvgp_model *same = (odvgp_model *)(uintptr_t)m; /* measuring changes nothing */
@@ -19028,7 +18868,7 @@ static size_t odvgp__file_state_bytes(const odvgp_model *m)
 	return f.bad ? 0 : f.used;
 }
 
-/*  state_bytes is 0 if no file can hold the model. */
+/*	state_bytes is 0 if no file can hold the model. */
 static odvgp__file_head odvgp__file_sizes(const odvgp_model *m, size_t user_bytes)
 {
 	odvgp__file_head h;
@@ -19054,9 +18894,9 @@ ODVGP_API size_t odvgp_save_size(const odvgp_model *m, size_t user_bytes)
 	return ODVGP__FILE_HEAD + (size_t)h.state_bytes + (size_t)h.predictor_bytes + user_bytes + 8;
 }
 
-/*  Each layer's predictor is built in the file, at the next address aligned for a real, fewer than
-    8 bytes further, for which the checksum's place leaves room. Then each number moves to its
-    place. */
+/*	Each layer's predictor is built in the file, at the next address aligned for a real, fewer than
+	8 bytes further, for which the checksum's place leaves room. Then each number moves to its
+	place. */
 static void odvgp__file_frozen(odvgp__file *f, odvgp__unit *u, const odvgp_scales *scales)
 {
 	unsigned char *at = f->at + f->used;
@@ -19070,8 +18910,7 @@ static void odvgp__file_frozen(odvgp__file *f, odvgp__unit *u, const odvgp_scale
 		memcpy(&word, at + i, sizeof word);
 		odvgp__file_u32(f, &word);
 	}
-	odvgp__file_reals(
-			f, (odvgp_real *)(void *)(at + head), (ptrdiff_t)reals, (int)sizeof(odvgp_real));
+	odvgp__file_array(f, (odvgp_real *)(void *)(at + head), (ptrdiff_t)reals);
 }
 
 ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, const void *user,
@@ -19081,8 +18920,8 @@ ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, co
 		return odvgp__fail(info, ODVGP_E_ARG, "model, file or user", -1, 0, "is NULL");
 	size_t need = odvgp_save_size(m, user_bytes);
 	if (!need)
-		return odvgp__fail(
-				info, ODVGP_E_SIZE, "file", -1, 0, "no file can hold this model and these bytes");
+		return odvgp__refuse(
+				info, ODVGP_E_SIZE, "file", "no file can hold this model and these bytes");
 	if (bytes < need)
 		return odvgp__fail(
 				info, ODVGP_E_MEMORY, "file", -1, (double)need, "the block is too small");
@@ -19095,14 +18934,14 @@ ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, co
 	odvgp__file_config(&f, &m->cfg);
 	odvgp__file_units(&f, m);
 	odvgp__file_model_state(&f, m);
-	for (int i = 0; i < m->units; i++) odvgp__file_frozen(&f, &m->unit[i], scales ? scales : &none);
+	ODVGP__EACH_UNIT(i, m) odvgp__file_frozen(&f, &m->unit[i], scales ? scales : &none);
 	if (user_bytes) memcpy((unsigned char *)file + f.used, user, user_bytes);
 	f.used += user_bytes;
 	odvgp__file_bits(&f, odvgp__checksum((const unsigned char *)file, f.used), 8);
 	return f.bad ? ODVGP_E_MEMORY : ODVGP_OK;
 }
 
-/*  The kernel of a file whose units have been checked and begin at f. */
+/*	The kernel of a file whose units have been checked and begin at f. */
 static void odvgp__make_from_file(odvgp__unit *u, const void *f)
 {
 	odvgp__file own = *(const odvgp__file *)f;
@@ -19113,12 +18952,12 @@ static void odvgp__make_from_file(odvgp__unit *u, const void *f)
 	}
 }
 
-/*  Units and likelihood of a file whose config has been checked. */
+/*	Units and likelihood of a file whose config has been checked. */
 static odvgp_status odvgp__file_units_read(odvgp__file *f, odvgp_model *m, odvgp_info *info)
 {
 	odvgp__settle(m);
 	odvgp__file_known(f, (uint64_t)m->units, 4);
-	for (int i = 0; i < m->units; i++) {
+	ODVGP__EACH_UNIT(i, m) {
 		odvgp__unit *u = m->make ? m->unit : &m->unit[i];
 		odvgp__unit_config(u, m, i);
 		odvgp__file_unit_head(f, u);
@@ -19126,16 +18965,14 @@ static odvgp_status odvgp__file_units_read(odvgp__file *f, odvgp_model *m, odvgp
 			return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1,
 					(double)u->kernel.base_kernels, odvgp__too_many_base_kernels);
 		if (!f->bad && !odvgp__kernel_ok(&u->kernel, u->Dz))
-			return odvgp__fail(
-					info, ODVGP_E_FORMAT, "model file", -1, 0, "its kernel is not valid");
+			return odvgp__bad_file(info, "its kernel is not valid");
 	}
 	odvgp__file_likelihood(f, m);
-	return f->bad ? odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0,
-							"its units or its likelihood do not fit its config")
+	return f->bad ? odvgp__bad_file(info, "its units or its likelihood do not fit its config")
 				  : ODVGP_OK;
 }
 
-/*  Reads config and units into an empty model; leaves f at the state. *bytes: size of its block. */
+/*	Reads config and units into an empty model; leaves f at the state. *bytes: size of its block. */
 static odvgp_status odvgp__file_model(odvgp__file *f, const odvgp__file_head *h,
 		const odvgp_threads *threads, odvgp_isa isa, odvgp_model *m, size_t *bytes,
 		odvgp_info *info)
@@ -19149,16 +18986,15 @@ static odvgp_status odvgp__file_model(odvgp__file *f, const odvgp__file_head *h,
 	if (m->make) m->source = &units;
 	if (threads) m->cfg.threads = *threads;
 	m->cfg.isa = isa;
-	odvgp_status s = f->bad ? odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, NULL)
-							: odvgp__check_config(&m->cfg, info);
+	odvgp_status s = f->bad ? odvgp__bad_file(info, NULL) : odvgp__check_config(&m->cfg, info);
 	if (s) return s;
 	/* before odvgp__model_settle, which measures the kernel's scratch if the tile is 0 */
-	if ((s = odvgp__file_units_read(f, m, info)) != ODVGP_OK) return s;
+	if ((s = odvgp__file_units_read(f, m, info))) return s;
 	odvgp__model_settle(m);
 	if ((s = odvgp__model_measure(m, bytes, info)) != ODVGP_OK) return s;
 	return h->state_bytes && odvgp__file_state_bytes(m) == h->state_bytes
 				   ? ODVGP_OK
-				   : odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0, "its sizes disagree");
+				   : odvgp__bad_file(info, "its sizes disagree");
 }
 
 ODVGP__NOINLINE odvgp_status odvgp__file_model_size(odvgp__file *f, const odvgp__file_head *h,
@@ -19181,8 +19017,7 @@ ODVGP_API odvgp_status odvgp_load_size(const void *file, size_t bytes, const odv
 	if (model_bytes &&
 			(s = odvgp__file_model_size(&f, &h, threads, isa, &model_need, info)) != ODVGP_OK)
 		return s;
-	if ((s = odvgp_server_size(file, bytes, predictor_bytes, user, user_bytes, info)) != ODVGP_OK)
-		return s;
+	if ((s = odvgp_server_size(file, bytes, predictor_bytes, user, user_bytes, info))) return s;
 	if (model_bytes) *model_bytes = model_need;
 	return ODVGP_OK;
 }
@@ -19194,7 +19029,7 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
 	odvgp__arena a;
 	odvgp_model *m;
 	size_t need;
-	if (!model) return odvgp__fail(info, ODVGP_E_ARG, "model", -1, 0, "is NULL");
+	if (!model) return odvgp__is_null(info, "model");
 	*model = NULL;
 	odvgp_status s = odvgp__file_open(file, bytes, &h, info);
 	if (s) return s;
@@ -19203,17 +19038,16 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
 	f.used = ODVGP__FILE_HEAD;
 	odvgp__file_size(&f, &layers); /* the config's first field; odvgp__file_model checks it */
 	layers = ODVGP__MAX(1, ODVGP__MIN(layers, ODVGP_MAX_LAYERS));
-	if ((s = odvgp__model_claim(&m, &a, layers, block, block_bytes, info)) != ODVGP_OK) return s;
+	if ((s = odvgp__model_claim(&m, &a, layers, block, block_bytes, info))) return s;
 	f.bad = 0;
-	if ((s = odvgp__file_model(&f, &h, threads, isa, m, &need, info)) != ODVGP_OK) return s;
+	if ((s = odvgp__file_model(&f, &h, threads, isa, m, &need, info))) return s;
 	size_t at = f.used;
-	if ((s = odvgp__model_place(m, &a, block_bytes, info)) != ODVGP_OK) return s;
+	if ((s = odvgp__model_place(m, &a, block_bytes, info))) return s;
 	f.used = at;
 	odvgp__file_model_state(&f, m);
 	if (f.bad || !odvgp__state_ok(m)) {
 		m->magic = 0;
-		return odvgp__fail(info, ODVGP_E_FORMAT, "model file", -1, 0,
-				"its parameters or its state are not valid");
+		return odvgp__bad_file(info, "its parameters or its state are not valid");
 	}
 	uint64_t nat_valid = m->state.nat_valid, fitted = m->state.fitted,
 			 lbfgs_valid = m->state.lbfgs_valid;
@@ -19225,8 +19059,7 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
 	return ODVGP_OK;
 }
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>easy   the allocating layer, and odvgp_fit */
+/* ---- >>easy   the allocating layer, and odvgp_fit */
 
 #ifndef ODVGP_NO_MALLOC
 static void *odvgp__malloc(void *user, size_t bytes)
@@ -19258,7 +19091,7 @@ ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_confi
 	size_t bytes;
 	odvgp_model *m;
 	odvgp_allocator a = odvgp__allocator(allocator);
-	if (!model) return odvgp__fail(info, ODVGP_E_ARG, "model", -1, 0, "is NULL");
+	if (!model) return odvgp__is_null(info, "model");
 	*model = NULL;
 	odvgp_status s = odvgp_model_size(config, &bytes, info);
 	if (s) return s;
@@ -19294,7 +19127,7 @@ static void odvgp__square_roots(odvgp_real *x, ptrdiff_t n)
 ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean, odvgp_real *sd_f, odvgp_real *sd_y, odvgp_info *info)
 {
-	if (!odvgp__model_ok(m)) return odvgp__fail(info, ODVGP_E_ARG, "model", -1, 0, "is NULL");
+	if (!odvgp__model_ok(m)) return odvgp__is_null(info, "model");
 	if (n == 0) return ODVGP_OK;
 	odvgp_allocator a = odvgp__allocator(&m->allocator);
 	odvgp_server server;
@@ -19313,8 +19146,8 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
 			odvgp__square_roots(sd_f, server.F * n);
 			odvgp__square_roots(sd_y, server.y_rows * n);
 		}
-		if (s) odvgp__fail(info, s, "predict", -1, 0, NULL);
-	} else if (!block) odvgp__fail(info, s, "predict", -1, 0, NULL);
+		if (s) odvgp__refuse(info, s, "predict", NULL);
+	} else if (!block) odvgp__refuse(info, s, "predict", NULL);
 	if (scratch) a.release(a.user, scratch);
 	if (block) a.release(a.user, block);
 	return s;
@@ -19323,19 +19156,19 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
 #ifndef ODVGP_NO_STDIO
 ODVGP_API odvgp_status odvgp_model_save(odvgp_model *m, const char *path, odvgp_info *info)
 {
-	if (!odvgp__model_ok(m) || !path) return odvgp__fail(info, ODVGP_E_ARG, "model", -1, 0, NULL);
+	if (!odvgp__model_ok(m) || !path) return odvgp__refuse(info, ODVGP_E_ARG, "model", NULL);
 	odvgp_allocator a = odvgp__allocator(&m->allocator);
 	size_t bytes = odvgp_save_size(m, 0);
 	void *file = bytes ? a.alloc(a.user, bytes) : NULL;
 	if (!file) return odvgp__fail(info, ODVGP_E_MEMORY, "allocator", -1, (double)bytes, NULL);
 	odvgp_status s = odvgp_save(m, NULL, NULL, 0, file, bytes, info);
 	if (!s && (s = odvgp_file_write(path, file, bytes)) != ODVGP_OK)
-		odvgp__fail(info, s, "path", -1, 0, NULL);
+		odvgp__refuse(info, s, "path", NULL);
 	a.release(a.user, file);
 	return s;
 }
 
-/*  A model of the allocating layer from a file in memory. */
+/*	A model of the allocating layer from a file in memory. */
 static odvgp_status odvgp__load_file(odvgp_model **model, const void *file, size_t bytes,
 		const odvgp_allocator *a, odvgp_info *info)
 {
@@ -19360,21 +19193,20 @@ ODVGP_API odvgp_status odvgp_model_load(
 {
 	odvgp_allocator a = odvgp__allocator(allocator);
 	size_t bytes;
-	if (!model || !path) return odvgp__fail(info, ODVGP_E_ARG, "path", -1, 0, "is NULL");
+	if (!model || !path) return odvgp__is_null(info, "path");
 	*model = NULL;
 	odvgp_status s = odvgp_file_read(path, NULL, 0, &bytes);
-	if (s) return odvgp__fail(info, s, "path", -1, 0, NULL);
+	if (s) return odvgp__refuse(info, s, "path", NULL);
 	void *file = a.alloc(a.user, ODVGP__MAX(bytes, 1));
 	if (!file) return odvgp__fail(info, ODVGP_E_MEMORY, "allocator", -1, (double)bytes, NULL);
 	s = odvgp_file_read(path, file, bytes, &bytes);
-	s = s ? odvgp__fail(info, s, "path", -1, 0, NULL)
-		  : odvgp__load_file(model, file, bytes, &a, info);
+	s = s ? odvgp__refuse(info, s, "path", NULL) : odvgp__load_file(model, file, bytes, &a, info);
 	a.release(a.user, file);
 	return s;
 }
 #endif
 
-/*  The warm start of a new model; nothing for others. */
+/*	The warm start of a new model; nothing for others. */
 static odvgp_status odvgp__fit_start(
 		odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
 {
@@ -19395,16 +19227,16 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 		odvgp_info *info)
 {
 	odvgp_report report;
-	if (steps < 0) return odvgp__fail(info, ODVGP_E_ARG, "steps", -1, 0, "must not be negative");
+	if (steps < 0) return odvgp__refuse(info, ODVGP_E_ARG, "steps", "must not be negative");
 #ifndef ODVGP_NO_MALLOC
 	odvgp_status start = steps ? odvgp__fit_start(m, X, Y, info) : ODVGP_OK;
 	if (start) return start;
 #endif
-	for (ptrdiff_t i = 0; i < steps; i++) {
+	ODVGP__FOR(i, steps) {
 		odvgp_status s = odvgp_step(m, X, Y, &report, info);
 		if (s) return s;
 		if (watch && watch(user, &report))
-			return odvgp__fail(info, ODVGP_E_STOPPED, "watch", -1, 0, NULL);
+			return odvgp__refuse(info, ODVGP_E_STOPPED, "watch", NULL);
 		if (report.converged || report.stuck) break;
 	}
 	return ODVGP_OK;
@@ -19432,6 +19264,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_config_threads
 #undef odvgp_constant
 #undef odvgp_falling
+#undef odvgp_rising
 #undef odvgp_status_text
 #undef odvgp_fit
 #undef odvgp_model_create
@@ -19506,8 +19339,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_potrf_adjoint
 #endif
 
-/* ---------------------------------------------------------------------------------------------- */
-/*  >>licence */
+/* ---- >>licence */
 
 /*
 This software is available under two licences: choose whichever you prefer.

@@ -226,12 +226,12 @@ static void routine_line(const routine *r, problem *p, int threads, double clock
 			double from = now();
 			do routine_time(r, q, p, 1, clock);
 			while (threads > 1 && now() - from < WARM);
-			if (w == 0) peak = peak_now(odvgp__isa_of(&p->blas)->id, &p->blas.threads, threads);
+			if (w == 0) peak = peak_now(p->blas.isa->id, &p->blas.threads, threads);
 			from = now();
 			rate[w][turns[w]++] = 1e-9 * work / routine_time(r, q, p, count, clock);
 			spent[w] += now() - from;
 			if (w > 0) continue;
-			peak = fmax(peak, peak_now(odvgp__isa_of(&p->blas)->id, &p->blas.threads, threads));
+			peak = fmax(peak, peak_now(p->blas.isa->id, &p->blas.threads, threads));
 			of_peak[turns[0] - 1] = rate[0][turns[0] - 1] / peak;
 		}
 	printf("%-9s %5td %8d", r->name, p->n, threads);

@@ -136,7 +136,7 @@ static void print_machine(FILE *to)
 			ODVGP_VERSION / 10000, ODVGP_VERSION / 100 % 100, ODVGP_VERSION % 100,
 			sizeof(odvgp_real) == 4 ? "float" : "double", compiler, optimised, model,
 			sysconf(_SC_NPROCESSORS_ONLN), odvgp_blas_isa(&blas));
-	option.isa_used = odvgp__isa_of(&blas)->id;
+	option.isa_used = blas.isa->id;
 	free(block);
 }
 

@@ -175,7 +175,7 @@ static void flops_of(const member *who, const setting *s, const dataset *r)
 {
 	odvgp_threads serial = {NULL, NULL, 0};
 	odvgp_model *m = model_make(who, s, r, &serial);
-	odvgp__isa row = counting_row(odvgp__isa_of(&m->tape.blas));
+	odvgp__isa row = counting_row(m->tape.blas.isa);
 	need n = flops_needed(who, s);
 	double done[ODVGP__OPS][2], all = 0, all_done = 0, distances = 0, exponentials = 0;
 	char name[64];

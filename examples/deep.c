@@ -47,24 +47,16 @@ static void run(int layers, view *v)
 	must(odvgp_fit(gp, X, y, STEPS, NULL, NULL, &info), &info);
 
 	/* The bound of the deep model is an estimate: its normals change with each step. */
-	double elbo, rmse = 0, logp = 0, mean[NEW], noise;
+	double elbo, rmse = 0, mean[NEW], noise;
 	must(odvgp_elbo(gp, X, y, N, &elbo, NULL, NULL, &info), &info);
 	must(odvgp_predict_once(gp, new_X, NEW, mean, NULL, NULL, &info), &info);
 	for (int i = 0; i < NEW; i++) rmse += pow(mean[i] - curve(new_X[i]), 2) / NEW;
 	odvgp_get(gp, "noise_variance", &noise, 1);
-	size_t bytes = odvgp_predictor_size(gp), need;
-	void *block = malloc(bytes), *scratch;
-	odvgp_server server;
-	static double each[NEW];
-	must(odvgp_freeze(gp, NULL, block, bytes, &info), &info);
-	must(odvgp_server_from_block(&server, block, bytes, ODVGP_ISA_AUTO, &info), &info);
-	need = odvgp_predict_scratch(&server, 64);
-	scratch = malloc(need);
-	if (odvgp_predict_logp(&server, new_X, new_y, NEW, each, scratch, need)) exit(1);
-	for (int i = 0; i < NEW; i++) logp += each[i] / NEW;
-	free(scratch);
-	free(block);
-	printf("%d %9.0f %14.3f %19.2f %13.2f\n", layers, elbo, sqrt(rmse), logp, sqrt(noise));
+	service s;
+	serve(&s, gp, NULL);
+	printf("%d %9.0f %14.3f %19.2f %13.2f\n", layers, elbo, sqrt(rmse),
+			serve_logp(&s, new_X, new_y, NEW), sqrt(noise));
+	serve_end(&s);
 
 	must(odvgp_predict_once(gp, grid, GRID, v->mean, v->sd, NULL, &info), &info);
 	band(v->mean, v->sd, GRID, v->low, v->high);

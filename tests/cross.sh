@@ -38,7 +38,7 @@ armhf test_tape float $tape
 armhf test_save_load double $save_load
 armhf test_forged_files double damaged forged
 armhf test_recovery double causes largest
-riscv64 test_oracle double
+riscv64 test_vmath double
 riscv64 test_files double
 i386 test_oracle both
 i386 test_files both

@@ -1,6 +1,6 @@
 #!/bin/sh
 # sections.sh [HEADER]   the order of the implementation: a section uses only what stands above it. A section begins with the line
-# `/*  >>tag   title`, behind >>impl, and ends at the next one. Prints an offence a line, FILE:LINE: section -> section, for
+# `/* ---- >>tag   title`, behind >>impl, and ends at the next one. Prints an offence a line, FILE:LINE: section -> section, for
 #   - a function odvgp__x or odvgp_x that is named (called, or given to another one) in a section above the one that defines it;
 #   - a prototype of a function of a later section, which would hide such a call;
 #   - a tag of the contents at the top that does not stand exactly twice, there and as a section's head, or heads in another order.
@@ -49,7 +49,7 @@ contents && match($0, /^ +>>[a-z0-9_]+/) {
     order[++tags] = tag
 }
 # Heads: >>tag at the start of a line or of a comment.
-match($0, /^(\/\* *)?>>[a-z0-9_]+/) {
+match($0, /^(\/\* [- ]*)?>>[a-z0-9_]+/) {
     tag = substr($0, RSTART, RLENGTH)
     sub(/.*>>/, "", tag)
     heads[tag]++

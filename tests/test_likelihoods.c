@@ -110,7 +110,7 @@ static double value_of(const setup *s, double y, const double *mean, const doubl
 	}
 	rule[0] = (odvgp_real)s->jitter;
 	job.lik = lik;
-	job.isa = odvgp__isa_of(&blas);
+	job.isa = blas.isa;
 	job.n = job.ld = 1;
 	job.F = s->F;
 	job.T = odvgp__lik_targets(lik, s->F);

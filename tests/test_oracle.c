@@ -815,7 +815,7 @@ static void compare_derivatives(ocase *c, world *w, const char *variant)
 			for (q = 0; q < w->T; q++)
 				for (i = 0; i < n; i++) y[q * n + i] = w->Y->r[i * w->T + q];
 			job.lik = t->likelihood;
-			job.isa = odvgp__isa_of(&t->blas);
+			job.isa = t->blas.isa;
 			job.n = job.ld = n;
 			job.F = P;
 			job.T = w->T;
@@ -1779,7 +1779,7 @@ static void compare_likelihood(ocase *c, const char *pre, ptrdiff_t H, double ji
 	work = NEW(odvgp_real, odvgp__lik_work(lik, F));
 	memset(&job, 0, sizeof job);
 	job.lik = lik;
-	job.isa = odvgp__isa_of(&blas);
+	job.isa = blas.isa;
 	job.F = F;
 	job.T = T;
 	job.classes = odvgp__classes(lik, F, 0);

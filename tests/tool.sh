@@ -400,6 +400,10 @@ check "recipe: its sizes unless given, its test part" \
     --model t.odvgp --quiet >/dev/null
 "$tool" info --model t.odvgp >info.txt
 check "recipe: lengthscales from the number of inputs" grep -q "matern52(0.1414.*rbf(1.414" info.txt
+awk -F, '{ print $1 "," $2 "," ($3 > 0.5) }' plain.csv >t.csv
+"$tool" train --data t.csv --recipe odvgp --beta 20 --gamma 30 --iters 0 --model t.odvgp --quiet >t.txt
+check "recipe: amplitude 5 for classes" \
+    grep -q "matern52(0.1414[0-9]*, variance=5) + rbf(1.414[0-9]*, variance=5)" t.txt
 "$tool" train --data plain.csv --recipe solve-gp --basis solve --gamma 20 --beta 20 \
     --iters 2epochs --batch 40 --model t.odvgp --quiet --json >t.json
 check "recipe: natural gradients off; epochs" \

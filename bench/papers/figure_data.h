@@ -59,7 +59,10 @@ typedef struct dataset {
 	double *X, *y;
 } dataset;
 
-/*  Reads `most` rows of the file, chosen at random (0: all), and standardises them if asked to. */
+/*  What is standardised. */
+enum { NOTHING, INPUTS, ALL_COLUMNS };
+
+/*  Reads `most` rows of the file, chosen at random (0: all). */
 static dataset dataset_read(const char *path, ptrdiff_t most, int standardise, uint64_t seed)
 {
 	table t;
@@ -82,7 +85,7 @@ static dataset dataset_read(const char *path, ptrdiff_t most, int standardise, u
 			square += pow(t.values[order[i] * t.columns + j] - mean, 2) / (double)d.N;
 		for (ptrdiff_t i = 0; i < d.N; i++) {
 			double v = t.values[order[i] * t.columns + j];
-			if (standardise) v = (v - mean) / (square > 0 ? sqrt(square) : 1);
+			if (standardise > (j == d.D)) v = (v - mean) / (square > 0 ? sqrt(square) : 1);
 			if (j < d.D) d.X[i * d.D + j] = v;
 			else d.y[i] = v;
 		}

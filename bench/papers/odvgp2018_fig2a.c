@@ -1,10 +1,12 @@
-/*  odvgp2018_fig2a.c - figure 2a of Salimbeni, Cheng, Boots and Deisenroth (NeurIPS 2018): how fast
-    the members of the family reach the best q when nothing else moves.
+/*  odvgp2018_fig2a.c - figures 2a and 2b of Salimbeni, Cheng, Boots and Deisenroth (NeurIPS 2018):
+    how fast the members of the family reach the best q when nothing else moves.
 
-    Full batch, Gaussian likelihood, |beta| = |gamma| = 500, fixed inducing inputs and
-    hyperparameters; the optimum is known in closed form.
+    Full batch, |beta| = |gamma| = 500, fixed inducing inputs and hyperparameters. With the Gaussian
+    likelihood (2a) the optimum is known in closed form, with two classes (2b, --classes) it is what
+    natural steps converge to.
 
         make odvgp2018-fig2a DATA=dir [STEPS=n]
+        make study-odvgp-2b DATA=dir [STEPS=n]
         build/odvgp2018_fig2a prepare | run NAME... | report  [options], see --help
 
     prepare   trains an ORTHNAT model for some hundred steps, keeps its hyperparameters and inducing
@@ -29,7 +31,7 @@ enum { BETA = 500, GAMMA = 500, PREPARE_STEPS = 400, SAVE_EVERY = 250, ROWS = 40
 /* clang-format off */
 static const char usage[] =
     "usage: odvgp2018_fig2a prepare|run|report [NAME...] [--data FILE] [--out DIR] [--steps N] "
-    "[--rows N] [--lr X]\n"
+    "[--rows N] [--lr X] [--classes]\n"
     "  NAME          members to run, default all: "
     "COUPLED COUPLEDNAT ORTH ORTHNAT ORTHNAT-EXACT HYBRID HYBRIDNAT\n"
     "                HYBRIDNAT-EXACT DECOUPLED\n"
@@ -38,6 +40,7 @@ static const char usage[] =
     "  --steps N     steps of each member, default 20000; members that have arrived stop earlier\n"
     "  --rows N      rows of the file to use, chosen at random, default 2000\n"
     "  --lr X        Adam's learning rate, default 0.001\n"
+    "  --classes     figure 2b: targets 0 and 1; default folder build/odvgp2018-fig2b\n"
     "  --gamma-natgrad X   ...-EXACT: the natural step of gamma, in steps of beta, default 0.1\n";
 /* clang-format on */
 
@@ -74,14 +77,18 @@ static const member members[] = {
 		{"DECOUPLED", ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_INVERSE, 0, 0, 0,
 				ODVGP_GAMMA_COORDS_PLAIN},
 };
-enum { MEMBERS = sizeof members / sizeof *members };
+enum { MEMBERS = sizeof members / sizeof *members, COUPLEDNAT = 1, ORTHNAT_EXACT = 4 };
 
 static struct {
 	const char *out;
 	ptrdiff_t steps, rows;
 	/* 0: as above. */
 	double lr, gamma_natgrad;
-} option = {"build/odvgp2018-fig2a", 20000, 2000, 0, 0};
+	int classes;
+} option = {NULL, 20000, 2000, 0, 0, 0};
+
+/*  The picture's name, and that of the folder in build/. */
+static const char *figure(void) { return option.classes ? "odvgp2018-fig2b" : "odvgp2018-fig2a"; }
 
 /* ---- models in files ---- */
 
@@ -127,11 +134,18 @@ static odvgp_model *load(const char *name, void *user, size_t user_bytes)
 	return model;
 }
 
-static odvgp_config config_of(const member *who, const dataset *d, const char *kernel)
+/*  Sizes and the paper's settings. */
+static odvgp_config config_start(const dataset *d)
 {
 	odvgp_config cfg = odvgp_config_defaults(d->N, d->D, 1, BETA, GAMMA);
-	/* The paper's. */
 	cfg.positive_transform = ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
+	if (option.classes) cfg.lik.kind = ODVGP_LIKELIHOOD_BERNOULLI, cfg.lik.link_jitter = 1e-3;
+	return cfg;
+}
+
+static odvgp_config config_of(const member *who, const dataset *d, const char *kernel)
+{
+	odvgp_config cfg = config_start(d);
 	cfg.layer[0].mean_part = who->mean, cfg.layer[0].cov_part = who->cov;
 	if (who->mean == ODVGP_MEAN_PART_BETA) cfg.layer[0].M_gamma = 0;
 	/* alpha is beta and gamma. */
@@ -184,12 +198,31 @@ static void freeze_all_but_q(odvgp_model *model)
 	odvgp_set_trainable(model, "Z_*", 0);
 }
 
+/*  Natural steps of a model whose q alone moves, until 50 of them gain less than 1e-9 nats per
+    row. */
+static void converge(odvgp_model *model, const dataset *d)
+{
+	enum { EACH = 50, MOST = 5000 };
+	odvgp_info info;
+	odvgp_report report;
+	double before = -HUGE_VAL;
+	freeze_all_but_q(model);
+	for (int k = 0; k < MOST; k++) {
+		check(odvgp_step(model, d->X, d->y, &report, &info), "optimum", &info);
+		if (k % EACH) continue;
+		if (report.elbo - before < 1e-9 * (double)d->N) return;
+		before = report.elbo;
+	}
+	fail("optimum", "natural steps have not converged");
+}
+
 /*  Sets q to its optimum; returns the bound there. */
 static double best_bound(odvgp_model *model, const dataset *d)
 {
 	odvgp_info info;
 	double elbo;
-	fit_q(model, d);
+	if (option.classes) converge(model, d);
+	else fit_q(model, d);
 	check(odvgp_elbo(model, d->X, d->y, d->N, &elbo, NULL, NULL, &info), "optimum", &info);
 	return elbo;
 }
@@ -202,36 +235,44 @@ typedef struct optima {
 
 static void prepare(const dataset *d)
 {
-	optima best;
+	optima best = {{0}};
 	odvgp_info info;
 	char kernel[400];
+	int amplitude = option.classes ? 5 : 1;
 	odvgp_model *base = load("base", &best, sizeof best);
 	if (base && odvgp_model_config(base)->N == d->N &&
 			odvgp_model_config(base)->layer[0].D == d->D) {
 		printf("prepared before; remove %s/base.odvgp to do it again\n", option.out);
 		return;
 	}
-	odvgp_config cfg = odvgp_config_defaults(d->N, d->D, 1, BETA, GAMMA);
-	/* The paper's. */
-	cfg.positive_transform = ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
-	snprintf(kernel, sizeof kernel, "matern52(%.17g, variance=1) + rbf(%.17g, variance=1)",
-			0.1 * sqrt(d->D), sqrt(d->D));
+	odvgp_config cfg = config_start(d);
+	snprintf(kernel, sizeof kernel, "matern52(%.17g, variance=%d) + rbf(%.17g, variance=%d)",
+			0.1 * sqrt(d->D), amplitude, sqrt(d->D), amplitude);
 	cfg.layer[0].kernel = kernel;
-	cfg.lik.noise_variance = 0.1;
+	if (!option.classes) cfg.lik.noise_variance = 0.1;
 	cfg.optim.lr = odvgp_constant(0.01);
-	cfg.optim.natgrad_step = odvgp_constant(0.1);
+	cfg.optim.natgrad_step =
+			option.classes ? odvgp_rising(1e-5, 0.1, 100, 0.1, 1) : odvgp_constant(0.1);
 	cfg.init.warm = 0;
 	check(odvgp_model_create(&base, &cfg, d->X, d->y, NULL, &info), "base", &info);
 	check(odvgp_fit(base, d->X, d->y, PREPARE_STEPS, NULL, NULL, NULL), "base", NULL);
 	double noise;
 	odvgp_kernel_text(base, kernel, sizeof kernel);
-	check(odvgp_get(base, "noise_variance", &noise, 1), "base", NULL);
-	printf("%td rows, %d inputs; after %d steps: %s, noise variance %.4f\n", d->N, d->D,
-			PREPARE_STEPS, kernel, noise);
+	printf("%td rows, %d inputs; after %d steps: %s", d->N, d->D, PREPARE_STEPS, kernel);
+	if (!odvgp_get(base, "noise_variance", &noise, 1)) printf(", noise variance %.4f", noise);
+	printf("\n");
 	for (int i = 0; i < MEMBERS; i++) {
 		void *block;
-		odvgp_model *model = model_of(&members[i], d, base, &block);
-		best.bound[i] = best_bound(model, d);
+		/* Of classes, members with gamma have one optimum, found by exact steps of ORTH. */
+		int finds = i;
+		if (option.classes)
+			finds = members[i].mean == ODVGP_MEAN_PART_BETA ? COUPLEDNAT : ORTHNAT_EXACT;
+		if (best.bound[finds] < 0) {
+			best.bound[i] = best.bound[finds];
+			continue;
+		}
+		odvgp_model *model = model_of(&members[finds], d, base, &block);
+		best.bound[i] = best.bound[finds] = best_bound(model, d);
 		printf("%-14s optimum %.9f nats per point, jitter %.3g\n", members[i].name,
 				best.bound[i] / (double)d->N, odvgp_model_events(model).jitter);
 		fflush(stdout);
@@ -390,7 +431,7 @@ static void report(void)
 									lines, 1, most_steps, -6, 1.5, PLOT_LOGX},
 			{"Against seconds", "seconds of one core", NULL, items[1], lines, 0.03, most_seconds,
 					-6, 1.5, PLOT_LOGX}};
-	char *path = path_in(option.out, "odvgp2018-fig2a", ".svg");
+	char *path = path_in(option.out, figure(), ".svg");
 	if (plot_scenes(path, "Fixed inducing inputs and hyperparameters, full batch", scenes, 2))
 		fail(path, "cannot be written");
 	printf("%s\n", path);
@@ -404,7 +445,8 @@ int main(int argc, char **argv)
 	if (!strcmp(command, "--help") || !strcmp(command, "-h")) return fputs(usage, stdout) < 0;
 	for (int i = 2; i < argc; i++) {
 		int known = 0;
-		if (!strncmp(argv[i], "--", 2) && i + 1 < argc) {
+		if (!strcmp(argv[i], "--classes")) option.classes = known = 1;
+		else if (!strncmp(argv[i], "--", 2) && i + 1 < argc) {
 			const char *name = argv[i], *value = argv[++i];
 			known = 1;
 			if (!strcmp(name, "--data")) data = value;
@@ -419,6 +461,8 @@ int main(int argc, char **argv)
 				if (!strcmp(argv[i], members[k].name)) chosen[k] = known = 1, count++;
 		if (!known) fail(argv[i], "not understood; see --help");
 	}
+	char *out = path_in("build", figure(), "");
+	if (!option.out) option.out = out;
 	if (option.steps < 1 || option.rows < 0)
 		fail("odvgp2018_fig2a", "--steps and --rows are positive numbers");
 	if (!strcmp(command, "report")) {
@@ -430,7 +474,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	if (!data) fail("odvgp2018_fig2a", "--data is missing");
-	dataset d = dataset_read(data, option.rows, 1, 1);
+	dataset d = dataset_read(data, option.rows, option.classes ? INPUTS : ALL_COLUMNS, 1);
 	if (d.N < BETA + GAMMA) fail(data, "has fewer rows than there are inducing points");
 	if (!strcmp(command, "prepare")) {
 		prepare(&d);

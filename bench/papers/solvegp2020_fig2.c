@@ -240,7 +240,7 @@ int main(int argc, char **argv)
 	if (option.rows < 0 || option.steps < 1 || option.starts < 1)
 		fail("solvegp2020_fig2", "sizes are positive numbers");
 	static result r[WAYS];
-	dataset d = dataset_read(data, option.rows, 0, 1);
+	dataset d = dataset_read(data, option.rows, NOTHING, 1);
 	if (d.D != 1) fail(data, "one input column is expected");
 	if (d.N < 10) fail(data, "has fewer rows than there are inducing points");
 	double lo = HUGE_VAL, hi = -HUGE_VAL, grid[GRID], from = cpu_seconds();

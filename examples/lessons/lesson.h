@@ -1,5 +1,5 @@
-/*  lesson.h - what all lessons share: random numbers, the end after an error, evenly spaced inputs,
-    pictures. Include it after odvgp.h. */
+/*  lesson.h - what lessons and other examples share: random numbers, the end after an error, evenly
+    spaced inputs, predictors, pictures. Include it after odvgp.h. */
 #ifndef LESSON_H
 #define LESSON_H
 
@@ -48,6 +48,46 @@ static inline void band(const double *mean, const double *sd, int n, double *low
 		low[i] = mean[i] - 2 * sd[i];
 		high[i] = mean[i] + 2 * sd[i];
 	}
+}
+
+/*  A predictor with its memory, for blocks of up to 256 rows; `serve_end` frees it. */
+typedef struct service {
+	odvgp_server server;
+	void *block, *scratch;
+	size_t bytes;
+} service;
+
+static inline void serve(service *s, odvgp_model *model, const odvgp_scales *scales)
+{
+	odvgp_info info;
+	size_t bytes = odvgp_predictor_size(model);
+	s->block = malloc(bytes);
+	must(odvgp_freeze(model, scales, s->block, bytes, &info), &info);
+	must(odvgp_server_from_block(&s->server, s->block, bytes, ODVGP_ISA_AUTO, &info), &info);
+	s->bytes = odvgp_predict_scratch(&s->server, 256);
+	s->scratch = malloc(s->bytes);
+}
+
+/*  Mean and variance of y, or probabilities of classes, [y_rows,n]; var may be NULL. */
+static inline void serve_y(const service *s, const double *X, int n, double *mean, double *var)
+{
+	if (odvgp_predict_y(&s->server, X, n, mean, var, s->scratch, s->bytes)) exit(1);
+}
+
+/*  The mean of log p(y) over n rows. */
+static inline double serve_logp(const service *s, const double *X, const double *Y, int n)
+{
+	double sum = 0, *logp = (double *)malloc((size_t)n * sizeof *logp);
+	if (odvgp_predict_logp(&s->server, X, Y, n, logp, s->scratch, s->bytes)) exit(1);
+	for (int i = 0; i < n; i++) sum += logp[i];
+	free(logp);
+	return sum / n;
+}
+
+static inline void serve_end(service *s)
+{
+	free(s->scratch);
+	free(s->block);
 }
 
 /*  Tells where the picture is. Returns the exit code of the program. */

@@ -201,7 +201,7 @@ static double *limits_run(const odvgp_server *server, const schema *s, const dou
 		double P, const forecast *f, const double *X, ptrdiff_t n)
 {
 	int T = s->target_count;
-	ptrdiff_t functions = server->P;
+	ptrdiff_t functions = server->F;
 	double *limits = take_doubles(2 * n, T), *mean = take_doubles(FORECAST_ROWS, functions),
 		   *var = take_doubles(FORECAST_ROWS, functions);
 	size_t size = odvgp_predict_scratch(server, FORECAST_ROWS);

@@ -412,11 +412,14 @@ static void check_likelihood(const options *o, odvgp_likelihood kind)
 }
 
 /*  Defaults for other likelihoods than the Gaussian: natural steps rise from 1e-5, as in the
-    papers, over 100 steps or a fifth of a short training. */
+    papers, over 100 steps or a fifth of a short training. ODVGP's kernels have amplitude 5. */
 static void likelihood_settle(options *o, const dataset *d)
 {
 	option_default(o, OPT_LIKELIHOOD, LIKELIHOOD_TEXT(d->s.likelihood));
 	check_likelihood(o, d->s.likelihood);
+	if (option_choice(o, OPT_RECIPE) == RECIPE_ODVGP && has_classes(d->s.likelihood) &&
+			!o->given[OPT_KERNEL])
+		option_store(o, OPT_KERNEL, copy_text("matern52($0.1, variance=5) + rbf($1, variance=5)"));
 	check_outputs(o, &d->s);
 	/* bench/images.md: with natural steps MNIST was not learned. */
 	if (is_image(o) && has_classes(d->s.likelihood) && functions_of(&d->s) > 1 &&

@@ -277,7 +277,8 @@ NO_RETURN static void die_of(odvgp_status status, const odvgp_info *info, const 
 enum { RECIPE_DEFAULT, RECIPE_ODVGP, RECIPE_SOLVE, RECIPE_KOBE, RECIPE_COUNT };
 static const char *const recipe_about[RECIPE_COUNT] = {
 		"default    the defaults above",
-		"odvgp      Salimbeni et al. 2018, appendix E; 300 + 700 points, 10 % for testing",
+		"odvgp      Salimbeni et al. 2018, appendix E; 300 + 700 points, 10 % for testing; "
+		"kernels of variance 5 for classes",
 		"solve-gp   Shi et al. 2020: Matern 3/2, 1024 + 1024 points, not whitened, Adam only, "
 		"100 epochs, 36 % for testing",
 		"kobe       Kobe 2021, the naval set: Matern 5/2, 100 points, batches of 256, "
