@@ -1,4 +1,4 @@
-/*  odvgp.h - v0.1.0 - sparse variational Gaussian processes in one C header
+/*	odvgp.h - v0.1.0 - sparse variational Gaussian processes in one C header
     Public domain or MIT, at your choice: the licence is at the end of the file. No warranty.
 
     A Gaussian process learns a function from data and states how certain each prediction is. This
@@ -158,8 +158,7 @@ CONTENTS   (search for a tag with its arrows)
     ODVGP_USE_CBLAS                   -         send large products to a CBLAS (<cblas.h>); bits may
                                                 then depend on threads
     ODVGP_MAX_BASE_KERNELS            8         most base kernels in an expression, 1..32
-    ODVGP_MAX_LAYERS                  3         most layers, 1..8. Each takes 2.5 KB of stack in
-                                                odvgp_model_size and odvgp_load_size
+    ODVGP_MAX_LAYERS                  3         most layers, 1..8
 
 >>manual
   Models. Any mean part goes with any covariance part (layer[0].mean_part and .cov_part in the
@@ -209,9 +208,9 @@ CONTENTS   (search for a tag with its arrows)
   Memory. odvgp_model_size returns the bytes that training needs, odvgp_predictor_size those of
     serving. Training memory stops growing with N at the number of rows that initialisation samples,
     max(50 M, 4 M_gamma, 4096), except with the objectives TIGHT and EXACT (O(N^2)). Stack, compiled
-    by gcc or clang with -O2, for M up to 512 (each doubling adds up to 1 KiB): training steps,
-    odvgp_fit_q and odvgp_upper_bound take less than 8 KiB, and so do odvgp_model_size and
-    odvgp_load_size with ODVGP_MAX_LAYERS = 1 (else 16 KiB), all other calls less than 4 KiB.
+    by gcc or clang with -O2, for M up to 512 (each doubling adds up to 1 KiB): odvgp_model_size,
+    odvgp_load_size, training steps, odvgp_fit_q and odvgp_upper_bound take less than 8 KiB, all
+    other calls less than 4 KiB.
   Errors. Calls that can fail return odvgp_status; 0 is success. odvgp_info (may be NULL) receives
     a sentence that names the culprit. After an error outputs keep their old contents, except for
     predictions that are not finite (odvgp_predict), and the model stays usable. NaN in X, Y or Z is
@@ -9029,6 +9028,7 @@ enum { ODVGP__ON_BETA, ODVGP__ON_GAMMA, ODVGP__BLOCKS };
 struct odvgp__unit {
 	odvgp_model *model;
 	int number;      /* of the layer */
+	ptrdiff_t sd_at; /* its first in model->data_sd */
 	ptrdiff_t times; /* rows for each row of the data: 1, or the samples of the layer below */
 	odvgp__kernel kernel;
 	odvgp__patches patches;
@@ -9148,8 +9148,11 @@ typedef struct {
 struct odvgp_model {
 	uint32_t magic;
 	odvgp_config cfg;
-	odvgp__unit *unit; /* [units] */
+	odvgp__unit *unit; /* [units]; of a draft: one, made for each layer in turn */
 	int units;
+	/* a draft: sets the kernel of unit u from `source`; else NULL */
+	void (*make)(odvgp__unit *u, const void *source);
+	const void *source;
 	odvgp__params par;
 	odvgp__tape tape;
 	odvgp__state state;
@@ -9173,6 +9176,7 @@ struct odvgp_model {
 	/* each unit's standard deviations of its inputs' columns [D], of its outputs [1], and of its
        patches' columns [Dz]; 1 before odvgp_init_data */
 	odvgp_real *data_sd;
+	ptrdiff_t data_sds;
 	/* ODVGP__KEPT_...: copies of par.value [positive] and data_sd during a change that may fail */
 	odvgp__loan kept;
 	odvgp_allocator allocator;
@@ -9195,16 +9199,6 @@ static int odvgp__is_mixed(const odvgp__unit *u)
 {
 	return u->number + 1 == u->model->units && u->model->cfg.functions > 0;
 }
-
-/*	Numbers before a unit's in model->data_sd, and all of them. */
-static ptrdiff_t odvgp__data_sd_at(const odvgp_model *m, int number)
-{
-	ptrdiff_t at = 0;
-	for (int i = 0; i < number; i++)
-		at += m->unit[i].D + 1 + (m->unit[i].patches.height ? m->unit[i].Dz : 0);
-	return at;
-}
-static ptrdiff_t odvgp__data_sds(const odvgp_model *m) { return odvgp__data_sd_at(m, m->units); }
 
 /* --- properties of mean parts and covariance parts --- */
 
@@ -12870,7 +12864,7 @@ static odvgp_status odvgp__check_layers(const odvgp_config *c, odvgp_info *info)
 	const char *refused = c->objective != ODVGP_OBJECTIVE_ELBO           ? "objective"
 						  : c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM ? "optim.gamma_step"
 																		 : NULL;
-	for (int l = 0; l < c->layers; l++) {
+	for (int l = 0; l < ODVGP__MIN(c->layers, ODVGP_MAX_LAYERS); l++) {
 		if (l && c->layer[l].D != c->layer[l - 1].P)
 			return odvgp__fail(info, ODVGP_E_ARG, "D", l, (double)c->layer[l].D,
 					"of a layer must be the P of the layer below");
@@ -15302,7 +15296,7 @@ static odvgp__scale odvgp__unit_scale(const odvgp_model *m, int slot)
 	const odvgp__slot_state *state = &m->par.state[slot];
 	int layer = ODVGP__MAX(state->layer, 0);
 	const odvgp__unit *u = &m->unit[layer];
-	const odvgp_real *of_layer = m->data_sd + odvgp__data_sd_at(m, layer);
+	const odvgp_real *of_layer = m->data_sd + u->sd_at;
 	odvgp__scale scale = {1, NULL, u->D, 1, 0};
 	odvgp_real sd = of_layer[scale.n];
 	/* processes that are mixed have unit variance */
@@ -16090,7 +16084,7 @@ static ptrdiff_t odvgp__sample_rows(ptrdiff_t N, ptrdiff_t points, ptrdiff_t tim
 static ptrdiff_t odvgp__seen_rows(const odvgp_model *m)
 {
 	ptrdiff_t M = 0;
-	for (int i = 1; i < m->units; i++) M = ODVGP__MAX(M, m->unit[i].M);
+	for (int i = 1; i < m->units; i++) M = ODVGP__MAX(M, m->cfg.layer[i].M);
 	return M ? odvgp__sample_rows(m->cfg.N, M, 50) : 0;
 }
 
@@ -16165,7 +16159,7 @@ static void odvgp__init_scratch(odvgp__arena *a, const odvgp__unit *u, odvgp__in
 	ptrdiff_t seen = odvgp__seen_rows(m), widest = 0, sample = odvgp__greedy_rows(u),
 			  rows = residual ? odvgp__residual_rows(u) : odvgp__init_rows(u);
 	memset(w, 0, sizeof *w);
-	for (int i = 1; i < m->units; i++) widest = ODVGP__MAX(widest, m->unit[i].D);
+	for (int i = 1; i < m->units; i++) widest = ODVGP__MAX(widest, m->cfg.layer[i].D);
 	for (int k = 0; k < 2; k++) w->sample[k] = odvgp__take(a, seen, widest);
 	ptrdiff_t wide = hidden && u->slot_mean_A ? u->D : odvgp__is_mixed(u) ? m->F : 0;
 	w->square = odvgp__take(a, wide, wide);
@@ -17018,8 +17012,7 @@ static double odvgp__pass_on(const odvgp__unit *u, const odvgp_real *X, const od
 {
 	const odvgp_model *m = u->model;
 	ptrdiff_t rows = odvgp__seen_rows(m), P = u->P;
-	odvgp_real *to = w->sample[(u->number + 1) % 2], mean,
-			   *sd = m->data_sd + odvgp__data_sd_at(m, u->number + 1);
+	odvgp_real *to = w->sample[(u->number + 1) % 2], mean, *sd = m->data_sd + u[1].sd_at;
 	double squares = 0;
 	ODVGP__FOR(i, rows) {
 		ptrdiff_t row = u->number || rows == m->cfg.N
@@ -17063,7 +17056,7 @@ static void odvgp__principal_axes(odvgp__unit *u, const odvgp_real *X, odvgp__in
 	const odvgp_model *m = u->model;
 	ptrdiff_t D = u->D, P = u->P, N = odvgp__unit_rows(u),
 			  rows = ODVGP__MIN(N, odvgp__init_rows(u));
-	const odvgp_real *sd = m->data_sd + odvgp__data_sd_at(m, u->number);
+	const odvgp_real *sd = m->data_sd + u->sd_at;
 	const odvgp__isa *isa = m->tape.blas.isa;
 	odvgp_real *C = w->square, *A = m->par.theta + m->par.slot[u->slot_mean_A].offset,
 			   *v = w->vector;
@@ -17124,7 +17117,7 @@ static void odvgp__init_unit(
 	odvgp__init_work w;
 	odvgp_model *m = u->model;
 	odvgp__arena a = m->tape.scratch;
-	odvgp_real *sd = m->data_sd + odvgp__data_sd_at(m, u->number), mean;
+	odvgp_real *sd = m->data_sd + u->sd_at, mean;
 	odvgp__init_scratch(&a, u, &w);
 	ODVGP_ASSERT(!a.bad);
 	int hidden = u->number + 1 < m->units;
@@ -17330,7 +17323,7 @@ ODVGP_API odvgp_status odvgp_init_data(
 	odvgp_real *value_before = odvgp__lend(&m->kept, ODVGP__KEPT_BY_START);
 	odvgp__copy(value_before, m->par.value, m->par.positive);
 	odvgp_real *sd_before = value_before + m->par.positive, mean;
-	odvgp__copy(sd_before, m->data_sd, odvgp__data_sds(m));
+	odvgp__copy(sd_before, m->data_sd, m->data_sds);
 	odvgp_real floor_before = m->par.state[m->slot_lik_params].floor;
 	m->par.state[m->slot_lik_params].floor = 0; /* it belongs to other data */
 	double variance = odvgp__usable(odvgp__target_variance(m, Y));
@@ -17349,7 +17342,7 @@ ODVGP_API odvgp_status odvgp_init_data(
 	m->par.state[m->slot_lik_params].floor = floor_before;
 	odvgp__copy(m->par.theta, theta_before, m->par.count);
 	odvgp__copy(m->par.value, value_before, m->par.positive);
-	odvgp__copy(m->data_sd, sd_before, odvgp__data_sds(m));
+	odvgp__copy(m->data_sd, sd_before, m->data_sds);
 	odvgp__touch_all(m);
 	m->state.nat_valid = nat_valid;
 	m->state.lbfgs_valid = lbfgs_valid;
@@ -17387,7 +17380,8 @@ ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdi
 
 /* ---- >>layout   slots, tape and block of a model
 
-	One function runs twice: to measure the block and to carve it. */
+	One function runs twice: to measure the block and to carve it. Tables come first in the block,
+	and measuring counts them. */
 
 /* --- slots --- */
 
@@ -17490,20 +17484,46 @@ static void odvgp__free_slots(odvgp__unit *u)
 			c->optim.natgrad && (u->steps & ODVGP__STEPS_GAMMA));
 }
 
-/*	Positive slots come first. Without tables, slots are only counted. */
-static void odvgp__slots_build(odvgp_model *m)
+static void odvgp__slots_start(odvgp_model *m)
 {
 	m->par.slots = 0;
 	m->par.count = m->par.adam = 0;
 	m->par.kind = m->cfg.positive_transform;
 	m->par.layers = m->units;
+}
+
+/*	Positive slots come first. */
+static void odvgp__slots_build(odvgp_model *m)
+{
+	odvgp__slots_start(m);
 	ODVGP__EACH_UNIT(i, m) odvgp__kernel_slots(&m->unit[i]);
 	m->slot_lik_params = odvgp__likelihood_slots(m, 1, &m->lik_slots);
 	ODVGP__EACH_UNIT(i, m) odvgp__positive_slots(&m->unit[i]);
-	m->par.positive = m->par.count;
-	m->par.positive_slots = m->par.slots;
 	m->slot_lik_free_params = odvgp__likelihood_slots(m, 0, &m->lik_free_slots);
 	ODVGP__EACH_UNIT(i, m) odvgp__free_slots(&m->unit[i]);
+}
+
+/*	Without tables, slots are only counted, and their order does not matter. */
+static void odvgp__positive_counted(odvgp_model *m, ptrdiff_t count, int slots)
+{
+	m->par.positive += m->par.count - count;
+	m->par.positive_slots += m->par.slots - slots;
+}
+static void odvgp__unit_slots_count(odvgp__unit *u)
+{
+	odvgp_model *m = u->model;
+	ptrdiff_t count = m->par.count;
+	int slots = m->par.slots;
+	odvgp__kernel_slots(u);
+	odvgp__positive_slots(u);
+	odvgp__positive_counted(m, count, slots);
+	odvgp__free_slots(u);
+}
+static void odvgp__likelihood_slots_count(odvgp_model *m)
+{
+	m->slot_lik_params = odvgp__likelihood_slots(m, 1, &m->lik_slots);
+	odvgp__positive_counted(m, 0, 0);
+	m->slot_lik_free_params = odvgp__likelihood_slots(m, 0, &m->lik_free_slots);
 }
 
 /*	Returns the new number of terms. */
@@ -17661,7 +17681,7 @@ ODVGP__NOINLINE void odvgp__build_outputs(odvgp__unit *u)
 }
 
 /*	Removes only a unit's nodes. */
-static void odvgp__unit_clear(odvgp__unit *u)
+ODVGP__NOINLINE void odvgp__unit_clear(odvgp__unit *u)
 {
 	odvgp__ref *refs[] = {&u->hyp, &u->Z_beta, &u->Z_gamma, &u->a_slot, &u->a, &u->K, &u->Kb, &u->L,
 			&u->W, &u->C, &u->L_v, &u->shift, &u->L_H, &u->q_diag, &u->weights, &u->gamma_residual,
@@ -17674,27 +17694,12 @@ static void odvgp__unit_clear(odvgp__unit *u)
 	}
 }
 
-/*	A hidden layer, whose samples are the inputs of the unit behind it. */
-static void odvgp__build_hidden(odvgp__unit *u)
-{
-	odvgp__unit *next = u + 1;
-	odvgp__build_features(u);
-	odvgp__build_outputs(u);
-	next->eps = odvgp__tile(next, ODVGP__INPUT, 0, ODVGP__TILE_SIZE, u->P, odvgp__none, odvgp__none,
-			odvgp__none, odvgp__none);
-	next->X = odvgp__tile(next, ODVGP__SAMPLE, 0, ODVGP__TILE_SIZE, u->P, u->mean, u->var,
-			next->eps, odvgp__none);
-}
-
-/*	Without a table, nodes are only counted. */
-static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
+static void odvgp__tape_start(odvgp_model *m, odvgp__arena *a)
 {
 	const odvgp_config *c = &m->cfg;
 	odvgp__tape *t = &m->tape;
-	odvgp__unit *u = &m->unit[m->units - 1]; /* the last layer */
 	t->arena = a;
 	t->nodes = 0;
-	t->deferred = t->scratch_bytes = 0;
 	t->tile = c->tile;
 	t->tasks = odvgp__tasks(&c->threads);
 	t->keep = (size_t)c->kernel_cache_bytes;
@@ -17705,21 +17710,31 @@ static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
 	t->scale = m->y.scale;
 	m->X = m->Y = m->root = m->lik_params = m->lik_free_params = m->expect = m->moments =
 			m->objective = odvgp__none;
-	ODVGP__EACH_UNIT(i, m) {
-		odvgp__unit_clear(&m->unit[i]);
-		odvgp__build_head(&m->unit[i]);
-	}
-	m->X = m->unit->X = odvgp__tile(m->unit, ODVGP__INPUT, 0, ODVGP__TILE_SIZE, m->unit->D,
-			odvgp__none, odvgp__none, odvgp__none, odvgp__none);
-	for (int i = 0; i + 1 < m->units; i++) odvgp__build_hidden(&m->unit[i]);
+}
+
+/*	Inputs: the data, or samples of the layer below, which has these mean and var. Targets. */
+ODVGP__NOINLINE void odvgp__build_inputs(odvgp__unit *u, const odvgp__ref below[2])
+{
+	odvgp_model *m = u->model;
+	if (u->number)
+		u->eps = odvgp__tile(u, ODVGP__INPUT, 0, ODVGP__TILE_SIZE, u->D, odvgp__none, odvgp__none,
+				odvgp__none, odvgp__none);
+	u->X = odvgp__tile(u, u->number ? ODVGP__SAMPLE : ODVGP__INPUT, 0, ODVGP__TILE_SIZE, u->D,
+			below[0], below[1], u->eps, odvgp__none);
+	if (!u->number) m->X = u->X;
+	if (u->number + 1 < m->units) return;
 	m->Y = odvgp__tile(u, ODVGP__INPUT, 0, odvgp__y_columns(&m->y), ODVGP__TILE_SIZE, odvgp__none,
 			odvgp__none, odvgp__none, odvgp__none);
-	if (odvgp__has_noise(c) && (m->y.weights || m->y.scale))
+	if (odvgp__has_noise(&m->cfg) && (m->y.weights || m->y.scale))
 		m->root = odvgp__tile(u, ODVGP__INPUT, 0, 1, ODVGP__TILE_SIZE, odvgp__none, odvgp__none,
 				odvgp__none, odvgp__none);
-	if (c->objective != ODVGP_OBJECTIVE_EXACT) odvgp__build_features(u);
-	if (c->objective == ODVGP_OBJECTIVE_ELBO) {
-		odvgp__build_outputs(u);
+}
+
+/*	The bound's data term, on the last layer. */
+ODVGP__NOINLINE void odvgp__build_bound(odvgp__unit *u)
+{
+	odvgp_model *m = u->model;
+	if (m->cfg.objective == ODVGP_OBJECTIVE_ELBO) {
 		odvgp__ref mean = u->mean, var = u->var;
 		if (m->slot_mixing) {
 			odvgp__ref W = odvgp__param_node(u, m->slot_mixing, 1, m->F, u->P);
@@ -17730,14 +17745,28 @@ static void odvgp__build_tape(odvgp_model *m, odvgp__arena *a)
 		}
 		/* tcc needs the length of an array of structs. */
 		const odvgp__ref in[5] = {mean, var, m->Y, m->lik_params, m->lik_free_params};
-		m->expect = odvgp__node_add(t, u, ODVGP__EXPECT, 0, ODVGP__TILE, 1, 1, in, 5, odvgp__none);
+		m->expect = odvgp__node_add(
+				&m->tape, u, ODVGP__EXPECT, 0, ODVGP__TILE, 1, 1, in, 5, odvgp__none);
 		odvgp__asked_for(u, m->expect, ODVGP__FOR_BOUND);
 	} else {
-		m->objective = c->objective == ODVGP_OBJECTIVE_EXACT ? odvgp__build_evidence(u)
-															 : odvgp__build_collapsed(u);
+		m->objective = m->cfg.objective == ODVGP_OBJECTIVE_EXACT ? odvgp__build_evidence(u)
+																 : odvgp__build_collapsed(u);
 		odvgp__asked_for(u, m->objective, ODVGP__FOR_COLLAPSED);
 	}
-	t->arena = NULL;
+}
+
+/*	A unit's nodes; without a table, they are only counted. below becomes its own mean and var. */
+static void odvgp__build_unit(odvgp__unit *u, odvgp__ref below[2])
+{
+	odvgp_objective objective = u->model->cfg.objective;
+	odvgp__unit_clear(u);
+	odvgp__build_head(u);
+	odvgp__build_inputs(u, below);
+	if (objective != ODVGP_OBJECTIVE_EXACT) odvgp__build_features(u);
+	if (objective == ODVGP_OBJECTIVE_ELBO) odvgp__build_outputs(u);
+	if (u->number + 1 == u->model->units) odvgp__build_bound(u);
+	below[0] = u->mean;
+	below[1] = u->var;
 }
 
 /*	(P, j) of the blocks that natural steps move. Raises *matrices and *vectors, which size the
@@ -17749,8 +17778,7 @@ static void odvgp__natural_layout(
 	ptrdiff_t M = kind ? u->M : 0;
 	for (int b = 0; b < ODVGP__BLOCKS; b++) {
 		odvgp__block *block = &u->block[b];
-		int own = b == ODVGP__ON_GAMMA ? ODVGP__STEPS_GAMMA : ODVGP__STEPS_BETA;
-		ptrdiff_t size = block->natural = u->steps & own ? block->M : 0;
+		ptrdiff_t size = block->natural;
 		block->P = odvgp__take(a, u->P * size, size);
 		block->j = odvgp__take(a, u->P, size);
 		M = ODVGP__MAX(M, size);
@@ -17795,7 +17823,23 @@ static void odvgp__unit_config(odvgp__unit *u, odvgp_model *m, int number)
 	u->mean_function = c->layer[number].mean_function;
 	u->block[ODVGP__ON_BETA].M = c->layer[number].M;
 	u->block[ODVGP__ON_GAMMA].M = c->layer[number].M_gamma;
-	for (int b = 0; b < ODVGP__BLOCKS; b++) u->block[b].number = ODVGP__BLOCKS * number + b;
+	for (int b = 0; b < ODVGP__BLOCKS; b++) {
+		int own = b == ODVGP__ON_GAMMA ? ODVGP__STEPS_GAMMA : ODVGP__STEPS_BETA;
+		u->block[b].number = ODVGP__BLOCKS * number + b;
+		u->block[b].natural = u->steps & own ? u->block[b].M : 0;
+	}
+}
+
+/*	Unit i, which a draft makes if another one is at hand. */
+static odvgp__unit *odvgp__unit_at(odvgp_model *m, int i)
+{
+	odvgp__unit *u = m->unit;
+	if (!m->make) return u + i;
+	if (u->model == m && u->number == i) return u;
+	memset(u, 0, sizeof *u);
+	odvgp__unit_config(u, m, i);
+	m->make(u, m->source);
+	return u;
 }
 
 static void odvgp__unit_layout(odvgp__unit *u, odvgp__arena *a)
@@ -17804,20 +17848,10 @@ static void odvgp__unit_layout(odvgp__unit *u, odvgp__arena *a)
 	u->columns = (ptrdiff_t *)odvgp__take_bytes(a, (size_t)u->M_gamma, sizeof(ptrdiff_t));
 }
 
-static void odvgp__slots_layout(odvgp_model *m, odvgp__arena *a)
-{
-	m->par.slot = NULL;
-	odvgp__slots_build(m);
-	m->par.slot = (odvgp_slot *)odvgp__take_bytes(a, (size_t)m->par.slots + 1, sizeof *m->par.slot);
-	m->par.state = (odvgp__slot_state *)odvgp__take_bytes(
-			a, (size_t)m->par.slots + 1, sizeof *m->par.state);
-	if (m->par.slot) odvgp__slots_build(m);
-}
-
 /*	Sums over tiles, in one piece: moments, to which forward runs add; then gradient, statistics and
 	adjoints of head nodes, to which reverse runs add. S shards need log2 S more, where sums wait on
 	their way up a binary tree. */
-static void odvgp__sums_layout(odvgp_model *m, odvgp__arena *a)
+ODVGP__NOINLINE void odvgp__sums_layout(odvgp_model *m, odvgp__arena *a)
 {
 	odvgp__tape *t = &m->tape;
 	int levels = 0;
@@ -17849,48 +17883,75 @@ static void odvgp__sums_layout(odvgp_model *m, odvgp__arena *a)
 			a, (size_t)levels, (size_t)(64 + t->all_sums * (ptrdiff_t)sizeof(odvgp_real)));
 }
 
-static void odvgp__tape_layout(odvgp_model *m, odvgp__arena *a)
+/*	Slots, parameters, the optimiser's vectors, and the table of nodes. */
+ODVGP__NOINLINE void odvgp__tables_layout(odvgp_model *m, odvgp__arena *a, int nodes)
 {
-	odvgp__arena count;
-	odvgp__tape *t = &m->tape;
-	t->node = NULL;
-	odvgp__arena_init(&count, NULL, 0);
-	odvgp__build_tape(m, &count);
-	t->node = (odvgp__node *)odvgp__take_bytes(a, (size_t)t->nodes + 1, sizeof *t->node);
-	odvgp__build_tape(m, a);
-	odvgp__sums_layout(m, a);
+	const odvgp_config *c = &m->cfg;
+	odvgp__params *par = &m->par;
+	par->slot = (odvgp_slot *)odvgp__take_bytes(a, (size_t)par->slots + 1, sizeof *par->slot);
+	par->state =
+			(odvgp__slot_state *)odvgp__take_bytes(a, (size_t)par->slots + 1, sizeof *par->state);
+	if (par->slot) odvgp__slots_build(m);
+	int lbfgs = c->optim.kind == ODVGP_OPTIMIZER_LBFGS;
+	m->adam_count = lbfgs ? 0 : par->adam;
+	par->theta = odvgp__take(a, par->count, 1);
+	par->value = odvgp__take(a, par->positive, 1);
+	m->good = odvgp__take(a, par->count, 1);
+	m->m1 = odvgp__take(a, m->adam_count, 1);
+	m->m2 = odvgp__take(a, m->adam_count, 1);
+	odvgp__lbfgs_layout(&m->lbfgs, a, lbfgs ? par->count : 0, lbfgs ? c->optim.lbfgs_memory : 0);
+	m->tape.node = (odvgp__node *)odvgp__take_bytes(a, (size_t)nodes + 1, sizeof *m->tape.node);
 }
 
-/*	The block after the model and unit structs. */
+/*	Bytes that odvgp_init_data needs for a unit. Not inlined, which saves stack, as below. */
+ODVGP__NOINLINE size_t odvgp__init_bytes(const odvgp__unit *u)
+{
+	odvgp__arena a;
+	odvgp__init_work w;
+	odvgp__arena_init(&a, NULL, 0);
+	odvgp__init_scratch(&a, u, &w);
+	return a.bad ? SIZE_MAX : a.used;
+}
+
+/*	The block after the model and unit structs. Carving follows measuring, which counts slots and
+	nodes. */
 static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
 {
 	const odvgp_config *c = &m->cfg;
-	odvgp__init_work init;
+	odvgp__ref below[2] = {odvgp__none, odvgp__none};
 	ptrdiff_t widest = 0, matrices = 0, vectors = 0;
-	memset(&m->par, 0, sizeof m->par);
+	size_t init = 0;
+	int carve = a->base != NULL, nodes = m->tape.nodes;
 	memset(&m->tape, 0, sizeof m->tape);
-	ODVGP__EACH_UNIT(i, m) odvgp__unit_config(&m->unit[i], m, i);
-	odvgp__slots_layout(m, a);
-	int lbfgs = c->optim.kind == ODVGP_OPTIMIZER_LBFGS;
-	m->adam_count = lbfgs ? 0 : m->par.adam;
-	m->par.theta = odvgp__take(a, m->par.count, 1);
-	m->par.value = odvgp__take(a, m->par.positive, 1);
-	m->good = odvgp__take(a, m->par.count, 1);
-	m->m1 = odvgp__take(a, m->adam_count, 1);
-	m->m2 = odvgp__take(a, m->adam_count, 1);
-	odvgp__lbfgs_layout(&m->lbfgs, a, lbfgs ? m->par.count : 0, lbfgs ? c->optim.lbfgs_memory : 0);
-	ODVGP__EACH_UNIT(i, m) {
-		const odvgp__unit *u = &m->unit[i];
-		odvgp__natural_layout(&m->unit[i], a, &matrices, &vectors);
-		odvgp__unit_layout(&m->unit[i], a);
+	m->data_sds = 0;
+	for (int i = 0; i < m->units && !m->make; i++) odvgp__unit_config(&m->unit[i], m, i);
+	if (carve) odvgp__tables_layout(m, a, nodes);
+	else {
+		memset(&m->par, 0, sizeof m->par);
+		odvgp__slots_start(m);
+		odvgp__likelihood_slots_count(m);
+	}
+	odvgp__tape_start(m, a);
+	for (int i = 0; i < m->units; i++) {
+		odvgp__unit *u = odvgp__unit_at(m, i);
+		if (!carve) odvgp__unit_slots_count(u);
+		u->sd_at = m->data_sds;
+		m->data_sds += u->D + 1 + (u->patches.height ? u->Dz : 0);
+		odvgp__natural_layout(u, a, &matrices, &vectors);
+		odvgp__unit_layout(u, a);
 		/* bounds without q and odvgp_fit_q factor a matrix of both sets of points */
 		widest = ODVGP__MAX(widest, ODVGP__MAX(u->M + u->M_gamma, c->tile * u->times));
+		odvgp__build_unit(u, below);
+		size_t own = odvgp__init_bytes(u);
+		init = ODVGP__MAX(init, own);
 	}
+	m->tape.arena = NULL;
+	if (!carve) odvgp__tables_layout(m, a, m->tape.nodes);
+	odvgp__sums_layout(m, a);
 	m->nat_R.at = odvgp__take(a, matrices, 1);
 	m->nat_t = odvgp__take(a, vectors, 1);
-	m->data_sd = odvgp__take(a, 1, odvgp__data_sds(m));
-	m->kept.at = odvgp__take(a, m->par.positive + odvgp__data_sds(m), 1);
-	odvgp__tape_layout(m, a);
+	m->data_sd = odvgp__take(a, 1, m->data_sds);
+	m->kept.at = odvgp__take(a, m->par.positive + m->data_sds, 1);
 	m->tape.rule = odvgp__take(a, 1, odvgp__rule_numbers(m->tape.lik_nodes));
 	m->tape.jitter_absolute = c->jitter.absolute;
 	m->tape.jitter_relative = c->jitter.relative;
@@ -17898,38 +17959,30 @@ static void odvgp__model_layout(odvgp_model *m, odvgp__arena *a)
 	odvgp__blas_layout(
 			a, odvgp__isa_find(c->isa), &c->threads, widest, widest, widest, &m->tape.blas);
 	m->tape.scratch = *a;
-	size_t used = a->used;
-	odvgp__take_bytes(a, m->tape.scratch_bytes, 1);
-	size_t most = a->used;
-	ODVGP__EACH_UNIT(i, m) {
-		a->used = used;
-		odvgp__init_scratch(a, &m->unit[i], &init);
-		most = ODVGP__MAX(most, a->used);
-	}
-	a->used = most;
+	odvgp__take_bytes(a, ODVGP__MAX(m->tape.scratch_bytes, init), 1);
 }
 
 /*	Halves the tile from 256 down to 64 rows until its K(X, Z_gamma) fits the cache budget: small
 	tiles cost less than computing it twice. */
-static ptrdiff_t odvgp__default_tile(const odvgp_model *m)
+static ptrdiff_t odvgp__default_tile(odvgp_model *m)
 {
 	ptrdiff_t most = ODVGP__MIN(m->cfg.optim.batch, 256);
 	for (ptrdiff_t tile = most; tile >= 64 && m->cfg.layer[0].M_gamma > 0 &&
 								!odvgp__mean_part_of(m->cfg.layer[0].mean_part)->v_mu;
 			tile /= 2) {
 		int fits = 1;
-		ODVGP__EACH_UNIT(i, m)
-			fits &= odvgp__kept_bytes(&m->unit[i].kernel, tile, m->cfg.layer[i].M_gamma,
+		for (int i = 0; i < m->units; i++)
+			fits &= odvgp__kept_bytes(&odvgp__unit_at(m, i)->kernel, tile, m->cfg.layer[i].M_gamma,
 							m->cfg.layer[i].P) <= (size_t)m->cfg.kernel_cache_bytes;
 		if (fits) return tile;
 	}
 	return most;
 }
 
-/*	A model that is only measured: 4 KB of stack, only for calls without a block. */
-typedef struct {
+/*	A model that is only measured, by calls without a block. */
+typedef struct odvgp__draft {
 	odvgp_model model;
-	odvgp__unit unit[ODVGP_MAX_LAYERS];
+	odvgp__unit unit;
 } odvgp__draft;
 
 static const char odvgp__block_too_small[] =
@@ -18069,19 +18122,33 @@ static odvgp_status odvgp__check_new_config(const odvgp_config *config, odvgp_in
 	return s ? s : odvgp__check_kernels(config, info);
 }
 
-/*	Copies a checked config into an empty model: parses the kernel and settles the sizes. */
-static odvgp_status odvgp__model_config(
-		odvgp_model *m, const odvgp_config *config, odvgp_info *info)
+/*	The kernel of a checked config. */
+static void odvgp__make_from_config(odvgp__unit *u, const void *config)
 {
 	double hyp[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
-	odvgp_status s = ODVGP_OK;
+	(void)odvgp__kernel_parse(
+			&u->kernel, ((const odvgp_config *)config)->layer[u->number].kernel, u->Dz, hyp, NULL);
+}
+
+/*	Copies a checked config into an empty model and settles the sizes. */
+static void odvgp__model_config(odvgp_model *m, const odvgp_config *config)
+{
 	m->cfg = *config;
 	odvgp__fill_defaults(&m->cfg);
-	for (int l = 0; l < config->layers && !s; l++)
-		s = odvgp__kernel_parse(&m->unit[l].kernel, config->layer[l].kernel,
-				odvgp__inducing_columns(config, l), hyp, info);
-	if (!s) odvgp__model_settle(m);
-	return s;
+	for (int l = 0; l < config->layers && !m->make; l++) {
+		odvgp__unit_config(&m->unit[l], m, l);
+		odvgp__make_from_config(&m->unit[l], config);
+	}
+	odvgp__model_settle(m);
+}
+
+static odvgp_model *odvgp__draft_start(
+		odvgp__draft *d, void (*make)(odvgp__unit *u, const void *source), const void *source)
+{
+	odvgp_model *m = odvgp__model_start(&d->model, &d->unit, 1);
+	m->make = make;
+	m->source = source;
+	return m;
 }
 
 static odvgp_status odvgp__model_measure(odvgp_model *m, size_t *bytes, odvgp_info *info)
@@ -18104,8 +18171,9 @@ ODVGP_API odvgp_status odvgp_model_size(const odvgp_config *config, size_t *byte
 	odvgp__draft draft;
 	if (!config || !bytes) return odvgp__is_null(info, "config or bytes");
 	odvgp_status s = odvgp__check_new_config(config, info);
-	odvgp_model *m = odvgp__model_start(&draft.model, draft.unit, ODVGP_MAX_LAYERS);
-	if (s || (s = odvgp__model_config(m, config, info)) != ODVGP_OK) return s;
+	if (s) return s;
+	odvgp_model *m = odvgp__draft_start(&draft, odvgp__make_from_config, config);
+	odvgp__model_config(m, config);
 	return odvgp__model_measure(m, bytes, info);
 }
 
@@ -18145,9 +18213,9 @@ static odvgp_status odvgp__model_place(
 		odvgp__gauss_hermite(m->tape.lik_nodes, t, t + m->tape.lik_nodes);
 	}
 	m->state.step_scale = 1;
-	ODVGP__FOR(i, odvgp__data_sds(m)) m->data_sd[i] = 1;
-	ODVGP__EACH_UNIT(k, m)
-		ODVGP__FOR(i, m->unit[k].M_gamma) {
+	for (ptrdiff_t i = 0; i < m->data_sds; i++) m->data_sd[i] = 1;
+	for (int k = 0; k < m->units; k++)
+		for (ptrdiff_t i = 0; i < m->unit[k].M_gamma; i++) {
 			m->unit[k].columns[i] = i;
 			m->unit[k].scales[i] = 1;
 		}
@@ -18197,9 +18265,9 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 	odvgp_status s = odvgp__check_new_config(config, info);
 	if (s || (s = odvgp__model_claim(&m, &a, config->layers, block, bytes, info)) != ODVGP_OK)
 		return s;
-	if ((s = odvgp__model_config(m, config, info))) return s;
-	if ((s = odvgp__model_place(m, &a, bytes, info))) return s;
-	ODVGP__EACH_UNIT(l, m) odvgp__start_kernel(&m->unit[l], config->layer[l].kernel);
+	odvgp__model_config(m, config);
+	if ((s = odvgp__model_place(m, &a, bytes, info)) != ODVGP_OK) return s;
+	for (int l = 0; l < m->units; l++) odvgp__start_kernel(&m->unit[l], config->layer[l].kernel);
 	odvgp__start_likelihood(m);
 	ODVGP__EACH_UNIT(l, m) odvgp__start_patches(&m->unit[l]);
 	odvgp__start_mixing(m);
@@ -18300,7 +18368,7 @@ ODVGP__NOINLINE odvgp_status odvgp__warm_layout(
 		odvgp__warm_work *w, const odvgp_model *m, odvgp__arena *a, odvgp_info *info)
 {
 	odvgp__draft draft;
-	odvgp_model *aux = odvgp__model_start(&draft.model, draft.unit, 1);
+	odvgp_model *aux = odvgp__draft_start(&draft, NULL, NULL);
 	size_t fit = odvgp__warm_fits_q(m) ? odvgp_fit_q_size(m) : 1;
 	odvgp__warm_model(aux, m, &w->cfg);
 	w->columns = odvgp__y_columns(&aux->y);
@@ -18431,7 +18499,7 @@ static odvgp_status odvgp__warm_train(odvgp__warm_work *w, const odvgp_model *m,
 			(s = odvgp_init_data(aux, X, Y, info)) != ODVGP_OK)
 		return s;
 	odvgp__warm_copy(aux, m, 1);
-	odvgp__copy(aux->data_sd, m->data_sd, odvgp__data_sds(m));
+	odvgp__copy(aux->data_sd, m->data_sd, m->data_sds);
 	if (!odvgp__has_noise(&m->cfg) || m->levels > 1) odvgp__warm_noise(aux);
 	*made = aux;
 	report.converged = report.stuck = 0;
@@ -18644,7 +18712,7 @@ static void odvgp__file_likelihood(odvgp__file *f, const odvgp_model *m)
 static void odvgp__file_units(odvgp__file *f, odvgp_model *m)
 {
 	odvgp__file_known(f, (uint64_t)m->units, 4);
-	ODVGP__EACH_UNIT(i, m) odvgp__file_unit_head(f, &m->unit[i]);
+	ODVGP__EACH_UNIT(i, m) odvgp__file_unit_head(f, odvgp__unit_at(m, i));
 	odvgp__file_likelihood(f, m);
 }
 
@@ -18727,8 +18795,8 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
 	odvgp__file_size(f, &e->pivot);
 	odvgp__file_double(f, &e->pivot_value);
 	ptrdiff_t points = 0;
-	ODVGP__EACH_UNIT(i, m)
-		points = ODVGP__MAX(points, ODVGP__MAX(m->unit[i].M, m->unit[i].M_gamma));
+	for (int i = 0; i < m->units; i++)
+		points = ODVGP__MAX(points, ODVGP__MAX(m->cfg.layer[i].M, m->cfg.layer[i].M_gamma));
 	if (e->pivot >= points) f->bad = 1;
 	ODVGP__EACH_SLOT(i, m) {
 		int trainable = m->par.slot ? m->par.slot[i].trainable : 1; /* measuring has no tables */
@@ -18741,11 +18809,11 @@ static void odvgp__file_model_state(odvgp__file *f, odvgp_model *m)
 		ptrdiff_t n;
 	} arrays[] = {{m->par.theta, m->par.count}, {m->par.value, m->par.positive},
 			{m->good, m->par.count}, {m->m1, m->adam_count}, {m->m2, m->adam_count},
-			{m->data_sd, odvgp__data_sds(m)}};
+			{m->data_sd, m->data_sds}};
 	ODVGP__FOR(i, ODVGP__COUNT(arrays)) odvgp__file_array(f, arrays[i].x, arrays[i].n);
-	for (ptrdiff_t i = 0; f->mode == ODVGP__FILE_READ && !f->bad && i < odvgp__data_sds(m); i++)
+	for (ptrdiff_t i = 0; f->mode == ODVGP__FILE_READ && !f->bad && i < m->data_sds; i++)
 		if (!(m->data_sd[i] > 0 && m->data_sd[i] < (odvgp_real)HUGE_VAL)) f->bad = 1;
-	ODVGP__EACH_UNIT(i, m) odvgp__file_unit(f, &m->unit[i]);
+	ODVGP__EACH_UNIT(i, m) odvgp__file_unit(f, odvgp__unit_at(m, i));
 	odvgp__file_lbfgs(f, m);
 }
 
@@ -18772,24 +18840,31 @@ static int odvgp__state_ok(const odvgp_model *m)
 	return odvgp__theta_ok(m);
 }
 
+/*	Bytes of config, units and state; 0 if no file can hold them. */
+static size_t odvgp__file_state_bytes(const odvgp_model *m)
+{
+	odvgp_model *same = (odvgp_model *)(uintptr_t)m; /* measuring changes nothing */
+	odvgp__file f = odvgp__file_make(ODVGP__FILE_MEASURE, NULL, 0);
+	odvgp__file_config(&f, &same->cfg);
+	odvgp__file_units(&f, same);
+	odvgp__file_model_state(&f, same);
+	return f.bad ? 0 : f.used;
+}
+
 /*	state_bytes is 0 if no file can hold the model. */
 static odvgp__file_head odvgp__file_sizes(const odvgp_model *m, size_t user_bytes)
 {
-	odvgp__file f = odvgp__file_make(ODVGP__FILE_MEASURE, NULL, 0);
 	odvgp__file_head h;
 	memset(&h, 0, sizeof h);
 	h.magic = ODVGP__FILE_MAGIC;
 	h.version = ODVGP__FILE_VERSION;
 	h.real_size = sizeof(odvgp_real);
-	odvgp__file_config(&f, (odvgp_config *)(uintptr_t)&m->cfg); /* measuring changes nothing */
-	odvgp__file_units(&f, (odvgp_model *)(uintptr_t)m);
-	odvgp__file_model_state(&f, (odvgp_model *)(uintptr_t)m);
-	ODVGP__EACH_UNIT(i, m) {
+	for (int i = 0; i < m->units; i++) {
 		odvgp__predictor p;
-		if (odvgp__predictor_sizes(&m->unit[i], &p) < 0 || f.bad) return h;
+		if (odvgp__predictor_sizes(&m->unit[i], &p) < 0) return h;
 		h.predictor_bytes += odvgp__predictor_bytes(&p);
 	}
-	h.state_bytes = f.used;
+	h.state_bytes = odvgp__file_state_bytes(m);
 	h.user_bytes = user_bytes;
 	return h;
 }
@@ -18849,21 +18924,35 @@ ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, co
 	return f.bad ? ODVGP_E_MEMORY : ODVGP_OK;
 }
 
+/*	The kernel of a file whose units have been checked and begin at f. */
+static void odvgp__make_from_file(odvgp__unit *u, const void *f)
+{
+	odvgp__file own = *(const odvgp__file *)f;
+	odvgp__file_known(&own, (uint64_t)u->model->units, 4);
+	for (int i = 0, number = u->number; i <= number; i++) {
+		odvgp__unit_config(u, u->model, i);
+		odvgp__file_unit_head(&own, u);
+	}
+}
+
 /*	Units and likelihood of a file whose config has been checked. */
 static odvgp_status odvgp__file_units_read(odvgp__file *f, odvgp_model *m, odvgp_info *info)
 {
 	odvgp__settle(m);
-	ODVGP__EACH_UNIT(i, m) odvgp__unit_config(&m->unit[i], m, i);
-	odvgp__file_units(f, m);
-	ODVGP__EACH_UNIT(i, m)
-		if (m->unit[i].kernel.base_kernels > ODVGP_MAX_BASE_KERNELS)
+	odvgp__file_known(f, (uint64_t)m->units, 4);
+	ODVGP__EACH_UNIT(i, m) {
+		odvgp__unit *u = m->make ? m->unit : &m->unit[i];
+		odvgp__unit_config(u, m, i);
+		odvgp__file_unit_head(f, u);
+		if (u->kernel.base_kernels > ODVGP_MAX_BASE_KERNELS)
 			return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1,
-					(double)m->unit[i].kernel.base_kernels, odvgp__too_many_base_kernels);
-	if (f->bad) return odvgp__bad_file(info, "its units or its likelihood do not fit its config");
-	ODVGP__EACH_UNIT(i, m)
-		if (!odvgp__kernel_ok(&m->unit[i].kernel, m->unit[i].Dz))
+					(double)u->kernel.base_kernels, odvgp__too_many_base_kernels);
+		if (!f->bad && !odvgp__kernel_ok(&u->kernel, u->Dz))
 			return odvgp__bad_file(info, "its kernel is not valid");
-	return ODVGP_OK;
+	}
+	odvgp__file_likelihood(f, m);
+	return f->bad ? odvgp__bad_file(info, "its units or its likelihood do not fit its config")
+				  : ODVGP_OK;
 }
 
 /*	Reads config and units into an empty model; leaves f at the state. *bytes: size of its block. */
@@ -18876,6 +18965,8 @@ static odvgp_status odvgp__file_model(odvgp__file *f, const odvgp__file_head *h,
 				"training goes on in the precision of the file only");
 	f->used = ODVGP__FILE_HEAD;
 	odvgp__file_config(f, &m->cfg);
+	odvgp__file units = *f;
+	if (m->make) m->source = &units;
 	if (threads) m->cfg.threads = *threads;
 	m->cfg.isa = isa;
 	odvgp_status s = f->bad ? odvgp__bad_file(info, NULL) : odvgp__check_config(&m->cfg, info);
@@ -18883,8 +18974,8 @@ static odvgp_status odvgp__file_model(odvgp__file *f, const odvgp__file_head *h,
 	/* before odvgp__model_settle, which measures the kernel's scratch if the tile is 0 */
 	if ((s = odvgp__file_units_read(f, m, info))) return s;
 	odvgp__model_settle(m);
-	if ((s = odvgp__model_measure(m, bytes, info))) return s;
-	return h->state_bytes && odvgp__file_sizes(m, 0).state_bytes == h->state_bytes
+	if ((s = odvgp__model_measure(m, bytes, info)) != ODVGP_OK) return s;
+	return h->state_bytes && odvgp__file_state_bytes(m) == h->state_bytes
 				   ? ODVGP_OK
 				   : odvgp__bad_file(info, "its sizes disagree");
 }
@@ -18893,7 +18984,7 @@ ODVGP__NOINLINE odvgp_status odvgp__file_model_size(odvgp__file *f, const odvgp_
 		const odvgp_threads *threads, odvgp_isa isa, size_t *bytes, odvgp_info *info)
 {
 	odvgp__draft draft;
-	odvgp_model *m = odvgp__model_start(&draft.model, draft.unit, ODVGP_MAX_LAYERS);
+	odvgp_model *m = odvgp__draft_start(&draft, odvgp__make_from_file, NULL);
 	return odvgp__file_model(f, h, threads, isa, m, bytes, info);
 }
 

@@ -8,14 +8,12 @@ static void check_counts(
 		const odvgp_model *m, const odvgp_config *c, size_t bytes, const char *where)
 {
 	odvgp__draft draft;
-	const odvgp_model *d = &draft.model;
+	odvgp_model *d = odvgp__draft_start(&draft, odvgp__make_from_config, c);
 	int time, i;
-	CHECK_STATUS(odvgp__model_config(
-						 odvgp__model_start(&draft.model, draft.unit, ODVGP_MAX_LAYERS), c, NULL),
-			ODVGP_OK);
+	odvgp__model_config(d, c);
 	for (time = 0; time < 2; time++) {
 		size_t again = 0;
-		CHECK_STATUS(odvgp__model_measure(&draft.model, &again, NULL), ODVGP_OK);
+		CHECK_STATUS(odvgp__model_measure(d, &again, NULL), ODVGP_OK);
 		CHECK_SAY(again == bytes, "%s: %lu bytes, then %lu", where, (unsigned long)bytes,
 				(unsigned long)again);
 		CHECK_SAY(d->par.slots == m->par.slots && d->par.count == m->par.count &&

@@ -1004,8 +1004,8 @@ TEST(fit_of_a_stack)
 	test_seed = 99;
 	fixture a = make_stack(&c);
 	CHECK_SAY(odvgp_model_create(&m, &c, a.X, a.Y, NULL, &info) == ODVGP_OK, "%s", info.text);
-	const odvgp_real *sd = m->data_sd + odvgp__data_sd_at(m, 1) + 4 + 1;
-	CHECK_INT(odvgp__data_sds(m) - odvgp__data_sd_at(m, 1), 4 + 1 + 4);
+	const odvgp_real *sd = m->data_sd + m->unit[1].sd_at + 4 + 1;
+	CHECK_INT(m->data_sds - m->unit[1].sd_at, 4 + 1 + 4);
 	CHECK(sd[0] > 0 && (double)sd[0] != 1 && (double)sd[3] != 1);
 	CHECK_SAY(odvgp_fit(m, a.X, a.Y, 5, NULL, NULL, &info) == ODVGP_OK, "%s", info.text);
 	CHECK_INT(odvgp_steps_done(m), 5);
@@ -1017,7 +1017,7 @@ TEST(fit_of_a_stack)
 	block = test_alloc(need);
 	CHECK_STATUS(
 			odvgp_load(file, bytes, NULL, ODVGP_ISA_AUTO, block, need, &back, &info), ODVGP_OK);
-	CHECK_BITS(m->data_sd, back->data_sd, (size_t)odvgp__data_sds(m) * sizeof(odvgp_real));
+	CHECK_BITS(m->data_sd, back->data_sd, (size_t)m->data_sds * sizeof(odvgp_real));
 	CHECK_STATUS(odvgp_fit(m, a.X, a.Y, 3, NULL, NULL, &info), ODVGP_OK);
 	CHECK_STATUS(odvgp_fit(back, a.X, a.Y, 3, NULL, NULL, &info), ODVGP_OK);
 	odvgp_real *x = all_values(m), *y = all_values(back);
@@ -1040,6 +1040,53 @@ TEST(projections_of_images)
 		drop(&a);
 	}
 	CHECK_BITS(A[1], A[0], sizeof A[0]);
+}
+/*  A draft, which has one unit at a time, counts what the model holds, and so does a file's. */
+TEST(drafts_count_what_models_hold)
+{
+	static const ptrdiff_t width[] = {4, 4, 2, 2};
+	int k, way;
+	for (k = 0; k < MEMBERS; k++)
+		for (way = 0; way < 4; way++) {
+			odvgp_config c = stack(30, width, 3, &members[k]);
+			odvgp__draft draft;
+			size_t bytes, need, size;
+			c.lik.weights = way & 1;
+			if (way & 2) {
+				c.optim.kind = ODVGP_OPTIMIZER_LBFGS;
+				c.optim.natgrad = 0;
+				c.deep.fixed_samples = 1;
+			}
+			if (way & 1) give_patches(&c, 0, 1, 2, 0), give_patches(&c, 1, 2, 1, 1);
+			c.layer[2].M = 9;
+			c.tile = way & 1 ? 0 : 7;
+			fixture a;
+			memset(&a, 0, sizeof a);
+			make_block(&a, &c);
+			odvgp_model *d = odvgp__draft_start(&draft, odvgp__make_from_config, &c);
+			const odvgp_model *m = a.m;
+			odvgp__model_config(d, &c);
+			CHECK_INT(d->cfg.tile, m->cfg.tile);
+			CHECK_STATUS(odvgp__model_measure(d, &need, NULL), ODVGP_OK);
+			CHECK_INT(need, a.bytes);
+			CHECK_INT(d->par.slots, m->par.slots);
+			CHECK_INT(d->par.count, m->par.count);
+			CHECK_INT(d->par.positive, m->par.positive);
+			CHECK_INT(d->par.positive_slots, m->par.positive_slots);
+			CHECK_INT(d->par.adam, m->par.adam);
+			CHECK_INT(d->tape.nodes, m->tape.nodes);
+			CHECK_INT(d->tape.scratch.used, m->tape.scratch.used);
+			CHECK_INT(d->data_sds, m->data_sds);
+			bytes = odvgp_save_size(m, 0);
+			CHECK_INT(odvgp__file_state_bytes(d), odvgp__file_state_bytes(m));
+			unsigned char *file = NEW(unsigned char, bytes);
+			CHECK_STATUS(odvgp_save(a.m, NULL, NULL, 0, file, bytes, NULL), ODVGP_OK);
+			CHECK_STATUS(
+					odvgp_load_size(file, bytes, NULL, test_isa(), &size, NULL, NULL, NULL, NULL),
+					ODVGP_OK);
+			CHECK_INT(size, need);
+			free(file), free(a.block);
+		}
 }
 /*  config_set's layers have no patches of their own; sizes that do not fit name the field. */
 TEST(patches_of_layers_are_checked)
@@ -1083,6 +1130,7 @@ int main(int argc, char **argv)
 	RUN(exposure_of_stacks);
 	RUN(fit_of_a_stack);
 	RUN(projections_of_images);
+	RUN(drafts_count_what_models_hold);
 	RUN(patches_of_layers_are_checked);
 	return test_end();
 }

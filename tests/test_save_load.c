@@ -515,8 +515,8 @@ TEST(predictors_of_more_reals_than_32_bits)
 	}
 	c.layer[0].M = 100000;
 	want = 2.0 * (double)c.layer[0].M * (double)c.layer[0].M * (double)sizeof(odvgp_real);
-	odvgp__model_start(m, draft.unit, 1);
-	CHECK_STATUS(odvgp__model_config(m, &c, &info), ODVGP_OK);
+	odvgp__draft_start(&draft, odvgp__make_from_config, &c);
+	odvgp__model_config(m, &c);
 	CHECK_STATUS(odvgp__model_measure(m, &bytes, &info), ODVGP_OK);
 	/* This model has no arrays; the test only asks for sizes. */
 	m->magic = ODVGP__MODEL_MAGIC;
