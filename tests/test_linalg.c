@@ -1299,8 +1299,7 @@ static void try_failure(ptrdiff_t n, ptrdiff_t row, int kind)
 		for (isa = 0; isa < ISAS; isa++)
 			for (reverse = 0; reverse < 2 && engines[isa][0].there; reverse++) {
 				odvgp_info info = {ODVGP_OK, NULL, -7, 0, ""};
-				if (n > ODVGP__POTRF_BASE || row % engines[isa][0].blas.isa->MR == 0)
-					continue;
+				if (n > ODVGP__POTRF_BASE || row % engines[isa][0].blas.isa->MR == 0) continue;
 				CHECK_STATUS(factor(reverse, &engines[isa][0].blas, n,
 									 twin(reverse ? turned(A, n, ld) : A, n, n, ld), ld, &info),
 						ODVGP_E_NOT_PD);
