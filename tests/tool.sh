@@ -303,6 +303,10 @@ check "mixtures: samples of each target" test "$(head -n 1 lmc_samples.csv)" = \
     "sample_0_0,sample_0_1,sample_0_2,sample_1_0,sample_1_1,sample_1_2"
 fit --data lmc.csv --target 1-3 --outputs lmc:1 --model lmc.odvgp --iters 310 --resume lmc.odvgp
 check "mixtures: resume" test $? -eq 0
+fit --data lmc.csv --target 1-3 --outputs lmc:1 --likelihood studentt --model heavy.odvgp --iters 20
+"$tool" predict --model heavy.odvgp --data lmc_inputs.csv --interval 0.9 >lmc_pred.csv
+check "mixtures: limits of each target" holds "$(wc -l <lmc_pred.csv) == 301 &&
+    $(awk -F, 'NR == 2 { print NF }' lmc_pred.csv) == 13"
 for what in lmc:4 lmc:0 lmc mixed; do
     check "refused: --outputs $what" refuses "--outputs $what: " \
         train --data lmc.csv --target 1-3 --outputs $what --model t.odvgp
