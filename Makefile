@@ -254,9 +254,9 @@ symbols: ## no name without the prefix, no writable data, nothing from libc that
 	@CC="$(CC)" sh tests/symbols.sh $(B)/symbols
 
 examples: ## the numbered examples and the lessons: compile, run, compare with the output that their first comment promises
-	@mkdir -p $(B) && sh tests/examples.sh $(EXAMPLES) $(LESSONS)
+	@mkdir -p $(B) && sh tests/run.sh "sh tests/examples.sh $(EXAMPLES)" "sh tests/examples.sh $(LESSONS)"
 
-ports: ## the tool, the demo and the examples with MinGW-w64 (run under wine), musl and tcc, as far as these are installed
+ports: ## the tool, the demo and five examples with MinGW-w64 (run under wine), musl and tcc, as far as these are installed
 	@sh tests/ports.sh $(B)/ports
 
 TIDY_FILES := $(sort $(wildcard examples/*.c examples/lessons/*.c examples/packaging/*.c tests/*.c bench/*.c bench/papers/*.c))

@@ -1,9 +1,11 @@
 #!/bin/sh
-# ports.sh DIR   builds the tool, the demo, the examples and a lesson with other compilers and C libraries, without warnings, and
+# ports.sh DIR   builds the tool, the demo, five examples and a lesson with other compilers and C libraries, without warnings, and
 # runs what can run here: MinGW-w64 (under wine), musl (one static file), tcc (plain C, no threads). What is not installed is
 # skipped. Variables MINGW, MUSL, TCC, WINE; EXPECT="mingw musl tcc" names those that must not be missing, as in .ci/run.
 dir=$1
 : "${MINGW:=x86_64-w64-mingw32-gcc}" "${MUSL:=musl-gcc}" "${TCC:=tcc}" "${WINE:=wine}"
+# The others differ from these in what they call of the header, all of which is compiled with each.
+examples=$(echo examples/0[1-4]*.c examples/08*.c examples/lessons/7*.c)
 mkdir -p "$dir" && dir=$(cd "$dir" && pwd) || exit 1
 export WINEDEBUG=-all WINEPREFIX="$dir/wine"
 . tests/counts.sh
@@ -42,10 +44,10 @@ printf '#!/bin/sh\n$3 %s.exe "\$@" >%s.out\nstatus=\$?\ntr -d "\\\\r" <%s.out\ne
 chmod +x "\$2"
 END
     chmod +x "$dir/bin/cc"
-    PATH="$dir/bin:$PATH" sh tests/examples.sh examples/0*.c examples/lessons/7*.c
+    PATH="$dir/bin:$PATH" sh tests/examples.sh $examples
     status=$?
     # No later run should meet programs of another machine.
-    rm -f build/0[1-4]_*[a-z] build/04_robot build/lesson7
+    rm -f build/0[0-9]_*[a-z] build/lesson7
     return $status
 }
 
@@ -60,7 +62,7 @@ port() { # name, compiler, flags, threads, what runs a program, suffix
     ok "$name: the demo" $cc $flags $threads -I. examples/demo.c -o "$dir/demo-$name$suffix" -lm
     if [ "$runner" = none ]; then
         skip "$name: nothing runs its programs here"
-        for file in examples/0*.c examples/lessons/7*.c; do
+        for file in $examples; do
             ok "$name: $file" $cc $flags -I. "$file" -o "$dir/example-$name$suffix" -lm
         done
         return
