@@ -422,7 +422,8 @@ TEST(moments_of_y)
 			}
 		} else {
 			/* trapezia in sinh-like steps, which reach far tails */
-			double lo = lik->least < 0 ? -9 : -14, hi = lik->most < 2 ? 14 : 9, t, h = 0.02;
+			double lo = lik->least < 0 ? -9 : -14, hi = lik->most < 2 ? 14 : 9, t,
+				   h = 0.01 * test_size(2, 4);
 			for (t = lo; t < hi; t += h) {
 				double y = lik->least < 0  ? sinh(t) + 0.4
 						   : lik->most < 2 ? 1 / (1 + exp(-t))
