@@ -123,7 +123,8 @@ $(B)/f32/test_%: tests/test_%.c
 PUBLIC := $(B)/test_members_steps $(B)/test_model $(B)/test_pool $(B)/test_predict $(B)/test_threads
 SHARED := $(B)/tool $(PUBLIC)
 $(B)/library.o: CFLAGS := -O2
-$(B)/library.o: odvgp.h
+$(B)/sanitize/library.o: CFLAGS = $(SANITIZE)
+$(B)/library.o $(B)/sanitize/library.o: odvgp.h
 	@mkdir -p $(@D) && echo "  cc    $@" && $(CC) $(CFLAGS) $(THREADS) -DODVGP_IMPLEMENTATION -x c -c $< -o $@
 $(SHARED): CFLAGS := -O1
 $(SHARED): LIBS := $(B)/library.o $(LIBS)
@@ -144,8 +145,13 @@ $(B)/sanitize/test_%: tests/test_%.c
 	$(call compile,$(SANITIZE))
 $(B)/sanitize/f32/test_%: tests/test_%.c
 	$(call compile,$(SANITIZE) -DODVGP_FLOAT -DODVGP_KEEP_NAMES)
+SANITIZED := $(PUBLIC:$(B)/%=$(B)/sanitize/%)
+$(SANITIZED) $(B)/sanitize/odvgp: LIBS := $(B)/sanitize/library.o $(LIBS)
+$(SANITIZED) $(B)/sanitize/odvgp: $(B)/sanitize/library.o
+$(SANITIZED): $(B)/sanitize/test_%: tests/test_%.c
+	$(call compile,$(SANITIZE) -DODVGP__IMPLEMENTED)
 $(B)/sanitize/odvgp: examples/odvgp.c
-	$(call compile,$(SANITIZE) $(THREADS))
+	$(call compile,$(SANITIZE) $(THREADS) -DODVGP__IMPLEMENTED)
 
 # The programs of one folder, and the commands that run them, what takes longest first: test_oracle reads its cases, the tool is
 # driven by a script.

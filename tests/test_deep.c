@@ -1012,11 +1012,10 @@ TEST(fit_of_a_stack)
 	size_t bytes = odvgp_save_size(m, 0), need;
 	void *file = NEW(unsigned char, bytes), *block;
 	CHECK_STATUS(odvgp_save(m, NULL, NULL, 0, file, bytes, &info), ODVGP_OK);
-	CHECK_STATUS(odvgp_load_size(file, bytes, NULL, ODVGP_ISA_AUTO, &need, NULL, NULL, NULL, &info),
+	CHECK_STATUS(odvgp_load_size(file, bytes, NULL, test_isa(), &need, NULL, NULL, NULL, &info),
 			ODVGP_OK);
 	block = test_alloc(need);
-	CHECK_STATUS(
-			odvgp_load(file, bytes, NULL, ODVGP_ISA_AUTO, block, need, &back, &info), ODVGP_OK);
+	CHECK_STATUS(odvgp_load(file, bytes, NULL, test_isa(), block, need, &back, &info), ODVGP_OK);
 	CHECK_BITS(m->data_sd, back->data_sd, (size_t)m->data_sds * sizeof(odvgp_real));
 	CHECK_STATUS(odvgp_fit(m, a.X, a.Y, 3, NULL, NULL, &info), ODVGP_OK);
 	CHECK_STATUS(odvgp_fit(back, a.X, a.Y, 3, NULL, NULL, &info), ODVGP_OK);

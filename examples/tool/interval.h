@@ -76,16 +76,17 @@ typedef struct row_y {
 /*  F(y|f), or F(y|g). */
 static double cdf_given(const row_y *r, double y, double f)
 {
-	double s = r->par[0], u = (y - f) / s, e = exp(f), k = floor(y) + 1, p;
+	double s = r->par[0], e = exp(f), k = floor(y) + 1, u, p;
 	switch (r->kind) {
 	case ODVGP_LIKELIHOOD_STUDENTT:
+		u = (y - f) / s;
 		p = 0.5 * beta_cdf(0.5 * r->par[1], 0.5, r->par[1] / (r->par[1] + u * u),
 						  u * u / (r->par[1] + u * u));
 		return u > 0 ? 1 - p : p;
-	case ODVGP_LIKELIHOOD_LAPLACE: return u > 0 ? 1 - 0.5 * exp(-u) : 0.5 * exp(u);
+	case ODVGP_LIKELIHOOD_LAPLACE: u = (y - f) / s; return u > 0 ? 1 - 0.5 * exp(-u) : 0.5 * exp(u);
 	case ODVGP_LIKELIHOOD_POISSON: return k > 0 ? 1 - gamma_cdf(k, e) : 0;
 	case ODVGP_LIKELIHOOD_EXPONENTIAL: return -expm1(-y * e);
-	case ODVGP_LIKELIHOOD_GAMMA: return gamma_cdf(s, y / e);
+	case ODVGP_LIKELIHOOD_GAMMA: return gamma_cdf(s, y * exp(-f));
 	case ODVGP_LIKELIHOOD_NEGATIVE_BINOMIAL:
 		/* Many counts, in which a step of 1 does not show, are a gamma number. */
 		if (k > LARGE_SHAPE) return gamma_cdf(e * s / (s + e), fmax(0, y + 0.5) * (s / (s + e)));
@@ -165,7 +166,8 @@ static double quantile_of(const row_y *r, double mean, double sd, double p)
 	while ((at_high = cdf_of(r, y_at(r, mean, scale, high)) - p) < 0 && step < 1e4)
 		high += step, step *= 2;
 	for (int k = 0, last = 0; k < 200 && high - low > 1e-12 * (1 + fabs(low)); k++) {
-		double t = low + (high - low) * (at_low / (at_low - at_high));
+		double t = low, rise = at_high - at_low;
+		if (rise > 0) t -= (high - low) * (at_low / rise);
 		if (!(t > low && t < high)) t = 0.5 * (low + high);
 		double at = cdf_of(r, y_at(r, mean, scale, t)) - p;
 		int side = at < 0 ? -1 : 1;

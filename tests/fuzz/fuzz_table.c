@@ -1,5 +1,6 @@
 /*  CSV in the table reader of the tool. The first byte chooses the options, the rest is the
-    file. Columns of the result hold numbers or levels and nothing else. */
+    file. Columns of the result hold numbers or levels, NaN for a
+    missing cell and an infinite number for one that does not fit. */
 #include "fuzz.h"
 #include "table.h"
 
@@ -41,13 +42,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			double v = t.values[i * t.columns + c];
 			missing += v != v;
 			if (v != v) continue;
-			MUST(fabs(v) <= DBL_MAX, "an infinite number");
+			if (fabs(v) > DBL_MAX) {
+				MUST(column->odd_line, "an infinite number where all cells fit");
+				continue;
+			}
 			if (column->text)
 				MUST(v == floor(v) && v >= 0 && v < column->level_count,
 						"a position outside the levels");
 		}
-		MUST(missing >= column->missing && (missing == column->missing || column->odd_line),
-				"a missing cell is not counted");
+		MUST(missing == column->missing, "a missing cell is not counted");
 		if (table_check(&t, c, "input", error, sizeof error))
 			MUST(column->odd_line && error[0], "a complaint without a reason");
 		if (t.header) MUST(table_find(&t, column->name, 0) >= 0, "a column that is not found");
