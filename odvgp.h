@@ -18955,18 +18955,18 @@ static odvgp_status odvgp__file_units_read(odvgp__file *f, odvgp_model *m, odvgp
 				  : ODVGP_OK;
 }
 
-/*	Reads config and units into an empty model; leaves f at the state. *bytes: size of its block. */
+/*	Reads config and units into an empty model; leaves f at the state. *units, of a draft: where
+	they begin. *bytes: size of its block. */
 static odvgp_status odvgp__file_model(odvgp__file *f, const odvgp__file_head *h,
-		const odvgp_threads *threads, odvgp_isa isa, odvgp_model *m, size_t *bytes,
-		odvgp_info *info)
+		const odvgp_threads *threads, odvgp_isa isa, odvgp_model *m, odvgp__file *units,
+		size_t *bytes, odvgp_info *info)
 {
 	if (h->real_size != sizeof(odvgp_real))
 		return odvgp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1, (double)h->real_size,
 				"training goes on in the precision of the file only");
 	f->used = ODVGP__FILE_HEAD;
 	odvgp__file_config(f, &m->cfg);
-	odvgp__file units = *f;
-	if (m->make) m->source = &units;
+	if (units) *units = *f;
 	if (threads) m->cfg.threads = *threads;
 	m->cfg.isa = isa;
 	odvgp_status s = f->bad ? odvgp__bad_file(info, NULL) : odvgp__check_config(&m->cfg, info);
@@ -18984,8 +18984,9 @@ ODVGP__NOINLINE odvgp_status odvgp__file_model_size(odvgp__file *f, const odvgp_
 		const odvgp_threads *threads, odvgp_isa isa, size_t *bytes, odvgp_info *info)
 {
 	odvgp__draft draft;
-	odvgp_model *m = odvgp__draft_start(&draft, odvgp__make_from_file, NULL);
-	return odvgp__file_model(f, h, threads, isa, m, bytes, info);
+	odvgp__file units;
+	odvgp_model *m = odvgp__draft_start(&draft, odvgp__make_from_file, &units);
+	return odvgp__file_model(f, h, threads, isa, m, &units, bytes, info);
 }
 
 ODVGP_API odvgp_status odvgp_load_size(const void *file, size_t bytes, const odvgp_threads *threads,
@@ -19023,7 +19024,7 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
 	layers = ODVGP__MAX(1, ODVGP__MIN(layers, ODVGP_MAX_LAYERS));
 	if ((s = odvgp__model_claim(&m, &a, layers, block, block_bytes, info))) return s;
 	f.bad = 0;
-	if ((s = odvgp__file_model(&f, &h, threads, isa, m, &need, info))) return s;
+	if ((s = odvgp__file_model(&f, &h, threads, isa, m, NULL, &need, info))) return s;
 	size_t at = f.used;
 	if ((s = odvgp__model_place(m, &a, block_bytes, info))) return s;
 	f.used = at;
