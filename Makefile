@@ -22,7 +22,7 @@ TESTS       := $(sort $(basename $(notdir $(wildcard tests/test_*.c))))
 # What aliases, threads, the pool and the tape save do does not depend on it.
 FLOAT_TESTS := $(if $(SKIP_FLOAT),,$(filter-out test_alias test_pool test_threads test_tape,$(TESTS)))
 # `make test`, `make test-isa` and `make sanitize` leave these in float to ALL=1, so as to end soon.
-SLOW_FLOAT  := test_arguments test_base_kernels test_deep test_forged_files test_likelihoods test_members test_members_steps test_model test_optim \
+SLOW_FLOAT  := test_arguments test_base_kernels test_deep test_forged_files test_likelihoods test_members test_members_steps test_mixing test_model test_optim \
                test_patches test_predict test_recovery test_rows test_save_load test_start test_terms test_training
 # Nor do these look at an instruction set, and the tool only chooses one.
 NO_ISA      := test_alias test_arguments test_config test_files test_forged_files test_pool test_tape
@@ -166,7 +166,7 @@ commands = $(foreach p,$(1),$(if $(filter %/odvgp %/tool,$(p)),"sh tests/tool.sh
 linked   = $(patsubst %/odvgp,%/tool,$(programs))
 short    = $(if $(ALL),$(linked),$(filter-out $(SLOW_FLOAT:%=$(1)/f32/%),$(linked)))
 
-test: $(call short,$(B)) ## all tests, about a minute on two cores; needs only a C compiler; ALL=1: all programs in float too, at full length
+test: $(call short,$(B)) ## all tests, about two minutes on two cores; needs only a C compiler; ALL=1: all programs in float too, at full length
 	@$(if $(ALL),,ODVGP_TEST_SHORT=1) sh tests/run.sh $(call commands,$(call short,$(B)))
 
 test-isa: $(filter-out $(B)/odvgp $(NO_ISA:%=$(B)/%),$(call brief,$(B))) ## the tests with every instruction set forced but the best, which `make test` takes; ALL=1: with all, at full length, all in float too
