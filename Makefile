@@ -166,8 +166,8 @@ short    = $(if $(ALL),$(linked),$(filter-out $(SLOW_FLOAT:%=$(1)/f32/%),$(linke
 test: $(call short,$(B)) ## all tests, about two minutes on two cores; needs only a C compiler; ALL=1: all programs in float too, at full length
 	@$(if $(ALL),,ODVGP_TEST_SHORT=1) sh tests/run.sh $(call commands,$(call short,$(B)))
 
-test-isa: $(filter-out $(B)/odvgp $(NO_ISA:%=$(B)/%),$(call brief,$(B))) ## the tests with every instruction set forced but the best, which `make test` takes; ALL=1: with all, at full length, all in float too
-	@$(if $(ALL),ALL=1,ODVGP_TEST_SHORT=1) sh tests/isa.sh $(B)/test_linalg $(call commands,$^)
+test-isa: $(filter-out $(B)/odvgp $(NO_ISA:%=$(B)/%),$(call brief,$(B))) ## the tests with every instruction set forced; ALL=1: at full length, all in float too
+	@$(if $(ALL),,ODVGP_TEST_SHORT=1) sh tests/isa.sh $(B)/test_linalg $(call commands,$^)
 
 sanitize: $(call brief,$(B)/sanitize) ## the tests under the address and undefined behaviour sanitizers; ALL=1: at full length, all in float too
 	@$(if $(ALL),,ODVGP_TEST_SHORT=1) sh tests/run.sh $(call commands,$^)
@@ -263,8 +263,8 @@ symbols: ## no name without the prefix, no writable data, nothing from libc that
 examples: ## the numbered examples and the lessons: compile, run, compare with the output that their first comment promises
 	@mkdir -p $(B) && sh tests/run.sh "sh tests/examples.sh $(EXAMPLES)" "sh tests/examples.sh $(LESSONS)"
 
-ports: ## the tool, the demo and five examples with MinGW-w64 (run under wine), musl and tcc, as far as these are installed
-	@sh tests/ports.sh $(B)/ports
+ports: ## the tool, the demo and five examples with MinGW-w64 (run under wine), musl and tcc, as far as these are installed; ALL=1: all examples
+	@ALL=$(ALL) sh tests/ports.sh $(B)/ports
 
 TIDY_FILES := $(sort $(wildcard examples/*.c examples/lessons/*.c examples/packaging/*.c tests/*.c bench/*.c bench/papers/*.c))
 TIDY_PARTS := $(foreach n,0 1 2 3,"env TIDY=$(TIDY) CPPCHECK=$(CPPCHECK) sh tests/tidy.sh $(n) 4 $(TIDY_FILES)")

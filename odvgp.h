@@ -18984,7 +18984,7 @@ ODVGP__NOINLINE odvgp_status odvgp__file_model_size(odvgp__file *f, const odvgp_
 		const odvgp_threads *threads, odvgp_isa isa, size_t *bytes, odvgp_info *info)
 {
 	odvgp__draft draft;
-	odvgp__file units;
+	odvgp__file units = *f;
 	odvgp_model *m = odvgp__draft_start(&draft, odvgp__make_from_file, &units);
 	return odvgp__file_model(f, h, threads, isa, m, &units, bytes, info);
 }

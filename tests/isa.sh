@@ -1,12 +1,10 @@
 #!/bin/sh
 # isa.sh LINALG COMMAND...   runs the test commands once for each instruction set that the test program LINALG finds on this machine, forced
-# by the environment variable ODVGP_ISA. Without ALL in the environment the best one is left out.
+# by the environment variable ODVGP_ISA.
 linalg=$1
 shift
 sets=$(ODVGP_ISA='' "$linalg" instruction_sets | sed -n 's/^ok    instruction_sets: //p' | tr -d ,)
 [ -n "$sets" ] || { echo "$linalg names no instruction set" >&2; exit 1; }
-for best in avx512 avx2 neon sse2 ""; do case " $sets " in *" $best "*) break ;; esac; done # as in `make test`
-[ -n "$ALL" ] || sets=$(echo "$sets" | tr ' ' '\n' | grep -vx "$best")
 ODVGP_ISA=mmx "$linalg" instruction_sets >/dev/null 2>&1
 [ $? -eq 2 ] || { echo "$linalg takes ODVGP_ISA=mmx" >&2; exit 1; }
 count=$#
