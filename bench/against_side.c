@@ -1,7 +1,7 @@
 /*  against_side.c - one build of odvgp.h for against.c. AGAINST_HEADER names the header. */
 #define _POSIX_C_SOURCE 200809L
 static void against_probe(int node, int reverse);
-#define ODVGP__PROBE(node, reverse) against_probe(node, reverse)
+#define GP__PROBE(node, reverse) against_probe(node, reverse)
 #define ODVGP_STATIC
 #define ODVGP_IMPLEMENTATION
 #ifndef AGAINST_HEADER
@@ -16,7 +16,7 @@ static void against_probe(int node, int reverse);
 
 /*  Since version 5 of the predictor, predictions take a server, and the tape numbers its nodes
     from 1. */
-#if ODVGP__PREDICTOR_VERSION >= 5
+#if GP__PREDICTOR_VERSION >= 5
 typedef odvgp_server against_server;
 static odvgp_status against_freeze(
 		odvgp_model *m, void *block, size_t bytes, against_server *s, odvgp_info *info)
@@ -242,20 +242,20 @@ static int profile(against_model *m, int steps, against_operation *to)
 	for (int k = 0; k < steps && all >= 0; k++) {
 		memset(probe.seconds, 0, sizeof probe.seconds);
 		double rest = all = step(m, 1);
-		for (int op = 0; op < ODVGP__OPS; op++)
+		for (int op = 0; op < GP__OPS; op++)
 			for (int pass = 0; pass < 2; pass++) {
 				double t = 1e3 * probe.seconds[op][pass];
 				keep_least(&to[op].milliseconds[pass], t, !k);
 				rest -= t;
 			}
-		keep_least(&to[ODVGP__OPS].milliseconds[0], rest, !k);
+		keep_least(&to[GP__OPS].milliseconds[0], rest, !k);
 	}
-	for (int op = 0; op < ODVGP__OPS; op++)
-		snprintf(to[op].name, sizeof to[op].name, "%s", odvgp__ops[op].name);
-	snprintf(to[ODVGP__OPS].name, sizeof to[0].name, "beside");
-	to[ODVGP__OPS].nodes = 1;
+	for (int op = 0; op < GP__OPS; op++)
+		snprintf(to[op].name, sizeof to[op].name, "%s", gp__ops[op].name);
+	snprintf(to[GP__OPS].name, sizeof to[0].name, "beside");
+	to[GP__OPS].nodes = 1;
 	probe.model = NULL;
-	return all < 0 ? -1 : (int)ODVGP__OPS + 1;
+	return all < 0 ? -1 : (int)GP__OPS + 1;
 }
 
 extern const against_side against_side_here;

@@ -181,7 +181,7 @@ static void routine_compare(const routine *r, const peer *q, problem *p)
 			largest = fmax(largest, fabs(x));
 			error = fmax(error, fabs(x - (double)p->C[i * p->cols + j]));
 		}
-	if (!(error <= 1e3 * ODVGP__EPS * largest))
+	if (!(error <= 1e3 * GP__EPS * largest))
 		printf("%s, n = %td: %s gives something else\n", r->name, p->n, q->name);
 	free(ours);
 }

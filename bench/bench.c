@@ -14,7 +14,7 @@
     time of the repeats. */
 #define _POSIX_C_SOURCE 200809L
 static void bench_probe(int node, int reverse);
-#define ODVGP__PROBE(node, reverse) bench_probe(node, reverse)
+#define GP__PROBE(node, reverse) bench_probe(node, reverse)
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include <stdio.h>
@@ -313,9 +313,9 @@ static int read_sizes(const char *text)
 
 static int read_isa(const char *text)
 {
-	for (ptrdiff_t i = 0; i < ODVGP__COUNT(odvgp__isas); i++)
-		if (!strcmp(text, odvgp__isas[i].name)) {
-			option.isa = odvgp__isas[i].id;
+	for (ptrdiff_t i = 0; i < GP__COUNT(gp__isas); i++)
+		if (!strcmp(text, gp__isas[i].name)) {
+			option.isa = gp__isas[i].id;
 			return 1;
 		}
 	return 0;

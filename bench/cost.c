@@ -278,8 +278,8 @@ static work work_at(int p, int who, ptrdiff_t value)
 	setting s = setting_at((size)p, value);
 	need n = flops_needed(contenders[who], &s);
 	work w = {{0, 3 * (double)s.D * n.distances + 20 * n.exponentials}};
-	for (int op = 0; op < ODVGP__OPS; op++)
-		w.flops[op == ODVGP__KERNEL || op == ODVGP__KERNEL_VEC ? PAIRS : MATRICES] +=
+	for (int op = 0; op < GP__OPS; op++)
+		w.flops[op == GP__KERNEL || op == GP__KERNEL_VEC ? PAIRS : MATRICES] +=
 				n.op[op][FORWARD] + n.op[op][REVERSE];
 	for (int stage = 0; stage < STAGES; stage++) w.flops[MATRICES] += n.stage[stage];
 	if (p == THREADS)

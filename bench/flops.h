@@ -6,7 +6,7 @@ enum { AT_EVALUATE, AT_NATURAL, AT_ADAM, STAGES };
 enum { FORWARD, REVERSE };
 
 typedef struct need {
-	double op[ODVGP__OPS][2], stage[STAGES], distances, exponentials;
+	double op[GP__OPS][2], stage[STAGES], distances, exponentials;
 } need;
 
 /*  Flops of one step, from the mathematics of the bound and not from the tape: M = |beta|,
@@ -30,28 +30,28 @@ static void block_needs(need *n, const member *who, double M, double B, double D
 	/* Pairs of Kb. */
 	const double Kb = M * (M + 1) / 2;
 	/* Kb = L L^T. */
-	n->op[ODVGP__CHOL][FORWARD] += M * M * M / 3;
+	n->op[GP__CHOL][FORWARD] += M * M * M / 3;
 	/* dL to dKb: as much again for each of the two factors L in Kb. */
-	n->op[ODVGP__CHOL][REVERSE] += 2 * M * M * M / 3;
+	n->op[GP__CHOL][REVERSE] += 2 * M * M * M / 3;
 
 	/* A = L^-1 K(Zb,X). */
-	n->op[ODVGP__SOLVE][FORWARD] += M * M * B;
+	n->op[GP__SOLVE][FORWARD] += M * M * B;
 	/* L^-T dA, and dL = -lower((L^-T dA) A^T). */
-	n->op[ODVGP__SOLVE][REVERSE] += M * M * B + M * M * B;
+	n->op[GP__SOLVE][REVERSE] += M * M * B + M * M * B;
 	/* T = q_sqrt^T A. */
-	n->op[ODVGP__TRI_SQUARES][FORWARD] += M * M * B;
+	n->op[GP__TRI_SQUARES][FORWARD] += M * M * B;
 	/* dA = 2 q_sqrt T diag(g_v). */
-	n->op[ODVGP__TRI_SQUARES][REVERSE] += M * M * B;
+	n->op[GP__TRI_SQUARES][REVERSE] += M * M * B;
 	/* Without natural steps dq_sqrt = 2 lower(A diag(g_v) T^T); with them lower(A diag(g_v) A^T),
        and A g_m. */
-	if (!who->natgrad) n->op[ODVGP__TRI_SQUARES][REVERSE] += M * M * B;
-	else n->op[ODVGP__NAT_STATS][REVERSE] += M * M * B + 2 * M * B;
+	if (!who->natgrad) n->op[GP__TRI_SQUARES][REVERSE] += M * M * B;
+	else n->op[GP__NAT_STATS][REVERSE] += M * M * B + 2 * M * B;
 	/* w^T A. */
-	n->op[ODVGP__PRODUCT][FORWARD] += 2 * M * B;
+	n->op[GP__PRODUCT][FORWARD] += 2 * M * B;
 	/* dA = w g_m^T, and dw = A g_m. */
-	n->op[ODVGP__PRODUCT][REVERSE] += 2 * M * B + 2 * M * B;
+	n->op[GP__PRODUCT][REVERSE] += 2 * M * B + 2 * M * B;
 	/* K(Zb,X), towards Zb; Kb, both sides of its lower triangle. */
-	n->op[ODVGP__KERNEL][REVERSE] +=
+	n->op[GP__KERNEL][REVERSE] +=
 			M * B * (HYPER + flops_input(D)) + Kb * (HYPER + 2 * flops_input(D));
 	n->distances += M * B + Kb;
 	/* P = R^T R, R^-1, A diag(g_v) A^T times q_mu (symmetric), and q_mu = R^-1 R^-T j. */
@@ -65,13 +65,13 @@ static void gamma_needs(need *n, double M, double G, double S, double B, double 
 	/* Pairs of Kbg a, of K(X,Zg) a, of rows of Kg a, and of Kgb (Kb^-1 Kbg a). */
 	const double vec = G * (M + B + S) + S * M;
 	/* c = L^-1 Kbg a, and L^-T c. */
-	n->op[ODVGP__SOLVE][FORWARD] += M * M + M * M;
+	n->op[GP__SOLVE][FORWARD] += M * M + M * M;
 	/* Their adjoints, and the lower triangles of two outer products in dL. */
-	n->op[ODVGP__SOLVE][REVERSE] += 2 * M * M + 2 * M * M;
+	n->op[GP__SOLVE][REVERSE] += 2 * M * M + 2 * M * M;
 	/* Each pair times its weight. */
-	n->op[ODVGP__KERNEL_VEC][FORWARD] += 2 * vec;
+	n->op[GP__KERNEL_VEC][FORWARD] += 2 * vec;
 	/* Adjoints of the pairs and of the weights; inputs on one side only where the other is X. */
-	n->op[ODVGP__KERNEL_VEC][REVERSE] +=
+	n->op[GP__KERNEL_VEC][REVERSE] +=
 			vec * (2 + 2 + HYPER) + flops_input(D) * (2 * M * G + B * G + 2 * S * G + 2 * S * M);
 	n->distances += vec;
 }
@@ -80,15 +80,15 @@ static void gamma_needs(need *n, double M, double G, double S, double B, double 
 static void between_needs(need *n, double M, double G, double B, double D)
 {
 	/* W = L^-1 Kbg. */
-	n->op[ODVGP__SOLVE][FORWARD] += M * M * G;
+	n->op[GP__SOLVE][FORWARD] += M * M * G;
 	/* As for A. */
-	n->op[ODVGP__SOLVE][REVERSE] += 2 * M * M * G;
+	n->op[GP__SOLVE][REVERSE] += 2 * M * M * G;
 	/* C = Kg - W^T W, and K(Zg,X) - W^T A. */
-	n->op[ODVGP__MINUS_PRODUCT][FORWARD] += M * G * G + 2 * M * G * B;
+	n->op[GP__MINUS_PRODUCT][FORWARD] += M * G * G + 2 * M * G * B;
 	/* dW = -W (dC + dC^T), dW of the second product, and dA. */
-	n->op[ODVGP__MINUS_PRODUCT][REVERSE] += 2 * M * G * G + 2 * M * G * B + 2 * M * G * B;
+	n->op[GP__MINUS_PRODUCT][REVERSE] += 2 * M * G * G + 2 * M * G * B + 2 * M * G * B;
 	/* Kbg. */
-	n->op[ODVGP__KERNEL][REVERSE] += M * G * (HYPER + 2 * flops_input(D));
+	n->op[GP__KERNEL][REVERSE] += M * G * (HYPER + 2 * flops_input(D));
 	n->distances += M * G;
 }
 

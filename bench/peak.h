@@ -10,36 +10,35 @@
     X(S, 0) X(S, 1) X(S, 2) X(S, 3) X(S, 4) X(S, 5) X(S, 6) X(S, 7) X(S, 8) X(S, 9) \
     X(S, 10) X(S, 11)
 /* clang-format on */
-#define PEAK_START(S, i) ODVGP__V_##S c##i = ODVGP__SET1_##S(ODVGP__R(1 + 0.01 * i));
-#define PEAK_STEP(S, i)  c##i = ODVGP__FMA_##S(c##i, a, b);
+#define PEAK_START(S, i) GP__V_##S c##i = GP__SET1_##S(GP__R(1 + 0.01 * i));
+#define PEAK_STEP(S, i)  c##i = GP__FMA_##S(c##i, a, b);
 #define PEAK_SUM(S, i)   sum = sum + c##i;
 #define PEAK(TARGET, S) \
 	TARGET static double peak_##S(long n) \
 	{ \
-		ODVGP__V_##S a = ODVGP__SET1_##S(ODVGP__R(0.999999)), b = ODVGP__SET1_##S(ODVGP__R(1e-6)), \
-					 sum = b; \
-		odvgp_real out[ODVGP__LANES_##S]; \
+		GP__V_##S a = GP__SET1_##S(GP__R(0.999999)), b = GP__SET1_##S(GP__R(1e-6)), sum = b; \
+		odvgp_real out[GP__LANES_##S]; \
 		PEAK_CHAINS(PEAK_START, S) \
 		for (; n > 0; n--) { \
 			PEAK_CHAINS(PEAK_STEP, S) \
 		} \
 		PEAK_CHAINS(PEAK_SUM, S) \
-		ODVGP__STORE_##S(out, sum); \
+		GP__STORE_##S(out, sum); \
 		return (double)out[0]; \
 	}
 
 PEAK(, c)
-#ifdef ODVGP__SSE2
+#ifdef GP__SSE2
 PEAK(, sse2)
 #endif
-#ifdef ODVGP__NEON
+#ifdef GP__NEON
 PEAK(, neon)
 #endif
-#ifdef ODVGP__AVX2
-PEAK(ODVGP__AVX2, avx2)
+#ifdef GP__AVX2
+PEAK(GP__AVX2, avx2)
 #endif
-#ifdef ODVGP__AVX512
-PEAK(ODVGP__AVX512, avx512)
+#ifdef GP__AVX512
+PEAK(GP__AVX512, avx512)
 #endif
 
 typedef struct peak_row {
@@ -50,17 +49,17 @@ typedef struct peak_row {
 } peak_row;
 
 static const peak_row peaks[] = {
-#ifdef ODVGP__AVX512
-		{ODVGP_ISA_AVX512, "avx512: 512 bit, FMA", peak_avx512, ODVGP__LANES_avx512},
+#ifdef GP__AVX512
+		{ODVGP_ISA_AVX512, "avx512: 512 bit, FMA", peak_avx512, GP__LANES_avx512},
 #endif
-#ifdef ODVGP__AVX2
-		{ODVGP_ISA_AVX2, "avx2: 256 bit, FMA", peak_avx2, ODVGP__LANES_avx2},
+#ifdef GP__AVX2
+		{ODVGP_ISA_AVX2, "avx2: 256 bit, FMA", peak_avx2, GP__LANES_avx2},
 #endif
-#ifdef ODVGP__SSE2
-		{ODVGP_ISA_SSE2, "sse2: 128 bit, multiply and add", peak_sse2, ODVGP__LANES_sse2},
+#ifdef GP__SSE2
+		{ODVGP_ISA_SSE2, "sse2: 128 bit, multiply and add", peak_sse2, GP__LANES_sse2},
 #endif
-#ifdef ODVGP__NEON
-		{ODVGP_ISA_NEON, "neon: 128 bit", peak_neon, ODVGP__LANES_neon},
+#ifdef GP__NEON
+		{ODVGP_ISA_NEON, "neon: 128 bit", peak_neon, GP__LANES_neon},
 #endif
 		{ODVGP_ISA_C, "c: plain C", peak_c, 1},
 };
@@ -84,7 +83,7 @@ static double peak_of(
 	peak_row copy = *row;
 	for (int r = 0; r < tries || (r < 5 * tries && best < enough); r++) {
 		double from = now();
-		odvgp__run(hook, threads, peak_task, &copy);
+		gp__run(hook, threads, peak_task, &copy);
 		best = fmax(best, 1e-9 * 24.0 * PEAK_TURNS * row->lanes * threads / (now() - from));
 	}
 	return best;
@@ -117,7 +116,7 @@ static void bench_peak(void)
 	int scarce = 0;
 	printf("\nMeasured peak, GFLOP/s\n    %-34s %9s %9s\n", "", "1 thread", "2 threads");
 	for (int i = 0; i < PEAKS; i++) {
-		if (!odvgp__cpu_has(peaks[i].id)) continue;
+		if (!gp__cpu_has(peaks[i].id)) continue;
 		double one = peak_measure(&peaks[i], 1, 0), two = peak_measure(&peaks[i], 2, 1.9 * one);
 		scarce |= peaks[i].id == option.isa_used && two < 1.5 * one;
 		printf("    %-34s %9.1f %9.1f\n", peaks[i].name, one, two);

@@ -2,7 +2,7 @@
     operation. Part of bench.c.
 
     A step runs as in odvgp_step, by its three stages: evaluation (the tape), natural step, Adam.
-    During the evaluation the tape calls ODVGP__PROBE before and after each operation, which tells
+    During the evaluation the tape calls GP__PROBE before and after each operation, which tells
     to which operation flops and time belong. */
 
 /*  Of a node of the tape, forward or in reverse, or of a stage beside the tape. */
@@ -67,23 +67,23 @@ static void step_in_stages(odvgp_model *m, const dataset *r)
 {
 	odvgp_real expected, kl;
 	odvgp_info info;
-	int natgrad = odvgp__uses_natgrad(m);
-	odvgp__wants_list want = {1, natgrad, 0, ODVGP__FOR_BOUND};
-	odvgp__rows batch = odvgp__rows_plain(r->X, r->y, m->cfg.optim.batch);
+	int natgrad = gp__uses_natgrad(m);
+	gp__wants_list want = {1, natgrad, 0, GP__FOR_BOUND};
+	gp__rows batch = gp__rows_plain(r->X, r->y, m->cfg.optim.batch);
 	uint64_t per_epoch = (uint64_t)(r->N / m->cfg.optim.batch);
 	probe_stage(AT_EVALUATE);
 	batch.permuted = 1;
 	batch.epoch = m->state.steps / per_epoch;
 	batch.first = (ptrdiff_t)(m->state.steps % per_epoch) * m->cfg.optim.batch;
-	odvgp__sample_columns(m);
-	check(odvgp__evaluate_safely(m, &batch, want, 1, &expected, &kl, &info), "step", &info);
+	gp__sample_columns(m);
+	check(gp__evaluate_safely(m, &batch, want, 1, &expected, &kl, &info), "step", &info);
 	probe_stage(AT_NATURAL);
-	if (natgrad) check(odvgp__nat_step(m, m->cfg.optim.natgrad_step.end), "natural step", NULL);
+	if (natgrad) check(gp__nat_step(m, m->cfg.optim.natgrad_step.end), "natural step", NULL);
 	probe_stage(AT_ADAM);
-	odvgp__adam_step(m, m->cfg.optim.lr.end);
-	if (!odvgp__theta_ok(m)) check(ODVGP_E_NAN, "step", NULL);
+	gp__adam_step(m, m->cfg.optim.lr.end);
+	if (!gp__theta_ok(m)) check(ODVGP_E_NAN, "step", NULL);
 	m->state.steps++;
-	odvgp__recover(m);
+	gp__recover(m);
 	probe_turn(NULL);
 }
 
@@ -134,20 +134,20 @@ static odvgp_real count_dot(ptrdiff_t n, const odvgp_real *x, const odvgp_real *
 static void count_sqdist(
 		ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld, odvgp_real *r2)
 {
-	probe.at->distances += ODVGP__CHUNK;
+	probe.at->distances += GP__CHUNK;
 	counted->sqdist(nd, x, zt, ld, r2);
 }
 static void count_radial(int type, odvgp_real v, odvgp_real scale, const odvgp_real *d2,
 		odvgp_real *k, odvgp_real *dk)
 {
-	probe.at->exponentials += ODVGP__CHUNK;
+	probe.at->exponentials += GP__CHUNK;
 	counted->radial(type, v, scale, d2, k, dk);
 }
 
 static odvgp__isa counting_row(const odvgp__isa *real)
 {
-	static const odvgp__ukr ukr[] = {count_ukr1, count_ukr2, count_ukr3, count_ukr4};
-	static const odvgp__solve solve[] = {count_solve1, count_solve2, count_solve3, count_solve4};
+	static const gp__ukr ukr[] = {count_ukr1, count_ukr2, count_ukr3, count_ukr4};
+	static const gp__solve solve[] = {count_solve1, count_solve2, count_solve3, count_solve4};
 	odvgp__isa row = *real;
 	counted = real;
 	for (int i = 0; i < 4; i++) {
@@ -177,7 +177,7 @@ static void flops_of(const member *who, const setting *s, const dataset *r)
 	odvgp_model *m = model_make(who, s, r, &serial);
 	odvgp__isa row = counting_row(m->tape.blas.isa);
 	need n = flops_needed(who, s);
-	double done[ODVGP__OPS][2], all = 0, all_done = 0, distances = 0, exponentials = 0;
+	double done[GP__OPS][2], all = 0, all_done = 0, distances = 0, exponentials = 0;
 	char name[64];
 	memset(done, 0, sizeof done);
 	probe_start(m);
@@ -190,15 +190,15 @@ static void flops_of(const member *who, const setting *s, const dataset *r)
 			distances += t->distances;
 			exponentials += t->exponentials;
 		}
-	for (int op = 0; op < ODVGP__OPS; op++)
+	for (int op = 0; op < GP__OPS; op++)
 		for (int pass = 0; pass < 2; pass++) all += n.op[op][pass], all_done += done[op][pass];
 	for (int stage = 0; stage < STAGES; stage++)
 		all += n.stage[stage], all_done += probe.stage[stage].flops;
 	printf("%s, |beta| %td, |gamma| %td, B %td, D %td\n", who->name, s->M,
 			who->orth ? s->Mg : (ptrdiff_t)0, s->B, s->D);
-	for (int op = 0; op < ODVGP__OPS; op++)
+	for (int op = 0; op < GP__OPS; op++)
 		for (int pass = 0; pass < 2; pass++) {
-			snprintf(name, sizeof name, "%s %s", odvgp__ops[op].name, pass ? "reverse" : "forward");
+			snprintf(name, sizeof name, "%s %s", gp__ops[op].name, pass ? "reverse" : "forward");
 			print_flops(name, done[op][pass], n.op[op][pass], all);
 		}
 	print_flops("other evaluation", probe.stage[AT_EVALUATE].flops, 0, all);
@@ -243,14 +243,14 @@ static int line_order(const void *a, const void *b)
 
 /*  Writes the operation and a size: of a kernel the numbers of points on both sides, else the size
     of the result. */
-static void line_name(odvgp__tape *t, const odvgp__node *nd, char *name, size_t size)
+static void line_name(gp__tape *t, const gp__node *nd, char *name, size_t size)
 {
 	ptrdiff_t rows = nd->rows, cols = nd->cols;
-	if (nd->op == ODVGP__KERNEL || nd->op == ODVGP__KERNEL_VEC) {
-		rows = odvgp__in(t, nd, 1)->rows;
-		cols = odvgp__in(t, nd, 2)->rows;
+	if (nd->op == GP__KERNEL || nd->op == GP__KERNEL_VEC) {
+		rows = gp__in(t, nd, 1)->rows;
+		cols = gp__in(t, nd, 2)->rows;
 	}
-	snprintf(name, size, "%-11s %td x %td", odvgp__ops[nd->op].name, rows, cols);
+	snprintf(name, size, "%-11s %td x %td", gp__ops[nd->op].name, rows, cols);
 }
 
 static void print_line(const profile_line *l, double step)

@@ -8,9 +8,9 @@ static void array_map(const odvgp_blas *blas, int f, ptrdiff_t n, const odvgp_re
 		odvgp_real *y, odvgp_real *dy)
 {
 	const odvgp__isa *isa = blas->isa;
-	odvgp_real rest[3][ODVGP__CHUNK] = {{0}};
+	odvgp_real rest[3][GP__CHUNK] = {{0}};
 	ptrdiff_t i = 0;
-	for (; i + ODVGP__CHUNK <= n; i += ODVGP__CHUNK) isa->map[f](x + i, y + i, dy ? dy + i : NULL);
+	for (; i + GP__CHUNK <= n; i += GP__CHUNK) isa->map[f](x + i, y + i, dy ? dy + i : NULL);
 	if (i >= n) return;
 	memcpy(rest[0], x + i, (size_t)(n - i) * sizeof *x);
 	isa->map[f](rest[0], rest[1], rest[2]);
@@ -23,17 +23,17 @@ static void array_map(const odvgp_blas *blas, int f, ptrdiff_t n, const odvgp_re
 	{ \
 		array_map(blas, f, n, x, y, NULL); \
 	}
-ARRAY_MAP(array_exp, ODVGP__EXP)
-ARRAY_MAP(array_expm1, ODVGP__EXPM1)
-ARRAY_MAP(array_log, ODVGP__LOG)
-ARRAY_MAP(array_log1p, ODVGP__LOG1P)
-ARRAY_MAP(array_erf, ODVGP__ERF)
-ARRAY_MAP(array_erfc, ODVGP__ERFC)
-ARRAY_MAP(array_sqrt, ODVGP__VSQRT)
+ARRAY_MAP(array_exp, GP__EXP)
+ARRAY_MAP(array_expm1, GP__EXPM1)
+ARRAY_MAP(array_log, GP__LOG)
+ARRAY_MAP(array_log1p, GP__LOG1P)
+ARRAY_MAP(array_erf, GP__ERF)
+ARRAY_MAP(array_erfc, GP__ERFC)
+ARRAY_MAP(array_sqrt, GP__VSQRT)
 
 static void array_logcdf(
 		const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *x, odvgp_real *y, odvgp_real *dy)
 {
-	array_map(blas, ODVGP__LOGCDF, n, x, y, dy);
+	array_map(blas, GP__LOGCDF, n, x, y, dy);
 }
 #endif

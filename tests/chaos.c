@@ -100,8 +100,8 @@ static const struct field {
 		{FIELD(tile), SIZE, 0, MOST_ROWS, NONE}, {FIELD(optim.gamma_batch), SIZE, 0, 10, NONE},
 		{FIELD(kernel_cache_bytes), SIZE, 0, 2000, NONE},
 		{FIELD(optim.lbfgs_memory), SIZE, 1, 12, NONE},
-		{LAYER(mean_part), CHOICE, 0, ODVGP__COUNT(odvgp__mean_parts) - 1, NONE},
-		{LAYER(cov_part), CHOICE, 0, ODVGP__COUNT(odvgp__cov_parts) - 1, NONE},
+		{LAYER(mean_part), CHOICE, 0, GP__COUNT(gp__mean_parts) - 1, NONE},
+		{LAYER(cov_part), CHOICE, 0, GP__COUNT(gp__cov_parts) - 1, NONE},
 		{FIELD(objective), CHOICE, 0, ODVGP_OBJECTIVE_EXACT, NONE},
 		{FIELD(reproduce.parametrisation), CHOICE, 0, ODVGP_PARAMETRISATION_A_BETA, NONE},
 		{FIELD(reproduce.gamma_coords), CHOICE, 0, ODVGP_GAMMA_COORDS_DIFFERENTIATED, NONE},
@@ -295,7 +295,7 @@ static void draw_likelihood(odvgp_config *c)
 		c->lik.noise_per_output = c->objective == ODVGP_OBJECTIVE_ELBO && chance(0.2);
 		return;
 	}
-	if (odvgp__likelihoods[c->lik.kind].flags & ODVGP__LIK_EXPOSURE) c->lik.exposure = chance(0.4);
+	if (gp__likelihoods[c->lik.kind].flags & GP__LIK_EXPOSURE) c->lik.exposure = chance(0.4);
 	c->lik.noise_variance = c->lik.noise_floor = 0;
 	c->lik.missing = chance(0.1);
 	c->objective = ODVGP_OBJECTIVE_ELBO;
@@ -336,7 +336,7 @@ static void draw_rows(drawn *d)
 	ptrdiff_t T, C, i, t, P = c->layer[0].P, least = c->objective == ODVGP_OBJECTIVE_EXACT;
 	if (P < 1 || P > MOST_OUTPUTS || (unsigned)c->lik.kind > ODVGP_LIKELIHOOD_HETEROSCEDASTIC)
 		return;
-	T = odvgp__lik_targets(&odvgp__likelihoods[c->lik.kind], P);
+	T = gp__lik_targets(&gp__likelihoods[c->lik.kind], P);
 	C = T + c->lik.weights + (c->lik.exposure || c->lik.known_noise);
 	for (i = MOST_ROWS; i-- > 0 && C > T;) {
 		for (t = T; t-- > 0;) d->Y[i * C + t] = d->Y[i * T + t];
@@ -455,7 +455,7 @@ static int same_values(const odvgp_model *m, const odvgp_real *before)
 static int finite_values(const odvgp_model *m)
 {
 	odvgp_real *v = values_of(m);
-	int good = odvgp__finite(v, odvgp_param_count(m)), i;
+	int good = gp__finite(v, odvgp_param_count(m)), i;
 	ptrdiff_t k;
 	for (i = 0; i < odvgp_slot_count(m); i++)
 		for (k = 0; k < odvgp_slot_at(m, i)->count && odvgp_slot_at(m, i)->positive; k++)
@@ -536,8 +536,7 @@ static void check_report(drawn *d, const odvgp_model *m, const odvgp_report *r)
 {
 	MUST(r->step == odvgp_steps_done(m), "report.step is %ld after %ld steps", (long)r->step,
 			(long)odvgp_steps_done(m));
-	MUST(odvgp__finite(&r->elbo, 1) && odvgp__finite(&r->kl, 1) &&
-					odvgp__finite(&r->expected_loglik, 1),
+	MUST(gp__finite(&r->elbo, 1) && gp__finite(&r->kl, 1) && gp__finite(&r->expected_loglik, 1),
 			"odvgp_step returns OK and bound %g, KL %g, likelihood %g", (double)r->elbo,
 			(double)r->kl, (double)r->expected_loglik);
 }
@@ -585,11 +584,11 @@ static odvgp_status predict_rows(drawn *d, odvgp_model *m, odvgp_real *out)
 				"odvgp_predict at NaN says \"%s\", or wrote its outputs", odvgp_status_text(t));
 		t = odvgp_predict(p, d->new_X, NEW_ROWS, out, out + n, out + 2 * n, scratch, need);
 		if (t) {
-			MUST(t == ODVGP_E_NAN && !odvgp__finite(out, 2 * n + of_y),
+			MUST(t == ODVGP_E_NAN && !gp__finite(out, 2 * n + of_y),
 					"odvgp_predict says \"%s\", and mean %g, var %g, var_y %g for the first row",
 					odvgp_status_text(t), (double)out[0], (double)out[n], (double)out[2 * n]);
 		} else {
-			MUST(odvgp__finite(out, 2 * n + of_y),
+			MUST(gp__finite(out, 2 * n + of_y),
 					"odvgp_predict returns OK and mean %g, var %g, var_y %g for the first row",
 					(double)out[0], (double)out[n], (double)out[2 * n]);
 			for (i = 0; i < of_y; i++)
@@ -620,13 +619,13 @@ static odvgp_real look_at_bound(drawn *d, odvgp_model *m)
 	judge(d, "odvgp_elbo", t, &info, m, before);
 	MUST(same_values(m, before), "odvgp_elbo changed parameters");
 	if (!s)
-		MUST(odvgp__finite(v, 2), "odvgp_elbo returns OK and bound %g, KL %g", (double)v[0],
+		MUST(gp__finite(v, 2), "odvgp_elbo returns OK and bound %g, KL %g", (double)v[0],
 				(double)v[1]);
 	if (!t)
 		MUST(!s && !memcmp(v, v + 2, 2 * sizeof *v),
 				"bound %.17g, KL %.17g, and with the gradient %.17g, %.17g", (double)v[0],
 				(double)v[1], (double)v[2], (double)v[3]);
-	if (!t) MUST(odvgp__finite(grad, n), "odvgp_elbo returns OK and a gradient that is not finite");
+	if (!t) MUST(gp__finite(grad, n), "odvgp_elbo returns OK and a gradient that is not finite");
 	if (s) MUST(v[0] == 1 && v[1] == 1, "odvgp_elbo fails and wrote its outputs");
 	if (t)
 		MUST(v[2] == 1 && v[3] == 1 && !memcmp(grad, keep, (size_t)n * sizeof *grad),
@@ -647,7 +646,7 @@ static void look_at_upper_bound(drawn *d, odvgp_model *m)
 	else judge(d, "odvgp_upper_bound", s, &info, m, before);
 	if (s) MUST(upper == 1 && lower == 1, "odvgp_upper_bound fails and wrote its outputs");
 	else
-		MUST(odvgp__finite(&upper, 1) && odvgp__finite(&lower, 1) &&
+		MUST(gp__finite(&upper, 1) && gp__finite(&lower, 1) &&
 						(double)(lower - upper) <=
 								64 * EPS * (fabs((double)lower) + (double)d->cfg.N),
 				"odvgp_upper_bound gives %.9g above and %.9g below", (double)upper, (double)lower);

@@ -892,7 +892,7 @@ static void run_case(const setup *s, int whole, uint64_t *hash)
 			hash[PREDICTIONS] = hash_reals(HASH_START, rows, 3 * s->P * ROWS);
 			hash[ELBO] = hash_elbo(m, s);
 			hash[SLOTS] = hash_slots(m);
-			must(odvgp__finite(rows, 3 * s->P * ROWS), "a prediction is not finite");
+			must(gp__finite(rows, 3 * s->P * ROWS), "a prediction is not finite");
 			compare_twin(s, half);
 		}
 	}

@@ -66,24 +66,24 @@ aarch64() { # name, options...
     # -fno-inline: the functions of the pool stay apart.
     "$AARCH64" -std=c99 -O2 -I. -fno-inline -S "$@" "$dir/pool.c" -o "$dir/pool.s" || { ok "$name compiles" 1; return; }
     take='(cas8_acq|ldaxr|casa)' count='(ldadd4_acq_rel|ldaddal|stlxr)' call='[[:space:]]blr[[:space:]]'
-    follows odvgp__pool_work "$take" "$call" "$count"
+    follows gp__pool_work "$take" "$call" "$count"
     ok "$name a task is taken with acquire, called, and counted with release" $?
-    only_behind odvgp__pool_work "$(member pool_task_at)" "$take" && only_behind odvgp__pool_work "$(member pool_count_at)" "$take"
+    only_behind gp__pool_work "$(member pool_task_at)" "$take" && only_behind gp__pool_work "$(member pool_count_at)" "$take"
     ok "$name task, argument and number of tasks are loaded when a task is taken" $?
-    follows odvgp__pool_run '(swp4_acq|swpa|ldaxr)' fegetenv '[[:space:]]stlr[[:space:]]+x' odvgp__pool_wake odvgp__pool_work odvgp__pool_wait \
+    follows gp__pool_run '(swp4_acq|swpa|ldaxr)' fegetenv '[[:space:]]stlr[[:space:]]+x' gp__pool_wake gp__pool_work gp__pool_wait \
         '[[:space:]]stlr[[:space:]]+w'
     ok "$name the pool is taken with acquire, the ticket stored with release behind the job, the pool given back with release" $?
-    follows odvgp__pool_wake '[[:space:]]ldar[[:space:]]' pthread_mutex_lock
+    follows gp__pool_wake '[[:space:]]ldar[[:space:]]' pthread_mutex_lock
     ok "$name sleepers are looked for with ldar, which no stlr before it passes" $?
     for look in idle left; do
-        never odvgp__pool_$look '[[:space:]]ldr[[:space:]]'
+        never gp__pool_$look '[[:space:]]ldr[[:space:]]'
         ok "$name $look looks with ldar" $?
     done
     says='(ldadd4_acq_rel|ldaddal|stlxr)'
-    follows odvgp__pool_main pthread_mutex_lock "$says" odvgp__pool_idle && only_behind odvgp__pool_main pthread_cond_wait "$says"
+    follows gp__pool_main pthread_mutex_lock "$says" gp__pool_idle && only_behind gp__pool_main pthread_cond_wait "$says"
     ok "$name a worker says that it sleeps, with release, before it looks" $?
     says='[[:space:]]stlr[[:space:]]'
-    follows odvgp__pool_wait pthread_mutex_lock "$says" odvgp__pool_left && only_behind odvgp__pool_wait pthread_cond_wait "$says"
+    follows gp__pool_wait pthread_mutex_lock "$says" gp__pool_left && only_behind gp__pool_wait pthread_cond_wait "$says"
     ok "$name the caller says that it sleeps, with release, before it looks" $?
 }
 

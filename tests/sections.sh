@@ -1,10 +1,10 @@
 #!/bin/sh
 # sections.sh [HEADER]   the order of the implementation: a section uses only what stands above it. A section begins with the line
 # `/* ---- >>tag   title`, behind >>impl, and ends at the next one. Prints an offence a line, FILE:LINE: section -> section, for
-#   - a function odvgp__x or odvgp_x that is named (called, or given to another one) in a section above the one that defines it;
+#   - a function gp__x or odvgp_x that is named (called, or given to another one) in a section above the one that defines it;
 #   - a prototype of a function of a later section, which would hide such a call;
 #   - a tag of the contents at the top that does not stand exactly twice, there and as a section's head, or heads in another order.
-# Comments, strings and the declarations of >>api do not count. Functions that macros define by pasting names (odvgp__vexp_avx2) are not
+# Comments, strings and the declarations of >>api do not count. Functions that macros define by pasting names (gp__vexp_avx2) are not
 # known by name; prototypes of static functions are all found. Needs awk only.
 LC_ALL=C exec awk '
 function fail(text) { print text; offences++ }
@@ -83,7 +83,7 @@ inside {
             declaration = gathered
             gathered = ""
             sub(/[;{].*/, "", declaration)
-            if (declaration !~ /typedef|=/ && match(declaration, /odvgp_[A-Za-z0-9_]+[ \t]*\(/)) {
+            if (declaration !~ /typedef|=/ && match(declaration, /(odvgp_|gp__)[A-Za-z0-9_]+[ \t]*\(/)) {
                 name = substr(declaration, RSTART, RLENGTH)
                 sub(/[ \t]*\(/, "", name)
                 if (opened && !(name in where)) {
@@ -96,11 +96,11 @@ inside {
                     prototype_section[prototypes] = section
                 }
             }
-        } else if (depth == 0 && code ~ /^ODVGP__[A-Z0-9_]+\(.*\)[ \t]*$/) gathered = ""
+        } else if (depth == 0 && code ~ /^GP__[A-Z0-9_]+\(.*\)[ \t]*$/) gathered = ""
         depth += opened - closed
     }
     # Names used: kept until all definitions are known.
-    while (match(text, /odvgp_[A-Za-z0-9_]+/)) {
+    while (match(text, /(odvgp_|gp__)[A-Za-z0-9_]+/)) {
         name = substr(text, RSTART, RLENGTH)
         after = substr(text, RSTART + RLENGTH)
         used[++uses] = name

@@ -7,13 +7,13 @@
 static void check_counts(
 		const odvgp_model *m, const odvgp_config *c, size_t bytes, const char *where)
 {
-	odvgp__draft draft;
-	odvgp_model *d = odvgp__draft_start(&draft, odvgp__make_from_config, c);
+	gp__draft draft;
+	odvgp_model *d = gp__draft_start(&draft, gp__make_from_config, c);
 	int time, i;
-	odvgp__model_config(d, c);
+	gp__model_config(d, c);
 	for (time = 0; time < 2; time++) {
 		size_t again = 0;
-		CHECK_STATUS(odvgp__model_measure(d, &again, NULL), ODVGP_OK);
+		CHECK_STATUS(gp__model_measure(d, &again, NULL), ODVGP_OK);
 		CHECK_SAY(again == bytes, "%s: %lu bytes, then %lu", where, (unsigned long)bytes,
 				(unsigned long)again);
 		CHECK_SAY(d->par.slots == m->par.slots && d->par.count == m->par.count &&
@@ -33,7 +33,7 @@ static void check_counts(
 			"%s: scratch ends behind the block", where);
 	for (i = 1; i <= m->tape.nodes; i++)
 		CHECK_SAY(m->tape.node[i].of == &m->unit[0] && (m->tape.node[i].v || m->tape.node[i].base ||
-															   m->tape.node[i].op == ODVGP__INPUT),
+															   m->tape.node[i].op == GP__INPUT),
 				"%s: node %d is not filled", where, i);
 }
 
@@ -100,7 +100,7 @@ static void tables_hold(const char *kernel)
 {
 	enum { N = 8, D = 2, P = 2, M = 3, MG = 2 };
 	/* The sizes of the six choices, in the order of `choice`. */
-	const int sizes[6] = {ODVGP__COUNT(odvgp__mean_parts), ODVGP__COUNT(odvgp__cov_parts),
+	const int sizes[6] = {GP__COUNT(gp__mean_parts), GP__COUNT(gp__cov_parts),
 			ODVGP_PARAMETRISATION_A_BETA + 1, ODVGP_GAMMA_COORDS_DIFFERENTIATED + 1,
 			ODVGP_MEAN_FUNCTION_LINEAR + 1, ODVGP_OBJECTIVE_EXACT + 1};
 	int models = 0, diagonal = 0, blocks = 0, number, count = 1, i;

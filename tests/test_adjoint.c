@@ -53,16 +53,16 @@ typedef struct input {
 } input;
 
 typedef struct bench {
-	odvgp__tape t;
-	odvgp__sums sums;
-	odvgp__unit unit;
+	gp__tape t;
+	gp__sums sums;
+	gp__unit unit;
 	/* It has no memory until an operation is checked. */
-	odvgp__arena arena;
+	gp__arena arena;
 	/* The nodes of the tape. */
-	odvgp__node table[16];
+	gp__node table[16];
 	void *blas_block, *block;
-	odvgp_real *own_v[ODVGP__MAX_IN], *own_d[ODVGP__MAX_IN];
-	odvgp__ref node[ODVGP__MAX_IN], out;
+	odvgp_real *own_v[GP__MAX_IN], *own_d[GP__MAX_IN];
+	gp__ref node[GP__MAX_IN], out;
 	int n;
 	/* 1 if only the lower triangle of the output is the result, or of each square that is
        stacked in it. */
@@ -74,7 +74,7 @@ typedef struct bench {
 	double *W;
 } bench;
 
-static int covered[ODVGP__OPS];
+static int covered[GP__OPS];
 static bench b;
 static const odvgp_threads no_threads = {NULL, NULL, 0};
 
@@ -88,40 +88,40 @@ static int above(const input *in, ptrdiff_t i, ptrdiff_t j)
 	return (in->values == FACTORS || in->values == POSITIVE_FACTORS || in->values == DEFINITE) &&
 		   j > i % in->cols;
 }
-static odvgp_real *at(const odvgp__node *nd, ptrdiff_t i, ptrdiff_t j)
+static odvgp_real *at(const gp__node *nd, ptrdiff_t i, ptrdiff_t j)
 {
 	return nd->v + i * nd->ld + j;
 }
 
 /*  Adds a node to the unit. The table has room for the inputs of an operation, for its output,
     and for what make_sums adds. */
-static odvgp__ref add_node(odvgp__op op, int variant, int segment, ptrdiff_t rows, ptrdiff_t cols,
-		odvgp__ref i0, odvgp__ref i1, odvgp__ref i2, odvgp__ref i3)
+static gp__ref add_node(gp__op op, int variant, int segment, ptrdiff_t rows, ptrdiff_t cols,
+		gp__ref i0, gp__ref i1, gp__ref i2, gp__ref i3)
 {
-	odvgp__ref in[4];
+	gp__ref in[4];
 	in[0] = i0, in[1] = i1, in[2] = i2, in[3] = i3;
 	CHECK(b.t.nodes + 1 < (int)(sizeof b.table / sizeof *b.table));
-	return odvgp__node_add(&b.t, &b.unit, op, variant, segment, rows, cols, in, 4, odvgp__none);
+	return gp__node_add(&b.t, &b.unit, op, variant, segment, rows, cols, in, 4, gp__none);
 }
 /*  Adds a node without inputs. */
-static odvgp__ref add_input_node(odvgp__op op, int segment, ptrdiff_t rows, ptrdiff_t cols)
+static gp__ref add_input_node(gp__op op, int segment, ptrdiff_t rows, ptrdiff_t cols)
 {
-	return add_node(op, 0, segment, rows, cols, odvgp__none, odvgp__none, odvgp__none, odvgp__none);
+	return add_node(op, 0, segment, rows, cols, gp__none, gp__none, gp__none, gp__none);
 }
-static odvgp__node *node_of(odvgp__ref ref) { return &b.t.node[ref.id]; }
-/*  Gives a node the memory that odvgp__sums_layout gives to a node of the head once the whole
+static gp__node *node_of(gp__ref ref) { return &b.t.node[ref.id]; }
+/*  Gives a node the memory that gp__sums_layout gives to a node of the head once the whole
     tape is known. */
-static void place_sums(odvgp__node *nd)
+static void place_sums(gp__node *nd)
 {
-	odvgp_real **sums = odvgp__ops[nd->op].stores == ODVGP__STORES_MOMENTS ? &nd->v : &nd->d;
-	*sums = odvgp__take(&b.arena, nd->rows, nd->ld);
+	odvgp_real **sums = gp__ops[nd->op].stores == GP__STORES_MOMENTS ? &nd->v : &nd->d;
+	*sums = gp__take(&b.arena, nd->rows, nd->ld);
 }
 
 /*  Begins a tape whose first nodes are the inputs. Call build_out next. */
 static void start(const char *kernel, ptrdiff_t D)
 {
 	size_t bytes = odvgp_blas_size(NULL);
-	double value[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
+	double value[GP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
 	memset(&b, 0, sizeof b);
 	b.unit.times = 1;
 	b.t.sums = &b.sums;
@@ -129,11 +129,11 @@ static void start(const char *kernel, ptrdiff_t D)
 	b.blas_block = test_alloc(bytes);
 	CHECK_STATUS(
 			odvgp_blas_init(&b.t.blas, &no_threads, test_isa(), b.blas_block, bytes), ODVGP_OK);
-	if (kernel) CHECK_STATUS(odvgp__kernel_parse(&b.unit.kernel, kernel, D, value, NULL), ODVGP_OK);
-	odvgp__arena_init(&b.arena, NULL, 0);
+	if (kernel) CHECK_STATUS(gp__kernel_parse(&b.unit.kernel, kernel, D, value, NULL), ODVGP_OK);
+	gp__arena_init(&b.arena, NULL, 0);
 	b.t.arena = &b.arena;
 	b.t.node = b.table;
-	b.t.likelihood = &odvgp__likelihoods[ODVGP_LIKELIHOOD_GAUSSIAN];
+	b.t.likelihood = &gp__likelihoods[ODVGP_LIKELIHOOD_GAUSSIAN];
 	b.t.tasks = 1;
 	b.t.jitter_limit = (odvgp_real)1e-2;
 }
@@ -149,7 +149,7 @@ static void stop(void)
 	free(b.W);
 }
 /*  Fills a node with moments of random features and targets, and adds the node that tells which. */
-static void make_sums(odvgp__node *nd)
+static void make_sums(gp__node *nd)
 {
 	enum { ROWS = 9 };
 	ptrdiff_t F = b.features, P = b.outputs, i, j, l;
@@ -168,20 +168,20 @@ static void make_sums(odvgp__node *nd)
 	for (i = 0, rr[F] = (odvgp_real)ROWS; i < F; i++) rr[F] += S[i * F + i];
 	rr[F] *= (odvgp_real)P;
 	free(phi);
-	nd->in[0] = add_input_node(ODVGP__INPUT, ODVGP__HEAD, b.features_beta, 1).id;
+	nd->in[0] = add_input_node(GP__INPUT, GP__HEAD, b.features_beta, 1).id;
 	if (F > b.features_beta)
-		nd->in[1] = add_input_node(ODVGP__INPUT, ODVGP__HEAD, F - b.features_beta, 1).id;
-	nd->in[2] = nd->in[3] = add_input_node(ODVGP__INPUT, ODVGP__HEAD, P, 1).id;
+		nd->in[1] = add_input_node(GP__INPUT, GP__HEAD, F - b.features_beta, 1).id;
+	nd->in[2] = nd->in[3] = add_input_node(GP__INPUT, GP__HEAD, P, 1).id;
 }
 static void add_input(const input *in, int k)
 {
-	odvgp__node *nd;
+	gp__node *nd;
 	ptrdiff_t r, c, ld = in->cols + (in->padded ? 3 : 0), P;
 	if (in->same_as != -1) {
-		b.node[k] = in->same_as < 0 ? odvgp__none : b.node[in->same_as];
+		b.node[k] = in->same_as < 0 ? gp__none : b.node[in->same_as];
 		return;
 	}
-	b.node[k] = add_input_node(ODVGP__PARAM, ODVGP__HEAD, in->rows, in->cols);
+	b.node[k] = add_input_node(GP__PARAM, GP__HEAD, in->rows, in->cols);
 	nd = node_of(b.node[k]);
 	/* The largest shape. */
 	b.node[k].cols = ld;
@@ -240,13 +240,13 @@ static ptrdiff_t mirror_of(const input *in, ptrdiff_t ld, ptrdiff_t i, ptrdiff_t
     triangle, W is the derivative in the whole matrix. */
 static void put_cotangent(void)
 {
-	odvgp__node *nd = node_of(b.out);
+	gp__node *nd = node_of(b.out);
 	ptrdiff_t i, j, F = b.features;
 	for (i = 0; i < nd->rows; i++)
 		for (j = 0; j < nd->cols; j++)
 			nd->d[i * nd->ld + j] =
 					b.lower_out && j > i % nd->cols ? 0 : (odvgp_real)b.W[i * nd->cols + j];
-	if (nd->op != ODVGP__MOMENTS) return;
+	if (nd->op != GP__MOMENTS) return;
 	for (i = 0; i < F; i++)
 		for (j = 0; j < i; j++)
 			nd->d[i * F + j] = nd->d[j * F + i] = (odvgp_real)(b.W[i * F + j] / 2);
@@ -254,12 +254,12 @@ static void put_cotangent(void)
 /*  Returns the sum of W_ij out_ij. */
 static double result(void)
 {
-	odvgp__node *nd = node_of(b.out);
+	gp__node *nd = node_of(b.out);
 	wide sum = 0;
 	ptrdiff_t i, j;
 	/* MOMENTS adds to its output. */
-	if (nd->op == ODVGP__MOMENTS) odvgp__node_zero(nd->v, nd);
-	CHECK_STATUS(odvgp__ops[nd->op].forward(&b.t, nd), ODVGP_OK);
+	if (nd->op == GP__MOMENTS) gp__node_zero(nd->v, nd);
+	CHECK_STATUS(gp__ops[nd->op].forward(&b.t, nd), ODVGP_OK);
 	for (i = 0; i < nd->rows; i++)
 		for (j = 0; j < nd->cols; j++)
 			if (!b.lower_out || j <= i % nd->cols)
@@ -268,7 +268,7 @@ static double result(void)
 }
 /*  Differentiates the result along `direction` of an input. If it is NULL, along only element
     `entry` and its mirror image, if there is one. */
-static double difference(odvgp__node *in, const odvgp_real *direction, ptrdiff_t entry,
+static double difference(gp__node *in, const odvgp_real *direction, ptrdiff_t entry,
 		ptrdiff_t mirror, ptrdiff_t count, odvgp_real h)
 {
 	static const double weight[4] = {-1.0 / 12, 8.0 / 12, -8.0 / 12, 1.0 / 12};
@@ -297,10 +297,10 @@ static double difference(odvgp__node *in, const odvgp_real *direction, ptrdiff_t
 
 /*  Makes the output node, then compares the adjoint with differences. `added`: the operation
     adds to adjoints (COLLAPSED stores those of the sums). */
-static void check_op(odvgp__op op, const input *in, int n, ptrdiff_t rows, ptrdiff_t cols,
-		int variant, double coef0, double coef1, int added, const char *words)
+static void check_op(gp__op op, const input *in, int n, ptrdiff_t rows, ptrdiff_t cols, int variant,
+		double coef0, double coef1, int added, const char *words)
 {
-	odvgp__node *nd = NULL;
+	gp__node *nd = NULL;
 	size_t bytes = 0;
 	ptrdiff_t i, j, ld;
 	double size = 0;
@@ -309,16 +309,15 @@ static void check_op(odvgp__op op, const input *in, int n, ptrdiff_t rows, ptrdi
 	b.n = n;
 	for (k = 0; k < n; k++) add_input(&in[k], k);
 	/* The tile is not full. */
-	ld = op == ODVGP__CHOL || op == ODVGP__MOMENTS || op == ODVGP__KL_COV ||
-						 op == ODVGP__KL_INVERSE || op == ODVGP__DOT || op == ODVGP__EXPECT
+	ld = op == GP__CHOL || op == GP__MOMENTS || op == GP__KL_COV || op == GP__KL_INVERSE ||
+						 op == GP__DOT || op == GP__EXPECT
 				 ? cols
 				 : cols + 2;
 	/* The first pass measures, the second carves. */
 	for (pass = 0; pass < 2; pass++) {
 		int nodes = b.t.nodes;
-		odvgp__arena_init(&b.arena, pass ? b.block : NULL, pass ? bytes : 0);
-		b.out = odvgp__node_add(
-				&b.t, &b.unit, op, variant, ODVGP__HEAD, rows, ld, b.node, n, odvgp__none);
+		gp__arena_init(&b.arena, pass ? b.block : NULL, pass ? bytes : 0);
+		b.out = gp__node_add(&b.t, &b.unit, op, variant, GP__HEAD, rows, ld, b.node, n, gp__none);
 		nd = node_of(b.out);
 		place_sums(nd);
 		nd->coef[0] = (odvgp_real)coef0;
@@ -338,7 +337,7 @@ static void check_op(odvgp__op op, const input *in, int n, ptrdiff_t rows, ptrdi
 	for (i = 0; i < rows * cols; i++) {
 		b.W[i] = (double)(odvgp_real)test_between(-1, 1);
 		/* This element is not a result. */
-		if (op == ODVGP__MOMENTS && i < b.features * b.features && i % b.features > i / b.features)
+		if (op == GP__MOMENTS && i < b.features * b.features && i % b.features > i / b.features)
 			b.W[i] = 0;
 	}
 	result();
@@ -351,9 +350,9 @@ static void check_op(odvgp__op op, const input *in, int n, ptrdiff_t rows, ptrdi
 		if (in[k].same_as == -1)
 			for (i = 0; i < in[k].rows * node_of(b.node[k])->ld + 1; i++)
 				b.own_d[k][i] = added || in[k].fixed ? MARK : 0;
-	odvgp__ops[op].reverse(&b.t, nd);
+	gp__ops[op].reverse(&b.t, nd);
 	for (k = 0; k < n; k++) {
-		odvgp__node *x = &b.t.node[in[k].same_as == -1 ? b.node[k].id : 0];
+		gp__node *x = &b.t.node[in[k].same_as == -1 ? b.node[k].id : 0];
 		ptrdiff_t count = in[k].rows * x->ld;
 		odvgp_real base = added || in[k].fixed ? MARK : 0;
 		double most = 0, worst = 0, got_worst = 0, want_worst = 0;
@@ -363,17 +362,17 @@ static void check_op(odvgp__op op, const input *in, int n, ptrdiff_t rows, ptrdi
 				int idle = j >= in[k].cols || (above(&in[k], i, j) && in[k].values != SYMMETRIC) ||
 						   in[k].fixed;
 				double g = (double)x->d[i * x->ld + j] - (double)base;
-				if (idle && op != ODVGP__KL_COV)
+				if (idle && op != GP__KL_COV)
 					CHECK_SAY(g == 0,
 							"%s %s: adjoint of input %d is written at [%ld,%ld], which is no "
 							"variable",
-							odvgp__ops[op].name, words, k, (long)i, (long)j);
+							gp__ops[op].name, words, k, (long)i, (long)j);
 				else if (fabs(g) > most) most = fabs(g);
 			}
 		CHECK(x->d[count] == base);
 		if (in[k].fixed) continue;
-		CHECK_SAY(most > 0, "%s %s: adjoint of input %d is 0 everywhere", odvgp__ops[op].name,
-				words, k);
+		CHECK_SAY(
+				most > 0, "%s %s: adjoint of input %d is 0 everywhere", gp__ops[op].name, words, k);
 		if (count <= 400) {
 			for (i = 0; i < in[k].rows; i++)
 				for (j = 0; j < in[k].cols; j++) {
@@ -414,7 +413,7 @@ static void check_op(odvgp__op op, const input *in, int n, ptrdiff_t rows, ptrdi
 		}
 		CHECK_SAY(worst <= tolerance * (most + size) + (added ? 4 * EPS * (double)MARK : 0),
 				"%s %s: input %d: adjoint %.12g, difference %.12g (off by %.2g of %.3g)",
-				odvgp__ops[op].name, words, k, got_worst, want_worst, worst, most);
+				gp__ops[op].name, words, k, got_worst, want_worst, worst, most);
 	}
 	nd->needs_grad = 0;
 	{
@@ -423,23 +422,23 @@ static void check_op(odvgp__op op, const input *in, int n, ptrdiff_t rows, ptrdi
 		for (only = 0; only < n; only++) {
 			if (in[only].same_as != -1 || in[only].fixed) continue;
 			for (k = 0; k < n; k++) {
-				odvgp__node *x = &b.t.node[in[k].same_as == -1 ? b.node[k].id : 0];
+				gp__node *x = &b.t.node[in[k].same_as == -1 ? b.node[k].id : 0];
 				if (in[k].same_as != -1) continue;
 				x->needs_grad = k == only;
 				for (i = 0; i < in[k].rows * x->ld; i++) x->d[i] = MARK;
 			}
 			result();
 			put_cotangent();
-			odvgp__ops[op].reverse(&b.t, nd);
+			gp__ops[op].reverse(&b.t, nd);
 			for (k = 0; k < n; k++) {
-				odvgp__node *x = &b.t.node[in[k].same_as == -1 ? b.node[k].id : 0];
+				gp__node *x = &b.t.node[in[k].same_as == -1 ? b.node[k].id : 0];
 				ptrdiff_t written = 0;
 				/* Adjoints of sums are always stored. */
 				if (in[k].same_as != -1 || in[k].values == SUMS || k == only || n < 2) continue;
 				for (i = 0; i < in[k].rows * x->ld; i++) written += x->d[i] != MARK;
 				CHECK_SAY(written == 0,
 						"%s %s: adjoint of input %d is written though none is wanted",
-						odvgp__ops[op].name, words, k);
+						gp__ops[op].name, words, k);
 			}
 		}
 	}
@@ -500,8 +499,8 @@ TEST(kernel_values)
 			int falls = 0;
 			/* The angle of many periods has a larger rounding error. */
 			double periods = 0;
-			double value[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
-			odvgp__kernel k;
+			double value[GP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
+			gp__kernel k;
 			ref_kernel ref;
 			odvgp_real hyp[40], X[27], Z[225], *K = NEW(odvgp_real, n * m);
 			const odvgp_real spread = (odvgp_real)(spacing == 1 ? 1e-3 : spacing == 2 ? 8 : 1);
@@ -509,11 +508,11 @@ TEST(kernel_values)
 			odvgp_blas blas;
 			size_t bytes = odvgp_blas_size(NULL), scratch_bytes;
 			void *block = test_alloc(bytes), *scratch;
-			odvgp__arena a;
-			odvgp__kjob job;
+			gp__arena a;
+			gp__kjob job;
 			char plain[200];
 			const char *s;
-			CHECK_STATUS(odvgp__kernel_parse(&k, expressions[e], 3, value, NULL), ODVGP_OK);
+			CHECK_STATUS(gp__kernel_parse(&k, expressions[e], 3, value, NULL), ODVGP_OK);
 			/* Keep only the names: drop each list of arguments. */
 			for (s = expressions[e], i = 0, j = 0; *s; s++) {
 				if (*s == '(' && s > expressions[e] && isalnum((unsigned char)s[-1])) j++;
@@ -523,26 +522,25 @@ TEST(kernel_values)
 			plain[i] = 0;
 			CHECK(ref_kernel_read(&ref, plain) && ref.base_kernels == (int)k.base_kernels);
 			for (l = 0; l < (ptrdiff_t)k.base_kernels; l++) {
-				const odvgp__base_kernel *base = &k.base[l];
+				const gp__base_kernel *base = &k.base[l];
 				ref.base[l].ard = base->ard != 0;
 				ref.base[l].ndims = base->nranges ? (int)base->ndims : 0;
 				for (i = 0; i < (ptrdiff_t)base->ndims; i++)
-					ref.base[l].dims[i] = (int)odvgp__column(base, i);
+					ref.base[l].dims[i] = (int)gp__column(base, i);
 				for (i = 0; i < (ptrdiff_t)base->nls; i++)
 					ref.base[l].lengthscale[i] =
 							(wide)(hyp[base->ls + (uint32_t)i] = (odvgp_real)test_between(0.3, 2));
 				for (i = 0; i < (ptrdiff_t)base->nvar; i++)
 					ref.base[l].variance[i] =
 							(wide)(hyp[base->var + (uint32_t)i] = (odvgp_real)test_between(0.3, 3));
-				if (odvgp__base_kernel_kinds[base->type].shape_param)
+				if (gp__base_kernel_kinds[base->type].shape_param)
 					ref.base[l].shape_param =
 							(wide)(hyp[base->shape_param] = (odvgp_real)test_between(0.7, 3));
 				if (base->degree) ref.base[l].degree = (int)base->degree;
-				if (base->type == ODVGP__PERIODIC)
+				if (base->type == GP__PERIODIC)
 					periods += 32 * (double)spread /
 							   (double)(hyp[base->shape_param] * hyp[base->ls] * hyp[base->ls]);
-				falls |=
-						odvgp__geometry(base) == ODVGP__INNER_PRODUCT || base->type == ODVGP__WHITE;
+				falls |= gp__geometry(base) == GP__INNER_PRODUCT || base->type == GP__WHITE;
 			}
 			for (i = 0; i < n * 3; i++) X[i] = (odvgp_real)test_between(-1, 1) * spread;
 			for (i = 0; i < m * 3; i++) Z[i] = (odvgp_real)test_between(-1, 1) * spread;
@@ -554,15 +552,15 @@ TEST(kernel_values)
 				double worst = 0;
 				CHECK_STATUS(
 						odvgp_blas_init(&blas, NULL, test_isas.isa[isa], block, bytes), ODVGP_OK);
-				odvgp__arena_init(&a, NULL, 0);
-				odvgp__kernel_job(&job, &blas, &k, hyp, X, n, Z, m);
-				odvgp__kernel_scratch(&a, &k, n, m, 0, 1, 0, &job);
+				gp__arena_init(&a, NULL, 0);
+				gp__kernel_job(&job, &blas, &k, hyp, X, n, Z, m);
+				gp__kernel_scratch(&a, &k, n, m, 0, 1, 0, &job);
 				scratch_bytes = a.used + 64;
 				scratch = test_alloc(scratch_bytes);
-				odvgp__arena_init(&a, scratch, scratch_bytes);
+				gp__arena_init(&a, scratch, scratch_bytes);
 				job.K = K;
 				job.ldk = m;
-				odvgp__kernel_run(&job, a);
+				gp__kernel_run(&job, a);
 				for (i = 0; i < n * m; i++) {
 					double want = (double)Kw[i],
 						   depth = 60 + periods + (falls ? 0 : 12 * fabs(log(want))),
@@ -612,7 +610,7 @@ TEST(kernel_matrix)
 			{
 				input in[] = {IN(1, (ptrdiff_t)b.unit.kernel.nhyp, POSITIVE),
 						IN(sizes[s].n, 3, APART), IN(sizes[s].m, 3, APART)};
-				CHECK_OP(ODVGP__KERNEL, in, sizes[s].n, sizes[s].m, 0, 1, 1, expressions[e]);
+				CHECK_OP(GP__KERNEL, in, sizes[s].n, sizes[s].m, 0, 1, 1, expressions[e]);
 			}
 		}
 }
@@ -631,8 +629,8 @@ TEST(kernel_matrix_of_a_set_with_itself)
 						IN(sizes[s], 3, APART), SAME(1)};
 				/* k(x,x) does not depend on x. */
 				if (sizes[s] == 1) in[1].fixed = 1;
-				CHECK_OP(ODVGP__KERNEL, in, sizes[s], sizes[s], ODVGP__KERNEL_LOWER, 1, 1,
-						expressions[e]);
+				CHECK_OP(
+						GP__KERNEL, in, sizes[s], sizes[s], GP__KERNEL_LOWER, 1, 1, expressions[e]);
 			}
 		}
 }
@@ -647,8 +645,8 @@ TEST(kernel_diagonal)
 			/* Lengthscales do not move it, and inputs do only if the kernel is not stationary:
                the other derivatives and differences are 0. */
 			input in[] = {IN(1, (ptrdiff_t)b.unit.kernel.nhyp, POSITIVE), IN(6, 3, APART)};
-			in[1].fixed = odvgp__kernel_stationary(&b.unit.kernel);
-			CHECK_OP(ODVGP__KERNEL_DIAG, in, 1, 6, 0, 1, 1, expressions[e]);
+			in[1].fixed = gp__kernel_stationary(&b.unit.kernel);
+			CHECK_OP(GP__KERNEL_DIAG, in, 1, 6, 0, 1, 1, expressions[e]);
 		}
 	}
 }
@@ -667,7 +665,7 @@ TEST(kernel_times_vector)
 				input in[] = {IN(1, (ptrdiff_t)b.unit.kernel.nhyp, POSITIVE),
 						IN(sizes[s].n, 3, APART), IN(sizes[s].m, 3, APART),
 						PADDED(sizes[s].P, sizes[s].m, ANY)};
-				CHECK_OP(ODVGP__KERNEL_VEC, in, sizes[s].P, sizes[s].n, 0, 1, 1, expressions[e]);
+				CHECK_OP(GP__KERNEL_VEC, in, sizes[s].P, sizes[s].n, 0, 1, 1, expressions[e]);
 			}
 		}
 }
@@ -679,45 +677,45 @@ typedef struct parts {
 	odvgp_real *K, *dhyp, *dX1, *dX2, *out, *da;
 } parts;
 /*  Adds rows [i0, i1) and columns [j0, j1) of K and of the products a K^T to `to`. */
-static void kernel_block(const odvgp_blas *blas, const odvgp__kernel *k, const odvgp_real *hyp,
+static void kernel_block(const odvgp_blas *blas, const gp__kernel *k, const odvgp_real *hyp,
 		const odvgp_real *X1, const odvgp_real *X2, const odvgp_real *a, const odvgp_real *dK,
 		const odvgp_real *dout, ptrdiff_t n, ptrdiff_t m, ptrdiff_t P, ptrdiff_t i0, ptrdiff_t i1,
 		ptrdiff_t j0, ptrdiff_t j1, int lower, const parts *to)
 {
 	ptrdiff_t D = (ptrdiff_t)k->D, rows = i1 - i0, cols = j1 - j0, p, i;
-	odvgp__kjob job;
-	odvgp__kernel_job(&job, blas, k, hyp, X1 + i0 * D, rows, X2 + j0 * D, cols);
-	odvgp__arena arena;
+	gp__kjob job;
+	gp__kernel_job(&job, blas, k, hyp, X1 + i0 * D, rows, X2 + j0 * D, cols);
+	gp__arena arena;
 	odvgp_real *out = NEW(odvgp_real, P * rows), *rest = NEW(odvgp_real, P * rows);
 	size_t bytes;
 	void *block;
-	odvgp__arena_init(&arena, NULL, 0);
-	odvgp__kernel_scratch(&arena, k, rows, cols, P, odvgp__tasks(&blas->threads), 1, &job);
-	odvgp__kernel_scratch(&arena, k, rows, cols, 0, odvgp__tasks(&blas->threads), 0, &job);
+	gp__arena_init(&arena, NULL, 0);
+	gp__kernel_scratch(&arena, k, rows, cols, P, gp__tasks(&blas->threads), 1, &job);
+	gp__kernel_scratch(&arena, k, rows, cols, 0, gp__tasks(&blas->threads), 0, &job);
 	bytes = arena.used + 64;
 	block = test_alloc(bytes);
 	/* NaN: operations must not expect clean scratch. */
 	memset(block, 0xff, bytes);
-	odvgp__arena_init(&arena, block, bytes);
+	gp__arena_init(&arena, block, bytes);
 	job.lower = lower;
 	job.K = to->K + i0 * m + j0;
 	job.ldk = m;
-	odvgp__kernel_run(&job, arena);
+	gp__kernel_run(&job, arena);
 	job.K = NULL;
 	job.dK = dK + i0 * m + j0;
 	job.lddk = m;
 	job.dhyp = to->dhyp;
 	job.dX1 = to->dX1 + i0 * D;
 	job.dX2 = to->dX2 + j0 * D;
-	odvgp__kernel_adjoint_run(&job, arena);
+	gp__kernel_adjoint_run(&job, arena);
 	if (!lower) {
-		odvgp__kernel_job(&job, blas, k, hyp, X1 + i0 * D, rows, X2 + j0 * D, cols);
+		gp__kernel_job(&job, blas, k, hyp, X1 + i0 * D, rows, X2 + j0 * D, cols);
 		job.a = a + j0;
 		job.lda = m;
 		job.P = P;
 		job.out = out;
 		job.ldo = rows;
-		odvgp__kernel_run(&job, arena);
+		gp__kernel_run(&job, arena);
 		for (p = 0; p < P; p++)
 			for (i = 0; i < rows; i++) {
 				to->out[p * n + i0 + i] += out[p * rows + i];
@@ -729,7 +727,7 @@ static void kernel_block(const odvgp_blas *blas, const odvgp__kernel *k, const o
 		job.dhyp = to->dhyp;
 		job.dX1 = to->dX1 + i0 * D;
 		job.dX2 = to->dX2 + j0 * D;
-		odvgp__kernel_adjoint_run(&job, arena);
+		gp__kernel_adjoint_run(&job, arena);
 	}
 	free(out), free(rest), free(block);
 }
@@ -756,7 +754,7 @@ TEST(large_kernel_matrices)
 			{70, 70, 1}, {150, 150, 1}, {300, 300, 1}};
 	static const int cuts[] = {1, 2, 3, 7};
 	const ptrdiff_t D = 3, P = 2;
-	double value[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
+	double value[GP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
 	size_t e, s;
 	int isa, t;
 	ptrdiff_t i, j;
@@ -767,14 +765,14 @@ TEST(large_kernel_matrices)
 			int lower = sizes[s].lower;
 			/* The small blocks of this test lie between two sets, where white is 0. */
 			if (lower && strstr(expressions[e], "white")) continue;
-			odvgp__kernel k;
+			gp__kernel k;
 			odvgp_real hyp[40], *X1 = NEW(odvgp_real, n * D), *X2, *a = NEW(odvgp_real, P * m),
 								*dK = NEW(odvgp_real, n * m), *dout = NEW(odvgp_real, P * n);
 			size_t reals, most = (size_t)(n * m + 40 + (n + m) * (D + P));
 			odvgp_real *small = NEW(odvgp_real, most), *first = NEW(odvgp_real, most),
 					   *large = NEW(odvgp_real, most);
 			parts to, small_parts;
-			CHECK_STATUS(odvgp__kernel_parse(&k, expressions[e], D, value, NULL), ODVGP_OK);
+			CHECK_STATUS(gp__kernel_parse(&k, expressions[e], D, value, NULL), ODVGP_OK);
 			nhyp = (ptrdiff_t)k.nhyp;
 			for (i = 0; i < nhyp; i++) hyp[i] = (odvgp_real)test_between(0.5, 1.5);
 			for (i = 0; i < n * D; i++) X1[i] = (odvgp_real)test_between(-1, 1);
@@ -863,7 +861,7 @@ TEST(cholesky)
 			b.t.jitter_relative = (odvgp_real)(relative ? 0.05 : 0);
 			{
 				input in[] = {PADDED(n, n, DEFINITE)};
-				CHECK_OP(ODVGP__CHOL, in, n, n, 0, 1, 1,
+				CHECK_OP(GP__CHOL, in, n, n, 0, 1, 1,
 						relative ? "with relative jitter" : "with absolute jitter");
 			}
 			CHECK_INT(b.t.events.jitter_raised, 0);
@@ -882,7 +880,7 @@ TEST(cholesky_of_stacked_squares)
 			b.lower_out = b.bare = 1;
 			/* The absolute and the relative jitter must not be used. */
 			b.t.jitter_absolute = b.t.jitter_relative = 1;
-			CHECK_OP(ODVGP__CHOL, in, P * sizes[s], sizes[s], 0, 1, 1, "stacked");
+			CHECK_OP(GP__CHOL, in, P * sizes[s], sizes[s], 0, 1, 1, "stacked");
 		}
 }
 /*  The jitter is relative to the diagonal of another matrix. */
@@ -897,7 +895,7 @@ TEST(cholesky_with_the_jitter_of_a_prior)
 		b.lower_out = 1;
 		b.t.jitter_absolute = (odvgp_real)1e-3;
 		b.t.jitter_relative = (odvgp_real)0.3;
-		CHECK_OP(ODVGP__CHOL, in, sizes[s], sizes[s], 0, 1, 1, "with a prior");
+		CHECK_OP(GP__CHOL, in, sizes[s], sizes[s], 0, 1, 1, "with a prior");
 	}
 }
 TEST(jittered)
@@ -911,24 +909,23 @@ TEST(jittered)
 			start(NULL, 0);
 			b.t.jitter_absolute = (odvgp_real)1e-3;
 			b.t.jitter_relative = (odvgp_real)(relative ? 0.3 : 0);
-			b.unit.jitter[ODVGP__JITTER_BETA].raised = (odvgp_real)0.125;
-			CHECK_OP(ODVGP__JITTERED, in, n, n, 0, 1, 1, relative ? "relative" : "absolute");
+			b.unit.jitter[GP__JITTER_BETA].raised = (odvgp_real)0.125;
+			CHECK_OP(GP__JITTERED, in, n, n, 0, 1, 1, relative ? "relative" : "absolute");
 		}
 	{
 		/* In the value, the raised jitter counts, and only the diagonal receives it. */
 		odvgp_real K[9] = {2, 1, 3, 1, 4, 5, 3, 5, 6}, v[9], d[9];
-		odvgp__node *nd;
-		odvgp__ref of;
+		gp__node *nd;
+		gp__ref of;
 		start(NULL, 0);
-		of = add_input_node(ODVGP__PARAM, ODVGP__HEAD, 3, 3);
-		nd = node_of(add_node(
-				ODVGP__JITTERED, 0, ODVGP__HEAD, 3, 3, of, odvgp__none, odvgp__none, odvgp__none));
+		of = add_input_node(GP__PARAM, GP__HEAD, 3, 3);
+		nd = node_of(add_node(GP__JITTERED, 0, GP__HEAD, 3, 3, of, gp__none, gp__none, gp__none));
 		node_of(of)->v = K;
 		nd->v = v, nd->d = d;
 		b.t.jitter_absolute = (odvgp_real)0.5;
 		b.t.jitter_relative = (odvgp_real)0.25;
-		b.unit.jitter[ODVGP__JITTER_BETA].raised = (odvgp_real)0.125;
-		CHECK_STATUS(odvgp__ops[ODVGP__JITTERED].forward(&b.t, nd), ODVGP_OK);
+		b.unit.jitter[GP__JITTER_BETA].raised = (odvgp_real)0.125;
+		CHECK_STATUS(gp__ops[GP__JITTERED].forward(&b.t, nd), ODVGP_OK);
 		for (i = 0; i < 9; i++)
 			CHECK(v[i] == K[i] + (odvgp_real)(i % 4 ? 0 : 0.5 + 0.25 * 4 + 0.125));
 		stop();
@@ -946,17 +943,17 @@ TEST(triangular_solve)
 			start(NULL, 0);
 			{
 				input in[] = {PADDED(M, M, FACTOR), PADDED(copies * M, 4, ANY)};
-				CHECK_OP(ODVGP__SOLVE, in, copies * M, 4, ODVGP__SOLVE_LEFT, 1, 1, "from the left");
+				CHECK_OP(GP__SOLVE, in, copies * M, 4, GP__SOLVE_LEFT, 1, 1, "from the left");
 			}
 			start(NULL, 0);
 			{
 				input in[] = {PADDED(M, M, FACTOR), PADDED(copies, M, ANY)};
-				CHECK_OP(ODVGP__SOLVE, in, copies, M, ODVGP__SOLVE_RIGHT, 1, 1, "from the right");
+				CHECK_OP(GP__SOLVE, in, copies, M, GP__SOLVE_RIGHT, 1, 1, "from the right");
 			}
 			start(NULL, 0);
 			{
 				input in[] = {PADDED(M, M, FACTOR), PADDED(copies, M, ANY)};
-				CHECK_OP(ODVGP__SOLVE, in, copies, M, ODVGP__SOLVE_RIGHT_PLAIN, 1, 1,
+				CHECK_OP(GP__SOLVE, in, copies, M, GP__SOLVE_RIGHT_PLAIN, 1, 1,
 						"from the right, not transposed");
 			}
 		}
@@ -979,8 +976,8 @@ TEST(triangular_solve_in_place)
 			   *B2 = NEW(odvgp_real, M * n), *dB2 = NEW(odvgp_real, M * n),
 			   *Y = NEW(odvgp_real, M * n), *dY = NEW(odvgp_real, M * n),
 			   *dL = NEW(odvgp_real, M * M), *dL2 = NEW(odvgp_real, M * M);
-	odvgp__node *nd;
-	odvgp__ref k;
+	gp__node *nd;
+	gp__ref k;
 	odvgp_model model;
 	int where;
 	test_seed = 107;
@@ -990,7 +987,7 @@ TEST(triangular_solve_in_place)
 		add_input(&L, 0);
 	}
 	b.n = 1;
-	k = add_input_node(ODVGP__INPUT, ODVGP__HEAD, M, n);
+	k = add_input_node(GP__INPUT, GP__HEAD, M, n);
 	for (i = 0; i < M * n; i++) {
 		B[i] = B2[i] = (odvgp_real)test_between(-1, 1);
 		dB[i] = dY[i] = (odvgp_real)test_between(-1, 1);
@@ -1003,16 +1000,16 @@ TEST(triangular_solve_in_place)
 		node_of(b.node[0])->d = where ? dL2 : dL;
 		for (i = 0; i < M * M; i++) node_of(b.node[0])->d[i] = 0;
 		give_model(&model);
-		nd = node_of(where ? add_node(ODVGP__SOLVE, ODVGP__SOLVE_LEFT, ODVGP__HEAD, M, n, b.node[0],
-									 k, odvgp__none, odvgp__none)
-						   : odvgp__solve_in_place(&b.unit, ODVGP__HEAD, b.node[0], k, n));
+		nd = node_of(where ? add_node(GP__SOLVE, GP__SOLVE_LEFT, GP__HEAD, M, n, b.node[0], k,
+									 gp__none, gp__none)
+						   : gp__solve_in_place(&b.unit, GP__HEAD, b.node[0], k, n));
 		if (where) {
 			nd->v = Y;
 			nd->d = dY;
 		} else CHECK(nd->v == B && nd->d == dB);
 		nd->needs_grad = 1;
-		CHECK_STATUS(odvgp__ops[ODVGP__SOLVE].forward(&b.t, nd), ODVGP_OK);
-		odvgp__ops[ODVGP__SOLVE].reverse(&b.t, nd);
+		CHECK_STATUS(gp__ops[GP__SOLVE].forward(&b.t, nd), ODVGP_OK);
+		gp__ops[GP__SOLVE].reverse(&b.t, nd);
 	}
 	CHECK_BITS(B, Y, (size_t)(M * n) * sizeof *B);
 	CHECK_BITS(dB, dB2, (size_t)(M * n) * sizeof *B);
@@ -1030,12 +1027,12 @@ TEST(product)
 	for (s = 0; s < 4; s++)
 		for (form = 0; form < 4; form++) {
 			static const int variant[] = {
-					ODVGP__PRODUCT_AB, ODVGP__PRODUCT_ATB, ODVGP__PRODUCT_ABT, ODVGP__PRODUCT_ATBT};
+					GP__PRODUCT_AB, GP__PRODUCT_ATB, GP__PRODUCT_ABT, GP__PRODUCT_ATBT};
 			int ta = form & 1, tb = form >> 1;
 			ptrdiff_t m = sizes[s].m, n = sizes[s].n, k = sizes[s].k;
 			input in[] = {PADDED(ta ? k : m, ta ? m : k, ANY), PADDED(tb ? n : k, tb ? k : n, ANY)};
 			start(NULL, 0);
-			CHECK_OP(ODVGP__PRODUCT, in, m, n, variant[form], -1.5, 1,
+			CHECK_OP(GP__PRODUCT, in, m, n, variant[form], -1.5, 1,
 					form == 0   ? "A B"
 					: form == 1 ? "A^T B"
 					: form == 2 ? "A B^T"
@@ -1045,7 +1042,7 @@ TEST(product)
 	for (s = 2; s < 40; s += 9) {
 		input in[] = {PADDED(3, s, ANY), PADDED(s, s, FACTOR)};
 		start(NULL, 0);
-		CHECK_OP(ODVGP__PRODUCT, in, 3, s, ODVGP__PRODUCT_AL, 1, 1, "A L");
+		CHECK_OP(GP__PRODUCT, in, 3, s, GP__PRODUCT_AL, 1, 1, "A L");
 	}
 }
 TEST(minus_product)
@@ -1060,10 +1057,10 @@ TEST(minus_product)
 		input plain[] = {PADDED(m, n, ANY), PADDED(r, m, ANY), PADDED(r, n, ANY)};
 		input lower[] = {PADDED(m, m, DEFINITE), PADDED(r, m, ANY), SAME(1)};
 		start(NULL, 0);
-		CHECK_OP(ODVGP__MINUS_PRODUCT, plain, m, n, ODVGP__MINUS_WHOLE, 1, 1, "K - W^T A");
+		CHECK_OP(GP__MINUS_PRODUCT, plain, m, n, GP__MINUS_WHOLE, 1, 1, "K - W^T A");
 		start(NULL, 0);
 		b.lower_out = 1;
-		CHECK_OP(ODVGP__MINUS_PRODUCT, lower, m, m, ODVGP__MINUS_LOWER, 1, 1, "lower, K - W^T W");
+		CHECK_OP(GP__MINUS_PRODUCT, lower, m, m, GP__MINUS_LOWER, 1, 1, "lower, K - W^T W");
 	}
 }
 /*  In place, compared with an operation that has memory of its own. */
@@ -1071,8 +1068,8 @@ TEST(minus_product_in_place)
 {
 	enum { M = 6, N = 7, R = 5 };
 	odvgp_real K[2][M * N], dK[2][M * N], Y[M * N], dY[M * N], dW[2][R * M], dA[2][R * N];
-	odvgp__node *nd;
-	odvgp__ref k;
+	gp__node *nd;
+	gp__ref k;
 	odvgp_model model;
 	int i, where;
 	test_seed = 122;
@@ -1083,7 +1080,7 @@ TEST(minus_product_in_place)
 		add_input(&A, 1);
 	}
 	b.n = 2;
-	k = add_input_node(ODVGP__INPUT, ODVGP__HEAD, M, N);
+	k = add_input_node(GP__INPUT, GP__HEAD, M, N);
 	for (i = 0; i < M * N; i++) {
 		K[0][i] = K[1][i] = (odvgp_real)test_between(-1, 1);
 		dK[0][i] = dY[i] = (odvgp_real)test_between(-1, 1);
@@ -1100,15 +1097,14 @@ TEST(minus_product_in_place)
 		node_of(b.node[0])->d = dW[where];
 		node_of(b.node[1])->d = dA[where];
 		give_model(&model);
-		nd = node_of(
-				where ? add_node(ODVGP__MINUS_PRODUCT, ODVGP__MINUS_WHOLE, ODVGP__HEAD, M, N, k,
-								b.node[0], b.node[1], odvgp__none)
-					  : odvgp__minus_in_place(&b.unit, ODVGP__HEAD, k, b.node[0], b.node[1], N));
+		nd = node_of(where ? add_node(GP__MINUS_PRODUCT, GP__MINUS_WHOLE, GP__HEAD, M, N, k,
+									 b.node[0], b.node[1], gp__none)
+						   : gp__minus_in_place(&b.unit, GP__HEAD, k, b.node[0], b.node[1], N));
 		if (where) nd->v = Y, nd->d = dY;
 		else CHECK(nd->v == K[0] && nd->d == dK[0]);
 		nd->needs_grad = 1;
-		CHECK_STATUS(odvgp__ops[ODVGP__MINUS_PRODUCT].forward(&b.t, nd), ODVGP_OK);
-		odvgp__ops[ODVGP__MINUS_PRODUCT].reverse(&b.t, nd);
+		CHECK_STATUS(gp__ops[GP__MINUS_PRODUCT].forward(&b.t, nd), ODVGP_OK);
+		gp__ops[GP__MINUS_PRODUCT].reverse(&b.t, nd);
 		node_of(b.node[0])->d = own[0], node_of(b.node[1])->d = own[1];
 	}
 	CHECK_BITS(K[0], Y, sizeof Y);
@@ -1130,10 +1126,10 @@ TEST(inner)
 		input diagonal[] = {PADDED(M, M, SYMMETRIC), PADDED(P, M, POSITIVE)};
 		start(NULL, 0);
 		b.lower_out = 1;
-		CHECK_OP(ODVGP__INNER, triangles, P * M, M, ODVGP__B_TRIANGLES, 1, 1, "of triangles");
+		CHECK_OP(GP__INNER, triangles, P * M, M, GP__B_TRIANGLES, 1, 1, "of triangles");
 		start(NULL, 0);
 		b.lower_out = 1;
-		CHECK_OP(ODVGP__INNER, diagonal, P * M, M, ODVGP__B_DIAGONAL, 1, 1, "of diagonals");
+		CHECK_OP(GP__INNER, diagonal, P * M, M, GP__B_DIAGONAL, 1, 1, "of diagonals");
 	}
 }
 TEST(sum)
@@ -1144,20 +1140,20 @@ TEST(sum)
 	input narrow[] = {PADDED(4, 1, ANY), PADDED(4, 1, ANY)};
 	test_seed = 109;
 	start(NULL, 0);
-	CHECK_OP(ODVGP__SUM, two, 3, 5, 0, 1, -1, "of two");
+	CHECK_OP(GP__SUM, two, 3, 5, 0, 1, -1, "of two");
 	start(NULL, 0);
-	CHECK_OP(ODVGP__SUM, spread, 3, 5, 0, 0.5, 2, "of a matrix, a row, a column and a number");
+	CHECK_OP(GP__SUM, spread, 3, 5, 0, 0.5, 2, "of a matrix, a row, a column and a number");
 	start(NULL, 0);
-	CHECK_OP(ODVGP__SUM, one, 1, 1, 0, 1, -1, "of two numbers");
+	CHECK_OP(GP__SUM, one, 1, 1, 0, 1, -1, "of two numbers");
 	start(NULL, 0);
-	CHECK_OP(ODVGP__SUM, narrow, 4, 1, 0, 1, -1, "of two columns");
+	CHECK_OP(GP__SUM, narrow, 4, 1, 0, 1, -1, "of two columns");
 }
 TEST(transpose)
 {
 	input in[] = {PADDED(5, 3, ANY)};
 	test_seed = 125;
 	start(NULL, 0);
-	CHECK_OP(ODVGP__TRANSPOSE, in, 3, 5, 0, 1, 1, "");
+	CHECK_OP(GP__TRANSPOSE, in, 3, 5, 0, 1, 1, "");
 }
 /*  Two and one samples of four points. */
 TEST(reparametrised_samples)
@@ -1168,7 +1164,7 @@ TEST(reparametrised_samples)
 		input in[] = {PADDED(2, 4, ANY), PADDED(2, 4, POSITIVE), PADDED(4 * S, 2, ANY)};
 		in[2].fixed = 1;
 		start(NULL, 0);
-		CHECK_OP(ODVGP__SAMPLE, in, 4 * S, 2, 0, 1, 1, "");
+		CHECK_OP(GP__SAMPLE, in, 4 * S, 2, 0, 1, 1, "");
 	}
 }
 TEST(residual_variance)
@@ -1179,32 +1175,31 @@ TEST(residual_variance)
 		/* |A|^2 stays below k. */
 		input in[] = {IN(1, 6, POSITIVE), PADDED(M, 6, SMALL)};
 		start(NULL, 0);
-		CHECK_OP(ODVGP__RESIDUAL, in, 1, 6, 0, 1, 1, "");
+		CHECK_OP(GP__RESIDUAL, in, 1, 6, 0, 1, 1, "");
 	}
 	for (M = 1; M < 20; M += 6) {
 		input two[] = {IN(1, 7, POSITIVE), PADDED(M, 7, SMALL), PADDED(M + 3, 7, SMALL)};
 		input clamped[] = {IN(1, 7, SOME_BELOW), PADDED(M, 7, SMALL), PADDED(M + 3, 7, SMALL)};
 		start(NULL, 0);
-		CHECK_OP(ODVGP__RESIDUAL, two, 1, 7, 0, 1, 1, "with two matrices");
+		CHECK_OP(GP__RESIDUAL, two, 1, 7, 0, 1, 1, "with two matrices");
 		start(NULL, 0);
-		CHECK_OP(ODVGP__RESIDUAL, clamped, 1, 7, 0, 1, 1,
-				"with two matrices, clamped here and there");
+		CHECK_OP(GP__RESIDUAL, clamped, 1, 7, 0, 1, 1, "with two matrices, clamped here and there");
 	}
 	{
 		/* A clamped variance has no gradient, and it is counted. */
 		odvgp_real k[3] = {1, 1, 1}, A[3] = {(odvgp_real)0.5, 2, 1}, v[3], d[3] = {1, 1, 1}, aux[3],
 				   dk[3] = {0, 0, 0}, dA[3] = {0, 0, 0};
-		odvgp__node *nd;
-		odvgp__ref of[2];
+		gp__node *nd;
+		gp__ref of[2];
 		start(NULL, 0);
-		for (i = 0; i < 2; i++) of[i] = add_input_node(ODVGP__PARAM, ODVGP__HEAD, 1, 3);
+		for (i = 0; i < 2; i++) of[i] = add_input_node(GP__PARAM, GP__HEAD, 1, 3);
 		nd = node_of(of[0]), nd->v = k, nd->d = dk, nd->needs_grad = 1;
 		nd = node_of(of[1]), nd->v = A, nd->d = dA, nd->needs_grad = 1;
-		nd = node_of(add_node(ODVGP__RESIDUAL, ODVGP__RESIDUAL_CLAMPED, ODVGP__HEAD, 1, 3, of[0],
-				of[1], odvgp__none, odvgp__none));
+		nd = node_of(add_node(GP__RESIDUAL, GP__RESIDUAL_CLAMPED, GP__HEAD, 1, 3, of[0], of[1],
+				gp__none, gp__none));
 		nd->v = v, nd->d = d, nd->aux = aux;
-		CHECK_STATUS(odvgp__ops[ODVGP__RESIDUAL].forward(&b.t, nd), ODVGP_OK);
-		odvgp__ops[ODVGP__RESIDUAL].reverse(&b.t, nd);
+		CHECK_STATUS(gp__ops[GP__RESIDUAL].forward(&b.t, nd), ODVGP_OK);
+		gp__ops[GP__RESIDUAL].reverse(&b.t, nd);
 		CHECK_NEAR(v[0], 0.75, 1e-6);
 		CHECK(v[1] == 0 && v[2] == 0);
 		CHECK_INT(b.t.sums->clamped, 1);
@@ -1213,7 +1208,7 @@ TEST(residual_variance)
 		CHECK_INT(i, 3);
 		/* NaN is not treated as a negative variance. */
 		k[1] = (odvgp_real)NAN;
-		CHECK_STATUS(odvgp__ops[ODVGP__RESIDUAL].forward(&b.t, nd), ODVGP_OK);
+		CHECK_STATUS(gp__ops[GP__RESIDUAL].forward(&b.t, nd), ODVGP_OK);
 		CHECK(v[1] != v[1]);
 		stop();
 	}
@@ -1229,10 +1224,10 @@ TEST(squares_of_triangles)
 		input in[] = {IN(sizes[s].P * sizes[s].M, sizes[s].M, FACTORS),
 				PADDED(sizes[s].M, sizes[s].n, ANY)};
 		start(NULL, 0);
-		CHECK_OP(ODVGP__TRI_SQUARES, in, sizes[s].P, sizes[s].n, 0, 1, 1, "computed twice");
+		CHECK_OP(GP__TRI_SQUARES, in, sizes[s].P, sizes[s].n, 0, 1, 1, "computed twice");
 		start(NULL, 0);
 		b.t.keep = 1 << 20;
-		CHECK_OP(ODVGP__TRI_SQUARES, in, sizes[s].P, sizes[s].n, 0, 1, 1, "kept");
+		CHECK_OP(GP__TRI_SQUARES, in, sizes[s].P, sizes[s].n, 0, 1, 1, "kept");
 	}
 }
 TEST(variance_of_the_inverse_parametrisation)
@@ -1251,10 +1246,10 @@ TEST(variance_of_the_inverse_parametrisation)
 			input diagonal[] = {IN(1, n, k), IN(P * M, M, POSITIVE_FACTORS), PADDED(P, M, POSITIVE),
 					PADDED(M, n, SMALL)};
 			start(NULL, 0);
-			CHECK_OP(ODVGP__INVERSE_VAR, triangles, P, n, ODVGP__B_TRIANGLES, 1, 1,
+			CHECK_OP(GP__INVERSE_VAR, triangles, P, n, GP__B_TRIANGLES, 1, 1,
 					k == SOME_BELOW ? "of triangles, clamped" : "of triangles");
 			start(NULL, 0);
-			CHECK_OP(ODVGP__INVERSE_VAR, diagonal, P, n, ODVGP__B_DIAGONAL, 1, 1,
+			CHECK_OP(GP__INVERSE_VAR, diagonal, P, n, GP__B_DIAGONAL, 1, 1,
 					k == SOME_BELOW ? "of diagonals, clamped" : "of diagonals");
 		}
 }
@@ -1263,7 +1258,7 @@ TEST(divide)
 	input in[] = {PADDED(3, 5, ANY), PADDED(1, 5, POSITIVE)};
 	test_seed = 112;
 	start(NULL, 0);
-	CHECK_OP(ODVGP__DIVIDE, in, 3, 5, 0, 1, 1, "");
+	CHECK_OP(GP__DIVIDE, in, 3, 5, 0, 1, 1, "");
 }
 /*  The kernel's variance may underflow. */
 TEST(divide_by_zero_is_refused)
@@ -1271,13 +1266,12 @@ TEST(divide_by_zero_is_refused)
 	odvgp_real b_values[2] = {1, 2}, D_values[2] = {1, 0};
 	odvgp_info info;
 	start(NULL, 0);
-	odvgp__ref top = add_input_node(ODVGP__INPUT, ODVGP__HEAD, 1, 2),
-			   under = add_input_node(ODVGP__INPUT, ODVGP__HEAD, 1, 2);
-	odvgp__node *nd = node_of(
-			add_node(ODVGP__DIVIDE, 0, ODVGP__HEAD, 1, 2, top, under, odvgp__none, odvgp__none));
+	gp__ref top = add_input_node(GP__INPUT, GP__HEAD, 1, 2),
+			under = add_input_node(GP__INPUT, GP__HEAD, 1, 2);
+	gp__node *nd = node_of(add_node(GP__DIVIDE, 0, GP__HEAD, 1, 2, top, under, gp__none, gp__none));
 	node_of(top)->v = b_values, node_of(under)->v = D_values;
 	b.t.info = &info;
-	CHECK_STATUS(odvgp__ops[ODVGP__DIVIDE].forward(&b.t, nd), ODVGP_E_NAN);
+	CHECK_STATUS(gp__ops[GP__DIVIDE].forward(&b.t, nd), ODVGP_E_NAN);
 	CHECK_SAY(strstr(info.text, "kernel: its variance is not above 0") != NULL, "%s", info.text);
 	b.t.info = NULL;
 	stop();
@@ -1292,9 +1286,8 @@ TEST(mix)
 		for (int squares = 0; squares < 2; squares++) {
 			input in[] = {IN(sizes[s].F, sizes[s].P, ANY), PADDED(sizes[s].P, sizes[s].n, ANY)};
 			start(NULL, 0);
-			CHECK_OP(ODVGP__MIX, in, sizes[s].F, sizes[s].n,
-					squares ? ODVGP__MIX_SQUARES : ODVGP__MIX_PLAIN, 1, 1,
-					squares ? "of variances" : "of means");
+			CHECK_OP(GP__MIX, in, sizes[s].F, sizes[s].n, squares ? GP__MIX_SQUARES : GP__MIX_PLAIN,
+					1, 1, squares ? "of variances" : "of means");
 		}
 }
 TEST(gather)
@@ -1305,24 +1298,24 @@ TEST(gather)
 	start(NULL, 0);
 	b.unit.columns = columns;
 	b.unit.ncolumns = 3;
-	CHECK_OP(ODVGP__GATHER_ROWS, Z, 3, 3, 0, 1, 1, "");
+	CHECK_OP(GP__GATHER_ROWS, Z, 3, 3, 0, 1, 1, "");
 	start(NULL, 0);
 	b.unit.columns = columns;
 	b.unit.ncolumns = 3;
-	CHECK_OP(ODVGP__GATHER_COLS, a, 2, 3, 0, 1, 1, "");
+	CHECK_OP(GP__GATHER_COLS, a, 2, 3, 0, 1, 1, "");
 }
 TEST(dot)
 {
 	input two[] = {PADDED(3, 5, ANY), PADDED(3, 5, ANY)}, square[] = {PADDED(3, 5, ANY), SAME(0)};
 	test_seed = 114;
 	start(NULL, 0);
-	CHECK_OP(ODVGP__DOT, two, 1, 1, 0, 0.5, 0, "of two");
+	CHECK_OP(GP__DOT, two, 1, 1, 0, 0.5, 0, "of two");
 	start(NULL, 0);
-	CHECK_OP(ODVGP__DOT, square, 1, 1, 0, -0.5, 0, "with itself");
+	CHECK_OP(GP__DOT, square, 1, 1, 0, -0.5, 0, "with itself");
 	start(NULL, 0);
 	b.unit.ncolumns = 3;
 	b.unit.M_gamma = 7;
-	CHECK_OP(ODVGP__DOT, two, 1, 1, ODVGP__DOT_SAMPLED, 0.5, 0, "of sampled columns");
+	CHECK_OP(GP__DOT, two, 1, 1, GP__DOT_SAMPLED, 0.5, 0, "of sampled columns");
 }
 TEST(kl_of_a_covariance)
 {
@@ -1334,7 +1327,7 @@ TEST(kl_of_a_covariance)
 	for (s = 0; s < 3; s++) {
 		input in[] = {IN(sizes[s].P * sizes[s].M, sizes[s].M, FACTORS)};
 		start(NULL, 0);
-		CHECK_OP(ODVGP__KL_COV, in, 1, 1, 0, 1, 1, "");
+		CHECK_OP(GP__KL_COV, in, 1, 1, 0, 1, 1, "");
 	}
 }
 TEST(kl_of_the_inverse_parametrisation)
@@ -1347,7 +1340,7 @@ TEST(kl_of_the_inverse_parametrisation)
 	for (s = 0; s < 5; s++) {
 		input in[] = {IN(sizes[s].P * sizes[s].M, sizes[s].M, POSITIVE_FACTORS)};
 		start(NULL, 0);
-		CHECK_OP(ODVGP__KL_INVERSE, in, 1, 1, 0, 1, 1, "");
+		CHECK_OP(GP__KL_INVERSE, in, 1, 1, 0, 1, 1, "");
 	}
 }
 /*  A made-up likelihood of F / 2 targets, each of two functions m and g: -a0 ((y - m - c0)^2 +
@@ -1355,7 +1348,7 @@ TEST(kl_of_the_inverse_parametrisation)
     missing, constants replace it. It counts its calls. */
 static int made_up_calls;
 static double made_up_value(
-		const odvgp__lik_job *job, const odvgp_real *a, const odvgp_real *c, double *da, double *dc)
+		const gp__lik_job *job, const odvgp_real *a, const odvgp_real *c, double *da, double *dc)
 {
 	double sum = 0;
 	ptrdiff_t t, i;
@@ -1381,24 +1374,24 @@ static double made_up_value(
 }
 static const odvgp_real some_a[3] = {(odvgp_real)0.75, (odvgp_real)0.5, (odvgp_real)1.25},
 						some_c[2] = {(odvgp_real)0.25, (odvgp_real)-0.5};
-static double made_up_both(const odvgp__lik_job *job)
+static double made_up_both(const gp__lik_job *job)
 {
 	return made_up_value(job, job->par, job->par + 3, job->dpar, job->dpar ? job->dpar + 3 : NULL);
 }
-static double made_up_positive(const odvgp__lik_job *job)
+static double made_up_positive(const gp__lik_job *job)
 {
 	return made_up_value(job, job->par, some_c, job->dpar, NULL);
 }
-static double made_up_free(const odvgp__lik_job *job)
+static double made_up_free(const gp__lik_job *job)
 {
 	return made_up_value(job, some_a, job->par, NULL, job->dpar);
 }
-static double made_up_none(const odvgp__lik_job *job)
+static double made_up_none(const gp__lik_job *job)
 {
 	return made_up_value(job, some_a, some_c, NULL, NULL);
 }
-static const odvgp__lik_param made_up_params[] = {{"a", 2, 1, 1}, {"b", 1, 1, 1}, {"c", 2, 0, 0}};
-static const odvgp__likelihood made_up[] = {
+static const gp__lik_param made_up_params[] = {{"a", 2, 1, 1}, {"b", 1, 1, 1}, {"c", 2, 0, 0}};
+static const gp__likelihood made_up[] = {
 		{"both", 0, made_up_params, 3, made_up_both, NULL, NULL, 0, 0, 0, NULL, NULL, NULL, NULL},
 		{"positive", 0, made_up_params, 2, made_up_positive, NULL, NULL, 0, 0, 0, NULL, NULL, NULL,
 				NULL},
@@ -1412,7 +1405,7 @@ TEST(expected_log_likelihood)
 	input in[] = {IN(2, 5, ANY), IN(2, 5, POSITIVE), FIXED(2, 5, ANY), IN(1, 1, POSITIVE)};
 	test_seed = 116;
 	start(NULL, 0);
-	CHECK_OP(ODVGP__EXPECT, in, 1, 1, 0, 1, 1, "gaussian");
+	CHECK_OP(GP__EXPECT, in, 1, 1, 0, 1, 1, "gaussian");
 }
 /*  There are fewer targets than functions, and several parameters of either kind: one call
     handles all outputs, and each derivative arrives at its place. */
@@ -1424,13 +1417,13 @@ TEST(expected_log_likelihood_of_other_shapes)
 		input in[] = {IN(4, 5, ANY), IN(4, 5, POSITIVE), FIXED(2, 5, ANY), IN(1, 3, POSITIVE),
 				IN(1, 2, ANY)};
 		input none[] = {NONE};
-		CHECK_INT(odvgp__lik_numbers(&made_up[k], 1, 0), k < 2 ? 3 : 0);
-		CHECK_INT(odvgp__lik_numbers(&made_up[k], 0, 0), k % 2 == 0 ? 2 : 0);
+		CHECK_INT(gp__lik_numbers(&made_up[k], 1, 0), k < 2 ? 3 : 0);
+		CHECK_INT(gp__lik_numbers(&made_up[k], 0, 0), k % 2 == 0 ? 2 : 0);
 		if (k >= 2) in[3] = none[0];
 		if (k % 2) in[4] = none[0];
 		start(NULL, 0);
 		b.t.likelihood = &made_up[k];
-		CHECK_OP(ODVGP__EXPECT, in, 1, 1, 0, 1, 1, made_up[k].name);
+		CHECK_OP(GP__EXPECT, in, 1, 1, 0, 1, 1, made_up[k].name);
 	}
 }
 /*  With one matrix of features or two, and with one prior variance for all outputs or one for
@@ -1452,7 +1445,7 @@ TEST(moments)
 					PADDED(own ? P : 1, n, POSITIVE)};
 			start(NULL, 0);
 			b.features = F;
-			check_op(ODVGP__MOMENTS, Mv ? two : one, 4, F + P + 2, F, 0, 1, 1, 1,
+			check_op(GP__MOMENTS, Mv ? two : one, 4, F + P + 2, F, 0, 1, 1, 1,
 					Mv ? "of two matrices" : "of one matrix");
 		}
 }
@@ -1463,8 +1456,8 @@ TEST(moments_of_tiles)
 	enum { M = 3, MV = 2, F = M + MV, P = 2, ROWS = F + P + 2, N1 = 4, N = 7 };
 	odvgp_real A[M * N], Av[MV * N], r[P * N], k[N], *all[4], sums[2][ROWS * F];
 	static const ptrdiff_t rows[] = {M, MV, P, 1};
-	odvgp__node *nd;
-	odvgp__ref of[4];
+	gp__node *nd;
+	gp__ref of[4];
 	int i, whole;
 	ptrdiff_t j;
 	test_seed = 127;
@@ -1472,8 +1465,8 @@ TEST(moments_of_tiles)
 	all[0] = A, all[1] = Av, all[2] = r, all[3] = k;
 	for (i = 0; i < 4; i++)
 		for (j = 0; j < rows[i] * N; j++) all[i][j] = (odvgp_real)test_between(-1, 1);
-	for (i = 0; i < 4; i++) of[i] = add_input_node(ODVGP__INPUT, ODVGP__TILE, rows[i], N);
-	nd = node_of(add_node(ODVGP__MOMENTS, 0, ODVGP__TILE, ROWS, F, of[0], of[1], of[2], of[3]));
+	for (i = 0; i < 4; i++) of[i] = add_input_node(GP__INPUT, GP__TILE, rows[i], N);
+	nd = node_of(add_node(GP__MOMENTS, 0, GP__TILE, ROWS, F, of[0], of[1], of[2], of[3]));
 	memset(sums, 0, sizeof sums);
 	for (whole = 0; whole < 2; whole++) {
 		ptrdiff_t at, n;
@@ -1481,13 +1474,13 @@ TEST(moments_of_tiles)
 		for (at = 0; at < N; at += n) {
 			n = whole ? N : at ? N - N1 : N1;
 			for (i = 0; i < 4; i++) node_of(of[i])->v = all[i] + at, node_of(of[i])->cols = n;
-			CHECK_STATUS(odvgp__ops[ODVGP__MOMENTS].forward(&b.t, nd), ODVGP_OK);
+			CHECK_STATUS(gp__ops[GP__MOMENTS].forward(&b.t, nd), ODVGP_OK);
 		}
 	}
 	CHECK(test_max_diff(sums[0], sums[1], ROWS * F) <= 20 * EPS);
 	memcpy(sums[0], sums[1], sizeof sums[0]);
 	b.t.again = 1;
-	CHECK_STATUS(odvgp__ops[ODVGP__MOMENTS].forward(&b.t, nd), ODVGP_OK);
+	CHECK_STATUS(gp__ops[GP__MOMENTS].forward(&b.t, nd), ODVGP_OK);
 	CHECK_BITS(sums[0], sums[1], sizeof sums[0]);
 	stop();
 }
@@ -1498,8 +1491,8 @@ TEST(collapsed_bound)
 	static const struct {
 		ptrdiff_t M, Mv;
 	} sizes[] = {{1, 0}, {5, 0}, {12, 0}, {1, 1}, {3, 4}, {6, 5}};
-	static const int variant[] = {ODVGP__COLLAPSE_BOTH, ODVGP__COLLAPSE_MEAN_BETA,
-			ODVGP__COLLAPSE_COV_BETA, ODVGP__COLLAPSE_BETA};
+	static const int variant[] = {
+			GP__COLLAPSE_BOTH, GP__COLLAPSE_MEAN_BETA, GP__COLLAPSE_COV_BETA, GP__COLLAPSE_BETA};
 	static const char *const words[] = {
 			"blocks in both", "mean of beta", "covariance of beta", "beta in both"};
 	int s, f;
@@ -1515,12 +1508,12 @@ TEST(collapsed_bound)
 				start(NULL, 0);
 				b.features = F, b.features_beta = sizes[s].M, b.outputs = P;
 				b.sums.weight = 9, b.sums.logs = 0.7;
-				check_op(ODVGP__COLLAPSED, plain, 2, 1, 1, variant[f], 1, 1, 0, words[f]);
+				check_op(GP__COLLAPSED, plain, 2, 1, 1, variant[f], 1, 1, 0, words[f]);
 				if (sizes[s].Mv) continue;
 				start(NULL, 0);
 				b.features = F, b.features_beta = sizes[s].M, b.outputs = P;
 				b.sums.weight = 9, b.sums.logs = 0.7;
-				check_op(ODVGP__COLLAPSED, tight, 3, 1, 1, variant[f], 1, 1, 0, "tighter");
+				check_op(GP__COLLAPSED, tight, 3, 1, 1, variant[f], 1, 1, 0, "tighter");
 			}
 }
 TEST(evidence)
@@ -1536,10 +1529,10 @@ TEST(evidence)
 			input weighted[] = {PADDED(sizes[s], sizes[s], DEFINITE), PADDED(P, sizes[s], ANY),
 					IN(1, 1, POSITIVE), PADDED_FIXED(1, sizes[s], POSITIVE)};
 			start(NULL, 0);
-			CHECK_OP(ODVGP__EVIDENCE, in, 1, 1, 0, 1, 1, "");
+			CHECK_OP(GP__EVIDENCE, in, 1, 1, 0, 1, 1, "");
 			start(NULL, 0);
 			b.sums.weight = 1.5 * (double)sizes[s], b.sums.logs = 0.7;
-			CHECK_OP(ODVGP__EVIDENCE, weighted, 1, 1, 0, 1, 1, "with weights");
+			CHECK_OP(GP__EVIDENCE, weighted, 1, 1, 0, 1, 1, "with weights");
 		}
 }
 /*  The reverse pass collects the sum over tiles of -A diag(dvar) A^T and -dmean A^T, by
@@ -1551,16 +1544,15 @@ TEST(natural_statistics)
 			   *dv = NEW(odvgp_real, P * n), *G = NEW(odvgp_real, P * M * M),
 			   *h = NEW(odvgp_real, P * M);
 	double *G0 = NEW(double, P *M *M), *h0 = NEW(double, P *M);
-	odvgp__node *nd;
-	odvgp__ref features, mean, var;
-	covered[ODVGP__NAT_STATS] = 1;
+	gp__node *nd;
+	gp__ref features, mean, var;
+	covered[GP__NAT_STATS] = 1;
 	test_seed = 117;
 	start(NULL, 0);
-	features = add_input_node(ODVGP__INPUT, ODVGP__TILE, M, n);
-	mean = add_input_node(ODVGP__INPUT, ODVGP__TILE, P, n);
-	var = add_input_node(ODVGP__INPUT, ODVGP__TILE, P, n);
-	nd = node_of(
-			add_node(ODVGP__NAT_STATS, 0, ODVGP__TILE, P, M, features, mean, var, odvgp__none));
+	features = add_input_node(GP__INPUT, GP__TILE, M, n);
+	mean = add_input_node(GP__INPUT, GP__TILE, P, n);
+	var = add_input_node(GP__INPUT, GP__TILE, P, n);
+	nd = node_of(add_node(GP__NAT_STATS, 0, GP__TILE, P, M, features, mean, var, gp__none));
 	node_of(features)->v = A;
 	node_of(mean)->d = dm;
 	node_of(var)->d = dv;
@@ -1581,7 +1573,7 @@ TEST(natural_statistics)
 						G0[(p * M + i) * M + j] -=
 								(double)A[i * n + l] * (double)A[j * n + l] * (double)dv[p * n + l];
 			}
-		odvgp__ops[ODVGP__NAT_STATS].reverse(&b.t, nd);
+		gp__ops[GP__NAT_STATS].reverse(&b.t, nd);
 	}
 	for (i = 0; i < P * M; i++) CHECK_NEAR(h[i], h0[i], 40 * EPS);
 	for (i = 0; i < P * M * M; i++) CHECK_NEAR(G[i], G0[i], 40 * EPS);
@@ -1601,8 +1593,8 @@ TEST(coincident_points)
 					   X1[4] = {1, 2, (odvgp_real)1.5, (odvgp_real)2.25}, X2[2] = {1, 2}, K[2],
 					   dK[2] = {1, 0}, dhyp[4] = {0, 0, 0, 0}, dX1[4] = {0, 0, 0, 0},
 					   dX2[2] = {0, 0};
-			odvgp__kjob job;
-			odvgp__arena a;
+			gp__kjob job;
+			gp__arena a;
 			char text[40];
 			void *block = test_alloc(1 << 20);
 			odvgp_real v;
@@ -1610,39 +1602,39 @@ TEST(coincident_points)
 			start(text, 2);
 			if (!ard) hyp[1] = hyp[2];
 			v = hyp[b.unit.kernel.base[0].var];
-			odvgp__arena_init(&a, block, 1 << 20);
-			odvgp__kernel_job(&job, &b.t.blas, &b.unit.kernel, hyp, X1, 2, X2, 1);
+			gp__arena_init(&a, block, 1 << 20);
+			gp__kernel_job(&job, &b.t.blas, &b.unit.kernel, hyp, X1, 2, X2, 1);
 			job.K = K;
 			job.ldk = 1;
-			odvgp__kernel_run(&job, a);
+			gp__kernel_run(&job, a);
 			CHECK_SAY(K[0] == v, "%s at distance 0 is %.17g, not %.17g", text, (double)K[0],
 					(double)v);
 			CHECK(K[1] > 0 && K[1] < v);
-			odvgp__kernel_job(&job, &b.t.blas, &b.unit.kernel, hyp, X1, 2, X2, 1);
+			gp__kernel_job(&job, &b.t.blas, &b.unit.kernel, hyp, X1, 2, X2, 1);
 			job.dK = dK;
 			job.lddk = 1;
 			job.dhyp = dhyp;
 			job.dX1 = dX1;
 			job.dX2 = dX2;
-			odvgp__kernel_adjoint_run(&job, a);
+			gp__kernel_adjoint_run(&job, a);
 			CHECK(dX1[0] == 0 && dX1[1] == 0 && dX2[0] == 0 && dX2[1] == 0);
 			CHECK(dhyp[b.unit.kernel.base[0].ls] == 0);
 			CHECK_NEAR(dhyp[b.unit.kernel.base[0].var], 1, 4 * EPS);
 			/* At a large distance the kernel is exactly flat, never NaN. */
 			X2[0] = (odvgp_real)1e15, X2[1] = (odvgp_real)-1e15;
 			dK[1] = 1;
-			odvgp__kernel_job(&job, &b.t.blas, &b.unit.kernel, hyp, X1, 2, X2, 1);
+			gp__kernel_job(&job, &b.t.blas, &b.unit.kernel, hyp, X1, 2, X2, 1);
 			job.K = K;
 			job.ldk = 1;
-			odvgp__kernel_run(&job, a);
+			gp__kernel_run(&job, a);
 			CHECK(K[0] == 0 && K[1] == 0);
-			odvgp__kernel_job(&job, &b.t.blas, &b.unit.kernel, hyp, X1, 2, X2, 1);
+			gp__kernel_job(&job, &b.t.blas, &b.unit.kernel, hyp, X1, 2, X2, 1);
 			job.dK = dK;
 			job.lddk = 1;
 			job.dhyp = dhyp;
 			job.dX1 = dX1;
 			job.dX2 = dX2;
-			odvgp__kernel_adjoint_run(&job, a);
+			gp__kernel_adjoint_run(&job, a);
 			CHECK(dX1[0] == 0 && dX1[3] == 0 && dX2[1] == 0);
 			CHECK(dhyp[b.unit.kernel.base[0].ls] == 0);
 			free(block);
@@ -1653,30 +1645,30 @@ TEST(coincident_points)
     dk/dr^2 (u_i - w_j)^2. The allowed error is that which rounding of the scaled points u and w
     causes. The forms are a matrix, a lower triangle, and a product with vectors, cached or not. */
 enum { SHORT_MATRIX, SHORT_LOWER, SHORT_PRODUCT, SHORT_KEPT, SHORT_FORMS };
-static void short_lengthscale_gradient(const odvgp_blas *blas, const odvgp__kernel *k, int form,
+static void short_lengthscale_gradient(const odvgp_blas *blas, const gp__kernel *k, int form,
 		const odvgp_real *hyp, const odvgp_real *X, ptrdiff_t n, const odvgp_real *Z, ptrdiff_t m,
 		const odvgp_real *W, const odvgp_real *a, const odvgp_real *dout, odvgp_real *dhyp)
 {
-	odvgp__kjob job, shape;
-	odvgp__kernel_job(&job, blas, k, hyp, X, n, Z, m);
+	gp__kjob job, shape;
+	gp__kernel_job(&job, blas, k, hyp, X, n, Z, m);
 	shape = job;
-	odvgp__arena arena;
+	gp__arena arena;
 	odvgp_real *out = NEW(odvgp_real, n);
 	size_t bytes;
 	void *block;
 	int pass;
 	/* The first pass measures, the second carves. */
 	for (pass = 0; pass < 2; pass++) {
-		odvgp__arena_init(&arena, pass ? block : NULL, pass ? bytes : 0);
+		gp__arena_init(&arena, pass ? block : NULL, pass ? bytes : 0);
 		job.kept = form == SHORT_KEPT;
-		if (job.kept) odvgp__kernel_rows_layout(&arena, k, n, m, 1, &job);
+		if (job.kept) gp__kernel_rows_layout(&arena, k, n, m, 1, &job);
 		if (pass) break;
 		shape = job;
-		odvgp__arena probe = arena;
-		odvgp__kernel_scratch(&probe, k, n, m, 1, odvgp__tasks(&blas->threads), 1, &shape);
+		gp__arena probe = arena;
+		gp__kernel_scratch(&probe, k, n, m, 1, gp__tasks(&blas->threads), 1, &shape);
 		bytes = probe.used + 64;
 		shape = job;
-		odvgp__kernel_scratch(&arena, k, n, m, 1, odvgp__tasks(&blas->threads), 0, &shape);
+		gp__kernel_scratch(&arena, k, n, m, 1, gp__tasks(&blas->threads), 0, &shape);
 		if (arena.used + 64 > bytes) bytes = arena.used + 64;
 		block = test_alloc(bytes);
 		memset(block, 0xff, bytes);
@@ -1688,7 +1680,7 @@ static void short_lengthscale_gradient(const odvgp_blas *blas, const odvgp__kern
 		job.P = 1;
 		job.out = out;
 		job.ldo = n;
-		if (job.kept) odvgp__kernel_run(&job, arena);
+		if (job.kept) gp__kernel_run(&job, arena);
 		job.out = NULL;
 		job.dout = dout;
 	} else {
@@ -1696,7 +1688,7 @@ static void short_lengthscale_gradient(const odvgp_blas *blas, const odvgp__kern
 		job.lddk = m;
 	}
 	job.dhyp = dhyp;
-	odvgp__kernel_adjoint_run(&job, arena);
+	gp__kernel_adjoint_run(&job, arena);
 	free(block), free(out);
 }
 TEST(short_lengthscales_for_each_column)
@@ -1720,24 +1712,24 @@ TEST(short_lengthscales_for_each_column)
 			odvgp_real *X = NEW(odvgp_real, N * D), *Z = NEW(odvgp_real, M * D),
 					   *W = NEW(odvgp_real, N * M), *a = NEW(odvgp_real, M),
 					   *dout = NEW(odvgp_real, N), hyp[4];
-			double value[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
+			double value[GP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
 			wide want[3] = {0}, off[3] = {0}, size[3] = {0}, centre[3] = {0}, most = 0;
-			odvgp__kernel k;
-			CHECK_STATUS(odvgp__kernel_parse(&k, cases[c].kernel, D, value, NULL), ODVGP_OK);
-			const odvgp__base_kernel *base = &k.base[0];
+			gp__kernel k;
+			CHECK_STATUS(gp__kernel_parse(&k, cases[c].kernel, D, value, NULL), ODVGP_OK);
+			const gp__base_kernel *base = &k.base[0];
 			for (i = 0; i < (ptrdiff_t)k.nhyp; i++) hyp[i] = 1;
 			for (d = 0; d < (ptrdiff_t)base->nls; d++) hyp[d] = (odvgp_real)cases[c].l[d];
 			/* Each point has neighbours within its lengthscales. */
 			for (i = 0; i < m; i++) {
 				for (d = 0; d < D; d++) Z[i * D + d] = (odvgp_real)test_between(-1, 1);
 				for (d = 0; d < (ptrdiff_t)base->ndims && i % 3; d++)
-					Z[i * D + odvgp__column(base, d)] = Z[(i - 1) * D + odvgp__column(base, d)] +
-														hyp[d] * (odvgp_real)test_between(-2, 2);
+					Z[i * D + gp__column(base, d)] = Z[(i - 1) * D + gp__column(base, d)] +
+													 hyp[d] * (odvgp_real)test_between(-2, 2);
 			}
 			for (i = 0; i < n; i++)
 				for (d = 0, j = test_below((int)m); d < (ptrdiff_t)base->ndims; d++)
-					X[i * D + odvgp__column(base, d)] = Z[j * D + odvgp__column(base, d)] +
-														hyp[d] * (odvgp_real)test_between(-2, 2);
+					X[i * D + gp__column(base, d)] = Z[j * D + gp__column(base, d)] +
+													 hyp[d] * (odvgp_real)test_between(-2, 2);
 			for (j = 0; j < m; j++) a[j] = (odvgp_real)test_between(-1, 1);
 			for (i = 0; i < n; i++) dout[i] = (odvgp_real)test_between(-1, 1);
 			for (i = 0; i < n; i++)
@@ -1747,11 +1739,11 @@ TEST(short_lengthscales_for_each_column)
 			const odvgp_real *X1 = form == SHORT_LOWER ? Z : X;
 			for (j = 0; j < m; j++)
 				for (d = 0; d < (ptrdiff_t)base->ndims; d++)
-					centre[d] += (wide)Z[j * D + odvgp__column(base, d)] / m;
+					centre[d] += (wide)Z[j * D + gp__column(base, d)] / m;
 			for (i = 0; i < n + m; i++)
 				for (d = 0; d < (ptrdiff_t)base->ndims; d++) {
-					wide u = fabsl((wide)(i < n ? X1[i * D + odvgp__column(base, d)]
-												: Z[(i - n) * D + odvgp__column(base, d)]) -
+					wide u = fabsl((wide)(i < n ? X1[i * D + gp__column(base, d)]
+												: Z[(i - n) * D + gp__column(base, d)]) -
 									 centre[d]) /
 							 (wide)hyp[d];
 					if (u > most) most = u;
@@ -1760,12 +1752,12 @@ TEST(short_lengthscales_for_each_column)
 				for (j = 0; j < (form == SHORT_LOWER ? i + 1 : m); j++) {
 					wide t[3], r2 = 0, sum = 0, w = (wide)W[i * m + j], h, fall;
 					for (d = 0; d < (ptrdiff_t)base->ndims; d++) {
-						ptrdiff_t column = odvgp__column(base, d);
+						ptrdiff_t column = gp__column(base, d);
 						t[d] = ((wide)X1[i * D + column] - (wide)Z[j * D + column]) / (wide)hyp[d];
 						r2 += t[d] * t[d];
 						sum += fabsl(t[d]);
 					}
-					if (base->type == ODVGP__RBF) h = -expl(-r2 / 2) / 2, fall = sqrtl(r2);
+					if (base->type == GP__RBF) h = -expl(-r2 / 2) / 2, fall = sqrtl(r2);
 					/* -dh/dr / h, or a bound above it. */
 					else h = -5 * (1 + sqrtl(5 * r2)) * expl(-sqrtl(5 * r2)) / 6, fall = sqrtl(5);
 					for (d = 0; d < (ptrdiff_t)base->ndims; d++) {
@@ -1815,28 +1807,28 @@ TEST(short_and_far_for_each_column)
 								1e4, BY_PRECISION(1e100, 1e16), BY_PRECISION(1e150, 1e18)};
 						odvgp_real hyp[5] = {0}, X[4] = {1, 2, 0, 0}, K[4], dK[4] = {1, 1, 1, 1},
 								   dhyp[5] = {0}, dX[4] = {0};
-						double value[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
+						double value[GP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
 						size_t bytes = odvgp_blas_size(NULL);
 						void *block = test_alloc(bytes), *scratch = test_alloc(1 << 20);
 						odvgp_blas blas;
-						odvgp__kernel k;
-						odvgp__kjob job;
-						odvgp__arena a;
+						gp__kernel k;
+						gp__kjob job;
+						gp__arena a;
 						char text[40];
 						uint32_t i;
 						sprintf(text, "%s%s", names[e], ard ? "(ard)" : "");
-						CHECK_STATUS(odvgp__kernel_parse(&k, text, 2, value, NULL), ODVGP_OK);
+						CHECK_STATUS(gp__kernel_parse(&k, text, 2, value, NULL), ODVGP_OK);
 						for (i = 0; i < k.nhyp; i++) hyp[i] = 1;
 						for (i = 0; i < k.base[0].nls; i++) hyp[i] = (odvgp_real)lengths[l];
-						if (k.base[0].type == ODVGP__RQ) hyp[k.base[0].shape_param] = 3;
+						if (k.base[0].type == GP__RQ) hyp[k.base[0].shape_param] = 3;
 						X[2] = (odvgp_real)far[f], X[3] = (odvgp_real)-far[f];
-						odvgp__arena_init(&a, scratch, 1 << 20);
+						gp__arena_init(&a, scratch, 1 << 20);
 						if (odvgp_blas_init(&blas, NULL, test_isas.isa[isa], block, bytes) ==
 								ODVGP_OK) {
-							odvgp__kernel_job(&job, &blas, &k, hyp, X, 2, X, 2);
+							gp__kernel_job(&job, &blas, &k, hyp, X, 2, X, 2);
 							job.K = K;
 							job.ldk = 2;
-							odvgp__kernel_run(&job, a);
+							gp__kernel_run(&job, a);
 							CHECK_SAY(K[0] == 1 && K[3] == 1,
 									"%s, lengthscale %g, distance %g, %s: %g and %g on the "
 									"diagonal",
@@ -1850,7 +1842,7 @@ TEST(short_and_far_for_each_column)
 							job.lddk = 2;
 							job.dhyp = dhyp;
 							job.dX1 = job.dX2 = dX;
-							odvgp__kernel_adjoint_run(&job, a);
+							gp__kernel_adjoint_run(&job, a);
 							for (i = 0; i < k.nhyp; i++)
 								CHECK_SAY(fabs((double)dhyp[i]) < HUGE_REAL,
 										"%s, lengthscale %g, distance %g, %s: gradient %g", text,
@@ -1867,9 +1859,9 @@ TEST(short_and_far_for_each_column)
 TEST(every_operation_was_tested)
 {
 	int op;
-	for (op = 0; op < ODVGP__OPS; op++)
-		CHECK_SAY(covered[op] || op == ODVGP__PARAM || op == ODVGP__INPUT,
-				"no test of the adjoint of %s", odvgp__ops[op].name);
+	for (op = 0; op < GP__OPS; op++)
+		CHECK_SAY(covered[op] || op == GP__PARAM || op == GP__INPUT, "no test of the adjoint of %s",
+				gp__ops[op].name);
 }
 
 int main(int argc, char **argv)

@@ -169,13 +169,13 @@ TEST(bad_configs_are_refused)
 }
 
 /*  Writes v into a field of a config, in the type of the field. */
-static void put_field(odvgp_config *c, const odvgp__field *f, double v)
+static void put_field(odvgp_config *c, const gp__field *f, double v)
 {
 	void *at = (unsigned char *)c + f->offset;
 	odvgp_real real = (odvgp_real)v;
 	ptrdiff_t size = (ptrdiff_t)v;
-	if (f->type == ODVGP__FIELD_CHOICE) CHECK(odvgp__choice_set(at, f->bytes, (int)v));
-	else if (f->type == ODVGP__FIELD_REAL) memcpy(at, &real, sizeof real);
+	if (f->type == GP__FIELD_CHOICE) CHECK(gp__choice_set(at, f->bytes, (int)v));
+	else if (f->type == GP__FIELD_REAL) memcpy(at, &real, sizeof real);
 	else memcpy(at, &size, sizeof size);
 }
 
@@ -187,11 +187,11 @@ TEST(ranges_of_fields)
 	ptrdiff_t i;
 	int end;
 	const char *words;
-	for (i = 0; i < ODVGP__COUNT(odvgp__fields); i++) {
-		const odvgp__field *f = &odvgp__fields[i];
-		int real = f->type == ODVGP__FIELD_REAL, open_at[2];
-		open_at[0] = f->open == ODVGP__ABOVE_LEAST, open_at[1] = f->open == ODVGP__BELOW_MOST;
-		if (f->type == ODVGP__FIELD_SCHEDULE || f->type == ODVGP__FIELD_BITS) continue;
+	for (i = 0; i < GP__COUNT(gp__fields); i++) {
+		const gp__field *f = &gp__fields[i];
+		int real = f->type == GP__FIELD_REAL, open_at[2];
+		open_at[0] = f->open == GP__ABOVE_LEAST, open_at[1] = f->open == GP__BELOW_MOST;
+		if (f->type == GP__FIELD_SCHEDULE || f->type == GP__FIELD_BITS) continue;
 		CHECK_SAY(f->least < f->most || !strcmp(f->name, "lik.kind"), "%s has no range", f->name);
 		for (end = 0; end < 2; end++) {
 			odvgp_config c = odvgp_config_defaults(100, 2, 1, 5, 0);
@@ -205,18 +205,18 @@ TEST(ranges_of_fields)
 													: limit - step;
 			for (int l = 1; l < ODVGP_MAX_LAYERS; l++) c.layer[l] = c.layer[0];
 			put_field(&c, f, inside);
-			CHECK_SAY(odvgp__check_fields(&c, &info) == ODVGP_OK, "%s = %g: %s", f->name, inside,
+			CHECK_SAY(gp__check_fields(&c, &info) == ODVGP_OK, "%s = %g: %s", f->name, inside,
 					info.text);
 			put_field(&c, f, beyond);
-			CHECK_STATUS(odvgp__check_fields(&c, &info),
-					f->type == ODVGP__FIELD_SIZE ? ODVGP_E_SIZE : ODVGP_E_ARG);
+			CHECK_STATUS(gp__check_fields(&c, &info),
+					f->type == GP__FIELD_SIZE ? ODVGP_E_SIZE : ODVGP_E_ARG);
 			CHECK_SAY(!strcmp(info.what, f->name), "%s is said to be %s", f->name, info.what);
 			words = end ? "is too large" : "is below its least value";
-			if (f->type != ODVGP__FIELD_SIZE) words = "is out of range in the config";
+			if (f->type != GP__FIELD_SIZE) words = "is out of range in the config";
 			CHECK_SAY(strstr(info.text, words) != NULL, "%s: %s", f->name, info.text);
 			if (!real) continue;
 			put_field(&c, f, (double)NAN);
-			CHECK_STATUS(odvgp__check_fields(&c, &info), ODVGP_E_ARG);
+			CHECK_STATUS(gp__check_fields(&c, &info), ODVGP_E_ARG);
 		}
 	}
 }
@@ -255,7 +255,7 @@ TEST(shards_are_powers_of_two)
 		ptrdiff_t half = n;
 		while (half % 2 == 0) half /= 2;
 		c.shards = n;
-		CHECK_STATUS(odvgp__check_fields(&c, NULL), half == 1 ? ODVGP_OK : ODVGP_E_ARG);
+		CHECK_STATUS(gp__check_fields(&c, NULL), half == 1 ? ODVGP_OK : ODVGP_E_ARG);
 	}
 }
 
@@ -501,17 +501,17 @@ TEST(names_of_slots_are_not_cut)
 {
 	static const char *const longest = "kernel.31.lengthscale", *const longer =
 																		"kernel.310.lengthscale";
-	odvgp__params p;
+	gp__params p;
 	odvgp_slot slot[4];
-	odvgp__slot_state state[4];
+	gp__slot_state state[4];
 	memset(&p, 0, sizeof p);
 	p.slot = slot, p.state = state;
 	p.layers = 8, p.layer = 7;
-	odvgp__slot_add(&p, "kernel.0.lengthscale", 0, 1, 1, 1, 1);
-	odvgp__slot_add(&p, longest, 0, 1, 2, 1, 1);
+	gp__slot_add(&p, "kernel.0.lengthscale", 0, 1, 1, 1, 1);
+	gp__slot_add(&p, longest, 0, 1, 2, 1, 1);
 	CHECK(!strcmp(slot[2].name, "layer7.kernel.31.lengthscale"));
-	CHECK(odvgp__slot_index(&p, slot[2].name) == 2 && !p.bad);
-	odvgp__slot_add(&p, longer, 0, 1, 3, 1, 1);
+	CHECK(gp__slot_index(&p, slot[2].name) == 2 && !p.bad);
+	gp__slot_add(&p, longer, 0, 1, 3, 1, 1);
 	CHECK(p.bad);
 }
 
@@ -580,9 +580,9 @@ static names all_slot_names(void)
 	odvgp_config c = random_config(9, 1, 1, 2, 0);
 	int kernel, mean, cov, param, function, gamma, i;
 	n.count = 0;
-	for (kernel = 0; kernel < ODVGP__BASE_KERNEL_TYPES; kernel++)
-		for (mean = 0; mean < ODVGP__COUNT(odvgp__mean_parts); mean++)
-			for (cov = 0; cov < ODVGP__COUNT(odvgp__cov_parts); cov++)
+	for (kernel = 0; kernel < GP__BASE_KERNEL_TYPES; kernel++)
+		for (mean = 0; mean < GP__COUNT(gp__mean_parts); mean++)
+			for (cov = 0; cov < GP__COUNT(gp__cov_parts); cov++)
 				for (param = ODVGP_PARAMETRISATION_WHITENED; param <= ODVGP_PARAMETRISATION_A_BETA;
 						param++)
 					for (function = ODVGP_MEAN_FUNCTION_ZERO;
@@ -591,7 +591,7 @@ static names all_slot_names(void)
 							size_t bytes;
 							void *block;
 							odvgp_model *m;
-							c.layer[0].kernel = odvgp__base_kernel_kinds[kernel].name;
+							c.layer[0].kernel = gp__base_kernel_kinds[kernel].name;
 							c.layer[0].mean_part = (odvgp_mean_part)mean;
 							c.layer[0].cov_part = (odvgp_cov_part)cov;
 							c.reproduce.parametrisation = (odvgp_parametrisation)param;
@@ -623,10 +623,10 @@ TEST(the_header_lists_all_slots_and_matrices)
 		CHECK_SAY(has_name(&said, real.name[i]), "the list does not have %s", real.name[i]);
 	for (i = 0; i < said.count; i++)
 		CHECK_SAY(has_name(&real, said.name[i]), "no model has %s", said.name[i]);
-	for (i = 0; i < ODVGP__JITTERS; i++)
-		CHECK_SAY(has_name(&matrices, odvgp__jitter_matrices[i]), "%s gets jitter",
-				odvgp__jitter_matrices[i]);
-	CHECK_INT(matrices.count, ODVGP__JITTERS);
+	for (i = 0; i < GP__JITTERS; i++)
+		CHECK_SAY(has_name(&matrices, gp__jitter_matrices[i]), "%s gets jitter",
+				gp__jitter_matrices[i]);
+	CHECK_INT(matrices.count, GP__JITTERS);
 	test_note("%d names", real.count);
 }
 

@@ -32,12 +32,12 @@ TEST(each_byte_belongs_to_one_field)
 	} others[] = {
 #define OTHER(name) {#name, offsetof(odvgp_config, name), sizeof(((odvgp_config *)0)->name)}
 			OTHER(threads)};
-	const odvgp__field *field;
+	const gp__field *field;
 	unsigned char owners[sizeof(odvgp_config)] = {0};
 	size_t i, k;
-	for (i = 0; (field = odvgp__field_at((ptrdiff_t)i)) != NULL; i++)
-		for (int l = 0; l < (odvgp__field_in_layer(field) ? ODVGP_MAX_LAYERS : 1); l++) {
-			const odvgp__field at = odvgp__field_of_layer(field, l);
+	for (i = 0; (field = gp__field_at((ptrdiff_t)i)) != NULL; i++)
+		for (int l = 0; l < (gp__field_in_layer(field) ? ODVGP_MAX_LAYERS : 1); l++) {
+			const gp__field at = gp__field_of_layer(field, l);
 			CHECK_SAY(at.offset + at.bytes <= sizeof owners, "%s", field->name);
 			for (k = 0; k < field->bytes; k++) owners[at.offset + k]++;
 		}
@@ -51,18 +51,18 @@ TEST(each_byte_belongs_to_one_field)
     of its range. */
 TEST(types_fit_their_fields)
 {
-	const odvgp__field *f;
+	const gp__field *f;
 	ptrdiff_t i;
-	for (i = 0; (f = odvgp__field_at(i)) != NULL; i++) {
-		size_t want = f->type == ODVGP__FIELD_REAL       ? sizeof(odvgp_real)
-					  : f->type == ODVGP__FIELD_SCHEDULE ? sizeof(odvgp_schedule)
-					  : f->type == ODVGP__FIELD_BITS     ? sizeof(uint64_t)
-					  : f->type == ODVGP__FIELD_TEXT     ? sizeof(char *)
-					  : f->type == ODVGP__FIELD_CHOICE   ? f->bytes
-														 : sizeof(ptrdiff_t);
+	for (i = 0; (f = gp__field_at(i)) != NULL; i++) {
+		size_t want = f->type == GP__FIELD_REAL       ? sizeof(odvgp_real)
+					  : f->type == GP__FIELD_SCHEDULE ? sizeof(odvgp_schedule)
+					  : f->type == GP__FIELD_BITS     ? sizeof(uint64_t)
+					  : f->type == GP__FIELD_TEXT     ? sizeof(char *)
+					  : f->type == GP__FIELD_CHOICE   ? f->bytes
+													  : sizeof(ptrdiff_t);
 		CHECK_SAY(
 				f->bytes == want && f->bytes, "%s has %lu bytes", f->name, (unsigned long)f->bytes);
-		CHECK_SAY((f->type == ODVGP__FIELD_CHOICE) == (f->words != NULL), "%s: words", f->name);
+		CHECK_SAY((f->type == GP__FIELD_CHOICE) == (f->words != NULL), "%s: words", f->name);
 		if (!f->words) continue;
 		CHECK_SAY(f->bytes == 1 || f->bytes == 2 || f->bytes == sizeof(int), "%s", f->name);
 		int words = 1;
@@ -82,8 +82,8 @@ TEST(choices_of_all_sizes)
 			unsigned char at[2 * sizeof(int)], around[2 * sizeof(int)];
 			int fits = sizes[s] >= sizeof(int) || values[i] >> (8 * sizes[s]) == 0;
 			memset(at, 0x5a, sizeof at), memset(around, 0x5a, sizeof around);
-			CHECK_INT(odvgp__choice_set(at + 1, sizes[s], values[i]), fits);
-			if (fits) CHECK_INT(odvgp__choice_get(at + 1, sizes[s]), values[i]);
+			CHECK_INT(gp__choice_set(at + 1, sizes[s], values[i]), fits);
+			if (fits) CHECK_INT(gp__choice_get(at + 1, sizes[s]), values[i]);
 			CHECK_BITS(at, around, 1);
 			CHECK_BITS(at + 1 + sizes[s], around, sizeof at - 1 - sizes[s]);
 		}
@@ -296,7 +296,7 @@ TEST(each_name_sets_its_field)
 	WORD("isa", "sse2", isa, ODVGP_ISA_SSE2);
 	WORD("isa", "neon", isa, ODVGP_ISA_NEON);
 	for (i = 0; odvgp_config_name(i); i++) {
-		const odvgp__field *field = odvgp__field_at(i);
+		const gp__field *field = gp__field_at(i);
 		unsigned all = field->words ? (2u << (int)field->most) - 1 : 1;
 		CHECK_SAY(seen[i] == all, "%s is not tested with all its words", field->name);
 	}
@@ -459,7 +459,7 @@ TEST(names_and_size)
 {
 	int n = 0, i, k;
 	while (odvgp_config_name(n)) n++;
-	CHECK_INT(n, ODVGP__COUNT(odvgp__fields) + ODVGP__COUNT(odvgp__unsaved_fields));
+	CHECK_INT(n, GP__COUNT(gp__fields) + GP__COUNT(gp__unsaved_fields));
 	CHECK(!odvgp_config_name(-1) && !odvgp_config_name(INT_MIN) && !odvgp_config_name(n + 1) &&
 			!odvgp_config_name(INT_MAX));
 	for (i = 0; i < n; i++)

@@ -183,8 +183,8 @@ TEST(statistics_of_each_layer)
 	int k, l, b;
 	for (k = 0; k < MEMBERS; k += 2) {
 		odvgp_config c = stack(9, width, 3, &members[k]);
-		odvgp__rows rows;
-		odvgp__wants_list only = {0, 1, 0, ODVGP__FOR_BOUND};
+		gp__rows rows;
+		gp__wants_list only = {0, 1, 0, GP__FOR_BOUND};
 		odvgp_real *g, e, kl;
 		int bad;
 		c.tile = 4;
@@ -193,14 +193,14 @@ TEST(statistics_of_each_layer)
 		fixture a = make_stack(&c);
 		g = NEW(odvgp_real, odvgp_param_count(a.m));
 		elbo_of(&a, NULL, g);
-		rows = odvgp__rows_plain(a.X, a.Y, a.N);
-		CHECK_STATUS(odvgp__evaluate(a.m, &rows, only, &e, &kl, &bad, NULL), ODVGP_OK);
+		rows = gp__rows_plain(a.X, a.Y, a.N);
+		CHECK_STATUS(gp__evaluate(a.m, &rows, only, &e, &kl, &bad, NULL), ODVGP_OK);
 		for (l = 0; l < 3; l++)
-			for (b = 0; b < ODVGP__BLOCKS; b++) {
-				const odvgp__block *block = &a.m->unit[l].block[b];
+			for (b = 0; b < GP__BLOCKS; b++) {
+				const gp__block *block = &a.m->unit[l].block[b];
 				ptrdiff_t M = block->M, P = a.m->unit[l].P, p, i, j, q;
 				if (!block->stats.id) continue;
-				const odvgp__node *stats = &a.m->tape.node[block->stats.id];
+				const gp__node *stats = &a.m->tape.node[block->stats.id];
 				const odvgp_real *mu = a.m->tape.node[block->mu.id].v,
 								 *Q = a.m->tape.node[block->sqrt.id].v,
 								 *dmu = g + a.m->par.slot[block->slot_mu].offset,
@@ -576,7 +576,7 @@ TEST(predictions_are_mixtures)
 				CHECK_STATUS(odvgp_predict(&server[l], x, T, mean, var, NULL, scratch[l], need[l]),
 						ODVGP_OK);
 				for (p = 0; p < P; p++) {
-					double z = odvgp__normal(c.seed, (uint64_t)(4 - l), (uint64_t)(s / 2 * P + p));
+					double z = gp__normal(c.seed, (uint64_t)(4 - l), (uint64_t)(s / 2 * P + p));
 					for (i = 0; i < T; i++)
 						x[i * P + p] =
 								(odvgp_real)((double)mean[p * T + i] +
@@ -726,7 +726,7 @@ TEST(forged_stacks_are_refused)
 	static const ptrdiff_t width[] = {2, 2, 1};
 	static const unsigned char forged[] = {0, 1, 3, 200, 255};
 	odvgp_config c = stack(12, width, 2, &members[2]);
-	odvgp__file_head h;
+	gp__file_head h;
 	odvgp_info info = no_info();
 	unsigned char *file, *block;
 	odvgp_server server;
@@ -735,11 +735,11 @@ TEST(forged_stacks_are_refused)
 	test_seed = 16;
 	fixture a = start_stack(&c), b = a;
 	file = save_file(a.m, NULL, "", &bytes);
-	CHECK_STATUS(odvgp__file_open(file, bytes, &h, &info), ODVGP_OK);
-	from = (size_t)(ODVGP__FILE_HEAD + h.state_bytes);
-	for (i = ODVGP__FILE_HEAD; i < bytes - 8; i += 4) {
+	CHECK_STATUS(gp__file_open(file, bytes, &h, &info), ODVGP_OK);
+	from = (size_t)(GP__FILE_HEAD + h.state_bytes);
+	for (i = GP__FILE_HEAD; i < bytes - 8; i += 4) {
 		/* the config and units; each predictor's head */
-		if (i > ODVGP__FILE_HEAD + 1200 && i < from) continue;
+		if (i > GP__FILE_HEAD + 1200 && i < from) continue;
 		if (i > from + 2000) break;
 		for (k = 0; k < sizeof forged; k++) {
 			unsigned char keep = file[i];
@@ -748,13 +748,13 @@ TEST(forged_stacks_are_refused)
 			odvgp_status s;
 			if (keep == forged[k]) continue;
 			file[i] = forged[k];
-			sum = odvgp__checksum(file, bytes - 8);
+			sum = gp__checksum(file, bytes - 8);
 			for (j = 0; j < 8; j++) file[bytes - 8 + (size_t)j] = (unsigned char)(sum >> (8 * j));
 			s = load_file(file, bytes, &b);
 			free(b.block);
 			tried++;
 			refused += s != ODVGP_OK;
-			if (i == ODVGP__FILE_HEAD) CHECK_SAY(s != ODVGP_OK, "%d layers", forged[k]);
+			if (i == GP__FILE_HEAD) CHECK_SAY(s != ODVGP_OK, "%d layers", forged[k]);
 			if (i >= from && odvgp_server_size(file, bytes, &need, NULL, NULL, NULL) == ODVGP_OK) {
 				block = NEW(unsigned char, need);
 				odvgp_server_from_file(&server, file, bytes, test_isa(), block, need, NULL);
@@ -771,21 +771,21 @@ TEST(forged_stacks_are_refused)
 	CHECK_STATUS(
 			odvgp_server_from_block(&server, block, need - 8, test_isa(), NULL), ODVGP_E_FORMAT);
 	{
-		odvgp__predictor *p = (odvgp__predictor *)(void *)block,
-						 *above = (odvgp__predictor *)(uintptr_t)odvgp__predictor_above(p);
+		gp__predictor *p = (gp__predictor *)(void *)block,
+					  *above = (gp__predictor *)(uintptr_t)gp__predictor_above(p);
 		CHECK(above->layers == 1 && above->D == p->P);
 		p->layers = 3;
-		odvgp__predictor_sum(p, p->checksum);
+		gp__predictor_sum(p, p->checksum);
 		REFUSED(odvgp_server_from_block(&server, block, need, test_isa(), &info), ODVGP_E_FORMAT);
 		p->layers = 2;
 		p->samples = 7;
-		odvgp__predictor_sum(p, p->checksum);
+		gp__predictor_sum(p, p->checksum);
 		REFUSED(odvgp_server_from_block(&server, block, need, test_isa(), &info), ODVGP_E_FORMAT);
 		p->samples = 0;
-		odvgp__predictor_sum(p, p->checksum);
+		gp__predictor_sum(p, p->checksum);
 		REFUSED(odvgp_server_from_block(&server, block, need, test_isa(), &info), ODVGP_E_FORMAT);
 		p->samples = above->samples;
-		odvgp__predictor_sum(p, p->checksum);
+		gp__predictor_sum(p, p->checksum);
 		CHECK_STATUS(odvgp_server_from_block(&server, block, need, test_isa(), NULL), ODVGP_OK);
 		above->checksum[0]++;
 		REFUSED(odvgp_server_from_block(&server, block, need, test_isa(), &info), ODVGP_E_FORMAT);
@@ -1048,7 +1048,7 @@ TEST(drafts_count_what_models_hold)
 	for (k = 0; k < MEMBERS; k++)
 		for (way = 0; way < 4; way++) {
 			odvgp_config c = stack(30, width, 3, &members[k]);
-			odvgp__draft draft;
+			gp__draft draft;
 			size_t bytes, need, size;
 			c.lik.weights = way & 1;
 			if (way & 2) {
@@ -1062,11 +1062,11 @@ TEST(drafts_count_what_models_hold)
 			fixture a;
 			memset(&a, 0, sizeof a);
 			make_block(&a, &c);
-			odvgp_model *d = odvgp__draft_start(&draft, odvgp__make_from_config, &c);
+			odvgp_model *d = gp__draft_start(&draft, gp__make_from_config, &c);
 			const odvgp_model *m = a.m;
-			odvgp__model_config(d, &c);
+			gp__model_config(d, &c);
 			CHECK_INT(d->cfg.tile, m->cfg.tile);
-			CHECK_STATUS(odvgp__model_measure(d, &need, NULL), ODVGP_OK);
+			CHECK_STATUS(gp__model_measure(d, &need, NULL), ODVGP_OK);
 			CHECK_INT(need, a.bytes);
 			CHECK_INT(d->par.slots, m->par.slots);
 			CHECK_INT(d->par.count, m->par.count);
@@ -1077,7 +1077,7 @@ TEST(drafts_count_what_models_hold)
 			CHECK_INT(d->tape.scratch.used, m->tape.scratch.used);
 			CHECK_INT(d->data_sds, m->data_sds);
 			bytes = odvgp_save_size(m, 0);
-			CHECK_INT(odvgp__file_state_bytes(d), odvgp__file_state_bytes(m));
+			CHECK_INT(gp__file_state_bytes(d), gp__file_state_bytes(m));
 			unsigned char *file = NEW(unsigned char, bytes);
 			CHECK_STATUS(odvgp_save(a.m, NULL, NULL, 0, file, bytes, NULL), ODVGP_OK);
 			CHECK_STATUS(

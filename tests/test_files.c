@@ -292,13 +292,13 @@ TEST(kernels_have_their_numbers)
 	static const char *const names[] = {"rbf", "matern12", "matern32", "matern52", "rq", "periodic",
 			"linear", "polynomial", "constant", "white"};
 	uint64_t number;
-	CHECK_INT(ODVGP__BASE_KERNEL_TYPES, sizeof names / sizeof *names);
+	CHECK_INT(GP__BASE_KERNEL_TYPES, sizeof names / sizeof *names);
 	for (number = 0; number < sizeof names / sizeof *names; number++) {
 		odvgp_config c = odvgp_config_defaults(N, D, P, M, 0);
 		odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
 		odvgp_real X[N * D], Y[N * P];
 		odvgp_model *m;
-		odvgp__file f = odvgp__file_make(ODVGP__FILE_MEASURE, NULL, 0);
+		gp__file f = gp__file_make(GP__FILE_MEASURE, NULL, 0);
 		unsigned char *file;
 		size_t bytes, at;
 		char text[40];
@@ -312,8 +312,8 @@ TEST(kernels_have_their_numbers)
 		bytes = odvgp_save_size(m, 0);
 		file = NEW(unsigned char, bytes);
 		CHECK_STATUS(odvgp_save(m, NULL, NULL, 0, file, bytes, NULL), ODVGP_OK);
-		odvgp__file_config(&f, &m->cfg);
-		at = ODVGP__FILE_HEAD + f.used;
+		gp__file_config(&f, &m->cfg);
+		at = GP__FILE_HEAD + f.used;
 		/* A unit begins with 4 sizes and 5 choices, then the number of terms. */
 		CHECK_INT(get_bits(file + at, 4), 1);
 		CHECK_INT(get_bits(file + at + 4, 8), D);

@@ -13,14 +13,14 @@ TEST(damaged_blocks_are_refused)
 	fixture a;
 	size_t bytes, i, wrong = 0;
 	unsigned char *block;
-	odvgp__predictor *head;
+	gp__predictor *head;
 	odvgp_server server;
 	test_seed = 336;
 	c.layer[0].kernel = "rbf + white(0.1)";
 	a = make(&c);
 	bytes = odvgp_predictor_size(a.m);
 	block = NEW(unsigned char, bytes + 8);
-	head = (odvgp__predictor *)(void *)block;
+	head = (gp__predictor *)(void *)block;
 	CHECK_STATUS(serve(a.m, NULL, block, bytes, &server, NULL), ODVGP_OK);
 	CHECK(server.block == block && server.D == 2 && server.P == 1 && server.F == 1 &&
 			server.T == 1);
@@ -55,20 +55,20 @@ TEST(damaged_blocks_are_refused)
 		uint32_t *field = i == 0 ? &head->version : i == 1 ? &head->real_size : &head->base_kernels;
 		uint32_t keep = *field;
 		*field = i == 0 ? keep + 1 : i == 1 ? 12 - keep : ODVGP_MAX_BASE_KERNELS + 1;
-		if (i < 2) odvgp__predictor_sum(head, head->checksum);
+		if (i < 2) gp__predictor_sum(head, head->checksum);
 		REFUSED(odvgp_server_from_block(&server, block, bytes, test_isa(), &info),
 				ODVGP_E_UNSUPPORTED);
 		*field = keep;
 	}
 	/* No model has these numbers. */
 	for (i = 0; i < 2; i++) {
-		odvgp_real *x = i ? odvgp__view_of(head).x_scale : odvgp__view_of(head).L, keep = *x;
+		odvgp_real *x = i ? gp__view_of(head).x_scale : gp__view_of(head).L, keep = *x;
 		*x = i ? 0 : (odvgp_real)NAN;
-		odvgp__predictor_sum(head, head->checksum);
+		gp__predictor_sum(head, head->checksum);
 		REFUSED(odvgp_server_from_block(&server, block, bytes, test_isa(), &info), ODVGP_E_FORMAT);
 		*x = keep;
 	}
-	odvgp__predictor_sum(head, head->checksum);
+	gp__predictor_sum(head, head->checksum);
 	CHECK(untouched(&server, sizeof server));
 	CHECK_STATUS(odvgp_server_from_block(&server, block, bytes, test_isa(), NULL), ODVGP_OK);
 	free(block);
@@ -180,16 +180,16 @@ TEST(damaged_files_are_refused)
 		/* Newer and older versions: */
 		for (wrong = 0; wrong < 7; wrong++) {
 			odvgp_info said = no_info();
-			if (wrong == ODVGP__FILE_VERSION) continue;
+			if (wrong == GP__FILE_VERSION) continue;
 			memcpy(other, file, bytes);
 			other[8] = (unsigned char)wrong;
-			sum = odvgp__checksum(other, bytes - 8);
+			sum = gp__checksum(other, bytes - 8);
 			for (i = 0; i < 8; i++) other[bytes - 8 + i] = (unsigned char)(sum >> (8 * i));
 			CHECK(refused(other, bytes, block, block_bytes));
 			REFUSED(odvgp_load(other, bytes, NULL, test_isa(), block, block_bytes, &m, &info),
 					ODVGP_E_UNSUPPORTED);
 			(void)odvgp_load(other, bytes, NULL, test_isa(), block, block_bytes, &m, &said);
-			CHECK_SAY(strstr(said.text, wrong < ODVGP__FILE_VERSION
+			CHECK_SAY(strstr(said.text, wrong < GP__FILE_VERSION
 												? "of an older format: train the model again"
 												: "of a newer format") != NULL,
 					"version %d: %s", (int)wrong, said.text);
@@ -204,7 +204,7 @@ TEST(damaged_files_are_refused)
 /*  Writes the correct checksum of the file's current contents. */
 static void mend(unsigned char *file, size_t bytes)
 {
-	uint64_t sum = odvgp__checksum(file, bytes - 8);
+	uint64_t sum = gp__checksum(file, bytes - 8);
 	int i;
 	for (i = 0; i < 8; i++) file[bytes - 8 + (size_t)i] = (unsigned char)(sum >> (8 * i));
 }
@@ -317,7 +317,7 @@ TEST(forged_units_are_refused)
 	for (which = 0; which < 2; which++) {
 		odvgp_config c = config(12, 2, 2, 3, 4);
 		fixture a;
-		odvgp__file f = odvgp__file_make(ODVGP__FILE_MEASURE, NULL, 0);
+		gp__file f = gp__file_make(GP__FILE_MEASURE, NULL, 0);
 		size_t bytes, at, end, kernel, i, model_bytes, taken = 0, wrong = 0;
 		unsigned char *file;
 		if (which)
@@ -326,17 +326,17 @@ TEST(forged_units_are_refused)
 		test_seed = 339;
 		a = make(&c);
 		file = save_file(a.m, NULL, "", &bytes);
-		odvgp__file_config(&f, &a.m->cfg);
-		at = ODVGP__FILE_HEAD + f.used;
-		odvgp__file_units(&f, a.m);
-		end = ODVGP__FILE_HEAD + f.used;
+		gp__file_config(&f, &a.m->cfg);
+		at = GP__FILE_HEAD + f.used;
+		gp__file_units(&f, a.m);
+		end = GP__FILE_HEAD + f.used;
 		kernel = at + UNIT_HEAD;
 		memset(&model_bytes, PATTERN, sizeof model_bytes);
 		for (i = at; i < end; i++) {
 			unsigned char keep = file[i];
 			int bit;
 			if (i == kernel)
-				i += 4 * odvgp__kernel_words(a.m->unit[0].kernel.base_kernels), keep = file[i];
+				i += 4 * gp__kernel_words(a.m->unit[0].kernel.base_kernels), keep = file[i];
 			for (bit = 0; bit <= 8; bit++) {
 				odvgp_info info = no_info();
 				odvgp_status s;
@@ -367,11 +367,11 @@ TEST(forged_units_are_refused)
 
 /*  Packs a forged kernel into the words of a kernel with the given number of base kernels; the
     forged counts do not change the number of words. */
-static void pack_forged(const odvgp__kernel *k, uint32_t base_kernels, uint32_t *to)
+static void pack_forged(const gp__kernel *k, uint32_t base_kernels, uint32_t *to)
 {
-	odvgp__kernel same = *k;
+	gp__kernel same = *k;
 	same.base_kernels = base_kernels, same.nnode = 2 * base_kernels - 1;
-	odvgp__kernel_pack(&same, to);
+	gp__kernel_pack(&same, to);
 	to[1] = k->nnode;
 }
 
@@ -379,7 +379,7 @@ static void pack_forged(const odvgp__kernel *k, uint32_t base_kernels, uint32_t 
     a time are out of range. */
 TEST(forged_kernels_are_refused)
 {
-#define K(field) offsetof(odvgp__kernel, field)
+#define K(field) offsetof(gp__kernel, field)
 	static const struct {
 		const char *words;
 		size_t at;
@@ -414,7 +414,7 @@ TEST(forged_kernels_are_refused)
 			{"a node twice", K(node[2][2]), 0, 0, 0},
 			{"a base kernel twice", K(node[1][1]), 0, 0, 0},
 			{"a node's base kernel", K(node[1][1]), 2, 0, 0},
-			{"a type", K(base[0].type), ODVGP__BASE_KERNEL_TYPES, 0, 0},
+			{"a type", K(base[0].type), GP__BASE_KERNEL_TYPES, 0, 0},
 			{"ard", K(base[0].ard), 2, 0, 0},
 			{"ard off", K(base[1].ard), 0, 0, 0},
 			{"lengthscales", K(base[1].nls), 3, 0, 0},
@@ -423,12 +423,12 @@ TEST(forged_kernels_are_refused)
 			{"variances", K(base[0].nvar), 2, 0, 0},
 			{"place of the shape parameter", K(base[0].shape_param), 100, 0, 0},
 			{"a degree", K(base[0].degree), 3, 0, 0},
-			{"a kernel with more numbers", K(base[0].type), ODVGP__RQ, 0, 0},
-			{"a kernel without inputs", K(base[0].type), ODVGP__CONSTANT, 0, 0},
-			{"a kernel without a lengthscale for each column", K(base[1].type), ODVGP__POLYNOMIAL,
+			{"a kernel with more numbers", K(base[0].type), GP__RQ, 0, 0},
+			{"a kernel without inputs", K(base[0].type), GP__CONSTANT, 0, 0},
+			{"a kernel without a lengthscale for each column", K(base[1].type), GP__POLYNOMIAL,
 					K(base[1].degree), 2},
 			{"columns", K(base[0].ndims), 2, 0, 0},
-			{"number of ranges", K(base[0].nranges), ODVGP__MAX_RANGES + 1, 0, 0},
+			{"number of ranges", K(base[0].nranges), GP__MAX_RANGES + 1, 0, 0},
 			{"a range beyond the inputs", K(base[0].range[0][0]), 7, K(base[0].range[0][1]), 8},
 			{"a range far beyond", K(base[0].range[0][0]), 0xfffffff0u, K(base[0].range[0][1]),
 					0xfffffff1u},
@@ -453,9 +453,9 @@ TEST(forged_kernels_are_refused)
 		/* Forge the model's section of the file, the same with a tile of 0, and the predictor's
            section. */
 		for (part = 0; part < PARTS; part++) {
-			odvgp__kernel keep, *k;
-			odvgp__file f;
-			odvgp__predictor_start head;
+			gp__kernel keep, *k;
+			gp__file f;
+			gp__predictor_start head;
 			uint64_t sum;
 			size_t model_bytes = 0, pred_bytes = 0;
 			odvgp_info info = no_info();
@@ -470,7 +470,7 @@ TEST(forged_kernels_are_refused)
 				for (state = 0, j = 0; j < 8; j++) state |= (size_t)file[16 + j] << (8 * j);
 				other = NEW(unsigned char, bytes);
 			}
-			f = odvgp__file_make(ODVGP__FILE_WRITE, other, bytes);
+			f = gp__file_make(GP__FILE_WRITE, other, bytes);
 			k = &a.m->unit[0].kernel;
 			keep = *k;
 			tile = a.m->cfg.tile;
@@ -479,25 +479,25 @@ TEST(forged_kernels_are_refused)
 			if (list[i].at2) memcpy((unsigned char *)k + list[i].at2, &list[i].value2, 4);
 			if (part != PREDICTOR) {
 				if (part == TILE_0) a.m->cfg.tile = 0;
-				f.used = ODVGP__FILE_HEAD;
-				odvgp__file_config(&f, &a.m->cfg);
+				f.used = GP__FILE_HEAD;
+				gp__file_config(&f, &a.m->cfg);
 				f.used += UNIT_HEAD - 4;
-				odvgp__file_u32(&f, &k->base_kernels);
+				gp__file_u32(&f, &k->base_kernels);
 				pack_forged(k, keep.base_kernels, head.words);
-				odvgp__file_words(&f, head.words, odvgp__kernel_words(keep.base_kernels) * 4);
+				gp__file_words(&f, head.words, gp__kernel_words(keep.base_kernels) * 4);
 			} else {
-				odvgp__file r = odvgp__file_make(ODVGP__FILE_READ, file, bytes);
-				r.used = ODVGP__FILE_HEAD + state;
-				size_t words = odvgp__predictor_head(keep.base_kernels);
-				odvgp__file_words(&r, &head, words);
+				gp__file r = gp__file_make(GP__FILE_READ, file, bytes);
+				r.used = GP__FILE_HEAD + state;
+				size_t words = gp__predictor_head(keep.base_kernels);
+				gp__file_words(&r, &head, words);
 				pack_forged(k, keep.base_kernels, head.words + sizeof head.head / 4);
 				head.head.base_kernels = k->base_kernels;
-				f.used = ODVGP__FILE_HEAD + state;
-				odvgp__file_words(&f, &head, words);
+				f.used = GP__FILE_HEAD + state;
+				gp__file_words(&f, &head, words);
 			}
 			a.m->unit[0].kernel = keep;
 			a.m->cfg.tile = tile;
-			sum = odvgp__checksum(other, bytes - 8);
+			sum = gp__checksum(other, bytes - 8);
 			for (j = 0; j < 8; j++) other[bytes - 8 + j] = (unsigned char)(sum >> (8 * j));
 			s = odvgp_load_size(
 					other, bytes, NULL, test_isa(), &model_bytes, &pred_bytes, NULL, NULL, &info);
@@ -526,8 +526,8 @@ TEST(forged_states_are_refused)
 		unsigned char *file;
 		void *block;
 		uint64_t sum;
-		odvgp__file f;
-		odvgp__jitter *jitter = a.m->unit[0].jitter;
+		gp__file f;
+		gp__jitter *jitter = a.m->unit[0].jitter;
 		odvgp_status s;
 		CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3, NULL, NULL, NULL), ODVGP_OK);
 		file = save_file(a.m, NULL, "", &bytes);
@@ -565,14 +565,14 @@ TEST(forged_states_are_refused)
 		case 30: a.m->unit[0].lbfgs_jitter[1] = -1; break;
 		default: break;
 		}
-		f = odvgp__file_make(ODVGP__FILE_WRITE, file, bytes);
-		f.used = ODVGP__FILE_HEAD;
-		odvgp__file_config(&f, &a.m->cfg);
-		odvgp__file_units(&f, a.m);
+		f = gp__file_make(GP__FILE_WRITE, file, bytes);
+		f.used = GP__FILE_HEAD;
+		gp__file_config(&f, &a.m->cfg);
+		gp__file_units(&f, a.m);
 		/* The arrays of the state keep their sizes. */
 		a.m->unit[0].P = a.m->F = a.m->T = 1;
-		odvgp__file_model_state(&f, a.m);
-		sum = odvgp__checksum(file, bytes - 8);
+		gp__file_model_state(&f, a.m);
+		sum = gp__checksum(file, bytes - 8);
 		for (i = 0; i < 8; i++) file[bytes - 8 + i] = (unsigned char)(sum >> (8 * i));
 		block = test_alloc(a.bytes);
 		s = odvgp_load(file, bytes, NULL, test_isa(), block, a.bytes, &b, &info);
@@ -592,8 +592,8 @@ TEST(forged_predictors_are_refused)
 	static const double values[] = {NAN, HUGE_VAL, -HUGE_VAL, 0, -1};
 	ptrdiff_t at[6], reals;
 	fixture a;
-	odvgp__predictor head;
-	odvgp__view v;
+	gp__predictor head;
+	gp__view v;
 	size_t bytes, pred_bytes, first, i, k;
 	unsigned char *file, *other;
 	void *pred;
@@ -603,10 +603,10 @@ TEST(forged_predictors_are_refused)
 	other = NEW(unsigned char, bytes);
 	pred_bytes = odvgp_predictor_size(a.m);
 	pred = test_alloc(pred_bytes);
-	odvgp__predictor_sizes(&a.m->unit[0], &head);
+	gp__predictor_sizes(&a.m->unit[0], &head);
 	{
-		odvgp_real *base = NEW(odvgp_real, odvgp__view_layout(&head, NULL, &v));
-		reals = odvgp__view_layout(&head, base, &v);
+		odvgp_real *base = NEW(odvgp_real, gp__view_layout(&head, NULL, &v));
+		reals = gp__view_layout(&head, base, &v);
 		/* These must be positive. */
 		at[0] = v.hyp - base, at[1] = v.lik_params - base, at[2] = v.x_scale - base,
 		at[3] = v.y_scale - base;
@@ -620,14 +620,14 @@ TEST(forged_predictors_are_refused)
 			odvgp_server server;
 			odvgp_real x = (odvgp_real)values[k];
 			odvgp_info info = no_info();
-			odvgp__file f = odvgp__file_make(ODVGP__FILE_WRITE, other, bytes);
+			gp__file f = gp__file_make(GP__FILE_WRITE, other, bytes);
 			int good = i >= 4 && k >= 3;
 			odvgp_status s;
 			memcpy(other, file, bytes);
 			f.used = first + (size_t)at[i] * sizeof x;
-			odvgp__file_reals(&f, &x, 1, (int)sizeof x);
+			gp__file_reals(&f, &x, 1, (int)sizeof x);
 			f.used = bytes - 8;
-			odvgp__file_bits(&f, odvgp__checksum(other, bytes - 8), 8);
+			gp__file_bits(&f, gp__checksum(other, bytes - 8), 8);
 			memset(&server, 0, sizeof server);
 			s = odvgp_server_from_file(&server, other, bytes, test_isa(), pred, pred_bytes, &info);
 			CHECK_SAY(s == (good ? ODVGP_OK : ODVGP_E_FORMAT) && !server.block == !good,

@@ -35,15 +35,15 @@ TEST(log_gamma_and_its_derivative)
 	double x;
 	for (x = 1e-12; x < 1e12; x *= 1.37) {
 		wide g = wide_lgamma((wide)x), d = wide_digamma((wide)x);
-		CHECK_NEAR(odvgp__lgamma(x), g, 4e-15 * (1 + fabs((double)g)));
-		CHECK_NEAR(odvgp__digamma(x), d, 4e-15 * (1 + fabs((double)d)));
+		CHECK_NEAR(gp__lgamma(x), g, 4e-15 * (1 + fabs((double)g)));
+		CHECK_NEAR(gp__digamma(x), d, 4e-15 * (1 + fabs((double)d)));
 	}
-	CHECK_NEAR(odvgp__lgamma(1), 0, 4e-15);
-	CHECK_NEAR(odvgp__lgamma(0.5), 0.5 * log(3.14159265358979323846), 4e-15);
+	CHECK_NEAR(gp__lgamma(1), 0, 4e-15);
+	CHECK_NEAR(gp__lgamma(0.5), 0.5 * log(3.14159265358979323846), 4e-15);
 	for (x = 0.01; x < 1e9; x *= 3.1) {
 		wide r = wide_lgamma((wide)x + 3) - wide_lgamma((wide)x) - 3 * logl((wide)x),
 			 exact = logl(1 + 1 / (wide)x) + logl(1 + 2 / (wide)x);
-		CHECK_NEAR(odvgp__lgamma_rise(x, 3), exact, 1e-14 * (1 + fabs((double)exact)));
+		CHECK_NEAR(gp__lgamma_rise(x, 3), exact, 1e-14 * (1 + fabs((double)exact)));
 		if (x < 100) CHECK_NEAR(r, exact, 1e-15 * (1 + fabs((double)exact)));
 	}
 }
@@ -56,7 +56,7 @@ TEST(nodes_of_gauss_and_hermite)
 		ptrdiff_t H = sizes[s], h;
 		odvgp_real t[200], w[200];
 		double moment = 1, least = (double)sizeof(odvgp_real) == 4 ? 1e-5 : 1e-13;
-		odvgp__gauss_hermite(H, t, w);
+		gp__gauss_hermite(H, t, w);
 		for (k = 0; k < 8 && k < H; moment *= 2 * k + 1, k++) {
 			double sum = 0;
 			for (h = 0; h < H; h++) sum += (double)w[h] * pow((double)t[h], 2 * k);
@@ -77,11 +77,11 @@ typedef struct setup {
 static odvgp_blas blas;
 static void *blas_block;
 
-static const odvgp__likelihood *row_of(const char *name)
+static const gp__likelihood *row_of(const char *name)
 {
 	ptrdiff_t i;
-	for (i = 0; i < ODVGP__COUNT(odvgp__likelihoods); i++)
-		if (!strcmp(odvgp__likelihoods[i].name, name)) return &odvgp__likelihoods[i];
+	for (i = 0; i < GP__COUNT(gp__likelihoods); i++)
+		if (!strcmp(gp__likelihoods[i].name, name)) return &gp__likelihoods[i];
 	return NULL;
 }
 enum { EXPECT, DENSITY, MEAN, VARIANCE };
@@ -90,12 +90,12 @@ enum { EXPECT, DENSITY, MEAN, VARIANCE };
 static double value_of(const setup *s, double y, const double *mean, const double *var, int what,
 		ptrdiff_t k, double *dmean, double *dvar, double *dpar)
 {
-	static odvgp_real rule[1 + 2 * ODVGP__MOST_NODES];
+	static odvgp_real rule[1 + 2 * GP__MOST_NODES];
 	static ptrdiff_t H; /* whose nodes rule holds */
-	const odvgp__likelihood *lik = row_of(s->name);
+	const gp__likelihood *lik = row_of(s->name);
 	odvgp_real Y = (odvgp_real)y, m[MOST_F], v[MOST_F], dm[MOST_F], dv[MOST_F], par[MOST_PAR],
-			   out[MOST_F], *work = NEW(odvgp_real, odvgp__lik_work(lik, s->F));
-	odvgp__lik_job job;
+			   out[MOST_F], *work = NEW(odvgp_real, gp__lik_work(lik, s->F));
+	gp__lik_job job;
 	double result;
 	ptrdiff_t i;
 	memset(&job, 0, sizeof job);
@@ -106,15 +106,15 @@ static double value_of(const setup *s, double y, const double *mean, const doubl
 	for (i = 0; i < MOST_PAR; i++) par[i] = (odvgp_real)s->par[i];
 	if (H != s->H) {
 		H = s->H;
-		odvgp__gauss_hermite(H, rule + 1, rule + 1 + H);
+		gp__gauss_hermite(H, rule + 1, rule + 1 + H);
 	}
 	rule[0] = (odvgp_real)s->jitter;
 	job.lik = lik;
 	job.isa = blas.isa;
 	job.n = job.ld = 1;
 	job.F = s->F;
-	job.T = odvgp__lik_targets(lik, s->F);
-	job.classes = odvgp__classes(lik, s->F, s->classes);
+	job.T = gp__lik_targets(lik, s->F);
+	job.classes = gp__classes(lik, s->F, s->classes);
 	job.Y = &Y;
 	job.mean = m;
 	job.var = v;
@@ -159,9 +159,8 @@ enum { SETUPS = sizeof setups / sizeof *setups };
 /*  A target that the likelihood can take. */
 static double some_target(const setup *s)
 {
-	const odvgp__likelihood *lik = row_of(s->name);
-	if (lik->flags & ODVGP__LIK_CLASSES)
-		return (double)test_below(odvgp__classes(lik, s->F, s->classes));
+	const gp__likelihood *lik = row_of(s->name);
+	if (lik->flags & GP__LIK_CLASSES) return (double)test_below(gp__classes(lik, s->F, s->classes));
 	if (lik->whole) return (double)test_below(lik->most < 2 ? 2 : 9);
 	if (lik->least < 0) return test_between(-3, 3);
 	return lik->most < 2 ? test_between(0.02, 0.98) : test_between(0.05, 5);
@@ -174,11 +173,11 @@ TEST(derivatives_agree_with_differences)
 	test_seed = 15;
 	for (k = 0; k < SETUPS; k++)
 		for (round = 0; round < 6; round++) {
-			const odvgp__likelihood *lik = row_of(setups[k].name);
+			const gp__likelihood *lik = row_of(setups[k].name);
 			setup s = setups[k];
 			double mean[MOST_F], var[MOST_F], dm[MOST_F], dv[MOST_F], dpar[MOST_PAR],
 					y = some_target(&s);
-			ptrdiff_t i, numbers = odvgp__lik_all_numbers(lik, s.classes);
+			ptrdiff_t i, numbers = gp__lik_all_numbers(lik, s.classes);
 			double *x[2 * MOST_F + MOST_PAR], *d[2 * MOST_F + MOST_PAR];
 			int count = 0;
 			for (i = 0; i < s.F; i++) {
@@ -280,11 +279,11 @@ TEST(integrals_agree_with_long_double)
 	test_seed = 16;
 	for (k = 1; k < SETUPS; k++) {
 		setup s = setups[k];
-		const odvgp__likelihood *lik = row_of(s.name);
+		const gp__likelihood *lik = row_of(s.name);
 		if (s.F > 1 || s.classes == 2) continue;
 		s.H = 200;
 		for (round = 0; round < 12; round++) {
-			int exp_link = lik->expect == odvgp__exp_expect || !strcmp(s.name, "negative_binomial"),
+			int exp_link = lik->expect == gp__exp_expect || !strcmp(s.name, "negative_binomial"),
 				far = round > 7 && lik->most < 1e3 && strcmp(s.name, "beta"),
 				kink = !strcmp(s.name, "laplace");
 			double y = some_target(&s), mean = test_between(-2, 2), var = test_between(0.05, 0.8),
@@ -367,7 +366,7 @@ TEST(extremes_are_finite_and_right)
 		double mean[MOST_F] = {-40, 0, 0, 0}, var[MOST_F] = {1, 1, 1, 1}, dm[MOST_F], dv[MOST_F],
 			   dpar[MOST_PAR], v;
 		ptrdiff_t i;
-		if (!(row_of(s.name)->flags & ODVGP__LIK_CLASSES) || s.F < 2) continue;
+		if (!(row_of(s.name)->flags & GP__LIK_CLASSES) || s.F < 2) continue;
 		v = value_of(&s, 0, mean, var, EXPECT, 0, dm, dv, dpar);
 		if (!strcmp(s.name, "robustmax")) CHECK_NEAR(v, log(s.par[0] / (double)(s.F - 1)), 1e-2);
 		else CHECK_NEAR(v, -40 - (s.F > 2 ? log(2.0) + 0.29 : 0), 0.3);
@@ -398,10 +397,10 @@ TEST(moments_of_y)
 	int k;
 	for (k = 0; k < SETUPS; k++) {
 		setup s = setups[k];
-		const odvgp__likelihood *lik = row_of(s.name);
+		const gp__likelihood *lik = row_of(s.name);
 		double mean[MOST_F] = {0.4, -0.2, 0.1, 0.3}, var[MOST_F] = {0.3, 0.5, 0.2, 0.4}, sum = 0,
 			   first = 0, second = 0, m, v;
-		ptrdiff_t i, K = odvgp__classes(lik, s.F, s.classes);
+		ptrdiff_t i, K = gp__classes(lik, s.F, s.classes);
 		s.H = s.F > 1 ? s.H : 60;
 		for (i = 0; i < K; i++) {
 			m = value_of(&s, 0, mean, var, MEAN, i, NULL, NULL, NULL);
@@ -524,16 +523,16 @@ typedef struct world {
 /*  Targets that follow sin(2 x) in some way. */
 static void make_world(world *w, const setup *s)
 {
-	const odvgp__likelihood *lik = row_of(s->name);
+	const gp__likelihood *lik = row_of(s->name);
 	ptrdiff_t i, t;
 	w->s = *s;
-	w->T = odvgp__lik_targets(lik, s->F);
+	w->T = gp__lik_targets(lik, s->F);
 	test_seed = 17;
 	for (i = 0; i < N; i++) {
 		double x0 = test_between(-2, 2), x1 = test_between(-2, 2), f = sin(2 * x0) + 0.4 * x1;
 		w->X[i * D] = (odvgp_real)x0, w->X[i * D + 1] = (odvgp_real)x1;
 		for (t = 0; t < w->T; t++) {
-			double u = f + 0.3 * test_normal(), K = (double)odvgp__classes(lik, s->F, s->classes),
+			double u = f + 0.3 * test_normal(), K = (double)gp__classes(lik, s->F, s->classes),
 				   y = u;
 			if (K > 0) y = floor((u + 1.4) / 2.8 * K);
 			else if (lik->most < 2 && lik->whole) y = u > 0;
@@ -544,7 +543,7 @@ static void make_world(world *w, const setup *s)
 		}
 	}
 	w->cfg = odvgp_config_defaults(N, D, s->F, M, MG);
-	w->cfg.lik.kind = (odvgp_likelihood)(lik - odvgp__likelihoods);
+	w->cfg.lik.kind = (odvgp_likelihood)(lik - gp__likelihoods);
 	w->cfg.lik.classes = s->classes;
 	w->cfg.lik.link_jitter = (odvgp_real)s->jitter;
 	w->cfg.layer[0].kernel = "rbf";
@@ -727,7 +726,7 @@ TEST(label_noise_is_found_and_does_no_harm)
 			classes = k ? 2 : w->s.F;
 			for (i = 0; i < N; i++) { /* one smooth boundary per class */
 				double at = ((double)w->X[i * D] + 2) / 4 * (double)classes;
-				right[i] = (odvgp_real)ODVGP__MIN((ptrdiff_t)at, classes - 1);
+				right[i] = (odvgp_real)GP__MIN((ptrdiff_t)at, classes - 1);
 				w->Y[i] = i % 8 ? right[i] : (odvgp_real)(((ptrdiff_t)right[i] + 1) % classes);
 			}
 			w->cfg.optim.batch = N;

@@ -88,10 +88,7 @@ static void stop_engines(void)
 #else
 #define OWN_BITS 1
 #endif
-static int cuts_for(double work)
-{
-	return work >= ODVGP__TASK_WORK || test_below(16) == 0 ? CUTS : 1;
-}
+static int cuts_for(double work) { return work >= GP__TASK_WORK || test_below(16) == 0 ? CUTS : 1; }
 
 TEST(instruction_sets)
 {
@@ -296,7 +293,7 @@ static double *dense(
 	ptrdiff_t i, j;
 	for (i = 0; i < rows; i++)
 		for (j = 0; j < cols; j++)
-			if (!(part == ODVGP__LOWER && j > i) && !(part == ODVGP__UPPER && j < i))
+			if (!(part == GP__LOWER && j > i) && !(part == GP__UPPER && j < i))
 				d[i * cols + j] = (double)(trans ? a[j * ld + i] : a[i * ld + j]);
 	return d;
 }
@@ -373,7 +370,7 @@ typedef struct product {
 
 static int outside(int part, ptrdiff_t i, ptrdiff_t j)
 {
-	return (part == ODVGP__LOWER && j > i) || (part == ODVGP__UPPER && j < i);
+	return (part == GP__LOWER && j > i) || (part == GP__UPPER && j < i);
 }
 
 /*  Values are exactly representable reals, held as doubles. `magnitude` scales op(A). */
@@ -492,7 +489,7 @@ static void call_product(const product *p, const odvgp_blas *blas, int ta, int t
 		const odvgp_real *A, ptrdiff_t lda, const odvgp_real *B, ptrdiff_t ldb, odvgp_real beta,
 		odvgp_real *C, ptrdiff_t ldc)
 {
-	odvgp__mm g;
+	gp__mm g;
 	switch (p->routine) {
 	case GEMM:
 		odvgp_gemm(blas, ta, tb, p->m, p->n, p->k, alpha, A, lda, B, ldb, beta, C, ldc);
@@ -502,12 +499,12 @@ static void call_product(const product *p, const odvgp_blas *blas, int ta, int t
 	case TRMM: odvgp_trmm(blas, ta, p->m, p->n, alpha, A, lda, B, ldb, beta, C, ldc); break;
 	case LAUUM: odvgp_lauum(blas, p->n, A, lda, C, ldc); break;
 	default:
-		g = odvgp__mm_make(ta, tb, p->m, p->n, p->k, alpha, A, lda, B, ldb, beta, C, ldc);
+		g = gp__mm_make(ta, tb, p->m, p->n, p->k, alpha, A, lda, B, ldb, beta, C, ldc);
 		g.a_part = p->a_part;
 		g.b_part = p->b_part;
 		g.c_part = p->c_part;
 		g.w = p->w;
-		odvgp__mm_run(blas, &g);
+		gp__mm_run(blas, &g);
 	}
 }
 
@@ -599,24 +596,23 @@ static void one_product(int routine, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, int 
 		try_forms(&p, forms);
 		break;
 	case GEMMT:
-		p = make_product(GEMMT, n, n, k, 0, 0, ODVGP__LOWER, 0, poison, magnitude);
+		p = make_product(GEMMT, n, n, k, 0, 0, GP__LOWER, 0, poison, magnitude);
 		try_forms(&p, forms);
 		break;
 	case SYRK:
-		p = make_product(SYRK, n, n, k, 0, 0, ODVGP__LOWER, weights, poison, magnitude);
+		p = make_product(SYRK, n, n, k, 0, 0, GP__LOWER, weights, poison, magnitude);
 		try_forms(&p, forms & 3 ? forms & 3 : 3);
 		break;
 	case TRMM:
 		for (ta = 0; ta < 2; ta++)
 			if (forms >> ta & 1 || forms >> ta & 4) {
-				p = make_product(TRMM, m, n, m, ta ? ODVGP__UPPER : ODVGP__LOWER, 0, 0, 0, poison,
-						magnitude);
+				p = make_product(
+						TRMM, m, n, m, ta ? GP__UPPER : GP__LOWER, 0, 0, 0, poison, magnitude);
 				try_forms(&p, 1 << ta);
 			}
 		break;
 	default:
-		p = make_product(
-				LAUUM, n, n, n, ODVGP__UPPER, ODVGP__LOWER, ODVGP__LOWER, 0, poison, magnitude);
+		p = make_product(LAUUM, n, n, n, GP__UPPER, GP__LOWER, GP__LOWER, 0, poison, magnitude);
 		try_forms(&p, 2);
 	}
 	release();
@@ -677,8 +673,7 @@ TEST(products_with_triangles)
 						/* Sizes of op(B) [k,n]; with a lower C all sizes are equal. */
 						else if (b) k = n;
 						if (b && c) k = n = m;
-						p = make_product(
-								PARTS, m, n, k, a, b, c ? ODVGP__LOWER : ODVGP__FULL, w, 0, 1);
+						p = make_product(PARTS, m, n, k, a, b, c ? GP__LOWER : GP__FULL, w, 0, 1);
 						if (scale == ALL) try_forms(&p, 15);
 						else try_forms(&p, 1 << (r + a) % 4);
 						release();
@@ -848,7 +843,7 @@ TEST(shares_of_large_sizes)
 				ptrdiff_t n = sizes[s], unit = units[u], end = 0, from, to, least = PTRDIFF_MAX,
 						  most = 0;
 				for (i = 0; i < counts[c]; i++) {
-					odvgp__share(n, unit, counts[c], i, &from, &to);
+					gp__share(n, unit, counts[c], i, &from, &to);
 					CHECK_SAY(
 							from == end && to >= from && to <= n && (from % unit == 0 || from == n),
 							"share %d of %d of %ld: %ld to %ld", i, counts[c], (long)n, (long)from,
@@ -866,7 +861,7 @@ TEST(kernel_matrices_of_more_entries_than_sizes)
 {
 	const ptrdiff_t huge = (ptrdiff_t)1 << (sizeof(ptrdiff_t) * 4);
 	odvgp_blas blas;
-	odvgp__kjob job;
+	gp__kjob job;
 	memset(&blas, 0, sizeof blas);
 	memset(&job, 0, sizeof job);
 	blas.threads.run = no_hook;
@@ -874,13 +869,13 @@ TEST(kernel_matrices_of_more_entries_than_sizes)
 	job.blas = &blas;
 	/* Their product overflows to 0. */
 	job.n = job.m = huge;
-	CHECK_INT(odvgp__kernel_tasks(&job), 4);
+	CHECK_INT(gp__kernel_tasks(&job), 4);
 	job.n = 64, job.m = 63;
-	CHECK_INT(odvgp__kernel_tasks(&job), 1);
+	CHECK_INT(gp__kernel_tasks(&job), 1);
 	job.m = 64;
-	CHECK_INT(odvgp__kernel_tasks(&job), 4);
+	CHECK_INT(gp__kernel_tasks(&job), 4);
 	job.m = 0;
-	CHECK_INT(odvgp__kernel_tasks(&job), 1);
+	CHECK_INT(gp__kernel_tasks(&job), 1);
 }
 
 /* ---- solves ---- */
@@ -893,7 +888,7 @@ static void check_solve(int right, int trans, ptrdiff_t m, ptrdiff_t n, const od
 	int isa, t, cuts = cuts_for((double)s * (double)m * (double)n), flip = right ? !trans : trans;
 	odvgp_real *L0 = twin(L, s, s, ldl), *first = NULL;
 	/* X op(L) = B is op(L)^T X^T = B^T. */
-	double *T = dense(s, s, L, ldl, flip, flip ? ODVGP__UPPER : ODVGP__LOWER),
+	double *T = dense(s, s, L, ldl, flip, flip ? GP__UPPER : GP__LOWER),
 		   *b = dense(s, right ? m : n, B, ldb, right, 0);
 	for (isa = 0; isa < ISAS; isa++)
 		for (t = 0;
@@ -996,7 +991,7 @@ TEST(trsm_of_four_forms)
 			try_trsm(form & 1, form >> 1, some_size(1), some_size(1), TINY);
 	}
 	if (scale == SMALL) return;
-	/* Sizes at which strips are copied; ODVGP__BASE; twice that. */
+	/* Sizes at which strips are copied; GP__BASE; twice that. */
 	k = around(90, 103, sizes, k);
 	k = around(255, 259, sizes, k);
 	k = around(509, 516, sizes, k);
@@ -1057,8 +1052,8 @@ TEST(solves_with_ill_conditioned_triangles)
 					double *unit = doubles(n * n), e;
 					for (i = 0; i < n; i++) unit[i * n + i] = 1;
 					odvgp_trtri(&engines[isa][0].blas, n, X, ld);
-					e = residual(n, n, n, dense(n, n, L, ld, 0, ODVGP__LOWER),
-							dense(n, n, X, ld, 0, ODVGP__LOWER), unit);
+					e = residual(n, n, n, dense(n, n, L, ld, 0, GP__LOWER),
+							dense(n, n, X, ld, 0, GP__LOWER), unit);
 					CHECK_SAY(e <= (2 * (double)n + 8) * EPS,
 							"%s: trtri kind %d n %ld: residual %.2g eps of the size", isa_name[isa],
 							kind, (long)n, e / EPS);
@@ -1143,8 +1138,8 @@ static void try_factor(int reverse, ptrdiff_t n, double magnitude)
 			odvgp_real *out = twin(A, n, n, ld);
 			CHECK_STATUS(factor(reverse, &engines[isa][t].blas, n, out, ld, &info), ODVGP_OK);
 			if (t == 0 || !OWN_BITS) {
-				double *L = dense(n, n, out, ld, 0, ODVGP__LOWER),
-					   *U = dense(n, n, out, ld, 1, ODVGP__UPPER),
+				double *L = dense(n, n, out, ld, 0, GP__LOWER),
+					   *U = dense(n, n, out, ld, 1, GP__UPPER),
 					   e = residual(n, n, n, reverse ? U : L, reverse ? L : U, want);
 				CHECK_SAY(e <= (2 * (double)n + 8) * EPS,
 						"%s, %d tasks: potrf reverse %d n %ld: residual %.2g eps of the size",
@@ -1177,7 +1172,7 @@ TEST(factors_of_all_sizes)
 			}
 	if (scale == SMALL) return;
 	for (n = 71; n <= 300; n += by_scale(0, 13, 1)) try_factor(n & 1, n, 1);
-	/* ODVGP__POTRF_BASE; twice that; ODVGP__BASE. */
+	/* GP__POTRF_BASE; twice that; GP__BASE. */
 	k = around(255, 259, sizes, k);
 	k = around(511, 515, sizes, k);
 	for (r = 0; r < k; r++)
@@ -1299,7 +1294,7 @@ static void try_failure(ptrdiff_t n, ptrdiff_t row, int kind)
 		for (isa = 0; isa < ISAS; isa++)
 			for (reverse = 0; reverse < 2 && engines[isa][0].there; reverse++) {
 				odvgp_info info = {ODVGP_OK, NULL, -7, 0, ""};
-				if (n > ODVGP__POTRF_BASE || row % engines[isa][0].blas.isa->MR == 0) continue;
+				if (n > GP__POTRF_BASE || row % engines[isa][0].blas.isa->MR == 0) continue;
 				CHECK_STATUS(factor(reverse, &engines[isa][0].blas, n,
 									 twin(reverse ? turned(A, n, ld) : A, n, n, ld), ld, &info),
 						ODVGP_E_NOT_PD);
@@ -1378,7 +1373,7 @@ static void try_inverse(ptrdiff_t n)
 {
 	ptrdiff_t ld = padded(n), i;
 	odvgp_real *L = triangle(n, ld), *first = NULL;
-	double *T = dense(n, n, L, ld, 0, ODVGP__LOWER), *unit = doubles(n * n);
+	double *T = dense(n, n, L, ld, 0, GP__LOWER), *unit = doubles(n * n);
 	int isa, t, cuts = cuts_for(n > 200 ? HUGE_VAL : 0);
 	for (i = 0; i < n; i++) unit[i * n + i] = 1;
 	for (isa = 0; isa < ISAS; isa++)
@@ -1387,7 +1382,7 @@ static void try_inverse(ptrdiff_t n)
 			odvgp_real *out = twin(L, n, n, ld);
 			odvgp_trtri(&engines[isa][t].blas, n, out, ld);
 			if (t == 0 || !OWN_BITS) {
-				double e = residual(n, n, n, T, dense(n, n, out, ld, 0, ODVGP__LOWER), unit);
+				double e = residual(n, n, n, T, dense(n, n, out, ld, 0, GP__LOWER), unit);
 				CHECK_SAY(e <= (8 * (double)n + 8) * EPS,
 						"%s, %d tasks: trtri n %ld: residual %.2g eps of the size", isa_name[isa],
 						cut_of[t], (long)n, e / EPS);
@@ -1534,7 +1529,7 @@ TEST(blocks_of_one_array)
 			odvgp_trsm(b, 1, 1, n - h, h, out, n, A21, n);
 			odvgp_syrk(b, 0, n - h, h, -1, A21, n, NULL, 1, A22, n);
 			CHECK_STATUS(odvgp_potrf(b, n - h, A22, n, NULL), ODVGP_OK);
-			L = dense(n, n, out, n, 0, ODVGP__LOWER), U = dense(n, n, out, n, 1, ODVGP__UPPER);
+			L = dense(n, n, out, n, 0, GP__LOWER), U = dense(n, n, out, n, 1, GP__UPPER);
 			CHECK(residual(n, n, n, L, U, mirror(n, A, n)) <= (2 * (double)n + 8) * EPS);
 			CHECK(untouched(out, A, n, n, n, 1));
 		}

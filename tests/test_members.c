@@ -364,8 +364,8 @@ TEST(a_predictor_holds_no_number_of_a_part)
 		one = (unsigned char *)test_alloc(bytes), two = (unsigned char *)test_alloc(bytes);
 		memset(one, 0, bytes), memset(two, 0, bytes);
 		CHECK_STATUS(odvgp_freeze(a.m, NULL, one, bytes, NULL), ODVGP_OK);
-		a.m->cfg.layer[0].mean_part = (odvgp_mean_part)(ODVGP__COUNT(odvgp__mean_parts) - 1);
-		a.m->cfg.layer[0].cov_part = (odvgp_cov_part)(ODVGP__COUNT(odvgp__cov_parts) - 1);
+		a.m->cfg.layer[0].mean_part = (odvgp_mean_part)(GP__COUNT(gp__mean_parts) - 1);
+		a.m->cfg.layer[0].cov_part = (odvgp_cov_part)(GP__COUNT(gp__cov_parts) - 1);
 		CHECK_SAY(odvgp_predictor_size(a.m) == bytes, "%s + %s: %ld bytes, %ld with other numbers",
 				mean_name[mean], cov_name[cov], (long)bytes, (long)odvgp_predictor_size(a.m));
 		CHECK_STATUS(odvgp_freeze(a.m, NULL, two, bytes, NULL), ODVGP_OK);
@@ -501,7 +501,7 @@ static int follows_its_jitter(const variant *v)
 {
 	fixture a = repeated(v), b;
 	odvgp_real mean[2][30], var[2][30], one, two;
-	odvgp__jitter before[ODVGP__JITTERS];
+	gp__jitter before[GP__JITTERS];
 	int i, k, moved = 0, elbo = v->objective == ODVGP_OBJECTIVE_ELBO;
 	char words[120];
 	words_of(v, words, sizeof words);
@@ -509,8 +509,7 @@ static int follows_its_jitter(const variant *v)
 		memcpy(before, a.m->unit[0].jitter, sizeof before);
 		if (!CHECK_SAY(odvgp_step(a.m, a.X, a.Y, NULL, NULL) == ODVGP_OK, "%s: step %d", words, i))
 			break;
-		for (k = 0; k < ODVGP__JITTERS; k++)
-			moved += before[k].raised > a.m->unit[0].jitter[k].raised;
+		for (k = 0; k < GP__JITTERS; k++) moved += before[k].raised > a.m->unit[0].jitter[k].raised;
 		if (i % 20) continue;
 		one = two = (odvgp_real)NAN;
 		CHECK_SAY(odvgp_elbo(a.m, a.X, a.Y, 30, &one, NULL, NULL, NULL) == ODVGP_OK,
@@ -656,12 +655,12 @@ TEST(what_a_row_does_not_say_is_refused)
 	for (says_mean = 0; says_mean < 2; says_mean++)
 		for (says_optimum = 0; says_optimum < 2; says_optimum++) {
 			odvgp_config c = pair_config(mean, cov, 10, 1, 3, 2);
-			odvgp__mean_part mean_row;
-			odvgp__cov_part cov_row;
+			gp__mean_part mean_row;
+			gp__cov_part cov_row;
 			fixture a;
 			odvgp_real *before, *after, e = 77;
 			odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-			odvgp__unit *u;
+			gp__unit *u;
 			size_t bytes;
 			void *work;
 			c.optim.natgrad = 0;
@@ -669,14 +668,14 @@ TEST(what_a_row_does_not_say_is_refused)
 			a = make_pair(mean, cov, &c, "rbf");
 			u = a.m->unit;
 			mean_row = *u->mean_part, cov_row = *u->cov_part;
-			CHECK(odvgp__steps_of(&mean_row, &cov_row, u->M_gamma) == u->steps &&
+			CHECK(gp__steps_of(&mean_row, &cov_row, u->M_gamma) == u->steps &&
 					(u->steps != 0) == is_natural(mean, cov));
 			if (says_mean) cov_row.steps = 0;
 			else mean_row.steps = 0;
-			if (says_optimum) cov_row.optimum = ODVGP__NO_OPTIMUM;
-			else mean_row.optimum = ODVGP__NO_OPTIMUM;
+			if (says_optimum) cov_row.optimum = GP__NO_OPTIMUM;
+			else mean_row.optimum = GP__NO_OPTIMUM;
 			u->mean_part = &mean_row, u->cov_part = &cov_row;
-			u->steps = odvgp__steps_of(&mean_row, &cov_row, u->M_gamma);
+			u->steps = gp__steps_of(&mean_row, &cov_row, u->M_gamma);
 			CHECK(u->steps == 0);
 			before = all_values(a.m);
 			CHECK_STATUS(odvgp_natgrad_step(a.m, a.X, a.Y, a.N, (odvgp_real)0.1, &e, &info),
@@ -698,26 +697,26 @@ TEST(what_a_row_does_not_say_is_refused)
 TEST(rows_of_parts_agree)
 {
 	int mean, cov, k;
-	for (mean = 0; mean < (int)ODVGP__COUNT(odvgp__mean_parts); mean++)
-		for (cov = 0; cov < (int)ODVGP__COUNT(odvgp__cov_parts); cov++) {
-			const odvgp__mean_part *mp = &odvgp__mean_parts[mean];
-			const odvgp__cov_part *cp = &odvgp__cov_parts[cov];
+	for (mean = 0; mean < (int)GP__COUNT(gp__mean_parts); mean++)
+		for (cov = 0; cov < (int)GP__COUNT(gp__cov_parts); cov++) {
+			const gp__mean_part *mp = &gp__mean_parts[mean];
+			const gp__cov_part *cp = &gp__cov_parts[cov];
 			int steps = mp->steps & cp->steps, kinds = 0;
-			for (k = 0; k < (int)ODVGP__COUNT(odvgp__step_kinds); k++)
-				kinds += (steps & odvgp__step_kinds[k].steps) != 0;
+			for (k = 0; k < (int)GP__COUNT(gp__step_kinds); k++)
+				kinds += (steps & gp__step_kinds[k].steps) != 0;
 			CHECK_SAY(kinds == (steps != 0), "%s + %s: %d kinds of natural step", mp->name,
 					cp->name, kinds);
-			CHECK_SAY(!(steps & ODVGP__STEPS_GAMMA) ||
-							  ((steps & ODVGP__STEPS_BETA) && mp->v_mu && cp->v_sqrt),
+			CHECK_SAY(!(steps & GP__STEPS_GAMMA) ||
+							  ((steps & GP__STEPS_BETA) && mp->v_mu && cp->v_sqrt),
 					"%s + %s: steps of v", mp->name, cp->name);
-			CHECK_SAY(!(steps & ODVGP__STEPS_BETA) ||
-							  (mp->q_mu && mp->a_beta && mp->mu == ODVGP__MU_MEAN && cp->q_sqrt &&
-									  odvgp__factors[cp->factor].of_S),
+			CHECK_SAY(!(steps & GP__STEPS_BETA) ||
+							  (mp->q_mu && mp->a_beta && mp->mu == GP__MU_MEAN && cp->q_sqrt &&
+									  gp__factors[cp->factor].of_S),
 					"%s + %s: steps of u", mp->name, cp->name);
-			CHECK_SAY(!(steps & ODVGP__STEPS_DIAGONAL) || (mp->q_mu && cp->diag),
+			CHECK_SAY(!(steps & GP__STEPS_DIAGONAL) || (mp->q_mu && cp->diag),
 					"%s + %s: steps of O(M)", mp->name, cp->name);
-			CHECK(cp->optimum >= 0 && cp->optimum < (int)ODVGP__COUNT(odvgp__optima) &&
-					(cp->optimum == ODVGP__NO_OPTIMUM) == (odvgp__optima[cp->optimum].put == NULL));
+			CHECK(cp->optimum >= 0 && cp->optimum < (int)GP__COUNT(gp__optima) &&
+					(cp->optimum == GP__NO_OPTIMUM) == (gp__optima[cp->optimum].put == NULL));
 			CHECK(mp->head && mp->tile && cp->head && cp->tile && cp->freeze && cp->sqrt_start > 0);
 			CHECK(!mp->gamma == !mp->Z_gamma && (!cp->v_sqrt || cp->Z_gamma) &&
 					(mp->gamma || mp->without_gamma == (odvgp_mean_part)mean));

@@ -73,24 +73,24 @@ static void loss(void *user, const odvgp_real *x, double *f, odvgp_real *g)
 }
 
 typedef struct run {
-	odvgp__lbfgs w;
+	gp__lbfgs w;
 	void *block;
-	odvgp__problem problem;
+	gp__problem problem;
 } run;
 
 /*  The block has exactly the size that was measured. */
 static run start(function *f, ptrdiff_t memory, double at)
 {
 	run r;
-	odvgp__arena a;
+	gp__arena a;
 	size_t bytes;
 	ptrdiff_t i;
-	odvgp__arena_init(&a, NULL, 0);
-	odvgp__lbfgs_layout(&r.w, &a, f->n, memory);
+	gp__arena_init(&a, NULL, 0);
+	gp__lbfgs_layout(&r.w, &a, f->n, memory);
 	bytes = a.used + 64;
 	r.block = test_alloc(bytes);
-	odvgp__arena_init(&a, r.block, bytes);
-	odvgp__lbfgs_layout(&r.w, &a, f->n, memory);
+	gp__arena_init(&a, r.block, bytes);
+	gp__lbfgs_layout(&r.w, &a, f->n, memory);
 	CHECK(!a.bad);
 	r.problem.loss = loss, r.problem.user = f, r.problem.scale = 1;
 	for (i = 0; i < f->n; i++) r.w.x[i] = (odvgp_real)(at * (1 + 0.1 * (double)(i % 3)));
@@ -109,9 +109,9 @@ static int descend(run *r, int most)
 	for (i = 0; i < most; i++) {
 		double before = r->w.loss;
 		ptrdiff_t calls = f->calls;
-		int moved = odvgp__lbfgs_iterate(&r->w, &r->problem);
+		int moved = gp__lbfgs_iterate(&r->w, &r->problem);
 		CHECK_INT(f->calls - calls, r->w.evaluations);
-		CHECK_SAY(r->w.evaluations <= 2 * (ODVGP__SEARCH_PROBES + 1), "%ld evaluations",
+		CHECK_SAY(r->w.evaluations <= 2 * (GP__SEARCH_PROBES + 1), "%ld evaluations",
 				(long)r->w.evaluations);
 		CHECK_SAY(r->w.loss <= before, "the loss rises from %.17g to %.17g", before, r->w.loss);
 		CHECK((moved != 0) == (r->w.length > 0) &&
@@ -187,7 +187,7 @@ TEST(searches_end_where_there_is_nothing_to_find)
 {
 	function flat = {FLAT, 3, 0, 0, 0}, kink = {KINK, 3, 0, 0, 0}, bad = {LOG_BARRIER, 2, 0, 0, 0};
 	run r = start(&flat, 3, 1);
-	CHECK_INT(odvgp__lbfgs_iterate(&r.w, &r.problem), 0);
+	CHECK_INT(gp__lbfgs_iterate(&r.w, &r.problem), 0);
 	CHECK(r.w.converged && !r.w.stuck && r.w.evaluations == 0 && r.w.x[0] == 1);
 	free(r.block);
 	r = start(&kink, 3, 0.7);
@@ -198,9 +198,9 @@ TEST(searches_end_where_there_is_nothing_to_find)
 	/* This gradient is wrong. */
 	r.w.g[0] = r.w.g[1] = -1;
 	r.w.loss = -5;
-	CHECK_INT(odvgp__lbfgs_iterate(&r.w, &r.problem), 0);
+	CHECK_INT(gp__lbfgs_iterate(&r.w, &r.problem), 0);
 	CHECK(r.w.stuck && !r.w.converged && r.w.loss == -5 && r.w.x[0] == 2 && r.w.pairs == 0);
-	CHECK(r.w.evaluations <= ODVGP__SEARCH_PROBES + 1);
+	CHECK(r.w.evaluations <= GP__SEARCH_PROBES + 1);
 	free(r.block);
 }
 /*  Pairs along which the curvature is not positive are dropped, and the ring forgets the oldest
@@ -217,18 +217,18 @@ TEST(pairs_are_kept_by_curvature)
 			r.w.trial[k] = r.w.x[k] + (odvgp_real)(k == i % 4);
 			r.w.g_trial[k] = r.w.g[k] + (odvgp_real)(k == i % 4) * (i == 2 ? -1 : 2);
 		}
-		odvgp__lbfgs_remember(&r.w);
+		gp__lbfgs_remember(&r.w);
 		CHECK_INT(r.w.pairs, i < 2 ? i + 1 : i < 3 ? 2 : 3);
 	}
 	CHECK_INT(r.w.next, 1);
 	for (k = 0; k < 3; k++) CHECK_NEAR(r.w.sy[k], 2, 20 * EPS);
 	memcpy(r.w.trial, r.w.x, 4 * sizeof(odvgp_real));
 	/* The step is 0. */
-	odvgp__lbfgs_remember(&r.w);
+	gp__lbfgs_remember(&r.w);
 	CHECK_INT(r.w.next, 1);
 	r.w.g_trial[0] = (odvgp_real)INFINITY;
 	r.w.trial[0] += 1;
-	odvgp__lbfgs_remember(&r.w);
+	gp__lbfgs_remember(&r.w);
 	CHECK_INT(r.w.next, 1);
 	free(r.block);
 }
@@ -238,14 +238,14 @@ TEST(a_search_can_be_taken_up_by_another)
 	function f = {ROSENBROCK, 8, 0, 0, 0};
 	run a = start(&f, 4, -1), b = start(&f, 4, 3);
 	int i;
-	for (i = 0; i < 9; i++) odvgp__lbfgs_iterate(&a.w, &a.problem);
+	for (i = 0; i < 9; i++) gp__lbfgs_iterate(&a.w, &a.problem);
 	memcpy(b.w.S, a.w.S, 32 * sizeof(odvgp_real)), memcpy(b.w.Y, a.w.Y, 32 * sizeof(odvgp_real));
 	memcpy(b.w.x, a.w.x, 8 * sizeof(odvgp_real)), memcpy(b.w.g, a.w.g, 8 * sizeof(odvgp_real));
 	memcpy(b.w.sy, a.w.sy, 4 * sizeof(double));
 	b.w.pairs = a.w.pairs, b.w.next = a.w.next, b.w.loss = a.w.loss;
 	for (i = 0; i < 9; i++) {
-		odvgp__lbfgs_iterate(&a.w, &a.problem);
-		odvgp__lbfgs_iterate(&b.w, &b.problem);
+		gp__lbfgs_iterate(&a.w, &a.problem);
+		gp__lbfgs_iterate(&b.w, &b.problem);
 		CHECK_BITS(a.w.x, b.w.x, 8 * sizeof(odvgp_real));
 	}
 	free(a.block), free(b.block);
@@ -420,7 +420,7 @@ TEST(the_last_step_is_not_the_dearest)
 				r = step(&a);
 				if (r.converged || r.stuck) break;
 			}
-			CHECK_SAY(r.converged + r.stuck == 1 && r.evaluations < ODVGP__SEARCH_PROBES,
+			CHECK_SAY(r.converged + r.stuck == 1 && r.evaluations < GP__SEARCH_PROBES,
 					"member %d, positive %d: converged %d after %d steps, the last of %ld "
 					"evaluations",
 					k, positive, r.converged, i, (long)r.evaluations);
@@ -726,8 +726,8 @@ TEST(bounded_values_and_slopes)
 {
 	static const double bounds[][2] = {
 			{0, HUGE_VAL}, {0.5, HUGE_VAL}, {0, 3}, {2, 2.5}, {1e-6, 1e6}, {1, 1.001}};
-	static odvgp__slot_state state[3];
-	static odvgp__params p;
+	static gp__slot_state state[3];
+	static gp__params p;
 	int b, kind, i;
 	p.state = state;
 	for (b = 0; b < 6; b++)
@@ -737,9 +737,9 @@ TEST(bounded_values_and_slopes)
 			p.kind = kind ? ODVGP_POSITIVE_TRANSFORM_EXP : ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
 			for (i = -700; i <= 700; i++) {
 				odvgp_real t = (odvgp_real)(i * 0.125);
-				double v = (double)odvgp__to_positive(&p, 2, t), h = BY_PRECISION(1e-5, 1e-2), up,
+				double v = (double)gp__to_positive(&p, 2, t), h = BY_PRECISION(1e-5, 1e-2), up,
 					   down, derivative;
-				derivative = (double)odvgp__positive_derivative(&p, 2, t, (odvgp_real)v);
+				derivative = (double)gp__positive_derivative(&p, 2, t, (odvgp_real)v);
 				CHECK_SAY(
 						v >= (double)p.state[2].low && v <= (double)p.state[2].high && v >= before,
 						"%g of %g in [%g, %g]", v, (double)t, low, high);
@@ -747,12 +747,12 @@ TEST(bounded_values_and_slopes)
 						(derivative > 0 || v == 0 || fabs((double)t) > 80));
 				before = v;
 				if (fabs((double)t) > 12) continue;
-				up = (double)odvgp__to_positive(&p, 2, (odvgp_real)((double)t + h)),
-				down = (double)odvgp__to_positive(&p, 2, (odvgp_real)((double)t - h));
+				up = (double)gp__to_positive(&p, 2, (odvgp_real)((double)t + h)),
+				down = (double)gp__to_positive(&p, 2, (odvgp_real)((double)t - h));
 				CHECK_NEAR(derivative, (up - down) / (2 * h),
 						BY_PRECISION(1e-8, 2e-3) * derivative + 4 * EPS * v / h);
 				if (v > low && v < high) {
-					double back = (double)odvgp__from_positive(&p, 2, (odvgp_real)v);
+					double back = (double)gp__from_positive(&p, 2, (odvgp_real)v);
 					/* The inverse is accurate up to the rounding of v. */
 					worst = test_worse(worst, fabs(back - (double)t) * derivative / v);
 				}
@@ -762,15 +762,15 @@ TEST(bounded_values_and_slopes)
 					worst);
 			/* At the ends of the range the derivative is finite and not 0. */
 			if (low > 0 || high < HUGE_VAL) {
-				odvgp_real t = odvgp__from_positive(
+				odvgp_real t = gp__from_positive(
 						&p, 2, p.state[2].low > 0 ? p.state[2].low : (odvgp_real)(high * 1e-30));
 				CHECK((double)t < -5 && (double)t > -200 &&
-						odvgp__positive_derivative(&p, 2, t, p.state[2].low) > 0);
+						gp__positive_derivative(&p, 2, t, p.state[2].low) > 0);
 			}
 			if (high < HUGE_VAL) {
-				odvgp_real t = odvgp__from_positive(&p, 2, p.state[2].high);
+				odvgp_real t = gp__from_positive(&p, 2, p.state[2].high);
 				CHECK((double)t > 5 && (double)t < 200 &&
-						odvgp__positive_derivative(&p, 2, t, p.state[2].high) > 0);
+						gp__positive_derivative(&p, 2, t, p.state[2].high) > 0);
 			}
 		}
 }
@@ -915,8 +915,8 @@ TEST(priors_add_to_the_bound)
 	double before, wanted, tolerance = 40 * EPS;
 	int i;
 	for (i = 0; i < 8; i++)
-		CHECK_NEAR(odvgp__log_gamma(shapes[i]), lgamma(shapes[i]),
-				4e-14 * (1 + fabs(lgamma(shapes[i]))));
+		CHECK_NEAR(
+				gp__log_gamma(shapes[i]), lgamma(shapes[i]), 4e-14 * (1 + fabs(lgamma(shapes[i]))));
 	CHECK_STATUS(odvgp_set(a.m, "kernel.1.lengthscale", ls, 2, NULL), ODVGP_OK);
 	set_number(a.m, "kernel.0.lengthscale", 0.8), set_number(a.m, "kernel.0.variance", 1.25),
 			set_number(a.m, "noise_variance", 0.125);
@@ -988,8 +988,8 @@ TEST(priors_have_right_gradients)
 			}
 			{
 				/* The gradient with respect to theta, which L-BFGS uses. */
-				odvgp__lbfgs_job job;
-				odvgp__rows rows = odvgp__rows_plain(a.X, a.Y, a.N);
+				gp__lbfgs_job job;
+				gp__rows rows = gp__rows_plain(a.X, a.Y, a.N);
 				odvgp_real *x = NEW(odvgp_real, odvgp_param_count(a.m)),
 						   *g = NEW(odvgp_real, odvgp_param_count(a.m)),
 						   *g2 = NEW(odvgp_real, odvgp_param_count(a.m));
@@ -997,15 +997,15 @@ TEST(priors_have_right_gradients)
 				ptrdiff_t i;
 				memcpy(x, a.m->par.theta, (size_t)odvgp_param_count(a.m) * sizeof *x);
 				job.m = a.m, job.rows = &rows;
-				odvgp__keep_jitters(a.m);
-				odvgp__all_columns(a.m);
-				odvgp__lbfgs_loss(&job, x, &f, g);
+				gp__keep_jitters(a.m);
+				gp__all_columns(a.m);
+				gp__lbfgs_loss(&job, x, &f, g);
 				for (i = 0; i < odvgp_param_count(a.m); i += i < 8 ? 1 : 5) {
 					odvgp_real keep = x[i];
 					double tolerance = BY_PRECISION(1e-6, 2e-2) * (fabs((double)g[i]) + 1) +
 									   4 * EPS * fabs(f) / h;
-					x[i] = (odvgp_real)((double)keep + h), odvgp__lbfgs_loss(&job, x, &up, g2);
-					x[i] = (odvgp_real)((double)keep - h), odvgp__lbfgs_loss(&job, x, &down, g2);
+					x[i] = (odvgp_real)((double)keep + h), gp__lbfgs_loss(&job, x, &up, g2);
+					x[i] = (odvgp_real)((double)keep - h), gp__lbfgs_loss(&job, x, &down, g2);
 					x[i] = keep;
 					/* Skip elements above a diagonal. */
 					if (g[i] == 0) continue;
@@ -1048,7 +1048,7 @@ TEST(priors_count_once_in_a_step)
 				CHECK_STATUS(odvgp_set_prior(a.m, "*", ODVGP_PRIOR_LOGNORMAL, -2, (odvgp_real)0.02),
 						ODVGP_OK);
 				for (k = 0; k < c.optim.gamma_batch; k++)
-					columns[k] = odvgp__permute(c.seed, ODVGP__STREAM_COLUMNS, 0, 6, k);
+					columns[k] = gp__permute(c.seed, GP__STREAM_COLUMNS, 0, 6, k);
 				if (!sampled)
 					CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, a.N, &e, NULL, grad, NULL), ODVGP_OK);
 				else
@@ -1099,7 +1099,7 @@ TEST(priors_are_refused_where_they_make_no_sense)
 	CHECK_STATUS(odvgp_set_prior(NULL, "noise_variance", ODVGP_PRIOR_GAMMA, 1, 1), ODVGP_E_ARG);
 	CHECK(elbo_of(&a, NULL, NULL) == before);
 	CHECK_STATUS(odvgp_set_prior(a.m, "*", ODVGP_PRIOR_GAMMA, 2, 2), ODVGP_OK);
-	CHECK_INT(a.m->par.state[odvgp__slot_index(&a.m->par, "q_diag")].prior, ODVGP_PRIOR_NONE);
+	CHECK_INT(a.m->par.state[gp__slot_index(&a.m->par, "q_diag")].prior, ODVGP_PRIOR_NONE);
 	drop(&a);
 }
 
@@ -1132,16 +1132,16 @@ TEST(schedules_rise_and_decay)
 		double constant = i < 3 ? 0.5 : i < 11 ? 0.5 * pow(0.25, (i - 3) / 8.0) : 0.125;
 		odvgp_schedule log_linear = schedule(ODVGP_SCHEDULE_LOGLINEAR, 0.01, 0.5, 10, 0.125, 12, 8),
 					   flat = schedule(ODVGP_SCHEDULE_CONSTANT, 0, 0.5, 0, 0.125, 3, 8);
-		CHECK_NEAR(odvgp__schedule_at(&s, (uint64_t)i), linear, 4 * EPS);
-		CHECK_NEAR(odvgp__schedule_at(&log_linear, (uint64_t)i), ratios, 8 * EPS);
-		CHECK_NEAR(odvgp__schedule_at(&flat, (uint64_t)i), constant, 8 * EPS);
+		CHECK_NEAR(gp__schedule_at(&s, (uint64_t)i), linear, 4 * EPS);
+		CHECK_NEAR(gp__schedule_at(&log_linear, (uint64_t)i), ratios, 8 * EPS);
+		CHECK_NEAR(gp__schedule_at(&flat, (uint64_t)i), constant, 8 * EPS);
 		flat.decay_steps = 0;
-		CHECK_NEAR(odvgp__schedule_at(&flat, (uint64_t)i), 0.5, EPS);
+		CHECK_NEAR(gp__schedule_at(&flat, (uint64_t)i), 0.5, EPS);
 	}
-	CHECK(odvgp__schedule_at(&s, UINT64_MAX) == s.final);
+	CHECK(gp__schedule_at(&s, UINT64_MAX) == s.final);
 	s.decay_from = PTRDIFF_MAX, s.decay_steps = PTRDIFF_MAX;
-	CHECK(odvgp__schedule_at(&s, (uint64_t)PTRDIFF_MAX - 1) == s.end &&
-			odvgp__schedule_at(&s, UINT64_MAX) == s.final);
+	CHECK(gp__schedule_at(&s, (uint64_t)PTRDIFF_MAX - 1) == s.end &&
+			gp__schedule_at(&s, UINT64_MAX) == s.final);
 	c.optim.kind = ODVGP_OPTIMIZER_ADAM, c.optim.natgrad = 1;
 	c.optim.lr = schedule(ODVGP_SCHEDULE_LOGLINEAR, 1e-4, 1e-2, 4, 1e-3, 6, 4);
 	/* The schedule decays to 0. */
@@ -1149,8 +1149,8 @@ TEST(schedules_rise_and_decay)
 	a = make_seeded(&c, 53);
 	for (i = 0; i < 12; i++) {
 		odvgp_report r = step(&a);
-		CHECK(r.lr == odvgp__schedule_at(&c.optim.lr, (uint64_t)i) &&
-				r.natgrad_step == odvgp__schedule_at(&c.optim.natgrad_step, (uint64_t)i));
+		CHECK(r.lr == gp__schedule_at(&c.optim.lr, (uint64_t)i) &&
+				r.natgrad_step == gp__schedule_at(&c.optim.natgrad_step, (uint64_t)i));
 		CHECK(r.evaluations == 1 && !r.converged);
 	}
 	drop(&a);
@@ -1209,7 +1209,7 @@ TEST(files_keep_bounds_priors_and_schedules)
 		CHECK(elbo_of(&a, NULL, NULL) == elbo_of(&b, NULL, NULL));
 		CHECK_INT(a.m->par.slots, b.m->par.slots);
 		for (i = 1; i <= a.m->par.slots; i++) {
-			const odvgp__slot_state *p = &a.m->par.state[i], *q = &b.m->par.state[i];
+			const gp__slot_state *p = &a.m->par.state[i], *q = &b.m->par.state[i];
 			CHECK(p->low == q->low && p->high == q->high && p->prior == q->prior &&
 					p->prior_a == q->prior_a && p->prior_b == q->prior_b);
 		}
@@ -1290,7 +1290,7 @@ TEST(forged_files_do_no_harm)
 	for (round = 0; round < 3; round++) step(&a);
 	file = save_file(a.m, NULL, "", &bytes);
 	other = NEW(unsigned char, bytes);
-	state = 40 + (size_t)odvgp__file_sizes(a.m, 0).state_bytes;
+	state = 40 + (size_t)gp__file_sizes(a.m, 0).state_bytes;
 	for (round = 0; round < test_size(3000, 1500); round++) {
 		uint64_t sum;
 		int hits = 1 + (int)test_below(2);
@@ -1299,7 +1299,7 @@ TEST(forged_files_do_no_harm)
 		while (hits--)
 			other[40 + (size_t)test_below((ptrdiff_t)state - 40)] =
 					test_below(2) ? (unsigned char)test_bits() : (unsigned char)test_below(10);
-		sum = odvgp__checksum(other, bytes - 8);
+		sum = gp__checksum(other, bytes - 8);
 		for (i = 0; i < 8; i++) other[bytes - 8 + i] = (unsigned char)(sum >> (8 * i));
 		b = a;
 		if (load_file(other, bytes, &b) == ODVGP_OK && b.m->cfg.N == 6 &&
@@ -1335,7 +1335,7 @@ TEST(a_gradient_that_overflows_is_an_error)
 	CHECK_STATUS(odvgp_step(m, x, y, NULL, &info), ODVGP_OK);
 	y[3] = (odvgp_real)0.5;
 	/* A forged file can hold this value. */
-	m->data_sd[0] = m->data_sd[1] = ODVGP__TINY / 1000;
+	m->data_sd[0] = m->data_sd[1] = GP__TINY / 1000;
 	i = odvgp_step(m, x, y, NULL, &info);
 	CHECK_SAY(i == ODVGP_E_NAN && info.text[0], "%s", odvgp_status_text((odvgp_status)i));
 	bytes = odvgp_save_size(m, 0), file = test_alloc(bytes);

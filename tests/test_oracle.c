@@ -303,12 +303,11 @@ static int good(ocase *c, odvgp_status status, const char *call, const odvgp_inf
 /* ---- models ---- */
 
 /*  Returns NULL if the case is skipped. */
-static const odvgp__likelihood *likelihood_of(ocase *c)
+static const gp__likelihood *likelihood_of(ocase *c)
 {
 	size_t i;
-	for (i = 0; i < sizeof odvgp__likelihoods / sizeof *odvgp__likelihoods; i++)
-		if (!strcmp(odvgp__likelihoods[i].name, say(c, "likelihood")))
-			return &odvgp__likelihoods[i];
+	for (i = 0; i < sizeof gp__likelihoods / sizeof *gp__likelihoods; i++)
+		if (!strcmp(gp__likelihoods[i].name, say(c, "likelihood"))) return &gp__likelihoods[i];
 	skip(c, "likelihood %s is not known to this version", say(c, "likelihood"));
 	return NULL;
 }
@@ -383,7 +382,7 @@ static int read_world(ocase *c, world *w)
 {
 	const char *mean = say(c, "mean");
 	memset(w, 0, sizeof *w);
-	const odvgp__likelihood *lik = likelihood_of(c);
+	const gp__likelihood *lik = likelihood_of(c);
 	tensor *mu;
 	if (!lik) return 0;
 	if (!read_kernel(c, "", &w->kernel, w->kernel_text, sizeof w->kernel_text)) {
@@ -400,14 +399,14 @@ static int read_world(ocase *c, world *w)
 	mu = find(c, "q_mu");
 	if (!mu) mu = find(c, "a_beta");
 	w->T = w->Y->dim[1];
-	w->P = odvgp__lik_targets(lik, 2) == 2 || !mu ? w->T : mu->dim[0];
+	w->P = gp__lik_targets(lik, 2) == 2 || !mu ? w->T : mu->dim[0];
 	w->M = w->Zb->dim[0];
 	w->Mg = w->Zg ? w->Zg->dim[0] : 0;
 	w->cfg = odvgp_config_defaults((ptrdiff_t)scalar(c, "N_data", 0), w->D, w->P, w->M, w->Mg);
 	/* The code that made the cases uses softplus. */
 	w->cfg.positive_transform = ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
 	w->cfg.layer[0].kernel = w->kernel_text;
-	w->cfg.lik.kind = (odvgp_likelihood)(lik - odvgp__likelihoods);
+	w->cfg.lik.kind = (odvgp_likelihood)(lik - gp__likelihoods);
 	w->cfg.lik.nodes = (ptrdiff_t)scalar(c, "quad_points", 20);
 	w->cfg.lik.link_jitter = (odvgp_real)scalar(c, "link_jitter", scalar(c, "squash", 0));
 	find(c, "num_classes");
@@ -717,7 +716,7 @@ static void compare_blocks(ocase *c, world *w)
 			ptrdiff_t q, F = w->M + w->Mg;
 			for (q = 0; q < w->P; q++)
 				memcpy(a + q * w->Mg,
-						odvgp__view_of((const odvgp__predictor *)p->block).alpha + q * F + w->M,
+						gp__view_of((const gp__predictor *)p->block).alpha + q * F + w->M,
 						(size_t)w->Mg * sizeof *a);
 			compare(c, "equiv.a_gamma", a, w->P * w->Mg, "");
 			free(a);
@@ -805,10 +804,10 @@ static void compare_derivatives(ocase *c, world *w, const char *variant)
 		scratch = test_alloc(scratch_bytes);
 		if (good(c, odvgp_predict(p, w->X->r, n, mean, var, NULL, scratch, scratch_bytes),
 					"odvgp_predict", NULL)) {
-			const odvgp__tape *t = &w->model->tape;
+			const gp__tape *t = &w->model->tape;
 			odvgp_real *par = NEW(odvgp_real, 4),
-					   *work = NEW(odvgp_real, odvgp__lik_work(t->likelihood, P));
-			odvgp__lik_job job;
+					   *work = NEW(odvgp_real, gp__lik_work(t->likelihood, P));
+			gp__lik_job job;
 			memset(&job, 0, sizeof job);
 			for (q = 0; q < t->likelihood->params; q++)
 				par[q] = (odvgp_real)scalar(c, t->likelihood->param[q].name, 0);
@@ -1066,11 +1065,11 @@ static void run_natgrad_solve(ocase *c)
 		ptrdiff_t count[4];
 		int q, b;
 		if (!make_model(c, &w)) return;
-		if (good(c, odvgp__run_head(w.model, NULL), "the head", NULL)) {
+		if (good(c, gp__run_head(w.model, NULL), "the head", NULL)) {
 			for (b = 0; b < 2; b++)
 				for (q = 0; q < 2; q++) {
-					const odvgp__block *block = &w.model->unit[0].block[b];
-					const odvgp__node *nd =
+					const gp__block *block = &w.model->unit[0].block[b];
+					const gp__node *nd =
 							&w.model->tape.node[(q ? block->white_sqrt : block->white_mu).id];
 					count[2 * b + q] = nd->rows * nd->cols;
 					start[2 * b + q] = NEW(odvgp_real, nd->rows * nd->cols);
@@ -1310,14 +1309,14 @@ static void run_natgrad_diagonal(ocase *c)
 /* ---- kernels, likelihoods, Adam: below the public interface ---- */
 
 /*  Compares gradients of all hyperparameters that the library has. */
-static void compare_hyper(ocase *c, const odvgp__kernel *k, const char *head,
-		const odvgp_real *dhyp, const char *variant)
+static void compare_hyper(ocase *c, const gp__kernel *k, const char *head, const odvgp_real *dhyp,
+		const char *variant)
 {
 	uint32_t i, j;
 	for (i = 0; i < k->base_kernels; i++) {
-		const odvgp__base_kernel *l = &k->base[i];
+		const gp__base_kernel *l = &k->base[i];
 		const char *names[3] = {
-				"lengthscale", "variance", odvgp__base_kernel_kinds[l->type].shape_param};
+				"lengthscale", "variance", gp__base_kernel_kinds[l->type].shape_param};
 		uint32_t at[3] = {l->ls, l->var, l->shape_param},
 				 count[3] = {l->nls, l->nvar, names[2] ? 1 : 0};
 		for (j = 0; j < 3; j++) {
@@ -1330,7 +1329,7 @@ static void compare_hyper(ocase *c, const odvgp__kernel *k, const char *head,
 }
 /*  Compares the kernel matrix, its diagonal and their adjoints on each instruction set; K(X,X)
     also as a lower triangle, K(X,Z) also through products. */
-static void compare_kernel(ocase *c, const odvgp__kernel *k, const odvgp_real *hyp,
+static void compare_kernel(ocase *c, const gp__kernel *k, const odvgp_real *hyp,
 		const odvgp_blas *blas, const char *isa)
 {
 	tensor *X = need(c, "X"), *Z = need(c, "Z"), *Wxz = need(c, "W_xz"), *Wxx = need(c, "W_xx"),
@@ -1351,19 +1350,19 @@ static void compare_kernel(ocase *c, const odvgp__kernel *k, const odvgp_real *h
 				   *dhyp = NEW(odvgp_real, nhyp), *dX = NEW(odvgp_real, n * D),
 				   *dZ = NEW(odvgp_real, m * D), *I = NEW(odvgp_real, m * m),
 				   *out = NEW(odvgp_real, m * n), sum = 0;
-		odvgp__kjob job;
-		odvgp__kernel_job(&job, blas, k, hyp, X->r, n, xz ? Z->r : X->r, cols);
-		odvgp__arena a;
+		gp__kjob job;
+		gp__kernel_job(&job, blas, k, hyp, X->r, n, xz ? Z->r : X->r, cols);
+		gp__arena a;
 		size_t bytes;
 		void *block;
 		char name[100], variant[100];
 		sprintf(variant, "%s, %s", ways[way], isa);
-		odvgp__arena_init(&a, NULL, 0);
-		odvgp__kernel_scratch(&a, k, n, cols, m, odvgp__tasks(&blas->threads), 1, &job);
-		odvgp__kernel_scratch(&a, k, n, cols, 0, odvgp__tasks(&blas->threads), 0, &job);
+		gp__arena_init(&a, NULL, 0);
+		gp__kernel_scratch(&a, k, n, cols, m, gp__tasks(&blas->threads), 1, &job);
+		gp__kernel_scratch(&a, k, n, cols, 0, gp__tasks(&blas->threads), 0, &job);
 		bytes = a.used + 64;
 		block = test_alloc(bytes);
-		odvgp__arena_init(&a, block, bytes);
+		gp__arena_init(&a, block, bytes);
 		for (i = 0; i < n * D; i++) dX[i] = 0;
 		for (i = 0; i < m * D; i++) dZ[i] = 0;
 		for (h = 0; h < nhyp; h++) dhyp[h] = 0;
@@ -1386,7 +1385,7 @@ static void compare_kernel(ocase *c, const odvgp__kernel *k, const odvgp_real *h
 			job.K = K;
 			job.ldk = cols;
 		}
-		odvgp__kernel_run(&job, a);
+		gp__kernel_run(&job, a);
 		for (i = 0; i < n && vec; i++)
 			for (j = 0; j < m; j++) K[i * m + j] = out[j * n + i];
 		for (i = 0; i < n; i++)
@@ -1412,7 +1411,7 @@ static void compare_kernel(ocase *c, const odvgp__kernel *k, const odvgp_real *h
 		job.dhyp = dhyp;
 		job.dX1 = dX;
 		job.dX2 = xz ? dZ : dX;
-		odvgp__kernel_adjoint_run(&job, a);
+		gp__kernel_adjoint_run(&job, a);
 #define NAME(s) (snprintf(name, sizeof name, "%s%s", heads[way], s), name)
 		compare(c, NAME("grad_X"), dX, n * D, variant);
 		if (xz) compare(c, NAME("grad_Z"), dZ, m * D, variant);
@@ -1421,15 +1420,15 @@ static void compare_kernel(ocase *c, const odvgp__kernel *k, const odvgp_real *h
 	}
 	{
 		/* The diagonal. */
-		odvgp_real value[ODVGP__MAX_NODES], sum = 0;
+		odvgp_real value[GP__MAX_NODES], sum = 0;
 		odvgp_real *diag = NEW(odvgp_real, n), *dX = NEW(odvgp_real, n * D),
 				   *dhyp = NEW(odvgp_real, nhyp);
 		for (i = 0; i < n * D; i++) dX[i] = 0;
 		for (h = 0; h < nhyp; h++) dhyp[h] = 0;
 		for (i = 0; i < n; i++) {
-			diag[i] = odvgp__kernel_diag(k, hyp, X->r + i * D, value);
+			diag[i] = gp__kernel_diag(k, hyp, X->r + i * D, value);
 			sum += Wd->r[i] * diag[i];
-			odvgp__kernel_diag_adjoint(k, hyp, X->r + i * D, Wd->r[i], dhyp, dX + i * D);
+			gp__kernel_diag_adjoint(k, hyp, X->r + i * D, Wd->r[i], dhyp, dX + i * D);
 		}
 		compare(c, "K_diag", diag, n, "");
 		compare(c, "diag", &sum, 1, "");
@@ -1442,9 +1441,9 @@ static void compare_kernel(ocase *c, const odvgp__kernel *k, const odvgp_real *h
 static void run_kernel(ocase *c)
 {
 	ref_kernel spelled;
-	odvgp__kernel k;
+	gp__kernel k;
 	char text[4000];
-	double value[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
+	double value[GP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
 	odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
 	odvgp_status s;
 	odvgp_real *hyp;
@@ -1455,7 +1454,7 @@ static void run_kernel(ocase *c)
 		fail(c, "kernel \"%s\" cannot be read", say(c, "kernel"));
 		return;
 	}
-	s = odvgp__kernel_parse(&k, text, X->dim[1], value, &info);
+	s = gp__kernel_parse(&k, text, X->dim[1], value, &info);
 	if (!good(c, s, "the kernel's expression", &info)) return;
 	hyp = NEW(odvgp_real, k.nhyp);
 	for (i = 0; i < k.base_kernels; i++) {
@@ -1463,7 +1462,7 @@ static void run_kernel(ocase *c)
 			hyp[k.base[i].ls + d] = (odvgp_real)spelled.base[i].lengthscale[d];
 		for (d = 0; d < k.base[i].nvar; d++)
 			hyp[k.base[i].var + d] = (odvgp_real)spelled.base[i].variance[d];
-		if (odvgp__base_kernel_kinds[k.base[i].type].shape_param)
+		if (gp__base_kernel_kinds[k.base[i].type].shape_param)
 			hyp[k.base[i].shape_param] = (odvgp_real)spelled.base[i].shape_param;
 	}
 	for (v = 0; v < test_isas.count; v++) {
@@ -1556,18 +1555,18 @@ static void run_conv_solve(ocase *c)
 
 typedef struct conv_world {
 	odvgp_config cfg;
-	odvgp__patches patches;
-	odvgp__kernel kernel;
+	gp__patches patches;
+	gp__kernel kernel;
 	odvgp_real *hyp, *dhyp, *dweights;
 	const tensor *images, *weights, *Z;
 	ptrdiff_t n, T, D, M;
-	odvgp__arena scratch;
+	gp__arena scratch;
 } conv_world;
-static void conv_job(const conv_world *w, const odvgp_blas *blas, odvgp__kjob *job,
+static void conv_job(const conv_world *w, const odvgp_blas *blas, gp__kjob *job,
 		const odvgp_real *Z, ptrdiff_t M, ptrdiff_t image, ptrdiff_t images)
 {
 	ptrdiff_t size = w->images->dim[1];
-	odvgp__kernel_job(job, blas, &w->kernel, w->hyp, Z, M, w->images->r + image * size, images);
+	gp__kernel_job(job, blas, &w->kernel, w->hyp, Z, M, w->images->r + image * size, images);
 	job->patches = &w->patches;
 	job->weights = w->weights->r;
 	job->dhyp = w->dhyp;
@@ -1590,9 +1589,9 @@ static void compare_conv(ocase *c, const conv_world *w, const odvgp_blas *blas, 
 			   *dK = NEW(odvgp_real, M * n + T), g;
 	tensor *Wuu = need(c, "W_uu"), *Wuf = need(c, "W_uf"), *Wff = need(c, "W_ff");
 	char name[60];
-	odvgp__kjob job;
+	gp__kjob job;
 	/* The patches of the first image. */
-	odvgp__patches_move(&w->patches, w->images->r, NULL, all);
+	gp__patches_move(&w->patches, w->images->r, NULL, all);
 	{
 		const tensor *patches = need(c, "patches0"), *at = need(c, "patch_locations");
 		ptrdiff_t d = patches->dim[1];
@@ -1608,10 +1607,10 @@ static void compare_conv(ocase *c, const conv_world *w, const odvgp_blas *blas, 
 	}
 	/* K_uu. */
 	conv_clear(w);
-	odvgp__kernel_job(&job, blas, &w->kernel, w->hyp, w->Z->r, M, w->Z->r, M);
+	gp__kernel_job(&job, blas, &w->kernel, w->hyp, w->Z->r, M, w->Z->r, M);
 	job.K = K;
 	job.ldk = M;
-	odvgp__kernel_run(&job, w->scratch);
+	gp__kernel_run(&job, w->scratch);
 	compare(c, "K_uu", K, M * M, isa);
 	for (i = 0, sum = 0; i < M * M; i++) sum += K[i] * Wuu->r[i];
 	compare(c, "uu", &sum, 1, isa);
@@ -1620,7 +1619,7 @@ static void compare_conv(ocase *c, const conv_world *w, const odvgp_blas *blas, 
 	job.lddk = M;
 	job.dhyp = w->dhyp;
 	job.dX1 = job.dX2 = dZ;
-	odvgp__kernel_adjoint_run(&job, w->scratch);
+	gp__kernel_adjoint_run(&job, w->scratch);
 	compare_hyper(c, &w->kernel, "uu.", w->dhyp, isa);
 	sprintf(name, "uu.grad_%s", points);
 	compare(c, name, dZ, M * D, isa);
@@ -1630,7 +1629,7 @@ static void compare_conv(ocase *c, const conv_world *w, const odvgp_blas *blas, 
 	conv_job(w, blas, &job, w->Z->r, M, 0, n);
 	job.K = K;
 	job.ldk = n;
-	odvgp__kernel_matrix(&job, w->scratch, 0);
+	gp__kernel_matrix(&job, w->scratch, 0);
 	compare(c, "K_uf", K, M * n, isa);
 	for (i = 0, sum = 0; i < M * n; i++) sum += K[i] * Wuf->r[i];
 	compare(c, "uf", &sum, 1, isa);
@@ -1638,7 +1637,7 @@ static void compare_conv(ocase *c, const conv_world *w, const odvgp_blas *blas, 
 	job.dK = Wuf->r;
 	job.lddk = n;
 	job.dX1 = dZ;
-	odvgp__kernel_matrix(&job, w->scratch, 1);
+	gp__kernel_matrix(&job, w->scratch, 1);
 	compare_hyper(c, &w->kernel, "uf.", w->dhyp, isa);
 	sprintf(name, "uf.grad_%s", points);
 	compare(c, name, dZ, M * D, isa);
@@ -1647,20 +1646,20 @@ static void compare_conv(ocase *c, const conv_world *w, const odvgp_blas *blas, 
 	conv_clear(w);
 	sum = 0;
 	conv_job(w, blas, &job, NULL, 0, 0, n);
-	odvgp__images_diag(&job, diag, Kw, w->scratch, 0);
+	gp__images_diag(&job, diag, Kw, w->scratch, 0);
 	for (i = 0; i < n; i++) dK[i] = Wff->r[i * n + i];
-	odvgp__images_diag(&job, dK, Kw, w->scratch, 1);
+	gp__images_diag(&job, dK, Kw, w->scratch, 1);
 	for (i = 0; i < n; i++)
 		for (j = 0; j < n; j++) {
 			if (i == j) {
 				K[i * n + i] = diag[i];
 				continue;
 			}
-			odvgp__patches_move(&w->patches, w->images->r + i * w->images->dim[1], NULL, all);
+			gp__patches_move(&w->patches, w->images->r + i * w->images->dim[1], NULL, all);
 			conv_job(w, blas, &job, all, T, j, 1);
 			job.K = column;
 			job.ldk = job.lddk = 1;
-			odvgp__kernel_matrix(&job, w->scratch, 0);
+			gp__kernel_matrix(&job, w->scratch, 0);
 			g = Wff->r[i * n + j];
 			for (t = 0, K[i * n + j] = 0; t < T; t++) {
 				K[i * n + j] += w->weights->r[t] * column[t];
@@ -1668,7 +1667,7 @@ static void compare_conv(ocase *c, const conv_world *w, const odvgp_blas *blas, 
 				dK[t] = g * w->weights->r[t];
 			}
 			job.dK = dK;
-			odvgp__kernel_matrix(&job, w->scratch, 1);
+			gp__kernel_matrix(&job, w->scratch, 1);
 		}
 	compare(c, "K_ff", K, n * n, isa);
 	for (i = 0; i < n * n; i++) sum += K[i] * Wff->r[i];
@@ -1692,10 +1691,10 @@ static void run_conv_kernel(ocase *c)
 	conv_world w;
 	ref_kernel spelled;
 	char text[4000];
-	double value[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
+	double value[GP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
 	odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-	odvgp__images_work work;
-	odvgp__kjob job;
+	gp__images_work work;
+	gp__kjob job;
 	size_t used;
 	uint32_t i;
 	int v;
@@ -1711,16 +1710,15 @@ static void run_conv_kernel(ocase *c)
 	w.n = w.images->dim[0];
 	w.cfg = odvgp_config_defaults(w.n, w.images->dim[1], 1, 4, 0);
 	read_patches(c, &w.cfg);
-	w.patches = odvgp__patches_of(&w.cfg, 0);
-	w.T = odvgp__patches_count(&w.patches);
-	w.D = odvgp__patch_columns(&w.patches, 0);
+	w.patches = gp__patches_of(&w.cfg, 0);
+	w.T = gp__patches_count(&w.patches);
+	w.D = gp__patch_columns(&w.patches, 0);
 	w.M = w.Z->dim[0];
 	if (w.T != w.weights->count || w.D != w.Z->dim[1]) {
 		fail(c, "%d patches of %d numbers", (int)w.T, (int)w.D);
 		return;
 	}
-	if (!good(c, odvgp__kernel_parse(&w.kernel, text, w.D, value, &info), "the kernel", &info))
-		return;
+	if (!good(c, gp__kernel_parse(&w.kernel, text, w.D, value, &info), "the kernel", &info)) return;
 	w.hyp = NEW(odvgp_real, w.kernel.nhyp);
 	w.dhyp = NEW(odvgp_real, w.kernel.nhyp);
 	w.dweights = NEW(odvgp_real, w.T);
@@ -1732,15 +1730,15 @@ static void run_conv_kernel(ocase *c)
 		odvgp_blas blas;
 		size_t bytes = odvgp_blas_size(NULL);
 		void *block = test_alloc(bytes), *scratch;
-		odvgp__arena_init(&w.scratch, NULL, 0);
-		odvgp__images_layout(&w.scratch, &w.patches, 0, &work);
-		odvgp__images_layout(&w.scratch, &w.patches, rows, &work);
+		gp__arena_init(&w.scratch, NULL, 0);
+		gp__images_layout(&w.scratch, &w.patches, 0, &work);
+		gp__images_layout(&w.scratch, &w.patches, rows, &work);
 		job.kept = 0;
-		odvgp__kernel_scratch(&w.scratch, &w.kernel, rows, w.T, 1, 1, 1, &job);
-		odvgp__kernel_scratch(&w.scratch, &w.kernel, rows, w.T, 1, 1, 0, &job);
+		gp__kernel_scratch(&w.scratch, &w.kernel, rows, w.T, 1, 1, 1, &job);
+		gp__kernel_scratch(&w.scratch, &w.kernel, rows, w.T, 1, 1, 0, &job);
 		used = w.scratch.used + 64;
 		scratch = test_alloc(used);
-		odvgp__arena_init(&w.scratch, scratch, used);
+		gp__arena_init(&w.scratch, scratch, used);
 		if (good(c, odvgp_blas_init(&blas, NULL, test_isas.isa[v], block, bytes), test_isas.name[v],
 					NULL))
 			compare_conv(c, &w, &blas, test_isas.name[v]);
@@ -1760,13 +1758,13 @@ static int same_value(odvgp_real a, odvgp_real b)
     rows. Tensors begin with `pre`; what the file lacks is not compared. */
 static void compare_likelihood(ocase *c, const char *pre, ptrdiff_t H, double jitter)
 {
-	const odvgp__likelihood *lik = likelihood_of(c);
+	const gp__likelihood *lik = likelihood_of(c);
 	tensor *y = need(c, "y"), *mean = need(c, "mean"), *var = need(c, "var");
 	odvgp_real par[4], *rule = NEW(odvgp_real, 1 + 2 * H), *work, *out[7], *Y, *m, *v;
 	odvgp_blas blas;
 	size_t bytes = odvgp_blas_size(NULL);
 	void *block = test_alloc(bytes);
-	odvgp__lik_job job;
+	gp__lik_job job;
 	ptrdiff_t n = y->count, F = mean->count / n, T = 1, R, i, q;
 	double *dpar = NEW(double, 4 * (n + 1)), sum = 0, whole;
 	char name[100];
@@ -1775,14 +1773,14 @@ static void compare_likelihood(ocase *c, const char *pre, ptrdiff_t H, double ji
 		par[k] = (odvgp_real)scalar(c, lik->param[k].name, lik->param[k].start);
 	good(c, odvgp_blas_init(&blas, NULL, test_isa(), block, bytes), "odvgp_blas_init", NULL);
 	rule[0] = (odvgp_real)jitter;
-	odvgp__gauss_hermite(H, rule + 1, rule + 1 + H);
-	work = NEW(odvgp_real, odvgp__lik_work(lik, F));
+	gp__gauss_hermite(H, rule + 1, rule + 1 + H);
+	work = NEW(odvgp_real, gp__lik_work(lik, F));
 	memset(&job, 0, sizeof job);
 	job.lik = lik;
 	job.isa = blas.isa;
 	job.F = F;
 	job.T = T;
-	job.classes = odvgp__classes(lik, F, 0);
+	job.classes = gp__classes(lik, F, 0);
 	job.par = par;
 	job.rule = rule;
 	job.H = H;
@@ -1892,7 +1890,7 @@ static void run_gauss_hermite(ocase *c)
 	int k;
 	for (k = 0; k < 2; k++) {
 		odvgp_real t[32], w[32];
-		odvgp__gauss_hermite(sizes[k], t, w);
+		gp__gauss_hermite(sizes[k], t, w);
 		sprintf(name, "gh%ld.t", (long)sizes[k]);
 		compare(c, name, t, sizes[k], "");
 		sprintf(name, "gh%ld.w", (long)sizes[k]);
@@ -1908,7 +1906,7 @@ static void run_adam(ocase *c)
 		ptrdiff_t n = x0->count, steps = g->dim[0], t, i;
 		odvgp_real *x = NEW(odvgp_real, n), *m1 = NEW(odvgp_real, n), *m2 = NEW(odvgp_real, n),
 				   *all = NEW(odvgp_real, n * steps);
-		odvgp__adam adam;
+		gp__adam adam;
 		adam.lr = scalar(c, "lr", 0);
 		adam.beta1 = 0.9;
 		adam.beta2 = 0.999;
@@ -1920,7 +1918,7 @@ static void run_adam(ocase *c)
 		}
 		for (t = 0; t < steps; t++) {
 			adam.t = (uint64_t)t + 1;
-			odvgp__adam_update(&adam, n, x, g->r + t * n, NULL, m1, m2);
+			gp__adam_update(&adam, n, x, g->r + t * n, NULL, m1, m2);
 			memcpy(all + t * n, x, (size_t)n * sizeof *x);
 		}
 		compare(c, inside ? "paper.x" : "tf.x", all, n * steps, "");
@@ -1959,10 +1957,10 @@ static void run_ulapane(ocase *c)
 	for (d = 0; d < D; d++) {
 		/* The order of the rows does not matter. */
 		for (i = 0; i < N; i++) row[i] = N - 1 - i;
-		odvgp__sort(row, N, X->r + d, D);
-		d_x[d] = (odvgp_real)odvgp__mean_gap(X->r + d, D, row, N);
+		gp__sort(row, N, X->r + d, D);
+		d_x[d] = (odvgp_real)gp__mean_gap(X->r + d, D, row, N);
 		used[d] = d_x[d] > 0;
-		d_y[d] = used[d] > 0 ? (odvgp_real)odvgp__mean_gap(y->r, 1, row, N) : 0;
+		d_y[d] = used[d] > 0 ? (odvgp_real)gp__mean_gap(y->r, 1, row, N) : 0;
 	}
 	compare(c, "d_x", d_x, D, "");
 	compare(c, "d_y", d_y, D, "");
@@ -2000,7 +1998,7 @@ static int read_deep(ocase *c, world *w, char text[2][4000])
 	static const char *const means[] = {"zero", "constant", "linear", "identity"};
 	char name[64];
 	int l, k;
-	const odvgp__likelihood *lik = likelihood_of(c);
+	const gp__likelihood *lik = likelihood_of(c);
 	memset(w, 0, sizeof *w);
 	if (!lik) return 0;
 	w->X = need(c, "X");
@@ -2043,7 +2041,7 @@ static int read_deep(ocase *c, world *w, char text[2][4000])
 	w->P = w->cfg.layer[1].P;
 	w->cfg.optim.gamma_batch = 0;
 	w->cfg.positive_transform = ODVGP_POSITIVE_TRANSFORM_SOFTPLUS;
-	w->cfg.lik.kind = (odvgp_likelihood)(lik - odvgp__likelihoods);
+	w->cfg.lik.kind = (odvgp_likelihood)(lik - gp__likelihoods);
 	w->cfg.lik.nodes = (ptrdiff_t)scalar(c, "quad_points", 20);
 	w->cfg.lik.link_jitter = (odvgp_real)scalar(c, "squash", 0);
 	find(c, "num_classes");
@@ -2056,15 +2054,15 @@ static int read_deep(ocase *c, world *w, char text[2][4000])
 /*  Compares what the tape holds after a look at all rows: the hidden layer and each layer's KL. */
 static void compare_layers(ocase *c, world *w)
 {
-	const odvgp__node *node = w->model->tape.node, *mean = &node[w->model->unit[0].mean.id],
-					  *var = &node[w->model->unit[0].var.id], *X = &node[w->model->unit[1].X.id];
+	const gp__node *node = w->model->tape.node, *mean = &node[w->model->unit[0].mean.id],
+				   *var = &node[w->model->unit[0].var.id], *X = &node[w->model->unit[1].X.id];
 	odvgp_real kl[2] = {0, 0};
 	int i;
 	compare(c, "layer0.f_mean", mean->v, mean->rows * mean->cols, "");
 	compare(c, "layer0.f_var", var->v, var->rows * var->cols, "");
 	compare(c, "hidden", X->v, X->rows * X->cols, "");
 	for (i = 1; i <= w->model->tape.nodes; i++)
-		if (odvgp__is_kl_term(&node[i])) kl[node[i].of->number] += node[i].v[0];
+		if (gp__is_kl_term(&node[i])) kl[node[i].of->number] += node[i].v[0];
 	compare(c, "layer0.kl", &kl[0], 1, "");
 	compare(c, "layer1.kl", &kl[1], 1, "");
 }

@@ -169,52 +169,52 @@ TEST(two_patches_by_hand)
 
 typedef struct images {
 	odvgp_blas blas;
-	odvgp__kernel k;
-	odvgp__patches p;
+	gp__kernel k;
+	gp__patches p;
 	odvgp_real *hyp, *x, *w;
 	void *blas_block, *block;
-	odvgp__arena scratch;
+	gp__arena scratch;
 } images;
 static images make_images(const shape *s, const char *kernel, ptrdiff_t n, ptrdiff_t rows)
 {
 	images a;
-	double value[ODVGP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
+	double value[GP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
 	size_t bytes = odvgp_blas_size(NULL);
 	odvgp_config c = odvgp_config_defaults(1, 1, 1, 1, 0);
-	odvgp__images_work work;
-	odvgp__kjob job;
+	gp__images_work work;
+	gp__kjob job;
 	ptrdiff_t i;
 	memset(&a, 0, sizeof a);
 	set_shape(&c, s);
-	a.p = odvgp__patches_of(&c, 0);
+	a.p = gp__patches_of(&c, 0);
 	a.blas_block = test_alloc(bytes);
 	CHECK_STATUS(odvgp_blas_init(&a.blas, NULL, test_isa(), a.blas_block, bytes), ODVGP_OK);
-	CHECK_STATUS(odvgp__kernel_parse(&a.k, kernel, patch_width(s), value, NULL), ODVGP_OK);
+	CHECK_STATUS(gp__kernel_parse(&a.k, kernel, patch_width(s), value, NULL), ODVGP_OK);
 	a.hyp = NEW(odvgp_real, a.k.nhyp);
 	for (i = 0; i < (ptrdiff_t)a.k.nhyp; i++) a.hyp[i] = (odvgp_real)test_between(0.7, 1.6);
 	a.x = NEW(odvgp_real, n * s->H * s->W * s->C);
 	for (i = 0; i < n * s->H * s->W * s->C; i++) a.x[i] = (odvgp_real)test_normal();
 	a.w = NEW(odvgp_real, patch_count(s));
 	for (i = 0; i < patch_count(s); i++) a.w[i] = (odvgp_real)test_between(-1, 1);
-	odvgp__arena_init(&a.scratch, NULL, 0);
-	odvgp__images_layout(&a.scratch, &a.p, rows, &work);
-	odvgp__images_layout(&a.scratch, &a.p, 0, &work);
+	gp__arena_init(&a.scratch, NULL, 0);
+	gp__images_layout(&a.scratch, &a.p, rows, &work);
+	gp__images_layout(&a.scratch, &a.p, 0, &work);
 	job.kept = 0;
 	for (i = 0; i < 2; i++)
-		odvgp__kernel_scratch(&a.scratch, &a.k, ODVGP__MAX(rows, (ptrdiff_t)ODVGP__KROWS),
-				patch_count(s), 1, 1, (int)i, &job);
+		gp__kernel_scratch(&a.scratch, &a.k, GP__MAX(rows, (ptrdiff_t)GP__KROWS), patch_count(s), 1,
+				1, (int)i, &job);
 	a.block = test_alloc(a.scratch.used + 64);
-	odvgp__arena_init(&a.scratch, a.block, a.scratch.used + 64);
+	gp__arena_init(&a.scratch, a.block, a.scratch.used + 64);
 	return a;
 }
 static void drop_images(images *a)
 {
 	free(a->hyp), free(a->x), free(a->w), free(a->blas_block), free(a->block);
 }
-static void image_job(const images *a, odvgp__kjob *job, const odvgp_real *Z, ptrdiff_t M,
+static void image_job(const images *a, gp__kjob *job, const odvgp_real *Z, ptrdiff_t M,
 		const odvgp_real *x, ptrdiff_t n)
 {
-	odvgp__kernel_job(job, &a->blas, &a->k, a->hyp, Z, M, x, n);
+	gp__kernel_job(job, &a->blas, &a->k, a->hyp, Z, M, x, n);
 	job->patches = &a->p;
 	job->weights = a->w;
 }
@@ -223,16 +223,16 @@ static double both_sums(const images *a, const odvgp_real *Z, ptrdiff_t M, ptrdi
 		const odvgp_real *G, const odvgp_real *g)
 {
 	odvgp_real *K = NEW(odvgp_real, M * n), *diag = NEW(odvgp_real, n),
-			   *Kw = NEW(odvgp_real, n * odvgp__patches_count(&a->p));
-	odvgp__kjob job;
+			   *Kw = NEW(odvgp_real, n * gp__patches_count(&a->p));
+	gp__kjob job;
 	double sum = 0;
 	ptrdiff_t i;
 	image_job(a, &job, Z, M, a->x, n);
 	job.K = K;
 	job.ldk = n;
-	odvgp__kernel_matrix(&job, a->scratch, 0);
+	gp__kernel_matrix(&job, a->scratch, 0);
 	image_job(a, &job, NULL, 0, a->x, n);
-	odvgp__images_diag(&job, diag, Kw, a->scratch, 0);
+	gp__images_diag(&job, diag, Kw, a->scratch, 0);
 	for (i = 0; i < M * n; i++) sum += (double)G[i] * (double)K[i];
 	for (i = 0; i < n; i++) sum += (double)g[i] * (double)diag[i];
 	free(K), free(diag), free(Kw);
@@ -256,28 +256,28 @@ TEST(kernels_of_images_are_sums)
 		odvgp_real *all = NEW(odvgp_real, T * T), *Kz = NEW(odvgp_real, M * T), *Z, K[M * N],
 				   diag[N], *Kw = NEW(odvgp_real, N * T);
 		void *block;
-		odvgp__arena scratch;
-		odvgp__kjob job;
-		odvgp__arena_init(&scratch, NULL, 0);
+		gp__arena scratch;
+		gp__kjob job;
+		gp__arena_init(&scratch, NULL, 0);
 		job.kept = 0;
-		odvgp__kernel_scratch(&scratch, &a.k, ODVGP__MAX(T, M), T, 1, 1, 0, &job);
+		gp__kernel_scratch(&scratch, &a.k, GP__MAX(T, M), T, 1, 1, 0, &job);
 		block = test_alloc(scratch.used + 64);
-		odvgp__arena_init(&scratch, block, scratch.used + 64);
+		gp__arena_init(&scratch, block, scratch.used + 64);
 		Z = NEW(odvgp_real, M * D);
 		for (i = 0; i < M * D; i++) Z[i] = (odvgp_real)test_normal();
 		image_job(&a, &job, Z, M, a.x, N);
 		job.K = K;
 		job.ldk = N;
-		odvgp__kernel_matrix(&job, a.scratch, 0);
+		gp__kernel_matrix(&job, a.scratch, 0);
 		image_job(&a, &job, NULL, 0, a.x, N);
-		odvgp__images_diag(&job, diag, Kw, a.scratch, 0);
+		gp__images_diag(&job, diag, Kw, a.scratch, 0);
 		for (j = 0; j < N; j++) {
 			odvgp_real *patches = patches_of(s, a.x + j * s->H * s->W * s->C);
 			double want = 0, size = 0, z = 0;
-			odvgp__kernel_job(&job, &a.blas, &a.k, a.hyp, patches, T, patches, T);
+			gp__kernel_job(&job, &a.blas, &a.k, a.hyp, patches, T, patches, T);
 			job.K = all;
 			job.ldk = T;
-			odvgp__kernel_run(&job, scratch);
+			gp__kernel_run(&job, scratch);
 			for (i = 0; i < T; i++) {
 				double row = 0;
 				for (t = 0; t < T; t++) row += (double)a.w[t] * (double)all[i * T + t];
@@ -286,10 +286,10 @@ TEST(kernels_of_images_are_sums)
 				size += fabs((double)a.w[i] * row);
 			}
 			CHECK_NEAR(diag[j], want, 100 * EPS * size);
-			odvgp__kernel_job(&job, &a.blas, &a.k, a.hyp, Z, M, patches, T);
+			gp__kernel_job(&job, &a.blas, &a.k, a.hyp, Z, M, patches, T);
 			job.K = Kz;
 			job.ldk = T;
-			odvgp__kernel_run(&job, scratch);
+			gp__kernel_run(&job, scratch);
 			for (i = 0; i < M; i++) {
 				for (z = 0, t = 0; t < T; t++) z += (double)a.w[t] * (double)Kz[i * T + t];
 				CHECK_NEAR(K[i * N + j], z, 40 * EPS * (double)T);
@@ -319,7 +319,7 @@ TEST(adjoints_of_images)
 		/* Z, pixels, weights, hyperparameters */
 		odvgp_real *at[4] = {Z, a.x, a.w, a.hyp}, *d[4];
 		ptrdiff_t count[4] = {M * D, pixels, T, (ptrdiff_t)a.k.nhyp};
-		odvgp__kjob job;
+		gp__kjob job;
 		int q;
 		for (i = 0; i < M * D; i++) Z[i] = (odvgp_real)test_normal();
 		for (i = 0; i < M * N; i++) G[i] = (odvgp_real)test_normal();
@@ -329,7 +329,7 @@ TEST(adjoints_of_images)
 			for (i = 0; i < count[q]; i++) d[q][i] = 0;
 		}
 		image_job(&a, &job, NULL, 0, a.x, N);
-		odvgp__images_diag(&job, diag, Kw, a.scratch, 0);
+		gp__images_diag(&job, diag, Kw, a.scratch, 0);
 		for (q = 0; q < 2; q++) {
 			image_job(&a, &job, q ? Z : NULL, q ? M : 0, a.x, N);
 			job.dX1 = d[0];
@@ -338,8 +338,8 @@ TEST(adjoints_of_images)
 			job.dhyp = d[3];
 			job.dK = G;
 			job.lddk = N;
-			if (q) odvgp__kernel_matrix(&job, a.scratch, 1);
-			else odvgp__images_diag(&job, g, Kw, a.scratch, 1);
+			if (q) gp__kernel_matrix(&job, a.scratch, 1);
+			else gp__images_diag(&job, g, Kw, a.scratch, 1);
 		}
 		for (q = 0; q < 4; q++) {
 			double h = BY_PRECISION(1e-5, 1e-2), got = 0, size = 0, side[2];
@@ -485,10 +485,10 @@ TEST(training_threads_and_files)
 TEST(every_likelihood)
 {
 	int kind;
-	for (kind = 0; kind < ODVGP__COUNT(odvgp__likelihoods); kind++) {
-		const odvgp__likelihood *lik = &odvgp__likelihoods[kind];
-		int several = !(lik->flags & ODVGP__LIK_FACTORS), i;
-		ptrdiff_t P = several ? 2 + (lik->flags & ODVGP__LIK_CLASSES ? 1 : 0) : 1, n;
+	for (kind = 0; kind < GP__COUNT(gp__likelihoods); kind++) {
+		const gp__likelihood *lik = &gp__likelihoods[kind];
+		int several = !(lik->flags & GP__LIK_FACTORS), i;
+		ptrdiff_t P = several ? 2 + (lik->flags & GP__LIK_CLASSES ? 1 : 0) : 1, n;
 		odvgp_config c = odvgp_config_defaults(16, 1, P, 4, 3);
 		fixture a;
 		size_t bytes;
@@ -766,7 +766,7 @@ TEST(forged_predictors)
 	odvgp_config c = trained_config(BLOCKS, ODVGP_COV_PART_BLOCKS, 0);
 	fixture a;
 	size_t bytes, i;
-	odvgp__predictor *head;
+	gp__predictor *head;
 	odvgp_server server;
 	uint32_t *field;
 	static const uint32_t wrong[] = {0, 1, 2, 7, 6, 20, 0x7fffffffu, 0xffffffffu};
@@ -774,7 +774,7 @@ TEST(forged_predictors)
 	test_seed = 210;
 	a = make(&c);
 	bytes = odvgp_predictor_size(a.m);
-	head = (odvgp__predictor *)test_alloc(bytes);
+	head = (gp__predictor *)test_alloc(bytes);
 	CHECK_STATUS(serve(a.m, NULL, head, bytes, &server, NULL), ODVGP_OK);
 	field = (uint32_t *)(void *)&head->patches;
 	for (i = 0; i < sizeof head->patches / sizeof *field; i++)
@@ -784,7 +784,7 @@ TEST(forged_predictors)
 			odvgp_status s;
 			if (wrong[w] == keep) continue;
 			field[i] = wrong[w];
-			odvgp__predictor_sum(head, head->checksum);
+			gp__predictor_sum(head, head->checksum);
 			s = odvgp_server_from_block(&server, head, bytes, test_isa(), &info);
 			/* Another stride may leave the sizes as they are. */
 			CHECK_SAY(s == ODVGP_E_FORMAT || (i == 5 && s == ODVGP_OK), "field %d = %u: %s", (int)i,

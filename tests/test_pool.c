@@ -2,7 +2,7 @@
     one all values that C11's memory order lets a load see, except values read before they are
     written (load buffering; no load of the pool is followed by a store that could overtake it).
     This file restates the protocol, one step for each access to shared memory, in the order of
-    odvgp__pool_run, _work, _wait, _wake, _main and odvgp_pool_stop. The first version of the
+    gp__pool_run, _work, _wait, _wake, _main and odvgp_pool_stop. The first version of the
     protocol is kept as a check of the check. The memory model is that of Kang et al. (A
     Promising Semantics for Relaxed-Memory Concurrency, 2017) without promises: each location is
     a list of messages in modification order; each thread has for each location the oldest
@@ -26,7 +26,7 @@ enum { JOB = 16, LOW = 15, CLOSED = 15 };
 
 /*  The state of a thread: the steps of each function. */
 enum {
-	/* odvgp__pool_run and odvgp_pool_stop. */
+	/* gp__pool_run and odvgp_pool_stop. */
 	RUN_BEGIN,
 	RUN_TICKET,
 	RUN_CLOSE,
@@ -38,21 +38,21 @@ enum {
 	STOP_SET,
 	STOP_JOIN,
 	ENDED,
-	/* odvgp__pool_wake, for threads on ASLEEP and on WAITING. */
+	/* gp__pool_wake, for threads on ASLEEP and on WAITING. */
 	WAKE,
 	WAKE_LOCK,
 	WAKE_ALL,
 	DONE,
 	DONE_LOCK,
 	DONE_ALL,
-	/* odvgp__pool_work. */
+	/* gp__pool_work. */
 	WORK,
 	WORK_TASK,
 	WORK_COUNT,
 	WORK_TAKE,
 	WORK_CALL,
 	WORK_LEFT,
-	/* odvgp__pool_wait. */
+	/* gp__pool_wait. */
 	WAIT,
 	WAIT_ON,
 	WAIT_LOCK,
@@ -60,7 +60,7 @@ enum {
 	WAIT_LOOK,
 	WAIT_SLEEP,
 	WAIT_UNSAY,
-	/* odvgp__pool_main. */
+	/* gp__pool_main. */
 	MAIN,
 	MAIN_STOP,
 	MAIN_ON,

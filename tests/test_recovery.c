@@ -3,7 +3,7 @@
 
 /*  Is called before each operation of an evaluation. */
 static void (*probe)(void);
-#define ODVGP__PROBE(node, reverse) (probe && (node) >= 0 ? probe() : (void)0)
+#define GP__PROBE(node, reverse) (probe && (node) >= 0 ? probe() : (void)0)
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "test.h"
@@ -445,7 +445,7 @@ TEST(broken_parameters_wait_for_good_rows)
 	ls = odvgp_slot_find(a.m, "kernel.0.lengthscale");
 	/* No step produces this value, but it is as bad as those that are undone. */
 	a.m->par.theta[ls->offset] = a.m->par.value[ls->offset] = (odvgp_real)NAN;
-	odvgp__touch(a.m, 0);
+	gp__touch(a.m, 0);
 	CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, 20, &e, NULL, NULL, NULL), ODVGP_E_NAN);
 	CHECK(a.m->par.theta[ls->offset] != a.m->par.theta[ls->offset]);
 	CHECK_INT(odvgp_model_events(a.m).step_undone, 0);
@@ -466,7 +466,7 @@ TEST(broken_parameters_wait_for_good_rows)
        restored, and training can continue. */
 	a.m->state.step_scale = 1e-9;
 	a.m->par.theta[ls->offset] = a.m->par.value[ls->offset] = (odvgp_real)NAN;
-	odvgp__touch(a.m, 0);
+	gp__touch(a.m, 0);
 	CHECK_STATUS(odvgp_step_batch(a.m, a.X, a.Y, 20, &r, &info), ODVGP_E_NAN);
 	CHECK_BITS(good, a.m->par.theta, (size_t)odvgp_param_count(a.m) * sizeof *good);
 	CHECK_STATUS(odvgp_step_batch(a.m, a.X, a.Y, 20, &r, NULL), ODVGP_OK);
@@ -521,7 +521,7 @@ static odvgp_real *to_spoil;
 static int looked, spoilt;
 static void spoil_the_second_evaluation(void)
 {
-	int stats = (watched->tape.purpose & ODVGP__FOR_STATS) != 0;
+	int stats = (watched->tape.purpose & GP__FOR_STATS) != 0;
 	if (stats && looked) *to_spoil = (odvgp_real)NAN, spoilt++;
 	looked = !stats;
 }

@@ -16,10 +16,10 @@ typedef struct world {
 static world *make(odvgp_likelihood kind, ptrdiff_t P, int weights, int scale)
 {
 	world *w = NEW(world, 1);
-	const odvgp__likelihood *lik = &odvgp__likelihoods[kind];
-	ptrdiff_t i, t, K = odvgp__classes(lik, P, 3);
+	const gp__likelihood *lik = &gp__likelihoods[kind];
+	ptrdiff_t i, t, K = gp__classes(lik, P, 3);
 	test_seed = 31;
-	w->T = odvgp__lik_targets(lik, P);
+	w->T = gp__lik_targets(lik, P);
 	w->C = w->T + weights + scale;
 	w->cfg = odvgp_config_defaults(N, D, P, M, MG);
 	w->cfg.lik.kind = kind;
@@ -51,7 +51,7 @@ static odvgp_model *create(const world *w)
 	odvgp_model *m = NULL;
 	odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
 	odvgp_status s = odvgp_model_create(&m, &w->cfg, w->X, w->Y, NULL, &info);
-	CHECK_SAY(!s, "%s: %s %s", odvgp__likelihoods[w->cfg.lik.kind].name, info.what ? info.what : "",
+	CHECK_SAY(!s, "%s: %s %s", gp__likelihoods[w->cfg.lik.kind].name, info.what ? info.what : "",
 			info.text);
 	return m;
 }
@@ -91,7 +91,7 @@ static void same_values(odvgp_model *to, const odvgp_model *from)
 TEST(a_weight_is_a_number_of_rows)
 {
 	int kind;
-	for (kind = 0; kind < (int)ODVGP__COUNT(odvgp__likelihoods); kind++) {
+	for (kind = 0; kind < (int)GP__COUNT(gp__likelihoods); kind++) {
 		ptrdiff_t P = kind == ODVGP_LIKELIHOOD_ROBUSTMAX || kind == ODVGP_LIKELIHOOD_SOFTMAX ? 3
 					  : kind == ODVGP_LIKELIHOOD_HETEROSCEDASTIC                             ? 2
 					  : kind == ODVGP_LIKELIHOOD_ORDINAL                                     ? 1
@@ -119,7 +119,7 @@ TEST(a_weight_is_a_number_of_rows)
 		CHECK_NEAR(zero, -(double)kl, BY_PRECISION(1e-12, 1e-5) * (1 + fabs((double)kl)));
 		CHECK_SAY(fabs(weighted - zero - (repeated - zero) * share) <=
 						  BY_PRECISION(1e-11, 2e-5) * (1 + fabs(weighted)),
-				"%s: %.14g with weights, %.14g with repeated rows", odvgp__likelihoods[kind].name,
+				"%s: %.14g with weights, %.14g with repeated rows", gp__likelihoods[kind].name,
 				weighted, (repeated - zero) * share + zero);
 		for (i = 0; i < count; i++) {
 			double a = (double)g[0][i] - (double)g[2][i],
@@ -127,7 +127,7 @@ TEST(a_weight_is_a_number_of_rows)
 			worst = fmax(worst, fabs(a - b) / (1 + fabs(a)));
 		}
 		CHECK_SAY(worst <= BY_PRECISION(1e-9, 2e-2), "%s: gradients differ by %g",
-				odvgp__likelihoods[kind].name, worst);
+				gp__likelihoods[kind].name, worst);
 		for (k = 0; k < 3; k++) free(g[k]);
 		odvgp_model_free(m);
 		free(w);

@@ -356,8 +356,8 @@ static void check_file(const odvgp_config *c, const char *where)
 TEST(every_model_is_read_again_from_its_file)
 {
 	int mean, cov, objective, param, gamma, files = 0, without_q = 0;
-	for (mean = 0; mean < ODVGP__COUNT(odvgp__mean_parts); mean++)
-		for (cov = 0; cov < ODVGP__COUNT(odvgp__cov_parts); cov++)
+	for (mean = 0; mean < GP__COUNT(gp__mean_parts); mean++)
+		for (cov = 0; cov < GP__COUNT(gp__cov_parts); cov++)
 			for (objective = ODVGP_OBJECTIVE_ELBO; objective <= ODVGP_OBJECTIVE_EXACT; objective++)
 				for (param = ODVGP_PARAMETRISATION_WHITENED; param <= ODVGP_PARAMETRISATION_A_BETA;
 						param++)
@@ -420,7 +420,7 @@ TEST(predictors_of_the_other_precision)
 	enum { OTHER = sizeof(odvgp_real) == 4 ? 8 : 4 };
 	odvgp_config c = config(12, 2, 2, 3, 4);
 	fixture a;
-	size_t bytes, other_bytes, i, at, head = ODVGP__FILE_HEAD, state = 0, reals, words, need,
+	size_t bytes, other_bytes, i, at, head = GP__FILE_HEAD, state = 0, reals, words, need,
 									  pred_bytes = 0, model_bytes = 0, user_bytes = 0;
 	unsigned char *file, *other;
 	const void *user;
@@ -438,7 +438,7 @@ TEST(predictors_of_the_other_precision)
 	/* The head holds 8 bytes of magic, 4 of version, 4 of the size of a real, then three
        lengths. */
 	for (i = 0; i < 8; i++) state |= (size_t)((uint64_t)file[16 + i] << (8 * i));
-	words = odvgp__predictor_head(a.m->unit[0].kernel.base_kernels);
+	words = gp__predictor_head(a.m->unit[0].kernel.base_kernels);
 	reals = (bytes - head - state - words - 3 - 8) / sizeof(odvgp_real);
 	/* The model's section is left out. */
 	other_bytes = head + words + reals * OTHER + 3 + 8;
@@ -458,7 +458,7 @@ TEST(predictors_of_the_other_precision)
 		write_little(other + at, OTHER, x);
 	}
 	memcpy(other + at, "abc", 3);
-	sum = odvgp__checksum(other, other_bytes - 8);
+	sum = gp__checksum(other, other_bytes - 8);
 	for (i = 0; i < 8; i++) other[other_bytes - 8 + i] = (unsigned char)(sum >> (8 * i));
 	REFUSED(odvgp_load_size(other, other_bytes, NULL, test_isa(), &model_bytes, &pred_bytes, NULL,
 					NULL, &info),
@@ -497,58 +497,58 @@ TEST(predictors_of_the_other_precision)
 TEST(predictors_of_more_reals_than_32_bits)
 {
 	odvgp_config c = config(100, 2, 1, 5, 0);
-	odvgp__draft draft;
+	gp__draft draft;
 	odvgp_model *m = &draft.model;
-	odvgp__predictor p;
-	odvgp__predictor_start start, q;
+	gp__predictor p;
+	gp__predictor_start start, q;
 	uint64_t left;
-	odvgp__file f;
-	odvgp__file_head h;
+	gp__file f;
+	gp__file_head h;
 	odvgp_info info = no_info();
 	size_t bytes;
 	double want;
 	size_t words;
-	unsigned char *head = NEW(unsigned char, ODVGP__FILE_HEAD + sizeof start);
+	unsigned char *head = NEW(unsigned char, GP__FILE_HEAD + sizeof start);
 	if (sizeof(size_t) < 8) {
 		free(head);
 		SKIP("addresses of 32 bits");
 	}
 	c.layer[0].M = 100000;
 	want = 2.0 * (double)c.layer[0].M * (double)c.layer[0].M * (double)sizeof(odvgp_real);
-	odvgp__draft_start(&draft, odvgp__make_from_config, &c);
-	odvgp__model_config(m, &c);
-	CHECK_STATUS(odvgp__model_measure(m, &bytes, &info), ODVGP_OK);
+	gp__draft_start(&draft, gp__make_from_config, &c);
+	gp__model_config(m, &c);
+	CHECK_STATUS(gp__model_measure(m, &bytes, &info), ODVGP_OK);
 	/* This model has no arrays; the test only asks for sizes. */
-	m->magic = ODVGP__MODEL_MAGIC;
+	m->magic = GP__MODEL_MAGIC;
 	CHECK_NEAR(odvgp_predictor_size(m), want, 1e-3 * want);
 	CHECK((double)odvgp_save_size(m, 3) > want);
-	odvgp__predictor_sizes(&m->unit[0], &p);
-	words = odvgp__predictor_head(p.base_kernels);
+	gp__predictor_sizes(&m->unit[0], &p);
+	words = gp__predictor_head(p.base_kernels);
 	memset(&start, 0, sizeof start);
 	start.head = p;
-	odvgp__kernel_pack(&m->unit[0].kernel, start.words + sizeof p / 4);
-	f = odvgp__file_make(ODVGP__FILE_WRITE, head, ODVGP__FILE_HEAD + sizeof start);
-	f.used = ODVGP__FILE_HEAD;
-	odvgp__file_words(&f, &start, words);
-	h = odvgp__file_sizes(m, 3);
+	gp__kernel_pack(&m->unit[0].kernel, start.words + sizeof p / 4);
+	f = gp__file_make(GP__FILE_WRITE, head, GP__FILE_HEAD + sizeof start);
+	f.used = GP__FILE_HEAD;
+	gp__file_words(&f, &start, words);
+	h = gp__file_sizes(m, 3);
 	CHECK_NEAR(h.predictor_bytes, want, 1e-3 * want);
 	/* Without state, the predictor's head comes first. */
 	h.state_bytes = 0;
-	f.mode = ODVGP__FILE_READ;
-	f.used = ODVGP__FILE_HEAD;
+	f.mode = GP__FILE_READ;
+	f.used = GP__FILE_HEAD;
 	left = h.predictor_bytes;
-	CHECK_SAY(odvgp__file_predictor(&f, &h, &left, NULL, &q, &info) == ODVGP_OK, "%s", info.text);
+	CHECK_SAY(gp__file_predictor(&f, &h, &left, NULL, &q, &info) == ODVGP_OK, "%s", info.text);
 	CHECK(left == 0);
 	CHECK_BITS(&start, &q, words);
-	CHECK_NEAR(odvgp__predictor_reals(&q.head), want / sizeof(odvgp_real), 1e-3 * want);
+	CHECK_NEAR(gp__predictor_reals(&q.head), want / sizeof(odvgp_real), 1e-3 * want);
 	/* The lower half of the 64-bit length is not accepted by itself. */
 	left = h.predictor_bytes - ((uint64_t)sizeof(odvgp_real) << 32);
-	f.used = ODVGP__FILE_HEAD;
-	CHECK_STATUS(odvgp__file_predictor(&f, &h, &left, NULL, &q, &info), ODVGP_E_FORMAT);
+	f.used = GP__FILE_HEAD;
+	CHECK_STATUS(gp__file_predictor(&f, &h, &left, NULL, &q, &info), ODVGP_E_FORMAT);
 	/* A config that no file can hold has no size. */
 	m->cfg.optim.natgrad_step.steps = -1;
 	CHECK(odvgp_save_size(m, 3) == 0);
-	CHECK_STATUS(odvgp_save(m, NULL, NULL, 0, head, ODVGP__FILE_HEAD, &info), ODVGP_E_SIZE);
+	CHECK_STATUS(odvgp_save(m, NULL, NULL, 0, head, GP__FILE_HEAD, &info), ODVGP_E_SIZE);
 	free(head);
 }
 

@@ -34,15 +34,14 @@ static odvgp_model *create(const odvgp_config *c)
 }
 
 /*  Does the part of an evaluation that precedes the visit of the tiles. */
-static void before_the_tiles(odvgp_model *m, odvgp__wants_list want)
+static void before_the_tiles(odvgp_model *m, gp__wants_list want)
 {
-	odvgp__all_columns(m);
-	odvgp__mark_params(m, &want);
-	odvgp__clear_sums(m, &want);
-	CHECK(odvgp__tape_forward(&m->tape, ODVGP__HEAD) == ODVGP_OK);
-	odvgp__tape_zero(&m->tape, ODVGP__HEAD);
-	if (m->moments.id)
-		odvgp__node_zero(m->tape.node[m->moments.id].v, &m->tape.node[m->moments.id]);
+	gp__all_columns(m);
+	gp__mark_params(m, &want);
+	gp__clear_sums(m, &want);
+	CHECK(gp__tape_forward(&m->tape, GP__HEAD) == ODVGP_OK);
+	gp__tape_zero(&m->tape, GP__HEAD);
+	if (m->moments.id) gp__node_zero(m->tape.node[m->moments.id].v, &m->tape.node[m->moments.id]);
 	m->tape.again = 0;
 }
 
@@ -71,9 +70,9 @@ TEST(shards_run_one_by_one_add_up_to_the_same_bits)
 	for (k = 0; k < MEMBERS; k++) {
 		odvgp_config c = settings(members[k].mean, members[k].cov, members[k].objective, SHARDS);
 		odvgp_model *m = create(&c);
-		odvgp__wants_list want = {
-				1, c.optim.natgrad, 1, c.objective ? ODVGP__FOR_COLLAPSED : ODVGP__FOR_BOUND};
-		odvgp__rows rows = odvgp__rows_plain(X, Y, ROWS);
+		gp__wants_list want = {
+				1, c.optim.natgrad, 1, c.objective ? GP__FOR_COLLAPSED : GP__FOR_BOUND};
+		gp__rows rows = gp__rows_plain(X, Y, ROWS);
 		int back = c.objective == ODVGP_OBJECTIVE_ELBO, data_error, s, width;
 		ptrdiff_t n, i;
 		odvgp_real *part[SHARDS], *all;
@@ -84,7 +83,7 @@ TEST(shards_run_one_by_one_add_up_to_the_same_bits)
 		all = NEW(odvgp_real, n);
 		for (s = SHARDS - 1; s >= 0; s--) {
 			before_the_tiles(m, want);
-			CHECK(odvgp__visit_shard(m, &rows, s, back, &data_error, NULL) == ODVGP_OK);
+			CHECK(gp__visit_shard(m, &rows, s, back, &data_error, NULL) == ODVGP_OK);
 			part[s] = NEW(odvgp_real, n);
 			memcpy(part[s], m->tape.sum, (size_t)n * sizeof *all);
 			expected[s] = m->tape.sums->expected;
@@ -95,7 +94,7 @@ TEST(shards_run_one_by_one_add_up_to_the_same_bits)
 				expected[s] = expected[s] + expected[s + width];
 			}
 		before_the_tiles(m, want);
-		CHECK(odvgp__visit_tiles(m, &rows, back, &data_error, NULL) == ODVGP_OK);
+		CHECK(gp__visit_tiles(m, &rows, back, &data_error, NULL) == ODVGP_OK);
 		memcpy(all, m->tape.sum, (size_t)n * sizeof *all);
 		whole = m->tape.sums->expected;
 		CHECK_SAY(memcmp(&whole, &expected[0], sizeof whole) == 0, "%s: %.17g, by hand %.17g",
@@ -191,8 +190,8 @@ TEST(the_first_error_goes_up_the_tree)
 	odvgp_config c =
 			settings(ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_ELBO, SHARDS);
 	odvgp_model *m = create(&c);
-	odvgp__rows rows = odvgp__rows_plain(X, Y, ROWS);
-	odvgp__wants_list want = {1, 1, 1, ODVGP__FOR_BOUND};
+	gp__rows rows = gp__rows_plain(X, Y, ROWS);
+	gp__wants_list want = {1, 1, 1, GP__FOR_BOUND};
 	odvgp_real *piece[SHARDS];
 	int data_error, s;
 	ptrdiff_t n;
@@ -202,18 +201,18 @@ TEST(the_first_error_goes_up_the_tree)
 	X[INPUTS * 70] = Y[OUTPUTS * 40] = (odvgp_real)NAN;
 	for (s = 0; s < SHARDS; s++) {
 		before_the_tiles(m, want);
-		CHECK((odvgp__visit_shard(m, &rows, s, 1, &data_error, NULL) != ODVGP_OK) ==
+		CHECK((gp__visit_shard(m, &rows, s, 1, &data_error, NULL) != ODVGP_OK) ==
 				(s == 1 || s == 2));
 		m->tape.sums->clamped = (uint64_t)1 << s;
 		piece[s] = NEW(odvgp_real, n);
-		odvgp__sums_put(&m->tape, 1, piece[s]);
+		gp__sums_put(&m->tape, 1, piece[s]);
 	}
 	/* Begin with the last shard, then combine from right to left, as a tree of two levels does. */
 	CHECK(m->tape.sums->status == ODVGP_OK);
-	odvgp__sums_add(&m->tape, 1, piece[2]);
+	gp__sums_add(&m->tape, 1, piece[2]);
 	CHECK(m->tape.sums->status == ODVGP_E_NAN && m->tape.sums->row == 70);
-	odvgp__sums_add(&m->tape, 1, piece[1]);
-	odvgp__sums_add(&m->tape, 1, piece[0]);
+	gp__sums_add(&m->tape, 1, piece[1]);
+	gp__sums_add(&m->tape, 1, piece[0]);
 	CHECK(m->tape.sums->status == ODVGP_E_NAN && m->tape.sums->row == 40 &&
 			m->tape.sums->clamped == 15);
 	for (s = 0; s < SHARDS; s++) free(piece[s]);

@@ -558,7 +558,7 @@ TEST(a_second_start_is_like_the_first)
 			/* Scale the steps as if some had been undone. */
 			b.m->state.step_scale = 0.25;
 			b.m->par.theta[odvgp_slot_find(b.m, "q_sqrt")->offset] = (odvgp_real)NAN;
-			odvgp__touch(b.m, odvgp_slot_count(b.m) - 1);
+			gp__touch(b.m, odvgp_slot_count(b.m) - 1);
 			CHECK_STATUS(odvgp_init_data(b.m, a.X, a.Y, NULL), ODVGP_OK);
 			CHECK_INT(odvgp_steps_done(b.m), 7);
 			CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 9, NULL, NULL, NULL), ODVGP_OK);

@@ -3,7 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #define ODVGP_USE_PTHREADS
 static void count_operation(int node, int reverse);
-#define ODVGP__PROBE(node, reverse) count_operation(node, reverse)
+#define GP__PROBE(node, reverse) count_operation(node, reverse)
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "test.h"
@@ -28,7 +28,7 @@ static void count_operation(int node, int reverse)
 {
 	if (node >= 0 && node < 100) runs[node][reverse]++;
 }
-static int runs_of(const odvgp_model *m, odvgp__op op, int reverse)
+static int runs_of(const odvgp_model *m, gp__op op, int reverse)
 {
 	int i, sum = 0;
 	for (i = 1; i <= m->tape.nodes; i++)
@@ -77,10 +77,10 @@ TEST(an_epoch_is_a_permutation)
 		char seen[300] = {0};
 		int same = 1;
 		for (i = 0; i < n; i++) {
-			ptrdiff_t row = odvgp__permute(5, 1, 0, n, i);
+			ptrdiff_t row = gp__permute(5, 1, 0, n, i);
 			CHECK(row >= 0 && row < n && !seen[row]);
 			seen[row] = 1;
-			same &= row == odvgp__permute(5, 1, 1, n, i);
+			same &= row == gp__permute(5, 1, 1, n, i);
 		}
 		if (n > 12) CHECK(!same);
 	}
@@ -112,8 +112,7 @@ TEST(permutations_are_equally_likely)
 			for (e = 0; e < epochs; e++) {
 				ptrdiff_t number = 0, p[100];
 				for (i = 0; i < n; i++)
-					p[i] = odvgp__permute(
-							round == 1 ? 77 : 0, round == 2 ? 3 : 1, (uint64_t)e, n, i);
+					p[i] = gp__permute(round == 1 ? 77 : 0, round == 2 ? 3 : 1, (uint64_t)e, n, i);
 				for (i = 0; i < n; i++) at[i * n + p[i]]++;
 				/* Find the index of this permutation. */
 				for (i = 0; i < n && n <= 5; i++) {
@@ -195,11 +194,11 @@ TEST(a_full_batch_with_fixed_points_keeps_its_features)
 			CHECK(odvgp_step(m, X, Y, &report, NULL) == ODVGP_OK);
 			evaluations += (int)report.evaluations;
 		}
-		CHECK_SAY(evaluations >= 20 && runs_of(m, ODVGP__KERNEL, 0) == 0 &&
-						  runs_of(m, ODVGP__KERNEL_DIAG, 0) == 0 && runs[m->unit[0].A.id][0] == 0 &&
+		CHECK_SAY(evaluations >= 20 && runs_of(m, GP__KERNEL, 0) == 0 &&
+						  runs_of(m, GP__KERNEL_DIAG, 0) == 0 && runs[m->unit[0].A.id][0] == 0 &&
 						  (!m->unit[0].A_v.id || runs[m->unit[0].A_v.id][0] == 0),
 				"%d: in %d evaluations: %d kernel matrices, %d diagonals, %d times A", k,
-				evaluations, runs_of(m, ODVGP__KERNEL, 0), runs_of(m, ODVGP__KERNEL_DIAG, 0),
+				evaluations, runs_of(m, GP__KERNEL, 0), runs_of(m, GP__KERNEL_DIAG, 0),
 				runs[m->unit[0].A.id][0]);
 		/* Other rows, then the first rows again, have their own features. */
 		CHECK(odvgp_elbo(m, X, Y, ROWS, &now, NULL, NULL, NULL) == ODVGP_OK);
@@ -253,23 +252,23 @@ TEST(other_rows_have_other_features)
     neither the factor of C nor D. */
 static int is_term(const odvgp_model *m, int i)
 {
-	const odvgp__node *nd = &m->tape.node[i];
-	return (nd->purpose & (ODVGP__FOR_BOUND | ODVGP__FOR_COLLAPSED)) || nd->op == ODVGP__NAT_STATS;
+	const gp__node *nd = &m->tape.node[i];
+	return (nd->purpose & (GP__FOR_BOUND | GP__FOR_COLLAPSED)) || nd->op == GP__NAT_STATS;
 }
 static int has_reader_that_ran_back(const odvgp_model *m, int i)
 {
 	int j, k;
 	for (j = 1; j <= m->tape.nodes; j++)
-		for (k = 0; k < ODVGP__MAX_IN; k++)
-			if (m->tape.node[j].in[k] == i && m->tape.node[j].op != ODVGP__NAT_STATS && runs[j][1])
+		for (k = 0; k < GP__MAX_IN; k++)
+			if (m->tape.node[j].in[k] == i && m->tape.node[j].op != GP__NAT_STATS && runs[j][1])
 				return 1;
 	return 0;
 }
 TEST(nothing_runs_back_on_zeros)
 {
 	int mean, cov, gamma, natgrad, i, models = 0;
-	for (mean = 0; mean < ODVGP__COUNT(odvgp__mean_parts); mean++)
-		for (cov = 0; cov < ODVGP__COUNT(odvgp__cov_parts); cov++)
+	for (mean = 0; mean < GP__COUNT(gp__mean_parts); mean++)
+		for (cov = 0; cov < GP__COUNT(gp__cov_parts); cov++)
 			for (gamma = ODVGP_GAMMA_STEP_ADAM; gamma <= ODVGP_GAMMA_STEP_EXACT; gamma++)
 				for (natgrad = 0; natgrad < 2; natgrad++) {
 					odvgp_config cfg = odvgp_config_defaults(ROWS, INPUTS, 1, BETA, GAMMA);
@@ -288,7 +287,7 @@ TEST(nothing_runs_back_on_zeros)
 					for (i = 1; i <= m->tape.nodes; i++)
 						CHECK_SAY(!runs[i][1] || is_term(m, i) || has_reader_that_ran_back(m, i),
 								"mean %d, cov %d, gamma step %d: %s, node %d, runs back", mean, cov,
-								gamma, odvgp__ops[m->tape.node[i].op].name, i);
+								gamma, gp__ops[m->tape.node[i].op].name, i);
 					if (gamma == ODVGP_GAMMA_STEP_EXACT && cov != ODVGP_COV_PART_BLOCKS)
 						CHECK(runs[m->unit[0].L_v.id][0] == 1 && runs[m->unit[0].L_v.id][1] == 0 &&
 								runs[m->unit[0].W.id][1] == 0);

@@ -177,25 +177,25 @@ TEST(no_pointer_of_the_caller_is_kept)
 TEST(rows_for_the_start_do_not_overflow)
 {
 	odvgp_model m;
-	odvgp__unit u;
+	gp__unit u;
 	memset(&m, 0, sizeof m);
 	memset(&u, 0, sizeof u);
 	m.cfg.N = 100000;
 	u.model = &m;
 	u.M = 20;
-	CHECK_INT(odvgp__init_rows(&u), 4096);
+	CHECK_INT(gp__init_rows(&u), 4096);
 	u.M = 1000;
-	CHECK_INT(odvgp__init_rows(&u), 50000);
+	CHECK_INT(gp__init_rows(&u), 50000);
 	u.M = 2000;
-	CHECK_INT(odvgp__init_rows(&u), 100000);
-	CHECK_INT(odvgp__greedy_rows(&u), 8000);
+	CHECK_INT(gp__init_rows(&u), 100000);
+	CHECK_INT(gp__greedy_rows(&u), 8000);
 	u.M_gamma = 20000;
 	u.M = 100;
-	CHECK_INT(odvgp__residual_rows(&u), 80000);
+	CHECK_INT(gp__residual_rows(&u), 80000);
 	u.M = u.M_gamma = PTRDIFF_MAX / 3;
-	CHECK_INT(odvgp__init_rows(&u), 100000);
-	CHECK_INT(odvgp__greedy_rows(&u), 100000);
-	CHECK_INT(odvgp__residual_rows(&u), 100000);
+	CHECK_INT(gp__init_rows(&u), 100000);
+	CHECK_INT(gp__greedy_rows(&u), 100000);
+	CHECK_INT(gp__residual_rows(&u), 100000);
 }
 
 /*  The size of a model does not depend on N, so that N can be large. */

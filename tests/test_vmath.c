@@ -131,8 +131,8 @@ static double places(odvgp_real got, wide want)
 
 static odvgp_real any_bits(void)
 {
-	odvgp__u_c b = (odvgp__u_c)test_bits();
-	return odvgp__real_c(b);
+	gp__u_c b = (gp__u_c)test_bits();
+	return gp__real_c(b);
 }
 
 /*  The number of arguments per range; five times as many per function. */
@@ -383,32 +383,32 @@ TEST(a_result_does_not_depend_on_its_place)
 /*  2^-w of the kernels: their exponential, or 0 where it would be subnormal. */
 TEST(kernels_decay_like_exp)
 {
-	odvgp_real d2[ODVGP__CHUNK], k[ODVGP__CHUNK], dk[ODVGP__CHUNK], again[ODVGP__CHUNK];
+	odvgp_real d2[GP__CHUNK], k[GP__CHUNK], dk[GP__CHUNK], again[GP__CHUNK];
 	int e, type, i, round;
 	for (e = 0; e < ISAS; e++) {
 		if (!engines[e].there) continue;
-		for (type = 0; type < ODVGP__BASE_KERNEL_TYPES; type++)
-			for (round = 0; round < 300 && odvgp__base_kernel_kinds[type].radial == type; round++) {
+		for (type = 0; type < GP__BASE_KERNEL_TYPES; type++)
+			for (round = 0; round < 300 && gp__base_kernel_kinds[type].radial == type; round++) {
 				odvgp_real v = (odvgp_real)test_between(0.1, 3),
 						   scale = (odvgp_real)test_between(0.1, 3);
-				for (i = 0; i < ODVGP__CHUNK; i++)
+				for (i = 0; i < GP__CHUNK; i++)
 					d2[i] = (odvgp_real)(round % 2 ? test_between(0, 4) : test_between(0, 400));
 				d2[0] = 0;
-				d2[1] = ODVGP__FAR;
+				d2[1] = GP__FAR;
 				d2[2] = (odvgp_real)NAN;
 				engines[e].blas.isa->radial(type, v, scale, d2, k, dk);
 				engines[e].blas.isa->radial(type, v, scale, d2, again, NULL);
 				CHECK_BITS(k, again, sizeof k);
 				CHECK(k[0] == v && k[1] == 0 && dk[1] == 0 && k[2] != k[2]);
-				for (i = 0; i < ODVGP__CHUNK; i++) {
+				for (i = 0; i < GP__CHUNK; i++) {
 					wide r2 = (wide)d2[i] * (wide)scale, s, want, dwant;
 					if (i == 1 || i == 2) continue;
 					switch (type) {
-					case ODVGP__RBF: want = expl(-r2 / 2), dwant = -want / 2, s = r2 / 2; break;
-					case ODVGP__MATERN12:
+					case GP__RBF: want = expl(-r2 / 2), dwant = -want / 2, s = r2 / 2; break;
+					case GP__MATERN12:
 						s = sqrtl(r2), want = expl(-s), dwant = s > 0 ? -want / s / 2 : 0;
 						break;
-					case ODVGP__MATERN32:
+					case GP__MATERN32:
 						s = sqrtl(3 * r2), want = (1 + s) * expl(-s), dwant = -1.5L * expl(-s);
 						break;
 					default:

@@ -369,15 +369,13 @@ TEST(refusals_change_nothing)
     too long. */
 TEST(other_likelihoods_start_from_pseudo_targets)
 {
-	for (int kind = 0; kind < (int)ODVGP__COUNT(odvgp__likelihoods); kind++) {
-		const odvgp__likelihood *lik = &odvgp__likelihoods[kind];
-		if (lik->flags & ODVGP__LIK_GAUSSIAN) continue;
-		ptrdiff_t P = kind == ODVGP_LIKELIHOOD_ORDINAL  ? 1
-					  : lik->flags & ODVGP__LIK_CLASSES ? 3
-														: 2;
+	for (int kind = 0; kind < (int)GP__COUNT(gp__likelihoods); kind++) {
+		const gp__likelihood *lik = &gp__likelihoods[kind];
+		if (lik->flags & GP__LIK_GAUSSIAN) continue;
+		ptrdiff_t P = kind == ODVGP_LIKELIHOOD_ORDINAL ? 1 : lik->flags & GP__LIK_CLASSES ? 3 : 2;
 		odvgp_config c = config(P);
 		problem p = make_problem(2, 1, 1);
-		ptrdiff_t T = odvgp__lik_targets(lik, P), K = odvgp__classes(lik, P, 3);
+		ptrdiff_t T = gp__lik_targets(lik, P), K = gp__classes(lik, P, 3);
 		odvgp_real before[2], after[2], scale = 0;
 		c.lik.kind = (odvgp_likelihood)kind;
 		c.lik.classes = kind == ODVGP_LIKELIHOOD_ORDINAL ? 3 : 0;

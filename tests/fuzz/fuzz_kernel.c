@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		n = odvgp_param_count(m);
 		grad = (odvgp_real *)malloc((size_t)n * sizeof *grad);
 		if (odvgp_elbo(m, X, Y, N, &elbo, NULL, grad, NULL) == ODVGP_OK)
-			MUST(elbo - elbo == 0 && odvgp__first_nonfinite(grad, n) < 0,
+			MUST(elbo - elbo == 0 && gp__first_nonfinite(grad, n) < 0,
 					"odvgp_elbo succeeds with NaN or infinity");
 		(void)odvgp_predict_once(m, X, N, grad, NULL, NULL, NULL);
 		bytes = odvgp_kernel_text(m, again, sizeof again);

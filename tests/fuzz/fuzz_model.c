@@ -10,7 +10,7 @@
 enum { ROWS = 100, MOST = 8, LARGEST = 1 << 20 };
 static odvgp_real X[ROWS * MOST], Y[ROWS * MOST];
 
-static int all_finite(const odvgp_real *x, ptrdiff_t n) { return odvgp__first_nonfinite(x, n) < 0; }
+static int all_finite(const odvgp_real *x, ptrdiff_t n) { return gp__first_nonfinite(x, n) < 0; }
 static void make_data(void)
 {
 	int i;
@@ -137,16 +137,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	unsigned char *file;
 	uint64_t state, predictor;
-	if (size < ODVGP__FILE_HEAD) return 0;
+	if (size < GP__FILE_HEAD) return 0;
 	make_data();
 	file = (unsigned char *)malloc(size + 8);
 	memcpy(file, data, size);
-	put_bits(file, ODVGP__FILE_MAGIC, 8);
-	put_bits(file + 8, ODVGP__FILE_VERSION, 4);
+	put_bits(file, GP__FILE_MAGIC, 8);
+	put_bits(file + 8, GP__FILE_VERSION, 4);
 	state = get_bits(file + 16), predictor = get_bits(file + 24);
-	if (state <= size && predictor <= size && ODVGP__FILE_HEAD + state + predictor <= size)
-		put_bits(file + 32, size - ODVGP__FILE_HEAD - state - predictor, 8);
-	put_bits(file + size, odvgp__checksum(file, size), 8);
+	if (state <= size && predictor <= size && GP__FILE_HEAD + state + predictor <= size)
+		put_bits(file + 32, size - GP__FILE_HEAD - state - predictor, 8);
+	put_bits(file + size, gp__checksum(file, size), 8);
 	use_file(file, size + 8, 0);
 	free(file);
 	return 0;
@@ -157,8 +157,8 @@ static void write_seeds(const char *folder)
 {
 	int mean, cov, objective, lbfgs, number = 0;
 	make_data();
-	for (mean = 0; mean < ODVGP__COUNT(odvgp__mean_parts); mean++)
-		for (cov = 0; cov < ODVGP__COUNT(odvgp__cov_parts); cov++)
+	for (mean = 0; mean < GP__COUNT(gp__mean_parts); mean++)
+		for (cov = 0; cov < GP__COUNT(gp__cov_parts); cov++)
 			for (objective = ODVGP_OBJECTIVE_ELBO; objective <= ODVGP_OBJECTIVE_EXACT; objective++)
 				for (lbfgs = 0; lbfgs < 2; lbfgs++) {
 					static const char *const kernels[] = {"rbf", "matern32(ard) + linear(ard)",
@@ -200,7 +200,7 @@ static void write_seeds(const char *folder)
 					/* The library chooses the tile again if it is 0; it is the seventh size of
                        the config. */
 					if (number % 5 == 0)
-						put_bits((unsigned char *)work + ODVGP__FILE_HEAD + 6 * 8, 0, 8);
+						put_bits((unsigned char *)work + GP__FILE_HEAD + 6 * 8, 0, 8);
 					write_seed(folder, number++, work, bytes - 8);
 					free(work);
 					odvgp_model_free(m);
