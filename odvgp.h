@@ -203,6 +203,10 @@ CONTENTS   (search for a tag with its arrows)
     of their kernel matrix. odvgp_init_data draws inducing patches from 1,000 images and their
     locations uniformly. All pixels of a channel should have one scale. With ROBUSTMAX let Adam move
     q (natgrad = 0): natural steps of minibatches may not learn at all.
+    In a deep model a hidden layer with patches.image_output gives the next one an image, patches
+    down x patches across x P. Its mean function is of the patch: PROJECTION, or ZERO and deep.q_init
+    PRIOR as in [SOLVE]. Memory: a tile's patches, at most 4,096 or one image's, and while
+    odvgp_init_data runs 1,000 images. Patches are sampled independently, by odvgp_sample jointly.
   Units. Standardise the columns of X and Y (odvgp_column_scales, odvgp_standardise) and pass the
     scales to odvgp_freeze to get predictions in original units.
   Memory. odvgp_model_size returns the bytes that training needs, odvgp_predictor_size those of
