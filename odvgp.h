@@ -7302,7 +7302,8 @@ static size_t gp__predict_size(const odvgp_server *s, ptrdiff_t rows)
 
 /*	Of a tile, in training, too: most rows; most patches of a layer with image_output, unless one
 	image has more. */
-enum { GP__TILE_ROWS = 256, GP__TILE_PATCHES = 4096 };
+#define GP__TILE_ROWS    256
+#define GP__TILE_PATCHES 4096
 
 static ptrdiff_t gp__tile_rows(ptrdiff_t rows, const gp__patches *p)
 {

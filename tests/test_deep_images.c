@@ -311,8 +311,9 @@ TEST(training)
 			ODVGP_LIKELIHOOD_BERNOULLI, ODVGP_LIKELIHOOD_HETEROSCEDASTIC};
 	int k, i, n = test_size(200, 120);
 	for (k = 0; k < 4; k++) {
-		odvgp_config c = stack(60, k == 1 ? three : two, k == 1 ? 3 : 2, k % PAIRS);
-		int last = k == 1 ? 2 : 1;
+		const shape *s = k ? two : three;
+		int last = k ? 1 : 2;
+		odvgp_config c = stack(60, s, last + 1, k % PAIRS);
 		c.optim.batch = 30;
 		c.deep.samples = 1;
 		c.layer[0].mean_function = means[k];
@@ -328,10 +329,10 @@ TEST(training)
 		make_data(&a, 60, c.layer[0].D, 2, 0.7, 0.1);
 		for (i = 0; i < 120; i++) {
 			const odvgp_real *x = a.X + i / 2 * a.D;
-			double s = k == 1 ? (double)(x[0] + x[1] + x[5] + x[6])
-							  : (double)(x[0] * x[1] + x[4] * x[5]);
-			if (k == 1) a.Y[i / 2] = s > 1 ? 2 : s > -1 ? 1 : 0;
-			else a.Y[i] = k == 2 ? (s > 0) == i % 2 : (odvgp_real)(s / 2 + 0.1 * test_normal());
+			double v = k == 1 ? (double)(x[0] + x[1] + x[3] + x[4])
+							  : (double)(x[0] * x[1] + x[s->W] * x[s->W + 1]);
+			if (k == 1) a.Y[i / 2] = v > 1 ? 2 : v > -1 ? 1 : 0;
+			else a.Y[i] = k == 2 ? (v > 0) == i % 2 : (odvgp_real)(v / 2 + 0.1 * test_normal());
 		}
 		CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
 		double before = elbo_of(&a, NULL, NULL);
