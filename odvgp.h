@@ -203,6 +203,10 @@ CONTENTS   (search for a tag with its arrows)
     of their kernel matrix. odvgp_init_data draws inducing patches from 1,000 images and their
     locations uniformly. All pixels of a channel should have one scale. With ROBUSTMAX let Adam move
     q (natgrad = 0): natural steps of minibatches may not learn at all.
+    In a deep model a hidden layer with patches.image_output gives the next one an image, patches
+    down x patches across x P. Its mean function is of the patch: PROJECTION, or ZERO and deep.q_init
+    PRIOR as in [SOLVE]. Memory: a tile's patches, at most 4,096 or one image's, and while
+    odvgp_init_data runs 1,000 images. Patches are sampled independently, by odvgp_sample jointly.
   Units. Standardise the columns of X and Y (odvgp_column_scales, odvgp_standardise) and pass the
     scales to odvgp_freeze to get predictions in original units.
   Memory. odvgp_model_size returns the bytes that training needs, odvgp_predictor_size those of
@@ -802,8 +806,8 @@ typedef struct odvgp_config {
            read the text; it need not live longer. Default "matern52(ard)". */
 		const char *kernel;
 		/* Inputs and outputs (latent functions), each >= 1; above layer[0] D is the P of the layer
-           below, or 0, which means that. odvgp_likelihood says how many columns of targets there
-           are for the last P. */
+           below, times its patches with image_output, or 0, which means that. odvgp_likelihood says
+           how many columns of targets there are for the last P. */
 		ptrdiff_t D, P;
 		/* Inducing points: |beta| >= 1 and |gamma| >= 0. BETA ignores gamma. */
 		ptrdiff_t M, M_gamma;
@@ -819,6 +823,9 @@ typedef struct odvgp_config {
 			/* 1: two more columns of a patch hold its row and its column among the patches, for
 			   kernels such as "rbf(dims=0:9) * matern32(dims=9:11)". */
 			int locations;
+			/* 1, for hidden layers: f(image) is not the sum but the image of g(patch t), with P
+			   channels. */
+			int image_output;
 		} patches;
 		/* What the slots of q hold. Default WHITENED: reproduce.parametrisation. */
 		odvgp_parametrisation parametrisation;
@@ -4905,7 +4912,7 @@ static ptrdiff_t gp__padded(ptrdiff_t n) { return (n + GP__CHUNK - 1) / GP__CHUN
 typedef struct {
 	int32_t height, width, channels; /* of an image */
 	int32_t rows, columns, stride;   /* of a patch */
-	int32_t located;
+	int32_t located, image_output;
 } gp__patches;
 
 /*	Positions of patches in a column and in a row of an image. */
@@ -4922,10 +4929,28 @@ static ptrdiff_t gp__patches_count(const gp__patches *p)
 	return p->height ? gp__patches_down(p) * gp__patches_across(p) : 0;
 }
 
+/*	Rows that a layer makes of one input: with image_output its patches, else 1. */
+static ptrdiff_t gp__rows_of_input(const gp__patches *p)
+{
+	return p->image_output ? gp__patches_count(p) : 1;
+}
+
+/*	Patches that are summed with weights. */
+static ptrdiff_t gp__patches_summed(const gp__patches *p)
+{
+	return p->image_output ? 0 : gp__patches_count(p);
+}
+
 /*	Columns of an inducing input, where those of an input are D. */
 static ptrdiff_t gp__patch_columns(const gp__patches *p, ptrdiff_t D)
 {
 	return p->height ? (ptrdiff_t)p->rows * p->columns * p->channels + 2 * p->located : D;
+}
+
+/*	Columns of the rows, which the mean function sees. */
+static ptrdiff_t gp__row_columns(const gp__patches *p, ptrdiff_t D)
+{
+	return p->image_output ? gp__patch_columns(p, D) : D;
 }
 
 /*	Patch t of the image x, or, with dx, the adjoint: adds `patch` to dx. */
@@ -4956,10 +4981,11 @@ static void gp__patches_move(
 static int gp__patches_ok(const gp__patches *p, ptrdiff_t D)
 {
 	if (!p->height)
-		return !(p->width | p->channels | p->rows | p->columns | p->stride | p->located);
+		return !(p->width | p->channels | p->rows | p->columns | p->stride | p->located |
+				 p->image_output);
 	return p->height > 0 && p->width > 0 && p->channels > 0 && p->rows > 0 &&
 		   p->rows <= p->height && p->columns > 0 && p->columns <= p->width && p->stride > 0 &&
-		   (p->located & 1) == p->located &&
+		   (p->located & 1) == p->located && (p->image_output & 1) == p->image_output &&
 		   (double)p->height * (double)p->width * (double)p->channels == (double)D;
 }
 
@@ -7075,7 +7101,7 @@ static ptrdiff_t gp__view_layout(
 			  T = (ptrdiff_t)p->T, M = (ptrdiff_t)p->M;
 	ptrdiff_t Mg = (ptrdiff_t)p->M_gamma, columns = (ptrdiff_t)p->columns,
 			  Mr = (ptrdiff_t)p->M_factor, Dz = gp__patch_columns(&p->patches, D);
-	ptrdiff_t used = 0;
+	ptrdiff_t Dx = gp__row_columns(&p->patches, D), used = 0;
 	double total = 0;
 	int meanfn = (int)p->mean_function;
 	int dense = gp__factors[p->factor].of_S, diagonal = gp__factors[p->factor].diagonal;
@@ -7097,11 +7123,11 @@ static ptrdiff_t gp__view_layout(
 	GP__PIECE(hyp, 1, (ptrdiff_t)p->nhyp)
 	GP__PIECES(lik_params, 1, 1, (ptrdiff_t)p->lik_params)
 	GP__PIECES(rule, 1, 1, gp__rule_numbers((ptrdiff_t)p->nodes))
-	GP__PIECE(A, gp__mean_functions[meanfn].A ? D : 0, P)
+	GP__PIECE(A, gp__mean_functions[meanfn].A ? Dx : 0, P)
 	GP__PIECE(b, gp__mean_functions[meanfn].b, P)
 	GP__PIECE(beta_centre, 1, Dz)
 	GP__PIECE(gamma_centre, Mg ? 1 : 0, Dz)
-	GP__PIECE(weights, 1, gp__patches_count(&p->patches))
+	GP__PIECE(weights, 1, gp__patches_summed(&p->patches))
 	GP__PIECES(mixing, 1, p->mixed ? (ptrdiff_t)p->F : 0, (ptrdiff_t)p->P)
 	GP__PIECES(x_mean, 1, 1, D)
 	GP__PIECES(x_scale, 1, 1, D)
@@ -7153,7 +7179,13 @@ static ptrdiff_t gp__layers_served(const odvgp_server *s)
 	return (ptrdiff_t)((const gp__predictor *)s->block)->layers;
 }
 
-/*	State of one prediction call, in tiles of up to `rows` rows. */
+/*	Outputs of one input of a layer: P, or those of an image. */
+static ptrdiff_t gp__predictor_width(const gp__predictor *p)
+{
+	return (ptrdiff_t)p->P * gp__rows_of_input(&p->patches);
+}
+
+/*	State of one prediction call, in tiles of up to `rows` rows, or patches with image_output. */
 typedef struct {
 	const gp__predictor *p;
 	gp__view v;
@@ -7161,9 +7193,10 @@ typedef struct {
 	gp__kernel *kernel;
 	gp__kjob *job;
 	odvgp_real *X;          /* [rows,D] inputs, in training units */
+	ptrdiff_t D;            /* columns of a row of X */
 	odvgp_real *u, *chunk;  /* one point by columns; a chunk of its kernel row */
 	odvgp_real *by_columns; /* the tile's points, or an image's patches, for K(X,X) */
-	odvgp_real *patches;    /* [patches,columns] of an image */
+	odvgp_real *patches;    /* [patches,columns] of an image; with image_output, an image [D] */
 	odvgp_real *row;        /* its row of K(X,Z) */
 	odvgp_real *A, *T;      /* [rows,M] */
 	odvgp_real *mean, *var; /* [P,rows]; mixed [F,rows] */
@@ -7186,19 +7219,22 @@ static void gp__predict_layout(
 	const gp__predictor *p = (const gp__predictor *)s->block;
 	ptrdiff_t P = (ptrdiff_t)p->P, F = (ptrdiff_t)p->F, M = (ptrdiff_t)p->M,
 			  columns = (ptrdiff_t)p->columns;
+	rows *= gp__rows_of_input(&p->patches);
 	ptrdiff_t order = rows == 1 ? 0 : GP__MAX(M, rows); /* vectors are not packed */
 	t->p = p;
 	t->ld = rows;
 	t->P = P / (ptrdiff_t)p->units;
+	t->D = gp__row_columns(&p->patches, (ptrdiff_t)p->D);
 	t->v = gp__view_of(p, 0);
 	t->kernel = (gp__kernel *)gp__take_bytes(a, 1, sizeof(gp__kernel));
 	t->job = (gp__kjob *)gp__take_bytes(a, 1, sizeof(gp__kjob));
-	t->X = gp__take(a, rows, (ptrdiff_t)p->D);
+	t->X = gp__take(a, rows, t->D);
 	t->u = gp__take(a, 1, columns);
 	t->chunk = gp__take(a, gp__chunk_rows(p->base_kernels), GP__CHUNK);
-	ptrdiff_t T = gp__patches_count(&p->patches);
+	ptrdiff_t T = gp__patches_summed(&p->patches);
 	t->by_columns = gp__take(a, 1, columns * gp__points_ld(T ? T : rows) + GP__POINTS_BEYOND);
-	t->patches = gp__take(a, T, gp__patch_columns(&p->patches, 0));
+	t->patches = p->patches.image_output ? gp__take(a, 1, (ptrdiff_t)p->D)
+										 : gp__take(a, T, gp__patch_columns(&p->patches, 0));
 	t->row = gp__take(a, 1, T ? GP__MAX(M, (ptrdiff_t)p->M_gamma) : 0);
 	t->A = gp__take(a, rows, M);
 	t->T = gp__take(a, rows, M);
@@ -7216,7 +7252,7 @@ static void gp__predict_layout(
 	gp__blas_layout(a, s->isa, NULL, order, order, order, &t->blas);
 }
 
-/*	The largest size(layer, n) of all layers, 0 if one is 0. *widest: their largest P. */
+/*	The largest size(layer, n) of all layers, 0 if one is 0. *widest: most outputs of an input. */
 static size_t gp__largest_layer(const odvgp_server *s, ptrdiff_t n,
 		size_t (*size)(const odvgp_server *layer, ptrdiff_t n), ptrdiff_t *widest)
 {
@@ -7227,7 +7263,7 @@ static size_t gp__largest_layer(const odvgp_server *s, ptrdiff_t n,
 		size_t own = size(&layer, n);
 		if (!own) return 0;
 		most = GP__MAX(most, own);
-		*widest = GP__MAX(*widest, layer.P);
+		*widest = GP__MAX(*widest, gp__predictor_width((const gp__predictor *)layer.block));
 		if (gp__layers_served(&layer) == 1) return most;
 	}
 }
@@ -7238,7 +7274,8 @@ static size_t gp__predict_layer_size(const odvgp_server *s, ptrdiff_t rows)
 	const gp__predictor *p = (const gp__predictor *)s->block;
 	gp__arena a;
 	gp__prediction t;
-	if (rows > PTRDIFF_MAX / 64 / (ptrdiff_t)(1 + p->columns)) return 0;
+	if (rows > PTRDIFF_MAX / 64 / (ptrdiff_t)(1 + p->columns) / gp__rows_of_input(&p->patches))
+		return 0;
 	gp__arena_init(&a, NULL, 0);
 	gp__take_bytes(&a, 1, sizeof t);
 	gp__predict_layout(&a, s, rows, &t);
@@ -7247,8 +7284,8 @@ static size_t gp__predict_layer_size(const odvgp_server *s, ptrdiff_t rows)
 
 /*	Between the layers of a stack, whatever the number of samples. */
 typedef struct {
-	odvgp_real *mean, *var; /* [P,rows] of layer 0 */
-	odvgp_real *x;          /* [rows,P] samples of the layer below */
+	odvgp_real *mean, *var; /* [P,rows], or [P,rows patches], of layer 0 */
+	odvgp_real *x;          /* [rows,width] samples of the layer below */
 	odvgp_real *f, *y;      /* [F,rows], [y_rows,rows] means of the samples so far */
 	odvgp_real *top;        /* [rows] largest log density so far */
 } gp__between_layers;
@@ -7278,19 +7315,40 @@ static size_t gp__predict_size(const odvgp_server *s, ptrdiff_t rows)
 	return !most || a.bad ? 0 : a.used ? a.used + 64 + most : most;
 }
 
-ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows)
+/*	Of a tile, in training, too: most rows; most patches of a layer with image_output, unless one
+	image has more. */
+enum { GP__TILE_ROWS = 256, GP__TILE_PATCHES = 4096 };
+
+static ptrdiff_t gp__tile_rows(ptrdiff_t rows, const gp__patches *p)
 {
-	return gp__served(s) && rows >= 1 ? gp__predict_size(s, rows) : 0;
+	return GP__MIN(rows, GP__MAX(1, GP__TILE_PATCHES / gp__rows_of_input(p)));
 }
 
-/*	Most rows, up to 256, whose tile fits in `bytes`, by bisection; 0: none. */
+static ptrdiff_t gp__predict_most(const odvgp_server *s)
+{
+	ptrdiff_t most = GP__TILE_ROWS;
+	for (const gp__predictor *p = (const gp__predictor *)s->block; p->layers > 1;
+			p = gp__predictor_above(p))
+		most = gp__tile_rows(most, &p->patches);
+	return most;
+}
+
+ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows)
+{
+	if (!gp__served(s) || rows < 1) return 0;
+	return gp__predict_size(
+			s, gp__layers_served(s) > 1 ? GP__MIN(rows, gp__predict_most(s)) : rows);
+}
+
+/*	Most rows whose tile fits in `bytes`, by bisection; 0: none. */
 static ptrdiff_t gp__predict_rows(const odvgp_server *s, ptrdiff_t n, size_t bytes)
 {
-	if (n <= 8) return 1; /* few rows are faster one by one */
-	size_t one = gp__predict_size(s, 1), many = gp__predict_size(s, GP__MIN(n, 256));
-	if (bytes >= many && many) return GP__MIN(n, 256); /* larger tiles are no faster */
+	if (n <= 8) return 1;                /* few rows are faster one by one */
+	n = GP__MIN(n, gp__predict_most(s)); /* larger tiles are no faster */
+	size_t one = gp__predict_size(s, 1), many = gp__predict_size(s, n);
+	if (bytes >= many && many) return n;
 	if (bytes < one || !one) return 0;
-	ptrdiff_t low = 1, high = GP__MIN(n, 256);
+	ptrdiff_t low = 1, high = n;
 	while (low + 1 < high) {
 		ptrdiff_t middle = (low + high) / 2;
 		if (gp__predict_size(s, middle) <= bytes) low = middle;
@@ -7331,9 +7389,13 @@ static void gp__predict_unit(gp__prediction *t, ptrdiff_t k)
 
 static void gp__predict_inputs(gp__prediction *t, const odvgp_real *X, ptrdiff_t n)
 {
-	ptrdiff_t D = (ptrdiff_t)t->p->D;
-	GP__FOR(i, n)
-		GP__FOR(d, D) t->X[i * D + d] = (X[i * D + d] - t->v.x_mean[d]) / t->v.x_scale[d];
+	const gp__patches *p = &t->p->patches;
+	ptrdiff_t D = (ptrdiff_t)t->p->D, row = gp__rows_of_input(p) * t->D;
+	GP__FOR(i, n) {
+		odvgp_real *x = p->image_output ? t->patches : t->X + i * D;
+		GP__FOR(d, D) x[d] = (X[i * D + d] - t->v.x_mean[d]) / t->v.x_scale[d];
+		if (p->image_output) gp__patches_move(p, x, NULL, t->X + i * row);
+	}
 }
 
 /*	The same as below for an image: row [m] <- sum_t w_t k(patch t, Z). */
@@ -7359,10 +7421,10 @@ static void gp__predict_row(gp__prediction *t, ptrdiff_t i, ptrdiff_t m, const o
 {
 	const odvgp__isa *isa = t->blas.isa;
 	ptrdiff_t P = coefficients ? t->P : 0, ld = gp__points_ld(m);
-	int image = t->p->patches.height != 0;
+	int image = gp__patches_summed(&t->p->patches) != 0;
 	ODVGP_ASSERT(!t->has_var);
 	if (image) gp__predict_image(t, i, m, points, centre, t->row);
-	else gp__points_place(t->kernel, t->v.hyp, t->X + i * (ptrdiff_t)t->p->D, 1, centre, t->u, 1);
+	else gp__points_place(t->kernel, t->v.hyp, t->X + i * t->D, 1, centre, t->u, 1);
 	for (ptrdiff_t j = 0; j < m; j += GP__CHUNK) {
 		ptrdiff_t cols = GP__MIN(m - j, GP__CHUNK);
 		const odvgp_real *k =
@@ -7380,7 +7442,7 @@ static void gp__predict_row(gp__prediction *t, ptrdiff_t i, ptrdiff_t m, const o
 
 static void gp__predict_mean_function(gp__prediction *t, ptrdiff_t n)
 {
-	ptrdiff_t P = t->P, D = (ptrdiff_t)t->p->D;
+	ptrdiff_t P = t->P, D = t->D;
 	int has_A = gp__mean_functions[t->p->mean_function].A,
 		has_b = gp__mean_functions[t->p->mean_function].b;
 	for (ptrdiff_t q = 0; q < P && t->p->mean_function != ODVGP_MEAN_FUNCTION_ZERO; q++)
@@ -7497,8 +7559,8 @@ static odvgp_real gp__predict_image_cov(gp__prediction *t, ptrdiff_t i, ptrdiff_
 static odvgp_real gp__predict_prior(gp__prediction *t, ptrdiff_t i)
 {
 	odvgp_real node[GP__MAX_NODES];
-	if (t->p->patches.height) return gp__predict_image_cov(t, i, i);
-	return gp__kernel_diag(t->kernel, t->v.hyp, t->X + i * (ptrdiff_t)t->p->D, node);
+	if (gp__patches_summed(&t->p->patches)) return gp__predict_image_cov(t, i, i);
+	return gp__kernel_diag(t->kernel, t->v.hyp, t->X + i * t->D, node);
 }
 
 /*	k(x,x) and, if all outputs share L, A and max(k(x,x) - |A|^2, 0). */
@@ -7596,16 +7658,20 @@ typedef struct gp__prediction_call {
 	gp__between_layers between;
 } gp__prediction_call;
 
-/*	Inputs [rows,D] of the next layer: sample k of Gaussians with these moments [P,ld]. */
+/*	Inputs [rows,width] of the next layer: sample k of Gaussians with these moments [P,ld]. Number d
+	of an input has the same normal in all rows. */
 static void gp__predict_sample(const gp__predictor *p, const odvgp_real *mean,
 		const odvgp_real *var, ptrdiff_t ld, ptrdiff_t rows, ptrdiff_t k, odvgp_real *x)
 {
-	ptrdiff_t P = (ptrdiff_t)p->P;
+	ptrdiff_t P = (ptrdiff_t)p->P, width = gp__predictor_width(p);
 	uint64_t seed = p->seed[0] | (uint64_t)p->seed[1] << 32;
-	GP__FOR(q, P) {
-		odvgp_real z = (odvgp_real)gp__normal(seed, (uint64_t)p->layers, (uint64_t)(k / 2 * P + q));
+	GP__FOR(d, width) {
+		const ptrdiff_t from = d % P * ld + d / P, step = width / P;
+		odvgp_real z =
+				(odvgp_real)gp__normal(seed, (uint64_t)p->layers, (uint64_t)(k / 2 * width + d));
 		if (k % 2) z = -z;
-		GP__FOR(i, rows) x[i * P + q] = mean[q * ld + i] + GP__SQRT(var[q * ld + i]) * z;
+		GP__FOR(i, rows)
+			x[i * width + d] = mean[from + i * step] + GP__SQRT(var[from + i * step]) * z;
 	}
 }
 
@@ -7640,6 +7706,7 @@ static void gp__predict_mix(
 static void gp__predict_layer(gp__prediction *t, const odvgp_real *X, ptrdiff_t n, int variances)
 {
 	gp__predict_inputs(t, X, n);
+	n *= gp__rows_of_input(&t->p->patches);
 	GP__FOR(k, (ptrdiff_t)t->p->units) {
 		gp__predict_unit(t, k);
 		/* with variances only, too: some likelihoods need the mean for them */
@@ -7660,10 +7727,11 @@ static void gp__predict_stack(gp__prediction_call *c, ptrdiff_t first, ptrdiff_t
 	gp__prediction *t = gp__predict_begin(&bottom, rows, a->base + a->used, a->size - a->used);
 	ODVGP_ASSERT(t);
 	gp__predict_layer(t, c->X + first * bottom.D, count, 1);
-	gp__copy(b->mean, t->mean, bottom.P * rows);
-	gp__copy(b->var, t->var, bottom.P * rows);
+	ptrdiff_t ld = t->ld;
+	gp__copy(b->mean, t->mean, bottom.P * ld);
+	gp__copy(b->var, t->var, bottom.P * ld);
 	GP__FOR(k, (ptrdiff_t)p->samples) {
-		gp__predict_sample(p, b->mean, b->var, rows, count, k, b->x);
+		gp__predict_sample(p, b->mean, b->var, ld, count, k, b->x);
 		for (odvgp_server layer = bottom; gp__layers_served(&layer) > 1;) {
 			layer = gp__layer_above(&layer);
 			t = gp__predict_begin(&layer, rows, a->base + a->used, a->size - a->used);
@@ -7671,7 +7739,7 @@ static void gp__predict_stack(gp__prediction_call *c, ptrdiff_t first, ptrdiff_t
 			gp__predict_layer(t, b->x, count, 1);
 			if (gp__layers_served(&layer) > 1)
 				gp__predict_sample(
-						(const gp__predictor *)layer.block, t->mean, t->var, rows, count, k, b->x);
+						(const gp__predictor *)layer.block, t->mean, t->var, t->ld, count, k, b->x);
 		}
 		c->use(c, t, first, count, k);
 	}
@@ -7886,14 +7954,15 @@ static void gp__predict_prior_cov(gp__prediction *t, ptrdiff_t n, odvgp_real *C)
 {
 	ptrdiff_t ld = gp__points_ld(n);
 	const odvgp_real *centre = t->v.beta_centre;
-	for (ptrdiff_t i = 0; i < n && t->p->patches.height; i++)
+	ptrdiff_t images = gp__patches_summed(&t->p->patches) ? n : 0;
+	GP__FOR(i, images)
 		for (ptrdiff_t j = 0; j <= i; j++) C[i * n + j] = gp__predict_image_cov(t, i, j);
-	if (t->p->patches.height) return;
+	if (images) return;
 	t->job->X2 = t->X;
 	gp__zero(t->by_columns, (ptrdiff_t)t->p->columns * ld + GP__POINTS_BEYOND);
 	gp__points_place(t->kernel, t->v.hyp, t->X, n, centre, t->by_columns, ld);
 	GP__FOR(i, n) {
-		gp__points_place(t->kernel, t->v.hyp, t->X + i * (ptrdiff_t)t->p->D, 1, centre, t->u, 1);
+		gp__points_place(t->kernel, t->v.hyp, t->X + i * t->D, 1, centre, t->u, 1);
 		for (ptrdiff_t j = 0; j <= i; j += GP__CHUNK)
 			gp__copy(C + i * n + j,
 					gp__points_chunk(t->job, t->u, i, t->by_columns, ld, j, t->chunk),
@@ -7923,11 +7992,11 @@ static void gp__predict_unit_cov(gp__prediction *t, ptrdiff_t n, odvgp_real *mea
 	}
 }
 
-/*	The same of all processes of a tile. Leaves the units' k(x,x) in t->prior. */
+/*	The same of all processes of a tile's n rows. Leaves the units' k(x,x) in t->prior. */
 static void gp__predict_cov(
 		gp__prediction *t, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean, odvgp_real *cov)
 {
-	gp__predict_inputs(t, X, n);
+	gp__predict_inputs(t, X, n / gp__rows_of_input(&t->p->patches));
 	GP__FOR(k, (ptrdiff_t)t->p->units) {
 		gp__predict_unit(t, k);
 		gp__predict_unit_cov(t, n, mean ? mean + k * t->P * n : NULL, cov + k * t->P * n * n);
@@ -8017,6 +8086,12 @@ static void gp__scaled_cholesky(
 			if (prior[perm[i]] > 0) C[i * n + j] *= GP__SQRT(prior[perm[i]]);
 }
 
+/*	Rows that a layer makes of n inputs. */
+static ptrdiff_t gp__server_rows(const odvgp_server *s, ptrdiff_t n)
+{
+	return n * gp__rows_of_input(&((const gp__predictor *)s->block)->patches);
+}
+
 static void gp__sample_layout(gp__arena *a, const odvgp_server *s, ptrdiff_t n, odvgp_real **cov,
 		odvgp_real **mean, odvgp_real **z, ptrdiff_t **perm)
 {
@@ -8035,7 +8110,7 @@ static size_t gp__sample_layer_size(const odvgp_server *s, ptrdiff_t n)
 	size_t own = gp__predict_layer_size(s, n);
 	if (!own) return 0;
 	gp__arena_init(&a, NULL, 0);
-	gp__sample_layout(&a, s, n, &cov, &mean, &z, &perm);
+	gp__sample_layout(&a, s, gp__server_rows(s, n), &cov, &mean, &z, &perm);
 	return a.bad ? 0 : a.used + 64 + own;
 }
 
@@ -8059,9 +8134,10 @@ static odvgp_status gp__sample_layer(const odvgp_server *s, const odvgp_real *X,
 	odvgp_real *cov, *mean, *z;
 	ptrdiff_t *perm;
 	gp__arena_init(&a, scratch, scratch_bytes);
-	gp__sample_layout(&a, s, n, &cov, &mean, &z, &perm);
+	gp__sample_layout(&a, s, gp__server_rows(s, n), &cov, &mean, &z, &perm);
 	gp__prediction *t = gp__predict_begin(s, n, a.base + a.used, a.size - a.used);
 	if (!t) return ODVGP_E_MEMORY;
+	n = gp__server_rows(s, n);
 	gp__predict_cov(t, X, n, mean, cov);
 	ptrdiff_t P = s->P, F = s->F;
 	/* mixtures are sampled through the processes */
@@ -8109,7 +8185,8 @@ static odvgp_status gp__sample_stack(const odvgp_server *s, const odvgp_real *X,
 					left > 1 ? hidden : f + k * layer.F * n, a.base + a.used, a.size - a.used);
 			if (now) status = now;
 			if (left == 1) break;
-			GP__FOR(i, n * layer.P) x[i] = hidden[i % layer.P * n + i / layer.P];
+			ptrdiff_t rows = gp__server_rows(&layer, n);
+			GP__FOR(i, rows * layer.P) x[i] = hidden[i % layer.P * rows + i / layer.P];
 			from = x;
 			layer = gp__layer_above(&layer);
 		}
@@ -8330,10 +8407,13 @@ static ptrdiff_t gp__predictor_measure(const gp__predictor *p)
 			(p->M_factor != p->M && !gp__factors[p->factor].of_S))
 		return -1;
 	if (p->no_alpha > 1 || p->mean_function >= (uint32_t)GP__COUNT(gp__mean_functions)) return -1;
-	if (p->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY && (p->D != p->P || p->units > 1))
-		return -1;
 	if (!gp__patches_ok(&p->patches, (ptrdiff_t)p->D) ||
-			gp__patches_count(&p->patches) > PTRDIFF_MAX / 64 / (ptrdiff_t)(1 + p->columns))
+			gp__patches_count(&p->patches) >
+					PTRDIFF_MAX / 64 / GP__MAX((ptrdiff_t)(1 + p->columns), (ptrdiff_t)p->P) ||
+			(p->patches.image_output && p->layers == 1))
+		return -1;
+	if (p->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY &&
+			(gp__row_columns(&p->patches, (ptrdiff_t)p->D) != (ptrdiff_t)p->P || p->units > 1))
 		return -1;
 	if (!gp__kernel_ok(&k, gp__patch_columns(&p->patches, (ptrdiff_t)p->D)) || p->nhyp != k.nhyp)
 		return -1;
@@ -8377,7 +8457,8 @@ static odvgp_status gp__server_fill(odvgp_server *s, const gp__predictor *p, con
 /*	Whether `above` is the predictor of the layer above p. */
 static int gp__predictors_chain(const gp__predictor *p, const gp__predictor *above)
 {
-	return above->layers + 1 == p->layers && above->D == p->P && above->samples == p->samples;
+	return above->layers + 1 == p->layers && (ptrdiff_t)above->D == gp__predictor_width(p) &&
+		   above->samples == p->samples;
 }
 
 static odvgp_status gp__server_check(
@@ -8817,8 +8898,9 @@ typedef struct {
 #define GP__MAX_IN 6
 
 enum { GP__HEAD, GP__TILE, GP__TAIL };
-/*	Varying sizes: rows of the current tile, times the unit's samples; sampled columns of gamma. */
-enum { GP__TILE_SIZE = -1, GP__SAMPLE_SIZE = -2 };
+/*	Varying sizes: rows of the current tile, times the unit's `times`; sampled columns of gamma; the
+	tile's rows times `inputs`. */
+enum { GP__TILE_SIZE = -1, GP__SAMPLE_SIZE = -2, GP__INPUT_SIZE = -3 };
 
 /*	Variants of operations. */
 /* KERNEL: LOWER for the lower triangle of a symmetric matrix */
@@ -8868,6 +8950,7 @@ typedef enum {
 	GP__SUM,
 	GP__TRANSPOSE,
 	GP__SAMPLE,
+	GP__PATCHES,
 	GP__RESIDUAL,
 	GP__TRI_SQUARES,
 	GP__INVERSE_VAR,
@@ -8915,7 +8998,7 @@ typedef struct {
 	int base;                    /* the node in whose memory it works; 0: its own */
 	int next;                    /* the node that overwrites its value; 0: none */
 	int kept;                    /* aux holds all that the adjoint needs */
-	int rows_vary, cols_vary;    /* GP__TILE_SIZE, GP__SAMPLE_SIZE or 0 */
+	int rows_vary, cols_vary;    /* GP__TILE_SIZE, ..., or 0 */
 	odvgp_real coef[GP__MAX_IN]; /* SUM: one per input; PRODUCT, DOT: coef[0] */
 	ptrdiff_t rows, cols, ld;
 	odvgp_real *v, *d, *aux;
@@ -8944,11 +9027,12 @@ struct gp__unit {
 	int number; /* among the model's units: all layers before the last have one */
 	int layer;
 	ptrdiff_t sd_at; /* its first in model->data_sd */
-	ptrdiff_t times; /* rows for each row of the data: 1, or the samples of the layer below */
+	/* inputs for each row of the data: 1, or the samples of the layer below; rows for each */
+	ptrdiff_t inputs, times;
 	gp__kernel kernel;
 	gp__patches patches;
-	/* Dz: columns of an inducing input, which the kernel sees */
-	ptrdiff_t D, Dz, P, M, M_gamma;
+	/* D: columns of an input; Dx: of a row; Dz: of an inducing input, which the kernel sees */
+	ptrdiff_t D, Dx, Dz, P, M, M_gamma;
 	const struct gp__mean_part *mean_part;
 	const struct gp__cov_part *cov_part;
 	int steps; /* GP__STEPS_... */
@@ -8972,8 +9056,8 @@ struct gp__unit {
 	gp__ref hyp, Z_beta, Z_gamma, a_slot, a, K, Kb, L, W, C, L_v, L_H, q_diag, weights,
 			gamma_residual, patch_weights;
 	gp__ref shift; /* q(u)'s mean is q_mu plus this; none: q_mu */
-	/* tile nodes; X comes from the data, or from eps and the unit below; mean and var [P,n] are the
-       unit's output */
+	/* tile nodes; X, or what it has patches of, comes from the data, or from eps and the unit below;
+       mean and var [P,n] are the unit's output */
 	gp__ref eps, X, K_x, A, A_v, k_x, mean, var;
 	/* a test's normals instead of the generator's, [S,normal_rows,D], or NULL */
 	const odvgp_real *normals;
@@ -9722,17 +9806,21 @@ static int gp__wants(gp__tape *t, const gp__node *nd, int i)
 	return nd->in[i] && t->node[nd->in[i]].needs_grad;
 }
 
-static ptrdiff_t gp__current_size(const gp__tape *t, const gp__node *nd, int vary, ptrdiff_t fixed)
+/*	A varying size, or `size` itself. */
+static ptrdiff_t gp__size_of(
+		const gp__unit *u, ptrdiff_t size, ptrdiff_t tile_rows, ptrdiff_t gamma_columns)
 {
-	return vary == GP__TILE_SIZE     ? t->rows * nd->of->times
-		   : vary == GP__SAMPLE_SIZE ? nd->of->ncolumns
-									 : fixed;
+	return size == GP__TILE_SIZE     ? tile_rows * u->times
+		   : size == GP__INPUT_SIZE  ? tile_rows * u->inputs
+		   : size == GP__SAMPLE_SIZE ? gamma_columns
+									 : size;
 }
 
 static void gp__resize(gp__tape *t, gp__node *nd)
 {
-	nd->rows = gp__current_size(t, nd, nd->rows_vary, nd->rows);
-	nd->cols = gp__current_size(t, nd, nd->cols_vary, nd->cols);
+	const gp__unit *u = nd->of;
+	if (nd->rows_vary) nd->rows = gp__size_of(u, nd->rows_vary, t->rows, u->ncolumns);
+	if (nd->cols_vary) nd->cols = gp__size_of(u, nd->cols_vary, t->rows, u->ncolumns);
 }
 
 static void gp__node_zero(odvgp_real *x, const gp__node *nd)
@@ -10327,18 +10415,18 @@ static void gp__transpose_reverse(gp__tape *t, gp__node *nd)
 
 /* --- SAMPLE(mean, var, eps): mean + sqrt(max(var, 0)) eps, by reparametrisation
 	   Means and variances [P,m] of m points; eps and the result are [S m,P], row s m + i for sample
-	   s of point i. dvar = eps d / (2 sd), 0 where sd is 0. --- */
+	   s of point i. dvar = eps d / (2 sd), 0 where sd is 0. Above image_output T rows are one, an
+	   image: [S m / T,T P], the same numbers in the same order. --- */
 
 static odvgp_status gp__sample_forward(gp__tape *t, gp__node *nd)
 {
 	const gp__node *mean = gp__in(t, nd, 0), *var = gp__in(t, nd, 1), *eps = gp__in(t, nd, 2);
-	GP__FOR(r, nd->rows)
-		GP__FOR(p, nd->cols) {
-			ptrdiff_t i = r % mean->cols;
-			odvgp_real v = var->v[p * var->ld + i];
-			nd->v[r * nd->ld + p] =
-					mean->v[p * mean->ld + i] + GP__SQRT(v < 0 ? 0 : v) * eps->v[r * eps->ld + p];
-		}
+	ptrdiff_t P = mean->rows;
+	GP__FOR(k, nd->rows * nd->cols) {
+		ptrdiff_t p = k % P, i = k / P % mean->cols;
+		odvgp_real v = var->v[p * var->ld + i];
+		nd->v[k] = mean->v[p * mean->ld + i] + GP__SQRT(v < 0 ? 0 : v) * eps->v[k];
+	}
 	return ODVGP_OK;
 }
 
@@ -10346,14 +10434,33 @@ static void gp__sample_reverse(gp__tape *t, gp__node *nd)
 {
 	gp__node *mean = gp__in(t, nd, 0), *var = gp__in(t, nd, 1);
 	const gp__node *eps = gp__in(t, nd, 2);
-	GP__FOR(r, nd->rows)
-		GP__FOR(p, nd->cols) {
-			ptrdiff_t i = r % mean->cols;
-			odvgp_real d = nd->d[r * nd->ld + p], v = var->v[p * var->ld + i];
-			if (mean->needs_grad) mean->d[p * mean->ld + i] += d;
-			if (var->needs_grad && v > 0)
-				var->d[p * var->ld + i] += GP__R(0.5) * d * eps->v[r * eps->ld + p] / GP__SQRT(v);
-		}
+	ptrdiff_t P = mean->rows;
+	GP__FOR(k, nd->rows * nd->cols) {
+		ptrdiff_t p = k % P, i = k / P % mean->cols;
+		odvgp_real d = nd->d[k], v = var->v[p * var->ld + i];
+		if (mean->needs_grad) mean->d[p * mean->ld + i] += d;
+		if (var->needs_grad && v > 0)
+			var->d[p * var->ld + i] += GP__R(0.5) * d * eps->v[k] / GP__SQRT(v);
+	}
+}
+
+/* --- PATCHES(X): the patches of images X [n,D], [n T,Dz] --- */
+
+static odvgp_status gp__patches_forward(gp__tape *t, gp__node *nd)
+{
+	const gp__node *X = gp__in(t, nd, 0);
+	const gp__patches *p = &nd->of->patches;
+	GP__FOR(i, X->rows)
+		gp__patches_move(p, X->v + i * X->ld, NULL, nd->v + i * gp__patches_count(p) * nd->ld);
+	return ODVGP_OK;
+}
+
+static void gp__patches_reverse(gp__tape *t, gp__node *nd)
+{
+	gp__node *X = gp__in(t, nd, 0);
+	const gp__patches *p = &nd->of->patches;
+	for (ptrdiff_t i = 0; i < X->rows && X->needs_grad; i++)
+		gp__patches_move(p, NULL, X->d + i * X->ld, nd->d + i * gp__patches_count(p) * nd->ld);
 }
 
 /* --- RESIDUAL(k, A, A'): max(k - |A|^2 - |A'|^2, least), [1,n]; A' may be missing
@@ -11358,6 +11465,7 @@ static const gp__op_row gp__ops[GP__OPS] = {
 	GP__OP(sum, BOTH, 0, 0, 0, NULL, NULL),
 	GP__OP(transpose, BOTH, 1, 0, 0, NULL, NULL),
 	GP__OP(sample, BOTH, 1, 0, 0, NULL, NULL),
+	GP__OP(patches, BOTH, 1, 0, 0, NULL, NULL),
 	GP__OP(residual, BOTH, 0, 0, 0, gp__residual_aux, NULL),
 	GP__OP(tri_squares, BOTH, 0, 0, 0, gp__tri_squares_aux, NULL),
 	GP__OP(inverse_var, BOTH, 0, 0, 0, gp__inverse_var_aux, NULL),
@@ -11555,8 +11663,8 @@ static void gp__work_in_place(gp__tape *t, int base, const int *in)
 	t->node[base].next = t->nodes + 1;
 }
 
-/*	Append a node. rows and cols may be GP__TILE_SIZE or GP__SAMPLE_SIZE; an input with id 0
-	is missing. Without a table, a local node takes its place. */
+/*	Append a node. rows and cols may be GP__TILE_SIZE, ...; an input with id 0 is missing. Without a
+	table, a local node takes its place. */
 static gp__ref gp__node_add(gp__tape *t, gp__unit *u, gp__op op, int variant, int segment,
 		ptrdiff_t rows, ptrdiff_t cols, const gp__ref *in, int inputs, gp__ref base)
 {
@@ -11572,9 +11680,9 @@ static gp__ref gp__node_add(gp__tape *t, gp__unit *u, gp__op op, int variant, in
 	s.tasks = t->tasks;
 	/* head nodes do not run forward before each reverse run */
 	s.keep = segment == GP__TILE ? t->keep : 0;
-	ptrdiff_t tile = t->tile * u->times; /* a tile's rows fit a block: no overflow */
-	s.rows = rows == GP__TILE_SIZE ? tile : rows == GP__SAMPLE_SIZE ? u->M_gamma : rows;
-	s.cols = cols == GP__TILE_SIZE ? tile : cols == GP__SAMPLE_SIZE ? u->M_gamma : cols;
+	/* a tile's rows fit a block: no overflow */
+	s.rows = gp__size_of(u, rows, t->tile, u->M_gamma);
+	s.cols = gp__size_of(u, cols, t->tile, u->M_gamma);
 	nd->op = op;
 	nd->variant = variant;
 	nd->segment = segment;
@@ -12303,6 +12411,7 @@ static const gp__field gp__fields[] = {
 		GP__LAYER_FIELD(patches.width, SIZE, CLOSED, 0, GP__LARGEST_SIDE),
 		GP__LAYER_FIELD(patches.stride, SIZE, CLOSED, 0, GP__LARGEST_SIDE),
 		GP__LAYER_CHOICE(patches.locations, 1, "off on"),
+		GP__LAYER_CHOICE(patches.image_output, 1, "off on"),
 		GP__CHOICE(positive_transform, ODVGP_POSITIVE_TRANSFORM_EXP, "softplus exp"),
 		GP__CHOICE(reproduce.q_init, ODVGP_Q_INIT_IDENTITY, "prior identity"),
 		GP__CHOICE(init.beta, ODVGP_INIT_BETA_FARTHEST, "kmeans random greedy farthest"),
@@ -12677,7 +12786,7 @@ ODVGP_API void odvgp_config_threads(odvgp_config *c, const odvgp_threads *thread
 /*	Of checked sizes. */
 static gp__patches gp__patches_of(const odvgp_config *c, int l)
 {
-	gp__patches p = {0, 0, 0, 0, 0, 0, 0};
+	gp__patches p = {0, 0, 0, 0, 0, 0, 0, 0};
 	if (!c->layer[l].patches.image_height) return p;
 	p.height = (int32_t)c->layer[l].patches.image_height;
 	p.width = (int32_t)c->layer[l].patches.image_width;
@@ -12686,14 +12795,26 @@ static gp__patches gp__patches_of(const odvgp_config *c, int l)
 	p.columns = (int32_t)c->layer[l].patches.width;
 	p.stride = (int32_t)GP__MAX(c->layer[l].patches.stride, 1);
 	p.located = c->layer[l].patches.locations;
+	p.image_output = c->layer[l].patches.image_output;
 	return p;
+}
+
+/*	Columns of a layer's inputs, also where D is not given and sizes have not been checked. */
+static ptrdiff_t gp__input_columns(const odvgp_config *c, int l)
+{
+	if (!l) return c->layer[0].D;
+	gp__patches below = gp__patches_of(c, l - 1);
+	ptrdiff_t P = c->layer[l - 1].P;
+	if (!below.image_output || !gp__patches_ok(&below, gp__input_columns(c, l - 1))) return P;
+	double all = (double)P * (double)gp__patches_count(&below);
+	return all >= 1 && all <= GP__LARGEST_SIDE ? (ptrdiff_t)all : -1;
 }
 
 /*	Columns of an inducing input, which the layer's kernel sees. */
 static ptrdiff_t gp__inducing_columns(const odvgp_config *c, int l)
 {
 	gp__patches p = gp__patches_of(c, l);
-	return gp__patch_columns(&p, l ? c->layer[l - 1].P : c->layer[0].D);
+	return gp__patch_columns(&p, gp__input_columns(c, l));
 }
 
 static odvgp_status gp__check_patches(const odvgp_config *c, int l, odvgp_info *info)
@@ -12706,7 +12827,7 @@ static odvgp_status gp__check_patches(const odvgp_config *c, int l, odvgp_info *
 					 : c->init.hyperparams == ODVGP_INIT_HYPER_ULAPANE ? "init.hyperparams"
 																	   : NULL;
 	if (!H && (W | h | w | c->layer[l].patches.channels | c->layer[l].patches.stride |
-					  c->layer[l].patches.locations))
+					  c->layer[l].patches.locations | c->layer[l].patches.image_output))
 		return gp__fail(info, ODVGP_E_ARG, "patches.image_height", at, 0,
 				"must be given if another field of patches is");
 	if (!H) return ODVGP_OK;
@@ -12717,6 +12838,12 @@ static odvgp_status gp__check_patches(const odvgp_config *c, int l, odvgp_info *
 	if (!gp__patches_ok(&p, c->layer[l].D))
 		return gp__fail(info, ODVGP_E_SIZE, "D", at, (double)c->layer[l].D,
 				"must be image_height x image_width x channels of patches");
+	if (p.image_output && l + 1 == c->layers)
+		return gp__refuse(info, ODVGP_E_ARG, "patches.image_output",
+				"is for hidden layers: the last one sums its patches");
+	if ((double)c->layer[l].P * (double)gp__rows_of_input(&p) > GP__LARGEST_SIDE)
+		return gp__fail(info, ODVGP_E_SIZE, "P", at, (double)c->layer[l].P,
+				"times the patches is too large");
 	return no ? gp__fail(info, ODVGP_E_UNSUPPORTED, no, at, 0, "does not exist with patches")
 			  : ODVGP_OK;
 }
@@ -12746,16 +12873,21 @@ static odvgp_status gp__check_layers(const odvgp_config *c, odvgp_info *info)
 	const char *refused = c->objective != ODVGP_OBJECTIVE_ELBO           ? "objective"
 						  : c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM ? "optim.gamma_step"
 																		 : NULL;
+	double rows = 1;
 	for (int l = 0; l < GP__MIN(c->layers, ODVGP_MAX_LAYERS); l++) {
-		if (l && c->layer[l].D != c->layer[l - 1].P)
+		gp__patches p = gp__patches_of(c, l);
+		rows = GP__MAX(rows, (double)gp__rows_of_input(&p));
+		if (c->layer[l].D != gp__input_columns(c, l))
 			return gp__fail(info, ODVGP_E_ARG, "D", l, (double)c->layer[l].D,
-					"of a layer must be the P of the layer below");
+					c->layer[l - 1].patches.image_output
+							? "of a layer must be the P of the layer below times its patches"
+							: "of a layer must be the P of the layer below");
 		if (c->layer[l].mean_function == ODVGP_MEAN_FUNCTION_IDENTITY &&
-				c->layer[l].D != c->layer[l].P)
+				gp__row_columns(&p, c->layer[l].D) != c->layer[l].P)
 			return gp__fail(info, ODVGP_E_ARG, "mean_function", l, (double)c->layer[l].P,
 					"IDENTITY needs D = P: take PROJECTION for another width");
 	}
-	if (c->N > PTRDIFF_MAX / 64 / GP__MAX(c->deep.samples, 1))
+	if ((double)c->N * (double)GP__MAX(c->deep.samples, 1) * rows > (double)PTRDIFF_MAX / 64)
 		return gp__fail(info, ODVGP_E_SIZE, "deep.samples", 0, (double)c->deep.samples,
 				"times N is too large");
 	if (c->layers > 1 && refused)
@@ -15176,10 +15308,11 @@ static gp__scale gp__unit_scale(const odvgp_model *m, int slot)
 	if (!state->column) return scale;
 	scale.at = of_layer;
 	scale.divide = state->column == GP__IN_INPUTS;
-	if (scale.divide && u->patches.height) {
+	if (u->patches.height && (scale.divide || u->patches.image_output)) {
 		scale.at = of_layer + u->D + 1;
 		scale.n = u->Dz;
-	} else if (!scale.divide) scale.repeat = m->par.slot[slot].shape[1];
+	}
+	if (!scale.divide) scale.repeat = m->par.slot[slot].shape[1];
 	return scale;
 }
 
@@ -15944,12 +16077,17 @@ static ptrdiff_t gp__sample_rows(ptrdiff_t N, ptrdiff_t points, ptrdiff_t times)
 	return GP__MIN(N, GP__MAX(times * points, (ptrdiff_t)4096));
 }
 
+#define GP__INIT_IMAGES 1000
+
 /*	Rows of the data, through the layers below, that units above layer 0 see. */
 static ptrdiff_t gp__seen_rows(const odvgp_model *m)
 {
-	ptrdiff_t M = 0;
-	for (int l = 1; l < m->cfg.layers; l++) M = GP__MAX(M, m->cfg.layer[l].M);
-	return M ? gp__sample_rows(m->cfg.N, M, 50) : 0;
+	ptrdiff_t M = 0, N = m->cfg.N;
+	for (int l = 1; l < m->cfg.layers; l++) {
+		M = GP__MAX(M, m->cfg.layer[l].M);
+		if (m->cfg.layer[l - 1].patches.image_output) N = GP__MIN(N, GP__INIT_IMAGES);
+	}
+	return M ? gp__sample_rows(N, M, 50) : 0;
 }
 
 static ptrdiff_t gp__unit_rows(const gp__unit *u)
@@ -15957,11 +16095,12 @@ static ptrdiff_t gp__unit_rows(const gp__unit *u)
 	return u->layer ? gp__seen_rows(u->model) : u->model->cfg.N;
 }
 
-/*	Rows that may become inducing points: the unit's, or patches drawn from up to 1,000 images
+/*	Rows that may become inducing points: the unit's, or patches drawn from up to INIT_IMAGES images
 	[SOLVE] appendix G.2. */
 static ptrdiff_t gp__all_candidates(const gp__unit *u)
 {
-	ptrdiff_t N = gp__unit_rows(u), T = gp__patches_count(&u->patches), images = GP__MIN(N, 1000);
+	ptrdiff_t N = gp__unit_rows(u), T = gp__patches_count(&u->patches),
+			  images = GP__MIN(N, GP__INIT_IMAGES);
 	return T ? T * GP__MIN(images, PTRDIFF_MAX / 64 / T) : N;
 }
 static ptrdiff_t gp__candidates(const gp__unit *u)
@@ -15992,7 +16131,8 @@ typedef struct {
 	/* what units above layer 0 see, rows through the mean functions below: sample[layer % 2] */
 	odvgp_real *sample[2];
 	/* PROJECTION: the correlation matrix [D,D], axes [P,D], a vector and the columns' means [D];
-       mixed functions: those of the targets, D = F, and standard deviations after the means */
+       mixed functions: those of the targets, D = F, and standard deviations after the means;
+       image_output: filters [D,P] or axes, a patch */
 	odvgp_real *square, *axes, *vector, *means;
 	/* distance: of a row to its nearest centre (squared), or its variance; centre_t [D, padded M]:
        the centres, transposed */
@@ -16018,12 +16158,13 @@ static void gp__init_scratch(gp__arena *a, const gp__unit *u, gp__init_work *w)
 	int greedy = c->init.beta == ODVGP_INIT_BETA_GREEDY,
 		residual = c->init.gamma == ODVGP_INIT_GAMMA_RESIDUAL && u->M_gamma > 0,
 		hidden = !gp__is_last(u);
-	ptrdiff_t seen = gp__seen_rows(m), widest = 0, sample = gp__greedy_rows(u),
+	ptrdiff_t seen = gp__seen_rows(m), widest[2] = {0, 0}, sample = gp__greedy_rows(u),
 			  rows = residual ? gp__residual_rows(u) : gp__init_rows(u);
 	memset(w, 0, sizeof *w);
-	for (int l = 1; l < c->layers; l++) widest = GP__MAX(widest, c->layer[l].D);
-	for (int k = 0; k < 2; k++) w->sample[k] = gp__take(a, seen, widest);
-	ptrdiff_t wide = hidden && u->slot_mean_A ? u->D : gp__is_mixed(u) ? m->F : 0;
+	for (int l = 1; l < c->layers; l++) widest[l % 2] = GP__MAX(widest[l % 2], c->layer[l].D);
+	for (int k = 0; k < 2; k++) w->sample[k] = gp__take(a, seen, widest[k]);
+	int passes = hidden && (u->slot_mean_A || u->patches.image_output);
+	ptrdiff_t wide = passes ? u->Dx : gp__is_mixed(u) ? m->F : 0;
 	w->square = gp__take(a, wide, wide);
 	w->axes = gp__take(a, c->layer[u->layer].P, wide);
 	w->vector = gp__take(a, 1, wide);
@@ -16808,7 +16949,7 @@ static void gp__init_image_variance(gp__unit *u, const odvgp_real *X, const gp__
 	double sum = 0;
 	gp__arena scratch = w->rest;
 	gp__kjob job;
-	if (!u->patches.height) return;
+	if (!u->patch_weights.id) return;
 	odvgp_real *Kw = gp__take(&scratch, 1, gp__patches_count(&u->patches));
 	GP__FOR(i, images) {
 		ptrdiff_t image = gp__permute(m->cfg.seed, GP__STREAM_PATCHES, 1, N, i);
@@ -16849,38 +16990,63 @@ static void gp__column_scale(
 
 /* --- what units above layer 0 see --- */
 
-/*	A hidden layer's mean function at x; x itself, over and over, where the mean is constant: the
-	next layer's inducing inputs must not coincide. */
-static void gp__pass_row(const gp__unit *u, const odvgp_real *x, odvgp_real *out)
+/*	A hidden layer's mean function A^T x, or x itself, over and over, if A is NULL. */
+static void gp__pass_row(
+		const gp__unit *u, const odvgp_real *x, const odvgp_real *A, odvgp_real *out)
 {
-	const odvgp_model *m = u->model;
-	const odvgp_real *A =
-			u->slot_mean_A ? gp__slot_value(&m->par, &m->par.slot[u->slot_mean_A]) : NULL;
 	GP__FOR(p, u->P) {
-		odvgp_real sum = A ? 0 : x[p % u->D];
-		for (ptrdiff_t d = 0; d < u->D && A; d++) sum += x[d] * A[d * u->P + p];
+		odvgp_real sum = A ? 0 : x[p % u->Dx];
+		for (ptrdiff_t d = 0; d < u->Dx && A; d++) sum += x[d] * A[d * u->P + p];
 		out[p] = sum;
 	}
+}
+
+/*	A [Dx,P] for gp__pass_row. Where the mean is constant, the next layer's inducing inputs must not
+	coincide: with image_output filters uniform within sqrt(6 / (h w channels + h w P)), Glorot's, as
+	[SOLVE] appendix G.2 has it, and 0 for locations. */
+static const odvgp_real *gp__pass_matrix(const gp__unit *u, const gp__init_work *w)
+{
+	const odvgp_model *m = u->model;
+	const gp__patches *p = &u->patches;
+	ptrdiff_t n = u->Dx - 2 * p->located;
+	double most = sqrt(6 / ((double)n * (1 + (double)u->P / (double)GP__MAX(p->channels, 1))));
+	if (u->slot_mean_A) return gp__slot_value(&m->par, &m->par.slot[u->slot_mean_A]);
+	if (!p->image_output || u->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY) return NULL;
+	gp__zero(w->axes, u->Dx * u->P);
+	GP__FOR(i, n * u->P) {
+		uint64_t counter = ((uint64_t)u->number + 1) << 32 | (uint64_t)i;
+		double x = gp__uniform(m->cfg.seed, GP__STREAM_PATCHES, counter);
+		w->axes[i] = (odvgp_real)(most * (2 * x - 1));
+	}
+	return w->axes;
 }
 
 /*	The next unit's inputs, and their standard deviations. Returns the mean of their squares. */
 static double gp__pass_on(const gp__unit *u, const odvgp_real *X, const gp__init_work *w)
 {
 	const odvgp_model *m = u->model;
-	ptrdiff_t rows = gp__seen_rows(m), P = u->P;
+	ptrdiff_t rows = gp__seen_rows(m), T = gp__rows_of_input(&u->patches), width = u->P * T;
 	odvgp_real *to = w->sample[(u->layer + 1) % 2], mean, *sd = m->data_sd + u[1].sd_at;
+	const odvgp_real *A = gp__pass_matrix(u, w);
 	double squares = 0;
 	GP__FOR(i, rows) {
 		ptrdiff_t row = u->layer || rows == m->cfg.N
 								? i
 								: gp__permute(m->cfg.seed, GP__STREAM_INIT, 2, m->cfg.N, i);
-		gp__pass_row(u, X + row * u->D, to + i * P);
+		GP__FOR(t, T) {
+			const odvgp_real *x = X + row * u->D;
+			if (u->patches.image_output) {
+				gp__patch_move(&u->patches, x, NULL, t, w->vector);
+				x = w->vector;
+			}
+			gp__pass_row(u, x, A, to + i * width + t * u->P);
+		}
 	}
-	GP__FOR(p, P) {
-		gp__column_scale(to + p, rows, P, &mean, sd + p);
+	GP__FOR(p, width) {
+		gp__column_scale(to + p, rows, width, &mean, sd + p);
 		squares += (double)sd[p] * (double)sd[p];
 	}
-	return gp__usable(squares / (double)P);
+	return gp__usable(squares / (double)width);
 }
 
 /*	w->axes: P leading eigenvectors of w->square [D,D] by power iteration, each orthogonal to those
@@ -16903,13 +17069,15 @@ static void gp__leading_axes(const odvgp_model *m, ptrdiff_t D, ptrdiff_t P, con
 	}
 }
 
-/*	mean.A from the P leading eigenvectors of the correlation matrix of a sample of the inputs; it
-	scales the inputs to unit variance. */
+/*	mean.A from the P leading eigenvectors of the correlation matrix of a sample of the inputs, or
+	with image_output of the candidates X; it scales them to unit variance. */
 static void gp__principal_axes(gp__unit *u, const odvgp_real *X, gp__init_work *w)
 {
 	const odvgp_model *m = u->model;
-	ptrdiff_t D = u->D, P = u->P, N = gp__unit_rows(u), rows = GP__MIN(N, gp__init_rows(u));
-	const odvgp_real *sd = m->data_sd + u->sd_at;
+	int of_patches = u->patches.image_output;
+	ptrdiff_t D = u->Dx, P = u->P, N = of_patches ? gp__candidates(u) : gp__unit_rows(u),
+			  rows = GP__MIN(N, gp__init_rows(u));
+	const odvgp_real *sd = m->data_sd + u->sd_at + (of_patches ? u->D + 1 : 0);
 	const odvgp__isa *isa = m->tape.blas.isa;
 	odvgp_real *C = w->square, *A = m->par.theta + m->par.slot[u->slot_mean_A].offset,
 			   *v = w->vector;
@@ -16974,16 +17142,17 @@ static void gp__init_unit(gp__unit *u, const odvgp_real *X, const odvgp_real *Y)
 	int hidden = !gp__is_last(u), target = gp__only_target(u);
 	if (u->layer) X = w.sample[u->layer % 2];
 	if (u->number > u->layer) gp__copy(sd, m->data_sd + m->unit[u->layer].sd_at, u->D);
-	if (hidden && u->slot_mean_A) gp__principal_axes(u, X, &w);
+	const odvgp_real *candidates = gp__draw_candidates(u, X, 1, &w);
+	for (ptrdiff_t d = 0; d < u->Dz && u->patches.height; d++)
+		gp__column_scale(candidates + d, gp__candidates(u), u->Dz, &mean, &sd[u->D + 1 + d]);
+	if (hidden && u->slot_mean_A)
+		gp__principal_axes(u, u->patches.image_output ? candidates : X, &w);
 	w.target_variance = hidden ? gp__pass_on(u, X, &w) : gp__target_variance(m, Y, target);
 	sd[u->D] = (odvgp_real)sqrt(w.target_variance);
 	if (gp__is_mixed(u)) {
 		w.target_variance = 1;
 		if (gp__is_top(u)) gp__init_mixing(u, Y, &w);
 	}
-	const odvgp_real *candidates = gp__draw_candidates(u, X, 1, &w);
-	for (ptrdiff_t d = 0; d < u->Dz && u->patches.height; d++)
-		gp__column_scale(candidates + d, gp__candidates(u), u->Dz, &mean, &sd[u->D + 1 + d]);
 	gp__init_hyper(u, candidates, Y, &w);
 	gp__init_image_variance(u, X, &w);
 	gp__init_points(u, gp__draw_candidates(u, X, 0, &w), &w);
@@ -17299,7 +17468,7 @@ static void gp__free_slots(gp__unit *u)
 	par->of = u;
 	int has_A = gp__mean_functions[u->mean_function].A,
 		has_b = gp__mean_functions[u->mean_function].b;
-	if (has_A) u->slot_mean_A = gp__slot_add(par, "mean.A", 0, 2, u->D, u->P, 1);
+	if (has_A) u->slot_mean_A = gp__slot_add(par, "mean.A", 0, 2, u->Dx, u->P, 1);
 	if (has_b) u->slot_mean_b = gp__slot_add(par, has_A ? "mean.b" : "mean.c", 0, 1, u->P, 1, 1);
 	if (has_A && !has_b && par->slot) par->slot[u->slot_mean_A].trainable = 0;
 	if (gp__is_mixed(u) && gp__is_top(u)) {
@@ -17307,9 +17476,8 @@ static void gp__free_slots(gp__unit *u)
 				gp__slot_add(par, "mixing", GP__OF_LAYER, 2, m->F, c->layer[u->layer].P, 1);
 		gp__slot_units(par, m->slot_mixing, 1, 0);
 	}
-	if (u->patches.height)
-		u->slot_patch_weights =
-				gp__slot_add(par, "weights", 0, 1, gp__patches_count(&u->patches), 1, 1);
+	ptrdiff_t patches = gp__patches_summed(&u->patches);
+	if (patches) u->slot_patch_weights = gp__slot_add(par, "weights", 0, 1, patches, 1, 1);
 	if (own) u->slot_Z_gamma = gp__slot_add(par, Z_gamma, 0, 2, u->M_gamma, u->Dz, 1);
 	u->slot_Z_beta = gp__slot_add(par, "Z_beta", 0, 2, u->M, u->Dz, 1);
 	if (!own && u->M_gamma)
@@ -17379,7 +17547,7 @@ static void gp__likelihood_slots_count(odvgp_model *m)
 static int gp__mean_function_terms(gp__unit *u, gp__ref *term, int terms)
 {
 	if (u->slot_mean_A) {
-		gp__ref A = gp__param_node(u, u->slot_mean_A, 1, u->D, u->P);
+		gp__ref A = gp__param_node(u, u->slot_mean_A, 1, u->Dx, u->P);
 		term[terms++] = gp__tile(
 				u, GP__PRODUCT, GP__PRODUCT_ATBT, u->P, GP__TILE_SIZE, A, u->X, gp__none, gp__none);
 	}
@@ -17565,12 +17733,15 @@ GP__NOINLINE void gp__build_inputs(gp__unit *u, gp__ref below[3])
 	int first = u->number == u->layer;
 	if (u->layer && first)
 		u->eps = gp__tile(
-				u, GP__INPUT, 0, GP__TILE_SIZE, u->D, gp__none, gp__none, gp__none, gp__none);
+				u, GP__INPUT, 0, GP__INPUT_SIZE, u->D, gp__none, gp__none, gp__none, gp__none);
 	if (first)
-		below[2] = gp__tile(u, u->layer ? GP__SAMPLE : GP__INPUT, 0, GP__TILE_SIZE, u->D, below[0],
+		below[2] = gp__tile(u, u->layer ? GP__SAMPLE : GP__INPUT, 0, GP__INPUT_SIZE, u->D, below[0],
 				below[1], u->eps, gp__none);
 	u->X = below[2];
 	if (!u->number) m->X = u->X;
+	if (u->patches.image_output)
+		u->X = gp__tile(
+				u, GP__PATCHES, 0, GP__TILE_SIZE, u->Dx, u->X, gp__none, gp__none, gp__none);
 	if (!gp__is_top(u)) return;
 	m->Y = gp__tile(u, GP__INPUT, 0, gp__y_columns(&m->y), GP__TILE_SIZE, gp__none, gp__none,
 			gp__none, gp__none);
@@ -17677,9 +17848,11 @@ static void gp__unit_config(gp__unit *u, odvgp_model *m, int number)
 	u->model = m;
 	u->number = number;
 	u->layer = layer;
-	u->times = layer ? c->deep.samples : 1;
 	u->D = c->layer[layer].D;
 	u->patches = gp__patches_of(c, layer);
+	u->inputs = layer ? c->deep.samples : 1;
+	u->times = u->inputs * gp__rows_of_input(&u->patches);
+	u->Dx = gp__row_columns(&u->patches, u->D);
 	u->Dz = gp__inducing_columns(c, layer);
 	u->P = c->independent && layer + 1 == c->layers ? 1 : c->layer[layer].P;
 	u->M = c->layer[layer].M;
@@ -17830,11 +18003,15 @@ static void gp__model_layout(odvgp_model *m, gp__arena *a)
 	gp__take_bytes(a, GP__MAX(m->tape.scratch_bytes, init), 1);
 }
 
-/*	Halves the tile from 256 down to 64 rows until its K(X, Z_gamma) fits the cache budget: small
+/*	Halves a tile of more than 64 rows until its K(X, Z_gamma) fits the cache budget: small
 	tiles cost less than computing it twice. */
 static ptrdiff_t gp__default_tile(odvgp_model *m)
 {
-	ptrdiff_t most = GP__MIN(m->cfg.optim.batch, 256);
+	ptrdiff_t most = GP__MIN(m->cfg.optim.batch, GP__TILE_ROWS);
+	for (int l = 0; l < m->units; l++) {
+		gp__patches p = gp__patches_of(&m->cfg, l);
+		most = gp__tile_rows(most, &p);
+	}
 	for (ptrdiff_t tile = most; tile >= 64 && m->cfg.layer[0].M_gamma > 0 &&
 								!gp__mean_part_of(m->cfg.layer[0].mean_part)->v_mu;
 			tile /= 2) {
@@ -17876,7 +18053,7 @@ static void gp__fill_defaults(odvgp_config *c)
 {
 	ptrdiff_t M = 0, M_gamma = 0;
 	for (int l = 0; l < GP__MIN(c->layers, ODVGP_MAX_LAYERS); l++) {
-		if (l && c->layer[l].D == 0) c->layer[l].D = c->layer[l - 1].P;
+		if (c->layer[l].D == 0) c->layer[l].D = gp__input_columns(c, l);
 		M = GP__MAX(M, c->layer[l].M);
 		M_gamma = GP__MAX(M_gamma, c->layer[l].M_gamma);
 	}
