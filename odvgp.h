@@ -835,6 +835,10 @@ typedef struct odvgp_config {
        times the P latent ones. Variances of their kernel are frozen, at 1 unless the expression
        gives them. Needs the objective ELBO and a likelihood with F = T. Default 0: F = P. */
 	ptrdiff_t functions;
+	/* 1: each of the last layer's P <= 1000 functions has its own hyperparameters, inducing inputs
+       and q, in slots "unit0.kernel.0.lengthscale", ... Needs the objective ELBO. Default 0: they
+       share kernel and inducing inputs. */
+	int independent;
 
 	/* For layers > 1. */
 	struct {
@@ -995,7 +999,8 @@ typedef struct odvgp_report {
 
 /*	One named part of the parameter vector. */
 typedef struct odvgp_slot {
-	/* With several layers names begin with layer0, layer1, ... and a dot, but for the likelihood's.
+	/* With several layers names begin with layer0, layer1, ... and a dot, then with independent
+       functions with unit0, unit1, ... and a dot, but for "mixing" and the likelihood's.
        kernel, its term 0:  "kernel.0.lengthscale" "kernel.0.variance" "kernel.0.alpha"
                             "kernel.0.period" "kernel.0.offset"
        likelihood:          "noise_variance" [1 or T] or those at odvgp_likelihood
@@ -6993,6 +6998,9 @@ typedef struct {
 	uint32_t M_factor;       /* order of the covariance factor's first block; M: the only one */
 	uint32_t no_alpha;       /* 1: the mean does not use Z_beta */
 	uint32_t mixed;          /* 1: functions are mixtures of the processes; 0: F = P */
+	/* P: each process has its own hyperparameters, points, factors, mean function and patch
+       weights; 1: all share those that are not one for each process */
+	uint32_t units;
 	gp__patches patches;
 } gp__predictor;
 
@@ -7084,11 +7092,13 @@ typedef struct {
 	odvgp_real *hyp, *lik_params, *rule, *A, *b, *beta_centre, *gamma_centre, *x_mean, *x_scale,
 			*y_mean, *y_scale;
 } gp__view;
-/*	Set v's pointers; base NULL only measures. Needs M_factor <= M. Returns the number of reals, -1
-	on overflow. */
-static ptrdiff_t gp__view_layout(const gp__predictor *p, odvgp_real *base, gp__view *v)
+/*	Set v's pointers for one unit; base NULL only measures. Needs M_factor <= M. Returns the number
+	of reals, -1 on overflow. */
+static ptrdiff_t gp__view_layout(
+		const gp__predictor *p, odvgp_real *base, ptrdiff_t unit, gp__view *v)
 {
-	ptrdiff_t D = (ptrdiff_t)p->D, P = (ptrdiff_t)p->P, T = (ptrdiff_t)p->T, M = (ptrdiff_t)p->M;
+	ptrdiff_t U = (ptrdiff_t)p->units, D = (ptrdiff_t)p->D, P = (ptrdiff_t)p->P / U,
+			  T = (ptrdiff_t)p->T, M = (ptrdiff_t)p->M;
 	ptrdiff_t Mg = (ptrdiff_t)p->M_gamma, columns = (ptrdiff_t)p->columns,
 			  Mr = (ptrdiff_t)p->M_factor, Dz = gp__patch_columns(&p->patches, D);
 	ptrdiff_t Dx = gp__row_columns(&p->patches, D), used = 0;
@@ -7096,41 +7106,44 @@ static ptrdiff_t gp__view_layout(const gp__predictor *p, odvgp_real *base, gp__v
 	int meanfn = (int)p->mean_function;
 	int dense = gp__factors[p->factor].of_S, diagonal = gp__factors[p->factor].diagonal;
 	if ((double)P * (double)M > (double)PTRDIFF_MAX / 64) return -1;
-#define GP__PIECE(field, rows, cols) \
-	total += (double)(rows) * (double)(cols); \
+#define GP__PIECES(field, units, rows, cols) \
+	total += (double)(units) * (double)(rows) * (double)(cols); \
 	if (total > (double)PTRDIFF_MAX / 64) return -1; \
-	v->field = base ? base + used : NULL; \
-	used += (rows) * (cols);
+	v->field = base ? base + used + unit % (units) * ((rows) * (cols)) : NULL; \
+	used += (units) * ((rows) * (cols));
+#define GP__PIECE(field, rows, cols) GP__PIECES(field, U, rows, cols)
 	GP__PIECE(beta, columns, gp__points_ld(M))
 	GP__PIECE(gamma, columns, gp__points_ld(Mg))
-	GP__PIECE(beyond, 1, GP__POINTS_BEYOND)
+	GP__PIECES(beyond, 1, 1, GP__POINTS_BEYOND)
 	GP__PIECE(alpha, p->no_alpha ? 0 : P, M)
 	GP__PIECE(a_gamma, P, Mg)
 	GP__PIECE(L, dense ? M : P * M, M)
 	GP__PIECE(factor, diagonal ? P : P * Mr, Mr)
 	GP__PIECE(factor_v, P * (M - Mr), M - Mr)
 	GP__PIECE(hyp, 1, (ptrdiff_t)p->nhyp)
-	GP__PIECE(lik_params, 1, (ptrdiff_t)p->lik_params)
-	GP__PIECE(rule, 1, gp__rule_numbers((ptrdiff_t)p->nodes))
+	GP__PIECES(lik_params, 1, 1, (ptrdiff_t)p->lik_params)
+	GP__PIECES(rule, 1, 1, gp__rule_numbers((ptrdiff_t)p->nodes))
 	GP__PIECE(A, gp__mean_functions[meanfn].A ? Dx : 0, P)
 	GP__PIECE(b, gp__mean_functions[meanfn].b, P)
 	GP__PIECE(beta_centre, 1, Dz)
 	GP__PIECE(gamma_centre, Mg ? 1 : 0, Dz)
 	GP__PIECE(weights, 1, gp__patches_summed(&p->patches))
-	GP__PIECE(mixing, p->mixed ? (ptrdiff_t)p->F : 0, P)
-	GP__PIECE(x_mean, 1, D)
-	GP__PIECE(x_scale, 1, D)
-	GP__PIECE(y_mean, 1, T)
-	GP__PIECE(y_scale, 1, T)
+	GP__PIECES(mixing, 1, p->mixed ? (ptrdiff_t)p->F : 0, (ptrdiff_t)p->P)
+	GP__PIECES(x_mean, 1, 1, D)
+	GP__PIECES(x_scale, 1, 1, D)
+	GP__PIECES(y_mean, 1, 1, T)
+	GP__PIECES(y_scale, 1, 1, T)
+#undef GP__PIECES
 #undef GP__PIECE
 	return used;
 }
 
 /*	Only freezing writes through the view. */
-static gp__view gp__view_of(const gp__predictor *p)
+static gp__view gp__view_of(const gp__predictor *p, ptrdiff_t unit)
 {
 	gp__view v;
-	gp__view_layout(p, (odvgp_real *)((uintptr_t)p + gp__predictor_head(p->base_kernels)), &v);
+	gp__view_layout(
+			p, (odvgp_real *)((uintptr_t)p + gp__predictor_head(p->base_kernels)), unit, &v);
 	return v;
 }
 
@@ -7189,8 +7202,9 @@ typedef struct {
 	odvgp_real *mean, *var; /* [P,rows]; mixed [F,rows] */
 	odvgp_real *latent;     /* [P,rows] what gp__predict_mix mixed last */
 	odvgp_real *sums;       /* [P,rows] work of the mean; var's memory until has_var */
+	ptrdiff_t first, P;     /* of the unit's processes; their number */
 	int has_var;
-	odvgp_real *prior, *square; /* [rows] k(x,x); max(k(x,x) - |A|^2, 0) */
+	odvgp_real *prior, *square; /* [units,rows] k(x,x); [rows] max(k(x,x) - |A|^2, 0) */
 	/* [y_rows,rows] targets, in training units, or means of y; variances or log densities of
        y */
 	odvgp_real *y, *of_y;
@@ -7209,8 +7223,9 @@ static void gp__predict_layout(
 	ptrdiff_t order = rows == 1 ? 0 : GP__MAX(M, rows); /* vectors are not packed */
 	t->p = p;
 	t->ld = rows;
+	t->P = P / (ptrdiff_t)p->units;
 	t->D = gp__row_columns(&p->patches, (ptrdiff_t)p->D);
-	t->v = gp__view_of(p);
+	t->v = gp__view_of(p, 0);
 	t->kernel = (gp__kernel *)gp__take_bytes(a, 1, sizeof(gp__kernel));
 	t->job = (gp__kjob *)gp__take_bytes(a, 1, sizeof(gp__kjob));
 	t->X = gp__take(a, rows, t->D);
@@ -7228,7 +7243,7 @@ static void gp__predict_layout(
 	t->latent = gp__take(a, p->mixed ? P : 0, rows);
 	t->sums = t->var;
 	t->has_var = 0;
-	t->prior = gp__take(a, 1, rows);
+	t->prior = gp__take(a, (ptrdiff_t)p->units, rows);
 	t->square = gp__take(a, 1, rows);
 	t->y = gp__take(a, s->y_rows, rows);
 	t->of_y = gp__take(a, s->y_rows, rows);
@@ -7363,11 +7378,20 @@ static gp__prediction *gp__predict_begin(
 	return t;
 }
 
+/*	Turn to unit k. */
+static void gp__predict_unit(gp__prediction *t, ptrdiff_t k)
+{
+	t->first = k * t->P;
+	t->has_var = 0;
+	if (t->p->units == 1) return;
+	t->v = gp__view_of(t->p, k);
+	t->job->hyp = t->v.hyp;
+}
+
 static void gp__predict_inputs(gp__prediction *t, const odvgp_real *X, ptrdiff_t n)
 {
 	const gp__patches *p = &t->p->patches;
 	ptrdiff_t D = (ptrdiff_t)t->p->D, row = gp__rows_of_input(p) * t->D;
-	t->has_var = 0;
 	GP__FOR(i, n) {
 		odvgp_real *x = p->image_output ? t->patches : t->X + i * D;
 		GP__FOR(d, D) x[d] = (X[i * D + d] - t->v.x_mean[d]) / t->v.x_scale[d];
@@ -7397,7 +7421,7 @@ static void gp__predict_row(gp__prediction *t, ptrdiff_t i, ptrdiff_t m, const o
 		const odvgp_real *centre, const odvgp_real *coefficients, odvgp_real *to)
 {
 	const odvgp__isa *isa = t->blas.isa;
-	ptrdiff_t P = coefficients ? (ptrdiff_t)t->p->P : 0, ld = gp__points_ld(m);
+	ptrdiff_t P = coefficients ? t->P : 0, ld = gp__points_ld(m);
 	int image = gp__patches_summed(&t->p->patches) != 0;
 	ODVGP_ASSERT(!t->has_var);
 	if (image) gp__predict_image(t, i, m, points, centre, t->row);
@@ -7409,23 +7433,24 @@ static void gp__predict_row(gp__prediction *t, ptrdiff_t i, ptrdiff_t m, const o
 		if (to) gp__copy(to + j, k, cols);
 		GP__FOR(q, P) {
 			odvgp_real part = isa->dot(cols, k, coefficients + q * m + j),
-					   *sum = t->sums + q * t->ld + i;
+					   *sum = t->sums + (t->first + q) * t->ld + i;
 			*sum = j ? *sum + part : part;
 		}
 	}
-	GP__FOR(q, P) t->mean[q * t->ld + i] += t->sums[q * t->ld + i];
+	for (ptrdiff_t q = t->first; q < t->first + P; q++)
+		t->mean[q * t->ld + i] += t->sums[q * t->ld + i];
 }
 
 static void gp__predict_mean_function(gp__prediction *t, ptrdiff_t n)
 {
-	ptrdiff_t P = (ptrdiff_t)t->p->P, D = t->D;
+	ptrdiff_t P = t->P, D = t->D;
 	int has_A = gp__mean_functions[t->p->mean_function].A,
 		has_b = gp__mean_functions[t->p->mean_function].b;
 	for (ptrdiff_t q = 0; q < P && t->p->mean_function != ODVGP_MEAN_FUNCTION_ZERO; q++)
 		GP__FOR(i, n) {
 			odvgp_real sum = has_b ? t->v.b[q] : has_A ? 0 : t->X[i * D + q];
 			for (ptrdiff_t d = 0; d < D && has_A; d++) sum += t->X[i * D + d] * t->v.A[d * P + q];
-			t->mean[q * t->ld + i] += sum;
+			t->mean[(t->first + q) * t->ld + i] += sum;
 		}
 }
 
@@ -7433,9 +7458,9 @@ static void gp__predict_mean_function(gp__prediction *t, ptrdiff_t n)
 static void gp__predict_mean(gp__prediction *t, ptrdiff_t n, int features)
 {
 	const gp__predictor *p = t->p;
-	ptrdiff_t P = (ptrdiff_t)p->P, M = (ptrdiff_t)p->M, Mg = (ptrdiff_t)p->M_gamma;
+	ptrdiff_t P = t->P, M = (ptrdiff_t)p->M, Mg = (ptrdiff_t)p->M_gamma;
 	t->job->X2 = NULL; /* none of the points is a row of X */
-	GP__FOR(q, P) gp__zero(t->mean + q * t->ld, n);
+	GP__FOR(q, P) gp__zero(t->mean + (t->first + q) * t->ld, n);
 	GP__FOR(i, n) {
 		if (features || !p->no_alpha)
 			gp__predict_row(t, i, M, t->v.beta, t->v.beta_centre, p->no_alpha ? NULL : t->v.alpha,
@@ -7544,17 +7569,18 @@ static void gp__predict_features(gp__prediction *t, ptrdiff_t n)
 {
 	const odvgp__isa *isa = t->blas.isa;
 	ptrdiff_t M = (ptrdiff_t)t->p->M;
-	GP__FOR(i, n) t->prior[i] = gp__predict_prior(t, i);
+	odvgp_real *prior = t->prior + t->first * t->ld;
+	GP__FOR(i, n) prior[i] = gp__predict_prior(t, i);
 	if (!gp__factors[t->p->factor].of_S) return;
 	gp__predict_solve(t, n, t->v.L, t->A);
 	GP__FOR(i, n) /* NaN stays NaN */
-		t->square[i] = GP__MAX(0, t->prior[i] - isa->dot(M, t->A + i * M, t->A + i * M));
+		t->square[i] = GP__MAX(0, prior[i] - isa->dot(M, t->A + i * M, t->A + i * M));
 }
 
 static void gp__predict_var(gp__prediction *t, ptrdiff_t n)
 {
 	const odvgp__isa *isa = t->blas.isa;
-	ptrdiff_t M = (ptrdiff_t)t->p->M, P = (ptrdiff_t)t->p->P;
+	ptrdiff_t M = (ptrdiff_t)t->p->M, P = t->P;
 	int dense = gp__factors[t->p->factor].of_S;
 	t->has_var = 1;
 	gp__predict_features(t, n);
@@ -7563,7 +7589,8 @@ static void gp__predict_var(gp__prediction *t, ptrdiff_t n)
 		GP__FOR(i, n) {
 			odvgp_real sum = isa->dot(M, t->T + i * M, t->T + i * M);
 			/* NaN stays NaN */
-			t->var[q * t->ld + i] = dense ? sum + t->square[i] : GP__MAX(0, t->prior[i] - sum);
+			t->var[(t->first + q) * t->ld + i] =
+					dense ? sum + t->square[i] : GP__MAX(0, t->prior[t->first * t->ld + i] - sum);
 		}
 	}
 }
@@ -7681,9 +7708,12 @@ static void gp__predict_layer(gp__prediction *t, const odvgp_real *X, ptrdiff_t 
 {
 	gp__predict_inputs(t, X, n);
 	n *= gp__rows_of_input(&t->p->patches);
-	/* with variances only, too: some likelihoods need the mean for them */
-	gp__predict_mean(t, n, variances);
-	if (variances) gp__predict_var(t, n);
+	GP__FOR(k, (ptrdiff_t)t->p->units) {
+		gp__predict_unit(t, k);
+		/* with variances only, too: some likelihoods need the mean for them */
+		gp__predict_mean(t, n, variances);
+		if (variances) gp__predict_var(t, n);
+	}
 	gp__predict_mix(t, 0, t->mean, n, t->ld);
 	if (variances) gp__predict_mix(t, 1, t->var, n, t->ld);
 }
@@ -7941,15 +7971,14 @@ static void gp__predict_prior_cov(gp__prediction *t, ptrdiff_t n, odvgp_real *C)
 	}
 }
 
-/*	Mean [P,n], or NULL, and cov [P,n,n] of a tile's n rows. Leaves k(x,x) in t->prior. */
-static void gp__predict_cov(
-		gp__prediction *t, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean, odvgp_real *cov)
+/*	Mean [P,n], or NULL, and cov [P,n,n] of a unit's processes. */
+static void gp__predict_unit_cov(gp__prediction *t, ptrdiff_t n, odvgp_real *mean, odvgp_real *cov)
 {
-	ptrdiff_t P = (ptrdiff_t)t->p->P, M = (ptrdiff_t)t->p->M;
+	ptrdiff_t P = t->P, M = (ptrdiff_t)t->p->M;
 	int dense = gp__factors[t->p->factor].of_S;
-	gp__predict_inputs(t, X, n / gp__rows_of_input(&t->p->patches));
 	gp__predict_mean(t, n, 1);
-	for (ptrdiff_t q = 0; q < P && mean; q++) gp__copy(mean + q * n, t->mean + q * t->ld, n);
+	for (ptrdiff_t q = 0; q < P && mean; q++)
+		gp__copy(mean + q * n, t->mean + (t->first + q) * t->ld, n);
 	gp__predict_features(t, n);
 	GP__FOR(q, P) { /* K - A A^T + T T^T, or K - T T^T */
 		odvgp_real *C = cov + q * n * n;
@@ -7961,6 +7990,17 @@ static void gp__predict_cov(
 		if (dense) odvgp_syrk(&t->blas, 0, n, M, 1, t->T, M, NULL, 1, C, n);
 		GP__FOR(i, n)
 			for (ptrdiff_t j = 0; j <= i; j++) C[j * n + i] = C[i * n + j];
+	}
+}
+
+/*	The same of all processes of a tile's n rows. Leaves the units' k(x,x) in t->prior. */
+static void gp__predict_cov(
+		gp__prediction *t, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean, odvgp_real *cov)
+{
+	gp__predict_inputs(t, X, n / gp__rows_of_input(&t->p->patches));
+	GP__FOR(k, (ptrdiff_t)t->p->units) {
+		gp__predict_unit(t, k);
+		gp__predict_unit_cov(t, n, mean ? mean + k * t->P * n : NULL, cov + k * t->P * n * n);
 	}
 }
 
@@ -8106,7 +8146,7 @@ static odvgp_status gp__sample_layer(const odvgp_server *s, const odvgp_real *X,
 	if (!mixed) gp__predict_functions(t, n, mean, cov);
 	/* gp__pivoted_cholesky counts a NaN pivot as 0 */
 	finite = gp__finite(cov, P * n * n);
-	GP__FOR(q, P) gp__scaled_cholesky(n, cov + q * n * n, t->prior, perm + q * n);
+	GP__FOR(q, P) gp__scaled_cholesky(n, cov + q * n * n, t->prior + q / t->P * n, perm + q * n);
 	GP__FOR(k, samples) {
 		GP__FOR(q, P) {
 			const odvgp_real *L = cov + q * n * n;
@@ -8341,7 +8381,7 @@ static ptrdiff_t gp__predictor_measure(const gp__predictor *p)
 	memset(&k, 0, sizeof k);
 	gp__kernel_unpack(gp__predictor_kernel(p), p->base_kernels, &k);
 	if (p->D < 1 || p->D > INT_MAX || p->M < 1 || p->M > INT_MAX || p->M_gamma > INT_MAX ||
-			p->P < 1 || p->P > INT_MAX)
+			p->P < 1 || p->P > INT_MAX || (p->units != 1 && p->units != p->P))
 		return -1;
 	if (p->layers < 1 || p->layers > GP__MOST_LAYERS || p->samples < 1 ||
 			p->samples > GP__MOST_SAMPLES ||
@@ -8374,29 +8414,30 @@ static ptrdiff_t gp__predictor_measure(const gp__predictor *p)
 			(p->patches.image_output && p->layers == 1))
 		return -1;
 	if (p->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY &&
-			gp__row_columns(&p->patches, (ptrdiff_t)p->D) != (ptrdiff_t)p->P)
+			(gp__row_columns(&p->patches, (ptrdiff_t)p->D) != (ptrdiff_t)p->P || p->units > 1))
 		return -1;
 	if (!gp__kernel_ok(&k, gp__patch_columns(&p->patches, (ptrdiff_t)p->D)) || p->nhyp != k.nhyp)
 		return -1;
 	if ((ptrdiff_t)p->columns != gp__points_columns(&k)) return -1;
-	ptrdiff_t reals = gp__view_layout(p, NULL, &v);
+	ptrdiff_t reals = gp__view_layout(p, NULL, 0, &v);
 	return reals >= 0 && gp__predictor_reals(p) == (uint64_t)reals ? reals : -1;
 }
 
 /*	Whether reals are finite, and positive where they must be. */
 static int gp__predictor_reals_ok(const gp__predictor *p)
 {
-	gp__view v = gp__view_of(p);
+	gp__view v = gp__view_of(p, 0);
 	const gp__likelihood *of = &gp__likelihoods[p->likelihood];
 	uint32_t lik = of->flags & GP__LIK_GAUSSIAN
 						   ? p->lik_params
 						   : (uint32_t)gp__lik_numbers(of, 1, (ptrdiff_t)p->classes);
 	const struct {
 		const odvgp_real *x;
-		uint32_t n;
-	} positive[] = {{v.hyp, p->nhyp}, {v.lik_params, lik}, {v.x_scale, p->D}, {v.y_scale, p->T}};
+		ptrdiff_t n;
+	} positive[] = {{v.hyp, (ptrdiff_t)p->units * p->nhyp}, {v.lik_params, lik}, {v.x_scale, p->D},
+			{v.y_scale, p->T}};
 	GP__FOR(k, GP__COUNT(positive))
-		for (uint32_t i = 0; i < positive[k].n; i++)
+		GP__FOR(i, positive[k].n)
 			if (!(positive[k].x[i] > 0)) return 0;
 	if (p->nodes && !(v.rule[0] >= 0 && v.rule[0] < GP__R(0.5))) return 0; /* link jitter */
 	if (lik && of->param[0].rate && !(v.lik_params[0] < 1)) return 0;
@@ -8808,18 +8849,22 @@ ODVGP_API odvgp_status odvgp_file_read(
 
 /* ---- >>model   types of training: slots, nodes, units, state
 
-	A model is units on one tape and one parameter vector, one for each layer: a hidden unit's mean
-	and variance are sampled, and the samples are the next unit's inputs. */
+	A model is units on one tape and one parameter vector, one for each layer, or P of one function
+	each for a last layer of independent functions: a hidden unit's mean and variance are sampled,
+	and the samples are the next layer's inputs. */
 
 /*	Longest slot name. */
-#define GP__SLOT_NAME ((int)sizeof "layer0.kernel.31.lengthscale")
+#define GP__SLOT_NAME  ((int)sizeof "layer0.unit999.kernel.31.lengthscale")
+#define GP__MOST_UNITS 1000 /* of a layer */
+
+typedef struct gp__unit gp__unit;
 
 /*	The internal part of a slot. */
 typedef struct {
 	char name[GP__SLOT_NAME];
 	odvgp_real low, high; /* of values; HUGE_VAL: no upper one */
 	odvgp_real floor;     /* lower bound unless the caller sets bounds */
-	int layer;            /* of its unit; -1: the likelihood's */
+	int unit;             /* its number; -1: the likelihood's */
 	int power;            /* of the outputs' unit in its numbers: -1, 0 or 1 */
 	int column;           /* GP__PER_INPUT, GP__IN_INPUTS or 0 */
 	odvgp_real prior_a, prior_b;
@@ -8839,7 +8884,7 @@ typedef struct {
 	odvgp_positive_transform kind;
 	int slots, positive_slots;
 	int bad;               /* a name did not fit */
-	int layer, layers;     /* whose slots are added (-1: the likelihood's); of how many */
+	const gp__unit *of;    /* whose slots are added; NULL: the likelihood's */
 	int lent;              /* who uses grad's memory: GP__GRADIENT, ... */
 	odvgp_slot *slot;      /* [slots + 1] */
 	gp__slot_state *state; /* [slots + 1] */
@@ -8922,6 +8967,7 @@ typedef enum {
 	GP__EVIDENCE,
 	GP__NAT_STATS,
 	GP__MIX,
+	GP__STACK,
 	GP__OPS
 } gp__op;
 
@@ -8939,8 +8985,6 @@ typedef struct {
 	ptrdiff_t rows, cols;
 } gp__ref;
 static const gp__ref gp__none = {0, 0, 0};
-
-typedef struct gp__unit gp__unit;
 
 typedef struct {
 	gp__op op;
@@ -8966,7 +9010,7 @@ typedef struct {
 
 /*	A Gaussian block of q: on beta, or SOLVE-GP's on the residual of gamma. */
 typedef struct {
-	int number;           /* among all blocks of the model */
+	int number;           /* among the model's; the same in all units of a layer */
 	ptrdiff_t M, natural; /* points; M if natural steps move it, else 0 */
 	int slot_mu, slot_sqrt;
 	gp__ref L;                    /* that whitens it */
@@ -8981,7 +9025,8 @@ enum { GP__ON_BETA, GP__ON_GAMMA, GP__BLOCKS };
 	the head. */
 struct gp__unit {
 	odvgp_model *model;
-	int number;      /* of the layer */
+	int number; /* among the model's units: all layers before the last have one */
+	int layer;
 	ptrdiff_t sd_at; /* its first in model->data_sd */
 	/* inputs for each row of the data: 1, or the samples of the layer below; rows for each */
 	ptrdiff_t inputs, times;
@@ -9149,10 +9194,18 @@ static gp__unit *gp__only_unit(const odvgp_model *m)
 	return m->unit;
 }
 
+/*	Whether the unit is of the last layer; whether it is the last of all. */
+static int gp__is_last(const gp__unit *u) { return u->layer + 1 == (int)u->model->cfg.layers; }
+static int gp__is_top(const gp__unit *u) { return u->number + 1 == u->model->units; }
+
 /*	Whether the likelihood sees mixtures of the unit's functions. */
-static int gp__is_mixed(const gp__unit *u)
+static int gp__is_mixed(const gp__unit *u) { return gp__is_last(u) && u->model->cfg.functions > 0; }
+
+/*	Units of a config of checked layers; an unchecked P is limited. */
+static ptrdiff_t gp__units_of(const odvgp_config *c)
 {
-	return u->number + 1 == u->model->units && u->model->cfg.functions > 0;
+	ptrdiff_t P = GP__MIN(c->layer[c->layers - 1].P, GP__MOST_UNITS);
+	return c->layers - 1 + (c->independent ? GP__MAX(P, 1) : 1);
 }
 
 /* --- properties of mean parts and covariance parts --- */
@@ -9298,7 +9351,7 @@ static odvgp_real gp__inside(const gp__params *p, int s, odvgp_real value)
 enum { GP__PER_INPUT = 1, GP__IN_INPUTS };
 
 /*	What a slot holds. */
-enum { GP__POSITIVE = 1, GP__TRIANGLES = 2, GP__NATURAL = 4, GP__OF_Q = 8 };
+enum { GP__POSITIVE = 1, GP__TRIANGLES = 2, GP__NATURAL = 4, GP__OF_Q = 8, GP__OF_LAYER = 16 };
 
 static void gp__slot_units(gp__params *p, int s, int power, int column)
 {
@@ -9316,19 +9369,24 @@ static int gp__slot_add(
 	ptrdiff_t offset = p->count;
 	p->count += a * b * c;
 	if (!(kind & GP__NATURAL)) p->adam = p->count;
-	p->bad |= strlen(name) + sizeof "layer0" >= GP__SLOT_NAME;
+	p->bad |= strlen(name) + sizeof "layer0.unit999" >= GP__SLOT_NAME;
 	if (!p->slot) return s;
 	odvgp_slot *slot = &p->slot[s];
 	gp__text t = {p->state[s].name, sizeof p->state[s].name, 0};
 	memset(slot, 0, sizeof *slot);
 	memset(&p->state[s], 0, sizeof p->state[s]);
-	if (p->layers > 1 && p->layer >= 0) {
+	if (p->of && p->of->model->cfg.layers > 1) {
 		gp__put(&t, "layer");
-		gp__put_int(&t, p->layer);
+		gp__put_int(&t, p->of->layer);
+		gp__put(&t, ".");
+	}
+	if (p->of && p->of->model->cfg.independent && gp__is_last(p->of) && !(kind & GP__OF_LAYER)) {
+		gp__put(&t, "unit");
+		gp__put_int(&t, p->of->number - p->of->layer);
 		gp__put(&t, ".");
 	}
 	gp__put(&t, name);
-	p->state[s].layer = p->layer;
+	p->state[s].unit = p->of ? p->of->number : -1;
 	slot->name = p->state[s].name;
 	slot->dims = dims;
 	slot->shape[0] = a;
@@ -9488,12 +9546,11 @@ static void gp__touch(odvgp_model *m, int slot)
 	m->par.state[slot].stamp = ++m->tape.clock;
 	m->state.fitted = 0;
 	m->state.lbfgs_valid = 0;
-	GP__EACH_UNIT(k, m)
-		for (int b = 0; b < GP__BLOCKS; b++) {
-			const gp__block *block = &m->unit[k].block[b];
-			if (slot == block->slot_mu || slot == block->slot_sqrt)
-				m->state.nat_valid &= ~((uint64_t)1 << block->number);
-		}
+	for (int b = 0; b < GP__BLOCKS && m->par.state[slot].unit >= 0; b++) {
+		const gp__block *block = &m->unit[m->par.state[slot].unit].block[b];
+		if (slot == block->slot_mu || slot == block->slot_sqrt)
+			m->state.nat_valid &= ~((uint64_t)1 << block->number);
+	}
 }
 
 static void gp__touch_all(odvgp_model *m)
@@ -11207,6 +11264,24 @@ static void gp__mix_reverse(gp__tape *t, gp__node *nd)
 		}
 }
 
+/* --- STACK(base, x...): the inputs' single rows become rows variant, variant + 1, ...; a further
+	STACK adds more rows in place --- */
+
+static odvgp_status gp__stack_forward(gp__tape *t, gp__node *nd)
+{
+	odvgp_real *row = nd->v + nd->variant * nd->ld;
+	for (int k = nd->base != 0; k < GP__MAX_IN && nd->in[k]; k++, row += nd->ld)
+		gp__copy(row, gp__in(t, nd, k)->v, nd->cols);
+	return ODVGP_OK;
+}
+
+static void gp__stack_reverse(gp__tape *t, gp__node *nd)
+{
+	const odvgp_real *row = nd->d + nd->variant * nd->ld;
+	for (int k = nd->base != 0; k < GP__MAX_IN && nd->in[k]; k++, row += nd->ld)
+		if (gp__in(t, nd, k)->needs_grad) t->blas.isa->axpy(nd->cols, 1, row, gp__in(t, nd, k)->d);
+}
+
 /* --- the table of operations --- */
 
 static size_t gp__real_bytes(ptrdiff_t rows, ptrdiff_t cols)
@@ -11408,6 +11483,7 @@ static const gp__op_row gp__ops[GP__OPS] = {
 	{"nat_stats", gp__source_forward, gp__nat_stats_reverse, GP__STORES_STATS, 0,
 		GP__OP_COLLECTS, 0, gp__nat_stats_aux, NULL},
 	GP__OP(mix, BOTH, 0, 0, 0, NULL, NULL),
+	GP__OP(stack, BOTH, 0, 0, 0, NULL, NULL),
 };
 /* clang-format on */
 
@@ -11757,12 +11833,12 @@ static int gp__alpha_is_beta(const gp__unit *u)
 	return u->mean_part->mu == GP__MU_COEFFICIENTS && !u->M_gamma;
 }
 
-/*	Only for the last layer. */
+/*	Only once. */
 static void gp__build_lik(gp__unit *u)
 {
 	odvgp_model *m = u->model;
 	const gp__likelihood *lik = &gp__likelihoods[m->cfg.lik.kind];
-	if (u->number + 1 < m->units) return;
+	if (!gp__is_top(u)) return;
 	if (m->lik_slots && !m->lik_params.id)
 		m->lik_params = gp__param_node(
 				u, m->slot_lik_params, m->lik_slots, 1, gp__lik_numbers(lik, 1, m->levels));
@@ -12324,6 +12400,7 @@ static const gp__field gp__fields[] = {
 				"zero constant linear identity projection"),
 		GP__LAYER_CHOICE(parametrisation, ODVGP_PARAMETRISATION_A_BETA, "whitened primal a_beta"),
 		GP__FIELD(functions, SIZE, CLOSED, 0, GP__LARGEST_SIDE),
+		GP__CHOICE(independent, 1, "off on"),
 		GP__FIELD(deep.samples, COUNT, CLOSED, 0, 10000),
 		GP__FIELD(deep.predict_samples, COUNT, CLOSED, 0, 10000),
 		GP__CHOICE(deep.fixed_samples, 1, "off on"),
@@ -12778,7 +12855,8 @@ static odvgp_status gp__check_products(const odvgp_config *c, odvgp_info *info)
 	for (int l = 0; l < c->layers; l++) {
 		double M = (double)c->layer[l].M, P = (double)c->layer[l].P,
 			   Mg = (double)c->layer[l].M_gamma,
-			   D = (double)GP__MAX(c->layer[l].D, gp__inducing_columns(c, l));
+			   D = (double)GP__MAX(c->layer[l].D, gp__inducing_columns(c, l)) *
+				   (c->independent ? P : 1);
 		double factor_v = gp__cov_part_of(c->layer[l].cov_part)->v_sqrt ? P * Mg * Mg : 0;
 		all += P * M * M + factor_v + (P + D) * (M + Mg) + P * D;
 	}
@@ -12788,7 +12866,7 @@ static odvgp_status gp__check_products(const odvgp_config *c, odvgp_info *info)
 	return ODVGP_OK;
 }
 
-static const char gp__one_layer_only[] = "must have one layer";
+static const char gp__one_layer_only[] = "must have one layer, and functions not independent";
 
 /*	Whether layers chain, and what only a single layer has is not asked of several. */
 static odvgp_status gp__check_layers(const odvgp_config *c, odvgp_info *info)
@@ -12816,6 +12894,17 @@ static odvgp_status gp__check_layers(const odvgp_config *c, odvgp_info *info)
 	if (c->layers > 1 && refused)
 		return gp__refuse(
 				info, ODVGP_E_UNSUPPORTED, refused, "exists only for models of one layer");
+	const int last = (int)c->layers - 1;
+	if (c->independent && c->objective != ODVGP_OBJECTIVE_ELBO)
+		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "independent",
+				"needs the objective ELBO: other bounds share the kernel");
+	if (c->independent && c->layer[last].P > GP__MOST_UNITS)
+		return gp__fail(info, ODVGP_E_SIZE, "P", last, (double)c->layer[last].P,
+				"must be at most 1000 for independent functions");
+	if (c->independent && c->layer[last].mean_function == ODVGP_MEAN_FUNCTION_IDENTITY &&
+			c->layer[last].P > 1)
+		return gp__fail(info, ODVGP_E_UNSUPPORTED, "mean_function", last, 0,
+				"of independent functions cannot be IDENTITY: take LINEAR");
 	if (c->layers > 1 && c->optim.kind == ODVGP_OPTIMIZER_LBFGS && !c->deep.fixed_samples)
 		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "deep.fixed_samples",
 				"must be 1 with L-BFGS, which needs the same bound in each step");
@@ -12954,7 +13043,7 @@ static int gp__likelihood_slots(odvgp_model *m, int positive, int *slots)
 {
 	const gp__likelihood *lik = &gp__likelihoods[m->cfg.lik.kind];
 	int before = m->par.slots, kind = positive ? GP__POSITIVE : 0;
-	m->par.layer = -1;
+	m->par.of = NULL;
 	for (int k = 0; k < lik->params; k++) {
 		ptrdiff_t count = gp__lik_count(&lik->param[k], m->levels);
 		if (lik->param[k].positive != positive || !count) continue;
@@ -13027,8 +13116,8 @@ static void gp__tile_normals(odvgp_model *m, ptrdiff_t at, ptrdiff_t n)
 {
 	uint64_t step = m->cfg.deep.fixed_samples ? 0 : m->state.steps,
 			 seed = gp__random(m->cfg.seed, GP__STREAM_HIDDEN, step);
-	for (int k = 1; k < m->units; k++) {
-		gp__unit *u = &m->unit[k];
+	for (int k = 1; k < m->cfg.layers; k++) {
+		gp__unit *u = &m->unit[k]; /* the layer's first, whose inputs all use */
 		gp__node *eps = &m->tape.node[u->eps.id];
 		ptrdiff_t S = m->cfg.deep.samples;
 		GP__FOR(r, S * n) {
@@ -13572,15 +13661,15 @@ static int gp__has_own_mean(const gp__unit *u)
 	return (u->a.id && u->Z_gamma.id) || (u->mean_part->v_mu && !gp__is_joint(u));
 }
 
-/*	Fill a layer's head. Returns the number of reals, -1 on overflow. */
+/*	Fill the head of a layer whose first unit is u. Returns the number of reals, -1 on overflow. */
 static ptrdiff_t gp__predictor_sizes(const gp__unit *u, gp__predictor *p)
 {
 	gp__view v;
 	const odvgp_config *c = &u->model->cfg;
-	int hidden = u->number + 1 < u->model->units;
+	int hidden = !gp__is_last(u);
 	memset(p, 0, sizeof *p);
-	p->layers = (uint32_t)(u->model->units - u->number);
-	p->samples = (uint32_t)(u->model->units > 1 ? c->deep.predict_samples : 1);
+	p->layers = (uint32_t)(c->layers - u->layer);
+	p->samples = (uint32_t)(c->layers > 1 ? c->deep.predict_samples : 1);
 	p->seed[0] = (uint32_t)(c->seed & 0xffffffffu);
 	p->seed[1] = (uint32_t)(c->seed >> 32);
 	p->magic = GP__PREDICTOR_MAGIC;
@@ -13591,8 +13680,8 @@ static ptrdiff_t gp__predictor_sizes(const gp__unit *u, gp__predictor *p)
 	p->columns = (uint32_t)gp__points_columns(&u->kernel);
 	p->D = (uint32_t)u->D;
 	p->patches = u->patches;
-	p->P = (uint32_t)u->P;
-	p->F = p->T = (uint32_t)u->P;
+	p->P = p->F = p->T = (uint32_t)c->layer[u->layer].P;
+	p->units = (uint32_t)(c->layer[u->layer].P / u->P);
 	p->lik_params = 1; /* a hidden layer's are those of a Gaussian */
 	if (!hidden) {
 		p->F = (uint32_t)u->model->F;
@@ -13613,7 +13702,7 @@ static ptrdiff_t gp__predictor_sizes(const gp__unit *u, gp__predictor *p)
 	p->factor = (uint32_t)u->cov_part->factor;
 	p->no_alpha = !u->weights.id && own;
 	p->mean_function = (uint32_t)u->mean_function;
-	ptrdiff_t reals = gp__view_layout(p, NULL, &v);
+	ptrdiff_t reals = gp__view_layout(p, NULL, 0, &v);
 	gp__predictor_set_reals(p, reals);
 	return reals;
 }
@@ -13622,7 +13711,7 @@ ODVGP_API size_t odvgp_predictor_size(const odvgp_model *m)
 {
 	gp__predictor p;
 	size_t all = 0;
-	for (int i = 0; gp__model_ok(m) && i < m->units; i++) {
+	for (int i = 0; gp__model_ok(m) && i < m->cfg.layers; i++) {
 		if (gp__predictor_sizes(&m->unit[i], &p) < 0) return 0;
 		all += gp__predictor_bytes(&p);
 		if (all > SIZE_MAX / 4) return 0;
@@ -13773,27 +13862,42 @@ static odvgp_status gp__predictor_prepare(odvgp_model *m, odvgp_info *info)
 	return s;
 }
 
-/*	One layer's predictor, after gp__predictor_prepare. alpha is in the gradient's memory. */
-static void gp__predictor_write(gp__unit *u, const odvgp_scales *sc, gp__predictor *p)
+/*	A unit's reals. alpha is in the gradient's memory. */
+static void gp__predictor_write_unit(gp__unit *u, const gp__predictor *p, gp__view v)
 {
 	odvgp_model *m = u->model;
 	const gp__node *node = m->tape.node;
 	const odvgp_slot *A = &m->par.slot[u->slot_mean_A], *b = &m->par.slot[u->slot_mean_b];
 	const gp__ref sets[2] = {u->Z_beta, u->Z_gamma};
 	odvgp_real *alpha = gp__lend_gradient(&m->par, GP__LENT_ALPHA);
-	int hidden = u->number + 1 < m->units, joint = gp__is_joint(u), own = gp__has_own_mean(u);
-	ptrdiff_t D = u->D, P = u->P, F = u->M + (joint ? u->M_gamma : 0);
+	int joint = gp__is_joint(u), own = gp__has_own_mean(u);
+	ptrdiff_t P = u->P, F = u->M + (joint ? u->M_gamma : 0);
 	gp__predictor_alpha(u, alpha);
-	gp__predictor_sizes(u, p);
-	memset(p + 1, 0, gp__predictor_bytes(p) - sizeof *p);
-	gp__kernel_pack(&u->kernel, (uint32_t *)(void *)(p + 1));
-	gp__view v = gp__view_of(p);
 	gp__predictor_points(u, sets, joint ? 2 : 1, v.beta_centre, v.beta);
 	if (own) gp__predictor_points(u, sets + 1, 1, v.gamma_centre, v.gamma);
 	if (!p->no_alpha) gp__copy(v.alpha, alpha, P * F);
 	if (own) gp__copy(v.a_gamma, u->a.id ? node[u->a.id].v : alpha + P * F, P * u->M_gamma);
 	u->cov_part->freeze(u, &v);
 	gp__copy(v.hyp, node[u->hyp.id].v, (ptrdiff_t)p->nhyp);
+	if (u->slot_mean_A) gp__copy(v.A, gp__slot_value(&m->par, A), A->count);
+	if (u->slot_mean_b) gp__copy(v.b, gp__slot_value(&m->par, b), b->count);
+	if (u->patch_weights.id)
+		gp__copy(v.weights, gp__node_value(u, u->patch_weights), u->patch_weights.cols);
+	gp__give_back(&m->par, GP__LENT_ALPHA);
+}
+
+/*	The predictor of the layer whose first unit is u, after gp__predictor_prepare. */
+static void gp__predictor_write(gp__unit *u, const odvgp_scales *sc, gp__predictor *p)
+{
+	odvgp_model *m = u->model;
+	const gp__node *node = m->tape.node;
+	int hidden = !gp__is_last(u);
+	ptrdiff_t D = u->D;
+	gp__predictor_sizes(u, p);
+	memset(p + 1, 0, gp__predictor_bytes(p) - sizeof *p);
+	gp__kernel_pack(&u->kernel, (uint32_t *)(void *)(p + 1));
+	GP__FOR(k, (ptrdiff_t)p->units) gp__predictor_write_unit(u + k, p, gp__view_of(p, k));
+	gp__view v = gp__view_of(p, 0);
 	if (hidden) v.lik_params[0] = 1;
 	if (!hidden && m->lik_params.id)
 		gp__copy(v.lik_params, node[m->lik_params.id].v, m->lik_params.cols);
@@ -13801,18 +13905,15 @@ static void gp__predictor_write(gp__unit *u, const odvgp_scales *sc, gp__predict
 		gp__copy(v.lik_params + m->lik_params.cols, node[m->lik_free_params.id].v,
 				m->lik_free_params.cols);
 	if (!hidden) gp__copy(v.rule, m->tape.rule, gp__rule_numbers(m->tape.lik_nodes));
-	if (u->slot_mean_A) gp__copy(v.A, gp__slot_value(&m->par, A), A->count);
-	if (u->slot_mean_b) gp__copy(v.b, gp__slot_value(&m->par, b), b->count);
-	if (u->patch_weights.id)
-		gp__copy(v.weights, gp__node_value(u, u->patch_weights), u->patch_weights.cols);
-	if (p->mixed)
-		gp__copy(v.mixing, gp__slot_value(&m->par, &m->par.slot[m->slot_mixing]), m->F * P);
-	gp__copy_or(v.x_mean, u->number ? NULL : sc->x_mean, D, 0);
-	gp__copy_or(v.x_scale, u->number ? NULL : sc->x_scale, D, 1);
+	if (p->mixed) {
+		const odvgp_slot *mixing = &m->par.slot[m->slot_mixing];
+		gp__copy(v.mixing, gp__slot_value(&m->par, mixing), mixing->count);
+	}
+	gp__copy_or(v.x_mean, u->layer ? NULL : sc->x_mean, D, 0);
+	gp__copy_or(v.x_scale, u->layer ? NULL : sc->x_scale, D, 1);
 	gp__copy_or(v.y_mean, hidden ? NULL : sc->y_mean, (ptrdiff_t)p->T, 0);
 	gp__copy_or(v.y_scale, hidden ? NULL : sc->y_scale, (ptrdiff_t)p->T, 1);
 	gp__predictor_sum(p, p->checksum);
-	gp__give_back(&m->par, GP__LENT_ALPHA);
 }
 
 ODVGP_API odvgp_status odvgp_freeze(
@@ -13830,7 +13931,7 @@ ODVGP_API odvgp_status odvgp_freeze(
 	odvgp_status s = gp__scales_check(m, scales ? scales : &none, info);
 	if (s || (s = gp__predictor_prepare(m, info)) != ODVGP_OK) return s;
 	unsigned char *at = (unsigned char *)block;
-	GP__EACH_UNIT(i, m) {
+	for (int i = 0; i < m->cfg.layers; i++) {
 		gp__predictor *p = (gp__predictor *)(void *)at;
 		gp__predictor_write(&m->unit[i], scales ? scales : &none, p);
 		at += gp__predictor_bytes(p);
@@ -15198,13 +15299,12 @@ static odvgp_real gp__scale_at(const gp__scale *s, ptrdiff_t i)
 static gp__scale gp__unit_scale(const odvgp_model *m, int slot)
 {
 	const gp__slot_state *state = &m->par.state[slot];
-	int layer = GP__MAX(state->layer, 0);
-	const gp__unit *u = &m->unit[layer];
+	const gp__unit *u = &m->unit[GP__MAX(state->unit, 0)];
 	const odvgp_real *of_layer = m->data_sd + u->sd_at;
 	gp__scale scale = {1, NULL, u->D, 1, 0};
 	odvgp_real sd = of_layer[scale.n];
 	/* processes that are mixed have unit variance */
-	if (gp__is_mixed(&m->unit[layer]) && slot != m->slot_mixing) sd = 1;
+	if (gp__is_mixed(u) && slot != m->slot_mixing) sd = 1;
 	if (state->power) scale.times = state->power > 0 ? 1 / sd : sd;
 	if (!state->column) return scale;
 	scale.at = of_layer;
@@ -15300,14 +15400,13 @@ static int gp__moves_sum(const gp__unit *u, int slot)
 static gp__scale gp__adam_scale(const odvgp_model *m, int slot)
 {
 	gp__scale scale = gp__unit_scale(m, slot);
-	GP__EACH_UNIT(i, m) {
-		const gp__unit *u = &m->unit[i];
-		gp__scale of_gamma = {1, u->scales, u->M_gamma, 1, 0};
-		if (gp__has_units(u, slot)) scale.times = u->prior_sd;
-		if (gp__moves_sum(u, slot)) scale.times *= GP__SQRT((odvgp_real)u->M);
-		if (u->gamma_coords == ODVGP_GAMMA_COORDS_SCALED && u->a_slot.id && slot == u->slot_a)
-			scale = of_gamma;
-	}
+	if (m->par.state[slot].unit < 0) return scale;
+	const gp__unit *u = &m->unit[m->par.state[slot].unit];
+	gp__scale of_gamma = {1, u->scales, u->M_gamma, 1, 0};
+	if (gp__has_units(u, slot)) scale.times = u->prior_sd;
+	if (gp__moves_sum(u, slot)) scale.times *= GP__SQRT((odvgp_real)u->M);
+	if (u->gamma_coords == ODVGP_GAMMA_COORDS_SCALED && u->a_slot.id && slot == u->slot_a)
+		return of_gamma;
 	return scale;
 }
 
@@ -15815,7 +15914,7 @@ enum { GP__WATCHED_LOOKS = 4, GP__CURVED_LOOKS = 20 };
 static int gp__is_curved(const odvgp_model *m)
 {
 	return !(m->tape.likelihood->flags & GP__LIK_LOG_CONCAVE) || m->cfg.lik.link_jitter > 0 ||
-		   m->units > 1 || (m->slot_mixing && m->unit->P > 1);
+		   m->cfg.layers > 1 || (m->slot_mixing && m->cfg.layer[0].P > 1);
 }
 
 /*	A natural step of O(M)'s q or for a likelihood that is not log-concave. If O(M)'s sees all rows,
@@ -15985,16 +16084,16 @@ static ptrdiff_t gp__sample_rows(ptrdiff_t N, ptrdiff_t points, ptrdiff_t times)
 static ptrdiff_t gp__seen_rows(const odvgp_model *m)
 {
 	ptrdiff_t M = 0, N = m->cfg.N;
-	for (int i = 1; i < m->units; i++) {
-		M = GP__MAX(M, m->cfg.layer[i].M);
-		if (m->cfg.layer[i - 1].patches.image_output) N = GP__MIN(N, GP__INIT_IMAGES);
+	for (int l = 1; l < m->cfg.layers; l++) {
+		M = GP__MAX(M, m->cfg.layer[l].M);
+		if (m->cfg.layer[l - 1].patches.image_output) N = GP__MIN(N, GP__INIT_IMAGES);
 	}
 	return M ? gp__sample_rows(N, M, 50) : 0;
 }
 
 static ptrdiff_t gp__unit_rows(const gp__unit *u)
 {
-	return u->number ? gp__seen_rows(u->model) : u->model->cfg.N;
+	return u->layer ? gp__seen_rows(u->model) : u->model->cfg.N;
 }
 
 /*	Rows that may become inducing points: the unit's, or patches drawn from up to INIT_IMAGES images
@@ -16030,7 +16129,7 @@ static ptrdiff_t gp__residual_rows(const gp__unit *u)
 #define GP__MEDIAN_ROWS 512
 
 typedef struct {
-	/* what units above layer 0 see, rows through the mean functions below: sample[number % 2] */
+	/* what units above layer 0 see, rows through the mean functions below: sample[layer % 2] */
 	odvgp_real *sample[2];
 	/* PROJECTION: the correlation matrix [D,D], axes [P,D], a vector and the columns' means [D];
        mixed functions: those of the targets, D = F, and standard deviations after the means;
@@ -16059,16 +16158,16 @@ static void gp__init_scratch(gp__arena *a, const gp__unit *u, gp__init_work *w)
 	const odvgp_config *c = &m->cfg;
 	int greedy = c->init.beta == ODVGP_INIT_BETA_GREEDY,
 		residual = c->init.gamma == ODVGP_INIT_GAMMA_RESIDUAL && u->M_gamma > 0,
-		hidden = u->number + 1 < m->units;
+		hidden = !gp__is_last(u);
 	ptrdiff_t seen = gp__seen_rows(m), widest[2] = {0, 0}, sample = gp__greedy_rows(u),
 			  rows = residual ? gp__residual_rows(u) : gp__init_rows(u);
 	memset(w, 0, sizeof *w);
-	for (int i = 1; i < m->units; i++) widest[i % 2] = GP__MAX(widest[i % 2], m->cfg.layer[i].D);
+	for (int l = 1; l < c->layers; l++) widest[l % 2] = GP__MAX(widest[l % 2], c->layer[l].D);
 	for (int k = 0; k < 2; k++) w->sample[k] = gp__take(a, seen, widest[k]);
 	int passes = hidden && (u->slot_mean_A || u->patches.image_output);
 	ptrdiff_t wide = passes ? u->Dx : gp__is_mixed(u) ? m->F : 0;
 	w->square = gp__take(a, wide, wide);
-	w->axes = gp__take(a, u->P, wide);
+	w->axes = gp__take(a, c->layer[u->layer].P, wide);
 	w->vector = gp__take(a, 1, wide);
 	w->means = gp__take(a, 2, wide);
 	w->table_size = 64;
@@ -16683,13 +16782,22 @@ static double gp__target_moments(
 	return seen ? squares / (double)seen : 0;
 }
 
-static double gp__target_variance(const odvgp_model *m, const odvgp_real *Y)
+/*	The target of an independent function; -1: all. */
+static int gp__only_target(const gp__unit *u)
+{
+	int own = u->model->cfg.independent && gp__is_last(u) && !gp__is_mixed(u);
+	return own && u->model->y.lik->flags & GP__LIK_FACTORS ? u->number - u->layer : -1;
+}
+
+/*	Mean variance of the targets, or of one. */
+static double gp__target_variance(const odvgp_model *m, const odvgp_real *Y, int target)
 {
 	double total = 0;
 	odvgp_real mean;
 	if (!(m->tape.likelihood->flags & GP__LIK_SCALABLE)) return 1;
-	GP__FOR(t, m->T) total += gp__target_moments(m, Y, t, &mean);
-	return total > 0 ? total / (double)m->T : 1;
+	GP__FOR(t, target < 0 ? m->T : 1)
+		total += gp__target_moments(m, Y, target < 0 ? t : target, &mean);
+	return gp__usable(total / (target < 0 ? (double)m->T : 1));
 }
 
 typedef struct {
@@ -16747,7 +16855,9 @@ static gp__start gp__ulapane_start(
 							: 1;
 	gp__start start = {0, 0};
 	(void)X;
+	const int target = gp__only_target(u);
 	for (ptrdiff_t k = 0; k <= T; k++) {
+		if (k && target >= 0 && k != target + 1) continue;
 		double sum = 0, used = 0;
 		GP__FOR(d, (ptrdiff_t)base->ndims) {
 			const odvgp_real *gap = w->gaps + gp__column(base, d) * (1 + T);
@@ -16756,7 +16866,7 @@ static gp__start gp__ulapane_start(
 			used++;
 		}
 		double mean = used > 0 ? sum / used : 0;
-		if (k) start.variance += mean * mean / (double)T;
+		if (k) start.variance += mean * mean / (target < 0 ? (double)T : 1);
 		else start.lengthscale = mean * factor;
 	}
 	return start;
@@ -16772,7 +16882,7 @@ static const struct {
 /*	ULAPANE looks at the targets, which only belong to the data's own inputs. */
 static odvgp_init_hyper gp__hyper_method(const gp__unit *u)
 {
-	return u->number ? ODVGP_INIT_HYPER_MEDIAN : u->model->cfg.init.hyperparams;
+	return u->layer ? ODVGP_INIT_HYPER_MEDIAN : u->model->cfg.init.hyperparams;
 }
 
 /*	A base kernel's starting values: the method's if it has distances; else k(x,x) is the targets'
@@ -16917,11 +17027,11 @@ static double gp__pass_on(const gp__unit *u, const odvgp_real *X, const gp__init
 {
 	const odvgp_model *m = u->model;
 	ptrdiff_t rows = gp__seen_rows(m), T = gp__rows_of_input(&u->patches), width = u->P * T;
-	odvgp_real *to = w->sample[(u->number + 1) % 2], mean, *sd = m->data_sd + u[1].sd_at;
+	odvgp_real *to = w->sample[(u->layer + 1) % 2], mean, *sd = m->data_sd + u[1].sd_at;
 	const odvgp_real *A = gp__pass_matrix(u, w);
 	double squares = 0;
 	GP__FOR(i, rows) {
-		ptrdiff_t row = u->number || rows == m->cfg.N
+		ptrdiff_t row = u->layer || rows == m->cfg.N
 								? i
 								: gp__permute(m->cfg.seed, GP__STREAM_INIT, 2, m->cfg.N, i);
 		GP__FOR(t, T) {
@@ -16995,7 +17105,7 @@ static void gp__init_mixing(const gp__unit *u, const odvgp_real *Y, gp__init_wor
 {
 	const odvgp_model *m = u->model;
 	const odvgp__isa *isa = m->tape.blas.isa;
-	ptrdiff_t N = m->cfg.N, F = m->F, P = u->P, columns = gp__y_columns(&m->y);
+	ptrdiff_t N = m->cfg.N, F = m->F, P = m->cfg.layer[u->layer].P, columns = gp__y_columns(&m->y);
 	odvgp_real *C = w->square, *z = w->vector, *mean = w->means, *sd = mean + F,
 			   *W = m->par.theta + m->par.slot[m->slot_mixing].offset;
 	gp__zero(C, F * F);
@@ -17022,8 +17132,7 @@ static void gp__init_mixing(const gp__unit *u, const odvgp_real *Y, gp__init_wor
 }
 
 /*	The mean function and the kernel first: methods may choose points by it. */
-static void gp__init_unit(
-		gp__unit *u, const odvgp_real *X, const odvgp_real *Y, double target_variance)
+static void gp__init_unit(gp__unit *u, const odvgp_real *X, const odvgp_real *Y)
 {
 	gp__init_work w;
 	odvgp_model *m = u->model;
@@ -17031,18 +17140,19 @@ static void gp__init_unit(
 	odvgp_real *sd = m->data_sd + u->sd_at, mean;
 	gp__init_scratch(&a, u, &w);
 	ODVGP_ASSERT(!a.bad);
-	int hidden = u->number + 1 < m->units;
-	if (u->number) X = w.sample[u->number % 2];
+	int hidden = !gp__is_last(u), target = gp__only_target(u);
+	if (u->layer) X = w.sample[u->layer % 2];
+	if (u->number > u->layer) gp__copy(sd, m->data_sd + m->unit[u->layer].sd_at, u->D);
 	const odvgp_real *candidates = gp__draw_candidates(u, X, 1, &w);
 	for (ptrdiff_t d = 0; d < u->Dz && u->patches.height; d++)
 		gp__column_scale(candidates + d, gp__candidates(u), u->Dz, &mean, &sd[u->D + 1 + d]);
 	if (hidden && u->slot_mean_A)
 		gp__principal_axes(u, u->patches.image_output ? candidates : X, &w);
-	w.target_variance = hidden ? gp__pass_on(u, X, &w) : target_variance;
+	w.target_variance = hidden ? gp__pass_on(u, X, &w) : gp__target_variance(m, Y, target);
 	sd[u->D] = (odvgp_real)sqrt(w.target_variance);
 	if (gp__is_mixed(u)) {
 		w.target_variance = 1;
-		gp__init_mixing(u, Y, &w);
+		if (gp__is_top(u)) gp__init_mixing(u, Y, &w);
 	}
 	gp__init_hyper(u, candidates, Y, &w);
 	gp__init_image_variance(u, X, &w);
@@ -17065,7 +17175,7 @@ static void gp__identity_slot(odvgp_model *m, int slot, odvgp_real x)
 /*	Factor of q_sqrt's start: odvgp_hidden_q. */
 static odvgp_real gp__narrowed(const gp__unit *u)
 {
-	int narrow = u->number + 1 < u->model->units && gp__factors[u->cov_part->factor].of_S &&
+	int narrow = !gp__is_last(u) && gp__factors[u->cov_part->factor].of_S &&
 				 u->model->cfg.deep.q_init == ODVGP_HIDDEN_Q_NARROW;
 	return narrow ? GP__R(1e-3) : 1;
 }
@@ -17236,10 +17346,10 @@ ODVGP_API odvgp_status odvgp_init_data(
 	gp__copy(sd_before, m->data_sd, m->data_sds);
 	odvgp_real floor_before = m->par.state[m->slot_lik_params].floor;
 	m->par.state[m->slot_lik_params].floor = 0; /* it belongs to other data */
-	double variance = gp__usable(gp__target_variance(m, Y));
+	double variance = gp__target_variance(m, Y, -1);
 	gp__init_likelihood(m, Y, variance);
 	GP__FOR(d, D) gp__column_scale(X + d, m->cfg.N, D, &mean, &m->data_sd[d]);
-	GP__EACH_UNIT(i, m) gp__init_unit(&m->unit[i], X, Y, variance);
+	GP__EACH_UNIT(i, m) gp__init_unit(&m->unit[i], X, Y);
 	gp__touch_all(m);
 	s = gp__noise_floor_check(m, variance, info);
 	if (!s) s = odvgp_init_q(m, info);
@@ -17299,7 +17409,7 @@ static void gp__kernel_slots(gp__unit *u)
 {
 	gp__params *par = &u->model->par;
 	u->slot_kernel = par->slots + 1;
-	par->layer = u->number;
+	par->of = u;
 	for (uint32_t i = 0; i < u->kernel.base_kernels; i++) {
 		const gp__base_kernel *base = &u->kernel.base[i];
 		const char *shape_param = gp__base_kernel_kinds[base->type].shape_param,
@@ -17344,7 +17454,7 @@ static void gp__positive_slots(gp__unit *u)
 	odvgp_model *m = u->model;
 	int natural = m->cfg.optim.natgrad && (u->steps & GP__STEPS_DIAGONAL) ? GP__NATURAL : 0,
 		kind = GP__POSITIVE | GP__OF_Q | natural;
-	m->par.layer = u->number;
+	m->par.of = u;
 	if (u->cov_part->diag)
 		u->slot_q_diag = gp__slot_add(&m->par, u->cov_part->diag, kind, 2, u->P, u->M, 1);
 }
@@ -17356,14 +17466,15 @@ static void gp__free_slots(gp__unit *u)
 	const odvgp_config *c = &m->cfg;
 	int own = gp__has_free_points(u->mean_part, u->M_gamma);
 	const char *Z_gamma = u->mean_part->Z_gamma ? u->mean_part->Z_gamma : u->cov_part->Z_gamma;
-	par->layer = u->number;
+	par->of = u;
 	int has_A = gp__mean_functions[u->mean_function].A,
 		has_b = gp__mean_functions[u->mean_function].b;
 	if (has_A) u->slot_mean_A = gp__slot_add(par, "mean.A", 0, 2, u->Dx, u->P, 1);
 	if (has_b) u->slot_mean_b = gp__slot_add(par, has_A ? "mean.b" : "mean.c", 0, 1, u->P, 1, 1);
 	if (has_A && !has_b && par->slot) par->slot[u->slot_mean_A].trainable = 0;
-	if (gp__is_mixed(u)) {
-		m->slot_mixing = gp__slot_add(par, "mixing", 0, 2, m->F, u->P, 1);
+	if (gp__is_mixed(u) && gp__is_top(u)) {
+		m->slot_mixing =
+				gp__slot_add(par, "mixing", GP__OF_LAYER, 2, m->F, c->layer[u->layer].P, 1);
 		gp__slot_units(par, m->slot_mixing, 1, 0);
 	}
 	ptrdiff_t patches = gp__patches_summed(&u->patches);
@@ -17397,7 +17508,6 @@ static void gp__slots_start(odvgp_model *m)
 	m->par.slots = 0;
 	m->par.count = m->par.adam = 0;
 	m->par.kind = m->cfg.positive_transform;
-	m->par.layers = m->units;
 }
 
 /*	Positive slots come first. */
@@ -17616,20 +17726,24 @@ static void gp__tape_start(odvgp_model *m, gp__arena *a)
 			m->objective = gp__none;
 }
 
-/*	Inputs: the data, or samples of the layer below, which has these mean and var. Targets. */
-GP__NOINLINE void gp__build_inputs(gp__unit *u, const gp__ref below[2])
+/*	Inputs: the data, or samples of the layer below, which has the mean and var below[0] and
+	below[1]; below[2] passes them on to the layer's other units. Targets. */
+GP__NOINLINE void gp__build_inputs(gp__unit *u, gp__ref below[3])
 {
 	odvgp_model *m = u->model;
-	if (u->number)
+	int first = u->number == u->layer;
+	if (u->layer && first)
 		u->eps = gp__tile(
 				u, GP__INPUT, 0, GP__INPUT_SIZE, u->D, gp__none, gp__none, gp__none, gp__none);
-	u->X = gp__tile(u, u->number ? GP__SAMPLE : GP__INPUT, 0, GP__INPUT_SIZE, u->D, below[0],
-			below[1], u->eps, gp__none);
+	if (first)
+		below[2] = gp__tile(u, u->layer ? GP__SAMPLE : GP__INPUT, 0, GP__INPUT_SIZE, u->D, below[0],
+				below[1], u->eps, gp__none);
+	u->X = below[2];
 	if (!u->number) m->X = u->X;
 	if (u->patches.image_output)
 		u->X = gp__tile(
 				u, GP__PATCHES, 0, GP__TILE_SIZE, u->Dx, u->X, gp__none, gp__none, gp__none);
-	if (u->number + 1 < m->units) return;
+	if (!gp__is_top(u)) return;
 	m->Y = gp__tile(u, GP__INPUT, 0, gp__y_columns(&m->y), GP__TILE_SIZE, gp__none, gp__none,
 			gp__none, gp__none);
 	if (gp__has_noise(&m->cfg) && (m->y.weights || m->y.scale))
@@ -17637,14 +17751,34 @@ GP__NOINLINE void gp__build_inputs(gp__unit *u, const gp__ref below[2])
 				gp__tile(u, GP__INPUT, 0, 1, GP__TILE_SIZE, gp__none, gp__none, gp__none, gp__none);
 }
 
+/*	Means or variances of the last layer's functions, whose last unit is u. */
+static gp__ref gp__build_stack(gp__unit *u, int variances)
+{
+	odvgp_model *m = u->model;
+	gp__tape *t = &m->tape;
+	gp__ref stack = gp__none, in[GP__MAX_IN];
+	if (u->number == u->layer) return variances ? u->var : u->mean;
+	for (int i = u->layer; i < m->units;) {
+		int row = i - u->layer, inputs = 0;
+		if (stack.id) in[inputs++] = stack;
+		for (; inputs < GP__MAX_IN && i < m->units; i++) {
+			const gp__unit *of = t->node ? &m->unit[i] : u; /* drafts have one unit */
+			in[inputs++] = variances ? of->var : of->mean;
+		}
+		stack = gp__node_add(t, u, GP__STACK, row, GP__TILE, m->units - u->layer, GP__TILE_SIZE, in,
+				inputs, stack);
+	}
+	return stack;
+}
+
 /*	The bound's data term, on the last layer. */
 GP__NOINLINE void gp__build_bound(gp__unit *u)
 {
 	odvgp_model *m = u->model;
 	if (m->cfg.objective == ODVGP_OBJECTIVE_ELBO) {
-		gp__ref mean = u->mean, var = u->var;
+		gp__ref var = gp__build_stack(u, 1), mean = gp__build_stack(u, 0);
 		if (m->slot_mixing) {
-			gp__ref W = gp__param_node(u, m->slot_mixing, 1, m->F, u->P);
+			gp__ref W = gp__param_node(u, m->slot_mixing, 1, m->F, mean.rows);
 			var = gp__tile(
 					u, GP__MIX, GP__MIX_SQUARES, m->F, GP__TILE_SIZE, W, var, gp__none, gp__none);
 			mean = gp__tile(
@@ -17661,8 +17795,9 @@ GP__NOINLINE void gp__build_bound(gp__unit *u)
 	}
 }
 
-/*	A unit's nodes; without a table, they are only counted. below becomes its own mean and var. */
-static void gp__build_unit(gp__unit *u, gp__ref below[2])
+/*	A unit's nodes; without a table, they are only counted. A hidden unit's mean and var become
+	below[0] and below[1]. */
+static void gp__build_unit(gp__unit *u, gp__ref below[3])
 {
 	odvgp_objective objective = u->model->cfg.objective;
 	gp__unit_clear(u);
@@ -17670,7 +17805,8 @@ static void gp__build_unit(gp__unit *u, gp__ref below[2])
 	gp__build_inputs(u, below);
 	if (objective != ODVGP_OBJECTIVE_EXACT) gp__build_features(u);
 	if (objective == ODVGP_OBJECTIVE_ELBO) gp__build_outputs(u);
-	if (u->number + 1 == u->model->units) gp__build_bound(u);
+	if (gp__is_top(u)) gp__build_bound(u);
+	if (gp__is_last(u)) return;
 	below[0] = u->mean;
 	below[1] = u->var;
 }
@@ -17709,30 +17845,32 @@ static void gp__lbfgs_layout(gp__lbfgs *w, gp__arena *a, ptrdiff_t n, ptrdiff_t 
 static void gp__unit_config(gp__unit *u, odvgp_model *m, int number)
 {
 	const odvgp_config *c = &m->cfg;
+	const int layer = (int)GP__MIN(number, c->layers - 1);
 	u->model = m;
 	u->number = number;
-	u->D = c->layer[number].D;
-	u->patches = gp__patches_of(c, number);
-	u->inputs = number ? c->deep.samples : 1;
+	u->layer = layer;
+	u->D = c->layer[layer].D;
+	u->patches = gp__patches_of(c, layer);
+	u->inputs = layer ? c->deep.samples : 1;
 	u->times = u->inputs * gp__rows_of_input(&u->patches);
 	u->Dx = gp__row_columns(&u->patches, u->D);
-	u->Dz = gp__inducing_columns(c, number);
-	u->P = c->layer[number].P;
-	u->M = c->layer[number].M;
-	u->M_gamma = c->layer[number].M_gamma;
-	u->mean_part = gp__mean_part_of(c->layer[number].mean_part);
-	u->cov_part = gp__cov_part_of(c->layer[number].cov_part);
+	u->Dz = gp__inducing_columns(c, layer);
+	u->P = c->independent && layer + 1 == c->layers ? 1 : c->layer[layer].P;
+	u->M = c->layer[layer].M;
+	u->M_gamma = c->layer[layer].M_gamma;
+	u->mean_part = gp__mean_part_of(c->layer[layer].mean_part);
+	u->cov_part = gp__cov_part_of(c->layer[layer].cov_part);
 	u->steps = c->objective == ODVGP_OBJECTIVE_ELBO
 					   ? gp__steps_of(u->mean_part, u->cov_part, u->M_gamma)
 					   : 0;
-	u->param = gp__parametrisation_of(c, number);
+	u->param = gp__parametrisation_of(c, layer);
 	u->gamma_coords = c->reproduce.gamma_coords;
-	u->mean_function = c->layer[number].mean_function;
-	u->block[GP__ON_BETA].M = c->layer[number].M;
-	u->block[GP__ON_GAMMA].M = c->layer[number].M_gamma;
+	u->mean_function = c->layer[layer].mean_function;
+	u->block[GP__ON_BETA].M = c->layer[layer].M;
+	u->block[GP__ON_GAMMA].M = c->layer[layer].M_gamma;
 	for (int b = 0; b < GP__BLOCKS; b++) {
 		int own = b == GP__ON_GAMMA ? GP__STEPS_GAMMA : GP__STEPS_BETA;
-		u->block[b].number = GP__BLOCKS * number + b;
+		u->block[b].number = GP__BLOCKS * layer + b;
 		u->block[b].natural = u->steps & own ? u->block[b].M : 0;
 	}
 }
@@ -17823,7 +17961,7 @@ GP__NOINLINE size_t gp__init_bytes(const gp__unit *u)
 static void gp__model_layout(odvgp_model *m, gp__arena *a)
 {
 	const odvgp_config *c = &m->cfg;
-	gp__ref below[2] = {gp__none, gp__none};
+	gp__ref below[3] = {gp__none, gp__none, gp__none};
 	ptrdiff_t widest = 0, matrices = 0, vectors = 0;
 	size_t init = 0;
 	int carve = a->base != NULL, nodes = m->tape.nodes;
@@ -17879,9 +18017,11 @@ static ptrdiff_t gp__default_tile(odvgp_model *m)
 								!gp__mean_part_of(m->cfg.layer[0].mean_part)->v_mu;
 			tile /= 2) {
 		int fits = 1;
-		for (int i = 0; i < m->units; i++)
-			fits &= gp__kept_bytes(&gp__unit_at(m, i)->kernel, tile, m->cfg.layer[i].M_gamma,
-							m->cfg.layer[i].P) <= (size_t)m->cfg.kernel_cache_bytes;
+		GP__EACH_UNIT(i, m) {
+			const gp__unit *u = gp__unit_at(m, i);
+			fits &= gp__kept_bytes(&u->kernel, tile, u->M_gamma, u->P) <=
+					(size_t)m->cfg.kernel_cache_bytes;
+		}
 		if (fits) return tile;
 	}
 	return most;
@@ -17925,6 +18065,7 @@ static void gp__fill_defaults(odvgp_config *c)
 static void gp__settle_config(odvgp_config *c)
 {
 	ptrdiff_t M_gamma = 0;
+	if (c->layer[c->layers - 1].P == 1) c->independent = 0;
 	c->optim.batch = GP__MIN(c->optim.batch, c->N);
 	if (c->deep.samples == 0) c->deep.samples = 1;
 	if (c->deep.predict_samples == 0) c->deep.predict_samples = 32;
@@ -17959,7 +18100,7 @@ static void gp__settle(odvgp_model *m)
 {
 	gp__settle_config(&m->cfg);
 	m->F = gp__functions(&m->cfg);
-	m->units = (int)m->cfg.layers;
+	m->units = (int)gp__units_of(&m->cfg);
 	m->T = gp__lik_targets(&gp__likelihoods[m->cfg.lik.kind], m->F);
 	m->classes = gp__classes(&gp__likelihoods[m->cfg.lik.kind], m->F, m->cfg.lik.classes);
 	m->levels = !gp__has_noise(&m->cfg) ? m->classes : m->cfg.lik.noise_per_output ? m->T : 1;
@@ -18033,7 +18174,7 @@ static void gp__make_from_config(gp__unit *u, const void *config)
 {
 	double hyp[GP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
 	(void)gp__kernel_parse(
-			&u->kernel, ((const odvgp_config *)config)->layer[u->number].kernel, u->Dz, hyp, NULL);
+			&u->kernel, ((const odvgp_config *)config)->layer[u->layer].kernel, u->Dz, hyp, NULL);
 }
 
 /*	Copies a checked config into an empty model and settles the sizes. */
@@ -18041,9 +18182,9 @@ static void gp__model_config(odvgp_model *m, const odvgp_config *config)
 {
 	m->cfg = *config;
 	gp__fill_defaults(&m->cfg);
-	for (int l = 0; l < config->layers && !m->make; l++) {
-		gp__unit_config(&m->unit[l], m, l);
-		gp__make_from_config(&m->unit[l], config);
+	for (int i = 0; i < m->units && !m->make; i++) {
+		gp__unit_config(&m->unit[i], m, i);
+		gp__make_from_config(&m->unit[i], config);
 	}
 	gp__model_settle(m);
 }
@@ -18136,7 +18277,7 @@ static void gp__start_patches(gp__unit *u)
 /*	Function f is process f modulo P. */
 static void gp__start_mixing(odvgp_model *m)
 {
-	ptrdiff_t P = m->unit[m->units - 1].P;
+	ptrdiff_t P = m->cfg.layer[m->cfg.layers - 1].P;
 	for (ptrdiff_t f = 0; m->slot_mixing && f < m->F; f++)
 		m->par.theta[m->par.slot[m->slot_mixing].offset + f * P + f % P] = 1;
 }
@@ -18167,11 +18308,11 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 	if (!model || !config) return gp__is_null(info, "model or config");
 	*model = NULL;
 	odvgp_status s = gp__check_new_config(config, info);
-	if (s || (s = gp__model_claim(&m, &a, config->layers, block, bytes, info)) != ODVGP_OK)
+	if (s || (s = gp__model_claim(&m, &a, gp__units_of(config), block, bytes, info)) != ODVGP_OK)
 		return s;
 	gp__model_config(m, config);
 	if ((s = gp__model_place(m, &a, bytes, info)) != ODVGP_OK) return s;
-	for (int l = 0; l < m->units; l++) gp__start_kernel(&m->unit[l], config->layer[l].kernel);
+	GP__EACH_UNIT(i, m) gp__start_kernel(&m->unit[i], config->layer[m->unit[i].layer].kernel);
 	gp__start_likelihood(m);
 	GP__EACH_UNIT(l, m) gp__start_patches(&m->unit[l]);
 	gp__start_mixing(m);
@@ -18696,8 +18837,8 @@ static void gp__file_model_state(gp__file *f, odvgp_model *m)
 	gp__file_size(f, &e->pivot);
 	gp__file_double(f, &e->pivot_value);
 	ptrdiff_t points = 0;
-	for (int i = 0; i < m->units; i++)
-		points = GP__MAX(points, GP__MAX(m->cfg.layer[i].M, m->cfg.layer[i].M_gamma));
+	for (int l = 0; l < m->cfg.layers; l++)
+		points = GP__MAX(points, GP__MAX(m->cfg.layer[l].M, m->cfg.layer[l].M_gamma));
 	if (e->pivot >= points) f->bad = 1;
 	GP__EACH_SLOT(i, m) {
 		int trainable = m->par.slot ? m->par.slot[i].trainable : 1; /* measuring has no tables */
@@ -18725,7 +18866,8 @@ static int gp__state_ok(const odvgp_model *m)
 	const gp__state *s = &m->state;
 	const uint64_t counts[] = {
 			s->steps, s->adam_steps, s->clean_steps, s->scales_age, s->nat_steps};
-	if (s->nat_valid >> (GP__BLOCKS * m->units) || s->good_valid > 1 || s->fitted > 1) return 0;
+	if (s->nat_valid >> (GP__BLOCKS * m->cfg.layers) || s->good_valid > 1 || s->fitted > 1)
+		return 0;
 	if (!(s->step_scale > 0 && s->step_scale <= 1)) return 0;
 	GP__FOR(i, GP__COUNT(counts))
 		if (counts[i] > (uint64_t)PTRDIFF_MAX / 2) return 0;
@@ -18760,7 +18902,7 @@ static gp__file_head gp__file_sizes(const odvgp_model *m, size_t user_bytes)
 	h.magic = GP__FILE_MAGIC;
 	h.version = GP__FILE_VERSION;
 	h.real_size = sizeof(odvgp_real);
-	for (int i = 0; i < m->units; i++) {
+	for (int i = 0; i < m->cfg.layers; i++) {
 		gp__predictor p;
 		if (gp__predictor_sizes(&m->unit[i], &p) < 0) return h;
 		h.predictor_bytes += gp__predictor_bytes(&p);
@@ -18817,7 +18959,8 @@ ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, co
 	gp__file_config(&f, &m->cfg);
 	gp__file_units(&f, m);
 	gp__file_model_state(&f, m);
-	GP__EACH_UNIT(i, m) gp__file_frozen(&f, &m->unit[i], scales ? scales : &none);
+	for (int i = 0; i < m->cfg.layers; i++)
+		gp__file_frozen(&f, &m->unit[i], scales ? scales : &none);
 	if (user_bytes) memcpy((unsigned char *)file + f.used, user, user_bytes);
 	f.used += user_bytes;
 	gp__file_bits(&f, gp__checksum((const unsigned char *)file, f.used), 8);
@@ -18906,6 +19049,16 @@ ODVGP_API odvgp_status odvgp_load_size(const void *file, size_t bytes, const odv
 	return ODVGP_OK;
 }
 
+/*	Units of a file's config, which gp__file_model checks later. */
+GP__NOINLINE ptrdiff_t gp__file_unit_count(gp__file f)
+{
+	odvgp_config c;
+	memset(&c, 0, sizeof c);
+	f.used = GP__FILE_HEAD;
+	gp__file_config(&f, &c);
+	return f.bad ? 1 : gp__units_of(&c);
+}
+
 ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_threads *threads,
 		odvgp_isa isa, void *block, size_t block_bytes, odvgp_model **model, odvgp_info *info)
 {
@@ -18918,12 +19071,7 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
 	odvgp_status s = gp__file_open(file, bytes, &h, info);
 	if (s) return s;
 	gp__file f = gp__file_make(GP__FILE_READ, file, bytes);
-	ptrdiff_t layers = 0;
-	f.used = GP__FILE_HEAD;
-	gp__file_size(&f, &layers); /* the config's first field; gp__file_model checks it */
-	layers = GP__MAX(1, GP__MIN(layers, ODVGP_MAX_LAYERS));
-	if ((s = gp__model_claim(&m, &a, layers, block, block_bytes, info))) return s;
-	f.bad = 0;
+	if ((s = gp__model_claim(&m, &a, gp__file_unit_count(f), block, block_bytes, info))) return s;
 	if ((s = gp__file_model(&f, &h, threads, isa, m, NULL, &need, info))) return s;
 	size_t at = f.used;
 	if ((s = gp__model_place(m, &a, block_bytes, info))) return s;

@@ -242,6 +242,8 @@ TEST(each_name_sets_its_field)
 	WORD("lik.kind", "robustmax", lik.kind, ODVGP_LIKELIHOOD_ROBUSTMAX);
 	WORD("lik.kind", "softmax", lik.kind, ODVGP_LIKELIHOOD_SOFTMAX);
 	WORD("lik.kind", "heteroscedastic", lik.kind, ODVGP_LIKELIHOOD_HETEROSCEDASTIC);
+	WORD("independent", "off", independent, 0);
+	WORD("independent", "on", independent, 1);
 	WORD("lik.missing", "off", lik.missing, 0);
 	WORD("lik.missing", "on", lik.missing, 1);
 	WORD("lik.weights", "off", lik.weights, 0);

@@ -397,23 +397,30 @@ static void layers_apply(odvgp_config *c, const options *o)
 
 /* ---- --outputs ---- */
 
+static int is_shared(const options *o) { return strcmp(o->value[OPT_OUTPUTS], "shared") == 0; }
+static int is_independent(const options *o)
+{
+	return strcmp(o->value[OPT_OUTPUTS], "independent") == 0;
+}
+
 /*  P of lmc:P; 0: each target has its own function. */
 static ptrdiff_t mixed_of(const options *o)
 {
 	const char *text = o->value[OPT_OUTPUTS], *p = text + 4;
-	if (strcmp(text, "shared") == 0) return 0;
+	if (is_shared(o) || is_independent(o)) return 0;
 	ptrdiff_t P = strncmp(text, "lmc:", 4) == 0 ? parse_index(&p) : -1;
-	if (P < 1 || *p) die(BAD_INPUT, "--outputs %s: must be shared, or lmc:P with P above 0", text);
+	if (P < 1 || *p)
+		die(BAD_INPUT, "--outputs %s: must be shared, independent, or lmc:P with P above 0", text);
 	return P;
 }
 
-/*  Ends the program if mixtures were asked for and there are none. */
+/*  Ends the program if mixtures or own kernels were asked for and there are none. */
 static void check_outputs(const options *o, const schema *s)
 {
 	ptrdiff_t P = mixed_of(o);
 	const char *text = o->value[OPT_OUTPUTS];
-	if (!P) return;
-	if (functions_of(s) != s->target_count || s->likelihood == ODVGP_LIKELIHOOD_ORDINAL)
+	if (is_shared(o)) return;
+	if (P && (functions_of(s) != s->target_count || s->likelihood == ODVGP_LIKELIHOOD_ORDINAL))
 		die(BAD_INPUT, "--outputs %s: the likelihood %s takes no mixtures", text,
 				LIKELIHOOD_TEXT(s->likelihood));
 	if (P > s->target_count)
@@ -423,8 +430,7 @@ static void check_outputs(const options *o, const schema *s)
 		die(BAD_INPUT, "--outputs %s: --basis %s has no q; coupled, orth and solve have one", text,
 				basis_of(o)->name);
 	if (option_choice(o, OPT_FIT_Q))
-		die(BAD_INPUT, "--outputs %s: mixtures have no closed optimum of q; leave out --fit-q",
-				text);
+		die(BAD_INPUT, "--outputs %s: has no closed optimum of q; leave out --fit-q", text);
 }
 
 /* ---- the config ---- */
@@ -480,6 +486,9 @@ static odvgp_config config_of(const options *o, const dataset *d)
 		c.layer[0].P = mixed_of(o);
 		c.lik.noise_per_output = c.lik.kind == ODVGP_LIKELIHOOD_GAUSSIAN;
 	}
+	c.independent = is_independent(o);
+	if (c.independent && functions_of(&d->s) == d->s.target_count)
+		c.lik.noise_per_output = c.lik.kind == ODVGP_LIKELIHOOD_GAUSSIAN;
 	/* As in the code of ODVGP's authors. */
 	if (option_choice(o, OPT_RECIPE) == RECIPE_ODVGP) {
 		if (c.lik.kind == ODVGP_LIKELIHOOD_BERNOULLI) c.lik.link_jitter = 1e-3;
