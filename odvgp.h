@@ -7080,34 +7080,33 @@ static ptrdiff_t gp__view_layout(
 	int meanfn = (int)p->mean_function;
 	int dense = gp__factors[p->factor].of_S, diagonal = gp__factors[p->factor].diagonal;
 	if ((double)P * (double)M > (double)PTRDIFF_MAX / 64) return -1;
-#define GP__PIECES(field, units, rows, cols) \
-	total += (double)(units) * (double)(rows) * (double)(cols); \
+#define GP__PIECE(field, rows, cols) \
+	total += (double)U * (double)(rows) * (double)(cols); \
 	if (total > (double)PTRDIFF_MAX / 64) return -1; \
-	v->field = base ? base + used + unit % (units) * ((rows) * (cols)) : NULL; \
-	used += (units) * ((rows) * (cols));
-#define GP__PIECE(field, rows, cols) GP__PIECES(field, U, rows, cols)
+	v->field = base ? base + used + unit * ((rows) * (cols)) : NULL; \
+	used += U * ((rows) * (cols));
 	GP__PIECE(beta, columns, gp__points_ld(M))
 	GP__PIECE(gamma, columns, gp__points_ld(Mg))
-	GP__PIECES(beyond, 1, 1, GP__POINTS_BEYOND)
+	GP__PIECE(beyond, 1, GP__POINTS_BEYOND)
 	GP__PIECE(alpha, p->no_alpha ? 0 : P, M)
 	GP__PIECE(a_gamma, P, Mg)
 	GP__PIECE(L, dense ? M : P * M, M)
 	GP__PIECE(factor, diagonal ? P : P * Mr, Mr)
 	GP__PIECE(factor_v, P * (M - Mr), M - Mr)
 	GP__PIECE(hyp, 1, (ptrdiff_t)p->nhyp)
-	GP__PIECES(lik_params, 1, 1, (ptrdiff_t)p->lik_params)
-	GP__PIECES(rule, 1, 1, gp__rule_numbers((ptrdiff_t)p->nodes))
 	GP__PIECE(A, gp__mean_functions[meanfn].A ? D : 0, P)
 	GP__PIECE(b, gp__mean_functions[meanfn].b, P)
 	GP__PIECE(beta_centre, 1, Dz)
 	GP__PIECE(gamma_centre, Mg ? 1 : 0, Dz)
 	GP__PIECE(weights, 1, gp__patches_count(&p->patches))
-	GP__PIECES(mixing, 1, p->mixed ? (ptrdiff_t)p->F : 0, (ptrdiff_t)p->P)
-	GP__PIECES(x_mean, 1, 1, D)
-	GP__PIECES(x_scale, 1, 1, D)
-	GP__PIECES(y_mean, 1, 1, T)
-	GP__PIECES(y_scale, 1, 1, T)
-#undef GP__PIECES
+	U = 1, unit = 0; /* of the whole layer */
+	GP__PIECE(lik_params, 1, (ptrdiff_t)p->lik_params)
+	GP__PIECE(rule, 1, gp__rule_numbers((ptrdiff_t)p->nodes))
+	GP__PIECE(mixing, p->mixed ? (ptrdiff_t)p->F : 0, (ptrdiff_t)p->P)
+	GP__PIECE(x_mean, 1, D)
+	GP__PIECE(x_scale, 1, D)
+	GP__PIECE(y_mean, 1, T)
+	GP__PIECE(y_scale, 1, T)
 #undef GP__PIECE
 	return used;
 }
@@ -8330,8 +8329,7 @@ static ptrdiff_t gp__predictor_measure(const gp__predictor *p)
 			(p->M_factor != p->M && !gp__factors[p->factor].of_S))
 		return -1;
 	if (p->no_alpha > 1 || p->mean_function >= (uint32_t)GP__COUNT(gp__mean_functions)) return -1;
-	if (p->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY && (p->D != p->P || p->units > 1))
-		return -1;
+	if (p->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY && p->D != p->P / p->units) return -1;
 	if (!gp__patches_ok(&p->patches, (ptrdiff_t)p->D) ||
 			gp__patches_count(&p->patches) > PTRDIFF_MAX / 64 / (ptrdiff_t)(1 + p->columns))
 		return -1;
@@ -9116,10 +9114,14 @@ static int gp__is_top(const gp__unit *u) { return u->number + 1 == u->model->uni
 /*	Whether the likelihood sees mixtures of the unit's functions. */
 static int gp__is_mixed(const gp__unit *u) { return gp__is_last(u) && u->model->cfg.functions > 0; }
 
-/*	Units of a config of checked layers; an unchecked P is limited. */
+/*	Outputs of each unit of a layer; units of a config of checked layers, whose P is limited. */
+static ptrdiff_t gp__unit_outputs(const odvgp_config *c, int l)
+{
+	return c->independent && l + 1 == c->layers ? 1 : c->layer[l].P;
+}
 static ptrdiff_t gp__units_of(const odvgp_config *c)
 {
-	ptrdiff_t P = GP__MIN(c->layer[c->layers - 1].P, GP__MOST_UNITS);
+	ptrdiff_t P = GP__MIN(c->layer[c->layers - 1].P, GP__MOST_UNITS + 1);
 	return c->layers - 1 + (c->independent ? GP__MAX(P, 1) : 1);
 }
 
@@ -12751,9 +12753,10 @@ static odvgp_status gp__check_layers(const odvgp_config *c, odvgp_info *info)
 			return gp__fail(info, ODVGP_E_ARG, "D", l, (double)c->layer[l].D,
 					"of a layer must be the P of the layer below");
 		if (c->layer[l].mean_function == ODVGP_MEAN_FUNCTION_IDENTITY &&
-				c->layer[l].D != c->layer[l].P)
+				c->layer[l].D != gp__unit_outputs(c, l))
 			return gp__fail(info, ODVGP_E_ARG, "mean_function", l, (double)c->layer[l].P,
-					"IDENTITY needs D = P: take PROJECTION for another width");
+					"IDENTITY needs D = P, and for independent functions D = 1: take PROJECTION "
+					"for another width");
 	}
 	if (c->N > PTRDIFF_MAX / 64 / GP__MAX(c->deep.samples, 1))
 		return gp__fail(info, ODVGP_E_SIZE, "deep.samples", 0, (double)c->deep.samples,
@@ -12761,17 +12764,11 @@ static odvgp_status gp__check_layers(const odvgp_config *c, odvgp_info *info)
 	if (c->layers > 1 && refused)
 		return gp__refuse(
 				info, ODVGP_E_UNSUPPORTED, refused, "exists only for models of one layer");
-	const int last = (int)c->layers - 1;
 	if (c->independent && c->objective != ODVGP_OBJECTIVE_ELBO)
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "independent",
-				"needs the objective ELBO: other bounds share the kernel");
-	if (c->independent && c->layer[last].P > GP__MOST_UNITS)
-		return gp__fail(info, ODVGP_E_SIZE, "P", last, (double)c->layer[last].P,
-				"must be at most 1000 for independent functions");
-	if (c->independent && c->layer[last].mean_function == ODVGP_MEAN_FUNCTION_IDENTITY &&
-			c->layer[last].P > 1)
-		return gp__fail(info, ODVGP_E_UNSUPPORTED, "mean_function", last, 0,
-				"of independent functions cannot be IDENTITY: take LINEAR");
+		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "independent", "needs the objective ELBO");
+	if (gp__units_of(c) - c->layers >= GP__MOST_UNITS)
+		return gp__fail(info, ODVGP_E_SIZE, "P", (int)c->layers - 1, GP__MOST_UNITS,
+				"is the most for independent functions");
 	if (c->layers > 1 && c->optim.kind == ODVGP_OPTIMIZER_LBFGS && !c->deep.fixed_samples)
 		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "deep.fixed_samples",
 				"must be 1 with L-BFGS, which needs the same bound in each step");
@@ -17681,7 +17678,7 @@ static void gp__unit_config(gp__unit *u, odvgp_model *m, int number)
 	u->D = c->layer[layer].D;
 	u->patches = gp__patches_of(c, layer);
 	u->Dz = gp__inducing_columns(c, layer);
-	u->P = c->independent && layer + 1 == c->layers ? 1 : c->layer[layer].P;
+	u->P = gp__unit_outputs(c, layer);
 	u->M = c->layer[layer].M;
 	u->M_gamma = c->layer[layer].M_gamma;
 	u->mean_part = gp__mean_part_of(c->layer[layer].mean_part);
