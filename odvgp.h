@@ -11713,49 +11713,69 @@ static gp__ref gp__add(gp__unit *u, int segment, gp__op op, int variant, ptrdiff
 	return gp__node_add(&u->model->tape, u, op, variant, segment, rows, cols, in, 4, gp__none);
 }
 
-static gp__ref gp__head(gp__unit *u, gp__op op, int variant, ptrdiff_t rows, ptrdiff_t cols,
-		gp__ref i0, gp__ref i1, gp__ref i2, gp__ref i3)
+/*	Nodes of at most two inputs; a tile's are as wide as the tile. */
+static gp__ref gp__head(
+		gp__unit *u, gp__op op, int variant, ptrdiff_t rows, ptrdiff_t cols, gp__ref i0, gp__ref i1)
 {
-	return gp__add(u, GP__HEAD, op, variant, rows, cols, i0, i1, i2, i3);
+	return gp__add(u, GP__HEAD, op, variant, rows, cols, i0, i1, gp__none, gp__none);
+}
+static gp__ref gp__tile(gp__unit *u, gp__op op, int variant, ptrdiff_t rows, gp__ref i0, gp__ref i1)
+{
+	return gp__add(u, GP__TILE, op, variant, rows, GP__TILE_SIZE, i0, i1, gp__none, gp__none);
 }
 
-static gp__ref gp__tile(gp__unit *u, gp__op op, int variant, ptrdiff_t rows, ptrdiff_t cols,
-		gp__ref i0, gp__ref i1, gp__ref i2, gp__ref i3)
+static gp__ref gp__input(gp__unit *u, ptrdiff_t rows, ptrdiff_t cols)
 {
-	return gp__add(u, GP__TILE, op, variant, rows, cols, i0, i1, i2, i3);
+	return gp__add(u, GP__TILE, GP__INPUT, 0, rows, cols, gp__none, gp__none, gp__none, gp__none);
 }
 
-/*	L^-1 B and K - W^T A, stored over B and K, which nothing else may read. */
+/*	A B of a tile; K(Z1,Z2) of inducing inputs, K(Z,X) and K(X,X); a K(X2,X1) */
+static gp__ref gp__tile_product(gp__unit *u, gp__ref A, gp__ref B)
+{
+	return gp__tile(u, GP__PRODUCT, GP__PRODUCT_AB, A.rows, A, B);
+}
+static gp__ref gp__kernel_zz(gp__unit *u, int variant, gp__ref Z1, gp__ref Z2)
+{
+	return gp__add(u, GP__HEAD, GP__KERNEL, variant, Z1.rows, Z2.rows, u->hyp, Z1, Z2, gp__none);
+}
+static gp__ref gp__kernel_zx(gp__unit *u, gp__ref Z)
+{
+	return gp__add(u, GP__TILE, GP__KERNEL, GP__KERNEL_WHOLE, Z.rows, GP__TILE_SIZE, u->hyp, Z,
+			u->X, u->patch_weights);
+}
+static gp__ref gp__kernel_xx(gp__unit *u, int variant)
+{
+	return gp__add(u, GP__TILE, GP__KERNEL, variant, GP__TILE_SIZE, GP__TILE_SIZE, u->hyp, u->X,
+			u->X, gp__none);
+}
+static gp__ref gp__kernel_vec(
+		gp__unit *u, int segment, ptrdiff_t cols, gp__ref X1, gp__ref X2, gp__ref a)
+{
+	return gp__add(u, segment, GP__KERNEL_VEC, 0, u->P, cols, u->hyp, X1, X2, a);
+}
+
+/*	L^-1 B, stored over B, which nothing else may read. */
 static gp__ref gp__solve_in_place(gp__unit *u, int segment, gp__ref L, gp__ref B, ptrdiff_t cols)
 {
 	const gp__ref in[2] = {L, B};
 	return gp__node_add(
 			&u->model->tape, u, GP__SOLVE, GP__SOLVE_LEFT, segment, B.rows, cols, in, 2, B);
 }
-static gp__ref gp__minus_in_place(
-		gp__unit *u, int segment, gp__ref K, gp__ref W, gp__ref A, ptrdiff_t cols)
-{
-	const gp__ref in[3] = {K, W, A};
-	return gp__node_add(&u->model->tape, u, GP__MINUS_PRODUCT, GP__MINUS_WHOLE, segment, K.rows,
-			cols, in, 3, K);
-}
 
-/*	sum_k coef[k] term[k] */
-static gp__ref gp__sum_of(gp__unit *u, int segment, ptrdiff_t rows, ptrdiff_t cols,
-		const gp__ref *term, const odvgp_real *coef, int terms)
+/*	term[0] + sign (term[1] + ...), [P,cols] */
+static gp__ref gp__sum_of(
+		gp__unit *u, int segment, ptrdiff_t cols, const gp__ref *term, int terms, odvgp_real sign)
 {
 	gp__tape *t = &u->model->tape;
-	gp__ref sum = gp__node_add(t, u, GP__SUM, 0, segment, rows, cols, term, terms, gp__none);
-	for (int k = 0; k < terms && t->node; k++) t->node[sum.id].coef[k] = coef[k];
+	gp__ref sum = gp__node_add(t, u, GP__SUM, 0, segment, u->P, cols, term, terms, gp__none);
+	for (int k = 1; k < terms && t->node; k++) t->node[sum.id].coef[k] = sign;
 	return sum;
 }
 
-static gp__ref gp__head_difference(
-		gp__unit *u, gp__ref x, gp__ref y, odvgp_real sign, ptrdiff_t cols)
+static gp__ref gp__head_sum(gp__unit *u, gp__ref x, gp__ref y, odvgp_real sign, ptrdiff_t cols)
 {
 	const gp__ref term[2] = {x, y};
-	const odvgp_real coef[2] = {1, sign};
-	return gp__sum_of(u, GP__HEAD, u->P, cols, term, coef, 2);
+	return gp__sum_of(u, GP__HEAD, cols, term, 2, sign);
 }
 
 static void gp__asked_for(gp__unit *u, gp__ref node, int purpose)
@@ -11767,7 +11787,7 @@ static void gp__asked_for(gp__unit *u, gp__ref node, int purpose)
 static gp__ref gp__param_node(gp__unit *u, int slot, int slots, ptrdiff_t rows, ptrdiff_t cols)
 {
 	gp__tape *t = &u->model->tape;
-	gp__ref ref = gp__head(u, GP__PARAM, 0, rows, cols, gp__none, gp__none, gp__none, gp__none);
+	gp__ref ref = gp__head(u, GP__PARAM, 0, rows, cols, gp__none, gp__none);
 	if (!t->node) return ref;
 	t->node[ref.id].slot = slot;
 	t->node[ref.id].slots = slots;
@@ -11797,7 +11817,7 @@ static void gp__kl_half_dot(
 		gp__unit *u, gp__ref x, gp__ref y, odvgp_real sign, int variant, int purpose)
 {
 	gp__tape *t = &u->model->tape;
-	gp__ref dot = gp__head(u, GP__DOT, variant, 1, 1, x, y, gp__none, gp__none);
+	gp__ref dot = gp__head(u, GP__DOT, variant, 1, 1, x, y);
 	if (t->node) t->node[dot.id].coef[0] = GP__R(0.5) * sign;
 	gp__kl_term(u, dot, purpose);
 }
@@ -11816,12 +11836,11 @@ static void gp__build_block(gp__unit *u, gp__block *b, gp__ref L, int dense)
 	/* otherwise mu holds coefficients already */
 	int mean = b->mu.id && u->mean_part->mu == GP__MU_MEAN;
 	if (mean && u->param == ODVGP_PARAMETRISATION_PRIMAL)
-		b->white_mu = gp__head(u, GP__SOLVE, GP__SOLVE_RIGHT, P, M, L, b->mu, gp__none, gp__none);
+		b->white_mu = gp__head(u, GP__SOLVE, GP__SOLVE_RIGHT, P, M, L, b->mu);
 	else if (mean) /* L^-1 Kb a_beta = L^T a_beta */
-		b->white_mu = gp__head(u, GP__PRODUCT, GP__PRODUCT_AL, P, M, b->mu, L, gp__none, gp__none);
+		b->white_mu = gp__head(u, GP__PRODUCT, GP__PRODUCT_AL, P, M, b->mu, L);
 	if (dense && b->sqrt.id)
-		b->white_sqrt =
-				gp__head(u, GP__SOLVE, GP__SOLVE_LEFT, P * M, M, L, b->sqrt, gp__none, gp__none);
+		b->white_sqrt = gp__head(u, GP__SOLVE, GP__SOLVE_LEFT, P * M, M, L, b->sqrt);
 }
 
 /*	Whether q_mu holds coefficients at Z_beta, which need the whole matrix Kb. */
@@ -11853,18 +11872,16 @@ static void gp__build_beta(gp__unit *u)
 	u->hyp = gp__param_node(u, u->slot_kernel, u->kernel_slots, 1, (ptrdiff_t)u->kernel.nhyp);
 	gp__build_lik(u);
 	u->Z_beta = gp__param_node(u, u->slot_Z_beta, 1, M, u->Dz);
-	u->K = gp__head(u, GP__KERNEL, whole ? GP__KERNEL_WHOLE : GP__KERNEL_LOWER, M, M, u->hyp,
-			u->Z_beta, u->Z_beta, gp__none);
-	u->L = gp__head(u, GP__CHOL, GP__CHOL_JITTERED, M, M, u->K, gp__none, gp__none, gp__none);
+	u->K = gp__kernel_zz(u, whole ? GP__KERNEL_WHOLE : GP__KERNEL_LOWER, u->Z_beta, u->Z_beta);
+	u->L = gp__head(u, GP__CHOL, GP__CHOL_JITTERED, M, M, u->K, gp__none);
 	gp__asked_for(u, u->L, GP__FOR_L);
-	if (whole) u->Kb = gp__head(u, GP__JITTERED, 0, M, M, u->K, gp__none, gp__none, gp__none);
+	if (whole) u->Kb = gp__head(u, GP__JITTERED, 0, M, M, u->K, gp__none);
 	gp__build_block(u, &u->block[GP__ON_BETA], u->L, !inverse);
 }
 
 static gp__ref gp__build_W(gp__unit *u)
 {
-	gp__ref K = gp__head(u, GP__KERNEL, GP__KERNEL_WHOLE, u->M, u->M_gamma, u->hyp, u->Z_beta,
-			u->Z_gamma, gp__none);
+	gp__ref K = gp__kernel_zz(u, GP__KERNEL_WHOLE, u->Z_beta, u->Z_gamma);
 	return gp__solve_in_place(u, GP__HEAD, u->L, K, u->M_gamma);
 }
 
@@ -11874,10 +11891,10 @@ static void gp__build_residual(gp__unit *u, int variant, int purpose)
 	gp__tape *t = &u->model->tape;
 	ptrdiff_t Mg = u->M_gamma;
 	u->W = gp__build_W(u);
-	gp__ref Kg = gp__head(
-			u, GP__KERNEL, GP__KERNEL_LOWER, Mg, Mg, u->hyp, u->Z_gamma, u->Z_gamma, gp__none);
-	u->C = gp__head(u, GP__MINUS_PRODUCT, GP__MINUS_LOWER, Mg, Mg, Kg, u->W, u->W, gp__none);
-	u->L_v = gp__head(u, GP__CHOL, variant, Mg, Mg, u->C, Kg, gp__none, gp__none);
+	gp__ref Kg = gp__kernel_zz(u, GP__KERNEL_LOWER, u->Z_gamma, u->Z_gamma);
+	u->C = gp__add(
+			u, GP__HEAD, GP__MINUS_PRODUCT, GP__MINUS_LOWER, Mg, Mg, Kg, u->W, u->W, gp__none);
+	u->L_v = gp__head(u, GP__CHOL, variant, Mg, Mg, u->C, Kg);
 	if (t->node) t->node[u->L_v.id].jitter = &u->jitter[GP__JITTER_GAMMA];
 	gp__asked_for(u, u->L_v, GP__FOR_L | purpose);
 }
@@ -11930,9 +11947,8 @@ static gp__ref gp__beta_tile(gp__unit *u)
 static void gp__gamma_diagonal(gp__unit *u, int variant)
 {
 	gp__ref W = gp__build_W(u);
-	gp__ref k =
-			gp__head(u, GP__KERNEL_DIAG, 0, 1, u->M_gamma, u->hyp, u->Z_gamma, gp__none, gp__none);
-	u->gamma_residual = gp__head(u, GP__RESIDUAL, variant, 1, u->M_gamma, k, W, gp__none, gp__none);
+	gp__ref k = gp__head(u, GP__KERNEL_DIAG, 0, 1, u->M_gamma, u->hyp, u->Z_gamma);
+	u->gamma_residual = gp__head(u, GP__RESIDUAL, variant, 1, u->M_gamma, k, W);
 }
 
 static void gp__gamma_slots(gp__unit *u)
@@ -11941,8 +11957,7 @@ static void gp__gamma_slots(gp__unit *u)
 	u->a = u->a_slot = gp__param_node(u, u->slot_a, 1, u->P, u->M_gamma);
 	if (u->gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED) {
 		gp__gamma_diagonal(u, GP__RESIDUAL_FLOORED);
-		u->a = gp__head(u, GP__DIVIDE, 0, u->P, u->M_gamma, u->a_slot, u->gamma_residual, gp__none,
-				gp__none);
+		u->a = gp__head(u, GP__DIVIDE, 0, u->P, u->M_gamma, u->a_slot, u->gamma_residual);
 	} else if (c->optim.gamma_step == ODVGP_GAMMA_STEP_DIAGONAL) {
 		gp__gamma_diagonal(u, GP__RESIDUAL_CLAMPED);
 		gp__asked_for(u, u->gamma_residual, GP__FOR_STATS);
@@ -11956,11 +11971,9 @@ static void gp__gamma_slots(gp__unit *u)
 /*	For a sampled a^T K a / 2: sets as and Zs, a and Z_gamma at the samples; returns K a there. */
 static gp__ref gp__sampled_quadratic(gp__unit *u, gp__ref *as, gp__ref *Zs)
 {
-	*Zs = gp__head(u, GP__GATHER_ROWS, 0, GP__SAMPLE_SIZE, u->Dz, u->Z_gamma, gp__none, gp__none,
-			gp__none);
-	*as = gp__head(
-			u, GP__GATHER_COLS, 0, u->P, GP__SAMPLE_SIZE, u->a, gp__none, gp__none, gp__none);
-	return gp__head(u, GP__KERNEL_VEC, 0, u->P, GP__SAMPLE_SIZE, u->hyp, *Zs, u->Z_gamma, u->a);
+	*Zs = gp__head(u, GP__GATHER_ROWS, 0, GP__SAMPLE_SIZE, u->Dz, u->Z_gamma, gp__none);
+	*as = gp__head(u, GP__GATHER_COLS, 0, u->P, GP__SAMPLE_SIZE, u->a, gp__none);
+	return gp__kernel_vec(u, GP__HEAD, GP__SAMPLE_SIZE, *Zs, u->Z_gamma, u->a);
 }
 
 /*	Returns c and adds gamma's KL term, (a^T Kg a - c^T c) / 2. */
@@ -11969,20 +11982,19 @@ static gp__ref gp__gamma_head(gp__unit *u)
 	ptrdiff_t P = u->P;
 	gp__ref as, Zs;
 	gp__gamma_slots(u);
-	gp__ref Kbg_a = gp__head(u, GP__KERNEL_VEC, 0, P, u->M, u->hyp, u->Z_beta, u->Z_gamma, u->a);
-	gp__ref c = gp__head(u, GP__SOLVE, GP__SOLVE_RIGHT, P, u->M, u->L, Kbg_a, gp__none, gp__none);
+	gp__ref Kbg_a = gp__kernel_vec(u, GP__HEAD, u->M, u->Z_beta, u->Z_gamma, u->a);
+	gp__ref c = gp__head(u, GP__SOLVE, GP__SOLVE_RIGHT, P, u->M, u->L, Kbg_a);
 	gp__ref Kg_a = gp__sampled_quadratic(u, &as, &Zs);
 	if (u->model->cfg.reproduce.gamma_kl == ODVGP_GAMMA_KL_COLUMNS) {
 		gp__kl_half_dot(u, c, c, -1, GP__DOT_WHOLE, 0);
 		gp__kl_half_dot(u, as, Kg_a, 1, GP__DOT_SAMPLED, 0);
 		return c;
 	}
-	gp__ref back = gp__head(u, GP__SOLVE, GP__SOLVE_RIGHT_PLAIN, P, u->M, u->L, c, gp__none,
-			gp__none); /* Kb^-1 Kbg a */
-	gp__ref Kgb_back =
-			gp__head(u, GP__KERNEL_VEC, 0, P, GP__SAMPLE_SIZE, u->hyp, Zs, u->Z_beta, back);
-	gp__kl_half_dot(u, as, gp__head_difference(u, Kg_a, Kgb_back, -1, GP__SAMPLE_SIZE), 1,
-			GP__DOT_SAMPLED, 0);
+	/* Kb^-1 Kbg a */
+	gp__ref back = gp__head(u, GP__SOLVE, GP__SOLVE_RIGHT_PLAIN, P, u->M, u->L, c);
+	gp__ref Kgb_back = gp__kernel_vec(u, GP__HEAD, GP__SAMPLE_SIZE, Zs, u->Z_beta, back);
+	gp__kl_half_dot(
+			u, as, gp__head_sum(u, Kg_a, Kgb_back, -1, GP__SAMPLE_SIZE), 1, GP__DOT_SAMPLED, 0);
 	return c;
 }
 
@@ -11991,7 +12003,7 @@ static void gp__orth_head(gp__unit *u)
 	gp__beta_head(u);
 	if (!u->M_gamma) return;
 	gp__ref c = gp__gamma_head(u);
-	u->weights = gp__head_difference(u, u->weights, c, -1, u->M);
+	u->weights = gp__head_sum(u, u->weights, c, -1, u->M);
 }
 
 static void gp__hybrid_head(gp__unit *u)
@@ -12002,7 +12014,7 @@ static void gp__hybrid_head(gp__unit *u)
 	}
 	u->weights = u->block[GP__ON_BETA].white_mu;
 	u->shift = gp__gamma_head(u);
-	gp__ref sum = gp__head_difference(u, u->weights, u->shift, 1, u->M);
+	gp__ref sum = gp__head_sum(u, u->weights, u->shift, 1, u->M);
 	gp__kl_half_dot(u, sum, sum, 1, GP__DOT_WHOLE, 0);
 }
 
@@ -12011,11 +12023,8 @@ static gp__ref gp__gamma_tile(gp__unit *u)
 {
 	if (!u->M_gamma) return gp__none;
 	if (!u->patch_weights.id)
-		return gp__tile(u, GP__KERNEL_VEC, 0, u->P, GP__TILE_SIZE, u->hyp, u->X, u->Z_gamma, u->a);
-	gp__ref K = gp__tile(u, GP__KERNEL, GP__KERNEL_WHOLE, u->M_gamma, GP__TILE_SIZE, u->hyp,
-			u->Z_gamma, u->X, u->patch_weights);
-	return gp__tile(
-			u, GP__PRODUCT, GP__PRODUCT_AB, u->P, GP__TILE_SIZE, u->a, K, gp__none, gp__none);
+		return gp__kernel_vec(u, GP__TILE, GP__TILE_SIZE, u->X, u->Z_gamma, u->a);
+	return gp__tile_product(u, u->a, gp__kernel_zx(u, u->Z_gamma));
 }
 
 static void gp__free_head(gp__unit *u)
@@ -12028,16 +12037,13 @@ static void gp__free_head(gp__unit *u)
 		return;
 	}
 	u->a = u->block[GP__ON_BETA].mu; /* the mean's points are Z_beta */
-	gp__ref K_a =
-			gp__head(u, GP__PRODUCT, GP__PRODUCT_AB, u->P, u->M, u->a, u->Kb, gp__none, gp__none);
+	gp__ref K_a = gp__head(u, GP__PRODUCT, GP__PRODUCT_AB, u->P, u->M, u->a, u->Kb);
 	gp__kl_half_dot(u, u->a, K_a, 1, GP__DOT_WHOLE, 0);
 }
 
 static gp__ref gp__free_tile(gp__unit *u)
 {
-	if (u->M_gamma) return gp__gamma_tile(u);
-	return gp__tile(
-			u, GP__PRODUCT, GP__PRODUCT_AB, u->P, GP__TILE_SIZE, u->a, u->K_x, gp__none, gp__none);
+	return u->M_gamma ? gp__gamma_tile(u) : gp__tile_product(u, u->a, u->K_x);
 }
 
 static void gp__blocks_mean_head(gp__unit *u)
@@ -12049,34 +12055,30 @@ static void gp__blocks_mean_head(gp__unit *u)
 
 static gp__ref gp__blocks_mean_tile(gp__unit *u)
 {
-	gp__ref v = u->block[GP__ON_GAMMA].white_mu;
-	return gp__tile(
-			u, GP__PRODUCT, GP__PRODUCT_AB, u->P, GP__TILE_SIZE, v, u->A_v, gp__none, gp__none);
+	return gp__tile_product(u, u->block[GP__ON_GAMMA].white_mu, u->A_v);
 }
 
 static void gp__kl_of_sqrt(gp__unit *u, gp__ref root, int purpose)
 {
-	gp__kl_term(u, gp__head(u, GP__KL_COV, 0, 1, 1, root, gp__none, gp__none, gp__none), purpose);
+	gp__kl_term(u, gp__head(u, GP__KL_COV, 0, 1, 1, root, gp__none), purpose);
 }
 
 static void gp__dense_head(gp__unit *u) { gp__kl_of_sqrt(u, u->block[GP__ON_BETA].white_sqrt, 0); }
 
 static gp__ref gp__squares(gp__unit *u, int b, gp__ref A)
 {
-	return gp__tile(u, GP__TRI_SQUARES, 0, u->P, GP__TILE_SIZE, u->block[b].white_sqrt, A, gp__none,
-			gp__none);
+	return gp__tile(u, GP__TRI_SQUARES, 0, u->P, u->block[b].white_sqrt, A);
 }
 
 /*	|q_sqrt^T A|^2 + residual, and + |v_sqrt^T A_v|^2 with a second block. */
 static gp__ref gp__dense_var(gp__unit *u, gp__ref A_v)
 {
-	const odvgp_real coef[3] = {1, 1, 1};
 	gp__ref term[3];
-	term[1] = gp__tile(
-			u, GP__RESIDUAL, GP__RESIDUAL_CLAMPED, 1, GP__TILE_SIZE, u->k_x, u->A, A_v, gp__none);
+	term[1] = gp__add(u, GP__TILE, GP__RESIDUAL, GP__RESIDUAL_CLAMPED, 1, GP__TILE_SIZE, u->k_x,
+			u->A, A_v, gp__none);
 	term[0] = gp__squares(u, GP__ON_BETA, u->A);
 	term[2] = A_v.id ? gp__squares(u, GP__ON_GAMMA, A_v) : gp__none;
-	return gp__sum_of(u, GP__TILE, u->P, GP__TILE_SIZE, term, coef, A_v.id ? 3 : 2);
+	return gp__sum_of(u, GP__TILE, GP__TILE_SIZE, term, A_v.id ? 3 : 2, 1);
 }
 
 static gp__ref gp__dense_tile(gp__unit *u) { return gp__dense_var(u, gp__none); }
@@ -12101,17 +12103,16 @@ static void gp__inverse_head(gp__unit *u)
 	ptrdiff_t P = u->P, M = u->M;
 	u->q_diag = u->slot_q_diag ? gp__param_node(u, u->slot_q_diag, 1, P, M)
 							   : u->block[GP__ON_BETA].sqrt;
-	gp__ref H = gp__head(
-			u, GP__INNER, gp__variant_of_B(u), P * M, M, u->Kb, u->q_diag, gp__none, gp__none);
-	u->L_H = gp__head(u, GP__CHOL, GP__CHOL_BARE, P * M, M, H, gp__none, gp__none, gp__none);
+	gp__ref H = gp__head(u, GP__INNER, gp__variant_of_B(u), P * M, M, u->Kb, u->q_diag);
+	u->L_H = gp__head(u, GP__CHOL, GP__CHOL_BARE, P * M, M, H, gp__none);
 	if (t->node) t->node[u->L_H.id].jitter = NULL;
-	gp__kl_term(u, gp__head(u, GP__KL_INVERSE, 0, 1, 1, u->L_H, gp__none, gp__none, gp__none), 0);
+	gp__kl_term(u, gp__head(u, GP__KL_INVERSE, 0, 1, 1, u->L_H, gp__none), 0);
 }
 
 static gp__ref gp__inverse_tile(gp__unit *u)
 {
-	return gp__tile(u, GP__INVERSE_VAR, gp__variant_of_B(u), u->P, GP__TILE_SIZE, u->k_x, u->L_H,
-			u->q_diag, u->K_x);
+	return gp__add(u, GP__TILE, GP__INVERSE_VAR, gp__variant_of_B(u), u->P, GP__TILE_SIZE, u->k_x,
+			u->L_H, u->q_diag, u->K_x);
 }
 
 /* --- what a predictor stores of a covariance part --- */
@@ -17541,60 +17542,50 @@ static int gp__mean_function_terms(gp__unit *u, gp__ref *term, int terms)
 {
 	if (u->slot_mean_A) {
 		gp__ref A = gp__param_node(u, u->slot_mean_A, 1, u->Dx, u->P);
-		term[terms++] = gp__tile(
-				u, GP__PRODUCT, GP__PRODUCT_ATBT, u->P, GP__TILE_SIZE, A, u->X, gp__none, gp__none);
+		term[terms++] = gp__tile(u, GP__PRODUCT, GP__PRODUCT_ATBT, u->P, A, u->X);
 	}
 	if (u->slot_mean_b) term[terms++] = gp__param_node(u, u->slot_mean_b, 1, u->P, 1);
 	if (u->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY)
-		term[terms++] = gp__tile(
-				u, GP__TRANSPOSE, 0, u->P, GP__TILE_SIZE, u->X, gp__none, gp__none, gp__none);
+		term[terms++] = gp__tile(u, GP__TRANSPOSE, 0, u->P, u->X, gp__none);
 	return terms;
 }
 
 /*	weights A, the part's own term, and the mean function. */
 static gp__ref gp__build_mean(gp__unit *u)
 {
-	const odvgp_real coef[GP__MAX_IN] = {1, 1, 1, 1, 1, 1};
 	gp__ref term[GP__MAX_IN];
 	int terms = 0;
-	if (u->weights.id)
-		term[terms++] = gp__tile(u, GP__PRODUCT, GP__PRODUCT_AB, u->P, GP__TILE_SIZE, u->weights,
-				u->A, gp__none, gp__none);
+	if (u->weights.id) term[terms++] = gp__tile_product(u, u->weights, u->A);
 	gp__ref own = u->mean_part->tile(u);
 	if (own.id) term[terms++] = own;
 	terms = gp__mean_function_terms(u, term, terms);
-	return gp__sum_of(u, GP__TILE, u->P, GP__TILE_SIZE, term, coef, terms);
+	return gp__sum_of(u, GP__TILE, GP__TILE_SIZE, term, terms, 1);
 }
 
 /*	Y minus the mean function, and minus what a kept q(v) explains. */
 static gp__ref gp__build_target(gp__unit *u)
 {
-	const odvgp_real coef[GP__MAX_IN] = {1, -1, -1, -1, -1, -1};
 	gp__ref term[GP__MAX_IN];
 	int terms = 0;
 	term[terms++] = u->model->Y;
 	if (gp__kept_terms(u)) term[terms++] = u->mean_part->tile(u);
 	terms = gp__mean_function_terms(u, term, terms);
-	return gp__sum_of(u, GP__TILE, u->P, GP__TILE_SIZE, term, coef, terms);
+	return gp__sum_of(u, GP__TILE, GP__TILE_SIZE, term, terms, -1);
 }
 
 /*	k - |A_v|^2 + |v_sqrt^T A_v|^2: what a kept q(v) leaves of k(x,x). */
 static gp__ref gp__kept_variance(gp__unit *u)
 {
-	const odvgp_real coef[2] = {1, 1};
 	gp__ref term[2];
-	term[1] = gp__tile(u, GP__RESIDUAL, GP__RESIDUAL_CLAMPED, 1, GP__TILE_SIZE, u->k_x, u->A_v,
-			gp__none, gp__none);
+	term[1] = gp__tile(u, GP__RESIDUAL, GP__RESIDUAL_CLAMPED, 1, u->k_x, u->A_v);
 	term[0] = gp__squares(u, GP__ON_GAMMA, u->A_v);
-	return gp__sum_of(u, GP__TILE, u->P, GP__TILE_SIZE, term, coef, 2);
+	return gp__sum_of(u, GP__TILE, GP__TILE_SIZE, term, 2, 1);
 }
 
 /*	log N(Y; mean function, K + noise I). */
 GP__NOINLINE gp__ref gp__build_evidence(gp__unit *u)
 {
-	gp__ref r = gp__build_target(u), X = u->X;
-	gp__ref K = gp__tile(
-			u, GP__KERNEL, GP__KERNEL_LOWER, GP__TILE_SIZE, GP__TILE_SIZE, u->hyp, X, X, gp__none);
+	gp__ref r = gp__build_target(u), K = gp__kernel_xx(u, GP__KERNEL_LOWER);
 	return gp__add(u, GP__TAIL, GP__EVIDENCE, 0, 1, 1, K, r, u->model->lik_params, u->model->root);
 }
 
@@ -17602,7 +17593,7 @@ GP__NOINLINE gp__ref gp__build_evidence(gp__unit *u)
 static gp__ref gp__by_root(gp__unit *u, gp__ref x)
 {
 	if (!u->model->root.id || !x.id) return x;
-	return gp__tile(u, GP__DIVIDE, 0, x.rows, GP__TILE_SIZE, x, u->model->root, gp__none, gp__none);
+	return gp__tile(u, GP__DIVIDE, 0, x.rows, x, u->model->root);
 }
 
 /*	Sums over the rows, and the bound computed from them. */
@@ -17614,18 +17605,16 @@ GP__NOINLINE gp__ref gp__build_collapsed(gp__unit *u)
 			cov_beta = u->cov_part->v_sqrt == NULL; /* so has the covariance */
 	gp__ref r = gp__build_target(u), k = u->k_x, V = gp__none;
 	if (m->cfg.objective == ODVGP_OBJECTIVE_TIGHT) { /* A K A^T */
-		gp__ref K = gp__tile(u, GP__KERNEL, GP__KERNEL_WHOLE, GP__TILE_SIZE, GP__TILE_SIZE, u->hyp,
-				u->X, u->X, gp__none);
-		gp__ref AK = gp__tile(
-				u, GP__PRODUCT, GP__PRODUCT_AB, u->M, GP__TILE_SIZE, u->A, K, gp__none, gp__none);
-		V = gp__tile(u, GP__PRODUCT, GP__PRODUCT_ABT, u->M, u->M, AK, u->A, gp__none, gp__none);
+		gp__ref AK = gp__tile_product(u, u->A, gp__kernel_xx(u, GP__KERNEL_WHOLE));
+		V = gp__add(u, GP__TILE, GP__PRODUCT, GP__PRODUCT_ABT, u->M, u->M, AK, u->A, gp__none,
+				gp__none);
 	}
 	if (partly && !cov_beta) k = gp__kept_variance(u);
 	ptrdiff_t F = u->M + (u->A_v.id && !partly ? u->M_gamma : 0);
 	gp__ref A = gp__by_root(u, u->A), A_v = partly ? gp__none : gp__by_root(u, u->A_v);
 	r = gp__by_root(u, r);
 	k = gp__by_root(u, gp__by_root(u, k));
-	m->moments = gp__tile(u, GP__MOMENTS, 0, F + u->P + 2, F, A, A_v, r, k);
+	m->moments = gp__add(u, GP__TILE, GP__MOMENTS, 0, F + u->P + 2, F, A, A_v, r, k);
 	int variant = mean_beta && cov_beta ? GP__COLLAPSE_BETA
 				  : cov_beta            ? GP__COLLAPSE_COV_BETA
 				  : mean_beta           ? GP__COLLAPSE_MEAN_BETA
@@ -17638,23 +17627,22 @@ GP__NOINLINE gp__ref gp__build_collapsed(gp__unit *u)
 GP__NOINLINE void gp__build_features(gp__unit *u)
 {
 	ptrdiff_t n = GP__TILE_SIZE;
-	u->k_x = gp__tile(u, GP__KERNEL_DIAG, 0, 1, n, u->hyp, u->X, u->patch_weights, gp__none);
-	u->K_x = gp__tile(
-			u, GP__KERNEL, GP__KERNEL_WHOLE, u->M, n, u->hyp, u->Z_beta, u->X, u->patch_weights);
-	u->A = u->Kb.id ? gp__tile(u, GP__SOLVE, GP__SOLVE_LEFT, u->M, n, u->L, u->K_x, gp__none,
-							  gp__none)
+	u->k_x = gp__add(
+			u, GP__TILE, GP__KERNEL_DIAG, 0, 1, n, u->hyp, u->X, u->patch_weights, gp__none);
+	u->K_x = gp__kernel_zx(u, u->Z_beta);
+	u->A = u->Kb.id ? gp__tile(u, GP__SOLVE, GP__SOLVE_LEFT, u->M, u->L, u->K_x)
 					: gp__solve_in_place(u, GP__TILE, u->L, u->K_x, n);
 	if (!gp__uses_v(u)) return;
-	gp__ref K = gp__tile(u, GP__KERNEL, GP__KERNEL_WHOLE, u->M_gamma, n, u->hyp, u->Z_gamma, u->X,
-			u->patch_weights);
-	u->A_v = gp__solve_in_place(
-			u, GP__TILE, u->L_v, gp__minus_in_place(u, GP__TILE, K, u->W, u->A, n), n);
+	const gp__ref in[3] = {gp__kernel_zx(u, u->Z_gamma), u->W, u->A};
+	gp__ref residual = gp__node_add(&u->model->tape, u, GP__MINUS_PRODUCT, GP__MINUS_WHOLE,
+			GP__TILE, u->M_gamma, n, in, 3, in[0]);
+	u->A_v = gp__solve_in_place(u, GP__TILE, u->L_v, residual, n);
 }
 
 static void gp__build_stats(gp__unit *u, gp__block *b, gp__ref A)
 {
 	b->A = A;
-	b->stats = gp__tile(u, GP__NAT_STATS, 0, u->P, b->M, A, u->mean, u->var, gp__none);
+	b->stats = gp__add(u, GP__TILE, GP__NAT_STATS, 0, u->P, b->M, A, u->mean, u->var, gp__none);
 	gp__asked_for(u, b->stats, GP__FOR_STATS);
 }
 
@@ -17724,23 +17712,19 @@ GP__NOINLINE void gp__build_inputs(gp__unit *u, gp__ref below[3])
 {
 	odvgp_model *m = u->model;
 	int first = u->number == u->layer;
-	if (u->layer && first)
-		u->eps = gp__tile(
-				u, GP__INPUT, 0, GP__INPUT_SIZE, u->D, gp__none, gp__none, gp__none, gp__none);
+	if (u->layer && first) u->eps = gp__input(u, GP__INPUT_SIZE, u->D);
 	if (first)
-		below[2] = gp__tile(u, u->layer ? GP__SAMPLE : GP__INPUT, 0, GP__INPUT_SIZE, u->D, below[0],
-				below[1], u->eps, gp__none);
+		below[2] = gp__add(u, GP__TILE, u->layer ? GP__SAMPLE : GP__INPUT, 0, GP__INPUT_SIZE, u->D,
+				below[0], below[1], u->eps, gp__none);
 	u->X = below[2];
 	if (!u->number) m->X = u->X;
 	if (u->patches.image_output)
-		u->X = gp__tile(
-				u, GP__PATCHES, 0, GP__TILE_SIZE, u->Dx, u->X, gp__none, gp__none, gp__none);
+		u->X = gp__add(u, GP__TILE, GP__PATCHES, 0, GP__TILE_SIZE, u->Dx, u->X, gp__none, gp__none,
+				gp__none);
 	if (!gp__is_top(u)) return;
-	m->Y = gp__tile(u, GP__INPUT, 0, gp__y_columns(&m->y), GP__TILE_SIZE, gp__none, gp__none,
-			gp__none, gp__none);
+	m->Y = gp__input(u, gp__y_columns(&m->y), GP__TILE_SIZE);
 	if (gp__has_noise(&m->cfg) && (m->y.weights || m->y.scale))
-		m->root =
-				gp__tile(u, GP__INPUT, 0, 1, GP__TILE_SIZE, gp__none, gp__none, gp__none, gp__none);
+		m->root = gp__input(u, 1, GP__TILE_SIZE);
 }
 
 /*	Means or variances of the last layer's functions, whose last unit is u. */
@@ -17771,10 +17755,8 @@ GP__NOINLINE void gp__build_bound(gp__unit *u)
 		gp__ref var = gp__build_stack(u, 1), mean = gp__build_stack(u, 0);
 		if (m->slot_mixing) {
 			gp__ref W = gp__param_node(u, m->slot_mixing, 1, m->F, mean.rows);
-			var = gp__tile(
-					u, GP__MIX, GP__MIX_SQUARES, m->F, GP__TILE_SIZE, W, var, gp__none, gp__none);
-			mean = gp__tile(
-					u, GP__MIX, GP__MIX_PLAIN, m->F, GP__TILE_SIZE, W, mean, gp__none, gp__none);
+			var = gp__tile(u, GP__MIX, GP__MIX_SQUARES, m->F, W, var);
+			mean = gp__tile(u, GP__MIX, GP__MIX_PLAIN, m->F, W, mean);
 		}
 		/* tcc needs the length of an array of structs. */
 		const gp__ref in[5] = {mean, var, m->Y, m->lik_params, m->lik_free_params};
