@@ -2252,13 +2252,16 @@ static void *gp__take_bytes(gp__arena *a, size_t count, size_t item)
 	return p;
 }
 
+/*	n items of a type. */
+#define GP__TAKE(a, type, n) ((type *)gp__take_bytes(a, (size_t)(n), sizeof(type)))
+
 static odvgp_real *gp__take(gp__arena *a, ptrdiff_t rows, ptrdiff_t cols)
 {
 	if (rows < 0 || cols < 0 || (cols && rows > PTRDIFF_MAX / 16 / cols)) {
 		a->bad = 1;
 		return NULL;
 	}
-	return (odvgp_real *)gp__take_bytes(a, (size_t)(rows * cols), sizeof(odvgp_real));
+	return GP__TAKE(a, odvgp_real, rows * cols);
 }
 
 /* ---- >>rng   random numbers and permutations
@@ -7226,8 +7229,8 @@ static void gp__predict_layout(
 	t->P = P / (ptrdiff_t)p->units;
 	t->D = gp__row_columns(&p->patches, (ptrdiff_t)p->D);
 	t->v = gp__view_of(p, 0);
-	t->kernel = (gp__kernel *)gp__take_bytes(a, 1, sizeof(gp__kernel));
-	t->job = (gp__kjob *)gp__take_bytes(a, 1, sizeof(gp__kjob));
+	t->kernel = GP__TAKE(a, gp__kernel, 1);
+	t->job = GP__TAKE(a, gp__kjob, 1);
 	t->X = gp__take(a, rows, t->D);
 	t->u = gp__take(a, 1, columns);
 	t->chunk = gp__take(a, gp__chunk_rows(p->base_kernels), GP__CHUNK);
@@ -7364,7 +7367,7 @@ static gp__prediction *gp__predict_begin(
 {
 	gp__arena a;
 	gp__arena_init(&a, scratch, bytes);
-	gp__prediction *t = (gp__prediction *)gp__take_bytes(&a, 1, sizeof *t);
+	gp__prediction *t = GP__TAKE(&a, gp__prediction, 1);
 	if (!t) return NULL;
 	gp__predict_layout(&a, s, rows, t);
 	/* the same bytes whatever the alignment of the scratch */
@@ -8093,7 +8096,7 @@ static void gp__sample_layout(gp__arena *a, const odvgp_server *s, ptrdiff_t n, 
 	*cov = gp__take(a, F * n, n);
 	*mean = gp__take(a, F, n);
 	*z = gp__take(a, 1, n);
-	*perm = (ptrdiff_t *)gp__take_bytes(a, (size_t)(F * n), sizeof(ptrdiff_t));
+	*perm = GP__TAKE(a, ptrdiff_t, F * n);
 }
 
 static size_t gp__sample_layer_size(const odvgp_server *s, ptrdiff_t n)
@@ -9464,16 +9467,10 @@ static double gp__log_gamma(double x)
 		shift += log(x);
 		x++;
 	}
-	double r = 1 / (x * x),
-		   series =
-				   (1.0 / 12 -
-						   r * (1.0 / 360 -
-									   r * (1.0 / 1260 -
-												   r * (1.0 / 1680 -
-															   r * (1.0 / 1188 -
-																		   r * 691.0 / 360360))))) /
-				   x;
-	return (x - 0.5) * log(x) - x + 0.5 * gp__log_2pi + series - shift;
+	static const double divisors[] = {1680, 1260, 360, 12};
+	double r = 1 / (x * x), series = 1.0 / 1188 - r * 691.0 / 360360;
+	GP__FOR(k, GP__COUNT(divisors)) series = 1 / divisors[k] - r * series;
+	return (x - 0.5) * log(x) - x + 0.5 * gp__log_2pi + series / x - shift;
 }
 
 /*	Log prior density of v in slot s, and its derivative. */
@@ -9668,13 +9665,11 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_r
 	}
 	if (bad >= 0)
 		return gp__fail(info, ODVGP_E_NAN, slot->name, bad, (double)values[bad], "is not finite");
+	const gp__slot_state *state = &m->par.state[index];
 	for (ptrdiff_t i = 0; i < count && slot->positive; i++)
-		if (!(values[i] > 0))
-			return gp__fail(info, ODVGP_E_ARG, slot->name, i, (double)values[i], "must be above 0");
-	for (ptrdiff_t i = 0; i < count && slot->positive; i++)
-		if (!(values[i] >= m->par.state[index].low && values[i] <= m->par.state[index].high))
-			return gp__fail(
-					info, ODVGP_E_ARG, slot->name, i, (double)values[i], "is outside its bounds");
+		if (!(values[i] > 0 && values[i] >= state->low && values[i] <= state->high))
+			return gp__fail(info, ODVGP_E_ARG, slot->name, i, (double)values[i],
+					values[i] > 0 ? "is outside its bounds" : "must be above 0");
 	m->warm_due = 0;
 	GP__FOR(i, count) {
 		int above = slot->lower && i % cols > i / cols % slot->shape[1];
@@ -9828,6 +9823,10 @@ static void gp__node_zero(odvgp_real *x, const gp__node *nd)
 		GP__FOR(i, nd->rows) gp__zero(x + i * nd->ld, nd->cols);
 }
 
+#define GP__EACH_ENTRY(i, j, x) \
+	GP__FOR(i, (x)->rows) \
+		GP__FOR(j, (x)->cols)
+
 /*	v <- X's value, and dX += the adjoint, entry by entry: for a node that begins as its input. */
 static void gp__value_from(gp__node *nd, const gp__node *X)
 {
@@ -9835,8 +9834,7 @@ static void gp__value_from(gp__node *nd, const gp__node *X)
 }
 static void gp__adjoint_to(const gp__node *nd, gp__node *X)
 {
-	GP__FOR(i, nd->rows)
-		GP__FOR(j, nd->cols) X->d[i * X->ld + j] += nd->d[i * nd->ld + j];
+	GP__EACH_ENTRY(i, j, nd) X->d[i * X->ld + j] += nd->d[i * nd->ld + j];
 }
 
 /* --- PARAM, INPUT: set from outside; PARAM's adjoint is in the gradient vector --- */
@@ -10377,8 +10375,7 @@ static odvgp_status gp__sum_forward(gp__tape *t, gp__node *nd)
 	for (int k = 0; k < GP__MAX_IN && nd->in[k]; k++) {
 		gp__node *x = gp__in(t, nd, k);
 		ptrdiff_t rs = x->rows == 1 ? 0 : x->ld, cs = x->cols == 1 && nd->cols > 1 ? 0 : 1;
-		GP__FOR(i, nd->rows)
-			GP__FOR(j, nd->cols) nd->v[i * nd->ld + j] += nd->coef[k] * x->v[i * rs + j * cs];
+		GP__EACH_ENTRY(i, j, nd) nd->v[i * nd->ld + j] += nd->coef[k] * x->v[i * rs + j * cs];
 	}
 	return ODVGP_OK;
 }
@@ -10389,26 +10386,32 @@ static void gp__sum_reverse(gp__tape *t, gp__node *nd)
 		gp__node *x = gp__in(t, nd, k);
 		ptrdiff_t rs = x->rows == 1 ? 0 : x->ld, cs = x->cols == 1 && nd->cols > 1 ? 0 : 1;
 		if (!x->needs_grad) continue;
-		GP__FOR(i, nd->rows)
-			GP__FOR(j, nd->cols) x->d[i * rs + j * cs] += nd->coef[k] * nd->d[i * nd->ld + j];
+		GP__EACH_ENTRY(i, j, nd) x->d[i * rs + j * cs] += nd->coef[k] * nd->d[i * nd->ld + j];
 	}
 }
 
-/* --- TRANSPOSE(A) --- */
+/* --- TRANSPOSE(A); GATHER_ROWS(A), GATHER_COLS(A): the sampled columns of gamma --- */
 
-static odvgp_status gp__transpose_forward(gp__tape *t, gp__node *nd)
+/*	Where A has entry (i,j) of the node. */
+static ptrdiff_t gp__place_in(const gp__node *A, const gp__node *nd, ptrdiff_t i, ptrdiff_t j)
+{
+	const ptrdiff_t *columns = nd->of->columns;
+	return nd->op == GP__TRANSPOSE     ? j * A->ld + i
+		   : nd->op == GP__GATHER_ROWS ? columns[i] * A->ld + j
+									   : i * A->ld + columns[j];
+}
+
+static odvgp_status gp__gather_forward(gp__tape *t, gp__node *nd)
 {
 	const gp__node *A = gp__in(t, nd, 0);
-	GP__FOR(i, nd->rows)
-		GP__FOR(j, nd->cols) nd->v[i * nd->ld + j] = A->v[j * A->ld + i];
+	GP__EACH_ENTRY(i, j, nd) nd->v[i * nd->ld + j] = A->v[gp__place_in(A, nd, i, j)];
 	return ODVGP_OK;
 }
 
-static void gp__transpose_reverse(gp__tape *t, gp__node *nd)
+static void gp__gather_reverse(gp__tape *t, gp__node *nd)
 {
 	gp__node *A = gp__in(t, nd, 0);
-	GP__FOR(i, nd->rows)
-		GP__FOR(j, nd->cols) A->d[j * A->ld + i] += nd->d[i * nd->ld + j];
+	GP__EACH_ENTRY(i, j, nd) A->d[gp__place_in(A, nd, i, j)] += nd->d[i * nd->ld + j];
 }
 
 /* --- SAMPLE(mean, var, eps): mean + sqrt(max(var, 0)) eps, by reparametrisation
@@ -10640,51 +10643,18 @@ static odvgp_status gp__divide_forward(gp__tape *t, gp__node *nd)
 		if (!(D->v[j] > 0))
 			return gp__fail(t->info, ODVGP_E_NAN, "kernel", j, (double)D->v[j],
 					"its variance is not above 0");
-	GP__FOR(i, nd->rows)
-		GP__FOR(j, nd->cols) nd->v[i * nd->ld + j] = b->v[i * b->ld + j] / D->v[j];
+	GP__EACH_ENTRY(i, j, nd) nd->v[i * nd->ld + j] = b->v[i * b->ld + j] / D->v[j];
 	return ODVGP_OK;
 }
 
 static void gp__divide_reverse(gp__tape *t, gp__node *nd)
 {
 	gp__node *b = gp__in(t, nd, 0), *D = gp__in(t, nd, 1);
-	GP__FOR(i, nd->rows)
-		GP__FOR(j, nd->cols) {
-			odvgp_real q = nd->d[i * nd->ld + j] / D->v[j];
-			if (b->needs_grad) b->d[i * b->ld + j] += q;
-			if (D->needs_grad) D->d[j] -= q * nd->v[i * nd->ld + j];
-		}
-}
-
-/* --- GATHER_ROWS(Z), GATHER_COLS(a): the sampled columns of gamma --- */
-
-static odvgp_status gp__gather_rows_forward(gp__tape *t, gp__node *nd)
-{
-	gp__node *Z = gp__in(t, nd, 0);
-	GP__FOR(i, nd->rows) gp__copy(nd->v + i * nd->ld, Z->v + nd->of->columns[i] * Z->ld, nd->cols);
-	return ODVGP_OK;
-}
-
-static void gp__gather_rows_reverse(gp__tape *t, gp__node *nd)
-{
-	gp__node *Z = gp__in(t, nd, 0);
-	GP__FOR(i, nd->rows)
-		GP__FOR(j, nd->cols) Z->d[nd->of->columns[i] * Z->ld + j] += nd->d[i * nd->ld + j];
-}
-
-static odvgp_status gp__gather_cols_forward(gp__tape *t, gp__node *nd)
-{
-	gp__node *a = gp__in(t, nd, 0);
-	GP__FOR(i, nd->rows)
-		GP__FOR(j, nd->cols) nd->v[i * nd->ld + j] = a->v[i * a->ld + nd->of->columns[j]];
-	return ODVGP_OK;
-}
-
-static void gp__gather_cols_reverse(gp__tape *t, gp__node *nd)
-{
-	gp__node *a = gp__in(t, nd, 0);
-	GP__FOR(i, nd->rows)
-		GP__FOR(j, nd->cols) a->d[i * a->ld + nd->of->columns[j]] += nd->d[i * nd->ld + j];
+	GP__EACH_ENTRY(i, j, nd) {
+		odvgp_real q = nd->d[i * nd->ld + j] / D->v[j];
+		if (b->needs_grad) b->d[i * b->ld + j] += q;
+		if (D->needs_grad) D->d[j] -= q * nd->v[i * nd->ld + j];
+	}
 }
 
 /* --- DOT(A, B): coef sum_ij A_ij B_ij; variant SAMPLED: times M_gamma / (columns sampled) --- */
@@ -10699,8 +10669,7 @@ static odvgp_status gp__dot_forward(gp__tape *t, gp__node *nd)
 {
 	gp__node *A = gp__in(t, nd, 0), *B = gp__in(t, nd, 1);
 	double sum = 0;
-	GP__FOR(i, A->rows)
-		GP__FOR(j, A->cols) sum += (double)A->v[i * A->ld + j] * (double)B->v[i * B->ld + j];
+	GP__EACH_ENTRY(i, j, A) sum += (double)A->v[i * A->ld + j] * (double)B->v[i * B->ld + j];
 	nd->v[0] = gp__dot_factor(nd) * (odvgp_real)sum;
 	return ODVGP_OK;
 }
@@ -10709,12 +10678,11 @@ static void gp__dot_reverse(gp__tape *t, gp__node *nd)
 {
 	gp__node *A = gp__in(t, nd, 0), *B = gp__in(t, nd, 1);
 	odvgp_real f = gp__dot_factor(nd) * nd->d[0];
-	GP__FOR(i, A->rows)
-		GP__FOR(j, A->cols) {
-			odvgp_real a = A->v[i * A->ld + j], b = B->v[i * B->ld + j];
-			if (A->needs_grad) A->d[i * A->ld + j] += f * b;
-			if (B->needs_grad) B->d[i * B->ld + j] += f * a;
-		}
+	GP__EACH_ENTRY(i, j, A) {
+		odvgp_real a = A->v[i * A->ld + j], b = B->v[i * B->ld + j];
+		if (A->needs_grad) A->d[i * A->ld + j] += f * b;
+		if (B->needs_grad) B->d[i * B->ld + j] += f * a;
+	}
 }
 
 /* --- KL_COV(Q): (|Q|^2 - P M) / 2 - sum log|Q_ii| for stacked lower triangles --- */
@@ -10742,6 +10710,13 @@ static void gp__kl_cov_reverse(gp__tape *t, gp__node *nd)
 		for (ptrdiff_t j = 0; j <= i; j++) Q->d[r * Q->ld + j] += nd->d[0] * Q->v[r * Q->ld + j];
 		Q->d[r * Q->ld + i] -= nd->d[0] / Q->v[r * Q->ld + i];
 	}
+}
+
+/*	From the lower triangle to both. */
+static void gp__mirror(odvgp_real *G, ptrdiff_t n)
+{
+	GP__FOR(i, n)
+		GP__FOR(j, i) G[j * n + i] = G[i * n + j];
 }
 
 /* --- KL_INVERSE(L_H): log|H| / 2 - tr(I - H^-1) / 2, for stacked factors
@@ -10779,8 +10754,7 @@ static void gp__kl_inverse_reverse(gp__tape *t, gp__node *nd)
 			odvgp_trtri(&t->blas, M, R, M);
 		}
 		odvgp_lauum(&t->blas, M, R, M, RR, M);
-		GP__FOR(i, M)
-			GP__FOR(j, i) RR[j * M + i] = RR[i * M + j];
+		gp__mirror(RR, M);
 		odvgp_gemmt(&t->blas, 0, 1, M, M, -nd->d[0], RR, M, R, M, 1, d, H->ld);
 		GP__FOR(i, M) d[i * H->ld + i] += nd->d[0] * R[i * M + i];
 	}
@@ -10799,7 +10773,7 @@ static ptrdiff_t gp__expect_kept(
 	ptrdiff_t numbers = 0;
 	for (int k = 3; k < 5; k++) numbers += nd->in[k] ? gp__in(t, nd, k)->cols : 0;
 	gp__arena_init(&a, nd->aux, SIZE_MAX / 2);
-	*dpar = (double *)gp__take_bytes(&a, (size_t)numbers, sizeof(double));
+	*dpar = GP__TAKE(&a, double, numbers);
 	*dmean = gp__take(&a, mean->rows, mean->ld);
 	*dvar = gp__take(&a, mean->rows, mean->ld);
 	return numbers;
@@ -10912,22 +10886,22 @@ static odvgp_status gp__moments_forward(gp__tape *t, gp__node *nd)
 	gp__node *A = gp__in(t, nd, 0), *Av = gp__in(t, nd, 1), *r = gp__in(t, nd, 2),
 			 *k = gp__in(t, nd, 3);
 	gp__moments m = gp__moments_of(t, nd, nd->v);
+	ptrdiff_t n = r->cols;
 	double rr = 0, kk = 0;
 	if (t->again) return ODVGP_OK;
-	odvgp_syrk(&t->blas, 0, m.M, A->cols, 1, A->v, A->ld, NULL, 1, m.S, m.F);
-	odvgp_gemm(&t->blas, 0, 1, m.P, m.M, A->cols, 1, r->v, r->ld, A->v, A->ld, 1, m.h, m.F);
-	if (Av) {
-		odvgp_gemm(&t->blas, 0, 1, Av->rows, m.M, A->cols, 1, Av->v, Av->ld, A->v, A->ld, 1,
-				m.S + m.M * m.F, m.F);
-		odvgp_syrk(&t->blas, 0, Av->rows, A->cols, 1, Av->v, Av->ld, NULL, 1, m.S + m.M * m.F + m.M,
-				m.F);
-		odvgp_gemm(&t->blas, 0, 1, m.P, Av->rows, A->cols, 1, r->v, r->ld, Av->v, Av->ld, 1,
-				m.h + m.M, m.F);
+	for (int i = 0; i < 2; i++) {
+		const gp__node *x = i ? Av : A;
+		ptrdiff_t from = i ? m.M : 0;
+		if (!x) continue;
+		odvgp_syrk(&t->blas, 0, x->rows, n, 1, x->v, x->ld, NULL, 1, m.S + from * (m.F + 1), m.F);
+		odvgp_gemm(
+				&t->blas, 0, 1, m.P, x->rows, n, 1, r->v, r->ld, x->v, x->ld, 1, m.h + from, m.F);
 	}
-	GP__FOR(p, r->rows)
-		GP__FOR(j, r->cols) rr += (double)r->v[p * r->ld + j] * (double)r->v[p * r->ld + j];
-	GP__FOR(p, k->rows)
-		GP__FOR(j, k->cols) kk += (double)k->v[p * k->ld + j];
+	if (Av)
+		odvgp_gemm(&t->blas, 0, 1, Av->rows, m.M, n, 1, Av->v, Av->ld, A->v, A->ld, 1,
+				m.S + m.M * m.F, m.F);
+	GP__EACH_ENTRY(p, j, r) rr += (double)r->v[p * r->ld + j] * (double)r->v[p * r->ld + j];
+	GP__EACH_ENTRY(p, j, k) kk += (double)k->v[p * k->ld + j];
 	*m.rr += (odvgp_real)rr;
 	ptrdiff_t outputs = m.P / k->rows; /* outputs that share a row of k */
 	*m.kk += (odvgp_real)(kk * (double)outputs);
@@ -11021,8 +10995,7 @@ static odvgp_status gp__collapse_inverse(gp__tape *t, const gp__collapse *c, ptr
 	GP__FOR(i, n) *logs += log((double)work[i * n + i]);
 	odvgp_trtri(&t->blas, n, work, n);
 	odvgp_lauum(&t->blas, n, work, n, out, n);
-	GP__FOR(i, n)
-		GP__FOR(j, i) out[j * n + i] = out[i * n + j];
+	gp__mirror(out, n);
 	return ODVGP_OK;
 }
 
@@ -11183,8 +11156,7 @@ static odvgp_status gp__evidence_forward(gp__tape *t, gp__node *nd)
 	GP__FOR(i, n) sum -= (double)P * (log((double)work[i * n + i]) + 0.91893853320467274178);
 	odvgp_trtri(&t->blas, n, work, n);
 	odvgp_lauum(&t->blas, n, work, n, inverse, n);
-	GP__FOR(i, n)
-		GP__FOR(j, i) inverse[j * n + i] = inverse[i * n + j];
+	gp__mirror(inverse, n);
 	odvgp_gemm(&t->blas, 0, 0, P, n, n, 1, r->v, r->ld, inverse, n, 0, w, n);
 	GP__FOR(p, P)
 		GP__FOR(i, n) sum -= 0.5 * (double)w[p * n + i] * (double)r->v[p * r->ld + i];
@@ -11401,7 +11373,7 @@ static size_t gp__expect_aux(const gp__shapes *s, int *kept)
 	gp__arena a;
 	(void)kept;
 	gp__arena_init(&a, NULL, 0);
-	gp__take_bytes(&a, (size_t)(s->in[3].cols + s->in[4].cols), sizeof(double));
+	(void)GP__TAKE(&a, double, s->in[3].cols + s->in[4].cols);
 	gp__take(&a, s->in[0].rows, s->in[0].cols);
 	gp__take(&a, s->in[1].rows, s->in[1].cols);
 	return a.bad ? SIZE_MAX : a.used;
@@ -11442,36 +11414,37 @@ typedef struct {
 } gp__op_row;
 
 /* clang-format off */
-#define GP__OP(name, stores, lasts, traits, samples, aux, scratch) \
-    {#name, gp__##name##_forward, gp__##name##_reverse, GP__STORES_##stores, lasts, \
+#define GP__OP_AS(name, as, stores, lasts, traits, samples, aux, scratch) \
+    {#name, gp__##as##_forward, gp__##as##_reverse, GP__STORES_##stores, lasts, \
      traits, samples, aux, scratch}
+#define GP__OP(name, stores, lasts, traits, samples, aux, scratch) \
+    GP__OP_AS(name, name, stores, lasts, traits, samples, aux, scratch)
+#define GP__PLAIN(name, lasts) GP__OP(name, BOTH, lasts, 0, 0, NULL, NULL)
 static const gp__op_row gp__ops[GP__OPS] = {
 	/* in the order of gp__op */
-	{"param", gp__source_forward, gp__source_reverse, GP__STORES_NOTHING, 0,
-		GP__OP_GIVEN, 0, NULL, NULL},
-	{"input", gp__source_forward, gp__source_reverse, GP__STORES_VALUE, 0,
-		GP__OP_GIVEN, 0, NULL, NULL},
+	GP__OP_AS(param, source, NOTHING, 0, GP__OP_GIVEN, 0, NULL, NULL),
+	GP__OP_AS(input, source, VALUE, 0, GP__OP_GIVEN, 0, NULL, NULL),
 	GP__OP(kernel, BOTH, 1, 0, 0, NULL, gp__kernel_scratch_bytes),
 	GP__OP(kernel_diag, BOTH, 1, 0, 0, gp__kernel_diag_aux, gp__kernel_diag_scratch_bytes),
 	GP__OP(kernel_vec, BOTH, 0, 0, 0, gp__kernel_vec_aux, gp__kernel_vec_scratch_bytes),
 	GP__OP(jittered, BOTH, 0, GP__OP_JITTERED, 0, NULL, NULL),
 	GP__OP(chol, BOTH, 0, GP__OP_JITTERED, 0, NULL, NULL),
-	GP__OP(solve, BOTH, 1, 0, 0, NULL, NULL),
-	GP__OP(product, BOTH, 0, 0, 0, NULL, NULL),
-	GP__OP(minus_product, BOTH, 1, 0, 0, NULL, NULL),
+	GP__PLAIN(solve, 1),
+	GP__PLAIN(product, 0),
+	GP__PLAIN(minus_product, 1),
 	GP__OP(inner, BOTH, 0, 0, 0, gp__inner_aux, NULL),
-	GP__OP(sum, BOTH, 0, 0, 0, NULL, NULL),
-	GP__OP(transpose, BOTH, 1, 0, 0, NULL, NULL),
-	GP__OP(sample, BOTH, 1, 0, 0, NULL, NULL),
-	GP__OP(patches, BOTH, 1, 0, 0, NULL, NULL),
+	GP__PLAIN(sum, 0),
+	GP__OP_AS(transpose, gather, BOTH, 1, 0, 0, NULL, NULL),
+	GP__PLAIN(sample, 1),
+	GP__PLAIN(patches, 1),
 	GP__OP(residual, BOTH, 0, 0, 0, gp__residual_aux, NULL),
 	GP__OP(tri_squares, BOTH, 0, 0, 0, gp__tri_squares_aux, NULL),
 	GP__OP(inverse_var, BOTH, 0, 0, 0, gp__inverse_var_aux, NULL),
-	GP__OP(divide, BOTH, 0, 0, 0, NULL, NULL),
-	GP__OP(gather_rows, BOTH, 0, 0, 1, NULL, NULL),
-	GP__OP(gather_cols, BOTH, 0, 0, 1, NULL, NULL),
+	GP__PLAIN(divide, 0),
+	GP__OP_AS(gather_rows, gather, BOTH, 0, 0, 1, NULL, NULL),
+	GP__OP_AS(gather_cols, gather, BOTH, 0, 0, 1, NULL, NULL),
 	GP__OP(dot, BOTH, 0, 0, 1 << GP__DOT_SAMPLED, NULL, NULL),
-	GP__OP(kl_cov, BOTH, 0, 0, 0, NULL, NULL),
+	GP__PLAIN(kl_cov, 0),
 	GP__OP(kl_inverse, BOTH, 0, 0, 0, gp__kl_inverse_aux, NULL),
 	GP__OP(expect, BOTH, 0, 0, 0, gp__expect_aux, gp__expect_scratch),
 	GP__OP(moments, MOMENTS, 0, 0, 0, NULL, NULL),
@@ -11479,8 +11452,8 @@ static const gp__op_row gp__ops[GP__OPS] = {
 	GP__OP(evidence, BOTH, 0, 0, 0, gp__evidence_aux, NULL),
 	{"nat_stats", gp__source_forward, gp__nat_stats_reverse, GP__STORES_STATS, 0,
 		GP__OP_COLLECTS, 0, gp__nat_stats_aux, NULL},
-	GP__OP(mix, BOTH, 0, 0, 0, NULL, NULL),
-	GP__OP(stack, BOTH, 0, 0, 0, NULL, NULL),
+	GP__PLAIN(mix, 0),
+	GP__PLAIN(stack, 0),
 };
 /* clang-format on */
 
@@ -12349,32 +12322,36 @@ typedef struct {
 		name, offsetof(odvgp_config, path), sizeof(((odvgp_config *)NULL)->path), \
 				GP__FIELD_##type, GP__##open, (double)(least), (double)(most), words \
 	}
-#define GP__FIELD(path, type, open, least, most) \
-	GP__FIELD_AT(#path, path, type, open, least, most, NULL)
-#define GP__LAYER_FIELD(path, type, open, least, most) \
-	GP__FIELD_AT(#path, layer[0].path, type, open, least, most, NULL)
+#define GP__FIELD(path, type, least, most) \
+	GP__FIELD_AT(#path, path, type, CLOSED, least, most, NULL)
+#define GP__REAL(path, open, least, most) GP__FIELD_AT(#path, path, REAL, open, least, most, NULL)
+#define GP__SIZE(path, least)             GP__FIELD(path, SIZE, least, GP__LARGEST_SIZE)
+#define GP__LAYER_SIZE(path, least) \
+	GP__FIELD_AT(#path, layer[0].path, SIZE, CLOSED, least, GP__LARGEST_SIDE, NULL)
 #define GP__CHOICE(path, most, words) GP__FIELD_AT(#path, path, CHOICE, CLOSED, 0, most, words)
 #define GP__LAYER_CHOICE(path, most, words) \
 	GP__FIELD_AT(#path, layer[0].path, CHOICE, CLOSED, 0, most, words)
+#define GP__SWITCH(path)       GP__CHOICE(path, 1, "off on")
+#define GP__LAYER_SWITCH(path) GP__LAYER_CHOICE(path, 1, "off on")
 
 /*	The fields of a model file, in order: all but kernel, threads and isa; offsets of layer[0]. */
 static const gp__field gp__fields[] = {
-		GP__FIELD(layers, SIZE, CLOSED, 1, ODVGP_MAX_LAYERS), /* first: others depend on it */
-		GP__FIELD(N, SIZE, CLOSED, 1, GP__LARGEST_SIZE),
-		GP__LAYER_FIELD(D, SIZE, CLOSED, 1, GP__LARGEST_SIDE),
-		GP__LAYER_FIELD(P, SIZE, CLOSED, 1, GP__LARGEST_SIDE),
-		GP__LAYER_FIELD(M, SIZE, CLOSED, 1, GP__LARGEST_SIDE),
-		GP__LAYER_FIELD(M_gamma, SIZE, CLOSED, 0, GP__LARGEST_SIDE),
-		GP__FIELD(optim.batch, SIZE, CLOSED, 1, GP__LARGEST_SIZE),
-		GP__FIELD(tile, SIZE, CLOSED, 0, GP__LARGEST_SIZE),
-		GP__FIELD(optim.gamma_batch, SIZE, CLOSED, 0, GP__LARGEST_SIZE),
-		GP__FIELD(kernel_cache_bytes, SIZE, CLOSED, 0, GP__LARGEST_SIZE),
+		GP__FIELD(layers, SIZE, 1, ODVGP_MAX_LAYERS), /* first: others depend on it */
+		GP__SIZE(N, 1),
+		GP__LAYER_SIZE(D, 1),
+		GP__LAYER_SIZE(P, 1),
+		GP__LAYER_SIZE(M, 1),
+		GP__LAYER_SIZE(M_gamma, 0),
+		GP__SIZE(optim.batch, 1),
+		GP__SIZE(tile, 0),
+		GP__SIZE(optim.gamma_batch, 0),
+		GP__SIZE(kernel_cache_bytes, 0),
 		GP__LAYER_CHOICE(mean_part, GP__COUNT(gp__mean_parts) - 1, "beta orth hybrid free blocks"),
 		GP__LAYER_CHOICE(cov_part, GP__COUNT(gp__cov_parts) - 1, "dense inverse diagonal blocks"),
 		GP__CHOICE(objective, ODVGP_OBJECTIVE_EXACT, "elbo collapsed partly tight exact"),
 		GP__CHOICE(optim.gamma_step, ODVGP_GAMMA_STEP_EXACT, "adam diagonal exact"),
-		GP__FIELD(optim.gamma_step_ratio, REAL, ABOVE_LEAST, 0, DBL_MAX),
-		GP__FIELD(reproduce.gamma_eps, REAL, CLOSED, 0, DBL_MAX),
+		GP__REAL(optim.gamma_step_ratio, ABOVE_LEAST, 0, DBL_MAX),
+		GP__REAL(reproduce.gamma_eps, CLOSED, 0, DBL_MAX),
 		GP__CHOICE(reproduce.blocks_step, ODVGP_BLOCKS_STEP_ALTERNATE, "together alternate"),
 		GP__CHOICE(reproduce.diag_step, ODVGP_DIAG_STEP_PROJECTED_MU,
 				"exact affine projected projected_mu"),
@@ -12386,31 +12363,31 @@ static const gp__field gp__fields[] = {
 		GP__CHOICE(lik.kind, GP__COUNT(gp__likelihoods) - 1,
 				"gaussian bernoulli logit studentt laplace poisson exponential negative_binomial "
 				"gamma beta ordinal robustmax softmax heteroscedastic"),
-		GP__FIELD(lik.nodes, COUNT, CLOSED, 0, GP__MOST_NODES),
-		GP__FIELD(lik.classes, COUNT, CLOSED, 0, GP__MOST_CLASSES),
-		GP__FIELD(lik.link_jitter, REAL, BELOW_MOST, 0, 0.5),
-		GP__CHOICE(lik.missing, 1, "off on"),
-		GP__CHOICE(lik.weights, 1, "off on"),
-		GP__CHOICE(lik.exposure, 1, "off on"),
-		GP__CHOICE(lik.known_noise, 1, "off on"),
-		GP__CHOICE(lik.noise_per_output, 1, "off on"),
+		GP__FIELD(lik.nodes, COUNT, 0, GP__MOST_NODES),
+		GP__FIELD(lik.classes, COUNT, 0, GP__MOST_CLASSES),
+		GP__REAL(lik.link_jitter, BELOW_MOST, 0, 0.5),
+		GP__SWITCH(lik.missing),
+		GP__SWITCH(lik.weights),
+		GP__SWITCH(lik.exposure),
+		GP__SWITCH(lik.known_noise),
+		GP__SWITCH(lik.noise_per_output),
 		GP__LAYER_CHOICE(mean_function, ODVGP_MEAN_FUNCTION_PROJECTION,
 				"zero constant linear identity projection"),
 		GP__LAYER_CHOICE(parametrisation, ODVGP_PARAMETRISATION_A_BETA, "whitened primal a_beta"),
-		GP__FIELD(functions, SIZE, CLOSED, 0, GP__LARGEST_SIDE),
-		GP__CHOICE(independent, 1, "off on"),
-		GP__FIELD(deep.samples, COUNT, CLOSED, 0, 10000),
-		GP__FIELD(deep.predict_samples, COUNT, CLOSED, 0, 10000),
-		GP__CHOICE(deep.fixed_samples, 1, "off on"),
+		GP__FIELD(functions, SIZE, 0, GP__LARGEST_SIDE),
+		GP__SWITCH(independent),
+		GP__FIELD(deep.samples, COUNT, 0, 10000),
+		GP__FIELD(deep.predict_samples, COUNT, 0, 10000),
+		GP__SWITCH(deep.fixed_samples),
 		GP__CHOICE(deep.q_init, ODVGP_HIDDEN_Q_PRIOR, "narrow prior"),
-		GP__LAYER_FIELD(patches.image_height, SIZE, CLOSED, 0, GP__LARGEST_SIDE),
-		GP__LAYER_FIELD(patches.image_width, SIZE, CLOSED, 0, GP__LARGEST_SIDE),
-		GP__LAYER_FIELD(patches.channels, SIZE, CLOSED, 0, GP__LARGEST_SIDE),
-		GP__LAYER_FIELD(patches.height, SIZE, CLOSED, 0, GP__LARGEST_SIDE),
-		GP__LAYER_FIELD(patches.width, SIZE, CLOSED, 0, GP__LARGEST_SIDE),
-		GP__LAYER_FIELD(patches.stride, SIZE, CLOSED, 0, GP__LARGEST_SIDE),
-		GP__LAYER_CHOICE(patches.locations, 1, "off on"),
-		GP__LAYER_CHOICE(patches.image_output, 1, "off on"),
+		GP__LAYER_SIZE(patches.image_height, 0),
+		GP__LAYER_SIZE(patches.image_width, 0),
+		GP__LAYER_SIZE(patches.channels, 0),
+		GP__LAYER_SIZE(patches.height, 0),
+		GP__LAYER_SIZE(patches.width, 0),
+		GP__LAYER_SIZE(patches.stride, 0),
+		GP__LAYER_SWITCH(patches.locations),
+		GP__LAYER_SWITCH(patches.image_output),
 		GP__CHOICE(positive_transform, ODVGP_POSITIVE_TRANSFORM_EXP, "softplus exp"),
 		GP__CHOICE(reproduce.q_init, ODVGP_Q_INIT_IDENTITY, "prior identity"),
 		GP__CHOICE(init.beta, ODVGP_INIT_BETA_FARTHEST, "kmeans random greedy farthest"),
@@ -12418,27 +12395,27 @@ static const gp__field gp__fields[] = {
 		GP__CHOICE(init.hyperparams, ODVGP_INIT_HYPER_ULAPANE, "median ulapane"),
 		GP__CHOICE(reproduce.update, ODVGP_UPDATE_ADAM_FIRST, "joint natgrad_first adam_first"),
 		GP__CHOICE(optim.kind, ODVGP_OPTIMIZER_LBFGS, "adam lbfgs"),
-		GP__FIELD(optim.lbfgs_memory, COUNT, CLOSED, 1, 1000),
-		GP__FIELD(shards, POWER, CLOSED, 1, 65536),
-		GP__CHOICE(optim.natgrad, 1, "off on"),
-		GP__FIELD(lik.noise_variance, REAL, CLOSED, 0, DBL_MAX),
-		GP__FIELD(lik.noise_floor, REAL, CLOSED, -1, DBL_MAX),
-		GP__FIELD(jitter.absolute, REAL, CLOSED, 0, DBL_MAX),
-		GP__FIELD(jitter.relative, REAL, CLOSED, 0, 1),
-		GP__FIELD(jitter.max, REAL, CLOSED, 0, 1),
-		GP__FIELD(optim.natgrad_step, SCHEDULE, CLOSED, 0, 1),
-		GP__FIELD(optim.lr, SCHEDULE, CLOSED, 0, 1e6),
-		GP__FIELD(optim.adam_beta1, REAL, BELOW_MOST, 0, 1),
-		GP__FIELD(optim.adam_beta2, REAL, BELOW_MOST, 0, 1),
-		GP__FIELD(optim.adam_eps, REAL, CLOSED, 0, DBL_MAX),
-		GP__CHOICE(reproduce.adam_eps_inside, 1, "off on"),
-		GP__FIELD(seed, BITS, CLOSED, 0, 0),
+		GP__FIELD(optim.lbfgs_memory, COUNT, 1, 1000),
+		GP__FIELD(shards, POWER, 1, 65536),
+		GP__SWITCH(optim.natgrad),
+		GP__REAL(lik.noise_variance, CLOSED, 0, DBL_MAX),
+		GP__REAL(lik.noise_floor, CLOSED, -1, DBL_MAX),
+		GP__REAL(jitter.absolute, CLOSED, 0, DBL_MAX),
+		GP__REAL(jitter.relative, CLOSED, 0, 1),
+		GP__REAL(jitter.max, CLOSED, 0, 1),
+		GP__FIELD(optim.natgrad_step, SCHEDULE, 0, 1),
+		GP__FIELD(optim.lr, SCHEDULE, 0, 1e6),
+		GP__REAL(optim.adam_beta1, BELOW_MOST, 0, 1),
+		GP__REAL(optim.adam_beta2, BELOW_MOST, 0, 1),
+		GP__REAL(optim.adam_eps, CLOSED, 0, DBL_MAX),
+		GP__SWITCH(reproduce.adam_eps_inside),
+		GP__FIELD(seed, BITS, 0, 0),
 };
 
 /*	Fields of odvgp_config_set that no file holds. */
 static const gp__field gp__unsaved_fields[] = {
-		GP__LAYER_FIELD(kernel, TEXT, CLOSED, 0, 0),
-		GP__CHOICE(init.warm, 1, "off on"),
+		GP__FIELD_AT("kernel", layer[0].kernel, TEXT, CLOSED, 0, 0, NULL),
+		GP__SWITCH(init.warm),
 		GP__CHOICE(isa, ODVGP_ISA_NEON, "auto c avx2 avx512 sse2 neon"),
 };
 
@@ -16169,11 +16146,11 @@ static void gp__init_scratch(gp__arena *a, const gp__unit *u, gp__init_work *w)
 	w->centre = gp__take(a, u->M, u->Dz);
 	w->centre_t = gp__take(a, u->Dz, gp__padded(u->M));
 	w->median = gp__take(a, GP__MEDIAN_ROWS, 1);
-	w->row = (ptrdiff_t *)gp__take_bytes(a, (size_t)rows, sizeof(ptrdiff_t));
-	w->nearest = (ptrdiff_t *)gp__take_bytes(a, (size_t)rows, sizeof(ptrdiff_t));
-	w->count = (ptrdiff_t *)gp__take_bytes(a, (size_t)u->M, sizeof(ptrdiff_t));
+	w->row = GP__TAKE(a, ptrdiff_t, rows);
+	w->nearest = GP__TAKE(a, ptrdiff_t, rows);
+	w->count = GP__TAKE(a, ptrdiff_t, u->M);
 	if (u->patches.height) w->patches = gp__take(a, gp__candidates(u), u->Dz);
-	w->table = (const odvgp_real **)gp__take_bytes(a, (size_t)w->table_size, sizeof *w->table);
+	w->table = GP__TAKE(a, const odvgp_real *, w->table_size);
 	if (c->init.hyperparams == ODVGP_INIT_HYPER_ULAPANE) w->gaps = gp__take(a, u->Dz, 1 + m->T);
 	if (greedy) {
 		w->chosen = gp__take(a, sample, u->Dz);
@@ -17811,8 +17788,8 @@ static void gp__lbfgs_layout(gp__lbfgs *w, gp__arena *a, ptrdiff_t n, ptrdiff_t 
 	w->S = gp__take(a, memory, n);
 	w->Y = gp__take(a, memory, n);
 	GP__FOR(i, GP__COUNT(vectors)) *vectors[i] = gp__take(a, n, 1);
-	w->sy = (double *)gp__take_bytes(a, (size_t)memory, sizeof(double));
-	w->alpha = (double *)gp__take_bytes(a, (size_t)memory, sizeof(double));
+	w->sy = GP__TAKE(a, double, memory);
+	w->alpha = GP__TAKE(a, double, memory);
 }
 
 /*	A unit's sizes, before slots and nodes exist. */
@@ -17864,7 +17841,7 @@ static gp__unit *gp__unit_at(odvgp_model *m, int i)
 static void gp__unit_layout(gp__unit *u, gp__arena *a)
 {
 	u->scales = gp__take(a, 1, u->M_gamma);
-	u->columns = (ptrdiff_t *)gp__take_bytes(a, (size_t)u->M_gamma, sizeof(ptrdiff_t));
+	u->columns = GP__TAKE(a, ptrdiff_t, u->M_gamma);
 }
 
 /*	Sums over tiles, in one piece: moments, to which forward runs add; then gradient, statistics and
@@ -17875,8 +17852,8 @@ GP__NOINLINE void gp__sums_layout(odvgp_model *m, gp__arena *a)
 	gp__tape *t = &m->tape;
 	int levels = 0;
 	while (((ptrdiff_t)1 << levels) < m->cfg.shards) levels++;
-	t->own_info = (odvgp_info *)gp__take_bytes(a, 1, sizeof *t->own_info);
-	t->sums = (gp__sums *)gp__take_bytes(a, 1, sizeof *t->sums);
+	t->own_info = GP__TAKE(a, odvgp_info, 1);
+	t->sums = GP__TAKE(a, gp__sums, 1);
 	size_t from = a->used;
 	t->sum = a->base ? (odvgp_real *)(void *)(a->base + from) : NULL;
 	for (int i = 1; i <= t->nodes && t->node; i++) {
@@ -17906,8 +17883,8 @@ GP__NOINLINE void gp__tables_layout(odvgp_model *m, gp__arena *a, int nodes)
 {
 	const odvgp_config *c = &m->cfg;
 	gp__params *par = &m->par;
-	par->slot = (odvgp_slot *)gp__take_bytes(a, (size_t)par->slots + 1, sizeof *par->slot);
-	par->state = (gp__slot_state *)gp__take_bytes(a, (size_t)par->slots + 1, sizeof *par->state);
+	par->slot = GP__TAKE(a, odvgp_slot, par->slots + 1);
+	par->state = GP__TAKE(a, gp__slot_state, par->slots + 1);
 	if (par->slot) gp__slots_build(m);
 	int lbfgs = c->optim.kind == ODVGP_OPTIMIZER_LBFGS;
 	m->adam_count = lbfgs ? 0 : par->adam;
@@ -17917,7 +17894,7 @@ GP__NOINLINE void gp__tables_layout(odvgp_model *m, gp__arena *a, int nodes)
 	m->m1 = gp__take(a, m->adam_count, 1);
 	m->m2 = gp__take(a, m->adam_count, 1);
 	gp__lbfgs_layout(&m->lbfgs, a, lbfgs ? par->count : 0, lbfgs ? c->optim.lbfgs_memory : 0);
-	m->tape.node = (gp__node *)gp__take_bytes(a, (size_t)nodes + 1, sizeof *m->tape.node);
+	m->tape.node = GP__TAKE(a, gp__node, nodes + 1);
 }
 
 /*	Bytes that odvgp_init_data needs for a unit. Not inlined, which saves stack, as below. */
@@ -18101,8 +18078,8 @@ static odvgp_status gp__model_claim(
 {
 	if (!block) return gp__is_null(info, "block");
 	gp__arena_init(a, block, bytes);
-	odvgp_model *model = (odvgp_model *)gp__take_bytes(a, 1, sizeof *model);
-	gp__unit *unit = (gp__unit *)gp__take_bytes(a, (size_t)units, sizeof *unit);
+	odvgp_model *model = GP__TAKE(a, odvgp_model, 1);
+	gp__unit *unit = GP__TAKE(a, gp__unit, units);
 	if (a->bad) return gp__refuse(info, ODVGP_E_MEMORY, "block", gp__block_too_small);
 	*m = gp__model_start(model, unit, units);
 	return ODVGP_OK;
@@ -18176,8 +18153,8 @@ static odvgp_status gp__model_measure(odvgp_model *m, size_t *bytes, odvgp_info 
 {
 	gp__arena a;
 	gp__arena_init(&a, NULL, 0);
-	gp__take_bytes(&a, 1, sizeof *m);
-	gp__take_bytes(&a, (size_t)m->units, sizeof *m->unit);
+	(void)GP__TAKE(&a, odvgp_model, 1);
+	(void)GP__TAKE(&a, gp__unit, m->units);
 	gp__model_layout(m, &a);
 	if (m->par.bad)
 		return gp__refuse(info, ODVGP_E_SIZE, "slots", "the name of a parameter is too long");
