@@ -1795,6 +1795,10 @@ static odvgp_status gp__refuse(
 {
 	return gp__fail(info, status, what, -1, 0, sentence);
 }
+static odvgp_status gp__unsupported(odvgp_info *info, const char *what, const char *sentence)
+{
+	return gp__refuse(info, ODVGP_E_UNSUPPORTED, what, sentence);
+}
 static odvgp_status gp__is_null(odvgp_info *info, const char *what)
 {
 	return gp__refuse(info, ODVGP_E_ARG, what, "is NULL");
@@ -8466,8 +8470,7 @@ static odvgp_status gp__server_check(
 		return gp__refuse(
 				info, ODVGP_E_ARG, "block", "must stand at an address that a real can have");
 	if (!row)
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "isa",
-				"this machine or this build lacks the instruction set");
+		return gp__unsupported(info, "isa", "this machine or this build lacks the instruction set");
 	return ODVGP_OK;
 }
 
@@ -8868,6 +8871,12 @@ typedef struct {
 	uint64_t stamp; /* tape's clock at the last change */
 } gp__slot_state;
 
+/*	Memory used in turn: a borrower gives it back before the next takes it. */
+typedef struct {
+	odvgp_real *at;
+	int to; /* the borrower, or GP__NOBODY */
+} gp__loan;
+
 /*	Slots are numbered from 1; 0 is none. While a model is measured, slots are only counted: slot
 	and state are NULL. */
 typedef struct {
@@ -8880,16 +8889,10 @@ typedef struct {
 	int slots, positive_slots;
 	int bad;               /* a name did not fit */
 	const gp__unit *of;    /* whose slots are added; NULL: the likelihood's */
-	int lent;              /* who uses grad's memory: GP__GRADIENT, ... */
+	gp__loan lent;         /* grad's memory between evaluations: GP__LENT_... */
 	odvgp_slot *slot;      /* [slots + 1] */
 	gp__slot_state *state; /* [slots + 1] */
 } gp__params;
-
-/*	Memory used in turn: a borrower gives it back before the next takes it. */
-typedef struct {
-	odvgp_real *at;
-	int to; /* the borrower, or GP__NOBODY */
-} gp__loan;
 
 #define GP__MAX_IN 6
 
@@ -9100,7 +9103,8 @@ typedef struct {
 	ptrdiff_t forward_sums, all_sums;
 	odvgp_real *tree; /* shards' sums, one per level of a binary tree */
 	int purpose;
-	int again; /* second visit of the tiles, for the gradient: moments are not added again */
+	int again;      /* second visit of the tiles, for the gradient: moments are not added again */
+	int data_error; /* the last evaluation failed on its rows, not on the parameters */
 } gp__tape;
 
 #define GP__MODEL_MAGIC 0x4d56444fu /* "ODVM" */
@@ -9181,6 +9185,8 @@ struct odvgp_model {
 
 #define GP__EACH_UNIT(i, m) for (int i = 0; i < (m)->units; i++)
 #define GP__EACH_SLOT(s, m) for (int s = 1; s <= (m)->par.slots; s++)
+#define GP__EACH_VALUE(i, slot) \
+	for (ptrdiff_t i = (slot)->offset; i < (slot)->offset + (slot)->count; i++)
 
 /*	For code that handles one unit: a kernel's text, the predictor, q's optimum. */
 static gp__unit *gp__only_unit(const odvgp_model *m)
@@ -9283,9 +9289,6 @@ typedef struct gp__cov_part {
 	theta holds every trainable number. Positive numbers come first, unbounded as odvgp_set_bounds
 	defines; their values are kept beside theta. All other numbers are their own values. */
 
-/*	Users of the gradient's memory between evaluations. */
-enum { GP__GRADIENT, GP__LENT_OPTIMUM, GP__LENT_ALPHA, GP__LENT_BACKUP };
-
 /*	1 / (1 + e^t) for t >= 0: the distance to the nearer bound over high - low, to all digits. */
 static double gp__tail(double t)
 {
@@ -9359,6 +9362,14 @@ static void gp__slot_units(gp__params *p, int s, int power, int column)
 	p->state[s].column = column;
 }
 
+/*	Part of a slot's name: "layer0." */
+static void gp__put_part(gp__text *t, const char *word, ptrdiff_t number)
+{
+	gp__put(t, word);
+	gp__put_int(t, number);
+	gp__put(t, ".");
+}
+
 /*	Append a slot [a,b,c]; returns its number. The table is large enough: the layout counts
 	first. */
 static int gp__slot_add(
@@ -9374,16 +9385,9 @@ static int gp__slot_add(
 	gp__text t = {p->state[s].name, sizeof p->state[s].name, 0};
 	memset(slot, 0, sizeof *slot);
 	memset(&p->state[s], 0, sizeof p->state[s]);
-	if (p->of && p->of->model->cfg.layers > 1) {
-		gp__put(&t, "layer");
-		gp__put_int(&t, p->of->layer);
-		gp__put(&t, ".");
-	}
-	if (p->of && p->of->model->cfg.independent && gp__is_last(p->of) && !(kind & GP__OF_LAYER)) {
-		gp__put(&t, "unit");
-		gp__put_int(&t, p->of->number - p->of->layer);
-		gp__put(&t, ".");
-	}
+	if (p->of && p->of->model->cfg.layers > 1) gp__put_part(&t, "layer", p->of->layer);
+	if (p->of && p->of->model->cfg.independent && gp__is_last(p->of) && !(kind & GP__OF_LAYER))
+		gp__put_part(&t, "unit", p->of->number - p->of->layer);
 	gp__put(&t, name);
 	p->state[s].unit = p->of ? p->of->number : -1;
 	slot->name = p->state[s].name;
@@ -9402,22 +9406,9 @@ static int gp__slot_add(
 	return s;
 }
 
-/*	Lend the gradient's memory until gp__give_back. */
-static odvgp_real *gp__lend_gradient(gp__params *p, int to)
-{
-	ODVGP_ASSERT(p->lent == GP__GRADIENT);
-	p->lent = to;
-	return p->grad;
-}
-static void gp__give_back(gp__params *p, int from)
-{
-	ODVGP_ASSERT(p->lent == from);
-	(void)from; /* unused without assertions */
-	p->lent = GP__GRADIENT;
-}
-
-/*	Borrowers of model->kept and of model->nat_R. */
-enum { GP__NOBODY, GP__KEPT_BY_START, GP__KEPT_BY_LBFGS };
+/*	Borrowers of the gradient's memory, of model->kept and of model->nat_R. */
+enum { GP__NOBODY, GP__LENT_OPTIMUM, GP__LENT_ALPHA, GP__LENT_BACKUP };
+enum { GP__KEPT_BY_START = 1, GP__KEPT_BY_LBFGS };
 enum { GP__NAT_FROM_Q = 1, GP__NAT_OUTPUT, GP__NAT_GAMMA, GP__NAT_DIAGONAL, GP__NAT_OPTIMUM };
 
 static odvgp_real *gp__lend(gp__loan *loan, int to)
@@ -9490,7 +9481,7 @@ static double gp__add_priors(const gp__params *p, odvgp_real *grad)
 	double sum = 0, derivative;
 	for (int s = 1; s <= p->positive_slots; s++) {
 		if (p->state[s].prior == ODVGP_PRIOR_NONE) continue;
-		for (ptrdiff_t i = p->slot[s].offset; i < p->slot[s].offset + p->slot[s].count; i++) {
+		GP__EACH_VALUE(i, &p->slot[s]) {
 			sum += gp__log_prior(p, s, (double)p->value[i], &derivative);
 			if (grad) grad[i] -= (odvgp_real)derivative;
 		}
@@ -9566,10 +9557,15 @@ static void gp__set_positive(odvgp_model *m, ptrdiff_t i, double value)
 	m->par.theta[i] = gp__from_positive(&m->par, s, m->par.value[i]);
 }
 
+static const gp__likelihood *gp__lik_of(const odvgp_config *c)
+{
+	return &gp__likelihoods[c->lik.kind];
+}
+
 /*	y = f + Gaussian noise allows closed forms. */
 static int gp__has_noise(const odvgp_config *c)
 {
-	return (gp__likelihoods[c->lik.kind].flags & GP__LIK_GAUSSIAN) != 0;
+	return (gp__lik_of(c)->flags & GP__LIK_GAUSSIAN) != 0;
 }
 
 /*	No effect with other likelihoods. */
@@ -9577,7 +9573,7 @@ static void gp__set_noise(odvgp_model *m, double value)
 {
 	if (!gp__has_noise(&m->cfg)) return;
 	const odvgp_slot *slot = &m->par.slot[m->slot_lik_params];
-	GP__FOR(i, slot->count) gp__set_positive(m, slot->offset + i, value);
+	GP__EACH_VALUE(i, slot) gp__set_positive(m, i, value);
 }
 
 /*	Of all outputs. */
@@ -9712,7 +9708,7 @@ static void gp__bound_slot(odvgp_model *m, int s, odvgp_real low, odvgp_real hig
 	const odvgp_slot *slot = &m->par.slot[s];
 	m->par.state[s].low = low;
 	m->par.state[s].high = high;
-	for (ptrdiff_t i = slot->offset; i < slot->offset + slot->count; i++) {
+	GP__EACH_VALUE(i, slot) {
 		m->par.value[i] = gp__inside(&m->par, s, m->par.value[i]);
 		m->par.theta[i] = gp__from_positive(&m->par, s, m->par.value[i]);
 		if (i >= m->adam_count) continue;
@@ -11825,7 +11821,7 @@ static int gp__alpha_is_beta(const gp__unit *u)
 static void gp__build_lik(gp__unit *u)
 {
 	odvgp_model *m = u->model;
-	const gp__likelihood *lik = &gp__likelihoods[m->cfg.lik.kind];
+	const gp__likelihood *lik = gp__lik_of(&m->cfg);
 	if (!gp__is_top(u)) return;
 	if (m->lik_slots && !m->lik_params.id)
 		m->lik_params = gp__param_node(
@@ -12170,8 +12166,14 @@ static const gp__cov_part gp__cov_parts[] = {
 				GP__HAS_COLLAPSED | GP__HAS_PARTLY, gp__blocks_cov_head, gp__blocks_cov_tile,
 				gp__blocks_freeze}};
 
-static const gp__mean_part *gp__mean_part_of(odvgp_mean_part kind) { return &gp__mean_parts[kind]; }
-static const gp__cov_part *gp__cov_part_of(odvgp_cov_part kind) { return &gp__cov_parts[kind]; }
+static const gp__mean_part *gp__mean_part_of(const odvgp_config *c, ptrdiff_t layer)
+{
+	return &gp__mean_parts[c->layer[layer].mean_part];
+}
+static const gp__cov_part *gp__cov_part_of(const odvgp_config *c, ptrdiff_t layer)
+{
+	return &gp__cov_parts[c->layer[layer].cov_part];
+}
 
 /*	Whether the mean uses points of its own instead of q_mu. Only a second covariance block may
 	share them. */
@@ -12454,14 +12456,8 @@ static double gp__field_value(const gp__field *field, const odvgp_config *c)
 {
 	const void *at = (const unsigned char *)c + field->offset;
 	if (field->type == GP__FIELD_CHOICE) return gp__choice_get(at, field->bytes);
-	odvgp_real real;
-	ptrdiff_t size;
-	if (field->type == GP__FIELD_REAL) {
-		memcpy(&real, at, sizeof real);
-		return (double)real;
-	}
-	memcpy(&size, at, sizeof size);
-	return (double)size;
+	if (field->type == GP__FIELD_REAL) return (double)*(const odvgp_real *)at;
+	return (double)*(const ptrdiff_t *)at;
 }
 
 static int gp__field_in_layer(const gp__field *field)
@@ -12647,37 +12643,17 @@ static int gp__parse_real(gp__parser *p, odvgp_real *real)
 static int gp__parse_field(gp__parser *p, const gp__field *field, odvgp_config *c)
 {
 	void *at = (unsigned char *)c + field->offset;
-	const void *from;
-	const char *text;
-	int ok = 1, choice;
-	ptrdiff_t size;
-	odvgp_real real;
-	odvgp_schedule schedule;
-	uint64_t bits;
+	int choice;
 	switch (field->type) {
 	case GP__FIELD_CHOICE:
 		choice = gp__parse_choice(p, field->words);
 		return choice >= 0 && gp__choice_set(at, field->bytes, choice);
-	case GP__FIELD_REAL:
-		ok = gp__parse_real(p, &real);
-		from = &real;
-		break;
-	case GP__FIELD_SCHEDULE:
-		ok = gp__parse_schedule(p, &schedule);
-		from = &schedule;
-		break;
-	case GP__FIELD_BITS:
-		ok = gp__parse_bits(p, &bits);
-		from = &bits;
-		break;
-	case GP__FIELD_TEXT:
-		text = p->at;
-		from = &text;
-		break;
-	default: ok = gp__parse_size(p, &size); from = &size;
+	case GP__FIELD_REAL: return gp__parse_real(p, (odvgp_real *)at);
+	case GP__FIELD_SCHEDULE: return gp__parse_schedule(p, (odvgp_schedule *)at);
+	case GP__FIELD_BITS: return gp__parse_bits(p, (uint64_t *)at);
+	case GP__FIELD_TEXT: *(const char **)at = p->at; return 1;
+	default: return gp__parse_size(p, (ptrdiff_t *)at);
 	}
-	if (ok) memcpy(at, from, field->bytes);
-	return ok;
 }
 
 static odvgp_status gp__not_a_value(const gp__field *field, odvgp_info *info)
@@ -12831,7 +12807,7 @@ static odvgp_status gp__check_products(const odvgp_config *c, odvgp_info *info)
 			   Mg = (double)c->layer[l].M_gamma,
 			   D = (double)GP__MAX(c->layer[l].D, gp__inducing_columns(c, l)) *
 				   (c->independent ? P : 1);
-		double factor_v = gp__cov_part_of(c->layer[l].cov_part)->v_sqrt ? P * Mg * Mg : 0;
+		double factor_v = gp__cov_part_of(c, l)->v_sqrt ? P * Mg * Mg : 0;
 		all += P * M * M + factor_v + (P + D) * (M + Mg) + P * D;
 	}
 	if (all > (double)PTRDIFF_MAX / 256)
@@ -12867,15 +12843,14 @@ static odvgp_status gp__check_layers(const odvgp_config *c, odvgp_info *info)
 		return gp__fail(info, ODVGP_E_SIZE, "deep.samples", 0, (double)c->deep.samples,
 				"times N is too large");
 	if (c->layers > 1 && refused)
-		return gp__refuse(
-				info, ODVGP_E_UNSUPPORTED, refused, "exists only for models of one layer");
+		return gp__unsupported(info, refused, "exists only for models of one layer");
 	if (c->independent && c->objective != ODVGP_OBJECTIVE_ELBO)
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "independent", "needs the objective ELBO");
+		return gp__unsupported(info, "independent", "needs the objective ELBO");
 	if (gp__units_of(c) - c->layers >= GP__MOST_UNITS)
 		return gp__fail(info, ODVGP_E_SIZE, "P", (int)c->layers - 1, GP__MOST_UNITS,
 				"is the most for independent functions");
 	if (c->layers > 1 && c->optim.kind == ODVGP_OPTIMIZER_LBFGS && !c->deep.fixed_samples)
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "deep.fixed_samples",
+		return gp__unsupported(info, "deep.fixed_samples",
 				"must be 1 with L-BFGS, which needs the same bound in each step");
 	return ODVGP_OK;
 }
@@ -12889,7 +12864,7 @@ static ptrdiff_t gp__functions(const odvgp_config *c)
 /*	Whether functions and the likelihood's fields fit it. */
 static odvgp_status gp__check_likelihood(const odvgp_config *c, odvgp_info *info)
 {
-	const gp__likelihood *lik = &gp__likelihoods[c->lik.kind];
+	const gp__likelihood *lik = gp__lik_of(c);
 	ptrdiff_t P = gp__functions(c), classes = c->lik.classes;
 	int ordinal = c->lik.kind == ODVGP_LIKELIHOOD_ORDINAL,
 		several = !(lik->flags & GP__LIK_FACTORS), of_f = several && lik->flags & GP__LIK_CLASSES,
@@ -12921,32 +12896,31 @@ static odvgp_status gp__check_likelihood(const odvgp_config *c, odvgp_info *info
 				"is only for poisson, exponential and negative_binomial");
 	if (c->objective == ODVGP_OBJECTIVE_ELBO) return ODVGP_OK;
 	if (c->lik.missing)
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "lik.missing",
+		return gp__unsupported(info, "lik.missing",
 				"needs the objective ELBO: leave out rows with missing targets");
 	if (c->lik.noise_per_output && P > 1)
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "lik.noise_per_output",
+		return gp__unsupported(info, "lik.noise_per_output",
 				"needs the objective ELBO: other bounds have one noise");
 	if ((c->lik.weights || c->lik.known_noise) && c->objective == ODVGP_OBJECTIVE_TIGHT)
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "lik.weights or lik.known_noise",
+		return gp__unsupported(info, "lik.weights or lik.known_noise",
 				"does not go with the objective TIGHT: use COLLAPSED");
 	return ODVGP_OK;
 }
 
 static odvgp_status gp__check_objective(const odvgp_config *c, odvgp_info *info)
 {
-	int both = gp__mean_part_of(c->layer[0].mean_part)->objectives &
-			   gp__cov_part_of(c->layer[0].cov_part)->objectives,
+	int both = gp__mean_part_of(c, 0)->objectives & gp__cov_part_of(c, 0)->objectives,
 		ok = both >> c->objective & 1;
 	if (c->objective == ODVGP_OBJECTIVE_EXACT)
 		ok = ok && c->layer[0].M_gamma == 0 && c->layer[0].M == c->N;
 	if (!ok)
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "objective",
-				"is not there for this pair of mean and covariance part");
+		return gp__unsupported(
+				info, "objective", "is not there for this pair of mean and covariance part");
 	if (c->objective != ODVGP_OBJECTIVE_ELBO && c->optim.batch < c->N)
 		return gp__fail(info, ODVGP_E_UNSUPPORTED, "optim.batch", -1, (double)c->optim.batch,
 				"must cover all rows for this objective");
 	if (c->objective != ODVGP_OBJECTIVE_ELBO && !gp__has_noise(c))
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "objective", "needs the Gaussian likelihood");
+		return gp__unsupported(info, "objective", "needs the Gaussian likelihood");
 	return ODVGP_OK;
 }
 
@@ -12954,8 +12928,8 @@ static odvgp_status gp__check_lbfgs(const odvgp_config *c, odvgp_info *info)
 {
 	if (c->optim.kind != ODVGP_OPTIMIZER_LBFGS) return ODVGP_OK;
 	if (c->optim.natgrad && c->objective == ODVGP_OBJECTIVE_ELBO)
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "optim.natgrad",
-				"must be 0 with L-BFGS, which moves all slots itself");
+		return gp__unsupported(
+				info, "optim.natgrad", "must be 0 with L-BFGS, which moves all slots itself");
 	if (c->optim.batch < c->N)
 		return gp__fail(info, ODVGP_E_UNSUPPORTED, "optim.batch", -1, (double)c->optim.batch,
 				"must cover all rows: L-BFGS needs full batch");
@@ -12974,23 +12948,23 @@ static odvgp_status gp__check_member(const odvgp_config *c, odvgp_info *info)
 	if (s) return s;
 	if (c->objective != ODVGP_OBJECTIVE_ELBO) return gp__check_objective(c, info);
 	for (int l = 0; l < c->layers; l++) {
-		const gp__mean_part *part = gp__mean_part_of(c->layer[l].mean_part);
-		const gp__cov_part *cov = gp__cov_part_of(c->layer[l].cov_part);
+		const gp__mean_part *part = gp__mean_part_of(c, l);
+		const gp__cov_part *cov = gp__cov_part_of(c, l);
 		if (c->optim.natgrad && !gp__steps_of(part, cov, c->layer[l].M_gamma))
-			return gp__refuse(info, ODVGP_E_UNSUPPORTED, "optim.natgrad",
+			return gp__unsupported(info, "optim.natgrad",
 					"this pair of mean and covariance part has no natural step: set it to 0");
 		if (gp__parametrisation_of(c, l) == ODVGP_PARAMETRISATION_A_BETA && !part->has_a_beta)
-			return gp__refuse(info, ODVGP_E_UNSUPPORTED, "reproduce.parametrisation",
-					"A_BETA does not exist for this mean part");
+			return gp__unsupported(
+					info, "reproduce.parametrisation", "A_BETA does not exist for this mean part");
 	}
-	const gp__mean_part *mean = gp__mean_part_of(c->layer[0].mean_part);
+	const gp__mean_part *mean = gp__mean_part_of(c, 0);
 	if (c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM && (!c->optim.natgrad || !mean->gamma_steps))
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "optim.gamma_step",
+		return gp__unsupported(info, "optim.gamma_step",
 				"natural steps of gamma are for ORTH and HYBRID with natgrad = 1");
 	if (c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM &&
 			c->reproduce.gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED)
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "optim.gamma_step",
-				"natural steps of gamma need the slot to hold a itself");
+		return gp__unsupported(
+				info, "optim.gamma_step", "natural steps of gamma need the slot to hold a itself");
 	return ODVGP_OK;
 }
 
@@ -13002,15 +12976,14 @@ static odvgp_status gp__check_config(const odvgp_config *c, odvgp_info *info)
 	if ((s = gp__check_layers(c, info)) != ODVGP_OK) return s;
 	if ((s = gp__check_likelihood(c, info)) != ODVGP_OK) return s;
 	if (!gp__isa_find(c->isa))
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "isa",
-				"this machine or this build lacks the instruction set");
+		return gp__unsupported(info, "isa", "this machine or this build lacks the instruction set");
 	return gp__check_member(c, info);
 }
 
 /*	Slots of the positive or free parameters. Returns the first, or 0. */
 static int gp__likelihood_slots(odvgp_model *m, int positive, int *slots)
 {
-	const gp__likelihood *lik = &gp__likelihoods[m->cfg.lik.kind];
+	const gp__likelihood *lik = gp__lik_of(&m->cfg);
 	int before = m->par.slots, kind = positive ? GP__POSITIVE : 0;
 	m->par.of = NULL;
 	for (int k = 0; k < lik->params; k++) {
@@ -13192,7 +13165,7 @@ static int gp__grad_finite(const odvgp_model *m, const gp__wants_list *want)
 static void gp__clear_sums(odvgp_model *m, const gp__wants_list *want)
 {
 	memset(m->tape.sums, 0, sizeof *m->tape.sums);
-	ODVGP_ASSERT(m->par.lent == GP__GRADIENT);
+	ODVGP_ASSERT(m->par.lent.to == GP__NOBODY);
 	for (int s = 1; s <= m->par.slots && (want->grad || want->stats); s++)
 		if (gp__has_gradient(m, want, s))
 			gp__zero(m->par.grad + m->par.slot[s].offset, m->par.slot[s].count);
@@ -13264,12 +13237,12 @@ static odvgp_real gp__row_scale(const odvgp_model *m, ptrdiff_t n)
 	return (odvgp_real)m->cfg.N / (odvgp_real)(n * m->unit[m->units - 1].times);
 }
 
-static odvgp_status gp__visit_tile(odvgp_model *m, const gp__rows *rows, ptrdiff_t at, int back,
-		int *data_error, odvgp_info *info)
+static odvgp_status gp__visit_tile(
+		odvgp_model *m, const gp__rows *rows, ptrdiff_t at, int back, odvgp_info *info)
 {
 	gp__tape *t = &m->tape;
 	odvgp_status s = gp__tile_load(m, rows, at, GP__MIN(m->cfg.tile, rows->n - at), info);
-	*data_error = s != ODVGP_OK;
+	t->data_error = s != ODVGP_OK;
 	if (s || (s = gp__tape_forward_info(t, GP__TILE, info)) != ODVGP_OK || !back) return s;
 	gp__tape_zero(t, GP__TILE);
 	if (m->expect.id) t->node[m->expect.id].d[0] = -gp__row_scale(m, rows->n);
@@ -13278,8 +13251,8 @@ static odvgp_status gp__visit_tile(odvgp_model *m, const gp__rows *rows, ptrdiff
 }
 
 /*	Shard 0 adds to the existing sums, the others start at 0. */
-static odvgp_status gp__visit_shard(odvgp_model *m, const gp__rows *rows, ptrdiff_t shard, int back,
-		int *data_error, odvgp_info *info)
+static odvgp_status gp__visit_shard(
+		odvgp_model *m, const gp__rows *rows, ptrdiff_t shard, int back, odvgp_info *info)
 {
 	gp__tape *t = &m->tape;
 	odvgp_info *told = info ? info : t->own_info;
@@ -13288,7 +13261,7 @@ static odvgp_status gp__visit_shard(odvgp_model *m, const gp__rows *rows, ptrdif
 			  to = (shard + 1) * (tiles / S) + (shard + 1) * (tiles % S) / S;
 	if (shard > 0) gp__sums_clear(t, back);
 	for (ptrdiff_t k = from; k < to && !t->sums->status; k++)
-		t->sums->status = gp__visit_tile(m, rows, k * tile, back, data_error, told);
+		t->sums->status = gp__visit_tile(m, rows, k * tile, back, told);
 	if (t->sums->status) t->sums->row = told->row;
 	return t->sums->status;
 }
@@ -13297,12 +13270,12 @@ static odvgp_status gp__visit_shard(odvgp_model *m, const gp__rows *rows, ptrdif
 	they are added, nearest first, and the sum waits for its right neighbour. An error also adds all
 	waiting sums, so that no counts are lost. */
 static odvgp_status gp__visit_tiles(
-		odvgp_model *m, const gp__rows *rows, int back, int *data_error, odvgp_info *info)
+		odvgp_model *m, const gp__rows *rows, int back, odvgp_info *info)
 {
 	gp__tape *t = &m->tape;
 	GP__FOR(shard, m->cfg.shards) {
 		int level = 0;
-		odvgp_status s = gp__visit_shard(m, rows, shard, back, data_error, info);
+		odvgp_status s = gp__visit_shard(m, rows, shard, back, info);
 		for (; shard >> level & 1; level++) gp__sums_add(t, back, gp__tree_at(t, level));
 		for (; s && shard >> level; level++)
 			if (shard >> level & 1) gp__sums_add(t, back, gp__tree_at(t, level));
@@ -13315,12 +13288,12 @@ static odvgp_status gp__visit_tiles(
 /*	A bound that is not linear in sums over rows: run the tiles for the sums, the tail forward and
 	backward, then the tiles again for the gradient, a single one only backward. */
 static odvgp_status gp__visit_objective(
-		odvgp_model *m, const gp__rows *rows, int back, int *data_error, odvgp_info *info)
+		odvgp_model *m, const gp__rows *rows, int back, odvgp_info *info)
 {
 	gp__tape *t = &m->tape;
 	if (m->moments.id) gp__node_zero(t->node[m->moments.id].v, &t->node[m->moments.id]);
 	t->again = 0;
-	odvgp_status s = gp__visit_tiles(m, rows, 0, data_error, info);
+	odvgp_status s = gp__visit_tiles(m, rows, 0, info);
 	if (s || (s = gp__tape_forward_info(t, GP__TAIL, info)) != ODVGP_OK) return s;
 	t->sums->expected = (double)t->node[m->objective.id].v[0];
 	if (!back) return ODVGP_OK;
@@ -13331,20 +13304,19 @@ static odvgp_status gp__visit_objective(
 	gp__tape_reverse(t, GP__TAIL);
 	t->again = 1;
 	if (one) gp__tape_reverse(t, GP__TILE);
-	else s = gp__visit_tiles(m, rows, 1, data_error, info);
+	else s = gp__visit_tiles(m, rows, 1, info);
 	t->again = 0;
 	return s;
 }
 
-/*	*data_error tells bad data from parameters that cannot be evaluated. */
 static odvgp_status gp__evaluate(odvgp_model *m, const gp__rows *rows, gp__wants_list want,
-		odvgp_real *expected, odvgp_real *kl, int *data_error, odvgp_info *info)
+		odvgp_real *expected, odvgp_real *kl, odvgp_info *info)
 {
 	gp__tape *t = &m->tape;
 	odvgp_real scale = gp__row_scale(m, rows->n), divergence = 0;
 	int grads = want.grad || (want.stats && gp__any_natural_reads_gradient(m)),
 		whole = m->objective.id;
-	*data_error = 0;
+	t->data_error = 0;
 	if (whole && rows->n != m->cfg.N)
 		return gp__fail(info, ODVGP_E_ARG, "n", -1, (double)rows->n,
 				"a bound without q needs all rows at once");
@@ -13356,8 +13328,8 @@ static odvgp_status gp__evaluate(odvgp_model *m, const gp__rows *rows, gp__wants
 	s = gp__tape_forward_info(t, GP__HEAD, info);
 	if (s) return s;
 	gp__tape_zero(t, GP__HEAD);
-	s = whole ? gp__visit_objective(m, rows, grads, data_error, info)
-			  : gp__visit_tiles(m, rows, grads || want.stats, data_error, info);
+	s = whole ? gp__visit_objective(m, rows, grads, info)
+			  : gp__visit_tiles(m, rows, grads || want.stats, info);
 	t->events.variance_clamped += t->sums->clamped;
 	if (s) return s;
 	for (int i = 1; i <= t->nodes; i++) {
@@ -13465,11 +13437,10 @@ static int gp__absurd(const odvgp_model *m, double bound, double before)
 static odvgp_status gp__evaluate_good(odvgp_model *m, const gp__rows *rows, gp__wants_list want,
 		odvgp_status s, odvgp_real *expected, odvgp_real *kl, odvgp_info *info)
 {
-	int data_error;
 	odvgp_info said;
 	double bound = (double)*expected - (double)*kl;
 	gp__attempt before = gp__try_good(m);
-	odvgp_status again = gp__evaluate(m, rows, want, expected, kl, &data_error, &said);
+	odvgp_status again = gp__evaluate(m, rows, want, expected, kl, &said);
 	if (!again && (s || gp__absurd(m, bound, (double)*expected - (double)*kl))) {
 		gp__go_back(m);
 		if (m->state.step_scale >= GP__LEAST_SCALE) return ODVGP_OK;
@@ -13478,11 +13449,11 @@ static odvgp_status gp__evaluate_good(odvgp_model *m, const gp__rows *rows, gp__
 						   "falls past all sense after every step, however short");
 	}
 	gp__stay(m, &before);
-	if (again && data_error) { /* NaN in rows that the first attempt did not reach */
+	if (again && m->tape.data_error) { /* NaN in rows that the first attempt did not reach */
 		if (info) *info = said;
 		return again;
 	}
-	return s ? s : gp__evaluate(m, rows, want, expected, kl, &data_error, info);
+	return s ? s : gp__evaluate(m, rows, want, expected, kl, info);
 }
 
 /*	Evaluate before a step; if that fails or, while `stepping` with Adam, gives an implausibly low
@@ -13490,11 +13461,11 @@ static odvgp_status gp__evaluate_good(odvgp_model *m, const gp__rows *rows, gp__
 static odvgp_status gp__evaluate_safely(odvgp_model *m, const gp__rows *rows, gp__wants_list want,
 		int stepping, odvgp_real *expected, odvgp_real *kl, odvgp_info *info)
 {
-	int data_error, absurd = 0;
+	int absurd = 0;
 	*expected = *kl = 0;
-	odvgp_status s = gp__evaluate(m, rows, want, expected, kl, &data_error, info);
+	odvgp_status s = gp__evaluate(m, rows, want, expected, kl, info);
 	if (!s) absurd = stepping && gp__absurd(m, (double)*expected - (double)*kl, m->state.good_elbo);
-	if (((s && !data_error) || absurd) && m->state.good_valid)
+	if (((s && !m->tape.data_error) || absurd) && m->state.good_valid)
 		s = gp__evaluate_good(m, rows, want, s, expected, kl, info);
 	if (s) return s;
 	gp__copy(m->good, m->par.theta, m->par.count);
@@ -13568,9 +13539,8 @@ static odvgp_status gp__elbo_now(odvgp_model *m, const odvgp_real *X, const odvg
 	odvgp_real expected, divergence;
 	gp__rows rows = gp__rows_plain(X, Y, n);
 	gp__wants_list want = {grad != NULL, 0, 1, GP__FOR_BOUND};
-	int data_error;
 	/* gp__evaluate_safely may change the parameters */
-	odvgp_status s = gp__evaluate(m, &rows, want, &expected, &divergence, &data_error, info);
+	odvgp_status s = gp__evaluate(m, &rows, want, &expected, &divergence, info);
 	if (s) return s;
 	*elbo = expected - divergence;
 	if (kl) *kl = divergence;
@@ -13594,7 +13564,7 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
 {
 	odvgp_status s = gp__rows_check(m, X, Y, n, info);
 	if (s) return s;
-	if (m->units > 1) return gp__refuse(info, ODVGP_E_UNSUPPORTED, "model", gp__one_layer_only);
+	if (m->units > 1) return gp__unsupported(info, "model", gp__one_layer_only);
 	gp__unit *u = gp__only_unit(m);
 	ptrdiff_t *columns = u->columns;
 	if (!elbo || !idx || count < 1 || count > m->cfg.layer[0].M_gamma)
@@ -13656,8 +13626,7 @@ static ptrdiff_t gp__predictor_sizes(const gp__unit *u, gp__predictor *p)
 		p->F = (int32_t)u->model->F;
 		p->T = (int32_t)u->model->T;
 		p->mixed = (int32_t)gp__is_mixed(u);
-		p->lik_params =
-				(int32_t)gp__lik_all_numbers(&gp__likelihoods[c->lik.kind], u->model->levels);
+		p->lik_params = (int32_t)gp__lik_all_numbers(gp__lik_of(c), u->model->levels);
 		p->weights = (int32_t)u->model->y.weights;
 		p->scale = (int32_t)u->model->y.scale;
 		p->nodes = (int32_t)u->model->tape.lik_nodes;
@@ -13698,10 +13667,10 @@ static odvgp_status gp__scales_check(const odvgp_model *m, const odvgp_scales *s
 		int positive;
 	} list[] = {{"x_mean", s->x_mean, D, 0}, {"x_scale", s->x_scale, D, 1},
 			{"y_mean", s->y_mean, T, 0}, {"y_scale", s->y_scale, T, 1}};
-	int scalable = gp__likelihoods[m->cfg.lik.kind].flags & GP__LIK_SCALABLE;
+	int scalable = gp__lik_of(&m->cfg)->flags & GP__LIK_SCALABLE;
 	if ((s->y_mean || s->y_scale) && !scalable)
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "y_mean or y_scale",
-				"targets of this likelihood have no scale");
+		return gp__unsupported(
+				info, "y_mean or y_scale", "targets of this likelihood have no scale");
 	GP__FOR(k, GP__COUNT(list))
 		for (ptrdiff_t i = 0; list[k].x && i < list[k].n; i++)
 			if (!(list[k].x[i] - list[k].x[i] == 0) || (list[k].positive && !(list[k].x[i] > 0)))
@@ -13821,12 +13790,12 @@ static odvgp_status gp__predictor_prepare(odvgp_model *m, odvgp_info *info)
 		gp__unit *u = &m->unit[i];
 		ptrdiff_t F = u->M + (gp__is_joint(u) ? u->M_gamma : 0),
 				  beside = gp__has_own_mean(u) && !u->a.id ? u->P * u->M_gamma : 0;
-		odvgp_real *alpha = gp__lend_gradient(&m->par, GP__LENT_ALPHA);
+		odvgp_real *alpha = gp__lend(&m->par.lent, GP__LENT_ALPHA);
 		gp__predictor_alpha(u, alpha);
 		if (!gp__finite(alpha, u->P * F + beside))
 			s = gp__refuse(
 					info, ODVGP_E_NAN, "model", "the coefficients of its predictor are not finite");
-		gp__give_back(&m->par, GP__LENT_ALPHA);
+		gp__end_loan(&m->par.lent, GP__LENT_ALPHA);
 	}
 	return s;
 }
@@ -13838,7 +13807,7 @@ static void gp__predictor_write_unit(gp__unit *u, const gp__predictor *p, gp__vi
 	const gp__node *node = m->tape.node;
 	const odvgp_slot *A = &m->par.slot[u->slot_mean_A], *b = &m->par.slot[u->slot_mean_b];
 	const gp__ref sets[2] = {u->Z_beta, u->Z_gamma};
-	odvgp_real *alpha = gp__lend_gradient(&m->par, GP__LENT_ALPHA);
+	odvgp_real *alpha = gp__lend(&m->par.lent, GP__LENT_ALPHA);
 	int joint = gp__is_joint(u), own = gp__has_own_mean(u);
 	ptrdiff_t P = u->P, F = u->M + (joint ? u->M_gamma : 0);
 	gp__predictor_alpha(u, alpha);
@@ -13852,7 +13821,7 @@ static void gp__predictor_write_unit(gp__unit *u, const gp__predictor *p, gp__vi
 	if (u->slot_mean_b) gp__copy(v.b, gp__slot_value(&m->par, b), b->count);
 	if (u->patch_weights.id)
 		gp__copy(v.weights, gp__node_value(u, u->patch_weights), u->patch_weights.cols);
-	gp__give_back(&m->par, GP__LENT_ALPHA);
+	gp__end_loan(&m->par.lent, GP__LENT_ALPHA);
 }
 
 /*	The predictor of the layer whose first unit is u, after gp__predictor_prepare. */
@@ -13993,7 +13962,7 @@ static odvgp_status gp__nat_try(gp__unit *u, const gp__block *block, ptrdiff_t p
 /*	A slot's new value waits in its gradient's memory: Adam does not move slots of natural steps. */
 static odvgp_real *gp__nat_staged(const odvgp_model *m, gp__ref param)
 {
-	ODVGP_ASSERT(m->par.lent == GP__GRADIENT);
+	ODVGP_ASSERT(m->par.lent.to == GP__NOBODY);
 	return m->tape.node[param.id].d;
 }
 
@@ -14187,8 +14156,7 @@ static double gp__nat_gamma_look(odvgp_model *m, const gp__rows *rows)
 {
 	gp__wants_list want = {0, 0, 0, GP__FOR_BOUND};
 	odvgp_real expected, kl;
-	int data_error;
-	odvgp_status s = gp__evaluate(m, rows, want, &expected, &kl, &data_error, NULL);
+	odvgp_status s = gp__evaluate(m, rows, want, &expected, &kl, NULL);
 	return s ? -HUGE_VAL : (double)expected - (double)kl;
 }
 
@@ -14501,8 +14469,7 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, c
 	if (s) return s;
 	if (!(tau > 0 && tau <= 1))
 		return gp__fail(info, ODVGP_E_ARG, "tau", -1, (double)tau, "must be in (0, 1]");
-	if (!gp__has_natural(m))
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "model", "has no natural step");
+	if (!gp__has_natural(m)) return gp__unsupported(info, "model", "has no natural step");
 	gp__all_columns(m);
 	gp__rows rows = gp__rows_plain(X, Y, n);
 	gp__wants_list want = {0, 1, 0, GP__FOR_BOUND};
@@ -14834,13 +14801,12 @@ static odvgp_status gp__fit_mean(gp__unit *u, gp__fit *f, odvgp_real s, odvgp_in
 /*	Stage the optimum in a copy of theta, in the gradient's memory, which the caller returns. */
 static void gp__fit_stage(odvgp_model *m)
 {
-	gp__copy(gp__lend_gradient(&m->par, GP__LENT_OPTIMUM), m->par.theta, m->par.count);
+	gp__copy(gp__lend(&m->par.lent, GP__LENT_OPTIMUM), m->par.theta, m->par.count);
 }
 
 static odvgp_real *gp__fit_slot(odvgp_model *m, int slot)
 {
-	ODVGP_ASSERT(m->par.lent == GP__LENT_OPTIMUM);
-	return m->par.grad + m->par.slot[slot].offset;
+	return gp__lent(&m->par.lent, GP__LENT_OPTIMUM) + m->par.slot[slot].offset;
 }
 
 /*	Stage block b's mean in its slot's coordinates. */
@@ -14998,16 +14964,14 @@ static odvgp_status gp__fit_check(const gp__unit *u, odvgp_info *info)
 {
 	int kind = u->cov_part->optimum, steps = gp__optima[kind].steps;
 	if (u->mean_part->optimum != GP__OPTIMUM_WEIGHTS)
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "mean_part", "has no optimum here");
-	if (kind == GP__NO_OPTIMUM)
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "cov_part", "has no optimum here");
+		return gp__unsupported(info, "mean_part", "has no optimum here");
+	if (kind == GP__NO_OPTIMUM) return gp__unsupported(info, "cov_part", "has no optimum here");
 	if ((u->steps & steps) != steps)
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "cov_part",
-				"DIAGONAL has an optimum here only with O(M)'s mean");
+		return gp__unsupported(
+				info, "cov_part", "DIAGONAL has an optimum here only with O(M)'s mean");
 	if (u->shift.id && gp__fit_held(u->model, gp__fit_beta_slot(u)) &&
 			!gp__fit_held(u->model, gp__fit_gamma_slot(u)))
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "q_mu",
-				"must not be frozen for HYBRID's optimum of a_gamma");
+		return gp__unsupported(info, "q_mu", "must not be frozen for HYBRID's optimum of a_gamma");
 	return ODVGP_OK;
 }
 
@@ -15042,8 +15006,7 @@ static odvgp_status gp__fit_exact(
 	gp__rows rows = gp__rows_plain(X, Y, m->cfg.N);
 	gp__wants_list want = {0, 0, 0, 0};
 	odvgp_real expected, kl;
-	int data_error;
-	odvgp_status s = gp__evaluate(m, &rows, want, &expected, &kl, &data_error, info);
+	odvgp_status s = gp__evaluate(m, &rows, want, &expected, &kl, info);
 	if (s) return s;
 	gp__fit_stage(m);
 	const gp__node *bound = &m->tape.node[m->objective.id];
@@ -15056,7 +15019,7 @@ static odvgp_status gp__fit_exact(
 	gp__copy(m->tape.node[u->Z_beta.id].v, X, N * u->D);
 	gp__touch(m, u->slot_Z_beta);
 	gp__fit_take(u);
-	gp__give_back(&m->par, GP__LENT_OPTIMUM);
+	gp__end_loan(&m->par.lent, GP__LENT_OPTIMUM);
 	return ODVGP_OK;
 }
 
@@ -15127,7 +15090,7 @@ static odvgp_status gp__fit_best(gp__unit *u, const odvgp_real *X, const odvgp_r
 	}
 	if (!s) s = gp__fit_outputs(u, &f, 1, info);
 	if (!s) gp__fit_take(u);
-	gp__give_back(&m->par, GP__LENT_OPTIMUM);
+	gp__end_loan(&m->par.lent, GP__LENT_OPTIMUM);
 	return s;
 }
 
@@ -15136,11 +15099,11 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const od
 {
 	odvgp_status s = gp__all_rows_check(m, X, Y, info);
 	if (s) return s;
-	if (m->units > 1) return gp__refuse(info, ODVGP_E_UNSUPPORTED, "model", gp__one_layer_only);
-	if (m->slot_mixing) return gp__refuse(info, ODVGP_E_UNSUPPORTED, "functions", gp__no_optimum);
+	if (m->units > 1) return gp__unsupported(info, "model", gp__one_layer_only);
+	if (m->slot_mixing) return gp__unsupported(info, "functions", gp__no_optimum);
 	if (!gp__has_noise(&m->cfg))
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "likelihood",
-				"must be Gaussian for an optimum in closed form");
+		return gp__unsupported(
+				info, "likelihood", "must be Gaussian for an optimum in closed form");
 	gp__unit *u = gp__only_unit(m);
 	odvgp_events events = m->tape.events;
 	gp__keep_jitters(m);
@@ -15226,7 +15189,7 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
 	if (!upper) return gp__is_null(info, "upper");
 	if (!gp__has_noise(&m->cfg) || m->cfg.objective >= ODVGP_OBJECTIVE_PARTLY || m->levels > 1 ||
 			m->units > 1 || m->slot_mixing)
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "model", "has no upper bound of this kind");
+		return gp__unsupported(info, "model", "has no upper bound of this kind");
 	odvgp_events events = m->tape.events;
 	gp__keep_jitters(m);
 	return gp__fit_end(m, gp__fit_bounds(m, X, Y, work, bytes, upper, lower, info), &events);
@@ -15693,10 +15656,8 @@ static void gp__lbfgs_gradient(const odvgp_model *m, odvgp_real *g)
 static odvgp_status gp__lbfgs_evaluate(
 		gp__lbfgs_job *job, double *loss, odvgp_real *g, odvgp_info *info)
 {
-	int data_error;
 	gp__wants_list want = {1, 0, 0, GP__FOR_BOUND};
-	odvgp_status s =
-			gp__evaluate(job->m, job->rows, want, &job->expected, &job->kl, &data_error, info);
+	odvgp_status s = gp__evaluate(job->m, job->rows, want, &job->expected, &job->kl, info);
 	if (s) return s;
 	gp__lbfgs_gradient(job->m, g);
 	if (!gp__finite(g, job->m->lbfgs.n))
@@ -15870,8 +15831,7 @@ static void gp__natural_back(odvgp_model *m)
 	GP__EACH_SLOT(s, m) {
 		const odvgp_slot *slot = &m->par.slot[s];
 		if (!slot->natgrad) continue;
-		for (ptrdiff_t i = slot->offset; i < slot->offset + slot->count; i++)
-			gp__set_theta(m, s, i, m->good[i]);
+		GP__EACH_VALUE(i, slot) gp__set_theta(m, s, i, m->good[i]);
 		gp__touch(m, s);
 	}
 }
@@ -15900,7 +15860,6 @@ static odvgp_status gp__step_watched(odvgp_model *m, const gp__rows *rows, gp__w
 	odvgp_real expected, kl;
 	odvgp_events events = m->tape.events;
 	uint64_t nat_steps = m->state.nat_steps;
-	int data_error;
 	gp__keep_jitters(m);
 	if (gp__nat_step(m, tau)) return ODVGP_OK;
 	for (int looks = 1; curved || rows->n >= m->cfg.N; looks++) {
@@ -15909,7 +15868,7 @@ static odvgp_status gp__step_watched(odvgp_model *m, const gp__rows *rows, gp__w
 		m->tape.events.step_shortened++;
 		gp__natural_back(m);
 		++*evaluations;
-		odvgp_status s = gp__evaluate(m, rows, want, &expected, &kl, &data_error, info);
+		odvgp_status s = gp__evaluate(m, rows, want, &expected, &kl, info);
 		if (s) {
 			gp__restore_jitters(m);
 			m->tape.events = events;
@@ -17307,7 +17266,7 @@ ODVGP_API odvgp_status odvgp_init_data(
 	if ((s = gp__targets_check(&m->y, Y, m->cfg.N, 0, info))) return s;
 	uint64_t nat_valid = m->state.nat_valid, lbfgs_valid = m->state.lbfgs_valid,
 			 fitted = m->state.fitted;
-	odvgp_real *theta_before = gp__lend_gradient(&m->par, GP__LENT_BACKUP);
+	odvgp_real *theta_before = gp__lend(&m->par.lent, GP__LENT_BACKUP);
 	gp__copy(theta_before, m->par.theta, m->par.count);
 	odvgp_real *value_before = gp__lend(&m->kept, GP__KEPT_BY_START);
 	gp__copy(value_before, m->par.value, m->par.positive);
@@ -17322,7 +17281,7 @@ ODVGP_API odvgp_status odvgp_init_data(
 	gp__touch_all(m);
 	s = gp__noise_floor_check(m, variance, info);
 	if (!s) s = odvgp_init_q(m, info);
-	gp__give_back(&m->par, GP__LENT_BACKUP);
+	gp__end_loan(&m->par.lent, GP__LENT_BACKUP);
 	gp__end_loan(&m->kept, GP__KEPT_BY_START);
 	if (!s) {
 		gp__init_noise_floor(m, variance);
@@ -17388,9 +17347,7 @@ static void gp__kernel_slots(gp__unit *u)
 			if (!count[k]) continue;
 			char name[GP__SLOT_NAME];
 			gp__text t = {name, sizeof name, 0};
-			gp__put(&t, "kernel.");
-			gp__put_int(&t, (ptrdiff_t)i);
-			gp__put(&t, ".");
+			gp__put_part(&t, "kernel.", (ptrdiff_t)i);
 			gp__put(&t, ends[k]);
 			par->bad |= t.used >= t.size;
 			int slot = gp__slot_add(par, name, GP__POSITIVE, 1, (ptrdiff_t)count[k], 1, 1);
@@ -17673,7 +17630,7 @@ static void gp__tape_start(odvgp_model *m, gp__arena *a)
 	t->tile = c->tile;
 	t->tasks = gp__tasks(&c->threads);
 	t->keep = (size_t)c->kernel_cache_bytes;
-	t->likelihood = &gp__likelihoods[c->lik.kind];
+	t->likelihood = gp__lik_of(c);
 	t->classes = m->classes;
 	t->lik_nodes = gp__has_noise(c) ? 0 : c->lik.nodes;
 	t->weights = m->y.weights;
@@ -17808,8 +17765,8 @@ static void gp__unit_config(gp__unit *u, odvgp_model *m, int number)
 	u->P = gp__unit_outputs(c, layer);
 	u->M = c->layer[layer].M;
 	u->M_gamma = c->layer[layer].M_gamma;
-	u->mean_part = gp__mean_part_of(c->layer[layer].mean_part);
-	u->cov_part = gp__cov_part_of(c->layer[layer].cov_part);
+	u->mean_part = gp__mean_part_of(c, layer);
+	u->cov_part = gp__cov_part_of(c, layer);
 	u->steps = c->objective == ODVGP_OBJECTIVE_ELBO
 					   ? gp__steps_of(u->mean_part, u->cov_part, u->M_gamma)
 					   : 0;
@@ -17860,7 +17817,7 @@ GP__NOINLINE void gp__sums_layout(odvgp_model *m, gp__arena *a)
 		if (gp__ops[nd->op].stores == GP__STORES_MOMENTS) nd->v = gp__take(a, nd->rows, nd->cols);
 	}
 	t->forward_sums = (ptrdiff_t)((a->used - from) / sizeof(odvgp_real));
-	m->par.grad = gp__take(a, m->par.count, 1);
+	m->par.grad = m->par.lent.at = gp__take(a, m->par.count, 1);
 	for (int i = 1; i <= t->nodes && t->node; i++) {
 		gp__node *nd = &t->node[i];
 		int stats = gp__ops[nd->op].stores == GP__STORES_STATS,
@@ -17963,8 +17920,8 @@ static ptrdiff_t gp__default_tile(odvgp_model *m)
 		gp__patches p = gp__patches_of(&m->cfg, l);
 		most = gp__tile_rows(most, &p);
 	}
-	for (ptrdiff_t tile = most; tile >= 64 && m->cfg.layer[0].M_gamma > 0 &&
-								!gp__mean_part_of(m->cfg.layer[0].mean_part)->v_mu;
+	for (ptrdiff_t tile = most;
+			tile >= 64 && m->cfg.layer[0].M_gamma > 0 && !gp__mean_part_of(&m->cfg, 0)->v_mu;
 			tile /= 2) {
 		int fits = 1;
 		GP__EACH_UNIT(i, m) {
@@ -18029,13 +17986,12 @@ static void gp__settle_config(odvgp_config *c)
 	for (int l = 0; l < c->layers; l++) {
 		c->layer[l].kernel = NULL;
 		if (c->layer[l].M_gamma == 0) { /* no block of gamma is left */
-			c->layer[l].mean_part = gp__mean_part_of(c->layer[l].mean_part)->without_gamma;
-			c->layer[l].cov_part = gp__cov_part_of(c->layer[l].cov_part)->without_gamma;
+			c->layer[l].mean_part = gp__mean_part_of(c, l)->without_gamma;
+			c->layer[l].cov_part = gp__cov_part_of(c, l)->without_gamma;
 			/* there is no q(v) to keep */
 			if (c->objective == ODVGP_OBJECTIVE_PARTLY) c->objective = ODVGP_OBJECTIVE_COLLAPSED;
 		}
-		if (!gp__mean_part_of(c->layer[l].mean_part)->gamma &&
-				!gp__cov_part_of(c->layer[l].cov_part)->v_sqrt)
+		if (!gp__mean_part_of(c, l)->gamma && !gp__cov_part_of(c, l)->v_sqrt)
 			c->layer[l].M_gamma = 0;
 		M_gamma = GP__MAX(M_gamma, c->layer[l].M_gamma);
 	}
@@ -18051,10 +18007,10 @@ static void gp__settle(odvgp_model *m)
 	gp__settle_config(&m->cfg);
 	m->F = gp__functions(&m->cfg);
 	m->units = (int)gp__units_of(&m->cfg);
-	m->T = gp__lik_targets(&gp__likelihoods[m->cfg.lik.kind], m->F);
-	m->classes = gp__classes(&gp__likelihoods[m->cfg.lik.kind], m->F, m->cfg.lik.classes);
+	m->y.lik = gp__lik_of(&m->cfg);
+	m->T = gp__lik_targets(m->y.lik, m->F);
+	m->classes = gp__classes(m->y.lik, m->F, m->cfg.lik.classes);
 	m->levels = !gp__has_noise(&m->cfg) ? m->classes : m->cfg.lik.noise_per_output ? m->T : 1;
-	m->y.lik = &gp__likelihoods[m->cfg.lik.kind];
 	m->y.T = m->T;
 	m->y.classes = m->classes;
 	m->y.missing = m->cfg.lik.missing;
@@ -18176,13 +18132,13 @@ ODVGP_API odvgp_status odvgp_model_size(const odvgp_config *config, size_t *byte
 /*	The starting values in its table, and the config's noise, if given. */
 static void gp__start_likelihood(odvgp_model *m)
 {
-	const gp__likelihood *lik = &gp__likelihoods[m->cfg.lik.kind];
+	const gp__likelihood *lik = gp__lik_of(&m->cfg);
 	int positive = m->slot_lik_params, others = m->slot_lik_free_params;
 	for (int k = 0; k < lik->params; k++) {
 		const gp__lik_param *par = &lik->param[k];
 		if (!gp__lik_count(par, m->levels)) continue; /* no slot */
 		const odvgp_slot *slot = &m->par.slot[par->positive ? positive++ : others++];
-		for (ptrdiff_t i = slot->offset; i < slot->offset + slot->count; i++)
+		GP__EACH_VALUE(i, slot)
 			if (par->positive) gp__set_positive(m, i, par->start);
 			else m->par.theta[i] = (odvgp_real)par->start;
 	}
@@ -18219,9 +18175,8 @@ static odvgp_status gp__model_place(odvgp_model *m, gp__arena *a, size_t bytes, 
 
 static void gp__start_patches(gp__unit *u)
 {
-	const odvgp_slot *slot = &u->model->par.slot[u->slot_patch_weights];
-	for (ptrdiff_t i = 0; u->slot_patch_weights && i < slot->count; i++)
-		u->model->par.theta[slot->offset + i] = 1;
+	if (!u->slot_patch_weights) return;
+	GP__EACH_VALUE(i, &u->model->par.slot[u->slot_patch_weights]) u->model->par.theta[i] = 1;
 }
 
 /*	Function f is process f modulo P. */
@@ -18302,13 +18257,12 @@ static int gp__warm_fits_q(const odvgp_model *m)
 /*	Whether the model can take a warm start. With the ELBO q must fit the noise that it finds. */
 static odvgp_status gp__warm_check(const odvgp_model *m, odvgp_info *info)
 {
-	if (m->units > 1) return gp__refuse(info, ODVGP_E_UNSUPPORTED, "model", gp__one_layer_only);
+	if (m->units > 1) return gp__unsupported(info, "model", gp__one_layer_only);
 	if (gp__is_pseudo(m)) return ODVGP_OK;
 	if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT)
-		return gp__refuse(
-				info, ODVGP_E_UNSUPPORTED, "objective", "EXACT has no inducing points to place");
+		return gp__unsupported(info, "objective", "EXACT has no inducing points to place");
 	if (m->cfg.lik.missing)
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "lik.missing",
+		return gp__unsupported(info, "lik.missing",
 				"a warm start takes no missing targets: set it to 0 and leave out their rows");
 	return gp__warm_fits_q(m) ? gp__fit_check(gp__only_unit(m), info) : ODVGP_OK;
 }
@@ -18740,7 +18694,7 @@ static void gp__file_unit_head(gp__file *f, gp__unit *u)
 /*	Functions, targets, and the parameters' names and counts. */
 static void gp__file_likelihood(gp__file *f, const odvgp_model *m)
 {
-	const gp__likelihood *lik = &gp__likelihoods[m->cfg.lik.kind];
+	const gp__likelihood *lik = gp__lik_of(&m->cfg);
 	gp__file_known(f, (uint64_t)m->F, 8);
 	gp__file_known(f, (uint64_t)m->T, 8);
 	gp__file_known(f, (uint64_t)lik->params, 4);
@@ -19081,12 +19035,9 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
 		m->magic = 0;
 		return gp__bad_file(info, "its parameters or its state are not valid");
 	}
-	uint64_t nat_valid = m->state.nat_valid, fitted = m->state.fitted,
-			 lbfgs_valid = m->state.lbfgs_valid;
+	gp__state state = m->state; /* of which touching invalidates parts */
 	gp__touch_all(m);
-	m->state.nat_valid = nat_valid;
-	m->state.fitted = fitted;
-	m->state.lbfgs_valid = lbfgs_valid;
+	m->state = state;
 	*model = m;
 	return ODVGP_OK;
 }
