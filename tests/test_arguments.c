@@ -501,15 +501,18 @@ TEST(names_of_slots_are_not_cut)
 {
 	static const char *const longest = "kernel.31.lengthscale", *const longer =
 																		"kernel.310.lengthscale";
+	static odvgp_model model;
+	static gp__unit unit;
 	gp__params p;
 	odvgp_slot slot[4];
 	gp__slot_state state[4];
 	memset(&p, 0, sizeof p);
-	p.slot = slot, p.state = state;
-	p.layers = 8, p.layer = 7;
+	p.slot = slot, p.state = state, p.of = &unit;
+	model.cfg.layers = 8, model.cfg.independent = 1;
+	unit.model = &model, unit.layer = 7, unit.number = 7 + GP__MOST_UNITS - 1;
 	gp__slot_add(&p, "kernel.0.lengthscale", 0, 1, 1, 1, 1);
 	gp__slot_add(&p, longest, 0, 1, 2, 1, 1);
-	CHECK(!strcmp(slot[2].name, "layer7.kernel.31.lengthscale"));
+	CHECK(!strcmp(slot[2].name, "layer7.unit999.kernel.31.lengthscale"));
 	CHECK(gp__slot_index(&p, slot[2].name) == 2 && !p.bad);
 	gp__slot_add(&p, longer, 0, 1, 3, 1, 1);
 	CHECK(p.bad);
