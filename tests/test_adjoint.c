@@ -1097,9 +1097,9 @@ TEST(minus_product_in_place)
 		node_of(b.node[0])->d = dW[where];
 		node_of(b.node[1])->d = dA[where];
 		give_model(&model);
-		nd = node_of(where ? add_node(GP__MINUS_PRODUCT, GP__MINUS_WHOLE, GP__HEAD, M, N, k,
-									 b.node[0], b.node[1], gp__none)
-						   : gp__minus_in_place(&b.unit, GP__HEAD, k, b.node[0], b.node[1], N));
+		const gp__ref in[3] = {k, b.node[0], b.node[1]};
+		nd = node_of(gp__node_add(&b.t, &b.unit, GP__MINUS_PRODUCT, GP__MINUS_WHOLE, GP__HEAD, M, N,
+				in, 3, where ? gp__none : k));
 		if (where) nd->v = Y, nd->d = dY;
 		else CHECK(nd->v == K[0] && nd->d == dK[0]);
 		nd->needs_grad = 1;
