@@ -1182,11 +1182,12 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
 	odvgp_rising. Pseudo-targets of f: y itself (STUDENTT, LAPLACE, HETEROSCEDASTIC); -1 to 1 for
 	classes, for several functions one against the rest; log(y + 1/2) (POISSON, NEGATIVE_BINOMIAL,
 	GAMMA; minus that for EXPONENTIAL), less log of the exposure; Phi^-1(y) (BETA). Rows with a
-	missing target do not count.
+	missing target do not count. Mixed functions: the same with the least-squares solution g of
+	f = "mixing" g, and where q_mu and q_sqrt are whitened, q from that regression.
 		settings   NULL: the defaults
 		X [N,D], Y [N,T]    work  odvgp_warm_start_size bytes, at any address
 	Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (objective EXACT, several
-			 layers, mixed functions; with the Gaussian also missing targets and a q that
+			 layers, independent functions; with the Gaussian also missing targets and a q that
 			 odvgp_fit_q refuses). On an error the model is unchanged
 	Cost     O(iterations rows M^2), with the Gaussian also that of odvgp_fit_q
 	odvgp_warm_start_size   0: too large, or refused */
@@ -7106,34 +7107,33 @@ static ptrdiff_t gp__view_layout(
 	int meanfn = (int)p->mean_function;
 	int dense = gp__factors[p->factor].of_S, diagonal = gp__factors[p->factor].diagonal;
 	if ((double)P * (double)M > (double)PTRDIFF_MAX / 64) return -1;
-#define GP__PIECES(field, units, rows, cols) \
-	total += (double)(units) * (double)(rows) * (double)(cols); \
+#define GP__PIECE(field, rows, cols) \
+	total += (double)U * (double)(rows) * (double)(cols); \
 	if (total > (double)PTRDIFF_MAX / 64) return -1; \
-	v->field = base ? base + used + unit % (units) * ((rows) * (cols)) : NULL; \
-	used += (units) * ((rows) * (cols));
-#define GP__PIECE(field, rows, cols) GP__PIECES(field, U, rows, cols)
+	v->field = base ? base + used + unit * ((rows) * (cols)) : NULL; \
+	used += U * ((rows) * (cols));
 	GP__PIECE(beta, columns, gp__points_ld(M))
 	GP__PIECE(gamma, columns, gp__points_ld(Mg))
-	GP__PIECES(beyond, 1, 1, GP__POINTS_BEYOND)
+	GP__PIECE(beyond, 1, GP__POINTS_BEYOND)
 	GP__PIECE(alpha, p->no_alpha ? 0 : P, M)
 	GP__PIECE(a_gamma, P, Mg)
 	GP__PIECE(L, dense ? M : P * M, M)
 	GP__PIECE(factor, diagonal ? P : P * Mr, Mr)
 	GP__PIECE(factor_v, P * (M - Mr), M - Mr)
 	GP__PIECE(hyp, 1, (ptrdiff_t)p->nhyp)
-	GP__PIECES(lik_params, 1, 1, (ptrdiff_t)p->lik_params)
-	GP__PIECES(rule, 1, 1, gp__rule_numbers((ptrdiff_t)p->nodes))
 	GP__PIECE(A, gp__mean_functions[meanfn].A ? Dx : 0, P)
 	GP__PIECE(b, gp__mean_functions[meanfn].b, P)
 	GP__PIECE(beta_centre, 1, Dz)
 	GP__PIECE(gamma_centre, Mg ? 1 : 0, Dz)
 	GP__PIECE(weights, 1, gp__patches_summed(&p->patches))
-	GP__PIECES(mixing, 1, p->mixed ? (ptrdiff_t)p->F : 0, (ptrdiff_t)p->P)
-	GP__PIECES(x_mean, 1, 1, D)
-	GP__PIECES(x_scale, 1, 1, D)
-	GP__PIECES(y_mean, 1, 1, T)
-	GP__PIECES(y_scale, 1, 1, T)
-#undef GP__PIECES
+	U = 1, unit = 0; /* of the whole layer */
+	GP__PIECE(lik_params, 1, (ptrdiff_t)p->lik_params)
+	GP__PIECE(rule, 1, gp__rule_numbers((ptrdiff_t)p->nodes))
+	GP__PIECE(mixing, p->mixed ? (ptrdiff_t)p->F : 0, (ptrdiff_t)p->P)
+	GP__PIECE(x_mean, 1, D)
+	GP__PIECE(x_scale, 1, D)
+	GP__PIECE(y_mean, 1, T)
+	GP__PIECE(y_scale, 1, T)
 #undef GP__PIECE
 	return used;
 }
@@ -7972,19 +7972,23 @@ static void gp__predict_prior_cov(gp__prediction *t, ptrdiff_t n, odvgp_real *C)
 	}
 }
 
-/*	Mean [P,n], or NULL, and cov [P,n,n] of a unit's processes. */
-static void gp__predict_unit_cov(gp__prediction *t, ptrdiff_t n, odvgp_real *mean, odvgp_real *cov)
+/*	Mean [P,n], or NULL, and cov [P,n,n] of a tile's processes at the n rows of the inputs. Leaves
+	k(x,x) in t->prior. Returns the rows. */
+static ptrdiff_t gp__predict_cov(
+		gp__prediction *t, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean, odvgp_real *cov)
 {
-	ptrdiff_t P = t->P, M = (ptrdiff_t)t->p->M;
+	ptrdiff_t M = (ptrdiff_t)t->p->M, all = (ptrdiff_t)t->p->P;
 	int dense = gp__factors[t->p->factor].of_S;
-	gp__predict_mean(t, n, 1);
-	for (ptrdiff_t q = 0; q < P && mean; q++)
-		gp__copy(mean + q * n, t->mean + (t->first + q) * t->ld, n);
-	gp__predict_features(t, n);
-	GP__FOR(q, P) { /* K - A A^T + T T^T, or K - T T^T */
-		odvgp_real *C = cov + q * n * n;
+	n = gp__predict_inputs(t, X, n);
+	GP__FOR(p, all) { /* K - A A^T + T T^T, or K - T T^T */
+		odvgp_real *C = cov + p * n * n;
+		if (p % t->P == 0) {
+			gp__predict_unit(t, p / t->P);
+			gp__predict_mean(t, n, 1);
+			gp__predict_features(t, n);
+		}
 		gp__predict_prior_cov(t, n, C);
-		gp__predict_cholesky(t, n, q);
+		gp__predict_cholesky(t, n, p % t->P);
 		odvgp_syrk(&t->blas, 0, n, M, -1, dense ? t->A : t->T, M, NULL, 1, C, n);
 		/* NaN stays NaN */
 		GP__FOR(i, n) C[i * n + i] = GP__MAX(0, C[i * n + i]);
@@ -7992,17 +7996,7 @@ static void gp__predict_unit_cov(gp__prediction *t, ptrdiff_t n, odvgp_real *mea
 		GP__FOR(i, n)
 			for (ptrdiff_t j = 0; j <= i; j++) C[j * n + i] = C[i * n + j];
 	}
-}
-
-/*	The same of all processes at n inputs. Leaves the units' k(x,x) in t->prior. Returns the rows. */
-static ptrdiff_t gp__predict_cov(
-		gp__prediction *t, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean, odvgp_real *cov)
-{
-	n = gp__predict_inputs(t, X, n);
-	GP__FOR(k, (ptrdiff_t)t->p->units) {
-		gp__predict_unit(t, k);
-		gp__predict_unit_cov(t, n, mean ? mean + k * t->P * n : NULL, cov + k * t->P * n * n);
-	}
+	for (ptrdiff_t p = 0; p < all && mean; p++) gp__copy(mean + p * n, t->mean + p * t->ld, n);
 	return n;
 }
 
@@ -8410,7 +8404,7 @@ static ptrdiff_t gp__predictor_measure(const gp__predictor *p)
 			(p->patches.image_output && p->layers == 1))
 		return -1;
 	if (p->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY &&
-			(gp__row_columns(&p->patches, (ptrdiff_t)p->D) != (ptrdiff_t)p->P || p->units > 1))
+			gp__row_columns(&p->patches, (ptrdiff_t)p->D) != (ptrdiff_t)(p->P / p->units))
 		return -1;
 	if (!gp__kernel_ok(&k, gp__patch_columns(&p->patches, (ptrdiff_t)p->D)) || p->nhyp != k.nhyp)
 		return -1;
@@ -9197,10 +9191,14 @@ static int gp__is_top(const gp__unit *u) { return u->number + 1 == u->model->uni
 /*	Whether the likelihood sees mixtures of the unit's functions. */
 static int gp__is_mixed(const gp__unit *u) { return gp__is_last(u) && u->model->cfg.functions > 0; }
 
-/*	Units of a config of checked layers; an unchecked P is limited. */
+/*	Outputs of each unit of a layer; units of a config of checked layers, whose P is limited. */
+static ptrdiff_t gp__unit_outputs(const odvgp_config *c, int l)
+{
+	return c->independent && l + 1 == c->layers ? 1 : c->layer[l].P;
+}
 static ptrdiff_t gp__units_of(const odvgp_config *c)
 {
-	ptrdiff_t P = GP__MIN(c->layer[c->layers - 1].P, GP__MOST_UNITS);
+	ptrdiff_t P = GP__MIN(c->layer[c->layers - 1].P, GP__MOST_UNITS + 1);
 	return c->layers - 1 + (c->independent ? GP__MAX(P, 1) : 1);
 }
 
@@ -12879,9 +12877,10 @@ static odvgp_status gp__check_layers(const odvgp_config *c, odvgp_info *info)
 					"of a layer must be the P of the layer below, times its patches with "
 					"image_output");
 		if (c->layer[l].mean_function == ODVGP_MEAN_FUNCTION_IDENTITY &&
-				gp__row_columns(&p, c->layer[l].D) != c->layer[l].P)
+				gp__row_columns(&p, c->layer[l].D) != gp__unit_outputs(c, l))
 			return gp__fail(info, ODVGP_E_ARG, "mean_function", l, (double)c->layer[l].P,
-					"IDENTITY needs D = P: take PROJECTION for another width");
+					"IDENTITY needs D = P, and for independent functions D = 1: take PROJECTION "
+					"for another width");
 	}
 	if ((double)c->N * (double)GP__MAX(c->deep.samples, 1) * rows > (double)PTRDIFF_MAX / 64)
 		return gp__fail(info, ODVGP_E_SIZE, "deep.samples", 0, (double)c->deep.samples,
@@ -12889,17 +12888,11 @@ static odvgp_status gp__check_layers(const odvgp_config *c, odvgp_info *info)
 	if (c->layers > 1 && refused)
 		return gp__refuse(
 				info, ODVGP_E_UNSUPPORTED, refused, "exists only for models of one layer");
-	const int last = (int)c->layers - 1;
 	if (c->independent && c->objective != ODVGP_OBJECTIVE_ELBO)
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "independent",
-				"needs the objective ELBO: other bounds share the kernel");
-	if (c->independent && c->layer[last].P > GP__MOST_UNITS)
-		return gp__fail(info, ODVGP_E_SIZE, "P", last, (double)c->layer[last].P,
-				"must be at most 1000 for independent functions");
-	if (c->independent && c->layer[last].mean_function == ODVGP_MEAN_FUNCTION_IDENTITY &&
-			c->layer[last].P > 1)
-		return gp__fail(info, ODVGP_E_UNSUPPORTED, "mean_function", last, 0,
-				"of independent functions cannot be IDENTITY: take LINEAR");
+		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "independent", "needs the objective ELBO");
+	if (gp__units_of(c) - c->layers >= GP__MOST_UNITS)
+		return gp__fail(info, ODVGP_E_SIZE, "P", (int)c->layers - 1, GP__MOST_UNITS,
+				"is the most for independent functions");
 	if (c->layers > 1 && c->optim.kind == ODVGP_OPTIMIZER_LBFGS && !c->deep.fixed_samples)
 		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "deep.fixed_samples",
 				"must be 1 with L-BFGS, which needs the same bound in each step");
@@ -17843,7 +17836,7 @@ static void gp__unit_config(gp__unit *u, odvgp_model *m, int number)
 	u->times = u->inputs * gp__rows_of_input(&u->patches);
 	u->Dx = gp__row_columns(&u->patches, u->D);
 	u->Dz = gp__inducing_columns(c, layer);
-	u->P = c->independent && layer + 1 == c->layers ? 1 : c->layer[layer].P;
+	u->P = gp__unit_outputs(c, layer);
 	u->M = c->layer[layer].M;
 	u->M_gamma = c->layer[layer].M_gamma;
 	u->mean_part = gp__mean_part_of(c->layer[layer].mean_part);
@@ -18314,29 +18307,34 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 
 	L-BFGS trains an auxiliary COUPLED model in the work memory, which has the model's kernel,
 	values, bounds, priors and units; what it finds goes back. It is Gaussian: another likelihood's
-	targets are replaced by pseudo-targets, with a weight of 0 where one is missing. */
+	targets are replaced by pseudo-targets, with a weight of 0 where one is missing, and those of
+	mixed functions f by the least-squares solution g of f = W g. */
 
 typedef struct {
 	odvgp_config cfg;          /* of the auxiliary model */
 	ptrdiff_t iterations;      /* of L-BFGS */
 	odvgp_real *theta, *value; /* the model's before */
 	odvgp_real *X, *Y;         /* the subset; NULL: all rows */
+	odvgp_real *f;             /* [F], of mixed functions */
 	ptrdiff_t columns;         /* of the auxiliary model's Y */
 	void *rest;                /* the auxiliary model, then odvgp_fit_q's work */
 	size_t rest_bytes;
+	void *fit; /* the auxiliary model's odvgp_fit_q, for mixed functions */
+	size_t fit_bytes;
 } gp__warm_work;
 
+/*	Whether the auxiliary model has pseudo-targets; else whether odvgp_fit_q follows. */
+static int gp__is_pseudo(const odvgp_model *m) { return !gp__has_noise(&m->cfg) || m->slot_mixing; }
 static int gp__warm_fits_q(const odvgp_model *m)
 {
-	return m->cfg.objective == ODVGP_OBJECTIVE_ELBO && gp__has_noise(&m->cfg);
+	return m->cfg.objective == ODVGP_OBJECTIVE_ELBO && !gp__is_pseudo(m);
 }
 
 /*	Whether the model can take a warm start. With the ELBO q must fit the noise that it finds. */
 static odvgp_status gp__warm_check(const odvgp_model *m, odvgp_info *info)
 {
 	if (m->units > 1) return gp__refuse(info, ODVGP_E_UNSUPPORTED, "model", gp__one_layer_only);
-	if (m->slot_mixing) return gp__refuse(info, ODVGP_E_UNSUPPORTED, "functions", gp__no_optimum);
-	if (!gp__has_noise(&m->cfg)) return ODVGP_OK;
+	if (gp__is_pseudo(m)) return ODVGP_OK;
 	if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT)
 		return gp__refuse(
 				info, ODVGP_E_UNSUPPORTED, "objective", "EXACT has no inducing points to place");
@@ -18363,9 +18361,11 @@ static odvgp_config gp__warm_config(const odvgp_model *m, ptrdiff_t rows, ptrdif
 	c.tile = 0;
 	c.shards = 1;
 	c.lik.noise_per_output = 0;
-	if (gp__has_noise(&m->cfg)) return c;
+	if (!gp__is_pseudo(m)) return c;
 	memset(&c.lik, 0, sizeof c.lik);
 	c.lik.weights = m->cfg.lik.weights || m->cfg.lik.missing;
+	c.functions = 0;
+	if (m->slot_mixing) return c;
 	c.layer[0].P = m->T > 1 || !m->classes ? m->T : m->F; /* one against the rest */
 	return c;
 }
@@ -18408,11 +18408,15 @@ GP__NOINLINE odvgp_status gp__warm_layout(
 	w->rest_bytes = fit ? GP__MAX(fit, w->rest_bytes) : 0;
 	w->theta = gp__take(a, m->par.count, 1);
 	w->value = gp__take(a, m->par.positive, 1);
-	if (w->cfg.N < m->cfg.N || !gp__has_noise(&m->cfg)) {
+	if (w->cfg.N < m->cfg.N || gp__is_pseudo(m)) {
 		w->X = gp__take(a, w->cfg.N, m->cfg.layer[0].D);
 		w->Y = gp__take(a, w->cfg.N, w->columns);
 	}
 	w->rest = gp__take_bytes(a, w->rest_bytes, 1);
+	w->f = gp__take(a, 1, m->slot_mixing ? m->F : 0);
+	aux->magic = m->slot_mixing ? GP__MODEL_MAGIC : 0;
+	w->fit_bytes = odvgp_fit_q_size(aux);
+	w->fit = gp__take_bytes(a, w->fit_bytes, 1);
 	return fit ? ODVGP_OK : gp__refuse(info, ODVGP_E_SIZE, "work", "is too large");
 }
 
@@ -18442,6 +18446,24 @@ static double gp__pseudo(const odvgp_model *m, const odvgp_real *y, ptrdiff_t f)
 	return m->y.scale ? v - log((double)y[gp__y_columns(&m->y) - 1]) : v;
 }
 
+/*	to [P] <- the g of least squares, by coordinates: residuals f are left in w->f. */
+static void gp__unmix(const gp__warm_work *w, const odvgp_model *m, odvgp_real *to)
+{
+	const odvgp_real *W = m->par.theta + m->par.slot[m->slot_mixing].offset;
+	ptrdiff_t P = w->cfg.layer[0].P;
+	gp__zero(to, P);
+	for (ptrdiff_t i = 0; i < 30 * P; i++) {
+		odvgp_real dot = 0, size = 0;
+		GP__FOR(f, m->F) {
+			dot += W[f * P + i % P] * w->f[f];
+			size += W[f * P + i % P] * W[f * P + i % P];
+		}
+		odvgp_real step = size > 0 ? dot / size : 0;
+		to[i % P] += step;
+		GP__FOR(f, m->F) w->f[f] -= step * W[f * P + i % P];
+	}
+}
+
 /*	The auxiliary model's row for y. */
 static void gp__pseudo_row(
 		const gp__warm_work *w, const odvgp_model *m, const odvgp_real *y, odvgp_real *to)
@@ -18449,7 +18471,9 @@ static void gp__pseudo_row(
 	ptrdiff_t P = w->cfg.layer[0].P;
 	int missing = 0;
 	GP__FOR(t, m->T) missing |= y[t] != y[t];
-	GP__FOR(f, P) to[f] = missing ? 0 : (odvgp_real)gp__pseudo(m, y, f);
+	odvgp_real *f_of_y = m->slot_mixing ? w->f : to;
+	GP__FOR(f, m->slot_mixing ? m->F : P) f_of_y[f] = missing ? 0 : (odvgp_real)gp__pseudo(m, y, f);
+	if (m->slot_mixing) gp__unmix(w, m, to);
 	if (w->cfg.lik.weights) to[P] = missing ? 0 : m->y.weights ? y[m->T] : 1;
 }
 
@@ -18463,22 +18487,26 @@ static odvgp_status gp__warm_subset(const gp__warm_work *w, const odvgp_model *m
 		const odvgp_real *y = Y + row * C;
 		odvgp_real *to = w->Y + i * w->columns;
 		gp__copy(w->X + i * D, X + row * D, D);
-		if (gp__has_noise(&m->cfg)) gp__copy(to, y, C);
+		if (!gp__is_pseudo(m)) gp__copy(to, y, C);
 		else if ((s = gp__targets_check(&m->y, y, 1, row, info)) == ODVGP_OK)
 			gp__pseudo_row(w, m, y, to);
 	}
 	return s;
 }
 
-/*	Copies the slots that both have, but no q: values, and with `all` what is set about them. */
-static void gp__warm_copy(odvgp_model *to, const odvgp_model *from, int all)
+enum { GP__WARM_VALUES, GP__WARM_ALL, GP__WARM_Q };
+/*	Copies the slots that both have: values, and with ALL what is set about them; with Q only q. */
+static void gp__warm_copy(odvgp_model *to, const odvgp_model *from, int what)
 {
 	for (int s = 1; s <= to->par.slots; s++) {
 		odvgp_slot *slot = &to->par.slot[s];
 		int k = gp__slot_index(&from->par, slot->name);
 		const odvgp_slot *old = &from->par.slot[k];
-		if (!k || slot->count != old->count || !strncmp(slot->name, "q_", 2)) continue;
-		if (all) {
+		int of_q = !strncmp(slot->name, "q_", 2);
+		if (!k || slot->count != old->count || of_q != (what == GP__WARM_Q)) continue;
+		/* noise of g, not of f */
+		if (to->slot_mixing + from->slot_mixing && to->par.state[s].unit < 0) continue;
+		if (what == GP__WARM_ALL) {
 			gp__slot_state state = from->par.state[k];
 			memcpy(state.name, to->par.state[s].name, sizeof state.name);
 			to->par.state[s] = state;
@@ -18513,6 +18541,17 @@ static odvgp_status gp__warm_pseudo(odvgp_model *m, const odvgp_model *aux, odvg
 	return odvgp_init_q(m, info);
 }
 
+/*	q is the auxiliary model's optimum, where the slots hold the same. */
+static odvgp_status gp__warm_mixed(
+		odvgp_model *m, odvgp_model *aux, const gp__warm_work *w, odvgp_info *info)
+{
+	odvgp_status s = odvgp_fit_q(aux, w->X, w->Y, w->fit, w->fit_bytes, info);
+	if (s || (s = odvgp_init_q(m, info)) != ODVGP_OK) return s;
+	if (m->unit->param == ODVGP_PARAMETRISATION_WHITENED && m->unit->mean_part->mu == GP__MU_MEAN)
+		gp__warm_copy(m, aux, GP__WARM_Q);
+	return ODVGP_OK;
+}
+
 /*	Makes the auxiliary model and trains it. */
 static odvgp_status gp__warm_train(gp__warm_work *w, const odvgp_model *m, const odvgp_real *X,
 		const odvgp_real *Y, odvgp_model **made, odvgp_info *info)
@@ -18529,9 +18568,10 @@ static odvgp_status gp__warm_train(gp__warm_work *w, const odvgp_model *m, const
 	if (w->cfg.layer[0].M != m->cfg.layer[0].M &&
 			(s = odvgp_init_data(aux, X, Y, info)) != ODVGP_OK)
 		return s;
-	gp__warm_copy(aux, m, 1);
+	gp__warm_copy(aux, m, GP__WARM_ALL);
 	gp__copy(aux->data_sd, m->data_sd, m->data_sds);
-	if (!gp__has_noise(&m->cfg) || m->levels > 1) gp__warm_noise(aux);
+	if (m->slot_mixing) aux->data_sd[m->cfg.layer[0].D] = 1;
+	if (gp__is_pseudo(m) || m->levels > 1) gp__warm_noise(aux);
 	*made = aux;
 	report.converged = report.stuck = 0;
 	for (ptrdiff_t i = 0; i < w->iterations && !s && !report.converged && !report.stuck; i++)
@@ -18539,14 +18579,16 @@ static odvgp_status gp__warm_train(gp__warm_work *w, const odvgp_model *m, const
 	return s;
 }
 
-/*	The bound on at most 1,024 rows of the subset, to compare; without q 0. */
+/*	The bound on at most 1,024 rows of the subset (for mixed functions: of the data), to compare;
+	without q 0. */
 static double gp__warm_bound(
 		odvgp_model *m, const gp__warm_work *w, const odvgp_real *X, const odvgp_real *Y)
 {
 	odvgp_real elbo;
 	ptrdiff_t n = GP__MIN(w->cfg.N, 1024);
-	if (!gp__warm_fits_q(m)) return 0;
-	return odvgp_elbo(m, w->X ? w->X : X, w->X ? w->Y : Y, n, &elbo, NULL, NULL, NULL)
+	int subset = w->X && !m->slot_mixing;
+	if (!gp__warm_fits_q(m) && !m->slot_mixing) return 0;
+	return odvgp_elbo(m, subset ? w->X : X, subset ? w->Y : Y, n, &elbo, NULL, NULL, NULL)
 				   ? -HUGE_VAL
 				   : (double)elbo;
 }
@@ -18570,12 +18612,13 @@ ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *m, const odvgp_warm *settin
 	double before = gp__warm_bound(m, &w, X, Y);
 	gp__copy(w.theta, m->par.theta, m->par.count);
 	gp__copy(w.value, m->par.value, m->par.positive);
-	gp__warm_copy(m, aux, 0);
-	if (m->levels > 1 && gp__has_noise(&m->cfg) && m->par.slot[m->slot_lik_params].trainable) {
+	gp__warm_copy(m, aux, GP__WARM_VALUES);
+	if (m->levels > 1 && !gp__is_pseudo(m) && m->par.slot[m->slot_lik_params].trainable) {
 		gp__set_noise(m, (double)gp__noise(aux));
 		gp__touch(m, m->slot_lik_params);
 	}
-	if (!gp__has_noise(&m->cfg)) s = gp__warm_pseudo(m, aux, info);
+	if (m->slot_mixing) s = gp__warm_mixed(m, aux, &w, info);
+	else if (!gp__has_noise(&m->cfg)) s = gp__warm_pseudo(m, aux, info);
 	else if (gp__warm_fits_q(m)) s = odvgp_fit_q(m, X, Y, w.rest, w.rest_bytes, info);
 	if (!s && gp__warm_bound(m, &w, X, Y) >= before) {
 		gp__forget(m);
@@ -19125,7 +19168,8 @@ ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_confi
 	}
 	m->allocator = a;
 	m->allocation = block;
-	m->warm_due = m->cfg.init.warm && gp__warm_fits_q(m);
+	m->warm_due =
+			m->cfg.init.warm && gp__has_noise(&m->cfg) && m->cfg.objective == ODVGP_OBJECTIVE_ELBO;
 	*model = m;
 	return ODVGP_OK;
 }

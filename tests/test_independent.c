@@ -221,6 +221,22 @@ TEST(gradients_agree_with_differences)
 		}
 }
 
+/*  Of one input the mean of each function is that input. */
+TEST(each_mean_is_the_input)
+{
+	odvgp_config c = config_of(0, UNITS, 1);
+	odvgp_real mean[UNITS * 4], var[UNITS * 4];
+	test_seed = 610;
+	c.layer[0].D = 1;
+	c.layer[0].mean_function = ODVGP_MEAN_FUNCTION_IDENTITY;
+	fixture a = make_outputs(&c);
+	predict(&a, a.X, 4, mean, var, NULL); /* q is the prior */
+	for (int i = 0; i < UNITS * 4; i++) CHECK_NEAR(mean[i], (double)a.X[i % 4], 4 * EPS);
+	shake(&a);
+	check_gradient(&a, NULL, 0, BY_PRECISION(1e-8, 2e-2), 1, "IDENTITY");
+	drop(&a);
+}
+
 /*  The last layer of a stack. */
 static odvgp_config stack_of(int k, ptrdiff_t P, ptrdiff_t functions, int independent)
 {
@@ -504,13 +520,15 @@ TEST(what_does_not_go_together_is_refused)
 	c = good;
 	c.layer[0].P = GP__MOST_UNITS + 1;
 	REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_SIZE);
+	c.layer[0].P = GP__MOST_UNITS;
+	CHECK_STATUS(odvgp_model_size(&c, &bytes, NULL), ODVGP_OK);
 	c = good;
 	c.independent = 2;
 	REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_ARG);
 	c = good;
 	c.layer[0].P = INPUTS;
 	c.layer[0].mean_function = ODVGP_MEAN_FUNCTION_IDENTITY;
-	REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_UNSUPPORTED);
+	REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_ARG);
 	c = good;
 	CHECK_STATUS(odvgp_config_set(&c, "independent=off", NULL), ODVGP_OK);
 	CHECK_INT(c.independent, 0);
@@ -588,6 +606,7 @@ int main(int argc, char **argv)
 	test_begin(argc, argv);
 	RUN(units_are_separate_models);
 	RUN(gradients_agree_with_differences);
+	RUN(each_mean_is_the_input);
 	RUN(gradients_of_a_stack);
 	RUN(tied_values_are_a_shared_kernel);
 	RUN(models_train_and_are_saved);
