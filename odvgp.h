@@ -10417,6 +10417,7 @@ static odvgp_status gp__sample_forward(gp__tape *t, gp__node *nd)
 {
 	const gp__node *mean = gp__in(t, nd, 0), *var = gp__in(t, nd, 1), *eps = gp__in(t, nd, 2);
 	ptrdiff_t P = mean->rows;
+	ODVGP_ASSERT(nd->ld == nd->cols && eps->ld == eps->cols);
 	GP__FOR(k, nd->rows * nd->cols) {
 		ptrdiff_t p = k % P, i = k / P % mean->cols;
 		odvgp_real v = var->v[p * var->ld + i];
