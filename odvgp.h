@@ -6987,21 +6987,22 @@ typedef struct {
 	uint32_t base_kernels;
 	uint32_t checksum[2]; /* of all that follows; 0 in a file */
 	uint32_t reals[2];    /* their number: low word, high word */
-	/* predictors from this one to the last layer's; of the hidden layers' normals */
-	uint32_t layers, samples, seed[2];
-	uint32_t D, M, M_gamma;
-	uint32_t P, F, T; /* processes, functions, targets (>>likelihoods) */
-	uint32_t nhyp, columns;
-	uint32_t likelihood, lik_params, mean_function;
-	uint32_t nodes, classes; /* of the likelihood; 0: it has none */
-	uint32_t weights, scale; /* columns of Y behind the targets, 0 or 1 (gp__y_row) */
-	uint32_t factor;         /* GP__FACTOR_OF_S, ... */
-	uint32_t M_factor;       /* order of the covariance factor's first block; M: the only one */
-	uint32_t no_alpha;       /* 1: the mean does not use Z_beta */
-	uint32_t mixed;          /* 1: functions are mixtures of the processes; 0: F = P */
+	uint32_t seed[2];     /* of the hidden layers' normals */
+	/* none of the following is negative; predictors from this one to the last layer's */
+	int32_t layers, samples;
+	int32_t D, M, M_gamma;
+	int32_t P, F, T; /* processes, functions, targets (>>likelihoods) */
+	int32_t nhyp, columns;
+	int32_t likelihood, lik_params, mean_function;
+	int32_t nodes, classes; /* of the likelihood; 0: it has none */
+	int32_t weights, scale; /* columns of Y behind the targets, 0 or 1 (gp__y_row) */
+	int32_t factor;         /* GP__FACTOR_OF_S, ... */
+	int32_t M_factor;       /* order of the covariance factor's first block; M: the only one */
+	int32_t no_alpha;       /* 1: the mean does not use Z_beta */
+	int32_t mixed;          /* 1: functions are mixtures of the processes; 0: F = P */
 	/* P: each process has its own hyperparameters, points, factors, mean function and patch
        weights; 1: all share those that are not one for each process */
-	uint32_t units;
+	int32_t units;
 	gp__patches patches;
 } gp__predictor;
 
@@ -7098,10 +7099,9 @@ typedef struct {
 static ptrdiff_t gp__view_layout(
 		const gp__predictor *p, odvgp_real *base, ptrdiff_t unit, gp__view *v)
 {
-	ptrdiff_t U = (ptrdiff_t)p->units, D = (ptrdiff_t)p->D, P = (ptrdiff_t)p->P / U,
-			  T = (ptrdiff_t)p->T, M = (ptrdiff_t)p->M;
-	ptrdiff_t Mg = (ptrdiff_t)p->M_gamma, columns = (ptrdiff_t)p->columns,
-			  Mr = (ptrdiff_t)p->M_factor, Dz = gp__patch_columns(&p->patches, D);
+	ptrdiff_t U = p->units, D = p->D, P = p->P / U, T = p->T, M = p->M;
+	ptrdiff_t Mg = p->M_gamma, columns = p->columns, Mr = p->M_factor,
+			  Dz = gp__patch_columns(&p->patches, D);
 	ptrdiff_t Dx = gp__row_columns(&p->patches, D), used = 0;
 	double total = 0;
 	int meanfn = (int)p->mean_function;
@@ -7120,16 +7120,16 @@ static ptrdiff_t gp__view_layout(
 	GP__PIECE(L, dense ? M : P * M, M)
 	GP__PIECE(factor, diagonal ? P : P * Mr, Mr)
 	GP__PIECE(factor_v, P * (M - Mr), M - Mr)
-	GP__PIECE(hyp, 1, (ptrdiff_t)p->nhyp)
+	GP__PIECE(hyp, 1, p->nhyp)
 	GP__PIECE(A, gp__mean_functions[meanfn].A ? Dx : 0, P)
 	GP__PIECE(b, gp__mean_functions[meanfn].b, P)
 	GP__PIECE(beta_centre, 1, Dz)
 	GP__PIECE(gamma_centre, Mg ? 1 : 0, Dz)
 	GP__PIECE(weights, 1, gp__patches_summed(&p->patches))
 	U = 1, unit = 0; /* of the whole layer */
-	GP__PIECE(lik_params, 1, (ptrdiff_t)p->lik_params)
-	GP__PIECE(rule, 1, gp__rule_numbers((ptrdiff_t)p->nodes))
-	GP__PIECE(mixing, p->mixed ? (ptrdiff_t)p->F : 0, (ptrdiff_t)p->P)
+	GP__PIECE(lik_params, 1, p->lik_params)
+	GP__PIECE(rule, 1, gp__rule_numbers(p->nodes))
+	GP__PIECE(mixing, p->mixed ? p->F : 0, p->P)
 	GP__PIECE(x_mean, 1, D)
 	GP__PIECE(x_scale, 1, D)
 	GP__PIECE(y_mean, 1, T)
@@ -7161,11 +7161,11 @@ static odvgp_server gp__layer_server(const void *block, const odvgp__isa *isa)
 	odvgp_server s;
 	s.block = p;
 	s.isa = isa;
-	s.D = (ptrdiff_t)p->D;
-	s.P = (ptrdiff_t)p->P;
-	s.F = (ptrdiff_t)p->F;
-	s.T = (ptrdiff_t)p->T;
-	s.y_rows = p->classes ? (ptrdiff_t)p->classes : s.T;
+	s.D = p->D;
+	s.P = p->P;
+	s.F = p->F;
+	s.T = p->T;
+	s.y_rows = p->classes ? p->classes : s.T;
 	return s;
 }
 
@@ -7182,7 +7182,7 @@ static ptrdiff_t gp__layers_served(const odvgp_server *s)
 /*	Outputs of one input of a layer: P, or those of an image. */
 static ptrdiff_t gp__predictor_width(const gp__predictor *p)
 {
-	return (ptrdiff_t)p->P * gp__rows_of_input(&p->patches);
+	return p->P * gp__rows_of_input(&p->patches);
 }
 
 /*	State of one prediction call, in tiles of up to `rows` rows, or patches with image_output. */
@@ -7217,14 +7217,13 @@ static void gp__predict_layout(
 		gp__arena *a, const odvgp_server *s, ptrdiff_t rows, gp__prediction *t)
 {
 	const gp__predictor *p = (const gp__predictor *)s->block;
-	ptrdiff_t P = (ptrdiff_t)p->P, F = (ptrdiff_t)p->F, M = (ptrdiff_t)p->M,
-			  columns = (ptrdiff_t)p->columns;
+	ptrdiff_t P = p->P, F = p->F, M = p->M, columns = p->columns;
 	rows *= gp__rows_of_input(&p->patches);
 	ptrdiff_t order = rows == 1 ? 0 : GP__MAX(M, rows); /* vectors are not packed */
 	t->p = p;
 	t->ld = rows;
-	t->P = P / (ptrdiff_t)p->units;
-	t->D = gp__row_columns(&p->patches, (ptrdiff_t)p->D);
+	t->P = P / p->units;
+	t->D = gp__row_columns(&p->patches, p->D);
 	t->v = gp__view_of(p, 0);
 	t->kernel = (gp__kernel *)gp__take_bytes(a, 1, sizeof(gp__kernel));
 	t->job = (gp__kjob *)gp__take_bytes(a, 1, sizeof(gp__kjob));
@@ -7233,9 +7232,9 @@ static void gp__predict_layout(
 	t->chunk = gp__take(a, gp__chunk_rows(p->base_kernels), GP__CHUNK);
 	ptrdiff_t T = gp__patches_summed(&p->patches);
 	t->by_columns = gp__take(a, 1, columns * gp__points_ld(T ? T : rows) + GP__POINTS_BEYOND);
-	t->patches = p->patches.image_output ? gp__take(a, 1, (ptrdiff_t)p->D)
+	t->patches = p->patches.image_output ? gp__take(a, 1, p->D)
 										 : gp__take(a, T, gp__patch_columns(&p->patches, 0));
-	t->row = gp__take(a, 1, T ? GP__MAX(M, (ptrdiff_t)p->M_gamma) : 0);
+	t->row = gp__take(a, 1, T ? GP__MAX(M, p->M_gamma) : 0);
 	t->A = gp__take(a, rows, M);
 	t->T = gp__take(a, rows, M);
 	t->mean = gp__take(a, F, rows);
@@ -7243,7 +7242,7 @@ static void gp__predict_layout(
 	t->latent = gp__take(a, p->mixed ? P : 0, rows);
 	t->sums = t->var;
 	t->has_var = 0;
-	t->prior = gp__take(a, (ptrdiff_t)p->units, rows);
+	t->prior = gp__take(a, p->units, rows);
 	t->square = gp__take(a, 1, rows);
 	t->y = gp__take(a, s->y_rows, rows);
 	t->of_y = gp__take(a, s->y_rows, rows);
@@ -7274,7 +7273,7 @@ static size_t gp__predict_layer_size(const odvgp_server *s, ptrdiff_t rows)
 	const gp__predictor *p = (const gp__predictor *)s->block;
 	gp__arena a;
 	gp__prediction t;
-	if (rows > PTRDIFF_MAX / 64 / (ptrdiff_t)(1 + p->columns) / gp__rows_of_input(&p->patches))
+	if (rows > PTRDIFF_MAX / 64 / (1 + (ptrdiff_t)p->columns) / gp__rows_of_input(&p->patches))
 		return 0;
 	gp__arena_init(&a, NULL, 0);
 	gp__take_bytes(&a, 1, sizeof t);
@@ -7392,7 +7391,7 @@ static void gp__predict_unit(gp__prediction *t, ptrdiff_t k)
 static ptrdiff_t gp__predict_inputs(gp__prediction *t, const odvgp_real *X, ptrdiff_t n)
 {
 	const gp__patches *p = &t->p->patches;
-	ptrdiff_t D = (ptrdiff_t)t->p->D, rows = gp__rows_of_input(p);
+	ptrdiff_t D = t->p->D, rows = gp__rows_of_input(p);
 	GP__FOR(i, n) {
 		odvgp_real *x = p->image_output ? t->patches : t->X + i * D;
 		GP__FOR(d, D) x[d] = (X[i * D + d] - t->v.x_mean[d]) / t->v.x_scale[d];
@@ -7407,7 +7406,7 @@ static void gp__predict_image(gp__prediction *t, ptrdiff_t i, ptrdiff_t m, const
 {
 	const gp__patches *p = &t->p->patches;
 	ptrdiff_t D = gp__patch_columns(p, 0), ld = gp__points_ld(m);
-	gp__patches_move(p, t->X + i * (ptrdiff_t)t->p->D, NULL, t->patches);
+	gp__patches_move(p, t->X + i * t->p->D, NULL, t->patches);
 	gp__zero(row, m);
 	GP__FOR(r, gp__patches_count(p)) {
 		gp__points_place(t->kernel, t->v.hyp, t->patches + r * D, 1, centre, t->u, 1);
@@ -7460,7 +7459,7 @@ static void gp__predict_mean_function(gp__prediction *t, ptrdiff_t n)
 static void gp__predict_mean(gp__prediction *t, ptrdiff_t n, int features)
 {
 	const gp__predictor *p = t->p;
-	ptrdiff_t P = t->P, M = (ptrdiff_t)p->M, Mg = (ptrdiff_t)p->M_gamma;
+	ptrdiff_t P = t->P, M = p->M, Mg = p->M_gamma;
 	t->job->X2 = NULL; /* none of the points is a row of X */
 	GP__FOR(q, P) gp__zero(t->mean + (t->first + q) * t->ld, n);
 	GP__FOR(i, n) {
@@ -7497,7 +7496,7 @@ static void gp__solve_vector(
 /*	x <- L^-1 x for each row x of X [n,M]. */
 static void gp__predict_solve(gp__prediction *t, ptrdiff_t n, const odvgp_real *L, odvgp_real *X)
 {
-	ptrdiff_t M = (ptrdiff_t)t->p->M;
+	ptrdiff_t M = t->p->M;
 	if (n == 1) gp__solve_vector(t->blas.isa, M, L, M, X);
 	else odvgp_trsm(&t->blas, 1, 1, n, M, L, M, X, M);
 }
@@ -7507,7 +7506,7 @@ static void gp__predict_product(gp__prediction *t, ptrdiff_t n, ptrdiff_t m, con
 		const odvgp_real *A, odvgp_real *T)
 {
 	const odvgp__isa *isa = t->blas.isa;
-	ptrdiff_t M = (ptrdiff_t)t->p->M;
+	ptrdiff_t M = t->p->M;
 	if (n == 1) {
 		gp__zero(T, m);
 		GP__FOR(p, m) isa->axpy(p + 1, A[p], R + p * m, T);
@@ -7522,7 +7521,7 @@ static void gp__predict_product(gp__prediction *t, ptrdiff_t n, ptrdiff_t m, con
 	subtracted. */
 static void gp__predict_cholesky(gp__prediction *t, ptrdiff_t n, ptrdiff_t q)
 {
-	ptrdiff_t M = (ptrdiff_t)t->p->M, Mr = (ptrdiff_t)t->p->M_factor, Mv = M - Mr;
+	ptrdiff_t M = t->p->M, Mr = t->p->M_factor, Mv = M - Mr;
 	if (gp__factors[t->p->factor].diagonal) {
 		GP__FOR(i, n)
 			GP__FOR(j, M) t->T[i * M + j] = t->v.factor[q * M + j] * t->A[i * M + j];
@@ -7541,10 +7540,10 @@ static odvgp_real gp__predict_image_cov(gp__prediction *t, ptrdiff_t i, ptrdiff_
 	const odvgp_real *w = t->v.weights, *centre = t->v.beta_centre;
 	ptrdiff_t T = gp__patches_count(p), D = gp__patch_columns(p, 0), ld = gp__points_ld(T);
 	odvgp_real sum = 0;
-	gp__zero(t->by_columns, (ptrdiff_t)t->p->columns * ld + GP__POINTS_BEYOND);
-	gp__patches_move(p, t->X + j * (ptrdiff_t)t->p->D, NULL, t->patches);
+	gp__zero(t->by_columns, t->p->columns * ld + GP__POINTS_BEYOND);
+	gp__patches_move(p, t->X + j * t->p->D, NULL, t->patches);
 	gp__points_place(t->kernel, t->v.hyp, t->patches, T, centre, t->by_columns, ld);
-	if (i != j) gp__patches_move(p, t->X + i * (ptrdiff_t)t->p->D, NULL, t->patches);
+	if (i != j) gp__patches_move(p, t->X + i * t->p->D, NULL, t->patches);
 	/* of one image, only the triangle: entries before the diagonal count twice */
 	t->job->X2 = i == j ? t->job->X1 : NULL;
 	GP__FOR(r, T) {
@@ -7570,7 +7569,7 @@ static odvgp_real gp__predict_prior(gp__prediction *t, ptrdiff_t i)
 static void gp__predict_features(gp__prediction *t, ptrdiff_t n)
 {
 	const odvgp__isa *isa = t->blas.isa;
-	ptrdiff_t M = (ptrdiff_t)t->p->M;
+	ptrdiff_t M = t->p->M;
 	odvgp_real *prior = t->prior + t->first * t->ld;
 	GP__FOR(i, n) prior[i] = gp__predict_prior(t, i);
 	if (!gp__factors[t->p->factor].of_S) return;
@@ -7582,7 +7581,7 @@ static void gp__predict_features(gp__prediction *t, ptrdiff_t n)
 static void gp__predict_var(gp__prediction *t, ptrdiff_t n)
 {
 	const odvgp__isa *isa = t->blas.isa;
-	ptrdiff_t M = (ptrdiff_t)t->p->M, P = t->P;
+	ptrdiff_t M = t->p->M, P = t->P;
 	int dense = gp__factors[t->p->factor].of_S;
 	t->has_var = 1;
 	gp__predict_features(t, n);
@@ -7621,19 +7620,19 @@ static gp__lik_job gp__predict_lik_job(const gp__prediction *t, ptrdiff_t n)
 	memset(&job, 0, sizeof job);
 	job.lik = gp__predict_likelihood(t);
 	job.isa = t->blas.isa;
-	job.classes = (ptrdiff_t)t->p->classes;
+	job.classes = t->p->classes;
 	job.rule = t->v.rule;
-	job.H = (ptrdiff_t)t->p->nodes;
+	job.H = t->p->nodes;
 	job.work = t->work;
 	job.n = n;
-	job.F = (ptrdiff_t)t->p->F;
-	job.T = (ptrdiff_t)t->p->T;
+	job.F = t->p->F;
+	job.T = t->p->T;
 	job.ld = t->ld;
 	job.Y = t->y;
 	job.mean = t->mean;
 	job.var = t->var;
 	job.par = t->v.lik_params;
-	job.noises = (ptrdiff_t)t->p->lik_params;
+	job.noises = t->p->lik_params;
 	return job;
 }
 
@@ -7642,10 +7641,10 @@ static odvgp_status gp__predict_check(
 {
 	const gp__predictor *p = gp__served(s);
 	if (!p || n < 0 || (n && (!X || !scratch))) return ODVGP_E_ARG;
-	if (n > PTRDIFF_MAX / 64 / (ptrdiff_t)(1 + p->columns) ||
+	if (n > PTRDIFF_MAX / 64 / (1 + (ptrdiff_t)p->columns) ||
 			n > PTRDIFF_MAX / 64 / (s->D + GP__MAX(s->P, s->T) + 2))
 		return ODVGP_E_SIZE;
-	return gp__finite(X, n * (ptrdiff_t)p->D) ? ODVGP_OK : ODVGP_E_NAN;
+	return gp__finite(X, n * p->D) ? ODVGP_OK : ODVGP_E_NAN;
 }
 
 /*	What a call computes from the last layer's means and variances. Outputs may be NULL. */
@@ -7666,7 +7665,7 @@ typedef struct gp__prediction_call {
 static void gp__predict_sample(const gp__predictor *p, const odvgp_real *mean,
 		const odvgp_real *var, ptrdiff_t ld, ptrdiff_t rows, ptrdiff_t k, odvgp_real *x)
 {
-	ptrdiff_t P = (ptrdiff_t)p->P, width = gp__predictor_width(p);
+	ptrdiff_t P = p->P, width = gp__predictor_width(p);
 	uint64_t seed = p->seed[0] | (uint64_t)p->seed[1] << 32;
 	GP__FOR(d, width) {
 		const ptrdiff_t from = d % P * ld + d / P, step = width / P;
@@ -7696,12 +7695,12 @@ static void gp__mix_rows(const odvgp__isa *isa, ptrdiff_t F, ptrdiff_t P, const 
 static void gp__predict_mix(
 		gp__prediction *t, int squares, odvgp_real *x, ptrdiff_t n, ptrdiff_t ld)
 {
-	ptrdiff_t P = (ptrdiff_t)t->p->P;
+	ptrdiff_t P = t->p->P;
 	for (ptrdiff_t j = 0; j < n && t->p->mixed; j += t->ld) {
 		ptrdiff_t cols = GP__MIN(n - j, t->ld);
 		GP__FOR(q, P) gp__copy(t->latent + q * t->ld, x + q * ld + j, cols);
-		gp__mix_rows(t->blas.isa, (ptrdiff_t)t->p->F, P, t->v.mixing, squares, cols, t->latent,
-				t->ld, x + j, ld);
+		gp__mix_rows(
+				t->blas.isa, t->p->F, P, t->v.mixing, squares, cols, t->latent, t->ld, x + j, ld);
 	}
 }
 
@@ -7709,7 +7708,7 @@ static void gp__predict_mix(
 static void gp__predict_layer(gp__prediction *t, const odvgp_real *X, ptrdiff_t n, int variances)
 {
 	n = gp__predict_inputs(t, X, n);
-	GP__FOR(k, (ptrdiff_t)t->p->units) {
+	GP__FOR(k, t->p->units) {
 		gp__predict_unit(t, k);
 		/* with variances only, too: some likelihoods need the mean for them */
 		gp__predict_mean(t, n, variances);
@@ -7732,7 +7731,7 @@ static void gp__predict_stack(gp__prediction_call *c, ptrdiff_t first, ptrdiff_t
 	ptrdiff_t ld = t->ld;
 	gp__copy(b->mean, t->mean, bottom.P * ld);
 	gp__copy(b->var, t->var, bottom.P * ld);
-	GP__FOR(k, (ptrdiff_t)p->samples) {
+	GP__FOR(k, p->samples) {
 		gp__predict_sample(p, b->mean, b->var, ld, count, k, b->x);
 		for (odvgp_server layer = bottom; gp__layers_served(&layer) > 1;) {
 			layer = gp__layer_above(&layer);
@@ -7886,8 +7885,8 @@ static gp__y_row gp__served_row(const gp__predictor *p)
 	gp__y_row row;
 	memset(&row, 0, sizeof row);
 	row.lik = &gp__likelihoods[p->likelihood];
-	row.T = (ptrdiff_t)p->T;
-	row.classes = (ptrdiff_t)p->classes;
+	row.T = p->T;
+	row.classes = p->classes;
 	row.weights = (int)p->weights;
 	row.scale = (int)p->scale;
 	return row;
@@ -7897,7 +7896,7 @@ static gp__y_row gp__served_row(const gp__predictor *p)
 	means. */
 static void gp__predict_targets(gp__prediction *t, const odvgp_real *Y, ptrdiff_t n, ptrdiff_t C)
 {
-	ptrdiff_t T = (ptrdiff_t)t->p->T;
+	ptrdiff_t T = t->p->T;
 	int gaussian = gp__predict_likelihood(t)->flags & GP__LIK_GAUSSIAN;
 	GP__FOR(q, T)
 		GP__FOR(i, n) t->y[q * t->ld + i] = (Y[i * C + q] - t->v.y_mean[q]) / t->v.y_scale[q];
@@ -7961,7 +7960,7 @@ static void gp__predict_prior_cov(gp__prediction *t, ptrdiff_t n, odvgp_real *C)
 		for (ptrdiff_t j = 0; j <= i; j++) C[i * n + j] = gp__predict_image_cov(t, i, j);
 	if (images) return;
 	t->job->X2 = t->X;
-	gp__zero(t->by_columns, (ptrdiff_t)t->p->columns * ld + GP__POINTS_BEYOND);
+	gp__zero(t->by_columns, t->p->columns * ld + GP__POINTS_BEYOND);
 	gp__points_place(t->kernel, t->v.hyp, t->X, n, centre, t->by_columns, ld);
 	GP__FOR(i, n) {
 		gp__points_place(t->kernel, t->v.hyp, t->X + i * t->D, 1, centre, t->u, 1);
@@ -7977,7 +7976,7 @@ static void gp__predict_prior_cov(gp__prediction *t, ptrdiff_t n, odvgp_real *C)
 static ptrdiff_t gp__predict_cov(
 		gp__prediction *t, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean, odvgp_real *cov)
 {
-	ptrdiff_t M = (ptrdiff_t)t->p->M, all = (ptrdiff_t)t->p->P;
+	ptrdiff_t M = t->p->M, all = t->p->P;
 	int dense = gp__factors[t->p->factor].of_S;
 	n = gp__predict_inputs(t, X, n);
 	GP__FOR(p, all) { /* K - A A^T + T T^T, or K - T T^T */
@@ -8006,7 +8005,7 @@ static void gp__predict_functions(gp__prediction *t, ptrdiff_t n, odvgp_real *f,
 {
 	if (f) gp__predict_mix(t, 0, f, n, n);
 	if (cov) gp__predict_mix(t, 1, cov, n * n, n * n);
-	GP__FOR(q, (ptrdiff_t)t->p->F) {
+	GP__FOR(q, t->p->F) {
 		odvgp_real scale = gp__predict_scale(t, q) * gp__predict_scale(t, q);
 		if (f) gp__predict_unscale(t, q, f + q * n, n);
 		for (ptrdiff_t i = 0; i < n * n && cov; i++)
@@ -8370,45 +8369,45 @@ static ptrdiff_t gp__predictor_measure(const gp__predictor *p)
 	gp__view v;
 	memset(&k, 0, sizeof k);
 	gp__kernel_unpack(gp__predictor_kernel(p), p->base_kernels, &k);
-	if (p->D < 1 || p->D > INT_MAX || p->M < 1 || p->M > INT_MAX || p->M_gamma > INT_MAX ||
-			p->P < 1 || p->P > INT_MAX || (p->units != 1 && p->units != p->P))
+	if ((p->D | p->M_gamma | p->M_factor | p->F | p->mean_function | p->likelihood | p->nodes |
+				p->weights | p->scale | p->factor | p->no_alpha | p->mixed) < 0)
 		return -1;
+	if (p->D < 1 || p->M < 1 || p->P < 1 || (p->units != 1 && p->units != p->P)) return -1;
 	if (p->layers < 1 || p->layers > GP__MOST_LAYERS || p->samples < 1 ||
 			p->samples > GP__MOST_SAMPLES ||
 			(p->layers > 1 && p->likelihood != ODVGP_LIKELIHOOD_GAUSSIAN))
 		return -1;
-	if (p->likelihood >= (uint32_t)GP__COUNT(gp__likelihoods)) return -1;
+	if (p->likelihood >= GP__COUNT(gp__likelihoods)) return -1;
 	const gp__likelihood *lik = &gp__likelihoods[p->likelihood];
-	if (p->mixed > 1 || p->F > INT_MAX || (p->mixed ? p->F < p->P : p->F != p->P) ||
+	if (p->mixed > 1 || (p->mixed ? p->F < p->P : p->F != p->P) ||
 			(p->mixed && (p->layers > 1 || !(lik->flags & GP__LIK_FACTORS))))
 		return -1;
-	ptrdiff_t classes = (ptrdiff_t)p->classes, same = gp__classes(lik, (ptrdiff_t)p->F, classes);
+	ptrdiff_t classes = p->classes, same = gp__classes(lik, p->F, classes);
 	if (p->nodes > GP__MOST_NODES || (lik->flags & GP__LIK_GAUSSIAN ? p->nodes : !p->nodes))
 		return -1;
 	int gaussian = lik->flags & GP__LIK_GAUSSIAN;
-	ptrdiff_t levels = gaussian ? (ptrdiff_t)p->lik_params : classes;
+	ptrdiff_t levels = gaussian ? p->lik_params : classes;
 	if (classes != same || classes > GP__MOST_CLASSES || p->T < 1 ||
-			(ptrdiff_t)p->T != gp__lik_targets(lik, (ptrdiff_t)p->F) ||
+			p->T != gp__lik_targets(lik, p->F) ||
 			(gaussian && p->lik_params != 1 && p->lik_params != p->T) ||
-			(ptrdiff_t)p->lik_params != gp__lik_all_numbers(lik, levels))
+			p->lik_params != gp__lik_all_numbers(lik, levels))
 		return -1;
-	if (p->weights > 1 || p->scale > (lik->flags & GP__LIK_EXPOSURE || gaussian ? 1u : 0u))
-		return -1;
-	if (p->factor >= (uint32_t)GP__COUNT(gp__factors) || p->M_factor > p->M ||
+	if (p->weights > 1 || p->scale > (lik->flags & GP__LIK_EXPOSURE || gaussian ? 1 : 0)) return -1;
+	if (p->factor >= GP__COUNT(gp__factors) || p->M_factor > p->M ||
 			(p->M_factor != p->M && !gp__factors[p->factor].of_S))
 		return -1;
-	if (p->no_alpha > 1 || p->mean_function >= (uint32_t)GP__COUNT(gp__mean_functions)) return -1;
-	if (!gp__patches_ok(&p->patches, (ptrdiff_t)p->D) ||
+	if (p->no_alpha > 1 || p->mean_function >= GP__COUNT(gp__mean_functions)) return -1;
+	if (!gp__patches_ok(&p->patches, p->D) ||
 			gp__patches_count(&p->patches) >
-					PTRDIFF_MAX / 64 / GP__MAX((ptrdiff_t)(1 + p->columns), (ptrdiff_t)p->P) ||
+					PTRDIFF_MAX / 64 / GP__MAX((1 + (ptrdiff_t)p->columns), p->P) ||
 			(p->patches.image_output && p->layers == 1))
 		return -1;
 	if (p->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY &&
-			gp__row_columns(&p->patches, (ptrdiff_t)p->D) != (ptrdiff_t)(p->P / p->units))
+			gp__row_columns(&p->patches, p->D) != (ptrdiff_t)(p->P / p->units))
 		return -1;
-	if (!gp__kernel_ok(&k, gp__patch_columns(&p->patches, (ptrdiff_t)p->D)) || p->nhyp != k.nhyp)
+	if (!gp__kernel_ok(&k, gp__patch_columns(&p->patches, p->D)) || (uint32_t)p->nhyp != k.nhyp)
 		return -1;
-	if ((ptrdiff_t)p->columns != gp__points_columns(&k)) return -1;
+	if (p->columns != gp__points_columns(&k)) return -1;
 	ptrdiff_t reals = gp__view_layout(p, NULL, 0, &v);
 	return reals >= 0 && gp__predictor_reals(p) == (uint64_t)reals ? reals : -1;
 }
@@ -8418,9 +8417,8 @@ static int gp__predictor_reals_ok(const gp__predictor *p)
 {
 	gp__view v = gp__view_of(p, 0);
 	const gp__likelihood *of = &gp__likelihoods[p->likelihood];
-	uint32_t lik = of->flags & GP__LIK_GAUSSIAN
-						   ? p->lik_params
-						   : (uint32_t)gp__lik_numbers(of, 1, (ptrdiff_t)p->classes);
+	ptrdiff_t lik =
+			of->flags & GP__LIK_GAUSSIAN ? p->lik_params : gp__lik_numbers(of, 1, p->classes);
 	const struct {
 		const odvgp_real *x;
 		ptrdiff_t n;
@@ -8441,14 +8439,14 @@ static odvgp_status gp__server_fill(odvgp_server *s, const gp__predictor *p, con
 	*s = gp__layer_server(p, row);
 	while (gp__layers_served(s) > 1) *s = gp__layer_above(s);
 	s->block = p;
-	s->D = (ptrdiff_t)p->D;
+	s->D = p->D;
 	return ODVGP_OK;
 }
 
 /*	Whether `above` is the predictor of the layer above p. */
 static int gp__predictors_chain(const gp__predictor *p, const gp__predictor *above)
 {
-	return above->layers + 1 == p->layers && (ptrdiff_t)above->D == gp__predictor_width(p) &&
+	return above->layers + 1 == p->layers && above->D == gp__predictor_width(p) &&
 		   above->samples == p->samples;
 }
 
@@ -13657,40 +13655,40 @@ static ptrdiff_t gp__predictor_sizes(const gp__unit *u, gp__predictor *p)
 	const odvgp_config *c = &u->model->cfg;
 	int hidden = !gp__is_last(u);
 	memset(p, 0, sizeof *p);
-	p->layers = (uint32_t)(c->layers - u->layer);
-	p->samples = (uint32_t)(c->layers > 1 ? c->deep.predict_samples : 1);
+	p->layers = (int32_t)(c->layers - u->layer);
+	p->samples = (int32_t)(c->layers > 1 ? c->deep.predict_samples : 1);
 	p->seed[0] = (uint32_t)(c->seed & 0xffffffffu);
 	p->seed[1] = (uint32_t)(c->seed >> 32);
 	p->magic = GP__PREDICTOR_MAGIC;
 	p->version = GP__PREDICTOR_VERSION;
 	p->real_size = sizeof(odvgp_real);
 	p->base_kernels = u->kernel.base_kernels;
-	p->nhyp = u->kernel.nhyp;
-	p->columns = (uint32_t)gp__points_columns(&u->kernel);
-	p->D = (uint32_t)u->D;
+	p->nhyp = (int32_t)u->kernel.nhyp;
+	p->columns = (int32_t)gp__points_columns(&u->kernel);
+	p->D = (int32_t)u->D;
 	p->patches = u->patches;
-	p->P = p->F = p->T = (uint32_t)c->layer[u->layer].P;
-	p->units = (uint32_t)(c->layer[u->layer].P / u->P);
+	p->P = p->F = p->T = (int32_t)c->layer[u->layer].P;
+	p->units = (int32_t)(c->layer[u->layer].P / u->P);
 	p->lik_params = 1; /* a hidden layer's are those of a Gaussian */
 	if (!hidden) {
-		p->F = (uint32_t)u->model->F;
-		p->T = (uint32_t)u->model->T;
-		p->mixed = (uint32_t)gp__is_mixed(u);
+		p->F = (int32_t)u->model->F;
+		p->T = (int32_t)u->model->T;
+		p->mixed = (int32_t)gp__is_mixed(u);
 		p->lik_params =
-				(uint32_t)gp__lik_all_numbers(&gp__likelihoods[c->lik.kind], u->model->levels);
-		p->weights = (uint32_t)u->model->y.weights;
-		p->scale = (uint32_t)u->model->y.scale;
-		p->nodes = (uint32_t)u->model->tape.lik_nodes;
-		p->classes = (uint32_t)u->model->classes;
-		p->likelihood = (uint32_t)c->lik.kind;
+				(int32_t)gp__lik_all_numbers(&gp__likelihoods[c->lik.kind], u->model->levels);
+		p->weights = (int32_t)u->model->y.weights;
+		p->scale = (int32_t)u->model->y.scale;
+		p->nodes = (int32_t)u->model->tape.lik_nodes;
+		p->classes = (int32_t)u->model->classes;
+		p->likelihood = (int32_t)c->lik.kind;
 	}
 	int joint = gp__is_joint(u), own = gp__has_own_mean(u);
-	p->M = (uint32_t)(u->M + (joint ? u->M_gamma : 0));
-	p->M_factor = (uint32_t)u->M;
-	p->M_gamma = (uint32_t)(own ? u->M_gamma : 0);
-	p->factor = (uint32_t)u->cov_part->factor;
+	p->M = (int32_t)(u->M + (joint ? u->M_gamma : 0));
+	p->M_factor = (int32_t)u->M;
+	p->M_gamma = (int32_t)(own ? u->M_gamma : 0);
+	p->factor = (int32_t)u->cov_part->factor;
 	p->no_alpha = !u->weights.id && own;
-	p->mean_function = (uint32_t)u->mean_function;
+	p->mean_function = (int32_t)u->mean_function;
 	ptrdiff_t reals = gp__view_layout(p, NULL, 0, &v);
 	gp__predictor_set_reals(p, reals);
 	return reals;
@@ -13867,7 +13865,7 @@ static void gp__predictor_write_unit(gp__unit *u, const gp__predictor *p, gp__vi
 	if (!p->no_alpha) gp__copy(v.alpha, alpha, P * F);
 	if (own) gp__copy(v.a_gamma, u->a.id ? node[u->a.id].v : alpha + P * F, P * u->M_gamma);
 	u->cov_part->freeze(u, &v);
-	gp__copy(v.hyp, node[u->hyp.id].v, (ptrdiff_t)p->nhyp);
+	gp__copy(v.hyp, node[u->hyp.id].v, p->nhyp);
 	if (u->slot_mean_A) gp__copy(v.A, gp__slot_value(&m->par, A), A->count);
 	if (u->slot_mean_b) gp__copy(v.b, gp__slot_value(&m->par, b), b->count);
 	if (u->patch_weights.id)
@@ -13885,7 +13883,7 @@ static void gp__predictor_write(gp__unit *u, const odvgp_scales *sc, gp__predict
 	gp__predictor_sizes(u, p);
 	memset(p + 1, 0, gp__predictor_bytes(p) - sizeof *p);
 	gp__kernel_pack(&u->kernel, (uint32_t *)(void *)(p + 1));
-	GP__FOR(k, (ptrdiff_t)p->units) gp__predictor_write_unit(u + k, p, gp__view_of(p, k));
+	GP__FOR(k, p->units) gp__predictor_write_unit(u + k, p, gp__view_of(p, k));
 	gp__view v = gp__view_of(p, 0);
 	if (hidden) v.lik_params[0] = 1;
 	if (!hidden && m->lik_params.id)
@@ -13900,8 +13898,8 @@ static void gp__predictor_write(gp__unit *u, const odvgp_scales *sc, gp__predict
 	}
 	gp__copy_or(v.x_mean, u->layer ? NULL : sc->x_mean, D, 0);
 	gp__copy_or(v.x_scale, u->layer ? NULL : sc->x_scale, D, 1);
-	gp__copy_or(v.y_mean, hidden ? NULL : sc->y_mean, (ptrdiff_t)p->T, 0);
-	gp__copy_or(v.y_scale, hidden ? NULL : sc->y_scale, (ptrdiff_t)p->T, 1);
+	gp__copy_or(v.y_mean, hidden ? NULL : sc->y_mean, p->T, 0);
+	gp__copy_or(v.y_scale, hidden ? NULL : sc->y_scale, p->T, 1);
 	gp__predictor_sum(p, p->checksum);
 }
 
