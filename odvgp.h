@@ -4930,13 +4930,13 @@ static ptrdiff_t gp__patches_count(const gp__patches *p)
 	return p->height ? gp__patches_down(p) * gp__patches_across(p) : 0;
 }
 
-/*	Rows that a layer makes of one input: with image_output its patches, else 1. */
+/*	Rows that a layer makes of an input. */
 static ptrdiff_t gp__rows_of_input(const gp__patches *p)
 {
 	return p->image_output ? gp__patches_count(p) : 1;
 }
 
-/*	Patches that are summed with weights. */
+/*	Patches that are summed. */
 static ptrdiff_t gp__patches_summed(const gp__patches *p)
 {
 	return p->image_output ? 0 : gp__patches_count(p);
@@ -4948,7 +4948,7 @@ static ptrdiff_t gp__patch_columns(const gp__patches *p, ptrdiff_t D)
 	return p->height ? (ptrdiff_t)p->rows * p->columns * p->channels + 2 * p->located : D;
 }
 
-/*	Columns of the rows, which the mean function sees. */
+/*	Columns of a row. */
 static ptrdiff_t gp__row_columns(const gp__patches *p, ptrdiff_t D)
 {
 	return p->image_output ? gp__patch_columns(p, D) : D;
@@ -7179,7 +7179,7 @@ static ptrdiff_t gp__layers_served(const odvgp_server *s)
 	return (ptrdiff_t)((const gp__predictor *)s->block)->layers;
 }
 
-/*	Outputs of one input of a layer: P, or those of an image. */
+/*	Outputs for each input. */
 static ptrdiff_t gp__predictor_width(const gp__predictor *p)
 {
 	return p->P * gp__rows_of_input(&p->patches);
@@ -12793,7 +12793,7 @@ static gp__patches gp__patches_of(const odvgp_config *c, int l)
 	return p;
 }
 
-/*	Columns of a layer's inputs, also where D is not given and sizes have not been checked. */
+/*	Columns of a layer's inputs; sizes need not have been checked. */
 static ptrdiff_t gp__input_columns(const odvgp_config *c, int l)
 {
 	if (!l) return c->layer[0].D;
