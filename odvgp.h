@@ -201,12 +201,13 @@ CONTENTS   (search for a tag with its arrows)
     Gaussian process over an image's T patches [CONV], [TICK]. K(Z,X) costs B M T instead of B M
     kernel values, k(x,x) B T^2 / 2 more. One image's patches at a time are in memory, with 256 rows
     of their kernel matrix. odvgp_init_data draws inducing patches from 1,000 images and their
-    locations uniformly. All pixels of a channel should have one scale. With ROBUSTMAX let Adam move
-    q (natgrad = 0): natural steps of minibatches may not learn at all.
+    locations uniformly. All pixels of a channel should have one scale. With ROBUSTMAX and
+    batches of tens of images, natural steps of 0.1 overshoot: let them rise to 0.01 (odvgp_rising),
+    or let Adam move q (natgrad = 0).
     In a deep model a hidden layer with patches.image_output gives the next one an image, patches
-    down x patches across x P. Its mean function is of the patch: PROJECTION, or ZERO and deep.q_init
-    PRIOR as in [SOLVE]. Memory: a tile's patches, at most 4,096 or one image's, and while
-    odvgp_init_data runs 1,000 images. Patches are sampled independently, by odvgp_sample jointly.
+    down x across x P. Its mean function is of the patch: PROJECTION, or ZERO and deep.q_init PRIOR
+    as in [SOLVE]. Memory: a tile's patches, at most 4,096 or one image's, and 1,000 images while
+    odvgp_init_data runs. Patches are sampled independently, by odvgp_sample jointly.
   Units. Standardise the columns of X and Y (odvgp_column_scales, odvgp_standardise) and pass the
     scales to odvgp_freeze to get predictions in original units.
   Memory. odvgp_model_size returns the bytes that training needs, odvgp_predictor_size those of
