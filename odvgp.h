@@ -205,9 +205,9 @@ CONTENTS   (search for a tag with its arrows)
     batches of tens of images, natural steps of 0.1 overshoot: let them rise to 0.01 (odvgp_rising),
     or let Adam move q (natgrad = 0).
     In a deep model a hidden layer with patches.image_output gives the next one an image, patches
-    down x patches across x P. Its mean function is of the patch: PROJECTION, or ZERO and deep.q_init
-    PRIOR as in [SOLVE]. Memory: a tile's patches, at most 4,096 or one image's, and while
-    odvgp_init_data runs 1,000 images. Patches are sampled independently, by odvgp_sample jointly.
+    down x across x P. Its mean function is of the patch: PROJECTION, or ZERO and deep.q_init PRIOR
+    as in [SOLVE]. Memory: a tile's patches, at most 4,096 or one image's, and 1,000 images while
+    odvgp_init_data runs. Patches are sampled independently, by odvgp_sample jointly.
   Units. Standardise the columns of X and Y (odvgp_column_scales, odvgp_standardise) and pass the
     scales to odvgp_freeze to get predictions in original units.
   Memory. odvgp_model_size returns the bytes that training needs, odvgp_predictor_size those of
@@ -4931,13 +4931,13 @@ static ptrdiff_t gp__patches_count(const gp__patches *p)
 	return p->height ? gp__patches_down(p) * gp__patches_across(p) : 0;
 }
 
-/*	Rows that a layer makes of one input: with image_output its patches, else 1. */
+/*	Rows that a layer makes of an input. */
 static ptrdiff_t gp__rows_of_input(const gp__patches *p)
 {
 	return p->image_output ? gp__patches_count(p) : 1;
 }
 
-/*	Patches that are summed with weights. */
+/*	Patches that are summed. */
 static ptrdiff_t gp__patches_summed(const gp__patches *p)
 {
 	return p->image_output ? 0 : gp__patches_count(p);
@@ -4949,7 +4949,7 @@ static ptrdiff_t gp__patch_columns(const gp__patches *p, ptrdiff_t D)
 	return p->height ? (ptrdiff_t)p->rows * p->columns * p->channels + 2 * p->located : D;
 }
 
-/*	Columns of the rows, which the mean function sees. */
+/*	Columns of a row. */
 static ptrdiff_t gp__row_columns(const gp__patches *p, ptrdiff_t D)
 {
 	return p->image_output ? gp__patch_columns(p, D) : D;
@@ -7180,7 +7180,7 @@ static ptrdiff_t gp__layers_served(const odvgp_server *s)
 	return (ptrdiff_t)((const gp__predictor *)s->block)->layers;
 }
 
-/*	Outputs of one input of a layer: P, or those of an image. */
+/*	Outputs for each input. */
 static ptrdiff_t gp__predictor_width(const gp__predictor *p)
 {
 	return p->P * gp__rows_of_input(&p->patches);
@@ -7388,15 +7388,17 @@ static void gp__predict_unit(gp__prediction *t, ptrdiff_t k)
 	t->job->hyp = t->v.hyp;
 }
 
-static void gp__predict_inputs(gp__prediction *t, const odvgp_real *X, ptrdiff_t n)
+/*	Returns the rows that n inputs make. */
+static ptrdiff_t gp__predict_inputs(gp__prediction *t, const odvgp_real *X, ptrdiff_t n)
 {
 	const gp__patches *p = &t->p->patches;
-	ptrdiff_t D = t->p->D, row = gp__rows_of_input(p) * t->D;
+	ptrdiff_t D = t->p->D, rows = gp__rows_of_input(p);
 	GP__FOR(i, n) {
 		odvgp_real *x = p->image_output ? t->patches : t->X + i * D;
 		GP__FOR(d, D) x[d] = (X[i * D + d] - t->v.x_mean[d]) / t->v.x_scale[d];
-		if (p->image_output) gp__patches_move(p, x, NULL, t->X + i * row);
+		if (p->image_output) gp__patches_move(p, x, NULL, t->X + i * rows * t->D);
 	}
+	return n * rows;
 }
 
 /*	The same as below for an image: row [m] <- sum_t w_t k(patch t, Z). */
@@ -7706,8 +7708,7 @@ static void gp__predict_mix(
 /*	One layer's moments of a tile in t->mean and t->var. */
 static void gp__predict_layer(gp__prediction *t, const odvgp_real *X, ptrdiff_t n, int variances)
 {
-	gp__predict_inputs(t, X, n);
-	n *= gp__rows_of_input(&t->p->patches);
+	n = gp__predict_inputs(t, X, n);
 	GP__FOR(k, t->p->units) {
 		gp__predict_unit(t, k);
 		/* with variances only, too: some likelihoods need the mean for them */
@@ -7971,13 +7972,14 @@ static void gp__predict_prior_cov(gp__prediction *t, ptrdiff_t n, odvgp_real *C)
 	}
 }
 
-/*	Mean [P,n], or NULL, and cov [P,n,n] of a tile's processes. Leaves k(x,x) in t->prior. */
-static void gp__predict_cov(
+/*	Mean [P,n], or NULL, and cov [P,n,n] of a tile's processes at the n rows of the inputs. Leaves
+	k(x,x) in t->prior. Returns the rows. */
+static ptrdiff_t gp__predict_cov(
 		gp__prediction *t, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean, odvgp_real *cov)
 {
 	ptrdiff_t M = t->p->M, all = t->p->P;
 	int dense = gp__factors[t->p->factor].of_S;
-	gp__predict_inputs(t, X, n / gp__rows_of_input(&t->p->patches));
+	n = gp__predict_inputs(t, X, n);
 	GP__FOR(p, all) { /* K - A A^T + T T^T, or K - T T^T */
 		odvgp_real *C = cov + p * n * n;
 		if (p % t->P == 0) {
@@ -7995,6 +7997,7 @@ static void gp__predict_cov(
 			for (ptrdiff_t j = 0; j <= i; j++) C[j * n + i] = C[i * n + j];
 	}
 	for (ptrdiff_t p = 0; p < all && mean; p++) gp__copy(mean + p * n, t->mean + p * t->ld, n);
+	return n;
 }
 
 /*	The processes' means or samples f [P,n], and their cov [P,n,n], become the functions' [F,n] and
@@ -8080,15 +8083,10 @@ static void gp__scaled_cholesky(
 			if (prior[perm[i]] > 0) C[i * n + j] *= GP__SQRT(prior[perm[i]]);
 }
 
-/*	Rows that a layer makes of n inputs. */
-static ptrdiff_t gp__server_rows(const odvgp_server *s, ptrdiff_t n)
-{
-	return n * gp__rows_of_input(&((const gp__predictor *)s->block)->patches);
-}
-
 static void gp__sample_layout(gp__arena *a, const odvgp_server *s, ptrdiff_t n, odvgp_real **cov,
 		odvgp_real **mean, odvgp_real **z, ptrdiff_t **perm)
 {
+	n *= gp__rows_of_input(&((const gp__predictor *)s->block)->patches);
 	ptrdiff_t F = s->F;
 	*cov = gp__take(a, F * n, n);
 	*mean = gp__take(a, F, n);
@@ -8104,7 +8102,7 @@ static size_t gp__sample_layer_size(const odvgp_server *s, ptrdiff_t n)
 	size_t own = gp__predict_layer_size(s, n);
 	if (!own) return 0;
 	gp__arena_init(&a, NULL, 0);
-	gp__sample_layout(&a, s, gp__server_rows(s, n), &cov, &mean, &z, &perm);
+	gp__sample_layout(&a, s, n, &cov, &mean, &z, &perm);
 	return a.bad ? 0 : a.used + 64 + own;
 }
 
@@ -8128,11 +8126,10 @@ static odvgp_status gp__sample_layer(const odvgp_server *s, const odvgp_real *X,
 	odvgp_real *cov, *mean, *z;
 	ptrdiff_t *perm;
 	gp__arena_init(&a, scratch, scratch_bytes);
-	gp__sample_layout(&a, s, gp__server_rows(s, n), &cov, &mean, &z, &perm);
+	gp__sample_layout(&a, s, n, &cov, &mean, &z, &perm);
 	gp__prediction *t = gp__predict_begin(s, n, a.base + a.used, a.size - a.used);
 	if (!t) return ODVGP_E_MEMORY;
-	n = gp__server_rows(s, n);
-	gp__predict_cov(t, X, n, mean, cov);
+	n = gp__predict_cov(t, X, n, mean, cov);
 	ptrdiff_t P = s->P, F = s->F;
 	/* mixtures are sampled through the processes */
 	int mixed = t->p->mixed != 0, finite;
@@ -8179,8 +8176,8 @@ static odvgp_status gp__sample_stack(const odvgp_server *s, const odvgp_real *X,
 					left > 1 ? hidden : f + k * layer.F * n, a.base + a.used, a.size - a.used);
 			if (now) status = now;
 			if (left == 1) break;
-			ptrdiff_t rows = gp__server_rows(&layer, n);
-			GP__FOR(i, rows * layer.P) x[i] = hidden[i % layer.P * rows + i / layer.P];
+			ptrdiff_t all = n * gp__predictor_width((const gp__predictor *)layer.block);
+			GP__FOR(i, all) x[i] = hidden[i % layer.P * (all / layer.P) + i / layer.P];
 			from = x;
 			layer = gp__layer_above(&layer);
 		}
@@ -10419,6 +10416,7 @@ static odvgp_status gp__sample_forward(gp__tape *t, gp__node *nd)
 {
 	const gp__node *mean = gp__in(t, nd, 0), *var = gp__in(t, nd, 1), *eps = gp__in(t, nd, 2);
 	ptrdiff_t P = mean->rows;
+	ODVGP_ASSERT(nd->ld == nd->cols && eps->ld == eps->cols);
 	GP__FOR(k, nd->rows * nd->cols) {
 		ptrdiff_t p = k % P, i = k / P % mean->cols;
 		odvgp_real v = var->v[p * var->ld + i];
@@ -12796,7 +12794,7 @@ static gp__patches gp__patches_of(const odvgp_config *c, int l)
 	return p;
 }
 
-/*	Columns of a layer's inputs, also where D is not given and sizes have not been checked. */
+/*	Columns of a layer's inputs; sizes need not have been checked. */
 static ptrdiff_t gp__input_columns(const odvgp_config *c, int l)
 {
 	if (!l) return c->layer[0].D;
@@ -12876,9 +12874,8 @@ static odvgp_status gp__check_layers(const odvgp_config *c, odvgp_info *info)
 		rows = GP__MAX(rows, (double)gp__rows_of_input(&p));
 		if (c->layer[l].D != gp__input_columns(c, l))
 			return gp__fail(info, ODVGP_E_ARG, "D", l, (double)c->layer[l].D,
-					c->layer[l - 1].patches.image_output
-							? "of a layer must be the P of the layer below times its patches"
-							: "of a layer must be the P of the layer below");
+					"of a layer must be the P of the layer below, times its patches with "
+					"image_output");
 		if (c->layer[l].mean_function == ODVGP_MEAN_FUNCTION_IDENTITY &&
 				gp__row_columns(&p, c->layer[l].D) != gp__unit_outputs(c, l))
 			return gp__fail(info, ODVGP_E_ARG, "mean_function", l, (double)c->layer[l].P,
@@ -16982,20 +16979,9 @@ static void gp__column_scale(
 
 /* --- what units above layer 0 see --- */
 
-/*	A hidden layer's mean function A^T x, or x itself, over and over, if A is NULL. */
-static void gp__pass_row(
-		const gp__unit *u, const odvgp_real *x, const odvgp_real *A, odvgp_real *out)
-{
-	GP__FOR(p, u->P) {
-		odvgp_real sum = A ? 0 : x[p % u->Dx];
-		for (ptrdiff_t d = 0; d < u->Dx && A; d++) sum += x[d] * A[d * u->P + p];
-		out[p] = sum;
-	}
-}
-
-/*	A [Dx,P] for gp__pass_row. Where the mean is constant, the next layer's inducing inputs must not
-	coincide: with image_output filters uniform within sqrt(6 / (h w channels + h w P)), Glorot's, as
-	[SOLVE] appendix G.2 has it, and 0 for locations. */
+/*	A [Dx,P]: the next layer sees A^T x, or, if NULL, x itself, over and over. Where the mean is
+	constant its inducing inputs must not coincide: with image_output filters uniform within
+	sqrt(6 / (h w channels + h w P)), Glorot's, as [SOLVE] appendix G.2 has it, 0 for locations. */
 static const odvgp_real *gp__pass_matrix(const gp__unit *u, const gp__init_work *w)
 {
 	const odvgp_model *m = u->model;
@@ -17031,7 +17017,11 @@ static double gp__pass_on(const gp__unit *u, const odvgp_real *X, const gp__init
 				gp__patch_move(&u->patches, x, NULL, t, w->vector);
 				x = w->vector;
 			}
-			gp__pass_row(u, x, A, to + i * width + t * u->P);
+			GP__FOR(p, u->P) {
+				odvgp_real sum = A ? 0 : x[p % u->Dx];
+				for (ptrdiff_t d = 0; d < u->Dx && A; d++) sum += x[d] * A[d * u->P + p];
+				to[i * width + t * u->P + p] = sum;
+			}
 		}
 	}
 	GP__FOR(p, width) {
