@@ -143,23 +143,31 @@ static void plan_q(plan *p, options *o, double budget, const dataset *d, ptrdiff
 	p->flops += steps * step;
 }
 
-/*  Operations a second of products on all threads, over a fifth of a second: what other programs
-    take is not available here either. */
-static double measured_rate(const workers *w)
+/*  Seconds of the clock, or those of the processors for each thread, which other programs on the
+    machine do not stretch. */
+static double seconds_of(const workers *w, int processors)
+{
+	return processors ? (double)clock() / CLOCKS_PER_SEC / workers_count(w) : now();
+}
+
+/*  Operations a second of products on all threads, over a fifth of a second. */
+static double measured_rate(const workers *w, int processors)
 {
 	enum { SIDE = 384 };
-	double done = 0, begin = 0, *A = take_doubles(SIDE, SIDE), *C = take_doubles(SIDE, SIDE);
+	double done = 0, begin = 0, seconds = 0, *A = take_doubles(SIDE, SIDE),
+		   *C = take_doubles(SIDE, SIDE);
 	size_t size = odvgp_blas_size(&w->threads);
 	void *block = take(size, 1);
 	odvgp_blas blas;
 	for (int i = 0; i < SIDE * SIDE; i++) A[i] = 1e-3 * (i % 7);
 	if (!odvgp_blas_init(&blas, &w->threads, ODVGP_ISA_AUTO, block, size))
-		for (int k = 0; k < 3 || now() - begin < 0.2; k++) {
-			if (k == 1) begin = now();
+		for (int k = 0; k < 3 || (seconds < 0.2 && k < 1000); k++) {
+			if (k == 1) begin = seconds_of(w, processors);
 			odvgp_gemm(&blas, 0, 0, SIDE, SIDE, SIDE, 1, A, SIDE, A, SIDE, 0, C, SIDE);
 			if (k) done += 2.0 * SIDE * SIDE * SIDE;
+			if (k) seconds = seconds_of(w, processors) - begin;
 		}
-	double rate = done / fmax(1e-9, now() - begin);
+	double rate = done / fmax(1e-9, seconds);
 	free(A);
 	free(C);
 	free(block);
@@ -173,7 +181,7 @@ static plan plan_make(options *o, const dataset *d, const workers *w)
 	if (!is_auto(o)) return p;
 	p.made = 1;
 	ptrdiff_t n = d->train.n, distinct = count_distinct(d->train.X, n, d->s.D);
-	double budget = plan_budget(o, (double)n, o->value[OPT_MINUTES] ? measured_rate(w) : 0);
+	double budget = plan_budget(o, (double)n, o->value[OPT_MINUTES] ? measured_rate(w, 0) : 0);
 	double D = (double)d->s.D, most = sqrt(budget / (60 * 8 * (double)n));
 	ptrdiff_t points = (ptrdiff_t)fmin(most, MOST_SGPR) / 8 * 8;
 	points = larger(1, smaller(larger(points, 8), distinct / 3));
@@ -233,7 +241,8 @@ static void plan_minutes(const plan *p, options *o, const dataset *d, odvgp_mode
 }
 
 /*  Says what was chosen, as options that repeat it, and about how long it takes: products at the
-    measured rate, and a fifth as long for all else (bench/first_hour.md has what that gives). */
+    rate of a free machine, and a fifth as long for all else (bench/first_hour.md has what that
+    gives). */
 static void plan_print(const plan *p, const options *o, const dataset *d, const workers *w)
 {
 	const int ids[] = {
@@ -243,7 +252,7 @@ static void plan_print(const plan *p, const options *o, const dataset *d, const 
 	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
 		if (o->value[ids[i]] && !(ids[i] == OPT_GAMMA && !basis_of(o)->gamma))
 			fprintf(stderr, " --%s %s", option_list[ids[i]].name, o->value[ids[i]]);
-	double seconds = 1 + 1.2 * p->flops / fmax(1, measured_rate(w)),
+	double seconds = 1 + 1.2 * p->flops / fmax(1, measured_rate(w, 1)),
 		   limit = o->value[OPT_MINUTES] ? 60 * option_positive(o, OPT_MINUTES) : HUGE_VAL;
 	if (by_clock(o)) seconds = limit;
 	fprintf(stderr, "; about %.2g s, less if it converges\n", fmin(seconds, limit));
