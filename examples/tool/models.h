@@ -743,10 +743,10 @@ static void warm_start(odvgp_model *model, const options *o, const dataset *d)
 
 static void warm_check(const options *o) { warm_start(NULL, o, NULL); }
 
-/*  The default warm starts: Adam on few rows finds the inputs that matter, where L-BFGS may lose some
-    of them for good (bench/first_hour.md); where there are many more rows, L-BFGS on some of these
-    settles the noise. */
-enum { WARM_STEPS = 100, MORE_STEPS = 20 };
+/*  The default warm starts: on few rows Adam, which finds the inputs that matter, where L-BFGS may
+    lose some of them for good (bench/first_hour.md), and L-BFGS, which comes closer to the optimum;
+    where there are many more rows, L-BFGS on some of these. */
+enum { ADAM_STEPS = 100, WARM_STEPS = 60, MORE_STEPS = 20 };
 static const double WARM_RATE = 0.03;
 
 /*  Appends one to a list, with M points (0: the model's). */
@@ -765,7 +765,8 @@ static void warm_settle(options *o, const odvgp_model *model)
 	ptrdiff_t few = smaller(c->N, larger(4000, 20 * c->layer[0].M)), more = smaller(c->N, 3 * few);
 	bytes list = {NULL, 0, 0};
 	if (o->value[OPT_WARM]) return;
-	warm_item(&list, few, WARM_STEPS, 0, 1);
+	warm_item(&list, few, ADAM_STEPS, 0, 1);
+	warm_item(&list, few, WARM_STEPS, 0, 0);
 	if (more > 2 * few) warm_item(&list, more, MORE_STEPS, 0, 0);
 	int off = c->objective != ODVGP_OBJECTIVE_ELBO || !odvgp_warm_start_size(model, NULL);
 	option_store(o, OPT_WARM, off ? copy_text("off") : copy_text(list.at));

@@ -79,8 +79,12 @@ static void plan_warm(plan *p, options *o, ptrdiff_t n, double D, ptrdiff_t poin
 	bytes list = {NULL, 0, 0};
 	p->points = M;
 	if (o->given[OPT_WARM]) return;
-	warm_item(&list, few, WARM_STEPS, M, 1);
-	p->flops += 1.05 * WARM_STEPS * pass_flops((double)few, (double)M, D);
+	warm_item(&list, few, ADAM_STEPS, M, 1);
+	p->flops += 1.05 * ADAM_STEPS * pass_flops((double)few, (double)M, D);
+	if (n > WARM_ROWS || points > WARM_POINTS) {
+		warm_item(&list, few, WARM_STEPS, M, 0);
+		p->flops += 1.25 * WARM_STEPS * pass_flops((double)few, (double)M, D);
+	}
 	if (n > 2 * WARM_ROWS) {
 		ptrdiff_t more = smaller(n, MORE_ROWS);
 		warm_item(&list, more, MORE_STEPS, M, 0);
@@ -202,9 +206,9 @@ static plan plan_make(options *o, const dataset *d, const workers *w)
 /*  Seconds of an iteration of a warm start on WARM_ROWS with M points; 0: there is none. Leaves the
     model as it was. */
 static double warm_seconds(
-		odvgp_model *model, const model_block *block, const dataset *d, ptrdiff_t M, double adam)
+		odvgp_model *model, const model_block *block, const dataset *d, ptrdiff_t M)
 {
-	odvgp_warm some = {smaller(d->train.n, WARM_ROWS), smaller(M, WARM_ROWS), 3, adam};
+	odvgp_warm some = {smaller(d->train.n, WARM_ROWS), smaller(M, WARM_ROWS), 3, 0};
 	size_t size = odvgp_warm_start_size(model, &some);
 	if (!size) return 0;
 	void *work = take(size, 1), *copy = take(block->size, 1);
@@ -218,25 +222,29 @@ static double warm_seconds(
 	return s ? 0 : seconds;
 }
 
-/*  With --minutes: warm starts that take less than a third of what is left of the time; by L-BFGS
-    where this is too little for Adam, which needs all of its steps, and none where a pass of SGPR
-    costs no more than a few of theirs. */
+/*  With --minutes: those of the warm starts that together take less than a third of what is left of
+    the time: Adam's only with all of its steps, and L-BFGS's not where a pass of SGPR costs no more
+    than a few of theirs. */
 static void plan_minutes(const plan *p, options *o, const dataset *d, odvgp_model *model,
 		const model_block *block, double begin)
 {
 	int off = o->value[OPT_WARM] && strcmp(o->value[OPT_WARM], "off") == 0;
 	if (!o->value[OPT_MINUTES] || o->given[OPT_WARM] || off || (all_rows(o) && !p->made)) return;
-	ptrdiff_t n = d->train.n, M = p->points;
-	double each = warm_seconds(model, block, d, M, WARM_RATE),
-		   most = (60 * option_positive(o, OPT_MINUTES) - (now() - begin)) / 3,
-		   count = fmin(WARM_STEPS, most / fmax(1e-9, each));
-	int adam = count >= WARM_STEPS, useful = adam || p->pass >= 4 || !all_rows(o);
+	ptrdiff_t n = d->train.n, M = p->points, few = smaller(n, WARM_ROWS),
+			  more = smaller(n, MORE_ROWS);
+	double each = warm_seconds(model, block, d, M),
+		   steps = (60 * option_positive(o, OPT_MINUTES) - (now() - begin)) / 3 / fmax(1e-9, each),
+		   further = 1.25 * MORE_STEPS * (double)more / (double)few;
 	bytes list = {NULL, 0, 0};
-	if (each > 0 && count >= 5 && useful)
-		warm_item(&list, smaller(n, WARM_ROWS), (ptrdiff_t)count, M, adam);
-	if (list.used && n > 2 * WARM_ROWS &&
-			(count + 25.0 * (double)smaller(n, MORE_ROWS) / WARM_ROWS) * each < most)
-		warm_item(&list, smaller(n, MORE_ROWS), MORE_STEPS, M, 0);
+	if (each > 0 && steps >= ADAM_STEPS) {
+		warm_item(&list, few, ADAM_STEPS, M, 1);
+		steps -= ADAM_STEPS;
+	}
+	if (each > 0 && steps >= 5 && (p->pass >= 4 || !all_rows(o))) {
+		warm_item(&list, few, (ptrdiff_t)fmin(WARM_STEPS, steps), M, 0);
+		if (n > 2 * WARM_ROWS && steps >= WARM_STEPS + further)
+			warm_item(&list, more, MORE_STEPS, M, 0);
+	}
 	option_store(o, OPT_WARM, list.used ? list.at : copy_text("off"));
 }
 
