@@ -101,9 +101,8 @@ static double plan_budget(const options *o, double n, double rate)
 	return FLOPS * fmin(5, fmax(1, n / 20000));
 }
 
-static void plan_sgpr(plan *p, options *o, double budget, ptrdiff_t n, double D, ptrdiff_t points)
+static void plan_sgpr(plan *p, options *o, double budget, ptrdiff_t n, double D, ptrdiff_t M)
 {
-	ptrdiff_t M = o->given[OPT_BETA] ? (ptrdiff_t)option_integer(o, OPT_BETA, 1, INT_MAX) : points;
 	option_store(o, OPT_BASIS, copy_text("sgpr"));
 	plan_number(o, OPT_BETA, M);
 	double pass = pass_flops((double)n, (double)M, D), passes = fmin(200, fmax(60, budget / pass));
@@ -189,6 +188,7 @@ static plan plan_make(options *o, const dataset *d, const workers *w)
 	double D = (double)d->s.D, most = sqrt(budget / (60 * 8 * (double)n));
 	ptrdiff_t points = (ptrdiff_t)fmin(most, MOST_SGPR) / 8 * 8;
 	points = larger(1, smaller(larger(points, 8), distinct / 3));
+	if (o->given[OPT_BETA]) points = (ptrdiff_t)option_integer(o, OPT_BETA, 1, INT_MAX);
 	if (d->s.likelihood != ODVGP_LIKELIHOOD_GAUSSIAN || mixed_of(o)) {
 		plan_q(&p, o, budget, d, distinct);
 		return p;
