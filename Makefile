@@ -22,7 +22,7 @@ TESTS       := $(sort $(basename $(notdir $(wildcard tests/test_*.c))))
 # What aliases, threads, the pool and the tape save do does not depend on it.
 FLOAT_TESTS := $(if $(SKIP_FLOAT),,$(filter-out test_alias test_pool test_threads test_tape,$(TESTS)))
 # `make test`, `make test-isa` and `make sanitize` leave these in float to ALL=1, so as to end soon.
-SLOW_FLOAT  := test_arguments test_base_kernels test_deep test_forged_files test_likelihoods test_members test_members_steps test_mixing test_model test_optim \
+SLOW_FLOAT  := test_arguments test_base_kernels test_deep test_deep_images test_forged_files test_likelihoods test_members test_members_steps test_mixing test_model test_optim \
                test_patches test_predict test_recovery test_rows test_save_load test_start test_terms test_training
 # Nor do these look at an instruction set, and the tool only chooses one.
 NO_ISA      := test_alias test_arguments test_config test_files test_forged_files test_pool test_tape
@@ -35,7 +35,7 @@ MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 endif
 
 STUDIES := study-odvgp study-odvgp-gap study-recipes study-odvgp-2c study-solve study-solve-whitened study-deep study-classification
-.PHONY: all demo test test-isa golden golden-write chaos cross cblas test-all soak sanitize fuzz valgrind tidy standards symbols bench bench-float bench-serve bench-against cost-curves odvgp2018-fig2a study-odvgp-2b solvegp2020-fig2 kobe2021-figs $(STUDIES) study-images examples lessons ports install shared dist-arduino dist-platformio packages cover size clean help
+.PHONY: all demo test test-isa golden golden-write chaos cross cblas test-all soak sanitize fuzz valgrind tidy standards symbols bench bench-float bench-serve bench-seconds bench-against cost-curves odvgp2018-fig2a study-odvgp-2b solvegp2020-fig2 kobe2021-figs $(STUDIES) study-images examples lessons ports install shared dist-arduino dist-platformio packages cover size clean help
 .DELETE_ON_ERROR:
 
 all: $(B)/odvgp ## the command-line tool, build/odvgp
@@ -280,6 +280,9 @@ $(B)/serve.so: bench/peers/serve.c
 	$(call compile,-shared -fPIC)
 bench-serve: $(B)/serve.so ## one row predicted beside a NumPy formula, by turns in one process; PYTHON=one that has NumPy
 	@$(or $(PYTHON),python3) bench/peers/serve.py $<
+
+bench-seconds: $(B)/odvgp ## GPflow and scikit-learn beside the tool at equal seconds: DATA=dir; SETS="bike energy", PYTHON=one that has them
+	@$(or $(PYTHON),python3) bench/peers/seconds.py $< "$(DATA)" $(B)/bench-seconds $(SETS)
 
 bench-float: $(B)/f32/bench ## the same in float
 	@$(B)/f32/bench

@@ -202,8 +202,13 @@ CONTENTS   (search for a tag with its arrows)
     Gaussian process over an image's T patches [CONV], [TICK]. K(Z,X) costs B M T instead of B M
     kernel values, k(x,x) B T^2 / 2 more. One image's patches at a time are in memory, with 256 rows
     of their kernel matrix. odvgp_init_data draws inducing patches from 1,000 images and their
-    locations uniformly. All pixels of a channel should have one scale. With ROBUSTMAX let Adam move
-    q (natgrad = 0): natural steps of minibatches may not learn at all.
+    locations uniformly. All pixels of a channel should have one scale. With ROBUSTMAX and
+    batches of tens of images, natural steps of 0.1 overshoot: let them rise to 0.01 (odvgp_rising),
+    or let Adam move q (natgrad = 0).
+    In a deep model a hidden layer with patches.image_output gives the next one an image, patches
+    down x patches across x P. Its mean function is of the patch: PROJECTION, or ZERO and deep.q_init
+    PRIOR as in [SOLVE]. Memory: a tile's patches, at most 4,096 or one image's, and while
+    odvgp_init_data runs 1,000 images. Patches are sampled independently, by odvgp_sample jointly.
   Units. Standardise the columns of X and Y (odvgp_column_scales, odvgp_standardise) and pass the
     scales to odvgp_freeze to get predictions in original units.
   Memory. odvgp_model_size returns the bytes that training needs, odvgp_predictor_size those of
@@ -804,8 +809,8 @@ typedef struct odvgp_config {
            read the text; it need not live longer. Default "matern52(ard)". */
 		const char *kernel;
 		/* Inputs and outputs (latent functions), each >= 1; above layer[0] D is the P of the layer
-           below, or 0, which means that. odvgp_likelihood says how many columns of targets there
-           are for the last P. */
+           below, times its patches with image_output, or 0, which means that. odvgp_likelihood says
+           how many columns of targets there are for the last P. */
 		ptrdiff_t D, P;
 		/* Inducing points: |beta| >= 1 and |gamma| >= 0. BETA ignores gamma. */
 		ptrdiff_t M, M_gamma;
@@ -821,6 +826,9 @@ typedef struct odvgp_config {
 			/* 1: two more columns of a patch hold its row and its column among the patches, for
 			   kernels such as "rbf(dims=0:9) * matern32(dims=9:11)". */
 			int locations;
+			/* 1, for hidden layers: f(image) is not the sum but the image of g(patch t), with P
+			   channels. */
+			int image_output;
 		} patches;
 		/* What the slots of q hold. Default WHITENED: reproduce.parametrisation. */
 		odvgp_parametrisation parametrisation;
@@ -830,6 +838,10 @@ typedef struct odvgp_config {
        times the P latent ones. Variances of their kernel are frozen, at 1 unless the expression
        gives them. Needs the objective ELBO and a likelihood with F = T. Default 0: F = P. */
 	ptrdiff_t functions;
+	/* 1: each of the last layer's P <= 1000 functions has its own hyperparameters, inducing inputs
+       and q, in slots "unit0.kernel.0.lengthscale", ... Needs the objective ELBO. Default 0: they
+       share kernel and inducing inputs. */
+	int independent;
 
 	/* For layers > 1. */
 	struct {
@@ -992,7 +1004,8 @@ typedef struct odvgp_report {
 
 /*	One named part of the parameter vector. */
 typedef struct odvgp_slot {
-	/* With several layers names begin with layer0, layer1, ... and a dot, but for the likelihood's.
+	/* With several layers names begin with layer0, layer1, ... and a dot, then with independent
+       functions with unit0, unit1, ... and a dot, but for "mixing" and the likelihood's.
        kernel, its term 0:  "kernel.0.lengthscale" "kernel.0.variance" "kernel.0.alpha"
                             "kernel.0.period" "kernel.0.offset"
        likelihood:          "noise_variance" [1 or T] or those at odvgp_likelihood
@@ -1174,11 +1187,12 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
 	odvgp_rising. Pseudo-targets of f: y itself (STUDENTT, LAPLACE, HETEROSCEDASTIC); -1 to 1 for
 	classes, for several functions one against the rest; log(y + 1/2) (POISSON, NEGATIVE_BINOMIAL,
 	GAMMA; minus that for EXPONENTIAL), less log of the exposure; Phi^-1(y) (BETA). Rows with a
-	missing target do not count.
+	missing target do not count. Mixed functions: the same with the least-squares solution g of
+	f = "mixing" g, and where q_mu and q_sqrt are whitened, q from that regression.
 		settings   NULL: the defaults
 		X [N,D], Y [N,T]    work  odvgp_warm_start_size bytes, at any address
 	Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (objective EXACT, several
-			 layers, mixed functions; with the Gaussian also missing targets and a q that
+			 layers, independent functions; with the Gaussian also missing targets and a q that
 			 odvgp_fit_q refuses). On an error the model is unchanged
 	Cost     O(iterations rows M^2), with the Gaussian also that of odvgp_fit_q
 	odvgp_warm_start_size   0: too large, or refused */
@@ -4910,7 +4924,7 @@ static ptrdiff_t gp__padded(ptrdiff_t n) { return (n + GP__CHUNK - 1) / GP__CHUN
 typedef struct {
 	int32_t height, width, channels; /* of an image */
 	int32_t rows, columns, stride;   /* of a patch */
-	int32_t located;
+	int32_t located, image_output;
 } gp__patches;
 
 /*	Positions of patches in a column and in a row of an image. */
@@ -4927,10 +4941,28 @@ static ptrdiff_t gp__patches_count(const gp__patches *p)
 	return p->height ? gp__patches_down(p) * gp__patches_across(p) : 0;
 }
 
+/*	Rows that a layer makes of one input: with image_output its patches, else 1. */
+static ptrdiff_t gp__rows_of_input(const gp__patches *p)
+{
+	return p->image_output ? gp__patches_count(p) : 1;
+}
+
+/*	Patches that are summed with weights. */
+static ptrdiff_t gp__patches_summed(const gp__patches *p)
+{
+	return p->image_output ? 0 : gp__patches_count(p);
+}
+
 /*	Columns of an inducing input, where those of an input are D. */
 static ptrdiff_t gp__patch_columns(const gp__patches *p, ptrdiff_t D)
 {
 	return p->height ? (ptrdiff_t)p->rows * p->columns * p->channels + 2 * p->located : D;
+}
+
+/*	Columns of the rows, which the mean function sees. */
+static ptrdiff_t gp__row_columns(const gp__patches *p, ptrdiff_t D)
+{
+	return p->image_output ? gp__patch_columns(p, D) : D;
 }
 
 /*	Patch t of the image x, or, with dx, the adjoint: adds `patch` to dx. */
@@ -4961,10 +4993,11 @@ static void gp__patches_move(
 static int gp__patches_ok(const gp__patches *p, ptrdiff_t D)
 {
 	if (!p->height)
-		return !(p->width | p->channels | p->rows | p->columns | p->stride | p->located);
+		return !(p->width | p->channels | p->rows | p->columns | p->stride | p->located |
+				 p->image_output);
 	return p->height > 0 && p->width > 0 && p->channels > 0 && p->rows > 0 &&
 		   p->rows <= p->height && p->columns > 0 && p->columns <= p->width && p->stride > 0 &&
-		   (p->located & 1) == p->located &&
+		   (p->located & 1) == p->located && (p->image_output & 1) == p->image_output &&
 		   (double)p->height * (double)p->width * (double)p->channels == (double)D;
 }
 
@@ -6938,7 +6971,7 @@ static const gp__likelihood gp__likelihoods[] = {
 	does not depend on other rows; samples 2k and 2k + 1 have opposite signs. */
 
 #define GP__PREDICTOR_MAGIC   0x5056444fu /* "ODVP" */
-#define GP__PREDICTOR_VERSION 9
+#define GP__PREDICTOR_VERSION 10
 #define GP__MOST_LAYERS       8
 #define GP__MOST_SAMPLES      10000
 
@@ -6965,18 +6998,22 @@ typedef struct {
 	uint32_t base_kernels;
 	uint32_t checksum[2]; /* of all that follows; 0 in a file */
 	uint32_t reals[2];    /* their number: low word, high word */
-	/* predictors from this one to the last layer's; of the hidden layers' normals */
-	uint32_t layers, samples, seed[2];
-	uint32_t D, M, M_gamma;
-	uint32_t P, F, T; /* processes, functions, targets (>>likelihoods) */
-	uint32_t nhyp, columns;
-	uint32_t likelihood, lik_params, mean_function;
-	uint32_t nodes, classes; /* of the likelihood; 0: it has none */
-	uint32_t weights, scale; /* columns of Y behind the targets, 0 or 1 (gp__y_row) */
-	uint32_t factor;         /* GP__FACTOR_OF_S, ... */
-	uint32_t M_factor;       /* order of the covariance factor's first block; M: the only one */
-	uint32_t no_alpha;       /* 1: the mean does not use Z_beta */
-	uint32_t mixed;          /* 1: functions are mixtures of the processes; 0: F = P */
+	uint32_t seed[2];     /* of the hidden layers' normals */
+	/* none of the following is negative; predictors from this one to the last layer's */
+	int32_t layers, samples;
+	int32_t D, M, M_gamma;
+	int32_t P, F, T; /* processes, functions, targets (>>likelihoods) */
+	int32_t nhyp, columns;
+	int32_t likelihood, lik_params, mean_function;
+	int32_t nodes, classes; /* of the likelihood; 0: it has none */
+	int32_t weights, scale; /* columns of Y behind the targets, 0 or 1 (gp__y_row) */
+	int32_t factor;         /* GP__FACTOR_OF_S, ... */
+	int32_t M_factor;       /* order of the covariance factor's first block; M: the only one */
+	int32_t no_alpha;       /* 1: the mean does not use Z_beta */
+	int32_t mixed;          /* 1: functions are mixtures of the processes; 0: F = P */
+	/* P: each process has its own hyperparameters, points, factors, mean function and patch
+       weights; 1: all share those that are not one for each process */
+	int32_t units;
 	gp__patches patches;
 } gp__predictor;
 
@@ -7068,23 +7105,24 @@ typedef struct {
 	odvgp_real *hyp, *lik_params, *rule, *A, *b, *beta_centre, *gamma_centre, *x_mean, *x_scale,
 			*y_mean, *y_scale;
 } gp__view;
-/*	Set v's pointers; base NULL only measures. Needs M_factor <= M. Returns the number of reals, -1
-	on overflow. */
-static ptrdiff_t gp__view_layout(const gp__predictor *p, odvgp_real *base, gp__view *v)
+/*	Set v's pointers for one unit; base NULL only measures. Needs M_factor <= M. Returns the number
+	of reals, -1 on overflow. */
+static ptrdiff_t gp__view_layout(
+		const gp__predictor *p, odvgp_real *base, ptrdiff_t unit, gp__view *v)
 {
-	ptrdiff_t D = (ptrdiff_t)p->D, P = (ptrdiff_t)p->P, T = (ptrdiff_t)p->T, M = (ptrdiff_t)p->M;
-	ptrdiff_t Mg = (ptrdiff_t)p->M_gamma, columns = (ptrdiff_t)p->columns,
-			  Mr = (ptrdiff_t)p->M_factor, Dz = gp__patch_columns(&p->patches, D);
-	ptrdiff_t used = 0;
+	ptrdiff_t U = p->units, D = p->D, P = p->P / U, T = p->T, M = p->M;
+	ptrdiff_t Mg = p->M_gamma, columns = p->columns, Mr = p->M_factor,
+			  Dz = gp__patch_columns(&p->patches, D);
+	ptrdiff_t Dx = gp__row_columns(&p->patches, D), used = 0;
 	double total = 0;
 	int meanfn = (int)p->mean_function;
 	int dense = gp__factors[p->factor].of_S, diagonal = gp__factors[p->factor].diagonal;
 	if ((double)P * (double)M > (double)PTRDIFF_MAX / 64) return -1;
 #define GP__PIECE(field, rows, cols) \
-	total += (double)(rows) * (double)(cols); \
+	total += (double)U * (double)(rows) * (double)(cols); \
 	if (total > (double)PTRDIFF_MAX / 64) return -1; \
-	v->field = base ? base + used : NULL; \
-	used += (rows) * (cols);
+	v->field = base ? base + used + unit * ((rows) * (cols)) : NULL; \
+	used += U * ((rows) * (cols));
 	GP__PIECE(beta, columns, gp__points_ld(M))
 	GP__PIECE(gamma, columns, gp__points_ld(Mg))
 	GP__PIECE(beyond, 1, GP__POINTS_BEYOND)
@@ -7093,15 +7131,16 @@ static ptrdiff_t gp__view_layout(const gp__predictor *p, odvgp_real *base, gp__v
 	GP__PIECE(L, dense ? M : P * M, M)
 	GP__PIECE(factor, diagonal ? P : P * Mr, Mr)
 	GP__PIECE(factor_v, P * (M - Mr), M - Mr)
-	GP__PIECE(hyp, 1, (ptrdiff_t)p->nhyp)
-	GP__PIECE(lik_params, 1, (ptrdiff_t)p->lik_params)
-	GP__PIECE(rule, 1, gp__rule_numbers((ptrdiff_t)p->nodes))
-	GP__PIECE(A, gp__mean_functions[meanfn].A ? D : 0, P)
+	GP__PIECE(hyp, 1, p->nhyp)
+	GP__PIECE(A, gp__mean_functions[meanfn].A ? Dx : 0, P)
 	GP__PIECE(b, gp__mean_functions[meanfn].b, P)
 	GP__PIECE(beta_centre, 1, Dz)
 	GP__PIECE(gamma_centre, Mg ? 1 : 0, Dz)
-	GP__PIECE(weights, 1, gp__patches_count(&p->patches))
-	GP__PIECE(mixing, p->mixed ? (ptrdiff_t)p->F : 0, P)
+	GP__PIECE(weights, 1, gp__patches_summed(&p->patches))
+	U = 1, unit = 0; /* of the whole layer */
+	GP__PIECE(lik_params, 1, p->lik_params)
+	GP__PIECE(rule, 1, gp__rule_numbers(p->nodes))
+	GP__PIECE(mixing, p->mixed ? p->F : 0, p->P)
 	GP__PIECE(x_mean, 1, D)
 	GP__PIECE(x_scale, 1, D)
 	GP__PIECE(y_mean, 1, T)
@@ -7111,10 +7150,11 @@ static ptrdiff_t gp__view_layout(const gp__predictor *p, odvgp_real *base, gp__v
 }
 
 /*	Only freezing writes through the view. */
-static gp__view gp__view_of(const gp__predictor *p)
+static gp__view gp__view_of(const gp__predictor *p, ptrdiff_t unit)
 {
 	gp__view v;
-	gp__view_layout(p, (odvgp_real *)((uintptr_t)p + gp__predictor_head(p->base_kernels)), &v);
+	gp__view_layout(
+			p, (odvgp_real *)((uintptr_t)p + gp__predictor_head(p->base_kernels)), unit, &v);
 	return v;
 }
 
@@ -7132,11 +7172,11 @@ static odvgp_server gp__layer_server(const void *block, const odvgp__isa *isa)
 	odvgp_server s;
 	s.block = p;
 	s.isa = isa;
-	s.D = (ptrdiff_t)p->D;
-	s.P = (ptrdiff_t)p->P;
-	s.F = (ptrdiff_t)p->F;
-	s.T = (ptrdiff_t)p->T;
-	s.y_rows = p->classes ? (ptrdiff_t)p->classes : s.T;
+	s.D = p->D;
+	s.P = p->P;
+	s.F = p->F;
+	s.T = p->T;
+	s.y_rows = p->classes ? p->classes : s.T;
 	return s;
 }
 
@@ -7150,7 +7190,13 @@ static ptrdiff_t gp__layers_served(const odvgp_server *s)
 	return (ptrdiff_t)((const gp__predictor *)s->block)->layers;
 }
 
-/*	State of one prediction call, in tiles of up to `rows` rows. */
+/*	Outputs of one input of a layer: P, or those of an image. */
+static ptrdiff_t gp__predictor_width(const gp__predictor *p)
+{
+	return p->P * gp__rows_of_input(&p->patches);
+}
+
+/*	State of one prediction call, in tiles of up to `rows` rows, or patches with image_output. */
 typedef struct {
 	const gp__predictor *p;
 	gp__view v;
@@ -7158,16 +7204,18 @@ typedef struct {
 	gp__kernel *kernel;
 	gp__kjob *job;
 	odvgp_real *X;          /* [rows,D] inputs, in training units */
+	ptrdiff_t D;            /* columns of a row of X */
 	odvgp_real *u, *chunk;  /* one point by columns; a chunk of its kernel row */
 	odvgp_real *by_columns; /* the tile's points, or an image's patches, for K(X,X) */
-	odvgp_real *patches;    /* [patches,columns] of an image */
+	odvgp_real *patches;    /* [patches,columns] of an image; with image_output, an image [D] */
 	odvgp_real *row;        /* its row of K(X,Z) */
 	odvgp_real *A, *T;      /* [rows,M] */
 	odvgp_real *mean, *var; /* [P,rows]; mixed [F,rows] */
 	odvgp_real *latent;     /* [P,rows] what gp__predict_mix mixed last */
 	odvgp_real *sums;       /* [P,rows] work of the mean; var's memory until has_var */
+	ptrdiff_t first, P;     /* of the unit's processes; their number */
 	int has_var;
-	odvgp_real *prior, *square; /* [rows] k(x,x); max(k(x,x) - |A|^2, 0) */
+	odvgp_real *prior, *square; /* [units,rows] k(x,x); [rows] max(k(x,x) - |A|^2, 0) */
 	/* [y_rows,rows] targets, in training units, or means of y; variances or log densities of
        y */
 	odvgp_real *y, *of_y;
@@ -7180,21 +7228,24 @@ static void gp__predict_layout(
 		gp__arena *a, const odvgp_server *s, ptrdiff_t rows, gp__prediction *t)
 {
 	const gp__predictor *p = (const gp__predictor *)s->block;
-	ptrdiff_t P = (ptrdiff_t)p->P, F = (ptrdiff_t)p->F, M = (ptrdiff_t)p->M,
-			  columns = (ptrdiff_t)p->columns;
+	ptrdiff_t P = p->P, F = p->F, M = p->M, columns = p->columns;
+	rows *= gp__rows_of_input(&p->patches);
 	ptrdiff_t order = rows == 1 ? 0 : GP__MAX(M, rows); /* vectors are not packed */
 	t->p = p;
 	t->ld = rows;
-	t->v = gp__view_of(p);
+	t->P = P / p->units;
+	t->D = gp__row_columns(&p->patches, p->D);
+	t->v = gp__view_of(p, 0);
 	t->kernel = (gp__kernel *)gp__take_bytes(a, 1, sizeof(gp__kernel));
 	t->job = (gp__kjob *)gp__take_bytes(a, 1, sizeof(gp__kjob));
-	t->X = gp__take(a, rows, (ptrdiff_t)p->D);
+	t->X = gp__take(a, rows, t->D);
 	t->u = gp__take(a, 1, columns);
 	t->chunk = gp__take(a, gp__chunk_rows(p->base_kernels), GP__CHUNK);
-	ptrdiff_t T = gp__patches_count(&p->patches);
+	ptrdiff_t T = gp__patches_summed(&p->patches);
 	t->by_columns = gp__take(a, 1, columns * gp__points_ld(T ? T : rows) + GP__POINTS_BEYOND);
-	t->patches = gp__take(a, T, gp__patch_columns(&p->patches, 0));
-	t->row = gp__take(a, 1, T ? GP__MAX(M, (ptrdiff_t)p->M_gamma) : 0);
+	t->patches = p->patches.image_output ? gp__take(a, 1, p->D)
+										 : gp__take(a, T, gp__patch_columns(&p->patches, 0));
+	t->row = gp__take(a, 1, T ? GP__MAX(M, p->M_gamma) : 0);
 	t->A = gp__take(a, rows, M);
 	t->T = gp__take(a, rows, M);
 	t->mean = gp__take(a, F, rows);
@@ -7202,7 +7253,7 @@ static void gp__predict_layout(
 	t->latent = gp__take(a, p->mixed ? P : 0, rows);
 	t->sums = t->var;
 	t->has_var = 0;
-	t->prior = gp__take(a, 1, rows);
+	t->prior = gp__take(a, p->units, rows);
 	t->square = gp__take(a, 1, rows);
 	t->y = gp__take(a, s->y_rows, rows);
 	t->of_y = gp__take(a, s->y_rows, rows);
@@ -7211,7 +7262,7 @@ static void gp__predict_layout(
 	gp__blas_layout(a, s->isa, NULL, order, order, order, &t->blas);
 }
 
-/*	The largest size(layer, n) of all layers, 0 if one is 0. *widest: their largest P. */
+/*	The largest size(layer, n) of all layers, 0 if one is 0. *widest: most outputs of an input. */
 static size_t gp__largest_layer(const odvgp_server *s, ptrdiff_t n,
 		size_t (*size)(const odvgp_server *layer, ptrdiff_t n), ptrdiff_t *widest)
 {
@@ -7222,7 +7273,7 @@ static size_t gp__largest_layer(const odvgp_server *s, ptrdiff_t n,
 		size_t own = size(&layer, n);
 		if (!own) return 0;
 		most = GP__MAX(most, own);
-		*widest = GP__MAX(*widest, layer.P);
+		*widest = GP__MAX(*widest, gp__predictor_width((const gp__predictor *)layer.block));
 		if (gp__layers_served(&layer) == 1) return most;
 	}
 }
@@ -7233,7 +7284,8 @@ static size_t gp__predict_layer_size(const odvgp_server *s, ptrdiff_t rows)
 	const gp__predictor *p = (const gp__predictor *)s->block;
 	gp__arena a;
 	gp__prediction t;
-	if (rows > PTRDIFF_MAX / 64 / (ptrdiff_t)(1 + p->columns)) return 0;
+	if (rows > PTRDIFF_MAX / 64 / (1 + (ptrdiff_t)p->columns) / gp__rows_of_input(&p->patches))
+		return 0;
 	gp__arena_init(&a, NULL, 0);
 	gp__take_bytes(&a, 1, sizeof t);
 	gp__predict_layout(&a, s, rows, &t);
@@ -7242,8 +7294,8 @@ static size_t gp__predict_layer_size(const odvgp_server *s, ptrdiff_t rows)
 
 /*	Between the layers of a stack, whatever the number of samples. */
 typedef struct {
-	odvgp_real *mean, *var; /* [P,rows] of layer 0 */
-	odvgp_real *x;          /* [rows,P] samples of the layer below */
+	odvgp_real *mean, *var; /* [P,rows], or [P,rows patches], of layer 0 */
+	odvgp_real *x;          /* [rows,width] samples of the layer below */
 	odvgp_real *f, *y;      /* [F,rows], [y_rows,rows] means of the samples so far */
 	odvgp_real *top;        /* [rows] largest log density so far */
 } gp__between_layers;
@@ -7273,19 +7325,41 @@ static size_t gp__predict_size(const odvgp_server *s, ptrdiff_t rows)
 	return !most || a.bad ? 0 : a.used ? a.used + 64 + most : most;
 }
 
-ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows)
+/*	Of a tile, in training, too: most rows; most patches of a layer with image_output, unless one
+	image has more. */
+#define GP__TILE_ROWS    256
+#define GP__TILE_PATCHES 4096
+
+static ptrdiff_t gp__tile_rows(ptrdiff_t rows, const gp__patches *p)
 {
-	return gp__served(s) && rows >= 1 ? gp__predict_size(s, rows) : 0;
+	return GP__MIN(rows, GP__MAX(1, GP__TILE_PATCHES / gp__rows_of_input(p)));
 }
 
-/*	Most rows, up to 256, whose tile fits in `bytes`, by bisection; 0: none. */
+static ptrdiff_t gp__predict_most(const odvgp_server *s)
+{
+	ptrdiff_t most = GP__TILE_ROWS;
+	for (const gp__predictor *p = (const gp__predictor *)s->block; p->layers > 1;
+			p = gp__predictor_above(p))
+		most = gp__tile_rows(most, &p->patches);
+	return most;
+}
+
+ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows)
+{
+	if (!gp__served(s) || rows < 1) return 0;
+	return gp__predict_size(
+			s, gp__layers_served(s) > 1 ? GP__MIN(rows, gp__predict_most(s)) : rows);
+}
+
+/*	Most rows whose tile fits in `bytes`, by bisection; 0: none. */
 static ptrdiff_t gp__predict_rows(const odvgp_server *s, ptrdiff_t n, size_t bytes)
 {
-	if (n <= 8) return 1; /* few rows are faster one by one */
-	size_t one = gp__predict_size(s, 1), many = gp__predict_size(s, GP__MIN(n, 256));
-	if (bytes >= many && many) return GP__MIN(n, 256); /* larger tiles are no faster */
+	if (n <= 8) return 1;                /* few rows are faster one by one */
+	n = GP__MIN(n, gp__predict_most(s)); /* larger tiles are no faster */
+	size_t one = gp__predict_size(s, 1), many = gp__predict_size(s, n);
+	if (bytes >= many && many) return n;
 	if (bytes < one || !one) return 0;
-	ptrdiff_t low = 1, high = GP__MIN(n, 256);
+	ptrdiff_t low = 1, high = n;
 	while (low + 1 < high) {
 		ptrdiff_t middle = (low + high) / 2;
 		if (gp__predict_size(s, middle) <= bytes) low = middle;
@@ -7314,12 +7388,25 @@ static gp__prediction *gp__predict_begin(
 	return t;
 }
 
+/*	Turn to unit k. */
+static void gp__predict_unit(gp__prediction *t, ptrdiff_t k)
+{
+	t->first = k * t->P;
+	t->has_var = 0;
+	if (t->p->units == 1) return;
+	t->v = gp__view_of(t->p, k);
+	t->job->hyp = t->v.hyp;
+}
+
 static void gp__predict_inputs(gp__prediction *t, const odvgp_real *X, ptrdiff_t n)
 {
-	ptrdiff_t D = (ptrdiff_t)t->p->D;
-	t->has_var = 0;
-	GP__FOR(i, n)
-		GP__FOR(d, D) t->X[i * D + d] = (X[i * D + d] - t->v.x_mean[d]) / t->v.x_scale[d];
+	const gp__patches *p = &t->p->patches;
+	ptrdiff_t D = t->p->D, row = gp__rows_of_input(p) * t->D;
+	GP__FOR(i, n) {
+		odvgp_real *x = p->image_output ? t->patches : t->X + i * D;
+		GP__FOR(d, D) x[d] = (X[i * D + d] - t->v.x_mean[d]) / t->v.x_scale[d];
+		if (p->image_output) gp__patches_move(p, x, NULL, t->X + i * row);
+	}
 }
 
 /*	The same as below for an image: row [m] <- sum_t w_t k(patch t, Z). */
@@ -7328,7 +7415,7 @@ static void gp__predict_image(gp__prediction *t, ptrdiff_t i, ptrdiff_t m, const
 {
 	const gp__patches *p = &t->p->patches;
 	ptrdiff_t D = gp__patch_columns(p, 0), ld = gp__points_ld(m);
-	gp__patches_move(p, t->X + i * (ptrdiff_t)t->p->D, NULL, t->patches);
+	gp__patches_move(p, t->X + i * t->p->D, NULL, t->patches);
 	gp__zero(row, m);
 	GP__FOR(r, gp__patches_count(p)) {
 		gp__points_place(t->kernel, t->v.hyp, t->patches + r * D, 1, centre, t->u, 1);
@@ -7344,11 +7431,11 @@ static void gp__predict_row(gp__prediction *t, ptrdiff_t i, ptrdiff_t m, const o
 		const odvgp_real *centre, const odvgp_real *coefficients, odvgp_real *to)
 {
 	const odvgp__isa *isa = t->blas.isa;
-	ptrdiff_t P = coefficients ? (ptrdiff_t)t->p->P : 0, ld = gp__points_ld(m);
-	int image = t->p->patches.height != 0;
+	ptrdiff_t P = coefficients ? t->P : 0, ld = gp__points_ld(m);
+	int image = gp__patches_summed(&t->p->patches) != 0;
 	ODVGP_ASSERT(!t->has_var);
 	if (image) gp__predict_image(t, i, m, points, centre, t->row);
-	else gp__points_place(t->kernel, t->v.hyp, t->X + i * (ptrdiff_t)t->p->D, 1, centre, t->u, 1);
+	else gp__points_place(t->kernel, t->v.hyp, t->X + i * t->D, 1, centre, t->u, 1);
 	for (ptrdiff_t j = 0; j < m; j += GP__CHUNK) {
 		ptrdiff_t cols = GP__MIN(m - j, GP__CHUNK);
 		const odvgp_real *k =
@@ -7356,23 +7443,24 @@ static void gp__predict_row(gp__prediction *t, ptrdiff_t i, ptrdiff_t m, const o
 		if (to) gp__copy(to + j, k, cols);
 		GP__FOR(q, P) {
 			odvgp_real part = isa->dot(cols, k, coefficients + q * m + j),
-					   *sum = t->sums + q * t->ld + i;
+					   *sum = t->sums + (t->first + q) * t->ld + i;
 			*sum = j ? *sum + part : part;
 		}
 	}
-	GP__FOR(q, P) t->mean[q * t->ld + i] += t->sums[q * t->ld + i];
+	for (ptrdiff_t q = t->first; q < t->first + P; q++)
+		t->mean[q * t->ld + i] += t->sums[q * t->ld + i];
 }
 
 static void gp__predict_mean_function(gp__prediction *t, ptrdiff_t n)
 {
-	ptrdiff_t P = (ptrdiff_t)t->p->P, D = (ptrdiff_t)t->p->D;
+	ptrdiff_t P = t->P, D = t->D;
 	int has_A = gp__mean_functions[t->p->mean_function].A,
 		has_b = gp__mean_functions[t->p->mean_function].b;
 	for (ptrdiff_t q = 0; q < P && t->p->mean_function != ODVGP_MEAN_FUNCTION_ZERO; q++)
 		GP__FOR(i, n) {
 			odvgp_real sum = has_b ? t->v.b[q] : has_A ? 0 : t->X[i * D + q];
 			for (ptrdiff_t d = 0; d < D && has_A; d++) sum += t->X[i * D + d] * t->v.A[d * P + q];
-			t->mean[q * t->ld + i] += sum;
+			t->mean[(t->first + q) * t->ld + i] += sum;
 		}
 }
 
@@ -7380,9 +7468,9 @@ static void gp__predict_mean_function(gp__prediction *t, ptrdiff_t n)
 static void gp__predict_mean(gp__prediction *t, ptrdiff_t n, int features)
 {
 	const gp__predictor *p = t->p;
-	ptrdiff_t P = (ptrdiff_t)p->P, M = (ptrdiff_t)p->M, Mg = (ptrdiff_t)p->M_gamma;
+	ptrdiff_t P = t->P, M = p->M, Mg = p->M_gamma;
 	t->job->X2 = NULL; /* none of the points is a row of X */
-	GP__FOR(q, P) gp__zero(t->mean + q * t->ld, n);
+	GP__FOR(q, P) gp__zero(t->mean + (t->first + q) * t->ld, n);
 	GP__FOR(i, n) {
 		if (features || !p->no_alpha)
 			gp__predict_row(t, i, M, t->v.beta, t->v.beta_centre, p->no_alpha ? NULL : t->v.alpha,
@@ -7417,7 +7505,7 @@ static void gp__solve_vector(
 /*	x <- L^-1 x for each row x of X [n,M]. */
 static void gp__predict_solve(gp__prediction *t, ptrdiff_t n, const odvgp_real *L, odvgp_real *X)
 {
-	ptrdiff_t M = (ptrdiff_t)t->p->M;
+	ptrdiff_t M = t->p->M;
 	if (n == 1) gp__solve_vector(t->blas.isa, M, L, M, X);
 	else odvgp_trsm(&t->blas, 1, 1, n, M, L, M, X, M);
 }
@@ -7427,7 +7515,7 @@ static void gp__predict_product(gp__prediction *t, ptrdiff_t n, ptrdiff_t m, con
 		const odvgp_real *A, odvgp_real *T)
 {
 	const odvgp__isa *isa = t->blas.isa;
-	ptrdiff_t M = (ptrdiff_t)t->p->M;
+	ptrdiff_t M = t->p->M;
 	if (n == 1) {
 		gp__zero(T, m);
 		GP__FOR(p, m) isa->axpy(p + 1, A[p], R + p * m, T);
@@ -7442,7 +7530,7 @@ static void gp__predict_product(gp__prediction *t, ptrdiff_t n, ptrdiff_t m, con
 	subtracted. */
 static void gp__predict_cholesky(gp__prediction *t, ptrdiff_t n, ptrdiff_t q)
 {
-	ptrdiff_t M = (ptrdiff_t)t->p->M, Mr = (ptrdiff_t)t->p->M_factor, Mv = M - Mr;
+	ptrdiff_t M = t->p->M, Mr = t->p->M_factor, Mv = M - Mr;
 	if (gp__factors[t->p->factor].diagonal) {
 		GP__FOR(i, n)
 			GP__FOR(j, M) t->T[i * M + j] = t->v.factor[q * M + j] * t->A[i * M + j];
@@ -7461,10 +7549,10 @@ static odvgp_real gp__predict_image_cov(gp__prediction *t, ptrdiff_t i, ptrdiff_
 	const odvgp_real *w = t->v.weights, *centre = t->v.beta_centre;
 	ptrdiff_t T = gp__patches_count(p), D = gp__patch_columns(p, 0), ld = gp__points_ld(T);
 	odvgp_real sum = 0;
-	gp__zero(t->by_columns, (ptrdiff_t)t->p->columns * ld + GP__POINTS_BEYOND);
-	gp__patches_move(p, t->X + j * (ptrdiff_t)t->p->D, NULL, t->patches);
+	gp__zero(t->by_columns, t->p->columns * ld + GP__POINTS_BEYOND);
+	gp__patches_move(p, t->X + j * t->p->D, NULL, t->patches);
 	gp__points_place(t->kernel, t->v.hyp, t->patches, T, centre, t->by_columns, ld);
-	if (i != j) gp__patches_move(p, t->X + i * (ptrdiff_t)t->p->D, NULL, t->patches);
+	if (i != j) gp__patches_move(p, t->X + i * t->p->D, NULL, t->patches);
 	/* of one image, only the triangle: entries before the diagonal count twice */
 	t->job->X2 = i == j ? t->job->X1 : NULL;
 	GP__FOR(r, T) {
@@ -7482,26 +7570,27 @@ static odvgp_real gp__predict_image_cov(gp__prediction *t, ptrdiff_t i, ptrdiff_
 static odvgp_real gp__predict_prior(gp__prediction *t, ptrdiff_t i)
 {
 	odvgp_real node[GP__MAX_NODES];
-	if (t->p->patches.height) return gp__predict_image_cov(t, i, i);
-	return gp__kernel_diag(t->kernel, t->v.hyp, t->X + i * (ptrdiff_t)t->p->D, node);
+	if (gp__patches_summed(&t->p->patches)) return gp__predict_image_cov(t, i, i);
+	return gp__kernel_diag(t->kernel, t->v.hyp, t->X + i * t->D, node);
 }
 
 /*	k(x,x) and, if all outputs share L, A and max(k(x,x) - |A|^2, 0). */
 static void gp__predict_features(gp__prediction *t, ptrdiff_t n)
 {
 	const odvgp__isa *isa = t->blas.isa;
-	ptrdiff_t M = (ptrdiff_t)t->p->M;
-	GP__FOR(i, n) t->prior[i] = gp__predict_prior(t, i);
+	ptrdiff_t M = t->p->M;
+	odvgp_real *prior = t->prior + t->first * t->ld;
+	GP__FOR(i, n) prior[i] = gp__predict_prior(t, i);
 	if (!gp__factors[t->p->factor].of_S) return;
 	gp__predict_solve(t, n, t->v.L, t->A);
 	GP__FOR(i, n) /* NaN stays NaN */
-		t->square[i] = GP__MAX(0, t->prior[i] - isa->dot(M, t->A + i * M, t->A + i * M));
+		t->square[i] = GP__MAX(0, prior[i] - isa->dot(M, t->A + i * M, t->A + i * M));
 }
 
 static void gp__predict_var(gp__prediction *t, ptrdiff_t n)
 {
 	const odvgp__isa *isa = t->blas.isa;
-	ptrdiff_t M = (ptrdiff_t)t->p->M, P = (ptrdiff_t)t->p->P;
+	ptrdiff_t M = t->p->M, P = t->P;
 	int dense = gp__factors[t->p->factor].of_S;
 	t->has_var = 1;
 	gp__predict_features(t, n);
@@ -7510,7 +7599,8 @@ static void gp__predict_var(gp__prediction *t, ptrdiff_t n)
 		GP__FOR(i, n) {
 			odvgp_real sum = isa->dot(M, t->T + i * M, t->T + i * M);
 			/* NaN stays NaN */
-			t->var[q * t->ld + i] = dense ? sum + t->square[i] : GP__MAX(0, t->prior[i] - sum);
+			t->var[(t->first + q) * t->ld + i] =
+					dense ? sum + t->square[i] : GP__MAX(0, t->prior[t->first * t->ld + i] - sum);
 		}
 	}
 }
@@ -7539,19 +7629,19 @@ static gp__lik_job gp__predict_lik_job(const gp__prediction *t, ptrdiff_t n)
 	memset(&job, 0, sizeof job);
 	job.lik = gp__predict_likelihood(t);
 	job.isa = t->blas.isa;
-	job.classes = (ptrdiff_t)t->p->classes;
+	job.classes = t->p->classes;
 	job.rule = t->v.rule;
-	job.H = (ptrdiff_t)t->p->nodes;
+	job.H = t->p->nodes;
 	job.work = t->work;
 	job.n = n;
-	job.F = (ptrdiff_t)t->p->F;
-	job.T = (ptrdiff_t)t->p->T;
+	job.F = t->p->F;
+	job.T = t->p->T;
 	job.ld = t->ld;
 	job.Y = t->y;
 	job.mean = t->mean;
 	job.var = t->var;
 	job.par = t->v.lik_params;
-	job.noises = (ptrdiff_t)t->p->lik_params;
+	job.noises = t->p->lik_params;
 	return job;
 }
 
@@ -7560,10 +7650,10 @@ static odvgp_status gp__predict_check(
 {
 	const gp__predictor *p = gp__served(s);
 	if (!p || n < 0 || (n && (!X || !scratch))) return ODVGP_E_ARG;
-	if (n > PTRDIFF_MAX / 64 / (ptrdiff_t)(1 + p->columns) ||
+	if (n > PTRDIFF_MAX / 64 / (1 + (ptrdiff_t)p->columns) ||
 			n > PTRDIFF_MAX / 64 / (s->D + GP__MAX(s->P, s->T) + 2))
 		return ODVGP_E_SIZE;
-	return gp__finite(X, n * (ptrdiff_t)p->D) ? ODVGP_OK : ODVGP_E_NAN;
+	return gp__finite(X, n * p->D) ? ODVGP_OK : ODVGP_E_NAN;
 }
 
 /*	What a call computes from the last layer's means and variances. Outputs may be NULL. */
@@ -7579,16 +7669,20 @@ typedef struct gp__prediction_call {
 	gp__between_layers between;
 } gp__prediction_call;
 
-/*	Inputs [rows,D] of the next layer: sample k of Gaussians with these moments [P,ld]. */
+/*	Inputs [rows,width] of the next layer: sample k of Gaussians with these moments [P,ld]. Number d
+	of an input has the same normal in all rows. */
 static void gp__predict_sample(const gp__predictor *p, const odvgp_real *mean,
 		const odvgp_real *var, ptrdiff_t ld, ptrdiff_t rows, ptrdiff_t k, odvgp_real *x)
 {
-	ptrdiff_t P = (ptrdiff_t)p->P;
+	ptrdiff_t P = p->P, width = gp__predictor_width(p);
 	uint64_t seed = p->seed[0] | (uint64_t)p->seed[1] << 32;
-	GP__FOR(q, P) {
-		odvgp_real z = (odvgp_real)gp__normal(seed, (uint64_t)p->layers, (uint64_t)(k / 2 * P + q));
+	GP__FOR(d, width) {
+		const ptrdiff_t from = d % P * ld + d / P, step = width / P;
+		odvgp_real z =
+				(odvgp_real)gp__normal(seed, (uint64_t)p->layers, (uint64_t)(k / 2 * width + d));
 		if (k % 2) z = -z;
-		GP__FOR(i, rows) x[i * P + q] = mean[q * ld + i] + GP__SQRT(var[q * ld + i]) * z;
+		GP__FOR(i, rows)
+			x[i * width + d] = mean[from + i * step] + GP__SQRT(var[from + i * step]) * z;
 	}
 }
 
@@ -7610,12 +7704,12 @@ static void gp__mix_rows(const odvgp__isa *isa, ptrdiff_t F, ptrdiff_t P, const 
 static void gp__predict_mix(
 		gp__prediction *t, int squares, odvgp_real *x, ptrdiff_t n, ptrdiff_t ld)
 {
-	ptrdiff_t P = (ptrdiff_t)t->p->P;
+	ptrdiff_t P = t->p->P;
 	for (ptrdiff_t j = 0; j < n && t->p->mixed; j += t->ld) {
 		ptrdiff_t cols = GP__MIN(n - j, t->ld);
 		GP__FOR(q, P) gp__copy(t->latent + q * t->ld, x + q * ld + j, cols);
-		gp__mix_rows(t->blas.isa, (ptrdiff_t)t->p->F, P, t->v.mixing, squares, cols, t->latent,
-				t->ld, x + j, ld);
+		gp__mix_rows(
+				t->blas.isa, t->p->F, P, t->v.mixing, squares, cols, t->latent, t->ld, x + j, ld);
 	}
 }
 
@@ -7623,9 +7717,13 @@ static void gp__predict_mix(
 static void gp__predict_layer(gp__prediction *t, const odvgp_real *X, ptrdiff_t n, int variances)
 {
 	gp__predict_inputs(t, X, n);
-	/* with variances only, too: some likelihoods need the mean for them */
-	gp__predict_mean(t, n, variances);
-	if (variances) gp__predict_var(t, n);
+	n *= gp__rows_of_input(&t->p->patches);
+	GP__FOR(k, t->p->units) {
+		gp__predict_unit(t, k);
+		/* with variances only, too: some likelihoods need the mean for them */
+		gp__predict_mean(t, n, variances);
+		if (variances) gp__predict_var(t, n);
+	}
 	gp__predict_mix(t, 0, t->mean, n, t->ld);
 	if (variances) gp__predict_mix(t, 1, t->var, n, t->ld);
 }
@@ -7640,10 +7738,11 @@ static void gp__predict_stack(gp__prediction_call *c, ptrdiff_t first, ptrdiff_t
 	gp__prediction *t = gp__predict_begin(&bottom, rows, a->base + a->used, a->size - a->used);
 	ODVGP_ASSERT(t);
 	gp__predict_layer(t, c->X + first * bottom.D, count, 1);
-	gp__copy(b->mean, t->mean, bottom.P * rows);
-	gp__copy(b->var, t->var, bottom.P * rows);
-	GP__FOR(k, (ptrdiff_t)p->samples) {
-		gp__predict_sample(p, b->mean, b->var, rows, count, k, b->x);
+	ptrdiff_t ld = t->ld;
+	gp__copy(b->mean, t->mean, bottom.P * ld);
+	gp__copy(b->var, t->var, bottom.P * ld);
+	GP__FOR(k, p->samples) {
+		gp__predict_sample(p, b->mean, b->var, ld, count, k, b->x);
 		for (odvgp_server layer = bottom; gp__layers_served(&layer) > 1;) {
 			layer = gp__layer_above(&layer);
 			t = gp__predict_begin(&layer, rows, a->base + a->used, a->size - a->used);
@@ -7651,7 +7750,7 @@ static void gp__predict_stack(gp__prediction_call *c, ptrdiff_t first, ptrdiff_t
 			gp__predict_layer(t, b->x, count, 1);
 			if (gp__layers_served(&layer) > 1)
 				gp__predict_sample(
-						(const gp__predictor *)layer.block, t->mean, t->var, rows, count, k, b->x);
+						(const gp__predictor *)layer.block, t->mean, t->var, t->ld, count, k, b->x);
 		}
 		c->use(c, t, first, count, k);
 	}
@@ -7796,8 +7895,8 @@ static gp__y_row gp__served_row(const gp__predictor *p)
 	gp__y_row row;
 	memset(&row, 0, sizeof row);
 	row.lik = &gp__likelihoods[p->likelihood];
-	row.T = (ptrdiff_t)p->T;
-	row.classes = (ptrdiff_t)p->classes;
+	row.T = p->T;
+	row.classes = p->classes;
 	row.weights = (int)p->weights;
 	row.scale = (int)p->scale;
 	return row;
@@ -7807,7 +7906,7 @@ static gp__y_row gp__served_row(const gp__predictor *p)
 	means. */
 static void gp__predict_targets(gp__prediction *t, const odvgp_real *Y, ptrdiff_t n, ptrdiff_t C)
 {
-	ptrdiff_t T = (ptrdiff_t)t->p->T;
+	ptrdiff_t T = t->p->T;
 	int gaussian = gp__predict_likelihood(t)->flags & GP__LIK_GAUSSIAN;
 	GP__FOR(q, T)
 		GP__FOR(i, n) t->y[q * t->ld + i] = (Y[i * C + q] - t->v.y_mean[q]) / t->v.y_scale[q];
@@ -7866,14 +7965,15 @@ static void gp__predict_prior_cov(gp__prediction *t, ptrdiff_t n, odvgp_real *C)
 {
 	ptrdiff_t ld = gp__points_ld(n);
 	const odvgp_real *centre = t->v.beta_centre;
-	for (ptrdiff_t i = 0; i < n && t->p->patches.height; i++)
+	ptrdiff_t images = gp__patches_summed(&t->p->patches) ? n : 0;
+	GP__FOR(i, images)
 		for (ptrdiff_t j = 0; j <= i; j++) C[i * n + j] = gp__predict_image_cov(t, i, j);
-	if (t->p->patches.height) return;
+	if (images) return;
 	t->job->X2 = t->X;
-	gp__zero(t->by_columns, (ptrdiff_t)t->p->columns * ld + GP__POINTS_BEYOND);
+	gp__zero(t->by_columns, t->p->columns * ld + GP__POINTS_BEYOND);
 	gp__points_place(t->kernel, t->v.hyp, t->X, n, centre, t->by_columns, ld);
 	GP__FOR(i, n) {
-		gp__points_place(t->kernel, t->v.hyp, t->X + i * (ptrdiff_t)t->p->D, 1, centre, t->u, 1);
+		gp__points_place(t->kernel, t->v.hyp, t->X + i * t->D, 1, centre, t->u, 1);
 		for (ptrdiff_t j = 0; j <= i; j += GP__CHUNK)
 			gp__copy(C + i * n + j,
 					gp__points_chunk(t->job, t->u, i, t->by_columns, ld, j, t->chunk),
@@ -7885,16 +7985,18 @@ static void gp__predict_prior_cov(gp__prediction *t, ptrdiff_t n, odvgp_real *C)
 static void gp__predict_cov(
 		gp__prediction *t, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean, odvgp_real *cov)
 {
-	ptrdiff_t P = (ptrdiff_t)t->p->P, M = (ptrdiff_t)t->p->M;
+	ptrdiff_t M = t->p->M, all = t->p->P;
 	int dense = gp__factors[t->p->factor].of_S;
-	gp__predict_inputs(t, X, n);
-	gp__predict_mean(t, n, 1);
-	for (ptrdiff_t q = 0; q < P && mean; q++) gp__copy(mean + q * n, t->mean + q * t->ld, n);
-	gp__predict_features(t, n);
-	GP__FOR(q, P) { /* K - A A^T + T T^T, or K - T T^T */
-		odvgp_real *C = cov + q * n * n;
+	gp__predict_inputs(t, X, n / gp__rows_of_input(&t->p->patches));
+	GP__FOR(p, all) { /* K - A A^T + T T^T, or K - T T^T */
+		odvgp_real *C = cov + p * n * n;
+		if (p % t->P == 0) {
+			gp__predict_unit(t, p / t->P);
+			gp__predict_mean(t, n, 1);
+			gp__predict_features(t, n);
+		}
 		gp__predict_prior_cov(t, n, C);
-		gp__predict_cholesky(t, n, q);
+		gp__predict_cholesky(t, n, p % t->P);
 		odvgp_syrk(&t->blas, 0, n, M, -1, dense ? t->A : t->T, M, NULL, 1, C, n);
 		/* NaN stays NaN */
 		GP__FOR(i, n) C[i * n + i] = GP__MAX(0, C[i * n + i]);
@@ -7902,6 +8004,7 @@ static void gp__predict_cov(
 		GP__FOR(i, n)
 			for (ptrdiff_t j = 0; j <= i; j++) C[j * n + i] = C[i * n + j];
 	}
+	for (ptrdiff_t p = 0; p < all && mean; p++) gp__copy(mean + p * n, t->mean + p * t->ld, n);
 }
 
 /*	The processes' means or samples f [P,n], and their cov [P,n,n], become the functions' [F,n] and
@@ -7910,7 +8013,7 @@ static void gp__predict_functions(gp__prediction *t, ptrdiff_t n, odvgp_real *f,
 {
 	if (f) gp__predict_mix(t, 0, f, n, n);
 	if (cov) gp__predict_mix(t, 1, cov, n * n, n * n);
-	GP__FOR(q, (ptrdiff_t)t->p->F) {
+	GP__FOR(q, t->p->F) {
 		odvgp_real scale = gp__predict_scale(t, q) * gp__predict_scale(t, q);
 		if (f) gp__predict_unscale(t, q, f + q * n, n);
 		for (ptrdiff_t i = 0; i < n * n && cov; i++)
@@ -7987,6 +8090,12 @@ static void gp__scaled_cholesky(
 			if (prior[perm[i]] > 0) C[i * n + j] *= GP__SQRT(prior[perm[i]]);
 }
 
+/*	Rows that a layer makes of n inputs. */
+static ptrdiff_t gp__server_rows(const odvgp_server *s, ptrdiff_t n)
+{
+	return n * gp__rows_of_input(&((const gp__predictor *)s->block)->patches);
+}
+
 static void gp__sample_layout(gp__arena *a, const odvgp_server *s, ptrdiff_t n, odvgp_real **cov,
 		odvgp_real **mean, odvgp_real **z, ptrdiff_t **perm)
 {
@@ -8005,7 +8114,7 @@ static size_t gp__sample_layer_size(const odvgp_server *s, ptrdiff_t n)
 	size_t own = gp__predict_layer_size(s, n);
 	if (!own) return 0;
 	gp__arena_init(&a, NULL, 0);
-	gp__sample_layout(&a, s, n, &cov, &mean, &z, &perm);
+	gp__sample_layout(&a, s, gp__server_rows(s, n), &cov, &mean, &z, &perm);
 	return a.bad ? 0 : a.used + 64 + own;
 }
 
@@ -8029,9 +8138,10 @@ static odvgp_status gp__sample_layer(const odvgp_server *s, const odvgp_real *X,
 	odvgp_real *cov, *mean, *z;
 	ptrdiff_t *perm;
 	gp__arena_init(&a, scratch, scratch_bytes);
-	gp__sample_layout(&a, s, n, &cov, &mean, &z, &perm);
+	gp__sample_layout(&a, s, gp__server_rows(s, n), &cov, &mean, &z, &perm);
 	gp__prediction *t = gp__predict_begin(s, n, a.base + a.used, a.size - a.used);
 	if (!t) return ODVGP_E_MEMORY;
+	n = gp__server_rows(s, n);
 	gp__predict_cov(t, X, n, mean, cov);
 	ptrdiff_t P = s->P, F = s->F;
 	/* mixtures are sampled through the processes */
@@ -8039,7 +8149,7 @@ static odvgp_status gp__sample_layer(const odvgp_server *s, const odvgp_real *X,
 	if (!mixed) gp__predict_functions(t, n, mean, cov);
 	/* gp__pivoted_cholesky counts a NaN pivot as 0 */
 	finite = gp__finite(cov, P * n * n);
-	GP__FOR(q, P) gp__scaled_cholesky(n, cov + q * n * n, t->prior, perm + q * n);
+	GP__FOR(q, P) gp__scaled_cholesky(n, cov + q * n * n, t->prior + q / t->P * n, perm + q * n);
 	GP__FOR(k, samples) {
 		GP__FOR(q, P) {
 			const odvgp_real *L = cov + q * n * n;
@@ -8079,7 +8189,8 @@ static odvgp_status gp__sample_stack(const odvgp_server *s, const odvgp_real *X,
 					left > 1 ? hidden : f + k * layer.F * n, a.base + a.used, a.size - a.used);
 			if (now) status = now;
 			if (left == 1) break;
-			GP__FOR(i, n * layer.P) x[i] = hidden[i % layer.P * n + i / layer.P];
+			ptrdiff_t rows = gp__server_rows(&layer, n);
+			GP__FOR(i, rows * layer.P) x[i] = hidden[i % layer.P * rows + i / layer.P];
 			from = x;
 			layer = gp__layer_above(&layer);
 		}
@@ -8107,7 +8218,7 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
 	Its predictor is the block with reals in the file's precision. A program that only predicts
 	needs nothing after this section. */
 
-#define GP__FILE_VERSION 9
+#define GP__FILE_VERSION 10
 enum { GP__FILE_MEASURE, GP__FILE_WRITE, GP__FILE_READ };
 
 typedef struct {
@@ -8272,59 +8383,63 @@ static ptrdiff_t gp__predictor_measure(const gp__predictor *p)
 	gp__view v;
 	memset(&k, 0, sizeof k);
 	gp__kernel_unpack(gp__predictor_kernel(p), p->base_kernels, &k);
-	if (p->D < 1 || p->D > INT_MAX || p->M < 1 || p->M > INT_MAX || p->M_gamma > INT_MAX ||
-			p->P < 1 || p->P > INT_MAX)
+	if ((p->D | p->M_gamma | p->M_factor | p->F | p->mean_function | p->likelihood | p->nodes |
+				p->weights | p->scale | p->factor | p->no_alpha | p->mixed) < 0)
 		return -1;
+	if (p->D < 1 || p->M < 1 || p->P < 1 || (p->units != 1 && p->units != p->P)) return -1;
 	if (p->layers < 1 || p->layers > GP__MOST_LAYERS || p->samples < 1 ||
 			p->samples > GP__MOST_SAMPLES ||
 			(p->layers > 1 && p->likelihood != ODVGP_LIKELIHOOD_GAUSSIAN))
 		return -1;
-	if (p->likelihood >= (uint32_t)GP__COUNT(gp__likelihoods)) return -1;
+	if (p->likelihood >= GP__COUNT(gp__likelihoods)) return -1;
 	const gp__likelihood *lik = &gp__likelihoods[p->likelihood];
-	if (p->mixed > 1 || p->F > INT_MAX || (p->mixed ? p->F < p->P : p->F != p->P) ||
+	if (p->mixed > 1 || (p->mixed ? p->F < p->P : p->F != p->P) ||
 			(p->mixed && (p->layers > 1 || !(lik->flags & GP__LIK_FACTORS))))
 		return -1;
-	ptrdiff_t classes = (ptrdiff_t)p->classes, same = gp__classes(lik, (ptrdiff_t)p->F, classes);
+	ptrdiff_t classes = p->classes, same = gp__classes(lik, p->F, classes);
 	if (p->nodes > GP__MOST_NODES || (lik->flags & GP__LIK_GAUSSIAN ? p->nodes : !p->nodes))
 		return -1;
 	int gaussian = lik->flags & GP__LIK_GAUSSIAN;
-	ptrdiff_t levels = gaussian ? (ptrdiff_t)p->lik_params : classes;
+	ptrdiff_t levels = gaussian ? p->lik_params : classes;
 	if (classes != same || classes > GP__MOST_CLASSES || p->T < 1 ||
-			(ptrdiff_t)p->T != gp__lik_targets(lik, (ptrdiff_t)p->F) ||
+			p->T != gp__lik_targets(lik, p->F) ||
 			(gaussian && p->lik_params != 1 && p->lik_params != p->T) ||
-			(ptrdiff_t)p->lik_params != gp__lik_all_numbers(lik, levels))
+			p->lik_params != gp__lik_all_numbers(lik, levels))
 		return -1;
-	if (p->weights > 1 || p->scale > (lik->flags & GP__LIK_EXPOSURE || gaussian ? 1u : 0u))
-		return -1;
-	if (p->factor >= (uint32_t)GP__COUNT(gp__factors) || p->M_factor > p->M ||
+	if (p->weights > 1 || p->scale > (lik->flags & GP__LIK_EXPOSURE || gaussian ? 1 : 0)) return -1;
+	if (p->factor >= GP__COUNT(gp__factors) || p->M_factor > p->M ||
 			(p->M_factor != p->M && !gp__factors[p->factor].of_S))
 		return -1;
-	if (p->no_alpha > 1 || p->mean_function >= (uint32_t)GP__COUNT(gp__mean_functions)) return -1;
-	if (p->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY && p->D != p->P) return -1;
-	if (!gp__patches_ok(&p->patches, (ptrdiff_t)p->D) ||
-			gp__patches_count(&p->patches) > PTRDIFF_MAX / 64 / (ptrdiff_t)(1 + p->columns))
+	if (p->no_alpha > 1 || p->mean_function >= GP__COUNT(gp__mean_functions)) return -1;
+	if (!gp__patches_ok(&p->patches, p->D) ||
+			gp__patches_count(&p->patches) >
+					PTRDIFF_MAX / 64 / GP__MAX((1 + (ptrdiff_t)p->columns), p->P) ||
+			(p->patches.image_output && p->layers == 1))
 		return -1;
-	if (!gp__kernel_ok(&k, gp__patch_columns(&p->patches, (ptrdiff_t)p->D)) || p->nhyp != k.nhyp)
+	if (p->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY &&
+			gp__row_columns(&p->patches, p->D) != (ptrdiff_t)(p->P / p->units))
 		return -1;
-	if ((ptrdiff_t)p->columns != gp__points_columns(&k)) return -1;
-	ptrdiff_t reals = gp__view_layout(p, NULL, &v);
+	if (!gp__kernel_ok(&k, gp__patch_columns(&p->patches, p->D)) || (uint32_t)p->nhyp != k.nhyp)
+		return -1;
+	if (p->columns != gp__points_columns(&k)) return -1;
+	ptrdiff_t reals = gp__view_layout(p, NULL, 0, &v);
 	return reals >= 0 && gp__predictor_reals(p) == (uint64_t)reals ? reals : -1;
 }
 
 /*	Whether reals are finite, and positive where they must be. */
 static int gp__predictor_reals_ok(const gp__predictor *p)
 {
-	gp__view v = gp__view_of(p);
+	gp__view v = gp__view_of(p, 0);
 	const gp__likelihood *of = &gp__likelihoods[p->likelihood];
-	uint32_t lik = of->flags & GP__LIK_GAUSSIAN
-						   ? p->lik_params
-						   : (uint32_t)gp__lik_numbers(of, 1, (ptrdiff_t)p->classes);
+	ptrdiff_t lik =
+			of->flags & GP__LIK_GAUSSIAN ? p->lik_params : gp__lik_numbers(of, 1, p->classes);
 	const struct {
 		const odvgp_real *x;
-		uint32_t n;
-	} positive[] = {{v.hyp, p->nhyp}, {v.lik_params, lik}, {v.x_scale, p->D}, {v.y_scale, p->T}};
+		ptrdiff_t n;
+	} positive[] = {{v.hyp, (ptrdiff_t)p->units * p->nhyp}, {v.lik_params, lik}, {v.x_scale, p->D},
+			{v.y_scale, p->T}};
 	GP__FOR(k, GP__COUNT(positive))
-		for (uint32_t i = 0; i < positive[k].n; i++)
+		GP__FOR(i, positive[k].n)
 			if (!(positive[k].x[i] > 0)) return 0;
 	if (p->nodes && !(v.rule[0] >= 0 && v.rule[0] < GP__R(0.5))) return 0; /* link jitter */
 	if (lik && of->param[0].rate && !(v.lik_params[0] < 1)) return 0;
@@ -8338,14 +8453,15 @@ static odvgp_status gp__server_fill(odvgp_server *s, const gp__predictor *p, con
 	*s = gp__layer_server(p, row);
 	while (gp__layers_served(s) > 1) *s = gp__layer_above(s);
 	s->block = p;
-	s->D = (ptrdiff_t)p->D;
+	s->D = p->D;
 	return ODVGP_OK;
 }
 
 /*	Whether `above` is the predictor of the layer above p. */
 static int gp__predictors_chain(const gp__predictor *p, const gp__predictor *above)
 {
-	return above->layers + 1 == p->layers && above->D == p->P && above->samples == p->samples;
+	return above->layers + 1 == p->layers && above->D == gp__predictor_width(p) &&
+		   above->samples == p->samples;
 }
 
 static odvgp_status gp__server_check(
@@ -8735,18 +8851,22 @@ ODVGP_API odvgp_status odvgp_file_read(
 
 /* ---- >>model   types of training: slots, nodes, units, state
 
-	A model is units on one tape and one parameter vector, one for each layer: a hidden unit's mean
-	and variance are sampled, and the samples are the next unit's inputs. */
+	A model is units on one tape and one parameter vector, one for each layer, or P of one function
+	each for a last layer of independent functions: a hidden unit's mean and variance are sampled,
+	and the samples are the next layer's inputs. */
 
 /*	Longest slot name. */
-#define GP__SLOT_NAME ((int)sizeof "layer0.kernel.31.lengthscale")
+#define GP__SLOT_NAME  ((int)sizeof "layer0.unit999.kernel.31.lengthscale")
+#define GP__MOST_UNITS 1000 /* of a layer */
+
+typedef struct gp__unit gp__unit;
 
 /*	The internal part of a slot. */
 typedef struct {
 	char name[GP__SLOT_NAME];
 	odvgp_real low, high; /* of values; HUGE_VAL: no upper one */
 	odvgp_real floor;     /* lower bound unless the caller sets bounds */
-	int layer;            /* of its unit; -1: the likelihood's */
+	int unit;             /* its number; -1: the likelihood's */
 	int power;            /* of the outputs' unit in its numbers: -1, 0 or 1 */
 	int column;           /* GP__PER_INPUT, GP__IN_INPUTS or 0 */
 	odvgp_real prior_a, prior_b;
@@ -8766,7 +8886,7 @@ typedef struct {
 	odvgp_positive_transform kind;
 	int slots, positive_slots;
 	int bad;               /* a name did not fit */
-	int layer, layers;     /* whose slots are added (-1: the likelihood's); of how many */
+	const gp__unit *of;    /* whose slots are added; NULL: the likelihood's */
 	int lent;              /* who uses grad's memory: GP__GRADIENT, ... */
 	odvgp_slot *slot;      /* [slots + 1] */
 	gp__slot_state *state; /* [slots + 1] */
@@ -8781,8 +8901,9 @@ typedef struct {
 #define GP__MAX_IN 6
 
 enum { GP__HEAD, GP__TILE, GP__TAIL };
-/*	Varying sizes: rows of the current tile, times the unit's samples; sampled columns of gamma. */
-enum { GP__TILE_SIZE = -1, GP__SAMPLE_SIZE = -2 };
+/*	Varying sizes: rows of the current tile, times the unit's `times`; sampled columns of gamma; the
+	tile's rows times `inputs`. */
+enum { GP__TILE_SIZE = -1, GP__SAMPLE_SIZE = -2, GP__INPUT_SIZE = -3 };
 
 /*	Variants of operations. */
 /* KERNEL: LOWER for the lower triangle of a symmetric matrix */
@@ -8832,6 +8953,7 @@ typedef enum {
 	GP__SUM,
 	GP__TRANSPOSE,
 	GP__SAMPLE,
+	GP__PATCHES,
 	GP__RESIDUAL,
 	GP__TRI_SQUARES,
 	GP__INVERSE_VAR,
@@ -8847,6 +8969,7 @@ typedef enum {
 	GP__EVIDENCE,
 	GP__NAT_STATS,
 	GP__MIX,
+	GP__STACK,
 	GP__OPS
 } gp__op;
 
@@ -8865,8 +8988,6 @@ typedef struct {
 } gp__ref;
 static const gp__ref gp__none = {0, 0, 0};
 
-typedef struct gp__unit gp__unit;
-
 typedef struct {
 	gp__op op;
 	int variant;
@@ -8880,7 +9001,7 @@ typedef struct {
 	int base;                    /* the node in whose memory it works; 0: its own */
 	int next;                    /* the node that overwrites its value; 0: none */
 	int kept;                    /* aux holds all that the adjoint needs */
-	int rows_vary, cols_vary;    /* GP__TILE_SIZE, GP__SAMPLE_SIZE or 0 */
+	int rows_vary, cols_vary;    /* GP__TILE_SIZE, ..., or 0 */
 	odvgp_real coef[GP__MAX_IN]; /* SUM: one per input; PRODUCT, DOT: coef[0] */
 	ptrdiff_t rows, cols, ld;
 	odvgp_real *v, *d, *aux;
@@ -8891,7 +9012,7 @@ typedef struct {
 
 /*	A Gaussian block of q: on beta, or SOLVE-GP's on the residual of gamma. */
 typedef struct {
-	int number;           /* among all blocks of the model */
+	int number;           /* among the model's; the same in all units of a layer */
 	ptrdiff_t M, natural; /* points; M if natural steps move it, else 0 */
 	int slot_mu, slot_sqrt;
 	gp__ref L;                    /* that whitens it */
@@ -8906,13 +9027,15 @@ enum { GP__ON_BETA, GP__ON_GAMMA, GP__BLOCKS };
 	the head. */
 struct gp__unit {
 	odvgp_model *model;
-	int number;      /* of the layer */
+	int number; /* among the model's units: all layers before the last have one */
+	int layer;
 	ptrdiff_t sd_at; /* its first in model->data_sd */
-	ptrdiff_t times; /* rows for each row of the data: 1, or the samples of the layer below */
+	/* inputs for each row of the data: 1, or the samples of the layer below; rows for each */
+	ptrdiff_t inputs, times;
 	gp__kernel kernel;
 	gp__patches patches;
-	/* Dz: columns of an inducing input, which the kernel sees */
-	ptrdiff_t D, Dz, P, M, M_gamma;
+	/* D: columns of an input; Dx: of a row; Dz: of an inducing input, which the kernel sees */
+	ptrdiff_t D, Dx, Dz, P, M, M_gamma;
 	const struct gp__mean_part *mean_part;
 	const struct gp__cov_part *cov_part;
 	int steps; /* GP__STEPS_... */
@@ -8936,8 +9059,8 @@ struct gp__unit {
 	gp__ref hyp, Z_beta, Z_gamma, a_slot, a, K, Kb, L, W, C, L_v, L_H, q_diag, weights,
 			gamma_residual, patch_weights;
 	gp__ref shift; /* q(u)'s mean is q_mu plus this; none: q_mu */
-	/* tile nodes; X comes from the data, or from eps and the unit below; mean and var [P,n] are the
-       unit's output */
+	/* tile nodes; X, or what it has patches of, comes from the data, or from eps and the unit below;
+       mean and var [P,n] are the unit's output */
 	gp__ref eps, X, K_x, A, A_v, k_x, mean, var;
 	/* a test's normals instead of the generator's, [S,normal_rows,D], or NULL */
 	const odvgp_real *normals;
@@ -9073,10 +9196,22 @@ static gp__unit *gp__only_unit(const odvgp_model *m)
 	return m->unit;
 }
 
+/*	Whether the unit is of the last layer; whether it is the last of all. */
+static int gp__is_last(const gp__unit *u) { return u->layer + 1 == (int)u->model->cfg.layers; }
+static int gp__is_top(const gp__unit *u) { return u->number + 1 == u->model->units; }
+
 /*	Whether the likelihood sees mixtures of the unit's functions. */
-static int gp__is_mixed(const gp__unit *u)
+static int gp__is_mixed(const gp__unit *u) { return gp__is_last(u) && u->model->cfg.functions > 0; }
+
+/*	Outputs of each unit of a layer; units of a config of checked layers, whose P is limited. */
+static ptrdiff_t gp__unit_outputs(const odvgp_config *c, int l)
 {
-	return u->number + 1 == u->model->units && u->model->cfg.functions > 0;
+	return c->independent && l + 1 == c->layers ? 1 : c->layer[l].P;
+}
+static ptrdiff_t gp__units_of(const odvgp_config *c)
+{
+	ptrdiff_t P = GP__MIN(c->layer[c->layers - 1].P, GP__MOST_UNITS + 1);
+	return c->layers - 1 + (c->independent ? GP__MAX(P, 1) : 1);
 }
 
 /* --- properties of mean parts and covariance parts --- */
@@ -9222,7 +9357,7 @@ static odvgp_real gp__inside(const gp__params *p, int s, odvgp_real value)
 enum { GP__PER_INPUT = 1, GP__IN_INPUTS };
 
 /*	What a slot holds. */
-enum { GP__POSITIVE = 1, GP__TRIANGLES = 2, GP__NATURAL = 4, GP__OF_Q = 8 };
+enum { GP__POSITIVE = 1, GP__TRIANGLES = 2, GP__NATURAL = 4, GP__OF_Q = 8, GP__OF_LAYER = 16 };
 
 static void gp__slot_units(gp__params *p, int s, int power, int column)
 {
@@ -9240,19 +9375,24 @@ static int gp__slot_add(
 	ptrdiff_t offset = p->count;
 	p->count += a * b * c;
 	if (!(kind & GP__NATURAL)) p->adam = p->count;
-	p->bad |= strlen(name) + sizeof "layer0" >= GP__SLOT_NAME;
+	p->bad |= strlen(name) + sizeof "layer0.unit999" >= GP__SLOT_NAME;
 	if (!p->slot) return s;
 	odvgp_slot *slot = &p->slot[s];
 	gp__text t = {p->state[s].name, sizeof p->state[s].name, 0};
 	memset(slot, 0, sizeof *slot);
 	memset(&p->state[s], 0, sizeof p->state[s]);
-	if (p->layers > 1 && p->layer >= 0) {
+	if (p->of && p->of->model->cfg.layers > 1) {
 		gp__put(&t, "layer");
-		gp__put_int(&t, p->layer);
+		gp__put_int(&t, p->of->layer);
+		gp__put(&t, ".");
+	}
+	if (p->of && p->of->model->cfg.independent && gp__is_last(p->of) && !(kind & GP__OF_LAYER)) {
+		gp__put(&t, "unit");
+		gp__put_int(&t, p->of->number - p->of->layer);
 		gp__put(&t, ".");
 	}
 	gp__put(&t, name);
-	p->state[s].layer = p->layer;
+	p->state[s].unit = p->of ? p->of->number : -1;
 	slot->name = p->state[s].name;
 	slot->dims = dims;
 	slot->shape[0] = a;
@@ -9412,12 +9552,11 @@ static void gp__touch(odvgp_model *m, int slot)
 	m->par.state[slot].stamp = ++m->tape.clock;
 	m->state.fitted = 0;
 	m->state.lbfgs_valid = 0;
-	GP__EACH_UNIT(k, m)
-		for (int b = 0; b < GP__BLOCKS; b++) {
-			const gp__block *block = &m->unit[k].block[b];
-			if (slot == block->slot_mu || slot == block->slot_sqrt)
-				m->state.nat_valid &= ~((uint64_t)1 << block->number);
-		}
+	for (int b = 0; b < GP__BLOCKS && m->par.state[slot].unit >= 0; b++) {
+		const gp__block *block = &m->unit[m->par.state[slot].unit].block[b];
+		if (slot == block->slot_mu || slot == block->slot_sqrt)
+			m->state.nat_valid &= ~((uint64_t)1 << block->number);
+	}
 }
 
 static void gp__touch_all(odvgp_model *m)
@@ -9674,17 +9813,21 @@ static int gp__wants(gp__tape *t, const gp__node *nd, int i)
 	return nd->in[i] && t->node[nd->in[i]].needs_grad;
 }
 
-static ptrdiff_t gp__current_size(const gp__tape *t, const gp__node *nd, int vary, ptrdiff_t fixed)
+/*	A varying size, or `size` itself. */
+static ptrdiff_t gp__size_of(
+		const gp__unit *u, ptrdiff_t size, ptrdiff_t tile_rows, ptrdiff_t gamma_columns)
 {
-	return vary == GP__TILE_SIZE     ? t->rows * nd->of->times
-		   : vary == GP__SAMPLE_SIZE ? nd->of->ncolumns
-									 : fixed;
+	return size == GP__TILE_SIZE     ? tile_rows * u->times
+		   : size == GP__INPUT_SIZE  ? tile_rows * u->inputs
+		   : size == GP__SAMPLE_SIZE ? gamma_columns
+									 : size;
 }
 
 static void gp__resize(gp__tape *t, gp__node *nd)
 {
-	nd->rows = gp__current_size(t, nd, nd->rows_vary, nd->rows);
-	nd->cols = gp__current_size(t, nd, nd->cols_vary, nd->cols);
+	const gp__unit *u = nd->of;
+	if (nd->rows_vary) nd->rows = gp__size_of(u, nd->rows_vary, t->rows, u->ncolumns);
+	if (nd->cols_vary) nd->cols = gp__size_of(u, nd->cols_vary, t->rows, u->ncolumns);
 }
 
 static void gp__node_zero(odvgp_real *x, const gp__node *nd)
@@ -10279,18 +10422,18 @@ static void gp__transpose_reverse(gp__tape *t, gp__node *nd)
 
 /* --- SAMPLE(mean, var, eps): mean + sqrt(max(var, 0)) eps, by reparametrisation
 	   Means and variances [P,m] of m points; eps and the result are [S m,P], row s m + i for sample
-	   s of point i. dvar = eps d / (2 sd), 0 where sd is 0. --- */
+	   s of point i. dvar = eps d / (2 sd), 0 where sd is 0. Above image_output T rows are one, an
+	   image: [S m / T,T P], the same numbers in the same order. --- */
 
 static odvgp_status gp__sample_forward(gp__tape *t, gp__node *nd)
 {
 	const gp__node *mean = gp__in(t, nd, 0), *var = gp__in(t, nd, 1), *eps = gp__in(t, nd, 2);
-	GP__FOR(r, nd->rows)
-		GP__FOR(p, nd->cols) {
-			ptrdiff_t i = r % mean->cols;
-			odvgp_real v = var->v[p * var->ld + i];
-			nd->v[r * nd->ld + p] =
-					mean->v[p * mean->ld + i] + GP__SQRT(v < 0 ? 0 : v) * eps->v[r * eps->ld + p];
-		}
+	ptrdiff_t P = mean->rows;
+	GP__FOR(k, nd->rows * nd->cols) {
+		ptrdiff_t p = k % P, i = k / P % mean->cols;
+		odvgp_real v = var->v[p * var->ld + i];
+		nd->v[k] = mean->v[p * mean->ld + i] + GP__SQRT(v < 0 ? 0 : v) * eps->v[k];
+	}
 	return ODVGP_OK;
 }
 
@@ -10298,14 +10441,33 @@ static void gp__sample_reverse(gp__tape *t, gp__node *nd)
 {
 	gp__node *mean = gp__in(t, nd, 0), *var = gp__in(t, nd, 1);
 	const gp__node *eps = gp__in(t, nd, 2);
-	GP__FOR(r, nd->rows)
-		GP__FOR(p, nd->cols) {
-			ptrdiff_t i = r % mean->cols;
-			odvgp_real d = nd->d[r * nd->ld + p], v = var->v[p * var->ld + i];
-			if (mean->needs_grad) mean->d[p * mean->ld + i] += d;
-			if (var->needs_grad && v > 0)
-				var->d[p * var->ld + i] += GP__R(0.5) * d * eps->v[r * eps->ld + p] / GP__SQRT(v);
-		}
+	ptrdiff_t P = mean->rows;
+	GP__FOR(k, nd->rows * nd->cols) {
+		ptrdiff_t p = k % P, i = k / P % mean->cols;
+		odvgp_real d = nd->d[k], v = var->v[p * var->ld + i];
+		if (mean->needs_grad) mean->d[p * mean->ld + i] += d;
+		if (var->needs_grad && v > 0)
+			var->d[p * var->ld + i] += GP__R(0.5) * d * eps->v[k] / GP__SQRT(v);
+	}
+}
+
+/* --- PATCHES(X): the patches of images X [n,D], [n T,Dz] --- */
+
+static odvgp_status gp__patches_forward(gp__tape *t, gp__node *nd)
+{
+	const gp__node *X = gp__in(t, nd, 0);
+	const gp__patches *p = &nd->of->patches;
+	GP__FOR(i, X->rows)
+		gp__patches_move(p, X->v + i * X->ld, NULL, nd->v + i * gp__patches_count(p) * nd->ld);
+	return ODVGP_OK;
+}
+
+static void gp__patches_reverse(gp__tape *t, gp__node *nd)
+{
+	gp__node *X = gp__in(t, nd, 0);
+	const gp__patches *p = &nd->of->patches;
+	for (ptrdiff_t i = 0; i < X->rows && X->needs_grad; i++)
+		gp__patches_move(p, NULL, X->d + i * X->ld, nd->d + i * gp__patches_count(p) * nd->ld);
 }
 
 /* --- RESIDUAL(k, A, A'): max(k - |A|^2 - |A'|^2, least), [1,n]; A' may be missing
@@ -11108,6 +11270,24 @@ static void gp__mix_reverse(gp__tape *t, gp__node *nd)
 		}
 }
 
+/* --- STACK(base, x...): the inputs' single rows become rows variant, variant + 1, ...; a further
+	STACK adds more rows in place --- */
+
+static odvgp_status gp__stack_forward(gp__tape *t, gp__node *nd)
+{
+	odvgp_real *row = nd->v + nd->variant * nd->ld;
+	for (int k = nd->base != 0; k < GP__MAX_IN && nd->in[k]; k++, row += nd->ld)
+		gp__copy(row, gp__in(t, nd, k)->v, nd->cols);
+	return ODVGP_OK;
+}
+
+static void gp__stack_reverse(gp__tape *t, gp__node *nd)
+{
+	const odvgp_real *row = nd->d + nd->variant * nd->ld;
+	for (int k = nd->base != 0; k < GP__MAX_IN && nd->in[k]; k++, row += nd->ld)
+		if (gp__in(t, nd, k)->needs_grad) t->blas.isa->axpy(nd->cols, 1, row, gp__in(t, nd, k)->d);
+}
+
 /* --- the table of operations --- */
 
 static size_t gp__real_bytes(ptrdiff_t rows, ptrdiff_t cols)
@@ -11292,6 +11472,7 @@ static const gp__op_row gp__ops[GP__OPS] = {
 	GP__OP(sum, BOTH, 0, 0, 0, NULL, NULL),
 	GP__OP(transpose, BOTH, 1, 0, 0, NULL, NULL),
 	GP__OP(sample, BOTH, 1, 0, 0, NULL, NULL),
+	GP__OP(patches, BOTH, 1, 0, 0, NULL, NULL),
 	GP__OP(residual, BOTH, 0, 0, 0, gp__residual_aux, NULL),
 	GP__OP(tri_squares, BOTH, 0, 0, 0, gp__tri_squares_aux, NULL),
 	GP__OP(inverse_var, BOTH, 0, 0, 0, gp__inverse_var_aux, NULL),
@@ -11308,6 +11489,7 @@ static const gp__op_row gp__ops[GP__OPS] = {
 	{"nat_stats", gp__source_forward, gp__nat_stats_reverse, GP__STORES_STATS, 0,
 		GP__OP_COLLECTS, 0, gp__nat_stats_aux, NULL},
 	GP__OP(mix, BOTH, 0, 0, 0, NULL, NULL),
+	GP__OP(stack, BOTH, 0, 0, 0, NULL, NULL),
 };
 /* clang-format on */
 
@@ -11488,8 +11670,8 @@ static void gp__work_in_place(gp__tape *t, int base, const int *in)
 	t->node[base].next = t->nodes + 1;
 }
 
-/*	Append a node. rows and cols may be GP__TILE_SIZE or GP__SAMPLE_SIZE; an input with id 0
-	is missing. Without a table, a local node takes its place. */
+/*	Append a node. rows and cols may be GP__TILE_SIZE, ...; an input with id 0 is missing. Without a
+	table, a local node takes its place. */
 static gp__ref gp__node_add(gp__tape *t, gp__unit *u, gp__op op, int variant, int segment,
 		ptrdiff_t rows, ptrdiff_t cols, const gp__ref *in, int inputs, gp__ref base)
 {
@@ -11505,9 +11687,9 @@ static gp__ref gp__node_add(gp__tape *t, gp__unit *u, gp__op op, int variant, in
 	s.tasks = t->tasks;
 	/* head nodes do not run forward before each reverse run */
 	s.keep = segment == GP__TILE ? t->keep : 0;
-	ptrdiff_t tile = t->tile * u->times; /* a tile's rows fit a block: no overflow */
-	s.rows = rows == GP__TILE_SIZE ? tile : rows == GP__SAMPLE_SIZE ? u->M_gamma : rows;
-	s.cols = cols == GP__TILE_SIZE ? tile : cols == GP__SAMPLE_SIZE ? u->M_gamma : cols;
+	/* a tile's rows fit a block: no overflow */
+	s.rows = gp__size_of(u, rows, t->tile, u->M_gamma);
+	s.cols = gp__size_of(u, cols, t->tile, u->M_gamma);
 	nd->op = op;
 	nd->variant = variant;
 	nd->segment = segment;
@@ -11657,12 +11839,12 @@ static int gp__alpha_is_beta(const gp__unit *u)
 	return u->mean_part->mu == GP__MU_COEFFICIENTS && !u->M_gamma;
 }
 
-/*	Only for the last layer. */
+/*	Only once. */
 static void gp__build_lik(gp__unit *u)
 {
 	odvgp_model *m = u->model;
 	const gp__likelihood *lik = &gp__likelihoods[m->cfg.lik.kind];
-	if (u->number + 1 < m->units) return;
+	if (!gp__is_top(u)) return;
 	if (m->lik_slots && !m->lik_params.id)
 		m->lik_params = gp__param_node(
 				u, m->slot_lik_params, m->lik_slots, 1, gp__lik_numbers(lik, 1, m->levels));
@@ -12224,6 +12406,7 @@ static const gp__field gp__fields[] = {
 				"zero constant linear identity projection"),
 		GP__LAYER_CHOICE(parametrisation, ODVGP_PARAMETRISATION_A_BETA, "whitened primal a_beta"),
 		GP__FIELD(functions, SIZE, CLOSED, 0, GP__LARGEST_SIDE),
+		GP__CHOICE(independent, 1, "off on"),
 		GP__FIELD(deep.samples, COUNT, CLOSED, 0, 10000),
 		GP__FIELD(deep.predict_samples, COUNT, CLOSED, 0, 10000),
 		GP__CHOICE(deep.fixed_samples, 1, "off on"),
@@ -12235,6 +12418,7 @@ static const gp__field gp__fields[] = {
 		GP__LAYER_FIELD(patches.width, SIZE, CLOSED, 0, GP__LARGEST_SIDE),
 		GP__LAYER_FIELD(patches.stride, SIZE, CLOSED, 0, GP__LARGEST_SIDE),
 		GP__LAYER_CHOICE(patches.locations, 1, "off on"),
+		GP__LAYER_CHOICE(patches.image_output, 1, "off on"),
 		GP__CHOICE(positive_transform, ODVGP_POSITIVE_TRANSFORM_EXP, "softplus exp"),
 		GP__CHOICE(reproduce.q_init, ODVGP_Q_INIT_IDENTITY, "prior identity"),
 		GP__CHOICE(init.beta, ODVGP_INIT_BETA_FARTHEST, "kmeans random greedy farthest"),
@@ -12609,7 +12793,7 @@ ODVGP_API void odvgp_config_threads(odvgp_config *c, const odvgp_threads *thread
 /*	Of checked sizes. */
 static gp__patches gp__patches_of(const odvgp_config *c, int l)
 {
-	gp__patches p = {0, 0, 0, 0, 0, 0, 0};
+	gp__patches p = {0, 0, 0, 0, 0, 0, 0, 0};
 	if (!c->layer[l].patches.image_height) return p;
 	p.height = (int32_t)c->layer[l].patches.image_height;
 	p.width = (int32_t)c->layer[l].patches.image_width;
@@ -12618,14 +12802,26 @@ static gp__patches gp__patches_of(const odvgp_config *c, int l)
 	p.columns = (int32_t)c->layer[l].patches.width;
 	p.stride = (int32_t)GP__MAX(c->layer[l].patches.stride, 1);
 	p.located = c->layer[l].patches.locations;
+	p.image_output = c->layer[l].patches.image_output;
 	return p;
+}
+
+/*	Columns of a layer's inputs, also where D is not given and sizes have not been checked. */
+static ptrdiff_t gp__input_columns(const odvgp_config *c, int l)
+{
+	if (!l) return c->layer[0].D;
+	gp__patches below = gp__patches_of(c, l - 1);
+	ptrdiff_t P = c->layer[l - 1].P;
+	if (!below.image_output || !gp__patches_ok(&below, gp__input_columns(c, l - 1))) return P;
+	double all = (double)P * (double)gp__patches_count(&below);
+	return all >= 1 && all <= GP__LARGEST_SIDE ? (ptrdiff_t)all : -1;
 }
 
 /*	Columns of an inducing input, which the layer's kernel sees. */
 static ptrdiff_t gp__inducing_columns(const odvgp_config *c, int l)
 {
 	gp__patches p = gp__patches_of(c, l);
-	return gp__patch_columns(&p, l ? c->layer[l - 1].P : c->layer[0].D);
+	return gp__patch_columns(&p, gp__input_columns(c, l));
 }
 
 static odvgp_status gp__check_patches(const odvgp_config *c, int l, odvgp_info *info)
@@ -12638,7 +12834,7 @@ static odvgp_status gp__check_patches(const odvgp_config *c, int l, odvgp_info *
 					 : c->init.hyperparams == ODVGP_INIT_HYPER_ULAPANE ? "init.hyperparams"
 																	   : NULL;
 	if (!H && (W | h | w | c->layer[l].patches.channels | c->layer[l].patches.stride |
-					  c->layer[l].patches.locations))
+					  c->layer[l].patches.locations | c->layer[l].patches.image_output))
 		return gp__fail(info, ODVGP_E_ARG, "patches.image_height", at, 0,
 				"must be given if another field of patches is");
 	if (!H) return ODVGP_OK;
@@ -12649,6 +12845,12 @@ static odvgp_status gp__check_patches(const odvgp_config *c, int l, odvgp_info *
 	if (!gp__patches_ok(&p, c->layer[l].D))
 		return gp__fail(info, ODVGP_E_SIZE, "D", at, (double)c->layer[l].D,
 				"must be image_height x image_width x channels of patches");
+	if (p.image_output && l + 1 == c->layers)
+		return gp__refuse(info, ODVGP_E_ARG, "patches.image_output",
+				"is for hidden layers: the last one sums its patches");
+	if ((double)c->layer[l].P * (double)gp__rows_of_input(&p) > GP__LARGEST_SIDE)
+		return gp__fail(info, ODVGP_E_SIZE, "P", at, (double)c->layer[l].P,
+				"times the patches is too large");
 	return no ? gp__fail(info, ODVGP_E_UNSUPPORTED, no, at, 0, "does not exist with patches")
 			  : ODVGP_OK;
 }
@@ -12659,7 +12861,8 @@ static odvgp_status gp__check_products(const odvgp_config *c, odvgp_info *info)
 	for (int l = 0; l < c->layers; l++) {
 		double M = (double)c->layer[l].M, P = (double)c->layer[l].P,
 			   Mg = (double)c->layer[l].M_gamma,
-			   D = (double)GP__MAX(c->layer[l].D, gp__inducing_columns(c, l));
+			   D = (double)GP__MAX(c->layer[l].D, gp__inducing_columns(c, l)) *
+				   (c->independent ? P : 1);
 		double factor_v = gp__cov_part_of(c->layer[l].cov_part)->v_sqrt ? P * Mg * Mg : 0;
 		all += P * M * M + factor_v + (P + D) * (M + Mg) + P * D;
 	}
@@ -12669,7 +12872,7 @@ static odvgp_status gp__check_products(const odvgp_config *c, odvgp_info *info)
 	return ODVGP_OK;
 }
 
-static const char gp__one_layer_only[] = "must have one layer";
+static const char gp__one_layer_only[] = "must have one layer, and functions not independent";
 
 /*	Whether layers chain, and what only a single layer has is not asked of several. */
 static odvgp_status gp__check_layers(const odvgp_config *c, odvgp_info *info)
@@ -12677,21 +12880,32 @@ static odvgp_status gp__check_layers(const odvgp_config *c, odvgp_info *info)
 	const char *refused = c->objective != ODVGP_OBJECTIVE_ELBO           ? "objective"
 						  : c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM ? "optim.gamma_step"
 																		 : NULL;
+	double rows = 1;
 	for (int l = 0; l < GP__MIN(c->layers, ODVGP_MAX_LAYERS); l++) {
-		if (l && c->layer[l].D != c->layer[l - 1].P)
+		gp__patches p = gp__patches_of(c, l);
+		rows = GP__MAX(rows, (double)gp__rows_of_input(&p));
+		if (c->layer[l].D != gp__input_columns(c, l))
 			return gp__fail(info, ODVGP_E_ARG, "D", l, (double)c->layer[l].D,
-					"of a layer must be the P of the layer below");
+					c->layer[l - 1].patches.image_output
+							? "of a layer must be the P of the layer below times its patches"
+							: "of a layer must be the P of the layer below");
 		if (c->layer[l].mean_function == ODVGP_MEAN_FUNCTION_IDENTITY &&
-				c->layer[l].D != c->layer[l].P)
+				gp__row_columns(&p, c->layer[l].D) != gp__unit_outputs(c, l))
 			return gp__fail(info, ODVGP_E_ARG, "mean_function", l, (double)c->layer[l].P,
-					"IDENTITY needs D = P: take PROJECTION for another width");
+					"IDENTITY needs D = P, and for independent functions D = 1: take PROJECTION "
+					"for another width");
 	}
-	if (c->N > PTRDIFF_MAX / 64 / GP__MAX(c->deep.samples, 1))
+	if ((double)c->N * (double)GP__MAX(c->deep.samples, 1) * rows > (double)PTRDIFF_MAX / 64)
 		return gp__fail(info, ODVGP_E_SIZE, "deep.samples", 0, (double)c->deep.samples,
 				"times N is too large");
 	if (c->layers > 1 && refused)
 		return gp__refuse(
 				info, ODVGP_E_UNSUPPORTED, refused, "exists only for models of one layer");
+	if (c->independent && c->objective != ODVGP_OBJECTIVE_ELBO)
+		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "independent", "needs the objective ELBO");
+	if (gp__units_of(c) - c->layers >= GP__MOST_UNITS)
+		return gp__fail(info, ODVGP_E_SIZE, "P", (int)c->layers - 1, GP__MOST_UNITS,
+				"is the most for independent functions");
 	if (c->layers > 1 && c->optim.kind == ODVGP_OPTIMIZER_LBFGS && !c->deep.fixed_samples)
 		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "deep.fixed_samples",
 				"must be 1 with L-BFGS, which needs the same bound in each step");
@@ -12830,7 +13044,7 @@ static int gp__likelihood_slots(odvgp_model *m, int positive, int *slots)
 {
 	const gp__likelihood *lik = &gp__likelihoods[m->cfg.lik.kind];
 	int before = m->par.slots, kind = positive ? GP__POSITIVE : 0;
-	m->par.layer = -1;
+	m->par.of = NULL;
 	for (int k = 0; k < lik->params; k++) {
 		ptrdiff_t count = gp__lik_count(&lik->param[k], m->levels);
 		if (lik->param[k].positive != positive || !count) continue;
@@ -12903,8 +13117,8 @@ static void gp__tile_normals(odvgp_model *m, ptrdiff_t at, ptrdiff_t n)
 {
 	uint64_t step = m->cfg.deep.fixed_samples ? 0 : m->state.steps,
 			 seed = gp__random(m->cfg.seed, GP__STREAM_HIDDEN, step);
-	for (int k = 1; k < m->units; k++) {
-		gp__unit *u = &m->unit[k];
+	for (int k = 1; k < m->cfg.layers; k++) {
+		gp__unit *u = &m->unit[k]; /* the layer's first, whose inputs all use */
 		gp__node *eps = &m->tape.node[u->eps.id];
 		ptrdiff_t S = m->cfg.deep.samples;
 		GP__FOR(r, S * n) {
@@ -13448,48 +13662,48 @@ static int gp__has_own_mean(const gp__unit *u)
 	return (u->a.id && u->Z_gamma.id) || (u->mean_part->v_mu && !gp__is_joint(u));
 }
 
-/*	Fill a layer's head. Returns the number of reals, -1 on overflow. */
+/*	Fill the head of a layer whose first unit is u. Returns the number of reals, -1 on overflow. */
 static ptrdiff_t gp__predictor_sizes(const gp__unit *u, gp__predictor *p)
 {
 	gp__view v;
 	const odvgp_config *c = &u->model->cfg;
-	int hidden = u->number + 1 < u->model->units;
+	int hidden = !gp__is_last(u);
 	memset(p, 0, sizeof *p);
-	p->layers = (uint32_t)(u->model->units - u->number);
-	p->samples = (uint32_t)(u->model->units > 1 ? c->deep.predict_samples : 1);
+	p->layers = (int32_t)(c->layers - u->layer);
+	p->samples = (int32_t)(c->layers > 1 ? c->deep.predict_samples : 1);
 	p->seed[0] = (uint32_t)(c->seed & 0xffffffffu);
 	p->seed[1] = (uint32_t)(c->seed >> 32);
 	p->magic = GP__PREDICTOR_MAGIC;
 	p->version = GP__PREDICTOR_VERSION;
 	p->real_size = sizeof(odvgp_real);
 	p->base_kernels = u->kernel.base_kernels;
-	p->nhyp = u->kernel.nhyp;
-	p->columns = (uint32_t)gp__points_columns(&u->kernel);
-	p->D = (uint32_t)u->D;
+	p->nhyp = (int32_t)u->kernel.nhyp;
+	p->columns = (int32_t)gp__points_columns(&u->kernel);
+	p->D = (int32_t)u->D;
 	p->patches = u->patches;
-	p->P = (uint32_t)u->P;
-	p->F = p->T = (uint32_t)u->P;
+	p->P = p->F = p->T = (int32_t)c->layer[u->layer].P;
+	p->units = (int32_t)(c->layer[u->layer].P / u->P);
 	p->lik_params = 1; /* a hidden layer's are those of a Gaussian */
 	if (!hidden) {
-		p->F = (uint32_t)u->model->F;
-		p->T = (uint32_t)u->model->T;
-		p->mixed = (uint32_t)gp__is_mixed(u);
+		p->F = (int32_t)u->model->F;
+		p->T = (int32_t)u->model->T;
+		p->mixed = (int32_t)gp__is_mixed(u);
 		p->lik_params =
-				(uint32_t)gp__lik_all_numbers(&gp__likelihoods[c->lik.kind], u->model->levels);
-		p->weights = (uint32_t)u->model->y.weights;
-		p->scale = (uint32_t)u->model->y.scale;
-		p->nodes = (uint32_t)u->model->tape.lik_nodes;
-		p->classes = (uint32_t)u->model->classes;
-		p->likelihood = (uint32_t)c->lik.kind;
+				(int32_t)gp__lik_all_numbers(&gp__likelihoods[c->lik.kind], u->model->levels);
+		p->weights = (int32_t)u->model->y.weights;
+		p->scale = (int32_t)u->model->y.scale;
+		p->nodes = (int32_t)u->model->tape.lik_nodes;
+		p->classes = (int32_t)u->model->classes;
+		p->likelihood = (int32_t)c->lik.kind;
 	}
 	int joint = gp__is_joint(u), own = gp__has_own_mean(u);
-	p->M = (uint32_t)(u->M + (joint ? u->M_gamma : 0));
-	p->M_factor = (uint32_t)u->M;
-	p->M_gamma = (uint32_t)(own ? u->M_gamma : 0);
-	p->factor = (uint32_t)u->cov_part->factor;
+	p->M = (int32_t)(u->M + (joint ? u->M_gamma : 0));
+	p->M_factor = (int32_t)u->M;
+	p->M_gamma = (int32_t)(own ? u->M_gamma : 0);
+	p->factor = (int32_t)u->cov_part->factor;
 	p->no_alpha = !u->weights.id && own;
-	p->mean_function = (uint32_t)u->mean_function;
-	ptrdiff_t reals = gp__view_layout(p, NULL, &v);
+	p->mean_function = (int32_t)u->mean_function;
+	ptrdiff_t reals = gp__view_layout(p, NULL, 0, &v);
 	gp__predictor_set_reals(p, reals);
 	return reals;
 }
@@ -13498,7 +13712,7 @@ ODVGP_API size_t odvgp_predictor_size(const odvgp_model *m)
 {
 	gp__predictor p;
 	size_t all = 0;
-	for (int i = 0; gp__model_ok(m) && i < m->units; i++) {
+	for (int i = 0; gp__model_ok(m) && i < m->cfg.layers; i++) {
 		if (gp__predictor_sizes(&m->unit[i], &p) < 0) return 0;
 		all += gp__predictor_bytes(&p);
 		if (all > SIZE_MAX / 4) return 0;
@@ -13649,27 +13863,42 @@ static odvgp_status gp__predictor_prepare(odvgp_model *m, odvgp_info *info)
 	return s;
 }
 
-/*	One layer's predictor, after gp__predictor_prepare. alpha is in the gradient's memory. */
-static void gp__predictor_write(gp__unit *u, const odvgp_scales *sc, gp__predictor *p)
+/*	A unit's reals. alpha is in the gradient's memory. */
+static void gp__predictor_write_unit(gp__unit *u, const gp__predictor *p, gp__view v)
 {
 	odvgp_model *m = u->model;
 	const gp__node *node = m->tape.node;
 	const odvgp_slot *A = &m->par.slot[u->slot_mean_A], *b = &m->par.slot[u->slot_mean_b];
 	const gp__ref sets[2] = {u->Z_beta, u->Z_gamma};
 	odvgp_real *alpha = gp__lend_gradient(&m->par, GP__LENT_ALPHA);
-	int hidden = u->number + 1 < m->units, joint = gp__is_joint(u), own = gp__has_own_mean(u);
-	ptrdiff_t D = u->D, P = u->P, F = u->M + (joint ? u->M_gamma : 0);
+	int joint = gp__is_joint(u), own = gp__has_own_mean(u);
+	ptrdiff_t P = u->P, F = u->M + (joint ? u->M_gamma : 0);
 	gp__predictor_alpha(u, alpha);
-	gp__predictor_sizes(u, p);
-	memset(p + 1, 0, gp__predictor_bytes(p) - sizeof *p);
-	gp__kernel_pack(&u->kernel, (uint32_t *)(void *)(p + 1));
-	gp__view v = gp__view_of(p);
 	gp__predictor_points(u, sets, joint ? 2 : 1, v.beta_centre, v.beta);
 	if (own) gp__predictor_points(u, sets + 1, 1, v.gamma_centre, v.gamma);
 	if (!p->no_alpha) gp__copy(v.alpha, alpha, P * F);
 	if (own) gp__copy(v.a_gamma, u->a.id ? node[u->a.id].v : alpha + P * F, P * u->M_gamma);
 	u->cov_part->freeze(u, &v);
-	gp__copy(v.hyp, node[u->hyp.id].v, (ptrdiff_t)p->nhyp);
+	gp__copy(v.hyp, node[u->hyp.id].v, p->nhyp);
+	if (u->slot_mean_A) gp__copy(v.A, gp__slot_value(&m->par, A), A->count);
+	if (u->slot_mean_b) gp__copy(v.b, gp__slot_value(&m->par, b), b->count);
+	if (u->patch_weights.id)
+		gp__copy(v.weights, gp__node_value(u, u->patch_weights), u->patch_weights.cols);
+	gp__give_back(&m->par, GP__LENT_ALPHA);
+}
+
+/*	The predictor of the layer whose first unit is u, after gp__predictor_prepare. */
+static void gp__predictor_write(gp__unit *u, const odvgp_scales *sc, gp__predictor *p)
+{
+	odvgp_model *m = u->model;
+	const gp__node *node = m->tape.node;
+	int hidden = !gp__is_last(u);
+	ptrdiff_t D = u->D;
+	gp__predictor_sizes(u, p);
+	memset(p + 1, 0, gp__predictor_bytes(p) - sizeof *p);
+	gp__kernel_pack(&u->kernel, (uint32_t *)(void *)(p + 1));
+	GP__FOR(k, p->units) gp__predictor_write_unit(u + k, p, gp__view_of(p, k));
+	gp__view v = gp__view_of(p, 0);
 	if (hidden) v.lik_params[0] = 1;
 	if (!hidden && m->lik_params.id)
 		gp__copy(v.lik_params, node[m->lik_params.id].v, m->lik_params.cols);
@@ -13677,18 +13906,15 @@ static void gp__predictor_write(gp__unit *u, const odvgp_scales *sc, gp__predict
 		gp__copy(v.lik_params + m->lik_params.cols, node[m->lik_free_params.id].v,
 				m->lik_free_params.cols);
 	if (!hidden) gp__copy(v.rule, m->tape.rule, gp__rule_numbers(m->tape.lik_nodes));
-	if (u->slot_mean_A) gp__copy(v.A, gp__slot_value(&m->par, A), A->count);
-	if (u->slot_mean_b) gp__copy(v.b, gp__slot_value(&m->par, b), b->count);
-	if (u->patch_weights.id)
-		gp__copy(v.weights, gp__node_value(u, u->patch_weights), u->patch_weights.cols);
-	if (p->mixed)
-		gp__copy(v.mixing, gp__slot_value(&m->par, &m->par.slot[m->slot_mixing]), m->F * P);
-	gp__copy_or(v.x_mean, u->number ? NULL : sc->x_mean, D, 0);
-	gp__copy_or(v.x_scale, u->number ? NULL : sc->x_scale, D, 1);
-	gp__copy_or(v.y_mean, hidden ? NULL : sc->y_mean, (ptrdiff_t)p->T, 0);
-	gp__copy_or(v.y_scale, hidden ? NULL : sc->y_scale, (ptrdiff_t)p->T, 1);
+	if (p->mixed) {
+		const odvgp_slot *mixing = &m->par.slot[m->slot_mixing];
+		gp__copy(v.mixing, gp__slot_value(&m->par, mixing), mixing->count);
+	}
+	gp__copy_or(v.x_mean, u->layer ? NULL : sc->x_mean, D, 0);
+	gp__copy_or(v.x_scale, u->layer ? NULL : sc->x_scale, D, 1);
+	gp__copy_or(v.y_mean, hidden ? NULL : sc->y_mean, p->T, 0);
+	gp__copy_or(v.y_scale, hidden ? NULL : sc->y_scale, p->T, 1);
 	gp__predictor_sum(p, p->checksum);
-	gp__give_back(&m->par, GP__LENT_ALPHA);
 }
 
 ODVGP_API odvgp_status odvgp_freeze(
@@ -13706,7 +13932,7 @@ ODVGP_API odvgp_status odvgp_freeze(
 	odvgp_status s = gp__scales_check(m, scales ? scales : &none, info);
 	if (s || (s = gp__predictor_prepare(m, info)) != ODVGP_OK) return s;
 	unsigned char *at = (unsigned char *)block;
-	GP__EACH_UNIT(i, m) {
+	for (int i = 0; i < m->cfg.layers; i++) {
 		gp__predictor *p = (gp__predictor *)(void *)at;
 		gp__predictor_write(&m->unit[i], scales ? scales : &none, p);
 		at += gp__predictor_bytes(p);
@@ -15074,21 +15300,21 @@ static odvgp_real gp__scale_at(const gp__scale *s, ptrdiff_t i)
 static gp__scale gp__unit_scale(const odvgp_model *m, int slot)
 {
 	const gp__slot_state *state = &m->par.state[slot];
-	int layer = GP__MAX(state->layer, 0);
-	const gp__unit *u = &m->unit[layer];
+	const gp__unit *u = &m->unit[GP__MAX(state->unit, 0)];
 	const odvgp_real *of_layer = m->data_sd + u->sd_at;
 	gp__scale scale = {1, NULL, u->D, 1, 0};
 	odvgp_real sd = of_layer[scale.n];
 	/* processes that are mixed have unit variance */
-	if (gp__is_mixed(&m->unit[layer]) && slot != m->slot_mixing) sd = 1;
+	if (gp__is_mixed(u) && slot != m->slot_mixing) sd = 1;
 	if (state->power) scale.times = state->power > 0 ? 1 / sd : sd;
 	if (!state->column) return scale;
 	scale.at = of_layer;
 	scale.divide = state->column == GP__IN_INPUTS;
-	if (scale.divide && u->patches.height) {
+	if (u->patches.height && (scale.divide || u->patches.image_output)) {
 		scale.at = of_layer + u->D + 1;
 		scale.n = u->Dz;
-	} else if (!scale.divide) scale.repeat = m->par.slot[slot].shape[1];
+	}
+	if (!scale.divide) scale.repeat = m->par.slot[slot].shape[1];
 	return scale;
 }
 
@@ -15186,14 +15412,13 @@ static int gp__moves_sum(const gp__unit *u, int slot)
 static gp__scale gp__adam_scale(const odvgp_model *m, int slot)
 {
 	gp__scale scale = gp__unit_scale(m, slot);
-	GP__EACH_UNIT(i, m) {
-		const gp__unit *u = &m->unit[i];
-		gp__scale of_gamma = {1, u->scales, u->M_gamma, 1, 0};
-		if (gp__has_units(u, slot)) scale.times = u->prior_sd;
-		if (gp__moves_sum(u, slot)) scale.times *= GP__SQRT((odvgp_real)u->M);
-		if (u->gamma_coords == ODVGP_GAMMA_COORDS_SCALED && u->a_slot.id && slot == u->slot_a)
-			scale = of_gamma;
-	}
+	if (m->par.state[slot].unit < 0) return scale;
+	const gp__unit *u = &m->unit[m->par.state[slot].unit];
+	gp__scale of_gamma = {1, u->scales, u->M_gamma, 1, 0};
+	if (gp__has_units(u, slot)) scale.times = u->prior_sd;
+	if (gp__moves_sum(u, slot)) scale.times *= GP__SQRT((odvgp_real)u->M);
+	if (u->gamma_coords == ODVGP_GAMMA_COORDS_SCALED && u->a_slot.id && slot == u->slot_a)
+		return of_gamma;
 	return scale;
 }
 
@@ -15701,7 +15926,7 @@ enum { GP__WATCHED_LOOKS = 4, GP__CURVED_LOOKS = 20 };
 static int gp__is_curved(const odvgp_model *m)
 {
 	return !(m->tape.likelihood->flags & GP__LIK_LOG_CONCAVE) || m->cfg.lik.link_jitter > 0 ||
-		   m->units > 1 || (m->slot_mixing && m->unit->P > 1);
+		   m->cfg.layers > 1 || (m->slot_mixing && m->cfg.layer[0].P > 1);
 }
 
 /*	A natural step of O(M)'s q or for a likelihood that is not log-concave. If O(M)'s sees all rows,
@@ -15865,24 +16090,30 @@ static ptrdiff_t gp__sample_rows(ptrdiff_t N, ptrdiff_t points, ptrdiff_t times)
 	return GP__MIN(N, GP__MAX(times * points, (ptrdiff_t)4096));
 }
 
+#define GP__INIT_IMAGES 1000
+
 /*	Rows of the data, through the layers below, that units above layer 0 see. */
 static ptrdiff_t gp__seen_rows(const odvgp_model *m)
 {
-	ptrdiff_t M = 0;
-	for (int i = 1; i < m->units; i++) M = GP__MAX(M, m->cfg.layer[i].M);
-	return M ? gp__sample_rows(m->cfg.N, M, 50) : 0;
+	ptrdiff_t M = 0, N = m->cfg.N;
+	for (int l = 1; l < m->cfg.layers; l++) {
+		M = GP__MAX(M, m->cfg.layer[l].M);
+		if (m->cfg.layer[l - 1].patches.image_output) N = GP__MIN(N, GP__INIT_IMAGES);
+	}
+	return M ? gp__sample_rows(N, M, 50) : 0;
 }
 
 static ptrdiff_t gp__unit_rows(const gp__unit *u)
 {
-	return u->number ? gp__seen_rows(u->model) : u->model->cfg.N;
+	return u->layer ? gp__seen_rows(u->model) : u->model->cfg.N;
 }
 
-/*	Rows that may become inducing points: the unit's, or patches drawn from up to 1,000 images
+/*	Rows that may become inducing points: the unit's, or patches drawn from up to INIT_IMAGES images
 	[SOLVE] appendix G.2. */
 static ptrdiff_t gp__all_candidates(const gp__unit *u)
 {
-	ptrdiff_t N = gp__unit_rows(u), T = gp__patches_count(&u->patches), images = GP__MIN(N, 1000);
+	ptrdiff_t N = gp__unit_rows(u), T = gp__patches_count(&u->patches),
+			  images = GP__MIN(N, GP__INIT_IMAGES);
 	return T ? T * GP__MIN(images, PTRDIFF_MAX / 64 / T) : N;
 }
 static ptrdiff_t gp__candidates(const gp__unit *u)
@@ -15910,10 +16141,11 @@ static ptrdiff_t gp__residual_rows(const gp__unit *u)
 #define GP__MEDIAN_ROWS 512
 
 typedef struct {
-	/* what units above layer 0 see, rows through the mean functions below: sample[number % 2] */
+	/* what units above layer 0 see, rows through the mean functions below: sample[layer % 2] */
 	odvgp_real *sample[2];
 	/* PROJECTION: the correlation matrix [D,D], axes [P,D], a vector and the columns' means [D];
-       mixed functions: those of the targets, D = F, and standard deviations after the means */
+       mixed functions: those of the targets, D = F, and standard deviations after the means;
+       image_output: filters [D,P] or axes, a patch */
 	odvgp_real *square, *axes, *vector, *means;
 	/* distance: of a row to its nearest centre (squared), or its variance; centre_t [D, padded M]:
        the centres, transposed */
@@ -15938,15 +16170,16 @@ static void gp__init_scratch(gp__arena *a, const gp__unit *u, gp__init_work *w)
 	const odvgp_config *c = &m->cfg;
 	int greedy = c->init.beta == ODVGP_INIT_BETA_GREEDY,
 		residual = c->init.gamma == ODVGP_INIT_GAMMA_RESIDUAL && u->M_gamma > 0,
-		hidden = u->number + 1 < m->units;
-	ptrdiff_t seen = gp__seen_rows(m), widest = 0, sample = gp__greedy_rows(u),
+		hidden = !gp__is_last(u);
+	ptrdiff_t seen = gp__seen_rows(m), widest[2] = {0, 0}, sample = gp__greedy_rows(u),
 			  rows = residual ? gp__residual_rows(u) : gp__init_rows(u);
 	memset(w, 0, sizeof *w);
-	for (int i = 1; i < m->units; i++) widest = GP__MAX(widest, m->cfg.layer[i].D);
-	for (int k = 0; k < 2; k++) w->sample[k] = gp__take(a, seen, widest);
-	ptrdiff_t wide = hidden && u->slot_mean_A ? u->D : gp__is_mixed(u) ? m->F : 0;
+	for (int l = 1; l < c->layers; l++) widest[l % 2] = GP__MAX(widest[l % 2], c->layer[l].D);
+	for (int k = 0; k < 2; k++) w->sample[k] = gp__take(a, seen, widest[k]);
+	int passes = hidden && (u->slot_mean_A || u->patches.image_output);
+	ptrdiff_t wide = passes ? u->Dx : gp__is_mixed(u) ? m->F : 0;
 	w->square = gp__take(a, wide, wide);
-	w->axes = gp__take(a, u->P, wide);
+	w->axes = gp__take(a, c->layer[u->layer].P, wide);
 	w->vector = gp__take(a, 1, wide);
 	w->means = gp__take(a, 2, wide);
 	w->table_size = 64;
@@ -16561,13 +16794,22 @@ static double gp__target_moments(
 	return seen ? squares / (double)seen : 0;
 }
 
-static double gp__target_variance(const odvgp_model *m, const odvgp_real *Y)
+/*	The target of an independent function; -1: all. */
+static int gp__only_target(const gp__unit *u)
+{
+	int own = u->model->cfg.independent && gp__is_last(u) && !gp__is_mixed(u);
+	return own && u->model->y.lik->flags & GP__LIK_FACTORS ? u->number - u->layer : -1;
+}
+
+/*	Mean variance of the targets, or of one. */
+static double gp__target_variance(const odvgp_model *m, const odvgp_real *Y, int target)
 {
 	double total = 0;
 	odvgp_real mean;
 	if (!(m->tape.likelihood->flags & GP__LIK_SCALABLE)) return 1;
-	GP__FOR(t, m->T) total += gp__target_moments(m, Y, t, &mean);
-	return total > 0 ? total / (double)m->T : 1;
+	GP__FOR(t, target < 0 ? m->T : 1)
+		total += gp__target_moments(m, Y, target < 0 ? t : target, &mean);
+	return gp__usable(total / (target < 0 ? (double)m->T : 1));
 }
 
 typedef struct {
@@ -16625,7 +16867,9 @@ static gp__start gp__ulapane_start(
 							: 1;
 	gp__start start = {0, 0};
 	(void)X;
+	const int target = gp__only_target(u);
 	for (ptrdiff_t k = 0; k <= T; k++) {
+		if (k && target >= 0 && k != target + 1) continue;
 		double sum = 0, used = 0;
 		GP__FOR(d, (ptrdiff_t)base->ndims) {
 			const odvgp_real *gap = w->gaps + gp__column(base, d) * (1 + T);
@@ -16634,7 +16878,7 @@ static gp__start gp__ulapane_start(
 			used++;
 		}
 		double mean = used > 0 ? sum / used : 0;
-		if (k) start.variance += mean * mean / (double)T;
+		if (k) start.variance += mean * mean / (target < 0 ? (double)T : 1);
 		else start.lengthscale = mean * factor;
 	}
 	return start;
@@ -16650,7 +16894,7 @@ static const struct {
 /*	ULAPANE looks at the targets, which only belong to the data's own inputs. */
 static odvgp_init_hyper gp__hyper_method(const gp__unit *u)
 {
-	return u->number ? ODVGP_INIT_HYPER_MEDIAN : u->model->cfg.init.hyperparams;
+	return u->layer ? ODVGP_INIT_HYPER_MEDIAN : u->model->cfg.init.hyperparams;
 }
 
 /*	A base kernel's starting values: the method's if it has distances; else k(x,x) is the targets'
@@ -16718,7 +16962,7 @@ static void gp__init_image_variance(gp__unit *u, const odvgp_real *X, const gp__
 	double sum = 0;
 	gp__arena scratch = w->rest;
 	gp__kjob job;
-	if (!u->patches.height) return;
+	if (!u->patch_weights.id) return;
 	odvgp_real *Kw = gp__take(&scratch, 1, gp__patches_count(&u->patches));
 	GP__FOR(i, images) {
 		ptrdiff_t image = gp__permute(m->cfg.seed, GP__STREAM_PATCHES, 1, N, i);
@@ -16759,38 +17003,63 @@ static void gp__column_scale(
 
 /* --- what units above layer 0 see --- */
 
-/*	A hidden layer's mean function at x; x itself, over and over, where the mean is constant: the
-	next layer's inducing inputs must not coincide. */
-static void gp__pass_row(const gp__unit *u, const odvgp_real *x, odvgp_real *out)
+/*	A hidden layer's mean function A^T x, or x itself, over and over, if A is NULL. */
+static void gp__pass_row(
+		const gp__unit *u, const odvgp_real *x, const odvgp_real *A, odvgp_real *out)
 {
-	const odvgp_model *m = u->model;
-	const odvgp_real *A =
-			u->slot_mean_A ? gp__slot_value(&m->par, &m->par.slot[u->slot_mean_A]) : NULL;
 	GP__FOR(p, u->P) {
-		odvgp_real sum = A ? 0 : x[p % u->D];
-		for (ptrdiff_t d = 0; d < u->D && A; d++) sum += x[d] * A[d * u->P + p];
+		odvgp_real sum = A ? 0 : x[p % u->Dx];
+		for (ptrdiff_t d = 0; d < u->Dx && A; d++) sum += x[d] * A[d * u->P + p];
 		out[p] = sum;
 	}
+}
+
+/*	A [Dx,P] for gp__pass_row. Where the mean is constant, the next layer's inducing inputs must not
+	coincide: with image_output filters uniform within sqrt(6 / (h w channels + h w P)), Glorot's, as
+	[SOLVE] appendix G.2 has it, and 0 for locations. */
+static const odvgp_real *gp__pass_matrix(const gp__unit *u, const gp__init_work *w)
+{
+	const odvgp_model *m = u->model;
+	const gp__patches *p = &u->patches;
+	ptrdiff_t n = u->Dx - 2 * p->located;
+	double most = sqrt(6 / ((double)n * (1 + (double)u->P / (double)GP__MAX(p->channels, 1))));
+	if (u->slot_mean_A) return gp__slot_value(&m->par, &m->par.slot[u->slot_mean_A]);
+	if (!p->image_output || u->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY) return NULL;
+	gp__zero(w->axes, u->Dx * u->P);
+	GP__FOR(i, n * u->P) {
+		uint64_t counter = ((uint64_t)u->number + 1) << 32 | (uint64_t)i;
+		double x = gp__uniform(m->cfg.seed, GP__STREAM_PATCHES, counter);
+		w->axes[i] = (odvgp_real)(most * (2 * x - 1));
+	}
+	return w->axes;
 }
 
 /*	The next unit's inputs, and their standard deviations. Returns the mean of their squares. */
 static double gp__pass_on(const gp__unit *u, const odvgp_real *X, const gp__init_work *w)
 {
 	const odvgp_model *m = u->model;
-	ptrdiff_t rows = gp__seen_rows(m), P = u->P;
-	odvgp_real *to = w->sample[(u->number + 1) % 2], mean, *sd = m->data_sd + u[1].sd_at;
+	ptrdiff_t rows = gp__seen_rows(m), T = gp__rows_of_input(&u->patches), width = u->P * T;
+	odvgp_real *to = w->sample[(u->layer + 1) % 2], mean, *sd = m->data_sd + u[1].sd_at;
+	const odvgp_real *A = gp__pass_matrix(u, w);
 	double squares = 0;
 	GP__FOR(i, rows) {
-		ptrdiff_t row = u->number || rows == m->cfg.N
+		ptrdiff_t row = u->layer || rows == m->cfg.N
 								? i
 								: gp__permute(m->cfg.seed, GP__STREAM_INIT, 2, m->cfg.N, i);
-		gp__pass_row(u, X + row * u->D, to + i * P);
+		GP__FOR(t, T) {
+			const odvgp_real *x = X + row * u->D;
+			if (u->patches.image_output) {
+				gp__patch_move(&u->patches, x, NULL, t, w->vector);
+				x = w->vector;
+			}
+			gp__pass_row(u, x, A, to + i * width + t * u->P);
+		}
 	}
-	GP__FOR(p, P) {
-		gp__column_scale(to + p, rows, P, &mean, sd + p);
+	GP__FOR(p, width) {
+		gp__column_scale(to + p, rows, width, &mean, sd + p);
 		squares += (double)sd[p] * (double)sd[p];
 	}
-	return gp__usable(squares / (double)P);
+	return gp__usable(squares / (double)width);
 }
 
 /*	w->axes: P leading eigenvectors of w->square [D,D] by power iteration, each orthogonal to those
@@ -16813,13 +17082,15 @@ static void gp__leading_axes(const odvgp_model *m, ptrdiff_t D, ptrdiff_t P, con
 	}
 }
 
-/*	mean.A from the P leading eigenvectors of the correlation matrix of a sample of the inputs; it
-	scales the inputs to unit variance. */
+/*	mean.A from the P leading eigenvectors of the correlation matrix of a sample of the inputs, or
+	with image_output of the candidates X; it scales them to unit variance. */
 static void gp__principal_axes(gp__unit *u, const odvgp_real *X, gp__init_work *w)
 {
 	const odvgp_model *m = u->model;
-	ptrdiff_t D = u->D, P = u->P, N = gp__unit_rows(u), rows = GP__MIN(N, gp__init_rows(u));
-	const odvgp_real *sd = m->data_sd + u->sd_at;
+	int of_patches = u->patches.image_output;
+	ptrdiff_t D = u->Dx, P = u->P, N = of_patches ? gp__candidates(u) : gp__unit_rows(u),
+			  rows = GP__MIN(N, gp__init_rows(u));
+	const odvgp_real *sd = m->data_sd + u->sd_at + (of_patches ? u->D + 1 : 0);
 	const odvgp__isa *isa = m->tape.blas.isa;
 	odvgp_real *C = w->square, *A = m->par.theta + m->par.slot[u->slot_mean_A].offset,
 			   *v = w->vector;
@@ -16846,7 +17117,7 @@ static void gp__init_mixing(const gp__unit *u, const odvgp_real *Y, gp__init_wor
 {
 	const odvgp_model *m = u->model;
 	const odvgp__isa *isa = m->tape.blas.isa;
-	ptrdiff_t N = m->cfg.N, F = m->F, P = u->P, columns = gp__y_columns(&m->y);
+	ptrdiff_t N = m->cfg.N, F = m->F, P = m->cfg.layer[u->layer].P, columns = gp__y_columns(&m->y);
 	odvgp_real *C = w->square, *z = w->vector, *mean = w->means, *sd = mean + F,
 			   *W = m->par.theta + m->par.slot[m->slot_mixing].offset;
 	gp__zero(C, F * F);
@@ -16873,8 +17144,7 @@ static void gp__init_mixing(const gp__unit *u, const odvgp_real *Y, gp__init_wor
 }
 
 /*	The mean function and the kernel first: methods may choose points by it. */
-static void gp__init_unit(
-		gp__unit *u, const odvgp_real *X, const odvgp_real *Y, double target_variance)
+static void gp__init_unit(gp__unit *u, const odvgp_real *X, const odvgp_real *Y)
 {
 	gp__init_work w;
 	odvgp_model *m = u->model;
@@ -16882,18 +17152,20 @@ static void gp__init_unit(
 	odvgp_real *sd = m->data_sd + u->sd_at, mean;
 	gp__init_scratch(&a, u, &w);
 	ODVGP_ASSERT(!a.bad);
-	int hidden = u->number + 1 < m->units;
-	if (u->number) X = w.sample[u->number % 2];
-	if (hidden && u->slot_mean_A) gp__principal_axes(u, X, &w);
-	w.target_variance = hidden ? gp__pass_on(u, X, &w) : target_variance;
-	sd[u->D] = (odvgp_real)sqrt(w.target_variance);
-	if (gp__is_mixed(u)) {
-		w.target_variance = 1;
-		gp__init_mixing(u, Y, &w);
-	}
+	int hidden = !gp__is_last(u), target = gp__only_target(u);
+	if (u->layer) X = w.sample[u->layer % 2];
+	if (u->number > u->layer) gp__copy(sd, m->data_sd + m->unit[u->layer].sd_at, u->D);
 	const odvgp_real *candidates = gp__draw_candidates(u, X, 1, &w);
 	for (ptrdiff_t d = 0; d < u->Dz && u->patches.height; d++)
 		gp__column_scale(candidates + d, gp__candidates(u), u->Dz, &mean, &sd[u->D + 1 + d]);
+	if (hidden && u->slot_mean_A)
+		gp__principal_axes(u, u->patches.image_output ? candidates : X, &w);
+	w.target_variance = hidden ? gp__pass_on(u, X, &w) : gp__target_variance(m, Y, target);
+	sd[u->D] = (odvgp_real)sqrt(w.target_variance);
+	if (gp__is_mixed(u)) {
+		w.target_variance = 1;
+		if (gp__is_top(u)) gp__init_mixing(u, Y, &w);
+	}
 	gp__init_hyper(u, candidates, Y, &w);
 	gp__init_image_variance(u, X, &w);
 	gp__init_points(u, gp__draw_candidates(u, X, 0, &w), &w);
@@ -16915,7 +17187,7 @@ static void gp__identity_slot(odvgp_model *m, int slot, odvgp_real x)
 /*	Factor of q_sqrt's start: odvgp_hidden_q. */
 static odvgp_real gp__narrowed(const gp__unit *u)
 {
-	int narrow = u->number + 1 < u->model->units && gp__factors[u->cov_part->factor].of_S &&
+	int narrow = !gp__is_last(u) && gp__factors[u->cov_part->factor].of_S &&
 				 u->model->cfg.deep.q_init == ODVGP_HIDDEN_Q_NARROW;
 	return narrow ? GP__R(1e-3) : 1;
 }
@@ -17086,10 +17358,10 @@ ODVGP_API odvgp_status odvgp_init_data(
 	gp__copy(sd_before, m->data_sd, m->data_sds);
 	odvgp_real floor_before = m->par.state[m->slot_lik_params].floor;
 	m->par.state[m->slot_lik_params].floor = 0; /* it belongs to other data */
-	double variance = gp__usable(gp__target_variance(m, Y));
+	double variance = gp__target_variance(m, Y, -1);
 	gp__init_likelihood(m, Y, variance);
 	GP__FOR(d, D) gp__column_scale(X + d, m->cfg.N, D, &mean, &m->data_sd[d]);
-	GP__EACH_UNIT(i, m) gp__init_unit(&m->unit[i], X, Y, variance);
+	GP__EACH_UNIT(i, m) gp__init_unit(&m->unit[i], X, Y);
 	gp__touch_all(m);
 	s = gp__noise_floor_check(m, variance, info);
 	if (!s) s = odvgp_init_q(m, info);
@@ -17149,7 +17421,7 @@ static void gp__kernel_slots(gp__unit *u)
 {
 	gp__params *par = &u->model->par;
 	u->slot_kernel = par->slots + 1;
-	par->layer = u->number;
+	par->of = u;
 	for (uint32_t i = 0; i < u->kernel.base_kernels; i++) {
 		const gp__base_kernel *base = &u->kernel.base[i];
 		const char *shape_param = gp__base_kernel_kinds[base->type].shape_param,
@@ -17194,7 +17466,7 @@ static void gp__positive_slots(gp__unit *u)
 	odvgp_model *m = u->model;
 	int natural = m->cfg.optim.natgrad && (u->steps & GP__STEPS_DIAGONAL) ? GP__NATURAL : 0,
 		kind = GP__POSITIVE | GP__OF_Q | natural;
-	m->par.layer = u->number;
+	m->par.of = u;
 	if (u->cov_part->diag)
 		u->slot_q_diag = gp__slot_add(&m->par, u->cov_part->diag, kind, 2, u->P, u->M, 1);
 }
@@ -17206,19 +17478,19 @@ static void gp__free_slots(gp__unit *u)
 	const odvgp_config *c = &m->cfg;
 	int own = gp__has_free_points(u->mean_part, u->M_gamma);
 	const char *Z_gamma = u->mean_part->Z_gamma ? u->mean_part->Z_gamma : u->cov_part->Z_gamma;
-	par->layer = u->number;
+	par->of = u;
 	int has_A = gp__mean_functions[u->mean_function].A,
 		has_b = gp__mean_functions[u->mean_function].b;
-	if (has_A) u->slot_mean_A = gp__slot_add(par, "mean.A", 0, 2, u->D, u->P, 1);
+	if (has_A) u->slot_mean_A = gp__slot_add(par, "mean.A", 0, 2, u->Dx, u->P, 1);
 	if (has_b) u->slot_mean_b = gp__slot_add(par, has_A ? "mean.b" : "mean.c", 0, 1, u->P, 1, 1);
 	if (has_A && !has_b && par->slot) par->slot[u->slot_mean_A].trainable = 0;
-	if (gp__is_mixed(u)) {
-		m->slot_mixing = gp__slot_add(par, "mixing", 0, 2, m->F, u->P, 1);
+	if (gp__is_mixed(u) && gp__is_top(u)) {
+		m->slot_mixing =
+				gp__slot_add(par, "mixing", GP__OF_LAYER, 2, m->F, c->layer[u->layer].P, 1);
 		gp__slot_units(par, m->slot_mixing, 1, 0);
 	}
-	if (u->patches.height)
-		u->slot_patch_weights =
-				gp__slot_add(par, "weights", 0, 1, gp__patches_count(&u->patches), 1, 1);
+	ptrdiff_t patches = gp__patches_summed(&u->patches);
+	if (patches) u->slot_patch_weights = gp__slot_add(par, "weights", 0, 1, patches, 1, 1);
 	if (own) u->slot_Z_gamma = gp__slot_add(par, Z_gamma, 0, 2, u->M_gamma, u->Dz, 1);
 	u->slot_Z_beta = gp__slot_add(par, "Z_beta", 0, 2, u->M, u->Dz, 1);
 	if (!own && u->M_gamma)
@@ -17248,7 +17520,6 @@ static void gp__slots_start(odvgp_model *m)
 	m->par.slots = 0;
 	m->par.count = m->par.adam = 0;
 	m->par.kind = m->cfg.positive_transform;
-	m->par.layers = m->units;
 }
 
 /*	Positive slots come first. */
@@ -17289,7 +17560,7 @@ static void gp__likelihood_slots_count(odvgp_model *m)
 static int gp__mean_function_terms(gp__unit *u, gp__ref *term, int terms)
 {
 	if (u->slot_mean_A) {
-		gp__ref A = gp__param_node(u, u->slot_mean_A, 1, u->D, u->P);
+		gp__ref A = gp__param_node(u, u->slot_mean_A, 1, u->Dx, u->P);
 		term[terms++] = gp__tile(
 				u, GP__PRODUCT, GP__PRODUCT_ATBT, u->P, GP__TILE_SIZE, A, u->X, gp__none, gp__none);
 	}
@@ -17467,17 +17738,24 @@ static void gp__tape_start(odvgp_model *m, gp__arena *a)
 			m->objective = gp__none;
 }
 
-/*	Inputs: the data, or samples of the layer below, which has these mean and var. Targets. */
-GP__NOINLINE void gp__build_inputs(gp__unit *u, const gp__ref below[2])
+/*	Inputs: the data, or samples of the layer below, which has the mean and var below[0] and
+	below[1]; below[2] passes them on to the layer's other units. Targets. */
+GP__NOINLINE void gp__build_inputs(gp__unit *u, gp__ref below[3])
 {
 	odvgp_model *m = u->model;
-	if (u->number)
+	int first = u->number == u->layer;
+	if (u->layer && first)
 		u->eps = gp__tile(
-				u, GP__INPUT, 0, GP__TILE_SIZE, u->D, gp__none, gp__none, gp__none, gp__none);
-	u->X = gp__tile(u, u->number ? GP__SAMPLE : GP__INPUT, 0, GP__TILE_SIZE, u->D, below[0],
-			below[1], u->eps, gp__none);
+				u, GP__INPUT, 0, GP__INPUT_SIZE, u->D, gp__none, gp__none, gp__none, gp__none);
+	if (first)
+		below[2] = gp__tile(u, u->layer ? GP__SAMPLE : GP__INPUT, 0, GP__INPUT_SIZE, u->D, below[0],
+				below[1], u->eps, gp__none);
+	u->X = below[2];
 	if (!u->number) m->X = u->X;
-	if (u->number + 1 < m->units) return;
+	if (u->patches.image_output)
+		u->X = gp__tile(
+				u, GP__PATCHES, 0, GP__TILE_SIZE, u->Dx, u->X, gp__none, gp__none, gp__none);
+	if (!gp__is_top(u)) return;
 	m->Y = gp__tile(u, GP__INPUT, 0, gp__y_columns(&m->y), GP__TILE_SIZE, gp__none, gp__none,
 			gp__none, gp__none);
 	if (gp__has_noise(&m->cfg) && (m->y.weights || m->y.scale))
@@ -17485,14 +17763,34 @@ GP__NOINLINE void gp__build_inputs(gp__unit *u, const gp__ref below[2])
 				gp__tile(u, GP__INPUT, 0, 1, GP__TILE_SIZE, gp__none, gp__none, gp__none, gp__none);
 }
 
+/*	Means or variances of the last layer's functions, whose last unit is u. */
+static gp__ref gp__build_stack(gp__unit *u, int variances)
+{
+	odvgp_model *m = u->model;
+	gp__tape *t = &m->tape;
+	gp__ref stack = gp__none, in[GP__MAX_IN];
+	if (u->number == u->layer) return variances ? u->var : u->mean;
+	for (int i = u->layer; i < m->units;) {
+		int row = i - u->layer, inputs = 0;
+		if (stack.id) in[inputs++] = stack;
+		for (; inputs < GP__MAX_IN && i < m->units; i++) {
+			const gp__unit *of = t->node ? &m->unit[i] : u; /* drafts have one unit */
+			in[inputs++] = variances ? of->var : of->mean;
+		}
+		stack = gp__node_add(t, u, GP__STACK, row, GP__TILE, m->units - u->layer, GP__TILE_SIZE, in,
+				inputs, stack);
+	}
+	return stack;
+}
+
 /*	The bound's data term, on the last layer. */
 GP__NOINLINE void gp__build_bound(gp__unit *u)
 {
 	odvgp_model *m = u->model;
 	if (m->cfg.objective == ODVGP_OBJECTIVE_ELBO) {
-		gp__ref mean = u->mean, var = u->var;
+		gp__ref var = gp__build_stack(u, 1), mean = gp__build_stack(u, 0);
 		if (m->slot_mixing) {
-			gp__ref W = gp__param_node(u, m->slot_mixing, 1, m->F, u->P);
+			gp__ref W = gp__param_node(u, m->slot_mixing, 1, m->F, mean.rows);
 			var = gp__tile(
 					u, GP__MIX, GP__MIX_SQUARES, m->F, GP__TILE_SIZE, W, var, gp__none, gp__none);
 			mean = gp__tile(
@@ -17509,8 +17807,9 @@ GP__NOINLINE void gp__build_bound(gp__unit *u)
 	}
 }
 
-/*	A unit's nodes; without a table, they are only counted. below becomes its own mean and var. */
-static void gp__build_unit(gp__unit *u, gp__ref below[2])
+/*	A unit's nodes; without a table, they are only counted. A hidden unit's mean and var become
+	below[0] and below[1]. */
+static void gp__build_unit(gp__unit *u, gp__ref below[3])
 {
 	odvgp_objective objective = u->model->cfg.objective;
 	gp__unit_clear(u);
@@ -17518,7 +17817,8 @@ static void gp__build_unit(gp__unit *u, gp__ref below[2])
 	gp__build_inputs(u, below);
 	if (objective != ODVGP_OBJECTIVE_EXACT) gp__build_features(u);
 	if (objective == ODVGP_OBJECTIVE_ELBO) gp__build_outputs(u);
-	if (u->number + 1 == u->model->units) gp__build_bound(u);
+	if (gp__is_top(u)) gp__build_bound(u);
+	if (gp__is_last(u)) return;
 	below[0] = u->mean;
 	below[1] = u->var;
 }
@@ -17557,28 +17857,32 @@ static void gp__lbfgs_layout(gp__lbfgs *w, gp__arena *a, ptrdiff_t n, ptrdiff_t 
 static void gp__unit_config(gp__unit *u, odvgp_model *m, int number)
 {
 	const odvgp_config *c = &m->cfg;
+	const int layer = (int)GP__MIN(number, c->layers - 1);
 	u->model = m;
 	u->number = number;
-	u->times = number ? c->deep.samples : 1;
-	u->D = c->layer[number].D;
-	u->patches = gp__patches_of(c, number);
-	u->Dz = gp__inducing_columns(c, number);
-	u->P = c->layer[number].P;
-	u->M = c->layer[number].M;
-	u->M_gamma = c->layer[number].M_gamma;
-	u->mean_part = gp__mean_part_of(c->layer[number].mean_part);
-	u->cov_part = gp__cov_part_of(c->layer[number].cov_part);
+	u->layer = layer;
+	u->D = c->layer[layer].D;
+	u->patches = gp__patches_of(c, layer);
+	u->inputs = layer ? c->deep.samples : 1;
+	u->times = u->inputs * gp__rows_of_input(&u->patches);
+	u->Dx = gp__row_columns(&u->patches, u->D);
+	u->Dz = gp__inducing_columns(c, layer);
+	u->P = gp__unit_outputs(c, layer);
+	u->M = c->layer[layer].M;
+	u->M_gamma = c->layer[layer].M_gamma;
+	u->mean_part = gp__mean_part_of(c->layer[layer].mean_part);
+	u->cov_part = gp__cov_part_of(c->layer[layer].cov_part);
 	u->steps = c->objective == ODVGP_OBJECTIVE_ELBO
 					   ? gp__steps_of(u->mean_part, u->cov_part, u->M_gamma)
 					   : 0;
-	u->param = gp__parametrisation_of(c, number);
+	u->param = gp__parametrisation_of(c, layer);
 	u->gamma_coords = c->reproduce.gamma_coords;
-	u->mean_function = c->layer[number].mean_function;
-	u->block[GP__ON_BETA].M = c->layer[number].M;
-	u->block[GP__ON_GAMMA].M = c->layer[number].M_gamma;
+	u->mean_function = c->layer[layer].mean_function;
+	u->block[GP__ON_BETA].M = c->layer[layer].M;
+	u->block[GP__ON_GAMMA].M = c->layer[layer].M_gamma;
 	for (int b = 0; b < GP__BLOCKS; b++) {
 		int own = b == GP__ON_GAMMA ? GP__STEPS_GAMMA : GP__STEPS_BETA;
-		u->block[b].number = GP__BLOCKS * number + b;
+		u->block[b].number = GP__BLOCKS * layer + b;
 		u->block[b].natural = u->steps & own ? u->block[b].M : 0;
 	}
 }
@@ -17669,7 +17973,7 @@ GP__NOINLINE size_t gp__init_bytes(const gp__unit *u)
 static void gp__model_layout(odvgp_model *m, gp__arena *a)
 {
 	const odvgp_config *c = &m->cfg;
-	gp__ref below[2] = {gp__none, gp__none};
+	gp__ref below[3] = {gp__none, gp__none, gp__none};
 	ptrdiff_t widest = 0, matrices = 0, vectors = 0;
 	size_t init = 0;
 	int carve = a->base != NULL, nodes = m->tape.nodes;
@@ -17712,18 +18016,24 @@ static void gp__model_layout(odvgp_model *m, gp__arena *a)
 	gp__take_bytes(a, GP__MAX(m->tape.scratch_bytes, init), 1);
 }
 
-/*	Halves the tile from 256 down to 64 rows until its K(X, Z_gamma) fits the cache budget: small
+/*	Halves a tile of more than 64 rows until its K(X, Z_gamma) fits the cache budget: small
 	tiles cost less than computing it twice. */
 static ptrdiff_t gp__default_tile(odvgp_model *m)
 {
-	ptrdiff_t most = GP__MIN(m->cfg.optim.batch, 256);
+	ptrdiff_t most = GP__MIN(m->cfg.optim.batch, GP__TILE_ROWS);
+	for (int l = 0; l < m->units; l++) {
+		gp__patches p = gp__patches_of(&m->cfg, l);
+		most = gp__tile_rows(most, &p);
+	}
 	for (ptrdiff_t tile = most; tile >= 64 && m->cfg.layer[0].M_gamma > 0 &&
 								!gp__mean_part_of(m->cfg.layer[0].mean_part)->v_mu;
 			tile /= 2) {
 		int fits = 1;
-		for (int i = 0; i < m->units; i++)
-			fits &= gp__kept_bytes(&gp__unit_at(m, i)->kernel, tile, m->cfg.layer[i].M_gamma,
-							m->cfg.layer[i].P) <= (size_t)m->cfg.kernel_cache_bytes;
+		GP__EACH_UNIT(i, m) {
+			const gp__unit *u = gp__unit_at(m, i);
+			fits &= gp__kept_bytes(&u->kernel, tile, u->M_gamma, u->P) <=
+					(size_t)m->cfg.kernel_cache_bytes;
+		}
 		if (fits) return tile;
 	}
 	return most;
@@ -17756,7 +18066,7 @@ static void gp__fill_defaults(odvgp_config *c)
 {
 	ptrdiff_t M = 0, M_gamma = 0;
 	for (int l = 0; l < GP__MIN(c->layers, ODVGP_MAX_LAYERS); l++) {
-		if (l && c->layer[l].D == 0) c->layer[l].D = c->layer[l - 1].P;
+		if (c->layer[l].D == 0) c->layer[l].D = gp__input_columns(c, l);
 		M = GP__MAX(M, c->layer[l].M);
 		M_gamma = GP__MAX(M_gamma, c->layer[l].M_gamma);
 	}
@@ -17767,6 +18077,7 @@ static void gp__fill_defaults(odvgp_config *c)
 static void gp__settle_config(odvgp_config *c)
 {
 	ptrdiff_t M_gamma = 0;
+	if (c->layer[c->layers - 1].P == 1) c->independent = 0;
 	c->optim.batch = GP__MIN(c->optim.batch, c->N);
 	if (c->deep.samples == 0) c->deep.samples = 1;
 	if (c->deep.predict_samples == 0) c->deep.predict_samples = 32;
@@ -17801,7 +18112,7 @@ static void gp__settle(odvgp_model *m)
 {
 	gp__settle_config(&m->cfg);
 	m->F = gp__functions(&m->cfg);
-	m->units = (int)m->cfg.layers;
+	m->units = (int)gp__units_of(&m->cfg);
 	m->T = gp__lik_targets(&gp__likelihoods[m->cfg.lik.kind], m->F);
 	m->classes = gp__classes(&gp__likelihoods[m->cfg.lik.kind], m->F, m->cfg.lik.classes);
 	m->levels = !gp__has_noise(&m->cfg) ? m->classes : m->cfg.lik.noise_per_output ? m->T : 1;
@@ -17875,7 +18186,7 @@ static void gp__make_from_config(gp__unit *u, const void *config)
 {
 	double hyp[GP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
 	(void)gp__kernel_parse(
-			&u->kernel, ((const odvgp_config *)config)->layer[u->number].kernel, u->Dz, hyp, NULL);
+			&u->kernel, ((const odvgp_config *)config)->layer[u->layer].kernel, u->Dz, hyp, NULL);
 }
 
 /*	Copies a checked config into an empty model and settles the sizes. */
@@ -17883,9 +18194,9 @@ static void gp__model_config(odvgp_model *m, const odvgp_config *config)
 {
 	m->cfg = *config;
 	gp__fill_defaults(&m->cfg);
-	for (int l = 0; l < config->layers && !m->make; l++) {
-		gp__unit_config(&m->unit[l], m, l);
-		gp__make_from_config(&m->unit[l], config);
+	for (int i = 0; i < m->units && !m->make; i++) {
+		gp__unit_config(&m->unit[i], m, i);
+		gp__make_from_config(&m->unit[i], config);
 	}
 	gp__model_settle(m);
 }
@@ -17978,7 +18289,7 @@ static void gp__start_patches(gp__unit *u)
 /*	Function f is process f modulo P. */
 static void gp__start_mixing(odvgp_model *m)
 {
-	ptrdiff_t P = m->unit[m->units - 1].P;
+	ptrdiff_t P = m->cfg.layer[m->cfg.layers - 1].P;
 	for (ptrdiff_t f = 0; m->slot_mixing && f < m->F; f++)
 		m->par.theta[m->par.slot[m->slot_mixing].offset + f * P + f % P] = 1;
 }
@@ -18009,11 +18320,11 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 	if (!model || !config) return gp__is_null(info, "model or config");
 	*model = NULL;
 	odvgp_status s = gp__check_new_config(config, info);
-	if (s || (s = gp__model_claim(&m, &a, config->layers, block, bytes, info)) != ODVGP_OK)
+	if (s || (s = gp__model_claim(&m, &a, gp__units_of(config), block, bytes, info)) != ODVGP_OK)
 		return s;
 	gp__model_config(m, config);
 	if ((s = gp__model_place(m, &a, bytes, info)) != ODVGP_OK) return s;
-	for (int l = 0; l < m->units; l++) gp__start_kernel(&m->unit[l], config->layer[l].kernel);
+	GP__EACH_UNIT(i, m) gp__start_kernel(&m->unit[i], config->layer[m->unit[i].layer].kernel);
 	gp__start_likelihood(m);
 	GP__EACH_UNIT(l, m) gp__start_patches(&m->unit[l]);
 	gp__start_mixing(m);
@@ -18027,29 +18338,34 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 
 	L-BFGS trains an auxiliary COUPLED model in the work memory, which has the model's kernel,
 	values, bounds, priors and units; what it finds goes back. It is Gaussian: another likelihood's
-	targets are replaced by pseudo-targets, with a weight of 0 where one is missing. */
+	targets are replaced by pseudo-targets, with a weight of 0 where one is missing, and those of
+	mixed functions f by the least-squares solution g of f = W g. */
 
 typedef struct {
 	odvgp_config cfg;          /* of the auxiliary model */
 	ptrdiff_t iterations;      /* of L-BFGS */
 	odvgp_real *theta, *value; /* the model's before */
 	odvgp_real *X, *Y;         /* the subset; NULL: all rows */
+	odvgp_real *f;             /* [F], of mixed functions */
 	ptrdiff_t columns;         /* of the auxiliary model's Y */
 	void *rest;                /* the auxiliary model, then odvgp_fit_q's work */
 	size_t rest_bytes;
+	void *fit; /* the auxiliary model's odvgp_fit_q, for mixed functions */
+	size_t fit_bytes;
 } gp__warm_work;
 
+/*	Whether the auxiliary model has pseudo-targets; else whether odvgp_fit_q follows. */
+static int gp__is_pseudo(const odvgp_model *m) { return !gp__has_noise(&m->cfg) || m->slot_mixing; }
 static int gp__warm_fits_q(const odvgp_model *m)
 {
-	return m->cfg.objective == ODVGP_OBJECTIVE_ELBO && gp__has_noise(&m->cfg);
+	return m->cfg.objective == ODVGP_OBJECTIVE_ELBO && !gp__is_pseudo(m);
 }
 
 /*	Whether the model can take a warm start. With the ELBO q must fit the noise that it finds. */
 static odvgp_status gp__warm_check(const odvgp_model *m, odvgp_info *info)
 {
 	if (m->units > 1) return gp__refuse(info, ODVGP_E_UNSUPPORTED, "model", gp__one_layer_only);
-	if (m->slot_mixing) return gp__refuse(info, ODVGP_E_UNSUPPORTED, "functions", gp__no_optimum);
-	if (!gp__has_noise(&m->cfg)) return ODVGP_OK;
+	if (gp__is_pseudo(m)) return ODVGP_OK;
 	if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT)
 		return gp__refuse(
 				info, ODVGP_E_UNSUPPORTED, "objective", "EXACT has no inducing points to place");
@@ -18076,9 +18392,11 @@ static odvgp_config gp__warm_config(const odvgp_model *m, ptrdiff_t rows, ptrdif
 	c.tile = 0;
 	c.shards = 1;
 	c.lik.noise_per_output = 0;
-	if (gp__has_noise(&m->cfg)) return c;
+	if (!gp__is_pseudo(m)) return c;
 	memset(&c.lik, 0, sizeof c.lik);
 	c.lik.weights = m->cfg.lik.weights || m->cfg.lik.missing;
+	c.functions = 0;
+	if (m->slot_mixing) return c;
 	c.layer[0].P = m->T > 1 || !m->classes ? m->T : m->F; /* one against the rest */
 	return c;
 }
@@ -18127,11 +18445,15 @@ GP__NOINLINE odvgp_status gp__warm_layout(
 	w->rest_bytes = fit ? GP__MAX(fit, w->rest_bytes) : 0;
 	w->theta = gp__take(a, m->par.count, 1);
 	w->value = gp__take(a, m->par.positive, 1);
-	if (w->cfg.N < m->cfg.N || !gp__has_noise(&m->cfg)) {
+	if (w->cfg.N < m->cfg.N || gp__is_pseudo(m)) {
 		w->X = gp__take(a, w->cfg.N, m->cfg.layer[0].D);
 		w->Y = gp__take(a, w->cfg.N, w->columns);
 	}
 	w->rest = gp__take_bytes(a, w->rest_bytes, 1);
+	w->f = gp__take(a, 1, m->slot_mixing ? m->F : 0);
+	aux->magic = m->slot_mixing ? GP__MODEL_MAGIC : 0;
+	w->fit_bytes = odvgp_fit_q_size(aux);
+	w->fit = gp__take_bytes(a, w->fit_bytes, 1);
 	return fit ? ODVGP_OK : gp__refuse(info, ODVGP_E_SIZE, "work", "is too large");
 }
 
@@ -18161,6 +18483,24 @@ static double gp__pseudo(const odvgp_model *m, const odvgp_real *y, ptrdiff_t f)
 	return m->y.scale ? v - log((double)y[gp__y_columns(&m->y) - 1]) : v;
 }
 
+/*	to [P] <- the g of least squares, by coordinates: residuals f are left in w->f. */
+static void gp__unmix(const gp__warm_work *w, const odvgp_model *m, odvgp_real *to)
+{
+	const odvgp_real *W = m->par.theta + m->par.slot[m->slot_mixing].offset;
+	ptrdiff_t P = w->cfg.layer[0].P;
+	gp__zero(to, P);
+	for (ptrdiff_t i = 0; i < 30 * P; i++) {
+		odvgp_real dot = 0, size = 0;
+		GP__FOR(f, m->F) {
+			dot += W[f * P + i % P] * w->f[f];
+			size += W[f * P + i % P] * W[f * P + i % P];
+		}
+		odvgp_real step = size > 0 ? dot / size : 0;
+		to[i % P] += step;
+		GP__FOR(f, m->F) w->f[f] -= step * W[f * P + i % P];
+	}
+}
+
 /*	The auxiliary model's row for y. */
 static void gp__pseudo_row(
 		const gp__warm_work *w, const odvgp_model *m, const odvgp_real *y, odvgp_real *to)
@@ -18168,7 +18508,9 @@ static void gp__pseudo_row(
 	ptrdiff_t P = w->cfg.layer[0].P;
 	int missing = 0;
 	GP__FOR(t, m->T) missing |= y[t] != y[t];
-	GP__FOR(f, P) to[f] = missing ? 0 : (odvgp_real)gp__pseudo(m, y, f);
+	odvgp_real *f_of_y = m->slot_mixing ? w->f : to;
+	GP__FOR(f, m->slot_mixing ? m->F : P) f_of_y[f] = missing ? 0 : (odvgp_real)gp__pseudo(m, y, f);
+	if (m->slot_mixing) gp__unmix(w, m, to);
 	if (w->cfg.lik.weights) to[P] = missing ? 0 : m->y.weights ? y[m->T] : 1;
 }
 
@@ -18182,22 +18524,26 @@ static odvgp_status gp__warm_subset(const gp__warm_work *w, const odvgp_model *m
 		const odvgp_real *y = Y + row * C;
 		odvgp_real *to = w->Y + i * w->columns;
 		gp__copy(w->X + i * D, X + row * D, D);
-		if (gp__has_noise(&m->cfg)) gp__copy(to, y, C);
+		if (!gp__is_pseudo(m)) gp__copy(to, y, C);
 		else if ((s = gp__targets_check(&m->y, y, 1, row, info)) == ODVGP_OK)
 			gp__pseudo_row(w, m, y, to);
 	}
 	return s;
 }
 
-/*	Copies the slots that both have, but no q: values, and with `all` what is set about them. */
-static void gp__warm_copy(odvgp_model *to, const odvgp_model *from, int all)
+enum { GP__WARM_VALUES, GP__WARM_ALL, GP__WARM_Q };
+/*	Copies the slots that both have: values, and with ALL what is set about them; with Q only q. */
+static void gp__warm_copy(odvgp_model *to, const odvgp_model *from, int what)
 {
 	for (int s = 1; s <= to->par.slots; s++) {
 		odvgp_slot *slot = &to->par.slot[s];
 		int k = gp__slot_index(&from->par, slot->name);
 		const odvgp_slot *old = &from->par.slot[k];
-		if (!k || slot->count != old->count || !strncmp(slot->name, "q_", 2)) continue;
-		if (all) {
+		int of_q = !strncmp(slot->name, "q_", 2);
+		if (!k || slot->count != old->count || of_q != (what == GP__WARM_Q)) continue;
+		/* noise of g, not of f */
+		if (to->slot_mixing + from->slot_mixing && to->par.state[s].unit < 0) continue;
+		if (what == GP__WARM_ALL) {
 			gp__slot_state state = from->par.state[k];
 			memcpy(state.name, to->par.state[s].name, sizeof state.name);
 			to->par.state[s] = state;
@@ -18232,6 +18578,17 @@ static odvgp_status gp__warm_pseudo(odvgp_model *m, const odvgp_model *aux, odvg
 	return odvgp_init_q(m, info);
 }
 
+/*	q is the auxiliary model's optimum, where the slots hold the same. */
+static odvgp_status gp__warm_mixed(
+		odvgp_model *m, odvgp_model *aux, const gp__warm_work *w, odvgp_info *info)
+{
+	odvgp_status s = odvgp_fit_q(aux, w->X, w->Y, w->fit, w->fit_bytes, info);
+	if (s || (s = odvgp_init_q(m, info)) != ODVGP_OK) return s;
+	if (m->unit->param == ODVGP_PARAMETRISATION_WHITENED && m->unit->mean_part->mu == GP__MU_MEAN)
+		gp__warm_copy(m, aux, GP__WARM_Q);
+	return ODVGP_OK;
+}
+
 /*	Makes the auxiliary model and trains it. */
 static odvgp_status gp__warm_train(gp__warm_work *w, const odvgp_model *m, const odvgp_real *X,
 		const odvgp_real *Y, odvgp_model **made, odvgp_info *info)
@@ -18248,9 +18605,10 @@ static odvgp_status gp__warm_train(gp__warm_work *w, const odvgp_model *m, const
 	if (w->cfg.layer[0].M != m->cfg.layer[0].M &&
 			(s = odvgp_init_data(aux, X, Y, info)) != ODVGP_OK)
 		return s;
-	gp__warm_copy(aux, m, 1);
+	gp__warm_copy(aux, m, GP__WARM_ALL);
 	gp__copy(aux->data_sd, m->data_sd, m->data_sds);
-	if (!gp__has_noise(&m->cfg) || m->levels > 1) gp__warm_noise(aux);
+	if (m->slot_mixing) aux->data_sd[m->cfg.layer[0].D] = 1;
+	if (gp__is_pseudo(m) || m->levels > 1) gp__warm_noise(aux);
 	*made = aux;
 	report.converged = report.stuck = 0;
 	for (ptrdiff_t i = 0; i < w->iterations && !s && !report.converged && !report.stuck; i++)
@@ -18258,14 +18616,16 @@ static odvgp_status gp__warm_train(gp__warm_work *w, const odvgp_model *m, const
 	return s;
 }
 
-/*	The bound on at most 1,024 rows of the subset, to compare; without q 0. */
+/*	The bound on at most 1,024 rows of the subset (for mixed functions: of the data), to compare;
+	without q 0. */
 static double gp__warm_bound(
 		odvgp_model *m, const gp__warm_work *w, const odvgp_real *X, const odvgp_real *Y)
 {
 	odvgp_real elbo;
 	ptrdiff_t n = GP__MIN(w->cfg.N, 1024);
-	if (!gp__warm_fits_q(m)) return 0;
-	return odvgp_elbo(m, w->X ? w->X : X, w->X ? w->Y : Y, n, &elbo, NULL, NULL, NULL)
+	int subset = w->X && !m->slot_mixing;
+	if (!gp__warm_fits_q(m) && !m->slot_mixing) return 0;
+	return odvgp_elbo(m, subset ? w->X : X, subset ? w->Y : Y, n, &elbo, NULL, NULL, NULL)
 				   ? -HUGE_VAL
 				   : (double)elbo;
 }
@@ -18289,12 +18649,13 @@ ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *m, const odvgp_warm *settin
 	double before = gp__warm_bound(m, &w, X, Y);
 	gp__copy(w.theta, m->par.theta, m->par.count);
 	gp__copy(w.value, m->par.value, m->par.positive);
-	gp__warm_copy(m, aux, 0);
-	if (m->levels > 1 && gp__has_noise(&m->cfg) && m->par.slot[m->slot_lik_params].trainable) {
+	gp__warm_copy(m, aux, GP__WARM_VALUES);
+	if (m->levels > 1 && !gp__is_pseudo(m) && m->par.slot[m->slot_lik_params].trainable) {
 		gp__set_noise(m, (double)gp__noise(aux));
 		gp__touch(m, m->slot_lik_params);
 	}
-	if (!gp__has_noise(&m->cfg)) s = gp__warm_pseudo(m, aux, info);
+	if (m->slot_mixing) s = gp__warm_mixed(m, aux, &w, info);
+	else if (!gp__has_noise(&m->cfg)) s = gp__warm_pseudo(m, aux, info);
 	else if (gp__warm_fits_q(m)) s = odvgp_fit_q(m, X, Y, w.rest, w.rest_bytes, info);
 	if (!s && gp__warm_bound(m, &w, X, Y) >= before) {
 		gp__forget(m);
@@ -18544,8 +18905,8 @@ static void gp__file_model_state(gp__file *f, odvgp_model *m)
 	gp__file_size(f, &e->pivot);
 	gp__file_double(f, &e->pivot_value);
 	ptrdiff_t points = 0;
-	for (int i = 0; i < m->units; i++)
-		points = GP__MAX(points, GP__MAX(m->cfg.layer[i].M, m->cfg.layer[i].M_gamma));
+	for (int l = 0; l < m->cfg.layers; l++)
+		points = GP__MAX(points, GP__MAX(m->cfg.layer[l].M, m->cfg.layer[l].M_gamma));
 	if (e->pivot >= points) f->bad = 1;
 	GP__EACH_SLOT(i, m) {
 		int trainable = m->par.slot ? m->par.slot[i].trainable : 1; /* measuring has no tables */
@@ -18573,7 +18934,8 @@ static int gp__state_ok(const odvgp_model *m)
 	const gp__state *s = &m->state;
 	const uint64_t counts[] = {
 			s->steps, s->adam_steps, s->clean_steps, s->scales_age, s->nat_steps};
-	if (s->nat_valid >> (GP__BLOCKS * m->units) || s->good_valid > 1 || s->fitted > 1) return 0;
+	if (s->nat_valid >> (GP__BLOCKS * m->cfg.layers) || s->good_valid > 1 || s->fitted > 1)
+		return 0;
 	if (!(s->step_scale > 0 && s->step_scale <= 1)) return 0;
 	GP__FOR(i, GP__COUNT(counts))
 		if (counts[i] > (uint64_t)PTRDIFF_MAX / 2) return 0;
@@ -18608,7 +18970,7 @@ static gp__file_head gp__file_sizes(const odvgp_model *m, size_t user_bytes)
 	h.magic = GP__FILE_MAGIC;
 	h.version = GP__FILE_VERSION;
 	h.real_size = sizeof(odvgp_real);
-	for (int i = 0; i < m->units; i++) {
+	for (int i = 0; i < m->cfg.layers; i++) {
 		gp__predictor p;
 		if (gp__predictor_sizes(&m->unit[i], &p) < 0) return h;
 		h.predictor_bytes += gp__predictor_bytes(&p);
@@ -18665,7 +19027,8 @@ ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, co
 	gp__file_config(&f, &m->cfg);
 	gp__file_units(&f, m);
 	gp__file_model_state(&f, m);
-	GP__EACH_UNIT(i, m) gp__file_frozen(&f, &m->unit[i], scales ? scales : &none);
+	for (int i = 0; i < m->cfg.layers; i++)
+		gp__file_frozen(&f, &m->unit[i], scales ? scales : &none);
 	if (user_bytes) memcpy((unsigned char *)file + f.used, user, user_bytes);
 	f.used += user_bytes;
 	gp__file_bits(&f, gp__checksum((const unsigned char *)file, f.used), 8);
@@ -18754,6 +19117,16 @@ ODVGP_API odvgp_status odvgp_load_size(const void *file, size_t bytes, const odv
 	return ODVGP_OK;
 }
 
+/*	Units of a file's config, which gp__file_model checks later. */
+GP__NOINLINE ptrdiff_t gp__file_unit_count(gp__file f)
+{
+	odvgp_config c;
+	memset(&c, 0, sizeof c);
+	f.used = GP__FILE_HEAD;
+	gp__file_config(&f, &c);
+	return f.bad ? 1 : gp__units_of(&c);
+}
+
 ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_threads *threads,
 		odvgp_isa isa, void *block, size_t block_bytes, odvgp_model **model, odvgp_info *info)
 {
@@ -18766,12 +19139,7 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
 	odvgp_status s = gp__file_open(file, bytes, &h, info);
 	if (s) return s;
 	gp__file f = gp__file_make(GP__FILE_READ, file, bytes);
-	ptrdiff_t layers = 0;
-	f.used = GP__FILE_HEAD;
-	gp__file_size(&f, &layers); /* the config's first field; gp__file_model checks it */
-	layers = GP__MAX(1, GP__MIN(layers, ODVGP_MAX_LAYERS));
-	if ((s = gp__model_claim(&m, &a, layers, block, block_bytes, info))) return s;
-	f.bad = 0;
+	if ((s = gp__model_claim(&m, &a, gp__file_unit_count(f), block, block_bytes, info))) return s;
 	if ((s = gp__file_model(&f, &h, threads, isa, m, NULL, &need, info))) return s;
 	size_t at = f.used;
 	if ((s = gp__model_place(m, &a, block_bytes, info))) return s;
@@ -18837,7 +19205,8 @@ ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_confi
 	}
 	m->allocator = a;
 	m->allocation = block;
-	m->warm_due = m->cfg.init.warm && gp__warm_fits_q(m);
+	m->warm_due =
+			m->cfg.init.warm && gp__has_noise(&m->cfg) && m->cfg.objective == ODVGP_OBJECTIVE_ELBO;
 	*model = m;
 	return ODVGP_OK;
 }

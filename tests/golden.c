@@ -10,7 +10,8 @@
         params       all parameters after 200 steps
         predictions  mean and variance of f, and variance of y, at new rows, from the frozen
                      predictor
-        elbo         the bound, its KL term, and both with two columns of gamma
+        elbo         the bound, its KL term, and both with two columns of gamma (not with
+                     independent functions, which have several gammas)
         slots        names, shapes and properties of the slots
     The same run compares:
         threads      a second model with three tasks per operation has the same parameters after
@@ -397,6 +398,36 @@ static const char *const cases[] = {
 		"free+diagonal N=400 M=50 M_gamma=0 tile=128 steps=20 natgrad",
 		"blocks+blocks N=400 M=50 M_gamma=70 tile=128 steps=20 collapsed fit_q P=2",
 		"beta+dense N=400 M=50 tile=128 steps=20 lbfgs",
+		/* Mixtures, and independent functions. */
+		"beta+dense functions=2 natgrad P=2",
+		"orth+dense functions=2 natgrad P=2 batch=20",
+		"hybrid+dense functions=2 natgrad P=2",
+		"free+inverse functions=2 P=2",
+		"blocks+blocks functions=2 natgrad P=2 noise_per_output",
+		"free+diagonal M_gamma=0 functions=2 natgrad P=2",
+		"beta+dense functions=2 lbfgs P=2 exp",
+		"orth+dense functions=2 natgrad scales P=2 noise_per_output linear_mean",
+		"beta+dense independent natgrad P=2",
+		"orth+dense independent natgrad P=2 batch=20",
+		"hybrid+dense independent natgrad P=2",
+		"free+inverse independent P=2",
+		"blocks+blocks independent natgrad P=2 noise_per_output",
+		"free+diagonal M_gamma=0 independent natgrad P=2",
+		"beta+dense independent lbfgs P=2 exp",
+		"orth+dense independent natgrad scales P=2 noise_per_output linear_mean",
+		"beta+dense independent functions=2 natgrad P=2",
+		"orth+dense independent functions=2 natgrad P=2 batch=20",
+		"hybrid+dense independent functions=2 natgrad P=2",
+		"free+inverse independent functions=2 P=2",
+		"blocks+blocks independent functions=2 natgrad P=2 noise_per_output",
+		"free+diagonal M_gamma=0 independent functions=2 natgrad P=2",
+		"beta+dense independent functions=2 lbfgs P=2 exp",
+		"orth+dense independent functions=2 natgrad scales P=2 noise_per_output linear_mean",
+		"orth+dense independent gamma_diagonal natgrad P=2",
+		"orth+dense independent natgrad P=2 beta_greedy gamma_residual hyper_ulapane",
+		"orth+dense independent natgrad P=2",
+		"orth+dense N=400 M=50 M_gamma=70 tile=128 steps=20 functions=2 natgrad P=2",
+		"orth+dense N=400 M=50 M_gamma=70 tile=128 steps=20 independent natgrad P=2",
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
@@ -418,7 +449,8 @@ static const struct {
 	size_t field;
 	int value;
 } settings[] = {{"natgrad", FIELD(optim.natgrad), 1},
-		{"eps_inside", FIELD(reproduce.adam_eps_inside), 1},
+		{"eps_inside", FIELD(reproduce.adam_eps_inside), 1}, {"independent", FIELD(independent), 1},
+		{"noise_per_output", FIELD(lik.noise_per_output), 1},
 		{"primal", FIELD(reproduce.parametrisation), ODVGP_PARAMETRISATION_PRIMAL},
 		{"a_beta", FIELD(reproduce.parametrisation), ODVGP_PARAMETRISATION_A_BETA},
 		{"collapsed", FIELD(objective), ODVGP_OBJECTIVE_COLLAPSED},
@@ -452,7 +484,7 @@ static const struct {
 	size_t field;
 } counts[] = {{"batch", FIELD(optim.batch)}, {"tile", FIELD(tile)},
 		{"keep", FIELD(kernel_cache_bytes)}, {"gamma_batch", FIELD(optim.gamma_batch)},
-		{"lbfgs_memory", FIELD(optim.lbfgs_memory)}},
+		{"lbfgs_memory", FIELD(optim.lbfgs_memory)}, {"functions", FIELD(functions)}},
   reals[] = {{"noise_variance", FIELD(lik.noise_variance)}, {"jitter", FIELD(jitter.absolute)},
 		  {"jitter_rel", FIELD(jitter.relative)}, {"gamma_eps", FIELD(reproduce.gamma_eps)},
 		  {"gamma_natgrad", FIELD(optim.gamma_step_ratio)}, {"adam_beta1", FIELD(optim.adam_beta1)},
@@ -784,7 +816,7 @@ static uint64_t hash_elbo(odvgp_model *m, const setup *s)
 	odvgp_real v[4] = {0, 0, 0, 0};
 	odvgp_info info;
 	if (!done(odvgp_elbo(m, X, Y, s->N, &v[0], &v[1], NULL, &info), "odvgp_elbo", &info)) return 0;
-	if (odvgp_model_config(m)->layer[0].M_gamma > 3 &&
+	if (odvgp_model_config(m)->layer[0].M_gamma > 3 && !odvgp_model_config(m)->independent &&
 			!done(odvgp_elbo_columns(m, X, Y, s->N, columns, 2, &v[2], &v[3], NULL, &info),
 					"odvgp_elbo_columns", &info))
 		return 0;

@@ -1290,6 +1290,18 @@ TEST(mix)
 					1, 1, squares ? "of variances" : "of means");
 		}
 }
+/*  The rows of a longer stack are compared with separate models in test_independent. */
+TEST(stack)
+{
+	const input row = PADDED(1, 5, ANY);
+	input in[GP__MAX_IN];
+	test_seed = 115;
+	for (int n = 1; n <= GP__MAX_IN; n++) {
+		in[n - 1] = row;
+		start(NULL, 0);
+		check_op(GP__STACK, in, n, n, 5, 0, 1, 1, 1, "");
+	}
+}
 TEST(gather)
 {
 	ptrdiff_t columns[] = {5, 0, 3};
@@ -1892,6 +1904,7 @@ int main(int argc, char **argv)
 	RUN(divide);
 	RUN(divide_by_zero_is_refused);
 	RUN(mix);
+	RUN(stack);
 	RUN(gather);
 	RUN(dot);
 	RUN(kl_of_a_covariance);

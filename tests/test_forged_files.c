@@ -62,7 +62,7 @@ TEST(damaged_blocks_are_refused)
 	}
 	/* No model has these numbers. */
 	for (i = 0; i < 2; i++) {
-		odvgp_real *x = i ? gp__view_of(head).x_scale : gp__view_of(head).L, keep = *x;
+		odvgp_real *x = i ? gp__view_of(head, 0).x_scale : gp__view_of(head, 0).L, keep = *x;
 		*x = i ? 0 : (odvgp_real)NAN;
 		gp__predictor_sum(head, head->checksum);
 		REFUSED(odvgp_server_from_block(&server, block, bytes, test_isa(), &info), ODVGP_E_FORMAT);
@@ -605,8 +605,8 @@ TEST(forged_predictors_are_refused)
 	pred = test_alloc(pred_bytes);
 	gp__predictor_sizes(&a.m->unit[0], &head);
 	{
-		odvgp_real *base = NEW(odvgp_real, gp__view_layout(&head, NULL, &v));
-		reals = gp__view_layout(&head, base, &v);
+		odvgp_real *base = NEW(odvgp_real, gp__view_layout(&head, NULL, 0, &v));
+		reals = gp__view_layout(&head, base, 0, &v);
 		/* These must be positive. */
 		at[0] = v.hyp - base, at[1] = v.lik_params - base, at[2] = v.x_scale - base,
 		at[3] = v.y_scale - base;

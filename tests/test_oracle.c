@@ -716,7 +716,7 @@ static void compare_blocks(ocase *c, world *w)
 			ptrdiff_t q, F = w->M + w->Mg;
 			for (q = 0; q < w->P; q++)
 				memcpy(a + q * w->Mg,
-						gp__view_of((const gp__predictor *)p->block).alpha + q * F + w->M,
+						gp__view_of((const gp__predictor *)p->block, 0).alpha + q * F + w->M,
 						(size_t)w->Mg * sizeof *a);
 			compare(c, "equiv.a_gamma", a, w->P * w->Mg, "");
 			free(a);

@@ -321,6 +321,28 @@ check "refused: mixtures without q" refuses "--outputs lmc:1: --basis sgpr has n
     train --data lmc.csv --target 1-3 --outputs lmc:1 --basis sgpr --model t.odvgp
 check "refused: mixtures of classes" refuses "--outputs lmc:1: the likelihood robustmax takes no" \
     train --data text.csv --target colour --outputs lmc:1 --model t.odvgp
+# Two targets, each of one input: lengthscales tell them apart only with own kernels.
+awk 'BEGIN { srand(6); for (i = 0; i < 200; i++) { x = 6 * rand(); z = 6 * rand()
+    printf "%.6f,%.6f,%.6f,%.6f\n", x, z, sin(x) + 0.1 * rand(), cos(z) + 0.1 * rand() } }' >own.csv
+cut -d, -f1,2 own.csv >own_inputs.csv
+train --data own.csv --target 2-3 --outputs independent --model own.odvgp --json --iters 300 \
+    --lr 0.03 --test-fraction 0.2 >own.json
+check "own kernels: learn" holds "$(value own.json p) == 2 && $(value own.json rmse) < 0.2"
+check "own kernels: lengthscales of each function" \
+    test "$(grep -o '"function": [0-9]*, "column": [0-9]*' own.json | tr -cd '0-9\n ' | tr -s ' \n' ' ')" = \
+    " 0 0 0 1 1 1 1 0 "
+check "own kernels: in words" holds "$("$tool" info --model own.odvgp |
+    grep -c '^unit0.lengths0 0 [0-9.]*, 1 \|^unit1.lengths0 1 [0-9.]*, 0 ') == 2"
+"$tool" predict --model own.odvgp --data own_inputs.csv >own_pred.csv
+check "own kernels: a forecast for each target" test "$(head -n 1 own_pred.csv)" = \
+    "mean_0,sd_f_0,sd_y_0,mean_1,sd_f_1,sd_y_1,range"
+fit --data own.csv --target 2-3 --outputs independent --model own.odvgp --iters 310 \
+    --test-fraction 0.2 --resume own.odvgp
+check "own kernels: resume" test $? -eq 0
+fit --data own.csv --target 2-3 --outputs independent --model t.odvgp --minutes 0.02 --plot own.svg
+check "own kernels: auto" test $? -eq 0
+check "refused: own kernels without q" refuses "--outputs independent: --basis sgpr has no q" \
+    train --data own.csv --target 2-3 --outputs independent --basis sgpr --model t.odvgp
 train --data named.csv --target a --features b,y --model t.odvgp --json >t.json
 check "target and features by name; no test part: null" \
     test "$(value t.json d) $(value t.json rmse)" = "2 null"
@@ -1591,6 +1613,18 @@ check "images: locations" grep -q '4 patches 3 x 3, with locations' t.txt
 check "images: in the first layer" train $bars --tick --layers "orth:dim=3; coupled" --iters 3 --model tick.odvgp
 "$tool" info --model tick.odvgp >t.txt
 check "images: in the first layer, info" grep -q '16 patches 3 x 3, with locations' t.txt
+# shellcheck disable=SC2086
+check "images: of layers" train $bars --tick --layers "solve:dim=4,patch=3x3; coupled:patch=2x2,stride=2" --iters 40 \
+    --model stack.odvgp
+"$tool" info --model stack.odvgp >t.txt
+check "images: of layers, info" test "$(grep -c '^images   6 x 6 x 1, 16 patches 3 x 3$
+^images   4 x 4 x 4, 4 patches 2 x 2, with locations$' t.txt)" = 2
+"$tool" predict --model stack.odvgp --data bars.csv --out stack.csv --quiet >/dev/null
+check "images: of layers, predict" test "$(wc -l <stack.csv)" = "$(wc -l <bars_p.csv)"
+for bad in "coupled:patch=3; coupled" "coupled:stride=2; coupled" "coupled:patch=3x0; coupled" \
+    "coupled:patch=3x3; coupled; coupled:patch=1x1" "coupled:patch=3x3; coupled:patch=9x9"; do
+    check "images: refuses '$bad'" refuses "patch" train --data bars.csv --image 6x6 --layers "$bad" --model bad.odvgp
+done
 for bad in "image 6x6" "patch 3x3" "tick" "image 6 --patch 3x3" "image 6x6x --patch 3x3" \
     "image 5x6 --patch 3x3" "image 6x6 --patch 7x3" "image 6x6 --patch 3x3 --stride 0"; do
     # shellcheck disable=SC2086

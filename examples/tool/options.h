@@ -60,15 +60,15 @@ enum {
       "train K times, each without a Kth of the rows; prints means, saves no model") \
     X(LIKELIHOOD, "likelihood", "NAME", NULL, FIT | KEPT, \
       "distribution of the targets given f (default: by the target, see below)") \
-    X(OUTPUTS, "outputs", "shared|lmc:P", "shared", FIT | KEPT, \
-      "several targets: a function of its own for each, or mixtures of P functions") \
+    X(OUTPUTS, "outputs", "shared|independent|lmc:P", "shared", FIT | KEPT, \
+      "several targets: functions that share a kernel, with own kernels, or mixtures of P") \
     X(CLASS_WEIGHTS, "class-weights", "balanced|NAME=W,...", NULL, FIT | KEPT, \
       "weights of rows by class: balanced is rows / (classes x rows of the class)") \
     X(BASIS, "basis", "NAME", "auto", TRAIN | KEPT, \
       "one of the bases below, or auto: by the data's size (orth with options of its steps)") \
     X(LAYERS, "layers", "LIST", NULL, FIT | KEPT, \
       "deep model, from the inputs up: BASIS[:KEY=VALUE,...]; ...; BASIS " \
-      "(keys: beta, gamma, dim)") \
+      "(keys: beta, gamma, dim, patch=hxw, stride)") \
     X(BASES, "bases", "LIST", "coupled,orth", COMPARE, \
       "bases to compare: NAME[:KEY=VALUE]...,NAME... (keys: below)") \
     X(BETA, "beta", "M", NULL, FIT | KEPT, \
@@ -218,6 +218,7 @@ static const struct {
 		{"mean_function", OPT_MEAN},
 		{"layers", OPT_LAYERS},
 		{"functions", OPT_OUTPUTS},
+		{"independent", OPT_OUTPUTS},
 		{"patches.height", OPT_PATCH},
 		{"patches.width", OPT_PATCH},
 		{"lik.kind", OPT_LIKELIHOOD},

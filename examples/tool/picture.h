@@ -102,12 +102,14 @@ static double *picked_y(picture *p, const subject *s, const double *Y, ptrdiff_t
 static void picture_points(picture *p, const subject *s, const char *slot, const char *name,
 		ptrdiff_t input, int colour)
 {
-	const odvgp_slot *points = odvgp_slot_find(s->model, slot);
+	char unit[24], full[64]; /* the panels show the first target */
+	snprintf(full, sizeof full, "%s%s", unit_text(s->model, 0, unit), slot);
+	const odvgp_slot *points = odvgp_slot_find(s->model, full);
 	ptrdiff_t D = s->d->s.D, count;
 	if (!points || !points->count || points->shape[1] != D) return;
 	odvgp_real *Z = take((size_t)points->count, sizeof *Z);
 	double *copy = take_doubles(points->count, 1);
-	if (odvgp_get(s->model, slot, Z, points->count) == ODVGP_OK) {
+	if (odvgp_get(s->model, full, Z, points->count) == ODVGP_OK) {
 		for (ptrdiff_t i = 0; i < points->count; i++) copy[i] = (double)Z[i];
 		double *x = picked_x(p, s, copy, points->count / D, input, PICTURE_MARKS, &count);
 		picture_item(p, PLOT_PLUS, name, x, x, NULL, count, colour, 0);
@@ -390,7 +392,8 @@ static void choose_inputs(subject *s)
 {
 	const schema *k = &s->d->s;
 	ptrdiff_t count = 0;
-	ranked *r = rank_inputs(s->model, 0, k->D, &count);
+	char unit[24];
+	ranked *r = rank_inputs(s->model, unit_text(s->model, 0, unit), 0, k->D, &count);
 	for (int levels = 0; levels < 2; levels++) {
 		for (ptrdiff_t i = 0; i < count && k->D > 2; i++) choose_input(s, r[i].input, levels);
 		for (ptrdiff_t i = 0; i < k->D; i++) choose_input(s, i, levels);

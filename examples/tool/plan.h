@@ -8,8 +8,8 @@
     gets the M for which 60 passes take FLOPS, up to five times as many from 20,000 to 100,000 rows,
     but at most a third of the rows: with more points than that L-BFGS has nothing left to choose.
     Where this leaves fewer than LEAST_SGPR points for more than SGPR_ROWS rows, SOLVE-GP on
-    minibatches follows warm starts.
-    Other likelihoods and mixed outputs get COUPLED, ORTH or SOLVE-GP by the number of rows. */
+    minibatches follows warm starts. Other likelihoods, mixed and independent outputs get COUPLED,
+    ORTH or SOLVE-GP by the number of rows. */
 #ifndef TOOL_PLAN_H
 #define TOOL_PLAN_H
 
@@ -120,7 +120,7 @@ static void plan_solve(plan *p, options *o, ptrdiff_t n, double D)
 	p->flops += 5000 * pass_flops(1024, 2 * WARM_POINTS, D) + pass_flops((double)n, WARM_POINTS, D);
 }
 
-/*  Other likelihoods than the Gaussian, and mixtures, need q. Few rows get COUPLED with up to half of them as
+/*  Other likelihoods than the Gaussian, mixtures and independent outputs need q. Few rows get COUPLED with up to half of them as
     points; more get ORTH, whose mean uses gamma points at little cost; from MANY_ROWS SOLVE-GP, whose band
     uses them too. Natural steps settle q in some hundred steps, kernels take more. */
 enum { FEW_ROWS = 600, MANY_ROWS = 100000, Q_POINTS = 200, LEAST_STEPS = 300 };
@@ -133,8 +133,9 @@ static void plan_q(plan *p, options *o, double budget, const dataset *d, ptrdiff
 	ptrdiff_t gamma = n <= FEW_ROWS ? 0 : smaller(n < MANY_ROWS ? 500 : Q_POINTS, most);
 	ptrdiff_t beta = smaller(Q_POINTS, most);
 	double rows = (double)smaller(n, 1024), points = (double)(beta + gamma), M = (double)beta,
-		   step = pass_flops(rows, M, D) + 6 * (F - 1) * rows * M * M + 10 * F * M * M * M +
-				  (150 + 20 * D + 4 * F) * rows * points;
+		   kernels = is_independent(o) ? F : 1,
+		   step = kernels * pass_flops(rows, M, D) + 6 * (F - 1) * rows * M * M +
+				  10 * F * M * M * M + (kernels * (150 + 20 * D) + 4 * F) * rows * points;
 	double usual = n <= FEW_ROWS   ? 600
 				   : n < MANY_ROWS ? 2000
 								   : 3000,
@@ -189,7 +190,7 @@ static plan plan_make(options *o, const dataset *d, const workers *w)
 	ptrdiff_t points = (ptrdiff_t)fmin(most, MOST_SGPR) / 8 * 8;
 	points = larger(1, smaller(larger(points, 8), distinct / 3));
 	if (o->given[OPT_BETA]) points = (ptrdiff_t)option_integer(o, OPT_BETA, 1, INT_MAX);
-	if (d->s.likelihood != ODVGP_LIKELIHOOD_GAUSSIAN || mixed_of(o)) {
+	if (d->s.likelihood != ODVGP_LIKELIHOOD_GAUSSIAN || !is_shared(o)) {
 		plan_q(&p, o, budget, d, distinct);
 		return p;
 	}

@@ -342,16 +342,28 @@ static int same_everywhere(const odvgp_real *Z, ptrdiff_t M, ptrdiff_t D, ptrdif
 	return M > 1 && high - low < 1e-9;
 }
 
-/*  The inputs of a term of the kernel by their lengthscales, the shortest first, constant columns
-    last. NULL if the term does not have a lengthscale for each input. */
-static ranked *rank_inputs(const odvgp_model *model, int term, ptrdiff_t D, ptrdiff_t *count)
+/*  The slots' prefix of function i if each has its own kernel; "" for all, if i is 0; else NULL. */
+static const char *unit_text(const odvgp_model *model, ptrdiff_t i, char text[24])
 {
-	char name[40];
-	snprintf(name, sizeof name, "kernel.%d.lengthscale", term);
+	const odvgp_config *c = odvgp_model_config(model);
+	ptrdiff_t count = c->independent ? c->layer[c->layers - 1].P : 1;
+	snprintf(text, 24, c->independent ? "unit%td." : "", i);
+	return i < count ? text : NULL;
+}
+
+/*  The inputs of a term of a unit's kernel by their lengthscales, the shortest first, constant
+    columns last. NULL if the term does not have a lengthscale for each input. */
+static ranked *rank_inputs(
+		const odvgp_model *model, const char *unit, int term, ptrdiff_t D, ptrdiff_t *count)
+{
+	char name[80], Z_name[40];
+	snprintf(name, sizeof name, "%skernel.%d.lengthscale", unit, term);
+	int length = snprintf(Z_name, sizeof Z_name, "%sZ_", unit);
 	const odvgp_slot *slot = odvgp_slot_find(model, name), *points = NULL;
 	if (!slot || odvgp_kernel_column(model, term, 0) < 0) return NULL;
 	for (int i = 0; i < odvgp_slot_count(model) && !points; i++)
-		if (!strncmp(odvgp_slot_at(model, i)->name, "Z_", 2)) points = odvgp_slot_at(model, i);
+		if (!strncmp(odvgp_slot_at(model, i)->name, Z_name, (size_t)length))
+			points = odvgp_slot_at(model, i);
 	/* Columns of patches are not inputs. */
 	if (points && points->shape[1] != D) return NULL;
 	odvgp_real *value = take((size_t)slot->count, sizeof *value),
@@ -372,16 +384,17 @@ static ranked *rank_inputs(const odvgp_model *model, int term, ptrdiff_t D, ptrd
 	return r;
 }
 
-/*  A line for each term of the kernel with ard. */
-static void text_lengthscales(bytes *b, const odvgp_model *model, const schema *s)
+/*  A line for each term of a unit's kernel with ard. */
+static void text_unit_lengthscales(
+		bytes *b, const odvgp_model *model, const char *unit, const schema *s)
 {
 	enum { SHOWN = 6 };
 	for (int term = 0; term < ODVGP_MAX_BASE_KERNELS; term++) {
 		ptrdiff_t count, finite = 0;
-		ranked *r = rank_inputs(model, term, s->D, &count);
+		ranked *r = rank_inputs(model, unit, term, s->D, &count);
 		if (!r) continue;
 		while (finite < count && !isnan(r[finite].lengthscale)) finite++;
-		bytes_print(b, "lengths%d", term);
+		bytes_print(b, "%slengths%d", unit, term);
 		for (ptrdiff_t k = 0; k < smaller(finite, SHOWN); k++) {
 			bytes_print(b, k ? ", " : " ");
 			print_input(b, s, r[k].input);
@@ -398,18 +411,25 @@ static void text_lengthscales(bytes *b, const odvgp_model *model, const schema *
 	}
 }
 
-static void json_lengthscales(bytes *b, const odvgp_model *model, const schema *s)
+static void text_lengthscales(bytes *b, const odvgp_model *model, const schema *s)
 {
-	int any = 0;
-	json_key(b, "lengthscales");
-	bytes_print(b, "[");
+	char text[24];
+	const char *unit;
+	for (ptrdiff_t i = 0; (unit = unit_text(model, i, text)) != NULL; i++)
+		text_unit_lengthscales(b, model, unit, s);
+}
+
+static void json_unit_lengthscales(bytes *b, const odvgp_model *model, ptrdiff_t i,
+		const char *unit, int *any, const schema *s)
+{
 	for (int term = 0; term < ODVGP_MAX_BASE_KERNELS; term++) {
 		ptrdiff_t count = 0;
-		ranked *r = rank_inputs(model, term, s->D, &count);
+		ranked *r = rank_inputs(model, unit, term, s->D, &count);
 		for (ptrdiff_t k = 0; k < count; k++) {
 			const char *level;
 			const field *f = field_of_input(s, r[k].input, &level);
-			bytes_print(b, "%s{\"term\": %d", any++ ? ", " : "", term);
+			bytes_print(b, "%s{\"term\": %d", (*any)++ ? ", " : "", term);
+			if (*unit) json_count(b, "function", i);
 			json_count(b, "column", f->column);
 			if (f->name) json_text(b, "input", f->name);
 			if (level) json_text(b, "level", level);
@@ -418,6 +438,17 @@ static void json_lengthscales(bytes *b, const odvgp_model *model, const schema *
 		}
 		free(r);
 	}
+}
+
+static void json_lengthscales(bytes *b, const odvgp_model *model, const schema *s)
+{
+	char text[24];
+	const char *unit;
+	int any = 0;
+	json_key(b, "lengthscales");
+	bytes_print(b, "[");
+	for (ptrdiff_t i = 0; (unit = unit_text(model, i, text)) != NULL; i++)
+		json_unit_lengthscales(b, model, i, unit, &any, s);
 	bytes_print(b, "]");
 }
 

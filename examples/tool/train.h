@@ -332,7 +332,8 @@ static double upper_bound_of(training *t)
 	const odvgp_config *c = odvgp_model_config(t->model);
 	const part *p = &t->d->train;
 	double points = (double)(c->layer[0].M + c->layer[0].M_gamma), upper = NAN;
-	if (is_exact(t->basis) || c->layers > 1 || t->d->s.likelihood != ODVGP_LIKELIHOOD_GAUSSIAN ||
+	if (is_exact(t->basis) || c->layers > 1 || c->independent ||
+			t->d->s.likelihood != ODVGP_LIKELIHOOD_GAUSSIAN ||
 			points * points * (double)p->n > MOST_UPPER_BOUND)
 		return NAN;
 	make_work(t);
