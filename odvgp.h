@@ -178,6 +178,7 @@ CONTENTS   (search for a tag with its arrows)
     The step sizes of Adam and of natural gradients fall over 5,000 steps by default: large steps
     find the kernel and the noise, small steps settle them. Let them fall over the length of your
     training (odvgp_falling), or keep them constant if data never end (odvgp_constant).
+    odvgp_set_step_sizes changes them during training.
     odvgp_set_bounds keeps positive numbers in a range; odvgp_set_prior adds prior densities.
   Choosing sizes. A step takes O(B M^2 + B Mg D + M Mg D + M^3) time. Start with M = 100..300 and
     Mg = 2..3 M. More beta points improve variance and mean; more gamma points improve only the
@@ -699,6 +700,7 @@ typedef struct odvgp_allocator {
 #define odvgp_set_trainable odvgpf_set_trainable
 #define odvgp_set_bounds odvgpf_set_bounds
 #define odvgp_set_prior odvgpf_set_prior
+#define odvgp_set_step_sizes odvgpf_set_step_sizes
 #define odvgp_steps_done odvgpf_steps_done
 #define odvgp_model_events odvgpf_model_events
 #define odvgp_kernel_text odvgpf_kernel_text
@@ -972,7 +974,7 @@ typedef struct odvgp_server {
 	ptrdiff_t y_rows;  /* of odvgp_predict_y's outputs: classes, else T */
 } odvgp_server;
 
-/*	Settings of a warm start; {0, 0, 0} are the defaults. */
+/*	Settings of a warm start; {0, 0, 0, 0} are the defaults. */
 typedef struct odvgp_warm {
 	/* Random rows, at most N. Default 0: min(N, max(4096, 20 M)). */
 	ptrdiff_t rows;
@@ -980,6 +982,8 @@ typedef struct odvgp_warm {
 	ptrdiff_t M;
 	/* Most iterations of L-BFGS. Default 0: 60. */
 	ptrdiff_t iterations;
+	/* Above 0: Adam at this rate instead. It keeps lengthscales that L-BFGS drives to infinity. */
+	odvgp_real adam;
 } odvgp_warm;
 
 /*	What a step computed. elbo, expected_loglik and kl are minibatch estimates before the update. */
@@ -1336,6 +1340,12 @@ ODVGP_API odvgp_status odvgp_set_bounds(
 	Returns  OK | E_ARG (also: a slot that cannot have a prior) | E_NAME */
 ODVGP_API odvgp_status odvgp_set_prior(
 		odvgp_model *model, const char *name, odvgp_prior kind, odvgp_real a, odvgp_real b);
+
+/*	Replace config.optim.lr and config.optim.natgrad_step, for example so that they fall over the
+	steps for which there is time. They count from the model's first step; NULL keeps one.
+	Returns  OK | E_ARG */
+ODVGP_API odvgp_status odvgp_set_step_sizes(
+		odvgp_model *model, const odvgp_schedule *lr, const odvgp_schedule *natgrad_step);
 
 /*	Steps done, and events counted, since the model was made. */
 ODVGP_API ptrdiff_t odvgp_steps_done(const odvgp_model *model);
@@ -15282,6 +15292,17 @@ static odvgp_real gp__schedule_at(const odvgp_schedule *s, uint64_t step)
 	return gp__between(linear, s->start, s->end, (double)step / (double)s->steps);
 }
 
+ODVGP_API odvgp_status odvgp_set_step_sizes(
+		odvgp_model *m, const odvgp_schedule *lr, const odvgp_schedule *natgrad_step)
+{
+	if (!gp__model_ok(m) || (lr && !gp__schedule_ok(lr, GP__R(1e6))) ||
+			(natgrad_step && !gp__schedule_ok(natgrad_step, 1)))
+		return ODVGP_E_ARG;
+	if (lr) m->cfg.optim.lr = *lr;
+	if (natgrad_step) m->cfg.optim.natgrad_step = *natgrad_step;
+	return ODVGP_OK;
+}
+
 /*	Gamma's scales D / sqrt(k) (odvgp_gamma_coords), a tile of columns at a time, in A's memory. */
 static void gp__renew_scales(gp__unit *u)
 {
@@ -18286,17 +18307,23 @@ static odvgp_config gp__warm_config(const odvgp_model *m, ptrdiff_t rows, ptrdif
 static odvgp_status gp__warm_settle(
 		gp__warm_work *w, const odvgp_model *m, const odvgp_warm *given, odvgp_info *info)
 {
-	const odvgp_warm defaults = {0, 0, 0}, *set = given ? given : &defaults;
+	const odvgp_warm defaults = {0, 0, 0, 0}, *set = given ? given : &defaults;
 	ptrdiff_t N = m->cfg.N, M = set->M ? set->M : m->cfg.layer[0].M, rows = set->rows;
 	odvgp_status s = gp__warm_check(m, info);
 	memset(w, 0, sizeof *w);
 	if (s) return s;
 	if (!rows) rows = GP__MAX(gp__sample_rows(N, M, 20), GP__MIN(M, N));
-	if (rows < 1 || rows > N || M < 1 || (set->M && M > rows) || set->iterations < 0)
+	if (rows < 1 || rows > N || M < 1 || (set->M && M > rows) || set->iterations < 0 ||
+			!(set->adam >= 0 && set->adam <= 1))
 		return gp__refuse(info, ODVGP_E_ARG, "settings",
-				"must have rows 1 to N, M 1 to rows, iterations not negative (0: the default)");
+				"must have rows 1 to N, M 1 to rows, iterations not negative (0: the default), "
+				"adam 0 to 1");
 	w->iterations = set->iterations ? set->iterations : 60;
 	w->cfg = gp__warm_config(m, rows, M);
+	if (set->adam > 0) {
+		w->cfg.optim.kind = ODVGP_OPTIMIZER_ADAM;
+		w->cfg.optim.lr = odvgp_constant(set->adam);
+	}
 	return ODVGP_OK;
 }
 
@@ -19271,6 +19298,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_set_trainable
 #undef odvgp_set_bounds
 #undef odvgp_set_prior
+#undef odvgp_set_step_sizes
 #undef odvgp_steps_done
 #undef odvgp_model_events
 #undef odvgp_kernel_text
