@@ -6973,9 +6973,7 @@ typedef struct {
 	uint32_t M_factor;       /* order of the covariance factor's first block; M: the only one */
 	uint32_t no_alpha;       /* 1: the mean does not use Z_beta */
 	uint32_t mixed;          /* 1: functions are mixtures of the processes; 0: F = P */
-	/* P: each process has its own hyperparameters, points, factors, mean function and patch
-       weights; 1: all share those that are not one for each process */
-	uint32_t units;
+	uint32_t units;          /* P: each process has its own kernel and points; 1: they share them */
 	gp__patches patches;
 } gp__predictor;
 
@@ -9094,13 +9092,6 @@ struct odvgp_model {
 #define GP__EACH_UNIT(i, m) for (int i = 0; i < (m)->units; i++)
 #define GP__EACH_SLOT(s, m) for (int s = 1; s <= (m)->par.slots; s++)
 
-/*	For code that handles one unit: a kernel's text, the predictor, q's optimum. */
-static gp__unit *gp__only_unit(const odvgp_model *m)
-{
-	ODVGP_ASSERT(m->units == 1);
-	return m->unit;
-}
-
 /*	Whether the unit is of the last layer; whether it is the last of all. */
 static int gp__is_last(const gp__unit *u) { return u->layer + 1 == (int)u->model->cfg.layers; }
 static int gp__is_top(const gp__unit *u) { return u->number + 1 == u->model->units; }
@@ -9378,15 +9369,10 @@ static double gp__log_gamma(double x)
 		shift += log(x);
 		x++;
 	}
-	double r = 1 / (x * x),
-		   series =
-				   (1.0 / 12 -
-						   r * (1.0 / 360 -
-									   r * (1.0 / 1260 -
-												   r * (1.0 / 1680 -
-															   r * (1.0 / 1188 -
-																		   r * 691.0 / 360360))))) /
-				   x;
+	static const double of[] = {1680, 1260, 360, 12};
+	double r = 1 / (x * x), series = 1.0 / 1188 - r * 691.0 / 360360;
+	GP__FOR(k, 4) series = 1 / of[k] - r * series;
+	series /= x;
 	return (x - 0.5) * log(x) - x + 0.5 * gp__log_2pi + series - shift;
 }
 
@@ -13484,7 +13470,7 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
 	odvgp_status s = gp__rows_check(m, X, Y, n, info);
 	if (s) return s;
 	if (m->units > 1) return gp__refuse(info, ODVGP_E_UNSUPPORTED, "model", gp__one_layer_only);
-	gp__unit *u = gp__only_unit(m);
+	gp__unit *u = m->unit;
 	ptrdiff_t *columns = u->columns;
 	if (!elbo || !idx || count < 1 || count > m->cfg.layer[0].M_gamma)
 		return gp__fail(info, ODVGP_E_ARG, "elbo, idx or count", -1, (double)count, NULL);
@@ -14461,7 +14447,7 @@ ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *m)
 	gp__fit f;
 	if (!gp__model_ok(m) || m->units > 1) return 0;
 	gp__arena_init(&a, NULL, 0);
-	gp__fit_layout(gp__only_unit(m), &a, &f);
+	gp__fit_layout(m->unit, &a, &f);
 	return a.bad ? 0 : a.used + 64;
 }
 
@@ -15030,7 +15016,7 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const od
 	if (!gp__has_noise(&m->cfg))
 		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "likelihood",
 				"must be Gaussian for an optimum in closed form");
-	gp__unit *u = gp__only_unit(m);
+	gp__unit *u = m->unit;
 	odvgp_events events = m->tape.events;
 	gp__keep_jitters(m);
 	if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT)
@@ -15078,7 +15064,7 @@ static odvgp_status gp__fit_bounds(odvgp_model *m, const odvgp_real *X, const od
 {
 	gp__fit f;
 	double logs, above, below, left;
-	gp__unit *u = gp__only_unit(m);
+	gp__unit *u = m->unit;
 	odvgp_status status = gp__fit_begin(u, X, Y, work, bytes, &f, info);
 	if (status) return status;
 	odvgp_real s = gp__noise(m);
@@ -16631,7 +16617,7 @@ static double gp__target_moments(
 	return seen ? squares / (double)seen : 0;
 }
 
-/*	The target of an independent function; -1: all. */
+/*	Of an independent function; -1: all. */
 static int gp__only_target(const gp__unit *u)
 {
 	int own = u->model->cfg.independent && gp__is_last(u) && !gp__is_mixed(u);
@@ -18155,7 +18141,6 @@ typedef struct {
 	size_t fit_bytes;
 } gp__warm_work;
 
-/*	Whether the auxiliary model has pseudo-targets; else whether odvgp_fit_q follows. */
 static int gp__is_pseudo(const odvgp_model *m) { return !gp__has_noise(&m->cfg) || m->slot_mixing; }
 static int gp__warm_fits_q(const odvgp_model *m)
 {
@@ -18173,7 +18158,7 @@ static odvgp_status gp__warm_check(const odvgp_model *m, odvgp_info *info)
 	if (m->cfg.lik.missing)
 		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "lik.missing",
 				"a warm start takes no missing targets: set it to 0 and leave out their rows");
-	return gp__warm_fits_q(m) ? gp__fit_check(gp__only_unit(m), info) : ODVGP_OK;
+	return gp__warm_fits_q(m) ? gp__fit_check(m->unit, info) : ODVGP_OK;
 }
 
 /*	The auxiliary model's config. */
@@ -18223,7 +18208,7 @@ static odvgp_status gp__warm_settle(
 static void gp__warm_model(odvgp_model *aux, const odvgp_model *m, const odvgp_config *c)
 {
 	aux->cfg = *c;
-	aux->unit->kernel = gp__only_unit(m)->kernel;
+	aux->unit->kernel = m->unit->kernel;
 	gp__model_settle(aux);
 }
 
