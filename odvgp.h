@@ -201,8 +201,13 @@ CONTENTS   (search for a tag with its arrows)
     Gaussian process over an image's T patches [CONV], [TICK]. K(Z,X) costs B M T instead of B M
     kernel values, k(x,x) B T^2 / 2 more. One image's patches at a time are in memory, with 256 rows
     of their kernel matrix. odvgp_init_data draws inducing patches from 1,000 images and their
-    locations uniformly. All pixels of a channel should have one scale. With ROBUSTMAX let Adam move
-    q (natgrad = 0): natural steps of minibatches may not learn at all.
+    locations uniformly. All pixels of a channel should have one scale. With ROBUSTMAX and
+    batches of tens of images, natural steps of 0.1 overshoot: let them rise to 0.01 (odvgp_rising),
+    or let Adam move q (natgrad = 0).
+    In a deep model a hidden layer with patches.image_output gives the next one an image, patches
+    down x patches across x P. Its mean function is of the patch: PROJECTION, or ZERO and deep.q_init
+    PRIOR as in [SOLVE]. Memory: a tile's patches, at most 4,096 or one image's, and while
+    odvgp_init_data runs 1,000 images. Patches are sampled independently, by odvgp_sample jointly.
   Units. Standardise the columns of X and Y (odvgp_column_scales, odvgp_standardise) and pass the
     scales to odvgp_freeze to get predictions in original units.
   Memory. odvgp_model_size returns the bytes that training needs, odvgp_predictor_size those of
@@ -802,8 +807,8 @@ typedef struct odvgp_config {
            read the text; it need not live longer. Default "matern52(ard)". */
 		const char *kernel;
 		/* Inputs and outputs (latent functions), each >= 1; above layer[0] D is the P of the layer
-           below, or 0, which means that. odvgp_likelihood says how many columns of targets there
-           are for the last P. */
+           below, times its patches with image_output, or 0, which means that. odvgp_likelihood says
+           how many columns of targets there are for the last P. */
 		ptrdiff_t D, P;
 		/* Inducing points: |beta| >= 1 and |gamma| >= 0. BETA ignores gamma. */
 		ptrdiff_t M, M_gamma;
@@ -819,6 +824,9 @@ typedef struct odvgp_config {
 			/* 1: two more columns of a patch hold its row and its column among the patches, for
 			   kernels such as "rbf(dims=0:9) * matern32(dims=9:11)". */
 			int locations;
+			/* 1, for hidden layers: f(image) is not the sum but the image of g(patch t), with P
+			   channels. */
+			int image_output;
 		} patches;
 		/* What the slots of q hold. Default WHITENED: reproduce.parametrisation. */
 		odvgp_parametrisation parametrisation;
@@ -4906,7 +4914,7 @@ static ptrdiff_t gp__padded(ptrdiff_t n) { return (n + GP__CHUNK - 1) / GP__CHUN
 typedef struct {
 	int32_t height, width, channels; /* of an image */
 	int32_t rows, columns, stride;   /* of a patch */
-	int32_t located;
+	int32_t located, image_output;
 } gp__patches;
 
 /*	Positions of patches in a column and in a row of an image. */
@@ -4923,10 +4931,28 @@ static ptrdiff_t gp__patches_count(const gp__patches *p)
 	return p->height ? gp__patches_down(p) * gp__patches_across(p) : 0;
 }
 
+/*	Rows that a layer makes of one input: with image_output its patches, else 1. */
+static ptrdiff_t gp__rows_of_input(const gp__patches *p)
+{
+	return p->image_output ? gp__patches_count(p) : 1;
+}
+
+/*	Patches that are summed with weights. */
+static ptrdiff_t gp__patches_summed(const gp__patches *p)
+{
+	return p->image_output ? 0 : gp__patches_count(p);
+}
+
 /*	Columns of an inducing input, where those of an input are D. */
 static ptrdiff_t gp__patch_columns(const gp__patches *p, ptrdiff_t D)
 {
 	return p->height ? (ptrdiff_t)p->rows * p->columns * p->channels + 2 * p->located : D;
+}
+
+/*	Columns of the rows, which the mean function sees. */
+static ptrdiff_t gp__row_columns(const gp__patches *p, ptrdiff_t D)
+{
+	return p->image_output ? gp__patch_columns(p, D) : D;
 }
 
 /*	Patch t of the image x, or, with dx, the adjoint: adds `patch` to dx. */
@@ -4957,10 +4983,11 @@ static void gp__patches_move(
 static int gp__patches_ok(const gp__patches *p, ptrdiff_t D)
 {
 	if (!p->height)
-		return !(p->width | p->channels | p->rows | p->columns | p->stride | p->located);
+		return !(p->width | p->channels | p->rows | p->columns | p->stride | p->located |
+				 p->image_output);
 	return p->height > 0 && p->width > 0 && p->channels > 0 && p->rows > 0 &&
 		   p->rows <= p->height && p->columns > 0 && p->columns <= p->width && p->stride > 0 &&
-		   (p->located & 1) == p->located &&
+		   (p->located & 1) == p->located && (p->image_output & 1) == p->image_output &&
 		   (double)p->height * (double)p->width * (double)p->channels == (double)D;
 }
 
@@ -6961,19 +6988,20 @@ typedef struct {
 	uint32_t base_kernels;
 	uint32_t checksum[2]; /* of all that follows; 0 in a file */
 	uint32_t reals[2];    /* their number: low word, high word */
-	/* predictors from this one to the last layer's; of the hidden layers' normals */
-	uint32_t layers, samples, seed[2];
-	uint32_t D, M, M_gamma;
-	uint32_t P, F, T; /* processes, functions, targets (>>likelihoods) */
-	uint32_t nhyp, columns;
-	uint32_t likelihood, lik_params, mean_function;
-	uint32_t nodes, classes; /* of the likelihood; 0: it has none */
-	uint32_t weights, scale; /* columns of Y behind the targets, 0 or 1 (gp__y_row) */
-	uint32_t factor;         /* GP__FACTOR_OF_S, ... */
-	uint32_t M_factor;       /* order of the covariance factor's first block; M: the only one */
-	uint32_t no_alpha;       /* 1: the mean does not use Z_beta */
-	uint32_t mixed;          /* 1: functions are mixtures of the processes; 0: F = P */
-	uint32_t units;          /* P: each process has its own kernel and points; 1: they share them */
+	uint32_t seed[2];     /* of the hidden layers' normals */
+	/* none of the following is negative; predictors from this one to the last layer's */
+	int32_t layers, samples;
+	int32_t D, M, M_gamma;
+	int32_t P, F, T; /* processes, functions, targets (>>likelihoods) */
+	int32_t nhyp, columns;
+	int32_t likelihood, lik_params, mean_function;
+	int32_t nodes, classes; /* of the likelihood; 0: it has none */
+	int32_t weights, scale; /* columns of Y behind the targets, 0 or 1 (gp__y_row) */
+	int32_t factor;         /* GP__FACTOR_OF_S, ... */
+	int32_t M_factor;       /* order of the covariance factor's first block; M: the only one */
+	int32_t no_alpha;       /* 1: the mean does not use Z_beta */
+	int32_t mixed;          /* 1: functions are mixtures of the processes; 0: F = P */
+	int32_t units;          /* P: each process has its own kernel and points; 1: they share them */
 	gp__patches patches;
 } gp__predictor;
 
@@ -7070,11 +7098,10 @@ typedef struct {
 static ptrdiff_t gp__view_layout(
 		const gp__predictor *p, odvgp_real *base, ptrdiff_t unit, gp__view *v)
 {
-	ptrdiff_t U = (ptrdiff_t)p->units, D = (ptrdiff_t)p->D, P = (ptrdiff_t)p->P / U,
-			  T = (ptrdiff_t)p->T, M = (ptrdiff_t)p->M;
-	ptrdiff_t Mg = (ptrdiff_t)p->M_gamma, columns = (ptrdiff_t)p->columns,
-			  Mr = (ptrdiff_t)p->M_factor, Dz = gp__patch_columns(&p->patches, D);
-	ptrdiff_t used = 0;
+	ptrdiff_t U = p->units, D = p->D, P = p->P / U, T = p->T, M = p->M;
+	ptrdiff_t Mg = p->M_gamma, columns = p->columns, Mr = p->M_factor,
+			  Dz = gp__patch_columns(&p->patches, D);
+	ptrdiff_t Dx = gp__row_columns(&p->patches, D), used = 0;
 	double total = 0;
 	int meanfn = (int)p->mean_function;
 	int dense = gp__factors[p->factor].of_S, diagonal = gp__factors[p->factor].diagonal;
@@ -7092,16 +7119,16 @@ static ptrdiff_t gp__view_layout(
 	GP__PIECE(L, dense ? M : P * M, M)
 	GP__PIECE(factor, diagonal ? P : P * Mr, Mr)
 	GP__PIECE(factor_v, P * (M - Mr), M - Mr)
-	GP__PIECE(hyp, 1, (ptrdiff_t)p->nhyp)
-	GP__PIECE(A, gp__mean_functions[meanfn].A ? D : 0, P)
+	GP__PIECE(hyp, 1, p->nhyp)
+	GP__PIECE(A, gp__mean_functions[meanfn].A ? Dx : 0, P)
 	GP__PIECE(b, gp__mean_functions[meanfn].b, P)
 	GP__PIECE(beta_centre, 1, Dz)
 	GP__PIECE(gamma_centre, Mg ? 1 : 0, Dz)
-	GP__PIECE(weights, 1, gp__patches_count(&p->patches))
+	GP__PIECE(weights, 1, gp__patches_summed(&p->patches))
 	U = 1, unit = 0; /* of the whole layer */
-	GP__PIECE(lik_params, 1, (ptrdiff_t)p->lik_params)
-	GP__PIECE(rule, 1, gp__rule_numbers((ptrdiff_t)p->nodes))
-	GP__PIECE(mixing, p->mixed ? (ptrdiff_t)p->F : 0, (ptrdiff_t)p->P)
+	GP__PIECE(lik_params, 1, p->lik_params)
+	GP__PIECE(rule, 1, gp__rule_numbers(p->nodes))
+	GP__PIECE(mixing, p->mixed ? p->F : 0, p->P)
 	GP__PIECE(x_mean, 1, D)
 	GP__PIECE(x_scale, 1, D)
 	GP__PIECE(y_mean, 1, T)
@@ -7133,11 +7160,11 @@ static odvgp_server gp__layer_server(const void *block, const odvgp__isa *isa)
 	odvgp_server s;
 	s.block = p;
 	s.isa = isa;
-	s.D = (ptrdiff_t)p->D;
-	s.P = (ptrdiff_t)p->P;
-	s.F = (ptrdiff_t)p->F;
-	s.T = (ptrdiff_t)p->T;
-	s.y_rows = p->classes ? (ptrdiff_t)p->classes : s.T;
+	s.D = p->D;
+	s.P = p->P;
+	s.F = p->F;
+	s.T = p->T;
+	s.y_rows = p->classes ? p->classes : s.T;
 	return s;
 }
 
@@ -7151,7 +7178,13 @@ static ptrdiff_t gp__layers_served(const odvgp_server *s)
 	return (ptrdiff_t)((const gp__predictor *)s->block)->layers;
 }
 
-/*	State of one prediction call, in tiles of up to `rows` rows. */
+/*	Outputs of one input of a layer: P, or those of an image. */
+static ptrdiff_t gp__predictor_width(const gp__predictor *p)
+{
+	return p->P * gp__rows_of_input(&p->patches);
+}
+
+/*	State of one prediction call, in tiles of up to `rows` rows, or patches with image_output. */
 typedef struct {
 	const gp__predictor *p;
 	gp__view v;
@@ -7159,9 +7192,10 @@ typedef struct {
 	gp__kernel *kernel;
 	gp__kjob *job;
 	odvgp_real *X;          /* [rows,D] inputs, in training units */
+	ptrdiff_t D;            /* columns of a row of X */
 	odvgp_real *u, *chunk;  /* one point by columns; a chunk of its kernel row */
 	odvgp_real *by_columns; /* the tile's points, or an image's patches, for K(X,X) */
-	odvgp_real *patches;    /* [patches,columns] of an image */
+	odvgp_real *patches;    /* [patches,columns] of an image; with image_output, an image [D] */
 	odvgp_real *row;        /* its row of K(X,Z) */
 	odvgp_real *A, *T;      /* [rows,M] */
 	odvgp_real *mean, *var; /* [P,rows]; mixed [F,rows] */
@@ -7182,22 +7216,24 @@ static void gp__predict_layout(
 		gp__arena *a, const odvgp_server *s, ptrdiff_t rows, gp__prediction *t)
 {
 	const gp__predictor *p = (const gp__predictor *)s->block;
-	ptrdiff_t P = (ptrdiff_t)p->P, F = (ptrdiff_t)p->F, M = (ptrdiff_t)p->M,
-			  columns = (ptrdiff_t)p->columns;
+	ptrdiff_t P = p->P, F = p->F, M = p->M, columns = p->columns;
+	rows *= gp__rows_of_input(&p->patches);
 	ptrdiff_t order = rows == 1 ? 0 : GP__MAX(M, rows); /* vectors are not packed */
 	t->p = p;
 	t->ld = rows;
-	t->P = P / (ptrdiff_t)p->units;
+	t->P = P / p->units;
+	t->D = gp__row_columns(&p->patches, p->D);
 	t->v = gp__view_of(p, 0);
 	t->kernel = (gp__kernel *)gp__take_bytes(a, 1, sizeof(gp__kernel));
 	t->job = (gp__kjob *)gp__take_bytes(a, 1, sizeof(gp__kjob));
-	t->X = gp__take(a, rows, (ptrdiff_t)p->D);
+	t->X = gp__take(a, rows, t->D);
 	t->u = gp__take(a, 1, columns);
 	t->chunk = gp__take(a, gp__chunk_rows(p->base_kernels), GP__CHUNK);
-	ptrdiff_t T = gp__patches_count(&p->patches);
+	ptrdiff_t T = gp__patches_summed(&p->patches);
 	t->by_columns = gp__take(a, 1, columns * gp__points_ld(T ? T : rows) + GP__POINTS_BEYOND);
-	t->patches = gp__take(a, T, gp__patch_columns(&p->patches, 0));
-	t->row = gp__take(a, 1, T ? GP__MAX(M, (ptrdiff_t)p->M_gamma) : 0);
+	t->patches = p->patches.image_output ? gp__take(a, 1, p->D)
+										 : gp__take(a, T, gp__patch_columns(&p->patches, 0));
+	t->row = gp__take(a, 1, T ? GP__MAX(M, p->M_gamma) : 0);
 	t->A = gp__take(a, rows, M);
 	t->T = gp__take(a, rows, M);
 	t->mean = gp__take(a, F, rows);
@@ -7205,7 +7241,7 @@ static void gp__predict_layout(
 	t->latent = gp__take(a, p->mixed ? P : 0, rows);
 	t->sums = t->var;
 	t->has_var = 0;
-	t->prior = gp__take(a, (ptrdiff_t)p->units, rows);
+	t->prior = gp__take(a, p->units, rows);
 	t->square = gp__take(a, 1, rows);
 	t->y = gp__take(a, s->y_rows, rows);
 	t->of_y = gp__take(a, s->y_rows, rows);
@@ -7214,7 +7250,7 @@ static void gp__predict_layout(
 	gp__blas_layout(a, s->isa, NULL, order, order, order, &t->blas);
 }
 
-/*	The largest size(layer, n) of all layers, 0 if one is 0. *widest: their largest P. */
+/*	The largest size(layer, n) of all layers, 0 if one is 0. *widest: most outputs of an input. */
 static size_t gp__largest_layer(const odvgp_server *s, ptrdiff_t n,
 		size_t (*size)(const odvgp_server *layer, ptrdiff_t n), ptrdiff_t *widest)
 {
@@ -7225,7 +7261,7 @@ static size_t gp__largest_layer(const odvgp_server *s, ptrdiff_t n,
 		size_t own = size(&layer, n);
 		if (!own) return 0;
 		most = GP__MAX(most, own);
-		*widest = GP__MAX(*widest, layer.P);
+		*widest = GP__MAX(*widest, gp__predictor_width((const gp__predictor *)layer.block));
 		if (gp__layers_served(&layer) == 1) return most;
 	}
 }
@@ -7236,7 +7272,8 @@ static size_t gp__predict_layer_size(const odvgp_server *s, ptrdiff_t rows)
 	const gp__predictor *p = (const gp__predictor *)s->block;
 	gp__arena a;
 	gp__prediction t;
-	if (rows > PTRDIFF_MAX / 64 / (ptrdiff_t)(1 + p->columns)) return 0;
+	if (rows > PTRDIFF_MAX / 64 / (1 + (ptrdiff_t)p->columns) / gp__rows_of_input(&p->patches))
+		return 0;
 	gp__arena_init(&a, NULL, 0);
 	gp__take_bytes(&a, 1, sizeof t);
 	gp__predict_layout(&a, s, rows, &t);
@@ -7245,8 +7282,8 @@ static size_t gp__predict_layer_size(const odvgp_server *s, ptrdiff_t rows)
 
 /*	Between the layers of a stack, whatever the number of samples. */
 typedef struct {
-	odvgp_real *mean, *var; /* [P,rows] of layer 0 */
-	odvgp_real *x;          /* [rows,P] samples of the layer below */
+	odvgp_real *mean, *var; /* [P,rows], or [P,rows patches], of layer 0 */
+	odvgp_real *x;          /* [rows,width] samples of the layer below */
 	odvgp_real *f, *y;      /* [F,rows], [y_rows,rows] means of the samples so far */
 	odvgp_real *top;        /* [rows] largest log density so far */
 } gp__between_layers;
@@ -7276,19 +7313,41 @@ static size_t gp__predict_size(const odvgp_server *s, ptrdiff_t rows)
 	return !most || a.bad ? 0 : a.used ? a.used + 64 + most : most;
 }
 
-ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows)
+/*	Of a tile, in training, too: most rows; most patches of a layer with image_output, unless one
+	image has more. */
+#define GP__TILE_ROWS    256
+#define GP__TILE_PATCHES 4096
+
+static ptrdiff_t gp__tile_rows(ptrdiff_t rows, const gp__patches *p)
 {
-	return gp__served(s) && rows >= 1 ? gp__predict_size(s, rows) : 0;
+	return GP__MIN(rows, GP__MAX(1, GP__TILE_PATCHES / gp__rows_of_input(p)));
 }
 
-/*	Most rows, up to 256, whose tile fits in `bytes`, by bisection; 0: none. */
+static ptrdiff_t gp__predict_most(const odvgp_server *s)
+{
+	ptrdiff_t most = GP__TILE_ROWS;
+	for (const gp__predictor *p = (const gp__predictor *)s->block; p->layers > 1;
+			p = gp__predictor_above(p))
+		most = gp__tile_rows(most, &p->patches);
+	return most;
+}
+
+ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows)
+{
+	if (!gp__served(s) || rows < 1) return 0;
+	return gp__predict_size(
+			s, gp__layers_served(s) > 1 ? GP__MIN(rows, gp__predict_most(s)) : rows);
+}
+
+/*	Most rows whose tile fits in `bytes`, by bisection; 0: none. */
 static ptrdiff_t gp__predict_rows(const odvgp_server *s, ptrdiff_t n, size_t bytes)
 {
-	if (n <= 8) return 1; /* few rows are faster one by one */
-	size_t one = gp__predict_size(s, 1), many = gp__predict_size(s, GP__MIN(n, 256));
-	if (bytes >= many && many) return GP__MIN(n, 256); /* larger tiles are no faster */
+	if (n <= 8) return 1;                /* few rows are faster one by one */
+	n = GP__MIN(n, gp__predict_most(s)); /* larger tiles are no faster */
+	size_t one = gp__predict_size(s, 1), many = gp__predict_size(s, n);
+	if (bytes >= many && many) return n;
 	if (bytes < one || !one) return 0;
-	ptrdiff_t low = 1, high = GP__MIN(n, 256);
+	ptrdiff_t low = 1, high = n;
 	while (low + 1 < high) {
 		ptrdiff_t middle = (low + high) / 2;
 		if (gp__predict_size(s, middle) <= bytes) low = middle;
@@ -7329,9 +7388,13 @@ static void gp__predict_unit(gp__prediction *t, ptrdiff_t k)
 
 static void gp__predict_inputs(gp__prediction *t, const odvgp_real *X, ptrdiff_t n)
 {
-	ptrdiff_t D = (ptrdiff_t)t->p->D;
-	GP__FOR(i, n)
-		GP__FOR(d, D) t->X[i * D + d] = (X[i * D + d] - t->v.x_mean[d]) / t->v.x_scale[d];
+	const gp__patches *p = &t->p->patches;
+	ptrdiff_t D = t->p->D, row = gp__rows_of_input(p) * t->D;
+	GP__FOR(i, n) {
+		odvgp_real *x = p->image_output ? t->patches : t->X + i * D;
+		GP__FOR(d, D) x[d] = (X[i * D + d] - t->v.x_mean[d]) / t->v.x_scale[d];
+		if (p->image_output) gp__patches_move(p, x, NULL, t->X + i * row);
+	}
 }
 
 /*	The same as below for an image: row [m] <- sum_t w_t k(patch t, Z). */
@@ -7340,7 +7403,7 @@ static void gp__predict_image(gp__prediction *t, ptrdiff_t i, ptrdiff_t m, const
 {
 	const gp__patches *p = &t->p->patches;
 	ptrdiff_t D = gp__patch_columns(p, 0), ld = gp__points_ld(m);
-	gp__patches_move(p, t->X + i * (ptrdiff_t)t->p->D, NULL, t->patches);
+	gp__patches_move(p, t->X + i * t->p->D, NULL, t->patches);
 	gp__zero(row, m);
 	GP__FOR(r, gp__patches_count(p)) {
 		gp__points_place(t->kernel, t->v.hyp, t->patches + r * D, 1, centre, t->u, 1);
@@ -7357,10 +7420,10 @@ static void gp__predict_row(gp__prediction *t, ptrdiff_t i, ptrdiff_t m, const o
 {
 	const odvgp__isa *isa = t->blas.isa;
 	ptrdiff_t P = coefficients ? t->P : 0, ld = gp__points_ld(m);
-	int image = t->p->patches.height != 0;
+	int image = gp__patches_summed(&t->p->patches) != 0;
 	ODVGP_ASSERT(!t->has_var);
 	if (image) gp__predict_image(t, i, m, points, centre, t->row);
-	else gp__points_place(t->kernel, t->v.hyp, t->X + i * (ptrdiff_t)t->p->D, 1, centre, t->u, 1);
+	else gp__points_place(t->kernel, t->v.hyp, t->X + i * t->D, 1, centre, t->u, 1);
 	for (ptrdiff_t j = 0; j < m; j += GP__CHUNK) {
 		ptrdiff_t cols = GP__MIN(m - j, GP__CHUNK);
 		const odvgp_real *k =
@@ -7378,7 +7441,7 @@ static void gp__predict_row(gp__prediction *t, ptrdiff_t i, ptrdiff_t m, const o
 
 static void gp__predict_mean_function(gp__prediction *t, ptrdiff_t n)
 {
-	ptrdiff_t P = t->P, D = (ptrdiff_t)t->p->D;
+	ptrdiff_t P = t->P, D = t->D;
 	int has_A = gp__mean_functions[t->p->mean_function].A,
 		has_b = gp__mean_functions[t->p->mean_function].b;
 	for (ptrdiff_t q = 0; q < P && t->p->mean_function != ODVGP_MEAN_FUNCTION_ZERO; q++)
@@ -7393,7 +7456,7 @@ static void gp__predict_mean_function(gp__prediction *t, ptrdiff_t n)
 static void gp__predict_mean(gp__prediction *t, ptrdiff_t n, int features)
 {
 	const gp__predictor *p = t->p;
-	ptrdiff_t P = t->P, M = (ptrdiff_t)p->M, Mg = (ptrdiff_t)p->M_gamma;
+	ptrdiff_t P = t->P, M = p->M, Mg = p->M_gamma;
 	t->job->X2 = NULL; /* none of the points is a row of X */
 	GP__FOR(q, P) gp__zero(t->mean + (t->first + q) * t->ld, n);
 	GP__FOR(i, n) {
@@ -7430,7 +7493,7 @@ static void gp__solve_vector(
 /*	x <- L^-1 x for each row x of X [n,M]. */
 static void gp__predict_solve(gp__prediction *t, ptrdiff_t n, const odvgp_real *L, odvgp_real *X)
 {
-	ptrdiff_t M = (ptrdiff_t)t->p->M;
+	ptrdiff_t M = t->p->M;
 	if (n == 1) gp__solve_vector(t->blas.isa, M, L, M, X);
 	else odvgp_trsm(&t->blas, 1, 1, n, M, L, M, X, M);
 }
@@ -7440,7 +7503,7 @@ static void gp__predict_product(gp__prediction *t, ptrdiff_t n, ptrdiff_t m, con
 		const odvgp_real *A, odvgp_real *T)
 {
 	const odvgp__isa *isa = t->blas.isa;
-	ptrdiff_t M = (ptrdiff_t)t->p->M;
+	ptrdiff_t M = t->p->M;
 	if (n == 1) {
 		gp__zero(T, m);
 		GP__FOR(p, m) isa->axpy(p + 1, A[p], R + p * m, T);
@@ -7455,7 +7518,7 @@ static void gp__predict_product(gp__prediction *t, ptrdiff_t n, ptrdiff_t m, con
 	subtracted. */
 static void gp__predict_cholesky(gp__prediction *t, ptrdiff_t n, ptrdiff_t q)
 {
-	ptrdiff_t M = (ptrdiff_t)t->p->M, Mr = (ptrdiff_t)t->p->M_factor, Mv = M - Mr;
+	ptrdiff_t M = t->p->M, Mr = t->p->M_factor, Mv = M - Mr;
 	if (gp__factors[t->p->factor].diagonal) {
 		GP__FOR(i, n)
 			GP__FOR(j, M) t->T[i * M + j] = t->v.factor[q * M + j] * t->A[i * M + j];
@@ -7474,10 +7537,10 @@ static odvgp_real gp__predict_image_cov(gp__prediction *t, ptrdiff_t i, ptrdiff_
 	const odvgp_real *w = t->v.weights, *centre = t->v.beta_centre;
 	ptrdiff_t T = gp__patches_count(p), D = gp__patch_columns(p, 0), ld = gp__points_ld(T);
 	odvgp_real sum = 0;
-	gp__zero(t->by_columns, (ptrdiff_t)t->p->columns * ld + GP__POINTS_BEYOND);
-	gp__patches_move(p, t->X + j * (ptrdiff_t)t->p->D, NULL, t->patches);
+	gp__zero(t->by_columns, t->p->columns * ld + GP__POINTS_BEYOND);
+	gp__patches_move(p, t->X + j * t->p->D, NULL, t->patches);
 	gp__points_place(t->kernel, t->v.hyp, t->patches, T, centre, t->by_columns, ld);
-	if (i != j) gp__patches_move(p, t->X + i * (ptrdiff_t)t->p->D, NULL, t->patches);
+	if (i != j) gp__patches_move(p, t->X + i * t->p->D, NULL, t->patches);
 	/* of one image, only the triangle: entries before the diagonal count twice */
 	t->job->X2 = i == j ? t->job->X1 : NULL;
 	GP__FOR(r, T) {
@@ -7495,15 +7558,15 @@ static odvgp_real gp__predict_image_cov(gp__prediction *t, ptrdiff_t i, ptrdiff_
 static odvgp_real gp__predict_prior(gp__prediction *t, ptrdiff_t i)
 {
 	odvgp_real node[GP__MAX_NODES];
-	if (t->p->patches.height) return gp__predict_image_cov(t, i, i);
-	return gp__kernel_diag(t->kernel, t->v.hyp, t->X + i * (ptrdiff_t)t->p->D, node);
+	if (gp__patches_summed(&t->p->patches)) return gp__predict_image_cov(t, i, i);
+	return gp__kernel_diag(t->kernel, t->v.hyp, t->X + i * t->D, node);
 }
 
 /*	k(x,x) and, if all outputs share L, A and max(k(x,x) - |A|^2, 0). */
 static void gp__predict_features(gp__prediction *t, ptrdiff_t n)
 {
 	const odvgp__isa *isa = t->blas.isa;
-	ptrdiff_t M = (ptrdiff_t)t->p->M;
+	ptrdiff_t M = t->p->M;
 	odvgp_real *prior = t->prior + t->first * t->ld;
 	GP__FOR(i, n) prior[i] = gp__predict_prior(t, i);
 	if (!gp__factors[t->p->factor].of_S) return;
@@ -7515,7 +7578,7 @@ static void gp__predict_features(gp__prediction *t, ptrdiff_t n)
 static void gp__predict_var(gp__prediction *t, ptrdiff_t n)
 {
 	const odvgp__isa *isa = t->blas.isa;
-	ptrdiff_t M = (ptrdiff_t)t->p->M, P = t->P;
+	ptrdiff_t M = t->p->M, P = t->P;
 	int dense = gp__factors[t->p->factor].of_S;
 	t->has_var = 1;
 	gp__predict_features(t, n);
@@ -7554,19 +7617,19 @@ static gp__lik_job gp__predict_lik_job(const gp__prediction *t, ptrdiff_t n)
 	memset(&job, 0, sizeof job);
 	job.lik = gp__predict_likelihood(t);
 	job.isa = t->blas.isa;
-	job.classes = (ptrdiff_t)t->p->classes;
+	job.classes = t->p->classes;
 	job.rule = t->v.rule;
-	job.H = (ptrdiff_t)t->p->nodes;
+	job.H = t->p->nodes;
 	job.work = t->work;
 	job.n = n;
-	job.F = (ptrdiff_t)t->p->F;
-	job.T = (ptrdiff_t)t->p->T;
+	job.F = t->p->F;
+	job.T = t->p->T;
 	job.ld = t->ld;
 	job.Y = t->y;
 	job.mean = t->mean;
 	job.var = t->var;
 	job.par = t->v.lik_params;
-	job.noises = (ptrdiff_t)t->p->lik_params;
+	job.noises = t->p->lik_params;
 	return job;
 }
 
@@ -7575,10 +7638,10 @@ static odvgp_status gp__predict_check(
 {
 	const gp__predictor *p = gp__served(s);
 	if (!p || n < 0 || (n && (!X || !scratch))) return ODVGP_E_ARG;
-	if (n > PTRDIFF_MAX / 64 / (ptrdiff_t)(1 + p->columns) ||
+	if (n > PTRDIFF_MAX / 64 / (1 + (ptrdiff_t)p->columns) ||
 			n > PTRDIFF_MAX / 64 / (s->D + GP__MAX(s->P, s->T) + 2))
 		return ODVGP_E_SIZE;
-	return gp__finite(X, n * (ptrdiff_t)p->D) ? ODVGP_OK : ODVGP_E_NAN;
+	return gp__finite(X, n * p->D) ? ODVGP_OK : ODVGP_E_NAN;
 }
 
 /*	What a call computes from the last layer's means and variances. Outputs may be NULL. */
@@ -7594,16 +7657,20 @@ typedef struct gp__prediction_call {
 	gp__between_layers between;
 } gp__prediction_call;
 
-/*	Inputs [rows,D] of the next layer: sample k of Gaussians with these moments [P,ld]. */
+/*	Inputs [rows,width] of the next layer: sample k of Gaussians with these moments [P,ld]. Number d
+	of an input has the same normal in all rows. */
 static void gp__predict_sample(const gp__predictor *p, const odvgp_real *mean,
 		const odvgp_real *var, ptrdiff_t ld, ptrdiff_t rows, ptrdiff_t k, odvgp_real *x)
 {
-	ptrdiff_t P = (ptrdiff_t)p->P;
+	ptrdiff_t P = p->P, width = gp__predictor_width(p);
 	uint64_t seed = p->seed[0] | (uint64_t)p->seed[1] << 32;
-	GP__FOR(q, P) {
-		odvgp_real z = (odvgp_real)gp__normal(seed, (uint64_t)p->layers, (uint64_t)(k / 2 * P + q));
+	GP__FOR(d, width) {
+		const ptrdiff_t from = d % P * ld + d / P, step = width / P;
+		odvgp_real z =
+				(odvgp_real)gp__normal(seed, (uint64_t)p->layers, (uint64_t)(k / 2 * width + d));
 		if (k % 2) z = -z;
-		GP__FOR(i, rows) x[i * P + q] = mean[q * ld + i] + GP__SQRT(var[q * ld + i]) * z;
+		GP__FOR(i, rows)
+			x[i * width + d] = mean[from + i * step] + GP__SQRT(var[from + i * step]) * z;
 	}
 }
 
@@ -7625,12 +7692,12 @@ static void gp__mix_rows(const odvgp__isa *isa, ptrdiff_t F, ptrdiff_t P, const 
 static void gp__predict_mix(
 		gp__prediction *t, int squares, odvgp_real *x, ptrdiff_t n, ptrdiff_t ld)
 {
-	ptrdiff_t P = (ptrdiff_t)t->p->P;
+	ptrdiff_t P = t->p->P;
 	for (ptrdiff_t j = 0; j < n && t->p->mixed; j += t->ld) {
 		ptrdiff_t cols = GP__MIN(n - j, t->ld);
 		GP__FOR(q, P) gp__copy(t->latent + q * t->ld, x + q * ld + j, cols);
-		gp__mix_rows(t->blas.isa, (ptrdiff_t)t->p->F, P, t->v.mixing, squares, cols, t->latent,
-				t->ld, x + j, ld);
+		gp__mix_rows(
+				t->blas.isa, t->p->F, P, t->v.mixing, squares, cols, t->latent, t->ld, x + j, ld);
 	}
 }
 
@@ -7638,7 +7705,8 @@ static void gp__predict_mix(
 static void gp__predict_layer(gp__prediction *t, const odvgp_real *X, ptrdiff_t n, int variances)
 {
 	gp__predict_inputs(t, X, n);
-	GP__FOR(k, (ptrdiff_t)t->p->units) {
+	n *= gp__rows_of_input(&t->p->patches);
+	GP__FOR(k, t->p->units) {
 		gp__predict_unit(t, k);
 		/* with variances only, too: some likelihoods need the mean for them */
 		gp__predict_mean(t, n, variances);
@@ -7658,10 +7726,11 @@ static void gp__predict_stack(gp__prediction_call *c, ptrdiff_t first, ptrdiff_t
 	gp__prediction *t = gp__predict_begin(&bottom, rows, a->base + a->used, a->size - a->used);
 	ODVGP_ASSERT(t);
 	gp__predict_layer(t, c->X + first * bottom.D, count, 1);
-	gp__copy(b->mean, t->mean, bottom.P * rows);
-	gp__copy(b->var, t->var, bottom.P * rows);
-	GP__FOR(k, (ptrdiff_t)p->samples) {
-		gp__predict_sample(p, b->mean, b->var, rows, count, k, b->x);
+	ptrdiff_t ld = t->ld;
+	gp__copy(b->mean, t->mean, bottom.P * ld);
+	gp__copy(b->var, t->var, bottom.P * ld);
+	GP__FOR(k, p->samples) {
+		gp__predict_sample(p, b->mean, b->var, ld, count, k, b->x);
 		for (odvgp_server layer = bottom; gp__layers_served(&layer) > 1;) {
 			layer = gp__layer_above(&layer);
 			t = gp__predict_begin(&layer, rows, a->base + a->used, a->size - a->used);
@@ -7669,7 +7738,7 @@ static void gp__predict_stack(gp__prediction_call *c, ptrdiff_t first, ptrdiff_t
 			gp__predict_layer(t, b->x, count, 1);
 			if (gp__layers_served(&layer) > 1)
 				gp__predict_sample(
-						(const gp__predictor *)layer.block, t->mean, t->var, rows, count, k, b->x);
+						(const gp__predictor *)layer.block, t->mean, t->var, t->ld, count, k, b->x);
 		}
 		c->use(c, t, first, count, k);
 	}
@@ -7814,8 +7883,8 @@ static gp__y_row gp__served_row(const gp__predictor *p)
 	gp__y_row row;
 	memset(&row, 0, sizeof row);
 	row.lik = &gp__likelihoods[p->likelihood];
-	row.T = (ptrdiff_t)p->T;
-	row.classes = (ptrdiff_t)p->classes;
+	row.T = p->T;
+	row.classes = p->classes;
 	row.weights = (int)p->weights;
 	row.scale = (int)p->scale;
 	return row;
@@ -7825,7 +7894,7 @@ static gp__y_row gp__served_row(const gp__predictor *p)
 	means. */
 static void gp__predict_targets(gp__prediction *t, const odvgp_real *Y, ptrdiff_t n, ptrdiff_t C)
 {
-	ptrdiff_t T = (ptrdiff_t)t->p->T;
+	ptrdiff_t T = t->p->T;
 	int gaussian = gp__predict_likelihood(t)->flags & GP__LIK_GAUSSIAN;
 	GP__FOR(q, T)
 		GP__FOR(i, n) t->y[q * t->ld + i] = (Y[i * C + q] - t->v.y_mean[q]) / t->v.y_scale[q];
@@ -7884,14 +7953,15 @@ static void gp__predict_prior_cov(gp__prediction *t, ptrdiff_t n, odvgp_real *C)
 {
 	ptrdiff_t ld = gp__points_ld(n);
 	const odvgp_real *centre = t->v.beta_centre;
-	for (ptrdiff_t i = 0; i < n && t->p->patches.height; i++)
+	ptrdiff_t images = gp__patches_summed(&t->p->patches) ? n : 0;
+	GP__FOR(i, images)
 		for (ptrdiff_t j = 0; j <= i; j++) C[i * n + j] = gp__predict_image_cov(t, i, j);
-	if (t->p->patches.height) return;
+	if (images) return;
 	t->job->X2 = t->X;
-	gp__zero(t->by_columns, (ptrdiff_t)t->p->columns * ld + GP__POINTS_BEYOND);
+	gp__zero(t->by_columns, t->p->columns * ld + GP__POINTS_BEYOND);
 	gp__points_place(t->kernel, t->v.hyp, t->X, n, centre, t->by_columns, ld);
 	GP__FOR(i, n) {
-		gp__points_place(t->kernel, t->v.hyp, t->X + i * (ptrdiff_t)t->p->D, 1, centre, t->u, 1);
+		gp__points_place(t->kernel, t->v.hyp, t->X + i * t->D, 1, centre, t->u, 1);
 		for (ptrdiff_t j = 0; j <= i; j += GP__CHUNK)
 			gp__copy(C + i * n + j,
 					gp__points_chunk(t->job, t->u, i, t->by_columns, ld, j, t->chunk),
@@ -7903,9 +7973,9 @@ static void gp__predict_prior_cov(gp__prediction *t, ptrdiff_t n, odvgp_real *C)
 static void gp__predict_cov(
 		gp__prediction *t, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean, odvgp_real *cov)
 {
-	ptrdiff_t M = (ptrdiff_t)t->p->M, all = (ptrdiff_t)t->p->P;
+	ptrdiff_t M = t->p->M, all = t->p->P;
 	int dense = gp__factors[t->p->factor].of_S;
-	gp__predict_inputs(t, X, n);
+	gp__predict_inputs(t, X, n / gp__rows_of_input(&t->p->patches));
 	GP__FOR(p, all) { /* K - A A^T + T T^T, or K - T T^T */
 		odvgp_real *C = cov + p * n * n;
 		if (p % t->P == 0) {
@@ -7931,7 +8001,7 @@ static void gp__predict_functions(gp__prediction *t, ptrdiff_t n, odvgp_real *f,
 {
 	if (f) gp__predict_mix(t, 0, f, n, n);
 	if (cov) gp__predict_mix(t, 1, cov, n * n, n * n);
-	GP__FOR(q, (ptrdiff_t)t->p->F) {
+	GP__FOR(q, t->p->F) {
 		odvgp_real scale = gp__predict_scale(t, q) * gp__predict_scale(t, q);
 		if (f) gp__predict_unscale(t, q, f + q * n, n);
 		for (ptrdiff_t i = 0; i < n * n && cov; i++)
@@ -8008,6 +8078,12 @@ static void gp__scaled_cholesky(
 			if (prior[perm[i]] > 0) C[i * n + j] *= GP__SQRT(prior[perm[i]]);
 }
 
+/*	Rows that a layer makes of n inputs. */
+static ptrdiff_t gp__server_rows(const odvgp_server *s, ptrdiff_t n)
+{
+	return n * gp__rows_of_input(&((const gp__predictor *)s->block)->patches);
+}
+
 static void gp__sample_layout(gp__arena *a, const odvgp_server *s, ptrdiff_t n, odvgp_real **cov,
 		odvgp_real **mean, odvgp_real **z, ptrdiff_t **perm)
 {
@@ -8026,7 +8102,7 @@ static size_t gp__sample_layer_size(const odvgp_server *s, ptrdiff_t n)
 	size_t own = gp__predict_layer_size(s, n);
 	if (!own) return 0;
 	gp__arena_init(&a, NULL, 0);
-	gp__sample_layout(&a, s, n, &cov, &mean, &z, &perm);
+	gp__sample_layout(&a, s, gp__server_rows(s, n), &cov, &mean, &z, &perm);
 	return a.bad ? 0 : a.used + 64 + own;
 }
 
@@ -8050,9 +8126,10 @@ static odvgp_status gp__sample_layer(const odvgp_server *s, const odvgp_real *X,
 	odvgp_real *cov, *mean, *z;
 	ptrdiff_t *perm;
 	gp__arena_init(&a, scratch, scratch_bytes);
-	gp__sample_layout(&a, s, n, &cov, &mean, &z, &perm);
+	gp__sample_layout(&a, s, gp__server_rows(s, n), &cov, &mean, &z, &perm);
 	gp__prediction *t = gp__predict_begin(s, n, a.base + a.used, a.size - a.used);
 	if (!t) return ODVGP_E_MEMORY;
+	n = gp__server_rows(s, n);
 	gp__predict_cov(t, X, n, mean, cov);
 	ptrdiff_t P = s->P, F = s->F;
 	/* mixtures are sampled through the processes */
@@ -8100,7 +8177,8 @@ static odvgp_status gp__sample_stack(const odvgp_server *s, const odvgp_real *X,
 					left > 1 ? hidden : f + k * layer.F * n, a.base + a.used, a.size - a.used);
 			if (now) status = now;
 			if (left == 1) break;
-			GP__FOR(i, n * layer.P) x[i] = hidden[i % layer.P * n + i / layer.P];
+			ptrdiff_t rows = gp__server_rows(&layer, n);
+			GP__FOR(i, rows * layer.P) x[i] = hidden[i % layer.P * rows + i / layer.P];
 			from = x;
 			layer = gp__layer_above(&layer);
 		}
@@ -8293,41 +8371,45 @@ static ptrdiff_t gp__predictor_measure(const gp__predictor *p)
 	gp__view v;
 	memset(&k, 0, sizeof k);
 	gp__kernel_unpack(gp__predictor_kernel(p), p->base_kernels, &k);
-	if (p->D < 1 || p->D > INT_MAX || p->M < 1 || p->M > INT_MAX || p->M_gamma > INT_MAX ||
-			p->P < 1 || p->P > INT_MAX || (p->units != 1 && p->units != p->P))
+	if ((p->D | p->M_gamma | p->M_factor | p->F | p->mean_function | p->likelihood | p->nodes |
+				p->weights | p->scale | p->factor | p->no_alpha | p->mixed) < 0)
 		return -1;
+	if (p->D < 1 || p->M < 1 || p->P < 1 || (p->units != 1 && p->units != p->P)) return -1;
 	if (p->layers < 1 || p->layers > GP__MOST_LAYERS || p->samples < 1 ||
 			p->samples > GP__MOST_SAMPLES ||
 			(p->layers > 1 && p->likelihood != ODVGP_LIKELIHOOD_GAUSSIAN))
 		return -1;
-	if (p->likelihood >= (uint32_t)GP__COUNT(gp__likelihoods)) return -1;
+	if (p->likelihood >= GP__COUNT(gp__likelihoods)) return -1;
 	const gp__likelihood *lik = &gp__likelihoods[p->likelihood];
-	if (p->mixed > 1 || p->F > INT_MAX || (p->mixed ? p->F < p->P : p->F != p->P) ||
+	if (p->mixed > 1 || (p->mixed ? p->F < p->P : p->F != p->P) ||
 			(p->mixed && (p->layers > 1 || !(lik->flags & GP__LIK_FACTORS))))
 		return -1;
-	ptrdiff_t classes = (ptrdiff_t)p->classes, same = gp__classes(lik, (ptrdiff_t)p->F, classes);
+	ptrdiff_t classes = p->classes, same = gp__classes(lik, p->F, classes);
 	if (p->nodes > GP__MOST_NODES || (lik->flags & GP__LIK_GAUSSIAN ? p->nodes : !p->nodes))
 		return -1;
 	int gaussian = lik->flags & GP__LIK_GAUSSIAN;
-	ptrdiff_t levels = gaussian ? (ptrdiff_t)p->lik_params : classes;
+	ptrdiff_t levels = gaussian ? p->lik_params : classes;
 	if (classes != same || classes > GP__MOST_CLASSES || p->T < 1 ||
-			(ptrdiff_t)p->T != gp__lik_targets(lik, (ptrdiff_t)p->F) ||
+			p->T != gp__lik_targets(lik, p->F) ||
 			(gaussian && p->lik_params != 1 && p->lik_params != p->T) ||
-			(ptrdiff_t)p->lik_params != gp__lik_all_numbers(lik, levels))
+			p->lik_params != gp__lik_all_numbers(lik, levels))
 		return -1;
-	if (p->weights > 1 || p->scale > (lik->flags & GP__LIK_EXPOSURE || gaussian ? 1u : 0u))
-		return -1;
-	if (p->factor >= (uint32_t)GP__COUNT(gp__factors) || p->M_factor > p->M ||
+	if (p->weights > 1 || p->scale > (lik->flags & GP__LIK_EXPOSURE || gaussian ? 1 : 0)) return -1;
+	if (p->factor >= GP__COUNT(gp__factors) || p->M_factor > p->M ||
 			(p->M_factor != p->M && !gp__factors[p->factor].of_S))
 		return -1;
-	if (p->no_alpha > 1 || p->mean_function >= (uint32_t)GP__COUNT(gp__mean_functions)) return -1;
-	if (p->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY && p->D != p->P / p->units) return -1;
-	if (!gp__patches_ok(&p->patches, (ptrdiff_t)p->D) ||
-			gp__patches_count(&p->patches) > PTRDIFF_MAX / 64 / (ptrdiff_t)(1 + p->columns))
+	if (p->no_alpha > 1 || p->mean_function >= GP__COUNT(gp__mean_functions)) return -1;
+	if (!gp__patches_ok(&p->patches, p->D) ||
+			gp__patches_count(&p->patches) >
+					PTRDIFF_MAX / 64 / GP__MAX((1 + (ptrdiff_t)p->columns), p->P) ||
+			(p->patches.image_output && p->layers == 1))
 		return -1;
-	if (!gp__kernel_ok(&k, gp__patch_columns(&p->patches, (ptrdiff_t)p->D)) || p->nhyp != k.nhyp)
+	if (p->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY &&
+			gp__row_columns(&p->patches, p->D) != (ptrdiff_t)(p->P / p->units))
 		return -1;
-	if ((ptrdiff_t)p->columns != gp__points_columns(&k)) return -1;
+	if (!gp__kernel_ok(&k, gp__patch_columns(&p->patches, p->D)) || (uint32_t)p->nhyp != k.nhyp)
+		return -1;
+	if (p->columns != gp__points_columns(&k)) return -1;
 	ptrdiff_t reals = gp__view_layout(p, NULL, 0, &v);
 	return reals >= 0 && gp__predictor_reals(p) == (uint64_t)reals ? reals : -1;
 }
@@ -8337,9 +8419,8 @@ static int gp__predictor_reals_ok(const gp__predictor *p)
 {
 	gp__view v = gp__view_of(p, 0);
 	const gp__likelihood *of = &gp__likelihoods[p->likelihood];
-	uint32_t lik = of->flags & GP__LIK_GAUSSIAN
-						   ? p->lik_params
-						   : (uint32_t)gp__lik_numbers(of, 1, (ptrdiff_t)p->classes);
+	ptrdiff_t lik =
+			of->flags & GP__LIK_GAUSSIAN ? p->lik_params : gp__lik_numbers(of, 1, p->classes);
 	const struct {
 		const odvgp_real *x;
 		ptrdiff_t n;
@@ -8360,14 +8441,15 @@ static odvgp_status gp__server_fill(odvgp_server *s, const gp__predictor *p, con
 	*s = gp__layer_server(p, row);
 	while (gp__layers_served(s) > 1) *s = gp__layer_above(s);
 	s->block = p;
-	s->D = (ptrdiff_t)p->D;
+	s->D = p->D;
 	return ODVGP_OK;
 }
 
 /*	Whether `above` is the predictor of the layer above p. */
 static int gp__predictors_chain(const gp__predictor *p, const gp__predictor *above)
 {
-	return above->layers + 1 == p->layers && above->D == p->P && above->samples == p->samples;
+	return above->layers + 1 == p->layers && above->D == gp__predictor_width(p) &&
+		   above->samples == p->samples;
 }
 
 static odvgp_status gp__server_check(
@@ -8807,8 +8889,9 @@ typedef struct {
 #define GP__MAX_IN 6
 
 enum { GP__HEAD, GP__TILE, GP__TAIL };
-/*	Varying sizes: rows of the current tile, times the unit's samples; sampled columns of gamma. */
-enum { GP__TILE_SIZE = -1, GP__SAMPLE_SIZE = -2 };
+/*	Varying sizes: rows of the current tile, times the unit's `times`; sampled columns of gamma; the
+	tile's rows times `inputs`. */
+enum { GP__TILE_SIZE = -1, GP__SAMPLE_SIZE = -2, GP__INPUT_SIZE = -3 };
 
 /*	Variants of operations. */
 /* KERNEL: LOWER for the lower triangle of a symmetric matrix */
@@ -8858,6 +8941,7 @@ typedef enum {
 	GP__SUM,
 	GP__TRANSPOSE,
 	GP__SAMPLE,
+	GP__PATCHES,
 	GP__RESIDUAL,
 	GP__TRI_SQUARES,
 	GP__INVERSE_VAR,
@@ -8905,7 +8989,7 @@ typedef struct {
 	int base;                    /* the node in whose memory it works; 0: its own */
 	int next;                    /* the node that overwrites its value; 0: none */
 	int kept;                    /* aux holds all that the adjoint needs */
-	int rows_vary, cols_vary;    /* GP__TILE_SIZE, GP__SAMPLE_SIZE or 0 */
+	int rows_vary, cols_vary;    /* GP__TILE_SIZE, ..., or 0 */
 	odvgp_real coef[GP__MAX_IN]; /* SUM: one per input; PRODUCT, DOT: coef[0] */
 	ptrdiff_t rows, cols, ld;
 	odvgp_real *v, *d, *aux;
@@ -8934,11 +9018,12 @@ struct gp__unit {
 	int number; /* among the model's units: all layers before the last have one */
 	int layer;
 	ptrdiff_t sd_at; /* its first in model->data_sd */
-	ptrdiff_t times; /* rows for each row of the data: 1, or the samples of the layer below */
+	/* inputs for each row of the data: 1, or the samples of the layer below; rows for each */
+	ptrdiff_t inputs, times;
 	gp__kernel kernel;
 	gp__patches patches;
-	/* Dz: columns of an inducing input, which the kernel sees */
-	ptrdiff_t D, Dz, P, M, M_gamma;
+	/* D: columns of an input; Dx: of a row; Dz: of an inducing input, which the kernel sees */
+	ptrdiff_t D, Dx, Dz, P, M, M_gamma;
 	const struct gp__mean_part *mean_part;
 	const struct gp__cov_part *cov_part;
 	int steps; /* GP__STEPS_... */
@@ -8962,8 +9047,8 @@ struct gp__unit {
 	gp__ref hyp, Z_beta, Z_gamma, a_slot, a, K, Kb, L, W, C, L_v, L_H, q_diag, weights,
 			gamma_residual, patch_weights;
 	gp__ref shift; /* q(u)'s mean is q_mu plus this; none: q_mu */
-	/* tile nodes; X comes from the data, or from eps and the unit below; mean and var [P,n] are the
-       unit's output */
+	/* tile nodes; X, or what it has patches of, comes from the data, or from eps and the unit below;
+       mean and var [P,n] are the unit's output */
 	gp__ref eps, X, K_x, A, A_v, k_x, mean, var;
 	/* a test's normals instead of the generator's, [S,normal_rows,D], or NULL */
 	const odvgp_real *normals;
@@ -9704,17 +9789,21 @@ static int gp__wants(gp__tape *t, const gp__node *nd, int i)
 	return nd->in[i] && t->node[nd->in[i]].needs_grad;
 }
 
-static ptrdiff_t gp__current_size(const gp__tape *t, const gp__node *nd, int vary, ptrdiff_t fixed)
+/*	A varying size, or `size` itself. */
+static ptrdiff_t gp__size_of(
+		const gp__unit *u, ptrdiff_t size, ptrdiff_t tile_rows, ptrdiff_t gamma_columns)
 {
-	return vary == GP__TILE_SIZE     ? t->rows * nd->of->times
-		   : vary == GP__SAMPLE_SIZE ? nd->of->ncolumns
-									 : fixed;
+	return size == GP__TILE_SIZE     ? tile_rows * u->times
+		   : size == GP__INPUT_SIZE  ? tile_rows * u->inputs
+		   : size == GP__SAMPLE_SIZE ? gamma_columns
+									 : size;
 }
 
 static void gp__resize(gp__tape *t, gp__node *nd)
 {
-	nd->rows = gp__current_size(t, nd, nd->rows_vary, nd->rows);
-	nd->cols = gp__current_size(t, nd, nd->cols_vary, nd->cols);
+	const gp__unit *u = nd->of;
+	if (nd->rows_vary) nd->rows = gp__size_of(u, nd->rows_vary, t->rows, u->ncolumns);
+	if (nd->cols_vary) nd->cols = gp__size_of(u, nd->cols_vary, t->rows, u->ncolumns);
 }
 
 static void gp__node_zero(odvgp_real *x, const gp__node *nd)
@@ -10309,18 +10398,18 @@ static void gp__transpose_reverse(gp__tape *t, gp__node *nd)
 
 /* --- SAMPLE(mean, var, eps): mean + sqrt(max(var, 0)) eps, by reparametrisation
 	   Means and variances [P,m] of m points; eps and the result are [S m,P], row s m + i for sample
-	   s of point i. dvar = eps d / (2 sd), 0 where sd is 0. --- */
+	   s of point i. dvar = eps d / (2 sd), 0 where sd is 0. Above image_output T rows are one, an
+	   image: [S m / T,T P], the same numbers in the same order. --- */
 
 static odvgp_status gp__sample_forward(gp__tape *t, gp__node *nd)
 {
 	const gp__node *mean = gp__in(t, nd, 0), *var = gp__in(t, nd, 1), *eps = gp__in(t, nd, 2);
-	GP__FOR(r, nd->rows)
-		GP__FOR(p, nd->cols) {
-			ptrdiff_t i = r % mean->cols;
-			odvgp_real v = var->v[p * var->ld + i];
-			nd->v[r * nd->ld + p] =
-					mean->v[p * mean->ld + i] + GP__SQRT(v < 0 ? 0 : v) * eps->v[r * eps->ld + p];
-		}
+	ptrdiff_t P = mean->rows;
+	GP__FOR(k, nd->rows * nd->cols) {
+		ptrdiff_t p = k % P, i = k / P % mean->cols;
+		odvgp_real v = var->v[p * var->ld + i];
+		nd->v[k] = mean->v[p * mean->ld + i] + GP__SQRT(v < 0 ? 0 : v) * eps->v[k];
+	}
 	return ODVGP_OK;
 }
 
@@ -10328,14 +10417,33 @@ static void gp__sample_reverse(gp__tape *t, gp__node *nd)
 {
 	gp__node *mean = gp__in(t, nd, 0), *var = gp__in(t, nd, 1);
 	const gp__node *eps = gp__in(t, nd, 2);
-	GP__FOR(r, nd->rows)
-		GP__FOR(p, nd->cols) {
-			ptrdiff_t i = r % mean->cols;
-			odvgp_real d = nd->d[r * nd->ld + p], v = var->v[p * var->ld + i];
-			if (mean->needs_grad) mean->d[p * mean->ld + i] += d;
-			if (var->needs_grad && v > 0)
-				var->d[p * var->ld + i] += GP__R(0.5) * d * eps->v[r * eps->ld + p] / GP__SQRT(v);
-		}
+	ptrdiff_t P = mean->rows;
+	GP__FOR(k, nd->rows * nd->cols) {
+		ptrdiff_t p = k % P, i = k / P % mean->cols;
+		odvgp_real d = nd->d[k], v = var->v[p * var->ld + i];
+		if (mean->needs_grad) mean->d[p * mean->ld + i] += d;
+		if (var->needs_grad && v > 0)
+			var->d[p * var->ld + i] += GP__R(0.5) * d * eps->v[k] / GP__SQRT(v);
+	}
+}
+
+/* --- PATCHES(X): the patches of images X [n,D], [n T,Dz] --- */
+
+static odvgp_status gp__patches_forward(gp__tape *t, gp__node *nd)
+{
+	const gp__node *X = gp__in(t, nd, 0);
+	const gp__patches *p = &nd->of->patches;
+	GP__FOR(i, X->rows)
+		gp__patches_move(p, X->v + i * X->ld, NULL, nd->v + i * gp__patches_count(p) * nd->ld);
+	return ODVGP_OK;
+}
+
+static void gp__patches_reverse(gp__tape *t, gp__node *nd)
+{
+	gp__node *X = gp__in(t, nd, 0);
+	const gp__patches *p = &nd->of->patches;
+	for (ptrdiff_t i = 0; i < X->rows && X->needs_grad; i++)
+		gp__patches_move(p, NULL, X->d + i * X->ld, nd->d + i * gp__patches_count(p) * nd->ld);
 }
 
 /* --- RESIDUAL(k, A, A'): max(k - |A|^2 - |A'|^2, least), [1,n]; A' may be missing
@@ -11340,6 +11448,7 @@ static const gp__op_row gp__ops[GP__OPS] = {
 	GP__OP(sum, BOTH, 0, 0, 0, NULL, NULL),
 	GP__OP(transpose, BOTH, 1, 0, 0, NULL, NULL),
 	GP__OP(sample, BOTH, 1, 0, 0, NULL, NULL),
+	GP__OP(patches, BOTH, 1, 0, 0, NULL, NULL),
 	GP__OP(residual, BOTH, 0, 0, 0, gp__residual_aux, NULL),
 	GP__OP(tri_squares, BOTH, 0, 0, 0, gp__tri_squares_aux, NULL),
 	GP__OP(inverse_var, BOTH, 0, 0, 0, gp__inverse_var_aux, NULL),
@@ -11537,8 +11646,8 @@ static void gp__work_in_place(gp__tape *t, int base, const int *in)
 	t->node[base].next = t->nodes + 1;
 }
 
-/*	Append a node. rows and cols may be GP__TILE_SIZE or GP__SAMPLE_SIZE; an input with id 0
-	is missing. Without a table, a local node takes its place. */
+/*	Append a node. rows and cols may be GP__TILE_SIZE, ...; an input with id 0 is missing. Without a
+	table, a local node takes its place. */
 static gp__ref gp__node_add(gp__tape *t, gp__unit *u, gp__op op, int variant, int segment,
 		ptrdiff_t rows, ptrdiff_t cols, const gp__ref *in, int inputs, gp__ref base)
 {
@@ -11554,9 +11663,9 @@ static gp__ref gp__node_add(gp__tape *t, gp__unit *u, gp__op op, int variant, in
 	s.tasks = t->tasks;
 	/* head nodes do not run forward before each reverse run */
 	s.keep = segment == GP__TILE ? t->keep : 0;
-	ptrdiff_t tile = t->tile * u->times; /* a tile's rows fit a block: no overflow */
-	s.rows = rows == GP__TILE_SIZE ? tile : rows == GP__SAMPLE_SIZE ? u->M_gamma : rows;
-	s.cols = cols == GP__TILE_SIZE ? tile : cols == GP__SAMPLE_SIZE ? u->M_gamma : cols;
+	/* a tile's rows fit a block: no overflow */
+	s.rows = gp__size_of(u, rows, t->tile, u->M_gamma);
+	s.cols = gp__size_of(u, cols, t->tile, u->M_gamma);
 	nd->op = op;
 	nd->variant = variant;
 	nd->segment = segment;
@@ -12285,6 +12394,7 @@ static const gp__field gp__fields[] = {
 		GP__LAYER_FIELD(patches.width, SIZE, CLOSED, 0, GP__LARGEST_SIDE),
 		GP__LAYER_FIELD(patches.stride, SIZE, CLOSED, 0, GP__LARGEST_SIDE),
 		GP__LAYER_CHOICE(patches.locations, 1, "off on"),
+		GP__LAYER_CHOICE(patches.image_output, 1, "off on"),
 		GP__CHOICE(positive_transform, ODVGP_POSITIVE_TRANSFORM_EXP, "softplus exp"),
 		GP__CHOICE(reproduce.q_init, ODVGP_Q_INIT_IDENTITY, "prior identity"),
 		GP__CHOICE(init.beta, ODVGP_INIT_BETA_FARTHEST, "kmeans random greedy farthest"),
@@ -12659,7 +12769,7 @@ ODVGP_API void odvgp_config_threads(odvgp_config *c, const odvgp_threads *thread
 /*	Of checked sizes. */
 static gp__patches gp__patches_of(const odvgp_config *c, int l)
 {
-	gp__patches p = {0, 0, 0, 0, 0, 0, 0};
+	gp__patches p = {0, 0, 0, 0, 0, 0, 0, 0};
 	if (!c->layer[l].patches.image_height) return p;
 	p.height = (int32_t)c->layer[l].patches.image_height;
 	p.width = (int32_t)c->layer[l].patches.image_width;
@@ -12668,14 +12778,26 @@ static gp__patches gp__patches_of(const odvgp_config *c, int l)
 	p.columns = (int32_t)c->layer[l].patches.width;
 	p.stride = (int32_t)GP__MAX(c->layer[l].patches.stride, 1);
 	p.located = c->layer[l].patches.locations;
+	p.image_output = c->layer[l].patches.image_output;
 	return p;
+}
+
+/*	Columns of a layer's inputs, also where D is not given and sizes have not been checked. */
+static ptrdiff_t gp__input_columns(const odvgp_config *c, int l)
+{
+	if (!l) return c->layer[0].D;
+	gp__patches below = gp__patches_of(c, l - 1);
+	ptrdiff_t P = c->layer[l - 1].P;
+	if (!below.image_output || !gp__patches_ok(&below, gp__input_columns(c, l - 1))) return P;
+	double all = (double)P * (double)gp__patches_count(&below);
+	return all >= 1 && all <= GP__LARGEST_SIDE ? (ptrdiff_t)all : -1;
 }
 
 /*	Columns of an inducing input, which the layer's kernel sees. */
 static ptrdiff_t gp__inducing_columns(const odvgp_config *c, int l)
 {
 	gp__patches p = gp__patches_of(c, l);
-	return gp__patch_columns(&p, l ? c->layer[l - 1].P : c->layer[0].D);
+	return gp__patch_columns(&p, gp__input_columns(c, l));
 }
 
 static odvgp_status gp__check_patches(const odvgp_config *c, int l, odvgp_info *info)
@@ -12688,7 +12810,7 @@ static odvgp_status gp__check_patches(const odvgp_config *c, int l, odvgp_info *
 					 : c->init.hyperparams == ODVGP_INIT_HYPER_ULAPANE ? "init.hyperparams"
 																	   : NULL;
 	if (!H && (W | h | w | c->layer[l].patches.channels | c->layer[l].patches.stride |
-					  c->layer[l].patches.locations))
+					  c->layer[l].patches.locations | c->layer[l].patches.image_output))
 		return gp__fail(info, ODVGP_E_ARG, "patches.image_height", at, 0,
 				"must be given if another field of patches is");
 	if (!H) return ODVGP_OK;
@@ -12699,6 +12821,12 @@ static odvgp_status gp__check_patches(const odvgp_config *c, int l, odvgp_info *
 	if (!gp__patches_ok(&p, c->layer[l].D))
 		return gp__fail(info, ODVGP_E_SIZE, "D", at, (double)c->layer[l].D,
 				"must be image_height x image_width x channels of patches");
+	if (p.image_output && l + 1 == c->layers)
+		return gp__refuse(info, ODVGP_E_ARG, "patches.image_output",
+				"is for hidden layers: the last one sums its patches");
+	if ((double)c->layer[l].P * (double)gp__rows_of_input(&p) > GP__LARGEST_SIDE)
+		return gp__fail(info, ODVGP_E_SIZE, "P", at, (double)c->layer[l].P,
+				"times the patches is too large");
 	return no ? gp__fail(info, ODVGP_E_UNSUPPORTED, no, at, 0, "does not exist with patches")
 			  : ODVGP_OK;
 }
@@ -12728,17 +12856,22 @@ static odvgp_status gp__check_layers(const odvgp_config *c, odvgp_info *info)
 	const char *refused = c->objective != ODVGP_OBJECTIVE_ELBO           ? "objective"
 						  : c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM ? "optim.gamma_step"
 																		 : NULL;
+	double rows = 1;
 	for (int l = 0; l < GP__MIN(c->layers, ODVGP_MAX_LAYERS); l++) {
-		if (l && c->layer[l].D != c->layer[l - 1].P)
+		gp__patches p = gp__patches_of(c, l);
+		rows = GP__MAX(rows, (double)gp__rows_of_input(&p));
+		if (c->layer[l].D != gp__input_columns(c, l))
 			return gp__fail(info, ODVGP_E_ARG, "D", l, (double)c->layer[l].D,
-					"of a layer must be the P of the layer below");
+					c->layer[l - 1].patches.image_output
+							? "of a layer must be the P of the layer below times its patches"
+							: "of a layer must be the P of the layer below");
 		if (c->layer[l].mean_function == ODVGP_MEAN_FUNCTION_IDENTITY &&
-				c->layer[l].D != gp__unit_outputs(c, l))
+				gp__row_columns(&p, c->layer[l].D) != gp__unit_outputs(c, l))
 			return gp__fail(info, ODVGP_E_ARG, "mean_function", l, (double)c->layer[l].P,
 					"IDENTITY needs D = P, and for independent functions D = 1: take PROJECTION "
 					"for another width");
 	}
-	if (c->N > PTRDIFF_MAX / 64 / GP__MAX(c->deep.samples, 1))
+	if ((double)c->N * (double)GP__MAX(c->deep.samples, 1) * rows > (double)PTRDIFF_MAX / 64)
 		return gp__fail(info, ODVGP_E_SIZE, "deep.samples", 0, (double)c->deep.samples,
 				"times N is too large");
 	if (c->layers > 1 && refused)
@@ -13512,40 +13645,40 @@ static ptrdiff_t gp__predictor_sizes(const gp__unit *u, gp__predictor *p)
 	const odvgp_config *c = &u->model->cfg;
 	int hidden = !gp__is_last(u);
 	memset(p, 0, sizeof *p);
-	p->layers = (uint32_t)(c->layers - u->layer);
-	p->samples = (uint32_t)(c->layers > 1 ? c->deep.predict_samples : 1);
+	p->layers = (int32_t)(c->layers - u->layer);
+	p->samples = (int32_t)(c->layers > 1 ? c->deep.predict_samples : 1);
 	p->seed[0] = (uint32_t)(c->seed & 0xffffffffu);
 	p->seed[1] = (uint32_t)(c->seed >> 32);
 	p->magic = GP__PREDICTOR_MAGIC;
 	p->version = GP__PREDICTOR_VERSION;
 	p->real_size = sizeof(odvgp_real);
 	p->base_kernels = u->kernel.base_kernels;
-	p->nhyp = u->kernel.nhyp;
-	p->columns = (uint32_t)gp__points_columns(&u->kernel);
-	p->D = (uint32_t)u->D;
+	p->nhyp = (int32_t)u->kernel.nhyp;
+	p->columns = (int32_t)gp__points_columns(&u->kernel);
+	p->D = (int32_t)u->D;
 	p->patches = u->patches;
-	p->P = p->F = p->T = (uint32_t)c->layer[u->layer].P;
-	p->units = (uint32_t)(c->layer[u->layer].P / u->P);
+	p->P = p->F = p->T = (int32_t)c->layer[u->layer].P;
+	p->units = (int32_t)(c->layer[u->layer].P / u->P);
 	p->lik_params = 1; /* a hidden layer's are those of a Gaussian */
 	if (!hidden) {
-		p->F = (uint32_t)u->model->F;
-		p->T = (uint32_t)u->model->T;
-		p->mixed = (uint32_t)gp__is_mixed(u);
+		p->F = (int32_t)u->model->F;
+		p->T = (int32_t)u->model->T;
+		p->mixed = (int32_t)gp__is_mixed(u);
 		p->lik_params =
-				(uint32_t)gp__lik_all_numbers(&gp__likelihoods[c->lik.kind], u->model->levels);
-		p->weights = (uint32_t)u->model->y.weights;
-		p->scale = (uint32_t)u->model->y.scale;
-		p->nodes = (uint32_t)u->model->tape.lik_nodes;
-		p->classes = (uint32_t)u->model->classes;
-		p->likelihood = (uint32_t)c->lik.kind;
+				(int32_t)gp__lik_all_numbers(&gp__likelihoods[c->lik.kind], u->model->levels);
+		p->weights = (int32_t)u->model->y.weights;
+		p->scale = (int32_t)u->model->y.scale;
+		p->nodes = (int32_t)u->model->tape.lik_nodes;
+		p->classes = (int32_t)u->model->classes;
+		p->likelihood = (int32_t)c->lik.kind;
 	}
 	int joint = gp__is_joint(u), own = gp__has_own_mean(u);
-	p->M = (uint32_t)(u->M + (joint ? u->M_gamma : 0));
-	p->M_factor = (uint32_t)u->M;
-	p->M_gamma = (uint32_t)(own ? u->M_gamma : 0);
-	p->factor = (uint32_t)u->cov_part->factor;
+	p->M = (int32_t)(u->M + (joint ? u->M_gamma : 0));
+	p->M_factor = (int32_t)u->M;
+	p->M_gamma = (int32_t)(own ? u->M_gamma : 0);
+	p->factor = (int32_t)u->cov_part->factor;
 	p->no_alpha = !u->weights.id && own;
-	p->mean_function = (uint32_t)u->mean_function;
+	p->mean_function = (int32_t)u->mean_function;
 	ptrdiff_t reals = gp__view_layout(p, NULL, 0, &v);
 	gp__predictor_set_reals(p, reals);
 	return reals;
@@ -13722,7 +13855,7 @@ static void gp__predictor_write_unit(gp__unit *u, const gp__predictor *p, gp__vi
 	if (!p->no_alpha) gp__copy(v.alpha, alpha, P * F);
 	if (own) gp__copy(v.a_gamma, u->a.id ? node[u->a.id].v : alpha + P * F, P * u->M_gamma);
 	u->cov_part->freeze(u, &v);
-	gp__copy(v.hyp, node[u->hyp.id].v, (ptrdiff_t)p->nhyp);
+	gp__copy(v.hyp, node[u->hyp.id].v, p->nhyp);
 	if (u->slot_mean_A) gp__copy(v.A, gp__slot_value(&m->par, A), A->count);
 	if (u->slot_mean_b) gp__copy(v.b, gp__slot_value(&m->par, b), b->count);
 	if (u->patch_weights.id)
@@ -13740,7 +13873,7 @@ static void gp__predictor_write(gp__unit *u, const odvgp_scales *sc, gp__predict
 	gp__predictor_sizes(u, p);
 	memset(p + 1, 0, gp__predictor_bytes(p) - sizeof *p);
 	gp__kernel_pack(&u->kernel, (uint32_t *)(void *)(p + 1));
-	GP__FOR(k, (ptrdiff_t)p->units) gp__predictor_write_unit(u + k, p, gp__view_of(p, k));
+	GP__FOR(k, p->units) gp__predictor_write_unit(u + k, p, gp__view_of(p, k));
 	gp__view v = gp__view_of(p, 0);
 	if (hidden) v.lik_params[0] = 1;
 	if (!hidden && m->lik_params.id)
@@ -13755,8 +13888,8 @@ static void gp__predictor_write(gp__unit *u, const odvgp_scales *sc, gp__predict
 	}
 	gp__copy_or(v.x_mean, u->layer ? NULL : sc->x_mean, D, 0);
 	gp__copy_or(v.x_scale, u->layer ? NULL : sc->x_scale, D, 1);
-	gp__copy_or(v.y_mean, hidden ? NULL : sc->y_mean, (ptrdiff_t)p->T, 0);
-	gp__copy_or(v.y_scale, hidden ? NULL : sc->y_scale, (ptrdiff_t)p->T, 1);
+	gp__copy_or(v.y_mean, hidden ? NULL : sc->y_mean, p->T, 0);
+	gp__copy_or(v.y_scale, hidden ? NULL : sc->y_scale, p->T, 1);
 	gp__predictor_sum(p, p->checksum);
 }
 
@@ -15153,10 +15286,11 @@ static gp__scale gp__unit_scale(const odvgp_model *m, int slot)
 	if (!state->column) return scale;
 	scale.at = of_layer;
 	scale.divide = state->column == GP__IN_INPUTS;
-	if (scale.divide && u->patches.height) {
+	if (u->patches.height && (scale.divide || u->patches.image_output)) {
 		scale.at = of_layer + u->D + 1;
 		scale.n = u->Dz;
-	} else if (!scale.divide) scale.repeat = m->par.slot[slot].shape[1];
+	}
+	if (!scale.divide) scale.repeat = m->par.slot[slot].shape[1];
 	return scale;
 }
 
@@ -15921,12 +16055,17 @@ static ptrdiff_t gp__sample_rows(ptrdiff_t N, ptrdiff_t points, ptrdiff_t times)
 	return GP__MIN(N, GP__MAX(times * points, (ptrdiff_t)4096));
 }
 
+#define GP__INIT_IMAGES 1000
+
 /*	Rows of the data, through the layers below, that units above layer 0 see. */
 static ptrdiff_t gp__seen_rows(const odvgp_model *m)
 {
-	ptrdiff_t M = 0;
-	for (int l = 1; l < m->cfg.layers; l++) M = GP__MAX(M, m->cfg.layer[l].M);
-	return M ? gp__sample_rows(m->cfg.N, M, 50) : 0;
+	ptrdiff_t M = 0, N = m->cfg.N;
+	for (int l = 1; l < m->cfg.layers; l++) {
+		M = GP__MAX(M, m->cfg.layer[l].M);
+		if (m->cfg.layer[l - 1].patches.image_output) N = GP__MIN(N, GP__INIT_IMAGES);
+	}
+	return M ? gp__sample_rows(N, M, 50) : 0;
 }
 
 static ptrdiff_t gp__unit_rows(const gp__unit *u)
@@ -15934,11 +16073,12 @@ static ptrdiff_t gp__unit_rows(const gp__unit *u)
 	return u->layer ? gp__seen_rows(u->model) : u->model->cfg.N;
 }
 
-/*	Rows that may become inducing points: the unit's, or patches drawn from up to 1,000 images
+/*	Rows that may become inducing points: the unit's, or patches drawn from up to INIT_IMAGES images
 	[SOLVE] appendix G.2. */
 static ptrdiff_t gp__all_candidates(const gp__unit *u)
 {
-	ptrdiff_t N = gp__unit_rows(u), T = gp__patches_count(&u->patches), images = GP__MIN(N, 1000);
+	ptrdiff_t N = gp__unit_rows(u), T = gp__patches_count(&u->patches),
+			  images = GP__MIN(N, GP__INIT_IMAGES);
 	return T ? T * GP__MIN(images, PTRDIFF_MAX / 64 / T) : N;
 }
 static ptrdiff_t gp__candidates(const gp__unit *u)
@@ -15969,7 +16109,8 @@ typedef struct {
 	/* what units above layer 0 see, rows through the mean functions below: sample[layer % 2] */
 	odvgp_real *sample[2];
 	/* PROJECTION: the correlation matrix [D,D], axes [P,D], a vector and the columns' means [D];
-       mixed functions: those of the targets, D = F, and standard deviations after the means */
+       mixed functions: those of the targets, D = F, and standard deviations after the means;
+       image_output: filters [D,P] or axes, a patch */
 	odvgp_real *square, *axes, *vector, *means;
 	/* distance: of a row to its nearest centre (squared), or its variance; centre_t [D, padded M]:
        the centres, transposed */
@@ -15995,12 +16136,13 @@ static void gp__init_scratch(gp__arena *a, const gp__unit *u, gp__init_work *w)
 	int greedy = c->init.beta == ODVGP_INIT_BETA_GREEDY,
 		residual = c->init.gamma == ODVGP_INIT_GAMMA_RESIDUAL && u->M_gamma > 0,
 		hidden = !gp__is_last(u);
-	ptrdiff_t seen = gp__seen_rows(m), widest = 0, sample = gp__greedy_rows(u),
+	ptrdiff_t seen = gp__seen_rows(m), widest[2] = {0, 0}, sample = gp__greedy_rows(u),
 			  rows = residual ? gp__residual_rows(u) : gp__init_rows(u);
 	memset(w, 0, sizeof *w);
-	for (int l = 1; l < c->layers; l++) widest = GP__MAX(widest, c->layer[l].D);
-	for (int k = 0; k < 2; k++) w->sample[k] = gp__take(a, seen, widest);
-	ptrdiff_t wide = hidden && u->slot_mean_A ? u->D : gp__is_mixed(u) ? m->F : 0;
+	for (int l = 1; l < c->layers; l++) widest[l % 2] = GP__MAX(widest[l % 2], c->layer[l].D);
+	for (int k = 0; k < 2; k++) w->sample[k] = gp__take(a, seen, widest[k]);
+	int passes = hidden && (u->slot_mean_A || u->patches.image_output);
+	ptrdiff_t wide = passes ? u->Dx : gp__is_mixed(u) ? m->F : 0;
 	w->square = gp__take(a, wide, wide);
 	w->axes = gp__take(a, c->layer[u->layer].P, wide);
 	w->vector = gp__take(a, 1, wide);
@@ -16785,7 +16927,7 @@ static void gp__init_image_variance(gp__unit *u, const odvgp_real *X, const gp__
 	double sum = 0;
 	gp__arena scratch = w->rest;
 	gp__kjob job;
-	if (!u->patches.height) return;
+	if (!u->patch_weights.id) return;
 	odvgp_real *Kw = gp__take(&scratch, 1, gp__patches_count(&u->patches));
 	GP__FOR(i, images) {
 		ptrdiff_t image = gp__permute(m->cfg.seed, GP__STREAM_PATCHES, 1, N, i);
@@ -16826,38 +16968,63 @@ static void gp__column_scale(
 
 /* --- what units above layer 0 see --- */
 
-/*	A hidden layer's mean function at x; x itself, over and over, where the mean is constant: the
-	next layer's inducing inputs must not coincide. */
-static void gp__pass_row(const gp__unit *u, const odvgp_real *x, odvgp_real *out)
+/*	A hidden layer's mean function A^T x, or x itself, over and over, if A is NULL. */
+static void gp__pass_row(
+		const gp__unit *u, const odvgp_real *x, const odvgp_real *A, odvgp_real *out)
 {
-	const odvgp_model *m = u->model;
-	const odvgp_real *A =
-			u->slot_mean_A ? gp__slot_value(&m->par, &m->par.slot[u->slot_mean_A]) : NULL;
 	GP__FOR(p, u->P) {
-		odvgp_real sum = A ? 0 : x[p % u->D];
-		for (ptrdiff_t d = 0; d < u->D && A; d++) sum += x[d] * A[d * u->P + p];
+		odvgp_real sum = A ? 0 : x[p % u->Dx];
+		for (ptrdiff_t d = 0; d < u->Dx && A; d++) sum += x[d] * A[d * u->P + p];
 		out[p] = sum;
 	}
+}
+
+/*	A [Dx,P] for gp__pass_row. Where the mean is constant, the next layer's inducing inputs must not
+	coincide: with image_output filters uniform within sqrt(6 / (h w channels + h w P)), Glorot's, as
+	[SOLVE] appendix G.2 has it, and 0 for locations. */
+static const odvgp_real *gp__pass_matrix(const gp__unit *u, const gp__init_work *w)
+{
+	const odvgp_model *m = u->model;
+	const gp__patches *p = &u->patches;
+	ptrdiff_t n = u->Dx - 2 * p->located;
+	double most = sqrt(6 / ((double)n * (1 + (double)u->P / (double)GP__MAX(p->channels, 1))));
+	if (u->slot_mean_A) return gp__slot_value(&m->par, &m->par.slot[u->slot_mean_A]);
+	if (!p->image_output || u->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY) return NULL;
+	gp__zero(w->axes, u->Dx * u->P);
+	GP__FOR(i, n * u->P) {
+		uint64_t counter = ((uint64_t)u->number + 1) << 32 | (uint64_t)i;
+		double x = gp__uniform(m->cfg.seed, GP__STREAM_PATCHES, counter);
+		w->axes[i] = (odvgp_real)(most * (2 * x - 1));
+	}
+	return w->axes;
 }
 
 /*	The next unit's inputs, and their standard deviations. Returns the mean of their squares. */
 static double gp__pass_on(const gp__unit *u, const odvgp_real *X, const gp__init_work *w)
 {
 	const odvgp_model *m = u->model;
-	ptrdiff_t rows = gp__seen_rows(m), P = u->P;
+	ptrdiff_t rows = gp__seen_rows(m), T = gp__rows_of_input(&u->patches), width = u->P * T;
 	odvgp_real *to = w->sample[(u->layer + 1) % 2], mean, *sd = m->data_sd + u[1].sd_at;
+	const odvgp_real *A = gp__pass_matrix(u, w);
 	double squares = 0;
 	GP__FOR(i, rows) {
 		ptrdiff_t row = u->layer || rows == m->cfg.N
 								? i
 								: gp__permute(m->cfg.seed, GP__STREAM_INIT, 2, m->cfg.N, i);
-		gp__pass_row(u, X + row * u->D, to + i * P);
+		GP__FOR(t, T) {
+			const odvgp_real *x = X + row * u->D;
+			if (u->patches.image_output) {
+				gp__patch_move(&u->patches, x, NULL, t, w->vector);
+				x = w->vector;
+			}
+			gp__pass_row(u, x, A, to + i * width + t * u->P);
+		}
 	}
-	GP__FOR(p, P) {
-		gp__column_scale(to + p, rows, P, &mean, sd + p);
+	GP__FOR(p, width) {
+		gp__column_scale(to + p, rows, width, &mean, sd + p);
 		squares += (double)sd[p] * (double)sd[p];
 	}
-	return gp__usable(squares / (double)P);
+	return gp__usable(squares / (double)width);
 }
 
 /*	w->axes: P leading eigenvectors of w->square [D,D] by power iteration, each orthogonal to those
@@ -16880,13 +17047,15 @@ static void gp__leading_axes(const odvgp_model *m, ptrdiff_t D, ptrdiff_t P, con
 	}
 }
 
-/*	mean.A from the P leading eigenvectors of the correlation matrix of a sample of the inputs; it
-	scales the inputs to unit variance. */
+/*	mean.A from the P leading eigenvectors of the correlation matrix of a sample of the inputs, or
+	with image_output of the candidates X; it scales them to unit variance. */
 static void gp__principal_axes(gp__unit *u, const odvgp_real *X, gp__init_work *w)
 {
 	const odvgp_model *m = u->model;
-	ptrdiff_t D = u->D, P = u->P, N = gp__unit_rows(u), rows = GP__MIN(N, gp__init_rows(u));
-	const odvgp_real *sd = m->data_sd + u->sd_at;
+	int of_patches = u->patches.image_output;
+	ptrdiff_t D = u->Dx, P = u->P, N = of_patches ? gp__candidates(u) : gp__unit_rows(u),
+			  rows = GP__MIN(N, gp__init_rows(u));
+	const odvgp_real *sd = m->data_sd + u->sd_at + (of_patches ? u->D + 1 : 0);
 	const odvgp__isa *isa = m->tape.blas.isa;
 	odvgp_real *C = w->square, *A = m->par.theta + m->par.slot[u->slot_mean_A].offset,
 			   *v = w->vector;
@@ -16951,16 +17120,17 @@ static void gp__init_unit(gp__unit *u, const odvgp_real *X, const odvgp_real *Y)
 	int hidden = !gp__is_last(u), target = gp__only_target(u);
 	if (u->layer) X = w.sample[u->layer % 2];
 	if (u->number > u->layer) gp__copy(sd, m->data_sd + m->unit[u->layer].sd_at, u->D);
-	if (hidden && u->slot_mean_A) gp__principal_axes(u, X, &w);
+	const odvgp_real *candidates = gp__draw_candidates(u, X, 1, &w);
+	for (ptrdiff_t d = 0; d < u->Dz && u->patches.height; d++)
+		gp__column_scale(candidates + d, gp__candidates(u), u->Dz, &mean, &sd[u->D + 1 + d]);
+	if (hidden && u->slot_mean_A)
+		gp__principal_axes(u, u->patches.image_output ? candidates : X, &w);
 	w.target_variance = hidden ? gp__pass_on(u, X, &w) : gp__target_variance(m, Y, target);
 	sd[u->D] = (odvgp_real)sqrt(w.target_variance);
 	if (gp__is_mixed(u)) {
 		w.target_variance = 1;
 		if (gp__is_top(u)) gp__init_mixing(u, Y, &w);
 	}
-	const odvgp_real *candidates = gp__draw_candidates(u, X, 1, &w);
-	for (ptrdiff_t d = 0; d < u->Dz && u->patches.height; d++)
-		gp__column_scale(candidates + d, gp__candidates(u), u->Dz, &mean, &sd[u->D + 1 + d]);
 	gp__init_hyper(u, candidates, Y, &w);
 	gp__init_image_variance(u, X, &w);
 	gp__init_points(u, gp__draw_candidates(u, X, 0, &w), &w);
@@ -17276,7 +17446,7 @@ static void gp__free_slots(gp__unit *u)
 	par->of = u;
 	int has_A = gp__mean_functions[u->mean_function].A,
 		has_b = gp__mean_functions[u->mean_function].b;
-	if (has_A) u->slot_mean_A = gp__slot_add(par, "mean.A", 0, 2, u->D, u->P, 1);
+	if (has_A) u->slot_mean_A = gp__slot_add(par, "mean.A", 0, 2, u->Dx, u->P, 1);
 	if (has_b) u->slot_mean_b = gp__slot_add(par, has_A ? "mean.b" : "mean.c", 0, 1, u->P, 1, 1);
 	if (has_A && !has_b && par->slot) par->slot[u->slot_mean_A].trainable = 0;
 	if (gp__is_mixed(u) && gp__is_top(u)) {
@@ -17284,9 +17454,8 @@ static void gp__free_slots(gp__unit *u)
 				gp__slot_add(par, "mixing", GP__OF_LAYER, 2, m->F, c->layer[u->layer].P, 1);
 		gp__slot_units(par, m->slot_mixing, 1, 0);
 	}
-	if (u->patches.height)
-		u->slot_patch_weights =
-				gp__slot_add(par, "weights", 0, 1, gp__patches_count(&u->patches), 1, 1);
+	ptrdiff_t patches = gp__patches_summed(&u->patches);
+	if (patches) u->slot_patch_weights = gp__slot_add(par, "weights", 0, 1, patches, 1, 1);
 	if (own) u->slot_Z_gamma = gp__slot_add(par, Z_gamma, 0, 2, u->M_gamma, u->Dz, 1);
 	u->slot_Z_beta = gp__slot_add(par, "Z_beta", 0, 2, u->M, u->Dz, 1);
 	if (!own && u->M_gamma)
@@ -17356,7 +17525,7 @@ static void gp__likelihood_slots_count(odvgp_model *m)
 static int gp__mean_function_terms(gp__unit *u, gp__ref *term, int terms)
 {
 	if (u->slot_mean_A) {
-		gp__ref A = gp__param_node(u, u->slot_mean_A, 1, u->D, u->P);
+		gp__ref A = gp__param_node(u, u->slot_mean_A, 1, u->Dx, u->P);
 		term[terms++] = gp__tile(
 				u, GP__PRODUCT, GP__PRODUCT_ATBT, u->P, GP__TILE_SIZE, A, u->X, gp__none, gp__none);
 	}
@@ -17542,12 +17711,15 @@ GP__NOINLINE void gp__build_inputs(gp__unit *u, gp__ref below[3])
 	int first = u->number == u->layer;
 	if (u->layer && first)
 		u->eps = gp__tile(
-				u, GP__INPUT, 0, GP__TILE_SIZE, u->D, gp__none, gp__none, gp__none, gp__none);
+				u, GP__INPUT, 0, GP__INPUT_SIZE, u->D, gp__none, gp__none, gp__none, gp__none);
 	if (first)
-		below[2] = gp__tile(u, u->layer ? GP__SAMPLE : GP__INPUT, 0, GP__TILE_SIZE, u->D, below[0],
+		below[2] = gp__tile(u, u->layer ? GP__SAMPLE : GP__INPUT, 0, GP__INPUT_SIZE, u->D, below[0],
 				below[1], u->eps, gp__none);
 	u->X = below[2];
 	if (!u->number) m->X = u->X;
+	if (u->patches.image_output)
+		u->X = gp__tile(
+				u, GP__PATCHES, 0, GP__TILE_SIZE, u->Dx, u->X, gp__none, gp__none, gp__none);
 	if (!gp__is_top(u)) return;
 	m->Y = gp__tile(u, GP__INPUT, 0, gp__y_columns(&m->y), GP__TILE_SIZE, gp__none, gp__none,
 			gp__none, gp__none);
@@ -17654,9 +17826,11 @@ static void gp__unit_config(gp__unit *u, odvgp_model *m, int number)
 	u->model = m;
 	u->number = number;
 	u->layer = layer;
-	u->times = layer ? c->deep.samples : 1;
 	u->D = c->layer[layer].D;
 	u->patches = gp__patches_of(c, layer);
+	u->inputs = layer ? c->deep.samples : 1;
+	u->times = u->inputs * gp__rows_of_input(&u->patches);
+	u->Dx = gp__row_columns(&u->patches, u->D);
 	u->Dz = gp__inducing_columns(c, layer);
 	u->P = gp__unit_outputs(c, layer);
 	u->M = c->layer[layer].M;
@@ -17807,11 +17981,15 @@ static void gp__model_layout(odvgp_model *m, gp__arena *a)
 	gp__take_bytes(a, GP__MAX(m->tape.scratch_bytes, init), 1);
 }
 
-/*	Halves the tile from 256 down to 64 rows until its K(X, Z_gamma) fits the cache budget: small
+/*	Halves a tile of more than 64 rows until its K(X, Z_gamma) fits the cache budget: small
 	tiles cost less than computing it twice. */
 static ptrdiff_t gp__default_tile(odvgp_model *m)
 {
-	ptrdiff_t most = GP__MIN(m->cfg.optim.batch, 256);
+	ptrdiff_t most = GP__MIN(m->cfg.optim.batch, GP__TILE_ROWS);
+	for (int l = 0; l < m->units; l++) {
+		gp__patches p = gp__patches_of(&m->cfg, l);
+		most = gp__tile_rows(most, &p);
+	}
 	for (ptrdiff_t tile = most; tile >= 64 && m->cfg.layer[0].M_gamma > 0 &&
 								!gp__mean_part_of(m->cfg.layer[0].mean_part)->v_mu;
 			tile /= 2) {
@@ -17853,7 +18031,7 @@ static void gp__fill_defaults(odvgp_config *c)
 {
 	ptrdiff_t M = 0, M_gamma = 0;
 	for (int l = 0; l < GP__MIN(c->layers, ODVGP_MAX_LAYERS); l++) {
-		if (l && c->layer[l].D == 0) c->layer[l].D = c->layer[l - 1].P;
+		if (c->layer[l].D == 0) c->layer[l].D = gp__input_columns(c, l);
 		M = GP__MAX(M, c->layer[l].M);
 		M_gamma = GP__MAX(M_gamma, c->layer[l].M_gamma);
 	}

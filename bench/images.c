@@ -1,4 +1,5 @@
-/*  images.c - MNIST with convolutional features and with all pixels: test error against seconds.
+/*  images.c - MNIST with convolutional features, in one to three layers, and with all pixels: test
+    error against seconds.
 
         build/images --data DIR --out DIR [--seconds 60] [--threads 2] [--images 20000] [NAME...]
 
@@ -16,19 +17,29 @@
 /* Looks before the last one are at FEW test images. */
 enum { SIDE = 28, PIXELS = SIDE * SIDE, CLASSES = 10, TEST = 10000, FEW = 2000, LOOKS = 4 };
 
-/*  patch 0: all pixels. */
+/*  patch 0: all pixels. Several layers are those of SOLVE-GP's table 5 with fewer points, a half of
+    M and M_gamma in hidden ones; tick is the last layer's. */
 static const struct {
 	const char *name;
 	odvgp_mean_part mean;
 	odvgp_cov_part cov;
-	int patch, tick, M, M_gamma;
+	int patch, tick, M, M_gamma, layers;
 } models[] = {
-		{"rbf-coupled", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, 0, 0, 100, 0},
-		{"conv-coupled", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, 5, 0, 100, 0},
-		{"conv-orth", ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, 5, 0, 60, 40},
-		{"conv-solve", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, 5, 0, 50, 50},
-		{"tick-coupled", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, 5, 1, 100, 0},
+		{"rbf-coupled", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, 0, 0, 100, 0, 1},
+		{"conv-coupled", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, 5, 0, 100, 0, 1},
+		{"conv-orth", ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, 5, 0, 60, 40, 1},
+		{"conv-solve", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, 5, 0, 50, 50, 1},
+		{"tick-coupled", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, 5, 1, 100, 0, 1},
+		{"deep2-coupled", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, 5, 1, 100, 0, 2},
+		{"deep2-solve", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, 5, 1, 50, 50, 2},
+		{"deep3-coupled", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, 5, 1, 100, 0, 3},
+		{"deep3-solve", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, 5, 1, 50, 50, 3},
 };
+/*  Patches of each layer, and channels of hidden ones. */
+enum { CHANNELS = 10 };
+static const struct {
+	int patch, stride;
+} shapes[] = {{5, 1}, {4, 2}, {5, 1}};
 
 static double now(void)
 {
@@ -134,14 +145,35 @@ static odvgp_config config_of(const setting *s, int k, const odvgp_threads *thre
 {
 	odvgp_config c =
 			odvgp_config_defaults(s->images, PIXELS, CLASSES, models[k].M, models[k].M_gamma);
-	c.layer[0].mean_part = models[k].mean;
-	c.layer[0].cov_part = models[k].cov;
-	c.layer[0].kernel = models[k].tick ? "rbf(dims=0:25) * matern32(10, dims=25:27)" : "rbf";
-	if (models[k].patch) {
-		c.layer[0].patches.image_height = c.layer[0].patches.image_width = SIDE;
-		c.layer[0].patches.height = c.layer[0].patches.width = models[k].patch;
-		c.layer[0].patches.locations = models[k].tick;
+	c.layers = models[k].layers;
+	for (int l = 0, side = SIDE; l < models[k].layers; l++) {
+		int patch = l ? shapes[l].patch : models[k].patch, hidden = l + 1 < models[k].layers;
+		ptrdiff_t pixels = (ptrdiff_t)patch * patch * (l ? CHANNELS : 1);
+		if (l) c.layer[l] = c.layer[0];
+		c.layer[l].mean_part = models[k].mean;
+		c.layer[l].cov_part = models[k].cov;
+		c.layer[l].D = l ? 0 : PIXELS;
+		c.layer[l].P = hidden ? CHANNELS : CLASSES;
+		c.layer[l].M = hidden ? models[k].M / 2 : models[k].M;
+		c.layer[l].M_gamma = hidden ? models[k].M_gamma / 2 : models[k].M_gamma;
+		c.layer[l].kernel = "rbf";
+		c.layer[l].mean_function =
+				hidden ? ODVGP_MEAN_FUNCTION_PROJECTION : ODVGP_MEAN_FUNCTION_ZERO;
+		if (!patch) break;
+		c.layer[l].patches.image_height = c.layer[l].patches.image_width = side;
+		c.layer[l].patches.channels = l ? CHANNELS : 1;
+		c.layer[l].patches.height = c.layer[l].patches.width = patch;
+		c.layer[l].patches.stride = shapes[l].stride;
+		c.layer[l].patches.image_output = hidden;
+		c.layer[l].patches.locations = models[k].tick && !hidden;
+		side = (side - patch) / shapes[l].stride + 1;
+		if (hidden || !models[k].tick) continue;
+		static char text[80];
+		snprintf(text, sizeof text, "rbf(dims=0:%td) * matern32(10, dims=%td:%td)", pixels, pixels,
+				pixels + 2);
+		c.layer[l].kernel = text;
 	}
+	c.deep.predict_samples = 5;
 	c.lik.kind = ODVGP_LIKELIHOOD_ROBUSTMAX;
 	c.optim.batch = 32;
 	/* Adam moves q, as in SOLVE-GP's appendix G.2; with natural steps the convolutional models did

@@ -268,6 +268,8 @@ TEST(each_name_sets_its_field)
 	WORD("deep.q_init", "prior", deep.q_init, ODVGP_HIDDEN_Q_PRIOR);
 	WORD("patches.locations", "off", layer[0].patches.locations, 0);
 	WORD("patches.locations", "on", layer[0].patches.locations, 1);
+	WORD("patches.image_output", "off", layer[0].patches.image_output, 0);
+	WORD("patches.image_output", "on", layer[0].patches.image_output, 1);
 	WORD("positive_transform", "softplus", positive_transform, ODVGP_POSITIVE_TRANSFORM_SOFTPLUS);
 	WORD("positive_transform", "exp", positive_transform, ODVGP_POSITIVE_TRANSFORM_EXP);
 	WORD("reproduce.q_init", "prior", reproduce.q_init, ODVGP_Q_INIT_PRIOR);

@@ -1605,6 +1605,18 @@ check "images: locations" grep -q '4 patches 3 x 3, with locations' t.txt
 check "images: in the first layer" train $bars --tick --layers "orth:dim=3; coupled" --iters 3 --model tick.odvgp
 "$tool" info --model tick.odvgp >t.txt
 check "images: in the first layer, info" grep -q '16 patches 3 x 3, with locations' t.txt
+# shellcheck disable=SC2086
+check "images: of layers" train $bars --tick --layers "solve:dim=4,patch=3x3; coupled:patch=2x2,stride=2" --iters 40 \
+    --model stack.odvgp
+"$tool" info --model stack.odvgp >t.txt
+check "images: of layers, info" test "$(grep -c '^images   6 x 6 x 1, 16 patches 3 x 3$
+^images   4 x 4 x 4, 4 patches 2 x 2, with locations$' t.txt)" = 2
+"$tool" predict --model stack.odvgp --data bars.csv --out stack.csv --quiet >/dev/null
+check "images: of layers, predict" test "$(wc -l <stack.csv)" = "$(wc -l <bars_p.csv)"
+for bad in "coupled:patch=3; coupled" "coupled:stride=2; coupled" "coupled:patch=3x0; coupled" \
+    "coupled:patch=3x3; coupled; coupled:patch=1x1" "coupled:patch=3x3; coupled:patch=9x9"; do
+    check "images: refuses '$bad'" refuses "patch" train --data bars.csv --image 6x6 --layers "$bad" --model bad.odvgp
+done
 for bad in "image 6x6" "patch 3x3" "tick" "image 6 --patch 3x3" "image 6x6x --patch 3x3" \
     "image 5x6 --patch 3x3" "image 6x6 --patch 7x3" "image 6x6 --patch 3x3 --stride 0"; do
     # shellcheck disable=SC2086

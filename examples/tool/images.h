@@ -78,16 +78,22 @@ static void images_scales(
 	}
 }
 
-/*  The default kernel: of pixels, and with --tick times one of the location. */
-static void images_kernel(options *o)
+/*  The default kernel: of d pixels, and with locations times one of them. The text is good until
+    the next call with locations. */
+static const char *images_kernel(ptrdiff_t d, int located)
+{
+	static char text[120];
+	if (!located) return "rbf";
+	snprintf(text, sizeof text, "rbf(dims=0:%td) * matern32(dims=%td:%td)", d, d, d + 2);
+	return text;
+}
+
+static void images_kernel_settle(options *o)
 {
 	images m = images_of(o);
-	char text[120] = "rbf";
-	ptrdiff_t d = m.patch_height * m.patch_width * m.channels;
 	if (!m.height || o->given[OPT_KERNEL]) return;
-	if (m.tick)
-		snprintf(text, sizeof text, "rbf(dims=0:%td) * matern32(dims=%td:%td)", d, d, d + 2);
-	option_store(o, OPT_KERNEL, copy_text(text));
+	option_store(o, OPT_KERNEL,
+			copy_text(images_kernel(m.patch_height * m.patch_width * m.channels, m.tick)));
 }
 
 static void images_config(const options *o, odvgp_config *c)
@@ -103,17 +109,20 @@ static void images_config(const options *o, odvgp_config *c)
 	c->layer[0].patches.locations = m.tick;
 }
 
-/*  A line about the patches of a model. */
+/*  A line about the patches of each layer of a model. */
 static void images_text(bytes *b, const odvgp_model *model)
 {
 	const odvgp_config *c = odvgp_model_config(model);
-	const odvgp_slot *weights =
-			odvgp_slot_find(model, c->layers > 1 ? "layer0.weights" : "weights");
-	if (!weights) return;
-	bytes_print(b, "images   %td x %td x %td, %td patches %td x %td%s\n",
-			c->layer[0].patches.image_height, c->layer[0].patches.image_width,
-			larger(1, c->layer[0].patches.channels), weights->count, c->layer[0].patches.height,
-			c->layer[0].patches.width, c->layer[0].patches.locations ? ", with locations" : "");
+	for (ptrdiff_t l = 0; l < c->layers; l++) {
+		ptrdiff_t H = c->layer[l].patches.image_height, W = c->layer[l].patches.image_width,
+				  h = c->layer[l].patches.height, w = c->layer[l].patches.width,
+				  stride = larger(1, c->layer[l].patches.stride);
+		if (!H) continue;
+		bytes_print(b, "images   %td x %td x %td, %td patches %td x %td%s\n", H, W,
+				larger(1, c->layer[l].patches.channels),
+				((H - h) / stride + 1) * ((W - w) / stride + 1), h, w,
+				c->layer[l].patches.locations ? ", with locations" : "");
+	}
 }
 
 /*  Says which pixels no patch covers. */

@@ -256,13 +256,13 @@ enum { MOST_LAYERS = ODVGP_MAX_LAYERS, HIDDEN_MOST = 30 };
 /*  An item of --layers; -1: a size that is not given. */
 typedef struct layer_item {
 	const basis *basis;
-	ptrdiff_t beta, gamma, dim;
+	ptrdiff_t beta, gamma, dim, stride, patch_height, patch_width;
 } layer_item;
 
 /*  Reads NAME[:KEY=VALUE,...]. */
 static layer_item layer_parse(char *text)
 {
-	layer_item item = {NULL, -1, -1, -1};
+	layer_item item = {NULL, -1, -1, -1, -1, -1, -1};
 	while (*text == ' ') text++;
 	size_t length = strcspn(text, ": ");
 	item.basis = basis_named(OPT_LAYERS, text, length);
@@ -273,19 +273,25 @@ static layer_item layer_parse(char *text)
 	else if (*rest) die(BAD_INPUT, "--layers %s: must be BASIS or BASIS:KEY=VALUE,...", text);
 	if (!*rest) rest = NULL;
 	while ((pair = next_item(&rest, ',')) != NULL) {
-		const char *keys = "beta|gamma|dim", *end = strchr(pair, '=');
-		ptrdiff_t *sizes[] = {&item.beta, &item.gamma, &item.dim};
+		const char *keys = "beta|gamma|dim|stride|patch", *end = strchr(pair, '=');
+		ptrdiff_t *sizes[] = {&item.beta, &item.gamma, &item.dim, &item.stride, &item.patch_height};
 		char key[16];
 		while (*pair == ' ') pair++;
 		snprintf(key, sizeof key, "%.*s", (int)strcspn(pair, "= "), pair);
 		int k = position_in(keys, key);
 		if (k < 0 || !end)
-			die(BAD_INPUT, "--layers: '%s' must be KEY=VALUE with a KEY of beta, gamma, dim", pair);
+			die(BAD_INPUT, "--layers: '%s' must be KEY=VALUE with a KEY of %s", pair,
+					"beta, gamma, dim, patch, stride");
 		const char *value = end + 1;
+		int patch = sizes[k] == &item.patch_height;
 		*sizes[k] = parse_index(&value);
-		if (*value || *sizes[k] < (k != 1))
-			die(BAD_INPUT, "--layers: '%s' must be a whole number above 0", pair);
+		if (patch) item.patch_width = *value == 'x' ? (value++, parse_index(&value)) : 0;
+		if (*value || *sizes[k] < (k != 1) || (patch && item.patch_width < 1))
+			die(BAD_INPUT, "--layers: '%s' must be %s above 0", pair,
+					patch ? "hxw, whole numbers" : "a whole number");
 	}
+	if (item.stride >= 0 && item.patch_height < 0)
+		die(BAD_INPUT, "--layers: stride=%td needs a patch", item.stride);
 	return item;
 }
 
@@ -306,7 +312,7 @@ static int layers_parse(const options *o, layer_item *list)
 	return count;
 }
 
-/*  The last layer's basis and sizes become those of the options. */
+/*  The last layer's basis and sizes become those of the options, and the first one's patch. */
 static void layers_settle(options *o)
 {
 	layer_item list[MOST_LAYERS], *last;
@@ -326,21 +332,57 @@ static void layers_settle(options *o)
 		snprintf(size, sizeof size, "%td", v);
 		if (v >= 0) option_set(o, k ? OPT_GAMMA : OPT_BETA, size);
 	}
+	if (list[0].patch_height < 0) return;
+	snprintf(size, sizeof size, "%dx%d", (int)list[0].patch_height, (int)list[0].patch_width);
+	option_set(o, OPT_PATCH, size);
+	snprintf(size, sizeof size, "%td", larger(1, list[0].stride));
+	option_set(o, OPT_STRIDE, size);
+}
+
+/*  Patches of layer l > 0: of the image that the layer below gives. */
+static void layer_patches(odvgp_config *c, int l, const layer_item *item)
+{
+	ptrdiff_t H = c->layer[l - 1].patches.image_height - c->layer[l - 1].patches.height,
+			  W = c->layer[l - 1].patches.image_width - c->layer[l - 1].patches.width,
+			  stride = larger(1, c->layer[l - 1].patches.stride);
+	memset(&c->layer[l].patches, 0, sizeof c->layer[l].patches);
+	if (item->patch_height < 0) return;
+	c->layer[l].patches.image_height = larger(0, H) / stride + 1;
+	c->layer[l].patches.image_width = larger(0, W) / stride + 1;
+	c->layer[l].patches.channels = c->layer[l - 1].P;
+	c->layer[l].patches.height = item->patch_height;
+	c->layer[l].patches.width = item->patch_width;
+	c->layer[l].patches.stride = larger(1, item->stride);
 }
 
 /*  Puts hidden layers below the one in c. They have its sizes unless others are given, and the
-    inputs' dimension, at most 30. Only the first has patches. */
+    dimension of their inputs, or of a patch of images, at most 30. Above a layer with `patch` whose
+    next layer has it, too, are images; --tick is for the layer that sums patches. */
 static void layers_apply(odvgp_config *c, const options *o)
 {
 	layer_item list[MOST_LAYERS];
-	int count = layers_parse(o, list);
+	int count = layers_parse(o, list), located = c->layer[0].patches.locations;
+	const odvgp_config one = *c;
 	if (count < 2) return;
 	c->layers = count;
-	c->layer[count - 1] = c->layer[0];
-	for (int l = 0; l + 1 < count; l++) {
-		ptrdiff_t D = l ? c->layer[l - 1].P : c->layer[0].D;
-		c->layer[l] = c->layer[count - 1];
-		c->layer[l].D = D;
+	for (int l = 0; l < count; l++) {
+		int hidden = l + 1 < count, image = hidden && list[l + 1].patch_height >= 0;
+		c->layer[l] = one.layer[0];
+		if (l) {
+			c->layer[l].D = 0; /* the outputs of the layer below */
+			layer_patches(c, l, &list[l]);
+		}
+		ptrdiff_t pixels = c->layer[l].patches.height * c->layer[l].patches.width *
+						   larger(1, c->layer[l].patches.channels);
+		if (image && !pixels)
+			die(BAD_INPUT, "--layers: patch=%tdx%td needs a patch in the layer below it",
+					list[l + 1].patch_height, list[l + 1].patch_width);
+		c->layer[l].patches.image_output = image;
+		c->layer[l].patches.locations = located && pixels && !image;
+		if (is_image(o) && !o->given[OPT_KERNEL])
+			c->layer[l].kernel = images_kernel(pixels, c->layer[l].patches.locations);
+		if (!hidden) return;
+		ptrdiff_t D = image ? pixels : l ? c->layer[l - 1].P : c->layer[0].D;
 		c->layer[l].P = list[l].dim >= 0 ? list[l].dim : smaller(D, HIDDEN_MOST);
 		c->layer[l].mean_part = list[l].basis->mean_part;
 		c->layer[l].cov_part = list[l].basis->cov_part;
@@ -350,12 +392,6 @@ static void layers_apply(odvgp_config *c, const options *o)
 		c->layer[l].mean_function =
 				c->layer[l].P == D ? ODVGP_MEAN_FUNCTION_IDENTITY : ODVGP_MEAN_FUNCTION_PROJECTION;
 		c->optim.natgrad &= list[l].basis->natgrad;
-	}
-	c->layer[count - 1].D = 0; /* the P of the layer below */
-	int located = c->layer[0].patches.locations && !o->given[OPT_KERNEL];
-	for (int l = 1; l < count; l++) { /* what these see is no image */
-		memset(&c->layer[l].patches, 0, sizeof c->layer[l].patches);
-		if (located) c->layer[l].kernel = "rbf";
 	}
 }
 
@@ -669,7 +705,7 @@ static odvgp_model *model_make(options *o, const dataset *d, const workers *w, o
 {
 	odvgp_info info = no_info;
 	odvgp_model *model;
-	images_kernel(o);
+	images_kernel_settle(o);
 	kernel_settle(o, d->s.D);
 	odvgp_config c = config_of(o, d);
 	config_sizes(&c, o, d, notes);

@@ -68,7 +68,7 @@ enum {
       "one of the bases below, or auto: by the data's size (orth with options of its steps)") \
     X(LAYERS, "layers", "LIST", NULL, FIT | KEPT, \
       "deep model, from the inputs up: BASIS[:KEY=VALUE,...]; ...; BASIS " \
-      "(keys: beta, gamma, dim)") \
+      "(keys: beta, gamma, dim, patch=hxw, stride)") \
     X(BASES, "bases", "LIST", "coupled,orth", COMPARE, \
       "bases to compare: NAME[:KEY=VALUE]...,NAME... (keys: below)") \
     X(BETA, "beta", "M", NULL, FIT | KEPT, \
