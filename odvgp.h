@@ -17986,7 +17986,7 @@ static void gp__model_layout(odvgp_model *m, gp__arena *a)
 static ptrdiff_t gp__default_tile(odvgp_model *m)
 {
 	ptrdiff_t most = GP__MIN(m->cfg.optim.batch, GP__TILE_ROWS);
-	for (int l = 0; l < m->units; l++) {
+	for (int l = 0; l < m->cfg.layers; l++) {
 		gp__patches p = gp__patches_of(&m->cfg, l);
 		most = gp__tile_rows(most, &p);
 	}
