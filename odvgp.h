@@ -7018,9 +7018,7 @@ typedef struct {
 	int32_t M_factor;       /* order of the covariance factor's first block; M: the only one */
 	int32_t no_alpha;       /* 1: the mean does not use Z_beta */
 	int32_t mixed;          /* 1: functions are mixtures of the processes; 0: F = P */
-	/* P: each process has its own hyperparameters, points, factors, mean function and patch
-       weights; 1: all share those that are not one for each process */
-	int32_t units;
+	int32_t units;          /* P: each process has its own kernel and points; 1: they share them */
 	gp__patches patches;
 } gp__predictor;
 
@@ -9194,13 +9192,6 @@ struct odvgp_model {
 #define GP__EACH_SLOT(s, m) for (int s = 1; s <= (m)->par.slots; s++)
 #define GP__EACH_VALUE(i, slot) \
 	for (ptrdiff_t i = (slot)->offset; i < (slot)->offset + (slot)->count; i++)
-
-/*	For code that handles one unit: a kernel's text, the predictor, q's optimum. */
-static gp__unit *gp__only_unit(const odvgp_model *m)
-{
-	ODVGP_ASSERT(m->units == 1);
-	return m->unit;
-}
 
 /*	Whether the unit is of the last layer; whether it is the last of all. */
 static int gp__is_last(const gp__unit *u) { return u->layer + 1 == (int)u->model->cfg.layers; }
@@ -13572,7 +13563,7 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
 	odvgp_status s = gp__rows_check(m, X, Y, n, info);
 	if (s) return s;
 	if (m->units > 1) return gp__unsupported(info, "model", gp__one_layer_only);
-	gp__unit *u = gp__only_unit(m);
+	gp__unit *u = m->unit;
 	ptrdiff_t *columns = u->columns;
 	if (!elbo || !idx || count < 1 || count > m->cfg.layer[0].M_gamma)
 		return gp__fail(info, ODVGP_E_ARG, "elbo, idx or count", -1, (double)count, NULL);
@@ -14546,7 +14537,7 @@ ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *m)
 	gp__fit f;
 	if (!gp__model_ok(m) || m->units > 1) return 0;
 	gp__arena_init(&a, NULL, 0);
-	gp__fit_layout(gp__only_unit(m), &a, &f);
+	gp__fit_layout(m->unit, &a, &f);
 	return a.bad ? 0 : a.used + 64;
 }
 
@@ -15111,7 +15102,7 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const od
 	if (!gp__has_noise(&m->cfg))
 		return gp__unsupported(
 				info, "likelihood", "must be Gaussian for an optimum in closed form");
-	gp__unit *u = gp__only_unit(m);
+	gp__unit *u = m->unit;
 	odvgp_events events = m->tape.events;
 	gp__keep_jitters(m);
 	if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT)
@@ -15159,7 +15150,7 @@ static odvgp_status gp__fit_bounds(odvgp_model *m, const odvgp_real *X, const od
 {
 	gp__fit f;
 	double logs, above, below, left;
-	gp__unit *u = gp__only_unit(m);
+	gp__unit *u = m->unit;
 	odvgp_status status = gp__fit_begin(u, X, Y, work, bytes, &f, info);
 	if (status) return status;
 	odvgp_real s = gp__noise(m);
@@ -16728,7 +16719,7 @@ static double gp__target_moments(
 	return seen ? squares / (double)seen : 0;
 }
 
-/*	The target of an independent function; -1: all. */
+/*	Of an independent function; -1: all. */
 static int gp__only_target(const gp__unit *u)
 {
 	int own = u->model->cfg.independent && gp__is_last(u) && !gp__is_mixed(u);
@@ -17927,7 +17918,7 @@ static void gp__model_layout(odvgp_model *m, gp__arena *a)
 static ptrdiff_t gp__default_tile(odvgp_model *m)
 {
 	ptrdiff_t most = GP__MIN(m->cfg.optim.batch, GP__TILE_ROWS);
-	for (int l = 0; l < m->units; l++) {
+	for (int l = 0; l < m->cfg.layers; l++) {
 		gp__patches p = gp__patches_of(&m->cfg, l);
 		most = gp__tile_rows(most, &p);
 	}
@@ -18258,7 +18249,6 @@ typedef struct {
 	size_t fit_bytes;
 } gp__warm_work;
 
-/*	Whether the auxiliary model has pseudo-targets; else whether odvgp_fit_q follows. */
 static int gp__is_pseudo(const odvgp_model *m) { return !gp__has_noise(&m->cfg) || m->slot_mixing; }
 static int gp__warm_fits_q(const odvgp_model *m)
 {
@@ -18275,7 +18265,7 @@ static odvgp_status gp__warm_check(const odvgp_model *m, odvgp_info *info)
 	if (m->cfg.lik.missing)
 		return gp__unsupported(info, "lik.missing",
 				"a warm start takes no missing targets: set it to 0 and leave out their rows");
-	return gp__warm_fits_q(m) ? gp__fit_check(gp__only_unit(m), info) : ODVGP_OK;
+	return gp__warm_fits_q(m) ? gp__fit_check(m->unit, info) : ODVGP_OK;
 }
 
 /*	The auxiliary model's config. */
@@ -18331,7 +18321,7 @@ static odvgp_status gp__warm_settle(
 static void gp__warm_model(odvgp_model *aux, const odvgp_model *m, const odvgp_config *c)
 {
 	aux->cfg = *c;
-	aux->unit->kernel = gp__only_unit(m)->kernel;
+	aux->unit->kernel = m->unit->kernel;
 	gp__model_settle(aux);
 }
 
