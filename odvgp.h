@@ -178,6 +178,7 @@ CONTENTS   (search for a tag with its arrows)
     The step sizes of Adam and of natural gradients fall over 5,000 steps by default: large steps
     find the kernel and the noise, small steps settle them. Let them fall over the length of your
     training (odvgp_falling), or keep them constant if data never end (odvgp_constant).
+    odvgp_set_step_sizes changes them during training.
     odvgp_set_bounds keeps positive numbers in a range; odvgp_set_prior adds prior densities.
   Choosing sizes. A step takes O(B M^2 + B Mg D + M Mg D + M^3) time. Start with M = 100..300 and
     Mg = 2..3 M. More beta points improve variance and mean; more gamma points improve only the
@@ -205,9 +206,9 @@ CONTENTS   (search for a tag with its arrows)
     batches of tens of images, natural steps of 0.1 overshoot: let them rise to 0.01 (odvgp_rising),
     or let Adam move q (natgrad = 0).
     In a deep model a hidden layer with patches.image_output gives the next one an image, patches
-    down x patches across x P. Its mean function is of the patch: PROJECTION, or ZERO and deep.q_init
-    PRIOR as in [SOLVE]. Memory: a tile's patches, at most 4,096 or one image's, and while
-    odvgp_init_data runs 1,000 images. Patches are sampled independently, by odvgp_sample jointly.
+    down x across x P. Its mean function is of the patch: PROJECTION, or ZERO and deep.q_init PRIOR
+    as in [SOLVE]. Memory: a tile's patches, at most 4,096 or one image's, and 1,000 images while
+    odvgp_init_data runs. Patches are sampled independently, by odvgp_sample jointly.
   Units. Standardise the columns of X and Y (odvgp_column_scales, odvgp_standardise) and pass the
     scales to odvgp_freeze to get predictions in original units.
   Memory. odvgp_model_size returns the bytes that training needs, odvgp_predictor_size those of
@@ -699,6 +700,7 @@ typedef struct odvgp_allocator {
 #define odvgp_set_trainable odvgpf_set_trainable
 #define odvgp_set_bounds odvgpf_set_bounds
 #define odvgp_set_prior odvgpf_set_prior
+#define odvgp_set_step_sizes odvgpf_set_step_sizes
 #define odvgp_steps_done odvgpf_steps_done
 #define odvgp_model_events odvgpf_model_events
 #define odvgp_kernel_text odvgpf_kernel_text
@@ -972,7 +974,7 @@ typedef struct odvgp_server {
 	ptrdiff_t y_rows;  /* of odvgp_predict_y's outputs: classes, else T */
 } odvgp_server;
 
-/*	Settings of a warm start; {0, 0, 0} are the defaults. */
+/*	Settings of a warm start; {0, 0, 0, 0} are the defaults. */
 typedef struct odvgp_warm {
 	/* Random rows, at most N. Default 0: min(N, max(4096, 20 M)). */
 	ptrdiff_t rows;
@@ -980,6 +982,8 @@ typedef struct odvgp_warm {
 	ptrdiff_t M;
 	/* Most iterations of L-BFGS. Default 0: 60. */
 	ptrdiff_t iterations;
+	/* Above 0: Adam at this rate instead. It keeps lengthscales that L-BFGS drives to infinity. */
+	odvgp_real adam;
 } odvgp_warm;
 
 /*	What a step computed. elbo, expected_loglik and kl are minibatch estimates before the update. */
@@ -1336,6 +1340,12 @@ ODVGP_API odvgp_status odvgp_set_bounds(
 	Returns  OK | E_ARG (also: a slot that cannot have a prior) | E_NAME */
 ODVGP_API odvgp_status odvgp_set_prior(
 		odvgp_model *model, const char *name, odvgp_prior kind, odvgp_real a, odvgp_real b);
+
+/*	Replace config.optim.lr and config.optim.natgrad_step, for example so that they fall over the
+	steps for which there is time. They count from the model's first step; NULL keeps one.
+	Returns  OK | E_ARG */
+ODVGP_API odvgp_status odvgp_set_step_sizes(
+		odvgp_model *model, const odvgp_schedule *lr, const odvgp_schedule *natgrad_step);
 
 /*	Steps done, and events counted, since the model was made. */
 ODVGP_API ptrdiff_t odvgp_steps_done(const odvgp_model *model);
@@ -4938,13 +4948,13 @@ static ptrdiff_t gp__patches_count(const gp__patches *p)
 	return p->height ? gp__patches_down(p) * gp__patches_across(p) : 0;
 }
 
-/*	Rows that a layer makes of one input: with image_output its patches, else 1. */
+/*	Rows that a layer makes of an input. */
 static ptrdiff_t gp__rows_of_input(const gp__patches *p)
 {
 	return p->image_output ? gp__patches_count(p) : 1;
 }
 
-/*	Patches that are summed with weights. */
+/*	Patches that are summed. */
 static ptrdiff_t gp__patches_summed(const gp__patches *p)
 {
 	return p->image_output ? 0 : gp__patches_count(p);
@@ -4956,7 +4966,7 @@ static ptrdiff_t gp__patch_columns(const gp__patches *p, ptrdiff_t D)
 	return p->height ? (ptrdiff_t)p->rows * p->columns * p->channels + 2 * p->located : D;
 }
 
-/*	Columns of the rows, which the mean function sees. */
+/*	Columns of a row. */
 static ptrdiff_t gp__row_columns(const gp__patches *p, ptrdiff_t D)
 {
 	return p->image_output ? gp__patch_columns(p, D) : D;
@@ -7008,9 +7018,7 @@ typedef struct {
 	int32_t M_factor;       /* order of the covariance factor's first block; M: the only one */
 	int32_t no_alpha;       /* 1: the mean does not use Z_beta */
 	int32_t mixed;          /* 1: functions are mixtures of the processes; 0: F = P */
-	/* P: each process has its own hyperparameters, points, factors, mean function and patch
-       weights; 1: all share those that are not one for each process */
-	int32_t units;
+	int32_t units;          /* P: each process has its own kernel and points; 1: they share them */
 	gp__patches patches;
 } gp__predictor;
 
@@ -7187,7 +7195,7 @@ static ptrdiff_t gp__layers_served(const odvgp_server *s)
 	return (ptrdiff_t)((const gp__predictor *)s->block)->layers;
 }
 
-/*	Outputs of one input of a layer: P, or those of an image. */
+/*	Outputs for each input. */
 static ptrdiff_t gp__predictor_width(const gp__predictor *p)
 {
 	return p->P * gp__rows_of_input(&p->patches);
@@ -7395,15 +7403,17 @@ static void gp__predict_unit(gp__prediction *t, ptrdiff_t k)
 	t->job->hyp = t->v.hyp;
 }
 
-static void gp__predict_inputs(gp__prediction *t, const odvgp_real *X, ptrdiff_t n)
+/*	Returns the rows that n inputs make. */
+static ptrdiff_t gp__predict_inputs(gp__prediction *t, const odvgp_real *X, ptrdiff_t n)
 {
 	const gp__patches *p = &t->p->patches;
-	ptrdiff_t D = t->p->D, row = gp__rows_of_input(p) * t->D;
+	ptrdiff_t D = t->p->D, rows = gp__rows_of_input(p);
 	GP__FOR(i, n) {
 		odvgp_real *x = p->image_output ? t->patches : t->X + i * D;
 		GP__FOR(d, D) x[d] = (X[i * D + d] - t->v.x_mean[d]) / t->v.x_scale[d];
-		if (p->image_output) gp__patches_move(p, x, NULL, t->X + i * row);
+		if (p->image_output) gp__patches_move(p, x, NULL, t->X + i * rows * t->D);
 	}
+	return n * rows;
 }
 
 /*	The same as below for an image: row [m] <- sum_t w_t k(patch t, Z). */
@@ -7713,8 +7723,7 @@ static void gp__predict_mix(
 /*	One layer's moments of a tile in t->mean and t->var. */
 static void gp__predict_layer(gp__prediction *t, const odvgp_real *X, ptrdiff_t n, int variances)
 {
-	gp__predict_inputs(t, X, n);
-	n *= gp__rows_of_input(&t->p->patches);
+	n = gp__predict_inputs(t, X, n);
 	GP__FOR(k, t->p->units) {
 		gp__predict_unit(t, k);
 		/* with variances only, too: some likelihoods need the mean for them */
@@ -7978,13 +7987,14 @@ static void gp__predict_prior_cov(gp__prediction *t, ptrdiff_t n, odvgp_real *C)
 	}
 }
 
-/*	Mean [P,n], or NULL, and cov [P,n,n] of a tile's processes. Leaves k(x,x) in t->prior. */
-static void gp__predict_cov(
+/*	Mean [P,n], or NULL, and cov [P,n,n] of a tile's processes at the n rows of the inputs. Leaves
+	k(x,x) in t->prior. Returns the rows. */
+static ptrdiff_t gp__predict_cov(
 		gp__prediction *t, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean, odvgp_real *cov)
 {
 	ptrdiff_t M = t->p->M, all = t->p->P;
 	int dense = gp__factors[t->p->factor].of_S;
-	gp__predict_inputs(t, X, n / gp__rows_of_input(&t->p->patches));
+	n = gp__predict_inputs(t, X, n);
 	GP__FOR(p, all) { /* K - A A^T + T T^T, or K - T T^T */
 		odvgp_real *C = cov + p * n * n;
 		if (p % t->P == 0) {
@@ -8002,6 +8012,7 @@ static void gp__predict_cov(
 			for (ptrdiff_t j = 0; j <= i; j++) C[j * n + i] = C[i * n + j];
 	}
 	for (ptrdiff_t p = 0; p < all && mean; p++) gp__copy(mean + p * n, t->mean + p * t->ld, n);
+	return n;
 }
 
 /*	The processes' means or samples f [P,n], and their cov [P,n,n], become the functions' [F,n] and
@@ -8087,15 +8098,10 @@ static void gp__scaled_cholesky(
 			if (prior[perm[i]] > 0) C[i * n + j] *= GP__SQRT(prior[perm[i]]);
 }
 
-/*	Rows that a layer makes of n inputs. */
-static ptrdiff_t gp__server_rows(const odvgp_server *s, ptrdiff_t n)
-{
-	return n * gp__rows_of_input(&((const gp__predictor *)s->block)->patches);
-}
-
 static void gp__sample_layout(gp__arena *a, const odvgp_server *s, ptrdiff_t n, odvgp_real **cov,
 		odvgp_real **mean, odvgp_real **z, ptrdiff_t **perm)
 {
+	n *= gp__rows_of_input(&((const gp__predictor *)s->block)->patches);
 	ptrdiff_t F = s->F;
 	*cov = gp__take(a, F * n, n);
 	*mean = gp__take(a, F, n);
@@ -8111,7 +8117,7 @@ static size_t gp__sample_layer_size(const odvgp_server *s, ptrdiff_t n)
 	size_t own = gp__predict_layer_size(s, n);
 	if (!own) return 0;
 	gp__arena_init(&a, NULL, 0);
-	gp__sample_layout(&a, s, gp__server_rows(s, n), &cov, &mean, &z, &perm);
+	gp__sample_layout(&a, s, n, &cov, &mean, &z, &perm);
 	return a.bad ? 0 : a.used + 64 + own;
 }
 
@@ -8135,11 +8141,10 @@ static odvgp_status gp__sample_layer(const odvgp_server *s, const odvgp_real *X,
 	odvgp_real *cov, *mean, *z;
 	ptrdiff_t *perm;
 	gp__arena_init(&a, scratch, scratch_bytes);
-	gp__sample_layout(&a, s, gp__server_rows(s, n), &cov, &mean, &z, &perm);
+	gp__sample_layout(&a, s, n, &cov, &mean, &z, &perm);
 	gp__prediction *t = gp__predict_begin(s, n, a.base + a.used, a.size - a.used);
 	if (!t) return ODVGP_E_MEMORY;
-	n = gp__server_rows(s, n);
-	gp__predict_cov(t, X, n, mean, cov);
+	n = gp__predict_cov(t, X, n, mean, cov);
 	ptrdiff_t P = s->P, F = s->F;
 	/* mixtures are sampled through the processes */
 	int mixed = t->p->mixed != 0, finite;
@@ -8186,8 +8191,8 @@ static odvgp_status gp__sample_stack(const odvgp_server *s, const odvgp_real *X,
 					left > 1 ? hidden : f + k * layer.F * n, a.base + a.used, a.size - a.used);
 			if (now) status = now;
 			if (left == 1) break;
-			ptrdiff_t rows = gp__server_rows(&layer, n);
-			GP__FOR(i, rows * layer.P) x[i] = hidden[i % layer.P * rows + i / layer.P];
+			ptrdiff_t all = n * gp__predictor_width((const gp__predictor *)layer.block);
+			GP__FOR(i, all) x[i] = hidden[i % layer.P * (all / layer.P) + i / layer.P];
 			from = x;
 			layer = gp__layer_above(&layer);
 		}
@@ -9187,13 +9192,6 @@ struct odvgp_model {
 #define GP__EACH_SLOT(s, m) for (int s = 1; s <= (m)->par.slots; s++)
 #define GP__EACH_VALUE(i, slot) \
 	for (ptrdiff_t i = (slot)->offset; i < (slot)->offset + (slot)->count; i++)
-
-/*	For code that handles one unit: a kernel's text, the predictor, q's optimum. */
-static gp__unit *gp__only_unit(const odvgp_model *m)
-{
-	ODVGP_ASSERT(m->units == 1);
-	return m->unit;
-}
 
 /*	Whether the unit is of the last layer; whether it is the last of all. */
 static int gp__is_last(const gp__unit *u) { return u->layer + 1 == (int)u->model->cfg.layers; }
@@ -10418,6 +10416,7 @@ static odvgp_status gp__sample_forward(gp__tape *t, gp__node *nd)
 {
 	const gp__node *mean = gp__in(t, nd, 0), *var = gp__in(t, nd, 1), *eps = gp__in(t, nd, 2);
 	ptrdiff_t P = mean->rows;
+	ODVGP_ASSERT(nd->ld == nd->cols && eps->ld == eps->cols);
 	GP__FOR(k, nd->rows * nd->cols) {
 		ptrdiff_t p = k % P, i = k / P % mean->cols;
 		odvgp_real v = var->v[p * var->ld + i];
@@ -12750,7 +12749,7 @@ static gp__patches gp__patches_of(const odvgp_config *c, int l)
 	return p;
 }
 
-/*	Columns of a layer's inputs, also where D is not given and sizes have not been checked. */
+/*	Columns of a layer's inputs; sizes need not have been checked. */
 static ptrdiff_t gp__input_columns(const odvgp_config *c, int l)
 {
 	if (!l) return c->layer[0].D;
@@ -12830,9 +12829,8 @@ static odvgp_status gp__check_layers(const odvgp_config *c, odvgp_info *info)
 		rows = GP__MAX(rows, (double)gp__rows_of_input(&p));
 		if (c->layer[l].D != gp__input_columns(c, l))
 			return gp__fail(info, ODVGP_E_ARG, "D", l, (double)c->layer[l].D,
-					c->layer[l - 1].patches.image_output
-							? "of a layer must be the P of the layer below times its patches"
-							: "of a layer must be the P of the layer below");
+					"of a layer must be the P of the layer below, times its patches with "
+					"image_output");
 		if (c->layer[l].mean_function == ODVGP_MEAN_FUNCTION_IDENTITY &&
 				gp__row_columns(&p, c->layer[l].D) != gp__unit_outputs(c, l))
 			return gp__fail(info, ODVGP_E_ARG, "mean_function", l, (double)c->layer[l].P,
@@ -13565,7 +13563,7 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
 	odvgp_status s = gp__rows_check(m, X, Y, n, info);
 	if (s) return s;
 	if (m->units > 1) return gp__unsupported(info, "model", gp__one_layer_only);
-	gp__unit *u = gp__only_unit(m);
+	gp__unit *u = m->unit;
 	ptrdiff_t *columns = u->columns;
 	if (!elbo || !idx || count < 1 || count > m->cfg.layer[0].M_gamma)
 		return gp__fail(info, ODVGP_E_ARG, "elbo, idx or count", -1, (double)count, NULL);
@@ -14539,7 +14537,7 @@ ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *m)
 	gp__fit f;
 	if (!gp__model_ok(m) || m->units > 1) return 0;
 	gp__arena_init(&a, NULL, 0);
-	gp__fit_layout(gp__only_unit(m), &a, &f);
+	gp__fit_layout(m->unit, &a, &f);
 	return a.bad ? 0 : a.used + 64;
 }
 
@@ -15104,7 +15102,7 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const od
 	if (!gp__has_noise(&m->cfg))
 		return gp__unsupported(
 				info, "likelihood", "must be Gaussian for an optimum in closed form");
-	gp__unit *u = gp__only_unit(m);
+	gp__unit *u = m->unit;
 	odvgp_events events = m->tape.events;
 	gp__keep_jitters(m);
 	if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT)
@@ -15152,7 +15150,7 @@ static odvgp_status gp__fit_bounds(odvgp_model *m, const odvgp_real *X, const od
 {
 	gp__fit f;
 	double logs, above, below, left;
-	gp__unit *u = gp__only_unit(m);
+	gp__unit *u = m->unit;
 	odvgp_status status = gp__fit_begin(u, X, Y, work, bytes, &f, info);
 	if (status) return status;
 	odvgp_real s = gp__noise(m);
@@ -15283,6 +15281,17 @@ static odvgp_real gp__schedule_at(const odvgp_schedule *s, uint64_t step)
 	}
 	if (s->kind == ODVGP_SCHEDULE_CONSTANT || step >= (uint64_t)s->steps) return s->end;
 	return gp__between(linear, s->start, s->end, (double)step / (double)s->steps);
+}
+
+ODVGP_API odvgp_status odvgp_set_step_sizes(
+		odvgp_model *m, const odvgp_schedule *lr, const odvgp_schedule *natgrad_step)
+{
+	if (!gp__model_ok(m) || (lr && !gp__schedule_ok(lr, GP__R(1e6))) ||
+			(natgrad_step && !gp__schedule_ok(natgrad_step, 1)))
+		return ODVGP_E_ARG;
+	if (lr) m->cfg.optim.lr = *lr;
+	if (natgrad_step) m->cfg.optim.natgrad_step = *natgrad_step;
+	return ODVGP_OK;
 }
 
 /*	Gamma's scales D / sqrt(k) (odvgp_gamma_coords), a tile of columns at a time, in A's memory. */
@@ -16710,7 +16719,7 @@ static double gp__target_moments(
 	return seen ? squares / (double)seen : 0;
 }
 
-/*	The target of an independent function; -1: all. */
+/*	Of an independent function; -1: all. */
 static int gp__only_target(const gp__unit *u)
 {
 	int own = u->model->cfg.independent && gp__is_last(u) && !gp__is_mixed(u);
@@ -16919,20 +16928,9 @@ static void gp__column_scale(
 
 /* --- what units above layer 0 see --- */
 
-/*	A hidden layer's mean function A^T x, or x itself, over and over, if A is NULL. */
-static void gp__pass_row(
-		const gp__unit *u, const odvgp_real *x, const odvgp_real *A, odvgp_real *out)
-{
-	GP__FOR(p, u->P) {
-		odvgp_real sum = A ? 0 : x[p % u->Dx];
-		for (ptrdiff_t d = 0; d < u->Dx && A; d++) sum += x[d] * A[d * u->P + p];
-		out[p] = sum;
-	}
-}
-
-/*	A [Dx,P] for gp__pass_row. Where the mean is constant, the next layer's inducing inputs must not
-	coincide: with image_output filters uniform within sqrt(6 / (h w channels + h w P)), Glorot's, as
-	[SOLVE] appendix G.2 has it, and 0 for locations. */
+/*	A [Dx,P]: the next layer sees A^T x, or, if NULL, x itself, over and over. Where the mean is
+	constant its inducing inputs must not coincide: with image_output filters uniform within
+	sqrt(6 / (h w channels + h w P)), Glorot's, as [SOLVE] appendix G.2 has it, 0 for locations. */
 static const odvgp_real *gp__pass_matrix(const gp__unit *u, const gp__init_work *w)
 {
 	const odvgp_model *m = u->model;
@@ -16968,7 +16966,11 @@ static double gp__pass_on(const gp__unit *u, const odvgp_real *X, const gp__init
 				gp__patch_move(&u->patches, x, NULL, t, w->vector);
 				x = w->vector;
 			}
-			gp__pass_row(u, x, A, to + i * width + t * u->P);
+			GP__FOR(p, u->P) {
+				odvgp_real sum = A ? 0 : x[p % u->Dx];
+				for (ptrdiff_t d = 0; d < u->Dx && A; d++) sum += x[d] * A[d * u->P + p];
+				to[i * width + t * u->P + p] = sum;
+			}
 		}
 	}
 	GP__FOR(p, width) {
@@ -17916,7 +17918,7 @@ static void gp__model_layout(odvgp_model *m, gp__arena *a)
 static ptrdiff_t gp__default_tile(odvgp_model *m)
 {
 	ptrdiff_t most = GP__MIN(m->cfg.optim.batch, GP__TILE_ROWS);
-	for (int l = 0; l < m->units; l++) {
+	for (int l = 0; l < m->cfg.layers; l++) {
 		gp__patches p = gp__patches_of(&m->cfg, l);
 		most = gp__tile_rows(most, &p);
 	}
@@ -18247,7 +18249,6 @@ typedef struct {
 	size_t fit_bytes;
 } gp__warm_work;
 
-/*	Whether the auxiliary model has pseudo-targets; else whether odvgp_fit_q follows. */
 static int gp__is_pseudo(const odvgp_model *m) { return !gp__has_noise(&m->cfg) || m->slot_mixing; }
 static int gp__warm_fits_q(const odvgp_model *m)
 {
@@ -18264,7 +18265,7 @@ static odvgp_status gp__warm_check(const odvgp_model *m, odvgp_info *info)
 	if (m->cfg.lik.missing)
 		return gp__unsupported(info, "lik.missing",
 				"a warm start takes no missing targets: set it to 0 and leave out their rows");
-	return gp__warm_fits_q(m) ? gp__fit_check(gp__only_unit(m), info) : ODVGP_OK;
+	return gp__warm_fits_q(m) ? gp__fit_check(m->unit, info) : ODVGP_OK;
 }
 
 /*	The auxiliary model's config. */
@@ -18296,17 +18297,23 @@ static odvgp_config gp__warm_config(const odvgp_model *m, ptrdiff_t rows, ptrdif
 static odvgp_status gp__warm_settle(
 		gp__warm_work *w, const odvgp_model *m, const odvgp_warm *given, odvgp_info *info)
 {
-	const odvgp_warm defaults = {0, 0, 0}, *set = given ? given : &defaults;
+	const odvgp_warm defaults = {0, 0, 0, 0}, *set = given ? given : &defaults;
 	ptrdiff_t N = m->cfg.N, M = set->M ? set->M : m->cfg.layer[0].M, rows = set->rows;
 	odvgp_status s = gp__warm_check(m, info);
 	memset(w, 0, sizeof *w);
 	if (s) return s;
 	if (!rows) rows = GP__MAX(gp__sample_rows(N, M, 20), GP__MIN(M, N));
-	if (rows < 1 || rows > N || M < 1 || (set->M && M > rows) || set->iterations < 0)
+	if (rows < 1 || rows > N || M < 1 || (set->M && M > rows) || set->iterations < 0 ||
+			!(set->adam >= 0 && set->adam <= 1))
 		return gp__refuse(info, ODVGP_E_ARG, "settings",
-				"must have rows 1 to N, M 1 to rows, iterations not negative (0: the default)");
+				"must have rows 1 to N, M 1 to rows, iterations not negative (0: the default), "
+				"adam 0 to 1");
 	w->iterations = set->iterations ? set->iterations : 60;
 	w->cfg = gp__warm_config(m, rows, M);
+	if (set->adam > 0) {
+		w->cfg.optim.kind = ODVGP_OPTIMIZER_ADAM;
+		w->cfg.optim.lr = odvgp_constant(set->adam);
+	}
 	return ODVGP_OK;
 }
 
@@ -18314,7 +18321,7 @@ static odvgp_status gp__warm_settle(
 static void gp__warm_model(odvgp_model *aux, const odvgp_model *m, const odvgp_config *c)
 {
 	aux->cfg = *c;
-	aux->unit->kernel = gp__only_unit(m)->kernel;
+	aux->unit->kernel = m->unit->kernel;
 	gp__model_settle(aux);
 }
 
@@ -19281,6 +19288,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_set_trainable
 #undef odvgp_set_bounds
 #undef odvgp_set_prior
+#undef odvgp_set_step_sizes
 #undef odvgp_steps_done
 #undef odvgp_model_events
 #undef odvgp_kernel_text

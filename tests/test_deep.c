@@ -804,7 +804,8 @@ TEST(what_does_not_chain_is_refused)
 	fixture a;
 	c.layer[1].D = 2;
 	CHECK_STATUS(odvgp_model_size(&c, &bytes, &i), ODVGP_E_ARG);
-	CHECK_SAY(!strcmp(i.text, "D: of a layer must be the P of the layer below (at 1, value 2)"),
+	CHECK_SAY(!strcmp(i.text, "D: of a layer must be the P of the layer below, times its patches "
+							  "with image_output (at 1, value 2)"),
 			"%s", i.text);
 	/* 0 is the width of the layer below. */
 	c.layer[1].D = 0;
