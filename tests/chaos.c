@@ -103,6 +103,7 @@ static const struct field {
 		{LAYER(mean_part), CHOICE, 0, GP__COUNT(gp__mean_parts) - 1, NONE},
 		{LAYER(cov_part), CHOICE, 0, GP__COUNT(gp__cov_parts) - 1, NONE},
 		{FIELD(objective), CHOICE, 0, ODVGP_OBJECTIVE_EXACT, NONE},
+		{FIELD(independent), CHOICE, 0, 1, NONE},
 		{FIELD(reproduce.parametrisation), CHOICE, 0, ODVGP_PARAMETRISATION_A_BETA, NONE},
 		{FIELD(reproduce.gamma_coords), CHOICE, 0, ODVGP_GAMMA_COORDS_DIFFERENTIATED, NONE},
 		{FIELD(reproduce.gamma_kl), CHOICE, 0, ODVGP_GAMMA_KL_COLUMNS, NONE},

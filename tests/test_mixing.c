@@ -507,9 +507,9 @@ TEST(what_does_not_go_together_is_refused)
 }
 
 /*  Targets of rank 2: a warm start finds the lengthscales of the latent functions and their q, so
-    that training begins from a better bound than the cold start, which 20 steps do not reach.
-    Frozen slots and the mixture stay; where W cannot be undone there is no harm. Counts and missing
-    targets, members whose q is another: the bound does not fall. */
+    that training begins from a better bound than 20 steps of the cold start reach. The mixture and
+    frozen slots stay. With counts, missing targets, other points or another q the bound does not
+    fall. */
 TEST(warm_starts_of_mixtures)
 {
 	enum { N = 150, F = FUNCTIONS };
@@ -532,7 +532,7 @@ TEST(warm_starts_of_mixtures)
 			make_block(&a, &c);
 			a.X = X, a.Y = Y;
 			CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
-			double cold = elbo_of(&a, NULL, NULL), length = number(a.m, "kernel.0.variance");
+			double cold = elbo_of(&a, NULL, NULL), variance = number(a.m, "kernel.0.variance");
 			odvgp_real *W = values(&a, "mixing"), *after;
 			size_t bytes = odvgp_warm_start_size(a.m, &settings);
 			void *work = test_alloc(bytes);
@@ -544,7 +544,7 @@ TEST(warm_starts_of_mixtures)
 			double warm = elbo_of(&a, NULL, NULL);
 			after = values(&a, "mixing");
 			CHECK_BITS(after, W, F * LATENT * sizeof *W);
-			CHECK(number(a.m, "kernel.0.variance") == length);
+			CHECK(number(a.m, "kernel.0.variance") == variance);
 			CHECK_SAY(warm >= cold, "%s, way %d: %.10g, then %.10g", members[k].name, way, cold,
 					warm);
 			if (k == 0 && way != 2) {
