@@ -178,6 +178,7 @@ CONTENTS   (search for a tag with its arrows)
     The step sizes of Adam and of natural gradients fall over 5,000 steps by default: large steps
     find the kernel and the noise, small steps settle them. Let them fall over the length of your
     training (odvgp_falling), or keep them constant if data never end (odvgp_constant).
+    odvgp_set_step_sizes changes them during training.
     odvgp_set_bounds keeps positive numbers in a range; odvgp_set_prior adds prior densities.
   Choosing sizes. A step takes O(B M^2 + B Mg D + M Mg D + M^3) time. Start with M = 100..300 and
     Mg = 2..3 M. More beta points improve variance and mean; more gamma points improve only the
@@ -205,9 +206,9 @@ CONTENTS   (search for a tag with its arrows)
     batches of tens of images, natural steps of 0.1 overshoot: let them rise to 0.01 (odvgp_rising),
     or let Adam move q (natgrad = 0).
     In a deep model a hidden layer with patches.image_output gives the next one an image, patches
-    down x patches across x P. Its mean function is of the patch: PROJECTION, or ZERO and deep.q_init
-    PRIOR as in [SOLVE]. Memory: a tile's patches, at most 4,096 or one image's, and while
-    odvgp_init_data runs 1,000 images. Patches are sampled independently, by odvgp_sample jointly.
+    down x across x P. Its mean function is of the patch: PROJECTION, or ZERO and deep.q_init PRIOR
+    as in [SOLVE]. Memory: a tile's patches, at most 4,096 or one image's, and 1,000 images while
+    odvgp_init_data runs. Patches are sampled independently, by odvgp_sample jointly.
   Units. Standardise the columns of X and Y (odvgp_column_scales, odvgp_standardise) and pass the
     scales to odvgp_freeze to get predictions in original units.
   Memory. odvgp_model_size returns the bytes that training needs, odvgp_predictor_size those of
@@ -699,6 +700,7 @@ typedef struct odvgp_allocator {
 #define odvgp_set_trainable odvgpf_set_trainable
 #define odvgp_set_bounds odvgpf_set_bounds
 #define odvgp_set_prior odvgpf_set_prior
+#define odvgp_set_step_sizes odvgpf_set_step_sizes
 #define odvgp_steps_done odvgpf_steps_done
 #define odvgp_model_events odvgpf_model_events
 #define odvgp_kernel_text odvgpf_kernel_text
@@ -972,7 +974,7 @@ typedef struct odvgp_server {
 	ptrdiff_t y_rows;  /* of odvgp_predict_y's outputs: classes, else T */
 } odvgp_server;
 
-/*	Settings of a warm start; {0, 0, 0} are the defaults. */
+/*	Settings of a warm start; {0, 0, 0, 0} are the defaults. */
 typedef struct odvgp_warm {
 	/* Random rows, at most N. Default 0: min(N, max(4096, 20 M)). */
 	ptrdiff_t rows;
@@ -980,6 +982,8 @@ typedef struct odvgp_warm {
 	ptrdiff_t M;
 	/* Most iterations of L-BFGS. Default 0: 60. */
 	ptrdiff_t iterations;
+	/* Above 0: Adam at this rate instead. It keeps lengthscales that L-BFGS drives to infinity. */
+	odvgp_real adam;
 } odvgp_warm;
 
 /*	What a step computed. elbo, expected_loglik and kl are minibatch estimates before the update. */
@@ -1336,6 +1340,12 @@ ODVGP_API odvgp_status odvgp_set_bounds(
 	Returns  OK | E_ARG (also: a slot that cannot have a prior) | E_NAME */
 ODVGP_API odvgp_status odvgp_set_prior(
 		odvgp_model *model, const char *name, odvgp_prior kind, odvgp_real a, odvgp_real b);
+
+/*	Replace config.optim.lr and config.optim.natgrad_step, for example so that they fall over the
+	steps for which there is time. They count from the model's first step; NULL keeps one.
+	Returns  OK | E_ARG */
+ODVGP_API odvgp_status odvgp_set_step_sizes(
+		odvgp_model *model, const odvgp_schedule *lr, const odvgp_schedule *natgrad_step);
 
 /*	Steps done, and events counted, since the model was made. */
 ODVGP_API ptrdiff_t odvgp_steps_done(const odvgp_model *model);
@@ -1795,6 +1805,10 @@ static odvgp_status gp__refuse(
 {
 	return gp__fail(info, status, what, -1, 0, sentence);
 }
+static odvgp_status gp__unsupported(odvgp_info *info, const char *what, const char *sentence)
+{
+	return gp__refuse(info, ODVGP_E_UNSUPPORTED, what, sentence);
+}
 static odvgp_status gp__is_null(odvgp_info *info, const char *what)
 {
 	return gp__refuse(info, ODVGP_E_ARG, what, "is NULL");
@@ -2253,13 +2267,16 @@ static void *gp__take_bytes(gp__arena *a, size_t count, size_t item)
 	return p;
 }
 
+/*	n items of a type. */
+#define GP__TAKE(a, type, n) ((type *)gp__take_bytes(a, (size_t)(n), sizeof(type)))
+
 static odvgp_real *gp__take(gp__arena *a, ptrdiff_t rows, ptrdiff_t cols)
 {
 	if (rows < 0 || cols < 0 || (cols && rows > PTRDIFF_MAX / 16 / cols)) {
 		a->bad = 1;
 		return NULL;
 	}
-	return (odvgp_real *)gp__take_bytes(a, (size_t)(rows * cols), sizeof(odvgp_real));
+	return GP__TAKE(a, odvgp_real, rows * cols);
 }
 
 /* ---- >>rng   random numbers and permutations
@@ -4931,13 +4948,13 @@ static ptrdiff_t gp__patches_count(const gp__patches *p)
 	return p->height ? gp__patches_down(p) * gp__patches_across(p) : 0;
 }
 
-/*	Rows that a layer makes of one input: with image_output its patches, else 1. */
+/*	Rows that a layer makes of an input. */
 static ptrdiff_t gp__rows_of_input(const gp__patches *p)
 {
 	return p->image_output ? gp__patches_count(p) : 1;
 }
 
-/*	Patches that are summed with weights. */
+/*	Patches that are summed. */
 static ptrdiff_t gp__patches_summed(const gp__patches *p)
 {
 	return p->image_output ? 0 : gp__patches_count(p);
@@ -4949,7 +4966,7 @@ static ptrdiff_t gp__patch_columns(const gp__patches *p, ptrdiff_t D)
 	return p->height ? (ptrdiff_t)p->rows * p->columns * p->channels + 2 * p->located : D;
 }
 
-/*	Columns of the rows, which the mean function sees. */
+/*	Columns of a row. */
 static ptrdiff_t gp__row_columns(const gp__patches *p, ptrdiff_t D)
 {
 	return p->image_output ? gp__patch_columns(p, D) : D;
@@ -7178,7 +7195,7 @@ static ptrdiff_t gp__layers_served(const odvgp_server *s)
 	return (ptrdiff_t)((const gp__predictor *)s->block)->layers;
 }
 
-/*	Outputs of one input of a layer: P, or those of an image. */
+/*	Outputs for each input. */
 static ptrdiff_t gp__predictor_width(const gp__predictor *p)
 {
 	return p->P * gp__rows_of_input(&p->patches);
@@ -7224,8 +7241,8 @@ static void gp__predict_layout(
 	t->P = P / p->units;
 	t->D = gp__row_columns(&p->patches, p->D);
 	t->v = gp__view_of(p, 0);
-	t->kernel = (gp__kernel *)gp__take_bytes(a, 1, sizeof(gp__kernel));
-	t->job = (gp__kjob *)gp__take_bytes(a, 1, sizeof(gp__kjob));
+	t->kernel = GP__TAKE(a, gp__kernel, 1);
+	t->job = GP__TAKE(a, gp__kjob, 1);
 	t->X = gp__take(a, rows, t->D);
 	t->u = gp__take(a, 1, columns);
 	t->chunk = gp__take(a, gp__chunk_rows(p->base_kernels), GP__CHUNK);
@@ -7362,7 +7379,7 @@ static gp__prediction *gp__predict_begin(
 {
 	gp__arena a;
 	gp__arena_init(&a, scratch, bytes);
-	gp__prediction *t = (gp__prediction *)gp__take_bytes(&a, 1, sizeof *t);
+	gp__prediction *t = GP__TAKE(&a, gp__prediction, 1);
 	if (!t) return NULL;
 	gp__predict_layout(&a, s, rows, t);
 	/* the same bytes whatever the alignment of the scratch */
@@ -7386,15 +7403,17 @@ static void gp__predict_unit(gp__prediction *t, ptrdiff_t k)
 	t->job->hyp = t->v.hyp;
 }
 
-static void gp__predict_inputs(gp__prediction *t, const odvgp_real *X, ptrdiff_t n)
+/*	Returns the rows that n inputs make. */
+static ptrdiff_t gp__predict_inputs(gp__prediction *t, const odvgp_real *X, ptrdiff_t n)
 {
 	const gp__patches *p = &t->p->patches;
-	ptrdiff_t D = t->p->D, row = gp__rows_of_input(p) * t->D;
+	ptrdiff_t D = t->p->D, rows = gp__rows_of_input(p);
 	GP__FOR(i, n) {
 		odvgp_real *x = p->image_output ? t->patches : t->X + i * D;
 		GP__FOR(d, D) x[d] = (X[i * D + d] - t->v.x_mean[d]) / t->v.x_scale[d];
-		if (p->image_output) gp__patches_move(p, x, NULL, t->X + i * row);
+		if (p->image_output) gp__patches_move(p, x, NULL, t->X + i * rows * t->D);
 	}
+	return n * rows;
 }
 
 /*	The same as below for an image: row [m] <- sum_t w_t k(patch t, Z). */
@@ -7704,8 +7723,7 @@ static void gp__predict_mix(
 /*	One layer's moments of a tile in t->mean and t->var. */
 static void gp__predict_layer(gp__prediction *t, const odvgp_real *X, ptrdiff_t n, int variances)
 {
-	gp__predict_inputs(t, X, n);
-	n *= gp__rows_of_input(&t->p->patches);
+	n = gp__predict_inputs(t, X, n);
 	GP__FOR(k, t->p->units) {
 		gp__predict_unit(t, k);
 		/* with variances only, too: some likelihoods need the mean for them */
@@ -7969,13 +7987,14 @@ static void gp__predict_prior_cov(gp__prediction *t, ptrdiff_t n, odvgp_real *C)
 	}
 }
 
-/*	Mean [P,n], or NULL, and cov [P,n,n] of a tile's processes. Leaves k(x,x) in t->prior. */
-static void gp__predict_cov(
+/*	Mean [P,n], or NULL, and cov [P,n,n] of a tile's processes at the n rows of the inputs. Leaves
+	k(x,x) in t->prior. Returns the rows. */
+static ptrdiff_t gp__predict_cov(
 		gp__prediction *t, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean, odvgp_real *cov)
 {
 	ptrdiff_t M = t->p->M, all = t->p->P;
 	int dense = gp__factors[t->p->factor].of_S;
-	gp__predict_inputs(t, X, n / gp__rows_of_input(&t->p->patches));
+	n = gp__predict_inputs(t, X, n);
 	GP__FOR(p, all) { /* K - A A^T + T T^T, or K - T T^T */
 		odvgp_real *C = cov + p * n * n;
 		if (p % t->P == 0) {
@@ -7993,6 +8012,7 @@ static void gp__predict_cov(
 			for (ptrdiff_t j = 0; j <= i; j++) C[j * n + i] = C[i * n + j];
 	}
 	for (ptrdiff_t p = 0; p < all && mean; p++) gp__copy(mean + p * n, t->mean + p * t->ld, n);
+	return n;
 }
 
 /*	The processes' means or samples f [P,n], and their cov [P,n,n], become the functions' [F,n] and
@@ -8078,20 +8098,15 @@ static void gp__scaled_cholesky(
 			if (prior[perm[i]] > 0) C[i * n + j] *= GP__SQRT(prior[perm[i]]);
 }
 
-/*	Rows that a layer makes of n inputs. */
-static ptrdiff_t gp__server_rows(const odvgp_server *s, ptrdiff_t n)
-{
-	return n * gp__rows_of_input(&((const gp__predictor *)s->block)->patches);
-}
-
 static void gp__sample_layout(gp__arena *a, const odvgp_server *s, ptrdiff_t n, odvgp_real **cov,
 		odvgp_real **mean, odvgp_real **z, ptrdiff_t **perm)
 {
+	n *= gp__rows_of_input(&((const gp__predictor *)s->block)->patches);
 	ptrdiff_t F = s->F;
 	*cov = gp__take(a, F * n, n);
 	*mean = gp__take(a, F, n);
 	*z = gp__take(a, 1, n);
-	*perm = (ptrdiff_t *)gp__take_bytes(a, (size_t)(F * n), sizeof(ptrdiff_t));
+	*perm = GP__TAKE(a, ptrdiff_t, F * n);
 }
 
 static size_t gp__sample_layer_size(const odvgp_server *s, ptrdiff_t n)
@@ -8102,7 +8117,7 @@ static size_t gp__sample_layer_size(const odvgp_server *s, ptrdiff_t n)
 	size_t own = gp__predict_layer_size(s, n);
 	if (!own) return 0;
 	gp__arena_init(&a, NULL, 0);
-	gp__sample_layout(&a, s, gp__server_rows(s, n), &cov, &mean, &z, &perm);
+	gp__sample_layout(&a, s, n, &cov, &mean, &z, &perm);
 	return a.bad ? 0 : a.used + 64 + own;
 }
 
@@ -8126,11 +8141,10 @@ static odvgp_status gp__sample_layer(const odvgp_server *s, const odvgp_real *X,
 	odvgp_real *cov, *mean, *z;
 	ptrdiff_t *perm;
 	gp__arena_init(&a, scratch, scratch_bytes);
-	gp__sample_layout(&a, s, gp__server_rows(s, n), &cov, &mean, &z, &perm);
+	gp__sample_layout(&a, s, n, &cov, &mean, &z, &perm);
 	gp__prediction *t = gp__predict_begin(s, n, a.base + a.used, a.size - a.used);
 	if (!t) return ODVGP_E_MEMORY;
-	n = gp__server_rows(s, n);
-	gp__predict_cov(t, X, n, mean, cov);
+	n = gp__predict_cov(t, X, n, mean, cov);
 	ptrdiff_t P = s->P, F = s->F;
 	/* mixtures are sampled through the processes */
 	int mixed = t->p->mixed != 0, finite;
@@ -8177,8 +8191,8 @@ static odvgp_status gp__sample_stack(const odvgp_server *s, const odvgp_real *X,
 					left > 1 ? hidden : f + k * layer.F * n, a.base + a.used, a.size - a.used);
 			if (now) status = now;
 			if (left == 1) break;
-			ptrdiff_t rows = gp__server_rows(&layer, n);
-			GP__FOR(i, rows * layer.P) x[i] = hidden[i % layer.P * rows + i / layer.P];
+			ptrdiff_t all = n * gp__predictor_width((const gp__predictor *)layer.block);
+			GP__FOR(i, all) x[i] = hidden[i % layer.P * (all / layer.P) + i / layer.P];
 			from = x;
 			layer = gp__layer_above(&layer);
 		}
@@ -8461,8 +8475,7 @@ static odvgp_status gp__server_check(
 		return gp__refuse(
 				info, ODVGP_E_ARG, "block", "must stand at an address that a real can have");
 	if (!row)
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "isa",
-				"this machine or this build lacks the instruction set");
+		return gp__unsupported(info, "isa", "this machine or this build lacks the instruction set");
 	return ODVGP_OK;
 }
 
@@ -8863,6 +8876,12 @@ typedef struct {
 	uint64_t stamp; /* tape's clock at the last change */
 } gp__slot_state;
 
+/*	Memory used in turn: a borrower gives it back before the next takes it. */
+typedef struct {
+	odvgp_real *at;
+	int to; /* the borrower, or GP__NOBODY */
+} gp__loan;
+
 /*	Slots are numbered from 1; 0 is none. While a model is measured, slots are only counted: slot
 	and state are NULL. */
 typedef struct {
@@ -8875,16 +8894,10 @@ typedef struct {
 	int slots, positive_slots;
 	int bad;               /* a name did not fit */
 	const gp__unit *of;    /* whose slots are added; NULL: the likelihood's */
-	int lent;              /* who uses grad's memory: GP__GRADIENT, ... */
+	gp__loan lent;         /* grad's memory between evaluations: GP__LENT_... */
 	odvgp_slot *slot;      /* [slots + 1] */
 	gp__slot_state *state; /* [slots + 1] */
 } gp__params;
-
-/*	Memory used in turn: a borrower gives it back before the next takes it. */
-typedef struct {
-	odvgp_real *at;
-	int to; /* the borrower, or GP__NOBODY */
-} gp__loan;
 
 #define GP__MAX_IN 6
 
@@ -9095,7 +9108,8 @@ typedef struct {
 	ptrdiff_t forward_sums, all_sums;
 	odvgp_real *tree; /* shards' sums, one per level of a binary tree */
 	int purpose;
-	int again; /* second visit of the tiles, for the gradient: moments are not added again */
+	int again;      /* second visit of the tiles, for the gradient: moments are not added again */
+	int data_error; /* the last evaluation failed on its rows, not on the parameters */
 } gp__tape;
 
 #define GP__MODEL_MAGIC 0x4d56444fu /* "ODVM" */
@@ -9176,6 +9190,8 @@ struct odvgp_model {
 
 #define GP__EACH_UNIT(i, m) for (int i = 0; i < (m)->units; i++)
 #define GP__EACH_SLOT(s, m) for (int s = 1; s <= (m)->par.slots; s++)
+#define GP__EACH_VALUE(i, slot) \
+	for (ptrdiff_t i = (slot)->offset; i < (slot)->offset + (slot)->count; i++)
 
 /*	Whether the unit is of the last layer; whether it is the last of all. */
 static int gp__is_last(const gp__unit *u) { return u->layer + 1 == (int)u->model->cfg.layers; }
@@ -9271,9 +9287,6 @@ typedef struct gp__cov_part {
 	theta holds every trainable number. Positive numbers come first, unbounded as odvgp_set_bounds
 	defines; their values are kept beside theta. All other numbers are their own values. */
 
-/*	Users of the gradient's memory between evaluations. */
-enum { GP__GRADIENT, GP__LENT_OPTIMUM, GP__LENT_ALPHA, GP__LENT_BACKUP };
-
 /*	1 / (1 + e^t) for t >= 0: the distance to the nearer bound over high - low, to all digits. */
 static double gp__tail(double t)
 {
@@ -9347,6 +9360,14 @@ static void gp__slot_units(gp__params *p, int s, int power, int column)
 	p->state[s].column = column;
 }
 
+/*	Part of a slot's name: "layer0." */
+static void gp__put_part(gp__text *t, const char *word, ptrdiff_t number)
+{
+	gp__put(t, word);
+	gp__put_int(t, number);
+	gp__put(t, ".");
+}
+
 /*	Append a slot [a,b,c]; returns its number. The table is large enough: the layout counts
 	first. */
 static int gp__slot_add(
@@ -9362,16 +9383,9 @@ static int gp__slot_add(
 	gp__text t = {p->state[s].name, sizeof p->state[s].name, 0};
 	memset(slot, 0, sizeof *slot);
 	memset(&p->state[s], 0, sizeof p->state[s]);
-	if (p->of && p->of->model->cfg.layers > 1) {
-		gp__put(&t, "layer");
-		gp__put_int(&t, p->of->layer);
-		gp__put(&t, ".");
-	}
-	if (p->of && p->of->model->cfg.independent && gp__is_last(p->of) && !(kind & GP__OF_LAYER)) {
-		gp__put(&t, "unit");
-		gp__put_int(&t, p->of->number - p->of->layer);
-		gp__put(&t, ".");
-	}
+	if (p->of && p->of->model->cfg.layers > 1) gp__put_part(&t, "layer", p->of->layer);
+	if (p->of && p->of->model->cfg.independent && gp__is_last(p->of) && !(kind & GP__OF_LAYER))
+		gp__put_part(&t, "unit", p->of->number - p->of->layer);
 	gp__put(&t, name);
 	p->state[s].unit = p->of ? p->of->number : -1;
 	slot->name = p->state[s].name;
@@ -9390,22 +9404,9 @@ static int gp__slot_add(
 	return s;
 }
 
-/*	Lend the gradient's memory until gp__give_back. */
-static odvgp_real *gp__lend_gradient(gp__params *p, int to)
-{
-	ODVGP_ASSERT(p->lent == GP__GRADIENT);
-	p->lent = to;
-	return p->grad;
-}
-static void gp__give_back(gp__params *p, int from)
-{
-	ODVGP_ASSERT(p->lent == from);
-	(void)from; /* unused without assertions */
-	p->lent = GP__GRADIENT;
-}
-
-/*	Borrowers of model->kept and of model->nat_R. */
-enum { GP__NOBODY, GP__KEPT_BY_START, GP__KEPT_BY_LBFGS };
+/*	Borrowers of the gradient's memory, of model->kept and of model->nat_R. */
+enum { GP__NOBODY, GP__LENT_OPTIMUM, GP__LENT_ALPHA, GP__LENT_BACKUP };
+enum { GP__KEPT_BY_START = 1, GP__KEPT_BY_LBFGS };
 enum { GP__NAT_FROM_Q = 1, GP__NAT_OUTPUT, GP__NAT_GAMMA, GP__NAT_DIAGONAL, GP__NAT_OPTIMUM };
 
 static odvgp_real *gp__lend(gp__loan *loan, int to)
@@ -9454,11 +9455,10 @@ static double gp__log_gamma(double x)
 		shift += log(x);
 		x++;
 	}
-	static const double of[] = {1680, 1260, 360, 12};
+	static const double divisors[] = {1680, 1260, 360, 12};
 	double r = 1 / (x * x), series = 1.0 / 1188 - r * 691.0 / 360360;
-	GP__FOR(k, 4) series = 1 / of[k] - r * series;
-	series /= x;
-	return (x - 0.5) * log(x) - x + 0.5 * gp__log_2pi + series - shift;
+	GP__FOR(k, GP__COUNT(divisors)) series = 1 / divisors[k] - r * series;
+	return (x - 0.5) * log(x) - x + 0.5 * gp__log_2pi + series / x - shift;
 }
 
 /*	Log prior density of v in slot s, and its derivative. */
@@ -9479,7 +9479,7 @@ static double gp__add_priors(const gp__params *p, odvgp_real *grad)
 	double sum = 0, derivative;
 	for (int s = 1; s <= p->positive_slots; s++) {
 		if (p->state[s].prior == ODVGP_PRIOR_NONE) continue;
-		for (ptrdiff_t i = p->slot[s].offset; i < p->slot[s].offset + p->slot[s].count; i++) {
+		GP__EACH_VALUE(i, &p->slot[s]) {
 			sum += gp__log_prior(p, s, (double)p->value[i], &derivative);
 			if (grad) grad[i] -= (odvgp_real)derivative;
 		}
@@ -9555,10 +9555,15 @@ static void gp__set_positive(odvgp_model *m, ptrdiff_t i, double value)
 	m->par.theta[i] = gp__from_positive(&m->par, s, m->par.value[i]);
 }
 
+static const gp__likelihood *gp__lik_of(const odvgp_config *c)
+{
+	return &gp__likelihoods[c->lik.kind];
+}
+
 /*	y = f + Gaussian noise allows closed forms. */
 static int gp__has_noise(const odvgp_config *c)
 {
-	return (gp__likelihoods[c->lik.kind].flags & GP__LIK_GAUSSIAN) != 0;
+	return (gp__lik_of(c)->flags & GP__LIK_GAUSSIAN) != 0;
 }
 
 /*	No effect with other likelihoods. */
@@ -9566,7 +9571,7 @@ static void gp__set_noise(odvgp_model *m, double value)
 {
 	if (!gp__has_noise(&m->cfg)) return;
 	const odvgp_slot *slot = &m->par.slot[m->slot_lik_params];
-	GP__FOR(i, slot->count) gp__set_positive(m, slot->offset + i, value);
+	GP__EACH_VALUE(i, slot) gp__set_positive(m, i, value);
 }
 
 /*	Of all outputs. */
@@ -9653,13 +9658,11 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_r
 	}
 	if (bad >= 0)
 		return gp__fail(info, ODVGP_E_NAN, slot->name, bad, (double)values[bad], "is not finite");
+	const gp__slot_state *state = &m->par.state[index];
 	for (ptrdiff_t i = 0; i < count && slot->positive; i++)
-		if (!(values[i] > 0))
-			return gp__fail(info, ODVGP_E_ARG, slot->name, i, (double)values[i], "must be above 0");
-	for (ptrdiff_t i = 0; i < count && slot->positive; i++)
-		if (!(values[i] >= m->par.state[index].low && values[i] <= m->par.state[index].high))
-			return gp__fail(
-					info, ODVGP_E_ARG, slot->name, i, (double)values[i], "is outside its bounds");
+		if (!(values[i] > 0 && values[i] >= state->low && values[i] <= state->high))
+			return gp__fail(info, ODVGP_E_ARG, slot->name, i, (double)values[i],
+					values[i] > 0 ? "is outside its bounds" : "must be above 0");
 	m->warm_due = 0;
 	GP__FOR(i, count) {
 		int above = slot->lower && i % cols > i / cols % slot->shape[1];
@@ -9703,7 +9706,7 @@ static void gp__bound_slot(odvgp_model *m, int s, odvgp_real low, odvgp_real hig
 	const odvgp_slot *slot = &m->par.slot[s];
 	m->par.state[s].low = low;
 	m->par.state[s].high = high;
-	for (ptrdiff_t i = slot->offset; i < slot->offset + slot->count; i++) {
+	GP__EACH_VALUE(i, slot) {
 		m->par.value[i] = gp__inside(&m->par, s, m->par.value[i]);
 		m->par.theta[i] = gp__from_positive(&m->par, s, m->par.value[i]);
 		if (i >= m->adam_count) continue;
@@ -9813,6 +9816,10 @@ static void gp__node_zero(odvgp_real *x, const gp__node *nd)
 		GP__FOR(i, nd->rows) gp__zero(x + i * nd->ld, nd->cols);
 }
 
+#define GP__EACH_ENTRY(i, j, x) \
+	GP__FOR(i, (x)->rows) \
+		GP__FOR(j, (x)->cols)
+
 /*	v <- X's value, and dX += the adjoint, entry by entry: for a node that begins as its input. */
 static void gp__value_from(gp__node *nd, const gp__node *X)
 {
@@ -9820,8 +9827,7 @@ static void gp__value_from(gp__node *nd, const gp__node *X)
 }
 static void gp__adjoint_to(const gp__node *nd, gp__node *X)
 {
-	GP__FOR(i, nd->rows)
-		GP__FOR(j, nd->cols) X->d[i * X->ld + j] += nd->d[i * nd->ld + j];
+	GP__EACH_ENTRY(i, j, nd) X->d[i * X->ld + j] += nd->d[i * nd->ld + j];
 }
 
 /* --- PARAM, INPUT: set from outside; PARAM's adjoint is in the gradient vector --- */
@@ -10362,8 +10368,7 @@ static odvgp_status gp__sum_forward(gp__tape *t, gp__node *nd)
 	for (int k = 0; k < GP__MAX_IN && nd->in[k]; k++) {
 		gp__node *x = gp__in(t, nd, k);
 		ptrdiff_t rs = x->rows == 1 ? 0 : x->ld, cs = x->cols == 1 && nd->cols > 1 ? 0 : 1;
-		GP__FOR(i, nd->rows)
-			GP__FOR(j, nd->cols) nd->v[i * nd->ld + j] += nd->coef[k] * x->v[i * rs + j * cs];
+		GP__EACH_ENTRY(i, j, nd) nd->v[i * nd->ld + j] += nd->coef[k] * x->v[i * rs + j * cs];
 	}
 	return ODVGP_OK;
 }
@@ -10374,26 +10379,32 @@ static void gp__sum_reverse(gp__tape *t, gp__node *nd)
 		gp__node *x = gp__in(t, nd, k);
 		ptrdiff_t rs = x->rows == 1 ? 0 : x->ld, cs = x->cols == 1 && nd->cols > 1 ? 0 : 1;
 		if (!x->needs_grad) continue;
-		GP__FOR(i, nd->rows)
-			GP__FOR(j, nd->cols) x->d[i * rs + j * cs] += nd->coef[k] * nd->d[i * nd->ld + j];
+		GP__EACH_ENTRY(i, j, nd) x->d[i * rs + j * cs] += nd->coef[k] * nd->d[i * nd->ld + j];
 	}
 }
 
-/* --- TRANSPOSE(A) --- */
+/* --- TRANSPOSE(A); GATHER_ROWS(A), GATHER_COLS(A): the sampled columns of gamma --- */
 
-static odvgp_status gp__transpose_forward(gp__tape *t, gp__node *nd)
+/*	Where A has entry (i,j) of the node. */
+static ptrdiff_t gp__place_in(const gp__node *A, const gp__node *nd, ptrdiff_t i, ptrdiff_t j)
+{
+	const ptrdiff_t *columns = nd->of->columns;
+	return nd->op == GP__TRANSPOSE     ? j * A->ld + i
+		   : nd->op == GP__GATHER_ROWS ? columns[i] * A->ld + j
+									   : i * A->ld + columns[j];
+}
+
+static odvgp_status gp__gather_forward(gp__tape *t, gp__node *nd)
 {
 	const gp__node *A = gp__in(t, nd, 0);
-	GP__FOR(i, nd->rows)
-		GP__FOR(j, nd->cols) nd->v[i * nd->ld + j] = A->v[j * A->ld + i];
+	GP__EACH_ENTRY(i, j, nd) nd->v[i * nd->ld + j] = A->v[gp__place_in(A, nd, i, j)];
 	return ODVGP_OK;
 }
 
-static void gp__transpose_reverse(gp__tape *t, gp__node *nd)
+static void gp__gather_reverse(gp__tape *t, gp__node *nd)
 {
 	gp__node *A = gp__in(t, nd, 0);
-	GP__FOR(i, nd->rows)
-		GP__FOR(j, nd->cols) A->d[j * A->ld + i] += nd->d[i * nd->ld + j];
+	GP__EACH_ENTRY(i, j, nd) A->d[gp__place_in(A, nd, i, j)] += nd->d[i * nd->ld + j];
 }
 
 /* --- SAMPLE(mean, var, eps): mean + sqrt(max(var, 0)) eps, by reparametrisation
@@ -10405,6 +10416,7 @@ static odvgp_status gp__sample_forward(gp__tape *t, gp__node *nd)
 {
 	const gp__node *mean = gp__in(t, nd, 0), *var = gp__in(t, nd, 1), *eps = gp__in(t, nd, 2);
 	ptrdiff_t P = mean->rows;
+	ODVGP_ASSERT(nd->ld == nd->cols && eps->ld == eps->cols);
 	GP__FOR(k, nd->rows * nd->cols) {
 		ptrdiff_t p = k % P, i = k / P % mean->cols;
 		odvgp_real v = var->v[p * var->ld + i];
@@ -10625,51 +10637,18 @@ static odvgp_status gp__divide_forward(gp__tape *t, gp__node *nd)
 		if (!(D->v[j] > 0))
 			return gp__fail(t->info, ODVGP_E_NAN, "kernel", j, (double)D->v[j],
 					"its variance is not above 0");
-	GP__FOR(i, nd->rows)
-		GP__FOR(j, nd->cols) nd->v[i * nd->ld + j] = b->v[i * b->ld + j] / D->v[j];
+	GP__EACH_ENTRY(i, j, nd) nd->v[i * nd->ld + j] = b->v[i * b->ld + j] / D->v[j];
 	return ODVGP_OK;
 }
 
 static void gp__divide_reverse(gp__tape *t, gp__node *nd)
 {
 	gp__node *b = gp__in(t, nd, 0), *D = gp__in(t, nd, 1);
-	GP__FOR(i, nd->rows)
-		GP__FOR(j, nd->cols) {
-			odvgp_real q = nd->d[i * nd->ld + j] / D->v[j];
-			if (b->needs_grad) b->d[i * b->ld + j] += q;
-			if (D->needs_grad) D->d[j] -= q * nd->v[i * nd->ld + j];
-		}
-}
-
-/* --- GATHER_ROWS(Z), GATHER_COLS(a): the sampled columns of gamma --- */
-
-static odvgp_status gp__gather_rows_forward(gp__tape *t, gp__node *nd)
-{
-	gp__node *Z = gp__in(t, nd, 0);
-	GP__FOR(i, nd->rows) gp__copy(nd->v + i * nd->ld, Z->v + nd->of->columns[i] * Z->ld, nd->cols);
-	return ODVGP_OK;
-}
-
-static void gp__gather_rows_reverse(gp__tape *t, gp__node *nd)
-{
-	gp__node *Z = gp__in(t, nd, 0);
-	GP__FOR(i, nd->rows)
-		GP__FOR(j, nd->cols) Z->d[nd->of->columns[i] * Z->ld + j] += nd->d[i * nd->ld + j];
-}
-
-static odvgp_status gp__gather_cols_forward(gp__tape *t, gp__node *nd)
-{
-	gp__node *a = gp__in(t, nd, 0);
-	GP__FOR(i, nd->rows)
-		GP__FOR(j, nd->cols) nd->v[i * nd->ld + j] = a->v[i * a->ld + nd->of->columns[j]];
-	return ODVGP_OK;
-}
-
-static void gp__gather_cols_reverse(gp__tape *t, gp__node *nd)
-{
-	gp__node *a = gp__in(t, nd, 0);
-	GP__FOR(i, nd->rows)
-		GP__FOR(j, nd->cols) a->d[i * a->ld + nd->of->columns[j]] += nd->d[i * nd->ld + j];
+	GP__EACH_ENTRY(i, j, nd) {
+		odvgp_real q = nd->d[i * nd->ld + j] / D->v[j];
+		if (b->needs_grad) b->d[i * b->ld + j] += q;
+		if (D->needs_grad) D->d[j] -= q * nd->v[i * nd->ld + j];
+	}
 }
 
 /* --- DOT(A, B): coef sum_ij A_ij B_ij; variant SAMPLED: times M_gamma / (columns sampled) --- */
@@ -10684,8 +10663,7 @@ static odvgp_status gp__dot_forward(gp__tape *t, gp__node *nd)
 {
 	gp__node *A = gp__in(t, nd, 0), *B = gp__in(t, nd, 1);
 	double sum = 0;
-	GP__FOR(i, A->rows)
-		GP__FOR(j, A->cols) sum += (double)A->v[i * A->ld + j] * (double)B->v[i * B->ld + j];
+	GP__EACH_ENTRY(i, j, A) sum += (double)A->v[i * A->ld + j] * (double)B->v[i * B->ld + j];
 	nd->v[0] = gp__dot_factor(nd) * (odvgp_real)sum;
 	return ODVGP_OK;
 }
@@ -10694,12 +10672,11 @@ static void gp__dot_reverse(gp__tape *t, gp__node *nd)
 {
 	gp__node *A = gp__in(t, nd, 0), *B = gp__in(t, nd, 1);
 	odvgp_real f = gp__dot_factor(nd) * nd->d[0];
-	GP__FOR(i, A->rows)
-		GP__FOR(j, A->cols) {
-			odvgp_real a = A->v[i * A->ld + j], b = B->v[i * B->ld + j];
-			if (A->needs_grad) A->d[i * A->ld + j] += f * b;
-			if (B->needs_grad) B->d[i * B->ld + j] += f * a;
-		}
+	GP__EACH_ENTRY(i, j, A) {
+		odvgp_real a = A->v[i * A->ld + j], b = B->v[i * B->ld + j];
+		if (A->needs_grad) A->d[i * A->ld + j] += f * b;
+		if (B->needs_grad) B->d[i * B->ld + j] += f * a;
+	}
 }
 
 /* --- KL_COV(Q): (|Q|^2 - P M) / 2 - sum log|Q_ii| for stacked lower triangles --- */
@@ -10727,6 +10704,13 @@ static void gp__kl_cov_reverse(gp__tape *t, gp__node *nd)
 		for (ptrdiff_t j = 0; j <= i; j++) Q->d[r * Q->ld + j] += nd->d[0] * Q->v[r * Q->ld + j];
 		Q->d[r * Q->ld + i] -= nd->d[0] / Q->v[r * Q->ld + i];
 	}
+}
+
+/*	From the lower triangle to both. */
+static void gp__mirror(odvgp_real *G, ptrdiff_t n)
+{
+	GP__FOR(i, n)
+		GP__FOR(j, i) G[j * n + i] = G[i * n + j];
 }
 
 /* --- KL_INVERSE(L_H): log|H| / 2 - tr(I - H^-1) / 2, for stacked factors
@@ -10764,8 +10748,7 @@ static void gp__kl_inverse_reverse(gp__tape *t, gp__node *nd)
 			odvgp_trtri(&t->blas, M, R, M);
 		}
 		odvgp_lauum(&t->blas, M, R, M, RR, M);
-		GP__FOR(i, M)
-			GP__FOR(j, i) RR[j * M + i] = RR[i * M + j];
+		gp__mirror(RR, M);
 		odvgp_gemmt(&t->blas, 0, 1, M, M, -nd->d[0], RR, M, R, M, 1, d, H->ld);
 		GP__FOR(i, M) d[i * H->ld + i] += nd->d[0] * R[i * M + i];
 	}
@@ -10784,7 +10767,7 @@ static ptrdiff_t gp__expect_kept(
 	ptrdiff_t numbers = 0;
 	for (int k = 3; k < 5; k++) numbers += nd->in[k] ? gp__in(t, nd, k)->cols : 0;
 	gp__arena_init(&a, nd->aux, SIZE_MAX / 2);
-	*dpar = (double *)gp__take_bytes(&a, (size_t)numbers, sizeof(double));
+	*dpar = GP__TAKE(&a, double, numbers);
 	*dmean = gp__take(&a, mean->rows, mean->ld);
 	*dvar = gp__take(&a, mean->rows, mean->ld);
 	return numbers;
@@ -10897,22 +10880,22 @@ static odvgp_status gp__moments_forward(gp__tape *t, gp__node *nd)
 	gp__node *A = gp__in(t, nd, 0), *Av = gp__in(t, nd, 1), *r = gp__in(t, nd, 2),
 			 *k = gp__in(t, nd, 3);
 	gp__moments m = gp__moments_of(t, nd, nd->v);
+	ptrdiff_t n = r->cols;
 	double rr = 0, kk = 0;
 	if (t->again) return ODVGP_OK;
-	odvgp_syrk(&t->blas, 0, m.M, A->cols, 1, A->v, A->ld, NULL, 1, m.S, m.F);
-	odvgp_gemm(&t->blas, 0, 1, m.P, m.M, A->cols, 1, r->v, r->ld, A->v, A->ld, 1, m.h, m.F);
-	if (Av) {
-		odvgp_gemm(&t->blas, 0, 1, Av->rows, m.M, A->cols, 1, Av->v, Av->ld, A->v, A->ld, 1,
-				m.S + m.M * m.F, m.F);
-		odvgp_syrk(&t->blas, 0, Av->rows, A->cols, 1, Av->v, Av->ld, NULL, 1, m.S + m.M * m.F + m.M,
-				m.F);
-		odvgp_gemm(&t->blas, 0, 1, m.P, Av->rows, A->cols, 1, r->v, r->ld, Av->v, Av->ld, 1,
-				m.h + m.M, m.F);
+	for (int i = 0; i < 2; i++) {
+		const gp__node *x = i ? Av : A;
+		ptrdiff_t from = i ? m.M : 0;
+		if (!x) continue;
+		odvgp_syrk(&t->blas, 0, x->rows, n, 1, x->v, x->ld, NULL, 1, m.S + from * (m.F + 1), m.F);
+		odvgp_gemm(
+				&t->blas, 0, 1, m.P, x->rows, n, 1, r->v, r->ld, x->v, x->ld, 1, m.h + from, m.F);
 	}
-	GP__FOR(p, r->rows)
-		GP__FOR(j, r->cols) rr += (double)r->v[p * r->ld + j] * (double)r->v[p * r->ld + j];
-	GP__FOR(p, k->rows)
-		GP__FOR(j, k->cols) kk += (double)k->v[p * k->ld + j];
+	if (Av)
+		odvgp_gemm(&t->blas, 0, 1, Av->rows, m.M, n, 1, Av->v, Av->ld, A->v, A->ld, 1,
+				m.S + m.M * m.F, m.F);
+	GP__EACH_ENTRY(p, j, r) rr += (double)r->v[p * r->ld + j] * (double)r->v[p * r->ld + j];
+	GP__EACH_ENTRY(p, j, k) kk += (double)k->v[p * k->ld + j];
 	*m.rr += (odvgp_real)rr;
 	ptrdiff_t outputs = m.P / k->rows; /* outputs that share a row of k */
 	*m.kk += (odvgp_real)(kk * (double)outputs);
@@ -11006,8 +10989,7 @@ static odvgp_status gp__collapse_inverse(gp__tape *t, const gp__collapse *c, ptr
 	GP__FOR(i, n) *logs += log((double)work[i * n + i]);
 	odvgp_trtri(&t->blas, n, work, n);
 	odvgp_lauum(&t->blas, n, work, n, out, n);
-	GP__FOR(i, n)
-		GP__FOR(j, i) out[j * n + i] = out[i * n + j];
+	gp__mirror(out, n);
 	return ODVGP_OK;
 }
 
@@ -11168,8 +11150,7 @@ static odvgp_status gp__evidence_forward(gp__tape *t, gp__node *nd)
 	GP__FOR(i, n) sum -= (double)P * (log((double)work[i * n + i]) + 0.91893853320467274178);
 	odvgp_trtri(&t->blas, n, work, n);
 	odvgp_lauum(&t->blas, n, work, n, inverse, n);
-	GP__FOR(i, n)
-		GP__FOR(j, i) inverse[j * n + i] = inverse[i * n + j];
+	gp__mirror(inverse, n);
 	odvgp_gemm(&t->blas, 0, 0, P, n, n, 1, r->v, r->ld, inverse, n, 0, w, n);
 	GP__FOR(p, P)
 		GP__FOR(i, n) sum -= 0.5 * (double)w[p * n + i] * (double)r->v[p * r->ld + i];
@@ -11386,7 +11367,7 @@ static size_t gp__expect_aux(const gp__shapes *s, int *kept)
 	gp__arena a;
 	(void)kept;
 	gp__arena_init(&a, NULL, 0);
-	gp__take_bytes(&a, (size_t)(s->in[3].cols + s->in[4].cols), sizeof(double));
+	(void)GP__TAKE(&a, double, s->in[3].cols + s->in[4].cols);
 	gp__take(&a, s->in[0].rows, s->in[0].cols);
 	gp__take(&a, s->in[1].rows, s->in[1].cols);
 	return a.bad ? SIZE_MAX : a.used;
@@ -11427,36 +11408,37 @@ typedef struct {
 } gp__op_row;
 
 /* clang-format off */
-#define GP__OP(name, stores, lasts, traits, samples, aux, scratch) \
-    {#name, gp__##name##_forward, gp__##name##_reverse, GP__STORES_##stores, lasts, \
+#define GP__OP_AS(name, as, stores, lasts, traits, samples, aux, scratch) \
+    {#name, gp__##as##_forward, gp__##as##_reverse, GP__STORES_##stores, lasts, \
      traits, samples, aux, scratch}
+#define GP__OP(name, stores, lasts, traits, samples, aux, scratch) \
+    GP__OP_AS(name, name, stores, lasts, traits, samples, aux, scratch)
+#define GP__PLAIN(name, lasts) GP__OP(name, BOTH, lasts, 0, 0, NULL, NULL)
 static const gp__op_row gp__ops[GP__OPS] = {
 	/* in the order of gp__op */
-	{"param", gp__source_forward, gp__source_reverse, GP__STORES_NOTHING, 0,
-		GP__OP_GIVEN, 0, NULL, NULL},
-	{"input", gp__source_forward, gp__source_reverse, GP__STORES_VALUE, 0,
-		GP__OP_GIVEN, 0, NULL, NULL},
+	GP__OP_AS(param, source, NOTHING, 0, GP__OP_GIVEN, 0, NULL, NULL),
+	GP__OP_AS(input, source, VALUE, 0, GP__OP_GIVEN, 0, NULL, NULL),
 	GP__OP(kernel, BOTH, 1, 0, 0, NULL, gp__kernel_scratch_bytes),
 	GP__OP(kernel_diag, BOTH, 1, 0, 0, gp__kernel_diag_aux, gp__kernel_diag_scratch_bytes),
 	GP__OP(kernel_vec, BOTH, 0, 0, 0, gp__kernel_vec_aux, gp__kernel_vec_scratch_bytes),
 	GP__OP(jittered, BOTH, 0, GP__OP_JITTERED, 0, NULL, NULL),
 	GP__OP(chol, BOTH, 0, GP__OP_JITTERED, 0, NULL, NULL),
-	GP__OP(solve, BOTH, 1, 0, 0, NULL, NULL),
-	GP__OP(product, BOTH, 0, 0, 0, NULL, NULL),
-	GP__OP(minus_product, BOTH, 1, 0, 0, NULL, NULL),
+	GP__PLAIN(solve, 1),
+	GP__PLAIN(product, 0),
+	GP__PLAIN(minus_product, 1),
 	GP__OP(inner, BOTH, 0, 0, 0, gp__inner_aux, NULL),
-	GP__OP(sum, BOTH, 0, 0, 0, NULL, NULL),
-	GP__OP(transpose, BOTH, 1, 0, 0, NULL, NULL),
-	GP__OP(sample, BOTH, 1, 0, 0, NULL, NULL),
-	GP__OP(patches, BOTH, 1, 0, 0, NULL, NULL),
+	GP__PLAIN(sum, 0),
+	GP__OP_AS(transpose, gather, BOTH, 1, 0, 0, NULL, NULL),
+	GP__PLAIN(sample, 1),
+	GP__PLAIN(patches, 1),
 	GP__OP(residual, BOTH, 0, 0, 0, gp__residual_aux, NULL),
 	GP__OP(tri_squares, BOTH, 0, 0, 0, gp__tri_squares_aux, NULL),
 	GP__OP(inverse_var, BOTH, 0, 0, 0, gp__inverse_var_aux, NULL),
-	GP__OP(divide, BOTH, 0, 0, 0, NULL, NULL),
-	GP__OP(gather_rows, BOTH, 0, 0, 1, NULL, NULL),
-	GP__OP(gather_cols, BOTH, 0, 0, 1, NULL, NULL),
+	GP__PLAIN(divide, 0),
+	GP__OP_AS(gather_rows, gather, BOTH, 0, 0, 1, NULL, NULL),
+	GP__OP_AS(gather_cols, gather, BOTH, 0, 0, 1, NULL, NULL),
 	GP__OP(dot, BOTH, 0, 0, 1 << GP__DOT_SAMPLED, NULL, NULL),
-	GP__OP(kl_cov, BOTH, 0, 0, 0, NULL, NULL),
+	GP__PLAIN(kl_cov, 0),
 	GP__OP(kl_inverse, BOTH, 0, 0, 0, gp__kl_inverse_aux, NULL),
 	GP__OP(expect, BOTH, 0, 0, 0, gp__expect_aux, gp__expect_scratch),
 	GP__OP(moments, MOMENTS, 0, 0, 0, NULL, NULL),
@@ -11464,8 +11446,8 @@ static const gp__op_row gp__ops[GP__OPS] = {
 	GP__OP(evidence, BOTH, 0, 0, 0, gp__evidence_aux, NULL),
 	{"nat_stats", gp__source_forward, gp__nat_stats_reverse, GP__STORES_STATS, 0,
 		GP__OP_COLLECTS, 0, gp__nat_stats_aux, NULL},
-	GP__OP(mix, BOTH, 0, 0, 0, NULL, NULL),
-	GP__OP(stack, BOTH, 0, 0, 0, NULL, NULL),
+	GP__PLAIN(mix, 0),
+	GP__PLAIN(stack, 0),
 };
 /* clang-format on */
 
@@ -11698,49 +11680,69 @@ static gp__ref gp__add(gp__unit *u, int segment, gp__op op, int variant, ptrdiff
 	return gp__node_add(&u->model->tape, u, op, variant, segment, rows, cols, in, 4, gp__none);
 }
 
-static gp__ref gp__head(gp__unit *u, gp__op op, int variant, ptrdiff_t rows, ptrdiff_t cols,
-		gp__ref i0, gp__ref i1, gp__ref i2, gp__ref i3)
+/*	Nodes of at most two inputs; a tile's are as wide as the tile. */
+static gp__ref gp__head(
+		gp__unit *u, gp__op op, int variant, ptrdiff_t rows, ptrdiff_t cols, gp__ref i0, gp__ref i1)
 {
-	return gp__add(u, GP__HEAD, op, variant, rows, cols, i0, i1, i2, i3);
+	return gp__add(u, GP__HEAD, op, variant, rows, cols, i0, i1, gp__none, gp__none);
+}
+static gp__ref gp__tile(gp__unit *u, gp__op op, int variant, ptrdiff_t rows, gp__ref i0, gp__ref i1)
+{
+	return gp__add(u, GP__TILE, op, variant, rows, GP__TILE_SIZE, i0, i1, gp__none, gp__none);
 }
 
-static gp__ref gp__tile(gp__unit *u, gp__op op, int variant, ptrdiff_t rows, ptrdiff_t cols,
-		gp__ref i0, gp__ref i1, gp__ref i2, gp__ref i3)
+static gp__ref gp__input(gp__unit *u, ptrdiff_t rows, ptrdiff_t cols)
 {
-	return gp__add(u, GP__TILE, op, variant, rows, cols, i0, i1, i2, i3);
+	return gp__add(u, GP__TILE, GP__INPUT, 0, rows, cols, gp__none, gp__none, gp__none, gp__none);
 }
 
-/*	L^-1 B and K - W^T A, stored over B and K, which nothing else may read. */
+/*	A B of a tile; K(Z1,Z2) of inducing inputs, K(Z,X) and K(X,X); a K(X2,X1) */
+static gp__ref gp__tile_product(gp__unit *u, gp__ref A, gp__ref B)
+{
+	return gp__tile(u, GP__PRODUCT, GP__PRODUCT_AB, A.rows, A, B);
+}
+static gp__ref gp__kernel_zz(gp__unit *u, int variant, gp__ref Z1, gp__ref Z2)
+{
+	return gp__add(u, GP__HEAD, GP__KERNEL, variant, Z1.rows, Z2.rows, u->hyp, Z1, Z2, gp__none);
+}
+static gp__ref gp__kernel_zx(gp__unit *u, gp__ref Z)
+{
+	return gp__add(u, GP__TILE, GP__KERNEL, GP__KERNEL_WHOLE, Z.rows, GP__TILE_SIZE, u->hyp, Z,
+			u->X, u->patch_weights);
+}
+static gp__ref gp__kernel_xx(gp__unit *u, int variant)
+{
+	return gp__add(u, GP__TILE, GP__KERNEL, variant, GP__TILE_SIZE, GP__TILE_SIZE, u->hyp, u->X,
+			u->X, gp__none);
+}
+static gp__ref gp__kernel_vec(
+		gp__unit *u, int segment, ptrdiff_t cols, gp__ref X1, gp__ref X2, gp__ref a)
+{
+	return gp__add(u, segment, GP__KERNEL_VEC, 0, u->P, cols, u->hyp, X1, X2, a);
+}
+
+/*	L^-1 B, stored over B, which nothing else may read. */
 static gp__ref gp__solve_in_place(gp__unit *u, int segment, gp__ref L, gp__ref B, ptrdiff_t cols)
 {
 	const gp__ref in[2] = {L, B};
 	return gp__node_add(
 			&u->model->tape, u, GP__SOLVE, GP__SOLVE_LEFT, segment, B.rows, cols, in, 2, B);
 }
-static gp__ref gp__minus_in_place(
-		gp__unit *u, int segment, gp__ref K, gp__ref W, gp__ref A, ptrdiff_t cols)
-{
-	const gp__ref in[3] = {K, W, A};
-	return gp__node_add(&u->model->tape, u, GP__MINUS_PRODUCT, GP__MINUS_WHOLE, segment, K.rows,
-			cols, in, 3, K);
-}
 
-/*	sum_k coef[k] term[k] */
-static gp__ref gp__sum_of(gp__unit *u, int segment, ptrdiff_t rows, ptrdiff_t cols,
-		const gp__ref *term, const odvgp_real *coef, int terms)
+/*	term[0] + sign (term[1] + ...), [P,cols] */
+static gp__ref gp__sum_of(
+		gp__unit *u, int segment, ptrdiff_t cols, const gp__ref *term, int terms, odvgp_real sign)
 {
 	gp__tape *t = &u->model->tape;
-	gp__ref sum = gp__node_add(t, u, GP__SUM, 0, segment, rows, cols, term, terms, gp__none);
-	for (int k = 0; k < terms && t->node; k++) t->node[sum.id].coef[k] = coef[k];
+	gp__ref sum = gp__node_add(t, u, GP__SUM, 0, segment, u->P, cols, term, terms, gp__none);
+	for (int k = 1; k < terms && t->node; k++) t->node[sum.id].coef[k] = sign;
 	return sum;
 }
 
-static gp__ref gp__head_difference(
-		gp__unit *u, gp__ref x, gp__ref y, odvgp_real sign, ptrdiff_t cols)
+static gp__ref gp__head_sum(gp__unit *u, gp__ref x, gp__ref y, odvgp_real sign, ptrdiff_t cols)
 {
 	const gp__ref term[2] = {x, y};
-	const odvgp_real coef[2] = {1, sign};
-	return gp__sum_of(u, GP__HEAD, u->P, cols, term, coef, 2);
+	return gp__sum_of(u, GP__HEAD, cols, term, 2, sign);
 }
 
 static void gp__asked_for(gp__unit *u, gp__ref node, int purpose)
@@ -11752,7 +11754,7 @@ static void gp__asked_for(gp__unit *u, gp__ref node, int purpose)
 static gp__ref gp__param_node(gp__unit *u, int slot, int slots, ptrdiff_t rows, ptrdiff_t cols)
 {
 	gp__tape *t = &u->model->tape;
-	gp__ref ref = gp__head(u, GP__PARAM, 0, rows, cols, gp__none, gp__none, gp__none, gp__none);
+	gp__ref ref = gp__head(u, GP__PARAM, 0, rows, cols, gp__none, gp__none);
 	if (!t->node) return ref;
 	t->node[ref.id].slot = slot;
 	t->node[ref.id].slots = slots;
@@ -11782,7 +11784,7 @@ static void gp__kl_half_dot(
 		gp__unit *u, gp__ref x, gp__ref y, odvgp_real sign, int variant, int purpose)
 {
 	gp__tape *t = &u->model->tape;
-	gp__ref dot = gp__head(u, GP__DOT, variant, 1, 1, x, y, gp__none, gp__none);
+	gp__ref dot = gp__head(u, GP__DOT, variant, 1, 1, x, y);
 	if (t->node) t->node[dot.id].coef[0] = GP__R(0.5) * sign;
 	gp__kl_term(u, dot, purpose);
 }
@@ -11801,12 +11803,11 @@ static void gp__build_block(gp__unit *u, gp__block *b, gp__ref L, int dense)
 	/* otherwise mu holds coefficients already */
 	int mean = b->mu.id && u->mean_part->mu == GP__MU_MEAN;
 	if (mean && u->param == ODVGP_PARAMETRISATION_PRIMAL)
-		b->white_mu = gp__head(u, GP__SOLVE, GP__SOLVE_RIGHT, P, M, L, b->mu, gp__none, gp__none);
+		b->white_mu = gp__head(u, GP__SOLVE, GP__SOLVE_RIGHT, P, M, L, b->mu);
 	else if (mean) /* L^-1 Kb a_beta = L^T a_beta */
-		b->white_mu = gp__head(u, GP__PRODUCT, GP__PRODUCT_AL, P, M, b->mu, L, gp__none, gp__none);
+		b->white_mu = gp__head(u, GP__PRODUCT, GP__PRODUCT_AL, P, M, b->mu, L);
 	if (dense && b->sqrt.id)
-		b->white_sqrt =
-				gp__head(u, GP__SOLVE, GP__SOLVE_LEFT, P * M, M, L, b->sqrt, gp__none, gp__none);
+		b->white_sqrt = gp__head(u, GP__SOLVE, GP__SOLVE_LEFT, P * M, M, L, b->sqrt);
 }
 
 /*	Whether q_mu holds coefficients at Z_beta, which need the whole matrix Kb. */
@@ -11819,7 +11820,7 @@ static int gp__alpha_is_beta(const gp__unit *u)
 static void gp__build_lik(gp__unit *u)
 {
 	odvgp_model *m = u->model;
-	const gp__likelihood *lik = &gp__likelihoods[m->cfg.lik.kind];
+	const gp__likelihood *lik = gp__lik_of(&m->cfg);
 	if (!gp__is_top(u)) return;
 	if (m->lik_slots && !m->lik_params.id)
 		m->lik_params = gp__param_node(
@@ -11838,18 +11839,16 @@ static void gp__build_beta(gp__unit *u)
 	u->hyp = gp__param_node(u, u->slot_kernel, u->kernel_slots, 1, (ptrdiff_t)u->kernel.nhyp);
 	gp__build_lik(u);
 	u->Z_beta = gp__param_node(u, u->slot_Z_beta, 1, M, u->Dz);
-	u->K = gp__head(u, GP__KERNEL, whole ? GP__KERNEL_WHOLE : GP__KERNEL_LOWER, M, M, u->hyp,
-			u->Z_beta, u->Z_beta, gp__none);
-	u->L = gp__head(u, GP__CHOL, GP__CHOL_JITTERED, M, M, u->K, gp__none, gp__none, gp__none);
+	u->K = gp__kernel_zz(u, whole ? GP__KERNEL_WHOLE : GP__KERNEL_LOWER, u->Z_beta, u->Z_beta);
+	u->L = gp__head(u, GP__CHOL, GP__CHOL_JITTERED, M, M, u->K, gp__none);
 	gp__asked_for(u, u->L, GP__FOR_L);
-	if (whole) u->Kb = gp__head(u, GP__JITTERED, 0, M, M, u->K, gp__none, gp__none, gp__none);
+	if (whole) u->Kb = gp__head(u, GP__JITTERED, 0, M, M, u->K, gp__none);
 	gp__build_block(u, &u->block[GP__ON_BETA], u->L, !inverse);
 }
 
 static gp__ref gp__build_W(gp__unit *u)
 {
-	gp__ref K = gp__head(u, GP__KERNEL, GP__KERNEL_WHOLE, u->M, u->M_gamma, u->hyp, u->Z_beta,
-			u->Z_gamma, gp__none);
+	gp__ref K = gp__kernel_zz(u, GP__KERNEL_WHOLE, u->Z_beta, u->Z_gamma);
 	return gp__solve_in_place(u, GP__HEAD, u->L, K, u->M_gamma);
 }
 
@@ -11859,10 +11858,10 @@ static void gp__build_residual(gp__unit *u, int variant, int purpose)
 	gp__tape *t = &u->model->tape;
 	ptrdiff_t Mg = u->M_gamma;
 	u->W = gp__build_W(u);
-	gp__ref Kg = gp__head(
-			u, GP__KERNEL, GP__KERNEL_LOWER, Mg, Mg, u->hyp, u->Z_gamma, u->Z_gamma, gp__none);
-	u->C = gp__head(u, GP__MINUS_PRODUCT, GP__MINUS_LOWER, Mg, Mg, Kg, u->W, u->W, gp__none);
-	u->L_v = gp__head(u, GP__CHOL, variant, Mg, Mg, u->C, Kg, gp__none, gp__none);
+	gp__ref Kg = gp__kernel_zz(u, GP__KERNEL_LOWER, u->Z_gamma, u->Z_gamma);
+	u->C = gp__add(
+			u, GP__HEAD, GP__MINUS_PRODUCT, GP__MINUS_LOWER, Mg, Mg, Kg, u->W, u->W, gp__none);
+	u->L_v = gp__head(u, GP__CHOL, variant, Mg, Mg, u->C, Kg);
 	if (t->node) t->node[u->L_v.id].jitter = &u->jitter[GP__JITTER_GAMMA];
 	gp__asked_for(u, u->L_v, GP__FOR_L | purpose);
 }
@@ -11915,9 +11914,8 @@ static gp__ref gp__beta_tile(gp__unit *u)
 static void gp__gamma_diagonal(gp__unit *u, int variant)
 {
 	gp__ref W = gp__build_W(u);
-	gp__ref k =
-			gp__head(u, GP__KERNEL_DIAG, 0, 1, u->M_gamma, u->hyp, u->Z_gamma, gp__none, gp__none);
-	u->gamma_residual = gp__head(u, GP__RESIDUAL, variant, 1, u->M_gamma, k, W, gp__none, gp__none);
+	gp__ref k = gp__head(u, GP__KERNEL_DIAG, 0, 1, u->M_gamma, u->hyp, u->Z_gamma);
+	u->gamma_residual = gp__head(u, GP__RESIDUAL, variant, 1, u->M_gamma, k, W);
 }
 
 static void gp__gamma_slots(gp__unit *u)
@@ -11926,8 +11924,7 @@ static void gp__gamma_slots(gp__unit *u)
 	u->a = u->a_slot = gp__param_node(u, u->slot_a, 1, u->P, u->M_gamma);
 	if (u->gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED) {
 		gp__gamma_diagonal(u, GP__RESIDUAL_FLOORED);
-		u->a = gp__head(u, GP__DIVIDE, 0, u->P, u->M_gamma, u->a_slot, u->gamma_residual, gp__none,
-				gp__none);
+		u->a = gp__head(u, GP__DIVIDE, 0, u->P, u->M_gamma, u->a_slot, u->gamma_residual);
 	} else if (c->optim.gamma_step == ODVGP_GAMMA_STEP_DIAGONAL) {
 		gp__gamma_diagonal(u, GP__RESIDUAL_CLAMPED);
 		gp__asked_for(u, u->gamma_residual, GP__FOR_STATS);
@@ -11941,11 +11938,9 @@ static void gp__gamma_slots(gp__unit *u)
 /*	For a sampled a^T K a / 2: sets as and Zs, a and Z_gamma at the samples; returns K a there. */
 static gp__ref gp__sampled_quadratic(gp__unit *u, gp__ref *as, gp__ref *Zs)
 {
-	*Zs = gp__head(u, GP__GATHER_ROWS, 0, GP__SAMPLE_SIZE, u->Dz, u->Z_gamma, gp__none, gp__none,
-			gp__none);
-	*as = gp__head(
-			u, GP__GATHER_COLS, 0, u->P, GP__SAMPLE_SIZE, u->a, gp__none, gp__none, gp__none);
-	return gp__head(u, GP__KERNEL_VEC, 0, u->P, GP__SAMPLE_SIZE, u->hyp, *Zs, u->Z_gamma, u->a);
+	*Zs = gp__head(u, GP__GATHER_ROWS, 0, GP__SAMPLE_SIZE, u->Dz, u->Z_gamma, gp__none);
+	*as = gp__head(u, GP__GATHER_COLS, 0, u->P, GP__SAMPLE_SIZE, u->a, gp__none);
+	return gp__kernel_vec(u, GP__HEAD, GP__SAMPLE_SIZE, *Zs, u->Z_gamma, u->a);
 }
 
 /*	Returns c and adds gamma's KL term, (a^T Kg a - c^T c) / 2. */
@@ -11954,20 +11949,19 @@ static gp__ref gp__gamma_head(gp__unit *u)
 	ptrdiff_t P = u->P;
 	gp__ref as, Zs;
 	gp__gamma_slots(u);
-	gp__ref Kbg_a = gp__head(u, GP__KERNEL_VEC, 0, P, u->M, u->hyp, u->Z_beta, u->Z_gamma, u->a);
-	gp__ref c = gp__head(u, GP__SOLVE, GP__SOLVE_RIGHT, P, u->M, u->L, Kbg_a, gp__none, gp__none);
+	gp__ref Kbg_a = gp__kernel_vec(u, GP__HEAD, u->M, u->Z_beta, u->Z_gamma, u->a);
+	gp__ref c = gp__head(u, GP__SOLVE, GP__SOLVE_RIGHT, P, u->M, u->L, Kbg_a);
 	gp__ref Kg_a = gp__sampled_quadratic(u, &as, &Zs);
 	if (u->model->cfg.reproduce.gamma_kl == ODVGP_GAMMA_KL_COLUMNS) {
 		gp__kl_half_dot(u, c, c, -1, GP__DOT_WHOLE, 0);
 		gp__kl_half_dot(u, as, Kg_a, 1, GP__DOT_SAMPLED, 0);
 		return c;
 	}
-	gp__ref back = gp__head(u, GP__SOLVE, GP__SOLVE_RIGHT_PLAIN, P, u->M, u->L, c, gp__none,
-			gp__none); /* Kb^-1 Kbg a */
-	gp__ref Kgb_back =
-			gp__head(u, GP__KERNEL_VEC, 0, P, GP__SAMPLE_SIZE, u->hyp, Zs, u->Z_beta, back);
-	gp__kl_half_dot(u, as, gp__head_difference(u, Kg_a, Kgb_back, -1, GP__SAMPLE_SIZE), 1,
-			GP__DOT_SAMPLED, 0);
+	/* Kb^-1 Kbg a */
+	gp__ref back = gp__head(u, GP__SOLVE, GP__SOLVE_RIGHT_PLAIN, P, u->M, u->L, c);
+	gp__ref Kgb_back = gp__kernel_vec(u, GP__HEAD, GP__SAMPLE_SIZE, Zs, u->Z_beta, back);
+	gp__kl_half_dot(
+			u, as, gp__head_sum(u, Kg_a, Kgb_back, -1, GP__SAMPLE_SIZE), 1, GP__DOT_SAMPLED, 0);
 	return c;
 }
 
@@ -11976,7 +11970,7 @@ static void gp__orth_head(gp__unit *u)
 	gp__beta_head(u);
 	if (!u->M_gamma) return;
 	gp__ref c = gp__gamma_head(u);
-	u->weights = gp__head_difference(u, u->weights, c, -1, u->M);
+	u->weights = gp__head_sum(u, u->weights, c, -1, u->M);
 }
 
 static void gp__hybrid_head(gp__unit *u)
@@ -11987,7 +11981,7 @@ static void gp__hybrid_head(gp__unit *u)
 	}
 	u->weights = u->block[GP__ON_BETA].white_mu;
 	u->shift = gp__gamma_head(u);
-	gp__ref sum = gp__head_difference(u, u->weights, u->shift, 1, u->M);
+	gp__ref sum = gp__head_sum(u, u->weights, u->shift, 1, u->M);
 	gp__kl_half_dot(u, sum, sum, 1, GP__DOT_WHOLE, 0);
 }
 
@@ -11996,11 +11990,8 @@ static gp__ref gp__gamma_tile(gp__unit *u)
 {
 	if (!u->M_gamma) return gp__none;
 	if (!u->patch_weights.id)
-		return gp__tile(u, GP__KERNEL_VEC, 0, u->P, GP__TILE_SIZE, u->hyp, u->X, u->Z_gamma, u->a);
-	gp__ref K = gp__tile(u, GP__KERNEL, GP__KERNEL_WHOLE, u->M_gamma, GP__TILE_SIZE, u->hyp,
-			u->Z_gamma, u->X, u->patch_weights);
-	return gp__tile(
-			u, GP__PRODUCT, GP__PRODUCT_AB, u->P, GP__TILE_SIZE, u->a, K, gp__none, gp__none);
+		return gp__kernel_vec(u, GP__TILE, GP__TILE_SIZE, u->X, u->Z_gamma, u->a);
+	return gp__tile_product(u, u->a, gp__kernel_zx(u, u->Z_gamma));
 }
 
 static void gp__free_head(gp__unit *u)
@@ -12013,16 +12004,13 @@ static void gp__free_head(gp__unit *u)
 		return;
 	}
 	u->a = u->block[GP__ON_BETA].mu; /* the mean's points are Z_beta */
-	gp__ref K_a =
-			gp__head(u, GP__PRODUCT, GP__PRODUCT_AB, u->P, u->M, u->a, u->Kb, gp__none, gp__none);
+	gp__ref K_a = gp__head(u, GP__PRODUCT, GP__PRODUCT_AB, u->P, u->M, u->a, u->Kb);
 	gp__kl_half_dot(u, u->a, K_a, 1, GP__DOT_WHOLE, 0);
 }
 
 static gp__ref gp__free_tile(gp__unit *u)
 {
-	if (u->M_gamma) return gp__gamma_tile(u);
-	return gp__tile(
-			u, GP__PRODUCT, GP__PRODUCT_AB, u->P, GP__TILE_SIZE, u->a, u->K_x, gp__none, gp__none);
+	return u->M_gamma ? gp__gamma_tile(u) : gp__tile_product(u, u->a, u->K_x);
 }
 
 static void gp__blocks_mean_head(gp__unit *u)
@@ -12034,34 +12022,30 @@ static void gp__blocks_mean_head(gp__unit *u)
 
 static gp__ref gp__blocks_mean_tile(gp__unit *u)
 {
-	gp__ref v = u->block[GP__ON_GAMMA].white_mu;
-	return gp__tile(
-			u, GP__PRODUCT, GP__PRODUCT_AB, u->P, GP__TILE_SIZE, v, u->A_v, gp__none, gp__none);
+	return gp__tile_product(u, u->block[GP__ON_GAMMA].white_mu, u->A_v);
 }
 
 static void gp__kl_of_sqrt(gp__unit *u, gp__ref root, int purpose)
 {
-	gp__kl_term(u, gp__head(u, GP__KL_COV, 0, 1, 1, root, gp__none, gp__none, gp__none), purpose);
+	gp__kl_term(u, gp__head(u, GP__KL_COV, 0, 1, 1, root, gp__none), purpose);
 }
 
 static void gp__dense_head(gp__unit *u) { gp__kl_of_sqrt(u, u->block[GP__ON_BETA].white_sqrt, 0); }
 
 static gp__ref gp__squares(gp__unit *u, int b, gp__ref A)
 {
-	return gp__tile(u, GP__TRI_SQUARES, 0, u->P, GP__TILE_SIZE, u->block[b].white_sqrt, A, gp__none,
-			gp__none);
+	return gp__tile(u, GP__TRI_SQUARES, 0, u->P, u->block[b].white_sqrt, A);
 }
 
 /*	|q_sqrt^T A|^2 + residual, and + |v_sqrt^T A_v|^2 with a second block. */
 static gp__ref gp__dense_var(gp__unit *u, gp__ref A_v)
 {
-	const odvgp_real coef[3] = {1, 1, 1};
 	gp__ref term[3];
-	term[1] = gp__tile(
-			u, GP__RESIDUAL, GP__RESIDUAL_CLAMPED, 1, GP__TILE_SIZE, u->k_x, u->A, A_v, gp__none);
+	term[1] = gp__add(u, GP__TILE, GP__RESIDUAL, GP__RESIDUAL_CLAMPED, 1, GP__TILE_SIZE, u->k_x,
+			u->A, A_v, gp__none);
 	term[0] = gp__squares(u, GP__ON_BETA, u->A);
 	term[2] = A_v.id ? gp__squares(u, GP__ON_GAMMA, A_v) : gp__none;
-	return gp__sum_of(u, GP__TILE, u->P, GP__TILE_SIZE, term, coef, A_v.id ? 3 : 2);
+	return gp__sum_of(u, GP__TILE, GP__TILE_SIZE, term, A_v.id ? 3 : 2, 1);
 }
 
 static gp__ref gp__dense_tile(gp__unit *u) { return gp__dense_var(u, gp__none); }
@@ -12086,17 +12070,16 @@ static void gp__inverse_head(gp__unit *u)
 	ptrdiff_t P = u->P, M = u->M;
 	u->q_diag = u->slot_q_diag ? gp__param_node(u, u->slot_q_diag, 1, P, M)
 							   : u->block[GP__ON_BETA].sqrt;
-	gp__ref H = gp__head(
-			u, GP__INNER, gp__variant_of_B(u), P * M, M, u->Kb, u->q_diag, gp__none, gp__none);
-	u->L_H = gp__head(u, GP__CHOL, GP__CHOL_BARE, P * M, M, H, gp__none, gp__none, gp__none);
+	gp__ref H = gp__head(u, GP__INNER, gp__variant_of_B(u), P * M, M, u->Kb, u->q_diag);
+	u->L_H = gp__head(u, GP__CHOL, GP__CHOL_BARE, P * M, M, H, gp__none);
 	if (t->node) t->node[u->L_H.id].jitter = NULL;
-	gp__kl_term(u, gp__head(u, GP__KL_INVERSE, 0, 1, 1, u->L_H, gp__none, gp__none, gp__none), 0);
+	gp__kl_term(u, gp__head(u, GP__KL_INVERSE, 0, 1, 1, u->L_H, gp__none), 0);
 }
 
 static gp__ref gp__inverse_tile(gp__unit *u)
 {
-	return gp__tile(u, GP__INVERSE_VAR, gp__variant_of_B(u), u->P, GP__TILE_SIZE, u->k_x, u->L_H,
-			u->q_diag, u->K_x);
+	return gp__add(u, GP__TILE, GP__INVERSE_VAR, gp__variant_of_B(u), u->P, GP__TILE_SIZE, u->k_x,
+			u->L_H, u->q_diag, u->K_x);
 }
 
 /* --- what a predictor stores of a covariance part --- */
@@ -12182,8 +12165,14 @@ static const gp__cov_part gp__cov_parts[] = {
 				GP__HAS_COLLAPSED | GP__HAS_PARTLY, gp__blocks_cov_head, gp__blocks_cov_tile,
 				gp__blocks_freeze}};
 
-static const gp__mean_part *gp__mean_part_of(odvgp_mean_part kind) { return &gp__mean_parts[kind]; }
-static const gp__cov_part *gp__cov_part_of(odvgp_cov_part kind) { return &gp__cov_parts[kind]; }
+static const gp__mean_part *gp__mean_part_of(const odvgp_config *c, ptrdiff_t layer)
+{
+	return &gp__mean_parts[c->layer[layer].mean_part];
+}
+static const gp__cov_part *gp__cov_part_of(const odvgp_config *c, ptrdiff_t layer)
+{
+	return &gp__cov_parts[c->layer[layer].cov_part];
+}
 
 /*	Whether the mean uses points of its own instead of q_mu. Only a second covariance block may
 	share them. */
@@ -12333,32 +12322,36 @@ typedef struct {
 		name, offsetof(odvgp_config, path), sizeof(((odvgp_config *)NULL)->path), \
 				GP__FIELD_##type, GP__##open, (double)(least), (double)(most), words \
 	}
-#define GP__FIELD(path, type, open, least, most) \
-	GP__FIELD_AT(#path, path, type, open, least, most, NULL)
-#define GP__LAYER_FIELD(path, type, open, least, most) \
-	GP__FIELD_AT(#path, layer[0].path, type, open, least, most, NULL)
+#define GP__FIELD(path, type, least, most) \
+	GP__FIELD_AT(#path, path, type, CLOSED, least, most, NULL)
+#define GP__REAL(path, open, least, most) GP__FIELD_AT(#path, path, REAL, open, least, most, NULL)
+#define GP__SIZE(path, least)             GP__FIELD(path, SIZE, least, GP__LARGEST_SIZE)
+#define GP__LAYER_SIZE(path, least) \
+	GP__FIELD_AT(#path, layer[0].path, SIZE, CLOSED, least, GP__LARGEST_SIDE, NULL)
 #define GP__CHOICE(path, most, words) GP__FIELD_AT(#path, path, CHOICE, CLOSED, 0, most, words)
 #define GP__LAYER_CHOICE(path, most, words) \
 	GP__FIELD_AT(#path, layer[0].path, CHOICE, CLOSED, 0, most, words)
+#define GP__SWITCH(path)       GP__CHOICE(path, 1, "off on")
+#define GP__LAYER_SWITCH(path) GP__LAYER_CHOICE(path, 1, "off on")
 
 /*	The fields of a model file, in order: all but kernel, threads and isa; offsets of layer[0]. */
 static const gp__field gp__fields[] = {
-		GP__FIELD(layers, SIZE, CLOSED, 1, ODVGP_MAX_LAYERS), /* first: others depend on it */
-		GP__FIELD(N, SIZE, CLOSED, 1, GP__LARGEST_SIZE),
-		GP__LAYER_FIELD(D, SIZE, CLOSED, 1, GP__LARGEST_SIDE),
-		GP__LAYER_FIELD(P, SIZE, CLOSED, 1, GP__LARGEST_SIDE),
-		GP__LAYER_FIELD(M, SIZE, CLOSED, 1, GP__LARGEST_SIDE),
-		GP__LAYER_FIELD(M_gamma, SIZE, CLOSED, 0, GP__LARGEST_SIDE),
-		GP__FIELD(optim.batch, SIZE, CLOSED, 1, GP__LARGEST_SIZE),
-		GP__FIELD(tile, SIZE, CLOSED, 0, GP__LARGEST_SIZE),
-		GP__FIELD(optim.gamma_batch, SIZE, CLOSED, 0, GP__LARGEST_SIZE),
-		GP__FIELD(kernel_cache_bytes, SIZE, CLOSED, 0, GP__LARGEST_SIZE),
+		GP__FIELD(layers, SIZE, 1, ODVGP_MAX_LAYERS), /* first: others depend on it */
+		GP__SIZE(N, 1),
+		GP__LAYER_SIZE(D, 1),
+		GP__LAYER_SIZE(P, 1),
+		GP__LAYER_SIZE(M, 1),
+		GP__LAYER_SIZE(M_gamma, 0),
+		GP__SIZE(optim.batch, 1),
+		GP__SIZE(tile, 0),
+		GP__SIZE(optim.gamma_batch, 0),
+		GP__SIZE(kernel_cache_bytes, 0),
 		GP__LAYER_CHOICE(mean_part, GP__COUNT(gp__mean_parts) - 1, "beta orth hybrid free blocks"),
 		GP__LAYER_CHOICE(cov_part, GP__COUNT(gp__cov_parts) - 1, "dense inverse diagonal blocks"),
 		GP__CHOICE(objective, ODVGP_OBJECTIVE_EXACT, "elbo collapsed partly tight exact"),
 		GP__CHOICE(optim.gamma_step, ODVGP_GAMMA_STEP_EXACT, "adam diagonal exact"),
-		GP__FIELD(optim.gamma_step_ratio, REAL, ABOVE_LEAST, 0, DBL_MAX),
-		GP__FIELD(reproduce.gamma_eps, REAL, CLOSED, 0, DBL_MAX),
+		GP__REAL(optim.gamma_step_ratio, ABOVE_LEAST, 0, DBL_MAX),
+		GP__REAL(reproduce.gamma_eps, CLOSED, 0, DBL_MAX),
 		GP__CHOICE(reproduce.blocks_step, ODVGP_BLOCKS_STEP_ALTERNATE, "together alternate"),
 		GP__CHOICE(reproduce.diag_step, ODVGP_DIAG_STEP_PROJECTED_MU,
 				"exact affine projected projected_mu"),
@@ -12370,31 +12363,31 @@ static const gp__field gp__fields[] = {
 		GP__CHOICE(lik.kind, GP__COUNT(gp__likelihoods) - 1,
 				"gaussian bernoulli logit studentt laplace poisson exponential negative_binomial "
 				"gamma beta ordinal robustmax softmax heteroscedastic"),
-		GP__FIELD(lik.nodes, COUNT, CLOSED, 0, GP__MOST_NODES),
-		GP__FIELD(lik.classes, COUNT, CLOSED, 0, GP__MOST_CLASSES),
-		GP__FIELD(lik.link_jitter, REAL, BELOW_MOST, 0, 0.5),
-		GP__CHOICE(lik.missing, 1, "off on"),
-		GP__CHOICE(lik.weights, 1, "off on"),
-		GP__CHOICE(lik.exposure, 1, "off on"),
-		GP__CHOICE(lik.known_noise, 1, "off on"),
-		GP__CHOICE(lik.noise_per_output, 1, "off on"),
+		GP__FIELD(lik.nodes, COUNT, 0, GP__MOST_NODES),
+		GP__FIELD(lik.classes, COUNT, 0, GP__MOST_CLASSES),
+		GP__REAL(lik.link_jitter, BELOW_MOST, 0, 0.5),
+		GP__SWITCH(lik.missing),
+		GP__SWITCH(lik.weights),
+		GP__SWITCH(lik.exposure),
+		GP__SWITCH(lik.known_noise),
+		GP__SWITCH(lik.noise_per_output),
 		GP__LAYER_CHOICE(mean_function, ODVGP_MEAN_FUNCTION_PROJECTION,
 				"zero constant linear identity projection"),
 		GP__LAYER_CHOICE(parametrisation, ODVGP_PARAMETRISATION_A_BETA, "whitened primal a_beta"),
-		GP__FIELD(functions, SIZE, CLOSED, 0, GP__LARGEST_SIDE),
-		GP__CHOICE(independent, 1, "off on"),
-		GP__FIELD(deep.samples, COUNT, CLOSED, 0, 10000),
-		GP__FIELD(deep.predict_samples, COUNT, CLOSED, 0, 10000),
-		GP__CHOICE(deep.fixed_samples, 1, "off on"),
+		GP__FIELD(functions, SIZE, 0, GP__LARGEST_SIDE),
+		GP__SWITCH(independent),
+		GP__FIELD(deep.samples, COUNT, 0, 10000),
+		GP__FIELD(deep.predict_samples, COUNT, 0, 10000),
+		GP__SWITCH(deep.fixed_samples),
 		GP__CHOICE(deep.q_init, ODVGP_HIDDEN_Q_PRIOR, "narrow prior"),
-		GP__LAYER_FIELD(patches.image_height, SIZE, CLOSED, 0, GP__LARGEST_SIDE),
-		GP__LAYER_FIELD(patches.image_width, SIZE, CLOSED, 0, GP__LARGEST_SIDE),
-		GP__LAYER_FIELD(patches.channels, SIZE, CLOSED, 0, GP__LARGEST_SIDE),
-		GP__LAYER_FIELD(patches.height, SIZE, CLOSED, 0, GP__LARGEST_SIDE),
-		GP__LAYER_FIELD(patches.width, SIZE, CLOSED, 0, GP__LARGEST_SIDE),
-		GP__LAYER_FIELD(patches.stride, SIZE, CLOSED, 0, GP__LARGEST_SIDE),
-		GP__LAYER_CHOICE(patches.locations, 1, "off on"),
-		GP__LAYER_CHOICE(patches.image_output, 1, "off on"),
+		GP__LAYER_SIZE(patches.image_height, 0),
+		GP__LAYER_SIZE(patches.image_width, 0),
+		GP__LAYER_SIZE(patches.channels, 0),
+		GP__LAYER_SIZE(patches.height, 0),
+		GP__LAYER_SIZE(patches.width, 0),
+		GP__LAYER_SIZE(patches.stride, 0),
+		GP__LAYER_SWITCH(patches.locations),
+		GP__LAYER_SWITCH(patches.image_output),
 		GP__CHOICE(positive_transform, ODVGP_POSITIVE_TRANSFORM_EXP, "softplus exp"),
 		GP__CHOICE(reproduce.q_init, ODVGP_Q_INIT_IDENTITY, "prior identity"),
 		GP__CHOICE(init.beta, ODVGP_INIT_BETA_FARTHEST, "kmeans random greedy farthest"),
@@ -12402,27 +12395,27 @@ static const gp__field gp__fields[] = {
 		GP__CHOICE(init.hyperparams, ODVGP_INIT_HYPER_ULAPANE, "median ulapane"),
 		GP__CHOICE(reproduce.update, ODVGP_UPDATE_ADAM_FIRST, "joint natgrad_first adam_first"),
 		GP__CHOICE(optim.kind, ODVGP_OPTIMIZER_LBFGS, "adam lbfgs"),
-		GP__FIELD(optim.lbfgs_memory, COUNT, CLOSED, 1, 1000),
-		GP__FIELD(shards, POWER, CLOSED, 1, 65536),
-		GP__CHOICE(optim.natgrad, 1, "off on"),
-		GP__FIELD(lik.noise_variance, REAL, CLOSED, 0, DBL_MAX),
-		GP__FIELD(lik.noise_floor, REAL, CLOSED, -1, DBL_MAX),
-		GP__FIELD(jitter.absolute, REAL, CLOSED, 0, DBL_MAX),
-		GP__FIELD(jitter.relative, REAL, CLOSED, 0, 1),
-		GP__FIELD(jitter.max, REAL, CLOSED, 0, 1),
-		GP__FIELD(optim.natgrad_step, SCHEDULE, CLOSED, 0, 1),
-		GP__FIELD(optim.lr, SCHEDULE, CLOSED, 0, 1e6),
-		GP__FIELD(optim.adam_beta1, REAL, BELOW_MOST, 0, 1),
-		GP__FIELD(optim.adam_beta2, REAL, BELOW_MOST, 0, 1),
-		GP__FIELD(optim.adam_eps, REAL, CLOSED, 0, DBL_MAX),
-		GP__CHOICE(reproduce.adam_eps_inside, 1, "off on"),
-		GP__FIELD(seed, BITS, CLOSED, 0, 0),
+		GP__FIELD(optim.lbfgs_memory, COUNT, 1, 1000),
+		GP__FIELD(shards, POWER, 1, 65536),
+		GP__SWITCH(optim.natgrad),
+		GP__REAL(lik.noise_variance, CLOSED, 0, DBL_MAX),
+		GP__REAL(lik.noise_floor, CLOSED, -1, DBL_MAX),
+		GP__REAL(jitter.absolute, CLOSED, 0, DBL_MAX),
+		GP__REAL(jitter.relative, CLOSED, 0, 1),
+		GP__REAL(jitter.max, CLOSED, 0, 1),
+		GP__FIELD(optim.natgrad_step, SCHEDULE, 0, 1),
+		GP__FIELD(optim.lr, SCHEDULE, 0, 1e6),
+		GP__REAL(optim.adam_beta1, BELOW_MOST, 0, 1),
+		GP__REAL(optim.adam_beta2, BELOW_MOST, 0, 1),
+		GP__REAL(optim.adam_eps, CLOSED, 0, DBL_MAX),
+		GP__SWITCH(reproduce.adam_eps_inside),
+		GP__FIELD(seed, BITS, 0, 0),
 };
 
 /*	Fields of odvgp_config_set that no file holds. */
 static const gp__field gp__unsaved_fields[] = {
-		GP__LAYER_FIELD(kernel, TEXT, CLOSED, 0, 0),
-		GP__CHOICE(init.warm, 1, "off on"),
+		GP__FIELD_AT("kernel", layer[0].kernel, TEXT, CLOSED, 0, 0, NULL),
+		GP__SWITCH(init.warm),
 		GP__CHOICE(isa, ODVGP_ISA_NEON, "auto c avx2 avx512 sse2 neon"),
 };
 
@@ -12462,14 +12455,8 @@ static double gp__field_value(const gp__field *field, const odvgp_config *c)
 {
 	const void *at = (const unsigned char *)c + field->offset;
 	if (field->type == GP__FIELD_CHOICE) return gp__choice_get(at, field->bytes);
-	odvgp_real real;
-	ptrdiff_t size;
-	if (field->type == GP__FIELD_REAL) {
-		memcpy(&real, at, sizeof real);
-		return (double)real;
-	}
-	memcpy(&size, at, sizeof size);
-	return (double)size;
+	if (field->type == GP__FIELD_REAL) return (double)*(const odvgp_real *)at;
+	return (double)*(const ptrdiff_t *)at;
 }
 
 static int gp__field_in_layer(const gp__field *field)
@@ -12655,37 +12642,17 @@ static int gp__parse_real(gp__parser *p, odvgp_real *real)
 static int gp__parse_field(gp__parser *p, const gp__field *field, odvgp_config *c)
 {
 	void *at = (unsigned char *)c + field->offset;
-	const void *from;
-	const char *text;
-	int ok = 1, choice;
-	ptrdiff_t size;
-	odvgp_real real;
-	odvgp_schedule schedule;
-	uint64_t bits;
+	int choice;
 	switch (field->type) {
 	case GP__FIELD_CHOICE:
 		choice = gp__parse_choice(p, field->words);
 		return choice >= 0 && gp__choice_set(at, field->bytes, choice);
-	case GP__FIELD_REAL:
-		ok = gp__parse_real(p, &real);
-		from = &real;
-		break;
-	case GP__FIELD_SCHEDULE:
-		ok = gp__parse_schedule(p, &schedule);
-		from = &schedule;
-		break;
-	case GP__FIELD_BITS:
-		ok = gp__parse_bits(p, &bits);
-		from = &bits;
-		break;
-	case GP__FIELD_TEXT:
-		text = p->at;
-		from = &text;
-		break;
-	default: ok = gp__parse_size(p, &size); from = &size;
+	case GP__FIELD_REAL: return gp__parse_real(p, (odvgp_real *)at);
+	case GP__FIELD_SCHEDULE: return gp__parse_schedule(p, (odvgp_schedule *)at);
+	case GP__FIELD_BITS: return gp__parse_bits(p, (uint64_t *)at);
+	case GP__FIELD_TEXT: *(const char **)at = p->at; return 1;
+	default: return gp__parse_size(p, (ptrdiff_t *)at);
 	}
-	if (ok) memcpy(at, from, field->bytes);
-	return ok;
 }
 
 static odvgp_status gp__not_a_value(const gp__field *field, odvgp_info *info)
@@ -12782,7 +12749,7 @@ static gp__patches gp__patches_of(const odvgp_config *c, int l)
 	return p;
 }
 
-/*	Columns of a layer's inputs, also where D is not given and sizes have not been checked. */
+/*	Columns of a layer's inputs; sizes need not have been checked. */
 static ptrdiff_t gp__input_columns(const odvgp_config *c, int l)
 {
 	if (!l) return c->layer[0].D;
@@ -12839,7 +12806,7 @@ static odvgp_status gp__check_products(const odvgp_config *c, odvgp_info *info)
 			   Mg = (double)c->layer[l].M_gamma,
 			   D = (double)GP__MAX(c->layer[l].D, gp__inducing_columns(c, l)) *
 				   (c->independent ? P : 1);
-		double factor_v = gp__cov_part_of(c->layer[l].cov_part)->v_sqrt ? P * Mg * Mg : 0;
+		double factor_v = gp__cov_part_of(c, l)->v_sqrt ? P * Mg * Mg : 0;
 		all += P * M * M + factor_v + (P + D) * (M + Mg) + P * D;
 	}
 	if (all > (double)PTRDIFF_MAX / 256)
@@ -12862,9 +12829,8 @@ static odvgp_status gp__check_layers(const odvgp_config *c, odvgp_info *info)
 		rows = GP__MAX(rows, (double)gp__rows_of_input(&p));
 		if (c->layer[l].D != gp__input_columns(c, l))
 			return gp__fail(info, ODVGP_E_ARG, "D", l, (double)c->layer[l].D,
-					c->layer[l - 1].patches.image_output
-							? "of a layer must be the P of the layer below times its patches"
-							: "of a layer must be the P of the layer below");
+					"of a layer must be the P of the layer below, times its patches with "
+					"image_output");
 		if (c->layer[l].mean_function == ODVGP_MEAN_FUNCTION_IDENTITY &&
 				gp__row_columns(&p, c->layer[l].D) != gp__unit_outputs(c, l))
 			return gp__fail(info, ODVGP_E_ARG, "mean_function", l, (double)c->layer[l].P,
@@ -12875,15 +12841,14 @@ static odvgp_status gp__check_layers(const odvgp_config *c, odvgp_info *info)
 		return gp__fail(info, ODVGP_E_SIZE, "deep.samples", 0, (double)c->deep.samples,
 				"times N is too large");
 	if (c->layers > 1 && refused)
-		return gp__refuse(
-				info, ODVGP_E_UNSUPPORTED, refused, "exists only for models of one layer");
+		return gp__unsupported(info, refused, "exists only for models of one layer");
 	if (c->independent && c->objective != ODVGP_OBJECTIVE_ELBO)
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "independent", "needs the objective ELBO");
+		return gp__unsupported(info, "independent", "needs the objective ELBO");
 	if (gp__units_of(c) - c->layers >= GP__MOST_UNITS)
 		return gp__fail(info, ODVGP_E_SIZE, "P", (int)c->layers - 1, GP__MOST_UNITS,
 				"is the most for independent functions");
 	if (c->layers > 1 && c->optim.kind == ODVGP_OPTIMIZER_LBFGS && !c->deep.fixed_samples)
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "deep.fixed_samples",
+		return gp__unsupported(info, "deep.fixed_samples",
 				"must be 1 with L-BFGS, which needs the same bound in each step");
 	return ODVGP_OK;
 }
@@ -12897,7 +12862,7 @@ static ptrdiff_t gp__functions(const odvgp_config *c)
 /*	Whether functions and the likelihood's fields fit it. */
 static odvgp_status gp__check_likelihood(const odvgp_config *c, odvgp_info *info)
 {
-	const gp__likelihood *lik = &gp__likelihoods[c->lik.kind];
+	const gp__likelihood *lik = gp__lik_of(c);
 	ptrdiff_t P = gp__functions(c), classes = c->lik.classes;
 	int ordinal = c->lik.kind == ODVGP_LIKELIHOOD_ORDINAL,
 		several = !(lik->flags & GP__LIK_FACTORS), of_f = several && lik->flags & GP__LIK_CLASSES,
@@ -12929,32 +12894,31 @@ static odvgp_status gp__check_likelihood(const odvgp_config *c, odvgp_info *info
 				"is only for poisson, exponential and negative_binomial");
 	if (c->objective == ODVGP_OBJECTIVE_ELBO) return ODVGP_OK;
 	if (c->lik.missing)
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "lik.missing",
+		return gp__unsupported(info, "lik.missing",
 				"needs the objective ELBO: leave out rows with missing targets");
 	if (c->lik.noise_per_output && P > 1)
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "lik.noise_per_output",
+		return gp__unsupported(info, "lik.noise_per_output",
 				"needs the objective ELBO: other bounds have one noise");
 	if ((c->lik.weights || c->lik.known_noise) && c->objective == ODVGP_OBJECTIVE_TIGHT)
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "lik.weights or lik.known_noise",
+		return gp__unsupported(info, "lik.weights or lik.known_noise",
 				"does not go with the objective TIGHT: use COLLAPSED");
 	return ODVGP_OK;
 }
 
 static odvgp_status gp__check_objective(const odvgp_config *c, odvgp_info *info)
 {
-	int both = gp__mean_part_of(c->layer[0].mean_part)->objectives &
-			   gp__cov_part_of(c->layer[0].cov_part)->objectives,
+	int both = gp__mean_part_of(c, 0)->objectives & gp__cov_part_of(c, 0)->objectives,
 		ok = both >> c->objective & 1;
 	if (c->objective == ODVGP_OBJECTIVE_EXACT)
 		ok = ok && c->layer[0].M_gamma == 0 && c->layer[0].M == c->N;
 	if (!ok)
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "objective",
-				"is not there for this pair of mean and covariance part");
+		return gp__unsupported(
+				info, "objective", "is not there for this pair of mean and covariance part");
 	if (c->objective != ODVGP_OBJECTIVE_ELBO && c->optim.batch < c->N)
 		return gp__fail(info, ODVGP_E_UNSUPPORTED, "optim.batch", -1, (double)c->optim.batch,
 				"must cover all rows for this objective");
 	if (c->objective != ODVGP_OBJECTIVE_ELBO && !gp__has_noise(c))
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "objective", "needs the Gaussian likelihood");
+		return gp__unsupported(info, "objective", "needs the Gaussian likelihood");
 	return ODVGP_OK;
 }
 
@@ -12962,8 +12926,8 @@ static odvgp_status gp__check_lbfgs(const odvgp_config *c, odvgp_info *info)
 {
 	if (c->optim.kind != ODVGP_OPTIMIZER_LBFGS) return ODVGP_OK;
 	if (c->optim.natgrad && c->objective == ODVGP_OBJECTIVE_ELBO)
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "optim.natgrad",
-				"must be 0 with L-BFGS, which moves all slots itself");
+		return gp__unsupported(
+				info, "optim.natgrad", "must be 0 with L-BFGS, which moves all slots itself");
 	if (c->optim.batch < c->N)
 		return gp__fail(info, ODVGP_E_UNSUPPORTED, "optim.batch", -1, (double)c->optim.batch,
 				"must cover all rows: L-BFGS needs full batch");
@@ -12982,23 +12946,23 @@ static odvgp_status gp__check_member(const odvgp_config *c, odvgp_info *info)
 	if (s) return s;
 	if (c->objective != ODVGP_OBJECTIVE_ELBO) return gp__check_objective(c, info);
 	for (int l = 0; l < c->layers; l++) {
-		const gp__mean_part *part = gp__mean_part_of(c->layer[l].mean_part);
-		const gp__cov_part *cov = gp__cov_part_of(c->layer[l].cov_part);
+		const gp__mean_part *part = gp__mean_part_of(c, l);
+		const gp__cov_part *cov = gp__cov_part_of(c, l);
 		if (c->optim.natgrad && !gp__steps_of(part, cov, c->layer[l].M_gamma))
-			return gp__refuse(info, ODVGP_E_UNSUPPORTED, "optim.natgrad",
+			return gp__unsupported(info, "optim.natgrad",
 					"this pair of mean and covariance part has no natural step: set it to 0");
 		if (gp__parametrisation_of(c, l) == ODVGP_PARAMETRISATION_A_BETA && !part->has_a_beta)
-			return gp__refuse(info, ODVGP_E_UNSUPPORTED, "reproduce.parametrisation",
-					"A_BETA does not exist for this mean part");
+			return gp__unsupported(
+					info, "reproduce.parametrisation", "A_BETA does not exist for this mean part");
 	}
-	const gp__mean_part *mean = gp__mean_part_of(c->layer[0].mean_part);
+	const gp__mean_part *mean = gp__mean_part_of(c, 0);
 	if (c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM && (!c->optim.natgrad || !mean->gamma_steps))
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "optim.gamma_step",
+		return gp__unsupported(info, "optim.gamma_step",
 				"natural steps of gamma are for ORTH and HYBRID with natgrad = 1");
 	if (c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM &&
 			c->reproduce.gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED)
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "optim.gamma_step",
-				"natural steps of gamma need the slot to hold a itself");
+		return gp__unsupported(
+				info, "optim.gamma_step", "natural steps of gamma need the slot to hold a itself");
 	return ODVGP_OK;
 }
 
@@ -13010,15 +12974,14 @@ static odvgp_status gp__check_config(const odvgp_config *c, odvgp_info *info)
 	if ((s = gp__check_layers(c, info)) != ODVGP_OK) return s;
 	if ((s = gp__check_likelihood(c, info)) != ODVGP_OK) return s;
 	if (!gp__isa_find(c->isa))
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "isa",
-				"this machine or this build lacks the instruction set");
+		return gp__unsupported(info, "isa", "this machine or this build lacks the instruction set");
 	return gp__check_member(c, info);
 }
 
 /*	Slots of the positive or free parameters. Returns the first, or 0. */
 static int gp__likelihood_slots(odvgp_model *m, int positive, int *slots)
 {
-	const gp__likelihood *lik = &gp__likelihoods[m->cfg.lik.kind];
+	const gp__likelihood *lik = gp__lik_of(&m->cfg);
 	int before = m->par.slots, kind = positive ? GP__POSITIVE : 0;
 	m->par.of = NULL;
 	for (int k = 0; k < lik->params; k++) {
@@ -13200,7 +13163,7 @@ static int gp__grad_finite(const odvgp_model *m, const gp__wants_list *want)
 static void gp__clear_sums(odvgp_model *m, const gp__wants_list *want)
 {
 	memset(m->tape.sums, 0, sizeof *m->tape.sums);
-	ODVGP_ASSERT(m->par.lent == GP__GRADIENT);
+	ODVGP_ASSERT(m->par.lent.to == GP__NOBODY);
 	for (int s = 1; s <= m->par.slots && (want->grad || want->stats); s++)
 		if (gp__has_gradient(m, want, s))
 			gp__zero(m->par.grad + m->par.slot[s].offset, m->par.slot[s].count);
@@ -13272,12 +13235,12 @@ static odvgp_real gp__row_scale(const odvgp_model *m, ptrdiff_t n)
 	return (odvgp_real)m->cfg.N / (odvgp_real)(n * m->unit[m->units - 1].times);
 }
 
-static odvgp_status gp__visit_tile(odvgp_model *m, const gp__rows *rows, ptrdiff_t at, int back,
-		int *data_error, odvgp_info *info)
+static odvgp_status gp__visit_tile(
+		odvgp_model *m, const gp__rows *rows, ptrdiff_t at, int back, odvgp_info *info)
 {
 	gp__tape *t = &m->tape;
 	odvgp_status s = gp__tile_load(m, rows, at, GP__MIN(m->cfg.tile, rows->n - at), info);
-	*data_error = s != ODVGP_OK;
+	t->data_error = s != ODVGP_OK;
 	if (s || (s = gp__tape_forward_info(t, GP__TILE, info)) != ODVGP_OK || !back) return s;
 	gp__tape_zero(t, GP__TILE);
 	if (m->expect.id) t->node[m->expect.id].d[0] = -gp__row_scale(m, rows->n);
@@ -13286,8 +13249,8 @@ static odvgp_status gp__visit_tile(odvgp_model *m, const gp__rows *rows, ptrdiff
 }
 
 /*	Shard 0 adds to the existing sums, the others start at 0. */
-static odvgp_status gp__visit_shard(odvgp_model *m, const gp__rows *rows, ptrdiff_t shard, int back,
-		int *data_error, odvgp_info *info)
+static odvgp_status gp__visit_shard(
+		odvgp_model *m, const gp__rows *rows, ptrdiff_t shard, int back, odvgp_info *info)
 {
 	gp__tape *t = &m->tape;
 	odvgp_info *told = info ? info : t->own_info;
@@ -13296,7 +13259,7 @@ static odvgp_status gp__visit_shard(odvgp_model *m, const gp__rows *rows, ptrdif
 			  to = (shard + 1) * (tiles / S) + (shard + 1) * (tiles % S) / S;
 	if (shard > 0) gp__sums_clear(t, back);
 	for (ptrdiff_t k = from; k < to && !t->sums->status; k++)
-		t->sums->status = gp__visit_tile(m, rows, k * tile, back, data_error, told);
+		t->sums->status = gp__visit_tile(m, rows, k * tile, back, told);
 	if (t->sums->status) t->sums->row = told->row;
 	return t->sums->status;
 }
@@ -13305,12 +13268,12 @@ static odvgp_status gp__visit_shard(odvgp_model *m, const gp__rows *rows, ptrdif
 	they are added, nearest first, and the sum waits for its right neighbour. An error also adds all
 	waiting sums, so that no counts are lost. */
 static odvgp_status gp__visit_tiles(
-		odvgp_model *m, const gp__rows *rows, int back, int *data_error, odvgp_info *info)
+		odvgp_model *m, const gp__rows *rows, int back, odvgp_info *info)
 {
 	gp__tape *t = &m->tape;
 	GP__FOR(shard, m->cfg.shards) {
 		int level = 0;
-		odvgp_status s = gp__visit_shard(m, rows, shard, back, data_error, info);
+		odvgp_status s = gp__visit_shard(m, rows, shard, back, info);
 		for (; shard >> level & 1; level++) gp__sums_add(t, back, gp__tree_at(t, level));
 		for (; s && shard >> level; level++)
 			if (shard >> level & 1) gp__sums_add(t, back, gp__tree_at(t, level));
@@ -13323,12 +13286,12 @@ static odvgp_status gp__visit_tiles(
 /*	A bound that is not linear in sums over rows: run the tiles for the sums, the tail forward and
 	backward, then the tiles again for the gradient, a single one only backward. */
 static odvgp_status gp__visit_objective(
-		odvgp_model *m, const gp__rows *rows, int back, int *data_error, odvgp_info *info)
+		odvgp_model *m, const gp__rows *rows, int back, odvgp_info *info)
 {
 	gp__tape *t = &m->tape;
 	if (m->moments.id) gp__node_zero(t->node[m->moments.id].v, &t->node[m->moments.id]);
 	t->again = 0;
-	odvgp_status s = gp__visit_tiles(m, rows, 0, data_error, info);
+	odvgp_status s = gp__visit_tiles(m, rows, 0, info);
 	if (s || (s = gp__tape_forward_info(t, GP__TAIL, info)) != ODVGP_OK) return s;
 	t->sums->expected = (double)t->node[m->objective.id].v[0];
 	if (!back) return ODVGP_OK;
@@ -13339,20 +13302,19 @@ static odvgp_status gp__visit_objective(
 	gp__tape_reverse(t, GP__TAIL);
 	t->again = 1;
 	if (one) gp__tape_reverse(t, GP__TILE);
-	else s = gp__visit_tiles(m, rows, 1, data_error, info);
+	else s = gp__visit_tiles(m, rows, 1, info);
 	t->again = 0;
 	return s;
 }
 
-/*	*data_error tells bad data from parameters that cannot be evaluated. */
 static odvgp_status gp__evaluate(odvgp_model *m, const gp__rows *rows, gp__wants_list want,
-		odvgp_real *expected, odvgp_real *kl, int *data_error, odvgp_info *info)
+		odvgp_real *expected, odvgp_real *kl, odvgp_info *info)
 {
 	gp__tape *t = &m->tape;
 	odvgp_real scale = gp__row_scale(m, rows->n), divergence = 0;
 	int grads = want.grad || (want.stats && gp__any_natural_reads_gradient(m)),
 		whole = m->objective.id;
-	*data_error = 0;
+	t->data_error = 0;
 	if (whole && rows->n != m->cfg.N)
 		return gp__fail(info, ODVGP_E_ARG, "n", -1, (double)rows->n,
 				"a bound without q needs all rows at once");
@@ -13364,8 +13326,8 @@ static odvgp_status gp__evaluate(odvgp_model *m, const gp__rows *rows, gp__wants
 	s = gp__tape_forward_info(t, GP__HEAD, info);
 	if (s) return s;
 	gp__tape_zero(t, GP__HEAD);
-	s = whole ? gp__visit_objective(m, rows, grads, data_error, info)
-			  : gp__visit_tiles(m, rows, grads || want.stats, data_error, info);
+	s = whole ? gp__visit_objective(m, rows, grads, info)
+			  : gp__visit_tiles(m, rows, grads || want.stats, info);
 	t->events.variance_clamped += t->sums->clamped;
 	if (s) return s;
 	for (int i = 1; i <= t->nodes; i++) {
@@ -13473,11 +13435,10 @@ static int gp__absurd(const odvgp_model *m, double bound, double before)
 static odvgp_status gp__evaluate_good(odvgp_model *m, const gp__rows *rows, gp__wants_list want,
 		odvgp_status s, odvgp_real *expected, odvgp_real *kl, odvgp_info *info)
 {
-	int data_error;
 	odvgp_info said;
 	double bound = (double)*expected - (double)*kl;
 	gp__attempt before = gp__try_good(m);
-	odvgp_status again = gp__evaluate(m, rows, want, expected, kl, &data_error, &said);
+	odvgp_status again = gp__evaluate(m, rows, want, expected, kl, &said);
 	if (!again && (s || gp__absurd(m, bound, (double)*expected - (double)*kl))) {
 		gp__go_back(m);
 		if (m->state.step_scale >= GP__LEAST_SCALE) return ODVGP_OK;
@@ -13486,11 +13447,11 @@ static odvgp_status gp__evaluate_good(odvgp_model *m, const gp__rows *rows, gp__
 						   "falls past all sense after every step, however short");
 	}
 	gp__stay(m, &before);
-	if (again && data_error) { /* NaN in rows that the first attempt did not reach */
+	if (again && m->tape.data_error) { /* NaN in rows that the first attempt did not reach */
 		if (info) *info = said;
 		return again;
 	}
-	return s ? s : gp__evaluate(m, rows, want, expected, kl, &data_error, info);
+	return s ? s : gp__evaluate(m, rows, want, expected, kl, info);
 }
 
 /*	Evaluate before a step; if that fails or, while `stepping` with Adam, gives an implausibly low
@@ -13498,11 +13459,11 @@ static odvgp_status gp__evaluate_good(odvgp_model *m, const gp__rows *rows, gp__
 static odvgp_status gp__evaluate_safely(odvgp_model *m, const gp__rows *rows, gp__wants_list want,
 		int stepping, odvgp_real *expected, odvgp_real *kl, odvgp_info *info)
 {
-	int data_error, absurd = 0;
+	int absurd = 0;
 	*expected = *kl = 0;
-	odvgp_status s = gp__evaluate(m, rows, want, expected, kl, &data_error, info);
+	odvgp_status s = gp__evaluate(m, rows, want, expected, kl, info);
 	if (!s) absurd = stepping && gp__absurd(m, (double)*expected - (double)*kl, m->state.good_elbo);
-	if (((s && !data_error) || absurd) && m->state.good_valid)
+	if (((s && !m->tape.data_error) || absurd) && m->state.good_valid)
 		s = gp__evaluate_good(m, rows, want, s, expected, kl, info);
 	if (s) return s;
 	gp__copy(m->good, m->par.theta, m->par.count);
@@ -13576,9 +13537,8 @@ static odvgp_status gp__elbo_now(odvgp_model *m, const odvgp_real *X, const odvg
 	odvgp_real expected, divergence;
 	gp__rows rows = gp__rows_plain(X, Y, n);
 	gp__wants_list want = {grad != NULL, 0, 1, GP__FOR_BOUND};
-	int data_error;
 	/* gp__evaluate_safely may change the parameters */
-	odvgp_status s = gp__evaluate(m, &rows, want, &expected, &divergence, &data_error, info);
+	odvgp_status s = gp__evaluate(m, &rows, want, &expected, &divergence, info);
 	if (s) return s;
 	*elbo = expected - divergence;
 	if (kl) *kl = divergence;
@@ -13602,7 +13562,7 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
 {
 	odvgp_status s = gp__rows_check(m, X, Y, n, info);
 	if (s) return s;
-	if (m->units > 1) return gp__refuse(info, ODVGP_E_UNSUPPORTED, "model", gp__one_layer_only);
+	if (m->units > 1) return gp__unsupported(info, "model", gp__one_layer_only);
 	gp__unit *u = m->unit;
 	ptrdiff_t *columns = u->columns;
 	if (!elbo || !idx || count < 1 || count > m->cfg.layer[0].M_gamma)
@@ -13664,8 +13624,7 @@ static ptrdiff_t gp__predictor_sizes(const gp__unit *u, gp__predictor *p)
 		p->F = (int32_t)u->model->F;
 		p->T = (int32_t)u->model->T;
 		p->mixed = (int32_t)gp__is_mixed(u);
-		p->lik_params =
-				(int32_t)gp__lik_all_numbers(&gp__likelihoods[c->lik.kind], u->model->levels);
+		p->lik_params = (int32_t)gp__lik_all_numbers(gp__lik_of(c), u->model->levels);
 		p->weights = (int32_t)u->model->y.weights;
 		p->scale = (int32_t)u->model->y.scale;
 		p->nodes = (int32_t)u->model->tape.lik_nodes;
@@ -13706,10 +13665,10 @@ static odvgp_status gp__scales_check(const odvgp_model *m, const odvgp_scales *s
 		int positive;
 	} list[] = {{"x_mean", s->x_mean, D, 0}, {"x_scale", s->x_scale, D, 1},
 			{"y_mean", s->y_mean, T, 0}, {"y_scale", s->y_scale, T, 1}};
-	int scalable = gp__likelihoods[m->cfg.lik.kind].flags & GP__LIK_SCALABLE;
+	int scalable = gp__lik_of(&m->cfg)->flags & GP__LIK_SCALABLE;
 	if ((s->y_mean || s->y_scale) && !scalable)
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "y_mean or y_scale",
-				"targets of this likelihood have no scale");
+		return gp__unsupported(
+				info, "y_mean or y_scale", "targets of this likelihood have no scale");
 	GP__FOR(k, GP__COUNT(list))
 		for (ptrdiff_t i = 0; list[k].x && i < list[k].n; i++)
 			if (!(list[k].x[i] - list[k].x[i] == 0) || (list[k].positive && !(list[k].x[i] > 0)))
@@ -13829,12 +13788,12 @@ static odvgp_status gp__predictor_prepare(odvgp_model *m, odvgp_info *info)
 		gp__unit *u = &m->unit[i];
 		ptrdiff_t F = u->M + (gp__is_joint(u) ? u->M_gamma : 0),
 				  beside = gp__has_own_mean(u) && !u->a.id ? u->P * u->M_gamma : 0;
-		odvgp_real *alpha = gp__lend_gradient(&m->par, GP__LENT_ALPHA);
+		odvgp_real *alpha = gp__lend(&m->par.lent, GP__LENT_ALPHA);
 		gp__predictor_alpha(u, alpha);
 		if (!gp__finite(alpha, u->P * F + beside))
 			s = gp__refuse(
 					info, ODVGP_E_NAN, "model", "the coefficients of its predictor are not finite");
-		gp__give_back(&m->par, GP__LENT_ALPHA);
+		gp__end_loan(&m->par.lent, GP__LENT_ALPHA);
 	}
 	return s;
 }
@@ -13846,7 +13805,7 @@ static void gp__predictor_write_unit(gp__unit *u, const gp__predictor *p, gp__vi
 	const gp__node *node = m->tape.node;
 	const odvgp_slot *A = &m->par.slot[u->slot_mean_A], *b = &m->par.slot[u->slot_mean_b];
 	const gp__ref sets[2] = {u->Z_beta, u->Z_gamma};
-	odvgp_real *alpha = gp__lend_gradient(&m->par, GP__LENT_ALPHA);
+	odvgp_real *alpha = gp__lend(&m->par.lent, GP__LENT_ALPHA);
 	int joint = gp__is_joint(u), own = gp__has_own_mean(u);
 	ptrdiff_t P = u->P, F = u->M + (joint ? u->M_gamma : 0);
 	gp__predictor_alpha(u, alpha);
@@ -13860,7 +13819,7 @@ static void gp__predictor_write_unit(gp__unit *u, const gp__predictor *p, gp__vi
 	if (u->slot_mean_b) gp__copy(v.b, gp__slot_value(&m->par, b), b->count);
 	if (u->patch_weights.id)
 		gp__copy(v.weights, gp__node_value(u, u->patch_weights), u->patch_weights.cols);
-	gp__give_back(&m->par, GP__LENT_ALPHA);
+	gp__end_loan(&m->par.lent, GP__LENT_ALPHA);
 }
 
 /*	The predictor of the layer whose first unit is u, after gp__predictor_prepare. */
@@ -14001,7 +13960,7 @@ static odvgp_status gp__nat_try(gp__unit *u, const gp__block *block, ptrdiff_t p
 /*	A slot's new value waits in its gradient's memory: Adam does not move slots of natural steps. */
 static odvgp_real *gp__nat_staged(const odvgp_model *m, gp__ref param)
 {
-	ODVGP_ASSERT(m->par.lent == GP__GRADIENT);
+	ODVGP_ASSERT(m->par.lent.to == GP__NOBODY);
 	return m->tape.node[param.id].d;
 }
 
@@ -14195,8 +14154,7 @@ static double gp__nat_gamma_look(odvgp_model *m, const gp__rows *rows)
 {
 	gp__wants_list want = {0, 0, 0, GP__FOR_BOUND};
 	odvgp_real expected, kl;
-	int data_error;
-	odvgp_status s = gp__evaluate(m, rows, want, &expected, &kl, &data_error, NULL);
+	odvgp_status s = gp__evaluate(m, rows, want, &expected, &kl, NULL);
 	return s ? -HUGE_VAL : (double)expected - (double)kl;
 }
 
@@ -14509,8 +14467,7 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, c
 	if (s) return s;
 	if (!(tau > 0 && tau <= 1))
 		return gp__fail(info, ODVGP_E_ARG, "tau", -1, (double)tau, "must be in (0, 1]");
-	if (!gp__has_natural(m))
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "model", "has no natural step");
+	if (!gp__has_natural(m)) return gp__unsupported(info, "model", "has no natural step");
 	gp__all_columns(m);
 	gp__rows rows = gp__rows_plain(X, Y, n);
 	gp__wants_list want = {0, 1, 0, GP__FOR_BOUND};
@@ -14842,13 +14799,12 @@ static odvgp_status gp__fit_mean(gp__unit *u, gp__fit *f, odvgp_real s, odvgp_in
 /*	Stage the optimum in a copy of theta, in the gradient's memory, which the caller returns. */
 static void gp__fit_stage(odvgp_model *m)
 {
-	gp__copy(gp__lend_gradient(&m->par, GP__LENT_OPTIMUM), m->par.theta, m->par.count);
+	gp__copy(gp__lend(&m->par.lent, GP__LENT_OPTIMUM), m->par.theta, m->par.count);
 }
 
 static odvgp_real *gp__fit_slot(odvgp_model *m, int slot)
 {
-	ODVGP_ASSERT(m->par.lent == GP__LENT_OPTIMUM);
-	return m->par.grad + m->par.slot[slot].offset;
+	return gp__lent(&m->par.lent, GP__LENT_OPTIMUM) + m->par.slot[slot].offset;
 }
 
 /*	Stage block b's mean in its slot's coordinates. */
@@ -15006,16 +14962,14 @@ static odvgp_status gp__fit_check(const gp__unit *u, odvgp_info *info)
 {
 	int kind = u->cov_part->optimum, steps = gp__optima[kind].steps;
 	if (u->mean_part->optimum != GP__OPTIMUM_WEIGHTS)
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "mean_part", "has no optimum here");
-	if (kind == GP__NO_OPTIMUM)
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "cov_part", "has no optimum here");
+		return gp__unsupported(info, "mean_part", "has no optimum here");
+	if (kind == GP__NO_OPTIMUM) return gp__unsupported(info, "cov_part", "has no optimum here");
 	if ((u->steps & steps) != steps)
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "cov_part",
-				"DIAGONAL has an optimum here only with O(M)'s mean");
+		return gp__unsupported(
+				info, "cov_part", "DIAGONAL has an optimum here only with O(M)'s mean");
 	if (u->shift.id && gp__fit_held(u->model, gp__fit_beta_slot(u)) &&
 			!gp__fit_held(u->model, gp__fit_gamma_slot(u)))
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "q_mu",
-				"must not be frozen for HYBRID's optimum of a_gamma");
+		return gp__unsupported(info, "q_mu", "must not be frozen for HYBRID's optimum of a_gamma");
 	return ODVGP_OK;
 }
 
@@ -15050,8 +15004,7 @@ static odvgp_status gp__fit_exact(
 	gp__rows rows = gp__rows_plain(X, Y, m->cfg.N);
 	gp__wants_list want = {0, 0, 0, 0};
 	odvgp_real expected, kl;
-	int data_error;
-	odvgp_status s = gp__evaluate(m, &rows, want, &expected, &kl, &data_error, info);
+	odvgp_status s = gp__evaluate(m, &rows, want, &expected, &kl, info);
 	if (s) return s;
 	gp__fit_stage(m);
 	const gp__node *bound = &m->tape.node[m->objective.id];
@@ -15064,7 +15017,7 @@ static odvgp_status gp__fit_exact(
 	gp__copy(m->tape.node[u->Z_beta.id].v, X, N * u->D);
 	gp__touch(m, u->slot_Z_beta);
 	gp__fit_take(u);
-	gp__give_back(&m->par, GP__LENT_OPTIMUM);
+	gp__end_loan(&m->par.lent, GP__LENT_OPTIMUM);
 	return ODVGP_OK;
 }
 
@@ -15135,7 +15088,7 @@ static odvgp_status gp__fit_best(gp__unit *u, const odvgp_real *X, const odvgp_r
 	}
 	if (!s) s = gp__fit_outputs(u, &f, 1, info);
 	if (!s) gp__fit_take(u);
-	gp__give_back(&m->par, GP__LENT_OPTIMUM);
+	gp__end_loan(&m->par.lent, GP__LENT_OPTIMUM);
 	return s;
 }
 
@@ -15144,11 +15097,11 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const od
 {
 	odvgp_status s = gp__all_rows_check(m, X, Y, info);
 	if (s) return s;
-	if (m->units > 1) return gp__refuse(info, ODVGP_E_UNSUPPORTED, "model", gp__one_layer_only);
-	if (m->slot_mixing) return gp__refuse(info, ODVGP_E_UNSUPPORTED, "functions", gp__no_optimum);
+	if (m->units > 1) return gp__unsupported(info, "model", gp__one_layer_only);
+	if (m->slot_mixing) return gp__unsupported(info, "functions", gp__no_optimum);
 	if (!gp__has_noise(&m->cfg))
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "likelihood",
-				"must be Gaussian for an optimum in closed form");
+		return gp__unsupported(
+				info, "likelihood", "must be Gaussian for an optimum in closed form");
 	gp__unit *u = m->unit;
 	odvgp_events events = m->tape.events;
 	gp__keep_jitters(m);
@@ -15234,7 +15187,7 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
 	if (!upper) return gp__is_null(info, "upper");
 	if (!gp__has_noise(&m->cfg) || m->cfg.objective >= ODVGP_OBJECTIVE_PARTLY || m->levels > 1 ||
 			m->units > 1 || m->slot_mixing)
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "model", "has no upper bound of this kind");
+		return gp__unsupported(info, "model", "has no upper bound of this kind");
 	odvgp_events events = m->tape.events;
 	gp__keep_jitters(m);
 	return gp__fit_end(m, gp__fit_bounds(m, X, Y, work, bytes, upper, lower, info), &events);
@@ -15328,6 +15281,17 @@ static odvgp_real gp__schedule_at(const odvgp_schedule *s, uint64_t step)
 	}
 	if (s->kind == ODVGP_SCHEDULE_CONSTANT || step >= (uint64_t)s->steps) return s->end;
 	return gp__between(linear, s->start, s->end, (double)step / (double)s->steps);
+}
+
+ODVGP_API odvgp_status odvgp_set_step_sizes(
+		odvgp_model *m, const odvgp_schedule *lr, const odvgp_schedule *natgrad_step)
+{
+	if (!gp__model_ok(m) || (lr && !gp__schedule_ok(lr, GP__R(1e6))) ||
+			(natgrad_step && !gp__schedule_ok(natgrad_step, 1)))
+		return ODVGP_E_ARG;
+	if (lr) m->cfg.optim.lr = *lr;
+	if (natgrad_step) m->cfg.optim.natgrad_step = *natgrad_step;
+	return ODVGP_OK;
 }
 
 /*	Gamma's scales D / sqrt(k) (odvgp_gamma_coords), a tile of columns at a time, in A's memory. */
@@ -15701,10 +15665,8 @@ static void gp__lbfgs_gradient(const odvgp_model *m, odvgp_real *g)
 static odvgp_status gp__lbfgs_evaluate(
 		gp__lbfgs_job *job, double *loss, odvgp_real *g, odvgp_info *info)
 {
-	int data_error;
 	gp__wants_list want = {1, 0, 0, GP__FOR_BOUND};
-	odvgp_status s =
-			gp__evaluate(job->m, job->rows, want, &job->expected, &job->kl, &data_error, info);
+	odvgp_status s = gp__evaluate(job->m, job->rows, want, &job->expected, &job->kl, info);
 	if (s) return s;
 	gp__lbfgs_gradient(job->m, g);
 	if (!gp__finite(g, job->m->lbfgs.n))
@@ -15878,8 +15840,7 @@ static void gp__natural_back(odvgp_model *m)
 	GP__EACH_SLOT(s, m) {
 		const odvgp_slot *slot = &m->par.slot[s];
 		if (!slot->natgrad) continue;
-		for (ptrdiff_t i = slot->offset; i < slot->offset + slot->count; i++)
-			gp__set_theta(m, s, i, m->good[i]);
+		GP__EACH_VALUE(i, slot) gp__set_theta(m, s, i, m->good[i]);
 		gp__touch(m, s);
 	}
 }
@@ -15908,7 +15869,6 @@ static odvgp_status gp__step_watched(odvgp_model *m, const gp__rows *rows, gp__w
 	odvgp_real expected, kl;
 	odvgp_events events = m->tape.events;
 	uint64_t nat_steps = m->state.nat_steps;
-	int data_error;
 	gp__keep_jitters(m);
 	if (gp__nat_step(m, tau)) return ODVGP_OK;
 	for (int looks = 1; curved || rows->n >= m->cfg.N; looks++) {
@@ -15917,7 +15877,7 @@ static odvgp_status gp__step_watched(odvgp_model *m, const gp__rows *rows, gp__w
 		m->tape.events.step_shortened++;
 		gp__natural_back(m);
 		++*evaluations;
-		odvgp_status s = gp__evaluate(m, rows, want, &expected, &kl, &data_error, info);
+		odvgp_status s = gp__evaluate(m, rows, want, &expected, &kl, info);
 		if (s) {
 			gp__restore_jitters(m);
 			m->tape.events = events;
@@ -16153,11 +16113,11 @@ static void gp__init_scratch(gp__arena *a, const gp__unit *u, gp__init_work *w)
 	w->centre = gp__take(a, u->M, u->Dz);
 	w->centre_t = gp__take(a, u->Dz, gp__padded(u->M));
 	w->median = gp__take(a, GP__MEDIAN_ROWS, 1);
-	w->row = (ptrdiff_t *)gp__take_bytes(a, (size_t)rows, sizeof(ptrdiff_t));
-	w->nearest = (ptrdiff_t *)gp__take_bytes(a, (size_t)rows, sizeof(ptrdiff_t));
-	w->count = (ptrdiff_t *)gp__take_bytes(a, (size_t)u->M, sizeof(ptrdiff_t));
+	w->row = GP__TAKE(a, ptrdiff_t, rows);
+	w->nearest = GP__TAKE(a, ptrdiff_t, rows);
+	w->count = GP__TAKE(a, ptrdiff_t, u->M);
 	if (u->patches.height) w->patches = gp__take(a, gp__candidates(u), u->Dz);
-	w->table = (const odvgp_real **)gp__take_bytes(a, (size_t)w->table_size, sizeof *w->table);
+	w->table = GP__TAKE(a, const odvgp_real *, w->table_size);
 	if (c->init.hyperparams == ODVGP_INIT_HYPER_ULAPANE) w->gaps = gp__take(a, u->Dz, 1 + m->T);
 	if (greedy) {
 		w->chosen = gp__take(a, sample, u->Dz);
@@ -16968,20 +16928,9 @@ static void gp__column_scale(
 
 /* --- what units above layer 0 see --- */
 
-/*	A hidden layer's mean function A^T x, or x itself, over and over, if A is NULL. */
-static void gp__pass_row(
-		const gp__unit *u, const odvgp_real *x, const odvgp_real *A, odvgp_real *out)
-{
-	GP__FOR(p, u->P) {
-		odvgp_real sum = A ? 0 : x[p % u->Dx];
-		for (ptrdiff_t d = 0; d < u->Dx && A; d++) sum += x[d] * A[d * u->P + p];
-		out[p] = sum;
-	}
-}
-
-/*	A [Dx,P] for gp__pass_row. Where the mean is constant, the next layer's inducing inputs must not
-	coincide: with image_output filters uniform within sqrt(6 / (h w channels + h w P)), Glorot's, as
-	[SOLVE] appendix G.2 has it, and 0 for locations. */
+/*	A [Dx,P]: the next layer sees A^T x, or, if NULL, x itself, over and over. Where the mean is
+	constant its inducing inputs must not coincide: with image_output filters uniform within
+	sqrt(6 / (h w channels + h w P)), Glorot's, as [SOLVE] appendix G.2 has it, 0 for locations. */
 static const odvgp_real *gp__pass_matrix(const gp__unit *u, const gp__init_work *w)
 {
 	const odvgp_model *m = u->model;
@@ -17017,7 +16966,11 @@ static double gp__pass_on(const gp__unit *u, const odvgp_real *X, const gp__init
 				gp__patch_move(&u->patches, x, NULL, t, w->vector);
 				x = w->vector;
 			}
-			gp__pass_row(u, x, A, to + i * width + t * u->P);
+			GP__FOR(p, u->P) {
+				odvgp_real sum = A ? 0 : x[p % u->Dx];
+				for (ptrdiff_t d = 0; d < u->Dx && A; d++) sum += x[d] * A[d * u->P + p];
+				to[i * width + t * u->P + p] = sum;
+			}
 		}
 	}
 	GP__FOR(p, width) {
@@ -17315,7 +17268,7 @@ ODVGP_API odvgp_status odvgp_init_data(
 	if ((s = gp__targets_check(&m->y, Y, m->cfg.N, 0, info))) return s;
 	uint64_t nat_valid = m->state.nat_valid, lbfgs_valid = m->state.lbfgs_valid,
 			 fitted = m->state.fitted;
-	odvgp_real *theta_before = gp__lend_gradient(&m->par, GP__LENT_BACKUP);
+	odvgp_real *theta_before = gp__lend(&m->par.lent, GP__LENT_BACKUP);
 	gp__copy(theta_before, m->par.theta, m->par.count);
 	odvgp_real *value_before = gp__lend(&m->kept, GP__KEPT_BY_START);
 	gp__copy(value_before, m->par.value, m->par.positive);
@@ -17330,7 +17283,7 @@ ODVGP_API odvgp_status odvgp_init_data(
 	gp__touch_all(m);
 	s = gp__noise_floor_check(m, variance, info);
 	if (!s) s = odvgp_init_q(m, info);
-	gp__give_back(&m->par, GP__LENT_BACKUP);
+	gp__end_loan(&m->par.lent, GP__LENT_BACKUP);
 	gp__end_loan(&m->kept, GP__KEPT_BY_START);
 	if (!s) {
 		gp__init_noise_floor(m, variance);
@@ -17396,9 +17349,7 @@ static void gp__kernel_slots(gp__unit *u)
 			if (!count[k]) continue;
 			char name[GP__SLOT_NAME];
 			gp__text t = {name, sizeof name, 0};
-			gp__put(&t, "kernel.");
-			gp__put_int(&t, (ptrdiff_t)i);
-			gp__put(&t, ".");
+			gp__put_part(&t, "kernel.", (ptrdiff_t)i);
 			gp__put(&t, ends[k]);
 			par->bad |= t.used >= t.size;
 			int slot = gp__slot_add(par, name, GP__POSITIVE, 1, (ptrdiff_t)count[k], 1, 1);
@@ -17526,60 +17477,50 @@ static int gp__mean_function_terms(gp__unit *u, gp__ref *term, int terms)
 {
 	if (u->slot_mean_A) {
 		gp__ref A = gp__param_node(u, u->slot_mean_A, 1, u->Dx, u->P);
-		term[terms++] = gp__tile(
-				u, GP__PRODUCT, GP__PRODUCT_ATBT, u->P, GP__TILE_SIZE, A, u->X, gp__none, gp__none);
+		term[terms++] = gp__tile(u, GP__PRODUCT, GP__PRODUCT_ATBT, u->P, A, u->X);
 	}
 	if (u->slot_mean_b) term[terms++] = gp__param_node(u, u->slot_mean_b, 1, u->P, 1);
 	if (u->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY)
-		term[terms++] = gp__tile(
-				u, GP__TRANSPOSE, 0, u->P, GP__TILE_SIZE, u->X, gp__none, gp__none, gp__none);
+		term[terms++] = gp__tile(u, GP__TRANSPOSE, 0, u->P, u->X, gp__none);
 	return terms;
 }
 
 /*	weights A, the part's own term, and the mean function. */
 static gp__ref gp__build_mean(gp__unit *u)
 {
-	const odvgp_real coef[GP__MAX_IN] = {1, 1, 1, 1, 1, 1};
 	gp__ref term[GP__MAX_IN];
 	int terms = 0;
-	if (u->weights.id)
-		term[terms++] = gp__tile(u, GP__PRODUCT, GP__PRODUCT_AB, u->P, GP__TILE_SIZE, u->weights,
-				u->A, gp__none, gp__none);
+	if (u->weights.id) term[terms++] = gp__tile_product(u, u->weights, u->A);
 	gp__ref own = u->mean_part->tile(u);
 	if (own.id) term[terms++] = own;
 	terms = gp__mean_function_terms(u, term, terms);
-	return gp__sum_of(u, GP__TILE, u->P, GP__TILE_SIZE, term, coef, terms);
+	return gp__sum_of(u, GP__TILE, GP__TILE_SIZE, term, terms, 1);
 }
 
 /*	Y minus the mean function, and minus what a kept q(v) explains. */
 static gp__ref gp__build_target(gp__unit *u)
 {
-	const odvgp_real coef[GP__MAX_IN] = {1, -1, -1, -1, -1, -1};
 	gp__ref term[GP__MAX_IN];
 	int terms = 0;
 	term[terms++] = u->model->Y;
 	if (gp__kept_terms(u)) term[terms++] = u->mean_part->tile(u);
 	terms = gp__mean_function_terms(u, term, terms);
-	return gp__sum_of(u, GP__TILE, u->P, GP__TILE_SIZE, term, coef, terms);
+	return gp__sum_of(u, GP__TILE, GP__TILE_SIZE, term, terms, -1);
 }
 
 /*	k - |A_v|^2 + |v_sqrt^T A_v|^2: what a kept q(v) leaves of k(x,x). */
 static gp__ref gp__kept_variance(gp__unit *u)
 {
-	const odvgp_real coef[2] = {1, 1};
 	gp__ref term[2];
-	term[1] = gp__tile(u, GP__RESIDUAL, GP__RESIDUAL_CLAMPED, 1, GP__TILE_SIZE, u->k_x, u->A_v,
-			gp__none, gp__none);
+	term[1] = gp__tile(u, GP__RESIDUAL, GP__RESIDUAL_CLAMPED, 1, u->k_x, u->A_v);
 	term[0] = gp__squares(u, GP__ON_GAMMA, u->A_v);
-	return gp__sum_of(u, GP__TILE, u->P, GP__TILE_SIZE, term, coef, 2);
+	return gp__sum_of(u, GP__TILE, GP__TILE_SIZE, term, 2, 1);
 }
 
 /*	log N(Y; mean function, K + noise I). */
 GP__NOINLINE gp__ref gp__build_evidence(gp__unit *u)
 {
-	gp__ref r = gp__build_target(u), X = u->X;
-	gp__ref K = gp__tile(
-			u, GP__KERNEL, GP__KERNEL_LOWER, GP__TILE_SIZE, GP__TILE_SIZE, u->hyp, X, X, gp__none);
+	gp__ref r = gp__build_target(u), K = gp__kernel_xx(u, GP__KERNEL_LOWER);
 	return gp__add(u, GP__TAIL, GP__EVIDENCE, 0, 1, 1, K, r, u->model->lik_params, u->model->root);
 }
 
@@ -17587,7 +17528,7 @@ GP__NOINLINE gp__ref gp__build_evidence(gp__unit *u)
 static gp__ref gp__by_root(gp__unit *u, gp__ref x)
 {
 	if (!u->model->root.id || !x.id) return x;
-	return gp__tile(u, GP__DIVIDE, 0, x.rows, GP__TILE_SIZE, x, u->model->root, gp__none, gp__none);
+	return gp__tile(u, GP__DIVIDE, 0, x.rows, x, u->model->root);
 }
 
 /*	Sums over the rows, and the bound computed from them. */
@@ -17599,18 +17540,16 @@ GP__NOINLINE gp__ref gp__build_collapsed(gp__unit *u)
 			cov_beta = u->cov_part->v_sqrt == NULL; /* so has the covariance */
 	gp__ref r = gp__build_target(u), k = u->k_x, V = gp__none;
 	if (m->cfg.objective == ODVGP_OBJECTIVE_TIGHT) { /* A K A^T */
-		gp__ref K = gp__tile(u, GP__KERNEL, GP__KERNEL_WHOLE, GP__TILE_SIZE, GP__TILE_SIZE, u->hyp,
-				u->X, u->X, gp__none);
-		gp__ref AK = gp__tile(
-				u, GP__PRODUCT, GP__PRODUCT_AB, u->M, GP__TILE_SIZE, u->A, K, gp__none, gp__none);
-		V = gp__tile(u, GP__PRODUCT, GP__PRODUCT_ABT, u->M, u->M, AK, u->A, gp__none, gp__none);
+		gp__ref AK = gp__tile_product(u, u->A, gp__kernel_xx(u, GP__KERNEL_WHOLE));
+		V = gp__add(u, GP__TILE, GP__PRODUCT, GP__PRODUCT_ABT, u->M, u->M, AK, u->A, gp__none,
+				gp__none);
 	}
 	if (partly && !cov_beta) k = gp__kept_variance(u);
 	ptrdiff_t F = u->M + (u->A_v.id && !partly ? u->M_gamma : 0);
 	gp__ref A = gp__by_root(u, u->A), A_v = partly ? gp__none : gp__by_root(u, u->A_v);
 	r = gp__by_root(u, r);
 	k = gp__by_root(u, gp__by_root(u, k));
-	m->moments = gp__tile(u, GP__MOMENTS, 0, F + u->P + 2, F, A, A_v, r, k);
+	m->moments = gp__add(u, GP__TILE, GP__MOMENTS, 0, F + u->P + 2, F, A, A_v, r, k);
 	int variant = mean_beta && cov_beta ? GP__COLLAPSE_BETA
 				  : cov_beta            ? GP__COLLAPSE_COV_BETA
 				  : mean_beta           ? GP__COLLAPSE_MEAN_BETA
@@ -17623,23 +17562,22 @@ GP__NOINLINE gp__ref gp__build_collapsed(gp__unit *u)
 GP__NOINLINE void gp__build_features(gp__unit *u)
 {
 	ptrdiff_t n = GP__TILE_SIZE;
-	u->k_x = gp__tile(u, GP__KERNEL_DIAG, 0, 1, n, u->hyp, u->X, u->patch_weights, gp__none);
-	u->K_x = gp__tile(
-			u, GP__KERNEL, GP__KERNEL_WHOLE, u->M, n, u->hyp, u->Z_beta, u->X, u->patch_weights);
-	u->A = u->Kb.id ? gp__tile(u, GP__SOLVE, GP__SOLVE_LEFT, u->M, n, u->L, u->K_x, gp__none,
-							  gp__none)
+	u->k_x = gp__add(
+			u, GP__TILE, GP__KERNEL_DIAG, 0, 1, n, u->hyp, u->X, u->patch_weights, gp__none);
+	u->K_x = gp__kernel_zx(u, u->Z_beta);
+	u->A = u->Kb.id ? gp__tile(u, GP__SOLVE, GP__SOLVE_LEFT, u->M, u->L, u->K_x)
 					: gp__solve_in_place(u, GP__TILE, u->L, u->K_x, n);
 	if (!gp__uses_v(u)) return;
-	gp__ref K = gp__tile(u, GP__KERNEL, GP__KERNEL_WHOLE, u->M_gamma, n, u->hyp, u->Z_gamma, u->X,
-			u->patch_weights);
-	u->A_v = gp__solve_in_place(
-			u, GP__TILE, u->L_v, gp__minus_in_place(u, GP__TILE, K, u->W, u->A, n), n);
+	const gp__ref in[3] = {gp__kernel_zx(u, u->Z_gamma), u->W, u->A};
+	gp__ref residual = gp__node_add(&u->model->tape, u, GP__MINUS_PRODUCT, GP__MINUS_WHOLE,
+			GP__TILE, u->M_gamma, n, in, 3, in[0]);
+	u->A_v = gp__solve_in_place(u, GP__TILE, u->L_v, residual, n);
 }
 
 static void gp__build_stats(gp__unit *u, gp__block *b, gp__ref A)
 {
 	b->A = A;
-	b->stats = gp__tile(u, GP__NAT_STATS, 0, u->P, b->M, A, u->mean, u->var, gp__none);
+	b->stats = gp__add(u, GP__TILE, GP__NAT_STATS, 0, u->P, b->M, A, u->mean, u->var, gp__none);
 	gp__asked_for(u, b->stats, GP__FOR_STATS);
 }
 
@@ -17694,7 +17632,7 @@ static void gp__tape_start(odvgp_model *m, gp__arena *a)
 	t->tile = c->tile;
 	t->tasks = gp__tasks(&c->threads);
 	t->keep = (size_t)c->kernel_cache_bytes;
-	t->likelihood = &gp__likelihoods[c->lik.kind];
+	t->likelihood = gp__lik_of(c);
 	t->classes = m->classes;
 	t->lik_nodes = gp__has_noise(c) ? 0 : c->lik.nodes;
 	t->weights = m->y.weights;
@@ -17709,23 +17647,19 @@ GP__NOINLINE void gp__build_inputs(gp__unit *u, gp__ref below[3])
 {
 	odvgp_model *m = u->model;
 	int first = u->number == u->layer;
-	if (u->layer && first)
-		u->eps = gp__tile(
-				u, GP__INPUT, 0, GP__INPUT_SIZE, u->D, gp__none, gp__none, gp__none, gp__none);
+	if (u->layer && first) u->eps = gp__input(u, GP__INPUT_SIZE, u->D);
 	if (first)
-		below[2] = gp__tile(u, u->layer ? GP__SAMPLE : GP__INPUT, 0, GP__INPUT_SIZE, u->D, below[0],
-				below[1], u->eps, gp__none);
+		below[2] = gp__add(u, GP__TILE, u->layer ? GP__SAMPLE : GP__INPUT, 0, GP__INPUT_SIZE, u->D,
+				below[0], below[1], u->eps, gp__none);
 	u->X = below[2];
 	if (!u->number) m->X = u->X;
 	if (u->patches.image_output)
-		u->X = gp__tile(
-				u, GP__PATCHES, 0, GP__TILE_SIZE, u->Dx, u->X, gp__none, gp__none, gp__none);
+		u->X = gp__add(u, GP__TILE, GP__PATCHES, 0, GP__TILE_SIZE, u->Dx, u->X, gp__none, gp__none,
+				gp__none);
 	if (!gp__is_top(u)) return;
-	m->Y = gp__tile(u, GP__INPUT, 0, gp__y_columns(&m->y), GP__TILE_SIZE, gp__none, gp__none,
-			gp__none, gp__none);
+	m->Y = gp__input(u, gp__y_columns(&m->y), GP__TILE_SIZE);
 	if (gp__has_noise(&m->cfg) && (m->y.weights || m->y.scale))
-		m->root =
-				gp__tile(u, GP__INPUT, 0, 1, GP__TILE_SIZE, gp__none, gp__none, gp__none, gp__none);
+		m->root = gp__input(u, 1, GP__TILE_SIZE);
 }
 
 /*	Means or variances of the last layer's functions, whose last unit is u. */
@@ -17756,10 +17690,8 @@ GP__NOINLINE void gp__build_bound(gp__unit *u)
 		gp__ref var = gp__build_stack(u, 1), mean = gp__build_stack(u, 0);
 		if (m->slot_mixing) {
 			gp__ref W = gp__param_node(u, m->slot_mixing, 1, m->F, mean.rows);
-			var = gp__tile(
-					u, GP__MIX, GP__MIX_SQUARES, m->F, GP__TILE_SIZE, W, var, gp__none, gp__none);
-			mean = gp__tile(
-					u, GP__MIX, GP__MIX_PLAIN, m->F, GP__TILE_SIZE, W, mean, gp__none, gp__none);
+			var = gp__tile(u, GP__MIX, GP__MIX_SQUARES, m->F, W, var);
+			mean = gp__tile(u, GP__MIX, GP__MIX_PLAIN, m->F, W, mean);
 		}
 		/* tcc needs the length of an array of structs. */
 		const gp__ref in[5] = {mean, var, m->Y, m->lik_params, m->lik_free_params};
@@ -17814,8 +17746,8 @@ static void gp__lbfgs_layout(gp__lbfgs *w, gp__arena *a, ptrdiff_t n, ptrdiff_t 
 	w->S = gp__take(a, memory, n);
 	w->Y = gp__take(a, memory, n);
 	GP__FOR(i, GP__COUNT(vectors)) *vectors[i] = gp__take(a, n, 1);
-	w->sy = (double *)gp__take_bytes(a, (size_t)memory, sizeof(double));
-	w->alpha = (double *)gp__take_bytes(a, (size_t)memory, sizeof(double));
+	w->sy = GP__TAKE(a, double, memory);
+	w->alpha = GP__TAKE(a, double, memory);
 }
 
 /*	A unit's sizes, before slots and nodes exist. */
@@ -17835,8 +17767,8 @@ static void gp__unit_config(gp__unit *u, odvgp_model *m, int number)
 	u->P = gp__unit_outputs(c, layer);
 	u->M = c->layer[layer].M;
 	u->M_gamma = c->layer[layer].M_gamma;
-	u->mean_part = gp__mean_part_of(c->layer[layer].mean_part);
-	u->cov_part = gp__cov_part_of(c->layer[layer].cov_part);
+	u->mean_part = gp__mean_part_of(c, layer);
+	u->cov_part = gp__cov_part_of(c, layer);
 	u->steps = c->objective == ODVGP_OBJECTIVE_ELBO
 					   ? gp__steps_of(u->mean_part, u->cov_part, u->M_gamma)
 					   : 0;
@@ -17867,7 +17799,7 @@ static gp__unit *gp__unit_at(odvgp_model *m, int i)
 static void gp__unit_layout(gp__unit *u, gp__arena *a)
 {
 	u->scales = gp__take(a, 1, u->M_gamma);
-	u->columns = (ptrdiff_t *)gp__take_bytes(a, (size_t)u->M_gamma, sizeof(ptrdiff_t));
+	u->columns = GP__TAKE(a, ptrdiff_t, u->M_gamma);
 }
 
 /*	Sums over tiles, in one piece: moments, to which forward runs add; then gradient, statistics and
@@ -17878,8 +17810,8 @@ GP__NOINLINE void gp__sums_layout(odvgp_model *m, gp__arena *a)
 	gp__tape *t = &m->tape;
 	int levels = 0;
 	while (((ptrdiff_t)1 << levels) < m->cfg.shards) levels++;
-	t->own_info = (odvgp_info *)gp__take_bytes(a, 1, sizeof *t->own_info);
-	t->sums = (gp__sums *)gp__take_bytes(a, 1, sizeof *t->sums);
+	t->own_info = GP__TAKE(a, odvgp_info, 1);
+	t->sums = GP__TAKE(a, gp__sums, 1);
 	size_t from = a->used;
 	t->sum = a->base ? (odvgp_real *)(void *)(a->base + from) : NULL;
 	for (int i = 1; i <= t->nodes && t->node; i++) {
@@ -17887,7 +17819,7 @@ GP__NOINLINE void gp__sums_layout(odvgp_model *m, gp__arena *a)
 		if (gp__ops[nd->op].stores == GP__STORES_MOMENTS) nd->v = gp__take(a, nd->rows, nd->cols);
 	}
 	t->forward_sums = (ptrdiff_t)((a->used - from) / sizeof(odvgp_real));
-	m->par.grad = gp__take(a, m->par.count, 1);
+	m->par.grad = m->par.lent.at = gp__take(a, m->par.count, 1);
 	for (int i = 1; i <= t->nodes && t->node; i++) {
 		gp__node *nd = &t->node[i];
 		int stats = gp__ops[nd->op].stores == GP__STORES_STATS,
@@ -17909,8 +17841,8 @@ GP__NOINLINE void gp__tables_layout(odvgp_model *m, gp__arena *a, int nodes)
 {
 	const odvgp_config *c = &m->cfg;
 	gp__params *par = &m->par;
-	par->slot = (odvgp_slot *)gp__take_bytes(a, (size_t)par->slots + 1, sizeof *par->slot);
-	par->state = (gp__slot_state *)gp__take_bytes(a, (size_t)par->slots + 1, sizeof *par->state);
+	par->slot = GP__TAKE(a, odvgp_slot, par->slots + 1);
+	par->state = GP__TAKE(a, gp__slot_state, par->slots + 1);
 	if (par->slot) gp__slots_build(m);
 	int lbfgs = c->optim.kind == ODVGP_OPTIMIZER_LBFGS;
 	m->adam_count = lbfgs ? 0 : par->adam;
@@ -17920,7 +17852,7 @@ GP__NOINLINE void gp__tables_layout(odvgp_model *m, gp__arena *a, int nodes)
 	m->m1 = gp__take(a, m->adam_count, 1);
 	m->m2 = gp__take(a, m->adam_count, 1);
 	gp__lbfgs_layout(&m->lbfgs, a, lbfgs ? par->count : 0, lbfgs ? c->optim.lbfgs_memory : 0);
-	m->tape.node = (gp__node *)gp__take_bytes(a, (size_t)nodes + 1, sizeof *m->tape.node);
+	m->tape.node = GP__TAKE(a, gp__node, nodes + 1);
 }
 
 /*	Bytes that odvgp_init_data needs for a unit. Not inlined, which saves stack, as below. */
@@ -17990,8 +17922,8 @@ static ptrdiff_t gp__default_tile(odvgp_model *m)
 		gp__patches p = gp__patches_of(&m->cfg, l);
 		most = gp__tile_rows(most, &p);
 	}
-	for (ptrdiff_t tile = most; tile >= 64 && m->cfg.layer[0].M_gamma > 0 &&
-								!gp__mean_part_of(m->cfg.layer[0].mean_part)->v_mu;
+	for (ptrdiff_t tile = most;
+			tile >= 64 && m->cfg.layer[0].M_gamma > 0 && !gp__mean_part_of(&m->cfg, 0)->v_mu;
 			tile /= 2) {
 		int fits = 1;
 		GP__EACH_UNIT(i, m) {
@@ -18056,13 +17988,12 @@ static void gp__settle_config(odvgp_config *c)
 	for (int l = 0; l < c->layers; l++) {
 		c->layer[l].kernel = NULL;
 		if (c->layer[l].M_gamma == 0) { /* no block of gamma is left */
-			c->layer[l].mean_part = gp__mean_part_of(c->layer[l].mean_part)->without_gamma;
-			c->layer[l].cov_part = gp__cov_part_of(c->layer[l].cov_part)->without_gamma;
+			c->layer[l].mean_part = gp__mean_part_of(c, l)->without_gamma;
+			c->layer[l].cov_part = gp__cov_part_of(c, l)->without_gamma;
 			/* there is no q(v) to keep */
 			if (c->objective == ODVGP_OBJECTIVE_PARTLY) c->objective = ODVGP_OBJECTIVE_COLLAPSED;
 		}
-		if (!gp__mean_part_of(c->layer[l].mean_part)->gamma &&
-				!gp__cov_part_of(c->layer[l].cov_part)->v_sqrt)
+		if (!gp__mean_part_of(c, l)->gamma && !gp__cov_part_of(c, l)->v_sqrt)
 			c->layer[l].M_gamma = 0;
 		M_gamma = GP__MAX(M_gamma, c->layer[l].M_gamma);
 	}
@@ -18078,10 +18009,10 @@ static void gp__settle(odvgp_model *m)
 	gp__settle_config(&m->cfg);
 	m->F = gp__functions(&m->cfg);
 	m->units = (int)gp__units_of(&m->cfg);
-	m->T = gp__lik_targets(&gp__likelihoods[m->cfg.lik.kind], m->F);
-	m->classes = gp__classes(&gp__likelihoods[m->cfg.lik.kind], m->F, m->cfg.lik.classes);
+	m->y.lik = gp__lik_of(&m->cfg);
+	m->T = gp__lik_targets(m->y.lik, m->F);
+	m->classes = gp__classes(m->y.lik, m->F, m->cfg.lik.classes);
 	m->levels = !gp__has_noise(&m->cfg) ? m->classes : m->cfg.lik.noise_per_output ? m->T : 1;
-	m->y.lik = &gp__likelihoods[m->cfg.lik.kind];
 	m->y.T = m->T;
 	m->y.classes = m->classes;
 	m->y.missing = m->cfg.lik.missing;
@@ -18104,8 +18035,8 @@ static odvgp_status gp__model_claim(
 {
 	if (!block) return gp__is_null(info, "block");
 	gp__arena_init(a, block, bytes);
-	odvgp_model *model = (odvgp_model *)gp__take_bytes(a, 1, sizeof *model);
-	gp__unit *unit = (gp__unit *)gp__take_bytes(a, (size_t)units, sizeof *unit);
+	odvgp_model *model = GP__TAKE(a, odvgp_model, 1);
+	gp__unit *unit = GP__TAKE(a, gp__unit, units);
 	if (a->bad) return gp__refuse(info, ODVGP_E_MEMORY, "block", gp__block_too_small);
 	*m = gp__model_start(model, unit, units);
 	return ODVGP_OK;
@@ -18179,8 +18110,8 @@ static odvgp_status gp__model_measure(odvgp_model *m, size_t *bytes, odvgp_info 
 {
 	gp__arena a;
 	gp__arena_init(&a, NULL, 0);
-	gp__take_bytes(&a, 1, sizeof *m);
-	gp__take_bytes(&a, (size_t)m->units, sizeof *m->unit);
+	(void)GP__TAKE(&a, odvgp_model, 1);
+	(void)GP__TAKE(&a, gp__unit, m->units);
 	gp__model_layout(m, &a);
 	if (m->par.bad)
 		return gp__refuse(info, ODVGP_E_SIZE, "slots", "the name of a parameter is too long");
@@ -18203,13 +18134,13 @@ ODVGP_API odvgp_status odvgp_model_size(const odvgp_config *config, size_t *byte
 /*	The starting values in its table, and the config's noise, if given. */
 static void gp__start_likelihood(odvgp_model *m)
 {
-	const gp__likelihood *lik = &gp__likelihoods[m->cfg.lik.kind];
+	const gp__likelihood *lik = gp__lik_of(&m->cfg);
 	int positive = m->slot_lik_params, others = m->slot_lik_free_params;
 	for (int k = 0; k < lik->params; k++) {
 		const gp__lik_param *par = &lik->param[k];
 		if (!gp__lik_count(par, m->levels)) continue; /* no slot */
 		const odvgp_slot *slot = &m->par.slot[par->positive ? positive++ : others++];
-		for (ptrdiff_t i = slot->offset; i < slot->offset + slot->count; i++)
+		GP__EACH_VALUE(i, slot)
 			if (par->positive) gp__set_positive(m, i, par->start);
 			else m->par.theta[i] = (odvgp_real)par->start;
 	}
@@ -18246,9 +18177,8 @@ static odvgp_status gp__model_place(odvgp_model *m, gp__arena *a, size_t bytes, 
 
 static void gp__start_patches(gp__unit *u)
 {
-	const odvgp_slot *slot = &u->model->par.slot[u->slot_patch_weights];
-	for (ptrdiff_t i = 0; u->slot_patch_weights && i < slot->count; i++)
-		u->model->par.theta[slot->offset + i] = 1;
+	if (!u->slot_patch_weights) return;
+	GP__EACH_VALUE(i, &u->model->par.slot[u->slot_patch_weights]) u->model->par.theta[i] = 1;
 }
 
 /*	Function f is process f modulo P. */
@@ -18328,13 +18258,12 @@ static int gp__warm_fits_q(const odvgp_model *m)
 /*	Whether the model can take a warm start. With the ELBO q must fit the noise that it finds. */
 static odvgp_status gp__warm_check(const odvgp_model *m, odvgp_info *info)
 {
-	if (m->units > 1) return gp__refuse(info, ODVGP_E_UNSUPPORTED, "model", gp__one_layer_only);
+	if (m->units > 1) return gp__unsupported(info, "model", gp__one_layer_only);
 	if (gp__is_pseudo(m)) return ODVGP_OK;
 	if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT)
-		return gp__refuse(
-				info, ODVGP_E_UNSUPPORTED, "objective", "EXACT has no inducing points to place");
+		return gp__unsupported(info, "objective", "EXACT has no inducing points to place");
 	if (m->cfg.lik.missing)
-		return gp__refuse(info, ODVGP_E_UNSUPPORTED, "lik.missing",
+		return gp__unsupported(info, "lik.missing",
 				"a warm start takes no missing targets: set it to 0 and leave out their rows");
 	return gp__warm_fits_q(m) ? gp__fit_check(m->unit, info) : ODVGP_OK;
 }
@@ -18368,17 +18297,23 @@ static odvgp_config gp__warm_config(const odvgp_model *m, ptrdiff_t rows, ptrdif
 static odvgp_status gp__warm_settle(
 		gp__warm_work *w, const odvgp_model *m, const odvgp_warm *given, odvgp_info *info)
 {
-	const odvgp_warm defaults = {0, 0, 0}, *set = given ? given : &defaults;
+	const odvgp_warm defaults = {0, 0, 0, 0}, *set = given ? given : &defaults;
 	ptrdiff_t N = m->cfg.N, M = set->M ? set->M : m->cfg.layer[0].M, rows = set->rows;
 	odvgp_status s = gp__warm_check(m, info);
 	memset(w, 0, sizeof *w);
 	if (s) return s;
 	if (!rows) rows = GP__MAX(gp__sample_rows(N, M, 20), GP__MIN(M, N));
-	if (rows < 1 || rows > N || M < 1 || (set->M && M > rows) || set->iterations < 0)
+	if (rows < 1 || rows > N || M < 1 || (set->M && M > rows) || set->iterations < 0 ||
+			!(set->adam >= 0 && set->adam <= 1))
 		return gp__refuse(info, ODVGP_E_ARG, "settings",
-				"must have rows 1 to N, M 1 to rows, iterations not negative (0: the default)");
+				"must have rows 1 to N, M 1 to rows, iterations not negative (0: the default), "
+				"adam 0 to 1");
 	w->iterations = set->iterations ? set->iterations : 60;
 	w->cfg = gp__warm_config(m, rows, M);
+	if (set->adam > 0) {
+		w->cfg.optim.kind = ODVGP_OPTIMIZER_ADAM;
+		w->cfg.optim.lr = odvgp_constant(set->adam);
+	}
 	return ODVGP_OK;
 }
 
@@ -18766,7 +18701,7 @@ static void gp__file_unit_head(gp__file *f, gp__unit *u)
 /*	Functions, targets, and the parameters' names and counts. */
 static void gp__file_likelihood(gp__file *f, const odvgp_model *m)
 {
-	const gp__likelihood *lik = &gp__likelihoods[m->cfg.lik.kind];
+	const gp__likelihood *lik = gp__lik_of(&m->cfg);
 	gp__file_known(f, (uint64_t)m->F, 8);
 	gp__file_known(f, (uint64_t)m->T, 8);
 	gp__file_known(f, (uint64_t)lik->params, 4);
@@ -19107,12 +19042,9 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
 		m->magic = 0;
 		return gp__bad_file(info, "its parameters or its state are not valid");
 	}
-	uint64_t nat_valid = m->state.nat_valid, fitted = m->state.fitted,
-			 lbfgs_valid = m->state.lbfgs_valid;
+	gp__state state = m->state; /* of which touching invalidates parts */
 	gp__touch_all(m);
-	m->state.nat_valid = nat_valid;
-	m->state.fitted = fitted;
-	m->state.lbfgs_valid = lbfgs_valid;
+	m->state = state;
 	*model = m;
 	return ODVGP_OK;
 }
@@ -19356,6 +19288,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_set_trainable
 #undef odvgp_set_bounds
 #undef odvgp_set_prior
+#undef odvgp_set_step_sizes
 #undef odvgp_steps_done
 #undef odvgp_model_events
 #undef odvgp_kernel_text

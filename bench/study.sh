@@ -16,6 +16,7 @@
 #   common OPTIONS         of all members
 #   member NAME OPTIONS    a row of the table
 #   also NAME OPTIONS      the same, only where MEMBERS names it
+#   classes                the last column holds classes: Bernoulli for two, robust-max for more
 #   metric accuracy        in place of rmse; it is better if larger
 #   ranks                  means and ranks of the members at the end, over the sets that all have
 # In the environment SETS, SPLITS, MEMBERS and STEPS replace these; JOBS=2 is the number of runs at
@@ -47,6 +48,10 @@ if [ "$5" = --one ]; then # set split member
         set -- --seed "$split" ${fraction:+--test-fraction "$fraction"}
     fi
     [ "$steps" = - ] || set -- --iters "$steps" "$@"
+    if grep -q '^classes' "$spec"; then
+        [ "$(sed 's/.*,//' "$out/$set.csv" | sort -u | wc -l)" -gt 2 ] &&
+            set -- --likelihood robustmax "$@" || set -- --likelihood bernoulli "$@"
+    fi
     # shellcheck disable=SC2046 # lists
     "$tool" train --data "$out/$set.csv" $(said common) "$@" $(options_of "$member") --threads 1 \
         --quiet --json --trace "$name.csv" --model "$name.odvgp" >"$name.json" || exit 1

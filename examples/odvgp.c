@@ -85,11 +85,10 @@ static const char train_help[] =
 		"columns and targets, by counted operations and never by the clock, and prints and keeps\n"
 		"them as options; --minutes lets it time a few steps. --iters, --batch and other options "
 		"of\n"
-		"steps mean --basis orth. A warm start is L-BFGS on a random subset of the rows; a list "
-		"of\n"
-		"ROWS:STEPS[:M] does several, with M points in place of --beta's. Checkpoints go to\n"
-		"MODEL.part, which --resume MODEL takes where there is no MODEL, and which the end "
-		"removes.\n";
+		"steps mean --basis orth. A warm start is L-BFGS, or with a RATE Adam, on a random subset\n"
+		"of the rows; a list of ROWS:STEPS[:M[:RATE]] does several, with M points in place of\n"
+		"--beta's (0: --beta). Checkpoints go to MODEL.part, which --resume MODEL takes where\n"
+		"there is no MODEL, and which the end removes.\n";
 
 static const char compare_help[] =
 		"odvgp compare trains several bases on the same rows and prints one table. All bases see\n"
@@ -266,7 +265,6 @@ static int run_train(options *o)
 	workers_start(&w, o);
 	plan p = plan_make(o, &d, &w);
 	options_settle(o);
-	plan_minutes(&p, o, &d, &w, isa, begin);
 	training_options(&t, o);
 	t.begin = begin;
 	training_iters(&t, d.train.n);
@@ -276,9 +274,11 @@ static int run_train(options *o)
 				   : model_make(o, &d, &w, isa, &block, &notes);
 	catch_signals();
 	if (!resume) {
+		model_start(model, o, &d);
+		plan_minutes(&p, o, &d, model, &block, begin);
 		warm_settle(o, model);
 		plan_print(&p, o, &d, &w);
-		model_start(model, o, &d);
+		warm_start(model, o, &d);
 	}
 	/* Unchanged, as if there had been no pause. */
 	if (resume) bytes_add(&user, before.user, before.user_size);

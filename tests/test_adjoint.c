@@ -310,7 +310,7 @@ static void check_op(gp__op op, const input *in, int n, ptrdiff_t rows, ptrdiff_
 	for (k = 0; k < n; k++) add_input(&in[k], k);
 	/* The tile is not full. */
 	ld = op == GP__CHOL || op == GP__MOMENTS || op == GP__KL_COV || op == GP__KL_INVERSE ||
-						 op == GP__DOT || op == GP__EXPECT
+						 op == GP__DOT || op == GP__EXPECT || op == GP__SAMPLE || op == GP__PATCHES
 				 ? cols
 				 : cols + 2;
 	/* The first pass measures, the second carves. */
@@ -1155,17 +1155,31 @@ TEST(transpose)
 	start(NULL, 0);
 	CHECK_OP(GP__TRANSPOSE, in, 3, 5, 0, 1, 1, "");
 }
-/*  Two and one samples of four points. */
+/*  Two and one samples of four points, or of two images of two patches. */
 TEST(reparametrised_samples)
 {
-	ptrdiff_t S;
+	ptrdiff_t S, T;
 	test_seed = 126;
-	for (S = 1; S < 3; S++) {
-		input in[] = {PADDED(2, 4, ANY), PADDED(2, 4, POSITIVE), PADDED(4 * S, 2, ANY)};
-		in[2].fixed = 1;
-		start(NULL, 0);
-		CHECK_OP(GP__SAMPLE, in, 4 * S, 2, 0, 1, 1, "");
-	}
+	for (S = 1; S < 3; S++)
+		for (T = 1; T < 3; T++) {
+			input in[] = {PADDED(2, 4, ANY), PADDED(2, 4, POSITIVE), FIXED(4 * S / T, 2 * T, ANY)};
+			start(NULL, 0);
+			CHECK_OP(GP__SAMPLE, in, 4 * S / T, 2 * T, 0, 1, 1, T == 1 ? "of points" : "of images");
+		}
+}
+/*  Patches of 2 x 2 of the four columns and three rows of two images, with and without locations. */
+TEST(patches_as_rows)
+{
+	int located, stride;
+	test_seed = 127;
+	for (located = 0; located < 2; located++)
+		for (stride = 1; stride < 3; stride++) {
+			const gp__patches p = {3, 4, 2, 2, 2, stride, located, 1};
+			input in[] = {PADDED(2, 24, ANY)};
+			start(NULL, 0);
+			b.unit.patches = p;
+			CHECK_OP(GP__PATCHES, in, stride == 1 ? 12 : 4, 8 + 2 * located, 0, 1, 1, "");
+		}
 }
 TEST(residual_variance)
 {
@@ -1898,6 +1912,7 @@ int main(int argc, char **argv)
 	RUN(sum);
 	RUN(transpose);
 	RUN(reparametrised_samples);
+	RUN(patches_as_rows);
 	RUN(residual_variance);
 	RUN(squares_of_triangles);
 	RUN(variance_of_the_inverse_parametrisation);

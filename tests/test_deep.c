@@ -186,7 +186,6 @@ TEST(statistics_of_each_layer)
 		gp__rows rows;
 		gp__wants_list only = {0, 1, 0, GP__FOR_BOUND};
 		odvgp_real *g, e, kl;
-		int bad;
 		c.tile = 4;
 		c.optim.natgrad = 1;
 		test_seed = 40;
@@ -194,7 +193,7 @@ TEST(statistics_of_each_layer)
 		g = NEW(odvgp_real, odvgp_param_count(a.m));
 		elbo_of(&a, NULL, g);
 		rows = gp__rows_plain(a.X, a.Y, a.N);
-		CHECK_STATUS(gp__evaluate(a.m, &rows, only, &e, &kl, &bad, NULL), ODVGP_OK);
+		CHECK_STATUS(gp__evaluate(a.m, &rows, only, &e, &kl, NULL), ODVGP_OK);
 		for (l = 0; l < 3; l++)
 			for (b = 0; b < GP__BLOCKS; b++) {
 				const gp__block *block = &a.m->unit[l].block[b];
@@ -805,7 +804,8 @@ TEST(what_does_not_chain_is_refused)
 	fixture a;
 	c.layer[1].D = 2;
 	CHECK_STATUS(odvgp_model_size(&c, &bytes, &i), ODVGP_E_ARG);
-	CHECK_SAY(!strcmp(i.text, "D: of a layer must be the P of the layer below (at 1, value 2)"),
+	CHECK_SAY(!strcmp(i.text, "D: of a layer must be the P of the layer below, times its patches "
+							  "with image_output (at 1, value 2)"),
 			"%s", i.text);
 	/* 0 is the width of the layer below. */
 	c.layer[1].D = 0;

@@ -135,6 +135,14 @@ TEST(gradients)
 		test_seed = (uint64_t)(10 + COVS * mean + cov);
 		check_stack(&c, two, mean_name[mean]);
 	}
+	{ /* above images, functions of their own */
+		odvgp_config c = stack(5, two, 2, 2);
+		c.independent = 1;
+		test_seed = 70;
+		fixture a = make_stack(&c);
+		check_gradient(&a, NULL, 0, BY_PRECISION(1e-8, 2e-2), 1, "independent functions");
+		drop(&a);
+	}
 	for (int k = 0; k < PAIRS; k++) {
 		odvgp_config c = stack(5, three, 3, k);
 		if (k == 1) c.layer[1].parametrisation = ODVGP_PARAMETRISATION_PRIMAL;
@@ -613,6 +621,7 @@ TEST(files)
 		size_t bytes, need;
 		int i;
 		memset(one, 0, sizeof one), memset(other, 0, sizeof other);
+		c.independent = k == 2;
 		c.optim.batch = 20;
 		test_seed = 15;
 		fixture a = start_stack(&c), b;
@@ -819,7 +828,8 @@ TEST(refusals)
 			"D: must be image_height x image_width x channels of patches (at 1, value 12)");
 	c.layer[1].D = 16;
 	SAYS(c, ODVGP_E_ARG,
-			"D: of a layer must be the P of the layer below times its patches (at 1, value 16)");
+			"D: of a layer must be the P of the layer below, times its patches with image_output "
+			"(at 1, value 16)");
 	c = good;
 	c.layer[0].mean_function = ODVGP_MEAN_FUNCTION_IDENTITY;
 	CHECK(strstr(refused(&c, ODVGP_E_ARG), "mean_function"));

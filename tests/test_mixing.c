@@ -517,7 +517,7 @@ TEST(warm_starts_of_mixtures)
 		for (int way = 0; way < 4; way++) {
 			odvgp_config c = config_of(
 					k, LATENT, F, way == 1 ? ODVGP_LIKELIHOOD_POISSON : ODVGP_LIKELIHOOD_GAUSSIAN);
-			odvgp_warm settings = {way == 2 ? 100 : 0, way == 2 ? 9 : 0, 25};
+			odvgp_warm settings = {way == 2 ? 100 : 0, way == 2 ? 9 : 0, 25, 0};
 			c.N = c.optim.batch = N;
 			c.layer[0].M = 12;
 			c.layer[0].kernel = "rbf(ard)";

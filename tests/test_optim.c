@@ -1184,6 +1184,43 @@ TEST(schedules_are_checked)
 	}
 }
 
+/*  A model that gets its schedules later takes the steps of one that had them from the start, through
+    a file too. A bad schedule changes neither. */
+TEST(schedules_can_be_replaced)
+{
+	odvgp_config c = lbfgs_config(30, 2, 1, 5, 4);
+	odvgp_schedule lr = schedule(ODVGP_SCHEDULE_LOGLINEAR, 1e-2, 1e-3, 6, 0, 0, 0),
+				   tau = schedule(ODVGP_SCHEDULE_LINEAR, 0.1, 0.02, 9, 0, 0, 0), bad = lr;
+	fixture a, b, later;
+	c.optim.kind = ODVGP_OPTIMIZER_ADAM, c.optim.natgrad = 1;
+	c.optim.lr = lr, c.optim.natgrad_step = odvgp_constant((odvgp_real)0.05);
+	a = make_seeded(&c, 56);
+	c.optim.lr = odvgp_constant((odvgp_real)0.3);
+	b = make_seeded(&c, 56);
+	CHECK_STATUS(odvgp_set_step_sizes(b.m, &lr, NULL), ODVGP_OK);
+	for (int i = 0; i < 12; i++) {
+		odvgp_report p, q;
+		if (i == 4) {
+			CHECK_STATUS(odvgp_set_step_sizes(a.m, NULL, &tau), ODVGP_OK);
+			CHECK_STATUS(odvgp_set_step_sizes(b.m, &lr, &tau), ODVGP_OK);
+			bad.steps = 0;
+			CHECK_STATUS(odvgp_set_step_sizes(b.m, &bad, &lr), ODVGP_E_ARG);
+			bad = odvgp_constant((odvgp_real)1.5);
+			CHECK_STATUS(odvgp_set_step_sizes(b.m, &bad, &bad), ODVGP_E_ARG);
+			CHECK_STATUS(odvgp_set_step_sizes(NULL, &lr, &tau), ODVGP_E_ARG);
+			later = load_again(&b);
+		}
+		p = step(&a), q = step(&b);
+		CHECK(p.elbo == q.elbo && p.lr == q.lr && p.natgrad_step == q.natgrad_step);
+		CHECK(p.natgrad_step == (i < 4 ? (odvgp_real)0.05 : gp__schedule_at(&tau, (uint64_t)i)));
+		if (i >= 4) CHECK(step(&later).elbo == p.elbo);
+		same_parameters(a.m, b.m);
+	}
+	free(later.block);
+	drop(&a);
+	drop(&b);
+}
+
 /* ---- files ---- */
 
 TEST(files_keep_bounds_priors_and_schedules)
@@ -1381,6 +1418,7 @@ int main(int argc, char **argv)
 	RUN(priors_are_refused_where_they_make_no_sense);
 	RUN(schedules_rise_and_decay);
 	RUN(schedules_are_checked);
+	RUN(schedules_can_be_replaced);
 	RUN(files_keep_bounds_priors_and_schedules);
 	RUN(forged_bounds_and_histories_are_refused);
 	RUN(forged_files_do_no_harm);

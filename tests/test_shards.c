@@ -73,7 +73,7 @@ TEST(shards_run_one_by_one_add_up_to_the_same_bits)
 		gp__wants_list want = {
 				1, c.optim.natgrad, 1, c.objective ? GP__FOR_COLLAPSED : GP__FOR_BOUND};
 		gp__rows rows = gp__rows_plain(X, Y, ROWS);
-		int back = c.objective == ODVGP_OBJECTIVE_ELBO, data_error, s, width;
+		int back = c.objective == ODVGP_OBJECTIVE_ELBO, s, width;
 		ptrdiff_t n, i;
 		odvgp_real *part[SHARDS], *all;
 		double expected[SHARDS], whole;
@@ -83,7 +83,7 @@ TEST(shards_run_one_by_one_add_up_to_the_same_bits)
 		all = NEW(odvgp_real, n);
 		for (s = SHARDS - 1; s >= 0; s--) {
 			before_the_tiles(m, want);
-			CHECK(gp__visit_shard(m, &rows, s, back, &data_error, NULL) == ODVGP_OK);
+			CHECK(gp__visit_shard(m, &rows, s, back, NULL) == ODVGP_OK);
 			part[s] = NEW(odvgp_real, n);
 			memcpy(part[s], m->tape.sum, (size_t)n * sizeof *all);
 			expected[s] = m->tape.sums->expected;
@@ -94,7 +94,7 @@ TEST(shards_run_one_by_one_add_up_to_the_same_bits)
 				expected[s] = expected[s] + expected[s + width];
 			}
 		before_the_tiles(m, want);
-		CHECK(gp__visit_tiles(m, &rows, back, &data_error, NULL) == ODVGP_OK);
+		CHECK(gp__visit_tiles(m, &rows, back, NULL) == ODVGP_OK);
 		memcpy(all, m->tape.sum, (size_t)n * sizeof *all);
 		whole = m->tape.sums->expected;
 		CHECK_SAY(memcmp(&whole, &expected[0], sizeof whole) == 0, "%s: %.17g, by hand %.17g",
@@ -193,7 +193,7 @@ TEST(the_first_error_goes_up_the_tree)
 	gp__rows rows = gp__rows_plain(X, Y, ROWS);
 	gp__wants_list want = {1, 1, 1, GP__FOR_BOUND};
 	odvgp_real *piece[SHARDS];
-	int data_error, s;
+	int s;
 	ptrdiff_t n;
 	if (!m) return;
 	n = 64 / (ptrdiff_t)sizeof(odvgp_real) + m->tape.all_sums;
@@ -201,8 +201,7 @@ TEST(the_first_error_goes_up_the_tree)
 	X[INPUTS * 70] = Y[OUTPUTS * 40] = (odvgp_real)NAN;
 	for (s = 0; s < SHARDS; s++) {
 		before_the_tiles(m, want);
-		CHECK((gp__visit_shard(m, &rows, s, 1, &data_error, NULL) != ODVGP_OK) ==
-				(s == 1 || s == 2));
+		CHECK((gp__visit_shard(m, &rows, s, 1, NULL) != ODVGP_OK) == (s == 1 || s == 2));
 		m->tape.sums->clamped = (uint64_t)1 << s;
 		piece[s] = NEW(odvgp_real, n);
 		gp__sums_put(&m->tape, 1, piece[s]);

@@ -160,7 +160,7 @@ TEST(bounds_without_q_gain)
 		c.optim.batch = ROWS;
 		made a = make(&c, &p);
 		if (!a.m) continue;
-		odvgp_warm w = {120, 0, 20};
+		odvgp_warm w = {120, 0, 20, 0};
 		odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
 		double before = bound(a.m, &p);
 		CHECK_SAY(warm(a.m, &w, &p, &info) == ODVGP_OK, "%s", info.text);
@@ -174,7 +174,8 @@ TEST(subsets_and_sizes)
 {
 	problem p = make_problem(1, 1, 1);
 	odvgp_config c = config(1);
-	static const odvgp_warm list[] = {{60, 0, 30}, {60, 40, 30}, {ROWS, 5, 30}, {0, 40, 0}};
+	static const odvgp_warm list[] = {{60, 0, 30, 0}, {60, 40, 30, 0}, {ROWS, 5, 30, 0},
+			{0, 40, 0, 0}, {60, 0, 30, (odvgp_real)0.1}};
 	for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
 		made a = make(&c, &p);
 		odvgp_real before[BETA * INPUTS], after[BETA * INPUTS];
@@ -189,6 +190,39 @@ TEST(subsets_and_sizes)
 		CHECK_SAY(bound(a.m, &p) >= first - 0.5, "%d: %g, first %g", (int)i, bound(a.m, &p), first);
 		free(a.block);
 	}
+}
+
+/*  With Adam it takes the steps of a collapsed model's training on the same rows. */
+TEST(adam_takes_the_steps_of_a_training)
+{
+	static const char *const names[] = {
+			"kernel.0.lengthscale", "kernel.0.variance", "noise_variance", "Z_beta"};
+	problem p = make_problem(1, 1, 1);
+	odvgp_config c = config(1), collapsed = c;
+	odvgp_warm w = {ROWS, 0, 12, (odvgp_real)0.05};
+	collapsed.objective = ODVGP_OBJECTIVE_COLLAPSED;
+	collapsed.layer[0].mean_part = ODVGP_MEAN_PART_BETA;
+	collapsed.layer[0].M_gamma = collapsed.optim.gamma_batch = collapsed.optim.natgrad = 0;
+	collapsed.optim.batch = ROWS;
+	collapsed.optim.lr = odvgp_constant(w.adam);
+	made a = make(&c, &p), b = make(&collapsed, &p);
+	odvgp_real v[BETA * INPUTS], u[BETA * INPUTS];
+	for (int i = 0; i < 4; i++) {
+		ptrdiff_t n = odvgp_slot_find(a.m, names[i])->count;
+		get(a.m, names[i], v, n);
+		CHECK_STATUS(odvgp_set(b.m, names[i], v, n, NULL), ODVGP_OK);
+	}
+	CHECK_STATUS(warm(a.m, &w, &p, NULL), ODVGP_OK);
+	steps(b.m, &p, (int)w.iterations);
+	for (int i = 0; i < 4; i++) {
+		ptrdiff_t n = odvgp_slot_find(a.m, names[i])->count;
+		get(a.m, names[i], v, n);
+		get(b.m, names[i], u, n);
+		for (ptrdiff_t k = 0; k < n; k++)
+			CHECK_NEAR(v[k], u[k], 1e4 * EPS * fmax(1, fabs((double)u[k])));
+	}
+	free(a.block);
+	free(b.block);
 }
 
 /* ---- what it keeps ---- */
@@ -251,7 +285,7 @@ TEST(bits_repeat)
 {
 	problem p = make_problem(1, 1, 1);
 	odvgp_config c = config(1);
-	odvgp_warm w = {100, 0, 25};
+	odvgp_warm w = {100, 0, 25, 0};
 	made a = make(&c, &p);
 	c.threads.run = run_backwards;
 	c.threads.count = 3;
@@ -288,7 +322,7 @@ TEST(units_do_not_matter)
 			   y = ldexp(1, BY_PRECISION(20, 6) * (1 - i));
 		problem p = make_problem(1, x, y);
 		made a = make(&c, &p);
-		odvgp_warm w = {200, 0, 40};
+		odvgp_warm w = {200, 0, 40, 0};
 		CHECK_STATUS(warm(a.m, &w, &p, NULL), ODVGP_OK);
 		double scaled = bound(a.m, &p) + ROWS * log(y);
 		if (!i) first = scaled;
@@ -338,8 +372,10 @@ TEST(refusals_change_nothing)
 	static const struct {
 		odvgp_warm w;
 		const char *what;
-	} bad[] = {{{ROWS + 1, 0, 0}, "settings"}, {{-1, 0, 0}, "settings"},
-			{{100, 101, 0}, "settings"}, {{100, -1, 0}, "settings"}, {{0, 0, -1}, "settings"}};
+	} bad[] = {{{ROWS + 1, 0, 0, 0}, "settings"}, {{-1, 0, 0, 0}, "settings"},
+			{{100, 101, 0, 0}, "settings"}, {{100, -1, 0, 0}, "settings"},
+			{{0, 0, -1, 0}, "settings"}, {{0, 0, 0, (odvgp_real)-0.1}, "settings"},
+			{{0, 0, 0, 2}, "settings"}, {{0, 0, 0, (odvgp_real)NAN}, "settings"}};
 	problem p = make_problem(1, 1, 1);
 	odvgp_config c = config(1);
 	made a = make(&c, &p);
@@ -426,7 +462,7 @@ TEST(other_likelihoods_start_from_pseudo_targets)
 				(double)after[0]);
 		/* a target that does not fit changes nothing */
 		if (!(lik->least == -DBL_MAX)) {
-			odvgp_warm all = {ROWS, 0, 0};
+			odvgp_warm all = {ROWS, 0, 0, 0};
 			size_t bytes = odvgp_warm_start_size(hot.m, &all);
 			void *work = test_alloc(bytes);
 			p.Y[7 * T] = -3;
@@ -506,6 +542,7 @@ int main(int argc, char **argv)
 	RUN(every_member_gains);
 	RUN(bounds_without_q_gain);
 	RUN(subsets_and_sizes);
+	RUN(adam_takes_the_steps_of_a_training);
 	RUN(frozen_slots_stay);
 	RUN(bounds_and_priors_hold);
 	RUN(bits_repeat);

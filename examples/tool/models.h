@@ -141,6 +141,12 @@ static const basis *basis_of(const options *o)
 	return basis_named(OPT_BASIS, o->value[OPT_BASIS], strlen(o->value[OPT_BASIS]));
 }
 
+/*  With --minutes and without --iters the clock decides how many steps there are. */
+static int by_clock(const options *o)
+{
+	return o->value[OPT_MINUTES] && !o->given[OPT_ITERS] && !o->value[OPT_RESUME];
+}
+
 /*  Does each step use all rows? */
 static int all_rows(const options *o) { return without_q(basis_of(o)) || is_lbfgs(o); }
 
@@ -221,7 +227,11 @@ static void options_settle(options *o)
 	int whole = without_q(basis_of(o));
 	option_default(o, OPT_OPTIMIZER, whole ? "lbfgs" : "adam");
 	int exact = gamma_way(o, basis_of(o)) == ODVGP_GAMMA_STEP_EXACT;
-	option_default(o, OPT_ITERS, is_lbfgs(o) ? "200" : whole ? "1000" : "20000");
+	option_default(o, OPT_ITERS,
+			by_clock(o)   ? "20000"
+			: is_lbfgs(o) ? "200"
+			: whole       ? "1000"
+						  : "20000");
 	option_default(o, OPT_LR, whole || is_lbfgs(o) ? "0.01" : exact ? "0.001" : "0.01-0.001");
 	option_default(o, OPT_NATGRAD_STEP, whole || is_lbfgs(o) ? "0.01" : "0.1-0.01");
 }
@@ -729,11 +739,12 @@ static odvgp_model *model_make(options *o, const dataset *d, const workers *w, o
 	return model;
 }
 
-/*  One warm start of --warm, ROWS:STEPS or ROWS:STEPS:M. */
+/*  One warm start of --warm, ROWS:STEPS, ROWS:STEPS:M or ROWS:STEPS:M:RATE. */
 static odvgp_warm warm_parse(const char *item)
 {
-	odvgp_warm w = {0, 0, 0};
+	odvgp_warm w = {0, 0, 0, 0};
 	const char *p = item;
+	int bad = 0;
 	w.rows = parse_index(&p);
 	if (*p == ':') {
 		p++;
@@ -743,8 +754,15 @@ static odvgp_warm warm_parse(const char *item)
 		p++;
 		w.M = parse_index(&p);
 	}
-	if (*p || w.rows < 1 || w.iterations < 1 || w.M < 0)
-		die(BAD_INPUT, "--warm %s: must be off, or ROWS:STEPS or ROWS:STEPS:M, all above 0", item);
+	if (*p == ':') {
+		p = table__number(p + 1, &w.adam);
+		bad = !p || *p || !(w.adam > 0 && w.adam <= 1);
+	}
+	if (bad || *p || w.rows < 1 || w.iterations < 1 || w.M < 0)
+		die(BAD_INPUT,
+				"--warm %s: must be off, or ROWS:STEPS, ROWS:STEPS:M or ROWS:STEPS:M:RATE, all "
+				"above 0, RATE at most 1",
+				item);
 	return w;
 }
 
@@ -770,17 +788,34 @@ static void warm_start(odvgp_model *model, const options *o, const dataset *d)
 
 static void warm_check(const options *o) { warm_start(NULL, o, NULL); }
 
+/*  The default warm starts: on few rows Adam, which finds the inputs that matter, where L-BFGS may
+    lose some of them for good (bench/first_hour.md), and L-BFGS, which comes closer to the optimum;
+    where there are many more rows, L-BFGS on some of these. */
+enum { ADAM_STEPS = 100, WARM_STEPS = 60, MORE_STEPS = 20 };
+static const double WARM_RATE = 0.03;
+
+/*  Appends one to a list, with M points (0: the model's). */
+static void warm_item(bytes *list, ptrdiff_t rows, ptrdiff_t steps, ptrdiff_t M, int adam)
+{
+	bytes_print(list, "%s%td:%td", list->used ? "," : "", rows, steps);
+	if (M || adam) bytes_print(list, ":%td", M);
+	if (adam) bytes_print(list, ":%g", WARM_RATE);
+}
+
 /*  The default of --warm: for bases that train q, as many rows as the library takes, and more rows
     afterwards where there are many; off for the others, and where the library refuses. */
 static void warm_settle(options *o, const odvgp_model *model)
 {
 	const odvgp_config *c = odvgp_model_config(model);
 	ptrdiff_t few = smaller(c->N, larger(4000, 20 * c->layer[0].M)), more = smaller(c->N, 3 * few);
-	char text[80];
+	bytes list = {NULL, 0, 0};
 	if (o->value[OPT_WARM]) return;
-	snprintf(text, sizeof text, more > 2 * few ? "%td:60,%td:20" : "%td:60", few, more);
+	warm_item(&list, few, ADAM_STEPS, 0, 1);
+	warm_item(&list, few, WARM_STEPS, 0, 0);
+	if (more > 2 * few) warm_item(&list, more, MORE_STEPS, 0, 0);
 	int off = c->objective != ODVGP_OBJECTIVE_ELBO || !odvgp_warm_start_size(model, NULL);
-	option_store(o, OPT_WARM, copy_text(off ? "off" : text));
+	option_store(o, OPT_WARM, off ? copy_text("off") : copy_text(list.at));
+	free(list.at);
 }
 
 /*  Ends. A target that the library refuses is named by its line in the file. */
@@ -806,7 +841,6 @@ static void model_start(odvgp_model *model, const options *o, const dataset *d)
 	odvgp_info info = no_info;
 	odvgp_status s = odvgp_init_data(model, d->train.X, d->Y, &info);
 	if (s) start_failed(s, &info, o, d);
-	warm_start(model, o, d);
 }
 
 /* ---- model files ---- */

@@ -98,7 +98,7 @@ enum {
     X(ITERS, "iters", "N|Nepochs", NULL, FIT | KEPT, \
       "steps, with those before --resume (20000; all rows: 1000 of Adam, 200 of L-BFGS)") \
     X(MINUTES, "minutes", "T", NULL, FIT, \
-      "stop after this time; compare: stop each item after it") \
+      "end after this time; without --iters, falling step sizes fall over it; compare: each item") \
     X(PATIENCE, "patience", "N", "0", TRAIN | KEPT, \
       "take a tenth of the training rows for validation, stop after N evaluations in which they " \
       "have no better loglik, and keep the best model") \
@@ -131,8 +131,9 @@ enum {
     X(INIT_GAMMA, "init-gamma", "random|residual", "random", FIT | KEPT, "initial gamma points") \
     X(INIT_HYPER, "init-hyper", "median|ulapane", "median", FIT | KEPT, \
       "initial hyperparameters that are not given") \
-    X(WARM, "warm", "off|ROWS:STEPS[:M],...", NULL, FIT | KEPT, \
-      "L-BFGS on a random subset before training (default: by the data's size; --recipe: off)") \
+    X(WARM, "warm", "off|ROWS:STEPS[:M[:RATE]],...", NULL, FIT | KEPT, \
+      "L-BFGS, with RATE Adam, on a random subset before training (default: by the data's size; " \
+      "--recipe: off)") \
     X(FREEZE, "freeze", "LIST", NULL, FIT | KEPT, \
       "parameters that stay constant: noise_variance, Z_beta, kernel.*, ...") \
     X(JITTER, "jitter", "V", "0", FIT | KEPT, "added to the diagonal of Kb") \

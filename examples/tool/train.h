@@ -53,6 +53,11 @@ typedef struct training {
 	/* Clock: when the program's work began, and the first step; the seconds allowed since
        `begin`. */
 	double begin, start, limit;
+	/* Does the clock decide how many steps there are? Then: when training_aim looks again, and the
+	   seconds of steps before the first one (compare charges warm starts to them). */
+	int by_clock;
+	ptrdiff_t aim_next;
+	double before_steps;
 	/* Seconds spent so far. */
 	double step_seconds, evaluate_seconds;
 
@@ -70,6 +75,8 @@ typedef struct training {
 	scores scores;
 	evaluation *history;
 	int history_count, history_room;
+	/* When the last one was. */
+	double evaluated;
 	/* Steps between two; compare: the step of the next one. */
 	ptrdiff_t evaluate_every, evaluate_next;
 	/* With --patience: the best log-likelihood of the validation part, evaluations since then, and
@@ -434,6 +441,7 @@ static void evaluate(training *t)
 	v.noise = noise_of(t->model);
 	v.seconds = t->label ? t->step_seconds : now() - t->start;
 	t->evaluate_seconds += now() - before;
+	t->evaluated = now();
 	t->elbo_sum = 0;
 	t->elbo_count = 0;
 	if (t->history_count == t->history_room) {
@@ -448,12 +456,13 @@ static void evaluate(training *t)
 	if (!t->quiet && !t->terminal) print_line(t, &v);
 }
 
-/*  At every multiple of iters/50, unless evaluations have taken more than a twentieth of the
-    time. */
+/*  At every multiple of iters/50, and after a fiftieth of --minutes, unless evaluations have taken
+    more than a twentieth of the time. */
 static int evaluation_due(const training *t)
 {
 	if (t->label) return t->step >= t->evaluate_next;
-	if (t->step % t->evaluate_every != 0) return 0;
+	int timely = t->limit > 0 && now() - t->evaluated >= t->limit / 50;
+	if (!timely && (t->by_clock || t->step % t->evaluate_every != 0)) return 0;
 	return !t->history_count || t->evaluate_seconds <= 0.05 * (now() - t->start);
 }
 
@@ -540,23 +549,45 @@ static stop_reason train_step(training *t)
 	return report.converged ? CONVERGED : report.stuck ? STUCK : RUNNING;
 }
 
-/*  The time that the end takes, about two passes over the rows, is left. */
-static int time_is_over(const training *t)
+/*  Seconds from now on for steps: what is left without half a step, an evaluation, and the end: q's
+    optimum and the bound on all rows, each about four tenths of a step on these. compare counts
+    steps only. */
+static double time_left(const training *t)
 {
-	if (!(t->limit > 0)) return 0;
+	double done = (double)(t->step - t->first_step);
+	if (t->label) return t->limit - t->step_seconds;
+	double each = done > 0 ? t->step_seconds / done : 0,
+		   passes = (double)t->d->train.n / (double)odvgp_model_config(t->model)->optim.batch,
+		   last = t->evaluate_seconds / fmax(1, t->history_count);
+	return t->limit - (now() - t->begin) - last -
+		   each * (0.5 + (without_q(t->basis) ? 0.8 : 0.4) * passes);
+}
+
+/*  Where the clock decides: as many steps as the time has room for at the speed so far. Falling step
+    sizes fall over them. */
+static void training_aim(training *t)
+{
+	odvgp_schedule lr, natgrad;
 	double done = (double)(t->step - t->first_step),
-		   end = without_q(t->basis) && done > 0 ? 2 * t->step_seconds / done : 0;
-	return t->label ? t->step_seconds >= t->limit : now() - t->begin + end >= t->limit;
+		   spent = t->label ? t->step_seconds - t->before_steps : now() - t->start,
+		   rest = fmin(INT_MAX / 2, fmax(1, time_left(t) * done / fmax(1e-9, spent)));
+	t->iters = t->step + (ptrdiff_t)rest;
+	t->aim_next = t->step + larger(1, smaller(t->step - t->first_step, (ptrdiff_t)(rest / 50)));
+	schedules_of(t->o, t->iters, &lr, &natgrad);
+	odvgp_set_step_sizes(t->model, &lr, &natgrad);
 }
 
 static stop_reason train_loop(training *t)
 {
 	stop_reason reason = t->step >= t->iters ? ALL_STEPS : RUNNING;
+	t->evaluated = now();
+	t->before_steps = t->step_seconds;
 	while (reason == RUNNING) {
 		if (stop_signal) return INTERRUPTED;
-		if (time_is_over(t)) return TIME_OVER;
+		if (t->limit > 0 && time_left(t) <= 0) return TIME_OVER;
 		reason = train_step(t);
 		if (reason != RUNNING) return reason;
+		if (t->by_clock && t->step >= t->aim_next) training_aim(t);
 		if (t->step >= t->iters) return ALL_STEPS;
 		if (evaluation_due(t)) {
 			evaluate(t);
@@ -588,6 +619,7 @@ static void training_options(training *t, const options *o)
 	t->patience = (ptrdiff_t)option_integer(o, OPT_PATIENCE, 0, INT_MAX);
 	t->checkpoint_every = option_real(o, OPT_CHECKPOINT, 0, DBL_MAX, "not below 0");
 	t->limit = o->value[OPT_MINUTES] ? 60 * option_positive(o, OPT_MINUTES) : 0;
+	t->by_clock = by_clock(o);
 	t->best = -HUGE_VAL;
 	t->quiet = o->given[OPT_QUIET];
 	t->terminal = isatty(STDERR_FILENO);
@@ -840,6 +872,12 @@ static void print_step_sizes(const training *t)
 				end, (double)c->optim.lr.end);
 }
 
+/*  Is there time left for something that takes `seconds` and is not needed? */
+static int time_for(const training *t, double seconds)
+{
+	return !(t->limit > 0) || now() - t->begin + seconds <= 1.02 * t->limit;
+}
+
 /*  The bound on all rows: minibatch estimates are too noisy to compare. */
 static double final_elbo(const training *t)
 {
@@ -870,6 +908,7 @@ static void evaluate_end(training *t)
 static int train_and_report(training *t, const char *model_path)
 {
 	outcome r = {RUNNING, 0, NAN, NAN, NAN, {0, 0}, model_path};
+	const odvgp_config *c = odvgp_model_config(t->model);
 	t->trace = trace_open(t->o, t->d->s.likelihood, 0);
 	t->start = t->checkpoint_last = now();
 	if (!fit_q_if_due(t, FIT_START)) die(FAILED, "--fit-q: %s", t->reason);
@@ -883,9 +922,11 @@ static int train_and_report(training *t, const char *model_path)
 	t->events = odvgp_model_events(t->model);
 	print_stop(t, r.reason);
 	evaluate_end(t);
+	double begin = now();
 	r.elbo = final_elbo(t);
-	r.upper = upper_bound_of(t);
-	if (r.reason != STEP_FAILED) r.worst = dominant_row(t);
+	double pass = now() - begin, points = 1 + (double)c->layer[0].M_gamma / (double)c->layer[0].M;
+	if (time_for(t, 2 * pass * points * points)) r.upper = upper_bound_of(t);
+	if (r.reason != STEP_FAILED && time_for(t, pass)) r.worst = dominant_row(t);
 	if (t->o->given[OPT_JSON]) print_train_json(t, &r);
 	else print_train_text(t, &r);
 	if (t->o->value[OPT_PLOT]) plot_training(t, t->o->value[OPT_PLOT]);
