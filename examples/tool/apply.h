@@ -186,20 +186,25 @@ static void add_metrics(application *a, forecast *f, part *p)
 	free(logp);
 }
 
-/*  Says once that columns are found by their place, and which these are. */
+/*  Says once that columns are found by their place, and which these are unless
+    each stands where it stood. */
 static void note_place(application *a, const table *t, const binding *b)
 {
 	enum { SHOWN = 8 };
 	const schema *s = &a->f.s;
 	if (a->noted_place++ || !by_place(s, t) || a->o->given[OPT_QUIET]) return;
 	bytes list = {NULL, 0, 0};
-	for (int i = 0; i < s->input_count && i < SHOWN; i++) {
+	int same = 1;
+	for (int i = 0; i < s->input_count; i++)
+		same = same && !s->inputs[i].name && b->input[i] == s->inputs[i].column;
+	for (int i = 0; i < s->input_count && i < SHOWN && !same; i++) {
 		bytes_print(&list, "%s%d is ", i ? ", " : ": ", b->input[i] + 1);
 		if (s->inputs[i].name) bytes_print(&list, "%s", s->inputs[i].name);
 		else bytes_print(&list, "column %d of training", s->inputs[i].column + 1);
 	}
 	fprintf(stderr, "note: %s: columns are found by their place in the training file%s%s\n",
-			path_text(a->path), list.at, s->input_count > SHOWN ? ", ..." : "");
+			path_text(a->path), same ? "" : list.at,
+			!same && s->input_count > SHOWN ? ", ..." : "");
 	free(list.at);
 }
 
