@@ -8906,26 +8906,19 @@ enum { GP__HEAD, GP__TILE, GP__TAIL };
 	tile's rows times `inputs`. */
 enum { GP__TILE_SIZE = -1, GP__SAMPLE_SIZE = -2, GP__INPUT_SIZE = -3 };
 
-/*	Variants of operations. */
+/*	Variants of operations, as >>ops explains them. */
 /* KERNEL: LOWER for the lower triangle of a symmetric matrix */
 enum { GP__KERNEL_WHOLE, GP__KERNEL_LOWER };
 /* CHOL: BARE for no jitter until a factorisation fails */
 enum { GP__CHOL_JITTERED, GP__CHOL_BARE };
-/* SOLVE: L^-1 B, B L^-T, B L^-1 */
 enum { GP__SOLVE_LEFT, GP__SOLVE_RIGHT, GP__SOLVE_RIGHT_PLAIN };
 /* PRODUCT: L is lower triangular */
 enum { GP__PRODUCT_AB, GP__PRODUCT_AL, GP__PRODUCT_ABT, GP__PRODUCT_ATB, GP__PRODUCT_ATBT };
-/* MINUS_PRODUCT: LOWER for the lower triangle */
 enum { GP__MINUS_WHOLE, GP__MINUS_LOWER };
-/* INNER, INVERSE_VAR: B_p is lower, or given as the squares of a diagonal */
 enum { GP__B_TRIANGLES, GP__B_DIAGONAL };
-/* RESIDUAL: at least 0, or a hundredth of the mean of k */
 enum { GP__RESIDUAL_CLAMPED, GP__RESIDUAL_FLOORED };
-/* MIX: W x; SQUARES: with the squares of W's entries */
 enum { GP__MIX_PLAIN, GP__MIX_SQUARES };
-/* DOT: SAMPLED is times M_gamma / (sampled columns) */
 enum { GP__DOT_WHOLE, GP__DOT_SAMPLED };
-/* COLLAPSED: which parts use beta only */
 enum { GP__COLLAPSE_BOTH, GP__COLLAPSE_MEAN_BETA, GP__COLLAPSE_COV_BETA, GP__COLLAPSE_BETA };
 
 /*	Purposes of an evaluation, which runs only nodes that serve one of them. */
@@ -9027,13 +9020,13 @@ enum { GP__ON_BETA, GP__ON_GAMMA, GP__BLOCKS };
 /*	One Gaussian process of a model: P latent functions that share kernel, inducing inputs and so
 	the head. */
 struct gp__unit {
+	gp__kernel kernel; /* first: gp__unit_config clears what follows */
 	odvgp_model *model;
 	int number; /* among the model's units: all layers before the last have one */
 	int layer;
 	ptrdiff_t sd_at; /* its first in model->data_sd */
 	/* inputs for each row of the data: 1, or the samples of the layer below; rows for each */
 	ptrdiff_t inputs, times;
-	gp__kernel kernel;
 	gp__patches patches;
 	/* D: columns of an input; Dx: of a row; Dz: of an inducing input, which the kernel sees */
 	ptrdiff_t D, Dx, Dz, P, M, M_gamma;
@@ -9188,8 +9181,9 @@ struct odvgp_model {
 	int warm_due; /* odvgp_fit begins with a warm start */
 };
 
-#define GP__EACH_UNIT(i, m) for (int i = 0; i < (m)->units; i++)
-#define GP__EACH_SLOT(s, m) for (int s = 1; s <= (m)->par.slots; s++)
+#define GP__EACH_UNIT(i, m)  for (int i = 0; i < (m)->units; i++)
+#define GP__EACH_NODE(nd, t) for (gp__node *nd = (t)->node + 1; nd <= (t)->node + (t)->nodes; nd++)
+#define GP__EACH_SLOT(s, m)  for (int s = 1; s <= (m)->par.slots; s++)
 #define GP__EACH_VALUE(i, slot) \
 	for (ptrdiff_t i = (slot)->offset; i < (slot)->offset + (slot)->count; i++)
 
@@ -9640,6 +9634,13 @@ ODVGP_API odvgp_status odvgp_get(
 	return ODVGP_OK;
 }
 
+/*	Whether number i is above a triangle's diagonal. */
+static int gp__above(const odvgp_slot *slot, ptrdiff_t i)
+{
+	ptrdiff_t cols = slot->shape[2];
+	return slot->lower && i % cols > i / cols % slot->shape[1];
+}
+
 ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_real *values,
 		ptrdiff_t count, odvgp_info *info)
 {
@@ -9651,13 +9652,9 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_r
 	if (count != slot->count)
 		return gp__fail(info, ODVGP_E_SIZE, slot->name, -1, (double)count,
 				"another number of values is expected");
-	ptrdiff_t cols = slot->shape[2], bad = -1;
-	for (ptrdiff_t i = 0; i < count && bad < 0; i++) {
-		int above = slot->lower && i % cols > i / cols % slot->shape[1];
-		if (!above && !(values[i] - values[i] == 0)) bad = i;
-	}
-	if (bad >= 0)
-		return gp__fail(info, ODVGP_E_NAN, slot->name, bad, (double)values[bad], "is not finite");
+	GP__FOR(i, count)
+		if (!gp__above(slot, i) && !(values[i] - values[i] == 0))
+			return gp__fail(info, ODVGP_E_NAN, slot->name, i, (double)values[i], "is not finite");
 	const gp__slot_state *state = &m->par.state[index];
 	for (ptrdiff_t i = 0; i < count && slot->positive; i++)
 		if (!(values[i] > 0 && values[i] >= state->low && values[i] <= state->high))
@@ -9665,8 +9662,7 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_r
 					values[i] > 0 ? "is outside its bounds" : "must be above 0");
 	m->warm_due = 0;
 	GP__FOR(i, count) {
-		int above = slot->lower && i % cols > i / cols % slot->shape[1];
-		m->par.theta[slot->offset + i] = above ? 0
+		m->par.theta[slot->offset + i] = gp__above(slot, i) ? 0
 										 : slot->positive
 												 ? gp__from_positive(&m->par, index, values[i])
 												 : values[i];
@@ -10058,8 +10054,8 @@ static void gp__jitter_adjoint(gp__tape *t, const gp__node *nd, odvgp_real trace
 /*	Invalidate every node that uses this jitter, even if its kernel matrix is unchanged. */
 static void gp__jitter_moved(gp__tape *t, const gp__jitter *jitter)
 {
-	for (int i = 1; i <= t->nodes; i++)
-		if (t->node[i].jitter == jitter) t->node[i].stamp = 0;
+	GP__EACH_NODE(nd, t)
+		if (nd->jitter == jitter) nd->stamp = 0;
 }
 
 /*	Restore jitters and invalidate nodes computed with different ones. */
@@ -11463,21 +11459,18 @@ static int gp__has_trait(const gp__node *nd, int trait)
 
 static void gp__tape_mark(gp__tape *t)
 {
-	for (int i = 1; i <= t->nodes; i++) {
-		gp__node *nd = &t->node[i];
+	GP__EACH_NODE(nd, t) {
 		nd->active = (nd->purpose & t->purpose) != 0;
 		nd->seeded = (nd->purpose & t->purpose & GP__FOR_VALUE) != 0;
 		if (!gp__has_trait(nd, GP__OP_GIVEN)) nd->needs_grad = 0;
 	}
 	/* statistics read the adjoints of mean and variance, whatever these depend on */
-	for (int i = 1; i <= t->nodes && (t->purpose & GP__FOR_STATS); i++) {
-		gp__node *nd = &t->node[i];
-		if (!gp__has_trait(nd, GP__OP_COLLECTS)) continue;
+	GP__EACH_NODE(nd, t) {
+		if (!(t->purpose & GP__FOR_STATS) || !gp__has_trait(nd, GP__OP_COLLECTS)) continue;
 		nd->needs_grad = 1;
 		gp__in(t, nd, 1)->needs_grad = gp__in(t, nd, 2)->needs_grad = 1;
 	}
-	for (int i = 1; i <= t->nodes; i++) {
-		gp__node *nd = &t->node[i];
+	GP__EACH_NODE(nd, t) {
 		if (gp__has_trait(nd, GP__OP_GIVEN)) continue;
 		for (int k = 0; k < GP__MAX_IN; k++) nd->needs_grad |= gp__wants(t, nd, k);
 	}
@@ -11490,8 +11483,7 @@ static void gp__tape_mark(gp__tape *t)
 		}
 	}
 	/* no adjoint reaches unseeded nodes, or passes through those that collect statistics */
-	for (int i = 1; i <= t->nodes; i++) {
-		gp__node *nd = &t->node[i];
+	GP__EACH_NODE(nd, t) {
 		int passes_on = !nd->slots && !gp__has_trait(nd, GP__OP_COLLECTS);
 		if (passes_on) nd->needs_grad &= nd->seeded;
 	}
@@ -11561,12 +11553,10 @@ static odvgp_status gp__tape_forward_info(gp__tape *t, int segment, odvgp_info *
 	MOMENTS's adjoint is overwritten by the tail; other nodes have none. */
 static void gp__tape_zero(gp__tape *t, int segment)
 {
-	for (int i = 1; i <= t->nodes; i++) {
-		gp__node *nd = &t->node[i];
+	GP__EACH_NODE(nd, t)
 		if (nd->segment == segment && nd->active && nd->needs_grad &&
 				gp__ops[nd->op].stores == GP__STORES_BOTH)
 			gp__node_zero(nd->d, nd);
-	}
 }
 
 static void gp__tape_reverse(gp__tape *t, int segment)
@@ -12207,17 +12197,13 @@ static void gp__predictor_nodes(const gp__unit *u, gp__ref *node)
 
 ODVGP_API odvgp_schedule odvgp_constant(odvgp_real value)
 {
-	odvgp_schedule s = {ODVGP_SCHEDULE_CONSTANT, 0, 0, 0, 0, 0, 0};
-	s.start = s.end = value;
+	odvgp_schedule s = {ODVGP_SCHEDULE_CONSTANT, value, value, 0, 0, 0, 0};
 	return s;
 }
 
 ODVGP_API odvgp_schedule odvgp_falling(odvgp_real from, odvgp_real to, ptrdiff_t steps)
 {
-	odvgp_schedule s = {ODVGP_SCHEDULE_LOGLINEAR, 0, 0, 0, 0, 0, 0};
-	s.start = from;
-	s.end = to;
-	s.steps = steps;
+	odvgp_schedule s = {ODVGP_SCHEDULE_LOGLINEAR, from, to, steps, 0, 0, 0};
 	return s;
 }
 
@@ -13127,8 +13113,7 @@ static int gp__any_natural_reads_gradient(const odvgp_model *m)
 
 static void gp__mark_params(odvgp_model *m, const gp__wants_list *want)
 {
-	for (int i = 1; i <= m->tape.nodes; i++) {
-		gp__node *nd = &m->tape.node[i];
+	GP__EACH_NODE(nd, &m->tape) {
 		if (!nd->slots) continue;
 		nd->needs_grad = 0;
 		for (int s = nd->slot; s < nd->slot + nd->slots; s++) {
@@ -13167,9 +13152,8 @@ static void gp__clear_sums(odvgp_model *m, const gp__wants_list *want)
 	for (int s = 1; s <= m->par.slots && (want->grad || want->stats); s++)
 		if (gp__has_gradient(m, want, s))
 			gp__zero(m->par.grad + m->par.slot[s].offset, m->par.slot[s].count);
-	for (int i = 1; i <= m->tape.nodes && want->stats; i++) {
-		const gp__node *nd = &m->tape.node[i];
-		if (gp__ops[nd->op].stores != GP__STORES_STATS) continue;
+	GP__EACH_NODE(nd, &m->tape) {
+		if (!want->stats || gp__ops[nd->op].stores != GP__STORES_STATS) continue;
 		GP__FOR(r, nd->rows * nd->cols) /* lower triangles */
 			gp__zero(nd->aux + r * nd->cols, r % nd->cols + 1);
 		gp__zero(nd->v, nd->rows * nd->cols);
@@ -13330,10 +13314,10 @@ static odvgp_status gp__evaluate(odvgp_model *m, const gp__rows *rows, gp__wants
 			  : gp__visit_tiles(m, rows, grads || want.stats, info);
 	t->events.variance_clamped += t->sums->clamped;
 	if (s) return s;
-	for (int i = 1; i <= t->nodes; i++) {
-		if (!t->node[i].active || !gp__is_kl_term(&t->node[i])) continue;
-		divergence += t->node[i].v[0];
-		t->node[i].d[0] = 1;
+	GP__EACH_NODE(nd, t) {
+		if (!nd->active || !gp__is_kl_term(nd)) continue;
+		divergence += nd->v[0];
+		nd->d[0] = 1;
 	}
 	/* infinite if a factor's diagonal holds a 0, where its derivative is 1 / 0 */
 	if (grads && divergence - divergence == 0) {
@@ -13506,11 +13490,7 @@ static int gp__columns_sampled(const odvgp_model *m)
 
 static gp__rows gp__rows_plain(const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n)
 {
-	gp__rows rows;
-	memset(&rows, 0, sizeof rows);
-	rows.X = X;
-	rows.Y = Y;
-	rows.n = n;
+	gp__rows rows = {X, Y, n, 0, 0, 0};
 	return rows;
 }
 
@@ -17609,20 +17589,6 @@ GP__NOINLINE void gp__build_outputs(gp__unit *u)
 	if (u->steps & GP__STEPS_GAMMA) gp__build_stats(u, &u->block[GP__ON_GAMMA], u->A_v);
 }
 
-/*	Removes only a unit's nodes. */
-GP__NOINLINE void gp__unit_clear(gp__unit *u)
-{
-	gp__ref *refs[] = {&u->hyp, &u->Z_beta, &u->Z_gamma, &u->a_slot, &u->a, &u->K, &u->Kb, &u->L,
-			&u->W, &u->C, &u->L_v, &u->shift, &u->L_H, &u->q_diag, &u->weights, &u->gamma_residual,
-			&u->patch_weights, &u->eps, &u->X, &u->K_x, &u->A, &u->A_v, &u->k_x, &u->mean, &u->var};
-	GP__FOR(i, GP__COUNT(refs)) *refs[i] = gp__none;
-	for (int b = 0; b < GP__BLOCKS; b++) {
-		gp__block *block = &u->block[b];
-		block->L = block->mu = block->sqrt = block->white_mu = block->white_sqrt = block->A =
-				block->stats = gp__none;
-	}
-}
-
 static void gp__tape_start(odvgp_model *m, gp__arena *a)
 {
 	const odvgp_config *c = &m->cfg;
@@ -17709,7 +17675,6 @@ GP__NOINLINE void gp__build_bound(gp__unit *u)
 static void gp__build_unit(gp__unit *u, gp__ref below[3])
 {
 	odvgp_objective objective = u->model->cfg.objective;
-	gp__unit_clear(u);
 	gp__build_head(u);
 	gp__build_inputs(u, below);
 	if (objective != ODVGP_OBJECTIVE_EXACT) gp__build_features(u);
@@ -17750,11 +17715,12 @@ static void gp__lbfgs_layout(gp__lbfgs *w, gp__arena *a, ptrdiff_t n, ptrdiff_t 
 	w->alpha = GP__TAKE(a, double, memory);
 }
 
-/*	A unit's sizes, before slots and nodes exist. */
+/*	A unit's sizes, before slots and nodes exist; its kernel stays. */
 static void gp__unit_config(gp__unit *u, odvgp_model *m, int number)
 {
 	const odvgp_config *c = &m->cfg;
 	const int layer = (int)GP__MIN(number, c->layers - 1);
+	memset((unsigned char *)u + sizeof u->kernel, 0, sizeof *u - sizeof u->kernel);
 	u->model = m;
 	u->number = number;
 	u->layer = layer;
@@ -17877,6 +17843,7 @@ static void gp__model_layout(odvgp_model *m, gp__arena *a)
 	memset(&m->tape, 0, sizeof m->tape);
 	m->data_sds = 0;
 	for (int i = 0; i < m->units && !m->make; i++) gp__unit_config(&m->unit[i], m, i);
+	if (m->make) m->unit->model = NULL; /* a draft's unit is made again */
 	if (carve) gp__tables_layout(m, a, nodes);
 	else {
 		memset(&m->par, 0, sizeof m->par);
