@@ -9087,6 +9087,7 @@ typedef struct {
 	gp__arena scratch;
 	odvgp_real jitter_absolute, jitter_relative, jitter_limit; /* from the config */
 	odvgp_events events;
+	odvgp_status failed;  /* of the operation that runs forward */
 	odvgp_info *info;     /* the caller's; may be NULL */
 	odvgp_info *own_info; /* if the caller's is NULL and a row is needed */
 	ptrdiff_t tile;       /* most rows of a tile */
@@ -9828,14 +9829,7 @@ static void gp__adjoint_to(const gp__node *nd, gp__node *X)
 
 /* --- PARAM, INPUT: set from outside; PARAM's adjoint is in the gradient vector --- */
 
-static odvgp_status gp__source_forward(gp__tape *t, gp__node *nd)
-{
-	(void)t;
-	(void)nd;
-	return ODVGP_OK;
-}
-
-static void gp__source_reverse(gp__tape *t, gp__node *nd)
+static void gp__do_nothing(gp__tape *t, gp__node *nd)
 {
 	(void)t;
 	(void)nd;
@@ -9866,14 +9860,13 @@ static void gp__node_job(gp__tape *t, const gp__node *nd, gp__kjob *job)
 	if (nd->op == GP__KERNEL) gp__node_images(t, nd, 3, job);
 }
 
-static odvgp_status gp__kernel_forward(gp__tape *t, gp__node *nd)
+static void gp__kernel_forward(gp__tape *t, gp__node *nd)
 {
 	gp__kjob job;
 	gp__node_job(t, nd, &job);
 	job.K = nd->v;
 	job.ldk = nd->ld;
 	gp__kernel_matrix(&job, t->scratch, 0);
-	return ODVGP_OK;
 }
 
 static void gp__kernel_reverse(gp__tape *t, gp__node *nd)
@@ -9901,16 +9894,15 @@ static int gp__node_images_diag(gp__tape *t, gp__node *nd, int adjoint)
 	return 1;
 }
 
-static odvgp_status gp__kernel_diag_forward(gp__tape *t, gp__node *nd)
+static void gp__kernel_diag_forward(gp__tape *t, gp__node *nd)
 {
 	const gp__node *hyp = gp__in(t, nd, 0), *X = gp__in(t, nd, 1);
 	int same = gp__kernel_stationary(&nd->of->kernel);
 	odvgp_real value[GP__MAX_NODES];
-	if (gp__node_images_diag(t, nd, 0)) return ODVGP_OK;
+	if (gp__node_images_diag(t, nd, 0)) return;
 	GP__FOR(j, nd->cols)
 		nd->v[j] = same && j ? nd->v[0]
 							 : gp__kernel_diag(&nd->of->kernel, hyp->v, X->v + j * X->ld, value);
-	return ODVGP_OK;
 }
 
 static void gp__kernel_diag_reverse(gp__tape *t, gp__node *nd)
@@ -9949,13 +9941,12 @@ static void gp__node_vec_job(gp__tape *t, gp__node *nd, gp__kjob *job)
 	}
 }
 
-static odvgp_status gp__kernel_vec_forward(gp__tape *t, gp__node *nd)
+static void gp__kernel_vec_forward(gp__tape *t, gp__node *nd)
 {
 	gp__kjob job;
 	gp__node_vec_job(t, nd, &job);
 	job.out = nd->v;
 	gp__kernel_run(&job, t->scratch);
-	return ODVGP_OK;
 }
 
 static void gp__kernel_vec_reverse(gp__tape *t, gp__node *nd)
@@ -10106,23 +10097,25 @@ static odvgp_status gp__chol_try(gp__tape *t, gp__node *nd, odvgp_real added, od
 	return ODVGP_OK;
 }
 
-static odvgp_status gp__chol_forward(gp__tape *t, gp__node *nd)
+static void gp__chol_forward(gp__tape *t, gp__node *nd)
 {
 	gp__jitter none = {0, 0, 0}, *jitter = nd->jitter ? nd->jitter : &none, before = *jitter;
 	odvgp_real mean = gp__mean_diagonal(gp__in(t, nd, nd->in[1] != 0));
 	odvgp_info bad;
-	if (!(mean - mean == 0))
-		return gp__fail(t->info, ODVGP_E_NAN, gp__jitter_matrix(nd), -1, (double)mean,
+	if (!(mean - mean == 0)) {
+		t->failed = gp__fail(t->info, ODVGP_E_NAN, gp__jitter_matrix(nd), -1, (double)mean,
 				"a kernel matrix is not finite");
+		return;
+	}
 	jitter->base = gp__jitter_base(t, nd);
 	for (;;) {
 		if (jitter == &nd->of->jitter[GP__JITTER_BETA])
 			t->events.jitter = (double)(jitter->base + jitter->raised);
-		if (!gp__chol_try(t, nd, jitter->base + jitter->raised, &bad)) return ODVGP_OK;
-		odvgp_status s = gp__jitter_raise(t, nd, mean, &bad);
-		if (!s) continue;
+		if (!gp__chol_try(t, nd, jitter->base + jitter->raised, &bad)) return;
+		t->failed = gp__jitter_raise(t, nd, mean, &bad);
+		if (!t->failed) continue;
 		*jitter = before;
-		return s;
+		return;
 	}
 }
 
@@ -10144,13 +10137,12 @@ static void gp__chol_reverse(gp__tape *t, gp__node *nd)
 
 /* --- JITTERED(K): K + jitter I, both triangles, with what CHOL raised --- */
 
-static odvgp_status gp__jittered_forward(gp__tape *t, gp__node *nd)
+static void gp__jittered_forward(gp__tape *t, gp__node *nd)
 {
 	const gp__node *K = gp__in(t, nd, 0);
 	odvgp_real added = gp__jitter_base(t, nd) + nd->jitter->raised;
 	gp__value_from(nd, K);
 	GP__FOR(i, nd->rows) nd->v[i * nd->ld + i] += added;
-	return ODVGP_OK;
 }
 
 static void gp__jittered_reverse(gp__tape *t, gp__node *nd)
@@ -10167,7 +10159,7 @@ static void gp__jittered_reverse(gp__tape *t, gp__node *nd)
 	   RIGHT        Y = B L^-T              dB = dY L^-1   dL = -lower(dB^T Y)
 	   RIGHT_PLAIN  Y = B L^-1              dB = dY L^-T   dL = -lower(Y^T dB) --- */
 
-static odvgp_status gp__solve_forward(gp__tape *t, gp__node *nd)
+static void gp__solve_forward(gp__tape *t, gp__node *nd)
 {
 	gp__node *L = gp__in(t, nd, 0), *B = gp__in(t, nd, 1);
 	ptrdiff_t M = L->rows;
@@ -10178,7 +10170,6 @@ static odvgp_status gp__solve_forward(gp__tape *t, gp__node *nd)
 	else
 		for (ptrdiff_t r = 0; r < nd->rows; r += M)
 			odvgp_trsm(&t->blas, 0, 0, M, nd->cols, L->v, L->ld, nd->v + r * nd->ld, nd->ld);
-	return ODVGP_OK;
 }
 
 static void gp__solve_reverse(gp__tape *t, gp__node *nd)
@@ -10212,13 +10203,12 @@ static int gp__product_tb(const gp__node *nd)
 	return nd->variant == GP__PRODUCT_ABT || nd->variant == GP__PRODUCT_ATBT;
 }
 
-static odvgp_status gp__product_forward(gp__tape *t, gp__node *nd)
+static void gp__product_forward(gp__tape *t, gp__node *nd)
 {
 	gp__node *A = gp__in(t, nd, 0), *B = gp__in(t, nd, 1);
 	int ta = gp__product_ta(nd), tb = gp__product_tb(nd);
 	odvgp_gemm(&t->blas, ta, tb, nd->rows, nd->cols, ta ? A->rows : A->cols, nd->coef[0], A->v,
 			A->ld, B->v, B->ld, 0, nd->v, nd->ld);
-	return ODVGP_OK;
 }
 
 static void gp__product_reverse(gp__tape *t, gp__node *nd)
@@ -10245,7 +10235,7 @@ static void gp__product_reverse(gp__tape *t, gp__node *nd)
 	  dW -= A d^T, dA -= W d. The result shares v and d with K if nothing else reads K. LOWER: W is
 	  A, and only the lower triangle is computed. --- */
 
-static odvgp_status gp__minus_product_forward(gp__tape *t, gp__node *nd)
+static void gp__minus_product_forward(gp__tape *t, gp__node *nd)
 {
 	gp__node *K = gp__in(t, nd, 0), *W = gp__in(t, nd, 1), *A = gp__in(t, nd, 2);
 	if (!nd->base) gp__value_from(nd, K);
@@ -10254,7 +10244,6 @@ static odvgp_status gp__minus_product_forward(gp__tape *t, gp__node *nd)
 	else
 		odvgp_gemm(&t->blas, 1, 0, nd->rows, nd->cols, W->rows, -1, W->v, W->ld, A->v, A->ld, 1,
 				nd->v, nd->ld);
-	return ODVGP_OK;
 }
 
 static void gp__minus_product_reverse(gp__tape *t, gp__node *nd)
@@ -10289,7 +10278,7 @@ static void gp__inner_product(gp__tape *t, gp__node *nd, ptrdiff_t p)
 	gp__mm_run(&t->blas, &g);
 }
 
-static odvgp_status gp__inner_forward(gp__tape *t, gp__node *nd)
+static void gp__inner_forward(gp__tape *t, gp__node *nd)
 {
 	gp__node *K = gp__in(t, nd, 0), *B = gp__in(t, nd, 1);
 	ptrdiff_t M = K->rows;
@@ -10306,7 +10295,6 @@ static odvgp_status gp__inner_forward(gp__tape *t, gp__node *nd)
 		}
 		GP__FOR(i, M) H[i * nd->ld + i] += 1;
 	}
-	return ODVGP_OK;
 }
 
 /*	From the lower triangle G to S = G + G^T. */
@@ -10358,7 +10346,7 @@ static void gp__inner_reverse(gp__tape *t, gp__node *nd)
 
 /* --- SUM(x, ...): sum of coef[k] x_k; x_k is a matrix, a row [1,n] or a column [P,1] --- */
 
-static odvgp_status gp__sum_forward(gp__tape *t, gp__node *nd)
+static void gp__sum_forward(gp__tape *t, gp__node *nd)
 {
 	gp__node_zero(nd->v, nd);
 	for (int k = 0; k < GP__MAX_IN && nd->in[k]; k++) {
@@ -10366,7 +10354,6 @@ static odvgp_status gp__sum_forward(gp__tape *t, gp__node *nd)
 		ptrdiff_t rs = x->rows == 1 ? 0 : x->ld, cs = x->cols == 1 && nd->cols > 1 ? 0 : 1;
 		GP__EACH_ENTRY(i, j, nd) nd->v[i * nd->ld + j] += nd->coef[k] * x->v[i * rs + j * cs];
 	}
-	return ODVGP_OK;
 }
 
 static void gp__sum_reverse(gp__tape *t, gp__node *nd)
@@ -10390,11 +10377,10 @@ static ptrdiff_t gp__place_in(const gp__node *A, const gp__node *nd, ptrdiff_t i
 									   : i * A->ld + columns[j];
 }
 
-static odvgp_status gp__gather_forward(gp__tape *t, gp__node *nd)
+static void gp__gather_forward(gp__tape *t, gp__node *nd)
 {
 	const gp__node *A = gp__in(t, nd, 0);
 	GP__EACH_ENTRY(i, j, nd) nd->v[i * nd->ld + j] = A->v[gp__place_in(A, nd, i, j)];
-	return ODVGP_OK;
 }
 
 static void gp__gather_reverse(gp__tape *t, gp__node *nd)
@@ -10408,7 +10394,7 @@ static void gp__gather_reverse(gp__tape *t, gp__node *nd)
 	   s of point i. dvar = eps d / (2 sd), 0 where sd is 0. Above image_output T rows are one, an
 	   image: [S m / T,T P], the same numbers in the same order. --- */
 
-static odvgp_status gp__sample_forward(gp__tape *t, gp__node *nd)
+static void gp__sample_forward(gp__tape *t, gp__node *nd)
 {
 	const gp__node *mean = gp__in(t, nd, 0), *var = gp__in(t, nd, 1), *eps = gp__in(t, nd, 2);
 	ptrdiff_t P = mean->rows;
@@ -10418,7 +10404,6 @@ static odvgp_status gp__sample_forward(gp__tape *t, gp__node *nd)
 		odvgp_real v = var->v[p * var->ld + i];
 		nd->v[k] = mean->v[p * mean->ld + i] + GP__SQRT(v < 0 ? 0 : v) * eps->v[k];
 	}
-	return ODVGP_OK;
 }
 
 static void gp__sample_reverse(gp__tape *t, gp__node *nd)
@@ -10437,13 +10422,12 @@ static void gp__sample_reverse(gp__tape *t, gp__node *nd)
 
 /* --- PATCHES(X): the patches of images X [n,D], [n T,Dz] --- */
 
-static odvgp_status gp__patches_forward(gp__tape *t, gp__node *nd)
+static void gp__patches_forward(gp__tape *t, gp__node *nd)
 {
 	const gp__node *X = gp__in(t, nd, 0);
 	const gp__patches *p = &nd->of->patches;
 	GP__FOR(i, X->rows)
 		gp__patches_move(p, X->v + i * X->ld, NULL, nd->v + i * gp__patches_count(p) * nd->ld);
-	return ODVGP_OK;
 }
 
 static void gp__patches_reverse(gp__tape *t, gp__node *nd)
@@ -10467,7 +10451,7 @@ static odvgp_real gp__residual_floor(const gp__node *nd)
 	return nd->variant == GP__RESIDUAL_FLOORED ? GP__SCALE_FLOOR / (odvgp_real)nd->cols : 0;
 }
 
-static odvgp_status gp__residual_forward(gp__tape *t, gp__node *nd)
+static void gp__residual_forward(gp__tape *t, gp__node *nd)
 {
 	gp__node *k = gp__in(t, nd, 0);
 	odvgp_real least = 0;
@@ -10485,7 +10469,6 @@ static odvgp_status gp__residual_forward(gp__tape *t, gp__node *nd)
 		nd->v[j] = clamped ? least : x; /* NaN stays NaN */
 		nd->aux[j] = clamped ? 0 : 1;
 	}
-	return ODVGP_OK;
 }
 
 static void gp__residual_reverse(gp__tape *t, gp__node *nd)
@@ -10521,7 +10504,7 @@ static void gp__tri_product(gp__tape *t, gp__node *nd, ptrdiff_t p)
 			gp__tri_at(t, nd, p), nd->ld);
 }
 
-static odvgp_status gp__tri_squares_forward(gp__tape *t, gp__node *nd)
+static void gp__tri_squares_forward(gp__tape *t, gp__node *nd)
 {
 	gp__node *A = gp__in(t, nd, 1);
 	GP__FOR(p, nd->rows) {
@@ -10529,7 +10512,6 @@ static odvgp_status gp__tri_squares_forward(gp__tape *t, gp__node *nd)
 		gp__zero(nd->v + p * nd->ld, A->cols);
 		t->blas.isa->squares(A->rows, A->cols, gp__tri_at(t, nd, p), nd->ld, nd->v + p * nd->ld);
 	}
-	return ODVGP_OK;
 }
 
 static void gp__tri_squares_reverse(gp__tape *t, gp__node *nd)
@@ -10569,7 +10551,7 @@ static void gp__inverse_features(gp__tape *t, gp__node *nd, ptrdiff_t p)
 	odvgp_trsm(&t->blas, 0, 0, M, nd->cols, H->v + p * M * H->ld, H->ld, nd->aux, nd->ld);
 }
 
-static odvgp_status gp__inverse_var_forward(gp__tape *t, gp__node *nd)
+static void gp__inverse_var_forward(gp__tape *t, gp__node *nd)
 {
 	gp__node *k = gp__in(t, nd, 0), *K = gp__in(t, nd, 3);
 	GP__FOR(p, nd->rows) {
@@ -10582,7 +10564,6 @@ static odvgp_status gp__inverse_var_forward(gp__tape *t, gp__node *nd)
 			var[j] = x < 0 ? 0 : x; /* NaN stays NaN */
 		}
 	}
-	return ODVGP_OK;
 }
 
 static void gp__inverse_var_reverse(gp__tape *t, gp__node *nd)
@@ -10626,15 +10607,16 @@ static void gp__inverse_var_reverse(gp__tape *t, gp__node *nd)
 
 /* --- DIVIDE(b, D): b / D by columns, D [1,n] --- */
 
-static odvgp_status gp__divide_forward(gp__tape *t, gp__node *nd)
+static void gp__divide_forward(gp__tape *t, gp__node *nd)
 {
 	gp__node *b = gp__in(t, nd, 0), *D = gp__in(t, nd, 1);
 	GP__FOR(j, nd->cols)
-		if (!(D->v[j] > 0))
-			return gp__fail(t->info, ODVGP_E_NAN, "kernel", j, (double)D->v[j],
+		if (!(D->v[j] > 0)) {
+			t->failed = gp__fail(t->info, ODVGP_E_NAN, "kernel", j, (double)D->v[j],
 					"its variance is not above 0");
+			return;
+		}
 	GP__EACH_ENTRY(i, j, nd) nd->v[i * nd->ld + j] = b->v[i * b->ld + j] / D->v[j];
-	return ODVGP_OK;
 }
 
 static void gp__divide_reverse(gp__tape *t, gp__node *nd)
@@ -10655,13 +10637,12 @@ static odvgp_real gp__dot_factor(const gp__node *nd)
 	return nd->coef[0] * (sampled ? (odvgp_real)nd->of->M_gamma / (odvgp_real)nd->of->ncolumns : 1);
 }
 
-static odvgp_status gp__dot_forward(gp__tape *t, gp__node *nd)
+static void gp__dot_forward(gp__tape *t, gp__node *nd)
 {
 	gp__node *A = gp__in(t, nd, 0), *B = gp__in(t, nd, 1);
 	double sum = 0;
 	GP__EACH_ENTRY(i, j, A) sum += (double)A->v[i * A->ld + j] * (double)B->v[i * B->ld + j];
 	nd->v[0] = gp__dot_factor(nd) * (odvgp_real)sum;
-	return ODVGP_OK;
 }
 
 static void gp__dot_reverse(gp__tape *t, gp__node *nd)
@@ -10677,7 +10658,7 @@ static void gp__dot_reverse(gp__tape *t, gp__node *nd)
 
 /* --- KL_COV(Q): (|Q|^2 - P M) / 2 - sum log|Q_ii| for stacked lower triangles --- */
 
-static odvgp_status gp__kl_cov_forward(gp__tape *t, gp__node *nd)
+static void gp__kl_cov_forward(gp__tape *t, gp__node *nd)
 {
 	gp__node *Q = gp__in(t, nd, 0);
 	double sum = 0;
@@ -10689,7 +10670,6 @@ static odvgp_status gp__kl_cov_forward(gp__tape *t, gp__node *nd)
 		sum += 0.5 * (d - 1) * (d + 1) - log(d);
 	}
 	nd->v[0] = (odvgp_real)sum;
-	return ODVGP_OK;
 }
 
 static void gp__kl_cov_reverse(gp__tape *t, gp__node *nd)
@@ -10713,7 +10693,7 @@ static void gp__mirror(odvgp_real *G, ptrdiff_t n)
 	  With R = L_H^-1, d|R|^2 = -2 tr(R R^T R dL_H), so dL_H += 1 / diag - lower(R^T R R^T).
 	  aux: R of the last p, and R^T R, both [M,M]. --- */
 
-static odvgp_status gp__kl_inverse_forward(gp__tape *t, gp__node *nd)
+static void gp__kl_inverse_forward(gp__tape *t, gp__node *nd)
 {
 	gp__node *H = gp__in(t, nd, 0);
 	ptrdiff_t M = H->cols;
@@ -10729,7 +10709,6 @@ static odvgp_status gp__kl_inverse_forward(gp__tape *t, gp__node *nd)
 		}
 	}
 	nd->v[0] = (odvgp_real)sum;
-	return ODVGP_OK;
 }
 
 static void gp__kl_inverse_reverse(gp__tape *t, gp__node *nd)
@@ -10810,7 +10789,7 @@ static gp__lik_job gp__expect_job(gp__tape *t, const gp__node *nd, gp__arena *a)
 	return job;
 }
 
-static odvgp_status gp__expect_forward(gp__tape *t, gp__node *nd)
+static void gp__expect_forward(gp__tape *t, gp__node *nd)
 {
 	gp__arena a = t->scratch;
 	gp__lik_job job = gp__expect_job(t, nd, &a);
@@ -10820,7 +10799,6 @@ static odvgp_status gp__expect_forward(gp__tape *t, gp__node *nd)
 	double sum = t->likelihood->expect(&job);
 	nd->v[0] = (odvgp_real)sum;
 	t->sums->expected += sum;
-	return ODVGP_OK;
 }
 
 /*	Add nd's adjoint times the derivatives x [rows,ld] to input k. */
@@ -10871,14 +10849,14 @@ static gp__moments gp__moments_of(gp__tape *t, const gp__node *nd, odvgp_real *a
 }
 
 /*	v is 0 before the first tile. */
-static odvgp_status gp__moments_forward(gp__tape *t, gp__node *nd)
+static void gp__moments_forward(gp__tape *t, gp__node *nd)
 {
 	gp__node *A = gp__in(t, nd, 0), *Av = gp__in(t, nd, 1), *r = gp__in(t, nd, 2),
 			 *k = gp__in(t, nd, 3);
 	gp__moments m = gp__moments_of(t, nd, nd->v);
 	ptrdiff_t n = r->cols;
 	double rr = 0, kk = 0;
-	if (t->again) return ODVGP_OK;
+	if (t->again) return;
 	for (int i = 0; i < 2; i++) {
 		const gp__node *x = i ? Av : A;
 		ptrdiff_t from = i ? m.M : 0;
@@ -10895,7 +10873,6 @@ static odvgp_status gp__moments_forward(gp__tape *t, gp__node *nd)
 	*m.rr += (odvgp_real)rr;
 	ptrdiff_t outputs = m.P / k->rows; /* outputs that share a row of k */
 	*m.kk += (odvgp_real)(kk * (double)outputs);
-	return ODVGP_OK;
 }
 
 static void gp__moments_reverse(gp__tape *t, gp__node *nd)
@@ -11015,7 +10992,7 @@ static double gp__collapse_tight(const gp__collapse *c, const gp__node *V)
 	this, in nats per row and output, is an error. */
 #define GP__COLLAPSE_ERROR 0.01
 
-static odvgp_status gp__collapsed_forward(gp__tape *t, gp__node *nd)
+static void gp__collapsed_forward(gp__tape *t, gp__node *nd)
 {
 	gp__collapse c = gp__collapse_of(t, nd);
 	const gp__node *V = gp__in(t, nd, 2);
@@ -11023,25 +11000,26 @@ static odvgp_status gp__collapsed_forward(gp__tape *t, gp__node *nd)
 	bound = -0.5 * P * t->sums->weight * log(2 * 3.14159265358979323846 * s);
 	bound -= 0.5 * P * t->sums->logs;
 	for (int b = 0; b < c.blocks; b++) {
-		odvgp_status status = gp__collapse_inverse(t, &c, c.from[b], c.size[b], c.work, c.J, &logs);
-		if (status) return status;
+		t->failed = gp__collapse_inverse(t, &c, c.from[b], c.size[b], c.work, c.J, &logs);
+		if (t->failed) return;
 		bound -= P * logs;
 		for (ptrdiff_t i = c.from[b]; i < c.from[b] + c.size[b]; i++)
 			trace += (double)c.m.S[i * c.m.F + i];
 	}
 	if (c.blocks > 1 || c.mean != c.size[0]) {
-		odvgp_status status = gp__collapse_inverse(t, &c, 0, c.mean, c.work, c.J, &logs);
-		if (status) return status;
+		t->failed = gp__collapse_inverse(t, &c, 0, c.mean, c.work, c.J, &logs);
+		if (t->failed) return;
 	}
 	double squares = (double)*c.m.rr - gp__collapse_solve(t, &c) / s,
 		   variances = (double)*c.m.kk - P * trace;
-	if (GP__MIN(squares, variances) < -2 * s * GP__COLLAPSE_ERROR * P * t->sums->weight)
-		return gp__fail(t->info, ODVGP_E_NAN, "bound", -1, GP__MIN(squares, variances),
+	if (GP__MIN(squares, variances) < -2 * s * GP__COLLAPSE_ERROR * P * t->sums->weight) {
+		t->failed = gp__fail(t->info, ODVGP_E_NAN, "bound", -1, GP__MIN(squares, variances),
 				"rounding errors are larger than the noise: train in double, or raise noise_floor");
+		return;
+	}
 	bound -= (squares + (double)*c.m.kk - P * trace) / (2 * s);
 	if (V) bound += P * gp__collapse_tight(&c, V) / (2 * s * s);
 	nd->v[0] = (odvgp_real)bound;
-	return ODVGP_OK;
 }
 
 /*	Set d->S and d->h for the mean's term and V's; return d/ds of both, for a unit adjoint. J still
@@ -11126,7 +11104,7 @@ static void gp__collapsed_reverse(gp__tape *t, gp__node *nd)
 	  dK = (w w^T - P (K + s I)^-1) / 2, dr = -w, with w = (K + s I)^-1 r.
 	  aux: (K + s I)^-1, work, w. --- */
 
-static odvgp_status gp__evidence_forward(gp__tape *t, gp__node *nd)
+static void gp__evidence_forward(gp__tape *t, gp__node *nd)
 {
 	const gp__node *K = gp__in(t, nd, 0), *r = gp__in(t, nd, 1), *root = gp__in(t, nd, 3);
 	ptrdiff_t n = K->rows, P = r->rows;
@@ -11138,11 +11116,12 @@ static odvgp_status gp__evidence_forward(gp__tape *t, gp__node *nd)
 		gp__copy_row(work + i * n, K->v + i * K->ld, i, n);
 		work[i * n + i] += root ? s * root->v[i] * root->v[i] : s;
 	}
-	odvgp_status status = odvgp_potrf(&t->blas, n, work, n, &bad);
-	if (status)
-		return gp__fail(t->info, bad.value - bad.value == 0 ? ODVGP_E_NOT_PD : ODVGP_E_NAN,
+	if (odvgp_potrf(&t->blas, n, work, n, &bad)) {
+		t->failed = gp__fail(t->info, bad.value - bad.value == 0 ? ODVGP_E_NOT_PD : ODVGP_E_NAN,
 				"K + noise", bad.row, bad.value,
 				"the noise is too small for repeated or nearly repeated rows");
+		return;
+	}
 	GP__FOR(i, n) sum -= (double)P * (log((double)work[i * n + i]) + 0.91893853320467274178);
 	odvgp_trtri(&t->blas, n, work, n);
 	odvgp_lauum(&t->blas, n, work, n, inverse, n);
@@ -11157,7 +11136,6 @@ static odvgp_status gp__evidence_forward(gp__tape *t, gp__node *nd)
 		sum += (double)P * logs;
 	}
 	nd->v[0] = (odvgp_real)sum;
-	return ODVGP_OK;
 }
 
 static void gp__evidence_reverse(gp__tape *t, gp__node *nd)
@@ -11199,12 +11177,11 @@ static void gp__nat_stats_reverse(gp__tape *t, gp__node *nd)
 /* --- MIX(W, x): W x or, for variances, (W o W) x, of a parameter W [F,P] without padding
 	  dx += W^T d, dW += d x^T    or    dx += (W o W)^T d, dW += 2 W o (d x^T) --- */
 
-static odvgp_status gp__mix_forward(gp__tape *t, gp__node *nd)
+static void gp__mix_forward(gp__tape *t, gp__node *nd)
 {
 	const gp__node *W = gp__in(t, nd, 0), *x = gp__in(t, nd, 1);
 	gp__mix_rows(t->blas.isa, nd->rows, x->rows, W->v, nd->variant == GP__MIX_SQUARES, nd->cols,
 			x->v, x->ld, nd->v, nd->ld);
-	return ODVGP_OK;
 }
 
 static void gp__mix_reverse(gp__tape *t, gp__node *nd)
@@ -11226,12 +11203,11 @@ static void gp__mix_reverse(gp__tape *t, gp__node *nd)
 /* --- STACK(base, x...): the inputs' single rows become rows variant, variant + 1, ...; a further
 	STACK adds more rows in place --- */
 
-static odvgp_status gp__stack_forward(gp__tape *t, gp__node *nd)
+static void gp__stack_forward(gp__tape *t, gp__node *nd)
 {
 	odvgp_real *row = nd->v + nd->variant * nd->ld;
 	for (int k = nd->base != 0; k < GP__MAX_IN && nd->in[k]; k++, row += nd->ld)
 		gp__copy(row, gp__in(t, nd, k)->v, nd->cols);
-	return ODVGP_OK;
 }
 
 static void gp__stack_reverse(gp__tape *t, gp__node *nd)
@@ -11390,8 +11366,8 @@ enum {
 
 typedef struct {
 	const char *name;
-	odvgp_status (*forward)(gp__tape *t, gp__node *nd);
-	void (*reverse)(gp__tape *t, gp__node *nd);
+	/* a forward run that fails sets t->failed */
+	void (*forward)(gp__tape *t, gp__node *nd), (*reverse)(gp__tape *t, gp__node *nd);
 	int stores;
 	/* a tile node's value survives its reverse run and adds to no sum: valid as long as its
        inputs */
@@ -11412,8 +11388,8 @@ typedef struct {
 #define GP__PLAIN(name, lasts) GP__OP(name, BOTH, lasts, 0, 0, NULL, NULL)
 static const gp__op_row gp__ops[GP__OPS] = {
 	/* in the order of gp__op */
-	GP__OP_AS(param, source, NOTHING, 0, GP__OP_GIVEN, 0, NULL, NULL),
-	GP__OP_AS(input, source, VALUE, 0, GP__OP_GIVEN, 0, NULL, NULL),
+	{"param", gp__do_nothing, gp__do_nothing, GP__STORES_NOTHING, 0, GP__OP_GIVEN, 0, NULL, NULL},
+	{"input", gp__do_nothing, gp__do_nothing, GP__STORES_VALUE, 0, GP__OP_GIVEN, 0, NULL, NULL},
 	GP__OP(kernel, BOTH, 1, 0, 0, NULL, gp__kernel_scratch_bytes),
 	GP__OP(kernel_diag, BOTH, 1, 0, 0, gp__kernel_diag_aux, gp__kernel_diag_scratch_bytes),
 	GP__OP(kernel_vec, BOTH, 0, 0, 0, gp__kernel_vec_aux, gp__kernel_vec_scratch_bytes),
@@ -11440,7 +11416,7 @@ static const gp__op_row gp__ops[GP__OPS] = {
 	GP__OP(moments, MOMENTS, 0, 0, 0, NULL, NULL),
 	GP__OP(collapsed, BOTH, 0, 0, 0, gp__collapsed_aux, NULL),
 	GP__OP(evidence, BOTH, 0, 0, 0, gp__evidence_aux, NULL),
-	{"nat_stats", gp__source_forward, gp__nat_stats_reverse, GP__STORES_STATS, 0,
+	{"nat_stats", gp__do_nothing, gp__nat_stats_reverse, GP__STORES_STATS, 0,
 		GP__OP_COLLECTS, 0, gp__nat_stats_aux, NULL},
 	GP__PLAIN(mix, 0),
 	GP__PLAIN(stack, 0),
@@ -11514,6 +11490,13 @@ static int gp__out_of_date(const gp__tape *t, const gp__node *nd)
 	return 1;
 }
 
+static odvgp_status gp__run_forward(gp__tape *t, gp__node *nd)
+{
+	t->failed = ODVGP_OK;
+	gp__ops[nd->op].forward(t, nd);
+	return t->failed;
+}
+
 static odvgp_status gp__tape_forward(gp__tape *t, int segment)
 {
 	for (int i = 1; i <= t->nodes; i++) {
@@ -11522,7 +11505,7 @@ static odvgp_status gp__tape_forward(gp__tape *t, int segment)
 		gp__resize(t, nd);
 		if (!gp__out_of_date(t, nd)) continue;
 		GP__PROBE(i, 0);
-		odvgp_status s = gp__ops[nd->op].forward(t, nd);
+		odvgp_status s = gp__run_forward(t, nd);
 		GP__PROBE(-1, 0);
 		if (s) {
 			nd->stamp = 0;
