@@ -11870,16 +11870,19 @@ static void gp__build_residual(gp__unit *u, int variant, int purpose)
 	(natural steps, an optimum, bounds without q) is refused. New kinds of natural steps need a row
 	in >>natgrad, of optima in >>optimum, of factors in >>predictor. */
 
+/*	With a second block if the part has v_mu. */
 static void gp__beta_head(gp__unit *u)
 {
+	gp__ref v = u->block[GP__ON_GAMMA].white_mu;
 	u->weights = u->block[GP__ON_BETA].white_mu;
 	gp__kl_half_dot(u, u->weights, u->weights, 1, GP__DOT_WHOLE, 0);
+	if (u->mean_part->v_mu) gp__kl_half_dot(u, v, v, 1, GP__DOT_WHOLE, gp__kept_terms(u));
 }
 
 static gp__ref gp__beta_tile(gp__unit *u)
 {
-	(void)u;
-	return gp__none;
+	if (!u->mean_part->v_mu) return gp__none;
+	return gp__tile_product(u, u->block[GP__ON_GAMMA].white_mu, u->A_v);
 }
 
 /*	D = diag(C): FLOORED, as in gp__renew_scales, if the slot holds D a; CLAMPED for [ODVGP]
@@ -11986,24 +11989,18 @@ static gp__ref gp__free_tile(gp__unit *u)
 	return u->M_gamma ? gp__gamma_tile(u) : gp__tile_product(u, u->a, u->K_x);
 }
 
-static void gp__blocks_mean_head(gp__unit *u)
-{
-	gp__beta_head(u);
-	gp__ref v = u->block[GP__ON_GAMMA].white_mu;
-	gp__kl_half_dot(u, v, v, 1, GP__DOT_WHOLE, gp__kept_terms(u));
-}
-
-static gp__ref gp__blocks_mean_tile(gp__unit *u)
-{
-	return gp__tile_product(u, u->block[GP__ON_GAMMA].white_mu, u->A_v);
-}
-
 static void gp__kl_of_sqrt(gp__unit *u, gp__ref root, int purpose)
 {
 	gp__kl_term(u, gp__head(u, GP__KL_COV, 0, 1, 1, root, gp__none), purpose);
 }
 
-static void gp__dense_head(gp__unit *u) { gp__kl_of_sqrt(u, u->block[GP__ON_BETA].white_sqrt, 0); }
+/*	With a second block if the part has v_sqrt. */
+static void gp__dense_head(gp__unit *u)
+{
+	gp__kl_of_sqrt(u, u->block[GP__ON_BETA].white_sqrt, 0);
+	if (u->cov_part->v_sqrt)
+		gp__kl_of_sqrt(u, u->block[GP__ON_GAMMA].white_sqrt, gp__kept_terms(u));
+}
 
 static gp__ref gp__squares(gp__unit *u, int b, gp__ref A)
 {
@@ -12011,25 +12008,15 @@ static gp__ref gp__squares(gp__unit *u, int b, gp__ref A)
 }
 
 /*	|q_sqrt^T A|^2 + residual, and + |v_sqrt^T A_v|^2 with a second block. */
-static gp__ref gp__dense_var(gp__unit *u, gp__ref A_v)
+static gp__ref gp__dense_tile(gp__unit *u)
 {
-	gp__ref term[3];
+	gp__ref term[3], A_v = u->cov_part->v_sqrt ? u->A_v : gp__none;
 	term[1] = gp__add(u, GP__TILE, GP__RESIDUAL, GP__RESIDUAL_CLAMPED, 1, GP__TILE_SIZE, u->k_x,
 			u->A, A_v, gp__none);
 	term[0] = gp__squares(u, GP__ON_BETA, u->A);
 	term[2] = A_v.id ? gp__squares(u, GP__ON_GAMMA, A_v) : gp__none;
 	return gp__sum_of(u, GP__TILE, GP__TILE_SIZE, term, A_v.id ? 3 : 2, 1);
 }
-
-static gp__ref gp__dense_tile(gp__unit *u) { return gp__dense_var(u, gp__none); }
-
-static void gp__blocks_cov_head(gp__unit *u)
-{
-	gp__dense_head(u);
-	gp__kl_of_sqrt(u, u->block[GP__ON_GAMMA].white_sqrt, gp__kept_terms(u));
-}
-
-static gp__ref gp__blocks_cov_tile(gp__unit *u) { return gp__dense_var(u, u->A_v); }
 
 static int gp__variant_of_B(const gp__unit *u)
 {
@@ -12120,8 +12107,8 @@ static const gp__mean_part gp__mean_parts[] = {
 				GP__OPTIMUM_WEIGHTS, GP__HAS_EXACT, gp__free_head, gp__free_tile},
 		{"blocks", ODVGP_MEAN_PART_BETA, GP__MU_MEAN, GP__WHITE_GAMMA, "q_mu", "a_beta", "Z_gamma",
 				NULL, "v_mu", 0, GP__STEPS_BETA | GP__STEPS_GAMMA, 0, GP__SCALE_PRIOR,
-				GP__OPTIMUM_WEIGHTS, GP__HAS_COLLAPSED | GP__HAS_PARTLY, gp__blocks_mean_head,
-				gp__blocks_mean_tile}};
+				GP__OPTIMUM_WEIGHTS, GP__HAS_COLLAPSED | GP__HAS_PARTLY, gp__beta_head,
+				gp__beta_tile}};
 static const gp__cov_part gp__cov_parts[] = {
 		{"dense", ODVGP_COV_PART_DENSE, GP__FACTOR_OF_S, "q_sqrt", NULL, NULL, NULL, 0, 1,
 				GP__STEPS_BETA, GP__OPTIMUM_ROOTS,
@@ -12135,7 +12122,7 @@ static const gp__cov_part gp__cov_parts[] = {
 				gp__inverse_head, gp__inverse_tile, gp__diagonal_freeze},
 		{"blocks", ODVGP_COV_PART_DENSE, GP__FACTOR_OF_S, "q_sqrt", "v_sqrt", NULL, "Z_gamma", 0, 1,
 				GP__STEPS_BETA | GP__STEPS_GAMMA, GP__OPTIMUM_ROOTS,
-				GP__HAS_COLLAPSED | GP__HAS_PARTLY, gp__blocks_cov_head, gp__blocks_cov_tile,
+				GP__HAS_COLLAPSED | GP__HAS_PARTLY, gp__dense_head, gp__dense_tile,
 				gp__blocks_freeze}};
 
 static const gp__mean_part *gp__mean_part_of(const odvgp_config *c, ptrdiff_t layer)
@@ -17745,12 +17732,6 @@ static gp__unit *gp__unit_at(odvgp_model *m, int i)
 	return u;
 }
 
-static void gp__unit_layout(gp__unit *u, gp__arena *a)
-{
-	u->scales = gp__take(a, 1, u->M_gamma);
-	u->columns = GP__TAKE(a, ptrdiff_t, u->M_gamma);
-}
-
 /*	Sums over tiles, in one piece: moments, to which forward runs add; then gradient, statistics and
 	adjoints of head nodes, to which reverse runs add. S shards need log2 S more, where sums wait on
 	their way up a binary tree. */
@@ -17840,7 +17821,8 @@ static void gp__model_layout(odvgp_model *m, gp__arena *a)
 		u->sd_at = m->data_sds;
 		m->data_sds += u->D + 1 + (u->patches.height ? u->Dz : 0);
 		gp__natural_layout(u, a, &matrices, &vectors);
-		gp__unit_layout(u, a);
+		u->scales = gp__take(a, 1, u->M_gamma);
+		u->columns = GP__TAKE(a, ptrdiff_t, u->M_gamma);
 		/* bounds without q and odvgp_fit_q factor a matrix of both sets of points */
 		widest = GP__MAX(widest, GP__MAX(u->M + u->M_gamma, c->tile * u->times));
 		gp__build_unit(u, below);
