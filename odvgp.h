@@ -1,280 +1,280 @@
 /*	odvgp.h - v0.1.0 - sparse variational Gaussian processes in one C header
-    Public domain or MIT, at your choice: the licence is at the end of the file. No warranty.
+	Public domain or MIT, at your choice: the licence is at the end of the file. No warranty.
 
-    A Gaussian process learns a function from data and states how certain each prediction is. This
-    header trains sparse variational Gaussian processes on any number of rows. One of them is the
-    orthogonally decoupled one [ODVGP]: its mean uses many inducing points (gamma) at linear cost,
-    its covariance few (beta).
-    C99; needs only libc and libm; float or double; training steps and predictions never allocate.
+	A Gaussian process learns a function from data and states how certain each prediction is. This
+	header trains sparse variational Gaussian processes on any number of rows. One of them is the
+	orthogonally decoupled one [ODVGP]: its mean uses many inducing points (gamma) at linear cost,
+	its covariance few (beta).
+	C99; needs only libc and libm; float or double; training steps and predictions never allocate.
 
 Do this:
 
-        #define ODVGP_IMPLEMENTATION             in ONE .c or .cpp file, which compiles the code;
-        #include "odvgp.h"                       elsewhere include without the #define
+	    #define ODVGP_IMPLEMENTATION             in ONE .c or .cpp file, which compiles the code;
+	    #include "odvgp.h"                       elsewhere include without the #define
 
-    A complete program, sin(x) from 200 noisy points:        cc -O2 sine.c -lm && ./a.out
+	A complete program, sin(x) from 200 noisy points:        cc -O2 sine.c -lm && ./a.out
 
-        #define ODVGP_IMPLEMENTATION
-        #include "odvgp.h"
-        #include <stdio.h>
-        int main(void) {
-            static double X[200], y[200];
-            for (int i = 0; i < 200; i++) {
-                X[i] = 0.03 * i;
-                y[i] = sin(X[i]) + 0.1 * sin(50.0 * i * i);
-            }
-            odvgp_config cfg = odvgp_config_defaults(200, 1, 1, 8, 24); // N, D, P, |beta|, |gamma|
-            odvgp_model *gp;
-            if (odvgp_model_create(&gp, &cfg, X, y, NULL, NULL)) return 1;
-            odvgp_fit(gp, X, y, 2000, NULL, NULL, NULL);
-            double x = 1.5, mean, sd;
-            odvgp_predict_once(gp, &x, 1, &mean, &sd, NULL, NULL);
-            printf("f(1.5) = %.3f +- %.3f, sin(1.5) = %.3f\n", mean, 2 * sd, sin(x));
-            odvgp_model_free(gp);
-            return 0;
-        }
+	    #define ODVGP_IMPLEMENTATION
+	    #include "odvgp.h"
+	    #include <stdio.h>
+	    int main(void) {
+	        static double X[200], y[200];
+	        for (int i = 0; i < 200; i++) {
+	            X[i] = 0.03 * i;
+	            y[i] = sin(X[i]) + 0.1 * sin(50.0 * i * i);
+	        }
+	        odvgp_config cfg = odvgp_config_defaults(200, 1, 1, 8, 24); // N, D, P, |beta|, |gamma|
+	        odvgp_model *gp;
+	        if (odvgp_model_create(&gp, &cfg, X, y, NULL, NULL)) return 1;
+	        odvgp_fit(gp, X, y, 2000, NULL, NULL, NULL);
+	        double x = 1.5, mean, sd;
+	        odvgp_predict_once(gp, &x, 1, &mean, &sd, NULL, NULL);
+	        printf("f(1.5) = %.3f +- %.3f, sin(1.5) = %.3f\n", mean, 2 * sd, sin(x));
+	        odvgp_model_free(gp);
+	        return 0;
+	    }
 
-    Serve a trained model from a controller: train and odvgp_freeze on a host, and store the block
-    as a const array of 32-bit words. The controller's program defines ODVGP_FLOAT,
-    ODVGP_NO_TRAINING, ODVGP_NO_STDIO and ODVGP_ASSERT(x) as ((void)0), calls
-    odvgpf_server_from_block once, and odvgpf_predict for each input, with
-    odvgpf_predict_scratch(&server, 1) bytes of scratch, a number that a host prints. See
-    examples/03_static_block.c and examples/04_use_a_trained_model.c.
+	Serve a trained model from a controller: train and odvgp_freeze on a host, and store the block
+	as a const array of 32-bit words. The controller's program defines ODVGP_FLOAT,
+	ODVGP_NO_TRAINING, ODVGP_NO_STDIO and ODVGP_ASSERT(x) as ((void)0), calls
+	odvgpf_server_from_block once, and odvgpf_predict for each input, with
+	odvgpf_predict_scratch(&server, 1) bytes of scratch, a number that a host prints. See
+	examples/03_static_block.c and examples/04_use_a_trained_model.c.
 
 CONTENTS   (search for a tag with its arrows)
-    >>conventions   sizes, storage, symbols, glossary
-    >>options       macros
-    >>manual        models, optimisers, sizes, memory, errors, jitter, threads, precision
-    >>revisions
-    >>api           public declarations
-      >>api_easy        create, fit, predict, free
-      >>api_staged      caller's memory, steps, slots, predictors, files
-      >>api_low         dense linear algebra
-    >>impl          the code; each section uses only what is above it
-      >>config          small helpers
-      >>cpu             instruction sets of the machine
-      >>simd            vector types
-      >>threads         tasks; the POSIX pool
-      >>arena           memory: one block, measured and divided
-      >>rng             random numbers and permutations
-      >>vmath           arithmetic over arrays
-      >>ukr             micro-kernels and packing
-      >>gemm            products
-      >>trsm            triangular solves
-      >>potrf           Cholesky factors
-      >>kernels         kernel expressions and matrices
-      >>likelihoods     expected log density
-      >>predictor       the frozen model
-      >>server          opening a block or a file; prediction needs nothing below
-      >>model           types of training
-      >>params          the parameter vector
-      >>ops             matrix operations
-      >>tape            running the operations
-      >>graph           building the tape
-      >>parts           mean and covariance parts
-      >>settings        the config: defaults and checks
-      >>bound           the bound and its gradient
-      >>freeze          from a model to a predictor
-      >>natgrad         natural gradient steps
-      >>optimum         the best q
-      >>adam            Adam and schedules
-      >>lbfgs           L-BFGS
-      >>train           the training step
-      >>init            initial parameters
-      >>layout          a model's block
-      >>warm            the warm start
-      >>io              model files
-      >>easy            the allocating layer
-    >>licence
+	>>conventions   sizes, storage, symbols, glossary
+	>>options       macros
+	>>manual        models, optimisers, sizes, memory, errors, jitter, threads, precision
+	>>revisions
+	>>api           public declarations
+	  >>api_easy        create, fit, predict, free
+	  >>api_staged      caller's memory, steps, slots, predictors, files
+	  >>api_low         dense linear algebra
+	>>impl          the code; each section uses only what is above it
+	  >>config          small helpers
+	  >>cpu             instruction sets of the machine
+	  >>simd            vector types
+	  >>threads         tasks; the POSIX pool
+	  >>arena           memory: one block, measured and divided
+	  >>rng             random numbers and permutations
+	  >>vmath           arithmetic over arrays
+	  >>ukr             micro-kernels and packing
+	  >>gemm            products
+	  >>trsm            triangular solves
+	  >>potrf           Cholesky factors
+	  >>kernels         kernel expressions and matrices
+	  >>likelihoods     expected log density
+	  >>predictor       the frozen model
+	  >>server          opening a block or a file; prediction needs nothing below
+	  >>model           types of training
+	  >>params          the parameter vector
+	  >>ops             matrix operations
+	  >>tape            running the operations
+	  >>graph           building the tape
+	  >>parts           mean and covariance parts
+	  >>settings        the config: defaults and checks
+	  >>bound           the bound and its gradient
+	  >>freeze          from a model to a predictor
+	  >>natgrad         natural gradient steps
+	  >>optimum         the best q
+	  >>adam            Adam and schedules
+	  >>lbfgs           L-BFGS
+	  >>train           the training step
+	  >>init            initial parameters
+	  >>layout          a model's block
+	  >>warm            the warm start
+	  >>io              model files
+	  >>easy            the allocating layer
+	>>licence
 
 >>conventions
   Sizes. N rows of data, B rows of a minibatch, D inputs, P outputs (latent functions), M = |beta|
-    and Mg = |gamma| inducing points, T columns of targets, F functions that the likelihood sees,
-    the P or mixtures of them. With the Gaussian likelihood F = T. "Y [N,T]" includes columns behind
-    the targets, in the order weights, exposure or known_noise, where config.lik asks for them.
+	and Mg = |gamma| inducing points, T columns of targets, F functions that the likelihood sees,
+	the P or mixtures of them. With the Gaussian likelihood F = T. "Y [N,T]" includes columns behind
+	the targets, in the order weights, exposure or known_noise, where config.lik asks for them.
   Storage. X [N,D], Y [N,T] and Z [M,D] are row-major without padding; mean and var [P,n] hold one
-    row per output; triangular matrices are lower; `ld` counts elements from row to row.
+	row per output; triangular matrices are lower; `ld` counts elements from row to row.
   Symbols. Zb = Z_beta, Zg = Z_gamma, a = a_gamma, k = k(x,x), |.|^2 the sum of squares: of all
-    entries in a KL, of each column (each x) in a variance. eps is DBL_EPSILON or FLT_EPSILON.
-    Kb = K(Zb,Zb) + jitter I = L L^T,   A = L^-1 K(Zb,X),   c = L^-1 K(Zb,Zg) a,
-    W = L^-1 K(Zb,Zg),   C = K(Zg,Zg) - W^T W,   L_v L_v^T = C + jitter I,
-    A_v = L_v^-1 (K(Zg,X) - W^T A).
-    u = f(Zb) has prior N(0, Kb), and q(u) has mean m = L q_mu and covariance
-    S = L q_sqrt q_sqrt^T L^T when whitened. SOLVE-GP adds v = f(Zg) - K(Zg,Zb) Kb^-1 u, what u
-    leaves unexplained: prior N(0, C), independent of u, and L_v^-1 v has
-    q = N(v_mu, v_sqrt v_sqrt^T). ORTH + DENSE is the case v_mu = L_v^T a, v_sqrt = I; M_gamma = 0
-    is SVGP.
-    Where the text says so, P is also a precision matrix, D = diag(C) or a scale, S = Phi Phi^T or a
-    number of shards, F a number of features, T a matrix. Some enumerators share a word: BLOCKS is a
-    mean part and a covariance part; DIAGONAL a covariance part and a step of gamma; EXACT an
-    objective and a step, of gamma or of O(M); RESIDUAL a choice of Z_gamma and of gamma_kl.
-    elbo = N/B sum over the batch of E_q[log p(y|f)] - KL(q||p) + log priors of hyperparameters, in
-    nats for all N rows: without such priors a lower bound of log p(y). The KL is that of q(u), plus
-    that of q(v); >>parts has the formulas. Gradients are those of the loss = -elbo.
+	entries in a KL, of each column (each x) in a variance. eps is DBL_EPSILON or FLT_EPSILON.
+	Kb = K(Zb,Zb) + jitter I = L L^T,   A = L^-1 K(Zb,X),   c = L^-1 K(Zb,Zg) a,
+	W = L^-1 K(Zb,Zg),   C = K(Zg,Zg) - W^T W,   L_v L_v^T = C + jitter I,
+	A_v = L_v^-1 (K(Zg,X) - W^T A).
+	u = f(Zb) has prior N(0, Kb), and q(u) has mean m = L q_mu and covariance
+	S = L q_sqrt q_sqrt^T L^T when whitened. SOLVE-GP adds v = f(Zg) - K(Zg,Zb) Kb^-1 u, what u
+	leaves unexplained: prior N(0, C), independent of u, and L_v^-1 v has
+	q = N(v_mu, v_sqrt v_sqrt^T). ORTH + DENSE is the case v_mu = L_v^T a, v_sqrt = I; M_gamma = 0
+	is SVGP.
+	Where the text says so, P is also a precision matrix, D = diag(C) or a scale, S = Phi Phi^T or a
+	number of shards, F a number of features, T a matrix. Some enumerators share a word: BLOCKS is a
+	mean part and a covariance part; DIAGONAL a covariance part and a step of gamma; EXACT an
+	objective and a step, of gamma or of O(M); RESIDUAL a choice of Z_gamma and of gamma_kl.
+	elbo = N/B sum over the batch of E_q[log p(y|f)] - KL(q||p) + log priors of hyperparameters, in
+	nats for all N rows: without such priors a lower bound of log p(y). The KL is that of q(u), plus
+	that of q(v); >>parts has the formulas. Gradients are those of the loss = -elbo.
   Glossary (>>ops explains the tape, its nodes and their adjoints).
-    beta              inducing points Zb, which mean and covariance use
-    block             of memory: the caller's bytes; of q: the Gaussian on beta or gamma
-    bound             what training maximises: elbo, or another odvgp_objective
-    factor            Cholesky factor: L with L L^T = Kb, for example
-    freeze            a model: write its predictor; a slot: set trainable = 0
-    gamma             further points Zg: only for the mean, or SOLVE-GP's second block
-    gamma projection  c, the part of gamma's mean that beta can express
-    hyperparameters   lengthscales, variances, shape parameters, likelihood parameters
-    isa               an instruction set's table of micro-kernels and block sizes
-    member            a pair of a mean part and a covariance part
-    predictor         a frozen model: one block without pointers that predicts
-    q                 the approximate posterior; q(u), and for SOLVE-GP q(v)
-    residual          what beta does not explain: v of f(Zg), C of K(Zg,Zg)
-    scratch           the caller's memory for one call; its contents do not matter
-    server            a struct through which calls use a predictor
-    shape parameter   alpha of rq, period of periodic, offset of polynomial
-    shard             a group of tiles with a sum of its own
-    slot              a named part of the parameter vector
-    tile              rows of data that are worked on at once
-    whitened          in coordinates where the prior of u (and of v) is N(0, I)
+	beta              inducing points Zb, which mean and covariance use
+	block             of memory: the caller's bytes; of q: the Gaussian on beta or gamma
+	bound             what training maximises: elbo, or another odvgp_objective
+	factor            Cholesky factor: L with L L^T = Kb, for example
+	freeze            a model: write its predictor; a slot: set trainable = 0
+	gamma             further points Zg: only for the mean, or SOLVE-GP's second block
+	gamma projection  c, the part of gamma's mean that beta can express
+	hyperparameters   lengthscales, variances, shape parameters, likelihood parameters
+	isa               an instruction set's table of micro-kernels and block sizes
+	member            a pair of a mean part and a covariance part
+	predictor         a frozen model: one block without pointers that predicts
+	q                 the approximate posterior; q(u), and for SOLVE-GP q(v)
+	residual          what beta does not explain: v of f(Zg), C of K(Zg,Zg)
+	scratch           the caller's memory for one call; its contents do not matter
+	server            a struct through which calls use a predictor
+	shape parameter   alpha of rq, period of periodic, offset of polynomial
+	shard             a group of tiles with a sum of its own
+	slot              a named part of the parameter vector
+	tile              rows of data that are worked on at once
+	whitened          in coordinates where the prior of u (and of v) is N(0, I)
 
 >>options                             default   effect
-    ODVGP_IMPLEMENTATION              -         compile the code here
-    ODVGP_STATIC                      -         make every function static (one translation unit)
-    ODVGP_API                         extern    linkage of public functions, such as
-                                                __declspec(dllexport)
-    ODVGP_FLOAT                       -         float instead of double. Functions, and types that
-                                                hold reals, begin with odvgpf_; enumerations,
-                                                odvgp_info, odvgp_events and hooks keep their names:
-                                                one program can use both precisions
-    ODVGP_KEEP_NAMES                  -         with ODVGP_FLOAT: keep odvgp_x as a macro for
-                                                odvgpf_x after the header (one precision per file)
-    ODVGP_ASSERT(x)                   assert    check for broken callers; ((void)0) removes it
-    ODVGP_NO_TRAINING                 -         leave out everything after >>server: the code only
-                                                serves models from blocks and files. Includes
-                                                ODVGP_NO_MALLOC; add ODVGP_NO_STDIO on bare metal
-    ODVGP_NO_MALLOC                   -         leave out the allocating layer (odvgp_model_create,
-                                                _free, _save, _load and odvgp_predict_once)
-    ODVGP_NO_STDIO                    -         leave out the four calls that take a path
-    ODVGP_NO_SIMD                     -         plain C only. Otherwise SSE2, AVX2 and AVX-512 are
-                                                chosen at run time, NEON at compile time
-    ODVGP_NO_AVX2, ODVGP_NO_AVX512    -         leave out one instruction set
-    ODVGP_USE_PTHREADS                -         compile the POSIX thread pool (link with -pthread)
-    ODVGP_USE_CBLAS                   -         send large products to a CBLAS (<cblas.h>); bits may
-                                                then depend on threads
-    ODVGP_MAX_BASE_KERNELS            8         most base kernels in an expression, 1..32
-    ODVGP_MAX_LAYERS                  3         most layers, 1..8
+	ODVGP_IMPLEMENTATION              -         compile the code here
+	ODVGP_STATIC                      -         make every function static (one translation unit)
+	ODVGP_API                         extern    linkage of public functions, such as
+	                                            __declspec(dllexport)
+	ODVGP_FLOAT                       -         float instead of double. Functions, and types that
+	                                            hold reals, begin with odvgpf_; enumerations,
+	                                            odvgp_info, odvgp_events and hooks keep their names:
+	                                            one program can use both precisions
+	ODVGP_KEEP_NAMES                  -         with ODVGP_FLOAT: keep odvgp_x as a macro for
+	                                            odvgpf_x after the header (one precision per file)
+	ODVGP_ASSERT(x)                   assert    check for broken callers; ((void)0) removes it
+	ODVGP_NO_TRAINING                 -         leave out everything after >>server: the code only
+	                                            serves models from blocks and files. Includes
+	                                            ODVGP_NO_MALLOC; add ODVGP_NO_STDIO on bare metal
+	ODVGP_NO_MALLOC                   -         leave out the allocating layer (odvgp_model_create,
+	                                            _free, _save, _load and odvgp_predict_once)
+	ODVGP_NO_STDIO                    -         leave out the four calls that take a path
+	ODVGP_NO_SIMD                     -         plain C only. Otherwise SSE2, AVX2 and AVX-512 are
+	                                            chosen at run time, NEON at compile time
+	ODVGP_NO_AVX2, ODVGP_NO_AVX512    -         leave out one instruction set
+	ODVGP_USE_PTHREADS                -         compile the POSIX thread pool (link with -pthread)
+	ODVGP_USE_CBLAS                   -         send large products to a CBLAS (<cblas.h>); bits may
+	                                            then depend on threads
+	ODVGP_MAX_BASE_KERNELS            8         most base kernels in an expression, 1..32
+	ODVGP_MAX_LAYERS                  3         most layers, 1..8
 
 >>manual
   Models. Any mean part goes with any covariance part (layer[0].mean_part and .cov_part in the
-    config; odvgp_mean_part has the formulas). These pairs have names:
-      COUPLED    BETA + DENSE       Titsias 2009 [VFE], Hensman et al. 2013 [SVGP]
-      ORTH       ORTH + DENSE       Salimbeni et al. 2018 [ODVGP], eq. 11
-      HYBRID     HYBRID + DENSE     [ODVGP] eq. 10
-      DECOUPLED  FREE + INVERSE     Cheng and Boots 2017 [DECOUPLED]; [ODVGP] eq. 8
-      SOLVE-GP   BLOCKS + BLOCKS    Shi et al. 2020 [SOLVE], eq. 8; gamma is its O
-      O(M)       FREE + DIAGONAL    Kobe 2021 [OM], eqs. 3.2 - 3.7; M_gamma = 0; 2 M numbers in q
-    odvgp_config_defaults selects ORTH if |gamma| > 0, else COUPLED. With optim.natgrad = 1 natural
-    gradients move q(u), and SOLVE-GP's q(v); Adam moves the rest (ORTHNAT, COUPLEDNAT). With 0 Adam
-    moves everything; FREE, INVERSE and DIAGONAL require that, except in O(M).
+	config; odvgp_mean_part has the formulas). These pairs have names:
+	  COUPLED    BETA + DENSE       Titsias 2009 [VFE], Hensman et al. 2013 [SVGP]
+	  ORTH       ORTH + DENSE       Salimbeni et al. 2018 [ODVGP], eq. 11
+	  HYBRID     HYBRID + DENSE     [ODVGP] eq. 10
+	  DECOUPLED  FREE + INVERSE     Cheng and Boots 2017 [DECOUPLED]; [ODVGP] eq. 8
+	  SOLVE-GP   BLOCKS + BLOCKS    Shi et al. 2020 [SOLVE], eq. 8; gamma is its O
+	  O(M)       FREE + DIAGONAL    Kobe 2021 [OM], eqs. 3.2 - 3.7; M_gamma = 0; 2 M numbers in q
+	odvgp_config_defaults selects ORTH if |gamma| > 0, else COUPLED. With optim.natgrad = 1 natural
+	gradients move q(u), and SOLVE-GP's q(v); Adam moves the rest (ORTHNAT, COUPLEDNAT). With 0 Adam
+	moves everything; FREE, INVERSE and DIAGONAL require that, except in O(M).
   Optimisers. Adam, the default, works on minibatches. For data that fit into one batch, set
-    optim.kind = ODVGP_OPTIMIZER_LBFGS, optim.natgrad = 0 and optim.batch = N. L-BFGS has
-    no step sizes to choose.
-    The step sizes of Adam and of natural gradients fall over 5,000 steps by default: large steps
-    find the kernel and the noise, small steps settle them. Let them fall over the length of your
-    training (odvgp_falling), or keep them constant if data never end (odvgp_constant).
-    odvgp_set_step_sizes changes them during training.
-    odvgp_set_bounds keeps positive numbers in a range; odvgp_set_prior adds prior densities.
+	optim.kind = ODVGP_OPTIMIZER_LBFGS, optim.natgrad = 0 and optim.batch = N. L-BFGS has
+	no step sizes to choose.
+	The step sizes of Adam and of natural gradients fall over 5,000 steps by default: large steps
+	find the kernel and the noise, small steps settle them. Let them fall over the length of your
+	training (odvgp_falling), or keep them constant if data never end (odvgp_constant).
+	odvgp_set_step_sizes changes them during training.
+	odvgp_set_bounds keeps positive numbers in a range; odvgp_set_prior adds prior densities.
   Choosing sizes. A step takes O(B M^2 + B Mg D + M Mg D + M^3) time. Start with M = 100..300 and
-    Mg = 2..3 M. More beta points improve variance and mean; more gamma points improve only the
-    mean, at linear cost. SOLVE-GP's gamma improves the variance, too, and a step takes
-    O(B Mg (M + Mg) + M Mg (M + Mg) + Mg^3) more; start with Mg = M.
+	Mg = 2..3 M. More beta points improve variance and mean; more gamma points improve only the
+	mean, at linear cost. SOLVE-GP's gamma improves the variance, too, and a step takes
+	O(B Mg (M + Mg) + M Mg (M + Mg) + Mg^3) more; start with Mg = M.
   Depth. config.layers > 1 gives a deep Gaussian process [DGP]. layer[0] sees X, each further one
-    samples of the layer below, and the likelihood the last. Each has width P, member, kernel,
-    sizes and mean function; hidden ones need one that passes their inputs on, IDENTITY or for
-    another width PROJECTION:
-        odvgp_config cfg = odvgp_config_defaults(N, D, D, 100, 0);
-        cfg.layers = 2;
-        cfg.layer[1] = cfg.layer[0];
-        cfg.layer[1].P = 1;
-        cfg.layer[0].mean_function = ODVGP_MEAN_FUNCTION_IDENTITY;
-    Training draws deep.samples normals for each row and hidden output, a function of seed and step:
-    the bound is an unbiased estimate. After a natural step odvgp_step looks at it once more, as for
-    likelihoods that are not log-concave. Predictions mix deep.predict_samples components. Memory of
-    training grows with the samples, that of predictions does not. There are no other objectives
-    than ELBO, no odvgp_fit_q and no warm start.
+	samples of the layer below, and the likelihood the last. Each has width P, member, kernel,
+	sizes and mean function; hidden ones need one that passes their inputs on, IDENTITY or for
+	another width PROJECTION:
+	    odvgp_config cfg = odvgp_config_defaults(N, D, D, 100, 0);
+	    cfg.layers = 2;
+	    cfg.layer[1] = cfg.layer[0];
+	    cfg.layer[1].P = 1;
+	    cfg.layer[0].mean_function = ODVGP_MEAN_FUNCTION_IDENTITY;
+	Training draws deep.samples normals for each row and hidden output, a function of seed and step:
+	the bound is an unbiased estimate. After a natural step odvgp_step looks at it once more, as for
+	likelihoods that are not log-concave. Predictions mix deep.predict_samples components. Memory of
+	training grows with the samples, that of predictions does not. There are no other objectives
+	than ELBO, no odvgp_fit_q and no warm start.
   Images. With patches a layer's inducing inputs are patches, and f(image) is the weighted sum of a
-    Gaussian process over an image's T patches [CONV], [TICK]. K(Z,X) costs B M T instead of B M
-    kernel values, k(x,x) B T^2 / 2 more. One image's patches at a time are in memory, with 256 rows
-    of their kernel matrix. odvgp_init_data draws inducing patches from 1,000 images and their
-    locations uniformly. All pixels of a channel should have one scale. With ROBUSTMAX and
-    batches of tens of images, natural steps of 0.1 overshoot: let them rise to 0.01 (odvgp_rising),
-    or let Adam move q (natgrad = 0).
-    In a deep model a hidden layer with patches.image_output gives the next one an image, patches
-    down x across x P. Its mean function is of the patch: PROJECTION, or ZERO and deep.q_init PRIOR
-    as in [SOLVE]. Memory: a tile's patches, at most 4,096 or one image's, and 1,000 images while
-    odvgp_init_data runs. Patches are sampled independently, by odvgp_sample jointly.
+	Gaussian process over an image's T patches [CONV], [TICK]. K(Z,X) costs B M T instead of B M
+	kernel values, k(x,x) B T^2 / 2 more. One image's patches at a time are in memory, with 256 rows
+	of their kernel matrix. odvgp_init_data draws inducing patches from 1,000 images and their
+	locations uniformly. All pixels of a channel should have one scale. With ROBUSTMAX and
+	batches of tens of images, natural steps of 0.1 overshoot: let them rise to 0.01 (odvgp_rising),
+	or let Adam move q (natgrad = 0).
+	In a deep model a hidden layer with patches.image_output gives the next one an image, patches
+	down x across x P. Its mean function is of the patch: PROJECTION, or ZERO and deep.q_init PRIOR
+	as in [SOLVE]. Memory: a tile's patches, at most 4,096 or one image's, and 1,000 images while
+	odvgp_init_data runs. Patches are sampled independently, by odvgp_sample jointly.
   Units. Standardise the columns of X and Y (odvgp_column_scales, odvgp_standardise) and pass the
-    scales to odvgp_freeze to get predictions in original units.
+	scales to odvgp_freeze to get predictions in original units.
   Memory. odvgp_model_size returns the bytes that training needs, odvgp_predictor_size those of
-    serving. Training memory stops growing with N at the number of rows that initialisation samples,
-    max(50 M, 4 M_gamma, 4096), except with the objectives TIGHT and EXACT (O(N^2)). Stack, compiled
-    by gcc or clang with -O2, for M up to 512 (each doubling adds up to 1 KiB): odvgp_model_size,
-    odvgp_load_size, training steps, odvgp_fit_q and odvgp_upper_bound take less than 8 KiB, all
-    other calls less than 4 KiB.
+	serving. Training memory stops growing with N at the number of rows that initialisation samples,
+	max(50 M, 4 M_gamma, 4096), except with the objectives TIGHT and EXACT (O(N^2)). Stack, compiled
+	by gcc or clang with -O2, for M up to 512 (each doubling adds up to 1 KiB): odvgp_model_size,
+	odvgp_load_size, training steps, odvgp_fit_q and odvgp_upper_bound take less than 8 KiB, all
+	other calls less than 4 KiB.
   Errors. Calls that can fail return odvgp_status; 0 is success. odvgp_info (may be NULL) receives
-    a sentence that names the culprit. After an error outputs keep their old contents, except for
-    predictions that are not finite (odvgp_predict), and the model stays usable. NaN in X, Y or Z is
-    refused.
+	a sentence that names the culprit. After an error outputs keep their old contents, except for
+	predictions that are not finite (odvgp_predict), and the model stays usable. NaN in X, Y or Z is
+	refused.
   Jitter. Two matrices get jitter.absolute + jitter.relative * (mean of the kernel's diagonal) on
-    their diagonal: Kb, and C, which SOLVE-GP's second block and gamma's natural steps EXACT factor.
-    For those steps C starts without jitter. If the Cholesky factorisation of Kb or C fails, its
-    jitter is raised tenfold, and the event is counted and reported with matrix, pivot and likely
-    cause. Beyond jitter.max the step is undone. A raised jitter decays after 100 clean steps of
-    Adam; L-BFGS keeps it.
+	their diagonal: Kb, and C, which SOLVE-GP's second block and gamma's natural steps EXACT factor.
+	For those steps C starts without jitter. If the Cholesky factorisation of Kb or C fails, its
+	jitter is raised tenfold, and the event is counted and reported with matrix, pivot and likely
+	cause. Beyond jitter.max the step is undone. A raised jitter decays after 100 clean steps of
+	Adam; L-BFGS keeps it.
   Instruction sets. A new model uses the best one of the machine, without compiler flags;
-    config.isa and odvgp_blas_init can force another. Last bits differ between instruction sets.
-    On 32-bit ARM, NEON serves only float and flushes subnormal numbers to 0. On 32-bit x86 without
-    SSE2, give gcc -std=c99 or -fexcess-precision=standard: otherwise the last bits depend on what
-    the compiler inlines, and no promise about bits holds.
+	config.isa and odvgp_blas_init can force another. Last bits differ between instruction sets.
+	On 32-bit ARM, NEON serves only float and flushes subnormal numbers to 0. On 32-bit x86 without
+	SSE2, give gcc -std=c99 or -fexcess-precision=standard: otherwise the last bits depend on what
+	the compiler inlines, and no promise about bits holds.
   Threads. Serial, unless config.threads contains a hook. Results have the same bits for any number
-    of threads. Only one thread at a time may use a model. Predictors and servers are read-only, so
-    threads share them, each with its own scratch.
+	of threads. Only one thread at a time may use a model. Predictors and servers are read-only, so
+	threads share them, each with its own scratch.
   Precision. double by default. float needs jitter.relative >= 16 M eps, which the defaults ensure.
-    The code needs IEEE arithmetic and refuses to compile with -ffast-math, -Ofast,
-    -ffinite-math-only or /fp:fast. clang does not tell the code of -funsafe-math-optimizations
-    and -fassociative-math: do not use them. gcc fuses a * b + c where the instruction set can, so
-    last bits change with the optimisation level: for the same bits from different builds give
-    -ffp-contract=off.
+	The code needs IEEE arithmetic and refuses to compile with -ffast-math, -Ofast,
+	-ffinite-math-only or /fp:fast. clang does not tell the code of -funsafe-math-optimizations
+	and -fassociative-math: do not use them. gcc fuses a * b + c where the instruction set can, so
+	last bits change with the optimisation level: for the same bits from different builds give
+	-ffp-contract=off.
   odvgp does not: draw, read CSV (the tool in examples/ does both), use a GPU, or download anything.
   Sources.
-    [ODVGP]     Salimbeni, Cheng, Boots, Deisenroth: Orthogonally Decoupled Variational Gaussian
-                Processes, NeurIPS 2018, arXiv:1809.08820
-    [NATGRAD]   Salimbeni, Eleftheriadis, Hensman: Natural Gradients in Practice, AISTATS 2018
-    [SOLVE]     Shi, Titsias, Mnih: Sparse Orthogonal Variational Inference for Gaussian Processes,
-                AISTATS 2020, arXiv:1910.10596
-    [OM]        Kobe: Efficiently-Parametrised Approximate Posteriors in Pseudo-Point Approximations
-                to Gaussian Processes, MPhil thesis, 2021; on Panos, Dellaportas, Titsias 2018,
-                arXiv:1807.02537
-    [DECOUPLED] Cheng, Boots: Variational Inference for Gaussian Process Models with Linear
-                Complexity, NeurIPS 2017
-    [SVGP]      Hensman, Fusi, Lawrence: Gaussian Processes for Big Data, UAI 2013
-    [VFE]       Titsias: Variational Learning of Inducing Variables in Sparse Gaussian Processes,
-                AISTATS 2009
-    [DGP]       Salimbeni, Deisenroth: Doubly Stochastic Variational Inference for Deep Gaussian
-                Processes, NeurIPS 2017
-    [CONV]      van der Wilk, Rasmussen, Hensman: Convolutional Gaussian Processes, NeurIPS 2017
-    [TICK]      Dutordoir et al.: Bayesian Image Classification with Deep Convolutional Gaussian
-                Processes, AISTATS 2020
-    [CHOL]      Murray: Differentiation of the Cholesky decomposition, arXiv:1602.07527
-    [ADAM]      Kingma, Ba: Adam, ICLR 2015
-    [GREEDY]    Burt, Rasmussen, van der Wilk: Convergence of Sparse Variational Inference in
-                Gaussian Processes Regression, JMLR 2020
-    [FARTHEST]  Gonzalez: Clustering to Minimize the Maximum Intercluster Distance, Theoretical
-                Computer Science 1985
-    [ULAPANE]   Ulapane, Thiyagarajan, Kodagoda: Hyper-Parameter Initialization for Squared
-                Exponential Kernel-based Gaussian Process Regression, ICIEA 2020
-    [LBFGS]     Nocedal, Wright: Numerical Optimization, 2nd edition 2006, algorithms 3.5, 3.6, 7.4
-    [PHILOX]    Salmon et al.: Parallel random numbers: as easy as 1, 2, 3, SC 2011 (counters; the
-                mixer here is smaller)
+	[ODVGP]     Salimbeni, Cheng, Boots, Deisenroth: Orthogonally Decoupled Variational Gaussian
+	            Processes, NeurIPS 2018, arXiv:1809.08820
+	[NATGRAD]   Salimbeni, Eleftheriadis, Hensman: Natural Gradients in Practice, AISTATS 2018
+	[SOLVE]     Shi, Titsias, Mnih: Sparse Orthogonal Variational Inference for Gaussian Processes,
+	            AISTATS 2020, arXiv:1910.10596
+	[OM]        Kobe: Efficiently-Parametrised Approximate Posteriors in Pseudo-Point Approximations
+	            to Gaussian Processes, MPhil thesis, 2021; on Panos, Dellaportas, Titsias 2018,
+	            arXiv:1807.02537
+	[DECOUPLED] Cheng, Boots: Variational Inference for Gaussian Process Models with Linear
+	            Complexity, NeurIPS 2017
+	[SVGP]      Hensman, Fusi, Lawrence: Gaussian Processes for Big Data, UAI 2013
+	[VFE]       Titsias: Variational Learning of Inducing Variables in Sparse Gaussian Processes,
+	            AISTATS 2009
+	[DGP]       Salimbeni, Deisenroth: Doubly Stochastic Variational Inference for Deep Gaussian
+	            Processes, NeurIPS 2017
+	[CONV]      van der Wilk, Rasmussen, Hensman: Convolutional Gaussian Processes, NeurIPS 2017
+	[TICK]      Dutordoir et al.: Bayesian Image Classification with Deep Convolutional Gaussian
+	            Processes, AISTATS 2020
+	[CHOL]      Murray: Differentiation of the Cholesky decomposition, arXiv:1602.07527
+	[ADAM]      Kingma, Ba: Adam, ICLR 2015
+	[GREEDY]    Burt, Rasmussen, van der Wilk: Convergence of Sparse Variational Inference in
+	            Gaussian Processes Regression, JMLR 2020
+	[FARTHEST]  Gonzalez: Clustering to Minimize the Maximum Intercluster Distance, Theoretical
+	            Computer Science 1985
+	[ULAPANE]   Ulapane, Thiyagarajan, Kodagoda: Hyper-Parameter Initialization for Squared
+	            Exponential Kernel-based Gaussian Process Regression, ICIEA 2020
+	[LBFGS]     Nocedal, Wright: Numerical Optimization, 2nd edition 2006, algorithms 3.5, 3.6, 7.4
+	[PHILOX]    Salmon et al.: Parallel random numbers: as easy as 1, 2, 3, SC 2011 (counters; the
+	            mixer here is smaller)
 
 >>revisions
-    0.1.0  The first version.
+	0.1.0  The first version.
 */
 
 /* ---- >>api   public declarations */
@@ -341,7 +341,7 @@ typedef struct odvgp_events {
 	/* A failed Cholesky factorisation was repeated with ten times the jitter. */
 	uint64_t jitter_raised;
 	/* A natural step was halved: q would not have been positive definite, or the step of gamma or
-       of O(M) would have lowered the bound. */
+	   of O(M) would have lowered the bound. */
 	uint64_t step_shortened;
 	/* k - |A|^2 was negative by rounding and was set to 0. */
 	uint64_t variance_clamped;
@@ -799,27 +799,27 @@ typedef struct odvgp_config {
 		odvgp_mean_part mean_part;
 		odvgp_cov_part cov_part;
 		/* The kernel as an expression: sums, products and parentheses of base kernels
-               name(lengthscale, variance=1, ard, dims=0:3+5)
-           Names: rbf, matern12, matern32, matern52, rq(.., alpha=1), periodic(.., period=1).
-           Without a lengthscale: linear(variance, ard), constant(variance), white(variance),
-           polynomial(variance, offset=1, degree=2). The formulas are in >>kernels.
-           dims=0:3+5 selects columns 0, 1, 2 and 5. ard gives each column its own lengthscale
-           (linear: its own variance). white is noise of f: only on the diagonal of K(X,X). No
-           initialisation estimates alpha and period. Only odvgp_model_size and odvgp_model_init
-           read the text; it need not live longer. Default "matern52(ard)". */
+			   name(lengthscale, variance=1, ard, dims=0:3+5)
+		   Names: rbf, matern12, matern32, matern52, rq(.., alpha=1), periodic(.., period=1).
+		   Without a lengthscale: linear(variance, ard), constant(variance), white(variance),
+		   polynomial(variance, offset=1, degree=2). The formulas are in >>kernels.
+		   dims=0:3+5 selects columns 0, 1, 2 and 5. ard gives each column its own lengthscale
+		   (linear: its own variance). white is noise of f: only on the diagonal of K(X,X). No
+		   initialisation estimates alpha and period. Only odvgp_model_size and odvgp_model_init
+		   read the text; it need not live longer. Default "matern52(ard)". */
 		const char *kernel;
 		/* Inputs and outputs (latent functions), each >= 1; above layer[0] D is the P of the layer
-           below, times its patches with image_output, or 0, which means that. odvgp_likelihood says
-           how many columns of targets there are for the last P. */
+		   below, times its patches with image_output, or 0, which means that. odvgp_likelihood says
+		   how many columns of targets there are for the last P. */
 		ptrdiff_t D, P;
 		/* Inducing points: |beta| >= 1 and |gamma| >= 0. BETA ignores gamma. */
 		ptrdiff_t M, M_gamma;
 		odvgp_mean_function mean_function; /* Default ZERO. */
 		/* Convolutional features, if image_height > 0: rows of X are images, inducing inputs are
-           patches, and f(image) = sum_t "weights"_t g(patch t), where g has the kernel. */
+		   patches, and f(image) = sum_t "weights"_t g(patch t), where g has the kernel. */
 		struct {
 			/* Pixel (i, j) of channel c is column (i image_width + j) channels + c of X;
-               channels 0: 1. */
+			   channels 0: 1. */
 			ptrdiff_t image_height, image_width, channels;
 			/* Of a patch; from patch to patch (0: 1). Pixels that no patch covers are not used. */
 			ptrdiff_t height, width, stride;
@@ -835,18 +835,18 @@ typedef struct odvgp_config {
 	} layer[ODVGP_MAX_LAYERS];
 
 	/* F >= the last layer's P: the linear model of coregionalisation, with functions "mixing" [F,P]
-       times the P latent ones. Variances of their kernel are frozen, at 1 unless the expression
-       gives them. Needs the objective ELBO and a likelihood with F = T. Default 0: F = P. */
+	   times the P latent ones. Variances of their kernel are frozen, at 1 unless the expression
+	   gives them. Needs the objective ELBO and a likelihood with F = T. Default 0: F = P. */
 	ptrdiff_t functions;
 	/* 1: each of the last layer's P <= 1000 functions has its own hyperparameters, inducing inputs
-       and q, in slots "unit0.kernel.0.lengthscale", ... Needs the objective ELBO. Default 0: they
-       share kernel and inducing inputs. */
+	   and q, in slots "unit0.kernel.0.lengthscale", ... Needs the objective ELBO. Default 0: they
+	   share kernel and inducing inputs. */
 	int independent;
 
 	/* For layers > 1. */
 	struct {
 		/* Samples of the hidden layers for each row, 1..10000: in training (default 0: 1), and in a
-           predictor (default 0: 32). */
+		   predictor (default 0: 32). */
 		ptrdiff_t samples, predict_samples;
 		/* 1: the same normals in each step. L-BFGS needs it. Default 0. */
 		int fixed_samples;
@@ -864,22 +864,22 @@ typedef struct odvgp_config {
 		/* 1: NaN in Y is a missing target, which the bound leaves out. Default 0. */
 		int missing;
 		/* 1: Y has a column more, behind the targets: the row's weight >= 0, which multiplies its
-           log density. Default 0. */
+		   log density. Default 0. */
 		int weights;
 		/* 1: Y has a last column e > 0. exposure: exp(f) of POISSON, EXPONENTIAL and
-           NEGATIVE_BINOMIAL becomes e exp(f). known_noise: the Gaussian's noise variance becomes e
-           "noise_variance"; to know it, set the slot to 1 and freeze it. Defaults 0. */
+		   NEGATIVE_BINOMIAL becomes e exp(f). known_noise: the Gaussian's noise variance becomes e
+		   "noise_variance"; to know it, set the slot to 1 and freeze it. Defaults 0. */
 		int exposure, known_noise;
 		/* This and the next two are the Gaussian's. 1: "noise_variance" [T], one for each target,
-           with the objective ELBO. Default 0. */
+		   with the objective ELBO. Default 0. */
 		int noise_per_output;
 		/* Initial noise variance, >= 0. Default 0: 0.1, and
-           from odvgp_init_data on a tenth of the targets' variance. */
+		   from odvgp_init_data on a tenth of the targets' variance. */
 		odvgp_real noise_variance;
 		/* Lower bound of the noise variance from odvgp_init_data on, in units of the targets'
-           variance (of 1 if that is 0): it keeps targets without noise from driving it to 0.
-           odvgp_set_bounds replaces it. -1: no bound; other negative values are refused, by
-           odvgp_init_data also a bound that is not finite. Default 0: max(1e-10, 16 M eps). */
+		   variance (of 1 if that is 0): it keeps targets without noise from driving it to 0.
+		   odvgp_set_bounds replaces it. -1: no bound; other negative values are refused, by
+		   odvgp_init_data also a bound that is not finite. Default 0: max(1e-10, 16 M eps). */
 		odvgp_real noise_floor;
 	} lik;
 
@@ -901,8 +901,8 @@ typedef struct odvgp_config {
 		/* Gamma columns sampled for the KL per step; 0: all. Default min(M_gamma, 64). */
 		ptrdiff_t gamma_batch;
 		/* Step sizes of Adam (<= 1e6) and of natural gradients (<= 1). Assign whole schedules: .end
-           by itself keeps the default's start. Defaults odvgp_falling(0.01, 0.001, 5000) and
-           odvgp_falling(0.1, 0.01, 5000). */
+		   by itself keeps the default's start. Defaults odvgp_falling(0.01, 0.001, 5000) and
+		   odvgp_falling(0.1, 0.01, 5000). */
 		odvgp_schedule lr, natgrad_step;
 		/* Default ADAM. */
 		odvgp_gamma_step gamma_step;
@@ -917,7 +917,7 @@ typedef struct odvgp_config {
 	struct {
 		odvgp_real absolute; /* >= 0. Default 0. */
 		/* In units of the mean of the kernel's diagonal, 0..1. Default 1e-6; in float
-           max(1e-6, 16 M eps). */
+		   max(1e-6, 16 M eps). */
 		odvgp_real relative;
 		odvgp_real max; /* The largest jitter, in the same units, 0..1. Default 1e-2. */
 	} jitter;
@@ -928,33 +928,33 @@ typedef struct odvgp_config {
 		odvgp_gamma_coords gamma_coords;       /* Default SCALED. */
 		odvgp_gamma_kl gamma_kl;               /* Default RESIDUAL. */
 		/* JOINT: one evaluation serves the natural step and Adam. The others evaluate twice, as
-           published codes do. Default JOINT. */
+		   published codes do. Default JOINT. */
 		odvgp_update update;
 		/* Initial q(u): PRIOR, or IDENTITY: S = I in the slots' coordinates. Default PRIOR. */
 		odvgp_q_init q_init;
 		odvgp_blocks_step blocks_step; /* SOLVE-GP's two blocks. Default TOGETHER. */
 		odvgp_diag_step diag_step;     /* O(M)'s natural step. Default AFFINE. */
 		/* gamma_eps of [ODVGP] eq. 16, in units of the kernel, >= 0. Default 0: a hundredth of the
-           kernel's variance. */
+		   kernel's variance. */
 		odvgp_real gamma_eps;
 		int adam_eps_inside; /* 1: eps as in [ADAM] algorithm 1; 0: as in TensorFlow. Default 0. */
 	} reproduce;
 
 	/* The unbounded t that optimisers move for a positive value. EXP, value e^t: steps are
-       relative, whatever the units of the data. SOFTPLUS, value log(1 + e^t), as in the papers:
-       only for values around 1, because steps of larger values are absolute and hardly move them.
-       Default EXP. */
+	   relative, whatever the units of the data. SOFTPLUS, value log(1 + e^t), as in the papers:
+	   only for values around 1, because steps of larger values are absolute and hardly move them.
+	   Default EXP. */
 	odvgp_positive_transform positive_transform;
 	/* Rows per tile; 0: min(batch, 256), halved down to 64 if K(X, Z_gamma) then fits
-       kernel_cache_bytes. Affects memory and last bits. Default 0. */
+	   kernel_cache_bytes. Affects memory and last bits. Default 0. */
 	ptrdiff_t tile;
 	/* Largest K(X, Z_gamma) of a tile, in bytes, that is kept for the gradient; a larger one is
-       computed twice, to the same bits. Also limits the products of P > 1 covariance factors with
-       the features. 0 keeps nothing. Default 16 MiB. */
+	   computed twice, to the same bits. Also limits the products of P > 1 covariance factors with
+	   the features. 0 keeps nothing. Default 16 MiB. */
 	ptrdiff_t kernel_cache_bytes;
 	/* Parts into which a step's sums over tiles are split, a power of two up to 65536. They are
-       added up a binary tree, so several processes can each compute some of them and get the same
-       bits. Default 1. */
+	   added up a binary tree, so several processes can each compute some of them and get the same
+	   bits. Default 1. */
 	ptrdiff_t shards;
 	uint64_t seed;         /* For minibatches, sampled columns and initialisation. Default 0. */
 	odvgp_threads threads; /* Default {0}: serial. */
@@ -1005,16 +1005,16 @@ typedef struct odvgp_report {
 /*	One named part of the parameter vector. */
 typedef struct odvgp_slot {
 	/* With several layers names begin with layer0, layer1, ... and a dot, then with independent
-       functions with unit0, unit1, ... and a dot, but for "mixing" and the likelihood's.
-       kernel, its term 0:  "kernel.0.lengthscale" "kernel.0.variance" "kernel.0.alpha"
-                            "kernel.0.period" "kernel.0.offset"
-       likelihood:          "noise_variance" [1 or T] or those at odvgp_likelihood
-       mean function:       "mean.c" "mean.A" "mean.b"
-       patches:             "weights", 1 at the start
-       mixed functions:     "mixing" [F,P]
-       beta:                "Z_beta" "q_mu" "a_beta" "q_sqrt"; INVERSE "B_sqrt"; DIAGONAL "q_diag"
-       gamma:               "Z_gamma"; ORTH, HYBRID "a_gamma"; BLOCKS "v_mu" "v_sqrt";
-                            FREE "Z_alpha" "a" */
+	   functions with unit0, unit1, ... and a dot, but for "mixing" and the likelihood's.
+	   kernel, its term 0:  "kernel.0.lengthscale" "kernel.0.variance" "kernel.0.alpha"
+							"kernel.0.period" "kernel.0.offset"
+	   likelihood:          "noise_variance" [1 or T] or those at odvgp_likelihood
+	   mean function:       "mean.c" "mean.A" "mean.b"
+	   patches:             "weights", 1 at the start
+	   mixed functions:     "mixing" [F,P]
+	   beta:                "Z_beta" "q_mu" "a_beta" "q_sqrt"; INVERSE "B_sqrt"; DIAGONAL "q_diag"
+	   gamma:               "Z_gamma"; ORTH, HYBRID "a_gamma"; BLOCKS "v_mu" "v_sqrt";
+							FREE "Z_alpha" "a" */
 	const char *name;
 	int dims;           /* 1, 2 or 3 */
 	ptrdiff_t shape[3]; /* unused ones are 1 */
@@ -1590,7 +1590,7 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || \
 		(defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
 #error "odvgp needs IEEE arithmetic: compile this file without -ffast-math, -Ofast and " \
-    "-ffinite-math-only, or put -fno-fast-math behind them"
+	"-ffinite-math-only, or put -fno-fast-math behind them"
 #endif
 #ifdef _M_FP_FAST
 #error "odvgp needs IEEE arithmetic: compile this file with /fp:precise instead of /fp:fast"
@@ -1624,7 +1624,8 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 #define GP__MAX(a, b)    ((a) > (b) ? (a) : (b))
 #define GP__COUNT(array) ((ptrdiff_t)(sizeof(array) / sizeof((array)[0])))
 /*	i counts from 0 to n - 1. */
-#define GP__FOR(i, n) for (ptrdiff_t i = 0; i < (n); i++)
+#define GP__FOR(i, n)         for (ptrdiff_t i = 0; i < (n); i++)
+#define GP__FROM(i, from, to) for (ptrdiff_t i = from; i < (to); i++)
 
 #if defined(__GNUC__)
 #define GP__INLINE      static inline __attribute__((always_inline, unused))
@@ -2429,19 +2430,19 @@ typedef uint32_t gp__u_c;
 #define GP__LN2_LOW     (-2.12194440e-4f)
 #define GP__P_EXP_TOP 0.0013926184
 #define GP__P_EXP(X, S) \
-    X(S, 0.00836317893) X(S, 0.0416665561) X(S, 0.166665763) X(S, 0.5)
+	X(S, 0.00836317893) X(S, 0.0416665561) X(S, 0.166665763) X(S, 0.5)
 #define GP__P_LOG_TOP 0.233316138
 #define GP__P_LOG(X, S) \
-    X(S, 0.285507798) X(S, 0.400001228) X(S, 0.666666687)
+	X(S, 0.285507798) X(S, 0.400001228) X(S, 0.666666687)
 #define GP__P_ERF_TOP 7.87587487e-05
 #define GP__P_ERF(X, S) \
-    X(S, -0.00080168643) X(S, 0.00518908724) X(S, -0.0268542115) X(S, 0.112835944) \
-    X(S, -0.37612626) X(S, 0.128379166)
+	X(S, -0.00080168643) X(S, 0.00518908724) X(S, -0.0268542115) X(S, 0.112835944) \
+	X(S, -0.37612626) X(S, 0.128379166)
 #define GP__P_ERFCX_TOP 3.89175148e-06
 #define GP__P_ERFCX(X, S) \
-    X(S, 7.72041385e-05) X(S, -0.000104221181) X(S, -0.000726160826) X(S, 0.00188821566) \
-    X(S, 0.00249882252) X(S, -0.0237703882) X(S, 0.0683166981) X(S, -0.119273677) \
-    X(S, 0.129644096) X(S, -0.0475622937) X(S, -0.135621071) X(S, 1.25300801)
+	X(S, 7.72041385e-05) X(S, -0.000104221181) X(S, -0.000726160826) X(S, 0.00188821566) \
+	X(S, 0.00249882252) X(S, -0.0237703882) X(S, 0.0683166981) X(S, -0.119273677) \
+	X(S, 0.129644096) X(S, -0.0475622937) X(S, -0.135621071) X(S, 1.25300801)
 #else
 typedef uint64_t gp__u_c;
 #define GP__MANTISSA    52
@@ -2463,29 +2464,29 @@ typedef uint64_t gp__u_c;
 #define GP__LN2_LOW     1.90821492927058770002e-10
 #define GP__P_EXP_TOP 2.510038549551032e-08
 #define GP__P_EXP(X, S) \
-    X(S, 2.7620088445409746e-07) X(S, 2.7557268459997064e-06) X(S, 2.4801521295954376e-05) \
-    X(S, 0.00019841269863053618) X(S, 0.0013888888917213717) X(S, 0.008333333333330062) \
-    X(S, 0.04166666666662413) X(S, 0.16666666666666669) X(S, 0.5000000000000001)
+	X(S, 2.7620088445409746e-07) X(S, 2.7557268459997064e-06) X(S, 2.4801521295954376e-05) \
+	X(S, 0.00019841269863053618) X(S, 0.0013888888917213717) X(S, 0.008333333333330062) \
+	X(S, 0.04166666666662413) X(S, 0.16666666666666669) X(S, 0.5000000000000001)
 #define GP__P_LOG_TOP 0.14617807153417325
 #define GP__P_LOG(X, S) \
-    X(S, 0.15331611722055008) X(S, 0.1818289243253687) X(S, 0.22222211089379496) \
-    X(S, 0.28571428626253836) X(S, 0.3999999999989889) X(S, 0.666666666666667)
+	X(S, 0.15331611722055008) X(S, 0.1818289243253687) X(S, 0.22222211089379496) \
+	X(S, 0.28571428626253836) X(S, 0.3999999999989889) X(S, 0.666666666666667)
 #define GP__P_ERF_TOP 5.957176147748911e-11
 #define GP__P_ERF(X, S) \
-    X(S, -1.1372848856791674e-09) X(S, 1.4659775274047436e-08) X(S, -1.6350312701054695e-07) \
-    X(S, 1.6461000484121368e-06) X(S, -1.4925595266831182e-05) X(S, 0.0001205533111164271) \
-    X(S, -0.000854832698083379) X(S, 0.0052239776248180145) X(S, -0.026866170645076792) \
-    X(S, 0.11283791670954879) X(S, -0.3761263890318375) X(S, 0.1283791670955126)
+	X(S, -1.1372848856791674e-09) X(S, 1.4659775274047436e-08) X(S, -1.6350312701054695e-07) \
+	X(S, 1.6461000484121368e-06) X(S, -1.4925595266831182e-05) X(S, 0.0001205533111164271) \
+	X(S, -0.000854832698083379) X(S, 0.0052239776248180145) X(S, -0.026866170645076792) \
+	X(S, 0.11283791670954879) X(S, -0.3761263890318375) X(S, 0.1283791670955126)
 #define GP__P_ERFCX_TOP 8.864219016427092e-10
 #define GP__P_ERFCX(X, S) \
-    X(S, 9.885798831139365e-10) X(S, -8.500397929772615e-09) X(S, -1.3326364813003834e-08) \
-    X(S, 4.180784698845582e-08) X(S, 1.0187000600072885e-07) X(S, -1.4160064940265987e-07) \
-    X(S, -6.166496077604353e-07) X(S, 3.5683839153992204e-07) X(S, 3.472414602875686e-06) \
-    X(S, -7.315105164159062e-07) X(S, -2.0100567931289227e-05) X(S, 4.949484992570595e-06) \
-    X(S, 0.00012509935235563107) X(S, -0.00010515979981501177) X(S, -0.0007798322721083991) \
-    X(S, 0.0018886903591561553) X(S, 0.002529391816066239) X(S, -0.023770514918645888) \
-    X(S, 0.06830802734397848) X(S, -0.11927366341530699) X(S, 0.1296451587027606) \
-    X(S, -0.04756229435345087) X(S, -0.13562110612458117) X(S, 1.2530080582697296)
+	X(S, 9.885798831139365e-10) X(S, -8.500397929772615e-09) X(S, -1.3326364813003834e-08) \
+	X(S, 4.180784698845582e-08) X(S, 1.0187000600072885e-07) X(S, -1.4160064940265987e-07) \
+	X(S, -6.166496077604353e-07) X(S, 3.5683839153992204e-07) X(S, 3.472414602875686e-06) \
+	X(S, -7.315105164159062e-07) X(S, -2.0100567931289227e-05) X(S, 4.949484992570595e-06) \
+	X(S, 0.00012509935235563107) X(S, -0.00010515979981501177) X(S, -0.0007798322721083991) \
+	X(S, 0.0018886903591561553) X(S, 0.002529391816066239) X(S, -0.023770514918645888) \
+	X(S, 0.06830802734397848) X(S, -0.11927366341530699) X(S, 0.1296451587027606) \
+	X(S, -0.04756229435345087) X(S, -0.13562110612458117) X(S, 1.2530080582697296)
 #endif
 /* clang-format on */
 
@@ -2717,8 +2718,8 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 		GP__WAYS(y[q] = gp__less_##S(a[q], one, e[q], y[q])) \
 	} \
 	/*  log Phi and its derivative. A single logarithm serves all three ranges: its argument is \
-        erfcx(z) / 2, (1 + erf) / 2 or 1 - Phi(-x). The last two add what the sum or difference \
-        lost in rounding. bell: exp(-x^2/2). */ \
+		erfcx(z) / 2, (1 + erf) / 2 or 1 - Phi(-x). The last two add what the sum or difference \
+		lost in rounding. bell: exp(-x^2/2). */ \
 	TARGET GP__INLINE void gp__logcdf_##S(const GP__V_##S *x, GP__V_##S *y, GP__V_##S *derivative) \
 	{ \
 		const GP__V_##S zero = GP__K(S, 0), one = GP__K(S, 1), half = GP__K(S, 0.5), \
@@ -3341,33 +3342,33 @@ typedef struct odvgp__isa {
 #define GP__GETB1(S, i, j)       GP__V_##S b##j = GP__LOAD_##S(GP__AT(S, b, 0, i, j));
 #define GP__FMA1(S, i, j)        c##i##j = GP__FMA_##S(a##i, b##j, c##i##j);
 #define GP__FMA(NV, S, i) \
-    GP__V_##S a##i = GP__K(S, a[i * ars]); GP__EACH##NV(GP__FMA1, S, i)
+	GP__V_##S a##i = GP__K(S, a[i * ars]); GP__EACH##NV(GP__FMA1, S, i)
 #define GP__NMA1(S, i, j)        c##i##j = GP__NMA_##S(a##i, b##j, c##i##j);
 #define GP__NMA(NV, S, i) \
-    GP__V_##S a##i = GP__K(S, a[i * ars]); GP__EACH##NV(GP__NMA1, S, i)
+	GP__V_##S a##i = GP__K(S, a[i * ars]); GP__EACH##NV(GP__NMA1, S, i)
 #define GP__ADD1(S, i, j) \
-    GP__STORE_##S(GP__AT(S, c, cs, i, j), \
-                     GP__FMA_##S(factor, c##i##j, GP__LOAD_##S(GP__AT(S, c, cs, i, j))));
+	GP__STORE_##S(GP__AT(S, c, cs, i, j), \
+					 GP__FMA_##S(factor, c##i##j, GP__LOAD_##S(GP__AT(S, c, cs, i, j))));
 #define GP__ADD(NV, S, i)        GP__EACH##NV(GP__ADD1, S, i)
 #define GP__PUT1(S, i, j)        GP__STORE_##S(GP__AT(S, c, cs, i, j), factor * c##i##j);
 #define GP__PUT(NV, S, i)        GP__EACH##NV(GP__PUT1, S, i)
 #define GP__GET1(S, i, j) \
-    GP__V_##S c##i##j = GP__LOAD_##S(GP__AT(S, t, ts, i, j));
+	GP__V_##S c##i##j = GP__LOAD_##S(GP__AT(S, t, ts, i, j));
 #define GP__GET(NV, S, i)        GP__EACH##NV(GP__GET1, S, i)
 #define GP__SUB1(S, i, r)        c##i##0 = GP__NMA_##S(u, c##r##0, c##i##0);
 #define GP__SUB2(S, i, r) \
-    GP__SUB1(S, i, r) c##i##1 = GP__NMA_##S(u, c##r##1, c##i##1);
+	GP__SUB1(S, i, r) c##i##1 = GP__NMA_##S(u, c##r##1, c##i##1);
 #define GP__SUB3(S, i, r) \
-    GP__SUB2(S, i, r) c##i##2 = GP__NMA_##S(u, c##r##2, c##i##2);
+	GP__SUB2(S, i, r) c##i##2 = GP__NMA_##S(u, c##r##2, c##i##2);
 #define GP__SUB4(S, i, r) \
-    GP__SUB3(S, i, r) c##i##3 = GP__NMA_##S(u, c##r##3, c##i##3);
+	GP__SUB3(S, i, r) c##i##3 = GP__NMA_##S(u, c##r##3, c##i##3);
 #define GP__SUBTRACT(NV, S, i, r) \
-    u = GP__K(S, tri[i * GP__MAX_MR + r]); GP__SUB##NV(S, i, r)
+	u = GP__K(S, tri[i * GP__MAX_MR + r]); GP__SUB##NV(S, i, r)
 #define GP__DIVIDE1(S, i, j) \
-    c##i##j = u * c##i##j; GP__STORE_##S(GP__AT(S, t, ts, i, j), c##i##j);
+	c##i##j = u * c##i##j; GP__STORE_##S(GP__AT(S, t, ts, i, j), c##i##j);
 #define GP__DIVIDE(NV, S, i) \
-    GP__ABOVE##i(NV, S, i) u = GP__K(S, tri[i * GP__MAX_MR + i]); \
-    GP__EACH##NV(GP__DIVIDE1, S, i)
+	GP__ABOVE##i(NV, S, i) u = GP__K(S, tri[i * GP__MAX_MR + i]); \
+	GP__EACH##NV(GP__DIVIDE1, S, i)
 /* clang-format on */
 
 #define GP__UKR(TARGET, S, ROWS, NV) \
@@ -3745,7 +3746,7 @@ static void gp__tile_of_c(const odvgp__isa *isa, const gp__mm *g, int add, ptrdi
 	odvgp_real *c = g->C + i * g->ldc + j;
 	if (rows == isa->MR && cols == width && !triangle) {
 		/* C arrives while the products are formed */
-		for (int r = 0; r < isa->MR; r++)
+		GP__FOR(r, isa->MR)
 			for (ptrdiff_t s = 0; s < width; s += 64 / (ptrdiff_t)sizeof *c)
 				GP__PREFETCH(c + r * g->ldc + s);
 		isa->ukr[vectors - 1](k, g->alpha, add, a, ars, acs, b, bs, c, g->ldc);
@@ -3803,7 +3804,7 @@ static void gp__scale_c(const gp__mm *g, ptrdiff_t i0, ptrdiff_t i1, ptrdiff_t j
 		odvgp_real *c = g->C + i * g->ldc;
 		if (g->beta == 0) gp__zero(c + j0, end - j0);
 		else
-			for (ptrdiff_t j = j0; j < end; j++) c[j] *= g->beta;
+			GP__FROM(j, j0, end) c[j] *= g->beta;
 	}
 }
 
@@ -3814,7 +3815,7 @@ static void gp__region(const odvgp_blas *blas, const gp__mm *g, ptrdiff_t i0, pt
 	const odvgp__isa *isa = blas->isa;
 	odvgp_real *pa = pack, *pb = pack + blas->mc * blas->kc, *tile = gp__tile_buffer(blas, pack);
 	/* add = 0: the first block of steps overwrites C. With triangles or k = 0 tiles may have no
-       such block, so C is scaled first. */
+	   such block, so C is scaled first. */
 	int add = g->beta != 0 || g->a_part || g->b_part || g->k <= 0;
 	int pack_b =
 			g->w || g->bcs != 1 || (i1 - i0 > GP__PACK_ROWS && g->k * (j1 - j0) > GP__PACK_SIZE);
@@ -3864,7 +3865,7 @@ static void gp__unpacked(const odvgp__isa *isa, const gp__mm *g)
 		ptrdiff_t from = g->a_part == GP__UPPER ? i : 0,
 				  to = g->a_part == GP__LOWER ? GP__MIN(g->k, i + 1) : g->k;
 		if (g->bcs == 1 && n > 1) {
-			for (ptrdiff_t p = from; p < to; p++) {
+			GP__FROM(p, from, to) {
 				odvgp_real f = g->alpha * a[p * g->acs] * (g->w ? g->w[p] : 1);
 				isa->axpy(n, f, g->B + p * g->brs, c);
 			}
@@ -3874,7 +3875,7 @@ static void gp__unpacked(const odvgp__isa *isa, const gp__mm *g)
 		} else {
 			GP__FOR(j, n) {
 				odvgp_real sum = 0;
-				for (ptrdiff_t p = from; p < to; p++)
+				GP__FROM(p, from, to)
 					sum += a[p * g->acs] * (g->w ? g->w[p] : 1) * g->B[p * g->brs + j * g->bcs];
 				c[j] += g->alpha * sum;
 			}
@@ -4057,15 +4058,15 @@ static void gp__prepare_triangle(
 {
 	const int MR = isa->MR;
 	for (ptrdiff_t r0 = 0; r0 < t->m; r0 += MR, tri += MR * GP__MAX_MR)
-		for (int i = 0; i < MR; i++) {
+		GP__FOR(i, MR) {
 			const odvgp_real *row = t->at + (r0 + i) * t->rs + r0 * t->cs;
 			int inside = r0 + i < t->m;
-			for (int j = 0; j < i; j++) tri[i * GP__MAX_MR + j] = inside ? row[j * t->cs] : 0;
+			GP__FOR(j, i) tri[i * GP__MAX_MR + j] = inside ? row[j * t->cs] : 0;
 			tri[i * GP__MAX_MR + i] = inside ? 1 / row[i * t->cs] : 1;
 		}
 	ptrdiff_t whole = t->m / MR * MR;
 	for (ptrdiff_t p = 0; p < whole && whole < t->m; p++)
-		for (int i = 0; i < MR; i++)
+		GP__FOR(i, MR)
 			last[p * MR + i] = whole + i < t->m ? t->at[(whole + i) * t->rs + p * t->cs] : 0;
 }
 
@@ -4125,7 +4126,7 @@ static void gp__solve_task(void *arg, int i)
 	if (j0 >= j1) return;
 	ODVGP_ASSERT(X + rows * NR - tri <= job->blas->pack_stride);
 	gp__prepare_triangle(isa, &job->t, tri, last);
-	for (ptrdiff_t r = m; r < rows; r++) gp__zero(X + r * NR, NR);
+	GP__FROM(r, m, rows) gp__zero(X + r * NR, NR);
 	for (ptrdiff_t j = j0; j < j1; j += NR) {
 		ptrdiff_t cols = GP__MIN(NR, j1 - j), width = gp__round_up(cols, isa->lanes);
 		if (!job->right && cols == width && m == rows && m <= GP__IN_PLACE) {
@@ -4219,7 +4220,7 @@ static ptrdiff_t gp__factor_square(
 			ptrdiff_t cols = GP__MIN(NR, MR - j), width = gp__round_up(cols, lanes),
 					  first = dir > 0 ? 0 : width - 1;
 			isa->ukr[width / lanes - 1](i, -1, 0, a, dir, ws, a + dir * j - first, ws, tile, width);
-			for (int r = 0; r < MR; r++)
+			GP__FOR(r, MR)
 				GP__FOR(s, cols) d[r * ws + dir * (j + s)] += tile[r * width + first + dir * s];
 		}
 		bad = isa->factor(d, ws, dir, tri);
@@ -4260,7 +4261,7 @@ static void gp__store_square(const odvgp__isa *isa, ptrdiff_t n, odvgp_real *A, 
 		ptrdiff_t rows = GP__MIN(n - j, step);
 		if (dir > 0) isa->transpose(rows, j, j, W + j, ws, A + j * lda, lda);
 		else isa->copy(rows, j, j, NULL, W + (last - j) * ws - last, -ws, A + j * lda, lda);
-		for (ptrdiff_t r = j; r < j + rows; r++) {
+		GP__FROM(r, j, j + rows) {
 			const odvgp_real *from = dir > 0 ? W + r : W + (last - r) * ws - last;
 			ptrdiff_t step_of_from = dir > 0 ? ws : 1;
 			for (ptrdiff_t s = j; s <= r; s++) A[r * lda + s] = from[s * step_of_from];
@@ -4341,7 +4342,7 @@ static void gp__trtri_base(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L, p
 		gp__zero(X + top * NR, (rows - top) * NR);
 		GP__FOR(i, cols) X[(j + i) * NR + i] = 1;
 		gp__solve_strip(isa, &t, tri, last, j, (int)((cols + isa->lanes - 1) / isa->lanes), X, NR);
-		for (ptrdiff_t r = j; r < n; r++)
+		GP__FROM(r, j, n)
 			GP__FOR(i, GP__MIN(cols, r - j + 1)) L[r * ldl + j + i] = X[r * NR + i];
 	}
 }
@@ -4368,10 +4369,10 @@ static void gp__potrf_adjoint_base(
 {
 	for (ptrdiff_t j = n - 1; j >= 0; j--) {
 		odvgp_real inverse = 1 / L[j * ldl + j], sum = 0;
-		for (ptrdiff_t i = j + 1; i < n; i++) sum += L[i * ldl + j] * G[i * ldg + j];
+		GP__FROM(i, j + 1, n) sum += L[i * ldl + j] * G[i * ldg + j];
 		G[j * ldg + j] -= sum * inverse;
-		for (ptrdiff_t i = j; i < n; i++) G[i * ldg + j] *= inverse;
-		for (ptrdiff_t i = j; i < n; i++)
+		GP__FROM(i, j, n) G[i * ldg + j] *= inverse;
+		GP__FROM(i, j, n)
 			GP__FOR(k, j) {
 				G[j * ldg + k] -= G[i * ldg + j] * L[i * ldl + k];
 				if (i > j) G[i * ldg + k] -= G[i * ldg + j] * L[j * ldl + k];
@@ -4771,7 +4772,7 @@ GP__TRAINING odvgp_status gp__kernel_parse(
 	memset(k, 0, sizeof *k);
 	memset(&p, 0, sizeof p);
 	k->D = (uint32_t)D;
-	for (int i = 0; i < GP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS; i++) value[i] = 1;
+	GP__FOR(i, GP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS) value[i] = 1;
 	p.start = p.at = text;
 	p.k = k;
 	p.value = value;
@@ -5034,10 +5035,10 @@ typedef struct {
 	const odvgp_real *weights;
 	odvgp_real *dweights; /* added to unless NULL */
 	/* 1: the forward run keeps V0, H and derivatives of all rows; 0: they are scratch for the
-       current rows */
+	   current rows */
 	int kept;
 	/* K, and by groups dK/d(squared distance or inner product), [rows, ld]; the adjoint multiplies
-       H by dloss/dK */
+	   H by dloss/dK */
 	odvgp_real *V0, *H[ODVGP_MAX_BASE_KERNELS];
 	/* [P,nhyp,rows]: sum_j dK_ij/dhyp a_pj; with dK [1,nhyp,rows], and row i of dK for a_p */
 	odvgp_real *derivatives;
@@ -5138,7 +5139,7 @@ typedef struct {
 	gp__kchunk forward;
 	ptrdiff_t at; /* in V0 and H */
 	/* dk [base kernel]: dk/d(r^2 or inner product), then dK/d(lengthscale) up to a factor. adjoint
-       [node]: dK/d(node), then for base kernels dK/d(variance) up to a factor. */
+	   [node]: dK/d(node), then for base kernels dK/d(variance) up to a factor. */
 	odvgp_real (*dk)[GP__CHUNK], (*adjoint)[GP__CHUNK];
 	odvgp_real (*shape_param)[GP__CHUNK]; /* [base kernel] dK/d(alpha or offset) */
 	odvgp_real (*weights)[GP__CHUNK];     /* a row of dK, 0 beyond its columns */
@@ -5176,16 +5177,16 @@ static void gp__base_rq(const odvgp__isa *isa, odvgp_real v, odvgp_real alpha, o
 {
 	odvgp_real by = scale / (2 * alpha);
 	if (by > GP__R(GP__FAR)) by = GP__R(GP__FAR); /* as in gp__base_scale */
-	for (int i = 0; i < GP__CHUNK; i++) {
+	GP__FOR(i, GP__CHUNK) {
 		k[i] = d2[i] * by;
 		if (k[i] > GP__R(GP__FAR)) k[i] = GP__R(GP__FAR);
 	}
 	if (dk) gp__copy(dk, k, GP__CHUNK);
 	isa->map[GP__LOG1P](k, k, NULL);
 	if (dk) gp__copy(shape_param, k, GP__CHUNK);
-	for (int i = 0; i < GP__CHUNK; i++) k[i] = -alpha * k[i];
+	GP__FOR(i, GP__CHUNK) k[i] = -alpha * k[i];
 	isa->map[GP__EXP](k, k, NULL);
-	for (int i = 0; i < GP__CHUNK; i++) k[i] *= v;
+	GP__FOR(i, GP__CHUNK) k[i] *= v;
 	for (int i = 0; i < GP__CHUNK && dk; i++) {
 		odvgp_real z = dk[i], log = shape_param[i];
 		dk[i] = d2[i] < GP__R(GP__FAR) ? GP__R(-0.5) * k[i] / (1 + z) : 0;
@@ -5284,7 +5285,7 @@ static void gp__chunk_derivatives(const gp__kjob *job, gp__kchunk_back *c)
 	const gp__kernel *k = job->k;
 	const odvgp__isa *isa = job->blas->isa;
 	if (!job->plain)
-		for (int i = 0; i < GP__CHUNK; i++) c->adjoint[k->nnode - 1][i] = 1;
+		GP__FOR(i, GP__CHUNK) c->adjoint[k->nnode - 1][i] = 1;
 	for (uint32_t t = job->plain ? 0 : k->nnode; t-- > 0;) {
 		const uint32_t *node = k->node[t];
 		if (node[0] == GP__NODE_PRODUCT) {
@@ -5417,7 +5418,7 @@ static void gp__kernel_task(void *arg, int t)
 	} else {
 		ptrdiff_t from, to;
 		gp__share(job->n, 1, job->tasks, t, &from, &to);
-		for (ptrdiff_t i = from; i < to; i++) gp__kernel_row(job, &chunk, i);
+		GP__FROM(i, from, to) gp__kernel_row(job, &chunk, i);
 	}
 }
 
@@ -5982,7 +5983,7 @@ enum {
 	GP__LIK_CLASSES = 4,
 	GP__LIK_FACTORS = 8, /* T = F: each target depends on one function */
 	/* odvgp_scales may hold scales of y. The caller rescales moments and densities, not parameters.
-       Needs FACTORS. f has the unit of the first parameter */
+	   Needs FACTORS. f has the unit of the first parameter */
 	GP__LIK_SCALABLE = 16,
 	/* p(y|f) is linear in Phi(f): its mean is the value at mean / sqrt(1 + var) */
 	GP__LIK_PROBIT = 32,
@@ -5999,7 +6000,7 @@ typedef struct {
 	const odvgp_real *Y;          /* [T,ld], NaN: missing; not for y_moments */
 	const odvgp_real *mean, *var; /* [F,ld]; var >= 0 */
 	/* [n] the rows' weights; multiples of the Gaussian's noise variance. NULL: all 1. Densities
-       have no weights */
+	   have no weights */
 	const odvgp_real *weight, *noise;
 	const odvgp_real *par; /* in the order of gp__likelihood.param */
 	ptrdiff_t noises;      /* the Gaussian's: T, or 1 for all targets */
@@ -6008,8 +6009,8 @@ typedef struct {
 	ptrdiff_t H;
 	odvgp_real *work; /* gp__lik_work numbers */
 	/* Derivatives of the sum with respect to means, variances and values of parameters (not their
-       logarithms), without the factor N/B. expect stores dmean and dvar [F,ld], and adds to dpar.
-       All three are NULL if only the value is requested. */
+	   logarithms), without the factor N/B. expect stores dmean and dvar [F,ld], and adds to dpar.
+	   All three are NULL if only the value is requested. */
 	odvgp_real *dmean, *dvar;
 	double *dpar;
 } gp__lik_job;
@@ -6037,7 +6038,7 @@ enum {
 	GP__TENSOR_CLASSES = 4,
 	GP__SOFTMAX_DRAWS = 16
 };
-#define GP__EACH_ROW(i) for (int i = 0; i < GP__CHUNK; i++)
+#define GP__EACH_ROW(i) GP__FOR(i, GP__CHUNK)
 
 typedef struct {
 	const char *name; /* of the slot */
@@ -6063,7 +6064,7 @@ typedef struct gp__likelihood {
 	/* log E_q[p(y|f)] of each target [T,ld] */
 	void (*log_density)(const gp__lik_job *job, odvgp_real *density);
 	/* Targets: finite, above `least` (of whole numbers: at least), at most `most`; else `why`.
-       Class numbers have no `most`. */
+	   Class numbers have no `most`. */
 	double least, most;
 	int whole;
 	const char *why;
@@ -6071,7 +6072,7 @@ typedef struct gp__likelihood {
 	void (*logp)(const gp__lik_chunk *c);
 	double (*base)(double y, const odvgp_real *par, double *dpar);
 	/* Rows from `from` on of target t: E_q[log p(y|f)] without `base` to c->sum, derivatives to the
-       job's if it has any; or, if top is given, E_q[p(y|f)] as gp__lse_add leaves it */
+	   job's if it has any; or, if top is given, E_q[p(y|f)] as gp__lse_add leaves it */
 	void (*chunk)(const gp__lik_job *job, const gp__lik_chunk *c, ptrdiff_t t, ptrdiff_t from,
 			odvgp_real *top);
 } gp__likelihood;
@@ -6087,7 +6088,7 @@ static ptrdiff_t gp__lik_count(const gp__lik_param *par, ptrdiff_t levels)
 static ptrdiff_t gp__lik_numbers(const gp__likelihood *lik, int positive, ptrdiff_t levels)
 {
 	ptrdiff_t numbers = 0;
-	for (int k = 0; k < lik->params; k++)
+	GP__FOR(k, lik->params)
 		if (lik->param[k].positive == positive) numbers += gp__lik_count(&lik->param[k], levels);
 	return numbers;
 }
@@ -6179,7 +6180,7 @@ static gp__lik_chunk gp__lik_chunk_of(const gp__lik_job *job, ptrdiff_t t, ptrdi
 	odvgp_real **array[GP__LIK_ARRAYS] = {&c.y, &c.seen, &c.mean, &c.sd, &c.f, &c.weight, &c.logp,
 			&c.df, &c.a, &c.b, &c.sum, &c.dm, &c.dv, &c.z};
 	odvgp_real least = GP__LEAST_SD * (job->lik->flags & GP__LIK_SCALABLE ? job->par[0] : 1);
-	for (int k = 0; k < GP__LIK_ARRAYS; k++) *array[k] = job->work + k * GP__CHUNK;
+	GP__FOR(k, GP__LIK_ARRAYS) *array[k] = job->work + k * GP__CHUNK;
 	c.lik = job->lik;
 	c.par = job->par;
 	c.isa = job->isa;
@@ -6484,7 +6485,7 @@ static double gp__gamma_base(double y, const odvgp_real *par, double *dpar)
 
 static void gp__exp_logp(const gp__lik_chunk *c)
 {
-	for (int i = 0; i < GP__CHUNK; i++) {
+	GP__FOR(i, GP__CHUNK) {
 		double a[3], e;
 		gp__exp_terms(c->lik, (double)c->y[i], c->par, a);
 		e = a[1] * exp(a[2] * (double)c->f[i]);
@@ -7222,7 +7223,7 @@ typedef struct {
 	int has_var;
 	odvgp_real *prior, *square; /* [units,rows] k(x,x); [rows] max(k(x,x) - |A|^2, 0) */
 	/* [y_rows,rows] targets, in training units, or means of y; variances or log densities of
-       y */
+	   y */
 	odvgp_real *y, *of_y;
 	odvgp_real *scale; /* [rows] of gp__y_row; NULL: Y has none */
 	odvgp_real *work;  /* of the likelihood */
@@ -7454,8 +7455,7 @@ static void gp__predict_row(gp__prediction *t, ptrdiff_t i, ptrdiff_t m, const o
 			*sum = j ? *sum + part : part;
 		}
 	}
-	for (ptrdiff_t q = t->first; q < t->first + P; q++)
-		t->mean[q * t->ld + i] += t->sums[q * t->ld + i];
+	GP__FROM(q, t->first, t->first + P) t->mean[q * t->ld + i] += t->sums[q * t->ld + i];
 }
 
 static void gp__predict_mean_function(gp__prediction *t, ptrdiff_t n)
@@ -7497,13 +7497,13 @@ static void gp__solve_vector(
 	for (ptrdiff_t from = 0; from < n; from += BLOCK) {
 		ptrdiff_t to = GP__MIN(n, from + BLOCK);
 		odvgp_real inverse[BLOCK];
-		for (ptrdiff_t i = from; i < to; i++) {
+		GP__FROM(i, from, to) {
 			inverse[i - from] = 1 / L[i * ldl + i];
 			x[i] -= isa->dot(from, L + i * ldl, x);
 		}
-		for (ptrdiff_t i = from; i < to; i++) {
+		GP__FROM(i, from, to) {
 			odvgp_real sum = x[i];
-			for (ptrdiff_t j = from; j < i; j++) sum -= L[i * ldl + j] * x[j];
+			GP__FROM(j, from, i) sum -= L[i * ldl + j] * x[j];
 			x[i] = sum * inverse[i - from];
 		}
 	}
@@ -8056,10 +8056,10 @@ static void gp__pivoted_cholesky(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
 	}
 	GP__FOR(k, n) {
 		ptrdiff_t best = k;
-		for (ptrdiff_t i = k + 1; i < n; i++)
+		GP__FROM(i, k + 1, n)
 			if (C[i * n + i] > C[best * n + best]) best = i;
 		if (!(C[best * n + best] > (odvgp_real)n * GP__EPS * largest)) {
-			for (ptrdiff_t i = k; i < n; i++) gp__zero(C + i * n + k, n - k);
+			GP__FROM(i, k, n) gp__zero(C + i * n + k, n - k);
 			return;
 		}
 		if (best != k) { /* swap k and best: rows and columns of the rest, rows of L */
@@ -8071,16 +8071,16 @@ static void gp__pivoted_cholesky(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
 				C[k * n + j] = C[best * n + j];
 				C[best * n + j] = x;
 			}
-			for (ptrdiff_t i = k; i < n; i++) {
+			GP__FROM(i, k, n) {
 				odvgp_real x = C[i * n + k];
 				C[i * n + k] = C[i * n + best];
 				C[i * n + best] = x;
 			}
 		}
 		odvgp_real root = C[k * n + k] = GP__SQRT(C[k * n + k]);
-		for (ptrdiff_t i = k + 1; i < n; i++) C[i * n + k] /= root;
-		for (ptrdiff_t i = k + 1; i < n; i++)
-			for (ptrdiff_t j = k + 1; j < n; j++) C[i * n + j] -= C[i * n + k] * C[j * n + k];
+		GP__FROM(i, k + 1, n) C[i * n + k] /= root;
+		GP__FROM(i, k + 1, n)
+			GP__FROM(j, k + 1, n) C[i * n + j] -= C[i * n + k] * C[j * n + k];
 	}
 }
 
@@ -8237,11 +8237,10 @@ static uint64_t gp__file_bits(gp__file *f, uint64_t value, int bytes)
 		return 0;
 	}
 	if (f->mode == GP__FILE_WRITE)
-		for (int i = 0; i < bytes; i++)
-			f->at[f->used + (size_t)i] = (unsigned char)(value >> (8 * i));
+		GP__FOR(i, bytes) f->at[f->used + (size_t)i] = (unsigned char)(value >> (8 * i));
 	if (f->mode == GP__FILE_READ) {
 		value = 0;
-		for (int i = 0; i < bytes; i++) value |= (uint64_t)f->at[f->used + (size_t)i] << (8 * i);
+		GP__FOR(i, bytes) value |= (uint64_t)f->at[f->used + (size_t)i] << (8 * i);
 	}
 	f->used += (size_t)bytes;
 	return value;
@@ -8344,7 +8343,7 @@ static uint64_t gp__checksum(const unsigned char *at, size_t n)
 		*x = (*x ^ ((uint64_t)at[i] << (8 * (i % 8))));
 		if (i % 8 == 7 || i + 1 == n) *x = gp__mix(*x + UINT64_C(0x9e3779b97f4a7c15));
 	}
-	for (int k = 0; k < 4; k++) h = gp__mix(h ^ lane[k]);
+	GP__FOR(k, 4) h = gp__mix(h ^ lane[k]);
 	return h;
 }
 
@@ -9054,7 +9053,7 @@ struct gp__unit {
 			gamma_residual, patch_weights;
 	gp__ref shift; /* q(u)'s mean is q_mu plus this; none: q_mu */
 	/* tile nodes; X, or what it has patches of, comes from the data, or from eps and the unit below;
-       mean and var [P,n] are the unit's output */
+	   mean and var [P,n] are the unit's output */
 	gp__ref eps, X, K_x, A, A_v, k_x, mean, var;
 	/* a test's normals instead of the generator's, [S,normal_rows,D], or NULL */
 	const odvgp_real *normals;
@@ -9163,7 +9162,7 @@ struct odvgp_model {
 	int slot_lik_free_params, lik_free_slots;
 	int slot_mixing; /* 0: functions are the last unit's */
 	/* moments, objective: for bounds without q. root: sqrt(e / w) of rows of weight w and noise
-       e s; none: all 1 */
+	   e s; none: all 1 */
 	gp__ref X, Y, root, lik_params, lik_free_params, expect, moments, objective;
 	odvgp_real *m1, *m2, *good; /* Adam's moments [adam_count]; the last good theta */
 	ptrdiff_t adam_count;
@@ -9172,7 +9171,7 @@ struct odvgp_model {
 	gp__loan nat_R;
 	odvgp_real *nat_t; /* vectors, lent with nat_R */
 	/* each unit's standard deviations of its inputs' columns [D], of its outputs [1], and of its
-       patches' columns [Dz]; 1 before odvgp_init_data */
+	   patches' columns [Dz]; 1 before odvgp_init_data */
 	odvgp_real *data_sd;
 	ptrdiff_t data_sds;
 	/* GP__KEPT_...: copies of par.value [positive] and data_sd during a change that may fail */
@@ -9182,11 +9181,10 @@ struct odvgp_model {
 	int warm_due; /* odvgp_fit begins with a warm start */
 };
 
-#define GP__EACH_UNIT(i, m)  for (int i = 0; i < (m)->units; i++)
-#define GP__EACH_NODE(nd, t) for (gp__node *nd = (t)->node + 1; nd <= (t)->node + (t)->nodes; nd++)
-#define GP__EACH_SLOT(s, m)  for (int s = 1; s <= (m)->par.slots; s++)
-#define GP__EACH_VALUE(i, slot) \
-	for (ptrdiff_t i = (slot)->offset; i < (slot)->offset + (slot)->count; i++)
+#define GP__EACH_UNIT(i, m)     for (int i = 0; i < (m)->units; i++)
+#define GP__EACH_NODE(nd, t)    for (gp__node *nd = (t)->node + 1; nd <= (t)->node + (t)->nodes; nd++)
+#define GP__EACH_SLOT(s, m)     for (int s = 1; s <= (m)->par.slots; s++)
+#define GP__EACH_VALUE(i, slot) GP__FROM(i, (slot)->offset, (slot)->offset + (slot)->count)
 
 /*	Whether the unit is of the last layer; whether it is the last of all. */
 static int gp__is_last(const gp__unit *u) { return u->layer + 1 == (int)u->model->cfg.layers; }
@@ -9229,7 +9227,7 @@ enum {
 	GP__STEPS_DIAGONAL = 4, /* q of O(M): q_mu, q_diag */
 	GP__STEPS_OF_MU = GP__STEPS_BETA | GP__STEPS_DIAGONAL,
 	/* these steps, and Adam's of the kernel, can do harm at any size: a step that sees all rows
-       checks the bound */
+	   checks the bound */
 	GP__STEPS_WATCHED = 8
 };
 
@@ -10052,7 +10050,7 @@ static void gp__jitter_moved(gp__tape *t, const gp__jitter *jitter)
 /*	Restore jitters and invalidate nodes computed with different ones. */
 static void gp__jitter_restore(gp__tape *t, gp__jitter *to, const gp__jitter *from)
 {
-	for (int k = 0; k < GP__JITTERS; k++) {
+	GP__FOR(k, GP__JITTERS) {
 		if (to[k].raised != from[k].raised) gp__jitter_moved(t, &to[k]);
 		to[k] = from[k];
 	}
@@ -10857,7 +10855,7 @@ static void gp__moments_forward(gp__tape *t, gp__node *nd)
 	ptrdiff_t n = r->cols;
 	double rr = 0, kk = 0;
 	if (t->again) return;
-	for (int i = 0; i < 2; i++) {
+	GP__FOR(i, 2) {
 		const gp__node *x = i ? Av : A;
 		ptrdiff_t from = i ? m.M : 0;
 		if (!x) continue;
@@ -10881,7 +10879,7 @@ static void gp__moments_reverse(gp__tape *t, gp__node *nd)
 			 *k = gp__in(t, nd, 3);
 	gp__moments m = gp__moments_of(t, nd, nd->d);
 	ptrdiff_t n = r->cols;
-	for (int i = 0; i < 2; i++) {
+	GP__FOR(i, 2) {
 		gp__node *x = i ? Av : A;
 		ptrdiff_t from = i ? m.M : 0;
 		if (!x) continue;
@@ -10999,12 +10997,11 @@ static void gp__collapsed_forward(gp__tape *t, gp__node *nd)
 	double s = (double)c.s, P = (double)c.m.P, logs, trace = 0, bound;
 	bound = -0.5 * P * t->sums->weight * log(2 * 3.14159265358979323846 * s);
 	bound -= 0.5 * P * t->sums->logs;
-	for (int b = 0; b < c.blocks; b++) {
+	GP__FOR(b, c.blocks) {
 		t->failed = gp__collapse_inverse(t, &c, c.from[b], c.size[b], c.work, c.J, &logs);
 		if (t->failed) return;
 		bound -= P * logs;
-		for (ptrdiff_t i = c.from[b]; i < c.from[b] + c.size[b]; i++)
-			trace += (double)c.m.S[i * c.m.F + i];
+		GP__FROM(i, c.from[b], c.from[b] + c.size[b]) trace += (double)c.m.S[i * c.m.F + i];
 	}
 	if (c.blocks > 1 || c.mean != c.size[0]) {
 		t->failed = gp__collapse_inverse(t, &c, 0, c.mean, c.work, c.J, &logs);
@@ -11062,7 +11059,7 @@ static double gp__collapsed_reverse_mean(
 	odvgp_gemm(&t->blas, 0, 0, F, F, F, g * (odvgp_real)(P / (2 * (double)s)), c->J, F, c->J, F, 1,
 			d->S, F);
 	/* d tr(J^-1 V)/ds = (tr J^-1 V - tr J^-2 V) / s. other: d/ds of
-       s tr S - s^2 tr(I - J^-1) = tr S - 2 s tr(I - J^-1) + s tr(J^-1 - J^-2) */
+	   s tr S - s^2 tr(I - J^-1) = tr S - 2 s tr(I - J^-1) + s tr(J^-1 - J^-2) */
 	double other = 0;
 	GP__FOR(i, F) {
 		double J = (double)c->J[i * F + i], JJ = 0;
@@ -11083,7 +11080,7 @@ static void gp__collapsed_reverse(gp__tape *t, gp__node *nd)
 	ds = gp__collapsed_reverse_mean(t, nd, &c, &d) - 0.5 * (double)P * t->sums->weight / (double)s;
 	*d.rr = *d.kk = -g / (2 * s);
 	/* d log|I + S/s| = tr((I + S/s)^-1 dS) / s - tr(I - (I + S/s)^-1) ds / s */
-	for (int b = 0; b < c.blocks; b++) {
+	GP__FOR(b, c.blocks) {
 		ptrdiff_t n = c.size[b], from = c.from[b];
 		if (c.blocks > 1 || c.mean != n) gp__collapse_inverse(t, &c, from, n, c.work, c.J, &logs);
 		GP__FOR(i, n) {
@@ -11370,7 +11367,7 @@ typedef struct {
 	void (*forward)(gp__tape *t, gp__node *nd), (*reverse)(gp__tape *t, gp__node *nd);
 	int stores;
 	/* a tile node's value survives its reverse run and adds to no sum: valid as long as its
-       inputs */
+	   inputs */
 	int lasts;
 	int traits; /* GP__OP_... */
 	/* a bit for each variant whose value depends on the sampled columns */
@@ -11381,10 +11378,10 @@ typedef struct {
 
 /* clang-format off */
 #define GP__OP_AS(name, as, stores, lasts, traits, samples, aux, scratch) \
-    {#name, gp__##as##_forward, gp__##as##_reverse, GP__STORES_##stores, lasts, \
-     traits, samples, aux, scratch}
+	{#name, gp__##as##_forward, gp__##as##_reverse, GP__STORES_##stores, lasts, \
+	 traits, samples, aux, scratch}
 #define GP__OP(name, stores, lasts, traits, samples, aux, scratch) \
-    GP__OP_AS(name, name, stores, lasts, traits, samples, aux, scratch)
+	GP__OP_AS(name, name, stores, lasts, traits, samples, aux, scratch)
 #define GP__PLAIN(name, lasts) GP__OP(name, BOTH, lasts, 0, 0, NULL, NULL)
 static const gp__op_row gp__ops[GP__OPS] = {
 	/* in the order of gp__op */
@@ -11474,7 +11471,7 @@ static uint64_t gp__youngest_input(const gp__tape *t, const gp__node *nd)
 {
 	int sampled = gp__ops[nd->op].samples >> nd->variant & 1;
 	uint64_t youngest = sampled ? nd->of->columns_stamp : 0;
-	for (int k = 0; k < GP__MAX_IN; k++)
+	GP__FOR(k, GP__MAX_IN)
 		if (nd->in[k]) youngest = GP__MAX(youngest, t->node[nd->in[k]].stamp);
 	return youngest;
 }
@@ -11596,7 +11593,7 @@ static void gp__work_in_place(gp__tape *t, int base, const int *in)
 {
 	int first = base;
 	while (t->node[first].base) first = t->node[first].base;
-	for (int k = 0; k < GP__MAX_IN; k++) ODVGP_ASSERT(in[k] == base || in[k] < first);
+	GP__FOR(k, GP__MAX_IN) ODVGP_ASSERT(in[k] == base || in[k] < first);
 	(void)first, (void)in; /* unused without assertions */
 	t->node[base].next = t->nodes + 1;
 }
@@ -11629,7 +11626,7 @@ static gp__ref gp__node_add(gp__tape *t, gp__unit *u, gp__op op, int variant, in
 	nd->cols_vary = cols < 0 ? (int)cols : 0;
 	nd->rows = s.rows;
 	nd->cols = nd->ld = s.cols;
-	for (int k = 0; k < GP__MAX_IN; k++) {
+	GP__FOR(k, GP__MAX_IN) {
 		nd->in[k] = k < inputs ? in[k].id : 0;
 		nd->coef[k] = 1;
 		if (k < inputs) s.in[k] = in[k];
@@ -12940,7 +12937,7 @@ static int gp__likelihood_slots(odvgp_model *m, int positive, int *slots)
 	const gp__likelihood *lik = gp__lik_of(&m->cfg);
 	int before = m->par.slots, kind = positive ? GP__POSITIVE : 0;
 	m->par.of = NULL;
-	for (int k = 0; k < lik->params; k++) {
+	GP__FOR(k, lik->params) {
 		ptrdiff_t count = gp__lik_count(&lik->param[k], m->levels);
 		if (lik->param[k].positive != positive || !count) continue;
 		int slot = gp__slot_add(&m->par, lik->param[k].name, kind, 1, count, 1, 1);
@@ -13012,7 +13009,7 @@ static void gp__tile_normals(odvgp_model *m, ptrdiff_t at, ptrdiff_t n)
 {
 	uint64_t step = m->cfg.deep.fixed_samples ? 0 : m->state.steps,
 			 seed = gp__random(m->cfg.seed, GP__STREAM_HIDDEN, step);
-	for (int k = 1; k < m->cfg.layers; k++) {
+	GP__FROM(k, 1, m->cfg.layers) {
 		gp__unit *u = &m->unit[k]; /* the layer's first, whose inputs all use */
 		gp__node *eps = &m->tape.node[u->eps.id];
 		ptrdiff_t S = m->cfg.deep.samples;
@@ -13059,7 +13056,7 @@ GP__NOINLINE odvgp_status gp__tile_load(
 	if (changed) X->stamp = ++m->tape.clock;
 	Y->stamp = ++m->tape.clock;
 	GP__FOR(t, C)
-		for (ptrdiff_t k = 1; k < S; k++) gp__copy(Y->v + t * Y->ld + k * n, Y->v + t * Y->ld, n);
+		GP__FROM(k, 1, S) gp__copy(Y->v + t * Y->ld + k * n, Y->v + t * Y->ld, n);
 	if (m->root.id) m->tape.node[m->root.id].stamp = m->tape.clock;
 	gp__tile_normals(m, at, n);
 	return ODVGP_OK;
@@ -13638,8 +13635,7 @@ GP__NOINLINE int gp__head_finite(const gp__unit *u)
 	gp__ref read[GP__PREDICTOR_NODES];
 	int finite = 1;
 	gp__predictor_nodes(u, read);
-	for (int i = 0; i < GP__PREDICTOR_NODES; i++)
-		finite = finite && gp__node_finite(u->model, read[i]);
+	GP__FOR(i, GP__PREDICTOR_NODES) finite = finite && gp__node_finite(u->model, read[i]);
 	return finite;
 }
 
@@ -13710,14 +13706,14 @@ static void gp__predictor_points(
 {
 	const gp__node *node = u->model->tape.node;
 	ptrdiff_t D = u->Dz, all = 0, done = 0;
-	for (int i = 0; i < count; i++) all += sets[i].rows;
+	GP__FOR(i, count) all += sets[i].rows;
 	gp__zero(centre, D);
-	for (int i = 0; i < count; i++) {
+	GP__FOR(i, count) {
 		const gp__node *Z = &node[sets[i].id];
 		GP__FOR(j, Z->rows)
 			GP__FOR(d, D) centre[d] += Z->v[j * D + d] / (odvgp_real)all;
 	}
-	for (int i = 0; i < count; i++) {
+	GP__FOR(i, count) {
 		const gp__node *Z = &node[sets[i].id];
 		gp__points_place(&u->kernel, node[u->hyp.id].v, Z->v, Z->rows, centre, to + done,
 				gp__points_ld(all));
@@ -13817,7 +13813,7 @@ ODVGP_API odvgp_status odvgp_freeze(
 	odvgp_status s = gp__scales_check(m, scales ? scales : &none, info);
 	if (s || (s = gp__predictor_prepare(m, info)) != ODVGP_OK) return s;
 	unsigned char *at = (unsigned char *)block;
-	for (int i = 0; i < m->cfg.layers; i++) {
+	GP__FOR(i, m->cfg.layers) {
 		gp__predictor *p = (gp__predictor *)(void *)at;
 		gp__predictor_write(&m->unit[i], scales ? scales : &none, p);
 		at += gp__predictor_bytes(p);
@@ -14018,7 +14014,7 @@ static void gp__nat_hybrid_back(gp__unit *u, ptrdiff_t p, odvgp_real *g)
 	ptrdiff_t M = u->M, Mg = u->M_gamma;
 	odvgp_real *h = gp__lend(&m->nat_R, GP__NAT_GAMMA), *out = m->nat_t;
 	/* L^-T h. WHITENED: h = d. PRIMAL (slot = L q_mu): h = L^T d.
-       A_BETA (q_mu = L^T slot): h = L^-1 d. */
+	   A_BETA (q_mu = L^T slot): h = L^-1 d. */
 	gp__copy(h, q->d + p * M, M);
 	if (u->param == ODVGP_PARAMETRISATION_A_BETA)
 		odvgp_trsm(&t->blas, 0, 0, M, 1, L->v, L->ld, h, 1);
@@ -14177,7 +14173,7 @@ static odvgp_status gp__diag_change(gp__unit *u, gp__diag_work *w, const odvgp_r
 			w->X[i * M + j] = GP__R(0.5) * w->F[i * M + j] * w->F[i * M + j];
 		mean += w->X[i * M + i] / (odvgp_real)M;
 	}
-	for (int tries = 0; tries < 16; tries++) {
+	GP__FOR(tries, 16) {
 		GP__FOR(i, M) {
 			gp__copy_row(w->F + i * M, w->X + i * M, i, M);
 			w->F[i * M + i] += added;
@@ -14447,7 +14443,7 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, c
 typedef struct {
 	int gamma; /* gamma's features: GP__..._GAMMA */
 	/* features of beta, of gamma, of both; solved for: weights [from, to) of outputs [first, last),
-       which share a noise */
+	   which share a noise */
 	ptrdiff_t M, Mg, F, from, to, first, last;
 	/* S = Phi Phi^T [F,F] (lower); gamma's Lambda [Mg,Mg] (lower); work [F,F] */
 	odvgp_real *S, *prior, *G;
@@ -14670,7 +14666,7 @@ static void gp__fit_hold(const gp__unit *u, gp__fit *f)
 /*	rest = h / s - (Lambda + S / s) w over all features. */
 static void gp__fit_rest(gp__fit *f, odvgp_real s)
 {
-	for (ptrdiff_t p = f->first; p < f->last; p++) {
+	GP__FROM(p, f->first, f->last) {
 		const odvgp_real *w = f->w + p * f->F;
 		odvgp_real *rest = f->rest + p * f->F;
 		GP__FOR(i, f->F) rest[i] = f->h[p * f->F + i] / s;
@@ -14718,7 +14714,7 @@ static odvgp_status gp__fit_mean(gp__unit *u, gp__fit *f, odvgp_real s, odvgp_in
 		odvgp_real d = gp__fit_normal(f, s, f->from + i, f->from + i);
 		f->scale[i] = d > 0 ? 1 / GP__SQRT(d) : 1;
 	}
-	for (int tries = 0; tries < 20; tries++) {
+	GP__FOR(tries, 20) {
 		GP__FOR(i, n) {
 			for (ptrdiff_t j = 0; j <= i; j++)
 				f->G[i * n + j] =
@@ -14732,9 +14728,9 @@ static odvgp_status gp__fit_mean(gp__unit *u, gp__fit *f, odvgp_real s, odvgp_in
 					info, ODVGP_E_NOT_PD, "Lambda + Phi Phi^T / noise", bad.row, bad.value, NULL);
 		added = GP__MAX(4 * added, least);
 	}
-	for (int pass = 0; pass < 4; pass++) {
+	GP__FOR(pass, 4) {
 		gp__fit_rest(f, s);
-		for (ptrdiff_t p = f->first; p < f->last; p++) {
+		GP__FROM(p, f->first, f->last) {
 			odvgp_real *x = f->rest + p * f->F + f->from, *w = f->w + p * f->F + f->from;
 			GP__FOR(i, n) x[i] *= f->scale[i];
 			gp__cholesky_solve(blas, n, f->G, n, x);
@@ -14814,7 +14810,7 @@ static odvgp_status gp__fit_put_factor(
 	odvgp_status status = odvgp_potrf_reverse(blas, M, f->G, M, info);
 	if (status) return status;
 	odvgp_trtri(blas, M, f->G, M);
-	for (ptrdiff_t p = f->first; p < f->last; p++) {
+	GP__FROM(p, f->first, f->last) {
 		odvgp_real *to = gp__fit_slot(m, block->slot_sqrt) + p * M * M;
 		if (u->param == ODVGP_PARAMETRISATION_WHITENED) gp__copy(to, f->G, M * M);
 		else odvgp_trmm(blas, 0, M, M, 1, m->tape.node[block->L.id].v, M, f->G, M, 0, to, M);
@@ -14847,7 +14843,7 @@ static odvgp_status gp__fit_put_inverse(gp__unit *u, gp__fit *f, odvgp_real s, o
 	odvgp_trsm(blas, 0, 1, M, M, L, M, f->G, M);
 	odvgp_trsm(blas, 1, 0, M, M, L, M, f->G, M);
 	GP__FOR(i, M) mean += f->G[i * M + i] / (odvgp_real)M;
-	for (int tries = 0; tries < 30; tries++) {
+	GP__FOR(tries, 30) {
 		GP__FOR(i, M) {
 			gp__copy_row(to + i * M, f->G + i * M, i, M);
 			to[i * M + i] += added;
@@ -14856,7 +14852,7 @@ static odvgp_status gp__fit_put_inverse(gp__unit *u, gp__fit *f, odvgp_real s, o
 		if (tries == 29) return gp__fail(info, ODVGP_E_NOT_PD, "B", bad.row, bad.value, NULL);
 		added = GP__MAX(4 * added, GP__EPS * mean);
 	}
-	for (ptrdiff_t p = 1; p < f->last - f->first; p++) gp__copy(to + p * M * M, to, M * M);
+	GP__FROM(p, 1, f->last - f->first) gp__copy(to + p * M * M, to, M * M);
 	return ODVGP_OK;
 }
 
@@ -14866,7 +14862,7 @@ static odvgp_status gp__fit_diagonal(gp__unit *u, gp__fit *f, odvgp_real s, gp__
 {
 	ptrdiff_t M = f->M;
 	odvgp_real *E = f->G;
-	for (int step = 0; step < 2000; step++) {
+	GP__FOR(step, 2000) {
 		double moved = 0;
 		GP__FOR(i, M)
 			for (ptrdiff_t j = 0; j <= i; j++) E[i * M + j] = -GP__R(0.5) * f->S[i * f->F + j] / s;
@@ -15072,7 +15068,7 @@ static odvgp_status gp__fit_bound(
 	const odvgp_blas *blas = &m->tape.blas;
 	ptrdiff_t M = f->M;
 	double hJh = 0;
-	for (int pass = 0; pass < 2; pass++) { /* the determinant with s, the quadratic with t */
+	GP__FOR(pass, 2) { /* the determinant with s, the quadratic with t */
 		odvgp_real by = pass ? (odvgp_real)t : s;
 		GP__FOR(i, M)
 			for (ptrdiff_t j = 0; j <= i; j++)
@@ -15089,7 +15085,7 @@ static odvgp_status gp__fit_bound(
 	}
 	*quadratic = (f->rr - hJh / t) / t;
 	/* r^T r and the term subtracted from it have a real's digits: refuse errors above 0.01
-       (|quadratic| + one nat per row and output) */
+	   (|quadratic| + one nat per row and output) */
 	double error = 16 * (double)GP__EPS * f->rr / t,
 		   rows = (double)m->cfg.N * (double)m->cfg.layer[0].P;
 	return error <= 0.01 * (rows + fabs(*quadratic)) ? ODVGP_OK : ODVGP_E_NAN;
@@ -15265,7 +15261,7 @@ static void gp__renew_scales(gp__unit *u)
 		gp__kernel_run(&job, t->scratch);
 		odvgp_trsm(&t->blas, 0, 0, u->M, cols, L->v, L->ld, A->v, A->ld);
 		gp__column_squares(A->v, u->M, cols, A->ld, u->scales + j);
-		for (ptrdiff_t i = j; i < j + cols; i++) {
+		GP__FROM(i, j, j + cols) {
 			odvgp_real own = gp__unit_diag(u, Zg->v + i * u->Dz);
 			u->scales[i] = GP__MAX(own - u->scales[i], GP__SCALE_FLOOR * k) / GP__SQRT(k);
 		}
@@ -15330,7 +15326,7 @@ static void gp__adam_step(odvgp_model *m, odvgp_real lr)
 		ptrdiff_t o = slot->offset;
 		if (!slot->trainable || slot->natgrad || !slot->count) continue;
 		if (slot->positive)
-			for (ptrdiff_t i = o; i < o + slot->count; i++)
+			GP__FROM(i, o, o + slot->count)
 				m->par.grad[i] *=
 						gp__positive_derivative(&m->par, s, m->par.theta[i], m->par.value[i]);
 		gp__scale scale = gp__adam_scale(m, s);
@@ -15466,7 +15462,7 @@ static int gp__lbfgs_search(
 	gp__probe start = {0, w->loss, derivative}, lo = start, hi = {HUGE_VAL, HUGE_VAL, 0},
 			  old = start;
 	double a = first, width = HUGE_VAL;
-	for (int i = 0; i < GP__SEARCH_PROBES; i++) {
+	GP__FOR(i, GP__SEARCH_PROBES) {
 		*at = gp__lbfgs_probe(w, p, a);
 		if (gp__lower_by_enough(&start, at) && at->f <= lo.f) {
 			if (fabs(at->derivative) <= -GP__WOLFE_2 * derivative) return 1;
@@ -15476,7 +15472,7 @@ static int gp__lbfgs_search(
 		} else hi = *at;
 		a = gp__lbfgs_next(&old, &lo, &hi, &width);
 		/* Between lo and hi the value can fall by derivative times width: stop below rounding
-           error. */
+		   error. */
 		if (hi.a < HUGE_VAL && -lo.derivative * (hi.a - lo.a) <= (double)GP__EPS * fabs(start.f))
 			break;
 		if (hi.a < HUGE_VAL && fabs(hi.a - lo.a) <= (double)GP__EPS * GP__MAX(lo.a, hi.a)) break;
@@ -15651,16 +15647,14 @@ static int gp__lbfgs_same_jitters(const odvgp_model *m)
 {
 	int same = 1;
 	GP__EACH_UNIT(i, m)
-		for (int k = 0; k < GP__JITTERS; k++)
-			same &= m->unit[i].jitter[k].raised == m->unit[i].lbfgs_jitter[k];
+		GP__FOR(k, GP__JITTERS) same &= m->unit[i].jitter[k].raised == m->unit[i].lbfgs_jitter[k];
 	return same;
 }
 
 static void gp__lbfgs_note_jitters(odvgp_model *m)
 {
 	GP__EACH_UNIT(i, m)
-		for (int k = 0; k < GP__JITTERS; k++)
-			m->unit[i].lbfgs_jitter[k] = m->unit[i].jitter[k].raised;
+		GP__FOR(k, GP__JITTERS) m->unit[i].lbfgs_jitter[k] = m->unit[i].jitter[k].raised;
 }
 
 /*	Loss and gradient at theta: the last iteration's if still valid, else computed, which drops the
@@ -15772,7 +15766,7 @@ static void gp__recover(odvgp_model *m)
 	if (++m->state.clean_steps % 100 == 0)
 		m->state.step_scale = GP__MIN(1, 2 * m->state.step_scale);
 	GP__EACH_UNIT(i, m)
-		for (int k = 0; k < GP__JITTERS; k++) gp__jitter_recover(&m->tape, &m->unit[i].jitter[k]);
+		GP__FOR(k, GP__JITTERS) gp__jitter_recover(&m->tape, &m->unit[i].jitter[k]);
 }
 
 static int gp__uses_natgrad(const odvgp_model *m)
@@ -15971,7 +15965,7 @@ static ptrdiff_t gp__sample_rows(ptrdiff_t N, ptrdiff_t points, ptrdiff_t times)
 static ptrdiff_t gp__seen_rows(const odvgp_model *m)
 {
 	ptrdiff_t M = 0, N = m->cfg.N;
-	for (int l = 1; l < m->cfg.layers; l++) {
+	GP__FROM(l, 1, m->cfg.layers) {
 		M = GP__MAX(M, m->cfg.layer[l].M);
 		if (m->cfg.layer[l - 1].patches.image_output) N = GP__MIN(N, GP__INIT_IMAGES);
 	}
@@ -16019,11 +16013,11 @@ typedef struct {
 	/* what units above layer 0 see, rows through the mean functions below: sample[layer % 2] */
 	odvgp_real *sample[2];
 	/* PROJECTION: the correlation matrix [D,D], axes [P,D], a vector and the columns' means [D];
-       mixed functions: those of the targets, D = F, and standard deviations after the means;
-       image_output: filters [D,P] or axes, a patch */
+	   mixed functions: those of the targets, D = F, and standard deviations after the means;
+	   image_output: filters [D,P] or axes, a patch */
 	odvgp_real *square, *axes, *vector, *means;
 	/* distance: of a row to its nearest centre (squared), or its variance; centre_t [D, padded M]:
-       the centres, transposed */
+	   the centres, transposed */
 	odvgp_real *distance, *centre, *centre_t, *median;
 	/* row: the sample; nearest: each row's centre; count: rows of each centre */
 	ptrdiff_t *row, *nearest, *count;
@@ -16049,8 +16043,8 @@ static void gp__init_scratch(gp__arena *a, const gp__unit *u, gp__init_work *w)
 	ptrdiff_t seen = gp__seen_rows(m), widest[2] = {0, 0}, sample = gp__greedy_rows(u),
 			  rows = residual ? gp__residual_rows(u) : gp__init_rows(u);
 	memset(w, 0, sizeof *w);
-	for (int l = 1; l < c->layers; l++) widest[l % 2] = GP__MAX(widest[l % 2], c->layer[l].D);
-	for (int k = 0; k < 2; k++) w->sample[k] = gp__take(a, seen, widest[k]);
+	GP__FROM(l, 1, c->layers) widest[l % 2] = GP__MAX(widest[l % 2], c->layer[l].D);
+	GP__FOR(k, 2) w->sample[k] = gp__take(a, seen, widest[k]);
 	int passes = hidden && (u->slot_mean_A || u->patches.image_output);
 	ptrdiff_t wide = passes ? u->Dx : gp__is_mixed(u) ? m->F : 0;
 	w->square = gp__take(a, wide, wide);
@@ -16089,7 +16083,7 @@ static void gp__init_scratch(gp__arena *a, const gp__unit *u, gp__init_work *w)
 		gp__take_bytes(&images, gp__images_scratch(&s, 0), 1);
 	}
 	/* kernel matrices: GREEDY's of a row and the sample, RESIDUAL's of a tile, or Z_beta, and
-       Z_beta */
+	   Z_beta */
 	if (greedy || residual) {
 		gp__kjob job;
 		job.kept = 0;
@@ -16131,7 +16125,7 @@ static void gp__gather(const gp__unit *u, const odvgp_real *X, ptrdiff_t from, p
 static ptrdiff_t gp__largest(const odvgp_real *x, ptrdiff_t n)
 {
 	ptrdiff_t best = 0;
-	for (ptrdiff_t i = 1; i < n; i++)
+	GP__FROM(i, 1, n)
 		if (x[i] > x[best]) best = i;
 	return best;
 }
@@ -16243,7 +16237,7 @@ static void gp__kmeans_task(void *arg, int task)
 	ptrdiff_t D = job->u->Dz, M = job->u->M, ld = gp__padded(M), from, to;
 	odvgp_real r2[GP__CHUNK];
 	gp__share(job->n, 1, job->tasks, task, &from, &to);
-	for (ptrdiff_t i = from; i < to; i++) {
+	GP__FROM(i, from, to) {
 		odvgp_real least = 0;
 		ptrdiff_t best = -1;
 		for (ptrdiff_t k = 0; k < M; k += GP__CHUNK) {
@@ -16335,7 +16329,7 @@ static ptrdiff_t gp__kmeans(const gp__unit *u, const odvgp_real *X, odvgp_real *
 		if (!(sum > 0) && k + 1 < M) return k + 1;
 		next = gp__kmeans_draw(u, rows, sum, k + 1, w);
 	}
-	for (int i = 0; i < 10; i++) gp__kmeans_lloyd(u, X, rows, Z, w);
+	GP__FOR(i, 10) gp__kmeans_lloyd(u, X, rows, Z, w);
 	if (rows < gp__candidates(u)) gp__kmeans_batches(u, X, rows, Z, w);
 	return gp__distinct_rows(Z, M, D, w);
 }
@@ -16389,7 +16383,7 @@ static void gp__pivot_task(void *arg, int t)
 	gp__share(job->kernel.m, GP__CHUNK, job->kernel.tasks, t, &from, &to);
 	for (ptrdiff_t j = from; j < to; j += GP__CHUNK) {
 		gp__chunk_forward(&job->kernel, &chunk, 0, j, K, NULL);
-		for (ptrdiff_t i = j; i < GP__MIN(to, j + GP__CHUNK); i++) {
+		GP__FROM(i, j, GP__MIN(to, j + GP__CHUNK)) {
 			odvgp_real *l = job->w->factor + i * job->M, *v = job->w->distance + i;
 			l[k] = (K[i - j] - isa->dot(k, l, job->pivot)) / job->sd;
 			*v -= l[k] * l[k];
@@ -16459,7 +16453,7 @@ static int gp__beta_factor(const gp__unit *u, const odvgp_real *Z, const gp__ini
 	job.K = w->Lb;
 	job.ldk = M;
 	/* Twenty factors of ten lead from rounding error to the kernel. No jitter helps a kernel that
-       is 0 or not finite. */
+	   is 0 or not finite. */
 	for (int tries = 0; tries < 20 && prior > 0 && prior < (odvgp_real)HUGE_VAL; tries++) {
 		gp__kernel_run(&job, w->rest);
 		GP__FOR(i, M) w->Lb[i * M + i] += jitter;
@@ -16658,10 +16652,10 @@ static double gp__target_moments(
 	/* differences from the first row: equal targets give exactly 0 */
 	while (from < N - 1 && Y[from * C + t] != Y[from * C + t]) from++; /* missing */
 	double first = (double)Y[from * C + t], mean = 0, squares = 0;
-	for (ptrdiff_t i = from; i < N; i++) seen += Y[i * C + t] == Y[i * C + t];
-	for (ptrdiff_t i = from; i < N; i++)
+	GP__FROM(i, from, N) seen += Y[i * C + t] == Y[i * C + t];
+	GP__FROM(i, from, N)
 		if (Y[i * C + t] == Y[i * C + t]) mean += ((double)Y[i * C + t] - first) / (double)seen;
-	for (ptrdiff_t i = from; i < N; i++) {
+	GP__FROM(i, from, N) {
 		double d = (double)Y[i * C + t] - first - mean;
 		if (d == d) squares += d * d;
 	}
@@ -16707,7 +16701,7 @@ static double gp__mean_gap(
 		const odvgp_real *v, ptrdiff_t stride, const ptrdiff_t *row, ptrdiff_t rows)
 {
 	double sum = 0, count = 0;
-	for (ptrdiff_t i = 1; i < rows; i++) {
+	GP__FROM(i, 1, rows) {
 		double gap = fabs((double)v[row[i] * stride] - (double)v[row[i - 1] * stride]);
 		sum += gap;
 		count += gap > 0;
@@ -16822,7 +16816,7 @@ static int gp__scale_kernel(gp__unit *u, uint32_t node, double factor)
 	const gp__base_kernel *base = &u->kernel.base[n[1]];
 	ptrdiff_t first = m->par.slot[u->slot_kernel].offset + (ptrdiff_t)base->var;
 	if (base->given & GP__GIVEN_VARIANCE || base->type == GP__POLYNOMIAL) return 0;
-	for (ptrdiff_t i = first; i < first + (ptrdiff_t)base->nvar; i++)
+	GP__FROM(i, first, first + (ptrdiff_t)base->nvar)
 		gp__set_positive(m, i, gp__usable(factor * (double)m->par.value[i]));
 	return 1;
 }
@@ -16856,7 +16850,7 @@ static void gp__column_scale(
 		const odvgp_real *x, ptrdiff_t n, ptrdiff_t stride, odvgp_real *mean, odvgp_real *scale)
 {
 	double low = (double)x[0], high = low, sum = 0, squares = 0;
-	for (ptrdiff_t i = 1; i < n; i++) {
+	GP__FROM(i, 1, n) {
 		low = GP__MIN(low, (double)x[i * stride]);
 		high = GP__MAX(high, (double)x[i * stride]);
 	}
@@ -16940,7 +16934,7 @@ static void gp__leading_axes(const odvgp_model *m, ptrdiff_t D, ptrdiff_t P, con
 		odvgp_real *axis = w->axes + p * D;
 		GP__FOR(d, D) /* the first step only makes it orthogonal */
 			v[d] = (odvgp_real)gp__normal(m->cfg.seed, GP__STREAM_HIDDEN, (uint64_t)(p * D + d));
-		for (int step = 0; step < 100; step++) {
+		GP__FOR(step, 100) {
 			GP__FOR(q, p) isa->axpy(D, -isa->dot(D, v, w->axes + q * D), w->axes + q * D, v);
 			odvgp_real size = GP__SQRT(isa->dot(D, v, v));
 			GP__FOR(d, D) axis[d] = v[d] / size;
@@ -16968,7 +16962,7 @@ static void gp__principal_axes(gp__unit *u, const odvgp_real *X, gp__init_work *
 	gp__draw_sample(u, N, rows, w);
 	gp__zero(C, D * D);
 	gp__zero(w->means, D);
-	for (int pass = 0; pass < 2; pass++)
+	GP__FOR(pass, 2)
 		GP__FOR(i, rows) {
 			const odvgp_real *x = X + w->row[i] * D, share = 1 / (odvgp_real)rows;
 			for (ptrdiff_t d = 0; d < D && !pass; d++) w->means[d] += x[d] * share;
@@ -17069,7 +17063,7 @@ static void gp__q_identity_unit(gp__unit *u)
 			   root = u->cov_part->sqrt_start / (u->cov_part->sqrt_power < 0 ? GP__SQRT(k) : 1);
 	const odvgp_slot *g = &m->par.slot[u->slot_q_diag];
 	gp__zero_slot(m, u->slot_a);
-	for (int b = 0; b < GP__BLOCKS; b++) {
+	GP__FOR(b, GP__BLOCKS) {
 		gp__zero_slot(m, u->block[b].slot_mu);
 		gp__identity_slot(m, u->block[b].slot_sqrt, root * gp__narrowed(u));
 	}
@@ -17134,7 +17128,7 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
 	}
 	gp__q_identity(m);
 	for (int i = 0; i < m->units && prior; i++)
-		for (int b = 0; b < GP__BLOCKS; b++) gp__prior_factor(&m->unit[i], &m->unit[i].block[b]);
+		GP__FOR(b, GP__BLOCKS) gp__prior_factor(&m->unit[i], &m->unit[i].block[b]);
 	gp__touch_all(m);
 	return ODVGP_OK;
 }
@@ -17160,7 +17154,7 @@ static odvgp_status gp__noise_floor_check(
 static double gp__normal_quantile(double p)
 {
 	double low = -40, high = 40;
-	for (int k = 0; k < 60; k++) {
+	GP__FOR(k, 60) {
 		double x = 0.5 * (low + high);
 		if (0.5 * erfc(-gp__sqrt_half * x) < p) low = x;
 		else high = x;
@@ -17203,7 +17197,7 @@ static void gp__init_noise_floor(odvgp_model *m, double target_variance)
 	if (!gp__has_noise(&m->cfg)) return;
 	m->par.state[m->slot_lik_params].floor = gp__noise_floor(m, target_variance);
 	const odvgp_slot *noise = &m->par.slot[m->slot_lik_params];
-	for (ptrdiff_t i = noise->offset; i < noise->offset + noise->count; i++)
+	GP__FROM(i, noise->offset, noise->offset + noise->count)
 		gp__set_positive(m, i, (double)m->par.value[i]);
 }
 
@@ -17295,7 +17289,7 @@ static void gp__kernel_slots(gp__unit *u)
 		const char *shape_param = gp__base_kernel_kinds[base->type].shape_param,
 				   *ends[GP__BASE_KERNEL_VALUES] = {"lengthscale", "variance", shape_param};
 		uint32_t count[GP__BASE_KERNEL_VALUES] = {base->nls, base->nvar, shape_param != NULL};
-		for (int k = 0; k < GP__BASE_KERNEL_VALUES; k++) {
+		GP__FOR(k, GP__BASE_KERNEL_VALUES) {
 			if (!count[k]) continue;
 			char name[GP__SLOT_NAME];
 			gp__text t = {name, sizeof name, 0};
@@ -17546,7 +17540,7 @@ GP__NOINLINE void gp__build_head(gp__unit *u)
 	u->cov_part->head(u);
 	gp__ref predictor[GP__PREDICTOR_NODES];
 	gp__predictor_nodes(u, predictor);
-	for (int i = 0; i < GP__PREDICTOR_NODES; i++)
+	GP__FOR(i, GP__PREDICTOR_NODES)
 		if (predictor[i].id) gp__asked_for(u, predictor[i], GP__FOR_PREDICTOR);
 }
 
@@ -17661,7 +17655,7 @@ static void gp__natural_layout(gp__unit *u, gp__arena *a, ptrdiff_t *matrices, p
 {
 	const gp__step_kind *kind = gp__step_kind_of(u);
 	ptrdiff_t M = kind ? u->M : 0;
-	for (int b = 0; b < GP__BLOCKS; b++) {
+	GP__FOR(b, GP__BLOCKS) {
 		gp__block *block = &u->block[b];
 		ptrdiff_t size = block->natural;
 		block->P = gp__take(a, u->P * size, size);
@@ -17917,7 +17911,7 @@ static void gp__settle_config(odvgp_config *c)
 		c->tile = c->N;
 		c->shards = 1;
 	}
-	for (int l = 0; l < c->layers; l++) {
+	GP__FOR(l, c->layers) {
 		c->layer[l].kernel = NULL;
 		if (c->layer[l].M_gamma == 0) { /* no block of gamma is left */
 			c->layer[l].mean_part = gp__mean_part_of(c, l)->without_gamma;
@@ -18068,7 +18062,7 @@ static void gp__start_likelihood(odvgp_model *m)
 {
 	const gp__likelihood *lik = gp__lik_of(&m->cfg);
 	int positive = m->slot_lik_params, others = m->slot_lik_free_params;
-	for (int k = 0; k < lik->params; k++) {
+	GP__FOR(k, lik->params) {
 		const gp__lik_param *par = &lik->param[k];
 		if (!gp__lik_count(par, m->levels)) continue; /* no slot */
 		const odvgp_slot *slot = &m->par.slot[par->positive ? positive++ : others++];
@@ -18098,9 +18092,9 @@ static odvgp_status gp__model_place(odvgp_model *m, gp__arena *a, size_t bytes, 
 		gp__gauss_hermite(m->tape.lik_nodes, t, t + m->tape.lik_nodes);
 	}
 	m->state.step_scale = 1;
-	for (ptrdiff_t i = 0; i < m->data_sds; i++) m->data_sd[i] = 1;
-	for (int k = 0; k < m->units; k++)
-		for (ptrdiff_t i = 0; i < m->unit[k].M_gamma; i++) {
+	GP__FROM(i, 0, m->data_sds) m->data_sd[i] = 1;
+	GP__FOR(k, m->units)
+		GP__FROM(i, 0, m->unit[k].M_gamma) {
 			m->unit[k].columns[i] = i;
 			m->unit[k].scales[i] = 1;
 		}
@@ -18314,7 +18308,7 @@ static void gp__unmix(const gp__warm_work *w, const odvgp_model *m, odvgp_real *
 	const odvgp_real *W = m->par.theta + m->par.slot[m->slot_mixing].offset;
 	ptrdiff_t P = w->cfg.layer[0].P;
 	gp__zero(to, P);
-	for (ptrdiff_t i = 0; i < 30 * P; i++) {
+	GP__FROM(i, 0, 30 * P) {
 		odvgp_real dot = 0, size = 0;
 		GP__FOR(f, m->F) {
 			dot += W[f * P + i % P] * w->f[f];
@@ -18637,7 +18631,7 @@ static void gp__file_likelihood(gp__file *f, const odvgp_model *m)
 	gp__file_known(f, (uint64_t)m->F, 8);
 	gp__file_known(f, (uint64_t)m->T, 8);
 	gp__file_known(f, (uint64_t)lik->params, 4);
-	for (int i = 0; i < lik->params; i++) {
+	GP__FOR(i, lik->params) {
 		gp__file_known_text(f, lik->param[i].name);
 		gp__file_known(f, (uint64_t)gp__lik_count(&lik->param[i], m->levels), 8);
 	}
@@ -18701,13 +18695,13 @@ static void gp__file_lbfgs(gp__file *f, odvgp_model *m)
 
 static void gp__file_unit(gp__file *f, gp__unit *u)
 {
-	for (int k = 0; k < GP__JITTERS; k++) {
+	GP__FOR(k, GP__JITTERS) {
 		gp__file_real(f, &u->jitter[k].raised);
 		gp__file_int(f, &u->jitter[k].clean);
 	}
 	gp__file_array(f, u->lbfgs_jitter, GP__JITTERS);
 	gp__file_array(f, u->scales, u->M_gamma);
-	for (int b = 0; b < GP__BLOCKS; b++) {
+	GP__FOR(b, GP__BLOCKS) {
 		const gp__block *block = &u->block[b];
 		gp__file_array(f, block->P, u->P * block->natural * block->M);
 		gp__file_array(f, block->j, u->P * block->natural);
@@ -18764,7 +18758,7 @@ static int gp__state_ok(const odvgp_model *m)
 	if (!(s->step_scale > 0 && s->step_scale <= 1)) return 0;
 	GP__FOR(i, GP__COUNT(counts))
 		if (counts[i] > (uint64_t)PTRDIFF_MAX / 2) return 0;
-	for (int i = 0; i < GP__JITTERS * m->units; i++) {
+	GP__FOR(i, GP__JITTERS * m->units) {
 		const gp__jitter *jitter = &m->unit[i / GP__JITTERS].jitter[i % GP__JITTERS];
 		odvgp_real known = m->unit[i / GP__JITTERS].lbfgs_jitter[i % GP__JITTERS];
 		if (!(jitter->raised >= 0) || !gp__finite(&jitter->raised, 1) || jitter->clean > 100)
@@ -18795,7 +18789,7 @@ static gp__file_head gp__file_sizes(const odvgp_model *m, size_t user_bytes)
 	h.magic = GP__FILE_MAGIC;
 	h.version = GP__FILE_VERSION;
 	h.real_size = sizeof(odvgp_real);
-	for (int i = 0; i < m->cfg.layers; i++) {
+	GP__FOR(i, m->cfg.layers) {
 		gp__predictor p;
 		if (gp__predictor_sizes(&m->unit[i], &p) < 0) return h;
 		h.predictor_bytes += gp__predictor_bytes(&p);
@@ -18852,8 +18846,7 @@ ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, co
 	gp__file_config(&f, &m->cfg);
 	gp__file_units(&f, m);
 	gp__file_model_state(&f, m);
-	for (int i = 0; i < m->cfg.layers; i++)
-		gp__file_frozen(&f, &m->unit[i], scales ? scales : &none);
+	GP__FOR(i, m->cfg.layers) gp__file_frozen(&f, &m->unit[i], scales ? scales : &none);
 	if (user_bytes) memcpy((unsigned char *)file + f.used, user, user_bytes);
 	f.used += user_bytes;
 	gp__file_bits(&f, gp__checksum((const unsigned char *)file, f.used), 8);

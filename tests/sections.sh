@@ -42,7 +42,7 @@ FNR == 1 { file = FILENAME }
 # The contents: lines of the form `  >>tag   text`, before the first line that begins with >>.
 /^CONTENTS/ { contents = 1 }
 contents && /^>>/ { contents = 0 }
-contents && match($0, /^ +>>[a-z0-9_]+/) {
+contents && match($0, /^[ \t]+>>[a-z0-9_]+/) {
     tag = $1
     sub(/^>>/, "", tag)
     listed[tag] = FNR

@@ -272,6 +272,36 @@ TEST(gradients_of_a_stack)
 	}
 }
 
+/*  Independent functions of patches of a hidden layer's image, with more units than a config has
+    layers. */
+TEST(gradients_over_an_image)
+{
+	enum { P = ODVGP_MAX_LAYERS + 2 };
+	odvgp_config c = stack_of(0, P, 0, 1);
+	odvgp_real mean[P * 6], var[P * 6];
+	c.N = c.optim.batch = 6;
+	c.layer[0].D = 16;
+	c.layer[0].P = 1;
+	c.layer[0].M = c.layer[1].M = 2;
+	c.layer[0].kernel = "rbf";
+	c.layer[0].mean_function = ODVGP_MEAN_FUNCTION_ZERO;
+	c.layer[0].patches.image_height = c.layer[0].patches.image_width = 4;
+	c.layer[0].patches.height = c.layer[0].patches.width = 2;
+	c.layer[0].patches.image_output = 1;
+	c.layer[1].D = 9;
+	c.layer[1].patches = c.layer[0].patches;
+	c.layer[1].patches.image_height = c.layer[1].patches.image_width = 3;
+	c.layer[1].patches.image_output = 0;
+	c.tile = 0;
+	test_seed = 611;
+	fixture a = make_outputs(&c);
+	shake(&a);
+	check_gradient(&a, NULL, 0, BY_PRECISION(1e-7, 2e-2), 1, "an image");
+	predict(&a, a.X, 6, mean, var, NULL);
+	CHECK(all_finite(mean, P * 6) && all_finite(var, P * 6));
+	drop(&a);
+}
+
 /*  Slots of the model with shared kernels to all units: output p's part where it has one. */
 static void tie(fixture *to, const fixture *from)
 {
@@ -608,6 +638,7 @@ int main(int argc, char **argv)
 	RUN(gradients_agree_with_differences);
 	RUN(each_mean_is_the_input);
 	RUN(gradients_of_a_stack);
+	RUN(gradients_over_an_image);
 	RUN(tied_values_are_a_shared_kernel);
 	RUN(models_train_and_are_saved);
 	RUN(predictors_of_units_are_checked);

@@ -122,7 +122,7 @@ static void plan_solve(plan *p, options *o, ptrdiff_t n, double D)
 
 /*  Other likelihoods than the Gaussian, mixtures and independent outputs need q. Few rows get COUPLED with up to half of them as
     points; more get ORTH, whose mean uses gamma points at little cost; from MANY_ROWS SOLVE-GP, whose band
-    uses them too. Natural steps settle q in some hundred steps, kernels take more. */
+    uses them too. After warm starts some hundred steps settle q and kernel (bench/first_hour.md). */
 enum { FEW_ROWS = 600, MANY_ROWS = 100000, Q_POINTS = 200, LEAST_STEPS = 300 };
 
 static void plan_q(plan *p, options *o, double budget, const dataset *d, ptrdiff_t distinct)
@@ -137,7 +137,7 @@ static void plan_q(plan *p, options *o, double budget, const dataset *d, ptrdiff
 		   step = kernels * pass_flops(rows, M, D) + 6 * (F - 1) * rows * M * M +
 				  10 * F * M * M * M + (kernels * (150 + 20 * D) + 4 * F) * rows * points;
 	double usual = n <= FEW_ROWS   ? 600
-				   : n < MANY_ROWS ? 2000
+				   : n < MANY_ROWS ? 1000
 								   : 3000,
 		   steps = fmin(usual, fmax(LEAST_STEPS, budget / step));
 	option_store(o, OPT_BASIS, copy_text(name));
