@@ -9181,8 +9181,9 @@ struct odvgp_model {
 	int warm_due; /* odvgp_fit begins with a warm start */
 };
 
+#define GP__EACH_NODE(nd, t) for (gp__node *nd = (t)->node + 1; nd <= (t)->node + (t)->nodes; nd++)
+
 #define GP__EACH_UNIT(i, m)     for (int i = 0; i < (m)->units; i++)
-#define GP__EACH_NODE(nd, t)    for (gp__node *nd = (t)->node + 1; nd <= (t)->node + (t)->nodes; nd++)
 #define GP__EACH_SLOT(s, m)     for (int s = 1; s <= (m)->par.slots; s++)
 #define GP__EACH_VALUE(i, slot) GP__FROM(i, (slot)->offset, (slot)->offset + (slot)->count)
 
