@@ -143,7 +143,7 @@ TEST(gradients)
 		check_gradient(&a, NULL, 0, BY_PRECISION(1e-8, 2e-2), 1, "independent functions");
 		drop(&a);
 	}
-	for (int k = 0; k < PAIRS; k++) {
+	for (int k = 0; k < test_size(PAIRS, 1); k++) {
 		odvgp_config c = stack(5, three, 3, k);
 		if (k == 1) c.layer[1].parametrisation = ODVGP_PARAMETRISATION_PRIMAL;
 		test_seed = (uint64_t)(60 + k);

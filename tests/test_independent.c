@@ -203,7 +203,11 @@ TEST(gradients_agree_with_differences)
 			c.lik.noise_per_output = c.lik.kind == ODVGP_LIKELIHOOD_GAUSSIAN;
 			c.lik.noise_floor = 0;
 			if (k && ways[w].P == 3 && ways[w].kind != ODVGP_LIKELIHOOD_ROBUSTMAX) continue;
-			if (c.lik.kind != ODVGP_LIKELIHOOD_GAUSSIAN) c.lik.nodes = 60;
+			/* softmax's derivatives are the integral's, the others' those of any rule */
+			if (c.lik.kind == ODVGP_LIKELIHOOD_SOFTMAX) {
+				if (test_size(0, 1)) continue; /* 8 s */
+				c.lik.nodes = 60;
+			} else if (c.lik.kind != ODVGP_LIKELIHOOD_GAUSSIAN) c.lik.nodes = 8;
 			c.functions = ways[w].functions;
 			c.N = c.optim.batch = 8;
 			c.layer[0].M = 3;
