@@ -8905,26 +8905,19 @@ enum { GP__HEAD, GP__TILE, GP__TAIL };
 	tile's rows times `inputs`. */
 enum { GP__TILE_SIZE = -1, GP__SAMPLE_SIZE = -2, GP__INPUT_SIZE = -3 };
 
-/*	Variants of operations. */
+/*	Variants of operations, as >>ops explains them. */
 /* KERNEL: LOWER for the lower triangle of a symmetric matrix */
 enum { GP__KERNEL_WHOLE, GP__KERNEL_LOWER };
 /* CHOL: BARE for no jitter until a factorisation fails */
 enum { GP__CHOL_JITTERED, GP__CHOL_BARE };
-/* SOLVE: L^-1 B, B L^-T, B L^-1 */
 enum { GP__SOLVE_LEFT, GP__SOLVE_RIGHT, GP__SOLVE_RIGHT_PLAIN };
 /* PRODUCT: L is lower triangular */
 enum { GP__PRODUCT_AB, GP__PRODUCT_AL, GP__PRODUCT_ABT, GP__PRODUCT_ATB, GP__PRODUCT_ATBT };
-/* MINUS_PRODUCT: LOWER for the lower triangle */
 enum { GP__MINUS_WHOLE, GP__MINUS_LOWER };
-/* INNER, INVERSE_VAR: B_p is lower, or given as the squares of a diagonal */
 enum { GP__B_TRIANGLES, GP__B_DIAGONAL };
-/* RESIDUAL: at least 0, or a hundredth of the mean of k */
 enum { GP__RESIDUAL_CLAMPED, GP__RESIDUAL_FLOORED };
-/* MIX: W x; SQUARES: with the squares of W's entries */
 enum { GP__MIX_PLAIN, GP__MIX_SQUARES };
-/* DOT: SAMPLED is times M_gamma / (sampled columns) */
 enum { GP__DOT_WHOLE, GP__DOT_SAMPLED };
-/* COLLAPSED: which parts use beta only */
 enum { GP__COLLAPSE_BOTH, GP__COLLAPSE_MEAN_BETA, GP__COLLAPSE_COV_BETA, GP__COLLAPSE_BETA };
 
 /*	Purposes of an evaluation, which runs only nodes that serve one of them. */
@@ -9026,13 +9019,13 @@ enum { GP__ON_BETA, GP__ON_GAMMA, GP__BLOCKS };
 /*	One Gaussian process of a model: P latent functions that share kernel, inducing inputs and so
 	the head. */
 struct gp__unit {
+	gp__kernel kernel; /* first: gp__unit_config clears what follows */
 	odvgp_model *model;
 	int number; /* among the model's units: all layers before the last have one */
 	int layer;
 	ptrdiff_t sd_at; /* its first in model->data_sd */
 	/* inputs for each row of the data: 1, or the samples of the layer below; rows for each */
 	ptrdiff_t inputs, times;
-	gp__kernel kernel;
 	gp__patches patches;
 	/* D: columns of an input; Dx: of a row; Dz: of an inducing input, which the kernel sees */
 	ptrdiff_t D, Dx, Dz, P, M, M_gamma;
@@ -9093,6 +9086,7 @@ typedef struct {
 	gp__arena scratch;
 	odvgp_real jitter_absolute, jitter_relative, jitter_limit; /* from the config */
 	odvgp_events events;
+	odvgp_status failed;  /* of the operation that runs forward */
 	odvgp_info *info;     /* the caller's; may be NULL */
 	odvgp_info *own_info; /* if the caller's is NULL and a row is needed */
 	ptrdiff_t tile;       /* most rows of a tile */
@@ -9186,6 +9180,8 @@ struct odvgp_model {
 	void *allocation;
 	int warm_due; /* odvgp_fit begins with a warm start */
 };
+
+#define GP__EACH_NODE(nd, t) for (gp__node *nd = (t)->node + 1; nd <= (t)->node + (t)->nodes; nd++)
 
 #define GP__EACH_UNIT(i, m)     for (int i = 0; i < (m)->units; i++)
 #define GP__EACH_SLOT(s, m)     for (int s = 1; s <= (m)->par.slots; s++)
@@ -9638,6 +9634,13 @@ ODVGP_API odvgp_status odvgp_get(
 	return ODVGP_OK;
 }
 
+/*	Whether number i is above a triangle's diagonal. */
+static int gp__above(const odvgp_slot *slot, ptrdiff_t i)
+{
+	ptrdiff_t cols = slot->shape[2];
+	return slot->lower && i % cols > i / cols % slot->shape[1];
+}
+
 ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_real *values,
 		ptrdiff_t count, odvgp_info *info)
 {
@@ -9649,13 +9652,9 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_r
 	if (count != slot->count)
 		return gp__fail(info, ODVGP_E_SIZE, slot->name, -1, (double)count,
 				"another number of values is expected");
-	ptrdiff_t cols = slot->shape[2], bad = -1;
-	for (ptrdiff_t i = 0; i < count && bad < 0; i++) {
-		int above = slot->lower && i % cols > i / cols % slot->shape[1];
-		if (!above && !(values[i] - values[i] == 0)) bad = i;
-	}
-	if (bad >= 0)
-		return gp__fail(info, ODVGP_E_NAN, slot->name, bad, (double)values[bad], "is not finite");
+	GP__FOR(i, count)
+		if (!gp__above(slot, i) && !(values[i] - values[i] == 0))
+			return gp__fail(info, ODVGP_E_NAN, slot->name, i, (double)values[i], "is not finite");
 	const gp__slot_state *state = &m->par.state[index];
 	for (ptrdiff_t i = 0; i < count && slot->positive; i++)
 		if (!(values[i] > 0 && values[i] >= state->low && values[i] <= state->high))
@@ -9663,8 +9662,7 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_r
 					values[i] > 0 ? "is outside its bounds" : "must be above 0");
 	m->warm_due = 0;
 	GP__FOR(i, count) {
-		int above = slot->lower && i % cols > i / cols % slot->shape[1];
-		m->par.theta[slot->offset + i] = above ? 0
+		m->par.theta[slot->offset + i] = gp__above(slot, i) ? 0
 										 : slot->positive
 												 ? gp__from_positive(&m->par, index, values[i])
 												 : values[i];
@@ -9830,14 +9828,7 @@ static void gp__adjoint_to(const gp__node *nd, gp__node *X)
 
 /* --- PARAM, INPUT: set from outside; PARAM's adjoint is in the gradient vector --- */
 
-static odvgp_status gp__source_forward(gp__tape *t, gp__node *nd)
-{
-	(void)t;
-	(void)nd;
-	return ODVGP_OK;
-}
-
-static void gp__source_reverse(gp__tape *t, gp__node *nd)
+static void gp__do_nothing(gp__tape *t, gp__node *nd)
 {
 	(void)t;
 	(void)nd;
@@ -9868,14 +9859,13 @@ static void gp__node_job(gp__tape *t, const gp__node *nd, gp__kjob *job)
 	if (nd->op == GP__KERNEL) gp__node_images(t, nd, 3, job);
 }
 
-static odvgp_status gp__kernel_forward(gp__tape *t, gp__node *nd)
+static void gp__kernel_forward(gp__tape *t, gp__node *nd)
 {
 	gp__kjob job;
 	gp__node_job(t, nd, &job);
 	job.K = nd->v;
 	job.ldk = nd->ld;
 	gp__kernel_matrix(&job, t->scratch, 0);
-	return ODVGP_OK;
 }
 
 static void gp__kernel_reverse(gp__tape *t, gp__node *nd)
@@ -9903,16 +9893,15 @@ static int gp__node_images_diag(gp__tape *t, gp__node *nd, int adjoint)
 	return 1;
 }
 
-static odvgp_status gp__kernel_diag_forward(gp__tape *t, gp__node *nd)
+static void gp__kernel_diag_forward(gp__tape *t, gp__node *nd)
 {
 	const gp__node *hyp = gp__in(t, nd, 0), *X = gp__in(t, nd, 1);
 	int same = gp__kernel_stationary(&nd->of->kernel);
 	odvgp_real value[GP__MAX_NODES];
-	if (gp__node_images_diag(t, nd, 0)) return ODVGP_OK;
+	if (gp__node_images_diag(t, nd, 0)) return;
 	GP__FOR(j, nd->cols)
 		nd->v[j] = same && j ? nd->v[0]
 							 : gp__kernel_diag(&nd->of->kernel, hyp->v, X->v + j * X->ld, value);
-	return ODVGP_OK;
 }
 
 static void gp__kernel_diag_reverse(gp__tape *t, gp__node *nd)
@@ -9951,13 +9940,12 @@ static void gp__node_vec_job(gp__tape *t, gp__node *nd, gp__kjob *job)
 	}
 }
 
-static odvgp_status gp__kernel_vec_forward(gp__tape *t, gp__node *nd)
+static void gp__kernel_vec_forward(gp__tape *t, gp__node *nd)
 {
 	gp__kjob job;
 	gp__node_vec_job(t, nd, &job);
 	job.out = nd->v;
 	gp__kernel_run(&job, t->scratch);
-	return ODVGP_OK;
 }
 
 static void gp__kernel_vec_reverse(gp__tape *t, gp__node *nd)
@@ -10056,8 +10044,8 @@ static void gp__jitter_adjoint(gp__tape *t, const gp__node *nd, odvgp_real trace
 /*	Invalidate every node that uses this jitter, even if its kernel matrix is unchanged. */
 static void gp__jitter_moved(gp__tape *t, const gp__jitter *jitter)
 {
-	for (int i = 1; i <= t->nodes; i++)
-		if (t->node[i].jitter == jitter) t->node[i].stamp = 0;
+	GP__EACH_NODE(nd, t)
+		if (nd->jitter == jitter) nd->stamp = 0;
 }
 
 /*	Restore jitters and invalidate nodes computed with different ones. */
@@ -10108,23 +10096,25 @@ static odvgp_status gp__chol_try(gp__tape *t, gp__node *nd, odvgp_real added, od
 	return ODVGP_OK;
 }
 
-static odvgp_status gp__chol_forward(gp__tape *t, gp__node *nd)
+static void gp__chol_forward(gp__tape *t, gp__node *nd)
 {
 	gp__jitter none = {0, 0, 0}, *jitter = nd->jitter ? nd->jitter : &none, before = *jitter;
 	odvgp_real mean = gp__mean_diagonal(gp__in(t, nd, nd->in[1] != 0));
 	odvgp_info bad;
-	if (!(mean - mean == 0))
-		return gp__fail(t->info, ODVGP_E_NAN, gp__jitter_matrix(nd), -1, (double)mean,
+	if (!(mean - mean == 0)) {
+		t->failed = gp__fail(t->info, ODVGP_E_NAN, gp__jitter_matrix(nd), -1, (double)mean,
 				"a kernel matrix is not finite");
+		return;
+	}
 	jitter->base = gp__jitter_base(t, nd);
 	for (;;) {
 		if (jitter == &nd->of->jitter[GP__JITTER_BETA])
 			t->events.jitter = (double)(jitter->base + jitter->raised);
-		if (!gp__chol_try(t, nd, jitter->base + jitter->raised, &bad)) return ODVGP_OK;
-		odvgp_status s = gp__jitter_raise(t, nd, mean, &bad);
-		if (!s) continue;
+		if (!gp__chol_try(t, nd, jitter->base + jitter->raised, &bad)) return;
+		t->failed = gp__jitter_raise(t, nd, mean, &bad);
+		if (!t->failed) continue;
 		*jitter = before;
-		return s;
+		return;
 	}
 }
 
@@ -10146,13 +10136,12 @@ static void gp__chol_reverse(gp__tape *t, gp__node *nd)
 
 /* --- JITTERED(K): K + jitter I, both triangles, with what CHOL raised --- */
 
-static odvgp_status gp__jittered_forward(gp__tape *t, gp__node *nd)
+static void gp__jittered_forward(gp__tape *t, gp__node *nd)
 {
 	const gp__node *K = gp__in(t, nd, 0);
 	odvgp_real added = gp__jitter_base(t, nd) + nd->jitter->raised;
 	gp__value_from(nd, K);
 	GP__FOR(i, nd->rows) nd->v[i * nd->ld + i] += added;
-	return ODVGP_OK;
 }
 
 static void gp__jittered_reverse(gp__tape *t, gp__node *nd)
@@ -10169,7 +10158,7 @@ static void gp__jittered_reverse(gp__tape *t, gp__node *nd)
 	   RIGHT        Y = B L^-T              dB = dY L^-1   dL = -lower(dB^T Y)
 	   RIGHT_PLAIN  Y = B L^-1              dB = dY L^-T   dL = -lower(Y^T dB) --- */
 
-static odvgp_status gp__solve_forward(gp__tape *t, gp__node *nd)
+static void gp__solve_forward(gp__tape *t, gp__node *nd)
 {
 	gp__node *L = gp__in(t, nd, 0), *B = gp__in(t, nd, 1);
 	ptrdiff_t M = L->rows;
@@ -10180,7 +10169,6 @@ static odvgp_status gp__solve_forward(gp__tape *t, gp__node *nd)
 	else
 		for (ptrdiff_t r = 0; r < nd->rows; r += M)
 			odvgp_trsm(&t->blas, 0, 0, M, nd->cols, L->v, L->ld, nd->v + r * nd->ld, nd->ld);
-	return ODVGP_OK;
 }
 
 static void gp__solve_reverse(gp__tape *t, gp__node *nd)
@@ -10214,13 +10202,12 @@ static int gp__product_tb(const gp__node *nd)
 	return nd->variant == GP__PRODUCT_ABT || nd->variant == GP__PRODUCT_ATBT;
 }
 
-static odvgp_status gp__product_forward(gp__tape *t, gp__node *nd)
+static void gp__product_forward(gp__tape *t, gp__node *nd)
 {
 	gp__node *A = gp__in(t, nd, 0), *B = gp__in(t, nd, 1);
 	int ta = gp__product_ta(nd), tb = gp__product_tb(nd);
 	odvgp_gemm(&t->blas, ta, tb, nd->rows, nd->cols, ta ? A->rows : A->cols, nd->coef[0], A->v,
 			A->ld, B->v, B->ld, 0, nd->v, nd->ld);
-	return ODVGP_OK;
 }
 
 static void gp__product_reverse(gp__tape *t, gp__node *nd)
@@ -10247,7 +10234,7 @@ static void gp__product_reverse(gp__tape *t, gp__node *nd)
 	  dW -= A d^T, dA -= W d. The result shares v and d with K if nothing else reads K. LOWER: W is
 	  A, and only the lower triangle is computed. --- */
 
-static odvgp_status gp__minus_product_forward(gp__tape *t, gp__node *nd)
+static void gp__minus_product_forward(gp__tape *t, gp__node *nd)
 {
 	gp__node *K = gp__in(t, nd, 0), *W = gp__in(t, nd, 1), *A = gp__in(t, nd, 2);
 	if (!nd->base) gp__value_from(nd, K);
@@ -10256,7 +10243,6 @@ static odvgp_status gp__minus_product_forward(gp__tape *t, gp__node *nd)
 	else
 		odvgp_gemm(&t->blas, 1, 0, nd->rows, nd->cols, W->rows, -1, W->v, W->ld, A->v, A->ld, 1,
 				nd->v, nd->ld);
-	return ODVGP_OK;
 }
 
 static void gp__minus_product_reverse(gp__tape *t, gp__node *nd)
@@ -10291,7 +10277,7 @@ static void gp__inner_product(gp__tape *t, gp__node *nd, ptrdiff_t p)
 	gp__mm_run(&t->blas, &g);
 }
 
-static odvgp_status gp__inner_forward(gp__tape *t, gp__node *nd)
+static void gp__inner_forward(gp__tape *t, gp__node *nd)
 {
 	gp__node *K = gp__in(t, nd, 0), *B = gp__in(t, nd, 1);
 	ptrdiff_t M = K->rows;
@@ -10308,7 +10294,6 @@ static odvgp_status gp__inner_forward(gp__tape *t, gp__node *nd)
 		}
 		GP__FOR(i, M) H[i * nd->ld + i] += 1;
 	}
-	return ODVGP_OK;
 }
 
 /*	From the lower triangle G to S = G + G^T. */
@@ -10360,7 +10345,7 @@ static void gp__inner_reverse(gp__tape *t, gp__node *nd)
 
 /* --- SUM(x, ...): sum of coef[k] x_k; x_k is a matrix, a row [1,n] or a column [P,1] --- */
 
-static odvgp_status gp__sum_forward(gp__tape *t, gp__node *nd)
+static void gp__sum_forward(gp__tape *t, gp__node *nd)
 {
 	gp__node_zero(nd->v, nd);
 	for (int k = 0; k < GP__MAX_IN && nd->in[k]; k++) {
@@ -10368,7 +10353,6 @@ static odvgp_status gp__sum_forward(gp__tape *t, gp__node *nd)
 		ptrdiff_t rs = x->rows == 1 ? 0 : x->ld, cs = x->cols == 1 && nd->cols > 1 ? 0 : 1;
 		GP__EACH_ENTRY(i, j, nd) nd->v[i * nd->ld + j] += nd->coef[k] * x->v[i * rs + j * cs];
 	}
-	return ODVGP_OK;
 }
 
 static void gp__sum_reverse(gp__tape *t, gp__node *nd)
@@ -10392,11 +10376,10 @@ static ptrdiff_t gp__place_in(const gp__node *A, const gp__node *nd, ptrdiff_t i
 									   : i * A->ld + columns[j];
 }
 
-static odvgp_status gp__gather_forward(gp__tape *t, gp__node *nd)
+static void gp__gather_forward(gp__tape *t, gp__node *nd)
 {
 	const gp__node *A = gp__in(t, nd, 0);
 	GP__EACH_ENTRY(i, j, nd) nd->v[i * nd->ld + j] = A->v[gp__place_in(A, nd, i, j)];
-	return ODVGP_OK;
 }
 
 static void gp__gather_reverse(gp__tape *t, gp__node *nd)
@@ -10410,7 +10393,7 @@ static void gp__gather_reverse(gp__tape *t, gp__node *nd)
 	   s of point i. dvar = eps d / (2 sd), 0 where sd is 0. Above image_output T rows are one, an
 	   image: [S m / T,T P], the same numbers in the same order. --- */
 
-static odvgp_status gp__sample_forward(gp__tape *t, gp__node *nd)
+static void gp__sample_forward(gp__tape *t, gp__node *nd)
 {
 	const gp__node *mean = gp__in(t, nd, 0), *var = gp__in(t, nd, 1), *eps = gp__in(t, nd, 2);
 	ptrdiff_t P = mean->rows;
@@ -10420,7 +10403,6 @@ static odvgp_status gp__sample_forward(gp__tape *t, gp__node *nd)
 		odvgp_real v = var->v[p * var->ld + i];
 		nd->v[k] = mean->v[p * mean->ld + i] + GP__SQRT(v < 0 ? 0 : v) * eps->v[k];
 	}
-	return ODVGP_OK;
 }
 
 static void gp__sample_reverse(gp__tape *t, gp__node *nd)
@@ -10439,13 +10421,12 @@ static void gp__sample_reverse(gp__tape *t, gp__node *nd)
 
 /* --- PATCHES(X): the patches of images X [n,D], [n T,Dz] --- */
 
-static odvgp_status gp__patches_forward(gp__tape *t, gp__node *nd)
+static void gp__patches_forward(gp__tape *t, gp__node *nd)
 {
 	const gp__node *X = gp__in(t, nd, 0);
 	const gp__patches *p = &nd->of->patches;
 	GP__FOR(i, X->rows)
 		gp__patches_move(p, X->v + i * X->ld, NULL, nd->v + i * gp__patches_count(p) * nd->ld);
-	return ODVGP_OK;
 }
 
 static void gp__patches_reverse(gp__tape *t, gp__node *nd)
@@ -10469,7 +10450,7 @@ static odvgp_real gp__residual_floor(const gp__node *nd)
 	return nd->variant == GP__RESIDUAL_FLOORED ? GP__SCALE_FLOOR / (odvgp_real)nd->cols : 0;
 }
 
-static odvgp_status gp__residual_forward(gp__tape *t, gp__node *nd)
+static void gp__residual_forward(gp__tape *t, gp__node *nd)
 {
 	gp__node *k = gp__in(t, nd, 0);
 	odvgp_real least = 0;
@@ -10487,7 +10468,6 @@ static odvgp_status gp__residual_forward(gp__tape *t, gp__node *nd)
 		nd->v[j] = clamped ? least : x; /* NaN stays NaN */
 		nd->aux[j] = clamped ? 0 : 1;
 	}
-	return ODVGP_OK;
 }
 
 static void gp__residual_reverse(gp__tape *t, gp__node *nd)
@@ -10523,7 +10503,7 @@ static void gp__tri_product(gp__tape *t, gp__node *nd, ptrdiff_t p)
 			gp__tri_at(t, nd, p), nd->ld);
 }
 
-static odvgp_status gp__tri_squares_forward(gp__tape *t, gp__node *nd)
+static void gp__tri_squares_forward(gp__tape *t, gp__node *nd)
 {
 	gp__node *A = gp__in(t, nd, 1);
 	GP__FOR(p, nd->rows) {
@@ -10531,7 +10511,6 @@ static odvgp_status gp__tri_squares_forward(gp__tape *t, gp__node *nd)
 		gp__zero(nd->v + p * nd->ld, A->cols);
 		t->blas.isa->squares(A->rows, A->cols, gp__tri_at(t, nd, p), nd->ld, nd->v + p * nd->ld);
 	}
-	return ODVGP_OK;
 }
 
 static void gp__tri_squares_reverse(gp__tape *t, gp__node *nd)
@@ -10571,7 +10550,7 @@ static void gp__inverse_features(gp__tape *t, gp__node *nd, ptrdiff_t p)
 	odvgp_trsm(&t->blas, 0, 0, M, nd->cols, H->v + p * M * H->ld, H->ld, nd->aux, nd->ld);
 }
 
-static odvgp_status gp__inverse_var_forward(gp__tape *t, gp__node *nd)
+static void gp__inverse_var_forward(gp__tape *t, gp__node *nd)
 {
 	gp__node *k = gp__in(t, nd, 0), *K = gp__in(t, nd, 3);
 	GP__FOR(p, nd->rows) {
@@ -10584,7 +10563,6 @@ static odvgp_status gp__inverse_var_forward(gp__tape *t, gp__node *nd)
 			var[j] = x < 0 ? 0 : x; /* NaN stays NaN */
 		}
 	}
-	return ODVGP_OK;
 }
 
 static void gp__inverse_var_reverse(gp__tape *t, gp__node *nd)
@@ -10628,15 +10606,16 @@ static void gp__inverse_var_reverse(gp__tape *t, gp__node *nd)
 
 /* --- DIVIDE(b, D): b / D by columns, D [1,n] --- */
 
-static odvgp_status gp__divide_forward(gp__tape *t, gp__node *nd)
+static void gp__divide_forward(gp__tape *t, gp__node *nd)
 {
 	gp__node *b = gp__in(t, nd, 0), *D = gp__in(t, nd, 1);
 	GP__FOR(j, nd->cols)
-		if (!(D->v[j] > 0))
-			return gp__fail(t->info, ODVGP_E_NAN, "kernel", j, (double)D->v[j],
+		if (!(D->v[j] > 0)) {
+			t->failed = gp__fail(t->info, ODVGP_E_NAN, "kernel", j, (double)D->v[j],
 					"its variance is not above 0");
+			return;
+		}
 	GP__EACH_ENTRY(i, j, nd) nd->v[i * nd->ld + j] = b->v[i * b->ld + j] / D->v[j];
-	return ODVGP_OK;
 }
 
 static void gp__divide_reverse(gp__tape *t, gp__node *nd)
@@ -10657,13 +10636,12 @@ static odvgp_real gp__dot_factor(const gp__node *nd)
 	return nd->coef[0] * (sampled ? (odvgp_real)nd->of->M_gamma / (odvgp_real)nd->of->ncolumns : 1);
 }
 
-static odvgp_status gp__dot_forward(gp__tape *t, gp__node *nd)
+static void gp__dot_forward(gp__tape *t, gp__node *nd)
 {
 	gp__node *A = gp__in(t, nd, 0), *B = gp__in(t, nd, 1);
 	double sum = 0;
 	GP__EACH_ENTRY(i, j, A) sum += (double)A->v[i * A->ld + j] * (double)B->v[i * B->ld + j];
 	nd->v[0] = gp__dot_factor(nd) * (odvgp_real)sum;
-	return ODVGP_OK;
 }
 
 static void gp__dot_reverse(gp__tape *t, gp__node *nd)
@@ -10679,7 +10657,7 @@ static void gp__dot_reverse(gp__tape *t, gp__node *nd)
 
 /* --- KL_COV(Q): (|Q|^2 - P M) / 2 - sum log|Q_ii| for stacked lower triangles --- */
 
-static odvgp_status gp__kl_cov_forward(gp__tape *t, gp__node *nd)
+static void gp__kl_cov_forward(gp__tape *t, gp__node *nd)
 {
 	gp__node *Q = gp__in(t, nd, 0);
 	double sum = 0;
@@ -10691,7 +10669,6 @@ static odvgp_status gp__kl_cov_forward(gp__tape *t, gp__node *nd)
 		sum += 0.5 * (d - 1) * (d + 1) - log(d);
 	}
 	nd->v[0] = (odvgp_real)sum;
-	return ODVGP_OK;
 }
 
 static void gp__kl_cov_reverse(gp__tape *t, gp__node *nd)
@@ -10715,7 +10692,7 @@ static void gp__mirror(odvgp_real *G, ptrdiff_t n)
 	  With R = L_H^-1, d|R|^2 = -2 tr(R R^T R dL_H), so dL_H += 1 / diag - lower(R^T R R^T).
 	  aux: R of the last p, and R^T R, both [M,M]. --- */
 
-static odvgp_status gp__kl_inverse_forward(gp__tape *t, gp__node *nd)
+static void gp__kl_inverse_forward(gp__tape *t, gp__node *nd)
 {
 	gp__node *H = gp__in(t, nd, 0);
 	ptrdiff_t M = H->cols;
@@ -10731,7 +10708,6 @@ static odvgp_status gp__kl_inverse_forward(gp__tape *t, gp__node *nd)
 		}
 	}
 	nd->v[0] = (odvgp_real)sum;
-	return ODVGP_OK;
 }
 
 static void gp__kl_inverse_reverse(gp__tape *t, gp__node *nd)
@@ -10812,7 +10788,7 @@ static gp__lik_job gp__expect_job(gp__tape *t, const gp__node *nd, gp__arena *a)
 	return job;
 }
 
-static odvgp_status gp__expect_forward(gp__tape *t, gp__node *nd)
+static void gp__expect_forward(gp__tape *t, gp__node *nd)
 {
 	gp__arena a = t->scratch;
 	gp__lik_job job = gp__expect_job(t, nd, &a);
@@ -10822,7 +10798,6 @@ static odvgp_status gp__expect_forward(gp__tape *t, gp__node *nd)
 	double sum = t->likelihood->expect(&job);
 	nd->v[0] = (odvgp_real)sum;
 	t->sums->expected += sum;
-	return ODVGP_OK;
 }
 
 /*	Add nd's adjoint times the derivatives x [rows,ld] to input k. */
@@ -10873,14 +10848,14 @@ static gp__moments gp__moments_of(gp__tape *t, const gp__node *nd, odvgp_real *a
 }
 
 /*	v is 0 before the first tile. */
-static odvgp_status gp__moments_forward(gp__tape *t, gp__node *nd)
+static void gp__moments_forward(gp__tape *t, gp__node *nd)
 {
 	gp__node *A = gp__in(t, nd, 0), *Av = gp__in(t, nd, 1), *r = gp__in(t, nd, 2),
 			 *k = gp__in(t, nd, 3);
 	gp__moments m = gp__moments_of(t, nd, nd->v);
 	ptrdiff_t n = r->cols;
 	double rr = 0, kk = 0;
-	if (t->again) return ODVGP_OK;
+	if (t->again) return;
 	GP__FOR(i, 2) {
 		const gp__node *x = i ? Av : A;
 		ptrdiff_t from = i ? m.M : 0;
@@ -10897,7 +10872,6 @@ static odvgp_status gp__moments_forward(gp__tape *t, gp__node *nd)
 	*m.rr += (odvgp_real)rr;
 	ptrdiff_t outputs = m.P / k->rows; /* outputs that share a row of k */
 	*m.kk += (odvgp_real)(kk * (double)outputs);
-	return ODVGP_OK;
 }
 
 static void gp__moments_reverse(gp__tape *t, gp__node *nd)
@@ -11017,7 +10991,7 @@ static double gp__collapse_tight(const gp__collapse *c, const gp__node *V)
 	this, in nats per row and output, is an error. */
 #define GP__COLLAPSE_ERROR 0.01
 
-static odvgp_status gp__collapsed_forward(gp__tape *t, gp__node *nd)
+static void gp__collapsed_forward(gp__tape *t, gp__node *nd)
 {
 	gp__collapse c = gp__collapse_of(t, nd);
 	const gp__node *V = gp__in(t, nd, 2);
@@ -11025,24 +10999,25 @@ static odvgp_status gp__collapsed_forward(gp__tape *t, gp__node *nd)
 	bound = -0.5 * P * t->sums->weight * log(2 * 3.14159265358979323846 * s);
 	bound -= 0.5 * P * t->sums->logs;
 	GP__FOR(b, c.blocks) {
-		odvgp_status status = gp__collapse_inverse(t, &c, c.from[b], c.size[b], c.work, c.J, &logs);
-		if (status) return status;
+		t->failed = gp__collapse_inverse(t, &c, c.from[b], c.size[b], c.work, c.J, &logs);
+		if (t->failed) return;
 		bound -= P * logs;
 		GP__FROM(i, c.from[b], c.from[b] + c.size[b]) trace += (double)c.m.S[i * c.m.F + i];
 	}
 	if (c.blocks > 1 || c.mean != c.size[0]) {
-		odvgp_status status = gp__collapse_inverse(t, &c, 0, c.mean, c.work, c.J, &logs);
-		if (status) return status;
+		t->failed = gp__collapse_inverse(t, &c, 0, c.mean, c.work, c.J, &logs);
+		if (t->failed) return;
 	}
 	double squares = (double)*c.m.rr - gp__collapse_solve(t, &c) / s,
 		   variances = (double)*c.m.kk - P * trace;
-	if (GP__MIN(squares, variances) < -2 * s * GP__COLLAPSE_ERROR * P * t->sums->weight)
-		return gp__fail(t->info, ODVGP_E_NAN, "bound", -1, GP__MIN(squares, variances),
+	if (GP__MIN(squares, variances) < -2 * s * GP__COLLAPSE_ERROR * P * t->sums->weight) {
+		t->failed = gp__fail(t->info, ODVGP_E_NAN, "bound", -1, GP__MIN(squares, variances),
 				"rounding errors are larger than the noise: train in double, or raise noise_floor");
+		return;
+	}
 	bound -= (squares + (double)*c.m.kk - P * trace) / (2 * s);
 	if (V) bound += P * gp__collapse_tight(&c, V) / (2 * s * s);
 	nd->v[0] = (odvgp_real)bound;
-	return ODVGP_OK;
 }
 
 /*	Set d->S and d->h for the mean's term and V's; return d/ds of both, for a unit adjoint. J still
@@ -11127,7 +11102,7 @@ static void gp__collapsed_reverse(gp__tape *t, gp__node *nd)
 	  dK = (w w^T - P (K + s I)^-1) / 2, dr = -w, with w = (K + s I)^-1 r.
 	  aux: (K + s I)^-1, work, w. --- */
 
-static odvgp_status gp__evidence_forward(gp__tape *t, gp__node *nd)
+static void gp__evidence_forward(gp__tape *t, gp__node *nd)
 {
 	const gp__node *K = gp__in(t, nd, 0), *r = gp__in(t, nd, 1), *root = gp__in(t, nd, 3);
 	ptrdiff_t n = K->rows, P = r->rows;
@@ -11139,11 +11114,12 @@ static odvgp_status gp__evidence_forward(gp__tape *t, gp__node *nd)
 		gp__copy_row(work + i * n, K->v + i * K->ld, i, n);
 		work[i * n + i] += root ? s * root->v[i] * root->v[i] : s;
 	}
-	odvgp_status status = odvgp_potrf(&t->blas, n, work, n, &bad);
-	if (status)
-		return gp__fail(t->info, bad.value - bad.value == 0 ? ODVGP_E_NOT_PD : ODVGP_E_NAN,
+	if (odvgp_potrf(&t->blas, n, work, n, &bad)) {
+		t->failed = gp__fail(t->info, bad.value - bad.value == 0 ? ODVGP_E_NOT_PD : ODVGP_E_NAN,
 				"K + noise", bad.row, bad.value,
 				"the noise is too small for repeated or nearly repeated rows");
+		return;
+	}
 	GP__FOR(i, n) sum -= (double)P * (log((double)work[i * n + i]) + 0.91893853320467274178);
 	odvgp_trtri(&t->blas, n, work, n);
 	odvgp_lauum(&t->blas, n, work, n, inverse, n);
@@ -11158,7 +11134,6 @@ static odvgp_status gp__evidence_forward(gp__tape *t, gp__node *nd)
 		sum += (double)P * logs;
 	}
 	nd->v[0] = (odvgp_real)sum;
-	return ODVGP_OK;
 }
 
 static void gp__evidence_reverse(gp__tape *t, gp__node *nd)
@@ -11200,12 +11175,11 @@ static void gp__nat_stats_reverse(gp__tape *t, gp__node *nd)
 /* --- MIX(W, x): W x or, for variances, (W o W) x, of a parameter W [F,P] without padding
 	  dx += W^T d, dW += d x^T    or    dx += (W o W)^T d, dW += 2 W o (d x^T) --- */
 
-static odvgp_status gp__mix_forward(gp__tape *t, gp__node *nd)
+static void gp__mix_forward(gp__tape *t, gp__node *nd)
 {
 	const gp__node *W = gp__in(t, nd, 0), *x = gp__in(t, nd, 1);
 	gp__mix_rows(t->blas.isa, nd->rows, x->rows, W->v, nd->variant == GP__MIX_SQUARES, nd->cols,
 			x->v, x->ld, nd->v, nd->ld);
-	return ODVGP_OK;
 }
 
 static void gp__mix_reverse(gp__tape *t, gp__node *nd)
@@ -11227,12 +11201,11 @@ static void gp__mix_reverse(gp__tape *t, gp__node *nd)
 /* --- STACK(base, x...): the inputs' single rows become rows variant, variant + 1, ...; a further
 	STACK adds more rows in place --- */
 
-static odvgp_status gp__stack_forward(gp__tape *t, gp__node *nd)
+static void gp__stack_forward(gp__tape *t, gp__node *nd)
 {
 	odvgp_real *row = nd->v + nd->variant * nd->ld;
 	for (int k = nd->base != 0; k < GP__MAX_IN && nd->in[k]; k++, row += nd->ld)
 		gp__copy(row, gp__in(t, nd, k)->v, nd->cols);
-	return ODVGP_OK;
 }
 
 static void gp__stack_reverse(gp__tape *t, gp__node *nd)
@@ -11391,8 +11364,8 @@ enum {
 
 typedef struct {
 	const char *name;
-	odvgp_status (*forward)(gp__tape *t, gp__node *nd);
-	void (*reverse)(gp__tape *t, gp__node *nd);
+	/* a forward run that fails sets t->failed */
+	void (*forward)(gp__tape *t, gp__node *nd), (*reverse)(gp__tape *t, gp__node *nd);
 	int stores;
 	/* a tile node's value survives its reverse run and adds to no sum: valid as long as its
 	   inputs */
@@ -11413,8 +11386,8 @@ typedef struct {
 #define GP__PLAIN(name, lasts) GP__OP(name, BOTH, lasts, 0, 0, NULL, NULL)
 static const gp__op_row gp__ops[GP__OPS] = {
 	/* in the order of gp__op */
-	GP__OP_AS(param, source, NOTHING, 0, GP__OP_GIVEN, 0, NULL, NULL),
-	GP__OP_AS(input, source, VALUE, 0, GP__OP_GIVEN, 0, NULL, NULL),
+	{"param", gp__do_nothing, gp__do_nothing, GP__STORES_NOTHING, 0, GP__OP_GIVEN, 0, NULL, NULL},
+	{"input", gp__do_nothing, gp__do_nothing, GP__STORES_VALUE, 0, GP__OP_GIVEN, 0, NULL, NULL},
 	GP__OP(kernel, BOTH, 1, 0, 0, NULL, gp__kernel_scratch_bytes),
 	GP__OP(kernel_diag, BOTH, 1, 0, 0, gp__kernel_diag_aux, gp__kernel_diag_scratch_bytes),
 	GP__OP(kernel_vec, BOTH, 0, 0, 0, gp__kernel_vec_aux, gp__kernel_vec_scratch_bytes),
@@ -11441,7 +11414,7 @@ static const gp__op_row gp__ops[GP__OPS] = {
 	GP__OP(moments, MOMENTS, 0, 0, 0, NULL, NULL),
 	GP__OP(collapsed, BOTH, 0, 0, 0, gp__collapsed_aux, NULL),
 	GP__OP(evidence, BOTH, 0, 0, 0, gp__evidence_aux, NULL),
-	{"nat_stats", gp__source_forward, gp__nat_stats_reverse, GP__STORES_STATS, 0,
+	{"nat_stats", gp__do_nothing, gp__nat_stats_reverse, GP__STORES_STATS, 0,
 		GP__OP_COLLECTS, 0, gp__nat_stats_aux, NULL},
 	GP__PLAIN(mix, 0),
 	GP__PLAIN(stack, 0),
@@ -11460,21 +11433,18 @@ static int gp__has_trait(const gp__node *nd, int trait)
 
 static void gp__tape_mark(gp__tape *t)
 {
-	for (int i = 1; i <= t->nodes; i++) {
-		gp__node *nd = &t->node[i];
+	GP__EACH_NODE(nd, t) {
 		nd->active = (nd->purpose & t->purpose) != 0;
 		nd->seeded = (nd->purpose & t->purpose & GP__FOR_VALUE) != 0;
 		if (!gp__has_trait(nd, GP__OP_GIVEN)) nd->needs_grad = 0;
 	}
 	/* statistics read the adjoints of mean and variance, whatever these depend on */
-	for (int i = 1; i <= t->nodes && (t->purpose & GP__FOR_STATS); i++) {
-		gp__node *nd = &t->node[i];
-		if (!gp__has_trait(nd, GP__OP_COLLECTS)) continue;
+	GP__EACH_NODE(nd, t) {
+		if (!(t->purpose & GP__FOR_STATS) || !gp__has_trait(nd, GP__OP_COLLECTS)) continue;
 		nd->needs_grad = 1;
 		gp__in(t, nd, 1)->needs_grad = gp__in(t, nd, 2)->needs_grad = 1;
 	}
-	for (int i = 1; i <= t->nodes; i++) {
-		gp__node *nd = &t->node[i];
+	GP__EACH_NODE(nd, t) {
 		if (gp__has_trait(nd, GP__OP_GIVEN)) continue;
 		for (int k = 0; k < GP__MAX_IN; k++) nd->needs_grad |= gp__wants(t, nd, k);
 	}
@@ -11487,8 +11457,7 @@ static void gp__tape_mark(gp__tape *t)
 		}
 	}
 	/* no adjoint reaches unseeded nodes, or passes through those that collect statistics */
-	for (int i = 1; i <= t->nodes; i++) {
-		gp__node *nd = &t->node[i];
+	GP__EACH_NODE(nd, t) {
 		int passes_on = !nd->slots && !gp__has_trait(nd, GP__OP_COLLECTS);
 		if (passes_on) nd->needs_grad &= nd->seeded;
 	}
@@ -11519,6 +11488,13 @@ static int gp__out_of_date(const gp__tape *t, const gp__node *nd)
 	return 1;
 }
 
+static odvgp_status gp__run_forward(gp__tape *t, gp__node *nd)
+{
+	t->failed = ODVGP_OK;
+	gp__ops[nd->op].forward(t, nd);
+	return t->failed;
+}
+
 static odvgp_status gp__tape_forward(gp__tape *t, int segment)
 {
 	for (int i = 1; i <= t->nodes; i++) {
@@ -11527,7 +11503,7 @@ static odvgp_status gp__tape_forward(gp__tape *t, int segment)
 		gp__resize(t, nd);
 		if (!gp__out_of_date(t, nd)) continue;
 		GP__PROBE(i, 0);
-		odvgp_status s = gp__ops[nd->op].forward(t, nd);
+		odvgp_status s = gp__run_forward(t, nd);
 		GP__PROBE(-1, 0);
 		if (s) {
 			nd->stamp = 0;
@@ -11558,12 +11534,10 @@ static odvgp_status gp__tape_forward_info(gp__tape *t, int segment, odvgp_info *
 	MOMENTS's adjoint is overwritten by the tail; other nodes have none. */
 static void gp__tape_zero(gp__tape *t, int segment)
 {
-	for (int i = 1; i <= t->nodes; i++) {
-		gp__node *nd = &t->node[i];
+	GP__EACH_NODE(nd, t)
 		if (nd->segment == segment && nd->active && nd->needs_grad &&
 				gp__ops[nd->op].stores == GP__STORES_BOTH)
 			gp__node_zero(nd->d, nd);
-	}
 }
 
 static void gp__tape_reverse(gp__tape *t, int segment)
@@ -11894,16 +11868,19 @@ static void gp__build_residual(gp__unit *u, int variant, int purpose)
 	(natural steps, an optimum, bounds without q) is refused. New kinds of natural steps need a row
 	in >>natgrad, of optima in >>optimum, of factors in >>predictor. */
 
+/*	With a second block if the part has v_mu. */
 static void gp__beta_head(gp__unit *u)
 {
+	gp__ref v = u->block[GP__ON_GAMMA].white_mu;
 	u->weights = u->block[GP__ON_BETA].white_mu;
 	gp__kl_half_dot(u, u->weights, u->weights, 1, GP__DOT_WHOLE, 0);
+	if (u->mean_part->v_mu) gp__kl_half_dot(u, v, v, 1, GP__DOT_WHOLE, gp__kept_terms(u));
 }
 
 static gp__ref gp__beta_tile(gp__unit *u)
 {
-	(void)u;
-	return gp__none;
+	if (!u->mean_part->v_mu) return gp__none;
+	return gp__tile_product(u, u->block[GP__ON_GAMMA].white_mu, u->A_v);
 }
 
 /*	D = diag(C): FLOORED, as in gp__renew_scales, if the slot holds D a; CLAMPED for [ODVGP]
@@ -12010,24 +11987,18 @@ static gp__ref gp__free_tile(gp__unit *u)
 	return u->M_gamma ? gp__gamma_tile(u) : gp__tile_product(u, u->a, u->K_x);
 }
 
-static void gp__blocks_mean_head(gp__unit *u)
-{
-	gp__beta_head(u);
-	gp__ref v = u->block[GP__ON_GAMMA].white_mu;
-	gp__kl_half_dot(u, v, v, 1, GP__DOT_WHOLE, gp__kept_terms(u));
-}
-
-static gp__ref gp__blocks_mean_tile(gp__unit *u)
-{
-	return gp__tile_product(u, u->block[GP__ON_GAMMA].white_mu, u->A_v);
-}
-
 static void gp__kl_of_sqrt(gp__unit *u, gp__ref root, int purpose)
 {
 	gp__kl_term(u, gp__head(u, GP__KL_COV, 0, 1, 1, root, gp__none), purpose);
 }
 
-static void gp__dense_head(gp__unit *u) { gp__kl_of_sqrt(u, u->block[GP__ON_BETA].white_sqrt, 0); }
+/*	With a second block if the part has v_sqrt. */
+static void gp__dense_head(gp__unit *u)
+{
+	gp__kl_of_sqrt(u, u->block[GP__ON_BETA].white_sqrt, 0);
+	if (u->cov_part->v_sqrt)
+		gp__kl_of_sqrt(u, u->block[GP__ON_GAMMA].white_sqrt, gp__kept_terms(u));
+}
 
 static gp__ref gp__squares(gp__unit *u, int b, gp__ref A)
 {
@@ -12035,25 +12006,15 @@ static gp__ref gp__squares(gp__unit *u, int b, gp__ref A)
 }
 
 /*	|q_sqrt^T A|^2 + residual, and + |v_sqrt^T A_v|^2 with a second block. */
-static gp__ref gp__dense_var(gp__unit *u, gp__ref A_v)
+static gp__ref gp__dense_tile(gp__unit *u)
 {
-	gp__ref term[3];
+	gp__ref term[3], A_v = u->cov_part->v_sqrt ? u->A_v : gp__none;
 	term[1] = gp__add(u, GP__TILE, GP__RESIDUAL, GP__RESIDUAL_CLAMPED, 1, GP__TILE_SIZE, u->k_x,
 			u->A, A_v, gp__none);
 	term[0] = gp__squares(u, GP__ON_BETA, u->A);
 	term[2] = A_v.id ? gp__squares(u, GP__ON_GAMMA, A_v) : gp__none;
 	return gp__sum_of(u, GP__TILE, GP__TILE_SIZE, term, A_v.id ? 3 : 2, 1);
 }
-
-static gp__ref gp__dense_tile(gp__unit *u) { return gp__dense_var(u, gp__none); }
-
-static void gp__blocks_cov_head(gp__unit *u)
-{
-	gp__dense_head(u);
-	gp__kl_of_sqrt(u, u->block[GP__ON_GAMMA].white_sqrt, gp__kept_terms(u));
-}
-
-static gp__ref gp__blocks_cov_tile(gp__unit *u) { return gp__dense_var(u, u->A_v); }
 
 static int gp__variant_of_B(const gp__unit *u)
 {
@@ -12144,8 +12105,8 @@ static const gp__mean_part gp__mean_parts[] = {
 				GP__OPTIMUM_WEIGHTS, GP__HAS_EXACT, gp__free_head, gp__free_tile},
 		{"blocks", ODVGP_MEAN_PART_BETA, GP__MU_MEAN, GP__WHITE_GAMMA, "q_mu", "a_beta", "Z_gamma",
 				NULL, "v_mu", 0, GP__STEPS_BETA | GP__STEPS_GAMMA, 0, GP__SCALE_PRIOR,
-				GP__OPTIMUM_WEIGHTS, GP__HAS_COLLAPSED | GP__HAS_PARTLY, gp__blocks_mean_head,
-				gp__blocks_mean_tile}};
+				GP__OPTIMUM_WEIGHTS, GP__HAS_COLLAPSED | GP__HAS_PARTLY, gp__beta_head,
+				gp__beta_tile}};
 static const gp__cov_part gp__cov_parts[] = {
 		{"dense", ODVGP_COV_PART_DENSE, GP__FACTOR_OF_S, "q_sqrt", NULL, NULL, NULL, 0, 1,
 				GP__STEPS_BETA, GP__OPTIMUM_ROOTS,
@@ -12159,7 +12120,7 @@ static const gp__cov_part gp__cov_parts[] = {
 				gp__inverse_head, gp__inverse_tile, gp__diagonal_freeze},
 		{"blocks", ODVGP_COV_PART_DENSE, GP__FACTOR_OF_S, "q_sqrt", "v_sqrt", NULL, "Z_gamma", 0, 1,
 				GP__STEPS_BETA | GP__STEPS_GAMMA, GP__OPTIMUM_ROOTS,
-				GP__HAS_COLLAPSED | GP__HAS_PARTLY, gp__blocks_cov_head, gp__blocks_cov_tile,
+				GP__HAS_COLLAPSED | GP__HAS_PARTLY, gp__dense_head, gp__dense_tile,
 				gp__blocks_freeze}};
 
 static const gp__mean_part *gp__mean_part_of(const odvgp_config *c, ptrdiff_t layer)
@@ -12204,17 +12165,13 @@ static void gp__predictor_nodes(const gp__unit *u, gp__ref *node)
 
 ODVGP_API odvgp_schedule odvgp_constant(odvgp_real value)
 {
-	odvgp_schedule s = {ODVGP_SCHEDULE_CONSTANT, 0, 0, 0, 0, 0, 0};
-	s.start = s.end = value;
+	odvgp_schedule s = {ODVGP_SCHEDULE_CONSTANT, value, value, 0, 0, 0, 0};
 	return s;
 }
 
 ODVGP_API odvgp_schedule odvgp_falling(odvgp_real from, odvgp_real to, ptrdiff_t steps)
 {
-	odvgp_schedule s = {ODVGP_SCHEDULE_LOGLINEAR, 0, 0, 0, 0, 0, 0};
-	s.start = from;
-	s.end = to;
-	s.steps = steps;
+	odvgp_schedule s = {ODVGP_SCHEDULE_LOGLINEAR, from, to, steps, 0, 0, 0};
 	return s;
 }
 
@@ -13124,8 +13081,7 @@ static int gp__any_natural_reads_gradient(const odvgp_model *m)
 
 static void gp__mark_params(odvgp_model *m, const gp__wants_list *want)
 {
-	for (int i = 1; i <= m->tape.nodes; i++) {
-		gp__node *nd = &m->tape.node[i];
+	GP__EACH_NODE(nd, &m->tape) {
 		if (!nd->slots) continue;
 		nd->needs_grad = 0;
 		for (int s = nd->slot; s < nd->slot + nd->slots; s++) {
@@ -13164,9 +13120,8 @@ static void gp__clear_sums(odvgp_model *m, const gp__wants_list *want)
 	for (int s = 1; s <= m->par.slots && (want->grad || want->stats); s++)
 		if (gp__has_gradient(m, want, s))
 			gp__zero(m->par.grad + m->par.slot[s].offset, m->par.slot[s].count);
-	for (int i = 1; i <= m->tape.nodes && want->stats; i++) {
-		const gp__node *nd = &m->tape.node[i];
-		if (gp__ops[nd->op].stores != GP__STORES_STATS) continue;
+	GP__EACH_NODE(nd, &m->tape) {
+		if (!want->stats || gp__ops[nd->op].stores != GP__STORES_STATS) continue;
 		GP__FOR(r, nd->rows * nd->cols) /* lower triangles */
 			gp__zero(nd->aux + r * nd->cols, r % nd->cols + 1);
 		gp__zero(nd->v, nd->rows * nd->cols);
@@ -13327,10 +13282,10 @@ static odvgp_status gp__evaluate(odvgp_model *m, const gp__rows *rows, gp__wants
 			  : gp__visit_tiles(m, rows, grads || want.stats, info);
 	t->events.variance_clamped += t->sums->clamped;
 	if (s) return s;
-	for (int i = 1; i <= t->nodes; i++) {
-		if (!t->node[i].active || !gp__is_kl_term(&t->node[i])) continue;
-		divergence += t->node[i].v[0];
-		t->node[i].d[0] = 1;
+	GP__EACH_NODE(nd, t) {
+		if (!nd->active || !gp__is_kl_term(nd)) continue;
+		divergence += nd->v[0];
+		nd->d[0] = 1;
 	}
 	/* infinite if a factor's diagonal holds a 0, where its derivative is 1 / 0 */
 	if (grads && divergence - divergence == 0) {
@@ -13503,11 +13458,7 @@ static int gp__columns_sampled(const odvgp_model *m)
 
 static gp__rows gp__rows_plain(const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n)
 {
-	gp__rows rows;
-	memset(&rows, 0, sizeof rows);
-	rows.X = X;
-	rows.Y = Y;
-	rows.n = n;
+	gp__rows rows = {X, Y, n, 0, 0, 0};
 	return rows;
 }
 
@@ -17603,20 +17554,6 @@ GP__NOINLINE void gp__build_outputs(gp__unit *u)
 	if (u->steps & GP__STEPS_GAMMA) gp__build_stats(u, &u->block[GP__ON_GAMMA], u->A_v);
 }
 
-/*	Removes only a unit's nodes. */
-GP__NOINLINE void gp__unit_clear(gp__unit *u)
-{
-	gp__ref *refs[] = {&u->hyp, &u->Z_beta, &u->Z_gamma, &u->a_slot, &u->a, &u->K, &u->Kb, &u->L,
-			&u->W, &u->C, &u->L_v, &u->shift, &u->L_H, &u->q_diag, &u->weights, &u->gamma_residual,
-			&u->patch_weights, &u->eps, &u->X, &u->K_x, &u->A, &u->A_v, &u->k_x, &u->mean, &u->var};
-	GP__FOR(i, GP__COUNT(refs)) *refs[i] = gp__none;
-	GP__FOR(b, GP__BLOCKS) {
-		gp__block *block = &u->block[b];
-		block->L = block->mu = block->sqrt = block->white_mu = block->white_sqrt = block->A =
-				block->stats = gp__none;
-	}
-}
-
 static void gp__tape_start(odvgp_model *m, gp__arena *a)
 {
 	const odvgp_config *c = &m->cfg;
@@ -17703,7 +17640,6 @@ GP__NOINLINE void gp__build_bound(gp__unit *u)
 static void gp__build_unit(gp__unit *u, gp__ref below[3])
 {
 	odvgp_objective objective = u->model->cfg.objective;
-	gp__unit_clear(u);
 	gp__build_head(u);
 	gp__build_inputs(u, below);
 	if (objective != ODVGP_OBJECTIVE_EXACT) gp__build_features(u);
@@ -17744,11 +17680,12 @@ static void gp__lbfgs_layout(gp__lbfgs *w, gp__arena *a, ptrdiff_t n, ptrdiff_t 
 	w->alpha = GP__TAKE(a, double, memory);
 }
 
-/*	A unit's sizes, before slots and nodes exist. */
+/*	A unit's sizes, before slots and nodes exist; its kernel stays. */
 static void gp__unit_config(gp__unit *u, odvgp_model *m, int number)
 {
 	const odvgp_config *c = &m->cfg;
 	const int layer = (int)GP__MIN(number, c->layers - 1);
+	memset((unsigned char *)u + sizeof u->kernel, 0, sizeof *u - sizeof u->kernel);
 	u->model = m;
 	u->number = number;
 	u->layer = layer;
@@ -17788,12 +17725,6 @@ static gp__unit *gp__unit_at(odvgp_model *m, int i)
 	gp__unit_config(u, m, i);
 	m->make(u, m->source);
 	return u;
-}
-
-static void gp__unit_layout(gp__unit *u, gp__arena *a)
-{
-	u->scales = gp__take(a, 1, u->M_gamma);
-	u->columns = GP__TAKE(a, ptrdiff_t, u->M_gamma);
 }
 
 /*	Sums over tiles, in one piece: moments, to which forward runs add; then gradient, statistics and
@@ -17871,6 +17802,7 @@ static void gp__model_layout(odvgp_model *m, gp__arena *a)
 	memset(&m->tape, 0, sizeof m->tape);
 	m->data_sds = 0;
 	for (int i = 0; i < m->units && !m->make; i++) gp__unit_config(&m->unit[i], m, i);
+	if (m->make) m->unit->model = NULL; /* a draft's unit is made again */
 	if (carve) gp__tables_layout(m, a, nodes);
 	else {
 		memset(&m->par, 0, sizeof m->par);
@@ -17884,7 +17816,8 @@ static void gp__model_layout(odvgp_model *m, gp__arena *a)
 		u->sd_at = m->data_sds;
 		m->data_sds += u->D + 1 + (u->patches.height ? u->Dz : 0);
 		gp__natural_layout(u, a, &matrices, &vectors);
-		gp__unit_layout(u, a);
+		u->scales = gp__take(a, 1, u->M_gamma);
+		u->columns = GP__TAKE(a, ptrdiff_t, u->M_gamma);
 		/* bounds without q and odvgp_fit_q factor a matrix of both sets of points */
 		widest = GP__MAX(widest, GP__MAX(u->M + u->M_gamma, c->tile * u->times));
 		gp__build_unit(u, below);
