@@ -1579,7 +1579,7 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 #endif
 #endif /* declarations of one precision */
 
-/* ---- >>impl   the code; each section uses only what is above it. Internal names begin with gp__. */
+/* ---- >>impl   the code; each section uses only what is above it; internal names begin gp__ */
 
 #if defined(ODVGP_IMPLEMENTATION) && !defined(ODVGP__IMPLEMENTED)
 #define ODVGP__IMPLEMENTED
@@ -4952,7 +4952,7 @@ static ptrdiff_t gp__patches_count(const gp__patches *p)
 /*	Rows that a layer makes of an input. */
 static ptrdiff_t gp__rows_of_input(const gp__patches *p)
 {
-	return p->image_output ? gp__patches_count(p) : 1;
+	return p->image_output ? GP__MAX(1, gp__patches_count(p)) : 1;
 }
 
 /*	Patches that are summed. */
@@ -9052,8 +9052,8 @@ struct gp__unit {
 	gp__ref hyp, Z_beta, Z_gamma, a_slot, a, K, Kb, L, W, C, L_v, L_H, q_diag, weights,
 			gamma_residual, patch_weights;
 	gp__ref shift; /* q(u)'s mean is q_mu plus this; none: q_mu */
-	/* tile nodes; X, or what it has patches of, comes from the data, or from eps and the unit below;
-	   mean and var [P,n] are the unit's output */
+	/* tile nodes; X, or what it has patches of, comes from the data, or from eps and the unit
+	   below; mean and var [P,n] are the unit's output */
 	gp__ref eps, X, K_x, A, A_v, k_x, mean, var;
 	/* a test's normals instead of the generator's, [S,normal_rows,D], or NULL */
 	const odvgp_real *normals;
@@ -16548,7 +16548,7 @@ static const odvgp_real *gp__draw_candidates(
 		const gp__unit *u, const odvgp_real *X, int located, gp__init_work *w)
 {
 	const gp__patches *p = &u->patches;
-	if (!p->height) return X;
+	if (!p->height || !w->patches) return X;
 	uint64_t seed = u->model->cfg.seed;
 	ptrdiff_t T = gp__patches_count(p), all = gp__all_candidates(u), N = gp__unit_rows(u);
 	GP__FOR(i, gp__candidates(u)) {
