@@ -368,8 +368,9 @@ study-classification: ## ODVGP tables 5 and 6 beside the printed rows: STEPS=500
 study-deep: ## one layer and two, COUPLED, ORTH and SOLVE-GP, on seven sets
 $(B)/images: bench/images.c
 	$(call compile,$(THREADS))
-study-images: $(B)/images ## MNIST, convolutional features against all pixels: DATA=dir, TIME=60 seconds for each model
-	@mkdir -p $(B)/study-images && $(B)/images --data "$(DATA)" --out $(B)/study-images $(if $(TIME),--seconds $(TIME))
+study-images: $(B)/images ## MNIST, convolutional features against all pixels: DATA=dir, TIME=60 seconds for each model; SET=cifar10; STEPS=N in place of TIME
+	@mkdir -p $(B)/study-images && $(B)/images --data "$(DATA)" --out $(B)/study-images $(if $(SET),--set $(SET)) $(if $(TIME),--seconds $(TIME)) \
+	    $(if $(STEPS),--steps $(STEPS))
 $(B)/curves: bench/curves.c
 	$(call compile,)
 $(STUDIES): study-%: $(B)/odvgp $(B)/curves

@@ -339,6 +339,8 @@ def main():
     if len(sys.argv) < 4:
         sys.exit("usage: python3 seconds.py TOOL DATA OUT [SET...]")
     tool, data, out = sys.argv[1:4]
+    if not os.path.isdir(data):
+        sys.exit("seconds: DATA must be the folder of the sets: make bench-seconds DATA=dir")
     os.makedirs(out, exist_ok=True)
     path = f"{out}/seconds.csv"
     if not os.path.exists(path):
