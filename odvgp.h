@@ -9144,9 +9144,9 @@ typedef struct {
 
 struct odvgp_model {
 	uint32_t magic;
-	odvgp_config cfg;
-	gp__unit *unit; /* [units]; of a draft: one, made for each layer in turn */
 	int units;
+	odvgp_config cfg;
+	gp__unit *unit; /* [units]; of a draft: one, made for each in turn */
 	/* a draft: sets the kernel of unit u from `source`; else NULL */
 	void (*make)(gp__unit *u, const void *source);
 	const void *source;
@@ -9161,6 +9161,7 @@ struct odvgp_model {
 	int slot_lik_params, lik_slots;
 	int slot_lik_free_params, lik_free_slots;
 	int slot_mixing; /* 0: functions are the last unit's */
+	int warm_due;    /* odvgp_fit begins with a warm start */
 	/* moments, objective: for bounds without q. root: sqrt(e / w) of rows of weight w and noise
 	   e s; none: all 1 */
 	gp__ref X, Y, root, lik_params, lik_free_params, expect, moments, objective;
@@ -9178,7 +9179,6 @@ struct odvgp_model {
 	gp__loan kept;
 	odvgp_allocator allocator;
 	void *allocation;
-	int warm_due; /* odvgp_fit begins with a warm start */
 };
 
 #define GP__EACH_NODE(nd, t) for (gp__node *nd = (t)->node + 1; nd <= (t)->node + (t)->nodes; nd++)
