@@ -1681,18 +1681,23 @@ steps_fell() {
 }
 check "--minutes is kept within 5 %" three_times minutes_kept --basis orth --beta 40
 check "--minutes: step sizes fall over it" steps_fell
-# What is announced is right within a factor of 1.5, in processor seconds: those of one thread on a
-# machine with nothing else to do.
+# Machines differ, so what is announced is compared with a second training on the same one, in
+# processor seconds of one thread; bench/first_hour.md has seconds of a free machine.
 awk 'function uniform() { seed = seed * 16807 % 2147483647; return seed / 2147483647 }
     BEGIN { seed = 7; for (i = 0; i < 1500; i++) { a = uniform(); b = uniform(); c = uniform()
         print a "," b "," c "," sin(9 * a + 3 * b) + c * c + uniform() } }' >timed.csv
-times >before.txt
-"$tool" train --data timed.csv --threads 1 --beta 150 --model t.odvgp >t.txt 2>err.txt
-times >after.txt
-took=$(processor_seconds)
-said=$(sed -n 's/^auto: .*; about \([0-9.]*\) s, .*/\1/p' err.txt)
-check "auto: the time is announced within a factor of 1.5" \
-    holds "$took > 0 && $said < 1.5 * $took && $took < 1.5 * $said"
+said_by_took() { # points of beta
+    times >before.txt
+    "$tool" train --data timed.csv --threads 1 --beta "$1" --model t.odvgp >t.txt 2>err.txt
+    times >after.txt
+    took=$(processor_seconds)
+    sed -n 's/^auto: .*; about \([0-9.]*\) s, .*/\1/p' err.txt | awk -v took="$took" '{ print $1 / took }'
+}
+announced() {
+    large=$(said_by_took 150) small=$(said_by_took 75)
+    holds "$large > 0 && $large < 1.5 * $small && $small < 1.5 * $large"
+}
+check "auto: the time is announced within a factor of 1.5 of another training's" three_times announced
 
 # killed ARGUMENTS...: a training with checkpoints is killed after the first one; all that is left is
 # MODEL.part. The steps cannot end before.
