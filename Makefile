@@ -22,10 +22,10 @@ TESTS       := $(sort $(basename $(notdir $(wildcard tests/test_*.c))))
 # What aliases, threads, the pool and the tape save do does not depend on it.
 FLOAT_TESTS := $(if $(SKIP_FLOAT),,$(filter-out test_alias test_pool test_threads test_tape,$(TESTS)))
 # `make test`, `make test-isa` and `make sanitize` leave these in float to ALL=1, so as to end soon.
-SLOW_FLOAT  := test_arguments test_base_kernels test_deep test_deep_images test_forged_files test_likelihoods test_members test_members_steps test_mixing test_model test_optim \
+SLOW_FLOAT  := test_arguments test_base_kernels test_deep test_deep_images test_forged_files test_independent test_likelihoods test_members test_members_steps test_mixing test_model test_optim \
                test_patches test_predict test_recovery test_rows test_save_load test_start test_terms test_training
-# Nor do these look at an instruction set, and the tool only chooses one.
-NO_ISA      := test_alias test_arguments test_config test_files test_forged_files test_pool test_tape
+# These do not look at an instruction set, or call for nothing that others do not; the tool only chooses one.
+NO_ISA      := test_alias test_arguments test_config test_deep_images test_files test_forged_files test_independent test_pool test_tape
 EXAMPLES    := $(sort $(wildcard examples/[0-9]*.c)) examples/deep.c
 LESSONS     := $(sort $(wildcard examples/lessons/[0-9]*.c))
 
