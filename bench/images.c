@@ -120,8 +120,10 @@ static void read_images(
 		if (fread(row, 1 + (size_t)pixels, 1, file) != 1 || row[0] >= CLASSES)
 			fail(path, "is cut off");
 		Y[i] = row[0];
-		for (int k = 0; k < pixels; k++)
-			X[i * pixels + k] = row[1 + k % C * plane + k / C] / (odvgp_real)255;
+		for (int k = 0; k < pixels; k++) {
+			int from = 1 + k % C * plane + k / C;
+			X[i * pixels + k] = row[from] / (odvgp_real)255;
+		}
 	}
 	fclose(file);
 }

@@ -481,8 +481,8 @@ TEST(predictions_are_mixtures)
 {
 	enum { N = 20, S = 6 };
 	odvgp_config c = stack(N, three, 3, 2);
-	odvgp_real mean[N], var[N], logp[N], lp1[N], x[18 * N], next[18 * N], patch[64], scale[25],
-			shift[25], yscale = 3, yshift = 2;
+	odvgp_real mean[N], var[N], logp[N], lp1[N], x[18 * N],
+			next[18 * N] = {0}, patch[64], scale[25], shift[25], yscale = 3, yshift = 2;
 	odvgp_scales sc = {shift, scale, &yshift, &yscale}, last = {NULL, NULL, &yshift, &yscale};
 	double m[N] = {0}, v[N] = {0}, lp[N] = {0};
 	odvgp_server server[4];
@@ -716,7 +716,8 @@ TEST(memory)
 		odvgp_config c = stack(2000, s, 2, 0), d = c;
 		odvgp_info info = no_info();
 		size_t images, many, points, predictor[3];
-		double T = (double)count_of(s), R = T * (double)(4096 / count_of(s)), P = 10, stated;
+		ptrdiff_t tile = 4096 / count_of(s);
+		double T = (double)count_of(s), R = T * (double)tile, P = 10, stated;
 		double z[2] = {(double)width_of(s), (double)width_of(s + 1)}, D = (double)pixels_of(s);
 		for (int l = 0; l < 2; l++) {
 			c.layer[l].M = M, c.layer[l].kernel = "rbf";
