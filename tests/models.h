@@ -418,4 +418,35 @@ TEST_UNUSED static void predict(fixture *a, const odvgp_real *X, ptrdiff_t n, od
 	free(block);
 }
 
+/*  A model loaded from a's file takes the steps that a takes; then a, that model and a server of its
+    file predict the first n rows of X with the same bits. */
+TEST_UNUSED static void check_loaded(fixture *a, ptrdiff_t n)
+{
+	fixture b = load_again(a);
+	for (int i = 0; i < 3; i++) {
+		CHECK_STATUS(odvgp_step(a->m, a->X, a->Y, NULL, NULL), ODVGP_OK);
+		CHECK_STATUS(odvgp_step(b.m, a->X, a->Y, NULL, NULL), ODVGP_OK);
+	}
+	size_t bytes, need, scratch_bytes;
+	unsigned char *file = save_file(b.m, NULL, "names", &bytes);
+	CHECK_STATUS(odvgp_server_size(file, bytes, &need, NULL, NULL, NULL), ODVGP_OK);
+	void *block = test_alloc(need);
+	odvgp_server s;
+	CHECK_STATUS(odvgp_server_from_file(&s, file, bytes, test_isa(), block, need, NULL), ODVGP_OK);
+	scratch_bytes = odvgp_predict_scratch(&s, n);
+	void *scratch = test_alloc(scratch_bytes);
+	ptrdiff_t count = s.F * n;
+	odvgp_real *mean = NEW(odvgp_real, 3 * count), *var = NEW(odvgp_real, 3 * count);
+	predict(a, a->X, n, mean, var, NULL);
+	predict(&b, a->X, n, mean + count, var + count, NULL);
+	CHECK_STATUS(odvgp_predict(&s, a->X, n, mean + 2 * count, var + 2 * count, NULL, scratch,
+						 scratch_bytes),
+			ODVGP_OK);
+	for (int i = 1; i < 3; i++) {
+		CHECK_BITS(mean + i * count, mean, (size_t)count * sizeof *mean);
+		CHECK_BITS(var + i * count, var, (size_t)count * sizeof *var);
+	}
+	free(mean), free(var), free(file), free(block), free(scratch), free(b.block);
+}
+
 #endif

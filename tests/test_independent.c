@@ -413,37 +413,14 @@ TEST(models_train_and_are_saved)
 				c.optim.gamma_step = ODVGP_GAMMA_STEP_ADAM;
 			}
 			if (round == 2) c.layer[0].P = 3, c.functions = P;
-			fixture a = make_outputs(&c), b;
+			fixture a = make_outputs(&c);
 			double before = elbo_of(&a, NULL, NULL), after;
 			for (int i = 0; i < 10; i++)
 				CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 			after = elbo_of(&a, NULL, NULL);
 			CHECK_SAY(after > before, "%s, round %d: %.10g, then %.10g", members[k].name, round,
 					before, after);
-			b = load_again(&a);
-			for (int i = 0; i < 3; i++) {
-				CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
-				CHECK_STATUS(odvgp_step(b.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
-			}
-			odvgp_real mean[3][P * n], var[3][P * n];
-			predict(&a, a.X, n, mean[0], var[0], NULL);
-			predict(&b, a.X, n, mean[1], var[1], NULL);
-			size_t bytes, need, scratch_bytes;
-			unsigned char *file = save_file(b.m, NULL, "names", &bytes);
-			CHECK_STATUS(odvgp_server_size(file, bytes, &need, NULL, NULL, NULL), ODVGP_OK);
-			void *block = test_alloc(need);
-			odvgp_server s;
-			CHECK_STATUS(odvgp_server_from_file(&s, file, bytes, test_isa(), block, need, NULL),
-					ODVGP_OK);
-			scratch_bytes = odvgp_predict_scratch(&s, n);
-			void *scratch = test_alloc(scratch_bytes);
-			CHECK_STATUS(odvgp_predict(&s, a.X, n, mean[2], var[2], NULL, scratch, scratch_bytes),
-					ODVGP_OK);
-			for (int i = 1; i < 3; i++) {
-				CHECK_BITS(mean[i], mean[0], sizeof mean[0]);
-				CHECK_BITS(var[i], var[0], sizeof var[0]);
-			}
-			free(file), free(block), free(scratch), free(b.block);
+			check_loaded(&a, n);
 			drop(&a);
 		}
 }
