@@ -103,7 +103,7 @@ CONTENTS   (search for a tag with its arrows)
 	S = L q_sqrt q_sqrt^T L^T when whitened. SOLVE-GP adds v = f(Zg) - K(Zg,Zb) Kb^-1 u, what u
 	leaves unexplained: prior N(0, C), independent of u, and L_v^-1 v has
 	q = N(v_mu, v_sqrt v_sqrt^T). ORTH + DENSE is the case v_mu = L_v^T a, v_sqrt = I; M_gamma = 0
-	is SVGP.
+	is SVGP. [SOLVE] algorithm 1 writes L_u^0, A, B, L_v^0, D for L, W, A, L_v, A_v.
 	Where the text says so, P is also a precision matrix, D = diag(C) or a scale, S = Phi Phi^T or a
 	number of shards, F a number of features, T a matrix. Some enumerators share a word: BLOCKS is a
 	mean part and a covariance part; DIAGONAL a covariance part and a step of gamma; EXACT an
@@ -167,7 +167,7 @@ CONTENTS   (search for a tag with its arrows)
 	  ORTH       ORTH + DENSE       Salimbeni et al. 2018 [ODVGP], eq. 11
 	  HYBRID     HYBRID + DENSE     [ODVGP] eq. 10
 	  DECOUPLED  FREE + INVERSE     Cheng and Boots 2017 [DECOUPLED]; [ODVGP] eq. 8
-	  SOLVE-GP   BLOCKS + BLOCKS    Shi et al. 2020 [SOLVE], eq. 8; gamma is its O
+	  SOLVE-GP   BLOCKS + BLOCKS    Shi et al. 2020 [SOLVE], eq. 8, algorithm 1; gamma is its O
 	  O(M)       FREE + DIAGONAL    Kobe 2021 [OM], eqs. 3.2 - 3.7; M_gamma = 0; 2 M numbers in q
 	odvgp_config_defaults selects ORTH if |gamma| > 0, else COUPLED. With optim.natgrad = 1 natural
 	gradients move q(u), and SOLVE-GP's q(v); Adam moves the rest (ORTHNAT, COUPLEDNAT). With 0 Adam
@@ -244,7 +244,7 @@ CONTENTS   (search for a tag with its arrows)
   odvgp does not: draw, read CSV (the tool in examples/ does both), use a GPU, or download anything.
   Sources.
 	[ODVGP]     Salimbeni, Cheng, Boots, Deisenroth: Orthogonally Decoupled Variational Gaussian
-	            Processes, NeurIPS 2018, arXiv:1809.08820
+	            Processes, arXiv:1809.08820; in NeurIPS 2018 equations from 10 on are one higher
 	[NATGRAD]   Salimbeni, Eleftheriadis, Hensman: Natural Gradients in Practice, AISTATS 2018
 	[SOLVE]     Shi, Titsias, Mnih: Sparse Orthogonal Variational Inference for Gaussian Processes,
 	            AISTATS 2020, arXiv:1910.10596
@@ -894,7 +894,7 @@ typedef struct odvgp_config {
 
 	struct {
 		odvgp_optimizer kind; /* Default ADAM. */
-		/* 1: natural gradients move q(u) on beta, Adam the rest. 0: Adam moves all. Default 1. */
+		/* 1: natural gradients move q, Adam the rest. 0: Adam moves all. Default 1. */
 		int natgrad;
 		/* Rows of a minibatch, >= 1; >= N is full batch. Default min(N, 1024). */
 		ptrdiff_t batch;
@@ -1217,8 +1217,8 @@ ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdi
 		const odvgp_real *mean, const odvgp_real *scale, odvgp_real *out);
 
 /*	One training step on the next minibatch: rows from a random permutation in each epoch, or all if
-	batch >= N. A natural step moves q(u) on beta and Adam the other trainable slots; or L-BFGS does
-	one iteration. Never allocates.
+	batch >= N. A natural step moves q and Adam the other trainable slots; or L-BFGS does one
+	iteration. Never allocates.
 	If the last update made the bound implausibly low or impossible to evaluate (NaN, or not
 	positive definite up to jitter.max), and the previous parameters do better on the same rows, it
 	is undone, step sizes are halved, and events.step_undone counts it. If they do no better, the
@@ -1226,7 +1226,7 @@ ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdi
 		X [N,D], Y [N,T]   report   out or NULL
 	Returns  OK | E_ARG | E_NAN (in this batch; or the bound is not finite, with numbers of 1e200,
 			 for example) | E_NOT_PD
-	Cost     O(B M^2 + B Mg D + M Mg D + M^3); SOLVE-GP: see Choosing sizes in >>manual */
+	Cost     see Choosing sizes in >>manual */
 ODVGP_API odvgp_status odvgp_step(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
 		odvgp_report *report, odvgp_info *info);
 
@@ -1253,18 +1253,18 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *model, const odvgp_real *
 		const odvgp_real *Y, ptrdiff_t n, const ptrdiff_t *idx, ptrdiff_t count, odvgp_real *elbo,
 		odvgp_real *kl, odvgp_real *grad, odvgp_info *info);
 
-/*	One natural gradient step of size tau in (0, 1] from the given rows. It moves q(u) on beta,
-	SOLVE-GP's q(v), and gamma if optim.gamma_step selects a natural step; nothing else. A dense q
-	with precision P and j = P q_mu, in whitened coordinates, becomes
+/*	One natural gradient step of size tau in (0, 1] from the given rows. It moves only q(u),
+	SOLVE-GP's q(v), and gamma if optim.gamma_step selects a natural step. A dense q with precision
+	P and j = P q_mu, in whitened coordinates, becomes
 		P <- (1-tau) P + tau (I - 2 A diag(g_v) A^T)
 		j <- (1-tau) j + tau (A g_m - 2 A diag(g_v) A^T q_mu)
 	where g_m, g_v are the derivatives of the scaled expected log likelihood ([NATGRAD]; [ODVGP]
-	eqs. 15b, 15c). With a Gaussian likelihood and all rows, tau = 1 reaches the optimum, if
-	functions are not mixed. All outputs move, or none. A previous update that cannot be evaluated
-	is undone first, as in odvgp_step. Where log p(y|f) is not concave in f (STUDENTT, BETA,
-	ROBUSTMAX, HETEROSCEDASTIC, any lik.link_jitter) or functions are mixed, odvgp_step evaluates
-	the bound once more, after its natural step, and halves that step, at most 20 times, while the
-	bound on the same rows is lower; this call does not.
+	eqs. 15b, 15c). With a Gaussian likelihood and all rows, tau = 1 reaches q(u)'s optimum given a,
+	if functions are not mixed; SOLVE-GP's q takes several steps. All outputs move, or none. A
+	previous update that cannot be evaluated is undone first, as in odvgp_step. Where log p(y|f) is
+	not concave in f (STUDENTT, BETA, ROBUSTMAX, HETEROSCEDASTIC, any lik.link_jitter) or functions
+	are mixed, odvgp_step halves its natural step, at most 20 times, while the bound on the same
+	rows, evaluated once more, is lower; this call does not.
 		X [n,D], Y [n,T]   elbo out or NULL: the bound before the step
 	Returns  as odvgp_elbo; E_ARG also if tau is out of range, E_NOT_PD also if no step is short
 			 enough for some output, E_UNSUPPORTED if the member has no natural step
@@ -9227,8 +9227,8 @@ enum {
 	GP__STEPS_GAMMA = 2,    /* q(v) is Gaussian: v_mu, v_sqrt */
 	GP__STEPS_DIAGONAL = 4, /* q of O(M): q_mu, q_diag */
 	GP__STEPS_OF_MU = GP__STEPS_BETA | GP__STEPS_DIAGONAL,
-	/* these steps, and Adam's of the kernel, can do harm at any size: a step that sees all rows
-	   checks the bound */
+	/* these steps, and Adam's of the kernel, which q depends on, can do harm at any size: a step
+	   that sees all rows checks the bound */
 	GP__STEPS_WATCHED = 8
 };
 
@@ -11554,7 +11554,7 @@ static void gp__tape_reverse(gp__tape *t, int segment)
 /* ---- >>graph   building the tape
 
 	Nodes are first counted, without a table, and then built, so builders know of a node only its
-	gp__ref: number and largest shape. */
+	gp__ref: number and largest shape. gp__build_unit in >>layout calls them. */
 
 /* --- building: the arena may only measure --- */
 
@@ -11844,11 +11844,11 @@ static void gp__build_residual(gp__unit *u, int variant, int purpose)
 	outputs):
 
 		beta     |q_mu|^2 / 2
-		orth     |q_mu|^2 / 2 + (a^T Kg a - c^T c) / 2            [ODVGP] eq. 11, A.3
-		hybrid   orth's at q_mu + c                               [ODVGP] eq. 10, C.2
-		free     a^T K(Za,Za) a / 2                               [DECOUPLED]; [OM] eq. 3.6
+		orth     |q_mu|^2 / 2 + (a^T Kg a - c^T c) / 2            [ODVGP] eq. 11, A.1
+		hybrid   orth's at q_mu + c                               [ODVGP] eq. 10, A.1
+		free     a^T K(Za,Za) a / 2                               [DECOUPLED]; [OM] eq. 3.7
 				 (if M_gamma = 0: with Zb, q_mu and Kb)
-		blocks   |q_mu|^2 / 2 + |v_mu|^2 / 2                      [SOLVE] eq. 8, appendix F
+		blocks   |q_mu|^2 / 2 + |v_mu|^2 / 2                      [SOLVE] eqs. 35, 36, appendix F
 
 	and of covariance parts:
 
@@ -12958,7 +12958,7 @@ static int gp__likelihood_slots(odvgp_model *m, int positive, int *slots)
 
 	The head runs forward, each tile forward and backward, adding to the head's adjoints, then the
 	head backward. The bound is linear in the sum over rows, so one visit of each tile is enough.
-	gp__build_tape in >>layout decides which nodes these are. */
+	gp__build_unit in >>layout adds the nodes. */
 
 /*	n rows from `first`, of the data or of an epoch's permutation. */
 typedef struct {
@@ -13369,9 +13369,8 @@ static int gp__any_watched(const odvgp_model *m)
 	return any != 0;
 }
 
-/*	Whether the bound fell by over 10 (|before| + N). O(M)'s q depends so much on the kernel that
-	Adam's steps of the kernel can do harm at any size: with all rows in each step, N nats are
-	enough. */
+/*	Whether the bound fell by over 10 (|before| + N); with GP__STEPS_WATCHED and all rows in each
+	step, by over N. */
 static int gp__absurd(const odvgp_model *m, double bound, double before)
 {
 	if (gp__any_watched(m) && m->cfg.optim.batch >= m->cfg.N)
@@ -13824,14 +13823,15 @@ ODVGP_API odvgp_status odvgp_freeze(
 
 /* ---- >>natgrad   natural gradient steps
 
-	In whitened coordinates q = N(mu, S) has the natural parameters P = S^-1 and j = P mu.
-	odvgp_natgrad_step gives the step of (P, j), from the statistics G = A diag(g_v) A^T and
-	h = A g_m. P = R^T R with R lower, so the new q_sqrt is R^-1 (lower) and mu = R^-1 R^-T j. (P,
-	j) are kept from step to step. A step after which P is not positive definite is halved. Cost per
-	output: one Cholesky factorisation, one triangular inverse.
+	In whitened coordinates q = N(mu, S) has the natural parameters P = S^-1 (2 Theta in [ODVGP]
+	eq. 12) and j = P mu. odvgp_natgrad_step gives the step of (P, j), from the statistics
+	G = A diag(g_v) A^T and h = A g_m. P = R^T R with R lower, so the new q_sqrt is R^-1 (lower) and
+	mu = R^-1 R^-T j. (P, j) are kept from step to step. A step after which P is not positive
+	definite is halved. Cost per output: one Cholesky factorisation, one triangular inverse.
 
-	The step serves q(u) on beta, and SOLVE-GP's q(v) with A_v for A. HYBRID uses q_mu + c for mu,
-	because its natural parameter depends on that sum. Gamma and O(M) have their own steps. */
+	The step serves q(u), and SOLVE-GP's q(v) with A_v for A. HYBRID uses q_mu + c for mu, because
+	its natural parameter depends on that sum ([ODVGP] eq. 18). Gamma and O(M) have their own steps.
+*/
 
 /*	y = S x for a symmetric S [n,n], stored as its lower triangle. */
 static void gp__symmetric_times(
@@ -13885,7 +13885,7 @@ static void gp__nat_from_q(gp__unit *u, int b)
 	gp__end_loan(&m->nat_R, GP__NAT_FROM_Q);
 }
 
-/*	R = output p's new q_sqrt after a step tau. E_NOT_PD: too long. */
+/*	R = output p's new q_sqrt, from (1 - tau) P + tau (I - 2 G). E_NOT_PD: too long. */
 static odvgp_status gp__nat_try(gp__unit *u, const gp__block *block, ptrdiff_t p, odvgp_real tau)
 {
 	odvgp_model *m = u->model;
@@ -14105,9 +14105,8 @@ static double gp__nat_gamma_look(odvgp_model *m, const gp__rows *rows)
 	return s ? -HUGE_VAL : (double)expected - (double)kl;
 }
 
-/*	Unlike q(u)'s, gamma's natural step contracts only below an unknown size: halve it until the
-	bound on the same rows, after both steps, is not below `before`. Returns how many bounds it
-	evaluated. */
+/*	Halve gamma's step (odvgp_gamma_step says why) until the bound on the same rows, after both
+	steps, is not below `before`. Returns how many bounds it evaluated. */
 static int gp__nat_gamma_check(odvgp_model *m, const gp__rows *rows, double before)
 {
 	double least = before - 64 * (double)GP__EPS * (fabs(before) + (double)m->cfg.N);
@@ -15800,11 +15799,11 @@ static int gp__is_curved(const odvgp_model *m)
 		   m->cfg.layers > 1 || (m->slot_mixing && m->cfg.layer[0].P > 1);
 }
 
-/*	A natural step of O(M)'s q or for a likelihood that is not log-concave. If O(M)'s sees all rows,
-	or the other any, and the bound falls, q is restored and half the step is tried. The last good
-	parameters are those of the evaluation that gave `bound`, which is repeated, because a step uses
-	up its statistics. If that fails, as it can when the rows change meanwhile, there is no
-	gradient, and the step counts as not taken. Adds its evaluations to *evaluations. */
+/*	A natural step that is checked: O(M)'s if it sees all rows, a curved model's always. While
+	the bound falls, restore q from the last good parameters, which gave `bound`, repeat their
+	evaluation, because a step uses up its statistics, and take half the step. If the repetition
+	fails, as it can when the rows change meanwhile, there is no gradient, and the step counts as
+	not taken. Adds its evaluations to *evaluations. */
 static odvgp_status gp__step_watched(odvgp_model *m, const gp__rows *rows, gp__wants_list want,
 		odvgp_real tau, double bound, int *evaluations, odvgp_info *info)
 {
