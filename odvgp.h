@@ -92,8 +92,8 @@ CONTENTS   (search for a tag with its arrows)
 	and Mg = |gamma| inducing points, T columns of targets, F functions that the likelihood sees,
 	the P or mixtures of them. With the Gaussian likelihood F = T. "Y [N,T]" includes columns behind
 	the targets, in the order weights, exposure or known_noise, where config.lik asks for them.
-  Storage. X [N,D], Y [N,T] and Z [M,D] are row-major without padding; mean and var [P,n] hold one
-	row per output; triangular matrices are lower; `ld` counts elements from row to row.
+  Storage. X [N,D], Y [N,T] and Z [M,D] are row-major without padding; mean and var [F,n] hold one
+	row per function; triangular matrices are lower; `ld` counts elements from row to row.
   Symbols. Zb = Z_beta, Zg = Z_gamma, a = a_gamma, k = k(x,x), |.|^2 the sum of squares: of all
 	entries in a KL, of each column (each x) in a variance. eps is DBL_EPSILON or FLT_EPSILON.
 	Kb = K(Zb,Zb) + jitter I = L L^T,   A = L^-1 K(Zb,X),   c = L^-1 K(Zb,Zg) a,
@@ -105,9 +105,8 @@ CONTENTS   (search for a tag with its arrows)
 	q = N(v_mu, v_sqrt v_sqrt^T). ORTH + DENSE is the case v_mu = L_v^T a, v_sqrt = I; M_gamma = 0
 	is SVGP. [SOLVE] algorithm 1 writes L_u^0, A, B, L_v^0, D for L, W, A, L_v, A_v.
 	Where the text says so, P is also a precision matrix, D = diag(C) or a scale, S = Phi Phi^T or a
-	number of shards, F a number of features, T a matrix. Some enumerators share a word: BLOCKS is a
-	mean part and a covariance part; DIAGONAL a covariance part and a step of gamma; EXACT an
-	objective and a step, of gamma or of O(M); RESIDUAL a choice of Z_gamma and of gamma_kl.
+	number of shards, F a number of features, T a matrix. BLOCKS, DIAGONAL, EXACT and RESIDUAL
+	are words of several enumerations each.
 	elbo = N/B sum over the batch of E_q[log p(y|f)] - KL(q||p) + log priors of hyperparameters, in
 	nats for all N rows: without such priors a lower bound of log p(y). The KL is that of q(u), plus
 	that of q(v); >>parts has the formulas. Gradients are those of the loss = -elbo.
@@ -499,7 +498,7 @@ typedef enum odvgp_hidden_q { ODVGP_HIDDEN_Q_NARROW, ODVGP_HIDDEN_Q_PRIOR } odvg
 		GAUSSIAN           N(y; f, "noise_variance" s^2 / 10)
 		BERNOULLI          y in {0, 1}: p(1) = (1 - 2 e) Phi(f) + e
 		LOGIT              y in {0, 1}: p(1) = 1 / (1 + exp(-f))
-		STUDENTT           (y - f) / "scale" s / 10 is Student's with "df" 4 degrees of freedom
+		STUDENTT           (y - f) / b is Student's, "df" 4 degrees of freedom, b = "scale" s / 10
 		LAPLACE            exp(-|y - f| / b) / (2 b), b = "scale" s / 10
 		POISSON            counts of mean exp(f)
 		EXPONENTIAL        y > 0 of rate exp(f)
@@ -1112,7 +1111,7 @@ ODVGP_API void odvgp_model_free(odvgp_model *model);
 /*	Freeze the model, predict, free the predictor. Each call costs O(M^3): for many, freeze once and
 	use odvgp_predict.
 		X     [n,D]
-		mean  [P,n] out or NULL, of f        sd_f  [P,n] out or NULL: standard deviation of f
+		mean  [F,n] out or NULL, of f        sd_f  [F,n] out or NULL: standard deviation of f
 		sd_y  [y_rows,n] out or NULL: standard deviation of a new y, with the noise; y_rows is
 			  the number of classes for likelihoods of classes, else T
 	Returns  OK | E_MEMORY | what odvgp_freeze and odvgp_predict return */
@@ -1239,7 +1238,7 @@ ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *model, const odvgp_real *Xb
 	itself. Changes no parameter and undoes no update, even on an error.
 		X [n,D], Y [n,T]   elbo out   kl out or NULL
 		grad               [odvgp_param_count] out or NULL: gradient of -elbo with respect to the
-						   values that odvgp_get returns
+						   values that odvgp_get returns, at slot.offset
 	Returns  OK | E_ARG | E_NAN | E_NOT_PD
 	Cost     that of a step times n/B */
 ODVGP_API odvgp_status odvgp_elbo(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
@@ -5955,14 +5954,14 @@ GP__TRAINING void gp__kernel_diag_adjoint(const gp__kernel *k, const odvgp_real 
 
 	For q(f) = N(mean, var), each likelihood computes E_q[log p(y|f)] with its derivatives, the
 	moments of y, and log E_q[p(y|f)]. odvgp_likelihood has the formulas of p(y|f). A likelihood
-	sees F functions, the P latent processes, and gives the number T of targets for F.
+	sees F functions, the P latent processes or mixtures of them; T follows from F.
 
-	Where there is no closed form, the row gives log p(y|f) and its derivatives for a chunk of rows
-	at one f each, and the rule of Gauss and Hermite, with nodes t_h and weights w_h, integrates:
+	Without a closed form, logp computes g(f) = log p(y|f) and g' for a chunk of rows at one f each,
+	and the Gauss-Hermite rule for N(0, 1), with nodes t_h and weights w_h, integrates:
 		E = sum_h w_h g(f_h),  f_h = mean + sd t_h
 		dE/dmean = sum_h w_h g'(f_h)     dE/dvar = sum_h w_h t_h g'(f_h) / (2 sd)
-	These differentiate the rule: the gradient belongs to the value. sd is at least LEAST_SD units
-	of f, where dE/dvar has reached its limit g''/2.
+	So the gradient is that of the computed value (but SOFTMAX's dE/dvar). sd is at least LEAST_SD
+	units of f, where dE/dvar has reached its limit g''/2.
 
 	Closed forms:
 		Gaussian, noise s               -(log(2 pi s) + ((y - mean)^2 + var) / s) / 2
@@ -5970,10 +5969,10 @@ GP__TRAINING void gp__kernel_diag_adjoint(const gp__kernel *k, const odvgp_real 
 		Laplace                         E|y - f| = d (2 Phi(d / sd) - 1) + 2 sd phi(d / sd),
 										d = y - mean
 		heteroscedastic                 -(log(2 pi) + mean_g + ((y - mean)^2 + var) e) / 2,
-										e = e^(var_g / 2 - mean_g)
+										e = exp(var_g / 2 - mean_g)
 
-	To add one: an enumerator at the end of odvgp_likelihood (files store its number), its
-	functions, parameters and row here, its word in >>settings. */
+	To add one: an enumerator at the end of odvgp_likelihood (files store its number); its
+	functions, parameters and row here; its word in >>settings; check gp__pseudo in >>warm. */
 
 enum {
 	/* y = f + Gaussian noise, the first parameter its variance: closed forms */
@@ -5982,10 +5981,10 @@ enum {
 	/* targets are class numbers; moments of y are classes' probabilities */
 	GP__LIK_CLASSES = 4,
 	GP__LIK_FACTORS = 8, /* T = F: each target depends on one function */
-	/* odvgp_scales may hold scales of y. The caller rescales moments and densities, not parameters.
-	   Needs FACTORS. f has the unit of the first parameter */
+	/* f and the first parameter (the Gaussian's: its root) have y's unit. odvgp_scales may scale
+	   y: >>predictor rescales moments and densities, not parameters. Needs FACTORS */
 	GP__LIK_SCALABLE = 16,
-	/* p(y|f) is linear in Phi(f): its mean is the value at mean / sqrt(1 + var) */
+	/* p(y|f) is linear in Phi(f): E_q[p(y|f)] = p(y|f = mean / sqrt(1 + var)) */
 	GP__LIK_PROBIT = 32,
 	GP__LIK_LINK = 64,     /* uses lik.link_jitter */
 	GP__LIK_EXPOSURE = 128 /* exposure e adds log e to f */
@@ -6045,7 +6044,7 @@ typedef struct {
 	ptrdiff_t count;  /* of values; 0: ORDINAL's classes - 2; -1: the Gaussian's noises */
 	double start;     /* of each value, in the likelihood's units */
 	int positive;     /* 1: trained through config.positive_transform */
-	int power;        /* of the targets' unit, which odvgp_init_data finds */
+	int power;        /* SCALABLE: odvgp_init_data sets start * (targets' sd)^power */
 	int fixed;        /* 1: not trainable unless odvgp_set_trainable says so */
 	int rate;         /* 1: a rate of wrong classes, below that of guessing, 1 - 1 / P */
 } gp__lik_param;
@@ -6068,7 +6067,8 @@ typedef struct gp__likelihood {
 	double least, most;
 	int whole;
 	const char *why;
-	/* log p(y|f) but for `base`, which does not depend on f, and their derivatives; or NULL */
+	/* log p(y|f) without `base`, which does not depend on f, to c->logp; its derivative in f to
+	   c->df; to c->dpar is added c->weight times those in parameters. Or NULL */
 	void (*logp)(const gp__lik_chunk *c);
 	double (*base)(double y, const odvgp_real *par, double *dpar);
 	/* Rows from `from` on of target t: E_q[log p(y|f)] without `base` to c->sum, derivatives to the
@@ -6114,7 +6114,6 @@ static ptrdiff_t gp__classes(const gp__likelihood *lik, ptrdiff_t F, ptrdiff_t o
 	return lik->flags & GP__LIK_FACTORS ? GP__MAX(ordinal, 2) : F;
 }
 
-/*	Columns of targets for F functions. */
 static ptrdiff_t gp__lik_targets(const gp__likelihood *lik, ptrdiff_t F)
 {
 	return lik->flags & GP__LIK_FACTORS ? F : lik->flags & GP__LIK_CLASSES ? 1 : F / 2;
@@ -6212,7 +6211,7 @@ static void gp__probit_rule(gp__lik_chunk *c)
 	GP__EACH_ROW(i) c->mean[i] /= GP__SQRT(1 + c->sd[i] * c->sd[i]);
 }
 
-/*	Add w e^logp: top is the largest term's logarithm so far, c->sum the sum over e^top. */
+/*	Add w e^logp: top is the largest term's logarithm so far, c->sum the sum times e^-top. */
 static void gp__lse_add(const gp__lik_chunk *c, int first, odvgp_real w, odvgp_real *top)
 {
 	odvgp_real log_w = w > 0 ? (odvgp_real)log((double)w) : -GP__R(GP__FAR);
@@ -6340,7 +6339,7 @@ static double gp__target_weight(const gp__lik_job *job, ptrdiff_t at)
 	return y == y ? (double)gp__weight(job, at % job->ld) : 0;
 }
 
-/*	Student's variance is infinite for df <= 2. */
+/*	Gaussian; Student's t, infinite for df <= 2; else Laplace. */
 static void gp__noise_moments(const gp__lik_job *job, odvgp_real *mean, odvgp_real *var)
 {
 	odvgp_real s = job->par[0], noise = s;
@@ -6460,7 +6459,7 @@ static double gp__laplace_expect(const gp__lik_job *job)
 	return sum;
 }
 
-/* --- log p = a f - b e^(s f) + base: Poisson; Gamma, whose shape is 1 for the exponential --- */
+/* --- log p = a f - b e^(s f) + base: Poisson; exponential, rate e^f; gamma, scale e^f --- */
 
 /*	a, b, s */
 static void gp__exp_terms(const gp__likelihood *lik, double y, const odvgp_real *par, double *a)
@@ -6739,8 +6738,8 @@ static void gp__robustmax_chunk(const gp__lik_job *job, const gp__lik_chunk *c, 
 }
 
 /*	One chunk of softmax. Difference j of row i is d_j = f_k - f_y, k = (y + 1 + j) mod K. Their
-	covariance diag(var_k) + var_y has the factor L with L_jj = diagonal_j, and L_jl = below_l for
-	all j > l: each has [K - 1] arrays. */
+	covariance diag(var_k) + var_y 1 1^T has the factor L with L_jj = diagonal_j, and L_jl = below_l
+	for all j > l: each has [K - 1] arrays. */
 typedef struct {
 	ptrdiff_t J; /* K - 1 */
 	/* move: d - mean at a node */
@@ -6883,7 +6882,7 @@ static void gp__heteroscedastic_moments(const gp__lik_job *job, odvgp_real *mean
 	}
 }
 
-/*	For E[p] alone. */
+/*	Only E[p], exact in f: the rule over g. */
 static void gp__heteroscedastic_chunk(const gp__lik_job *job, const gp__lik_chunk *c, ptrdiff_t t,
 		ptrdiff_t from, odvgp_real *top)
 {
@@ -6921,6 +6920,7 @@ static const gp__lik_param gp__epsilon_param[] = {{"epsilon", 1, 1e-3, 1, 0, 1, 
 #define GP__BINARY  0, 1, 1, "must be 0 or 1"
 #define GP__NUMBERS 0, 0, 1, "must be the number of a class: 0, 1, 2, ..."
 
+/*	For classes. */
 #define GP__BY_RULE gp__chunks_expect, gp__class_moments, gp__chunks_density
 
 static const gp__likelihood gp__likelihoods[] = {
@@ -11840,8 +11840,7 @@ static void gp__build_residual(gp__unit *u, int variant, int purpose)
 /* ---- >>parts   mean parts and covariance parts
 
 	odvgp_mean_part has the means and variances, >>conventions the symbols; Kbg = K(Zb,Zg),
-	Kg = K(Zg,Zg). q_mu, q_sqrt, v_mu, v_sqrt are whitened. KL for one output (the KL sums over
-	outputs):
+	Kg = K(Zg,Zg). q_mu, q_sqrt, v_mu, v_sqrt are whitened. KL for each output:
 
 		beta     |q_mu|^2 / 2
 		orth     |q_mu|^2 / 2 + (a^T Kg a - c^T c) / 2            [ODVGP] eq. 11, A.1
