@@ -34,12 +34,12 @@ Do this:
 	        return 0;
 	    }
 
-	Serve a trained model from a controller: train and odvgp_freeze on a host, and store the block
-	as a const array of 32-bit words. The controller's program defines ODVGP_FLOAT,
+	Serve a trained model from a controller: a host trains and freezes with ODVGP_FLOAT and prints
+	the block as a const array of 32-bit words (examples/packaging/model.c), and the scratch bytes
+	odvgpf_predict_scratch(&server, 1). The controller's program defines ODVGP_FLOAT,
 	ODVGP_NO_TRAINING, ODVGP_NO_STDIO and ODVGP_ASSERT(x) as ((void)0), calls
-	odvgpf_server_from_block once, and odvgpf_predict for each input, with
-	odvgpf_predict_scratch(&server, 1) bytes of scratch, a number that a host prints. See
-	examples/03_static_block.c and examples/04_use_a_trained_model.c.
+	odvgpf_server_from_block once, and odvgpf_predict for each input. See
+	examples/03_static_block.c; 04_use_a_trained_model.c reads a file.
 
 CONTENTS   (search for a tag with its arrows)
 	>>conventions   sizes, storage, symbols, glossary
@@ -133,7 +133,7 @@ CONTENTS   (search for a tag with its arrows)
 	whitened          in coordinates where the prior of u (and of v) is N(0, I)
 
 >>options                             default   effect
-	ODVGP_IMPLEMENTATION              -         compile the code here
+	ODVGP_IMPLEMENTATION              -         compile the code here, in one precision
 	ODVGP_STATIC                      -         make every function static (one translation unit)
 	ODVGP_API                         extern    linkage of public functions, such as
 	                                            __declspec(dllexport)
@@ -212,10 +212,10 @@ CONTENTS   (search for a tag with its arrows)
 	scales to odvgp_freeze to get predictions in original units.
   Memory. odvgp_model_size returns the bytes that training needs, odvgp_predictor_size those of
 	serving. Training memory stops growing with N at the number of rows that initialisation samples,
-	max(50 M, 4 M_gamma, 4096), except with the objectives TIGHT and EXACT (O(N^2)). Stack, compiled
-	by gcc or clang with -O2, for M up to 512 (each doubling adds up to 1 KiB): odvgp_model_size,
-	odvgp_load_size, training steps, odvgp_fit_q and odvgp_upper_bound take less than 8 KiB, all
-	other calls less than 4 KiB.
+	max(50 M, 4 M_gamma, 4096), except with the objectives TIGHT and EXACT (O(N^2)). Stack, by gcc
+	or clang with -O2, for M up to 512 (each doubling adds up to 1 KiB), ODVGP_MAX_BASE_KERNELS 8:
+	odvgp_model_size, odvgp_load_size, training steps, odvgp_fit_q and odvgp_upper_bound take less
+	than 8 KiB, all other calls less than 4 KiB.
   Errors. Calls that can fail return odvgp_status; 0 is success. odvgp_info (may be NULL) receives
 	a sentence that names the culprit. After an error outputs keep their old contents, except for
 	predictions that are not finite (odvgp_predict), and the model stays usable. NaN in X, Y or Z is
@@ -234,13 +234,16 @@ CONTENTS   (search for a tag with its arrows)
   Threads. Serial, unless config.threads contains a hook. Results have the same bits for any number
 	of threads. Only one thread at a time may use a model. Predictors and servers are read-only, so
 	threads share them, each with its own scratch.
-  Precision. double by default. float needs jitter.relative >= 16 M eps, which the defaults ensure.
+  Precision. double by default. float needs jitter.relative >= 16 M FLT_EPSILON, its default. Set
+	it in a double model that float will serve, too: with 1e-6 means erred by up to half a
+	standard deviation.
 	The code needs IEEE arithmetic and refuses to compile with -ffast-math, -Ofast,
-	-ffinite-math-only or /fp:fast. clang does not tell the code of -funsafe-math-optimizations
-	and -fassociative-math: do not use them. gcc fuses a * b + c where the instruction set can, so
-	last bits change with the optimisation level: for the same bits from different builds give
+	-ffinite-math-only or /fp:fast. clang does not report -funsafe-math-optimizations and
+	-fassociative-math: do not use them. gcc fuses a * b + c where the instruction set can, so last
+	bits change with the optimisation level: for the same bits from different builds give
 	-ffp-contract=off.
-  odvgp does not: draw, read CSV (the tool in examples/ does both), use a GPU, or download anything.
+  odvgp does not: draw, read CSV (the tool in examples/ does both), differentiate predictions, use a
+	GPU, or download anything.
   Sources.
 	[ODVGP]     Salimbeni, Cheng, Boots, Deisenroth: Orthogonally Decoupled Variational Gaussian
 	            Processes, arXiv:1809.08820; in NeurIPS 2018 equations from 10 on are one higher
@@ -1361,9 +1364,9 @@ ODVGP_API size_t odvgp_kernel_text(const odvgp_model *model, char *text, size_t 
 ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *model, int term, ptrdiff_t k);
 
 /*	Freeze a model: write its predictor, a block without pointers that can be copied, stored, or put
-	in ROM. It works in builds of the same precision on machines of the same byte order. If no
-	predictor can be computed after the last update, odvgp_freeze and odvgp_save undo it, as
-	odvgp_step does.
+	in ROM. It works in builds of the same version and precision, whatever their pointers and
+	instruction sets, on machines of the same byte order. If no predictor can be computed after the
+	last update, odvgp_freeze and odvgp_save undo it, as odvgp_step does.
 		scales   NULL: none
 		block    odvgp_predictor_size(model) bytes, aligned for a real, at best to 64 bytes
 	Returns  OK | E_ARG (also: a scale out of range, or no odvgp_fit_q after training with a bound
@@ -1373,17 +1376,15 @@ ODVGP_API size_t odvgp_predictor_size(const odvgp_model *model); /* bytes; 0: to
 ODVGP_API odvgp_status odvgp_freeze(odvgp_model *model, const odvgp_scales *scales, void *block,
 		size_t bytes, odvgp_info *info);
 
-/*	Fill a server. Both ways check place and size of the block, version, kernel, checksum and
-	numbers, so that later calls need no checks, and select the instruction set.
-		odvgp_server_from_block   block holds the bytes of odvgp_freeze, from any build of this
-								  version and precision, whatever its pointers and instruction set,
-								  on a machine of this byte order. It must be aligned for a real,
-								  best to 64 bytes (an array of unsigned char need not be), and must
+/*	Fill a server. Both ways check alignment and size of the block, version, kernel, checksum and
+	numbers, on which later calls rely, and select the instruction set.
+		odvgp_server_from_block   block holds the bytes of odvgp_freeze, must be aligned for a real,
+								  best to 64 bytes (an array of unsigned char may not be), and must
 								  stay: the server points to it. A kernel with more terms than
 								  ODVGP_MAX_BASE_KERNELS is refused
-		odvgp_server_from_file    file [bytes] is a model file in memory, of either precision. Its
-								  predictor is written to the caller's block; the file is not needed
-								  afterwards
+		odvgp_server_from_file    file [bytes] is a model file in memory, of either precision. What
+								  odvgp_freeze writes goes to the caller's block; the file is not
+								  needed afterwards
 		odvgp_server_size         bytes of that block, and the caller's own bytes in the file; any
 								  out pointer may be NULL
 		isa                       ODVGP_ISA_AUTO, or forced for tests
@@ -1398,8 +1399,8 @@ ODVGP_API odvgp_status odvgp_server_from_file(odvgp_server *server, const void *
 		odvgp_isa isa, void *block, size_t block_bytes, odvgp_info *info);
 
 /*	Scratch bytes to predict `rows` >= 1 rows at once; more rows take more passes. 0: too large.
-	They depend on model, rows, precision and instruction set. For a static array on a target, print
-	them on a host with 64-bit pointers and the target's isa (ODVGP_ISA_C for plain C). */
+	They depend on model, rows, precision, instruction set and ODVGP_MAX_BASE_KERNELS. For a static
+	array on a target, print them on a 64-bit host with the target's isa (plain C: ODVGP_ISA_C). */
 ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *server, ptrdiff_t rows);
 
 /*	Mean and marginal variance of f at new inputs (odvgp_mean_part; [ODVGP] eq. 11 for ORTH). The
@@ -6973,7 +6974,7 @@ static const gp__likelihood gp__likelihoods[] = {
 	Row i of A [n,M] first holds k(x_i,Zb), then L^-1 k(Zb,x_i). Cost per row of X: (M + Mg) D for
 	the mean, 2 M^2 flops per factor for the variance.
 
-	Layers follow one another in the block, hidden ones with a Gaussian likelihood that nobody uses.
+	Layers follow one another in the block; the Gaussian likelihood of hidden ones is not used.
 	Each sample of the hidden layers gives a component of a mixture: moments mix, densities and
 	probabilities are averaged. Sample s has the same normals for every row, so a row's prediction
 	does not depend on other rows; samples 2k and 2k + 1 have opposite signs. */
@@ -7007,7 +7008,7 @@ typedef struct {
 	uint32_t checksum[2]; /* of all that follows; 0 in a file */
 	uint32_t reals[2];    /* their number: low word, high word */
 	uint32_t seed[2];     /* of the hidden layers' normals */
-	/* none of the following is negative; predictors from this one to the last layer's */
+	/* none of the following is negative; layers: from this one to the last */
 	int32_t layers, samples;
 	int32_t D, M, M_gamma;
 	int32_t P, F, T; /* processes, functions, targets (>>likelihoods) */
@@ -7164,7 +7165,7 @@ static gp__view gp__view_of(const gp__predictor *p, ptrdiff_t unit)
 	return v;
 }
 
-/*	NULL if the server was not filled or its block is gone. */
+/*	NULL if the server is zeroed or its block has no valid magic. */
 static const gp__predictor *gp__served(const odvgp_server *s)
 {
 	const gp__predictor *p = s && s->isa ? (const gp__predictor *)s->block : NULL;
@@ -7298,7 +7299,7 @@ static size_t gp__predict_layer_size(const odvgp_server *s, ptrdiff_t rows)
 	return a.bad ? 0 : a.used + 64;
 }
 
-/*	Between the layers of a stack, whatever the number of samples. */
+/*	Work between layers, for any number of samples. */
 typedef struct {
 	odvgp_real *mean, *var; /* [P,rows], or [P,rows patches], of layer 0 */
 	odvgp_real *x;          /* [rows,width] samples of the layer below */
@@ -7394,7 +7395,7 @@ static gp__prediction *gp__predict_begin(
 	return t;
 }
 
-/*	Turn to unit k. */
+/*	Select unit k. */
 static void gp__predict_unit(gp__prediction *t, ptrdiff_t k)
 {
 	t->first = k * t->P;
@@ -8217,8 +8218,7 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
 	A server checks its block once, so that calls need not. A file, little-endian on every machine,
 	is
 		magic, version, sizes | model (>>io) | predictor | the caller's bytes | checksum of all that
-	Its predictor is the block with reals in the file's precision. A program that only predicts
-	needs nothing after this section. */
+	Its predictor is the block with reals in the file's precision. */
 
 #define GP__FILE_VERSION 10
 enum { GP__FILE_MEASURE, GP__FILE_WRITE, GP__FILE_READ };
@@ -8448,7 +8448,7 @@ static int gp__predictor_reals_ok(const gp__predictor *p)
 	return gp__finite(v.beta, (ptrdiff_t)gp__predictor_reals(p));
 }
 
-/*	A checked block: inputs are the first layer's, all else the last one's. */
+/*	Of a checked block: D is the first layer's, all else the last one's. */
 static odvgp_status gp__server_fill(odvgp_server *s, const gp__predictor *p, const odvgp__isa *row)
 {
 	*s = gp__layer_server(p, row);
@@ -8587,8 +8587,8 @@ typedef union {
 	uint32_t words[(sizeof(gp__predictor) + sizeof(gp__kernel)) / sizeof(uint32_t) + 32];
 } gp__predictor_start;
 
-/*	Read and check the next predictor's head, with this build's real_size, of which *left bytes are
-	in the file from here on. Leaves f at the reals. `below`: the layer before it, or NULL. */
+/*	Read and check the next predictor's head and set its real_size to this build's. *left: bytes of
+	predictors from here on. Leaves f at the reals. `below`: the layer before it, or NULL. */
 static odvgp_status gp__file_predictor(gp__file *f, const gp__file_head *h, uint64_t *left,
 		const gp__predictor *below, gp__predictor_start *start, odvgp_info *info)
 {

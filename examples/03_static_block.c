@@ -27,7 +27,7 @@ enum { N = 400, BETA = 12, GAMMA = 24 };
 /*  Choose the sizes by trial on a desk: odvgp_model_size and odvgp_predictor_size say how many
     bytes are needed. In C11 an _Alignas(64) in front saves some slack; any alignment works. */
 static unsigned char training[320 * 1024], scratch[16 * 1024];
-/*  A predictor stands where floats can. The program copies it from `frozen` to `flash`. */
+/*  A predictor must be aligned for float. The program copies it from `frozen` to `flash`. */
 static float frozen[1024], flash[1024];
 
 /*  The joint of a robot arm: the torque that holds it, from angle (rad) and load (kg). */

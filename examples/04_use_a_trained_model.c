@@ -27,8 +27,8 @@
 #include <stdio.h>
 
 /*  All memory that predictions need. odvgp_server_size and odvgp_predict_scratch say how many
-    bytes: print them on a desk, and choose these sizes accordingly. A block stands where floats
-    can. */
+    bytes: print them on a desk, and choose these sizes accordingly. A block must be aligned for
+    float. */
 static float block[1024], scratch[2048];
 
 /*  The model file. On a robot it is a const array in flash memory (xxd -i turns a file into one),
