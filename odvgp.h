@@ -44,7 +44,7 @@ Do this:
 CONTENTS   (search for a tag with its arrows)
 	>>conventions   sizes, storage, symbols, glossary
 	>>options       macros
-	>>manual        models, optimisers, sizes, memory, errors, jitter, threads, precision
+	>>manual        models, optimisers, sizes, depth, images, memory, errors, jitter, threads
 	>>revisions
 	>>api           public declarations
 	  >>api_easy        create, fit, predict, free
@@ -184,8 +184,8 @@ CONTENTS   (search for a tag with its arrows)
 	mean, at linear cost. SOLVE-GP's gamma improves the variance, too, and a step takes
 	O(B Mg (M + Mg) + M Mg (M + Mg) + Mg^3) more; start with Mg = M.
   Depth. config.layers > 1 gives a deep Gaussian process [DGP]. layer[0] sees X, each further one
-	samples of the layer below, and the likelihood the last. Each has width P, member, kernel,
-	sizes and mean function; hidden ones need one that passes their inputs on, IDENTITY or for
+	samples of the layer below, the likelihood the last. Each has width P, member, kernel, sizes and
+	mean function. Hidden layers start near theirs, so it should pass inputs on: IDENTITY, or for
 	another width PROJECTION:
 	    odvgp_config cfg = odvgp_config_defaults(N, D, D, 100, 0);
 	    cfg.layers = 2;
@@ -193,21 +193,22 @@ CONTENTS   (search for a tag with its arrows)
 	    cfg.layer[1].P = 1;
 	    cfg.layer[0].mean_function = ODVGP_MEAN_FUNCTION_IDENTITY;
 	Training draws deep.samples normals for each row and hidden output, a function of seed and step:
-	the bound is an unbiased estimate. After a natural step odvgp_step looks at it once more, as for
-	likelihoods that are not log-concave. Predictions mix deep.predict_samples components. Memory of
-	training grows with the samples, that of predictions does not. There are no other objectives
-	than ELBO, no odvgp_fit_q and no warm start.
+	the bound is an unbiased estimate. Natural steps move q of all layers, halved while the bound
+	is lower (odvgp_natgrad_step). Predictions mix deep.predict_samples components. Only training's
+	memory grows with the samples. The only objective is ELBO; there is no odvgp_fit_q and no warm
+	start.
   Images. With patches a layer's inducing inputs are patches, and f(image) is the weighted sum of a
 	Gaussian process over an image's T patches [CONV], [TICK]. K(Z,X) costs B M T instead of B M
-	kernel values, k(x,x) B T^2 / 2 more. One image's patches at a time are in memory, with 256 rows
-	of their kernel matrix. odvgp_init_data draws inducing patches from 1,000 images and their
-	locations uniformly. All pixels of a channel should have one scale. With ROBUSTMAX and
-	batches of tens of images, natural steps of 0.1 overshoot: let them rise to 0.01 (odvgp_rising),
-	or let Adam move q (natgrad = 0).
-	In a deep model a hidden layer with patches.image_output gives the next one an image, patches
-	down x across x P. Its mean function is of the patch: PROJECTION, or ZERO and deep.q_init PRIOR
-	as in [SOLVE]. Memory: a tile's patches, at most 4,096 or one image's, and 1,000 images while
-	odvgp_init_data runs. Patches are sampled independently, by odvgp_sample jointly.
+	kernel values, k(x,x) B T^2 / 2 more. Memory: one image's patches, 256 rows of their
+	kernel matrix. odvgp_init_data draws inducing patches from 1,000 images and their locations
+	uniformly. All pixels of a channel should have one scale. With ROBUSTMAX and batches of tens of
+	images, or with image_output, natural steps of 0.1 can overshoot: let them rise to 0.01
+	(odvgp_rising), or let Adam move q (natgrad = 0).
+	In a deep model a hidden layer with patches.image_output gives the next one an image of P
+	channels, with (image_height - height) / stride + 1 rows, columns alike: the sizes to set there.
+	Its mean function takes a patch: PROJECTION, or ZERO and deep.q_init PRIOR as in [SOLVE].
+	Memory: a tile's patches, at most 4,096 or one image's, and 1,000 images while odvgp_init_data
+	runs. Pixels of that image are sampled independently, by odvgp_sample jointly.
   Units. Standardise the columns of X and Y (odvgp_column_scales, odvgp_standardise) and pass the
 	scales to odvgp_freeze to get predictions in original units.
   Memory. odvgp_model_size returns the bytes that training needs, odvgp_predictor_size those of
@@ -242,8 +243,8 @@ CONTENTS   (search for a tag with its arrows)
 	-fassociative-math: do not use them. gcc fuses a * b + c where the instruction set can, so last
 	bits change with the optimisation level: for the same bits from different builds give
 	-ffp-contract=off.
-  odvgp does not: draw, read CSV (the tool in examples/ does both), differentiate predictions, use a
-	GPU, or download anything.
+  odvgp does not draw, read CSV (the tool in examples/ does both), differentiate predictions or use
+	a GPU.
   Sources.
 	[ODVGP]     Salimbeni, Cheng, Boots, Deisenroth: Orthogonally Decoupled Variational Gaussian
 	            Processes, arXiv:1809.08820; in NeurIPS 2018 equations from 10 on are one higher
@@ -332,7 +333,7 @@ typedef enum odvgp_status {
 typedef struct odvgp_info {
 	odvgp_status status;
 	const char *what; /* the culprit (argument, matrix or slot), a string constant */
-	ptrdiff_t row;    /* row, pivot or position, counted from 0; -1: none */
+	ptrdiff_t row;    /* row, layer, pivot or position, counted from 0; -1: none */
 	double value;     /* the offending value; 0: none */
 	char text[200];   /* one sentence */
 } odvgp_info;
@@ -481,8 +482,8 @@ typedef enum odvgp_gamma_coords {
 typedef enum odvgp_gamma_kl { ODVGP_GAMMA_KL_RESIDUAL, ODVGP_GAMMA_KL_COLUMNS } odvgp_gamma_kl;
 
 /*	Prior mean m(x), by its slots: 0, "mean.c", x^T "mean.A" + "mean.b", x itself (D = P), or
-	PROJECTION: x^T "mean.A", frozen. odvgp_init_data fills the last one's A, and LINEAR's in hidden
-	layers, with the P principal axes of the layer's scaled inputs; if P >= D with ones at A_dd. */
+	PROJECTION: x^T "mean.A", frozen. odvgp_init_data fills A of PROJECTION, and of hidden layers'
+	LINEAR, with the P principal axes of the layer's scaled inputs; if P >= D with ones at A_dd. */
 typedef enum odvgp_mean_function {
 	ODVGP_MEAN_FUNCTION_ZERO,
 	ODVGP_MEAN_FUNCTION_CONSTANT,
@@ -491,9 +492,9 @@ typedef enum odvgp_mean_function {
 	ODVGP_MEAN_FUNCTION_PROJECTION
 } odvgp_mean_function;
 
-/*	Initial q of hidden layers whose covariance part is DENSE or BLOCKS: q_sqrt = 1e-3 I in
-	whitened coordinates, so that a layer starts near its mean function, or the prior, which passes
-	its noise upwards. */
+/*	Initial q of hidden layers whose covariance part is DENSE or BLOCKS. NARROW: q_sqrt = 1e-3 I in
+	whitened coordinates, so a layer starts near its mean function. PRIOR: the prior, whose noise
+	passes upwards. */
 typedef enum odvgp_hidden_q { ODVGP_HIDDEN_Q_NARROW, ODVGP_HIDDEN_Q_PRIOR } odvgp_hidden_q;
 
 /*	p(y|f). Names in quotes are slots, with initial values; s is the targets' standard deviation,
@@ -811,8 +812,8 @@ typedef struct odvgp_config {
 		   read the text; it need not live longer. Default "matern52(ard)". */
 		const char *kernel;
 		/* Inputs and outputs (latent functions), each >= 1; above layer[0] D is the P of the layer
-		   below, times its patches with image_output, or 0, which means that. odvgp_likelihood says
-		   how many columns of targets there are for the last P. */
+		   below, with image_output times its patches; 0 means that. odvgp_likelihood says how many
+		   columns of targets there are for the last P. */
 		ptrdiff_t D, P;
 		/* Inducing points: |beta| >= 1 and |gamma| >= 0. BETA ignores gamma. */
 		ptrdiff_t M, M_gamma;
@@ -828,8 +829,8 @@ typedef struct odvgp_config {
 			/* 1: two more columns of a patch hold its row and its column among the patches, for
 			   kernels such as "rbf(dims=0:9) * matern32(dims=9:11)". */
 			int locations;
-			/* 1, for hidden layers: f(image) is not the sum but the image of g(patch t), with P
-			   channels. */
+			/* 1, for hidden layers: the output is not the sum but an image: pixel t is g(patch t),
+			   with P channels. */
 			int image_output;
 		} patches;
 		/* What the slots of q hold. Default WHITENED: reproduce.parametrisation. */
@@ -1262,11 +1263,11 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *model, const odvgp_real *
 		j <- (1-tau) j + tau (A g_m - 2 A diag(g_v) A^T q_mu)
 	where g_m, g_v are the derivatives of the scaled expected log likelihood ([NATGRAD]; [ODVGP]
 	eqs. 15b, 15c). With a Gaussian likelihood and all rows, tau = 1 reaches q(u)'s optimum given a,
-	if functions are not mixed; SOLVE-GP's q takes several steps. All outputs move, or none. A
+	with one layer and no mixing; SOLVE-GP's q takes several steps. All outputs move, or none. A
 	previous update that cannot be evaluated is undone first, as in odvgp_step. Where log p(y|f) is
-	not concave in f (STUDENTT, BETA, ROBUSTMAX, HETEROSCEDASTIC, any lik.link_jitter) or functions
-	are mixed, odvgp_step halves its natural step, at most 20 times, while the bound on the same
-	rows, evaluated once more, is lower; this call does not.
+	not concave in f (STUDENTT, BETA, ROBUSTMAX, HETEROSCEDASTIC, any lik.link_jitter), functions
+	are mixed, or the model is deep, odvgp_step halves its natural step, at most 20 times, while
+	the bound on the same rows, evaluated once more, is lower; this call does not.
 		X [n,D], Y [n,T]   elbo out or NULL: the bound before the step
 	Returns  as odvgp_elbo; E_ARG also if tau is out of range, E_NOT_PD also if no step is short
 			 enough for some output, E_UNSUPPORTED if the member has no natural step
@@ -1284,10 +1285,11 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *model, const odvgp_real *
 	gamma points add nothing, the optimal a is not unique, and the call takes one of the best.
 		X [N,D], Y [N,T]    work  odvgp_fit_q_size(model) bytes, at any address
 	Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (covariance DIAGONAL with
-			 another mean than O(M)'s, HYBRID with q_mu frozen and a_gamma not, mixed functions, or
-			 another likelihood). On an error the model is unchanged
+			 another mean than O(M)'s, HYBRID with q_mu frozen and a_gamma not, mixed or
+			 independent functions, several layers, another likelihood). On an error the model is
+			 unchanged
 	Cost     O(N R^2 + R^3), with R features of mean and covariance together */
-ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *model); /* bytes; 0: too large */
+ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *model); /* bytes; 0: too large, or refused */
 ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
 		void *work, size_t bytes, odvgp_info *info);
 
@@ -1403,9 +1405,9 @@ ODVGP_API odvgp_status odvgp_server_from_file(odvgp_server *server, const void *
 	array on a target, print them on a 64-bit host with the target's isa (plain C: ODVGP_ISA_C). */
 ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *server, ptrdiff_t rows);
 
-/*	Mean and marginal variance of f at new inputs (odvgp_mean_part; [ODVGP] eq. 11 for ORTH). The
-	variance is never negative. With several layers, here and below, those of a mixture over samples
-	of the hidden layers, whose normals are stored (as a seed) and the same for all rows.
+/*	Mean and marginal variance of f at new inputs (odvgp_mean_part). The variance is never
+	negative. With several layers, here and below, those of a mixture over samples of the hidden
+	layers, whose normals are stored (as a seed) and the same for all rows.
 		X        [n,D], original units if odvgp_freeze got scales      n  >= 0
 		mean     [F,n] out or NULL, units of y     var  [F,n] out or NULL, units of y squared
 		var_y    [y_rows,n] out or NULL: variance of y, as odvgp_predict_y computes it
@@ -5682,8 +5684,7 @@ GP__TRAINING void gp__kernel_adjoint_run(gp__kjob *job, gp__arena scratch)
 
 /* --- images: with patches x[t] and weights w
 	   K(Z,x) = sum_t w_t k(Z,x[t]),    k(x,x) = w^T K w,  K_ts = k(x[t],x[s])
-   One image at a time is gathered in scratch. Of K, KROWS rows at a time, only the lower triangle
-   is computed. --- */
+   Scratch holds one image at a time, and KROWS rows of K's lower triangle. --- */
 
 typedef struct {
 	ptrdiff_t T, D, pixels;
@@ -8172,7 +8173,7 @@ static odvgp_status gp__sample_layer(const odvgp_server *s, const odvgp_real *X,
 	return finite ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-/*	Of a stack: each sample of a layer is jointly drawn at a sample of the layer below. */
+/*	Of a stack, as odvgp_sample says. */
 static odvgp_status gp__sample_stack(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
 		ptrdiff_t samples, uint64_t seed, odvgp_real *f, void *scratch, size_t scratch_bytes)
 {
