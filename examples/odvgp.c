@@ -363,7 +363,7 @@ static void json_fields(bytes *b, const char *key, const field *fields, int coun
 static const char *basis_of_file(const model_file *f, const odvgp_config *c)
 {
 	const char *name = settings_find(f->s.settings, "basis");
-	return name ? name : basis_text(c);
+	return name ? name : basis_text(c, c->layers - 1);
 }
 
 static void print_info_json(const model_file *f, const odvgp_model *model)

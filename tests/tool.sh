@@ -558,7 +558,7 @@ train --data named.csv --test-mask mask.csv:1 --layers "$two" --iters 300 --lr 0
 check "layers: as told" test "$(values deep.json layers basis beta gamma)" = "2 solve 12 9"
 check "layers: learns" holds "$(value deep.json rmse) < 0.2 && $(value deep.json loglik) > 0"
 check "layers: a picture" grep -q '</svg>' deep.svg
-check "layers: info" sh -c '"$1" info --model deep.odvgp | grep -q "2 inputs, 3 outputs, beta 10"' \
+check "layers: info" sh -c '"$1" info --model deep.odvgp | grep -q "orth, 2 inputs, 3 outputs, beta 10"' \
     sh "$tool"
 "$tool" predict --model deep.odvgp --data named.csv --out deep.csv --quiet >/dev/null
 check "layers: predicts" test "$(wc -l <deep.csv)" -eq 201
@@ -579,6 +579,9 @@ for wrong in "coupled; nonsense" "coupled:beta=0; coupled" "coupled:beta; couple
 done
 check "layers: another basis" refuses contradicts train --data plain.csv --basis orth \
     --layers "orth; coupled" --model wrong.odvgp
+"$tool" train --data plain.csv --layers "decoupled:beta=8,gamma=8; coupled:beta=8" --iters 2 --model wrong.odvgp \
+    >t.txt 2>err.txt
+check "layers: natural gradients that a layer lacks" grep -q '^note: .*no natural gradients' err.txt
 check "layers: no optimum of q" refuses --fit-q train --data plain.csv --fit-q end \
     --layers "coupled; coupled" --model wrong.odvgp
 
@@ -1617,14 +1620,22 @@ check "images: in the first layer, info" grep -q '16 patches 3 x 3, with locatio
 check "images: of layers" train $bars --tick --layers "solve:dim=4,patch=3x3; coupled:patch=2x2,stride=2" --iters 40 \
     --model stack.odvgp
 "$tool" info --model stack.odvgp >t.txt
-check "images: of layers, info" test "$(grep -c '^images   6 x 6 x 1, 16 patches 3 x 3$
-^images   4 x 4 x 4, 4 patches 2 x 2, with locations$' t.txt)" = 2
+check "images: of layers, info" test "$(grep -c '^images   of layer 0: 6 x 6 x 1, 16 patches 3 x 3$
+^images   of layer 1: 4 x 4 x 4, 4 patches 2 x 2, with locations$' t.txt)" = 2
 "$tool" predict --model stack.odvgp --data bars.csv --out stack.csv --quiet >/dev/null
 check "images: of layers, predict" test "$(wc -l <stack.csv)" = "$(wc -l <bars_p.csv)"
 for bad in "coupled:patch=3; coupled" "coupled:stride=2; coupled" "coupled:patch=3x0; coupled" \
     "coupled:patch=3x3; coupled; coupled:patch=1x1" "coupled:patch=3x3; coupled:patch=9x9"; do
     check "images: refuses '$bad'" refuses "patch" train --data bars.csv --image 6x6 --layers "$bad" --model bad.odvgp
 done
+check "images: a patch too large for its layer" refuses "fit into the images of layer 1, 4 x 4" train --data bars.csv \
+    --image 6x6 --layers "coupled:patch=3x3; coupled:patch=5x4" --model bad.odvgp
+check "images: two first patches" refuses "contradicts --layers" train --data bars.csv --image 6x6 --patch 2x2 \
+    --layers "coupled:patch=3x3; coupled:patch=2x2" --model bad.odvgp
+check "images: a layer's patch without images" refuses "layers: its first patch: needs --image" train --data bars.csv \
+    --layers "coupled:patch=3x3; coupled" --model bad.odvgp
+check "images: no patch in the first layer" refuses "in the first item of --layers" train --data bars.csv --image 6x6 \
+    --layers "coupled; coupled" --model bad.odvgp
 for bad in "image 6x6" "patch 3x3" "tick" "image 6 --patch 3x3" "image 6x6x --patch 3x3" \
     "image 5x6 --patch 3x3" "image 6x6 --patch 7x3" "image 6x6 --patch 3x3 --stride 0"; do
     # shellcheck disable=SC2086

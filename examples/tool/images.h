@@ -38,9 +38,14 @@ static images images_of(const options *o)
 			  *patch[] = {&m.patch_height, &m.patch_width}, *stride[] = {&m.stride};
 	static const int needs[] = {OPT_PATCH, OPT_STRIDE, OPT_TICK};
 	for (size_t i = 0; i < sizeof needs / sizeof *needs && !o->value[OPT_IMAGE]; i++)
-		if (o->value[needs[i]]) die(BAD_INPUT, "--%s: needs --image", option_list[needs[i]].name);
+		if (o->value[needs[i]])
+			die(BAD_INPUT, "--%s: needs --image",
+					o->value[OPT_LAYERS] && needs[i] == OPT_PATCH ? "layers: its first patch"
+																  : option_list[needs[i]].name);
 	if (!o->value[OPT_IMAGE]) return m;
-	if (!o->value[OPT_PATCH]) die(BAD_INPUT, "--image %s: needs --patch", o->value[OPT_IMAGE]);
+	if (!o->value[OPT_PATCH])
+		die(BAD_INPUT, "--image %s: needs --patch%s", o->value[OPT_IMAGE],
+				o->value[OPT_LAYERS] ? ", or a patch in the first item of --layers" : "");
 	images_sizes(o, OPT_IMAGE, image, 3, 2);
 	images_sizes(o, OPT_PATCH, patch, 2, 2);
 	if (o->value[OPT_STRIDE]) images_sizes(o, OPT_STRIDE, stride, 1, 1);
@@ -118,7 +123,9 @@ static void images_text(bytes *b, const odvgp_model *model)
 				  h = c->layer[l].patches.height, w = c->layer[l].patches.width,
 				  stride = larger(1, c->layer[l].patches.stride);
 		if (!H) continue;
-		bytes_print(b, "images   %td x %td x %td, %td patches %td x %td%s\n", H, W,
+		bytes_print(b, "images   ");
+		if (c->layers > 1) bytes_print(b, "of layer %td: ", l);
+		bytes_print(b, "%td x %td x %td, %td patches %td x %td%s\n", H, W,
 				larger(1, c->layer[l].patches.channels),
 				((H - h) / stride + 1) * ((W - w) / stride + 1), h, w,
 				c->layer[l].patches.locations ? ", with locations" : "");

@@ -344,6 +344,9 @@ static void layers_settle(options *o)
 	}
 	if (list[0].patch_height < 0) return;
 	snprintf(size, sizeof size, "%dx%d", (int)list[0].patch_height, (int)list[0].patch_width);
+	if (o->given[OPT_PATCH] && strcmp(o->value[OPT_PATCH], size) != 0)
+		die(BAD_INPUT, "--patch %s: contradicts --layers, whose first patch is %s",
+				o->value[OPT_PATCH], size);
 	option_set(o, OPT_PATCH, size);
 	snprintf(size, sizeof size, "%td", larger(1, list[0].stride));
 	option_set(o, OPT_STRIDE, size);
@@ -357,8 +360,14 @@ static void layer_patches(odvgp_config *c, int l, const layer_item *item)
 			  stride = larger(1, c->layer[l - 1].patches.stride);
 	memset(&c->layer[l].patches, 0, sizeof c->layer[l].patches);
 	if (item->patch_height < 0) return;
-	c->layer[l].patches.image_height = larger(0, H) / stride + 1;
-	c->layer[l].patches.image_width = larger(0, W) / stride + 1;
+	H = larger(0, H) / stride + 1;
+	W = larger(0, W) / stride + 1;
+	if (item->patch_height > H || item->patch_width > W)
+		die(BAD_INPUT,
+				"--layers: patch=%tdx%td does not fit into the images of layer %d, %td x %td",
+				item->patch_height, item->patch_width, l, H, W);
+	c->layer[l].patches.image_height = H;
+	c->layer[l].patches.image_width = W;
 	c->layer[l].patches.channels = c->layer[l - 1].P;
 	c->layer[l].patches.height = item->patch_height;
 	c->layer[l].patches.width = item->patch_width;
@@ -719,7 +728,10 @@ static odvgp_model *model_make(options *o, const dataset *d, const workers *w, o
 	kernel_settle(o, d->s.D);
 	odvgp_config c = config_of(o, d);
 	config_sizes(&c, o, d, notes);
+	int natural = c.optim.natgrad;
 	layers_apply(&c, o);
+	if (natural && !c.optim.natgrad)
+		bytes_print(notes, "note: a layer's basis has no natural gradients, so none is taken\n");
 	config_set(&c, o);
 	if (c.layer[0].M_gamma && c.optim.gamma_step == ODVGP_GAMMA_STEP_EXACT &&
 			fmax((double)c.optim.lr.start, (double)c.optim.lr.end) > 0.001 * (1 + 1e-6))

@@ -172,11 +172,11 @@ static void json_finish(bytes *b)
 
 /* ---- what a model is ---- */
 
-static const char *basis_text(const odvgp_config *c)
+static const char *basis_text(const odvgp_config *c, ptrdiff_t l)
 {
 	for (int i = 0; i < BASIS_COUNT; i++)
-		if (basis_list[i].mean_part == c->layer[c->layers - 1].mean_part &&
-				basis_list[i].cov_part == c->layer[c->layers - 1].cov_part &&
+		if (basis_list[i].mean_part == c->layer[l].mean_part &&
+				basis_list[i].cov_part == c->layer[l].cov_part &&
 				basis_list[i].objective == c->objective)
 			return basis_list[i].name;
 	return "unknown";
@@ -499,8 +499,8 @@ static void text_model(bytes *b, const char *name, const odvgp_model *model, con
 	bytes_print(b, "model    %s, beta %td, gamma %td, %s\n", name, c->layer[c->layers - 1].M,
 			c->layer[c->layers - 1].M_gamma, training_text(c));
 	for (ptrdiff_t l = 0; l + 1 < c->layers; l++)
-		bytes_print(b, "layer %td  below it: %td inputs, %td outputs, beta %td, gamma %td\n", l,
-				c->layer[l].D, c->layer[l].P, c->layer[l].M, c->layer[l].M_gamma);
+		bytes_print(b, "layer %td  below it: %s, %td inputs, %td outputs, beta %td, gamma %td\n", l,
+				basis_text(c, l), c->layer[l].D, c->layer[l].P, c->layer[l].M, c->layer[l].M_gamma);
 	text_method(b, c);
 	images_text(b, model);
 	bytes_print(b, "kernel   %s\n", kernel);
