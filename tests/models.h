@@ -123,6 +123,37 @@ TEST_UNUSED static void randomise_slots(fixture *a)
 	}
 	if (slot(a, "noise_variance")->count == 1) set_number(a->m, "noise_variance", 0.15);
 }
+/*  Sets all slots to random values near the current ones. */
+TEST_UNUSED static void shake_slots(fixture *a)
+{
+	for (int s = 0; s < odvgp_slot_count(a->m); s++) {
+		const odvgp_slot *t = odvgp_slot_at(a->m, s);
+		odvgp_real *v = values(a, t->name);
+		for (ptrdiff_t i = 0; i < t->count; i++) {
+			ptrdiff_t row = i / t->shape[2] % t->shape[1], col = i % t->shape[2];
+			if (t->lower && col > row) continue;
+			if (strstr(t->name, "q_diag")) v[i] = 1; /* it starts near 0 */
+			v[i] = t->positive ? v[i] * (odvgp_real)test_between(0.7, 1.3)
+							   : v[i] + (odvgp_real)test_between(-0.3, 0.3);
+		}
+		assign(a, t->name, v);
+		free(v);
+	}
+}
+/*  Gives slots of `to` the values of those of `from` with the same name or, with a prefix, that name
+    behind it. Without a prefix slots of only one model are left out. */
+TEST_UNUSED static void copy_slots(fixture *to, const fixture *from, const char *prefix)
+{
+	for (int s = 0; s < odvgp_slot_count(from->m); s++) {
+		const char *name = odvgp_slot_at(from->m, s)->name;
+		char behind[60];
+		if (!slot(to, name) && !prefix) continue;
+		snprintf(behind, sizeof behind, "%s%s", slot(to, name) ? "" : prefix, name);
+		odvgp_real *v = values(from, name);
+		assign(to, behind, v);
+		free(v);
+	}
+}
 /*  A model whose kernel is the expression, where every second base kernel has one lengthscale
     for each column, with data and with random values in all slots. */
 TEST_UNUSED static fixture make_random(const odvgp_config *cfg, const char *kernel)
@@ -177,6 +208,33 @@ TEST_UNUSED static odvgp_config config(
 	c.optim.natgrad_step = odvgp_constant((odvgp_real)0.1);
 	c.isa = test_isa();
 	return c;
+}
+/*  Layer l of a stack by itself: a model of one layer with the same slots; the last one with the
+    likelihood. A hidden layer of images becomes a plain model of their patches, D columns. */
+TEST_UNUSED static fixture layer_alone(const fixture *a, const odvgp_config *c, int l, ptrdiff_t D)
+{
+	odvgp_config d = *c;
+	fixture b;
+	int hidden = l + 1 < c->layers;
+	d.layers = 1;
+	d.layer[0] = c->layer[l];
+	if (hidden) {
+		d.lik = random_config(1, 1, 1, 1, 0).lik;
+		d.layer[0].D = D;
+		memset(&d.layer[0].patches, 0, sizeof d.layer[0].patches);
+	}
+	memset(&b, 0, sizeof b);
+	make_block(&b, &d);
+	for (int s = 0; s < odvgp_slot_count(b.m); s++) {
+		const odvgp_slot *t = odvgp_slot_at(b.m, s);
+		char name[60];
+		snprintf(name, sizeof name, "layer%d.%s", l, t->name);
+		if (!slot(a, name) && (hidden || !slot(a, t->name))) continue;
+		odvgp_real *v = values(a, slot(a, name) ? name : t->name);
+		assign(&b, t->name, v);
+		free(v);
+	}
+	return b;
 }
 TEST_UNUSED static void drop(fixture *a)
 {
@@ -262,6 +320,28 @@ TEST_UNUSED static int untouched(const void *p, size_t n)
 				"no sentence from %s", #call); \
 		CHECK_SAY(info.status == status_ && info.what != NULL, "info of %s is not filled", #call); \
 	} while (0)
+
+/* ---- predictors ---- */
+
+/*  A predictor with room for predictions and samples of some rows. */
+typedef struct served {
+	void *block, *scratch;
+	size_t bytes; /* of scratch */
+	odvgp_server s;
+} served;
+TEST_UNUSED static served serve_rows(fixture *a, const odvgp_scales *scales, ptrdiff_t rows)
+{
+	served p;
+	size_t need = odvgp_predictor_size(a->m), sample;
+	p.block = test_alloc(need);
+	CHECK_STATUS(serve(a->m, scales, p.block, need, &p.s, NULL), ODVGP_OK);
+	p.bytes = odvgp_predict_scratch(&p.s, rows);
+	sample = odvgp_sample_scratch(&p.s, rows);
+	if (sample > p.bytes) p.bytes = sample;
+	p.scratch = test_alloc(p.bytes);
+	return p;
+}
+TEST_UNUSED static void unserve(served *p) { free(p->block), free(p->scratch); }
 
 /* ---- bounds, gradients, predictions ---- */
 

@@ -489,30 +489,6 @@ TEST(units_do_not_matter)
 
 /* ---- predictors ---- */
 
-/*  The layers by themselves, as models of one layer with the same slots; the last one with the
-    likelihood. */
-static fixture layer_alone(const fixture *a, const odvgp_config *c, int l)
-{
-	odvgp_config d = *c;
-	fixture b;
-	int s;
-	d.layers = 1;
-	d.layer[0] = c->layer[l];
-	if (l + 1 < c->layers) d.lik = random_config(1, 1, 1, 1, 0).lik;
-	memset(&b, 0, sizeof b);
-	make_block(&b, &d);
-	for (s = 0; s < odvgp_slot_count(b.m); s++) {
-		const odvgp_slot *t = odvgp_slot_at(b.m, s);
-		char name[60];
-		odvgp_real *v;
-		snprintf(name, sizeof name, "layer%d.%s", l, t->name);
-		if (!slot(a, name) && (l + 1 < c->layers || !slot(a, t->name))) continue;
-		v = values(a, slot(a, name) ? name : t->name);
-		assign(&b, t->name, v);
-		free(v);
-	}
-	return b;
-}
 /*  Mixture moments, log densities and class probabilities of a stack are those of samples taken
     layer by layer, with the normals that the predictor describes. */
 TEST(predictions_are_mixtures)
@@ -553,7 +529,7 @@ TEST(predictions_are_mixtures)
 		for (i = 0; i < T; i++) Y[i] = robust ? (odvgp_real)(i % 3) : (odvgp_real)(2 + i % 4);
 		for (l = 0; l < 4; l++) {
 			odvgp_model *of;
-			if (l) layer[l - 1] = layer_alone(&a, &c, (int)l - 1);
+			if (l) layer[l - 1] = layer_alone(&a, &c, (int)l - 1, c.layer[l - 1].D);
 			of = l ? layer[l - 1].m : a.m;
 			size_t bytes = odvgp_predictor_size(of);
 			odvgp_scales own = {l <= 1 ? shift : NULL, l <= 1 ? scale : NULL,

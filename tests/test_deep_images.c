@@ -5,6 +5,7 @@
 #include "test.h"
 #include "models.h"
 #include "members.h"
+#include "images.h"
 
 static const struct {
 	int mean, cov;
@@ -12,51 +13,10 @@ static const struct {
 		{BLOCKS, ODVGP_COV_PART_BLOCKS}, {HYBRID, ODVGP_COV_PART_INVERSE}};
 enum { PAIRS = sizeof pairs / sizeof *pairs, NATURAL_PAIRS = 3 };
 
-/*  The images that a layer sees, and its patches. */
-typedef struct shape {
-	int H, W, C, h, w, stride, P, locations;
-} shape;
-static const shape two[] = {{4, 3, 1, 2, 2, 1, 2, 0}, {3, 2, 2, 2, 1, 1, 2, 0}},
-				   three[] = {{5, 5, 1, 3, 2, 2, 2, 0}, {2, 2, 2, 1, 2, 1, 3, 1},
+static const shape two[] = {{4, 3, 1, 2, 2, 1, 0, 2}, {3, 2, 2, 2, 1, 1, 0, 2}},
+				   three[] = {{5, 5, 1, 3, 2, 2, 0, 2}, {2, 2, 2, 1, 2, 1, 1, 3},
 						   {2, 1, 3, 1, 1, 1, 1, 1}};
 
-static ptrdiff_t count_of(const shape *s)
-{
-	return ((s->H - s->h) / s->stride + 1) * (ptrdiff_t)((s->W - s->w) / s->stride + 1);
-}
-static ptrdiff_t pixels_of(const shape *s) { return (ptrdiff_t)s->H * s->W * s->C; }
-static ptrdiff_t width_of(const shape *s)
-{
-	return (ptrdiff_t)s->h * s->w * s->C + 2 * s->locations;
-}
-
-/*  Copies the patches of an image, [patches,width]. */
-static void take_patches(const shape *s, const odvgp_real *image, odvgp_real *to)
-{
-	int down = (s->H - s->h) / s->stride + 1, across = (s->W - s->w) / s->stride + 1;
-	for (int r = 0; r < down; r++)
-		for (int c = 0; c < across; c++) {
-			for (int i = 0; i < s->h; i++)
-				for (int j = 0; j < s->w; j++)
-					for (int k = 0; k < s->C; k++)
-						*to++ = image[((r * s->stride + i) * s->W + c * s->stride + j) * s->C + k];
-			if (s->locations) *to++ = (odvgp_real)r, *to++ = (odvgp_real)c;
-		}
-}
-
-static void set_shape(odvgp_config *c, int l, const shape *s, int image_output)
-{
-	c->layer[l].D = l ? 0 : pixels_of(s);
-	c->layer[l].P = s->P;
-	c->layer[l].patches.image_height = s->H;
-	c->layer[l].patches.image_width = s->W;
-	c->layer[l].patches.channels = s->C;
-	c->layer[l].patches.height = s->h;
-	c->layer[l].patches.width = s->w;
-	c->layer[l].patches.stride = s->stride;
-	c->layer[l].patches.locations = s->locations;
-	c->layer[l].patches.image_output = image_output;
-}
 static odvgp_config pair_stack(ptrdiff_t N, const shape *s, int layers, int mean, int cov)
 {
 	odvgp_config c = random_config(N, pixels_of(s), s[layers - 1].P, 4, mean == TIED ? 0 : 3);
@@ -65,7 +25,9 @@ static odvgp_config pair_stack(ptrdiff_t N, const shape *s, int layers, int mean
 	c.deep.samples = 2;
 	for (int l = 0; l < layers; l++) {
 		if (l) c.layer[l] = c.layer[0];
-		set_shape(&c, l, &s[l], l + 1 < layers);
+		set_shape(&c, l, &s[l]);
+		c.layer[l].P = s[l].P;
+		c.layer[l].patches.image_output = l + 1 < layers;
 		c.layer[l].mean_part = mean_part[mean];
 		c.layer[l].cov_part = (odvgp_cov_part)cov;
 		c.layer[l].kernel = l % 2 ? "matern52(0.9) + linear" : "rbf(ard)";
@@ -76,11 +38,11 @@ static odvgp_config pair_stack(ptrdiff_t N, const shape *s, int layers, int mean
 	c.optim.natgrad = is_natural(mean, cov);
 	return c;
 }
-static odvgp_config stack(ptrdiff_t N, const shape *s, int layers, int pair)
+static odvgp_config image_stack(ptrdiff_t N, const shape *s, int layers, int pair)
 {
 	return pair_stack(N, s, layers, pairs[pair].mean, pairs[pair].cov);
 }
-static fixture make_stack(const odvgp_config *c)
+static fixture make_images(const odvgp_config *c)
 {
 	fixture a;
 	memset(&a, 0, sizeof a);
@@ -90,7 +52,7 @@ static fixture make_stack(const odvgp_config *c)
 	return a;
 }
 /*  A model that odvgp_init_data starts; its targets depend on local products of pixels. */
-static fixture start_stack(const odvgp_config *c)
+static fixture start_images(const odvgp_config *c)
 {
 	odvgp_info info = no_info();
 	fixture a;
@@ -116,12 +78,12 @@ static void check_stack(odvgp_config *c, const shape *s, const char *name)
 {
 	char where[60];
 	c->tile = 3;
-	fixture a = make_stack(c);
+	fixture a = make_images(c);
 	CHECK(!slot(&a, "layer0.weights"));
 	CHECK_INT(slot(&a, c->layers == 2 ? "layer1.weights" : "layer2.weights")->count,
-			count_of(s + c->layers - 1));
-	CHECK_INT(slot(&a, "layer0.mean.A")->shape[0], width_of(s));
-	CHECK_INT(slot(&a, "layer1.Z_beta")->shape[1], width_of(s + 1));
+			patch_count(s + c->layers - 1));
+	CHECK_INT(slot(&a, "layer0.mean.A")->shape[0], patch_width(s));
+	CHECK_INT(slot(&a, "layer1.Z_beta")->shape[1], patch_width(s + 1));
 	snprintf(where, sizeof where, "%s, %d layers", name, (int)c->layers);
 	check_gradient(&a, NULL, 0, BY_PRECISION(1e-8, 2e-2), 1, where);
 	drop(&a);
@@ -136,43 +98,30 @@ TEST(gradients)
 		check_stack(&c, two, mean_name[mean]);
 	}
 	{ /* above images, functions of their own */
-		odvgp_config c = stack(5, two, 2, 2);
+		odvgp_config c = image_stack(5, two, 2, 2);
 		c.independent = 1;
 		test_seed = 70;
-		fixture a = make_stack(&c);
+		fixture a = make_images(&c);
 		check_gradient(&a, NULL, 0, BY_PRECISION(1e-8, 2e-2), 1, "independent functions");
 		drop(&a);
 	}
 	for (int k = 0; k < test_size(PAIRS, 1); k++) {
-		odvgp_config c = stack(5, three, 3, k);
+		odvgp_config c = image_stack(5, three, 3, k);
 		if (k == 1) c.layer[1].parametrisation = ODVGP_PARAMETRISATION_PRIMAL;
 		test_seed = (uint64_t)(60 + k);
 		check_stack(&c, three, mean_name[pairs[k].mean]);
 	}
 }
 
-/*  Copies the values of b's slots to the slots of a that have the same name, or that name behind
-    "layer1.". */
-static void copy_slots(fixture *a, const fixture *b)
-{
-	for (int s = 0; s < odvgp_slot_count(b->m); s++) {
-		const odvgp_slot *t = odvgp_slot_at(b->m, s);
-		char name[60];
-		odvgp_real *v = values(b, t->name);
-		snprintf(name, sizeof name, "layer1.%s", t->name);
-		assign(a, slot(a, t->name) ? t->name : name, v);
-		free(v);
-	}
-}
 /*  A hidden layer with patches of one pixel, an identity mean, hardly any variance and q at the
     prior changes nothing: bound, gradient and predictions are those of the convolutional model
     above it. */
 TEST(a_layer_that_does_nothing)
 {
 	enum { N = 9, T = 5 };
-	static const shape s[] = {{3, 3, 2, 1, 1, 1, 2, 0}, {3, 3, 2, 2, 2, 1, 2, 0}};
+	static const shape s[] = {{3, 3, 2, 1, 1, 1, 0, 2}, {3, 3, 2, 2, 2, 1, 0, 2}};
 	for (int k = 0; k < NATURAL_PAIRS; k++) {
-		odvgp_config c = stack(N, s, 2, k), d = stack(N, s + 1, 1, k);
+		odvgp_config c = image_stack(N, s, 2, k), d = image_stack(N, s + 1, 1, k);
 		odvgp_real *g, *h, mean[2][2 * T], var[2][2 * T];
 		double e, f, kl[2];
 		fixture a, b;
@@ -183,13 +132,13 @@ TEST(a_layer_that_does_nothing)
 		c.layer[0].mean_function = ODVGP_MEAN_FUNCTION_IDENTITY;
 		c.deep.q_init = ODVGP_HIDDEN_Q_PRIOR;
 		test_seed = 5;
-		b = make_stack(&d);
+		b = make_images(&d);
 		memset(&a, 0, sizeof a);
 		make_block(&a, &c);
 		a.X = b.X, a.Y = b.Y;
 		assign(&a, "layer0.Z_beta", b.X);
 		if (slot(&a, "layer0.Z_gamma")) assign(&a, "layer0.Z_gamma", b.X + 8);
-		copy_slots(&a, &b);
+		copy_slots(&a, &b, "layer1.");
 		g = NEW(odvgp_real, odvgp_param_count(a.m));
 		h = NEW(odvgp_real, odvgp_param_count(b.m));
 		e = elbo_of(&a, &kl[0], g);
@@ -217,20 +166,20 @@ TEST(a_layer_that_does_nothing)
 TEST(one_patch_is_the_plain_stack)
 {
 	enum { N = 11 };
-	static const shape s[] = {{2, 3, 1, 2, 3, 1, 4, 0}, {1, 2, 2, 1, 1, 1, 2, 0}};
+	static const shape s[] = {{2, 3, 1, 2, 3, 1, 0, 4}, {1, 2, 2, 1, 1, 1, 0, 2}};
 	for (int k = 0; k < NATURAL_PAIRS; k++) {
-		odvgp_config c = stack(N, s, 2, k), d = c;
+		odvgp_config c = image_stack(N, s, 2, k), d = c;
 		odvgp_real mean[2][2 * N], var[2][2 * N], *g[2];
 		double e[2];
 		int q;
 		memset(&d.layer[0].patches, 0, sizeof d.layer[0].patches);
 		c.tile = d.tile = 4;
 		test_seed = 80;
-		fixture a = start_stack(&c);
+		fixture a = start_images(&c);
 		test_seed = 80;
-		fixture b = start_stack(&d);
+		fixture b = start_images(&d);
 		CHECK_INT(odvgp_model_config(a.m)->layer[1].D, 4);
-		copy_slots(&a, &b);
+		copy_slots(&a, &b, "layer1.");
 		for (q = 0; q < 2; q++) {
 			g[q] = NEW(odvgp_real, odvgp_param_count(a.m));
 			e[q] = elbo_of(q ? &b : &a, NULL, g[q]);
@@ -253,7 +202,7 @@ TEST(threads_and_tiles)
 	double bound = 0;
 	int k, i;
 	for (k = 0; k < 5; k++) {
-		odvgp_config c = stack(30, three, 3, 2);
+		odvgp_config c = image_stack(30, three, 3, 2);
 		c.optim.batch = 20;
 		c.tile = k == 3 ? 7 : k == 4 ? 20 : 30;
 		c.shards = k == 3 ? 4 : 1;
@@ -262,7 +211,7 @@ TEST(threads_and_tiles)
 			c.threads.count = k == 1 ? 3 : 7;
 		}
 		test_seed = 4;
-		fixture a = start_stack(&c);
+		fixture a = start_images(&c);
 		double now = elbo_of(&a, NULL, NULL);
 		if (k == 0) bound = now;
 		CHECK_NEAR(now, bound, 1e3 * EPS * fabs(bound));
@@ -283,14 +232,14 @@ TEST(threads_and_tiles)
 TEST(natural_steps_raise_the_bound)
 {
 	for (int k = 0; k < NATURAL_PAIRS; k++) {
-		odvgp_config c = stack(20, two, 2, k);
+		odvgp_config c = image_stack(20, two, 2, k);
 		odvgp_report r;
 		double last = -HUGE_VAL, first = 0;
 		int i;
 		c.deep.fixed_samples = 1;
 		c.optim.natgrad_step = odvgp_constant((odvgp_real)0.5);
 		test_seed = 6;
-		fixture a = start_stack(&c);
+		fixture a = start_images(&c);
 		for (i = 0; i < odvgp_slot_count(a.m); i++)
 			if (!odvgp_slot_at(a.m, i)->natgrad)
 				CHECK_STATUS(odvgp_set_trainable(a.m, odvgp_slot_at(a.m, i)->name, 0), ODVGP_OK);
@@ -321,7 +270,7 @@ TEST(training)
 	for (k = 0; k < 4; k++) {
 		const shape *s = k ? two : three;
 		int last = k ? 1 : 2;
-		odvgp_config c = stack(60, s, last + 1, k % PAIRS);
+		odvgp_config c = image_stack(60, s, last + 1, k % PAIRS);
 		c.optim.batch = 30;
 		c.deep.samples = 1;
 		c.layer[0].mean_function = means[k];
@@ -359,18 +308,19 @@ TEST(training)
 TEST(start_of_the_next_layer)
 {
 	enum { N = 12 };
-	static const shape pixel[] = {{3, 3, 2, 1, 1, 1, 2, 0}, {3, 3, 2, 2, 2, 1, 1, 0}};
+	static const shape pixel[] = {{3, 3, 2, 1, 1, 1, 0, 2}, {3, 3, 2, 2, 2, 1, 0, 1}};
 	for (int identity = 0; identity < 2; identity++) {
 		const shape *s = identity ? pixel : two;
-		odvgp_config c = stack(N, s, 2, 1);
-		ptrdiff_t n = width_of(s), T = count_of(s), below = T * 2, Dz = width_of(s + 1), i, t, d, p;
+		odvgp_config c = image_stack(N, s, 2, 1);
+		ptrdiff_t n = patch_width(s), T = patch_count(s), below = T * 2, Dz = patch_width(s + 1), i,
+				  t, d, p;
 		odvgp_real filter[8], image[18], patch[9 * 4], rows[16 * 8];
 		double bound = sqrt(6 / (double)(n + s->h * s->w * s->P)), most = 0;
 		c.layer[0].mean_function =
 				identity ? ODVGP_MEAN_FUNCTION_IDENTITY : ODVGP_MEAN_FUNCTION_ZERO;
 		c.init.beta = ODVGP_INIT_BETA_RANDOM;
 		test_seed = 9;
-		fixture a = start_stack(&c);
+		fixture a = start_images(&c);
 		for (i = 0; i < 2 * n; i++) {
 			filter[i] = (odvgp_real)(bound * (2 * gp__uniform(c.seed, GP__STREAM_PATCHES,
 														  ((uint64_t)1 << 32) | (uint64_t)i) -
@@ -391,7 +341,7 @@ TEST(start_of_the_next_layer)
 					image[t] = (odvgp_real)sum;
 				}
 				take_patches(s + 1, image, rows);
-				for (t = 0; t < count_of(s + 1); t++) {
+				for (t = 0; t < patch_count(s + 1); t++) {
 					double off = test_max_diff(rows + t * Dz, Z + p * Dz, Dz);
 					if (off < least) least = off;
 				}
@@ -404,10 +354,10 @@ TEST(start_of_the_next_layer)
 /*  mean.A is orthonormal in scaled patches. */
 TEST(projections_are_of_patches)
 {
-	odvgp_config c = stack(40, two, 2, 0);
+	odvgp_config c = image_stack(40, two, 2, 0);
 	ptrdiff_t p, q, d;
 	test_seed = 12;
-	fixture a = start_stack(&c);
+	fixture a = start_images(&c);
 	odvgp_real *A = values(&a, "layer0.mean.A");
 	const odvgp_real *sd = a.m->data_sd + a.m->unit[0].sd_at + 12 + 1;
 	for (p = 0; p < 2; p++)
@@ -422,7 +372,7 @@ TEST(projections_are_of_patches)
 /*  Training in other units of pixels and targets takes the same steps. */
 TEST(units_do_not_matter)
 {
-	odvgp_config c = stack(40, two, 2, 1);
+	odvgp_config c = image_stack(40, two, 2, 1);
 	odvgp_real *y = NULL;
 	double e[2];
 	int i, k;
@@ -452,35 +402,12 @@ TEST(units_do_not_matter)
 
 /* ---- predictors ---- */
 
-/*  Layer l by itself, with the same slots: a hidden one as a plain model of its patches. */
-static fixture layer_alone(const fixture *a, const odvgp_config *c, const shape *s, int l)
-{
-	odvgp_config d = *c;
-	fixture b;
-	d.layers = 1;
-	d.layer[0] = c->layer[l];
-	d.layer[0].D = l + 1 < c->layers ? width_of(s + l) : pixels_of(s + l);
-	if (l + 1 < c->layers) memset(&d.layer[0].patches, 0, sizeof d.layer[0].patches);
-	memset(&b, 0, sizeof b);
-	make_block(&b, &d);
-	for (int i = 0; i < odvgp_slot_count(b.m); i++) {
-		const odvgp_slot *t = odvgp_slot_at(b.m, i);
-		char name[60];
-		odvgp_real *v;
-		snprintf(name, sizeof name, "layer%d.%s", l, t->name);
-		if (!slot(a, name) && l + 1 < c->layers) continue; /* a hidden layer has no noise */
-		v = values(a, slot(a, name) ? name : t->name);
-		assign(&b, t->name, v);
-		free(v);
-	}
-	return b;
-}
 /*  Mixture moments and log densities are those of samples taken layer by layer, each pixel with
     the normal that the predictor describes. Few rows, many rows and single ones agree. */
 TEST(predictions_are_mixtures)
 {
 	enum { N = 20, S = 6 };
-	odvgp_config c = stack(N, three, 3, 2);
+	odvgp_config c = image_stack(N, three, 3, 2);
 	odvgp_real mean[N], var[N], logp[N], lp1[N], x[18 * N],
 			next[18 * N] = {0}, patch[64], scale[25], shift[25], yscale = 3, yshift = 2;
 	odvgp_scales sc = {shift, scale, &yshift, &yscale}, last = {NULL, NULL, &yshift, &yscale};
@@ -493,10 +420,10 @@ TEST(predictions_are_mixtures)
 	c.seed = 1234567890123456789u;
 	c.deep.predict_samples = S;
 	test_seed = 13;
-	of[0] = make_stack(&c);
+	of[0] = make_images(&c);
 	for (d = 0; d < 25; d++) scale[d] = 2, shift[d] = (odvgp_real)(0.1 * (double)d);
 	for (l = 0; l < 4; l++) {
-		if (l) of[l] = layer_alone(&of[0], &c, three, (int)l - 1);
+		if (l) of[l] = layer_alone(&of[0], &c, (int)l - 1, patch_width(three + l - 1));
 		size_t bytes = odvgp_predictor_size(of[l].m);
 		block[l] = test_alloc(bytes);
 		CHECK_STATUS(serve(of[l].m,
@@ -516,7 +443,7 @@ TEST(predictions_are_mixtures)
 			const odvgp_real *from = image;
 			for (d = 0; d < 25; d++) image[d] = (of[0].X[i * 25 + d] - shift[d]) / scale[d];
 			for (l = 0; l < 2; l++) {
-				ptrdiff_t T = count_of(three + l), P = three[l].P;
+				ptrdiff_t T = patch_count(three + l), P = three[l].P;
 				odvgp_real *to = l ? x + i * T * P : next + i * T * P;
 				take_patches(three + l, from, patch);
 				CHECK_STATUS(odvgp_predict(&server[l + 1], patch, T, pm, pv, NULL, scratch[l + 1],
@@ -578,7 +505,7 @@ TEST(predictions_are_mixtures)
 TEST(joint_samples)
 {
 	enum { T = 3, S = 3000 };
-	odvgp_config c = stack(20, two, 2, 0);
+	odvgp_config c = image_stack(20, two, 2, 0);
 	odvgp_real *f = NEW(odvgp_real, 2 * S * T), mean[2 * T], var[2 * T];
 	odvgp_server server;
 	ptrdiff_t i, s;
@@ -587,7 +514,7 @@ TEST(joint_samples)
 	c.layer[0].kernel = "rbf(1, variance=1e-20)";
 	c.layer[1].P = 2;
 	test_seed = 14;
-	fixture a = make_stack(&c);
+	fixture a = make_images(&c);
 	set_number(a.m, "layer0.kernel.0.variance", 1e-20);
 	size_t bytes = odvgp_predictor_size(a.m), need, own;
 	void *block = test_alloc(bytes), *scratch;
@@ -615,7 +542,7 @@ TEST(files)
 {
 	enum { T = 5 };
 	for (int k = 0; k < PAIRS; k++) {
-		odvgp_config c = stack(30, k % 2 ? three : two, 2 + k % 2, k);
+		odvgp_config c = image_stack(30, k % 2 ? three : two, 2 + k % 2, k);
 		odvgp_real one[2][2 * T], other[2][2 * T], *x, *y;
 		odvgp_server server;
 		size_t bytes, need;
@@ -624,7 +551,7 @@ TEST(files)
 		c.independent = k == 2;
 		c.optim.batch = 20;
 		test_seed = 15;
-		fixture a = start_stack(&c), b;
+		fixture a = start_images(&c), b;
 		for (i = 0; i < 5; i++) CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 		predict(&a, a.X, T, one[0], one[1], NULL);
 		b = load_again(&a);
@@ -656,13 +583,13 @@ TEST(files)
 TEST(forged_stacks_are_refused)
 {
 	static const unsigned char forged[] = {0, 1, 2, 200, 255};
-	odvgp_config c = stack(12, two, 2, 2);
+	odvgp_config c = image_stack(12, two, 2, 2);
 	gp__file_head h;
 	odvgp_server server;
 	size_t bytes, need, i, k, from;
 	int refused = 0, tried = 0, j;
 	test_seed = 16;
-	fixture a = start_stack(&c), b = a;
+	fixture a = start_images(&c), b = a;
 	unsigned char *file = save_file(a.m, NULL, "", &bytes), *block;
 	CHECK_STATUS(gp__file_open(file, bytes, &h, NULL), ODVGP_OK);
 	from = (size_t)(GP__FILE_HEAD + h.state_bytes);
@@ -708,22 +635,23 @@ TEST(forged_stacks_are_refused)
     for predictions stops growing with the rows. */
 TEST(memory)
 {
-	static const shape mnist[] = {{28, 28, 1, 5, 5, 1, 10, 0}, {24, 24, 10, 4, 4, 2, 10, 0}},
-					   cifar[] = {{32, 32, 3, 5, 5, 1, 10, 0}, {28, 28, 10, 4, 4, 2, 10, 1}};
+	static const shape mnist[] = {{28, 28, 1, 5, 5, 1, 0, 10}, {24, 24, 10, 4, 4, 2, 0, 10}},
+					   cifar[] = {{32, 32, 3, 5, 5, 1, 0, 10}, {28, 28, 10, 4, 4, 2, 1, 10}};
 	for (int k = 0; k < 2; k++) {
 		const shape *s = k ? cifar : mnist;
 		enum { M = 64 };
-		odvgp_config c = stack(2000, s, 2, 0), d = c;
+		odvgp_config c = image_stack(2000, s, 2, 0), d = c;
 		odvgp_info info = no_info();
 		size_t images, many, points, predictor[3];
-		ptrdiff_t tile = 4096 / count_of(s);
-		double T = (double)count_of(s), R = T * (double)tile, P = 10, stated;
-		double z[2] = {(double)width_of(s), (double)width_of(s + 1)}, D = (double)pixels_of(s);
+		ptrdiff_t tile = 4096 / patch_count(s);
+		double T = (double)patch_count(s), R = T * (double)tile, P = 10, stated;
+		double z[2] = {(double)patch_width(s), (double)patch_width(s + 1)},
+			   D = (double)pixels_of(s);
 		for (int l = 0; l < 2; l++) {
 			c.layer[l].M = M, c.layer[l].kernel = "rbf";
 			d.layer[l] = c.layer[l];
 			memset(&d.layer[l].patches, 0, sizeof d.layer[l].patches);
-			d.layer[l].D = l ? 10 : width_of(s);
+			d.layer[l].D = l ? 10 : patch_width(s);
 			if (l) d.layer[l].mean_function = ODVGP_MEAN_FUNCTION_ZERO;
 		}
 		c.deep.samples = d.deep.samples = 1;
@@ -738,7 +666,7 @@ TEST(memory)
 		stated = stated * sizeof(odvgp_real) + (double)c.kernel_cache_bytes;
 		CHECK_SAY((double)(images - points) < stated, "%g bytes, stated %g",
 				(double)(images - points), stated);
-		test_note("%dx%dx%d: %.1f MB", s->H, s->W, s->C, (double)images / 1e6);
+		test_note("%dx%dx%d: %.1f MB", (int)s->H, (int)s->W, (int)s->C, (double)images / 1e6);
 		c.N = 30;
 		fixture a;
 		memset(&a, 0, sizeof a);
@@ -749,7 +677,7 @@ TEST(memory)
 		CHECK_STATUS(odvgp_freeze(a.m, NULL, block, bytes, NULL), ODVGP_OK);
 		CHECK_STATUS(odvgp_server_from_block(&server, block, bytes, test_isa(), NULL), ODVGP_OK);
 		for (int i = 0; i < 3; i++)
-			predictor[i] = odvgp_predict_scratch(&server, i == 0 ? 4096 / count_of(s) : i * 300);
+			predictor[i] = odvgp_predict_scratch(&server, i == 0 ? 4096 / patch_count(s) : i * 300);
 		CHECK(predictor[0] == predictor[1] && predictor[0] == predictor[2]);
 		/* patches in two orders, features twice, moments; images; products' packed operands */
 		stated = (R * (2 * z[0] + 2 * M + 9 * P) + 6400 * 4) * sizeof(odvgp_real);
@@ -766,9 +694,9 @@ TEST(memory)
 /*  A draft counts what the model holds, whose tile has at most 4096 patches. */
 TEST(tiles_and_drafts)
 {
-	static const shape s[] = {{40, 40, 1, 3, 3, 1, 2, 0}, {38, 38, 2, 3, 3, 1, 1, 0}};
+	static const shape s[] = {{40, 40, 1, 3, 3, 1, 0, 2}, {38, 38, 2, 3, 3, 1, 0, 1}};
 	for (int k = 0; k < PAIRS; k++) {
-		odvgp_config c = stack(300, s, 2, k);
+		odvgp_config c = image_stack(300, s, 2, k);
 		gp__draft draft;
 		size_t need;
 		fixture a;
@@ -801,7 +729,7 @@ static const char *refused(const odvgp_config *c, odvgp_status want)
 	CHECK_SAY(!strcmp(refused(&(c), status), sentence), "%s", refusal.text)
 TEST(refusals)
 {
-	odvgp_config good = stack(20, two, 2, 0), c = good;
+	odvgp_config good = image_stack(20, two, 2, 0), c = good;
 	size_t bytes;
 	CHECK_STATUS(odvgp_model_size(&good, &bytes, NULL), ODVGP_OK);
 	CHECK_STATUS(odvgp_config_set(&c, "layer0.patches.image_output=off", NULL), ODVGP_OK);

@@ -72,24 +72,6 @@ static fixture make_outputs(const odvgp_config *c)
 	return a;
 }
 
-/*  Random values near the current ones. */
-static void shake(fixture *a)
-{
-	for (int s = 0; s < odvgp_slot_count(a->m); s++) {
-		const odvgp_slot *t = odvgp_slot_at(a->m, s);
-		odvgp_real *v = values(a, t->name);
-		for (ptrdiff_t i = 0; i < t->count; i++) {
-			ptrdiff_t row = i / t->shape[2] % t->shape[1], col = i % t->shape[2];
-			if (t->lower && col > row) continue;
-			if (strstr(t->name, "q_diag")) v[i] = 1; /* it starts near 0 */
-			v[i] = t->positive ? v[i] * (odvgp_real)test_between(0.7, 1.3)
-							   : v[i] + (odvgp_real)test_between(-0.3, 0.3);
-		}
-		assign(a, t->name, v);
-		free(v);
-	}
-}
-
 /*  "layer1.unit2.q_mu" is unit 2's "layer1.q_mu"; -1: no unit's. */
 static int unit_of(const char *name, char *without)
 {
@@ -100,26 +82,6 @@ static int unit_of(const char *name, char *without)
 	strcpy(without + (at - name), dot + 1);
 	return atoi(at + 4);
 }
-
-/*  A predictor and its scratch. */
-typedef struct served {
-	void *block, *scratch;
-	size_t bytes;
-	odvgp_server s;
-} served;
-static served serve_it(fixture *a, const odvgp_scales *scales, ptrdiff_t rows)
-{
-	served p;
-	size_t need = odvgp_predictor_size(a->m), sample;
-	p.block = test_alloc(need);
-	CHECK_STATUS(serve(a->m, scales, p.block, need, &p.s, NULL), ODVGP_OK);
-	p.bytes = odvgp_predict_scratch(&p.s, rows);
-	sample = odvgp_sample_scratch(&p.s, rows);
-	if (sample > p.bytes) p.bytes = sample;
-	p.scratch = test_alloc(p.bytes);
-	return p;
-}
-static void unserve(served *p) { free(p->block), free(p->scratch); }
 
 /*  Nothing is shared: starts, steps and predictions are those of P models, one for each target, in
     all bits. O(M) checks its steps against the bound, so it sees all rows in steps that are not
@@ -216,7 +178,7 @@ TEST(gradients_agree_with_differences)
 			fixture a = make_outputs(&c);
 			if (c.lik.kind == ODVGP_LIKELIHOOD_HETEROSCEDASTIC)
 				for (int i = 0; i < 8; i++) a.Y[i] = (odvgp_real)test_normal();
-			shake(&a);
+			shake_slots(&a);
 			if (c.lik.kind == ODVGP_LIKELIHOOD_ROBUSTMAX) set_number(a.m, "epsilon", 0.2);
 			snprintf(where, sizeof where, "%s, likelihood %d, P %d", members[k].name,
 					(int)c.lik.kind, (int)c.layer[0].P);
@@ -236,7 +198,7 @@ TEST(each_mean_is_the_input)
 	fixture a = make_outputs(&c);
 	predict(&a, a.X, 4, mean, var, NULL); /* q is the prior */
 	for (int i = 0; i < UNITS * 4; i++) CHECK_NEAR(mean[i], (double)a.X[i % 4], 4 * EPS);
-	shake(&a);
+	shake_slots(&a);
 	check_gradient(&a, NULL, 0, BY_PRECISION(1e-8, 2e-2), 1, "IDENTITY");
 	drop(&a);
 }
@@ -270,7 +232,7 @@ TEST(gradients_of_a_stack)
 		CHECK(slot(&a, "layer1.unit1.kernel.0.lengthscale") && slot(&a, "layer0.q_mu") &&
 				!slot(&a, "layer0.unit0.q_mu"));
 		CHECK(!mixed || slot(&a, "layer1.mixing"));
-		shake(&a);
+		shake_slots(&a);
 		check_gradient(&a, NULL, 0, BY_PRECISION(1e-7, 2e-2), 1, "a stack");
 		drop(&a);
 	}
@@ -299,7 +261,7 @@ TEST(gradients_over_an_image)
 	c.tile = 0;
 	test_seed = 611;
 	fixture a = make_outputs(&c);
-	shake(&a);
+	shake_slots(&a);
 	check_gradient(&a, NULL, 0, BY_PRECISION(1e-7, 2e-2), 1, "an image");
 	predict(&a, a.X, 6, mean, var, NULL);
 	CHECK(all_finite(mean, P * 6) && all_finite(var, P * 6));
@@ -348,7 +310,7 @@ TEST(tied_values_are_a_shared_kernel)
 			odvgp_config c = deep ? stack_of(k, P, mixed ? F : 0, 0) : config_of(k, P, 0);
 			c.functions = mixed ? F : 0;
 			fixture a = make_outputs(&c), b;
-			shake(&a);
+			shake_slots(&a);
 			c.independent = 1;
 			b = make_outputs(&c);
 			memcpy(b.X, a.X, (size_t)(ROWS * INPUTS) * sizeof *a.X);
@@ -358,7 +320,7 @@ TEST(tied_values_are_a_shared_kernel)
 			CHECK_NEAR(of_b, of_a, BY_PRECISION(1e-11, 1e-4) * fabs(of_a));
 			odvgp_real y_mean[F] = {1, 2, 3, 4}, y_scale[F] = {2, 1, 3, 2};
 			odvgp_scales scales = {NULL, NULL, y_mean, y_scale};
-			served s[2] = {serve_it(&a, &scales, n), serve_it(&b, &scales, n)};
+			served s[2] = {serve_rows(&a, &scales, n), serve_rows(&b, &scales, n)};
 			odvgp_real mean[2][F * n], var[2][F * n], var_y[2][F * n], my[2][F * n], vy[2][F * n],
 					cov[2][F * n * n], cross[2][F * F * n], f[2][2 * F * n], logp[2][n], one[2][F],
 					only[2][F];

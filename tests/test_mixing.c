@@ -66,19 +66,7 @@ static fixture make_mixed(const odvgp_config *c, ptrdiff_t T)
 	make_block(&a, c);
 	a.X = X, a.Y = Y;
 	CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
-	for (int s = 0; s < odvgp_slot_count(a.m); s++) {
-		const odvgp_slot *t = odvgp_slot_at(a.m, s);
-		odvgp_real *v = values(&a, t->name);
-		for (ptrdiff_t i = 0; i < t->count; i++) {
-			ptrdiff_t row = i / t->shape[2] % t->shape[1], col = i % t->shape[2];
-			if (t->lower && col > row) continue;
-			if (!strcmp(t->name, "q_diag")) v[i] = 1; /* it starts near 0 */
-			v[i] = t->positive ? v[i] * (odvgp_real)test_between(0.7, 1.3)
-							   : v[i] + (odvgp_real)test_between(-0.3, 0.3);
-		}
-		assign(&a, t->name, v);
-		free(v);
-	}
+	shake_slots(&a);
 	return a;
 }
 
@@ -121,36 +109,6 @@ TEST(gradients_of_a_stack)
 	drop(&a);
 }
 
-/*  Copies all slots that both have. */
-static void copy_slots(fixture *to, const fixture *from)
-{
-	for (int s = 0; s < odvgp_slot_count(to->m); s++) {
-		const char *name = odvgp_slot_at(to->m, s)->name;
-		if (!slot(from, name)) continue;
-		odvgp_real *v = values(from, name);
-		assign(to, name, v);
-		free(v);
-	}
-}
-
-/*  A predictor and its scratch. */
-typedef struct served {
-	void *block, *scratch;
-	size_t bytes;
-	odvgp_server s;
-} served;
-static served serve_it(fixture *a, const odvgp_scales *scales, ptrdiff_t rows)
-{
-	served p;
-	size_t need = odvgp_predictor_size(a->m);
-	p.block = test_alloc(need);
-	CHECK_STATUS(serve(a->m, scales, p.block, need, &p.s, NULL), ODVGP_OK);
-	p.bytes = odvgp_predict_scratch(&p.s, rows);
-	p.scratch = test_alloc(p.bytes);
-	return p;
-}
-static void unserve(served *p) { free(p->block), free(p->scratch); }
-
 /*  W = I: the bits of the model without a mixture, in bounds, steps of natural gradients and Adam,
     and predictions. L-BFGS sums over a parameter vector that is longer by W, in another order. */
 static int same(const odvgp_real *x, const odvgp_real *y, ptrdiff_t n, int lbfgs)
@@ -181,7 +139,7 @@ TEST(an_identity_mixture_changes_nothing)
 			CHECK_STATUS(odvgp_set_trainable(a.m, "kernel.*", 0), ODVGP_OK);
 			CHECK_STATUS(odvgp_set_trainable(b.m, "kernel.*", 0), ODVGP_OK);
 			CHECK_STATUS(odvgp_set_trainable(b.m, "mixing", 0), ODVGP_OK);
-			copy_slots(&b, &a);
+			copy_slots(&b, &a, NULL);
 			assign(&b, "mixing", W);
 			/* Steps are in units of the processes: of the targets without a mixture, else of 1. */
 			a.m->data_sd[INPUTS] = b.m->data_sd[INPUTS] = 1;
@@ -232,7 +190,7 @@ TEST(predictions_are_mixtures)
 		odvgp_scales scales = {NULL, NULL, y_mean, y_scale};
 		noise = values(&a, "noise_variance");
 		for (int f = 0; f < F; f++) y_mean[f] = (odvgp_real)f, y_scale[f] = (odvgp_real)(1 + f);
-		served mixed = serve_it(&a, &scales, n), latent = serve_it(&b, NULL, n);
+		served mixed = serve_rows(&a, &scales, n), latent = serve_rows(&b, NULL, n);
 		odvgp_real mean[F * n], var[F * n], var_y[F * n], cov[F * n * n], m[P * n], v[P * n],
 				C[P * n * n], one[F], one_var[F], cross[n * F * F], again[F * n], logp[n],
 				draws[F * n], g[P * n];

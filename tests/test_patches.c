@@ -4,51 +4,17 @@
 #include "odvgp.h"
 #include "test.h"
 #include "members.h"
+#include "images.h"
 
 /* ---- models ---- */
 
-typedef struct shape {
-	ptrdiff_t H, W, C, h, w, stride;
-	int locations;
-} shape;
-static void set_shape(odvgp_config *c, const shape *s)
-{
-	/* Sizes that are refused would overflow. */
-	c->layer[0].D = s->H < 1000 ? s->H * s->W * s->C : 1;
-	c->layer[0].patches.image_height = s->H;
-	c->layer[0].patches.image_width = s->W;
-	c->layer[0].patches.channels = s->C;
-	c->layer[0].patches.height = s->h;
-	c->layer[0].patches.width = s->w;
-	c->layer[0].patches.stride = s->stride;
-	c->layer[0].patches.locations = s->locations;
-}
-static ptrdiff_t patch_count(const shape *s)
-{
-	return ((s->H - s->h) / s->stride + 1) * ((s->W - s->w) / s->stride + 1);
-}
-/*  Column d of patch t of the image x, written out. */
-static odvgp_real patch_column(const shape *s, const odvgp_real *x, ptrdiff_t t, ptrdiff_t d)
-{
-	ptrdiff_t across = (s->W - s->w) / s->stride + 1, pixels = s->h * s->w * s->C;
-	ptrdiff_t down = t / across, right = t % across, row = down * s->stride,
-			  col = right * s->stride;
-	if (d == pixels) return (odvgp_real)down;
-	if (d == pixels + 1) return (odvgp_real)right;
-	row += d / (s->w * s->C);
-	col += d / s->C % s->w;
-	return x[(row * s->W + col) * s->C + d % s->C];
-}
-static ptrdiff_t patch_width(const shape *s) { return s->h * s->w * s->C + 2 * s->locations; }
 static odvgp_real *patches_of(const shape *s, const odvgp_real *x)
 {
-	ptrdiff_t T = patch_count(s), D = patch_width(s), t, d;
-	odvgp_real *to = NEW(odvgp_real, T * D);
-	for (t = 0; t < T; t++)
-		for (d = 0; d < D; d++) to[t * D + d] = patch_column(s, x, t, d);
+	odvgp_real *to = NEW(odvgp_real, patch_count(s) * patch_width(s));
+	take_patches(s, x, to);
 	return to;
 }
-static const shape small = {4, 3, 2, 2, 2, 1, 0}, located = {7, 5, 1, 2, 3, 2, 1};
+static const shape small = {4, 3, 2, 2, 2, 1, 0, 1}, located = {7, 5, 1, 2, 3, 2, 1, 1};
 
 static void all_moments(fixture *a, ptrdiff_t n, odvgp_real *mean, odvgp_real *var, odvgp_real *cov)
 {
@@ -61,7 +27,7 @@ static void all_moments(fixture *a, ptrdiff_t n, odvgp_real *mean, odvgp_real *v
     those of the model without patches. */
 TEST(one_patch_is_the_plain_model)
 {
-	static const shape whole = {3, 2, 2, 3, 2, 1, 0};
+	static const shape whole = {3, 2, 2, 3, 2, 1, 0, 1};
 	enum { N = 7, P = 2, M = 4, MG = 3, D = 12 };
 	int mean, cov, i;
 	EACH_PAIR(mean, cov)
@@ -74,7 +40,7 @@ TEST(one_patch_is_the_plain_model)
 		c.tile = 3;
 		test_seed = 50;
 		a = make_pair(mean, cov, &c, "rbf + matern32");
-		set_shape(&c, &whole);
+		set_shape(&c, 0, &whole);
 		test_seed = 50;
 		b = make_pair(mean, cov, &c, "rbf + matern32");
 		for (i = 0; i < odvgp_slot_count(a.m); i++) copy_slot(&b, &a, odvgp_slot_at(a.m, i)->name);
@@ -111,7 +77,7 @@ TEST(one_patch_is_the_plain_model)
     inducing patch z, mean and variance of COUPLED are those of one number A = K(z,x) / L. */
 TEST(two_patches_by_hand)
 {
-	static const shape line = {1, 3, 1, 1, 2, 1, 0};
+	static const shape line = {1, 3, 1, 1, 2, 1, 0, 1};
 	odvgp_config c = odvgp_config_defaults(2, 3, 1, 1, 0);
 	static const double x[2][3] = {{0.3, -0.4, 1.1}, {0.9, 0.2, -0.5}}, z[2] = {0.1, 0.4},
 						w[2] = {0.7, -1.3}, v = 1.7, l = 0.8, white = 0.25, q = 0.6, s = 0.45,
@@ -121,7 +87,7 @@ TEST(two_patches_by_hand)
 	double kzx[2], kff[2][2], L = sqrt(v + white + jitter);
 	fixture a;
 	int i, j, t, r, d;
-	set_shape(&c, &line);
+	set_shape(&c, 0, &line);
 	c.layer[0].kernel = "rbf(0.8, variance=1.7) + white(0.25)";
 	c.jitter.absolute = (odvgp_real)jitter;
 	c.jitter.relative = 0;
@@ -185,7 +151,7 @@ static images make_images(const shape *s, const char *kernel, ptrdiff_t n, ptrdi
 	gp__kjob job;
 	ptrdiff_t i;
 	memset(&a, 0, sizeof a);
-	set_shape(&c, s);
+	set_shape(&c, 0, s);
 	a.p = gp__patches_of(&c, 0);
 	a.blas_block = test_alloc(bytes);
 	CHECK_STATUS(odvgp_blas_init(&a.blas, NULL, test_isa(), a.blas_block, bytes), ODVGP_OK);
@@ -243,8 +209,8 @@ static double both_sums(const images *a, const odvgp_real *Z, ptrdiff_t M, ptrdi
     sums over patches of the kernel matrix. */
 TEST(kernels_of_images_are_sums)
 {
-	static const shape shapes[] = {{4, 3, 2, 2, 2, 1, 0}, {7, 5, 1, 2, 3, 2, 1},
-			{18, 18, 1, 2, 2, 1, 0}, {25, 25, 1, 2, 1, 1, 1}, {17, 17, 1, 2, 2, 1, 0}};
+	static const shape shapes[] = {{4, 3, 2, 2, 2, 1, 0, 1}, {7, 5, 1, 2, 3, 2, 1, 1},
+			{18, 18, 1, 2, 2, 1, 0, 1}, {25, 25, 1, 2, 1, 1, 1, 1}, {17, 17, 1, 2, 2, 1, 0, 1}};
 	static const char *const kernels[] = {"rbf * matern32(1, ard)", "rbf + white(0.5) * matern52",
 			"linear(1, ard) + periodic * matern12"};
 	size_t k;
@@ -305,7 +271,7 @@ TEST(kernels_of_images_are_sums)
 TEST(adjoints_of_images)
 {
 	static const shape shapes[] = {
-			{4, 3, 2, 2, 2, 1, 0}, {7, 5, 1, 2, 3, 2, 1}, {18, 18, 1, 2, 2, 1, 0}};
+			{4, 3, 2, 2, 2, 1, 0, 1}, {7, 5, 1, 2, 3, 2, 1, 1}, {18, 18, 1, 2, 2, 1, 0, 1}};
 	static const char *const kernels[] = {"rbf * matern52(1, ard)", "rbf + linear * matern52",
 			"matern52 * (rbf(1, ard) + polynomial)"};
 	size_t k;
@@ -379,7 +345,7 @@ TEST(gradients_of_every_pair)
 		fixture a;
 		int tick = cov % 2;
 		test_seed = 60 + 4 * mean + cov;
-		set_shape(&c, tick ? &located : &small);
+		set_shape(&c, 0, tick ? &located : &small);
 		c.tile = 4;
 		a = make_pair(mean, cov, &c, tick ? "rbf" : "matern52 + rbf");
 		sprintf(where, "%s + %s", mean_name[mean], cov_name[cov]);
@@ -401,7 +367,7 @@ TEST(predictors_agree_with_models)
 		fixture a;
 		ptrdiff_t i, p;
 		test_seed = 90 + 4 * mean + cov;
-		set_shape(&c, cov % 2 ? &small : &located);
+		set_shape(&c, 0, cov % 2 ? &small : &located);
 		a = make_pair(mean, cov, &c, cov % 2 ? "rbf * matern32" : "matern52");
 		elbo = elbo_of(&a, &kl, NULL);
 		noise = number(a.m, "noise_variance");
@@ -430,7 +396,7 @@ TEST(predictors_agree_with_models)
 static odvgp_config trained_config(int mean, int cov, int natgrad)
 {
 	odvgp_config c = pair_config(mean, cov, 40, 1, 5, 4);
-	set_shape(&c, cov % 2 ? &located : &small);
+	set_shape(&c, 0, cov % 2 ? &located : &small);
 	c.layer[0].kernel = cov % 2 ? "rbf(dims=0:6) * matern32(dims=6:8)" : "rbf";
 	c.optim.natgrad = natgrad;
 	c.optim.batch = 20;
@@ -496,7 +462,7 @@ TEST(every_likelihood)
 		void *block, *scratch;
 		odvgp_server server;
 		odvgp_info info = no_info();
-		set_shape(&c, &small);
+		set_shape(&c, 0, &small);
 		c.layer[0].kernel = "rbf";
 		c.layer[0].mean_part = ODVGP_MEAN_PART_BLOCKS;
 		c.layer[0].cov_part = ODVGP_COV_PART_BLOCKS;
@@ -610,7 +576,7 @@ TEST(starts)
 				const odvgp_real *first;
 				fixture a;
 				double k = 0, target = 0, mean = 0, spread = 0;
-				set_shape(&c, s);
+				set_shape(&c, 0, s);
 				c.init.beta = (odvgp_init_beta)beta;
 				c.init.gamma = (odvgp_init_gamma)gamma;
 				c.layer[0].kernel = place ? "rbf(dims=0:6) * matern32(dims=6:8)" : "rbf + matern52";
@@ -660,7 +626,7 @@ TEST(starts)
     become inducing ones: the same for 2,000 and for 60,000 images. */
 TEST(memory)
 {
-	static const shape shapes[] = {{28, 28, 1, 5, 5, 1, 0}, {32, 32, 3, 5, 5, 1, 1}};
+	static const shape shapes[] = {{28, 28, 1, 5, 5, 1, 0, 1}, {32, 32, 3, 5, 5, 1, 1, 1}};
 	int k;
 	for (k = 0; k < 2; k++) {
 		const shape *s = &shapes[k];
@@ -670,7 +636,7 @@ TEST(memory)
 		size_t images, many, points;
 		double T = (double)patch_count(s), d = (double)patch_width(s),
 			   D = (double)(s->H * s->W * s->C), stated;
-		set_shape(&c, s);
+		set_shape(&c, 0, s);
 		c.layer[0].kernel = "rbf";
 		c.optim.batch = TILE;
 		CHECK_SAY(odvgp_model_size(&c, &images, &info) == ODVGP_OK, "%s", info.text);
@@ -700,25 +666,25 @@ TEST(refusals)
 		ptrdiff_t D;
 		odvgp_status status;
 		const char *what;
-	} bad[] = {{{4, 3, 2, 5, 2, 1, 0}, 24, ODVGP_E_SIZE, "patches.height"},
-			{{4, 3, 2, 2, 4, 1, 0}, 24, ODVGP_E_SIZE, "patches.width"},
-			{{4, 3, 2, 2, 2, 1, 0}, 23, ODVGP_E_SIZE, "D"},
-			{{4, 3, 3, 2, 2, 1, 0}, 24, ODVGP_E_SIZE, "D"},
-			{{4, 0, 2, 2, 2, 1, 0}, 24, ODVGP_E_SIZE, "patches.width"},
-			{{4, 3, 2, 0, 2, 1, 0}, 24, ODVGP_E_SIZE, "patches.height"},
-			{{4, 3, 2, 2, 0, 1, 0}, 24, ODVGP_E_SIZE, "patches.width"},
-			{{0, 3, 2, 2, 2, 1, 0}, 24, ODVGP_E_ARG, "patches.image_height"},
-			{{0, 0, 0, 0, 0, 0, 1}, 24, ODVGP_E_ARG, "patches.image_height"},
-			{{-4, 3, 2, 2, 2, 1, 0}, 24, ODVGP_E_SIZE, "patches.image_height"},
-			{{4, 3, 2, 2, 2, -1, 0}, 24, ODVGP_E_SIZE, "patches.stride"},
-			{{4, 3, 2, 2, 2, 1, 2}, 24, ODVGP_E_ARG, "patches.locations"},
-			{{2147483647, 2147483647, 2147483647, 2, 2, 1, 0}, 24, ODVGP_E_SIZE, "D"}};
+	} bad[] = {{{4, 3, 2, 5, 2, 1, 0, 1}, 24, ODVGP_E_SIZE, "patches.height"},
+			{{4, 3, 2, 2, 4, 1, 0, 1}, 24, ODVGP_E_SIZE, "patches.width"},
+			{{4, 3, 2, 2, 2, 1, 0, 1}, 23, ODVGP_E_SIZE, "D"},
+			{{4, 3, 3, 2, 2, 1, 0, 1}, 24, ODVGP_E_SIZE, "D"},
+			{{4, 0, 2, 2, 2, 1, 0, 1}, 24, ODVGP_E_SIZE, "patches.width"},
+			{{4, 3, 2, 0, 2, 1, 0, 1}, 24, ODVGP_E_SIZE, "patches.height"},
+			{{4, 3, 2, 2, 0, 1, 0, 1}, 24, ODVGP_E_SIZE, "patches.width"},
+			{{0, 3, 2, 2, 2, 1, 0, 1}, 24, ODVGP_E_ARG, "patches.image_height"},
+			{{0, 0, 0, 0, 0, 0, 1, 1}, 24, ODVGP_E_ARG, "patches.image_height"},
+			{{-4, 3, 2, 2, 2, 1, 0, 1}, 24, ODVGP_E_SIZE, "patches.image_height"},
+			{{4, 3, 2, 2, 2, -1, 0, 1}, 24, ODVGP_E_SIZE, "patches.stride"},
+			{{4, 3, 2, 2, 2, 1, 2, 1}, 24, ODVGP_E_ARG, "patches.locations"},
+			{{2147483647, 2147483647, 2147483647, 2, 2, 1, 0, 1}, 24, ODVGP_E_SIZE, "D"}};
 	size_t k, bytes = 77;
 	odvgp_info info;
 	odvgp_config c;
 	for (k = 0; k < sizeof bad / sizeof *bad; k++) {
 		c = odvgp_config_defaults(10, 24, 1, 3, 0);
-		set_shape(&c, &bad[k].s);
+		set_shape(&c, 0, &bad[k].s);
 		c.layer[0].D = bad[k].D;
 		info = no_info();
 		CHECK_STATUS(odvgp_model_size(&c, &bytes, &info), bad[k].status);
@@ -727,7 +693,7 @@ TEST(refusals)
 	}
 	CHECK(bytes == 77);
 	c = odvgp_config_defaults(10, 24, 1, 3, 0);
-	set_shape(&c, &small);
+	set_shape(&c, 0, &small);
 	c.optim.batch = 10;
 	c.optim.natgrad = 0;
 	c.objective = ODVGP_OBJECTIVE_TIGHT;

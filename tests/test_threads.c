@@ -391,19 +391,19 @@ TEST(a_small_stack_is_enough)
 
 #ifndef STACK_SANITIZED
 /*  The data of predictions with a kernel of every kind; `call` selects the call, and 0 none. */
-typedef struct served {
+typedef struct service {
 	odvgp_server server;
 	odvgp_real *X, *Y, *out;
 	void *scratch;
 	size_t bytes;
 	int call;
 	odvgp_status status;
-} served;
+} service;
 enum { CALLS = 5, SERVED = 40, STACK = 256 * 1024 };
 
 static void *predict_thread(void *arg)
 {
-	served *s = (served *)arg;
+	service *s = (service *)arg;
 	odvgp_real *var = s->out + OUTPUTS * SERVED, *rest = var + OUTPUTS * SERVED;
 	switch (s->call) {
 	case 1:
@@ -447,7 +447,7 @@ static size_t stack_of_thread(void *(*run)(void *), void *arg)
 	free(stack);
 	return STACK - i;
 }
-static size_t stack_of(served *s, int call)
+static size_t stack_of(service *s, int call)
 {
 	size_t bytes;
 	s->call = call;
@@ -604,7 +604,7 @@ TEST(predictions_take_little_stack)
 	for (i = 0; i < test_isas.count * 3; i++) {
 		odvgp_config cfg = odvgp_config_defaults(300, INPUTS, OUTPUTS, 33, i % 3 == 2 ? 0 : 50);
 		odvgp_model *m = NULL;
-		served s;
+		service s;
 		void *block;
 		size_t bytes;
 		memset(&s, 0, sizeof s);
