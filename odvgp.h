@@ -1040,6 +1040,10 @@ typedef struct odvgp_scales {
 
 /* ---- >>api_easy   create, fit, predict, free; memory from malloc */
 
+/*	The sentence that describes a status. Never NULL. */
+ODVGP_API const char *odvgp_status_text(odvgp_status status);
+
+#ifndef ODVGP_NO_TRAINING
 /*	A config for N rows, D inputs, P outputs, M beta and M_gamma gamma points, with the defaults
 	named above. odvgp_model_size checks the sizes later. */
 ODVGP_API odvgp_config odvgp_config_defaults(
@@ -1081,9 +1085,6 @@ ODVGP_API odvgp_schedule odvgp_falling(odvgp_real from, odvgp_real to, ptrdiff_t
 		cfg.optim.natgrad_step = odvgp_rising(1e-5, 0.1, 100, 0.01, 4900) */
 ODVGP_API odvgp_schedule odvgp_rising(
 		odvgp_real from, odvgp_real to, ptrdiff_t steps, odvgp_real final, ptrdiff_t decay_steps);
-
-/*	The sentence that describes a status. Never NULL. */
-ODVGP_API const char *odvgp_status_text(odvgp_status status);
 
 /*	Training steps, one after another. L-BFGS ends them when a step reports convergence or that it
 	is stuck. A Gaussian model of odvgp_model_create, not of odvgp_model_init or a file, that has
@@ -1188,8 +1189,8 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
 	Another likelihood than the Gaussian gets the kernel, prior mean and Z_beta of a regression on
 	pseudo-targets, STUDENTT and LAPLACE also the scale, and q at its initial value: go on with
 	odvgp_rising. Pseudo-targets of f: y itself (STUDENTT, LAPLACE, HETEROSCEDASTIC); -1 to 1 for
-	classes, for several functions one against the rest; log(y + 1/2) (POISSON, NEGATIVE_BINOMIAL,
-	GAMMA; minus that for EXPONENTIAL), less log of the exposure; Phi^-1(y) (BETA). Rows with a
+	classes, for several functions one against the rest; log(y + 1/2) (POISSON, NEGATIVE_BINOMIAL),
+	log y (GAMMA), -log y (EXPONENTIAL), less log of the exposure; Phi^-1(y) (BETA). Rows with a
 	missing target do not count. Mixed functions: the same with the least-squares solution g of
 	f = "mixing" g, and where q_mu and q_sqrt are whitened, q from that regression.
 		settings   NULL: the defaults
@@ -1377,6 +1378,7 @@ ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *model, int term, ptrd
 ODVGP_API size_t odvgp_predictor_size(const odvgp_model *model); /* bytes; 0: too large */
 ODVGP_API odvgp_status odvgp_freeze(odvgp_model *model, const odvgp_scales *scales, void *block,
 		size_t bytes, odvgp_info *info);
+#endif
 
 /*	Fill a server. Both ways check alignment and size of the block, version, kernel, checksum and
 	numbers, on which later calls rely, and select the instruction set.
@@ -1457,6 +1459,7 @@ ODVGP_API size_t odvgp_sample_scratch(const odvgp_server *server, ptrdiff_t n);
 ODVGP_API odvgp_status odvgp_sample(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
 		ptrdiff_t samples, uint64_t seed, odvgp_real *f, void *scratch, size_t scratch_bytes);
 
+#ifndef ODVGP_NO_TRAINING
 /*	Model files: config, parameter vector, optimiser state and predictor; little-endian, versioned,
 	with a checksum. The caller can add his own bytes, such as names of columns. A loaded model
 	continues training bit for bit.
@@ -1478,6 +1481,7 @@ ODVGP_API odvgp_status odvgp_load_size(const void *file, size_t bytes, const odv
 		size_t *user_bytes, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_threads *threads,
 		odvgp_isa isa, void *block, size_t block_bytes, odvgp_model **model, odvgp_info *info);
+#endif
 
 #ifndef ODVGP_NO_STDIO
 /*	Write a block of memory to a file, and read it back. odvgp_file_write creates a new file beside
@@ -7125,7 +7129,7 @@ static ptrdiff_t gp__view_layout(
 	double total = 0;
 	int meanfn = (int)p->mean_function;
 	int dense = gp__factors[p->factor].of_S, diagonal = gp__factors[p->factor].diagonal;
-	if ((double)P * (double)M > (double)PTRDIFF_MAX / 64) return -1;
+	if ((double)P * ((double)M + (double)Mg) > (double)PTRDIFF_MAX / 64) return -1;
 #define GP__PIECE(field, rows, cols) \
 	total += (double)U * (double)(rows) * (double)(cols); \
 	if (total > (double)PTRDIFF_MAX / 64) return -1; \
@@ -18297,7 +18301,7 @@ static double gp__pseudo(const odvgp_model *m, const odvgp_real *y, ptrdiff_t f)
 	if (classes || lik->most == 1) return 2 * v / (classes ? (double)m->classes - 1 : 1) - 1;
 	if (lik->least < 0) return v;
 	if (lik->most < 1) return gp__normal_quantile(v);
-	v = log(v + 0.5);
+	v = log(lik->whole ? v + 0.5 : v);
 	if (lik->flags & GP__LIK_EXPOSURE && !lik->whole) v = -v; /* a rate */
 	return m->y.scale ? v - log((double)y[gp__y_columns(&m->y) - 1]) : v;
 }

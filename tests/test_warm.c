@@ -473,6 +473,37 @@ TEST(other_likelihoods_start_from_pseudo_targets)
 	}
 }
 
+/*  Positive targets far below 1: their pseudo-targets are logarithms, whose differences do not depend
+    on the unit. */
+TEST(small_units_of_positive_targets)
+{
+	static const odvgp_likelihood kinds[] = {ODVGP_LIKELIHOOD_GAMMA, ODVGP_LIKELIHOOD_EXPONENTIAL};
+	for (int k = 0; k < 2; k++) {
+		double length[2];
+		for (int small = 0; small < 2; small++) {
+			odvgp_config c = config(1);
+			problem p = make_problem(1, 1, 1);
+			odvgp_real of[2];
+			c.lik.kind = kinds[k];
+			c.layer[0].kernel = "rbf(4, variance=1.3, ard)";
+			c.layer[0].mean_function = ODVGP_MEAN_FUNCTION_CONSTANT;
+			c.optim.natgrad_step = odvgp_rising((odvgp_real)1e-3, (odvgp_real)0.1, 20, 0, 0);
+			for (ptrdiff_t i = 0; i < ROWS; i++)
+				p.Y[i] = (odvgp_real)((small ? 1e-4 : 1) * exp(1.5 * (double)p.Y[i]));
+			made cold = make(&c, &p), hot = make(&c, &p);
+			CHECK_STATUS(warm(hot.m, NULL, &p, NULL), ODVGP_OK);
+			get(hot.m, "kernel.0.lengthscale", of, 2);
+			length[small] = (double)of[0];
+			steps(cold.m, &p, STEPS);
+			steps(hot.m, &p, STEPS);
+			CHECK_SAY(bound(hot.m, &p) > bound(cold.m, &p), "likelihood %d, small %d: %g, cold %g",
+					(int)kinds[k], small, bound(hot.m, &p), bound(cold.m, &p));
+			free(cold.block), free(hot.block);
+		}
+		CHECK_NEAR(length[1], length[0], BY_PRECISION(1e-3, 0.1) * length[0]);
+	}
+}
+
 TEST(exact_regression_is_refused)
 {
 	problem p = make_problem(1, 1, 1);
@@ -550,6 +581,7 @@ int main(int argc, char **argv)
 	RUN(fit_warms_new_models_only);
 	RUN(refusals_change_nothing);
 	RUN(other_likelihoods_start_from_pseudo_targets);
+	RUN(small_units_of_positive_targets);
 	RUN(exact_regression_is_refused);
 	RUN(coefficients_are_small_enough_for_float);
 	RUN(degenerate_data);
