@@ -20,6 +20,7 @@ enum {
 	MOST_SGPR = 1000,
 	SGPR_ROWS = 20000,
 	WARM_POINTS = 300,
+	FEW_POINTS = 200,
 	WARM_ROWS = 4000,
 	MORE_ROWS = 12000
 };
@@ -154,28 +155,30 @@ static double seconds_of(const workers *w, int processors)
 	return processors ? (double)clock() / CLOCKS_PER_SEC / workers_count(w) : now();
 }
 
-/*  Operations a second of products on all threads, over a fifth of a second. */
+/*  Operations a second of products on all threads: the median over a fifth of a second, which a short
+    disturbance does not change. */
 static double measured_rate(const workers *w, int processors)
 {
-	enum { SIDE = 384 };
-	double done = 0, begin = 0, seconds = 0, *A = take_doubles(SIDE, SIDE),
-		   *C = take_doubles(SIDE, SIDE);
+	enum { SIDE = 384, MOST = 500 };
+	double each[MOST], end = 0, *A = take_doubles(SIDE, SIDE), *C = take_doubles(SIDE, SIDE);
+	int n = 0;
 	size_t size = odvgp_blas_size(&w->threads);
 	void *block = take(size, 1);
 	odvgp_blas blas;
 	for (int i = 0; i < SIDE * SIDE; i++) A[i] = 1e-3 * (i % 7);
 	if (!odvgp_blas_init(&blas, &w->threads, ODVGP_ISA_AUTO, block, size))
-		for (int k = 0; k < 3 || (seconds < 0.2 && k < 1000); k++) {
-			if (k == 1) begin = seconds_of(w, processors);
+		for (int k = 0; k < 3 || (now() < end && n < MOST); k++) {
+			if (k == 1) end = now() + 0.2;
+			double begin = seconds_of(w, processors);
 			odvgp_gemm(&blas, 0, 0, SIDE, SIDE, SIDE, 1, A, SIDE, A, SIDE, 0, C, SIDE);
-			if (k) done += 2.0 * SIDE * SIDE * SIDE;
-			if (k) seconds = seconds_of(w, processors) - begin;
+			if (k) each[n++] = seconds_of(w, processors) - begin;
 		}
-	double rate = done / fmax(1e-9, seconds);
 	free(A);
 	free(C);
 	free(block);
-	return rate;
+	if (!n) return 0;
+	qsort(each, (size_t)n, sizeof *each, by_value);
+	return 2.0 * SIDE * SIDE * SIDE / fmax(1e-9, each[n / 2]);
 }
 
 /*  Replaces --basis auto by explicit options for this data. */
@@ -224,22 +227,26 @@ static double warm_seconds(
 }
 
 /*  With --minutes: those of the warm starts that together take less than a third of what is left of
-    the time: Adam's only with all of its steps, and L-BFGS's not where a pass of SGPR costs no more
-    than a few of theirs. */
+    the time: Adam's only with all of its steps, for which it may get fewer points and half of the
+    time, and L-BFGS's not where a pass of SGPR costs no more than a few of theirs. */
 static void plan_minutes(const plan *p, options *o, const dataset *d, odvgp_model *model,
 		const model_block *block, double begin)
 {
 	int off = o->value[OPT_WARM] && strcmp(o->value[OPT_WARM], "off") == 0;
 	if (!o->value[OPT_MINUTES] || o->given[OPT_WARM] || off || (all_rows(o) && !p->made)) return;
 	ptrdiff_t n = d->train.n, M = p->points, few = smaller(n, WARM_ROWS),
-			  more = smaller(n, MORE_ROWS);
-	double each = warm_seconds(model, block, d, M),
-		   steps = (60 * option_positive(o, OPT_MINUTES) - (now() - begin)) / 3 / fmax(1e-9, each),
-		   further = 1.25 * MORE_STEPS * (double)more / (double)few;
+			  more = smaller(n, MORE_ROWS), fewer = smaller(M, FEW_POINTS);
+	double each = warm_seconds(model, block, d, M), D = (double)d->s.D,
+		   room = (60 * option_positive(o, OPT_MINUTES) - (now() - begin)) / fmax(1e-9, each),
+		   steps = room / 3, further = 1.25 * MORE_STEPS * (double)more / (double)few,
+		   adam = ADAM_STEPS;
 	bytes list = {NULL, 0, 0};
-	if (each > 0 && steps >= ADAM_STEPS) {
-		warm_item(&list, few, ADAM_STEPS, M, 1);
-		steps -= ADAM_STEPS;
+	if (adam > steps && fewer > 0)
+		adam *= pass_flops((double)few, (double)fewer, D) / pass_flops((double)few, (double)M, D);
+	else fewer = M;
+	if (each > 0 && adam < room / (fewer < M ? 2 : 3)) {
+		warm_item(&list, few, ADAM_STEPS, fewer, 1);
+		steps -= adam;
 	}
 	if (each > 0 && steps >= 5 && (p->pass >= 4 || !all_rows(o))) {
 		warm_item(&list, few, (ptrdiff_t)fmin(WARM_STEPS, steps), M, 0);
