@@ -9188,7 +9188,7 @@ struct odvgp_model {
 
 #define GP__EACH_NODE(nd, t) for (gp__node *nd = (t)->node + 1; nd <= (t)->node + (t)->nodes; nd++)
 
-#define GP__EACH_UNIT(i, m)     for (int i = 0; i < (m)->units; i++)
+#define GP__EACH_UNIT(u, m)     for (gp__unit *u = (m)->unit; u < (m)->unit + (m)->units; u++)
 #define GP__EACH_SLOT(s, m)     for (int s = 1; s <= (m)->par.slots; s++)
 #define GP__EACH_VALUE(i, slot) GP__FROM(i, (slot)->offset, (slot)->offset + (slot)->count)
 
@@ -9754,9 +9754,8 @@ ODVGP_API size_t odvgp_kernel_text(const odvgp_model *m, char *text, size_t size
 	gp__text t = {text, size, 0};
 	if (!gp__model_ok(m) || (!text && size)) return 0;
 	gp__put(&t, "");
-	GP__EACH_UNIT(i, m) {
-		const gp__unit *u = &m->unit[i];
-		if (i) gp__put(&t, "; ");
+	GP__EACH_UNIT(u, m) {
+		if (u != m->unit) gp__put(&t, "; ");
 		gp__put_kernel(&t, &u->kernel, gp__hyp(u), u->kernel.nnode - 1, 0);
 	}
 	return t.used;
@@ -12734,10 +12733,10 @@ static odvgp_status gp__check_patches(const odvgp_config *c, int l, odvgp_info *
 	const char *no = c->objective >= ODVGP_OBJECTIVE_TIGHT             ? "objective"
 					 : c->init.hyperparams == ODVGP_INIT_HYPER_ULAPANE ? "init.hyperparams"
 																	   : NULL;
-	if (!H && (W | h | w | c->layer[l].patches.channels | c->layer[l].patches.stride |
-					  c->layer[l].patches.locations | c->layer[l].patches.image_output))
-		return gp__fail(info, ODVGP_E_ARG, "patches.image_height", at, 0,
-				"must be given if another field of patches is");
+	if ((!H || !W) && (H | W | h | w | c->layer[l].patches.channels | c->layer[l].patches.stride |
+							  c->layer[l].patches.locations | c->layer[l].patches.image_output))
+		return gp__fail(info, ODVGP_E_ARG, H ? "patches.image_width" : "patches.image_height", at,
+				0, "must be given if another field of patches is");
 	if (!H) return ODVGP_OK;
 	if (h < 1 || h > H || w < 1 || w > W)
 		return gp__fail(info, ODVGP_E_SIZE, h < 1 || h > H ? "patches.height" : "patches.width", at,
@@ -13079,7 +13078,7 @@ static int gp__natural_reads_gradient(const gp__unit *u, int slot)
 static int gp__any_natural_reads_gradient(const odvgp_model *m)
 {
 	int any = 0;
-	GP__EACH_UNIT(i, m) any |= gp__natural_reads_gradient(&m->unit[i], GP__ANY_SLOT);
+	GP__EACH_UNIT(u, m) any |= gp__natural_reads_gradient(u, GP__ANY_SLOT);
 	return any;
 }
 
@@ -13314,11 +13313,11 @@ typedef struct {
 
 static void gp__keep_jitters(odvgp_model *m)
 {
-	GP__EACH_UNIT(i, m) memcpy(m->unit[i].jitter_kept, m->unit[i].jitter, sizeof m->unit[i].jitter);
+	GP__EACH_UNIT(u, m) memcpy(u->jitter_kept, u->jitter, sizeof u->jitter);
 }
 static void gp__restore_jitters(odvgp_model *m)
 {
-	GP__EACH_UNIT(i, m) gp__jitter_restore(&m->tape, m->unit[i].jitter, m->unit[i].jitter_kept);
+	GP__EACH_UNIT(u, m) gp__jitter_restore(&m->tape, u->jitter, u->jitter_kept);
 }
 
 static void gp__swap_good(odvgp_model *m)
@@ -13369,7 +13368,7 @@ static void gp__go_back(odvgp_model *m)
 static int gp__any_watched(const odvgp_model *m)
 {
 	int any = 0;
-	GP__EACH_UNIT(i, m) any |= m->unit[i].steps & GP__STEPS_WATCHED;
+	GP__EACH_UNIT(u, m) any |= u->steps & GP__STEPS_WATCHED;
 	return any != 0;
 }
 
@@ -13431,8 +13430,7 @@ static odvgp_status gp__evaluate_safely(odvgp_model *m, const gp__rows *rows, gp
 
 static void gp__all_columns(odvgp_model *m)
 {
-	GP__EACH_UNIT(k, m) {
-		gp__unit *u = &m->unit[k];
+	GP__EACH_UNIT(u, m) {
 		GP__FOR(i, u->M_gamma) u->columns[i] = i;
 		u->ncolumns = u->M_gamma;
 		u->columns_stamp = ++m->tape.clock;
@@ -13442,8 +13440,7 @@ static void gp__all_columns(odvgp_model *m)
 static void gp__sample_columns(odvgp_model *m)
 {
 	gp__all_columns(m);
-	GP__EACH_UNIT(k, m) {
-		gp__unit *u = &m->unit[k];
+	GP__EACH_UNIT(u, m) {
 		if (m->cfg.optim.gamma_batch >= u->M_gamma) continue;
 		u->ncolumns = m->cfg.optim.gamma_batch;
 		GP__FOR(i, u->ncolumns)
@@ -13455,7 +13452,7 @@ static void gp__sample_columns(odvgp_model *m)
 static int gp__columns_sampled(const odvgp_model *m)
 {
 	int any = 0;
-	GP__EACH_UNIT(i, m) any |= m->unit[i].ncolumns < m->unit[i].M_gamma;
+	GP__EACH_UNIT(u, m) any |= u->ncolumns < u->M_gamma;
 	return any;
 }
 
@@ -13651,7 +13648,7 @@ static odvgp_status gp__run_head_once(odvgp_model *m, odvgp_info *info)
 	gp__mark_params(m, &want);
 	if ((s = gp__tape_forward_info(&m->tape, GP__HEAD, info))) return s;
 	int finite = 1;
-	GP__EACH_UNIT(i, m) finite = finite && gp__head_finite(&m->unit[i]);
+	GP__EACH_UNIT(u, m) finite = finite && gp__head_finite(u);
 	return finite ? ODVGP_OK
 				  : gp__refuse(info, ODVGP_E_NAN, "model",
 							"its parameters are not finite, or not above 0");
@@ -14117,7 +14114,7 @@ static int gp__nat_gamma_check(odvgp_model *m, const gp__rows *rows, double befo
 	for (int looks = 1;; looks++) {
 		if (gp__nat_gamma_look(m, rows) >= least) return looks;
 		int last = looks == GP__GAMMA_LOOKS; /* undo the whole step */
-		GP__EACH_UNIT(i, m) gp__nat_gamma_back(&m->unit[i], last ? 1 : GP__R(0.5));
+		GP__EACH_UNIT(u, m) gp__nat_gamma_back(u, last ? 1 : GP__R(0.5));
 		m->tape.events.step_shortened++;
 		if (last) return looks;
 	}
@@ -14387,7 +14384,7 @@ static const gp__step_kind *gp__step_kind_of(const gp__unit *u)
 static int gp__has_natural(const odvgp_model *m)
 {
 	int all = 1;
-	GP__EACH_UNIT(i, m) all &= gp__step_kind_of(&m->unit[i]) != NULL;
+	GP__EACH_UNIT(u, m) all &= gp__step_kind_of(u) != NULL;
 	return all;
 }
 
@@ -14404,7 +14401,7 @@ static odvgp_status gp__nat_step(odvgp_model *m, odvgp_real tau)
 		m->state.nat_valid = 0; /* (P, j) must be recomputed from q */
 		return s;
 	}
-	GP__EACH_UNIT(i, m) gp__step_kind_of(&m->unit[i])->take(&m->unit[i]);
+	GP__EACH_UNIT(u, m) gp__step_kind_of(u)->take(u);
 	m->state.nat_steps++;
 	return ODVGP_OK;
 }
@@ -15305,8 +15302,7 @@ static gp__scale gp__adam_scale(const odvgp_model *m, int slot)
 static void gp__adam_units(odvgp_model *m)
 {
 	int scaled = 0, renew = m->state.scales_age % 100 == 0;
-	GP__EACH_UNIT(i, m) {
-		gp__unit *u = &m->unit[i];
+	GP__EACH_UNIT(u, m) {
 		u->prior_sd = GP__SQRT(gp__prior_variance(u));
 		if (u->gamma_coords != ODVGP_GAMMA_COORDS_SCALED || !u->a_slot.id) continue;
 		scaled = 1;
@@ -15650,15 +15646,15 @@ static uint64_t gp__lbfgs_hash(const odvgp_real *x, ptrdiff_t n, uint64_t h)
 static int gp__lbfgs_same_jitters(const odvgp_model *m)
 {
 	int same = 1;
-	GP__EACH_UNIT(i, m)
-		GP__FOR(k, GP__JITTERS) same &= m->unit[i].jitter[k].raised == m->unit[i].lbfgs_jitter[k];
+	GP__EACH_UNIT(u, m)
+		GP__FOR(k, GP__JITTERS) same &= u->jitter[k].raised == u->lbfgs_jitter[k];
 	return same;
 }
 
 static void gp__lbfgs_note_jitters(odvgp_model *m)
 {
-	GP__EACH_UNIT(i, m)
-		GP__FOR(k, GP__JITTERS) m->unit[i].lbfgs_jitter[k] = m->unit[i].jitter[k].raised;
+	GP__EACH_UNIT(u, m)
+		GP__FOR(k, GP__JITTERS) u->lbfgs_jitter[k] = u->jitter[k].raised;
 }
 
 /*	Loss and gradient at theta: the last iteration's if still valid, else computed, which drops the
@@ -15769,8 +15765,8 @@ static void gp__recover(odvgp_model *m)
 {
 	if (++m->state.clean_steps % 100 == 0)
 		m->state.step_scale = GP__MIN(1, 2 * m->state.step_scale);
-	GP__EACH_UNIT(i, m)
-		GP__FOR(k, GP__JITTERS) gp__jitter_recover(&m->tape, &m->unit[i].jitter[k]);
+	GP__EACH_UNIT(u, m)
+		GP__FOR(k, GP__JITTERS) gp__jitter_recover(&m->tape, &u->jitter[k]);
 }
 
 static int gp__uses_natgrad(const odvgp_model *m)
@@ -17088,7 +17084,7 @@ static void gp__forget(odvgp_model *m)
 /*	Resets q of all units, too. */
 static void gp__q_identity(odvgp_model *m)
 {
-	GP__EACH_UNIT(i, m) gp__q_identity_unit(&m->unit[i]);
+	GP__EACH_UNIT(u, m) gp__q_identity_unit(u);
 	gp__forget(m);
 }
 
@@ -17227,7 +17223,7 @@ ODVGP_API odvgp_status odvgp_init_data(
 	double variance = gp__target_variance(m, Y, -1);
 	gp__init_likelihood(m, Y, variance);
 	GP__FOR(d, D) gp__column_scale(X + d, m->cfg.N, D, &mean, &m->data_sd[d]);
-	GP__EACH_UNIT(i, m) gp__init_unit(&m->unit[i], X, Y);
+	GP__EACH_UNIT(u, m) gp__init_unit(u, X, Y);
 	gp__touch_all(m);
 	s = gp__noise_floor_check(m, variance, info);
 	if (!s) s = odvgp_init_q(m, info);
@@ -17390,11 +17386,11 @@ static void gp__slots_start(odvgp_model *m)
 static void gp__slots_build(odvgp_model *m)
 {
 	gp__slots_start(m);
-	GP__EACH_UNIT(i, m) gp__kernel_slots(&m->unit[i]);
+	GP__EACH_UNIT(u, m) gp__kernel_slots(u);
 	m->slot_lik_params = gp__likelihood_slots(m, 1, &m->lik_slots);
-	GP__EACH_UNIT(i, m) gp__positive_slots(&m->unit[i]);
+	GP__EACH_UNIT(u, m) gp__positive_slots(u);
 	m->slot_lik_free_params = gp__likelihood_slots(m, 0, &m->lik_free_slots);
-	GP__EACH_UNIT(i, m) gp__free_slots(&m->unit[i]);
+	GP__EACH_UNIT(u, m) gp__free_slots(u);
 }
 
 /*	Without tables, slots are only counted, and their order does not matter. */
@@ -17856,7 +17852,7 @@ static ptrdiff_t gp__default_tile(odvgp_model *m)
 			tile >= 64 && m->cfg.layer[0].M_gamma > 0 && !gp__mean_part_of(&m->cfg, 0)->v_mu;
 			tile /= 2) {
 		int fits = 1;
-		GP__EACH_UNIT(i, m) {
+		for (int i = 0; i < m->units; i++) {
 			const gp__unit *u = gp__unit_at(m, i);
 			fits &= gp__kept_bytes(&u->kernel, tile, u->M_gamma, u->P) <=
 					(size_t)m->cfg.kernel_cache_bytes;
@@ -18149,9 +18145,9 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 		return s;
 	gp__model_config(m, config);
 	if ((s = gp__model_place(m, &a, bytes, info)) != ODVGP_OK) return s;
-	GP__EACH_UNIT(i, m) gp__start_kernel(&m->unit[i], config->layer[m->unit[i].layer].kernel);
+	GP__EACH_UNIT(u, m) gp__start_kernel(u, config->layer[u->layer].kernel);
 	gp__start_likelihood(m);
-	GP__EACH_UNIT(l, m) gp__start_patches(&m->unit[l]);
+	GP__EACH_UNIT(u, m) gp__start_patches(u);
 	gp__start_mixing(m);
 	gp__q_identity(m);
 	gp__touch_all(m);
@@ -18645,7 +18641,7 @@ static void gp__file_likelihood(gp__file *f, const odvgp_model *m)
 static void gp__file_units(gp__file *f, odvgp_model *m)
 {
 	gp__file_known(f, (uint64_t)m->units, 4);
-	GP__EACH_UNIT(i, m) gp__file_unit_head(f, gp__unit_at(m, i));
+	for (int i = 0; i < m->units; i++) gp__file_unit_head(f, gp__unit_at(m, i));
 	gp__file_likelihood(f, m);
 }
 
@@ -18746,7 +18742,7 @@ static void gp__file_model_state(gp__file *f, odvgp_model *m)
 	GP__FOR(i, GP__COUNT(arrays)) gp__file_array(f, arrays[i].x, arrays[i].n);
 	for (ptrdiff_t i = 0; f->mode == GP__FILE_READ && !f->bad && i < m->data_sds; i++)
 		if (!(m->data_sd[i] > 0 && m->data_sd[i] < (odvgp_real)HUGE_VAL)) f->bad = 1;
-	GP__EACH_UNIT(i, m) gp__file_unit(f, gp__unit_at(m, i));
+	for (int i = 0; i < m->units; i++) gp__file_unit(f, gp__unit_at(m, i));
 	gp__file_lbfgs(f, m);
 }
 
@@ -18873,7 +18869,7 @@ static odvgp_status gp__file_units_read(gp__file *f, odvgp_model *m, odvgp_info 
 {
 	gp__settle(m);
 	gp__file_known(f, (uint64_t)m->units, 4);
-	GP__EACH_UNIT(i, m) {
+	for (int i = 0; i < m->units; i++) {
 		gp__unit *u = m->make ? m->unit : &m->unit[i];
 		gp__unit_config(u, m, i);
 		gp__file_unit_head(f, u);

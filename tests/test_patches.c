@@ -670,7 +670,7 @@ TEST(refusals)
 			{{4, 3, 2, 2, 4, 1, 0, 1}, 24, ODVGP_E_SIZE, "patches.width"},
 			{{4, 3, 2, 2, 2, 1, 0, 1}, 23, ODVGP_E_SIZE, "D"},
 			{{4, 3, 3, 2, 2, 1, 0, 1}, 24, ODVGP_E_SIZE, "D"},
-			{{4, 0, 2, 2, 2, 1, 0, 1}, 24, ODVGP_E_SIZE, "patches.width"},
+			{{4, 0, 2, 2, 2, 1, 0, 1}, 24, ODVGP_E_ARG, "patches.image_width"},
 			{{4, 3, 2, 0, 2, 1, 0, 1}, 24, ODVGP_E_SIZE, "patches.height"},
 			{{4, 3, 2, 2, 0, 1, 0, 1}, 24, ODVGP_E_SIZE, "patches.width"},
 			{{0, 3, 2, 2, 2, 1, 0, 1}, 24, ODVGP_E_ARG, "patches.image_height"},
