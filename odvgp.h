@@ -448,7 +448,7 @@ typedef enum odvgp_diag_step {
 	ODVGP_DIAG_STEP_PROJECTED_MU
 } odvgp_diag_step;
 
-/*	What the slots of q(u) hold, and those of q(v), with L_v in place of L.
+/*	What the slots of q(u) hold; those of q(v) with L_v in place of L, and no A_BETA.
 		WHITENED  q_mu, q_sqrt:   m = L q_mu,    S = L q_sqrt q_sqrt^T L^T (default)
 		PRIMAL    q_mu, q_sqrt:   m = q_mu,      S = q_sqrt q_sqrt^T; [SVGP], the published code
 		A_BETA    a_beta, q_sqrt: m = Kb a_beta, S = q_sqrt q_sqrt^T; [ODVGP] eq. 11 */
@@ -1089,8 +1089,8 @@ ODVGP_API odvgp_schedule odvgp_rising(
 /*	Training steps, one after another. L-BFGS ends them when a step reports convergence or that it
 	is stuck. A Gaussian model of odvgp_model_create, not of odvgp_model_init or a file, that has
 	done no step and of which odvgp_set has changed nothing, begins with odvgp_warm_start, if
-	config.init.warm is 1, the objective ELBO, and the member takes it. Its allocator gives the
-	memory for that time.
+	config.init.warm is 1, the objective ELBO, and the member takes it: 100 iterations of Adam at
+	0.03, then L-BFGS. Its allocator gives the memory for that time.
 		X [N,D], Y [N,T]   all data
 		steps              how many
 		watch              called after each step, may be NULL; a non-zero return ends the training
@@ -8476,8 +8476,7 @@ static odvgp_status gp__server_check(
 	if (!server) return gp__is_null(info, "server");
 	if (!block) return gp__is_null(info, "block");
 	if ((uintptr_t)block % sizeof(odvgp_real))
-		return gp__refuse(
-				info, ODVGP_E_ARG, "block", "must stand at an address that a real can have");
+		return gp__refuse(info, ODVGP_E_ARG, "block", "must be aligned for a real");
 	if (!row)
 		return gp__unsupported(info, "isa", "this machine or this build lacks the instruction set");
 	return ODVGP_OK;
@@ -12092,7 +12091,8 @@ static void gp__blocks_freeze(const gp__unit *u, const gp__view *v)
 	gp__freeze_sqrt(u, GP__ON_GAMMA, v->factor_v);
 }
 
-/*	In the order of odvgp_mean_part and odvgp_cov_part. >>model explains the fields. */
+/*	In the order of odvgp_mean_part and odvgp_cov_part. >>model explains the fields; the second is
+	the part that a model without gamma points has. */
 static const gp__mean_part gp__mean_parts[] = {
 		{"beta", ODVGP_MEAN_PART_BETA, GP__MU_MEAN, GP__NO_GAMMA, "q_mu", "a_beta", NULL, NULL,
 				NULL, 1, GP__STEPS_BETA, 0, GP__SCALE_PRIOR, GP__OPTIMUM_WEIGHTS,
@@ -13805,8 +13805,7 @@ ODVGP_API odvgp_status odvgp_freeze(
 	odvgp_scales none = {NULL, NULL, NULL, NULL};
 	if (!gp__model_ok(m) || !block) return gp__is_null(info, "model or block");
 	if ((uintptr_t)block % sizeof(odvgp_real))
-		return gp__refuse(
-				info, ODVGP_E_ARG, "block", "must stand at an address that a real can have");
+		return gp__refuse(info, ODVGP_E_ARG, "block", "must be aligned for a real");
 	size_t need = odvgp_predictor_size(m);
 	if (!need) return gp__refuse(info, ODVGP_E_SIZE, "predictor", NULL);
 	if (bytes < need)
@@ -19122,16 +19121,18 @@ ODVGP_API odvgp_status odvgp_model_load(
 }
 #endif
 
-/*	The warm start of a new model; nothing for others. */
+/*	The warm starts of a new model; nothing for others. */
 static odvgp_status gp__fit_start(
 		odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
 {
 	odvgp_status s = gp__rows_check(m, X, Y, 1, info);
 	if (s || !m->warm_due || m->state.steps || gp__warm_check(m, NULL)) return s;
-	size_t bytes = odvgp_warm_start_size(m, NULL);
+	const odvgp_warm first = {0, 0, 100, GP__R(0.03)};
+	size_t bytes = GP__MAX(odvgp_warm_start_size(m, &first), odvgp_warm_start_size(m, NULL));
 	void *work = bytes ? m->allocator.alloc(m->allocator.user, bytes) : NULL;
 	if (!work) return gp__fail(info, ODVGP_E_MEMORY, "allocator", -1, (double)bytes, NULL);
-	s = odvgp_warm_start(m, NULL, X, Y, work, bytes, info);
+	s = odvgp_warm_start(m, &first, X, Y, work, bytes, info);
+	if (!s) s = odvgp_warm_start(m, NULL, X, Y, work, bytes, info);
 	m->allocator.release(m->allocator.user, work);
 	if (!s) m->warm_due = 0;
 	return s;

@@ -1,5 +1,7 @@
 /*  Using a trained model: the whole program of a robot. Training took place elsewhere, in double.
     This program uses float and no malloc, and compiles only the code that predicts.
+    A model of many points that float will serve should be trained with float's jitter.relative; see
+    Precision in the manual of odvgp.h.
 
     Example 01 writes the model file, so run it first.
 

@@ -339,6 +339,8 @@ TEST(fit_warms_new_models_only)
 	odvgp_config c = config(1);
 	odvgp_model *m;
 	made cold = make(&c, &p), hot = make(&c, &p);
+	const odvgp_warm first = {0, 0, 100, (odvgp_real)0.03};
+	CHECK_STATUS(warm(hot.m, &first, &p, NULL), ODVGP_OK);
 	CHECK_STATUS(warm(hot.m, NULL, &p, NULL), ODVGP_OK);
 	for (int i = 0; i < 5; i++) {
 		odvgp_real noise;
