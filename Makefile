@@ -21,7 +21,8 @@ B        := build
 TESTS       := $(sort $(basename $(notdir $(wildcard tests/test_*.c))))
 # What aliases, threads, the pool and the tape save do does not depend on it.
 FLOAT_TESTS := $(if $(SKIP_FLOAT),,$(filter-out test_alias test_pool test_threads test_tape,$(TESTS)))
-# `make test`, `make test-isa` and `make sanitize` leave these in float to ALL=1, so as to end soon.
+# `make test-isa` and `make sanitize` leave these in float to ALL=1, so as to end soon; `make test` runs in float only what BRIEF_FLOAT names.
+BRIEF_FLOAT := test_linalg test_oracle
 SLOW_FLOAT  := test_arguments test_base_kernels test_deep test_deep_images test_forged_files test_independent test_likelihoods test_members test_members_steps test_mixing test_model test_optim \
                test_patches test_predict test_recovery test_rows test_save_load test_start test_terms test_training
 # These do not look at an instruction set, or call for nothing that others do not; the tool only chooses one.
@@ -120,7 +121,7 @@ $(B)/f32/test_%: tests/test_%.c
 
 # These call only the public interface: they share one object of the library, optimised as for users, and its guard leaves their own
 # copy of the implementation out. In float, where only ALL=1 runs them, they compile their own.
-PUBLIC := $(B)/test_members_steps $(B)/test_model $(B)/test_pool $(B)/test_predict $(B)/test_threads
+PUBLIC := $(B)/test_members_steps $(B)/test_mixing $(B)/test_model $(B)/test_pool $(B)/test_predict $(B)/test_threads
 SHARED := $(B)/tool $(PUBLIC)
 $(B)/library.o: CFLAGS := -O2
 $(B)/sanitize/library.o: CFLAGS := -Og -fno-omit-frame-pointer -fsanitize=address
@@ -163,7 +164,7 @@ programs = $(1)/odvgp $(call first,test_linalg,$(TESTS:%=$(1)/%) $(FLOAT_TESTS:%
 brief    = $(if $(ALL),$(call programs,$(1)),$(filter-out $(SLOW_FLOAT:%=$(1)/f32/%),$(call programs,$(1))))
 commands = $(foreach p,$(1),$(if $(filter %/odvgp %/tool,$(p)),"sh tests/tool.sh $(p)","$(p)$(if $(filter %/test_oracle,$(p)), tests/oracle)"))
 linked   = $(patsubst %/odvgp,%/tool,$(programs))
-short    = $(if $(ALL),$(linked),$(filter-out $(SLOW_FLOAT:%=$(1)/f32/%),$(linked)))
+short    = $(if $(ALL),$(linked),$(filter-out $(1)/f32/%,$(linked)) $(filter $(BRIEF_FLOAT:%=$(1)/f32/%),$(linked)))
 
 test: $(call short,$(B)) ## all tests, about two minutes on two cores; needs only a C compiler; ALL=1: all programs in float too, at full length
 	@$(if $(ALL),,ODVGP_TEST_SHORT=1) sh tests/run.sh $(call commands,$(call short,$(B)))
