@@ -58,7 +58,7 @@ static void plan_settle(options *o)
 /*  Of the bound and its gradient: products, factors, and the kernel's distances. */
 static double pass_flops(double n, double M, double D)
 {
-	return 8 * n * M * M + 20 * M * M * M + (150 + 20 * D) * n * M;
+	return 8 * n * M * M + 20 * M * M * M + (150 + 40 * D) * n * M;
 }
 
 static void plan_number(options *o, int id, ptrdiff_t v)
@@ -136,7 +136,7 @@ static void plan_q(plan *p, options *o, double budget, const dataset *d, ptrdiff
 	double rows = (double)smaller(n, 1024), points = (double)(beta + gamma), M = (double)beta,
 		   kernels = is_independent(o) ? F : 1,
 		   step = kernels * pass_flops(rows, M, D) + 6 * (F - 1) * rows * M * M +
-				  10 * F * M * M * M + (kernels * (150 + 20 * D) + 4 * F) * rows * points;
+				  10 * F * M * M * M + (kernels * (150 + 40 * D) + 4 * F) * rows * points;
 	double usual = n <= FEW_ROWS   ? 600
 				   : n < MANY_ROWS ? 1000
 								   : 3000,
@@ -271,7 +271,8 @@ static void plan_print(const plan *p, const options *o, const dataset *d, const 
 	double seconds = 1 + 1.2 * p->flops / fmax(1, measured_rate(w, 1)),
 		   limit = o->value[OPT_MINUTES] ? 60 * option_positive(o, OPT_MINUTES) : HUGE_VAL;
 	if (by_clock(o)) seconds = limit;
-	fprintf(stderr, "; about %.2g s, less if it converges\n", fmin(seconds, limit));
+	seconds = fmin(seconds, limit);
+	fprintf(stderr, "; about %.*f s, less if it converges\n", seconds < 9.95, seconds);
 }
 
 #endif
