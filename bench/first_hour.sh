@@ -109,15 +109,17 @@ END {
     }
     for (i = 1; i <= n_auto; i++) print auto[i]
     if (!n_sets) exit
-    print "\n| set | seconds | auto | cold | auto / cold | former default, 20,000 steps | bar |"
-    print "|---|---|---|---|---|---|---|"
+    for (j = 1; j <= n_times; j++) if (time[j] > 60) long = 1
+    print "\n| set | seconds | auto | cold | auto / cold |" (long ? " former default, 20,000 steps | bar |" : "")
+    print "|---|---|---|---|---|" (long ? "---|---|" : "")
     for (i = 1; i <= n_sets; i++)
         for (j = 1; j <= n_times; j++) {
             a = set[i] SUBSEP "auto:" time[j]
             c = set[i] SUBSEP "cold:" time[j]
             if (!(a in rmse) && !(c in rmse)) continue
-            printf("| %s | %s | %s | %s | %s |%s\n", set[i], time[j], results(a), results(c),
-                (a in rmse) && (c in rmse) ? sprintf("%.3f", rmse[a] / rmse[c]) : "",
-                a in rmse && time[j] > 60 ? bar(set[i], 1.01, 0.01, long_rmse, long_ll, rmse[a], ll[a]) : " |  |")
+            long_bar = !long ? "" : "  |  |"
+            if (a in rmse && time[j] > 60) long_bar = bar(set[i], 1.01, 0.01, long_rmse, long_ll, rmse[a], ll[a])
+            ratio = (a in rmse) && (c in rmse) ? sprintf("%.3f", rmse[a] / rmse[c]) : ""
+            printf("| %s | %s | %s | %s | %s |%s\n", set[i], time[j], results(a), results(c), ratio, long_bar)
         }
 }' "$rows"
