@@ -121,7 +121,7 @@ $(B)/f32/test_%: tests/test_%.c
 
 # These call only the public interface: they share one object of the library, optimised as for users, and its guard leaves their own
 # copy of the implementation out. In float, where only ALL=1 runs them, they compile their own.
-PUBLIC := $(B)/test_members_steps $(B)/test_mixing $(B)/test_model $(B)/test_pool $(B)/test_predict $(B)/test_threads
+PUBLIC := $(B)/test_members_steps $(B)/test_model $(B)/test_pool $(B)/test_predict $(B)/test_threads
 SHARED := $(B)/tool $(PUBLIC)
 $(B)/library.o: CFLAGS := -O2
 $(B)/sanitize/library.o: CFLAGS := -Og -fno-omit-frame-pointer -fsanitize=address
