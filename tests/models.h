@@ -210,7 +210,7 @@ TEST_UNUSED static odvgp_config config(
 	return c;
 }
 /*  Layer l of a stack by itself: a model of one layer with the same slots; the last one with the
-    likelihood. A hidden layer of images becomes a plain model of their patches, D columns. */
+    likelihood. It has D inputs; a hidden layer of images becomes a plain model of their patches. */
 TEST_UNUSED static fixture layer_alone(const fixture *a, const odvgp_config *c, int l, ptrdiff_t D)
 {
 	odvgp_config d = *c;
@@ -218,9 +218,9 @@ TEST_UNUSED static fixture layer_alone(const fixture *a, const odvgp_config *c, 
 	int hidden = l + 1 < c->layers;
 	d.layers = 1;
 	d.layer[0] = c->layer[l];
+	d.layer[0].D = D;
 	if (hidden) {
 		d.lik = random_config(1, 1, 1, 1, 0).lik;
-		d.layer[0].D = D;
 		memset(&d.layer[0].patches, 0, sizeof d.layer[0].patches);
 	}
 	memset(&b, 0, sizeof b);

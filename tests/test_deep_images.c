@@ -423,7 +423,10 @@ TEST(predictions_are_mixtures)
 	of[0] = make_images(&c);
 	for (d = 0; d < 25; d++) scale[d] = 2, shift[d] = (odvgp_real)(0.1 * (double)d);
 	for (l = 0; l < 4; l++) {
-		if (l) of[l] = layer_alone(&of[0], &c, (int)l - 1, patch_width(three + l - 1));
+		const shape *below = three + l - 1;
+		if (l)
+			of[l] = layer_alone(
+					&of[0], &c, (int)l - 1, l < 3 ? patch_width(below) : pixels_of(below));
 		size_t bytes = odvgp_predictor_size(of[l].m);
 		block[l] = test_alloc(bytes);
 		CHECK_STATUS(serve(of[l].m,
