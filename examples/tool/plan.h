@@ -148,37 +148,39 @@ static void plan_q(plan *p, options *o, double budget, const dataset *d, ptrdiff
 	p->flops += steps * step;
 }
 
-/*  Seconds of the clock, or those of the processors for each thread, which other programs on the
-    machine do not stretch. */
-static double seconds_of(const workers *w, int processors)
+/*  Seconds of the processors for each thread, which other programs on the machine do not stretch. */
+static double processor_seconds(const workers *w)
 {
-	return processors ? (double)clock() / CLOCKS_PER_SEC / workers_count(w) : now();
+	return (double)clock() / CLOCKS_PER_SEC / workers_count(w);
 }
 
-/*  Operations a second of products on all threads: the median over a fifth of a second, which a short
-    disturbance does not change. */
+/*  Operations a second of products on all threads, over a fifth of a second: by the median, which a
+    short disturbance does not change, or by the processors' time, of which single products are too
+    short a part. */
 static double measured_rate(const workers *w, int processors)
 {
 	enum { SIDE = 384, MOST = 500 };
-	double each[MOST], end = 0, *A = take_doubles(SIDE, SIDE), *C = take_doubles(SIDE, SIDE);
+	double each[MOST], begin = 0, first = 0, *A = take_doubles(SIDE, SIDE),
+					   *C = take_doubles(SIDE, SIDE);
 	int n = 0;
 	size_t size = odvgp_blas_size(&w->threads);
 	void *block = take(size, 1);
 	odvgp_blas blas;
 	for (int i = 0; i < SIDE * SIDE; i++) A[i] = 1e-3 * (i % 7);
 	if (!odvgp_blas_init(&blas, &w->threads, ODVGP_ISA_AUTO, block, size))
-		for (int k = 0; k < 3 || (now() < end && n < MOST); k++) {
-			if (k == 1) end = now() + 0.2;
-			double begin = seconds_of(w, processors);
+		for (int k = 0; k < 3 || (now() < begin + 0.2 && n < MOST); k++) {
+			if (k == 1) begin = now(), first = processor_seconds(w);
+			double from = now();
 			odvgp_gemm(&blas, 0, 0, SIDE, SIDE, SIDE, 1, A, SIDE, A, SIDE, 0, C, SIDE);
-			if (k) each[n++] = seconds_of(w, processors) - begin;
+			if (k) each[n++] = now() - from;
 		}
+	double spent = n ? (processor_seconds(w) - first) / n : 0;
 	free(A);
 	free(C);
 	free(block);
 	if (!n) return 0;
 	qsort(each, (size_t)n, sizeof *each, by_value);
-	return 2.0 * SIDE * SIDE * SIDE / fmax(1e-9, each[n / 2]);
+	return 2.0 * SIDE * SIDE * SIDE / fmax(1e-9, processors ? spent : each[n / 2]);
 }
 
 /*  Replaces --basis auto by explicit options for this data. */
