@@ -202,8 +202,8 @@ CONTENTS   (search for a tag with its arrows)
 	kernel values, k(x,x) B T^2 / 2 more. Memory: one image's patches, 256 rows of their
 	kernel matrix. odvgp_init_data draws inducing patches from 1,000 images and their locations
 	uniformly. All pixels of a channel should have one scale. With ROBUSTMAX and batches of tens of
-	images, or with image_output, natural steps of 0.1 can overshoot: let them rise to 0.01
-	(odvgp_rising), or let Adam move q (natgrad = 0).
+	images natural steps of 0.1 overshoot: let them rise to 0.01 (odvgp_rising), or let Adam move q
+	(natgrad = 0). With image_output begin at 0.1, or Adam may drop the last kernel.
 	In a deep model a hidden layer with patches.image_output gives the next one an image of P
 	channels, with (image_height - height) / stride + 1 rows, columns alike: the sizes to set there.
 	Its mean function takes a patch: PROJECTION, or ZERO and deep.q_init PRIOR as in [SOLVE].

@@ -1617,8 +1617,8 @@ check "images: in the first layer" train $bars --tick --layers "orth:dim=3; coup
 "$tool" info --model tick.odvgp >t.txt
 check "images: in the first layer, info" grep -q '16 patches 3 x 3, with locations' t.txt
 # shellcheck disable=SC2086
-check "images: of layers" train $bars --tick --layers "solve:dim=4,patch=3x3; coupled:patch=2x2,stride=2" --iters 40 \
-    --model stack.odvgp
+train $bars --tick --layers "solve:dim=4,patch=3x3; coupled:patch=2x2,stride=2" --iters 40 --model stack.odvgp --json >t.json
+check "images: of layers, natural steps that do not rise" test "$(value t.json natgrad_step)" = "0.1-0.01"
 "$tool" info --model stack.odvgp >t.txt
 check "images: of layers, info" test "$(grep -c '^images   of layer 0: 6 x 6 x 1, 16 patches 3 x 3$
 ^images   of layer 1: 4 x 4 x 4, 4 patches 2 x 2, with locations$' t.txt)" = 2
