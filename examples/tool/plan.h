@@ -270,7 +270,7 @@ static void plan_print(const plan *p, const options *o, const dataset *d, const 
 	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
 		if (o->value[ids[i]] && !(ids[i] == OPT_GAMMA && !basis_of(o)->gamma))
 			fprintf(stderr, " --%s %s", option_list[ids[i]].name, o->value[ids[i]]);
-	double seconds = 1 + 1.2 * p->flops / fmax(1, measured_rate(w, 1)),
+	double seconds = 0.5 + 1.2 * p->flops / fmax(1, measured_rate(w, 1)),
 		   limit = o->value[OPT_MINUTES] ? 60 * option_positive(o, OPT_MINUTES) : HUGE_VAL;
 	if (by_clock(o)) seconds = limit;
 	seconds = fmin(seconds, limit);
