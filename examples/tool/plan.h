@@ -228,29 +228,36 @@ static double warm_seconds(
 	return s ? 0 : seconds;
 }
 
-/*  With --minutes: those of the warm starts that together take less than a third of what is left of
-    the time: Adam's only with all of its steps, for which it may get fewer points and half of the
-    time, and L-BFGS's not where a pass of SGPR costs no more than a few of theirs. */
+/*  What Adam's warm start on `few` rows takes, in iterations with *M points, of `room`: a third of it
+    at most, or with FEW_POINTS, which *M becomes, half. 0: it does not fit. */
+static double adam_iterations(ptrdiff_t few, ptrdiff_t *M, double D, double room)
+{
+	if (ADAM_STEPS < room / 3) return ADAM_STEPS;
+	if (*M <= FEW_POINTS) return 0;
+	double part = ADAM_STEPS * pass_flops((double)few, FEW_POINTS, D) /
+				  pass_flops((double)few, (double)*M, D);
+	if (part >= room / 2) return 0;
+	*M = FEW_POINTS;
+	return part;
+}
+
+/*  With --minutes: those of the warm starts that fit: Adam's, and in what it leaves of a third of the
+    time L-BFGS's, unless a pass of SGPR costs no more than a few of theirs. */
 static void plan_minutes(const plan *p, options *o, const dataset *d, odvgp_model *model,
 		const model_block *block, double begin)
 {
 	int off = o->value[OPT_WARM] && strcmp(o->value[OPT_WARM], "off") == 0;
 	if (!o->value[OPT_MINUTES] || o->given[OPT_WARM] || off || (all_rows(o) && !p->made)) return;
-	ptrdiff_t n = d->train.n, M = p->points, few = smaller(n, WARM_ROWS),
-			  more = smaller(n, MORE_ROWS), fewer = smaller(M, FEW_POINTS);
-	double each = warm_seconds(model, block, d, M), D = (double)d->s.D,
+	ptrdiff_t n = d->train.n, M = p->points, of_adam = M, few = smaller(n, WARM_ROWS),
+			  more = smaller(n, MORE_ROWS);
+	double each = warm_seconds(model, block, d, M),
 		   room = (60 * option_positive(o, OPT_MINUTES) - (now() - begin)) / fmax(1e-9, each),
-		   steps = room / 3, further = 1.25 * MORE_STEPS * (double)more / (double)few,
-		   adam = ADAM_STEPS;
+		   adam = each > 0 ? adam_iterations(few, &of_adam, (double)d->s.D, room) : 0,
+		   steps = each > 0 ? room / 3 - adam : 0,
+		   further = 1.25 * MORE_STEPS * (double)more / (double)few;
 	bytes list = {NULL, 0, 0};
-	if (adam > steps && fewer > 0)
-		adam *= pass_flops((double)few, (double)fewer, D) / pass_flops((double)few, (double)M, D);
-	else fewer = M;
-	if (each > 0 && adam < room / (fewer < M ? 2 : 3)) {
-		warm_item(&list, few, ADAM_STEPS, fewer, 1);
-		steps -= adam;
-	}
-	if (each > 0 && steps >= 5 && (p->pass >= 4 || !all_rows(o))) {
+	if (adam > 0) warm_item(&list, few, ADAM_STEPS, of_adam, 1);
+	if (steps >= 5 && (p->pass >= 4 || !all_rows(o))) {
 		warm_item(&list, few, (ptrdiff_t)fmin(WARM_STEPS, steps), M, 0);
 		if (n > 2 * WARM_ROWS && steps >= WARM_STEPS + further)
 			warm_item(&list, more, MORE_STEPS, M, 0);
