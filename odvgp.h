@@ -2260,6 +2260,13 @@ static void gp__arena_init(gp__arena *a, void *block, size_t bytes)
 	a->used = 0;
 	a->bad = 0;
 }
+/*	An arena that only measures. */
+static gp__arena gp__measuring(void)
+{
+	gp__arena a;
+	gp__arena_init(&a, NULL, 0);
+	return a;
+}
 
 static void *gp__take_bytes(gp__arena *a, size_t count, size_t item)
 {
@@ -3672,9 +3679,8 @@ ODVGP_API size_t odvgp_blas_size(const odvgp_threads *threads)
 {
 	size_t most = 0;
 	GP__FOR(i, GP__COUNT(gp__isas)) {
-		gp__arena a;
+		gp__arena a = gp__measuring();
 		odvgp_blas blas;
-		gp__arena_init(&a, NULL, 0);
 		gp__blas_layout(&a, &gp__isas[i], threads, PTRDIFF_MAX / 2, PTRDIFF_MAX / 2,
 				PTRDIFF_MAX / 2, &blas);
 		most = GP__MAX(most, a.used);
@@ -7294,11 +7300,10 @@ static size_t gp__largest_layer(const odvgp_server *s, ptrdiff_t n,
 static size_t gp__predict_layer_size(const odvgp_server *s, ptrdiff_t rows)
 {
 	const gp__predictor *p = (const gp__predictor *)s->block;
-	gp__arena a;
+	gp__arena a = gp__measuring();
 	gp__prediction t;
 	if (rows > PTRDIFF_MAX / 64 / (1 + (ptrdiff_t)p->columns) / gp__rows_of_input(&p->patches))
 		return 0;
-	gp__arena_init(&a, NULL, 0);
 	gp__take_bytes(&a, 1, sizeof t);
 	gp__predict_layout(&a, s, rows, &t);
 	return a.bad ? 0 : a.used + 64;
@@ -7331,8 +7336,7 @@ static size_t gp__between_layout(
 static size_t gp__predict_size(const odvgp_server *s, ptrdiff_t rows)
 {
 	gp__between_layers b;
-	gp__arena a;
-	gp__arena_init(&a, NULL, 0);
+	gp__arena a = gp__measuring();
 	size_t most = gp__between_layout(&a, s, rows, &b);
 	return !most || a.bad ? 0 : a.used ? a.used + 64 + most : most;
 }
@@ -8117,23 +8121,21 @@ static void gp__sample_layout(gp__arena *a, const odvgp_server *s, ptrdiff_t n, 
 
 static size_t gp__sample_layer_size(const odvgp_server *s, ptrdiff_t n)
 {
-	gp__arena a;
+	gp__arena a = gp__measuring();
 	odvgp_real *cov, *mean, *z;
 	ptrdiff_t *perm;
 	size_t own = gp__predict_layer_size(s, n);
 	if (!own) return 0;
-	gp__arena_init(&a, NULL, 0);
 	gp__sample_layout(&a, s, n, &cov, &mean, &z, &perm);
 	return a.bad ? 0 : a.used + 64 + own;
 }
 
 ODVGP_API size_t odvgp_sample_scratch(const odvgp_server *s, ptrdiff_t n)
 {
-	gp__arena a;
+	gp__arena a = gp__measuring();
 	ptrdiff_t widest;
 	if (!gp__served(s) || n < 1) return 0;
 	size_t most = gp__largest_layer(s, n, gp__sample_layer_size, &widest);
-	gp__arena_init(&a, NULL, 0);
 	if (!most || gp__layers_served(s) == 1) return most;
 	gp__take(&a, 2 * widest, n);
 	return a.bad ? 0 : a.used + 64 + most;
@@ -11222,8 +11224,7 @@ static void gp__stack_reverse(gp__tape *t, gp__node *nd)
 
 static size_t gp__real_bytes(ptrdiff_t rows, ptrdiff_t cols)
 {
-	gp__arena a;
-	gp__arena_init(&a, NULL, 0);
+	gp__arena a = gp__measuring();
 	gp__take(&a, rows, cols);
 	return a.bad ? SIZE_MAX : a.used;
 }
@@ -11242,9 +11243,8 @@ typedef struct {
 /*	Bytes that KERNEL_VEC keeps for n x m entries and P outputs; SIZE_MAX on overflow. */
 static size_t gp__kept_bytes(const gp__kernel *k, ptrdiff_t n, ptrdiff_t m, ptrdiff_t P)
 {
-	gp__arena a;
+	gp__arena a = gp__measuring();
 	gp__kjob job;
-	gp__arena_init(&a, NULL, 0);
 	gp__kernel_rows_layout(&a, k, n, m, P, &job);
 	return a.bad ? SIZE_MAX : a.used;
 }
@@ -11297,16 +11297,13 @@ static size_t gp__kernel_job_scratch(
 }
 static size_t gp__kernel_node_scratch(const gp__shapes *s, ptrdiff_t P, int kept)
 {
-	gp__arena a;
-	gp__arena_init(&a, NULL, 0);
-	return gp__kernel_job_scratch(s, a, s->in[1].rows, s->in[2].rows, P, kept);
+	return gp__kernel_job_scratch(s, gp__measuring(), s->in[1].rows, s->in[2].rows, P, kept);
 }
 /*	n: rows of Z; 0: for k(x,x). */
 static size_t gp__images_scratch(const gp__shapes *s, ptrdiff_t n)
 {
-	gp__arena a;
+	gp__arena a = gp__measuring();
 	gp__images_work w;
-	gp__arena_init(&a, NULL, 0);
 	gp__images_layout(&a, &s->unit->patches, n, &w);
 	return gp__kernel_job_scratch(s, a, n ? n : GP__MIN(w.T, (ptrdiff_t)GP__KROWS), w.T, 1, 0);
 }
@@ -11328,8 +11325,7 @@ static size_t gp__kernel_vec_scratch_bytes(const gp__shapes *s)
 /*	Likelihood parameters; moved means. */
 static size_t gp__expect_scratch(const gp__shapes *s)
 {
-	gp__arena a;
-	gp__arena_init(&a, NULL, 0);
+	gp__arena a = gp__measuring();
 	gp__take(&a, 1, s->in[3].cols + s->in[4].cols);
 	gp__take(&a, 1, gp__lik_work(s->likelihood, s->in[0].rows));
 	gp__take(&a, s->scale ? s->in[0].rows : 0, s->in[0].cols);
@@ -11337,9 +11333,8 @@ static size_t gp__expect_scratch(const gp__shapes *s)
 }
 static size_t gp__expect_aux(const gp__shapes *s, int *kept)
 {
-	gp__arena a;
+	gp__arena a = gp__measuring();
 	(void)kept;
-	gp__arena_init(&a, NULL, 0);
 	(void)GP__TAKE(&a, double, s->in[3].cols + s->in[4].cols);
 	gp__take(&a, s->in[0].rows, s->in[0].cols);
 	gp__take(&a, s->in[1].rows, s->in[1].cols);
@@ -14479,10 +14474,9 @@ static void gp__fit_layout(const gp__unit *u, gp__arena *a, gp__fit *f)
 
 ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *m)
 {
-	gp__arena a;
+	gp__arena a = gp__measuring();
 	gp__fit f;
 	if (!gp__model_ok(m) || m->units > 1) return 0;
-	gp__arena_init(&a, NULL, 0);
 	gp__fit_layout(m->unit, &a, &f);
 	return a.bad ? 0 : a.used + 64;
 }
@@ -17781,9 +17775,8 @@ GP__NOINLINE void gp__tables_layout(odvgp_model *m, gp__arena *a, int nodes)
 /*	Bytes that odvgp_init_data needs for a unit. Not inlined, which saves stack, as below. */
 GP__NOINLINE size_t gp__init_bytes(const gp__unit *u)
 {
-	gp__arena a;
+	gp__arena a = gp__measuring();
 	gp__init_work w;
-	gp__arena_init(&a, NULL, 0);
 	gp__init_scratch(&a, u, &w);
 	return a.bad ? SIZE_MAX : a.used;
 }
@@ -18033,8 +18026,7 @@ static odvgp_model *gp__draft_start(
 
 static odvgp_status gp__model_measure(odvgp_model *m, size_t *bytes, odvgp_info *info)
 {
-	gp__arena a;
-	gp__arena_init(&a, NULL, 0);
+	gp__arena a = gp__measuring();
 	(void)GP__TAKE(&a, odvgp_model, 1);
 	(void)GP__TAKE(&a, gp__unit, m->units);
 	gp__model_layout(m, &a);
@@ -18277,9 +18269,8 @@ GP__NOINLINE odvgp_status gp__warm_layout(
 
 ODVGP_API size_t odvgp_warm_start_size(const odvgp_model *m, const odvgp_warm *settings)
 {
-	gp__arena a;
+	gp__arena a = gp__measuring();
 	gp__warm_work w;
-	gp__arena_init(&a, NULL, 0);
 	if (!gp__model_ok(m) || gp__warm_settle(&w, m, settings, NULL) ||
 			gp__warm_layout(&w, m, &a, NULL) || a.bad)
 		return 0;
