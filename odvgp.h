@@ -1188,11 +1188,11 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
 	moments; schedules and the count of steps continue.
 	Another likelihood than the Gaussian gets the kernel, prior mean and Z_beta of a regression on
 	pseudo-targets, STUDENTT and LAPLACE also the scale, and q at its initial value: go on with
-	odvgp_rising. Pseudo-targets of f: y itself (STUDENTT, LAPLACE, HETEROSCEDASTIC); -1 to 1 for
-	classes, for several functions one against the rest; log(y + 1/2) (POISSON, NEGATIVE_BINOMIAL),
-	log y (GAMMA), -log y (EXPONENTIAL), less log of the exposure; Phi^-1(y) (BETA). Rows with a
-	missing target do not count. Mixed functions: the same with the least-squares solution g of
-	f = "mixing" g, and where q_mu and q_sqrt are whitened, q from that regression.
+	odvgp_rising. Pseudo-targets of f: y itself (STUDENTT, LAPLACE, HETEROSCEDASTIC); -1 to 1
+	(ORDINAL); -6 or 6 for other classes, for several functions one against the rest; log(y + 1/2)
+	(POISSON, NEGATIVE_BINOMIAL), log y (GAMMA), -log y (EXPONENTIAL), less log of the exposure;
+	Phi^-1(y) (BETA). Rows with a missing target do not count. Mixed functions: the same with the
+	least-squares solution g of f = "mixing" g, and where q is whitened, q from that regression.
 		settings   NULL: the defaults
 		X [N,D], Y [N,T]    work  odvgp_warm_start_size bytes, at any address
 	Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (objective EXACT, several
@@ -18281,10 +18281,11 @@ ODVGP_API size_t odvgp_warm_start_size(const odvgp_model *m, const odvgp_warm *s
 static double gp__pseudo(const odvgp_model *m, const odvgp_real *y, ptrdiff_t f)
 {
 	const gp__likelihood *lik = m->y.lik;
-	int classes = lik->flags & GP__LIK_CLASSES, factors = lik->flags & GP__LIK_FACTORS;
+	int classes = lik->flags & GP__LIK_CLASSES;
 	double v = (double)y[classes ? 0 : f];
-	if (classes && !factors) return v == (double)f ? 1 : -1;
-	if (classes || lik->most == 1) return 2 * v / (classes ? (double)m->classes - 1 : 1) - 1;
+	if (classes && lik->flags & GP__LIK_FACTORS) return 2 * v / ((double)m->classes - 1) - 1;
+	if (classes) v = v == (double)f;
+	if (classes || lik->most == 1) return 12 * v - 6; /* the class is all but sure */
 	if (lik->least < 0) return v;
 	if (lik->most < 1) return gp__normal_quantile(v);
 	v = log(lik->whole ? v + 0.5 : v);

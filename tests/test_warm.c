@@ -448,6 +448,11 @@ TEST(other_likelihoods_start_from_pseudo_targets)
 			CHECK_STATUS(odvgp_get(hot.m, "scale", &scale, 1), ODVGP_OK);
 			CHECK_SAY(scale > 0.05 && scale < 0.3, "%s: scale %g", lik->name, (double)scale);
 		}
+		/* classes that noise hardly blurs need an f well away from 0 */
+		int of_classes = (K > 0 && kind != ODVGP_LIKELIHOOD_ORDINAL) || lik->most == 1;
+		CHECK_STATUS(odvgp_get(hot.m, "kernel.0.variance", after, 1), ODVGP_OK);
+		CHECK_SAY(!of_classes || (double)after[0] > 5, "%s: variance %g", lik->name,
+				(double)after[0]);
 		/* the noise needs more steps, and so does q where log y has made the prior wide */
 		int count = kind == ODVGP_LIKELIHOOD_HETEROSCEDASTIC          ? 3 * STEPS
 					: lik->least == 0 && lik->most > 1 && !lik->whole ? 8 * STEPS
