@@ -87,8 +87,10 @@ static const char train_help[] =
 		"of\n"
 		"steps mean --basis orth. A warm start is L-BFGS, or with a RATE Adam, on a random subset\n"
 		"of the rows; a list of ROWS:STEPS[:M[:RATE]] does several, with M points in place of\n"
-		"--beta's (0: --beta). Checkpoints go to MODEL.part, which --resume MODEL takes where\n"
-		"there is no MODEL, and which the end removes.\n";
+		"--beta's (0: --beta). With other likelihoods than gaussian the default one is left out\n"
+		"if training without it has the higher bound after 100 steps. Checkpoints go to\n"
+		"MODEL.part, which --resume MODEL takes where there is no MODEL, and which the end\n"
+		"removes.\n";
 
 static const char compare_help[] =
 		"odvgp compare trains several bases on the same rows and prints one table. All bases see\n"
@@ -142,7 +144,7 @@ static const char likelihoods_help[] =
 		"  poisson, negative_binomial                       counts 0, 1, 2, ... of mean exp(f)\n"
 		"  exponential, gamma    numbers above 0\n"
 		"  beta                  numbers between 0 and 1\n"
-		"  Without --likelihood it is bernoulli if the target has two values, robustmax if it\n"
+		"  Without --likelihood it is bernoulli if the target has two values, softmax if it\n"
 		"  holds texts, ordinal if --ordinal gives it an order, else gaussian. All but gaussian\n"
 		"  need a basis with q, such as coupled, orth and solve, and their natural steps begin\n"
 		"  with --natgrad-warmup 100:1e-5 unless --natgrad-step is given. Examples:\n"
@@ -278,7 +280,7 @@ static int run_train(options *o)
 		plan_minutes(&p, o, &d, model, &block, begin);
 		warm_settle(o, model);
 		plan_print(&p, o, &d, &w);
-		warm_start(model, o, &d);
+		warm_or_cold(model, &block, o, &d);
 	}
 	/* Unchanged, as if there had been no pause. */
 	if (resume) bytes_add(&user, before.user, before.user_size);

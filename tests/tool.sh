@@ -319,7 +319,7 @@ for what in lmc:4 lmc:0 lmc mixed; do
 done
 check "refused: mixtures without q" refuses "--outputs lmc:1: --basis sgpr has no q" \
     train --data lmc.csv --target 1-3 --outputs lmc:1 --basis sgpr --model t.odvgp
-check "refused: mixtures of classes" refuses "--outputs lmc:1: the likelihood robustmax takes no" \
+check "refused: mixtures of classes" refuses "--outputs lmc:1: the likelihood softmax takes no" \
     train --data text.csv --target colour --outputs lmc:1 --model t.odvgp
 # Two targets, each of one input: lengthscales tell them apart only with own kernels.
 awk 'BEGIN { srand(6); for (i = 0; i < 200; i++) { x = 6 * rand(); z = 6 * rand()
@@ -1419,7 +1419,7 @@ check "predict: they sum to 1, and the label is the larger one" awk -F, 'NR > 1 
 "$tool" predict --model two-classes.odvgp --data kinds.csv --threshold 0.9 2>/dev/null >t.txt
 check "predict: --threshold" awk -F, 'NR > 1 && $1 != ($3 >= 0.9 ? 5 : 3) { exit 1 }' t.txt
 train $k --target kind --model kind.odvgp --json --trace t.csv >t.json
-check "classes: texts are robust-max's" test "$(value t.json likelihood)" = robustmax
+check "classes: texts are softmax's" test "$(value t.json likelihood)" = softmax
 check "classes: they are learnt" holds "$(value t.json accuracy) > 0.85 &&
     $(value t.json brier) < 0.3 && $(value t.json loglik) > -0.6 && $(value t.json ece) < 0.3"
 check "classes: every test row is in the confusion matrix" test 50 = \
@@ -1446,6 +1446,20 @@ done
 train $k --target grade --ordinal grade=poor,fair,high --model t.odvgp --json >t.json
 check "likelihood ordinal, by --ordinal" holds "$(value t.json accuracy) > 0.8"
 check "likelihood ordinal: order" grep -q '"classes": \["poor", "fair", "high"\]' t.json
+# A warm start is kept if it does better than a cold one: it does not where noise grows with exp(x).
+awk 'BEGIN { srand(8); for (i = 0; i < 400; i++) { x = 4 * rand(); y = rand(); s = rand() + rand() + rand() - 1.5
+    printf "%.6f,%.6f,%.6f,%s\n", x, y, x + 0.1 * exp(x) * s, (sin(3 * x) + y > 0.7 ? "yes" : "no") } }' >start.csv
+"$tool" train --data start.csv --target 2 --ignore 3 --likelihood heteroscedastic --model t.odvgp >t.txt 2>err.txt
+check "warm start: left out" grep -q "^warm start: .* left out$" err.txt
+"$tool" train --data start.csv --target 3 --ignore 2 --model t.odvgp >t.txt 2>err.txt
+check "warm start: kept" grep -q "^warm start: .* kept$" err.txt
+"$tool" train --data start.csv --target 3 --ignore 2 --model t.odvgp --warm 300:20 >t.txt 2>err.txt
+check "warm start: asked for, so there is no trial" sh -c '! grep -q "^warm start" err.txt'
+# Tails so heavy that y would have no variance.
+awk 'BEGIN { srand(8); for (i = 0; i < 700; i++) { x = 4 * rand(); n = 0.01 * (rand() + rand() - 1)
+    printf "%.6f,%.6f\n", x, sin(x) + (rand() < 0.15 ? 3 * (rand() - 0.5) / (rand() + 1e-3) : n) } }' >tails.csv
+"$tool" train --data tails.csv --likelihood studentt --test-fraction 0.2 --quiet --model t.odvgp --json >t.json
+check "likelihood studentt: heavy tails" holds "$(value t.json loglik) > 0.2"
 for pair in y:studentt y:laplace y:heteroscedastic count:poisson count:negative_binomial \
     above:exponential above:gamma; do
     target=${pair%:*} l=${pair#*:} data=kinds.csv
@@ -1509,7 +1523,7 @@ check "refused: --threshold of three" refuses "--threshold: only for models of t
     predict --model kind.odvgp --data kinds.csv --threshold 0.9
 "$tool" compare $k --target kind --bases coupled,orth --beta 20 --iters 30 --test-fraction 0.2 --quiet \
     --trace trace.csv --plot curves.svg >t.txt
-check "compare: classes" grep -q "^coupled .* 0\.[0-9]* *0\.[0-9]* *-[0-9.]*$" t.txt
+check "compare: classes" grep -q "^coupled .* [01]\.[0-9]* *0\.[0-9]* *-[0-9.]*$" t.txt
 check "compare: classes, columns" grep -q " accuracy *brier *loglik$" t.txt
 check "compare: classes, trace" grep -q ",test_accuracy,test_brier,test_loglik,noise" trace.csv
 check "compare: classes, picture" grep -q ">Test accuracy<" curves.svg

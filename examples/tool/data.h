@@ -261,6 +261,14 @@ static field *fields_make(const selection *s, const table *t, const options *o, 
 
 /* ---- the likelihood, and the labels of a class target ---- */
 
+/*  Of three classes and more. Its probabilities are the better ones where classes overlap
+    (bench/first_hour.md); the paper has robust-max. */
+static odvgp_likelihood classes_likelihood(const options *o)
+{
+	return option_choice(o, OPT_RECIPE) == RECIPE_ODVGP ? ODVGP_LIKELIHOOD_ROBUSTMAX
+														: ODVGP_LIKELIHOOD_SOFTMAX;
+}
+
 /*  The likelihood that the options name, or the one that one target suggests: texts and exactly two
     values are classes. */
 static odvgp_likelihood likelihood_of(const options *o, const table *t, const selection *targets)
@@ -272,7 +280,7 @@ static odvgp_likelihood likelihood_of(const options *o, const table *t, const se
 	if (targets->count > 1 || c->date) return ODVGP_LIKELIHOOD_GAUSSIAN;
 	if (ordinal_levels(o, t, column)) return ODVGP_LIKELIHOOD_ORDINAL;
 	if (c->text && c->level_count != 2)
-		return *table_hint(c->levels[0]) ? ODVGP_LIKELIHOOD_GAUSSIAN : ODVGP_LIKELIHOOD_ROBUSTMAX;
+		return *table_hint(c->levels[0]) ? ODVGP_LIKELIHOOD_GAUSSIAN : classes_likelihood(o);
 	return c->text || distinct_numbers(t, column, two, 2) == 2 ? ODVGP_LIKELIHOOD_BERNOULLI
 															   : ODVGP_LIKELIHOOD_GAUSSIAN;
 }

@@ -516,6 +516,8 @@ static odvgp_config config_of(const options *o, const dataset *d)
 		if (c.lik.kind == ODVGP_LIKELIHOOD_BERNOULLI) c.lik.link_jitter = 1e-3;
 		if (c.lik.kind == ODVGP_LIKELIHOOD_ROBUSTMAX) c.lik.link_jitter = 1e-4;
 	}
+	/* 10^3 nodes instead of 20^3, for the differences of four functions. */
+	if (c.lik.kind == ODVGP_LIKELIHOOD_SOFTMAX && functions_of(&d->s) == 4) c.lik.nodes = 10;
 	c.lik.weights = d->class_weight != NULL;
 	if (c.lik.kind == ODVGP_LIKELIHOOD_ORDINAL) c.lik.classes = d->s.targets[0].level_count;
 	images_config(o, &c);
@@ -750,6 +752,8 @@ static odvgp_model *model_make(options *o, const dataset *d, const workers *w, o
 	block->at = take(block->size, 1);
 	if ((s = odvgp_model_init(&model, &c, block->at, block->size, &info)) != ODVGP_OK)
 		die_of(s, &info, NULL);
+	/* So that y has a variance. */
+	if (c.lik.kind == ODVGP_LIKELIHOOD_STUDENTT) odvgp_set_bounds(model, "df", 2.1, HUGE_VAL);
 	if (o->value[OPT_FREEZE]) freeze_slots(model, o->value[OPT_FREEZE]);
 	return model;
 }
@@ -806,7 +810,7 @@ static void warm_check(const options *o) { warm_start(NULL, o, NULL); }
 /*  The default warm starts: on few rows Adam, which finds the inputs that matter, where L-BFGS may
     lose some of them for good (bench/first_hour.md), and L-BFGS, which comes closer to the optimum;
     where there are many more rows, L-BFGS on some of these. */
-enum { ADAM_STEPS = 100, WARM_STEPS = 60, MORE_STEPS = 20 };
+enum { ADAM_STEPS = 100, WARM_STEPS = 60, MORE_STEPS = 20, TRIAL_STEPS = 100 };
 static const double WARM_RATE = 0.03;
 
 /*  Appends one to a list, with M points (0: the model's). */

@@ -145,7 +145,7 @@ static void plan_q(plan *p, options *o, double budget, const dataset *d, ptrdiff
 	plan_number(o, OPT_BETA, beta);
 	if (gamma) plan_number(o, OPT_GAMMA, gamma);
 	plan_steps(o, floor(steps / 100) * 100);
-	p->flops += steps * step;
+	p->flops += 1.2 * steps * step;
 }
 
 /*  Seconds of the processors for each thread, which other programs on the machine do not stretch. */
