@@ -35,8 +35,8 @@ ifeq (0$(filter -j%,$(MAKEFLAGS)),$(MAKELEVEL)) # not below a make that shares i
 MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 endif
 
-STUDIES := study-odvgp study-odvgp-gap study-recipes study-odvgp-2c study-solve study-solve-whitened study-deep study-classification
-.PHONY: all demo test test-isa golden golden-write chaos cross cblas test-all soak sanitize fuzz valgrind tidy standards symbols bench bench-float bench-serve bench-seconds bench-against cost-curves odvgp2018-fig2a study-odvgp-2b solvegp2020-fig2 kobe2021-figs $(STUDIES) study-images examples lessons ports install shared dist-arduino dist-platformio packages cover size clean help
+STUDIES := study-odvgp study-odvgp-gap study-recipes study-odvgp-2c study-solve study-solve-whitened study-deep study-classification study-arms
+.PHONY: all demo test test-isa golden golden-write chaos cross cblas test-all soak sanitize fuzz valgrind tidy standards symbols bench bench-float bench-serve bench-steps bench-seconds bench-against cost-curves odvgp2018-fig2a study-odvgp-2b solvegp2020-fig2 kobe2021-figs $(STUDIES) study-images examples lessons ports install shared dist-arduino dist-platformio packages cover size clean help
 .DELETE_ON_ERROR:
 
 all: $(B)/odvgp ## the command-line tool, build/odvgp
@@ -284,6 +284,11 @@ $(B)/serve.so: bench/peers/serve.c
 bench-serve: $(B)/serve.so ## one row predicted beside a NumPy formula, by turns in one process; PYTHON=one that has NumPy
 	@$(or $(PYTHON),python3) bench/peers/serve.py $<
 
+$(B)/steps.so: bench/peers/steps.c
+	$(call compile,$(THREADS) -shared -fPIC)
+bench-steps: $(B)/steps.so ## training steps of a convolutional and a deep model beside PyTorch, by turns in one process; PYTHON=one that has it
+	@$(or $(PYTHON),python3) bench/peers/steps.py $<
+
 bench-seconds: $(B)/odvgp ## GPflow and scikit-learn beside the tool at equal seconds: DATA=dir; SETS="bike energy", PYTHON=one that has them
 	@$(or $(PYTHON),python3) bench/peers/seconds.py $< "$(DATA)" $(B)/bench-seconds $(SETS)
 
@@ -368,6 +373,7 @@ study-odvgp-2c: ## ODVGP figure 2c: 1,500 + 3,500 points against 2,000, in secon
 study-solve: ## SOLVE-GP tables 2, 6 and 7 beside the printed rows
 study-solve-whitened: ## SOLVE-GP figure 3: whitened or not, natural gradients or Adam
 study-classification: ## ODVGP tables 5 and 6 beside the printed rows: STEPS=5000, the paper's 20000
+study-arms: ## joint torques of two robot arms: shared, mixed and independent functions
 study-deep: ## one layer and two, COUPLED, ORTH and SOLVE-GP, on seven sets
 $(B)/images: bench/images.c
 	$(call compile,$(THREADS))
