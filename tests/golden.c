@@ -11,7 +11,7 @@
         predictions  mean and variance of f, and variance of y, at new rows, from the frozen
                      predictor
         elbo         the bound, its KL term, and both with two columns of gamma (not with
-                     independent functions, which have several gammas)
+                     independent functions and several layers, which have several gammas)
         slots        names, shapes and properties of the slots
     The same run compares:
         threads      a second model with three tasks per operation has the same parameters after
@@ -428,10 +428,34 @@ static const char *const cases[] = {
 		"orth+dense independent natgrad P=2",
 		"orth+dense N=400 M=50 M_gamma=70 tile=128 steps=20 functions=2 natgrad P=2",
 		"orth+dense N=400 M=50 M_gamma=70 tile=128 steps=20 independent natgrad P=2",
+		/* Other likelihoods. */
+		"beta+dense natgrad studentt",
+		"orth+dense natgrad studentt batch=20",
+		"orth+dense natgrad laplace P=2",
+		"blocks+blocks natgrad laplace batch=20",
+		"orth+dense independent natgrad studentt P=2",
+		/* Patches. */
+		"beta+dense patches",
+		"beta+dense natgrad patches P=2 batch=20",
+		"orth+dense natgrad patches",
+		"hybrid+dense natgrad patches",
+		"blocks+blocks natgrad patches",
+		"orth+dense independent natgrad patches P=2",
+		"orth+dense natgrad laplace patches",
+		/* Depth: all layers have the settings before the word. */
+		"beta+dense layers=2",
+		"beta+dense natgrad layers=2",
+		"orth+dense natgrad batch=20 layers=2",
+		"hybrid+dense natgrad layers=2",
+		"free+diagonal M_gamma=0 natgrad layers=2",
+		"blocks+blocks natgrad layers=2",
+		"blocks+blocks natgrad P=2 batch=20 layers=3",
+		"beta+dense natgrad studentt layers=2",
+		"orth+dense independent natgrad P=2 layers=2",
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
-enum { STEPS = 200, SHORT_STEPS = 20, SPLIT = 10, ROWS = 5, TEXT = 200 };
+enum { STEPS = 200, SHORT_STEPS = 20, SPLIT = 10, INPUTS = 2, OUTPUTS = 2, ROWS = 5, TEXT = 200 };
 enum { FIT_Q = 1, BOUNDS = 2, PRIORS = 4, STREAM = 8, BY_HAND = 16, SCALES = 32 };
 
 /*  A parsed case: the config, and settings that are not in a config. */
@@ -451,6 +475,8 @@ static const struct {
 } settings[] = {{"natgrad", FIELD(optim.natgrad), 1},
 		{"eps_inside", FIELD(reproduce.adam_eps_inside), 1}, {"independent", FIELD(independent), 1},
 		{"noise_per_output", FIELD(lik.noise_per_output), 1},
+		{"studentt", FIELD(lik.kind), ODVGP_LIKELIHOOD_STUDENTT},
+		{"laplace", FIELD(lik.kind), ODVGP_LIKELIHOOD_LAPLACE},
 		{"primal", FIELD(reproduce.parametrisation), ODVGP_PARAMETRISATION_PRIMAL},
 		{"a_beta", FIELD(reproduce.parametrisation), ODVGP_PARAMETRISATION_A_BETA},
 		{"collapsed", FIELD(objective), ODVGP_OBJECTIVE_COLLAPSED},
@@ -567,6 +593,29 @@ static int read_number(setup *s, const char *word)
 	return 1;
 }
 
+/*  The two inputs as an image of two pixels; the layer before as all layers, the hidden ones as wide
+    as the inputs with identity means. */
+static int read_layers(odvgp_config *c, const char *word)
+{
+	const char *count = number_of(word, "layers");
+	int l;
+	if (!strcmp(word, "patches")) {
+		c->layer[0].patches.image_height = c->layer[0].patches.channels = 1;
+		c->layer[0].patches.image_width = INPUTS;
+		c->layer[0].patches.height = c->layer[0].patches.width = c->layer[0].patches.stride = 1;
+		return 1;
+	}
+	if (!count) return 0;
+	c->layers = atoi(count);
+	for (l = 1; l < c->layers; l++) {
+		c->layer[l] = c->layer[0];
+		c->layer[l].D = INPUTS;
+		c->layer[l - 1].P = INPUTS;
+		c->layer[l - 1].mean_function = ODVGP_MEAN_FUNCTION_IDENTITY;
+	}
+	return 1;
+}
+
 static int read_word(setup *s, const char *word)
 {
 	int i;
@@ -580,7 +629,8 @@ static int read_word(setup *s, const char *word)
 			s->extras |= extras[i].bit;
 			return 1;
 		}
-	return read_schedules(s, word) || read_size(s, word) || read_number(s, word);
+	return read_schedules(s, word) || read_layers(&s->cfg, word) || read_size(s, word) ||
+		   read_number(s, word);
 }
 
 /*  Splits "orth+dense" into its two parts. */
@@ -632,7 +682,7 @@ static int read_case(setup *s, const char *name)
 
 /* ---- data ---- */
 
-enum { MOST = 400, INPUTS = 2, OUTPUTS = 2 };
+enum { MOST = 400 };
 static odvgp_real X[MOST * INPUTS], Y[MOST * OUTPUTS], new_X[ROWS * INPUTS];
 
 /*  Smooth functions of two inputs with noise, made of sums and products only, which need no
@@ -817,6 +867,7 @@ static uint64_t hash_elbo(odvgp_model *m, const setup *s)
 	odvgp_info info;
 	if (!done(odvgp_elbo(m, X, Y, s->N, &v[0], &v[1], NULL, &info), "odvgp_elbo", &info)) return 0;
 	if (odvgp_model_config(m)->layer[0].M_gamma > 3 && !odvgp_model_config(m)->independent &&
+			odvgp_model_config(m)->layers == 1 &&
 			!done(odvgp_elbo_columns(m, X, Y, s->N, columns, 2, &v[2], &v[3], NULL, &info),
 					"odvgp_elbo_columns", &info))
 		return 0;
@@ -885,6 +936,8 @@ static void compare_isas(odvgp_model *m, const setup *s)
 		int ok = 1;
 		cfg.isa = test_isas.isa[i];
 		if (cfg.isa == ODVGP_ISA_C || !start(&other, s, &cfg)) continue;
+		/* as many steps, because samples of hidden layers depend on their number */
+		if (cfg.layers > 1) ok = train(other, s, odvgp_steps_done(m));
 		for (k = 0; k < odvgp_slot_count(other) && ok; k++) {
 			const odvgp_slot *t = odvgp_slot_at(other, k);
 			ok = done(
