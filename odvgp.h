@@ -18285,7 +18285,7 @@ static double gp__pseudo(const odvgp_model *m, const odvgp_real *y, ptrdiff_t f)
 	double v = (double)y[classes ? 0 : f];
 	if (classes && lik->flags & GP__LIK_FACTORS) return 2 * v / ((double)m->classes - 1) - 1;
 	if (classes) v = v == (double)f;
-	if (classes || lik->most == 1) return 12 * v - 6; /* the class is all but sure */
+	if (classes || lik->most == 1) return 12 * v - 6; /* the class is almost certain */
 	if (lik->least < 0) return v;
 	if (lik->most < 1) return gp__normal_quantile(v);
 	v = log(lik->whole ? v + 0.5 : v);

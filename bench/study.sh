@@ -11,7 +11,7 @@
 #                          `mask` and the file exists, else drawn by --seed K. numpy:K: drawn by
 #                          --split numpy:K
 #   mask
-#   last NAME N            the last N rows of this set are the test rows
+#   last NAME N            the last N rows of this set are the test rows; it has no header
 #   fraction F             of rows to draw, if --recipe does not set it
 #   steps N                the value of --iters, for members without their own
 #   common OPTIONS         of all members
@@ -91,10 +91,10 @@ if [ -z "$REPORT" ] && [ -n "$(missing)" ]; then
     for set in $SETS; do
         take "$set.csv" || fail "needs DATA=dir, a folder that holds $set.csv or $set.csv.gz"
         if grep -q '^mask' "$spec"; then take "$set.test_mask.csv"; fi
-        rows_held=$(said "last $set") mask=$out/$set.test_mask.csv
-        [ -z "$rows_held" ] || [ -s "$mask" ] ||
-            awk -v last="$(($(wc -l <"$out/$set.csv") - rows_held))" '{ print (NR > last ? 1 : 0) }' \
-                "$out/$set.csv" >"$mask"
+        held=$(said "last $set")
+        [ -z "$held" ] || awk -v held="$held" '{ n++ } END {
+            for (i = 1; i <= n; i++) print (i > n - held ? 1 : 0) }' "$out/$set.csv" \
+            >"$out/$set.test_mask.csv"
     done
     missing |
         STEPS=$STEPS xargs -P "$JOBS" -L 1 sh "$0" "$study" "$tool" "$data" "$out" --one || exit 1

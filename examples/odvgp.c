@@ -87,10 +87,9 @@ static const char train_help[] =
 		"of\n"
 		"steps mean --basis orth. A warm start is L-BFGS, or with a RATE Adam, on a random subset\n"
 		"of the rows; a list of ROWS:STEPS[:M[:RATE]] does several, with M points in place of\n"
-		"--beta's (0: --beta). With other likelihoods than gaussian the default one is left out\n"
-		"if training without it has the higher bound after 100 steps. Checkpoints go to\n"
-		"MODEL.part, which --resume MODEL takes where there is no MODEL, and which the end\n"
-		"removes.\n";
+		"--beta's (0: --beta). poisson, gamma and heteroscedastic have none by default.\n"
+		"Checkpoints go to MODEL.part, which --resume MODEL takes where there is no MODEL, and\n"
+		"which the end removes.\n";
 
 static const char compare_help[] =
 		"odvgp compare trains several bases on the same rows and prints one table. All bases see\n"
@@ -144,10 +143,11 @@ static const char likelihoods_help[] =
 		"  poisson, negative_binomial                       counts 0, 1, 2, ... of mean exp(f)\n"
 		"  exponential, gamma    numbers above 0\n"
 		"  beta                  numbers between 0 and 1\n"
-		"  Without --likelihood it is bernoulli if the target has two values, softmax if it\n"
-		"  holds texts, ordinal if --ordinal gives it an order, else gaussian. All but gaussian\n"
-		"  need a basis with q, such as coupled, orth and solve, and their natural steps begin\n"
-		"  with --natgrad-warmup 100:1e-5 unless --natgrad-step is given. Examples:\n"
+		"  Without --likelihood it is bernoulli if the target has two values, softmax (--recipe\n"
+		"  odvgp: robustmax) if it holds more texts, ordinal if --ordinal gives it an order, else\n"
+		"  gaussian. All but gaussian need a basis with q, such as coupled, orth and solve, and\n"
+		"  their natural steps begin with --natgrad-warmup 100:1e-5 unless --natgrad-step is\n"
+		"  given. Examples:\n"
 		"    odvgp train --data iris.csv --target species --test-fraction 0.2\n"
 		"    odvgp train --data visits.csv --target visits --likelihood poisson\n"
 		"    odvgp predict --model iris.odvgp --data new.csv\n";
@@ -280,7 +280,7 @@ static int run_train(options *o)
 		plan_minutes(&p, o, &d, model, &block, begin);
 		warm_settle(o, model);
 		plan_print(&p, o, &d, &w);
-		warm_or_cold(model, &block, o, &d);
+		warm_start(model, o, &d);
 	}
 	/* Unchanged, as if there had been no pause. */
 	if (resume) bytes_add(&user, before.user, before.user_size);

@@ -593,8 +593,8 @@ static int read_number(setup *s, const char *word)
 	return 1;
 }
 
-/*  The two inputs as an image of two pixels; the layer before as all layers, the hidden ones as wide
-    as the inputs with identity means. */
+/*  "patches": the two inputs are an image of two pixels. "layers=N": every layer has the settings of
+    the words before; hidden ones are as wide as the inputs and have identity means. */
 static int read_layers(odvgp_config *c, const char *word)
 {
 	const char *count = number_of(word, "layers");
@@ -936,7 +936,7 @@ static void compare_isas(odvgp_model *m, const setup *s)
 		int ok = 1;
 		cfg.isa = test_isas.isa[i];
 		if (cfg.isa == ODVGP_ISA_C || !start(&other, s, &cfg)) continue;
-		/* as many steps, because samples of hidden layers depend on their number */
+		/* samples of hidden layers depend on the number of steps */
 		if (cfg.layers > 1) ok = train(other, s, odvgp_steps_done(m));
 		for (k = 0; k < odvgp_slot_count(other) && ok; k++) {
 			const odvgp_slot *t = odvgp_slot_at(other, k);

@@ -191,7 +191,7 @@ static void candidate_train(comparison *all, candidate *c)
 	else {
 		t.start = now();
 		if (all->warms) warm_settle(&c->o, model);
-		warm_or_cold(model, &block, &c->o, &all->d);
+		warm_start(model, &c->o, &all->d);
 		int ready = fit_q_if_due(&t, FIT_START);
 		/* Both are part of the training that the clock measures. */
 		t.step_seconds = c->fit_seconds = now() - t.start;

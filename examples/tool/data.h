@@ -261,8 +261,8 @@ static field *fields_make(const selection *s, const table *t, const options *o, 
 
 /* ---- the likelihood, and the labels of a class target ---- */
 
-/*  Of three classes and more. Its probabilities are the better ones where classes overlap
-    (bench/first_hour.md); the paper has robust-max. */
+/*  The likelihood of three classes and more. Softmax has the better probabilities where classes
+    overlap (bench/first_hour.md); ODVGP's paper uses robust-max. */
 static odvgp_likelihood classes_likelihood(const options *o)
 {
 	return option_choice(o, OPT_RECIPE) == RECIPE_ODVGP ? ODVGP_LIKELIHOOD_ROBUSTMAX

@@ -121,9 +121,10 @@ static void plan_solve(plan *p, options *o, ptrdiff_t n, double D)
 	p->flops += 5000 * pass_flops(1024, 2 * WARM_POINTS, D) + pass_flops((double)n, WARM_POINTS, D);
 }
 
-/*  Other likelihoods than the Gaussian, mixtures and independent outputs need q. Few rows get COUPLED with up to half of them as
-    points; more get ORTH, whose mean uses gamma points at little cost; from MANY_ROWS SOLVE-GP, whose band
-    uses them too. After warm starts some hundred steps settle q and kernel (bench/first_hour.md). */
+/*  Other likelihoods than the Gaussian, mixtures and independent outputs need q. Few rows get COUPLED
+    with up to half of them as points; more get ORTH, whose mean uses gamma points at little cost;
+    from MANY_ROWS on SOLVE-GP, whose variance uses them, too. After warm starts some hundred steps
+    settle q and kernel (bench/first_hour.md). */
 enum { FEW_ROWS = 600, MANY_ROWS = 100000, Q_POINTS = 200, LEAST_STEPS = 300 };
 
 static void plan_q(plan *p, options *o, double budget, const dataset *d, ptrdiff_t distinct)
@@ -145,7 +146,7 @@ static void plan_q(plan *p, options *o, double budget, const dataset *d, ptrdiff
 	plan_number(o, OPT_BETA, beta);
 	if (gamma) plan_number(o, OPT_GAMMA, gamma);
 	plan_steps(o, floor(steps / 100) * 100);
-	p->flops += 1.2 * steps * step;
+	p->flops += steps * step;
 }
 
 /*  Seconds of the processors for each thread, which other programs on the machine do not stretch. */
@@ -247,7 +248,9 @@ static void plan_minutes(const plan *p, options *o, const dataset *d, odvgp_mode
 		const model_block *block, double begin)
 {
 	int off = o->value[OPT_WARM] && strcmp(o->value[OPT_WARM], "off") == 0;
-	if (!o->value[OPT_MINUTES] || o->given[OPT_WARM] || off || (all_rows(o) && !p->made)) return;
+	if (!o->value[OPT_MINUTES] || o->given[OPT_WARM] || off || (all_rows(o) && !p->made) ||
+			!warm_helps(d->s.likelihood))
+		return;
 	ptrdiff_t n = d->train.n, M = p->points, of_adam = M, few = smaller(n, WARM_ROWS),
 			  more = smaller(n, MORE_ROWS);
 	double each = warm_seconds(model, block, d, M),

@@ -638,50 +638,6 @@ static void training_check(const options *o)
 	options_free(&copy);
 }
 
-/*  Steps from the model's start, fewer if a time is given, and the bound that they reach. */
-static double trial_bound(odvgp_model *model, const dataset *d, ptrdiff_t *steps, double seconds)
-{
-	double end = now() + seconds;
-	odvgp_real elbo;
-	for (ptrdiff_t i = 0; i < *steps && !stop_signal; i++) {
-		if (odvgp_step(model, d->train.X, d->Y, NULL, NULL)) return -HUGE_VAL;
-		if (now() > end) *steps = i + 1;
-	}
-	odvgp_status s = odvgp_elbo(model, d->train.X, d->Y, d->train.n, &elbo, NULL, NULL, NULL);
-	return s ? -HUGE_VAL : (double)elbo;
-}
-
-/*  Does the warm starts of --warm. By default another likelihood than the Gaussian keeps theirs only
-    if TRIAL_STEPS later the bound is higher than as many steps after a cold start: a regression on
-    pseudo-targets may choose a prior much too wide for an exp(f), or for the noise of its own that a
-    heteroscedastic model has (bench/first_hour.md). Both trials are undone. */
-static void warm_or_cold(odvgp_model *model, const model_block *block, options *o, const dataset *d)
-{
-	const char *list = o->value[OPT_WARM];
-	if (!list || o->given[OPT_WARM] || d->s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN ||
-			strcmp(list, "off") == 0) {
-		warm_start(model, o, d);
-		return;
-	}
-	void *cold = take(block->size, 1), *warm = take(block->size, 1);
-	ptrdiff_t steps = smaller(TRIAL_STEPS, larger(1, iters_of(o, d->train.n) / 10));
-	double most = by_clock(o) ? 0.05 * 60 * option_positive(o, OPT_MINUTES) : HUGE_VAL;
-	memcpy(cold, block->at, block->size);
-	warm_start(model, o, d);
-	memcpy(warm, block->at, block->size);
-	double of_warm = trial_bound(model, d, &steps, most), n = (double)d->train.n;
-	memcpy(block->at, cold, block->size);
-	double of_cold = trial_bound(model, d, &steps, HUGE_VAL);
-	int kept = of_warm > of_cold;
-	memcpy(block->at, kept ? warm : cold, block->size);
-	if (!o->given[OPT_QUIET])
-		fprintf(stderr, "warm start: elbo/n %.5g after %td steps, %.5g without: %s\n", of_warm / n,
-				steps, of_cold / n, kept ? "kept" : "left out");
-	if (!kept) option_store(o, OPT_WARM, copy_text("off"));
-	free(cold);
-	free(warm);
-}
-
 static void training_begin(
 		training *t, const dataset *d, const workers *w, odvgp_model *model, model_block block)
 {
