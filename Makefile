@@ -244,7 +244,7 @@ $(B)/cblas/test_%: tests/test_%.c
 $(B)/cblas/f32/test_%: tests/test_%.c
 	$(call compile,-DODVGP_USE_CBLAS -DODVGP_FLOAT -DODVGP_KEEP_NAMES $(CBLAS_PATH))
 cblas: ## the tests with large products sent to a CBLAS
-	@echo '#include <cblas.h>' | $(CC) $(CBLAS_PATH) -x c -fsyntax-only - 2>/dev/null || \
+	@printf '#include <cblas.h>\nint main(void) { return 0; }\n' | $(CC) $(CBLAS_PATH) -x c - -o /dev/null $(CBLAS_LIBS) 2>/dev/null || \
 	    { echo "make cblas needs a CBLAS with its header: on Debian, install libopenblas-dev"; exit 1; }
 	@$(MAKE) $(CBLAS_ALL)
 	@sh tests/run.sh $(call commands,$(CBLAS_ALL))
