@@ -6932,17 +6932,16 @@ static const gp__lik_param gp__epsilon_param[] = {{"epsilon", 1, 1e-3, 1, 0, 1, 
 #define GP__BINARY  0, 1, 1, "must be 0 or 1"
 #define GP__NUMBERS 0, 0, 1, "must be the number of a class: 0, 1, 2, ..."
 
-/*	For classes. */
-#define GP__BY_RULE gp__chunks_expect, gp__class_moments, gp__chunks_density
+#define GP__FOR_CLASSES gp__chunks_expect, gp__class_moments, gp__chunks_density
 
 static const gp__likelihood gp__likelihoods[] = {
 		/* in the order of odvgp_likelihood */
 		{"gaussian", GP__LIK_GAUSSIAN | GP__CONCAVE | GP__LIK_SCALABLE, gp__noise_param, 1,
 				gp__gaussian_expect, gp__noise_moments, gp__gaussian_log_density, GP__REALS, NULL,
 				NULL, NULL},
-		{"bernoulli", GP__CONCAVE | GP__LIK_PROBIT | GP__LIK_LINK, NULL, 0, GP__BY_RULE, GP__BINARY,
-				gp__bernoulli_logp, NULL, gp__quad_chunk},
-		{"logit", GP__CONCAVE, NULL, 0, GP__BY_RULE, GP__BINARY, gp__logit_logp, NULL,
+		{"bernoulli", GP__CONCAVE | GP__LIK_PROBIT | GP__LIK_LINK, NULL, 0, GP__FOR_CLASSES,
+				GP__BINARY, gp__bernoulli_logp, NULL, gp__quad_chunk},
+		{"logit", GP__CONCAVE, NULL, 0, GP__FOR_CLASSES, GP__BINARY, gp__logit_logp, NULL,
 				gp__quad_chunk},
 		{"studentt", GP__SCALED, gp__scale_params, 2, gp__chunks_expect, gp__noise_moments,
 				gp__chunks_density, GP__REALS, gp__studentt_logp, gp__studentt_base,
@@ -6962,12 +6961,12 @@ static const gp__likelihood gp__likelihoods[] = {
 		{"beta", GP__LIK_FACTORS, gp__precision_param, 1, gp__chunks_expect, gp__beta_moments,
 				gp__chunks_density, 0, 1 - DBL_EPSILON / 2, 0, "must lie between 0 and 1",
 				gp__beta_logp, NULL, gp__quad_chunk},
-		{"ordinal", GP__CONCAVE | GP__LIK_CLASSES, gp__cut_params, 2, GP__BY_RULE, GP__NUMBERS,
+		{"ordinal", GP__CONCAVE | GP__LIK_CLASSES, gp__cut_params, 2, GP__FOR_CLASSES, GP__NUMBERS,
 				gp__ordinal_logp, NULL, gp__quad_chunk},
-		{"robustmax", GP__LIK_CLASSES | GP__LIK_LINK, gp__epsilon_param, 1, GP__BY_RULE,
+		{"robustmax", GP__LIK_CLASSES | GP__LIK_LINK, gp__epsilon_param, 1, GP__FOR_CLASSES,
 				GP__NUMBERS, NULL, NULL, gp__robustmax_chunk},
-		{"softmax", GP__LIK_LOG_CONCAVE | GP__LIK_CLASSES, NULL, 0, GP__BY_RULE, GP__NUMBERS, NULL,
-				NULL, gp__softmax_chunk},
+		{"softmax", GP__LIK_LOG_CONCAVE | GP__LIK_CLASSES, NULL, 0, GP__FOR_CLASSES, GP__NUMBERS,
+				NULL, NULL, gp__softmax_chunk},
 		{"heteroscedastic", 0, NULL, 0, gp__heteroscedastic_expect, gp__heteroscedastic_moments,
 				gp__chunks_density, GP__REALS, NULL, NULL, gp__heteroscedastic_chunk},
 };

@@ -32,8 +32,8 @@ static const image_set sets[SETS] = {
 static int pixels_of(const image_set *set) { return set->side * set->side * set->channels; }
 
 /*  patch 0: all pixels. Several layers are those of SOLVE-GP's table 5 with fewer points, a half of
-    M and M_gamma in hidden ones; tick is the last layer's. CIFAR-10's have a quarter of the points
-    of SOLVE-GP's table 4. */
+    M and M_gamma in hidden ones; tick is the last layer's. CIFAR-10's single layers have a quarter
+    of the points of SOLVE-GP's table 4. */
 static const struct {
 	int set;
 	const char *name;
@@ -55,6 +55,14 @@ static const struct {
 		{CIFAR10, "solve-250-250", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, 5, 1, 250, 250,
 				1},
 		{CIFAR10, "svgp-500", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, 5, 1, 500, 0, 1},
+		{CIFAR10, "cifar-deep2-coupled", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, 5, 1, 100, 0,
+				2},
+		{CIFAR10, "cifar-deep2-solve", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, 5, 1, 50, 50,
+				2},
+		{CIFAR10, "cifar-deep3-coupled", ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, 5, 1, 100, 0,
+				3},
+		{CIFAR10, "cifar-deep3-solve", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS, 5, 1, 50, 50,
+				3},
 };
 enum { MODELS = sizeof models / sizeof *models };
 /*  Patches of each layer, and channels of hidden ones. */
