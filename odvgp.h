@@ -1424,10 +1424,10 @@ ODVGP_API odvgp_status odvgp_predict(const odvgp_server *server, const odvgp_rea
 		odvgp_real *mean, odvgp_real *var, odvgp_real *var_y, void *scratch, size_t scratch_bytes);
 
 /*	Mean and variance of y at new inputs, [y_rows,n] out or NULL. Likelihoods of classes (ORDINAL,
-	ROBUSTMAX, SOFTMAX): each class's probability p, and p - p^2. Exposure and known_noise count as
-	1. With exposure e, counts of mean m and variance v have e m and e m + e^2 (v - m), EXPONENTIAL
-	has m / e and v / e^2. Scratch, results and cost as for odvgp_predict with variances, plus the
-	likelihood's integrals. */
+	ROBUSTMAX, SOFTMAX): the classes' probabilities p, their sum 1, and p - p^2. Exposure and
+	known_noise count as 1. With exposure e, counts of mean m and variance v have e m and
+	e m + e^2 (v - m), EXPONENTIAL has m / e and v / e^2. Scratch, results and cost as for
+	odvgp_predict with variances, plus the likelihood's integrals. */
 ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean, odvgp_real *var, void *scratch, size_t scratch_bytes);
 
@@ -2062,18 +2062,15 @@ static void gp__share(ptrdiff_t n, ptrdiff_t unit, int tasks, int i, ptrdiff_t *
 #include <sched.h>
 #include <unistd.h>
 /*	A training step has dozens of short parallel operations, so an idle worker spins for about 50
-	microseconds, then yields a thousand times (about a millisecond), which lets other threads go
-	first, before it sleeps. Systems that take the other processors for far away wake a sleeper on
-	its waker's processor, where it stays because it never runs long enough to be moved. The caller
-	waits in the same way, sleep included: at higher priority it would keep its workers from the
-	processor.
+	microseconds, then yields a thousand times (about a millisecond) before it sleeps. Systems that
+	take the other processors for far away wake a sleeper on its waker's processor, where it stays
+	because it never runs long enough to be moved. The caller waits in the same way.
 
 	A ticket hands out tasks: its high half is the number of the job, its low half counts the tasks
 	not yet taken. A thread takes a task by lowering the ticket that it has read, which fails if the
-	ticket has changed since; only then it reads the job's task, argument and environment. They
-	cannot change before it counts its task as done, because the caller writes the next job only
-	when all tasks of the last one are counted. The stores of a new job may therefore become visible
-	in any order, as long as the ticket is last. tests/test_pool.c goes through all
+	ticket has changed since; only then it reads the job's task, argument and environment, which stay
+	until all tasks of the job are counted as done. The stores of a new job may therefore become
+	visible in any order, as long as the ticket is last. tests/test_pool.c goes through all
 	interleavings. */
 #define GP__UNTAKEN UINT64_C(0xffffffff)
 enum { GP__LOOKS = 2000, GP__YIELDS = 1000 };
@@ -2377,11 +2374,10 @@ GP__TRAINING ptrdiff_t gp__permute(
 
 /* ---- >>vmath   arithmetic over arrays
 
-	Functions take chunks of 64 numbers, four vectors at a time, step by step: a single exponential
-	is a chain of some twenty operations of four cycles each, and few such chains fit into a
-	processor's window. No branches; special cases are selected at the end. Infinity and NaN behave
-	as in C's functions; a result does not depend on the position in the chunk. Largest errors in
-	units in the last place, over all arguments, also subnormal ones:
+	Functions take chunks of 64 numbers, four vectors at a time: one exponential is a chain of some
+	twenty operations of four cycles each. No branches; special cases are selected at the end.
+	Infinity and NaN behave as in C's functions; a result does not depend on the position in the
+	chunk. Largest errors in units in the last place, over all arguments, also subnormal ones:
 
 		exp, log1p, erf 1.5    log 1    expm1 3    erfc 5    sqrt 0.5
 		log Phi 6, Phi the normal distribution function; 7 for its derivative phi(x) / Phi(x)
@@ -3417,9 +3413,8 @@ typedef struct odvgp__isa {
 
 /*	Factors an MR x MR block into U^T U. d gives its upper half, d[i * rs + j * cs] for j >= i, and
 	receives U; tri, as in SOLVE, receives U^T. It first computes U^T D U with a unit diagonal, so
-	that no pivot waits for a square root. Unrolled loops keep the block in registers. Returns -1,
-	or the first row whose pivot or its inverse is not positive and finite; d[row,row] is then that
-	pivot. */
+	that no pivot waits for a square root. Returns -1, or the first row whose pivot or its inverse
+	is not positive and finite; d[row,row] is then that pivot. */
 GP__INLINE ptrdiff_t gp__factor_body(
 		const int MR, odvgp_real *d, ptrdiff_t rs, ptrdiff_t cs, odvgp_real *tri)
 {
@@ -6304,27 +6299,32 @@ static void gp__chunks_density(const gp__lik_job *job, odvgp_real *density)
 		}
 }
 
-/*	Probabilities p of all classes, or of y = 1, and p - p^2. */
+/*	Probabilities p of all classes, or of y = 1, and p - p^2. Each class has a rule of its own, so
+	p is divided by the sum. */
 static void gp__class_moments(const gp__lik_job *all, odvgp_real *mean, odvgp_real *var)
 {
 	gp__lik_job job = *all;
-	odvgp_real y[GP__CHUNK], p[GP__CHUNK];
-	int binary = !job.classes;
+	odvgp_real y[GP__CHUNK], p[GP__CHUNK], sum[GP__CHUNK], *out = mean ? mean : var;
+	ptrdiff_t K = job.classes, sets = K ? 1 : all->T;
 	job.Y = y;
-	if (binary) job.F = job.T = 1;
-	for (ptrdiff_t k = 0; k < (binary ? all->T : job.classes); k++)
-		for (ptrdiff_t from = 0; from < all->n; from += GP__CHUNK) {
-			ptrdiff_t at = k * job.ld + from, in = binary ? at : from;
-			job.n = GP__MIN(all->n - from, GP__CHUNK);
-			job.mean = all->mean + in;
-			job.var = all->var + in;
-			GP__EACH_ROW(i) y[i] = binary ? 1 : (odvgp_real)k;
-			job.lik->log_density(&job, p);
-			GP__FOR(i, job.n) {
-				p[i] = (odvgp_real)exp(GP__MIN((double)p[i], 0)); /* rounding may exceed 1 */
-				if (mean) mean[at + i] = p[i];
-				if (var) var[at + i] = p[i] - p[i] * p[i];
+	if (!K) job.F = job.T = K = 1;
+	for (ptrdiff_t t = 0; t < sets && out; t++)
+		for (ptrdiff_t from = t * job.ld, end = from + all->n; from < end; from += GP__CHUNK) {
+			job.n = GP__MIN(end - from, GP__CHUNK);
+			job.mean = all->mean + from;
+			job.var = all->var + from;
+			gp__zero(sum, GP__CHUNK);
+			for (ptrdiff_t k = 0, at = from; k < K; k++, at += job.ld) {
+				GP__FOR(i, job.n) y[i] = job.classes ? (odvgp_real)k : 1;
+				job.lik->log_density(&job, p);
+				GP__FOR(i, job.n) sum[i] += out[at + i] = (odvgp_real)exp((double)p[i]);
 			}
+			for (ptrdiff_t k = 0, at = from; k < K; k++, at += job.ld)
+				GP__FOR(i, job.n) {
+					odvgp_real q = out[at + i] / (job.classes ? sum[i] : GP__MAX(sum[i], 1));
+					if (mean) mean[at + i] = q;
+					if (var) var[at + i] = q - q * q;
+				}
 		}
 }
 

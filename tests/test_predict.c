@@ -245,6 +245,50 @@ TEST(predict_once_is_freeze_and_predict)
 	drop(&a);
 }
 
+/*  A row's probabilities of classes add up to 1, also where q is wide and the rules of the classes
+    differ by percents; either output alone has the same bits. */
+TEST(probabilities_of_classes_add_up_to_one)
+{
+	enum { MOST = 6, N = 70, ALL = MOST * N };
+	static const struct {
+		odvgp_likelihood kind;
+		int K;
+	} rows[] = {{ODVGP_LIKELIHOOD_SOFTMAX, 3}, {ODVGP_LIKELIHOOD_SOFTMAX, 4},
+			{ODVGP_LIKELIHOOD_SOFTMAX, MOST}, {ODVGP_LIKELIHOOD_ROBUSTMAX, 4}};
+	odvgp_real p[ALL], v[ALL], alone[ALL];
+	for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+		odvgp_config c = random_config(N, 2, rows[r].K, 5, 6);
+		odvgp_server server;
+		c.lik.kind = rows[r].kind;
+		if (rows[r].K == 4) c.lik.nodes = 10;
+		test_seed = 411 + (uint64_t)r;
+		fixture a = make_random(&c, "rbf");
+		set_number(a.m, "kernel.0.variance", 20);
+		size_t bytes = odvgp_predictor_size(a.m);
+		void *block = NEW(unsigned char, bytes);
+		CHECK_STATUS(serve(a.m, NULL, block, bytes, &server, NULL), ODVGP_OK);
+		size_t need = odvgp_predict_scratch(&server, N);
+		void *scratch = NEW(unsigned char, need);
+		CHECK_STATUS(odvgp_predict_y(&server, a.X, N, p, v, scratch, need), ODVGP_OK);
+		for (int i = 0; i < N; i++) {
+			double sum = 0;
+			for (int k = 0; k < rows[r].K; k++) {
+				double q = (double)p[k * N + i];
+				sum += q;
+				CHECK(q >= 0 && q <= 1);
+				CHECK_NEAR(v[k * N + i], q - q * q, 4 * EPS);
+			}
+			CHECK_NEAR(sum, 1, 16 * EPS);
+		}
+		CHECK_STATUS(odvgp_predict_y(&server, a.X, N, alone, NULL, scratch, need), ODVGP_OK);
+		CHECK_BITS(p, alone, (size_t)rows[r].K * N * sizeof *p);
+		CHECK_STATUS(odvgp_predict_y(&server, a.X, N, NULL, alone, scratch, need), ODVGP_OK);
+		CHECK_BITS(v, alone, (size_t)rows[r].K * N * sizeof *p);
+		free(block), free(scratch);
+		drop(&a);
+	}
+}
+
 TEST(bad_arguments_of_predictions_are_refused)
 {
 	odvgp_config c = config(10, 2, 2, 3, 4);
@@ -699,6 +743,7 @@ int main(int argc, char **argv)
 	RUN(samples_have_the_predicted_moments);
 	RUN(samples_of_points_of_unlike_variance);
 	RUN(predict_once_is_freeze_and_predict);
+	RUN(probabilities_of_classes_add_up_to_one);
 	RUN(bad_arguments_of_predictions_are_refused);
 	RUN(predictors_that_overflow_are_refused);
 	RUN(results_that_overflow_are_told);
