@@ -1090,11 +1090,11 @@ ODVGP_API odvgp_schedule odvgp_rising(
 	is stuck. A Gaussian model of odvgp_model_create, not of odvgp_model_init or a file, that has
 	done no step and of which odvgp_set has changed nothing, begins with odvgp_warm_start, if
 	config.init.warm is 1, the objective ELBO, and the member takes it: 100 iterations of Adam at
-	0.03, then L-BFGS. Its allocator gives the memory for that time.
+	0.03, then L-BFGS; one that fails changes nothing. Its allocator gives the memory meanwhile.
 		X [N,D], Y [N,T]   all data
 		steps              how many
 		watch              called after each step, may be NULL; a non-zero return ends the training
-	Returns  OK | E_STOPPED (by watch) | what odvgp_warm_start and odvgp_step return
+	Returns  OK | E_STOPPED (by watch) | E_MEMORY | what odvgp_step returns
 	Cost     steps times that of odvgp_step */
 ODVGP_API odvgp_status odvgp_fit(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
 		ptrdiff_t steps, int (*watch)(void *user, const odvgp_report *report), void *user,
@@ -19112,7 +19112,7 @@ ODVGP_API odvgp_status odvgp_model_load(
 }
 #endif
 
-/*	The warm starts of a new model; nothing for others. */
+/*	The warm starts of a new model; nothing for others, or where one fails. */
 static odvgp_status gp__fit_start(
 		odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
 {
@@ -19122,10 +19122,10 @@ static odvgp_status gp__fit_start(
 	size_t bytes = GP__MAX(odvgp_warm_start_size(m, &first), odvgp_warm_start_size(m, NULL));
 	void *work = bytes ? m->allocator.alloc(m->allocator.user, bytes) : NULL;
 	if (!work) return gp__fail(info, ODVGP_E_MEMORY, "allocator", -1, (double)bytes, NULL);
-	s = odvgp_warm_start(m, &first, X, Y, work, bytes, info);
-	if (!s) s = odvgp_warm_start(m, NULL, X, Y, work, bytes, info);
+	odvgp_warm_start(m, &first, X, Y, work, bytes, NULL);
+	odvgp_warm_start(m, NULL, X, Y, work, bytes, NULL);
 	m->allocator.release(m->allocator.user, work);
-	if (!s) m->warm_due = 0;
+	m->warm_due = 0;
 	return s;
 }
 #endif
