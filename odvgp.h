@@ -439,8 +439,8 @@ typedef enum odvgp_blocks_step {
 	Any of these steps can overshoot: use at most 0.1 for training, more only for q by itself. A
 	component of g falls at most to a tenth in one step, and never below a rounding error of
 	1 / k(x,x). With all rows in each step, odvgp_step halves the step while the bound falls, and
-	undoes a step that loses more than one nat per row. With other likelihoods than the Gaussian,
-	many components stop at that tenth, and Adam (natgrad = 0) often ends higher. */
+	undoes a step that loses more than one nat per row. With likelihoods of classes a long training
+	can lose its bound again (bench/papers.md); Adam (natgrad = 0), slower, does not. */
 typedef enum odvgp_diag_step {
 	ODVGP_DIAG_STEP_EXACT,
 	ODVGP_DIAG_STEP_AFFINE,
