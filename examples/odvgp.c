@@ -113,10 +113,11 @@ static const char predict_help[] =
 		"both files have headers, else by their place in the training file (all columns of that\n"
 		"file, all but the targets, or only the inputs). If the file has the target, it prints\n"
 		"metrics too. For classes it writes the label and p_NAME, the probability of each class;\n"
-		"for other likelihoods than the Gaussian mean and sd_y. With --missing drop, rows with\n"
-		"missing inputs, or with cells that do not fit (texts or labels that training has not\n"
-		"seen, a target that is no number), get NA. --data - is a stream:\n"
-		"each row is answered when it arrives.\n";
+		"for other likelihoods than the Gaussian mean and sd_y. Of several targets each column\n"
+		"ends in the target's name, mean_NAME, or without a header in its number, mean_0.\n"
+		"With --missing drop, rows with missing inputs, or with cells that do not fit (texts or\n"
+		"labels that training has not seen, a target that is no number), get NA. --data - is a\n"
+		"stream: each row is answered when it arrives.\n";
 
 static const char sample_help[] =
 		"odvgp sample draws functions from the model: for each row of the data a number of each\n"
@@ -320,6 +321,7 @@ static int run_compare(options *o)
 	all.isa = isa_of(o);
 	recipe_settle(o);
 	merge_whiten(o);
+	layers_settle(o);
 	candidates_parse(&all);
 	files_check(o, NULL);
 	dataset_read(&all.d, o, NULL);

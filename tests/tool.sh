@@ -137,8 +137,8 @@ check "predict: metrics to stderr then" grep -q rmse err.txt
 cut -d, -f1,2 plain.csv >inputs.csv
 "$tool" predict --model m.odvgp --data inputs.csv >pred2.csv
 check "predict: by position, without target" cmp pred.csv pred2.csv
-awk -F, 'BEGIN { OFS = ";" } { print $2, "x", $1 }' named.csv | sed '1s/x/other/' |
-    "$tool" predict --model m.odvgp --data - >pred2.csv
+awk -F, 'BEGIN { OFS = ";" } { print $2, "x", $1 }' named.csv | sed '1s/x/other/' >other.csv
+"$tool" predict --model m.odvgp --data - <other.csv >pred2.csv # one block: others may round differently
 check "predict: by name, other order, semicolons, from stdin" cmp pred.csv pred2.csv
 sed 's/$/\r/' named.csv | { printf '\357\273\277'; cat; printf '\r\n\n'; } >crlf.csv
 rm pred2.csv
@@ -288,6 +288,11 @@ check "two targets: metrics are averages" \
 "$tool" predict --model two.odvgp --data inputs.csv >pred2.csv
 check "two targets: six columns" \
     test "$(head -n 1 pred2.csv)" = "mean_0,sd_f_0,sd_y_0,mean_1,sd_f_1,sd_y_1,range"
+{ echo "a,b,y,z"; cat two.csv; } >two_named.csv
+fit --data two_named.csv --target y,z --model t.odvgp
+"$tool" predict --model t.odvgp --data two_named.csv --quiet --interval 0.9 >pred2.csv
+check "two targets: columns by name" test "$(head -n 1 pred2.csv)" = \
+    "mean_y,sd_f_y,sd_y_y,lower_y,upper_y,mean_z,sd_f_z,sd_y_z,lower_z,upper_z,range"
 # Three targets that follow one function, with noise, and their mixture.
 awk 'BEGIN { srand(5); for (i = 0; i < 300; i++) { x = 6 * rand(); f = sin(x); e = 0
     for (k = 0; k < 3; k++) y[k] = f * (k + 1) + rand() + rand() + rand() - 1.5
@@ -295,6 +300,11 @@ awk 'BEGIN { srand(5); for (i = 0; i < 300; i++) { x = 6 * rand(); f = sin(x); e
 cut -d, -f1 lmc.csv >lmc_inputs.csv
 train --data lmc.csv --target 1-3 --outputs lmc:1 --model lmc.odvgp --json --iters 300 \
     --test-fraction 0.3 >lmc.json
+check "mixtures: noise of each target" grep -q '"likelihood_parameters": {"noise_variance": \[[^,]*, [^,]*, [^,]*\], "mixing"' \
+    lmc.json
+"$tool" info --model lmc.odvgp >t.txt
+check "mixtures: in words" test "$(grep -c '^noise    variance [0-9.]*, [0-9.]*, [0-9.]*$
+^params   mixing [-0-9.]*, [-0-9.]*, [-0-9.]* (standardised targets)$' t.txt)" = 2
 check "mixtures: learn" holds "$(value lmc.json p) == 3 && $(value lmc.json rmse) < 0.6"
 check "mixtures: auto takes a basis with q" test "$(value lmc.json basis)" != sgpr
 "$tool" predict --model lmc.odvgp --data lmc_inputs.csv >lmc_pred.csv
@@ -571,6 +581,17 @@ fit --data plain.csv --layers "$two" $constant --model one.odvgp
 fit --data plain.csv --layers "$two" $constant --iters 12 --model part.odvgp
 fit --data plain.csv --resume part.odvgp --iters 30 --model whole.odvgp
 check "layers: resumed, the same bits" cmp one.odvgp whole.odvgp
+check "layers: blanks" fit --data plain.csv --layers "hybrid:dim=2 , beta=5 ; orth " --model t.odvgp
+for wrong in "orth; orth;=3" ";orth=1" "orth;;orth=2" ""=1; do
+    check "layers: refuses '${wrong%=*}'" refuses "--layers '${wrong%=*}': item ${wrong#*=} is empty" \
+        train --data plain.csv --iters 1 --layers "${wrong%=*}" --model wrong.odvgp
+done
+check "layers: a key twice" refuses "'dim=4': dim is given twice" train --data plain.csv \
+    --iters 1 --layers "orth:dim=3,dim=4; orth" --model wrong.odvgp
+for size in beta gamma; do
+    check "layers: $size above the rows" refuses "--layers: $size=1000 of layer 0: there are only 200 distinct" \
+        train --data plain.csv --iters 1 --layers "orth:$size=1000;orth" --model wrong.odvgp
+done
 for wrong in "coupled; nonsense" "coupled:beta=0; coupled" "coupled:beta; coupled" \
     "coupled; coupled:dim=2" "sgpr; coupled" "coupled;coupled;coupled;coupled" "coupled:hat=3" \
     "coupled beta=3; coupled"; do
@@ -1446,6 +1467,21 @@ done
 train $k --target grade --ordinal grade=poor,fair,high --model t.odvgp --json >t.json
 check "likelihood ordinal, by --ordinal" holds "$(value t.json accuracy) > 0.8"
 check "likelihood ordinal: order" grep -q '"classes": \["poor", "fair", "high"\]' t.json
+awk -F, 'BEGIN { OFS = "," } NR == 1 { print "a,b,grade" } NR > 1 { print $1, $2, ($2 > 0.5 ? 2 : $1 > 0 ? 1 : "3.0") }' \
+    plain.csv >grades.csv
+"$tool" train --data grades.csv --ordinal grade=1,2,3,4 --iters 200 --model t.odvgp --json >t.json 2>err.txt
+check "likelihood ordinal: levels that are numbers" grep -q '"classes": \["1", "2", "3", "4"\]' t.json
+check "likelihood ordinal: its parameters" grep -q '"likelihood_parameters": {"gap": \[[0-9.]*, [0-9.]*\], "cut": \[' t.json
+check "likelihood ordinal: said, with the remedy" grep -q 'the likelihood is ordinal; without --ordinal they are numbers$' \
+    err.txt
+check "likelihood ordinal: a level without rows" grep -q '^note: classes without a training row: 4$' err.txt
+"$tool" predict --model t.odvgp --data grades.csv --json --quiet >t.json
+check "likelihood ordinal: predicts them" holds "$(value t.json accuracy) > 0.5 && $(value t.json n_test) == 199"
+check "refused: --ordinal of the target of numbers" refuses "--ordinal: makes classes of column 3 (grade), and" \
+    train --data grades.csv --ordinal grade=1,2,3 --likelihood gaussian $m
+"$tool" train $k --target grade --likelihood ordinal --model t.odvgp >t.txt 2>err.txt
+check "likelihood ordinal: an order that nobody chose" grep -q \
+    '^note: column 5 (grade): classes are in alphabetical order: fair, high, poor; --ordinal COLUMN=a,b,c' err.txt
 # Some likelihoods have no warm start by default, with --minutes neither.
 awk 'BEGIN { srand(8); for (i = 0; i < 400; i++) { x = 4 * rand(); y = rand(); s = rand() + rand() + rand() - 1.5
     printf "%.6f,%.6f,%.6f,%s\n", x, y, x + 0.1 * exp(x) * s, (sin(3 * x) + y > 0.7 ? "yes" : "no") } }' >start.csv
@@ -1459,6 +1495,8 @@ check "warm start: of classes" grep -q "^auto: .* --warm 400:100:0:0.03,400:60;"
 awk 'BEGIN { srand(8); for (i = 0; i < 700; i++) { x = 4 * rand(); n = 0.01 * (rand() + rand() - 1)
     printf "%.6f,%.6f\n", x, sin(x) + (rand() < 0.15 ? 3 * (rand() - 0.5) / (rand() + 1e-3) : n) } }' >tails.csv
 "$tool" train --data tails.csv --likelihood studentt --test-fraction 0.2 --quiet --model t.odvgp --json >t.json
+"$tool" info t.odvgp >t.txt
+check "likelihood studentt: its parameters" grep -q '^params   scale [0-9.]*; df [0-9.]* (standardised targets)$' t.txt
 check "likelihood studentt: heavy tails" holds "$(value t.json loglik) > 0.2"
 for pair in y:studentt y:laplace y:heteroscedastic count:poisson count:negative_binomial \
     above:exponential above:gamma; do
@@ -1498,6 +1536,8 @@ for pair in y:studentt y:laplace y:heteroscedastic count:poisson count:negative_
         END { exit l ~ /poisson|binomial/ ? !(low && sum >= 0.95 && sum - last < 0.95) : (sum - 0.9) ^ 2 > 1e-6 }
     ' density.txt
 done
+"$tool" train $k --target count --likelihood poisson --model t.odvgp --quiet >t.txt
+check "likelihood poisson: metrics once" test "$(grep -c 'rmse .*(units of the target)' t.txt) $(grep -c rmse t.txt)" = "1 1"
 check "refused: no count" refuses "line 2, column 7 (above): " train $k --target above \
     --likelihood poisson $m
 check "refused: and why" refuses ": must be a count: 0, 1, 2, ..., for --likelihood poisson" \
@@ -1533,6 +1573,11 @@ train $k --target kind --model t.odvgp --beta 20 --iters 30 --test-fraction 0.2 
 check "plot: classes" test \
     "$(grep -c '>Most probable: 0 \|>Probability of the most\|>Calibration, test' curves.svg)" -eq 3
 "$tool" sample --model t.odvgp --data kinds.csv --samples 2 >t.csv
+awk -F, 'BEGIN { OFS = "," } { print $1, $2, ($1 > 0 ? "yes" : "no") }' plain.csv >easy.csv
+train --data easy.csv --test-fraction 0.1 --basis coupled --beta 20 --iters 60 --lr 0.03 --model t.odvgp \
+    --plot curves.svg --json >t.json
+check "plot: shares are at most 1" sh -c '! grep -q ">1\.[0-9]*[1-9]" curves.svg'
+train $k --target kind --model t.odvgp --iters 1 --json >t.json
 check "sample: a function for each class" grep -q "^sample_0_0,sample_0_1,sample_0_2,sample_1_0" t.csv
 "$tool" train $k --target kind --class-weights balanced --model weighted.odvgp --json >t.json 2>err.txt
 check "class weights: balanced" awk -v "w=$(sed 's/.*"class_weights": \[\([^]]*\)\].*/\1/' t.json)" \
@@ -1560,7 +1605,9 @@ check "class weights: a heavy class is predicted more often" test \
     --quiet >t.txt
 check "class weights: compare, a name with a comma" grep -q "^coupled .* 0\.[0-9]* *0\.[0-9]* *-[0-9.]*$" \
     t.txt
-for bad in many=2 "low=-1" "low=1;mid=2" low=x low; do
+check "refused: --class-weights pink=5" refuses "'pink' is no class; classes: big, one, low, mid" \
+    train $k --target kind --class-weights "low=2,pink=5" $m
+for bad in "low=-1" "low=1;mid=2" low=x low; do
     check "refused: --class-weights $bad" refuses "or NAME=W,... with weights not below 0; classes: big" \
         train $k --target kind --class-weights "$bad" $m
 done
@@ -1613,7 +1660,7 @@ for basis in orth solve; do
     check "images: bars tell lying from standing ($basis)" holds "$(value t.json accuracy) > 0.9"
 done
 "$tool" info --model bars.odvgp >t.txt
-check "images: info" grep -q '^images   6 x 6 x 1, 16 patches 3 x 3$' t.txt
+check "images: info" grep -q '^images   6 x 6 x 1, 16 patches 3 x 3, stride 1$' t.txt
 "$tool" predict --model bars.odvgp --data bars.csv --out bars_p.csv --json >t.json 2>err.txt
 check "images: predict" holds "$(value t.json accuracy) > 0.9"
 # shellcheck disable=SC2086
@@ -1624,18 +1671,50 @@ check "images: --resume" train $bars --basis solve --natgrad-step 0.1 --batch 30
     --model more.odvgp
 # shellcheck disable=SC2086
 "$tool" train $bars --stride 2 --tick --iters 3 --model tick.odvgp >t.txt 2>err.txt
-check "images: a stride that leaves pixels out says so" grep -q 'last 1 rows and 1 columns' err.txt
-check "images: locations" grep -q '4 patches 3 x 3, with locations' t.txt
+check "images: a stride that leaves pixels out says so" grep -q \
+    '^note: --stride 2: no patch covers the last row and the last column of pixels$' err.txt
+check "images: locations" grep -q '4 patches 3 x 3, stride 2, with locations' t.txt
+# shellcheck disable=SC2086
+"$tool" train $bars --stride 40 --iters 1 --model t.odvgp >t.txt 2>err.txt
+check "images: one patch" grep -q '1 patch 3 x 3, stride 40$' t.txt
+check "images: the pixels outside it" grep -q \
+    '^note: --stride 40: the only patch does not cover the last 3 rows and the last 3 columns of' err.txt
+check "images: and no pixels between patches" test "$(grep -c '^note: --stride' err.txt)" = 1
 # shellcheck disable=SC2086
 check "images: in the first layer" train $bars --tick --layers "orth:dim=3; coupled" --iters 3 --model tick.odvgp
 "$tool" info --model tick.odvgp >t.txt
-check "images: in the first layer, info" grep -q '16 patches 3 x 3, with locations' t.txt
+check "images: in the first layer, info" grep -q '16 patches 3 x 3, stride 1, with locations' t.txt
 # shellcheck disable=SC2086
 train $bars --tick --layers "solve:dim=4,patch=3x3; coupled:patch=2x2,stride=2" --iters 40 --model stack.odvgp --json >t.json
 check "images: of layers, natural steps that do not rise" test "$(value t.json natgrad_step)" = "0.1-0.01"
 "$tool" info --model stack.odvgp >t.txt
-check "images: of layers, info" test "$(grep -c '^images   of layer 0: 6 x 6 x 1, 16 patches 3 x 3$
-^images   of layer 1: 4 x 4 x 4, 4 patches 2 x 2, with locations$' t.txt)" = 2
+check "images: of layers, info" test "$(grep -c '^images   of layer 0: 6 x 6 x 1, 16 patches 3 x 3, stride 1$
+^images   of layer 1: 4 x 4 x 4, 4 patches 2 x 2, stride 2, with locations$' t.txt)" = 2
+"$tool" info --model stack.odvgp --json >t.json
+check "images: of layers, sizes in JSON" test "$(grep -o '"beta": [0-9]*, "gamma": [0-9]*, "image_height": [0-9]' \
+    t.json | tr -dc '0-9 \n' | tr -s ' \n' ' ') $(grep -o '"stride": [0-9]' t.json | tr -dc 0-9)" = " 8 0 6 8 0 4  12"
+"$tool" train --data bars.csv --image 6x6 --iters 1 --model t.odvgp --quiet \
+    --layers "coupled:patch=3x3,dim=2 ; coupled:patch=2x2 , beta=130" >t.txt
+check "images: more points than images" grep -q '^model    coupled, beta 130,' t.txt
+"$tool" train --data bars.csv --image 6x6 --iters 1 --model t.odvgp \
+    --layers "coupled:patch=3x3,dim=2,beta=7; coupled:patch=3x3,stride=2,beta=5" >t.txt 2>err.txt
+check "images: pixels that a layer leaves out" grep -q \
+    '^note: layer 1, stride 2: the only patch does not cover the last row and the last column of' err.txt
+check "layers: the last one's sizes in the progress" grep -q 'bars: .*; coupled, beta 5, gamma 0' err.txt
+"$tool" compare --data bars.csv --image 6x6 --iters 1 --threads 1 --trace t.csv --json \
+    --layers "coupled:patch=3x3,dim=2,beta=7; coupled:patch=2x2,beta=5" --bases coupled >t.json 2>err.txt
+check "compare: layers" test "$(value t.json beta) $(tail -n 1 t.csv | cut -d, -f1,3)" = "5 coupled,5"
+check "compare: layers, in the progress" grep -q '^coupled: beta 5, ' err.txt
+"$tool" compare --data bars.csv --image 6x6 --iters 1 --quiet --bases coupled \
+    --layers "coupled:patch=3x3,dim=2,beta=7; coupled:patch=2x2,beta=5" >t.txt
+check "compare: layers, in the table" grep -q '^coupled  *on  *5  *0 ' t.txt
+for bad in "stride 2: contradicts --layers, whose first stride is 1" \
+    "beta 20: contradicts --layers, whose last beta is 9" \
+    "gamma 3: contradicts --layers, whose last gamma is 4"; do
+    # shellcheck disable=SC2086
+    check "images: refuses --${bad%%:*}" refuses "--$bad" train --data bars.csv --image 6x6 --patch 3x3 --${bad%%:*} \
+        --layers "coupled:patch=3x3,dim=4; orth:patch=2x2,beta=9,gamma=4" --iters 1 --model bad.odvgp
+done
 "$tool" predict --model stack.odvgp --data bars.csv --out stack.csv --quiet >/dev/null
 check "images: of layers, predict" test "$(wc -l <stack.csv)" = "$(wc -l <bars_p.csv)"
 for bad in "coupled:patch=3; coupled" "coupled:stride=2; coupled" "coupled:patch=3x0; coupled" \
@@ -1650,6 +1729,16 @@ check "images: a layer's patch without images" refuses "layers: its first patch:
     --layers "coupled:patch=3x3; coupled" --model bad.odvgp
 check "images: no patch in the first layer" refuses "in the first item of --layers" train --data bars.csv --image 6x6 \
     --layers "coupled; coupled" --model bad.odvgp
+check "refused: more points than patches" refuses "--beta 2000: there are only 1920 patches, 16 of each" \
+    train --data bars.csv --image 6x6 --patch 3x3 --beta 2000 --model bad.odvgp
+check "refused: a patch larger than the image" refuses "--patch 7x3: does not fit into the images, 6 x 6" \
+    train --data bars.csv --image 6x6 --patch 7x3 --model bad.odvgp
+check "refused: a column too many" refuses "--target names the target, --ignore leaves a column out" \
+    train --data bars.csv --image 5x7 --patch 3x3 --model bad.odvgp
+sed 's/lying/4/; s/standing/7/; 1s/[47]$/5/' bars.csv >digits.csv
+"$tool" train --data digits.csv --image 6x6 --patch 3x3 --iters 1 --model t.odvgp >t.txt 2>err.txt
+check "images: numbers that may be classes" grep -q \
+    '^note: column 37 has 3 whole numbers, so .* gaussian; --likelihood softmax or robustmax' err.txt
 for bad in "image 6x6" "patch 3x3" "tick" "image 6 --patch 3x3" "image 6x6x --patch 3x3" \
     "image 5x6 --patch 3x3" "image 6x6 --patch 7x3" "image 6x6 --patch 3x3 --stride 0"; do
     # shellcheck disable=SC2086

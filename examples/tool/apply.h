@@ -93,6 +93,27 @@ static void csv_kept(const selection *kept, const table *t, ptrdiff_t row, bytes
 	}
 }
 
+/*  Does each target have a name of its own? */
+static int has_target_names(const schema *s)
+{
+	for (int p = 0; p < s->target_count; p++)
+		if (!s->targets[p].name || !*s->targets[p].name || s->targets[p].repeat) return 0;
+	return 1;
+}
+
+/*  The name of a column about target p: with its name, or its number, if there are several. */
+static void csv_target(const application *a, bytes *b, const char *what, int p)
+{
+	const schema *s = &a->f.s;
+	bytes name = {NULL, 0, 0};
+	bytes_print(&name, "%s", what);
+	if (s->target_count > 1 && has_target_names(s)) bytes_print(&name, "_%s", s->targets[p].name);
+	else if (s->target_count > 1) bytes_print(&name, "_%d", p);
+	csv_text(b, name.at);
+	bytes_add(b, ",", 1);
+	free(name.at);
+}
+
 static void csv_header(const application *a, const selection *kept, const table *t, bytes *b)
 {
 	int P = a->f.s.target_count;
@@ -102,12 +123,11 @@ static void csv_header(const application *a, const selection *kept, const table 
 		P = 0;
 	}
 	for (int p = 0; p < P; p++) {
-		char tail[24] = "";
-		if (P > 1) snprintf(tail, sizeof tail, "_%d", p);
-		bytes_print(b, "mean%s,", tail);
-		if (is_gaussian(a)) bytes_print(b, "sd_f%s,", tail);
-		bytes_print(b, "sd_y%s,", tail);
-		if (a->interval > 0) bytes_print(b, "lower%s,upper%s,", tail, tail);
+		csv_target(a, b, "mean", p);
+		if (is_gaussian(a)) csv_target(a, b, "sd_f", p);
+		csv_target(a, b, "sd_y", p);
+		if (a->interval > 0) csv_target(a, b, "lower", p);
+		if (a->interval > 0) csv_target(a, b, "upper", p);
 	}
 	bytes_print(b, "range\n");
 }

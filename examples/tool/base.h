@@ -137,6 +137,16 @@ static char *next_item(char **rest, char separator)
 	return item;
 }
 
+/*  The text without blanks at its ends. */
+static char *trim(char *text)
+{
+	text += strspn(text, " ");
+	size_t n = strlen(text);
+	while (n && text[n - 1] == ' ') n--;
+	text[n] = 0;
+	return text;
+}
+
 /*  The line after the one at s, or NULL. */
 static const char *next_line(const char *s)
 {

@@ -90,14 +90,6 @@ static int has_number_labels(const field *f)
 	return f->level_count > 0;
 }
 
-/*  The class of a label, or -1. */
-static int class_of_text(const field *f, const char *label)
-{
-	int k = 0;
-	while (k < f->level_count && strcmp(f->levels[k], label) != 0) k++;
-	return k < f->level_count ? k : -1;
-}
-
 static int class_of_number(const field *f, double v)
 {
 	for (int k = 0; k < f->level_count; k++) {
@@ -105,6 +97,15 @@ static int class_of_number(const field *f, double v)
 		if (label_number(f->levels[k], &label) && v >= label && v <= label) return k;
 	}
 	return -1;
+}
+
+/*  The class of a label, or -1. "1.0" is the class "1" unless it is one itself. */
+static int class_of_text(const field *f, const char *label)
+{
+	double v;
+	for (int k = 0; k < f->level_count; k++)
+		if (strcmp(f->levels[k], label) == 0) return k;
+	return label_number(label, &v) ? class_of_number(f, v) : -1;
 }
 
 static int by_number(const void *a, const void *b)

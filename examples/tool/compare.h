@@ -118,8 +118,9 @@ static void candidates_free(comparison *all)
 /*  Do both have the same basis, sizes, natural gradients and keys? */
 static int same_candidate(const candidate *a, const candidate *b)
 {
-	int same = a->basis == b->basis && a->config.layer[0].M == b->config.layer[0].M &&
-			   a->config.layer[0].M_gamma == b->config.layer[0].M_gamma &&
+	ptrdiff_t top = a->config.layers - 1;
+	int same = a->basis == b->basis && a->config.layer[top].M == b->config.layer[top].M &&
+			   a->config.layer[top].M_gamma == b->config.layer[top].M_gamma &&
 			   a->config.optim.natgrad == b->config.optim.natgrad;
 	for (int i = OWN_SHOWN; i < OWN_COUNT; i++)
 		same &= same_value(a->o.value[own_options[i]], b->o.value[own_options[i]]);
@@ -184,8 +185,9 @@ static void candidate_train(comparison *all, candidate *c)
 	odvgp_model *model = model_make(&c->o, &all->d, &all->w, all->isa, &block, &notes);
 	training_begin(&t, &all->d, &all->w, model, block);
 	if (!t.quiet)
-		fprintf(stderr, "%s: beta %td, gamma %td, %s, %td steps\n", c->label, c->config.layer[0].M,
-				c->config.layer[0].M_gamma, training_text(&c->config), t.iters);
+		fprintf(stderr, "%s: beta %td, gamma %td, %s, %td steps\n", c->label,
+				c->config.layer[c->config.layers - 1].M,
+				c->config.layer[c->config.layers - 1].M_gamma, training_text(&c->config), t.iters);
 	odvgp_status s = odvgp_init_data(model, all->d.train.X, all->d.Y, &info);
 	if (s) snprintf(c->reason, sizeof c->reason, "start: %s", reason_of(s, &info));
 	else {
@@ -223,8 +225,8 @@ static void candidate_cells(const candidate *c, odvgp_likelihood kind, table_cel
 {
 	snprintf(cells[0], sizeof cells[0], "%s", c->name);
 	snprintf(cells[1], sizeof cells[1], "%s", c->config.optim.natgrad ? "on" : "off");
-	snprintf(cells[2], sizeof cells[2], "%td", c->config.layer[0].M);
-	snprintf(cells[3], sizeof cells[3], "%td", c->config.layer[0].M_gamma);
+	snprintf(cells[2], sizeof cells[2], "%td", c->config.layer[c->config.layers - 1].M);
+	snprintf(cells[3], sizeof cells[3], "%td", c->config.layer[c->config.layers - 1].M_gamma);
 	snprintf(cells[4], sizeof cells[4], "%td", c->steps);
 	number_cell(cells[5], "%.3g", c->ms);
 	number_cell(cells[6], fabs(c->elbo) < 1e7 ? "%.2f" : "%.6g", c->elbo);
@@ -266,8 +268,8 @@ static void json_candidate(bytes *b, const candidate *c, const dataset *d)
 	json_text(&own, "item", c->label);
 	json_text(&own, "kernel", c->kernel ? c->kernel : c->o.value[OPT_KERNEL]);
 	json_method(&own, &c->config);
-	json_count(&own, "beta", c->config.layer[0].M);
-	json_count(&own, "gamma", c->config.layer[0].M_gamma);
+	json_count(&own, "beta", c->config.layer[c->config.layers - 1].M);
+	json_count(&own, "gamma", c->config.layer[c->config.layers - 1].M_gamma);
 	json_count(&own, "iters", c->steps);
 	json_text(&own, "stopped", *c->reason ? stop_words[STEP_FAILED] : stop_words[c->stopped]);
 	json_number(&own, "seconds", c->seconds);
@@ -349,7 +351,10 @@ static void plot_compare(const comparison *all, const char *path)
 	for (int p = 0; p < panels; p++)
 		scenes[p] = compare_scene(
 				all, first + p / 2, p % 2, items + p * all->count, room + p * 2 * points);
-	for (int p = 0; p < panels; p += 2) plot_same_y(&scenes[p], 2);
+	for (int p = 0; p < panels; p += 2) {
+		if (!first && !p && has_classes(all->d.s.likelihood)) picture_shares(&scenes[p], 2);
+		else plot_same_y(&scenes[p], 2);
+	}
 	if (plot_grid(path, all->d.s.dataset, scenes, panels, 2))
 		die(FAILED, "--plot %s: cannot be written", path);
 	free(items);

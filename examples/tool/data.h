@@ -286,9 +286,15 @@ static odvgp_likelihood likelihood_of(const options *o, const table *t, const se
 }
 
 /*  Ends the program if a column of a target does not suit the likelihood. */
-static void check_target(odvgp_likelihood kind, const table *t, int column, const char *path)
+static void check_target(odvgp_likelihood kind, const table *t, int column, const options *o)
 {
 	const table_column *c = &t->column[column];
+	const char *path = path_text(o->value[OPT_DATA]);
+	if (ordinal_levels(o, t, column) && !has_classes(kind))
+		die(BAD_INPUT,
+				"--ordinal: makes classes of %s, and --likelihood %s needs numbers: leave out one "
+				"of the two",
+				COLUMN_TEXT(column, c->name), LIKELIHOOD_TEXT(kind));
 	if (c->date)
 		die(BAD_INPUT, "%s: %s holds dates, and the target must be numbers", path,
 				COLUMN_TEXT(column, c->name));
@@ -331,16 +337,52 @@ static void class_labels(schema *s, const table *t, const options *o)
 				kind, COLUMN_TEXT(f->column, c->name), f->level_count);
 }
 
-/*  Notes a likelihood that was found, with the remedy. */
-static void note_likelihood(const schema *s, const options *o, bytes *notes)
+/*  Notes that a target of images has few whole numbers, and may hold classes. */
+static void note_few_numbers(const schema *s, const table *t, const options *o, bytes *notes)
 {
-	if (o->value[OPT_LIKELIHOOD] || s->likelihood == ODVGP_LIKELIHOOD_GAUSSIAN) return;
+	enum { LEAST = 3, MOST = 20 };
+	double number[MOST];
 	const field *f = &s->targets[0];
-	bytes_print(notes, "note: %s has %d classes, so the likelihood is %s; ",
-			COLUMN_TEXT(f->column, f->name), f->level_count, LIKELIHOOD_TEXT(s->likelihood));
-	if (has_number_labels(f) && !f->ordinal)
-		bytes_print(notes, "--likelihood gaussian learns them as numbers\n");
-	else bytes_print(notes, "--likelihood gaussian needs numbers, another target or --ignore\n");
+	if (!is_image(o) || s->target_count > 1 || t->column[f->column].date) return;
+	int count = distinct_numbers(t, f->column, number, MOST);
+	if (count < LEAST || count > MOST) return;
+	for (int k = 0; k < count; k++)
+		if (number[k] > floor(number[k])) return;
+	bytes_print(notes,
+			"note: %s has %d whole numbers, so the likelihood is gaussian; --likelihood softmax or "
+			"robustmax learns them as classes\n",
+			COLUMN_TEXT(f->column, f->name), count);
+}
+
+/*  Notes the order of classes that nobody chose. */
+static void note_order(const schema *s, bytes *notes)
+{
+	enum { SHOWN = 8 };
+	const field *f = &s->targets[0];
+	if (s->likelihood != ODVGP_LIKELIHOOD_ORDINAL || f->ordinal || has_number_labels(f)) return;
+	bytes_print(notes,
+			"note: %s: classes are in alphabetical order: ", COLUMN_TEXT(f->column, f->name));
+	for (int k = 0; k < f->level_count && k < SHOWN; k++)
+		bytes_print(notes, "%s%s", k ? ", " : "", f->levels[k]);
+	bytes_print(notes, "%s; --ordinal COLUMN=a,b,c gives another\n",
+			f->level_count > SHOWN ? ", ..." : "");
+}
+
+/*  Notes a likelihood that was found, with the remedy. */
+static void note_likelihood(const schema *s, const table *t, const options *o, bytes *notes)
+{
+	note_order(s, notes);
+	if (o->value[OPT_LIKELIHOOD]) return;
+	if (s->likelihood == ODVGP_LIKELIHOOD_GAUSSIAN) {
+		note_few_numbers(s, t, o, notes);
+		return;
+	}
+	const field *f = &s->targets[0];
+	bytes_print(notes, "note: %s has %d classes, so the likelihood is %s; %s\n",
+			COLUMN_TEXT(f->column, f->name), f->level_count, LIKELIHOOD_TEXT(s->likelihood),
+			!has_number_labels(f) ? "--target names another column"
+			: f->ordinal          ? "without --ordinal they are numbers"
+								  : "--likelihood gaussian learns them as numbers");
 }
 
 /*  data/bike.csv -> bike; data/bike.csv.gz too. */
@@ -380,7 +422,7 @@ static void schema_columns(schema *s, const table *t, const options *o)
 		const table_column *c = &t->column[targets.column[i]];
 		if (selected(&ignored, targets.column[i]))
 			die(BAD_INPUT, "--ignore: %s is the target", COLUMN_TEXT(targets.column[i], c->name));
-		check_target(s->likelihood, t, targets.column[i], path);
+		check_target(s->likelihood, t, targets.column[i], o);
 	}
 	if (!inputs.count) die(BAD_INPUT, "%s: no input column besides the target", path);
 	s->dataset = dataset_name(o->value[OPT_DATA]);
@@ -1086,28 +1128,54 @@ static void find_outliers(dataset *d, const table *t, const rows *train)
 	}
 }
 
+/*  The class whose name stands before a = at s; level_count: there is none. */
+static int weights_class(const char *s, const field *f)
+{
+	int k = 0;
+	for (; k < f->level_count; k++) {
+		size_t n = strlen(f->levels[k]);
+		if (strncmp(s, f->levels[k], n) == 0 && s[n] == '=') break;
+	}
+	return k;
+}
+
 /*  Reads NAME=W,...; names may hold commas. Classes that are not named have weight 1. */
 static void weights_parse(const char *text, const field *f, double *weight)
 {
+	bytes all = {NULL, 0, 0};
+	for (int k = 0; k < f->level_count; k++) bytes_print(&all, "%s%s", k ? ", " : "", f->levels[k]);
 	for (const char *s = text; s;) {
-		const char *end = NULL;
-		int k = 0;
-		for (; k < f->level_count && !end; k++) {
-			size_t n = strlen(f->levels[k]);
-			if (strncmp(s, f->levels[k], n) == 0 && s[n] == '=')
-				end = table__number(s + n + 1, &weight[k]);
-		}
-		if (!end || (*end && *end != ',') || !(weight[k - 1] >= 0 && weight[k - 1] <= DBL_MAX)) {
-			bytes all = {NULL, 0, 0};
-			for (k = 0; k < f->level_count; k++)
-				bytes_print(&all, "%s%s", k ? ", " : "", f->levels[k]);
+		int k = weights_class(s, f);
+		const char *equals = strchr(s, '='), *end = NULL;
+		if (k == f->level_count && equals)
+			die(BAD_INPUT, "--class-weights %s: '%.*s' is no class; classes: %s", text,
+					(int)(equals - s), s, all.at);
+		if (equals) end = table__number(s + strlen(f->levels[k]) + 1, &weight[k]);
+		if (!end || (*end && *end != ',') || !(weight[k] >= 0 && weight[k] <= DBL_MAX))
 			die(BAD_INPUT,
 					"--class-weights %s: must be balanced, or NAME=W,... with weights not below 0; "
 					"classes: %s",
 					text, all.at);
-		}
 		s = *end ? end + 1 : NULL;
 	}
+	free(all.at);
+}
+
+/*  Notes classes that have no training row. */
+static void note_absent_classes(dataset *d)
+{
+	enum { SHOWN = 8 };
+	const field *f = &d->s.targets[0];
+	int absent = 0;
+	char *present = take((size_t)f->level_count, 1);
+	for (ptrdiff_t i = 0; i < d->train.n; i++) present[(int)d->train.Y[i]] = 1;
+	for (int k = 0; k < f->level_count; k++) {
+		if (present[k] || absent++ >= SHOWN) continue;
+		bytes_print(&d->notes, "%s%s",
+				absent > 1 ? ", " : "note: classes without a training row: ", f->levels[k]);
+	}
+	if (absent) bytes_print(&d->notes, "%s\n", absent > SHOWN ? ", ..." : "");
+	free(present);
 }
 
 /*  Makes what the library sees of the training targets. */
@@ -1156,7 +1224,7 @@ static void dataset_read(dataset *d, const options *o, const schema *before)
 	note_table(&t, path, o, &d->notes);
 	schema *s = &d->s;
 	schema_columns(s, &t, o);
-	note_likelihood(s, o, &d->notes);
+	note_likelihood(s, &t, o, &d->notes);
 	binding b = bind_columns(s, &t, path, 0);
 	rows all = complete_rows(s, &t, &b, path, drop, 1), cut[PARTS];
 	binding_free(&b, s);
@@ -1169,7 +1237,6 @@ static void dataset_read(dataset *d, const options *o, const schema *before)
 	}
 	for (int i = 0; i < s->input_count; i++) s->D += field_inputs(&s->inputs[i]);
 	images_check(o, s->D);
-	images_note(o, &d->notes);
 	b = bind_columns(s, &t, path, 0);
 	d->train = encode(s, &t, &b, &cut[PART_TRAIN]);
 	d->test = encode(s, &t, &b, &cut[PART_TEST]);
@@ -1198,6 +1265,7 @@ static void dataset_read(dataset *d, const options *o, const schema *before)
 		odvgp_standardise(p->Y, p->n, s->target_count, s->y_mean, s->y_scale, p->Y);
 		check_finite(p, s, k == PART_TEST && o->value[OPT_TEST] ? o->value[OPT_TEST] : path);
 	}
+	if (has_classes(s->likelihood)) note_absent_classes(d);
 	weigh_classes(d, o);
 }
 

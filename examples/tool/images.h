@@ -49,6 +49,9 @@ static images images_of(const options *o)
 	images_sizes(o, OPT_IMAGE, image, 3, 2);
 	images_sizes(o, OPT_PATCH, patch, 2, 2);
 	if (o->value[OPT_STRIDE]) images_sizes(o, OPT_STRIDE, stride, 1, 1);
+	if (m.patch_height > m.height || m.patch_width > m.width)
+		die(BAD_INPUT, "--patch %s: does not fit into the images, %td x %td", o->value[OPT_PATCH],
+				m.height, m.width);
 	m.tick = o->value[OPT_TICK] != NULL;
 	return m;
 }
@@ -61,8 +64,11 @@ static void images_check(const options *o, ptrdiff_t D)
 	images m = images_of(o);
 	double pixels = (double)m.height * (double)m.width * (double)m.channels;
 	if (is_image(o) && pixels != (double)D)
-		die(BAD_INPUT, "--image %s: has %.0f pixels, but the data have %td input columns",
-				o->value[OPT_IMAGE], pixels, D);
+		die(BAD_INPUT, "--image %s: has %.0f pixels, but the data have %td input columns%s",
+				o->value[OPT_IMAGE], pixels, D,
+				pixels + 1 == (double)D
+						? "; --target names the target, --ignore leaves a column out"
+						: "");
 }
 
 /*  All pixels of a channel get the mean and the scale of them all, from the rows X [n,D]. */
@@ -114,38 +120,70 @@ static void images_config(const options *o, odvgp_config *c)
 	c->layer[0].patches.locations = m.tick;
 }
 
+/*  Patches of an image of layer l; 1: its inputs are rows. */
+static ptrdiff_t patch_count(const odvgp_config *c, ptrdiff_t l)
+{
+	ptrdiff_t stride = larger(1, c->layer[l].patches.stride),
+			  down = (c->layer[l].patches.image_height - c->layer[l].patches.height) / stride + 1,
+			  across = (c->layer[l].patches.image_width - c->layer[l].patches.width) / stride + 1;
+	return c->layer[l].patches.image_height ? down * across : 1;
+}
+
 /*  A line about the patches of each layer of a model. */
 static void images_text(bytes *b, const odvgp_model *model)
 {
 	const odvgp_config *c = odvgp_model_config(model);
 	for (ptrdiff_t l = 0; l < c->layers; l++) {
-		ptrdiff_t H = c->layer[l].patches.image_height, W = c->layer[l].patches.image_width,
-				  h = c->layer[l].patches.height, w = c->layer[l].patches.width,
-				  stride = larger(1, c->layer[l].patches.stride);
-		if (!H) continue;
+		ptrdiff_t count = patch_count(c, l);
+		if (!c->layer[l].patches.image_height) continue;
 		bytes_print(b, "images   ");
 		if (c->layers > 1) bytes_print(b, "of layer %td: ", l);
-		bytes_print(b, "%td x %td x %td, %td patches %td x %td%s\n", H, W,
-				larger(1, c->layer[l].patches.channels),
-				((H - h) / stride + 1) * ((W - w) / stride + 1), h, w,
+		bytes_print(b, "%td x %td x %td, %td patch%s %td x %td, stride %td%s\n",
+				c->layer[l].patches.image_height, c->layer[l].patches.image_width,
+				larger(1, c->layer[l].patches.channels), count, count == 1 ? "" : "es",
+				c->layer[l].patches.height, c->layer[l].patches.width,
+				larger(1, c->layer[l].patches.stride),
 				c->layer[l].patches.locations ? ", with locations" : "");
 	}
 }
 
-/*  Says which pixels no patch covers. */
-static void images_note(const options *o, bytes *notes)
+/*  "the last row", "the last 5 rows"; nothing for none. */
+static void images_last(bytes *b, ptrdiff_t count, const char *what)
 {
-	images m = images_of(o);
-	if (!m.height || m.patch_height > m.height || m.patch_width > m.width) return;
-	ptrdiff_t rows = (m.height - m.patch_height) % m.stride,
-			  columns = (m.width - m.patch_width) % m.stride;
-	if (m.stride > m.patch_height || m.stride > m.patch_width)
-		bytes_print(notes, "note: --stride %td: pixels between patches are not used\n", m.stride);
-	if (rows || columns)
-		bytes_print(notes,
-				"note: --stride %td: the last %td rows and %td columns of pixels are not "
-				"used\n",
-				m.stride, rows, columns);
+	if (count == 1) bytes_print(b, "the last %s", what);
+	if (count > 1) bytes_print(b, "the last %td %ss", count, what);
+}
+
+/*  Says which pixels no patch of a layer covers. */
+static void images_note_layer(const odvgp_config *c, ptrdiff_t l, bytes *notes)
+{
+	ptrdiff_t stride = larger(1, c->layer[l].patches.stride), h = c->layer[l].patches.height,
+			  w = c->layer[l].patches.width, down = c->layer[l].patches.image_height - h,
+			  across = c->layer[l].patches.image_width - w, rows = down % stride,
+			  columns = across % stride;
+	char name[60];
+	if (c->layers > 1) snprintf(name, sizeof name, "note: layer %td, stride %td:", l, stride);
+	else snprintf(name, sizeof name, "note: --stride %td:", stride);
+	if ((stride > h && down >= stride) || (stride > w && across >= stride))
+		bytes_print(notes, "%s no patch covers the pixels between patches\n", name);
+	if (!rows && !columns) return;
+	bytes_print(notes, "%s %s ", name,
+			patch_count(c, l) > 1 ? "no patch covers" : "the only patch does not cover");
+	images_last(notes, rows, "row");
+	if (rows && columns) bytes_print(notes, " and ");
+	images_last(notes, columns, "column");
+	bytes_print(notes, " of pixels\n");
+}
+
+/*  The same of each layer, unless a note says so already: compare makes several models. */
+static void images_note(const odvgp_config *c, bytes *notes)
+{
+	bytes own = {NULL, 0, 0};
+	bytes_add(&own, "", 0);
+	for (ptrdiff_t l = 0; l < c->layers; l++)
+		if (c->layer[l].patches.image_height) images_note_layer(c, l, &own);
+	if (!notes->used || !strstr(notes->at, own.at)) bytes_add(notes, own.at, own.used);
+	free(own.at);
 }
 
 #endif

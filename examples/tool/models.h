@@ -273,7 +273,6 @@ typedef struct layer_item {
 static layer_item layer_parse(char *text)
 {
 	layer_item item = {NULL, -1, -1, -1, -1, -1, -1};
-	while (*text == ' ') text++;
 	size_t length = strcspn(text, ": ");
 	item.basis = basis_named(OPT_LAYERS, text, length);
 	if (without_q(item.basis))
@@ -286,12 +285,13 @@ static layer_item layer_parse(char *text)
 		const char *keys = "beta|gamma|dim|stride|patch", *end = strchr(pair, '=');
 		ptrdiff_t *sizes[] = {&item.beta, &item.gamma, &item.dim, &item.stride, &item.patch_height};
 		char key[16];
-		while (*pair == ' ') pair++;
+		pair = trim(pair);
 		snprintf(key, sizeof key, "%.*s", (int)strcspn(pair, "= "), pair);
 		int k = position_in(keys, key);
 		if (k < 0 || !end)
 			die(BAD_INPUT, "--layers: '%s' must be KEY=VALUE with a KEY of %s", pair,
 					"beta, gamma, dim, patch, stride");
+		if (*sizes[k] >= 0) die(BAD_INPUT, "--layers: '%s': %s is given twice", pair, key);
 		const char *value = end + 1;
 		int patch = sizes[k] == &item.patch_height;
 		*sizes[k] = parse_index(&value);
@@ -312,6 +312,9 @@ static int layers_parse(const options *o, layer_item *list)
 	if (!o->value[OPT_LAYERS]) return 0;
 	char *text = copy_text(o->value[OPT_LAYERS]), *rest = text, *item;
 	while ((item = next_item(&rest, ';')) != NULL) {
+		item = trim(item);
+		if (!*item)
+			die(BAD_INPUT, "--layers '%s': item %d is empty", o->value[OPT_LAYERS], count + 1);
 		if (count == MOST_LAYERS)
 			die(BAD_INPUT, "--layers: there are more than %d layers", MOST_LAYERS);
 		list[count++] = layer_parse(item);
@@ -322,6 +325,15 @@ static int layers_parse(const options *o, layer_item *list)
 	return count;
 }
 
+/*  Gives an option the value of an item, which must not contradict it. */
+static void layer_option(options *o, int id, const char *what, const char *value)
+{
+	if (o->given[id] && !same_value(o->value[id], value))
+		die(BAD_INPUT, "--%s %s: contradicts --layers, whose %s is %s", option_list[id].name,
+				o->value[id], what, value);
+	option_set(o, id, value);
+}
+
 /*  The last layer's basis and sizes become those of the options, and the first one's patch. */
 static void layers_settle(options *o)
 {
@@ -330,26 +342,20 @@ static void layers_settle(options *o)
 	char size[24];
 	if (!count) return;
 	last = &list[count - 1];
-	if (o->given[OPT_BASIS] && strcmp(o->value[OPT_BASIS], last->basis->name) != 0)
-		die(BAD_INPUT, "--basis %s: contradicts --layers, whose last layer is %s",
-				o->value[OPT_BASIS], last->basis->name);
+	layer_option(o, OPT_BASIS, "last layer", last->basis->name);
 	if (count > 1 && option_choice(o, OPT_FIT_Q))
 		die(BAD_INPUT, "--fit-q %s: a deep model has no closed optimum of q; leave it out",
 				o->value[OPT_FIT_Q]);
-	option_store(o, OPT_BASIS, copy_text(last->basis->name));
 	for (int k = 0; k < 2; k++) {
 		ptrdiff_t v = k ? last->gamma : last->beta;
 		snprintf(size, sizeof size, "%td", v);
-		if (v >= 0) option_set(o, k ? OPT_GAMMA : OPT_BETA, size);
+		if (v >= 0) layer_option(o, k ? OPT_GAMMA : OPT_BETA, k ? "last gamma" : "last beta", size);
 	}
 	if (list[0].patch_height < 0) return;
 	snprintf(size, sizeof size, "%dx%d", (int)list[0].patch_height, (int)list[0].patch_width);
-	if (o->given[OPT_PATCH] && strcmp(o->value[OPT_PATCH], size) != 0)
-		die(BAD_INPUT, "--patch %s: contradicts --layers, whose first patch is %s",
-				o->value[OPT_PATCH], size);
-	option_set(o, OPT_PATCH, size);
+	layer_option(o, OPT_PATCH, "first patch", size);
 	snprintf(size, sizeof size, "%td", larger(1, list[0].stride));
-	option_set(o, OPT_STRIDE, size);
+	layer_option(o, OPT_STRIDE, "first stride", size);
 }
 
 /*  Patches of layer l > 0: of the image that the layer below gives. */
@@ -374,9 +380,9 @@ static void layer_patches(odvgp_config *c, int l, const layer_item *item)
 	c->layer[l].patches.stride = larger(1, item->stride);
 }
 
-/*  Puts hidden layers below the one in c. They have its sizes unless others are given, and the
-    dimension of their inputs, or of a patch of images, at most 30. Above a layer with `patch` whose
-    next layer has it, too, are images; --tick is for the layer that sums patches. */
+/*  Puts hidden layers below the one in c, without sizes. They have the dimension of their inputs, or
+    of a patch of images, at most 30, unless another is given. Above a layer with `patch` whose next
+    layer has it, too, are images; --tick is for the layer that sums patches. */
 static void layers_apply(odvgp_config *c, const options *o)
 {
 	layer_item list[MOST_LAYERS];
@@ -405,9 +411,6 @@ static void layers_apply(odvgp_config *c, const options *o)
 		c->layer[l].P = list[l].dim >= 0 ? list[l].dim : smaller(D, HIDDEN_MOST);
 		c->layer[l].mean_part = list[l].basis->mean_part;
 		c->layer[l].cov_part = list[l].basis->cov_part;
-		if (list[l].beta >= 0) c->layer[l].M = list[l].beta;
-		if (list[l].gamma >= 0) c->layer[l].M_gamma = list[l].gamma;
-		if (!list[l].basis->gamma) c->layer[l].M_gamma = 0;
 		c->layer[l].mean_function =
 				c->layer[l].P == D ? ODVGP_MEAN_FUNCTION_IDENTITY : ODVGP_MEAN_FUNCTION_PROJECTION;
 		c->optim.natgrad &= list[l].basis->natgrad;
@@ -557,17 +560,46 @@ static void size_settle(options *o, int id, ptrdiff_t v)
 	option_default(o, id, text);
 }
 
+/*  Ends the program if `what` asks for v inducing points of a layer, and its inputs are fewer: so
+    many distinct rows, and so many patches of each. */
+static void check_points(const char *what, ptrdiff_t v, ptrdiff_t rows, ptrdiff_t patches)
+{
+	if (v <= rows * patches) return;
+	if (patches > 1)
+		die(BAD_INPUT, "%s: there are only %td patches, %td of each distinct training row", what,
+				rows * patches, patches);
+	die(BAD_INPUT, "%s: there are only %td distinct training rows", what, rows);
+}
+
 /*  A number of inducing points. One that was given must exist; a default, or a recipe's, shrinks to
     the data. */
 static ptrdiff_t inducing_size(const options *o, int id, ptrdiff_t least, ptrdiff_t preset,
-		ptrdiff_t room, ptrdiff_t distinct)
+		ptrdiff_t room, ptrdiff_t rows, ptrdiff_t patches)
 {
+	char what[40];
 	ptrdiff_t v = o->value[id] ? (ptrdiff_t)option_integer(o, id, least, INT_MAX) : preset;
 	if (!o->given[id]) return smaller(v, room);
-	if (v > distinct)
-		die(BAD_INPUT, "--%s %td: there are only %td distinct training rows", option_list[id].name,
-				v, distinct);
+	snprintf(what, sizeof what, "--%s %td", option_list[id].name, v);
+	check_points(what, v, rows, patches);
 	return v;
+}
+
+/*  Gives the layers below the last one its sizes, unless others are given. */
+static void layers_sizes(odvgp_config *c, const options *o, ptrdiff_t rows)
+{
+	layer_item list[MOST_LAYERS];
+	ptrdiff_t top = layers_parse(o, list) - 1, M = c->layer[c->layers - 1].M,
+			  M_gamma = c->layer[c->layers - 1].M_gamma;
+	for (ptrdiff_t l = 0; l < top; l++) {
+		char what[60];
+		int has_gamma = list[l].basis->gamma;
+		c->layer[l].M = list[l].beta >= 0 ? list[l].beta : M;
+		c->layer[l].M_gamma = !has_gamma ? 0 : list[l].gamma >= 0 ? list[l].gamma : M_gamma;
+		snprintf(what, sizeof what, "--layers: beta=%td of layer %td", c->layer[l].M, l);
+		check_points(what, c->layer[l].M, rows, patch_count(c, l));
+		snprintf(what, sizeof what, "--layers: gamma=%td of layer %td", c->layer[l].M_gamma, l);
+		check_points(what, c->layer[l].M_gamma, rows, patch_count(c, l));
+	}
 }
 
 /*  Exact regression needs several matrices of rows by rows. */
@@ -601,33 +633,37 @@ static void note_unused(const options *o, const basis *b, bytes *notes)
 /*  Sets the sizes from options and data. Surprises go into the notes. */
 static void config_sizes(odvgp_config *c, options *o, const dataset *d, bytes *notes)
 {
-	ptrdiff_t n = d->train.n, distinct = count_distinct(d->train.X, n, d->s.D);
+	ptrdiff_t n = d->train.n, rows = count_distinct(d->train.X, n, d->s.D), top = c->layers - 1,
+			  patches = patch_count(c, top), inputs = rows * patches;
 	const basis *b = basis_of(o);
 	if (is_exact(b)) refuse_many_rows(*c, n);
-	c->layer[0].M =
-			is_exact(b) ? n : inducing_size(o, OPT_BETA, 1, 300, larger(1, distinct / 2), distinct);
-	ptrdiff_t rest = larger(0, distinct - c->layer[0].M);
-	c->layer[0].M_gamma = b->gamma ? inducing_size(o, OPT_GAMMA, 0, 700, rest, distinct) : 0;
+	c->layer[top].M =
+			is_exact(b) ? n
+						: inducing_size(o, OPT_BETA, 1, 300, larger(1, inputs / 2), rows, patches);
+	ptrdiff_t rest = larger(0, inputs - c->layer[top].M);
+	c->layer[top].M_gamma = b->gamma ? inducing_size(o, OPT_GAMMA, 0, 700, rest, rows, patches) : 0;
+	layers_sizes(c, o, rows);
 	ptrdiff_t batch = (ptrdiff_t)option_integer(o, OPT_BATCH, 1, INT_MAX),
 			  gamma_batch = (ptrdiff_t)option_integer(o, OPT_GAMMA_BATCH, 0, INT_MAX);
 	c->optim.batch = all_rows(o) ? n : smaller(batch, n);
-	c->optim.gamma_batch = smaller(gamma_batch, c->layer[0].M_gamma);
+	c->optim.gamma_batch = smaller(gamma_batch, c->layer[top].M_gamma);
 	int shrunk = !is_exact(b) &&
-				 ((!o->value[OPT_BETA] && c->layer[0].M < 300) ||
-						 (b->gamma && !o->value[OPT_GAMMA] && c->layer[0].M_gamma < 700));
+				 ((!o->value[OPT_BETA] && c->layer[top].M < 300) ||
+						 (b->gamma && !o->value[OPT_GAMMA] && c->layer[top].M_gamma < 700));
 	note_unused(o, b, notes);
 	if (shrunk)
-		bytes_print(notes, "note: there are %td distinct rows, so beta is %td and gamma %td\n",
-				distinct, c->layer[0].M, c->layer[0].M_gamma);
+		bytes_print(notes, "note: there are %td %s, so beta is %td and gamma %td\n", inputs,
+				patches > 1 ? "patches of distinct rows" : "distinct rows", c->layer[top].M,
+				c->layer[top].M_gamma);
 	if (o->given[OPT_BATCH] && batch > n && !all_rows(o))
 		bytes_print(notes, "note: each batch holds all %td rows\n", n);
-	if (c->layer[0].mean_part == ODVGP_MEAN_PART_ORTH && !c->layer[0].M_gamma) {
+	if (c->layer[top].mean_part == ODVGP_MEAN_PART_ORTH && !c->layer[top].M_gamma) {
 		/* The same model. */
-		c->layer[0].mean_part = ODVGP_MEAN_PART_BETA;
+		c->layer[top].mean_part = ODVGP_MEAN_PART_BETA;
 		c->optim.gamma_step = ODVGP_GAMMA_STEP_ADAM;
 	}
-	size_settle(o, OPT_BETA, c->layer[0].M);
-	size_settle(o, OPT_GAMMA, c->layer[0].M_gamma);
+	size_settle(o, OPT_BETA, c->layer[top].M);
+	size_settle(o, OPT_GAMMA, c->layer[top].M_gamma);
 }
 
 /*  Applies --set to the fields that neither the data nor another option decides. */
@@ -732,9 +768,10 @@ static odvgp_model *model_make(options *o, const dataset *d, const workers *w, o
 	images_kernel_settle(o);
 	kernel_settle(o, d->s.D);
 	odvgp_config c = config_of(o, d);
-	config_sizes(&c, o, d, notes);
 	int natural = c.optim.natgrad;
 	layers_apply(&c, o);
+	config_sizes(&c, o, d, notes);
+	images_note(&c, notes);
 	if (natural && !c.optim.natgrad)
 		bytes_print(notes, "note: a layer's basis has no natural gradients, so none is taken\n");
 	config_set(&c, o);

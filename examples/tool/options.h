@@ -39,7 +39,7 @@ enum {
     X(FEATURES, "features", "LIST", NULL, FIT | KEPT, "input columns (default: all others)") \
     X(IGNORE, "ignore", "LIST", NULL, FIT | KEPT, "columns to leave out") \
     X(ORDINAL, "ordinal", "NAME=a,b,c", NULL, FIT | KEPT, \
-      "levels of a text column in order (may be repeated)") \
+      "levels of a column in order (may be repeated)") \
     X(MISSING, "missing", "error|drop", "error", FIT | USE | KEPT, \
       "what to do with rows that hold empty cells, NA, nan, null, none or ?") \
     X(HEADER, "header", "auto|yes|no", "auto", FIT | USE, "does the first line hold names?") \

@@ -38,6 +38,16 @@ static plot_scene *picture_scene(
 	return &p->scene[p->scenes++];
 }
 
+/*  Gives scenes of shares one range of y, inside 0 and 1. */
+static void picture_shares(plot_scene *scenes, int count)
+{
+	plot_same_y(scenes, count);
+	for (int i = 0; i < count; i++) {
+		scenes[i].ymin = fmax(0, scenes[i].ymin);
+		scenes[i].ymax = fmin(1, scenes[i].ymax);
+	}
+}
+
 static void picture_item(picture *p, plot_kind kind, const char *name, const double *x,
 		const double *y, const double *y2, ptrdiff_t n, int colour, int dash)
 {

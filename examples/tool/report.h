@@ -206,10 +206,10 @@ static const char *training_text(const odvgp_config *c)
 static const char *natgrad_way_text(const odvgp_config *c, char value[24])
 {
 	if (!c->optim.natgrad) return NULL;
-	int id = c->layer[0].cov_part == ODVGP_COV_PART_BLOCKS     ? OPT_NATGRAD_BLOCKS
-			 : c->layer[0].cov_part == ODVGP_COV_PART_DIAGONAL ? OPT_NATGRAD_DIAG
-			 : c->layer[0].M_gamma                             ? OPT_NATGRAD_GAMMA
-															   : -1;
+	int id = c->layer[c->layers - 1].cov_part == ODVGP_COV_PART_BLOCKS     ? OPT_NATGRAD_BLOCKS
+			 : c->layer[c->layers - 1].cov_part == ODVGP_COV_PART_DIAGONAL ? OPT_NATGRAD_DIAG
+			 : c->layer[c->layers - 1].M_gamma                             ? OPT_NATGRAD_GAMMA
+																		   : -1;
 	if (id < 0) return NULL;
 	const char *word = option_list[id].argument;
 	int which = id == OPT_NATGRAD_BLOCKS ? (int)c->reproduce.blocks_step
@@ -275,6 +275,63 @@ static double noise_of(const odvgp_model *model)
 	for (ptrdiff_t i = 0; slot && i < slot->count; i++) sum += v[i] / (double)slot->count;
 	free(v);
 	return sum;
+}
+
+/*  Is it a parameter of the likelihood, or of mixtures? Names of the others have a dot, or are among
+    those that odvgp_slot lists. */
+static int is_of_likelihood(const odvgp_slot *slot)
+{
+	static const char units[] = "weights|Z_beta|q_mu|a_beta|q_sqrt|B_sqrt|q_diag|Z_gamma|a_gamma|"
+								"v_mu|v_sqrt|Z_alpha|a";
+	return !strchr(slot->name, '.') && position_in(units, slot->name) < 0;
+}
+
+static double *slot_values(const odvgp_model *model, const odvgp_slot *slot)
+{
+	double *v = take_doubles(slot->count, 1);
+	if (odvgp_get(model, slot->name, v, slot->count)) die(FAILED, "%s cannot be read", slot->name);
+	return v;
+}
+
+/*  "0.1, 0.2, 0.3": at most ten values. */
+static void text_values(bytes *b, const odvgp_model *model, const odvgp_slot *slot)
+{
+	enum { SHOWN = 10 };
+	double *v = slot_values(model, slot);
+	for (ptrdiff_t i = 0; i < smaller(slot->count, SHOWN); i++)
+		bytes_print(b, "%s%.4g", i ? ", " : "", v[i]);
+	if (slot->count > SHOWN) bytes_print(b, ", ...");
+	free(v);
+}
+
+/*  A line with the parameters of the likelihood besides the noise variance. */
+static void text_parameters(bytes *b, const odvgp_model *model, const schema *s)
+{
+	int count = 0;
+	for (int i = 0; i < odvgp_slot_count(model); i++) {
+		const odvgp_slot *slot = odvgp_slot_at(model, i);
+		if (!is_of_likelihood(slot) || strcmp(slot->name, "noise_variance") == 0) continue;
+		bytes_print(b, "%s%s ", count++ ? "; " : "params   ", slot->name);
+		text_values(b, model, slot);
+	}
+	if (count)
+		bytes_print(b, "%s\n", has_real_targets(s->likelihood) ? " (standardised targets)" : "");
+}
+
+static void json_parameters(bytes *b, const odvgp_model *model)
+{
+	int count = 0;
+	json_key(b, "likelihood_parameters");
+	for (int i = 0; i < odvgp_slot_count(model); i++) {
+		const odvgp_slot *slot = odvgp_slot_at(model, i);
+		if (!is_of_likelihood(slot)) continue;
+		double *v = slot_values(model, slot);
+		bytes_print(b, "%s\"%s\": ", count++ ? ", " : "{", slot->name);
+		for (ptrdiff_t k = 0; k < slot->count; k++) bytes_print(b, "%s%.10g", k ? ", " : "[", v[k]);
+		bytes_print(b, "]");
+		free(v);
+	}
+	bytes_print(b, count ? "}" : "{}");
 }
 
 /*  The smallest noise variance, of standardised targets. */
@@ -454,9 +511,34 @@ static void json_lengthscales(bytes *b, const odvgp_model *model, const schema *
 
 /* ---- what commands have in common ---- */
 
+/*  Basis, sizes and patches of a layer. */
+static void json_layer(bytes *b, const odvgp_config *c, ptrdiff_t l)
+{
+	bytes own = {NULL, 0, 0};
+	bytes_print(&own, "{");
+	json_text(&own, "basis", basis_text(c, l));
+	json_count(&own, "inputs", c->layer[l].D);
+	json_count(&own, "outputs", c->layer[l].P);
+	json_count(&own, "beta", c->layer[l].M);
+	json_count(&own, "gamma", c->layer[l].M_gamma);
+	if (c->layer[l].patches.image_height) {
+		json_count(&own, "image_height", c->layer[l].patches.image_height);
+		json_count(&own, "image_width", c->layer[l].patches.image_width);
+		json_count(&own, "channels", larger(1, c->layer[l].patches.channels));
+		json_count(&own, "patch_height", c->layer[l].patches.height);
+		json_count(&own, "patch_width", c->layer[l].patches.width);
+		json_count(&own, "stride", larger(1, c->layer[l].patches.stride));
+	}
+	bytes_print(b, "%s%s}", l ? ", " : "[", own.at);
+	free(own.at);
+}
+
 /*  Basis, method and sizes. */
 static void json_model(bytes *b, const char *name, const odvgp_config *c)
 {
+	json_key(b, "layer_sizes");
+	for (ptrdiff_t l = 0; l < c->layers; l++) json_layer(b, c, l);
+	bytes_print(b, "]");
 	json_text(b, "basis", name);
 	json_method(b, c);
 	json_count(b, "beta", c->layer[c->layers - 1].M);
@@ -470,6 +552,7 @@ static void json_learned(bytes *b, const odvgp_model *model, const schema *s, co
 	char *kernel = kernel_text(model);
 	json_text(b, "kernel", kernel);
 	json_lengthscales(b, model, s);
+	json_parameters(b, model);
 	json_number(b, "noise_variance", noise_of(model));
 	json_events(b, e);
 	free(kernel);
@@ -491,6 +574,21 @@ static void text_likelihood(bytes *b, const schema *s)
 	bytes_print(b, "%s%s\n", weights ? "; weights " : "", weights ? weights : "");
 }
 
+/*  The noise of each output, or the mean of more than ten. */
+static void text_noise(bytes *b, const odvgp_model *model)
+{
+	enum { FEW = 10 };
+	double mean = noise_of(model);
+	const odvgp_slot *slot = odvgp_slot_find(model, "noise_variance");
+	bytes_print(b, "noise    variance ");
+	if (slot && slot->count <= FEW) text_values(b, model, slot);
+	else bytes_print(b, "%.4g, the mean", mean);
+	bytes_print(b, "%s\n",
+			mean <= 1.01 * noise_floor_of(odvgp_model_config(model))
+					? ", its lower bound: the targets look free of noise"
+					: "");
+}
+
 /*  The same in lines of text. */
 static void text_model(bytes *b, const char *name, const odvgp_model *model, const schema *s)
 {
@@ -506,11 +604,8 @@ static void text_model(bytes *b, const char *name, const odvgp_model *model, con
 	bytes_print(b, "kernel   %s\n", kernel);
 	text_lengthscales(b, model, s);
 	if (s->likelihood != ODVGP_LIKELIHOOD_GAUSSIAN) text_likelihood(b, s);
-	else
-		bytes_print(b, "noise    variance %.4g%s\n", noise_of(model),
-				noise_of(model) <= 1.01 * noise_floor_of(c)
-						? ", its lower bound: the targets look free of noise"
-						: "");
+	else text_noise(b, model);
+	text_parameters(b, model, s);
 	free(kernel);
 }
 
@@ -541,10 +636,13 @@ static void text_metrics(bytes *b, const char *title, const metrics *m)
 				title, m->accuracy, m->loglik, m->brier, m->ece, ECE_BINS);
 		return;
 	}
-	bytes_print(b, "%-8s rmse %.5g  mae %.5g  loglik %.5g  (standardised)\n", title, m->rmse,
-			m->mae, m->loglik);
-	bytes_print(b, "%-8s rmse %.5g  mae %.5g  loglik %.5g  (units of the target)\n", "",
-			m->rmse_raw, m->mae_raw, m->loglik_raw);
+	/* Counts, for example, are not standardised. */
+	int same = m->rmse >= m->rmse_raw && m->rmse <= m->rmse_raw;
+	if (!same)
+		bytes_print(b, "%-8s rmse %.5g  mae %.5g  loglik %.5g  (standardised)\n", title, m->rmse,
+				m->mae, m->loglik);
+	bytes_print(b, "%-8s rmse %.5g  mae %.5g  loglik %.5g  (units of the target)\n",
+			same ? title : "", m->rmse_raw, m->mae_raw, m->loglik_raw);
 	text_coverage(b, m);
 }
 

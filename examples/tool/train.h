@@ -251,8 +251,9 @@ static void trace_number(FILE *trace, double v)
 static void compare_row(const training *t, const evaluation *v)
 {
 	const odvgp_config *c = odvgp_model_config(t->model);
-	fprintf(t->trace, "%s,%s,%td,%td,%.0f", t->name, c->optim.natgrad ? "on" : "off", c->layer[0].M,
-			c->layer[0].M_gamma, v->step);
+	ptrdiff_t top = c->layers - 1;
+	fprintf(t->trace, "%s,%s,%td,%td,%.0f", t->name, c->optim.natgrad ? "on" : "off",
+			c->layer[top].M, c->layer[top].M_gamma, v->step);
 	trace_bound(t->trace, v);
 	for (int k = 0; k < QUALITIES; k++)
 		trace_number(t->trace, quality_of(t->d->s.likelihood, &v->test, k));
@@ -706,6 +707,7 @@ static void plot_training(const training *t, const char *path)
 	if (t->d->test.n) {
 		picture_curve(p, t, quality_title(t->d->s.likelihood), quality_unit(t->d->s.likelihood),
 				curve_quality);
+		if (has_classes(t->d->s.likelihood)) picture_shares(&p->scene[p->scenes - 1], 1);
 		picture_curve(p, t, "Test log-likelihood", "nats per row", curve_loglik);
 	}
 	if (plot_grid(path, t->d->s.dataset, p->scene, p->scenes, fits > 1 ? fits : 2))
@@ -831,11 +833,12 @@ static void print_notes(const dataset *d, const bytes *notes)
 static void print_start(const training *t, const dataset *d, const bytes *notes)
 {
 	const odvgp_config *c = odvgp_model_config(t->model);
+	ptrdiff_t top = c->layers - 1;
 	if (t->quiet) return;
 	print_notes(d, notes);
 	fprintf(stderr, "%s: %td rows, %td inputs; %s, beta %td, gamma %td, %s, %d thread(s)\n",
-			d->s.dataset, d->train.n, d->s.D, t->basis->name, c->layer[0].M, c->layer[0].M_gamma,
-			training_text(c), workers_count(t->w));
+			d->s.dataset, d->train.n, d->s.D, t->basis->name, c->layer[top].M,
+			c->layer[top].M_gamma, training_text(c), workers_count(t->w));
 }
 
 static void print_stop(const training *t, stop_reason reason)
