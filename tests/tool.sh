@@ -331,6 +331,9 @@ check "refused: mixtures without q" refuses "--outputs lmc:1: --basis sgpr has n
     train --data lmc.csv --target 1-3 --outputs lmc:1 --basis sgpr --model t.odvgp
 check "refused: mixtures of classes" refuses "--outputs lmc:1: the likelihood softmax takes no" \
     train --data text.csv --target colour --outputs lmc:1 --model t.odvgp
+train --data lmc.csv --target 1-3 --model t.odvgp --json >shared.json
+check "shared kernel: a noise for each target" \
+    grep -q '"noise_variance": \[[0-9.e-]*, [0-9.e-]*, [0-9.e-]*\]' shared.json
 # Two targets, each of one input: lengthscales tell them apart only with own kernels.
 awk 'BEGIN { srand(6); for (i = 0; i < 200; i++) { x = 6 * rand(); z = 6 * rand()
     printf "%.6f,%.6f,%.6f,%.6f\n", x, z, sin(x) + 0.1 * rand(), cos(z) + 0.1 * rand() } }' >own.csv

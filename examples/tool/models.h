@@ -509,11 +509,10 @@ static odvgp_config config_of(const options *o, const dataset *d)
 	if (mixed_of(o)) {
 		c.functions = functions_of(&d->s);
 		c.layer[0].P = mixed_of(o);
-		c.lik.noise_per_output = c.lik.kind == ODVGP_LIKELIHOOD_GAUSSIAN;
 	}
 	c.independent = is_independent(o);
-	if (c.independent && functions_of(&d->s) == d->s.target_count)
-		c.lik.noise_per_output = c.lik.kind == ODVGP_LIKELIHOOD_GAUSSIAN;
+	c.lik.noise_per_output = c.lik.kind == ODVGP_LIKELIHOOD_GAUSSIAN && d->s.target_count > 1 &&
+							 b->objective == ODVGP_OBJECTIVE_ELBO;
 	/* As in the code of ODVGP's authors. */
 	if (option_choice(o, OPT_RECIPE) == RECIPE_ODVGP) {
 		if (c.lik.kind == ODVGP_LIKELIHOOD_BERNOULLI) c.lik.link_jitter = 1e-3;

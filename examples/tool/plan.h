@@ -121,10 +121,10 @@ static void plan_solve(plan *p, options *o, ptrdiff_t n, double D)
 	p->flops += 5000 * pass_flops(1024, 2 * WARM_POINTS, D) + pass_flops((double)n, WARM_POINTS, D);
 }
 
-/*  Other likelihoods than the Gaussian, mixtures and independent outputs need q. Few rows get COUPLED
-    with up to half of them as points; more get ORTH, whose mean uses gamma points at little cost;
-    from MANY_ROWS on SOLVE-GP, whose variance uses them, too. After warm starts some hundred steps
-    settle q and kernel (bench/first_hour.md). */
+/*  Other likelihoods than the Gaussian need q, and so do several targets, each with a noise of its
+    own. Few rows get COUPLED with up to half of them as points; more get ORTH, whose mean uses gamma
+    points at little cost; from MANY_ROWS on SOLVE-GP, whose variance uses them, too. After warm
+    starts some hundred steps settle q and kernel (bench/first_hour.md). */
 enum { FEW_ROWS = 600, MANY_ROWS = 100000, Q_POINTS = 200, LEAST_STEPS = 300 };
 
 static void plan_q(plan *p, options *o, double budget, const dataset *d, ptrdiff_t distinct)
@@ -196,7 +196,7 @@ static plan plan_make(options *o, const dataset *d, const workers *w)
 	ptrdiff_t points = (ptrdiff_t)fmin(most, MOST_SGPR) / 8 * 8;
 	points = larger(1, smaller(larger(points, 8), distinct / 3));
 	if (o->given[OPT_BETA]) points = (ptrdiff_t)option_integer(o, OPT_BETA, 1, INT_MAX);
-	if (d->s.likelihood != ODVGP_LIKELIHOOD_GAUSSIAN || !is_shared(o)) {
+	if (d->s.likelihood != ODVGP_LIKELIHOOD_GAUSSIAN || d->s.target_count > 1) {
 		plan_q(&p, o, budget, d, distinct);
 		return p;
 	}
