@@ -16,6 +16,11 @@ refused() { # name, what the error says, command...
     fi
 }
 
+if [ "$(wc -c <odvgp.h)" -lt 768000 ]; then passed=$((passed + 1)); else
+    failed=$((failed + 1))
+    echo "FAIL  size: odvgp.h has $(wc -c <odvgp.h) bytes; it must stay below 750 KiB, 768,000"
+fi
+
 printf '#define ODVGP_IMPLEMENTATION\n#include "odvgp.h"\n' >"$dir/impl.c"
 printf '#include "odvgp.h"\n#include "odvgp.h"\nint main(void) { return odvgp_status_text(ODVGP_OK) == 0; }\n' >"$dir/use.c"
 printf '#define ODVGP_FLOAT\n#define ODVGP_IMPLEMENTATION\n#include "odvgp.h"\n#define ODVGP_IMPLEMENTATION\n#include "odvgp.h"\n' >"$dir/again.c"

@@ -720,10 +720,25 @@ TEST(refusals)
 		make_block(&a, &c);
 		CHECK_INT(slot(&a, "weights")->count, 6);
 		CHECK_INT(slot(&a, "Z_beta")->shape[1], 8);
-		/* Frozen weights have no gradient and do not move. */
-		CHECK_STATUS(odvgp_set_trainable(a.m, "weights", 0), ODVGP_OK);
 		free(a.block);
 	}
+}
+
+TEST(frozen_weights_do_not_move)
+{
+	odvgp_config c = trained_config(BETA, ODVGP_COV_PART_DENSE, 0);
+	test_seed = 211;
+	fixture a = make(&c);
+	const odvgp_slot *w = slot(&a, "weights");
+	for (int trainable = 0; trainable < 2; trainable++) {
+		odvgp_real *before = values(&a, "weights"), *after;
+		CHECK_STATUS(odvgp_set_trainable(a.m, "weights", trainable), ODVGP_OK);
+		for (int i = 0; i < 3; i++) CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
+		after = values(&a, "weights");
+		CHECK(memcmp(before, after, (size_t)w->count * sizeof *after) != 0 == trainable);
+		free(before), free(after);
+	}
+	drop(&a);
 }
 
 /*  A predictor whose sizes do not fit together is refused, with a right checksum. */
@@ -815,6 +830,7 @@ int main(int argc, char **argv)
 	RUN(starts);
 	RUN(memory);
 	RUN(refusals);
+	RUN(frozen_weights_do_not_move);
 	RUN(forged_predictors);
 	RUN(forged_files);
 	return test_end();
