@@ -1424,10 +1424,10 @@ ODVGP_API odvgp_status odvgp_predict(const odvgp_server *server, const odvgp_rea
 		odvgp_real *mean, odvgp_real *var, odvgp_real *var_y, void *scratch, size_t scratch_bytes);
 
 /*	Mean and variance of y at new inputs, [y_rows,n] out or NULL. Likelihoods of classes (ORDINAL,
-	ROBUSTMAX, SOFTMAX): the classes' probabilities p, their sum 1, and p - p^2. Exposure and
-	known_noise count as 1. With exposure e, counts of mean m and variance v have e m and
-	e m + e^2 (v - m), EXPONENTIAL has m / e and v / e^2. Scratch, results and cost as for
-	odvgp_predict with variances, plus the likelihood's integrals. */
+	ROBUSTMAX, SOFTMAX): each class's probability p, and p - p^2. Exposure and known_noise count as
+	1. With exposure e, counts of mean m and variance v have e m and e m + e^2 (v - m), EXPONENTIAL
+	has m / e and v / e^2. Scratch, results and cost as for odvgp_predict with variances, plus the
+	likelihood's integrals. */
 ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean, odvgp_real *var, void *scratch, size_t scratch_bytes);
 
@@ -2377,7 +2377,7 @@ GP__TRAINING ptrdiff_t gp__permute(
 	Functions take chunks of 64 numbers, four vectors at a time: one exponential is a chain of some
 	twenty operations of four cycles each. No branches; special cases are selected at the end.
 	Infinity and NaN behave as in C's functions; a result does not depend on the position in the
-	chunk. Largest errors in units in the last place, over all arguments, also subnormal ones:
+	chunk. Largest errors in units in the last place, over all arguments:
 
 		exp, log1p, erf 1.5    log 1    expm1 3    erfc 5    sqrt 0.5
 		log Phi 6, Phi the normal distribution function; 7 for its derivative phi(x) / Phi(x)
@@ -6299,13 +6299,14 @@ static void gp__chunks_density(const gp__lik_job *job, odvgp_real *density)
 		}
 }
 
-/*	Probabilities p of all classes, or of y = 1, and p - p^2. Each class has a rule of its own, so
-	p is divided by the sum. */
+/*	Probabilities p of all classes, or of y = 1, and p - p^2. SOFTMAX has a rule for each class, so
+	its p are divided by their sum. */
 static void gp__class_moments(const gp__lik_job *all, odvgp_real *mean, odvgp_real *var)
 {
 	gp__lik_job job = *all;
 	odvgp_real y[GP__CHUNK], p[GP__CHUNK], sum[GP__CHUNK], *out = mean ? mean : var;
 	ptrdiff_t K = job.classes, sets = K ? 1 : all->T;
+	int softmax = K && job.lik->flags & GP__LIK_LOG_CONCAVE;
 	job.Y = y;
 	if (!K) job.F = job.T = K = 1;
 	for (ptrdiff_t t = 0; t < sets && out; t++)
@@ -6317,11 +6318,11 @@ static void gp__class_moments(const gp__lik_job *all, odvgp_real *mean, odvgp_re
 			for (ptrdiff_t k = 0, at = from; k < K; k++, at += job.ld) {
 				GP__FOR(i, job.n) y[i] = job.classes ? (odvgp_real)k : 1;
 				job.lik->log_density(&job, p);
-				GP__FOR(i, job.n) sum[i] += out[at + i] = (odvgp_real)exp((double)p[i]);
+				GP__FOR(i, job.n) sum[i] += out[at + i] = (odvgp_real)exp(GP__MIN((double)p[i], 0));
 			}
 			for (ptrdiff_t k = 0, at = from; k < K; k++, at += job.ld)
 				GP__FOR(i, job.n) {
-					odvgp_real q = out[at + i] / (job.classes ? sum[i] : GP__MAX(sum[i], 1));
+					odvgp_real q = out[at + i] / (softmax ? sum[i] : 1);
 					if (mean) mean[at + i] = q;
 					if (var) var[at + i] = q - q * q;
 				}
@@ -15794,8 +15795,8 @@ static int gp__is_curved(const odvgp_model *m)
 /*	A natural step that is checked: O(M)'s if it sees all rows, a curved model's always. While
 	the bound falls, restore q from the last good parameters, which gave `bound`, repeat their
 	evaluation, because a step uses up its statistics, and take half the step. If the repetition
-	fails, as it can when the rows change meanwhile, there is no gradient, and the step counts as
-	not taken. Adds its evaluations to *evaluations. */
+	fails, as it can when the rows change meanwhile, the step counts as not taken. Adds its
+	evaluations to *evaluations. */
 static odvgp_status gp__step_watched(odvgp_model *m, const gp__rows *rows, gp__wants_list want,
 		odvgp_real tau, double bound, int *evaluations, odvgp_info *info)
 {
