@@ -643,7 +643,8 @@ TEST(default_nodes_far_from_the_label)
 	for (row = 0; row < SETUPS + MANY; row++)
 		for (side = -1; side <= 1; side += 2) {
 			setup s = row < SETUPS ? setups[row] : many_classes[row - SETUPS];
-			double y, mean[MOST_F], var[MOST_F], dm[MOST_F], dv[MOST_F], dpar[MOST_PAR], v, sum = 0;
+			double y, mean[MOST_F], var[MOST_F], dm[MOST_F] = {0}, dv[MOST_F] = {0}, v, sum = 0;
+			double dpar[MOST_PAR];
 			ptrdiff_t i;
 			int what, softmax = !strcmp(s.name, "softmax");
 			far_row(&s, side, &y, mean, var);
