@@ -2,7 +2,7 @@
     pixels: test error against seconds, or after the same number of steps.
 
         build/images --data DIR --out DIR [--set mnist|cifar10] [--seconds 60 | --steps N]
-            [--threads 2] [--images N] [--patch-kernel TEXT] [NAME...]
+            [--threads 2] [--images N] [--patch-kernel TEXT] [--rate 0.03] [NAME...]
 
     DIR of the data has mnist_train20000.bin.gz and mnist_t10k.bin.gz, or cifar10_train10000.bin.gz
     and cifar10_test2000.bin.gz: for each image a label, then the pixels of each channel, a byte
@@ -114,6 +114,7 @@ typedef struct setting {
 	int threads;
 	ptrdiff_t images;
 	const char *patch_kernel;
+	double rate;     /* Adam's */
 	char limit[100]; /* images and seconds or steps, as rows have them */
 } setting;
 
@@ -241,7 +242,7 @@ static odvgp_config config_of(const setting *s, int k, const odvgp_threads *thre
 	/* Adam moves q, as in SOLVE-GP's appendix G.2; natural steps need small sizes with such batches
 	   (bench/images.md). */
 	c.optim.natgrad = 0;
-	c.optim.lr = odvgp_constant((odvgp_real)0.03);
+	c.optim.lr = odvgp_constant((odvgp_real)s->rate);
 	c.threads = *threads;
 	return c;
 }
@@ -347,16 +348,18 @@ static int read_options(setting *s, int argc, char **argv)
 		else if (!strcmp(name, "--threads")) s->threads = atoi(value);
 		else if (!strcmp(name, "--images")) s->images = atol(value);
 		else if (!strcmp(name, "--patch-kernel")) s->patch_kernel = value;
+		else if (!strcmp(name, "--rate")) s->rate = atof(value);
 		else if (strcmp(name, "--set")) fail(name, "is not an option");
 		else if (!strcmp(value, sets[CIFAR10].name)) s->set = &sets[CIFAR10];
 		else if (strcmp(value, sets[MNIST].name)) fail(value, "is neither mnist nor cifar10");
 	}
 	if (!s->data || !*s->data || !s->out) fail("--data and --out", "are needed");
 	if (!s->images) s->images = s->set->images;
-	if (s->images < 1 || s->images > s->set->images || !(s->seconds > 0) || s->steps < 0)
+	if (s->images < 1 || s->images > s->set->images || !(s->seconds > 0) || s->steps < 0 ||
+			!(s->rate > 0))
 		fail("settings", "out of range");
-	snprintf(s->limit, sizeof s->limit, "%td-images-%g-%s", s->images,
-			s->steps ? (double)s->steps : s->seconds, s->steps ? "steps" : "seconds");
+	snprintf(s->limit, sizeof s->limit, "%td-images-%g-%s-rate-%g", s->images,
+			s->steps ? (double)s->steps : s->seconds, s->steps ? "steps" : "seconds", s->rate);
 	if (!s->patch_kernel) s->patch_kernel = s->set->patch_kernel;
 	else snprintf(s->limit + strlen(s->limit), 20, "-other-kernel");
 	return i;
@@ -364,7 +367,7 @@ static int read_options(setting *s, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	setting s = {NULL, NULL, &sets[MNIST], 60, 0, 2, 0, NULL, ""};
+	setting s = {NULL, NULL, &sets[MNIST], 60, 0, 2, 0, NULL, 0.03, ""};
 	char rows[1000], row[400];
 	int from = read_options(&s, argc, argv), done[MODELS], count = 0;
 	const ptrdiff_t pixels = pixels_of(s.set), tests = s.set->tests;
