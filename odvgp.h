@@ -6306,7 +6306,7 @@ static void gp__class_moments(const gp__lik_job *all, odvgp_real *mean, odvgp_re
 	gp__lik_job job = *all;
 	odvgp_real y[GP__CHUNK], p[GP__CHUNK], sum[GP__CHUNK], *out = mean ? mean : var;
 	ptrdiff_t K = job.classes, sets = K ? 1 : all->T;
-	int softmax = K && job.lik->flags & GP__LIK_LOG_CONCAVE;
+	int softmax = K == job.F && job.lik->flags & GP__LIK_LOG_CONCAVE;
 	job.Y = y;
 	if (!K) job.F = job.T = K = 1;
 	for (ptrdiff_t t = 0; t < sets && out; t++)
