@@ -136,26 +136,26 @@ CONTENTS   (search for a tag with its arrows)
 	ODVGP_IMPLEMENTATION              -         compile the code here, in one precision
 	ODVGP_STATIC                      -         make every function static (one translation unit)
 	ODVGP_API                         extern    linkage of public functions, such as
-	                                            __declspec(dllexport)
+												__declspec(dllexport)
 	ODVGP_FLOAT                       -         float instead of double. Functions, and types that
-	                                            hold reals, begin with odvgpf_; enumerations,
-	                                            odvgp_info, odvgp_events and hooks keep their names:
-	                                            one program can use both precisions
+												hold reals, begin with odvgpf_; enumerations,
+												odvgp_info, odvgp_events and hooks keep their names:
+												one program can use both precisions
 	ODVGP_KEEP_NAMES                  -         with ODVGP_FLOAT: keep odvgp_x as a macro for
-	                                            odvgpf_x after the header (one precision per file)
+												odvgpf_x after the header (one precision per file)
 	ODVGP_ASSERT(x)                   assert    check for broken callers; ((void)0) removes it
 	ODVGP_NO_TRAINING                 -         leave out everything after >>server: the code only
-	                                            serves models from blocks and files. Includes
-	                                            ODVGP_NO_MALLOC; add ODVGP_NO_STDIO on bare metal
+												serves models from blocks and files. Includes
+												ODVGP_NO_MALLOC; add ODVGP_NO_STDIO on bare metal
 	ODVGP_NO_MALLOC                   -         leave out the allocating layer (odvgp_model_create,
-	                                            _free, _save, _load and odvgp_predict_once)
+												_free, _save, _load and odvgp_predict_once)
 	ODVGP_NO_STDIO                    -         leave out the four calls that take a path
 	ODVGP_NO_SIMD                     -         plain C only. Otherwise SSE2, AVX2 and AVX-512 are
-	                                            chosen at run time, NEON at compile time
+												chosen at run time, NEON at compile time
 	ODVGP_NO_AVX2, ODVGP_NO_AVX512    -         leave out one instruction set
 	ODVGP_USE_PTHREADS                -         compile the POSIX thread pool (link with -pthread)
 	ODVGP_USE_CBLAS                   -         send large products to a CBLAS (<cblas.h>); bits may
-	                                            then depend on threads
+												then depend on threads
 	ODVGP_MAX_BASE_KERNELS            8         most base kernels in an expression, 1..32
 	ODVGP_MAX_LAYERS                  3         most layers, 1..8
 
@@ -247,34 +247,34 @@ CONTENTS   (search for a tag with its arrows)
 	a GPU.
   Sources.
 	[ODVGP]     Salimbeni, Cheng, Boots, Deisenroth: Orthogonally Decoupled Variational Gaussian
-	            Processes, arXiv:1809.08820; in NeurIPS 2018 equations from 10 on are one higher
+				Processes, arXiv:1809.08820; in NeurIPS 2018 equations from 10 on are one higher
 	[NATGRAD]   Salimbeni, Eleftheriadis, Hensman: Natural Gradients in Practice, AISTATS 2018
 	[SOLVE]     Shi, Titsias, Mnih: Sparse Orthogonal Variational Inference for Gaussian Processes,
-	            AISTATS 2020, arXiv:1910.10596
+				AISTATS 2020, arXiv:1910.10596
 	[OM]        Kobe: Efficiently-Parametrised Approximate Posteriors in Pseudo-Point Approximations
-	            to Gaussian Processes, MPhil thesis, 2021; on Panos, Dellaportas, Titsias 2018,
-	            arXiv:1807.02537
+				to Gaussian Processes, MPhil thesis, 2021; on Panos, Dellaportas, Titsias 2018,
+				arXiv:1807.02537
 	[DECOUPLED] Cheng, Boots: Variational Inference for Gaussian Process Models with Linear
-	            Complexity, NeurIPS 2017
+				Complexity, NeurIPS 2017
 	[SVGP]      Hensman, Fusi, Lawrence: Gaussian Processes for Big Data, UAI 2013
 	[VFE]       Titsias: Variational Learning of Inducing Variables in Sparse Gaussian Processes,
-	            AISTATS 2009
+				AISTATS 2009
 	[DGP]       Salimbeni, Deisenroth: Doubly Stochastic Variational Inference for Deep Gaussian
-	            Processes, NeurIPS 2017
+				Processes, NeurIPS 2017
 	[CONV]      van der Wilk, Rasmussen, Hensman: Convolutional Gaussian Processes, NeurIPS 2017
 	[TICK]      Dutordoir et al.: Bayesian Image Classification with Deep Convolutional Gaussian
-	            Processes, AISTATS 2020
+				Processes, AISTATS 2020
 	[CHOL]      Murray: Differentiation of the Cholesky decomposition, arXiv:1602.07527
 	[ADAM]      Kingma, Ba: Adam, ICLR 2015
 	[GREEDY]    Burt, Rasmussen, van der Wilk: Convergence of Sparse Variational Inference in
-	            Gaussian Processes Regression, JMLR 2020
+				Gaussian Processes Regression, JMLR 2020
 	[FARTHEST]  Gonzalez: Clustering to Minimize the Maximum Intercluster Distance, Theoretical
-	            Computer Science 1985
+				Computer Science 1985
 	[ULAPANE]   Ulapane, Thiyagarajan, Kodagoda: Hyper-Parameter Initialization for Squared
-	            Exponential Kernel-based Gaussian Process Regression, ICIEA 2020
+				Exponential Kernel-based Gaussian Process Regression, ICIEA 2020
 	[LBFGS]     Nocedal, Wright: Numerical Optimization, 2nd edition 2006, algorithms 3.5, 3.6, 7.4
 	[PHILOX]    Salmon et al.: Parallel random numbers: as easy as 1, 2, 3, SC 2011 (counters; the
-	            mixer here is smaller)
+				mixer here is smaller)
 
 >>revisions
 	0.1.0  The first version.
@@ -4479,6 +4479,7 @@ typedef struct {
 	gp__base_kernel base[ODVGP_MAX_BASE_KERNELS];
 } gp__kernel;
 
+#define GP__EACH_BASE(i, k)  for (uint32_t i = 0; i < (k)->base_kernels; i++)
 #define GP__EACH_GROUP(g, k) for (uint32_t g = 0; g < (k)->ngroup; g++)
 
 enum { GP__NO_INPUT, GP__DISTANCE, GP__CIRCLE, GP__INNER_PRODUCT };
@@ -4767,7 +4768,7 @@ static void gp__base_finish(gp__kernel *k, uint32_t i)
 
 static void gp__kernel_finish(gp__kernel *k)
 {
-	for (uint32_t i = 0; i < k->base_kernels; i++) gp__base_finish(k, i);
+	GP__EACH_BASE(i, k) gp__base_finish(k, i);
 }
 
 /*	value [3 * ODVGP_MAX_BASE_KERNELS]: lengthscale, variance and shape parameter of each base
@@ -5529,7 +5530,7 @@ static void gp__kernel_adjoint_derivative(const gp__kjob *job, uint32_t h, odvgp
 /*	dk/dv = k / v (polynomial: s dk/ds / v), dk/d(lengthscale) = -2 r^2 dk/dr^2 / lengthscale. */
 static void gp__kernel_adjoint_derivatives(const gp__kjob *job)
 {
-	for (uint32_t l = 0; l < job->k->base_kernels; l++) {
+	GP__EACH_BASE(l, job->k) {
 		const gp__base_kernel *base = &job->k->base[l];
 		if (gp__one_lengthscale(base))
 			gp__kernel_adjoint_derivative(job, base->ls, -2 / job->hyp[base->ls]);
@@ -5868,7 +5869,7 @@ static const odvgp_real *gp__points_chunk(const gp__kjob *job, const odvgp_real 
 
 GP__TRAINING int gp__kernel_stationary(const gp__kernel *k)
 {
-	for (uint32_t i = 0; i < k->base_kernels; i++)
+	GP__EACH_BASE(i, k)
 		if (gp__geometry(&k->base[i]) == GP__INNER_PRODUCT) return 0;
 	return 1;
 }
@@ -5876,7 +5877,7 @@ GP__TRAINING int gp__kernel_stationary(const gp__kernel *k)
 /*	Whether a base kernel has a lengthscale, so that it tells any number of points apart. */
 GP__TRAINING int gp__kernel_has_distances(const gp__kernel *k)
 {
-	for (uint32_t i = 0; i < k->base_kernels; i++)
+	GP__EACH_BASE(i, k)
 		if (k->base[i].nls) return 1;
 	return 0;
 }
@@ -8304,7 +8305,7 @@ static int gp__kernel_ok(gp__kernel *k, ptrdiff_t D)
 	if (k->D != (uint32_t)D || k->base_kernels < 1 || k->base_kernels > ODVGP_MAX_BASE_KERNELS ||
 			k->nnode != 2 * k->base_kernels - 1)
 		return 0;
-	for (uint32_t i = 0; i < k->base_kernels; i++) {
+	GP__EACH_BASE(i, k) {
 		const gp__base_kernel *base = &k->base[i];
 		uint64_t dims = base->nranges ? 0 : k->D;
 		if (base->type >= GP__BASE_KERNEL_TYPES || base->ard > 1 || base->nranges > GP__MAX_RANGES)
@@ -8332,7 +8333,7 @@ static int gp__kernel_ok(gp__kernel *k, ptrdiff_t D)
 	}
 	memcpy(group_base, k->group_base, sizeof group_base);
 	k->nhyp = k->ngroup = 0;
-	for (uint32_t i = 0; i < k->base_kernels; i++) {
+	GP__EACH_BASE(i, k) {
 		gp__base_kernel base = k->base[i];
 		gp__base_finish(k, i);
 		if (memcmp(&base, &k->base[i], sizeof base) != 0) return 0;
@@ -10011,7 +10012,7 @@ static const char *gp__jitter_cause(gp__tape *t, const gp__node *K, ptrdiff_t pi
 		if (i != pivot) nearest = GP__MIN(nearest, r2);
 		widest = GP__MAX(widest, r2);
 	}
-	for (uint32_t i = 0; i < kernel->base_kernels; i++)
+	GP__EACH_BASE(i, kernel)
 		if (gp__geometry(&kernel->base[i]) == GP__DISTANCE)
 			coarse = GP__MAX(coarse, (double)gp__in(t, K, 0)->v[kernel->base[i].ls]);
 	if (K->v[pivot * K->ld + pivot] == 0) return cause[8];
@@ -14389,8 +14390,8 @@ static odvgp_status gp__nat_step(odvgp_model *m, odvgp_real tau)
 {
 	odvgp_status s = ODVGP_OK;
 	ODVGP_ASSERT(gp__has_natural(m));
-	for (int i = 0; i < m->units && !s; i++)
-		s = gp__step_kind_of(&m->unit[i])->make(&m->unit[i], tau);
+	GP__EACH_UNIT(u, m)
+		if (!s) s = gp__step_kind_of(u)->make(u, tau);
 	if (s) {
 		m->state.nat_valid = 0; /* (P, j) must be recomputed from q */
 		return s;
@@ -17087,8 +17088,8 @@ static odvgp_status gp__run_L(odvgp_model *m, odvgp_info *info)
 	gp__wants_list factors = {0, 0, 0, GP__FOR_L};
 	gp__mark_params(m, &factors);
 	odvgp_status s = gp__tape_forward_info(&m->tape, GP__HEAD, info);
-	for (int i = 0; i < m->units && !s; i++)
-		if (!gp__node_finite(m, m->unit[i].L) || !gp__node_finite(m, m->unit[i].L_v))
+	GP__EACH_UNIT(u, m)
+		if (!s && (!gp__node_finite(m, u->L) || !gp__node_finite(m, u->L_v)))
 			s = gp__refuse(info, ODVGP_E_NAN, "Kb", "its factor is not finite");
 	return s;
 }
@@ -17120,8 +17121,8 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
 		return s;
 	}
 	gp__q_identity(m);
-	for (int i = 0; i < m->units && prior; i++)
-		GP__FOR(b, GP__BLOCKS) gp__prior_factor(&m->unit[i], &m->unit[i].block[b]);
+	GP__EACH_UNIT(u, m)
+		GP__FOR(b, prior ? GP__BLOCKS : 0) gp__prior_factor(u, &u->block[b]);
 	gp__touch_all(m);
 	return ODVGP_OK;
 }
