@@ -588,16 +588,16 @@ typedef enum odvgp_init_gamma {
 
 /*	How odvgp_init_data estimates lengthscales and variances that the kernel expression does not
 	give, in units of X, and of Y squared. Each base kernel uses its own columns.
-		MEDIAN    Lengthscale: median distance of rows / sqrt(2), times 0.5 for a single base
-				  kernel, else times 0.1 for the first to 1 for the last. Variance: that of the
-				  targets. O(512 D + N P) (default).
+		MEDIAN    Lengthscale: median distance of rows / sqrt(2), times 0.5 for a base kernel with
+				  columns of its own; 0.1 for the first to 1 for the last of those that share some.
+				  Variance: that of the targets. O(512 D + N P) (default).
 		ULAPANE   [ULAPANE] Lengthscale: mean gap between neighbours in a sorted column, averaged
 				  over columns. Variance: square of the mean step of the targets in the same orders,
 				  averaged over outputs. Gaps and steps of 0 and constant columns do not count. With
-				  several base kernels lengthscales are multiplied by 1 for the first to 10 for the
-				  last, so that equal base kernels do not stay equal. Uses KMEANS's sample, in which
-				  gaps are wider than in all rows. O(rows (log(rows) + P) D) time, D (1 + P) numbers
-				  of memory.
+				  shared columns the lengthscales are multiplied by 1 for the first base kernel to
+				  10 for the last, so that equal ones do not stay equal. Uses KMEANS's sample, in
+				  which gaps are wider than in all rows. O(rows (log(rows) + P) D) time, D (1 + P)
+				  numbers of memory.
 	A value that cannot be estimated is 1 (constant columns; constant targets, where [ULAPANE] makes
 	an exception). */
 typedef enum odvgp_init_hyper {
@@ -16679,11 +16679,31 @@ typedef struct {
 	double lengthscale, variance; /* of a base kernel */
 } gp__start;
 
+static int gp__share_columns(const gp__base_kernel *a, const gp__base_kernel *b)
+{
+	int share = !a->nranges || !b->nranges;
+	for (uint32_t r = 0; r < a->nranges; r++)
+		for (uint32_t s = 0; s < b->nranges; s++)
+			share |= a->range[r][0] < b->range[s][1] && b->range[s][0] < a->range[r][1];
+	return share;
+}
+
+/*	10^low for the first to 10^(low + 1) for the last of those that share columns with the i-th. */
+static double gp__spread(const gp__kernel *k, uint32_t i, double low, double alone)
+{
+	double before = 0, others = 0;
+	GP__EACH_BASE(j, k) {
+		if (j == i || !k->base[j].nls || !gp__share_columns(&k->base[i], &k->base[j])) continue;
+		before += j < i;
+		others++;
+	}
+	return others > 0 ? pow(10, before / others + low) : alone;
+}
+
 static gp__start gp__median_start(
 		gp__unit *u, const odvgp_real *X, uint32_t i, const gp__init_work *w)
 {
-	double n = (double)u->kernel.base_kernels,
-		   factor = n > 1 ? pow(10, (double)i / (n - 1) - 1) : 0.5;
+	double factor = gp__spread(&u->kernel, i, -1, 0.5);
 	gp__start start = {0, w->target_variance};
 	start.lengthscale =
 			gp__median_distance(u, X, &u->kernel.base[i], w) * factor * 0.70710678118654752;
@@ -16725,9 +16745,7 @@ static gp__start gp__ulapane_start(
 {
 	const gp__base_kernel *base = &u->kernel.base[i];
 	ptrdiff_t T = u->model->T;
-	double factor = u->kernel.base_kernels > 1
-							? pow(10, (double)i / (double)(u->kernel.base_kernels - 1))
-							: 1;
+	double factor = gp__spread(&u->kernel, i, 0, 1);
 	gp__start start = {0, 0};
 	(void)X;
 	const int target = gp__only_target(u);

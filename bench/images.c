@@ -24,7 +24,8 @@ enum { CLASSES = 10, FEW = 2000, LOOKS = 4, MOST_PIXELS = 32 * 32 * 3, MOST_TEST
 typedef struct image_set {
 	const char *name, *train, *test;
 	int side, channels, images, tests, batch;
-	/* "" and 10: scales from the data; CIFAR-10's are those of SOLVE-GP's table 4. */
+	/* Of single layers. "" and 10: scales from the data; CIFAR-10's are those of SOLVE-GP's table 4,
+	   which has one layer. */
 	const char *patch_kernel;
 	int location_scale;
 } image_set;
@@ -113,9 +114,9 @@ typedef struct setting {
 	ptrdiff_t steps; /* 0: by seconds */
 	int threads;
 	ptrdiff_t images;
-	const char *patch_kernel;
-	double rate;     /* Adam's */
-	char limit[100]; /* images and seconds or steps, as rows have them */
+	const char *patch_kernel; /* NULL: the set's for one layer, from the data for more */
+	double rate;              /* Adam's */
+	char limit[100];          /* images and seconds or steps, as rows have them */
 } setting;
 
 /*  n images of a file; pixels from 0 to 1, pixel (i, j) of channel c in column (i side + j) C + c. */
@@ -206,7 +207,10 @@ static odvgp_config config_of(const setting *s, int k, const odvgp_threads *thre
 	odvgp_config c = odvgp_config_defaults(
 			s->images, pixels_of(s->set), CLASSES, models[k].M, models[k].M_gamma);
 	static char plain[100], located[200];
-	snprintf(plain, sizeof plain, "rbf(%s)", s->patch_kernel);
+	const char *scales = s->patch_kernel        ? s->patch_kernel
+						 : models[k].layers > 1 ? ""
+												: s->set->patch_kernel;
+	snprintf(plain, sizeof plain, "rbf(%s)", scales);
 	c.layers = models[k].layers;
 	for (int l = 0, side = s->set->side; l < models[k].layers; l++) {
 		const int channels = l ? CHANNELS : s->set->channels;
@@ -232,8 +236,8 @@ static odvgp_config config_of(const setting *s, int k, const odvgp_threads *thre
 		side = (side - patch) / shapes[l].stride + 1;
 		if (hidden || !models[k].tick) continue;
 		snprintf(located, sizeof located,
-				"rbf(%s%sdims=0:%td) * matern32(%d, dims=%td:%td, variance=1)", s->patch_kernel,
-				*s->patch_kernel ? ", " : "", pixels, s->set->location_scale, pixels, pixels + 2);
+				"rbf(%s%sdims=0:%td) * matern32(%d, dims=%td:%td, variance=1)", scales,
+				*scales ? ", " : "", pixels, s->set->location_scale, pixels, pixels + 2);
 		c.layer[l].kernel = located;
 	}
 	c.deep.predict_samples = 5;
@@ -360,8 +364,7 @@ static int read_options(setting *s, int argc, char **argv)
 		fail("settings", "out of range");
 	snprintf(s->limit, sizeof s->limit, "%td-images-%g-%s-rate-%g", s->images,
 			s->steps ? (double)s->steps : s->seconds, s->steps ? "steps" : "seconds", s->rate);
-	if (!s->patch_kernel) s->patch_kernel = s->set->patch_kernel;
-	else snprintf(s->limit + strlen(s->limit), 20, "-other-kernel");
+	if (s->patch_kernel) snprintf(s->limit + strlen(s->limit), 20, "-other-kernel");
 	return i;
 }
 

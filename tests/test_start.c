@@ -93,6 +93,46 @@ TEST(hyperparameters_that_are_not_given_come_from_the_data)
 	odvgp_model_free(m);
 }
 
+/*	The lengthscale that the first or second base kernel starts with. */
+static double first_lengthscale(const char *kernel, int base, odvgp_init_hyper method)
+{
+	odvgp_config c = odvgp_config_defaults(100, 3, 1, 10, 0);
+	odvgp_model *m;
+	odvgp_real X[300], Y[100], v = 0;
+	int i;
+	test_seed = 243;
+	for (i = 0; i < 300; i++) X[i] = (odvgp_real)(test_normal() * (1 + i % 3));
+	for (i = 0; i < 100; i++) Y[i] = (odvgp_real)test_normal();
+	c.layer[0].kernel = kernel;
+	c.init.hyperparams = method;
+	CHECK_STATUS(odvgp_model_create(&m, &c, X, Y, NULL, NULL), ODVGP_OK);
+	CHECK_STATUS(
+			odvgp_get(m, base ? "kernel.1.lengthscale" : "kernel.0.lengthscale", &v, 1), ODVGP_OK);
+	odvgp_model_free(m);
+	return (double)v;
+}
+
+TEST(lengthscales_spread_where_base_kernels_share_columns)
+{
+	int method;
+	for (method = 0; method < 2; method++) {
+		odvgp_init_hyper how = (odvgp_init_hyper)method;
+		double all = first_lengthscale("rbf", 0, how);
+		/* Columns of its own, and kernels without lengthscales: like a base kernel alone. */
+		CHECK(first_lengthscale("rbf(dims=0:2) * matern32(dims=2)", 0, how) ==
+				first_lengthscale("rbf(dims=0:2)", 0, how));
+		CHECK(first_lengthscale("rbf(dims=0:2) * matern32(dims=2)", 1, how) ==
+				first_lengthscale("matern32(dims=2)", 0, how));
+		CHECK(first_lengthscale("rbf + linear + white", 0, how) == all);
+		CHECK(first_lengthscale("constant + rbf", 1, how) == all);
+		/* Shared: the second has ten times the first's. */
+		CHECK_NEAR(first_lengthscale("rbf + rbf", 1, how),
+				10 * first_lengthscale("rbf + rbf", 0, how), 1e-5 * all);
+		CHECK(first_lengthscale("rbf + matern32(dims=1)", 0, how) ==
+				first_lengthscale("rbf + rbf", 0, how));
+	}
+}
+
 TEST(training_starts_at_the_prior)
 {
 	int orth, param;
@@ -750,6 +790,7 @@ int main(int argc, char **argv)
 	test_begin(argc, argv);
 	RUN(a_start_from_the_data);
 	RUN(hyperparameters_that_are_not_given_come_from_the_data);
+	RUN(lengthscales_spread_where_base_kernels_share_columns);
 	RUN(training_starts_at_the_prior);
 	RUN(inducing_points_are_rows_that_differ);
 	RUN(points_are_chosen_as_the_methods_say);
