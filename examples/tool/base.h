@@ -27,6 +27,9 @@
 #define NO_RETURN
 #endif
 
+/*  The layer that the likelihood sees; its type has no name. */
+#define LAST_LAYER(config) ((config)->layer[(config)->layers - 1])
+
 /* ---- errors ---- */
 
 /*  Exit codes. */

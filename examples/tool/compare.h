@@ -186,8 +186,8 @@ static void candidate_train(comparison *all, candidate *c)
 	training_begin(&t, &all->d, &all->w, model, block);
 	if (!t.quiet)
 		fprintf(stderr, "%s: beta %td, gamma %td, %s, %td steps\n", c->label,
-				c->config.layer[c->config.layers - 1].M,
-				c->config.layer[c->config.layers - 1].M_gamma, training_text(&c->config), t.iters);
+				LAST_LAYER(&c->config).M, LAST_LAYER(&c->config).M_gamma, training_text(&c->config),
+				t.iters);
 	odvgp_status s = odvgp_init_data(model, all->d.train.X, all->d.Y, &info);
 	if (s) snprintf(c->reason, sizeof c->reason, "start: %s", reason_of(s, &info));
 	else {
@@ -225,8 +225,8 @@ static void candidate_cells(const candidate *c, odvgp_likelihood kind, table_cel
 {
 	snprintf(cells[0], sizeof cells[0], "%s", c->name);
 	snprintf(cells[1], sizeof cells[1], "%s", c->config.optim.natgrad ? "on" : "off");
-	snprintf(cells[2], sizeof cells[2], "%td", c->config.layer[c->config.layers - 1].M);
-	snprintf(cells[3], sizeof cells[3], "%td", c->config.layer[c->config.layers - 1].M_gamma);
+	snprintf(cells[2], sizeof cells[2], "%td", LAST_LAYER(&c->config).M);
+	snprintf(cells[3], sizeof cells[3], "%td", LAST_LAYER(&c->config).M_gamma);
 	snprintf(cells[4], sizeof cells[4], "%td", c->steps);
 	number_cell(cells[5], "%.3g", c->ms);
 	number_cell(cells[6], fabs(c->elbo) < 1e7 ? "%.2f" : "%.6g", c->elbo);
@@ -268,8 +268,8 @@ static void json_candidate(bytes *b, const candidate *c, const dataset *d)
 	json_text(&own, "item", c->label);
 	json_text(&own, "kernel", c->kernel ? c->kernel : c->o.value[OPT_KERNEL]);
 	json_method(&own, &c->config);
-	json_count(&own, "beta", c->config.layer[c->config.layers - 1].M);
-	json_count(&own, "gamma", c->config.layer[c->config.layers - 1].M_gamma);
+	json_count(&own, "beta", LAST_LAYER(&c->config).M);
+	json_count(&own, "gamma", LAST_LAYER(&c->config).M_gamma);
 	json_count(&own, "iters", c->steps);
 	json_text(&own, "stopped", *c->reason ? stop_words[STEP_FAILED] : stop_words[c->stopped]);
 	json_number(&own, "seconds", c->seconds);

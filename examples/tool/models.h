@@ -587,8 +587,7 @@ static ptrdiff_t inducing_size(const options *o, int id, ptrdiff_t least, ptrdif
 static void layers_sizes(odvgp_config *c, const options *o, ptrdiff_t rows)
 {
 	layer_item list[MOST_LAYERS];
-	ptrdiff_t top = layers_parse(o, list) - 1, M = c->layer[c->layers - 1].M,
-			  M_gamma = c->layer[c->layers - 1].M_gamma;
+	ptrdiff_t top = layers_parse(o, list) - 1, M = LAST_LAYER(c).M, M_gamma = LAST_LAYER(c).M_gamma;
 	for (ptrdiff_t l = 0; l < top; l++) {
 		char what[60];
 		int has_gamma = list[l].basis->gamma;

@@ -206,10 +206,10 @@ static const char *training_text(const odvgp_config *c)
 static const char *natgrad_way_text(const odvgp_config *c, char value[24])
 {
 	if (!c->optim.natgrad) return NULL;
-	int id = c->layer[c->layers - 1].cov_part == ODVGP_COV_PART_BLOCKS     ? OPT_NATGRAD_BLOCKS
-			 : c->layer[c->layers - 1].cov_part == ODVGP_COV_PART_DIAGONAL ? OPT_NATGRAD_DIAG
-			 : c->layer[c->layers - 1].M_gamma                             ? OPT_NATGRAD_GAMMA
-																		   : -1;
+	int id = LAST_LAYER(c).cov_part == ODVGP_COV_PART_BLOCKS     ? OPT_NATGRAD_BLOCKS
+			 : LAST_LAYER(c).cov_part == ODVGP_COV_PART_DIAGONAL ? OPT_NATGRAD_DIAG
+			 : LAST_LAYER(c).M_gamma                             ? OPT_NATGRAD_GAMMA
+																 : -1;
 	if (id < 0) return NULL;
 	const char *word = option_list[id].argument;
 	int which = id == OPT_NATGRAD_BLOCKS ? (int)c->reproduce.blocks_step
@@ -403,7 +403,7 @@ static int same_everywhere(const odvgp_real *Z, ptrdiff_t M, ptrdiff_t D, ptrdif
 static const char *unit_text(const odvgp_model *model, ptrdiff_t i, char text[24])
 {
 	const odvgp_config *c = odvgp_model_config(model);
-	ptrdiff_t count = c->independent ? c->layer[c->layers - 1].P : 1;
+	ptrdiff_t count = c->independent ? LAST_LAYER(c).P : 1;
 	snprintf(text, 24, c->independent ? "unit%td." : "", i);
 	return i < count ? text : NULL;
 }
@@ -541,8 +541,8 @@ static void json_model(bytes *b, const char *name, const odvgp_config *c)
 	bytes_print(b, "]");
 	json_text(b, "basis", name);
 	json_method(b, c);
-	json_count(b, "beta", c->layer[c->layers - 1].M);
-	json_count(b, "gamma", c->layer[c->layers - 1].M_gamma);
+	json_count(b, "beta", LAST_LAYER(c).M);
+	json_count(b, "gamma", LAST_LAYER(c).M_gamma);
 	if (c->layers > 1) json_count(b, "layers", c->layers);
 }
 
@@ -594,8 +594,8 @@ static void text_model(bytes *b, const char *name, const odvgp_model *model, con
 {
 	const odvgp_config *c = odvgp_model_config(model);
 	char *kernel = kernel_text(model);
-	bytes_print(b, "model    %s, beta %td, gamma %td, %s\n", name, c->layer[c->layers - 1].M,
-			c->layer[c->layers - 1].M_gamma, training_text(c));
+	bytes_print(b, "model    %s, beta %td, gamma %td, %s\n", name, LAST_LAYER(c).M,
+			LAST_LAYER(c).M_gamma, training_text(c));
 	for (ptrdiff_t l = 0; l + 1 < c->layers; l++)
 		bytes_print(b, "layer %td  below it: %s, %td inputs, %td outputs, beta %td, gamma %td\n", l,
 				basis_text(c, l), c->layer[l].D, c->layer[l].P, c->layer[l].M, c->layer[l].M_gamma);
