@@ -282,6 +282,38 @@ awk -F, 'BEGIN { OFS = "," } { print $5, $4, "\"" $2 "\"", $1, $3 }' rows |
     { echo 'y,b,colour,a,"size, of it"'; cat; } >shuffled.csv
 "$tool" predict --model text.odvgp --data shuffled.csv --out pred2.csv >/dev/null
 check "text: columns by name" cmp pred.csv pred2.csv
+# Numbers and texts in one column: 1, 2 and 3+ by the first input, in three orders of the rows.
+awk -F, 'BEGIN { OFS = "," } { print $1, $2, $3, $1 < -0.3 ? 1 : $1 < 0.3 ? 2 : "3+" }' plain.csv |
+    sort -t, -k4 >graded
+{ echo "a,b,y,grade"; cat graded; } >grade.csv
+{ echo "a,b,y,grade"; sort -t, -k4 -r graded; } >grade2.csv
+"$tool" train --data grade.csv --ignore y --iters 300 --lr 0.03 --model grade.odvgp --json \
+    >grade.json 2>err.txt
+check "numbers and texts: a note" grep -q "^note: line [0-9]*, column 4 (grade): '3+' is text, so the \
+numbers of this column are levels, too$" err.txt
+check "numbers and texts: classes" grep -q "column 4 (grade) has 3 classes" err.txt
+"$tool" predict --model grade.odvgp --data grade.csv --out pred.csv --json >t.json
+check "numbers and texts: labels" test "$(head -n 1 pred.csv)" = "label,p_1,p_2,p_3+,range"
+check "numbers and texts: learns" holds "$(value t.json accuracy) > 0.9"
+for file in grade grade2; do
+    train --data $file.csv --target y --iters 2 --model $file.odvgp --json >$file.json
+done
+check "numbers and texts: inputs" test "$(values grade.json d) $(values grade2.json d)" = "5 5"
+grep -v '3+' grade.csv >t.csv
+check "numbers and texts: predictions for the numbers alone" \
+    "$tool" predict --model grade2.odvgp --data t.csv --quiet
+sed '2s/[^,]*$/typo/' grade.csv | grep -v '3+' >t.csv
+check "numbers and texts: a text only once is a misfit" refuses \
+    "t.csv: line 2, column 4 (grade): 'typo' is not a number" train --data t.csv --model t.odvgp
+for line in 2 9; do
+    awk -F, -v line=$line 'BEGIN { OFS = "," } NR >= line && NR < line + 9 { $1 = "abc" } { print }' \
+        named.csv >t.csv
+    check "numbers and texts: a text from line $line, among many numbers" refuses \
+        "t.csv: line $line, column 1 (a): 'abc' is not a number" train --data t.csv --model t.odvgp
+done
+check "numbers and texts: no numbers for --likelihood gaussian" refuses \
+    "column 4 (grade): '3+' is text, and the target must be numbers" \
+    train --data grade.csv --likelihood gaussian --model t.odvgp
 train --data two.csv --target 2-3 --model two.odvgp --json --test-fraction 0.1 >two.json
 check "two targets: metrics are averages" \
     holds "$(value two.json p) == 2 && $(value two.json rmse) > 0"

@@ -261,6 +261,14 @@ static field *fields_make(const selection *s, const table *t, const options *o, 
 
 /* ---- the likelihood, and the labels of a class target ---- */
 
+/*  The first level of a text column that is no number. */
+static int first_text(const table_column *c)
+{
+	int k = 0;
+	while (c->mixed && *table_hint(c->levels[k])) k++;
+	return k;
+}
+
 /*  The likelihood of three classes and more. Softmax has the better probabilities where classes
     overlap (bench/first_hour.md); ODVGP's paper uses robust-max. */
 static odvgp_likelihood classes_likelihood(const options *o)
@@ -280,7 +288,8 @@ static odvgp_likelihood likelihood_of(const options *o, const table *t, const se
 	if (targets->count > 1 || c->date) return ODVGP_LIKELIHOOD_GAUSSIAN;
 	if (ordinal_levels(o, t, column)) return ODVGP_LIKELIHOOD_ORDINAL;
 	if (c->text && c->level_count != 2)
-		return *table_hint(c->levels[0]) ? ODVGP_LIKELIHOOD_GAUSSIAN : classes_likelihood(o);
+		return *table_hint(c->levels[first_text(c)]) ? ODVGP_LIKELIHOOD_GAUSSIAN
+													 : classes_likelihood(o);
 	return c->text || distinct_numbers(t, column, two, 2) == 2 ? ODVGP_LIKELIHOOD_BERNOULLI
 															   : ODVGP_LIKELIHOOD_GAUSSIAN;
 }
@@ -298,10 +307,12 @@ static void check_target(odvgp_likelihood kind, const table *t, int column, cons
 	if (c->date)
 		die(BAD_INPUT, "%s: %s holds dates, and the target must be numbers", path,
 				COLUMN_TEXT(column, c->name));
-	if (c->text && !has_classes(kind))
+	if (c->text && !has_classes(kind)) {
+		int k = first_text(c);
 		die(BAD_INPUT, "%s: line %ld, %s: '%s' is text, and the target must be numbers%s", path,
-				c->level_lines[0], COLUMN_TEXT(column, c->name), c->levels[0],
-				table_hint(c->levels[0]));
+				c->level_lines[k], COLUMN_TEXT(column, c->name), c->levels[k],
+				table_hint(c->levels[k]));
+	}
 }
 
 /*  The labels of the class target, sorted, or in the order of --ordinal. */
@@ -366,6 +377,21 @@ static void note_order(const schema *s, bytes *notes)
 		bytes_print(notes, "%s%s", k ? ", " : "", f->levels[k]);
 	bytes_print(notes, "%s; --ordinal COLUMN=a,b,c gives another\n",
 			f->level_count > SHOWN ? ", ..." : "");
+}
+
+/*  Notes text columns that hold numbers, too. */
+static void note_mixed(const schema *s, const table *t, bytes *notes)
+{
+	for (int i = 0; i < s->input_count + s->target_count; i++) {
+		const field *f = i < s->input_count ? &s->inputs[i] : &s->targets[i - s->input_count];
+		const table_column *c = &t->column[f->column];
+		if (!c->mixed) continue;
+		int k = first_text(c);
+		bytes_print(notes,
+				"note: line %ld, %s: '%s' is text, so the numbers of this column are "
+				"levels, too\n",
+				c->level_lines[k], COLUMN_TEXT(f->column, f->name), c->levels[k]);
+	}
 }
 
 /*  Notes a likelihood that was found, with the remedy. */
@@ -1224,6 +1250,7 @@ static void dataset_read(dataset *d, const options *o, const schema *before)
 	note_table(&t, path, o, &d->notes);
 	schema *s = &d->s;
 	schema_columns(s, &t, o);
+	note_mixed(s, &t, &d->notes);
 	note_likelihood(s, &t, o, &d->notes);
 	binding b = bind_columns(s, &t, path, 0);
 	rows all = complete_rows(s, &t, &b, path, drop, 1), cut[PARTS];

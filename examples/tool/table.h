@@ -14,8 +14,9 @@
     line end, empty lines and lines that begin with # are accepted; rows of different lengths are
     not. A file that gzip packed is read through a pipe from gzip (POSIX).
 
-    A column holds numbers, dates or text; its first cell with a value decides. Numbers are exact to
-    the last bit. Dates and times (2024-05-31, 2024-05-31T12:30:00Z, 12:30) are days since 1970, UTC
+    A column holds numbers, dates or text; its first cell with a value decides. A column of numbers
+    and texts is text if it has at most 20 different numbers and no text only once, or more texts
+    than numbers. Numbers are exact to the last bit. Dates and times (2024-05-31, 2024-05-31T12:30:00Z, 12:30) are days since 1970, UTC
     unless they name another zone; a time without a date is a part of a day. The values of a text
     column are positions in its levels, in order of appearance. Missing cells (empty, NA, N/A, nan,
     null, none, ?, -) are NaN. A cell that does not fit its column (text among numbers, 1e999) is
@@ -69,8 +70,10 @@ typedef struct table_column {
 	/* Hash table of positions in levels; -1: free. */
 	int *buckets;
 	int bucket_count;
-	/* Who decided `text` and `date`: 1 a cell, 2 the caller; 0: undecided. */
+	/* Who decided `text` and `date`: 1 a cell, 2 the caller or all cells; 0: undecided. */
 	int settled;
+	/* 1: text, with numbers among its levels. */
+	int mixed;
 } table_column;
 
 typedef struct table {
@@ -492,6 +495,9 @@ typedef struct table__reader {
 	long line;
 	char *error;
 	size_t error_size;
+	/* Where the rows begin, and the comments before them. */
+	const char *rows;
+	long rows_line, rows_comments;
 } table__reader;
 
 /*  Writes the sentence and returns 1, so that callers can `return table__fail(...)`. */
@@ -820,6 +826,9 @@ static inline int table__begin(table__reader *r)
 	if (o->settle) o->settle(o->user, t);
 	for (int i = 0; i < t->columns; i++)
 		if (t->column[i].text) t->column[i].settled = 2;
+	r->rows = r->s;
+	r->rows_line = r->line;
+	r->rows_comments = t->comments;
 	return 0;
 }
 
@@ -906,11 +915,36 @@ static inline int table__keep_room(table *t, size_t room)
 	return 0;
 }
 
+/*  Frees what the rows have left in the columns. */
+static inline void table__forget_rows(table *t)
+{
+	for (int i = 0; i < t->columns && t->column; i++) {
+		table_column *c = &t->column[i];
+		for (int k = 0; k < c->level_count; k++) free(c->levels[k]);
+		for (ptrdiff_t k = 0; k <= t->rows && c->cells; k++) free(c->cells[k]);
+		free(c->cells);
+		free(c->levels);
+		free(c->level_lines);
+		free(c->buckets);
+		c->cells = c->levels = NULL;
+		c->level_lines = NULL;
+		c->buckets = NULL;
+		c->level_count = c->bucket_count = 0;
+		c->missing = c->missing_line = c->odd_line = 0;
+	}
+	t->rows = 0;
+}
+
+/*  Reads all rows, perhaps again. */
 static inline int table__rows(table__reader *r, const char *end)
 {
 	table *t = r->t;
 	size_t width = (size_t)t->columns * sizeof *t->values, room = 0;
-	const char *start = r->s;
+	const char *start = r->rows;
+	table__forget_rows(t);
+	r->s = start;
+	r->line = r->rows_line;
+	t->comments = r->rows_comments;
 	for (;;) {
 		long line = r->line, empty = table__skip_lines(r);
 		if (!*r->s) break;
@@ -941,88 +975,7 @@ static inline int table__rows(table__reader *r, const char *end)
 	return 0;
 }
 
-/*  Does the first row look unlike its columns? It does where most of its numbers are far outside
-    the range of those below, or whole among fractions: a header of numbers. */
-static inline int table__first_row_unlike(const table *t)
-{
-	int unlike = 0, columns = 0;
-	ptrdiff_t rows = t->rows < 1000 ? t->rows : 1000;
-	for (int i = 0; i < t->columns && rows > 3; i++) {
-		double first = t->values[i], low = HUGE_VAL, high = -HUGE_VAL;
-		int whole = 0;
-		if (t->column[i].text || first != first) continue;
-		for (ptrdiff_t k = 1; k < rows; k++) {
-			double v = t->values[k * t->columns + i];
-			if (v < low) low = v;
-			if (v > high) high = v;
-			whole += v == floor(v);
-		}
-		double width = high - low;
-		columns++;
-		unlike += first < low - 2 * width || first > high + 2 * width ||
-				  (first == floor(first) && !whole);
-	}
-	return 2 * unlike > columns;
-}
-
-static inline void table_free(table *t)
-{
-	for (int i = 0; i < t->columns && t->column; i++) {
-		table_column *c = &t->column[i];
-		for (int k = 0; k < c->level_count; k++) free(c->levels[k]);
-		for (ptrdiff_t k = 0; k <= t->rows && c->cells; k++) free(c->cells[k]);
-		free(c->cells);
-		free(c->levels);
-		free(c->level_lines);
-		free(c->buckets);
-		free(c->name);
-	}
-	free(t->column);
-	free(t->values);
-	free(t->lines);
-	free(t->buckets);
-	memset(t, 0, sizeof *t);
-}
-
-/*  Reads a text that ends with a zero and whose first line has this number; `name` is that of the
-    file in messages. Returns as table_read does. */
-static inline int table_parse(table *t, const char *text, size_t length, const char *name,
-		long line, const table_options *options, char *error, size_t size)
-{
-	table__reader r = {t, options, name, text, length, {'.', 0}, text, line, error, size};
-	memset(t, 0, sizeof *t);
-	int bad = table__begin(&r) || table__rows(&r, text + length);
-	if (bad) table_free(t);
-	else t->unlike = !t->header && !options->header && table__first_row_unlike(t);
-	return bad;
-}
-
-/*  Reads a whole file; path "-" is standard input, options NULL guesses everything. Returns 0, or 1
-    with one sentence in error [size] and an empty *t. */
-static inline int table_read(
-		table *t, const char *path, const table_options *options, char *error, size_t size)
-{
-	static const table_options all_guessed = {0, 0, NULL, NULL, NULL, 0, 0, 0};
-	const char *name = strcmp(path, "-") ? path : "standard input";
-	table__reader r = {t, &all_guessed, name, NULL, 0, {'.', 0}, NULL, 1, error, size};
-	memset(t, 0, sizeof *t);
-	char *text = table__load(&r, path);
-	if (!text) return 1;
-	int bad = table_parse(t, text, r.size, name, 1, options ? options : &all_guessed, error, size);
-	free(text);
-	return bad;
-}
-
-/*  The first column of this name at position `from` or later; -1: none. */
-static inline int table_find(const table *t, const char *name, int from)
-{
-	if (!t->header && !t->column[0].name) return -1;
-	uint32_t mask = (uint32_t)(t->bucket_count - 1), at = table__hash(name) & mask;
-	int i = t->buckets[at];
-	while (i >= 0 && strcmp(t->column[i].name, name) != 0) i = t->buckets[at = (at + 1) & mask];
-	while (i >= 0 && i < from) i = t->column[i].next;
-	return i;
-}
+/* ---- columns of numbers and texts ---- */
 
 /*  Is it a date of another form than ISO's: 31.12.2020, 12/31/20, 2020/12/31, perhaps with a
     time? */
@@ -1057,14 +1010,180 @@ static inline const char *table_hint(const char *text)
 			{{',', ' '}, "; --decimal , --thousands space reads it as a number"},
 	};
 	table__cell c = {text, text + strlen(text), 0};
+	table__style plain = {'.', 0};
 	double value;
 	int known[2] = {0, 0};
+	if (table__is_number(&c, &plain, &value))
+		return fabs(value) <= DBL_MAX ? "; --decimal . reads it as a number" : "";
 	for (int k = 0; k < 2; k++) known[k] = table__is_number(&c, &styles[k].style, &value);
 	if (known[0] && known[1]) return "; --decimal , or --thousands , reads it as a number";
 	for (size_t k = 0; k < sizeof styles / sizeof *styles; k++)
 		if (table__is_number(&c, &styles[k].style, &value)) return styles[k].clause;
 	if (table__other_date(text)) return "; dates are read as 2020-12-31 or 2020-12-31T23:59:59";
 	return "";
+}
+
+/*  A column of numbers and texts with more different numbers holds numbers. */
+enum { TABLE_MIXED_NUMBERS = 20 };
+
+static inline int table__has_many_numbers(const table *t, int column)
+{
+	double seen[TABLE_MIXED_NUMBERS];
+	int count = 0, k;
+	for (ptrdiff_t i = 0; i < t->rows; i++) {
+		double v = t->values[i * t->columns + column];
+		for (k = 0; k < count && v != seen[k];) k++;
+		if (k < count || !(fabs(v) <= DBL_MAX)) continue;
+		if (count == TABLE_MIXED_NUMBERS) return 1;
+		seen[count++] = v;
+	}
+	return 0;
+}
+
+/*  What the levels of a column are. */
+typedef struct table__census {
+	/* Rows with a text, and with anything else: a number, perhaps of another style, or a date. */
+	ptrdiff_t texts, others;
+	/* Different finite numbers. */
+	int numbers;
+	/* Has a text only one row? Are there others than finite numbers? */
+	int rare, odd;
+} table__census;
+
+/*  rows: how many rows the level has. */
+static inline void table__count_level(
+		table__census *all, const char *level, ptrdiff_t rows, const table__style *style)
+{
+	table__cell cell = {level, level + strlen(level), 0};
+	double number, days;
+	int is_number = table__is_number(&cell, style, &number);
+	if (is_number && fabs(number) <= DBL_MAX) all->numbers++;
+	else if (is_number || table__is_date(&cell, &days) || *table_hint(level)) all->odd = 1;
+	else {
+		all->texts += rows;
+		all->rare |= rows == 1;
+		return;
+	}
+	all->others += rows;
+}
+
+/*  Is a column that was read as text one of texts and few numbers? -1: no memory. */
+static inline int table__is_mixed(const table__reader *r, int column)
+{
+	const table *t = r->t;
+	const table_column *c = &t->column[column];
+	table__census all = {0, 0, 0, 0, 0};
+	ptrdiff_t *rows = (ptrdiff_t *)calloc((size_t)c->level_count, sizeof *rows);
+	if (!rows) return -1;
+	for (ptrdiff_t i = 0; i < t->rows; i++) {
+		double v = t->values[i * t->columns + column];
+		if (v == v) rows[(int)v]++;
+	}
+	for (int k = 0; k < c->level_count; k++)
+		table__count_level(&all, c->levels[k], rows[k], &r->style);
+	free(rows);
+	return all.numbers <= TABLE_MIXED_NUMBERS && all.texts &&
+		   (all.texts > all.others || !(all.rare || all.odd));
+}
+
+/*  Where a column has both numbers and texts, all its cells decide what it holds: reads them as
+    text to see, and once more as numbers if that is wrong. */
+static inline int table__settle_mixed(table__reader *r, const char *end)
+{
+	table *t = r->t;
+	int mixed = 0, wrong = 0;
+	for (int i = 0; i < t->columns; i++) {
+		table_column *c = &t->column[i];
+		c->mixed = c->settled == 1 && !c->date && c->odd_line &&
+				   (c->text || !table__has_many_numbers(t, i));
+		if (c->mixed) mixed = c->text = 1, c->settled = 2;
+	}
+	if (!mixed) return 0;
+	if (table__rows(r, end)) return 1;
+	for (int i = 0; i < t->columns; i++) {
+		table_column *c = &t->column[i];
+		int is_mixed = c->mixed ? table__is_mixed(r, i) : 1;
+		if (is_mixed < 0) return table__fail(r, "too large for the memory");
+		if (!is_mixed) wrong = 1, c->mixed = c->text = 0;
+	}
+	return wrong ? table__rows(r, end) : 0;
+}
+
+/*  Does the first row look unlike its columns? It does where most of its numbers are far outside
+    the range of those below, or whole among fractions: a header of numbers. */
+static inline int table__first_row_unlike(const table *t)
+{
+	int unlike = 0, columns = 0;
+	ptrdiff_t rows = t->rows < 1000 ? t->rows : 1000;
+	for (int i = 0; i < t->columns && rows > 3; i++) {
+		double first = t->values[i], low = HUGE_VAL, high = -HUGE_VAL;
+		int whole = 0;
+		if (t->column[i].text || first != first) continue;
+		for (ptrdiff_t k = 1; k < rows; k++) {
+			double v = t->values[k * t->columns + i];
+			if (v < low) low = v;
+			if (v > high) high = v;
+			whole += v == floor(v);
+		}
+		double width = high - low;
+		columns++;
+		unlike += first < low - 2 * width || first > high + 2 * width ||
+				  (first == floor(first) && !whole);
+	}
+	return 2 * unlike > columns;
+}
+
+static inline void table_free(table *t)
+{
+	table__forget_rows(t);
+	for (int i = 0; i < t->columns && t->column; i++) free(t->column[i].name);
+	free(t->column);
+	free(t->values);
+	free(t->lines);
+	free(t->buckets);
+	memset(t, 0, sizeof *t);
+}
+
+/*  Reads a text that ends with a zero and whose first line has this number; `name` is that of the
+    file in messages. Returns as table_read does. */
+static inline int table_parse(table *t, const char *text, size_t length, const char *name,
+		long line, const table_options *options, char *error, size_t size)
+{
+	table__reader r = {
+			t, options, name, text, length, {'.', 0}, text, line, error, size, text, line, 0};
+	memset(t, 0, sizeof *t);
+	int bad = table__begin(&r) || table__rows(&r, text + length) ||
+			  table__settle_mixed(&r, text + length);
+	if (bad) table_free(t);
+	else t->unlike = !t->header && !options->header && table__first_row_unlike(t);
+	return bad;
+}
+
+/*  Reads a whole file; path "-" is standard input, options NULL guesses everything. Returns 0, or 1
+    with one sentence in error [size] and an empty *t. */
+static inline int table_read(
+		table *t, const char *path, const table_options *options, char *error, size_t size)
+{
+	static const table_options all_guessed = {0, 0, NULL, NULL, NULL, 0, 0, 0};
+	const char *name = strcmp(path, "-") ? path : "standard input";
+	table__reader r = {t, &all_guessed, name, NULL, 0, {'.', 0}, NULL, 1, error, size, NULL, 1, 0};
+	memset(t, 0, sizeof *t);
+	char *text = table__load(&r, path);
+	if (!text) return 1;
+	int bad = table_parse(t, text, r.size, name, 1, options ? options : &all_guessed, error, size);
+	free(text);
+	return bad;
+}
+
+/*  The first column of this name at position `from` or later; -1: none. */
+static inline int table_find(const table *t, const char *name, int from)
+{
+	if (!t->header && !t->column[0].name) return -1;
+	uint32_t mask = (uint32_t)(t->bucket_count - 1), at = table__hash(name) & mask;
+	int i = t->buckets[at];
+	while (i >= 0 && strcmp(t->column[i].name, name) != 0) i = t->buckets[at = (at + 1) & mask];
+	while (i >= 0 && i < from) i = t->column[i].next;
+	return i;
 }
 
 /*  Returns 0 if all cells of the column fit it, else 1 with a sentence that names the first
@@ -1074,16 +1193,17 @@ static inline int table_check(
 {
 	const table_column *c = &t->column[column];
 	if (!c->odd_line) return 0;
+	table__cell cell = {c->odd, c->odd + strlen(c->odd), 0};
+	table__style plain = {'.', 0};
 	double number;
-	const char *end = table__number(c->odd, &number), *what = "is not a number";
-	if (c->text) what = "is a number in a column of texts";
-	else if (c->date) what = "is not a date or time";
-	else if ((end && !*end) || strchr("iI", c->odd[strspn(c->odd, "+-")]))
+	const char *what = "is not a number";
+	if (c->date) what = "is not a date or time";
+	else if (table__is_number(&cell, &plain, &number) && fabs(number) > DBL_MAX)
 		what = "is not a finite number";
 	snprintf(error, size, "%s: line %ld, column %d%s%s%s: '%s' %s%s",
 			strcmp(path, "-") ? path : "standard input", c->odd_line, column + 1,
 			c->name ? " (" : "", c->name ? c->name : "", c->name ? ")" : "", c->odd, what,
-			c->text || c->date ? "" : table_hint(c->odd));
+			c->date ? "" : table_hint(c->odd));
 	return 1;
 }
 
