@@ -288,11 +288,9 @@ static int run_train(options *o)
 		warm_start(model, o, &d);
 	}
 	/* Unchanged, as if there had been no pause. */
+	d.s.settings = settings_make(o);
 	if (resume) bytes_add(&user, before.user, before.user_size);
-	else {
-		d.s.settings = settings_make(o);
-		user = schema_write(&d.s);
-	}
+	else user = schema_write(&d.s);
 	training_begin(&t, &d, &w, model, block);
 	print_start(&t, &d, &notes);
 	if (resume) print_step_sizes(&t);
@@ -388,6 +386,7 @@ static void print_info_json(const model_file *f, const odvgp_model *model)
 	json_count(&b, "iters", odvgp_steps_done(model));
 	json_learned(&b, model, &f->s, &events);
 	json_likelihood(&b, &f->s);
+	if (weights_text(&f->s)) json_text(&b, "class_weights", weights_text(&f->s));
 	json_fields(&b, "inputs", f->s.inputs, f->s.input_count);
 	json_fields(&b, "targets", f->s.targets, f->s.target_count);
 	json_count(&b, "parameters", odvgp_param_count(model));

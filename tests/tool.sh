@@ -323,6 +323,9 @@ check "two targets: six columns" \
 { echo "a,b,y,z"; cat two.csv; } >two_named.csv
 fit --data two_named.csv --target y,z --model t.odvgp
 "$tool" predict --model t.odvgp --data two_named.csv --quiet --interval 0.9 >pred2.csv
+"$tool" predict --model t.odvgp --data two_named.csv >t.csv 2>t.txt
+check "two targets: a line of metrics for each" sh -c 'grep -q "means of 2 targets" t.txt &&
+    grep -q "^ *y: rmse .*its own units" t.txt && grep -q "^ *z: rmse" t.txt'
 check "two targets: columns by name" test "$(head -n 1 pred2.csv)" = \
     "mean_y,sd_f_y,sd_y_y,lower_y,upper_y,mean_z,sd_f_z,sd_y_z,lower_z,upper_z,range"
 # Three targets that follow one function, with noise, and their mixture.
@@ -1474,6 +1477,17 @@ check "predict: they sum to 1, and the label is the larger one" awk -F, 'NR > 1 
     (($2 + $3 - 1) ^ 2 > 1e-12 || $1 != ($3 >= 0.5 ? 5 : 3)) { exit 1 }' t.txt
 "$tool" predict --model two-classes.odvgp --data kinds.csv --threshold 0.9 2>/dev/null >t.txt
 check "predict: --threshold" awk -F, 'NR > 1 && $1 != ($3 >= 0.9 ? 5 : 3) { exit 1 }' t.txt
+"$tool" predict --model two-classes.odvgp --data kinds.csv --threshold 0.9 --json --out t.csv >t.json
+check "predict: ECE is of the printed label's probability" holds "($(value t.json ece) - $(awk -F, '
+    FNR == 1 { file++; next }
+    file == 1 { y[FNR] = $3; next }
+    { p = $1 == 3 ? $2 : $3; k = int(15 * p); if (k > 14) k = 14; s[k] += p - ($1 == y[FNR]); n++ }
+    END { for (k in s) e += s[k] < 0 ? -s[k] : s[k]; printf "%.12f", e / n }' \
+    kinds.csv t.txt)) ^ 2 < 1e-12"
+cut -d, -f1,2 kinds.csv >unlabelled.csv
+"$tool" predict --model two-classes.odvgp --data unlabelled.csv --json --out t.csv >t.json
+check "predict: no labels, no metrics of classes" test "$(values t.json accuracy brier ece confusion \
+    rmse)" = "null null null null "
 train $k --target kind --model kind.odvgp --json --trace t.csv >t.json
 check "classes: texts are softmax's" test "$(value t.json likelihood)" = softmax
 check "classes: they are learnt" holds "$(value t.json accuracy) > 0.85 &&
@@ -1620,11 +1634,14 @@ check "class weights: balanced" awk -v "w=$(sed 's/.*"class_weights": \[\([^]]*\
         split(w, weight, ", "); if (weight[1] > 0.9 || weight[2] < 1.1) exit 1
         for (k = 1; k <= 3; k++) sum += n / 3 / weight[k]; exit (sum - n) ^ 2 > 1e-6 }'
 check "class weights: printed" grep -q '^note: weights of classes: big, one [0-9.]*, low ' err.txt
+check "class weights: info in JSON" sh -c '"$1" info weighted.odvgp --json |
+    grep -q "\"class_weights\": \"balanced\""' sh "$tool"
 check "class weights: kept" sh -c '"$1" info weighted.odvgp | grep -q "classes: .*; weights balanced$"' \
     sh "$tool"
 w="$k $steady --target kind"
 fit $w --class-weights balanced --model half-w.odvgp --iters 100
-fit --data kinds.csv --resume half-w.odvgp --iters 200 --model t.odvgp
+train --data kinds.csv --resume half-w.odvgp --iters 200 --model t.odvgp >t.txt
+check "class weights: in the report of --resume" grep -q "classes: .*; weights balanced$" t.txt
 fit $w --class-weights balanced --model one.odvgp
 check "class weights: resume gives the same bits" cmp t.odvgp one.odvgp
 fit $k --target kind --class-weights "low=1,mid=1" --model one.odvgp

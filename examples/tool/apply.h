@@ -421,24 +421,6 @@ static void note_rows(const application *a)
 				a->outside, a->rows);
 }
 
-static void json_targets(bytes *b, const application *a)
-{
-	const schema *s = &a->f.s;
-	json_key(b, "targets");
-	for (int p = 0; p < s->target_count; p++) {
-		metrics m = metrics_mean(&a->sums[p], 1, &s->y_scale[p]);
-		bytes one = {NULL, 0, 0};
-		bytes_print(&one, "{");
-		json_count(&one, "column", s->targets[p].column);
-		if (s->targets[p].name) json_text(&one, "target", s->targets[p].name);
-		json_count(&one, "n_test", m.n);
-		json_metrics(&one, &m);
-		bytes_print(b, "%s%s}", p ? ", " : "[", one.at);
-		free(one.at);
-	}
-	bytes_print(b, "]");
-}
-
 static void print_predict_json(const application *a, const metrics *m, double seconds)
 {
 	char *name = dataset_name(a->path);
@@ -454,9 +436,9 @@ static void print_predict_json(const application *a, const metrics *m, double se
 	json_count(&b, "p", a->f.s.target_count);
 	json_number(&b, "seconds", seconds);
 	json_likelihood(&b, &a->f.s);
-	json_metrics(&b, m);
+	json_metrics_of(&b, a->f.s.likelihood, m);
 	if (has_classes(a->f.s.likelihood)) json_confusion(&b, &a->scores);
-	else json_targets(&b, a);
+	else json_targets(&b, &a->f.s, a->sums);
 	json_finish(&b);
 	free(name);
 }
@@ -559,7 +541,8 @@ static int run_predict(options *o)
 	if (o->given[OPT_JSON]) print_predict_json(&a, &m, now() - begin);
 	else if (m.n && !(to_stdout && o->given[OPT_QUIET])) {
 		bytes text = {NULL, 0, 0};
-		text_metrics(&text, "metrics", &m);
+		if (a.f.s.target_count > 1) text_targets(&text, "metrics", &m, &a.f.s, a.sums);
+		else text_metrics(&text, "metrics", &m);
 		if (a.scores.n) text_confusion(&text, &a.scores, &a.f.s.targets[0]);
 		if (to_stdout) fputs(text.at, stderr);
 		else write_stdout(&text);

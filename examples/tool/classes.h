@@ -139,7 +139,7 @@ typedef struct scores {
 	int classes;
 	ptrdiff_t n, right;
 	double logs, squares;
-	/* Bins of the largest probability: rows, right ones, sums of the probability. */
+	/* Bins of the printed label's probability: rows, right ones, sums of the probability. */
 	double bin_rows[ECE_BINS], bin_right[ECE_BINS], bin_p[ECE_BINS];
 	/* [classes][classes]: true class, then predicted class. */
 	ptrdiff_t *confusion;
@@ -179,16 +179,15 @@ static void scores_add(scores *s, const double *mean, int forecasts, const doubl
 	for (ptrdiff_t i = 0; i < n; i++) {
 		if (isnan(Y[i])) continue;
 		int y = (int)Y[i], label = class_predicted(mean, forecasts, i, s->classes, threshold);
-		double top = 0;
+		double own = class_probability(mean, forecasts, i, label);
 		for (int k = 0; k < s->classes; k++) {
 			double p = class_probability(mean, forecasts, i, k), e = p - (k == y);
 			s->squares += e * e;
-			top = fmax(top, p);
 		}
-		int bin = (int)fmin(ECE_BINS - 1, top * ECE_BINS);
+		int bin = (int)fmin(ECE_BINS - 1, own * ECE_BINS);
 		s->bin_rows[bin]++;
 		s->bin_right[bin] += label == y;
-		s->bin_p[bin] += top;
+		s->bin_p[bin] += own;
 		s->logs += log(fmax(class_probability(mean, forecasts, i, y), DBL_MIN));
 		s->right += label == y;
 		s->confusion[y * s->classes + label]++;
@@ -196,8 +195,8 @@ static void scores_add(scores *s, const double *mean, int forecasts, const doubl
 	}
 }
 
-/*  Expected calibration error: the mean distance between the largest probability and the share of
-    right labels, over bins of that probability. */
+/*  Expected calibration error: the mean distance between the printed label's probability and the
+    share of right labels, over bins of that probability. */
 static double scores_ece(const scores *s)
 {
 	double sum = 0;

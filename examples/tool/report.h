@@ -97,14 +97,19 @@ static double coverage_error(const metrics *m)
 	return m->n ? sqrt(0.95 * 0.05 / (double)m->n) : NAN;
 }
 
+static void json_class_metrics(bytes *b, const metrics *m)
+{
+	json_number(b, "accuracy", m->accuracy);
+	json_number(b, "loglik", m->loglik);
+	json_number(b, "brier", m->brier);
+	json_number(b, "ece", m->ece);
+	json_count(b, "ece_bins", ECE_BINS);
+}
+
 static void json_metrics(bytes *b, const metrics *m)
 {
 	if (isfinite(m->accuracy)) {
-		json_number(b, "accuracy", m->accuracy);
-		json_number(b, "loglik", m->loglik);
-		json_number(b, "brier", m->brier);
-		json_number(b, "ece", m->ece);
-		json_count(b, "ece_bins", ECE_BINS);
+		json_class_metrics(b, m);
 		return;
 	}
 	json_number(b, "rmse", m->rmse);
@@ -116,6 +121,31 @@ static void json_metrics(bytes *b, const metrics *m)
 	if (isnan(m->coverage)) return;
 	json_number(b, "coverage", m->coverage);
 	json_number(b, "coverage_error", coverage_error(m));
+}
+
+/*  The metrics that suit the targets, null where there are none. */
+static void json_metrics_of(bytes *b, odvgp_likelihood kind, const metrics *m)
+{
+	if (has_classes(kind)) json_class_metrics(b, m);
+	else json_metrics(b, m);
+}
+
+/*  The metrics of each target. */
+static void json_targets(bytes *b, const schema *s, const metric_sums *sums)
+{
+	json_key(b, "targets");
+	for (int p = 0; p < s->target_count; p++) {
+		metrics m = metrics_mean(&sums[p], 1, &s->y_scale[p]);
+		bytes one = {NULL, 0, 0};
+		bytes_print(&one, "{");
+		json_count(&one, "column", s->targets[p].column);
+		if (s->targets[p].name) json_text(&one, "target", s->targets[p].name);
+		json_count(&one, "n_test", m.n);
+		json_metrics(&one, &m);
+		bytes_print(b, "%s%s}", p ? ", " : "[", one.at);
+		free(one.at);
+	}
+	bytes_print(b, "]");
 }
 
 /*  The likelihood, and the labels of its classes. */
@@ -136,6 +166,10 @@ static void json_likelihood(bytes *b, const schema *s)
 static void json_confusion(bytes *b, const scores *s)
 {
 	json_key(b, "confusion");
+	if (!s->n) {
+		bytes_print(b, "null");
+		return;
+	}
 	for (int y = 0; y < s->classes; y++) {
 		bytes_print(b, y ? ", " : "[");
 		for (int k = 0; k < s->classes; k++)
@@ -558,6 +592,12 @@ static void json_learned(bytes *b, const odvgp_model *model, const schema *s, co
 	free(kernel);
 }
 
+/*  --class-weights; NULL: none. */
+static const char *weights_text(const schema *s)
+{
+	return s->settings ? settings_find(s->settings, "class-weights") : NULL;
+}
+
 /*  The likelihood, and the labels of its classes. */
 static void text_likelihood(bytes *b, const schema *s)
 {
@@ -570,7 +610,7 @@ static void text_likelihood(bytes *b, const schema *s)
 			bytes_print(b, "%s%s", k ? ", " : "", f->levels[k]);
 		if (f->level_count > SHOWN) bytes_print(b, ", ...");
 	}
-	const char *weights = s->settings ? settings_find(s->settings, "class-weights") : NULL;
+	const char *weights = weights_text(s);
 	bytes_print(b, "%s%s\n", weights ? "; weights " : "", weights ? weights : "");
 }
 
@@ -643,6 +683,30 @@ static void text_metrics(bytes *b, const char *title, const metrics *m)
 				m->mae, m->loglik);
 	bytes_print(b, "%-8s rmse %.5g  mae %.5g  loglik %.5g  (units of the target)\n",
 			same ? title : "", m->rmse_raw, m->mae_raw, m->loglik_raw);
+	text_coverage(b, m);
+}
+
+/*  The metrics of several targets: means, and a line for each target in its own units. */
+static void text_targets(
+		bytes *b, const char *title, const metrics *m, const schema *s, const metric_sums *sums)
+{
+	enum { SHOWN = 12 };
+	int standardised = has_real_targets(s->likelihood), shown = 0, there = 0;
+	bytes_print(b, "%-8s rmse %.5g  mae %.5g  loglik %.5g  (%smeans of %d targets)\n", title,
+			m->rmse, m->mae, m->loglik, standardised ? "standardised, " : "", s->target_count);
+	for (int p = 0; p < s->target_count; p++) {
+		const field *f = &s->targets[p];
+		metrics one = metrics_mean(&sums[p], 1, &s->y_scale[p]);
+		there += one.n > 0;
+		if (!one.n || there > SHOWN) continue;
+		shown++;
+		if (f->name) bytes_print(b, "%-8s %s", "", f->name);
+		else bytes_print(b, "%-8s column %d", "", f->column + 1);
+		bytes_print(b, ": rmse %.5g  mae %.5g  loglik %.5g%s\n", one.rmse_raw, one.mae_raw,
+				one.loglik_raw, shown == 1 ? "  (in its own units)" : "");
+	}
+	if (there > shown)
+		bytes_print(b, "%-8s %d more targets: --json prints them\n", "", there - shown);
 	text_coverage(b, m);
 }
 
