@@ -106,8 +106,9 @@ static const char compare_help[] =
 		"those of training steps, without evaluations. Evaluations come at the same steps for all\n"
 		"bases: close to each other at first, then forty evenly spread. rmse, mae and loglik are\n"
 		"those of the test part, on standardised targets. An item of --bases may have its own\n"
-		"keys: coupled:beta=800,orth,orth:natgrad=off. If an item fails, its row says why, the\n"
-		"other items continue, and the exit code is 1.\n";
+		"keys: coupled:beta=800,orth,orth:natgrad=off. All items are checked before one is\n"
+		"trained. If the training of an item fails, its row says why, the other items continue,\n"
+		"and the exit code is 1.\n";
 
 static const char predict_help[] =
 		"odvgp predict writes CSV: for each row the mean and the standard deviations of f and of\n"

@@ -983,6 +983,7 @@ check "refused: inf" refuses "inf.csv: line 6, column 1 (a): 'inf' is not a fini
 sed '6s/^[^,]*/1e999/' named.csv >big.csv
 check "refused: 1e999" refuses "line 6, column 1 (a): '1e999' is not a finite number" \
     train --data big.csv $m
+check "refused: 1e999, which no option reads" grep -q "is not a finite number$" "$folder/err"
 printf '1,"2\n3,4\n' >quote.csv
 check "refused: open quote" refuses "quote.csv: line 1, column 2: a quote is opened" \
     train --data quote.csv $m
@@ -996,6 +997,8 @@ sed 's/,green,/,GREEN,/' text.csv >levels.csv
 check "refused: a new level" refuses \
     "levels.csv: line 2, column 2 (colour): 'GREEN' is none" predict --model text.odvgp \
     --data levels.csv
+check "refused: a new level, with the remedy" grep -q "; --missing drop leaves out such rows$" \
+    "$folder/err"
 cut -d, -f1,3 named.csv >less.csv
 check "refused: a column is gone" \
     refuses "less.csv: line 1: there is no column 'b'" predict --model m.odvgp --data less.csv
@@ -1143,6 +1146,10 @@ check "refused: plot that cannot be written" \
     refuses "--plot no/x.svg: cannot be written" $c coupled --plot no/x.svg
 check "refused: trace over the data" \
     refuses "--trace named.csv: is the data file" $c coupled --trace named.csv
+check "refused: an item is named" \
+    refuses "--bases coupled:beta=999: " $c coupled,coupled:beta=999
+check "refused: the item that does not suit classes" refuses "--bases sgpr: --basis sgpr: has no" \
+    compare --data text.csv --target colour --bases coupled,sgpr
 check "refused: compare saves no model" \
     refuses "--model is not an option of this command" $c coupled --model x.odvgp
 printf 'day,y\n31.12.2020,1\n30.12.2020,2\n29.12.2020,3\n28.12.2020,5\n' >days.csv
@@ -1388,7 +1395,8 @@ check "predict: and ends with its input" test $? -eq 0
 exec 5<&-
 printf 'a,b\n0.1,0.2\n\n0.3,x\n' | "$tool" predict --model named.odvgp --data - >t.txt 2>err.txt
 check "predict: a stream with a broken row" test "$? $(wc -l <t.txt) $(cat err.txt)" = \
-    "2 0 odvgp: standard input: line 4, column 2 (b): 'x' is not a number"
+    "2 0 odvgp: standard input: line 4, column 2 (b): 'x' is not a number; --missing drop leaves out \
+such rows"
 # 70,000 rows: several blocks.
 awk -F, 'BEGIN { print "a,b,y" } { for (i = 0; i < 350; i++) print $1 + i / 1000 "," $2 ",\"" $3 "\"" }' \
     plain.csv >long.csv
@@ -1659,10 +1667,13 @@ check "class weights: compare, a name with a comma" grep -q "^coupled .* 0\.[0-9
     t.txt
 check "refused: --class-weights pink=5" refuses "'pink' is no class; classes: big, one, low, mid" \
     train $k --target kind --class-weights "low=2,pink=5" $m
-for bad in "low=-1" "low=1;mid=2" low=x low; do
-    check "refused: --class-weights $bad" refuses "or NAME=W,... with weights not below 0; classes: big" \
+for bad in "low=-1" "low=1;mid=2" low=x low low=1e308 low=1e-9; do
+    check "refused: --class-weights $bad" refuses \
+        "or NAME=W,... with weights from 1e-06 to 1000000, or 0; classes: big" \
         train $k --target kind --class-weights "$bad" $m
 done
+check "refused: --class-weights of a class twice" refuses "'low' is named twice" \
+    train $k --target kind --class-weights low=1,low=2 $m
 check "refused: --class-weights of nothing" refuses "all training rows have weight 0" \
     train $k --target two --class-weights 3=0,5=0 $m
 check "refused: --class-weights of numbers" refuses "--class-weights: only for classes" \

@@ -35,6 +35,10 @@
 /*  Exit codes. */
 enum { FAILED = 1, BAD_INPUT = 2 };
 
+/*  What the sentences of die are about where they do not name it, such as an item of a list; NULL:
+    they stand alone. */
+static const char *die_about;
+
 /*  Prints one line on stderr and ends the program. Control characters of names and cells become
     spaces. */
 NO_RETURN PRINTF_LIKE(2, 3) static void die(int code, const char *format, ...)
@@ -46,7 +50,7 @@ NO_RETURN PRINTF_LIKE(2, 3) static void die(int code, const char *format, ...)
 	va_end(list);
 	for (char *s = text; *s; s++)
 		if (iscntrl((unsigned char)*s)) *s = ' ';
-	fprintf(stderr, "odvgp: %s\n", text);
+	fprintf(stderr, "odvgp: %s%s%s\n", die_about ? die_about : "", die_about ? ": " : "", text);
 	exit(code);
 }
 

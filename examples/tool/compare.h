@@ -32,6 +32,14 @@ typedef struct candidate {
 	char reason[300];
 } candidate;
 
+/*  What is wrong from here on is wrong with this item; NULL: with none. */
+static void candidate_blame(const candidate *c)
+{
+	static char about[200];
+	if (c) snprintf(about, sizeof about, "--bases %s", c->label);
+	die_about = c ? about : NULL;
+}
+
 typedef struct comparison {
 	const options *o;
 	dataset d;
@@ -83,9 +91,11 @@ static void candidate_parse(candidate *c, const options *o, const char *item)
 	bytes_print(&name, "%s", c->basis->name);
 	while ((text = next_item(&rest, ':')) != NULL) candidate_option(c, text, &name);
 	c->name = name.at;
+	candidate_blame(c);
 	options_settle(&c->o);
 	natgrad_of(&c->o, c->basis);
 	training_options(&t, &c->o);
+	candidate_blame(NULL);
 	free(copy);
 }
 
@@ -133,9 +143,11 @@ static void candidates_check(comparison *all, bytes *notes)
 	for (int i = 0; i < all->count; i++) {
 		candidate *c = &all->list[i];
 		model_block block;
+		candidate_blame(c);
 		likelihood_settle(&c->o, &all->d);
 		c->config =
 				*odvgp_model_config(model_make(&c->o, &all->d, &all->w, all->isa, &block, notes));
+		candidate_blame(NULL);
 		free(block.at);
 		for (int k = 0; k < i; k++) {
 			const candidate *b = &all->list[k];

@@ -557,10 +557,17 @@ typedef struct binding {
 	char *misfit;
 } binding;
 
+/*  What becomes of rows whose cells do not fit: they end the program, with --missing drop as the
+    remedy; they are dropped; or they end the program without a remedy. */
+enum { MISFIT_REFUSE, MISFIT_DROP, MISFIT_FATAL };
+
+static const char drop_advice[] = "; --missing drop leaves out such rows";
+
 /*  Keeps the first sentence about a cell that does not fit, or ends the program with it. */
 static void bind_misfit(char **first, int drop, const char *sentence)
 {
-	if (!drop) die(BAD_INPUT, "%s", sentence);
+	if (drop != MISFIT_DROP)
+		die(BAD_INPUT, "%s%s", sentence, drop == MISFIT_REFUSE ? drop_advice : "");
 	if (!*first) *first = copy_text(sentence);
 }
 
@@ -596,7 +603,7 @@ static void bind_numbers(binding *b, const field *f, const table *t, const char 
 	}
 }
 
-/*  Finds the columns. Cells that do not fit theirs end the program unless `drop`. */
+/*  Finds the columns. drop: MISFIT_REFUSE and so on. */
 static binding bind_columns(const schema *s, const table *t, const char *path, int drop)
 {
 	binding b;
@@ -691,10 +698,10 @@ static int row_complete(
 static rows complete_rows(const schema *s, const table *t, const binding *b, const char *path,
 		int drop, int targets_too)
 {
-	const char *advice = "; --missing drop leaves out such rows";
-	for (int i = 0; i < s->input_count && !drop; i++) refuse_missing(t, b->input[i], path, advice);
+	for (int i = 0; i < s->input_count && !drop; i++)
+		refuse_missing(t, b->input[i], path, drop_advice);
 	for (int i = 0; i < s->target_count && !drop && targets_too && b->target; i++)
-		refuse_missing(t, b->target[i], path, advice);
+		refuse_missing(t, b->target[i], path, drop_advice);
 	rows r = {0, take((size_t)t->rows, sizeof *r.row)};
 	for (ptrdiff_t i = 0; i < t->rows; i++)
 		if (!drop || row_complete(s, t, b, i, targets_too)) r.row[r.n++] = i;
@@ -1165,9 +1172,13 @@ static int weights_class(const char *s, const field *f)
 	return k;
 }
 
+/*  Products of larger or smaller weights with other numbers may overflow. */
+static const double LEAST_WEIGHT = 1e-6, MOST_WEIGHT = 1e6;
+
 /*  Reads NAME=W,...; names may hold commas. Classes that are not named have weight 1. */
 static void weights_parse(const char *text, const field *f, double *weight)
 {
+	char *named = take((size_t)f->level_count, 1);
 	bytes all = {NULL, 0, 0};
 	for (int k = 0; k < f->level_count; k++) bytes_print(&all, "%s%s", k ? ", " : "", f->levels[k]);
 	for (const char *s = text; s;) {
@@ -1176,14 +1187,18 @@ static void weights_parse(const char *text, const field *f, double *weight)
 		if (k == f->level_count && equals)
 			die(BAD_INPUT, "--class-weights %s: '%.*s' is no class; classes: %s", text,
 					(int)(equals - s), s, all.at);
+		if (equals && named[k]++)
+			die(BAD_INPUT, "--class-weights %s: '%s' is named twice", text, f->levels[k]);
 		if (equals) end = table__number(s + strlen(f->levels[k]) + 1, &weight[k]);
-		if (!end || (*end && *end != ',') || !(weight[k] >= 0 && weight[k] <= DBL_MAX))
+		if (!end || (*end && *end != ',') ||
+				!(weight[k] == 0 || (weight[k] >= LEAST_WEIGHT && weight[k] <= MOST_WEIGHT)))
 			die(BAD_INPUT,
-					"--class-weights %s: must be balanced, or NAME=W,... with weights not below 0; "
-					"classes: %s",
-					text, all.at);
+					"--class-weights %s: must be balanced, or NAME=W,... with weights from %g to "
+					"%.0f, or 0; classes: %s",
+					text, LEAST_WEIGHT, MOST_WEIGHT, all.at);
 		s = *end ? end + 1 : NULL;
 	}
+	free(named);
 	free(all.at);
 }
 
@@ -1252,7 +1267,7 @@ static void dataset_read(dataset *d, const options *o, const schema *before)
 	schema_columns(s, &t, o);
 	note_mixed(s, &t, &d->notes);
 	note_likelihood(s, &t, o, &d->notes);
-	binding b = bind_columns(s, &t, path, 0);
+	binding b = bind_columns(s, &t, path, MISFIT_FATAL);
 	rows all = complete_rows(s, &t, &b, path, drop, 1), cut[PARTS];
 	binding_free(&b, s);
 	if (!all.n) die(BAD_INPUT, "%s: no row is complete", path_text(path));
@@ -1264,7 +1279,7 @@ static void dataset_read(dataset *d, const options *o, const schema *before)
 	}
 	for (int i = 0; i < s->input_count; i++) s->D += field_inputs(&s->inputs[i]);
 	images_check(o, s->D);
-	b = bind_columns(s, &t, path, 0);
+	b = bind_columns(s, &t, path, MISFIT_FATAL);
 	d->train = encode(s, &t, &b, &cut[PART_TRAIN]);
 	d->test = encode(s, &t, &b, &cut[PART_TEST]);
 	d->valid = encode(s, &t, &b, &cut[PART_VALID]);
