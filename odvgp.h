@@ -1629,7 +1629,7 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 #define GP__MIN(a, b)    ((a) < (b) ? (a) : (b))
 #define GP__MAX(a, b)    ((a) > (b) ? (a) : (b))
 #define GP__COUNT(array) ((ptrdiff_t)(sizeof(array) / sizeof((array)[0])))
-/*	i counts from 0 to n - 1. */
+
 #define GP__FOR(i, n)         for (ptrdiff_t i = 0; i < (n); i++)
 #define GP__FROM(i, from, to) for (ptrdiff_t i = from; i < (to); i++)
 
@@ -1660,8 +1660,7 @@ static const double gp__two_pi = 6.2831853071795864769;
 static const double gp__log_2pi = 1.83787706640934548356;
 static const double gp__sqrt_half = 0.70710678118654752440;
 
-/*	x - x is 0 for a finite number, else NaN. Four sums, because one would wait for each
-	addition. */
+/*	x - x is 0 if x is finite, else NaN. Four sums, because one would wait for each addition. */
 static int gp__finite(const odvgp_real *x, ptrdiff_t n)
 {
 	odvgp_real a = 0, b = 0, c = 0, d = 0;
@@ -1677,7 +1676,6 @@ static int gp__finite(const odvgp_real *x, ptrdiff_t n)
 }
 
 #ifndef ODVGP_NO_TRAINING
-/*	Index, or -1. */
 GP__TRAINING ptrdiff_t gp__first_nonfinite(const odvgp_real *x, ptrdiff_t n)
 {
 	for (ptrdiff_t i = 0; i < n; i++)
@@ -1795,7 +1793,7 @@ static odvgp_status gp__fail(odvgp_info *info, odvgp_status status, const char *
 		if (row >= 0) {
 			gp__put(&t, " (at ");
 			gp__put_int(&t, row);
-			/* value == row only repeats the position, as errors in kernel expressions do */
+			/* errors in kernel expressions repeat the position as value */
 			if (value != (double)row) {
 				gp__put(&t, ", value ");
 				gp__put_real(&t, value);
@@ -1806,7 +1804,6 @@ static odvgp_status gp__fail(odvgp_info *info, odvgp_status status, const char *
 	return status;
 }
 
-/*	Without row and value. */
 static odvgp_status gp__refuse(
 		odvgp_info *info, odvgp_status status, const char *what, const char *sentence)
 {
@@ -1850,7 +1847,6 @@ ODVGP_API const char *odvgp_status_text(odvgp_status status)
 #define GP__AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,avx2,fma")))
 #endif
 #endif
-/*	The compiler's target decides about NEON; on 32-bit ARM float only. */
 #if defined(__GNUC__) && defined(__ARM_NEON) && (defined(__aarch64__) || defined(ODVGP_FLOAT)) && \
 		!defined(ODVGP_NO_SIMD) && !defined(__ARM_BIG_ENDIAN)
 #define GP__NEON
@@ -2046,7 +2042,6 @@ static ptrdiff_t gp__share_begin(ptrdiff_t n, ptrdiff_t unit, int tasks, int i)
 	return gp__at_least(first, unit, n) ? n : first * unit;
 }
 
-/*	The items [*from, *to) of task i. */
 static void gp__share(ptrdiff_t n, ptrdiff_t unit, int tasks, int i, ptrdiff_t *from, ptrdiff_t *to)
 {
 	*from = n > 0 ? gp__share_begin(n, unit, tasks, i) : 0;
@@ -2061,17 +2056,16 @@ static void gp__share(ptrdiff_t n, ptrdiff_t unit, int tasks, int i, ptrdiff_t *
 #include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
-/*	A training step has dozens of short parallel operations, so an idle worker spins for about 50
-	microseconds, then yields a thousand times (about a millisecond) before it sleeps. Systems that
-	take the other processors for far away wake a sleeper on its waker's processor, where it stays
-	because it never runs long enough to be moved. The caller waits in the same way.
+/*	A training step has dozens of short parallel operations, so an idle worker, like a waiting
+	caller, spins for about 50 microseconds, then yields for about a millisecond before it sleeps.
+	Some systems wake a sleeper on its waker's processor, where it stays because it never runs long
+	enough to be moved.
 
 	A ticket hands out tasks: its high half is the number of the job, its low half counts the tasks
 	not yet taken. A thread takes a task by lowering the ticket that it has read, which fails if the
-	ticket has changed since; only then it reads the job's task, argument and environment, which stay
-	until all tasks of the job are counted as done. The stores of a new job may therefore become
-	visible in any order, as long as the ticket is last. tests/test_pool.c goes through all
-	interleavings. */
+	ticket has changed since. Only then it reads the job's task, argument and environment, which
+	stay until all tasks are counted as done. So the stores of a new job may become visible in any
+	order, if the ticket is last. tests/test_pool.c tries all interleavings. */
 #define GP__UNTAKEN UINT64_C(0xffffffff)
 enum { GP__LOOKS = 2000, GP__YIELDS = 1000 };
 
@@ -2217,7 +2211,7 @@ ODVGP_API odvgp_status odvgp_pool_start(
 	while (pool->workers < count - 1 &&
 			!pthread_create(&pool->thread[pool->workers], NULL, gp__pool_main, pool))
 		pool->workers++;
-	/* With fewer workers than asked for, those still do all tasks. */
+	/* fewer workers than asked for still do all tasks */
 	hook->run = gp__pool_run;
 	hook->user = pool;
 	hook->count = count;
@@ -2239,12 +2233,11 @@ ODVGP_API void odvgp_pool_stop(odvgp_pool *pool)
 
 /* ---- >>arena   memory: one block, measured and divided by the same function
 
-	A layout function takes pieces one by one; with base NULL the arena only adds up their sizes, so
-	size and use cannot disagree. Pieces start at multiples of 64 bytes. An overflow of size_t or a
-	full block sets `bad`. */
+	With base NULL an arena only adds up the sizes of the pieces taken. Pieces start at multiples of
+	64 bytes. An overflow of size_t or a full block sets `bad`. */
 
 typedef struct {
-	unsigned char *base; /* NULL: only measure; else a multiple of 64 */
+	unsigned char *base; /* NULL, or a multiple of 64 */
 	size_t used, size;
 	int bad;
 } gp__arena;
@@ -2257,7 +2250,6 @@ static void gp__arena_init(gp__arena *a, void *block, size_t bytes)
 	a->used = 0;
 	a->bad = 0;
 }
-/*	An arena that only measures. */
 static gp__arena gp__measuring(void)
 {
 	gp__arena a;
@@ -2278,7 +2270,6 @@ static void *gp__take_bytes(gp__arena *a, size_t count, size_t item)
 	return p;
 }
 
-/*	n items of a type. */
 #define GP__TAKE(a, type, n) ((type *)gp__take_bytes(a, (size_t)(n), sizeof(type)))
 
 static odvgp_real *gp__take(gp__arena *a, ptrdiff_t rows, ptrdiff_t cols)
@@ -2375,9 +2366,9 @@ GP__TRAINING ptrdiff_t gp__permute(
 /* ---- >>vmath   arithmetic over arrays
 
 	Functions take chunks of 64 numbers, four vectors at a time: one exponential is a chain of some
-	twenty operations of four cycles each. No branches; special cases are selected at the end.
-	Infinity and NaN behave as in C's functions; a result does not depend on the position in the
-	chunk. Largest errors in units in the last place, over all arguments:
+	twenty operations of four cycles each. There are no branches: special cases are selected at the
+	end. Infinity and NaN behave as in C. A result does not depend on its place in the chunk.
+	Largest errors in units in the last place, over all arguments:
 
 		exp, log1p, erf 1.5    log 1    expm1 3    erfc 5    sqrt 0.5
 		log Phi 6, Phi the normal distribution function; 7 for its derivative phi(x) / Phi(x)
@@ -2795,8 +2786,7 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 	}
 
 /*	r2[j] = sum_d (x_d - z_dj)^2 for a chunk; zt [nd, ld] is z transposed. Unlike
-	|x|^2 + |z|^2 - 2 x z, differences never give a negative result and give 0 where points
-	coincide. They are no slower on processors that add and multiply in parallel. */
+	|x|^2 + |z|^2 - 2 x z, differences give no negative result, and 0 where points coincide. */
 #define GP__SQDIST(TARGET, S) \
 	TARGET static void gp__sqdist_##S( \
 			ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld, odvgp_real *r2) \
@@ -3274,9 +3264,9 @@ GP__TRAINING void gp__gauss_hermite(ptrdiff_t H, odvgp_real *t, odvgp_real *w)
 		ukr              C[MR,w] <- alpha A B (+ C)   k steps, C in registers
 		solve            T[MR,w] <- U^-1 (T - A X)    product, then solve with a triangle of MR rows
 		copy, transpose  strips, for packing
-	A is read by broadcasts with any two strides, B by vectors along its rows, so operands in cache
-	need no packing. Accumulators are named (c00, c01, ...), because every compiler then keeps them
-	in registers: 8 x 3 vectors where there are 32 registers, 6 x 2 where there are 16. */
+	A is read by broadcasts with any two strides, B by vectors along its rows. Accumulators have
+	names (c00, c01, ...), so that every compiler keeps them in registers: 8 x 3 vectors in 32
+	registers, 6 x 2 in 16. */
 
 typedef void (*gp__ukr)(ptrdiff_t k, odvgp_real alpha, int add, const odvgp_real *a, ptrdiff_t ars,
 		ptrdiff_t acs, const odvgp_real *b, ptrdiff_t bs, odvgp_real *c, ptrdiff_t cs);
@@ -3412,9 +3402,9 @@ typedef struct odvgp__isa {
 	}
 
 /*	Factors an MR x MR block into U^T U. d gives its upper half, d[i * rs + j * cs] for j >= i, and
-	receives U; tri, as in SOLVE, receives U^T. It first computes U^T D U with a unit diagonal, so
-	that no pivot waits for a square root. Returns -1, or the first row whose pivot or its inverse
-	is not positive and finite; d[row,row] is then that pivot. */
+	receives U; tri, as in SOLVE, receives U^T. It computes U^T D U with a unit diagonal first: no
+	pivot waits for a square root. Returns -1, or the first row whose pivot or its inverse is not
+	positive and finite; d[row,row] is then that pivot. */
 GP__INLINE ptrdiff_t gp__factor_body(
 		const int MR, odvgp_real *d, ptrdiff_t rs, ptrdiff_t cs, odvgp_real *tri)
 {
@@ -3587,8 +3577,8 @@ static const odvgp__isa *gp__isa_find(odvgp_isa id)
 	Strides describe the operands, flags their triangles; micro-kernels skip steps that are zero.
 
 	Five loops: blocks of KC steps, of NC columns (B packed into strips of NR), of MC rows (A packed
-	into panels of MR), strips, panels. An operand that stays in cache anyway is read in place; only
-	its ragged edge is copied, padded with zeros.
+	into panels of MR), strips, panels. An operand that stays in cache is read in place; only its
+	ragged edge is copied and padded with zeros.
 
 	Each element of C is summed over k in the same order for any cut into tasks. */
 
@@ -3627,8 +3617,8 @@ typedef struct {
 
 static ptrdiff_t gp__round_up(ptrdiff_t n, ptrdiff_t unit) { return (n + unit - 1) / unit * unit; }
 
-/*	Row stride of the square in which n rows are factored: room for the last vector, and an odd
-	number of vectors, because rows a power of two apart share few sets of the cache. */
+/*	Row stride of the square in which n rows are factored: an odd number of whole vectors, because
+	rows a power of two apart share few sets of the cache. */
 static ptrdiff_t gp__square_stride(const odvgp__isa *isa, ptrdiff_t n)
 {
 	ptrdiff_t vectors = (n + isa->MR + 2 * isa->lanes - 2) / isa->lanes;
@@ -3821,8 +3811,8 @@ static void gp__region(const odvgp_blas *blas, const gp__mm *g, ptrdiff_t i0, pt
 {
 	const odvgp__isa *isa = blas->isa;
 	odvgp_real *pa = pack, *pb = pack + blas->mc * blas->kc, *tile = gp__tile_buffer(blas, pack);
-	/* add = 0: the first block of steps overwrites C. With triangles or k = 0 tiles may have no
-	   such block, so C is scaled first. */
+	/* 0: the first block of steps overwrites C. With triangles or k = 0 a tile may have no such
+	   block, so C is scaled first. */
 	int add = g->beta != 0 || g->a_part || g->b_part || g->k <= 0;
 	int pack_b =
 			g->w || g->bcs != 1 || (i1 - i0 > GP__PACK_ROWS && g->k * (j1 - j0) > GP__PACK_SIZE);
@@ -3896,7 +3886,7 @@ typedef struct {
 	int tasks, across; /* `across` tasks side by side; triangles are cut by rows only */
 } gp__mm_job;
 
-/*	How many tasks to place side by side, so that each packs as little of A and B as possible. */
+/*	Tasks side by side, such that each packs as little of A and B as possible. */
 static int gp__tasks_across(const gp__mm *g, int tasks)
 {
 	int best = 1;
@@ -3965,7 +3955,7 @@ static void gp__mm_run(const odvgp_blas *blas, const gp__mm *g)
 #ifdef ODVGP_USE_CBLAS
 	if (work >= 32. * 32 * 32 && gp__cblas(g)) return;
 #endif
-	if (g->m <= 3 || g->n <= 1) { /* too thin for a micro-kernel */
+	if (g->m <= 3 || g->n <= 1) {
 		gp__unpacked(isa, g);
 		return;
 	}
@@ -4194,7 +4184,7 @@ ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_
 	}
 }
 
-/*	x <- (L L^T)^-1 x for one vector. */
+/*	x <- (L L^T)^-1 x. */
 GP__TRAINING void gp__cholesky_solve(
 		const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *x)
 {
@@ -4335,8 +4325,8 @@ ODVGP_API odvgp_status odvgp_potrf_reverse(
 	return gp__potrf_from(blas, 1, n, P, ldp, 0, info);
 }
 
-/*	n <= BASE. Solves for the columns of the identity, strip by strip from the left. A strip needs
-	no column left of it, so L is overwritten. */
+/*	n <= BASE. Solves for the identity's columns, strip by strip from the left. A strip needs no
+	column left of it: L is overwritten. */
 static void gp__trtri_base(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L, ptrdiff_t ldl)
 {
 	const odvgp__isa *isa = blas->isa;
@@ -4426,11 +4416,11 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 		white       v on the diagonal of K(X,X), 0 between two sets of points, even coinciding ones
 
 	An expression becomes a list of nodes: base kernels, and sums and products of earlier nodes. A
-	base kernel is a function of one number per pair of points (its geometry): their squared
-	distance, their inner product, or for periodic the squared distance of their images on circles,
-	one revolution per period. Since |(cos a, sin a) - (cos b, sin b)|^2 = 4 sin^2((a - b)/2),
-	periodic is rbf of it. Base kernels with the same geometry and columns form a group and share
-	the number, except periodic ones and those with ard.
+	base kernel depends on one number per pair of points (its geometry): squared distance, inner
+	product, or for periodic the squared distance on circles, one revolution per period. Since
+	|(cos a, sin a) - (cos b, sin b)|^2 = 4 sin^2((a - b)/2), periodic is rbf of it. Base kernels
+	with the same geometry and columns form a group and share the number, except periodic ones and
+	those with ard.
 
 	Rows are computed in chunks of 64 columns that stay in L1. The adjoint differentiates a chunk's
 	nodes once: it stores H = dK/d(squared distance or inner product) and sums dK/d(hyperparameter)
@@ -4510,8 +4500,7 @@ static int gp__geometry(const gp__base_kernel *base)
 	return gp__base_kernel_kinds[base->type].geometry;
 }
 
-/*	Whether the shape parameter's derivative is a sum over the matrix; a period's comes from the
-	points. */
+/*	Whether its derivative is a sum over the matrix; a period's comes from the points. */
 static int gp__has_shape_param(const gp__base_kernel *base)
 {
 	return gp__base_kernel_kinds[base->type].shape_param && gp__geometry(base) != GP__CIRCLE;
@@ -4743,7 +4732,6 @@ static uint32_t gp__parse_expression(gp__parser *p)
 	return node;
 }
 
-/*	Whether two base kernels share a squared distance or inner product. */
 static int gp__same_group(const gp__base_kernel *a, const gp__base_kernel *b)
 {
 	return gp__geometry(a) == gp__geometry(b) && gp__geometry(a) != GP__CIRCLE && !a->ard &&
@@ -4963,7 +4951,6 @@ static ptrdiff_t gp__rows_of_input(const gp__patches *p)
 	return p->image_output ? GP__MAX(1, gp__patches_count(p)) : 1;
 }
 
-/*	Patches that are summed. */
 static ptrdiff_t gp__patches_summed(const gp__patches *p)
 {
 	return p->image_output ? 0 : gp__patches_count(p);
@@ -4975,7 +4962,6 @@ static ptrdiff_t gp__patch_columns(const gp__patches *p, ptrdiff_t D)
 	return p->height ? (ptrdiff_t)p->rows * p->columns * p->channels + 2 * p->located : D;
 }
 
-/*	Columns of a row. */
 static ptrdiff_t gp__row_columns(const gp__patches *p, ptrdiff_t D)
 {
 	return p->image_output ? gp__patch_columns(p, D) : D;
@@ -5060,7 +5046,7 @@ typedef struct {
 	int tasks, plain;          /* plain: no products in the expression */
 } gp__kjob;
 
-/*	A job that asks for nothing yet. Returning the struct would put two copies on the stack. */
+/*	A job that asks for nothing yet. Returning it would put two copies on the stack. */
 GP__TRAINING void gp__kernel_job(gp__kjob *job, const odvgp_blas *blas, const gp__kernel *k,
 		const odvgp_real *hyp, const odvgp_real *X1, ptrdiff_t n, const odvgp_real *X2, ptrdiff_t m)
 {
@@ -5119,8 +5105,7 @@ static void gp__kernel_scratch(gp__arena *a, const gp__kernel *k, ptrdiff_t n, p
 	if (!job->kept) gp__kernel_rows_layout(a, k, rows, m, P, job);
 }
 
-/*	Computes the centre (the mean of X2; of patches the first one) and the points of X2 by
-	columns. */
+/*	The centre (the mean of X2; of patches the first one) and the points of X2 by columns. */
 static void gp__kernel_prepare(gp__kjob *job)
 {
 	const gp__kernel *k = job->k;
@@ -5212,8 +5197,8 @@ static odvgp_real gp__base_polynomial(
 	return power * t;
 }
 
-/*	A base kernel's values for row i of X1 and columns j ... j + 63; `back` receives its
-	derivatives. Inlined: calls would cost 5 % of a kernel matrix. */
+/*	A base kernel's values for row i of X1 and columns j ... j + 63; derivatives go to `back`.
+	Inlined: calls would cost 5 % of a kernel matrix. */
 GP__INLINE void gp__base_values(const gp__kjob *job, uint32_t l, ptrdiff_t i, ptrdiff_t j,
 		const odvgp_real *d2, odvgp_real *k, gp__kchunk_back *back)
 {
@@ -5259,8 +5244,8 @@ static void gp__chunk_products(const odvgp__isa *isa, ptrdiff_t nd, const odvgp_
 	GP__FOR(d, nd) isa->axpy(GP__CHUNK, x[d], zt + d * ld, s);
 }
 
-/*	All nodes for current row `row` and columns j ... j + 63; the kernel itself goes to `to`. `back`
-	receives the base kernels' derivatives. */
+/*	All nodes for current row `row` and columns j ... j + 63; the kernel goes to `to`, the base
+	kernels' derivatives to `back`. */
 static void gp__chunk_forward(const gp__kjob *job, gp__kchunk *c, ptrdiff_t row, ptrdiff_t j,
 		odvgp_real *to, gp__kchunk_back *back)
 {
@@ -5336,7 +5321,7 @@ static void gp__chunk_dots(const odvgp__isa *isa, ptrdiff_t cols, const odvgp_re
 	}
 }
 
-/*	Adds a chunk's sums with each of `count` rows w [cols] of weights to
+/*	Adds a chunk's sums with `count` rows w [cols] of weights to
 	derivatives[(p * nhyp + h) * stride], without the factors of gp__kernel_adjoint_derivatives.
 	last: the kernel's values. */
 static void gp__chunk_sums(const gp__kjob *job, const gp__kchunk_back *c, ptrdiff_t cols,
@@ -5546,9 +5531,9 @@ static int gp__points_wanted(const gp__kjob *job, const gp__base_kernel *base, c
 	return dX || (gp__geometry(base) == GP__CIRCLE && job->dhyp);
 }
 
-/*	R <- sum_j H_ij (u_id - w_jd)^2 for each current row i and column d of a group. sum H u^2 - 2
-	sum H u w + sum H w^2 would cancel all digits at short lengthscales. SPREAD_ROWS rows at once:
-	their H stays in L1 while the columns pass. */
+/*	R <- sum_j H_ij (u_id - w_jd)^2 for each current row i and column d of a group. Multiplied out,
+	the sum would cancel all digits at short lengthscales. The H of SPREAD_ROWS rows stays in L1
+	while the columns pass. */
 #define GP__SPREAD_ROWS 4
 typedef struct {
 	const gp__kjob *job;
@@ -5652,8 +5637,7 @@ static void gp__kernel_adjoint_finish(gp__kjob *job, uint32_t g)
 	}
 }
 
-/*	Blocks of KROWS rows. Uses what the forward run kept and recomputes the rest, to the same
-	bits. */
+/*	Blocks of KROWS rows. What the forward run did not keep is recomputed, to the same bits. */
 GP__TRAINING void gp__kernel_adjoint_run(gp__kjob *job, gp__arena scratch)
 {
 	const gp__kernel *k = job->k;
@@ -5709,7 +5693,6 @@ static void gp__images_layout(gp__arena *a, const gp__patches *p, ptrdiff_t n, g
 	w->values = gp__take(a, n ? n : GP__MIN(w->T, (ptrdiff_t)GP__KROWS), n ? 1 : w->T);
 }
 
-/*	A job on image i. */
 static void gp__image_begin(
 		const gp__kjob *job, ptrdiff_t i, const gp__images_work *w, gp__kjob *one)
 {
@@ -5807,9 +5790,9 @@ GP__TRAINING void gp__images_diag(
 	}
 }
 
-/*	Points prepared once, for predictions: centred and scaled, the columns of all groups one below
-	the other, [columns, ld]. The last chunk of the last column is read up to POINTS_BEYOND numbers
-	beyond its end, which must be finite. */
+/*	Points prepared for predictions: centred and scaled, the columns of all groups one below the
+	other, [columns, ld]. The last chunk is read up to POINTS_BEYOND numbers beyond its end, which
+	must be finite. */
 #define GP__POINTS_UNIT   16 /* ld is a multiple: 64 bytes or more */
 #define GP__POINTS_BEYOND (GP__CHUNK - GP__POINTS_UNIT)
 
@@ -5837,8 +5820,7 @@ static void gp__points_place(const gp__kernel *k, const odvgp_real *hyp, const o
 
 static ptrdiff_t gp__chunk_rows(uint32_t base_kernels) { return 3 * (ptrdiff_t)base_kernels; }
 
-/*	Returns where in `work` are the kernel values of the point u, row i of X1, with columns
-	j ... j + 63. */
+/*	Returns where in `work` the kernel values of u, row i of X1, are for columns j ... j + 63. */
 static const odvgp_real *gp__points_chunk(const gp__kjob *job, const odvgp_real *u, ptrdiff_t i,
 		const odvgp_real *points, ptrdiff_t ld, ptrdiff_t j, odvgp_real *work)
 {
@@ -5874,7 +5856,7 @@ GP__TRAINING int gp__kernel_stationary(const gp__kernel *k)
 	return 1;
 }
 
-/*	Whether a base kernel has a lengthscale, so that it tells any number of points apart. */
+/*	Whether a base kernel tells any number of points apart. */
 GP__TRAINING int gp__kernel_has_distances(const gp__kernel *k)
 {
 	GP__EACH_BASE(i, k)
@@ -5904,8 +5886,7 @@ static odvgp_real gp__base_diag(
 	return base->ard ? s : hyp[base->var] * s;
 }
 
-/*	k(x,x), and all nodes' values in value [nnode]. x NULL: for inputs of mean square 1, as a unit
-	for quantities relative to the prior. */
+/*	k(x,x), and all nodes' values in value [nnode]. x NULL: for inputs of mean square 1. */
 static odvgp_real gp__kernel_diag(
 		const gp__kernel *k, const odvgp_real *hyp, const odvgp_real *x, odvgp_real *value)
 {
