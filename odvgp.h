@@ -6961,16 +6961,16 @@ static const gp__likelihood gp__likelihoods[] = {
 		var  = max(k - |A|^2, 0) + |q_sqrt^T A|^2     (other forms: gp__factors)
 
 	A predictor is a head of 32-bit numbers, the base kernels in use, then reals whose positions
-	follow from the head. Inducing points are stored as the loops read them: centred, scaled, by
-	columns. Nothing is written to the block after freezing.
+	follow from the head. Inducing points are centred, scaled, and stored by columns. Nothing writes
+	to the block after freezing.
 
 	Row i of A [n,M] first holds k(x_i,Zb), then L^-1 k(Zb,x_i). Cost per row of X: (M + Mg) D for
 	the mean, 2 M^2 flops per factor for the variance.
 
-	Layers follow one another in the block; the Gaussian likelihood of hidden ones is not used.
-	Each sample of the hidden layers gives a component of a mixture: moments mix, densities and
-	probabilities are averaged. Sample s has the same normals for every row, so a row's prediction
-	does not depend on other rows; samples 2k and 2k + 1 have opposite signs. */
+	Layers follow one another in the block; the Gaussian likelihood of hidden ones is not used. Each
+	sample of the hidden layers gives a component of a mixture: moments mix, densities and
+	probabilities are averaged. A sample has the same normals for every row, so rows do not depend
+	on each other; samples 2k and 2k + 1 have opposite signs. */
 
 #define GP__PREDICTOR_MAGIC   0x5056444fu /* "ODVP" */
 #define GP__PREDICTOR_VERSION 10
@@ -7093,7 +7093,7 @@ static const gp__predictor *gp__predictor_above(const gp__predictor *p)
 }
 
 typedef struct {
-	odvgp_real *beta, *gamma; /* inducing points, centred and scaled, by columns */
+	odvgp_real *beta, *gamma; /* inducing points */
 	odvgp_real *beyond;       /* zeros, for the last chunk */
 	odvgp_real *alpha, *a_gamma;
 	odvgp_real *L; /* [M,M], or L_H [P,M,M] */
@@ -7291,7 +7291,7 @@ static size_t gp__predict_layer_size(const odvgp_server *s, ptrdiff_t rows)
 	return a.bad ? 0 : a.used + 64;
 }
 
-/*	Work between layers, for any number of samples. */
+/*	Work between layers. */
 typedef struct {
 	odvgp_real *mean, *var; /* [P,rows], or [P,rows patches], of layer 0 */
 	odvgp_real *x;          /* [rows,width] samples of the layer below */
@@ -7366,7 +7366,7 @@ static ptrdiff_t gp__predict_rows(const odvgp_server *s, ptrdiff_t n, size_t byt
 	return low;
 }
 
-/*	Set up a layer's state in the caller's scratch, which saves stack. NULL: too small. */
+/*	A layer's state, in the caller's scratch to save stack. NULL: too small. */
 static gp__prediction *gp__predict_begin(
 		const odvgp_server *s, ptrdiff_t rows, void *scratch, size_t bytes)
 {
@@ -7386,7 +7386,6 @@ static gp__prediction *gp__predict_begin(
 	return t;
 }
 
-/*	Select unit k. */
 static void gp__predict_unit(gp__prediction *t, ptrdiff_t k)
 {
 	t->first = k * t->P;
@@ -7409,7 +7408,7 @@ static ptrdiff_t gp__predict_inputs(gp__prediction *t, const odvgp_real *X, ptrd
 	return n * rows;
 }
 
-/*	The same as below for an image: row [m] <- sum_t w_t k(patch t, Z). */
+/*	row [m] <- sum_t w_t k(patch t, Z) for an image. */
 static void gp__predict_image(gp__prediction *t, ptrdiff_t i, ptrdiff_t m, const odvgp_real *points,
 		const odvgp_real *centre, odvgp_real *row)
 {
@@ -7425,8 +7424,8 @@ static void gp__predict_image(gp__prediction *t, ptrdiff_t i, ptrdiff_t m, const
 	}
 }
 
-/*	Row i of k(x,Z) for m prepared points goes to `to` [m]; its products with coefficients [P,m] are
-	added to the mean. Either may be NULL. */
+/*	Row i of k(x,Z) for m points goes to `to` [m]; its products with coefficients [P,m] are added to
+	the mean. Either may be NULL. */
 static void gp__predict_row(gp__prediction *t, ptrdiff_t i, ptrdiff_t m, const odvgp_real *points,
 		const odvgp_real *centre, const odvgp_real *coefficients, odvgp_real *to)
 {
@@ -7468,7 +7467,7 @@ static void gp__predict_mean(gp__prediction *t, ptrdiff_t n, int features)
 {
 	const gp__predictor *p = t->p;
 	ptrdiff_t P = t->P, M = p->M, Mg = p->M_gamma;
-	t->job->X2 = NULL; /* none of the points is a row of X */
+	t->job->X2 = NULL; /* no point is a row of X */
 	GP__FOR(q, P) gp__zero(t->mean + (t->first + q) * t->ld, n);
 	GP__FOR(i, n) {
 		if (features || !p->no_alpha)
@@ -7480,8 +7479,7 @@ static void gp__predict_mean(gp__prediction *t, ptrdiff_t n, int features)
 }
 
 /*	x <- L^-1 x for a contiguous vector, in blocks of rows. A block first subtracts its products
-	with all solved numbers, which do not depend on each other; only then each row waits for the one
-	before. */
+	with all solved numbers, which are independent; only then each row waits for the one before. */
 static void gp__solve_vector(
 		const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *x)
 {
@@ -7552,7 +7550,7 @@ static odvgp_real gp__predict_image_cov(gp__prediction *t, ptrdiff_t i, ptrdiff_
 	gp__patches_move(p, t->X + j * t->p->D, NULL, t->patches);
 	gp__points_place(t->kernel, t->v.hyp, t->patches, T, centre, t->by_columns, ld);
 	if (i != j) gp__patches_move(p, t->X + i * t->p->D, NULL, t->patches);
-	/* of one image, only the triangle: entries before the diagonal count twice */
+	/* of one image, the triangle: entries before the diagonal count twice */
 	t->job->X2 = i == j ? t->job->X1 : NULL;
 	GP__FOR(r, T) {
 		gp__points_place(t->kernel, t->v.hyp, t->patches + r * D, 1, centre, t->u, 1);
@@ -7655,7 +7653,7 @@ static odvgp_status gp__predict_check(
 	return gp__finite(X, n * p->D) ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-/*	What a call computes from the last layer's means and variances. Outputs may be NULL. */
+/*	What a call computes from the last layer's moments. Outputs may be NULL. */
 typedef struct gp__prediction_call {
 	const odvgp_server *s;
 	ptrdiff_t n;
@@ -7668,8 +7666,7 @@ typedef struct gp__prediction_call {
 	gp__between_layers between;
 } gp__prediction_call;
 
-/*	Inputs [rows,width] of the next layer: sample k of Gaussians with these moments [P,ld]. Number d
-	of an input has the same normal in all rows. */
+/*	Inputs [rows,width] of the next layer: sample k of Gaussians with these moments [P,ld]. */
 static void gp__predict_sample(const gp__predictor *p, const odvgp_real *mean,
 		const odvgp_real *var, ptrdiff_t ld, ptrdiff_t rows, ptrdiff_t k, odvgp_real *x)
 {
@@ -7754,7 +7751,6 @@ static void gp__predict_stack(gp__prediction_call *c, ptrdiff_t first, ptrdiff_t
 	}
 }
 
-/*	All rows, a tile at a time. */
 static odvgp_status gp__predict_run(
 		gp__prediction_call *c, int variances, void *scratch, size_t bytes)
 {
@@ -7913,8 +7909,7 @@ static void gp__predict_targets(gp__prediction *t, const odvgp_real *Y, ptrdiff_
 		GP__FOR(i, n) t->mean[q * t->ld + i] += (odvgp_real)log((double)t->scale[i]);
 }
 
-/*	The log of the mean of the samples' densities: logp holds sum_k exp(l_k - top), in the end
-	top + log of their mean. */
+/*	logp holds sum_k exp(l_k - top) over samples, in the end top + log of their mean. */
 static void gp__use_densities(
 		gp__prediction_call *c, gp__prediction *t, ptrdiff_t first, ptrdiff_t count, ptrdiff_t k)
 {
@@ -7979,8 +7974,8 @@ static void gp__predict_prior_cov(gp__prediction *t, ptrdiff_t n, odvgp_real *C)
 	}
 }
 
-/*	Mean [P,n], or NULL, and cov [P,n,n] of a tile's processes at the n rows of the inputs. Leaves
-	k(x,x) in t->prior. Returns the rows. */
+/*	Mean [P,n], or NULL, and cov [P,n,n] of the processes. Leaves k(x,x) in t->prior. Returns the
+	rows. */
 static ptrdiff_t gp__predict_cov(
 		gp__prediction *t, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean, odvgp_real *cov)
 {
@@ -8037,8 +8032,7 @@ ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *s, const odvgp_real
 }
 
 /*	Pivoted Cholesky of a semi-definite C [n,n]: C[perm,perm] = L L^T. Pivots below n eps times the
-	largest count as 0, so it needs no jitter. L, in the order of perm, overwrites the lower
-	triangle. n^3/3 flops. */
+	largest count as 0. L, in the order of perm, overwrites the lower triangle. n^3/3 flops. */
 static void gp__pivoted_cholesky(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
 {
 	odvgp_real largest = 0;
@@ -8123,7 +8117,6 @@ ODVGP_API size_t odvgp_sample_scratch(const odvgp_server *s, ptrdiff_t n)
 	return a.bad ? 0 : a.used + 64 + most;
 }
 
-/*	Joint samples of one layer. */
 static odvgp_status gp__sample_layer(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
 		ptrdiff_t samples, uint64_t seed, odvgp_real *f, void *scratch, size_t scratch_bytes)
 {
@@ -8204,8 +8197,7 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
 
 /* ---- >>server   opening a frozen block or a file
 
-	A server checks its block once, so that calls need not. A file, little-endian on every machine,
-	is
+	A server checks its block once, so that calls need not. A file, always little-endian, is
 		magic, version, sizes | model (>>io) | predictor | the caller's bytes | checksum of all that
 	Its predictor is the block with reals in the file's precision. */
 
@@ -8276,8 +8268,8 @@ static void gp__file_words(gp__file *f, void *words, size_t bytes)
 
 /*	A kernel from a file must be one that an expression makes: each base kernel has columns of the
 	inputs; each node but the last is used once, by a later one; positions and groups are those of
-	gp__kernel_finish. This is checked by finishing the kernel again, one base kernel at a time,
-	because a second kernel would take much stack. k changes only if it is refused. */
+	gp__kernel_finish, which finishes it again, one base kernel at a time to save stack. k changes
+	only if it is refused. */
 static int gp__kernel_ok(gp__kernel *k, ptrdiff_t D)
 {
 	uint64_t nhyp = 0;
@@ -8323,7 +8315,7 @@ static int gp__kernel_ok(gp__kernel *k, ptrdiff_t D)
 		   !memcmp(group_base, k->group_base, sizeof group_base);
 }
 
-/*	Four multiply-and-fold lanes over 32-byte blocks: any single changed bit changes the sum. */
+/*	Four multiply-and-fold lanes over 32-byte blocks: any changed bit changes the sum. */
 static uint64_t gp__checksum(const unsigned char *at, size_t n)
 {
 	uint64_t lane[4] = {1, 2, 3, 4}, h = (uint64_t)n;
@@ -8349,7 +8341,7 @@ static const char gp__too_many_base_kernels[] =
 		"its kernel has more terms than this build allows: compile with a larger "
 		"ODVGP_MAX_BASE_KERNELS";
 
-/*	Magic, version, number of base kernels: what reading the kernel needs. */
+/*	Magic, version, number of base kernels. */
 static odvgp_status gp__predictor_start_check(
 		const gp__predictor *p, const char *what, odvgp_info *info)
 {
@@ -8575,8 +8567,8 @@ typedef union {
 	uint32_t words[(sizeof(gp__predictor) + sizeof(gp__kernel)) / sizeof(uint32_t) + 32];
 } gp__predictor_start;
 
-/*	Read and check the next predictor's head and set its real_size to this build's. *left: bytes of
-	predictors from here on. Leaves f at the reals. `below`: the layer before it, or NULL. */
+/*	Read and check the next predictor's head and set its real_size to this build's. Leaves f at the
+	reals. *left: bytes of predictors from here on. below: the layer before, or NULL. */
 static odvgp_status gp__file_predictor(gp__file *f, const gp__file_head *h, uint64_t *left,
 		const gp__predictor *below, gp__predictor_start *start, odvgp_info *info)
 {
@@ -8745,7 +8737,7 @@ static int gp__file_create(const char *name, const void *block, size_t bytes)
 }
 
 #else
-/*	As above. Mode "x" is C11; for older C libraries, opening for reading tells whether the name is
+/*	As above. Mode "x" is C11; with older C libraries, opening for reading tells whether the name is
 	taken. */
 static int gp__file_create(const char *name, const void *block, size_t bytes)
 {
@@ -8839,9 +8831,9 @@ ODVGP_API odvgp_status odvgp_file_read(
 
 /* ---- >>model   types of training: slots, nodes, units, state
 
-	A model is units on one tape and one parameter vector, one for each layer, or P of one function
-	each for a last layer of independent functions: a hidden unit's mean and variance are sampled,
-	and the samples are the next layer's inputs. */
+	A model is units on one tape and one parameter vector: one for each layer, or P of one function
+	each for a last layer of independent functions. Samples of a hidden unit are the next layer's
+	inputs. */
 
 /*	Longest slot name. */
 #define GP__SLOT_NAME  ((int)sizeof "layer0.unit999.kernel.31.lengthscale")
@@ -8863,7 +8855,7 @@ typedef struct {
 	uint64_t stamp; /* tape's clock at the last change */
 } gp__slot_state;
 
-/*	Memory used in turn: a borrower gives it back before the next takes it. */
+/*	Memory lent to one borrower at a time. */
 typedef struct {
 	odvgp_real *at;
 	int to; /* the borrower, or GP__NOBODY */
@@ -8962,7 +8954,7 @@ typedef struct {
 	int clean;         /* training steps since `raised` changed */
 } gp__jitter;
 
-/*	A node while the tape is built: its number, 0 for none, and largest shape. */
+/*	A node while the tape is built. id 0: none. The shape is the largest. */
 typedef struct {
 	int id;
 	ptrdiff_t rows, cols;
@@ -9004,8 +8996,7 @@ typedef struct {
 } gp__block;
 enum { GP__ON_BETA, GP__ON_GAMMA, GP__BLOCKS };
 
-/*	One Gaussian process of a model: P latent functions that share kernel, inducing inputs and so
-	the head. */
+/*	P latent functions that share kernel, inducing inputs and so the head. */
 struct gp__unit {
 	gp__kernel kernel; /* first: gp__unit_config clears what follows */
 	odvgp_model *model;
@@ -9043,7 +9034,7 @@ struct gp__unit {
 	/* tile nodes; X, or what it has patches of, comes from the data, or from eps and the unit
 	   below; mean and var [P,n] are the unit's output */
 	gp__ref eps, X, K_x, A, A_v, k_x, mean, var;
-	/* a test's normals instead of the generator's, [S,normal_rows,D], or NULL */
+	/* a test's normals, [S,normal_rows,D], or NULL */
 	const odvgp_real *normals;
 	ptrdiff_t normal_rows;
 };
@@ -9141,7 +9132,7 @@ struct odvgp_model {
 	gp__params par;
 	gp__tape tape;
 	gp__state state;
-	/* functions that the likelihood sees; targets */
+	/* functions of the likelihood; targets */
 	ptrdiff_t F, T, classes; /* classes: 0 without CLASSES */
 	ptrdiff_t levels;        /* classes, or the Gaussian's noises */
 	gp__y_row y;
@@ -9163,7 +9154,7 @@ struct odvgp_model {
 	   patches' columns [Dz]; 1 before odvgp_init_data */
 	odvgp_real *data_sd;
 	ptrdiff_t data_sds;
-	/* GP__KEPT_...: copies of par.value [positive] and data_sd during a change that may fail */
+	/* GP__KEPT_...: copies of par.value and data_sd during a change that may fail */
 	gp__loan kept;
 	odvgp_allocator allocator;
 	void *allocation;
@@ -9175,7 +9166,7 @@ struct odvgp_model {
 #define GP__EACH_SLOT(s, m)     for (int s = 1; s <= (m)->par.slots; s++)
 #define GP__EACH_VALUE(i, slot) GP__FROM(i, (slot)->offset, (slot)->offset + (slot)->count)
 
-/*	Whether the unit is of the last layer; whether it is the last of all. */
+/*	Whether it is of the last layer; the last of all. */
 static int gp__is_last(const gp__unit *u) { return u->layer + 1 == (int)u->model->cfg.layers; }
 static int gp__is_top(const gp__unit *u) { return u->number + 1 == u->model->units; }
 
@@ -9215,8 +9206,8 @@ enum {
 	GP__STEPS_GAMMA = 2,    /* q(v) is Gaussian: v_mu, v_sqrt */
 	GP__STEPS_DIAGONAL = 4, /* q of O(M): q_mu, q_diag */
 	GP__STEPS_OF_MU = GP__STEPS_BETA | GP__STEPS_DIAGONAL,
-	/* these steps, and Adam's of the kernel, which q depends on, can do harm at any size: a step
-	   that sees all rows checks the bound */
+	/* these steps, and Adam's of the kernel, can do harm at any size: a step that sees all rows
+	   checks the bound */
 	GP__STEPS_WATCHED = 8
 };
 
@@ -9267,9 +9258,9 @@ typedef struct gp__cov_part {
 /* ---- >>params   the parameter vector
 
 	theta holds every trainable number. Positive numbers come first, unbounded as odvgp_set_bounds
-	defines; their values are kept beside theta. All other numbers are their own values. */
+	defines, with their values beside theta. Other numbers are their own values. */
 
-/*	1 / (1 + e^t) for t >= 0: the distance to the nearer bound over high - low, to all digits. */
+/*	1 / (1 + e^t), t >= 0: the distance to the nearer bound over high - low, to all digits. */
 static double gp__tail(double t)
 {
 	double e = exp(-t);
@@ -9350,8 +9341,7 @@ static void gp__put_part(gp__text *t, const char *word, ptrdiff_t number)
 	gp__put(t, ".");
 }
 
-/*	Append a slot [a,b,c]; returns its number. The table is large enough: the layout counts
-	first. */
+/*	Append a slot [a,b,c]; returns its number. The layout has counted them first. */
 static int gp__slot_add(
 		gp__params *p, const char *name, int kind, int dims, ptrdiff_t a, ptrdiff_t b, ptrdiff_t c)
 {
@@ -9522,8 +9512,8 @@ static void gp__touch_all(odvgp_model *m)
 	GP__EACH_SLOT(i, m) gp__touch(m, i);
 }
 
-/*	Always write theta and value together, and only if theta changes: a value set by the caller may
-	differ from theta's in the last bits. */
+/*	Always write theta and value together, and only if theta changes: the caller's value may differ
+	from theta's in the last bits. */
 static void gp__set_theta(odvgp_model *m, int s, ptrdiff_t i, odvgp_real theta)
 {
 	m->par.theta[i] = theta;
@@ -9683,8 +9673,8 @@ ODVGP_API odvgp_status odvgp_set_trainable(odvgp_model *m, const char *name, int
 	return hits ? ODVGP_OK : ODVGP_E_NAME;
 }
 
-/*	Values inside the bounds stay; theta changes coordinates. Adam's moments and the last good
-	parameters, in the old ones, are dropped. */
+/*	Values inside the bounds stay; theta changes coordinates, so Adam's moments and the last good
+	parameters are dropped. */
 static void gp__bound_slot(odvgp_model *m, int s, odvgp_real low, odvgp_real high)
 {
 	const odvgp_slot *slot = &m->par.slot[s];
@@ -9756,13 +9746,13 @@ ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *m, int term, ptrdiff_
 
 	A node is a matrix: its value v and its adjoint d = dloss/dv. Head nodes depend only on
 	parameters, tile nodes also on a tile of rows, tail nodes on sums over tiles (MOMENTS); the tail
-	runs between two visits of the tiles. The tape is the list of nodes. Forward runs it in order;
-	reverse runs it backwards, each node adding to the d of its inputs.
+	runs between two visits of the tiles. The tape is the list of nodes. Reverse runs it backwards:
+	each node adds to the d of its inputs.
 
-	needs_grad: the node depends on a wanted parameter, and a term of the bound on the node; other
-	nodes are not differentiated. stamp: when the value was computed; a head node is recomputed only
-	if an input is newer. A node computed in place overwrites its input, so both are recomputed if
-	either is out of date.
+	needs_grad: the node depends on a wanted parameter, and a term of the bound on the node; only
+	such nodes are differentiated. stamp: when the value was computed; a head node is recomputed
+	only if an input is newer. A node in place overwrites its input: both are recomputed if either
+	is out of date.
 
 	Below, dX is the adjoint of X; "stacked" means squares [M,M] one below the other, [P M, M]. */
 
@@ -9803,7 +9793,7 @@ static void gp__node_zero(odvgp_real *x, const gp__node *nd)
 	GP__FOR(i, (x)->rows) \
 		GP__FOR(j, (x)->cols)
 
-/*	v <- X's value, and dX += the adjoint, entry by entry: for a node that begins as its input. */
+/*	v <- X's value, and dX += the adjoint, for a node that begins as its input. */
 static void gp__value_from(gp__node *nd, const gp__node *X)
 {
 	GP__FOR(i, nd->rows) gp__copy(nd->v + i * nd->ld, X->v + i * X->ld, nd->cols);
@@ -9908,7 +9898,7 @@ static void gp__kernel_diag_reverse(gp__tape *t, gp__node *nd)
 }
 
 /* --- KERNEL_VEC(hyp, X1, X2, a): a K(X2, X1), [P,n]
-	  aux: what the adjoint needs of the matrix, if that fits the budget; else it is recomputed
+	  aux: what the adjoint needs of the matrix, if it fits the budget; else it is recomputed
 	  --- */
 
 static void gp__node_vec_job(gp__tape *t, gp__node *nd, gp__kjob *job)
@@ -10035,7 +10025,7 @@ static void gp__jitter_moved(gp__tape *t, const gp__jitter *jitter)
 		if (nd->jitter == jitter) nd->stamp = 0;
 }
 
-/*	Restore jitters and invalidate nodes computed with different ones. */
+/*	Restore jitters and invalidate nodes computed with others. */
 static void gp__jitter_restore(gp__tape *t, gp__jitter *to, const gp__jitter *from)
 {
 	GP__FOR(k, GP__JITTERS) {
@@ -10251,8 +10241,8 @@ static void gp__minus_product_reverse(gp__tape *t, gp__node *nd)
 	  K is symmetric, both triangles stored; B stacks lower triangles B_p, or (DIAGONAL) has g_p in
 	  row p, with B_p = diag(g_p)^1/2.
 	  With G the adjoint and S = G + G^T: dB = K B S, dK = B S B^T / 2, both triangles.
-	  aux: K B_p of the last p, and a second [M,M] for work. The reverse run may repeat without a
-	  forward run, so it must not overwrite K B_p. --- */
+	  aux: K B_p of the last p, and a second [M,M] for work. The reverse run may repeat, so it must
+	  not overwrite K B_p. --- */
 
 static void gp__inner_product(gp__tape *t, gp__node *nd, ptrdiff_t p)
 {
@@ -10974,8 +10964,8 @@ static double gp__collapse_tight(const gp__collapse *c, const gp__node *V)
 	return sum;
 }
 
-/*	Both differences in the bound are at least 0. Cancellation that takes one below 0 by more than
-	this, in nats per row and output, is an error. */
+/*	Both differences in the bound are at least 0. Cancellation that takes one below minus this, in
+	nats per row and output, is an error. */
 #define GP__COLLAPSE_ERROR 0.01
 
 static void gp__collapsed_forward(gp__tape *t, gp__node *nd)
@@ -11336,7 +11326,7 @@ enum {
 enum {
 	/* value, stamp and needs_grad come from outside */
 	GP__OP_GIVEN = 1,
-	/* adds a jitter to a diagonal */
+	/* adds jitter */
 	GP__OP_JITTERED = 2,
 	/* reverse reads inputs 1's and 2's adjoints, for statistics, and passes nothing on */
 	GP__OP_COLLECTS = 4
