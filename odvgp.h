@@ -11524,7 +11524,7 @@ static void gp__tape_reverse(gp__tape *t, int segment)
 /* ---- >>graph   building the tape
 
 	Nodes are first counted, without a table, and then built, so builders know of a node only its
-	gp__ref: number and largest shape. gp__build_unit in >>layout calls them. */
+	gp__ref. gp__build_unit in >>layout calls them. */
 
 /* --- building: the arena may only measure --- */
 
@@ -11559,7 +11559,7 @@ static void gp__node_memory(
 }
 
 /*	The next node works in the memory of `base`. Its other inputs must precede that memory's first
-	node, because they must be up to date when that node is checked. */
+	node, to be up to date when that node is checked. */
 static void gp__work_in_place(gp__tape *t, int base, const int *in)
 {
 	int first = base;
@@ -11771,8 +11771,8 @@ static void gp__build_lik(gp__unit *u)
 				gp__lik_numbers(lik, 0, m->levels));
 }
 
-/*	Kernel matrix of beta, its Cholesky factor, and q(u). Parts that work without the factor get Kb,
-	both triangles, with its jitter. */
+/*	Kernel matrix of beta, its Cholesky factor, and q(u). Parts without the factor get Kb, both
+	triangles, with its jitter. */
 static void gp__build_beta(gp__unit *u)
 {
 	ptrdiff_t M = u->M;
@@ -11826,8 +11826,8 @@ static void gp__build_residual(gp__unit *u, int variant, int purpose)
 		diagonal  inverse's, with B = diag(g)^1/2, g = q_diag
 		blocks    dense's, for each block
 
-	c^T c = a^T Kgb (Kb^-1 Kbg a), so both of gamma's KL terms can be estimated from the same
-	sampled rows: C a is small where Kg a is not.
+	c^T c = a^T Kgb (Kb^-1 Kbg a), so the same sampled rows serve both of gamma's KL terms: C a is
+	small where Kg a is not.
 
 	A mean part's head adds its KL terms and sets `weights` [P,M], the factor of A in the mean
 	(missing: A does not enter); its tile adds the mean's other terms, at most one node. A
@@ -12058,8 +12058,7 @@ static void gp__blocks_freeze(const gp__unit *u, const gp__view *v)
 	gp__freeze_sqrt(u, GP__ON_GAMMA, v->factor_v);
 }
 
-/*	In the order of odvgp_mean_part and odvgp_cov_part. >>model explains the fields; the second is
-	the part that a model without gamma points has. */
+/*	In the order of odvgp_mean_part and odvgp_cov_part. >>model explains the fields. */
 static const gp__mean_part gp__mean_parts[] = {
 		{"beta", ODVGP_MEAN_PART_BETA, GP__MU_MEAN, GP__NO_GAMMA, "q_mu", "a_beta", NULL, NULL,
 				NULL, 1, GP__STEPS_BETA, 0, GP__SCALE_PRIOR, GP__OPTIMUM_WEIGHTS,
@@ -12102,8 +12101,7 @@ static const gp__cov_part *gp__cov_part_of(const odvgp_config *c, ptrdiff_t laye
 	return &gp__cov_parts[c->layer[layer].cov_part];
 }
 
-/*	Whether the mean uses points of its own instead of q_mu. Only a second covariance block may
-	share them. */
+/*	Whether the mean has its own points, not q_mu. Only a second covariance block may share them. */
 static int gp__has_free_points(const gp__mean_part *mean, ptrdiff_t M_gamma)
 {
 	return mean->gamma == GP__FREE_GAMMA && M_gamma > 0;
@@ -12115,7 +12113,6 @@ static int gp__steps_of(const gp__mean_part *mean, const gp__cov_part *cov, ptrd
 	return gp__has_free_points(mean, M_gamma) ? 0 : mean->steps & cov->steps;
 }
 
-/*	Whether mean or covariance use A_v. */
 static int gp__uses_v(const gp__unit *u) { return u->mean_part->v_mu || u->cov_part->v_sqrt; }
 
 /*	Nodes of a unit, other than parameters, that a predictor reads. */
@@ -12388,7 +12385,6 @@ static int gp__field_in_layer(const gp__field *field)
 	return field->offset - offsetof(odvgp_config, layer) < sizeof(((odvgp_config *)NULL)->layer);
 }
 
-/*	How many layers have the field. */
 static int gp__field_layers(const gp__field *field, const odvgp_config *c)
 {
 	return gp__field_in_layer(field) ? (int)c->layers : 1;
@@ -12542,7 +12538,7 @@ static int gp__parse_schedule(gp__parser *p, odvgp_schedule *s)
 	return 1;
 }
 
-/*	Sizes out of range stay out of it: the range check refuses them. */
+/*	Sizes out of range stay so: a later check refuses them. */
 static int gp__parse_size(gp__parser *p, ptrdiff_t *size)
 {
 	const double beyond = 2 * GP__LARGEST_SIZE;
@@ -12673,7 +12669,7 @@ static gp__patches gp__patches_of(const odvgp_config *c, int l)
 	return p;
 }
 
-/*	Columns of a layer's inputs; sizes need not have been checked. */
+/*	Sizes need not have been checked. */
 static ptrdiff_t gp__input_columns(const odvgp_config *c, int l)
 {
 	if (!l) return c->layer[0].D;
@@ -12684,7 +12680,7 @@ static ptrdiff_t gp__input_columns(const odvgp_config *c, int l)
 	return all >= 1 && all <= GP__LARGEST_SIDE ? (ptrdiff_t)all : -1;
 }
 
-/*	Columns of an inducing input, which the layer's kernel sees. */
+/*	Columns of an inducing input. */
 static ptrdiff_t gp__inducing_columns(const odvgp_config *c, int l)
 {
 	gp__patches p = gp__patches_of(c, l);
@@ -12741,7 +12737,7 @@ static odvgp_status gp__check_products(const odvgp_config *c, odvgp_info *info)
 
 static const char gp__one_layer_only[] = "must have one layer, and functions not independent";
 
-/*	Whether layers chain, and what only a single layer has is not asked of several. */
+/*	Whether layers chain and ask for nothing that only a single layer has. */
 static odvgp_status gp__check_layers(const odvgp_config *c, odvgp_info *info)
 {
 	const char *refused = c->objective != ODVGP_OBJECTIVE_ELBO           ? "objective"
@@ -12927,8 +12923,7 @@ static int gp__likelihood_slots(odvgp_model *m, int positive, int *slots)
 	layers [DGP].
 
 	The head runs forward, each tile forward and backward, adding to the head's adjoints, then the
-	head backward. The bound is linear in the sum over rows, so one visit of each tile is enough.
-	gp__build_unit in >>layout adds the nodes. */
+	head backward. The bound is linear in the sum over rows, so one visit of each tile is enough. */
 
 /*	n rows from `first`, of the data or of an epoch's permutation. */
 typedef struct {
@@ -12975,7 +12970,7 @@ static odvgp_status gp__tile_target(odvgp_model *m, ptrdiff_t i, const odvgp_rea
 }
 
 /*	The hidden layers' normals for rows [at, at + n) of a batch: functions of layer, step, position
-	in the batch, sample and output, so that a second look at the same rows sees the same ones. */
+	in the batch, sample and output, so a second look at the rows sees the same ones. */
 static void gp__tile_normals(odvgp_model *m, ptrdiff_t at, ptrdiff_t n)
 {
 	uint64_t step = m->cfg.deep.fixed_samples ? 0 : m->state.steps,
@@ -13113,15 +13108,15 @@ static void gp__mask_grad(odvgp_model *m, const gp__wants_list *want)
 	Shard s of S has tiles [s n / S, (s + 1) n / S), which it adds in order. A binary tree adds the
 	shards, so the bits do not depend on who runs which shard. */
 
-/*	Start a shard's sums. A forward run does not clear the sums of reverse runs, whose memory may
-	hold a natural step that is being checked. */
+/*	Start a shard's sums. A forward run keeps those of reverse runs, whose memory may hold a natural
+	step that is being checked. */
 static void gp__sums_clear(gp__tape *t, int back)
 {
 	memset(t->sums, 0, sizeof *t->sums);
 	gp__zero(t->sum, back ? t->all_sums : t->forward_sums);
 }
 
-/*	A level's piece of the tree: an gp__sums in the first 64 bytes, then numbers. */
+/*	A level's piece of the tree: a gp__sums in 64 bytes, then numbers. */
 static odvgp_real *gp__tree_at(const gp__tape *t, int level)
 {
 	return t->tree + level * (64 / (ptrdiff_t)sizeof(odvgp_real) + t->all_sums);
@@ -13187,8 +13182,8 @@ static odvgp_status gp__visit_shard(
 }
 
 /*	Visit all tiles once. The trailing 1 bits of `shard` count the complete subtrees to its left:
-	they are added, nearest first, and the sum waits for its right neighbour. An error also adds all
-	waiting sums, so that no counts are lost. */
+	they are added, nearest first, and the sum waits for its right neighbour. After an error, too,
+	all waiting sums are added, for their counts. */
 static odvgp_status gp__visit_tiles(
 		odvgp_model *m, const gp__rows *rows, int back, odvgp_info *info)
 {
@@ -13298,8 +13293,7 @@ static void gp__swap_good(odvgp_model *m)
 	gp__touch_all(m);
 }
 
-/*	Swap in the last good parameters. Values set by the caller clear good_valid and are never
-	undone. */
+/*	Swap in the last good parameters. The caller's values clear good_valid and are never undone. */
 static gp__attempt gp__try_good(odvgp_model *m)
 {
 	gp__attempt before;
@@ -13319,7 +13313,7 @@ static void gp__stay(odvgp_model *m, const gp__attempt *before)
 	m->state.nat_valid = before->nat_valid;
 }
 
-/*	The last good parameters are better: keep them, halve step sizes, clear Adam's moments. */
+/*	The last good parameters are better: keep them. */
 static void gp__go_back(odvgp_model *m)
 {
 	gp__copy(m->good, m->par.theta, m->par.count);
@@ -13350,9 +13344,9 @@ static int gp__absurd(const odvgp_model *m, double bound, double before)
 
 #define GP__LEAST_SCALE 1e-9
 
-/*	The current parameters fail on these rows (status s) or give an implausibly low bound. If the
-	last good ones do better, go back to them; otherwise the rows are to blame: restore everything.
-	Failure of even the shortest steps is an error, or training would stall silently. */
+/*	The current parameters fail on these rows (status s) or give an implausibly low bound;
+	odvgp_step says what follows. Failure of even the shortest steps is an error, or training would
+	stall silently. */
 static odvgp_status gp__evaluate_good(odvgp_model *m, const gp__rows *rows, gp__wants_list want,
 		odvgp_status s, odvgp_real *expected, odvgp_real *kl, odvgp_info *info)
 {
@@ -13513,7 +13507,7 @@ static int gp__has_own_mean(const gp__unit *u)
 	return (u->a.id && u->Z_gamma.id) || (u->mean_part->v_mu && !gp__is_joint(u));
 }
 
-/*	Fill the head of a layer whose first unit is u. Returns the number of reals, -1 on overflow. */
+/*	The head of a layer whose first unit is u. Returns the number of reals, -1 on overflow. */
 static ptrdiff_t gp__predictor_sizes(const gp__unit *u, gp__predictor *p)
 {
 	gp__view v;
@@ -13793,8 +13787,8 @@ ODVGP_API odvgp_status odvgp_freeze(
 	In whitened coordinates q = N(mu, S) has the natural parameters P = S^-1 (2 Theta in [ODVGP]
 	eq. 12) and j = P mu. odvgp_natgrad_step gives the step of (P, j), from the statistics
 	G = A diag(g_v) A^T and h = A g_m. P = R^T R with R lower, so the new q_sqrt is R^-1 (lower) and
-	mu = R^-1 R^-T j. (P, j) are kept from step to step. A step after which P is not positive
-	definite is halved. Cost per output: one Cholesky factorisation, one triangular inverse.
+	mu = R^-1 R^-T j. (P, j) are kept from step to step. Cost per output: one Cholesky
+	factorisation, one triangular inverse.
 
 	The step serves q(u), and SOLVE-GP's q(v) with A_v for A. HYBRID uses q_mu + c for mu, because
 	its natural parameter depends on that sum ([ODVGP] eq. 18). Gamma and O(M) have their own steps.
@@ -13871,7 +13865,7 @@ static odvgp_status gp__nat_try(gp__unit *u, const gp__block *block, ptrdiff_t p
 	return gp__finite(R, M * M) ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-/*	A slot's new value waits in its gradient's memory: Adam does not move slots of natural steps. */
+/*	A slot's new value waits in its gradient's memory, which Adam does not read. */
 static odvgp_real *gp__nat_staged(const odvgp_model *m, gp__ref param)
 {
 	ODVGP_ASSERT(m->par.lent.to == GP__NOBODY);
@@ -13993,7 +13987,7 @@ static void gp__nat_hybrid_back(gp__unit *u, ptrdiff_t p, odvgp_real *g)
 	gp__end_loan(&m->nat_R, GP__NAT_GAMMA);
 }
 
-/*	Change q_mu's slot such that q_mu + c is unchanged when a decreases by da. */
+/*	Change q_mu's slot such that q_mu + c stays when a decreases by da. */
 static void gp__nat_hybrid_shift(gp__unit *u, const odvgp_real *da, odvgp_real *slot)
 {
 	odvgp_model *m = u->model;
@@ -14012,7 +14006,7 @@ static void gp__nat_hybrid_shift(gp__unit *u, const odvgp_real *da, odvgp_real *
 }
 
 /*	Gamma's natural step (odvgp_gamma_step), from the gradient g of the loss in a at the old point.
-	HYBRID holds q_mu + c constant: its g is dL/da - W^T dL/dq_mu. Computes only the change, in the
+	HYBRID holds q_mu + c constant: its g is dL/da - W^T dL/dq_mu. The change stays in the
 	gradient's memory. */
 static void gp__nat_gamma_change(gp__unit *u, odvgp_real tau)
 {
@@ -14118,8 +14112,8 @@ static odvgp_status gp__diag_factor(gp__unit *u, gp__diag_work *w, odvgp_real *G
 	return odvgp_potrf(&m->tape.blas, M, w->Q, M, NULL);
 }
 
-/*	change = (S o S / 2)^-1 dL/dg. If the matrix cannot be factored, a multiple of the identity is
-	added, which shortens the step. */
+/*	change = (S o S / 2)^-1 dL/dg. If the matrix has no factor, a multiple of the identity is added,
+	which shortens the step. */
 static odvgp_status gp__diag_change(gp__unit *u, gp__diag_work *w, const odvgp_real *E)
 {
 	odvgp_model *m = u->model;
@@ -14156,9 +14150,9 @@ static odvgp_status gp__diag_change(gp__unit *u, gp__diag_work *w, const odvgp_r
 	return ODVGP_E_NOT_PD;
 }
 
-/*	g <- g - tau change, each component at least a tenth of its value: one near 0 does not shorten
-	the others' step. If its best value is 0, it stops where k(x,x) g is a rounding error, before it
-	is too small to continue. */
+/*	g <- g - tau change, each component at least a tenth of its value, so that one near 0 does not
+	shorten the others' step. It stops where k(x,x) g is a rounding error, before it is too small to
+	continue. */
 static void gp__diag_move(gp__unit *u, gp__diag_work *w, odvgp_real tau)
 {
 	odvgp_model *m = u->model;
@@ -14295,7 +14289,6 @@ static void gp__nat_diagonal_take(gp__unit *u)
 	gp__touch(m, g->slot);
 }
 
-/*	Whether this step moves block b. */
 static int gp__nat_moves(const gp__unit *u, int b)
 {
 	const odvgp_model *m = u->model;
@@ -14327,7 +14320,7 @@ static void gp__nat_unit_take(gp__unit *u)
 	if (gp__natural_reads_gradient(u, GP__ANY_SLOT)) gp__nat_gamma_take(u);
 }
 
-/*	`make` stages the new values in the gradients' memory, `take` applies them; `matrices` [M,M] and
+/*	`make` stages new values in the gradients' memory, `take` applies them; `matrices` [M,M] and
 	`vectors` [M] are work. */
 typedef struct {
 	int steps; /* GP__STEPS_... */
@@ -14592,7 +14585,7 @@ static odvgp_real gp__fit_normal(const gp__fit *f, odvgp_real s, ptrdiff_t i, pt
 	return prior + f->S[i * f->F + j] / s;
 }
 
-/*	Whether a slot of q is frozen. A bound without q has no q to freeze. */
+/*	Whether a slot of q is frozen, unless the bound has no q. */
 static int gp__fit_held(const odvgp_model *m, int slot)
 {
 	return slot && !m->par.slot[slot].trainable && m->cfg.objective == ODVGP_OBJECTIVE_ELBO;
@@ -14645,8 +14638,8 @@ static void gp__fit_rest(gp__fit *f, odvgp_real s)
 	}
 }
 
-/*	What a jitter of 1 adds to the scaled diagonal: k(z,z) of gamma's points, whose Lambda may be
-	all rounding errors of it; 1 for whitened features. */
+/*	What a jitter of 1 adds to the scaled diagonal: 1 for whitened features, else k(z,z), of which
+	Lambda may be all rounding error. */
 static odvgp_real gp__fit_jitter(const gp__unit *u, const gp__fit *f, ptrdiff_t i)
 {
 	const gp__node *Z = &u->model->tape.node[u->Z_gamma.id];
@@ -14664,11 +14657,10 @@ static int gp__fit_near_singular(const gp__unit *u, const gp__fit *f, ptrdiff_t 
 	return 0;
 }
 
-/*	Solve for w, with rows and columns scaled to a unit diagonal. A matrix that is near to singular
-	gets jitter.relative on its diagonal, or more if it still has no factor. Iterative refinement
-	then corrects the directions that the data decide; in the others coefficients would be so large
-	that predictions in float lose their digits, for at most 2e-3 nats (0.25 of 1,573 without
-	noise) in six examples. */
+/*	Solve for w, with rows and columns scaled to a unit diagonal. A nearly singular matrix gets
+	jitter.relative on its diagonal, or more if it still has no factor. Iterative refinement then
+	corrects the directions that the data decide; in the others coefficients would be so large that
+	predictions in float lose their digits, for at most 2e-3 nats with noise. */
 static odvgp_status gp__fit_mean(gp__unit *u, gp__fit *f, odvgp_real s, odvgp_info *info)
 {
 	odvgp_model *m = u->model;
@@ -14792,8 +14784,8 @@ static odvgp_status gp__fit_put_factors(gp__unit *u, gp__fit *f, odvgp_real s, o
 	return status;
 }
 
-/*	Stage the Cholesky factor of B = L^-T (S / s) L^-1. With fewer rows than points B is singular,
-	so the least amount that suffices is added to its diagonal. */
+/*	Stage the Cholesky factor of B = L^-T (S / s) L^-1. With fewer rows than points B is singular:
+	the least amount that suffices is added to its diagonal. */
 static odvgp_status gp__fit_put_inverse(gp__unit *u, gp__fit *f, odvgp_real s, odvgp_info *info)
 {
 	odvgp_model *m = u->model;
@@ -14822,8 +14814,8 @@ static odvgp_status gp__fit_put_inverse(gp__unit *u, gp__fit *f, odvgp_real s, o
 	return ODVGP_OK;
 }
 
-/*	O(M)'s g: repeat its natural step of size 1/2 until g is constant. G = -S / (2 s) does not
-	depend on q. */
+/*	O(M)'s g: repeat its natural step of size 1/2 until g stays. G = -S / (2 s) does not depend on
+	q. */
 static odvgp_status gp__fit_diagonal(gp__unit *u, gp__fit *f, odvgp_real s, gp__diag_work *w)
 {
 	ptrdiff_t M = f->M;
@@ -14963,8 +14955,8 @@ static odvgp_status gp__fit_end(odvgp_model *m, odvgp_status s, const odvgp_even
 	return s;
 }
 
-/*	Solve for the weights, or with `put` stage the covariances, of outputs that share a noise at
-	once. */
+/*	Solve for the weights, or with `put` stage the covariances; outputs that share a noise
+	together. */
 static odvgp_status gp__fit_outputs(gp__unit *u, gp__fit *f, int put, odvgp_info *info)
 {
 	const odvgp_model *m = u->model;
@@ -15114,7 +15106,7 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
 	or with the eps of [ADAM] algorithm 1 (primes: bias-corrected moments):
 		x  <- x - lr m1' / (sqrt(m2') + eps)
 	With scales D the coordinates are D x: the step is lr / D and eps is eps D. D is one over a
-	number's unit, except where odvgp_gamma_coords SCALED gives another. */
+	number's unit, unless odvgp_gamma_coords gives another. */
 
 typedef struct {
 	double lr, beta1, beta2, eps;
@@ -15310,16 +15302,16 @@ static void gp__adam_step(odvgp_model *m, odvgp_real lr)
 	zooming (algorithms 3.5, 3.6) find a step x <- x + a d that satisfies
 		f(a) <= f(0) + c1 a f'(0)   and   |f'(a)| <= c2 |f'(0)|           (strong Wolfe)
 	A pair with s.y <= 16 eps |s| |y| is not kept. The value never rises: if no point on the line is
-	lower, the pairs are dropped and steepest descent is tried; if that fails, too, x stays. Cost of
-	an iteration without evaluations: O(memory n). */
+	lower, the pairs are dropped and steepest descent is tried; failing that, x stays. An iteration
+	costs O(memory n) besides evaluations. */
 
 #define GP__WOLFE_1       1e-4
 #define GP__WOLFE_2       0.9
 #define GP__SEARCH_PROBES 25 /* most evaluations on one line */
 #define GP__CURVATURE     (16 * (double)GP__EPS)
 
-/*	A function to minimise: its value at x, and its gradient into g. If either is not finite, x is
-	too far along the line. */
+/*	A function to minimise: its value at x, and its gradient g. If either is not finite, x is too
+	far. */
 typedef struct {
 	void (*loss)(void *user, const odvgp_real *x, double *loss, odvgp_real *g);
 	void *user;
@@ -15401,8 +15393,8 @@ static double gp__cubic_minimum(const gp__probe *p, const gp__probe *q)
 	return bend > 0 ? 1 - (s1 + d2 - d1) / bend : none;
 }
 
-/*	The next step length: beyond lo while no point bounds the search, else between lo and hi and not
-	too near either. */
+/*	The next step length: beyond lo while no point bounds the search, else between lo and hi, near
+	neither. */
 static double gp__lbfgs_next(
 		const gp__probe *old, const gp__probe *lo, const gp__probe *hi, double *width)
 {
@@ -15418,9 +15410,9 @@ static double gp__lbfgs_next(
 	return lo->a + GP__MAX(0.1, GP__MIN(t, 0.9)) * way;
 }
 
-/*	Finds a step length that satisfies the Wolfe conditions, or else the lowest point seen, and
-	leaves that point in trial and g_trial. Evaluating it again restores the state of the loss,
-	which is deterministic. Returns 0 if no point is lower. */
+/*	Leaves in trial and g_trial a point that satisfies the Wolfe conditions, or else the lowest one
+	seen. Evaluating it again restores the state of the loss, which is deterministic. Returns 0 if
+	no point is lower. */
 static int gp__lbfgs_search(
 		gp__lbfgs *w, const gp__problem *p, double first, double derivative, gp__probe *at)
 {
@@ -15468,8 +15460,8 @@ static void gp__lbfgs_remember(gp__lbfgs *w)
 	w->pairs = GP__MIN(w->pairs + 1, (uint64_t)w->memory);
 }
 
-/*	Ends an iteration without a lower point or a change of value: converged if the gain that the
-	first direction promised is small, too; else stuck. */
+/*	Ends an iteration without a lower point or a change of value: converged if the first direction
+	promised little gain, else stuck. */
 static void gp__lbfgs_end(gp__lbfgs *w, double gain, double size)
 {
 	w->converged = gain <= pow((double)GP__EPS, 2.0 / 3) * size;
@@ -15509,7 +15501,6 @@ static int gp__lbfgs_iterate(gp__lbfgs *w, const gp__problem *p)
 	return 1;
 }
 
-/*	What the report of any step has. */
 static void gp__report(
 		const odvgp_model *m, odvgp_real expected, odvgp_real kl, odvgp_report *report)
 {
@@ -15557,7 +15548,7 @@ static void gp__lbfgs_take(const odvgp_model *m, odvgp_real *x)
 	}
 }
 
-/*	In x; 0 for slots that are not trainable. */
+/*	In x; 0 for frozen slots. */
 static void gp__lbfgs_gradient(const odvgp_model *m, odvgp_real *g)
 {
 	GP__EACH_SLOT(s, m) {
@@ -15701,9 +15692,9 @@ static odvgp_status gp__lbfgs_step(
 	state->lbfgs_expected = (double)job.expected;
 	state->lbfgs_kl = (double)job.kl;
 	state->lbfgs_valid = 1;
-	/* not needed: a line search never ends where the bound cannot be evaluated */
+	/* not needed: the bound can be evaluated where a line search ends */
 	state->good_valid = 0;
-	/* a raised jitter is not lowered: another jitter gives another function */
+	/* a raised jitter stays: another one gives another function */
 	state->steps++;
 	if (!report) return ODVGP_OK;
 	gp__report(m, expected, kl, report);
@@ -15756,19 +15747,18 @@ static void gp__natural_back(odvgp_model *m)
 
 enum { GP__WATCHED_LOOKS = 4, GP__CURVED_LOOKS = 20 };
 
-/*	Whether log p(y|f) is not concave in what q moves, or couples functions that move at the same
-	time: a step can overshoot at any size. */
+/*	Whether log p(y|f) is not concave in what q moves, or couples functions that move together: a
+	step of any size can overshoot. */
 static int gp__is_curved(const odvgp_model *m)
 {
 	return !(m->tape.likelihood->flags & GP__LIK_LOG_CONCAVE) || m->cfg.lik.link_jitter > 0 ||
 		   m->cfg.layers > 1 || (m->slot_mixing && m->cfg.layer[0].P > 1);
 }
 
-/*	A natural step that is checked: O(M)'s if it sees all rows, a curved model's always. While
-	the bound falls, restore q from the last good parameters, which gave `bound`, repeat their
-	evaluation, because a step uses up its statistics, and take half the step. If the repetition
-	fails, as it can when the rows change meanwhile, the step counts as not taken. Adds its
-	evaluations to *evaluations. */
+/*	A natural step that is checked: O(M)'s if it sees all rows, a curved model's always. While the
+	bound falls, restore q from the last good parameters, which gave `bound`, evaluate them again,
+	because a step uses up its statistics, and take half the step. If that fails, as it can when the
+	rows change meanwhile, the step counts as not taken. Adds its evaluations to *evaluations. */
 static odvgp_status gp__step_watched(odvgp_model *m, const gp__rows *rows, gp__wants_list want,
 		odvgp_real tau, double bound, int *evaluations, odvgp_info *info)
 {
@@ -15800,9 +15790,9 @@ static odvgp_status gp__step_watched(odvgp_model *m, const gp__rows *rows, gp__w
 }
 
 /*	The natural part of a step, after the evaluation that gave `bound`; adds its own to *looks. If
-	no step size keeps q valid, q stays and the other slots move. After an error q is unchanged and
-	there is no gradient. Gamma's step is checked with all columns: an estimate from sampled columns
-	has no optimum. */
+	no step size keeps q valid, only the other slots move. After an error q is unchanged and there
+	is no gradient. Gamma's step is checked with all columns: an estimate from a sample has no
+	optimum. */
 static odvgp_status gp__step_natural(odvgp_model *m, const gp__rows *rows, gp__wants_list want,
 		odvgp_real tau, double bound, int *looks, odvgp_info *info)
 {
@@ -15903,8 +15893,7 @@ ODVGP_API odvgp_status odvgp_step(odvgp_model *m, const odvgp_real *X, const odv
 
 /* ---- >>init   initial inducing points, hyperparameters and q
 
-	odvgp_init_beta, odvgp_init_gamma and odvgp_init_hyper describe the methods. One for beta
-	returns how many points it could tell apart; random rows supply the rest.
+	odvgp_init_beta, odvgp_init_gamma and odvgp_init_hyper describe the methods.
 
 	KMEANS draws seeds with probability proportional to the squared distance to the seeds so far, so
 	that repeated rows are drawn once. At most 10 of Lloyd's iterations follow.
@@ -15942,7 +15931,7 @@ static ptrdiff_t gp__unit_rows(const gp__unit *u)
 	return u->layer ? gp__seen_rows(u->model) : u->model->cfg.N;
 }
 
-/*	Rows that may become inducing points: the unit's, or patches drawn from up to INIT_IMAGES images
+/*	Rows that may become inducing points: the unit's, or patches of up to INIT_IMAGES images,
 	[SOLVE] appendix G.2. */
 static ptrdiff_t gp__all_candidates(const gp__unit *u)
 {
@@ -16135,8 +16124,8 @@ static int gp__take_row(gp__init_work *w, const odvgp_real *x, odvgp_real *z, pt
 	return 1;
 }
 
-/*	Fills Z with random rows after the first `taken`: while there are any, rows neither in Z nor in
-	`other` [others,D]; then rows not in Z; then any. */
+/*	Fills Z after the first `taken` with random rows: those neither in Z nor in `other` [others,D]
+	first, then those not in Z, then any. */
 static void gp__fill_rows(const gp__unit *u, const odvgp_real *X, odvgp_real *Z, ptrdiff_t taken,
 		ptrdiff_t count, const odvgp_real *other, ptrdiff_t others, gp__init_work *w)
 {
@@ -16172,7 +16161,7 @@ static double gp__nearest_lower(const gp__unit *u, const odvgp_real *X, ptrdiff_
 	return sum;
 }
 
-/*	A row drawn with probability proportional to its squared distance. */
+/*	A seed, as >>init says. */
 static ptrdiff_t gp__kmeans_draw(
 		const gp__unit *u, ptrdiff_t rows, double sum, ptrdiff_t k, const gp__init_work *w)
 {
@@ -16229,8 +16218,8 @@ static void gp__kmeans_nearest(
 	gp__run(&m->cfg.threads, job.tasks, gp__kmeans_task, &job);
 }
 
-/*	Each centre moves to its rows' mean, computed as a difference from the old centre, so that one
-	with equal rows keeps their exact place. A centre without rows stays. */
+/*	Each centre moves to its rows' mean, computed as a difference from the old centre, so that equal
+	rows keep theirs exactly. A centre without rows stays. */
 static void gp__kmeans_lloyd(
 		const gp__unit *u, const odvgp_real *X, ptrdiff_t rows, odvgp_real *Z, gp__init_work *w)
 {
@@ -16417,8 +16406,8 @@ static int gp__beta_factor(const gp__unit *u, const odvgp_real *Z, const gp__ini
 	job.lower = 1;
 	job.K = w->Lb;
 	job.ldk = M;
-	/* Twenty factors of ten lead from rounding error to the kernel. No jitter helps a kernel that
-	   is 0 or not finite. */
+	/* Twenty factors of ten lead from rounding error to the kernel. No jitter helps one that is 0
+	   or not finite. */
 	for (int tries = 0; tries < 20 && prior > 0 && prior < (odvgp_real)HUGE_VAL; tries++) {
 		gp__kernel_run(&job, w->rest);
 		GP__FOR(i, M) w->Lb[i * M + i] += jitter;
@@ -16538,7 +16527,7 @@ static void gp__draw_locations(const gp__unit *u, odvgp_real *Z, ptrdiff_t n, pt
 }
 
 /*	By odvgp_init_beta and odvgp_init_gamma. A method writes the points it can tell apart to Z and
-	returns their number. */
+	returns their number; random rows supply the rest. */
 typedef ptrdiff_t (*gp__points_method)(
 		const gp__unit *u, const odvgp_real *X, odvgp_real *Z, gp__init_work *w);
 static const gp__points_method gp__beta_methods[] = {
@@ -16585,8 +16574,7 @@ static odvgp_real gp__median(odvgp_real *x, ptrdiff_t n)
 	return x[k];
 }
 
-/*	Median distance of random pairs of distinct rows over a base kernel's columns; 1 if none
-	(constant columns). */
+/*	Median distance of random pairs of distinct rows over a base kernel's columns; 1 if none. */
 static double gp__median_distance(
 		gp__unit *u, const odvgp_real *X, const gp__base_kernel *base, const gp__init_work *w)
 {
@@ -16743,7 +16731,7 @@ static const struct {
 	gp__start (*base)(gp__unit *u, const odvgp_real *X, uint32_t i, const gp__init_work *w);
 } gp__hyper_methods[] = {{NULL, gp__median_start}, {gp__find_gaps, gp__ulapane_start}};
 
-/*	ULAPANE looks at the targets, which only belong to the data's own inputs. */
+/*	ULAPANE looks at the targets, which belong to the first layer's inputs. */
 static odvgp_init_hyper gp__hyper_method(const gp__unit *u)
 {
 	return u->layer ? ODVGP_INIT_HYPER_MEDIAN : u->model->cfg.init.hyperparams;
@@ -16751,8 +16739,7 @@ static odvgp_init_hyper gp__hyper_method(const gp__unit *u)
 
 /*	A base kernel's starting values: the method's if it has distances; else k(x,x) is the targets'
 	variance (for white a tenth of it, as for the noise), at inputs of mean square 1 if it depends
-	on x. alpha, periods and lengthscales on circles start at 1; for periods that is a guess: give
-	them. */
+	on x. alpha, periods and lengthscales on circles start at 1. */
 static void gp__init_base_kernel(
 		gp__unit *u, const odvgp_real *X, uint32_t i, const gp__init_work *w)
 {
@@ -16828,7 +16815,7 @@ static void gp__init_image_variance(gp__unit *u, const odvgp_real *X, const gp__
 }
 
 /*	Mean and standard deviation of a column (1 if constant to rounding), in two passes over values
-	scaled to [-1, 1], so that neither 1e300 nor 1e-300 nor a large offset costs digits. */
+	scaled to [-1, 1], so that neither their size nor a large offset costs digits. */
 static void gp__column_scale(
 		const odvgp_real *x, ptrdiff_t n, ptrdiff_t stride, odvgp_real *mean, odvgp_real *scale)
 {
@@ -16988,7 +16975,7 @@ static void gp__init_mixing(const gp__unit *u, const odvgp_real *Y, gp__init_wor
 	}
 }
 
-/*	The mean function and the kernel first: methods may choose points by it. */
+/*	Mean function and kernel first: methods may choose points by it. */
 static void gp__init_unit(gp__unit *u, const odvgp_real *X, const odvgp_real *Y)
 {
 	gp__init_work w;
@@ -17365,7 +17352,6 @@ static void gp__slots_start(odvgp_model *m)
 	m->par.kind = m->cfg.positive_transform;
 }
 
-/*	Positive slots come first. */
 static void gp__slots_build(odvgp_model *m)
 {
 	gp__slots_start(m);
@@ -17376,7 +17362,7 @@ static void gp__slots_build(odvgp_model *m)
 	GP__EACH_UNIT(u, m) gp__free_slots(u);
 }
 
-/*	Without tables, slots are only counted, and their order does not matter. */
+/*	Without tables the order of slots does not matter. */
 static void gp__positive_counted(odvgp_model *m, ptrdiff_t count, int slots)
 {
 	m->par.positive += m->par.count - count;
@@ -17617,8 +17603,7 @@ GP__NOINLINE void gp__build_bound(gp__unit *u)
 	}
 }
 
-/*	A unit's nodes; without a table, they are only counted. A hidden unit's mean and var become
-	below[0] and below[1]. */
+/*	A unit's nodes. A hidden unit's mean and var become below[0] and below[1]. */
 static void gp__build_unit(gp__unit *u, gp__ref below[3])
 {
 	odvgp_objective objective = u->model->cfg.objective;
@@ -17632,8 +17617,8 @@ static void gp__build_unit(gp__unit *u, gp__ref below[3])
 	below[1] = u->var;
 }
 
-/*	(P, j) of the blocks that natural steps move. Raises *matrices and *vectors, which size the
-	units' shared work. */
+/*	(P, j) of the blocks that natural steps move. Raises *matrices and *vectors, the units' shared
+	work. */
 static void gp__natural_layout(gp__unit *u, gp__arena *a, ptrdiff_t *matrices, ptrdiff_t *vectors)
 {
 	const gp__step_kind *kind = gp__step_kind_of(u);
@@ -17710,8 +17695,8 @@ static gp__unit *gp__unit_at(odvgp_model *m, int i)
 }
 
 /*	Sums over tiles, in one piece: moments, to which forward runs add; then gradient, statistics and
-	adjoints of head nodes, to which reverse runs add. S shards need log2 S more, where sums wait on
-	their way up a binary tree. */
+	adjoints of head nodes, to which reverse runs add. S shards need log2 S more for their binary
+	tree. */
 GP__NOINLINE void gp__sums_layout(odvgp_model *m, gp__arena *a)
 {
 	gp__tape *t = &m->tape;
@@ -17771,8 +17756,7 @@ GP__NOINLINE size_t gp__init_bytes(const gp__unit *u)
 	return a.bad ? SIZE_MAX : a.used;
 }
 
-/*	The block after the model and unit structs. Carving follows measuring, which counts slots and
-	nodes. */
+/*	The block after the model and unit structs. */
 static void gp__model_layout(odvgp_model *m, gp__arena *a)
 {
 	const odvgp_config *c = &m->cfg;
@@ -17821,8 +17805,7 @@ static void gp__model_layout(odvgp_model *m, gp__arena *a)
 	gp__take_bytes(a, GP__MAX(m->tape.scratch_bytes, init), 1);
 }
 
-/*	Halves a tile of more than 64 rows until its K(X, Z_gamma) fits the cache budget: small
-	tiles cost less than computing it twice. */
+/*	Small tiles cost less than computing K(X, Z_gamma) twice. */
 static ptrdiff_t gp__default_tile(odvgp_model *m)
 {
 	ptrdiff_t most = GP__MIN(m->cfg.optim.batch, GP__TILE_ROWS);
@@ -17978,14 +17961,13 @@ GP__NOINLINE odvgp_status gp__check_kernels(const odvgp_config *config, odvgp_in
 	return s;
 }
 
-/*	Checks config and kernel expressions before any memory is touched; two calls save stack. */
+/*	Checks the config before any memory is touched; two calls save stack. */
 static odvgp_status gp__check_new_config(const odvgp_config *config, odvgp_info *info)
 {
 	odvgp_status s = gp__check_filled_config(config, info);
 	return s ? s : gp__check_kernels(config, info);
 }
 
-/*	The kernel of a checked config. */
 static void gp__make_from_config(gp__unit *u, const void *config)
 {
 	double hyp[GP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
@@ -18476,8 +18458,8 @@ ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *m, const odvgp_warm *settin
 			of the data, each unit's arrays, L-BFGS
 		predictor, the caller's bytes, checksum of all that
 	Little-endian on every machine; arrays in the precision of the build, single reals as doubles.
-	One walk over the same fields writes, measures and reads, so that the three cannot disagree. The
-	table of units repeats what the config decides, and must agree with it. */
+	One walk over the fields writes, measures and reads. The table of units repeats what the config
+	decides, and must agree with it. */
 
 /*	n reals of this build. */
 static void gp__file_array(gp__file *f, odvgp_real *x, ptrdiff_t n)
