@@ -14660,7 +14660,7 @@ static int gp__fit_near_singular(const gp__unit *u, const gp__fit *f, ptrdiff_t 
 /*	Solve for w, with rows and columns scaled to a unit diagonal. A nearly singular matrix gets
 	jitter.relative on its diagonal, or more if it still has no factor. Iterative refinement then
 	corrects the directions that the data decide; in the others coefficients would be so large that
-	predictions in float lose their digits, for at most 2e-3 nats with noise. */
+	predictions in float lose their digits, for at most 2e-3 nats (0.25 without noise). */
 static odvgp_status gp__fit_mean(gp__unit *u, gp__fit *f, odvgp_real s, odvgp_info *info)
 {
 	odvgp_model *m = u->model;
