@@ -1678,7 +1678,7 @@ static int gp__finite(const odvgp_real *x, ptrdiff_t n)
 #ifndef ODVGP_NO_TRAINING
 GP__TRAINING ptrdiff_t gp__first_nonfinite(const odvgp_real *x, ptrdiff_t n)
 {
-	for (ptrdiff_t i = 0; i < n; i++)
+	GP__FOR(i, n)
 		if (!(x[i] - x[i] == 0)) return i;
 	return -1;
 }
@@ -2979,7 +2979,7 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 			if (whole < n) { \
 				GP__STORE_##S(rest, all); \
 				for (w = 0; w < some; w++) \
-					for (ptrdiff_t j = whole; j < n; j++) rest[w] += x[j] * y[w * ldy + j]; \
+					GP__FROM(j, whole, n) rest[w] += x[j] * y[w * ldy + j]; \
 				all = GP__LOAD_##S(rest); \
 			} \
 			GP__UNROLL \
@@ -3184,8 +3184,8 @@ static double gp__max_abs(ptrdiff_t n, const odvgp_real *x)
 GP__TRAINING double gp__length(ptrdiff_t n, const odvgp_real *x)
 {
 	double most = gp__max_abs(n, x), sum = 0;
-	for (ptrdiff_t i = 0; i < n && most > 0; i++)
-		sum += (double)x[i] / most * ((double)x[i] / most);
+	if (most > 0)
+		GP__FOR(i, n) sum += (double)x[i] / most * ((double)x[i] / most);
 	return most * sqrt(sum);
 }
 
@@ -3245,7 +3245,7 @@ GP__TRAINING void gp__gauss_hermite(ptrdiff_t H, odvgp_real *t, odvgp_real *w)
 			if (above > h) low = x;
 			else high = x;
 		}
-		for (ptrdiff_t j = 1; j < H; j++) {
+		GP__FROM(j, 1, H) {
 			double next = (x * now - sqrt((double)(j - 1)) * before) / sqrt((double)j);
 			before = now;
 			now = next;
@@ -3478,12 +3478,12 @@ GP__INLINE ptrdiff_t gp__factor_body(
 				GP__UNROLL \
 				for (int r = 0; r < L; r++) GP__STORE_##S(to + (p + r) * ts + i, v[r]); \
 			} \
-		for (ptrdiff_t i = whole; i < n; i++) \
+		GP__FROM(i, whole, n) \
 			GP__FOR(q, p) to[q * ts + i] = from[i * fs + q]; \
 		for (; p < k; p++) \
 			GP__FOR(i, n) to[p * ts + i] = from[i * fs + p]; \
 		for (p = 0; p < k && n < width; p++) \
-			for (ptrdiff_t i = n; i < width; i++) to[p * ts + i] = 0; \
+			GP__FROM(i, n, width) to[p * ts + i] = 0; \
 	}
 
 /*	All micro-kernels of isa S: R rows, up to NVMAX vectors. */
@@ -4062,9 +4062,10 @@ static void gp__prepare_triangle(
 			tri[i * GP__MAX_MR + i] = inside ? 1 / row[i * t->cs] : 1;
 		}
 	ptrdiff_t whole = t->m / MR * MR;
-	for (ptrdiff_t p = 0; p < whole && whole < t->m; p++)
-		GP__FOR(i, MR)
-			last[p * MR + i] = whole + i < t->m ? t->at[(whole + i) * t->rs + p * t->cs] : 0;
+	if (whole < t->m)
+		GP__FOR(p, whole)
+			GP__FOR(i, MR)
+				last[p * MR + i] = whole + i < t->m ? t->at[(whole + i) * t->rs + p * t->cs] : 0;
 }
 
 /*	Solves X [m rounded up, `vectors` wide, stride xs] in place. Rows above `top` are zeros. */
@@ -4246,8 +4247,9 @@ static void gp__load_square(const odvgp__isa *isa, ptrdiff_t n, const odvgp_real
 					W + (n - 1 - j) * ws - (n - 1), -ws);
 	}
 	/* the identity where rows are missing, zeros where columns are */
-	for (ptrdiff_t i = 0; i < whole && columns > n; i++)
-		for (ptrdiff_t j = GP__MAX(i, n); j < columns; j++) W[i * ws + dir * j] = i == j;
+	if (columns > n)
+		GP__FOR(i, whole)
+			GP__FROM(j, GP__MAX(i, n), columns) W[i * ws + dir * j] = i == j;
 }
 
 static void gp__store_square(const odvgp__isa *isa, ptrdiff_t n, odvgp_real *A, ptrdiff_t lda,
@@ -4860,7 +4862,7 @@ static odvgp_real gp__base_column(const gp__base_kernel *base, const odvgp_real 
 	if (!base->nls) return GP__SQRT(hyp[base->var + (uint32_t)d]);
 	odvgp_real inverse = 1 / hyp[base->ls + (uint32_t)d];
 	/* as in gp__base_scale */
-	return inverse > GP__R(GP__FAR_ROOT) ? GP__R(GP__FAR_ROOT) : inverse;
+	return GP__MIN(GP__R(GP__FAR_ROOT), inverse);
 }
 
 /*	Kept finite, so that the difference of equal ones is 0. NaN stays NaN. */
@@ -4976,7 +4978,8 @@ static void gp__patch_move(
 	for (ptrdiff_t r = 0; r < p->rows; r++, patch += run) {
 		ptrdiff_t at = ((row * p->stride + r) * p->width + column * p->stride) * p->channels;
 		if (!dx) gp__copy(patch, x + at, run);
-		for (ptrdiff_t i = 0; i < run && dx; i++) dx[at + i] += patch[i];
+		if (dx)
+			GP__FOR(i, run) dx[at + i] += patch[i];
 	}
 	if (dx || !p->located) return;
 	patch[0] = (odvgp_real)row;
@@ -5112,8 +5115,9 @@ static void gp__kernel_prepare(gp__kjob *job)
 	ptrdiff_t D = (ptrdiff_t)k->D;
 	gp__zero(job->centre, D);
 	if (job->weights) gp__copy(job->centre, job->X2, D);
-	for (ptrdiff_t j = 0; j < job->m && !job->weights; j++)
-		GP__FOR(d, D) job->centre[d] += job->X2[j * D + d] / (odvgp_real)job->m;
+	if (!job->weights)
+		GP__FOR(j, job->m)
+			GP__FOR(d, D) job->centre[d] += job->X2[j * D + d] / (odvgp_real)job->m;
 	GP__EACH_GROUP(g, k) {
 		ptrdiff_t nd = gp__group_dims(k, g);
 		gp__points(k, g, job->hyp, job->X2, job->m, job->centre, job->zt[g], 1, job->ld);
@@ -5160,7 +5164,7 @@ static odvgp_real gp__base_scale(const gp__base_kernel *base, const odvgp_real *
 	if (!gp__one_lengthscale(base)) return 1;
 	odvgp_real inverse = 1 / hyp[base->ls], scale = inverse * inverse;
 	/* so that scale times distance 0 is 0 */
-	return scale > GP__R(GP__FAR) ? GP__R(GP__FAR) : scale;
+	return GP__MIN(GP__R(GP__FAR), scale);
 }
 
 /*	rq for a chunk: with z = r^2 / (2 alpha), k = v exp(-alpha log1p(z)), dk/dr^2 = -k / (2 (1 + z))
@@ -5394,7 +5398,8 @@ static void gp__kernel_row(const gp__kjob *job, gp__kchunk *c, ptrdiff_t i)
 		if (!job->kept) gp__chunk_forward(job, c, i, j, own, NULL);
 		if (job->K) gp__copy(job->K + i * job->ldk + j, v, cols);
 		else {
-			for (ptrdiff_t p = 0; p < job->P && !j; p++) job->out[p * job->ldo + i] = 0;
+			if (!j)
+				GP__FOR(p, job->P) job->out[p * job->ldo + i] = 0;
 			gp__chunk_dots(isa, cols, v, job->P, job->a + j, job->lda, job->out + i, job->ldo);
 		}
 	}
@@ -5501,7 +5506,7 @@ static void gp__kernel_weights_task(void *arg, int t)
 /*	dhyp[h] += factor times the sum of its derivatives over the current rows. */
 static void gp__kernel_adjoint_derivative(const gp__kjob *job, uint32_t h, odvgp_real factor)
 {
-	for (ptrdiff_t p = 0; p < (job->dK ? 1 : job->P); p++) {
+	GP__FOR(p, job->dK ? 1 : job->P) {
 		const odvgp_real *derivatives =
 				job->derivatives + (p * (ptrdiff_t)job->k->nhyp + (ptrdiff_t)h) * job->lds;
 		odvgp_real sum = 0;
@@ -5600,7 +5605,8 @@ static void gp__kernel_adjoint_products(gp__kjob *job, uint32_t g)
 	GP__FOR(r, job->rows) {
 		odvgp_real *t = job->T + r * (nd + 1), *u = job->u[g] + r * nd;
 		ptrdiff_t i = (job->first + r) * D;
-		for (ptrdiff_t d = 0; d < nd && !inner; d++) t[d] = 2 * (t[nd] * u[d] - t[d]);
+		if (!inner)
+			GP__FOR(d, nd) t[d] = 2 * (t[nd] * u[d] - t[d]);
 		gp__point_back(k, g, job->hyp, job->X1 + i, job->centre, u, t,
 				job->dX1 ? job->dX1 + i : NULL, job->dhyp);
 	}
@@ -5631,7 +5637,8 @@ static void gp__kernel_adjoint_finish(gp__kjob *job, uint32_t g)
 	GP__FOR(j, job->m) {
 		odvgp_real *V = job->V[g] + j * (nd + 1);
 		const odvgp_real *w = job->w[g] + j * (nd + 1);
-		for (ptrdiff_t d = 0; d < nd && !inner; d++) V[d] = 2 * (V[nd] * w[d] - V[d]);
+		if (!inner)
+			GP__FOR(d, nd) V[d] = 2 * (V[nd] * w[d] - V[d]);
 		gp__point_back(k, g, job->hyp, job->X2 + j * D, job->centre, w, V,
 				job->dX2 ? job->dX2 + j * D : NULL, job->dhyp);
 	}
@@ -7454,12 +7461,14 @@ static void gp__predict_mean_function(gp__prediction *t, ptrdiff_t n)
 	ptrdiff_t P = t->P, D = t->D;
 	int has_A = gp__mean_functions[t->p->mean_function].A,
 		has_b = gp__mean_functions[t->p->mean_function].b;
-	for (ptrdiff_t q = 0; q < P && t->p->mean_function != ODVGP_MEAN_FUNCTION_ZERO; q++)
-		GP__FOR(i, n) {
-			odvgp_real sum = has_b ? t->v.b[q] : has_A ? 0 : t->X[i * D + q];
-			for (ptrdiff_t d = 0; d < D && has_A; d++) sum += t->X[i * D + d] * t->v.A[d * P + q];
-			t->mean[(t->first + q) * t->ld + i] += sum;
-		}
+	if (t->p->mean_function != ODVGP_MEAN_FUNCTION_ZERO)
+		GP__FOR(q, P)
+			GP__FOR(i, n) {
+				odvgp_real sum = has_b ? t->v.b[q] : has_A ? 0 : t->X[i * D + q];
+				if (has_A)
+					GP__FOR(d, D) sum += t->X[i * D + d] * t->v.A[d * P + q];
+				t->mean[(t->first + q) * t->ld + i] += sum;
+			}
 }
 
 /*	A tile's means, in training units, to t->mean; with `features` K(X,Zb) to t->A. */
@@ -7617,7 +7626,8 @@ static odvgp_real gp__predict_scale(const gp__prediction *t, ptrdiff_t q)
 static void gp__predict_unscale(const gp__prediction *t, ptrdiff_t q, odvgp_real *x, ptrdiff_t n)
 {
 	int scaled = gp__predict_likelihood(t)->flags & GP__LIK_SCALABLE;
-	for (ptrdiff_t i = 0; i < n && scaled; i++) x[i] = t->v.y_mean[q] + t->v.y_scale[q] * x[i];
+	if (scaled)
+		GP__FOR(i, n) x[i] = t->v.y_mean[q] + t->v.y_scale[q] * x[i];
 }
 
 static gp__lik_job gp__predict_lik_job(const gp__prediction *t, ptrdiff_t n)
@@ -7904,9 +7914,11 @@ static void gp__predict_targets(gp__prediction *t, const odvgp_real *Y, ptrdiff_
 	int gaussian = gp__predict_likelihood(t)->flags & GP__LIK_GAUSSIAN;
 	GP__FOR(q, T)
 		GP__FOR(i, n) t->y[q * t->ld + i] = (Y[i * C + q] - t->v.y_mean[q]) / t->v.y_scale[q];
-	for (ptrdiff_t i = 0; i < n && t->scale; i++) t->scale[i] = Y[i * C + C - 1];
-	for (ptrdiff_t q = 0; q < T && t->scale && !gaussian; q++)
-		GP__FOR(i, n) t->mean[q * t->ld + i] += (odvgp_real)log((double)t->scale[i]);
+	if (t->scale)
+		GP__FOR(i, n) t->scale[i] = Y[i * C + C - 1];
+	if (t->scale && !gaussian)
+		GP__FOR(q, T)
+			GP__FOR(i, n) t->mean[q * t->ld + i] += (odvgp_real)log((double)t->scale[i]);
 }
 
 /*	logp holds sum_k exp(l_k - top) over samples, in the end top + log of their mean. */
@@ -7960,7 +7972,7 @@ static void gp__predict_prior_cov(gp__prediction *t, ptrdiff_t n, odvgp_real *C)
 	const odvgp_real *centre = t->v.beta_centre;
 	ptrdiff_t images = gp__patches_summed(&t->p->patches) ? n : 0;
 	GP__FOR(i, images)
-		for (ptrdiff_t j = 0; j <= i; j++) C[i * n + j] = gp__predict_image_cov(t, i, j);
+		GP__FOR(j, i + 1) C[i * n + j] = gp__predict_image_cov(t, i, j);
 	if (images) return;
 	t->job->X2 = t->X;
 	gp__zero(t->by_columns, t->p->columns * ld + GP__POINTS_BEYOND);
@@ -7996,9 +8008,10 @@ static ptrdiff_t gp__predict_cov(
 		GP__FOR(i, n) C[i * n + i] = GP__MAX(0, C[i * n + i]);
 		if (dense) odvgp_syrk(&t->blas, 0, n, M, 1, t->T, M, NULL, 1, C, n);
 		GP__FOR(i, n)
-			for (ptrdiff_t j = 0; j <= i; j++) C[j * n + i] = C[i * n + j];
+			GP__FOR(j, i + 1) C[j * n + i] = C[i * n + j];
 	}
-	for (ptrdiff_t p = 0; p < all && mean; p++) gp__copy(mean + p * n, t->mean + p * t->ld, n);
+	if (mean)
+		GP__FOR(p, all) gp__copy(mean + p * n, t->mean + p * t->ld, n);
 	return n;
 }
 
@@ -8011,8 +8024,8 @@ static void gp__predict_functions(gp__prediction *t, ptrdiff_t n, odvgp_real *f,
 	GP__FOR(q, t->p->F) {
 		odvgp_real scale = gp__predict_scale(t, q) * gp__predict_scale(t, q);
 		if (f) gp__predict_unscale(t, q, f + q * n, n);
-		for (ptrdiff_t i = 0; i < n * n && cov; i++)
-			cov[q * n * n + i] = scale * cov[q * n * n + i];
+		if (cov)
+			GP__FOR(i, n * n) cov[q * n * n + i] = scale * cov[q * n * n + i];
 	}
 }
 
@@ -8080,7 +8093,7 @@ static void gp__scaled_cholesky(
 				C[i * n + j] /= GP__SQRT(prior[i]) * GP__SQRT(prior[j]);
 	gp__pivoted_cholesky(n, C, perm);
 	GP__FOR(i, n)
-		for (ptrdiff_t j = 0; j <= i; j++)
+		GP__FOR(j, i + 1)
 			if (prior[perm[i]] > 0) C[i * n + j] *= GP__SQRT(prior[perm[i]]);
 }
 
@@ -8144,7 +8157,7 @@ static odvgp_status gp__sample_layer(const odvgp_server *s, const odvgp_real *X,
 						seed, GP__STREAM_SAMPLE, (uint64_t)((k * F + q) * n + i));
 			GP__FOR(i, n) {
 				odvgp_real sum = mean[q * n + perm[q * n + i]];
-				for (ptrdiff_t j = 0; j <= i; j++) sum += L[i * n + j] * z[j];
+				GP__FOR(j, i + 1) sum += L[i * n + j] * z[j];
 				out[perm[q * n + i]] = sum;
 			}
 		}
@@ -9634,10 +9647,11 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_r
 		if (!gp__above(slot, i) && !(values[i] - values[i] == 0))
 			return gp__fail(info, ODVGP_E_NAN, slot->name, i, (double)values[i], "is not finite");
 	const gp__slot_state *state = &m->par.state[index];
-	for (ptrdiff_t i = 0; i < count && slot->positive; i++)
-		if (!(values[i] > 0 && values[i] >= state->low && values[i] <= state->high))
-			return gp__fail(info, ODVGP_E_ARG, slot->name, i, (double)values[i],
-					values[i] > 0 ? "is outside its bounds" : "must be above 0");
+	if (slot->positive)
+		GP__FOR(i, count)
+			if (!(values[i] > 0 && values[i] >= state->low && values[i] <= state->high))
+				return gp__fail(info, ODVGP_E_ARG, slot->name, i, (double)values[i],
+						values[i] > 0 ? "is outside its bounds" : "must be above 0");
 	m->warm_due = 0;
 	GP__FOR(i, count) {
 		m->par.theta[slot->offset + i] = gp__above(slot, i) ? 0
@@ -10263,7 +10277,7 @@ static void gp__inner_forward(gp__tape *t, gp__node *nd)
 		const odvgp_real *b = B->v + p * M * B->ld, *g = B->v + p * B->ld;
 		if (nd->variant == GP__B_DIAGONAL) {
 			GP__FOR(i, M)
-				for (ptrdiff_t j = 0; j <= i; j++)
+				GP__FOR(j, i + 1)
 					H[i * nd->ld + j] = GP__SQRT(g[i]) * K->v[i * K->ld + j] * GP__SQRT(g[j]);
 		} else {
 			gp__inner_product(t, nd, p);
@@ -10277,7 +10291,7 @@ static void gp__inner_forward(gp__tape *t, gp__node *nd)
 static void gp__symmetrise(odvgp_real *G, ptrdiff_t n, ptrdiff_t ld)
 {
 	GP__FOR(i, n)
-		for (ptrdiff_t j = 0; j <= i; j++)
+		GP__FOR(j, i + 1)
 			G[j * ld + i] = G[i * ld + j] = i == j ? 2 * G[i * ld + i] : G[i * ld + j];
 }
 
@@ -10410,8 +10424,9 @@ static void gp__patches_reverse(gp__tape *t, gp__node *nd)
 {
 	gp__node *X = gp__in(t, nd, 0);
 	const gp__patches *p = &nd->of->patches;
-	for (ptrdiff_t i = 0; i < X->rows && X->needs_grad; i++)
-		gp__patches_move(p, NULL, X->d + i * X->ld, nd->d + i * gp__patches_count(p) * nd->ld);
+	if (X->needs_grad)
+		GP__FOR(i, X->rows)
+			gp__patches_move(p, NULL, X->d + i * X->ld, nd->d + i * gp__patches_count(p) * nd->ld);
 }
 
 /* --- RESIDUAL(k, A, A'): max(k - |A|^2 - |A'|^2, least), [1,n]; A' may be missing
@@ -10431,8 +10446,8 @@ static void gp__residual_forward(gp__tape *t, gp__node *nd)
 {
 	gp__node *k = gp__in(t, nd, 0);
 	odvgp_real least = 0;
-	for (ptrdiff_t j = 0; j < nd->cols && nd->variant == GP__RESIDUAL_FLOORED; j++)
-		least += gp__residual_floor(nd) * k->v[j];
+	if (nd->variant == GP__RESIDUAL_FLOORED)
+		GP__FOR(j, nd->cols) least += gp__residual_floor(nd) * k->v[j];
 	gp__zero(nd->aux, nd->cols);
 	for (int i = 1; i < 3 && nd->in[i]; i++) {
 		const gp__node *A = gp__in(t, nd, i);
@@ -10455,12 +10470,13 @@ static void gp__residual_reverse(gp__tape *t, gp__node *nd)
 		if (nd->aux[j] == 0) clamped += nd->d[j];
 		nd->d[j] *= nd->aux[j];
 	}
-	for (ptrdiff_t j = 0; j < nd->cols && k->needs_grad; j++)
-		k->d[j] += nd->d[j] + gp__residual_floor(nd) * clamped;
+	if (k->needs_grad)
+		GP__FOR(j, nd->cols) k->d[j] += nd->d[j] + gp__residual_floor(nd) * clamped;
 	for (int in = 1; in < 3 && nd->in[in]; in++) {
 		gp__node *A = gp__in(t, nd, in);
-		for (ptrdiff_t i = 0; i < A->rows && A->needs_grad; i++)
-			GP__FOR(j, A->cols) A->d[i * A->ld + j] -= 2 * nd->d[j] * A->v[i * A->ld + j];
+		if (A->needs_grad)
+			GP__FOR(i, A->rows)
+				GP__FOR(j, A->cols) A->d[i * A->ld + j] -= 2 * nd->d[j] * A->v[i * A->ld + j];
 	}
 }
 
@@ -10537,7 +10553,7 @@ static void gp__inverse_var_forward(gp__tape *t, gp__node *nd)
 		GP__FOR(j, nd->cols) {
 			odvgp_real x = k->v[j] - var[j];
 			t->sums->clamped += (uint64_t)(x < 0);
-			var[j] = x < 0 ? 0 : x; /* NaN stays NaN */
+			var[j] = GP__MAX(0, x); /* NaN stays NaN */
 		}
 	}
 }
@@ -10653,7 +10669,7 @@ static void gp__kl_cov_reverse(gp__tape *t, gp__node *nd)
 	gp__node *Q = gp__in(t, nd, 0);
 	GP__FOR(r, Q->rows) {
 		ptrdiff_t i = r % Q->cols;
-		for (ptrdiff_t j = 0; j <= i; j++) Q->d[r * Q->ld + j] += nd->d[0] * Q->v[r * Q->ld + j];
+		GP__FOR(j, i + 1) Q->d[r * Q->ld + j] += nd->d[0] * Q->v[r * Q->ld + j];
 		Q->d[r * Q->ld + i] -= nd->d[0] / Q->v[r * Q->ld + i];
 	}
 }
@@ -10781,8 +10797,9 @@ static void gp__expect_forward(gp__tape *t, gp__node *nd)
 static void gp__expect_add(gp__tape *t, const gp__node *nd, int k, const odvgp_real *x)
 {
 	gp__node *in = gp__in(t, nd, k);
-	for (ptrdiff_t p = 0; p < in->rows && in->needs_grad; p++)
-		GP__FOR(j, in->cols) in->d[p * in->ld + j] += nd->d[0] * x[p * in->ld + j];
+	if (in->needs_grad)
+		GP__FOR(p, in->rows)
+			GP__FOR(j, in->cols) in->d[p * in->ld + j] += nd->d[0] * x[p * in->ld + j];
 }
 
 static void gp__expect_reverse(gp__tape *t, gp__node *nd)
@@ -10795,8 +10812,8 @@ static void gp__expect_reverse(gp__tape *t, gp__node *nd)
 	for (int k = 3; k < 5; k++) {
 		gp__node *par = gp__in(t, nd, k);
 		if (!par) continue;
-		for (ptrdiff_t i = 0; i < par->cols && par->needs_grad; i++)
-			par->d[i] += (odvgp_real)(dpar[i] * (double)nd->d[0]);
+		if (par->needs_grad)
+			GP__FOR(i, par->cols) par->d[i] += (odvgp_real)(dpar[i] * (double)nd->d[0]);
 		dpar += par->cols;
 	}
 }
@@ -10874,11 +10891,13 @@ static void gp__moments_reverse(gp__tape *t, gp__node *nd)
 			odvgp_gemm(&t->blas, 0, 0, m.P, n, x->rows, 1, m.h + from, m.F, x->v, x->ld, 1, r->d,
 					r->ld);
 	}
-	for (ptrdiff_t p = 0; p < r->rows && r->needs_grad; p++)
-		GP__FOR(j, n) r->d[p * r->ld + j] += 2 * *m.rr * r->v[p * r->ld + j];
+	if (r->needs_grad)
+		GP__FOR(p, r->rows)
+			GP__FOR(j, n) r->d[p * r->ld + j] += 2 * *m.rr * r->v[p * r->ld + j];
 	ptrdiff_t outputs = m.P / k->rows;
-	for (ptrdiff_t p = 0; p < k->rows && k->needs_grad; p++)
-		GP__FOR(j, n) k->d[p * k->ld + j] += *m.kk * (odvgp_real)outputs;
+	if (k->needs_grad)
+		GP__FOR(p, k->rows)
+			GP__FOR(j, n) k->d[p * k->ld + j] += *m.kk * (odvgp_real)outputs;
 }
 
 /* --- COLLAPSED(moments, noise s, V): the bound at the optimal q, for N rows and P outputs
@@ -10925,8 +10944,7 @@ static odvgp_status gp__collapse_inverse(gp__tape *t, const gp__collapse *c, ptr
 {
 	odvgp_info bad;
 	GP__FOR(i, n) {
-		for (ptrdiff_t j = 0; j <= i; j++)
-			work[i * n + j] = c->m.S[(from + i) * c->m.F + from + j] / c->s;
+		GP__FOR(j, i + 1) work[i * n + j] = c->m.S[(from + i) * c->m.F + from + j] / c->s;
 		work[i * n + i] += 1;
 		gp__zero(work + i * n + i + 1, n - i - 1);
 	}
@@ -11130,8 +11148,9 @@ static void gp__evidence_reverse(gp__tape *t, gp__node *nd)
 	if (root && noise->needs_grad)
 		noise->d[0] += (odvgp_real)((double)(half * (odvgp_real)P) * ((double)n - t->sums->weight) /
 									(double)noise->v[0]);
-	for (ptrdiff_t p = 0; p < P && r->needs_grad; p++)
-		GP__FOR(i, n) r->d[p * r->ld + i] -= nd->d[0] * w[p * n + i];
+	if (r->needs_grad)
+		GP__FOR(p, P)
+			GP__FOR(i, n) r->d[p * r->ld + i] -= nd->d[0] * w[p * n + i];
 }
 
 /* --- NAT_STATS(A, mean, var): statistics for natural steps; no value
@@ -12630,7 +12649,7 @@ ODVGP_API odvgp_status odvgp_config_set(
 					? ODVGP_OK
 					: gp__check_field(field, gp__field_in_layer(field) ? layer : 0, &c, info);
 	if (s) return s;
-	for (ptrdiff_t l = GP__MAX(1, config->layers); l < c.layers; l++) { /* like the last one */
+	GP__FROM(l, GP__MAX(1, config->layers), c.layers) { /* like the last one */
 		c.layer[l] = c.layer[l - 1];
 		c.layer[l].D = 0;
 		memset(&c.layer[l].patches, 0, sizeof c.layer[l].patches);
@@ -13142,8 +13161,7 @@ static void gp__sums_add(gp__tape *t, int back, const odvgp_real *piece)
 		t->sums->status = before.status;
 		t->sums->row = before.row;
 	}
-	for (ptrdiff_t i = 0; i < (back ? t->all_sums : t->forward_sums); i++)
-		t->sum[i] = x[i] + t->sum[i];
+	GP__FOR(i, back ? t->all_sums : t->forward_sums) t->sum[i] = x[i] + t->sum[i];
 }
 
 /*	N/B, over the samples of each row. */
@@ -13928,7 +13946,8 @@ static odvgp_status gp__nat_output(gp__unit *u, int b, ptrdiff_t p, odvgp_real s
 	/* mu = R^-1 R^-T j; R holds R^-1 */
 	odvgp_gemm(&m->tape.blas, 1, 0, M, 1, M, 1, R, M, h, 1, 0, Gmu, 1);
 	odvgp_gemm(&m->tape.blas, 0, 0, M, 1, M, 1, R, M, Gmu, 1, 0, mu, 1);
-	for (ptrdiff_t i = 0; i < M && shift; i++) mu[i] -= shift[p * M + i];
+	if (shift)
+		GP__FOR(i, M) mu[i] -= shift[p * M + i];
 	gp__nat_stage(u, block, p, mu);
 	return ODVGP_OK;
 }
@@ -14038,8 +14057,8 @@ static void gp__nat_gamma_take(gp__unit *u)
 	gp__node *a = &m->tape.node[u->a_slot.id], *q = &m->tape.node[u->block[GP__ON_BETA].mu.id];
 	int hybrid = u->shift.id != 0;
 	GP__FOR(i, u->P * u->M_gamma) a->v[i] -= a->d[i];
-	for (ptrdiff_t p = 0; p < u->P && hybrid; p++)
-		gp__nat_hybrid_shift(u, a->d + p * u->M_gamma, q->v + p * u->M);
+	if (hybrid)
+		GP__FOR(p, u->P) gp__nat_hybrid_shift(u, a->d + p * u->M_gamma, q->v + p * u->M);
 	gp__touch(m, a->slot);
 	if (hybrid) gp__touch(m, u->block[GP__ON_BETA].slot_mu);
 }
@@ -14130,8 +14149,7 @@ static odvgp_status gp__diag_change(gp__unit *u, gp__diag_work *w, const odvgp_r
 	GP__FOR(j, M)
 		GP__FOR(i, M) w->gradient[i] += w->X[j * M + i] * w->T[j * M + i];
 	GP__FOR(i, M) {
-		for (ptrdiff_t j = 0; j <= i; j++)
-			w->X[i * M + j] = GP__R(0.5) * w->F[i * M + j] * w->F[i * M + j];
+		GP__FOR(j, i + 1) w->X[i * M + j] = GP__R(0.5) * w->F[i * M + j] * w->F[i * M + j];
 		mean += w->X[i * M + i] / (odvgp_real)M;
 	}
 	GP__FOR(tries, 16) {
@@ -14508,8 +14526,8 @@ static void gp__fit_features(gp__unit *u, gp__fit *f, ptrdiff_t n)
 		GP__FOR(i, n) {
 			odvgp_real mean = b ? gp__slot_value(&m->par, b)[p] : 0;
 			if (u->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY) mean = X->v[i * D + p];
-			for (ptrdiff_t d = 0; d < D && A; d++)
-				mean += X->v[i * D + d] * gp__slot_value(&m->par, A)[d * P + p];
+			if (A)
+				GP__FOR(d, D) mean += X->v[i * D + d] * gp__slot_value(&m->par, A)[d * P + p];
 			f->r[p * n + i] = Y->v[p * Y->ld + i] - mean;
 		}
 	if (m->cfg.objective == ODVGP_OBJECTIVE_PARTLY) /* subtract the mean of the kept q(v) */
@@ -14630,7 +14648,7 @@ static void gp__fit_rest(gp__fit *f, odvgp_real s)
 		odvgp_real *rest = f->rest + p * f->F;
 		GP__FOR(i, f->F) rest[i] = f->h[p * f->F + i] / s;
 		GP__FOR(i, f->F)
-			for (ptrdiff_t j = 0; j <= i; j++) {
+			GP__FOR(j, i + 1) {
 				odvgp_real g = gp__fit_normal(f, s, i, j);
 				rest[i] -= g * w[j];
 				if (j < i) rest[j] -= g * w[i];
@@ -14674,7 +14692,7 @@ static odvgp_status gp__fit_mean(gp__unit *u, gp__fit *f, odvgp_real s, odvgp_in
 	}
 	GP__FOR(tries, 20) {
 		GP__FOR(i, n) {
-			for (ptrdiff_t j = 0; j <= i; j++)
+			GP__FOR(j, i + 1)
 				f->G[i * n + j] =
 						f->scale[i] * gp__fit_normal(f, s, f->from + i, f->from + j) * f->scale[j];
 			if (added > 0) f->G[i * n + i] += added * gp__fit_jitter(u, f, i);
@@ -14761,7 +14779,7 @@ static odvgp_status gp__fit_put_factor(
 	if (!block->white_sqrt.id || (b == GP__ON_GAMMA && m->cfg.objective == ODVGP_OBJECTIVE_PARTLY))
 		return ODVGP_OK;
 	GP__FOR(i, M) {
-		for (ptrdiff_t j = 0; j <= i; j++)
+		GP__FOR(j, i + 1)
 			f->G[i * M + j] = (odvgp_real)(i == j) + f->S[(from + i) * f->F + from + j] / s;
 		gp__zero(f->G + i * M + i + 1, M - i - 1);
 	}
@@ -14796,8 +14814,7 @@ static odvgp_status gp__fit_put_inverse(gp__unit *u, gp__fit *f, odvgp_real s, o
 			   *to = gp__fit_slot(m, u->block[GP__ON_BETA].slot_sqrt) + f->first * M * M;
 	odvgp_info bad;
 	GP__FOR(i, M)
-		for (ptrdiff_t j = 0; j <= i; j++)
-			f->G[i * M + j] = f->G[j * M + i] = f->S[i * f->F + j] / s;
+		GP__FOR(j, i + 1) f->G[i * M + j] = f->G[j * M + i] = f->S[i * f->F + j] / s;
 	odvgp_trsm(blas, 0, 1, M, M, L, M, f->G, M);
 	odvgp_trsm(blas, 1, 0, M, M, L, M, f->G, M);
 	GP__FOR(i, M) mean += f->G[i * M + i] / (odvgp_real)M;
@@ -14823,7 +14840,7 @@ static odvgp_status gp__fit_diagonal(gp__unit *u, gp__fit *f, odvgp_real s, gp__
 	GP__FOR(step, 2000) {
 		double moved = 0;
 		GP__FOR(i, M)
-			for (ptrdiff_t j = 0; j <= i; j++) E[i * M + j] = -GP__R(0.5) * f->S[i * f->F + j] / s;
+			GP__FOR(j, i + 1) E[i * M + j] = -GP__R(0.5) * f->S[i * f->F + j] / s;
 		odvgp_status status = gp__diag_factor(u, w, E);
 		if (!status) status = gp__diag_change(u, w, E);
 		if (status) return status;
@@ -14847,8 +14864,9 @@ static odvgp_status gp__fit_put_diagonal(gp__unit *u, gp__fit *f, odvgp_real s, 
 	gp__copy(w.g, m->tape.node[u->q_diag.id].v, M);
 	odvgp_status status = gp__fit_diagonal(u, f, s, &w);
 	if (!status) m->tape.events = events;
-	for (ptrdiff_t i = f->first * M; i < f->last * M && !status; i++)
-		g[i] = gp__inside(&m->par, u->slot_q_diag, w.g[i % M]);
+	if (!status)
+		GP__FROM(i, f->first * M, f->last * M)
+			g[i] = gp__inside(&m->par, u->slot_q_diag, w.g[i % M]);
 	gp__end_loan(&m->nat_R, GP__NAT_OPTIMUM);
 	return status ? gp__refuse(info, status, "q_diag", "its optimum was not reached") : ODVGP_OK;
 }
@@ -15029,12 +15047,12 @@ static odvgp_status gp__fit_bound(
 	GP__FOR(pass, 2) { /* the determinant with s, the quadratic with t */
 		odvgp_real by = pass ? (odvgp_real)t : s;
 		GP__FOR(i, M)
-			for (ptrdiff_t j = 0; j <= i; j++)
-				f->G[i * M + j] = (odvgp_real)(i == j) + f->S[i * f->F + j] / by;
+			GP__FOR(j, i + 1) f->G[i * M + j] = (odvgp_real)(i == j) + f->S[i * f->F + j] / by;
 		odvgp_status status = odvgp_potrf(blas, M, f->G, M, NULL);
 		if (status) return status;
 		*logs = pass ? *logs : f->weight * log((double)s);
-		for (ptrdiff_t i = 0; i < M && !pass; i++) *logs += 2 * log((double)f->G[i * M + i]);
+		if (!pass)
+			GP__FOR(i, M) *logs += 2 * log((double)f->G[i * M + i]);
 	}
 	GP__FOR(p, u->P) {
 		gp__copy(f->rest, f->h + p * f->F, M);
@@ -15208,8 +15226,8 @@ static void gp__renew_scales(gp__unit *u)
 	int residual = u->mean_part->scale == GP__SCALE_RESIDUAL,
 		sums = u->mean_part->scale == GP__SCALE_SUM;
 	if (residual) gp__lend_value(A);
-	for (ptrdiff_t i = 0; i < u->M_gamma && !residual; i++)
-		u->scales[i] = GP__SQRT(sums ? k * (odvgp_real)u->M_gamma : k);
+	if (!residual)
+		GP__FOR(i, u->M_gamma) u->scales[i] = GP__SQRT(sums ? k * (odvgp_real)u->M_gamma : k);
 	for (ptrdiff_t j = 0; j < u->M_gamma && residual; j += m->cfg.tile) {
 		ptrdiff_t cols = GP__MIN(m->cfg.tile, u->M_gamma - j);
 		gp__kjob job;
@@ -15289,8 +15307,8 @@ static void gp__adam_step(odvgp_model *m, odvgp_real lr)
 		gp__scale scale = gp__adam_scale(m, s);
 		gp__adam_update(&adam, slot->count, m->par.theta + o, m->par.grad + o, &scale, m->m1 + o,
 				m->m2 + o);
-		for (ptrdiff_t i = o; i < o + slot->count && slot->positive; i++)
-			gp__set_theta(m, s, i, m->par.theta[i]);
+		if (slot->positive)
+			GP__FROM(i, o, o + slot->count) gp__set_theta(m, s, i, m->par.theta[i]);
 		gp__touch(m, s);
 	}
 }
@@ -16133,8 +16151,8 @@ static void gp__fill_rows(const gp__unit *u, const odvgp_real *X, odvgp_real *Z,
 	ptrdiff_t D = u->Dz, N = gp__candidates(u);
 	for (int alone = others == 0; alone < 2 && taken < count; alone++) {
 		gp__set_rows(w, Z, taken, D);
-		for (ptrdiff_t k = 0; k < others && !alone; k++)
-			*gp__row_place(w, other + k * D, D) = other + k * D;
+		if (!alone)
+			GP__FOR(k, others) *gp__row_place(w, other + k * D, D) = other + k * D;
 		for (ptrdiff_t i = 0; i < N && taken < count; i++)
 			taken += gp__take_row(w, X + gp__permute(m->cfg.seed, GP__STREAM_INIT, 1, N, i) * D,
 					Z + taken * D, D);
@@ -16232,8 +16250,8 @@ static void gp__kmeans_lloyd(
 		GP__FOR(d, D) w->centre[k * D + d] += X[w->row[i] * D + d] - Z[k * D + d];
 	}
 	GP__FOR(k, M)
-		for (ptrdiff_t d = 0; d < D && w->count[k]; d++)
-			Z[k * D + d] += w->centre[k * D + d] / (odvgp_real)w->count[k];
+		if (w->count[k])
+			GP__FOR(d, D) Z[k * D + d] += w->centre[k * D + d] / (odvgp_real)w->count[k];
 	gp__kmeans_nearest(u, X, rows, Z, w);
 }
 
@@ -16708,7 +16726,7 @@ static gp__start gp__ulapane_start(
 	gp__start start = {0, 0};
 	(void)X;
 	const int target = gp__only_target(u);
-	for (ptrdiff_t k = 0; k <= T; k++) {
+	GP__FOR(k, T + 1) {
 		if (k && target >= 0 && k != target + 1) continue;
 		double sum = 0, used = 0;
 		GP__FOR(d, (ptrdiff_t)base->ndims) {
@@ -16768,7 +16786,7 @@ static void gp__init_hyper(gp__unit *u, const odvgp_real *X, const odvgp_real *Y
 {
 	if (gp__hyper_methods[gp__hyper_method(u)].look)
 		gp__hyper_methods[gp__hyper_method(u)].look(u, X, Y, w);
-	for (uint32_t i = 0; i < u->kernel.base_kernels; i++) gp__init_base_kernel(u, X, i, w);
+	GP__EACH_BASE(i, &u->kernel) gp__init_base_kernel(u, X, i, w);
 }
 
 /*	Multiplies a node by `factor` through variances that the expression does not give. Returns
@@ -16882,7 +16900,8 @@ static double gp__pass_on(const gp__unit *u, const odvgp_real *X, const gp__init
 			}
 			GP__FOR(p, u->P) {
 				odvgp_real sum = A ? 0 : x[p % u->Dx];
-				for (ptrdiff_t d = 0; d < u->Dx && A; d++) sum += x[d] * A[d * u->P + p];
+				if (A)
+					GP__FOR(d, u->Dx) sum += x[d] * A[d * u->P + p];
 				to[i * width + t * u->P + p] = sum;
 			}
 		}
@@ -16988,8 +17007,9 @@ static void gp__init_unit(gp__unit *u, const odvgp_real *X, const odvgp_real *Y)
 	if (u->layer) X = w.sample[u->layer % 2];
 	if (u->number > u->layer) gp__copy(sd, m->data_sd + m->unit[u->layer].sd_at, u->D);
 	const odvgp_real *candidates = gp__draw_candidates(u, X, 1, &w);
-	for (ptrdiff_t d = 0; d < u->Dz && u->patches.height; d++)
-		gp__column_scale(candidates + d, gp__candidates(u), u->Dz, &mean, &sd[u->D + 1 + d]);
+	if (u->patches.height)
+		GP__FOR(d, u->Dz)
+			gp__column_scale(candidates + d, gp__candidates(u), u->Dz, &mean, &sd[u->D + 1 + d]);
 	if (hidden && u->slot_mean_A)
 		gp__principal_axes(u, u->patches.image_output ? candidates : X, &w);
 	w.target_variance = hidden ? gp__pass_on(u, X, &w) : gp__target_variance(m, Y, target);
@@ -17156,8 +17176,9 @@ static void gp__init_likelihood(odvgp_model *m, const odvgp_real *Y, double vari
 	for (int k = 0; k < lik->params && !(m->cfg.lik.noise_variance > 0); k++) {
 		const odvgp_slot *slot = &m->par.slot[m->slot_lik_params + k];
 		double unit = lik->param[k].power == 2 ? variance : sqrt(variance);
-		for (ptrdiff_t i = 0; i < slot->count && lik->param[k].power; i++)
-			gp__set_positive(m, slot->offset + i, lik->param[k].start * unit);
+		if (lik->param[k].power)
+			GP__FOR(i, slot->count)
+				gp__set_positive(m, slot->offset + i, lik->param[k].start * unit);
 	}
 	if (m->cfg.lik.kind == ODVGP_LIKELIHOOD_ORDINAL) gp__init_cuts(m, Y);
 }
@@ -17254,7 +17275,7 @@ static void gp__kernel_slots(gp__unit *u)
 	gp__params *par = &u->model->par;
 	u->slot_kernel = par->slots + 1;
 	par->of = u;
-	for (uint32_t i = 0; i < u->kernel.base_kernels; i++) {
+	GP__EACH_BASE(i, &u->kernel) {
 		const gp__base_kernel *base = &u->kernel.base[i];
 		const char *shape_param = gp__base_kernel_kinds[base->type].shape_param,
 				   *ends[GP__BASE_KERNEL_VALUES] = {"lengthscale", "variance", shape_param};
@@ -18084,7 +18105,7 @@ static void gp__start_kernel(gp__unit *u, const char *text)
 	double hyp[GP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
 	(void)gp__kernel_parse(&u->kernel, text, u->Dz, hyp, NULL); /* as before the layout */
 	ptrdiff_t first = u->model->par.slot[u->slot_kernel].offset;
-	for (uint32_t i = 0; i < u->kernel.base_kernels; i++) {
+	GP__EACH_BASE(i, &u->kernel) {
 		const gp__base_kernel *base = &u->kernel.base[i];
 		const double *value = hyp + GP__BASE_KERNEL_VALUES * i;
 		uint32_t end = i + 1 < u->kernel.base_kernels ? base[1].ls : u->kernel.nhyp;
@@ -18543,8 +18564,9 @@ static void gp__file_config(gp__file *f, odvgp_config *c)
 static void gp__file_listed(gp__file *f, const char **word, const char *const *list, ptrdiff_t n)
 {
 	uint32_t number = 0;
-	for (ptrdiff_t i = 0; i < n && *word; i++)
-		if (!strcmp(*word, list[i])) number = (uint32_t)(i + 1);
+	if (*word)
+		GP__FOR(i, n)
+			if (!strcmp(*word, list[i])) number = (uint32_t)(i + 1);
 	gp__file_u32(f, &number);
 	if (number > (uint32_t)n) f->bad = 1;
 	else *word = number ? list[number - 1] : NULL;
