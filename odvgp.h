@@ -2407,27 +2407,27 @@ enum { GP__EXP, GP__EXPM1, GP__LOG, GP__LOG1P, GP__ERF, GP__ERFC, GP__LOGCDF, GP
 /* clang-format off */
 #ifdef ODVGP_FLOAT
 typedef uint32_t gp__u_c;
-#define GP__MANTISSA    23
-#define GP__BIAS        127
-#define GP__LARGEST     FLT_MAX
+#define GP__MANTISSA	23
+#define GP__BIAS		127
+#define GP__LARGEST		FLT_MAX
 /*	1.5 * 2^23: adding it rounds to an integer, which the low bits of the sum hold. */
-#define GP__ROUND       12582912.0f
+#define GP__ROUND		12582912.0f
 /*	2^23: bits(INTEGER) + k = bits(INTEGER + k) for a small integer k. */
-#define GP__INTEGER     8388608.0f
+#define GP__INTEGER		8388608.0f
 /*	A number without the low HALF bits of its mantissa has an exact square. */
-#define GP__HALF        12
+#define GP__HALF		12
 /*	Limit of squared distances, so that 0 times a distance is 0. */
-#define GP__FAR         1e30f
-#define GP__FAR_ROOT    1e15f
-#define GP__EXP_LOW     (-104.0f)
-#define GP__EXP_HIGH    89.0f
-#define GP__DECAY_LOW   (-87)
-#define GP__ERFC_END    11             /* erfc is 0 here */
-#define GP__BELL_END    16             /* exp(-x^2/2) is 0 here */
-#define GP__LIFT        33554432.0f    /* 2^25: makes subnormal numbers normal */
-#define GP__LIFT_POWER  25
-#define GP__LN2_HIGH    0.693359375f
-#define GP__LN2_LOW     (-2.12194440e-4f)
+#define GP__FAR			1e30f
+#define GP__FAR_ROOT	1e15f
+#define GP__EXP_LOW		(-104.0f)
+#define GP__EXP_HIGH	89.0f
+#define GP__DECAY_LOW	(-87)
+#define GP__ERFC_END	11             /* erfc is 0 here */
+#define GP__BELL_END	16             /* exp(-x^2/2) is 0 here */
+#define GP__LIFT		33554432.0f    /* 2^25: makes subnormal numbers normal */
+#define GP__LIFT_POWER	25
+#define GP__LN2_HIGH	0.693359375f
+#define GP__LN2_LOW		(-2.12194440e-4f)
 #define GP__P_EXP_TOP 0.0013926184
 #define GP__P_EXP(X, S) \
 	X(S, 0.00836317893) X(S, 0.0416665561) X(S, 0.166665763) X(S, 0.5)
@@ -2445,23 +2445,23 @@ typedef uint32_t gp__u_c;
 	X(S, 0.129644096) X(S, -0.0475622937) X(S, -0.135621071) X(S, 1.25300801)
 #else
 typedef uint64_t gp__u_c;
-#define GP__MANTISSA    52
-#define GP__BIAS        1023
-#define GP__LARGEST     DBL_MAX
-#define GP__ROUND       6755399441055744.0 /* 1.5 * 2^52 */
-#define GP__INTEGER     4503599627370496.0 /* 2^52 */
-#define GP__HALF        27
-#define GP__FAR         1e300
-#define GP__FAR_ROOT    1e150
-#define GP__EXP_LOW     (-746.0)
-#define GP__EXP_HIGH    710.0
-#define GP__DECAY_LOW   (-708)
-#define GP__ERFC_END    28
-#define GP__BELL_END    40
-#define GP__LIFT        18014398509481984.0 /* 2^54 */
-#define GP__LIFT_POWER  54
-#define GP__LN2_HIGH    6.93147180369123816490e-01
-#define GP__LN2_LOW     1.90821492927058770002e-10
+#define GP__MANTISSA	52
+#define GP__BIAS		1023
+#define GP__LARGEST		DBL_MAX
+#define GP__ROUND		6755399441055744.0 /* 1.5 * 2^52 */
+#define GP__INTEGER		4503599627370496.0 /* 2^52 */
+#define GP__HALF		27
+#define GP__FAR			1e300
+#define GP__FAR_ROOT	1e150
+#define GP__EXP_LOW		(-746.0)
+#define GP__EXP_HIGH	710.0
+#define GP__DECAY_LOW	(-708)
+#define GP__ERFC_END	28
+#define GP__BELL_END	40
+#define GP__LIFT		18014398509481984.0 /* 2^54 */
+#define GP__LIFT_POWER	54
+#define GP__LN2_HIGH	6.93147180369123816490e-01
+#define GP__LN2_LOW		1.90821492927058770002e-10
 #define GP__P_EXP_TOP 2.510038549551032e-08
 #define GP__P_EXP(X, S) \
 	X(S, 2.7620088445409746e-07) X(S, 2.7557268459997064e-06) X(S, 2.4801521295954376e-05) \
@@ -3320,10 +3320,10 @@ typedef struct odvgp__isa {
 #define GP__ROWS4(X, NV, S) X(NV, S, 0) X(NV, S, 1) X(NV, S, 2) X(NV, S, 3)
 #define GP__ROWS6(X, NV, S) GP__ROWS4(X, NV, S) X(NV, S, 4) X(NV, S, 5)
 #define GP__ROWS8(X, NV, S) GP__ROWS6(X, NV, S) X(NV, S, 6) X(NV, S, 7)
-#define GP__EACH1(X, S, i)  X(S, i, 0)
-#define GP__EACH2(X, S, i)  GP__EACH1(X, S, i) X(S, i, 1)
-#define GP__EACH3(X, S, i)  GP__EACH2(X, S, i) X(S, i, 2)
-#define GP__EACH4(X, S, i)  GP__EACH3(X, S, i) X(S, i, 3)
+#define GP__EACH1(X, S, i)	X(S, i, 0)
+#define GP__EACH2(X, S, i)	GP__EACH1(X, S, i) X(S, i, 1)
+#define GP__EACH3(X, S, i)	GP__EACH2(X, S, i) X(S, i, 2)
+#define GP__EACH4(X, S, i)	GP__EACH3(X, S, i) X(S, i, 3)
 #define GP__ABOVE0(NV, S, i)
 #define GP__ABOVE1(NV, S, i) GP__SUBTRACT(NV, S, i, 0)
 #define GP__ABOVE2(NV, S, i) GP__ABOVE1(NV, S, i) GP__SUBTRACT(NV, S, i, 1)
