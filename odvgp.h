@@ -2034,7 +2034,7 @@ static int gp__at_least(ptrdiff_t a, ptrdiff_t b, ptrdiff_t limit)
 }
 
 /*	Start of part i when n items are cut into `tasks` parts at multiples of `unit`:
-	floor(units i / tasks) units, without the product, which may overflow. */
+	floor(units i / tasks) units; the product could overflow. */
 static ptrdiff_t gp__share_begin(ptrdiff_t n, ptrdiff_t unit, int tasks, int i)
 {
 	ptrdiff_t units = n / unit + (n % unit != 0),
@@ -3228,9 +3228,9 @@ static double gp__lgamma_rise(double x, double y)
 	return (x + y - 0.5) * log1p(y / x) - y + (gp__stirling(x + y) - gp__stirling(x));
 }
 
-/*	Nodes t and weights w of the rule of Gauss and Hermite: E[g(t)] = sum w g(t) for a standard
-	normal t, exact for polynomials below degree 2 H; H <= 200. Bisection finds the eigenvalues of
-	the Jacobi matrix, and 1 / w is the sum of the squares of orthonormal polynomials. O(H^2). */
+/*	Gauss-Hermite nodes t and weights w: E[g(t)] = sum w g(t) for a standard normal t, exact for
+	polynomials below degree 2 H; H <= 200. Bisection finds the eigenvalues of the Jacobi matrix,
+	and 1 / w is the sum of the squares of orthonormal polynomials. O(H^2). */
 GP__TRAINING void gp__gauss_hermite(ptrdiff_t H, odvgp_real *t, odvgp_real *w)
 {
 	for (ptrdiff_t h = 0; 2 * h < H; h++) {
@@ -3760,7 +3760,7 @@ static void gp__tile_of_c(const odvgp__isa *isa, const gp__mm *g, int add, ptrdi
 	}
 }
 
-/*	Inner loops: rows [i0, i0 + mc), columns [j0, j0 + nc) and steps [p0, p0 + kc). */
+/*	Inner loops: mc rows from i0, nc columns from j0, kc steps from p0. */
 static void gp__macro(const odvgp__isa *isa, const gp__mm *g, int add, ptrdiff_t i0, ptrdiff_t mc,
 		ptrdiff_t j0, ptrdiff_t nc, ptrdiff_t p0, ptrdiff_t kc, const gp__operand *A,
 		const gp__operand *B, odvgp_real *tile)
@@ -4634,7 +4634,7 @@ static void gp__parse_degree(gp__parser *p, gp__base_kernel *base)
 	base->given |= GP__GIVEN_DEGREE;
 }
 
-/*	An unnamed number is the lengthscale, or else the variance. */
+/*	An unnamed number is the lengthscale, else the variance. */
 static void gp__parse_argument(gp__parser *p, gp__base_kernel *base, double *value)
 {
 	int inputs = gp__geometry(base) != GP__NO_INPUT, scaled = gp__has_lengthscale(base);
@@ -4933,7 +4933,7 @@ typedef struct {
 	int32_t located, image_output;
 } gp__patches;
 
-/*	Positions of patches in a column and in a row of an image. */
+/*	Patches in a column and in a row of an image. */
 static ptrdiff_t gp__patches_down(const gp__patches *p)
 {
 	return (p->height - p->rows) / p->stride + 1;
@@ -5006,7 +5006,7 @@ static int gp__patches_ok(const gp__patches *p, ptrdiff_t D)
 		   (double)p->height * (double)p->width * (double)p->channels == (double)D;
 }
 
-/*	One operation on K = k(X1, X2): input, output and scratch. */
+/*	One operation on K = k(X1, X2). */
 typedef struct {
 	const odvgp_blas *blas;
 	const gp__kernel *k;
@@ -5815,7 +5815,7 @@ static ptrdiff_t gp__points_columns(const gp__kernel *k)
 	return columns;
 }
 
-/*	Points of Z [m,D] in columns of `to`; m = 1 and ld = 1 for one point. */
+/*	Points of Z [m,D] in columns of `to`. */
 static void gp__points_place(const gp__kernel *k, const odvgp_real *hyp, const odvgp_real *Z,
 		ptrdiff_t m, const odvgp_real *centre, odvgp_real *to, ptrdiff_t ld)
 {
@@ -7330,8 +7330,8 @@ static size_t gp__predict_size(const odvgp_server *s, ptrdiff_t rows)
 	return !most || a.bad ? 0 : a.used ? a.used + 64 + most : most;
 }
 
-/*	Of a tile, in training, too: most rows; most patches of a layer with image_output, unless one
-	image has more. */
+/*	Of a tile, in training, too: most rows; most patches with image_output, unless one image has
+	more. */
 #define GP__TILE_ROWS    256
 #define GP__TILE_PATCHES 4096
 
@@ -7356,7 +7356,7 @@ ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows)
 			s, gp__layers_served(s) > 1 ? GP__MIN(rows, gp__predict_most(s)) : rows);
 }
 
-/*	Most rows whose tile fits in `bytes`, by bisection; 0: none. */
+/*	Most rows whose tile fits `bytes`, by bisection; 0: none. */
 static ptrdiff_t gp__predict_rows(const odvgp_server *s, ptrdiff_t n, size_t bytes)
 {
 	if (n <= 8) return 1;                /* few rows are faster one by one */
@@ -7733,7 +7733,7 @@ static void gp__predict_layer(gp__prediction *t, const odvgp_real *X, ptrdiff_t 
 	if (variances) gp__predict_mix(t, 1, t->var, n, t->ld);
 }
 
-/*	A tile through all layers, once for each sample; a: the scratch behind c->between. */
+/*	A tile through all layers, once per sample; a: the scratch behind c->between. */
 static void gp__predict_stack(gp__prediction_call *c, ptrdiff_t first, ptrdiff_t count,
 		ptrdiff_t rows, const gp__arena *a)
 {
@@ -8061,7 +8061,7 @@ static void gp__pivoted_cholesky(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
 			GP__FROM(i, k, n) gp__zero(C + i * n + k, n - k);
 			return;
 		}
-		if (best != k) { /* swap k and best: rows and columns of the rest, rows of L */
+		if (best != k) { /* swap rows and columns of the rest, rows of L */
 			ptrdiff_t keep = perm[k];
 			perm[k] = perm[best];
 			perm[best] = keep;
@@ -9098,7 +9098,7 @@ typedef struct {
 } gp__tape;
 
 #define GP__MODEL_MAGIC 0x4d56444fu /* "ODVM" */
-/*	Numbers, besides the arrays, that training changes. Files hold all of them. */
+/*	Numbers that training changes besides the arrays; all are in files. */
 typedef struct {
 	/* scales_age: Adam's steps since D was recomputed */
 	uint64_t steps, adam_steps, clean_steps, scales_age;
@@ -9498,7 +9498,7 @@ static odvgp_real gp__unit_diag(const gp__unit *u, const odvgp_real *x)
 	return gp__kernel_diag(&u->kernel, gp__hyp(u), x, value);
 }
 
-/*	As a unit only; if it depends on x, for inputs of mean square 1. */
+/*	Only as a unit; at inputs of mean square 1. */
 static odvgp_real gp__prior_variance(const gp__unit *u) { return gp__unit_diag(u, NULL); }
 
 /*	A job on K(X1,X2) [n,m] with the unit's kernel. */
@@ -9636,7 +9636,7 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_r
 		ptrdiff_t count, odvgp_info *info)
 {
 	if (!gp__model_ok(m) || !name || (!values && count))
-		return gp__fail(info, ODVGP_E_ARG, "model, name or values", -1, 0, "is NULL");
+		return gp__is_null(info, "model, name or values");
 	int index = gp__slot_index(&m->par, name);
 	if (!index) return gp__refuse(info, ODVGP_E_NAME, "name", NULL);
 	const odvgp_slot *slot = &m->par.slot[index];
@@ -9978,7 +9978,7 @@ static const char *gp__jitter_matrix(const gp__node *nd)
 	return nd->jitter ? gp__jitter_matrices[nd->jitter - nd->of->jitter] : "H";
 }
 
-/*	Likely cause of a failed factorisation, from the kernel matrix's points. */
+/*	Likely cause of a failed factorisation, from the matrix's points. */
 static const char *gp__jitter_cause(gp__tape *t, const gp__node *K, ptrdiff_t pivot)
 {
 	const char *const *cause = gp__jitter_causes;
@@ -11412,8 +11412,8 @@ static const gp__op_row gp__ops[GP__OPS] = {
 
 /* ---- >>tape   running the operations
 
-	Both runs skip nodes that the evaluation does not need, forward also those up to date, reverse
-	those on which no term of the bound depends. */
+	Both runs skip nodes that the evaluation does not need; forward also those up to date, reverse
+	those without effect on the bound. */
 
 static int gp__has_trait(const gp__node *nd, int trait)
 {
@@ -11452,7 +11452,7 @@ static void gp__tape_mark(gp__tape *t)
 	}
 }
 
-/*	For bench/: called with a node's number before its operation and with -1 after it. */
+/*	For bench/: called with a node's number before its operation, -1 after it. */
 #ifndef GP__PROBE
 #define GP__PROBE(node, reverse) ((void)0)
 #endif
@@ -11466,7 +11466,7 @@ static uint64_t gp__youngest_input(const gp__tape *t, const gp__node *nd)
 	return youngest;
 }
 
-/*	Whether a node is older than an input, or overwritten by an outdated node. */
+/*	Whether it is older than an input, or overwritten by an outdated node. */
 static int gp__out_of_date(const gp__tape *t, const gp__node *nd)
 {
 	if (nd->segment != GP__HEAD && !gp__ops[nd->op].lasts) return 1;
@@ -11520,7 +11520,7 @@ static odvgp_status gp__tape_forward_info(gp__tape *t, int segment, odvgp_info *
 }
 
 /*	Clear the adjoints that reverse runs add to. PARAM's gradient is cleared with all sums,
-	MOMENTS's adjoint is overwritten by the tail; other nodes have none. */
+	MOMENTS's adjoint overwritten by the tail. */
 static void gp__tape_zero(gp__tape *t, int segment)
 {
 	GP__EACH_NODE(nd, t)
@@ -11560,7 +11560,7 @@ static void gp__defer(gp__tape *t, size_t bytes)
 	else t->deferred += bytes;
 }
 
-/*	Take or defer memory for value, adjoint and aux, except for nodes that work in place. */
+/*	Memory for value, adjoint and aux, except for nodes that work in place. */
 static void gp__node_memory(
 		gp__tape *t, gp__node *nd, const gp__op_row *row, int segment, const gp__shapes *s)
 {
@@ -12792,7 +12792,6 @@ static odvgp_status gp__check_layers(const odvgp_config *c, odvgp_info *info)
 	return ODVGP_OK;
 }
 
-/*	Functions that the likelihood sees: the last layer's, or mixtures of them. */
 static ptrdiff_t gp__functions(const odvgp_config *c)
 {
 	return c->functions ? c->functions : c->layer[c->layers - 1].P;
@@ -13079,8 +13078,8 @@ static void gp__mark_params(odvgp_model *m, const gp__wants_list *want)
 	gp__tape_mark(&m->tape);
 }
 
-/*	Slots of natural steps need a gradient only if gamma's step reads it: with many outputs, a pass
-	over their memory takes time. */
+/*	Slots of natural steps need a gradient only if gamma's step reads it: a pass over their memory
+	takes time. */
 static int gp__has_gradient(const odvgp_model *m, const gp__wants_list *want, int slot)
 {
 	return want->all || !m->par.slot[slot].natgrad || gp__any_natural_reads_gradient(m);
@@ -13218,8 +13217,8 @@ static odvgp_status gp__visit_tiles(
 	return ODVGP_OK;
 }
 
-/*	A bound that is not linear in sums over rows: run the tiles for the sums, the tail forward and
-	backward, then the tiles again for the gradient, a single one only backward. */
+/*	A bound not linear in sums over rows: run the tiles for the sums, the tail forward and backward,
+	then the tiles again for the gradient, a single one only backward. */
 static odvgp_status gp__visit_objective(
 		odvgp_model *m, const gp__rows *rows, int back, odvgp_info *info)
 {
@@ -13387,8 +13386,8 @@ static odvgp_status gp__evaluate_good(odvgp_model *m, const gp__rows *rows, gp__
 	return s ? s : gp__evaluate(m, rows, want, expected, kl, info);
 }
 
-/*	Evaluate before a step; if that fails or, while `stepping` with Adam, gives an implausibly low
-	bound, evaluate the last good parameters. */
+/*	Evaluate before a step; on failure, or while `stepping` with Adam on an implausibly low bound,
+	evaluate the last good parameters. */
 static odvgp_status gp__evaluate_safely(odvgp_model *m, const gp__rows *rows, gp__wants_list want,
 		int stepping, odvgp_real *expected, odvgp_real *kl, odvgp_info *info)
 {
@@ -13444,8 +13443,7 @@ static gp__rows gp__rows_plain(const odvgp_real *X, const odvgp_real *Y, ptrdiff
 static odvgp_status gp__rows_check(const odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
 		ptrdiff_t n, odvgp_info *info)
 {
-	if (!gp__model_ok(m) || !X || !Y)
-		return gp__fail(info, ODVGP_E_ARG, "model, X or Y", -1, 0, "is NULL");
+	if (!gp__model_ok(m) || !X || !Y) return gp__is_null(info, "model, X or Y");
 	if (n < 1 || n > PTRDIFF_MAX / 64 / GP__MAX(m->cfg.layer[0].D, gp__y_columns(&m->y)))
 		return gp__fail(info, ODVGP_E_ARG, "n", -1, (double)n, "is out of range");
 	return ODVGP_OK;
@@ -13525,7 +13523,7 @@ static int gp__has_own_mean(const gp__unit *u)
 	return (u->a.id && u->Z_gamma.id) || (u->mean_part->v_mu && !gp__is_joint(u));
 }
 
-/*	The head of a layer whose first unit is u. Returns the number of reals, -1 on overflow. */
+/*	u: the layer's first unit. Returns the number of reals, -1 on overflow. */
 static ptrdiff_t gp__predictor_sizes(const gp__unit *u, gp__predictor *p)
 {
 	gp__view v;
@@ -13706,7 +13704,7 @@ static void gp__copy_or(odvgp_real *to, const odvgp_real *from, ptrdiff_t n, odv
 	GP__FOR(i, n) to[i] = from ? from[i] : otherwise;
 }
 
-/*	Run the head, and check that the coefficients of all layers are finite. */
+/*	Run the head and check that all coefficients are finite. */
 static odvgp_status gp__predictor_prepare(odvgp_model *m, odvgp_info *info)
 {
 	odvgp_status s = gp__run_head(m, info);
@@ -13748,7 +13746,7 @@ static void gp__predictor_write_unit(gp__unit *u, const gp__predictor *p, gp__vi
 	gp__end_loan(&m->par.lent, GP__LENT_ALPHA);
 }
 
-/*	The predictor of the layer whose first unit is u, after gp__predictor_prepare. */
+/*	After gp__predictor_prepare; u: the layer's first unit. */
 static void gp__predictor_write(gp__unit *u, const odvgp_scales *sc, gp__predictor *p)
 {
 	odvgp_model *m = u->model;
@@ -14085,8 +14083,8 @@ static double gp__nat_gamma_look(odvgp_model *m, const gp__rows *rows)
 	return s ? -HUGE_VAL : (double)expected - (double)kl;
 }
 
-/*	Halve gamma's step (odvgp_gamma_step says why) until the bound on the same rows, after both
-	steps, is not below `before`. Returns how many bounds it evaluated. */
+/*	Halve gamma's step (odvgp_gamma_step) until the bound on the same rows, after both steps, is not
+	below `before`. Returns how many bounds it evaluated. */
 static int gp__nat_gamma_check(odvgp_model *m, const gp__rows *rows, double before)
 {
 	double least = before - 64 * (double)GP__EPS * (fabs(before) + (double)m->cfg.N);
@@ -14718,7 +14716,7 @@ static odvgp_status gp__fit_mean(gp__unit *u, gp__fit *f, odvgp_real s, odvgp_in
 				   : gp__refuse(info, ODVGP_E_NAN, "q", "the optimum is not finite");
 }
 
-/*	Stage the optimum in a copy of theta, in the gradient's memory, which the caller returns. */
+/*	Stage the optimum in a copy of theta, in the gradient's memory; the caller ends the loan. */
 static void gp__fit_stage(odvgp_model *m)
 {
 	gp__copy(gp__lend(&m->par.lent, GP__LENT_OPTIMUM), m->par.theta, m->par.count);
@@ -14943,7 +14941,7 @@ static odvgp_status gp__fit_exact(
 	return ODVGP_OK;
 }
 
-/*	Start of odvgp_fit_q and odvgp_upper_bound: carve `work`, compute factors and sums. */
+/*	Begin odvgp_fit_q or odvgp_upper_bound: carve `work`, compute factors and sums. */
 static odvgp_status gp__fit_begin(gp__unit *u, const odvgp_real *X, const odvgp_real *Y, void *work,
 		size_t bytes, gp__fit *f, odvgp_info *info)
 {
@@ -14964,7 +14962,7 @@ static odvgp_status gp__fit_begin(gp__unit *u, const odvgp_real *X, const odvgp_
 	return gp__fit_sums(u, f, X, Y, info);
 }
 
-/*	A failed attempt does not count its events and restores its jitters. */
+/*	A failed attempt undoes its events and jitters. */
 static odvgp_status gp__fit_end(odvgp_model *m, odvgp_status s, const odvgp_events *before)
 {
 	if (!s) return s;
@@ -15253,7 +15251,7 @@ static int gp__has_units(const gp__unit *u, int slot)
 				   (u->cov_part->sqrt_power < 0 && slot == beta->slot_sqrt));
 }
 
-/*	Whether SCALED shortens the steps of a slot because they move all M terms of the mean. */
+/*	Whether SCALED shortens a slot's steps because they move all M terms of the mean. */
 static int gp__moves_sum(const gp__unit *u, int slot)
 {
 	return u->gamma_coords == ODVGP_GAMMA_COORDS_SCALED && !u->M_gamma &&
@@ -15487,7 +15485,7 @@ static void gp__lbfgs_end(gp__lbfgs *w, double gain, double size)
 }
 
 /*	One iteration from x, where loss and g are known. Returns 1 if x has moved, with its loss and g;
-	else 0, with all unchanged. Converged when decrease and gradient are small. */
+	else 0, with all unchanged. */
 static int gp__lbfgs_iterate(gp__lbfgs *w, const gp__problem *p)
 {
 	gp__probe at;
@@ -15734,7 +15732,7 @@ static void gp__jitter_recover(gp__tape *t, gp__jitter *jitter)
 	gp__jitter_moved(t, jitter);
 }
 
-/*	After 100 steps without trouble, halved step sizes double and a raised jitter falls tenfold. */
+/*	After 100 clean steps halved step sizes double and a raised jitter falls tenfold. */
 static void gp__recover(odvgp_model *m)
 {
 	if (++m->state.clean_steps % 100 == 0)
@@ -16237,7 +16235,7 @@ static void gp__kmeans_nearest(
 }
 
 /*	Each centre moves to its rows' mean, computed as a difference from the old centre, so that equal
-	rows keep theirs exactly. A centre without rows stays. */
+	rows keep theirs exactly. One without rows stays. */
 static void gp__kmeans_lloyd(
 		const gp__unit *u, const odvgp_real *X, ptrdiff_t rows, odvgp_real *Z, gp__init_work *w)
 {
@@ -16687,7 +16685,7 @@ static gp__start gp__median_start(
 	return start;
 }
 
-/*	Mean of |v_next - v| over neighbours that differ, in the order of `row`; 0 if none do. */
+/*	Mean of |v_next - v| over unequal neighbours in the order of `row`; 0 if none. */
 static double gp__mean_gap(
 		const odvgp_real *v, ptrdiff_t stride, const ptrdiff_t *row, ptrdiff_t rows)
 {
@@ -16789,8 +16787,8 @@ static void gp__init_hyper(gp__unit *u, const odvgp_real *X, const odvgp_real *Y
 	GP__EACH_BASE(i, &u->kernel) gp__init_base_kernel(u, X, i, w);
 }
 
-/*	Multiplies a node by `factor` through variances that the expression does not give. Returns
-	whether it could. */
+/*	Multiplies a node by `factor`, through variances not given by the expression. Returns whether it
+	could. */
 static int gp__scale_kernel(gp__unit *u, uint32_t node, double factor)
 {
 	odvgp_model *m = u->model;
@@ -16833,7 +16831,7 @@ static void gp__init_image_variance(gp__unit *u, const odvgp_real *X, const gp__
 }
 
 /*	Mean and standard deviation of a column (1 if constant to rounding), in two passes over values
-	scaled to [-1, 1], so that neither their size nor a large offset costs digits. */
+	scaled to [-1, 1]: neither size nor offset costs digits. */
 static void gp__column_scale(
 		const odvgp_real *x, ptrdiff_t n, ptrdiff_t stride, odvgp_real *mean, odvgp_real *scale)
 {
@@ -16913,8 +16911,7 @@ static double gp__pass_on(const gp__unit *u, const odvgp_real *X, const gp__init
 	return gp__usable(squares / (double)width);
 }
 
-/*	w->axes: P leading eigenvectors of w->square [D,D] by power iteration, each orthogonal to those
-	before. */
+/*	w->axes: P leading eigenvectors of w->square [D,D], by power iteration. */
 static void gp__leading_axes(const odvgp_model *m, ptrdiff_t D, ptrdiff_t P, const gp__init_work *w)
 {
 	const odvgp__isa *isa = m->tape.blas.isa;
@@ -17240,8 +17237,7 @@ ODVGP_API odvgp_status odvgp_init_data(
 ODVGP_API odvgp_status odvgp_column_scales(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
 		odvgp_real *mean, odvgp_real *scale, odvgp_info *info)
 {
-	if (!X || !mean || !scale)
-		return gp__fail(info, ODVGP_E_ARG, "X, mean or scale", -1, 0, "is NULL");
+	if (!X || !mean || !scale) return gp__is_null(info, "X, mean or scale");
 	if (n < 1 || D < 1 || D > PTRDIFF_MAX / n)
 		return gp__refuse(info, ODVGP_E_SIZE, "n or D", "is out of range");
 	ptrdiff_t bad = gp__first_nonfinite(X, n * D);
@@ -17406,7 +17402,6 @@ static void gp__likelihood_slots_count(odvgp_model *m)
 	m->slot_lik_free_params = gp__likelihood_slots(m, 0, &m->lik_free_slots);
 }
 
-/*	Returns the new number of terms. */
 static int gp__mean_function_terms(gp__unit *u, gp__ref *term, int terms)
 {
 	if (u->slot_mean_A) {
@@ -17768,7 +17763,7 @@ GP__NOINLINE void gp__tables_layout(odvgp_model *m, gp__arena *a, int nodes)
 	m->tape.node = GP__TAKE(a, gp__node, nodes + 1);
 }
 
-/*	Bytes that odvgp_init_data needs for a unit. Not inlined, which saves stack, as below. */
+/*	Bytes that odvgp_init_data needs for a unit. Not inlined, to save stack. */
 GP__NOINLINE size_t gp__init_bytes(const gp__unit *u)
 {
 	gp__arena a = gp__measuring();
@@ -17941,7 +17936,7 @@ static odvgp_model *gp__model_start(odvgp_model *m, gp__unit *unit, ptrdiff_t un
 	return m;
 }
 
-/*	An empty model and its units at the start of the block; the arena follows. */
+/*	An empty model and its units begin the block; the arena follows. */
 static odvgp_status gp__model_claim(
 		odvgp_model **m, gp__arena *a, ptrdiff_t units, void *block, size_t bytes, odvgp_info *info)
 {
@@ -17954,7 +17949,7 @@ static odvgp_status gp__model_claim(
 	return ODVGP_OK;
 }
 
-/*	The sizes, and the tile if it is 0, once config and kernel have been checked. */
+/*	The sizes, and the tile if it is 0, of a checked config. */
 static void gp__model_settle(odvgp_model *m)
 {
 	gp__settle(m);
@@ -17996,7 +17991,7 @@ static void gp__make_from_config(gp__unit *u, const void *config)
 			&u->kernel, ((const odvgp_config *)config)->layer[u->layer].kernel, u->Dz, hyp, NULL);
 }
 
-/*	Copies a checked config into an empty model and settles the sizes. */
+/*	Copies a checked config into an empty model; settles the sizes. */
 static void gp__model_config(odvgp_model *m, const odvgp_config *config)
 {
 	m->cfg = *config;
@@ -18057,8 +18052,8 @@ static void gp__start_likelihood(odvgp_model *m)
 	if (m->cfg.lik.noise_variance > 0) gp__set_noise(m, (double)m->cfg.lik.noise_variance);
 }
 
-/*	Carves the arena (the rest of a block of `bytes` bytes) for a model of settled sizes, and sets a
-	new one's values. */
+/*	Carves the arena (the rest of a block of `bytes` bytes) for settled sizes, and sets a new
+	model's values. */
 static odvgp_status gp__model_place(odvgp_model *m, gp__arena *a, size_t bytes, odvgp_info *info)
 {
 	size_t need = 0;
@@ -18585,8 +18580,8 @@ static void gp__file_known_text(gp__file *f, const char *text)
 	for (; *text; text++) gp__file_known(f, (unsigned char)*text, 1);
 }
 
-/*	The base kernels in use, packed as in a predictor. A count that this build does not allow sets
-	f->bad, but stays in k. */
+/*	The base kernels in use, packed as in a predictor. Too many for this build set f->bad; the count
+	stays in k. */
 static void gp__file_kernel(gp__file *f, gp__kernel *k)
 {
 	uint32_t words[sizeof *k / sizeof(uint32_t)] = {0}; /* more than packing needs */
@@ -18609,7 +18604,6 @@ static void gp__file_unit_head(gp__file *f, gp__unit *u)
 	gp__file_kernel(f, &u->kernel);
 }
 
-/*	Functions, targets, and the parameters' names and counts. */
 static void gp__file_likelihood(gp__file *f, const odvgp_model *m)
 {
 	const gp__likelihood *lik = gp__lik_of(&m->cfg);
@@ -18766,7 +18760,6 @@ static size_t gp__file_state_bytes(const odvgp_model *m)
 	return f.bad ? 0 : f.used;
 }
 
-/*	state_bytes is 0 if no file can hold the model. */
 static gp__file_head gp__file_sizes(const odvgp_model *m, size_t user_bytes)
 {
 	gp__file_head h;
@@ -18815,7 +18808,7 @@ ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, co
 		size_t user_bytes, void *file, size_t bytes, odvgp_info *info)
 {
 	if (!gp__model_ok(m) || !file || (user_bytes && !user))
-		return gp__fail(info, ODVGP_E_ARG, "model, file or user", -1, 0, "is NULL");
+		return gp__is_null(info, "model, file or user");
 	size_t need = odvgp_save_size(m, user_bytes);
 	if (!need)
 		return gp__refuse(
@@ -18869,8 +18862,8 @@ static odvgp_status gp__file_units_read(gp__file *f, odvgp_model *m, odvgp_info 
 				  : ODVGP_OK;
 }
 
-/*	Reads config and units into an empty model; leaves f at the state. *units, of a draft: where
-	they begin. *bytes: size of its block. */
+/*	Reads config and units into an empty model; leaves f at the state. *units: where a draft's
+	begin. *bytes: its block's size. */
 static odvgp_status gp__file_model(gp__file *f, const gp__file_head *h,
 		const odvgp_threads *threads, odvgp_isa isa, odvgp_model *m, gp__file *units, size_t *bytes,
 		odvgp_info *info)
