@@ -2560,9 +2560,9 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 	}
 #endif
 
-/*	power       2^k for n = k + ROUND, where 2^k is normal
+/*	power		2^k for n = k + ROUND, where 2^k is normal
 	expm1_core  n = k + ROUND and p = exp(r) - 1 of x + rest (NULL: 0)
-	decay       exp(x) for -1000 <= x <= 0; 0, not subnormal, below -708 (float -87) */
+	decay		exp(x) for -1000 <= x <= 0; 0, not subnormal, below -708 (float -87) */
 #define GP__EXPS(TARGET, S) \
 	TARGET GP__INLINE GP__V_##S gp__power_##S(GP__V_##S n) \
 	{ \
@@ -2900,18 +2900,18 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 		GP__ABREAST(GP__VECTORS(GP__STORE_##V(y + w * ldy + q * L, s[w][q]))) \
 	}
 
-/*	axpy        y += a x
-	dot         x . y, in four vectors of partial sums that are added in a fixed order
-	dots        out[w] = x . y_w for the rows y_w of y, with the bits of dot; out is written in
+/*	axpy		y += a x
+	dot			x . y, in four vectors of partial sums that are added in a fixed order
+	dots		out[w] = x . y_w for the rows y_w of y, with the bits of dot; out is written in
 				whole vectors
-	update      y_w += sum_i f[w fw + i fk] x_i for count rows y_w and k rows x_i, with the bits of
+	update		y_w += sum_i f[w fw + i fk] x_i for count rows y_w and k rows x_i, with the bits of
 				one axpy after the other
-	spreads     out[w step] = sum_j h_wj (x[w step] - z_j)^2 over whole chunks, added as in dot;
+	spreads		out[w step] = sum_j h_wj (x[w step] - z_j)^2 over whole chunks, added as in dot;
 				h_wj = 0 gives 0 at any finite distance
-	squares     out_j += A_ij^2, row after row
-	weigh       A_ij <- 2 w_j A_ij
-	blend       out <- a x - b y; out may be x or y
-	combine     out <- x + y or x * y for a chunk; out may be x or y
+	squares		out_j += A_ij^2, row after row
+	weigh		A_ij <- 2 w_j A_ij
+	blend		out <- a x - b y; out may be x or y
+	combine		out <- x + y or x * y for a chunk; out may be x or y
 	derivative  for a chunk: from dk = dk/dr^2 of a base kernel, computes g = dK/d(squared distance)
 				= scale dk adjoint (NULL: 1); h <- g (first) or h + g; dk <- g d2 */
 #define GP__ARRAYS(TARGET, S) \
@@ -4406,16 +4406,16 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 	With r^2 = sum_d (x_d - z_d)^2 / lengthscale_d^2 over the active columns, x.z their inner
 	product and v the variance:
 
-		rbf         v exp(-r^2/2)
-		matern12    v exp(-r)
-		matern32    v (1+s) exp(-s), s = sqrt(3) r
-		matern52    v (1+s+s^2/3) exp(-s), s = sqrt(5) r
-		rq          v (1 + r^2 / (2 alpha))^-alpha
-		periodic    v exp(-2 sum_d sin^2(pi (x_d - z_d) / period) / lengthscale_d^2)
-		linear      v x.z, or sum_d v_d x_d z_d
+		rbf			v exp(-r^2/2)
+		matern12	v exp(-r)
+		matern32	v (1+s) exp(-s), s = sqrt(3) r
+		matern52	v (1+s+s^2/3) exp(-s), s = sqrt(5) r
+		rq			v (1 + r^2 / (2 alpha))^-alpha
+		periodic	v exp(-2 sum_d sin^2(pi (x_d - z_d) / period) / lengthscale_d^2)
+		linear		v x.z, or sum_d v_d x_d z_d
 		polynomial  (v x.z + offset)^degree
-		constant    v
-		white       v on the diagonal of K(X,X), 0 between two sets of points, even coinciding ones
+		constant	v
+		white		v on the diagonal of K(X,X), 0 between two sets of points, even coinciding ones
 
 	An expression becomes a list of nodes: base kernels, and sums and products of earlier nodes. A
 	base kernel depends on one number per pair of points (its geometry): squared distance, inner
@@ -11832,11 +11832,11 @@ static void gp__build_residual(gp__unit *u, int variant, int purpose)
 	Kg = K(Zg,Zg). q_mu, q_sqrt, v_mu, v_sqrt are whitened. KL for each output:
 
 		beta     |q_mu|^2 / 2
-		orth     |q_mu|^2 / 2 + (a^T Kg a - c^T c) / 2            [ODVGP] eq. 11, A.1
-		hybrid   orth's at q_mu + c                               [ODVGP] eq. 10, A.1
-		free     a^T K(Za,Za) a / 2                               [DECOUPLED]; [OM] eq. 3.7
+		orth     |q_mu|^2 / 2 + (a^T Kg a - c^T c) / 2			[ODVGP] eq. 11, A.1
+		hybrid   orth's at q_mu + c								[ODVGP] eq. 10, A.1
+		free     a^T K(Za,Za) a / 2								[DECOUPLED]; [OM] eq. 3.7
 				 (if M_gamma = 0: with Zb, q_mu and Kb)
-		blocks   |q_mu|^2 / 2 + |v_mu|^2 / 2                      [SOLVE] eqs. 35, 36, appendix F
+		blocks   |q_mu|^2 / 2 + |v_mu|^2 / 2					[SOLVE] eqs. 35, 36, appendix F
 
 	and of covariance parts:
 
@@ -12936,7 +12936,7 @@ static int gp__likelihood_slots(odvgp_model *m, int positive, int *slots)
 
 /* ---- >>bound   the evidence lower bound and its gradient
 
-		elbo = N/B sum_n E_q[log p(y_n|f_n)] - KL(q||p)                      [SVGP]; [ODVGP] eq. 4
+		elbo = N/B sum_n E_q[log p(y_n|f_n)] - KL(q||p)    [SVGP]; [ODVGP] eq. 4
 	With hidden layers E is the mean over S samples of the last layer's inputs, and KL sums over
 	layers [DGP].
 
@@ -14407,11 +14407,11 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, c
 
 		w = (Lambda + Phi Phi^T / s)^-1 Phi r / s
 
-		Phi                    Lambda
-		A                      I         beta
-		A_v                    I         gamma, SOLVE-GP
-		R = K(Zg,X) - W^T A    C         gamma, ORTH and HYBRID
-		K(Za,X)                Ka        a free mean
+		Phi						Lambda
+		A						I		beta
+		A_v						I		gamma, SOLVE-GP
+		R = K(Zg,X) - W^T A		C		gamma, ORTH and HYBRID
+		K(Za,X)					Ka		a free mean
 
 	The covariance does not depend on w: (I + A A^T / s)^-1 for each block of q, and
 	B = Kb^-1 K_bX K_Xb Kb^-1 / s for the inverse part. Sums run over tiles; memory O(F^2). */
@@ -15316,7 +15316,7 @@ static void gp__adam_step(odvgp_model *m, odvgp_real lr)
 	The direction is d = -H g. The two-loop recursion applies H from the last pairs s = x' - x,
 	y = g' - g, with H0 = s.y / y.y I of the newest pair ([LBFGS] algorithm 7.4). Bracketing and
 	zooming (algorithms 3.5, 3.6) find a step x <- x + a d that satisfies
-		f(a) <= f(0) + c1 a f'(0)   and   |f'(a)| <= c2 |f'(0)|           (strong Wolfe)
+		f(a) <= f(0) + c1 a f'(0)   and   |f'(a)| <= c2 |f'(0)|    (strong Wolfe)
 	A pair with s.y <= 16 eps |s| |y| is not kept. The value never rises: if no point on the line is
 	lower, the pairs are dropped and steepest descent is tried; failing that, x stays. An iteration
 	costs O(memory n) besides evaluations. */
