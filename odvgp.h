@@ -1629,7 +1629,7 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 #define GP__MIN(a, b)    ((a) < (b) ? (a) : (b))
 #define GP__MAX(a, b)    ((a) > (b) ? (a) : (b))
 #define GP__COUNT(array) ((ptrdiff_t)(sizeof(array) / sizeof((array)[0])))
-/*	i counts from 0 to n - 1. */
+
 #define GP__FOR(i, n)         for (ptrdiff_t i = 0; i < (n); i++)
 #define GP__FROM(i, from, to) for (ptrdiff_t i = from; i < (to); i++)
 
@@ -1660,8 +1660,7 @@ static const double gp__two_pi = 6.2831853071795864769;
 static const double gp__log_2pi = 1.83787706640934548356;
 static const double gp__sqrt_half = 0.70710678118654752440;
 
-/*	x - x is 0 for a finite number, else NaN. Four sums, because one would wait for each
-	addition. */
+/*	x - x is 0 if x is finite, else NaN. Four sums, because one would wait for each addition. */
 static int gp__finite(const odvgp_real *x, ptrdiff_t n)
 {
 	odvgp_real a = 0, b = 0, c = 0, d = 0;
@@ -1677,10 +1676,9 @@ static int gp__finite(const odvgp_real *x, ptrdiff_t n)
 }
 
 #ifndef ODVGP_NO_TRAINING
-/*	Index, or -1. */
 GP__TRAINING ptrdiff_t gp__first_nonfinite(const odvgp_real *x, ptrdiff_t n)
 {
-	for (ptrdiff_t i = 0; i < n; i++)
+	GP__FOR(i, n)
 		if (!(x[i] - x[i] == 0)) return i;
 	return -1;
 }
@@ -1795,7 +1793,7 @@ static odvgp_status gp__fail(odvgp_info *info, odvgp_status status, const char *
 		if (row >= 0) {
 			gp__put(&t, " (at ");
 			gp__put_int(&t, row);
-			/* value == row only repeats the position, as errors in kernel expressions do */
+			/* errors in kernel expressions repeat the position as value */
 			if (value != (double)row) {
 				gp__put(&t, ", value ");
 				gp__put_real(&t, value);
@@ -1806,7 +1804,6 @@ static odvgp_status gp__fail(odvgp_info *info, odvgp_status status, const char *
 	return status;
 }
 
-/*	Without row and value. */
 static odvgp_status gp__refuse(
 		odvgp_info *info, odvgp_status status, const char *what, const char *sentence)
 {
@@ -1850,7 +1847,6 @@ ODVGP_API const char *odvgp_status_text(odvgp_status status)
 #define GP__AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,avx2,fma")))
 #endif
 #endif
-/*	The compiler's target decides about NEON; on 32-bit ARM float only. */
 #if defined(__GNUC__) && defined(__ARM_NEON) && (defined(__aarch64__) || defined(ODVGP_FLOAT)) && \
 		!defined(ODVGP_NO_SIMD) && !defined(__ARM_BIG_ENDIAN)
 #define GP__NEON
@@ -2038,7 +2034,7 @@ static int gp__at_least(ptrdiff_t a, ptrdiff_t b, ptrdiff_t limit)
 }
 
 /*	Start of part i when n items are cut into `tasks` parts at multiples of `unit`:
-	floor(units i / tasks) units, without the product, which may overflow. */
+	floor(units i / tasks) units; the product could overflow. */
 static ptrdiff_t gp__share_begin(ptrdiff_t n, ptrdiff_t unit, int tasks, int i)
 {
 	ptrdiff_t units = n / unit + (n % unit != 0),
@@ -2046,7 +2042,6 @@ static ptrdiff_t gp__share_begin(ptrdiff_t n, ptrdiff_t unit, int tasks, int i)
 	return gp__at_least(first, unit, n) ? n : first * unit;
 }
 
-/*	The items [*from, *to) of task i. */
 static void gp__share(ptrdiff_t n, ptrdiff_t unit, int tasks, int i, ptrdiff_t *from, ptrdiff_t *to)
 {
 	*from = n > 0 ? gp__share_begin(n, unit, tasks, i) : 0;
@@ -2061,17 +2056,16 @@ static void gp__share(ptrdiff_t n, ptrdiff_t unit, int tasks, int i, ptrdiff_t *
 #include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
-/*	A training step has dozens of short parallel operations, so an idle worker spins for about 50
-	microseconds, then yields a thousand times (about a millisecond) before it sleeps. Systems that
-	take the other processors for far away wake a sleeper on its waker's processor, where it stays
-	because it never runs long enough to be moved. The caller waits in the same way.
+/*	A training step has dozens of short parallel operations, so an idle worker, like a waiting
+	caller, spins for about 50 microseconds, then yields for about a millisecond before it sleeps.
+	Some systems wake a sleeper on its waker's processor, where it stays because it never runs long
+	enough to be moved.
 
 	A ticket hands out tasks: its high half is the number of the job, its low half counts the tasks
 	not yet taken. A thread takes a task by lowering the ticket that it has read, which fails if the
-	ticket has changed since; only then it reads the job's task, argument and environment, which stay
-	until all tasks of the job are counted as done. The stores of a new job may therefore become
-	visible in any order, as long as the ticket is last. tests/test_pool.c goes through all
-	interleavings. */
+	ticket has changed since. Only then it reads the job's task, argument and environment, which
+	stay until all tasks are counted as done. So the stores of a new job may become visible in any
+	order, if the ticket is last. tests/test_pool.c tries all interleavings. */
 #define GP__UNTAKEN UINT64_C(0xffffffff)
 enum { GP__LOOKS = 2000, GP__YIELDS = 1000 };
 
@@ -2217,7 +2211,7 @@ ODVGP_API odvgp_status odvgp_pool_start(
 	while (pool->workers < count - 1 &&
 			!pthread_create(&pool->thread[pool->workers], NULL, gp__pool_main, pool))
 		pool->workers++;
-	/* With fewer workers than asked for, those still do all tasks. */
+	/* fewer workers than asked for still do all tasks */
 	hook->run = gp__pool_run;
 	hook->user = pool;
 	hook->count = count;
@@ -2239,12 +2233,11 @@ ODVGP_API void odvgp_pool_stop(odvgp_pool *pool)
 
 /* ---- >>arena   memory: one block, measured and divided by the same function
 
-	A layout function takes pieces one by one; with base NULL the arena only adds up their sizes, so
-	size and use cannot disagree. Pieces start at multiples of 64 bytes. An overflow of size_t or a
-	full block sets `bad`. */
+	With base NULL an arena only adds up the sizes of the pieces taken. Pieces start at multiples of
+	64 bytes. An overflow of size_t or a full block sets `bad`. */
 
 typedef struct {
-	unsigned char *base; /* NULL: only measure; else a multiple of 64 */
+	unsigned char *base; /* NULL, or a multiple of 64 */
 	size_t used, size;
 	int bad;
 } gp__arena;
@@ -2257,7 +2250,6 @@ static void gp__arena_init(gp__arena *a, void *block, size_t bytes)
 	a->used = 0;
 	a->bad = 0;
 }
-/*	An arena that only measures. */
 static gp__arena gp__measuring(void)
 {
 	gp__arena a;
@@ -2278,7 +2270,6 @@ static void *gp__take_bytes(gp__arena *a, size_t count, size_t item)
 	return p;
 }
 
-/*	n items of a type. */
 #define GP__TAKE(a, type, n) ((type *)gp__take_bytes(a, (size_t)(n), sizeof(type)))
 
 static odvgp_real *gp__take(gp__arena *a, ptrdiff_t rows, ptrdiff_t cols)
@@ -2375,9 +2366,9 @@ GP__TRAINING ptrdiff_t gp__permute(
 /* ---- >>vmath   arithmetic over arrays
 
 	Functions take chunks of 64 numbers, four vectors at a time: one exponential is a chain of some
-	twenty operations of four cycles each. No branches; special cases are selected at the end.
-	Infinity and NaN behave as in C's functions; a result does not depend on the position in the
-	chunk. Largest errors in units in the last place, over all arguments:
+	twenty operations of four cycles each. There are no branches: special cases are selected at the
+	end. Infinity and NaN behave as in C. A result does not depend on its place in the chunk.
+	Largest errors in units in the last place, over all arguments:
 
 		exp, log1p, erf 1.5    log 1    expm1 3    erfc 5    sqrt 0.5
 		log Phi 6, Phi the normal distribution function; 7 for its derivative phi(x) / Phi(x)
@@ -2416,27 +2407,27 @@ enum { GP__EXP, GP__EXPM1, GP__LOG, GP__LOG1P, GP__ERF, GP__ERFC, GP__LOGCDF, GP
 /* clang-format off */
 #ifdef ODVGP_FLOAT
 typedef uint32_t gp__u_c;
-#define GP__MANTISSA    23
-#define GP__BIAS        127
-#define GP__LARGEST     FLT_MAX
+#define GP__MANTISSA	23
+#define GP__BIAS		127
+#define GP__LARGEST		FLT_MAX
 /*	1.5 * 2^23: adding it rounds to an integer, which the low bits of the sum hold. */
-#define GP__ROUND       12582912.0f
+#define GP__ROUND		12582912.0f
 /*	2^23: bits(INTEGER) + k = bits(INTEGER + k) for a small integer k. */
-#define GP__INTEGER     8388608.0f
+#define GP__INTEGER		8388608.0f
 /*	A number without the low HALF bits of its mantissa has an exact square. */
-#define GP__HALF        12
+#define GP__HALF		12
 /*	Limit of squared distances, so that 0 times a distance is 0. */
-#define GP__FAR         1e30f
-#define GP__FAR_ROOT    1e15f
-#define GP__EXP_LOW     (-104.0f)
-#define GP__EXP_HIGH    89.0f
-#define GP__DECAY_LOW   (-87)
-#define GP__ERFC_END    11             /* erfc is 0 here */
-#define GP__BELL_END    16             /* exp(-x^2/2) is 0 here */
-#define GP__LIFT        33554432.0f    /* 2^25: makes subnormal numbers normal */
-#define GP__LIFT_POWER  25
-#define GP__LN2_HIGH    0.693359375f
-#define GP__LN2_LOW     (-2.12194440e-4f)
+#define GP__FAR			1e30f
+#define GP__FAR_ROOT	1e15f
+#define GP__EXP_LOW		(-104.0f)
+#define GP__EXP_HIGH	89.0f
+#define GP__DECAY_LOW	(-87)
+#define GP__ERFC_END	11             /* erfc is 0 here */
+#define GP__BELL_END	16             /* exp(-x^2/2) is 0 here */
+#define GP__LIFT		33554432.0f    /* 2^25: makes subnormal numbers normal */
+#define GP__LIFT_POWER	25
+#define GP__LN2_HIGH	0.693359375f
+#define GP__LN2_LOW		(-2.12194440e-4f)
 #define GP__P_EXP_TOP 0.0013926184
 #define GP__P_EXP(X, S) \
 	X(S, 0.00836317893) X(S, 0.0416665561) X(S, 0.166665763) X(S, 0.5)
@@ -2454,23 +2445,23 @@ typedef uint32_t gp__u_c;
 	X(S, 0.129644096) X(S, -0.0475622937) X(S, -0.135621071) X(S, 1.25300801)
 #else
 typedef uint64_t gp__u_c;
-#define GP__MANTISSA    52
-#define GP__BIAS        1023
-#define GP__LARGEST     DBL_MAX
-#define GP__ROUND       6755399441055744.0 /* 1.5 * 2^52 */
-#define GP__INTEGER     4503599627370496.0 /* 2^52 */
-#define GP__HALF        27
-#define GP__FAR         1e300
-#define GP__FAR_ROOT    1e150
-#define GP__EXP_LOW     (-746.0)
-#define GP__EXP_HIGH    710.0
-#define GP__DECAY_LOW   (-708)
-#define GP__ERFC_END    28
-#define GP__BELL_END    40
-#define GP__LIFT        18014398509481984.0 /* 2^54 */
-#define GP__LIFT_POWER  54
-#define GP__LN2_HIGH    6.93147180369123816490e-01
-#define GP__LN2_LOW     1.90821492927058770002e-10
+#define GP__MANTISSA	52
+#define GP__BIAS		1023
+#define GP__LARGEST		DBL_MAX
+#define GP__ROUND		6755399441055744.0 /* 1.5 * 2^52 */
+#define GP__INTEGER		4503599627370496.0 /* 2^52 */
+#define GP__HALF		27
+#define GP__FAR			1e300
+#define GP__FAR_ROOT	1e150
+#define GP__EXP_LOW		(-746.0)
+#define GP__EXP_HIGH	710.0
+#define GP__DECAY_LOW	(-708)
+#define GP__ERFC_END	28
+#define GP__BELL_END	40
+#define GP__LIFT		18014398509481984.0 /* 2^54 */
+#define GP__LIFT_POWER	54
+#define GP__LN2_HIGH	6.93147180369123816490e-01
+#define GP__LN2_LOW		1.90821492927058770002e-10
 #define GP__P_EXP_TOP 2.510038549551032e-08
 #define GP__P_EXP(X, S) \
 	X(S, 2.7620088445409746e-07) X(S, 2.7557268459997064e-06) X(S, 2.4801521295954376e-05) \
@@ -2569,9 +2560,9 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 	}
 #endif
 
-/*	power       2^k for n = k + ROUND, where 2^k is normal
+/*	power		2^k for n = k + ROUND, where 2^k is normal
 	expm1_core  n = k + ROUND and p = exp(r) - 1 of x + rest (NULL: 0)
-	decay       exp(x) for -1000 <= x <= 0; 0, not subnormal, below -708 (float -87) */
+	decay		exp(x) for -1000 <= x <= 0; 0, not subnormal, below -708 (float -87) */
 #define GP__EXPS(TARGET, S) \
 	TARGET GP__INLINE GP__V_##S gp__power_##S(GP__V_##S n) \
 	{ \
@@ -2795,8 +2786,7 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 	}
 
 /*	r2[j] = sum_d (x_d - z_dj)^2 for a chunk; zt [nd, ld] is z transposed. Unlike
-	|x|^2 + |z|^2 - 2 x z, differences never give a negative result and give 0 where points
-	coincide. They are no slower on processors that add and multiply in parallel. */
+	|x|^2 + |z|^2 - 2 x z, differences give no negative result, and 0 where points coincide. */
 #define GP__SQDIST(TARGET, S) \
 	TARGET static void gp__sqdist_##S( \
 			ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld, odvgp_real *r2) \
@@ -2910,18 +2900,18 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 		GP__ABREAST(GP__VECTORS(GP__STORE_##V(y + w * ldy + q * L, s[w][q]))) \
 	}
 
-/*	axpy        y += a x
-	dot         x . y, in four vectors of partial sums that are added in a fixed order
-	dots        out[w] = x . y_w for the rows y_w of y, with the bits of dot; out is written in
+/*	axpy		y += a x
+	dot			x . y, in four vectors of partial sums that are added in a fixed order
+	dots		out[w] = x . y_w for the rows y_w of y, with the bits of dot; out is written in
 				whole vectors
-	update      y_w += sum_i f[w fw + i fk] x_i for count rows y_w and k rows x_i, with the bits of
+	update		y_w += sum_i f[w fw + i fk] x_i for count rows y_w and k rows x_i, with the bits of
 				one axpy after the other
-	spreads     out[w step] = sum_j h_wj (x[w step] - z_j)^2 over whole chunks, added as in dot;
+	spreads		out[w step] = sum_j h_wj (x[w step] - z_j)^2 over whole chunks, added as in dot;
 				h_wj = 0 gives 0 at any finite distance
-	squares     out_j += A_ij^2, row after row
-	weigh       A_ij <- 2 w_j A_ij
-	blend       out <- a x - b y; out may be x or y
-	combine     out <- x + y or x * y for a chunk; out may be x or y
+	squares		out_j += A_ij^2, row after row
+	weigh		A_ij <- 2 w_j A_ij
+	blend		out <- a x - b y; out may be x or y
+	combine		out <- x + y or x * y for a chunk; out may be x or y
 	derivative  for a chunk: from dk = dk/dr^2 of a base kernel, computes g = dK/d(squared distance)
 				= scale dk adjoint (NULL: 1); h <- g (first) or h + g; dk <- g d2 */
 #define GP__ARRAYS(TARGET, S) \
@@ -2989,7 +2979,7 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 			if (whole < n) { \
 				GP__STORE_##S(rest, all); \
 				for (w = 0; w < some; w++) \
-					for (ptrdiff_t j = whole; j < n; j++) rest[w] += x[j] * y[w * ldy + j]; \
+					GP__FROM(j, whole, n) rest[w] += x[j] * y[w * ldy + j]; \
 				all = GP__LOAD_##S(rest); \
 			} \
 			GP__UNROLL \
@@ -3194,8 +3184,8 @@ static double gp__max_abs(ptrdiff_t n, const odvgp_real *x)
 GP__TRAINING double gp__length(ptrdiff_t n, const odvgp_real *x)
 {
 	double most = gp__max_abs(n, x), sum = 0;
-	for (ptrdiff_t i = 0; i < n && most > 0; i++)
-		sum += (double)x[i] / most * ((double)x[i] / most);
+	if (most > 0)
+		GP__FOR(i, n) sum += (double)x[i] / most * ((double)x[i] / most);
 	return most * sqrt(sum);
 }
 
@@ -3238,9 +3228,9 @@ static double gp__lgamma_rise(double x, double y)
 	return (x + y - 0.5) * log1p(y / x) - y + (gp__stirling(x + y) - gp__stirling(x));
 }
 
-/*	Nodes t and weights w of the rule of Gauss and Hermite: E[g(t)] = sum w g(t) for a standard
-	normal t, exact for polynomials below degree 2 H; H <= 200. Bisection finds the eigenvalues of
-	the Jacobi matrix, and 1 / w is the sum of the squares of orthonormal polynomials. O(H^2). */
+/*	Gauss-Hermite nodes t and weights w: E[g(t)] = sum w g(t) for a standard normal t, exact for
+	polynomials below degree 2 H; H <= 200. Bisection finds the eigenvalues of the Jacobi matrix,
+	and 1 / w is the sum of the squares of orthonormal polynomials. O(H^2). */
 GP__TRAINING void gp__gauss_hermite(ptrdiff_t H, odvgp_real *t, odvgp_real *w)
 {
 	for (ptrdiff_t h = 0; 2 * h < H; h++) {
@@ -3255,7 +3245,7 @@ GP__TRAINING void gp__gauss_hermite(ptrdiff_t H, odvgp_real *t, odvgp_real *w)
 			if (above > h) low = x;
 			else high = x;
 		}
-		for (ptrdiff_t j = 1; j < H; j++) {
+		GP__FROM(j, 1, H) {
 			double next = (x * now - sqrt((double)(j - 1)) * before) / sqrt((double)j);
 			before = now;
 			now = next;
@@ -3274,9 +3264,9 @@ GP__TRAINING void gp__gauss_hermite(ptrdiff_t H, odvgp_real *t, odvgp_real *w)
 		ukr              C[MR,w] <- alpha A B (+ C)   k steps, C in registers
 		solve            T[MR,w] <- U^-1 (T - A X)    product, then solve with a triangle of MR rows
 		copy, transpose  strips, for packing
-	A is read by broadcasts with any two strides, B by vectors along its rows, so operands in cache
-	need no packing. Accumulators are named (c00, c01, ...), because every compiler then keeps them
-	in registers: 8 x 3 vectors where there are 32 registers, 6 x 2 where there are 16. */
+	A is read by broadcasts with any two strides, B by vectors along its rows. Accumulators have
+	names (c00, c01, ...), so that every compiler keeps them in registers: 8 x 3 vectors in 32
+	registers, 6 x 2 in 16. */
 
 typedef void (*gp__ukr)(ptrdiff_t k, odvgp_real alpha, int add, const odvgp_real *a, ptrdiff_t ars,
 		ptrdiff_t acs, const odvgp_real *b, ptrdiff_t bs, odvgp_real *c, ptrdiff_t cs);
@@ -3330,10 +3320,10 @@ typedef struct odvgp__isa {
 #define GP__ROWS4(X, NV, S) X(NV, S, 0) X(NV, S, 1) X(NV, S, 2) X(NV, S, 3)
 #define GP__ROWS6(X, NV, S) GP__ROWS4(X, NV, S) X(NV, S, 4) X(NV, S, 5)
 #define GP__ROWS8(X, NV, S) GP__ROWS6(X, NV, S) X(NV, S, 6) X(NV, S, 7)
-#define GP__EACH1(X, S, i)  X(S, i, 0)
-#define GP__EACH2(X, S, i)  GP__EACH1(X, S, i) X(S, i, 1)
-#define GP__EACH3(X, S, i)  GP__EACH2(X, S, i) X(S, i, 2)
-#define GP__EACH4(X, S, i)  GP__EACH3(X, S, i) X(S, i, 3)
+#define GP__EACH1(X, S, i)	X(S, i, 0)
+#define GP__EACH2(X, S, i)	GP__EACH1(X, S, i) X(S, i, 1)
+#define GP__EACH3(X, S, i)	GP__EACH2(X, S, i) X(S, i, 2)
+#define GP__EACH4(X, S, i)	GP__EACH3(X, S, i) X(S, i, 3)
 #define GP__ABOVE0(NV, S, i)
 #define GP__ABOVE1(NV, S, i) GP__SUBTRACT(NV, S, i, 0)
 #define GP__ABOVE2(NV, S, i) GP__ABOVE1(NV, S, i) GP__SUBTRACT(NV, S, i, 1)
@@ -3412,9 +3402,9 @@ typedef struct odvgp__isa {
 	}
 
 /*	Factors an MR x MR block into U^T U. d gives its upper half, d[i * rs + j * cs] for j >= i, and
-	receives U; tri, as in SOLVE, receives U^T. It first computes U^T D U with a unit diagonal, so
-	that no pivot waits for a square root. Returns -1, or the first row whose pivot or its inverse
-	is not positive and finite; d[row,row] is then that pivot. */
+	receives U; tri, as in SOLVE, receives U^T. It computes U^T D U with a unit diagonal first: no
+	pivot waits for a square root. Returns -1, or the first row whose pivot or its inverse is not
+	positive and finite; d[row,row] is then that pivot. */
 GP__INLINE ptrdiff_t gp__factor_body(
 		const int MR, odvgp_real *d, ptrdiff_t rs, ptrdiff_t cs, odvgp_real *tri)
 {
@@ -3488,12 +3478,12 @@ GP__INLINE ptrdiff_t gp__factor_body(
 				GP__UNROLL \
 				for (int r = 0; r < L; r++) GP__STORE_##S(to + (p + r) * ts + i, v[r]); \
 			} \
-		for (ptrdiff_t i = whole; i < n; i++) \
+		GP__FROM(i, whole, n) \
 			GP__FOR(q, p) to[q * ts + i] = from[i * fs + q]; \
 		for (; p < k; p++) \
 			GP__FOR(i, n) to[p * ts + i] = from[i * fs + p]; \
 		for (p = 0; p < k && n < width; p++) \
-			for (ptrdiff_t i = n; i < width; i++) to[p * ts + i] = 0; \
+			GP__FROM(i, n, width) to[p * ts + i] = 0; \
 	}
 
 /*	All micro-kernels of isa S: R rows, up to NVMAX vectors. */
@@ -3587,8 +3577,8 @@ static const odvgp__isa *gp__isa_find(odvgp_isa id)
 	Strides describe the operands, flags their triangles; micro-kernels skip steps that are zero.
 
 	Five loops: blocks of KC steps, of NC columns (B packed into strips of NR), of MC rows (A packed
-	into panels of MR), strips, panels. An operand that stays in cache anyway is read in place; only
-	its ragged edge is copied, padded with zeros.
+	into panels of MR), strips, panels. An operand that stays in cache is read in place; only its
+	ragged edge is copied and padded with zeros.
 
 	Each element of C is summed over k in the same order for any cut into tasks. */
 
@@ -3627,8 +3617,8 @@ typedef struct {
 
 static ptrdiff_t gp__round_up(ptrdiff_t n, ptrdiff_t unit) { return (n + unit - 1) / unit * unit; }
 
-/*	Row stride of the square in which n rows are factored: room for the last vector, and an odd
-	number of vectors, because rows a power of two apart share few sets of the cache. */
+/*	Row stride of the square in which n rows are factored: an odd number of whole vectors, because
+	rows a power of two apart share few sets of the cache. */
 static ptrdiff_t gp__square_stride(const odvgp__isa *isa, ptrdiff_t n)
 {
 	ptrdiff_t vectors = (n + isa->MR + 2 * isa->lanes - 2) / isa->lanes;
@@ -3770,7 +3760,7 @@ static void gp__tile_of_c(const odvgp__isa *isa, const gp__mm *g, int add, ptrdi
 	}
 }
 
-/*	Inner loops: rows [i0, i0 + mc), columns [j0, j0 + nc) and steps [p0, p0 + kc). */
+/*	Inner loops: mc rows from i0, nc columns from j0, kc steps from p0. */
 static void gp__macro(const odvgp__isa *isa, const gp__mm *g, int add, ptrdiff_t i0, ptrdiff_t mc,
 		ptrdiff_t j0, ptrdiff_t nc, ptrdiff_t p0, ptrdiff_t kc, const gp__operand *A,
 		const gp__operand *B, odvgp_real *tile)
@@ -3821,8 +3811,8 @@ static void gp__region(const odvgp_blas *blas, const gp__mm *g, ptrdiff_t i0, pt
 {
 	const odvgp__isa *isa = blas->isa;
 	odvgp_real *pa = pack, *pb = pack + blas->mc * blas->kc, *tile = gp__tile_buffer(blas, pack);
-	/* add = 0: the first block of steps overwrites C. With triangles or k = 0 tiles may have no
-	   such block, so C is scaled first. */
+	/* 0: the first block of steps overwrites C. With triangles or k = 0 a tile may have no such
+	   block, so C is scaled first. */
 	int add = g->beta != 0 || g->a_part || g->b_part || g->k <= 0;
 	int pack_b =
 			g->w || g->bcs != 1 || (i1 - i0 > GP__PACK_ROWS && g->k * (j1 - j0) > GP__PACK_SIZE);
@@ -3896,7 +3886,7 @@ typedef struct {
 	int tasks, across; /* `across` tasks side by side; triangles are cut by rows only */
 } gp__mm_job;
 
-/*	How many tasks to place side by side, so that each packs as little of A and B as possible. */
+/*	Tasks side by side, such that each packs as little of A and B as possible. */
 static int gp__tasks_across(const gp__mm *g, int tasks)
 {
 	int best = 1;
@@ -3965,7 +3955,7 @@ static void gp__mm_run(const odvgp_blas *blas, const gp__mm *g)
 #ifdef ODVGP_USE_CBLAS
 	if (work >= 32. * 32 * 32 && gp__cblas(g)) return;
 #endif
-	if (g->m <= 3 || g->n <= 1) { /* too thin for a micro-kernel */
+	if (g->m <= 3 || g->n <= 1) {
 		gp__unpacked(isa, g);
 		return;
 	}
@@ -4072,9 +4062,10 @@ static void gp__prepare_triangle(
 			tri[i * GP__MAX_MR + i] = inside ? 1 / row[i * t->cs] : 1;
 		}
 	ptrdiff_t whole = t->m / MR * MR;
-	for (ptrdiff_t p = 0; p < whole && whole < t->m; p++)
-		GP__FOR(i, MR)
-			last[p * MR + i] = whole + i < t->m ? t->at[(whole + i) * t->rs + p * t->cs] : 0;
+	if (whole < t->m)
+		GP__FOR(p, whole)
+			GP__FOR(i, MR)
+				last[p * MR + i] = whole + i < t->m ? t->at[(whole + i) * t->rs + p * t->cs] : 0;
 }
 
 /*	Solves X [m rounded up, `vectors` wide, stride xs] in place. Rows above `top` are zeros. */
@@ -4194,7 +4185,7 @@ ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_
 	}
 }
 
-/*	x <- (L L^T)^-1 x for one vector. */
+/*	x <- (L L^T)^-1 x. */
 GP__TRAINING void gp__cholesky_solve(
 		const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *x)
 {
@@ -4256,8 +4247,9 @@ static void gp__load_square(const odvgp__isa *isa, ptrdiff_t n, const odvgp_real
 					W + (n - 1 - j) * ws - (n - 1), -ws);
 	}
 	/* the identity where rows are missing, zeros where columns are */
-	for (ptrdiff_t i = 0; i < whole && columns > n; i++)
-		for (ptrdiff_t j = GP__MAX(i, n); j < columns; j++) W[i * ws + dir * j] = i == j;
+	if (columns > n)
+		GP__FOR(i, whole)
+			GP__FROM(j, GP__MAX(i, n), columns) W[i * ws + dir * j] = i == j;
 }
 
 static void gp__store_square(const odvgp__isa *isa, ptrdiff_t n, odvgp_real *A, ptrdiff_t lda,
@@ -4335,8 +4327,8 @@ ODVGP_API odvgp_status odvgp_potrf_reverse(
 	return gp__potrf_from(blas, 1, n, P, ldp, 0, info);
 }
 
-/*	n <= BASE. Solves for the columns of the identity, strip by strip from the left. A strip needs
-	no column left of it, so L is overwritten. */
+/*	n <= BASE. Solves for the identity's columns, strip by strip from the left. A strip needs no
+	column left of it: L is overwritten. */
 static void gp__trtri_base(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L, ptrdiff_t ldl)
 {
 	const odvgp__isa *isa = blas->isa;
@@ -4414,23 +4406,23 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 	With r^2 = sum_d (x_d - z_d)^2 / lengthscale_d^2 over the active columns, x.z their inner
 	product and v the variance:
 
-		rbf         v exp(-r^2/2)
-		matern12    v exp(-r)
-		matern32    v (1+s) exp(-s), s = sqrt(3) r
-		matern52    v (1+s+s^2/3) exp(-s), s = sqrt(5) r
-		rq          v (1 + r^2 / (2 alpha))^-alpha
-		periodic    v exp(-2 sum_d sin^2(pi (x_d - z_d) / period) / lengthscale_d^2)
-		linear      v x.z, or sum_d v_d x_d z_d
+		rbf			v exp(-r^2/2)
+		matern12	v exp(-r)
+		matern32	v (1+s) exp(-s), s = sqrt(3) r
+		matern52	v (1+s+s^2/3) exp(-s), s = sqrt(5) r
+		rq			v (1 + r^2 / (2 alpha))^-alpha
+		periodic	v exp(-2 sum_d sin^2(pi (x_d - z_d) / period) / lengthscale_d^2)
+		linear		v x.z, or sum_d v_d x_d z_d
 		polynomial  (v x.z + offset)^degree
-		constant    v
-		white       v on the diagonal of K(X,X), 0 between two sets of points, even coinciding ones
+		constant	v
+		white		v on the diagonal of K(X,X), 0 between two sets of points, even coinciding ones
 
 	An expression becomes a list of nodes: base kernels, and sums and products of earlier nodes. A
-	base kernel is a function of one number per pair of points (its geometry): their squared
-	distance, their inner product, or for periodic the squared distance of their images on circles,
-	one revolution per period. Since |(cos a, sin a) - (cos b, sin b)|^2 = 4 sin^2((a - b)/2),
-	periodic is rbf of it. Base kernels with the same geometry and columns form a group and share
-	the number, except periodic ones and those with ard.
+	base kernel depends on one number per pair of points (its geometry): squared distance, inner
+	product, or for periodic the squared distance on circles, one revolution per period. Since
+	|(cos a, sin a) - (cos b, sin b)|^2 = 4 sin^2((a - b)/2), periodic is rbf of it. Base kernels
+	with the same geometry and columns form a group and share the number, except periodic ones and
+	those with ard.
 
 	Rows are computed in chunks of 64 columns that stay in L1. The adjoint differentiates a chunk's
 	nodes once: it stores H = dK/d(squared distance or inner product) and sums dK/d(hyperparameter)
@@ -4510,8 +4502,7 @@ static int gp__geometry(const gp__base_kernel *base)
 	return gp__base_kernel_kinds[base->type].geometry;
 }
 
-/*	Whether the shape parameter's derivative is a sum over the matrix; a period's comes from the
-	points. */
+/*	Whether its derivative is a sum over the matrix; a period's comes from the points. */
 static int gp__has_shape_param(const gp__base_kernel *base)
 {
 	return gp__base_kernel_kinds[base->type].shape_param && gp__geometry(base) != GP__CIRCLE;
@@ -4643,7 +4634,7 @@ static void gp__parse_degree(gp__parser *p, gp__base_kernel *base)
 	base->given |= GP__GIVEN_DEGREE;
 }
 
-/*	An unnamed number is the lengthscale, or else the variance. */
+/*	An unnamed number is the lengthscale, else the variance. */
 static void gp__parse_argument(gp__parser *p, gp__base_kernel *base, double *value)
 {
 	int inputs = gp__geometry(base) != GP__NO_INPUT, scaled = gp__has_lengthscale(base);
@@ -4743,7 +4734,6 @@ static uint32_t gp__parse_expression(gp__parser *p)
 	return node;
 }
 
-/*	Whether two base kernels share a squared distance or inner product. */
 static int gp__same_group(const gp__base_kernel *a, const gp__base_kernel *b)
 {
 	return gp__geometry(a) == gp__geometry(b) && gp__geometry(a) != GP__CIRCLE && !a->ard &&
@@ -4872,7 +4862,7 @@ static odvgp_real gp__base_column(const gp__base_kernel *base, const odvgp_real 
 	if (!base->nls) return GP__SQRT(hyp[base->var + (uint32_t)d]);
 	odvgp_real inverse = 1 / hyp[base->ls + (uint32_t)d];
 	/* as in gp__base_scale */
-	return inverse > GP__R(GP__FAR_ROOT) ? GP__R(GP__FAR_ROOT) : inverse;
+	return GP__MIN(GP__R(GP__FAR_ROOT), inverse);
 }
 
 /*	Kept finite, so that the difference of equal ones is 0. NaN stays NaN. */
@@ -4943,7 +4933,7 @@ typedef struct {
 	int32_t located, image_output;
 } gp__patches;
 
-/*	Positions of patches in a column and in a row of an image. */
+/*	Patches in a column and in a row of an image. */
 static ptrdiff_t gp__patches_down(const gp__patches *p)
 {
 	return (p->height - p->rows) / p->stride + 1;
@@ -4963,7 +4953,6 @@ static ptrdiff_t gp__rows_of_input(const gp__patches *p)
 	return p->image_output ? GP__MAX(1, gp__patches_count(p)) : 1;
 }
 
-/*	Patches that are summed. */
 static ptrdiff_t gp__patches_summed(const gp__patches *p)
 {
 	return p->image_output ? 0 : gp__patches_count(p);
@@ -4975,7 +4964,6 @@ static ptrdiff_t gp__patch_columns(const gp__patches *p, ptrdiff_t D)
 	return p->height ? (ptrdiff_t)p->rows * p->columns * p->channels + 2 * p->located : D;
 }
 
-/*	Columns of a row. */
 static ptrdiff_t gp__row_columns(const gp__patches *p, ptrdiff_t D)
 {
 	return p->image_output ? gp__patch_columns(p, D) : D;
@@ -4990,7 +4978,8 @@ static void gp__patch_move(
 	for (ptrdiff_t r = 0; r < p->rows; r++, patch += run) {
 		ptrdiff_t at = ((row * p->stride + r) * p->width + column * p->stride) * p->channels;
 		if (!dx) gp__copy(patch, x + at, run);
-		for (ptrdiff_t i = 0; i < run && dx; i++) dx[at + i] += patch[i];
+		if (dx)
+			GP__FOR(i, run) dx[at + i] += patch[i];
 	}
 	if (dx || !p->located) return;
 	patch[0] = (odvgp_real)row;
@@ -5017,7 +5006,7 @@ static int gp__patches_ok(const gp__patches *p, ptrdiff_t D)
 		   (double)p->height * (double)p->width * (double)p->channels == (double)D;
 }
 
-/*	One operation on K = k(X1, X2): input, output and scratch. */
+/*	One operation on K = k(X1, X2). */
 typedef struct {
 	const odvgp_blas *blas;
 	const gp__kernel *k;
@@ -5060,7 +5049,7 @@ typedef struct {
 	int tasks, plain;          /* plain: no products in the expression */
 } gp__kjob;
 
-/*	A job that asks for nothing yet. Returning the struct would put two copies on the stack. */
+/*	A job that asks for nothing yet. Returning it would put two copies on the stack. */
 GP__TRAINING void gp__kernel_job(gp__kjob *job, const odvgp_blas *blas, const gp__kernel *k,
 		const odvgp_real *hyp, const odvgp_real *X1, ptrdiff_t n, const odvgp_real *X2, ptrdiff_t m)
 {
@@ -5119,16 +5108,16 @@ static void gp__kernel_scratch(gp__arena *a, const gp__kernel *k, ptrdiff_t n, p
 	if (!job->kept) gp__kernel_rows_layout(a, k, rows, m, P, job);
 }
 
-/*	Computes the centre (the mean of X2; of patches the first one) and the points of X2 by
-	columns. */
+/*	The centre (the mean of X2; of patches the first one) and the points of X2 by columns. */
 static void gp__kernel_prepare(gp__kjob *job)
 {
 	const gp__kernel *k = job->k;
 	ptrdiff_t D = (ptrdiff_t)k->D;
 	gp__zero(job->centre, D);
 	if (job->weights) gp__copy(job->centre, job->X2, D);
-	for (ptrdiff_t j = 0; j < job->m && !job->weights; j++)
-		GP__FOR(d, D) job->centre[d] += job->X2[j * D + d] / (odvgp_real)job->m;
+	if (!job->weights)
+		GP__FOR(j, job->m)
+			GP__FOR(d, D) job->centre[d] += job->X2[j * D + d] / (odvgp_real)job->m;
 	GP__EACH_GROUP(g, k) {
 		ptrdiff_t nd = gp__group_dims(k, g);
 		gp__points(k, g, job->hyp, job->X2, job->m, job->centre, job->zt[g], 1, job->ld);
@@ -5175,7 +5164,7 @@ static odvgp_real gp__base_scale(const gp__base_kernel *base, const odvgp_real *
 	if (!gp__one_lengthscale(base)) return 1;
 	odvgp_real inverse = 1 / hyp[base->ls], scale = inverse * inverse;
 	/* so that scale times distance 0 is 0 */
-	return scale > GP__R(GP__FAR) ? GP__R(GP__FAR) : scale;
+	return GP__MIN(GP__R(GP__FAR), scale);
 }
 
 /*	rq for a chunk: with z = r^2 / (2 alpha), k = v exp(-alpha log1p(z)), dk/dr^2 = -k / (2 (1 + z))
@@ -5212,8 +5201,8 @@ static odvgp_real gp__base_polynomial(
 	return power * t;
 }
 
-/*	A base kernel's values for row i of X1 and columns j ... j + 63; `back` receives its
-	derivatives. Inlined: calls would cost 5 % of a kernel matrix. */
+/*	A base kernel's values for row i of X1 and columns j ... j + 63; derivatives go to `back`.
+	Inlined: calls would cost 5 % of a kernel matrix. */
 GP__INLINE void gp__base_values(const gp__kjob *job, uint32_t l, ptrdiff_t i, ptrdiff_t j,
 		const odvgp_real *d2, odvgp_real *k, gp__kchunk_back *back)
 {
@@ -5259,8 +5248,8 @@ static void gp__chunk_products(const odvgp__isa *isa, ptrdiff_t nd, const odvgp_
 	GP__FOR(d, nd) isa->axpy(GP__CHUNK, x[d], zt + d * ld, s);
 }
 
-/*	All nodes for current row `row` and columns j ... j + 63; the kernel itself goes to `to`. `back`
-	receives the base kernels' derivatives. */
+/*	All nodes for current row `row` and columns j ... j + 63; the kernel goes to `to`, the base
+	kernels' derivatives to `back`. */
 static void gp__chunk_forward(const gp__kjob *job, gp__kchunk *c, ptrdiff_t row, ptrdiff_t j,
 		odvgp_real *to, gp__kchunk_back *back)
 {
@@ -5336,7 +5325,7 @@ static void gp__chunk_dots(const odvgp__isa *isa, ptrdiff_t cols, const odvgp_re
 	}
 }
 
-/*	Adds a chunk's sums with each of `count` rows w [cols] of weights to
+/*	Adds a chunk's sums with `count` rows w [cols] of weights to
 	derivatives[(p * nhyp + h) * stride], without the factors of gp__kernel_adjoint_derivatives.
 	last: the kernel's values. */
 static void gp__chunk_sums(const gp__kjob *job, const gp__kchunk_back *c, ptrdiff_t cols,
@@ -5409,7 +5398,8 @@ static void gp__kernel_row(const gp__kjob *job, gp__kchunk *c, ptrdiff_t i)
 		if (!job->kept) gp__chunk_forward(job, c, i, j, own, NULL);
 		if (job->K) gp__copy(job->K + i * job->ldk + j, v, cols);
 		else {
-			for (ptrdiff_t p = 0; p < job->P && !j; p++) job->out[p * job->ldo + i] = 0;
+			if (!j)
+				GP__FOR(p, job->P) job->out[p * job->ldo + i] = 0;
 			gp__chunk_dots(isa, cols, v, job->P, job->a + j, job->lda, job->out + i, job->ldo);
 		}
 	}
@@ -5516,7 +5506,7 @@ static void gp__kernel_weights_task(void *arg, int t)
 /*	dhyp[h] += factor times the sum of its derivatives over the current rows. */
 static void gp__kernel_adjoint_derivative(const gp__kjob *job, uint32_t h, odvgp_real factor)
 {
-	for (ptrdiff_t p = 0; p < (job->dK ? 1 : job->P); p++) {
+	GP__FOR(p, job->dK ? 1 : job->P) {
 		const odvgp_real *derivatives =
 				job->derivatives + (p * (ptrdiff_t)job->k->nhyp + (ptrdiff_t)h) * job->lds;
 		odvgp_real sum = 0;
@@ -5546,9 +5536,9 @@ static int gp__points_wanted(const gp__kjob *job, const gp__base_kernel *base, c
 	return dX || (gp__geometry(base) == GP__CIRCLE && job->dhyp);
 }
 
-/*	R <- sum_j H_ij (u_id - w_jd)^2 for each current row i and column d of a group. sum H u^2 - 2
-	sum H u w + sum H w^2 would cancel all digits at short lengthscales. SPREAD_ROWS rows at once:
-	their H stays in L1 while the columns pass. */
+/*	R <- sum_j H_ij (u_id - w_jd)^2 for each current row i and column d of a group. Multiplied out,
+	the sum would cancel all digits at short lengthscales. The H of SPREAD_ROWS rows stays in L1
+	while the columns pass. */
 #define GP__SPREAD_ROWS 4
 typedef struct {
 	const gp__kjob *job;
@@ -5615,7 +5605,8 @@ static void gp__kernel_adjoint_products(gp__kjob *job, uint32_t g)
 	GP__FOR(r, job->rows) {
 		odvgp_real *t = job->T + r * (nd + 1), *u = job->u[g] + r * nd;
 		ptrdiff_t i = (job->first + r) * D;
-		for (ptrdiff_t d = 0; d < nd && !inner; d++) t[d] = 2 * (t[nd] * u[d] - t[d]);
+		if (!inner)
+			GP__FOR(d, nd) t[d] = 2 * (t[nd] * u[d] - t[d]);
 		gp__point_back(k, g, job->hyp, job->X1 + i, job->centre, u, t,
 				job->dX1 ? job->dX1 + i : NULL, job->dhyp);
 	}
@@ -5646,14 +5637,14 @@ static void gp__kernel_adjoint_finish(gp__kjob *job, uint32_t g)
 	GP__FOR(j, job->m) {
 		odvgp_real *V = job->V[g] + j * (nd + 1);
 		const odvgp_real *w = job->w[g] + j * (nd + 1);
-		for (ptrdiff_t d = 0; d < nd && !inner; d++) V[d] = 2 * (V[nd] * w[d] - V[d]);
+		if (!inner)
+			GP__FOR(d, nd) V[d] = 2 * (V[nd] * w[d] - V[d]);
 		gp__point_back(k, g, job->hyp, job->X2 + j * D, job->centre, w, V,
 				job->dX2 ? job->dX2 + j * D : NULL, job->dhyp);
 	}
 }
 
-/*	Blocks of KROWS rows. Uses what the forward run kept and recomputes the rest, to the same
-	bits. */
+/*	Blocks of KROWS rows. What the forward run did not keep is recomputed, to the same bits. */
 GP__TRAINING void gp__kernel_adjoint_run(gp__kjob *job, gp__arena scratch)
 {
 	const gp__kernel *k = job->k;
@@ -5709,7 +5700,6 @@ static void gp__images_layout(gp__arena *a, const gp__patches *p, ptrdiff_t n, g
 	w->values = gp__take(a, n ? n : GP__MIN(w->T, (ptrdiff_t)GP__KROWS), n ? 1 : w->T);
 }
 
-/*	A job on image i. */
 static void gp__image_begin(
 		const gp__kjob *job, ptrdiff_t i, const gp__images_work *w, gp__kjob *one)
 {
@@ -5807,9 +5797,9 @@ GP__TRAINING void gp__images_diag(
 	}
 }
 
-/*	Points prepared once, for predictions: centred and scaled, the columns of all groups one below
-	the other, [columns, ld]. The last chunk of the last column is read up to POINTS_BEYOND numbers
-	beyond its end, which must be finite. */
+/*	Points prepared for predictions: centred and scaled, the columns of all groups one below the
+	other, [columns, ld]. The last chunk is read up to POINTS_BEYOND numbers beyond its end, which
+	must be finite. */
 #define GP__POINTS_UNIT   16 /* ld is a multiple: 64 bytes or more */
 #define GP__POINTS_BEYOND (GP__CHUNK - GP__POINTS_UNIT)
 
@@ -5825,7 +5815,7 @@ static ptrdiff_t gp__points_columns(const gp__kernel *k)
 	return columns;
 }
 
-/*	Points of Z [m,D] in columns of `to`; m = 1 and ld = 1 for one point. */
+/*	Points of Z [m,D] in columns of `to`. */
 static void gp__points_place(const gp__kernel *k, const odvgp_real *hyp, const odvgp_real *Z,
 		ptrdiff_t m, const odvgp_real *centre, odvgp_real *to, ptrdiff_t ld)
 {
@@ -5837,8 +5827,7 @@ static void gp__points_place(const gp__kernel *k, const odvgp_real *hyp, const o
 
 static ptrdiff_t gp__chunk_rows(uint32_t base_kernels) { return 3 * (ptrdiff_t)base_kernels; }
 
-/*	Returns where in `work` are the kernel values of the point u, row i of X1, with columns
-	j ... j + 63. */
+/*	Returns where in `work` the kernel values of u, row i of X1, are for columns j ... j + 63. */
 static const odvgp_real *gp__points_chunk(const gp__kjob *job, const odvgp_real *u, ptrdiff_t i,
 		const odvgp_real *points, ptrdiff_t ld, ptrdiff_t j, odvgp_real *work)
 {
@@ -5874,7 +5863,7 @@ GP__TRAINING int gp__kernel_stationary(const gp__kernel *k)
 	return 1;
 }
 
-/*	Whether a base kernel has a lengthscale, so that it tells any number of points apart. */
+/*	Whether a base kernel tells any number of points apart. */
 GP__TRAINING int gp__kernel_has_distances(const gp__kernel *k)
 {
 	GP__EACH_BASE(i, k)
@@ -5904,8 +5893,7 @@ static odvgp_real gp__base_diag(
 	return base->ard ? s : hyp[base->var] * s;
 }
 
-/*	k(x,x), and all nodes' values in value [nnode]. x NULL: for inputs of mean square 1, as a unit
-	for quantities relative to the prior. */
+/*	k(x,x), and all nodes' values in value [nnode]. x NULL: for inputs of mean square 1. */
 static odvgp_real gp__kernel_diag(
 		const gp__kernel *k, const odvgp_real *hyp, const odvgp_real *x, odvgp_real *value)
 {
@@ -6980,16 +6968,16 @@ static const gp__likelihood gp__likelihoods[] = {
 		var  = max(k - |A|^2, 0) + |q_sqrt^T A|^2     (other forms: gp__factors)
 
 	A predictor is a head of 32-bit numbers, the base kernels in use, then reals whose positions
-	follow from the head. Inducing points are stored as the loops read them: centred, scaled, by
-	columns. Nothing is written to the block after freezing.
+	follow from the head. Inducing points are centred, scaled, and stored by columns. Nothing writes
+	to the block after freezing.
 
 	Row i of A [n,M] first holds k(x_i,Zb), then L^-1 k(Zb,x_i). Cost per row of X: (M + Mg) D for
 	the mean, 2 M^2 flops per factor for the variance.
 
-	Layers follow one another in the block; the Gaussian likelihood of hidden ones is not used.
-	Each sample of the hidden layers gives a component of a mixture: moments mix, densities and
-	probabilities are averaged. Sample s has the same normals for every row, so a row's prediction
-	does not depend on other rows; samples 2k and 2k + 1 have opposite signs. */
+	Layers follow one another in the block; the Gaussian likelihood of hidden ones is not used. Each
+	sample of the hidden layers gives a component of a mixture: moments mix, densities and
+	probabilities are averaged. A sample has the same normals for every row, so rows do not depend
+	on each other; samples 2k and 2k + 1 have opposite signs. */
 
 #define GP__PREDICTOR_MAGIC   0x5056444fu /* "ODVP" */
 #define GP__PREDICTOR_VERSION 10
@@ -7112,7 +7100,7 @@ static const gp__predictor *gp__predictor_above(const gp__predictor *p)
 }
 
 typedef struct {
-	odvgp_real *beta, *gamma; /* inducing points, centred and scaled, by columns */
+	odvgp_real *beta, *gamma; /* inducing points */
 	odvgp_real *beyond;       /* zeros, for the last chunk */
 	odvgp_real *alpha, *a_gamma;
 	odvgp_real *L; /* [M,M], or L_H [P,M,M] */
@@ -7310,7 +7298,7 @@ static size_t gp__predict_layer_size(const odvgp_server *s, ptrdiff_t rows)
 	return a.bad ? 0 : a.used + 64;
 }
 
-/*	Work between layers, for any number of samples. */
+/*	Work between layers. */
 typedef struct {
 	odvgp_real *mean, *var; /* [P,rows], or [P,rows patches], of layer 0 */
 	odvgp_real *x;          /* [rows,width] samples of the layer below */
@@ -7342,8 +7330,8 @@ static size_t gp__predict_size(const odvgp_server *s, ptrdiff_t rows)
 	return !most || a.bad ? 0 : a.used ? a.used + 64 + most : most;
 }
 
-/*	Of a tile, in training, too: most rows; most patches of a layer with image_output, unless one
-	image has more. */
+/*	Of a tile, in training, too: most rows; most patches with image_output, unless one image has
+	more. */
 #define GP__TILE_ROWS    256
 #define GP__TILE_PATCHES 4096
 
@@ -7368,7 +7356,7 @@ ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows)
 			s, gp__layers_served(s) > 1 ? GP__MIN(rows, gp__predict_most(s)) : rows);
 }
 
-/*	Most rows whose tile fits in `bytes`, by bisection; 0: none. */
+/*	Most rows whose tile fits `bytes`, by bisection; 0: none. */
 static ptrdiff_t gp__predict_rows(const odvgp_server *s, ptrdiff_t n, size_t bytes)
 {
 	if (n <= 8) return 1;                /* few rows are faster one by one */
@@ -7385,7 +7373,7 @@ static ptrdiff_t gp__predict_rows(const odvgp_server *s, ptrdiff_t n, size_t byt
 	return low;
 }
 
-/*	Set up a layer's state in the caller's scratch, which saves stack. NULL: too small. */
+/*	A layer's state, in the caller's scratch to save stack. NULL: too small. */
 static gp__prediction *gp__predict_begin(
 		const odvgp_server *s, ptrdiff_t rows, void *scratch, size_t bytes)
 {
@@ -7405,7 +7393,6 @@ static gp__prediction *gp__predict_begin(
 	return t;
 }
 
-/*	Select unit k. */
 static void gp__predict_unit(gp__prediction *t, ptrdiff_t k)
 {
 	t->first = k * t->P;
@@ -7428,7 +7415,7 @@ static ptrdiff_t gp__predict_inputs(gp__prediction *t, const odvgp_real *X, ptrd
 	return n * rows;
 }
 
-/*	The same as below for an image: row [m] <- sum_t w_t k(patch t, Z). */
+/*	row [m] <- sum_t w_t k(patch t, Z) for an image. */
 static void gp__predict_image(gp__prediction *t, ptrdiff_t i, ptrdiff_t m, const odvgp_real *points,
 		const odvgp_real *centre, odvgp_real *row)
 {
@@ -7444,8 +7431,8 @@ static void gp__predict_image(gp__prediction *t, ptrdiff_t i, ptrdiff_t m, const
 	}
 }
 
-/*	Row i of k(x,Z) for m prepared points goes to `to` [m]; its products with coefficients [P,m] are
-	added to the mean. Either may be NULL. */
+/*	Row i of k(x,Z) for m points goes to `to` [m]; its products with coefficients [P,m] are added to
+	the mean. Either may be NULL. */
 static void gp__predict_row(gp__prediction *t, ptrdiff_t i, ptrdiff_t m, const odvgp_real *points,
 		const odvgp_real *centre, const odvgp_real *coefficients, odvgp_real *to)
 {
@@ -7474,12 +7461,14 @@ static void gp__predict_mean_function(gp__prediction *t, ptrdiff_t n)
 	ptrdiff_t P = t->P, D = t->D;
 	int has_A = gp__mean_functions[t->p->mean_function].A,
 		has_b = gp__mean_functions[t->p->mean_function].b;
-	for (ptrdiff_t q = 0; q < P && t->p->mean_function != ODVGP_MEAN_FUNCTION_ZERO; q++)
-		GP__FOR(i, n) {
-			odvgp_real sum = has_b ? t->v.b[q] : has_A ? 0 : t->X[i * D + q];
-			for (ptrdiff_t d = 0; d < D && has_A; d++) sum += t->X[i * D + d] * t->v.A[d * P + q];
-			t->mean[(t->first + q) * t->ld + i] += sum;
-		}
+	if (t->p->mean_function != ODVGP_MEAN_FUNCTION_ZERO)
+		GP__FOR(q, P)
+			GP__FOR(i, n) {
+				odvgp_real sum = has_b ? t->v.b[q] : has_A ? 0 : t->X[i * D + q];
+				if (has_A)
+					GP__FOR(d, D) sum += t->X[i * D + d] * t->v.A[d * P + q];
+				t->mean[(t->first + q) * t->ld + i] += sum;
+			}
 }
 
 /*	A tile's means, in training units, to t->mean; with `features` K(X,Zb) to t->A. */
@@ -7487,7 +7476,7 @@ static void gp__predict_mean(gp__prediction *t, ptrdiff_t n, int features)
 {
 	const gp__predictor *p = t->p;
 	ptrdiff_t P = t->P, M = p->M, Mg = p->M_gamma;
-	t->job->X2 = NULL; /* none of the points is a row of X */
+	t->job->X2 = NULL; /* no point is a row of X */
 	GP__FOR(q, P) gp__zero(t->mean + (t->first + q) * t->ld, n);
 	GP__FOR(i, n) {
 		if (features || !p->no_alpha)
@@ -7499,8 +7488,7 @@ static void gp__predict_mean(gp__prediction *t, ptrdiff_t n, int features)
 }
 
 /*	x <- L^-1 x for a contiguous vector, in blocks of rows. A block first subtracts its products
-	with all solved numbers, which do not depend on each other; only then each row waits for the one
-	before. */
+	with all solved numbers, which are independent; only then each row waits for the one before. */
 static void gp__solve_vector(
 		const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *x)
 {
@@ -7571,7 +7559,7 @@ static odvgp_real gp__predict_image_cov(gp__prediction *t, ptrdiff_t i, ptrdiff_
 	gp__patches_move(p, t->X + j * t->p->D, NULL, t->patches);
 	gp__points_place(t->kernel, t->v.hyp, t->patches, T, centre, t->by_columns, ld);
 	if (i != j) gp__patches_move(p, t->X + i * t->p->D, NULL, t->patches);
-	/* of one image, only the triangle: entries before the diagonal count twice */
+	/* of one image, the triangle: entries before the diagonal count twice */
 	t->job->X2 = i == j ? t->job->X1 : NULL;
 	GP__FOR(r, T) {
 		gp__points_place(t->kernel, t->v.hyp, t->patches + r * D, 1, centre, t->u, 1);
@@ -7638,7 +7626,8 @@ static odvgp_real gp__predict_scale(const gp__prediction *t, ptrdiff_t q)
 static void gp__predict_unscale(const gp__prediction *t, ptrdiff_t q, odvgp_real *x, ptrdiff_t n)
 {
 	int scaled = gp__predict_likelihood(t)->flags & GP__LIK_SCALABLE;
-	for (ptrdiff_t i = 0; i < n && scaled; i++) x[i] = t->v.y_mean[q] + t->v.y_scale[q] * x[i];
+	if (scaled)
+		GP__FOR(i, n) x[i] = t->v.y_mean[q] + t->v.y_scale[q] * x[i];
 }
 
 static gp__lik_job gp__predict_lik_job(const gp__prediction *t, ptrdiff_t n)
@@ -7674,7 +7663,7 @@ static odvgp_status gp__predict_check(
 	return gp__finite(X, n * p->D) ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-/*	What a call computes from the last layer's means and variances. Outputs may be NULL. */
+/*	What a call computes from the last layer's moments. Outputs may be NULL. */
 typedef struct gp__prediction_call {
 	const odvgp_server *s;
 	ptrdiff_t n;
@@ -7687,8 +7676,7 @@ typedef struct gp__prediction_call {
 	gp__between_layers between;
 } gp__prediction_call;
 
-/*	Inputs [rows,width] of the next layer: sample k of Gaussians with these moments [P,ld]. Number d
-	of an input has the same normal in all rows. */
+/*	Inputs [rows,width] of the next layer: sample k of Gaussians with these moments [P,ld]. */
 static void gp__predict_sample(const gp__predictor *p, const odvgp_real *mean,
 		const odvgp_real *var, ptrdiff_t ld, ptrdiff_t rows, ptrdiff_t k, odvgp_real *x)
 {
@@ -7745,7 +7733,7 @@ static void gp__predict_layer(gp__prediction *t, const odvgp_real *X, ptrdiff_t 
 	if (variances) gp__predict_mix(t, 1, t->var, n, t->ld);
 }
 
-/*	A tile through all layers, once for each sample; a: the scratch behind c->between. */
+/*	A tile through all layers, once per sample; a: the scratch behind c->between. */
 static void gp__predict_stack(gp__prediction_call *c, ptrdiff_t first, ptrdiff_t count,
 		ptrdiff_t rows, const gp__arena *a)
 {
@@ -7773,7 +7761,6 @@ static void gp__predict_stack(gp__prediction_call *c, ptrdiff_t first, ptrdiff_t
 	}
 }
 
-/*	All rows, a tile at a time. */
 static odvgp_status gp__predict_run(
 		gp__prediction_call *c, int variances, void *scratch, size_t bytes)
 {
@@ -7927,13 +7914,14 @@ static void gp__predict_targets(gp__prediction *t, const odvgp_real *Y, ptrdiff_
 	int gaussian = gp__predict_likelihood(t)->flags & GP__LIK_GAUSSIAN;
 	GP__FOR(q, T)
 		GP__FOR(i, n) t->y[q * t->ld + i] = (Y[i * C + q] - t->v.y_mean[q]) / t->v.y_scale[q];
-	for (ptrdiff_t i = 0; i < n && t->scale; i++) t->scale[i] = Y[i * C + C - 1];
-	for (ptrdiff_t q = 0; q < T && t->scale && !gaussian; q++)
-		GP__FOR(i, n) t->mean[q * t->ld + i] += (odvgp_real)log((double)t->scale[i]);
+	if (t->scale)
+		GP__FOR(i, n) t->scale[i] = Y[i * C + C - 1];
+	if (t->scale && !gaussian)
+		GP__FOR(q, T)
+			GP__FOR(i, n) t->mean[q * t->ld + i] += (odvgp_real)log((double)t->scale[i]);
 }
 
-/*	The log of the mean of the samples' densities: logp holds sum_k exp(l_k - top), in the end
-	top + log of their mean. */
+/*	logp holds sum_k exp(l_k - top) over samples, in the end top + log of their mean. */
 static void gp__use_densities(
 		gp__prediction_call *c, gp__prediction *t, ptrdiff_t first, ptrdiff_t count, ptrdiff_t k)
 {
@@ -7984,7 +7972,7 @@ static void gp__predict_prior_cov(gp__prediction *t, ptrdiff_t n, odvgp_real *C)
 	const odvgp_real *centre = t->v.beta_centre;
 	ptrdiff_t images = gp__patches_summed(&t->p->patches) ? n : 0;
 	GP__FOR(i, images)
-		for (ptrdiff_t j = 0; j <= i; j++) C[i * n + j] = gp__predict_image_cov(t, i, j);
+		GP__FOR(j, i + 1) C[i * n + j] = gp__predict_image_cov(t, i, j);
 	if (images) return;
 	t->job->X2 = t->X;
 	gp__zero(t->by_columns, t->p->columns * ld + GP__POINTS_BEYOND);
@@ -7998,8 +7986,8 @@ static void gp__predict_prior_cov(gp__prediction *t, ptrdiff_t n, odvgp_real *C)
 	}
 }
 
-/*	Mean [P,n], or NULL, and cov [P,n,n] of a tile's processes at the n rows of the inputs. Leaves
-	k(x,x) in t->prior. Returns the rows. */
+/*	Mean [P,n], or NULL, and cov [P,n,n] of the processes. Leaves k(x,x) in t->prior. Returns the
+	rows. */
 static ptrdiff_t gp__predict_cov(
 		gp__prediction *t, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean, odvgp_real *cov)
 {
@@ -8020,9 +8008,10 @@ static ptrdiff_t gp__predict_cov(
 		GP__FOR(i, n) C[i * n + i] = GP__MAX(0, C[i * n + i]);
 		if (dense) odvgp_syrk(&t->blas, 0, n, M, 1, t->T, M, NULL, 1, C, n);
 		GP__FOR(i, n)
-			for (ptrdiff_t j = 0; j <= i; j++) C[j * n + i] = C[i * n + j];
+			GP__FOR(j, i + 1) C[j * n + i] = C[i * n + j];
 	}
-	for (ptrdiff_t p = 0; p < all && mean; p++) gp__copy(mean + p * n, t->mean + p * t->ld, n);
+	if (mean)
+		GP__FOR(p, all) gp__copy(mean + p * n, t->mean + p * t->ld, n);
 	return n;
 }
 
@@ -8035,8 +8024,8 @@ static void gp__predict_functions(gp__prediction *t, ptrdiff_t n, odvgp_real *f,
 	GP__FOR(q, t->p->F) {
 		odvgp_real scale = gp__predict_scale(t, q) * gp__predict_scale(t, q);
 		if (f) gp__predict_unscale(t, q, f + q * n, n);
-		for (ptrdiff_t i = 0; i < n * n && cov; i++)
-			cov[q * n * n + i] = scale * cov[q * n * n + i];
+		if (cov)
+			GP__FOR(i, n * n) cov[q * n * n + i] = scale * cov[q * n * n + i];
 	}
 }
 
@@ -8056,8 +8045,7 @@ ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *s, const odvgp_real
 }
 
 /*	Pivoted Cholesky of a semi-definite C [n,n]: C[perm,perm] = L L^T. Pivots below n eps times the
-	largest count as 0, so it needs no jitter. L, in the order of perm, overwrites the lower
-	triangle. n^3/3 flops. */
+	largest count as 0. L, in the order of perm, overwrites the lower triangle. n^3/3 flops. */
 static void gp__pivoted_cholesky(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
 {
 	odvgp_real largest = 0;
@@ -8073,7 +8061,7 @@ static void gp__pivoted_cholesky(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
 			GP__FROM(i, k, n) gp__zero(C + i * n + k, n - k);
 			return;
 		}
-		if (best != k) { /* swap k and best: rows and columns of the rest, rows of L */
+		if (best != k) { /* swap rows and columns of the rest, rows of L */
 			ptrdiff_t keep = perm[k];
 			perm[k] = perm[best];
 			perm[best] = keep;
@@ -8105,7 +8093,7 @@ static void gp__scaled_cholesky(
 				C[i * n + j] /= GP__SQRT(prior[i]) * GP__SQRT(prior[j]);
 	gp__pivoted_cholesky(n, C, perm);
 	GP__FOR(i, n)
-		for (ptrdiff_t j = 0; j <= i; j++)
+		GP__FOR(j, i + 1)
 			if (prior[perm[i]] > 0) C[i * n + j] *= GP__SQRT(prior[perm[i]]);
 }
 
@@ -8142,7 +8130,6 @@ ODVGP_API size_t odvgp_sample_scratch(const odvgp_server *s, ptrdiff_t n)
 	return a.bad ? 0 : a.used + 64 + most;
 }
 
-/*	Joint samples of one layer. */
 static odvgp_status gp__sample_layer(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
 		ptrdiff_t samples, uint64_t seed, odvgp_real *f, void *scratch, size_t scratch_bytes)
 {
@@ -8170,7 +8157,7 @@ static odvgp_status gp__sample_layer(const odvgp_server *s, const odvgp_real *X,
 						seed, GP__STREAM_SAMPLE, (uint64_t)((k * F + q) * n + i));
 			GP__FOR(i, n) {
 				odvgp_real sum = mean[q * n + perm[q * n + i]];
-				for (ptrdiff_t j = 0; j <= i; j++) sum += L[i * n + j] * z[j];
+				GP__FOR(j, i + 1) sum += L[i * n + j] * z[j];
 				out[perm[q * n + i]] = sum;
 			}
 		}
@@ -8223,8 +8210,7 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
 
 /* ---- >>server   opening a frozen block or a file
 
-	A server checks its block once, so that calls need not. A file, little-endian on every machine,
-	is
+	A server checks its block once, so that calls need not. A file, always little-endian, is
 		magic, version, sizes | model (>>io) | predictor | the caller's bytes | checksum of all that
 	Its predictor is the block with reals in the file's precision. */
 
@@ -8295,8 +8281,8 @@ static void gp__file_words(gp__file *f, void *words, size_t bytes)
 
 /*	A kernel from a file must be one that an expression makes: each base kernel has columns of the
 	inputs; each node but the last is used once, by a later one; positions and groups are those of
-	gp__kernel_finish. This is checked by finishing the kernel again, one base kernel at a time,
-	because a second kernel would take much stack. k changes only if it is refused. */
+	gp__kernel_finish, which finishes it again, one base kernel at a time to save stack. k changes
+	only if it is refused. */
 static int gp__kernel_ok(gp__kernel *k, ptrdiff_t D)
 {
 	uint64_t nhyp = 0;
@@ -8342,7 +8328,7 @@ static int gp__kernel_ok(gp__kernel *k, ptrdiff_t D)
 		   !memcmp(group_base, k->group_base, sizeof group_base);
 }
 
-/*	Four multiply-and-fold lanes over 32-byte blocks: any single changed bit changes the sum. */
+/*	Four multiply-and-fold lanes over 32-byte blocks: any changed bit changes the sum. */
 static uint64_t gp__checksum(const unsigned char *at, size_t n)
 {
 	uint64_t lane[4] = {1, 2, 3, 4}, h = (uint64_t)n;
@@ -8368,7 +8354,7 @@ static const char gp__too_many_base_kernels[] =
 		"its kernel has more terms than this build allows: compile with a larger "
 		"ODVGP_MAX_BASE_KERNELS";
 
-/*	Magic, version, number of base kernels: what reading the kernel needs. */
+/*	Magic, version, number of base kernels. */
 static odvgp_status gp__predictor_start_check(
 		const gp__predictor *p, const char *what, odvgp_info *info)
 {
@@ -8594,8 +8580,8 @@ typedef union {
 	uint32_t words[(sizeof(gp__predictor) + sizeof(gp__kernel)) / sizeof(uint32_t) + 32];
 } gp__predictor_start;
 
-/*	Read and check the next predictor's head and set its real_size to this build's. *left: bytes of
-	predictors from here on. Leaves f at the reals. `below`: the layer before it, or NULL. */
+/*	Read and check the next predictor's head and set its real_size to this build's. Leaves f at the
+	reals. *left: bytes of predictors from here on. below: the layer before, or NULL. */
 static odvgp_status gp__file_predictor(gp__file *f, const gp__file_head *h, uint64_t *left,
 		const gp__predictor *below, gp__predictor_start *start, odvgp_info *info)
 {
@@ -8764,7 +8750,7 @@ static int gp__file_create(const char *name, const void *block, size_t bytes)
 }
 
 #else
-/*	As above. Mode "x" is C11; for older C libraries, opening for reading tells whether the name is
+/*	As above. Mode "x" is C11; with older C libraries, opening for reading tells whether the name is
 	taken. */
 static int gp__file_create(const char *name, const void *block, size_t bytes)
 {
@@ -8858,9 +8844,9 @@ ODVGP_API odvgp_status odvgp_file_read(
 
 /* ---- >>model   types of training: slots, nodes, units, state
 
-	A model is units on one tape and one parameter vector, one for each layer, or P of one function
-	each for a last layer of independent functions: a hidden unit's mean and variance are sampled,
-	and the samples are the next layer's inputs. */
+	A model is units on one tape and one parameter vector: one for each layer, or P of one function
+	each for a last layer of independent functions. Samples of a hidden unit are the next layer's
+	inputs. */
 
 /*	Longest slot name. */
 #define GP__SLOT_NAME  ((int)sizeof "layer0.unit999.kernel.31.lengthscale")
@@ -8882,7 +8868,7 @@ typedef struct {
 	uint64_t stamp; /* tape's clock at the last change */
 } gp__slot_state;
 
-/*	Memory used in turn: a borrower gives it back before the next takes it. */
+/*	Memory lent to one borrower at a time. */
 typedef struct {
 	odvgp_real *at;
 	int to; /* the borrower, or GP__NOBODY */
@@ -8981,7 +8967,7 @@ typedef struct {
 	int clean;         /* training steps since `raised` changed */
 } gp__jitter;
 
-/*	A node while the tape is built: its number, 0 for none, and largest shape. */
+/*	A node while the tape is built. id 0: none. The shape is the largest. */
 typedef struct {
 	int id;
 	ptrdiff_t rows, cols;
@@ -9023,8 +9009,7 @@ typedef struct {
 } gp__block;
 enum { GP__ON_BETA, GP__ON_GAMMA, GP__BLOCKS };
 
-/*	One Gaussian process of a model: P latent functions that share kernel, inducing inputs and so
-	the head. */
+/*	P latent functions that share kernel, inducing inputs and so the head. */
 struct gp__unit {
 	gp__kernel kernel; /* first: gp__unit_config clears what follows */
 	odvgp_model *model;
@@ -9062,7 +9047,7 @@ struct gp__unit {
 	/* tile nodes; X, or what it has patches of, comes from the data, or from eps and the unit
 	   below; mean and var [P,n] are the unit's output */
 	gp__ref eps, X, K_x, A, A_v, k_x, mean, var;
-	/* a test's normals instead of the generator's, [S,normal_rows,D], or NULL */
+	/* a test's normals, [S,normal_rows,D], or NULL */
 	const odvgp_real *normals;
 	ptrdiff_t normal_rows;
 };
@@ -9113,7 +9098,7 @@ typedef struct {
 } gp__tape;
 
 #define GP__MODEL_MAGIC 0x4d56444fu /* "ODVM" */
-/*	Numbers, besides the arrays, that training changes. Files hold all of them. */
+/*	Numbers that training changes besides the arrays; all are in files. */
 typedef struct {
 	/* scales_age: Adam's steps since D was recomputed */
 	uint64_t steps, adam_steps, clean_steps, scales_age;
@@ -9160,7 +9145,7 @@ struct odvgp_model {
 	gp__params par;
 	gp__tape tape;
 	gp__state state;
-	/* functions that the likelihood sees; targets */
+	/* functions of the likelihood; targets */
 	ptrdiff_t F, T, classes; /* classes: 0 without CLASSES */
 	ptrdiff_t levels;        /* classes, or the Gaussian's noises */
 	gp__y_row y;
@@ -9182,7 +9167,7 @@ struct odvgp_model {
 	   patches' columns [Dz]; 1 before odvgp_init_data */
 	odvgp_real *data_sd;
 	ptrdiff_t data_sds;
-	/* GP__KEPT_...: copies of par.value [positive] and data_sd during a change that may fail */
+	/* GP__KEPT_...: copies of par.value and data_sd during a change that may fail */
 	gp__loan kept;
 	odvgp_allocator allocator;
 	void *allocation;
@@ -9194,7 +9179,7 @@ struct odvgp_model {
 #define GP__EACH_SLOT(s, m)     for (int s = 1; s <= (m)->par.slots; s++)
 #define GP__EACH_VALUE(i, slot) GP__FROM(i, (slot)->offset, (slot)->offset + (slot)->count)
 
-/*	Whether the unit is of the last layer; whether it is the last of all. */
+/*	Whether it is of the last layer; the last of all. */
 static int gp__is_last(const gp__unit *u) { return u->layer + 1 == (int)u->model->cfg.layers; }
 static int gp__is_top(const gp__unit *u) { return u->number + 1 == u->model->units; }
 
@@ -9234,8 +9219,8 @@ enum {
 	GP__STEPS_GAMMA = 2,    /* q(v) is Gaussian: v_mu, v_sqrt */
 	GP__STEPS_DIAGONAL = 4, /* q of O(M): q_mu, q_diag */
 	GP__STEPS_OF_MU = GP__STEPS_BETA | GP__STEPS_DIAGONAL,
-	/* these steps, and Adam's of the kernel, which q depends on, can do harm at any size: a step
-	   that sees all rows checks the bound */
+	/* these steps, and Adam's of the kernel, can do harm at any size: a step that sees all rows
+	   checks the bound */
 	GP__STEPS_WATCHED = 8
 };
 
@@ -9286,9 +9271,9 @@ typedef struct gp__cov_part {
 /* ---- >>params   the parameter vector
 
 	theta holds every trainable number. Positive numbers come first, unbounded as odvgp_set_bounds
-	defines; their values are kept beside theta. All other numbers are their own values. */
+	defines, with their values beside theta. Other numbers are their own values. */
 
-/*	1 / (1 + e^t) for t >= 0: the distance to the nearer bound over high - low, to all digits. */
+/*	1 / (1 + e^t), t >= 0: the distance to the nearer bound over high - low, to all digits. */
 static double gp__tail(double t)
 {
 	double e = exp(-t);
@@ -9369,8 +9354,7 @@ static void gp__put_part(gp__text *t, const char *word, ptrdiff_t number)
 	gp__put(t, ".");
 }
 
-/*	Append a slot [a,b,c]; returns its number. The table is large enough: the layout counts
-	first. */
+/*	Append a slot [a,b,c]; returns its number. The layout has counted them first. */
 static int gp__slot_add(
 		gp__params *p, const char *name, int kind, int dims, ptrdiff_t a, ptrdiff_t b, ptrdiff_t c)
 {
@@ -9514,7 +9498,7 @@ static odvgp_real gp__unit_diag(const gp__unit *u, const odvgp_real *x)
 	return gp__kernel_diag(&u->kernel, gp__hyp(u), x, value);
 }
 
-/*	As a unit only; if it depends on x, for inputs of mean square 1. */
+/*	Only as a unit; at inputs of mean square 1. */
 static odvgp_real gp__prior_variance(const gp__unit *u) { return gp__unit_diag(u, NULL); }
 
 /*	A job on K(X1,X2) [n,m] with the unit's kernel. */
@@ -9541,8 +9525,8 @@ static void gp__touch_all(odvgp_model *m)
 	GP__EACH_SLOT(i, m) gp__touch(m, i);
 }
 
-/*	Always write theta and value together, and only if theta changes: a value set by the caller may
-	differ from theta's in the last bits. */
+/*	Always write theta and value together, and only if theta changes: the caller's value may differ
+	from theta's in the last bits. */
 static void gp__set_theta(odvgp_model *m, int s, ptrdiff_t i, odvgp_real theta)
 {
 	m->par.theta[i] = theta;
@@ -9652,7 +9636,7 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_r
 		ptrdiff_t count, odvgp_info *info)
 {
 	if (!gp__model_ok(m) || !name || (!values && count))
-		return gp__fail(info, ODVGP_E_ARG, "model, name or values", -1, 0, "is NULL");
+		return gp__is_null(info, "model, name or values");
 	int index = gp__slot_index(&m->par, name);
 	if (!index) return gp__refuse(info, ODVGP_E_NAME, "name", NULL);
 	const odvgp_slot *slot = &m->par.slot[index];
@@ -9663,10 +9647,11 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_r
 		if (!gp__above(slot, i) && !(values[i] - values[i] == 0))
 			return gp__fail(info, ODVGP_E_NAN, slot->name, i, (double)values[i], "is not finite");
 	const gp__slot_state *state = &m->par.state[index];
-	for (ptrdiff_t i = 0; i < count && slot->positive; i++)
-		if (!(values[i] > 0 && values[i] >= state->low && values[i] <= state->high))
-			return gp__fail(info, ODVGP_E_ARG, slot->name, i, (double)values[i],
-					values[i] > 0 ? "is outside its bounds" : "must be above 0");
+	if (slot->positive)
+		GP__FOR(i, count)
+			if (!(values[i] > 0 && values[i] >= state->low && values[i] <= state->high))
+				return gp__fail(info, ODVGP_E_ARG, slot->name, i, (double)values[i],
+						values[i] > 0 ? "is outside its bounds" : "must be above 0");
 	m->warm_due = 0;
 	GP__FOR(i, count) {
 		m->par.theta[slot->offset + i] = gp__above(slot, i) ? 0
@@ -9702,8 +9687,8 @@ ODVGP_API odvgp_status odvgp_set_trainable(odvgp_model *m, const char *name, int
 	return hits ? ODVGP_OK : ODVGP_E_NAME;
 }
 
-/*	Values inside the bounds stay; theta changes coordinates. Adam's moments and the last good
-	parameters, in the old ones, are dropped. */
+/*	Values inside the bounds stay; theta changes coordinates, so Adam's moments and the last good
+	parameters are dropped. */
 static void gp__bound_slot(odvgp_model *m, int s, odvgp_real low, odvgp_real high)
 {
 	const odvgp_slot *slot = &m->par.slot[s];
@@ -9775,13 +9760,13 @@ ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *m, int term, ptrdiff_
 
 	A node is a matrix: its value v and its adjoint d = dloss/dv. Head nodes depend only on
 	parameters, tile nodes also on a tile of rows, tail nodes on sums over tiles (MOMENTS); the tail
-	runs between two visits of the tiles. The tape is the list of nodes. Forward runs it in order;
-	reverse runs it backwards, each node adding to the d of its inputs.
+	runs between two visits of the tiles. The tape is the list of nodes. Reverse runs it backwards:
+	each node adds to the d of its inputs.
 
-	needs_grad: the node depends on a wanted parameter, and a term of the bound on the node; other
-	nodes are not differentiated. stamp: when the value was computed; a head node is recomputed only
-	if an input is newer. A node computed in place overwrites its input, so both are recomputed if
-	either is out of date.
+	needs_grad: the node depends on a wanted parameter, and a term of the bound on the node; only
+	such nodes are differentiated. stamp: when the value was computed; a head node is recomputed
+	only if an input is newer. A node in place overwrites its input: both are recomputed if either
+	is out of date.
 
 	Below, dX is the adjoint of X; "stacked" means squares [M,M] one below the other, [P M, M]. */
 
@@ -9822,7 +9807,7 @@ static void gp__node_zero(odvgp_real *x, const gp__node *nd)
 	GP__FOR(i, (x)->rows) \
 		GP__FOR(j, (x)->cols)
 
-/*	v <- X's value, and dX += the adjoint, entry by entry: for a node that begins as its input. */
+/*	v <- X's value, and dX += the adjoint, for a node that begins as its input. */
 static void gp__value_from(gp__node *nd, const gp__node *X)
 {
 	GP__FOR(i, nd->rows) gp__copy(nd->v + i * nd->ld, X->v + i * X->ld, nd->cols);
@@ -9927,7 +9912,7 @@ static void gp__kernel_diag_reverse(gp__tape *t, gp__node *nd)
 }
 
 /* --- KERNEL_VEC(hyp, X1, X2, a): a K(X2, X1), [P,n]
-	  aux: what the adjoint needs of the matrix, if that fits the budget; else it is recomputed
+	  aux: what the adjoint needs of the matrix, if it fits the budget; else it is recomputed
 	  --- */
 
 static void gp__node_vec_job(gp__tape *t, gp__node *nd, gp__kjob *job)
@@ -9993,7 +9978,7 @@ static const char *gp__jitter_matrix(const gp__node *nd)
 	return nd->jitter ? gp__jitter_matrices[nd->jitter - nd->of->jitter] : "H";
 }
 
-/*	Likely cause of a failed factorisation, from the kernel matrix's points. */
+/*	Likely cause of a failed factorisation, from the matrix's points. */
 static const char *gp__jitter_cause(gp__tape *t, const gp__node *K, ptrdiff_t pivot)
 {
 	const char *const *cause = gp__jitter_causes;
@@ -10054,7 +10039,7 @@ static void gp__jitter_moved(gp__tape *t, const gp__jitter *jitter)
 		if (nd->jitter == jitter) nd->stamp = 0;
 }
 
-/*	Restore jitters and invalidate nodes computed with different ones. */
+/*	Restore jitters and invalidate nodes computed with others. */
 static void gp__jitter_restore(gp__tape *t, gp__jitter *to, const gp__jitter *from)
 {
 	GP__FOR(k, GP__JITTERS) {
@@ -10270,8 +10255,8 @@ static void gp__minus_product_reverse(gp__tape *t, gp__node *nd)
 	  K is symmetric, both triangles stored; B stacks lower triangles B_p, or (DIAGONAL) has g_p in
 	  row p, with B_p = diag(g_p)^1/2.
 	  With G the adjoint and S = G + G^T: dB = K B S, dK = B S B^T / 2, both triangles.
-	  aux: K B_p of the last p, and a second [M,M] for work. The reverse run may repeat without a
-	  forward run, so it must not overwrite K B_p. --- */
+	  aux: K B_p of the last p, and a second [M,M] for work. The reverse run may repeat, so it must
+	  not overwrite K B_p. --- */
 
 static void gp__inner_product(gp__tape *t, gp__node *nd, ptrdiff_t p)
 {
@@ -10292,7 +10277,7 @@ static void gp__inner_forward(gp__tape *t, gp__node *nd)
 		const odvgp_real *b = B->v + p * M * B->ld, *g = B->v + p * B->ld;
 		if (nd->variant == GP__B_DIAGONAL) {
 			GP__FOR(i, M)
-				for (ptrdiff_t j = 0; j <= i; j++)
+				GP__FOR(j, i + 1)
 					H[i * nd->ld + j] = GP__SQRT(g[i]) * K->v[i * K->ld + j] * GP__SQRT(g[j]);
 		} else {
 			gp__inner_product(t, nd, p);
@@ -10306,7 +10291,7 @@ static void gp__inner_forward(gp__tape *t, gp__node *nd)
 static void gp__symmetrise(odvgp_real *G, ptrdiff_t n, ptrdiff_t ld)
 {
 	GP__FOR(i, n)
-		for (ptrdiff_t j = 0; j <= i; j++)
+		GP__FOR(j, i + 1)
 			G[j * ld + i] = G[i * ld + j] = i == j ? 2 * G[i * ld + i] : G[i * ld + j];
 }
 
@@ -10439,8 +10424,9 @@ static void gp__patches_reverse(gp__tape *t, gp__node *nd)
 {
 	gp__node *X = gp__in(t, nd, 0);
 	const gp__patches *p = &nd->of->patches;
-	for (ptrdiff_t i = 0; i < X->rows && X->needs_grad; i++)
-		gp__patches_move(p, NULL, X->d + i * X->ld, nd->d + i * gp__patches_count(p) * nd->ld);
+	if (X->needs_grad)
+		GP__FOR(i, X->rows)
+			gp__patches_move(p, NULL, X->d + i * X->ld, nd->d + i * gp__patches_count(p) * nd->ld);
 }
 
 /* --- RESIDUAL(k, A, A'): max(k - |A|^2 - |A'|^2, least), [1,n]; A' may be missing
@@ -10460,8 +10446,8 @@ static void gp__residual_forward(gp__tape *t, gp__node *nd)
 {
 	gp__node *k = gp__in(t, nd, 0);
 	odvgp_real least = 0;
-	for (ptrdiff_t j = 0; j < nd->cols && nd->variant == GP__RESIDUAL_FLOORED; j++)
-		least += gp__residual_floor(nd) * k->v[j];
+	if (nd->variant == GP__RESIDUAL_FLOORED)
+		GP__FOR(j, nd->cols) least += gp__residual_floor(nd) * k->v[j];
 	gp__zero(nd->aux, nd->cols);
 	for (int i = 1; i < 3 && nd->in[i]; i++) {
 		const gp__node *A = gp__in(t, nd, i);
@@ -10484,12 +10470,13 @@ static void gp__residual_reverse(gp__tape *t, gp__node *nd)
 		if (nd->aux[j] == 0) clamped += nd->d[j];
 		nd->d[j] *= nd->aux[j];
 	}
-	for (ptrdiff_t j = 0; j < nd->cols && k->needs_grad; j++)
-		k->d[j] += nd->d[j] + gp__residual_floor(nd) * clamped;
+	if (k->needs_grad)
+		GP__FOR(j, nd->cols) k->d[j] += nd->d[j] + gp__residual_floor(nd) * clamped;
 	for (int in = 1; in < 3 && nd->in[in]; in++) {
 		gp__node *A = gp__in(t, nd, in);
-		for (ptrdiff_t i = 0; i < A->rows && A->needs_grad; i++)
-			GP__FOR(j, A->cols) A->d[i * A->ld + j] -= 2 * nd->d[j] * A->v[i * A->ld + j];
+		if (A->needs_grad)
+			GP__FOR(i, A->rows)
+				GP__FOR(j, A->cols) A->d[i * A->ld + j] -= 2 * nd->d[j] * A->v[i * A->ld + j];
 	}
 }
 
@@ -10566,7 +10553,7 @@ static void gp__inverse_var_forward(gp__tape *t, gp__node *nd)
 		GP__FOR(j, nd->cols) {
 			odvgp_real x = k->v[j] - var[j];
 			t->sums->clamped += (uint64_t)(x < 0);
-			var[j] = x < 0 ? 0 : x; /* NaN stays NaN */
+			var[j] = GP__MAX(0, x); /* NaN stays NaN */
 		}
 	}
 }
@@ -10682,7 +10669,7 @@ static void gp__kl_cov_reverse(gp__tape *t, gp__node *nd)
 	gp__node *Q = gp__in(t, nd, 0);
 	GP__FOR(r, Q->rows) {
 		ptrdiff_t i = r % Q->cols;
-		for (ptrdiff_t j = 0; j <= i; j++) Q->d[r * Q->ld + j] += nd->d[0] * Q->v[r * Q->ld + j];
+		GP__FOR(j, i + 1) Q->d[r * Q->ld + j] += nd->d[0] * Q->v[r * Q->ld + j];
 		Q->d[r * Q->ld + i] -= nd->d[0] / Q->v[r * Q->ld + i];
 	}
 }
@@ -10810,8 +10797,9 @@ static void gp__expect_forward(gp__tape *t, gp__node *nd)
 static void gp__expect_add(gp__tape *t, const gp__node *nd, int k, const odvgp_real *x)
 {
 	gp__node *in = gp__in(t, nd, k);
-	for (ptrdiff_t p = 0; p < in->rows && in->needs_grad; p++)
-		GP__FOR(j, in->cols) in->d[p * in->ld + j] += nd->d[0] * x[p * in->ld + j];
+	if (in->needs_grad)
+		GP__FOR(p, in->rows)
+			GP__FOR(j, in->cols) in->d[p * in->ld + j] += nd->d[0] * x[p * in->ld + j];
 }
 
 static void gp__expect_reverse(gp__tape *t, gp__node *nd)
@@ -10824,8 +10812,8 @@ static void gp__expect_reverse(gp__tape *t, gp__node *nd)
 	for (int k = 3; k < 5; k++) {
 		gp__node *par = gp__in(t, nd, k);
 		if (!par) continue;
-		for (ptrdiff_t i = 0; i < par->cols && par->needs_grad; i++)
-			par->d[i] += (odvgp_real)(dpar[i] * (double)nd->d[0]);
+		if (par->needs_grad)
+			GP__FOR(i, par->cols) par->d[i] += (odvgp_real)(dpar[i] * (double)nd->d[0]);
 		dpar += par->cols;
 	}
 }
@@ -10903,11 +10891,13 @@ static void gp__moments_reverse(gp__tape *t, gp__node *nd)
 			odvgp_gemm(&t->blas, 0, 0, m.P, n, x->rows, 1, m.h + from, m.F, x->v, x->ld, 1, r->d,
 					r->ld);
 	}
-	for (ptrdiff_t p = 0; p < r->rows && r->needs_grad; p++)
-		GP__FOR(j, n) r->d[p * r->ld + j] += 2 * *m.rr * r->v[p * r->ld + j];
+	if (r->needs_grad)
+		GP__FOR(p, r->rows)
+			GP__FOR(j, n) r->d[p * r->ld + j] += 2 * *m.rr * r->v[p * r->ld + j];
 	ptrdiff_t outputs = m.P / k->rows;
-	for (ptrdiff_t p = 0; p < k->rows && k->needs_grad; p++)
-		GP__FOR(j, n) k->d[p * k->ld + j] += *m.kk * (odvgp_real)outputs;
+	if (k->needs_grad)
+		GP__FOR(p, k->rows)
+			GP__FOR(j, n) k->d[p * k->ld + j] += *m.kk * (odvgp_real)outputs;
 }
 
 /* --- COLLAPSED(moments, noise s, V): the bound at the optimal q, for N rows and P outputs
@@ -10954,8 +10944,7 @@ static odvgp_status gp__collapse_inverse(gp__tape *t, const gp__collapse *c, ptr
 {
 	odvgp_info bad;
 	GP__FOR(i, n) {
-		for (ptrdiff_t j = 0; j <= i; j++)
-			work[i * n + j] = c->m.S[(from + i) * c->m.F + from + j] / c->s;
+		GP__FOR(j, i + 1) work[i * n + j] = c->m.S[(from + i) * c->m.F + from + j] / c->s;
 		work[i * n + i] += 1;
 		gp__zero(work + i * n + i + 1, n - i - 1);
 	}
@@ -10993,8 +10982,8 @@ static double gp__collapse_tight(const gp__collapse *c, const gp__node *V)
 	return sum;
 }
 
-/*	Both differences in the bound are at least 0. Cancellation that takes one below 0 by more than
-	this, in nats per row and output, is an error. */
+/*	Both differences in the bound are at least 0. Cancellation that takes one below minus this, in
+	nats per row and output, is an error. */
 #define GP__COLLAPSE_ERROR 0.01
 
 static void gp__collapsed_forward(gp__tape *t, gp__node *nd)
@@ -11159,8 +11148,9 @@ static void gp__evidence_reverse(gp__tape *t, gp__node *nd)
 	if (root && noise->needs_grad)
 		noise->d[0] += (odvgp_real)((double)(half * (odvgp_real)P) * ((double)n - t->sums->weight) /
 									(double)noise->v[0]);
-	for (ptrdiff_t p = 0; p < P && r->needs_grad; p++)
-		GP__FOR(i, n) r->d[p * r->ld + i] -= nd->d[0] * w[p * n + i];
+	if (r->needs_grad)
+		GP__FOR(p, P)
+			GP__FOR(i, n) r->d[p * r->ld + i] -= nd->d[0] * w[p * n + i];
 }
 
 /* --- NAT_STATS(A, mean, var): statistics for natural steps; no value
@@ -11355,7 +11345,7 @@ enum {
 enum {
 	/* value, stamp and needs_grad come from outside */
 	GP__OP_GIVEN = 1,
-	/* adds a jitter to a diagonal */
+	/* adds jitter */
 	GP__OP_JITTERED = 2,
 	/* reverse reads inputs 1's and 2's adjoints, for statistics, and passes nothing on */
 	GP__OP_COLLECTS = 4
@@ -11422,8 +11412,8 @@ static const gp__op_row gp__ops[GP__OPS] = {
 
 /* ---- >>tape   running the operations
 
-	Both runs skip nodes that the evaluation does not need, forward also those up to date, reverse
-	those on which no term of the bound depends. */
+	Both runs skip nodes that the evaluation does not need; forward also those up to date, reverse
+	those without effect on the bound. */
 
 static int gp__has_trait(const gp__node *nd, int trait)
 {
@@ -11462,7 +11452,7 @@ static void gp__tape_mark(gp__tape *t)
 	}
 }
 
-/*	For bench/: called with a node's number before its operation and with -1 after it. */
+/*	For bench/: called with a node's number before its operation, -1 after it. */
 #ifndef GP__PROBE
 #define GP__PROBE(node, reverse) ((void)0)
 #endif
@@ -11476,7 +11466,7 @@ static uint64_t gp__youngest_input(const gp__tape *t, const gp__node *nd)
 	return youngest;
 }
 
-/*	Whether a node is older than an input, or overwritten by an outdated node. */
+/*	Whether it is older than an input, or overwritten by an outdated node. */
 static int gp__out_of_date(const gp__tape *t, const gp__node *nd)
 {
 	if (nd->segment != GP__HEAD && !gp__ops[nd->op].lasts) return 1;
@@ -11530,7 +11520,7 @@ static odvgp_status gp__tape_forward_info(gp__tape *t, int segment, odvgp_info *
 }
 
 /*	Clear the adjoints that reverse runs add to. PARAM's gradient is cleared with all sums,
-	MOMENTS's adjoint is overwritten by the tail; other nodes have none. */
+	MOMENTS's adjoint overwritten by the tail. */
 static void gp__tape_zero(gp__tape *t, int segment)
 {
 	GP__EACH_NODE(nd, t)
@@ -11553,7 +11543,7 @@ static void gp__tape_reverse(gp__tape *t, int segment)
 /* ---- >>graph   building the tape
 
 	Nodes are first counted, without a table, and then built, so builders know of a node only its
-	gp__ref: number and largest shape. gp__build_unit in >>layout calls them. */
+	gp__ref. gp__build_unit in >>layout calls them. */
 
 /* --- building: the arena may only measure --- */
 
@@ -11570,7 +11560,7 @@ static void gp__defer(gp__tape *t, size_t bytes)
 	else t->deferred += bytes;
 }
 
-/*	Take or defer memory for value, adjoint and aux, except for nodes that work in place. */
+/*	Memory for value, adjoint and aux, except for nodes that work in place. */
 static void gp__node_memory(
 		gp__tape *t, gp__node *nd, const gp__op_row *row, int segment, const gp__shapes *s)
 {
@@ -11588,7 +11578,7 @@ static void gp__node_memory(
 }
 
 /*	The next node works in the memory of `base`. Its other inputs must precede that memory's first
-	node, because they must be up to date when that node is checked. */
+	node, to be up to date when that node is checked. */
 static void gp__work_in_place(gp__tape *t, int base, const int *in)
 {
 	int first = base;
@@ -11800,8 +11790,8 @@ static void gp__build_lik(gp__unit *u)
 				gp__lik_numbers(lik, 0, m->levels));
 }
 
-/*	Kernel matrix of beta, its Cholesky factor, and q(u). Parts that work without the factor get Kb,
-	both triangles, with its jitter. */
+/*	Kernel matrix of beta, its Cholesky factor, and q(u). Parts without the factor get Kb, both
+	triangles, with its jitter. */
 static void gp__build_beta(gp__unit *u)
 {
 	ptrdiff_t M = u->M;
@@ -11842,11 +11832,11 @@ static void gp__build_residual(gp__unit *u, int variant, int purpose)
 	Kg = K(Zg,Zg). q_mu, q_sqrt, v_mu, v_sqrt are whitened. KL for each output:
 
 		beta     |q_mu|^2 / 2
-		orth     |q_mu|^2 / 2 + (a^T Kg a - c^T c) / 2            [ODVGP] eq. 11, A.1
-		hybrid   orth's at q_mu + c                               [ODVGP] eq. 10, A.1
-		free     a^T K(Za,Za) a / 2                               [DECOUPLED]; [OM] eq. 3.7
+		orth     |q_mu|^2 / 2 + (a^T Kg a - c^T c) / 2			[ODVGP] eq. 11, A.1
+		hybrid   orth's at q_mu + c								[ODVGP] eq. 10, A.1
+		free     a^T K(Za,Za) a / 2								[DECOUPLED]; [OM] eq. 3.7
 				 (if M_gamma = 0: with Zb, q_mu and Kb)
-		blocks   |q_mu|^2 / 2 + |v_mu|^2 / 2                      [SOLVE] eqs. 35, 36, appendix F
+		blocks   |q_mu|^2 / 2 + |v_mu|^2 / 2					[SOLVE] eqs. 35, 36, appendix F
 
 	and of covariance parts:
 
@@ -11855,8 +11845,8 @@ static void gp__build_residual(gp__unit *u, int variant, int purpose)
 		diagonal  inverse's, with B = diag(g)^1/2, g = q_diag
 		blocks    dense's, for each block
 
-	c^T c = a^T Kgb (Kb^-1 Kbg a), so both of gamma's KL terms can be estimated from the same
-	sampled rows: C a is small where Kg a is not.
+	c^T c = a^T Kgb (Kb^-1 Kbg a), so the same sampled rows serve both of gamma's KL terms: C a is
+	small where Kg a is not.
 
 	A mean part's head adds its KL terms and sets `weights` [P,M], the factor of A in the mean
 	(missing: A does not enter); its tile adds the mean's other terms, at most one node. A
@@ -12087,8 +12077,7 @@ static void gp__blocks_freeze(const gp__unit *u, const gp__view *v)
 	gp__freeze_sqrt(u, GP__ON_GAMMA, v->factor_v);
 }
 
-/*	In the order of odvgp_mean_part and odvgp_cov_part. >>model explains the fields; the second is
-	the part that a model without gamma points has. */
+/*	In the order of odvgp_mean_part and odvgp_cov_part. >>model explains the fields. */
 static const gp__mean_part gp__mean_parts[] = {
 		{"beta", ODVGP_MEAN_PART_BETA, GP__MU_MEAN, GP__NO_GAMMA, "q_mu", "a_beta", NULL, NULL,
 				NULL, 1, GP__STEPS_BETA, 0, GP__SCALE_PRIOR, GP__OPTIMUM_WEIGHTS,
@@ -12131,8 +12120,7 @@ static const gp__cov_part *gp__cov_part_of(const odvgp_config *c, ptrdiff_t laye
 	return &gp__cov_parts[c->layer[layer].cov_part];
 }
 
-/*	Whether the mean uses points of its own instead of q_mu. Only a second covariance block may
-	share them. */
+/*	Whether the mean has its own points, not q_mu. Only a second covariance block may share them. */
 static int gp__has_free_points(const gp__mean_part *mean, ptrdiff_t M_gamma)
 {
 	return mean->gamma == GP__FREE_GAMMA && M_gamma > 0;
@@ -12144,7 +12132,6 @@ static int gp__steps_of(const gp__mean_part *mean, const gp__cov_part *cov, ptrd
 	return gp__has_free_points(mean, M_gamma) ? 0 : mean->steps & cov->steps;
 }
 
-/*	Whether mean or covariance use A_v. */
 static int gp__uses_v(const gp__unit *u) { return u->mean_part->v_mu || u->cov_part->v_sqrt; }
 
 /*	Nodes of a unit, other than parameters, that a predictor reads. */
@@ -12417,7 +12404,6 @@ static int gp__field_in_layer(const gp__field *field)
 	return field->offset - offsetof(odvgp_config, layer) < sizeof(((odvgp_config *)NULL)->layer);
 }
 
-/*	How many layers have the field. */
 static int gp__field_layers(const gp__field *field, const odvgp_config *c)
 {
 	return gp__field_in_layer(field) ? (int)c->layers : 1;
@@ -12571,7 +12557,7 @@ static int gp__parse_schedule(gp__parser *p, odvgp_schedule *s)
 	return 1;
 }
 
-/*	Sizes out of range stay out of it: the range check refuses them. */
+/*	Sizes out of range stay so: a later check refuses them. */
 static int gp__parse_size(gp__parser *p, ptrdiff_t *size)
 {
 	const double beyond = 2 * GP__LARGEST_SIZE;
@@ -12663,7 +12649,7 @@ ODVGP_API odvgp_status odvgp_config_set(
 					? ODVGP_OK
 					: gp__check_field(field, gp__field_in_layer(field) ? layer : 0, &c, info);
 	if (s) return s;
-	for (ptrdiff_t l = GP__MAX(1, config->layers); l < c.layers; l++) { /* like the last one */
+	GP__FROM(l, GP__MAX(1, config->layers), c.layers) { /* like the last one */
 		c.layer[l] = c.layer[l - 1];
 		c.layer[l].D = 0;
 		memset(&c.layer[l].patches, 0, sizeof c.layer[l].patches);
@@ -12702,7 +12688,7 @@ static gp__patches gp__patches_of(const odvgp_config *c, int l)
 	return p;
 }
 
-/*	Columns of a layer's inputs; sizes need not have been checked. */
+/*	Sizes need not have been checked. */
 static ptrdiff_t gp__input_columns(const odvgp_config *c, int l)
 {
 	if (!l) return c->layer[0].D;
@@ -12713,7 +12699,7 @@ static ptrdiff_t gp__input_columns(const odvgp_config *c, int l)
 	return all >= 1 && all <= GP__LARGEST_SIDE ? (ptrdiff_t)all : -1;
 }
 
-/*	Columns of an inducing input, which the layer's kernel sees. */
+/*	Columns of an inducing input. */
 static ptrdiff_t gp__inducing_columns(const odvgp_config *c, int l)
 {
 	gp__patches p = gp__patches_of(c, l);
@@ -12770,7 +12756,7 @@ static odvgp_status gp__check_products(const odvgp_config *c, odvgp_info *info)
 
 static const char gp__one_layer_only[] = "must have one layer, and functions not independent";
 
-/*	Whether layers chain, and what only a single layer has is not asked of several. */
+/*	Whether layers chain and ask for nothing that only a single layer has. */
 static odvgp_status gp__check_layers(const odvgp_config *c, odvgp_info *info)
 {
 	const char *refused = c->objective != ODVGP_OBJECTIVE_ELBO           ? "objective"
@@ -12806,7 +12792,6 @@ static odvgp_status gp__check_layers(const odvgp_config *c, odvgp_info *info)
 	return ODVGP_OK;
 }
 
-/*	Functions that the likelihood sees: the last layer's, or mixtures of them. */
 static ptrdiff_t gp__functions(const odvgp_config *c)
 {
 	return c->functions ? c->functions : c->layer[c->layers - 1].P;
@@ -12951,13 +12936,12 @@ static int gp__likelihood_slots(odvgp_model *m, int positive, int *slots)
 
 /* ---- >>bound   the evidence lower bound and its gradient
 
-		elbo = N/B sum_n E_q[log p(y_n|f_n)] - KL(q||p)                      [SVGP]; [ODVGP] eq. 4
+		elbo = N/B sum_n E_q[log p(y_n|f_n)] - KL(q||p)    [SVGP]; [ODVGP] eq. 4
 	With hidden layers E is the mean over S samples of the last layer's inputs, and KL sums over
 	layers [DGP].
 
 	The head runs forward, each tile forward and backward, adding to the head's adjoints, then the
-	head backward. The bound is linear in the sum over rows, so one visit of each tile is enough.
-	gp__build_unit in >>layout adds the nodes. */
+	head backward. The bound is linear in the sum over rows, so one visit of each tile is enough. */
 
 /*	n rows from `first`, of the data or of an epoch's permutation. */
 typedef struct {
@@ -13004,7 +12988,7 @@ static odvgp_status gp__tile_target(odvgp_model *m, ptrdiff_t i, const odvgp_rea
 }
 
 /*	The hidden layers' normals for rows [at, at + n) of a batch: functions of layer, step, position
-	in the batch, sample and output, so that a second look at the same rows sees the same ones. */
+	in the batch, sample and output, so a second look at the rows sees the same ones. */
 static void gp__tile_normals(odvgp_model *m, ptrdiff_t at, ptrdiff_t n)
 {
 	uint64_t step = m->cfg.deep.fixed_samples ? 0 : m->state.steps,
@@ -13094,8 +13078,8 @@ static void gp__mark_params(odvgp_model *m, const gp__wants_list *want)
 	gp__tape_mark(&m->tape);
 }
 
-/*	Slots of natural steps need a gradient only if gamma's step reads it: with many outputs, a pass
-	over their memory takes time. */
+/*	Slots of natural steps need a gradient only if gamma's step reads it: a pass over their memory
+	takes time. */
 static int gp__has_gradient(const odvgp_model *m, const gp__wants_list *want, int slot)
 {
 	return want->all || !m->par.slot[slot].natgrad || gp__any_natural_reads_gradient(m);
@@ -13142,15 +13126,15 @@ static void gp__mask_grad(odvgp_model *m, const gp__wants_list *want)
 	Shard s of S has tiles [s n / S, (s + 1) n / S), which it adds in order. A binary tree adds the
 	shards, so the bits do not depend on who runs which shard. */
 
-/*	Start a shard's sums. A forward run does not clear the sums of reverse runs, whose memory may
-	hold a natural step that is being checked. */
+/*	Start a shard's sums. A forward run keeps those of reverse runs, whose memory may hold a natural
+	step that is being checked. */
 static void gp__sums_clear(gp__tape *t, int back)
 {
 	memset(t->sums, 0, sizeof *t->sums);
 	gp__zero(t->sum, back ? t->all_sums : t->forward_sums);
 }
 
-/*	A level's piece of the tree: an gp__sums in the first 64 bytes, then numbers. */
+/*	A level's piece of the tree: a gp__sums in 64 bytes, then numbers. */
 static odvgp_real *gp__tree_at(const gp__tape *t, int level)
 {
 	return t->tree + level * (64 / (ptrdiff_t)sizeof(odvgp_real) + t->all_sums);
@@ -13176,8 +13160,7 @@ static void gp__sums_add(gp__tape *t, int back, const odvgp_real *piece)
 		t->sums->status = before.status;
 		t->sums->row = before.row;
 	}
-	for (ptrdiff_t i = 0; i < (back ? t->all_sums : t->forward_sums); i++)
-		t->sum[i] = x[i] + t->sum[i];
+	GP__FOR(i, back ? t->all_sums : t->forward_sums) t->sum[i] = x[i] + t->sum[i];
 }
 
 /*	N/B, over the samples of each row. */
@@ -13216,8 +13199,8 @@ static odvgp_status gp__visit_shard(
 }
 
 /*	Visit all tiles once. The trailing 1 bits of `shard` count the complete subtrees to its left:
-	they are added, nearest first, and the sum waits for its right neighbour. An error also adds all
-	waiting sums, so that no counts are lost. */
+	they are added, nearest first, and the sum waits for its right neighbour. After an error, too,
+	all waiting sums are added, for their counts. */
 static odvgp_status gp__visit_tiles(
 		odvgp_model *m, const gp__rows *rows, int back, odvgp_info *info)
 {
@@ -13234,8 +13217,8 @@ static odvgp_status gp__visit_tiles(
 	return ODVGP_OK;
 }
 
-/*	A bound that is not linear in sums over rows: run the tiles for the sums, the tail forward and
-	backward, then the tiles again for the gradient, a single one only backward. */
+/*	A bound not linear in sums over rows: run the tiles for the sums, the tail forward and backward,
+	then the tiles again for the gradient, a single one only backward. */
 static odvgp_status gp__visit_objective(
 		odvgp_model *m, const gp__rows *rows, int back, odvgp_info *info)
 {
@@ -13327,8 +13310,7 @@ static void gp__swap_good(odvgp_model *m)
 	gp__touch_all(m);
 }
 
-/*	Swap in the last good parameters. Values set by the caller clear good_valid and are never
-	undone. */
+/*	Swap in the last good parameters. The caller's values clear good_valid and are never undone. */
 static gp__attempt gp__try_good(odvgp_model *m)
 {
 	gp__attempt before;
@@ -13348,7 +13330,7 @@ static void gp__stay(odvgp_model *m, const gp__attempt *before)
 	m->state.nat_valid = before->nat_valid;
 }
 
-/*	The last good parameters are better: keep them, halve step sizes, clear Adam's moments. */
+/*	The last good parameters are better: keep them. */
 static void gp__go_back(odvgp_model *m)
 {
 	gp__copy(m->good, m->par.theta, m->par.count);
@@ -13379,9 +13361,9 @@ static int gp__absurd(const odvgp_model *m, double bound, double before)
 
 #define GP__LEAST_SCALE 1e-9
 
-/*	The current parameters fail on these rows (status s) or give an implausibly low bound. If the
-	last good ones do better, go back to them; otherwise the rows are to blame: restore everything.
-	Failure of even the shortest steps is an error, or training would stall silently. */
+/*	The current parameters fail on these rows (status s) or give an implausibly low bound;
+	odvgp_step says what follows. Failure of even the shortest steps is an error, or training would
+	stall silently. */
 static odvgp_status gp__evaluate_good(odvgp_model *m, const gp__rows *rows, gp__wants_list want,
 		odvgp_status s, odvgp_real *expected, odvgp_real *kl, odvgp_info *info)
 {
@@ -13404,8 +13386,8 @@ static odvgp_status gp__evaluate_good(odvgp_model *m, const gp__rows *rows, gp__
 	return s ? s : gp__evaluate(m, rows, want, expected, kl, info);
 }
 
-/*	Evaluate before a step; if that fails or, while `stepping` with Adam, gives an implausibly low
-	bound, evaluate the last good parameters. */
+/*	Evaluate before a step; on failure, or while `stepping` with Adam on an implausibly low bound,
+	evaluate the last good parameters. */
 static odvgp_status gp__evaluate_safely(odvgp_model *m, const gp__rows *rows, gp__wants_list want,
 		int stepping, odvgp_real *expected, odvgp_real *kl, odvgp_info *info)
 {
@@ -13461,8 +13443,7 @@ static gp__rows gp__rows_plain(const odvgp_real *X, const odvgp_real *Y, ptrdiff
 static odvgp_status gp__rows_check(const odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
 		ptrdiff_t n, odvgp_info *info)
 {
-	if (!gp__model_ok(m) || !X || !Y)
-		return gp__fail(info, ODVGP_E_ARG, "model, X or Y", -1, 0, "is NULL");
+	if (!gp__model_ok(m) || !X || !Y) return gp__is_null(info, "model, X or Y");
 	if (n < 1 || n > PTRDIFF_MAX / 64 / GP__MAX(m->cfg.layer[0].D, gp__y_columns(&m->y)))
 		return gp__fail(info, ODVGP_E_ARG, "n", -1, (double)n, "is out of range");
 	return ODVGP_OK;
@@ -13542,7 +13523,7 @@ static int gp__has_own_mean(const gp__unit *u)
 	return (u->a.id && u->Z_gamma.id) || (u->mean_part->v_mu && !gp__is_joint(u));
 }
 
-/*	Fill the head of a layer whose first unit is u. Returns the number of reals, -1 on overflow. */
+/*	u: the layer's first unit. Returns the number of reals, -1 on overflow. */
 static ptrdiff_t gp__predictor_sizes(const gp__unit *u, gp__predictor *p)
 {
 	gp__view v;
@@ -13723,7 +13704,7 @@ static void gp__copy_or(odvgp_real *to, const odvgp_real *from, ptrdiff_t n, odv
 	GP__FOR(i, n) to[i] = from ? from[i] : otherwise;
 }
 
-/*	Run the head, and check that the coefficients of all layers are finite. */
+/*	Run the head and check that all coefficients are finite. */
 static odvgp_status gp__predictor_prepare(odvgp_model *m, odvgp_info *info)
 {
 	odvgp_status s = gp__run_head(m, info);
@@ -13765,7 +13746,7 @@ static void gp__predictor_write_unit(gp__unit *u, const gp__predictor *p, gp__vi
 	gp__end_loan(&m->par.lent, GP__LENT_ALPHA);
 }
 
-/*	The predictor of the layer whose first unit is u, after gp__predictor_prepare. */
+/*	After gp__predictor_prepare; u: the layer's first unit. */
 static void gp__predictor_write(gp__unit *u, const odvgp_scales *sc, gp__predictor *p)
 {
 	odvgp_model *m = u->model;
@@ -13822,8 +13803,8 @@ ODVGP_API odvgp_status odvgp_freeze(
 	In whitened coordinates q = N(mu, S) has the natural parameters P = S^-1 (2 Theta in [ODVGP]
 	eq. 12) and j = P mu. odvgp_natgrad_step gives the step of (P, j), from the statistics
 	G = A diag(g_v) A^T and h = A g_m. P = R^T R with R lower, so the new q_sqrt is R^-1 (lower) and
-	mu = R^-1 R^-T j. (P, j) are kept from step to step. A step after which P is not positive
-	definite is halved. Cost per output: one Cholesky factorisation, one triangular inverse.
+	mu = R^-1 R^-T j. (P, j) are kept from step to step. Cost per output: one Cholesky
+	factorisation, one triangular inverse.
 
 	The step serves q(u), and SOLVE-GP's q(v) with A_v for A. HYBRID uses q_mu + c for mu, because
 	its natural parameter depends on that sum ([ODVGP] eq. 18). Gamma and O(M) have their own steps.
@@ -13900,7 +13881,7 @@ static odvgp_status gp__nat_try(gp__unit *u, const gp__block *block, ptrdiff_t p
 	return gp__finite(R, M * M) ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-/*	A slot's new value waits in its gradient's memory: Adam does not move slots of natural steps. */
+/*	A slot's new value waits in its gradient's memory, which Adam does not read. */
 static odvgp_real *gp__nat_staged(const odvgp_model *m, gp__ref param)
 {
 	ODVGP_ASSERT(m->par.lent.to == GP__NOBODY);
@@ -13963,7 +13944,8 @@ static odvgp_status gp__nat_output(gp__unit *u, int b, ptrdiff_t p, odvgp_real s
 	/* mu = R^-1 R^-T j; R holds R^-1 */
 	odvgp_gemm(&m->tape.blas, 1, 0, M, 1, M, 1, R, M, h, 1, 0, Gmu, 1);
 	odvgp_gemm(&m->tape.blas, 0, 0, M, 1, M, 1, R, M, Gmu, 1, 0, mu, 1);
-	for (ptrdiff_t i = 0; i < M && shift; i++) mu[i] -= shift[p * M + i];
+	if (shift)
+		GP__FOR(i, M) mu[i] -= shift[p * M + i];
 	gp__nat_stage(u, block, p, mu);
 	return ODVGP_OK;
 }
@@ -14022,7 +14004,7 @@ static void gp__nat_hybrid_back(gp__unit *u, ptrdiff_t p, odvgp_real *g)
 	gp__end_loan(&m->nat_R, GP__NAT_GAMMA);
 }
 
-/*	Change q_mu's slot such that q_mu + c is unchanged when a decreases by da. */
+/*	Change q_mu's slot such that q_mu + c stays when a decreases by da. */
 static void gp__nat_hybrid_shift(gp__unit *u, const odvgp_real *da, odvgp_real *slot)
 {
 	odvgp_model *m = u->model;
@@ -14041,7 +14023,7 @@ static void gp__nat_hybrid_shift(gp__unit *u, const odvgp_real *da, odvgp_real *
 }
 
 /*	Gamma's natural step (odvgp_gamma_step), from the gradient g of the loss in a at the old point.
-	HYBRID holds q_mu + c constant: its g is dL/da - W^T dL/dq_mu. Computes only the change, in the
+	HYBRID holds q_mu + c constant: its g is dL/da - W^T dL/dq_mu. The change stays in the
 	gradient's memory. */
 static void gp__nat_gamma_change(gp__unit *u, odvgp_real tau)
 {
@@ -14073,8 +14055,8 @@ static void gp__nat_gamma_take(gp__unit *u)
 	gp__node *a = &m->tape.node[u->a_slot.id], *q = &m->tape.node[u->block[GP__ON_BETA].mu.id];
 	int hybrid = u->shift.id != 0;
 	GP__FOR(i, u->P * u->M_gamma) a->v[i] -= a->d[i];
-	for (ptrdiff_t p = 0; p < u->P && hybrid; p++)
-		gp__nat_hybrid_shift(u, a->d + p * u->M_gamma, q->v + p * u->M);
+	if (hybrid)
+		GP__FOR(p, u->P) gp__nat_hybrid_shift(u, a->d + p * u->M_gamma, q->v + p * u->M);
 	gp__touch(m, a->slot);
 	if (hybrid) gp__touch(m, u->block[GP__ON_BETA].slot_mu);
 }
@@ -14101,8 +14083,8 @@ static double gp__nat_gamma_look(odvgp_model *m, const gp__rows *rows)
 	return s ? -HUGE_VAL : (double)expected - (double)kl;
 }
 
-/*	Halve gamma's step (odvgp_gamma_step says why) until the bound on the same rows, after both
-	steps, is not below `before`. Returns how many bounds it evaluated. */
+/*	Halve gamma's step (odvgp_gamma_step) until the bound on the same rows, after both steps, is not
+	below `before`. Returns how many bounds it evaluated. */
 static int gp__nat_gamma_check(odvgp_model *m, const gp__rows *rows, double before)
 {
 	double least = before - 64 * (double)GP__EPS * (fabs(before) + (double)m->cfg.N);
@@ -14147,8 +14129,8 @@ static odvgp_status gp__diag_factor(gp__unit *u, gp__diag_work *w, odvgp_real *G
 	return odvgp_potrf(&m->tape.blas, M, w->Q, M, NULL);
 }
 
-/*	change = (S o S / 2)^-1 dL/dg. If the matrix cannot be factored, a multiple of the identity is
-	added, which shortens the step. */
+/*	change = (S o S / 2)^-1 dL/dg. If the matrix has no factor, a multiple of the identity is added,
+	which shortens the step. */
 static odvgp_status gp__diag_change(gp__unit *u, gp__diag_work *w, const odvgp_real *E)
 {
 	odvgp_model *m = u->model;
@@ -14165,8 +14147,7 @@ static odvgp_status gp__diag_change(gp__unit *u, gp__diag_work *w, const odvgp_r
 	GP__FOR(j, M)
 		GP__FOR(i, M) w->gradient[i] += w->X[j * M + i] * w->T[j * M + i];
 	GP__FOR(i, M) {
-		for (ptrdiff_t j = 0; j <= i; j++)
-			w->X[i * M + j] = GP__R(0.5) * w->F[i * M + j] * w->F[i * M + j];
+		GP__FOR(j, i + 1) w->X[i * M + j] = GP__R(0.5) * w->F[i * M + j] * w->F[i * M + j];
 		mean += w->X[i * M + i] / (odvgp_real)M;
 	}
 	GP__FOR(tries, 16) {
@@ -14185,9 +14166,9 @@ static odvgp_status gp__diag_change(gp__unit *u, gp__diag_work *w, const odvgp_r
 	return ODVGP_E_NOT_PD;
 }
 
-/*	g <- g - tau change, each component at least a tenth of its value: one near 0 does not shorten
-	the others' step. If its best value is 0, it stops where k(x,x) g is a rounding error, before it
-	is too small to continue. */
+/*	g <- g - tau change, each component at least a tenth of its value, so that one near 0 does not
+	shorten the others' step. It stops where k(x,x) g is a rounding error, before it is too small to
+	continue. */
 static void gp__diag_move(gp__unit *u, gp__diag_work *w, odvgp_real tau)
 {
 	odvgp_model *m = u->model;
@@ -14324,7 +14305,6 @@ static void gp__nat_diagonal_take(gp__unit *u)
 	gp__touch(m, g->slot);
 }
 
-/*	Whether this step moves block b. */
 static int gp__nat_moves(const gp__unit *u, int b)
 {
 	const odvgp_model *m = u->model;
@@ -14356,7 +14336,7 @@ static void gp__nat_unit_take(gp__unit *u)
 	if (gp__natural_reads_gradient(u, GP__ANY_SLOT)) gp__nat_gamma_take(u);
 }
 
-/*	`make` stages the new values in the gradients' memory, `take` applies them; `matrices` [M,M] and
+/*	`make` stages new values in the gradients' memory, `take` applies them; `matrices` [M,M] and
 	`vectors` [M] are work. */
 typedef struct {
 	int steps; /* GP__STEPS_... */
@@ -14427,11 +14407,11 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, c
 
 		w = (Lambda + Phi Phi^T / s)^-1 Phi r / s
 
-		Phi                    Lambda
-		A                      I         beta
-		A_v                    I         gamma, SOLVE-GP
-		R = K(Zg,X) - W^T A    C         gamma, ORTH and HYBRID
-		K(Za,X)                Ka        a free mean
+		Phi						Lambda
+		A						I		beta
+		A_v						I		gamma, SOLVE-GP
+		R = K(Zg,X) - W^T A		C		gamma, ORTH and HYBRID
+		K(Za,X)					Ka		a free mean
 
 	The covariance does not depend on w: (I + A A^T / s)^-1 for each block of q, and
 	B = Kb^-1 K_bX K_Xb Kb^-1 / s for the inverse part. Sums run over tiles; memory O(F^2). */
@@ -14544,8 +14524,8 @@ static void gp__fit_features(gp__unit *u, gp__fit *f, ptrdiff_t n)
 		GP__FOR(i, n) {
 			odvgp_real mean = b ? gp__slot_value(&m->par, b)[p] : 0;
 			if (u->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY) mean = X->v[i * D + p];
-			for (ptrdiff_t d = 0; d < D && A; d++)
-				mean += X->v[i * D + d] * gp__slot_value(&m->par, A)[d * P + p];
+			if (A)
+				GP__FOR(d, D) mean += X->v[i * D + d] * gp__slot_value(&m->par, A)[d * P + p];
 			f->r[p * n + i] = Y->v[p * Y->ld + i] - mean;
 		}
 	if (m->cfg.objective == ODVGP_OBJECTIVE_PARTLY) /* subtract the mean of the kept q(v) */
@@ -14621,7 +14601,7 @@ static odvgp_real gp__fit_normal(const gp__fit *f, odvgp_real s, ptrdiff_t i, pt
 	return prior + f->S[i * f->F + j] / s;
 }
 
-/*	Whether a slot of q is frozen. A bound without q has no q to freeze. */
+/*	Whether a slot of q is frozen, unless the bound has no q. */
 static int gp__fit_held(const odvgp_model *m, int slot)
 {
 	return slot && !m->par.slot[slot].trainable && m->cfg.objective == ODVGP_OBJECTIVE_ELBO;
@@ -14666,7 +14646,7 @@ static void gp__fit_rest(gp__fit *f, odvgp_real s)
 		odvgp_real *rest = f->rest + p * f->F;
 		GP__FOR(i, f->F) rest[i] = f->h[p * f->F + i] / s;
 		GP__FOR(i, f->F)
-			for (ptrdiff_t j = 0; j <= i; j++) {
+			GP__FOR(j, i + 1) {
 				odvgp_real g = gp__fit_normal(f, s, i, j);
 				rest[i] -= g * w[j];
 				if (j < i) rest[j] -= g * w[i];
@@ -14674,8 +14654,8 @@ static void gp__fit_rest(gp__fit *f, odvgp_real s)
 	}
 }
 
-/*	What a jitter of 1 adds to the scaled diagonal: k(z,z) of gamma's points, whose Lambda may be
-	all rounding errors of it; 1 for whitened features. */
+/*	What a jitter of 1 adds to the scaled diagonal: 1 for whitened features, else k(z,z), of which
+	Lambda may be all rounding error. */
 static odvgp_real gp__fit_jitter(const gp__unit *u, const gp__fit *f, ptrdiff_t i)
 {
 	const gp__node *Z = &u->model->tape.node[u->Z_gamma.id];
@@ -14693,11 +14673,10 @@ static int gp__fit_near_singular(const gp__unit *u, const gp__fit *f, ptrdiff_t 
 	return 0;
 }
 
-/*	Solve for w, with rows and columns scaled to a unit diagonal. A matrix that is near to singular
-	gets jitter.relative on its diagonal, or more if it still has no factor. Iterative refinement
-	then corrects the directions that the data decide; in the others coefficients would be so large
-	that predictions in float lose their digits, for at most 2e-3 nats (0.25 of 1,573 without
-	noise) in six examples. */
+/*	Solve for w, with rows and columns scaled to a unit diagonal. A nearly singular matrix gets
+	jitter.relative on its diagonal, or more if it still has no factor. Iterative refinement then
+	corrects the directions that the data decide; in the others coefficients would be so large that
+	predictions in float lose their digits, for at most 2e-3 nats (0.25 without noise). */
 static odvgp_status gp__fit_mean(gp__unit *u, gp__fit *f, odvgp_real s, odvgp_info *info)
 {
 	odvgp_model *m = u->model;
@@ -14711,7 +14690,7 @@ static odvgp_status gp__fit_mean(gp__unit *u, gp__fit *f, odvgp_real s, odvgp_in
 	}
 	GP__FOR(tries, 20) {
 		GP__FOR(i, n) {
-			for (ptrdiff_t j = 0; j <= i; j++)
+			GP__FOR(j, i + 1)
 				f->G[i * n + j] =
 						f->scale[i] * gp__fit_normal(f, s, f->from + i, f->from + j) * f->scale[j];
 			if (added > 0) f->G[i * n + i] += added * gp__fit_jitter(u, f, i);
@@ -14737,7 +14716,7 @@ static odvgp_status gp__fit_mean(gp__unit *u, gp__fit *f, odvgp_real s, odvgp_in
 				   : gp__refuse(info, ODVGP_E_NAN, "q", "the optimum is not finite");
 }
 
-/*	Stage the optimum in a copy of theta, in the gradient's memory, which the caller returns. */
+/*	Stage the optimum in a copy of theta, in the gradient's memory; the caller ends the loan. */
 static void gp__fit_stage(odvgp_model *m)
 {
 	gp__copy(gp__lend(&m->par.lent, GP__LENT_OPTIMUM), m->par.theta, m->par.count);
@@ -14798,7 +14777,7 @@ static odvgp_status gp__fit_put_factor(
 	if (!block->white_sqrt.id || (b == GP__ON_GAMMA && m->cfg.objective == ODVGP_OBJECTIVE_PARTLY))
 		return ODVGP_OK;
 	GP__FOR(i, M) {
-		for (ptrdiff_t j = 0; j <= i; j++)
+		GP__FOR(j, i + 1)
 			f->G[i * M + j] = (odvgp_real)(i == j) + f->S[(from + i) * f->F + from + j] / s;
 		gp__zero(f->G + i * M + i + 1, M - i - 1);
 	}
@@ -14821,8 +14800,8 @@ static odvgp_status gp__fit_put_factors(gp__unit *u, gp__fit *f, odvgp_real s, o
 	return status;
 }
 
-/*	Stage the Cholesky factor of B = L^-T (S / s) L^-1. With fewer rows than points B is singular,
-	so the least amount that suffices is added to its diagonal. */
+/*	Stage the Cholesky factor of B = L^-T (S / s) L^-1. With fewer rows than points B is singular:
+	the least amount that suffices is added to its diagonal. */
 static odvgp_status gp__fit_put_inverse(gp__unit *u, gp__fit *f, odvgp_real s, odvgp_info *info)
 {
 	odvgp_model *m = u->model;
@@ -14833,8 +14812,7 @@ static odvgp_status gp__fit_put_inverse(gp__unit *u, gp__fit *f, odvgp_real s, o
 			   *to = gp__fit_slot(m, u->block[GP__ON_BETA].slot_sqrt) + f->first * M * M;
 	odvgp_info bad;
 	GP__FOR(i, M)
-		for (ptrdiff_t j = 0; j <= i; j++)
-			f->G[i * M + j] = f->G[j * M + i] = f->S[i * f->F + j] / s;
+		GP__FOR(j, i + 1) f->G[i * M + j] = f->G[j * M + i] = f->S[i * f->F + j] / s;
 	odvgp_trsm(blas, 0, 1, M, M, L, M, f->G, M);
 	odvgp_trsm(blas, 1, 0, M, M, L, M, f->G, M);
 	GP__FOR(i, M) mean += f->G[i * M + i] / (odvgp_real)M;
@@ -14851,8 +14829,8 @@ static odvgp_status gp__fit_put_inverse(gp__unit *u, gp__fit *f, odvgp_real s, o
 	return ODVGP_OK;
 }
 
-/*	O(M)'s g: repeat its natural step of size 1/2 until g is constant. G = -S / (2 s) does not
-	depend on q. */
+/*	O(M)'s g: repeat its natural step of size 1/2 until g stays. G = -S / (2 s) does not depend on
+	q. */
 static odvgp_status gp__fit_diagonal(gp__unit *u, gp__fit *f, odvgp_real s, gp__diag_work *w)
 {
 	ptrdiff_t M = f->M;
@@ -14860,7 +14838,7 @@ static odvgp_status gp__fit_diagonal(gp__unit *u, gp__fit *f, odvgp_real s, gp__
 	GP__FOR(step, 2000) {
 		double moved = 0;
 		GP__FOR(i, M)
-			for (ptrdiff_t j = 0; j <= i; j++) E[i * M + j] = -GP__R(0.5) * f->S[i * f->F + j] / s;
+			GP__FOR(j, i + 1) E[i * M + j] = -GP__R(0.5) * f->S[i * f->F + j] / s;
 		odvgp_status status = gp__diag_factor(u, w, E);
 		if (!status) status = gp__diag_change(u, w, E);
 		if (status) return status;
@@ -14884,8 +14862,9 @@ static odvgp_status gp__fit_put_diagonal(gp__unit *u, gp__fit *f, odvgp_real s, 
 	gp__copy(w.g, m->tape.node[u->q_diag.id].v, M);
 	odvgp_status status = gp__fit_diagonal(u, f, s, &w);
 	if (!status) m->tape.events = events;
-	for (ptrdiff_t i = f->first * M; i < f->last * M && !status; i++)
-		g[i] = gp__inside(&m->par, u->slot_q_diag, w.g[i % M]);
+	if (!status)
+		GP__FROM(i, f->first * M, f->last * M)
+			g[i] = gp__inside(&m->par, u->slot_q_diag, w.g[i % M]);
 	gp__end_loan(&m->nat_R, GP__NAT_OPTIMUM);
 	return status ? gp__refuse(info, status, "q_diag", "its optimum was not reached") : ODVGP_OK;
 }
@@ -14962,7 +14941,7 @@ static odvgp_status gp__fit_exact(
 	return ODVGP_OK;
 }
 
-/*	Start of odvgp_fit_q and odvgp_upper_bound: carve `work`, compute factors and sums. */
+/*	Begin odvgp_fit_q or odvgp_upper_bound: carve `work`, compute factors and sums. */
 static odvgp_status gp__fit_begin(gp__unit *u, const odvgp_real *X, const odvgp_real *Y, void *work,
 		size_t bytes, gp__fit *f, odvgp_info *info)
 {
@@ -14983,7 +14962,7 @@ static odvgp_status gp__fit_begin(gp__unit *u, const odvgp_real *X, const odvgp_
 	return gp__fit_sums(u, f, X, Y, info);
 }
 
-/*	A failed attempt does not count its events and restores its jitters. */
+/*	A failed attempt undoes its events and jitters. */
 static odvgp_status gp__fit_end(odvgp_model *m, odvgp_status s, const odvgp_events *before)
 {
 	if (!s) return s;
@@ -14992,8 +14971,8 @@ static odvgp_status gp__fit_end(odvgp_model *m, odvgp_status s, const odvgp_even
 	return s;
 }
 
-/*	Solve for the weights, or with `put` stage the covariances, of outputs that share a noise at
-	once. */
+/*	Solve for the weights, or with `put` stage the covariances; outputs that share a noise
+	together. */
 static odvgp_status gp__fit_outputs(gp__unit *u, gp__fit *f, int put, odvgp_info *info)
 {
 	const odvgp_model *m = u->model;
@@ -15066,12 +15045,12 @@ static odvgp_status gp__fit_bound(
 	GP__FOR(pass, 2) { /* the determinant with s, the quadratic with t */
 		odvgp_real by = pass ? (odvgp_real)t : s;
 		GP__FOR(i, M)
-			for (ptrdiff_t j = 0; j <= i; j++)
-				f->G[i * M + j] = (odvgp_real)(i == j) + f->S[i * f->F + j] / by;
+			GP__FOR(j, i + 1) f->G[i * M + j] = (odvgp_real)(i == j) + f->S[i * f->F + j] / by;
 		odvgp_status status = odvgp_potrf(blas, M, f->G, M, NULL);
 		if (status) return status;
 		*logs = pass ? *logs : f->weight * log((double)s);
-		for (ptrdiff_t i = 0; i < M && !pass; i++) *logs += 2 * log((double)f->G[i * M + i]);
+		if (!pass)
+			GP__FOR(i, M) *logs += 2 * log((double)f->G[i * M + i]);
 	}
 	GP__FOR(p, u->P) {
 		gp__copy(f->rest, f->h + p * f->F, M);
@@ -15143,7 +15122,7 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
 	or with the eps of [ADAM] algorithm 1 (primes: bias-corrected moments):
 		x  <- x - lr m1' / (sqrt(m2') + eps)
 	With scales D the coordinates are D x: the step is lr / D and eps is eps D. D is one over a
-	number's unit, except where odvgp_gamma_coords SCALED gives another. */
+	number's unit, unless odvgp_gamma_coords gives another. */
 
 typedef struct {
 	double lr, beta1, beta2, eps;
@@ -15245,8 +15224,8 @@ static void gp__renew_scales(gp__unit *u)
 	int residual = u->mean_part->scale == GP__SCALE_RESIDUAL,
 		sums = u->mean_part->scale == GP__SCALE_SUM;
 	if (residual) gp__lend_value(A);
-	for (ptrdiff_t i = 0; i < u->M_gamma && !residual; i++)
-		u->scales[i] = GP__SQRT(sums ? k * (odvgp_real)u->M_gamma : k);
+	if (!residual)
+		GP__FOR(i, u->M_gamma) u->scales[i] = GP__SQRT(sums ? k * (odvgp_real)u->M_gamma : k);
 	for (ptrdiff_t j = 0; j < u->M_gamma && residual; j += m->cfg.tile) {
 		ptrdiff_t cols = GP__MIN(m->cfg.tile, u->M_gamma - j);
 		gp__kjob job;
@@ -15272,7 +15251,7 @@ static int gp__has_units(const gp__unit *u, int slot)
 				   (u->cov_part->sqrt_power < 0 && slot == beta->slot_sqrt));
 }
 
-/*	Whether SCALED shortens the steps of a slot because they move all M terms of the mean. */
+/*	Whether SCALED shortens a slot's steps because they move all M terms of the mean. */
 static int gp__moves_sum(const gp__unit *u, int slot)
 {
 	return u->gamma_coords == ODVGP_GAMMA_COORDS_SCALED && !u->M_gamma &&
@@ -15326,8 +15305,8 @@ static void gp__adam_step(odvgp_model *m, odvgp_real lr)
 		gp__scale scale = gp__adam_scale(m, s);
 		gp__adam_update(&adam, slot->count, m->par.theta + o, m->par.grad + o, &scale, m->m1 + o,
 				m->m2 + o);
-		for (ptrdiff_t i = o; i < o + slot->count && slot->positive; i++)
-			gp__set_theta(m, s, i, m->par.theta[i]);
+		if (slot->positive)
+			GP__FROM(i, o, o + slot->count) gp__set_theta(m, s, i, m->par.theta[i]);
 		gp__touch(m, s);
 	}
 }
@@ -15337,18 +15316,18 @@ static void gp__adam_step(odvgp_model *m, odvgp_real lr)
 	The direction is d = -H g. The two-loop recursion applies H from the last pairs s = x' - x,
 	y = g' - g, with H0 = s.y / y.y I of the newest pair ([LBFGS] algorithm 7.4). Bracketing and
 	zooming (algorithms 3.5, 3.6) find a step x <- x + a d that satisfies
-		f(a) <= f(0) + c1 a f'(0)   and   |f'(a)| <= c2 |f'(0)|           (strong Wolfe)
+		f(a) <= f(0) + c1 a f'(0)   and   |f'(a)| <= c2 |f'(0)|    (strong Wolfe)
 	A pair with s.y <= 16 eps |s| |y| is not kept. The value never rises: if no point on the line is
-	lower, the pairs are dropped and steepest descent is tried; if that fails, too, x stays. Cost of
-	an iteration without evaluations: O(memory n). */
+	lower, the pairs are dropped and steepest descent is tried; failing that, x stays. An iteration
+	costs O(memory n) besides evaluations. */
 
 #define GP__WOLFE_1       1e-4
 #define GP__WOLFE_2       0.9
 #define GP__SEARCH_PROBES 25 /* most evaluations on one line */
 #define GP__CURVATURE     (16 * (double)GP__EPS)
 
-/*	A function to minimise: its value at x, and its gradient into g. If either is not finite, x is
-	too far along the line. */
+/*	A function to minimise: its value at x, and its gradient g. If either is not finite, x is too
+	far. */
 typedef struct {
 	void (*loss)(void *user, const odvgp_real *x, double *loss, odvgp_real *g);
 	void *user;
@@ -15430,8 +15409,8 @@ static double gp__cubic_minimum(const gp__probe *p, const gp__probe *q)
 	return bend > 0 ? 1 - (s1 + d2 - d1) / bend : none;
 }
 
-/*	The next step length: beyond lo while no point bounds the search, else between lo and hi and not
-	too near either. */
+/*	The next step length: beyond lo while no point bounds the search, else between lo and hi, near
+	neither. */
 static double gp__lbfgs_next(
 		const gp__probe *old, const gp__probe *lo, const gp__probe *hi, double *width)
 {
@@ -15447,9 +15426,9 @@ static double gp__lbfgs_next(
 	return lo->a + GP__MAX(0.1, GP__MIN(t, 0.9)) * way;
 }
 
-/*	Finds a step length that satisfies the Wolfe conditions, or else the lowest point seen, and
-	leaves that point in trial and g_trial. Evaluating it again restores the state of the loss,
-	which is deterministic. Returns 0 if no point is lower. */
+/*	Leaves in trial and g_trial a point that satisfies the Wolfe conditions, or else the lowest one
+	seen. Evaluating it again restores the state of the loss, which is deterministic. Returns 0 if
+	no point is lower. */
 static int gp__lbfgs_search(
 		gp__lbfgs *w, const gp__problem *p, double first, double derivative, gp__probe *at)
 {
@@ -15497,8 +15476,8 @@ static void gp__lbfgs_remember(gp__lbfgs *w)
 	w->pairs = GP__MIN(w->pairs + 1, (uint64_t)w->memory);
 }
 
-/*	Ends an iteration without a lower point or a change of value: converged if the gain that the
-	first direction promised is small, too; else stuck. */
+/*	Ends an iteration without a lower point or a change of value: converged if the first direction
+	promised little gain, else stuck. */
 static void gp__lbfgs_end(gp__lbfgs *w, double gain, double size)
 {
 	w->converged = gain <= pow((double)GP__EPS, 2.0 / 3) * size;
@@ -15506,7 +15485,7 @@ static void gp__lbfgs_end(gp__lbfgs *w, double gain, double size)
 }
 
 /*	One iteration from x, where loss and g are known. Returns 1 if x has moved, with its loss and g;
-	else 0, with all unchanged. Converged when decrease and gradient are small. */
+	else 0, with all unchanged. */
 static int gp__lbfgs_iterate(gp__lbfgs *w, const gp__problem *p)
 {
 	gp__probe at;
@@ -15538,7 +15517,6 @@ static int gp__lbfgs_iterate(gp__lbfgs *w, const gp__problem *p)
 	return 1;
 }
 
-/*	What the report of any step has. */
 static void gp__report(
 		const odvgp_model *m, odvgp_real expected, odvgp_real kl, odvgp_report *report)
 {
@@ -15586,7 +15564,7 @@ static void gp__lbfgs_take(const odvgp_model *m, odvgp_real *x)
 	}
 }
 
-/*	In x; 0 for slots that are not trainable. */
+/*	In x; 0 for frozen slots. */
 static void gp__lbfgs_gradient(const odvgp_model *m, odvgp_real *g)
 {
 	GP__EACH_SLOT(s, m) {
@@ -15730,9 +15708,9 @@ static odvgp_status gp__lbfgs_step(
 	state->lbfgs_expected = (double)job.expected;
 	state->lbfgs_kl = (double)job.kl;
 	state->lbfgs_valid = 1;
-	/* not needed: a line search never ends where the bound cannot be evaluated */
+	/* not needed: the bound can be evaluated where a line search ends */
 	state->good_valid = 0;
-	/* a raised jitter is not lowered: another jitter gives another function */
+	/* a raised jitter stays: another one gives another function */
 	state->steps++;
 	if (!report) return ODVGP_OK;
 	gp__report(m, expected, kl, report);
@@ -15754,7 +15732,7 @@ static void gp__jitter_recover(gp__tape *t, gp__jitter *jitter)
 	gp__jitter_moved(t, jitter);
 }
 
-/*	After 100 steps without trouble, halved step sizes double and a raised jitter falls tenfold. */
+/*	After 100 clean steps halved step sizes double and a raised jitter falls tenfold. */
 static void gp__recover(odvgp_model *m)
 {
 	if (++m->state.clean_steps % 100 == 0)
@@ -15785,19 +15763,18 @@ static void gp__natural_back(odvgp_model *m)
 
 enum { GP__WATCHED_LOOKS = 4, GP__CURVED_LOOKS = 20 };
 
-/*	Whether log p(y|f) is not concave in what q moves, or couples functions that move at the same
-	time: a step can overshoot at any size. */
+/*	Whether log p(y|f) is not concave in what q moves, or couples functions that move together: a
+	step of any size can overshoot. */
 static int gp__is_curved(const odvgp_model *m)
 {
 	return !(m->tape.likelihood->flags & GP__LIK_LOG_CONCAVE) || m->cfg.lik.link_jitter > 0 ||
 		   m->cfg.layers > 1 || (m->slot_mixing && m->cfg.layer[0].P > 1);
 }
 
-/*	A natural step that is checked: O(M)'s if it sees all rows, a curved model's always. While
-	the bound falls, restore q from the last good parameters, which gave `bound`, repeat their
-	evaluation, because a step uses up its statistics, and take half the step. If the repetition
-	fails, as it can when the rows change meanwhile, the step counts as not taken. Adds its
-	evaluations to *evaluations. */
+/*	A natural step that is checked: O(M)'s if it sees all rows, a curved model's always. While the
+	bound falls, restore q from the last good parameters, which gave `bound`, evaluate them again,
+	because a step uses up its statistics, and take half the step. If that fails, as it can when the
+	rows change meanwhile, the step counts as not taken. Adds its evaluations to *evaluations. */
 static odvgp_status gp__step_watched(odvgp_model *m, const gp__rows *rows, gp__wants_list want,
 		odvgp_real tau, double bound, int *evaluations, odvgp_info *info)
 {
@@ -15829,9 +15806,9 @@ static odvgp_status gp__step_watched(odvgp_model *m, const gp__rows *rows, gp__w
 }
 
 /*	The natural part of a step, after the evaluation that gave `bound`; adds its own to *looks. If
-	no step size keeps q valid, q stays and the other slots move. After an error q is unchanged and
-	there is no gradient. Gamma's step is checked with all columns: an estimate from sampled columns
-	has no optimum. */
+	no step size keeps q valid, only the other slots move. After an error q is unchanged and there
+	is no gradient. Gamma's step is checked with all columns: an estimate from a sample has no
+	optimum. */
 static odvgp_status gp__step_natural(odvgp_model *m, const gp__rows *rows, gp__wants_list want,
 		odvgp_real tau, double bound, int *looks, odvgp_info *info)
 {
@@ -15932,8 +15909,7 @@ ODVGP_API odvgp_status odvgp_step(odvgp_model *m, const odvgp_real *X, const odv
 
 /* ---- >>init   initial inducing points, hyperparameters and q
 
-	odvgp_init_beta, odvgp_init_gamma and odvgp_init_hyper describe the methods. One for beta
-	returns how many points it could tell apart; random rows supply the rest.
+	odvgp_init_beta, odvgp_init_gamma and odvgp_init_hyper describe the methods.
 
 	KMEANS draws seeds with probability proportional to the squared distance to the seeds so far, so
 	that repeated rows are drawn once. At most 10 of Lloyd's iterations follow.
@@ -15971,7 +15947,7 @@ static ptrdiff_t gp__unit_rows(const gp__unit *u)
 	return u->layer ? gp__seen_rows(u->model) : u->model->cfg.N;
 }
 
-/*	Rows that may become inducing points: the unit's, or patches drawn from up to INIT_IMAGES images
+/*	Rows that may become inducing points: the unit's, or patches of up to INIT_IMAGES images,
 	[SOLVE] appendix G.2. */
 static ptrdiff_t gp__all_candidates(const gp__unit *u)
 {
@@ -16164,8 +16140,8 @@ static int gp__take_row(gp__init_work *w, const odvgp_real *x, odvgp_real *z, pt
 	return 1;
 }
 
-/*	Fills Z with random rows after the first `taken`: while there are any, rows neither in Z nor in
-	`other` [others,D]; then rows not in Z; then any. */
+/*	Fills Z after the first `taken` with random rows: those neither in Z nor in `other` [others,D]
+	first, then those not in Z, then any. */
 static void gp__fill_rows(const gp__unit *u, const odvgp_real *X, odvgp_real *Z, ptrdiff_t taken,
 		ptrdiff_t count, const odvgp_real *other, ptrdiff_t others, gp__init_work *w)
 {
@@ -16173,8 +16149,8 @@ static void gp__fill_rows(const gp__unit *u, const odvgp_real *X, odvgp_real *Z,
 	ptrdiff_t D = u->Dz, N = gp__candidates(u);
 	for (int alone = others == 0; alone < 2 && taken < count; alone++) {
 		gp__set_rows(w, Z, taken, D);
-		for (ptrdiff_t k = 0; k < others && !alone; k++)
-			*gp__row_place(w, other + k * D, D) = other + k * D;
+		if (!alone)
+			GP__FOR(k, others) *gp__row_place(w, other + k * D, D) = other + k * D;
 		for (ptrdiff_t i = 0; i < N && taken < count; i++)
 			taken += gp__take_row(w, X + gp__permute(m->cfg.seed, GP__STREAM_INIT, 1, N, i) * D,
 					Z + taken * D, D);
@@ -16201,7 +16177,7 @@ static double gp__nearest_lower(const gp__unit *u, const odvgp_real *X, ptrdiff_
 	return sum;
 }
 
-/*	A row drawn with probability proportional to its squared distance. */
+/*	A seed, as >>init says. */
 static ptrdiff_t gp__kmeans_draw(
 		const gp__unit *u, ptrdiff_t rows, double sum, ptrdiff_t k, const gp__init_work *w)
 {
@@ -16258,8 +16234,8 @@ static void gp__kmeans_nearest(
 	gp__run(&m->cfg.threads, job.tasks, gp__kmeans_task, &job);
 }
 
-/*	Each centre moves to its rows' mean, computed as a difference from the old centre, so that one
-	with equal rows keeps their exact place. A centre without rows stays. */
+/*	Each centre moves to its rows' mean, computed as a difference from the old centre, so that equal
+	rows keep theirs exactly. One without rows stays. */
 static void gp__kmeans_lloyd(
 		const gp__unit *u, const odvgp_real *X, ptrdiff_t rows, odvgp_real *Z, gp__init_work *w)
 {
@@ -16272,8 +16248,8 @@ static void gp__kmeans_lloyd(
 		GP__FOR(d, D) w->centre[k * D + d] += X[w->row[i] * D + d] - Z[k * D + d];
 	}
 	GP__FOR(k, M)
-		for (ptrdiff_t d = 0; d < D && w->count[k]; d++)
-			Z[k * D + d] += w->centre[k * D + d] / (odvgp_real)w->count[k];
+		if (w->count[k])
+			GP__FOR(d, D) Z[k * D + d] += w->centre[k * D + d] / (odvgp_real)w->count[k];
 	gp__kmeans_nearest(u, X, rows, Z, w);
 }
 
@@ -16446,8 +16422,8 @@ static int gp__beta_factor(const gp__unit *u, const odvgp_real *Z, const gp__ini
 	job.lower = 1;
 	job.K = w->Lb;
 	job.ldk = M;
-	/* Twenty factors of ten lead from rounding error to the kernel. No jitter helps a kernel that
-	   is 0 or not finite. */
+	/* Twenty factors of ten lead from rounding error to the kernel. No jitter helps one that is 0
+	   or not finite. */
 	for (int tries = 0; tries < 20 && prior > 0 && prior < (odvgp_real)HUGE_VAL; tries++) {
 		gp__kernel_run(&job, w->rest);
 		GP__FOR(i, M) w->Lb[i * M + i] += jitter;
@@ -16567,7 +16543,7 @@ static void gp__draw_locations(const gp__unit *u, odvgp_real *Z, ptrdiff_t n, pt
 }
 
 /*	By odvgp_init_beta and odvgp_init_gamma. A method writes the points it can tell apart to Z and
-	returns their number. */
+	returns their number; random rows supply the rest. */
 typedef ptrdiff_t (*gp__points_method)(
 		const gp__unit *u, const odvgp_real *X, odvgp_real *Z, gp__init_work *w);
 static const gp__points_method gp__beta_methods[] = {
@@ -16614,8 +16590,7 @@ static odvgp_real gp__median(odvgp_real *x, ptrdiff_t n)
 	return x[k];
 }
 
-/*	Median distance of random pairs of distinct rows over a base kernel's columns; 1 if none
-	(constant columns). */
+/*	Median distance of random pairs of distinct rows over a base kernel's columns; 1 if none. */
 static double gp__median_distance(
 		gp__unit *u, const odvgp_real *X, const gp__base_kernel *base, const gp__init_work *w)
 {
@@ -16710,7 +16685,7 @@ static gp__start gp__median_start(
 	return start;
 }
 
-/*	Mean of |v_next - v| over neighbours that differ, in the order of `row`; 0 if none do. */
+/*	Mean of |v_next - v| over unequal neighbours in the order of `row`; 0 if none. */
 static double gp__mean_gap(
 		const odvgp_real *v, ptrdiff_t stride, const ptrdiff_t *row, ptrdiff_t rows)
 {
@@ -16749,7 +16724,7 @@ static gp__start gp__ulapane_start(
 	gp__start start = {0, 0};
 	(void)X;
 	const int target = gp__only_target(u);
-	for (ptrdiff_t k = 0; k <= T; k++) {
+	GP__FOR(k, T + 1) {
 		if (k && target >= 0 && k != target + 1) continue;
 		double sum = 0, used = 0;
 		GP__FOR(d, (ptrdiff_t)base->ndims) {
@@ -16772,7 +16747,7 @@ static const struct {
 	gp__start (*base)(gp__unit *u, const odvgp_real *X, uint32_t i, const gp__init_work *w);
 } gp__hyper_methods[] = {{NULL, gp__median_start}, {gp__find_gaps, gp__ulapane_start}};
 
-/*	ULAPANE looks at the targets, which only belong to the data's own inputs. */
+/*	ULAPANE looks at the targets, which belong to the first layer's inputs. */
 static odvgp_init_hyper gp__hyper_method(const gp__unit *u)
 {
 	return u->layer ? ODVGP_INIT_HYPER_MEDIAN : u->model->cfg.init.hyperparams;
@@ -16780,8 +16755,7 @@ static odvgp_init_hyper gp__hyper_method(const gp__unit *u)
 
 /*	A base kernel's starting values: the method's if it has distances; else k(x,x) is the targets'
 	variance (for white a tenth of it, as for the noise), at inputs of mean square 1 if it depends
-	on x. alpha, periods and lengthscales on circles start at 1; for periods that is a guess: give
-	them. */
+	on x. alpha, periods and lengthscales on circles start at 1. */
 static void gp__init_base_kernel(
 		gp__unit *u, const odvgp_real *X, uint32_t i, const gp__init_work *w)
 {
@@ -16810,11 +16784,11 @@ static void gp__init_hyper(gp__unit *u, const odvgp_real *X, const odvgp_real *Y
 {
 	if (gp__hyper_methods[gp__hyper_method(u)].look)
 		gp__hyper_methods[gp__hyper_method(u)].look(u, X, Y, w);
-	for (uint32_t i = 0; i < u->kernel.base_kernels; i++) gp__init_base_kernel(u, X, i, w);
+	GP__EACH_BASE(i, &u->kernel) gp__init_base_kernel(u, X, i, w);
 }
 
-/*	Multiplies a node by `factor` through variances that the expression does not give. Returns
-	whether it could. */
+/*	Multiplies a node by `factor`, through variances not given by the expression. Returns whether it
+	could. */
 static int gp__scale_kernel(gp__unit *u, uint32_t node, double factor)
 {
 	odvgp_model *m = u->model;
@@ -16857,7 +16831,7 @@ static void gp__init_image_variance(gp__unit *u, const odvgp_real *X, const gp__
 }
 
 /*	Mean and standard deviation of a column (1 if constant to rounding), in two passes over values
-	scaled to [-1, 1], so that neither 1e300 nor 1e-300 nor a large offset costs digits. */
+	scaled to [-1, 1]: neither size nor offset costs digits. */
 static void gp__column_scale(
 		const odvgp_real *x, ptrdiff_t n, ptrdiff_t stride, odvgp_real *mean, odvgp_real *scale)
 {
@@ -16924,7 +16898,8 @@ static double gp__pass_on(const gp__unit *u, const odvgp_real *X, const gp__init
 			}
 			GP__FOR(p, u->P) {
 				odvgp_real sum = A ? 0 : x[p % u->Dx];
-				for (ptrdiff_t d = 0; d < u->Dx && A; d++) sum += x[d] * A[d * u->P + p];
+				if (A)
+					GP__FOR(d, u->Dx) sum += x[d] * A[d * u->P + p];
 				to[i * width + t * u->P + p] = sum;
 			}
 		}
@@ -16936,8 +16911,7 @@ static double gp__pass_on(const gp__unit *u, const odvgp_real *X, const gp__init
 	return gp__usable(squares / (double)width);
 }
 
-/*	w->axes: P leading eigenvectors of w->square [D,D] by power iteration, each orthogonal to those
-	before. */
+/*	w->axes: P leading eigenvectors of w->square [D,D], by power iteration. */
 static void gp__leading_axes(const odvgp_model *m, ptrdiff_t D, ptrdiff_t P, const gp__init_work *w)
 {
 	const odvgp__isa *isa = m->tape.blas.isa;
@@ -17017,7 +16991,7 @@ static void gp__init_mixing(const gp__unit *u, const odvgp_real *Y, gp__init_wor
 	}
 }
 
-/*	The mean function and the kernel first: methods may choose points by it. */
+/*	Mean function and kernel first: methods may choose points by it. */
 static void gp__init_unit(gp__unit *u, const odvgp_real *X, const odvgp_real *Y)
 {
 	gp__init_work w;
@@ -17030,8 +17004,9 @@ static void gp__init_unit(gp__unit *u, const odvgp_real *X, const odvgp_real *Y)
 	if (u->layer) X = w.sample[u->layer % 2];
 	if (u->number > u->layer) gp__copy(sd, m->data_sd + m->unit[u->layer].sd_at, u->D);
 	const odvgp_real *candidates = gp__draw_candidates(u, X, 1, &w);
-	for (ptrdiff_t d = 0; d < u->Dz && u->patches.height; d++)
-		gp__column_scale(candidates + d, gp__candidates(u), u->Dz, &mean, &sd[u->D + 1 + d]);
+	if (u->patches.height)
+		GP__FOR(d, u->Dz)
+			gp__column_scale(candidates + d, gp__candidates(u), u->Dz, &mean, &sd[u->D + 1 + d]);
 	if (hidden && u->slot_mean_A)
 		gp__principal_axes(u, u->patches.image_output ? candidates : X, &w);
 	w.target_variance = hidden ? gp__pass_on(u, X, &w) : gp__target_variance(m, Y, target);
@@ -17198,8 +17173,9 @@ static void gp__init_likelihood(odvgp_model *m, const odvgp_real *Y, double vari
 	for (int k = 0; k < lik->params && !(m->cfg.lik.noise_variance > 0); k++) {
 		const odvgp_slot *slot = &m->par.slot[m->slot_lik_params + k];
 		double unit = lik->param[k].power == 2 ? variance : sqrt(variance);
-		for (ptrdiff_t i = 0; i < slot->count && lik->param[k].power; i++)
-			gp__set_positive(m, slot->offset + i, lik->param[k].start * unit);
+		if (lik->param[k].power)
+			GP__FOR(i, slot->count)
+				gp__set_positive(m, slot->offset + i, lik->param[k].start * unit);
 	}
 	if (m->cfg.lik.kind == ODVGP_LIKELIHOOD_ORDINAL) gp__init_cuts(m, Y);
 }
@@ -17261,8 +17237,7 @@ ODVGP_API odvgp_status odvgp_init_data(
 ODVGP_API odvgp_status odvgp_column_scales(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
 		odvgp_real *mean, odvgp_real *scale, odvgp_info *info)
 {
-	if (!X || !mean || !scale)
-		return gp__fail(info, ODVGP_E_ARG, "X, mean or scale", -1, 0, "is NULL");
+	if (!X || !mean || !scale) return gp__is_null(info, "X, mean or scale");
 	if (n < 1 || D < 1 || D > PTRDIFF_MAX / n)
 		return gp__refuse(info, ODVGP_E_SIZE, "n or D", "is out of range");
 	ptrdiff_t bad = gp__first_nonfinite(X, n * D);
@@ -17296,7 +17271,7 @@ static void gp__kernel_slots(gp__unit *u)
 	gp__params *par = &u->model->par;
 	u->slot_kernel = par->slots + 1;
 	par->of = u;
-	for (uint32_t i = 0; i < u->kernel.base_kernels; i++) {
+	GP__EACH_BASE(i, &u->kernel) {
 		const gp__base_kernel *base = &u->kernel.base[i];
 		const char *shape_param = gp__base_kernel_kinds[base->type].shape_param,
 				   *ends[GP__BASE_KERNEL_VALUES] = {"lengthscale", "variance", shape_param};
@@ -17394,7 +17369,6 @@ static void gp__slots_start(odvgp_model *m)
 	m->par.kind = m->cfg.positive_transform;
 }
 
-/*	Positive slots come first. */
 static void gp__slots_build(odvgp_model *m)
 {
 	gp__slots_start(m);
@@ -17405,7 +17379,7 @@ static void gp__slots_build(odvgp_model *m)
 	GP__EACH_UNIT(u, m) gp__free_slots(u);
 }
 
-/*	Without tables, slots are only counted, and their order does not matter. */
+/*	Without tables the order of slots does not matter. */
 static void gp__positive_counted(odvgp_model *m, ptrdiff_t count, int slots)
 {
 	m->par.positive += m->par.count - count;
@@ -17428,7 +17402,6 @@ static void gp__likelihood_slots_count(odvgp_model *m)
 	m->slot_lik_free_params = gp__likelihood_slots(m, 0, &m->lik_free_slots);
 }
 
-/*	Returns the new number of terms. */
 static int gp__mean_function_terms(gp__unit *u, gp__ref *term, int terms)
 {
 	if (u->slot_mean_A) {
@@ -17646,8 +17619,7 @@ GP__NOINLINE void gp__build_bound(gp__unit *u)
 	}
 }
 
-/*	A unit's nodes; without a table, they are only counted. A hidden unit's mean and var become
-	below[0] and below[1]. */
+/*	A unit's nodes. A hidden unit's mean and var become below[0] and below[1]. */
 static void gp__build_unit(gp__unit *u, gp__ref below[3])
 {
 	odvgp_objective objective = u->model->cfg.objective;
@@ -17661,8 +17633,8 @@ static void gp__build_unit(gp__unit *u, gp__ref below[3])
 	below[1] = u->var;
 }
 
-/*	(P, j) of the blocks that natural steps move. Raises *matrices and *vectors, which size the
-	units' shared work. */
+/*	(P, j) of the blocks that natural steps move. Raises *matrices and *vectors, the units' shared
+	work. */
 static void gp__natural_layout(gp__unit *u, gp__arena *a, ptrdiff_t *matrices, ptrdiff_t *vectors)
 {
 	const gp__step_kind *kind = gp__step_kind_of(u);
@@ -17739,8 +17711,8 @@ static gp__unit *gp__unit_at(odvgp_model *m, int i)
 }
 
 /*	Sums over tiles, in one piece: moments, to which forward runs add; then gradient, statistics and
-	adjoints of head nodes, to which reverse runs add. S shards need log2 S more, where sums wait on
-	their way up a binary tree. */
+	adjoints of head nodes, to which reverse runs add. S shards need log2 S more for their binary
+	tree. */
 GP__NOINLINE void gp__sums_layout(odvgp_model *m, gp__arena *a)
 {
 	gp__tape *t = &m->tape;
@@ -17791,7 +17763,7 @@ GP__NOINLINE void gp__tables_layout(odvgp_model *m, gp__arena *a, int nodes)
 	m->tape.node = GP__TAKE(a, gp__node, nodes + 1);
 }
 
-/*	Bytes that odvgp_init_data needs for a unit. Not inlined, which saves stack, as below. */
+/*	Bytes that odvgp_init_data needs for a unit. Not inlined, to save stack. */
 GP__NOINLINE size_t gp__init_bytes(const gp__unit *u)
 {
 	gp__arena a = gp__measuring();
@@ -17800,8 +17772,7 @@ GP__NOINLINE size_t gp__init_bytes(const gp__unit *u)
 	return a.bad ? SIZE_MAX : a.used;
 }
 
-/*	The block after the model and unit structs. Carving follows measuring, which counts slots and
-	nodes. */
+/*	The block after the model and unit structs. */
 static void gp__model_layout(odvgp_model *m, gp__arena *a)
 {
 	const odvgp_config *c = &m->cfg;
@@ -17850,8 +17821,7 @@ static void gp__model_layout(odvgp_model *m, gp__arena *a)
 	gp__take_bytes(a, GP__MAX(m->tape.scratch_bytes, init), 1);
 }
 
-/*	Halves a tile of more than 64 rows until its K(X, Z_gamma) fits the cache budget: small
-	tiles cost less than computing it twice. */
+/*	Small tiles cost less than computing K(X, Z_gamma) twice. */
 static ptrdiff_t gp__default_tile(odvgp_model *m)
 {
 	ptrdiff_t most = GP__MIN(m->cfg.optim.batch, GP__TILE_ROWS);
@@ -17966,7 +17936,7 @@ static odvgp_model *gp__model_start(odvgp_model *m, gp__unit *unit, ptrdiff_t un
 	return m;
 }
 
-/*	An empty model and its units at the start of the block; the arena follows. */
+/*	An empty model and its units begin the block; the arena follows. */
 static odvgp_status gp__model_claim(
 		odvgp_model **m, gp__arena *a, ptrdiff_t units, void *block, size_t bytes, odvgp_info *info)
 {
@@ -17979,7 +17949,7 @@ static odvgp_status gp__model_claim(
 	return ODVGP_OK;
 }
 
-/*	The sizes, and the tile if it is 0, once config and kernel have been checked. */
+/*	The sizes, and the tile if it is 0, of a checked config. */
 static void gp__model_settle(odvgp_model *m)
 {
 	gp__settle(m);
@@ -18007,14 +17977,13 @@ GP__NOINLINE odvgp_status gp__check_kernels(const odvgp_config *config, odvgp_in
 	return s;
 }
 
-/*	Checks config and kernel expressions before any memory is touched; two calls save stack. */
+/*	Checks the config before any memory is touched; two calls save stack. */
 static odvgp_status gp__check_new_config(const odvgp_config *config, odvgp_info *info)
 {
 	odvgp_status s = gp__check_filled_config(config, info);
 	return s ? s : gp__check_kernels(config, info);
 }
 
-/*	The kernel of a checked config. */
 static void gp__make_from_config(gp__unit *u, const void *config)
 {
 	double hyp[GP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
@@ -18022,7 +17991,7 @@ static void gp__make_from_config(gp__unit *u, const void *config)
 			&u->kernel, ((const odvgp_config *)config)->layer[u->layer].kernel, u->Dz, hyp, NULL);
 }
 
-/*	Copies a checked config into an empty model and settles the sizes. */
+/*	Copies a checked config into an empty model; settles the sizes. */
 static void gp__model_config(odvgp_model *m, const odvgp_config *config)
 {
 	m->cfg = *config;
@@ -18083,8 +18052,8 @@ static void gp__start_likelihood(odvgp_model *m)
 	if (m->cfg.lik.noise_variance > 0) gp__set_noise(m, (double)m->cfg.lik.noise_variance);
 }
 
-/*	Carves the arena (the rest of a block of `bytes` bytes) for a model of settled sizes, and sets a
-	new one's values. */
+/*	Carves the arena (the rest of a block of `bytes` bytes) for settled sizes, and sets a new
+	model's values. */
 static odvgp_status gp__model_place(odvgp_model *m, gp__arena *a, size_t bytes, odvgp_info *info)
 {
 	size_t need = 0;
@@ -18131,7 +18100,7 @@ static void gp__start_kernel(gp__unit *u, const char *text)
 	double hyp[GP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
 	(void)gp__kernel_parse(&u->kernel, text, u->Dz, hyp, NULL); /* as before the layout */
 	ptrdiff_t first = u->model->par.slot[u->slot_kernel].offset;
-	for (uint32_t i = 0; i < u->kernel.base_kernels; i++) {
+	GP__EACH_BASE(i, &u->kernel) {
 		const gp__base_kernel *base = &u->kernel.base[i];
 		const double *value = hyp + GP__BASE_KERNEL_VALUES * i;
 		uint32_t end = i + 1 < u->kernel.base_kernels ? base[1].ls : u->kernel.nhyp;
@@ -18505,8 +18474,8 @@ ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *m, const odvgp_warm *settin
 			of the data, each unit's arrays, L-BFGS
 		predictor, the caller's bytes, checksum of all that
 	Little-endian on every machine; arrays in the precision of the build, single reals as doubles.
-	One walk over the same fields writes, measures and reads, so that the three cannot disagree. The
-	table of units repeats what the config decides, and must agree with it. */
+	One walk over the fields writes, measures and reads. The table of units repeats what the config
+	decides, and must agree with it. */
 
 /*	n reals of this build. */
 static void gp__file_array(gp__file *f, odvgp_real *x, ptrdiff_t n)
@@ -18590,8 +18559,9 @@ static void gp__file_config(gp__file *f, odvgp_config *c)
 static void gp__file_listed(gp__file *f, const char **word, const char *const *list, ptrdiff_t n)
 {
 	uint32_t number = 0;
-	for (ptrdiff_t i = 0; i < n && *word; i++)
-		if (!strcmp(*word, list[i])) number = (uint32_t)(i + 1);
+	if (*word)
+		GP__FOR(i, n)
+			if (!strcmp(*word, list[i])) number = (uint32_t)(i + 1);
 	gp__file_u32(f, &number);
 	if (number > (uint32_t)n) f->bad = 1;
 	else *word = number ? list[number - 1] : NULL;
@@ -18610,8 +18580,8 @@ static void gp__file_known_text(gp__file *f, const char *text)
 	for (; *text; text++) gp__file_known(f, (unsigned char)*text, 1);
 }
 
-/*	The base kernels in use, packed as in a predictor. A count that this build does not allow sets
-	f->bad, but stays in k. */
+/*	The base kernels in use, packed as in a predictor. Too many for this build set f->bad; the count
+	stays in k. */
 static void gp__file_kernel(gp__file *f, gp__kernel *k)
 {
 	uint32_t words[sizeof *k / sizeof(uint32_t)] = {0}; /* more than packing needs */
@@ -18634,7 +18604,6 @@ static void gp__file_unit_head(gp__file *f, gp__unit *u)
 	gp__file_kernel(f, &u->kernel);
 }
 
-/*	Functions, targets, and the parameters' names and counts. */
 static void gp__file_likelihood(gp__file *f, const odvgp_model *m)
 {
 	const gp__likelihood *lik = gp__lik_of(&m->cfg);
@@ -18791,7 +18760,6 @@ static size_t gp__file_state_bytes(const odvgp_model *m)
 	return f.bad ? 0 : f.used;
 }
 
-/*	state_bytes is 0 if no file can hold the model. */
 static gp__file_head gp__file_sizes(const odvgp_model *m, size_t user_bytes)
 {
 	gp__file_head h;
@@ -18840,7 +18808,7 @@ ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, co
 		size_t user_bytes, void *file, size_t bytes, odvgp_info *info)
 {
 	if (!gp__model_ok(m) || !file || (user_bytes && !user))
-		return gp__fail(info, ODVGP_E_ARG, "model, file or user", -1, 0, "is NULL");
+		return gp__is_null(info, "model, file or user");
 	size_t need = odvgp_save_size(m, user_bytes);
 	if (!need)
 		return gp__refuse(
@@ -18894,8 +18862,8 @@ static odvgp_status gp__file_units_read(gp__file *f, odvgp_model *m, odvgp_info 
 				  : ODVGP_OK;
 }
 
-/*	Reads config and units into an empty model; leaves f at the state. *units, of a draft: where
-	they begin. *bytes: size of its block. */
+/*	Reads config and units into an empty model; leaves f at the state. *units: where a draft's
+	begin. *bytes: its block's size. */
 static odvgp_status gp__file_model(gp__file *f, const gp__file_head *h,
 		const odvgp_threads *threads, odvgp_isa isa, odvgp_model *m, gp__file *units, size_t *bytes,
 		odvgp_info *info)
