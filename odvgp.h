@@ -343,8 +343,8 @@ typedef struct odvgp_info {
 typedef struct odvgp_events {
 	/* A failed Cholesky factorisation was repeated with ten times the jitter. */
 	uint64_t jitter_raised;
-	/* A natural step was halved: q would not have been positive definite, or the step of gamma or
-	   of O(M) would have lowered the bound. */
+	/* A natural step was halved: q would not have been positive definite, or the bound would have
+	   fallen. */
 	uint64_t step_shortened;
 	/* k - |A|^2 was negative by rounding and was set to 0. */
 	uint64_t variance_clamped;
@@ -481,9 +481,10 @@ typedef enum odvgp_gamma_coords {
 		COLUMNS   From rows of K(Zg,Zg) a, with c^T c exact: [ODVGP] appendix A.3. */
 typedef enum odvgp_gamma_kl { ODVGP_GAMMA_KL_RESIDUAL, ODVGP_GAMMA_KL_COLUMNS } odvgp_gamma_kl;
 
-/*	Prior mean m(x), by its slots: 0, "mean.c", x^T "mean.A" + "mean.b", x itself (D = P), or
-	PROJECTION: x^T "mean.A", frozen. odvgp_init_data fills A of PROJECTION, and of hidden layers'
-	LINEAR, with the P principal axes of the layer's scaled inputs; if P >= D with ones at A_dd. */
+/*	Prior mean m(x), by its slots: 0, "mean.c", x^T "mean.A" + "mean.b", x itself (D = P, or 1 for
+	independent functions), or PROJECTION: x^T "mean.A", frozen. odvgp_init_data fills A of
+	PROJECTION, and of hidden layers' LINEAR, with the P principal axes of the layer's scaled
+	inputs; if P >= D with ones at A_dd. */
 typedef enum odvgp_mean_function {
 	ODVGP_MEAN_FUNCTION_ZERO,
 	ODVGP_MEAN_FUNCTION_CONSTANT,
@@ -864,10 +865,10 @@ typedef struct odvgp_config {
 		ptrdiff_t classes;
 		/* e of BERNOULLI and ROBUSTMAX, 0 <= e < 1/2. Default 0. */
 		odvgp_real link_jitter;
-		/* 1: NaN in Y is a missing target, which the bound leaves out. Default 0. */
+		/* 1: NaN in Y is a missing target, which the bound (ELBO) leaves out. Default 0. */
 		int missing;
-		/* 1: Y has a column more, behind the targets: the row's weight >= 0, which multiplies its
-		   log density. Default 0. */
+		/* 1: Y has a column more, behind the targets: the row's weight >= 0 (EXACT: > 0), which
+		   multiplies its log density. Not with TIGHT, nor has it known_noise. Default 0. */
 		int weights;
 		/* 1: Y has a last column e > 0. exposure: exp(f) of POISSON, EXPONENTIAL and
 		   NEGATIVE_BINOMIAL becomes e exp(f). known_noise: the Gaussian's noise variance becomes e
@@ -1008,7 +1009,7 @@ typedef struct odvgp_report {
 /*	One named part of the parameter vector. */
 typedef struct odvgp_slot {
 	/* With several layers names begin with layer0, layer1, ... and a dot, then with independent
-	   functions with unit0, unit1, ... and a dot, but for "mixing" and the likelihood's.
+	   functions with unit0, unit1, ... and a dot; "mixing" has no unit, the likelihood's neither.
 	   kernel, its term 0:  "kernel.0.lengthscale" "kernel.0.variance" "kernel.0.alpha"
 							"kernel.0.period" "kernel.0.offset"
 	   likelihood:          "noise_variance" [1 or T] or those at odvgp_likelihood
@@ -1287,10 +1288,11 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *model, const odvgp_real *
 		X [N,D], Y [N,T]    work  odvgp_fit_q_size(model) bytes, at any address
 	Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (covariance DIAGONAL with
 			 another mean than O(M)'s, HYBRID with q_mu frozen and a_gamma not, mixed or
-			 independent functions, several layers, another likelihood). On an error the model is
-			 unchanged
+			 independent functions, several layers, another likelihood, missing targets). On an
+			 error the model is unchanged
 	Cost     O(N R^2 + R^3), with R features of mean and covariance together */
-ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *model); /* bytes; 0: too large, or refused */
+ODVGP_API size_t odvgp_fit_q_size(
+		const odvgp_model *model); /* bytes; 0: too large, several units */
 ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
 		void *work, size_t bytes, odvgp_info *info);
 
@@ -1298,9 +1300,10 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, cons
 	Gaussian and Determinantal Point Processes, 2014): how far training can still get.
 		upper   out        lower   out or NULL: Titsias' lower bound
 		X, Y, work   as in odvgp_fit_q, at the same cost
-	Returns  as odvgp_fit_q; E_NAN also if rounding leaves no digit of a bound, because the noise is
-			 small relative to the targets; E_UNSUPPORTED for another likelihood than the Gaussian,
-			 several noises, mixed functions, and the objectives PARTLY, TIGHT and EXACT */
+	Returns  as odvgp_fit_q, but of any member; E_NAN also if rounding leaves no digit of a bound,
+			 because the noise is small relative to the targets; E_UNSUPPORTED for another
+			 likelihood than the Gaussian, several noises, mixed functions, and the objectives
+			 PARTLY, TIGHT and EXACT */
 ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *model, const odvgp_real *X,
 		const odvgp_real *Y, void *work, size_t bytes, odvgp_real *upper, odvgp_real *lower,
 		odvgp_info *info);
@@ -1417,7 +1420,7 @@ ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *server, ptrdiff_t row
 		Outputs may not alias X.
 	Returns  OK | E_ARG | E_MEMORY | E_SIZE | E_NAN (in X; or a result is not finite, with numbers
 			 of 1e200, for example). In the last case the outputs hold all results, finite or not;
-			 after other errors they are unchanged. The three calls below do the same
+			 after other errors they are unchanged. So do the calls below
 	Cost     O(n M^2 + n Mg D), SOLVE-GP O(n (M + Mg)^2); without variances O(n (M + Mg) D)
 	Threads  any number on one server, each with its own scratch */
 ODVGP_API odvgp_status odvgp_predict(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
@@ -1445,8 +1448,10 @@ ODVGP_API odvgp_status odvgp_predict_functions(const odvgp_server *server, const
 		ptrdiff_t n, odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes);
 
 /*	log p(y|data) of each row of targets Y [n,T]: logp [n], summed over outputs, for y in its own
-	units. Y has the columns of training; weights do not count. Scratch and cost as for
-	odvgp_predict with variances. */
+	units. Y has the columns of training, none missing; weights do not count. E[p(y|f)] is closed,
+	or an integral to 1e-5, for GAUSSIAN, BERNOULLI, STUDENTT, LAPLACE and ORDINAL; nodes of the
+	others lose digits where f is very uncertain, and SOFTMAX's p of more than four classes add up
+	to 0.95 to 1. Scratch and cost as for odvgp_predict with variances. */
 ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *server, const odvgp_real *X,
 		const odvgp_real *Y, ptrdiff_t n, odvgp_real *logp, void *scratch, size_t scratch_bytes);
 
@@ -5980,7 +5985,7 @@ enum {
 	/* f and the first parameter (the Gaussian's: its root) have y's unit. odvgp_scales may scale
 	   y: >>predictor rescales moments and densities, not parameters. Needs FACTORS */
 	GP__LIK_SCALABLE = 16,
-	/* p(y|f) is linear in Phi(f): E_q[p(y|f)] = p(y|f = mean / sqrt(1 + var)) */
+	/* p(y|f) is linear in Phi(f), or of ORDINAL in Phi(cut - f): one node gives E_q[p(y|f)] */
 	GP__LIK_PROBIT = 32,
 	GP__LIK_LINK = 64,     /* uses lik.link_jitter */
 	GP__LIK_EXPOSURE = 128 /* exposure e adds log e to f */
@@ -6198,13 +6203,17 @@ static gp__lik_chunk gp__lik_chunk_of(const gp__lik_job *job, ptrdiff_t t, ptrdi
 	return c;
 }
 
-/*	The rule of one node that is exact for PROBIT's p(y|f). */
+/*	The rule of one node that is exact for PROBIT: E[Phi(f - cut)] = Phi((mean - cut) / r),
+	r = sqrt(1 + var), which sd becomes. */
 static void gp__probit_rule(gp__lik_chunk *c)
 {
 	c->H = 1;
 	c->t = gp__one_node;
 	c->w = gp__one_node + 1;
-	GP__EACH_ROW(i) c->mean[i] /= GP__SQRT(1 + c->sd[i] * c->sd[i]);
+	GP__EACH_ROW(i) {
+		c->sd[i] = GP__SQRT(1 + c->sd[i] * c->sd[i]);
+		if (!(c->lik->flags & GP__LIK_CLASSES)) c->mean[i] /= c->sd[i];
+	}
 }
 
 /*	Add w e^logp: top is the largest term's logarithm so far, c->sum the sum times e^-top. */
@@ -6430,13 +6439,55 @@ static double gp__studentt_base(double y, const odvgp_real *par, double *dpar)
 	return gp__lgamma_rise(half, 0.5) - 0.5 * gp__log_2pi - log(s);
 }
 
-static void gp__laplace_logp(const gp__lik_chunk *c)
+/*	E[p] is that of a scale mixture of Gaussians, exact in f, where the rule misses a density much
+	narrower than q(f): y ~ N(mean, var + scale^2 / e^u), e^u from Gamma(k, k), k = df / 2. The
+	midpoint rule for u goes as far as the integrand is above e^-40 of its largest value. */
+static void gp__studentt_chunk(const gp__lik_job *job, const gp__lik_chunk *c, ptrdiff_t t,
+		ptrdiff_t from, odvgp_real *top)
 {
-	odvgp_real s = c->par[0];
-	GP__EACH_ROW(i) {
-		odvgp_real d = (c->y[i] - c->f[i]) / s;
-		c->logp[i] = d < 0 ? d : -d;
-		c->df[i] = (d < 0 ? -1 : 1) / s;
+	enum { NODES = 100 };
+	double s = (double)c->par[0], k = 0.5 * (double)c->par[1], wide = sqrt(80 / k),
+		   high = log(1 + 40 / k + wide),
+		   log_p = k * log(k) - gp__lgamma(k) - 0.5 * gp__log_2pi - log(s) -
+				   gp__studentt_base(0, c->par, NULL);
+	if (!top) {
+		gp__quad_chunk(job, c, t, from, top);
+		return;
+	}
+	GP__FOR(h, NODES) {
+		GP__EACH_ROW(i) {
+			double d = (double)(c->y[i] - c->mean[i]) / s,
+				   v = (double)(c->sd[i] * c->sd[i]) / (s * s);
+			if (h == 0)
+				c->f[i] = (odvgp_real)(-log(1 + d * d / (2 * k)) - GP__MIN(wide, 1) -
+									   GP__MIN(40 / k, log(1 + v) + 40 / (k + 0.5)));
+			double step = (high - (double)c->f[i]) / NODES,
+				   u = (double)c->f[i] + step * ((double)h + 0.5), e = exp(u);
+			v += 1 / e;
+			c->logp[i] = (odvgp_real)(log_p + log(step) + k * (u - e) - 0.5 * (log(v) + d * d / v));
+		}
+		gp__lse_add(c, h == 0, 1, top);
+	}
+}
+
+/*	Only E[p]: with z = (y - mean) / sd and r = sd / scale,
+	e^(r^2 / 2) (e^(-r z) Phi(z - r) + e^(r z) Phi(-z - r)) / (2 scale). */
+static void gp__laplace_chunk(const gp__lik_job *job, const gp__lik_chunk *c, ptrdiff_t t,
+		ptrdiff_t from, odvgp_real *top)
+{
+	(void)job;
+	(void)t;
+	(void)from;
+	for (int side = -1; side <= 1; side += 2) {
+		GP__EACH_ROW(i) {
+			odvgp_real z = (odvgp_real)side * (c->y[i] - c->mean[i]) / c->sd[i],
+					   r = c->sd[i] / c->par[0];
+			c->a[i] = z - r;
+			c->b[i] = r * (GP__R(0.5) * r - z);
+		}
+		c->isa->map[GP__LOGCDF](c->a, c->logp, c->df);
+		GP__EACH_ROW(i) c->logp[i] += c->b[i];
+		gp__lse_add(c, side < 0, 1, top);
 	}
 }
 static double gp__laplace_base(double y, const odvgp_real *par, double *dpar)
@@ -6653,7 +6704,8 @@ static void gp__ordinal_logp(const gp__lik_chunk *c)
 {
 	GP__EACH_ROW(i) {
 		ptrdiff_t k = (ptrdiff_t)c->y[i];
-		odvgp_real low = gp__cut(c, k) - c->f[i], high = gp__cut(c, k + 1) - c->f[i];
+		odvgp_real r = c->t == gp__one_node ? c->sd[i] : 1, low = (gp__cut(c, k) - c->f[i]) / r,
+				   high = (gp__cut(c, k + 1) - c->f[i]) / r;
 		int flip = low + high > 0;
 		c->a[i] = flip ? -high : low;
 		c->b[i] = flip ? -low : high;
@@ -6884,7 +6936,19 @@ static void gp__heteroscedastic_moments(const gp__lik_job *job, odvgp_real *mean
 	}
 }
 
-/*	Only E[p], exact in f: the rule over g. */
+/*	The t where log p(y|g) - t^2 / 2 is largest, g = mean + sd t, v = var_f, by bisection. */
+static double gp__heteroscedastic_peak(double d, double v, double mean, double sd)
+{
+	double low = -0.5 * sd, high = sd > 0 ? GP__MAX(0, (log(d * d) - mean) / sd) : 0;
+	GP__FOR(n, 30) {
+		double t = 0.5 * (low + high), e = exp(mean + sd * t), all = v + e;
+		if (0.5 * sd * (d * d / all - 1) * e / all > t) low = t;
+		else high = t;
+	}
+	return low;
+}
+
+/*	Only E[p], exact in f: the rule over g, with its nodes around the integrand's peak. */
 static void gp__heteroscedastic_chunk(const gp__lik_job *job, const gp__lik_chunk *c, ptrdiff_t t,
 		ptrdiff_t from, odvgp_real *top)
 {
@@ -6892,9 +6956,13 @@ static void gp__heteroscedastic_chunk(const gp__lik_job *job, const gp__lik_chun
 	GP__FOR(h, c->H) {
 		GP__EACH_ROW(i) {
 			ptrdiff_t g = first + (i < c->n ? i : 0);
-			double d = (double)(c->y[i] - c->mean[i]), v = (double)(c->sd[i] * c->sd[i]);
-			v += exp((double)job->mean[g] + sqrt((double)job->var[g]) * (double)c->t[h]);
-			c->logp[i] = (odvgp_real)(-0.5 * (gp__log_2pi + log(v) + d * d / v));
+			double d = (double)(c->y[i] - c->mean[i]), v = (double)(c->sd[i] * c->sd[i]),
+				   mean = (double)job->mean[g], sd = sqrt((double)job->var[g]);
+			if (h == 0) c->f[i] = (odvgp_real)gp__heteroscedastic_peak(d, v, mean, sd);
+			double peak = (double)c->f[i], node = (double)c->t[h];
+			v += exp(mean + sd * (peak + node));
+			c->logp[i] = (odvgp_real)(-0.5 * (gp__log_2pi + log(v) + d * d / v) -
+									  peak * (node + 0.5 * peak));
 		}
 		gp__lse_add(c, h == 0, c->w[h], top);
 	}
@@ -6935,10 +7003,10 @@ static const gp__likelihood gp__likelihoods[] = {
 				gp__quad_chunk},
 		{"studentt", GP__SCALED, gp__scale_params, 2, gp__chunks_expect, gp__noise_moments,
 				gp__chunks_density, GP__REALS, gp__studentt_logp, gp__studentt_base,
-				gp__quad_chunk},
+				gp__studentt_chunk},
 		{"laplace", GP__CONCAVE | GP__LIK_SCALABLE, gp__scale_params, 1, gp__laplace_expect,
-				gp__noise_moments, gp__chunks_density, GP__REALS, gp__laplace_logp,
-				gp__laplace_base, gp__quad_chunk},
+				gp__noise_moments, gp__chunks_density, GP__REALS, NULL, gp__laplace_base,
+				gp__laplace_chunk},
 		{"poisson", GP__RATE, NULL, 0, gp__exp_expect, gp__exp_moments, gp__chunks_density,
 				GP__COUNTS, gp__exp_logp, gp__poisson_base, gp__quad_chunk},
 		{"exponential", GP__RATE, NULL, 0, gp__exp_expect, gp__exp_moments, gp__chunks_density,
@@ -6951,8 +7019,8 @@ static const gp__likelihood gp__likelihoods[] = {
 		{"beta", GP__LIK_FACTORS, gp__precision_param, 1, gp__chunks_expect, gp__beta_moments,
 				gp__chunks_density, 0, 1 - DBL_EPSILON / 2, 0, "must lie between 0 and 1",
 				gp__beta_logp, NULL, gp__quad_chunk},
-		{"ordinal", GP__CONCAVE | GP__LIK_CLASSES, gp__cut_params, 2, GP__FOR_CLASSES, GP__NUMBERS,
-				gp__ordinal_logp, NULL, gp__quad_chunk},
+		{"ordinal", GP__CONCAVE | GP__LIK_CLASSES | GP__LIK_PROBIT, gp__cut_params, 2,
+				GP__FOR_CLASSES, GP__NUMBERS, gp__ordinal_logp, NULL, gp__quad_chunk},
 		{"robustmax", GP__LIK_CLASSES | GP__LIK_LINK, gp__epsilon_param, 1, GP__FOR_CLASSES,
 				GP__NUMBERS, NULL, NULL, gp__robustmax_chunk},
 		{"softmax", GP__LIK_LOG_CONCAVE | GP__LIK_CLASSES, NULL, 0, GP__FOR_CLASSES, GP__NUMBERS,
@@ -12784,8 +12852,9 @@ static odvgp_status gp__check_layers(const odvgp_config *c, odvgp_info *info)
 	if (c->independent && c->objective != ODVGP_OBJECTIVE_ELBO)
 		return gp__unsupported(info, "independent", "needs the objective ELBO");
 	if (gp__units_of(c) - c->layers >= GP__MOST_UNITS)
-		return gp__fail(info, ODVGP_E_SIZE, "P", (int)c->layers - 1, GP__MOST_UNITS,
-				"is the most for independent functions");
+		return gp__fail(info, ODVGP_E_SIZE, "P", (int)c->layers - 1,
+				(double)c->layer[c->layers - 1].P,
+				"must be at most 1000 for independent functions");
 	if (c->layers > 1 && c->optim.kind == ODVGP_OPTIMIZER_LBFGS && !c->deep.fixed_samples)
 		return gp__unsupported(info, "deep.fixed_samples",
 				"must be 1 with L-BFGS, which needs the same bound in each step");
@@ -14577,7 +14646,7 @@ static odvgp_status gp__fit_sums(
 			const gp__node *node = &m->tape.node[m->Y.id];
 			odvgp_real y = node->v[i / n * node->ld + i % n];
 			if (y != y)
-				return gp__fail(info, ODVGP_E_UNSUPPORTED, "Y", at + i % n, 0,
+				return gp__fail(info, ODVGP_E_UNSUPPORTED, "Y", at + i % n, (double)y,
 						"a closed form takes no missing targets: leave out the row, or take steps");
 		}
 		gp__fit_features(u, f, n);
@@ -15107,7 +15176,8 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
 	if (!upper) return gp__is_null(info, "upper");
 	if (!gp__has_noise(&m->cfg) || m->cfg.objective >= ODVGP_OBJECTIVE_PARTLY || m->levels > 1 ||
 			m->units > 1 || m->slot_mixing)
-		return gp__unsupported(info, "model", "has no upper bound of this kind");
+		return gp__unsupported(
+				info, "model", "an upper bound is for one Gaussian noise and one unit");
 	odvgp_events events = m->tape.events;
 	gp__keep_jitters(m);
 	return gp__fit_end(m, gp__fit_bounds(m, X, Y, work, bytes, upper, lower, info), &events);
