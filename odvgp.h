@@ -1187,18 +1187,19 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
 	more rows, refines. Frozen slots stay; bounds, priors and jitter hold. If the bound on some of
 	the rows would fall, as rounding can make it with FREE in float, nothing changes. Empties Adam's
 	moments; schedules and the count of steps continue.
-	Another likelihood than the Gaussian gets the kernel, prior mean and Z_beta of a regression on
-	pseudo-targets, STUDENTT and LAPLACE also the scale, and q at its initial value: go on with
-	odvgp_rising. Pseudo-targets of f: y itself (STUDENTT, LAPLACE, HETEROSCEDASTIC); -1 to 1
-	(ORDINAL); -6 or 6 for other classes, for several functions one against the rest; log(y + 1/2)
-	(POISSON, NEGATIVE_BINOMIAL), log y (GAMMA), -log y (EXPONENTIAL), less log of the exposure;
-	Phi^-1(y) (BETA). Rows with a missing target do not count. Mixed functions: the same with the
-	least-squares solution g of f = "mixing" g, and where q is whitened, q from that regression.
+	Another likelihood than the Gaussian gets kernel, prior mean, Z_beta, scale, shape, size or
+	precision from a regression on pseudo-targets: y itself (STUDENTT, LAPLACE, HETEROSCEDASTIC);
+	-1 to 1 (ORDINAL); -6 or 6 for other classes, for several functions one against the rest;
+	log(y + 1/2) (POISSON, NEGATIVE_BINOMIAL), log y (GAMMA), -log y (EXPONENTIAL), less log of the
+	exposure; Phi^-1(y) (BETA). Mixed functions: the same with the least-squares solution g of
+	f = "mixing" g. Rows with a missing target do not count. A whitened q is the regression's for
+	positive targets, counts, proportions and mixed functions, else q has its initial value: go on
+	with odvgp_rising.
 		settings   NULL: the defaults
 		X [N,D], Y [N,T]    work  odvgp_warm_start_size bytes, at any address
 	Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (objective EXACT, several
-			 layers, independent functions; with the Gaussian also missing targets and a q that
-			 odvgp_fit_q refuses). On an error the model is unchanged
+			 layers, independent functions; with the Gaussian, not mixed, also missing targets
+			 and a q that odvgp_fit_q refuses). On an error the model is unchanged
 	Cost     O(iterations rows M^2), with the Gaussian also that of odvgp_fit_q
 	odvgp_warm_start_size   0: too large, or refused */
 ODVGP_API size_t odvgp_warm_start_size(const odvgp_model *model, const odvgp_warm *settings);
@@ -18220,7 +18221,7 @@ typedef struct {
 	ptrdiff_t columns;         /* of the auxiliary model's Y */
 	void *rest;                /* the auxiliary model, then odvgp_fit_q's work */
 	size_t rest_bytes;
-	void *fit; /* the auxiliary model's odvgp_fit_q, for mixed functions */
+	void *fit; /* the auxiliary model's odvgp_fit_q, where it knows q */
 	size_t fit_bytes;
 } gp__warm_work;
 
@@ -18228,6 +18229,14 @@ static int gp__is_pseudo(const odvgp_model *m) { return !gp__has_noise(&m->cfg) 
 static int gp__warm_fits_q(const odvgp_model *m)
 {
 	return m->cfg.objective == ODVGP_OBJECTIVE_ELBO && !gp__is_pseudo(m);
+}
+
+/*	q of pseudo-targets is close to the model's where they are g(y): of mixed functions, positive
+	targets, counts and proportions; not of classes, or where y may be an outlier. */
+static int gp__warm_knows_q(const odvgp_model *m)
+{
+	return m->slot_mixing ||
+		   !(m->y.lik->flags & GP__LIK_CLASSES || m->y.lik->least < 0 || m->y.lik->most == 1);
 }
 
 /*	Whether the model can take a warm start. With the ELBO q must fit the noise that it finds. */
@@ -18319,7 +18328,7 @@ GP__NOINLINE odvgp_status gp__warm_layout(
 	}
 	w->rest = gp__take_bytes(a, w->rest_bytes, 1);
 	w->f = gp__take(a, 1, m->slot_mixing ? m->F : 0);
-	aux->magic = m->slot_mixing ? GP__MODEL_MAGIC : 0;
+	aux->magic = gp__warm_knows_q(m) ? GP__MODEL_MAGIC : 0;
 	w->fit_bytes = odvgp_fit_q_size(aux);
 	w->fit = gp__take_bytes(a, w->fit_bytes, 1);
 	return fit ? ODVGP_OK : gp__refuse(info, ODVGP_E_SIZE, "work", "is too large");
@@ -18433,25 +18442,26 @@ static void gp__warm_noise(odvgp_model *aux)
 	gp__touch(aux, aux->slot_lik_params);
 }
 
-/*	A scale, whose noise has the variance 2 scale^2 (STUDENTT: with 4 degrees of freedom), and q's
-	initial value. */
-static odvgp_status gp__warm_pseudo(odvgp_model *m, const odvgp_model *aux, odvgp_info *info)
+/*	A scale, whose noise has the variance 2 scale^2 (STUDENTT: with 4 degrees of freedom), or a
+	shape, size or precision, about 1 / variance of the noise. */
+static void gp__warm_width(odvgp_model *m, const odvgp_model *aux)
 {
+	const gp__likelihood *lik = m->y.lik;
+	const odvgp_slot *own = &m->par.slot[m->slot_lik_params];
 	double noise = (double)aux->par.value[aux->par.slot[aux->slot_lik_params].offset];
-	int scale = m->slot_lik_params;
-	if (m->y.lik->params && m->y.lik->param[0].power == 1 && m->par.slot[scale].trainable) {
-		gp__set_positive(m, m->par.slot[scale].offset, sqrt(noise / 2));
-		gp__touch(m, scale);
-	}
-	return odvgp_init_q(m, info);
+	if (!lik->params || lik->flags & GP__LIK_CLASSES || !own->trainable) return;
+	gp__set_positive(m, own->offset, lik->param[0].power ? sqrt(noise / 2) : 1 / noise);
+	gp__touch(m, m->slot_lik_params);
 }
 
-/*	q is the auxiliary model's optimum, where the slots hold the same. */
-static odvgp_status gp__warm_mixed(
+/*	q's initial value, or where it is known the auxiliary model's, in slots that both have. */
+static odvgp_status gp__warm_pseudo(
 		odvgp_model *m, odvgp_model *aux, const gp__warm_work *w, odvgp_info *info)
 {
-	odvgp_status s = odvgp_fit_q(aux, w->X, w->Y, w->fit, w->fit_bytes, info);
-	if (s || (s = odvgp_init_q(m, info)) != ODVGP_OK) return s;
+	odvgp_status s = ODVGP_OK;
+	if (!m->slot_mixing) gp__warm_width(m, aux);
+	if (gp__warm_knows_q(m)) s = odvgp_fit_q(aux, w->X, w->Y, w->fit, w->fit_bytes, info);
+	if (s || (s = odvgp_init_q(m, info)) != ODVGP_OK || !gp__warm_knows_q(m)) return s;
 	if (m->unit->param == ODVGP_PARAMETRISATION_WHITENED && m->unit->mean_part->mu == GP__MU_MEAN)
 		gp__warm_copy(m, aux, GP__WARM_Q);
 	return ODVGP_OK;
@@ -18484,15 +18494,15 @@ static odvgp_status gp__warm_train(gp__warm_work *w, const odvgp_model *m, const
 	return s;
 }
 
-/*	The bound on at most 1,024 rows of the subset (for mixed functions: of the data), to compare;
+/*	The bound on at most 1,024 rows of the subset (with pseudo-targets: of the data), to compare;
 	without q 0. */
 static double gp__warm_bound(
 		odvgp_model *m, const gp__warm_work *w, const odvgp_real *X, const odvgp_real *Y)
 {
 	odvgp_real elbo;
 	ptrdiff_t n = GP__MIN(w->cfg.N, 1024);
-	int subset = w->X && !m->slot_mixing;
-	if (!gp__warm_fits_q(m) && !m->slot_mixing) return 0;
+	int subset = w->X && !gp__is_pseudo(m);
+	if (!gp__warm_fits_q(m) && !gp__warm_knows_q(m)) return 0;
 	return odvgp_elbo(m, subset ? w->X : X, subset ? w->Y : Y, n, &elbo, NULL, NULL, NULL)
 				   ? -HUGE_VAL
 				   : (double)elbo;
@@ -18522,8 +18532,7 @@ ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *m, const odvgp_warm *settin
 		gp__set_noise(m, (double)gp__noise(aux));
 		gp__touch(m, m->slot_lik_params);
 	}
-	if (m->slot_mixing) s = gp__warm_mixed(m, aux, &w, info);
-	else if (!gp__has_noise(&m->cfg)) s = gp__warm_pseudo(m, aux, info);
+	if (gp__is_pseudo(m)) s = gp__warm_pseudo(m, aux, &w, info);
 	else if (gp__warm_fits_q(m)) s = odvgp_fit_q(m, X, Y, w.rest, w.rest_bytes, info);
 	if (!s && gp__warm_bound(m, &w, X, Y) >= before) {
 		gp__forget(m);

@@ -856,14 +856,9 @@ static void warm_item(bytes *list, ptrdiff_t rows, ptrdiff_t steps, ptrdiff_t M,
 	if (adam) bytes_print(list, ":%g", WARM_RATE);
 }
 
-/*  Is there a warm start by default? With these likelihoods a cold start ended with the higher bound: a
-    regression on pseudo-targets may choose a prior much too wide where f enters through exp(f), or
-    for the second function of a heteroscedastic model (bench/first_hour.md). */
-static int warm_helps(odvgp_likelihood kind)
-{
-	return kind != ODVGP_LIKELIHOOD_POISSON && kind != ODVGP_LIKELIHOOD_GAMMA &&
-		   kind != ODVGP_LIKELIHOOD_HETEROSCEDASTIC;
-}
+/*  Is there a warm start by default? Not with a second function for the noise, to which the regression
+    gives the prior of the first (bench/first_hour.md). */
+static int warm_helps(odvgp_likelihood kind) { return kind != ODVGP_LIKELIHOOD_HETEROSCEDASTIC; }
 
 /*  The default of --warm: for bases that train q, as many rows as the library takes, and more rows
     afterwards where there are many; off for the others, and where the library refuses. */
