@@ -2079,7 +2079,7 @@ struct odvgp_pool {
 	int n, workers, stop;
 	int asleep;  /* workers that sleep or are about to */
 	int waiting; /* the caller sleeps or is about to */
-	int busy;    /* a job is running */
+	int busy;
 	/* i386 aligns 64-bit members to 4 bytes */
 	uint64_t ticket __attribute__((aligned(8)));
 	unsigned char apart[64]; /* keeps ticket and left on different cache lines */
@@ -3650,7 +3650,6 @@ static void gp__blocks(
 	blas->pack_stride += GP__TILE_NUMBERS + GP__TRI_NUMBERS;
 }
 
-/*	A blas for problems up to m x n x k. */
 static void gp__blas_layout(gp__arena *a, const odvgp__isa *isa, const odvgp_threads *threads,
 		ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_blas *blas)
 {
@@ -7834,7 +7833,6 @@ static void gp__use_moments(
 	gp__use_rows(c, t, first, count, k, c->s->y_rows, y, t->of_y, b->y, c->mean_y, c->var_y);
 }
 
-/*	Outputs may be NULL. */
 static odvgp_status gp__predict_moments(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean, odvgp_real *var, odvgp_real *mean_y, odvgp_real *var_y, void *scratch,
 		size_t scratch_bytes)
@@ -8728,7 +8726,6 @@ extern "C"
 		__declspec(dllimport) int __stdcall MoveFileExA(
 				const char *from, const char *to, unsigned long flags);
 
-/*	As above. */
 static int gp__file_create(const char *name, const void *block, size_t bytes)
 {
 	const unsigned char *at = (const unsigned char *)block;
@@ -8750,8 +8747,7 @@ static int gp__file_create(const char *name, const void *block, size_t bytes)
 }
 
 #else
-/*	As above. Mode "x" is C11; with older C libraries, opening for reading tells whether the name is
-	taken. */
+/*	Mode "x" is C11; with older C libraries, opening for reading tells whether the name is taken. */
 static int gp__file_create(const char *name, const void *block, size_t bytes)
 {
 	FILE *file = fopen(name, "rb");
@@ -9057,7 +9053,7 @@ struct gp__unit {
 typedef struct {
 	double expected;     /* of the EXPECT node */
 	double weight, logs; /* sum of the rows' weights w; of w log e, e a multiple of the noise */
-	uint64_t clamped;    /* variances clamped */
+	uint64_t clamped;
 	odvgp_status status; /* the first failure */
 	ptrdiff_t row;       /* its row, as in odvgp_info */
 } gp__sums;
@@ -11341,11 +11337,9 @@ enum {
 	GP__STORES_MOMENTS  /* MOMENTS: v is a sum over tiles */
 };
 
-/*	Traits that running the tape must know. */
 enum {
 	/* value, stamp and needs_grad come from outside */
 	GP__OP_GIVEN = 1,
-	/* adds jitter */
 	GP__OP_JITTERED = 2,
 	/* reverse reads inputs 1's and 2's adjoints, for statistics, and passes nothing on */
 	GP__OP_COLLECTS = 4
@@ -12699,7 +12693,6 @@ static ptrdiff_t gp__input_columns(const odvgp_config *c, int l)
 	return all >= 1 && all <= GP__LARGEST_SIDE ? (ptrdiff_t)all : -1;
 }
 
-/*	Columns of an inducing input. */
 static ptrdiff_t gp__inducing_columns(const odvgp_config *c, int l)
 {
 	gp__patches p = gp__patches_of(c, l);
@@ -16338,7 +16331,7 @@ typedef struct {
 	const gp__init_work *w;
 	ptrdiff_t column, M;
 	const odvgp_real *pivot; /* its row of the factor, read up to the current column */
-	odvgp_real sd;           /* square root of its variance */
+	odvgp_real sd;
 } gp__pivot_job;
 
 /*	For each chunk of rows: kernel values, the column's entries, and remaining variances. */
