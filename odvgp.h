@@ -1830,8 +1830,7 @@ ODVGP_API const char *odvgp_status_text(odvgp_status status)
 
 /* ---- >>cpu   instruction sets of the machine
 
-	xgetbv tells whether the operating system saves the wide registers. No global caches the answer;
-	each model asks once. */
+	xgetbv tells whether the operating system saves the wide registers. Each model asks once. */
 
 /*	gcc for Windows misaligns spilled ymm registers. */
 #if defined(__x86_64__) && (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 5)) && \
@@ -4499,7 +4498,7 @@ static int gp__geometry(const gp__base_kernel *base)
 	return gp__base_kernel_kinds[base->type].geometry;
 }
 
-/*	Whether its derivative is a sum over the matrix; a period's comes from the points. */
+/*	Whether the shape parameter's derivative is a sum over the matrix; a period's is not. */
 static int gp__has_shape_param(const gp__base_kernel *base)
 {
 	return gp__base_kernel_kinds[base->type].shape_param && gp__geometry(base) != GP__CIRCLE;
