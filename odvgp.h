@@ -1836,8 +1836,7 @@ ODVGP_API const char *odvgp_status_text(odvgp_status status)
 
 /* ---- >>cpu   instruction sets of the machine
 
-	xgetbv tells whether the operating system saves the wide registers. No global caches the answer;
-	each model asks once. */
+	xgetbv tells whether the operating system saves the wide registers. Each model asks once. */
 
 /*	gcc for Windows misaligns spilled ymm registers. */
 #if defined(__x86_64__) && (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 5)) && \
@@ -2085,7 +2084,7 @@ struct odvgp_pool {
 	int n, workers, stop;
 	int asleep;  /* workers that sleep or are about to */
 	int waiting; /* the caller sleeps or is about to */
-	int busy;    /* a job is running */
+	int busy;
 	/* i386 aligns 64-bit members to 4 bytes */
 	uint64_t ticket __attribute__((aligned(8)));
 	unsigned char apart[64]; /* keeps ticket and left on different cache lines */
@@ -2168,8 +2167,7 @@ static void gp__pool_wait(odvgp_pool *pool)
 	pthread_mutex_unlock(&pool->mutex);
 }
 
-/*	If the pool is busy, also with the job whose task makes this call, the caller runs all its
-	tasks. */
+/*	If the pool is busy, even with the job that makes this call, the caller runs all its tasks. */
 static void gp__pool_run(void *user, int n, void (*task)(void *arg, int i), void *arg)
 {
 	odvgp_pool *pool = (odvgp_pool *)user;
@@ -3656,7 +3654,6 @@ static void gp__blocks(
 	blas->pack_stride += GP__TILE_NUMBERS + GP__TRI_NUMBERS;
 }
 
-/*	A blas for problems up to m x n x k. */
 static void gp__blas_layout(gp__arena *a, const odvgp__isa *isa, const odvgp_threads *threads,
 		ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_blas *blas)
 {
@@ -3694,7 +3691,7 @@ ODVGP_API odvgp_status odvgp_blas_init(
 
 ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas) { return blas->isa->name; }
 
-/*	The panel (of A) or strip (of B) from row or column i on is at `at + i * step`. `ragged`: a copy
+/*	The panel (of A) or strip (of B) from row or column i on is at `at + i * step`; ragged: a copy
 	of the last one, if not whole. */
 typedef struct {
 	const odvgp_real *at, *ragged;
@@ -4238,8 +4235,7 @@ static ptrdiff_t gp__factor_square(
 	return -1;
 }
 
-/*	Copy the lower triangle of A [n,n] into the square and back: transposed for dir 1, reversed for
-	-1. */
+/*	Copy A's lower triangle into the square and back: transposed for dir 1, reversed for -1. */
 static void gp__load_square(const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *A, ptrdiff_t lda,
 		odvgp_real *W, ptrdiff_t ws, ptrdiff_t dir)
 {
@@ -4508,7 +4504,7 @@ static int gp__geometry(const gp__base_kernel *base)
 	return gp__base_kernel_kinds[base->type].geometry;
 }
 
-/*	Whether its derivative is a sum over the matrix; a period's comes from the points. */
+/*	Whether the shape parameter's derivative is a sum over the matrix; a period's is not. */
 static int gp__has_shape_param(const gp__base_kernel *base)
 {
 	return gp__base_kernel_kinds[base->type].shape_param && gp__geometry(base) != GP__CIRCLE;
@@ -4879,8 +4875,7 @@ static odvgp_real gp__scaled(odvgp_real x, odvgp_real scale)
 	return x > most ? most : x < -most ? -most : x;
 }
 
-/*	to[i * rs + d * cs] <- points i, active columns d; periodic: 2 d is the cosine, 2 d + 1 the
-	sine. */
+/*	to[i * rs + d * cs] <- point i, active column d; periodic: 2 d the cosine, 2 d + 1 the sine. */
 static void gp__points(const gp__kernel *k, uint32_t group, const odvgp_real *hyp,
 		const odvgp_real *X, ptrdiff_t n, const odvgp_real *centre, odvgp_real *to, ptrdiff_t rs,
 		ptrdiff_t cs)
@@ -4906,8 +4901,7 @@ static void gp__points(const gp__kernel *k, uint32_t group, const odvgp_real *hy
 	}
 }
 
-/*	The adjoint of one point: adds to dx [D] and, for periodic, to the period's in dhyp, unless
-	NULL. */
+/*	One point's adjoint: adds to dx [D] and, for periodic, to the period's in dhyp, unless NULL. */
 static void gp__point_back(const gp__kernel *k, uint32_t group, const odvgp_real *hyp,
 		const odvgp_real *x, const odvgp_real *centre, const odvgp_real *point,
 		const odvgp_real *gradient, odvgp_real *dx, odvgp_real *dhyp)
@@ -5037,8 +5031,7 @@ typedef struct {
 	const gp__patches *patches;
 	const odvgp_real *weights;
 	odvgp_real *dweights; /* added to unless NULL */
-	/* 1: the forward run keeps V0, H and derivatives of all rows; 0: they are scratch for the
-	   current rows */
+	/* 1: the forward run keeps V0, H and derivatives of all rows; 0: only of the current ones */
 	int kept;
 	/* K, and by groups dK/d(squared distance or inner product), [rows, ld]; the adjoint multiplies
 	   H by dloss/dK */
@@ -5085,8 +5078,8 @@ static void gp__kernel_rows_layout(
 	job->derivatives = gp__take(a, P * (ptrdiff_t)k->nhyp, rows);
 }
 
-/*	For `tasks` tasks. Set job->kept before: the forward run needs derivatives if they are kept, the
-	adjoint if not. */
+/*	For `tasks` tasks. Set job->kept first: forward needs derivatives if they are kept, the adjoint
+	if not. */
 static void gp__kernel_scratch(gp__arena *a, const gp__kernel *k, ptrdiff_t n, ptrdiff_t m,
 		ptrdiff_t P, int tasks, int adjoint, gp__kjob *job)
 {
@@ -5163,8 +5156,7 @@ static void gp__chunk_place_back(const gp__kjob *job, int t, gp__kchunk_back *c)
 	c->weights = c->shape_param + job->k->base_kernels;
 }
 
-/*	The factor from squared distance to r^2: 1 for inner products, and for ard, whose points are
-	scaled. */
+/*	The factor from squared distance to r^2; 1 for inner products, and ard's scaled points. */
 static odvgp_real gp__base_scale(const gp__base_kernel *base, const odvgp_real *hyp)
 {
 	if (!gp__one_lengthscale(base)) return 1;
@@ -7292,8 +7284,7 @@ typedef struct {
 	ptrdiff_t first, P;     /* of the unit's processes; their number */
 	int has_var;
 	odvgp_real *prior, *square; /* [units,rows] k(x,x); [rows] max(k(x,x) - |A|^2, 0) */
-	/* [y_rows,rows] targets, in training units, or means of y; variances or log densities of
-	   y */
+	/* [y_rows,rows] targets, in training units, or y's means; its variances or log densities */
 	odvgp_real *y, *of_y;
 	odvgp_real *scale; /* [rows] of gp__y_row; NULL: Y has none */
 	odvgp_real *work;  /* of the likelihood */
@@ -7399,8 +7390,7 @@ static size_t gp__predict_size(const odvgp_server *s, ptrdiff_t rows)
 	return !most || a.bad ? 0 : a.used ? a.used + 64 + most : most;
 }
 
-/*	Of a tile, in training, too: most rows; most patches with image_output, unless one image has
-	more. */
+/*	Most rows of a tile, also in training; with image_output patches, unless one image has more. */
 #define GP__TILE_ROWS    256
 #define GP__TILE_PATCHES 4096
 
@@ -7601,8 +7591,7 @@ static void gp__predict_product(gp__prediction *t, ptrdiff_t n, ptrdiff_t m, con
 	gp__mm_run(&t->blas, &g);
 }
 
-/*	T of output q: q_sqrt^T A, which adds to the variance, or L_H^-1 B_sqrt^T k, which is
-	subtracted. */
+/*	T of output q: q_sqrt^T A, added to the variance, or L_H^-1 B_sqrt^T k, subtracted. */
 static void gp__predict_cholesky(gp__prediction *t, ptrdiff_t n, ptrdiff_t q)
 {
 	ptrdiff_t M = t->p->M, Mr = t->p->M_factor, Mv = M - Mr;
@@ -7903,7 +7892,6 @@ static void gp__use_moments(
 	gp__use_rows(c, t, first, count, k, c->s->y_rows, y, t->of_y, b->y, c->mean_y, c->var_y);
 }
 
-/*	Outputs may be NULL. */
 static odvgp_status gp__predict_moments(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean, odvgp_real *var, odvgp_real *mean_y, odvgp_real *var_y, void *scratch,
 		size_t scratch_bytes)
@@ -7975,8 +7963,7 @@ static gp__y_row gp__served_row(const gp__predictor *p)
 	return row;
 }
 
-/*	Targets of n rows of C columns to t->y, transposed, in training units. Exposure moves the
-	means. */
+/*	Targets of n rows of C columns to t->y, transposed, in training units. Exposure moves means. */
 static void gp__predict_targets(gp__prediction *t, const odvgp_real *Y, ptrdiff_t n, ptrdiff_t C)
 {
 	ptrdiff_t T = t->p->T;
@@ -8055,8 +8042,7 @@ static void gp__predict_prior_cov(gp__prediction *t, ptrdiff_t n, odvgp_real *C)
 	}
 }
 
-/*	Mean [P,n], or NULL, and cov [P,n,n] of the processes. Leaves k(x,x) in t->prior. Returns the
-	rows. */
+/*	Mean [P,n], or NULL, and cov [P,n,n] of the processes; k(x,x) in t->prior. Returns the rows. */
 static ptrdiff_t gp__predict_cov(
 		gp__prediction *t, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean, odvgp_real *cov)
 {
@@ -8797,7 +8783,6 @@ extern "C"
 		__declspec(dllimport) int __stdcall MoveFileExA(
 				const char *from, const char *to, unsigned long flags);
 
-/*	As above. */
 static int gp__file_create(const char *name, const void *block, size_t bytes)
 {
 	const unsigned char *at = (const unsigned char *)block;
@@ -8819,8 +8804,7 @@ static int gp__file_create(const char *name, const void *block, size_t bytes)
 }
 
 #else
-/*	As above. Mode "x" is C11; with older C libraries, opening for reading tells whether the name is
-	taken. */
+/*	Mode "x" is C11; with older C libraries, opening for reading tells whether the name is taken. */
 static int gp__file_create(const char *name, const void *block, size_t bytes)
 {
 	FILE *file = fopen(name, "rb");
@@ -8963,8 +8947,8 @@ typedef struct {
 #define GP__MAX_IN 6
 
 enum { GP__HEAD, GP__TILE, GP__TAIL };
-/*	Varying sizes: rows of the current tile, times the unit's `times`; sampled columns of gamma; the
-	tile's rows times `inputs`. */
+/*	Varying sizes: the tile's rows times `times`; sampled columns of gamma; the tile's rows times
+	`inputs`. */
 enum { GP__TILE_SIZE = -1, GP__SAMPLE_SIZE = -2, GP__INPUT_SIZE = -3 };
 
 /*	Variants of operations, as >>ops explains them. */
@@ -9121,12 +9105,11 @@ struct gp__unit {
 	ptrdiff_t normal_rows;
 };
 
-/*	Head of the memory of sums over tiles; moments follow, then gradient, statistics and adjoints of
-	head nodes. */
+/*	Begins the sums over tiles; moments, gradient, statistics and adjoints of head nodes follow. */
 typedef struct {
 	double expected;     /* of the EXPECT node */
 	double weight, logs; /* sum of the rows' weights w; of w log e, e a multiple of the noise */
-	uint64_t clamped;    /* variances clamped */
+	uint64_t clamped;
 	odvgp_status status; /* the first failure */
 	ptrdiff_t row;       /* its row, as in odvgp_info */
 } gp__sums;
@@ -11410,11 +11393,9 @@ enum {
 	GP__STORES_MOMENTS  /* MOMENTS: v is a sum over tiles */
 };
 
-/*	Traits that running the tape must know. */
 enum {
 	/* value, stamp and needs_grad come from outside */
 	GP__OP_GIVEN = 1,
-	/* adds jitter */
 	GP__OP_JITTERED = 2,
 	/* reverse reads inputs 1's and 2's adjoints, for statistics, and passes nothing on */
 	GP__OP_COLLECTS = 4
@@ -11940,8 +11921,8 @@ static gp__ref gp__beta_tile(gp__unit *u)
 	return gp__tile_product(u, u->block[GP__ON_GAMMA].white_mu, u->A_v);
 }
 
-/*	D = diag(C): FLOORED, as in gp__renew_scales, if the slot holds D a; CLAMPED for [ODVGP]
-	eq. 16. */
+/*	D = diag(C): FLOORED, as in gp__renew_scales, if the slot holds D a; CLAMPED for [ODVGP] eq.
+	16. */
 static void gp__gamma_diagonal(gp__unit *u, int variant)
 {
 	gp__ref W = gp__build_W(u);
@@ -12768,7 +12749,6 @@ static ptrdiff_t gp__input_columns(const odvgp_config *c, int l)
 	return all >= 1 && all <= GP__LARGEST_SIDE ? (ptrdiff_t)all : -1;
 }
 
-/*	Columns of an inducing input. */
 static ptrdiff_t gp__inducing_columns(const odvgp_config *c, int l)
 {
 	gp__patches p = gp__patches_of(c, l);
@@ -13079,8 +13059,8 @@ static void gp__tile_normals(odvgp_model *m, ptrdiff_t at, ptrdiff_t n)
 	}
 }
 
-/*	Load rows [at, at + n) into the tile's X and, transposed and once for each sample, Y. X gets a
-	new stamp only if it changed. */
+/*	Load rows [at, at + n) into the tile's X and, transposed, once per sample, Y. X's stamp changes
+	only with X. */
 GP__NOINLINE odvgp_status gp__tile_load(
 		odvgp_model *m, const gp__rows *rows, ptrdiff_t at, ptrdiff_t n, odvgp_info *info)
 {
@@ -13148,8 +13128,8 @@ static void gp__mark_params(odvgp_model *m, const gp__wants_list *want)
 	gp__tape_mark(&m->tape);
 }
 
-/*	Slots of natural steps need a gradient only if gamma's step reads it: a pass over their memory
-	takes time. */
+/*	Slots of natural steps need a gradient only if gamma's step reads it: a pass over it takes
+	time. */
 static int gp__has_gradient(const odvgp_model *m, const gp__wants_list *want, int slot)
 {
 	return want->all || !m->par.slot[slot].natgrad || gp__any_natural_reads_gradient(m);
@@ -13420,8 +13400,7 @@ static int gp__any_watched(const odvgp_model *m)
 	return any != 0;
 }
 
-/*	Whether the bound fell by over 10 (|before| + N); with GP__STEPS_WATCHED and all rows in each
-	step, by over N. */
+/*	Whether the bound fell by over 10 (|before| + N), or N with GP__STEPS_WATCHED and full batch. */
 static int gp__absurd(const odvgp_model *m, double bound, double before)
 {
 	if (gp__any_watched(m) && m->cfg.optim.batch >= m->cfg.N)
@@ -13986,8 +13965,7 @@ static void gp__nat_stage(gp__unit *u, const gp__block *block, ptrdiff_t p, odvg
 	else gp__copy(slot_mu, mu, M);
 }
 
-/*	Output p's step, halved until P is positive definite. The new (P, j) overwrites the statistics
-	(G, h); the new q is staged. */
+/*	Output p's step, halved until P is positive definite. (P, j) overwrites (G, h); q is staged. */
 static odvgp_status gp__nat_output(gp__unit *u, int b, ptrdiff_t p, odvgp_real step)
 {
 	odvgp_model *m = u->model;
@@ -14899,8 +14877,7 @@ static odvgp_status gp__fit_put_inverse(gp__unit *u, gp__fit *f, odvgp_real s, o
 	return ODVGP_OK;
 }
 
-/*	O(M)'s g: repeat its natural step of size 1/2 until g stays. G = -S / (2 s) does not depend on
-	q. */
+/*	O(M)'s g: repeat its natural step of size 1/2 until g stays. G = -S / (2 s), whatever q is. */
 static odvgp_status gp__fit_diagonal(gp__unit *u, gp__fit *f, odvgp_real s, gp__diag_work *w)
 {
 	ptrdiff_t M = f->M;
@@ -15041,8 +15018,7 @@ static odvgp_status gp__fit_end(odvgp_model *m, odvgp_status s, const odvgp_even
 	return s;
 }
 
-/*	Solve for the weights, or with `put` stage the covariances; outputs that share a noise
-	together. */
+/*	Solve for weights, or with `put` stage covariances, of all outputs of one noise at once. */
 static odvgp_status gp__fit_outputs(gp__unit *u, gp__fit *f, int put, odvgp_info *info)
 {
 	const odvgp_model *m = u->model;
@@ -15397,8 +15373,7 @@ static void gp__adam_step(odvgp_model *m, odvgp_real lr)
 #define GP__SEARCH_PROBES 25 /* most evaluations on one line */
 #define GP__CURVATURE     (16 * (double)GP__EPS)
 
-/*	A function to minimise: its value at x, and its gradient g. If either is not finite, x is too
-	far. */
+/*	A function to minimise: value and gradient g at x. If either is not finite, x is too far. */
 typedef struct {
 	void (*loss)(void *user, const odvgp_real *x, double *loss, odvgp_real *g);
 	void *user;
@@ -15515,8 +15490,7 @@ static int gp__lbfgs_search(
 			lo = *at;
 		} else hi = *at;
 		a = gp__lbfgs_next(&old, &lo, &hi, &width);
-		/* Between lo and hi the value can fall by derivative times width: stop below rounding
-		   error. */
+		/* The value can still fall by derivative times width: stop below rounding error. */
 		if (hi.a < HUGE_VAL && -lo.derivative * (hi.a - lo.a) <= (double)GP__EPS * fabs(start.f))
 			break;
 		if (hi.a < HUGE_VAL && fabs(hi.a - lo.a) <= (double)GP__EPS * GP__MAX(lo.a, hi.a)) break;
@@ -16409,7 +16383,7 @@ typedef struct {
 	const gp__init_work *w;
 	ptrdiff_t column, M;
 	const odvgp_real *pivot; /* its row of the factor, read up to the current column */
-	odvgp_real sd;           /* square root of its variance */
+	odvgp_real sd;
 } gp__pivot_job;
 
 /*	For each chunk of rows: kernel values, the column's entries, and remaining variances. */
@@ -16505,8 +16479,7 @@ static int gp__beta_factor(const gp__unit *u, const odvgp_real *Z, const gp__ini
 	return 0;
 }
 
-/*	-(k(x,x) - |L^-1 k(Z,x)|^2), at most 0, for the sample, a tile at a time. Returns the largest
-	k(x,x). */
+/*	-(k(x,x) - |L^-1 k(Z,x)|^2), at most 0, for the sample, by tiles. Returns the largest k(x,x). */
 static odvgp_real gp__residuals(const gp__unit *u, const odvgp_real *X, ptrdiff_t rows,
 		const odvgp_real *Z, const gp__init_work *w)
 {
@@ -16582,8 +16555,7 @@ static ptrdiff_t gp__worst_explained(
 	return taken;
 }
 
-/*	The candidates. Without `located` the columns of locations are 0, so that methods choose by
-	pixels. */
+/*	The candidates. Without `located` locations are 0, so that methods choose by pixels. */
 static const odvgp_real *gp__draw_candidates(
 		const gp__unit *u, const odvgp_real *X, int located, gp__init_work *w)
 {
@@ -16811,8 +16783,7 @@ static gp__start gp__ulapane_start(
 	return start;
 }
 
-/*	By odvgp_init_hyper. look reads all of the data (NULL: not needed); base gives a base kernel's
-	starting values. */
+/*	By odvgp_init_hyper. look, unless NULL, reads all data; base gives a base kernel's start. */
 static const struct {
 	void (*look)(const gp__unit *u, const odvgp_real *X, const odvgp_real *Y, gp__init_work *w);
 	gp__start (*base)(gp__unit *u, const odvgp_real *X, uint32_t i, const gp__init_work *w);
@@ -17704,8 +17675,7 @@ static void gp__build_unit(gp__unit *u, gp__ref below[3])
 	below[1] = u->var;
 }
 
-/*	(P, j) of the blocks that natural steps move. Raises *matrices and *vectors, the units' shared
-	work. */
+/*	(P, j) of blocks that natural steps move. Raises *matrices and *vectors, the units' work. */
 static void gp__natural_layout(gp__unit *u, gp__arena *a, ptrdiff_t *matrices, ptrdiff_t *vectors)
 {
 	const gp__step_kind *kind = gp__step_kind_of(u);
@@ -18123,8 +18093,7 @@ static void gp__start_likelihood(odvgp_model *m)
 	if (m->cfg.lik.noise_variance > 0) gp__set_noise(m, (double)m->cfg.lik.noise_variance);
 }
 
-/*	Carves the arena (the rest of a block of `bytes` bytes) for settled sizes, and sets a new
-	model's values. */
+/*	Carves the arena (the rest of a block of `bytes` bytes) and sets a new model's values. */
 static odvgp_status gp__model_place(odvgp_model *m, gp__arena *a, size_t bytes, odvgp_info *info)
 {
 	size_t need = 0;
