@@ -322,6 +322,9 @@ check "two targets: six columns" \
     test "$(head -n 1 pred2.csv)" = "mean_0,sd_f_0,sd_y_0,mean_1,sd_f_1,sd_y_1,range"
 { echo "a,b,y,z"; cat two.csv; } >two_named.csv
 fit --data two_named.csv --target y,z --model t.odvgp
+train --data two_named.csv --target y,z --model t.odvgp --plot curves.svg >t.txt
+check "two targets: the picture names the first" test "$(grep -c \
+    '>Mean of y<\|>Standard deviation of f, y<\|>true y<\|>predicted y<' curves.svg)" -eq 4
 "$tool" predict --model t.odvgp --data two_named.csv --quiet --interval 0.9 >pred2.csv
 "$tool" predict --model t.odvgp --data two_named.csv >t.csv 2>t.txt
 check "two targets: a line of metrics for each" sh -c 'grep -q "means of 2 targets" t.txt &&
@@ -720,6 +723,26 @@ train --data named.csv --test-mask mask.csv:1 --basis coupled --warm off --beta 
 check "compare: what train finds" test \
     "$(value compare.json elbo) $(value compare.json rmse)" = \
     "$(value t.json elbo) $(value t.json rmse)"
+# Outliers: the test RMSE is smallest early.
+awk 'function u() { seed = seed * 16807 % 2147483647; return seed / 2147483647 } BEGIN {
+    seed = 63352
+    for (i = 0; i < 120; i++) {
+        a = 4 * u() - 2; b = 4 * u() - 2; y = sin(2 * a) * (1 + b / 4) + 0.1 * (u() - 0.5)
+        printf "%.4f,%.4f,%.5f\n", a, b, u() < 0.1 ? y + 10 * u() - 5 : y
+    }
+}' >dip.csv
+# inside PICTURE PANEL: no line of the panel leaves it at the bottom.
+inside() {
+    awk -v "panel=id=\"panel$2\"" '
+        index($0, panel) { split($0, p, "\""); bottom = p[6] + p[10]; inside = 1; next }
+        /<clipPath/ { inside = 0 }
+        inside && /<polyline/ { sub(/.*points="/, ""); n = split($0, q, /[ ,]/)
+            for (i = 2; i <= n; i += 2) if (q[i] > low) low = q[i] }
+        END { exit !(low > 0 && low <= bottom) }' "$1"
+}
+"$tool" compare --threads 1 --quiet --data dip.csv --likelihood laplace --bases coupled --beta 30 \
+    --test-fraction 0.3 --iters 400 --plot dip.svg >t.txt
+check "compare: the smallest RMSE is in the picture" inside dip.svg 0
 echo mine >compare.svg.tmp
 compare --data named.csv --iters 0 --bases coupled,orth --plot compare.svg >table.txt
 check "compare: a picture leaves other files alone" test "$(cat compare.svg.tmp)" = mine
@@ -1148,6 +1171,8 @@ check "refused: trace over the data" \
     refuses "--trace named.csv: is the data file" $c coupled --trace named.csv
 check "refused: an item is named" \
     refuses "--bases coupled:beta=999: " $c coupled,coupled:beta=999
+check "refused: an option of all items" refuses "odvgp: --lr x: must be" \
+    train --data named.csv --folds 3 --basis coupled --lr x
 check "refused: the item that does not suit classes" refuses "--bases sgpr: --basis sgpr: has no" \
     compare --data text.csv --target colour --bases coupled,sgpr
 check "refused: compare saves no model" \
@@ -1503,6 +1528,19 @@ check "classes: they are learnt" holds "$(value t.json accuracy) > 0.85 &&
 check "classes: every test row is in the confusion matrix" test 50 = \
     "$(sed 's/.*"confusion": \[\(.*\]\)\].*/\1/' t.json | tr -dc '0-9 ' | tr ' ' '\n' |
         awk '{ s += $1 } END { print s }')"
+train $k --target kind --model t.odvgp --plot curves.svg >t.txt
+check "plot: a map of classes has their names" test \
+    "$(grep -c '>Most probable class<' curves.svg) $(grep -c '>low<' curves.svg)" = "1 2"
+check "plot: calibration marks shares of few rows" grep -q '>shares of fewer than 10 rows<' curves.svg
+awk -F, 'BEGIN { OFS = ","; print "a,b,name"; long = "a name that is far too long for any legend" }
+    { print $1, $2, long " " long " " int(4 * $1 + 4) }' plain.csv >long-names.csv
+for inputs in a a,b; do
+    train --data long-names.csv --features $inputs --model t.odvgp --beta 20 --basis coupled \
+        --plot curves.svg >t.txt
+    check "plot: 6 of 8 classes, of $inputs" sh -c 'grep -q "6 of 8 classes" curves.svg &&
+        grep -q "name that.*legend 3</text>" curves.svg &&
+        ! grep -q "legend a name" curves.svg'
+done
 check "trace: of classes" sh -c 'head -n 1 t.csv | grep -q "^step,seconds,elbo,test_accuracy,"'
 predict kind.odvgp kinds.csv
 check "predict: names of classes" test "$(head -n 1 t.txt)" = 'label,"p_big, one",p_low,p_mid,range'
@@ -1628,7 +1666,7 @@ check "compare: classes, picture" grep -q ">Test accuracy<" curves.svg
 check "folds: classes" holds "$(value t.json accuracy) > 0.6 && $(value t.json accuracy_se) >= 0"
 train $k --target kind --model t.odvgp --beta 20 --iters 30 --test-fraction 0.2 --plot curves.svg >t.txt
 check "plot: classes" test \
-    "$(grep -c '>Most probable: 0 \|>Probability of the most\|>Calibration, test' curves.svg)" -eq 3
+    "$(grep -c '>Most probable class<\|>Probability of the most\|>Calibration, test' curves.svg)" -eq 3
 "$tool" sample --model t.odvgp --data kinds.csv --samples 2 >t.csv
 awk -F, 'BEGIN { OFS = "," } { print $1, $2, ($1 > 0 ? "yes" : "no") }' plain.csv >easy.csv
 train --data easy.csv --test-fraction 0.1 --basis coupled --beta 20 --iters 60 --lr 0.03 --model t.odvgp \

@@ -32,12 +32,12 @@ typedef struct candidate {
 	char reason[300];
 } candidate;
 
-/*  What is wrong from here on is wrong with this item; NULL: with none. */
+/*  What is wrong from here on is wrong with this item of --bases; NULL: with none. */
 static void candidate_blame(const candidate *c)
 {
 	static char about[200];
 	if (c) snprintf(about, sizeof about, "--bases %s", c->label);
-	die_about = c ? about : NULL;
+	die_about = c && c->o.given[OPT_BASES] ? about : NULL;
 }
 
 typedef struct comparison {
@@ -91,7 +91,7 @@ static void candidate_parse(candidate *c, const options *o, const char *item)
 	bytes_print(&name, "%s", c->basis->name);
 	while ((text = next_item(&rest, ':')) != NULL) candidate_option(c, text, &name);
 	c->name = name.at;
-	candidate_blame(c);
+	if (strchr(item, ':')) candidate_blame(c);
 	options_settle(&c->o);
 	natgrad_of(&c->o, c->basis);
 	training_options(&t, &c->o);
@@ -348,7 +348,8 @@ static plot_scene compare_scene(
 		room = y + c->history_count;
 	}
 	plot_scene scene = {titles[which], by_seconds ? "seconds of training" : "step", units[which],
-			items, all->count, fmax(first, last / 1000), last, 0, 0, PLOT_LOGX};
+			items, all->count, fmax(first, last / 1000), last, 0, 0,
+			PLOT_LOGX + (which ? PLOT_LARGE_IS_GOOD : quality_good(kind))};
 	return scene;
 }
 

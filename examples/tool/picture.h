@@ -1,7 +1,7 @@
 /*  picture.h - what a model has learned, as panels of a picture: for one input the data, the mean
     and its band; for two, maps of mean and standard deviation; for more, slices along the most
     important inputs; and predicted against true. Of classes, their probabilities instead, and how
-    often the most probable class is right. Of several targets, the first. */
+    often the most probable class is right. Of several targets the first, which the texts name. */
 #ifndef TOOL_PICTURE_H
 #define TOOL_PICTURE_H
 
@@ -38,6 +38,12 @@ static plot_scene *picture_scene(
 	return &p->scene[p->scenes++];
 }
 
+/*  Which values of the first quality are good. */
+static int quality_good(odvgp_likelihood kind)
+{
+	return has_classes(kind) ? PLOT_LARGE_IS_GOOD : PLOT_SMALL_IS_GOOD;
+}
+
 /*  Gives scenes of shares one range of y, inside 0 and 1. */
 static void picture_shares(plot_scene *scenes, int count)
 {
@@ -63,9 +69,10 @@ typedef struct subject {
 	const workers *w;
 	odvgp_server server;
 	void *block;
-	/* Names of the first three inputs that matter, and of the target; the title of the
-	   map of classes. */
-	char *input[3], *target, *map;
+	/* Names of the first three inputs that matter, and of the target; titles of the two maps; what
+	   probabilities are of; labels of predictions against targets; the names of classes, with a
+	   line end after each. */
+	char *input[3], *target, *map[2], *share, *truth[2], *classes;
 	ptrdiff_t important[3];
 	int chosen;
 	/* Are they known to be the most important ones? */
@@ -217,7 +224,7 @@ static void picture_one_input(picture *p, const subject *s)
 	const dataset *d = s->d;
 	double zero = 0;
 	ptrdiff_t n;
-	picture_scene(p, "Data and fit", s->input[0], of_classes(s) ? "probability" : s->target);
+	picture_scene(p, "Data and fit", s->input[0], of_classes(s) ? s->share : s->target);
 	double *x = picked_x(p, s, d->train.X, d->train.n, 0, PICTURE_POINTS, &n);
 	if (of_classes(s)) picture_labels(p, s, 0, -1);
 	else
@@ -262,19 +269,15 @@ static void picture_two_inputs(picture *p, const subject *s)
 		sd[i] = class_probability(f.mean, f.P, i, k);
 		mean[i] = classes == 2 ? class_probability(f.mean, f.P, i, 1) : k;
 	}
-	const char *titles[2] = {"Mean", of_f ? "Standard deviation of f" : "Standard deviation of y"};
-	if (classes) {
-		titles[0] = s->map;
-		titles[1] = "Probability of the most probable class";
-	}
 	ptrdiff_t n;
 	double *rows_x = picked_x(p, s, d->train.X, d->train.n, 0, PICTURE_MARKS, &n),
 		   *rows_y = picked_x(p, s, d->train.X, d->train.n, 1, PICTURE_MARKS, &n);
 	for (int k = 0; k < 2; k++) {
-		plot_scene *scene = picture_scene(p, titles[k], s->input[0], s->input[1]);
+		plot_scene *scene = picture_scene(p, s->map[k], s->input[0], s->input[1]);
 		scene->xmin = raw_x(s, low[0], 0), scene->xmax = raw_x(s, high[0], 0);
 		scene->ymin = raw_x(s, low[1], 1), scene->ymax = raw_x(s, high[1], 1);
-		picture_item(p, PLOT_MAP, NULL, x, y, k ? sd : mean, CELLS, 0, SIDE);
+		picture_item(p, PLOT_MAP, classes > 2 && !k ? s->classes : NULL, x, y, k ? sd : mean, CELLS,
+				0, SIDE);
 		if (classes && (k || classes == 2)) picture_labels(p, s, 0, 1);
 		if (!classes)
 			picture_item(p, PLOT_POINTS,
@@ -308,8 +311,8 @@ static void picture_slices(picture *p, const subject *s)
 	const double *row = typical_row(s);
 	for (int k = 0; k < 3; k++) {
 		ptrdiff_t n;
-		picture_scene(p, s->ranked ? titles[k] : NULL, s->input[k],
-				of_classes(s) ? "probability" : s->target);
+		picture_scene(
+				p, s->ranked ? titles[k] : NULL, s->input[k], of_classes(s) ? s->share : s->target);
 		picture_slice(p, s, row, s->important[k]);
 		double *x =
 				picked_x(p, s, s->d->train.X, s->d->train.n, s->important[k], PICTURE_MARKS, &n);
@@ -339,7 +342,7 @@ static void picture_truth(picture *p, const subject *s)
 		plot__widen(&ends[0], &ends[1], y[i]);
 	}
 	plot_scene *scene =
-			picture_scene(p, d->test.n ? "Test rows" : "Training rows", "true", "predicted");
+			picture_scene(p, d->test.n ? "Test rows" : "Training rows", s->truth[0], s->truth[1]);
 	double margin = 0.03 * (ends[1] - ends[0]);
 	scene->xmin = scene->ymin = ends[0] - margin;
 	scene->xmax = scene->ymax = ends[1] + margin;
@@ -351,24 +354,26 @@ static void picture_truth(picture *p, const subject *s)
 	free(X);
 }
 
-/*  How often the most probable class is right, over bins of its probability that have enough rows:
-    of the test part, if there is one. */
+/*  How often the most probable class is right, over bins of its probability, of which only those
+    with enough rows are joined: of the test part, if there is one. */
 enum { CALIBRATION_ROWS = 10 };
 static void picture_calibration(picture *p, const subject *s)
 {
 	const dataset *d = s->d;
 	const part *from = d->test.n ? &d->test : &d->train;
-	ptrdiff_t count = 0;
+	ptrdiff_t count = 0, few = 0;
 	double *x = picture_numbers(p, ECE_BINS), *y = picture_numbers(p, ECE_BINS),
+		   *few_x = picture_numbers(p, ECE_BINS), *few_y = picture_numbers(p, ECE_BINS),
 		   *ends = picture_numbers(p, 2);
 	forecast f = forecast_make(from->n, &d->s);
 	scores sums = scores_make(d->s.targets[0].level_count);
 	forecast_run(&f, &s->server, s->w, from->X, from->n);
 	scores_add(&sums, f.mean, f.P, from->Y, from->n, 0.5);
 	for (int k = 0; k < ECE_BINS; k++) {
-		if (sums.bin_rows[k] < CALIBRATION_ROWS) continue;
-		x[count] = sums.bin_p[k] / sums.bin_rows[k];
-		y[count++] = sums.bin_right[k] / sums.bin_rows[k];
+		double probability = sums.bin_p[k] / sums.bin_rows[k],
+			   right = sums.bin_right[k] / sums.bin_rows[k];
+		if (sums.bin_rows[k] >= CALIBRATION_ROWS) x[count] = probability, y[count++] = right;
+		else if (sums.bin_rows[k] > 0) few_x[few] = probability, few_y[few++] = right;
 	}
 	ends[1] = 1;
 	plot_scene *scene =
@@ -379,6 +384,8 @@ static void picture_calibration(picture *p, const subject *s)
 	picture_item(p, PLOT_LINE, NULL, ends, ends, NULL, 2, 7, 1);
 	picture_item(p, PLOT_LINE, NULL, x, y, NULL, count, 6, 0);
 	picture_item(p, PLOT_POINTS, NULL, x, y, NULL, count, 6, 0);
+	if (few)
+		picture_item(p, PLOT_POINTS, "shares of fewer than 10 rows", few_x, few_y, NULL, few, 7, 0);
 	free(sums.confusion);
 	forecast_free(&f);
 }
@@ -416,17 +423,58 @@ static void choose_inputs(subject *s)
 		if (i < s->chosen) print_input(&name, k, s->important[i]);
 		s->input[i] = name.at;
 	}
-	bytes target = {NULL, 0, 0};
-	if (k->targets[0].name) bytes_print(&target, "%s", k->targets[0].name);
-	else bytes_print(&target, "column %d", k->targets[0].column);
-	s->target = target.at;
-	bytes map = {NULL, 0, 0};
-	const field *f = &k->targets[0];
-	int last = f->level_count - 1;
-	if (last == 1) bytes_print(&map, "Probability of %s", f->levels[1]);
-	if (last > 1)
-		bytes_print(&map, "Most probable: 0 %s to %d %s", f->levels[0], last, f->levels[last]);
-	s->map = map.at;
+}
+
+PRINTF_LIKE(1, 2) static char *picture_text(const char *format, ...)
+{
+	char text[400];
+	va_list list;
+	va_start(list, format);
+	vsnprintf(text, sizeof text, format, list);
+	va_end(list);
+	return copy_text(text);
+}
+
+/*  The texts about a class target. */
+static void class_texts(subject *s)
+{
+	const field *f = &s->d->s.targets[0];
+	char shown[40] = "";
+	bytes names = {NULL, 0, 0};
+	if (f->level_count > PICTURE_CLASSES)
+		snprintf(shown, sizeof shown, "%d of %d classes", PICTURE_CLASSES, f->level_count);
+	for (int k = 0; k < f->level_count; k++) {
+		size_t from = names.used;
+		bytes_print(&names, "%s\n", f->levels[k]);
+		for (; from + 1 < names.used; from++)
+			if (names.at[from] == '\n') names.at[from] = ' ';
+	}
+	s->classes = names.at;
+	s->share = picture_text("probability%s%s", *shown ? ", " : "", shown);
+	s->map[0] = f->level_count == 2 ? picture_text("Probability of %s", f->levels[1])
+									: copy_text("Most probable class");
+	s->map[1] = *shown ? picture_text("Its probability; dots: %s", shown)
+					   : copy_text("Probability of the most probable class");
+}
+
+/*  The texts about targets that are numbers. Of several, they name the first. */
+static void number_texts(subject *s)
+{
+	const schema *k = &s->d->s;
+	const char *of = k->likelihood == ODVGP_LIKELIHOOD_GAUSSIAN ? "f" : "y",
+			   *name = k->target_count > 1 ? s->target : "";
+	s->map[0] = picture_text("Mean%s%s", *name ? " of " : "", name);
+	s->map[1] = picture_text("Standard deviation of %s%s%s", of, *name ? ", " : "", name);
+	s->truth[0] = picture_text("true%s%s", *name ? " " : "", name);
+	s->truth[1] = picture_text("predicted%s%s", *name ? " " : "", name);
+}
+
+static void subject_texts(subject *s)
+{
+	const field *f = &s->d->s.targets[0];
+	s->target = f->name ? copy_text(f->name) : picture_text("column %d", f->column);
+	if (of_classes(s)) class_texts(s);
+	else number_texts(s);
 }
 
 /*  Prepares a model for its picture. Returns 0 if it cannot predict. */
@@ -439,6 +487,7 @@ static int subject_begin(subject *s, const dataset *d, odvgp_model *model, const
 	size_t size = odvgp_predictor_size(model);
 	s->block = take(size, 1);
 	choose_inputs(s);
+	subject_texts(s);
 	return !odvgp_freeze(model, NULL, s->block, size, NULL) &&
 		   !odvgp_server_from_block(&s->server, s->block, size, ODVGP_ISA_AUTO, NULL);
 }
@@ -446,8 +495,13 @@ static int subject_begin(subject *s, const dataset *d, odvgp_model *model, const
 static void subject_end(subject *s)
 {
 	for (int i = 0; i < 3; i++) free(s->input[i]);
+	for (int i = 0; i < 2; i++) {
+		free(s->map[i]);
+		free(s->truth[i]);
+	}
 	free(s->target);
-	free(s->map);
+	free(s->share);
+	free(s->classes);
 	free(s->block);
 }
 

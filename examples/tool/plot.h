@@ -8,11 +8,12 @@
 
     All but the last return 0, or 1 if the file cannot be written: what is in it then is incomplete.
 
-    Names, titles and labels are UTF-8 and may be NULL. The legend stands above the panels, each
+    Names, titles and labels are UTF-8 and may be NULL; of those too long for their place, an
+    ellipsis stands for the middle. The legend stands above the panels, each
     name once, so that it never covers data. Values that are not finite leave a gap. The colours are
     those of Okabe and Ito, which colour-blind readers can tell apart; lines also differ by their
     dashes. A panel that holds only lines takes its range of y from their later part if they begin
-    far away from it. Numbers are written with printf, so LC_NUMERIC must stay in the C locale. */
+    far away from it; which values are good says which of the others it keeps. Numbers are written with printf, so LC_NUMERIC must stay in the C locale. */
 #ifndef PLOT_H
 #define PLOT_H
 
@@ -51,7 +52,8 @@ typedef enum plot_kind {
 
 typedef struct plot_item {
 	plot_kind kind;
-	/* In the legend; NULL: not there. */
+	/* In the legend; NULL: not there. Of maps: NULL, or the names of the values 0, 1, ..., which the
+	   bar shows in place of numbers, with a line end after each. */
 	const char *name;
 	/* [n] */
 	const double *x, *y, *y2;
@@ -63,8 +65,9 @@ typedef struct plot_item {
 	int dash;
 } plot_item;
 
-/*  Logarithmic axes; linear nevertheless if the values span less than a decade. */
-enum { PLOT_LOGX = 1, PLOT_LOGY = 2 };
+/*  Logarithmic axes; linear nevertheless if the values span less than a decade. Small or large values
+    of y are good: a panel of lines shows the best ones. */
+enum { PLOT_LOGX = 1, PLOT_LOGY = 2, PLOT_SMALL_IS_GOOD = 4, PLOT_LARGE_IS_GOOD = 8 };
 
 typedef struct plot_scene {
 	const char *title, *xlabel, *ylabel;
@@ -73,7 +76,7 @@ typedef struct plot_scene {
 	int count;
 	/* min >= max: from the data. */
 	double xmin, xmax, ymin, ymax;
-	/* PLOT_LOGX, PLOT_LOGY, their sum, or 0. */
+	/* PLOT_LOGX and so on, their sum, or 0. */
 	int log;
 } plot_scene;
 
@@ -83,6 +86,10 @@ enum {
 	PLOT__PAD = 12,
 	PLOT__MARK = 16,
 	PLOT__BAR = 72,
+	PLOT__BAR_GAP = 10,
+	PLOT__BAR_WIDTH = 14,
+	PLOT__BAR_NAME = 110,
+	PLOT__TEXT = 256,
 	PLOT__MOST_POINTS = 1500,
 	PLOT__TICKS = 12
 };
@@ -170,6 +177,33 @@ static double plot__width(const char *s)
 	return em * PLOT__FONT;
 }
 
+/*  The bytes of the character at s. */
+static size_t plot__character(const char *s)
+{
+	int n = plot_utf8_length((const unsigned char *)s);
+	return (size_t)(n ? n : 1);
+}
+
+/*  The text, or as much of its beginning and of its end as fits into this width, with an ellipsis
+    between them; text: [PLOT__TEXT]. */
+static const char *plot__fit(const char *s, double width, char *text)
+{
+	const double both = width - PLOT__FONT;
+	size_t head = 0, most = PLOT__TEXT / 2 - 4;
+	if (!s || (plot__width(s) <= width && strlen(s) < PLOT__TEXT)) return s;
+	for (size_t next; (next = head + plot__character(s + head)) <= most; head = next) {
+		memcpy(text, s, next);
+		text[next] = 0;
+		if (plot__width(text) > 0.6 * both) break;
+	}
+	text[head] = 0;
+	const char *tail = s + head;
+	double room = both - plot__width(text);
+	while (plot__width(tail) > room || strlen(tail) > most) tail += plot__character(tail);
+	snprintf(text + head, PLOT__TEXT - head, "\xE2\x80\xA6%s", tail);
+	return text;
+}
+
 static void plot__label(
 		FILE *f, double x, double y, const char *anchor, const char *style, const char *s)
 {
@@ -238,8 +272,8 @@ static void plot__yrange(const plot_scene *s, const plot__axis *x, plot__axis *y
 		plot__range_from(s, x, y, x->lo + (x->log ? 0.75 : 0.25) * (x->hi - x->lo), &lo, &hi);
 		double room = 1.5 * (hi - lo);
 		if (hi > lo && y->hi - y->lo > 4 * (hi - lo)) {
-			y->lo = fmax(y->lo, lo - room);
-			y->hi = fmin(y->hi, hi + room);
+			if (!(s->log & PLOT_SMALL_IS_GOOD)) y->lo = fmax(y->lo, lo - room);
+			if (!(s->log & PLOT_LARGE_IS_GOOD)) y->hi = fmin(y->hi, hi + room);
 		}
 	}
 	if (s->ymin < s->ymax) {
@@ -419,9 +453,21 @@ static void plot__map_colour(double v, char *text, size_t size)
 	snprintf(text, size, "#%02x%02x%02x", colour[0], colour[1], colour[2]);
 }
 
+/*  How many names a map has. */
+static int plot__names(const plot_item *t)
+{
+	int n = 0;
+	for (const char *s = t->name; s && *s; s++) n += *s == '\n';
+	return n;
+}
+
 static void plot__map_range(const plot_item *t, plot__axis *z)
 {
 	z->lo = HUGE_VAL, z->hi = -HUGE_VAL;
+	if (t->name) {
+		z->lo = 0, z->hi = fmax(1, plot__names(t) - 1);
+		return;
+	}
 	for (int k = 0; k < t->n; k++) plot__widen(&z->lo, &z->hi, t->y2[k]);
 	if (!(z->hi > z->lo))
 		z->lo -= 1e-3 * fabs(z->lo) + 1e-12, z->hi = z->lo + 2e-3 * fabs(z->lo) + 2e-12;
@@ -503,34 +549,79 @@ static double plot__draw_ticks(FILE *f, const plot__axis *a, int vertical, doubl
 	return widest;
 }
 
+/*  Copies the name at s, shortened, and returns the next one; text: [PLOT__TEXT]. */
+static const char *plot__next_name(const char *s, char *text)
+{
+	char copy[PLOT__TEXT];
+	size_t n = strcspn(s, "\n"), kept = n < PLOT__TEXT - 1 ? n : PLOT__TEXT - 1;
+	memcpy(copy, s, kept);
+	copy[kept] = 0;
+	const char *fitted = plot__fit(copy, PLOT__BAR_NAME, text);
+	if (fitted != text) memcpy(text, fitted, kept + 1);
+	return s + n + (s[n] == '\n');
+}
+
+/*  The width of the bar beside a map, with its texts. */
+static double plot__bar(const plot_item *t)
+{
+	double widest = 0;
+	char text[PLOT__TEXT];
+	for (const char *s = t->name; s && *s;) {
+		s = plot__next_name(s, text);
+		widest = fmax(widest, plot__width(text));
+	}
+	return t->name ? PLOT__BAR_GAP + PLOT__BAR_WIDTH + 5 + widest : PLOT__BAR;
+}
+
+/*  Draws the names beside the colours of a bar, or every so many if they are too close. */
+static void plot__draw_names(FILE *f, const plot_item *t, double left, double top, double bottom)
+{
+	int count = plot__names(t), every = 1;
+	double height = (bottom - top) / count;
+	char text[PLOT__TEXT];
+	while (every * height < 1.2 * PLOT__FONT) every++;
+	const char *s = t->name;
+	for (int k = 0; k < count; k++) {
+		s = plot__next_name(s, text);
+		if (k % every == 0)
+			plot__label(
+					f, left, bottom - (k + 0.5) * height + 0.35 * PLOT__FONT, "start", "", text);
+	}
+}
+
 /*  Draws the colours of a map and their values in a bar with this left edge. */
 static void plot__draw_bar(FILE *f, const plot_item *t, double left, double top, double bottom)
 {
-	enum { STEPS = 40, WIDTH = 14 };
+	enum { STEPS = 40 };
 	plot__axis z = {0, 0, 0, 0, 0, 0, 0, 0};
-	double value[PLOT__TICKS], height = (bottom - top) / STEPS;
+	int steps = t->name ? plot__names(t) : STEPS;
+	double value[PLOT__TICKS], height = (bottom - top) / steps, right = left + PLOT__BAR_WIDTH + 5;
 	char text[80];
 	plot__map_range(t, &z);
 	z.from = bottom, z.to = top;
 	plot__ticks(&z, 5);
-	for (int k = 0; k < STEPS; k++) {
-		plot__map_colour((k + 0.5) / STEPS, text, sizeof text);
+	for (int k = 0; k < steps; k++) {
+		plot__map_colour(t->name ? k / z.hi : (k + 0.5) / steps, text, sizeof text);
 		fprintf(f, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%.1f\" fill=\"%s\"/>\n", left,
-				bottom - (k + 1) * height, WIDTH, height + 0.3, text);
+				bottom - (k + 1) * height, PLOT__BAR_WIDTH, height + 0.3, text);
+	}
+	if (t->name) {
+		plot__draw_names(f, t, right, top, bottom);
+		return;
 	}
 	int n = plot__tick_values(&z, value);
 	for (int k = 0; k < n; k++) {
 		plot__tick_text(&z, value[k], text, sizeof text);
-		plot__label(
-				f, left + WIDTH + 5, plot__at(&z, value[k]) + 0.35 * PLOT__FONT, "start", "", text);
+		plot__label(f, right, plot__at(&z, value[k]) + 0.35 * PLOT__FONT, "start", "", text);
 	}
 	plot__axis_text(&z, "", text, sizeof text);
-	plot__label(f, left + WIDTH, top - 9, "middle", "", text);
+	plot__label(f, left + PLOT__BAR_WIDTH, top - 9, "middle", "", text);
 }
 
-/*  Draws one panel, whose frame has the corners (left, top) and (right, bottom). */
+/*  Draws one panel, whose frame has the corners (left, top) and (right, bottom) and whose texts are
+    at most this wide. */
 static void plot__draw_scene(FILE *f, const plot_scene *s, int index, double left, double top,
-		double right, double bottom)
+		double right, double bottom, double width)
 {
 	plot__axis x = {0, 0, 0, 0, 0, 0, 0, 0}, y = x;
 	int strips = 0;
@@ -539,7 +630,7 @@ static void plot__draw_scene(FILE *f, const plot_scene *s, int index, double lef
 		strips += plot__is_mark(&s->items[i]);
 		if (s->items[i].kind == PLOT_MAP) map = &s->items[i];
 	}
-	if (map) right -= PLOT__BAR;
+	if (map) right -= plot__bar(map);
 	plot__range(s, &x, &y);
 	x.from = left, x.to = right, y.from = bottom - strips * PLOT__MARK, y.to = top;
 	if (x.log) {
@@ -581,19 +672,21 @@ static void plot__draw_scene(FILE *f, const plot_scene *s, int index, double lef
 			"<path d=\"M%.1f %.1fV%.1fH%.1f\" fill=\"none\" stroke=\"#333333\" "
 			"stroke-width=\"1.4\"/>\n",
 			left, top, bottom, right);
-	if (map) plot__draw_bar(f, map, right + 10, top, bottom);
+	if (map) plot__draw_bar(f, map, right + PLOT__BAR_GAP, top, bottom);
 	if (x.log) plot__draw_minor(f, &x, 0, bottom);
 	if (y.log) plot__draw_minor(f, &y, 1, left);
 
-	char text[256];
-	plot__label(f, 0.5 * (left + right), top - 9, "middle", " font-weight=\"bold\"", s->title);
+	char text[PLOT__TEXT], fitted[PLOT__TEXT];
+	plot__label(f, 0.5 * (left + right), top - 9, "middle", " font-weight=\"bold\"",
+			plot__fit(s->title, width, fitted));
 	plot__axis_text(&x, s->xlabel, text, sizeof text);
-	plot__label(f, 0.5 * (left + right), bottom + 2.6 * PLOT__FONT, "middle", "", text);
+	plot__label(f, 0.5 * (left + right), bottom + 2.6 * PLOT__FONT, "middle", "",
+			plot__fit(text, width, fitted));
 	plot__axis_text(&y, s->ylabel, text, sizeof text);
 	if (*text) {
 		fprintf(f, "<g transform=\"translate(%.1f %.1f) rotate(-90)\">",
 				left - 7 - numbers - 0.6 * PLOT__FONT, 0.5 * (top + bottom));
-		plot__label(f, 0, 0, "middle", "", text);
+		plot__label(f, 0, 0, "middle", "", plot__fit(text, bottom - top + 4 * PLOT__FONT, fitted));
 		fputs("</g>\n", f);
 	}
 }
@@ -608,15 +701,17 @@ static int plot__legend(FILE *f, const plot_scene *scenes, int count, double wid
 	for (int p = 0; p < count; p++)
 		for (int i = 0; i < scenes[p].count; i++) {
 			const plot_item *t = &scenes[p].items[i];
-			int known = !t->name || !*t->name || entries == MOST;
+			int known = !t->name || !*t->name || t->kind == PLOT_MAP || entries == MOST;
 			for (int e = 0; e < entries && !known; e++) known = !strcmp(entry[e]->name, t->name);
 			if (!known) entry[entries++] = t;
 		}
-	const double sample = 38, space = 20, room = width - 2 * PLOT__PAD;
+	const double sample = 38, space = 20, room = width - 2 * PLOT__PAD, widest = 0.45 * room;
+	char text[PLOT__TEXT];
 	for (int e = 0, end; e < entries; e = end, rows++) {
 		double used = 0;
 		for (end = e; end < entries; end++) {
-			double next = sample + 7 + plot__width(entry[end]->name) + space;
+			double next =
+					sample + 7 + plot__width(plot__fit(entry[end]->name, widest, text)) + space;
 			if (end > e && used + next - space > room) break;
 			used += next;
 		}
@@ -644,8 +739,9 @@ static int plot__legend(FILE *f, const plot_scene *scenes, int count, double wid
 				for (int i = 1; i <= (t->kind == PLOT_RUG ? 5 : 1); i++)
 					plot__draw_mark(f, t,
 							left + sample * (t->kind == PLOT_RUG ? 0.4 + 0.1 * i : 0.7), middle);
-			plot__label(f, left + sample + 7, y, "start", "", t->name);
-			left += sample + 7 + plot__width(t->name) + space;
+			const char *name = plot__fit(t->name, widest, text);
+			plot__label(f, left + sample + 7, y, "start", "", name);
+			left += sample + 7 + plot__width(name) + space;
 		}
 	}
 	return rows;
@@ -677,13 +773,15 @@ static void plot__write(
 	plot__text(f, title && *title ? title : "plot");
 	fprintf(f, "</title>\n<rect width=\"%.0f\" height=\"%.0f\" fill=\"#ffffff\"/>\n", width,
 			height);
-	plot__label(f, 0.5 * width, title_y, "middle", " font-weight=\"bold\"", title);
+	char text[PLOT__TEXT];
+	plot__label(f, 0.5 * width, title_y, "middle", " font-weight=\"bold\"",
+			plot__fit(title, width - 2 * PLOT__PAD, text));
 	plot__legend(f, scenes, count, width, legend_y);
 	for (int p = 0; p < count; p++) {
 		int line = p / columns;
 		double left = p % columns * panel_w, y = top + line * (above + inside + below);
 		plot__draw_scene(f, &scenes[p], p, left + axis_left, y, left + panel_w - 2.2 * PLOT__PAD,
-				y + inside);
+				y + inside, panel_w - PLOT__PAD);
 	}
 	fputs("</svg>\n", f);
 }
