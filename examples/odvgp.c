@@ -125,8 +125,14 @@ static const char predict_help[] =
 		"stream: each row is answered when it arrives.\n";
 
 static const char sample_help[] =
-		"odvgp sample draws functions from the model: for each row of the data a number of each\n"
-		"sample of f, in the units of the targets. The numbers of a sample belong together.\n";
+		"odvgp sample draws functions f from the model: for each row of the data a number of\n"
+		"each sample. The numbers of a sample belong together. For gaussian, studentt, laplace\n"
+		"and heteroscedastic f is the mean of y, in its units; heteroscedastic has log_noise,\n"
+		"too, the logarithm of the noise variance. For poisson and negative_binomial f is the\n"
+		"logarithm of the mean, for exponential of the rate, for gamma of the scale; for beta\n"
+		"the mean is Phi(f). Probabilities of classes follow from f as odvgp help train says.\n"
+		"Columns are sample_K; of several targets, and of each class of robustmax and softmax,\n"
+		"sample_K_NAME.\n";
 
 static const char info_help[] = "odvgp info prints what a model file holds.\n";
 

@@ -329,6 +329,9 @@ check "two targets: the picture names the first" test "$(grep -c \
 "$tool" predict --model t.odvgp --data two_named.csv >t.csv 2>t.txt
 check "two targets: a line of metrics for each" sh -c 'grep -q "means of 2 targets" t.txt &&
     grep -q "^ *y: rmse .*its own units" t.txt && grep -q "^ *z: rmse" t.txt'
+"$tool" sample --model t.odvgp --data two_named.csv --samples 2 --quiet >t.csv
+check "two targets: samples by name" test "$(head -n 1 t.csv)" = \
+    "sample_0_y,sample_0_z,sample_1_y,sample_1_z"
 check "two targets: columns by name" test "$(head -n 1 pred2.csv)" = \
     "mean_y,sd_f_y,sd_y_y,lower_y,upper_y,mean_z,sd_f_z,sd_y_z,lower_z,upper_z,range"
 # Three targets that follow one function, with noise, and their mixture.
@@ -1619,6 +1622,19 @@ for pair in y:studentt y:laplace y:heteroscedastic count:poisson count:negative_
     for y in $(echo "$limits" | awk -v l=$l '{
         if (l ~ /poisson|binomial/) for (y = 0; y <= $2; y++) printf "%d ", y
         else for (k = 0; k <= 32; k++) printf "%.9f ", $1 + ($2 - $1) * k / 32 }'); do
+    if [ "$l" = heteroscedastic ]; then
+        "$tool" sample --model t.odvgp --data $data --samples 300 --quiet >s.csv
+        check "sample: heteroscedastic, f and noise in the units of the target" awk -F, '
+            FNR == 1 { if (NR > 1 && ($1 != "sample_0" || $2 != "sample_0_log_noise")) exit 1; next }
+            NR == FNR { mean[FNR] = $1; sd[FNR] = $2; next }
+            { f = ff = noise = 0
+              for (k = 1; k < NF; k += 2) { f += $k; ff += $k * $k; noise += exp($(k + 1)) }
+              f /= 300; rows++
+              if ((f - mean[FNR]) ^ 2 > (0.4 * sd[FNR]) ^ 2) bad++
+              v = ff / 300 - f * f + noise / 300
+              if (sqrt(v) > 1.3 * sd[FNR] || sqrt(v) < 0.75 * sd[FNR]) bad++ }
+            END { exit !(rows == 200 && bad < 3) }' t.txt s.csv
+    fi
         printf 'a,b,%s\n%s,%s\n' "$target" "$row" "$y" >one.csv
         "$tool" predict --model t.odvgp --data one.csv --json --out t.txt --quiet >t.json
         echo "$y $(value t.json loglik_raw)"
@@ -1673,7 +1689,8 @@ train --data easy.csv --test-fraction 0.1 --basis coupled --beta 20 --iters 60 -
     --plot curves.svg --json >t.json
 check "plot: shares are at most 1" sh -c '! grep -q ">1\.[0-9]*[1-9]" curves.svg'
 train $k --target kind --model t.odvgp --iters 1 --json >t.json
-check "sample: a function for each class" grep -q "^sample_0_0,sample_0_1,sample_0_2,sample_1_0" t.csv
+check "sample: a function for each class" test "$(head -n 1 t.csv)" = \
+    '"sample_0_big, one",sample_0_low,sample_0_mid,"sample_1_big, one",sample_1_low,sample_1_mid'
 "$tool" train $k --target kind --class-weights balanced --model weighted.odvgp --json >t.json 2>err.txt
 check "class weights: balanced" awk -v "w=$(sed 's/.*"class_weights": \[\([^]]*\)\].*/\1/' t.json)" \
     -v "n=$(value t.json n_train)" 'BEGIN {

@@ -557,6 +557,36 @@ static int run_predict(options *o)
 /*  Samples need the covariance of all rows. */
 enum { SAMPLE_ROWS = 10000 };
 
+/*  The name of a function's column: with its class, or its target if there are several. */
+static void csv_function(const application *a, bytes *b, int sample, int function)
+{
+	const schema *s = &a->f.s;
+	bytes name = {NULL, 0, 0};
+	bytes_print(&name, "sample_%d", sample);
+	if (has_class_functions(s->likelihood)) {
+		bytes_print(&name, "_%s", s->targets[0].levels[function]);
+		csv_text(b, name.at);
+		bytes_add(b, ",", 1);
+	} else {
+		if (function >= s->target_count) bytes_print(&name, "_log_noise");
+		csv_target(a, b, name.at, function % s->target_count);
+	}
+	free(name.at);
+}
+
+/*  The library takes no scales of such targets: gives f and the logarithm of the noise variance
+    their units. */
+static void unscale_samples(const schema *s, double *f, ptrdiff_t n, int samples)
+{
+	int T = s->target_count;
+	for (int k = 0; k < samples * 2 * T; k++) {
+		double *row = f + k * n, mean = s->y_mean[k % T], scale = s->y_scale[k % T];
+		int is_noise = k % (2 * T) >= T;
+		for (ptrdiff_t i = 0; i < n; i++)
+			row[i] = is_noise ? row[i] + 2 * log(scale) : mean + scale * row[i];
+	}
+}
+
 /*  Writes samples [samples,F,n] as a column each. */
 static void csv_samples(application *a, const table *t, const rows *r, const double *f, int samples)
 {
@@ -564,11 +594,8 @@ static void csv_samples(application *a, const table *t, const rows *r, const dou
 	int F = (int)a->server.F;
 	selection kept = select_list(t, a->o, OPT_KEEP);
 	csv_kept(&kept, t, -1, b);
-	for (int k = 0; k < samples * F; k++) {
-		bytes_print(b, "%ssample_%d", k ? "," : "", k / F);
-		if (F > 1) bytes_print(b, "_%d", k % F);
-	}
-	bytes_print(b, "\n");
+	for (int k = 0; k < samples * F; k++) csv_function(a, b, k / F, k % F);
+	b->at[b->used - 1] = '\n';
 	for (ptrdiff_t i = 0, row = 0; i < t->rows; i++) {
 		int there = row < r->n && r->row[row] == i;
 		csv_kept(&kept, t, i, b);
@@ -604,6 +631,7 @@ static int run_sample(options *o)
 	void *scratch = take(size, 1);
 	odvgp_status bad = odvgp_sample(&a.server, p.X, r.n, samples, seed, f, scratch, size);
 	if (bad) die(FAILED, "sample: %s", odvgp_status_text(bad));
+	if (s->likelihood == ODVGP_LIKELIHOOD_HETEROSCEDASTIC) unscale_samples(s, f, r.n, samples);
 	csv_samples(&a, &t, &r, f, samples);
 	if (a.to_stdout) write_stdout(&a.csv);
 	else write_file(o->value[OPT_OUT], a.csv.at, a.csv.used);
