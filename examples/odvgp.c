@@ -91,7 +91,8 @@ static const char train_help[] =
 		"of\n"
 		"steps mean --basis orth. A warm start is L-BFGS, or with a RATE Adam, on a random subset\n"
 		"of the rows; a list of ROWS:STEPS[:M[:RATE]] does several, with M points in place of\n"
-		"--beta's (0: --beta). poisson, gamma and heteroscedastic have none by default.\n"
+		"--beta's (0: --beta). By default there is none for heteroscedastic, --layers, --outputs\n"
+		"independent and bases without q.\n"
 		"Checkpoints go to MODEL.part, which --resume MODEL takes where there is no MODEL, and\n"
 		"which the end removes.\n";
 

@@ -820,6 +820,10 @@ static void schema_scales(schema *s, const part *train)
 		s->y_mean[i] = 0;
 		s->y_scale[i] = 1;
 	}
+	for (int i = 0; i < s->target_count; i++)
+		if (!isfinite(100 * s->y_scale[i] * s->y_scale[i]))
+			die(BAD_INPUT, "%s: with numbers as large as %g its variance cannot be computed",
+					COLUMN_TEXT(s->targets[i].column, s->targets[i].name), s->y_scale[i]);
 }
 
 /*  The smallest and the largest value of each input in training. */

@@ -628,6 +628,14 @@ static void note_unused(const options *o, const basis *b, bytes *notes)
 		bytes_print(notes, "note: each step uses all rows; --batch is not used\n");
 }
 
+/*  One in `each` of the distinct inputs, but of few all: points there cost nothing, and fewer would
+    miss levels of a column. */
+static ptrdiff_t share_of(ptrdiff_t distinct, ptrdiff_t each)
+{
+	enum { FEW = 50 };
+	return larger(1, larger(smaller(distinct, FEW), distinct / each));
+}
+
 /*  Sets the sizes from options and data. Surprises go into the notes. */
 static void config_sizes(odvgp_config *c, options *o, const dataset *d, bytes *notes)
 {
@@ -637,7 +645,7 @@ static void config_sizes(odvgp_config *c, options *o, const dataset *d, bytes *n
 	if (is_exact(b)) refuse_many_rows(*c, n);
 	c->layer[top].M =
 			is_exact(b) ? n
-						: inducing_size(o, OPT_BETA, 1, 300, larger(1, inputs / 2), rows, patches);
+						: inducing_size(o, OPT_BETA, 1, 300, share_of(inputs, 2), rows, patches);
 	ptrdiff_t rest = larger(0, inputs - c->layer[top].M);
 	c->layer[top].M_gamma = b->gamma ? inducing_size(o, OPT_GAMMA, 0, 700, rest, rows, patches) : 0;
 	layers_sizes(c, o, rows);

@@ -129,11 +129,11 @@ enum { FEW_ROWS = 600, MANY_ROWS = 100000, Q_POINTS = 200, LEAST_STEPS = 300 };
 
 static void plan_q(plan *p, options *o, double budget, const dataset *d, ptrdiff_t distinct)
 {
-	ptrdiff_t n = d->train.n, most = larger(1, distinct / 2);
+	ptrdiff_t n = d->train.n, most = share_of(distinct, 2);
 	double F = functions_of(&d->s), D = (double)d->s.D;
-	const char *name = n <= FEW_ROWS ? "coupled" : n < MANY_ROWS ? "orth" : "solve";
-	ptrdiff_t gamma = n <= FEW_ROWS ? 0 : smaller(n < MANY_ROWS ? 500 : Q_POINTS, most);
-	ptrdiff_t beta = smaller(Q_POINTS, most);
+	ptrdiff_t beta = smaller(Q_POINTS, most), rest = smaller(most, distinct - beta),
+			  gamma = n <= FEW_ROWS ? 0 : smaller(n < MANY_ROWS ? 500 : Q_POINTS, rest);
+	const char *name = !gamma ? "coupled" : n < MANY_ROWS ? "orth" : "solve";
 	double rows = (double)smaller(n, 1024), points = (double)(beta + gamma), M = (double)beta,
 		   kernels = is_independent(o) ? F : 1,
 		   step = kernels * pass_flops(rows, M, D) + 6 * (F - 1) * rows * M * M +
@@ -194,7 +194,7 @@ static plan plan_make(options *o, const dataset *d, const workers *w)
 	double budget = plan_budget(o, (double)n, o->value[OPT_MINUTES] ? measured_rate(w, 0) : 0);
 	double D = (double)d->s.D, most = sqrt(budget / (60 * 8 * (double)n));
 	ptrdiff_t points = (ptrdiff_t)fmin(most, MOST_SGPR) / 8 * 8;
-	points = larger(1, smaller(larger(points, 8), distinct / 3));
+	points = smaller(larger(points, 8), share_of(distinct, 3));
 	if (o->given[OPT_BETA]) points = (ptrdiff_t)option_integer(o, OPT_BETA, 1, INT_MAX);
 	if (d->s.likelihood != ODVGP_LIKELIHOOD_GAUSSIAN || d->s.target_count > 1) {
 		plan_q(&p, o, budget, d, distinct);
