@@ -871,7 +871,7 @@ fit --data constant.csv --model t.odvgp
 check "constant target" test $? -eq 0
 printf '1,2\n3,4\n' >short.csv
 train --data short.csv --model t.odvgp --json >t.json
-check "two rows" test "$(value t.json beta) $(value t.json gamma)" = "1 1"
+check "two rows" test "$(value t.json beta) $(value t.json gamma)" = "2 0"
 printf '1,2\n' >row.csv
 train --data row.csv --model t.odvgp --json >t.json
 check "one row" test "$(value t.json beta) $(value t.json gamma)" = "1 0"
@@ -1313,6 +1313,8 @@ sed '3s/2024-03/2024-13/' dates.csv >t.csv
 check "refused: a month 13" refuses \
     "t.csv: line 3, column 1 (when): '2024-13-03T02:30:00Z' is not a date or time" \
     train --data t.csv
+awk 'BEGIN { for (i = 0; i < 40; i++) printf "%g,%de300\n", i / 4, i % 3 - 1 }' >t.csv
+check "refused: targets without a variance" refuses "column 2: with numbers as large as" train --data t.csv
 check "refused: dates as targets" refuses "column 1 (when) holds dates, and the target must be" \
     train --data dates.csv --target when
 check "refused: no such part of a date" refuses "--dates month: must be days|yearday|weekday" \
@@ -1589,6 +1591,12 @@ check "warm start: none for heteroscedastic noise" grep -q "^auto: .* --warm off
 check "warm start: none with --minutes" grep -q "^auto: .* --warm off;" err.txt
 "$tool" train --data start.csv --target 3 --ignore 2 --model t.odvgp >t.txt 2>err.txt
 check "warm start: of classes" grep -q "^auto: .* --warm 400:100:0:0.03,400:60;" err.txt
+# Targets of shape 20 and of any size.
+awk 'BEGIN { srand(9); for (i = 0; i < 500; i++) { x = 6 * rand(); y = 0
+    for (k = 0; k < 20; k++) y -= log(1 - rand()); printf "%.5f,%.6g\n", x, 5 * exp(sin(x)) * y } }' >wide.csv
+"$tool" train --data wide.csv --likelihood gamma --quiet --model t.odvgp --json >t.json
+check "likelihood gamma: the shape is found" holds "$(value t.json shape | tr -d '[]') > 8 &&
+    $(value t.json shape | tr -d '[]') < 30"
 # Tails so heavy that y would have no variance.
 awk 'BEGIN { srand(8); for (i = 0; i < 700; i++) { x = 4 * rand(); n = 0.01 * (rand() + rand() - 1)
     printf "%.6f,%.6f\n", x, sin(x) + (rand() < 0.15 ? 3 * (rand() - 0.5) / (rand() + 1e-3) : n) } }' >tails.csv
@@ -1614,14 +1622,6 @@ for pair in y:studentt y:laplace y:heteroscedastic count:poisson count:negative_
         NR == 1 { if ($0 !~ /,mean,sd_y,lower,upper,range$/) exit 1; next }
         { rows++; inside += $1 >= $4 && $1 <= $5; if (!($4 <= $5 && $4 <= $2 && $2 <= $5)) bad = 1 }
         END { exit bad || rows != 200 || inside < 0.82 * rows }' t.csv
-    case $l in studentt | poisson | negative_binomial | gamma) ;; *) continue ;; esac
-    # The density between the limits of row 2, from log-likelihoods of one row each, is 0.9: counts
-    # outside have less than 0.05 on both sides.
-    limits=$(sed -n 2p t.csv | cut -d, -f4,5 | tr , ' ')
-    row=$(sed -n 2p $data | cut -d, -f1,2)
-    for y in $(echo "$limits" | awk -v l=$l '{
-        if (l ~ /poisson|binomial/) for (y = 0; y <= $2; y++) printf "%d ", y
-        else for (k = 0; k <= 32; k++) printf "%.9f ", $1 + ($2 - $1) * k / 32 }'); do
     if [ "$l" = heteroscedastic ]; then
         "$tool" sample --model t.odvgp --data $data --samples 300 --quiet >s.csv
         check "sample: heteroscedastic, f and noise in the units of the target" awk -F, '
@@ -1635,6 +1635,14 @@ for pair in y:studentt y:laplace y:heteroscedastic count:poisson count:negative_
               if (sqrt(v) > 1.3 * sd[FNR] || sqrt(v) < 0.75 * sd[FNR]) bad++ }
             END { exit !(rows == 200 && bad < 3) }' t.txt s.csv
     fi
+    case $l in studentt | poisson | negative_binomial | gamma) ;; *) continue ;; esac
+    # The density between the limits of row 2, from log-likelihoods of one row each, is 0.9: counts
+    # outside have less than 0.05 on both sides.
+    limits=$(sed -n 2p t.csv | cut -d, -f4,5 | tr , ' ')
+    row=$(sed -n 2p $data | cut -d, -f1,2)
+    for y in $(echo "$limits" | awk -v l=$l '{
+        if (l ~ /poisson|binomial/) for (y = 0; y <= $2; y++) printf "%d ", y
+        else for (k = 0; k <= 32; k++) printf "%.9f ", $1 + ($2 - $1) * k / 32 }'); do
         printf 'a,b,%s\n%s,%s\n' "$target" "$row" "$y" >one.csv
         "$tool" predict --model t.odvgp --data one.csv --json --out t.txt --quiet >t.json
         echo "$y $(value t.json loglik_raw)"
@@ -1877,6 +1885,12 @@ for name in auto told; do \
 check "auto: its options, given, predict the same bits" cmp auto.csv told.csv
 check "auto: options of steps mean orth" test \
     "$(train --data plain.csv --model t.odvgp --json >t.json; value t.json basis)" = orth
+# All of a few distinct inputs are points: a function of eight levels is not their mean.
+awk 'BEGIN { srand(8); for (i = 0; i < 400; i++) printf "%d,%.4f\n", i % 8, (i * 5) % 8 + 0.1 * rand() }' >levels.csv
+for basis in auto sgpr coupled; do
+    "$tool" train --data levels.csv --basis $basis --iters 300 --test-fraction 0.2 --quiet --model t.odvgp --json >t.json
+    check "few distinct inputs: --basis $basis" holds "$(value t.json rmse) < 0.1"
+done
 for warm in off 50:30 50:30,100:10:20 100:30:0:0.05; do
     train --data plain.csv --basis orth --beta 10 --iters 20 --warm $warm --model t.odvgp --json >t.json
     eval "elbo_${warm%%:*}=$(value t.json elbo)"
