@@ -127,20 +127,26 @@ static void plan_solve(plan *p, options *o, ptrdiff_t n, double D)
     starts some hundred steps settle q and kernel (bench/first_hour.md). */
 enum { FEW_ROWS = 600, MANY_ROWS = 100000, Q_POINTS = 200, LEAST_STEPS = 300 };
 
+static double step_flops(const options *o, const dataset *d, ptrdiff_t beta, ptrdiff_t gamma)
+{
+	double F = functions_of(&d->s), D = (double)d->s.D, kernels = is_independent(o) ? F : 1,
+		   rows = (double)smaller(d->train.n, 1024), points = (double)(beta + gamma),
+		   M = (double)beta;
+	return kernels * pass_flops(rows, M, D) + 6 * (F - 1) * rows * M * M + 10 * F * M * M * M +
+		   (kernels * (150 + 40 * D) + 4 * F) * rows * points;
+}
+
 static void plan_q(plan *p, options *o, double budget, const dataset *d, ptrdiff_t distinct)
 {
 	ptrdiff_t n = d->train.n, most = share_of(distinct, 2);
-	double F = functions_of(&d->s), D = (double)d->s.D;
 	ptrdiff_t beta = smaller(Q_POINTS, most), rest = smaller(most, distinct - beta),
 			  gamma = n <= FEW_ROWS ? 0 : smaller(n < MANY_ROWS ? 500 : Q_POINTS, rest);
 	const char *name = !gamma ? "coupled" : n < MANY_ROWS ? "orth" : "solve";
-	double rows = (double)smaller(n, 1024), points = (double)(beta + gamma), M = (double)beta,
-		   kernels = is_independent(o) ? F : 1,
-		   step = kernels * pass_flops(rows, M, D) + 6 * (F - 1) * rows * M * M +
-				  10 * F * M * M * M + (kernels * (150 + 40 * D) + 4 * F) * rows * points;
-	double usual = n <= FEW_ROWS   ? 600
-				   : n < MANY_ROWS ? 1000
-								   : 3000,
+	double usual = n <= FEW_ROWS ? 600 : n < MANY_ROWS ? 1000 : 3000;
+	/* fewer points where many functions would leave no time for steps */
+	for (; o->value[OPT_MINUTES] && beta > 10; beta /= 2, gamma /= 2)
+		if (LEAST_STEPS * step_flops(o, d, beta, gamma) <= budget) break;
+	double step = step_flops(o, d, beta, gamma),
 		   steps = fmin(usual, fmax(LEAST_STEPS, budget / step));
 	option_store(o, OPT_BASIS, copy_text(name));
 	plan_number(o, OPT_BETA, beta);
