@@ -6438,7 +6438,7 @@ static double gp__studentt_base(double y, const odvgp_real *par, double *dpar)
 static void gp__studentt_chunk(const gp__lik_job *job, const gp__lik_chunk *c, ptrdiff_t t,
 		ptrdiff_t from, odvgp_real *top)
 {
-	enum { NODES = 100 };
+	const ptrdiff_t nodes = 100;
 	double s = (double)c->par[0], k = 0.5 * (double)c->par[1], wide = sqrt(80 / k),
 		   high = log(1 + 40 / k + wide),
 		   log_p = k * log(k) - gp__lgamma(k) - 0.5 * gp__log_2pi - log(s) -
@@ -6447,14 +6447,14 @@ static void gp__studentt_chunk(const gp__lik_job *job, const gp__lik_chunk *c, p
 		gp__quad_chunk(job, c, t, from, top);
 		return;
 	}
-	GP__FOR(h, NODES) {
+	GP__FOR(h, nodes) {
 		GP__EACH_ROW(i) {
 			double d = (double)(c->y[i] - c->mean[i]) / s,
 				   v = (double)(c->sd[i] * c->sd[i]) / (s * s);
 			if (h == 0)
 				c->f[i] = (odvgp_real)(-log(1 + d * d / (2 * k)) - GP__MIN(wide, 1) -
 									   GP__MIN(40 / k, log(1 + v) + 40 / (k + 0.5)));
-			double step = (high - (double)c->f[i]) / NODES,
+			double step = (high - (double)c->f[i]) / (double)nodes,
 				   u = (double)c->f[i] + step * ((double)h + 0.5), e = exp(u);
 			v += 1 / e;
 			c->logp[i] = (odvgp_real)(log_p + log(step) + k * (u - e) - 0.5 * (log(v) + d * d / v));
