@@ -461,7 +461,7 @@ static int draw_panel(drawing *d, int which, const work *fit, plot_scene *scene)
 			d->items, d->count, e.first / 1.3, 1.3 * e.last, e.least / room, e.most * room,
 			PLOT_LOGX + PLOT_LOGY};
 	/* So few threads span no decade. */
-	if (which == THREADS && e.last <= 8) s.xmin = 0, s.xmax = e.last + 1, s.log = PLOT_LOGY;
+	if (which == THREADS && e.last <= 8) s.xmin = 0, s.xmax = e.last + 1, s.flags = PLOT_LOGY;
 	*scene = s;
 	return 1;
 }

@@ -315,6 +315,8 @@ check "numbers and texts: no numbers for --likelihood gaussian" refuses \
     "column 4 (grade): '3+' is text, and the target must be numbers" \
     train --data grade.csv --likelihood gaussian --model t.odvgp
 train --data two.csv --target 2-3 --model two.odvgp --json --test-fraction 0.1 >two.json
+check "two targets: metrics of each in training" test "$(grep -o '"n_test": [0-9]*, "rmse"' two.json |
+    wc -l)" -eq 2
 check "two targets: metrics are averages" \
     holds "$(value two.json p) == 2 && $(value two.json rmse) > 0"
 "$tool" predict --model two.odvgp --data inputs.csv >pred2.csv
@@ -323,6 +325,9 @@ check "two targets: six columns" \
 { echo "a,b,y,z"; cat two.csv; } >two_named.csv
 fit --data two_named.csv --target y,z --model t.odvgp
 train --data two_named.csv --target y,z --model t.odvgp --plot curves.svg >t.txt
+train --data two_named.csv --target y,z --test-fraction 0.2 --model t2.odvgp >t.txt
+check "two targets: a line of metrics for each in training" sh -c '
+    grep -q "means of 2 targets" t.txt && grep -q "^ *y: rmse .*its own units" t.txt'
 check "two targets: the picture names the first" test "$(grep -c \
     '>Mean of y<\|>Standard deviation of f, y<\|>true y<\|>predicted y<' curves.svg)" -eq 4
 "$tool" predict --model t.odvgp --data two_named.csv --quiet --interval 0.9 >pred2.csv
@@ -726,14 +731,16 @@ train --data named.csv --test-mask mask.csv:1 --basis coupled --warm off --beta 
 check "compare: what train finds" test \
     "$(value compare.json elbo) $(value compare.json rmse)" = \
     "$(value t.json elbo) $(value t.json rmse)"
-# Outliers: the test RMSE is smallest early.
-awk 'function u() { seed = seed * 16807 % 2147483647; return seed / 2147483647 } BEGIN {
-    seed = 63352
+# outliers SEED: the test RMSE is smallest early.
+outliers() {
+    awk -v seed="$1" 'function u() { seed = seed * 16807 % 2147483647; return seed / 2147483647 } BEGIN {
     for (i = 0; i < 120; i++) {
         a = 4 * u() - 2; b = 4 * u() - 2; y = sin(2 * a) * (1 + b / 4) + 0.1 * (u() - 0.5)
         printf "%.4f,%.4f,%.5f\n", a, b, u() < 0.1 ? y + 10 * u() - 5 : y
     }
-}' >dip.csv
+}'
+}
+outliers 63352 >dip.csv
 # inside PICTURE PANEL: no line of the panel leaves it at the bottom.
 inside() {
     awk -v "panel=id=\"panel$2\"" '
@@ -746,6 +753,10 @@ inside() {
 "$tool" compare --threads 1 --quiet --data dip.csv --likelihood laplace --bases coupled --beta 30 \
     --test-fraction 0.3 --iters 400 --plot dip.svg >t.txt
 check "compare: the smallest RMSE is in the picture" inside dip.svg 0
+outliers 55433 >dip.csv
+train --data dip.csv --likelihood studentt --basis coupled --beta 30 --test-fraction 0.3 --iters 400 \
+    --model t.odvgp --plot dip.svg >t.txt
+check "plot: the smallest RMSE is in the picture" inside dip.svg 4
 echo mine >compare.svg.tmp
 compare --data named.csv --iters 0 --bases coupled,orth --plot compare.svg >table.txt
 check "compare: a picture leaves other files alone" test "$(cat compare.svg.tmp)" = mine
@@ -1176,6 +1187,9 @@ check "refused: an item is named" \
     refuses "--bases coupled:beta=999: " $c coupled,coupled:beta=999
 check "refused: an option of all items" refuses "odvgp: --lr x: must be" \
     train --data named.csv --folds 3 --basis coupled --lr x
+check "refused: no gaussian likelihood for texts" refuses "orth and solve have one" \
+    train --data text.csv --target colour --basis exact
+check "refused: ... is advised" sh -c '! grep -q gaussian "$1"' sh "$folder/err"
 check "refused: the item that does not suit classes" refuses "--bases sgpr: --basis sgpr: has no" \
     compare --data text.csv --target colour --bases coupled,sgpr
 check "refused: compare saves no model" \
@@ -1707,6 +1721,9 @@ check "class weights: balanced" awk -v "w=$(sed 's/.*"class_weights": \[\([^]]*\
 check "class weights: printed" grep -q '^note: weights of classes: big, one [0-9.]*, low ' err.txt
 check "class weights: info in JSON" sh -c '"$1" info weighted.odvgp --json |
     grep -q "\"class_weights\": \"balanced\""' sh "$tool"
+train $k --target kind --test-fraction 0 --model t.odvgp --iters 2 --json >t.json
+check "classes: no test part, no metrics" test "$(values t.json accuracy confusion rmse)" = \
+    "null null "
 check "class weights: kept" sh -c '"$1" info weighted.odvgp | grep -q "classes: .*; weights balanced$"' \
     sh "$tool"
 w="$k $steady --target kind"

@@ -436,7 +436,7 @@ static void print_predict_json(const application *a, const metrics *m, double se
 	json_count(&b, "p", a->f.s.target_count);
 	json_number(&b, "seconds", seconds);
 	json_likelihood(&b, &a->f.s);
-	json_metrics_of(&b, a->f.s.likelihood, m);
+	json_metrics(&b, a->f.s.likelihood, m);
 	if (has_classes(a->f.s.likelihood)) json_confusion(&b, &a->scores);
 	else json_targets(&b, &a->f.s, a->sums);
 	json_finish(&b);
@@ -541,8 +541,7 @@ static int run_predict(options *o)
 	if (o->given[OPT_JSON]) print_predict_json(&a, &m, now() - begin);
 	else if (m.n && !(to_stdout && o->given[OPT_QUIET])) {
 		bytes text = {NULL, 0, 0};
-		if (a.f.s.target_count > 1) text_targets(&text, "metrics", &m, &a.f.s, a.sums);
-		else text_metrics(&text, "metrics", &m);
+		text_metrics(&text, "metrics", &m, &a.f.s, a.sums);
 		if (a.scores.n) text_confusion(&text, &a.scores, &a.f.s.targets[0]);
 		if (to_stdout) fputs(text.at, stderr);
 		else write_stdout(&text);

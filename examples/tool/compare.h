@@ -287,7 +287,7 @@ static void json_candidate(bytes *b, const candidate *c, const dataset *d)
 	json_number(&own, "seconds", c->seconds);
 	json_number(&own, "ms_per_iter", c->ms);
 	json_bound(&own, c->elbo, c->upper, d->train.n);
-	json_metrics_of(&own, d->s.likelihood, &c->test);
+	json_metrics(&own, d->s.likelihood, &c->test);
 	json_number(&own, "noise_variance", c->noise);
 	if (*c->reason) json_text(&own, "error", c->reason);
 	bytes_print(&own, "}");

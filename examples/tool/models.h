@@ -466,8 +466,8 @@ static void check_likelihood(const options *o, odvgp_likelihood kind)
 	if (without_q(b))
 		die(BAD_INPUT,
 				"--basis %s: has no bound for the likelihood %s; --basis coupled, orth and solve "
-				"have one, or take --likelihood gaussian",
-				b->name, name);
+				"have one%s",
+				b->name, name, has_classes(kind) ? "" : ", or take --likelihood gaussian");
 	if (o->given[OPT_NOISE])
 		die(BAD_INPUT, "--noise: only for the gaussian likelihood; this one is %s", name);
 	if (option_choice(o, OPT_FIT_Q))

@@ -77,7 +77,7 @@ typedef struct plot_scene {
 	/* min >= max: from the data. */
 	double xmin, xmax, ymin, ymax;
 	/* PLOT_LOGX and so on, their sum, or 0. */
-	int log;
+	int flags;
 } plot_scene;
 
 /*  Sizes in SVG units. Letters are large, so that a picture 400 pixels wide is readable. */
@@ -272,8 +272,8 @@ static void plot__yrange(const plot_scene *s, const plot__axis *x, plot__axis *y
 		plot__range_from(s, x, y, x->lo + (x->log ? 0.75 : 0.25) * (x->hi - x->lo), &lo, &hi);
 		double room = 1.5 * (hi - lo);
 		if (hi > lo && y->hi - y->lo > 4 * (hi - lo)) {
-			if (!(s->log & PLOT_SMALL_IS_GOOD)) y->lo = fmax(y->lo, lo - room);
-			if (!(s->log & PLOT_LARGE_IS_GOOD)) y->hi = fmin(y->hi, hi + room);
+			if (!(s->flags & PLOT_SMALL_IS_GOOD)) y->lo = fmax(y->lo, lo - room);
+			if (!(s->flags & PLOT_LARGE_IS_GOOD)) y->hi = fmin(y->hi, hi + room);
 		}
 	}
 	if (s->ymin < s->ymax) {
@@ -286,14 +286,14 @@ static void plot__yrange(const plot_scene *s, const plot__axis *x, plot__axis *y
 
 static void plot__range(const plot_scene *s, plot__axis *x, plot__axis *y)
 {
-	x->log = (s->log & PLOT_LOGX) != 0;
+	x->log = (s->flags & PLOT_LOGX) != 0;
 	plot__xrange(s, x);
 	/* A decade or less has too few round numbers for a logarithmic axis. */
 	if (x->log && !(x->hi - x->lo > 1)) {
 		x->log = 0;
 		plot__xrange(s, x);
 	}
-	y->log = (s->log & PLOT_LOGY) != 0;
+	y->log = (s->flags & PLOT_LOGY) != 0;
 	plot__yrange(s, x, y);
 	if (y->log && !(y->hi - y->lo > 1)) {
 		y->log = 0;

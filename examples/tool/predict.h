@@ -285,15 +285,4 @@ static double largest_error(const forecast *f, const double *Y, ptrdiff_t n, int
 	return sum > 0 ? most / sum : 0;
 }
 
-/*  Metrics of standardised predictions and targets. */
-static metrics metrics_of(const forecast *f, const double *Y, const double *logp, ptrdiff_t n,
-		int P, const double *y_scale)
-{
-	metric_sums *sums = take((size_t)P, sizeof *sums);
-	metrics_add(sums, f, Y, logp, n, P);
-	metrics m = metrics_mean(sums, P, y_scale);
-	free(sums);
-	return m;
-}
-
 #endif

@@ -106,12 +106,8 @@ static void json_class_metrics(bytes *b, const metrics *m)
 	json_count(b, "ece_bins", ECE_BINS);
 }
 
-static void json_metrics(bytes *b, const metrics *m)
+static void json_errors(bytes *b, const metrics *m)
 {
-	if (isfinite(m->accuracy)) {
-		json_class_metrics(b, m);
-		return;
-	}
 	json_number(b, "rmse", m->rmse);
 	json_number(b, "mae", m->mae);
 	json_number(b, "loglik", m->loglik);
@@ -124,10 +120,10 @@ static void json_metrics(bytes *b, const metrics *m)
 }
 
 /*  The metrics that suit the targets, null where there are none. */
-static void json_metrics_of(bytes *b, odvgp_likelihood kind, const metrics *m)
+static void json_metrics(bytes *b, odvgp_likelihood kind, const metrics *m)
 {
 	if (has_classes(kind)) json_class_metrics(b, m);
-	else json_metrics(b, m);
+	else json_errors(b, m);
 }
 
 /*  The metrics of each target. */
@@ -141,7 +137,7 @@ static void json_targets(bytes *b, const schema *s, const metric_sums *sums)
 		json_count(&one, "column", s->targets[p].column);
 		if (s->targets[p].name) json_text(&one, "target", s->targets[p].name);
 		json_count(&one, "n_test", m.n);
-		json_metrics(&one, &m);
+		json_errors(&one, &m);
 		bytes_print(b, "%s%s}", p ? ", " : "[", one.at);
 		free(one.at);
 	}
@@ -669,13 +665,9 @@ static void text_coverage(bytes *b, const metrics *m)
 				"");
 }
 
-static void text_metrics(bytes *b, const char *title, const metrics *m)
+/*  The metrics of one target. */
+static void text_errors(bytes *b, const char *title, const metrics *m)
 {
-	if (isfinite(m->accuracy)) {
-		bytes_print(b, "%-8s accuracy %.5g  loglik %.5g  Brier score %.5g  ECE %.5g (%d bins)\n",
-				title, m->accuracy, m->loglik, m->brier, m->ece, ECE_BINS);
-		return;
-	}
 	/* Counts, for example, are not standardised. */
 	int same = m->rmse >= m->rmse_raw && m->rmse <= m->rmse_raw;
 	if (!same)
@@ -708,6 +700,17 @@ static void text_targets(
 	if (there > shown)
 		bytes_print(b, "%-8s %d more targets: --json prints them\n", "", there - shown);
 	text_coverage(b, m);
+}
+
+/*  The metrics that suit the targets. */
+static void text_metrics(
+		bytes *b, const char *title, const metrics *m, const schema *s, const metric_sums *sums)
+{
+	if (s->target_count > 1) text_targets(b, title, m, s, sums);
+	else if (!has_classes(s->likelihood)) text_errors(b, title, m);
+	else
+		bytes_print(b, "%-8s accuracy %.5g  loglik %.5g  Brier score %.5g  ECE %.5g (%d bins)\n",
+				title, m->accuracy, m->loglik, m->brier, m->ece, ECE_BINS);
 }
 
 /*  The confusion matrix, unless it is too wide to read. */

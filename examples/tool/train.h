@@ -71,8 +71,9 @@ typedef struct training {
 	/* Evaluations. */
 	void *predictor_block;
 	size_t predictor_size;
-	/* Of classes, of the test part at the last evaluation. */
+	/* Of classes, and [targets] of others, of the test part at the last evaluation. */
 	scores scores;
+	metric_sums *sums;
 	evaluation *history;
 	int history_count, history_room;
 	/* When the last one was. */
@@ -345,8 +346,8 @@ static double upper_bound_of(training *t)
 
 /* ---- evaluation ---- */
 
-/*  scores: of classes, or NULL. */
-static metrics predict_part(training *t, const part *p, scores *to)
+/*  scores: of classes; sums [targets]: of others. */
+static metrics predict_part(training *t, const part *p, scores *to, metric_sums *sums)
 {
 	odvgp_server server;
 	odvgp_info info = no_info;
@@ -369,7 +370,9 @@ static metrics predict_part(training *t, const part *p, scores *to)
 		double *logp = schema->likelihood == ODVGP_LIKELIHOOD_GAUSSIAN
 							   ? NULL
 							   : log_densities(&server, p->X, p->Y, p->n);
-		m = metrics_of(&f, p->Y, logp, p->n, schema->target_count, schema->y_scale);
+		memset(sums, 0, (size_t)schema->target_count * sizeof *sums);
+		metrics_add(sums, &f, p->Y, logp, p->n, schema->target_count);
+		m = metrics_mean(sums, schema->target_count, schema->y_scale);
 		free(logp);
 	}
 	forecast_free(&f);
@@ -389,9 +392,11 @@ static double evaluate_parts(training *t, metrics *test)
 	if (restore) memcpy(t->copy, t->block.at, t->block.size);
 	if (!restore || fit_q(t)) {
 		scores unused = {0};
-		if (d->test.n) *test = predict_part(t, &d->test, &t->scores);
-		if (d->valid.n) loglik = predict_part(t, &d->valid, &unused).loglik;
+		metric_sums *sums = take((size_t)d->s.target_count, sizeof *sums);
+		if (d->test.n) *test = predict_part(t, &d->test, &t->scores, t->sums);
+		if (d->valid.n) loglik = predict_part(t, &d->valid, &unused, sums).loglik;
 		free(unused.confusion);
+		free(sums);
 	}
 	if (restore) memcpy(t->block.at, t->copy, t->block.size);
 	return loglik;
@@ -648,6 +653,7 @@ static void training_begin(
 	t->w = w;
 	t->model = model;
 	t->step = t->first_step = odvgp_steps_done(model);
+	t->sums = take((size_t)d->s.target_count, sizeof *t->sums);
 	t->events = odvgp_model_events(model);
 	t->events_told = t->events.jitter_raised + t->events.step_undone;
 	if (d->test.n || d->valid.n) {
@@ -659,6 +665,7 @@ static void training_begin(
 static void training_end(training *t)
 {
 	free(t->scores.confusion);
+	free(t->sums);
 	free(t->predictor_block);
 	free(t->best_copy);
 	free(t->copy);
@@ -669,9 +676,9 @@ static void training_end(training *t)
 
 /* ---- results ---- */
 
-/*  One panel: a number of all evaluations against steps. */
+/*  One panel: a number of all evaluations against steps, of which small or large values are good. */
 static void picture_curve(picture *p, const training *t, const char *title, const char *unit,
-		double (*number)(const evaluation *v, const training *t))
+		int good, double (*number)(const evaluation *v, const training *t))
 {
 	int n = t->history_count;
 	double *x = picture_numbers(p, n), *y = picture_numbers(p, n);
@@ -679,7 +686,7 @@ static void picture_curve(picture *p, const training *t, const char *title, cons
 		x[i] = t->history[i].step;
 		y[i] = number(&t->history[i], t);
 	}
-	picture_scene(p, title, "step", unit);
+	picture_scene(p, title, "step", unit)->flags = good;
 	picture_item(p, PLOT_LINE, NULL, x, y, NULL, n, 0, 0);
 }
 
@@ -703,12 +710,13 @@ static void plot_training(const training *t, const char *path)
 	subject s;
 	if (subject_begin(&s, t->d, t->model, t->w)) picture_fit(p, &s);
 	int fits = p->scenes;
-	picture_curve(p, t, "Evidence lower bound", "nats per row", curve_elbo);
+	picture_curve(p, t, "Evidence lower bound", "nats per row", PLOT_LARGE_IS_GOOD, curve_elbo);
 	if (t->d->test.n) {
 		picture_curve(p, t, quality_title(t->d->s.likelihood), quality_unit(t->d->s.likelihood),
-				curve_quality);
+				quality_good(t->d->s.likelihood), curve_quality);
 		if (has_classes(t->d->s.likelihood)) picture_shares(&p->scene[p->scenes - 1], 1);
-		picture_curve(p, t, "Test log-likelihood", "nats per row", curve_loglik);
+		picture_curve(
+				p, t, "Test log-likelihood", "nats per row", PLOT_LARGE_IS_GOOD, curve_loglik);
 	}
 	if (plot_grid(path, t->d->s.dataset, p->scene, p->scenes, fits > 1 ? fits : 2))
 		die(FAILED, "--plot %s: cannot be written", path);
@@ -770,8 +778,9 @@ static void print_train_json(const training *t, const outcome *r)
 	json_count(&b, "threads", workers_count(t->w));
 	json_bound(&b, r->elbo, r->upper, t->d->train.n);
 	json_likelihood(&b, &t->d->s);
-	json_metrics(&b, &t->history[t->history_count - 1].test);
-	if (t->scores.n) json_confusion(&b, &t->scores);
+	json_metrics(&b, t->d->s.likelihood, &t->history[t->history_count - 1].test);
+	if (has_classes(t->d->s.likelihood)) json_confusion(&b, &t->scores);
+	else json_targets(&b, &t->d->s, t->sums);
 	json_learned(&b, t->model, &t->d->s, &t->events);
 	json_outliers(&b, t->d);
 	json_number(&b, "worst_line", r->worst.line ? (double)r->worst.line : NAN);
@@ -793,7 +802,7 @@ static void print_train_text(const training *t, const outcome *r)
 	bytes_print(&b, "\nelbo     %.6g, per row %.5g", r->elbo, r->elbo / (double)d->train.n);
 	if (isfinite(r->upper)) bytes_print(&b, "; log p(y) is below %.6g", r->upper);
 	bytes_print(&b, "\n");
-	if (m->n) text_metrics(&b, "test", m);
+	if (m->n) text_metrics(&b, "test", m, &d->s, t->sums);
 	if (r->worst.line)
 		bytes_print(&b,
 				"worst    line %ld has %.0f %% of the squared errors of the training rows\n",
