@@ -267,10 +267,11 @@ static void plot__yrange(const plot_scene *s, const plot__axis *x, plot__axis *y
 		if (s->items[i].kind != PLOT_LINE) lines_only = 0;
 	plot__range_from(s, x, y, x->lo, &y->lo, &y->hi);
 	if (lines_only && !y->log && y->lo < y->hi) {
-		/* Of training curves the later part matters, and some of the way to it. */
+		/* Of training curves the later part matters, and some of the way to it: a hundredth of the
+		   values at least, where they hardly change any more. */
 		double lo, hi;
 		plot__range_from(s, x, y, x->lo + (x->log ? 0.75 : 0.25) * (x->hi - x->lo), &lo, &hi);
-		double room = 1.5 * (hi - lo);
+		double room = fmax(1.5 * (hi - lo), 0.01 * fmax(fabs(lo), fabs(hi)));
 		if (hi > lo && y->hi - y->lo > 4 * (hi - lo)) {
 			if (!(s->flags & PLOT_SMALL_IS_GOOD)) y->lo = fmax(y->lo, lo - room);
 			if (!(s->flags & PLOT_LARGE_IS_GOOD)) y->hi = fmin(y->hi, hi + room);
