@@ -370,8 +370,8 @@ static void picture_calibration(picture *p, const subject *s)
 	forecast_run(&f, &s->server, s->w, from->X, from->n);
 	scores_add(&sums, f.mean, f.P, from->Y, from->n, 0.5);
 	for (int k = 0; k < ECE_BINS; k++) {
-		double probability = sums.bin_p[k] / sums.bin_rows[k],
-			   right = sums.bin_right[k] / sums.bin_rows[k];
+		double rows = fmax(1, sums.bin_rows[k]), probability = sums.bin_p[k] / rows,
+			   right = sums.bin_right[k] / rows;
 		if (sums.bin_rows[k] >= CALIBRATION_ROWS) x[count] = probability, y[count++] = right;
 		else if (sums.bin_rows[k] > 0) few_x[few] = probability, few_y[few++] = right;
 	}
