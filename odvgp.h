@@ -1192,9 +1192,9 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
 	-1 to 1 (ORDINAL); -6 or 6 for other classes, for several functions one against the rest;
 	log(y + 1/2) (POISSON, NEGATIVE_BINOMIAL), log y (GAMMA), -log y (EXPONENTIAL), less log of the
 	exposure; Phi^-1(y) (BETA). Mixed functions: the same with the least-squares solution g of
-	f = "mixing" g. Rows with a missing target do not count. A whitened q is the regression's for
-	positive targets, counts, proportions and mixed functions, else q has its initial value: go on
-	with odvgp_rising.
+	f = "mixing" g. Rows with a missing target do not count. A whitened q (DENSE, BLOCKS) is the
+	regression's for positive targets, counts, proportions and mixed functions, else q has its
+	initial value: go on with odvgp_rising.
 		settings   NULL: the defaults
 		X [N,D], Y [N,T]    work  odvgp_warm_start_size bytes, at any address
 	Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (objective EXACT, several
@@ -18200,12 +18200,21 @@ static int gp__warm_fits_q(const odvgp_model *m)
 	return m->cfg.objective == ODVGP_OBJECTIVE_ELBO && !gp__is_pseudo(m);
 }
 
+/*	The slots of q are those of the auxiliary model. */
+static int gp__warm_takes_q(const odvgp_model *m)
+{
+	odvgp_cov_part part = m->cfg.layer[0].cov_part;
+	return m->unit->param == ODVGP_PARAMETRISATION_WHITENED &&
+		   m->unit->mean_part->mu == GP__MU_MEAN &&
+		   (part == ODVGP_COV_PART_DENSE || part == ODVGP_COV_PART_BLOCKS);
+}
+
 /*	q of pseudo-targets is close to the model's where they are g(y): of mixed functions, positive
 	targets, counts and proportions; not of classes, or where y may be an outlier. */
 static int gp__warm_knows_q(const odvgp_model *m)
 {
-	return m->slot_mixing ||
-		   !(m->y.lik->flags & GP__LIK_CLASSES || m->y.lik->least < 0 || m->y.lik->most == 1);
+	int of_y = m->y.lik->flags & GP__LIK_CLASSES || m->y.lik->least < 0 || m->y.lik->most == 1;
+	return m->slot_mixing || (!of_y && gp__warm_takes_q(m));
 }
 
 /*	Whether the model can take a warm start. With the ELBO q must fit the noise that it finds. */
@@ -18431,8 +18440,7 @@ static odvgp_status gp__warm_pseudo(
 	if (!m->slot_mixing) gp__warm_width(m, aux);
 	if (gp__warm_knows_q(m)) s = odvgp_fit_q(aux, w->X, w->Y, w->fit, w->fit_bytes, info);
 	if (s || (s = odvgp_init_q(m, info)) != ODVGP_OK || !gp__warm_knows_q(m)) return s;
-	if (m->unit->param == ODVGP_PARAMETRISATION_WHITENED && m->unit->mean_part->mu == GP__MU_MEAN)
-		gp__warm_copy(m, aux, GP__WARM_Q);
+	if (gp__warm_takes_q(m)) gp__warm_copy(m, aux, GP__WARM_Q);
 	return ODVGP_OK;
 }
 

@@ -535,7 +535,7 @@ static double poisson_of(double mean)
 }
 
 /*  Targets whose shape, size or precision is 20 start between 7 and 60, not at 1 or 10; counts as wide
-    as Poisson's start with a large size. */
+    as Poisson's start with a large size; also where q cannot come from the regression. */
 TEST(widths_start_near_the_truth)
 {
 	static const struct {
@@ -546,11 +546,13 @@ TEST(widths_start_near_the_truth)
 			{ODVGP_LIKELIHOOD_NEGATIVE_BINOMIAL, "size", 20},
 			{ODVGP_LIKELIHOOD_NEGATIVE_BINOMIAL, "size", 100000},
 			{ODVGP_LIKELIHOOD_BETA, "precision", 20}};
-	for (int k = 0; k < (int)GP__COUNT(cases); k++) {
+	for (int way = 0; way < 2 * (int)GP__COUNT(cases); way++) {
+		const int k = way / 2;
 		odvgp_config c = config(1);
 		problem p = make_problem(1, 1, 1);
 		odvgp_real value;
 		c.lik.kind = cases[k].kind;
+		if (way % 2) c.reproduce.parametrisation = ODVGP_PARAMETRISATION_PRIMAL;
 		for (ptrdiff_t i = 0; i < ROWS; i++) {
 			double f = (double)p.Y[i], y;
 			if (k == 0) y = exp(f) * gamma_of(20);

@@ -868,6 +868,13 @@ static void warm_item(bytes *list, ptrdiff_t rows, ptrdiff_t steps, ptrdiff_t M,
     gives the prior of the first (bench/first_hour.md). */
 static int warm_helps(odvgp_likelihood kind) { return kind != ODVGP_LIKELIHOOD_HETEROSCEDASTIC; }
 
+/*  DECOUPLED's q follows a wider prior slowly, which where e^-f multiplies y ends far below. */
+static int warm_harms(const odvgp_config *c)
+{
+	return c->layer[0].cov_part == ODVGP_COV_PART_INVERSE &&
+		   (c->lik.kind == ODVGP_LIKELIHOOD_GAMMA || c->lik.kind == ODVGP_LIKELIHOOD_EXPONENTIAL);
+}
+
 /*  The default of --warm: for bases that train q, as many rows as the library takes, and more rows
     afterwards where there are many; off for the others, and where the library refuses. */
 static void warm_settle(options *o, const odvgp_model *model)
@@ -879,7 +886,7 @@ static void warm_settle(options *o, const odvgp_model *model)
 	warm_item(&list, few, ADAM_STEPS, 0, 1);
 	warm_item(&list, few, WARM_STEPS, 0, 0);
 	if (more > 2 * few) warm_item(&list, more, MORE_STEPS, 0, 0);
-	int off = c->objective != ODVGP_OBJECTIVE_ELBO || !warm_helps(c->lik.kind) ||
+	int off = c->objective != ODVGP_OBJECTIVE_ELBO || !warm_helps(c->lik.kind) || warm_harms(c) ||
 			  !odvgp_warm_start_size(model, NULL);
 	option_store(o, OPT_WARM, off ? copy_text("off") : copy_text(list.at));
 	free(list.at);

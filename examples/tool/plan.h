@@ -255,7 +255,7 @@ static void plan_minutes(const plan *p, options *o, const dataset *d, odvgp_mode
 {
 	int off = o->value[OPT_WARM] && strcmp(o->value[OPT_WARM], "off") == 0;
 	if (!o->value[OPT_MINUTES] || o->given[OPT_WARM] || off || (all_rows(o) && !p->made) ||
-			!warm_helps(d->s.likelihood))
+			!warm_helps(d->s.likelihood) || warm_harms(odvgp_model_config(model)))
 		return;
 	ptrdiff_t n = d->train.n, M = p->points, of_adam = M, few = smaller(n, WARM_ROWS),
 			  more = smaller(n, MORE_ROWS);
