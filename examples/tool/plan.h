@@ -127,6 +127,7 @@ static void plan_solve(plan *p, options *o, ptrdiff_t n, double D)
     starts some hundred steps settle q and kernel (bench/first_hour.md). */
 enum { FEW_ROWS = 600, MANY_ROWS = 100000, Q_POINTS = 200, LEAST_STEPS = 300 };
 
+/*  Operations of a step. */
 static double step_flops(const options *o, const dataset *d, ptrdiff_t beta, ptrdiff_t gamma)
 {
 	double F = functions_of(&d->s), D = (double)d->s.D, kernels = is_independent(o) ? F : 1,
@@ -141,11 +142,11 @@ static void plan_q(plan *p, options *o, double budget, const dataset *d, ptrdiff
 	ptrdiff_t n = d->train.n, most = share_of(distinct, 2);
 	ptrdiff_t beta = smaller(Q_POINTS, most), rest = smaller(most, distinct - beta),
 			  gamma = n <= FEW_ROWS ? 0 : smaller(n < MANY_ROWS ? 500 : Q_POINTS, rest);
-	const char *name = !gamma ? "coupled" : n < MANY_ROWS ? "orth" : "solve";
 	double usual = n <= FEW_ROWS ? 600 : n < MANY_ROWS ? 1000 : 3000;
 	/* fewer points where many functions would leave no time for steps */
 	for (; o->value[OPT_MINUTES] && beta > 10; beta /= 2, gamma /= 2)
 		if (LEAST_STEPS * step_flops(o, d, beta, gamma) <= budget) break;
+	const char *name = !gamma ? "coupled" : n < MANY_ROWS ? "orth" : "solve";
 	double step = step_flops(o, d, beta, gamma),
 		   steps = fmin(usual, fmax(LEAST_STEPS, budget / step));
 	option_store(o, OPT_BASIS, copy_text(name));
