@@ -36,7 +36,7 @@ MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 endif
 
 STUDIES := study-odvgp study-odvgp-gap study-recipes study-odvgp-2c study-solve study-solve-whitened study-deep study-classification study-arms
-.PHONY: all demo test test-isa golden golden-write chaos cross cblas test-all soak sanitize fuzz valgrind tidy standards symbols bench bench-float bench-serve bench-steps bench-seconds bench-against cost-curves odvgp2018-fig2a study-odvgp-2b solvegp2020-fig2 kobe2021-figs $(STUDIES) study-images examples lessons ports install shared dist-arduino dist-platformio packages cover size clean help
+.PHONY: all demo test test-isa golden golden-write chaos cross cblas test-all soak mutants sanitize fuzz valgrind tidy standards symbols bench bench-float bench-serve bench-steps bench-seconds bench-against cost-curves odvgp2018-fig2a study-odvgp-2b solvegp2020-fig2 kobe2021-figs $(STUDIES) study-images examples lessons ports install shared dist-arduino dist-platformio packages cover size clean help
 .DELETE_ON_ERROR:
 
 all: $(B)/odvgp ## the command-line tool, build/odvgp
@@ -107,54 +107,69 @@ packages: $(B)/libodvgp.so $(B)/odvgp ## what these and examples/packaging/ make
 
 # ---- tests ----
 
-# Most programs compile the whole header, which takes most of the time of `make test`. A program that uses internals of the library
-# compiles it with ODVGP_STATIC, so that functions it does not call are left out, at -Og, which takes half of the time of -O1 and gives
-# code about as fast. At -O0 nothing is left out: only programs that call most of the library and run briefly are faster there.
-# `make test CFLAGS=-O2` tests what users compile.
-QUICK := alias arguments base_kernels files forged_files oracle recovery save_load shards start terms
-$(B)/test_% $(B)/f32/test_%: CFLAGS := -Og
-$(QUICK:%=$(B)/test_%) $(QUICK:%=$(B)/f32/test_%): CFLAGS := -O0
-$(B)/test_%: tests/test_%.c
-	$(call compile,-DODVGP_STATIC=)
-$(B)/f32/test_%: tests/test_%.c
-	$(call compile,-DODVGP_STATIC= -DODVGP_FLOAT -DODVGP_KEEP_NAMES)
+# Tests use internals. The library is compiled once for each folder, as users compile it but with external linkage for its internals
+# (tests/internals.awk, tests/library.c), and linked to all programs but those that compile it with options of their own.
+OWN       := test_alias test_base_kernels test_config test_terms test_watch
+LINKED    := $(filter-out $(OWN),$(TESTS))
+INTERNALS := $(B)/internals
+$(INTERNALS)/odvgp.h: PART := declarations
+$(INTERNALS)/definitions.h: PART := definitions
+$(INTERNALS)/odvgp.h $(INTERNALS)/definitions.h: odvgp.h tests/internals.awk
+	@mkdir -p $(@D) && awk -v part=$(PART) -f tests/internals.awk $< >$@
 
-# These call only the public interface: they share one object of the library, optimised as for users, and its guard leaves their own
-# copy of the implementation out. In float, where only ALL=1 runs them, they compile their own.
-PUBLIC := $(B)/test_members_steps $(B)/test_model $(B)/test_pool $(B)/test_predict $(B)/test_threads
-SHARED := $(B)/tool $(PUBLIC)
+object = @mkdir -p $(@D) && echo "  cc    $@" && $(CC) $(CFLAGS) $(1) -c $< -o $@
+# $(call with_internals,FOLDER,OPTIONS): the library of a folder, and its programs. The header that these include is the derived one.
+define with_internals
+$(1)/internals.o: tests/library.c tests/hooks.h $(INTERNALS)/definitions.h
+	$$(call object,-I$(INTERNALS) -DODVGP_USE_PTHREADS= $(2))
+$(LINKED:%=$(1)/%): INCLUDE := -I$(INTERNALS) $(INCLUDE)
+$(LINKED:%=$(1)/%): LIBS := $(1)/internals.o $(LIBS)
+$(LINKED:%=$(1)/%): $(1)/%: tests/%.c $(1)/internals.o $(INTERNALS)/odvgp.h
+	$$(call compile,-DODVGP_USE_PTHREADS= $(2))
+endef
+FLOAT := -DODVGP_FLOAT -DODVGP_KEEP_NAMES
+$(B)/internals.o $(B)/f32/internals.o: CFLAGS := -O2
+$(LINKED:%=$(B)/%) $(LINKED:%=$(B)/f32/%): CFLAGS := -Og
+$(eval $(call with_internals,$(B)))
+$(eval $(call with_internals,$(B)/f32,$(FLOAT)))
+# The others compile the whole header; with ODVGP_STATIC, functions that a program does not call are left out.
+$(OWN:%=$(B)/%) $(OWN:%=$(B)/f32/%): CFLAGS := -Og
+$(OWN:%=$(B)/%): $(B)/%: tests/%.c
+	$(call compile,-DODVGP_STATIC=)
+$(OWN:%=$(B)/f32/%): $(B)/f32/%: tests/%.c
+	$(call compile,-DODVGP_STATIC= $(FLOAT))
+
+# What calls only the public interface shares one object of the library, and the guard leaves its own copy of the implementation out.
 $(B)/library.o: CFLAGS := -O2
 $(B)/sanitize/library.o: CFLAGS := -Og -fno-omit-frame-pointer -fsanitize=address
 $(B)/library.o $(B)/sanitize/library.o: odvgp.h
-	@mkdir -p $(@D) && echo "  cc    $@" && $(CC) $(CFLAGS) $(THREADS) -DODVGP_IMPLEMENTATION -x c -c $< -o $@
-$(SHARED): CFLAGS := -O1
-$(SHARED): LIBS := $(B)/library.o $(LIBS)
-$(SHARED): $(B)/library.o
-$(B)/tool: examples/odvgp.c
+	$(call object,$(THREADS) -DODVGP_IMPLEMENTATION -x c)
+$(B)/tool: CFLAGS := -O1
+$(B)/tool: LIBS := $(B)/internals.o $(LIBS)
+$(B)/tool: examples/odvgp.c $(B)/internals.o
 	$(call compile,$(THREADS) -DODVGP__IMPLEMENTED)
-$(PUBLIC): $(B)/test_%: tests/test_%.c
-	$(call compile,-DODVGP__IMPLEMENTED)
 
 # Two builds of the library in one program.
 BASE_KERNELS := $(foreach d,$(B) $(B)/f32 $(B)/sanitize $(B)/sanitize/f32 $(B)/cover,$(d)/test_base_kernels)
 $(BASE_KERNELS): LIBS := tests/base_kernels_two.c $(LIBS)
 $(BASE_KERNELS): tests/base_kernels_two.c tests/base_kernels.h
 
-# At -O0: with sanitizers gcc takes ten times as long to optimise the header as the tests take to run.
-SANITIZE := -O0 -g -fno-omit-frame-pointer -fsanitize=address,undefined,float-divide-by-zero -fno-sanitize-recover=all
-$(B)/sanitize/test_%: tests/test_%.c
+# At -O0 but for the library that the programs share: with sanitizers gcc takes ten times as long to optimise.
+SANITIZER := -g -fno-omit-frame-pointer -fsanitize=address,undefined,float-divide-by-zero -fno-sanitize-recover=all
+SANITIZE  := -O0 $(SANITIZER)
+$(B)/sanitize/internals.o $(B)/sanitize/f32/internals.o: CFLAGS := -Og
+$(LINKED:%=$(B)/sanitize/%) $(LINKED:%=$(B)/sanitize/f32/%): CFLAGS := -O0
+$(eval $(call with_internals,$(B)/sanitize,$(SANITIZER)))
+$(eval $(call with_internals,$(B)/sanitize/f32,$(SANITIZER) $(FLOAT)))
+$(OWN:%=$(B)/sanitize/%): $(B)/sanitize/%: tests/%.c
 	$(call compile,$(SANITIZE))
-$(B)/sanitize/f32/test_%: tests/test_%.c
-	$(call compile,$(SANITIZE) -DODVGP_FLOAT -DODVGP_KEEP_NAMES)
+$(OWN:%=$(B)/sanitize/f32/%): $(B)/sanitize/f32/%: tests/%.c
+	$(call compile,$(SANITIZE) $(FLOAT))
 # This one compiles the header without padding.
 $(B)/sanitize/test_config $(B)/sanitize/f32/test_config: SANITIZE += -fno-sanitize=alignment
-SANITIZED := $(PUBLIC:$(B)/%=$(B)/sanitize/%)
-# The library that these share looks at addresses only, which takes a third of the time.
-$(SANITIZED) $(B)/sanitize/odvgp: LIBS := $(B)/sanitize/library.o $(LIBS)
-$(SANITIZED) $(B)/sanitize/odvgp: $(B)/sanitize/library.o
-$(SANITIZED): $(B)/sanitize/test_%: tests/test_%.c
-	$(call compile,$(SANITIZE) -DODVGP__IMPLEMENTED)
-$(B)/sanitize/odvgp: examples/odvgp.c
+# The library of the tool looks at addresses only, which takes a third of the time.
+$(B)/sanitize/odvgp: LIBS := $(B)/sanitize/library.o $(LIBS)
+$(B)/sanitize/odvgp: examples/odvgp.c $(B)/sanitize/library.o
 	$(call compile,$(SANITIZE) $(THREADS) -DODVGP__IMPLEMENTED)
 
 # The programs of one folder, and the commands that run them, what takes longest first: test_oracle reads its cases, the tool is
@@ -181,16 +196,20 @@ cross: ## the tests for other machines, under qemu, about an hour; SHORT=1 for s
 $(B)/soak: tests/soak.c
 	$(call compile,)
 
-soak: $(B)/soak ## 2,000 default steps of every member on six data sets, six minutes; build/soak.txt keeps what has passed
+soak: $(B)/soak $(B)/test_warm ## 2,000 default steps of every member on six data sets, six minutes; build/soak.txt keeps what has passed
 	@[ ! -f $(B)/soak.txt ] || [ $(B)/soak.txt -nt $(B)/soak ] || rm $(B)/soak.txt
 	@$(B)/soak $(B)/soak.txt
+	@ODVGP_TEST_LONG=1 $(B)/test_warm few_rows
+
+mutants: ## fifty wrong lines in odvgp.h, which tests must notice; a quarter of an hour; WORDS="gemm natgrad" for those that name one of them
+	@MAKE="$(MAKE)" CC="$(CC)" sh tests/long/mutants.sh tests/long/mutants.txt $(B)/mutants $(WORDS)
 
 # Hashes depend on the bits of every operation: no product may be fused with a sum (some compilers do by default, given -march).
 $(B)/golden $(B)/f32/golden: CFLAGS := -O1
 $(B)/golden: tests/golden.c
 	$(call compile,-ffp-contract=off)
 $(B)/f32/golden: tests/golden.c
-	$(call compile,-ffp-contract=off -DODVGP_FLOAT -DODVGP_KEEP_NAMES)
+	$(call compile,-ffp-contract=off $(FLOAT))
 GOLDEN  = $(B)/golden $(if $(SKIP_FLOAT),,$(B)/f32/golden)
 hashes  = tests/golden/$(if $(findstring f32,$(1)),float,double).txt
 
@@ -204,12 +223,12 @@ golden-write: $(GOLDEN) ## write tests/golden, after a change of bits that is me
 $(B)/chaos: tests/chaos.c
 	$(call compile,)
 $(B)/f32/chaos: tests/chaos.c
-	$(call compile,-DODVGP_FLOAT -DODVGP_KEEP_NAMES)
+	$(call compile,$(FLOAT))
 $(B)/chaos $(B)/f32/chaos: CFLAGS := -O1
 $(B)/sanitize/chaos: tests/chaos.c
 	$(call compile,$(SANITIZE))
 $(B)/sanitize/f32/chaos: tests/chaos.c
-	$(call compile,$(SANITIZE) -DODVGP_FLOAT -DODVGP_KEEP_NAMES)
+	$(call compile,$(SANITIZE) $(FLOAT))
 CHAOS = $(if $(LONG),$(B),$(B)/sanitize)
 
 chaos: $(CHAOS)/chaos $(if $(SKIP_FLOAT),,$(CHAOS)/f32/chaos) ## random configs through a model's life, 2,000 (CASES=n) under the sanitizers; LONG=1: 100,000 in each precision, FROM=n to go on
@@ -238,11 +257,9 @@ CBLAS_PATH   = -DFORCE_OPENBLAS_COMPLEX_STRUCT $(shell pkg-config --cflags openb
 CBLAS_LIBS   = $(or $(shell pkg-config --libs openblas 2>/dev/null),-lopenblas)
 CBLAS_TESTS := test_linalg test_oracle test_adjoint
 CBLAS_ALL   := $(CBLAS_TESTS:%=$(B)/cblas/%) $(if $(SKIP_FLOAT),,$(CBLAS_TESTS:%=$(B)/cblas/f32/%))
+$(eval $(call with_internals,$(B)/cblas,-DODVGP_USE_CBLAS $$(CBLAS_PATH)))
+$(eval $(call with_internals,$(B)/cblas/f32,-DODVGP_USE_CBLAS $(FLOAT) $$(CBLAS_PATH)))
 $(CBLAS_ALL): LIBS += $(CBLAS_LIBS)
-$(B)/cblas/test_%: tests/test_%.c
-	$(call compile,-DODVGP_USE_CBLAS $(CBLAS_PATH))
-$(B)/cblas/f32/test_%: tests/test_%.c
-	$(call compile,-DODVGP_USE_CBLAS -DODVGP_FLOAT -DODVGP_KEEP_NAMES $(CBLAS_PATH))
 cblas: ## the tests with large products sent to a CBLAS
 	@printf '#include <cblas.h>\nint main(void) { return 0; }\n' | $(CC) $(CBLAS_PATH) -x c - -o /dev/null $(CBLAS_LIBS) 2>/dev/null || \
 	    { echo "make cblas needs a CBLAS with its header: on Debian, install libopenblas-dev"; exit 1; }
@@ -385,8 +402,10 @@ $(B)/curves: bench/curves.c
 $(STUDIES): study-%: $(B)/odvgp $(B)/curves
 	@sh bench/study.sh $* $(B)/odvgp "$(DATA)" $(B)/study-$* $(B)/curves
 
-$(B)/cover/test_%: tests/test_%.c
-	@mkdir -p $(@D) && echo "  cc    $@" && $(CC) -O1 --coverage $(INCLUDE) $< -o $@ $(LIBS)
+$(B)/cover/internals.o $(TESTS:%=$(B)/cover/%): CFLAGS := -O1
+$(eval $(call with_internals,$(B)/cover,--coverage))
+$(OWN:%=$(B)/cover/%): $(B)/cover/%: tests/%.c
+	$(call compile,--coverage)
 
 cover: $(TESTS:%=$(B)/cover/%) ## lines of odvgp.h that the tests reach (gcc, gcov)
 	@sh tests/cover.sh $(B)/cover $(TESTS)

@@ -26,10 +26,10 @@ Do this:
 	        odvgp_config cfg = odvgp_config_defaults(200, 1, 1, 8, 24); // N, D, P, |beta|, |gamma|
 	        odvgp_model *gp;
 	        if (odvgp_model_create(&gp, &cfg, X, y, NULL, NULL)) return 1;
-	        odvgp_fit(gp, X, y, 2000, NULL, NULL, NULL);
-	        double x = 1.5, mean, sd;
-	        odvgp_predict_once(gp, &x, 1, &mean, &sd, NULL, NULL);
-	        printf("f(1.5) = %.3f +- %.3f, sin(1.5) = %.3f\n", mean, 2 * sd, sin(x));
+	        odvgp_fit(gp, X, y, 2000, NULL, NULL);
+	        double x = 1.5, mean, var;
+	        odvgp_predict_once(gp, &x, 1, &mean, &var, NULL, NULL);
+	        printf("f(1.5) = %.3f +- %.3f, sin(1.5) = %.3f\n", mean, 2 * sqrt(var), sin(x));
 	        odvgp_model_free(gp);
 	        return 0;
 	    }
@@ -195,8 +195,8 @@ CONTENTS   (search for a tag with its arrows)
 	Training draws deep.samples normals for each row and hidden output, a function of seed and step:
 	the bound is an unbiased estimate. Natural steps move q of all layers, halved while the bound
 	is lower (odvgp_natgrad_step). Predictions mix deep.predict_samples components. Only training's
-	memory grows with the samples. The only objective is ELBO; there is no odvgp_fit_q and no warm
-	start.
+	memory grows with the samples, to 4,096 in a tile or one row's. The only objective is ELBO;
+	there is no odvgp_fit_q and no warm start.
   Images. With patches a layer's inducing inputs are patches, and f(image) is the weighted sum of a
 	Gaussian process over an image's T patches [CONV], [TICK]. K(Z,X) costs B M T instead of B M
 	kernel values, k(x,x) B T^2 / 2 more. Memory: one image's patches, 256 rows of their
@@ -216,7 +216,7 @@ CONTENTS   (search for a tag with its arrows)
 	max(50 M, 4 M_gamma, 4096), except with the objectives TIGHT and EXACT (O(N^2)). Stack, by gcc
 	or clang with -O2, for M up to 512 (each doubling adds up to 1 KiB), ODVGP_MAX_BASE_KERNELS 8:
 	odvgp_model_size, odvgp_load_size, training steps, odvgp_fit_q and odvgp_upper_bound take less
-	than 8 KiB, all other calls less than 4 KiB.
+	than 8 KiB, warm starts 12 KiB, all other calls 4 KiB.
   Errors. Calls that can fail return odvgp_status; 0 is success. odvgp_info (may be NULL) receives
 	a sentence that names the culprit. After an error outputs keep their old contents, except for
 	predictions that are not finite (odvgp_predict), and the model stays usable. NaN in X, Y or Z is
@@ -631,6 +631,16 @@ typedef enum odvgp_isa {
 	ODVGP_ISA_NEON
 } odvgp_isa;
 
+/*	What a call that loops is doing. */
+typedef enum odvgp_phase {
+	ODVGP_PHASE_INIT,       /* odvgp_init_data, in distances to M points */
+	ODVGP_PHASE_WARM_ADAM,  /* odvgp_warm_start, in iterations */
+	ODVGP_PHASE_WARM_LBFGS, /* the same; may converge before `total` */
+	ODVGP_PHASE_FIT_Q,      /* odvgp_fit_q, in rows; done = total while it solves */
+	ODVGP_PHASE_STEP,       /* odvgp_fit, in steps */
+	ODVGP_PHASE_COUNT
+} odvgp_phase;
+
 /*	Hook for threads; {0} is serial. run must call task(arg, i) once for each i in [0, n), in any
 	order, on any threads, and then return. count: tasks into which a large operation is split,
 	usually the number of threads. */
@@ -659,8 +669,12 @@ typedef struct odvgp_allocator {
 #define odvgp_server odvgpf_server
 #define odvgp_warm odvgpf_warm
 #define odvgp_report odvgpf_report
+#define odvgp_progress odvgpf_progress
+#define odvgp_watch odvgpf_watch
 #define odvgp_slot odvgpf_slot
 #define odvgp_scales odvgpf_scales
+#define odvgp_columns odvgpf_columns
+#define odvgp_draws odvgpf_draws
 #define odvgp_pool odvgpf_pool
 #define odvgp_blas odvgpf_blas
 #define odvgp_config_defaults odvgpf_config_defaults
@@ -683,7 +697,7 @@ typedef struct odvgp_allocator {
 #define odvgp_model_config odvgpf_model_config
 #define odvgp_init_data odvgpf_init_data
 #define odvgp_init_q odvgpf_init_q
-#define odvgp_warm_start_size odvgpf_warm_start_size
+#define odvgp_warm_start_scratch odvgpf_warm_start_scratch
 #define odvgp_warm_start odvgpf_warm_start
 #define odvgp_column_scales odvgpf_column_scales
 #define odvgp_standardise odvgpf_standardise
@@ -692,7 +706,7 @@ typedef struct odvgp_allocator {
 #define odvgp_elbo odvgpf_elbo
 #define odvgp_elbo_columns odvgpf_elbo_columns
 #define odvgp_natgrad_step odvgpf_natgrad_step
-#define odvgp_fit_q_size odvgpf_fit_q_size
+#define odvgp_fit_q_scratch odvgpf_fit_q_scratch
 #define odvgp_fit_q odvgpf_fit_q
 #define odvgp_upper_bound odvgpf_upper_bound
 #define odvgp_slot_count odvgpf_slot_count
@@ -807,10 +821,10 @@ typedef struct odvgp_config {
 		   Names: rbf, matern12, matern32, matern52, rq(.., alpha=1), periodic(.., period=1).
 		   Without a lengthscale: linear(variance, ard), constant(variance), white(variance),
 		   polynomial(variance, offset=1, degree=2). The formulas are in >>kernels.
-		   dims=0:3+5 selects columns 0, 1, 2 and 5. ard gives each column its own lengthscale
-		   (linear: its own variance). white is noise of f: only on the diagonal of K(X,X). No
-		   initialisation estimates alpha and period. Only odvgp_model_size and odvgp_model_init
-		   read the text; it need not live longer. Default "matern52(ard)". */
+		   dims=0:3+5 selects columns 0, 1, 2 and 5, none twice. ard gives each column its own
+		   lengthscale (linear: its own variance). white is noise of f: only on the diagonal of
+		   K(X,X). No initialisation estimates alpha and period. Only odvgp_model_size and
+		   odvgp_model_init read the text; it need not live longer. Default "matern52(ard)". */
 		const char *kernel;
 		/* Inputs and outputs (latent functions), each >= 1; above layer[0] D is the P of the layer
 		   below, with image_output times its patches; 0 means that. odvgp_likelihood says how many
@@ -949,8 +963,9 @@ typedef struct odvgp_config {
 	   only for values around 1, because steps of larger values are absolute and hardly move them.
 	   Default EXP. */
 	odvgp_positive_transform positive_transform;
-	/* Rows per tile; 0: min(batch, 256), halved down to 64 if K(X, Z_gamma) then fits
-	   kernel_cache_bytes. Affects memory and last bits. Default 0. */
+	/* Rows per tile; 0: min(batch, 256), fewer if a layer would have more than 4,096 inputs, halved
+	   down to 64 if K(X, Z_gamma) then fits kernel_cache_bytes. Affects memory and last bits.
+	   Default 0. */
 	ptrdiff_t tile;
 	/* Largest K(X, Z_gamma) of a tile, in bytes, that is kept for the gradient; a larger one is
 	   computed twice, to the same bits. Also limits the products of P > 1 covariance factors with
@@ -1005,6 +1020,22 @@ typedef struct odvgp_report {
 	ptrdiff_t evaluations; /* of the bound in this step */
 	odvgp_events events;
 } odvgp_report;
+
+typedef struct odvgp_progress {
+	odvgp_phase phase;
+	ptrdiff_t done, total;
+	/* Of the step just done; NULL within a step and in other phases. */
+	const odvgp_report *report;
+} odvgp_progress;
+
+/*	Called again and again, by the caller's thread, while a call loops: between iterations, steps and
+	tiles, and within larger products; after at most some 1e10 multiplications. A non-zero return
+	ends the call with E_STOPPED; after that it is not called again. It may use the model only if
+	`report` is set. It does not change the bits of what is computed. call NULL: no watch. */
+typedef struct odvgp_watch {
+	int (*call)(void *user, const odvgp_progress *progress);
+	void *user;
+} odvgp_watch;
 
 /*	One named part of the parameter vector. */
 typedef struct odvgp_slot {
@@ -1094,12 +1125,12 @@ ODVGP_API odvgp_schedule odvgp_rising(
 	0.03, then L-BFGS; one that fails changes nothing. Its allocator gives the memory meanwhile.
 		X [N,D], Y [N,T]   all data
 		steps              how many
-		watch              called after each step, may be NULL; a non-zero return ends the training
-	Returns  OK | E_STOPPED (by watch) | E_MEMORY | what odvgp_step returns
+		watch              called before, within and after steps; NULL: none
+	Returns  OK | E_STOPPED (by watch; the model is as after its last whole step) | E_MEMORY | what
+			 odvgp_step returns
 	Cost     steps times that of odvgp_step */
 ODVGP_API odvgp_status odvgp_fit(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
-		ptrdiff_t steps, int (*watch)(void *user, const odvgp_report *report), void *user,
-		odvgp_info *info);
+		ptrdiff_t steps, const odvgp_watch *watch, odvgp_info *info);
 
 #ifndef ODVGP_NO_MALLOC
 /*	Allocate a model and initialise it from the data (odvgp_init_data); odvgp_model_free frees it.
@@ -1117,12 +1148,12 @@ ODVGP_API void odvgp_model_free(odvgp_model *model);
 /*	Freeze the model, predict, free the predictor. Each call costs O(M^3): for many, freeze once and
 	use odvgp_predict.
 		X     [n,D]
-		mean  [F,n] out or NULL, of f        sd_f  [F,n] out or NULL: standard deviation of f
-		sd_y  [y_rows,n] out or NULL: standard deviation of a new y, with the noise; y_rows is
-			  the number of classes for likelihoods of classes, else T
+		mean, var  [F,n] out or NULL, of f
+		var_y      [y_rows,n] out or NULL: variance of a new y, with the noise; y_rows is the
+				   number of classes for likelihoods of classes, else T
 	Returns  OK | E_MEMORY | what odvgp_freeze and odvgp_predict return */
 ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *model, const odvgp_real *X, ptrdiff_t n,
-		odvgp_real *mean, odvgp_real *sd_f, odvgp_real *sd_y, odvgp_info *info);
+		odvgp_real *mean, odvgp_real *var, odvgp_real *var_y, odvgp_info *info);
 
 #ifndef ODVGP_NO_STDIO
 /*	Save a model to a file, or create one from it: odvgp_save and odvgp_file_write, odvgp_file_read
@@ -1166,12 +1197,12 @@ ODVGP_API const odvgp_config *odvgp_model_config(const odvgp_model *model);
 	training does not depend on the units of the data.
 	A trained model starts again with empty Adam moments and undiminished step sizes. The count of
 	steps continues, and with it schedules and the order of rows.
-		X [N,D], Y [N,T]   all data
-	Returns  OK | E_ARG | E_NAN (row in info) | what odvgp_init_q returns. On an error the model is
-			 unchanged
+		X [N,D], Y [N,T]   all data        watch   NULL: none
+	Returns  OK | E_ARG | E_NAN (row in info) | E_STOPPED (by watch) | what odvgp_init_q returns. On
+			 an error the model is unchanged
 	Cost     O(N D) plus that of the three options: O(min(N, 50 M) M D) with their defaults */
-ODVGP_API odvgp_status odvgp_init_data(
-		odvgp_model *model, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_init_data(odvgp_model *model, const odvgp_real *X,
+		const odvgp_real *Y, const odvgp_watch *watch, odvgp_info *info);
 
 /*	Reset q to its initial value (config.reproduce.q_init), using the current kernel and inducing
 	inputs: q_mu = 0, a_gamma = 0, and q_sqrt such that q(u) is the prior, or the identity. Empties
@@ -1184,27 +1215,32 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
 /*	Warm start: improve hyperparameters, noise, prior mean and Z_beta by L-BFGS on the collapsed
 	bound ([VFE]) of random rows, then set q to its optimum on all rows (odvgp_fit_q): training then
 	begins near its end. Starts from the current values, after odvgp_init_data; a second call, on
-	more rows, refines. Frozen slots stay; bounds, priors and jitter hold. If the bound on some of
-	the rows would fall, as rounding can make it with FREE in float, nothing changes. Empties Adam's
-	moments; schedules and the count of steps continue.
+	more rows, refines. Frozen slots stay; bounds, priors and jitter hold. The collapsed bound has
+	one noise: with noise_per_output it starts at their geometric mean and ends as all of them. If
+	the bound on some of the rows would fall, as rounding can make it with FREE in float, nothing
+	changes. Empties Adam's moments; schedules and the count of steps continue.
 	Another likelihood than the Gaussian gets kernel, prior mean, Z_beta, scale, shape, size or
 	precision from a regression on pseudo-targets: y itself (STUDENTT, LAPLACE, HETEROSCEDASTIC);
-	-1 to 1 (ORDINAL); -6 or 6 for other classes, for several functions one against the rest;
+	-1 to 1 (ORDINAL); -6 or 6 for other classes, for several functions one against the rest (up to
+	1,024 rows nothing changes if 50 steps of a COUPLED model do better without it);
 	log(y + 1/2) (POISSON, NEGATIVE_BINOMIAL), log y (GAMMA), -log y (EXPONENTIAL), less log of the
 	exposure; Phi^-1(y) (BETA). Mixed functions: the same with the least-squares solution g of
 	f = "mixing" g. Rows with a missing target do not count. A whitened q (DENSE, BLOCKS) is the
 	regression's for positive targets, counts, proportions and mixed functions, else q has its
 	initial value: go on with odvgp_rising.
-		settings   NULL: the defaults
-		X [N,D], Y [N,T]    work  odvgp_warm_start_size bytes, at any address
-	Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (objective EXACT, several
-			 layers, independent functions; with the Gaussian, not mixed, also missing targets
-			 and a q that odvgp_fit_q refuses). On an error the model is unchanged
-	Cost     O(iterations rows M^2), with the Gaussian also that of odvgp_fit_q
-	odvgp_warm_start_size   0: too large, or refused */
-ODVGP_API size_t odvgp_warm_start_size(const odvgp_model *model, const odvgp_warm *settings);
+		settings   NULL: the defaults        watch   NULL: none
+		X [N,D], Y [N,T]    scratch  odvgp_warm_start_scratch bytes, at any address
+	Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_STOPPED (by watch) | E_UNSUPPORTED
+			 (objective EXACT, several layers, independent functions; with the Gaussian, not mixed,
+			 also missing targets and a q that odvgp_fit_q refuses). On an error the model is
+			 unchanged
+	Cost     O(iterations rows M^2), with the Gaussian also that of odvgp_fit_q, with few rows of
+			 classes that of 100 steps
+	odvgp_warm_start_scratch   0: too large, or refused */
+ODVGP_API size_t odvgp_warm_start_scratch(const odvgp_model *model, const odvgp_warm *settings);
 ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *model, const odvgp_warm *settings,
-		const odvgp_real *X, const odvgp_real *Y, void *work, size_t bytes, odvgp_info *info);
+		const odvgp_real *X, const odvgp_real *Y, const odvgp_watch *watch, void *scratch,
+		size_t scratch_bytes, odvgp_info *info);
 
 /*	Mean and population standard deviation (divided by n) of each column, for odvgp_scales. The
 	scale is 1 for a column that is constant to rounding. The mean of equal numbers is that number,
@@ -1252,12 +1288,17 @@ ODVGP_API odvgp_status odvgp_elbo(odvgp_model *model, const odvgp_real *X, const
 		ptrdiff_t n, odvgp_real *elbo, odvgp_real *kl, odvgp_real *grad, odvgp_info *info);
 
 /*	odvgp_elbo with ORTH's gamma term of the KL estimated (config.reproduce.gamma_kl) from the
-	columns idx [count] (distinct, 0..M_gamma - 1), scaled by M_gamma/count: unbiased over uniformly
-	drawn subsets. A sampled KL can be negative.
+	given columns, scaled by M_gamma/count: unbiased over uniformly drawn subsets. A sampled KL can
+	be negative.
+		report   out: elbo, expected_loglik, kl and events; else 0       grad   as above
 	Returns  as odvgp_elbo; E_ARG also for a repeated column, E_UNSUPPORTED with several layers */
+typedef struct odvgp_columns {
+	const ptrdiff_t *index; /* [count] distinct, 0..M_gamma - 1 */
+	ptrdiff_t count;
+} odvgp_columns;
 ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *model, const odvgp_real *X,
-		const odvgp_real *Y, ptrdiff_t n, const ptrdiff_t *idx, ptrdiff_t count, odvgp_real *elbo,
-		odvgp_real *kl, odvgp_real *grad, odvgp_info *info);
+		const odvgp_real *Y, ptrdiff_t n, const odvgp_columns *columns, odvgp_report *report,
+		odvgp_real *grad, odvgp_info *info);
 
 /*	One natural gradient step of size tau in (0, 1] from the given rows. It moves only q(u),
 	SOLVE-GP's q(v), and gamma if optim.gamma_step selects a natural step. A dense q with precision
@@ -1286,27 +1327,28 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *model, const odvgp_real *
 	the inducing inputs become the rows of X. With ODVGP_OBJECTIVE_ELBO, frozen slots keep their
 	values and the others get the optimum given these; a bound without q has no q to freeze. Where
 	gamma points add nothing, the optimal a is not unique, and the call takes one of the best.
-		X [N,D], Y [N,T]    work  odvgp_fit_q_size(model) bytes, at any address
-	Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_UNSUPPORTED (covariance DIAGONAL with
-			 another mean than O(M)'s, HYBRID with q_mu frozen and a_gamma not, mixed or
-			 independent functions, several layers, another likelihood, missing targets). On an
-			 error the model is unchanged
+		X [N,D], Y [N,T]    watch  NULL: none
+		scratch             odvgp_fit_q_scratch(model) bytes, at any address
+	Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_STOPPED (by watch) | E_UNSUPPORTED
+			 (covariance DIAGONAL with another mean than O(M)'s, HYBRID with q_mu frozen and a_gamma
+			 not, mixed or independent functions, several layers, another likelihood, missing
+			 targets). On an error the model is unchanged
 	Cost     O(N R^2 + R^3), with R features of mean and covariance together */
-ODVGP_API size_t odvgp_fit_q_size(
+ODVGP_API size_t odvgp_fit_q_scratch(
 		const odvgp_model *model); /* bytes; 0: too large, several units */
 ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
-		void *work, size_t bytes, odvgp_info *info);
+		const odvgp_watch *watch, void *scratch, size_t scratch_bytes, odvgp_info *info);
 
 /*	Titsias' upper bound of log p(y) with the inducing inputs Z_beta (Variational Inference for
 	Gaussian and Determinantal Point Processes, 2014): how far training can still get.
 		upper   out        lower   out or NULL: Titsias' lower bound
-		X, Y, work   as in odvgp_fit_q, at the same cost
+		X, Y, scratch   as in odvgp_fit_q, at the same cost
 	Returns  as odvgp_fit_q, but of any member; E_NAN also if rounding leaves no digit of a bound,
 			 because the noise is small relative to the targets; E_UNSUPPORTED for another
 			 likelihood than the Gaussian, several noises, mixed functions, and the objectives
 			 PARTLY, TIGHT and EXACT */
 ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *model, const odvgp_real *X,
-		const odvgp_real *Y, void *work, size_t bytes, odvgp_real *upper, odvgp_real *lower,
+		const odvgp_real *Y, void *scratch, size_t scratch_bytes, odvgp_real *upper, odvgp_real *lower,
 		odvgp_info *info);
 
 /*	Slots in order, and the length of the parameter vector. */
@@ -1416,16 +1458,15 @@ ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *server, ptrdiff_t row
 	layers, whose normals are stored (as a seed) and the same for all rows.
 		X        [n,D], original units if odvgp_freeze got scales      n  >= 0
 		mean     [F,n] out or NULL, units of y     var  [F,n] out or NULL, units of y squared
-		var_y    [y_rows,n] out or NULL: variance of y, as odvgp_predict_y computes it
 		scratch  odvgp_predict_scratch(server, rows) bytes for some rows >= 1, at any address
 		Outputs may not alias X.
 	Returns  OK | E_ARG | E_MEMORY | E_SIZE | E_NAN (in X; or a result is not finite, with numbers
-			 of 1e200, for example). In the last case the outputs hold all results, finite or not;
-			 after other errors they are unchanged. So do the calls below
+			 of 1e200, for example; row in info). In the last case the outputs hold all results,
+			 finite or not; after other errors they are unchanged. So do the calls below
 	Cost     O(n M^2 + n Mg D), SOLVE-GP O(n (M + Mg)^2); without variances O(n (M + Mg) D)
 	Threads  any number on one server, each with its own scratch */
 ODVGP_API odvgp_status odvgp_predict(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
-		odvgp_real *mean, odvgp_real *var, odvgp_real *var_y, void *scratch, size_t scratch_bytes);
+		odvgp_real *mean, odvgp_real *var, void *scratch, size_t scratch_bytes, odvgp_info *info);
 
 /*	Mean and variance of y at new inputs, [y_rows,n] out or NULL. Likelihoods of classes (ORDINAL,
 	ROBUSTMAX, SOFTMAX): each class's probability p, and p - p^2. Exposure and known_noise count as
@@ -1433,20 +1474,22 @@ ODVGP_API odvgp_status odvgp_predict(const odvgp_server *server, const odvgp_rea
 	has m / e and v / e^2. Scratch, results and cost as for odvgp_predict with variances, plus the
 	likelihood's integrals. */
 ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
-		odvgp_real *mean, odvgp_real *var, void *scratch, size_t scratch_bytes);
+		odvgp_real *mean, odvgp_real *var, void *scratch, size_t scratch_bytes, odvgp_info *info);
 
 /*	Mean [F,n] (or NULL) and symmetric covariance [F,n,n] of f at the rows of X.
 		scratch  odvgp_predict_scratch(server, n) bytes
 	Returns  also E_UNSUPPORTED: several layers
 	Cost     O(n M^2 + n^2 M) */
 ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *server, const odvgp_real *X,
-		ptrdiff_t n, odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes);
+		ptrdiff_t n, odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes,
+		odvgp_info *info);
 
 /*	Mean [F,n] (or NULL) and covariance [n,F,F] of the functions at each row of X; not diagonal if
 	they are mixed. Scratch, results and cost as for odvgp_predict with variances.
 	Returns  also E_UNSUPPORTED: several layers */
 ODVGP_API odvgp_status odvgp_predict_functions(const odvgp_server *server, const odvgp_real *X,
-		ptrdiff_t n, odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes);
+		ptrdiff_t n, odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes,
+		odvgp_info *info);
 
 /*	log p(y|data) of each row of targets Y [n,T]: logp [n], summed over outputs, for y in its own
 	units. Y has the columns of training, none missing; weights do not count. E[p(y|f)] is closed,
@@ -1454,16 +1497,22 @@ ODVGP_API odvgp_status odvgp_predict_functions(const odvgp_server *server, const
 	others lose digits where f is very uncertain, and SOFTMAX's p of more than four classes add up
 	to 0.95 to 1. Scratch and cost as for odvgp_predict with variances. */
 ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *server, const odvgp_real *X,
-		const odvgp_real *Y, ptrdiff_t n, odvgp_real *logp, void *scratch, size_t scratch_bytes);
+		const odvgp_real *Y, ptrdiff_t n, odvgp_real *logp, void *scratch, size_t scratch_bytes,
+		odvgp_info *info);
 
-/*	Joint samples of f at the rows of X: f [samples,F,n]. A pivoted Cholesky factorisation takes
-	singular covariances without jitter. Sample number s depends only on seed and s. With several
-	layers each sample of a layer is drawn at one of the layer below.
+/*	Joint samples of f at the rows of X: f [draws->count,F,n]. A pivoted Cholesky factorisation
+	takes singular covariances without jitter. Sample number s depends only on seed and s. With
+	several layers each sample of a layer is drawn at one of the layer below.
 		scratch  odvgp_sample_scratch(server, n) bytes
-	Cost     O(n M^2 + P n^2 (M + n) + samples P n^2) */
+	Cost     O(n M^2 + P n^2 (M + n) + count P n^2) */
+typedef struct odvgp_draws {
+	ptrdiff_t count; /* >= 0 */
+	uint64_t seed;
+} odvgp_draws;
 ODVGP_API size_t odvgp_sample_scratch(const odvgp_server *server, ptrdiff_t n);
 ODVGP_API odvgp_status odvgp_sample(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
-		ptrdiff_t samples, uint64_t seed, odvgp_real *f, void *scratch, size_t scratch_bytes);
+		const odvgp_draws *draws, odvgp_real *f, void *scratch, size_t scratch_bytes,
+		odvgp_info *info);
 
 #ifndef ODVGP_NO_TRAINING
 /*	Model files: config, parameter vector, optimiser state and predictor; little-endian, versioned,
@@ -1527,6 +1576,7 @@ typedef struct odvgp_blas {
 	odvgp_threads threads;
 	odvgp_real *pack; /* one area per task */
 	ptrdiff_t pack_stride, mc, kc, nc;
+	struct gp__watcher *watcher; /* NULL, but within a call with a watch */
 } odvgp_blas;
 ODVGP_API size_t odvgp_blas_size(const odvgp_threads *threads);
 ODVGP_API odvgp_status odvgp_blas_init(
@@ -1666,6 +1716,8 @@ static const double gp__two_pi = 6.2831853071795864769;
 static const double gp__log_2pi = 1.83787706640934548356;
 static const double gp__sqrt_half = 0.70710678118654752440;
 
+/* --- arrays: finite, zero, copy --- */
+
 /*	x - x is 0 if x is finite, else NaN. Four sums, because one would wait for each addition. */
 static int gp__finite(const odvgp_real *x, ptrdiff_t n)
 {
@@ -1681,14 +1733,12 @@ static int gp__finite(const odvgp_real *x, ptrdiff_t n)
 	return a + b + c + d == 0;
 }
 
-#ifndef ODVGP_NO_TRAINING
-GP__TRAINING ptrdiff_t gp__first_nonfinite(const odvgp_real *x, ptrdiff_t n)
+static ptrdiff_t gp__first_nonfinite(const odvgp_real *x, ptrdiff_t n)
 {
 	GP__FOR(i, n)
 		if (!(x[i] - x[i] == 0)) return i;
 	return -1;
 }
-#endif
 
 static void gp__zero(odvgp_real *x, ptrdiff_t n)
 {
@@ -1712,6 +1762,8 @@ typedef struct {
 	char *at;
 	size_t size, used; /* `used` also counts what was cut */
 } gp__text;
+
+/* --- texts and messages --- */
 
 static void gp__put(gp__text *t, const char *s)
 {
@@ -2235,6 +2287,45 @@ ODVGP_API void odvgp_pool_stop(odvgp_pool *pool)
 }
 #endif
 
+/* --- the watch ---
+   Operations count multiplications. After GP__WATCH_WORK of them the watch is asked; if it says
+   stop, products return at once, whatever their results then are, and the tape ends. */
+
+#ifdef ODVGP_NO_TRAINING
+#define gp__ask(blas, work) 0
+#define gp__stopped(blas)   0
+#else
+#ifndef GP__WATCH_WORK
+#define GP__WATCH_WORK 1e8
+#endif
+typedef struct gp__watcher {
+	odvgp_watch watch;
+	odvgp_progress at;
+	double work;
+	int stopped, held; /* held: the watch runs, or the step cannot be undone */
+} gp__watcher;
+
+static int gp__stopped(const odvgp_blas *blas)
+{
+	return blas->watcher && blas->watcher->stopped && !blas->watcher->held;
+}
+
+/*	Count work; 1: stop. */
+static int gp__ask(const odvgp_blas *blas, double work)
+{
+	gp__watcher *w = blas->watcher;
+	if (!w || w->held) return 0;
+	w->work += work;
+	if (w->work >= GP__WATCH_WORK && !w->stopped) {
+		w->work = 0;
+		w->held = 1;
+		w->stopped = w->watch.call(w->watch.user, &w->at) != 0;
+		w->held = 0;
+	}
+	return w->stopped;
+}
+#endif
+
 /* ---- >>arena   memory: one block, measured and divided by the same function
 
 	With base NULL an arena only adds up the sizes of the pieces taken. Pieces start at multiples of
@@ -2494,6 +2585,8 @@ typedef uint64_t gp__u_c;
 #endif
 /* clang-format on */
 
+/* --- bits of reals --- */
+
 /*	A vector to its bits and back. less: a < b ? x : y, so y where a or b is NaN. */
 GP__INLINE gp__u_c gp__bits_c(odvgp_real v)
 {
@@ -2593,6 +2686,8 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 		gp__expm1_core_##S(x, NULL, n, p); \
 		GP__WAYS(e[q] = gp__less_##S(x[q], low, zero, (p[q] + one) * gp__power_##S(n[q]))) \
 	}
+
+/* --- exp, log, erf, erfcx over an array --- */
 
 /*	From four vectors to four vectors. */
 #define GP__MAP_EXP(TARGET, S) \
@@ -2789,6 +2884,8 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 				gp__vlogcdf_##S, gp__vsqrt_##S \
 	}
 
+/* --- what kernels need of a row of distances --- */
+
 /*	r2[j] = sum_d (x_d - z_dj)^2 for a chunk; zt [nd, ld] is z transposed. Unlike
 	|x|^2 + |z|^2 - 2 x z, differences give no negative result, and 0 where points coincide. */
 #define GP__SQDIST(TARGET, S) \
@@ -2903,6 +3000,8 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 		} \
 		GP__ABREAST(GP__VECTORS(GP__STORE_##V(y + w * ldy + q * L, s[w][q]))) \
 	}
+
+/* --- sums, products and maps of arrays --- */
 
 /*	axpy		y += a x
 	dot			x . y, in four vectors of partial sums that are added in a fixed order
@@ -3123,6 +3222,8 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 		} \
 	}
 
+/* --- all of it for each instruction set --- */
+
 #define GP__VMATH(TARGET, S) \
 	GP__MAPS_OF(TARGET, S) \
 	GP__SQDIST(TARGET, S) GP__RADIAL(TARGET, S) GP__ARRAYS(TARGET, S)
@@ -3149,6 +3250,8 @@ GP__VBITS(GP__AVX512, avx512)
 GP__RAISE512(GP__AVX512, avx512)
 GP__VMATH(GP__AVX512, avx512)
 #endif
+
+/* --- sums in double --- */
 
 /*	out_j += sum_i A_ij^2 */
 static void gp__column_squares_add(
@@ -3231,6 +3334,8 @@ static double gp__lgamma_rise(double x, double y)
 	if (x < 10) return gp__lgamma(x + y) - gp__lgamma(x) - y * log(x);
 	return (x + y - 0.5) * log1p(y / x) - y + (gp__stirling(x + y) - gp__stirling(x));
 }
+
+/* --- nodes of Gauss-Hermite --- */
 
 /*	Gauss-Hermite nodes t and weights w: E[g(t)] = sum w g(t) for a standard normal t, exact for
 	polynomials below degree 2 H; H <= 200. Bisection finds the eigenvalues of the Jacobi matrix,
@@ -3618,6 +3723,12 @@ typedef struct {
 #define GP__PACK_SIZE ((ptrdiff_t)8192)
 /*	Fewer multiplications are not worth a second thread. */
 #define GP__TASK_WORK (48. * 48 * 48)
+/*	Larger ones are cut if watched. */
+#ifndef GP__WATCH_SLICE
+#define GP__WATCH_SLICE 1e10
+#endif
+
+/* --- sizes of blocks, and the context --- */
 
 static ptrdiff_t gp__round_up(ptrdiff_t n, ptrdiff_t unit) { return (n + unit - 1) / unit * unit; }
 
@@ -3697,6 +3808,8 @@ typedef struct {
 	const odvgp_real *at, *ragged;
 	ptrdiff_t step, rs, cs, ragged_rs, ragged_cs;
 } gp__operand;
+
+/* --- one task: packed panels and the macro-kernel --- */
 
 /*	Packs a panel of n rows and k steps, padded with zeros to `unit` rows:
 	to[p * unit + i] = w[p] from[i * rs + p * cs]. One stride is 1. */
@@ -3887,6 +4000,7 @@ typedef struct {
 	const odvgp_blas *blas;
 	const gp__mm *g;
 	int tasks, across; /* `across` tasks side by side; triangles are cut by rows only */
+	ptrdiff_t from, to;
 } gp__mm_job;
 
 /*	Tasks side by side, such that each packs as little of A and B as possible. */
@@ -3904,21 +4018,32 @@ static int gp__tasks_across(const gp__mm *g, int tasks)
 	return best;
 }
 
+/* --- shares of the tasks, and the public products --- */
+
+/*	First row of task t, such that areas of the triangle are equal. */
+static ptrdiff_t gp__triangle_row(const gp__mm_job *job, int t)
+{
+	double from = (double)job->from, to = (double)job->to, part = (double)t / job->tasks;
+	int MR = job->blas->isa->MR;
+	if (t == 0 || t == job->tasks) return t ? job->to : job->from;
+	return (ptrdiff_t)sqrt(from * from + (to * to - from * from) * part) / MR * MR;
+}
+
 static void gp__mm_task(void *arg, int t)
 {
 	const gp__mm_job *job = (const gp__mm_job *)arg;
 	const gp__mm *g = job->g;
 	const odvgp__isa *isa = job->blas->isa;
 	ptrdiff_t i0, i1, j0 = 0, j1;
-	if (g->c_part == GP__LOWER) { /* equal areas of the triangle */
-		double n = (double)g->m;
-		i0 = (ptrdiff_t)(n * sqrt((double)t / job->tasks)) / isa->MR * isa->MR;
-		i1 = t + 1 == job->tasks
-					 ? g->m
-					 : (ptrdiff_t)(n * sqrt((double)(t + 1) / job->tasks)) / isa->MR * isa->MR;
+	if (g->c_part == GP__LOWER) {
+		i0 = gp__triangle_row(job, t);
+		i1 = gp__triangle_row(job, t + 1);
 		j1 = GP__MIN(g->n, i1);
 	} else {
-		gp__share(g->m, isa->MR, job->tasks / job->across, t / job->across, &i0, &i1);
+		gp__share(job->to - job->from, isa->MR, job->tasks / job->across, t / job->across, &i0,
+				&i1);
+		i0 += job->from;
+		i1 += job->from;
 		gp__share(g->n, isa->NR, job->across, t % job->across, &j0, &j1);
 	}
 	if (i1 > i0 && j1 > j0)
@@ -3953,7 +4078,7 @@ static void gp__mm_run(const odvgp_blas *blas, const gp__mm *g)
 {
 	const odvgp__isa *isa = blas->isa;
 	double work = (double)g->m * (double)g->n * (double)g->k;
-	if (g->m <= 0 || g->n <= 0) return;
+	if (g->m <= 0 || g->n <= 0 || gp__stopped(blas)) return;
 	ODVGP_ASSERT(g->k <= 0 || (g->C != g->A && g->C != g->B));
 #ifdef ODVGP_USE_CBLAS
 	if (work >= 32. * 32 * 32 && gp__cblas(g)) return;
@@ -3962,9 +4087,17 @@ static void gp__mm_run(const odvgp_blas *blas, const gp__mm *g)
 		gp__unpacked(isa, g);
 		return;
 	}
-	gp__mm_job job = {blas, g, work < GP__TASK_WORK ? 1 : gp__tasks(&blas->threads), 1};
+	gp__mm_job job = {blas, g, work < GP__TASK_WORK ? 1 : gp__tasks(&blas->threads), 1, 0, 0};
 	job.across = gp__tasks_across(g, job.tasks);
-	gp__run(&blas->threads, job.tasks, gp__mm_task, &job);
+	/* a watched product in slices of rows: they cost packing */
+	ptrdiff_t rows = g->m;
+	if (blas->watcher && work > GP__WATCH_SLICE)
+		rows = gp__round_up((ptrdiff_t)(GP__WATCH_SLICE / work * (double)g->m) + 1, 24 * isa->MR);
+	work *= (double)rows / (double)g->m;
+	for (; job.from < g->m && !gp__ask(blas, work); job.from = job.to) {
+		job.to = GP__MIN(g->m, job.from + rows);
+		gp__run(&blas->threads, job.tasks, gp__mm_task, &job);
+	}
 }
 
 /*	A plain product; the caller then sets parts and weights. */
@@ -4165,6 +4298,7 @@ ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_
 		return;
 	}
 	if (order <= GP__BASE) {
+		if (gp__ask(blas, (double)order * (double)order * (double)cols / 2)) return;
 		int reversed = right ? !trans : trans;
 		gp__solve_job job = {
 				blas, gp__triangle_of(reversed, order, L, ldl), right, reversed, 1, cols, B, ldb};
@@ -4299,6 +4433,7 @@ static odvgp_status gp__potrf_from(const odvgp_blas *blas, int reverse, ptrdiff_
 		ptrdiff_t lda, ptrdiff_t first, odvgp_info *info)
 {
 	if (n <= 0) return ODVGP_OK;
+	if (gp__stopped(blas)) return gp__refuse(info, ODVGP_E_STOPPED, "watch", NULL);
 	if (n <= GP__POTRF_BASE) return gp__potrf_base(blas, reverse, n, A, lda, first, info);
 	ptrdiff_t h = gp__half(n), rest = n - h;
 	odvgp_real *A21 = A + h * lda, *A22 = A21 + h;
@@ -4580,6 +4715,15 @@ static uint32_t gp__parse_column(gp__parser *p)
 				   : gp__parse_fail(p, "a column is not below the number of inputs");
 }
 
+/*	Whether the last of n ranges has a column of one before it. */
+static int gp__range_repeats(const gp__base_kernel *base, uint32_t n)
+{
+	const uint32_t *last = base->range[n - 1];
+	for (uint32_t r = 0; r + 1 < n; r++)
+		if (base->range[r][0] < last[1] && last[0] < base->range[r][1]) return 1;
+	return 0;
+}
+
 /*	dims=0:3+5 */
 static void gp__parse_dims(gp__parser *p, gp__base_kernel *base)
 {
@@ -4598,6 +4742,10 @@ static void gp__parse_dims(gp__parser *p, gp__base_kernel *base)
 		range[1] = gp__accept(p, ":") ? gp__parse_column(p) : range[0] + 1;
 		if (range[1] <= range[0] || range[1] > p->k->D) {
 			gp__parse_fail(p, "a range of columns is empty or beyond the inputs");
+			return;
+		}
+		if (gp__range_repeats(base, base->nranges)) {
+			gp__parse_fail(p, "dims names a column twice");
 			return;
 		}
 		base->ndims += range[1] - range[0];
@@ -4667,6 +4815,8 @@ static void gp__parse_arguments(gp__parser *p, gp__base_kernel *base, double *va
 	while (!p->error && gp__accept(p, ","));
 	if (!gp__accept(p, ")")) gp__parse_fail(p, "')' is missing");
 }
+
+/* --- expressions --- */
 
 static uint32_t gp__new_node(gp__parser *p, uint32_t kind, uint32_t a, uint32_t b)
 {
@@ -5273,6 +5423,8 @@ static void gp__chunk_forward(const gp__kjob *job, gp__kchunk *c, ptrdiff_t row,
 	}
 }
 
+/* --- one chunk, derivatives --- */
+
 /*	A chunk's derivatives in squared distances, inner products and hyperparameters. dK/d(base
 	kernel) is 1, or the product of what multiplies the kernel. */
 static void gp__chunk_derivatives(const gp__kjob *job, gp__kchunk_back *c)
@@ -5444,10 +5596,17 @@ static int gp__kernel_tasks(const gp__kjob *job)
 	return gp__at_least(job->n, job->m, 4096) ? gp__tasks(&job->blas->threads) : 1;
 }
 
+/*	Of `rows` rows, for the watch; exp counts as about 20 multiplications. */
+static double gp__kernel_work(const gp__kjob *job, ptrdiff_t rows)
+{
+	(void)job, (void)rows; /* not used without training */
+	return (double)rows * (double)job->m * ((double)job->k->D + 20 * (double)job->k->base_kernels);
+}
+
 /*	job->K or job->out and, if job->kept, what the adjoint needs. */
 GP__TRAINING void gp__kernel_run(gp__kjob *job, gp__arena scratch)
 {
-	if (job->n == 0) return;
+	if (job->n == 0 || gp__ask(job->blas, gp__kernel_work(job, job->n))) return;
 	if (job->m == 0) {
 		for (ptrdiff_t p = 0; job->out && p < job->P; p++)
 			gp__zero(job->out + p * job->ldo, job->n);
@@ -5661,6 +5820,7 @@ GP__TRAINING void gp__kernel_adjoint_run(gp__kjob *job, gp__arena scratch)
 	for (job->first = 0; job->first < job->n; job->first += job->rows) {
 		gp__kjob block = *job;
 		block.rows = job->rows = GP__MIN(job->n - job->first, GP__KROWS);
+		if (gp__ask(job->blas, 2 * gp__kernel_work(job, job->rows))) return;
 		GP__EACH_GROUP(g, k) {
 			gp__points(k, g, job->hyp, job->X1 + job->first * (ptrdiff_t)k->D, job->rows,
 					job->centre, job->u[g], gp__group_dims(k, g), 1);
@@ -5795,6 +5955,8 @@ GP__TRAINING void gp__images_diag(
 	}
 }
 
+/* --- points of a predictor --- */
+
 /*	Points prepared for predictions: centred and scaled, the columns of all groups one below the
 	other, [columns, ld]. The last chunk is read up to POINTS_BEYOND numbers beyond its end, which
 	must be finite. */
@@ -5853,6 +6015,8 @@ static const odvgp_real *gp__points_chunk(const gp__kjob *job, const odvgp_real 
 	}
 	return v;
 }
+
+/* --- k(x,x) --- */
 
 GP__TRAINING int gp__kernel_stationary(const gp__kernel *k)
 {
@@ -7085,6 +7249,8 @@ typedef struct {
 	gp__patches patches;
 } gp__predictor;
 
+/* --- the block: head, kernel, arrays --- */
+
 /*	Above 32 bits if M > 46340. */
 static uint64_t gp__predictor_reals(const gp__predictor *p)
 {
@@ -7225,6 +7391,8 @@ static gp__view gp__view_of(const gp__predictor *p, ptrdiff_t unit)
 			p, (odvgp_real *)((uintptr_t)p + gp__predictor_head(p->base_kernels)), unit, &v);
 	return v;
 }
+
+/* --- layers of a block, and scratch --- */
 
 /*	NULL if the server is zeroed or its block has no valid magic. */
 static const gp__predictor *gp__served(const odvgp_server *s)
@@ -7390,13 +7558,14 @@ static size_t gp__predict_size(const odvgp_server *s, ptrdiff_t rows)
 	return !most || a.bad ? 0 : a.used ? a.used + 64 + most : most;
 }
 
-/*	Most rows of a tile, also in training; with image_output patches, unless one image has more. */
-#define GP__TILE_ROWS    256
-#define GP__TILE_PATCHES 4096
+/*	Most rows of a tile, also in training, and most inputs of a layer (in training a row's samples,
+	with image_output each one's patches), unless one row has more. */
+#define GP__TILE_ROWS   256
+#define GP__TILE_INPUTS 4096
 
-static ptrdiff_t gp__tile_rows(ptrdiff_t rows, const gp__patches *p)
+static ptrdiff_t gp__tile_rows(ptrdiff_t rows, const gp__patches *p, ptrdiff_t samples)
 {
-	return GP__MIN(rows, GP__MAX(1, GP__TILE_PATCHES / gp__rows_of_input(p)));
+	return GP__MIN(rows, GP__MAX(1, GP__TILE_INPUTS / samples / gp__rows_of_input(p)));
 }
 
 static ptrdiff_t gp__predict_most(const odvgp_server *s)
@@ -7404,7 +7573,7 @@ static ptrdiff_t gp__predict_most(const odvgp_server *s)
 	ptrdiff_t most = GP__TILE_ROWS;
 	for (const gp__predictor *p = (const gp__predictor *)s->block; p->layers > 1;
 			p = gp__predictor_above(p))
-		most = gp__tile_rows(most, &p->patches);
+		most = gp__tile_rows(most, &p->patches, 1);
 	return most;
 }
 
@@ -7431,6 +7600,8 @@ static ptrdiff_t gp__predict_rows(const odvgp_server *s, ptrdiff_t n, size_t byt
 	}
 	return low;
 }
+
+/* --- one tile: features, mean, variance --- */
 
 /*	A layer's state, in the caller's scratch to save stack. NULL: too small. */
 static gp__prediction *gp__predict_begin(
@@ -7669,6 +7840,8 @@ static void gp__predict_var(gp__prediction *t, ptrdiff_t n)
 	}
 }
 
+/* --- units of the targets, checks --- */
+
 static const gp__likelihood *gp__predict_likelihood(const gp__prediction *t)
 {
 	return &gp__likelihoods[t->p->likelihood];
@@ -7710,29 +7883,71 @@ static gp__lik_job gp__predict_lik_job(const gp__prediction *t, ptrdiff_t n)
 	return job;
 }
 
-static odvgp_status gp__predict_check(
-		const odvgp_server *s, const odvgp_real *X, ptrdiff_t n, const void *scratch)
+static odvgp_status gp__rows_finite(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D, odvgp_info *info)
+{
+	ptrdiff_t bad = gp__first_nonfinite(X, n * D);
+	if (bad < 0) return ODVGP_OK;
+	return gp__fail(info, ODVGP_E_NAN, "X", bad / D, (double)X[bad], "a row is not finite");
+}
+
+static odvgp_status gp__predict_check(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
+		const void *scratch, odvgp_info *info)
 {
 	const gp__predictor *p = gp__served(s);
-	if (!p || n < 0 || (n && (!X || !scratch))) return ODVGP_E_ARG;
+	if (!p) return gp__refuse(info, ODVGP_E_ARG, "server", "is NULL or not filled");
+	if (n && (!X || !scratch)) return gp__is_null(info, "X or scratch");
+	if (n < 0) return gp__fail(info, ODVGP_E_ARG, "n", -1, (double)n, "is out of range");
 	if (n > PTRDIFF_MAX / 64 / (1 + (ptrdiff_t)p->columns) ||
 			n > PTRDIFF_MAX / 64 / (s->D + GP__MAX(s->P, s->T) + 2))
-		return ODVGP_E_SIZE;
-	return gp__finite(X, n * p->D) ? ODVGP_OK : ODVGP_E_NAN;
+		return gp__fail(info, ODVGP_E_SIZE, "n", -1, (double)n, "is too large");
+	return gp__rows_finite(X, n, p->D, info);
+}
+
+static odvgp_status gp__scratch_small(odvgp_info *info)
+{
+	return gp__refuse(info, ODVGP_E_MEMORY, "scratch", "is too small");
 }
 
 /*	What a call computes from the last layer's moments. Outputs may be NULL. */
 typedef struct gp__prediction_call {
 	const odvgp_server *s;
-	ptrdiff_t n;
 	const odvgp_real *X, *Y; /* Y: for densities */
+	ptrdiff_t n, bad;        /* bad: a row whose result is not finite, or -1 */
 	odvgp_real *mean, *var, *mean_y, *var_y, *logp;
 	/* use rows [first, first + count), whose prediction is t, of sample k */
 	void (*use)(struct gp__prediction_call *c, gp__prediction *t, ptrdiff_t first, ptrdiff_t count,
 			ptrdiff_t k);
-	int finite;
 	gp__between_layers between;
 } gp__prediction_call;
+
+static gp__prediction_call gp__predict_call(
+		const odvgp_server *s, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n)
+{
+	gp__prediction_call c;
+	memset(&c, 0, sizeof c);
+	c.s = s;
+	c.X = X;
+	c.Y = Y;
+	c.n = n;
+	c.bad = -1;
+	return c;
+}
+
+/*	Note the row of the first of x [count,D] that is not finite. */
+static void gp__predict_note(
+		gp__prediction_call *c, const odvgp_real *x, ptrdiff_t first, ptrdiff_t count, ptrdiff_t D)
+{
+	ptrdiff_t bad = gp__first_nonfinite(x, count * D);
+	if (bad >= 0) c->bad = first + bad / D;
+}
+
+static odvgp_status gp__predict_result(ptrdiff_t bad, odvgp_info *info)
+{
+	if (bad < 0) return ODVGP_OK;
+	return gp__fail(info, ODVGP_E_NAN, "prediction", bad, NAN, "a result is not finite");
+}
+
+/* --- layers and passes --- */
 
 /*	Inputs [rows,width] of the next layer: sample k of Gaussians with these moments [P,ld]. */
 static void gp__predict_sample(const gp__predictor *p, const odvgp_real *mean,
@@ -7820,20 +8035,21 @@ static void gp__predict_stack(gp__prediction_call *c, ptrdiff_t first, ptrdiff_t
 }
 
 static odvgp_status gp__predict_run(
-		gp__prediction_call *c, int variances, void *scratch, size_t bytes)
+		gp__prediction_call *c, void *scratch, size_t bytes, odvgp_info *info)
 {
 	ptrdiff_t rows = gp__predict_rows(c->s, c->n, bytes);
+	int variances = c->var || c->mean_y || c->var_y || c->logp;
 	gp__prediction *t = NULL;
 	gp__arena a;
-	if (!rows) return ODVGP_E_MEMORY;
+	if (!rows) return gp__scratch_small(info);
 	gp__arena_init(&a, scratch, bytes);
 	if (gp__layers_served(c->s) > 1) {
-		if (bytes < gp__predict_size(c->s, rows)) return ODVGP_E_MEMORY;
+		if (bytes < gp__predict_size(c->s, rows)) return gp__scratch_small(info);
 		gp__between_layout(&a, c->s, rows, &c->between);
-		if (!c->between.mean) return ODVGP_E_MEMORY;
+		if (!c->between.mean) return gp__scratch_small(info);
 	} else {
 		t = gp__predict_begin(c->s, rows, scratch, bytes);
-		if (!t) return ODVGP_E_MEMORY;
+		if (!t) return gp__scratch_small(info);
 	}
 	for (ptrdiff_t first = 0; first < c->n; first += rows) {
 		ptrdiff_t count = GP__MIN(rows, c->n - first);
@@ -7844,7 +8060,7 @@ static odvgp_status gp__predict_run(
 		gp__predict_layer(t, c->X + first * c->s->D, count, variances);
 		c->use(c, t, first, count, 0);
 	}
-	return c->finite ? ODVGP_OK : ODVGP_E_NAN;
+	return gp__predict_result(c->bad, info);
 }
 
 /*	Mix component k with moments m and v into those of the k before it. run: their mean; NULL for a
@@ -7874,10 +8090,12 @@ static void gp__use_rows(gp__prediction_call *c, const gp__prediction *t, ptrdif
 			gp__mix_in(k, x, var ? scale * scale * v[from] : 0, run ? run + from : NULL,
 					mean ? mean + at : NULL, var ? var + at : NULL);
 		}
-		if (mean) c->finite &= gp__finite(mean + q * c->n + first, count);
-		if (var) c->finite &= gp__finite(var + q * c->n + first, count);
+		if (mean) gp__predict_note(c, mean + q * c->n + first, first, count, 1);
+		if (var) gp__predict_note(c, var + q * c->n + first, first, count, 1);
 	}
 }
+
+/* --- odvgp_predict, odvgp_predict_y, odvgp_predict_functions --- */
 
 static void gp__use_moments(
 		gp__prediction_call *c, gp__prediction *t, ptrdiff_t first, ptrdiff_t count, ptrdiff_t k)
@@ -7892,27 +8110,30 @@ static void gp__use_moments(
 	gp__use_rows(c, t, first, count, k, c->s->y_rows, y, t->of_y, b->y, c->mean_y, c->var_y);
 }
 
-static odvgp_status gp__predict_moments(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
-		odvgp_real *mean, odvgp_real *var, odvgp_real *mean_y, odvgp_real *var_y, void *scratch,
-		size_t scratch_bytes)
+static odvgp_status gp__predict_moments(
+		gp__prediction_call *c, void *scratch, size_t scratch_bytes, odvgp_info *info)
 {
-	odvgp_status status = gp__predict_check(s, X, n, scratch);
-	gp__prediction_call c = {s, n, X, NULL, mean, var, mean_y, var_y, NULL, gp__use_moments, 1,
-			{NULL, NULL, NULL, NULL, NULL, NULL}};
-	if (status || n == 0) return status;
-	return gp__predict_run(&c, var || mean_y || var_y, scratch, scratch_bytes);
+	odvgp_status status = gp__predict_check(c->s, c->X, c->n, scratch, info);
+	c->use = gp__use_moments;
+	return status || c->n == 0 ? status : gp__predict_run(c, scratch, scratch_bytes, info);
 }
 
 ODVGP_API odvgp_status odvgp_predict(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
-		odvgp_real *mean, odvgp_real *var, odvgp_real *var_y, void *scratch, size_t scratch_bytes)
+		odvgp_real *mean, odvgp_real *var, void *scratch, size_t scratch_bytes, odvgp_info *info)
 {
-	return gp__predict_moments(s, X, n, mean, var, NULL, var_y, scratch, scratch_bytes);
+	gp__prediction_call c = gp__predict_call(s, X, NULL, n);
+	c.mean = mean;
+	c.var = var;
+	return gp__predict_moments(&c, scratch, scratch_bytes, info);
 }
 
 ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
-		odvgp_real *mean, odvgp_real *var, void *scratch, size_t scratch_bytes)
+		odvgp_real *mean, odvgp_real *var, void *scratch, size_t scratch_bytes, odvgp_info *info)
 {
-	return gp__predict_moments(s, X, n, NULL, NULL, mean, var, scratch, scratch_bytes);
+	gp__prediction_call c = gp__predict_call(s, X, NULL, n);
+	c.mean_y = mean;
+	c.var_y = var;
+	return gp__predict_moments(&c, scratch, scratch_bytes, info);
 }
 
 /*	c->var is the covariance [n,F,F]. */
@@ -7929,20 +8150,32 @@ static void gp__use_functions(
 			sum += t->v.mixing[f * P + q] * t->v.mixing[g * P + q] * t->latent[q * t->ld + row];
 		cov[i] = gp__predict_scale(t, f) * gp__predict_scale(t, g) * sum;
 	}
-	c->finite &= gp__finite(cov, count * all);
+	gp__predict_note(c, cov, first, count, all);
+}
+
+static odvgp_status gp__predict_cov_check(
+		const odvgp_server *s, ptrdiff_t n, const odvgp_real *cov, odvgp_info *info)
+{
+	if (n && !cov) return gp__is_null(info, "cov");
+	if (n && gp__layers_served(s) > 1)
+		return gp__unsupported(info, "server", "covariances need a model of one layer");
+	return ODVGP_OK;
 }
 
 ODVGP_API odvgp_status odvgp_predict_functions(const odvgp_server *s, const odvgp_real *X,
-		ptrdiff_t n, odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes)
+		ptrdiff_t n, odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes,
+		odvgp_info *info)
 {
-	odvgp_status status = gp__predict_check(s, X, n, scratch);
-	gp__prediction_call c = {s, n, X, NULL, mean, cov, NULL, NULL, NULL, gp__use_functions, 1,
-			{NULL, NULL, NULL, NULL, NULL, NULL}};
-	if (status || n == 0) return status;
-	if (!cov) return ODVGP_E_ARG;
-	if (gp__layers_served(s) > 1) return ODVGP_E_UNSUPPORTED;
-	return gp__predict_run(&c, 1, scratch, scratch_bytes);
+	odvgp_status status = gp__predict_check(s, X, n, scratch, info);
+	gp__prediction_call c = gp__predict_call(s, X, NULL, n);
+	c.mean = mean;
+	c.var = cov;
+	c.use = gp__use_functions;
+	if (!status) status = gp__predict_cov_check(s, n, cov, info);
+	return status || n == 0 ? status : gp__predict_run(&c, scratch, scratch_bytes, info);
 }
+
+/* --- odvgp_predict_logp --- */
 
 static const gp__predictor *gp__last_layer(const odvgp_server *s)
 {
@@ -8005,21 +8238,25 @@ static void gp__use_densities(
 		} else *logp += (odvgp_real)exp((double)(sum - top[i])); /* NaN stays NaN */
 		if (k + 1 == S) *logp = top[i] + (odvgp_real)log((double)*logp / (double)S);
 	}
-	c->finite &= gp__finite(c->logp + first, count);
+	gp__predict_note(c, c->logp + first, first, count, 1);
 }
 
 ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *s, const odvgp_real *X,
-		const odvgp_real *Y, ptrdiff_t n, odvgp_real *logp, void *scratch, size_t scratch_bytes)
+		const odvgp_real *Y, ptrdiff_t n, odvgp_real *logp, void *scratch, size_t scratch_bytes,
+		odvgp_info *info)
 {
-	odvgp_status status = gp__predict_check(s, X, n, scratch);
-	gp__prediction_call c = {s, n, X, Y, NULL, NULL, NULL, NULL, logp, gp__use_densities, 1,
-			{NULL, NULL, NULL, NULL, NULL, NULL}};
+	odvgp_status status = gp__predict_check(s, X, n, scratch, info);
+	gp__prediction_call c = gp__predict_call(s, X, Y, n);
+	c.logp = logp;
+	c.use = gp__use_densities;
 	if (status || n == 0) return status;
-	if (!Y || !logp) return ODVGP_E_ARG;
+	if (!Y || !logp) return gp__is_null(info, "Y or logp");
 	gp__y_row row = gp__served_row(gp__last_layer(s));
-	if ((status = gp__targets_check(&row, Y, n, 0, NULL))) return status;
-	return gp__predict_run(&c, 1, scratch, scratch_bytes);
+	if ((status = gp__targets_check(&row, Y, n, 0, info))) return status;
+	return gp__predict_run(&c, scratch, scratch_bytes, info);
 }
+
+/* --- odvgp_predict_cov --- */
 
 /*	Lower triangle of C [n,n] <- K(X,X). */
 static void gp__predict_prior_cov(gp__prediction *t, ptrdiff_t n, odvgp_real *C)
@@ -8084,20 +8321,32 @@ static void gp__predict_functions(gp__prediction *t, ptrdiff_t n, odvgp_real *f,
 	}
 }
 
-ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
-		odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes)
+/*	The first row of mean [F,n], or NULL, or cov [F,n,n] that is not finite, or -1. */
+static ptrdiff_t gp__functions_bad(
+		ptrdiff_t F, ptrdiff_t n, const odvgp_real *mean, const odvgp_real *cov)
 {
-	odvgp_status status = gp__predict_check(s, X, n, scratch);
+	GP__FOR(i, n)
+		GP__FOR(q, F)
+			if ((mean && !gp__finite(mean + q * n + i, 1)) ||
+					!gp__finite(cov + (q * n + i) * n, i + 1))
+				return i;
+	return -1;
+}
+
+ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
+		odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes, odvgp_info *info)
+{
+	odvgp_status status = gp__predict_check(s, X, n, scratch, info);
+	if (!status) status = gp__predict_cov_check(s, n, cov, info);
 	if (status || n == 0) return status;
-	if (!cov) return ODVGP_E_ARG;
-	if (gp__layers_served(s) > 1) return ODVGP_E_UNSUPPORTED;
 	gp__prediction *t = gp__predict_begin(s, n, scratch, scratch_bytes);
-	if (!t) return ODVGP_E_MEMORY;
+	if (!t) return gp__scratch_small(info);
 	gp__predict_cov(t, X, n, mean, cov);
 	gp__predict_functions(t, n, mean, cov);
-	int finite = gp__finite(cov, s->F * n * n) && (!mean || gp__finite(mean, s->F * n));
-	return finite ? ODVGP_OK : ODVGP_E_NAN;
+	return gp__predict_result(gp__functions_bad(s->F, n, mean, cov), info);
 }
+
+/* --- odvgp_sample --- */
 
 /*	Pivoted Cholesky of a semi-definite C [n,n]: C[perm,perm] = L L^T. Pivots below n eps times the
 	largest count as 0. L, in the order of perm, overwrites the lower triangle. n^3/3 flops. */
@@ -8186,30 +8435,28 @@ ODVGP_API size_t odvgp_sample_scratch(const odvgp_server *s, ptrdiff_t n)
 }
 
 static odvgp_status gp__sample_layer(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
-		ptrdiff_t samples, uint64_t seed, odvgp_real *f, void *scratch, size_t scratch_bytes)
+		const odvgp_draws *draws, odvgp_real *f, gp__arena *a, odvgp_info *info)
 {
-	gp__arena a;
 	odvgp_real *cov, *mean, *z;
-	ptrdiff_t *perm;
-	gp__arena_init(&a, scratch, scratch_bytes);
-	gp__sample_layout(&a, s, n, &cov, &mean, &z, &perm);
-	gp__prediction *t = gp__predict_begin(s, n, a.base + a.used, a.size - a.used);
-	if (!t) return ODVGP_E_MEMORY;
+	ptrdiff_t *perm, inputs = n, bad;
+	gp__sample_layout(a, s, n, &cov, &mean, &z, &perm);
+	gp__prediction *t = gp__predict_begin(s, n, a->base + a->used, a->size - a->used);
+	if (!t) return gp__scratch_small(info);
 	n = gp__predict_cov(t, X, n, mean, cov);
 	ptrdiff_t P = s->P, F = s->F;
 	/* mixtures are sampled through the processes */
-	int mixed = t->p->mixed != 0, finite;
+	int mixed = t->p->mixed != 0;
 	if (!mixed) gp__predict_functions(t, n, mean, cov);
 	/* gp__pivoted_cholesky counts a NaN pivot as 0 */
-	finite = gp__finite(cov, P * n * n);
+	bad = gp__functions_bad(P, n, NULL, cov);
 	GP__FOR(q, P) gp__scaled_cholesky(n, cov + q * n * n, t->prior + q / t->P * n, perm + q * n);
-	GP__FOR(k, samples) {
+	GP__FOR(k, draws->count) {
 		GP__FOR(q, P) {
 			const odvgp_real *L = cov + q * n * n;
 			odvgp_real *out = f + (k * F + q) * n;
 			GP__FOR(i, n)
 				z[i] = (odvgp_real)gp__normal(
-						seed, GP__STREAM_SAMPLE, (uint64_t)((k * F + q) * n + i));
+						draws->seed, GP__STREAM_SAMPLE, (uint64_t)((k * F + q) * n + i));
 			GP__FOR(i, n) {
 				odvgp_real sum = mean[q * n + perm[q * n + i]];
 				GP__FOR(j, i + 1) sum += L[i * n + j] * z[j];
@@ -8217,29 +8464,31 @@ static odvgp_status gp__sample_layer(const odvgp_server *s, const odvgp_real *X,
 			}
 		}
 		if (mixed) gp__predict_functions(t, n, f + k * F * n, NULL);
-		finite &= gp__finite(f + k * F * n, F * n);
+		ptrdiff_t at = gp__first_nonfinite(f + k * F * n, F * n);
+		if (bad < 0 && at >= 0) bad = at % n;
 	}
-	return finite ? ODVGP_OK : ODVGP_E_NAN;
+	return gp__predict_result(bad < 0 ? bad : bad / (n / inputs), info);
 }
 
 /*	Of a stack, as odvgp_sample says. */
 static odvgp_status gp__sample_stack(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
-		ptrdiff_t samples, uint64_t seed, odvgp_real *f, void *scratch, size_t scratch_bytes)
+		const odvgp_draws *draws, odvgp_real *f, gp__arena *a, odvgp_info *info)
 {
-	gp__arena a;
 	ptrdiff_t widest;
 	odvgp_status status = ODVGP_OK;
 	gp__largest_layer(s, n, gp__sample_layer_size, &widest);
-	gp__arena_init(&a, scratch, scratch_bytes);
-	odvgp_real *hidden = gp__take(&a, 2 * widest, n), *x = hidden + widest * n;
-	GP__FOR(k, samples) {
+	odvgp_real *hidden = gp__take(a, 2 * widest, n), *x = hidden + widest * n;
+	GP__FOR(k, draws->count) {
 		const odvgp_real *from = X;
 		odvgp_server layer = gp__layer_server(s->block, s->isa);
 		for (ptrdiff_t left = gp__layers_served(s); left > 0; left--) {
-			uint64_t own =
-					gp__random(seed, GP__STREAM_SAMPLE, (uint64_t)(k * GP__MOST_LAYERS + left));
-			odvgp_status now = gp__sample_layer(&layer, from, n, 1, own,
-					left > 1 ? hidden : f + k * layer.F * n, a.base + a.used, a.size - a.used);
+			odvgp_draws one = {1, 0};
+			gp__arena rest;
+			one.seed = gp__random(
+					draws->seed, GP__STREAM_SAMPLE, (uint64_t)(k * GP__MOST_LAYERS + left));
+			gp__arena_init(&rest, a->base + a->used, a->size - a->used);
+			odvgp_status now = gp__sample_layer(
+					&layer, from, n, &one, left > 1 ? hidden : f + k * layer.F * n, &rest, info);
 			if (now) status = now;
 			if (left == 1) break;
 			ptrdiff_t all = n * gp__predictor_width((const gp__predictor *)layer.block);
@@ -8252,15 +8501,22 @@ static odvgp_status gp__sample_stack(const odvgp_server *s, const odvgp_real *X,
 }
 
 ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
-		ptrdiff_t samples, uint64_t seed, odvgp_real *f, void *scratch, size_t scratch_bytes)
+		const odvgp_draws *draws, odvgp_real *f, void *scratch, size_t scratch_bytes,
+		odvgp_info *info)
 {
-	odvgp_status status = gp__predict_check(s, X, n, scratch);
-	if (status || n == 0 || samples == 0) return status;
-	if (!f || samples < 0) return ODVGP_E_ARG;
+	gp__arena a;
+	odvgp_status status = gp__predict_check(s, X, n, scratch, info);
+	if (status || n == 0) return status;
+	if (!draws || !f) return gp__is_null(info, "draws or f");
+	if (draws->count < 1)
+		return draws->count ? gp__fail(info, ODVGP_E_ARG, "draws", -1, (double)draws->count,
+									  "must not be negative")
+							: ODVGP_OK;
 	size_t need = odvgp_sample_scratch(s, n);
-	if (!need || scratch_bytes < need) return ODVGP_E_MEMORY;
+	if (!need || scratch_bytes < need) return gp__scratch_small(info);
+	gp__arena_init(&a, scratch, scratch_bytes);
 	return (gp__layers_served(s) > 1 ? gp__sample_stack : gp__sample_layer)(
-			s, X, n, samples, seed, f, scratch, scratch_bytes);
+			s, X, n, draws, f, &a, info);
 }
 
 /* ---- >>server   opening a frozen block or a file
@@ -8277,6 +8533,8 @@ typedef struct {
 	unsigned char *at; /* NULL in MEASURE mode */
 	size_t used, size;
 } gp__file;
+
+/* --- numbers of a file --- */
 
 /*	One little-endian number of `bytes` bytes. */
 static uint64_t gp__file_bits(gp__file *f, uint64_t value, int bytes)
@@ -8334,6 +8592,8 @@ static void gp__file_words(gp__file *f, void *words, size_t bytes)
 	}
 }
 
+/* --- checking a block --- */
+
 /*	A kernel from a file must be one that an expression makes: each base kernel has columns of the
 	inputs; each node but the last is used once, by a later one; positions and groups are those of
 	gp__kernel_finish, which finishes it again, one base kernel at a time to save stack. k changes
@@ -8357,7 +8617,9 @@ static int gp__kernel_ok(gp__kernel *k, ptrdiff_t D)
 										 : base->degree)
 			return 0;
 		for (uint32_t r = 0; r < base->nranges; r++) {
-			if (base->range[r][0] >= base->range[r][1] || base->range[r][1] > k->D) return 0;
+			if (base->range[r][0] >= base->range[r][1] || base->range[r][1] > k->D ||
+					gp__range_repeats(base, r + 1))
+				return 0;
 			dims += base->range[r][1] - base->range[r][0];
 		}
 		if (base->ndims != dims) return 0;
@@ -8577,6 +8839,8 @@ typedef struct {
 #define GP__FILE_MAGIC UINT64_C(0x0a1a0d5047564f8f)
 #define GP__FILE_HEAD  40
 
+/* --- a predictor out of a model file --- */
+
 static void gp__file_head_walk(gp__file *f, gp__file_head *h)
 {
 	gp__file_u64(f, &h->magic);
@@ -8732,6 +8996,8 @@ ODVGP_API odvgp_status odvgp_server_from_file(odvgp_server *server, const void *
 	}
 	return gp__server_fill(server, (const gp__predictor *)block, row);
 }
+
+/* --- files on disk --- */
 
 #ifndef ODVGP_NO_STDIO
 #define GP__FILE_TRIES 10000
@@ -8933,7 +9199,7 @@ typedef struct {
 	/* theta [count]; value [positive]; grad [count], with respect to values */
 	odvgp_real *theta, *value, *grad;
 	ptrdiff_t count, positive;
-	/* numbers up to the last that natural steps do not move; theirs are mostly last */
+	/* numbers up to the last that natural steps do not move; theirs are mostly last. 0: L-BFGS */
 	ptrdiff_t adam;
 	odvgp_positive_transform kind;
 	int slots, positive_slots;
@@ -9122,10 +9388,9 @@ typedef struct {
 	size_t deferred;      /* bytes that gp__sums_layout places at the end */
 	size_t scratch_bytes; /* largest scratch of an operation */
 	odvgp_blas blas;
-	const gp__likelihood *likelihood;
-	ptrdiff_t classes, lik_nodes;
-	int weights, scale; /* columns of Y behind the targets (gp__y_row) */
-	odvgp_real *rule;   /* gp__lik_job's */
+	const gp__y_row *y; /* the model's */
+	ptrdiff_t lik_nodes;
+	odvgp_real *rule; /* gp__lik_job's */
 	/* each operation uses it from the start */
 	gp__arena scratch;
 	odvgp_real jitter_absolute, jitter_relative, jitter_limit; /* from the config */
@@ -9183,7 +9448,7 @@ typedef struct {
 	double *alpha;               /* [memory] work */
 	double length;               /* of the last step, in multiples of d; 0: none */
 	ptrdiff_t evaluations;
-	int converged, stuck;
+	unsigned converged : 1, stuck : 1, stopped : 1;
 } gp__lbfgs;
 
 struct odvgp_model {
@@ -9205,12 +9470,14 @@ struct odvgp_model {
 	int slot_lik_params, lik_slots;
 	int slot_lik_free_params, lik_free_slots;
 	int slot_mixing; /* 0: functions are the last unit's */
-	int warm_due;    /* odvgp_fit begins with a warm start */
+	int warm_due;    /* warm starts with which odvgp_fit begins */
 	/* moments, objective: for bounds without q. root: sqrt(e / w) of rows of weight w and noise
 	   e s; none: all 1 */
 	gp__ref X, Y, root, lik_params, lik_free_params, expect, moments, objective;
-	odvgp_real *m1, *m2, *good; /* Adam's moments [adam_count]; the last good theta */
-	ptrdiff_t adam_count;
+	odvgp_real *m1, *m2, *good; /* Adam's moments [par.adam]; the last good theta */
+	/* of gp__begin_half: theta, m1, m2 [3 par.adam]; jitter [units GP__JITTERS] */
+	odvgp_real *begun;
+	gp__jitter *jitter_begun;
 	gp__lbfgs lbfgs; /* n is 0 with another optimiser */
 	/* GP__NAT_...: matrices for natural steps of the largest unit */
 	gp__loan nat_R;
@@ -9224,6 +9491,44 @@ struct odvgp_model {
 	odvgp_allocator allocator;
 	void *allocation;
 };
+
+/*	Begin a call with a watch, or within one; returns what m->tape.blas.watcher is after it. */
+static gp__watcher *gp__watch_begin(odvgp_model *m, gp__watcher *own, const odvgp_watch *watch)
+{
+	gp__watcher *outer = m->tape.blas.watcher;
+	if (outer || !watch || !watch->call) return outer;
+	memset(own, 0, sizeof *own);
+	own->watch = *watch;
+	m->tape.blas.watcher = own;
+	return NULL;
+}
+
+static odvgp_status gp__stop_status(const odvgp_model *m, odvgp_info *info)
+{
+	if (!gp__stopped(&m->tape.blas)) return ODVGP_OK;
+	return gp__refuse(info, ODVGP_E_STOPPED, "watch", NULL);
+}
+
+/*	Ask the watch, at this point of a phase. */
+static odvgp_status gp__watch_at(const odvgp_model *m, odvgp_phase phase, ptrdiff_t done,
+		ptrdiff_t total, const odvgp_report *report, odvgp_info *info)
+{
+	gp__watcher *w = m->tape.blas.watcher;
+	if (!w) return ODVGP_OK;
+	w->at.phase = phase;
+	w->at.done = done;
+	w->at.total = total;
+	w->at.report = report;
+	gp__ask(&m->tape.blas, GP__WATCH_WORK);
+	w->at.report = NULL;
+	return gp__stop_status(m, info);
+}
+
+/*	1: from here on a step goes on to its end. */
+static void gp__hold(odvgp_model *m, int held)
+{
+	if (m->tape.blas.watcher) m->tape.blas.watcher->held = held;
+}
 
 #define GP__EACH_NODE(nd, t) for (gp__node *nd = (t)->node + 1; nd <= (t)->node + (t)->nodes; nd++)
 
@@ -9443,8 +9748,10 @@ static int gp__slot_add(
 
 /*	Borrowers of the gradient's memory, of model->kept and of model->nat_R. */
 enum { GP__NOBODY, GP__LENT_OPTIMUM, GP__LENT_ALPHA, GP__LENT_BACKUP };
-enum { GP__KEPT_BY_START = 1, GP__KEPT_BY_LBFGS };
+enum { GP__KEPT_BY_START = 1, GP__KEPT_BY_LBFGS, GP__KEPT_BY_STEP };
 enum { GP__NAT_FROM_Q = 1, GP__NAT_OUTPUT, GP__NAT_GAMMA, GP__NAT_DIAGONAL, GP__NAT_OPTIMUM };
+
+/* --- loans of memory, values of slots --- */
 
 static odvgp_real *gp__lend(gp__loan *loan, int to)
 {
@@ -9483,6 +9790,8 @@ static int gp__slot_of(const gp__params *p, ptrdiff_t i)
 	while (i >= p->slot[s].offset + p->slot[s].count) s++;
 	return s;
 }
+
+/* --- priors and bounds --- */
 
 /*	For x > 0: shifted to x >= 10, then Stirling's series. */
 static double gp__log_gamma(double x)
@@ -9550,8 +9859,11 @@ static odvgp_real gp__unit_diag(const gp__unit *u, const odvgp_real *x)
 	return gp__kernel_diag(&u->kernel, gp__hyp(u), x, value);
 }
 
-/*	Only as a unit; at inputs of mean square 1. */
-static odvgp_real gp__prior_variance(const gp__unit *u) { return gp__unit_diag(u, NULL); }
+/*	Only as a unit; at inputs of mean square 1. Above 0 even if a product of variances underflows. */
+static odvgp_real gp__prior_variance(const gp__unit *u)
+{
+	return GP__MAX(gp__unit_diag(u, NULL), GP__TINY);
+}
 
 /*	A job on K(X1,X2) [n,m] with the unit's kernel. */
 static void gp__unit_job(gp__kjob *job, const gp__unit *u, const odvgp_real *X1, ptrdiff_t n,
@@ -9632,6 +9944,8 @@ static odvgp_status gp__theta_check(const odvgp_model *m, odvgp_info *info)
 						   : gp__refuse(info, ODVGP_E_NAN, "model",
 									 "its parameters are not finite, or not above 0");
 }
+
+/* --- public access --- */
 
 static int gp__model_ok(const odvgp_model *m) { return m && m->magic == GP__MODEL_MAGIC; }
 
@@ -9749,7 +10063,7 @@ static void gp__bound_slot(odvgp_model *m, int s, odvgp_real low, odvgp_real hig
 	GP__EACH_VALUE(i, slot) {
 		m->par.value[i] = gp__inside(&m->par, s, m->par.value[i]);
 		m->par.theta[i] = gp__from_positive(&m->par, s, m->par.value[i]);
-		if (i >= m->adam_count) continue;
+		if (i >= m->par.adam) continue;
 		m->m1[i] = m->m2[i] = 0;
 	}
 	m->state.good_valid = 0;
@@ -10153,7 +10467,8 @@ static void gp__chol_forward(gp__tape *t, gp__node *nd)
 	for (;;) {
 		if (jitter == &nd->of->jitter[GP__JITTER_BETA])
 			t->events.jitter = (double)(jitter->base + jitter->raised);
-		if (!gp__chol_try(t, nd, jitter->base + jitter->raised, &bad)) return;
+		t->failed = gp__chol_try(t, nd, jitter->base + jitter->raised, &bad);
+		if (!t->failed || t->failed == ODVGP_E_STOPPED) return;
 		t->failed = gp__jitter_raise(t, nd, mean, &bad);
 		if (!t->failed) continue;
 		*jitter = before;
@@ -10804,25 +11119,25 @@ static gp__lik_job gp__expect_job(gp__tape *t, const gp__node *nd, gp__arena *a)
 	if (positive) gp__copy(par, positive->v, count);
 	if (others) gp__copy(par + count, others->v, others_count);
 	memset(&job, 0, sizeof job);
-	job.lik = t->likelihood;
+	job.lik = t->y->lik;
 	job.isa = t->blas.isa;
-	job.classes = t->classes;
+	job.classes = t->y->classes;
 	job.rule = t->rule;
 	job.H = t->lik_nodes;
-	job.work = gp__take(a, 1, gp__lik_work(t->likelihood, mean->rows));
+	job.work = gp__take(a, 1, gp__lik_work(t->y->lik, mean->rows));
 	job.n = mean->cols;
 	job.F = mean->rows;
-	job.T = y->rows - t->weights - t->scale;
+	job.T = y->rows - t->y->weights - t->y->scale;
 	job.ld = mean->ld;
 	job.Y = y->v;
 	job.mean = mean->v;
 	job.var = var->v;
 	job.par = par;
 	job.noises = count;
-	if (t->weights) job.weight = y->v + job.T * job.ld;
-	if (!t->scale) return job;
+	if (t->y->weights) job.weight = y->v + job.T * job.ld;
+	if (!t->y->scale) return job;
 	const odvgp_real *scale = y->v + (y->rows - 1) * job.ld;
-	if (t->likelihood->flags & GP__LIK_GAUSSIAN) {
+	if (t->y->lik->flags & GP__LIK_GAUSSIAN) {
 		job.noise = scale;
 		return job;
 	}
@@ -10840,7 +11155,7 @@ static void gp__expect_forward(gp__tape *t, gp__node *nd)
 	ptrdiff_t numbers =
 			nd->needs_grad ? gp__expect_kept(t, nd, &job.dpar, &job.dmean, &job.dvar) : 0;
 	GP__FOR(i, numbers) job.dpar[i] = 0;
-	double sum = t->likelihood->expect(&job);
+	double sum = t->y->lik->expect(&job);
 	nd->v[0] = (odvgp_real)sum;
 	t->sums->expected += sum;
 }
@@ -11531,7 +11846,7 @@ static odvgp_status gp__run_forward(gp__tape *t, gp__node *nd)
 {
 	t->failed = ODVGP_OK;
 	gp__ops[nd->op].forward(t, nd);
-	return t->failed;
+	return gp__stopped(&t->blas) ? gp__refuse(t->info, ODVGP_E_STOPPED, "watch", NULL) : t->failed;
 }
 
 static odvgp_status gp__tape_forward(gp__tape *t, int segment)
@@ -11584,6 +11899,7 @@ static void gp__tape_reverse(gp__tape *t, int segment)
 	for (int i = t->nodes; i > 0; i--) {
 		gp__node *nd = &t->node[i];
 		if (nd->segment != segment || !nd->active || !nd->needs_grad) continue;
+		if (gp__stopped(&t->blas)) return;
 		GP__PROBE(i, 1);
 		gp__ops[nd->op].reverse(t, nd);
 		GP__PROBE(-1, 1);
@@ -11650,8 +11966,8 @@ static gp__ref gp__node_add(gp__tape *t, gp__unit *u, gp__op op, int variant, in
 	memset(nd, 0, sizeof *nd);
 	memset(&s, 0, sizeof s);
 	s.unit = u;
-	s.likelihood = t->likelihood;
-	s.scale = t->scale;
+	s.likelihood = t->y->lik;
+	s.scale = t->y->scale;
 	s.tasks = t->tasks;
 	/* head nodes do not run forward before each reverse run */
 	s.keep = segment == GP__TILE ? t->keep : 0;
@@ -11798,6 +12114,8 @@ static void gp__kl_half_dot(
 	if (t->node) t->node[dot.id].coef[0] = GP__R(0.5) * sign;
 	gp__kl_term(u, dot, purpose);
 }
+
+/* --- blocks of q, beta, the residual --- */
 
 /*	A block's whitened mean, whatever the slots hold; its Cholesky factor, too, if dense (slot_sqrt
 	holds the factor of a covariance). */
@@ -12722,6 +13040,8 @@ ODVGP_API void odvgp_config_threads(odvgp_config *c, const odvgp_threads *thread
 	if (c) c->threads = threads ? *threads : serial;
 }
 
+/* --- what fields mean together --- */
+
 /*	Of checked sizes. */
 static gp__patches gp__patches_of(const odvgp_config *c, int l)
 {
@@ -13007,6 +13327,8 @@ typedef struct {
 	int purpose;     /* GP__FOR_... */
 } gp__wants_list;
 
+/* --- loading a tile --- */
+
 static ptrdiff_t gp__row_at(const odvgp_model *m, const gp__rows *r, ptrdiff_t i)
 {
 	return r->permuted
@@ -13096,6 +13418,8 @@ GP__NOINLINE odvgp_status gp__tile_load(
 	return ODVGP_OK;
 }
 
+/* --- gradients that are wanted --- */
+
 /*	Whether gamma's natural step reads the slot's gradient: a's, and HYBRID's q_mu's. */
 #define GP__ANY_SLOT 0
 static int gp__natural_reads_gradient(const gp__unit *u, int slot)
@@ -13176,6 +13500,8 @@ static void gp__mask_grad(odvgp_model *m, const gp__wants_list *want)
 	Shard s of S has tiles [s n / S, (s + 1) n / S), which it adds in order. A binary tree adds the
 	shards, so the bits do not depend on who runs which shard. */
 
+/* --- sums over tiles and shards --- */
+
 /*	Start a shard's sums. A forward run keeps those of reverse runs, whose memory may hold a natural
 	step that is being checked. */
 static void gp__sums_clear(gp__tape *t, int back)
@@ -13242,8 +13568,12 @@ static odvgp_status gp__visit_shard(
 			  from = shard * (tiles / S) + shard * (tiles % S) / S,
 			  to = (shard + 1) * (tiles / S) + (shard + 1) * (tiles % S) / S;
 	if (shard > 0) gp__sums_clear(t, back);
-	for (ptrdiff_t k = from; k < to && !t->sums->status; k++)
-		t->sums->status = gp__visit_tile(m, rows, k * tile, back, told);
+	for (ptrdiff_t k = from; k < to && !t->sums->status; k++) {
+		/* the likelihood's part of a tile, with its exponentials */
+		gp__ask(&t->blas, 1e3 * (double)tile * (double)m->F * (double)m->unit[m->units - 1].times);
+		t->sums->status = gp__stop_status(m, told);
+		if (!t->sums->status) t->sums->status = gp__visit_tile(m, rows, k * tile, back, told);
+	}
 	if (t->sums->status) t->sums->row = told->row;
 	return t->sums->status;
 }
@@ -13291,6 +13621,8 @@ static odvgp_status gp__visit_objective(
 	return s;
 }
 
+/* --- one evaluation; going back to good parameters --- */
+
 static odvgp_status gp__evaluate(odvgp_model *m, const gp__rows *rows, gp__wants_list want,
 		odvgp_real *expected, odvgp_real *kl, odvgp_info *info)
 {
@@ -13303,7 +13635,7 @@ static odvgp_status gp__evaluate(odvgp_model *m, const gp__rows *rows, gp__wants
 		return gp__fail(info, ODVGP_E_ARG, "n", -1, (double)rows->n,
 				"a bound without q needs all rows at once");
 	odvgp_status s = gp__theta_check(m, info);
-	if (s) return s;
+	if (s || (s = gp__stop_status(m, info)) != ODVGP_OK) return s;
 	if (whole) want.purpose = GP__FOR_COLLAPSED;
 	gp__mark_params(m, &want);
 	gp__clear_sums(m, &want);
@@ -13312,6 +13644,7 @@ static odvgp_status gp__evaluate(odvgp_model *m, const gp__rows *rows, gp__wants
 	gp__tape_zero(t, GP__HEAD);
 	s = whole ? gp__visit_objective(m, rows, grads, info)
 			  : gp__visit_tiles(m, rows, grads || want.stats, info);
+	if (s == ODVGP_E_STOPPED) return s;
 	t->events.variance_clamped += t->sums->clamped;
 	if (s) return s;
 	GP__EACH_NODE(nd, t) {
@@ -13323,6 +13656,7 @@ static odvgp_status gp__evaluate(odvgp_model *m, const gp__rows *rows, gp__wants
 	if (grads && divergence - divergence == 0) {
 		gp__tape_reverse(t, GP__HEAD);
 		gp__mask_grad(m, &want);
+		if ((s = gp__stop_status(m, info))) return s;
 	}
 	*expected = (odvgp_real)(t->sums->expected * (whole ? 1 : (double)scale) +
 							 gp__add_priors(&m->par, grads ? m->par.grad : NULL));
@@ -13384,8 +13718,8 @@ static void gp__stay(odvgp_model *m, const gp__attempt *before)
 static void gp__go_back(odvgp_model *m)
 {
 	gp__copy(m->good, m->par.theta, m->par.count);
-	gp__zero(m->m1, m->adam_count);
-	gp__zero(m->m2, m->adam_count);
+	gp__zero(m->m1, m->par.adam);
+	gp__zero(m->m2, m->par.adam);
 	m->state.adam_steps = 0;
 	m->state.step_scale *= 0.5;
 	m->state.clean_steps = 0;
@@ -13428,7 +13762,8 @@ static odvgp_status gp__evaluate_good(odvgp_model *m, const gp__rows *rows, gp__
 						   "falls past all sense after every step, however short");
 	}
 	gp__stay(m, &before);
-	if (again && m->tape.data_error) { /* NaN in rows that the first attempt did not reach */
+	/* NaN in rows that the first attempt did not reach, or the watch */
+	if (again && (m->tape.data_error || again == ODVGP_E_STOPPED)) {
 		if (info) *info = said;
 		return again;
 	}
@@ -13443,6 +13778,7 @@ static odvgp_status gp__evaluate_safely(odvgp_model *m, const gp__rows *rows, gp
 	int absurd = 0;
 	*expected = *kl = 0;
 	odvgp_status s = gp__evaluate(m, rows, want, expected, kl, info);
+	if (s == ODVGP_E_STOPPED) return s;
 	if (!s) absurd = stepping && gp__absurd(m, (double)*expected - (double)*kl, m->state.good_elbo);
 	if (((s && !m->tape.data_error) || absurd) && m->state.good_valid)
 		s = gp__evaluate_good(m, rows, want, s, expected, kl, info);
@@ -13454,6 +13790,8 @@ static odvgp_status gp__evaluate_safely(odvgp_model *m, const gp__rows *rows, gp
 	if (stepping) m->state.good_elbo = (double)*expected - (double)*kl;
 	return ODVGP_OK;
 }
+
+/* --- gamma's columns; odvgp_elbo --- */
 
 static void gp__all_columns(odvgp_model *m)
 {
@@ -13531,31 +13869,40 @@ ODVGP_API odvgp_status odvgp_elbo(odvgp_model *m, const odvgp_real *X, const odv
 }
 
 ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
-		ptrdiff_t n, const ptrdiff_t *idx, ptrdiff_t count, odvgp_real *elbo, odvgp_real *kl,
-		odvgp_real *grad, odvgp_info *info)
+		ptrdiff_t n, const odvgp_columns *columns, odvgp_report *report, odvgp_real *grad,
+		odvgp_info *info)
 {
 	odvgp_status s = gp__rows_check(m, X, Y, n, info);
 	if (s) return s;
 	if (m->units > 1) return gp__unsupported(info, "model", gp__one_layer_only);
-	gp__unit *u = m->unit;
-	ptrdiff_t *columns = u->columns;
-	if (!elbo || !idx || count < 1 || count > m->cfg.layer[0].M_gamma)
-		return gp__fail(info, ODVGP_E_ARG, "elbo, idx or count", -1, (double)count, NULL);
+	if (!columns || !columns->index || !report)
+		return gp__is_null(info, "columns, their index or report");
+	ptrdiff_t *own = m->unit->columns, count = columns->count, M_gamma = m->cfg.layer[0].M_gamma;
+	if (count < 1 || count > M_gamma)
+		return gp__fail(info, ODVGP_E_ARG, "columns", -1, (double)count, "count is out of range");
+	const ptrdiff_t *index = columns->index;
 	GP__FOR(i, count)
-		if (idx[i] < 0 || idx[i] >= m->cfg.layer[0].M_gamma)
-			return gp__fail(info, ODVGP_E_ARG, "idx", i, (double)idx[i], "is not a column");
+		if (index[i] < 0 || index[i] >= M_gamma)
+			return gp__fail(info, ODVGP_E_ARG, "columns", i, (double)index[i], "is not a column");
 	gp__all_columns(m);
-	/* columns[i] = -1 marks column i as seen */
+	/* own[i] = -1 marks column i as seen */
 	GP__FOR(i, count) {
-		if (columns[idx[i]] < 0) {
+		if (own[index[i]] < 0) {
 			gp__all_columns(m);
-			return gp__fail(info, ODVGP_E_ARG, "idx", i, (double)idx[i], "is given twice");
+			return gp__fail(info, ODVGP_E_ARG, "columns", i, (double)index[i], "is given twice");
 		}
-		columns[idx[i]] = -1;
+		own[index[i]] = -1;
 	}
-	u->ncolumns = count;
-	GP__FOR(i, count) columns[i] = idx[i];
-	return gp__elbo_now(m, X, Y, n, elbo, kl, grad, info);
+	m->unit->ncolumns = count;
+	GP__FOR(i, count) own[i] = index[i];
+	odvgp_report now;
+	memset(&now, 0, sizeof now);
+	s = gp__elbo_now(m, X, Y, n, &now.elbo, &now.kl, grad, info);
+	if (s) return s;
+	now.expected_loglik = now.elbo + now.kl;
+	now.events = odvgp_model_events(m);
+	*report = now;
+	return ODVGP_OK;
 }
 
 /* ---- >>freeze   from a model to a predictor
@@ -13571,6 +13918,8 @@ static int gp__has_own_mean(const gp__unit *u)
 {
 	return (u->a.id && u->Z_gamma.id) || (u->mean_part->v_mu && !gp__is_joint(u));
 }
+
+/* --- sizes and checks --- */
 
 /*	u: the layer's first unit. Returns the number of reals, -1 on overflow. */
 static ptrdiff_t gp__predictor_sizes(const gp__unit *u, gp__predictor *p)
@@ -13697,6 +14046,8 @@ static odvgp_status gp__run_head(odvgp_model *m, odvgp_info *info)
 	gp__stay(m, &before);
 	return s;
 }
+
+/* --- writing the block --- */
 
 /*	alpha, the coefficients of K(x,Z): L^-T weights for beta. For SOLVE-GP's two blocks:
 		gamma  a = L_v^-T v_mu
@@ -13887,6 +14238,8 @@ static void gp__nat_mean(const gp__unit *u, int b, ptrdiff_t p, odvgp_real *mean
 	GP__FOR(i, M) mean[i] = mu[i] + (shift ? shift[p * M + i] : 0);
 }
 
+/* --- a dense block --- */
+
 /*	(P, j) from q: R = q_sqrt^-1, P = R^T R, j = P mu. P is computed only if not known, j also if it
 	depends on a shift. */
 static void gp__nat_from_q(gp__unit *u, int b)
@@ -13977,7 +14330,7 @@ static odvgp_status gp__nat_output(gp__unit *u, int b, ptrdiff_t p, odvgp_real s
 	const odvgp_real *P = block->P + p * M * M, *j = block->j + p * M, *shift = gp__nat_shift(u, b);
 	const odvgp_real *R = gp__lent(&m->nat_R, GP__NAT_OUTPUT); /* filled by gp__nat_try */
 	odvgp_status s = gp__nat_try(u, block, p, step);
-	for (int halved = 0; s && halved < 20; halved++) {
+	for (int halved = 0; s && s != ODVGP_E_STOPPED && halved < 20; halved++) {
 		m->tape.events.step_shortened++;
 		s = gp__nat_try(u, block, p, step *= GP__R(0.5));
 	}
@@ -14162,6 +14515,8 @@ typedef struct {
 	odvgp_real *mu, *g, *m, *lambda, *change, *gradient;
 } gp__diag_work;
 
+/* --- the diagonal part --- */
+
 /*	Factor Q for the current g. G, unless NULL, becomes E = G + (Q - I) / 2, both triangles. */
 static odvgp_status gp__diag_factor(gp__unit *u, gp__diag_work *w, odvgp_real *G)
 {
@@ -14203,11 +14558,13 @@ static odvgp_status gp__diag_change(gp__unit *u, gp__diag_work *w, const odvgp_r
 			gp__copy_row(w->F + i * M, w->X + i * M, i, M);
 			w->F[i * M + i] += added;
 		}
-		if (!odvgp_potrf(blas, M, w->F, M, NULL)) {
+		odvgp_status s = odvgp_potrf(blas, M, w->F, M, NULL);
+		if (!s) {
 			gp__copy(w->change, w->gradient, M);
 			gp__cholesky_solve(blas, M, w->F, M, w->change);
 			return gp__finite(w->change, M) ? ODVGP_OK : ODVGP_E_NAN;
 		}
+		if (s == ODVGP_E_STOPPED) return s;
 		m->tape.events.step_shortened++;
 		added = GP__MAX(10 * added, 16 * GP__EPS * (odvgp_real)M * mean);
 	}
@@ -14353,6 +14710,8 @@ static void gp__nat_diagonal_take(gp__unit *u)
 	gp__touch(m, g->slot);
 }
 
+/* --- all of a model --- */
+
 static int gp__nat_moves(const gp__unit *u, int b)
 {
 	const odvgp_model *m = u->model;
@@ -14418,8 +14777,13 @@ static odvgp_status gp__nat_step(odvgp_model *m, odvgp_real tau)
 {
 	odvgp_status s = ODVGP_OK;
 	ODVGP_ASSERT(gp__has_natural(m));
+	odvgp_events events = m->tape.events;
 	GP__EACH_UNIT(u, m)
 		if (!s) s = gp__step_kind_of(u)->make(u, tau);
+	if (gp__stopped(&m->tape.blas)) {
+		m->tape.events = events;
+		return ODVGP_E_STOPPED;
+	}
 	if (s) {
 		m->state.nat_valid = 0; /* (P, j) must be recomputed from q */
 		return s;
@@ -14477,6 +14841,8 @@ typedef struct {
 	double rr, kk, weight, logs;      /* weight, logs: as in gp__sums */
 } gp__fit;
 
+/* --- memory --- */
+
 static void gp__fit_layout(const gp__unit *u, gp__arena *a, gp__fit *f)
 {
 	odvgp_model *m = u->model;
@@ -14501,7 +14867,7 @@ static void gp__fit_layout(const gp__unit *u, gp__arena *a, gp__fit *f)
 	f->r = gp__take(a, u->P, c->tile);
 }
 
-ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *m)
+ODVGP_API size_t odvgp_fit_q_scratch(const odvgp_model *m)
 {
 	gp__arena a = gp__measuring();
 	gp__fit f;
@@ -14509,6 +14875,8 @@ ODVGP_API size_t odvgp_fit_q_size(const odvgp_model *m)
 	gp__fit_layout(m->unit, &a, &f);
 	return a.bad ? 0 : a.used + 64;
 }
+
+/* --- sums over all rows --- */
 
 /*	With patches, X2 of the job is in the tape's X. */
 static void gp__fit_images(const gp__unit *u, gp__kjob *job)
@@ -14585,7 +14953,7 @@ static void gp__fit_features(gp__unit *u, gp__fit *f, ptrdiff_t n)
 	}
 }
 
-/*	The tile's sum of k(x,x). */
+/*	The tile's sum of k(x,x), divided by the rows' noise factors. */
 static double gp__fit_diag(const gp__unit *u, ptrdiff_t n)
 {
 	odvgp_model *m = u->model;
@@ -14598,7 +14966,7 @@ static double gp__fit_diag(const gp__unit *u, ptrdiff_t n)
 		gp__fit_images(u, &job);
 		gp__lend_value(k_x);
 		gp__images_diag(&job, k_x->v, k_x->aux, m->tape.scratch, 0);
-		GP__FOR(i, n) sum += (double)k_x->v[i];
+		GP__FOR(i, n) sum += (double)k_x->v[i] / gp__noise_factor(m, i);
 		return sum;
 	}
 	GP__FOR(i, n) sum += (double)gp__unit_diag(u, X->v + i * X->ld) / gp__noise_factor(m, i);
@@ -14613,14 +14981,14 @@ static odvgp_status gp__fit_sums(
 	const odvgp_blas *blas = &m->tape.blas;
 	gp__rows rows = gp__rows_plain(X, Y, m->cfg.N);
 	ptrdiff_t P = u->P;
+	odvgp_status s = gp__stop_status(m, info);
 	gp__zero(f->S, f->F * f->F);
 	gp__zero(f->h, P * f->F);
 	f->kk = f->rr = 0;
 	m->tape.sums->weight = m->tape.sums->logs = 0;
 	for (ptrdiff_t at = 0; at < m->cfg.N; at += m->cfg.tile) {
 		ptrdiff_t n = GP__MIN(m->cfg.tile, m->cfg.N - at);
-		odvgp_status s = gp__tile_load(m, &rows, at, n, info);
-		if (s) return s;
+		if (s || (s = gp__tile_load(m, &rows, at, n, info)) != ODVGP_OK) return s;
 		for (ptrdiff_t i = 0; i < m->T * n && m->y.missing; i++) {
 			const gp__node *node = &m->tape.node[m->Y.id];
 			odvgp_real y = node->v[i / n * node->ld + i % n];
@@ -14633,12 +15001,17 @@ static odvgp_status gp__fit_sums(
 		odvgp_syrk(blas, 0, f->F, n, 1, f->Phi, n, NULL, 1, f->S, f->F);
 		odvgp_gemm(blas, 0, 1, P, f->F, n, 1, f->r, n, f->Phi, n, 1, f->h, f->F);
 		GP__FOR(i, P * n) f->rr += (double)f->r[i] * (double)f->r[i];
+		if (m->tape.blas.watcher) m->tape.blas.watcher->at.done += n;
+		s = gp__stop_status(m, info);
 	}
+	if (s) return s;
 	f->weight = m->tape.sums->weight;
 	f->logs = m->tape.sums->logs;
 	if (gp__finite(f->h, P * f->F) && f->rr - f->rr == 0) return ODVGP_OK;
 	return gp__fail(info, ODVGP_E_NAN, "X or Y", -1, f->rr, "a sum over the rows is not finite");
 }
+
+/* --- the best mean --- */
 
 /*	Entry (i, j <= i) of Lambda + S / s. */
 static odvgp_real gp__fit_normal(const gp__fit *f, odvgp_real s, ptrdiff_t i, ptrdiff_t j)
@@ -14743,7 +15116,9 @@ static odvgp_status gp__fit_mean(gp__unit *u, gp__fit *f, odvgp_real s, odvgp_in
 						f->scale[i] * gp__fit_normal(f, s, f->from + i, f->from + j) * f->scale[j];
 			if (added > 0) f->G[i * n + i] += added * gp__fit_jitter(u, f, i);
 		}
-		int singular = odvgp_potrf(blas, n, f->G, n, &bad) != ODVGP_OK;
+		odvgp_status status = odvgp_potrf(blas, n, f->G, n, &bad);
+		int singular = status != ODVGP_OK;
+		if (status == ODVGP_E_STOPPED) return gp__stop_status(m, info);
 		if (!singular && (added > 0 || !gp__fit_near_singular(u, f, n, least))) break;
 		if (tries == 19 && singular)
 			return gp__fail(
@@ -14763,6 +15138,8 @@ static odvgp_status gp__fit_mean(gp__unit *u, gp__fit *f, odvgp_real s, odvgp_in
 				   ? ODVGP_OK
 				   : gp__refuse(info, ODVGP_E_NAN, "q", "the optimum is not finite");
 }
+
+/* --- writing the slots --- */
 
 /*	Stage the optimum in a copy of theta, in the gradient's memory; the caller ends the loan. */
 static void gp__fit_stage(odvgp_model *m)
@@ -14869,7 +15246,9 @@ static odvgp_status gp__fit_put_inverse(gp__unit *u, gp__fit *f, odvgp_real s, o
 			gp__copy_row(to + i * M, f->G + i * M, i, M);
 			to[i * M + i] += added;
 		}
-		if (!odvgp_potrf(blas, M, to, M, &bad)) break;
+		odvgp_status status = odvgp_potrf(blas, M, to, M, &bad);
+		if (!status) break;
+		if (status == ODVGP_E_STOPPED) return gp__stop_status(m, info);
 		if (tries == 29) return gp__fail(info, ODVGP_E_NOT_PD, "B", bad.row, bad.value, NULL);
 		added = GP__MAX(4 * added, GP__EPS * mean);
 	}
@@ -14913,7 +15292,8 @@ static odvgp_status gp__fit_put_diagonal(gp__unit *u, gp__fit *f, odvgp_real s, 
 		GP__FROM(i, f->first * M, f->last * M)
 			g[i] = gp__inside(&m->par, u->slot_q_diag, w.g[i % M]);
 	gp__end_loan(&m->nat_R, GP__NAT_OPTIMUM);
-	return status ? gp__refuse(info, status, "q_diag", "its optimum was not reached") : ODVGP_OK;
+	if (!status || status == ODVGP_E_STOPPED) return gp__stop_status(m, info);
+	return gp__refuse(info, status, "q_diag", "its optimum was not reached");
 }
 
 /*	By the covariance part's `optimum`: natural steps that find it, and what stages it. */
@@ -14924,6 +15304,8 @@ static const struct {
 		{GP__STEPS_DIAGONAL, gp__fit_put_diagonal}};
 
 static const char gp__no_optimum[] = "a mixture has no optimum in closed form: take natural steps";
+
+/* --- odvgp_fit_q --- */
 
 static odvgp_status gp__fit_check(const gp__unit *u, odvgp_info *info)
 {
@@ -14988,18 +15370,18 @@ static odvgp_status gp__fit_exact(
 	return ODVGP_OK;
 }
 
-/*	Begin odvgp_fit_q or odvgp_upper_bound: carve `work`, compute factors and sums. */
-static odvgp_status gp__fit_begin(gp__unit *u, const odvgp_real *X, const odvgp_real *Y, void *work,
-		size_t bytes, gp__fit *f, odvgp_info *info)
+/*	Begin odvgp_fit_q or odvgp_upper_bound: carve `scratch`, compute factors and sums. */
+static odvgp_status gp__fit_begin(gp__unit *u, const odvgp_real *X, const odvgp_real *Y,
+		void *scratch, size_t bytes, gp__fit *f, odvgp_info *info)
 {
 	odvgp_model *m = u->model;
 	gp__arena a;
 	gp__wants_list want = {0, 0, 0, GP__FOR_BOUND | GP__FOR_L};
-	size_t need = odvgp_fit_q_size(m);
-	if (!work) return gp__is_null(info, "work");
+	size_t need = odvgp_fit_q_scratch(m);
+	if (!scratch) return gp__is_null(info, "scratch");
 	if (!need || bytes < need)
-		return gp__fail(info, ODVGP_E_MEMORY, "work", -1, (double)need, "is too small");
-	gp__arena_init(&a, work, bytes);
+		return gp__fail(info, ODVGP_E_MEMORY, "scratch", -1, (double)need, "is too small");
+	gp__arena_init(&a, scratch, bytes);
 	gp__fit_layout(u, &a, f);
 	gp__all_columns(m);
 	gp__mark_params(m, &want);
@@ -15033,12 +15415,12 @@ static odvgp_status gp__fit_outputs(gp__unit *u, gp__fit *f, int put, odvgp_info
 	return s;
 }
 
-static odvgp_status gp__fit_best(gp__unit *u, const odvgp_real *X, const odvgp_real *Y, void *work,
-		size_t bytes, odvgp_info *info)
+static odvgp_status gp__fit_best(gp__unit *u, const odvgp_real *X, const odvgp_real *Y,
+		void *scratch, size_t bytes, odvgp_info *info)
 {
 	odvgp_model *m = u->model;
 	gp__fit f;
-	odvgp_status s = gp__fit_begin(u, X, Y, work, bytes, &f, info);
+	odvgp_status s = gp__fit_begin(u, X, Y, scratch, bytes, &f, info);
 	if (s) return s;
 	gp__fit_hold(u, &f);
 	if ((s = gp__fit_outputs(u, &f, 0, info))) return s;
@@ -15050,18 +15432,19 @@ static odvgp_status gp__fit_best(gp__unit *u, const odvgp_real *X, const odvgp_r
 	if (u->cov_part->v_sqrt && f.gamma != GP__WHITE_GAMMA) {
 		f.gamma = GP__WHITE_GAMMA;
 		gp__fit_prior(u, &f);
-		s = gp__fit_sums(u, &f, X, Y, info);
+		s = gp__watch_at(m, ODVGP_PHASE_FIT_Q, 0, m->cfg.N, NULL, info);
+		if (!s) s = gp__fit_sums(u, &f, X, Y, info);
 	}
 	if (!s) s = gp__fit_outputs(u, &f, 1, info);
-	if (!s) gp__fit_take(u);
+	if (!s && (s = gp__stop_status(m, info)) == ODVGP_OK) gp__fit_take(u);
 	gp__end_loan(&m->par.lent, GP__LENT_OPTIMUM);
 	return s;
 }
 
-ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
-		void *work, size_t bytes, odvgp_info *info)
+static odvgp_status gp__fit_q(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
+		void *scratch, size_t bytes, odvgp_info *info)
 {
-	odvgp_status s = gp__all_rows_check(m, X, Y, info);
+	odvgp_status s = gp__watch_at(m, ODVGP_PHASE_FIT_Q, 0, m->cfg.N, NULL, info);
 	if (s) return s;
 	if (m->units > 1) return gp__unsupported(info, "model", gp__one_layer_only);
 	if (m->slot_mixing) return gp__unsupported(info, "functions", gp__no_optimum);
@@ -15074,8 +15457,22 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const od
 	if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT)
 		return gp__fit_end(m, gp__fit_exact(u, X, Y, info), &events);
 	if ((s = gp__fit_check(u, info))) return s;
-	return gp__fit_end(m, gp__fit_best(u, X, Y, work, bytes, info), &events);
+	return gp__fit_end(m, gp__fit_best(u, X, Y, scratch, bytes, info), &events);
 }
+
+ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
+		const odvgp_watch *watch, void *scratch, size_t scratch_bytes, odvgp_info *info)
+{
+	gp__watcher own, *outer;
+	odvgp_status s = gp__all_rows_check(m, X, Y, info);
+	if (s) return s;
+	outer = gp__watch_begin(m, &own, watch);
+	s = gp__fit_q(m, X, Y, scratch, scratch_bytes, info);
+	m->tape.blas.watcher = outer;
+	return s;
+}
+
+/* --- odvgp_upper_bound --- */
 
 /*	The terms logs and quadratic of
 		-(P N log(2 pi) + P log|Q + s I| + r^T (Q + t I)^-1 r) / 2
@@ -15112,12 +15509,12 @@ static odvgp_status gp__fit_bound(
 }
 
 static odvgp_status gp__fit_bounds(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
-		void *work, size_t bytes, odvgp_real *upper, odvgp_real *lower, odvgp_info *info)
+		void *scratch, size_t bytes, odvgp_real *upper, odvgp_real *lower, odvgp_info *info)
 {
 	gp__fit f;
 	double logs, above, below, left;
 	gp__unit *u = m->unit;
-	odvgp_status status = gp__fit_begin(u, X, Y, work, bytes, &f, info);
+	odvgp_status status = gp__fit_begin(u, X, Y, scratch, bytes, &f, info);
 	if (status) return status;
 	odvgp_real s = gp__noise(m);
 	double P = (double)m->cfg.layer[0].P, constant;
@@ -15146,7 +15543,7 @@ static odvgp_status gp__fit_bounds(odvgp_model *m, const odvgp_real *X, const od
 }
 
 ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
-		void *work, size_t bytes, odvgp_real *upper, odvgp_real *lower, odvgp_info *info)
+		void *scratch, size_t scratch_bytes, odvgp_real *upper, odvgp_real *lower, odvgp_info *info)
 {
 	odvgp_status s = gp__all_rows_check(m, X, Y, info);
 	if (s) return s;
@@ -15157,7 +15554,8 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
 				info, "model", "an upper bound is for one Gaussian noise and one unit");
 	odvgp_events events = m->tape.events;
 	gp__keep_jitters(m);
-	return gp__fit_end(m, gp__fit_bounds(m, X, Y, work, bytes, upper, lower, info), &events);
+	s = gp__fit_bounds(m, X, Y, scratch, scratch_bytes, upper, lower, info);
+	return gp__fit_end(m, s, &events);
 }
 
 /* ---- >>adam   Adam, schedules, scales of coordinates
@@ -15185,11 +15583,12 @@ typedef struct {
 	int divide;
 } gp__scale;
 
+/*	Neither 0 nor infinite, whatever the units are. */
 static odvgp_real gp__scale_at(const gp__scale *s, ptrdiff_t i)
 {
-	if (!s->at) return s->times;
-	odvgp_real u = s->at[i / s->repeat % s->n];
-	return s->divide ? s->times / u : s->times * u;
+	odvgp_real u = s->at ? s->at[i / s->repeat % s->n] : 1,
+			   d = s->divide ? s->times / u : s->times * u;
+	return GP__MIN(GP__MAX(d, GP__TINY), 1 / GP__TINY);
 }
 
 /*	One over the unit of a slot's numbers. */
@@ -15483,6 +15882,7 @@ static int gp__lbfgs_search(
 	double a = first, width = HUGE_VAL;
 	GP__FOR(i, GP__SEARCH_PROBES) {
 		*at = gp__lbfgs_probe(w, p, a);
+		if (w->stopped) return 0;
 		if (gp__lower_by_enough(&start, at) && at->f <= lo.f) {
 			if (fabs(at->derivative) <= -GP__WOLFE_2 * derivative) return 1;
 			old = lo;
@@ -15497,7 +15897,7 @@ static int gp__lbfgs_search(
 	}
 	if (!(lo.a > 0) || !(lo.f < start.f)) return 0;
 	if (at->a != lo.a) *at = gp__lbfgs_probe(w, p, lo.a);
-	return at->f < start.f;
+	return at->f < start.f && !w->stopped;
 }
 
 /*	The step from x to trial replaces the oldest pair, if the loss curves upwards along it. */
@@ -15535,14 +15935,20 @@ static int gp__lbfgs_iterate(gp__lbfgs *w, const gp__problem *p)
 {
 	gp__probe at;
 	double before = w->loss, size = p->scale, gain = -1;
+	uint64_t pairs = w->pairs, next = w->next;
 	w->evaluations = 0;
 	w->length = 0;
-	w->converged = w->stuck = 0;
+	w->converged = w->stuck = w->stopped = 0;
 	for (;;) {
 		double derivative = gp__lbfgs_direction(w);
 		double length = gp__length(w->n, w->g), first = w->pairs || length <= 1 ? 1 : 1 / length;
 		if (gain < 0) gain = -derivative;
 		if (derivative < 0 && gp__lbfgs_search(w, p, first, derivative, &at)) break;
+		if (w->stopped) {
+			w->pairs = pairs;
+			w->next = next;
+			return 0;
+		}
 		if (!w->pairs) {
 			gp__lbfgs_end(w, gain, size);
 			return 0;
@@ -15647,6 +16053,7 @@ static void gp__lbfgs_loss(void *user, const odvgp_real *x, double *loss, odvgp_
 	/* the jitters of the start: the bound is a function of theta */
 	gp__restore_jitters(m);
 	if (gp__theta_ok(m)) gp__lbfgs_evaluate(job, loss, g, NULL);
+	m->lbfgs.stopped = gp__stopped(&m->tape.blas) != 0;
 }
 
 /*	The stored bound is valid for these rows only. */
@@ -15673,6 +16080,8 @@ static void gp__lbfgs_note_jitters(odvgp_model *m)
 	GP__EACH_UNIT(u, m)
 		GP__FOR(k, GP__JITTERS) u->lbfgs_jitter[k] = u->jitter[k].raised;
 }
+
+/* --- one iteration of training --- */
 
 /*	Loss and gradient at theta: the last iteration's if still valid, else computed, which drops the
 	pairs: they belong to another function. */
@@ -15741,6 +16150,8 @@ static odvgp_status gp__lbfgs_step(
 	gp__copy(m->good, m->par.theta, m->par.count);
 	gp__copy(gp__lend(&m->kept, GP__KEPT_BY_LBFGS), m->par.value, m->par.positive);
 	gp__lbfgs_note_jitters(m);
+	uint64_t valid = state->lbfgs_valid;
+	odvgp_events events = m->tape.events;
 	if (gp__lbfgs_iterate(w, &problem)) {
 		if (!gp__lbfgs_same_jitters(m)) gp__lbfgs_drop(w);
 		gp__lbfgs_note_jitters(m);
@@ -15750,6 +16161,11 @@ static odvgp_status gp__lbfgs_step(
 		job.kl = kl;
 	}
 	gp__end_loan(&m->kept, GP__KEPT_BY_LBFGS);
+	if (w->stopped) {
+		state->lbfgs_valid = valid;
+		m->tape.events = events;
+		return gp__refuse(info, ODVGP_E_STOPPED, "watch", NULL);
+	}
 	state->lbfgs_expected = (double)job.expected;
 	state->lbfgs_kl = (double)job.kl;
 	state->lbfgs_valid = 1;
@@ -15812,7 +16228,7 @@ enum { GP__WATCHED_LOOKS = 4, GP__CURVED_LOOKS = 20 };
 	step of any size can overshoot. */
 static int gp__is_curved(const odvgp_model *m)
 {
-	return !(m->tape.likelihood->flags & GP__LIK_LOG_CONCAVE) || m->cfg.lik.link_jitter > 0 ||
+	return !(m->y.lik->flags & GP__LIK_LOG_CONCAVE) || m->cfg.lik.link_jitter > 0 ||
 		   m->cfg.layers > 1 || (m->slot_mixing && m->cfg.layer[0].P > 1);
 }
 
@@ -15830,14 +16246,16 @@ static odvgp_status gp__step_watched(odvgp_model *m, const gp__rows *rows, gp__w
 	odvgp_events events = m->tape.events;
 	uint64_t nat_steps = m->state.nat_steps;
 	gp__keep_jitters(m);
-	if (gp__nat_step(m, tau)) return ODVGP_OK;
+	odvgp_status s = gp__nat_step(m, tau);
+	if (s) return s == ODVGP_E_STOPPED ? s : ODVGP_OK;
+	gp__hold(m, 1);
 	for (int looks = 1; curved || rows->n >= m->cfg.N; looks++) {
 		++*evaluations;
 		if (gp__nat_gamma_look(m, rows) >= least) break;
 		m->tape.events.step_shortened++;
 		gp__natural_back(m);
 		++*evaluations;
-		odvgp_status s = gp__evaluate(m, rows, want, &expected, &kl, info);
+		s = gp__evaluate(m, rows, want, &expected, &kl, info);
 		if (s) {
 			gp__restore_jitters(m);
 			m->tape.events = events;
@@ -15861,31 +16279,83 @@ static odvgp_status gp__step_natural(odvgp_model *m, const gp__rows *rows, gp__w
 		looked = gp__any_watched(m) || gp__is_curved(m);
 	odvgp_status s = ODVGP_OK;
 	if (looked && !of_gamma) return gp__step_watched(m, rows, want, tau, bound, looks, info);
-	if (!of_gamma) {
-		gp__nat_step(m, tau);
-		return ODVGP_OK;
-	}
+	if (!of_gamma) return gp__nat_step(m, tau) == ODVGP_E_STOPPED ? ODVGP_E_STOPPED : ODVGP_OK;
 	if (sampled) {
 		gp__all_columns(m);
 		bound = gp__nat_gamma_look(m, rows);
 		++*looks;
 	}
 	if (looked) s = gp__step_watched(m, rows, want, tau, bound, looks, info);
-	else if (!gp__nat_step(m, tau)) *looks += gp__nat_gamma_check(m, rows, bound);
+	else if ((s = gp__nat_step(m, tau)) == ODVGP_OK) {
+		gp__hold(m, 1);
+		*looks += gp__nat_gamma_check(m, rows, bound);
+	} else if (s != ODVGP_E_STOPPED) s = ODVGP_OK;
 	if (sampled) gp__sample_columns(m);
 	return s;
+}
+
+/*	A step of which Adam's half is done, for a watch that stops the other one. */
+typedef struct {
+	gp__state state;
+	odvgp_events events;
+} gp__begun;
+
+static void gp__begin_half(odvgp_model *m, gp__begun *b)
+{
+	ptrdiff_t n = m->par.adam;
+	b->state = m->state;
+	b->events = m->tape.events;
+	gp__copy(m->begun, m->par.theta, n);
+	gp__copy(m->begun + n, m->m1, n);
+	gp__copy(m->begun + 2 * n, m->m2, n);
+	gp__copy(gp__lend(&m->kept, GP__KEPT_BY_STEP), m->par.value, m->par.positive);
+	GP__EACH_UNIT(u, m)
+		memcpy(m->jitter_begun + u->number * GP__JITTERS, u->jitter, sizeof u->jitter);
+}
+
+/*	Ends the half; `undo`: as before it, to the last bit. */
+static void gp__end_half(odvgp_model *m, const gp__begun *b, int undo)
+{
+	ptrdiff_t n = m->par.adam;
+	if (undo) {
+		gp__copy(m->par.theta, m->begun, n);
+		gp__copy(m->m1, m->begun + n, n);
+		gp__copy(m->m2, m->begun + 2 * n, n);
+		gp__copy(m->par.value, gp__lent(&m->kept, GP__KEPT_BY_STEP), m->par.positive);
+		gp__copy(m->good, m->par.theta, m->par.count);
+		GP__EACH_UNIT(u, m)
+			gp__jitter_restore(&m->tape, u->jitter, m->jitter_begun + u->number * GP__JITTERS);
+		gp__touch_all(m);
+		m->tape.events = b->events;
+		m->state = b->state;
+	}
+	gp__end_loan(&m->kept, GP__KEPT_BY_STEP);
+}
+
+/*	The second half of a step in two: Adam's, or the natural one, which may fail. */
+static odvgp_status gp__step_half(odvgp_model *m, const gp__rows *rows, gp__wants_list want,
+		odvgp_real lr, odvgp_real tau, int *looks)
+{
+	odvgp_real expected, kl;
+	odvgp_status s = gp__evaluate_safely(m, rows, want, 1, &expected, &kl, NULL);
+	if (s) return s;
+	if (want.stats)
+		return gp__step_natural(m, rows, want, tau, (double)expected - (double)kl, looks, NULL);
+	gp__adam_step(m, lr);
+	return ODVGP_OK;
 }
 
 static odvgp_status gp__step_rows(
 		odvgp_model *m, const gp__rows *rows, odvgp_report *report, odvgp_info *info)
 {
-	odvgp_real expected, kl, e2, k2, lr, tau;
+	odvgp_real expected, kl, lr, tau;
 	int looks = 0;
 	int natgrad = gp__uses_natgrad(m),
 		split = natgrad && m->cfg.reproduce.update != ODVGP_UPDATE_JOINT,
 		nat_first = m->cfg.reproduce.update == ODVGP_UPDATE_NATGRAD_FIRST;
 	gp__wants_list want = {
 			!split || !nat_first, natgrad && (!split || nat_first), 0, GP__FOR_BOUND};
+	gp__begun begun;
 	gp__sample_columns(m);
 	odvgp_status s = gp__evaluate_safely(m, rows, want, 1, &expected, &kl, info);
 	if (s) return s;
@@ -15895,17 +16365,20 @@ static odvgp_status gp__step_rows(
 				  : 0;
 	if (want.stats)
 		s = gp__step_natural(m, rows, want, tau, (double)expected - (double)kl, &looks, info);
-	if (s) return s;
+	if (s) return s == ODVGP_E_STOPPED ? gp__stop_status(m, info) : s;
+	int undo = split && !nat_first && m->tape.blas.watcher;
+	if (undo) gp__begin_half(m, &begun);
+	gp__hold(m, 1);
 	if (want.grad) gp__adam_step(m, lr);
 	if (split) {
 		want.grad = !want.grad;
 		want.stats = !want.stats;
-		if (!gp__evaluate_safely(m, rows, want, 1, &e2, &k2, info)) {
-			/* Adam has moved: a failed natural step is no error */
-			if (want.stats)
-				(void)gp__step_natural(m, rows, want, tau, (double)e2 - (double)k2, &looks, NULL);
-			else gp__adam_step(m, lr);
-		}
+		if (undo) gp__hold(m, 0);
+		/* Adam has moved: a failed natural step is no error */
+		s = gp__step_half(m, rows, want, lr, tau, &looks);
+		if (undo) gp__end_half(m, &begun, s == ODVGP_E_STOPPED);
+		if (s == ODVGP_E_STOPPED) return gp__stop_status(m, info);
+		gp__hold(m, 1);
 	}
 	if (!gp__theta_ok(m)) { /* the last good parameters were evaluated on these rows */
 		gp__swap_good(m);
@@ -15926,8 +16399,14 @@ static odvgp_status gp__step_rows(
 static odvgp_status gp__step_by(
 		odvgp_model *m, const gp__rows *rows, odvgp_report *report, odvgp_info *info)
 {
-	return m->cfg.optim.kind == ODVGP_OPTIMIZER_LBFGS ? gp__lbfgs_step(m, rows, report, info)
-													  : gp__step_rows(m, rows, report, info);
+	gp__watcher *w = m->tape.blas.watcher;
+	if (w && w->held) m->tape.blas.watcher = NULL; /* called by the watch itself */
+	odvgp_status s = m->cfg.optim.kind == ODVGP_OPTIMIZER_LBFGS
+							 ? gp__lbfgs_step(m, rows, report, info)
+							 : gp__step_rows(m, rows, report, info);
+	if (m->tape.blas.watcher) w->held = 0;
+	m->tape.blas.watcher = w;
+	return s;
 }
 
 ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *m, const odvgp_real *Xb, const odvgp_real *Yb,
@@ -16192,6 +16671,7 @@ static void gp__fill_rows(const gp__unit *u, const odvgp_real *X, odvgp_real *Z,
 {
 	odvgp_model *m = u->model;
 	ptrdiff_t D = u->Dz, N = gp__candidates(u);
+	if (gp__stopped(&m->tape.blas)) return;
 	for (int alone = others == 0; alone < 2 && taken < count; alone++) {
 		gp__set_rows(w, Z, taken, D);
 		if (!alone)
@@ -16205,6 +16685,17 @@ static void gp__fill_rows(const gp__unit *u, const odvgp_real *X, odvgp_real *Z,
 }
 
 /* --- KMEANS and FARTHEST: distances to the nearest point so far --- */
+
+/*	Ask the watch after k of M points (KMEANS: 11 M), before a pass over `rows`; 1: stop. */
+static int gp__init_asks(const gp__unit *u, ptrdiff_t k, ptrdiff_t rows)
+{
+	const odvgp_blas *blas = &u->model->tape.blas;
+	if (!blas->watcher) return 0;
+	blas->watcher->at.done = k;
+	blas->watcher->at.total =
+			u->M * (u->model->cfg.init.beta == ODVGP_INIT_BETA_KMEANS ? 11 : 1);
+	return gp__ask(blas, (double)rows * (double)(u->Dz + 4));
+}
 
 /*	Lowers distances by the new centre k. Returns their sum. */
 static double gp__nearest_lower(const gp__unit *u, const odvgp_real *X, ptrdiff_t rows,
@@ -16241,7 +16732,7 @@ typedef struct {
 	const gp__unit *u;
 	const odvgp_real *X;
 	gp__init_work *w;
-	ptrdiff_t n;
+	ptrdiff_t from, to;
 	int tasks;
 } gp__kmeans_job;
 
@@ -16251,8 +16742,8 @@ static void gp__kmeans_task(void *arg, int task)
 	const gp__kmeans_job *job = (const gp__kmeans_job *)arg;
 	ptrdiff_t D = job->u->Dz, M = job->u->M, ld = gp__padded(M), from, to;
 	odvgp_real r2[GP__CHUNK];
-	gp__share(job->n, 1, job->tasks, task, &from, &to);
-	GP__FROM(i, from, to) {
+	gp__share(job->to - job->from, 1, job->tasks, task, &from, &to);
+	GP__FROM(i, job->from + from, job->from + to) {
 		odvgp_real least = 0;
 		ptrdiff_t best = -1;
 		for (ptrdiff_t k = 0; k < M; k += GP__CHUNK) {
@@ -16272,11 +16763,16 @@ static void gp__kmeans_nearest(
 		const gp__unit *u, const odvgp_real *X, ptrdiff_t n, const odvgp_real *Z, gp__init_work *w)
 {
 	odvgp_model *m = u->model;
-	gp__kmeans_job job = {u, X, w, n, gp__tasks(&m->cfg.threads)};
+	gp__kmeans_job job = {u, X, w, 0, 0, gp__tasks(&m->cfg.threads)};
 	ptrdiff_t D = u->Dz, M = u->M, ld = gp__padded(M);
+	double work = (double)M * (double)D; /* of a row */
 	GP__FOR(d, D)
 		GP__FOR(k, ld) w->centre_t[d * ld + k] = k < M ? Z[k * D + d] : 0;
-	gp__run(&m->cfg.threads, job.tasks, gp__kmeans_task, &job);
+	for (; job.from < n && !gp__ask(&m->tape.blas, work * (double)(job.to - job.from));
+			job.from = job.to) {
+		job.to = GP__MIN(n, job.from + 256 + (ptrdiff_t)(1e9 / work));
+		gp__run(&m->cfg.threads, job.tasks, gp__kmeans_task, &job);
+	}
 }
 
 /*	Each centre moves to its rows' mean, computed as a difference from the old centre, so that equal
@@ -16339,12 +16835,16 @@ static ptrdiff_t gp__kmeans(const gp__unit *u, const odvgp_real *X, odvgp_real *
 	ptrdiff_t rows = gp__init_rows(u), D = u->Dz, M = u->M, next = 0;
 	gp__draw_sample(u, gp__candidates(u), rows, w);
 	GP__FOR(k, M) {
+		if (gp__init_asks(u, k, rows)) return 0;
 		gp__copy(Z + k * D, X + w->row[next] * D, D);
 		double sum = gp__nearest_lower(u, X, rows, Z, k, w);
 		if (!(sum > 0) && k + 1 < M) return k + 1;
 		next = gp__kmeans_draw(u, rows, sum, k + 1, w);
 	}
-	GP__FOR(i, 10) gp__kmeans_lloyd(u, X, rows, Z, w);
+	GP__FOR(i, 10) {
+		if (gp__init_asks(u, (i + 1) * M, 0)) return 0;
+		gp__kmeans_lloyd(u, X, rows, Z, w);
+	}
 	if (rows < gp__candidates(u)) gp__kmeans_batches(u, X, rows, Z, w);
 	return gp__distinct_rows(Z, M, D, w);
 }
@@ -16354,7 +16854,7 @@ static ptrdiff_t gp__farthest(
 {
 	ptrdiff_t rows = gp__init_rows(u), D = u->Dz, next = 0, k = 0;
 	gp__draw_sample(u, gp__candidates(u), rows, w);
-	while (k < u->M && (k == 0 || w->distance[next] > 0)) {
+	while (k < u->M && (k == 0 || w->distance[next] > 0) && !gp__init_asks(u, k, rows)) {
 		gp__copy(Z + k * D, X + w->row[next] * D, D);
 		gp__nearest_lower(u, X, rows, Z, k++, w);
 		next = gp__largest(w->distance, rows);
@@ -16445,7 +16945,8 @@ static ptrdiff_t gp__greedy(const gp__unit *u, const odvgp_real *X, odvgp_real *
 	for (;;) { /* each iteration sets a variance to 0 */
 		ptrdiff_t next = gp__largest(w->distance, rows);
 		const odvgp_real *x = w->chosen + next * D;
-		if (job.column == job.M || !(w->distance[next] > gp__no_variance(u, prior)))
+		if (job.column == job.M || !(w->distance[next] > gp__no_variance(u, prior)) ||
+				gp__init_asks(u, job.column, rows + rows * job.column / u->Dz))
 			return job.column;
 		if (gp__take_row(w, x, Z + job.column * D, D)) gp__pivot(&job, x, next);
 		w->distance[next] = 0;
@@ -16473,6 +16974,7 @@ static int gp__beta_factor(const gp__unit *u, const odvgp_real *Z, const gp__ini
 		gp__kernel_run(&job, w->rest);
 		GP__FOR(i, M) w->Lb[i * M + i] += jitter;
 		if (odvgp_potrf(&m->tape.blas, M, w->Lb, M, NULL) == ODVGP_OK) return 1;
+		if (gp__stopped(&m->tape.blas)) return 0;
 		jitter = GP__MAX(10 * jitter, least);
 		if (!(jitter <= prior)) return 0;
 	}
@@ -16486,7 +16988,7 @@ static odvgp_real gp__residuals(const gp__unit *u, const odvgp_real *X, ptrdiff_
 	odvgp_model *m = u->model;
 	odvgp_real most = 0;
 	ptrdiff_t M = u->M;
-	for (ptrdiff_t from = 0; from < rows; from += m->cfg.tile) {
+	for (ptrdiff_t from = 0; from < rows && !gp__stopped(&m->tape.blas); from += m->cfg.tile) {
 		ptrdiff_t n = GP__MIN(rows - from, m->cfg.tile);
 		gp__gather(u, X, from, n, w, w->X);
 		gp__kjob job;
@@ -16554,6 +17056,8 @@ static ptrdiff_t gp__worst_explained(
 	}
 	return taken;
 }
+
+/* --- candidates, and the choice of points --- */
 
 /*	The candidates. Without `located` locations are 0, so that methods choose by pixels. */
 static const odvgp_real *gp__draw_candidates(
@@ -16687,7 +17191,7 @@ static double gp__target_variance(const odvgp_model *m, const odvgp_real *Y, int
 {
 	double total = 0;
 	odvgp_real mean;
-	if (!(m->tape.likelihood->flags & GP__LIK_SCALABLE)) return 1;
+	if (!(m->y.lik->flags & GP__LIK_SCALABLE)) return 1;
 	GP__FOR(t, target < 0 ? m->T : 1)
 		total += gp__target_moments(m, Y, target < 0 ? t : target, &mean);
 	return gp__usable(total / (target < 0 ? (double)m->T : 1));
@@ -16928,7 +17432,7 @@ static double gp__pass_on(const gp__unit *u, const odvgp_real *X, const gp__init
 	odvgp_real *to = w->sample[(u->layer + 1) % 2], mean, *sd = m->data_sd + u[1].sd_at;
 	const odvgp_real *A = gp__pass_matrix(u, w);
 	double squares = 0;
-	GP__FOR(i, rows) {
+	for (ptrdiff_t i = 0; i < rows && !gp__ask(&m->tape.blas, (double)(width * u->Dx)); i++) {
 		ptrdiff_t row = u->layer || rows == m->cfg.N
 								? i
 								: gp__permute(m->cfg.seed, GP__STREAM_INIT, 2, m->cfg.N, i);
@@ -16953,6 +17457,8 @@ static double gp__pass_on(const gp__unit *u, const odvgp_real *X, const gp__init
 	return gp__usable(squares / (double)width);
 }
 
+/* --- axes of projections and mixtures --- */
+
 /*	w->axes: P leading eigenvectors of w->square [D,D], by power iteration. */
 static void gp__leading_axes(const odvgp_model *m, ptrdiff_t D, ptrdiff_t P, const gp__init_work *w)
 {
@@ -16962,7 +17468,7 @@ static void gp__leading_axes(const odvgp_model *m, ptrdiff_t D, ptrdiff_t P, con
 		odvgp_real *axis = w->axes + p * D;
 		GP__FOR(d, D) /* the first step only makes it orthogonal */
 			v[d] = (odvgp_real)gp__normal(m->cfg.seed, GP__STREAM_HIDDEN, (uint64_t)(p * D + d));
-		GP__FOR(step, 100) {
+		for (int step = 0; step < 100 && !gp__ask(&m->tape.blas, (double)(D * (D + p))); step++) {
 			GP__FOR(q, p) isa->axpy(D, -isa->dot(D, v, w->axes + q * D), w->axes + q * D, v);
 			odvgp_real size = GP__SQRT(isa->dot(D, v, v));
 			GP__FOR(d, D) axis[d] = v[d] / size;
@@ -16991,7 +17497,7 @@ static void gp__principal_axes(gp__unit *u, const odvgp_real *X, gp__init_work *
 	gp__zero(C, D * D);
 	gp__zero(w->means, D);
 	GP__FOR(pass, 2)
-		GP__FOR(i, rows) {
+		for (ptrdiff_t i = 0; i < rows && !gp__ask(&m->tape.blas, (double)(D * D * pass)); i++) {
 			const odvgp_real *x = X + w->row[i] * D, share = 1 / (odvgp_real)rows;
 			for (ptrdiff_t d = 0; d < D && !pass; d++) w->means[d] += x[d] * share;
 			for (ptrdiff_t d = 0; d < D && pass; d++) v[d] = (x[d] - w->means[d]) / sd[d];
@@ -17062,6 +17568,8 @@ static void gp__init_unit(gp__unit *u, const odvgp_real *X, const odvgp_real *Y)
 	gp__init_points(u, gp__draw_candidates(u, X, 0, &w), &w);
 }
 
+/* --- q --- */
+
 static void gp__zero_slot(odvgp_model *m, int slot)
 {
 	if (slot) gp__zero(m->par.theta + m->par.slot[slot].offset, m->par.slot[slot].count);
@@ -17103,8 +17611,8 @@ static void gp__q_identity_unit(gp__unit *u)
 /*	Discards the state of earlier training. */
 static void gp__forget(odvgp_model *m)
 {
-	gp__zero(m->m1, m->adam_count);
-	gp__zero(m->m2, m->adam_count);
+	gp__zero(m->m1, m->par.adam);
+	gp__zero(m->m2, m->par.adam);
 	m->state.adam_steps = m->state.scales_age = m->state.clean_steps = 0;
 	m->state.step_scale = 1;
 	m->state.good_valid = m->state.lbfgs_valid = 0;
@@ -17141,9 +17649,8 @@ static void gp__prior_factor(const gp__unit *u, const gp__block *block)
 }
 
 /*	q_sqrt is I if whitened, else L, never from the last good parameters. */
-ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
+static odvgp_status gp__reset_q(odvgp_model *m, odvgp_info *info)
 {
-	if (!gp__model_ok(m)) return gp__is_null(info, "model");
 	int prior = 0;
 	for (int i = 0; i < m->units && m->cfg.reproduce.q_init == ODVGP_Q_INIT_PRIOR; i++)
 		prior |= m->unit[i].param != ODVGP_PARAMETRISATION_WHITENED;
@@ -17155,11 +17662,21 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
 		m->tape.events = events;
 		return s;
 	}
-	gp__q_identity(m);
+	GP__EACH_UNIT(u, m) gp__q_identity_unit(u);
 	GP__EACH_UNIT(u, m)
 		GP__FOR(b, prior ? GP__BLOCKS : 0) gp__prior_factor(u, &u->block[b]);
 	gp__touch_all(m);
 	return ODVGP_OK;
+}
+
+/* --- noise, cut points, odvgp_init_data --- */
+
+ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
+{
+	if (!gp__model_ok(m)) return gp__is_null(info, "model");
+	odvgp_status s = gp__reset_q(m, info);
+	if (!s) gp__forget(m);
+	return s;
 }
 
 static odvgp_real gp__noise_floor(const odvgp_model *m, double target_variance)
@@ -17211,7 +17728,7 @@ static void gp__init_cuts(odvgp_model *m, const odvgp_real *Y)
 /*	Parameters in the targets' unit, unless the config has the noise; cuts. */
 static void gp__init_likelihood(odvgp_model *m, const odvgp_real *Y, double variance)
 {
-	const gp__likelihood *lik = m->tape.likelihood;
+	const gp__likelihood *lik = m->y.lik;
 	for (int k = 0; k < lik->params && !(m->cfg.lik.noise_variance > 0); k++) {
 		const odvgp_slot *slot = &m->par.slot[m->slot_lik_params + k];
 		double unit = lik->param[k].power == 2 ? variance : sqrt(variance);
@@ -17231,14 +17748,13 @@ static void gp__init_noise_floor(odvgp_model *m, double target_variance)
 		gp__set_positive(m, i, (double)m->par.value[i]);
 }
 
-ODVGP_API odvgp_status odvgp_init_data(
+static odvgp_status gp__init_from_data(
 		odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
 {
-	odvgp_status s = gp__all_rows_check(m, X, Y, info);
+	odvgp_status s = gp__watch_at(m, ODVGP_PHASE_INIT, 0, 1, NULL, info);
 	if (s) return s;
-	ptrdiff_t D = m->cfg.layer[0].D, bad;
-	if ((bad = gp__first_nonfinite(X, m->cfg.N * D)) >= 0)
-		return gp__fail(info, ODVGP_E_NAN, "X", bad / D, (double)X[bad], "a row is not finite");
+	ptrdiff_t D = m->cfg.layer[0].D;
+	if ((s = gp__rows_finite(X, m->cfg.N, D, info))) return s;
 	if ((s = gp__targets_check(&m->y, Y, m->cfg.N, 0, info))) return s;
 	uint64_t nat_valid = m->state.nat_valid, lbfgs_valid = m->state.lbfgs_valid,
 			 fitted = m->state.fitted;
@@ -17252,10 +17768,13 @@ ODVGP_API odvgp_status odvgp_init_data(
 	m->par.state[m->slot_lik_params].floor = 0; /* it belongs to other data */
 	double variance = gp__target_variance(m, Y, -1);
 	gp__init_likelihood(m, Y, variance);
-	GP__FOR(d, D) gp__column_scale(X + d, m->cfg.N, D, &mean, &m->data_sd[d]);
-	GP__EACH_UNIT(u, m) gp__init_unit(u, X, Y);
+	for (ptrdiff_t d = 0; d < D && !gp__ask(&m->tape.blas, 16 * (double)m->cfg.N); d++)
+		gp__column_scale(X + d, m->cfg.N, D, &mean, &m->data_sd[d]);
+	GP__EACH_UNIT(u, m)
+		if (!gp__stopped(&m->tape.blas)) gp__init_unit(u, X, Y);
 	gp__touch_all(m);
-	s = gp__noise_floor_check(m, variance, info);
+	s = gp__stop_status(m, info);
+	if (!s) s = gp__noise_floor_check(m, variance, info);
 	if (!s) s = odvgp_init_q(m, info);
 	gp__end_loan(&m->par.lent, GP__LENT_BACKUP);
 	gp__end_loan(&m->kept, GP__KEPT_BY_START);
@@ -17274,6 +17793,18 @@ ODVGP_API odvgp_status odvgp_init_data(
 	return s;
 }
 
+ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
+		const odvgp_watch *watch, odvgp_info *info)
+{
+	gp__watcher own, *outer;
+	odvgp_status s = gp__all_rows_check(m, X, Y, info);
+	if (s) return s;
+	outer = gp__watch_begin(m, &own, watch);
+	s = gp__init_from_data(m, X, Y, info);
+	m->tape.blas.watcher = outer;
+	return s;
+}
+
 /* --- scales of columns --- */
 
 ODVGP_API odvgp_status odvgp_column_scales(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
@@ -17282,9 +17813,8 @@ ODVGP_API odvgp_status odvgp_column_scales(const odvgp_real *X, ptrdiff_t n, ptr
 	if (!X || !mean || !scale) return gp__is_null(info, "X, mean or scale");
 	if (n < 1 || D < 1 || D > PTRDIFF_MAX / n)
 		return gp__refuse(info, ODVGP_E_SIZE, "n or D", "is out of range");
-	ptrdiff_t bad = gp__first_nonfinite(X, n * D);
-	if (bad >= 0)
-		return gp__fail(info, ODVGP_E_NAN, "X", bad / D, (double)X[bad], "a row is not finite");
+	odvgp_status s = gp__rows_finite(X, n, D, info);
+	if (s) return s;
 	GP__FOR(d, D) gp__column_scale(X + d, n, D, mean + d, scale + d);
 	return ODVGP_OK;
 }
@@ -17444,6 +17974,8 @@ static void gp__likelihood_slots_count(odvgp_model *m)
 	m->slot_lik_free_params = gp__likelihood_slots(m, 0, &m->lik_free_slots);
 }
 
+/* --- the tape of a unit --- */
+
 static int gp__mean_function_terms(gp__unit *u, gp__ref *term, int terms)
 {
 	if (u->slot_mean_A) {
@@ -17589,11 +18121,8 @@ static void gp__tape_start(odvgp_model *m, gp__arena *a)
 	t->tile = c->tile;
 	t->tasks = gp__tasks(&c->threads);
 	t->keep = (size_t)c->kernel_cache_bytes;
-	t->likelihood = gp__lik_of(c);
-	t->classes = m->classes;
+	t->y = &m->y;
 	t->lik_nodes = gp__has_noise(c) ? 0 : c->lik.nodes;
-	t->weights = m->y.weights;
-	t->scale = m->y.scale;
 	m->X = m->Y = m->root = m->lik_params = m->lik_free_params = m->expect = m->moments =
 			m->objective = gp__none;
 }
@@ -17674,6 +18203,8 @@ static void gp__build_unit(gp__unit *u, gp__ref below[3])
 	below[0] = u->mean;
 	below[1] = u->var;
 }
+
+/* --- arrays of a model --- */
 
 /*	(P, j) of blocks that natural steps move. Raises *matrices and *vectors, the units' work. */
 static void gp__natural_layout(gp__unit *u, gp__arena *a, ptrdiff_t *matrices, ptrdiff_t *vectors)
@@ -17794,12 +18325,15 @@ GP__NOINLINE void gp__tables_layout(odvgp_model *m, gp__arena *a, int nodes)
 	par->state = GP__TAKE(a, gp__slot_state, par->slots + 1);
 	if (par->slot) gp__slots_build(m);
 	int lbfgs = c->optim.kind == ODVGP_OPTIMIZER_LBFGS;
-	m->adam_count = lbfgs ? 0 : par->adam;
+	if (lbfgs) par->adam = 0;
 	par->theta = gp__take(a, par->count, 1);
 	par->value = gp__take(a, par->positive, 1);
 	m->good = gp__take(a, par->count, 1);
-	m->m1 = gp__take(a, m->adam_count, 1);
-	m->m2 = gp__take(a, m->adam_count, 1);
+	m->m1 = gp__take(a, par->adam, 1);
+	m->m2 = gp__take(a, par->adam, 1);
+	int split = c->optim.natgrad && c->reproduce.update == ODVGP_UPDATE_ADAM_FIRST;
+	m->begun = gp__take(a, split ? par->adam : 0, 3);
+	m->jitter_begun = GP__TAKE(a, gp__jitter, split ? m->units * GP__JITTERS : 0);
 	gp__lbfgs_layout(&m->lbfgs, a, lbfgs ? par->count : 0, lbfgs ? c->optim.lbfgs_memory : 0);
 	m->tape.node = GP__TAKE(a, gp__node, nodes + 1);
 }
@@ -17862,13 +18396,15 @@ static void gp__model_layout(odvgp_model *m, gp__arena *a)
 	gp__take_bytes(a, GP__MAX(m->tape.scratch_bytes, init), 1);
 }
 
+/* --- the config: what is not given --- */
+
 /*	Small tiles cost less than computing K(X, Z_gamma) twice. */
 static ptrdiff_t gp__default_tile(odvgp_model *m)
 {
 	ptrdiff_t most = GP__MIN(m->cfg.optim.batch, GP__TILE_ROWS);
 	for (int l = 0; l < m->cfg.layers; l++) {
 		gp__patches p = gp__patches_of(&m->cfg, l);
-		most = gp__tile_rows(most, &p);
+		most = gp__tile_rows(most, &p, l ? m->cfg.deep.samples : 1);
 	}
 	for (ptrdiff_t tile = most;
 			tile >= 64 && m->cfg.layer[0].M_gamma > 0 && !gp__mean_part_of(&m->cfg, 0)->v_mu;
@@ -17967,6 +18503,8 @@ static void gp__settle(odvgp_model *m)
 	m->y.weights = m->cfg.lik.weights;
 	m->y.scale = m->cfg.lik.exposure || m->cfg.lik.known_noise;
 }
+
+/* --- measuring and making a model --- */
 
 static odvgp_model *gp__model_start(odvgp_model *m, gp__unit *unit, ptrdiff_t units)
 {
@@ -18176,7 +18714,7 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 
 /* ---- >>warm   the warm start: L-BFGS on a subset's collapsed bound
 
-	L-BFGS trains an auxiliary COUPLED model in the work memory, which has the model's kernel,
+	L-BFGS trains an auxiliary COUPLED model in the scratch memory, which has the model's kernel,
 	values, bounds, priors and units; what it finds goes back. It is Gaussian: another likelihood's
 	targets are replaced by pseudo-targets, with a weight of 0 where one is missing, and those of
 	mixed functions f by the least-squares solution g of f = W g. */
@@ -18188,11 +18726,13 @@ typedef struct {
 	odvgp_real *X, *Y;         /* the subset; NULL: all rows */
 	odvgp_real *f;             /* [F], of mixed functions */
 	ptrdiff_t columns;         /* of the auxiliary model's Y */
-	void *rest;                /* the auxiliary model, then odvgp_fit_q's work */
+	void *rest;                /* the auxiliary model, then odvgp_fit_q's scratch */
 	size_t rest_bytes;
 	void *fit; /* the auxiliary model's odvgp_fit_q, where it knows q */
 	size_t fit_bytes;
 } gp__warm_work;
+
+/* --- the auxiliary model --- */
 
 static int gp__is_pseudo(const odvgp_model *m) { return !gp__has_noise(&m->cfg) || m->slot_mixing; }
 static int gp__warm_fits_q(const odvgp_model *m)
@@ -18279,6 +18819,31 @@ static odvgp_status gp__warm_settle(
 	return ODVGP_OK;
 }
 
+/*	Few rows of classes: their regression may explain nothing, or each row by itself. So its result
+	is kept only if training from there comes further than from the values before. */
+#define GP__TRIAL_ROWS 1024
+#define GP__TRIAL_STEPS 50
+static int gp__warm_is_tried(const odvgp_model *m)
+{
+	int classes = m->y.lik->flags & GP__LIK_CLASSES && !(m->y.lik->flags & GP__LIK_FACTORS);
+	return (classes || m->y.lik->most == 1) && !m->slot_mixing && m->cfg.N <= GP__TRIAL_ROWS;
+}
+
+/*	The config of both trainings: COUPLED with the model's likelihood, all rows, long steps. */
+static odvgp_config gp__trial_config(const odvgp_model *m)
+{
+	odvgp_config c = gp__warm_config(m, m->cfg.N, m->cfg.layer[0].M);
+	c.lik = m->cfg.lik;
+	c.functions = m->cfg.functions;
+	c.layer[0].P = m->cfg.layer[0].P;
+	c.objective = ODVGP_OBJECTIVE_ELBO;
+	c.optim.kind = ODVGP_OPTIMIZER_ADAM;
+	c.optim.natgrad = 1;
+	c.optim.natgrad_step = odvgp_constant(GP__R(0.5));
+	c.optim.lr = odvgp_constant(GP__R(0.05));
+	return c;
+}
+
 /*	An empty auxiliary model of the model's kernel. */
 static void gp__warm_model(odvgp_model *aux, const odvgp_model *m, const odvgp_config *c)
 {
@@ -18287,17 +18852,39 @@ static void gp__warm_model(odvgp_model *aux, const odvgp_model *m, const odvgp_c
 	gp__model_settle(aux);
 }
 
-GP__NOINLINE odvgp_status gp__warm_layout(
-		gp__warm_work *w, const odvgp_model *m, gp__arena *a, odvgp_info *info)
+/*	The size of the models that gp__warm_is_tried compares. Not inlined: a draft takes 5 KiB of stack,
+	and another one follows. */
+GP__NOINLINE odvgp_status gp__trial_measure(const odvgp_model *m, size_t *bytes, odvgp_info *info)
+{
+	gp__draft draft;
+	odvgp_model *trial = gp__draft_start(&draft, NULL, NULL);
+	const odvgp_config c = gp__trial_config(m);
+	gp__warm_model(trial, m, &c);
+	return gp__model_measure(trial, bytes, info);
+}
+
+/*	Measures the auxiliary model, and the scratch of odvgp_fit_q for its q. */
+GP__NOINLINE odvgp_status gp__warm_measure(
+		gp__warm_work *w, const odvgp_model *m, size_t *bytes, odvgp_info *info)
 {
 	gp__draft draft;
 	odvgp_model *aux = gp__draft_start(&draft, NULL, NULL);
-	size_t fit = gp__warm_fits_q(m) ? odvgp_fit_q_size(m) : 1;
 	gp__warm_model(aux, m, &w->cfg);
 	w->columns = gp__y_columns(&aux->y);
-	odvgp_status s = gp__model_measure(aux, &w->rest_bytes, info);
+	odvgp_status s = gp__model_measure(aux, bytes, info);
+	aux->magic = gp__warm_knows_q(m) ? GP__MODEL_MAGIC : 0;
+	w->fit_bytes = odvgp_fit_q_scratch(aux);
+	return s;
+}
+
+static odvgp_status gp__warm_layout(
+		gp__warm_work *w, const odvgp_model *m, gp__arena *a, odvgp_info *info)
+{
+	size_t aux = 0, trial = 0, fit = gp__warm_fits_q(m) ? odvgp_fit_q_scratch(m) : 1;
+	odvgp_status s = gp__warm_measure(w, m, &aux, info);
+	if (!s && gp__warm_is_tried(m)) s = gp__trial_measure(m, &trial, info);
 	if (s) return s;
-	w->rest_bytes = fit ? GP__MAX(fit, w->rest_bytes) : 0;
+	w->rest_bytes = fit ? GP__MAX(GP__MAX(fit, aux), trial) : 0;
 	w->theta = gp__take(a, m->par.count, 1);
 	w->value = gp__take(a, m->par.positive, 1);
 	if (w->cfg.N < m->cfg.N || gp__is_pseudo(m)) {
@@ -18306,13 +18893,11 @@ GP__NOINLINE odvgp_status gp__warm_layout(
 	}
 	w->rest = gp__take_bytes(a, w->rest_bytes, 1);
 	w->f = gp__take(a, 1, m->slot_mixing ? m->F : 0);
-	aux->magic = gp__warm_knows_q(m) ? GP__MODEL_MAGIC : 0;
-	w->fit_bytes = odvgp_fit_q_size(aux);
 	w->fit = gp__take_bytes(a, w->fit_bytes, 1);
-	return fit ? ODVGP_OK : gp__refuse(info, ODVGP_E_SIZE, "work", "is too large");
+	return fit ? ODVGP_OK : gp__refuse(info, ODVGP_E_SIZE, "scratch", "is too large");
 }
 
-ODVGP_API size_t odvgp_warm_start_size(const odvgp_model *m, const odvgp_warm *settings)
+ODVGP_API size_t odvgp_warm_start_scratch(const odvgp_model *m, const odvgp_warm *settings)
 {
 	gp__arena a = gp__measuring();
 	gp__warm_work w;
@@ -18321,6 +18906,8 @@ ODVGP_API size_t odvgp_warm_start_size(const odvgp_model *m, const odvgp_warm *s
 		return 0;
 	return a.used + 64;
 }
+
+/* --- rows and pseudo-targets --- */
 
 /*	The pseudo-target of function f for row y. */
 static double gp__pseudo(const odvgp_model *m, const odvgp_real *y, ptrdiff_t f)
@@ -18386,24 +18973,31 @@ static odvgp_status gp__warm_subset(const gp__warm_work *w, const odvgp_model *m
 	return s;
 }
 
+/* --- from one model to the other --- */
+
+/*	Slot k's bounds, prior and whether it is trained, for slot s of `to`. */
+static void gp__warm_settings(odvgp_model *to, int s, const odvgp_model *from, int k)
+{
+	gp__slot_state state = from->par.state[k];
+	memcpy(state.name, to->par.state[s].name, sizeof state.name);
+	to->par.state[s] = state;
+	to->par.slot[s].trainable = from->par.slot[k].trainable;
+}
+
 enum { GP__WARM_VALUES, GP__WARM_ALL, GP__WARM_Q };
 /*	Copies the slots that both have: values, and with ALL what is set about them; with Q only q. */
 static void gp__warm_copy(odvgp_model *to, const odvgp_model *from, int what)
 {
 	for (int s = 1; s <= to->par.slots; s++) {
-		odvgp_slot *slot = &to->par.slot[s];
+		const odvgp_slot *slot = &to->par.slot[s];
 		int k = gp__slot_index(&from->par, slot->name);
 		const odvgp_slot *old = &from->par.slot[k];
 		int of_q = !strncmp(slot->name, "q_", 2);
 		if (!k || slot->count != old->count || of_q != (what == GP__WARM_Q)) continue;
 		/* noise of g, not of f */
 		if (to->slot_mixing + from->slot_mixing && to->par.state[s].unit < 0) continue;
-		if (what == GP__WARM_ALL) {
-			gp__slot_state state = from->par.state[k];
-			memcpy(state.name, to->par.state[s].name, sizeof state.name);
-			to->par.state[s] = state;
-			slot->trainable = old->trainable;
-		} else if (!slot->trainable) continue;
+		if (what == GP__WARM_ALL) gp__warm_settings(to, s, from, k);
+		else if (!slot->trainable) continue;
 		gp__copy(to->par.theta + slot->offset, from->par.theta + old->offset, slot->count);
 		if (slot->positive)
 			gp__copy(to->par.value + slot->offset, from->par.value + old->offset, slot->count);
@@ -18417,6 +19011,17 @@ static void gp__warm_noise(odvgp_model *aux)
 	double sd = (double)aux->data_sd[aux->cfg.layer[0].D];
 	aux->par.state[aux->slot_lik_params].floor = gp__noise_floor(aux, sd * sd);
 	gp__set_noise(aux, 0.1 * sd * sd);
+	gp__touch(aux, aux->slot_lik_params);
+}
+
+/*	The outputs' noises become one, their geometric mean, with their settings. */
+static void gp__warm_one_noise(odvgp_model *aux, const odvgp_model *m)
+{
+	const odvgp_slot *noise = &m->par.slot[m->slot_lik_params];
+	double sum = 0;
+	GP__EACH_VALUE(i, noise) sum += log((double)m->par.value[i]);
+	gp__warm_settings(aux, aux->slot_lik_params, m, m->slot_lik_params);
+	gp__set_noise(aux, exp(sum / (double)noise->count));
 	gp__touch(aux, aux->slot_lik_params);
 }
 
@@ -18438,9 +19043,28 @@ static odvgp_status gp__warm_pseudo(
 {
 	odvgp_status s = ODVGP_OK;
 	if (!m->slot_mixing) gp__warm_width(m, aux);
-	if (gp__warm_knows_q(m)) s = odvgp_fit_q(aux, w->X, w->Y, w->fit, w->fit_bytes, info);
-	if (s || (s = odvgp_init_q(m, info)) != ODVGP_OK || !gp__warm_knows_q(m)) return s;
+	if (gp__warm_knows_q(m)) s = odvgp_fit_q(aux, w->X, w->Y, NULL, w->fit, w->fit_bytes, info);
+	if (s || (s = gp__reset_q(m, info)) != ODVGP_OK || !gp__warm_knows_q(m)) return s;
 	if (gp__warm_takes_q(m)) gp__warm_copy(m, aux, GP__WARM_Q);
+	return ODVGP_OK;
+}
+
+/* --- training it; odvgp_warm_start --- */
+
+/*	Makes an auxiliary model. */
+static odvgp_status gp__warm_make(const gp__warm_work *w, const odvgp_config *c,
+		const odvgp_model *m, odvgp_model **made, odvgp_info *info)
+{
+	odvgp_model *aux = NULL;
+	gp__arena a;
+	odvgp_status s = gp__model_claim(&aux, &a, 1, w->rest, w->rest_bytes, info);
+	if (s || !aux) return s ? s : ODVGP_E_MEMORY;
+	*made = aux;
+	gp__warm_model(aux, m, c);
+	if ((s = gp__model_place(aux, &a, w->rest_bytes, info))) return s;
+	aux->tape.blas.watcher = m->tape.blas.watcher;
+	gp__q_identity(aux);
+	gp__touch_all(aux);
 	return ODVGP_OK;
 }
 
@@ -18449,75 +19073,125 @@ static odvgp_status gp__warm_train(gp__warm_work *w, const odvgp_model *m, const
 		const odvgp_real *Y, odvgp_model **made, odvgp_info *info)
 {
 	odvgp_model *aux = NULL;
-	gp__arena a;
 	odvgp_report report;
-	odvgp_status s = gp__model_claim(&aux, &a, 1, w->rest, w->rest_bytes, info);
-	if (s || !aux) return s ? s : ODVGP_E_MEMORY;
-	gp__warm_model(aux, m, &w->cfg);
-	if ((s = gp__model_place(aux, &a, w->rest_bytes, info))) return s;
-	gp__q_identity(aux);
-	gp__touch_all(aux);
+	odvgp_phase phase = w->cfg.optim.kind == ODVGP_OPTIMIZER_ADAM ? ODVGP_PHASE_WARM_ADAM
+																  : ODVGP_PHASE_WARM_LBFGS;
+	odvgp_status s = gp__warm_make(w, &w->cfg, m, &aux, info);
+	if (s) return s;
 	if (w->cfg.layer[0].M != m->cfg.layer[0].M &&
-			(s = odvgp_init_data(aux, X, Y, info)) != ODVGP_OK)
+			(s = odvgp_init_data(aux, X, Y, NULL, info)) != ODVGP_OK)
 		return s;
 	gp__warm_copy(aux, m, GP__WARM_ALL);
 	gp__copy(aux->data_sd, m->data_sd, m->data_sds);
 	if (m->slot_mixing) aux->data_sd[m->cfg.layer[0].D] = 1;
-	if (gp__is_pseudo(m) || m->levels > 1) gp__warm_noise(aux);
+	if (gp__is_pseudo(m)) gp__warm_noise(aux);
+	else if (m->levels > 1) gp__warm_one_noise(aux, m);
 	*made = aux;
 	report.converged = report.stuck = 0;
-	for (ptrdiff_t i = 0; i < w->iterations && !s && !report.converged && !report.stuck; i++)
-		s = odvgp_step(aux, X, Y, &report, info);
+	for (ptrdiff_t i = 0; i < w->iterations && !s && !report.converged && !report.stuck; i++) {
+		s = gp__watch_at(aux, phase, i, w->iterations, NULL, info);
+		if (!s) s = odvgp_step(aux, X, Y, &report, info);
+	}
 	return s;
 }
 
+/*	The bound after training from the model's values and q's initial value. */
+static double gp__trial_bound(
+		const odvgp_model *m, const gp__warm_work *w, const odvgp_real *X, const odvgp_real *Y)
+{
+	odvgp_model *trial;
+	odvgp_real elbo;
+	const odvgp_config c = gp__trial_config(m);
+	odvgp_status s = gp__warm_make(w, &c, m, &trial, NULL);
+	if (s) return -HUGE_VAL;
+	gp__warm_copy(trial, m, GP__WARM_ALL);
+	gp__copy(trial->data_sd, m->data_sd, m->data_sds);
+	for (ptrdiff_t i = 0; i < GP__TRIAL_STEPS && !s; i++) {
+		s = gp__watch_at(trial, ODVGP_PHASE_WARM_ADAM, i, GP__TRIAL_STEPS, NULL, NULL);
+		if (!s) s = odvgp_step(trial, X, Y, NULL, NULL);
+	}
+	if (!s) s = odvgp_elbo(trial, X, Y, c.N, &elbo, NULL, NULL, NULL);
+	return s ? -HUGE_VAL : (double)elbo;
+}
+
 /*	The bound on at most 1,024 rows of the subset (with pseudo-targets: of the data), to compare;
-	without q 0. */
+	without q the trial's, or 0. */
 static double gp__warm_bound(
 		odvgp_model *m, const gp__warm_work *w, const odvgp_real *X, const odvgp_real *Y)
 {
 	odvgp_real elbo;
 	ptrdiff_t n = GP__MIN(w->cfg.N, 1024);
 	int subset = w->X && !gp__is_pseudo(m);
+	if (gp__warm_is_tried(m)) return gp__trial_bound(m, w, X, Y);
 	if (!gp__warm_fits_q(m) && !gp__warm_knows_q(m)) return 0;
 	return odvgp_elbo(m, subset ? w->X : X, subset ? w->Y : Y, n, &elbo, NULL, NULL, NULL)
 				   ? -HUGE_VAL
 				   : (double)elbo;
 }
 
-ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *m, const odvgp_warm *settings,
-		const odvgp_real *X, const odvgp_real *Y, void *work, size_t bytes, odvgp_info *info)
+/*	What the auxiliary model found becomes the model's, unless its bound would fall. A trial needs
+	that model's memory, so `tried` is the one before. */
+static odvgp_status gp__warm_take(odvgp_model *m, odvgp_model *aux, const gp__warm_work *w,
+		double tried, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
 {
-	gp__arena a;
-	gp__warm_work w;
-	odvgp_model *aux = NULL;
-	odvgp_status s = gp__all_rows_check(m, X, Y, info);
-	if (s) return s;
-	if ((s = gp__warm_settle(&w, m, settings, info))) return s;
-	if (!work) return gp__is_null(info, "work");
-	gp__arena_init(&a, work, bytes);
-	if ((s = gp__warm_layout(&w, m, &a, info))) return s;
-	if (a.bad) return gp__refuse(info, ODVGP_E_MEMORY, "work", "is too small");
-	if (w.X && (s = gp__warm_subset(&w, m, X, Y, info)) != ODVGP_OK) return s;
-	s = gp__warm_train(&w, m, w.X ? w.X : X, w.X ? w.Y : Y, &aux, info);
-	if (s) return s;
-	double before = gp__warm_bound(m, &w, X, Y);
-	gp__copy(w.theta, m->par.theta, m->par.count);
-	gp__copy(w.value, m->par.value, m->par.positive);
+	odvgp_status s = ODVGP_OK;
+	gp__state state = m->state;
+	odvgp_events events = m->tape.events;
+	gp__jitter jitter[GP__JITTERS];
+	memcpy(jitter, m->unit->jitter, sizeof jitter);
+	double before = gp__warm_is_tried(m) ? tried : gp__warm_bound(m, w, X, Y);
+	gp__copy(w->theta, m->par.theta, m->par.count);
+	gp__copy(w->value, m->par.value, m->par.positive);
 	gp__warm_copy(m, aux, GP__WARM_VALUES);
 	if (m->levels > 1 && !gp__is_pseudo(m) && m->par.slot[m->slot_lik_params].trainable) {
 		gp__set_noise(m, (double)gp__noise(aux));
 		gp__touch(m, m->slot_lik_params);
 	}
-	if (gp__is_pseudo(m)) s = gp__warm_pseudo(m, aux, &w, info);
-	else if (gp__warm_fits_q(m)) s = odvgp_fit_q(m, X, Y, w.rest, w.rest_bytes, info);
-	if (!s && gp__warm_bound(m, &w, X, Y) >= before) {
+	if (gp__is_pseudo(m)) s = gp__warm_pseudo(m, aux, w, info);
+	else if (gp__warm_fits_q(m)) s = odvgp_fit_q(m, X, Y, NULL, w->rest, w->rest_bytes, info);
+	int better = !s && gp__warm_bound(m, w, X, Y) >= before;
+	if (!s) s = gp__stop_status(m, info);
+	if (!s && better) {
 		gp__forget(m);
 		return ODVGP_OK;
 	}
-	gp__copy(m->par.theta, w.theta, m->par.count);
-	gp__copy(m->par.value, w.value, m->par.positive);
+	gp__copy(m->par.theta, w->theta, m->par.count);
+	gp__copy(m->par.value, w->value, m->par.positive);
 	gp__touch_all(m);
+	gp__jitter_restore(&m->tape, m->unit->jitter, jitter);
+	m->tape.events = events;
+	m->state = state;
+	return s;
+}
+
+static odvgp_status gp__warm(odvgp_model *m, const odvgp_warm *settings, const odvgp_real *X,
+		const odvgp_real *Y, void *scratch, size_t bytes, odvgp_info *info)
+{
+	gp__arena a;
+	gp__warm_work w;
+	odvgp_model *aux = NULL;
+	odvgp_status s = gp__warm_settle(&w, m, settings, info);
+	if (s) return s;
+	if (!scratch) return gp__is_null(info, "scratch");
+	gp__arena_init(&a, scratch, bytes);
+	if ((s = gp__warm_layout(&w, m, &a, info))) return s;
+	if (a.bad) return gp__refuse(info, ODVGP_E_MEMORY, "scratch", "is too small");
+	if (w.X && (s = gp__warm_subset(&w, m, X, Y, info)) != ODVGP_OK) return s;
+	double tried = gp__warm_is_tried(m) ? gp__trial_bound(m, &w, X, Y) : 0;
+	s = gp__warm_train(&w, m, w.X ? w.X : X, w.X ? w.Y : Y, &aux, info);
+	return s ? s : gp__warm_take(m, aux, &w, tried, X, Y, info);
+}
+
+ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *m, const odvgp_warm *settings,
+		const odvgp_real *X, const odvgp_real *Y, const odvgp_watch *watch, void *scratch,
+		size_t scratch_bytes, odvgp_info *info)
+{
+	gp__watcher own, *outer;
+	odvgp_status s = gp__all_rows_check(m, X, Y, info);
+	if (s) return s;
+	outer = gp__watch_begin(m, &own, watch);
+	s = gp__warm(m, settings, X, Y, scratch, scratch_bytes, info);
+	m->tape.blas.watcher = outer;
 	return s;
 }
 
@@ -18532,6 +19206,8 @@ ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *m, const odvgp_warm *settin
 	Little-endian on every machine; arrays in the precision of the build, single reals as doubles.
 	One walk over the fields writes, measures and reads. The table of units repeats what the config
 	decides, and must agree with it. */
+
+/* --- the parts of a file --- */
 
 /*	n reals of this build. */
 static void gp__file_array(gp__file *f, odvgp_real *x, ptrdiff_t n)
@@ -18772,7 +19448,7 @@ static void gp__file_model_state(gp__file *f, odvgp_model *m)
 		odvgp_real *x;
 		ptrdiff_t n;
 	} arrays[] = {{m->par.theta, m->par.count}, {m->par.value, m->par.positive},
-			{m->good, m->par.count}, {m->m1, m->adam_count}, {m->m2, m->adam_count},
+			{m->good, m->par.count}, {m->m1, m->par.adam}, {m->m2, m->par.adam},
 			{m->data_sd, m->data_sds}};
 	GP__FOR(i, GP__COUNT(arrays)) gp__file_array(f, arrays[i].x, arrays[i].n);
 	for (ptrdiff_t i = 0; f->mode == GP__FILE_READ && !f->bad && i < m->data_sds; i++)
@@ -18780,6 +19456,8 @@ static void gp__file_model_state(gp__file *f, odvgp_model *m)
 	for (int i = 0; i < m->units; i++) gp__file_unit(f, gp__unit_at(m, i));
 	gp__file_lbfgs(f, m);
 }
+
+/* --- saving --- */
 
 /*	Whether training could lead to this state. Adam's moments may be anything: training checks what
 	they lead to. */
@@ -18860,15 +19538,15 @@ static void gp__file_frozen(gp__file *f, gp__unit *u, const odvgp_scales *scales
 	gp__file_array(f, (odvgp_real *)(void *)(at + head), (ptrdiff_t)reals);
 }
 
+static const char gp__no_file_holds[] = "no file can hold this model and these bytes";
+
 ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, const void *user,
 		size_t user_bytes, void *file, size_t bytes, odvgp_info *info)
 {
 	if (!gp__model_ok(m) || !file || (user_bytes && !user))
-		return gp__is_null(info, "model, file or user");
+		return gp__is_null(info, !gp__model_ok(m) ? "model" : !file ? "file" : "user");
 	size_t need = odvgp_save_size(m, user_bytes);
-	if (!need)
-		return gp__refuse(
-				info, ODVGP_E_SIZE, "file", "no file can hold this model and these bytes");
+	if (!need) return gp__refuse(info, ODVGP_E_SIZE, "file", gp__no_file_holds);
 	if (bytes < need)
 		return gp__fail(info, ODVGP_E_MEMORY, "file", -1, (double)need, "the block is too small");
 	odvgp_scales none = {NULL, NULL, NULL, NULL};
@@ -19010,6 +19688,8 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
 
 /* ---- >>easy   the allocating layer, and odvgp_fit */
 
+/* --- create, free, predict --- */
+
 #ifndef ODVGP_NO_MALLOC
 static void *gp__malloc(void *user, size_t bytes)
 {
@@ -19047,15 +19727,15 @@ ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_confi
 	void *block = a.alloc(a.user, bytes);
 	if (!block) return gp__fail(info, ODVGP_E_MEMORY, "allocator", -1, (double)bytes, NULL);
 	s = odvgp_model_init(&m, config, block, bytes, info);
-	if (!s) s = odvgp_init_data(m, X, Y, info);
+	if (!s) s = odvgp_init_data(m, X, Y, NULL, info);
 	if (s) {
 		a.release(a.user, block);
 		return s;
 	}
 	m->allocator = a;
 	m->allocation = block;
-	m->warm_due =
-			m->cfg.init.warm && gp__has_noise(&m->cfg) && m->cfg.objective == ODVGP_OBJECTIVE_ELBO;
+	if (m->cfg.init.warm && gp__has_noise(&m->cfg) && m->cfg.objective == ODVGP_OBJECTIVE_ELBO)
+		m->warm_due = 2;
 	*model = m;
 	return ODVGP_OK;
 }
@@ -19069,13 +19749,8 @@ ODVGP_API void odvgp_model_free(odvgp_model *m)
 	a.release(a.user, block);
 }
 
-static void gp__square_roots(odvgp_real *x, ptrdiff_t n)
-{
-	for (ptrdiff_t i = 0; x && i < n; i++) x[i] = GP__SQRT(x[i]);
-}
-
 ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, ptrdiff_t n,
-		odvgp_real *mean, odvgp_real *sd_f, odvgp_real *sd_y, odvgp_info *info)
+		odvgp_real *mean, odvgp_real *var, odvgp_real *var_y, odvgp_info *info)
 {
 	if (!gp__model_ok(m)) return gp__is_null(info, "model");
 	if (n == 0) return ODVGP_OK;
@@ -19084,20 +19759,19 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
 	size_t bytes = odvgp_predictor_size(m), scratch_bytes;
 	unsigned char *block = bytes ? (unsigned char *)a.alloc(a.user, bytes + 64) : NULL;
 	void *scratch = NULL, *frozen = block ? block + (64 - (uintptr_t)block % 64) % 64 : NULL;
-	odvgp_status s = block ? odvgp_freeze(m, NULL, frozen, bytes, info) : ODVGP_E_MEMORY;
+	odvgp_status s = block ? odvgp_freeze(m, NULL, frozen, bytes, info)
+						   : gp__refuse(info, ODVGP_E_MEMORY, "predictor", NULL);
 	if (!s) s = odvgp_server_from_block(&server, frozen, bytes, m->cfg.isa, info);
 	if (!s) {
+		gp__prediction_call c = gp__predict_call(&server, X, NULL, n);
+		c.mean = mean;
+		c.var = var;
+		c.var_y = var_y;
 		scratch_bytes = odvgp_predict_scratch(&server, GP__MAX(1, GP__MIN(n, 256)));
 		scratch = a.alloc(a.user, scratch_bytes);
-		s = scratch ? odvgp_predict(&server, X, n, mean, sd_f, sd_y, scratch, scratch_bytes)
-					: ODVGP_E_MEMORY;
-		/* after this E_NAN, too, the outputs hold results */
-		if (!s || (s == ODVGP_E_NAN && gp__finite(X, n * server.D))) {
-			gp__square_roots(sd_f, server.F * n);
-			gp__square_roots(sd_y, server.y_rows * n);
-		}
-		if (s) gp__refuse(info, s, "predict", NULL);
-	} else if (!block) gp__refuse(info, s, "predict", NULL);
+		s = scratch ? gp__predict_moments(&c, scratch, scratch_bytes, info)
+					: gp__refuse(info, ODVGP_E_MEMORY, "scratch", NULL);
+	}
 	if (scratch) a.release(a.user, scratch);
 	if (block) a.release(a.user, block);
 	return s;
@@ -19106,10 +19780,11 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
 #ifndef ODVGP_NO_STDIO
 ODVGP_API odvgp_status odvgp_model_save(odvgp_model *m, const char *path, odvgp_info *info)
 {
-	if (!gp__model_ok(m) || !path) return gp__refuse(info, ODVGP_E_ARG, "model", NULL);
+	if (!gp__model_ok(m) || !path) return gp__is_null(info, gp__model_ok(m) ? "path" : "model");
 	odvgp_allocator a = gp__allocator(&m->allocator);
 	size_t bytes = odvgp_save_size(m, 0);
-	void *file = bytes ? a.alloc(a.user, bytes) : NULL;
+	if (!bytes) return gp__refuse(info, ODVGP_E_SIZE, "file", gp__no_file_holds);
+	void *file = a.alloc(a.user, bytes);
 	if (!file) return gp__fail(info, ODVGP_E_MEMORY, "allocator", -1, (double)bytes, NULL);
 	odvgp_status s = odvgp_save(m, NULL, NULL, 0, file, bytes, info);
 	if (!s && (s = odvgp_file_write(path, file, bytes)) != ODVGP_OK)
@@ -19143,7 +19818,7 @@ ODVGP_API odvgp_status odvgp_model_load(
 {
 	odvgp_allocator a = gp__allocator(allocator);
 	size_t bytes;
-	if (!model || !path) return gp__is_null(info, "path");
+	if (!model || !path) return gp__is_null(info, model ? "path" : "model");
 	*model = NULL;
 	odvgp_status s = odvgp_file_read(path, NULL, 0, &bytes);
 	if (s) return gp__refuse(info, s, "path", NULL);
@@ -19163,34 +19838,48 @@ static odvgp_status gp__fit_start(
 	odvgp_status s = gp__rows_check(m, X, Y, 1, info);
 	if (s || !m->warm_due || m->state.steps || gp__warm_check(m, NULL)) return s;
 	const odvgp_warm first = {0, 0, 100, GP__R(0.03)};
-	size_t bytes = GP__MAX(odvgp_warm_start_size(m, &first), odvgp_warm_start_size(m, NULL));
-	void *work = bytes ? m->allocator.alloc(m->allocator.user, bytes) : NULL;
-	if (!work) return gp__fail(info, ODVGP_E_MEMORY, "allocator", -1, (double)bytes, NULL);
-	odvgp_warm_start(m, &first, X, Y, work, bytes, NULL);
-	odvgp_warm_start(m, NULL, X, Y, work, bytes, NULL);
-	m->allocator.release(m->allocator.user, work);
-	m->warm_due = 0;
+	size_t bytes = GP__MAX(odvgp_warm_start_scratch(m, &first), odvgp_warm_start_scratch(m, NULL));
+	void *scratch = bytes ? m->allocator.alloc(m->allocator.user, bytes) : NULL;
+	if (!scratch) return gp__fail(info, ODVGP_E_MEMORY, "allocator", -1, (double)bytes, NULL);
+	for (; m->warm_due && !s; m->warm_due -= !s) {
+		odvgp_warm_start(m, m->warm_due > 1 ? &first : NULL, X, Y, NULL, scratch, bytes, NULL);
+		s = gp__stop_status(m, info);
+	}
+	m->allocator.release(m->allocator.user, scratch);
 	return s;
 }
 #endif
 
-ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
-		ptrdiff_t steps, int (*watch)(void *user, const odvgp_report *report), void *user,
-		odvgp_info *info)
+static odvgp_status gp__fit_steps(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
+		ptrdiff_t steps, odvgp_info *info)
 {
 	odvgp_report report;
-	if (steps < 0) return gp__refuse(info, ODVGP_E_ARG, "steps", "must not be negative");
+	odvgp_status s = ODVGP_OK;
 #ifndef ODVGP_NO_MALLOC
-	odvgp_status start = steps ? gp__fit_start(m, X, Y, info) : ODVGP_OK;
-	if (start) return start;
+	s = gp__fit_start(m, X, Y, info);
 #endif
-	GP__FOR(i, steps) {
-		odvgp_status s = odvgp_step(m, X, Y, &report, info);
-		if (s) return s;
-		if (watch && watch(user, &report)) return gp__refuse(info, ODVGP_E_STOPPED, "watch", NULL);
+	if (!s) s = gp__watch_at(m, ODVGP_PHASE_STEP, 0, steps, NULL, info);
+	for (ptrdiff_t i = 0; i < steps && !s; i++) {
+		s = odvgp_step(m, X, Y, &report, info);
+		if (s) break;
+		s = gp__watch_at(m, ODVGP_PHASE_STEP, i + 1, steps, &report, info);
 		if (report.converged || report.stuck) break;
 	}
-	return ODVGP_OK;
+	return s;
+}
+
+ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
+		ptrdiff_t steps, const odvgp_watch *watch, odvgp_info *info)
+{
+	gp__watcher own, *outer;
+	odvgp_status s = gp__rows_check(m, X, Y, 1, info);
+	if (s) return s;
+	if (steps < 0) return gp__refuse(info, ODVGP_E_ARG, "steps", "must not be negative");
+	if (!steps) return ODVGP_OK;
+	outer = gp__watch_begin(m, &own, watch);
+	s = gp__fit_steps(m, X, Y, steps, info);
+	m->tape.blas.watcher = outer;
+	return s;
 }
 
 #endif /* ODVGP_NO_TRAINING */
@@ -19204,6 +19893,8 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_server
 #undef odvgp_warm
 #undef odvgp_report
+#undef odvgp_progress
+#undef odvgp_watch
 #undef odvgp_slot
 #undef odvgp_scales
 #undef odvgp_pool
@@ -19228,7 +19919,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_model_config
 #undef odvgp_init_data
 #undef odvgp_init_q
-#undef odvgp_warm_start_size
+#undef odvgp_warm_start_scratch
 #undef odvgp_warm_start
 #undef odvgp_column_scales
 #undef odvgp_standardise
@@ -19237,7 +19928,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_elbo
 #undef odvgp_elbo_columns
 #undef odvgp_natgrad_step
-#undef odvgp_fit_q_size
+#undef odvgp_fit_q_scratch
 #undef odvgp_fit_q
 #undef odvgp_upper_bound
 #undef odvgp_slot_count

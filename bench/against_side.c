@@ -203,7 +203,7 @@ static double predict(against_model *m, ptrdiff_t rows, int calls)
 	for (int i = 0; i < calls; i++) {
 		const double *X = m->c.X + i % 16 * rows * m->c.D;
 		odvgp_status status = odvgp_predict(
-				AGAINST_SERVER(m), X, rows, m->mean, m->var, NULL, m->scratch, m->scratch_bytes);
+				AGAINST_SERVER(m), X, rows, m->mean, m->var, m->scratch, m->scratch_bytes, NULL);
 		if (failed(status, "prediction", NULL)) return -1;
 	}
 	return 1e6 * (now() - from) / calls;

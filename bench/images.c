@@ -183,8 +183,8 @@ static score score_of(const setting *s, odvgp_model *m, const odvgp_real *X, con
 	scratch_bytes = odvgp_predict_scratch(&server, ROWS);
 	scratch = reserve(scratch_bytes);
 	for (ptrdiff_t from = 0; from < n; from += ROWS) {
-		check(odvgp_predict_y(
-					  &server, X + from * pixels_of(s->set), ROWS, p, NULL, scratch, scratch_bytes),
+		check(odvgp_predict_y(&server, X + from * pixels_of(s->set), ROWS, p, NULL, scratch,
+					  scratch_bytes, NULL),
 				"odvgp_predict_y", NULL);
 		for (ptrdiff_t i = 0; i < ROWS; i++) {
 			int best = 0, y = (int)Y[from + i];

@@ -25,8 +25,8 @@ static void bench_serve(void)
 		for (int variance = 0; variance < 2; variance++) {
 			double from = now(), t;
 			for (int i = 0; i < CALLS; i++)
-				check(odvgp_predict(&server, r.X + i * s.D, 1, &mean, variance ? &var : NULL, NULL,
-							  scratch, scratch_bytes),
+				check(odvgp_predict(&server, r.X + i * s.D, 1, &mean, variance ? &var : NULL,
+							  scratch, scratch_bytes, NULL),
 						"prediction", NULL);
 			t = 1e6 * (now() - from) / CALLS;
 			if (t < least[variance]) least[variance] = t;

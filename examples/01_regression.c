@@ -51,20 +51,20 @@ int main(void)
 	/* When a call fails, it writes here a sentence that says why. */
 	odvgp_info info;
 	odvgp_status status = odvgp_model_create(&model, &cfg, X, y, NULL, &info);
-	if (!status) status = odvgp_fit(model, X, y, 2000, NULL, NULL, &info);
+	if (!status) status = odvgp_fit(model, X, y, 2000, NULL, &info);
 
-	double x[ROWS], mean[ROWS], sd_f[ROWS], sd_y[ROWS];
+	double x[ROWS], mean[ROWS], var[ROWS], var_y[ROWS];
 	for (int i = 0; i < ROWS; i++) x[i] = i;
-	/* sd_f is that of the curve; sd_y that of a new measurement, with the noise. */
-	if (!status) status = odvgp_predict_once(model, x, ROWS, mean, sd_f, sd_y, &info);
+	/* var is that of the curve; var_y that of a new measurement, with the noise. */
+	if (!status) status = odvgp_predict_once(model, x, ROWS, mean, var, var_y, &info);
 	if (status) {
 		fprintf(stderr, "%s\n", info.text);
 		return 1;
 	}
 	printf("   x    truth    mean   +- 2 sd of the curve, of a measurement\n");
 	for (int i = 0; i < ROWS; i++)
-		printf("%4.1f  %7.2f %7.2f   %7.2f %7.2f\n", x[i], curve(x[i]), mean[i], 2 * sd_f[i],
-				2 * sd_y[i]);
+		printf("%4.1f  %7.2f %7.2f   %7.2f %7.2f\n", x[i], curve(x[i]), mean[i], 2 * sqrt(var[i]),
+				2 * sqrt(var_y[i]));
 
 	double noise;
 	char kernel[200];

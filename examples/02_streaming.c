@@ -46,7 +46,7 @@ static double error_now(const odvgp_server *now, int t)
 	static double scratch[8192];
 	double x[GRID], mean[GRID], square = 0;
 	for (int i = 0; i < GRID; i++) x[i] = 6.0 * i / (GRID - 1);
-	if (odvgp_predict(now, x, GRID, mean, NULL, NULL, scratch, sizeof scratch)) return -1;
+	if (odvgp_predict(now, x, GRID, mean, NULL, scratch, sizeof scratch, NULL)) return -1;
 	for (int i = 0; i < GRID; i++)
 		square += (mean[i] - process(x[i], t)) * (mean[i] - process(x[i], t));
 	return sqrt(square / GRID);

@@ -66,7 +66,7 @@ int main(void)
 	if (odvgpf_model_size(&cfg, &bytes, &info)) return stop("size", &info);
 	if (odvgpf_model_init(&model, &cfg, training, sizeof training, &info))
 		return stop("init", &info);
-	if (odvgpf_init_data(model, &X[0][0], y, &info)) return stop("start", &info);
+	if (odvgpf_init_data(model, &X[0][0], y, NULL, &info)) return stop("start", &info);
 	for (int i = 0; i < 1500; i++)
 		if (odvgpf_step(model, &X[0][0], y, NULL, &info)) return stop("step", &info);
 
@@ -92,7 +92,7 @@ int main(void)
 	for (int i = 0; i < 6; i++) {
 		const float x[2] = {-1.2f + 0.48f * (float)i, 0.4f * (float)i};
 		float mean, var;
-		if (odvgpf_predict(&server, x, 1, &mean, &var, NULL, scratch, sizeof scratch)) return 1;
+		if (odvgpf_predict(&server, x, 1, &mean, &var, scratch, sizeof scratch, NULL)) return 1;
 		printf("%5.2f  %4.1f  %8.1f   %8.1f  %7.1f\n", (double)x[0], (double)x[1],
 				(double)torque(x[0], x[1]), (double)mean, 2 * (double)sqrtf(var));
 	}

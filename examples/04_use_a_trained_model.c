@@ -81,7 +81,7 @@ int main(void)
 	for (int tick = 0; tick <= 8; tick++) {
 		const float x = measure(tick);
 		float mean, var;
-		status = odvgpf_predict(&server, &x, 1, &mean, &var, NULL, scratch, sizeof scratch);
+		status = odvgpf_predict(&server, &x, 1, &mean, &var, scratch, sizeof scratch, NULL);
 		if (status) {
 			fprintf(stderr, "%s\n", odvgpf_status_text(status));
 			return 1;

@@ -58,7 +58,7 @@ int main(void)
 	odvgp_info info;
 	odvgp_model *gp;
 	must(odvgp_model_create(&gp, &cfg, &X[0][0], y, NULL, &info), &info);
-	must(odvgp_fit(gp, &X[0][0], y, STEPS, NULL, NULL, &info), &info);
+	must(odvgp_fit(gp, &X[0][0], y, STEPS, NULL, &info), &info);
 
 	service s;
 	static double q[K][NEW];

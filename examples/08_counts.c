@@ -59,16 +59,16 @@ static void run(odvgp_likelihood kind, const char *name, view *v)
 	odvgp_info info;
 	odvgp_model *gp;
 	must(odvgp_model_create(&gp, &cfg, X, &Y[0][0], NULL, &info), &info);
-	must(odvgp_fit(gp, X, &Y[0][0], STEPS, NULL, NULL, &info), &info);
+	must(odvgp_fit(gp, X, &Y[0][0], STEPS, NULL, &info), &info);
 
-	double f[GRID], sd[GRID], scale, size;
+	double f[GRID], var[GRID], scale, size;
 	char of_size[16] = "-";
 	int inside = 0;
-	must(odvgp_predict_once(gp, grid, GRID, f, sd, NULL, &info), &info);
+	must(odvgp_predict_once(gp, grid, GRID, f, var, NULL, &info), &info);
 	for (int i = 0; i < GRID; i++) {
 		v->median[i] = exp(f[i]);
-		v->low[i] = exp(f[i] - 2 * sd[i]);
-		v->high[i] = exp(f[i] + 2 * sd[i]);
+		v->low[i] = exp(f[i] - 2 * sqrt(var[i]));
+		v->high[i] = exp(f[i] + 2 * sqrt(var[i]));
 		inside += truth[i] > v->low[i] && truth[i] < v->high[i];
 	}
 	if (!odvgp_get(gp, "size", &size, 1)) snprintf(of_size, sizeof of_size, "%.1f", size);

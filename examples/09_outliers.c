@@ -25,7 +25,7 @@ static double measured(double x, int outlier)
 }
 
 typedef struct view {
-	double mean[GRID], sd[GRID], low[GRID], high[GRID];
+	double mean[GRID], var[GRID], low[GRID], high[GRID];
 } view;
 
 static void run(odvgp_likelihood kind, const char *name, view *v)
@@ -39,12 +39,12 @@ static void run(odvgp_likelihood kind, const char *name, view *v)
 	odvgp_info info;
 	odvgp_model *gp;
 	must(odvgp_model_create(&gp, &cfg, X, y, NULL, &info), &info);
-	must(odvgp_fit(gp, X, y, STEPS, NULL, NULL, &info), &info);
+	must(odvgp_fit(gp, X, y, STEPS, NULL, &info), &info);
 
 	double squares = 0, scale, df;
 	char of_df[16] = "-";
-	must(odvgp_predict_once(gp, grid, GRID, v->mean, v->sd, NULL, &info), &info);
-	band(v->mean, v->sd, GRID, v->low, v->high);
+	must(odvgp_predict_once(gp, grid, GRID, v->mean, v->var, NULL, &info), &info);
+	band(v->mean, v->var, GRID, v->low, v->high);
 	for (int i = 0; i < GRID; i++) squares += pow(v->mean[i] - truth[i], 2) / GRID;
 	if (odvgp_get(gp, "noise_variance", &scale, 1)) odvgp_get(gp, "scale", &scale, 1);
 	else scale = sqrt(scale);

@@ -60,11 +60,11 @@ int main(void)
 	cfg.optim.natgrad_step = odvgp_falling(0.1, 0.01, STEPS);
 	odvgp_model *gp;
 	must(odvgp_model_create(&gp, &cfg, &X[0][0], &Y[0][0], NULL, &info), &info);
-	must(odvgp_fit(gp, &X[0][0], &Y[0][0], STEPS, NULL, NULL, &info), &info);
+	must(odvgp_fit(gp, &X[0][0], &Y[0][0], STEPS, NULL, &info), &info);
 
 	/* Predictions take inputs as they are and give torques in Nm. */
 	static double t[TIMES], states[TIMES][D], truth[JOINTS][TIMES], mean[JOINTS][TIMES],
-			var[JOINTS][TIMES], sd[JOINTS][TIMES], low[JOINTS][TIMES], high[JOINTS][TIMES];
+			var[JOINTS][TIMES], low[JOINTS][TIMES], high[JOINTS][TIMES];
 	odvgp_scales scales = {x_mean, x_scale, y_mean, y_scale};
 	service s;
 	spread(t, TIMES, 0, 12);
@@ -76,7 +76,7 @@ int main(void)
 	}
 	serve(&s, gp, &scales);
 	if (odvgp_predict(
-				&s.server, &states[0][0], TIMES, &mean[0][0], &var[0][0], NULL, s.scratch, s.bytes))
+				&s.server, &states[0][0], TIMES, &mean[0][0], &var[0][0], s.scratch, s.bytes, NULL))
 		return 1;
 	serve_end(&s);
 
@@ -91,15 +91,14 @@ int main(void)
 		int inside = 0;
 		for (int i = 0; i < TIMES; i++) {
 			double e = truth[j][i] - mean[j][i];
-			sd[j][i] = sqrt(var[j][i]);
 			squares += e * e / TIMES;
 			all += truth[j][i] * truth[j][i] / TIMES;
-			inside += fabs(e) < 2 * sd[j][i];
+			inside += fabs(e) < 2 * sqrt(var[j][i]);
 		}
 		printf("%-9s %8.2f Nm %7.2f Nm %10.0f %% %6.2f Nm %8.2f\n", names[j], sqrt(all),
 				sqrt(squares), 100.0 * inside / TIMES, sqrt(noise_variance[j]) * y_scale[j],
 				noise[j]);
-		band(mean[j], sd[j], TIMES, low[j], high[j]);
+		band(mean[j], var[j], TIMES, low[j], high[j]);
 		plot_item panel[3] = {
 				{PLOT_BAND, TWO_SD " of f", t, low[j], high[j], TIMES, 0, 0},
 				{PLOT_LINE, "truth", t, truth[j], NULL, TIMES, 6, 2},

@@ -22,7 +22,7 @@ static double curve(double x) { return x < 0 ? -1 : 1; }
 
 /*  What one panel of the picture shows. */
 typedef struct view {
-	double mean[GRID], sd[GRID], low[GRID], high[GRID];
+	double mean[GRID], var[GRID], low[GRID], high[GRID];
 } view;
 
 /*  Trains a model of one or two layers, prints how well it does, and predicts on the grid. */
@@ -44,7 +44,7 @@ static void run(int layers, view *v)
 	odvgp_info info;
 	odvgp_model *gp;
 	must(odvgp_model_create(&gp, &cfg, X, y, NULL, &info), &info);
-	must(odvgp_fit(gp, X, y, STEPS, NULL, NULL, &info), &info);
+	must(odvgp_fit(gp, X, y, STEPS, NULL, &info), &info);
 
 	/* The bound of the deep model is an estimate: its normals change with each step. */
 	double elbo, rmse = 0, mean[NEW], noise;
@@ -58,8 +58,8 @@ static void run(int layers, view *v)
 			serve_logp(&s, new_X, new_y, NEW), sqrt(noise));
 	serve_end(&s);
 
-	must(odvgp_predict_once(gp, grid, GRID, v->mean, v->sd, NULL, &info), &info);
-	band(v->mean, v->sd, GRID, v->low, v->high);
+	must(odvgp_predict_once(gp, grid, GRID, v->mean, v->var, NULL, &info), &info);
+	band(v->mean, v->var, GRID, v->low, v->high);
 	odvgp_model_free(gp);
 }
 

@@ -180,7 +180,7 @@ static void evaluate(method *m, const dataset *d)
 		fail(m->name, info.text);
 	size_t scratch_bytes = odvgp_predict_scratch(&server, 256);
 	void *scratch = reserve(1, scratch_bytes);
-	check(odvgp_predict(&server, d->Xt, d->test, mean, NULL, var_y, scratch, scratch_bytes),
+	check(odvgp_predict_y(&server, d->Xt, d->test, mean, var_y, scratch, scratch_bytes, NULL),
 			"prediction");
 	double square = 0, loglik = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -228,7 +228,7 @@ static ptrdiff_t train(method *m, const dataset *d, ptrdiff_t steps, double limi
 		for (int turn = 0; turn < METHODS; turn++) {
 			method *t = &m[turn];
 			double from = now();
-			check(odvgp_fit(t->model, d->X, d->y, count, NULL, NULL, NULL), t->name);
+			check(odvgp_fit(t->model, d->X, d->y, count, NULL, NULL), t->name);
 			t->clock += now() - from;
 			evaluate(t, d);
 		}
@@ -362,7 +362,7 @@ static void toy_fit(
 	cfg.init.warm = 0;
 	check(odvgp_model_create(&model, &cfg, x, y, NULL, NULL), "1-D model");
 	if (gamma) check(odvgp_set_trainable(model, "Z_gamma", 0), "Z_gamma");
-	check(odvgp_fit(model, x, y, steps, NULL, NULL, NULL), "1-D model");
+	check(odvgp_fit(model, x, y, steps, NULL, NULL), "1-D model");
 	check(odvgp_elbo(model, x, y, TOY, &elbo, NULL, NULL, NULL), "1-D bound");
 	check(odvgp_get(model, "Z_beta", t->beta, TOY_BETA), "Z_beta");
 	if (gamma) check(odvgp_get(model, "Z_gamma", t->gamma, gamma), "Z_gamma");
@@ -373,7 +373,7 @@ static void toy_fit(
 	check(odvgp_server_from_block(&server, block, bytes, ODVGP_ISA_AUTO, NULL), "1-D predictor");
 	size_t scratch_bytes = odvgp_predict_scratch(&server, GRID);
 	void *scratch = reserve(1, scratch_bytes);
-	check(odvgp_predict(&server, grid, GRID, t->mean, NULL, var_y, scratch, scratch_bytes),
+	check(odvgp_predict_y(&server, grid, GRID, t->mean, var_y, scratch, scratch_bytes, NULL),
 			"1-D prediction");
 	for (int i = 0; i < GRID; i++) {
 		t->low[i] = t->mean[i] - 2 * sqrt(var_y[i]);

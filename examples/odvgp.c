@@ -70,7 +70,7 @@ static const char usage[] =
 static const char train_help[] =
 		"odvgp train learns the last column of a CSV file (or --target) from the others and\n"
 		"writes a model file. A column is given by its name in the header or by its index from 0;\n"
-		"a name goes before an index. Messages count lines and columns from 1. Ctrl-C saves the\n"
+		"a name goes before an index. Messages count lines from 1. Ctrl-C saves the\n"
 		"model so far.\n"
 		"\n"
 		"A text column is an input for each of its texts; as the target, its texts are classes. A\n"
@@ -93,8 +93,10 @@ static const char train_help[] =
 		"of the rows; a list of ROWS:STEPS[:M[:RATE]] does several, with M points in place of\n"
 		"--beta's (0: --beta). By default there is none for heteroscedastic, --layers, --outputs\n"
 		"independent and bases without q.\n"
-		"Checkpoints go to MODEL.part, which --resume MODEL takes where there is no MODEL, and\n"
-		"which the end removes.\n";
+		"Checkpoints go to MODEL.part, which the end removes. --resume MODEL takes the one with\n"
+		"more steps and says which; no training writes over a checkpoint that no model has\n"
+		"reached. What cannot be written on the way is tried again with the next checkpoint or\n"
+		"row of --trace.\n";
 
 static const char compare_help[] =
 		"odvgp compare trains several bases on the same rows and prints one table. All bases see\n"
@@ -258,7 +260,7 @@ static int run_train(options *o)
 	model_block block;
 	bytes user = {NULL, 0, 0}, path, notes = {NULL, 0, 0};
 	const char *resume = o->value[OPT_RESUME];
-	char *part = NULL;
+	char *part = NULL, *resumed = resume ? part_of(resume) : NULL;
 	double begin = now();
 	option_needed(o, OPT_DATA);
 	odvgp_isa isa = isa_of(o);
@@ -266,9 +268,7 @@ static int run_train(options *o)
 	merge_whiten(o);
 	memset(&before, 0, sizeof before);
 	if (resume) {
-		part = part_of(resume);
-		if (!file_exists(resume) && file_exists(part)) resume = part;
-		model_file_read(&before, resume);
+		resume_read(&before, resume, resumed, &notes);
 		settings_apply(o, before.s.settings);
 	}
 	layers_settle(o);
@@ -276,6 +276,8 @@ static int run_train(options *o)
 	training_check(o);
 	path = model_path_of(o);
 	files_check(o, path.at);
+	if (!is_device(path.at)) part = part_of(path.at);
+	if (part) check_part(path.at, part, &before);
 	dataset_read(&d, o, resume ? &before.s : NULL);
 	workers_start(&w, o);
 	plan p = plan_make(o, &d, &w);
@@ -303,10 +305,10 @@ static int run_train(options *o)
 	print_start(&t, &d, &notes);
 	if (resume) print_step_sizes(&t);
 	t.user = user;
-	t.part_path = is_device(path.at) ? NULL : part_of(path.at);
-	t.part_ours = resume && t.part_path && strcmp(resume, t.part_path) == 0;
+	t.part_path = part;
+	t.part_ours = resume && part && strcmp(before.path, part) == 0;
 	int code = train_and_report(&t, path.at);
-	trace_close(t.trace, o);
+	if (trace_close(&t.trace) && !code) code = FAILED;
 	training_end(&t);
 	workers_stop(&w);
 	dataset_free(&d);
@@ -315,6 +317,7 @@ static int run_train(options *o)
 	free(user.at);
 	free(path.at);
 	free(part);
+	free(resumed);
 	free(notes.at);
 	return code;
 }
@@ -350,8 +353,8 @@ static int run_compare(options *o)
 	}
 	if (o->given[OPT_JSON]) print_compare_json(&all);
 	else print_compare_text(&all);
-	trace_close(all.trace, o);
-	if (o->value[OPT_PLOT]) plot_compare(&all, o->value[OPT_PLOT]);
+	if (trace_close(&all.trace)) failed = 1;
+	if (o->value[OPT_PLOT] && plot_compare(&all, o->value[OPT_PLOT])) failed = 1;
 	workers_stop(&all.w);
 	candidates_free(&all);
 	dataset_free(&all.d);
@@ -407,8 +410,8 @@ static void print_info_text(const model_file *f, const odvgp_model *model)
 {
 	odvgp_events e = odvgp_model_events(model);
 	bytes b = {NULL, 0, 0};
-	bytes_print(&b, "data     %s: %td training rows, %td inputs, target %s\n", f->s.dataset,
-			f->s.n_train, f->s.D, f->s.target_text);
+	bytes_print(&b, "data     %s: %td training rows, %td inputs, target %s\n", NAME(f->s.dataset),
+			f->s.n_train, f->s.D, NAME(f->s.target_text));
 	text_model(&b, basis_of_file(f, odvgp_model_config(model)), model, &f->s);
 	bytes_print(&b, "steps    %td\n", odvgp_steps_done(model));
 	bytes_print(&b, "events   jitter %.3g, raised %llu times; steps shortened %llu, undone %llu\n",
@@ -417,14 +420,14 @@ static void print_info_text(const model_file *f, const odvgp_model *model)
 	bytes_print(&b, "inputs  ");
 	for (int i = 0; i < f->s.input_count; i++) {
 		const field *x = &f->s.inputs[i];
-		if (x->name) bytes_print(&b, " %s", x->name);
+		if (x->name) bytes_print(&b, " %s", NAME(x->name));
 		else bytes_print(&b, " %d", x->column);
 		if (x->level_count)
 			bytes_print(&b, "(%d %slevels)", x->level_count, x->ordinal ? "ordered " : "");
 	}
 	bytes_print(&b, "\nsize     %td parameters, %zu bytes; to predict %zu\n",
 			odvgp_param_count(model), f->size, f->predictor_size);
-	write_stdout(&b);
+	write_report(&b);
 	free(b.at);
 }
 

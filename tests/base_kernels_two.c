@@ -22,7 +22,7 @@ odvgp_status two_predict(const odvgp_server *server, const odvgp_real *X, ptrdif
 	size_t bytes = odvgp_predict_scratch(server, n);
 	void *scratch = malloc(bytes);
 	odvgp_status s =
-			scratch ? odvgp_predict(server, X, n, mean, var, NULL, scratch, bytes) : ODVGP_E_MEMORY;
+			scratch ? odvgp_predict(server, X, n, mean, var, scratch, bytes, NULL) : ODVGP_E_MEMORY;
 	free(scratch);
 	return s;
 }
@@ -36,7 +36,7 @@ odvgp_status two_train(const void *file, size_t bytes, odvgp_isa isa, const odvg
 	if (s) return s;
 	block = malloc(need);
 	s = block ? odvgp_load(file, bytes, NULL, isa, block, need, &m, info) : ODVGP_E_MEMORY;
-	if (!s) s = odvgp_fit(m, X, Y, steps, NULL, NULL, info);
+	if (!s) s = odvgp_fit(m, X, Y, steps, NULL, info);
 	if (!s) s = odvgp_save(m, NULL, NULL, 0, again, bytes, info);
 	free(block);
 	return s;

@@ -566,7 +566,7 @@ static odvgp_status predict_rows(drawn *d, odvgp_model *m, odvgp_real *out)
 			   keep[3 * MOST_OUTPUTS * NEW_ROWS];
 	odvgp_server server, *p = &server;
 	odvgp_info info;
-	odvgp_status s, t;
+	odvgp_status s, t, u;
 	memset(p, 0, sizeof *p);
 	s = serve(m, NULL, block + shift, bytes, p, &info);
 	judge(d, "odvgp_freeze", s, &info, m, before);
@@ -580,10 +580,14 @@ static odvgp_status predict_rows(drawn *d, odvgp_model *m, odvgp_real *out)
 		scratch = test_alloc(need);
 		memcpy(bad, d->new_X, sizeof bad);
 		bad[d->cfg.layer[0].D - 1] = (odvgp_real)(HUGE_VAL - HUGE_VAL);
-		t = odvgp_predict(p, bad, NEW_ROWS, out, out + n, out + 2 * n, scratch, need);
+		t = odvgp_predict(p, bad, NEW_ROWS, out, out + n, scratch, need, NULL);
+		if (t == ODVGP_E_NAN)
+			t = odvgp_predict_y(p, bad, NEW_ROWS, NULL, out + 2 * n, scratch, need, NULL);
 		MUST(t == ODVGP_E_NAN && !memcmp(out, keep, (size_t)(3 * n) * sizeof *out),
 				"odvgp_predict at NaN says \"%s\", or wrote its outputs", odvgp_status_text(t));
-		t = odvgp_predict(p, d->new_X, NEW_ROWS, out, out + n, out + 2 * n, scratch, need);
+		t = odvgp_predict(p, d->new_X, NEW_ROWS, out, out + n, scratch, need, NULL);
+		u = odvgp_predict_y(p, d->new_X, NEW_ROWS, NULL, out + 2 * n, scratch, need, NULL);
+		if (!t) t = u;
 		if (t) {
 			MUST(t == ODVGP_E_NAN && !gp__finite(out, 2 * n + of_y),
 					"odvgp_predict says \"%s\", and mean %g, var %g, var_y %g for the first row",
@@ -637,7 +641,7 @@ static odvgp_real look_at_bound(drawn *d, odvgp_model *m)
 
 static void look_at_upper_bound(drawn *d, odvgp_model *m)
 {
-	size_t bytes = odvgp_fit_q_size(m);
+	size_t bytes = odvgp_fit_q_scratch(m);
 	void *scratch = test_alloc(bytes);
 	odvgp_real *before = values_of(m), upper = 1, lower = 1;
 	odvgp_info info;
@@ -716,11 +720,11 @@ static int train(drawn *d, odvgp_model *m, int steps)
 /*  Sets q for a bound without q, which is needed before freezing. */
 static int fit_q(drawn *d, odvgp_model *m)
 {
-	size_t bytes = odvgp_fit_q_size(m);
+	size_t bytes = odvgp_fit_q_scratch(m);
 	void *work = test_alloc(bytes);
 	odvgp_real *before = values_of(m);
 	odvgp_info info;
-	odvgp_status s = odvgp_fit_q(m, d->X, d->Y, work, bytes, &info);
+	odvgp_status s = odvgp_fit_q(m, d->X, d->Y, NULL, work, bytes, &info);
 	int ok = s == ODVGP_E_UNSUPPORTED
 					 ? MUST(same_values(m, before), "odvgp_fit_q refuses and changed parameters")
 					 : judge(d, "odvgp_fit_q", s, &info, m, before);
@@ -836,7 +840,7 @@ static int run_case(drawn *d)
 	s = odvgp_model_init(&m, &d->cfg, block + d->misaligned, bytes, &info);
 	if (MUST(!s, "odvgp_model_init: %s", info.text)) {
 		before = values_of(m);
-		s = odvgp_init_data(m, d->X, d->Y, &info);
+		s = odvgp_init_data(m, d->X, d->Y, NULL, &info);
 		outcome = judge(d, "odvgp_init_data", s, &info, m, before) && !s ? STOPPED : NOT_STARTED;
 		free(before);
 	}

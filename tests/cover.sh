@@ -8,8 +8,8 @@ for test in "$@"; do
     arguments=""
     case $test in *oracle*) arguments=tests/oracle ;; esac
     timeout 300 "$dir/$test" $arguments >/dev/null 2>&1 || echo "note: $test failed"
-    gcov --stdout -o "$dir" "$dir/$test.gcda" >"$dir/$test.gcov" 2>/dev/null
 done
+for counts in "$dir"/*.gcda; do gcov --stdout -o "$dir" "$counts" >"${counts%.gcda}.gcov" 2>/dev/null; done
 awk -F: -v out="$dir/odvgp.h.txt" '
     { line = $2 + 0 }
     line == 0 { if ($3 == "Source") here = ($4 == "odvgp.h"); next }

@@ -799,7 +799,7 @@ static int train(odvgp_model *m, const setup *s, ptrdiff_t to)
 static int finish(odvgp_model *m, const setup *s)
 {
 	odvgp_info info;
-	size_t bytes = odvgp_fit_q_size(m);
+	size_t bytes = odvgp_fit_q_scratch(m);
 	void *work;
 	int ok = 1;
 	if (s->extras & BY_HAND)
@@ -807,7 +807,7 @@ static int finish(odvgp_model *m, const setup *s)
 				"odvgp_natgrad_step", &info);
 	if (!(s->extras & FIT_Q) || !ok) return ok;
 	work = test_alloc(bytes);
-	ok = done(odvgp_fit_q(m, X, Y, work, bytes, &info), "odvgp_fit_q", &info);
+	ok = done(odvgp_fit_q(m, X, Y, NULL, work, bytes, &info), "odvgp_fit_q", &info);
 	free(work);
 	return ok;
 }
@@ -830,8 +830,10 @@ static int predict_rows(odvgp_model *m, const setup *s, odvgp_real *out)
 	if (ok) {
 		need = odvgp_predict_scratch(p, ROWS);
 		scratch = test_alloc(need);
-		ok = done(odvgp_predict(p, new_X, ROWS, out, out + n, out + 2 * n, scratch, need),
-				"odvgp_predict", NULL);
+		ok = done(odvgp_predict(p, new_X, ROWS, out, out + n, scratch, need, &info),
+					 "odvgp_predict", &info) &&
+			 done(odvgp_predict_y(p, new_X, ROWS, NULL, out + 2 * n, scratch, need, &info),
+					 "odvgp_predict_y", &info);
 		free(scratch);
 	}
 	free(block);
@@ -865,12 +867,17 @@ static uint64_t hash_elbo(odvgp_model *m, const setup *s)
 	static const ptrdiff_t columns[2] = {1, 3};
 	odvgp_real v[4] = {0, 0, 0, 0};
 	odvgp_info info;
+	odvgp_report of_columns;
 	if (!done(odvgp_elbo(m, X, Y, s->N, &v[0], &v[1], NULL, &info), "odvgp_elbo", &info)) return 0;
 	if (odvgp_model_config(m)->layer[0].M_gamma > 3 && !odvgp_model_config(m)->independent &&
-			odvgp_model_config(m)->layers == 1 &&
-			!done(odvgp_elbo_columns(m, X, Y, s->N, columns, 2, &v[2], &v[3], NULL, &info),
+			odvgp_model_config(m)->layers == 1) {
+		if (!done(odvgp_elbo_columns(
+						  m, X, Y, s->N, &(odvgp_columns){columns, 2}, &of_columns, NULL, &info),
 					"odvgp_elbo_columns", &info))
-		return 0;
+			return 0;
+		v[2] = of_columns.elbo;
+		v[3] = of_columns.kl;
+	}
 	return hash_reals(HASH_START, v, 4);
 }
 

@@ -193,7 +193,7 @@ TEST_UNUSED static fixture make(const odvgp_config *c)
 	memset(&a, 0, sizeof a);
 	make_data(&a, c->N, c->layer[0].D, c->layer[0].P, 1, 0.1);
 	make_block(&a, c);
-	CHECK_SAY(odvgp_init_data(a.m, a.X, a.Y, &info) == ODVGP_OK, "init_data: %s", info.text);
+	CHECK_SAY(odvgp_init_data(a.m, a.X, a.Y, NULL, &info) == ODVGP_OK, "init_data: %s", info.text);
 	return a;
 }
 /*  A config for `make`, with minibatches and sampled columns of gamma. */
@@ -365,6 +365,7 @@ TEST_UNUSED static double difference(fixture *a, const char *name, ptrdiff_t ent
 	static const double weight[4] = {-1.0 / 12, 8.0 / 12, 8.0 / 12, -1.0 / 12},
 						place[4] = {2, 1, -1, -2};
 	odvgp_real *v = values(a, name), keep = v[entry], e;
+	odvgp_report of_columns;
 	double sum = 0;
 	int k;
 	for (k = 0; k < 4; k++) {
@@ -373,11 +374,12 @@ TEST_UNUSED static double difference(fixture *a, const char *name, ptrdiff_t ent
 		/* The step after rounding, with its sign. */
 		step = ((double)v[entry] - (double)keep) / fabs(place[k]);
 		assign(a, name, v);
-		if (count)
-			CHECK_STATUS(odvgp_elbo_columns(
-								 a->m, a->X, a->Y, a->N, columns, count, &e, NULL, NULL, NULL),
+		if (count) {
+			CHECK_STATUS(odvgp_elbo_columns(a->m, a->X, a->Y, a->N,
+								 &(odvgp_columns){columns, count}, &of_columns, NULL, NULL),
 					ODVGP_OK);
-		else e = (odvgp_real)elbo_of(a, NULL, NULL);
+			e = of_columns.elbo;
+		} else e = (odvgp_real)elbo_of(a, NULL, NULL);
 		sum -= weight[k] * (double)e / step;
 	}
 	v[entry] = keep;
@@ -395,14 +397,16 @@ TEST_UNUSED static void check_gradient(fixture *a, const ptrdiff_t *columns, ptr
 {
 	ptrdiff_t n = odvgp_param_count(a->m), i;
 	odvgp_real *grad = NEW(odvgp_real, n), e = 0;
+	odvgp_report of_columns;
 	double scale = 0, worst = 0, h;
 	char words[160] = "";
 	int s;
-	if (count)
-		CHECK_STATUS(
-				odvgp_elbo_columns(a->m, a->X, a->Y, a->N, columns, count, &e, NULL, grad, NULL),
+	if (count) {
+		CHECK_STATUS(odvgp_elbo_columns(a->m, a->X, a->Y, a->N, &(odvgp_columns){columns, count},
+							 &of_columns, grad, NULL),
 				ODVGP_OK);
-	else e = (odvgp_real)elbo_of(a, NULL, grad);
+		e = of_columns.elbo;
+	} else e = (odvgp_real)elbo_of(a, NULL, grad);
 	for (i = 0; i < n; i++) scale = test_worse(scale, fabs((double)grad[i]));
 	scale += fabs((double)e);
 	for (s = 0; s < odvgp_slot_count(a->m); s++) {
@@ -452,21 +456,23 @@ TEST_UNUSED static int next_subset(ptrdiff_t *s, ptrdiff_t k, ptrdiff_t n)
 TEST_UNUSED static void check_subsets(fixture *a, ptrdiff_t k, double loose)
 {
 	ptrdiff_t subset[5] = {0, 1, 2, 3, 4}, sets = 0, n = odvgp_param_count(a->m), i;
-	odvgp_real *full = NEW(odvgp_real, n), *grad = NEW(odvgp_real, n), e, kl;
+	odvgp_real *full = NEW(odvgp_real, n), *grad = NEW(odvgp_real, n);
+	odvgp_report of_columns;
 	double *average = NEW(double, n), kl_full, elbo_full = elbo_of(a, &kl_full, full), kl_mean = 0,
 		   elbo_mean = 0, most = 0, spread = 0;
 	double size = fabs(kl_full) + fabs(elbo_full);
 	for (i = 0; i < n; i++) average[i] = 0;
 	do {
-		CHECK_STATUS(odvgp_elbo_columns(a->m, a->X, a->Y, a->N, subset, k, &e, &kl, grad, NULL),
+		CHECK_STATUS(odvgp_elbo_columns(a->m, a->X, a->Y, a->N, &(odvgp_columns){subset, k},
+							 &of_columns, grad, NULL),
 				ODVGP_OK);
-		elbo_mean += (double)e;
-		kl_mean += (double)kl;
+		elbo_mean += (double)of_columns.elbo;
+		kl_mean += (double)of_columns.kl;
 		for (i = 0; i < n; i++) {
 			average[i] += (double)grad[i];
 			most = test_worse(most, fabs((double)grad[i]));
 		}
-		spread = test_worse(spread, fabs((double)kl - kl_full));
+		spread = test_worse(spread, fabs((double)of_columns.kl - kl_full));
 		sets++;
 	} while (next_subset(subset, k, 5));
 	CHECK_NEAR(kl_mean / (double)sets, kl_full, 50 * loose * EPS * (size + spread));
@@ -493,8 +499,8 @@ TEST_UNUSED static void predict(fixture *a, const odvgp_real *X, ptrdiff_t n, od
 		if (!CHECK_SAY(block[bytes + i] == 0x5a, "odvgp_freeze writes beyond its block")) break;
 	need = odvgp_predict_scratch(p, n);
 	scratch = test_alloc(need);
-	if (mean || var) CHECK_STATUS(odvgp_predict(p, X, n, mean, var, NULL, scratch, need), ODVGP_OK);
-	if (cov) CHECK_STATUS(odvgp_predict_cov(p, X, n, NULL, cov, scratch, need), ODVGP_OK);
+	if (mean || var) CHECK_STATUS(odvgp_predict(p, X, n, mean, var, scratch, need, NULL), ODVGP_OK);
+	if (cov) CHECK_STATUS(odvgp_predict_cov(p, X, n, NULL, cov, scratch, need, NULL), ODVGP_OK);
 	free(scratch);
 	free(block);
 }
@@ -520,8 +526,8 @@ TEST_UNUSED static void check_loaded(fixture *a, ptrdiff_t n)
 	odvgp_real *mean = NEW(odvgp_real, 3 * count), *var = NEW(odvgp_real, 3 * count);
 	predict(a, a->X, n, mean, var, NULL);
 	predict(&b, a->X, n, mean + count, var + count, NULL);
-	CHECK_STATUS(odvgp_predict(&s, a->X, n, mean + 2 * count, var + 2 * count, NULL, scratch,
-						 scratch_bytes),
+	CHECK_STATUS(odvgp_predict(&s, a->X, n, mean + 2 * count, var + 2 * count, scratch,
+						 scratch_bytes, NULL),
 			ODVGP_OK);
 	for (int i = 1; i < 3; i++) {
 		CHECK_BITS(mean + i * count, mean, (size_t)count * sizeof *mean);

@@ -1,10 +1,10 @@
 """Drives examples/packaging/odvgp.py: packages.py FOLDER FOR FILES. Prints one line that says what was checked."""
-import os, subprocess, sys
+import ctypes, os, re, shutil, subprocess, sys, threading
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "examples", "packaging"))
 import numpy as np
 import odvgp
 
-folder = sys.argv[1]
+folder = os.path.abspath(sys.argv[1])
 rng = np.random.default_rng(0)
 X = rng.uniform(-3, 3, (400, 2))
 y = 50 + 10 * np.sin(X[:, 0]) * X[:, 1] + rng.normal(0, 0.5, 400)
@@ -22,6 +22,63 @@ def raises(part, what, *args, **named):
 def make(**more):
     return odvgp.GP(X, y, beta=30, gamma=60, kernel="rbf(ard)", optim__lr="0.05-0.005:400", optim__batch=200, **more)
 
+
+# The arguments of every call that odvgp.py makes, and the fields that it reads, are those that the header declares.
+root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+with open(os.path.join(root, "odvgp.h")) as f:
+    header = re.sub(r"/\*.*?\*/", " ", f.read(), flags=re.S)
+with open(odvgp.__file__) as f:
+    source = f.read()
+plain = {"ptrdiff_t": ctypes.c_ssize_t, "size_t": ctypes.c_size_t, "odvgp_real": ctypes.c_double, "double": ctypes.c_double, "void": None,
+         "int": ctypes.c_int, "odvgp_config": odvgp._Config, "const char *": ctypes.c_char_p}
+plain.update((name, ctypes.c_int) for name in re.findall(r"typedef enum (\w+)", header))
+
+
+def type_of(declaration):
+    """The type of an argument, a field or a result, without its name."""
+    if "(*" in declaration or "[" in declaration and "char" not in declaration or declaration.count("*") > ("const char *" in declaration):
+        return ctypes.c_void_p
+    word = re.match(r"(const char \*|\w+)", declaration.strip()).group(1)
+    return plain.get(word, word)
+
+
+def kind_of(own):
+    """The kind of a type of odvgp.py as type_of gives it: all but texts are untyped pointers."""
+    return ctypes.c_int if own is odvgp._Status else own if own in plain.values() else ctypes.c_void_p
+
+
+declared = {}
+for result, name, arguments in re.findall(r"ODVGP_API ([\w ]+?[ *]+?)(odvgp_\w+)\(((?:[^;{}()]|\([^()]*\))*)\);", header):
+    arguments = re.sub(r"\([^()*][^()]*\)", "", " ".join(arguments.split()))  # those of function pointers
+    declared[name] = [type_of(result)] + [type_of(a) for a in arguments.split(",") if a != "void"]
+assert len(declared) > 60 and len(declared["odvgp_predict_y"]) > 7, len(declared)
+called = {"odvgp_" + n for n in re.findall(r'_call\("(\w+)"|_lib\.odvgp_(\w+)', source) for n in n if n} | set(odvgp._calls)
+assert {"odvgp_fit", "odvgp_predict", "odvgp_pool_stop"} <= called
+for name in sorted(called):
+    f = getattr(odvgp._lib, name)
+    mine = [kind_of(t) for t in [f.restype, *f.argtypes]]
+    assert mine == declared[name], f"{name}: {mine}, declared {declared[name]}"
+
+
+def fields_of(name):
+    body = re.search(r"typedef struct %s \{(.*?)\} %s;" % (name, name), header, re.S).group(1)
+    found = []
+    for line in filter(str.strip, body.split(";")):
+        line = " ".join(line.split())
+        pointer = re.search(r"\(\*(\w+)\)", line)
+        first, *more = [pointer.group(1)] if pointer else re.sub(r"\[.*?\]", "", line).split(", ")
+        found += [(first.split()[-1].strip("*"), line)] + [(m, line) for m in more]
+    return found
+
+
+for mine, name in ((odvgp._Info, "odvgp_info"), (odvgp._Server, "odvgp_server"), (odvgp._Report, "odvgp_report"),
+                   (odvgp._Progress, "odvgp_progress"), (odvgp._Watch, "odvgp_watch")):
+    theirs = fields_of(name)
+    assert mine is odvgp._Report or len(theirs) == len([n for n, _ in mine._fields_ if n != "more"]), name
+    for (own, kind), (field, line) in zip(mine._fields_, theirs):
+        length = re.search(r"char \w+\[(\d+)\]", line)
+        same = kind == ctypes.c_char * int(length.group(1)) if length else kind_of(kind) == type_of(line)
+        assert own == field and same, f"{name}.{own}: {kind}, declared {line}"
 
 # Training, progress, predictions in the units of y.
 seen = []
@@ -44,6 +101,64 @@ try:
 except ZeroDivisionError:
     pass
 
+# predict within progress tells what the model knows at that step; afterwards it is that of the trained model.
+during = {}
+gp = make()
+gp.train(30, progress=lambda step, elbo: during.update({step: gp.predict(new)[0]}) if step in (1, 7) else None)
+reference = make()
+assert np.array_equal(during[1], reference.train(1).predict(new)[0])
+assert np.array_equal(during[7], reference.train(6).predict(new)[0])
+assert np.array_equal(gp.predict(new)[0], reference.train(23).predict(new)[0])
+raises("progress", gp.train, 3, progress=lambda step, elbo: gp.train(1))
+raises("progress", gp.train, 3, progress=lambda step, elbo: gp.fit_q())
+
+
+# While one thread trains, others get the predictions of the model as it was; then those of the trained one.
+def in_thread(work):
+    outcome = []
+
+    def run():
+        try:
+            outcome.append((work(), None))
+        except BaseException as e:
+            outcome.append((None, e))
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+
+    def result():
+        thread.join(120)
+        assert outcome, "a thread is blocked"
+        if outcome[0][1]: raise outcome[0][1]
+        return outcome[0][0]
+    return result
+
+
+for asked_before in (False, True):
+    gp, reference = make().train(20), make().train(20)
+    before = reference.predict(new)[0]
+    if asked_before: gp.predict(new[:1])
+    begun, go_on = threading.Event(), threading.Event()
+    training = in_thread(lambda: gp.train(40, progress=lambda step, elbo: step == 25 and (begun.set(), go_on.wait(120))[0]))
+    assert begun.wait(120)
+    asked = [in_thread(lambda: gp.predict(new)[0]) for _ in range(3)]
+    assert all(np.array_equal(a(), before) for a in asked)
+    go_on.set()
+    training()
+    assert np.array_equal(in_thread(lambda: gp.predict(new)[0])(), reference.train(40).predict(new)[0])
+
+# Two threads that train one model: one after the other.
+gp, seen = make(), []
+both = [in_thread(lambda: gp.train(60, progress=lambda step, elbo: seen.append((threading.get_ident(), step)) and None)) for _ in range(2)]
+for b in both: b()
+assert [step for _, step in seen] == list(range(1, 121)), seen
+assert len({who for who, _ in seen[:60]}) == len({who for who, _ in seen[60:]}) == 1
+assert np.array_equal(gp.predict(new)[0], make().train(60).train(60).predict(new)[0])
+
+# NumPy's numbers as settings and as numbers of steps.
+gp = odvgp.GP(X, y, beta=np.int32(20), gamma=np.int64(10), functions=np.int64(1), optim__batch=np.int64(200), optim__natgrad=np.bool_(False))
+assert np.isfinite(gp.train(np.int64(3)).train(np.uint8(2)).predict(new)[0]).all()
+
 # Saved and loaded, it predicts and goes on training with the same bits.
 path = os.path.join(folder, "python.odvgp")
 half = make().train(200)
@@ -55,7 +170,9 @@ raises("is NULL", odvgp.load(path).train, 1)
 raises("must be 400 rows", odvgp.load, path, X[:9], y[:9])
 with open(path, "r+b") as f:
     f.truncate(500)
-raises("", odvgp.load, path)
+raises(path, odvgp.load, path)
+nowhere = os.path.join(folder, "no", "such", "folder.odvgp")
+raises(nowhere, half.save, nowhere)
 
 # The same bits with other numbers of threads; a number that cannot be is an error.
 program = """import sys, numpy as np, odvgp
@@ -64,14 +181,40 @@ gp = odvgp.GP(X, np.sin(X[:, 0]), beta=150, gamma=300, optim__batch=1000)
 sys.stdout.write(gp.train(3).predict(X)[0].tobytes().hex())"""
 
 
+def python(program, where=os.path.dirname(odvgp.__file__), **variables):
+    paths = os.pathsep.join([where, os.environ.get("PYTHONPATH", "")])
+    return subprocess.run([sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": paths, **variables}, capture_output=True, text=True)
+
+
 def in_threads(count):
-    paths = os.pathsep.join([os.path.dirname(odvgp.__file__), os.environ.get("PYTHONPATH", "")])
-    return subprocess.run([sys.executable, "-c", program], env={**os.environ, "ODVGP_THREADS": count, "PYTHONPATH": paths}, capture_output=True, text=True)
+    return python(program, ODVGP_THREADS=count)
 
 
 alone, three = in_threads("1"), in_threads("3")
 assert alone.returncode == 0 and len(alone.stdout) == 48000 and alone.stdout == three.stdout, three.stderr
-assert "odvgp.Error" in in_threads("0").stderr
+for count in "0", "-1", "257", "many", "1.5":
+    said = in_threads(count).stderr.strip().split("\n")[-1]
+    assert said.startswith("odvgp.Error: ODVGP_THREADS") and count in said, said
+
+# Threads that make their first models at once share one pool.
+pools = python("""import threading, time, numpy as np, odvgp
+calls, call, X = [], odvgp._call, np.random.default_rng(1).uniform(-3, 3, (50, 1))
+def counted(name, *args, **named):
+    if name == "pool_start": calls.append(name), time.sleep(0.2)
+    return call(name, *args, **named)
+odvgp._call = counted
+threads = [threading.Thread(target=lambda: odvgp.GP(X, X, beta=5)) for _ in range(4)]
+for t in threads: t.start()
+for t in threads: t.join()
+print(len(calls))""", ODVGP_THREADS="2")
+assert pools.stdout == "1\n", pools.stdout + pools.stderr
+
+# Beside the library it needs no variable.
+beside = os.path.join(folder, "beside")
+os.makedirs(beside, exist_ok=True)
+for f in odvgp.__file__, odvgp._lib._name: shutil.copy(f, beside)
+found = python("import odvgp; print(odvgp._lib._name)", where=beside, ODVGP_LIBRARY="")
+assert os.path.samefile(found.stdout.strip() or folder, os.path.join(beside, "libodvgp.so")), found.stderr
 
 # Several targets, float32 and Fortran order, a bound without q, settings by name, errors that carry the sentence.
 two = odvgp.GP(np.asfortranarray(X, dtype=np.float32), np.c_[y, -y], beta=20, kernel="rbf").train(50)
@@ -89,5 +232,6 @@ assert "kernel" in odvgp.settings() and "optim.lr" in odvgp.settings()
 said = raises("nix", make, nix=1)
 raises("not finite", odvgp.GP, X * np.nan, y)
 raises("columns", gp.predict, X[:, :1])
+raises("at 3", gp.predict, np.where(np.arange(5)[:, None] == 3, np.nan, X[:5]))
 raises("must be 400 rows", odvgp.GP, X, y[:-1])
 print("python: trained, predicted, saved, loaded; the error of an unknown setting:", said)

@@ -89,7 +89,7 @@ static void check_tables(
 				   odvgp_slot_find(m, "v_sqrt") && odvgp_slot_find(m, "v_mu");
 		check_counts(m, c, bytes, where);
 		check_slots(m, D, where);
-		CHECK_SAY(odvgp_init_data(m, X, Y, &info) == ODVGP_OK, "%s: %s", where, info.text);
+		CHECK_SAY(odvgp_init_data(m, X, Y, NULL, &info) == ODVGP_OK, "%s: %s", where, info.text);
 		CHECK_SAY(odvgp_step(m, X, Y, NULL, &info) == ODVGP_OK, "%s: %s", where, info.text);
 	}
 	free(block), free(X), free(Y);

@@ -13,6 +13,7 @@
     implementation before this file. Environment:
         ODVGP_TEST_SHORT=1   take the smaller of two sizes where a test names both (`make test`
                              without ALL=1)
+        ODVGP_TEST_LONG=1    try many more cases where a test has them (`make soak`)
         ODVGP_TEST_TIMES=1   print the processor time and the number of checks of each test
         ODVGP_ISA=c          (or sse2, neon, avx2, avx512) use only this instruction set. Without
                              it, tests that compare instruction sets take all that the machine

@@ -269,6 +269,7 @@ TEST(bad_arguments_are_refused)
 	odvgp_real *o[4];
 	ptrdiff_t idx[5] = {0, 1, 2, 3, 0};
 	odvgp_real *before, *after, values[40], grads[200];
+	odvgp_report *report = (odvgp_report *)(void *)out[0];
 	int k;
 	size_t n;
 	test_seed = 302;
@@ -293,9 +294,9 @@ TEST(bad_arguments_are_refused)
 		CHECK(m == NULL);
 		CHECK_STATUS(odvgp_model_create(&m, &c, a.X, NULL, NULL, NULL), ODVGP_E_ARG);
 	}
-	REFUSED(odvgp_init_data(NULL, a.X, a.Y, &info), ODVGP_E_ARG);
-	REFUSED(odvgp_init_data(a.m, NULL, a.Y, &info), ODVGP_E_ARG);
-	REFUSED(odvgp_init_data(a.m, a.X, NULL, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_init_data(NULL, a.X, a.Y, NULL, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_init_data(a.m, NULL, a.Y, NULL, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_init_data(a.m, a.X, NULL, NULL, &info), ODVGP_E_ARG);
 	{
 		odvgp_real scales[2][3], x[6] = {1, 2, 3, 4, 5, 6}, scale[3] = {1, 1, 0};
 		memset(scales, PATTERN, sizeof scales);
@@ -323,17 +324,15 @@ TEST(bad_arguments_are_refused)
 	}
 	REFUSED(odvgp_init_q(NULL, &info), ODVGP_E_ARG);
 	REFUSED(odvgp_step(NULL, a.X, a.Y, NULL, &info), ODVGP_E_ARG);
-	REFUSED(odvgp_step(a.m, NULL, a.Y, (odvgp_report *)(void *)out[0], &info), ODVGP_E_ARG);
-	REFUSED(odvgp_step(a.m, a.X, NULL, (odvgp_report *)(void *)out[0], &info), ODVGP_E_ARG);
-	REFUSED(odvgp_step_batch(a.m, a.X, a.Y, 0, (odvgp_report *)(void *)out[0], &info), ODVGP_E_ARG);
-	REFUSED(odvgp_step_batch(a.m, a.X, a.Y, -1, (odvgp_report *)(void *)out[0], &info),
-			ODVGP_E_ARG);
-	REFUSED(odvgp_step_batch(a.m, a.X, a.Y, PTRDIFF_MAX, (odvgp_report *)(void *)out[0], &info),
-			ODVGP_E_ARG);
+	REFUSED(odvgp_step(a.m, NULL, a.Y, report, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_step(a.m, a.X, NULL, report, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_step_batch(a.m, a.X, a.Y, 0, report, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_step_batch(a.m, a.X, a.Y, -1, report, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_step_batch(a.m, a.X, a.Y, PTRDIFF_MAX, report, &info), ODVGP_E_ARG);
 	REFUSED(odvgp_step_batch(NULL, a.X, a.Y, 1, NULL, &info), ODVGP_E_ARG);
-	REFUSED(odvgp_fit(NULL, a.X, a.Y, 3, NULL, NULL, &info), ODVGP_E_ARG);
-	REFUSED(odvgp_fit(a.m, NULL, a.Y, 3, NULL, NULL, &info), ODVGP_E_ARG);
-	REFUSED(odvgp_fit(a.m, a.X, a.Y, -1, NULL, NULL, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_fit(NULL, a.X, a.Y, 3, NULL, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_fit(a.m, NULL, a.Y, 3, NULL, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_fit(a.m, a.X, a.Y, -1, NULL, &info), ODVGP_E_ARG);
 	REFUSED(odvgp_elbo(NULL, a.X, a.Y, 10, o[0], o[1], o[2], &info), ODVGP_E_ARG);
 	REFUSED(odvgp_elbo(a.m, NULL, a.Y, 10, o[0], o[1], grads, &info), ODVGP_E_ARG);
 	REFUSED(odvgp_elbo(a.m, a.X, NULL, 10, o[0], o[1], grads, &info), ODVGP_E_ARG);
@@ -341,18 +340,24 @@ TEST(bad_arguments_are_refused)
 	REFUSED(odvgp_elbo(a.m, a.X, a.Y, -4, o[0], o[1], grads, &info), ODVGP_E_ARG);
 	REFUSED(odvgp_elbo(a.m, a.X, a.Y, PTRDIFF_MAX, o[0], o[1], grads, &info), ODVGP_E_ARG);
 	REFUSED(odvgp_elbo(a.m, a.X, a.Y, 10, NULL, o[1], grads, &info), ODVGP_E_ARG);
-	REFUSED(odvgp_elbo_columns(a.m, a.X, a.Y, 10, NULL, 2, o[0], o[1], grads, &info), ODVGP_E_ARG);
-	REFUSED(odvgp_elbo_columns(a.m, a.X, a.Y, 10, idx, 0, o[0], o[1], grads, &info), ODVGP_E_ARG);
-	REFUSED(odvgp_elbo_columns(a.m, a.X, a.Y, 10, idx, 5, o[0], o[1], grads, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_elbo_columns(a.m, a.X, a.Y, 10, &(odvgp_columns){NULL, 2}, report, grads, &info),
+			ODVGP_E_ARG);
+	REFUSED(odvgp_elbo_columns(a.m, a.X, a.Y, 10, &(odvgp_columns){idx, 0}, report, grads, &info),
+			ODVGP_E_ARG);
+	REFUSED(odvgp_elbo_columns(a.m, a.X, a.Y, 10, &(odvgp_columns){idx, 5}, report, grads, &info),
+			ODVGP_E_ARG);
 	idx[1] = 4;
-	REFUSED(odvgp_elbo_columns(a.m, a.X, a.Y, 10, idx, 2, o[0], o[1], grads, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_elbo_columns(a.m, a.X, a.Y, 10, &(odvgp_columns){idx, 2}, report, grads, &info),
+			ODVGP_E_ARG);
 	idx[1] = -1;
-	REFUSED(odvgp_elbo_columns(a.m, a.X, a.Y, 10, idx, 2, o[0], o[1], grads, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_elbo_columns(a.m, a.X, a.Y, 10, &(odvgp_columns){idx, 2}, report, grads, &info),
+			ODVGP_E_ARG);
 	idx[0] = 2, idx[1] = 3, idx[2] = 2;
 	{
 		odvgp_info said = no_info();
 		/* The columns must be distinct. */
-		CHECK_STATUS(odvgp_elbo_columns(a.m, a.X, a.Y, 10, idx, 3, o[0], o[1], grads, &said),
+		CHECK_STATUS(odvgp_elbo_columns(
+							 a.m, a.X, a.Y, 10, &(odvgp_columns){idx, 3}, report, grads, &said),
 				ODVGP_E_ARG);
 		CHECK(said.row == 2 && said.value == 2 && strstr(said.text, "twice"));
 	}
@@ -443,7 +448,7 @@ TEST(bad_data_are_refused)
 				list[row * 2 + 1] = (odvgp_real)bad[b];
 				memset(out, PATTERN, sizeof out), memset(grad, PATTERN, sizeof grad),
 						memset(&report, PATTERN, sizeof report);
-				CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, &said), ODVGP_E_NAN);
+				CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, &said), ODVGP_E_NAN);
 				CHECK_INT(said.row, row);
 				CHECK(said.what && !strcmp(said.what, where ? "Y" : "X") && said.text[0]);
 				said = no_info();
@@ -453,7 +458,7 @@ TEST(bad_data_are_refused)
 						ODVGP_E_NAN);
 				REFUSED(odvgp_step_batch(a.m, a.X, a.Y, 10, &report, &info), ODVGP_E_NAN);
 				REFUSED(odvgp_step(a.m, a.X, a.Y, &report, &info), ODVGP_E_NAN);
-				REFUSED(odvgp_fit(a.m, a.X, a.Y, 3, NULL, NULL, &info), ODVGP_E_NAN);
+				REFUSED(odvgp_fit(a.m, a.X, a.Y, 3, NULL, &info), ODVGP_E_NAN);
 				CHECK(untouched(out, sizeof out) && untouched(grad, sizeof grad) &&
 						untouched(&report, sizeof report));
 				after = all_values(a.m);
@@ -485,10 +490,10 @@ TEST(a_noise_floor_is_finite)
 	CHECK(noise > (odvgp_real)(1e-4 * HUGE_REAL) && all_finite(&noise, 1));
 	file = save_file(a.m, NULL, "", &bytes);
 	for (i = 0; i < 20; i++) large[i] = 1000 * a.Y[i];
-	REFUSED(odvgp_init_data(a.m, a.X, large, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_init_data(a.m, a.X, large, NULL, &info), ODVGP_E_ARG);
 	now = save_file(a.m, NULL, "", &again);
 	CHECK_SAY(again == bytes && !memcmp(now, file, bytes), "something moved");
-	CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 	free(file), free(now), free(large);
 	drop(&a);
 }

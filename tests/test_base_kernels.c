@@ -48,13 +48,13 @@ static frozen freeze(int k)
 	for (i = 0; i < 2 * N; i++)
 		f.X[i] = (odvgp_real)test_between(-2, 2), f.Y[i] = (odvgp_real)sin((double)f.X[i]);
 	if (!CHECK_STATUS(odvgp_model_create(&f.m, &c, f.X, f.Y, NULL, NULL), ODVGP_OK)) exit(1);
-	CHECK_STATUS(odvgp_fit(f.m, f.X, f.Y, 10, NULL, NULL, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_fit(f.m, f.X, f.Y, 10, NULL, NULL), ODVGP_OK);
 	f.bytes = odvgp_predictor_size(f.m);
 	f.block = test_alloc(f.bytes);
 	CHECK_STATUS(serve(f.m, NULL, f.block, f.bytes, &f.server, NULL), ODVGP_OK);
 	need = odvgp_predict_scratch(&f.server, ROWS);
 	scratch = test_alloc(need);
-	CHECK_STATUS(odvgp_predict(&f.server, f.X, ROWS, f.mean, f.var, NULL, scratch, need), ODVGP_OK);
+	CHECK_STATUS(odvgp_predict(&f.server, f.X, ROWS, f.mean, f.var, scratch, need, NULL), ODVGP_OK);
 	free(scratch);
 	f.file_bytes = odvgp_save_size(f.m, 0);
 	f.file = test_alloc(f.file_bytes);
@@ -133,7 +133,7 @@ TEST(a_build_for_fewer_terms_trains_on_or_refuses)
 					info.text);
 			CHECK_NEAR(info.value, kernels[k].terms, 0);
 		} else if (CHECK_SAY(s == ODVGP_OK, "%s: %s", kernels[k].kernel, info.text)) {
-			CHECK_STATUS(odvgp_fit(f.m, f.X, f.Y, 5, NULL, NULL, NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_fit(f.m, f.X, f.Y, 5, NULL, NULL), ODVGP_OK);
 			CHECK_STATUS(odvgp_save(f.m, NULL, NULL, 0, want, f.file_bytes, NULL), ODVGP_OK);
 			CHECK_BITS(again, want, f.file_bytes);
 		}
@@ -161,7 +161,8 @@ TEST(bad_kernel_expressions_are_refused)
 			"rbf(degree=2)", "rbf(alpha=1)", "rq(period=1)", "rq(alpha=0)",
 			"periodic(1, period=1, period=1)", "periodic(period)", "constant(dims=0)", "white(ard)",
 			"white(0)", "constant(1, 2)", "whitening", "rq(1, alpha=-2)", "rbf(dims=0, dims=1)",
-			"linear(foo=1)", "constant(-.5)", "white(+1)",
+			"linear(foo=1)", "constant(-.5)", "white(+1)", "rbf(dims=0+0:2)", "rbf(dims=1+1)",
+			"rbf(dims=0:2+1:3)", "rbf(dims=1+0:3)", "rbf(dims=2+0+2)",
 			/* These are above 0, but in this precision they or their inverses are not. */
 			BY_PRECISION("rbf(1e-310)", "rbf(1e-46)"),
 			BY_PRECISION("rbf(1e-330, ard)", "rbf(1e-300, ard)"),
@@ -171,10 +172,10 @@ TEST(bad_kernel_expressions_are_refused)
 			"rbf(lengthscale=2)", "rbf(1.5e-3,variance=.5)", "rbf(ard)", "rbf(1,ard,dims=0+2)",
 			"rbf(dims=0:3)", "rbf(2, dims=1, variance=3.)", "(rbf+matern12)*matern32",
 			"rbf*matern52+rbf", "rbf+rbf+rbf+rbf+rbf+rbf+rbf+rbf", "rbf(1, dims=2+0)",
-			"\trbf\t+\tmatern12", "rq", "rq(0.5, alpha=2, variance=3, ard)",
-			"periodic(period=7, dims=0)", "linear", "linear(0.5)", "linear(ard, variance=2)",
-			"linear(3, ard, dims=1:3)", "polynomial", "polynomial(0.3, offset=2, degree=3, dims=1)",
-			"constant(2) * white()", "white(0.1)",
+			"rbf(dims=1:3+0)", "rbf(dims=0) + rbf(dims=0:2)", "\trbf\t+\tmatern12", "rq",
+			"rq(0.5, alpha=2, variance=3, ard)", "periodic(period=7, dims=0)", "linear",
+			"linear(0.5)", "linear(ard, variance=2)", "linear(3, ard, dims=1:3)", "polynomial",
+			"polynomial(0.3, offset=2, degree=3, dims=1)", "constant(2) * white()", "white(0.1)",
 			BY_PRECISION("rbf(1e-300, ard)", "rbf(1e-37, ard)")};
 	size_t i, bytes = 7;
 	char deep[300];

@@ -55,7 +55,7 @@ static fixture start_stack(const odvgp_config *c)
 	make_block(&a, c);
 	a.P = c->layer[c->layers - 1].P;
 	make_data(&a, c->N, c->layer[0].D, a.P, 1.5, 0.1);
-	CHECK_SAY(odvgp_init_data(a.m, a.X, a.Y, &info) == ODVGP_OK, "init_data: %s", info.text);
+	CHECK_SAY(odvgp_init_data(a.m, a.X, a.Y, NULL, &info) == ODVGP_OK, "init_data: %s", info.text);
 	return a;
 }
 
@@ -330,7 +330,7 @@ TEST(natural_steps_raise_the_bound)
 			make_data(&a, c.N, 2, 1, 1.5, 0.1);
 			for (i = 0; i < c.N && robust; i++)
 				a.Y[i] = a.Y[i] > (odvgp_real)0.4 ? 2 : a.Y[i] > (odvgp_real)-0.4 ? 1 : 0;
-			CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 			for (i = 0; i < odvgp_slot_count(a.m); i++)
 				if (!odvgp_slot_at(a.m, i)->natgrad)
 					CHECK_STATUS(
@@ -435,7 +435,7 @@ TEST(start_with_projections)
 		for (k = 1; k < 4; k++)
 			a.X[4 * i + k] = (odvgp_real)(pow(10, (double)k) *
 										  ((double)a.X[4 * i + 3] + 0.1 * test_normal() + 5));
-	CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 	odvgp_column_scales(a.X, 200, 4, mean, sd, NULL);
 	A = values(&a, "layer0.mean.A");
 	CHECK(!slot(&a, "layer0.mean.A")->trainable);
@@ -474,7 +474,7 @@ TEST(units_do_not_matter)
 		make_data(&a, 60, 3, 1, 1, 0.1);
 		for (i = 0; i < 60 * 3 && k; i++) a.X[i] *= 1024;
 		for (i = 0; i < 60 && k; i++) a.Y[i] *= 256;
-		CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+		CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 		for (i = 0; i < 20; i++) CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 		e[k] = elbo_of(&a, NULL, NULL) + 60 * k * log(256.0);
 		x = values(&a, "layer1.Z_beta");
@@ -548,7 +548,7 @@ TEST(predictions_are_mixtures)
 			memcpy(x, a.X, 2 * T * sizeof *x);
 			for (l = 1; l < 3; l++) {
 				ptrdiff_t P = server[l].P;
-				CHECK_STATUS(odvgp_predict(&server[l], x, T, mean, var, NULL, scratch[l], need[l]),
+				CHECK_STATUS(odvgp_predict(&server[l], x, T, mean, var, scratch[l], need[l], NULL),
 						ODVGP_OK);
 				for (p = 0; p < P; p++) {
 					double z = gp__normal(c.seed, (uint64_t)(4 - l), (uint64_t)(s / 2 * P + p));
@@ -558,12 +558,12 @@ TEST(predictions_are_mixtures)
 											 sqrt((double)var[p * T + i]) * (s % 2 ? -z : z));
 				}
 			}
-			CHECK_STATUS(odvgp_predict(&server[3], x, T, mean, var, NULL, scratch[3], need[3]),
+			CHECK_STATUS(odvgp_predict(&server[3], x, T, mean, var, scratch[3], need[3], NULL),
 					ODVGP_OK);
-			CHECK_STATUS(
-					odvgp_predict_y(&server[3], x, T, ymean, yvar, scratch[3], need[3]), ODVGP_OK);
-			CHECK_STATUS(
-					odvgp_predict_logp(&server[3], x, Y, T, logp, scratch[3], need[3]), ODVGP_OK);
+			CHECK_STATUS(odvgp_predict_y(&server[3], x, T, ymean, yvar, scratch[3], need[3], NULL),
+					ODVGP_OK);
+			CHECK_STATUS(odvgp_predict_logp(&server[3], x, Y, T, logp, scratch[3], need[3], NULL),
+					ODVGP_OK);
 			for (i = 0; i < F * T; i++) {
 				m[i] += (double)mean[i] / S;
 				v[i] += ((double)var[i] + (double)mean[i] * (double)mean[i]) / S;
@@ -572,12 +572,14 @@ TEST(predictions_are_mixtures)
 			}
 			for (i = 0; i < T; i++) lp[i] += exp((double)logp[i]) / S;
 		}
-		CHECK_STATUS(odvgp_predict(&server[0], a.X, T, got[0], got[1], got[2], scratch[0], need[0]),
+		CHECK_STATUS(odvgp_predict(&server[0], a.X, T, got[0], got[1], scratch[0], need[0], NULL),
 				ODVGP_OK);
-		CHECK_STATUS(
-				odvgp_predict_y(&server[0], a.X, T, got[3], got[2], scratch[0], need[0]), ODVGP_OK);
-		CHECK_STATUS(
-				odvgp_predict_logp(&server[0], a.X, Y, T, got[4], scratch[0], need[0]), ODVGP_OK);
+		CHECK_STATUS(odvgp_predict_y(&server[0], a.X, T, NULL, got[2], scratch[0], need[0], NULL),
+				ODVGP_OK);
+		CHECK_STATUS(odvgp_predict_y(&server[0], a.X, T, got[3], got[2], scratch[0], need[0], NULL),
+				ODVGP_OK);
+		CHECK_STATUS(odvgp_predict_logp(&server[0], a.X, Y, T, got[4], scratch[0], need[0], NULL),
+				ODVGP_OK);
 		for (i = 0; i < F * T; i++) {
 			double near = BY_PRECISION(1e-10, 2e-3);
 			CHECK_NEAR(got[0][i], m[i], near * (1 + fabs(m[i])));
@@ -589,15 +591,15 @@ TEST(predictions_are_mixtures)
 		/* Variances alone, one row at a time, and less scratch give the same. */
 		for (i = 0; i < T; i++) {
 			odvgp_real var[3];
-			CHECK_STATUS(odvgp_predict(&server[0], a.X + 2 * i, 1, NULL, var, NULL, scratch[0],
-								 odvgp_predict_scratch(&server[0], 1)),
+			CHECK_STATUS(odvgp_predict(&server[0], a.X + 2 * i, 1, NULL, var, scratch[0],
+								 odvgp_predict_scratch(&server[0], 1), NULL),
 					ODVGP_OK);
 			CHECK_NEAR(var[0], got[1][i], 1e4 * EPS * (1 + (double)got[1][i]));
 		}
-		CHECK_STATUS(odvgp_predict(&server[0], a.X, 1, got[5], NULL, NULL, scratch[0],
-							 odvgp_predict_scratch(&server[0], 1) - 1),
+		CHECK_STATUS(odvgp_predict(&server[0], a.X, 1, got[5], NULL, scratch[0],
+							 odvgp_predict_scratch(&server[0], 1) - 1, NULL),
 				ODVGP_E_MEMORY);
-		CHECK_STATUS(odvgp_predict_cov(&server[0], a.X, 1, NULL, got[5], scratch[0], need[0]),
+		CHECK_STATUS(odvgp_predict_cov(&server[0], a.X, 1, NULL, got[5], scratch[0], need[0], NULL),
 				ODVGP_E_UNSUPPORTED);
 		for (l = 0; l < 4; l++) {
 			free(block[l]), free(scratch[l]);
@@ -631,11 +633,15 @@ TEST(memory_and_joint_samples)
 		if (k) {
 			size_t own = odvgp_sample_scratch(&server, T);
 			scratch = test_alloc(own > need[k] ? own : need[k]);
-			CHECK_STATUS(odvgp_sample(&server, a.X, T, S, 5, f, scratch, own), ODVGP_OK);
-			CHECK_STATUS(odvgp_sample(&server, a.X, T, S, 5, f, scratch, own - 1), ODVGP_E_MEMORY);
+			CHECK_STATUS(odvgp_sample(&server, a.X, T, &(odvgp_draws){S, 5}, f, scratch, own, NULL),
+					ODVGP_OK);
 			CHECK_STATUS(
-					odvgp_predict(&server, a.X, T, mean, var, NULL, scratch, need[k]), ODVGP_OK);
-			CHECK_STATUS(odvgp_sample(&server, a.X, T, 1, 5, g, scratch, own), ODVGP_OK);
+					odvgp_sample(&server, a.X, T, &(odvgp_draws){S, 5}, f, scratch, own - 1, NULL),
+					ODVGP_E_MEMORY);
+			CHECK_STATUS(
+					odvgp_predict(&server, a.X, T, mean, var, scratch, need[k], NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_sample(&server, a.X, T, &(odvgp_draws){1, 5}, g, scratch, own, NULL),
+					ODVGP_OK);
 			CHECK_BITS(f, g, T * sizeof *g);
 			for (i = 0; i < T; i++) {
 				double m = 0, v = 0;
@@ -683,7 +689,7 @@ TEST(files_of_stacks)
 				ODVGP_OK);
 		need = odvgp_predict_scratch(&server, T);
 		scratch = test_alloc(need);
-		CHECK_STATUS(odvgp_predict(&server, a.X, T, two[0], two[1], NULL, scratch, need), ODVGP_OK);
+		CHECK_STATUS(odvgp_predict(&server, a.X, T, two[0], two[1], scratch, need, NULL), ODVGP_OK);
 		CHECK_BITS(one, two, sizeof one);
 		for (i = 0; i < 5; i++) {
 			CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
@@ -819,13 +825,15 @@ TEST(what_does_not_chain_is_refused)
 	REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_SIZE);
 	/* What only a model of one layer has. */
 	a = start_stack(&good);
-	REFUSED(odvgp_fit_q(a.m, a.X, a.Y, &e, sizeof e, &info), ODVGP_E_UNSUPPORTED);
+	REFUSED(odvgp_fit_q(a.m, a.X, a.Y, NULL, &e, sizeof e, &info), ODVGP_E_UNSUPPORTED);
 	REFUSED(odvgp_upper_bound(a.m, a.X, a.Y, &e, sizeof e, &e, NULL, &info), ODVGP_E_UNSUPPORTED);
-	REFUSED(odvgp_warm_start(a.m, NULL, a.X, a.Y, &e, sizeof e, &info), ODVGP_E_UNSUPPORTED);
-	CHECK(odvgp_warm_start_size(a.m, NULL) == 0 && odvgp_fit_q_size(a.m) == 0);
+	REFUSED(odvgp_warm_start(a.m, NULL, a.X, a.Y, NULL, &e, sizeof e, &info), ODVGP_E_UNSUPPORTED);
+	CHECK(odvgp_warm_start_scratch(a.m, NULL) == 0 && odvgp_fit_q_scratch(a.m) == 0);
 	{
 		ptrdiff_t column = 0;
-		REFUSED(odvgp_elbo_columns(a.m, a.X, a.Y, a.N, &column, 1, &e, NULL, NULL, &info),
+		odvgp_report report;
+		REFUSED(odvgp_elbo_columns(
+						a.m, a.X, a.Y, a.N, &(odvgp_columns){&column, 1}, &report, NULL, &info),
 				ODVGP_E_UNSUPPORTED);
 	}
 	drop(&a);
@@ -957,7 +965,8 @@ TEST(exposure_of_stacks)
 		CHECK_STATUS(serve(a.m, NULL, block, bytes, &server, NULL), ODVGP_OK);
 		need = odvgp_predict_scratch(&server, 8);
 		scratch = test_alloc(need);
-		CHECK_STATUS(odvgp_predict_logp(&server, a.X, Y, 8, logp[k], scratch, need), ODVGP_OK);
+		CHECK_STATUS(
+				odvgp_predict_logp(&server, a.X, Y, 8, logp[k], scratch, need, NULL), ODVGP_OK);
 		free(scratch), free(block), drop(&a);
 	}
 	CHECK_NEAR(e[1], e[0], 1e3 * EPS * fabs(e[0]));
@@ -983,7 +992,7 @@ TEST(fit_of_a_stack)
 	const odvgp_real *sd = m->data_sd + m->unit[1].sd_at + 4 + 1;
 	CHECK_INT(m->data_sds - m->unit[1].sd_at, 4 + 1 + 4);
 	CHECK(sd[0] > 0 && (double)sd[0] != 1 && (double)sd[3] != 1);
-	CHECK_SAY(odvgp_fit(m, a.X, a.Y, 5, NULL, NULL, &info) == ODVGP_OK, "%s", info.text);
+	CHECK_SAY(odvgp_fit(m, a.X, a.Y, 5, NULL, &info) == ODVGP_OK, "%s", info.text);
 	CHECK_INT(odvgp_steps_done(m), 5);
 	size_t bytes = odvgp_save_size(m, 0), need;
 	void *file = NEW(unsigned char, bytes), *block;
@@ -993,8 +1002,8 @@ TEST(fit_of_a_stack)
 	block = test_alloc(need);
 	CHECK_STATUS(odvgp_load(file, bytes, NULL, test_isa(), block, need, &back, &info), ODVGP_OK);
 	CHECK_BITS(m->data_sd, back->data_sd, (size_t)m->data_sds * sizeof(odvgp_real));
-	CHECK_STATUS(odvgp_fit(m, a.X, a.Y, 3, NULL, NULL, &info), ODVGP_OK);
-	CHECK_STATUS(odvgp_fit(back, a.X, a.Y, 3, NULL, NULL, &info), ODVGP_OK);
+	CHECK_STATUS(odvgp_fit(m, a.X, a.Y, 3, NULL, &info), ODVGP_OK);
+	CHECK_STATUS(odvgp_fit(back, a.X, a.Y, 3, NULL, &info), ODVGP_OK);
 	odvgp_real *x = all_values(m), *y = all_values(back);
 	CHECK_BITS(x, y, (size_t)odvgp_param_count(m) * sizeof *x);
 	free(x), free(y), free(block), free(file), odvgp_model_free(m), drop(&a);
@@ -1015,6 +1024,28 @@ TEST(projections_of_images)
 		drop(&a);
 	}
 	CHECK_BITS(A[1], A[0], sizeof A[0]);
+}
+/*  The default tile has at most 4096 inputs of a layer: many samples cost no more memory than a few
+    rows' do. */
+TEST(many_samples_take_few_rows_at_once)
+{
+	static const ptrdiff_t width[] = {2, 2, 1}, samples[] = {1, 16, 17, 1000, 10000},
+						   tile[] = {256, 256, 240, 4, 1};
+	size_t bytes, small;
+	for (int k = 0; k < 5; k++) {
+		odvgp_config c = stack(2000, width, 2, &members[0]);
+		gp__draft draft;
+		c.optim.batch = 1000;
+		c.tile = 0;
+		c.deep.samples = samples[k];
+		odvgp_model *d = gp__draft_start(&draft, gp__make_from_config, &c);
+		gp__model_config(d, &c);
+		CHECK_INT(d->cfg.tile, tile[k]);
+		CHECK_STATUS(odvgp_model_size(&c, &bytes, NULL), ODVGP_OK);
+		c.tile = 16;
+		CHECK_STATUS(odvgp_model_size(&c, &small, NULL), ODVGP_OK);
+		if (samples[k] > 256) CHECK(bytes < small);
+	}
 }
 /*  A draft, which has one unit at a time, counts what the model holds, and so does a file's. */
 TEST(drafts_count_what_models_hold)
@@ -1105,6 +1136,7 @@ int main(int argc, char **argv)
 	RUN(exposure_of_stacks);
 	RUN(fit_of_a_stack);
 	RUN(projections_of_images);
+	RUN(many_samples_take_few_rows_at_once);
 	RUN(drafts_count_what_models_hold);
 	RUN(patches_of_layers_are_checked);
 	return test_end();

@@ -66,7 +66,7 @@ static fixture start_images(const odvgp_config *c)
 		for (d = 0; d < P; d++)
 			a.Y[i * P + d] = (odvgp_real)(sin(sum / 2 + (double)d) + 0.1 * test_normal());
 	}
-	CHECK_SAY(odvgp_init_data(a.m, a.X, a.Y, &info) == ODVGP_OK, "init_data: %s", info.text);
+	CHECK_SAY(odvgp_init_data(a.m, a.X, a.Y, NULL, &info) == ODVGP_OK, "init_data: %s", info.text);
 	return a;
 }
 
@@ -291,7 +291,7 @@ TEST(training)
 			if (k == 1) a.Y[i / 2] = v > 1 ? 2 : v > -1 ? 1 : 0;
 			else a.Y[i] = k == 2 ? (v > 0) == i % 2 : (odvgp_real)(v / 2 + 0.1 * test_normal());
 		}
-		CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+		CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 		double before = elbo_of(&a, NULL, NULL);
 		for (i = 0; i < n; i++)
 			if (!CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK)) break;
@@ -388,7 +388,7 @@ TEST(units_do_not_matter)
 		make_data(&a, 40, 12, 2, 1, 0.1);
 		for (i = 0; i < 40 * 12 && k; i++) a.X[i] *= 1024;
 		for (i = 0; i < 80 && k; i++) a.Y[i] *= 256;
-		CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+		CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 		for (i = 0; i < 15; i++) CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 		e[k] = elbo_of(&a, NULL, NULL) + 80 * k * log(256.0);
 		odvgp_real *x = values(&a, "layer1.Z_beta");
@@ -449,8 +449,8 @@ TEST(predictions_are_mixtures)
 				ptrdiff_t T = patch_count(three + l), P = three[l].P;
 				odvgp_real *to = l ? x + i * T * P : next + i * T * P;
 				take_patches(three + l, from, patch);
-				CHECK_STATUS(odvgp_predict(&server[l + 1], patch, T, pm, pv, NULL, scratch[l + 1],
-									 need[l + 1]),
+				CHECK_STATUS(odvgp_predict(&server[l + 1], patch, T, pm, pv, scratch[l + 1],
+									 need[l + 1], NULL),
 						ODVGP_OK);
 				for (t = 0; t < T; t++)
 					for (d = 0; d < P; d++) {
@@ -464,9 +464,9 @@ TEST(predictions_are_mixtures)
 			}
 		}
 		CHECK_STATUS(
-				odvgp_predict(&server[3], x, N, mean, var, NULL, scratch[3], need[3]), ODVGP_OK);
-		CHECK_STATUS(
-				odvgp_predict_logp(&server[3], x, of[0].Y, N, logp, scratch[3], need[3]), ODVGP_OK);
+				odvgp_predict(&server[3], x, N, mean, var, scratch[3], need[3], NULL), ODVGP_OK);
+		CHECK_STATUS(odvgp_predict_logp(&server[3], x, of[0].Y, N, logp, scratch[3], need[3], NULL),
+				ODVGP_OK);
 		for (i = 0; i < N; i++) {
 			m[i] += (double)mean[i] / S;
 			v[i] += ((double)var[i] + (double)mean[i] * (double)mean[i]) / S;
@@ -474,11 +474,12 @@ TEST(predictions_are_mixtures)
 		}
 	}
 	CHECK_STATUS(
-			odvgp_predict(&server[0], of[0].X, N, mean, var, NULL, scratch[0], need[0]), ODVGP_OK);
-	CHECK_STATUS(odvgp_predict_logp(&server[0], of[0].X, of[0].Y, N, logp, scratch[0], need[0]),
+			odvgp_predict(&server[0], of[0].X, N, mean, var, scratch[0], need[0], NULL), ODVGP_OK);
+	CHECK_STATUS(
+			odvgp_predict_logp(&server[0], of[0].X, of[0].Y, N, logp, scratch[0], need[0], NULL),
 			ODVGP_OK);
 	CHECK_STATUS(odvgp_predict_logp(&server[0], of[0].X, of[0].Y, N, lp1, scratch[0],
-						 odvgp_predict_scratch(&server[0], 3)),
+						 odvgp_predict_scratch(&server[0], 3), NULL),
 			ODVGP_OK);
 	for (i = 0; i < N; i++) {
 		double near = BY_PRECISION(1e-10, 2e-3);
@@ -487,16 +488,16 @@ TEST(predictions_are_mixtures)
 		CHECK_NEAR(var[i], v[i] - m[i] * m[i], near * (1 + v[i]));
 		CHECK_NEAR(logp[i], log(lp[i]), near * (1 + fabs(log(lp[i]))));
 		CHECK_NEAR(lp1[i], logp[i], near * (1 + fabs((double)logp[i])));
-		CHECK_STATUS(odvgp_predict(&server[0], of[0].X + i * 25, 1, one, one + 1, NULL, scratch[0],
-							 odvgp_predict_scratch(&server[0], 1)),
+		CHECK_STATUS(odvgp_predict(&server[0], of[0].X + i * 25, 1, one, one + 1, scratch[0],
+							 odvgp_predict_scratch(&server[0], 1), NULL),
 				ODVGP_OK);
 		CHECK_NEAR(one[0], mean[i], 1e4 * EPS * (1 + fabs((double)mean[i])));
 		CHECK_NEAR(one[1], var[i], 1e4 * EPS * (1 + (double)var[i]));
 	}
-	CHECK_STATUS(odvgp_predict(&server[0], of[0].X, 1, mean, NULL, NULL, scratch[0],
-						 odvgp_predict_scratch(&server[0], 1) - 1),
+	CHECK_STATUS(odvgp_predict(&server[0], of[0].X, 1, mean, NULL, scratch[0],
+						 odvgp_predict_scratch(&server[0], 1) - 1, NULL),
 			ODVGP_E_MEMORY);
-	CHECK_STATUS(odvgp_predict_cov(&server[0], of[0].X, 1, NULL, var, scratch[0], need[0]),
+	CHECK_STATUS(odvgp_predict_cov(&server[0], of[0].X, 1, NULL, var, scratch[0], need[0], NULL),
 			ODVGP_E_UNSUPPORTED);
 	for (l = 0; l < 4; l++) {
 		free(block[l]), free(scratch[l]);
@@ -524,9 +525,11 @@ TEST(joint_samples)
 	CHECK_STATUS(serve(a.m, NULL, block, bytes, &server, NULL), ODVGP_OK);
 	own = odvgp_sample_scratch(&server, T), need = odvgp_predict_scratch(&server, T);
 	scratch = test_alloc(own > need ? own : need);
-	CHECK_STATUS(odvgp_sample(&server, a.X, T, S, 5, f, scratch, own), ODVGP_OK);
-	CHECK_STATUS(odvgp_sample(&server, a.X, T, S, 5, f, scratch, own - 1), ODVGP_E_MEMORY);
-	CHECK_STATUS(odvgp_predict(&server, a.X, T, mean, var, NULL, scratch, need), ODVGP_OK);
+	CHECK_STATUS(
+			odvgp_sample(&server, a.X, T, &(odvgp_draws){S, 5}, f, scratch, own, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_sample(&server, a.X, T, &(odvgp_draws){S, 5}, f, scratch, own - 1, NULL),
+			ODVGP_E_MEMORY);
+	CHECK_STATUS(odvgp_predict(&server, a.X, T, mean, var, scratch, need, NULL), ODVGP_OK);
 	for (i = 0; i < 2 * T; i++) {
 		double m = 0, v = 0;
 		for (s = 0; s < S; s++) m += (double)f[s * 2 * T + i] / S;
@@ -570,7 +573,7 @@ TEST(files)
 		need = odvgp_predict_scratch(&server, T);
 		scratch = test_alloc(need);
 		CHECK_STATUS(
-				odvgp_predict(&server, a.X, T, other[0], other[1], NULL, scratch, need), ODVGP_OK);
+				odvgp_predict(&server, a.X, T, other[0], other[1], scratch, need, NULL), ODVGP_OK);
 		CHECK_BITS(one, other, sizeof one);
 		for (i = 0; i < 5; i++) {
 			CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);

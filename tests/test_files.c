@@ -66,7 +66,7 @@ static void expect(odvgp_model *m, const odvgp_server *p, double *to)
 	void *scratch = test_alloc(need);
 	int i;
 	make_rows(X);
-	CHECK_STATUS(odvgp_predict(p, X, ROWS, mean, var, NULL, scratch, need), ODVGP_OK);
+	CHECK_STATUS(odvgp_predict(p, X, ROWS, mean, var, scratch, need, NULL), ODVGP_OK);
 	for (i = 0; i < P * ROWS; i++) {
 		to[i] = (double)mean[i];
 		to[P * ROWS + i] = (double)var[i];
@@ -108,7 +108,7 @@ static int write_file(void)
 	c.init.warm = 0;
 	c.isa = ODVGP_ISA_C;
 	make_data(X, Y);
-	if (odvgp_model_create(&m, &c, X, Y, NULL, NULL) || odvgp_fit(m, X, Y, 30, NULL, NULL, NULL))
+	if (odvgp_model_create(&m, &c, X, Y, NULL, NULL) || odvgp_fit(m, X, Y, 30, NULL, NULL))
 		return 1;
 	bytes = odvgp_predictor_size(m);
 	block = NEW(unsigned char, bytes);

@@ -110,7 +110,7 @@ TEST(damaged_files_are_refused)
 	test_seed = 331;
 	c.layer[0].kernel = "rbf";
 	a = make(&c);
-	CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3, NULL, NULL, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3, NULL, NULL), ODVGP_OK);
 	file = save_file(a.m, NULL, "user", &bytes);
 	block_bytes = a.bytes + odvgp_predictor_size(a.m);
 	block = NEW(unsigned char, block_bytes);
@@ -238,7 +238,7 @@ static int use_forged(const unsigned char *file, size_t bytes)
 		size_t need = odvgp_predict_scratch(p, 2);
 		if (need && need < 10000000) {
 			void *scratch = test_alloc(need);
-			(void)odvgp_predict(p, X, 2, mean, NULL, NULL, scratch, need);
+			(void)odvgp_predict(p, X, 2, mean, NULL, scratch, need, NULL);
 			free(scratch);
 		}
 	}
@@ -257,7 +257,7 @@ TEST(forged_files_do_no_harm)
 	int round, read = 0;
 	test_seed = 332;
 	a = make(&c);
-	CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3, NULL, NULL, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3, NULL, NULL), ODVGP_OK);
 	file = save_file(a.m, NULL, "", &bytes);
 	other = NEW(unsigned char, bytes);
 	for (round = 0; round < test_size(6000, 2000); round++) {
@@ -289,7 +289,7 @@ TEST(each_changed_byte_does_no_harm)
 	int k, read = 0;
 	test_seed = 338;
 	a = make(&c);
-	CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3, NULL, NULL, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3, NULL, NULL), ODVGP_OK);
 	file = save_file(a.m, NULL, "", &bytes);
 	for (i = 0; i < bytes - 8; i++)
 		for (k = 0; k < test_size(2, 1); k++) {
@@ -434,6 +434,7 @@ TEST(forged_kernels_are_refused)
 					0xfffffff1u},
 			{"an empty range", K(base[0].range[0][1]), 0, 0, 0},
 			{"a range backwards", K(base[1].range[0][0]), 3, K(base[1].range[0][1]), 1},
+			{"a column twice", K(base[1].range[1][0]), 1, K(base[1].range[1][1]), 2},
 			/* The base kernels of the following rows share a group. */
 			{"a group without base kernels", K(ngroup), 2, K(group_base[1]), 0x10000000},
 			{"the base kernel of the group", K(group_base[0]), 3, 0, 0},
@@ -464,7 +465,7 @@ TEST(forged_kernels_are_refused)
 			if (part == 0 && (i == 0 || i == shared)) {
 				if (i) free(file), free(other), drop(&a);
 				c.layer[0].kernel =
-						i ? "rbf + matern52" : "rbf(1, dims=0) + matern52(1, ard, dims=1:3)";
+						i ? "rbf + matern52" : "rbf(1, dims=0) + matern52(1, ard, dims=1+2)";
 				a = make(&c);
 				file = save_file(a.m, NULL, "", &bytes);
 				for (state = 0, j = 0; j < 8; j++) state |= (size_t)file[16 + j] << (8 * j);
@@ -529,7 +530,7 @@ TEST(forged_states_are_refused)
 		gp__file f;
 		gp__jitter *jitter = a.m->unit[0].jitter;
 		odvgp_status s;
-		CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3, NULL, NULL, NULL), ODVGP_OK);
+		CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3, NULL, NULL), ODVGP_OK);
 		file = save_file(a.m, NULL, "", &bytes);
 		switch (wrong) {
 		case 1: jitter[0].raised = -1; break;

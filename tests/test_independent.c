@@ -68,7 +68,7 @@ static fixture make_outputs(const odvgp_config *c)
 	odvgp_real *X = a.X, *Y = a.Y;
 	make_block(&a, c);
 	a.X = X, a.Y = Y;
-	CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 	return a;
 }
 
@@ -106,7 +106,7 @@ TEST(units_are_separate_models)
 				b[p] = make_outputs(&c);
 				memcpy(b[p].X, a.X, (size_t)(ROWS * INPUTS) * sizeof *a.X);
 				for (int i = 0; i < ROWS; i++) b[p].Y[i] = a.Y[i * P + p];
-				CHECK_STATUS(odvgp_init_data(b[p].m, b[p].X, b[p].Y, NULL), ODVGP_OK);
+				CHECK_STATUS(odvgp_init_data(b[p].m, b[p].X, b[p].Y, NULL, NULL), ODVGP_OK);
 				set_number(b[p].m, "noise_variance", (double)noise[p]);
 			}
 			assign(&a, "noise_variance", noise);
@@ -329,22 +329,29 @@ TEST(tied_values_are_a_shared_kernel)
 				void *work = s[i].scratch;
 				size_t bytes = s[i].bytes;
 				CHECK(at->P == P && at->F == T && at->T == T);
-				CHECK_STATUS(odvgp_predict(at, a.X, n, mean[i], var[i], var_y[i], work, bytes),
-						ODVGP_OK);
-				CHECK_STATUS(odvgp_predict_y(at, a.X, n, my[i], vy[i], work, bytes), ODVGP_OK);
-				CHECK_STATUS(odvgp_predict_logp(at, a.X, a.Y, n, logp[i], work, bytes), ODVGP_OK);
 				CHECK_STATUS(
-						odvgp_predict(at, a.X, 1, one[i], only[i], NULL, work, bytes), ODVGP_OK);
-				CHECK_STATUS(odvgp_predict(at, a.X, 1, one[i], NULL, NULL, work, bytes), ODVGP_OK);
-				CHECK_STATUS(odvgp_sample(at, a.X, n, 2, 5, f[i], work, bytes), ODVGP_OK);
+						odvgp_predict(at, a.X, n, mean[i], var[i], work, bytes, NULL), ODVGP_OK);
+				CHECK_STATUS(
+						odvgp_predict_y(at, a.X, n, NULL, var_y[i], work, bytes, NULL), ODVGP_OK);
+				CHECK_STATUS(
+						odvgp_predict_y(at, a.X, n, my[i], vy[i], work, bytes, NULL), ODVGP_OK);
+				CHECK_STATUS(
+						odvgp_predict_logp(at, a.X, a.Y, n, logp[i], work, bytes, NULL), ODVGP_OK);
+				CHECK_STATUS(
+						odvgp_predict(at, a.X, 1, one[i], only[i], work, bytes, NULL), ODVGP_OK);
+				CHECK_STATUS(odvgp_predict(at, a.X, 1, one[i], NULL, work, bytes, NULL), ODVGP_OK);
+				CHECK_STATUS(
+						odvgp_sample(at, a.X, n, &(odvgp_draws){2, 5}, f[i], work, bytes, NULL),
+						ODVGP_OK);
 				for (ptrdiff_t t = 0; t < T; t++) {
 					CHECK_NEAR(one[i][t], (double)mean[i][t * n], BY_PRECISION(1e-11, 1e-3) * 10);
 					CHECK_NEAR(only[i][t], (double)var[i][t * n], BY_PRECISION(1e-11, 1e-3) * 40);
 				}
 				if (deep) continue;
-				CHECK_STATUS(odvgp_predict_cov(at, a.X, n, my[i], cov[i], work, bytes), ODVGP_OK);
 				CHECK_STATUS(
-						odvgp_predict_functions(at, a.X, n, NULL, cross[i], work, bytes), ODVGP_OK);
+						odvgp_predict_cov(at, a.X, n, my[i], cov[i], work, bytes, NULL), ODVGP_OK);
+				CHECK_STATUS(odvgp_predict_functions(at, a.X, n, NULL, cross[i], work, bytes, NULL),
+						ODVGP_OK);
 			}
 			check_near(mean[1], mean[0], T * n, "mean");
 			check_near(var[1], var[0], T * n, "var");
@@ -485,7 +492,8 @@ TEST(what_does_not_go_together_is_refused)
 {
 	odvgp_config good = config_of(0, UNITS, 1), c = good;
 	size_t bytes;
-	odvgp_real upper, e;
+	odvgp_real upper;
+	odvgp_report report;
 	const ptrdiff_t column = 0;
 	c.lik.noise_per_output = 0;
 	c.objective = ODVGP_OBJECTIVE_COLLAPSED;
@@ -508,13 +516,14 @@ TEST(what_does_not_go_together_is_refused)
 	test_seed = 608;
 	fixture a = make_outputs(&good);
 	void *work = test_alloc(1 << 20);
-	REFUSED(odvgp_fit_q(a.m, a.X, a.Y, work, 1 << 20, &info), ODVGP_E_UNSUPPORTED);
-	REFUSED(odvgp_warm_start(a.m, NULL, a.X, a.Y, work, 1 << 20, &info), ODVGP_E_UNSUPPORTED);
+	REFUSED(odvgp_fit_q(a.m, a.X, a.Y, NULL, work, 1 << 20, &info), ODVGP_E_UNSUPPORTED);
+	REFUSED(odvgp_warm_start(a.m, NULL, a.X, a.Y, NULL, work, 1 << 20, &info), ODVGP_E_UNSUPPORTED);
 	REFUSED(odvgp_upper_bound(a.m, a.X, a.Y, work, 1 << 20, &upper, NULL, &info),
 			ODVGP_E_UNSUPPORTED);
-	REFUSED(odvgp_elbo_columns(a.m, a.X, a.Y, ROWS, &column, 1, &e, NULL, NULL, &info),
+	REFUSED(odvgp_elbo_columns(
+					a.m, a.X, a.Y, ROWS, &(odvgp_columns){&column, 1}, &report, NULL, &info),
 			ODVGP_E_UNSUPPORTED);
-	CHECK_INT(odvgp_warm_start_size(a.m, NULL), 0);
+	CHECK_INT(odvgp_warm_start_scratch(a.m, NULL), 0);
 	free(work);
 	drop(&a);
 	/* One function has nobody to share with. */
@@ -552,7 +561,7 @@ TEST(outputs_of_different_lengthscales)
 		for (int i = 0; i < n; i++) fresh[i] = (odvgp_real)test_between(-2, 2);
 		make_block(&a, &c);
 		a.X = X, a.Y = Y;
-		CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+		CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 		for (int i = 0; i < 400; i++) CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 		predict(&a, fresh, n, mean, NULL, NULL);
 		for (int i = 0; i < n; i++) {

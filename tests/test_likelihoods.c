@@ -727,6 +727,20 @@ TEST(moments_of_y)
 	}
 }
 
+/*  Student's y has a variance from more than two degrees of freedom on. */
+TEST(heavy_tails_have_no_variance)
+{
+	static const double df[] = {1, 1.5, 2, 2.125, 3, 10};
+	double mean = 0.4, var = 0.3, scale = 0.5;
+	int k;
+	for (k = 0; k < 6; k++) {
+		setup s = {"studentt", 1, NODES, 0, 0, {scale, df[k]}};
+		double v = value_of(&s, 0, &mean, &var, VARIANCE, 0, NULL, NULL, NULL);
+		if (df[k] <= 2) CHECK_SAY(v > 0 && 1 / v == 0, "df %g: variance %g", df[k], v);
+		else CHECK_NEAR(v, var + scale * scale * df[k] / (df[k] - 2), 20 * EPS * v);
+	}
+}
+
 /* ---- limits ---- */
 
 TEST(one_likelihood_is_the_limit_of_another)
@@ -872,21 +886,21 @@ static void check_predictions(const world *w, odvgp_model *m, odvgp_model *twin)
 		y_rows = server.y_rows;
 		out[b] = NEW(odvgp_real, (2 * y_rows + 1) * QUERIES);
 		CHECK_STATUS(odvgp_predict_y(&server, w->X, QUERIES, out[b], out[b] + y_rows * QUERIES,
-							 scratch, scratch_bytes),
+							 scratch, scratch_bytes, NULL),
 				ODVGP_OK);
 		CHECK_STATUS(odvgp_predict_logp(&server, w->X, w->Y, QUERIES, out[b] + 2 * y_rows * QUERIES,
-							 scratch, scratch_bytes),
+							 scratch, scratch_bytes, NULL),
 				ODVGP_OK);
 		free(block), free(scratch);
 	}
 	{
-		odvgp_real *sd = NEW(odvgp_real, (y_rows + w->s.F) * QUERIES);
-		CHECK_STATUS(odvgp_predict_once(m, w->X, QUERIES, NULL, sd, sd + w->s.F * QUERIES, NULL),
+		odvgp_real *var = NEW(odvgp_real, (y_rows + w->s.F) * QUERIES);
+		CHECK_STATUS(odvgp_predict_once(m, w->X, QUERIES, NULL, var, var + w->s.F * QUERIES, NULL),
 				ODVGP_OK);
 		for (i = 0; i < y_rows * QUERIES; i++)
-			CHECK_NEAR(sd[w->s.F * QUERIES + i] * sd[w->s.F * QUERIES + i],
-					out[0][y_rows * QUERIES + i], 16 * EPS * (1 + (double)out[0][i]));
-		free(sd);
+			CHECK_NEAR(var[w->s.F * QUERIES + i], out[0][y_rows * QUERIES + i],
+					16 * EPS * (1 + (double)out[0][i]));
+		free(var);
 	}
 	CHECK_SAY(!memcmp(out[0], out[1], (size_t)((2 * y_rows + 1) * QUERIES) * sizeof *out[0]),
 			"%s: predictions of a loaded model differ", w->s.name);
@@ -1149,9 +1163,9 @@ TEST(settings_that_do_not_fit_are_refused)
 		bytes = odvgp_predictor_size(m);
 		block = test_alloc(bytes);
 		CHECK_STATUS(odvgp_freeze(m, &scales, block, bytes, &info), ODVGP_E_UNSUPPORTED);
-		work_bytes = odvgp_fit_q_size(m);
+		work_bytes = odvgp_fit_q_scratch(m);
 		work = test_alloc(work_bytes);
-		CHECK_STATUS(odvgp_fit_q(m, w->X, w->Y, work, work_bytes, &info), ODVGP_E_UNSUPPORTED);
+		CHECK_STATUS(odvgp_fit_q(m, w->X, w->Y, NULL, work, work_bytes, &info), ODVGP_E_UNSUPPORTED);
 		CHECK(info.text[0]);
 		CHECK_STATUS(odvgp_upper_bound(m, w->X, w->Y, work, work_bytes, &bound, NULL, &info),
 				ODVGP_E_UNSUPPORTED);
@@ -1200,6 +1214,7 @@ int main(int argc, char **argv)
 	RUN(extremes_are_finite_and_right);
 	RUN(default_nodes_far_from_the_label);
 	RUN(moments_of_y);
+	RUN(heavy_tails_have_no_variance);
 	RUN(one_likelihood_is_the_limit_of_another);
 	RUN(models_train_save_and_predict);
 	RUN(natural_steps_never_lower_a_curved_bound);

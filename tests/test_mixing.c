@@ -65,7 +65,7 @@ static fixture make_mixed(const odvgp_config *c, ptrdiff_t T)
 	odvgp_real *X = a.X, *Y = a.Y;
 	make_block(&a, c);
 	a.X = X, a.Y = Y;
-	CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 	shake_slots(&a);
 	return a;
 }
@@ -134,8 +134,8 @@ TEST(an_identity_mixture_changes_nothing)
 			b = make_mixed(&c, P);
 			memcpy(b.X, a.X, (size_t)(ROWS * INPUTS) * sizeof *a.X);
 			memcpy(b.Y, a.Y, (size_t)(ROWS * P) * sizeof *a.Y);
-			CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
-			CHECK_STATUS(odvgp_init_data(b.m, b.X, b.Y, NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_init_data(b.m, b.X, b.Y, NULL, NULL), ODVGP_OK);
 			CHECK_STATUS(odvgp_set_trainable(a.m, "kernel.*", 0), ODVGP_OK);
 			CHECK_STATUS(odvgp_set_trainable(b.m, "kernel.*", 0), ODVGP_OK);
 			CHECK_STATUS(odvgp_set_trainable(b.m, "mixing", 0), ODVGP_OK);
@@ -197,13 +197,18 @@ TEST(predictions_are_mixtures)
 		CHECK_INT(mixed.s.P, P);
 		CHECK_INT(mixed.s.F, F);
 		CHECK_INT(mixed.s.T, F);
-		CHECK_STATUS(odvgp_predict(&mixed.s, a.X, n, mean, var, var_y, mixed.scratch, mixed.bytes),
+		CHECK_STATUS(odvgp_predict(&mixed.s, a.X, n, mean, var, mixed.scratch, mixed.bytes, NULL),
 				ODVGP_OK);
-		CHECK_STATUS(odvgp_predict(&latent.s, a.X, n, m, v, NULL, latent.scratch, latent.bytes),
+		CHECK_STATUS(
+				odvgp_predict_y(&mixed.s, a.X, n, NULL, var_y, mixed.scratch, mixed.bytes, NULL),
 				ODVGP_OK);
-		CHECK_STATUS(odvgp_predict_cov(&mixed.s, a.X, n, again, cov, mixed.scratch, mixed.bytes),
+		CHECK_STATUS(odvgp_predict(&latent.s, a.X, n, m, v, latent.scratch, latent.bytes, NULL),
 				ODVGP_OK);
-		CHECK_STATUS(odvgp_predict_cov(&latent.s, a.X, n, NULL, C, latent.scratch, latent.bytes),
+		CHECK_STATUS(
+				odvgp_predict_cov(&mixed.s, a.X, n, again, cov, mixed.scratch, mixed.bytes, NULL),
+				ODVGP_OK);
+		CHECK_STATUS(
+				odvgp_predict_cov(&latent.s, a.X, n, NULL, C, latent.scratch, latent.bytes, NULL),
 				ODVGP_OK);
 		for (int f = 0; f < F; f++)
 			for (int i = 0; i < n; i++) {
@@ -227,15 +232,15 @@ TEST(predictions_are_mixtures)
 				}
 			}
 		/* One row at a time, and the covariance of functions at each row. */
-		CHECK_STATUS(odvgp_predict(&mixed.s, a.X + INPUTS, 1, one, one_var, NULL, mixed.scratch,
-							 mixed.bytes),
+		CHECK_STATUS(odvgp_predict(&mixed.s, a.X + INPUTS, 1, one, one_var, mixed.scratch,
+							 mixed.bytes, NULL),
 				ODVGP_OK);
 		for (int f = 0; f < F; f++) {
 			CHECK_NEAR(one[f], (double)mean[f * n + 1], tol * 10);
 			CHECK_NEAR(one_var[f], (double)var[f * n + 1], tol * 40);
 		}
-		CHECK_STATUS(
-				odvgp_predict_functions(&mixed.s, a.X, n, again, cross, mixed.scratch, mixed.bytes),
+		CHECK_STATUS(odvgp_predict_functions(
+							 &mixed.s, a.X, n, again, cross, mixed.scratch, mixed.bytes, NULL),
 				ODVGP_OK);
 		CHECK_BITS(again, mean, sizeof mean);
 		for (int i = 0; i < n; i++)
@@ -248,14 +253,15 @@ TEST(predictions_are_mixtures)
 							sum * (double)y_scale[f] * (double)y_scale[h], tol * 40);
 				}
 		CHECK_STATUS(odvgp_predict_functions(
-							 &latent.s, a.X, n, NULL, cross, latent.scratch, latent.bytes),
+							 &latent.s, a.X, n, NULL, cross, latent.scratch, latent.bytes, NULL),
 				ODVGP_OK);
 		for (int i = 0; i < n; i++)
 			for (int q = 0; q < P * P; q++)
 				CHECK((double)cross[i * P * P + q] ==
 						(q / P == q % P ? (double)v[q / P * n + i] : 0));
 		/* Densities of y: the sum of the functions' Gaussians. */
-		CHECK_STATUS(odvgp_predict_logp(&mixed.s, a.X, a.Y, n, logp, mixed.scratch, mixed.bytes),
+		CHECK_STATUS(
+				odvgp_predict_logp(&mixed.s, a.X, a.Y, n, logp, mixed.scratch, mixed.bytes, NULL),
 				ODVGP_OK);
 		for (int i = 0; i < n; i++) {
 			double want = 0;
@@ -269,8 +275,11 @@ TEST(predictions_are_mixtures)
 		/* One sample uses the same normals for the latent functions. */
 		size_t need = odvgp_sample_scratch(&mixed.s, n);
 		void *scratch = test_alloc(need);
-		CHECK_STATUS(odvgp_sample(&mixed.s, a.X, n, 1, 9, draws, scratch, need), ODVGP_OK);
-		CHECK_STATUS(odvgp_sample(&latent.s, a.X, n, 1, 9, g, scratch, need), ODVGP_OK);
+		CHECK_STATUS(
+				odvgp_sample(&mixed.s, a.X, n, &(odvgp_draws){1, 9}, draws, scratch, need, NULL),
+				ODVGP_OK);
+		CHECK_STATUS(odvgp_sample(&latent.s, a.X, n, &(odvgp_draws){1, 9}, g, scratch, need, NULL),
+				ODVGP_OK);
 		for (int f = 0; f < F; f++)
 			for (int i = 0; i < n; i++) {
 				double sum = 0;
@@ -316,7 +325,7 @@ TEST(the_start_is_principal_directions)
 			odvgp_real *X = a.X, *Y = a.Y;
 			make_block(&a, &c);
 			a.X = X, a.Y = Y;
-			CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 			odvgp_real *W = values(&a, "mixing");
 			double last = HUGE_VAL, *U = NEW(double, F *P);
 			for (ptrdiff_t p = 0; p < P; p++) {
@@ -366,7 +375,7 @@ TEST(models_train_and_are_saved)
 			double before, after;
 			if (round / 2) c.optim.kind = ODVGP_OPTIMIZER_LBFGS, c.optim.natgrad = 0;
 			fixture a = make_mixed(&c, F);
-			CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 			before = elbo_of(&a, NULL, NULL);
 			odvgp_real *start = values(&a, "mixing"), *end;
 			for (int i = 0; i < 10; i++)
@@ -392,7 +401,7 @@ TEST(units_of_the_targets_do_not_matter)
 		test_seed = 507;
 		fixture a = make_mixed(&c, F);
 		for (ptrdiff_t i = 0; i < ROWS * F; i++) a.Y[i] *= (odvgp_real)unit;
-		CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+		CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 		for (int i = 0; i < 20; i++) CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 		predict(&a, a.X, n, mean[k], var[k], NULL);
 		for (int i = 0; i < F * n && k; i++) {
@@ -432,7 +441,7 @@ TEST(what_does_not_go_together_is_refused)
 	fixture a = make_mixed(&good, FUNCTIONS);
 	odvgp_real *before = values(&a, "mixing"), *after;
 	void *work = test_alloc(1 << 20);
-	REFUSED(odvgp_fit_q(a.m, a.X, a.Y, work, 1 << 20, &info), ODVGP_E_UNSUPPORTED);
+	REFUSED(odvgp_fit_q(a.m, a.X, a.Y, NULL, work, 1 << 20, &info), ODVGP_E_UNSUPPORTED);
 	REFUSED(odvgp_upper_bound(a.m, a.X, a.Y, work, 1 << 20, &upper, NULL, &info),
 			ODVGP_E_UNSUPPORTED);
 	after = values(&a, "mixing");
@@ -466,15 +475,15 @@ TEST(warm_starts_of_mixtures)
 			odvgp_real *X = a.X, *Y = a.Y;
 			make_block(&a, &c);
 			a.X = X, a.Y = Y;
-			CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 			double cold = elbo_of(&a, NULL, NULL), variance = number(a.m, "kernel.0.variance");
 			odvgp_real *W = values(&a, "mixing"), *after;
-			size_t bytes = odvgp_warm_start_size(a.m, &settings);
+			size_t bytes = odvgp_warm_start_scratch(a.m, &settings);
 			void *work = test_alloc(bytes);
 			odvgp_info info = no_info();
-			CHECK_SAY(odvgp_warm_start(a.m, &settings, a.X, a.Y, work, bytes, &info) == ODVGP_OK,
+			CHECK_SAY(odvgp_warm_start(a.m, &settings, a.X, a.Y, NULL, work, bytes, &info) == ODVGP_OK,
 					"%s: %s", members[k].name, info.text);
-			REFUSED(odvgp_warm_start(a.m, &settings, a.X, a.Y, work, bytes / 2, &info),
+			REFUSED(odvgp_warm_start(a.m, &settings, a.X, a.Y, NULL, work, bytes / 2, &info),
 					ODVGP_E_MEMORY);
 			double warm = elbo_of(&a, NULL, NULL);
 			after = values(&a, "mixing");
@@ -483,7 +492,7 @@ TEST(warm_starts_of_mixtures)
 			CHECK_SAY(warm >= cold, "%s, way %d: %.10g, then %.10g", members[k].name, way, cold,
 					warm);
 			if (k == 0 && way != 2) {
-				CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+				CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 				for (int i = 0; i < 20; i++)
 					CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 				double steps = elbo_of(&a, NULL, NULL);
@@ -508,7 +517,7 @@ TEST(natural_steps_of_coupled_functions_do_not_overshoot)
 	test_seed = 509;
 	c.optim.natgrad_step = odvgp_constant(1);
 	fixture a = make_mixed(&c, FUNCTIONS);
-	CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 	for (int i = 0; i < FUNCTIONS * P; i++) W[i] = 1;
 	assign(&a, "mixing", W);
 	for (int s = 0; s < odvgp_slot_count(a.m); s++) {
@@ -554,7 +563,7 @@ TEST(data_of_rank_two_are_recovered)
 		odvgp_real *X = a.X, *Y = a.Y, *mean = NEW(odvgp_real, F * n);
 		make_block(&a, &c);
 		a.X = X, a.Y = Y;
-		CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+		CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 		for (int i = 0; i < 400; i++) CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 		predict(&a, fresh.X, n, mean, NULL, NULL);
 		for (ptrdiff_t i = 0; i < n; i++)

@@ -448,6 +448,7 @@ TEST(values_set_are_values_used)
 		odvgp_config c = random_config(9, 2, 2, 4, 5);
 		fixture a, b;
 		odvgp_real *ga, *gb, ea, eb, ka, kb, ma[18], mb[18], va[18], vb[18], *v;
+		odvgp_report report;
 		ptrdiff_t columns[2], n, i;
 		c.reproduce.parametrisation = (odvgp_parametrisation)param;
 		c.tile = 4;
@@ -481,7 +482,8 @@ TEST(values_set_are_values_used)
 			case 4:
 				columns[0] = test_below(5);
 				columns[1] = (columns[0] + 1) % 5;
-				CHECK_STATUS(odvgp_elbo_columns(a.m, a.X, a.Y, 5, columns, 2, &ea, NULL, ga, NULL),
+				CHECK_STATUS(odvgp_elbo_columns(a.m, a.X, a.Y, 5, &(odvgp_columns){columns, 2},
+									 &report, ga, NULL),
 						ODVGP_OK);
 				break;
 			default: predict(&a, a.X, 9, ma, va, NULL);
@@ -545,7 +547,7 @@ TEST(coincident_points_have_gradients)
 				lists[k], info.text);
 		CHECK_SAY(all_finite(&e, 1) && all_finite(grad, odvgp_param_count(a.m)), "%s: not finite",
 				lists[k]);
-		CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 30, NULL, NULL, NULL), ODVGP_OK);
+		CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 30, NULL, NULL), ODVGP_OK);
 		free(grad);
 		drop(&a);
 	}

@@ -323,7 +323,7 @@ TEST(lbfgs_finds_the_optimum_of_a_natural_step)
 			CHECK_STATUS(odvgp_set_trainable(a.m, "q_*", 1), ODVGP_OK);
 			CHECK_STATUS(odvgp_natgrad_step(b.m, b.X, b.Y, b.N, 1, NULL, NULL), ODVGP_OK);
 			before = elbo_of(&a, NULL, NULL), wanted = elbo_of(&b, NULL, NULL);
-			CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3000, NULL, NULL, NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3000, NULL, NULL), ODVGP_OK);
 			got = elbo_of(&a, NULL, NULL);
 			CHECK_SAY(wanted > before + 1, "there is something to gain: %g to %g", before, wanted);
 			CHECK_NEAR(got, wanted, BY_PRECISION(1e-6, 2e-3) * fabs(wanted));
@@ -469,7 +469,7 @@ TEST(lbfgs_starts_afresh_after_changes)
 		switch (change) {
 		case 0: set_number(a.m, "noise_variance", 0.2); break;
 		case 1: CHECK_STATUS(odvgp_init_q(a.m, NULL), ODVGP_OK); break;
-		case 2: CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK); break;
+		case 2: CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK); break;
 		case 3: CHECK_STATUS(odvgp_set_trainable(a.m, "Z_beta", 0), ODVGP_OK); break;
 		case 4:
 			CHECK_STATUS(odvgp_set_bounds(a.m, "noise_variance", (odvgp_real)0.001, 1), ODVGP_OK);
@@ -584,9 +584,11 @@ TEST(lbfgs_refuses_what_it_cannot_do)
 typedef struct ending {
 	int steps, converged, stuck;
 } ending;
-static int count_steps(void *user, const odvgp_report *r)
+static int count_steps(void *user, const odvgp_progress *at)
 {
 	ending *end = (ending *)user;
+	const odvgp_report *r = at->report;
+	if (!r) return 0;
 	end->steps++;
 	end->converged = r->converged;
 	end->stuck = r->stuck;
@@ -599,8 +601,9 @@ TEST(fit_ends_when_lbfgs_has_converged)
 	odvgp_config c = lbfgs_config(30, 1, 1, 4, 0);
 	fixture a = make_seeded(&c, 47);
 	ending end = {0, 0, 0};
+	odvgp_watch watch = {count_steps, &end};
 	double now, e;
-	CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 5000, count_steps, &end, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 5000, &watch, NULL), ODVGP_OK);
 	CHECK(end.converged || BY_PRECISION(0, end.stuck));
 	CHECK_SAY(end.steps < 3000, "%d", end.steps);
 	CHECK_INT(odvgp_steps_done(a.m), end.steps);
@@ -674,9 +677,9 @@ TEST(noise_has_a_floor)
 					(double)v, floor);
 			CHECK_SAY(way != 1 || (double)v < 1.5 * floor, "bound %d: %.9g far above %.9g", k,
 					(double)v, floor);
-			bytes = odvgp_fit_q_size(m);
+			bytes = odvgp_fit_q_scratch(m);
 			work = test_alloc(bytes);
-			CHECK_SAY(odvgp_fit_q(m, X, Y, work, bytes, &info) == ODVGP_OK, "bound %d, way %d: %s",
+			CHECK_SAY(odvgp_fit_q(m, X, Y, NULL, work, bytes, &info) == ODVGP_OK, "bound %d, way %d: %s",
 					k, way, info.text);
 			CHECK_SAY(odvgp_predict_once(m, X, N, mean, var, NULL, &info) == ODVGP_OK,
 					"bound %d, way %d: %s", k, way, info.text);
@@ -702,7 +705,7 @@ TEST(units_and_floor_go_through_a_file)
 		for (i = 0; i < 40; i++) Y[i] = a.Y[i] * 300;
 		free(a.X), free(a.Y);
 		a.X = X, a.Y = Y;
-		CHECK_STATUS(odvgp_init_data(a.m, X, Y, NULL), ODVGP_OK);
+		CHECK_STATUS(odvgp_init_data(a.m, X, Y, NULL, NULL), ODVGP_OK);
 		CHECK(a.m->data_sd[0] != 1 && a.m->data_sd[1] > 300 && a.m->data_sd[2] > 100);
 		for (i = 0; i < 3; i++) step(&a);
 		b = load_again(&a);
@@ -804,7 +807,7 @@ TEST(bounds_hold_whatever_moves)
 					ODVGP_OK);
 			if (way == 2)
 				CHECK_STATUS(odvgp_set_bounds(a.m, "q_diag", (odvgp_real)0.125, 2), ODVGP_OK);
-			CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 			first = elbo_of(&a, NULL, NULL);
 			for (i = 0; i < 60; i++) {
 				step(&a);
@@ -838,8 +841,8 @@ TEST(bounds_hold_for_the_exact_optimum)
 	c.lik.noise_variance = (odvgp_real)0.01;
 	a = make_seeded(&c, 49);
 	CHECK_STATUS(odvgp_set_bounds(a.m, "q_diag", (odvgp_real)0.125, 2), ODVGP_OK);
-	work = test_alloc(bytes = odvgp_fit_q_size(a.m));
-	CHECK_STATUS(odvgp_fit_q(a.m, a.X, a.Y, work, bytes, NULL), ODVGP_OK);
+	work = test_alloc(bytes = odvgp_fit_q_scratch(a.m));
+	CHECK_STATUS(odvgp_fit_q(a.m, a.X, a.Y, NULL, work, bytes, NULL), ODVGP_OK);
 	g = a.m->par.value + odvgp_slot_find(a.m, "q_diag")->offset;
 	for (k = 0; k < 24; k++) CHECK(g[k] >= (odvgp_real)0.125 && g[k] <= 2);
 	free(work);
@@ -948,7 +951,7 @@ TEST(priors_add_to_the_bound)
 	CHECK_STATUS(odvgp_set_prior(a.m, "kernel.0.lengthscale", ODVGP_PRIOR_LOGNORMAL,
 						 (odvgp_real)log(0.4), (odvgp_real)0.001),
 			ODVGP_OK);
-	CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 300, NULL, NULL, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 300, NULL, NULL), ODVGP_OK);
 	CHECK_NEAR(number(a.m, "kernel.0.lengthscale"), 0.4, 2e-3);
 	drop(&a);
 }
@@ -1032,6 +1035,7 @@ TEST(priors_count_once_in_a_step)
 				odvgp_config c = lbfgs_config(20, 2, 1, 4, 6);
 				fixture a;
 				odvgp_real *grad, e;
+				odvgp_report report;
 				ptrdiff_t columns[6];
 				double before[4];
 				c.optim.kind = ODVGP_OPTIMIZER_ADAM;
@@ -1052,8 +1056,9 @@ TEST(priors_count_once_in_a_step)
 				if (!sampled)
 					CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, a.N, &e, NULL, grad, NULL), ODVGP_OK);
 				else
-					CHECK_STATUS(odvgp_elbo_columns(a.m, a.X, a.Y, a.N, columns,
-										 c.optim.gamma_batch, &e, NULL, grad, NULL),
+					CHECK_STATUS(odvgp_elbo_columns(a.m, a.X, a.Y, a.N,
+										 &(odvgp_columns){columns, c.optim.gamma_batch}, &report,
+										 grad, NULL),
 							ODVGP_OK);
 				for (k = 0; k < 4; k++) before[k] = number(a.m, names[k]);
 				step(&a);
@@ -1370,9 +1375,9 @@ TEST(a_gradient_that_overflows_is_an_error)
 	if (!CHECK_STATUS(odvgp_model_create(&m, &c, x, y, NULL, &info), ODVGP_OK)) return;
 	/* L-BFGS knows bound and gradient of data that change now. */
 	CHECK_STATUS(odvgp_step(m, x, y, NULL, &info), ODVGP_OK);
-	y[3] = (odvgp_real)0.5;
+	y[3] = 1000;
 	/* A forged file can hold this value. */
-	m->data_sd[0] = m->data_sd[1] = GP__TINY / 1000;
+	m->data_sd[0] = m->data_sd[1] = (odvgp_real)(HUGE_REAL / 2);
 	i = odvgp_step(m, x, y, NULL, &info);
 	CHECK_SAY(i == ODVGP_E_NAN && info.text[0], "%s", odvgp_status_text((odvgp_status)i));
 	bytes = odvgp_save_size(m, 0), file = test_alloc(bytes);
@@ -1387,6 +1392,52 @@ TEST(a_gradient_that_overflows_is_an_error)
 	}
 	free(file);
 	odvgp_model_free(m);
+}
+
+/*  Scales of coordinates divide steps: they are above 0 and finite where k(x,x) underflows, and
+    where data have units at the ends of the range. Steps then succeed, or fail with a status. */
+TEST(scales_are_above_0_and_finite)
+{
+	static const double units[] = {1, 1e-30, 1e30, BY_PRECISION(1e-200, 1e-37),
+			BY_PRECISION(1e200, 1e37), BY_PRECISION(1e-310, 1e-42)};
+	static const char *const kernels[] = {"rbf", BY_PRECISION("rbf(1,variance=1e-200)*"
+															  "rbf(1,variance=1e-200)",
+													 "rbf(1,variance=1e-30)*"
+													 "rbf(1,variance=1e-30)")};
+	static const struct {
+		odvgp_mean_part mean;
+		odvgp_cov_part cov;
+		ptrdiff_t M_gamma;
+		odvgp_mean_function function;
+	} members[] = {{ODVGP_MEAN_PART_FREE, ODVGP_COV_PART_DIAGONAL, 0, ODVGP_MEAN_FUNCTION_LINEAR},
+			{ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, 3, ODVGP_MEAN_FUNCTION_CONSTANT},
+			{ODVGP_MEAN_PART_HYBRID, ODVGP_COV_PART_DENSE, 3, ODVGP_MEAN_FUNCTION_ZERO}};
+	enum { N = 12, UNITS = sizeof units / sizeof *units };
+	int i, s, k, bad = 0, steps = 0;
+	for (i = 0; i < 3 * 2 * UNITS * UNITS; i++) {
+		odvgp_config c = odvgp_config_defaults(N, 1, 1, 4, members[i % 3].M_gamma);
+		odvgp_real x[N], y[N];
+		odvgp_model *m = NULL;
+		double in = units[i / 6 % UNITS], out = units[i / 6 / UNITS];
+		for (k = 0; k < N; k++)
+			x[k] = (odvgp_real)(0.1 * in * k), y[k] = (odvgp_real)(out * (k % 3 - 1));
+		c.isa = test_isa(), c.optim.natgrad = 0, c.jitter.absolute = (odvgp_real)1e-3;
+		c.layer[0].mean_part = members[i % 3].mean, c.layer[0].cov_part = members[i % 3].cov;
+		c.layer[0].kernel = kernels[i / 3 % 2], c.layer[0].mean_function = members[i % 3].function;
+		if (odvgp_model_create(&m, &c, x, y, NULL, NULL)) continue;
+		for (k = 0; k < 3; k++) steps += odvgp_step(m, x, y, NULL, NULL) == ODVGP_OK;
+		gp__adam_units(m);
+		for (s = 1; s < m->par.slots; s++) {
+			gp__scale adam = gp__adam_scale(m, s), unit = gp__unit_scale(m, s);
+			for (k = 0; k < m->par.slot[s].count; k++) {
+				double a = (double)gp__scale_at(&adam, k), b = (double)gp__scale_at(&unit, k);
+				bad += !(a > 0 && a < HUGE_REAL && b > 0 && b < HUGE_REAL);
+			}
+		}
+		odvgp_model_free(m);
+	}
+	CHECK_SAY(bad == 0, "%d scales are 0 or infinite", bad);
+	CHECK_SAY(steps > 100, "%d steps", steps);
 }
 
 int main(int argc, char **argv)
@@ -1423,5 +1474,6 @@ int main(int argc, char **argv)
 	RUN(forged_bounds_and_histories_are_refused);
 	RUN(forged_files_do_no_harm);
 	RUN(a_gradient_that_overflows_is_an_error);
+	RUN(scales_are_above_0_and_finite);
 	return test_end();
 }

@@ -478,7 +478,7 @@ TEST(every_likelihood)
 			for (i = 0; i < 16; i++) a.Y[i] = (odvgp_real)test_between(0.1, 0.9);
 		make_block(&a, &c);
 		CHECK_SAY(
-				odvgp_init_data(a.m, a.X, a.Y, &info) == ODVGP_OK, "%s: %s", lik->name, info.text);
+				odvgp_init_data(a.m, a.X, a.Y, NULL, &info) == ODVGP_OK, "%s: %s", lik->name, info.text);
 		for (i = 0; i < 5; i++)
 			CHECK_SAY(odvgp_step(a.m, a.X, a.Y, NULL, &info) == ODVGP_OK, "%s: %s", lik->name,
 					info.text);
@@ -488,7 +488,8 @@ TEST(every_likelihood)
 		bytes = odvgp_predict_scratch(&server, 16);
 		scratch = test_alloc(bytes);
 		n = server.y_rows * 16;
-		CHECK_STATUS(odvgp_predict_y(&server, a.X, 16, y_mean, y_var, scratch, bytes), ODVGP_OK);
+		CHECK_STATUS(
+				odvgp_predict_y(&server, a.X, 16, y_mean, y_var, scratch, bytes, NULL), ODVGP_OK);
 		CHECK_SAY(all_finite(y_mean, n) && all_finite(y_var, n), "%s", lik->name);
 		free(block), free(scratch);
 		drop(&a);
@@ -516,9 +517,9 @@ TEST(optimum_bounds_and_warm_start)
 		c.optim.gamma_batch = 0;
 		test_seed = 170;
 		a = make(&c);
-		bytes = odvgp_fit_q_size(a.m);
+		bytes = odvgp_fit_q_scratch(a.m);
 		work = test_alloc(bytes);
-		CHECK_SAY(odvgp_fit_q(a.m, a.X, a.Y, work, bytes, &info) == ODVGP_OK, "%s", info.text);
+		CHECK_SAY(odvgp_fit_q(a.m, a.X, a.Y, NULL, work, bytes, &info) == ODVGP_OK, "%s", info.text);
 		grad = NEW(odvgp_real, odvgp_param_count(a.m));
 		best = elbo_of(&a, NULL, grad);
 		if (slot(&a, "q_mu"))
@@ -539,9 +540,9 @@ TEST(optimum_bounds_and_warm_start)
 			drop(&collapsed);
 		}
 		free(work);
-		bytes = odvgp_warm_start_size(a.m, NULL);
+		bytes = odvgp_warm_start_scratch(a.m, NULL);
 		work = test_alloc(bytes);
-		CHECK_SAY(odvgp_warm_start(a.m, NULL, a.X, a.Y, work, bytes, &info) == ODVGP_OK, "%s",
+		CHECK_SAY(odvgp_warm_start(a.m, NULL, a.X, a.Y, NULL, work, bytes, &info) == ODVGP_OK, "%s",
 				info.text);
 		CHECK(elbo_of(&a, NULL, NULL) >= best - BY_PRECISION(1e-6, 1e-2) * fabs(best));
 		free(work), free(grad);
@@ -611,7 +612,7 @@ TEST(starts)
 							target);
 				}
 				/* Again with the same bits. */
-				CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+				CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 				again = values(&a, "Z_beta");
 				CHECK_BITS(again, Z[0], (size_t)(6 * width) * sizeof *again);
 				free(again), free(Z[0]), free(Z[1]);

@@ -34,12 +34,14 @@ TEST(scales_are_undone)
 	need = odvgp_predict_scratch(p0, 30);
 	CHECK(need == odvgp_predict_scratch(p1, 30));
 	scratch = test_alloc(need);
-	CHECK_STATUS(odvgp_predict(p0, a.X, 30, m0, v0, y0, scratch, need), ODVGP_OK);
-	CHECK_STATUS(odvgp_predict(p1, raw, 30, m1, v1, y1, scratch, need), ODVGP_OK);
-	CHECK_STATUS(odvgp_predict_logp(p0, a.X, a.Y, 30, l0, scratch, need), ODVGP_OK);
-	CHECK_STATUS(odvgp_predict_logp(p1, raw, Yraw, 30, l1, scratch, need), ODVGP_OK);
-	CHECK_STATUS(odvgp_predict_cov(p0, a.X, 30, NULL, c0, scratch, need), ODVGP_OK);
-	CHECK_STATUS(odvgp_predict_cov(p1, raw, 30, NULL, c1, scratch, need), ODVGP_OK);
+	CHECK_STATUS(odvgp_predict(p0, a.X, 30, m0, v0, scratch, need, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_predict_y(p0, a.X, 30, NULL, y0, scratch, need, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_predict(p1, raw, 30, m1, v1, scratch, need, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_predict_y(p1, raw, 30, NULL, y1, scratch, need, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_predict_logp(p0, a.X, a.Y, 30, l0, scratch, need, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_predict_logp(p1, raw, Yraw, 30, l1, scratch, need, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_predict_cov(p0, a.X, 30, NULL, c0, scratch, need, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_predict_cov(p1, raw, 30, NULL, c1, scratch, need, NULL), ODVGP_OK);
 	for (q = 0; q < 2; q++)
 		for (i = 0; i < 30; i++) {
 			double s = (double)ys[q], logp = 0;
@@ -94,8 +96,8 @@ TEST(turns_do_not_change_predictions)
 		need = odvgp_predict_scratch(p, rows_at_once[t]);
 		scratch = test_alloc(need);
 		CHECK_STATUS(
-				odvgp_predict(p, X, n, t ? m1 : m0, t ? v1 : v0, NULL, scratch, need), ODVGP_OK);
-		CHECK_STATUS(odvgp_predict_logp(p, X, Y, n, t ? l1 : l0, scratch, need), ODVGP_OK);
+				odvgp_predict(p, X, n, t ? m1 : m0, t ? v1 : v0, scratch, need, NULL), ODVGP_OK);
+		CHECK_STATUS(odvgp_predict_logp(p, X, Y, n, t ? l1 : l0, scratch, need, NULL), ODVGP_OK);
 		if (t) {
 			CHECK(test_max_diff(m0, m1, n * 2) <= 500 * EPS * (1 + test_max_abs(m0, n * 2)));
 			CHECK(test_max_diff(v0, v1, n * 2) <= 2000 * EPS * test_max_abs(v0, n * 2));
@@ -103,22 +105,22 @@ TEST(turns_do_not_change_predictions)
 		}
 		/* Few rows use another code path. */
 		for (rows = 1; rows <= 9; rows += t == 4 ? 1 : 9) {
-			CHECK_STATUS(odvgp_predict(p, X, rows, m1, v1, NULL, scratch, need), ODVGP_OK);
+			CHECK_STATUS(odvgp_predict(p, X, rows, m1, v1, scratch, need, NULL), ODVGP_OK);
 			for (i = 0; i < rows; i++) {
 				CHECK_NEAR(m1[rows + i], m0[n + i], 500 * EPS * (1 + test_max_abs(m0, n * 2)));
 				CHECK_NEAR(v1[rows + i], v0[n + i], 2000 * EPS * test_max_abs(v0, n * 2));
 			}
 		}
 		/* Ask for only the mean, then for only the variance. */
-		CHECK_STATUS(odvgp_predict(p, X, 20, m1, NULL, NULL, scratch, need), ODVGP_OK);
-		CHECK_STATUS(odvgp_predict(p, X, 20, NULL, v1, NULL, scratch, need), ODVGP_OK);
+		CHECK_STATUS(odvgp_predict(p, X, 20, m1, NULL, scratch, need, NULL), ODVGP_OK);
+		CHECK_STATUS(odvgp_predict(p, X, 20, NULL, v1, scratch, need, NULL), ODVGP_OK);
 		for (i = 0; i < 20; i++) {
 			CHECK_NEAR(m1[i], m0[i], 500 * EPS * (1 + test_max_abs(m0, n * 2)));
 			CHECK_NEAR(v1[i], v0[i], 2000 * EPS * test_max_abs(v0, n * 2));
 		}
 		free(scratch);
 	}
-	CHECK_STATUS(odvgp_predict(p, NULL, 0, NULL, NULL, NULL, NULL, 0), ODVGP_OK);
+	CHECK_STATUS(odvgp_predict(p, NULL, 0, NULL, NULL, NULL, 0, NULL), ODVGP_OK);
 	free(X), free(Y), free(m0), free(v0), free(m1), free(v1), free(l0), free(l1), free(block);
 	drop(&a);
 }
@@ -144,8 +146,8 @@ TEST(samples_have_the_predicted_moments)
 	CHECK_STATUS(serve(a.m, NULL, block, bytes, p, NULL), ODVGP_OK);
 	need = odvgp_sample_scratch(p, n);
 	scratch = test_alloc(need);
-	CHECK_STATUS(odvgp_predict_cov(p, X, n, mean, cov, scratch, need), ODVGP_OK);
-	CHECK_STATUS(odvgp_sample(p, X, n, S, 9, f, scratch, need), ODVGP_OK);
+	CHECK_STATUS(odvgp_predict_cov(p, X, n, mean, cov, scratch, need, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_sample(p, X, n, &(odvgp_draws){S, 9}, f, scratch, need, NULL), ODVGP_OK);
 	for (q = 0; q < 2; q++)
 		for (i = 0; i < n; i++)
 			for (j = 0; j <= i; j++) {
@@ -176,10 +178,10 @@ TEST(samples_have_the_predicted_moments)
 		}
 	/* Equal rows have equal samples. */
 	for (s = 0; s < 50; s++) CHECK_NEAR(f[s * 2 * n], f[s * 2 * n + 2], BY_PRECISION(1e-6, 2e-2));
-	CHECK_STATUS(odvgp_sample(p, X, n, 3, 9, g, scratch, need), ODVGP_OK);
+	CHECK_STATUS(odvgp_sample(p, X, n, &(odvgp_draws){3, 9}, g, scratch, need, NULL), ODVGP_OK);
 	/* Sample s depends only on the seed and on s. */
 	CHECK_BITS(f, g, 3 * 2 * n * sizeof *f);
-	CHECK_STATUS(odvgp_sample(p, X, n, 3, 10, g, scratch, need), ODVGP_OK);
+	CHECK_STATUS(odvgp_sample(p, X, n, &(odvgp_draws){3, 10}, g, scratch, need, NULL), ODVGP_OK);
 	CHECK(memcmp(f, g, 3 * 2 * n * sizeof *f) != 0);
 	free(f), free(g), free(block), free(scratch);
 	drop(&a);
@@ -209,8 +211,8 @@ TEST(samples_of_points_of_unlike_variance)
 	need = odvgp_sample_scratch(p, n);
 	if (odvgp_predict_scratch(p, n) > need) need = odvgp_predict_scratch(p, n);
 	scratch = test_alloc(need);
-	CHECK_STATUS(odvgp_predict(p, X, n, mean, var, NULL, scratch, need), ODVGP_OK);
-	CHECK_STATUS(odvgp_sample(p, X, n, S, 5, f, scratch, need), ODVGP_OK);
+	CHECK_STATUS(odvgp_predict(p, X, n, mean, var, scratch, need, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_sample(p, X, n, &(odvgp_draws){S, 5}, f, scratch, need, NULL), ODVGP_OK);
 	CHECK(var[n - 1] > 1e5 * (double)var[0]);
 	for (i = 0; i < n; i++) {
 		double sum = 0, squares = 0, v;
@@ -229,19 +231,19 @@ TEST(predict_once_is_freeze_and_predict)
 {
 	odvgp_config c = random_config(30, 2, 2, 5, 6);
 	fixture a;
-	odvgp_real m0[60], v0[60], m1[60] = {0}, sd_f[60] = {0}, sd_y[60] = {0}, noise[1];
+	odvgp_real m0[60], v0[60], m1[60] = {0}, var[60] = {0}, var_y[60] = {0}, noise[1];
 	test_seed = 253;
 	a = make_random(&c, random_kernels[0]);
 	predict(&a, a.X, 30, m0, v0, NULL);
-	CHECK_STATUS(odvgp_predict_once(a.m, a.X, 30, m1, sd_f, sd_y, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_predict_once(a.m, a.X, 30, m1, var, var_y, NULL), ODVGP_OK);
 	CHECK_BITS(m0, m1, sizeof m0);
 	CHECK_STATUS(odvgp_get(a.m, "noise_variance", noise, 1), ODVGP_OK);
 	for (int i = 0; i < 60; i++) {
-		CHECK_NEAR(sd_f[i] * sd_f[i], v0[i], 4 * EPS * v0[i]);
-		CHECK_NEAR(sd_y[i] * sd_y[i], v0[i] + noise[0], 8 * EPS * (v0[i] + noise[0]));
+		CHECK_BITS(&var[i], &v0[i], sizeof *var);
+		CHECK_NEAR(var_y[i], v0[i] + noise[0], 8 * EPS * (v0[i] + noise[0]));
 	}
 	CHECK_STATUS(odvgp_predict_once(a.m, a.X, 30, m1, NULL, NULL, NULL), ODVGP_OK);
-	CHECK_STATUS(odvgp_predict_once(a.m, a.X, 0, m1, sd_f, sd_y, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_predict_once(a.m, a.X, 0, m1, var, var_y, NULL), ODVGP_OK);
 	drop(&a);
 }
 
@@ -270,7 +272,7 @@ TEST(probabilities_of_classes_add_up_to_one)
 		CHECK_STATUS(serve(a.m, NULL, block, bytes, &server, NULL), ODVGP_OK);
 		size_t need = odvgp_predict_scratch(&server, N);
 		void *scratch = NEW(unsigned char, need);
-		CHECK_STATUS(odvgp_predict_y(&server, a.X, N, p, v, scratch, need), ODVGP_OK);
+		CHECK_STATUS(odvgp_predict_y(&server, a.X, N, p, v, scratch, need, NULL), ODVGP_OK);
 		for (int i = 0; i < N; i++) {
 			double sum = 0;
 			for (int k = 0; k < rows[r].K; k++) {
@@ -281,9 +283,9 @@ TEST(probabilities_of_classes_add_up_to_one)
 			}
 			CHECK_NEAR(sum, 1, rows[r].kind == ODVGP_LIKELIHOOD_SOFTMAX ? 16 * EPS : 0.05);
 		}
-		CHECK_STATUS(odvgp_predict_y(&server, a.X, N, alone, NULL, scratch, need), ODVGP_OK);
+		CHECK_STATUS(odvgp_predict_y(&server, a.X, N, alone, NULL, scratch, need, NULL), ODVGP_OK);
 		CHECK_BITS(p, alone, (size_t)rows[r].K * N * sizeof *p);
-		CHECK_STATUS(odvgp_predict_y(&server, a.X, N, NULL, alone, scratch, need), ODVGP_OK);
+		CHECK_STATUS(odvgp_predict_y(&server, a.X, N, NULL, alone, scratch, need, NULL), ODVGP_OK);
 		CHECK_BITS(v, alone, (size_t)rows[r].K * N * sizeof *p);
 		free(block), free(scratch);
 		drop(&a);
@@ -347,27 +349,31 @@ TEST(bad_arguments_of_predictions_are_refused)
 	memcpy(Y, a.Y, sizeof Y);
 	memset(mean, PATTERN, 20 * sizeof *mean), memset(var, PATTERN, 20 * sizeof *var),
 			memset(cov, PATTERN, 200 * sizeof *cov);
-	CHECK_STATUS(odvgp_predict(NULL, X, 10, mean, var, cov, scratch, need), ODVGP_E_ARG);
-	CHECK_STATUS(odvgp_predict(p, NULL, 10, mean, var, cov, scratch, need), ODVGP_E_ARG);
-	CHECK_STATUS(odvgp_predict(p, X, -1, mean, var, cov, scratch, need), ODVGP_E_ARG);
-	CHECK(odvgp_predict(p, X, PTRDIFF_MAX, mean, var, cov, scratch, need) != ODVGP_OK);
-	CHECK_STATUS(odvgp_predict(p, X, 10, mean, var, cov, NULL, need), ODVGP_E_ARG);
-	CHECK_STATUS(odvgp_predict(p, X, 10, mean, var, cov, scratch, one_row - 1), ODVGP_E_MEMORY);
-	CHECK_STATUS(odvgp_predict(p, X, 10, mean, var, cov, scratch, 0), ODVGP_E_MEMORY);
-	CHECK_STATUS(odvgp_predict_cov(NULL, X, 10, mean, cov, scratch, need), ODVGP_E_ARG);
-	CHECK_STATUS(odvgp_predict_cov(p, NULL, 10, mean, cov, scratch, need), ODVGP_E_ARG);
-	CHECK_STATUS(odvgp_predict_cov(p, X, 10, mean, NULL, scratch, need), ODVGP_E_ARG);
-	CHECK_STATUS(odvgp_predict_cov(p, X, 10, mean, cov, scratch, need - 1), ODVGP_E_MEMORY);
-	CHECK_STATUS(odvgp_predict_cov(p, X, -2, mean, cov, scratch, need), ODVGP_E_ARG);
-	CHECK_STATUS(odvgp_predict_logp(p, X, NULL, 10, mean, scratch, need), ODVGP_E_ARG);
-	CHECK_STATUS(odvgp_predict_logp(p, X, Y, 10, NULL, scratch, need), ODVGP_E_ARG);
-	CHECK_STATUS(odvgp_predict_logp(p, X, Y, 10, mean, scratch, one_row - 1), ODVGP_E_MEMORY);
-	CHECK_STATUS(
-			odvgp_sample(p, X, 10, 1, 0, NULL, scratch, odvgp_sample_scratch(p, 10)), ODVGP_E_ARG);
-	CHECK_STATUS(
-			odvgp_sample(p, X, 10, -1, 0, cov, scratch, odvgp_sample_scratch(p, 10)), ODVGP_E_ARG);
-	CHECK_STATUS(odvgp_sample(p, X, 10, 1, 0, cov, scratch, odvgp_sample_scratch(p, 10) - 1),
+	REFUSED(odvgp_predict(NULL, X, 10, mean, var, scratch, need, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_predict(p, NULL, 10, mean, var, scratch, need, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_predict(p, X, -1, mean, var, scratch, need, &info), ODVGP_E_ARG);
+	CHECK(odvgp_predict(p, X, PTRDIFF_MAX, mean, var, scratch, need, NULL) != ODVGP_OK);
+	REFUSED(odvgp_predict(p, X, 10, mean, var, NULL, need, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_predict(p, X, 10, mean, var, scratch, one_row - 1, &info), ODVGP_E_MEMORY);
+	REFUSED(odvgp_predict(p, X, 10, mean, var, scratch, 0, &info), ODVGP_E_MEMORY);
+	REFUSED(odvgp_predict_cov(NULL, X, 10, mean, cov, scratch, need, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_predict_cov(p, NULL, 10, mean, cov, scratch, need, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_predict_cov(p, X, 10, mean, NULL, scratch, need, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_predict_cov(p, X, 10, mean, cov, scratch, need - 1, &info), ODVGP_E_MEMORY);
+	REFUSED(odvgp_predict_cov(p, X, -2, mean, cov, scratch, need, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_predict_logp(p, X, NULL, 10, mean, scratch, need, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_predict_logp(p, X, Y, 10, NULL, scratch, need, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_predict_logp(p, X, Y, 10, mean, scratch, one_row - 1, &info), ODVGP_E_MEMORY);
+	REFUSED(odvgp_sample(p, X, 10, &(odvgp_draws){1, 0}, NULL, scratch, odvgp_sample_scratch(p, 10),
+					&info),
+			ODVGP_E_ARG);
+	REFUSED(odvgp_sample(p, X, 10, &(odvgp_draws){-1, 0}, cov, scratch, odvgp_sample_scratch(p, 10),
+					&info),
+			ODVGP_E_ARG);
+	REFUSED(odvgp_sample(p, X, 10, &(odvgp_draws){1, 0}, cov, scratch,
+					odvgp_sample_scratch(p, 10) - 1, &info),
 			ODVGP_E_MEMORY);
+	odvgp_info said;
 	/* The first and the last value is bad. */
 	for (k = 0; k < 20; k += 19) {
 		static const double bad[] = {NAN, HUGE_VAL, -HUGE_VAL};
@@ -375,17 +381,21 @@ TEST(bad_arguments_of_predictions_are_refused)
 		for (b = 0; b < 3; b++) {
 			x = X[k];
 			X[k] = (odvgp_real)bad[b];
-			CHECK_STATUS(odvgp_predict(p, X, 10, mean, var, cov, scratch, need), ODVGP_E_NAN);
-			CHECK_STATUS(odvgp_predict(p, X, 10, mean, var, cov, scratch, one_row), ODVGP_E_NAN);
-			CHECK_STATUS(odvgp_predict_cov(p, X, 10, mean, cov, scratch, need), ODVGP_E_NAN);
-			CHECK_STATUS(odvgp_predict_logp(p, X, Y, 10, mean, scratch, need), ODVGP_E_NAN);
-			CHECK_STATUS(odvgp_sample(p, X, 10, 1, 0, cov, scratch, odvgp_sample_scratch(p, 10)),
+			REFUSED(odvgp_predict(p, X, 10, mean, var, scratch, need, &info), ODVGP_E_NAN);
+			REFUSED(odvgp_predict(p, X, 10, mean, var, scratch, one_row, &info), ODVGP_E_NAN);
+			REFUSED(odvgp_predict_cov(p, X, 10, mean, cov, scratch, need, &info), ODVGP_E_NAN);
+			REFUSED(odvgp_predict_logp(p, X, Y, 10, mean, scratch, need, &info), ODVGP_E_NAN);
+			REFUSED(odvgp_sample(p, X, 10, &(odvgp_draws){1, 0}, cov, scratch,
+							odvgp_sample_scratch(p, 10), &info),
 					ODVGP_E_NAN);
 			REFUSED(odvgp_predict_once(a.m, X, 10, mean, var, NULL, &info), ODVGP_E_NAN);
+			CHECK(odvgp_predict_y(p, X, 10, mean, var, scratch, need, &said) == ODVGP_E_NAN);
+			CHECK_INT(said.row, k / 2);
 			X[k] = x;
 			x = Y[k];
 			Y[k] = (odvgp_real)bad[b];
-			CHECK_STATUS(odvgp_predict_logp(p, X, Y, 10, mean, scratch, need), ODVGP_E_NAN);
+			CHECK(odvgp_predict_logp(p, X, Y, 10, mean, scratch, need, &said) == ODVGP_E_NAN);
+			CHECK_INT(said.row, k / 2);
 			Y[k] = x;
 		}
 	}
@@ -395,7 +405,7 @@ TEST(bad_arguments_of_predictions_are_refused)
 	CHECK(untouched(mean, 20 * sizeof *mean) && untouched(var, 20 * sizeof *var) &&
 			untouched(cov, 200 * sizeof *cov));
 	/* Scratch for one row at a time is enough. */
-	CHECK_STATUS(odvgp_predict(p, X, 10, mean, var, cov, scratch, one_row), ODVGP_OK);
+	CHECK_STATUS(odvgp_predict(p, X, 10, mean, var, scratch, one_row, NULL), ODVGP_OK);
 	CHECK(all_finite(mean, 20) && all_finite(var, 20));
 	free(block), free(scratch), free(mean), free(var), free(cov);
 	drop(&a);
@@ -465,20 +475,22 @@ TEST(results_that_overflow_are_told)
 					serve(a.m, way == 2 ? NULL : &scales, block, bytes, &server, NULL), ODVGP_OK);
 			need = odvgp_sample_scratch(&server, ROWS), one = odvgp_predict_scratch(&server, 1);
 			scratch = test_alloc(need);
-			CHECK_STATUS(odvgp_predict(&server, X, n, NULL, var, NULL, scratch, one), want);
-			CHECK_STATUS(odvgp_predict(&server, X, n, mean, var, var_y, scratch, one), want);
+			CHECK_STATUS(odvgp_predict(&server, X, n, NULL, var, scratch, one, NULL), want);
+			CHECK_STATUS(odvgp_predict(&server, X, n, mean, var, scratch, one, NULL), want);
+			CHECK_STATUS(odvgp_predict_y(&server, X, n, NULL, var_y, scratch, one, NULL), want);
 			CHECK(!all_finite(var, n) && !all_finite(var_y, n));
 			for (i = 0; i + 1 < n && way == 2; i++)
 				CHECK(all_finite(&mean[i], 1) && var[i] >= 0 && all_finite(&var[i], 1));
-			CHECK_STATUS(odvgp_predict(&server, X, n, NULL, NULL, var_y, scratch, one), want);
-			CHECK_STATUS(odvgp_predict(&server, X, n, mean, NULL, NULL, scratch, need),
+			CHECK_STATUS(odvgp_predict_y(&server, X, n, NULL, var_y, scratch, one, NULL), want);
+			CHECK_STATUS(odvgp_predict(&server, X, n, mean, NULL, scratch, need, NULL),
 					all_finite(mean, n) ? ODVGP_OK : want);
 			if (way == 1) CHECK(all_finite(mean, n));
-			CHECK_STATUS(odvgp_predict_cov(&server, X, n, NULL, cov, scratch, need), want);
+			CHECK_STATUS(odvgp_predict_cov(&server, X, n, NULL, cov, scratch, need, NULL), want);
 			CHECK(!all_finite(cov, (ptrdiff_t)n * n));
-			CHECK_STATUS(odvgp_sample(&server, X, n, 2, 1, f, scratch, need), want);
+			CHECK_STATUS(odvgp_sample(&server, X, n, &(odvgp_draws){2, 1}, f, scratch, need, NULL),
+					want);
 			if (way == 2) {
-				CHECK_STATUS(odvgp_predict_logp(&server, X, Y, n, logp, scratch, one), want);
+				CHECK_STATUS(odvgp_predict_logp(&server, X, Y, n, logp, scratch, one, NULL), want);
 				CHECK(!all_finite(&logp[n - 1], 1) && all_finite(logp, n - 1));
 			}
 			free(block), free(scratch);
@@ -530,14 +542,18 @@ TEST(variances_are_never_negative)
 				CHECK_STATUS(serve(a.m, NULL, block, bytes, p, NULL), ODVGP_OK);
 				need = odvgp_predict_scratch(p, 100);
 				scratch = test_alloc(need);
-				CHECK_STATUS(odvgp_predict(p, X, 100, NULL, var, var_y, scratch, need), ODVGP_OK);
-				CHECK_STATUS(odvgp_predict_cov(p, X, 100, NULL, cov, scratch, need), ODVGP_OK);
+				CHECK_STATUS(odvgp_predict(p, X, 100, NULL, var, scratch, need, NULL), ODVGP_OK);
+				CHECK_STATUS(
+						odvgp_predict_y(p, X, 100, NULL, var_y, scratch, need, NULL), ODVGP_OK);
+				CHECK_STATUS(
+						odvgp_predict_cov(p, X, 100, NULL, cov, scratch, need, NULL), ODVGP_OK);
 				for (i = 0; i < 200; i++)
 					bad += !(var[i] >= 0) + !(var_y[i] >= (odvgp_real)0.1) +
 						   !(cov[i * 100 + i % 100] >= 0);
 				CHECK_SAY(bad == 0, "%s: %d negative variances", lists[k], (int)bad);
 				/* Predict one row at a time. */
-				CHECK_STATUS(odvgp_predict(p, X, 3, NULL, var, var_y, scratch, need), ODVGP_OK);
+				CHECK_STATUS(odvgp_predict(p, X, 3, NULL, var, scratch, need, NULL), ODVGP_OK);
+				CHECK_STATUS(odvgp_predict_y(p, X, 3, NULL, var_y, scratch, need, NULL), ODVGP_OK);
 				for (i = 0; i < 6; i++) CHECK(var[i] >= 0 && var_y[i] >= (odvgp_real)0.1);
 				free(block), free(scratch), free(var), free(var_y), free(cov), free(z);
 				drop(&a);
@@ -569,7 +585,7 @@ static double works(const char *words, ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, pt
 		s = odvgp_elbo(m, X, Y, N, &e0, NULL, NULL, NULL);
 		CHECK_SAY(s == ODVGP_OK && all_finite(&e0, 1), "%s: elbo: %s, %g", words,
 				odvgp_status_text(s), (double)e0);
-		s = odvgp_fit(m, X, Y, steps, NULL, NULL, NULL);
+		s = odvgp_fit(m, X, Y, steps, NULL, NULL);
 		CHECK_SAY(s == ODVGP_OK, "%s: fit: %s", words, odvgp_status_text(s));
 		s = odvgp_elbo(m, X, Y, N, &e, NULL, NULL, NULL);
 		CHECK_SAY(s == ODVGP_OK && all_finite(&e, 1), "%s: elbo: %s, %g", words,

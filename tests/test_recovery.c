@@ -1,11 +1,9 @@
 /*  What training does when numbers fail: it raises and lowers the jitter, undoes steps, and
     reports events and causes. A call that fails leaves the model as it was. */
 
-/*  Is called before each operation of an evaluation. */
-static void (*probe)(void);
-#define GP__PROBE(node, reverse) (probe && (node) >= 0 ? probe() : (void)0)
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
+#include "hooks.h"
 #include "test.h"
 #include "models.h"
 
@@ -65,6 +63,38 @@ TEST(repeated_inducing_points_raise_the_jitter)
 	drop(&a);
 }
 
+/*  A raised jitter falls tenfold per 100 clean steps, and to 0 once it is below a tenth of the
+    config's: the bound is then that of a model whose jitter never rose. */
+TEST(a_raised_jitter_ends)
+{
+	odvgp_config c = config(20, 2, 1, 5, 0);
+	fixture a, b;
+	odvgp_real one, raised, elbo[3];
+	int i;
+	c.jitter.absolute = (odvgp_real)1e-3;
+	c.jitter.relative = 0;
+	test_seed = 352;
+	a = make(&c);
+	CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 20, NULL, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_set_trainable(a.m, "*", 0), ODVGP_OK);
+	b = load_again(&a);
+	raised = a.m->unit[0].jitter[0].raised = (odvgp_real)5e-3;
+	gp__jitter_moved(&a.m->tape, &a.m->unit[0].jitter[0]);
+	CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, 20, &elbo[0], NULL, NULL, NULL), ODVGP_OK);
+	for (i = 1; i <= 200; i++) {
+		CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
+		one = a.m->unit[0].jitter[0].raised;
+		if (i < 100) CHECK(one == raised);
+		else if (i < 200) CHECK_NEAR(one, 0.1 * (double)raised, 10 * EPS * (double)raised);
+		else CHECK(one == 0);
+	}
+	CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, 20, &elbo[1], NULL, NULL, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_elbo(b.m, a.X, a.Y, 20, &elbo[2], NULL, NULL, NULL), ODVGP_OK);
+	CHECK(elbo[1] == elbo[2] && elbo[0] != elbo[1]);
+	free(b.block);
+	drop(&a);
+}
+
 /*  A raised jitter and the number of steps since then are part of the state. A file keeps them,
     before and after the jitter was lowered, for a kernel that moves and for a frozen one (whose
     factor is recomputed when the file is read). */
@@ -95,7 +125,7 @@ TEST(a_raised_jitter_goes_on_after_a_file)
 				CHECK_STATUS(odvgp_set_trainable(a.m, "kernel.*", 0), ODVGP_OK);
 				CHECK_STATUS(odvgp_set_trainable(a.m, "Z_*", 0), ODVGP_OK);
 			}
-			CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, steps[k], NULL, NULL, NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, steps[k], NULL, NULL), ODVGP_OK);
 			file = save_file(a.m, NULL, "", &bytes);
 			CHECK_STATUS(odvgp_load_size(file, bytes, NULL, test_isa(), &model_bytes, NULL, NULL,
 								 NULL, NULL),
@@ -142,7 +172,7 @@ TEST(past_the_largest_jitter)
 	c.jitter.absolute = c.jitter.relative = 0, c.jitter.max = TINY;
 	c.layer[0].kernel = "matern12";
 	a = make(&c);
-	CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 5, NULL, NULL, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 5, NULL, NULL), ODVGP_OK);
 	steps = odvgp_steps_done(a.m);
 	good_z = all_values(a.m);
 	for (i = 0; i < 10; i++) z[i] = 1;
@@ -212,12 +242,12 @@ TEST(an_optimum_that_fails_takes_the_jitter_back)
 			CHECK_STATUS(odvgp_set(a.m, "Z_beta", z, 16, NULL), ODVGP_OK);
 			CHECK_STATUS(odvgp_set(a.m, "Z_gamma", g, 24, NULL), ODVGP_OK);
 			if (rows) a.Y[19] = (odvgp_real)NAN, a.m->tape.jitter_limit = (odvgp_real)1e-2;
-			bytes = odvgp_fit_q_size(a.m);
+			bytes = odvgp_fit_q_scratch(a.m);
 			work = test_alloc(bytes);
 			before = all_values(a.m);
 			if (upper)
 				REFUSED(odvgp_upper_bound(a.m, a.X, a.Y, work, bytes, &bound, NULL, &info), want);
-			else REFUSED(odvgp_fit_q(a.m, a.X, a.Y, work, bytes, &info), want);
+			else REFUSED(odvgp_fit_q(a.m, a.X, a.Y, NULL, work, bytes, &info), want);
 			after = all_values(a.m);
 			e = odvgp_model_events(a.m);
 			CHECK_BITS(before, after, (size_t)odvgp_param_count(a.m) * sizeof *before);
@@ -388,7 +418,7 @@ TEST(absurd_rows_move_nothing)
 					each[0] = &a, each[1] = &b;
 					for (i = 0; i < 2; i++) {
 						CHECK_STATUS(
-								odvgp_fit(each[i]->m, a.X, a.Y, 5, NULL, NULL, NULL), ODVGP_OK);
+								odvgp_fit(each[i]->m, a.X, a.Y, 5, NULL, NULL), ODVGP_OK);
 						if (k)
 							CHECK_STATUS(odvgp_set(each[i]->m, "noise_variance", &noise, 1, NULL),
 									ODVGP_OK);
@@ -410,8 +440,8 @@ TEST(absurd_rows_move_nothing)
 					CHECK_INT(odvgp_model_events(a.m).step_undone, 0);
 					free(file), free(now);
 				}
-				CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 5, NULL, NULL, NULL), ODVGP_OK);
-				CHECK_STATUS(odvgp_fit(b.m, a.X, a.Y, 5, NULL, NULL, NULL), ODVGP_OK);
+				CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 5, NULL, NULL), ODVGP_OK);
+				CHECK_STATUS(odvgp_fit(b.m, a.X, a.Y, 5, NULL, NULL), ODVGP_OK);
 				va = all_values(a.m), vb = all_values(b.m);
 				CHECK_BITS(va, vb, (size_t)odvgp_param_count(a.m) * sizeof *va);
 				/* The bound is finite, and equally implausible with all parameters. */
@@ -438,7 +468,7 @@ TEST(broken_parameters_wait_for_good_rows)
 	ptrdiff_t steps;
 	test_seed = 358;
 	a = make(&c);
-	CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 5, NULL, NULL, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 5, NULL, NULL), ODVGP_OK);
 	steps = odvgp_steps_done(a.m);
 	good = NEW(odvgp_real, odvgp_param_count(a.m));
 	memcpy(good, a.m->good, (size_t)odvgp_param_count(a.m) * sizeof *good);
@@ -519,9 +549,11 @@ TEST(natural_steps_move_all_outputs_or_none)
 static odvgp_model *watched;
 static odvgp_real *to_spoil;
 static int looked, spoilt;
-static void spoil_the_second_evaluation(void)
+static void spoil_the_second_evaluation(int node, int reverse)
 {
 	int stats = (watched->tape.purpose & GP__FOR_STATS) != 0;
+	(void)reverse;
+	if (node < 0) return;
 	if (stats && looked) *to_spoil = (odvgp_real)NAN, spoilt++;
 	looked = !stats;
 }
@@ -557,9 +589,9 @@ TEST(half_a_gradient_moves_nothing)
 			e = odvgp_model_events(a.m);
 			steps = odvgp_steps_done(a.m);
 			nat_steps = a.m->state.nat_steps;
-			probe = spoil_the_second_evaluation;
+			test_probe = spoil_the_second_evaluation;
 			s = odvgp_step(a.m, a.X, a.Y, NULL, &info);
-			probe = NULL;
+			test_probe = NULL;
 			a.X[7] = kept;
 			if (!spoilt) CHECK_STATUS(odvgp_step(b.m, b.X, b.Y, NULL, NULL), ODVGP_OK);
 			else {
@@ -630,7 +662,7 @@ TEST(adam_without_eps)
 	c.optim.natgrad = 0;
 	c.optim.adam_eps = 0;
 	a = make(&c);
-	CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 5, NULL, NULL, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 5, NULL, NULL), ODVGP_OK);
 	v = all_values(a.m);
 	CHECK(all_finite(v, odvgp_param_count(a.m)));
 	CHECK_INT(odvgp_model_events(a.m).step_undone, 0);
@@ -721,9 +753,9 @@ TEST(no_upper_bound_is_infinite)
 		a = make(&c);
 		for (j = 0; j < 40; j++)
 			a.X[j] *= (odvgp_real)size[i / 5 % 3], a.Y[j] *= (odvgp_real)size[i / 5 % 3];
-		if (i < 15) odvgp_init_data(a.m, a.X, a.Y, NULL);
-		work = test_alloc(odvgp_fit_q_size(a.m));
-		s = odvgp_upper_bound(a.m, a.X, a.Y, work, odvgp_fit_q_size(a.m), &upper, &lower, &info);
+		if (i < 15) odvgp_init_data(a.m, a.X, a.Y, NULL, NULL);
+		work = test_alloc(odvgp_fit_q_scratch(a.m));
+		s = odvgp_upper_bound(a.m, a.X, a.Y, work, odvgp_fit_q_scratch(a.m), &upper, &lower, &info);
 		if (s) CHECK(upper == 5 && lower == 6 && info.status == s && info.text[0]);
 		else
 			CHECK_SAY(all_finite(&upper, 1) && all_finite(&lower, 1),
@@ -741,6 +773,7 @@ int main(int argc, char **argv)
 {
 	test_begin(argc, argv);
 	RUN(repeated_inducing_points_raise_the_jitter);
+	RUN(a_raised_jitter_ends);
 	RUN(a_raised_jitter_goes_on_after_a_file);
 	RUN(past_the_largest_jitter);
 	RUN(an_optimum_that_fails_takes_the_jitter_back);

@@ -167,8 +167,8 @@ TEST(exposure_adds_its_logarithm)
 					odvgp_server_from_block(&server, block, bytes, w->cfg.isa, NULL), ODVGP_OK);
 			scratch_bytes = odvgp_predict_scratch(&server, 7);
 			scratch = test_alloc(scratch_bytes);
-			CHECK_STATUS(
-					odvgp_predict_logp(&server, w->X, w->Y, N, logp[pass], scratch, scratch_bytes),
+			CHECK_STATUS(odvgp_predict_logp(
+								 &server, w->X, w->Y, N, logp[pass], scratch, scratch_bytes, NULL),
 					ODVGP_OK);
 			free(block), free(scratch);
 		}
@@ -218,7 +218,7 @@ TEST(samples_of_a_stack_have_the_row_s_numbers)
 	for (i = 0; i < N; i++) w->Y[i * 3 + 2] = 1;
 	CHECK_NEAR(bound(m, w->X, w->Y, N, NULL, NULL), moved,
 			BY_PRECISION(1e-10, 1e-4) * (1 + fabs(moved)));
-	CHECK_INT(odvgp_warm_start_size(m, NULL), 0);
+	CHECK_INT(odvgp_warm_start_scratch(m, NULL), 0);
 	odvgp_model_free(m);
 	free(w);
 }
@@ -227,10 +227,10 @@ TEST(samples_of_a_stack_have_the_row_s_numbers)
 
 static void fit(odvgp_model *m, const world *w)
 {
-	size_t bytes = odvgp_fit_q_size(m);
+	size_t bytes = odvgp_fit_q_scratch(m);
 	void *work = test_alloc(bytes);
 	odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-	odvgp_status s = odvgp_fit_q(m, w->X, w->Y, work, bytes, &info);
+	odvgp_status s = odvgp_fit_q(m, w->X, w->Y, NULL, work, bytes, &info);
 	CHECK_SAY(!s, "%s", info.text);
 	free(work);
 }
@@ -367,7 +367,7 @@ TEST(known_variances_are_the_diagonal_of_the_noise)
 	w->cfg.objective = ODVGP_OBJECTIVE_COLLAPSED;
 	sparse = create(w);
 	collapsed = bound(sparse, w->X, w->Y, N, NULL, NULL);
-	bytes = odvgp_fit_q_size(sparse);
+	bytes = odvgp_fit_q_scratch(sparse);
 	work = test_alloc(bytes);
 	CHECK_STATUS(
 			odvgp_upper_bound(sparse, w->X, w->Y, work, bytes, &upper, &lower, &info), ODVGP_OK);
@@ -376,6 +376,73 @@ TEST(known_variances_are_the_diagonal_of_the_noise)
 	CHECK((double)upper - collapsed < 20);
 	odvgp_model_free(sparse);
 	free(work), free(w);
+}
+/*  Both bounds on the evidence, {from above, from below}. */
+static void evidence(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp_real to[2])
+{
+	size_t bytes = odvgp_fit_q_scratch(m);
+	void *work = test_alloc(bytes);
+	CHECK_STATUS(odvgp_upper_bound(m, X, Y, work, bytes, to, to + 1, NULL), ODVGP_OK);
+	free(work);
+}
+/*  Bounds from above and below, of vectors and of images: a weight is a number of rows, and known
+    noise e is a weight of 1 / e but for the rows' densities at their mean. */
+TEST(upper_bounds_count_weights_and_known_noise)
+{
+	int images;
+	for (images = 0; images < 2; images++) {
+		world *w = make(ODVGP_LIKELIHOOD_GAUSSIAN, 2, 1, 0),
+			  *noisy = make(ODVGP_LIKELIHOOD_GAUSSIAN, 2, 0, 1), *plain = NEW(world, 1);
+		odvgp_real X[3 * N * D], Y[3 * N * 2], weighted[2], other[2], s;
+		odvgp_model *a, *b = NULL;
+		ptrdiff_t i, k, n = 0;
+		double sum = 0;
+		w->cfg.layer[0].mean_part = ODVGP_MEAN_PART_BETA;
+		w->cfg.layer[0].cov_part = ODVGP_COV_PART_DENSE;
+		w->cfg.layer[0].M_gamma = 0;
+		w->cfg.objective = ODVGP_OBJECTIVE_COLLAPSED;
+		if (images) {
+			w->cfg.layer[0].patches.image_height = w->cfg.layer[0].patches.height = 1;
+			w->cfg.layer[0].patches.image_width = D;
+			w->cfg.layer[0].patches.width = 1;
+		}
+		for (i = 0; i < N; i++)
+			for (k = 0; k < i % 4; k++, n++) {
+				memcpy(X + n * D, w->X + i * D, D * sizeof *X);
+				memcpy(Y + n * 2, w->Y + i * 3, 2 * sizeof *Y);
+			}
+		plain->cfg = w->cfg;
+		plain->cfg.N = plain->cfg.optim.batch = n;
+		plain->cfg.lik.weights = 0;
+		a = create(w);
+		CHECK_STATUS(odvgp_model_create(&b, &plain->cfg, X, Y, NULL, NULL), ODVGP_OK);
+		same_values(b, a);
+		evidence(a, w->X, w->Y, weighted);
+		evidence(b, X, Y, other);
+		for (k = 0; k < 2; k++)
+			CHECK_NEAR(weighted[k], other[k], BY_PRECISION(1e-9, 1e-3) * fabs((double)other[k]));
+		odvgp_model_free(b);
+		noisy->cfg = w->cfg;
+		noisy->cfg.lik.weights = 0;
+		noisy->cfg.lik.known_noise = 1;
+		for (i = 0; i < N; i++) w->Y[i * 3 + 2] = 1 / noisy->Y[i * 3 + 2];
+		b = create(noisy);
+		same_values(b, a);
+		CHECK_STATUS(odvgp_get(a, "noise_variance", &s, 1), ODVGP_OK);
+		for (i = 0; i < N; i++) {
+			double e = (double)noisy->Y[i * 3 + 2],
+				   density = log(2 * 3.14159265358979323846 * (double)s);
+			sum -= density + log(e) - density / e; /* of two outputs */
+			memcpy(w->Y + i * 3, noisy->Y + i * 3, 2 * sizeof *Y);
+		}
+		evidence(a, w->X, w->Y, weighted);
+		evidence(b, w->X, noisy->Y, other);
+		for (k = 0; k < 2; k++)
+			CHECK_NEAR(
+					other[k] - weighted[k], sum, BY_PRECISION(1e-9, 1e-3) * fabs((double)other[k]));
+		odvgp_model_free(a), odvgp_model_free(b);
+		free(w), free(noisy), free(plain);
+	}
 }
 /*  A natural step of 1 on all rows reaches the optimum of weights and known noise. */
 TEST(a_natural_step_reaches_the_weighted_optimum)
@@ -413,7 +480,7 @@ TEST(each_output_has_its_noise)
 		  *one = make(ODVGP_LIKELIHOOD_GAUSSIAN, 1, 0, 0);
 	odvgp_model *m, *single;
 	odvgp_real noise[2] = {(odvgp_real)0.05, (odvgp_real)0.4}, q[2 * M], a[2 * MG],
-			   sqrts[2 * M * M], mean[2], sd_f[2], sd_y[2], *g, kl;
+			   sqrts[2 * M * M], mean[2], var[2], var_y[2], *g, kl;
 	double both, best, sum = 0;
 	ptrdiff_t i, t;
 	size_t bytes, model_bytes;
@@ -447,8 +514,8 @@ TEST(each_output_has_its_noise)
 		free(gs);
 	}
 	CHECK_NEAR(both, sum, BY_PRECISION(1e-10, 2e-4) * (1 + fabs(both)));
-	CHECK_STATUS(odvgp_predict_once(m, w->X, 1, mean, sd_f, sd_y, NULL), ODVGP_OK);
-	for (t = 0; t < 2; t++) CHECK_NEAR(sd_y[t] * sd_y[t] - sd_f[t] * sd_f[t], noise[t], 1e-5);
+	CHECK_STATUS(odvgp_predict_once(m, w->X, 1, mean, var, var_y, NULL), ODVGP_OK);
+	for (t = 0; t < 2; t++) CHECK_NEAR(var_y[t] - var[t], noise[t], 1e-5);
 	/* the optimum of two outputs is each single one's */
 	fit(m, w);
 	best = bound(m, w->X, w->Y, N, NULL, NULL);
@@ -463,11 +530,11 @@ TEST(each_output_has_its_noise)
 		odvgp_model_free(single);
 	}
 	CHECK_NEAR(best, sum, BY_PRECISION(1e-9, 1e-2) * (1 + fabs(best)));
-	bytes = odvgp_warm_start_size(m, NULL);
+	bytes = odvgp_warm_start_scratch(m, NULL);
 	block = test_alloc(bytes);
 	CHECK_STATUS(
 			odvgp_upper_bound(m, w->X, w->Y, block, bytes, &kl, NULL, NULL), ODVGP_E_UNSUPPORTED);
-	CHECK_STATUS(odvgp_warm_start(m, NULL, w->X, w->Y, block, bytes, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_warm_start(m, NULL, w->X, w->Y, NULL, block, bytes, NULL), ODVGP_OK);
 	CHECK(bound(m, w->X, w->Y, N, NULL, NULL) > best);
 	free(block);
 	both = bound(m, w->X, w->Y, N, NULL, NULL);
@@ -497,7 +564,7 @@ TEST(models_with_rows_train_save_and_predict)
 	for (k = 0; k < 3; k++) {
 		world *w = make(kinds[k], 1, 1, 1);
 		odvgp_model *m, *loaded = NULL;
-		odvgp_real logp[N], again[N], Y[N * MOST_C], mean[N], sd_f[N];
+		odvgp_real logp[N], again[N], Y[N * MOST_C], mean[N], var[N];
 		odvgp_server server;
 		double before, after;
 		size_t bytes, model_bytes, scratch_bytes;
@@ -532,30 +599,30 @@ TEST(models_with_rows_train_save_and_predict)
 		scratch = test_alloc(scratch_bytes);
 		memcpy(Y, w->Y, sizeof Y);
 		for (i = 0; i < N; i++) Y[i * w->C + 1] = 5;
-		CHECK_STATUS(
-				odvgp_predict_logp(&server, w->X, w->Y, N, logp, scratch, scratch_bytes), ODVGP_OK);
-		CHECK_STATUS(
-				odvgp_predict_logp(&server, w->X, Y, N, again, scratch, scratch_bytes), ODVGP_OK);
+		CHECK_STATUS(odvgp_predict_logp(&server, w->X, w->Y, N, logp, scratch, scratch_bytes, NULL),
+				ODVGP_OK);
+		CHECK_STATUS(odvgp_predict_logp(&server, w->X, Y, N, again, scratch, scratch_bytes, NULL),
+				ODVGP_OK);
 		CHECK_BITS(logp, again, sizeof logp);
 		if (k == 0) {
-			CHECK_STATUS(odvgp_predict(&server, w->X, N, mean, sd_f, NULL, scratch, scratch_bytes),
+			CHECK_STATUS(odvgp_predict(&server, w->X, N, mean, var, scratch, scratch_bytes, NULL),
 					ODVGP_OK);
 			odvgp_real noise;
 			CHECK_STATUS(odvgp_get(m, "noise_variance", &noise, 1), ODVGP_OK);
 			for (i = 0; i < N; i++) {
-				double v = (double)sd_f[i] + (double)noise * (double)w->Y[i * 3 + 2],
+				double v = (double)var[i] + (double)noise * (double)w->Y[i * 3 + 2],
 					   d = (double)(w->Y[i * 3] - mean[i]);
 				CHECK_NEAR(logp[i], -0.5 * (log(2 * 3.14159265358979323846 * v) + d * d / v),
 						BY_PRECISION(1e-10, 1e-3));
 			}
-			bytes = odvgp_warm_start_size(m, NULL);
+			bytes = odvgp_warm_start_scratch(m, NULL);
 			free(block);
 			block = test_alloc(bytes);
-			CHECK_STATUS(odvgp_warm_start(m, NULL, w->X, w->Y, block, bytes, NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_warm_start(m, NULL, w->X, w->Y, NULL, block, bytes, NULL), ODVGP_OK);
 			CHECK(bound(m, w->X, w->Y, N, NULL, NULL) > after - 1);
 		}
 		w->Y[5 * w->C + 2] = 0;
-		CHECK_STATUS(odvgp_predict_logp(&server, w->X, w->Y, N, logp, scratch, scratch_bytes),
+		CHECK_STATUS(odvgp_predict_logp(&server, w->X, w->Y, N, logp, scratch, scratch_bytes, NULL),
 				ODVGP_E_ARG);
 		odvgp_model_free(m);
 		free(file), free(block), free(scratch), free(predictor), free(w);
@@ -600,7 +667,7 @@ TEST(rows_that_do_not_fit_are_named)
 		w = make(bad[k].kind, 1, 1, 1);
 		m = create(w);
 		w->Y[23 * w->C + bad[k].column] = (odvgp_real)bad[k].value;
-		CHECK_STATUS(odvgp_init_data(m, w->X, w->Y, &info), bad[k].status);
+		CHECK_STATUS(odvgp_init_data(m, w->X, w->Y, NULL, &info), bad[k].status);
 		CHECK_SAY(info.row == 23 && strstr(info.text, bad[k].text), "row %ld, %s", (long)info.row,
 				info.text);
 		CHECK_STATUS(odvgp_step(m, w->X, w->Y, NULL, &info), bad[k].status);
@@ -636,14 +703,14 @@ TEST(rows_that_do_not_fit_are_named)
 	w->Y[12 * 2 + 1] = (odvgp_real)NAN;
 	m = create(w);
 	{
-		void *work = test_alloc(odvgp_fit_q_size(m));
+		void *work = test_alloc(odvgp_fit_q_scratch(m));
 		CHECK_STATUS(
-				odvgp_fit_q(m, w->X, w->Y, work, odvgp_fit_q_size(m), &info), ODVGP_E_UNSUPPORTED);
+				odvgp_fit_q(m, w->X, w->Y, NULL, work, odvgp_fit_q_scratch(m), &info), ODVGP_E_UNSUPPORTED);
 		CHECK_SAY(info.row == 12 && strstr(info.text, "leave out"), "row %ld, %s", (long)info.row,
 				info.text);
 		free(work);
 	}
-	CHECK_INT(odvgp_warm_start_size(m, NULL), 0);
+	CHECK_INT(odvgp_warm_start_scratch(m, NULL), 0);
 	odvgp_model_free(m);
 	free(w);
 }
@@ -656,6 +723,7 @@ int main(int argc, char **argv)
 	RUN(samples_of_a_stack_have_the_row_s_numbers);
 	RUN(bounds_without_q_take_weights_and_known_noise);
 	RUN(known_variances_are_the_diagonal_of_the_noise);
+	RUN(upper_bounds_count_weights_and_known_noise);
 	RUN(a_natural_step_reaches_the_weighted_optimum);
 	RUN(each_output_has_its_noise);
 	RUN(models_with_rows_train_save_and_predict);

@@ -12,6 +12,14 @@
 #include "test.h"
 #include "models.h"
 
+/*  The call that wrote info failed because of the argument or file `what`. */
+static void blames(const odvgp_info *info, odvgp_status status, const char *what)
+{
+	CHECK_STATUS(info->status, status);
+	CHECK_SAY(info->what && !strcmp(info->what, what), "info blames \"%s\", not \"%s\": %s",
+			info->what ? info->what : "", what, info->text);
+}
+
 /* ---- blocks ---- */
 
 typedef struct guarded {
@@ -80,8 +88,8 @@ TEST(exact_blocks_at_any_alignment)
 			if (!m) continue;
 			CHECK((unsigned char *)m >= (unsigned char *)block.p &&
 					(unsigned char *)m < (unsigned char *)block.p + bytes);
-			CHECK_STATUS(odvgp_init_data(m, d.X, d.Y, NULL), ODVGP_OK);
-			CHECK_STATUS(odvgp_fit(m, d.X, d.Y, 3, NULL, NULL, NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_init_data(m, d.X, d.Y, NULL, NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_fit(m, d.X, d.Y, 3, NULL, NULL), ODVGP_OK);
 			CHECK_STATUS(
 					odvgp_natgrad_step(m, d.X, d.Y, c.N, (odvgp_real)0.3, NULL, NULL), ODVGP_OK);
 			grad = guard((size_t)odvgp_param_count(m) * sizeof(odvgp_real), 0);
@@ -99,19 +107,21 @@ TEST(exact_blocks_at_any_alignment)
 			for (rows = 1; rows <= n; rows += 5) {
 				bytes = odvgp_predict_scratch(p, rows);
 				scratch = guard(bytes, offsets[o]);
-				CHECK_STATUS(odvgp_predict(p, d.X, n, mean, var, NULL, scratch.p, bytes), ODVGP_OK);
-				CHECK_STATUS(odvgp_predict_logp(p, d.X, d.Y, n, mean2, scratch.p, bytes), ODVGP_OK);
+				CHECK_STATUS(odvgp_predict(p, d.X, n, mean, var, scratch.p, bytes, NULL), ODVGP_OK);
+				CHECK_STATUS(odvgp_predict_logp(p, d.X, d.Y, n, mean2, scratch.p, bytes, NULL),
+						ODVGP_OK);
 				CHECK(whole(&scratch));
 				if (rows == n) {
-					CHECK_STATUS(
-							odvgp_predict_cov(p, d.X, n, mean2, cov, scratch.p, bytes), ODVGP_OK);
+					CHECK_STATUS(odvgp_predict_cov(p, d.X, n, mean2, cov, scratch.p, bytes, NULL),
+							ODVGP_OK);
 					CHECK(whole(&scratch));
 				}
 				free(scratch.all);
 			}
 			bytes = odvgp_sample_scratch(p, n);
 			scratch = guard(bytes, offsets[o]);
-			CHECK_STATUS(odvgp_sample(p, d.X, n, 1, 3, cov, scratch.p, bytes), ODVGP_OK);
+			CHECK_STATUS(odvgp_sample(p, d.X, n, &(odvgp_draws){1, 3}, cov, scratch.p, bytes, NULL),
+					ODVGP_OK);
 			CHECK(whole(&scratch) && whole(&pred));
 			free(scratch.all);
 			/* The file. */
@@ -134,7 +144,7 @@ TEST(exact_blocks_at_any_alignment)
 			CHECK_STATUS(
 					odvgp_load(file.p, bytes, NULL, test_isa(), copy.p, model_bytes, &m2, &info),
 					ODVGP_OK);
-			CHECK_STATUS(odvgp_fit(m2, d.X, d.Y, 2, NULL, NULL, NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_fit(m2, d.X, d.Y, 2, NULL, NULL), ODVGP_OK);
 			CHECK(whole(&copy) && whole(&file));
 			free(copy.all);
 			copy = guard(pred_bytes, offsets[o] / sizeof(odvgp_real) * sizeof(odvgp_real));
@@ -149,8 +159,8 @@ TEST(exact_blocks_at_any_alignment)
 			CHECK(whole(&copy));
 			bytes = odvgp_predict_scratch(p2, n);
 			scratch = guard(bytes, 0);
-			CHECK_STATUS(odvgp_predict(p2, d.X, n, mean2, NULL, NULL, scratch.p, bytes), ODVGP_OK);
-			CHECK_STATUS(odvgp_predict(p, d.X, n, mean, NULL, NULL, scratch.p, bytes), ODVGP_OK);
+			CHECK_STATUS(odvgp_predict(p2, d.X, n, mean2, NULL, scratch.p, bytes, NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_predict(p, d.X, n, mean, NULL, scratch.p, bytes, NULL), ODVGP_OK);
 			CHECK_BITS(mean, mean2, (size_t)(c.layer[0].P * n) * sizeof *mean);
 			free(scratch.all), free(copy.all), free(file.all), free(pred.all), free(block.all),
 					free(grad.all);
@@ -172,15 +182,15 @@ TEST(predictors_can_be_moved)
 	void *scratch;
 	test_seed = 320;
 	a = make(&c);
-	CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 20, NULL, NULL, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 20, NULL, NULL), ODVGP_OK);
 	bytes = odvgp_predictor_size(a.m);
 	block = NEW(unsigned char, bytes), copy = NEW(unsigned char, bytes + 64),
 	keep = NEW(unsigned char, bytes + 64);
 	CHECK_STATUS(serve(a.m, NULL, block, bytes, p, NULL), ODVGP_OK);
 	need = odvgp_predict_scratch(p, 12);
 	scratch = test_alloc(need);
-	CHECK_STATUS(odvgp_predict(p, a.X, 12, m0, v0, NULL, scratch, need), ODVGP_OK);
-	CHECK_STATUS(odvgp_predict_cov(p, a.X, 12, NULL, c0, scratch, need), ODVGP_OK);
+	CHECK_STATUS(odvgp_predict(p, a.X, 12, m0, v0, scratch, need, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_predict_cov(p, a.X, 12, NULL, c0, scratch, need, NULL), ODVGP_OK);
 	/* Overwrite the model: the predictor does not need it. */
 	memset(a.block, 0, a.bytes);
 	/* Try every alignment that a real may have. */
@@ -189,8 +199,8 @@ TEST(predictors_can_be_moved)
 		memcpy(copy + shift, block, bytes);
 		memcpy(keep, copy, bytes + 64);
 		CHECK_STATUS(odvgp_server_from_block(q, copy + shift, bytes, test_isa(), NULL), ODVGP_OK);
-		CHECK_STATUS(odvgp_predict(q, a.X, 12, m1, v1, NULL, scratch, need), ODVGP_OK);
-		CHECK_STATUS(odvgp_predict_cov(q, a.X, 12, NULL, c1, scratch, need), ODVGP_OK);
+		CHECK_STATUS(odvgp_predict(q, a.X, 12, m1, v1, scratch, need, NULL), ODVGP_OK);
+		CHECK_STATUS(odvgp_predict_cov(q, a.X, 12, NULL, c1, scratch, need, NULL), ODVGP_OK);
 		CHECK_BITS(m0, m1, sizeof m0);
 		CHECK_BITS(v0, v1, sizeof v0);
 		CHECK_BITS(c0, c1, sizeof c0);
@@ -236,7 +246,7 @@ TEST(training_goes_on_bit_for_bit_after_a_file)
 				if (update % 4 == 3) c.layer[0].kernel = "matern32(1, ard) * rbf(2, dims=1)";
 				a = make(&c);
 				CHECK_STATUS(odvgp_set_trainable(a.m, "kernel.1.variance", 0), ODVGP_OK);
-				CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 11, NULL, NULL, NULL), ODVGP_OK);
+				CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 11, NULL, NULL), ODVGP_OK);
 				file = save_file(a.m, &scales, "some words", &bytes);
 				/* A file may start at any address. */
 				shifted = NEW(unsigned char, bytes + 3);
@@ -266,8 +276,8 @@ TEST(training_goes_on_bit_for_bit_after_a_file)
 					CHECK_STATUS(serve(a.m, &scales, frozen, n, p, NULL), ODVGP_OK);
 					need = odvgp_predict_scratch(p, 40);
 					scratch = test_alloc(need);
-					CHECK_STATUS(odvgp_predict(p, a.X, 40, m0, v0, NULL, scratch, need), ODVGP_OK);
-					CHECK_STATUS(odvgp_predict(q, a.X, 40, m1, v1, NULL, scratch, need), ODVGP_OK);
+					CHECK_STATUS(odvgp_predict(p, a.X, 40, m0, v0, scratch, need, NULL), ODVGP_OK);
+					CHECK_STATUS(odvgp_predict(q, a.X, 40, m1, v1, scratch, need, NULL), ODVGP_OK);
 					CHECK_BITS(m0, m1, sizeof m0);
 					CHECK_BITS(v0, v1, sizeof v0);
 					free(frozen), free(scratch);
@@ -296,24 +306,24 @@ TEST(training_goes_on_bit_for_bit_after_a_file)
 static void check_file(const odvgp_config *c, const char *where)
 {
 	fixture a = make(c);
-	odvgp_real m0[24], v0[24], sd0[24], m1[24], v1[24], sd1[24];
+	odvgp_real m0[24], v0[24], v0_once[24], m1[24], v1[24], v1_once[24];
 	size_t bytes, model_bytes, pred_bytes, second_bytes, need;
 	void *file, *second, *block, *pred, *scratch, *work;
 	odvgp_server server, *p = NULL;
 	odvgp_model *b = NULL;
 	odvgp_info info = no_info();
 	int k;
-	CHECK_SAY(odvgp_fit(a.m, a.X, a.Y, 2, NULL, NULL, &info) == ODVGP_OK, "%s: fit: %s", where,
+	CHECK_SAY(odvgp_fit(a.m, a.X, a.Y, 2, NULL, &info) == ODVGP_OK, "%s: fit: %s", where,
 			info.text);
 	if (c->objective != ODVGP_OBJECTIVE_ELBO) {
-		need = odvgp_fit_q_size(a.m);
+		need = odvgp_fit_q_scratch(a.m);
 		work = test_alloc(need);
-		CHECK_SAY(odvgp_fit_q(a.m, a.X, a.Y, work, need, &info) == ODVGP_OK, "%s: fit_q: %s", where,
+		CHECK_SAY(odvgp_fit_q(a.m, a.X, a.Y, NULL, work, need, &info) == ODVGP_OK, "%s: fit_q: %s", where,
 				info.text);
 		free(work);
 	}
-	CHECK_SAY(odvgp_predict_once(a.m, a.X, 12, m0, sd0, NULL, &info) == ODVGP_OK, "%s: predict: %s",
-			where, info.text);
+	CHECK_SAY(odvgp_predict_once(a.m, a.X, 12, m0, v0_once, NULL, &info) == ODVGP_OK,
+			"%s: predict: %s", where, info.text);
 	predict(&a, a.X, 12, m0, v0, NULL);
 	CHECK(all_finite(m0, 12 * c->layer[0].P) && all_finite(v0, 12 * c->layer[0].P));
 	file = save_file(a.m, NULL, "", &bytes);
@@ -327,7 +337,7 @@ static void check_file(const odvgp_config *c, const char *where)
 		CHECK_SAY(odvgp_load(file, bytes, NULL, test_isa(), block, model_bytes, &b, &info) ==
 						  ODVGP_OK,
 				"%s: load: %s", where, info.text);
-		if (k == 0) CHECK_STATUS(odvgp_predict_once(b, a.X, 12, m1, sd1, NULL, NULL), ODVGP_OK);
+		if (k == 0) CHECK_STATUS(odvgp_predict_once(b, a.X, 12, m1, v1_once, NULL, NULL), ODVGP_OK);
 		pred = test_alloc(pred_bytes);
 		if (k == 1) CHECK_STATUS(serve(b, NULL, pred, pred_bytes, p = &server, NULL), ODVGP_OK);
 		if (k == 2) {
@@ -342,10 +352,10 @@ static void check_file(const odvgp_config *c, const char *where)
 		if (k && p) {
 			need = odvgp_predict_scratch(p, 12);
 			scratch = test_alloc(need);
-			CHECK_STATUS(odvgp_predict(p, a.X, 12, m1, v1, NULL, scratch, need), ODVGP_OK);
+			CHECK_STATUS(odvgp_predict(p, a.X, 12, m1, v1, scratch, need, NULL), ODVGP_OK);
 			free(scratch);
 		}
-		CHECK_SAY(!memcmp(m0, m1, n) && !memcmp(k ? v0 : sd0, k ? v1 : sd1, n),
+		CHECK_SAY(!memcmp(m0, m1, n) && !memcmp(k ? v0 : v0_once, k ? v1 : v1_once, n),
 				"%s: look %d: another prediction", where, k);
 		free(block), free(pred);
 	}
@@ -433,7 +443,7 @@ TEST(predictors_of_the_other_precision)
 	uint64_t sum;
 	test_seed = 334;
 	a = make(&c);
-	CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 20, NULL, NULL, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 20, NULL, NULL), ODVGP_OK);
 	file = save_file(a.m, NULL, "abc", &bytes);
 	/* The head holds 8 bytes of magic, 4 of version, 4 of the size of a real, then three
        lengths. */
@@ -480,8 +490,8 @@ TEST(predictors_of_the_other_precision)
 	need = odvgp_predict_scratch(q, 12);
 	scratch = test_alloc(need);
 	if (read == ODVGP_OK) {
-		CHECK_STATUS(odvgp_predict(p, a.X, 12, m0, v0, NULL, scratch, need), ODVGP_OK);
-		CHECK_STATUS(odvgp_predict(q, a.X, 12, m1, v1, NULL, scratch, need), ODVGP_OK);
+		CHECK_STATUS(odvgp_predict(p, a.X, 12, m0, v0, scratch, need, NULL), ODVGP_OK);
+		CHECK_STATUS(odvgp_predict(q, a.X, 12, m1, v1, scratch, need, NULL), ODVGP_OK);
 		/* A conversion from float to double and back loses nothing. */
 		CHECK_SAY(test_max_diff(m0, m1, 24) <= BY_PRECISION(1e-5, 0), "means differ by %.3g",
 				test_max_diff(m0, m1, 24));
@@ -549,6 +559,9 @@ TEST(predictors_of_more_reals_than_32_bits)
 	m->cfg.optim.natgrad_step.steps = -1;
 	CHECK(odvgp_save_size(m, 3) == 0);
 	CHECK_STATUS(odvgp_save(m, NULL, NULL, 0, head, GP__FILE_HEAD, &info), ODVGP_E_SIZE);
+	blames(&info, ODVGP_E_SIZE, "file");
+	CHECK_STATUS(odvgp_model_save(m, "", &info), ODVGP_E_SIZE);
+	blames(&info, ODVGP_E_SIZE, "file");
 	free(head);
 }
 
@@ -727,7 +740,8 @@ TEST(models_are_saved_and_loaded_by_path)
 	odvgp_info info = no_info();
 	odvgp_report r0, r1;
 	const char *path = path_here();
-	CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 5, NULL, NULL, NULL), ODVGP_OK);
+	unsigned char byte;
+	CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 5, NULL, NULL), ODVGP_OK);
 	CHECK_STATUS(odvgp_model_save(a.m, path, &info), ODVGP_OK);
 	CHECK_STATUS(odvgp_model_load(&b, path, NULL, &info), ODVGP_OK);
 	CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, &r0, NULL), ODVGP_OK);
@@ -740,9 +754,22 @@ TEST(models_are_saved_and_loaded_by_path)
 	CHECK_STATUS(odvgp_model_load(&b, path, NULL, &info), ODVGP_E_IO);
 	CHECK(b == NULL && strstr(info.text, "path") != NULL);
 	CHECK_STATUS(odvgp_model_save(a.m, "no/such/folder/file", &info), ODVGP_E_IO);
+	blames(&info, ODVGP_E_IO, "path");
 	CHECK_STATUS(odvgp_model_save(NULL, path, &info), ODVGP_E_ARG);
+	blames(&info, ODVGP_E_ARG, "model");
 	CHECK_STATUS(odvgp_model_save(a.m, NULL, &info), ODVGP_E_ARG);
+	blames(&info, ODVGP_E_ARG, "path");
 	CHECK_STATUS(odvgp_model_load(NULL, path, NULL, &info), ODVGP_E_ARG);
+	blames(&info, ODVGP_E_ARG, "model");
+	CHECK_STATUS(odvgp_model_load(&b, NULL, NULL, &info), ODVGP_E_ARG);
+	blames(&info, ODVGP_E_ARG, "path");
+	/* So does saving in memory. */
+	CHECK_STATUS(odvgp_save(NULL, NULL, NULL, 0, &byte, 1, &info), ODVGP_E_ARG);
+	blames(&info, ODVGP_E_ARG, "model");
+	CHECK_STATUS(odvgp_save(a.m, NULL, NULL, 0, NULL, 1, &info), ODVGP_E_ARG);
+	blames(&info, ODVGP_E_ARG, "file");
+	CHECK_STATUS(odvgp_save(a.m, NULL, NULL, 1, &byte, 1, &info), ODVGP_E_ARG);
+	blames(&info, ODVGP_E_ARG, "user");
 	CHECK_STATUS(odvgp_file_write(path, "no model", 8), ODVGP_OK);
 	CHECK_STATUS(odvgp_model_load(&b, path, NULL, &info), ODVGP_E_FORMAT);
 	CHECK(b == NULL);

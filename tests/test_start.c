@@ -28,7 +28,7 @@ TEST(a_start_from_the_data)
 		a = make_random(&c, random_kernels[0]);
 		/* Repeat each of 20 distinct rows four times. */
 		for (i = 0; repeat && i < 80; i++) memcpy(a.X + i * 2, a.X + i % 20 * 2, 2 * sizeof *a.X);
-		CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+		CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 		zb = values(&a, "Z_beta");
 		zg = values(&a, "Z_gamma");
 		for (i = 0; i < 20; i++) {
@@ -149,7 +149,7 @@ TEST(training_starts_at_the_prior)
 			c.reproduce.parametrisation = (odvgp_parametrisation)param;
 			c.jitter.absolute = (odvgp_real)1e-5;
 			a = make_random(&c, random_kernels[0]);
-			CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 			elbo_of(&a, &kl, NULL);
 			CHECK_NEAR(kl, 0, BY_PRECISION(1e-9, 1e-3));
 			predict(&a, a.X, 20, mean, var, NULL);
@@ -225,7 +225,7 @@ TEST(inducing_points_are_rows_that_differ)
 						if (flat) a.X[3 * i + 1] = 5;
 						if (a.X[3 * i + 2] == 0) a.X[3 * i + 2] = 1;
 					}
-					CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+					CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 					zb = values(&a, "Z_beta"), zg = values(&a, "Z_gamma");
 					for (i = 0; beta != ODVGP_INIT_BETA_KMEANS && i < 10; i++)
 						CHECK(new_rows(zb + 3 * i, 1, a.X, 80, 3) == 0);
@@ -237,7 +237,7 @@ TEST(inducing_points_are_rows_that_differ)
 						CHECK_INT(new_rows(zg, 14, zb, 10, 3), n >= 24 ? 14 : n > 10 ? n - 10 : 0);
 					CHECK_INT(new_rows(zg, 14, NULL, 0, 3), n < 14 ? n : 14);
 					/* A second initialisation gives the same values. */
-					CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+					CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 					zb2 = values(&a, "Z_beta"), zg2 = values(&a, "Z_gamma");
 					CHECK_BITS(zb, zb2, 30 * sizeof *zb);
 					CHECK_BITS(zg, zg2, 42 * sizeof *zg);
@@ -290,7 +290,7 @@ TEST(points_are_chosen_as_the_methods_say)
 		a = make_random(&c, random_kernels[k]);
 		/* Repeat some rows. */
 		for (i = 0; i < 5; i++) memcpy(a.X + 2 * (i + 5), a.X + 2 * i, 2 * sizeof *a.X);
-		CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+		CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 		read_kernel(&a);
 		z = values(&a, "Z_beta");
 		/* Greedy selection takes the row with the largest variance given the points before it. */
@@ -324,7 +324,7 @@ TEST(points_are_chosen_as_the_methods_say)
 		drop(&a);
 		c.init.beta = ODVGP_INIT_BETA_FARTHEST;
 		a = make_random(&c, random_kernels[k]);
-		CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+		CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 		z = values(&a, "Z_beta");
 		/* Each point is the row farthest from its nearest earlier point. */
 		for (i = 1; i < 25; i++) {
@@ -358,7 +358,7 @@ TEST(greedy_ends_where_all_is_explained)
 	a = make_random(&c, "rbf");
 	/* The lengthscale is a quarter of this range. */
 	for (i = 0; i < 50; i++) a.X[i] = (odvgp_real)(1000 + 0.001 * i);
-	CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 	z = values(&a, "Z_beta");
 	CHECK_INT(new_rows(z, 30, NULL, 0, 1), 30);
 	(void)elbo_of(&a, NULL, NULL);
@@ -367,7 +367,7 @@ TEST(greedy_ends_where_all_is_explained)
 	/* Ask for more points than there are rows. */
 	c.N = 9;
 	a = make_random(&c, "rbf");
-	CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 	z = values(&a, "Z_beta");
 	CHECK_INT(new_rows(z, 30, NULL, 0, 1), 9);
 	free(z);
@@ -377,6 +377,33 @@ TEST(greedy_ends_where_all_is_explained)
 /*  Almost all rows are equal, so that the sample for k-means has fewer distinct rows than points
     although the data have more; or rows lie on a coarse grid, where the means of different
     clusters can coincide. */
+/*  Of clusters far apart, centres are the means of all rows that k-means has seen, in its sample and
+    behind it. */
+TEST(centres_are_means_of_all_rows_seen)
+{
+	enum { SAMPLE = 4096, N = 2 * SAMPLE, M = 2 };
+	odvgp_real *X = NEW(odvgp_real, N), *Y = NEW(odvgp_real, N), z[M];
+	double mean[M] = {0, 0};
+	odvgp_config c = odvgp_config_defaults(N, 1, 1, M, 0);
+	odvgp_model *m;
+	int i;
+	test_seed = 277;
+	c.isa = test_isa();
+	c.init.beta = ODVGP_INIT_BETA_KMEANS;
+	for (i = 0; i < N; i++) {
+		X[i] = (odvgp_real)(1000 * (i % M) + 10 * test_normal());
+		Y[i] = (odvgp_real)test_normal();
+		mean[i % M] += (double)X[i] / (N / M);
+	}
+	if (CHECK_STATUS(odvgp_model_create(&m, &c, X, Y, NULL, NULL), ODVGP_OK)) {
+		CHECK_STATUS(odvgp_get(m, "Z_beta", z, M), ODVGP_OK);
+		i = z[0] > z[1];
+		CHECK_NEAR(z[0], mean[i], BY_PRECISION(1e-9, 1e-2));
+		CHECK_NEAR(z[1], mean[!i], BY_PRECISION(1e-9, 1e-2));
+		odvgp_model_free(m);
+	}
+	free(X), free(Y);
+}
 TEST(centres_differ_while_there_are_rows_that_do)
 {
 	enum { N = 9000, M = 60, DISTINCT = 90 };
@@ -473,7 +500,7 @@ TEST(every_member_can_be_started_by_the_kernel)
 		CHECK_STATUS(odvgp_get(m, "Z_beta", z, 16), ODVGP_OK);
 		if (pair[k].gamma) CHECK_STATUS(odvgp_get(m, pair[k].gamma, z + 16, 24), ODVGP_OK);
 		CHECK_INT(new_rows(z, pair[k].gamma ? 20 : 8, NULL, 0, 2), pair[k].gamma ? 20 : 8);
-		CHECK_SAY(odvgp_fit(m, X, Y, 5, NULL, NULL, NULL) == ODVGP_OK, "member %d", (int)k);
+		CHECK_SAY(odvgp_fit(m, X, Y, 5, NULL, NULL) == ODVGP_OK, "member %d", (int)k);
 		odvgp_model_free(m);
 	}
 }
@@ -496,7 +523,7 @@ TEST(starts_have_the_same_bits_for_any_number_of_tasks)
 			c.threads.run = counts[t] ? run_mixed : NULL;
 			c.threads.count = counts[t];
 			a = make_random(&c, random_kernels[beta]);
-			CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 			z = (odvgp_real *)realloc(values(&a, "Z_beta"), n * sizeof *z);
 			CHECK_STATUS(odvgp_get(a.m, "Z_gamma", z + 140, 180), ODVGP_OK);
 			CHECK_INT(new_rows(z, 160, NULL, 0, 2), 160);
@@ -594,15 +621,15 @@ TEST(a_second_start_is_like_the_first)
 			a = make(&c);
 			test_seed = 363;
 			b = make(&c);
-			CHECK_STATUS(odvgp_fit(b.m, a.X, a.Y, 7, NULL, NULL, NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_fit(b.m, a.X, a.Y, 7, NULL, NULL), ODVGP_OK);
 			/* Scale the steps as if some had been undone. */
 			b.m->state.step_scale = 0.25;
 			b.m->par.theta[odvgp_slot_find(b.m, "q_sqrt")->offset] = (odvgp_real)NAN;
 			gp__touch(b.m, odvgp_slot_count(b.m) - 1);
-			CHECK_STATUS(odvgp_init_data(b.m, a.X, a.Y, NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_init_data(b.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 			CHECK_INT(odvgp_steps_done(b.m), 7);
-			CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 9, NULL, NULL, NULL), ODVGP_OK);
-			CHECK_STATUS(odvgp_fit(b.m, a.X, a.Y, 9, NULL, NULL, NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 9, NULL, NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_fit(b.m, a.X, a.Y, 9, NULL, NULL), ODVGP_OK);
 			va = all_values(a.m), vb = all_values(b.m);
 			CHECK_SAY(!memcmp(va, vb, (size_t)odvgp_param_count(a.m) * sizeof *va),
 					"natgrad %d, coordinates %d: differ by %.3g", natgrad, coords,
@@ -638,7 +665,7 @@ TEST(q_starts_at_usable_values)
 			if (!when) CHECK_STATUS(odvgp_init_q(a.m, NULL), ODVGP_OK);
 			else {
 				for (j = 0; j < 40; j++) a.Y[j] *= (odvgp_real)sqrt(size[i / 2]);
-				CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+				CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 			}
 			v = all_values(a.m);
 			CHECK_SAY(all_finite(v, odvgp_param_count(a.m)), "part %d, size %g: not finite",
@@ -678,7 +705,7 @@ TEST(a_start_that_fails_moves_nothing)
 			c.lik.noise_variance = 0;
 			c.jitter.absolute = c.jitter.relative = 0, c.jitter.max = TINY;
 			a = make(&c);
-			if (!when) CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 5, NULL, NULL, NULL), ODVGP_OK);
+			if (!when) CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 5, NULL, NULL), ODVGP_OK);
 			CHECK_STATUS(odvgp_set(a.m, "kernel.0.lengthscale", &length, 1, NULL), ODVGP_OK);
 			if (!when)
 				CHECK_STATUS(odvgp_natgrad_step(a.m, a.X, a.Y, 20, (odvgp_real)0.1, NULL, NULL),
@@ -687,9 +714,9 @@ TEST(a_start_that_fails_moves_nothing)
 			for (i = 0; i < 40; i++) same[i] = (odvgp_real)1.5;
 			/* Whitened q needs no factor yet. */
 			if (param == ODVGP_PARAMETRISATION_WHITENED) {
-				CHECK_STATUS(odvgp_init_data(a.m, same, a.Y, NULL), ODVGP_OK);
+				CHECK_STATUS(odvgp_init_data(a.m, same, a.Y, NULL, NULL), ODVGP_OK);
 			} else {
-				REFUSED(odvgp_init_data(a.m, same, a.Y, &info), ODVGP_E_NOT_PD);
+				REFUSED(odvgp_init_data(a.m, same, a.Y, NULL, &info), ODVGP_E_NOT_PD);
 				now = save_file(a.m, NULL, "", &again);
 				CHECK_SAY(again == bytes && !memcmp(now, file, bytes), "param %d: something moved",
 						param);
@@ -704,8 +731,8 @@ TEST(a_start_that_fails_moves_nothing)
 					free(before), free(after);
 				}
 			}
-			CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
-			CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 5, NULL, NULL, NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 5, NULL, NULL), ODVGP_OK);
 			free(file), free(same);
 			drop(&a);
 		}
@@ -726,13 +753,13 @@ TEST(a_start_that_fails_keeps_the_best_q)
 	c.layer[0].mean_part = ODVGP_MEAN_PART_BETA, c.layer[0].cov_part = ODVGP_COV_PART_DENSE;
 	c.jitter.absolute = c.jitter.relative = 0, c.jitter.max = TINY;
 	a = make(&c);
-	room = test_alloc(work = odvgp_fit_q_size(a.m));
-	CHECK_STATUS(odvgp_fit_q(a.m, a.X, a.Y, room, work, NULL), ODVGP_OK);
+	room = test_alloc(work = odvgp_fit_q_scratch(a.m));
+	CHECK_STATUS(odvgp_fit_q(a.m, a.X, a.Y, NULL, room, work, NULL), ODVGP_OK);
 	bytes = odvgp_predictor_size(a.m);
 	block = test_alloc(bytes), again = test_alloc(bytes);
 	CHECK_STATUS(odvgp_freeze(a.m, NULL, block, bytes, NULL), ODVGP_OK);
 	for (i = 0; i < 40; i++) same[i] = (odvgp_real)1.5;
-	REFUSED(odvgp_init_data(a.m, same, a.Y, &info), ODVGP_E_NOT_PD);
+	REFUSED(odvgp_init_data(a.m, same, a.Y, NULL, &info), ODVGP_E_NOT_PD);
 	CHECK_STATUS(odvgp_freeze(a.m, NULL, again, bytes, NULL), ODVGP_OK);
 	CHECK_BITS(block, again, bytes);
 	free(room), free(block), free(again), free(same);
@@ -795,6 +822,7 @@ int main(int argc, char **argv)
 	RUN(inducing_points_are_rows_that_differ);
 	RUN(points_are_chosen_as_the_methods_say);
 	RUN(greedy_ends_where_all_is_explained);
+	RUN(centres_are_means_of_all_rows_seen);
 	RUN(centres_differ_while_there_are_rows_that_do);
 	RUN(a_start_returns_whatever_the_kernel_is);
 	RUN(every_member_can_be_started_by_the_kernel);

@@ -2,10 +2,9 @@
     and minibatches are drawn as promised. Also what only the source of the pool can show. */
 #define _POSIX_C_SOURCE 200809L
 #define ODVGP_USE_PTHREADS
-static void count_operation(int node, int reverse);
-#define GP__PROBE(node, reverse) count_operation(node, reverse)
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
+#include "hooks.h"
 #include "test.h"
 #include "models.h"
 
@@ -319,6 +318,7 @@ TEST(the_ticket_is_aligned)
 int main(int argc, char **argv)
 {
 	test_begin(argc, argv);
+	test_probe = count_operation;
 	RUN(a_frozen_kernel_is_not_differentiated_and_not_factored_again);
 	RUN(naturally_moved_slots_have_no_adjoints);
 	RUN(an_epoch_is_a_permutation);

@@ -44,8 +44,8 @@ static run_result train(const odvgp_threads *threads)
 	r.status = odvgp_model_size(&cfg, &bytes, NULL);
 	void *block = malloc(bytes);
 	if (!r.status) r.status = odvgp_model_init(&m, &cfg, block, bytes, NULL);
-	if (!r.status) r.status = odvgp_init_data(m, X, Y, NULL);
-	if (!r.status) r.status = odvgp_fit(m, X, Y, 12, NULL, NULL, NULL);
+	if (!r.status) r.status = odvgp_init_data(m, X, Y, NULL, NULL);
+	if (!r.status) r.status = odvgp_fit(m, X, Y, 12, NULL, NULL);
 	if (r.status) return r;
 	r.count = odvgp_param_count(m);
 	r.theta = all_values(m);
@@ -54,7 +54,7 @@ static run_result train(const odvgp_threads *threads)
 	if (!r.status) r.status = serve(m, NULL, frozen, size, p, NULL);
 	size = odvgp_predict_scratch(p, 32);
 	void *scratch = calloc(1, size);
-	if (!r.status) r.status = odvgp_predict(p, X, NEW, r.mean, r.var, NULL, scratch, size);
+	if (!r.status) r.status = odvgp_predict(p, X, NEW, r.mean, r.var, scratch, size, NULL);
 	free(scratch);
 	free(frozen);
 	free(block);
@@ -407,21 +407,23 @@ static void *predict_thread(void *arg)
 	odvgp_real *var = s->out + OUTPUTS * SERVED, *rest = var + OUTPUTS * SERVED;
 	switch (s->call) {
 	case 1:
-		s->status = odvgp_predict(&s->server, s->X, 1, s->out, var, rest, s->scratch, s->bytes);
+		s->status = odvgp_predict_y(&s->server, s->X, 1, s->out, var, s->scratch, s->bytes, NULL);
 		break;
 	case 2:
 		s->status =
-				odvgp_predict(&s->server, s->X, SERVED, s->out, var, rest, s->scratch, s->bytes);
+				odvgp_predict(&s->server, s->X, SERVED, s->out, var, s->scratch, s->bytes, NULL);
 		break;
 	case 3:
-		s->status =
-				odvgp_predict_logp(&s->server, s->X, s->Y, SERVED, s->out, s->scratch, s->bytes);
+		s->status = odvgp_predict_logp(
+				&s->server, s->X, s->Y, SERVED, s->out, s->scratch, s->bytes, NULL);
 		break;
 	case 4:
-		s->status = odvgp_predict_cov(&s->server, s->X, SERVED, s->out, rest, s->scratch, s->bytes);
+		s->status = odvgp_predict_cov(
+				&s->server, s->X, SERVED, s->out, rest, s->scratch, s->bytes, NULL);
 		break;
 	case 5:
-		s->status = odvgp_sample(&s->server, s->X, SERVED, 2, 1, s->out, s->scratch, s->bytes);
+		s->status = odvgp_sample(
+				&s->server, s->X, SERVED, &(odvgp_draws){2, 1}, s->out, s->scratch, s->bytes, NULL);
 		break;
 	default: break;
 	}
@@ -542,7 +544,7 @@ static odvgp_status call_load(kept *k)
 }
 static odvgp_status call_init_data(kept *k)
 {
-	return odvgp_init_data(k->twin, k->X, k->Y, &k->info);
+	return odvgp_init_data(k->twin, k->X, k->Y, NULL, &k->info);
 }
 static odvgp_status call_elbo(kept *k)
 {
@@ -551,7 +553,16 @@ static odvgp_status call_elbo(kept *k)
 }
 static odvgp_status call_fit_q(kept *k)
 {
-	return odvgp_fit_q(k->m, k->X, k->Y, k->work, k->work_bytes, &k->info);
+	return odvgp_fit_q(k->m, k->X, k->Y, NULL, k->work, k->work_bytes, &k->info);
+}
+static odvgp_status call_warm(kept *k)
+{
+	size_t bytes = odvgp_warm_start_scratch(k->m, NULL);
+	void *scratch = bytes ? test_alloc(bytes) : NULL;
+	odvgp_status s =
+			odvgp_warm_start(k->m, NULL, k->X, k->Y, NULL, scratch, bytes, &k->info);
+	free(scratch);
+	return s;
 }
 static odvgp_status call_step(kept *k) { return odvgp_step(k->m, k->X, k->Y, NULL, &k->info); }
 
@@ -573,7 +584,8 @@ static const struct {
 		{"odvgp_server_size", call_server_size, 4096, 0},
 		{"odvgp_server_from_file", call_file, 4096, 0},
 		{"odvgp_load_size", call_load_size, 8192, 0}, {"odvgp_load", call_load, 4096, 0},
-		{"odvgp_step", call_step, 8192, 0}, {"odvgp_fit_q", call_fit_q, 8192, 1}};
+		{"odvgp_step", call_step, 8192, 0}, {"odvgp_fit_q", call_fit_q, 8192, 1},
+		{"odvgp_warm_start", call_warm, 12288, 1}};
 enum { KEPT_CALLS = sizeof kept_calls / sizeof *kept_calls };
 
 static void *keep_thread(void *arg)
@@ -640,7 +652,7 @@ TEST(predictions_take_little_stack)
 }
 
 /*  The manual promises 4 KiB, and 8 KiB for training and for measuring a model without a block, for
-    any number of layers. */
+    any number of layers; 12 KiB for a warm start, which trains a model of its own. */
 TEST(calls_take_little_stack)
 {
 #ifdef STACK_SANITIZED
@@ -668,7 +680,7 @@ TEST(calls_take_little_stack)
 		CHECK_STATUS(odvgp_model_size(&cfg, &k.block_bytes, NULL), ODVGP_OK);
 		k.frozen_bytes = k.placed_bytes = odvgp_predictor_size(k.m) + 64;
 		k.file_bytes = odvgp_save_size(k.m, 0);
-		k.work_bytes = stack ? 1 : odvgp_fit_q_size(k.m);
+		k.work_bytes = stack ? 1 : odvgp_fit_q_scratch(k.m);
 		k.work = test_alloc(k.work_bytes);
 		k.block = test_alloc(k.block_bytes), k.frozen = test_alloc(k.frozen_bytes),
 		k.placed = test_alloc(k.placed_bytes), k.file = test_alloc(k.file_bytes);

@@ -1,6 +1,8 @@
 /*  What training promises: the bound rises, frozen slots keep their bits, the bits depend on seeds
     but not on numbers of tasks, and nothing is allocated after the model is created. */
-#include "allocations.h"
+#define ODVGP_IMPLEMENTATION
+#include "odvgp.h"
+#include "hooks.h"
 #include "test.h"
 #include "models.h"
 
@@ -18,6 +20,7 @@ TEST(nothing_is_allocated_after_the_start)
 			odvgp_server server, *p = &server;
 			odvgp_model *m2;
 			odvgp_real e, mean[40], var[40], cov[800], f[80], logp[20];
+			odvgp_report report;
 			ptrdiff_t columns[2] = {1, 3};
 			test_seed = 321;
 			c.optim.natgrad = natgrad;
@@ -34,24 +37,26 @@ TEST(nothing_is_allocated_after_the_start)
 			CHECK_STATUS(serve(a.m, NULL, block, bytes, p, NULL), ODVGP_OK);
 			need = odvgp_sample_scratch(p, 20);
 			scratch = test_alloc(need);
-			allocations = 0;
-			CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 10, NULL, NULL, NULL), ODVGP_OK);
+			test_allocations = 0;
+			CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 10, NULL, NULL), ODVGP_OK);
 			CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 			CHECK_STATUS(
 					odvgp_natgrad_step(a.m, a.X, a.Y, 60, (odvgp_real)0.1, NULL, NULL), ODVGP_OK);
 			CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, 60, &e, NULL, NULL, NULL), ODVGP_OK);
-			CHECK_STATUS(odvgp_elbo_columns(a.m, a.X, a.Y, 60, columns, 2, &e, NULL, NULL, NULL),
+			CHECK_STATUS(odvgp_elbo_columns(a.m, a.X, a.Y, 60, &(odvgp_columns){columns, 2},
+								 &report, NULL, NULL),
 					ODVGP_OK);
 			CHECK_STATUS(serve(a.m, NULL, block, bytes, p, NULL), ODVGP_OK);
-			CHECK_STATUS(odvgp_predict(p, a.X, 20, mean, var, NULL, scratch, need), ODVGP_OK);
-			CHECK_STATUS(odvgp_predict_cov(p, a.X, 20, mean, cov, scratch, need), ODVGP_OK);
-			CHECK_STATUS(odvgp_predict_logp(p, a.X, a.Y, 20, logp, scratch, need), ODVGP_OK);
-			CHECK_STATUS(odvgp_sample(p, a.X, 20, 2, 0, f, scratch, need), ODVGP_OK);
+			CHECK_STATUS(odvgp_predict(p, a.X, 20, mean, var, scratch, need, NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_predict_cov(p, a.X, 20, mean, cov, scratch, need, NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_predict_logp(p, a.X, a.Y, 20, logp, scratch, need, NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_sample(p, a.X, 20, &(odvgp_draws){2, 0}, f, scratch, need, NULL),
+					ODVGP_OK);
 			CHECK_STATUS(odvgp_save(a.m, NULL, NULL, 0, file, file_bytes, NULL), ODVGP_OK);
 			CHECK_STATUS(odvgp_load(file, file_bytes, NULL, test_isa(), again, a.bytes, &m2, NULL),
 					ODVGP_OK);
-			CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
-			CHECK_INT(allocations, 0);
+			CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
+			CHECK_INT(test_allocations, 0);
 			free(block), free(scratch), free(file), free(again);
 			drop(&a);
 		}
@@ -117,10 +122,10 @@ TEST(each_allocation_can_fail)
 	memset(&count, 0, sizeof count);
 	CHECK_STATUS(odvgp_model_create(&m, &c, a.X, a.Y, &allocator, NULL), ODVGP_OK);
 	count.calls = 0;
-	allocations = 0;
+	test_allocations = 0;
 	CHECK_STATUS(odvgp_predict_once(m, a.X, 20, mean, var, NULL, NULL), ODVGP_OK);
 	/* The memory came from the model's allocator, not from malloc. */
-	CHECK_INT(allocations, 0);
+	CHECK_INT(test_allocations, 0);
 	total = count.calls;
 	CHECK(total >= 1);
 	CHECK_INT(count.live, 1);
@@ -137,9 +142,9 @@ TEST(each_allocation_can_fail)
 	CHECK_INT(count.live, 0);
 	/* An allocator that is all zeros means malloc. */
 	memset(&allocator, 0, sizeof allocator);
-	allocations = 0;
+	test_allocations = 0;
 	CHECK_STATUS(odvgp_model_create(&m, &c, a.X, a.Y, &allocator, NULL), ODVGP_OK);
-	CHECK_INT(allocations, 1);
+	CHECK_INT(test_allocations, 1);
 	odvgp_model_free(m);
 	drop(&a);
 }
@@ -263,7 +268,7 @@ TEST(training_raises_the_bound)
 					c.optim.lr = odvgp_constant((odvgp_real)0.02);
 					c.optim.natgrad_step = odvgp_constant((odvgp_real)0.1);
 					a = make_random(&c, "rbf");
-					CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+					CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 					before = elbo_of(&a, NULL, NULL);
 					for (i = 0; i < 400; i++)
 						CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
@@ -376,7 +381,7 @@ static size_t run_bits(const odvgp_config *cfg, int steps, uint64_t data_seed, o
 	int i, s;
 	test_seed = data_seed;
 	a = make_random(cfg, random_kernels[0]);
-	CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 	for (i = 0; i < steps; i++) CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 	n = 2 * (size_t)odvgp_param_count(a.m) + 2 + 2 * (size_t)(a.P * a.N) + 400 * (size_t)a.P;
 	b = *bits = NEW(odvgp_real, n);
@@ -749,10 +754,14 @@ TEST(gamma_on_beta_has_a_floor)
 	drop(&a);
 }
 
-static int stop_at_seven(void *user, const odvgp_report *report)
+static int stop_at_seven(void *user, const odvgp_progress *at)
 {
+	if (!at->report) return 0;
 	++*(int *)user;
-	return report->step == 7;
+	CHECK_INT(at->phase, ODVGP_PHASE_STEP);
+	CHECK_INT(at->done, at->report->step);
+	CHECK_INT(at->total, 100);
+	return at->report->step == 7;
 }
 
 TEST(fit_can_be_stopped)
@@ -761,17 +770,18 @@ TEST(fit_can_be_stopped)
 	fixture a;
 	odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
 	int calls = 0;
+	odvgp_watch watch = {stop_at_seven, &calls};
 	test_seed = 233;
 	a = make_random(&c, "rbf");
-	CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 100, stop_at_seven, &calls, &info), ODVGP_E_STOPPED);
+	CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 100, &watch, &info), ODVGP_E_STOPPED);
 	CHECK_SAY(info.status == ODVGP_E_STOPPED && !strcmp(info.what, "watch") &&
 					  strstr(info.text, "stopped"),
 			"%s", info.text);
 	CHECK_INT(calls, 7);
 	CHECK_INT(odvgp_steps_done(a.m), 7);
-	CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3, NULL, NULL, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3, NULL, NULL), ODVGP_OK);
 	CHECK_INT(odvgp_steps_done(a.m), 10);
-	CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 0, NULL, NULL, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 0, NULL, NULL), ODVGP_OK);
 	drop(&a);
 }
 

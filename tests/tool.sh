@@ -7,6 +7,7 @@ export LC_ALL
 unset CDPATH
 [ $# -eq 1 ] && [ -x "$1" ] || { echo "usage: sh tests/tool.sh PROGRAM" >&2; exit 2; }
 tool=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+here=$(cd "$(dirname "$0")" && pwd)
 folder=$(mktemp -d) || exit 2
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 130' INT TERM
@@ -289,9 +290,9 @@ awk -F, 'BEGIN { OFS = "," } { print $1, $2, $3, $1 < -0.3 ? 1 : $1 < 0.3 ? 2 : 
 { echo "a,b,y,grade"; sort -t, -k4 -r graded; } >grade2.csv
 "$tool" train --data grade.csv --ignore y --iters 300 --lr 0.03 --model grade.odvgp --json \
     >grade.json 2>err.txt
-check "numbers and texts: a note" grep -q "^note: line [0-9]*, column 4 (grade): '3+' is text, so the \
+check "numbers and texts: a note" grep -q "^note: line [0-9]*, column 3 (grade): '3+' is text, so the \
 numbers of this column are levels, too$" err.txt
-check "numbers and texts: classes" grep -q "column 4 (grade) has 3 classes" err.txt
+check "numbers and texts: classes" grep -q "column 3 (grade) has 3 classes" err.txt
 "$tool" predict --model grade.odvgp --data grade.csv --out pred.csv --json >t.json
 check "numbers and texts: labels" test "$(head -n 1 pred.csv)" = "label,p_1,p_2,p_3+,range"
 check "numbers and texts: learns" holds "$(value t.json accuracy) > 0.9"
@@ -304,15 +305,15 @@ check "numbers and texts: predictions for the numbers alone" \
     "$tool" predict --model grade2.odvgp --data t.csv --quiet
 sed '2s/[^,]*$/typo/' grade.csv | grep -v '3+' >t.csv
 check "numbers and texts: a text only once is a misfit" refuses \
-    "t.csv: line 2, column 4 (grade): 'typo' is not a number" train --data t.csv --model t.odvgp
+    "t.csv: line 2, column 3 (grade): 'typo' is not a number" train --data t.csv --model t.odvgp
 for line in 2 9; do
     awk -F, -v line=$line 'BEGIN { OFS = "," } NR >= line && NR < line + 9 { $1 = "abc" } { print }' \
         named.csv >t.csv
     check "numbers and texts: a text from line $line, among many numbers" refuses \
-        "t.csv: line $line, column 1 (a): 'abc' is not a number" train --data t.csv --model t.odvgp
+        "t.csv: line $line, column 0 (a): 'abc' is not a number" train --data t.csv --model t.odvgp
 done
 check "numbers and texts: no numbers for --likelihood gaussian" refuses \
-    "column 4 (grade): '3+' is text, and the target must be numbers" \
+    "column 3 (grade): '3+' is text, and the target must be numbers" \
     train --data grade.csv --likelihood gaussian --model t.odvgp
 train --data two.csv --target 2-3 --model two.odvgp --json --test-fraction 0.1 >two.json
 check "two targets: metrics of each in training" test "$(grep -o '"n_test": [0-9]*, "rmse"' two.json |
@@ -862,7 +863,7 @@ check "sample: the seed decides, columns are kept" test "$(sed -n 2p t.txt)" = \
 sed '77s/^[^,]*/1e12/' named.csv >t.csv
 train --data t.csv --iters 2 --model t.odvgp >t.txt
 check "a row of 1e12 is named in the report" \
-    grep -q '^outlier  line 77, column 1: 1e+12, [0-9.]*e+11 times the width of its column away' t.txt
+    grep -q '^outlier  line 77, column 0: 1e+12, [0-9.]*e+11 times the width of its column away' t.txt
 train --data t.csv --iters 2 --model t.odvgp --json >t.json
 sed '77s/[^,]*$/25/' named.csv >t2.csv
 train --data t2.csv --iters 100 --lr 0.03 --model t.odvgp >t.txt
@@ -966,6 +967,15 @@ if [ -c /dev/full ]; then
     check "full: version" full --version
 fi
 
+# shellcheck source=tests/tool_files.sh
+. "$here/tool_files.sh"
+
+# shellcheck source=tests/tool_folds.sh
+. "$here/tool_folds.sh"
+
+# shellcheck source=tests/tool_output.sh
+. "$here/tool_output.sh"
+
 # ---- noise, numbers, names ----
 awk 'BEGIN { for (i = 1; i <= 50; i++) print i / 10 "," 2 * i + 3 }' >line.csv
 "$tool" train --data line.csv --basis exact --model t.odvgp --threads 1 >t.txt 2>err.txt
@@ -1010,19 +1020,19 @@ check "refused: an empty line in a table of one column" \
     --data gap.csv
 sed '5s/^[^,]*/abc/' named.csv >word.csv
 check "refused: text among numbers" \
-    refuses "word.csv: line 5, column 1 (a): 'abc' is not a number" train --data word.csv $m
+    refuses "word.csv: line 5, column 0 (a): 'abc' is not a number" train --data word.csv $m
 sed '6s/^[^,]*/nan/' named.csv >nan.csv
-check "refused: nan" refuses "nan.csv: line 6, column 1 (a): the value is missing" \
+check "refused: nan" refuses "nan.csv: line 6, column 0 (a): the value is missing" \
     train --data nan.csv $m
 sed '6s/^[^,]*/inf/' named.csv >inf.csv
-check "refused: inf" refuses "inf.csv: line 6, column 1 (a): 'inf' is not a finite number" \
+check "refused: inf" refuses "inf.csv: line 6, column 0 (a): 'inf' is not a finite number" \
     train --data inf.csv $m
 sed '6s/^[^,]*/1e999/' named.csv >big.csv
-check "refused: 1e999" refuses "line 6, column 1 (a): '1e999' is not a finite number" \
+check "refused: 1e999" refuses "line 6, column 0 (a): '1e999' is not a finite number" \
     train --data big.csv $m
 check "refused: 1e999, which no option reads" grep -q "is not a finite number$" "$folder/err"
 printf '1,"2\n3,4\n' >quote.csv
-check "refused: open quote" refuses "quote.csv: line 1, column 2: a quote is opened" \
+check "refused: open quote" refuses "quote.csv: line 1, column 1: a quote is opened" \
     train --data quote.csv $m
 printf '1\n2\n' >single.csv
 check "refused: no input" refuses "no input column" train --data single.csv $m
@@ -1032,7 +1042,7 @@ check "refused: text target" refuses "the target must be numbers" \
     train --data text.csv --target colour --likelihood gaussian $m
 sed 's/,green,/,GREEN,/' text.csv >levels.csv
 check "refused: a new level" refuses \
-    "levels.csv: line 2, column 2 (colour): 'GREEN' is none" predict --model text.odvgp \
+    "levels.csv: line 2, column 1 (colour): 'GREEN' is none" predict --model text.odvgp \
     --data levels.csv
 check "refused: a new level, with the remedy" grep -q "; --missing drop leaves out such rows$" \
     "$folder/err"
@@ -1041,9 +1051,9 @@ check "refused: a column is gone" \
     refuses "less.csv: line 1: there is no column 'b'" predict --model m.odvgp --data less.csv
 cut -d, -f1 plain.csv >less.csv
 check "refused: too few columns" \
-    refuses "less.csv: line 1: 1 columns" predict --model m.odvgp --data less.csv
+    refuses "less.csv: line 1: 1 column;" predict --model m.odvgp --data less.csv
 check "refused: missing input to predict" \
-    refuses "hole.csv: line 3, column 1 (a)" predict --model m.odvgp --data hole.csv --out bad.csv
+    refuses "hole.csv: line 3, column 0 (a)" predict --model m.odvgp --data hole.csv --out bad.csv
 
 # ---- bad input: options ----
 check "refused: no command" refuses "no command"
@@ -1208,7 +1218,7 @@ check "refused: target name" refuses "--target: there is no column 'z'" \
     train --data named.csv --target z $m
 check "refused: target index" refuses "--target 3: the last index is 2, counted from 0" \
     train --data named.csv --target 3 $m
-check "refused: target among features" refuses "--features: column 3 (y) is a target" \
+check "refused: target among features" refuses "--features: column 2 (y) is a target" \
     train --data named.csv --features a,y $m
 check "refused: two test parts" refuses "exclude each other" \
     train --data named.csv --test-fraction 0.1 --test named.csv $m
@@ -1259,13 +1269,13 @@ same_table() {
     fit --data "$data" --basis coupled --beta 5 --iters 2 --model t.odvgp "$@" &&
         "$tool" predict --model t.odvgp --data inputs.csv --out t.txt --quiet && cmp named.txt t.txt
 }
-sed '1s/^/# made today\n\n/; 3s/^/#\n   # more\n/; 50s/^/\n  \n/' named.csv >idle.csv
+sed '1s/^/# made today\n\n/; 2s/^/#\n   # more\n/; 50s/^/\n  \n/' named.csv >idle.csv
 check "table: empty lines and comments are skipped" same_table idle.csv
 "$tool" train --data idle.csv --iters 0 --model t.odvgp --threads 1 2>err.txt >t.txt
-check "table: a note says so" grep -q '^note: idle.csv: 3 lines that begin with # skipped' err.txt
+check "table: a note says so" grep -q '^note: idle.csv: 3 lines before the first row begin with # and are' err.txt
 sed '60s/^[^,]*/abc/' idle.csv >t.csv
 check "table: lines are counted nevertheless" \
-    refuses "t.csv: line 60, column 1 (a): 'abc'" train --data t.csv
+    refuses "t.csv: line 60, column 0 (a): 'abc'" train --data t.csv
 tr , '\t' <named.csv >t.tsv
 check "table: tabs" same_table t.tsv
 gzip -c named.csv >named.csv.gz
@@ -1291,24 +1301,24 @@ fit --data t.csv --iters 0 --model t.odvgp --thousands ,
 check "table: separators of thousands" test \
     "$(values one.json kernel noise_variance)" = "$(values two.json kernel noise_variance)"
 check "refused: separators of thousands, by the option's name" \
-    refuses "t.csv: line 2, column 3 (y): '2,014.5' is text, and the target must be numbers; --th" \
+    refuses "t.csv: line 2, column 2 (y): '2,014.5' is text, and the target must be numbers; --th" \
     train --data t.csv
 sed '9s/^[^,]*/"1,5"/' named.csv >t.csv
 check "refused: one decimal comma" refuses \
-    "line 9, column 1 (a): '1,5' is not a number; --decimal , reads it" train --data t.csv
+    "line 9, column 0 (a): '1,5' is not a number; --decimal , reads it" train --data t.csv
 sed '1s/^/k,/; 2,$s/^/7,/' named.csv >t.csv
 check "table: a constant column is left out" same_table t.csv
 "$tool" train --data t.csv --iters 0 --model t.odvgp --threads 1 2>err.txt >t.txt
 check "table: a note says so" \
-    grep -q '^note: constant in the training rows, and left out: column 1 (k)$' err.txt
+    grep -q '^note: constant in the training rows, and left out: column 0 (k)$' err.txt
 awk -F, 'NR == 1 { print "id," $0; next } { print "id" NR "," $0 }' named.csv >ids.csv
 check "refused: an identifier" refuses \
-    "column 1 (id) has 200 different texts in 200 rows and looks like an identifier: --ignore id" \
+    "column 0 (id) has 200 different texts in 200 rows and looks like an identifier: --ignore id" \
     train --data ids.csv
 check "table: without the identifier" same_table ids.csv --ignore id
 for word in null none n/a N/A - '?' NA; do
     sed "7s,^[^\,]*,$word," named.csv >t.csv
-    check "table: $word is a missing value" refuses "line 7, column 1 (a): the value is missing" \
+    check "table: $word is a missing value" refuses "line 7, column 0 (a): the value is missing" \
         train --data t.csv
 done
 awk -F, 'BEGIN { print "when,clock,y" }
@@ -1325,11 +1335,11 @@ predict d.odvgp t.csv --quiet
 check "dates: in another form" cmp pred2.csv t.txt
 sed '3s/2024-03/2024-13/' dates.csv >t.csv
 check "refused: a month 13" refuses \
-    "t.csv: line 3, column 1 (when): '2024-13-03T02:30:00Z' is not a date or time" \
+    "t.csv: line 3, column 0 (when): '2024-13-03T02:30:00Z' is not a date or time" \
     train --data t.csv
 awk 'BEGIN { for (i = 0; i < 40; i++) printf "%g,%de300\n", i / 4, i % 3 - 1 }' >t.csv
-check "refused: targets without a variance" refuses "column 2: with numbers as large as" train --data t.csv
-check "refused: dates as targets" refuses "column 1 (when) holds dates, and the target must be" \
+check "refused: targets without a variance" refuses "column 1: with numbers as large as" train --data t.csv
+check "refused: dates as targets" refuses "column 0 (when) holds dates, and the target must be" \
     train --data dates.csv --target when
 check "refused: no such part of a date" refuses "--dates month: must be days|yearday|weekday" \
     train --data dates.csv --dates month
@@ -1359,6 +1369,11 @@ check "wide: 20,000 columns" fit --data wide.csv --basis coupled --beta 1 --iter
 check "wide: and predict" "$tool" predict --model t.odvgp --data wide.csv --out t.txt --quiet
 times >after.txt
 check "wide: within seconds" holds "$(processor_seconds) < 5"
+
+# shellcheck source=tests/tool_rows.sh
+. "$here/tool_rows.sh"
+# shellcheck source=tests/tool_columns.sh
+. "$here/tool_columns.sh"
 
 # ---- what predict adds, and how it finds columns ----
 predict named.odvgp named.csv --interval 0.95 2>err.txt
@@ -1393,7 +1408,7 @@ predict t.odvgp inputs.csv 2>err.txt
 check "predict: by place in the training file, whatever the order of --features" cmp t.txt one.csv
 fit --data named.csv --features b,a --iters 5 --model t.odvgp
 predict t.odvgp inputs.csv 2>err.txt && mv t.txt one.csv
-check "predict: says which column is which" grep -q 'training file: 2 is b, 1 is a$' err.txt
+check "predict: says which column is which" grep -q 'training file: 1 is b, 0 is a$' err.txt
 predict t.odvgp named.csv 2>err.txt
 check "predict: and so finds what the names say" cmp t.txt one.csv
 check "predict: names are no news" test ! -s err.txt
@@ -1413,11 +1428,11 @@ check "predict: counts of both" test "$(values t.json n n_test n_missing)" = "20
 sed '5s/[^,]*$/abc/' text.csv >t.csv
 predict text.odvgp t.csv --missing drop 2>err.txt
 check "predict: a note names a broken target" \
-    grep -q "^note: 1 of 200 .* line 5, column 5 (y): 'abc' is not a number" err.txt
+    grep -q "^note: 1 of 200 .* line 5, column 4 (y): 'abc' is not a number" err.txt
 sed 's/,[^,]*$/,/' two.csv >t.csv
 predict two.odvgp t.csv 2>err.txt
 check "predict: a target without values is left out of the metrics" \
-    grep -q '^note: column 4 has no values, and is left out of the metrics' err.txt
+    grep -q '^note: column 3 has no values, and is left out of the metrics' err.txt
 "$tool" predict --model two.odvgp --data t.csv --json --quiet >t.json
 check "predict: counts of each target" test \
     "$(value t.json n_test) $(grep -o '"column": [23], "n_test": [0-9]*' t.json | tr -dc '0-9 \n')" = \
@@ -1439,7 +1454,7 @@ check "predict: and ends with its input" test $? -eq 0
 exec 5<&-
 printf 'a,b\n0.1,0.2\n\n0.3,x\n' | "$tool" predict --model named.odvgp --data - >t.txt 2>err.txt
 check "predict: a stream with a broken row" test "$? $(wc -l <t.txt) $(cat err.txt)" = \
-    "2 0 odvgp: standard input: line 4, column 2 (b): 'x' is not a number; --missing drop leaves out \
+    "2 0 odvgp: standard input: line 4, column 1 (b): 'x' is not a number; --missing drop leaves out \
 such rows"
 # 70,000 rows: several blocks.
 awk -F, 'BEGIN { print "a,b,y" } { for (i = 0; i < 350; i++) print $1 + i / 1000 "," $2 ",\"" $3 "\"" }' \
@@ -1457,7 +1472,7 @@ awk -F, 'BEGIN { OFS = ","; print "1,size,0,y" } { print $1, NR % 2 ? "low" : "h
     ' plain.csv >index.csv
 train --data index.csv --ordinal 1=-2,0,2 --model t.odvgp --json 2>err.txt >t.json
 check "ordinal: a name goes before an index" \
-    grep -q "column 1 (1): '-\?0.[0-9]*' is none of the 3 levels" err.txt
+    grep -q "column 0 (1): '-\?0.[0-9]*' is none of the 3 levels" err.txt
 
 # ---- no file is destroyed ----
 mkdir files && cp m.odvgp named.csv mask.csv files && cd files || exit 2
@@ -1517,7 +1532,7 @@ check "classes: two values are classes" grep -q '"likelihood": "bernoulli", "cla
     t.json
 "$tool" train $k --target two --model t.odvgp >t.txt 2>err.txt
 check "classes: said in one line, with the remedy" grep -q \
-    '^note: column 3 (two) has 2 classes, so .* is bernoulli; --likelihood gaussian' err.txt
+    '^note: column 2 (two) has 2 classes, so .* is bernoulli; --likelihood gaussian' err.txt
 check "classes: accuracy and a confusion matrix" sh -c 'grep -q "^test  *accuracy 0.[89].*15 bins" \
     t.txt && grep -q "^confusion: rows are true" t.txt'
 train $k --target two --likelihood gaussian --model t.odvgp --json >t.json
@@ -1569,7 +1584,7 @@ predict kind.odvgp t.csv
 check "predict: without the target" cmp t.txt all.txt
 sed '5s/,[35],[^,]*,\( one",\)*/,3,other,/' kinds.csv >other-kind.csv
 check "refused: a label that training has not seen" refuses \
-    "line 5, column 4 (kind): 'other' is none" predict --model kind.odvgp --data other-kind.csv
+    "line 5, column 3 (kind): 'other' is none" predict --model kind.odvgp --data other-kind.csv
 "$tool" predict --model kind.odvgp --data other-kind.csv --missing drop --json >t.json 2>err.txt
 check "predict: or it has no prediction" test "$(values t.json n n_test n_missing)" = "200 199 1"
 check "predict: with a note" grep -q "^note: 1 of 200 rows have no prediction (NA): .*'other'" err.txt
@@ -1591,11 +1606,11 @@ check "likelihood ordinal: said, with the remedy" grep -q 'the likelihood is ord
 check "likelihood ordinal: a level without rows" grep -q '^note: classes without a training row: 4$' err.txt
 "$tool" predict --model t.odvgp --data grades.csv --json --quiet >t.json
 check "likelihood ordinal: predicts them" holds "$(value t.json accuracy) > 0.5 && $(value t.json n_test) == 199"
-check "refused: --ordinal of the target of numbers" refuses "--ordinal: makes classes of column 3 (grade), and" \
+check "refused: --ordinal of the target of numbers" refuses "--ordinal: makes classes of column 2 (grade), and" \
     train --data grades.csv --ordinal grade=1,2,3 --likelihood gaussian $m
 "$tool" train $k --target grade --likelihood ordinal --model t.odvgp >t.txt 2>err.txt
 check "likelihood ordinal: an order that nobody chose" grep -q \
-    '^note: column 5 (grade): classes are in alphabetical order: fair, high, poor; --ordinal COLUMN=a,b,c' err.txt
+    '^note: column 4 (grade): classes are in alphabetical order: fair, high, poor; --ordinal COLUMN=a,b,c' err.txt
 # Some likelihoods have no warm start by default, with --minutes neither.
 awk 'BEGIN { srand(8); for (i = 0; i < 400; i++) { x = 4 * rand(); y = rand(); s = rand() + rand() + rand() - 1.5
     printf "%.6f,%.6f,%.6f,%s\n", x, y, x + 0.1 * exp(x) * s, (sin(3 * x) + y > 0.7 ? "yes" : "no") } }' >start.csv
@@ -1671,7 +1686,7 @@ for pair in y:studentt y:laplace y:heteroscedastic count:poisson count:negative_
 done
 "$tool" train $k --target count --likelihood poisson --model t.odvgp --quiet >t.txt
 check "likelihood poisson: metrics once" test "$(grep -c 'rmse .*(units of the target)' t.txt) $(grep -c rmse t.txt)" = "1 1"
-check "refused: no count" refuses "line 2, column 7 (above): " train $k --target above \
+check "refused: no count" refuses "line 2, column 6 (above): " train $k --target above \
     --likelihood poisson $m
 check "refused: and why" refuses ": must be a count: 0, 1, 2, ..., for --likelihood poisson" \
     train $k --target above --likelihood poisson $m
@@ -1881,7 +1896,7 @@ check "refused: a column too many" refuses "--target names the target, --ignore 
 sed 's/lying/4/; s/standing/7/; 1s/[47]$/5/' bars.csv >digits.csv
 "$tool" train --data digits.csv --image 6x6 --patch 3x3 --iters 1 --model t.odvgp >t.txt 2>err.txt
 check "images: numbers that may be classes" grep -q \
-    '^note: column 37 has 3 whole numbers, so .* gaussian; --likelihood softmax or robustmax' err.txt
+    '^note: column 36 has only 3 whole numbers, and .* gaussian; --likelihood softmax learns' err.txt
 for bad in "image 6x6" "patch 3x3" "tick" "image 6 --patch 3x3" "image 6x6x --patch 3x3" \
     "image 5x6 --patch 3x3" "image 6x6 --patch 7x3" "image 6x6 --patch 3x3 --stride 0"; do
     # shellcheck disable=SC2086

@@ -125,9 +125,9 @@ static inline void copy_slots(odvgp_model *to, const odvgp_model *from, const ch
 static inline void fit_q(odvgp_model *model, const dataset *d)
 {
 	odvgp_info info;
-	size_t bytes = odvgp_fit_q_size(model);
+	size_t bytes = odvgp_fit_q_scratch(model);
 	void *work = reserve(bytes);
-	check(odvgp_fit_q(model, d->X, d->y, work, bytes, &info), "optimum of q", &info);
+	check(odvgp_fit_q(model, d->X, d->y, NULL, work, bytes, &info), "optimum of q", &info);
 	free(work);
 }
 

@@ -244,13 +244,13 @@ static ptrdiff_t find_best(odvgp_model *model, const setting *s, const dataset *
 /*  The grid on which predictions are drawn. */
 static void predictions_write(odvgp_model *model, const char *name)
 {
-	static double x[GRID], mean[GRID], sd[GRID];
+	static double x[GRID], mean[GRID], var[GRID];
 	odvgp_info info;
 	for (int i = 0; i < GRID; i++) x[i] = -1.1 + 2.2 * i / (GRID - 1);
-	check(odvgp_predict_once(model, x, GRID, mean, sd, NULL, &info), "prediction", &info);
+	check(odvgp_predict_once(model, x, GRID, mean, var, NULL, &info), "prediction", &info);
 	FILE *f = file_open(name, ".grid.csv", "w");
 	fprintf(f, "x,mean,sd\n");
-	for (int i = 0; i < GRID; i++) fprintf(f, "%.6g,%.9g,%.9g\n", x[i], mean[i], sd[i]);
+	for (int i = 0; i < GRID; i++) fprintf(f, "%.6g,%.9g,%.9g\n", x[i], mean[i], sqrt(var[i]));
 	fclose(f);
 }
 

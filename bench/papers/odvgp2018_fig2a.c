@@ -255,7 +255,7 @@ static void prepare(const dataset *d)
 			option.classes ? odvgp_rising(1e-5, 0.1, 100, 0.1, 1) : odvgp_constant(0.1);
 	cfg.init.warm = 0;
 	check(odvgp_model_create(&base, &cfg, d->X, d->y, NULL, &info), "base", &info);
-	check(odvgp_fit(base, d->X, d->y, PREPARE_STEPS, NULL, NULL, NULL), "base", NULL);
+	check(odvgp_fit(base, d->X, d->y, PREPARE_STEPS, NULL, NULL), "base", NULL);
 	double noise;
 	odvgp_kernel_text(base, kernel, sizeof kernel);
 	printf("%td rows, %d inputs; after %d steps: %s", d->N, d->D, PREPARE_STEPS, kernel);

@@ -112,6 +112,7 @@ static void fit_and_predict(
 	odvgp_info info;
 	fit_q(model, d);
 	check(odvgp_predict_once(model, grid, GRID, mean, sd, NULL, &info), "prediction", &info);
+	for (int i = 0; i < GRID; i++) sd[i] = sqrt(sd[i]);
 }
 
 static void learn(const way *w, const dataset *d, const double *grid, result *r)
@@ -123,7 +124,7 @@ static void learn(const way *w, const dataset *d, const double *grid, result *r)
 	/* Exact regression has no inducing inputs in which starts could differ. */
 	for (int s = 0; s < (exact ? 1 : option.starts); s++) {
 		odvgp_model *model = start_of(w, d, s, &block);
-		check(odvgp_fit(model, d->X, d->y, option.steps, NULL, NULL, NULL), w->name, NULL);
+		check(odvgp_fit(model, d->X, d->y, option.steps, NULL, NULL), w->name, NULL);
 		double bound = bound_of(model, d);
 		if (bound < r->worst) r->worst = bound;
 		if (bound > r->bound) {

@@ -33,7 +33,7 @@ int serve_make(ptrdiff_t M, ptrdiff_t Mg, ptrdiff_t D, const char *kernel)
 	c.layer[0].kernel = kernel;
 	c.init.warm = 0;
 	if (odvgp_model_create(&model, &c, X, y, NULL, NULL) ||
-			odvgp_fit(model, X, y, 5, NULL, NULL, NULL))
+			odvgp_fit(model, X, y, 5, NULL, NULL))
 		return 1;
 	if (odvgp_get(model, "Z_beta", Z_beta, M * D) || odvgp_get(model, "Z_gamma", Z_gamma, Mg * D))
 		return 1;
@@ -68,8 +68,8 @@ double serve_time(int count, int variance, double *mean, double *var)
 	struct timespec from, to;
 	clock_gettime(CLOCK_MONOTONIC, &from);
 	for (int i = 0; i < count; i++)
-		if (odvgp_predict(&server, X + i % ROWS * server.D, 1, mean, variance ? var : NULL, NULL,
-					scratch, scratch_bytes))
+		if (odvgp_predict(&server, X + i % ROWS * server.D, 1, mean, variance ? var : NULL, scratch,
+					scratch_bytes, NULL))
 			return -1;
 	clock_gettime(CLOCK_MONOTONIC, &to);
 	return (1e6 * (double)(to.tv_sec - from.tv_sec) + 1e-3 * (double)(to.tv_nsec - from.tv_nsec)) /

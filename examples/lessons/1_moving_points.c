@@ -23,14 +23,14 @@ static double X[N], y[N], grid[GRID], truth[GRID];
 
 /*  What one panel of the picture shows. */
 typedef struct view {
-	double Z[M], mean[GRID], sd[GRID], low[GRID], high[GRID];
+	double Z[M], mean[GRID], var[GRID], low[GRID], high[GRID];
 } view;
 
 static void look(odvgp_model *gp, view *v)
 {
 	odvgp_info info;
-	must(odvgp_predict_once(gp, grid, GRID, v->mean, v->sd, NULL, &info), &info);
-	band(v->mean, v->sd, GRID, v->low, v->high);
+	must(odvgp_predict_once(gp, grid, GRID, v->mean, v->var, NULL, &info), &info);
+	band(v->mean, v->var, GRID, v->low, v->high);
 	odvgp_get(gp, "Z_beta", v->Z, M);
 }
 

@@ -24,7 +24,7 @@ enum { N = 80, GRID = 151, BETA = 6, GAMMA = 30, CASES = 4 };
 static double X[N], y[N], grid[GRID], Z[BETA + GAMMA];
 
 typedef struct fit {
-	double mean[GRID], sd[GRID], low[GRID], high[GRID];
+	double mean[GRID], var[GRID], sd[GRID], low[GRID], high[GRID];
 } fit;
 
 static void learn(fit *f, ptrdiff_t M, ptrdiff_t M_gamma, int solve, int exact)
@@ -42,13 +42,14 @@ static void learn(fit *f, ptrdiff_t M, ptrdiff_t M_gamma, int solve, int exact)
 	/* All members get the same BETA points, evenly spaced. */
 	if (!exact) must(odvgp_set(gp, "Z_beta", Z, M, &info), &info);
 	if (M_gamma) must(odvgp_set(gp, "Z_gamma", Z + M, M_gamma, &info), &info);
-	const size_t bytes = odvgp_fit_q_size(gp);
+	const size_t bytes = odvgp_fit_q_scratch(gp);
 	void *work = malloc(bytes);
 	if (!work) exit(1);
-	must(odvgp_fit_q(gp, X, y, work, bytes, &info), &info);
+	must(odvgp_fit_q(gp, X, y, NULL, work, bytes, &info), &info);
 	free(work);
-	must(odvgp_predict_once(gp, grid, GRID, f->mean, f->sd, NULL, &info), &info);
-	band(f->mean, f->sd, GRID, f->low, f->high);
+	must(odvgp_predict_once(gp, grid, GRID, f->mean, f->var, NULL, &info), &info);
+	for (int i = 0; i < GRID; i++) f->sd[i] = sqrt(f->var[i]);
+	band(f->mean, f->var, GRID, f->low, f->high);
 	odvgp_model_free(gp);
 }
 

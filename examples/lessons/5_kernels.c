@@ -65,7 +65,8 @@ int main(void)
 		size_t bytes = odvgp_predict_scratch(&server, PLACES);
 		void *scratch = malloc(bytes);
 		double cov[PLACES][PLACES];
-		if (odvgp_predict_cov(&server, places, PLACES, NULL, &cov[0][0], scratch, bytes)) return 1;
+		if (odvgp_predict_cov(&server, places, PLACES, NULL, &cov[0][0], scratch, bytes, NULL))
+			return 1;
 		free(scratch);
 		printf("%-33s", kernel[k]);
 		for (int i = 0; i < PLACES; i++) printf("  %6.3f", cov[0][i]);
@@ -74,7 +75,9 @@ int main(void)
 		/* Samples are joint: each is one function at all places of the grid. */
 		bytes = odvgp_sample_scratch(&server, GRID);
 		scratch = malloc(bytes);
-		if (odvgp_sample(&server, grid, GRID, SAMPLES, 4, &f[k][0][0], scratch, bytes)) return 1;
+		if (odvgp_sample(&server, grid, GRID, &(odvgp_draws){SAMPLES, 4}, &f[k][0][0], scratch,
+					bytes, NULL))
+			return 1;
 		free(scratch);
 		free(frozen);
 		for (int s = 0; s < SAMPLES; s++) {

@@ -42,13 +42,13 @@ int main(void)
 	odvgp_info info;
 	odvgp_model *gp;
 	must(odvgp_model_create(&gp, &cfg, X, &Y[0][0], NULL, &info), &info);
-	must(odvgp_fit(gp, X, &Y[0][0], 3000, NULL, NULL, &info), &info);
+	must(odvgp_fit(gp, X, &Y[0][0], 3000, NULL, &info), &info);
 
 	/* Means and standard deviations have one row for each output. */
-	static double grid[GRID], mean[P][GRID], sd[P][GRID], low[P][GRID], high[P][GRID],
+	static double grid[GRID], mean[P][GRID], var[P][GRID], low[P][GRID], high[P][GRID],
 			truth[P][GRID];
 	spread(grid, GRID, 0, 9);
-	must(odvgp_predict_once(gp, grid, GRID, &mean[0][0], &sd[0][0], NULL, &info), &info);
+	must(odvgp_predict_once(gp, grid, GRID, &mean[0][0], &var[0][0], NULL, &info), &info);
 
 	static const char *name[P] = {"first coordinate", "second coordinate", "third coordinate"};
 	printf("output             rms error   sd at t = 3   sd at t = 5.5\n");
@@ -58,8 +58,9 @@ int main(void)
 			truth[p][i] = place(p, grid[i]);
 			sum += (mean[p][i] - truth[p][i]) * (mean[p][i] - truth[p][i]) / GRID;
 		}
-		band(mean[p], sd[p], GRID, low[p], high[p]);
-		printf("%-17s %9.2f %11.2f %14.2f\n", name[p], sqrt(sum), sd[p][80], sd[p][147]);
+		band(mean[p], var[p], GRID, low[p], high[p]);
+		printf("%-17s %9.2f %11.2f %14.2f\n", name[p], sqrt(sum), sqrt(var[p][80]),
+				sqrt(var[p][147]));
 	}
 	double Z[M], noise;
 	odvgp_get(gp, "Z_beta", Z, M);

@@ -69,15 +69,15 @@ static int load(void)
 	odvgp_server server;
 	must(odvgp_server_from_file(&server, file, bytes, ODVGP_ISA_AUTO, frozen, sizeof frozen, &info),
 			&info);
-	static double half[GRID], sd[GRID], mean[2][GRID], low[GRID], high[GRID];
-	if (odvgp_predict(&server, grid, GRID, half, NULL, NULL, scratch, sizeof scratch)) return 1;
+	static double half[GRID], var[GRID], mean[2][GRID], low[GRID], high[GRID];
+	if (odvgp_predict(&server, grid, GRID, half, NULL, scratch, sizeof scratch, NULL)) return 1;
 
 	/* To train further, it loads the model. */
 	odvgp_model *gp;
 	must(odvgp_model_load(&gp, path, NULL, &info), &info);
 	printf("loaded after %td steps\n", odvgp_steps_done(gp));
 	train(gp);
-	must(odvgp_predict_once(gp, grid, GRID, mean[0], sd, NULL, &info), &info);
+	must(odvgp_predict_once(gp, grid, GRID, mean[0], var, NULL, &info), &info);
 
 	odvgp_model *whole = create(&info);
 	train(whole);
@@ -89,7 +89,7 @@ static int load(void)
 	odvgp_model_free(gp);
 	odvgp_model_free(whole);
 
-	band(mean[0], sd, GRID, low, high);
+	band(mean[0], var, GRID, low, high);
 	plot_item items[4] = {
 			{PLOT_BAND, TWO_SD, grid, low, high, GRID, 0, 0},
 			{PLOT_POINTS, "data", X, y, NULL, N, 7, 0},

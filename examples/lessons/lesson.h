@@ -42,11 +42,11 @@ static inline void spread(double *x, int n, double from, double to)
 }
 
 /*  The mean minus, and plus, two standard deviations. */
-static inline void band(const double *mean, const double *sd, int n, double *low, double *high)
+static inline void band(const double *mean, const double *var, int n, double *low, double *high)
 {
 	for (int i = 0; i < n; i++) {
-		low[i] = mean[i] - 2 * sd[i];
-		high[i] = mean[i] + 2 * sd[i];
+		low[i] = mean[i] - 2 * sqrt(var[i]);
+		high[i] = mean[i] + 2 * sqrt(var[i]);
 	}
 }
 
@@ -71,14 +71,14 @@ static inline void serve(service *s, odvgp_model *model, const odvgp_scales *sca
 /*  Mean and variance of y, or probabilities of classes, [y_rows,n]; var may be NULL. */
 static inline void serve_y(const service *s, const double *X, int n, double *mean, double *var)
 {
-	if (odvgp_predict_y(&s->server, X, n, mean, var, s->scratch, s->bytes)) exit(1);
+	if (odvgp_predict_y(&s->server, X, n, mean, var, s->scratch, s->bytes, NULL)) exit(1);
 }
 
 /*  The mean of log p(y) over n rows. */
 static inline double serve_logp(const service *s, const double *X, const double *Y, int n)
 {
 	double sum = 0, *logp = (double *)malloc((size_t)n * sizeof *logp);
-	if (odvgp_predict_logp(&s->server, X, Y, n, logp, s->scratch, s->bytes)) exit(1);
+	if (odvgp_predict_logp(&s->server, X, Y, n, logp, s->scratch, s->bytes, NULL)) exit(1);
 	for (int i = 0; i < n; i++) sum += logp[i];
 	free(logp);
 	return sum / n;

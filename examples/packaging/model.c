@@ -31,7 +31,7 @@ int main(void)
 	const float y_mean = 0, y_scale = 6;
 	const odvgpf_scales scales = {NULL, NULL, &y_mean, &y_scale};
 	odvgp_status status = odvgpf_model_create(&model, &cfg, &X[0][0], y, NULL, &info);
-	if (!status) status = odvgpf_fit(model, &X[0][0], y, 1500, NULL, NULL, &info);
+	if (!status) status = odvgpf_fit(model, &X[0][0], y, 1500, NULL, &info);
 	if (!status) status = odvgpf_freeze(model, &scales, frozen, sizeof frozen, &info);
 	if (status) {
 		fprintf(stderr, "%s\n", info.text);

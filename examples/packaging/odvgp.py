@@ -9,17 +9,21 @@
 
 Settings are the fields of odvgp_config by name, with "__" for "."; odvgp.settings() lists them.
 Columns of X are standardised inside, with gaussian, studentt and laplace y, too; functions=K gives
-K classes. Errors are odvgp.Error with the library's sentence. ODVGP_LIBRARY names the library,
-ODVGP_THREADS a number of threads other than that of processors. The tool has its own files."""
-import atexit, ctypes as C, itertools, os, signal, threading, weakref
+K classes. Errors are odvgp.Error with the library's sentence. Threads may share a GP: while one of
+them trains it, the others predict with the model as it was before; within progress, predict gives
+the state of that step. ODVGP_LIBRARY names the library, ODVGP_THREADS a number of threads other
+than that of processors. The tool has its own files."""
+import atexit, contextlib, ctypes as C, itertools, operator, os, signal, threading, weakref
 import numpy as np
 
-_built = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../build/libodvgp.so")
-_lib = C.CDLL(os.environ.get("ODVGP_LIBRARY", _built if os.path.exists(_built) else "libodvgp.so"))
+_near = (os.path.abspath(f"{__file__}/../{f}/libodvgp.so") for f in (".", "../../build"))
+_found = next(filter(os.path.exists, _near), "libodvgp.so")
+_lib = C.CDLL(os.environ.get("ODVGP_LIBRARY") or _found)
 _STOPPED, _AUTO, _MARK = 11, 0, b"odvgp.py"  # ODVGP_E_STOPPED, ODVGP_ISA_AUTO
 
 class Error(Exception): """What the library says, in one sentence."""
 class _Stopped(Error): pass
+class _Status(C.c_int): pass
 class _Info(C.Structure):
     _fields_ = [("status", C.c_int), ("what", C.c_char_p), ("row", C.c_ssize_t),
                 ("value", C.c_double), ("text", C.c_char * 200)]
@@ -29,41 +33,70 @@ class _Server(C.Structure):  # with room for fields to come
     _fields_ = [("block", C.c_void_p), ("isa", C.c_void_p)] + [
         (n, C.c_ssize_t) for n in ("D", "P", "F", "T", "y_rows")] + [("more", C.c_void_p * 16)]
 class _Config(C.Structure):  # nothing is known of it but its size
+    _lib.odvgp_config_size.restype = C.c_size_t
     _fields_ = [("all", C.c_double * (_lib.odvgp_config_size() // 8))]
-_Watch = C.CFUNCTYPE(C.c_int, C.c_void_p, C.POINTER(_Report))
-_lib.odvgp_config_defaults.restype = _Config
-_lib.odvgp_status_text.restype = _lib.odvgp_config_name.restype = C.c_char_p
-for _name in ("predictor_size", "predict_scratch", "save_size", "fit_q_size", "pool_size"):
-    getattr(_lib, "odvgp_" + _name).restype = C.c_ssize_t
+class _Progress(C.Structure):
+    _fields_ = [("phase", C.c_int), ("done", C.c_ssize_t), ("total", C.c_ssize_t),
+                ("report", C.POINTER(_Report))]
+_Call = C.CFUNCTYPE(C.c_int, C.c_void_p, C.POINTER(_Progress))
+class _Watch(C.Structure): _fields_ = [("call", _Call), ("user", C.c_void_p)]
+# Results and arguments, by letters: a pointer (p), an odvgp_info (e), a status (o), a text (s).
+_types = {"p": C.c_void_p, "e": C.POINTER(_Info), "o": _Status, "s": C.c_char_p, "i": C.c_int,
+          "n": C.c_ssize_t, "z": C.c_size_t, "c": _Config, "v": None}
+_calls = dict(("odvgp_" + name, types) for name, types in map(str.split, """
+    config_size z, config_name si, config_defaults cnnnnn, config_set opse, config_threads vpp,
+    status_text si, column_scales opnnppe, standardise opnnppp, model_create opppppe,
+    model_free vp, fit opppnpe, fit_q_scratch zp, fit_q opppppze, predictor_size zp, freeze opppze,
+    server_from_block oppzie, predict_scratch zpn, predict oppnpppze, predict_y oppnpppze,
+    save_size zpz, save opppzpze, file_write ospz, load_size opzpippppe, load opzpipzpe,
+    pool_size zi, pool_start opipzp, pool_stop vp""".split(",")))
+for _name, _letters in _calls.items():
+    _f = getattr(_lib, _name)
+    _f.restype, *_f.argtypes = map(_types.get, _letters)
 
-def _get(name, *args):  # integers are ptrdiff_t or size_t, arrays are pointers
-    return getattr(_lib, "odvgp_" + name)(*[C.c_ssize_t(a) if isinstance(a, int) else
-                                            getattr(a, "ctypes", a) for a in args])
+def _call(name, *args):
+    says, letters = _Info(), _calls["odvgp_" + name]
+    args = [getattr(a, "ctypes", a) for a in args] + [C.byref(says)] * letters.endswith("e")
+    result = getattr(_lib, "odvgp_" + name)(*args)
+    if letters[0] == "o" and result.value:
+        text = says.text or _lib.odvgp_status_text(result.value)
+        raise (_Stopped if result.value == _STOPPED else Error)(text.decode())
+    return result
 
-def _call(name, *args, info=True):
-    says = _Info()
-    if status := _get(name, *args, *([C.byref(says)] if info else [])):
-        error = _Stopped if status == _STOPPED else Error
-        raise error((says.text if info else _lib.odvgp_status_text(status)).decode())
+@contextlib.contextmanager
+def _about(path):
+    try: yield
+    except Error as e: raise Error(f"{path}: {e}") from None
 
 def _rows(a):
     a = np.ascontiguousarray(a, dtype=np.float64)
     return a.reshape(len(a), a.shape[1] if a.ndim == 2 else -1 if a.size else 1)
 
-def _threads(_hook=(C.c_void_p * 3)(), _pool=[]):  # of all models; the first one starts a pool
-    if not _pool:
-        pool, count = C.c_void_p(), int(os.environ.get("ODVGP_THREADS") or os.cpu_count())
-        block = np.zeros(_get("pool_size", count) // 8 + 1)
-        _call("pool_start", C.byref(pool), count, block, block.nbytes, _hook, info=False)
-        _pool.append((block, atexit.register(_lib.odvgp_pool_stop, pool)))
+def _thread_count():
+    text = os.environ.get("ODVGP_THREADS") or str(min(os.cpu_count() or 1, 256))
+    if not text.isdecimal() or not 1 <= int(text) <= 256:
+        raise Error(f"ODVGP_THREADS is {text!r}: it must be a whole number from 1 to 256")
+    return int(text)
+
+def _threads(_hook=(C.c_void_p * 3)(), _pool=[], _lock=threading.Lock()):
+    with _lock:  # the pool of all models; the first one starts it
+        if not _pool:
+            pool, count = C.c_void_p(), _thread_count()
+            block = np.zeros(_call("pool_size", count) // 8 + 1)
+            _call("pool_start", C.byref(pool), count, block, block.nbytes, _hook)
+            _pool.append((block, atexit.register(_lib.odvgp_pool_stop, pool)))
     return _hook
 
 def settings():
     return [n.decode() for n in iter(map(_lib.odvgp_config_name, itertools.count()).__next__, None)]
 
 class GP:
+    def __new__(cls, *_, **__):
+        gp = super().__new__(cls)
+        gp._model, gp._lock, gp._training, gp._frozen = C.c_void_p(), threading.RLock(), False, None
+        return gp
+
     def __init__(self, X, y, beta=100, gamma=0, functions=None, **config):
-        self._model, self._frozen = C.c_void_p(), None
         X, y = _rows(X), _rows(y)
         n, D, T = self._shape = (*X.shape, y.shape[1])
         self._scales = [np.zeros(D), np.ones(D), np.zeros(T), np.ones(T)]
@@ -71,11 +104,12 @@ class GP:
         if config.get("lik__kind", "gaussian") in ("gaussian", "studentt", "laplace"):
             _call("column_scales", y, len(y), T, *self._scales[2:])
         self._data(X, y)
-        cfg = _get("config_defaults", n, D, functions or T, int(min(beta, n)), int(gamma))
-        _get("config_threads", C.byref(cfg), _threads())
-        texts = [f"{k.replace('__', '.')}={('off', 'on')[v] if isinstance(v, bool) else v}".encode()
-                 for k, v in config.items()]  # a kernel must live until the model is made
-        for text in texts: _call("config_set", C.byref(cfg), text)
+        P = operator.index(functions or T)
+        cfg = _call("config_defaults", n, D, P, int(min(beta, n)), int(gamma))
+        _call("config_threads", C.byref(cfg), _threads())
+        say = lambda v: ("off", "on")[int(v)] if isinstance(v, (bool, np.bool_)) else v
+        texts = [f"{k.replace('__', '.')}={say(v)}".encode() for k, v in config.items()]
+        for text in texts: _call("config_set", C.byref(cfg), text)  # which keeps pointers to them
         _call("model_create", C.byref(self._model), C.byref(cfg), self._x, self._y, None)
         weakref.finalize(self, _lib.odvgp_model_free, self._model)
 
@@ -84,65 +118,86 @@ class GP:
         if X.shape != (n, D) or y.shape != (n, T):
             raise Error(f"X {X.shape}, y {y.shape} must be {n} rows of {D} inputs, {T} targets")
         self._x, self._y = np.empty_like(X), np.empty_like(y)
-        _call("standardise", X, *X.shape, *self._scales[:2], self._x, info=False)
-        _call("standardise", y, *y.shape, *self._scales[2:], self._y, info=False)
+        _call("standardise", X, *X.shape, *self._scales[:2], self._x)
+        _call("standardise", y, *y.shape, *self._scales[2:], self._y)
+
+    @contextlib.contextmanager
+    def _changes(self, progress=None):  # one thread at a time; others predict with what was before
+        raised, main = [], threading.current_thread() is threading.main_thread()
+        def watch(_, at):
+            r = at[0].report  # only after a step
+            try: return bool(raised or progress and r and progress(r[0].step, r[0].elbo))
+            except BaseException as e: return raised.append(e) or 1  # must not pass through C
+        stop = lambda *_: raised.append(KeyboardInterrupt())  # Ctrl-C may come outside of watch
+        with self._lock:
+            if self._training: raise Error("progress cannot train the model that calls it")
+            with contextlib.suppress(Error): self._server()  # if it fails, they wait
+            self._training, before = True, main and signal.signal(signal.SIGINT, stop)
+            try: yield C.byref(_Watch(_Call(watch)))
+            except _Stopped: pass
+            finally:
+                self._frozen, self._training = None, False
+                main and signal.signal(signal.SIGINT, before or signal.SIG_DFL)
+        if raised: raise raised[0]
 
     def train(self, steps, progress=None):
         """Trains further. progress(step, elbo) comes after each step; a true result ends it."""
-        raised, self._frozen = [], None
-        def watch(_, report):
-            try: return bool(raised or progress and progress(report[0].step, report[0].elbo))
-            except BaseException as e: return raised.append(e) or 1  # must not pass through C
-        main = threading.current_thread() is threading.main_thread()
-        stop = lambda *_: raised.append(KeyboardInterrupt())  # Ctrl-C may come outside of watch
-        before = main and signal.signal(signal.SIGINT, stop)
-        try:
-            _call("fit", self._model, self._x, self._y, steps, _Watch(watch), None)
-        except _Stopped: pass
-        finally: main and signal.signal(signal.SIGINT, before or signal.SIG_DFL)
-        if raised: raise raised[0]
+        steps = operator.index(steps)
+        with self._changes(progress) as watch:
+            _call("fit", self._model, self._x, self._y, steps, watch)
         return self
 
     def fit_q(self):  # sets q to its optimum: needed after training with objective="collapsed"
-        work, self._frozen = np.zeros(_get("fit_q_size", self._model) // 8 + 1), None
-        _call("fit_q", self._model, self._x, self._y, work, work.nbytes)
+        scratch = np.zeros(_call("fit_q_scratch", self._model) // 8 + 1)
+        with self._changes() as watch:
+            _call("fit_q", self._model, self._x, self._y, watch, scratch, scratch.nbytes)
         return self
 
     def _pointers(self):
         plain = not self._scales[2].any() and (self._scales[3] == 1).all()
         return C.byref((C.c_void_p * 4)(*[a.ctypes.data for a in self._scales[:2 if plain else 4]]))
 
+    def _server(self):  # of this step within progress, else of what the last training left
+        server = self._frozen
+        if not self._lock.acquire(blocking=server is None): return server  # another thread trains
+        try:
+            if self._frozen and not self._training: return self._frozen
+            server, block = _Server(), np.zeros(_call("predictor_size", self._model) // 8 + 1)
+            _call("freeze", self._model, self._pointers(), block, block.nbytes)
+            _call("server_from_block", C.byref(server), block, block.nbytes, _AUTO)
+            server.kept = block
+            if not self._training: self._frozen = server
+            return server
+        finally: self._lock.release()
+
     def predict(self, X, noise=False):
         """Mean and variance at the rows of X: [n], or [n, P] with several outputs or classes."""
-        if self._frozen is None:
-            frozen, server = np.zeros(_get("predictor_size", self._model) // 8 + 1), _Server()
-            _call("freeze", self._model, self._pointers(), frozen, frozen.nbytes)
-            _call("server_from_block", C.byref(server), frozen, frozen.nbytes, _AUTO)
-            self._frozen, self._server = frozen, server
-        s, X = self._server, _rows(X)
+        s, X = self._server(), _rows(X)
         if X.shape[1] != s.D: raise Error(f"X has {X.shape[1]} columns, the model has {s.D}")
         mean, var = np.empty((2, s.y_rows if noise else s.P, len(X)))
-        scratch = np.zeros(_get("predict_scratch", C.byref(s), max(1, min(len(X), 256))) // 8 + 1)
-        what, more = ("predict_y", []) if noise else ("predict", [None])
-        _call(what, C.byref(s), X, len(X), mean, var, *more, scratch, scratch.nbytes, info=False)
+        size = _call("predict_scratch", C.byref(s), max(1, min(len(X), 256)))
+        scratch, what = np.zeros(size // 8 + 1), "predict_y" if noise else "predict"
+        _call(what, C.byref(s), X, len(X), mean, var, scratch, scratch.nbytes)
         return (mean[0], var[0]) if len(mean) == 1 else (mean.T, var.T)
 
     def save(self, path):
         user = _MARK + np.concatenate([self._shape, *self._scales]).tobytes()
-        file = np.zeros(_get("save_size", self._model, len(user)), np.uint8)
-        _call("save", self._model, self._pointers(), user, len(user), file, file.nbytes)
-        _call("file_write", os.fsencode(path), file, file.nbytes, info=False)
+        with self._lock, _about(path):
+            file = np.zeros(_call("save_size", self._model, len(user)), np.uint8)
+            _call("save", self._model, self._pointers(), user, len(user), file, file.nbytes)
+            _call("file_write", os.fsencode(path), file, file.nbytes)
 
 def load(path, X=None, y=None):
     gp, file, size = GP.__new__(GP), np.fromfile(path, np.uint8), C.c_size_t()
     user, count = C.c_void_p(), C.c_size_t()
-    _call("load_size", file, file.nbytes, _threads(), _AUTO, C.byref(size), None, C.byref(user),
-          C.byref(count))
-    if (user := C.string_at(user, count.value))[:8] != _MARK:
-        raise Error(f"{path} was not written by odvgp.py")
-    gp._model, gp._frozen, gp._block = C.c_void_p(), None, np.zeros(size.value // 8 + 1)
-    _call("load", file, file.nbytes, _threads(), _AUTO, gp._block, gp._block.nbytes,
-          C.byref(gp._model))
+    with _about(path):
+        _call("load_size", file, file.nbytes, _threads(), _AUTO, C.byref(size), None,
+              C.byref(user), C.byref(count))
+        if (user := C.string_at(user, count.value))[:8] != _MARK:
+            raise Error("it was not written by odvgp.py")
+        gp._block = np.zeros(size.value // 8 + 1)
+        _call("load", file, file.nbytes, _threads(), _AUTO, gp._block, gp._block.nbytes,
+              C.byref(gp._model))
     numbers = np.frombuffer(user[8:]).copy()
     gp._shape, gp._x, gp._y = tuple(int(k) for k in numbers[:3]), None, None
     gp._scales = np.split(numbers[3:], np.cumsum([gp._shape[1]] * 2 + [gp._shape[2]]))

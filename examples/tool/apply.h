@@ -21,8 +21,8 @@ typedef struct application {
 	int drop, to_stdout;
 	/* --interval, 0: none; half its width in sd of a Gaussian; parameters of other likelihoods. */
 	double interval, half_width, par[2];
-	/* Predictions that wait to be written. */
-	bytes csv;
+	/* Predictions that wait to be written; notes about lines that are no rows. */
+	bytes csv, notes;
 	/* Of two classes, the second one is printed from this probability on. */
 	double threshold;
 	/* [targets] */
@@ -206,21 +206,38 @@ static void add_metrics(application *a, forecast *f, part *p)
 	free(logp);
 }
 
+/*  Says which columns are taken of names that more columns have than in training. */
+static void note_taken(const application *a, const table *t)
+{
+	const schema *s = &a->f.s;
+	for (int i = 0; i < s->input_count; i++) {
+		const field *f = &s->inputs[i];
+		int count = count_named(t, f->name), known = known_named(s, f->name);
+		if (count > known && f->repeat + 1 == known)
+			fprintf(stderr, "note: %s: '%s' is the name of %d columns, and column %d is taken\n",
+					path_text(a->path), NAME(f->name), count, position_of(t, f, NULL));
+	}
+}
+
 /*  Says once that columns are found by their place, and which these are unless
     each stands where it stood. */
 static void note_place(application *a, const table *t, const binding *b)
 {
 	enum { SHOWN = 8 };
 	const schema *s = &a->f.s;
-	if (a->noted_place++ || !by_place(s, t) || a->o->given[OPT_QUIET]) return;
+	if (a->noted_place++ || a->o->given[OPT_QUIET]) return;
+	if (!by_place(s, t)) {
+		note_taken(a, t);
+		return;
+	}
 	bytes list = {NULL, 0, 0};
 	int same = 1;
 	for (int i = 0; i < s->input_count; i++)
 		same = same && !s->inputs[i].name && b->input[i] == s->inputs[i].column;
 	for (int i = 0; i < s->input_count && i < SHOWN && !same; i++) {
-		bytes_print(&list, "%s%d is ", i ? ", " : ": ", b->input[i] + 1);
-		if (s->inputs[i].name) bytes_print(&list, "%s", s->inputs[i].name);
-		else bytes_print(&list, "column %d of training", s->inputs[i].column + 1);
+		bytes_print(&list, "%s%d is ", i ? ", " : ": ", b->input[i]);
+		if (s->inputs[i].name) bytes_print(&list, "%s", NAME(s->inputs[i].name));
+		else bytes_print(&list, "column %d of training", s->inputs[i].column);
 	}
 	fprintf(stderr, "note: %s: columns are found by their place in the training file%s%s\n",
 			path_text(a->path), same ? "" : list.at,
@@ -272,7 +289,10 @@ static void apply_block(application *a, const table *t)
 		add_metrics(a, &fc, &p);
 		a->has_target = 1;
 	}
-	if (b.misfit && !a->misfit) a->misfit = copy_text(b.misfit);
+	if (b.misfit && !a->misfit) {
+		a->misfit = copy_text(b.misfit);
+		clean_text(a->misfit, 0);
+	}
 	forecast_free(&fc);
 	part_free(&p);
 	rows_free(&r);
@@ -284,7 +304,8 @@ typedef struct stream {
 	bytes text;
 	/* Scanned so far; and up to where the rows are complete. */
 	size_t scanned, complete;
-	int quoted;
+	/* Is the end of what is scanned inside quotes; does its line hold more than blanks? */
+	int quoted, ink;
 	/* The line at the beginning of `text`. */
 	long line;
 	/* The header, with its line end; before the first row, nothing. */
@@ -322,17 +343,22 @@ static void stream_unpack(stream *in)
 	free(text);
 }
 
-/*  Finds the end of the last complete row: a line end outside quotes. */
+/*  Finds the end of the last complete row: a line end outside quotes. Empty lines wait for the row
+    after them. */
 static void stream_scan(stream *in)
 {
 	for (; in->scanned < in->text.used; in->scanned++) {
 		char c = in->text.at[in->scanned];
 		if (c == '"') in->quoted = !in->quoted;
-		if (c == '\n' && !in->quoted) in->complete = in->scanned + 1;
+		if (!strchr(" \t\r\n", c)) in->ink = 1;
+		if (c != '\n' || in->quoted) continue;
+		if (in->ink) in->complete = in->scanned + 1;
+		in->ink = 0;
 	}
 }
 
-/*  Predicts the complete rows, if there are any besides the header. */
+/*  Predicts the complete rows, if there are any besides the header. Comments stay until the line
+    after them has come, which tells them from rows. */
 static void stream_apply(application *a, stream *in)
 {
 	table t;
@@ -342,17 +368,24 @@ static void stream_apply(application *a, stream *in)
 	bytes_add(&whole, in->head.at, in->head.used);
 	bytes_add(&whole, in->text.at, in->complete);
 	for (size_t i = 0; i < in->head.used; i++) head_lines += in->head.at[i] == '\n';
-	if (*table__skip_idle(whole.at, in->how.separator, NULL, NULL)) {
-		if (table_parse(&t, whole.at, whole.used, "standard input", in->line - head_lines, &in->how,
-					error, sizeof error))
-			die(BAD_INPUT, "%s", error);
-		if (t.header && !in->head.used)
-			bytes_add(&in->head, whole.at + t.head, t.head_end - t.head);
-		in->how.header = t.header ? 1 : -1;
-		in->how.separator = t.separator;
-		if (t.rows) apply_block(a, &t);
-		table_free(&t);
+	in->how.continues = a->rows > 0;
+	const char *ink = in->how.continues ? table__skip_empty(whole.at + in->head.used, ' ', NULL)
+										: table__skip_idle(whole.at, ' ', NULL);
+	if (!*ink) {
+		free(whole.at);
+		return;
 	}
+	if (table_parse(&t, whole.at, whole.used, "standard input", in->line - head_lines, &in->how,
+				error, sizeof error))
+		die(BAD_INPUT, "%s", error);
+	drop_trailing(&t, &a->f.s);
+	check_header(&t, a->path, &a->f.s);
+	if (t.header && !in->head.used) bytes_add(&in->head, whole.at + t.head, t.head_end - t.head);
+	in->how.header = t.header ? 1 : -1;
+	in->how.separator = t.separator;
+	if (!a->rows) note_lines(&t, a->path, &a->notes);
+	if (t.rows) apply_block(a, &t);
+	table_free(&t);
 	free(whole.at);
 	for (size_t i = 0; i < in->complete; i++) in->line += in->text.at[i] == '\n';
 	in->text.used -= in->complete;
@@ -388,13 +421,11 @@ static void apply_stream(application *a)
 static void apply_file(application *a)
 {
 	table t = {0};
-	bytes notes = {NULL, 0, 0};
 	read_table(&t, a->path, a->o, &a->f.s);
-	if (t.unlike) note_table(&t, a->path, a->o, &notes);
-	if (notes.used && !a->o->given[OPT_QUIET]) fputs(notes.at, stderr);
+	if (t.unlike) note_table(&t, a->path, a->o, &a->notes);
+	else note_lines(&t, a->path, &a->notes);
 	apply_block(a, &t);
 	table_free(&t);
-	free(notes.at);
 }
 
 /* ---- what is said at the end ---- */
@@ -407,6 +438,7 @@ static void note_rows(const application *a)
 	const schema *s = &a->f.s;
 	double chance = fmin(1, 2 * (double)s->D / ((double)s->n_train + 1));
 	if (a->o->given[OPT_QUIET]) return;
+	if (a->notes.used) tell_text(a->notes.at);
 	if (a->lost)
 		fprintf(stderr, "note: %td of %td rows have no prediction (NA): cells are missing%s%s\n",
 				a->lost, a->rows, a->misfit ? " or do not fit; " : "", a->misfit ? a->misfit : "");
@@ -492,6 +524,7 @@ static void application_end(application *a)
 {
 	workers_stop(&a->w);
 	free(a->csv.at);
+	free(a->notes.at);
 	free(a->sums);
 	free(a->scores.confusion);
 	free(a->misfit);
@@ -543,8 +576,8 @@ static int run_predict(options *o)
 		bytes text = {NULL, 0, 0};
 		text_metrics(&text, "metrics", &m, &a.f.s, a.sums);
 		if (a.scores.n) text_confusion(&text, &a.scores, &a.f.s.targets[0]);
-		if (to_stdout) fputs(text.at, stderr);
-		else write_stdout(&text);
+		if (to_stdout) tell_text(text.at);
+		else write_report(&text);
 		free(text.at);
 	}
 	application_end(&a);
@@ -628,7 +661,8 @@ static int run_sample(options *o)
 	size_t size = odvgp_sample_scratch(&a.server, r.n);
 	double *f = take_doubles(samples * r.n, a.server.F);
 	void *scratch = take(size, 1);
-	odvgp_status bad = odvgp_sample(&a.server, p.X, r.n, samples, seed, f, scratch, size);
+	odvgp_status bad = odvgp_sample(
+			&a.server, p.X, r.n, &(odvgp_draws){samples, seed}, f, scratch, size, NULL);
 	if (bad) die(FAILED, "sample: %s", odvgp_status_text(bad));
 	if (s->likelihood == ODVGP_LIKELIHOOD_HETEROSCEDASTIC) unscale_samples(s, f, r.n, samples);
 	csv_samples(&a, &t, &r, f, samples);

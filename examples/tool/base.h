@@ -39,6 +39,50 @@ enum { FAILED = 1, BAD_INPUT = 2 };
     they stand alone. */
 static const char *die_about;
 
+/*  Called by die with its sentence, before the end: for results that should not be lost. */
+static void (*die_first)(void *user, const char *sentence);
+static void *die_user;
+
+/*  The bytes of the UTF-8 character at s; 1 for a byte that is none. */
+static int character_bytes(const unsigned char *s)
+{
+	int n = *s >= 0xF0 ? 4 : *s >= 0xE0 ? 3 : *s >= 0xC2 ? 2 : 1;
+	for (int i = 1; i < n; i++)
+		if ((s[i] & 0xC0) != 0x80) return 1;
+	return n;
+}
+
+/*  Control characters, which would command the terminal, become spaces: those of ASCII but for line
+    ends where these stay, and those of Latin-1, bare or as UTF-8. */
+static void clean_text(char *text, int lines_stay)
+{
+	unsigned char *s = (unsigned char *)text;
+	for (int n; *s; s += n) {
+		n = character_bytes(s);
+		int bare = n == 1 && (iscntrl(*s) || (*s >= 0x80 && *s < 0xA0)),
+			is_line_end = *s == '\n' && lines_stay;
+		if (n == 2 && *s == 0xC2 && s[1] < 0xA0) memset(s, ' ', 2);
+		else if (bare && !is_line_end) *s = ' ';
+	}
+}
+
+/*  A name from a file, as messages and reports show it: in one line, without control characters, at
+    most 119 bytes. */
+static const char *shown_name(char text[120], const char *name)
+{
+	snprintf(text, 120, "%s", name);
+	clean_text(text, 0);
+	return text;
+}
+#define NAME(name) shown_name((char[120]){""}, name)
+
+/*  Prints on stderr, without control characters but line ends. */
+static void tell_text(char *text)
+{
+	clean_text(text, 1);
+	fputs(text, stderr);
+}
+
 /*  Prints one line on stderr and ends the program. Control characters of names and cells become
     spaces. */
 NO_RETURN PRINTF_LIKE(2, 3) static void die(int code, const char *format, ...)
@@ -48,9 +92,11 @@ NO_RETURN PRINTF_LIKE(2, 3) static void die(int code, const char *format, ...)
 	va_start(list, format);
 	vsnprintf(text, sizeof text, format, list);
 	va_end(list);
-	for (char *s = text; *s; s++)
-		if (iscntrl((unsigned char)*s)) *s = ' ';
+	clean_text(text, 0);
 	fprintf(stderr, "odvgp: %s%s%s\n", die_about ? die_about : "", die_about ? ": " : "", text);
+	void (*first)(void *user, const char *sentence) = die_first;
+	die_first = NULL;
+	if (first) first(die_user, text);
 	exit(code);
 }
 
@@ -270,18 +316,45 @@ static char *resolve_path(const char *path)
 	die(BAD_INPUT, "%s: its symbolic links lead nowhere", path);
 }
 
-static void write_file(const char *path, const void *block, size_t n)
+/*  Writes the whole file or leaves it as it was. Returns 0, or errno's reason. */
+static int try_write_file(const char *path, const void *block, size_t n)
 {
 	char *target = resolve_path(path);
-	if (odvgp_file_write(target, block, n) != ODVGP_OK)
-		die(FAILED, "%s: cannot be written: %s", path, strerror(errno));
+	errno = 0;
+	int reason = odvgp_file_write(target, block, n) == ODVGP_OK ? 0 : errno ? errno : EIO;
 	free(target);
+	return reason;
+}
+
+static void write_file(const char *path, const void *block, size_t n)
+{
+	int reason = try_write_file(path, block, n);
+	if (reason) die(FAILED, "%s: cannot be written: %s", path, strerror(reason));
+}
+
+/*  The whole of an open file, from its beginning; NULL: it cannot be read. */
+static char *read_back(FILE *f, size_t *n)
+{
+	long length = fflush(f) || ferror(f) || fseek(f, 0, SEEK_END) ? -1 : ftell(f);
+	if (length < 0 || fseek(f, 0, SEEK_SET)) return NULL;
+	char *text = take((size_t)length, 1);
+	*n = (size_t)length;
+	if (fread(text, 1, *n, f) == *n) return text;
+	free(text);
+	return NULL;
 }
 
 static void write_stdout(const bytes *b)
 {
 	if (fwrite(b->at, 1, b->used, stdout) != b->used || fflush(stdout))
 		die(FAILED, "standard output cannot be written: %s", strerror(errno));
+}
+
+/*  Prints a report on stdout, without control characters but line ends. */
+static void write_report(bytes *b)
+{
+	clean_text(b->at, 1);
+	write_stdout(b);
 }
 
 static void *read_file(const char *path, size_t *n)

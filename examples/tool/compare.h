@@ -49,7 +49,7 @@ typedef struct comparison {
 	int warms;
 	candidate *list;
 	int count;
-	FILE *trace;
+	trace_file *trace;
 } comparison;
 
 /*  Applies one KEY=VALUE of an item. */
@@ -195,12 +195,13 @@ static void candidate_train(comparison *all, candidate *c)
 	t.evaluate_every = larger(1, t.iters / 40);
 	t.evaluate_next = 1;
 	odvgp_model *model = model_make(&c->o, &all->d, &all->w, all->isa, &block, &notes);
+	c->config = *odvgp_model_config(model);
 	training_begin(&t, &all->d, &all->w, model, block);
 	if (!t.quiet)
 		fprintf(stderr, "%s: beta %td, gamma %td, %s, %td steps\n", c->label,
 				LAST_LAYER(&c->config).M, LAST_LAYER(&c->config).M_gamma, training_text(&c->config),
 				t.iters);
-	odvgp_status s = odvgp_init_data(model, all->d.train.X, all->d.Y, &info);
+	odvgp_status s = odvgp_init_data(model, all->d.train.X, all->d.Y, NULL, &info);
 	if (s) snprintf(c->reason, sizeof c->reason, "start: %s", reason_of(s, &info));
 	else {
 		t.start = now();
@@ -267,7 +268,7 @@ static void print_compare_text(const comparison *all)
 			bytes_print(&b, "  %*s", width[k], cells[i][k]);
 		bytes_print(&b, "%s%s\n", *reason ? "  failed: " : "", reason);
 	}
-	write_stdout(&b);
+	write_report(&b);
 	free(b.at);
 	free(cells);
 }
@@ -353,7 +354,8 @@ static plot_scene compare_scene(
 	return scene;
 }
 
-static void plot_compare(const comparison *all, const char *path)
+/*  Returns 1 if the picture cannot be written. */
+static int plot_compare(const comparison *all, const char *path)
 {
 	int first = all->d.test.n ? 0 : 2, panels = all->d.test.n ? 4 : 2;
 	ptrdiff_t points = 0;
@@ -368,10 +370,10 @@ static void plot_compare(const comparison *all, const char *path)
 		if (!first && !p && has_classes(all->d.s.likelihood)) picture_shares(&scenes[p], 2);
 		else plot_same_y(&scenes[p], 2);
 	}
-	if (plot_grid(path, all->d.s.dataset, scenes, panels, 2))
-		die(FAILED, "--plot %s: cannot be written", path);
+	int bad = write_picture(path, all->d.s.dataset, scenes, panels, 2);
 	free(items);
 	free(room);
+	return bad;
 }
 
 /* ---- the start ---- */
@@ -383,7 +385,7 @@ static void compare_start(comparison *all, const bytes *notes)
 		print_notes(&all->d, notes);
 		fprintf(stderr,
 				"%s: %td training rows, %td test rows, %td inputs; %d bases, %d thread(s)\n",
-				all->d.s.dataset, all->d.train.n, all->d.test.n, all->d.s.D, all->count,
+				NAME(all->d.s.dataset), all->d.train.n, all->d.test.n, all->d.s.D, all->count,
 				workers_count(&all->w));
 	}
 	all->trace = trace_open(o, all->d.s.likelihood, 1);

@@ -24,11 +24,11 @@ static void part_free(part *p)
 	memset(p, 0, sizeof *p);
 }
 
-/*  "column 3 (depth)" for messages, which count columns from 1. */
+/*  "column 3 (depth)". Messages count columns from 0, as options do, and lines from 1. */
 static const char *column_text(char *text, size_t size, int column, const char *name)
 {
-	if (name) snprintf(text, size, "column %d (%s)", column + 1, name);
-	else snprintf(text, size, "column %d", column + 1);
+	if (name && *name) snprintf(text, size, "column %d (%s)", column, NAME(name));
+	else snprintf(text, size, "column %d", column);
 	return text;
 }
 #define COLUMN_TEXT(column, name) column_text((char[120]){""}, 120, column, name)
@@ -77,8 +77,8 @@ NO_RETURN static void die_no_column(const table *t, int id, const char *name)
 	}
 	if (!t->header)
 		bytes_print(&all, "; the file has no header, and columns 0 to %d", t->columns - 1);
-	die(BAD_INPUT, "--%s: there is no column '%s'%s%s", option_list[id].name, name,
-			guess_text(&meant).text, all.at);
+	die(BAD_INPUT, "--%s: there is no column '%s'%s%s%s", option_list[id].name, name,
+			guess_text(&meant).text, all.at, table_sep_clause(t).text);
 }
 
 /*  Adds one item of a list: a name, an index, a range of indices, or "last". */
@@ -86,6 +86,9 @@ static void select_item(selection *s, const table *t, int id, const char *item)
 {
 	const char *p = item;
 	int from = table_find(t, item, 0), to = from;
+	if (from >= 0 && t->column[from].next >= 0)
+		die(BAD_INPUT, "--%s: the columns %d and %d are named '%s': give an index",
+				option_list[id].name, from, t->column[from].next, item);
 	if (from < 0 && strcmp(item, "last") == 0) from = to = t->columns - 1;
 	if (from < 0) {
 		from = to = parse_index(&p);
@@ -97,8 +100,8 @@ static void select_item(selection *s, const table *t, int id, const char *item)
 		if (to < from)
 			die(BAD_INPUT, "--%s: the range %s runs backwards", option_list[id].name, item);
 		if (to >= t->columns)
-			die(BAD_INPUT, "--%s %s: the last index is %d, counted from 0", option_list[id].name,
-					item, t->columns - 1);
+			die(BAD_INPUT, "--%s %s: the last index is %d, counted from 0%s",
+					option_list[id].name, item, t->columns - 1, table_sep_clause(t).text);
 	}
 	for (; from <= to; from++) {
 		if (selected(s, from))
@@ -348,21 +351,22 @@ static void class_labels(schema *s, const table *t, const options *o)
 				kind, COLUMN_TEXT(f->column, c->name), f->level_count);
 }
 
-/*  Notes that a target of images has few whole numbers, and may hold classes. */
+/*  Notes that a target has few whole numbers, each twice or more on average, and may hold classes.
+    Ratings and counts look alike, so nobody decides but the user. */
 static void note_few_numbers(const schema *s, const table *t, const options *o, bytes *notes)
 {
 	enum { LEAST = 3, MOST = 20 };
 	double number[MOST];
 	const field *f = &s->targets[0];
-	if (!is_image(o) || s->target_count > 1 || t->column[f->column].date) return;
+	if (s->target_count > 1 || t->column[f->column].date || t->column[f->column].text) return;
 	int count = distinct_numbers(t, f->column, number, MOST);
-	if (count < LEAST || count > MOST) return;
+	if (count < LEAST || count > MOST || 2 * count > t->rows) return;
 	for (int k = 0; k < count; k++)
 		if (number[k] > floor(number[k])) return;
 	bytes_print(notes,
-			"note: %s has %d whole numbers, so the likelihood is gaussian; --likelihood softmax or "
-			"robustmax learns them as classes\n",
-			COLUMN_TEXT(f->column, f->name), count);
+			"note: %s has only %d whole numbers, and the likelihood is gaussian; --likelihood %s "
+			"learns them as classes, ordinal as classes in order\n",
+			COLUMN_TEXT(f->column, f->name), count, LIKELIHOOD_TEXT(classes_likelihood(o)));
 }
 
 /*  Notes the order of classes that nobody chose. */
@@ -374,7 +378,7 @@ static void note_order(const schema *s, bytes *notes)
 	bytes_print(notes,
 			"note: %s: classes are in alphabetical order: ", COLUMN_TEXT(f->column, f->name));
 	for (int k = 0; k < f->level_count && k < SHOWN; k++)
-		bytes_print(notes, "%s%s", k ? ", " : "", f->levels[k]);
+		bytes_print(notes, "%s%s", k ? ", " : "", NAME(f->levels[k]));
 	bytes_print(notes, "%s; --ordinal COLUMN=a,b,c gives another\n",
 			f->level_count > SHOWN ? ", ..." : "");
 }
@@ -390,7 +394,7 @@ static void note_mixed(const schema *s, const table *t, bytes *notes)
 		bytes_print(notes,
 				"note: line %ld, %s: '%s' is text, so the numbers of this column are "
 				"levels, too\n",
-				c->level_lines[k], COLUMN_TEXT(f->column, f->name), c->levels[k]);
+				c->level_lines[k], COLUMN_TEXT(f->column, f->name), NAME(c->levels[k]));
 	}
 }
 
@@ -450,7 +454,8 @@ static void schema_columns(schema *s, const table *t, const options *o)
 			die(BAD_INPUT, "--ignore: %s is the target", COLUMN_TEXT(targets.column[i], c->name));
 		check_target(s->likelihood, t, targets.column[i], o);
 	}
-	if (!inputs.count) die(BAD_INPUT, "%s: no input column besides the target", path);
+	if (!inputs.count)
+		die(BAD_INPUT, "%s: no input column besides the target%s", path, table_sep_clause(t).text);
 	s->dataset = dataset_name(o->value[OPT_DATA]);
 	s->columns = t->columns;
 	s->inputs = fields_make(&inputs, t, o, 1);
@@ -520,6 +525,8 @@ static int schema_is_header(const void *user, const table *t)
 static void schema_settle(const schema *s, table *t)
 {
 	int *places = by_place(s, t) ? places_of(s, t->columns) : NULL;
+	/* The last one may be what follows a separator at each line's end. */
+	if (by_place(s, t) && !places) places = places_of(s, t->columns - 1);
 	for (int i = 0; i < s->input_count + s->target_count; i++) {
 		const field *f = i < s->input_count ? &s->inputs[i] : &s->targets[i - s->input_count];
 		int column = position_of(t, f, places);
@@ -603,6 +610,35 @@ static void bind_numbers(binding *b, const field *f, const table *t, const char 
 	}
 }
 
+/*  How many columns have this name; how many the model knows. */
+static int count_named(const table *t, const char *name)
+{
+	int count = 0;
+	for (int i = table_find(t, name, 0); i >= 0; i = t->column[i].next) count++;
+	return count;
+}
+
+static int known_named(const schema *s, const char *name)
+{
+	int most = 0;
+	for (int i = 0; i < s->input_count + s->target_count; i++) {
+		const field *f = i < s->input_count ? &s->inputs[i] : &s->targets[i - s->input_count];
+		if (f->name && strcmp(f->name, name) == 0 && f->repeat >= most) most = f->repeat + 1;
+	}
+	return most;
+}
+
+NO_RETURN static void die_no_input(
+		const schema *s, const table *t, const field *f, const char *path)
+{
+	int count = count_named(t, f->name);
+	if (!count)
+		die(BAD_INPUT, "%s: line 1: there is no column '%s'%s", path_text(path), f->name,
+				table_sep_clause(t).text);
+	die(BAD_INPUT, "%s: line 1: '%s' is the name of %d column%s, and of %d in the training file",
+			path_text(path), f->name, count, count > 1 ? "s" : "", known_named(s, f->name));
+}
+
 /*  Finds the columns. drop: MISFIT_REFUSE and so on. */
 static binding bind_columns(const schema *s, const table *t, const char *path, int drop)
 {
@@ -616,12 +652,12 @@ static binding bind_columns(const schema *s, const table *t, const char *path, i
 	for (int i = 0; i < s->input_count; i++) {
 		const field *f = &s->inputs[i];
 		b.input[i] = position_of(t, f, places);
-		if (b.input[i] < 0 && t->header && f->name)
-			die(BAD_INPUT, "%s: line 1: there is no column '%s'", path_text(path), f->name);
+		if (b.input[i] < 0 && t->header && f->name) die_no_input(s, t, f, path);
 		if (b.input[i] < 0)
 			die(BAD_INPUT,
-					"%s: line 1: %d columns; the model has %d inputs, from a file of %d columns",
-					path_text(path), t->columns, s->input_count, s->columns);
+					"%s: line 1: %d column%s; the model has %d input%s, from a file of %d columns%s",
+					path_text(path), t->columns, t->columns > 1 ? "s" : "", s->input_count,
+					s->input_count > 1 ? "s" : "", s->columns, table_sep_clause(t).text);
 		if (table_check(t, b.input[i], path, text, sizeof text)) bind_misfit(&b.misfit, drop, text);
 		if (f->level_count) b.code[i] = bind_text(&b.misfit, f, b.input[i], t, path, drop);
 	}
@@ -767,21 +803,80 @@ static table_options table_how(const knowledge *known)
 	return how;
 }
 
+/*  Refuses a guessed header that may be a row with a broken cell, where no names tell. */
+static void check_header(const table *t, const char *path, const schema *s)
+{
+	if (!s || !t->odd_header || !by_place(s, t)) return;
+	die(BAD_INPUT,
+			"%s: the first line has texts above numbers, and numbers: --header yes reads it as "
+			"names, --header no as a row",
+			path_text(path));
+}
+
+/*  Forgets a last column without name and values; where columns are found by their place, only if
+    these places are those of the others. */
+static void drop_trailing(table *t, const schema *s)
+{
+	if (!table_trails(t)) return;
+	if (s && by_place(s, t)) {
+		int *as_it_is = places_of(s, t->columns), *without = places_of(s, t->columns - 1),
+			drop = !as_it_is && without;
+		free(as_it_is);
+		free(without);
+		if (!drop) return;
+	}
+	if (table_drop_last(t)) die(FAILED, "out of memory");
+}
+
 static void read_table(table *t, const char *path, const options *o, const schema *s)
 {
 	char error[400];
 	knowledge known = {o, s};
 	table_options how = table_how(&known);
 	if (table_read(t, path, &how, error, sizeof error)) die(BAD_INPUT, "%s", error);
+	drop_trailing(t, s);
+	check_header(t, path, s);
+}
+
+/*  Notes lines that are no rows. */
+static void note_lines(const table *t, const char *path, bytes *notes)
+{
+	if (t->comments)
+		bytes_print(notes, "note: %s: %ld line%s before the first row begin%s with # and %s "
+						   "skipped\n",
+				path_text(path), t->comments, t->comments > 1 ? "s" : "",
+				t->comments > 1 ? "" : "s", t->comments > 1 ? "are" : "is");
+	if (t->trailed)
+		bytes_print(notes,
+				"note: %s: each line ends with a separator; the empty column %d is left out\n",
+				path_text(path), t->columns);
+	if (t->odd_header)
+		bytes_print(notes,
+				"note: %s: header: yes, though its first line holds a number; --header no if it is "
+				"a row\n",
+				path_text(path));
+}
+
+/*  Notes names that several columns have, which options and predict tell apart by their order. */
+static void note_repeats(const table *t, const char *path, bytes *notes)
+{
+	enum { SHOWN = 3 };
+	for (int i = 0, shown = 0; i < t->columns && t->header && shown < SHOWN; i++) {
+		const table_column *c = &t->column[i];
+		if (c->next < 0 || c->repeat || !*c->name) continue;
+		shown++;
+		bytes_print(notes,
+				"note: %s: the columns %d and %d are both named '%s'; predict finds them by their "
+				"order\n",
+				path_text(path), i, c->next, NAME(c->name));
+	}
 }
 
 /*  Notes what was guessed about a table. */
 static void note_table(const table *t, const char *path, const options *o, bytes *notes)
 {
 	int guessed = option_choice(o, OPT_HEADER) == 0;
-	if (t->comments)
-		bytes_print(notes, "note: %s: %ld line%s that begin%s with # skipped\n", path_text(path),
-				t->comments, t->comments > 1 ? "s" : "", t->comments > 1 ? "" : "s");
+	note_lines(t, path, notes);
 	if (t->unlike)
 		bytes_print(notes,
 				"note: %s: header: no, but its first line looks unlike the rows below; --header "
@@ -906,7 +1001,9 @@ static char *read_mask(const char *argument, ptrdiff_t data_rows)
 				argument);
 	*colon = 0;
 	table t = {0};
-	table_options how = {-1, 0, NULL, NULL, NULL, 0, 0, 0};
+	table_options how;
+	memset(&how, 0, sizeof how);
+	how.header = -1;
 	if (table_read(&t, path, &how, error, sizeof error)) die(BAD_INPUT, "%s", error);
 	if (column >= t.columns)
 		die(BAD_INPUT, "--test-mask %s: the last index is %d, counted from 0", argument,
@@ -917,12 +1014,12 @@ static char *read_mask(const char *argument, ptrdiff_t data_rows)
 	if (table_check(&t, column, path, error, sizeof error)) die(BAD_INPUT, "%s", error);
 	refuse_missing(&t, column, path, "");
 	if (t.column[column].text)
-		die(BAD_INPUT, "%s: line 1, column %d: must be 0 or 1", path, column + 1);
+		die(BAD_INPUT, "%s: line 1, column %d: must be 0 or 1", path, column);
 	char *mask = take((size_t)t.rows, 1);
 	for (ptrdiff_t i = 0; i < t.rows; i++) {
 		double v = t.values[i * t.columns + column];
 		if (v != 0 && v != 1)
-			die(BAD_INPUT, "%s: line %ld, column %d: must be 0 or 1", path, t.lines[i], column + 1);
+			die(BAD_INPUT, "%s: line %ld, column %d: must be 0 or 1", path, t.lines[i], column);
 		mask[i] = v == 1;
 	}
 	table_free(&t);
@@ -949,6 +1046,27 @@ static int64_t numpy_seed_of(const options *o)
 	return seed;
 }
 
+/*  A flag for each of n rows: 1 for a row of the current fold. A permutation deals the rows to the
+    folds in turn; with classes (NULL: none) class by class, so that each fold has its share of each. */
+static char *draw_fold(const options *o, ptrdiff_t n, const int *class)
+{
+	uint64_t seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX);
+	int folds = (int)option_integer(o, OPT_FOLDS, 2, 1000);
+	if (n < folds) die(BAD_INPUT, "--folds %d: there are only %td rows", folds, n);
+	char *tested = take((size_t)n, 1);
+	ptrdiff_t *order = take((size_t)n, sizeof *order), next[MOST_CLASSES + 1] = {0};
+	for (ptrdiff_t i = 0; i < n; i++) order[permute(seed, n, i)] = i;
+	/* The place of each class's first row, then of its next one. */
+	for (ptrdiff_t i = 0; i < n && class; i++) next[class[i] + 1]++;
+	for (int k = 0; k < MOST_CLASSES; k++) next[k + 1] += next[k];
+	for (ptrdiff_t k = 0; k < n; k++) {
+		ptrdiff_t place = class ? next[class[order[k]]]++ : k;
+		tested[order[k]] = place % folds == o->fold;
+	}
+	free(order);
+	return tested;
+}
+
 /*  A flag for each of n rows: 1 for a test row. NumPy's permutation has its training rows first, as
     many as its users take with int(n * share). */
 static char *draw_test_rows(const options *o, ptrdiff_t n)
@@ -957,12 +1075,6 @@ static char *draw_test_rows(const options *o, ptrdiff_t n)
 	int64_t numpy = numpy_seed_of(o);
 	char *tested = take((size_t)n, 1);
 	uint64_t seed = (uint64_t)option_integer(o, OPT_SEED, 0, LLONG_MAX);
-	if (o->value[OPT_FOLDS]) {
-		int folds = (int)option_integer(o, OPT_FOLDS, 2, 1000);
-		if (n < folds) die(BAD_INPUT, "--folds %d: there are only %td rows", folds, n);
-		for (ptrdiff_t i = 0; i < n; i++) tested[i] = permute(seed, n, i) % folds == o->fold;
-		return tested;
-	}
 	if (numpy < 0) {
 		ptrdiff_t count = (ptrdiff_t)(fraction * (double)n + 0.5);
 		if (fraction > 0 && !count) count = 1;
@@ -997,12 +1109,14 @@ static void split_validation(const options *o, rows part_rows[PARTS])
 	}
 }
 
-/*  Splits the rows into parts as the options say. */
-static void split_rows(
-		const options *o, const rows *all, ptrdiff_t data_rows, rows part_rows[PARTS])
+/*  Splits the rows into parts as the options say; class: those of the rows, or NULL. */
+static void split_rows(const options *o, const rows *all, const int *class, ptrdiff_t data_rows,
+		rows part_rows[PARTS])
 {
 	const char *mask = o->value[OPT_TEST_MASK];
-	char *tested = mask ? read_mask(mask, data_rows) : draw_test_rows(o, all->n);
+	char *tested = mask                 ? read_mask(mask, data_rows)
+				   : o->value[OPT_FOLDS] ? draw_fold(o, all->n, class)
+										: draw_test_rows(o, all->n);
 	for (int k = 0; k < PARTS; k++) {
 		part_rows[k].row = take((size_t)all->n, sizeof *part_rows[k].row);
 		part_rows[k].n = 0;
@@ -1059,6 +1173,8 @@ typedef struct dataset {
 	outlier outliers[MOST_OUTLIERS];
 	int outlier_count;
 	ptrdiff_t dropped;
+	/* Classes without a training row. */
+	int absent;
 	/* What is remarkable about the data, a line each. */
 	bytes notes;
 } dataset;
@@ -1082,8 +1198,8 @@ static int has_input(const schema *s, int column)
 	return 0;
 }
 
-/*  Drops inputs that are constant in the training rows, which they teach nothing, unless all are or
-    the model that is resumed has them (`before`, or NULL). */
+/*  Drops inputs that are constant in the training rows, with --folds in all rows, which they teach
+    nothing, unless all are or the model that is resumed has them (`before`, or NULL). */
 static void drop_constants(dataset *d, const table *t, const rows *train, const schema *before)
 {
 	schema *s = &d->s;
@@ -1150,6 +1266,14 @@ static void find_outlier(dataset *d, const table *t, const rows *train, int colu
 	d->outliers[d->outlier_count++] = o;
 }
 
+/*  The distance in words; it overflows where a column is less than 1e-308 wide. */
+static const char *distance_text(char text[40], double distance)
+{
+	if (isfinite(distance)) snprintf(text, 40, "%.3g times", distance);
+	else snprintf(text, 40, "more than 1e308 times");
+	return text;
+}
+
 static void find_outliers(dataset *d, const table *t, const rows *train)
 {
 	const schema *s = &d->s;
@@ -1158,10 +1282,12 @@ static void find_outliers(dataset *d, const table *t, const rows *train)
 	for (int i = 0; i < s->target_count; i++) find_outlier(d, t, train, s->targets[i].column);
 	for (int i = 0; i < d->outlier_count; i++) {
 		const outlier *o = &d->outliers[i];
+		char distance[40];
 		bytes_print(&d->notes,
-				"note: line %ld, %s: %g is %.3g times as far from the median as the column is "
+				"note: line %ld, %s: %g is %s as far from the median as the column is "
 				"wide; it decides the scale of the column\n",
-				o->line, COLUMN_TEXT(o->column, t->column[o->column].name), o->value, o->distance);
+				o->line, COLUMN_TEXT(o->column, t->column[o->column].name), o->value,
+				distance_text(distance, o->distance));
 	}
 }
 
@@ -1206,21 +1332,23 @@ static void weights_parse(const char *text, const field *f, double *weight)
 	free(all.at);
 }
 
-/*  Notes classes that have no training row. */
-static void note_absent_classes(dataset *d)
+/*  Notes classes that have no training row, and returns their number. */
+static int note_absent_classes(dataset *d)
 {
 	enum { SHOWN = 8 };
 	const field *f = &d->s.targets[0];
 	int absent = 0;
+	if (!has_classes(d->s.likelihood)) return 0;
 	char *present = take((size_t)f->level_count, 1);
 	for (ptrdiff_t i = 0; i < d->train.n; i++) present[(int)d->train.Y[i]] = 1;
 	for (int k = 0; k < f->level_count; k++) {
 		if (present[k] || absent++ >= SHOWN) continue;
 		bytes_print(&d->notes, "%s%s",
-				absent > 1 ? ", " : "note: classes without a training row: ", f->levels[k]);
+				absent > 1 ? ", " : "note: classes without a training row: ", NAME(f->levels[k]));
 	}
 	if (absent) bytes_print(&d->notes, "%s\n", absent > SHOWN ? ", ..." : "");
 	free(present);
+	return absent;
 }
 
 /*  Makes what the library sees of the training targets. */
@@ -1249,51 +1377,67 @@ static void weigh_classes(dataset *d, const options *o)
 	if (!(sum > 0)) die(BAD_INPUT, "--class-weights %s: all training rows have weight 0", text);
 	bytes_print(&d->notes, "note: weights of classes:");
 	for (int k = 0; k < classes; k++)
-		bytes_print(&d->notes, "%s %s %.4g", k ? "," : "", f->levels[k], weight[k]);
+		bytes_print(&d->notes, "%s %s %.4g", k ? "," : "", NAME(f->levels[k]), weight[k]);
 	bytes_print(&d->notes, "\n");
 }
 
-/*  before: the schema of the model that is resumed, or NULL. */
-static void dataset_read(dataset *d, const options *o, const schema *before)
+/*  Options that contradict each other. */
+static void dataset_check(const options *o)
 {
-	const char *path = option_needed(o, OPT_DATA);
 	int drawn = test_fraction(o) > 0;
 	if (o->given[OPT_TEST] + drawn + o->given[OPT_TEST_MASK] > 1)
 		die(BAD_INPUT, "--test, --test-fraction and --test-mask exclude each other");
 	if (numpy_seed_of(o) >= 0 && !drawn)
 		die(BAD_INPUT, "--split %s: needs --test-fraction", o->value[OPT_SPLIT]);
+}
+
+/*  The classes of these rows; NULL: the targets are no classes. */
+static int *classes_of(const schema *s, const table *t, const binding *b, const rows *r)
+{
+	if (!has_classes(s->likelihood)) return NULL;
+	int *class = take((size_t)r->n, sizeof *class);
+	for (ptrdiff_t i = 0; i < r->n; i++)
+		class[i] = (int)target_value(s, b, t->values[r->row[i] * t->columns + b->target[0]]);
+	return class;
+}
+
+/*  Makes the data of a training from the table of --data. before: the schema of the model that is
+    resumed, or NULL. */
+static void dataset_make(dataset *d, const table *t, const options *o, const schema *before)
+{
+	const char *path = o->value[OPT_DATA];
 	int drop = option_choice(o, OPT_MISSING);
-	table t = {0};
 	memset(d, 0, sizeof *d);
-	read_table(&t, path, o, NULL);
-	note_table(&t, path, o, &d->notes);
+	note_table(t, path, o, &d->notes);
+	note_repeats(t, path, &d->notes);
 	schema *s = &d->s;
-	schema_columns(s, &t, o);
-	note_mixed(s, &t, &d->notes);
-	note_likelihood(s, &t, o, &d->notes);
-	binding b = bind_columns(s, &t, path, MISFIT_FATAL);
-	rows all = complete_rows(s, &t, &b, path, drop, 1), cut[PARTS];
+	schema_columns(s, t, o);
+	note_mixed(s, t, &d->notes);
+	note_likelihood(s, t, o, &d->notes);
+	binding b = bind_columns(s, t, path, MISFIT_FATAL);
+	rows all = complete_rows(s, t, &b, path, drop, 1), cut[PARTS];
+	int *class = classes_of(s, t, &b, &all);
 	binding_free(&b, s);
 	if (!all.n) die(BAD_INPUT, "%s: no row is complete", path_text(path));
-	d->dropped = t.rows - all.n;
-	split_rows(o, &all, t.rows, cut);
+	d->dropped = t->rows - all.n;
+	split_rows(o, &all, class, t->rows, cut);
+	free(class);
 	if (!is_image(o)) {
-		drop_constants(d, &t, &cut[0], before);
-		find_outliers(d, &t, &cut[0]);
+		drop_constants(d, t, o->value[OPT_FOLDS] ? &all : &cut[0], before);
+		find_outliers(d, t, &cut[0]);
 	}
 	for (int i = 0; i < s->input_count; i++) s->D += field_inputs(&s->inputs[i]);
 	images_check(o, s->D);
-	b = bind_columns(s, &t, path, MISFIT_FATAL);
-	d->train = encode(s, &t, &b, &cut[PART_TRAIN]);
-	d->test = encode(s, &t, &b, &cut[PART_TEST]);
-	d->valid = encode(s, &t, &b, &cut[PART_VALID]);
-	if (has_classes(s->likelihood) && is_constant(&t, &cut[0], s->targets[0].column))
+	b = bind_columns(s, t, path, MISFIT_FATAL);
+	d->train = encode(s, t, &b, &cut[PART_TRAIN]);
+	d->test = encode(s, t, &b, &cut[PART_TEST]);
+	d->valid = encode(s, t, &b, &cut[PART_VALID]);
+	if (has_classes(s->likelihood) && is_constant(t, &cut[0], s->targets[0].column))
 		die(BAD_INPUT, "%s: %s has one class only in the training rows", path_text(path),
 				COLUMN_TEXT(s->targets[0].column, s->targets[0].name));
 	binding_free(&b, s);
 	rows_free(&all);
 	for (int k = 0; k < PARTS; k++) rows_free(&cut[k]);
-	table_free(&t);
 	if (o->value[OPT_TEST]) {
 		part_free(&d->test);
 		d->test = read_test_file(s, o, o->value[OPT_TEST], drop, &d->notes);
@@ -1311,8 +1455,18 @@ static void dataset_read(dataset *d, const options *o, const schema *before)
 		odvgp_standardise(p->Y, p->n, s->target_count, s->y_mean, s->y_scale, p->Y);
 		check_finite(p, s, k == PART_TEST && o->value[OPT_TEST] ? o->value[OPT_TEST] : path);
 	}
-	if (has_classes(s->likelihood)) note_absent_classes(d);
+	d->absent = note_absent_classes(d);
 	weigh_classes(d, o);
+}
+
+static void dataset_read(dataset *d, const options *o, const schema *before)
+{
+	const char *path = option_needed(o, OPT_DATA);
+	table t = {0};
+	dataset_check(o);
+	read_table(&t, path, o, NULL);
+	dataset_make(d, &t, o, before);
+	table_free(&t);
 }
 
 static void dataset_free(dataset *d)

@@ -14,13 +14,26 @@ static const char *fold_name(const dataset *d, int k)
 	return k < QUALITIES ? quality_name(d->s.likelihood, k) : "seconds";
 }
 
-/*  The results of one basis: [folds][FOLD_NUMBERS]. A fold that failed has NAN. */
+/*  The results of one basis: [folds][FOLD_NUMBERS]. A fold that did not end has NAN. */
 typedef struct fold_results {
 	double (*of)[FOLD_NUMBERS];
+	/* Folds that ended; why the first one of the others did not. */
+	int done;
 	char reason[300];
 } fold_results;
 
-/*  The mean over the folds that did not fail, and its standard error. */
+typedef struct cross_validation {
+	comparison all;
+	/* The data, read once. */
+	table t;
+	/* [all.count] */
+	fold_results *results;
+	int folds;
+	/* The basis in training. */
+	int current;
+} cross_validation;
+
+/*  The mean over the folds that ended, and its standard error. */
 static void fold_mean(const fold_results *r, int folds, int which, double *mean, double *error)
 {
 	double sum = 0, squares = 0;
@@ -39,28 +52,45 @@ static void fold_mean(const fold_results *r, int folds, int which, double *mean,
 	*error = n > 1 ? sqrt(squares / (n - 1) / n) : NAN;
 }
 
-/*  Trains a basis on the current fold. */
-static void fold_train(comparison *all, candidate *c, fold_results *r, int fold, int folds)
+/*  Keeps why the current fold of a basis did not end, if it is the first one. */
+static void fold_failed(cross_validation *v, int basis, const char *reason)
 {
+	fold_results *r = &v->results[basis];
+	for (int k = 0; k < FOLD_NUMBERS; k++) r->of[v->all.o->fold][k] = NAN;
+	if (!*r->reason)
+		snprintf(r->reason, sizeof r->reason, "fold %d: %.200s", v->all.o->fold + 1, reason);
+}
+
+/*  Trains a basis on the current fold. */
+static void fold_train(cross_validation *v, int basis)
+{
+	candidate *c = &v->all.list[basis];
+	fold_results *r = &v->results[basis];
+	int fold = v->all.o->fold;
+	odvgp_likelihood kind = v->all.d.s.likelihood;
 	c->ms = c->elbo = c->upper = c->noise = c->seconds = NAN;
 	c->test = no_metrics;
+	c->stopped = RUNNING;
 	*c->reason = 0;
+	v->current = basis;
 	if (stop_signal) snprintf(c->reason, sizeof c->reason, "not trained: stopped by a signal");
-	else candidate_train(all, c);
+	else candidate_train(&v->all, c);
+	if (!*c->reason && c->stopped == INTERRUPTED)
+		snprintf(c->reason, sizeof c->reason, "stopped by a signal after %td steps", c->steps);
 	free(c->history);
 	free(c->kernel);
 	c->history = NULL;
 	c->kernel = NULL;
-	double *to = r->of[fold];
-	odvgp_likelihood kind = all->d.s.likelihood;
-	for (int k = 0; k < QUALITIES; k++) to[k] = quality_of(kind, &c->test, k);
-	to[QUALITIES] = c->seconds;
 	if (*c->reason) {
-		for (int k = 0; k < FOLD_NUMBERS; k++) to[k] = NAN;
-		snprintf(r->reason, sizeof r->reason, "fold %d: %.200s", fold + 1, c->reason);
-	} else if (!all->o->given[OPT_QUIET])
-		fprintf(stderr, "fold %d/%d  %s  %s %.5g  loglik %.5g\n", fold + 1, folds, c->label,
-				quality_name(kind, 0), to[0], c->test.loglik);
+		fold_failed(v, basis, c->reason);
+		return;
+	}
+	for (int k = 0; k < QUALITIES; k++) r->of[fold][k] = quality_of(kind, &c->test, k);
+	r->of[fold][QUALITIES] = c->seconds;
+	r->done++;
+	if (!v->all.o->given[OPT_QUIET])
+		fprintf(stderr, "fold %d/%d  %s  %s %.5g  loglik %.5g\n", fold + 1, v->folds, c->label,
+				quality_name(kind, 0), r->of[fold][0], c->test.loglik);
 }
 
 static void print_folds_text(const comparison *all, const fold_results *results, int folds)
@@ -74,16 +104,21 @@ static void print_folds_text(const comparison *all, const fold_results *results,
 	bytes_print(&b, "  %8s\n", "seconds");
 	for (int i = 0; i < all->count; i++) {
 		double mean, error;
-		bytes_print(&b, "%-*s  %5d", width, all->list[i].name, folds);
+		char done[24];
+		snprintf(done, sizeof done, results[i].done < folds ? "%d/%d" : "%d", results[i].done, folds);
+		bytes_print(&b, "%-*s  %5s", width, all->list[i].name, done);
 		for (int k = 0; k < QUALITIES; k++) {
 			fold_mean(&results[i], folds, k, &mean, &error);
-			bytes_print(&b, "  %9.5f +- %7.5f", mean, error);
+			if (results[i].done > 1) bytes_print(&b, "  %9.5f +- %7.5f", mean, error);
+			else if (results[i].done) bytes_print(&b, "  %9.5f    %7s", mean, "");
+			else bytes_print(&b, "  %20s", "-");
 		}
 		fold_mean(&results[i], folds, QUALITIES, &mean, &error);
-		bytes_print(&b, "  %8.3g%s%s\n", mean, *results[i].reason ? "  failed: " : "",
-				results[i].reason);
+		if (results[i].done) bytes_print(&b, "  %8.3g", mean);
+		else bytes_print(&b, "  %8s", "-");
+		bytes_print(&b, "%s%s\n", *results[i].reason ? "  incomplete: " : "", results[i].reason);
 	}
-	write_stdout(&b);
+	write_report(&b);
 	free(b.at);
 }
 
@@ -92,10 +127,12 @@ static void json_folds(
 		bytes *b, const dataset *d, const candidate *c, const fold_results *r, int folds)
 {
 	bytes own = {NULL, 0, 0};
+	double *values = take_doubles(folds, 1);
 	bytes_print(&own, "{");
 	json_text(&own, "basis", c->basis->name);
 	json_text(&own, "item", c->label);
 	json_method(&own, &c->config);
+	json_count(&own, "folds_done", r->done);
 	for (int k = 0; k < FOLD_NUMBERS; k++) {
 		double mean, error;
 		char key[40];
@@ -104,16 +141,14 @@ static void json_folds(
 		snprintf(key, sizeof key, "%s_se", fold_name(d, k));
 		json_number(&own, key, error);
 		snprintf(key, sizeof key, "%s_of_folds", fold_name(d, k));
-		json_key(&own, key);
-		for (int f = 0; f < folds; f++)
-			if (isfinite(r->of[f][k])) bytes_print(&own, "%s%.10g", f ? ", " : "[", r->of[f][k]);
-			else bytes_print(&own, "%snull", f ? ", " : "[");
-		bytes_print(&own, "]");
+		for (int f = 0; f < folds; f++) values[f] = r->of[f][k];
+		json_numbers(&own, key, values, folds);
 	}
 	if (*r->reason) json_text(&own, "error", r->reason);
 	bytes_add(b, own.at, own.used);
 	bytes_print(b, "}");
 	free(own.at);
+	free(values);
 }
 
 static void print_folds_json(const comparison *all, const fold_results *results, int folds)
@@ -135,6 +170,24 @@ static void print_folds_json(const comparison *all, const fold_results *results,
 	json_finish(&b);
 }
 
+static void print_folds(const cross_validation *v)
+{
+	if (v->all.o->given[OPT_JSON]) print_folds_json(&v->all, v->results, v->folds);
+	else print_folds_text(&v->all, v->results, v->folds);
+}
+
+/*  The program ends in a fold: prints what the others have given. */
+static void folds_lost(void *user, const char *sentence)
+{
+	cross_validation *v = user;
+	options *o = (options *)v->all.o;
+	for (int i = v->current; i < v->all.count; i++)
+		fold_failed(v, i, i == v->current ? sentence : "not trained");
+	for (o->fold++; o->fold < v->folds; o->fold++)
+		for (int i = 0; i < v->all.count; i++) fold_failed(v, i, "not trained");
+	print_folds(v);
+}
+
 /*  Refuses options that make no sense with folds. */
 static void folds_check(const options *o)
 {
@@ -144,58 +197,88 @@ static void folds_check(const options *o)
 		if (o->given[others[i]])
 			die(BAD_INPUT, "--folds and --%s exclude each other%s", option_list[others[i]].name,
 					others[i] == OPT_MODEL ? ": no model is saved" : "");
-	if (strcmp(option_needed(o, OPT_DATA), "-") == 0)
-		die(BAD_INPUT, "--folds: the data are read once for each fold, from a file");
+}
+
+/*  Makes the data without the current fold. */
+static void fold_data(cross_validation *v)
+{
+	char about[60];
+	snprintf(about, sizeof about, "--folds %d, without fold %d", v->folds, v->all.o->fold + 1);
+	if (v->all.o->fold) die_about = about;
+	dataset_free(&v->all.d);
+	dataset_make(&v->all.d, &v->t, v->all.o, NULL);
+	die_about = NULL;
+}
+
+/*  Makes the data and all models of each fold once, before the first is trained: what is wrong with
+    the last one should not cost the time of the others. */
+static void folds_try(cross_validation *v, options *o, bytes *notes)
+{
+	bytes repeated = {NULL, 0, 0};
+	for (o->fold = 0; o->fold < v->folds; o->fold++) {
+		fold_data(v);
+		candidates_check(&v->all, o->fold ? &repeated : notes);
+		if (o->fold && v->all.d.absent)
+			bytes_print(notes, "note: %d class(es) have all their rows in fold %d\n",
+					v->all.d.absent, o->fold + 1);
+	}
+	free(repeated.at);
 }
 
 /*  train and compare with --folds. */
 static int run_folds(options *o, int command)
 {
-	comparison all;
+	cross_validation v;
+	comparison *all = &v.all;
 	bytes notes = {NULL, 0, 0};
-	int folds = (int)option_integer(o, OPT_FOLDS, 2, 1000), failed = 0;
-	memset(&all, 0, sizeof all);
-	all.o = o;
+	int failed = 0;
+	memset(&v, 0, sizeof v);
+	v.folds = (int)option_integer(o, OPT_FOLDS, 2, 1000);
+	all->o = o;
 	folds_check(o);
-	all.isa = isa_of(o);
+	all->isa = isa_of(o);
 	recipe_settle(o);
 	option_store(o, OPT_TEST_FRACTION, copy_text("0"));
 	merge_whiten(o);
 	layers_settle(o);
 	files_check(o, NULL);
-	workers_start(&all.w, o);
-	all.warms = command == TRAIN;
+	workers_start(&all->w, o);
+	all->warms = command == TRAIN;
+	if (command == TRAIN) plan_settle(o);
+	else candidates_parse(all);
+	option_needed(o, OPT_DATA);
+	dataset_check(o);
+	read_table(&v.t, o->value[OPT_DATA], o, NULL);
 	if (command == TRAIN) {
-		plan_settle(o);
-		dataset_read(&all.d, o, NULL);
-		plan p = plan_make(o, &all.d, &all.w);
-		plan_print(&p, o, &all.d, &all.w);
+		fold_data(&v);
+		plan p = plan_make(o, &all->d, &all->w);
+		plan_print(&p, o, &all->d, &all->w);
 		option_store(o, OPT_BASES, copy_text(o->value[OPT_BASIS]));
+		candidates_parse(all);
 	}
-	candidates_parse(&all);
-	fold_results *results = take((size_t)all.count, sizeof *results);
-	for (int i = 0; i < all.count; i++) results[i].of = take((size_t)folds, sizeof *results[i].of);
+	v.results = take((size_t)all->count, sizeof *v.results);
+	for (int i = 0; i < all->count; i++)
+		v.results[i].of = take((size_t)v.folds, sizeof *v.results[i].of);
+	folds_try(&v, o, &notes);
 	catch_signals();
-	for (o->fold = 0; o->fold < folds; o->fold++) {
-		dataset_free(&all.d);
-		dataset_read(&all.d, o, NULL);
-		if (!o->fold) {
-			candidates_check(&all, &notes);
-			compare_start(&all, &notes);
-		}
-		for (int i = 0; i < all.count; i++)
-			fold_train(&all, &all.list[i], &results[i], o->fold, folds);
+	die_first = folds_lost;
+	die_user = &v;
+	for (o->fold = 0; o->fold < v.folds; o->fold++) {
+		if (!stop_signal) fold_data(&v);
+		if (!o->fold) compare_start(all, &notes);
+		for (int i = 0; i < all->count; i++) fold_train(&v, i);
 	}
-	if (o->given[OPT_JSON]) print_folds_json(&all, results, folds);
-	else print_folds_text(&all, results, folds);
-	for (int i = 0; i < all.count; i++) {
-		failed |= *results[i].reason != 0;
-		free(results[i].of);
+	die_first = NULL;
+	print_folds(&v);
+	for (int i = 0; i < all->count; i++) {
+		failed |= v.results[i].done < v.folds;
+		free(v.results[i].of);
 	}
-	free(results);
-	workers_stop(&all.w);
-	candidates_free(&all);
-	dataset_free(&all.d);
+	free(v.results);
+	workers_stop(&all->w);
+	candidates_free(all);
+	dataset_free(&all->d);
+	table_free(&v.t);
 	free(notes.at);
 	return failed ? FAILED : 0;
 }

@@ -211,7 +211,7 @@ static double *limits_run(const odvgp_server *server, const schema *s, const dou
 	for (ptrdiff_t from = 0, m; from < n; from += m) {
 		m = smaller(FORECAST_ROWS, n - from);
 		odvgp_status bad =
-				odvgp_predict(server, X + from * s->D, m, mean, var, NULL, scratch, size);
+				odvgp_predict(server, X + from * s->D, m, mean, var, scratch, size, NULL);
 		if (bad) die(FAILED, "prediction: %s", odvgp_status_text(bad));
 		for (ptrdiff_t i = 0; i < m * T; i++) {
 			ptrdiff_t row = i / T, t = i % T, of_f = t * m + row, at = from * T + i,

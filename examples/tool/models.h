@@ -839,9 +839,9 @@ static void warm_start(odvgp_model *model, const options *o, const dataset *d)
 		if (!model) continue;
 		w.rows = smaller(w.rows, d->train.n);
 		w.M = smaller(w.M, w.rows);
-		size_t size = odvgp_warm_start_size(model, &w);
+		size_t size = odvgp_warm_start_scratch(model, &w);
 		void *work = size ? take(size, 1) : NULL;
-		odvgp_status s = odvgp_warm_start(model, &w, d->train.X, d->Y, work, size, &info);
+		odvgp_status s = odvgp_warm_start(model, &w, d->train.X, d->Y, NULL, work, size, &info);
 		free(work);
 		if (s) die_of(s, &info, "--warm");
 	}
@@ -887,7 +887,7 @@ static void warm_settle(options *o, const odvgp_model *model)
 	warm_item(&list, few, WARM_STEPS, 0, 0);
 	if (more > 2 * few) warm_item(&list, more, MORE_STEPS, 0, 0);
 	int off = c->objective != ODVGP_OBJECTIVE_ELBO || !warm_helps(c->lik.kind) || warm_harms(c) ||
-			  !odvgp_warm_start_size(model, NULL);
+			  !odvgp_warm_start_scratch(model, NULL);
 	option_store(o, OPT_WARM, off ? copy_text("off") : copy_text(list.at));
 	free(list.at);
 }
@@ -913,7 +913,7 @@ static void start_failed(odvgp_status s, const odvgp_info *info, const options *
 static void model_start(odvgp_model *model, const options *o, const dataset *d)
 {
 	odvgp_info info = no_info;
-	odvgp_status s = odvgp_init_data(model, d->train.X, d->Y, &info);
+	odvgp_status s = odvgp_init_data(model, d->train.X, d->Y, NULL, &info);
 	if (s) start_failed(s, &info, o, d);
 }
 
@@ -981,6 +981,82 @@ static odvgp_model *model_load(
 				 &info)) != ODVGP_OK)
 		die_of(s, &info, f->path);
 	return model;
+}
+
+/*  The steps that the model has done. */
+static ptrdiff_t model_file_steps(const model_file *f)
+{
+	workers none;
+	model_block block;
+	memset(&none, 0, sizeof none);
+	ptrdiff_t steps = odvgp_steps_done(model_load(f, &none, ODVGP_ISA_AUTO, &block));
+	free(block.at);
+	return steps;
+}
+
+/*  Do both come from trainings of the same data with the same options that models keep? */
+static int same_training(const model_file *a, const model_file *b)
+{
+	return a->user_size == b->user_size && memcmp(a->user, b->user, a->user_size) == 0;
+}
+
+/*  Reads what --resume PATH continues: the model, or its checkpoint `part` where this has more steps
+    or the model is not there. Notes which. */
+static void resume_read(model_file *f, const char *path, const char *part, bytes *notes)
+{
+	int there = file_exists(path), part_there = file_exists(part);
+	model_file other;
+	memset(&other, 0, sizeof other);
+	model_file_read(f, there || !part_there ? path : part);
+	ptrdiff_t steps = model_file_steps(f), other_steps = 0;
+	if (there && part_there) {
+		model_file_read(&other, part);
+		other_steps = model_file_steps(&other);
+		if (!same_training(f, &other))
+			die(BAD_INPUT,
+					"--resume %s: beside it is the checkpoint of another training, at step %td: "
+					"--resume %s continues that one, and after rm %s this continues %s",
+					path, other_steps, part, part, path);
+	}
+	if (other_steps > steps) {
+		model_file older = *f;
+		ptrdiff_t fewer = steps;
+		*f = other;
+		other = older;
+		steps = other_steps;
+		other_steps = fewer;
+	}
+	bytes_print(notes, "note: resumes %s at step %td", f->path, steps);
+	if (other.path) bytes_print(notes, "; %s is at step %td", other.path, other_steps);
+	bytes_print(notes, "\n");
+	model_file_free(&other);
+}
+
+/*  Refuses to lose a checkpoint that stands where this training writes its own, unless a model of the
+    same training has come as far: the one that is resumed (`before`, its path NULL: none), or that at
+    `path`. */
+static void check_part(const char *path, const char *part, const model_file *before)
+{
+	model_file checkpoint, model;
+	struct stat a, b;
+	if (!file_exists(part)) return;
+	if (before->path && stat(part, &a) == 0 && stat(before->path, &b) == 0 &&
+			a.st_dev == b.st_dev && a.st_ino == b.st_ino)
+		return;
+	model_file_read(&checkpoint, part);
+	memset(&model, 0, sizeof model);
+	if (!before->path && file_exists(path)) model_file_read(&model, path);
+	const model_file *reached = before->path ? before : &model;
+	ptrdiff_t steps = model_file_steps(&checkpoint);
+	int behind = reached->path && same_training(reached, &checkpoint) &&
+				 steps <= model_file_steps(reached);
+	if (!behind)
+		die(BAD_INPUT,
+				"%s: is there already, a checkpoint at step %td: --resume %s continues it, and "
+				"after rm %s this training begins",
+				part, steps, part, part);
+	model_file_free(&checkpoint);
+	model_file_free(&model);
 }
 
 /*  Refuses to resume on other data: that would be another model. */

@@ -223,12 +223,12 @@ static double warm_seconds(
 		odvgp_model *model, const model_block *block, const dataset *d, ptrdiff_t M)
 {
 	odvgp_warm some = {smaller(d->train.n, WARM_ROWS), smaller(M, WARM_ROWS), 3, 0};
-	size_t size = odvgp_warm_start_size(model, &some);
+	size_t size = odvgp_warm_start_scratch(model, &some);
 	if (!size) return 0;
 	void *work = take(size, 1), *copy = take(block->size, 1);
 	memcpy(copy, block->at, block->size);
 	double begin = now();
-	odvgp_status s = odvgp_warm_start(model, &some, d->train.X, d->Y, work, size, NULL);
+	odvgp_status s = odvgp_warm_start(model, &some, d->train.X, d->Y, NULL, work, size, NULL);
 	double seconds = (now() - begin) / 4;
 	memcpy(block->at, copy, block->size);
 	free(copy);

@@ -75,6 +75,8 @@ typedef struct forecast_job {
 	const double *X;
 	ptrdiff_t n, D;
 	const forecast *to;
+	/* [P] of the Gaussian likelihood, else NULL. */
+	double *noise;
 	int tasks;
 	/* [tasks][scratch_size] */
 	unsigned char *scratch;
@@ -98,22 +100,37 @@ static void forecast_task(void *arg, int task)
 		double *var_y = local + 2 * P * m;
 		void *rest = scratch + table_size;
 		size_t rest_size = job->scratch_size - table_size;
-		odvgp_status s =
-				job->to->likelihood == ODVGP_LIKELIHOOD_GAUSSIAN
-						? odvgp_predict(
-								  job->server, X, m, local, local + P * m, var_y, rest, rest_size)
-						: odvgp_predict_y(job->server, X, m, local, var_y, rest, rest_size);
+		odvgp_status s = job->noise ? odvgp_predict(job->server, X, m, local, local + P * m, rest,
+											  rest_size, NULL)
+									: odvgp_predict_y(job->server, X, m, local, var_y, rest,
+											  rest_size, NULL);
 		if (s) {
 			job->status[task] = s;
 			return;
 		}
 		for (ptrdiff_t p = 0; p < P; p++)
 			for (ptrdiff_t i = 0; i < m; i++) {
+				if (job->noise) var_y[p * m + i] = local[(P + p) * m + i] + job->noise[p];
 				job->to->mean[(from + i) * P + p] = local[p * m + i];
 				job->to->var_f[(from + i) * P + p] = local[(P + p) * m + i];
 				job->to->var_y[(from + i) * P + p] = local[(2 * P + p) * m + i];
 			}
 	}
+}
+
+/*  The difference between the variances of y and of f, [P], which all rows share. */
+static double *gaussian_noise(const odvgp_server *server, const double *X, int P)
+{
+	size_t size = odvgp_predict_scratch(server, 1);
+	void *scratch = take(size, 1);
+	double *noise = take_doubles(P, 1), *var = take_doubles(P, 1);
+	odvgp_status bad = odvgp_predict(server, X, 1, NULL, var, scratch, size, NULL);
+	if (!bad) bad = odvgp_predict_y(server, X, 1, NULL, noise, scratch, size, NULL);
+	if (bad) die(FAILED, "prediction: %s", odvgp_status_text(bad));
+	for (int p = 0; p < P; p++) noise[p] -= var[p];
+	free(var);
+	free(scratch);
+	return noise;
 }
 
 static void forecast_run(const forecast *f, const odvgp_server *server, const workers *w,
@@ -126,6 +143,8 @@ static void forecast_run(const forecast *f, const odvgp_server *server, const wo
 	job.n = n;
 	job.D = server->D;
 	job.to = f;
+	if (f->likelihood == ODVGP_LIKELIHOOD_GAUSSIAN && n)
+		job.noise = gaussian_noise(server, X, f->P);
 	job.tasks = workers_count(w) > 1 ? workers_count(w) : 1;
 	size_t need = (size_t)(3 * f->P * FORECAST_ROWS) * sizeof(double) +
 				  odvgp_predict_scratch(server, FORECAST_ROWS);
@@ -136,6 +155,7 @@ static void forecast_run(const forecast *f, const odvgp_server *server, const wo
 	else forecast_task(&job, 0);
 	for (int i = 0; i < job.tasks; i++)
 		if (job.status[i]) die(FAILED, "prediction: %s", odvgp_status_text(job.status[i]));
+	free(job.noise);
 	free(job.status);
 	free(job.scratch);
 }
@@ -150,11 +170,12 @@ static double *log_densities(const odvgp_server *server, const double *X, double
 	void *scratch = take(size, 1);
 	for (ptrdiff_t i = 0, m; i < n; i += m) {
 		m = smaller(FORECAST_ROWS, n - i);
-		if (!odvgp_predict_logp(server, X + i * server->D, Y + i * T, m, logp + i, scratch, size))
+		if (!odvgp_predict_logp(
+					server, X + i * server->D, Y + i * T, m, logp + i, scratch, size, NULL))
 			continue;
 		for (ptrdiff_t k = i; k < i + m; k++) {
 			if (!odvgp_predict_logp(
-						server, X + k * server->D, Y + k * T, 1, logp + k, scratch, size))
+						server, X + k * server->D, Y + k * T, 1, logp + k, scratch, size, NULL))
 				continue;
 			logp[k] = NAN;
 			for (ptrdiff_t p = 0; p < T; p++) Y[k * T + p] = NAN;

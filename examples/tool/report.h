@@ -15,11 +15,27 @@ static void json_key(bytes *b, const char *key)
 	bytes_print(b, "%s\"%s\": ", b->used > 1 ? ", " : "", key);
 }
 
+/*  The one place that writes numbers with a fraction: JSON has none that are not finite. */
+static void json_value(bytes *b, double v)
+{
+	if (isfinite(v)) bytes_print(b, "%.10g", v);
+	else bytes_print(b, "null");
+}
+
 static void json_number(bytes *b, const char *key, double v)
 {
 	json_key(b, key);
-	if (isfinite(v)) bytes_print(b, "%.10g", v);
-	else bytes_print(b, "null");
+	json_value(b, v);
+}
+
+static void json_numbers(bytes *b, const char *key, const double *v, ptrdiff_t n)
+{
+	json_key(b, key);
+	for (ptrdiff_t i = 0; i < n; i++) {
+		bytes_print(b, i ? ", " : "[");
+		json_value(b, v[i]);
+	}
+	bytes_print(b, n ? "]" : "[]");
 }
 
 static void json_count(bytes *b, const char *key, int64_t v)
@@ -62,11 +78,8 @@ static void json_data(bytes *b, const dataset *d)
 	if (d->valid.n) json_count(b, "n_validation", d->valid.n);
 	json_count(b, "d", d->s.D);
 	json_count(b, "p", d->s.target_count);
-	if (!d->class_weight) return;
-	json_key(b, "class_weights");
-	for (int k = 0; k < d->s.targets[0].level_count; k++)
-		bytes_print(b, "%s%.10g", k ? ", " : "[", d->class_weight[k]);
-	bytes_print(b, "]");
+	if (d->class_weight)
+		json_numbers(b, "class_weights", d->class_weight, d->s.targets[0].level_count);
 }
 
 static void json_outliers(bytes *b, const dataset *d)
@@ -75,8 +88,14 @@ static void json_outliers(bytes *b, const dataset *d)
 	bytes_print(b, "[");
 	for (int i = 0; i < d->outlier_count; i++) {
 		const outlier *o = &d->outliers[i];
-		bytes_print(b, "%s{\"line\": %ld, \"column\": %d, \"value\": %.10g, \"distance\": %.4g}",
-				i ? ", " : "", o->line, o->column, o->value, o->distance);
+		bytes one = {NULL, 0, 0};
+		bytes_print(&one, "{");
+		json_count(&one, "line", o->line);
+		json_count(&one, "column", o->column);
+		json_number(&one, "value", o->value);
+		json_number(&one, "distance", o->distance);
+		bytes_print(b, "%s%s}", i ? ", " : "", one.at);
+		free(one.at);
 	}
 	bytes_print(b, "]");
 }
@@ -85,9 +104,9 @@ static void text_outliers(bytes *b, const dataset *d)
 {
 	for (int i = 0; i < d->outlier_count; i++) {
 		const outlier *o = &d->outliers[i];
-		bytes_print(b,
-				"outlier  line %ld, column %d: %g, %.3g times the width of its column away\n",
-				o->line, o->column + 1, o->value, o->distance);
+		char distance[40];
+		bytes_print(b, "outlier  line %ld, column %d: %g, %s the width of its column away\n",
+				o->line, o->column, o->value, distance_text(distance, o->distance));
 	}
 }
 
@@ -350,18 +369,18 @@ static void text_parameters(bytes *b, const odvgp_model *model, const schema *s)
 
 static void json_parameters(bytes *b, const odvgp_model *model)
 {
-	int count = 0;
+	bytes own = {NULL, 0, 0};
+	bytes_print(&own, "{");
 	json_key(b, "likelihood_parameters");
 	for (int i = 0; i < odvgp_slot_count(model); i++) {
 		const odvgp_slot *slot = odvgp_slot_at(model, i);
 		if (!is_of_likelihood(slot)) continue;
 		double *v = slot_values(model, slot);
-		bytes_print(b, "%s\"%s\": ", count++ ? ", " : "{", slot->name);
-		for (ptrdiff_t k = 0; k < slot->count; k++) bytes_print(b, "%s%.10g", k ? ", " : "[", v[k]);
-		bytes_print(b, "]");
+		json_numbers(&own, slot->name, v, slot->count);
 		free(v);
 	}
-	bytes_print(b, count ? "}" : "{}");
+	bytes_print(b, "%s}", own.at);
+	free(own.at);
 }
 
 /*  The smallest noise variance, of standardised targets. */
@@ -395,10 +414,10 @@ static void print_input(bytes *b, const schema *s, ptrdiff_t input)
 {
 	const char *level;
 	const field *f = field_of_input(s, input, &level);
-	if (f->name) bytes_print(b, "%s", f->name);
+	if (f->name) bytes_print(b, "%s", NAME(f->name));
 	else bytes_print(b, "%d", f->column);
 	if (f->repeat) bytes_print(b, " (column %d)", f->column);
-	if (level) bytes_print(b, "=%s", level);
+	if (level) bytes_print(b, "=%s", NAME(level));
 }
 
 typedef struct ranked {
@@ -603,7 +622,7 @@ static void text_likelihood(bytes *b, const schema *s)
 		const field *f = &s->targets[0];
 		bytes_print(b, ", %d classes: ", f->level_count);
 		for (int k = 0; k < f->level_count && k < SHOWN; k++)
-			bytes_print(b, "%s%s", k ? ", " : "", f->levels[k]);
+			bytes_print(b, "%s%s", k ? ", " : "", NAME(f->levels[k]));
 		if (f->level_count > SHOWN) bytes_print(b, ", ...");
 	}
 	const char *weights = weights_text(s);
@@ -692,8 +711,8 @@ static void text_targets(
 		there += one.n > 0;
 		if (!one.n || there > SHOWN) continue;
 		shown++;
-		if (f->name) bytes_print(b, "%-8s %s", "", f->name);
-		else bytes_print(b, "%-8s column %d", "", f->column + 1);
+		if (f->name) bytes_print(b, "%-8s %s", "", NAME(f->name));
+		else bytes_print(b, "%-8s column %d", "", f->column);
 		bytes_print(b, ": rmse %.5g  mae %.5g  loglik %.5g%s\n", one.rmse_raw, one.mae_raw,
 				one.loglik_raw, shown == 1 ? "  (in its own units)" : "");
 	}
@@ -722,9 +741,9 @@ static void text_confusion(bytes *b, const scores *s, const field *f)
 		return;
 	}
 	bytes_print(b, "confusion: rows are true classes, columns predicted ones\n%*s", WIDTH, "");
-	for (int k = 0; k < s->classes; k++) bytes_print(b, " %*.*s", WIDTH, WIDTH, f->levels[k]);
+	for (int k = 0; k < s->classes; k++) bytes_print(b, " %*.*s", WIDTH, WIDTH, NAME(f->levels[k]));
 	for (int y = 0; y < s->classes; y++) {
-		bytes_print(b, "\n%-*.*s", WIDTH, WIDTH, f->levels[y]);
+		bytes_print(b, "\n%-*.*s", WIDTH, WIDTH, NAME(f->levels[y]));
 		for (int k = 0; k < s->classes; k++)
 			bytes_print(b, " %*td", WIDTH, s->confusion[y * s->classes + k]);
 	}

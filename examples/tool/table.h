@@ -11,8 +11,12 @@
     A line is a row; its cells stand between commas, semicolons, tabs or spaces. The separator is
     guessed unless given, and so is whether the first line is a header. Cells may have quotes around
     them, with doubled quotes and line ends inside. CRLF, a byte order mark, a last row without a
-    line end, empty lines and lines that begin with # are accepted; rows of different lengths are
-    not. A file that gzip packed is read through a pipe from gzip (POSIX).
+    line end and empty lines are accepted; rows of different lengths are not. A file that gzip packed
+    is read through a pipe from gzip (POSIX).
+
+    A line that begins with # is a comment if no row stands before it and it cannot be a row itself:
+    it has another number of cells, or only texts (below a header: # and a blank). Afterwards #DIV/0!
+    is a cell like others.
 
     A column holds numbers, dates or text; its first cell with a value decides. A column of numbers
     and texts is text if it has at most 20 different numbers and no text only once, or more texts
@@ -23,7 +27,7 @@
     infinite, and only remembered: it matters only if the column is used. table_check makes the
     sentence.
 
-    In calls, columns and rows count from 0; in sentences, lines and columns count from 1. Numbers
+    Columns count from 0, as options do, lines from 1. Numbers
     beyond 19 digits go through strtod, so LC_NUMERIC must stay in the C locale. */
 #ifndef TABLE_H
 #define TABLE_H
@@ -61,8 +65,8 @@ typedef struct table_column {
 	/* 1: `cells` [rows] are the texts of all its cells; set before the rows are read. */
 	int keep;
 	char **cells;
-	/* Cells without a value, and the line of the first of them; 0: none. */
-	ptrdiff_t missing;
+	/* Cells without a value, how many of them are empty, and the line of the first; 0: none. */
+	ptrdiff_t missing, empty;
 	long missing_line;
 	/* The line of the first cell that does not fit, and the cell's beginning; 0: none. */
 	long odd_line;
@@ -81,12 +85,18 @@ typedef struct table {
 	int columns;
 	/* 1: the first line held names. */
 	int header;
-	/* 1: no header was found, but the first row looks unlike its columns. */
-	int unlike;
+	/* 1: no header was found, but the first row looks unlike its columns. 1: a header was found, but
+	   it holds a number or a date. */
+	int unlike, odd_header;
 	/* ',' ';' '\t' or ' ' (any run of spaces and tabs). */
 	char separator;
-	/* How many lines that begin with # were skipped. */
+	/* Another character that would cut the first lines into as many cells each, where `separator`
+	   does not cut them; 0: there is none. */
+	char other;
+	/* How many comments were skipped. */
 	long comments;
+	/* 1: each line ended with a separator, and the column after it is forgotten. */
+	int trailed;
 	/* [rows] the line of each row. */
 	long *lines;
 	/* The header's place in the text. */
@@ -113,6 +123,8 @@ typedef struct table_options {
 	const void *user;
 	/* 1: a table may have no rows. */
 	int rows_optional;
+	/* 1: the text continues a table whose first rows have been read: it has no comments. */
+	int continues;
 	/* The decimal point, 0: '.'; and what may stand between groups of three digits, 0: nothing. */
 	char decimal, thousands;
 } table_options;
@@ -495,9 +507,9 @@ typedef struct table__reader {
 	long line;
 	char *error;
 	size_t error_size;
-	/* Where the rows begin, and the comments before them. */
+	/* Where the rows begin. */
 	const char *rows;
-	long rows_line, rows_comments;
+	long rows_line;
 } table__reader;
 
 /*  Writes the sentence and returns 1, so that callers can `return table__fail(...)`. */
@@ -620,18 +632,36 @@ static inline char *table__load(table__reader *r, const char *path)
 	return text;
 }
 
-/*  Skips empty lines and lines that begin with #. Adds to the counts (NULL: not counted). */
-static inline const char *table__skip_idle(
-		const char *s, char separator, long *empty, long *comments)
+/*  Skips empty lines, and adds their number to *empty (NULL: not counted). */
+static inline const char *table__skip_empty(const char *s, char separator, long *empty)
 {
 	for (;;) {
 		const char *ink = table__skip_spaces(s, separator);
-		if (*ink == '#') {
-			while (!table__ends_line(*ink)) ink++;
-			if (comments) ++*comments;
-		} else if (!table__ends_line(*ink) || !*ink) return *ink ? s : ink;
-		else if (empty) ++*empty;
+		if (!table__ends_line(*ink) || !*ink) return *ink ? s : ink;
+		if (empty) ++*empty;
 		s = table__skip_line_end(ink);
+	}
+}
+
+/*  Skips one line that begins with #; NULL: there is none at s. */
+static inline const char *table__skip_comment(const char *s, char separator)
+{
+	s = table__skip_spaces(s, separator);
+	if (*s != '#') return NULL;
+	while (!table__ends_line(*s)) s++;
+	return table__skip_line_end(s);
+}
+
+/*  Skips empty lines and lines that begin with #. Adds their number to *lines (NULL: not
+    counted). */
+static inline const char *table__skip_idle(const char *s, char separator, long *lines)
+{
+	for (;;) {
+		s = table__skip_empty(s, separator, lines);
+		const char *next = table__skip_comment(s, separator);
+		if (!next) return s;
+		if (lines) ++*lines;
+		s = next;
 	}
 }
 
@@ -655,6 +685,22 @@ static inline int table__count(const char *s, char separator, const char **end)
 	return count;
 }
 
+/*  How well the character separates cells in the first lines: 3 all have it equally often, 2 all
+    have it, 1 the first one has it. */
+static inline int table__score(const char *s, char separator)
+{
+	const char *end;
+	int first = table__count(s, separator, &end), equal = 1, everywhere = 1;
+	for (int lines = 1; lines < 32; lines++) {
+		s = table__skip_idle(table__skip_line_end(end), ' ', NULL);
+		if (!*s) break;
+		int count = table__count(s, separator, &end);
+		if (count != first) equal = 0;
+		if (!count) everywhere = 0;
+	}
+	return !first ? 0 : !everywhere ? 1 : equal ? 3 : 2;
+}
+
 /*  Guesses the separator from the first lines: the character that all lines have equally often, or
     else one that all lines have, so that a short row is reported as such. A space comes last, since
     texts contain spaces. */
@@ -665,23 +711,22 @@ static inline char table__guess_separator(const char *text, const table__style *
 	int best_score = 0;
 	for (int k = 0; k < 4; k++) {
 		if (candidates[k] == style->decimal || candidates[k] == style->thousands) continue;
-		const char *s = text, *end;
-		int first = table__count(s, candidates[k], &end), equal = 1, everywhere = first > 0;
-		for (int lines = 1; lines < 32; lines++) {
-			s = table__skip_idle(table__skip_line_end(end), ' ', NULL, NULL);
-			if (!*s) break;
-			int count = table__count(s, candidates[k], &end);
-			if (count != first) equal = 0;
-			if (!count) everywhere = 0;
-		}
-		int space = candidates[k] == ' ';
-		int score = !first                ? 0
-					: everywhere && equal ? (space ? 3 : 5)
-					: everywhere          ? (space ? 2 : 4)
-										  : 1;
+		int score = table__score(text, candidates[k]), space = candidates[k] == ' ';
+		if (score > 1 && !space) score += 2;
 		if (score > best_score) best_score = score, best = candidates[k];
 	}
 	return best;
+}
+
+/*  A character that all first lines have equally often, where the separator is in none of them. */
+static inline char table__other_separator(const char *text, char separator)
+{
+	static const char candidates[] = "|:;,\t ";
+	const char *end;
+	if (separator != ' ' && table__count(text, separator, &end)) return 0;
+	for (const char *c = candidates; *c; c++)
+		if (*c != separator && table__score(text, *c) == 3) return *c;
+	return 0;
 }
 
 /*  The number of cells in the line at s; -1: failed, with a sentence. */
@@ -695,7 +740,7 @@ static inline int table__count_cells(table__reader *r, const char *s)
 			return table__fail(r, "line %ld has more than %d cells", r->line, TABLE_MOST_COLUMNS),
 				   -1;
 		const char *wrong = table__scan(&s, r->t->separator, &cell, &lines);
-		if (wrong) return table__fail(r, "line %ld, column %d: %s", r->line, n + 1, wrong), -1;
+		if (wrong) return table__fail(r, "line %ld, column %d: %s", r->line, n, wrong), -1;
 		more = table__next(&s, r->t->separator);
 	}
 	return n;
@@ -722,7 +767,7 @@ static inline int table__guess_header(
 	}
 	if (!texts) return 0;
 	for (int lines = 0; lines < 1000 && *s; lines++) {
-		s = table__skip_idle(s, t->separator, NULL, NULL);
+		s = table__skip_idle(s, t->separator, NULL);
 		for (int i = 0, more = 1; i < columns && more == 1; i++) {
 			table__cell cell;
 			long inside = 0;
@@ -738,14 +783,52 @@ static inline int table__guess_header(
 	return texts == columns && !repeats;
 }
 
-/*  Skips empty lines and comments, and returns how many lines were empty. */
-static inline long table__skip_lines(table__reader *r)
+/*  Is the cell what a spreadsheet writes in place of a number: #DIV/0!, #NAME?, #N/A? */
+static inline int table__is_sheet_error(const table__cell *c)
 {
-	long empty = 0, comments = 0;
-	r->s = table__skip_idle(r->s, r->t->separator, &empty, &comments);
-	r->line += empty + comments;
-	r->t->comments += comments;
-	return empty;
+	return c->end - c->begin > 2 && *c->begin == '#' &&
+		   (c->end[-1] == '!' || c->end[-1] == '?' || table__is_word(c, "#n/a"));
+}
+
+/*  Can the line at s, which begins with #, be a row? */
+static inline int table__is_row(const table__reader *r, const char *s)
+{
+	int cells = 0, values = 0, more = 1, columns = r->t->columns;
+	for (; more == 1 && cells <= columns; cells++) {
+		table__cell cell;
+		long lines = 0;
+		if (table__scan(&s, r->t->separator, &cell, &lines)) return 0;
+		values += cells ? table__is_value(r, &cell)
+				  : r->t->header
+						  ? cell.end - cell.begin > 1 && !strchr(" \t#", cell.begin[1])
+						  : table__is_sheet_error(&cell);
+		more = table__next(&s, r->t->separator);
+	}
+	return more == 0 && cells == columns && values > 0;
+}
+
+/*  Skips empty lines and, with `comments`, these. Returns the first empty line; 0: there is none. */
+static inline long table__skip_lines(table__reader *r, int comments)
+{
+	long first = 0;
+	for (;;) {
+		long empty = 0;
+		r->s = table__skip_empty(r->s, r->t->separator, &empty);
+		if (empty && !first) first = r->line;
+		r->line += empty;
+		const char *next = comments ? table__skip_comment(r->s, r->t->separator) : NULL;
+		if (!next || table__is_row(r, r->s)) return first;
+		r->s = next;
+		r->line++;
+		r->t->comments++;
+	}
+}
+
+/*  In a table of one column an empty line before a row may be a row without a value. */
+static inline int table__check_gap(table__reader *r, long line)
+{
+	if (!line || !*r->s || r->t->columns > 1) return 0;
+	return table__fail(r, "line %ld is empty, in a table of one column", line);
 }
 
 /*  Makes the index of names. Returns 1 if there is no memory. */
@@ -794,10 +877,16 @@ static inline int table__begin(table__reader *r)
 	r->style.decimal = o->decimal ? o->decimal : '.';
 	r->style.thousands = o->thousands;
 	if (strncmp(r->s, "\xEF\xBB\xBF", 3) == 0) r->s += 3;
-	t->separator = ' ';
-	table__skip_lines(r);
-	if (!*r->s) return table__fail(r, "is empty");
+	const char *start = r->s;
+	long start_line = r->line;
+	r->s = o->continues ? table__skip_empty(r->s, ' ', &r->line)
+						: table__skip_idle(r->s, ' ', &r->line);
+	if (!*r->s)
+		return table__fail(r, start_line < r->line && strchr(start, '#')
+									  ? "has only lines that begin with #"
+									  : "is empty");
 	t->separator = o->separator ? o->separator : table__guess_separator(r->s, &r->style);
+	t->other = table__other_separator(r->s, t->separator);
 	if ((t->columns = table__count_cells(r, r->s)) < 0) return t->columns = 0, 1;
 	t->column = (table_column *)calloc((size_t)t->columns, sizeof *t->column);
 	table__cell *first = (table__cell *)calloc((size_t)t->columns, sizeof *first);
@@ -815,20 +904,32 @@ static inline int table__begin(table__reader *r)
 		t->header = o->header                                  ? o->header > 0
 					: o->is_header && o->is_header(o->user, t) ? 1
 															   : table__guess_header(r, first, s);
+	for (int i = 0; i < t->columns && !bad && !o->header; i++)
+		t->odd_header |= t->header && table__is_value(r, &first[i]);
 	if (t->header) {
 		t->head = (size_t)(r->s - r->text);
 		t->head_end = (size_t)(s - r->text);
+		while ((start = table__skip_comment(table__skip_empty(start, ' ', NULL), ' ')) != NULL)
+			t->comments++;
 		r->s = s;
 		r->line = line + 1;
-	} else if (!bad) table__forget_names(t);
+	} else if (!bad) {
+		table__forget_names(t);
+		/* One of the lines that begin with # may be the first row. */
+		r->s = start;
+		r->line = start_line;
+	}
 	free(first);
 	if (bad) return table__fail(r, "too large for the memory");
+	if (!o->continues) {
+		long gap = table__skip_lines(r, 1);
+		if (t->header && table__check_gap(r, gap)) return 1;
+	}
 	if (o->settle) o->settle(o->user, t);
 	for (int i = 0; i < t->columns; i++)
 		if (t->column[i].text) t->column[i].settled = 2;
 	r->rows = r->s;
 	r->rows_line = r->line;
-	r->rows_comments = t->comments;
 	return 0;
 }
 
@@ -841,6 +942,7 @@ static inline int table__value(table_column *c, const table__style *style, const
 	*value = NAN;
 	if (table__is_missing(cell)) {
 		if (!c->missing++) c->missing_line = line;
+		c->empty += cell->begin == cell->end;
 		return 0;
 	}
 	int is_number = table__is_number(cell, style, &number), is_date = table__is_date(cell, &days);
@@ -863,6 +965,26 @@ static inline int table__value(table_column *c, const table__style *style, const
 	return 0;
 }
 
+/*  "; --sep '|' cuts the lines into cells", or nothing. */
+typedef struct table_clause {
+	char text[48];
+} table_clause;
+
+static inline table_clause table_sep_clause(const table *t)
+{
+	table_clause c = {""};
+	const char *word = t->other == '\t' ? "tab" : t->other == ' ' ? "space" : NULL;
+	if (word) snprintf(c.text, sizeof c.text, "; --sep %s cuts the lines into cells", word);
+	else if (t->other)
+		snprintf(c.text, sizeof c.text, "; --sep '%c' cuts the lines into cells", t->other);
+	return c;
+}
+
+static inline int table__is_nameless(const table *t, int column)
+{
+	return !t->column[column].name || !*t->column[column].name;
+}
+
 /*  Reads one line into row [columns]. */
 static inline int table__row(table__reader *r, double *row)
 {
@@ -882,7 +1004,7 @@ static inline int table__row(table__reader *r, double *row)
 		}
 		if (more < 0) {
 			const char *wrong = table__scan(&s, t->separator, &cell, &r->line);
-			if (wrong) return table__fail(r, "line %ld, column %d: %s", line, i + 1, wrong);
+			if (wrong) return table__fail(r, "line %ld, column %d: %s", line, i, wrong);
 			if (table__value(c, &r->style, &cell, line, &row[i]))
 				return table__fail(r, "too large for the memory");
 			if (c->keep && !(c->cells[t->rows] = table__copy(&cell)))
@@ -890,11 +1012,16 @@ static inline int table__row(table__reader *r, double *row)
 			more = table__next(&s, t->separator);
 		}
 		if (!more && i + 1 < t->columns)
-			return table__fail(r, "line %ld has %d cell%s where the first line has %d", line, i + 1,
-					i ? "s" : "", t->columns);
+			return table__fail(r, "line %ld has %d cell%s where the first line has %d%s%s", line,
+					i + 1, i ? "s" : "", t->columns,
+					table__is_nameless(t, t->columns - 1) ? ", of which the last one is empty" : "",
+					table_sep_clause(t).text);
 		if (more && i + 1 == t->columns)
-			return table__fail(
-					r, "line %ld has more cells than the %d of the first line", line, t->columns);
+			return table__fail(r, "line %ld has more cells than the %d of the first line%s%s", line,
+					t->columns, table__ends_line(*table__skip_spaces(s, t->separator))
+										? ": it ends with a separator"
+										: "",
+					table_sep_clause(t).text);
 	}
 	r->s = table__skip_line_end(s);
 	r->line++;
@@ -930,7 +1057,7 @@ static inline void table__forget_rows(table *t)
 		c->level_lines = NULL;
 		c->buckets = NULL;
 		c->level_count = c->bucket_count = 0;
-		c->missing = c->missing_line = c->odd_line = 0;
+		c->missing = c->empty = c->missing_line = c->odd_line = 0;
 	}
 	t->rows = 0;
 }
@@ -944,13 +1071,10 @@ static inline int table__rows(table__reader *r, const char *end)
 	table__forget_rows(t);
 	r->s = start;
 	r->line = r->rows_line;
-	t->comments = r->rows_comments;
 	for (;;) {
-		long line = r->line, empty = table__skip_lines(r);
+		long gap = table__skip_lines(r, 0);
 		if (!*r->s) break;
-		/* A row without a value? In wider tables such a row has separators. */
-		if (empty && t->rows && t->columns == 1)
-			return table__fail(r, "line %ld is empty, in a table of one column", line);
+		if ((t->rows || r->options->continues) && table__check_gap(r, gap)) return 1;
 		/* As many rows as the rest of the file holds, by the mean length so far. */
 		if ((size_t)t->rows + 1 >= room) {
 			double left = (double)(end - r->s),
@@ -1150,7 +1274,7 @@ static inline int table_parse(table *t, const char *text, size_t length, const c
 		long line, const table_options *options, char *error, size_t size)
 {
 	table__reader r = {
-			t, options, name, text, length, {'.', 0}, text, line, error, size, text, line, 0};
+			t, options, name, text, length, {'.', 0}, text, line, error, size, text, line};
 	memset(t, 0, sizeof *t);
 	int bad = table__begin(&r) || table__rows(&r, text + length) ||
 			  table__settle_mixed(&r, text + length);
@@ -1164,15 +1288,40 @@ static inline int table_parse(table *t, const char *text, size_t length, const c
 static inline int table_read(
 		table *t, const char *path, const table_options *options, char *error, size_t size)
 {
-	static const table_options all_guessed = {0, 0, NULL, NULL, NULL, 0, 0, 0};
+	static const table_options all_guessed = {0};
 	const char *name = strcmp(path, "-") ? path : "standard input";
-	table__reader r = {t, &all_guessed, name, NULL, 0, {'.', 0}, NULL, 1, error, size, NULL, 1, 0};
+	table__reader r = {t, &all_guessed, name, NULL, 0, {'.', 0}, NULL, 1, error, size, NULL, 1};
 	memset(t, 0, sizeof *t);
 	char *text = table__load(&r, path);
 	if (!text) return 1;
 	int bad = table_parse(t, text, r.size, name, 1, options ? options : &all_guessed, error, size);
 	free(text);
 	return bad;
+}
+
+/*  Has the last column neither a name nor a value, because each line ends with a separator? */
+static inline int table_trails(const table *t)
+{
+	int last = t->columns - 1;
+	return last > 0 && t->rows && table__is_nameless(t, last) && t->column[last].empty == t->rows;
+}
+
+/*  Forgets the last column, which has no values. Returns 1 if there is no memory. */
+static inline int table_drop_last(table *t)
+{
+	table_column *c = &t->column[t->columns - 1];
+	for (ptrdiff_t i = 0; i < t->rows && c->cells; i++) free(c->cells[i]);
+	free(c->cells);
+	c->cells = NULL;
+	for (ptrdiff_t i = 0; i < t->rows; i++)
+		memmove(t->values + i * (t->columns - 1), t->values + i * t->columns,
+				(size_t)(t->columns - 1) * sizeof *t->values);
+	free(c->name);
+	t->columns--;
+	t->trailed = 1;
+	if (!t->header) return 0;
+	free(t->buckets);
+	return table__index(t);
 }
 
 /*  The first column of this name at position `from` or later; -1: none. */
@@ -1200,9 +1349,10 @@ static inline int table_check(
 	if (c->date) what = "is not a date or time";
 	else if (table__is_number(&cell, &plain, &number) && fabs(number) > DBL_MAX)
 		what = "is not a finite number";
+	int named = !table__is_nameless(t, column);
 	snprintf(error, size, "%s: line %ld, column %d%s%s%s: '%s' %s%s",
-			strcmp(path, "-") ? path : "standard input", c->odd_line, column + 1,
-			c->name ? " (" : "", c->name ? c->name : "", c->name ? ")" : "", c->odd, what,
+			strcmp(path, "-") ? path : "standard input", c->odd_line, column, named ? " (" : "",
+			named ? c->name : "", named ? ")" : "", c->odd, what,
 			c->date ? "" : table_hint(c->odd));
 	return 1;
 }

@@ -31,6 +31,16 @@ typedef struct evaluation {
 	metrics test;
 } evaluation;
 
+/*  The file of --trace. Rows that cannot be written wait in `text`, from `written` on. */
+typedef struct trace_file {
+	FILE *file;
+	const char *path;
+	bytes text;
+	size_t written;
+	/* Is it known on stderr that rows wait? */
+	int told;
+} trace_file;
+
 /*  The most rows times points squared for which the upper bound is computed: about ten seconds. */
 static const double MOST_UPPER_BOUND = 1e11;
 
@@ -85,14 +95,15 @@ typedef struct training {
 	double best;
 	int worse;
 	void *best_copy;
-	FILE *trace;
+	/* NULL: there is none. */
+	trace_file *trace;
 
 	/* Checkpoints: the file, the tool's part of it, seconds between two (0: none), the last. */
 	char *part_path;
 	bytes user;
 	double checkpoint_every, checkpoint_last;
-	/* Is the training resumed from that file? */
-	int part_ours;
+	/* Does that file belong to this training; could it not be written the last time? */
+	int part_ours, part_failed;
 
 	/* Progress. */
 	int quiet, terminal;
@@ -187,8 +198,9 @@ static void print_events(training *t)
 
 static void print_line(const training *t, const evaluation *v)
 {
-	fprintf(stderr, "%s%sstep %td/%td  %.1f s  elbo/n %.5g", label_of(t), t->label ? "  " : "",
-			t->step, t->iters, v->seconds, v->elbo / (double)t->d->train.n);
+	fprintf(stderr, "%s%sstep %td/%td  %.1f s", label_of(t), t->label ? "  " : "", t->step,
+			t->iters, v->seconds);
+	if (isfinite(v->elbo)) fprintf(stderr, "  elbo/n %.5g", v->elbo / (double)t->d->train.n);
 	if (v->test.n)
 		fprintf(stderr, "  %s %.5g  loglik %.5g", quality_name(t->d->s.likelihood, 0),
 				quality_of(t->d->s.likelihood, &v->test, 0), v->test.loglik);
@@ -198,94 +210,115 @@ static void print_line(const training *t, const evaluation *v)
 
 /* ---- trace ---- */
 
-static void trace_check(int bad, int code, const options *o)
-{
-	if (bad) die(code, "--trace %s: cannot be written: %s", o->value[OPT_TRACE], strerror(errno));
-}
-
 /*  The names of the columns, for one training or for several. */
-static int trace_header(FILE *f, odvgp_likelihood kind, int several)
+static void trace_header(bytes *b, odvgp_likelihood kind, int several)
 {
 	if (several)
-		return fprintf(f,
+		bytes_print(b,
 				"basis,natgrad,beta,gamma,step,seconds,elbo,test_%s,test_%s,test_loglik,"
 				"noise_variance\n",
 				quality_name(kind, 0), quality_name(kind, 1));
-	return fprintf(f,
-			"step,seconds,elbo,test_%s,test_loglik,noise_variance,jitter,jitter_raised,"
-			"step_shortened,variance_clamped,step_undone\n",
-			quality_name(kind, 0));
+	else
+		bytes_print(b,
+				"step,seconds,elbo,test_%s,test_loglik,noise_variance,jitter,jitter_raised,"
+				"step_shortened,variance_clamped,step_undone\n",
+				quality_name(kind, 0));
+}
+
+/*  Writes what waits. A full disk is no reason to lose the training: the next row tries again. */
+static void trace_write(trace_file *f, const training *t)
+{
+	const char *from = f->text.at + f->written;
+	errno = 0;
+	f->written += fwrite(from, 1, f->text.used - f->written, f->file);
+	int reason = errno;
+	clearerr(f->file);
+	if (f->written == f->text.used) {
+		f->text.used = f->written = 0;
+		f->told = 0;
+	} else if (!f->told++ && t && !t->quiet) {
+		clear_bar(t);
+		fprintf(stderr, "note: --trace %s: cannot be written: %s; the training goes on\n", f->path,
+				strerror(reason));
+	}
 }
 
 /*  Opens the file of --trace; NULL without the option. A resumed training appends to its trace. */
-static FILE *trace_open(const options *o, odvgp_likelihood kind, int several)
+static trace_file *trace_open(const options *o, odvgp_likelihood kind, int several)
 {
 	if (!o->value[OPT_TRACE]) return NULL;
-	FILE *f = fopen(o->value[OPT_TRACE], o->value[OPT_RESUME] ? "ab" : "wb");
-	trace_check(!f, BAD_INPUT, o);
-	int empty = fseek(f, 0, SEEK_END) || ftell(f) <= 0;
-	if (empty) trace_check(trace_header(f, kind, several) < 0, BAD_INPUT, o);
+	trace_file *f = take(1, sizeof *f);
+	f->path = o->value[OPT_TRACE];
+	f->file = fopen(f->path, o->value[OPT_RESUME] ? "ab" : "wb");
+	if (!f->file) die(BAD_INPUT, "--trace %s: cannot be written: %s", f->path, strerror(errno));
+	setvbuf(f->file, NULL, _IONBF, 0);
+	int empty = fseek(f->file, 0, SEEK_END) || ftell(f->file) <= 0;
+	if (empty) trace_header(&f->text, kind, several);
+	if (empty) trace_write(f, NULL);
 	return f;
 }
 
-static void trace_close(FILE *trace, const options *o)
+/*  Returns 1, with a sentence on stderr, if rows are lost. */
+static int trace_close(trace_file **trace)
 {
-	if (!trace) return;
-	int bad = ferror(trace) != 0;
-	if (fclose(trace) || bad) die(FAILED, "--trace %s: is incomplete", o->value[OPT_TRACE]);
+	trace_file *f = *trace;
+	if (!f) return 0;
+	if (f->text.used) trace_write(f, NULL);
+	int bad = f->text.used > 0;
+	bad |= fclose(f->file) != 0;
+	if (bad) fprintf(stderr, "odvgp: --trace %s: is incomplete\n", f->path);
+	free(f->text.at);
+	free(f);
+	*trace = NULL;
+	return bad;
 }
 
 /*  Seconds and bound, which is empty where there is none. */
-static void trace_bound(FILE *trace, const evaluation *v)
+static void trace_bound(bytes *b, const evaluation *v)
 {
-	fprintf(trace, ",%.6f,", v->seconds);
-	if (isfinite(v->elbo)) fprintf(trace, "%.12g", v->elbo);
+	bytes_print(b, ",%.6f,", v->seconds);
+	if (isfinite(v->elbo)) bytes_print(b, "%.12g", v->elbo);
 }
 
-static void trace_number(FILE *trace, double v)
+static void trace_number(bytes *b, double v)
 {
-	if (isfinite(v)) fprintf(trace, ",%.9g", v);
-	else fputs(",", trace);
+	if (isfinite(v)) bytes_print(b, ",%.9g", v);
+	else bytes_print(b, ",");
 }
 
 /*  A row of one training of several: its name and sizes, and no events. */
-static void compare_row(const training *t, const evaluation *v)
+static void compare_row(bytes *b, const training *t, const evaluation *v)
 {
 	const odvgp_config *c = odvgp_model_config(t->model);
 	ptrdiff_t top = c->layers - 1;
-	fprintf(t->trace, "%s,%s,%td,%td,%.0f", t->name, c->optim.natgrad ? "on" : "off",
-			c->layer[top].M, c->layer[top].M_gamma, v->step);
-	trace_bound(t->trace, v);
+	bytes_print(b, "%s,%s,%td,%td,%.0f", t->name, c->optim.natgrad ? "on" : "off", c->layer[top].M,
+			c->layer[top].M_gamma, v->step);
+	trace_bound(b, v);
 	for (int k = 0; k < QUALITIES; k++)
-		trace_number(t->trace, quality_of(t->d->s.likelihood, &v->test, k));
-	trace_number(t->trace, v->noise);
-	fputs("\n", t->trace);
+		trace_number(b, quality_of(t->d->s.likelihood, &v->test, k));
+	trace_number(b, v->noise);
+	bytes_print(b, "\n");
 }
 
-static void train_row(const training *t, const evaluation *v)
+static void train_row(bytes *b, const training *t, const evaluation *v)
 {
 	const odvgp_events *e = &t->events;
-	fprintf(t->trace, "%.0f", v->step);
-	trace_bound(t->trace, v);
-	trace_number(t->trace, quality_of(t->d->s.likelihood, &v->test, 0));
-	trace_number(t->trace, v->test.loglik);
-	trace_number(t->trace, v->noise);
-	fprintf(t->trace, ",%.9g,%llu,%llu,%llu,%llu\n", e->jitter,
-			(unsigned long long)e->jitter_raised, (unsigned long long)e->step_shortened,
-			(unsigned long long)e->variance_clamped, (unsigned long long)e->step_undone);
+	bytes_print(b, "%.0f", v->step);
+	trace_bound(b, v);
+	trace_number(b, quality_of(t->d->s.likelihood, &v->test, 0));
+	trace_number(b, v->test.loglik);
+	trace_number(b, v->noise);
+	bytes_print(b, ",%.9g,%llu,%llu,%llu,%llu\n", e->jitter, (unsigned long long)e->jitter_raised,
+			(unsigned long long)e->step_shortened, (unsigned long long)e->variance_clamped,
+			(unsigned long long)e->step_undone);
 }
 
 static void trace_row(const training *t, const evaluation *v)
 {
-	if (!t->trace || ferror(t->trace)) return;
-	if (t->label) compare_row(t, v);
-	else train_row(t, v);
-	/* A full disk is no reason to lose the training. */
-	if (fflush(t->trace) && !t->quiet) {
-		clear_bar(t);
-		fprintf(stderr, "note: --trace %s: cannot be written: %s; the training goes on\n",
-				t->o->value[OPT_TRACE], strerror(errno));
-	}
+	if (!t->trace) return;
+	if (t->label) compare_row(&t->trace->text, t, v);
+	else train_row(&t->trace->text, t, v);
+	trace_write(t->trace, t);
 }
 
 /* ---- the best q ---- */
@@ -294,7 +327,7 @@ static void trace_row(const training *t, const evaluation *v)
 static void make_work(training *t)
 {
 	if (t->work.at || is_exact(t->basis)) return;
-	t->work.used = odvgp_fit_q_size(t->model);
+	t->work.used = odvgp_fit_q_scratch(t->model);
 	if (!t->work.used) die(FAILED, "out of memory: q's optimum is too large");
 	t->work.at = take(t->work.used, 1);
 }
@@ -306,7 +339,7 @@ static int fit_q(training *t)
 	odvgp_info info = no_info;
 	const part *p = &t->d->train;
 	make_work(t);
-	odvgp_status s = odvgp_fit_q(t->model, p->X, t->d->Y, t->work.at, t->work.used, &info);
+	odvgp_status s = odvgp_fit_q(t->model, p->X, t->d->Y, NULL, t->work.at, t->work.used, &info);
 	if (s)
 		snprintf(t->reason, sizeof t->reason, "q cannot be set to its optimum: %s",
 				reason_of(s, &info));
@@ -494,6 +527,20 @@ static int raise_noise(training *t)
 	return !without_q(t->basis) || fit_q(t);
 }
 
+/*  Writes a checkpoint, or notes why it cannot be written: the next one tries again. */
+static void write_part(training *t, const void *block, size_t size)
+{
+	int reason = try_write_file(t->part_path, block, size);
+	if (reason && !t->part_failed && !t->quiet) {
+		clear_bar(t);
+		fprintf(stderr,
+				"note: the checkpoint %s cannot be written: %s; the training goes on without it\n",
+				t->part_path, strerror(reason));
+	}
+	t->part_failed = reason != 0;
+	if (!reason) t->part_ours = 1;
+}
+
 /*  Saves the model; at the end of a training (`last`) with a noise that lets it predict, before it
     only if it can. */
 static void save_model(training *t, const char *path, int last)
@@ -506,7 +553,8 @@ static void save_model(training *t, const char *path, int last)
 	while (last && s == ODVGP_E_NOT_PD && raise_noise(t))
 		s = odvgp_save(t->model, &scales, t->user.at, t->user.used, block, size, &info);
 	if (s && last) die_of(s, &info, path);
-	if (!s) write_file(path, block, size);
+	if (!s && last) write_file(path, block, size);
+	else if (!s) write_part(t, block, size);
 	free(block);
 }
 
@@ -532,7 +580,7 @@ static int checkpoint_due(const training *t)
 static void save_at_end(training *t, const char *path)
 {
 	save_model(t, path, 1);
-	if (t->part_ours || t->checkpoint_last > t->start) remove(t->part_path);
+	if (t->part_ours) remove(t->part_path);
 }
 
 static stop_reason train_step(training *t)
@@ -671,7 +719,6 @@ static void training_end(training *t)
 	free(t->copy);
 	free(t->work.at);
 	free(t->history);
-	free(t->part_path);
 }
 
 /* ---- results ---- */
@@ -703,8 +750,25 @@ static double curve_loglik(const evaluation *v, const training *t)
 	return (void)t, v->test.loglik;
 }
 
-/*  Draws what was learned, the bound per row and, with a test part, RMSE and log-likelihood. */
-static void plot_training(const training *t, const char *path)
+/*  Writes a picture; one that cannot be written leaves the file as it was. Returns 1 then, with a
+    sentence on stderr. */
+static int write_picture(
+		const char *path, const char *title, const plot_scene *scenes, int count, int columns)
+{
+	FILE *f = tmpfile();
+	size_t size = 0;
+	if (f) plot__write(f, title, scenes, count, columns);
+	char *text = f ? read_back(f, &size) : NULL;
+	int reason = text ? try_write_file(path, text, size) : errno ? errno : EIO;
+	free(text);
+	if (f) fclose(f);
+	if (reason) fprintf(stderr, "odvgp: --plot %s: cannot be written: %s\n", path, strerror(reason));
+	return reason != 0;
+}
+
+/*  Draws what was learned, the bound per row and, with a test part, RMSE and log-likelihood. Returns
+    1 if it cannot be written. */
+static int plot_training(const training *t, const char *path)
 {
 	picture *p = take(1, sizeof *p);
 	subject s;
@@ -718,11 +782,11 @@ static void plot_training(const training *t, const char *path)
 		picture_curve(
 				p, t, "Test log-likelihood", "nats per row", PLOT_LARGE_IS_GOOD, curve_loglik);
 	}
-	if (plot_grid(path, t->d->s.dataset, p->scene, p->scenes, fits > 1 ? fits : 2))
-		die(FAILED, "--plot %s: cannot be written", path);
+	int bad = write_picture(path, t->d->s.dataset, p->scene, p->scenes, fits > 1 ? fits : 2);
 	subject_end(&s);
 	picture_free(p);
 	free(p);
+	return bad;
 }
 
 /*  A training row that has more than half of the squared errors of all; line 0: there is none. */
@@ -794,7 +858,7 @@ static void print_train_text(const training *t, const outcome *r)
 	const metrics *m = &t->history[t->history_count - 1].test;
 	bytes b = {NULL, 0, 0};
 	bytes_print(&b, "data     %s: %td training rows, %td test rows, %td inputs, target %s\n",
-			d->s.dataset, d->train.n, d->test.n, d->s.D, d->s.target_text);
+			NAME(d->s.dataset), d->train.n, d->test.n, d->s.D, NAME(d->s.target_text));
 	text_outliers(&b, d);
 	text_model(&b, t->basis->name, t->model, &d->s);
 	bytes_print(&b, "steps    %td in %.1f s", t->step - t->first_step, r->seconds);
@@ -815,15 +879,15 @@ static void print_train_text(const training *t, const outcome *r)
 				(unsigned long long)t->events.step_shortened,
 				(unsigned long long)t->events.step_undone);
 	bytes_print(&b, "saved    %s\n", r->path);
-	write_stdout(&b);
+	write_report(&b);
 	free(b.at);
 }
 
 /*  Prints what is remarkable about the data. */
 static void print_notes(const dataset *d, const bytes *notes)
 {
-	if (d->notes.used) fputs(d->notes.at, stderr);
-	if (notes->used) fputs(notes->at, stderr);
+	if (d->notes.used) tell_text(d->notes.at);
+	if (notes->used) tell_text(notes->at);
 	if (d->dropped)
 		fprintf(stderr, "note: %td rows with missing values are left out\n", d->dropped);
 	for (int k = 0; k < d->s.target_count; k++) {
@@ -846,7 +910,7 @@ static void print_start(const training *t, const dataset *d, const bytes *notes)
 	if (t->quiet) return;
 	print_notes(d, notes);
 	fprintf(stderr, "%s: %td rows, %td inputs; %s, beta %td, gamma %td, %s, %d thread(s)\n",
-			d->s.dataset, d->train.n, d->s.D, t->basis->name, c->layer[top].M,
+			NAME(d->s.dataset), d->train.n, d->s.D, t->basis->name, c->layer[top].M,
 			c->layer[top].M_gamma, training_text(c), workers_count(t->w));
 }
 
@@ -941,8 +1005,8 @@ static int train_and_report(training *t, const char *model_path)
 	if (r.reason != STEP_FAILED && time_for(t, pass)) r.worst = dominant_row(t);
 	if (t->o->given[OPT_JSON]) print_train_json(t, &r);
 	else print_train_text(t, &r);
-	if (t->o->value[OPT_PLOT]) plot_training(t, t->o->value[OPT_PLOT]);
-	return r.reason == STEP_FAILED ? FAILED : 0;
+	int bad = t->o->value[OPT_PLOT] && plot_training(t, t->o->value[OPT_PLOT]);
+	return bad || r.reason == STEP_FAILED ? FAILED : 0;
 }
 
 #endif

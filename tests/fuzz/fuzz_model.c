@@ -31,10 +31,10 @@ static void use_predictor(const odvgp_server *p)
 	need = odvgp_predict_scratch(p, 3);
 	if (!need || need > LARGEST) return;
 	scratch = malloc(need);
-	if (odvgp_predict(p, X, 3, mean, var, NULL, scratch, need) == ODVGP_OK)
+	if (odvgp_predict(p, X, 3, mean, var, scratch, need, NULL) == ODVGP_OK)
 		MUST(all_finite(mean, 3 * P) && all_finite(var, 3 * P),
 				"odvgp_predict succeeds with NaN or infinity");
-	if (odvgp_predict_cov(p, X, 3, mean, cov, scratch, need) == ODVGP_OK)
+	if (odvgp_predict_cov(p, X, 3, mean, cov, scratch, need, NULL) == ODVGP_OK)
 		MUST(all_finite(mean, 3 * P) && all_finite(cov, 9 * P),
 				"odvgp_predict_cov succeeds with NaN or infinity");
 	free(scratch);
@@ -62,10 +62,10 @@ static void use_model(odvgp_model *m, int again)
 	for (i = 0; i < 2 && !again; i++)
 		if (odvgp_step(m, X, Y, &report, NULL) == ODVGP_OK)
 			MUST(all_finite(&report.elbo, 1), "odvgp_step succeeds with NaN or infinity");
-	bytes = odvgp_fit_q_size(m);
+	bytes = odvgp_fit_q_scratch(m);
 	if (c->objective != ODVGP_OBJECTIVE_ELBO && !again && bytes && bytes <= LARGEST) {
 		block = malloc(bytes);
-		(void)odvgp_fit_q(m, X, Y, block, bytes, NULL);
+		(void)odvgp_fit_q(m, X, Y, NULL, block, bytes, NULL);
 		free(block);
 	}
 	bytes = odvgp_predictor_size(m);
@@ -185,12 +185,12 @@ static void write_seeds(const char *folder)
 						c.optim.natgrad = 0;
 						if (odvgp_model_create(&m, &c, X, Y, NULL, NULL) != ODVGP_OK) continue;
 					}
-					MUST(odvgp_fit(m, X, Y, 2, NULL, NULL, NULL) == ODVGP_OK,
+					MUST(odvgp_fit(m, X, Y, 2, NULL, NULL) == ODVGP_OK,
 							"a seed cannot be trained");
-					bytes = odvgp_fit_q_size(m);
+					bytes = odvgp_fit_q_scratch(m);
 					work = malloc(bytes);
 					if (objective != ODVGP_OBJECTIVE_ELBO)
-						MUST(odvgp_fit_q(m, X, Y, work, bytes, NULL) == ODVGP_OK,
+						MUST(odvgp_fit_q(m, X, Y, NULL, work, bytes, NULL) == ODVGP_OK,
 								"a seed has no best q");
 					free(work);
 					bytes = odvgp_save_size(m, 0);

@@ -14,13 +14,14 @@ static void every_third(const void *user, table *t)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char separators[] = {0, ',', ';', '\t', ' '};
-	table_options options = {0, 0, NULL, NULL, NULL, 0, 0, 0};
+	table_options options;
 	table t;
 	char *text, error[400] = "";
 	ptrdiff_t i;
 	int c;
 	/* table__load refuses such a file. */
 	if (size < 1 || memchr(data + 1, 0, size - 1)) return 0;
+	memset(&options, 0, sizeof options);
 	options.header = data[0] % 3 - 1;
 	options.separator = separators[data[0] / 3 % 5];
 	if (data[0] & 128) options.settle = every_third;

@@ -24,7 +24,7 @@ void loop()
     /* Stands for sensors. */
     const float x[2] = {angle, 1.0f};
     float mean, var;
-    if (odvgpf_predict(&server, x, 1, &mean, &var, NULL, scratch, sizeof scratch) == ODVGP_OK) {
+    if (odvgpf_predict(&server, x, 1, &mean, &var, scratch, sizeof scratch, NULL) == ODVGP_OK) {
         Serial.print(angle);
         Serial.print(" rad: ");
         Serial.print(mean);

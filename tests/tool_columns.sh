@@ -1,0 +1,107 @@
+# Columns, their names and separators: part of tests/tool.sh, which reads this file.
+
+# ---- separators at the ends of lines ----
+fit --data named.csv --basis coupled --beta 5 --iters 2 --model names.odvgp
+fit --data plain.csv --basis coupled --beta 5 --iters 2 --model place.odvgp
+cut -d, -f1,2 named.csv >t.csv
+"$tool" predict --model names.odvgp --data t.csv --out want.csv --quiet
+same_predictions() { "$tool" predict --out t.txt --quiet --threads 1 "$@" && cmp t.txt want.csv; }
+for mark in , \;; do
+    sed "s/\$/,/; s/,/$mark/g" named.csv >t.csv
+    "$tool" train --data t.csv --basis coupled --beta 5 --iters 2 --model t.odvgp --threads 1 >t.txt 2>err.txt
+    check "trailing $mark: the column after it is left out" same_predictions --model t.odvgp --data named.csv
+    check "trailing $mark: a note" grep -q \
+        '^note: t.csv: each line ends with a separator; the empty column 3 is left out$' err.txt
+    sed "s/\$/,/; s/,/$mark/g" plain.csv >t2.csv
+    fit --data t2.csv --basis coupled --beta 5 --iters 2 --model t2.odvgp
+    check "trailing $mark: no header" same_predictions --model t2.odvgp --data plain.csv
+    check "trailing $mark: predict, by name" same_predictions --model names.odvgp --data t.csv
+    check "trailing $mark: predict, by place" same_predictions --model place.odvgp --data t2.csv
+    check "trailing $mark: predict, by place, a stream" sh -c \
+        '"$1" predict --model place.odvgp --data - --out t.txt --quiet <t2.csv && cmp t.txt want.csv' sh "$tool"
+done
+cut -d, -f1,2 plain.csv | sed 's/$/,/' >t.csv
+check "trailing: targets that are empty are targets" same_predictions --model place.odvgp --data t.csv
+awk -F, '{ print $3 "," $1 "," $2 }' plain.csv >t.csv
+fit --data t.csv --target 0 --basis coupled --beta 5 --iters 2 --model first.odvgp
+sed 's/[^,]*$//' t.csv >t2.csv
+check "trailing: inputs that are empty are inputs" refuses "line 1, column 2: the value is missing" \
+    predict --model first.odvgp --data t2.csv --quiet
+sed '1s/$/,/' named.csv >t.csv
+check "refused: a separator after the names" refuses \
+    "t.csv: line 2 has 3 cells where the first line has 4, of which the last one is empty" train --data t.csv
+sed '2,$s/$/,/' named.csv >t.csv
+check "refused: a separator after the rows" refuses \
+    "t.csv: line 2 has more cells than the 3 of the first line: it ends with a separator" train --data t.csv
+sed 's/$/,/; 9s/$/7/' named.csv >t.csv
+check "refused: one cell in a column without a name" refuses \
+    "t.csv: line 2, column 3: the value is missing" train --data t.csv
+
+# ---- separators that are not guessed ----
+for mark in '|' :; do
+    tr , "$mark" <named.csv >t.csv
+    check "refused: cells between $mark, training" refuses \
+        "no input column besides the target; --sep '$mark' cuts the lines into cells" train --data t.csv
+    check "cells between $mark: the advice is right" same_predictions --model names.odvgp --data t.csv \
+        --sep "$mark"
+    check "refused: cells between $mark, predict" refuses \
+        "there is no column 'a'; --sep '$mark' cuts the lines into cells" predict --model names.odvgp --data t.csv
+    tr , "$mark" <plain.csv >t.csv
+    check "refused: cells between $mark, predict by place" refuses \
+        "t.csv: line 1: 1 column; the model has 2 inputs, from a file of 3 columns; --sep '$mark'" \
+        predict --model place.odvgp --data t.csv
+    check "refused: cells between $mark, a target" refuses "; --sep '$mark' cuts the lines into cells" \
+        train --data t.csv --target 2
+done
+check "refused: the wrong --sep" refuses "; --sep ',' cuts the lines into cells" train --data named.csv --sep \;
+
+# ---- names that several columns have ----
+awk -F, 'BEGIN { OFS = "," } { print $1, $1 * $2, $2, $3 }' plain.csv >rows
+{ echo "a,a,b,y"; cat rows; } >twice.csv
+"$tool" train --data twice.csv --basis coupled --beta 5 --iters 2 --model twice.odvgp --threads 1 >t.txt 2>err.txt
+check "names: a note about equal ones" grep -q \
+    "^note: twice.csv: the columns 0 and 1 are both named 'a'; predict finds them by their order$" err.txt
+for id in target features ignore; do
+    check "refused: --$id of a name of two columns" refuses \
+        "--$id: the columns 0 and 1 are named 'a': give an index" train --data twice.csv --$id a
+done
+check "refused: --keep of a name of two columns" refuses "--keep: the columns 0 and 1 are named 'a'" \
+    predict --model twice.odvgp --data twice.csv --keep a
+check "refused: one column where the model has two" refuses \
+    "named.csv: line 1: 'a' is the name of 1 column, and of 2 in the training file" \
+    predict --model twice.odvgp --data named.csv
+"$tool" predict --model names.odvgp --data twice.csv >t.txt 2>err.txt
+check "names: a note where predict has more of them than the model" grep -q \
+    "^note: twice.csv: 'a' is the name of 2 columns, and column 0 is taken$" err.txt
+check "names: and that is right" cmp t.txt want.csv
+"$tool" predict --model twice.odvgp --data twice.csv >t.txt 2>err.txt
+check "names: none where both have two" test "$(grep -c 'is the name of' err.txt)" = 0
+fit --data twice.csv --ignore 1 --basis coupled --beta 5 --iters 2 --model one.odvgp
+check "names: an index tells them apart" same_predictions --model one.odvgp --data twice.csv
+
+# ---- whole numbers that may be classes ----
+awk -F, 'BEGIN { OFS = "," } { print $1, $2, 1 + NR % 5, $3 }' plain.csv >stars.csv
+"$tool" train --data stars.csv --target 2 --iters 2 --basis coupled --beta 5 --threads 1 --model t.odvgp \
+    >t.txt 2>err.txt
+check "classes: a note about few whole numbers" grep -q \
+    '^note: column 2 has only 5 whole numbers, and .* gaussian; --likelihood softmax learns them as classes, ordinal' \
+    err.txt
+check "classes: and they are numbers" grep -q '^noise ' t.txt
+for kind in softmax ordinal gaussian; do
+    "$tool" train --data stars.csv --target 2 --iters 2 --basis coupled --beta 5 --threads 1 --model t.odvgp \
+        --likelihood $kind >t.txt 2>err.txt
+    check "classes: --likelihood $kind is right, and says nothing" test "$? $(grep -c 'whole numbers' err.txt)" = "0 0"
+done
+# few_note FILE OPTIONS...: how many notes there are about few whole numbers.
+few_note() {
+    data=$1
+    shift
+    "$tool" train --data "$data" --iters 1 --basis coupled --beta 5 --threads 1 --model t.odvgp "$@" \
+        2>&1 >/dev/null | grep -c 'whole numbers'
+}
+check "classes: none for fractions, nor for two targets" test \
+    "$(few_note stars.csv) $(few_note stars.csv --target 2,3)" = "0 0"
+awk -F, '{ print $1 "," NR % 25 }' plain.csv >t.csv
+check "classes: none for 25 numbers" test "$(few_note t.csv)" = 0
+head -n 9 stars.csv | cut -d, -f1-3 >t.csv
+check "classes: none where most rows have their own number" test "$(few_note t.csv)" = 0
