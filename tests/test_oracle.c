@@ -829,19 +829,19 @@ static void compare_derivatives(ocase *c, world *w, const char *variant)
 					"odvgp_predict", NULL)) {
 			const gp__tape *t = &w->model->tape;
 			odvgp_real *par = NEW(odvgp_real, 4),
-					   *work = NEW(odvgp_real, gp__lik_work(t->likelihood, P));
+					   *work = NEW(odvgp_real, gp__lik_work(t->y->lik, P));
 			gp__lik_job job;
 			memset(&job, 0, sizeof job);
-			for (q = 0; q < t->likelihood->params; q++)
-				par[q] = (odvgp_real)scalar(c, t->likelihood->param[q].name, 0);
+			for (q = 0; q < t->y->lik->params; q++)
+				par[q] = (odvgp_real)scalar(c, t->y->lik->param[q].name, 0);
 			for (q = 0; q < w->T; q++)
 				for (i = 0; i < n; i++) y[q * n + i] = w->Y->r[i * w->T + q];
-			job.lik = t->likelihood;
+			job.lik = t->y->lik;
 			job.isa = t->blas.isa;
 			job.n = job.ld = n;
 			job.F = P;
 			job.T = w->T;
-			job.classes = t->classes;
+			job.classes = t->y->classes;
 			job.Y = y;
 			job.mean = mean;
 			job.var = var;
