@@ -103,7 +103,7 @@ dist-platformio: $(B)/dist/model ## a PlatformIO library, build/dist/platformio/
 	$(call dist,platformio,library.json)
 
 packages: $(B)/libodvgp.so $(B)/odvgp ## what these and examples/packaging/ make is used as its users would: make install, CMake, Python, sketches
-	@MAKE="$(MAKE)" CC="$(CC)" CXX="$(CXX)" PYTHON="$(or $(PYTHON),python3)" sh tests/packages.sh $(B)/packages
+	@MAKE="$(MAKE)" CC="$(CC)" CXX="$(CXX)" PYTHON="$(or $(PYTHON),python3)" sh tests/checks/packages.sh $(B)/packages
 
 # ---- tests ----
 
@@ -177,23 +177,23 @@ $(B)/sanitize/odvgp: examples/odvgp.c $(B)/sanitize/library.o
 first    = $(filter %/$(1),$(2)) $(filter-out %/$(1),$(2))
 programs = $(1)/odvgp $(call first,test_linalg,$(TESTS:%=$(1)/%) $(FLOAT_TESTS:%=$(1)/f32/%))
 brief    = $(if $(ALL),$(call programs,$(1)),$(filter-out $(SLOW_FLOAT:%=$(1)/f32/%),$(call programs,$(1))))
-commands = $(foreach p,$(1),$(if $(filter %/odvgp %/tool,$(p)),"sh tests/tool.sh $(p)","$(p)$(if $(filter %/test_oracle,$(p)), tests/oracle)"))
+commands = $(foreach p,$(1),$(if $(filter %/odvgp %/tool,$(p)),"sh tests/tool/tool.sh $(p)","$(p)$(if $(filter %/test_oracle,$(p)), tests/oracle)"))
 linked   = $(patsubst %/odvgp,%/tool,$(programs))
 short    = $(if $(ALL),$(linked),$(filter-out $(1)/f32/%,$(linked)) $(filter $(BRIEF_FLOAT:%=$(1)/f32/%),$(linked)))
 
 test: $(call short,$(B)) ## all tests, about two minutes on two cores; needs only a C compiler; ALL=1: all programs in float too, at full length
-	@$(if $(ALL),,ODVGP_TEST_SHORT=1) sh tests/run.sh $(call commands,$(call short,$(B)))
+	@$(if $(ALL),,ODVGP_TEST_SHORT=1) sh tests/checks/run.sh $(call commands,$(call short,$(B)))
 
 test-isa: $(filter-out $(B)/odvgp $(NO_ISA:%=$(B)/%),$(call brief,$(B))) ## the tests with every instruction set forced; ALL=1: at full length, all in float too
-	@$(if $(ALL),,ODVGP_TEST_SHORT=1) sh tests/isa.sh $(B)/test_linalg $(call commands,$^)
+	@$(if $(ALL),,ODVGP_TEST_SHORT=1) sh tests/checks/isa.sh $(B)/test_linalg $(call commands,$^)
 
 sanitize: $(call brief,$(B)/sanitize) ## the tests under the address and undefined behaviour sanitizers; ALL=1: at full length, all in float too
-	@$(if $(ALL),,ODVGP_TEST_SHORT=1) sh tests/run.sh $(call commands,$^)
+	@$(if $(ALL),,ODVGP_TEST_SHORT=1) sh tests/checks/run.sh $(call commands,$^)
 
 cross: ## the tests for other machines, under qemu, about an hour; SHORT=1 for some minutes
-	@MAKE="$(MAKE)" CFLAGS="$(CFLAGS)" CROSS="$(CROSS)" SHORT="$(SHORT)" SKIP_FLOAT="$(SKIP_FLOAT)" sh tests/cross.sh $(B)/cross $(TESTS) golden
+	@MAKE="$(MAKE)" CFLAGS="$(CFLAGS)" CROSS="$(CROSS)" SHORT="$(SHORT)" SKIP_FLOAT="$(SKIP_FLOAT)" sh tests/checks/cross.sh $(B)/cross $(TESTS) golden
 
-$(B)/soak: tests/soak.c
+$(B)/soak: tests/long/soak.c
 	$(call compile,)
 
 soak: $(B)/soak $(B)/test_warm ## 2,000 default steps of every member on six data sets, six minutes; build/soak.txt keeps what has passed
@@ -206,33 +206,33 @@ mutants: ## fifty wrong lines in odvgp.h, which tests must notice; a quarter of 
 
 # Hashes depend on the bits of every operation: no product may be fused with a sum (some compilers do by default, given -march).
 $(B)/golden $(B)/f32/golden: CFLAGS := -O1
-$(B)/golden: tests/golden.c
+$(B)/golden: tests/golden/golden.c
 	$(call compile,-ffp-contract=off)
-$(B)/f32/golden: tests/golden.c
+$(B)/f32/golden: tests/golden/golden.c
 	$(call compile,-ffp-contract=off $(FLOAT))
 GOLDEN  = $(B)/golden $(if $(SKIP_FLOAT),,$(B)/f32/golden)
 hashes  = tests/golden/$(if $(findstring f32,$(1)),float,double).txt
 
 golden: $(GOLDEN) ## the bits of 300 trainings beside those in tests/golden; threads, files and instruction sets agree; 30 seconds
-	@sh tests/run.sh $(foreach p,$^,"$(p) $(call hashes,$(p))")
+	@sh tests/checks/run.sh $(foreach p,$^,"$(p) $(call hashes,$(p))")
 
 golden-write: $(GOLDEN) ## write tests/golden, after a change of bits that is meant
-	@sh tests/run.sh $(foreach p,$^,"$(p) --write $(call hashes,$(p))")
+	@sh tests/checks/run.sh $(foreach p,$^,"$(p) --write $(call hashes,$(p))")
 
 # The short form runs under the sanitizers, the long one without, both in both precisions.
-$(B)/chaos: tests/chaos.c
+$(B)/chaos: tests/long/chaos.c
 	$(call compile,)
-$(B)/f32/chaos: tests/chaos.c
+$(B)/f32/chaos: tests/long/chaos.c
 	$(call compile,$(FLOAT))
 $(B)/chaos $(B)/f32/chaos: CFLAGS := -O1
-$(B)/sanitize/chaos: tests/chaos.c
+$(B)/sanitize/chaos: tests/long/chaos.c
 	$(call compile,$(SANITIZE))
-$(B)/sanitize/f32/chaos: tests/chaos.c
+$(B)/sanitize/f32/chaos: tests/long/chaos.c
 	$(call compile,$(SANITIZE) $(FLOAT))
 CHAOS = $(if $(LONG),$(B),$(B)/sanitize)
 
 chaos: $(CHAOS)/chaos $(if $(SKIP_FLOAT),,$(CHAOS)/f32/chaos) ## random configs through a model's life, 2,000 (CASES=n) under the sanitizers; LONG=1: 100,000 in each precision, FROM=n to go on
-	@$(if $(LONG),printf '%s\n' $^ | xargs -P 2 -I PROGRAM PROGRAM $(or $(FROM),0) 100000,sh tests/run.sh $(foreach p,$^,"$(p) 0 $(or $(CASES),2000)"))
+	@$(if $(LONG),printf '%s\n' $^ | xargs -P 2 -I PROGRAM PROGRAM $(or $(FROM),0) 100000,sh tests/checks/run.sh $(foreach p,$^,"$(p) 0 $(or $(CASES),2000)"))
 
 # libFuzzer comes with clang (on Debian, libclang-rt-14-dev). Plain C is faster to compile, and other instruction sets read no files.
 # FUZZ=model runs one target only; HOURS=1 instead of SECONDS is for long runs.
@@ -245,7 +245,7 @@ $(B)/fuzz/fuzz_model: CFLAGS += -fno-sanitize-coverage=trace-cmp
 $(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c
 	$(call compile,)
 fuzz: $(FUZZ:%=$(B)/fuzz/fuzz_%) ## mutated model files, kernel expressions and CSV, 20 seconds each; SECONDS=600 or HOURS=1; needs clang
-	@printf '%s\n' $(FUZZ) | xargs -P 2 -I TARGET sh tests/fuzz.sh $(B)/fuzz $(if $(HOURS),$$(($(HOURS) * 3600)),$(SECONDS)) TARGET
+	@printf '%s\n' $(FUZZ) | xargs -P 2 -I TARGET sh tests/checks/fuzz.sh $(B)/fuzz $(if $(HOURS),$$(($(HOURS) * 3600)),$(SECONDS)) TARGET
 
 valgrind: $(B)/test_tape $(B)/test_linalg ## small tests and an example under valgrind
 	@$(CC) -O1 -g -I. examples/02_streaming.c -o $(B)/valgrind_example -lm
@@ -264,7 +264,7 @@ cblas: ## the tests with large products sent to a CBLAS
 	@printf '#include <cblas.h>\nint main(void) { return 0; }\n' | $(CC) $(CBLAS_PATH) -x c - -o /dev/null $(CBLAS_LIBS) 2>/dev/null || \
 	    { echo "make cblas needs a CBLAS with its header: on Debian, install libopenblas-dev"; exit 1; }
 	@$(MAKE) $(CBLAS_ALL)
-	@sh tests/run.sh $(call commands,$(CBLAS_ALL))
+	@sh tests/checks/run.sh $(call commands,$(CBLAS_ALL))
 
 test-all: ## everything that can be checked here: tests at every size, sanitizers, a CBLAS if there, standards, symbols, examples, lint
 	@echo "== test"; ODVGP_TEST_ALL=1 $(MAKE) test ALL=1
@@ -272,24 +272,24 @@ test-all: ## everything that can be checked here: tests at every size, sanitizer
 	    echo "== $$t"; $(MAKE) $$t ALL=1 || exit 1; done
 
 standards: ## the header alone, as C99 to C++17, with gcc and clang, warnings as errors; options; two precisions together; the pool's code; the order of sections
-	@WARN="$(WARN) -Werror" sh tests/run.sh "sh tests/standards.sh $(B)/standards/gcc $(GCC) $(GXX)" \
-	    "sh tests/standards.sh $(B)/standards/clang $(CLANG) $(CLANGXX)"
-	@CLANG="$(CLANG)" sh tests/pool_code.sh $(B)/standards
-	@sh tests/sections.sh
+	@WARN="$(WARN) -Werror" sh tests/checks/run.sh "sh tests/checks/standards.sh $(B)/standards/gcc $(GCC) $(GXX)" \
+	    "sh tests/checks/standards.sh $(B)/standards/clang $(CLANG) $(CLANGXX)"
+	@CLANG="$(CLANG)" sh tests/checks/pool_code.sh $(B)/standards
+	@sh tests/checks/sections.sh
 
 symbols: ## no name without the prefix, no writable data, nothing from libc that prints or exits
-	@CC="$(CC)" sh tests/symbols.sh $(B)/symbols
+	@CC="$(CC)" sh tests/checks/symbols.sh $(B)/symbols
 
 examples: ## the numbered examples and the lessons: compile, run, compare with the output that their first comment promises
-	@mkdir -p $(B) && sh tests/run.sh "sh tests/examples.sh $(EXAMPLES)" "sh tests/examples.sh $(LESSONS)"
+	@mkdir -p $(B) && sh tests/checks/run.sh "sh tests/checks/examples.sh $(EXAMPLES)" "sh tests/checks/examples.sh $(LESSONS)"
 
 ports: ## the tool, the demo and five examples with MinGW-w64 (run under wine), musl and tcc, as far as these are installed; ALL=1: all examples
-	@ALL=$(ALL) sh tests/ports.sh $(B)/ports
+	@ALL=$(ALL) sh tests/checks/ports.sh $(B)/ports
 
-TIDY_FILES := $(sort $(wildcard examples/*.c examples/lessons/*.c examples/packaging/*.c tests/*.c bench/*.c bench/papers/*.c))
-TIDY_PARTS := $(foreach n,0 1 2 3,"env TIDY=$(TIDY) CPPCHECK=$(CPPCHECK) sh tests/tidy.sh $(n) 4 $(TIDY_FILES)")
+TIDY_FILES := $(sort $(wildcard examples/*.c examples/lessons/*.c examples/packaging/*.c tests/*.c tests/golden/*.c tests/long/*.c bench/*.c bench/papers/*.c))
+TIDY_PARTS := $(foreach n,0 1 2 3,"env TIDY=$(TIDY) CPPCHECK=$(CPPCHECK) sh tests/checks/tidy.sh $(n) 4 $(TIDY_FILES)")
 tidy: ## clang-tidy and cppcheck
-	@sh tests/run.sh $(TIDY_PARTS)
+	@sh tests/checks/run.sh $(TIDY_PARTS)
 
 # ---- measuring ----
 
@@ -408,10 +408,10 @@ $(OWN:%=$(B)/cover/%): $(B)/cover/%: tests/%.c
 	$(call compile,--coverage)
 
 cover: $(TESTS:%=$(B)/cover/%) ## lines of odvgp.h that the tests reach (gcc, gcov)
-	@sh tests/cover.sh $(B)/cover $(TESTS)
+	@sh tests/checks/cover.sh $(B)/cover $(TESTS)
 
 size: ## code size of the header under some options
-	@CC="$(CC)" sh tests/size.sh $(B)/size
+	@CC="$(CC)" sh tests/checks/size.sh $(B)/size
 
 clean: ## remove build/
 	@rm -rf $(B)

@@ -1,4 +1,4 @@
-# Reading rows: part of tests/tool.sh, which reads this file.
+# Reading rows: part of tests/tool/tool.sh, which reads this file.
 
 # ---- every row of data gets a line, or is refused by its line ----
 # answers NAME ROWS DATA MODEL OPTIONS...: predict, from the file and from a stream, writes a header

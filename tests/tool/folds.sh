@@ -1,4 +1,4 @@
-# Cross-validation: part of tests/tool.sh, which reads this file.
+# Cross-validation: part of tests/tool/tool.sh, which reads this file.
 
 # ---- folds: all are checked before the first, classes are dealt, columns are the same in all ----
 folds() { "$tool" "$@" --threads 1 >t.json 2>err.txt; }

@@ -18,7 +18,7 @@
 #define _DEFAULT_SOURCE
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
-#include "test.h"
+#include "../test.h"
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/time.h>

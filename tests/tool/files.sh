@@ -1,4 +1,4 @@
-# Checkpoints, and files that cannot be written: part of tests/tool.sh, which reads this file.
+# Checkpoints, and files that cannot be written: part of tests/tool/tool.sh, which reads this file.
 
 # ---- a model and its checkpoint: the newer one is taken, none that is ahead is lost ----
 resumable() { train --data plain.csv --basis coupled --beta 9 --warm off "$@"; }

@@ -1,4 +1,4 @@
-# What reaches the terminal and JSON: part of tests/tool.sh, which reads this file.
+# What reaches the terminal and JSON: part of tests/tool/tool.sh, which reads this file.
 
 # ---- numbers that are not finite ----
 awk -F, 'BEGIN { OFS = "," } { print (NR == 9 ? 1 : NR "e-320"), $1, $3 }' plain.csv >t.csv

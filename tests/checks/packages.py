@@ -1,6 +1,6 @@
 """Drives examples/packaging/odvgp.py: packages.py FOLDER FOR FILES. Prints one line that says what was checked."""
 import ctypes, os, re, shutil, subprocess, sys, threading
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "examples", "packaging"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples", "packaging"))
 import numpy as np
 import odvgp
 
@@ -24,7 +24,7 @@ def make(**more):
 
 
 # The arguments of every call that odvgp.py makes, and the fields that it reads, are those that the header declares.
-root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 with open(os.path.join(root, "odvgp.h")) as f:
     header = re.sub(r"/\*.*?\*/", " ", f.read(), flags=re.S)
 with open(odvgp.__file__) as f:

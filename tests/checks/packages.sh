@@ -7,7 +7,7 @@ dir=$1
 : "${CC:=cc}" "${CXX:=c++}" "${MAKE:=make}" "${PYTHON:=python3}" "${CMAKE:=cmake}" "${ARM:=arm-none-eabi-g++}"
 rm -rf "$dir" && mkdir -p "$dir" && dir=$(cd "$dir" && pwd) || exit 1
 root=$PWD
-. tests/counts.sh
+. tests/checks/counts.sh
 there() { command -v "$1" >/dev/null; }
 
 # A program that any of the packages must be able to compile.
@@ -75,7 +75,7 @@ if there nm; then
 else skip "nm is not installed"; fi
 ok "odvgp.py has at most 220 lines" awk 'END { exit NR > 220 }' examples/packaging/odvgp.py
 if "$PYTHON" -c 'import numpy' 2>/dev/null; then
-    ok "odvgp.py" env PYTHONDONTWRITEBYTECODE=1 "$PYTHON" tests/packages.py "$dir"
+    ok "odvgp.py" env PYTHONDONTWRITEBYTECODE=1 "$PYTHON" tests/checks/packages.py "$dir"
     tail -n 1 "$dir/log"
 else skip "odvgp.py: $PYTHON has no NumPy"; fi
 

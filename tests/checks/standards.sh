@@ -3,7 +3,7 @@
 # precisions into one program and runs it. Variable WARN. Compilers that are not there are skipped, and that is said.
 dir=$1
 mkdir -p "$dir" || exit 1
-. tests/counts.sh
+. tests/checks/counts.sh
 
 # A compilation that must end with an error of ours, which names the remedy.
 refused() { # name, what the error says, command...

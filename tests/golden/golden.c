@@ -28,7 +28,7 @@
     trained for only 20 steps. */
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
-#include "test.h"
+#include "../test.h"
 #if defined(__x86_64__) && defined(__GLIBC__)
 #include <gnu/libc-version.h>
 #define C_LIBRARY "glibc ", gnu_get_libc_version()
@@ -1032,7 +1032,7 @@ static int read_file(const char *path)
 static void write_head(FILE *f, const char *library, uint64_t libm)
 {
 	fprintf(f,
-			"# Hashes of tests/golden.c, %s precision, plain C on x86-64. `make golden-write` "
+			"# Hashes of tests/golden/golden.c, %s precision, plain C on x86-64. `make golden-write` "
 			"writes this file.\n",
 			PRECISION);
 	fprintf(f, "# library: %s\n# libm: %016llx\n", library, (unsigned long long)libm);

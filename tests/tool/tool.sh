@@ -1,11 +1,11 @@
 #!/bin/sh
-# Tests of the command-line tool:  sh tests/tool.sh build/odvgp
+# Tests of the command-line tool:  sh tests/tool/tool.sh build/odvgp
 # Makes its own data in a temporary folder, prints a line per check and `N passed, N failed`, and
 # fails if a check does.
 LC_ALL=C
 export LC_ALL
 unset CDPATH
-[ $# -eq 1 ] && [ -x "$1" ] || { echo "usage: sh tests/tool.sh PROGRAM" >&2; exit 2; }
+[ $# -eq 1 ] && [ -x "$1" ] || { echo "usage: sh tests/tool/tool.sh PROGRAM" >&2; exit 2; }
 tool=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 here=$(cd "$(dirname "$0")" && pwd)
 folder=$(mktemp -d) || exit 2
@@ -967,14 +967,14 @@ if [ -c /dev/full ]; then
     check "full: version" full --version
 fi
 
-# shellcheck source=tests/tool_files.sh
-. "$here/tool_files.sh"
+# shellcheck source=tests/tool/files.sh
+. "$here/files.sh"
 
-# shellcheck source=tests/tool_folds.sh
-. "$here/tool_folds.sh"
+# shellcheck source=tests/tool/folds.sh
+. "$here/folds.sh"
 
-# shellcheck source=tests/tool_output.sh
-. "$here/tool_output.sh"
+# shellcheck source=tests/tool/output.sh
+. "$here/output.sh"
 
 # ---- noise, numbers, names ----
 awk 'BEGIN { for (i = 1; i <= 50; i++) print i / 10 "," 2 * i + 3 }' >line.csv
@@ -1370,10 +1370,10 @@ check "wide: and predict" "$tool" predict --model t.odvgp --data wide.csv --out 
 times >after.txt
 check "wide: within seconds" holds "$(processor_seconds) < 5"
 
-# shellcheck source=tests/tool_rows.sh
-. "$here/tool_rows.sh"
-# shellcheck source=tests/tool_columns.sh
-. "$here/tool_columns.sh"
+# shellcheck source=tests/tool/rows.sh
+. "$here/rows.sh"
+# shellcheck source=tests/tool/columns.sh
+. "$here/columns.sh"
 
 # ---- what predict adds, and how it finds columns ----
 predict named.odvgp named.csv --interval 0.95 2>err.txt

@@ -19,7 +19,7 @@
 #define _POSIX_C_SOURCE 200809L
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
-#include "test.h"
+#include "../test.h"
 #include <time.h>
 
 enum { STEPS = 2000, EVERY = 50, LOOKS = STEPS / EVERY + 1, WINDOW = 5 };

@@ -1,4 +1,4 @@
-# Columns, their names and separators: part of tests/tool.sh, which reads this file.
+# Columns, their names and separators: part of tests/tool/tool.sh, which reads this file.
 
 # ---- separators at the ends of lines ----
 fit --data named.csv --basis coupled --beta 5 --iters 2 --model names.odvgp

@@ -9,7 +9,7 @@ examples=$(echo examples/0[1-4]*.c examples/08*.c examples/lessons/7*.c) others=
 [ -z "$ALL" ] || examples="$examples $others"
 mkdir -p "$dir" && dir=$(cd "$dir" && pwd) || exit 1
 export WINEDEBUG=-all WINEPREFIX="$dir/wine"
-. tests/counts.sh
+. tests/checks/counts.sh
 
 # A table of two inputs, the noise with standard deviation 0.1 at most.
 awk 'BEGIN { srand(3); print "angle,load,torque"
@@ -45,7 +45,7 @@ printf '#!/bin/sh\n$3 %s.exe "\$@" >%s.out\nstatus=\$?\ntr -d "\\\\r" <%s.out\ne
 chmod +x "\$2"
 END
     chmod +x "$dir/bin/cc"
-    PATH="$dir/bin:$PATH" sh tests/examples.sh $examples
+    PATH="$dir/bin:$PATH" sh tests/checks/examples.sh $examples
     status=$?
     # No later run should meet programs of another machine.
     rm -f build/[01][0-9]_*[a-z] build/lesson7
