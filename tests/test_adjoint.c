@@ -54,6 +54,7 @@ typedef struct input {
 
 typedef struct bench {
 	gp__tape t;
+	gp__y_row y;
 	gp__sums sums;
 	gp__unit unit;
 	/* It has no memory until an operation is checked. */
@@ -133,7 +134,8 @@ static void start(const char *kernel, ptrdiff_t D)
 	gp__arena_init(&b.arena, NULL, 0);
 	b.t.arena = &b.arena;
 	b.t.node = b.table;
-	b.t.likelihood = &gp__likelihoods[ODVGP_LIKELIHOOD_GAUSSIAN];
+	b.t.y = &b.y;
+	b.y.lik = &gp__likelihoods[ODVGP_LIKELIHOOD_GAUSSIAN];
 	b.t.tasks = 1;
 	b.t.jitter_limit = (odvgp_real)1e-2;
 }
@@ -1448,7 +1450,7 @@ TEST(expected_log_likelihood_of_other_shapes)
 		if (k >= 2) in[3] = none[0];
 		if (k % 2) in[4] = none[0];
 		start(NULL, 0);
-		b.t.likelihood = &made_up[k];
+		b.y.lik = &made_up[k];
 		CHECK_OP(GP__EXPECT, in, 1, 1, 0, 1, 1, made_up[k].name);
 	}
 }
