@@ -741,6 +741,7 @@ typedef struct odvgp_allocator {
 #define odvgp_load_size odvgpf_load_size
 #define odvgp_load odvgpf_load
 #define odvgp_file_write odvgpf_file_write
+#define odvgp_file_size odvgpf_file_size
 #define odvgp_file_read odvgpf_file_read
 #define odvgp_pool_size odvgpf_pool_size
 #define odvgp_pool_start odvgpf_pool_start
@@ -1256,7 +1257,7 @@ ODVGP_API odvgp_status odvgp_column_scales(const odvgp_real *X, ptrdiff_t n, ptr
 	Returns  OK | E_ARG (NULL, n < 0, D < 1, a mean not finite, a scale not positive and finite)
 	Cost     O(n D) */
 ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
-		const odvgp_real *mean, const odvgp_real *scale, odvgp_real *out);
+		const odvgp_real *mean, const odvgp_real *scale, odvgp_real *out, odvgp_info *info);
 
 /*	One training step on the next minibatch: rows from a random permutation in each epoch, or all if
 	batch >= N. A natural step moves q and Adam the other trainable slots; or L-BFGS does one
@@ -1362,8 +1363,8 @@ ODVGP_API ptrdiff_t odvgp_param_count(const odvgp_model *model);
 /*	Read or write the values of one slot; count is the slot's. Positive slots accept only values
 	within their bounds. odvgp_set ignores entries above the diagonal of a lower triangular slot.
 	Returns  OK | E_ARG (also: outside the bounds) | E_NAME | E_SIZE (count) | E_NAN (odvgp_set) */
-ODVGP_API odvgp_status odvgp_get(
-		const odvgp_model *model, const char *name, odvgp_real *values, ptrdiff_t count);
+ODVGP_API odvgp_status odvgp_get(const odvgp_model *model, const char *name, odvgp_real *values,
+		ptrdiff_t count, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_set(odvgp_model *model, const char *name, const odvgp_real *values,
 		ptrdiff_t count, odvgp_info *info);
 
@@ -1371,7 +1372,8 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *model, const char *name, const odv
 	all slots that begin so, here and below. With optim.natgrad the two slots of q(u), or of q(v),
 	move together: freezing one stops both. odvgp_natgrad_step moves them anyway.
 	Returns  OK | E_ARG | E_NAME */
-ODVGP_API odvgp_status odvgp_set_trainable(odvgp_model *model, const char *name, int trainable);
+ODVGP_API odvgp_status odvgp_set_trainable(
+		odvgp_model *model, const char *name, int trainable, odvgp_info *info);
 
 /*	Bounds of a positive slot: low >= 0; high > low, or HUGE_VAL for none. 0 and HUGE_VAL remove
 	bounds. Optimisers move an unbounded t, and the value is
@@ -1382,21 +1384,21 @@ ODVGP_API odvgp_status odvgp_set_trainable(odvgp_model *model, const char *name,
 	step would put outside; odvgp_set refuses it. Empties Adam's moments of the slot.
 	Returns  OK | E_ARG (also: a slot that is not positive) | E_NAME */
 ODVGP_API odvgp_status odvgp_set_bounds(
-		odvgp_model *model, const char *name, odvgp_real low, odvgp_real high);
+		odvgp_model *model, const char *name, odvgp_real low, odvgp_real high, odvgp_info *info);
 
 /*	Prior density for each value of a positive slot, except q_diag, which is no hyperparameter.
 	odvgp_prior defines a and b. The log densities of all these values, trainable or not, are part
 	of every bound and gradient, and of report.expected_loglik. They are densities of the value
 	itself, so the maximum does not depend on config.positive_transform or on bounds.
 	Returns  OK | E_ARG (also: a slot that cannot have a prior) | E_NAME */
-ODVGP_API odvgp_status odvgp_set_prior(
-		odvgp_model *model, const char *name, odvgp_prior kind, odvgp_real a, odvgp_real b);
+ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *model, const char *name, odvgp_prior kind,
+		odvgp_real a, odvgp_real b, odvgp_info *info);
 
 /*	Replace config.optim.lr and config.optim.natgrad_step, for example so that they fall over the
 	steps for which there is time. They count from the model's first step; NULL keeps one.
 	Returns  OK | E_ARG */
-ODVGP_API odvgp_status odvgp_set_step_sizes(
-		odvgp_model *model, const odvgp_schedule *lr, const odvgp_schedule *natgrad_step);
+ODVGP_API odvgp_status odvgp_set_step_sizes(odvgp_model *model, const odvgp_schedule *lr,
+		const odvgp_schedule *natgrad_step, odvgp_info *info);
 
 /*	Steps done, and events counted, since the model was made. */
 ODVGP_API ptrdiff_t odvgp_steps_done(const odvgp_model *model);
@@ -1539,17 +1541,18 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
 #endif
 
 #ifndef ODVGP_NO_STDIO
-/*	Write a block of memory to a file, and read it back. odvgp_file_write creates a new file beside
-	path (path.0.tmp, or the first larger number that is free), syncs it to the disk (Unix,
+/*	Write file_bytes bytes to the disk, and read them back. odvgp_file_write creates a new file
+	beside path (path.0.tmp, or the first larger number that is free), syncs it to the disk (Unix,
 	Windows), and renames it to path. So path always holds a whole file, after a failure the old
 	one; the new file is then removed. Devices and pipes are written in place on Unix. Elsewhere
-	write to them yourself, because a rename replaces them. odvgp_file_read with block NULL only
-	returns the size in *bytes.
-	Returns  OK | E_ARG | E_IO | E_MEMORY (odvgp_file_read: capacity too small; *bytes is the
-	size) */
-ODVGP_API odvgp_status odvgp_file_write(const char *path, const void *block, size_t bytes);
+	write to them yourself, because a rename replaces them.
+	Returns  OK | E_ARG | E_IO | E_MEMORY (the block is smaller than the file)
+	odvgp_file_size   also 0, E_SIZE: the file is empty */
+ODVGP_API odvgp_status odvgp_file_write(
+		const char *path, const void *file, size_t file_bytes, odvgp_info *info);
+ODVGP_API size_t odvgp_file_size(const char *path, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_file_read(
-		const char *path, void *block, size_t capacity, size_t *bytes);
+		const char *path, size_t *file_bytes, void *block, size_t block_bytes, odvgp_info *info);
 #endif
 
 /*	A thread pool for odvgp_threads (ODVGP_USE_PTHREADS): count threads, 1..256, including the
@@ -1562,8 +1565,8 @@ ODVGP_API odvgp_status odvgp_file_read(
 #ifdef ODVGP_USE_PTHREADS
 typedef struct odvgp_pool odvgp_pool;
 ODVGP_API size_t odvgp_pool_size(int count);
-ODVGP_API odvgp_status odvgp_pool_start(
-		odvgp_pool **pool, int count, void *block, size_t bytes, odvgp_threads *hook);
+ODVGP_API odvgp_status odvgp_pool_start(odvgp_pool **pool, int count, odvgp_threads *hook,
+		void *block, size_t block_bytes, odvgp_info *info);
 ODVGP_API void odvgp_pool_stop(odvgp_pool *pool);
 #endif
 
@@ -1579,8 +1582,8 @@ typedef struct odvgp_blas {
 	struct gp__watcher *watcher; /* NULL, but within a call with a watch */
 } odvgp_blas;
 ODVGP_API size_t odvgp_blas_size(const odvgp_threads *threads);
-ODVGP_API odvgp_status odvgp_blas_init(
-		odvgp_blas *blas, const odvgp_threads *threads, odvgp_isa isa, void *block, size_t bytes);
+ODVGP_API odvgp_status odvgp_blas_init(odvgp_blas *blas, const odvgp_threads *threads,
+		odvgp_isa isa, void *block, size_t block_bytes, odvgp_info *info);
 /*	"c", "sse2", "avx2", "avx512" or "neon". */
 ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas);
 
@@ -1874,6 +1877,10 @@ static odvgp_status gp__unsupported(odvgp_info *info, const char *what, const ch
 static odvgp_status gp__is_null(odvgp_info *info, const char *what)
 {
 	return gp__refuse(info, ODVGP_E_ARG, what, "is NULL");
+}
+static odvgp_status gp__small(odvgp_info *info, const char *what, size_t bytes)
+{
+	return gp__fail(info, ODVGP_E_MEMORY, what, -1, (double)bytes, "is too small");
 }
 
 ODVGP_API const char *odvgp_status_text(odvgp_status status)
@@ -2245,24 +2252,30 @@ ODVGP_API size_t odvgp_pool_size(int count)
 	return sizeof(odvgp_pool) + (size_t)GP__MIN(GP__MAX(count, 1), 256) * sizeof(pthread_t) + 64;
 }
 
-ODVGP_API odvgp_status odvgp_pool_start(
-		odvgp_pool **out, int count, void *block, size_t bytes, odvgp_threads *hook)
+/*	0, or nothing is left of what it made. */
+static int gp__pool_prepare(odvgp_pool *pool)
 {
-	if (!out || !block || !hook || count < 1 || count > 256) return ODVGP_E_ARG;
-	if (bytes < odvgp_pool_size(count)) return ODVGP_E_MEMORY;
+	memset(pool, 0, sizeof *pool);
+	if (pthread_mutex_init(&pool->mutex, NULL)) return 1;
+	if (!pthread_cond_init(&pool->wake, NULL)) {
+		if (!pthread_cond_init(&pool->done, NULL)) return 0;
+		pthread_cond_destroy(&pool->wake);
+	}
+	pthread_mutex_destroy(&pool->mutex);
+	return 1;
+}
+
+ODVGP_API odvgp_status odvgp_pool_start(odvgp_pool **out, int count, odvgp_threads *hook,
+		void *block, size_t block_bytes, odvgp_info *info)
+{
+	if (!out || !hook || !block) return gp__is_null(info, !out ? "pool" : !hook ? "hook" : "block");
+	if (count < 1 || count > 256)
+		return gp__fail(info, ODVGP_E_ARG, "count", -1, count, "must be 1..256");
+	if (block_bytes < odvgp_pool_size(count)) return gp__small(info, "block", block_bytes);
 	odvgp_pool *pool =
 			(odvgp_pool *)(void *)((unsigned char *)block + (64 - (uintptr_t)block % 64) % 64);
-	memset(pool, 0, sizeof *pool);
-	if (pthread_mutex_init(&pool->mutex, NULL)) return ODVGP_E_MEMORY;
-	if (pthread_cond_init(&pool->wake, NULL)) {
-		pthread_mutex_destroy(&pool->mutex);
-		return ODVGP_E_MEMORY;
-	}
-	if (pthread_cond_init(&pool->done, NULL)) {
-		pthread_cond_destroy(&pool->wake);
-		pthread_mutex_destroy(&pool->mutex);
-		return ODVGP_E_MEMORY;
-	}
+	if (gp__pool_prepare(pool))
+		return gp__refuse(info, ODVGP_E_MEMORY, "pool", "the system has no mutex left");
 	pool->process = getpid();
 	while (pool->workers < count - 1 &&
 			!pthread_create(&pool->thread[pool->workers], NULL, gp__pool_main, pool))
@@ -3787,17 +3800,22 @@ ODVGP_API size_t odvgp_blas_size(const odvgp_threads *threads)
 	return most + 64;
 }
 
-ODVGP_API odvgp_status odvgp_blas_init(
-		odvgp_blas *blas, const odvgp_threads *threads, odvgp_isa isa, void *block, size_t bytes)
+static odvgp_status gp__no_isa(odvgp_info *info)
+{
+	return gp__unsupported(info, "isa", "this machine or this build lacks the instruction set");
+}
+
+ODVGP_API odvgp_status odvgp_blas_init(odvgp_blas *blas, const odvgp_threads *threads,
+		odvgp_isa isa, void *block, size_t block_bytes, odvgp_info *info)
 {
 	const odvgp__isa *row = gp__isa_find(isa);
 	gp__arena a;
-	if (!blas || !block) return ODVGP_E_ARG;
-	if (!row) return ODVGP_E_UNSUPPORTED;
-	if (bytes < odvgp_blas_size(threads)) return ODVGP_E_MEMORY;
-	gp__arena_init(&a, block, bytes);
+	if (!blas || !block) return gp__is_null(info, blas ? "block" : "blas");
+	if (!row) return gp__no_isa(info);
+	if (block_bytes < odvgp_blas_size(threads)) return gp__small(info, "block", block_bytes);
+	gp__arena_init(&a, block, block_bytes);
 	gp__blas_layout(&a, row, threads, PTRDIFF_MAX / 2, PTRDIFF_MAX / 2, PTRDIFF_MAX / 2, blas);
-	return a.bad ? ODVGP_E_MEMORY : ODVGP_OK;
+	return ODVGP_OK;
 }
 
 ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas) { return blas->isa->name; }
@@ -8783,9 +8801,7 @@ static odvgp_status gp__server_check(
 	if (!block) return gp__is_null(info, "block");
 	if ((uintptr_t)block % sizeof(odvgp_real))
 		return gp__refuse(info, ODVGP_E_ARG, "block", "must be aligned for a real");
-	if (!row)
-		return gp__unsupported(info, "isa", "this machine or this build lacks the instruction set");
-	return ODVGP_OK;
+	return row ? ODVGP_OK : gp__no_isa(info);
 }
 
 /*	One layer's predictor at the start of a block. */
@@ -8983,8 +8999,7 @@ ODVGP_API odvgp_status odvgp_server_from_file(odvgp_server *server, const void *
 	gp__file f = gp__file_make(GP__FILE_READ, file, bytes);
 	size_t need;
 	if ((s = gp__file_predictor_size(&f, &h, &need, info))) return s;
-	if (block_bytes < need)
-		return gp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)block_bytes, "is too small");
+	if (block_bytes < need) return gp__small(info, "block", block_bytes);
 	uint64_t left = h.predictor_bytes;
 	gp__predictor *p = (gp__predictor *)block;
 	f.used = (size_t)(GP__FILE_HEAD + h.state_bytes);
@@ -9108,54 +9123,86 @@ static int gp__file_rename(const char *from, const char *to)
 #endif
 }
 
-static odvgp_status gp__file_write_in_place(const char *path, const void *block, size_t bytes)
+static int gp__file_write_in_place(const char *path, const void *block, size_t bytes)
 {
 	FILE *file = fopen(path, "wb");
-	if (!file) return ODVGP_E_IO;
+	if (!file) return 0;
 	int bad = fwrite(block, 1, bytes, file) != bytes;
 	bad |= fclose(file) != 0;
-	return bad ? ODVGP_E_IO : ODVGP_OK;
+	return !bad;
 }
 
-ODVGP_API odvgp_status odvgp_file_write(const char *path, const void *block, size_t bytes)
+static odvgp_status gp__unwritten(odvgp_info *info)
+{
+	return gp__refuse(info, ODVGP_E_IO, "path", "the file could not be written");
+}
+
+ODVGP_API odvgp_status odvgp_file_write(
+		const char *path, const void *file, size_t file_bytes, odvgp_info *info)
 {
 	char beside[1024];
 	int made = 0;
-	if (!path || !block) return ODVGP_E_ARG;
-	if (gp__file_in_place(path)) return gp__file_write_in_place(path, block, bytes);
+	if (!path || !file) return gp__is_null(info, path ? "file" : "path");
+	if (gp__file_in_place(path))
+		return gp__file_write_in_place(path, file, file_bytes) ? ODVGP_OK : gp__unwritten(info);
 	for (int n = 0; n < GP__FILE_TRIES && !made; n++) {
 		gp__text name = {beside, sizeof beside, 0};
 		gp__put(&name, path);
 		gp__put(&name, ".");
 		gp__put_int(&name, n);
 		gp__put(&name, ".tmp");
-		if (name.used >= name.size) return ODVGP_E_ARG;
-		made = gp__file_create(beside, block, bytes);
+		if (name.used >= name.size) return gp__refuse(info, ODVGP_E_ARG, "path", "is too long");
+		made = gp__file_create(beside, file, file_bytes);
 	}
-	if (made <= 0) return ODVGP_E_IO;
+	if (made <= 0) return gp__unwritten(info);
 	if (gp__file_rename(beside, path)) return ODVGP_OK;
 	(void)remove(beside);
-	return ODVGP_E_IO;
+	return gp__unwritten(info);
+}
+
+static odvgp_status gp__unread(odvgp_info *info)
+{
+	return gp__refuse(info, ODVGP_E_IO, "path", "the file could not be read");
+}
+
+/*	The file, at its start, and its size; NULL. */
+static FILE *gp__file_of(const char *path, size_t *bytes)
+{
+	FILE *file = fopen(path, "rb");
+	if (!file) return NULL;
+	long length = -1;
+	if (!fseek(file, 0, SEEK_END)) length = ftell(file);
+	*bytes = (size_t)length;
+	/* ftell may return LONG_MAX for a directory */
+	if (length >= 0 && length < LONG_MAX && !fseek(file, 0, SEEK_SET)) return file;
+	(void)fclose(file);
+	return NULL;
+}
+
+ODVGP_API size_t odvgp_file_size(const char *path, odvgp_info *info)
+{
+	size_t bytes = 0;
+	FILE *file = path ? gp__file_of(path, &bytes) : NULL;
+	if (!path) gp__is_null(info, "path");
+	else if (!file) gp__unread(info);
+	else if (!bytes) gp__refuse(info, ODVGP_E_SIZE, "path", "the file is empty");
+	if (file) (void)fclose(file);
+	return file ? bytes : 0;
 }
 
 ODVGP_API odvgp_status odvgp_file_read(
-		const char *path, void *block, size_t capacity, size_t *bytes)
+		const char *path, size_t *file_bytes, void *block, size_t block_bytes, odvgp_info *info)
 {
-	if (!path || !bytes) return ODVGP_E_ARG;
-	FILE *file = fopen(path, "rb");
-	if (!file) return ODVGP_E_IO;
-	long length = -1;
-	if (!fseek(file, 0, SEEK_END)) length = ftell(file);
-	/* ftell may return LONG_MAX for a directory */
-	if (length < 0 || length == LONG_MAX || fseek(file, 0, SEEK_SET)) {
-		(void)fclose(file);
-		return ODVGP_E_IO;
-	}
-	*bytes = (size_t)length;
-	int too_small = block && capacity < *bytes,
-		bad = block && !too_small && fread(block, 1, *bytes, file) != *bytes;
+	size_t bytes;
+	if (!path || !file_bytes || !block)
+		return gp__is_null(info, !path ? "path" : !block ? "block" : "file_bytes");
+	FILE *file = gp__file_of(path, &bytes);
+	if (!file) return gp__unread(info);
+	int fits = bytes <= block_bytes, whole = fits && fread(block, 1, bytes, file) == bytes;
 	(void)fclose(file);
-	return bad ? ODVGP_E_IO : too_small ? ODVGP_E_MEMORY : ODVGP_OK;
+	if (!fits) return gp__small(info, "block", block_bytes);
+	if (whole) *file_bytes = bytes;
+	return whole ? ODVGP_OK : gp__unread(info);
 }
 #endif
 
@@ -9980,15 +10027,27 @@ ODVGP_API const odvgp_slot *odvgp_slot_find(const odvgp_model *m, const char *na
 	return gp__model_ok(m) ? odvgp_slot_at(m, gp__slot_index(&m->par, name) - 1) : NULL;
 }
 
-ODVGP_API odvgp_status odvgp_get(
-		const odvgp_model *m, const char *name, odvgp_real *values, ptrdiff_t count)
+/*	*index: the slot that odvgp_get and odvgp_set are asked for. */
+static odvgp_status gp__slot_asked(const odvgp_model *m, const char *name, const void *values,
+		ptrdiff_t count, int *index, odvgp_info *info)
 {
-	if (!gp__model_ok(m) || !name || (!values && count)) return ODVGP_E_ARG;
-	const odvgp_slot *slot = odvgp_slot_find(m, name);
-	if (!slot) return ODVGP_E_NAME;
-	if (count != slot->count) return ODVGP_E_SIZE;
-	gp__copy(values, gp__slot_value(&m->par, slot), count);
-	return ODVGP_OK;
+	if (!gp__model_ok(m) || !name || (!values && count))
+		return gp__is_null(info, !gp__model_ok(m) ? "model" : !name ? "name" : "values");
+	*index = gp__slot_index(&m->par, name);
+	if (!*index) return gp__refuse(info, ODVGP_E_NAME, "name", NULL);
+	const odvgp_slot *slot = &m->par.slot[*index];
+	return count == slot->count ? ODVGP_OK
+								: gp__fail(info, ODVGP_E_SIZE, slot->name, -1, (double)count,
+										  "another number of values is expected");
+}
+
+ODVGP_API odvgp_status odvgp_get(const odvgp_model *m, const char *name, odvgp_real *values,
+		ptrdiff_t count, odvgp_info *info)
+{
+	int index;
+	odvgp_status s = gp__slot_asked(m, name, values, count, &index, info);
+	if (!s) gp__copy(values, gp__slot_value(&m->par, &m->par.slot[index]), count);
+	return s;
 }
 
 /*	Whether number i is above a triangle's diagonal. */
@@ -10001,14 +10060,10 @@ static int gp__above(const odvgp_slot *slot, ptrdiff_t i)
 ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_real *values,
 		ptrdiff_t count, odvgp_info *info)
 {
-	if (!gp__model_ok(m) || !name || (!values && count))
-		return gp__is_null(info, "model, name or values");
-	int index = gp__slot_index(&m->par, name);
-	if (!index) return gp__refuse(info, ODVGP_E_NAME, "name", NULL);
+	int index;
+	odvgp_status s = gp__slot_asked(m, name, values, count, &index, info);
+	if (s) return s;
 	const odvgp_slot *slot = &m->par.slot[index];
-	if (count != slot->count)
-		return gp__fail(info, ODVGP_E_SIZE, slot->name, -1, (double)count,
-				"another number of values is expected");
 	GP__FOR(i, count)
 		if (!gp__above(slot, i) && !(values[i] - values[i] == 0))
 			return gp__fail(info, ODVGP_E_NAN, slot->name, i, (double)values[i], "is not finite");
@@ -10039,10 +10094,26 @@ static int gp__slot_matches(const odvgp_slot *slot, const char *name)
 	return (open ? strncmp(slot->name, name, length - 1) : strcmp(slot->name, name)) == 0;
 }
 
-ODVGP_API odvgp_status odvgp_set_trainable(odvgp_model *m, const char *name, int trainable)
+/*	Check a call on all slots of a name. */
+static odvgp_status gp__slots_asked(const odvgp_model *m, const char *name, odvgp_info *info)
+{
+	if (!gp__model_ok(m) || !name) return gp__is_null(info, gp__model_ok(m) ? "name" : "model");
+	return ODVGP_OK;
+}
+
+/*	Its result: `all` slots have the name, `hits` of them could be changed. */
+static odvgp_status gp__slots_result(int hits, int all, const char *why, odvgp_info *info)
+{
+	if (hits) return ODVGP_OK;
+	return gp__refuse(info, all ? ODVGP_E_ARG : ODVGP_E_NAME, "name", all ? why : NULL);
+}
+
+ODVGP_API odvgp_status odvgp_set_trainable(
+		odvgp_model *m, const char *name, int trainable, odvgp_info *info)
 {
 	int hits = 0;
-	if (!gp__model_ok(m) || !name) return ODVGP_E_ARG;
+	odvgp_status s = gp__slots_asked(m, name, info);
+	if (s) return s;
 	GP__EACH_SLOT(i, m) {
 		odvgp_slot *slot = &m->par.slot[i];
 		if (!gp__slot_matches(slot, name)) continue;
@@ -10050,7 +10121,7 @@ ODVGP_API odvgp_status odvgp_set_trainable(odvgp_model *m, const char *name, int
 		hits++;
 	}
 	m->state.lbfgs_valid = 0; /* the set of directions changes */
-	return hits ? ODVGP_OK : ODVGP_E_NAME;
+	return gp__slots_result(hits, hits, NULL, info);
 }
 
 /*	Values inside the bounds stay; theta changes coordinates, so Adam's moments and the last good
@@ -10071,27 +10142,33 @@ static void gp__bound_slot(odvgp_model *m, int s, odvgp_real low, odvgp_real hig
 }
 
 ODVGP_API odvgp_status odvgp_set_bounds(
-		odvgp_model *m, const char *name, odvgp_real low, odvgp_real high)
+		odvgp_model *m, const char *name, odvgp_real low, odvgp_real high, odvgp_info *info)
 {
-	int hits = 0, others = 0;
-	if (!gp__model_ok(m) || !name || !gp__bounds_ok(low, high)) return ODVGP_E_ARG;
+	int hits = 0, all = 0;
+	odvgp_status s = gp__slots_asked(m, name, info);
+	if (s) return s;
+	if (!gp__bounds_ok(low, high))
+		return gp__fail(info, ODVGP_E_ARG, "low", -1, (double)low, "must be 0 <= low < high");
 	GP__EACH_SLOT(i, m) {
 		if (!gp__slot_matches(&m->par.slot[i], name)) continue;
 		if (m->par.slot[i].positive) gp__bound_slot(m, i, low, high);
 		hits += m->par.slot[i].positive;
-		others++;
+		all++;
 	}
-	return hits ? ODVGP_OK : others ? ODVGP_E_ARG : ODVGP_E_NAME;
+	return gp__slots_result(hits, all, "only positive numbers have bounds", info);
 }
 
-ODVGP_API odvgp_status odvgp_set_prior(
-		odvgp_model *m, const char *name, odvgp_prior kind, odvgp_real a, odvgp_real b)
+ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *m, const char *name, odvgp_prior kind,
+		odvgp_real a, odvgp_real b, odvgp_info *info)
 {
-	int hits = 0, others = 0;
-	if (!gp__model_ok(m) || !name || !gp__prior_ok((int)kind, a, b)) return ODVGP_E_ARG;
+	int hits = 0, all = 0;
+	odvgp_status s = gp__slots_asked(m, name, info);
+	if (s) return s;
+	if (!gp__prior_ok((int)kind, a, b))
+		return gp__refuse(info, ODVGP_E_ARG, "kind, a or b", "is out of range (see odvgp_prior)");
 	GP__EACH_SLOT(i, m) {
 		if (!gp__slot_matches(&m->par.slot[i], name)) continue;
-		others++;
+		all++;
 		if (!m->par.slot[i].positive || m->par.state[i].of_q) continue;
 		m->par.state[i].prior = (int)kind;
 		m->par.state[i].prior_a = kind == ODVGP_PRIOR_NONE ? 0 : a;
@@ -10099,7 +10176,7 @@ ODVGP_API odvgp_status odvgp_set_prior(
 		hits++;
 	}
 	if (hits) m->state.lbfgs_valid = m->state.good_valid = 0; /* the bound changes */
-	return hits ? ODVGP_OK : others ? ODVGP_E_ARG : ODVGP_E_NAME;
+	return gp__slots_result(hits, all, "only positive hyperparameters have priors", info);
 }
 
 ODVGP_API size_t odvgp_kernel_text(const odvgp_model *m, char *text, size_t size)
@@ -15649,12 +15726,14 @@ static odvgp_real gp__schedule_at(const odvgp_schedule *s, uint64_t step)
 	return gp__between(linear, s->start, s->end, (double)step / (double)s->steps);
 }
 
-ODVGP_API odvgp_status odvgp_set_step_sizes(
-		odvgp_model *m, const odvgp_schedule *lr, const odvgp_schedule *natgrad_step)
+ODVGP_API odvgp_status odvgp_set_step_sizes(odvgp_model *m, const odvgp_schedule *lr,
+		const odvgp_schedule *natgrad_step, odvgp_info *info)
 {
-	if (!gp__model_ok(m) || (lr && !gp__schedule_ok(lr, GP__R(1e6))) ||
-			(natgrad_step && !gp__schedule_ok(natgrad_step, 1)))
-		return ODVGP_E_ARG;
+	int lr_ok = !lr || gp__schedule_ok(lr, GP__R(1e6));
+	if (!gp__model_ok(m)) return gp__is_null(info, "model");
+	if (!lr_ok || (natgrad_step && !gp__schedule_ok(natgrad_step, 1)))
+		return gp__refuse(
+				info, ODVGP_E_ARG, lr_ok ? "natgrad_step" : "lr", "is not a valid schedule");
 	if (lr) m->cfg.optim.lr = *lr;
 	if (natgrad_step) m->cfg.optim.natgrad_step = *natgrad_step;
 	return ODVGP_OK;
@@ -17820,12 +17899,18 @@ ODVGP_API odvgp_status odvgp_column_scales(const odvgp_real *X, ptrdiff_t n, ptr
 }
 
 ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
-		const odvgp_real *mean, const odvgp_real *scale, odvgp_real *out)
+		const odvgp_real *mean, const odvgp_real *scale, odvgp_real *out, odvgp_info *info)
 {
-	if (!X || !mean || !scale || !out || n < 0 || D < 1) return ODVGP_E_ARG;
-	GP__FOR(d, D)
-		if (!gp__finite(mean + d, 1) || !gp__finite(scale + d, 1) || !(scale[d] > 0))
-			return ODVGP_E_ARG;
+	if (!X || !mean || !scale || !out)
+		return gp__is_null(info, !X ? "X" : !mean ? "mean" : !scale ? "scale" : "out");
+	if (n < 0 || D < 1) return gp__refuse(info, ODVGP_E_ARG, "n or D", "is out of range");
+	GP__FOR(d, D) {
+		if (!gp__finite(mean + d, 1))
+			return gp__fail(info, ODVGP_E_ARG, "mean", d, (double)mean[d], "is not finite");
+		if (!(scale[d] > 0) || !gp__finite(scale + d, 1))
+			return gp__fail(
+					info, ODVGP_E_ARG, "scale", d, (double)scale[d], "is not positive and finite");
+	}
 	GP__FOR(i, n)
 		GP__FOR(d, D) out[i * D + d] = (X[i * D + d] - mean[d]) / scale[d];
 	return ODVGP_OK;
@@ -19787,8 +19872,7 @@ ODVGP_API odvgp_status odvgp_model_save(odvgp_model *m, const char *path, odvgp_
 	void *file = a.alloc(a.user, bytes);
 	if (!file) return gp__fail(info, ODVGP_E_MEMORY, "allocator", -1, (double)bytes, NULL);
 	odvgp_status s = odvgp_save(m, NULL, NULL, 0, file, bytes, info);
-	if (!s && (s = odvgp_file_write(path, file, bytes)) != ODVGP_OK)
-		gp__refuse(info, s, "path", NULL);
+	if (!s) s = odvgp_file_write(path, file, bytes, info);
 	a.release(a.user, file);
 	return s;
 }
@@ -19817,15 +19901,16 @@ ODVGP_API odvgp_status odvgp_model_load(
 		odvgp_model **model, const char *path, const odvgp_allocator *allocator, odvgp_info *info)
 {
 	odvgp_allocator a = gp__allocator(allocator);
-	size_t bytes;
+	odvgp_info own;
 	if (!model || !path) return gp__is_null(info, model ? "path" : "model");
 	*model = NULL;
-	odvgp_status s = odvgp_file_read(path, NULL, 0, &bytes);
-	if (s) return gp__refuse(info, s, "path", NULL);
-	void *file = a.alloc(a.user, GP__MAX(bytes, 1));
+	if (!info) info = &own;
+	size_t bytes = odvgp_file_size(path, info);
+	if (!bytes) return info->status;
+	void *file = a.alloc(a.user, bytes);
 	if (!file) return gp__fail(info, ODVGP_E_MEMORY, "allocator", -1, (double)bytes, NULL);
-	s = odvgp_file_read(path, file, bytes, &bytes);
-	s = s ? gp__refuse(info, s, "path", NULL) : gp__load_file(model, file, bytes, &a, info);
+	odvgp_status s = odvgp_file_read(path, &bytes, file, bytes, info);
+	if (!s) s = gp__load_file(model, file, bytes, &a, info);
 	a.release(a.user, file);
 	return s;
 }
@@ -19897,6 +19982,8 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_watch
 #undef odvgp_slot
 #undef odvgp_scales
+#undef odvgp_columns
+#undef odvgp_draws
 #undef odvgp_pool
 #undef odvgp_blas
 #undef odvgp_config_defaults
@@ -19963,6 +20050,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_load_size
 #undef odvgp_load
 #undef odvgp_file_write
+#undef odvgp_file_size
 #undef odvgp_file_read
 #undef odvgp_pool_size
 #undef odvgp_pool_start

@@ -271,7 +271,7 @@ static void bench_algebra(void)
 			if (option.routine && strcmp(option.routine, r->name)) continue;
 			for (int s = 0; s < (r->n ? 1 : option.sizes); s++) {
 				problem p;
-				check(odvgp_blas_init(&p.blas, &c.hook, option.isa, block, bytes),
+				check(odvgp_blas_init(&p.blas, &c.hook, option.isa, block, bytes, NULL),
 						"instruction set", NULL);
 				problem_make(&p, r->n ? r->n : option.size[s], r->n ? r->cols : option.size[s]);
 				routine_line(r, &p, threads, clock);

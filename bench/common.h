@@ -77,7 +77,7 @@ static crew crew_start(int count)
 	if (count < 2) return c;
 	size_t bytes = odvgp_pool_size(count);
 	c.block = reserve(bytes);
-	check(odvgp_pool_start(&c.pool, count, c.block, bytes, &c.hook), "threads", NULL);
+	check(odvgp_pool_start(&c.pool, count, &c.hook, c.block, bytes, NULL), "threads", NULL);
 	return c;
 }
 
@@ -119,7 +119,7 @@ static void print_machine(FILE *to)
 	odvgp_threads serial = {NULL, NULL, 0};
 	size_t bytes = odvgp_blas_size(&serial);
 	void *block = reserve(bytes);
-	check(odvgp_blas_init(&blas, &serial, option.isa, block, bytes), "instruction set", NULL);
+	check(odvgp_blas_init(&blas, &serial, option.isa, block, bytes, NULL), "instruction set", NULL);
 #if defined(__clang__)
 	const char *compiler = "clang " __clang_version__;
 #elif defined(__VERSION__)

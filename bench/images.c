@@ -383,7 +383,8 @@ int main(int argc, char **argv)
 	size_t bytes = odvgp_pool_size(s.threads);
 	odvgp_pool *pool;
 	odvgp_threads threads;
-	check(odvgp_pool_start(&pool, s.threads, reserve(bytes), bytes, &threads), "threads", NULL);
+	check(odvgp_pool_start(&pool, s.threads, &threads, reserve(bytes), bytes, NULL), "threads",
+			NULL);
 	printf("%-19s %4s %5s %7s %7s %8s %8s %14s %8s %6s\n", "model", "beta", "gamma", "seconds",
 			"steps", "ms/step", "elbo/n", "test error, %", "loglik", "MB");
 	for (int k = 0; k < MODELS; k++) {

@@ -51,7 +51,7 @@ static void bench_vmath(void)
 	size_t bytes = odvgp_blas_size(&serial);
 	void *block = reserve(bytes);
 	odvgp_real *x = reserve_reals(VMATH_N), *y = reserve_reals(VMATH_N);
-	check(odvgp_blas_init(&blas, &serial, option.isa, block, bytes), "instruction set", NULL);
+	check(odvgp_blas_init(&blas, &serial, option.isa, block, bytes, NULL), "instruction set", NULL);
 	printf("\nVector math, nanoseconds for one number, arrays of %d, one thread; best and median\n"
 		   "%-9s %9s %9s %9s %9s %7s\n",
 			VMATH_N, "function", "ours", "", "libm", "", "ratio");

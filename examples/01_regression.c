@@ -68,7 +68,7 @@ int main(void)
 
 	double noise;
 	char kernel[200];
-	odvgp_get(model, "noise_variance", &noise, 1);
+	odvgp_get(model, "noise_variance", &noise, 1, NULL);
 	odvgp_kernel_text(model, kernel, sizeof kernel);
 	printf("noise: standard deviation %.2f, in truth 0.15\n", sqrt(noise));
 

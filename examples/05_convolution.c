@@ -52,7 +52,7 @@ static void draw_patches(const odvgp_model *model, const char *path)
 {
 	double Z[POINTS * PATCH * PATCH];
 	FILE *file = fopen(path, "w");
-	if (!file || odvgp_get(model, "Z_beta", Z, POINTS * PATCH * PATCH)) exit(1);
+	if (!file || odvgp_get(model, "Z_beta", Z, POINTS * PATCH * PATCH, NULL)) exit(1);
 	fprintf(file, "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %d 80' width='%d'>\n",
 			POINTS * 70 + 10, POINTS * 70 + 10);
 	fprintf(file, "<rect width='100%%' height='100%%' fill='#357'/>\n");

@@ -71,8 +71,8 @@ static void run(odvgp_likelihood kind, const char *name, view *v)
 		v->high[i] = exp(f[i] + 2 * sqrt(var[i]));
 		inside += truth[i] > v->low[i] && truth[i] < v->high[i];
 	}
-	if (!odvgp_get(gp, "size", &size, 1)) snprintf(of_size, sizeof of_size, "%.1f", size);
-	odvgp_get(gp, "kernel.0.lengthscale", &scale, 1);
+	if (!odvgp_get(gp, "size", &size, 1, NULL)) snprintf(of_size, sizeof of_size, "%.1f", size);
+	odvgp_get(gp, "kernel.0.lengthscale", &scale, 1, NULL);
 	service s;
 	serve(&s, gp, NULL);
 	printf("%-18s %13.2f %16.0f %% %12.0f %7s\n", name, serve_logp(&s, new_X, &new_Y[0][0], NEW),

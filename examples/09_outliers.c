@@ -46,9 +46,9 @@ static void run(odvgp_likelihood kind, const char *name, view *v)
 	must(odvgp_predict_once(gp, grid, GRID, v->mean, v->var, NULL, &info), &info);
 	band(v->mean, v->var, GRID, v->low, v->high);
 	for (int i = 0; i < GRID; i++) squares += pow(v->mean[i] - truth[i], 2) / GRID;
-	if (odvgp_get(gp, "noise_variance", &scale, 1)) odvgp_get(gp, "scale", &scale, 1);
+	if (odvgp_get(gp, "noise_variance", &scale, 1, NULL)) odvgp_get(gp, "scale", &scale, 1, NULL);
 	else scale = sqrt(scale);
-	if (!odvgp_get(gp, "df", &df, 1)) snprintf(of_df, sizeof of_df, "%.1f", df);
+	if (!odvgp_get(gp, "df", &df, 1, NULL)) snprintf(of_df, sizeof of_df, "%.1f", df);
 	service s;
 	serve(&s, gp, NULL);
 	printf("%-10s %14.3f %16.2f %13.2f %7s\n", name, sqrt(squares),

@@ -50,8 +50,8 @@ int main(void)
 	odvgp_info info;
 	must(odvgp_column_scales(&X[0][0], N, D, x_mean, x_scale, &info), &info);
 	must(odvgp_column_scales(&Y[0][0], N, JOINTS, y_mean, y_scale, &info), &info);
-	odvgp_standardise(&X[0][0], N, D, x_mean, x_scale, &X[0][0]);
-	odvgp_standardise(&Y[0][0], N, JOINTS, y_mean, y_scale, &Y[0][0]);
+	odvgp_standardise(&X[0][0], N, D, x_mean, x_scale, &X[0][0], NULL);
+	odvgp_standardise(&Y[0][0], N, JOINTS, y_mean, y_scale, &Y[0][0], NULL);
 
 	odvgp_config cfg = odvgp_config_defaults(N, D, JOINTS, 80, 160);
 	cfg.layer[0].kernel = "rbf(ard)";
@@ -84,7 +84,7 @@ int main(void)
 	static plot_item items[JOINTS][3];
 	plot_scene scenes[JOINTS];
 	double noise_variance[JOINTS];
-	odvgp_get(gp, "noise_variance", noise_variance, JOINTS);
+	odvgp_get(gp, "noise_variance", noise_variance, JOINTS, NULL);
 	printf("joint      rms torque  rms error  inside 2 sd  noise sd  (truth)\n");
 	for (int j = 0; j < JOINTS; j++) {
 		double squares = 0, all = 0;

@@ -51,7 +51,7 @@ static void run(int layers, view *v)
 	must(odvgp_elbo(gp, X, y, N, &elbo, NULL, NULL, &info), &info);
 	must(odvgp_predict_once(gp, new_X, NEW, mean, NULL, NULL, &info), &info);
 	for (int i = 0; i < NEW; i++) rmse += pow(mean[i] - curve(new_X[i]), 2) / NEW;
-	odvgp_get(gp, "noise_variance", &noise, 1);
+	odvgp_get(gp, "noise_variance", &noise, 1, NULL);
 	service s;
 	serve(&s, gp, NULL);
 	printf("%d %9.0f %14.3f %19.2f %13.2f\n", layers, elbo, sqrt(rmse),

@@ -361,11 +361,11 @@ static void toy_fit(
 	cfg.reproduce.gamma_coords = ODVGP_GAMMA_COORDS_PLAIN;
 	cfg.init.warm = 0;
 	check(odvgp_model_create(&model, &cfg, x, y, NULL, NULL), "1-D model");
-	if (gamma) check(odvgp_set_trainable(model, "Z_gamma", 0), "Z_gamma");
+	if (gamma) check(odvgp_set_trainable(model, "Z_gamma", 0, NULL), "Z_gamma");
 	check(odvgp_fit(model, x, y, steps, NULL, NULL), "1-D model");
 	check(odvgp_elbo(model, x, y, TOY, &elbo, NULL, NULL, NULL), "1-D bound");
-	check(odvgp_get(model, "Z_beta", t->beta, TOY_BETA), "Z_beta");
-	if (gamma) check(odvgp_get(model, "Z_gamma", t->gamma, gamma), "Z_gamma");
+	check(odvgp_get(model, "Z_beta", t->beta, TOY_BETA, NULL), "Z_beta");
+	if (gamma) check(odvgp_get(model, "Z_gamma", t->gamma, gamma, NULL), "Z_gamma");
 	size_t bytes = odvgp_predictor_size(model);
 	void *block = reserve(1, bytes);
 	odvgp_server server;
@@ -463,7 +463,7 @@ int main(int argc, char **argv)
 	size_t bytes = odvgp_pool_size(count);
 	void *block = reserve(1, bytes);
 	odvgp_pool *pool;
-	check(odvgp_pool_start(&pool, count, block, bytes, &threads), "threads");
+	check(odvgp_pool_start(&pool, count, &threads, block, bytes, NULL), "threads");
 #endif
 
 	static method m[METHODS] = {

@@ -32,7 +32,7 @@ TEST_UNUSED static odvgp_real *values(const fixture *a, const char *name)
 	const odvgp_slot *s = slot(a, name);
 	odvgp_real *v = NEW(odvgp_real, s ? s->count : 0);
 	CHECK_SAY(s != NULL, "no slot %s", name);
-	if (s) CHECK_STATUS(odvgp_get(a->m, name, v, s->count), ODVGP_OK);
+	if (s) CHECK_STATUS(odvgp_get(a->m, name, v, s->count, NULL), ODVGP_OK);
 	return v;
 }
 TEST_UNUSED static void assign(fixture *a, const char *name, const odvgp_real *v)
@@ -46,7 +46,7 @@ TEST_UNUSED static void assign(fixture *a, const char *name, const odvgp_real *v
 TEST_UNUSED static double number(const odvgp_model *m, const char *name)
 {
 	odvgp_real v = 0;
-	CHECK_STATUS(odvgp_get(m, name, &v, 1), ODVGP_OK);
+	CHECK_STATUS(odvgp_get(m, name, &v, 1, NULL), ODVGP_OK);
 	return (double)v;
 }
 TEST_UNUSED static void set_number(odvgp_model *m, const char *name, double x)
@@ -321,6 +321,18 @@ TEST_UNUSED static int untouched(const void *p, size_t n)
 				"no sentence from %s", #call); \
 		CHECK_SAY(info.status == status_ && info.what != NULL, "info of %s is not filled", #call); \
 	} while (0)
+
+/*  The same, and info names the culprit. */
+#define REFUSED_FOR(call, want, culprit) \
+	do { \
+		odvgp_info info = no_info(); \
+		odvgp_status status_ = (call); \
+		CHECK_STATUS(status_, want); \
+		CHECK_SAY(info.status == status_ && info.what && !strcmp(info.what, culprit), \
+				"%s: info names %s, not %s", #call, info.what ? info.what : "nothing", culprit); \
+	} while (0)
+/*  A size query returns 0 for this reason. */
+#define NO_SIZE(call, want, culprit) REFUSED_FOR((call) ? ODVGP_OK : info.status, want, culprit)
 
 /* ---- predictors ---- */
 

@@ -205,7 +205,7 @@ TEST_UNUSED static void ref_kernel_take(ref_kernel *k, const odvgp_model *m)
 		char what[40];
 		odvgp_real v[REF_DIMS];
 		if (sscanf(slot->name, "kernel.%d.%39s", &l, what) != 2) continue;
-		CHECK(l < k->base_kernels && odvgp_get(m, slot->name, v, slot->count) == ODVGP_OK);
+		CHECK(l < k->base_kernels && odvgp_get(m, slot->name, v, slot->count, NULL) == ODVGP_OK);
 		for (i = 0; i < slot->count; i++) {
 			if (!strcmp(what, "lengthscale")) k->base[l].lengthscale[i] = (wide)v[i];
 			else if (!strcmp(what, "variance")) k->base[l].variance[i] = (wide)v[i];

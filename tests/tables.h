@@ -58,7 +58,7 @@ static void check_slots(const odvgp_model *m, ptrdiff_t D, const char *where)
 		sprintf(name, "kernel.%d.lengthscale", k);
 		t = odvgp_slot_find(m, name);
 		if (CHECK_SAY(t != NULL, "%s: no slot %s", where, name))
-			CHECK(odvgp_get(m, name, one, t->count) == ODVGP_OK && one[0] == 1);
+			CHECK(odvgp_get(m, name, one, t->count, NULL) == ODVGP_OK && one[0] == 1);
 		free(one);
 	}
 }

@@ -167,7 +167,7 @@ TEST_UNUSED static void test_find_isas(void)
 	char there[200] = "";
 	int i;
 	for (i = ODVGP_ISA_AUTO + 1; block && i <= TEST_ISAS; i++) {
-		if (odvgp_blas_init(&blas, NULL, (odvgp_isa)i, block, bytes) != ODVGP_OK) continue;
+		if (odvgp_blas_init(&blas, NULL, (odvgp_isa)i, block, bytes, NULL) != ODVGP_OK) continue;
 		if (strlen(there) < 180) strcat(strcat(there, " "), odvgp_blas_isa(&blas));
 		if (wanted && *wanted && strcmp(wanted, odvgp_blas_isa(&blas))) continue;
 		test_isas.isa[test_isas.count] = (odvgp_isa)i;
@@ -321,7 +321,7 @@ TEST_UNUSED static odvgp_real *all_values(const odvgp_model *m)
 	int s;
 	for (s = 0; s < odvgp_slot_count(m); s++) {
 		const odvgp_slot *t = odvgp_slot_at(m, s);
-		if (t->count) CHECK_STATUS(odvgp_get(m, t->name, v + t->offset, t->count), ODVGP_OK);
+		if (t->count) CHECK_STATUS(odvgp_get(m, t->name, v + t->offset, t->count, NULL), ODVGP_OK);
 	}
 	return v;
 }

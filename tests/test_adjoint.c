@@ -128,8 +128,8 @@ static void start(const char *kernel, ptrdiff_t D)
 	b.t.sums = &b.sums;
 	use_step(1e-3, 0.03, 2e-10, 5e-4);
 	b.blas_block = test_alloc(bytes);
-	CHECK_STATUS(
-			odvgp_blas_init(&b.t.blas, &no_threads, test_isa(), b.blas_block, bytes), ODVGP_OK);
+	CHECK_STATUS(odvgp_blas_init(&b.t.blas, &no_threads, test_isa(), b.blas_block, bytes, NULL),
+			ODVGP_OK);
 	if (kernel) CHECK_STATUS(gp__kernel_parse(&b.unit.kernel, kernel, D, value, NULL), ODVGP_OK);
 	gp__arena_init(&b.arena, NULL, 0);
 	b.t.arena = &b.arena;
@@ -552,8 +552,8 @@ TEST(kernel_values)
 			for (isa = 0; isa < test_isas.count; isa++) {
 				ptrdiff_t bad = 0;
 				double worst = 0;
-				CHECK_STATUS(
-						odvgp_blas_init(&blas, NULL, test_isas.isa[isa], block, bytes), ODVGP_OK);
+				CHECK_STATUS(odvgp_blas_init(&blas, NULL, test_isas.isa[isa], block, bytes, NULL),
+						ODVGP_OK);
 				gp__arena_init(&a, NULL, 0);
 				gp__kernel_job(&job, &blas, &k, hyp, X, n, Z, m);
 				gp__kernel_scratch(&a, &k, n, m, 0, 1, 0, &job);
@@ -791,7 +791,8 @@ TEST(large_kernel_matrices)
 				size_t bytes = odvgp_blas_size(NULL);
 				void *block = test_alloc(bytes);
 				odvgp_blas blas;
-				CHECK_STATUS(odvgp_blas_init(&blas, NULL, ODVGP_ISA_C, block, bytes), ODVGP_OK);
+				CHECK_STATUS(
+						odvgp_blas_init(&blas, NULL, ODVGP_ISA_C, block, bytes, NULL), ODVGP_OK);
 				if (lower)
 					for (i = 0; i < P * n; i++) dout[i] = 0;
 				to = small_parts = new_parts(n, m, P, D, nhyp, small, &reals);
@@ -813,7 +814,7 @@ TEST(large_kernel_matrices)
 					hook.count = cuts[t];
 					bytes = odvgp_blas_size(&hook);
 					block = test_alloc(bytes);
-					there = odvgp_blas_init(&blas, &hook, test_isas.isa[isa], block, bytes) ==
+					there = odvgp_blas_init(&blas, &hook, test_isas.isa[isa], block, bytes, NULL) ==
 							ODVGP_OK;
 					if (there) {
 						to = new_parts(n, m, P, D, nhyp, t ? large : first, &reals);
@@ -1799,7 +1800,8 @@ TEST(short_lengthscales_for_each_column)
 				size_t bytes = odvgp_blas_size(NULL);
 				void *block = test_alloc(bytes);
 				odvgp_blas blas;
-				if (odvgp_blas_init(&blas, NULL, test_isas.isa[isa], block, bytes) == ODVGP_OK) {
+				if (odvgp_blas_init(&blas, NULL, test_isas.isa[isa], block, bytes, NULL) ==
+						ODVGP_OK) {
 					odvgp_real dhyp[4] = {0};
 					short_lengthscale_gradient(&blas, &k, form, hyp, X1, n, Z, m, W, a, dout, dhyp);
 					for (d = 0; d < (ptrdiff_t)base->nls; d++) {
@@ -1851,7 +1853,7 @@ TEST(short_and_far_for_each_column)
 						if (k.base[0].type == GP__RQ) hyp[k.base[0].shape_param] = 3;
 						X[2] = (odvgp_real)far[f], X[3] = (odvgp_real)-far[f];
 						gp__arena_init(&a, scratch, 1 << 20);
-						if (odvgp_blas_init(&blas, NULL, test_isas.isa[isa], block, bytes) ==
+						if (odvgp_blas_init(&blas, NULL, test_isas.isa[isa], block, bytes, NULL) ==
 								ODVGP_OK) {
 							gp__kernel_job(&job, &blas, &k, hyp, X, 2, X, 2);
 							job.K = K;

@@ -89,7 +89,7 @@ int main(int argc, char **argv)
 	size_t bytes = odvgp_blas_size(NULL);
 	void *block = test_alloc(bytes);
 	test_begin(argc, argv);
-	if (odvgp_blas_init(&blas, NULL, ODVGP_ISA_AUTO, block, bytes)) return 1;
+	if (odvgp_blas_init(&blas, NULL, ODVGP_ISA_AUTO, block, bytes, NULL)) return 1;
 	RUN(aliases_are_refused);
 	RUN(operands_may_be_one);
 	RUN(nothing_is_no_alias);

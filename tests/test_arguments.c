@@ -261,6 +261,45 @@ TEST(shards_are_powers_of_two)
 
 /* ---- bad arguments ---- */
 
+/*  info.what is the argument that is wrong. */
+TEST(info_names_the_culprit)
+{
+	odvgp_config c = config(10, 2, 2, 3, 4);
+	odvgp_real v[6] = {1, 1, 1, 1, 1, 1}, none[2] = {1, 0};
+	odvgp_schedule bad = odvgp_constant(-1);
+	unsigned char block[8];
+	odvgp_blas blas;
+	size_t bytes = odvgp_blas_size(NULL);
+	test_seed = 305;
+	fixture a = make(&c);
+	REFUSED_FOR(odvgp_get(NULL, "Z_beta", v, 6, &info), ODVGP_E_ARG, "model");
+	REFUSED_FOR(odvgp_get(a.m, NULL, v, 6, &info), ODVGP_E_ARG, "name");
+	REFUSED_FOR(odvgp_get(a.m, "Z_beta", NULL, 6, &info), ODVGP_E_ARG, "values");
+	REFUSED_FOR(odvgp_get(a.m, "Z_bet", v, 6, &info), ODVGP_E_NAME, "name");
+	REFUSED_FOR(odvgp_get(a.m, "Z_beta", v, 5, &info), ODVGP_E_SIZE, "Z_beta");
+	REFUSED_FOR(odvgp_set(a.m, "Z_beta", NULL, 6, &info), ODVGP_E_ARG, "values");
+	REFUSED_FOR(odvgp_set_trainable(NULL, "*", 1, &info), ODVGP_E_ARG, "model");
+	REFUSED_FOR(odvgp_set_trainable(a.m, NULL, 1, &info), ODVGP_E_ARG, "name");
+	REFUSED_FOR(odvgp_set_trainable(a.m, "x*", 1, &info), ODVGP_E_NAME, "name");
+	REFUSED_FOR(odvgp_set_bounds(a.m, "noise_variance", 2, 1, &info), ODVGP_E_ARG, "low");
+	REFUSED_FOR(odvgp_set_bounds(a.m, "Z_beta", 1, 2, &info), ODVGP_E_ARG, "name");
+	REFUSED_FOR(odvgp_set_prior(a.m, "q_mu", ODVGP_PRIOR_NONE, 0, 0, &info), ODVGP_E_ARG, "name");
+	REFUSED_FOR(
+			odvgp_set_prior(a.m, "*", ODVGP_PRIOR_GAMMA, 0, 1, &info), ODVGP_E_ARG, "kind, a or b");
+	REFUSED_FOR(odvgp_set_step_sizes(NULL, NULL, NULL, &info), ODVGP_E_ARG, "model");
+	REFUSED_FOR(odvgp_set_step_sizes(a.m, &bad, NULL, &info), ODVGP_E_ARG, "lr");
+	REFUSED_FOR(odvgp_set_step_sizes(a.m, NULL, &bad, &info), ODVGP_E_ARG, "natgrad_step");
+	REFUSED_FOR(odvgp_standardise(v, 3, 2, NULL, v, v, &info), ODVGP_E_ARG, "mean");
+	REFUSED_FOR(odvgp_standardise(v, 3, 2, v, none, v, &info), ODVGP_E_ARG, "scale");
+	REFUSED_FOR(odvgp_blas_init(NULL, NULL, ODVGP_ISA_C, block, bytes, &info), ODVGP_E_ARG, "blas");
+	REFUSED_FOR(
+			odvgp_blas_init(&blas, NULL, ODVGP_ISA_C, NULL, bytes, &info), ODVGP_E_ARG, "block");
+	REFUSED_FOR(
+			odvgp_blas_init(&blas, NULL, ODVGP_ISA_C, block, 8, &info), ODVGP_E_MEMORY, "block");
+	REFUSED_FOR(odvgp_blas_init(&blas, NULL, (odvgp_isa)77, block, bytes, &info),
+			ODVGP_E_UNSUPPORTED, "isa");
+}
+
 TEST(bad_arguments_are_refused)
 {
 	odvgp_config c = config(10, 2, 2, 3, 4);
@@ -308,16 +347,16 @@ TEST(bad_arguments_are_refused)
 		REFUSED(odvgp_column_scales(x, PTRDIFF_MAX / 2, 3, scales[0], scales[1], &info),
 				ODVGP_E_SIZE);
 		/* A scale of 0 is refused. */
-		CHECK_STATUS(odvgp_standardise(x, 2, 3, x, scale, scales[0]), ODVGP_E_ARG);
+		REFUSED(odvgp_standardise(x, 2, 3, x, scale, scales[0], &info), ODVGP_E_ARG);
 		scale[2] = (odvgp_real)HUGE_VAL;
-		CHECK_STATUS(odvgp_standardise(x, 2, 3, x, scale, scales[0]), ODVGP_E_ARG);
+		REFUSED(odvgp_standardise(x, 2, 3, x, scale, scales[0], &info), ODVGP_E_ARG);
 		scale[2] = 1;
-		CHECK_STATUS(odvgp_standardise(x, -1, 3, x, scale, scales[0]), ODVGP_E_ARG);
-		CHECK_STATUS(odvgp_standardise(x, 2, 0, x, scale, scales[0]), ODVGP_E_ARG);
-		CHECK_STATUS(odvgp_standardise(NULL, 2, 3, x, scale, scales[0]), ODVGP_E_ARG);
-		CHECK_STATUS(odvgp_standardise(x, 2, 3, NULL, scale, scales[0]), ODVGP_E_ARG);
-		CHECK_STATUS(odvgp_standardise(x, 2, 3, x, NULL, scales[0]), ODVGP_E_ARG);
-		CHECK_STATUS(odvgp_standardise(x, 2, 3, x, scale, NULL), ODVGP_E_ARG);
+		REFUSED(odvgp_standardise(x, -1, 3, x, scale, scales[0], &info), ODVGP_E_ARG);
+		REFUSED(odvgp_standardise(x, 2, 0, x, scale, scales[0], &info), ODVGP_E_ARG);
+		REFUSED(odvgp_standardise(NULL, 2, 3, x, scale, scales[0], &info), ODVGP_E_ARG);
+		REFUSED(odvgp_standardise(x, 2, 3, NULL, scale, scales[0], &info), ODVGP_E_ARG);
+		REFUSED(odvgp_standardise(x, 2, 3, x, NULL, scales[0], &info), ODVGP_E_ARG);
+		REFUSED(odvgp_standardise(x, 2, 3, x, scale, NULL, &info), ODVGP_E_ARG);
 		x[4] = (odvgp_real)NAN;
 		REFUSED(odvgp_column_scales(x, 2, 3, scales[0], scales[1], &info), ODVGP_E_NAN);
 		CHECK(untouched(scales, sizeof scales));
@@ -368,13 +407,13 @@ TEST(bad_arguments_are_refused)
 	REFUSED(odvgp_natgrad_step(a.m, a.X, a.Y, 0, (odvgp_real)0.5, o[0], &info), ODVGP_E_ARG);
 	REFUSED(odvgp_natgrad_step(NULL, a.X, a.Y, 10, (odvgp_real)0.5, o[0], &info), ODVGP_E_ARG);
 	/* Functions that read and write slots: */
-	CHECK_STATUS(odvgp_get(NULL, "Z_beta", values, 6), ODVGP_E_ARG);
-	CHECK_STATUS(odvgp_get(a.m, NULL, values, 6), ODVGP_E_ARG);
-	CHECK_STATUS(odvgp_get(a.m, "Z_beta", NULL, 6), ODVGP_E_ARG);
-	CHECK_STATUS(odvgp_get(a.m, "Z_bet", values, 6), ODVGP_E_NAME);
-	CHECK_STATUS(odvgp_get(a.m, "Z_beta", values, 5), ODVGP_E_SIZE);
-	CHECK_STATUS(odvgp_get(a.m, "Z_beta", values, 7), ODVGP_E_SIZE);
-	CHECK_STATUS(odvgp_get(a.m, "Z_beta", values, -1), ODVGP_E_SIZE);
+	REFUSED(odvgp_get(NULL, "Z_beta", values, 6, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_get(a.m, NULL, values, 6, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_get(a.m, "Z_beta", NULL, 6, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_get(a.m, "Z_bet", values, 6, &info), ODVGP_E_NAME);
+	REFUSED(odvgp_get(a.m, "Z_beta", values, 5, &info), ODVGP_E_SIZE);
+	REFUSED(odvgp_get(a.m, "Z_beta", values, 7, &info), ODVGP_E_SIZE);
+	REFUSED(odvgp_get(a.m, "Z_beta", values, -1, &info), ODVGP_E_SIZE);
 	CHECK(untouched(values, sizeof values));
 	for (k = 0; k < 40; k++) values[k] = 1;
 	REFUSED(odvgp_set(NULL, "Z_beta", values, 6, &info), ODVGP_E_ARG);
@@ -394,10 +433,10 @@ TEST(bad_arguments_are_refused)
 		REFUSED(odvgp_set(a.m, "noise_variance", values, 1, &info),
 				k == 2 || k == 3 ? ODVGP_E_NAN : ODVGP_E_ARG);
 	}
-	CHECK_STATUS(odvgp_set_trainable(NULL, "*", 0), ODVGP_E_ARG);
-	CHECK_STATUS(odvgp_set_trainable(a.m, NULL, 0), ODVGP_E_ARG);
-	CHECK_STATUS(odvgp_set_trainable(a.m, "nothing", 0), ODVGP_E_NAME);
-	CHECK_STATUS(odvgp_set_trainable(a.m, "", 0), ODVGP_E_NAME);
+	REFUSED(odvgp_set_trainable(NULL, "*", 0, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_set_trainable(a.m, NULL, 0, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_set_trainable(a.m, "nothing", 0, &info), ODVGP_E_NAME);
+	REFUSED(odvgp_set_trainable(a.m, "", 0, &info), ODVGP_E_NAME);
 	/* Functions of a NULL model return 0 or NULL. */
 	CHECK(!odvgp_model_config(NULL) && !odvgp_slot_count(NULL) && !odvgp_param_count(NULL) &&
 			!odvgp_steps_done(NULL) && !odvgp_slot_at(NULL, 0) && !odvgp_slot_find(NULL, "q_mu"));
@@ -486,7 +525,7 @@ TEST(a_noise_floor_is_finite)
 	test_seed = 364;
 	c.lik.noise_floor = (odvgp_real)(1e-3 * HUGE_REAL);
 	a = make(&c);
-	CHECK_STATUS(odvgp_get(a.m, "noise_variance", &noise, 1), ODVGP_OK);
+	CHECK_STATUS(odvgp_get(a.m, "noise_variance", &noise, 1, NULL), ODVGP_OK);
 	CHECK(noise > (odvgp_real)(1e-4 * HUGE_REAL) && all_finite(&noise, 1));
 	file = save_file(a.m, NULL, "", &bytes);
 	for (i = 0; i < 20; i++) large[i] = 1000 * a.Y[i];
@@ -689,11 +728,11 @@ TEST(slots_tell_the_truth)
 		for (j = 0; j < 32; j++)
 			v[j] = j % 4 > j / 4 % 4 ? (odvgp_real)NAN : (odvgp_real)(0.1 * (double)j + 0.3);
 		CHECK_STATUS(odvgp_set(a.m, "q_sqrt", v, q->count, NULL), ODVGP_OK);
-		CHECK_STATUS(odvgp_get(a.m, "q_sqrt", w, q->count), ODVGP_OK);
+		CHECK_STATUS(odvgp_get(a.m, "q_sqrt", w, q->count, NULL), ODVGP_OK);
 		for (j = 0; j < 32; j++) CHECK(w[j] == (j % 4 > j / 4 % 4 ? 0 : v[j]));
 		v[0] = (odvgp_real)1.2345678901234567e-7;
 		CHECK_STATUS(odvgp_set(a.m, "noise_variance", v, 1, NULL), ODVGP_OK);
-		CHECK_STATUS(odvgp_get(a.m, "noise_variance", w, 1), ODVGP_OK);
+		CHECK_STATUS(odvgp_get(a.m, "noise_variance", w, 1, NULL), ODVGP_OK);
 		CHECK(w[0] == v[0]);
 	}
 	drop(&a);
@@ -715,7 +754,7 @@ TEST(columns_are_standardised)
 		X[5 * i + 4] = (odvgp_real)(1 + (double)(i % 2) * EPS);
 	}
 	CHECK_STATUS(odvgp_column_scales(X, 50, 5, mean, scale, NULL), ODVGP_OK);
-	CHECK_STATUS(odvgp_standardise(X, 50, 5, mean, scale, out), ODVGP_OK);
+	CHECK_STATUS(odvgp_standardise(X, 50, 5, mean, scale, out, NULL), ODVGP_OK);
 	for (d = 0; d < 5; d++) {
 		double sum = 0, squares = 0;
 		for (i = 0; i < 50; i++) sum += (double)out[5 * i + d] / 50;
@@ -726,7 +765,7 @@ TEST(columns_are_standardised)
 	CHECK(scale[3] == 1 && scale[4] == 1 && mean[3] == (odvgp_real)0.1);
 	for (i = 0; i < 50; i++) CHECK(out[5 * i + 3] == 0);
 	/* The output may be the input. */
-	CHECK_STATUS(odvgp_standardise(X, 50, 5, mean, scale, X), ODVGP_OK);
+	CHECK_STATUS(odvgp_standardise(X, 50, 5, mean, scale, X, NULL), ODVGP_OK);
 	CHECK_BITS(X, out, sizeof X);
 	/* A single row has a spread of 0. */
 	CHECK_STATUS(odvgp_column_scales(out, 1, 5, mean, scale, NULL), ODVGP_OK);
@@ -777,6 +816,7 @@ int main(int argc, char **argv)
 	RUN(ranges_of_fields);
 	RUN(structs_that_are_all_zero_have_their_defaults);
 	RUN(shards_are_powers_of_two);
+	RUN(info_names_the_culprit);
 	RUN(bad_arguments_are_refused);
 	RUN(bad_data_are_refused);
 	RUN(a_noise_floor_is_finite);

@@ -234,7 +234,7 @@ TEST(kernel_numbers_arrive)
 		CHECK_STATUS(odvgp_model_size(&c, &bytes, NULL), ODVGP_OK);
 		block = test_alloc(bytes);
 		CHECK_STATUS(odvgp_model_init(&m, &c, block, bytes, NULL), ODVGP_OK);
-		CHECK_STATUS(odvgp_get(m, list[i].slot, &v, 1), ODVGP_OK);
+		CHECK_STATUS(odvgp_get(m, list[i].slot, &v, 1, NULL), ODVGP_OK);
 		CHECK_SAY(fabs((double)v - list[i].value) <= 4 * EPS * list[i].value, "%s: %s is %g",
 				list[i].text, list[i].slot, (double)v);
 		free(block);

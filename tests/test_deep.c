@@ -240,7 +240,7 @@ TEST(normals_stay_until_the_next_step)
 		double before = elbo_of(&a, NULL, NULL);
 		CHECK(elbo_of(&a, NULL, NULL) == before);
 		/* A step that moves nothing. */
-		CHECK_STATUS(odvgp_set_trainable(a.m, "*", 0), ODVGP_OK);
+		CHECK_STATUS(odvgp_set_trainable(a.m, "*", 0, NULL), ODVGP_OK);
 		CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 		CHECK((elbo_of(&a, NULL, NULL) == before) == fixed);
 		drop(&a);
@@ -333,8 +333,8 @@ TEST(natural_steps_raise_the_bound)
 			CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 			for (i = 0; i < odvgp_slot_count(a.m); i++)
 				if (!odvgp_slot_at(a.m, i)->natgrad)
-					CHECK_STATUS(
-							odvgp_set_trainable(a.m, odvgp_slot_at(a.m, i)->name, 0), ODVGP_OK);
+					CHECK_STATUS(odvgp_set_trainable(a.m, odvgp_slot_at(a.m, i)->name, 0, NULL),
+							ODVGP_OK);
 			for (i = 0; i < 25; i++) {
 				if (!CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, &r, NULL), ODVGP_OK)) break;
 				CHECK_SAY((double)r.elbo >= last - BY_PRECISION(1e-8, 1e-4) * fabs(last),
@@ -1020,7 +1020,7 @@ TEST(projections_of_images)
 		if (k) give_patches(&c, 0, 1, 1, 0);
 		test_seed = 101;
 		fixture a = start_stack(&c);
-		CHECK_STATUS(odvgp_get(a.m, "layer0.mean.A", A[k], 8), ODVGP_OK);
+		CHECK_STATUS(odvgp_get(a.m, "layer0.mean.A", A[k], 8, NULL), ODVGP_OK);
 		drop(&a);
 	}
 	CHECK_BITS(A[1], A[0], sizeof A[0]);

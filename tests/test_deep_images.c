@@ -242,7 +242,8 @@ TEST(natural_steps_raise_the_bound)
 		fixture a = start_images(&c);
 		for (i = 0; i < odvgp_slot_count(a.m); i++)
 			if (!odvgp_slot_at(a.m, i)->natgrad)
-				CHECK_STATUS(odvgp_set_trainable(a.m, odvgp_slot_at(a.m, i)->name, 0), ODVGP_OK);
+				CHECK_STATUS(
+						odvgp_set_trainable(a.m, odvgp_slot_at(a.m, i)->name, 0, NULL), ODVGP_OK);
 		odvgp_real *before = values(&a, "layer0.q_mu"), *after;
 		for (i = 0; i < 15; i++) {
 			if (!CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, &r, NULL), ODVGP_OK)) break;

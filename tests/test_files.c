@@ -120,7 +120,7 @@ static int write_file(void)
 	file = NEW(unsigned char, bytes);
 	path_of(path, sizeof path, 8 * (int)sizeof(odvgp_real));
 	if (odvgp_save(m, &scales, user, sizeof user, file, bytes, NULL) ||
-			odvgp_file_write(path, file, bytes))
+			odvgp_file_write(path, file, bytes, NULL))
 		return 1;
 	printf("%s: %lu bytes\n", path, (unsigned long)bytes);
 	free(file);
@@ -133,10 +133,10 @@ static unsigned char *read_file(int bits, size_t *bytes)
 	char path[300];
 	unsigned char *file;
 	path_of(path, sizeof path, bits);
-	if (!CHECK_SAY(odvgp_file_read(path, NULL, 0, bytes) == ODVGP_OK, "%s cannot be read", path))
+	if (!CHECK_SAY((*bytes = odvgp_file_size(path, NULL)) > 0, "%s cannot be read", path))
 		return NULL;
 	file = NEW(unsigned char, *bytes);
-	CHECK_STATUS(odvgp_file_read(path, file, *bytes, bytes), ODVGP_OK);
+	CHECK_STATUS(odvgp_file_read(path, bytes, file, *bytes, NULL), ODVGP_OK);
 	return file;
 }
 /*  Compares up to the rounding of a computation with the condition of Kb, which the jitter keeps

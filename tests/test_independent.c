@@ -434,7 +434,7 @@ TEST(threads_do_not_change_bits)
 		c.layer[0].M_gamma = 70;
 		c.tile = 0;
 		test_seed = 607;
-		CHECK_STATUS(odvgp_pool_start(&pool, 3, block, size, &c.threads), ODVGP_OK);
+		CHECK_STATUS(odvgp_pool_start(&pool, 3, &c.threads, block, size, NULL), ODVGP_OK);
 		if (!t) odvgp_config_threads(&c, NULL);
 		fixture a = make_outputs(&c);
 		for (int i = 0; i < 3; i++) CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);

@@ -982,7 +982,7 @@ TEST(natural_steps_never_lower_a_curved_bound)
 			if (!m) return;
 			for (i = 0; i < odvgp_slot_count(m); i++) {
 				const odvgp_slot *slot = odvgp_slot_at(m, i);
-				if (!slot->natgrad) odvgp_set_trainable(m, slot->name, 0);
+				if (!slot->natgrad) odvgp_set_trainable(m, slot->name, 0, NULL);
 			}
 			for (round = 0; round < 60; round++) {
 				odvgp_real elbo;
@@ -1030,7 +1030,7 @@ TEST(label_noise_is_found_and_does_no_harm)
 			w->cfg.optim.lr = odvgp_constant((odvgp_real)0.02);
 			m = create(w);
 			if (!m) return;
-			if (!k) CHECK_STATUS(odvgp_set_trainable(m, "epsilon", 1), ODVGP_OK);
+			if (!k) CHECK_STATUS(odvgp_set_trainable(m, "epsilon", 1, NULL), ODVGP_OK);
 			bounds[jitter] = train(w, m, 400, NULL);
 			CHECK_STATUS(odvgp_predict_once(m, w->X, N, mean, NULL, NULL, NULL), ODVGP_OK);
 			for (i = 0; i < N; i++) {
@@ -1041,14 +1041,14 @@ TEST(label_noise_is_found_and_does_no_harm)
 			}
 			CHECK_SAY(wrong <= 6, "%s: %ld of %d clean labels are wrong", names[k], (long)wrong, N);
 			if (!k) {
-				CHECK_STATUS(odvgp_get(m, "epsilon", &epsilon, 1), ODVGP_OK);
+				CHECK_STATUS(odvgp_get(m, "epsilon", &epsilon, 1, NULL), ODVGP_OK);
 				CHECK_SAY(epsilon > 0.06 && epsilon < 0.25, "epsilon is %g", (double)epsilon);
 				epsilon = 1 - 1 / (odvgp_real)classes + (odvgp_real)0.01;
 				CHECK_STATUS(odvgp_set(m, "epsilon", &epsilon, 1, NULL), ODVGP_E_ARG);
 				epsilon = 1 - 1 / (odvgp_real)classes - (odvgp_real)1e-4;
 				CHECK_STATUS(odvgp_set(m, "epsilon", &epsilon, 1, NULL), ODVGP_OK);
 				train(w, m, 20, NULL); /* from beside the bound */
-				CHECK_STATUS(odvgp_get(m, "epsilon", &epsilon, 1), ODVGP_OK);
+				CHECK_STATUS(odvgp_get(m, "epsilon", &epsilon, 1, NULL), ODVGP_OK);
 				CHECK((double)epsilon > 0 && (double)epsilon < 1 - 1 / (double)classes);
 			}
 			odvgp_model_free(m);
@@ -1182,8 +1182,8 @@ TEST(ordinal_cuts_start_from_frequencies)
 	odvgp_real cut, gap[2];
 	make_world(w, &setups[11]);
 	m = create(w);
-	CHECK_STATUS(odvgp_get(m, "cut", &cut, 1), ODVGP_OK);
-	CHECK_STATUS(odvgp_get(m, "gap", gap, 2), ODVGP_OK);
+	CHECK_STATUS(odvgp_get(m, "cut", &cut, 1, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_get(m, "gap", gap, 2, NULL), ODVGP_OK);
 	{
 		double below = 1, at = (double)cut;
 		ptrdiff_t k, i;
@@ -1203,7 +1203,7 @@ int main(int argc, char **argv)
 	size_t bytes = odvgp_blas_size(NULL);
 	test_begin(argc, argv);
 	blas_block = test_alloc(bytes);
-	if (odvgp_blas_init(&blas, NULL, test_isa(), blas_block, bytes)) return 3;
+	if (odvgp_blas_init(&blas, NULL, test_isa(), blas_block, bytes, NULL)) return 3;
 	RUN(log_gamma_and_its_derivative);
 	RUN(nodes_of_gauss_and_hermite);
 	RUN(derivatives_agree_with_differences);

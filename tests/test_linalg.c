@@ -66,7 +66,7 @@ static void start_engines(void)
 			e->block = test_alloc(bytes);
 			/* NaN: results must not depend on what the packing area held before. */
 			memset(e->block, 0xff, bytes);
-			s = odvgp_blas_init(&e->blas, &hook, isa_of[i], e->block, bytes);
+			s = odvgp_blas_init(&e->blas, &hook, isa_of[i], e->block, bytes, NULL);
 			e->there = s == ODVGP_OK;
 			if (!e->there) {
 				free(e->block);
@@ -111,7 +111,7 @@ TEST(instruction_sets)
 		strcat(strcat(text, i ? ", " : ""), isa_name[i]);
 	}
 	for (k = 0; k < sizeof known / sizeof *known; k++) {
-		odvgp_status s = odvgp_blas_init(&blas, &serial, known[k].isa, block, bytes);
+		odvgp_status s = odvgp_blas_init(&blas, &serial, known[k].isa, block, bytes, NULL);
 		if (s == ODVGP_OK)
 			CHECK_SAY(!strcmp(odvgp_blas_isa(&blas), known[k].name), "%s is called %s",
 					known[k].name, odvgp_blas_isa(&blas));
@@ -119,13 +119,15 @@ TEST(instruction_sets)
 		for (i = 0, there = 0; i < ISAS; i++) there |= isa_of[i] == known[k].isa;
 		CHECK(test_isas.forced || there == (s == ODVGP_OK));
 	}
-	CHECK_STATUS(odvgp_blas_init(&blas, &serial, ODVGP_ISA_AUTO, block, bytes), ODVGP_OK);
-	CHECK_STATUS(odvgp_blas_init(&blas, &serial, ODVGP_ISA_AUTO, block, bytes - 1), ODVGP_E_MEMORY);
-	CHECK_STATUS(odvgp_blas_init(&blas, &serial, ODVGP_ISA_AUTO, NULL, bytes), ODVGP_E_ARG);
-	CHECK_STATUS(odvgp_blas_init(NULL, &serial, ODVGP_ISA_AUTO, block, bytes), ODVGP_E_ARG);
-	CHECK_STATUS(odvgp_blas_init(&blas, &serial, (odvgp_isa)99, block, bytes), ODVGP_E_UNSUPPORTED);
+	CHECK_STATUS(odvgp_blas_init(&blas, &serial, ODVGP_ISA_AUTO, block, bytes, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_blas_init(&blas, &serial, ODVGP_ISA_AUTO, block, bytes - 1, NULL),
+			ODVGP_E_MEMORY);
+	CHECK_STATUS(odvgp_blas_init(&blas, &serial, ODVGP_ISA_AUTO, NULL, bytes, NULL), ODVGP_E_ARG);
+	CHECK_STATUS(odvgp_blas_init(NULL, &serial, ODVGP_ISA_AUTO, block, bytes, NULL), ODVGP_E_ARG);
+	CHECK_STATUS(odvgp_blas_init(&blas, &serial, (odvgp_isa)99, block, bytes, NULL),
+			ODVGP_E_UNSUPPORTED);
 	/* NULL means serial. */
-	CHECK_STATUS(odvgp_blas_init(&blas, NULL, ODVGP_ISA_C, block, bytes), ODVGP_OK);
+	CHECK_STATUS(odvgp_blas_init(&blas, NULL, ODVGP_ISA_C, block, bytes, NULL), ODVGP_OK);
 	test_note("%s", text);
 	free(block);
 }

@@ -478,8 +478,8 @@ static fixture repeated(const variant *v)
 		free(g);
 	}
 	free(b);
-	CHECK_STATUS(odvgp_set_trainable(a.m, "kernel.*", 0), ODVGP_OK);
-	CHECK_STATUS(odvgp_set_trainable(a.m, "Z_*", 0), ODVGP_OK);
+	CHECK_STATUS(odvgp_set_trainable(a.m, "kernel.*", 0, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_set_trainable(a.m, "Z_*", 0, NULL), ODVGP_OK);
 	return a;
 }
 

@@ -236,9 +236,9 @@ TEST(a_halved_step_is_a_shorter_one)
 		test_seed = 323 + (uint64_t)round;
 		a = make_pair(BLOCKS, ODVGP_COV_PART_BLOCKS, &c, "matern52 + rbf");
 		for (i = 0; i < a.N; i++) a.Y[i] = (odvgp_real)(i % 3);
-		CHECK_STATUS(odvgp_set_trainable(a.m, "*", 0), ODVGP_OK);
+		CHECK_STATUS(odvgp_set_trainable(a.m, "*", 0, NULL), ODVGP_OK);
 		for (k = 0; k < 4; k++)
-			CHECK_STATUS(odvgp_set_trainable(a.m, slots[k / 2][k % 2], 1), ODVGP_OK);
+			CHECK_STATUS(odvgp_set_trainable(a.m, slots[k / 2][k % 2], 1, NULL), ODVGP_OK);
 		if (turn) CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 		fixture b = load_again(&a);
 		before = all_values(a.m);
@@ -255,7 +255,7 @@ TEST(a_halved_step_is_a_shorter_one)
 			most = test_worse(most, test_max_abs(now, t->count));
 		}
 		shorter = odvgp_constant((odvgp_real)pow(0.5, halved));
-		CHECK_STATUS(odvgp_set_step_sizes(b.m, NULL, &shorter), ODVGP_OK);
+		CHECK_STATUS(odvgp_set_step_sizes(b.m, NULL, &shorter, NULL), ODVGP_OK);
 		CHECK_STATUS(odvgp_step(b.m, a.X, a.Y, &one, NULL), ODVGP_OK);
 		at_once = all_values(b.m);
 		/* Also counted, but without two evaluations, is a step of one output that is halved because
@@ -338,10 +338,10 @@ TEST(natural_steps_of_o_m_do_not_lose)
 	}
 	CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 	for (k = 0; k < 12; k++) {
-		CHECK_STATUS(odvgp_set_trainable(a.m, "*", 1), ODVGP_OK);
+		CHECK_STATUS(odvgp_set_trainable(a.m, "*", 1, NULL), ODVGP_OK);
 		CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 25, NULL, NULL), ODVGP_OK);
-		CHECK_STATUS(odvgp_set_trainable(a.m, "*", 0), ODVGP_OK);
-		CHECK_STATUS(odvgp_set_trainable(a.m, "q_*", 1), ODVGP_OK);
+		CHECK_STATUS(odvgp_set_trainable(a.m, "*", 0, NULL), ODVGP_OK);
+		CHECK_STATUS(odvgp_set_trainable(a.m, "q_*", 1, NULL), ODVGP_OK);
 		before = elbo_of(&a, NULL, NULL);
 		for (i = 0; i < 3; i++) {
 			CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, &r, NULL), ODVGP_OK);
@@ -429,7 +429,7 @@ TEST(components_of_o_m_that_vanish_stop_nothing)
 		CHECK_STATUS(odvgp_set(a.m, "kernel.0.variance", &variance, 1, NULL), ODVGP_OK);
 		CHECK_STATUS(odvgp_set(a.m, "noise_variance", &noise, 1, NULL), ODVGP_OK);
 		CHECK_STATUS(odvgp_init_q(a.m, NULL), ODVGP_OK);
-		odvgp_set_trainable(a.m, "Z_*", 0);
+		odvgp_set_trainable(a.m, "Z_*", 0, NULL);
 		if (!draw)
 			CHECK_STATUS(
 					odvgp_fit(a.m, a.X, a.Y, test_size(3000, 150), NULL, NULL), ODVGP_OK);
@@ -441,7 +441,7 @@ TEST(components_of_o_m_that_vanish_stop_nothing)
 		}
 		CHECK_SAY(odvgp_model_events(a.m).step_undone < 100, "%d steps undone",
 				(int)odvgp_model_events(a.m).step_undone);
-		CHECK_STATUS(odvgp_get(a.m, "q_diag", g, M), ODVGP_OK);
+		CHECK_STATUS(odvgp_get(a.m, "q_diag", g, M, NULL), ODVGP_OK);
 		for (least = g[0], i = 1; i < M; i++) least = g[i] < least ? g[i] : least;
 		CHECK_SAY((double)least >= 0.01 * EPS, "draw %d: the least g is %.3g", draw, (double)least);
 		vanished += (double)least < 100 * EPS;
@@ -685,7 +685,7 @@ static int train_in_units(const odvgp_config *c, double x_unit, double y_unit, i
 		t->ended += r.converged + r.stuck;
 	}
 	t->last = t->elbo[steps - 1];
-	CHECK_STATUS(odvgp_get(m, "noise_variance", &v, 1), ODVGP_OK);
+	CHECK_STATUS(odvgp_get(m, "noise_variance", &v, 1, NULL), ODVGP_OK);
 	t->noise = (double)v / (y_unit * y_unit);
 	odvgp_model_free(m);
 	return 1;
@@ -785,7 +785,7 @@ TEST(frozen_slots_keep_their_bits_in_every_pair)
 			test_seed = 344;
 			a = make_pair(mean, cov, &c, "rbf");
 			frozen = odvgp_slot_at(a.m, s);
-			CHECK_STATUS(odvgp_set_trainable(a.m, frozen->name, 0), ODVGP_OK);
+			CHECK_STATUS(odvgp_set_trainable(a.m, frozen->name, 0, NULL), ODVGP_OK);
 			before = all_values(a.m);
 			for (i = 0; i < 3; i++) CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 			after = all_values(a.m);
@@ -827,7 +827,7 @@ TEST(the_optimum_of_q_leaves_frozen_slots)
 			drop(&a);
 			continue;
 		}
-		if (s) CHECK_STATUS(odvgp_set_trainable(a.m, names[s], 0), ODVGP_OK);
+		if (s) CHECK_STATUS(odvgp_set_trainable(a.m, names[s], 0, NULL), ODVGP_OK);
 		bytes = odvgp_fit_q_scratch(a.m);
 		work = test_alloc(bytes);
 		before = all_values(a.m);

@@ -136,9 +136,9 @@ TEST(an_identity_mixture_changes_nothing)
 			memcpy(b.Y, a.Y, (size_t)(ROWS * P) * sizeof *a.Y);
 			CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 			CHECK_STATUS(odvgp_init_data(b.m, b.X, b.Y, NULL, NULL), ODVGP_OK);
-			CHECK_STATUS(odvgp_set_trainable(a.m, "kernel.*", 0), ODVGP_OK);
-			CHECK_STATUS(odvgp_set_trainable(b.m, "kernel.*", 0), ODVGP_OK);
-			CHECK_STATUS(odvgp_set_trainable(b.m, "mixing", 0), ODVGP_OK);
+			CHECK_STATUS(odvgp_set_trainable(a.m, "kernel.*", 0, NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_set_trainable(b.m, "kernel.*", 0, NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_set_trainable(b.m, "mixing", 0, NULL), ODVGP_OK);
 			copy_slots(&b, &a, NULL);
 			assign(&b, "mixing", W);
 			/* Steps are in units of the processes: of the targets without a mixture, else of 1. */
@@ -522,7 +522,7 @@ TEST(natural_steps_of_coupled_functions_do_not_overshoot)
 	assign(&a, "mixing", W);
 	for (int s = 0; s < odvgp_slot_count(a.m); s++) {
 		const odvgp_slot *t = odvgp_slot_at(a.m, s);
-		if (!t->natgrad) CHECK_STATUS(odvgp_set_trainable(a.m, t->name, 0), ODVGP_OK);
+		if (!t->natgrad) CHECK_STATUS(odvgp_set_trainable(a.m, t->name, 0, NULL), ODVGP_OK);
 	}
 	for (int i = 0; i < 30; i++) {
 		odvgp_report r;

@@ -239,7 +239,7 @@ TEST(steps_see_every_row_once_an_epoch)
 	c.optim.batch = 4;
 	c.optim.gamma_batch = 0;
 	a = make_random(&c, random_kernels[0]);
-	CHECK_STATUS(odvgp_set_trainable(a.m, "*", 0), ODVGP_OK);
+	CHECK_STATUS(odvgp_set_trainable(a.m, "*", 0, NULL), ODVGP_OK);
 	full = elbo_of(&a, &kl, NULL);
 	for (epoch = 0; epoch < 5; epoch++) {
 		sum = 0;
@@ -262,7 +262,7 @@ TEST(steps_see_every_row_once_an_epoch)
 	c.optim.gamma_batch = 2;
 	test_seed = 206;
 	a = make_random(&c, random_kernels[0]);
-	CHECK_STATUS(odvgp_set_trainable(a.m, "*", 0), ODVGP_OK);
+	CHECK_STATUS(odvgp_set_trainable(a.m, "*", 0, NULL), ODVGP_OK);
 	for (i = 0; i < 3000; i++) {
 		CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, &r, NULL), ODVGP_OK);
 		kl_sum += (double)r.kl;

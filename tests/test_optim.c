@@ -319,8 +319,8 @@ TEST(lbfgs_finds_the_optimum_of_a_natural_step)
 				test_seed = 1041;
 				shake(b.m, "a_gamma", 0.2);
 			}
-			CHECK_STATUS(odvgp_set_trainable(a.m, "*", 0), ODVGP_OK);
-			CHECK_STATUS(odvgp_set_trainable(a.m, "q_*", 1), ODVGP_OK);
+			CHECK_STATUS(odvgp_set_trainable(a.m, "*", 0, NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_set_trainable(a.m, "q_*", 1, NULL), ODVGP_OK);
 			CHECK_STATUS(odvgp_natgrad_step(b.m, b.X, b.Y, b.N, 1, NULL, NULL), ODVGP_OK);
 			before = elbo_of(&a, NULL, NULL), wanted = elbo_of(&b, NULL, NULL);
 			CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3000, NULL, NULL), ODVGP_OK);
@@ -470,13 +470,14 @@ TEST(lbfgs_starts_afresh_after_changes)
 		case 0: set_number(a.m, "noise_variance", 0.2); break;
 		case 1: CHECK_STATUS(odvgp_init_q(a.m, NULL), ODVGP_OK); break;
 		case 2: CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK); break;
-		case 3: CHECK_STATUS(odvgp_set_trainable(a.m, "Z_beta", 0), ODVGP_OK); break;
+		case 3: CHECK_STATUS(odvgp_set_trainable(a.m, "Z_beta", 0, NULL), ODVGP_OK); break;
 		case 4:
-			CHECK_STATUS(odvgp_set_bounds(a.m, "noise_variance", (odvgp_real)0.001, 1), ODVGP_OK);
+			CHECK_STATUS(
+					odvgp_set_bounds(a.m, "noise_variance", (odvgp_real)0.001, 1, NULL), ODVGP_OK);
 			break;
 		case 5:
-			CHECK_STATUS(
-					odvgp_set_prior(a.m, "noise_variance", ODVGP_PRIOR_LOGNORMAL, -2, 1), ODVGP_OK);
+			CHECK_STATUS(odvgp_set_prior(a.m, "noise_variance", ODVGP_PRIOR_LOGNORMAL, -2, 1, NULL),
+					ODVGP_OK);
 			break;
 		case 6: a.Y[3] += 1; break;
 		case 7:
@@ -663,8 +664,8 @@ TEST(noise_has_a_floor)
 						odvgp_model_create(&m, &c, X, Y, NULL, &info) == ODVGP_OK, "%s", info.text))
 				continue;
 			if (way == 2)
-				CHECK_STATUS(
-						odvgp_set_bounds(m, "noise_variance", 2, (odvgp_real)HUGE_VAL), ODVGP_OK);
+				CHECK_STATUS(odvgp_set_bounds(m, "noise_variance", 2, (odvgp_real)HUGE_VAL, NULL),
+						ODVGP_OK);
 			floor = way == 2 ? 2 : given * (way == 3 ? 1 : variance);
 			for (i = 0; i < 600; i++) {
 				if (!CHECK_SAY(odvgp_step(m, X, Y, &r, &info) == ODVGP_OK,
@@ -800,18 +801,19 @@ TEST(bounds_hold_whatever_moves)
 				c.layer[0].mean_part = ODVGP_MEAN_PART_FREE,
 				c.layer[0].cov_part = ODVGP_COV_PART_DIAGONAL;
 			a = make_seeded(&c, 48);
-			CHECK_STATUS(odvgp_set_bounds(a.m, "kernel.*", (odvgp_real)0.75, (odvgp_real)0.875),
-					ODVGP_OK);
 			CHECK_STATUS(
-					odvgp_set_bounds(a.m, "noise_variance", (odvgp_real)0.5, (odvgp_real)HUGE_VAL),
+					odvgp_set_bounds(a.m, "kernel.*", (odvgp_real)0.75, (odvgp_real)0.875, NULL),
+					ODVGP_OK);
+			CHECK_STATUS(odvgp_set_bounds(a.m, "noise_variance", (odvgp_real)0.5,
+								 (odvgp_real)HUGE_VAL, NULL),
 					ODVGP_OK);
 			if (way == 2)
-				CHECK_STATUS(odvgp_set_bounds(a.m, "q_diag", (odvgp_real)0.125, 2), ODVGP_OK);
+				CHECK_STATUS(odvgp_set_bounds(a.m, "q_diag", (odvgp_real)0.125, 2, NULL), ODVGP_OK);
 			CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 			first = elbo_of(&a, NULL, NULL);
 			for (i = 0; i < 60; i++) {
 				step(&a);
-				CHECK_STATUS(odvgp_get(a.m, "kernel.0.lengthscale", ls, 2), ODVGP_OK);
+				CHECK_STATUS(odvgp_get(a.m, "kernel.0.lengthscale", ls, 2, NULL), ODVGP_OK);
 				CHECK(ls[0] >= (odvgp_real)0.75 && ls[0] <= (odvgp_real)0.875 &&
 						ls[1] >= (odvgp_real)0.75 && ls[1] <= (odvgp_real)0.875);
 				CHECK(number(a.m, "kernel.0.variance") >= 0.75 &&
@@ -840,7 +842,7 @@ TEST(bounds_hold_for_the_exact_optimum)
 	c.objective = ODVGP_OBJECTIVE_EXACT;
 	c.lik.noise_variance = (odvgp_real)0.01;
 	a = make_seeded(&c, 49);
-	CHECK_STATUS(odvgp_set_bounds(a.m, "q_diag", (odvgp_real)0.125, 2), ODVGP_OK);
+	CHECK_STATUS(odvgp_set_bounds(a.m, "q_diag", (odvgp_real)0.125, 2, NULL), ODVGP_OK);
 	work = test_alloc(bytes = odvgp_fit_q_scratch(a.m));
 	CHECK_STATUS(odvgp_fit_q(a.m, a.X, a.Y, NULL, work, bytes, NULL), ODVGP_OK);
 	g = a.m->par.value + odvgp_slot_find(a.m, "q_diag")->offset;
@@ -858,40 +860,41 @@ TEST(bounds_move_values_and_refuse_others)
 	CHECK_STATUS(odvgp_set(a.m, "kernel.1.lengthscale", v, 2, NULL), ODVGP_OK);
 	set_number(a.m, "noise_variance", 0.3);
 	noise = number(a.m, "noise_variance");
-	CHECK_STATUS(odvgp_set_bounds(a.m, "kernel.1.lengthscale", 1, 2), ODVGP_OK);
-	CHECK_STATUS(odvgp_get(a.m, "kernel.1.lengthscale", v, 2), ODVGP_OK);
+	CHECK_STATUS(odvgp_set_bounds(a.m, "kernel.1.lengthscale", 1, 2, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_get(a.m, "kernel.1.lengthscale", v, 2, NULL), ODVGP_OK);
 	CHECK_NEAR(v[0], 1.001, 4 * EPS);
 	CHECK_NEAR(v[1], 1.999, 4 * EPS);
-	CHECK_STATUS(odvgp_set_bounds(a.m, "noise_variance", (odvgp_real)0.25, (odvgp_real)HUGE_VAL),
+	CHECK_STATUS(
+			odvgp_set_bounds(a.m, "noise_variance", (odvgp_real)0.25, (odvgp_real)HUGE_VAL, NULL),
 			ODVGP_OK);
 	CHECK(number(a.m, "noise_variance") == noise);
-	CHECK_STATUS(odvgp_set_bounds(a.m, "noise_variance", 2, (odvgp_real)HUGE_VAL), ODVGP_OK);
+	CHECK_STATUS(odvgp_set_bounds(a.m, "noise_variance", 2, (odvgp_real)HUGE_VAL, NULL), ODVGP_OK);
 	CHECK_NEAR(number(a.m, "noise_variance"), 2.002, 8 * EPS);
 	CHECK_STATUS(odvgp_set(a.m, "kernel.1.lengthscale", &bad, 1, NULL), ODVGP_E_SIZE);
 	v[1] = (odvgp_real)2.5;
 	CHECK_STATUS(odvgp_set(a.m, "kernel.1.lengthscale", v, 2, NULL), ODVGP_E_ARG);
-	CHECK_STATUS(odvgp_get(a.m, "kernel.1.lengthscale", v, 2), ODVGP_OK);
+	CHECK_STATUS(odvgp_get(a.m, "kernel.1.lengthscale", v, 2, NULL), ODVGP_OK);
 	CHECK_NEAR(v[1], 1.999, 4 * EPS);
 	/* Values on the bounds are accepted unchanged. */
 	v[0] = 1, v[1] = 2;
 	CHECK_STATUS(odvgp_set(a.m, "kernel.1.lengthscale", v, 2, NULL), ODVGP_OK);
-	CHECK_STATUS(odvgp_get(a.m, "kernel.1.lengthscale", v, 2), ODVGP_OK);
+	CHECK_STATUS(odvgp_get(a.m, "kernel.1.lengthscale", v, 2, NULL), ODVGP_OK);
 	CHECK(v[0] == 1 && v[1] == 2);
 	step(&a);
-	CHECK_STATUS(odvgp_set_bounds(a.m, "*", 0, (odvgp_real)HUGE_VAL), ODVGP_OK);
-	CHECK_STATUS(odvgp_set_bounds(a.m, "noise_variance", 1, 1), ODVGP_E_ARG);
-	CHECK_STATUS(odvgp_set_bounds(a.m, "noise_variance", 2, 1), ODVGP_E_ARG);
-	CHECK_STATUS(odvgp_set_bounds(a.m, "noise_variance", -1, 1), ODVGP_E_ARG);
-	CHECK_STATUS(odvgp_set_bounds(a.m, "noise_variance", (odvgp_real)NAN, 1), ODVGP_E_ARG);
-	CHECK_STATUS(odvgp_set_bounds(a.m, "noise_variance", 0, (odvgp_real)NAN), ODVGP_E_ARG);
-	CHECK_STATUS(
-			odvgp_set_bounds(a.m, "noise_variance", (odvgp_real)HUGE_VAL, (odvgp_real)HUGE_VAL),
+	CHECK_STATUS(odvgp_set_bounds(a.m, "*", 0, (odvgp_real)HUGE_VAL, NULL), ODVGP_OK);
+	REFUSED(odvgp_set_bounds(a.m, "noise_variance", 1, 1, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_set_bounds(a.m, "noise_variance", 2, 1, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_set_bounds(a.m, "noise_variance", -1, 1, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_set_bounds(a.m, "noise_variance", (odvgp_real)NAN, 1, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_set_bounds(a.m, "noise_variance", 0, (odvgp_real)NAN, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_set_bounds(
+					a.m, "noise_variance", (odvgp_real)HUGE_VAL, (odvgp_real)HUGE_VAL, &info),
 			ODVGP_E_ARG);
-	CHECK_STATUS(odvgp_set_bounds(a.m, "Z_beta", 0, 1), ODVGP_E_ARG);
-	CHECK_STATUS(odvgp_set_bounds(a.m, "Z_*", 0, 1), ODVGP_E_ARG);
-	CHECK_STATUS(odvgp_set_bounds(a.m, "none", 0, 1), ODVGP_E_NAME);
-	CHECK_STATUS(odvgp_set_bounds(a.m, NULL, 0, 1), ODVGP_E_ARG);
-	CHECK_STATUS(odvgp_set_bounds(NULL, "noise_variance", 0, 1), ODVGP_E_ARG);
+	REFUSED(odvgp_set_bounds(a.m, "Z_beta", 0, 1, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_set_bounds(a.m, "Z_*", 0, 1, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_set_bounds(a.m, "none", 0, 1, &info), ODVGP_E_NAME);
+	REFUSED(odvgp_set_bounds(a.m, NULL, 0, 1, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_set_bounds(NULL, "noise_variance", 0, 1, &info), ODVGP_E_ARG);
 	v[0] = 9, v[1] = (odvgp_real)0.01;
 	CHECK_STATUS(odvgp_set(a.m, "kernel.1.lengthscale", v, 2, NULL), ODVGP_OK);
 	drop(&a);
@@ -924,32 +927,34 @@ TEST(priors_add_to_the_bound)
 	set_number(a.m, "kernel.0.lengthscale", 0.8), set_number(a.m, "kernel.0.variance", 1.25),
 			set_number(a.m, "noise_variance", 0.125);
 	before = elbo_of(&a, NULL, NULL);
-	CHECK_STATUS(odvgp_set_prior(a.m, "noise_variance", ODVGP_PRIOR_GAMMA, (odvgp_real)2.5, 4),
+	CHECK_STATUS(
+			odvgp_set_prior(a.m, "noise_variance", ODVGP_PRIOR_GAMMA, (odvgp_real)2.5, 4, NULL),
 			ODVGP_OK);
 	wanted = before + log_gamma_density(0.125, 2.5, 4);
 	CHECK_NEAR(elbo_of(&a, NULL, NULL), wanted, tolerance * fabs(before));
-	CHECK_STATUS(odvgp_set_prior(a.m, "kernel.1.*", ODVGP_PRIOR_LOGNORMAL, (odvgp_real)0.5, 2),
+	CHECK_STATUS(
+			odvgp_set_prior(a.m, "kernel.1.*", ODVGP_PRIOR_LOGNORMAL, (odvgp_real)0.5, 2, NULL),
 			ODVGP_OK);
 	wanted += log_normal(0.75, 0.5, 2) + log_normal(1.5, 0.5, 2) +
 			  log_normal(number(a.m, "kernel.1.variance"), 0.5, 2);
 	CHECK_NEAR(elbo_of(&a, NULL, NULL), wanted, tolerance * fabs(before));
 	/* The prior counts once, for any number of rows. */
 	CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, 10, &part, NULL, NULL, NULL), ODVGP_OK);
-	CHECK_STATUS(odvgp_set_trainable(a.m, "kernel.1.variance", 0), ODVGP_OK);
+	CHECK_STATUS(odvgp_set_trainable(a.m, "kernel.1.variance", 0, NULL), ODVGP_OK);
 	/* The prior adds a constant and the following terms. */
 	CHECK_NEAR(elbo_of(&a, NULL, NULL), wanted, tolerance * fabs(before));
 	CHECK((double)step(&a).elbo == wanted || fabs((double)step(&a).elbo) < HUGE_REAL);
-	CHECK_STATUS(odvgp_set_prior(a.m, "*", ODVGP_PRIOR_NONE, 0, 0), ODVGP_OK);
+	CHECK_STATUS(odvgp_set_prior(a.m, "*", ODVGP_PRIOR_NONE, 0, 0, NULL), ODVGP_OK);
 	drop(&a);
 	a = make_seeded(&c, 50);
 	before = elbo_of(&a, NULL, NULL);
-	CHECK_STATUS(odvgp_set_prior(a.m, "*", ODVGP_PRIOR_GAMMA, 2, 1), ODVGP_OK);
+	CHECK_STATUS(odvgp_set_prior(a.m, "*", ODVGP_PRIOR_GAMMA, 2, 1, NULL), ODVGP_OK);
 	/* The parameters of ODVGP_PRIOR_NONE are ignored. */
-	CHECK_STATUS(odvgp_set_prior(a.m, "*", ODVGP_PRIOR_NONE, (odvgp_real)NAN, -1), ODVGP_OK);
+	CHECK_STATUS(odvgp_set_prior(a.m, "*", ODVGP_PRIOR_NONE, (odvgp_real)NAN, -1, NULL), ODVGP_OK);
 	CHECK(elbo_of(&a, NULL, NULL) == before);
 	/* A very narrow prior decides the value. */
 	CHECK_STATUS(odvgp_set_prior(a.m, "kernel.0.lengthscale", ODVGP_PRIOR_LOGNORMAL,
-						 (odvgp_real)log(0.4), (odvgp_real)0.001),
+						 (odvgp_real)log(0.4), (odvgp_real)0.001, NULL),
 			ODVGP_OK);
 	CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 300, NULL, NULL), ODVGP_OK);
 	CHECK_NEAR(number(a.m, "kernel.0.lengthscale"), 0.4, 2e-3);
@@ -971,14 +976,15 @@ TEST(priors_have_right_gradients)
 			a = make_seeded(&c, 51);
 			grad = NEW(odvgp_real, odvgp_param_count(a.m));
 			CHECK_STATUS(odvgp_set_prior(a.m, "kernel.0.*", ODVGP_PRIOR_LOGNORMAL, (odvgp_real)0.7,
-								 (odvgp_real)0.05),
+								 (odvgp_real)0.05, NULL),
 					ODVGP_OK);
-			CHECK_STATUS(
-					odvgp_set_prior(a.m, "kernel.1.variance", ODVGP_PRIOR_GAMMA, 30, 5), ODVGP_OK);
-			CHECK_STATUS(
-					odvgp_set_prior(a.m, "noise_variance", ODVGP_PRIOR_GAMMA, (odvgp_real)0.5, 200),
+			CHECK_STATUS(odvgp_set_prior(a.m, "kernel.1.variance", ODVGP_PRIOR_GAMMA, 30, 5, NULL),
 					ODVGP_OK);
-			if (bounds) CHECK_STATUS(odvgp_set_bounds(a.m, "*", (odvgp_real)0.01, 4), ODVGP_OK);
+			CHECK_STATUS(odvgp_set_prior(a.m, "noise_variance", ODVGP_PRIOR_GAMMA, (odvgp_real)0.5,
+								 200, NULL),
+					ODVGP_OK);
+			if (bounds)
+				CHECK_STATUS(odvgp_set_bounds(a.m, "*", (odvgp_real)0.01, 4, NULL), ODVGP_OK);
 			CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, a.N, &e, NULL, grad, NULL), ODVGP_OK);
 			for (k = 0; k < 4; k++) {
 				double v = number(a.m, names[k]), h = v * BY_PRECISION(1e-5, 1e-2), up, down,
@@ -1049,7 +1055,8 @@ TEST(priors_count_once_in_a_step)
 				c.optim.lr = odvgp_constant(1);
 				a = make_seeded(&c, 52);
 				grad = NEW(odvgp_real, odvgp_param_count(a.m));
-				CHECK_STATUS(odvgp_set_prior(a.m, "*", ODVGP_PRIOR_LOGNORMAL, -2, (odvgp_real)0.02),
+				CHECK_STATUS(odvgp_set_prior(
+									 a.m, "*", ODVGP_PRIOR_LOGNORMAL, -2, (odvgp_real)0.02, NULL),
 						ODVGP_OK);
 				for (k = 0; k < c.optim.gamma_batch; k++)
 					columns[k] = gp__permute(c.seed, GP__STREAM_COLUMNS, 0, 6, k);
@@ -1085,25 +1092,28 @@ TEST(priors_are_refused_where_they_make_no_sense)
 	c.layer[0].mean_part = ODVGP_MEAN_PART_FREE, c.layer[0].cov_part = ODVGP_COV_PART_DIAGONAL;
 	a = make_seeded(&c, 52);
 	before = elbo_of(&a, NULL, NULL);
-	CHECK_STATUS(odvgp_set_prior(a.m, "q_diag", ODVGP_PRIOR_GAMMA, 1, 1), ODVGP_E_ARG);
-	CHECK_STATUS(odvgp_set_prior(a.m, "Z_beta", ODVGP_PRIOR_GAMMA, 1, 1), ODVGP_E_ARG);
-	CHECK_STATUS(odvgp_set_prior(a.m, "none", ODVGP_PRIOR_GAMMA, 1, 1), ODVGP_E_NAME);
-	CHECK_STATUS(odvgp_set_prior(a.m, "none*", ODVGP_PRIOR_GAMMA, 1, 1), ODVGP_E_NAME);
-	CHECK_STATUS(odvgp_set_prior(a.m, "noise_variance", (odvgp_prior)3, 1, 1), ODVGP_E_ARG);
-	CHECK_STATUS(odvgp_set_prior(a.m, "noise_variance", ODVGP_PRIOR_GAMMA, 0, 1), ODVGP_E_ARG);
-	CHECK_STATUS(odvgp_set_prior(a.m, "noise_variance", ODVGP_PRIOR_GAMMA, 1, 0), ODVGP_E_ARG);
-	CHECK_STATUS(odvgp_set_prior(a.m, "noise_variance", ODVGP_PRIOR_GAMMA, (odvgp_real)HUGE_VAL, 1),
+	REFUSED(odvgp_set_prior(a.m, "q_diag", ODVGP_PRIOR_GAMMA, 1, 1, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_set_prior(a.m, "Z_beta", ODVGP_PRIOR_GAMMA, 1, 1, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_set_prior(a.m, "none", ODVGP_PRIOR_GAMMA, 1, 1, &info), ODVGP_E_NAME);
+	REFUSED(odvgp_set_prior(a.m, "none*", ODVGP_PRIOR_GAMMA, 1, 1, &info), ODVGP_E_NAME);
+	REFUSED(odvgp_set_prior(a.m, "noise_variance", (odvgp_prior)3, 1, 1, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_set_prior(a.m, "noise_variance", ODVGP_PRIOR_GAMMA, 0, 1, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_set_prior(a.m, "noise_variance", ODVGP_PRIOR_GAMMA, 1, 0, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_set_prior(
+					a.m, "noise_variance", ODVGP_PRIOR_GAMMA, (odvgp_real)HUGE_VAL, 1, &info),
 			ODVGP_E_ARG);
-	CHECK_STATUS(odvgp_set_prior(a.m, "noise_variance", ODVGP_PRIOR_LOGNORMAL, 0, 0), ODVGP_E_ARG);
-	CHECK_STATUS(odvgp_set_prior(a.m, "noise_variance", ODVGP_PRIOR_LOGNORMAL, (odvgp_real)NAN, 1),
+	REFUSED(odvgp_set_prior(a.m, "noise_variance", ODVGP_PRIOR_LOGNORMAL, 0, 0, &info),
 			ODVGP_E_ARG);
-	CHECK_STATUS(
-			odvgp_set_prior(a.m, "noise_variance", ODVGP_PRIOR_LOGNORMAL, 0, (odvgp_real)HUGE_VAL),
+	REFUSED(odvgp_set_prior(
+					a.m, "noise_variance", ODVGP_PRIOR_LOGNORMAL, (odvgp_real)NAN, 1, &info),
 			ODVGP_E_ARG);
-	CHECK_STATUS(odvgp_set_prior(a.m, NULL, ODVGP_PRIOR_GAMMA, 1, 1), ODVGP_E_ARG);
-	CHECK_STATUS(odvgp_set_prior(NULL, "noise_variance", ODVGP_PRIOR_GAMMA, 1, 1), ODVGP_E_ARG);
+	REFUSED(odvgp_set_prior(
+					a.m, "noise_variance", ODVGP_PRIOR_LOGNORMAL, 0, (odvgp_real)HUGE_VAL, &info),
+			ODVGP_E_ARG);
+	REFUSED(odvgp_set_prior(a.m, NULL, ODVGP_PRIOR_GAMMA, 1, 1, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_set_prior(NULL, "noise_variance", ODVGP_PRIOR_GAMMA, 1, 1, &info), ODVGP_E_ARG);
 	CHECK(elbo_of(&a, NULL, NULL) == before);
-	CHECK_STATUS(odvgp_set_prior(a.m, "*", ODVGP_PRIOR_GAMMA, 2, 2), ODVGP_OK);
+	CHECK_STATUS(odvgp_set_prior(a.m, "*", ODVGP_PRIOR_GAMMA, 2, 2, NULL), ODVGP_OK);
 	CHECK_INT(a.m->par.state[gp__slot_index(&a.m->par, "q_diag")].prior, ODVGP_PRIOR_NONE);
 	drop(&a);
 }
@@ -1202,17 +1212,17 @@ TEST(schedules_can_be_replaced)
 	a = make_seeded(&c, 56);
 	c.optim.lr = odvgp_constant((odvgp_real)0.3);
 	b = make_seeded(&c, 56);
-	CHECK_STATUS(odvgp_set_step_sizes(b.m, &lr, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_set_step_sizes(b.m, &lr, NULL, NULL), ODVGP_OK);
 	for (int i = 0; i < 12; i++) {
 		odvgp_report p, q;
 		if (i == 4) {
-			CHECK_STATUS(odvgp_set_step_sizes(a.m, NULL, &tau), ODVGP_OK);
-			CHECK_STATUS(odvgp_set_step_sizes(b.m, &lr, &tau), ODVGP_OK);
+			CHECK_STATUS(odvgp_set_step_sizes(a.m, NULL, &tau, NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_set_step_sizes(b.m, &lr, &tau, NULL), ODVGP_OK);
 			bad.steps = 0;
-			CHECK_STATUS(odvgp_set_step_sizes(b.m, &bad, &lr), ODVGP_E_ARG);
+			REFUSED(odvgp_set_step_sizes(b.m, &bad, &lr, &info), ODVGP_E_ARG);
 			bad = odvgp_constant((odvgp_real)1.5);
-			CHECK_STATUS(odvgp_set_step_sizes(b.m, &bad, &bad), ODVGP_E_ARG);
-			CHECK_STATUS(odvgp_set_step_sizes(NULL, &lr, &tau), ODVGP_E_ARG);
+			REFUSED(odvgp_set_step_sizes(b.m, &bad, &bad, &info), ODVGP_E_ARG);
+			REFUSED(odvgp_set_step_sizes(NULL, &lr, &tau, &info), ODVGP_E_ARG);
 			later = load_again(&b);
 		}
 		p = step(&a), q = step(&b);
@@ -1238,14 +1248,15 @@ TEST(files_keep_bounds_priors_and_schedules)
 		c.optim.natgrad = adam;
 		c.optim.lr = schedule(ODVGP_SCHEDULE_LOGLINEAR, 1e-3, 1e-1, 4, 1e-3, 6, 14);
 		a = make_seeded(&c, 54);
-		CHECK_STATUS(odvgp_set_bounds(a.m, "kernel.0.*", (odvgp_real)0.5, 1), ODVGP_OK);
-		CHECK_STATUS(
-				odvgp_set_bounds(a.m, "noise_variance", (odvgp_real)0.02, (odvgp_real)HUGE_VAL),
-				ODVGP_OK);
-		CHECK_STATUS(odvgp_set_prior(a.m, "kernel.1.*", ODVGP_PRIOR_GAMMA, 2, (odvgp_real)1.5),
+		CHECK_STATUS(odvgp_set_bounds(a.m, "kernel.0.*", (odvgp_real)0.5, 1, NULL), ODVGP_OK);
+		CHECK_STATUS(odvgp_set_bounds(
+							 a.m, "noise_variance", (odvgp_real)0.02, (odvgp_real)HUGE_VAL, NULL),
 				ODVGP_OK);
 		CHECK_STATUS(
-				odvgp_set_prior(a.m, "noise_variance", ODVGP_PRIOR_LOGNORMAL, -3, 1), ODVGP_OK);
+				odvgp_set_prior(a.m, "kernel.1.*", ODVGP_PRIOR_GAMMA, 2, (odvgp_real)1.5, NULL),
+				ODVGP_OK);
+		CHECK_STATUS(odvgp_set_prior(a.m, "noise_variance", ODVGP_PRIOR_LOGNORMAL, -3, 1, NULL),
+				ODVGP_OK);
 		for (i = 0; i < 8; i++) step(&a);
 		b = load_again(&a);
 		CHECK(elbo_of(&a, NULL, NULL) == elbo_of(&b, NULL, NULL));
@@ -1327,8 +1338,8 @@ TEST(forged_files_do_no_harm)
 	int round, read = 0;
 	c.optim.lbfgs_memory = 3;
 	a = make_seeded(&c, 56);
-	CHECK_STATUS(odvgp_set_bounds(a.m, "kernel.*", (odvgp_real)0.01, 10), ODVGP_OK);
-	CHECK_STATUS(odvgp_set_prior(a.m, "*", ODVGP_PRIOR_GAMMA, 2, 1), ODVGP_OK);
+	CHECK_STATUS(odvgp_set_bounds(a.m, "kernel.*", (odvgp_real)0.01, 10, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_set_prior(a.m, "*", ODVGP_PRIOR_GAMMA, 2, 1, NULL), ODVGP_OK);
 	for (round = 0; round < 3; round++) step(&a);
 	file = save_file(a.m, NULL, "", &bytes);
 	other = NEW(unsigned char, bytes);

@@ -958,12 +958,15 @@ static void run_natgrad(ocase *c)
 #define NAME(s) (snprintf(name, sizeof name, "%s%s", head, s), name)
 				if (!good(c, odvgp_elbo(w.model, w.X->r, w.Y->r, w.B, &elbo, NULL, NULL, &info),
 							"odvgp_elbo", &info) ||
-						!good(c, odvgp_get(w.model, mean_slot, q_mu, P * M), mean_slot, NULL) ||
-						!good(c, odvgp_get(w.model, "q_sqrt", q_sqrt, P * M * M), "q_sqrt", NULL))
+						!good(c, odvgp_get(w.model, mean_slot, q_mu, P * M, NULL), mean_slot,
+								NULL) ||
+						!good(c, odvgp_get(w.model, "q_sqrt", q_sqrt, P * M * M, NULL), "q_sqrt",
+								NULL))
 					break;
 				compare(c, NAME("elbo"), &elbo, 1, names[param]);
 				if (orth && w.Mg &&
-						good(c, odvgp_get(w.model, "a_gamma", a_gamma, P * w.Mg), "a_gamma", NULL))
+						good(c, odvgp_get(w.model, "a_gamma", a_gamma, P * w.Mg, NULL), "a_gamma",
+								NULL))
 					compare(c, NAME("a_gamma"), a_gamma, P * w.Mg, names[param]);
 				{
 					/* The state, and its moments m and S. */
@@ -1048,7 +1051,8 @@ static void compare_steps(ocase *c, world *w, const char *head, const char *cons
 						slot->name);
 				if (!find(c, name)) continue;
 				x = NEW(odvgp_real, slot->count);
-				if (good(c, odvgp_get(w->model, slot->name, x, slot->count), slot->name, NULL))
+				if (good(c, odvgp_get(w->model, slot->name, x, slot->count, NULL), slot->name,
+							NULL))
 					compare(c, name, x, slot->count, "");
 				free(x);
 			}
@@ -1176,7 +1180,7 @@ static void compare_slot(ocase *c, world *w, const char *slot_name, const char *
 	}
 	x = NEW(odvgp_real, slot->count);
 	M = slot->shape[2];
-	if (good(c, odvgp_get(w->model, slot_name, x, slot->count), slot_name, NULL)) {
+	if (good(c, odvgp_get(w->model, slot_name, x, slot->count, NULL), slot_name, NULL)) {
 		if (square) {
 			wide *S = ref_new(slot->count);
 			for (i = 0; i < M; i++)
@@ -1492,8 +1496,8 @@ static void run_kernel(ocase *c)
 		odvgp_blas blas;
 		size_t bytes = odvgp_blas_size(NULL);
 		void *block = test_alloc(bytes);
-		if (good(c, odvgp_blas_init(&blas, NULL, test_isas.isa[v], block, bytes), test_isas.name[v],
-					NULL))
+		if (good(c, odvgp_blas_init(&blas, NULL, test_isas.isa[v], block, bytes, NULL),
+					test_isas.name[v], NULL))
 			compare_kernel(c, &k, hyp, &blas, test_isas.name[v]);
 		free(block);
 	}
@@ -1762,8 +1766,8 @@ static void run_conv_kernel(ocase *c)
 		used = w.scratch.used + 64;
 		scratch = test_alloc(used);
 		gp__arena_init(&w.scratch, scratch, used);
-		if (good(c, odvgp_blas_init(&blas, NULL, test_isas.isa[v], block, bytes), test_isas.name[v],
-					NULL))
+		if (good(c, odvgp_blas_init(&blas, NULL, test_isas.isa[v], block, bytes, NULL),
+					test_isas.name[v], NULL))
 			compare_conv(c, &w, &blas, test_isas.name[v]);
 		free(block);
 		free(scratch);
@@ -1794,7 +1798,7 @@ static void compare_likelihood(ocase *c, const char *pre, ptrdiff_t H, double ji
 	int k;
 	for (k = 0; k < lik->params; k++)
 		par[k] = (odvgp_real)scalar(c, lik->param[k].name, lik->param[k].start);
-	good(c, odvgp_blas_init(&blas, NULL, test_isa(), block, bytes), "odvgp_blas_init", NULL);
+	good(c, odvgp_blas_init(&blas, NULL, test_isa(), block, bytes, NULL), "odvgp_blas_init", NULL);
 	rule[0] = (odvgp_real)jitter;
 	gp__gauss_hermite(H, rule + 1, rule + 1 + H);
 	work = NEW(odvgp_real, gp__lik_work(lik, F));
@@ -1970,9 +1974,9 @@ static void run_ulapane(ocase *c)
 	if (!good(c, odvgp_model_create(&m, &cfg, X->r, y->r, NULL, &info), "odvgp_model_create",
 				&info))
 		return;
-	good(c, odvgp_get(m, "kernel.0.lengthscale", &v, 1), "odvgp_get", NULL);
+	good(c, odvgp_get(m, "kernel.0.lengthscale", &v, 1, NULL), "odvgp_get", NULL);
 	compare(c, "lengthscale", &v, 1, "");
-	good(c, odvgp_get(m, "kernel.0.variance", &v, 1), "odvgp_get", NULL);
+	good(c, odvgp_get(m, "kernel.0.variance", &v, 1, NULL), "odvgp_get", NULL);
 	compare(c, "variance", &v, 1, "");
 	v = (odvgp_real)sqrt((double)v);
 	compare(c, "amplitude", &v, 1, "");
@@ -2002,7 +2006,7 @@ static void run_standardise(ocase *c)
 	N = X->dim[0], D = X->dim[1];
 	mean = NEW(odvgp_real, D), scale = NEW(odvgp_real, D), out = NEW(odvgp_real, N * D);
 	good(c, odvgp_column_scales(X->r, N, D, mean, scale, &info), "odvgp_column_scales", &info);
-	good(c, odvgp_standardise(X->r, N, D, mean, scale, out), "odvgp_standardise", NULL);
+	good(c, odvgp_standardise(X->r, N, D, mean, scale, out, NULL), "odvgp_standardise", NULL);
 	compare(c, "mean", mean, D, "");
 	compare(c, "scale", scale, D, "");
 	/* In float a number is accurate up to its rounding, in units of its column's scale. */

@@ -154,7 +154,7 @@ static images make_images(const shape *s, const char *kernel, ptrdiff_t n, ptrdi
 	set_shape(&c, 0, s);
 	a.p = gp__patches_of(&c, 0);
 	a.blas_block = test_alloc(bytes);
-	CHECK_STATUS(odvgp_blas_init(&a.blas, NULL, test_isa(), a.blas_block, bytes), ODVGP_OK);
+	CHECK_STATUS(odvgp_blas_init(&a.blas, NULL, test_isa(), a.blas_block, bytes, NULL), ODVGP_OK);
 	CHECK_STATUS(gp__kernel_parse(&a.k, kernel, patch_width(s), value, NULL), ODVGP_OK);
 	a.hyp = NEW(odvgp_real, a.k.nhyp);
 	for (i = 0; i < (ptrdiff_t)a.k.nhyp; i++) a.hyp[i] = (odvgp_real)test_between(0.7, 1.6);
@@ -733,7 +733,7 @@ TEST(frozen_weights_do_not_move)
 	const odvgp_slot *w = slot(&a, "weights");
 	for (int trainable = 0; trainable < 2; trainable++) {
 		odvgp_real *before = values(&a, "weights"), *after;
-		CHECK_STATUS(odvgp_set_trainable(a.m, "weights", trainable), ODVGP_OK);
+		CHECK_STATUS(odvgp_set_trainable(a.m, "weights", trainable, NULL), ODVGP_OK);
 		for (int i = 0; i < 3; i++) CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 		after = values(&a, "weights");
 		CHECK((test_max_diff(before, after, w->count) > 0) == trainable);

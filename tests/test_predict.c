@@ -237,7 +237,7 @@ TEST(predict_once_is_freeze_and_predict)
 	predict(&a, a.X, 30, m0, v0, NULL);
 	CHECK_STATUS(odvgp_predict_once(a.m, a.X, 30, m1, var, var_y, NULL), ODVGP_OK);
 	CHECK_BITS(m0, m1, sizeof m0);
-	CHECK_STATUS(odvgp_get(a.m, "noise_variance", noise, 1), ODVGP_OK);
+	CHECK_STATUS(odvgp_get(a.m, "noise_variance", noise, 1, NULL), ODVGP_OK);
 	for (int i = 0; i < 60; i++) {
 		CHECK_BITS(&var[i], &v0[i], sizeof *var);
 		CHECK_NEAR(var_y[i], v0[i] + noise[0], 8 * EPS * (v0[i] + noise[0]));
@@ -463,7 +463,7 @@ TEST(results_that_overflow_are_told)
 			test_seed = 366;
 			c.layer[0].kernel = way == 2 ? "linear(1)" : "rbf";
 			a = make(&c);
-			CHECK_STATUS(odvgp_get(a.m, "q_mu", q, 4), ODVGP_OK);
+			CHECK_STATUS(odvgp_get(a.m, "q_mu", q, 4, NULL), ODVGP_OK);
 			for (i = 0; i < 4 && way == 0; i++) q[i] = big * (odvgp_real)(i % 2 ? -1 : 1);
 			CHECK_STATUS(odvgp_set(a.m, "q_mu", q, 4, NULL), ODVGP_OK);
 			for (i = 0; i < 2 * ROWS; i++) X[i] = (odvgp_real)test_between(-2, 2);
@@ -532,7 +532,7 @@ TEST(variances_are_never_negative)
 					free(z);
 				}
 				z = NEW(odvgp_real, 20);
-				CHECK_STATUS(odvgp_get(a.m, "Z_beta", z, 20), ODVGP_OK);
+				CHECK_STATUS(odvgp_get(a.m, "Z_beta", z, 20, NULL), ODVGP_OK);
 				for (i = 0; i < 100; i++)
 					X[i] = i < 20   ? z[i]
 						   : i < 40 ? (odvgp_real)((double)z[i - 20] + 1e-9)

@@ -44,7 +44,7 @@ TEST(repeated_inducing_points_raise_the_jitter)
 	CHECK(first == e);
 	CHECK_INT(odvgp_model_events(a.m).jitter_raised, events.jitter_raised);
 	/* With frozen parameters, the jitter falls to a tenth after 100 clean steps. */
-	CHECK_STATUS(odvgp_set_trainable(a.m, "*", 0), ODVGP_OK);
+	CHECK_STATUS(odvgp_set_trainable(a.m, "*", 0, NULL), ODVGP_OK);
 	/* Move the points apart, so that the jitter may fall. */
 	for (i = 0; i < 5; i++) z[2 * i] += (odvgp_real)(0.7 * i);
 	CHECK_STATUS(odvgp_set(a.m, "Z_beta", z, 10, NULL), ODVGP_OK);
@@ -76,7 +76,7 @@ TEST(a_raised_jitter_ends)
 	test_seed = 352;
 	a = make(&c);
 	CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 20, NULL, NULL), ODVGP_OK);
-	CHECK_STATUS(odvgp_set_trainable(a.m, "*", 0), ODVGP_OK);
+	CHECK_STATUS(odvgp_set_trainable(a.m, "*", 0, NULL), ODVGP_OK);
 	b = load_again(&a);
 	raised = a.m->unit[0].jitter[0].raised = (odvgp_real)5e-3;
 	gp__jitter_moved(&a.m->tape, &a.m->unit[0].jitter[0]);
@@ -122,8 +122,8 @@ TEST(a_raised_jitter_goes_on_after_a_file)
 			for (i = 0; i < 5; i++) z[2 * i] += (odvgp_real)(0.7 * i);
 			CHECK_STATUS(odvgp_set(a.m, "Z_beta", z, 10, NULL), ODVGP_OK);
 			if (frozen) {
-				CHECK_STATUS(odvgp_set_trainable(a.m, "kernel.*", 0), ODVGP_OK);
-				CHECK_STATUS(odvgp_set_trainable(a.m, "Z_*", 0), ODVGP_OK);
+				CHECK_STATUS(odvgp_set_trainable(a.m, "kernel.*", 0, NULL), ODVGP_OK);
+				CHECK_STATUS(odvgp_set_trainable(a.m, "Z_*", 0, NULL), ODVGP_OK);
 			}
 			CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, steps[k], NULL, NULL), ODVGP_OK);
 			file = save_file(a.m, NULL, "", &bytes);
@@ -520,7 +520,7 @@ TEST(natural_steps_move_all_outputs_or_none)
 			CHECK_STATUS(
 					odvgp_natgrad_step(a.m, a.X, a.Y, 20, (odvgp_real)0.5, NULL, NULL), ODVGP_OK);
 			factor = NEW(odvgp_real, 32), old_factor = NEW(odvgp_real, 32);
-			CHECK_STATUS(odvgp_get(a.m, "q_sqrt", factor, 32), ODVGP_OK);
+			CHECK_STATUS(odvgp_get(a.m, "q_sqrt", factor, 32, NULL), ODVGP_OK);
 			memcpy(old_factor, factor, 32 * sizeof *factor);
 			for (i = 0; i < 16; i++)
 				factor[16 * which + i] = (odvgp_real)(i % 5 ? 0 : BY_PRECISION(1e-200, 1e-30));
@@ -642,7 +642,7 @@ TEST(steps_are_shorter_after_one_that_was_undone)
 	}
 	CHECK(found);
 	/* With frozen parameters, nothing can go wrong. */
-	CHECK_STATUS(odvgp_set_trainable(a.m, "*", 0), ODVGP_OK);
+	CHECK_STATUS(odvgp_set_trainable(a.m, "*", 0, NULL), ODVGP_OK);
 	found = (int)r.events.step_undone;
 	CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, &r, NULL), ODVGP_OK);
 	CHECK_INT(r.events.step_undone, found);
@@ -690,9 +690,9 @@ TEST(no_step_leaves_a_value_of_0)
 			c.optim.lr = odvgp_constant(1000);
 			a = make(&c);
 			for (i = 0; i < 20; i++) a.Y[i] = 0;
-			CHECK_STATUS(odvgp_set_trainable(a.m, "*", 0), ODVGP_OK);
-			CHECK_STATUS(odvgp_set_trainable(a.m, "q_*", 1), ODVGP_OK);
-			CHECK_STATUS(odvgp_set_trainable(a.m, "kernel.0.variance", 1), ODVGP_OK);
+			CHECK_STATUS(odvgp_set_trainable(a.m, "*", 0, NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_set_trainable(a.m, "q_*", 1, NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_set_trainable(a.m, "kernel.0.variance", 1, NULL), ODVGP_OK);
 			for (i = 0; i < 5; i++) {
 				odvgp_real *v;
 				if (!CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK)) break;

@@ -80,7 +80,7 @@ static void same_values(odvgp_model *to, const odvgp_model *from)
 		odvgp_real *v;
 		if (!old || old->count != slot->count) continue;
 		v = NEW(odvgp_real, slot->count);
-		CHECK_STATUS(odvgp_get(from, slot->name, v, slot->count), ODVGP_OK);
+		CHECK_STATUS(odvgp_get(from, slot->name, v, slot->count, NULL), ODVGP_OK);
 		CHECK_STATUS(odvgp_set(to, slot->name, v, slot->count, NULL), ODVGP_OK);
 		free(v);
 	}
@@ -157,7 +157,7 @@ TEST(exposure_adds_its_logarithm)
 			size_t bytes = odvgp_predictor_size(m), scratch_bytes;
 			void *block = test_alloc(bytes), *scratch;
 			for (i = 0; i < N; i++) w->Y[i * w->C + 2] = pass ? 1 : e;
-			CHECK_STATUS(odvgp_get(m, "mean.c", c, 2), ODVGP_OK);
+			CHECK_STATUS(odvgp_get(m, "mean.c", c, 2, NULL), ODVGP_OK);
 			for (n = 0; n < 2 && pass; n++) c[n] += (odvgp_real)log((double)e);
 			CHECK_STATUS(odvgp_set(m, "mean.c", c, 2, NULL), ODVGP_OK);
 			a = pass ? a : bound(m, w->X, w->Y, N, NULL, g[0]);
@@ -212,7 +212,7 @@ TEST(samples_of_a_stack_have_the_row_s_numbers)
 	CHECK_NEAR(at[2] - at[1], at[1] - at[0], BY_PRECISION(1e-10, 1e-3) * (1 + fabs(at[2])));
 	for (i = 0; i < N; i++) w->Y[i * 3 + 2] = 2;
 	moved = bound(m, w->X, w->Y, N, NULL, NULL);
-	CHECK_STATUS(odvgp_get(m, "layer1.mean.c", &c, 1), ODVGP_OK);
+	CHECK_STATUS(odvgp_get(m, "layer1.mean.c", &c, 1, NULL), ODVGP_OK);
 	c += (odvgp_real)log(2.0);
 	CHECK_STATUS(odvgp_set(m, "layer1.mean.c", &c, 1, NULL), ODVGP_OK);
 	for (i = 0; i < N; i++) w->Y[i * 3 + 2] = 1;
@@ -299,7 +299,7 @@ TEST(bounds_without_q_take_weights_and_known_noise)
 			const odvgp_slot *slot = odvgp_slot_at(m, i);
 			odvgp_real *v = NEW(odvgp_real, slot->count);
 			ptrdiff_t j = slot->count / 2;
-			CHECK_STATUS(odvgp_get(m, slot->name, v, slot->count), ODVGP_OK);
+			CHECK_STATUS(odvgp_get(m, slot->name, v, slot->count, NULL), ODVGP_OK);
 			if (strncmp(slot->name, "q_", 2) && !(slot->lower && j % slot->shape[2])) {
 				double at = (double)v[j], h = 1e-4, up, down, slope;
 				v[j] = (odvgp_real)(at + h);
@@ -358,7 +358,7 @@ TEST(known_variances_are_the_diagonal_of_the_noise)
 	}
 	value = -0.5 * squares - logs - 0.5 * N * log(2 * 3.14159265358979323846);
 	m = create(w);
-	CHECK_STATUS(odvgp_set_trainable(m, "noise_variance", 0), ODVGP_OK);
+	CHECK_STATUS(odvgp_set_trainable(m, "noise_variance", 0, NULL), ODVGP_OK);
 	CHECK_NEAR(bound(m, w->X, w->Y, N, NULL, NULL), value, BY_PRECISION(1e-10, 1e-2));
 	odvgp_model_free(m);
 	w->cfg.layer[0].mean_part = ODVGP_MEAN_PART_BETA;
@@ -428,7 +428,7 @@ TEST(upper_bounds_count_weights_and_known_noise)
 		for (i = 0; i < N; i++) w->Y[i * 3 + 2] = 1 / noisy->Y[i * 3 + 2];
 		b = create(noisy);
 		same_values(b, a);
-		CHECK_STATUS(odvgp_get(a, "noise_variance", &s, 1), ODVGP_OK);
+		CHECK_STATUS(odvgp_get(a, "noise_variance", &s, 1, NULL), ODVGP_OK);
 		for (i = 0; i < N; i++) {
 			double e = (double)noisy->Y[i * 3 + 2],
 				   density = log(2 * 3.14159265358979323846 * (double)s);
@@ -492,9 +492,9 @@ TEST(each_output_has_its_noise)
 	CHECK_STATUS(odvgp_set(m, "noise_variance", noise, 2, NULL), ODVGP_OK);
 	g = NEW(odvgp_real, odvgp_param_count(m));
 	both = bound(m, w->X, w->Y, N, NULL, g);
-	CHECK_STATUS(odvgp_get(m, "q_mu", q, 2 * M), ODVGP_OK);
-	CHECK_STATUS(odvgp_get(m, "a_gamma", a, 2 * MG), ODVGP_OK);
-	CHECK_STATUS(odvgp_get(m, "q_sqrt", sqrts, 2 * M * M), ODVGP_OK);
+	CHECK_STATUS(odvgp_get(m, "q_mu", q, 2 * M, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_get(m, "a_gamma", a, 2 * MG, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_get(m, "q_sqrt", sqrts, 2 * M * M, NULL), ODVGP_OK);
 	memcpy(one->X, w->X, sizeof one->X);
 	for (t = 0; t < 2; t++) {
 		odvgp_real *gs;
@@ -608,7 +608,7 @@ TEST(models_with_rows_train_save_and_predict)
 			CHECK_STATUS(odvgp_predict(&server, w->X, N, mean, var, scratch, scratch_bytes, NULL),
 					ODVGP_OK);
 			odvgp_real noise;
-			CHECK_STATUS(odvgp_get(m, "noise_variance", &noise, 1), ODVGP_OK);
+			CHECK_STATUS(odvgp_get(m, "noise_variance", &noise, 1, NULL), ODVGP_OK);
 			for (i = 0; i < N; i++) {
 				double v = (double)var[i] + (double)noise * (double)w->Y[i * 3 + 2],
 					   d = (double)(w->Y[i * 3] - mean[i]);

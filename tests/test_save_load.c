@@ -245,7 +245,7 @@ TEST(training_goes_on_bit_for_bit_after_a_file)
 				c.seed = 77;
 				if (update % 4 == 3) c.layer[0].kernel = "matern32(1, ard) * rbf(2, dims=1)";
 				a = make(&c);
-				CHECK_STATUS(odvgp_set_trainable(a.m, "kernel.1.variance", 0), ODVGP_OK);
+				CHECK_STATUS(odvgp_set_trainable(a.m, "kernel.1.variance", 0, NULL), ODVGP_OK);
 				CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 11, NULL, NULL), ODVGP_OK);
 				file = save_file(a.m, &scales, "some words", &bytes);
 				/* A file may start at any address. */
@@ -587,23 +587,27 @@ TEST(files_on_disk)
 	file = save_file(a.m, NULL, "", &bytes);
 	back = NEW(unsigned char, bytes + 1);
 	memset(back, PATTERN, bytes + 1);
-	CHECK_STATUS(odvgp_file_write(path, file, bytes), ODVGP_OK);
-	CHECK_STATUS(odvgp_file_read(path, NULL, 0, &n), ODVGP_OK);
-	CHECK_INT(n, bytes);
-	CHECK_STATUS(odvgp_file_read(path, back, bytes - 1, &n), ODVGP_E_MEMORY);
+	CHECK_STATUS(odvgp_file_write(path, file, bytes, NULL), ODVGP_OK);
+	CHECK_INT(odvgp_file_size(path, NULL), bytes);
+	REFUSED_FOR(odvgp_file_read(path, &n, back, bytes - 1, &info), ODVGP_E_MEMORY, "block");
 	CHECK(untouched(back, bytes + 1));
-	CHECK_STATUS(odvgp_file_read(path, back, bytes, &n), ODVGP_OK);
+	CHECK_STATUS(odvgp_file_read(path, &n, back, bytes, NULL), ODVGP_OK);
+	CHECK_INT(n, bytes);
 	CHECK(memcmp(back, file, bytes) == 0 && back[bytes] == PATTERN);
 	/* The new file replaces the old one. */
-	CHECK_STATUS(odvgp_file_write(path, file, bytes / 2), ODVGP_OK);
-	CHECK_STATUS(odvgp_file_read(path, NULL, 0, &n), ODVGP_OK);
-	CHECK_INT(n, bytes / 2);
-	CHECK_STATUS(odvgp_file_write("no/such/folder/file", file, bytes), ODVGP_E_IO);
-	CHECK_STATUS(odvgp_file_read("no/such/folder/file", back, bytes, &n), ODVGP_E_IO);
-	CHECK_STATUS(odvgp_file_write(NULL, file, bytes), ODVGP_E_ARG);
-	CHECK_STATUS(odvgp_file_write(path, NULL, bytes), ODVGP_E_ARG);
-	CHECK_STATUS(odvgp_file_read(NULL, back, bytes, &n), ODVGP_E_ARG);
-	CHECK_STATUS(odvgp_file_read(path, back, bytes, NULL), ODVGP_E_ARG);
+	CHECK_STATUS(odvgp_file_write(path, file, bytes / 2, NULL), ODVGP_OK);
+	CHECK_INT(odvgp_file_size(path, NULL), bytes / 2);
+	REFUSED_FOR(odvgp_file_write("no/such/folder/file", file, bytes, &info), ODVGP_E_IO, "path");
+	REFUSED_FOR(odvgp_file_read("no/such/folder/file", &n, back, bytes, &info), ODVGP_E_IO, "path");
+	REFUSED_FOR(odvgp_file_write(NULL, file, bytes, &info), ODVGP_E_ARG, "path");
+	REFUSED_FOR(odvgp_file_write(path, NULL, bytes, &info), ODVGP_E_ARG, "file");
+	REFUSED_FOR(odvgp_file_read(NULL, &n, back, bytes, &info), ODVGP_E_ARG, "path");
+	REFUSED_FOR(odvgp_file_read(path, &n, NULL, bytes, &info), ODVGP_E_ARG, "block");
+	REFUSED_FOR(odvgp_file_read(path, NULL, back, bytes, &info), ODVGP_E_ARG, "file_bytes");
+	NO_SIZE(odvgp_file_size(NULL, &info), ODVGP_E_ARG, "path");
+	NO_SIZE(odvgp_file_size("no/such/folder/file", &info), ODVGP_E_IO, "path");
+	CHECK_STATUS(odvgp_file_write(path, file, 0, NULL), ODVGP_OK);
+	NO_SIZE(odvgp_file_size(path, &info), ODVGP_E_SIZE, "path");
 	remove(path);
 #if defined(_POSIX_C_SOURCE) && _POSIX_C_SOURCE >= 200112L /* symlink and readlink are declared. */
 	{
@@ -611,12 +615,12 @@ TEST(files_on_disk)
            the link and not the device. */
 		char to[20];
 		if (symlink("/dev/null", path) == 0) {
-			CHECK_STATUS(odvgp_file_write(path, file, bytes), ODVGP_OK);
+			CHECK_STATUS(odvgp_file_write(path, file, bytes, NULL), ODVGP_OK);
 			CHECK(readlink(path, to, sizeof to) == 9 && !memcmp(to, "/dev/null", 9));
 			remove(path);
 		}
 		/* A folder cannot be written. */
-		CHECK_STATUS(odvgp_file_write(".", file, bytes), ODVGP_E_IO);
+		CHECK_STATUS(odvgp_file_write(".", file, bytes, NULL), ODVGP_E_IO);
 	}
 #endif
 	free(file), free(back);
@@ -653,13 +657,13 @@ TEST(two_writers_and_a_reader)
 	snprintf(tmp, sizeof tmp, "%s.tmp", path);
 	/* A file of somebody else has this name. */
 	if ((f = fopen(tmp, "wb")) != NULL) fwrite(was, 1, sizeof was, f), fclose(f);
-	CHECK_STATUS(odvgp_file_write(path, file[0], bytes[0]), ODVGP_OK);
+	CHECK_STATUS(odvgp_file_write(path, file[0], bytes[0], NULL), ODVGP_OK);
 	fflush(stdout);
 	for (w = 0; w < WRITERS; w++) {
 		child[w] = fork();
 		if (child[w]) continue;
 		for (status = i = 0; i < SAVES; i++)
-			status += odvgp_file_write(path, file[w], bytes[w]) != ODVGP_OK;
+			status += odvgp_file_write(path, file[w], bytes[w], NULL) != ODVGP_OK;
 		_exit(status < 255 ? status : 255);
 	}
 	while (running) {
@@ -671,13 +675,13 @@ TEST(two_writers_and_a_reader)
 			running--;
 		}
 		looks++;
-		if (odvgp_file_read(path, back, bytes[1], &n) != ODVGP_OK ||
+		if (odvgp_file_read(path, &n, back, bytes[1], NULL) != ODVGP_OK ||
 				(n != bytes[0] && n != bytes[1]) || memcmp(back, file[n == bytes[1]], n))
 			bad++;
 	}
 	CHECK_SAY(bad == 0, "%d of %d looks find no whole file", (int)bad, (int)looks);
 	test_note("%d looks", (int)looks);
-	CHECK_STATUS(odvgp_file_read(tmp, back, bytes[1], &n), ODVGP_OK);
+	CHECK_STATUS(odvgp_file_read(tmp, &n, back, bytes[1], NULL), ODVGP_OK);
 	CHECK(n == sizeof was && !memcmp(back, was, n));
 	remove(path), remove(tmp);
 	CHECK_SAY(rmdir(folder) == 0, "%s is not empty", folder);
@@ -701,7 +705,7 @@ TEST(a_save_that_fails_leaves_nothing)
 		if ((f = fopen(taken[i], "wb")) != NULL) fputc((int)i, f), fclose(f);
 	}
 	memset(block, 7, sizeof block);
-	CHECK_STATUS(odvgp_file_write(path, block, sizeof block), ODVGP_OK);
+	CHECK_STATUS(odvgp_file_write(path, block, sizeof block, NULL), ODVGP_OK);
 	fflush(stdout);
 	child = fork();
 	/* The disk is full after 10,000 bytes. */
@@ -709,15 +713,16 @@ TEST(a_save_that_fails_leaves_nothing)
 		struct rlimit limit = {10000, 10000};
 		memset(block, 8, sizeof block);
 		signal(SIGXFSZ, SIG_IGN);
-		_exit(setrlimit(RLIMIT_FSIZE, &limit) ? 9
-											  : (int)odvgp_file_write(path, block, sizeof block));
+		_exit(setrlimit(RLIMIT_FSIZE, &limit)
+						? 9
+						: (int)odvgp_file_write(path, block, sizeof block, NULL));
 	}
 	CHECK(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
 	CHECK_INT(WEXITSTATUS(status), ODVGP_E_IO);
-	CHECK_STATUS(odvgp_file_read(path, back, sizeof back, &n), ODVGP_OK);
+	CHECK_STATUS(odvgp_file_read(path, &n, back, sizeof back, NULL), ODVGP_OK);
 	CHECK(n == sizeof block && !memcmp(back, block, n));
 	for (i = 0; i < 3; i++) {
-		CHECK_STATUS(odvgp_file_read(taken[i], back, sizeof back, &n), ODVGP_OK);
+		CHECK_STATUS(odvgp_file_read(taken[i], &n, back, sizeof back, NULL), ODVGP_OK);
 		CHECK(n == 1 && back[0] == i);
 		remove(taken[i]);
 	}
@@ -726,7 +731,7 @@ TEST(a_save_that_fails_leaves_nothing)
 	long_path = NEW(char, 2000);
 	memset(long_path, 'x', 1999);
 	long_path[1999] = 0;
-	CHECK_STATUS(odvgp_file_write(long_path, block, 1), ODVGP_E_ARG);
+	CHECK_STATUS(odvgp_file_write(long_path, block, 1, NULL), ODVGP_E_ARG);
 	free(long_path);
 }
 #endif
@@ -770,7 +775,7 @@ TEST(models_are_saved_and_loaded_by_path)
 	blames(&info, ODVGP_E_ARG, "file");
 	CHECK_STATUS(odvgp_save(a.m, NULL, NULL, 1, &byte, 1, &info), ODVGP_E_ARG);
 	blames(&info, ODVGP_E_ARG, "user");
-	CHECK_STATUS(odvgp_file_write(path, "no model", 8), ODVGP_OK);
+	CHECK_STATUS(odvgp_file_write(path, "no model", 8, NULL), ODVGP_OK);
 	CHECK_STATUS(odvgp_model_load(&b, path, NULL, &info), ODVGP_E_FORMAT);
 	CHECK(b == NULL);
 	remove(path);

@@ -74,21 +74,21 @@ TEST(hyperparameters_that_are_not_given_come_from_the_data)
 	variance = square / 200;
 	c.layer[0].kernel = "matern52(12.5) + rbf(variance=2.25) + rbf";
 	CHECK_STATUS(odvgp_model_create(&m, &c, X, Y, NULL, NULL), ODVGP_OK);
-	CHECK_STATUS(odvgp_get(m, "kernel.0.lengthscale", &v, 1), ODVGP_OK);
+	CHECK_STATUS(odvgp_get(m, "kernel.0.lengthscale", &v, 1, NULL), ODVGP_OK);
 	CHECK(v == (odvgp_real)12.5);
-	CHECK_STATUS(odvgp_get(m, "kernel.1.variance", &v, 1), ODVGP_OK);
+	CHECK_STATUS(odvgp_get(m, "kernel.1.variance", &v, 1, NULL), ODVGP_OK);
 	CHECK(v == (odvgp_real)2.25);
-	CHECK_STATUS(odvgp_get(m, "kernel.0.variance", &v, 1), ODVGP_OK);
+	CHECK_STATUS(odvgp_get(m, "kernel.0.variance", &v, 1, NULL), ODVGP_OK);
 	CHECK_NEAR(v, variance, 1e-5 * variance);
 	/* The value has the order of the median distance, 237. */
-	CHECK_STATUS(odvgp_get(m, "kernel.2.lengthscale", &v, 1), ODVGP_OK);
+	CHECK_STATUS(odvgp_get(m, "kernel.2.lengthscale", &v, 1, NULL), ODVGP_OK);
 	CHECK_SAY(v > 20 && v < 500, "lengthscale %.3g", (double)v);
-	CHECK_STATUS(odvgp_get(m, "noise_variance", &v, 1), ODVGP_OK);
+	CHECK_STATUS(odvgp_get(m, "noise_variance", &v, 1, NULL), ODVGP_OK);
 	CHECK_NEAR(v, variance / 10, 1e-5 * variance);
 	odvgp_model_free(m);
 	c.lik.noise_variance = (odvgp_real)0.5;
 	CHECK_STATUS(odvgp_model_create(&m, &c, X, Y, NULL, NULL), ODVGP_OK);
-	CHECK_STATUS(odvgp_get(m, "noise_variance", &v, 1), ODVGP_OK);
+	CHECK_STATUS(odvgp_get(m, "noise_variance", &v, 1, NULL), ODVGP_OK);
 	CHECK(v == (odvgp_real)0.5);
 	odvgp_model_free(m);
 }
@@ -106,8 +106,8 @@ static double first_lengthscale(const char *kernel, int base, odvgp_init_hyper m
 	c.layer[0].kernel = kernel;
 	c.init.hyperparams = method;
 	CHECK_STATUS(odvgp_model_create(&m, &c, X, Y, NULL, NULL), ODVGP_OK);
-	CHECK_STATUS(
-			odvgp_get(m, base ? "kernel.1.lengthscale" : "kernel.0.lengthscale", &v, 1), ODVGP_OK);
+	CHECK_STATUS(odvgp_get(m, base ? "kernel.1.lengthscale" : "kernel.0.lengthscale", &v, 1, NULL),
+			ODVGP_OK);
 	odvgp_model_free(m);
 	return (double)v;
 }
@@ -396,7 +396,7 @@ TEST(centres_are_means_of_all_rows_seen)
 		mean[i % M] += (double)X[i] / (N / M);
 	}
 	if (CHECK_STATUS(odvgp_model_create(&m, &c, X, Y, NULL, NULL), ODVGP_OK)) {
-		CHECK_STATUS(odvgp_get(m, "Z_beta", z, M), ODVGP_OK);
+		CHECK_STATUS(odvgp_get(m, "Z_beta", z, M, NULL), ODVGP_OK);
 		i = z[0] > z[1];
 		CHECK_NEAR(z[0], mean[i], BY_PRECISION(1e-9, 1e-2));
 		CHECK_NEAR(z[1], mean[!i], BY_PRECISION(1e-9, 1e-2));
@@ -424,7 +424,7 @@ TEST(centres_differ_while_there_are_rows_that_do)
 				Y[i] = (odvgp_real)test_normal();
 			}
 			if (!CHECK_STATUS(odvgp_model_create(&m, &c, X, Y, NULL, NULL), ODVGP_OK)) continue;
-			CHECK_STATUS(odvgp_get(m, "Z_beta", z, M), ODVGP_OK);
+			CHECK_STATUS(odvgp_get(m, "Z_beta", z, M, NULL), ODVGP_OK);
 			if (new_rows(X, n, NULL, 0, 1) < M)
 				CHECK_INT(new_rows(z, M, NULL, 0, 1), new_rows(X, n, NULL, 0, 1));
 			else CHECK_INT(new_rows(z, M, NULL, 0, 1), M);
@@ -460,7 +460,7 @@ TEST(a_start_returns_whatever_the_kernel_is)
 			if (!CHECK_SAY(odvgp_model_create(&m, &c, X, Y, NULL, &info) == ODVGP_OK, "%s: %s",
 						expressions[k], info.text))
 				continue;
-			CHECK_STATUS(odvgp_get(m, "Z_gamma", z, 2 * MG), ODVGP_OK);
+			CHECK_STATUS(odvgp_get(m, "Z_gamma", z, 2 * MG, NULL), ODVGP_OK);
 			CHECK_INT(new_rows(z, MG, NULL, 0, 2), MG);
 			odvgp_model_free(m);
 		}
@@ -497,8 +497,8 @@ TEST(every_member_can_be_started_by_the_kernel)
 		if (!CHECK_SAY(odvgp_model_create(&m, &c, X, Y, NULL, &info) == ODVGP_OK, "member %d: %s",
 					(int)k, info.text))
 			continue;
-		CHECK_STATUS(odvgp_get(m, "Z_beta", z, 16), ODVGP_OK);
-		if (pair[k].gamma) CHECK_STATUS(odvgp_get(m, pair[k].gamma, z + 16, 24), ODVGP_OK);
+		CHECK_STATUS(odvgp_get(m, "Z_beta", z, 16, NULL), ODVGP_OK);
+		if (pair[k].gamma) CHECK_STATUS(odvgp_get(m, pair[k].gamma, z + 16, 24, NULL), ODVGP_OK);
 		CHECK_INT(new_rows(z, pair[k].gamma ? 20 : 8, NULL, 0, 2), pair[k].gamma ? 20 : 8);
 		CHECK_SAY(odvgp_fit(m, X, Y, 5, NULL, NULL) == ODVGP_OK, "member %d", (int)k);
 		odvgp_model_free(m);
@@ -525,7 +525,7 @@ TEST(starts_have_the_same_bits_for_any_number_of_tasks)
 			a = make_random(&c, random_kernels[beta]);
 			CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 			z = (odvgp_real *)realloc(values(&a, "Z_beta"), n * sizeof *z);
-			CHECK_STATUS(odvgp_get(a.m, "Z_gamma", z + 140, 180), ODVGP_OK);
+			CHECK_STATUS(odvgp_get(a.m, "Z_gamma", z + 140, 180, NULL), ODVGP_OK);
 			CHECK_INT(new_rows(z, 160, NULL, 0, 2), 160);
 			if (!first) first = z;
 			else {
@@ -557,20 +557,20 @@ TEST(gaps_and_steps_make_hyperparameters)
 	c.isa = test_isa();
 	c.layer[0].kernel = "rbf(dims=0) * rbf(7, dims=1) + rbf(ard, variance=3)";
 	CHECK_STATUS(odvgp_model_create(&m, &c, X, Y, NULL, NULL), ODVGP_OK);
-	CHECK_STATUS(odvgp_get(m, "kernel.0.lengthscale", &v, 1), ODVGP_OK);
+	CHECK_STATUS(odvgp_get(m, "kernel.0.lengthscale", &v, 1, NULL), ODVGP_OK);
 	CHECK_NEAR(v, 4.0 / 3, 1e-5);
 	variance = (d_y[0][0] * d_y[0][0] + d_y[1][0] * d_y[1][0]) / 2;
-	CHECK_STATUS(odvgp_get(m, "kernel.0.variance", &v, 1), ODVGP_OK);
+	CHECK_STATUS(odvgp_get(m, "kernel.0.variance", &v, 1, NULL), ODVGP_OK);
 	CHECK_NEAR(v, variance, 1e-4);
-	CHECK_STATUS(odvgp_get(m, "kernel.1.lengthscale", &v, 1), ODVGP_OK);
+	CHECK_STATUS(odvgp_get(m, "kernel.1.lengthscale", &v, 1, NULL), ODVGP_OK);
 	CHECK_NEAR(v, 7, 1e-5);
-	CHECK_STATUS(odvgp_get(m, "kernel.1.variance", &v, 1), ODVGP_OK);
+	CHECK_STATUS(odvgp_get(m, "kernel.1.variance", &v, 1, NULL), ODVGP_OK);
 	CHECK_NEAR(v, (d_y[0][1] * d_y[0][1] + d_y[1][1] * d_y[1][1]) / 2, 1e-4);
 	/* The last of three base kernels gets ten times the mean gap. */
-	CHECK_STATUS(odvgp_get(m, "kernel.2.lengthscale", both, 2), ODVGP_OK);
+	CHECK_STATUS(odvgp_get(m, "kernel.2.lengthscale", both, 2, NULL), ODVGP_OK);
 	CHECK_NEAR(both[0], 10 * (4.0 / 3 + 2) / 2, 1e-4);
 	CHECK(both[0] == both[1]);
-	CHECK_STATUS(odvgp_get(m, "kernel.2.variance", &v, 1), ODVGP_OK);
+	CHECK_STATUS(odvgp_get(m, "kernel.2.variance", &v, 1, NULL), ODVGP_OK);
 	CHECK_NEAR(v, 3, 1e-5);
 	odvgp_model_free(m);
 	c.layer[0].kernel = "rbf";
@@ -579,22 +579,22 @@ TEST(gaps_and_steps_make_hyperparameters)
 		odvgp_real flat[10] = {2, 2, 2, 2, 2, 2, 2, 2, 2, 2};
 		CHECK_STATUS(
 				odvgp_model_create(&m, &c, i ? flat : X, i == 1 ? Y : flat, NULL, NULL), ODVGP_OK);
-		CHECK_STATUS(odvgp_get(m, "kernel.0.lengthscale", &v, 1), ODVGP_OK);
+		CHECK_STATUS(odvgp_get(m, "kernel.0.lengthscale", &v, 1, NULL), ODVGP_OK);
 		CHECK_NEAR(v, i ? 1 : 5.0 / 3, 1e-5);
-		CHECK_STATUS(odvgp_get(m, "kernel.0.variance", &v, 1), ODVGP_OK);
+		CHECK_STATUS(odvgp_get(m, "kernel.0.variance", &v, 1, NULL), ODVGP_OK);
 		CHECK_NEAR(v, 1, 1e-5);
 		odvgp_model_free(m);
 	}
 	/* Lengthscales have the units of x, and variances those of y squared. */
 	CHECK_STATUS(odvgp_model_create(&m, &c, X, Y, NULL, NULL), ODVGP_OK);
-	CHECK_STATUS(odvgp_get(m, "kernel.0.variance", &v, 1), ODVGP_OK);
+	CHECK_STATUS(odvgp_get(m, "kernel.0.variance", &v, 1, NULL), ODVGP_OK);
 	all = (double)v;
 	odvgp_model_free(m);
 	for (i = 0; i < 10; i++) X[i] *= 8, Y[i] *= 4;
 	CHECK_STATUS(odvgp_model_create(&m, &c, X, Y, NULL, NULL), ODVGP_OK);
-	CHECK_STATUS(odvgp_get(m, "kernel.0.variance", &v, 1), ODVGP_OK);
+	CHECK_STATUS(odvgp_get(m, "kernel.0.variance", &v, 1, NULL), ODVGP_OK);
 	CHECK_NEAR(v, 16 * all, 1e-5 * 16 * all);
-	CHECK_STATUS(odvgp_get(m, "kernel.0.lengthscale", &v, 1), ODVGP_OK);
+	CHECK_STATUS(odvgp_get(m, "kernel.0.lengthscale", &v, 1, NULL), ODVGP_OK);
 	CHECK_NEAR(v, 8 * 5.0 / 3, 1e-4);
 	odvgp_model_free(m);
 }

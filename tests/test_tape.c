@@ -45,8 +45,8 @@ TEST(a_frozen_kernel_is_not_differentiated_and_not_factored_again)
 	stamp = m->tape.node[m->unit[0].L.id].stamp;
 	CHECK(odvgp_step(m, X, Y, NULL, NULL) == ODVGP_OK);
 	CHECK(m->tape.node[m->unit[0].L.id].stamp > stamp);
-	CHECK(odvgp_set_trainable(m, "kernel.*", 0) == ODVGP_OK);
-	CHECK(odvgp_set_trainable(m, "Z_*", 0) == ODVGP_OK);
+	CHECK(odvgp_set_trainable(m, "kernel.*", 0, NULL) == ODVGP_OK);
+	CHECK(odvgp_set_trainable(m, "Z_*", 0, NULL) == ODVGP_OK);
 	/* This step sees the last change. */
 	CHECK(odvgp_step(m, X, Y, NULL, NULL) == ODVGP_OK);
 	stamp = m->tape.node[m->unit[0].L.id].stamp;
@@ -184,8 +184,8 @@ TEST(a_full_batch_with_fixed_points_keeps_its_features)
 							list[k].mean != ODVGP_MEAN_PART_FREE;
 		m = create(&cfg);
 		if (!m) return;
-		CHECK(odvgp_set_trainable(m, "kernel.*", 0) == ODVGP_OK);
-		CHECK(odvgp_set_trainable(m, "Z_*", 0) == ODVGP_OK);
+		CHECK(odvgp_set_trainable(m, "kernel.*", 0, NULL) == ODVGP_OK);
+		CHECK(odvgp_set_trainable(m, "Z_*", 0, NULL) == ODVGP_OK);
 		for (i = 0; i < 2; i++) CHECK(odvgp_step(m, X, Y, NULL, NULL) == ODVGP_OK);
 		CHECK(odvgp_elbo(m, X, Y, ROWS, &same, NULL, NULL, NULL) == ODVGP_OK);
 		memset(runs, 0, sizeof runs);
@@ -209,7 +209,7 @@ TEST(a_full_batch_with_fixed_points_keeps_its_features)
 			CHECK(odvgp_elbo(m, X, Y, ROWS, &again, NULL, NULL, NULL) == ODVGP_OK);
 			CHECK(again == now && runs[m->unit[0].K_x.id][0] == 2);
 		}
-		CHECK(odvgp_set_trainable(m, "Z_*", 1) == ODVGP_OK);
+		CHECK(odvgp_set_trainable(m, "Z_*", 1, NULL) == ODVGP_OK);
 		/* This step moves the points. */
 		CHECK(odvgp_step(m, X, Y, NULL, NULL) == ODVGP_OK);
 		memset(runs, 0, sizeof runs);
@@ -235,8 +235,8 @@ TEST(other_rows_have_other_features)
 		cfg.tile = ROWS / 3;
 		if (tiles == 2) cfg.tile = ROWS / 2;
 		m = create(&cfg);
-		CHECK(odvgp_set_trainable(m, "kernel.*", 0) == ODVGP_OK);
-		CHECK(odvgp_set_trainable(m, "Z_*", 0) == ODVGP_OK);
+		CHECK(odvgp_set_trainable(m, "kernel.*", 0, NULL) == ODVGP_OK);
+		CHECK(odvgp_set_trainable(m, "Z_*", 0, NULL) == ODVGP_OK);
 		CHECK(odvgp_step(m, X, Y, NULL, NULL) == ODVGP_OK);
 		memset(runs, 0, sizeof runs);
 		for (i = 0; i < 20; i++) CHECK(odvgp_step(m, X, Y, NULL, NULL) == ODVGP_OK);
@@ -308,7 +308,7 @@ TEST(the_ticket_is_aligned)
 	odvgp_threads hook;
 	size_t bytes = odvgp_pool_size(2);
 	void *block = test_alloc(bytes);
-	CHECK_STATUS(odvgp_pool_start(&pool, 2, block, bytes, &hook), ODVGP_OK);
+	CHECK_STATUS(odvgp_pool_start(&pool, 2, &hook, block, bytes, NULL), ODVGP_OK);
 	CHECK((uintptr_t)&pool->ticket % sizeof pool->ticket == 0);
 	CHECK(offsetof(odvgp_pool, ticket) % sizeof pool->ticket == 0);
 	odvgp_pool_stop(pool);

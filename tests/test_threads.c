@@ -69,7 +69,7 @@ static run_result train_in_pool(int count)
 	size_t size = odvgp_pool_size(count);
 	void *block = malloc(size);
 	memset(&r, 0, sizeof r);
-	r.status = odvgp_pool_start(&pool, count, block, size, &hook);
+	r.status = odvgp_pool_start(&pool, count, &hook, block, size, NULL);
 	if (!r.status) r = train(&hook);
 	odvgp_pool_stop(pool);
 	free(block);
@@ -109,7 +109,7 @@ TEST(the_pool_calls_every_task_once)
 	int calls[64], n, i, round;
 	size_t size = odvgp_pool_size(3);
 	void *block = malloc(size);
-	CHECK(odvgp_pool_start(&pool, 3, block, size, &hook) == ODVGP_OK);
+	CHECK(odvgp_pool_start(&pool, 3, &hook, block, size, NULL) == ODVGP_OK);
 	for (round = 0; round < 300; round++) {
 		n = round % 64 + 1;
 		memset(calls, 0, sizeof calls);
@@ -126,10 +126,12 @@ TEST(the_pool_refuses_what_it_cannot_do)
 	odvgp_pool *pool;
 	size_t size = odvgp_pool_size(2);
 	void *block = malloc(size);
-	CHECK(odvgp_pool_start(NULL, 2, block, size, &hook) == ODVGP_E_ARG);
-	CHECK(odvgp_pool_start(&pool, 0, block, size, &hook) == ODVGP_E_ARG);
-	CHECK(odvgp_pool_start(&pool, 2, NULL, size, &hook) == ODVGP_E_ARG);
-	CHECK(odvgp_pool_start(&pool, 2, block, size - 1, &hook) == ODVGP_E_MEMORY);
+	REFUSED_FOR(odvgp_pool_start(NULL, 2, &hook, block, size, &info), ODVGP_E_ARG, "pool");
+	REFUSED_FOR(odvgp_pool_start(&pool, 0, &hook, block, size, &info), ODVGP_E_ARG, "count");
+	REFUSED_FOR(odvgp_pool_start(&pool, 257, &hook, block, size, &info), ODVGP_E_ARG, "count");
+	REFUSED_FOR(odvgp_pool_start(&pool, 2, NULL, block, size, &info), ODVGP_E_ARG, "hook");
+	REFUSED_FOR(odvgp_pool_start(&pool, 2, &hook, NULL, size, &info), ODVGP_E_ARG, "block");
+	REFUSED_FOR(odvgp_pool_start(&pool, 2, &hook, block, size - 1, &info), ODVGP_E_MEMORY, "block");
 	odvgp_pool_stop(NULL);
 	free(block);
 }
@@ -147,7 +149,7 @@ static crew crew_start(int count)
 	size_t size = odvgp_pool_size(count);
 	memset(&c, 0, sizeof c);
 	c.block = test_alloc(size);
-	CHECK_STATUS(odvgp_pool_start(&c.pool, count, c.block, size, &c.hook), ODVGP_OK);
+	CHECK_STATUS(odvgp_pool_start(&c.pool, count, &c.hook, c.block, size, NULL), ODVGP_OK);
 	return c;
 }
 static void crew_stop(crew *c)
@@ -486,15 +488,18 @@ static odvgp_status call_set(kept *k)
 {
 	return odvgp_set(k->m, "Z_beta", k->values, 33 * INPUTS, &k->info);
 }
-static odvgp_status call_get(kept *k) { return odvgp_get(k->m, "Z_beta", k->values, 33 * INPUTS); }
-static odvgp_status call_trainable(kept *k) { return odvgp_set_trainable(k->m, "*", 1); }
+static odvgp_status call_get(kept *k)
+{
+	return odvgp_get(k->m, "Z_beta", k->values, 33 * INPUTS, NULL);
+}
+static odvgp_status call_trainable(kept *k) { return odvgp_set_trainable(k->m, "*", 1, NULL); }
 static odvgp_status call_bounds(kept *k)
 {
-	return odvgp_set_bounds(k->m, "kernel.*", 0, (odvgp_real)1e6);
+	return odvgp_set_bounds(k->m, "kernel.*", 0, (odvgp_real)1e6, NULL);
 }
 static odvgp_status call_prior(kept *k)
 {
-	return odvgp_set_prior(k->m, "kernel.*", ODVGP_PRIOR_GAMMA, 2, 1);
+	return odvgp_set_prior(k->m, "kernel.*", ODVGP_PRIOR_GAMMA, 2, 1, NULL);
 }
 static odvgp_status call_text(kept *k)
 {
@@ -685,7 +690,7 @@ TEST(calls_take_little_stack)
 		k.block = test_alloc(k.block_bytes), k.frozen = test_alloc(k.frozen_bytes),
 		k.placed = test_alloc(k.placed_bytes), k.file = test_alloc(k.file_bytes);
 		k.values = (odvgp_real *)test_alloc(sizeof(odvgp_real) * 33 * INPUTS);
-		if (!stack) CHECK_STATUS(odvgp_get(k.m, "Z_beta", k.values, 33 * INPUTS), ODVGP_OK);
+		if (!stack) CHECK_STATUS(odvgp_get(k.m, "Z_beta", k.values, 33 * INPUTS, NULL), ODVGP_OK);
 		for (c = 0; c < KEPT_CALLS; c++) {
 			size_t none, used;
 			if (stack && kept_calls[c].one_layer) continue;

@@ -103,7 +103,7 @@ static void start_engines(void)
 	for (i = 0; i < ISAS; i++) {
 		engines[i].block = test_alloc(bytes);
 		engines[i].there = odvgp_blas_init(&engines[i].blas, NULL, test_isas.isa[i],
-								   engines[i].block, bytes) == ODVGP_OK;
+								   engines[i].block, bytes, NULL) == ODVGP_OK;
 	}
 }
 static void stop_engines(void)

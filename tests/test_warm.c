@@ -74,7 +74,7 @@ static uint64_t bits(const odvgp_model *m)
 	for (int i = 0; i < odvgp_slot_count(m); i++) {
 		const odvgp_slot *s = odvgp_slot_at(m, i);
 		odvgp_real *v = NEW(odvgp_real, s->count);
-		CHECK_STATUS(odvgp_get(m, s->name, v, s->count), ODVGP_OK);
+		CHECK_STATUS(odvgp_get(m, s->name, v, s->count, NULL), ODVGP_OK);
 		for (size_t k = 0; k < (size_t)s->count * sizeof *v; k++)
 			hash = (hash ^ ((unsigned char *)v)[k]) * 1099511628211u;
 		free(v);
@@ -91,7 +91,7 @@ static odvgp_config config(ptrdiff_t P)
 
 static void get(const odvgp_model *m, const char *name, odvgp_real *v, ptrdiff_t count)
 {
-	CHECK_STATUS(odvgp_get(m, name, v, count), ODVGP_OK);
+	CHECK_STATUS(odvgp_get(m, name, v, count, NULL), ODVGP_OK);
 }
 
 static void refused(made *a, const odvgp_warm *w, const problem *p, void *work, size_t bytes,
@@ -241,7 +241,7 @@ TEST(frozen_slots_stay)
 		odvgp_real *before = NEW(odvgp_real, n), *after = NEW(odvgp_real, n);
 		uint64_t all = bits(a.m);
 		get(a.m, names[i], before, n);
-		CHECK_STATUS(odvgp_set_trainable(a.m, names[i], 0), ODVGP_OK);
+		CHECK_STATUS(odvgp_set_trainable(a.m, names[i], 0, NULL), ODVGP_OK);
 		CHECK_STATUS(warm(a.m, NULL, &p, NULL), ODVGP_OK);
 		get(a.m, names[i], after, n);
 		CHECK_SAY(memcmp(before, after, (size_t)n * sizeof *before) == 0, "%s", names[i]);
@@ -259,9 +259,9 @@ TEST(bounds_and_priors_hold)
 	odvgp_config c = config(1);
 	made a = make(&c, &p), b = make(&c, &p);
 	odvgp_real noise, ls[2][INPUTS];
-	CHECK_STATUS(odvgp_set_bounds(a.m, "noise_variance", (odvgp_real)0.2, 1), ODVGP_OK);
-	CHECK_STATUS(odvgp_set_prior(
-						 a.m, "kernel.0.lengthscale", ODVGP_PRIOR_LOGNORMAL, 3, (odvgp_real)0.01),
+	CHECK_STATUS(odvgp_set_bounds(a.m, "noise_variance", (odvgp_real)0.2, 1, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_set_prior(a.m, "kernel.0.lengthscale", ODVGP_PRIOR_LOGNORMAL, 3,
+						 (odvgp_real)0.01, NULL),
 			ODVGP_OK);
 	CHECK_STATUS(warm(a.m, NULL, &p, NULL), ODVGP_OK);
 	CHECK_STATUS(warm(b.m, NULL, &p, NULL), ODVGP_OK);
@@ -292,13 +292,13 @@ TEST(noises_of_outputs_are_set_like_one)
 			if (way < BOUNDS) {
 				const odvgp_real *v = several ? frozen[way] : &one[way];
 				CHECK_STATUS(odvgp_set(a.m, "noise_variance", v, 1 + several, NULL), ODVGP_OK);
-				CHECK_STATUS(odvgp_set_trainable(a.m, "noise_variance", 0), ODVGP_OK);
+				CHECK_STATUS(odvgp_set_trainable(a.m, "noise_variance", 0, NULL), ODVGP_OK);
 			}
 			if (way == BOUNDS)
-				CHECK_STATUS(odvgp_set_bounds(a.m, "noise_variance", 2, 4), ODVGP_OK);
+				CHECK_STATUS(odvgp_set_bounds(a.m, "noise_variance", 2, 4, NULL), ODVGP_OK);
 			if (way == PRIOR)
 				CHECK_STATUS(odvgp_set_prior(a.m, "noise_variance", ODVGP_PRIOR_LOGNORMAL, 1,
-									 (odvgp_real)0.01),
+									 (odvgp_real)0.01, NULL),
 						ODVGP_OK);
 			CHECK_STATUS(warm(a.m, NULL, &p, NULL), ODVGP_OK);
 			get(a.m, "noise_variance", noise, 1 + several);
@@ -479,20 +479,20 @@ TEST(other_likelihoods_start_from_pseudo_targets)
 		for (ptrdiff_t i = 0; i < ROWS; i++)
 			for (ptrdiff_t t = 0; t < T; t++) p.Y[i * T + t] = p.Y[i * 2 + t];
 		made cold = make(&c, &p), hot = make(&c, &p), twin = make(&c, &p);
-		CHECK_STATUS(odvgp_get(hot.m, "kernel.0.lengthscale", before, 2), ODVGP_OK);
+		CHECK_STATUS(odvgp_get(hot.m, "kernel.0.lengthscale", before, 2, NULL), ODVGP_OK);
 		CHECK_STATUS(warm(hot.m, NULL, &p, NULL), ODVGP_OK);
 		CHECK_STATUS(warm(twin.m, NULL, &p, NULL), ODVGP_OK);
 		CHECK(bits(hot.m) == bits(twin.m));
-		CHECK_STATUS(odvgp_get(hot.m, "kernel.0.lengthscale", after, 2), ODVGP_OK);
+		CHECK_STATUS(odvgp_get(hot.m, "kernel.0.lengthscale", after, 2, NULL), ODVGP_OK);
 		CHECK_SAY((double)after[0] < 0.5 * (double)before[0], "%s: lengthscale %g from %g",
 				lik->name, (double)after[0], (double)before[0]);
 		if (lik->params && lik->param[0].power == 1) {
-			CHECK_STATUS(odvgp_get(hot.m, "scale", &scale, 1), ODVGP_OK);
+			CHECK_STATUS(odvgp_get(hot.m, "scale", &scale, 1, NULL), ODVGP_OK);
 			CHECK_SAY(scale > 0.05 && scale < 0.3, "%s: scale %g", lik->name, (double)scale);
 		}
 		/* classes that noise hardly blurs need an f well away from 0 */
 		int of_classes = (K > 0 && kind != ODVGP_LIKELIHOOD_ORDINAL) || lik->most == 1;
-		CHECK_STATUS(odvgp_get(hot.m, "kernel.0.variance", after, 1), ODVGP_OK);
+		CHECK_STATUS(odvgp_get(hot.m, "kernel.0.variance", after, 1, NULL), ODVGP_OK);
 		CHECK_SAY(!of_classes || (double)after[0] > 5, "%s: variance %g", lik->name,
 				(double)after[0]);
 		/* the noise needs more steps */
@@ -509,12 +509,12 @@ TEST(other_likelihoods_start_from_pseudo_targets)
 		for (ptrdiff_t i = 0; i < ROWS; i += 6) p.Y[i * T] = (odvgp_real)NAN;
 		hot = make(&c, &p);
 		odvgp_real Z[2][BETA * INPUTS];
-		CHECK_STATUS(odvgp_get(hot.m, "Z_beta", Z[0], BETA * INPUTS), ODVGP_OK);
-		CHECK_STATUS(odvgp_set_trainable(hot.m, "Z_beta", 0), ODVGP_OK);
+		CHECK_STATUS(odvgp_get(hot.m, "Z_beta", Z[0], BETA * INPUTS, NULL), ODVGP_OK);
+		CHECK_STATUS(odvgp_set_trainable(hot.m, "Z_beta", 0, NULL), ODVGP_OK);
 		CHECK_STATUS(warm(hot.m, NULL, &p, NULL), ODVGP_OK);
-		CHECK_STATUS(odvgp_get(hot.m, "Z_beta", Z[1], BETA * INPUTS), ODVGP_OK);
+		CHECK_STATUS(odvgp_get(hot.m, "Z_beta", Z[1], BETA * INPUTS, NULL), ODVGP_OK);
 		CHECK_BITS(Z[0], Z[1], sizeof Z[0]);
-		CHECK_STATUS(odvgp_get(hot.m, "kernel.0.lengthscale", after, 2), ODVGP_OK);
+		CHECK_STATUS(odvgp_get(hot.m, "kernel.0.lengthscale", after, 2, NULL), ODVGP_OK);
 		CHECK_SAY((double)after[0] < 2, "%s, some targets missing: lengthscale %g", lik->name,
 				(double)after[0]);
 		/* a target that does not fit changes nothing */
@@ -642,7 +642,7 @@ TEST(widths_start_near_the_truth)
 		if (cases[k].width == 20)
 			CHECK_SAY(value > 7 && value < 60, "case %d: %g", k, (double)value);
 		else CHECK_SAY(value > 60, "case %d: %g", k, (double)value);
-		CHECK_STATUS(odvgp_set_trainable(a.m, cases[k].slot, 0), ODVGP_OK);
+		CHECK_STATUS(odvgp_set_trainable(a.m, cases[k].slot, 0, NULL), ODVGP_OK);
 		value = 3;
 		CHECK_STATUS(odvgp_set(a.m, cases[k].slot, &value, 1, NULL), ODVGP_OK);
 		CHECK_STATUS(warm(a.m, NULL, &p, NULL), ODVGP_OK);

@@ -115,7 +115,7 @@ static inline void copy_slots(odvgp_model *to, const odvgp_model *from, const ch
 		const odvgp_slot *slot = odvgp_slot_at(from, i);
 		if (strncmp(slot->name, prefix, strlen(prefix))) continue;
 		double *v = reserve_reals(slot->count);
-		check(odvgp_get(from, slot->name, v, slot->count), slot->name, NULL);
+		check(odvgp_get(from, slot->name, v, slot->count, NULL), slot->name, NULL);
 		check(odvgp_set(to, slot->name, v, slot->count, &info), slot->name, &info);
 		free(v);
 	}

@@ -99,13 +99,13 @@ static odvgp_model *model_of(const setting *s, int m, const dataset *d)
 		free(g);
 		/* The thesis adds its jitter to g; without it, components whose best value is 0
            underflow. */
-		check(odvgp_set_bounds(model, "q_diag", least_g, HUGE_VAL), "q_diag", NULL);
+		check(odvgp_set_bounds(model, "q_diag", least_g, HUGE_VAL, NULL), "q_diag", NULL);
 	}
 	if (hyper_fixed(s)) {
-		odvgp_set_trainable(model, "kernel.*", 0);
-		odvgp_set_trainable(model, "noise_variance", 0);
+		odvgp_set_trainable(model, "kernel.*", 0, NULL);
+		odvgp_set_trainable(model, "noise_variance", 0, NULL);
 	}
-	if (!inputs_move(s)) odvgp_set_trainable(model, "Z_*", 0);
+	if (!inputs_move(s)) odvgp_set_trainable(model, "Z_*", 0, NULL);
 	return model;
 }
 
@@ -115,9 +115,9 @@ static odvgp_status point_write(FILE *f, odvgp_model *model, const dataset *d, d
 	point p = {step, seconds, 0, 0, 0, 0};
 	odvgp_status status = odvgp_elbo(model, d->X, d->y, d->N, &p.bound, NULL, NULL, info);
 	if (status) return status;
-	check(odvgp_get(model, "kernel.0.lengthscale", &p.lengthscale, 1), "lengthscale", NULL);
-	check(odvgp_get(model, "kernel.0.variance", &p.variance, 1), "variance", NULL);
-	check(odvgp_get(model, "noise_variance", &p.noise, 1), "noise", NULL);
+	check(odvgp_get(model, "kernel.0.lengthscale", &p.lengthscale, 1, NULL), "lengthscale", NULL);
+	check(odvgp_get(model, "kernel.0.variance", &p.variance, 1, NULL), "variance", NULL);
+	check(odvgp_get(model, "noise_variance", &p.noise, 1, NULL), "noise", NULL);
 	fprintf(f, "%.0f,%.4f,%.9g,%.6g,%.6g,%.6g\n", p.step, p.seconds, p.bound / (double)d->N,
 			p.lengthscale, p.variance, p.noise);
 	fflush(f);
@@ -161,7 +161,7 @@ static double loss_of(odvgp_model *model, const dataset *d, double slope[3])
 	double *grad = reserve_reals(odvgp_param_count(model)), value, elbo = 0;
 	odvgp_status status = odvgp_elbo(model, d->X, d->y, d->N, &elbo, NULL, grad, &info);
 	for (int i = 0; i < 3 && !status; i++) {
-		check(odvgp_get(model, hyper[i], &value, 1), hyper[i], NULL);
+		check(odvgp_get(model, hyper[i], &value, 1, NULL), hyper[i], NULL);
 		slope[i] = value * grad[odvgp_slot_find(model, hyper[i])->offset];
 	}
 	free(grad);
@@ -203,7 +203,7 @@ static ptrdiff_t maximise(odvgp_model *model, const dataset *d)
 {
 	double t[3], g[3], H[3][3] = {{1e-3, 0, 0}, {0, 1e-3, 0}, {0, 0, 1e-3}};
 	for (int i = 0; i < 3; i++) {
-		check(odvgp_get(model, hyper[i], &t[i], 1), hyper[i], NULL);
+		check(odvgp_get(model, hyper[i], &t[i], 1, NULL), hyper[i], NULL);
 		t[i] = log(t[i]);
 	}
 	double loss = best_loss(model, d, t, g);

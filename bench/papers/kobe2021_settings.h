@@ -185,7 +185,7 @@ static void draw_gp(const dataset *d, double noise, int seed)
 			K[i * d->N + j] = rbf(d->X[i], d->X[j], true_lengthscale, true_variance);
 		K[i * d->N + i] += noise;
 	}
-	check(odvgp_blas_init(&blas, NULL, ODVGP_ISA_AUTO, block, bytes), "blas", NULL);
+	check(odvgp_blas_init(&blas, NULL, ODVGP_ISA_AUTO, block, bytes, NULL), "blas", NULL);
 	check(odvgp_potrf(&blas, d->N, K, d->N, &info), "covariance of the data", &info);
 	for (ptrdiff_t i = 0; i < d->N; i++)
 		for (ptrdiff_t j = 0; j <= i; j++) d->y[i] += K[i * d->N + j] * normal(seed + 200, j);

@@ -99,7 +99,7 @@ static void save(odvgp_model *model, const char *name, const void *user, size_t 
 	void *file = reserve(bytes);
 	char *path = path_in(option.out, name, ".odvgp");
 	check(odvgp_save(model, NULL, user, user_bytes, file, bytes, &info), path, &info);
-	check(odvgp_file_write(path, file, bytes), path, NULL);
+	check(odvgp_file_write(path, file, bytes, NULL), path, NULL);
 	free(path);
 	free(file);
 }
@@ -111,13 +111,13 @@ static odvgp_model *load(const char *name, void *user, size_t user_bytes)
 	static const odvgp_threads serial = {NULL, NULL, 0};
 	odvgp_model *model = NULL;
 	odvgp_info info;
-	size_t bytes = 0, block_bytes, had;
+	size_t bytes, block_bytes, had;
 	const void *from;
 	char *path = path_in(option.out, name, ".odvgp");
-	odvgp_file_read(path, NULL, 0, &bytes);
+	bytes = odvgp_file_size(path, NULL);
 	if (bytes) {
 		void *file = reserve(bytes), *block;
-		check(odvgp_file_read(path, file, bytes, &bytes), path, NULL);
+		check(odvgp_file_read(path, &bytes, file, bytes, &info), path, &info);
 		check(odvgp_load_size(
 					  file, bytes, &serial, ODVGP_ISA_AUTO, &block_bytes, NULL, &from, &had, &info),
 				path, &info);
@@ -182,8 +182,8 @@ static odvgp_model *model_of(
 	if (who->mean == ODVGP_MEAN_PART_FREE) {
 		double *Z = reserve_reals((BETA + GAMMA) * d->D);
 		const char *name = odvgp_slot_find(model, "Z_alpha") ? "Z_alpha" : "Z_gamma";
-		check(odvgp_get(base, "Z_beta", Z, BETA * d->D), name, NULL);
-		check(odvgp_get(base, "Z_gamma", Z + BETA * d->D, GAMMA * d->D), name, NULL);
+		check(odvgp_get(base, "Z_beta", Z, BETA * d->D, NULL), name, NULL);
+		check(odvgp_get(base, "Z_gamma", Z + BETA * d->D, GAMMA * d->D, NULL), name, NULL);
 		check(odvgp_set(model, name, Z, (BETA + GAMMA) * d->D, &info), name, &info);
 		free(Z);
 	} else if (cfg.layer[0].M_gamma) copy_slots(model, base, "Z_gamma");
@@ -193,9 +193,9 @@ static odvgp_model *model_of(
 
 static void freeze_all_but_q(odvgp_model *model)
 {
-	odvgp_set_trainable(model, "kernel.*", 0);
-	odvgp_set_trainable(model, "noise_variance", 0);
-	odvgp_set_trainable(model, "Z_*", 0);
+	odvgp_set_trainable(model, "kernel.*", 0, NULL);
+	odvgp_set_trainable(model, "noise_variance", 0, NULL);
+	odvgp_set_trainable(model, "Z_*", 0, NULL);
 }
 
 /*  Natural steps of a model whose q alone moves, until 50 of them gain less than 1e-9 nats per
@@ -259,7 +259,7 @@ static void prepare(const dataset *d)
 	double noise;
 	odvgp_kernel_text(base, kernel, sizeof kernel);
 	printf("%td rows, %d inputs; after %d steps: %s", d->N, d->D, PREPARE_STEPS, kernel);
-	if (!odvgp_get(base, "noise_variance", &noise, 1)) printf(", noise variance %.4f", noise);
+	if (!odvgp_get(base, "noise_variance", &noise, 1, NULL)) printf(", noise variance %.4f", noise);
 	printf("\n");
 	for (int i = 0; i < MEMBERS; i++) {
 		void *block;

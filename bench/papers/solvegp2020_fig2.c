@@ -132,11 +132,11 @@ static void learn(const way *w, const dataset *d, const double *grid, result *r)
 			r->bound = bound, best = model, best_block = block;
 		} else free(block);
 	}
-	check(odvgp_get(best, "kernel.0.lengthscale", &r->lengthscale, 1), w->name, NULL);
-	check(odvgp_get(best, "kernel.0.variance", &r->variance, 1), w->name, NULL);
-	check(odvgp_get(best, "noise_variance", &r->noise, 1), w->name, NULL);
-	if (!exact) check(odvgp_get(best, "Z_beta", r->Z, w->M), w->name, NULL);
-	if (w->Mg) check(odvgp_get(best, "Z_gamma", r->Zg, w->Mg), w->name, NULL);
+	check(odvgp_get(best, "kernel.0.lengthscale", &r->lengthscale, 1, NULL), w->name, NULL);
+	check(odvgp_get(best, "kernel.0.variance", &r->variance, 1, NULL), w->name, NULL);
+	check(odvgp_get(best, "noise_variance", &r->noise, 1, NULL), w->name, NULL);
+	if (!exact) check(odvgp_get(best, "Z_beta", r->Z, w->M, NULL), w->name, NULL);
+	if (w->Mg) check(odvgp_get(best, "Z_gamma", r->Zg, w->Mg, NULL), w->name, NULL);
 
 	odvgp_model *same = start_of(&ways[WAYS - 1], d, 0, &block);
 	copy_slots(same, best, "kernel.");

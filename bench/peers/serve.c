@@ -35,7 +35,8 @@ int serve_make(ptrdiff_t M, ptrdiff_t Mg, ptrdiff_t D, const char *kernel)
 	if (odvgp_model_create(&model, &c, X, y, NULL, NULL) ||
 			odvgp_fit(model, X, y, 5, NULL, NULL))
 		return 1;
-	if (odvgp_get(model, "Z_beta", Z_beta, M * D) || odvgp_get(model, "Z_gamma", Z_gamma, Mg * D))
+	if (odvgp_get(model, "Z_beta", Z_beta, M * D, NULL) ||
+			odvgp_get(model, "Z_gamma", Z_gamma, Mg * D, NULL))
 		return 1;
 	size_t bytes = odvgp_predictor_size(model);
 	if (posix_memalign(&block, 64, bytes) || odvgp_freeze(model, NULL, block, bytes, NULL))

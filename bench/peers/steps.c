@@ -52,7 +52,7 @@ int steps_make(int deep, ptrdiff_t rows, int threads)
 	size_t bytes = odvgp_pool_size(threads);
 	ptrdiff_t D = deep ? INPUTS : (ptrdiff_t)SIDE * SIDE;
 	uint64_t state = 1;
-	if (!pool && odvgp_pool_start(&pool, threads, calloc(bytes, 1), bytes, &crew)) return 1;
+	if (!pool && odvgp_pool_start(&pool, threads, &crew, calloc(bytes, 1), bytes, NULL)) return 1;
 	odvgp_model_free(model);
 	free(X);
 	free(Y);
@@ -74,7 +74,7 @@ int steps_make(int deep, ptrdiff_t rows, int threads)
 ptrdiff_t steps_slot(const char *name, double *to)
 {
 	const odvgp_slot *slot = odvgp_slot_find(model, name);
-	return slot && (!to || !odvgp_get(model, name, to, slot->count)) ? slot->count : 0;
+	return slot && (!to || !odvgp_get(model, name, to, slot->count, NULL)) ? slot->count : 0;
 }
 const double *steps_data(int targets) { return targets ? Y : X; }
 double steps_jitter(int relative)

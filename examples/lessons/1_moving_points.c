@@ -31,7 +31,7 @@ static void look(odvgp_model *gp, view *v)
 	odvgp_info info;
 	must(odvgp_predict_once(gp, grid, GRID, v->mean, v->var, NULL, &info), &info);
 	band(v->mean, v->var, GRID, v->low, v->high);
-	odvgp_get(gp, "Z_beta", v->Z, M);
+	odvgp_get(gp, "Z_beta", v->Z, M, NULL);
 }
 
 int main(void)
@@ -59,8 +59,8 @@ int main(void)
 	spread(Z, M, 0, 2);
 	must(odvgp_set(gp, "Z_beta", Z, M, &info), &info);
 	must(odvgp_init_q(gp, &info), &info);
-	odvgp_set_trainable(gp, "kernel.*", 0);
-	odvgp_set_trainable(gp, "noise_variance", 0);
+	odvgp_set_trainable(gp, "kernel.*", 0, NULL);
+	odvgp_set_trainable(gp, "noise_variance", 0, NULL);
 	must(odvgp_natgrad_step(gp, X, y, N, 1, NULL, &info), &info);
 
 	static view before, after;
@@ -69,7 +69,7 @@ int main(void)
 	printf("step   bound   least   greatest position\n");
 	for (int i = 0; i <= STEPS; i++) {
 		double elbo, least = 1e9, greatest = -1e9;
-		odvgp_get(gp, "Z_beta", Z, M);
+		odvgp_get(gp, "Z_beta", Z, M, NULL);
 		step[i] = i;
 		for (int m = 0; m < M; m++) {
 			track[m][i] = Z[m];

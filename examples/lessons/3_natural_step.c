@@ -35,9 +35,9 @@ static odvgp_model *start(int natgrad)
 	odvgp_info info;
 	odvgp_model *gp;
 	must(odvgp_model_create(&gp, &cfg, X, y, NULL, &info), &info);
-	odvgp_set_trainable(gp, "kernel.*", 0);
-	odvgp_set_trainable(gp, "noise_variance", 0);
-	odvgp_set_trainable(gp, "Z_beta", 0);
+	odvgp_set_trainable(gp, "kernel.*", 0, NULL);
+	odvgp_set_trainable(gp, "noise_variance", 0, NULL);
+	odvgp_set_trainable(gp, "Z_beta", 0, NULL);
 	return gp;
 }
 

@@ -63,8 +63,8 @@ int main(void)
 				sqrt(var[p][147]));
 	}
 	double Z[M], noise;
-	odvgp_get(gp, "Z_beta", Z, M);
-	odvgp_get(gp, "noise_variance", &noise, 1);
+	odvgp_get(gp, "Z_beta", Z, M, NULL);
+	odvgp_get(gp, "noise_variance", &noise, 1, NULL);
 	printf("one noise for all: sd %.2f, in truth 0.15\n", sqrt(noise));
 	const odvgp_slot *mu = odvgp_slot_find(gp, "q_mu"), *all = odvgp_slot_find(gp, "Z_beta");
 	printf("q_mu has %td x %td numbers, Z_beta %td\n", mu->shape[0], mu->shape[1], all->count);

@@ -62,7 +62,7 @@ static int load(void)
 {
 	odvgp_info info = {0};
 	size_t bytes;
-	if (odvgp_file_read(path, file, sizeof file, &bytes))
+	if (odvgp_file_read(path, &bytes, file, sizeof file, NULL))
 		return complain(path, "cannot be read: run this program with `save` first");
 
 	/* To predict, a program needs a server and no model. */

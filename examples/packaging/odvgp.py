@@ -45,11 +45,11 @@ _types = {"p": C.c_void_p, "e": C.POINTER(_Info), "o": _Status, "s": C.c_char_p,
           "n": C.c_ssize_t, "z": C.c_size_t, "c": _Config, "v": None}
 _calls = dict(("odvgp_" + name, types) for name, types in map(str.split, """
     config_size z, config_name si, config_defaults cnnnnn, config_set opse, config_threads vpp,
-    status_text si, column_scales opnnppe, standardise opnnppp, model_create opppppe,
+    status_text si, column_scales opnnppe, standardise opnnpppe, model_create opppppe,
     model_free vp, fit opppnpe, fit_q_scratch zp, fit_q opppppze, predictor_size zp, freeze opppze,
     server_from_block oppzie, predict_scratch zpn, predict oppnpppze, predict_y oppnpppze,
-    save_size zpz, save opppzpze, file_write ospz, load_size opzpippppe, load opzpipzpe,
-    pool_size zi, pool_start opipzp, pool_stop vp""".split(",")))
+    save_size zpz, save opppzpze, file_write ospze, load_size opzpippppe, load opzpipzpe,
+    pool_size zi, pool_start opippze, pool_stop vp""".split(",")))
 for _name, _letters in _calls.items():
     _f = getattr(_lib, _name)
     _f.restype, *_f.argtypes = map(_types.get, _letters)
@@ -83,7 +83,7 @@ def _threads(_hook=(C.c_void_p * 3)(), _pool=[], _lock=threading.Lock()):
         if not _pool:
             pool, count = C.c_void_p(), _thread_count()
             block = np.zeros(_call("pool_size", count) // 8 + 1)
-            _call("pool_start", C.byref(pool), count, block, block.nbytes, _hook)
+            _call("pool_start", C.byref(pool), count, _hook, block, block.nbytes)
             _pool.append((block, atexit.register(_lib.odvgp_pool_stop, pool)))
     return _hook
 

@@ -321,7 +321,7 @@ static int try_write_file(const char *path, const void *block, size_t n)
 {
 	char *target = resolve_path(path);
 	errno = 0;
-	int reason = odvgp_file_write(target, block, n) == ODVGP_OK ? 0 : errno ? errno : EIO;
+	int reason = odvgp_file_write(target, block, n, NULL) == ODVGP_OK ? 0 : errno ? errno : EIO;
 	free(target);
 	return reason;
 }
@@ -362,10 +362,9 @@ static void *read_file(const char *path, size_t *n)
 	struct stat s;
 	if (stat(path, &s)) die(BAD_INPUT, "%s: cannot be opened: %s", path, strerror(errno));
 	if (!S_ISREG(s.st_mode)) die(BAD_INPUT, "%s: is not a file", path);
-	if (odvgp_file_read(path, NULL, 0, n))
-		die(BAD_INPUT, "%s: cannot be read: %s", path, strerror(errno));
+	*n = (size_t)s.st_size;
 	void *block = take(*n, 1);
-	if (odvgp_file_read(path, block, *n, n))
+	if (odvgp_file_read(path, n, block, *n, NULL))
 		die(BAD_INPUT, "%s: cannot be read: %s", path, strerror(errno));
 	return block;
 }

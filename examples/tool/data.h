@@ -1451,8 +1451,8 @@ static void dataset_make(dataset *d, const table *t, const options *o, const sch
 	part *parts[PARTS] = {&d->train, &d->test, &d->valid};
 	for (int k = 0; k < PARTS; k++) {
 		part *p = parts[k];
-		odvgp_standardise(p->X, p->n, s->D, s->x_mean, s->x_scale, p->X);
-		odvgp_standardise(p->Y, p->n, s->target_count, s->y_mean, s->y_scale, p->Y);
+		odvgp_standardise(p->X, p->n, s->D, s->x_mean, s->x_scale, p->X, NULL);
+		odvgp_standardise(p->Y, p->n, s->target_count, s->y_mean, s->y_scale, p->Y, NULL);
 		check_finite(p, s, k == PART_TEST && o->value[OPT_TEST] ? o->value[OPT_TEST] : path);
 	}
 	d->absent = note_absent_classes(d);

@@ -193,7 +193,7 @@ static void likelihood_params(const model_file *f, double par[2])
 	memset(&none, 0, sizeof none);
 	odvgp_model *model = model_load(f, &none, ODVGP_ISA_AUTO, &block);
 	for (size_t i = 0; i < sizeof names / sizeof *names && count < 2; i++)
-		if (!odvgp_get(model, names[i], &par[count], 1)) count++;
+		if (!odvgp_get(model, names[i], &par[count], 1, NULL)) count++;
 	free(block.at);
 }
 

@@ -700,7 +700,7 @@ static void freeze_slots(odvgp_model *model, const char *names)
 {
 	char *list = copy_text(names), *rest = list, *item;
 	while ((item = next_item(&rest, ',')) != NULL) {
-		if (!odvgp_set_trainable(model, item, 0)) continue;
+		if (!odvgp_set_trainable(model, item, 0, NULL)) continue;
 		bytes all = {NULL, 0, 0};
 		guess meant = guess_of(item, strlen(item));
 		for (int i = 0; i < odvgp_slot_count(model); i++) {
@@ -729,7 +729,7 @@ static odvgp_isa isa_of(const options *o)
 	/* There are fewer than 16; the library refuses the other numbers. */
 	for (int i = ODVGP_ISA_AUTO + 1; i < 16; i++) {
 		odvgp_blas blas;
-		if (odvgp_blas_init(&blas, NULL, (odvgp_isa)i, block, size) != ODVGP_OK) continue;
+		if (odvgp_blas_init(&blas, NULL, (odvgp_isa)i, block, size, NULL) != ODVGP_OK) continue;
 		if (strcmp(name, odvgp_blas_isa(&blas)) == 0) found = (odvgp_isa)i;
 		bytes_print(&there, ", %s", odvgp_blas_isa(&blas));
 	}
@@ -796,7 +796,7 @@ static odvgp_model *model_make(options *o, const dataset *d, const workers *w, o
 	if ((s = odvgp_model_init(&model, &c, block->at, block->size, &info)) != ODVGP_OK)
 		die_of(s, &info, NULL);
 	/* The variance of y is finite only for df > 2. */
-	if (c.lik.kind == ODVGP_LIKELIHOOD_STUDENTT) odvgp_set_bounds(model, "df", 2.1, HUGE_VAL);
+	if (c.lik.kind == ODVGP_LIKELIHOOD_STUDENTT) odvgp_set_bounds(model, "df", 2.1, HUGE_VAL, NULL);
 	if (o->value[OPT_FREEZE]) freeze_slots(model, o->value[OPT_FREEZE]);
 	return model;
 }

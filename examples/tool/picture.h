@@ -126,7 +126,7 @@ static void picture_points(picture *p, const subject *s, const char *slot, const
 	if (!points || !points->count || points->shape[1] != D) return;
 	odvgp_real *Z = take((size_t)points->count, sizeof *Z);
 	double *copy = take_doubles(points->count, 1);
-	if (odvgp_get(s->model, full, Z, points->count) == ODVGP_OK) {
+	if (odvgp_get(s->model, full, Z, points->count, NULL) == ODVGP_OK) {
 		for (ptrdiff_t i = 0; i < points->count; i++) copy[i] = (double)Z[i];
 		double *x = picked_x(p, s, copy, points->count / D, input, PICTURE_MARKS, &count);
 		picture_item(p, PLOT_PLUS, name, x, x, NULL, count, colour, 0);

@@ -175,7 +175,7 @@ static double measured_rate(const workers *w, int processors)
 	void *block = take(size, 1);
 	odvgp_blas blas;
 	for (int i = 0; i < SIDE * SIDE; i++) A[i] = 1e-3 * (i % 7);
-	if (!odvgp_blas_init(&blas, &w->threads, ODVGP_ISA_AUTO, block, size))
+	if (!odvgp_blas_init(&blas, &w->threads, ODVGP_ISA_AUTO, block, size, NULL))
 		for (int k = 0; k < 3 || (now() < begin + 0.2 && n < MOST); k++) {
 			if (k == 1) begin = now(), first = processor_seconds(w);
 			double from = now();

@@ -26,7 +26,7 @@ static void workers_start(workers *w, const options *o)
 	if (count == 1) return;
 	size_t size = odvgp_pool_size(count);
 	w->block = take(size, 1);
-	if (odvgp_pool_start(&w->pool, count, w->block, size, &w->threads))
+	if (odvgp_pool_start(&w->pool, count, &w->threads, w->block, size, NULL))
 		die(FAILED, "--threads %d: the threads cannot be started", count);
 #else
 	if (count > 1) die(BAD_INPUT, "--threads %d: this program was built without threads", count);

@@ -320,7 +320,7 @@ static double noise_of(const odvgp_model *model)
 {
 	const odvgp_slot *slot = odvgp_slot_find(model, "noise_variance");
 	double sum = 0, *v = slot ? take_doubles(slot->count, 1) : NULL;
-	if (!slot || odvgp_get(model, "noise_variance", v, slot->count)) sum = NAN;
+	if (!slot || odvgp_get(model, "noise_variance", v, slot->count, NULL)) sum = NAN;
 	for (ptrdiff_t i = 0; slot && i < slot->count; i++) sum += v[i] / (double)slot->count;
 	free(v);
 	return sum;
@@ -338,7 +338,8 @@ static int is_of_likelihood(const odvgp_slot *slot)
 static double *slot_values(const odvgp_model *model, const odvgp_slot *slot)
 {
 	double *v = take_doubles(slot->count, 1);
-	if (odvgp_get(model, slot->name, v, slot->count)) die(FAILED, "%s cannot be read", slot->name);
+	if (odvgp_get(model, slot->name, v, slot->count, NULL))
+		die(FAILED, "%s cannot be read", slot->name);
 	return v;
 }
 
@@ -476,9 +477,9 @@ static ranked *rank_inputs(
 			   *Z = points ? take((size_t)points->count, sizeof *Z) : NULL;
 	ranked *r = take((size_t)slot->count, sizeof *r);
 	*count = slot->count;
-	if (points && odvgp_get(model, points->name, Z, points->count))
+	if (points && odvgp_get(model, points->name, Z, points->count, NULL))
 		die(FAILED, "%s cannot be read", points->name);
-	if (odvgp_get(model, name, value, *count)) die(FAILED, "%s cannot be read", name);
+	if (odvgp_get(model, name, value, *count, NULL)) die(FAILED, "%s cannot be read", name);
 	for (ptrdiff_t k = 0; k < *count; k++) {
 		r[k].input = odvgp_kernel_column(model, term, k);
 		r[k].lengthscale =

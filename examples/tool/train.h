@@ -628,7 +628,7 @@ static void training_aim(training *t)
 	t->iters = t->step + (ptrdiff_t)rest;
 	t->aim_next = t->step + larger(1, smaller(t->step - t->first_step, (ptrdiff_t)(rest / 50)));
 	schedules_of(t->o, t->iters, &lr, &natgrad);
-	odvgp_set_step_sizes(t->model, &lr, &natgrad);
+	odvgp_set_step_sizes(t->model, &lr, &natgrad, NULL);
 }
 
 static stop_reason train_loop(training *t)

@@ -764,19 +764,20 @@ static int start(odvgp_model **m, const setup *s, const odvgp_config *cfg)
 	odvgp_info info;
 	if (!done(odvgp_model_create(m, cfg, X, Y, NULL, &info), "odvgp_model_create", &info)) return 0;
 	if (s->extras & BOUNDS)
-		if (!done(odvgp_set_bounds(*m, "kernel.0.variance", (odvgp_real)0.05, 3),
+		if (!done(odvgp_set_bounds(*m, "kernel.0.variance", (odvgp_real)0.05, 3, NULL),
 					"odvgp_set_bounds", NULL) ||
 				!done(odvgp_set_bounds(
-							  *m, "noise_variance", (odvgp_real)0.01, (odvgp_real)HUGE_VAL),
+							  *m, "noise_variance", (odvgp_real)0.01, (odvgp_real)HUGE_VAL, NULL),
 						"odvgp_set_bounds", NULL))
 			return 0;
 	if (s->extras & PRIORS)
-		if (!done(odvgp_set_prior(*m, "kernel.*", ODVGP_PRIOR_LOGNORMAL, (odvgp_real)0.25, 1),
+		if (!done(odvgp_set_prior(*m, "kernel.*", ODVGP_PRIOR_LOGNORMAL, (odvgp_real)0.25, 1, NULL),
 					"odvgp_set_prior", NULL) ||
-				!done(odvgp_set_prior(*m, "noise_variance", ODVGP_PRIOR_GAMMA, 2, 8),
+				!done(odvgp_set_prior(*m, "noise_variance", ODVGP_PRIOR_GAMMA, 2, 8, NULL),
 						"odvgp_set_prior", NULL))
 			return 0;
-	return !s->hold[0] || done(odvgp_set_trainable(*m, s->hold, 0), "odvgp_set_trainable", NULL);
+	return !s->hold[0] ||
+		   done(odvgp_set_trainable(*m, s->hold, 0, NULL), "odvgp_set_trainable", NULL);
 }
 
 /*  Trains up to step `to`, counted from the model's creation; L-BFGS ends when it has converged. */

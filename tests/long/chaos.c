@@ -440,7 +440,7 @@ static odvgp_real *values_of(const odvgp_model *m)
 	int s;
 	for (s = 0; s < odvgp_slot_count(m); s++) {
 		const odvgp_slot *t = odvgp_slot_at(m, s);
-		if (t->count && odvgp_get(m, t->name, v + t->offset, t->count))
+		if (t->count && odvgp_get(m, t->name, v + t->offset, t->count, NULL))
 			memset(v + t->offset, 0xff, (size_t)t->count * sizeof *v);
 	}
 	return v;
@@ -520,14 +520,15 @@ static void draw_extras(drawn *d, odvgp_model *m)
 				   high = (odvgp_real)(chance(0.5)   ? HUGE_VAL
 									   : chance(0.9) ? test_between(0.5, 5)
 													 : 0);
-		if (odvgp_set_bounds(m, name, low, high))
+		if (odvgp_set_bounds(m, name, low, high, NULL))
 			MUST(same_values(m, before), "odvgp_set_bounds fails and changed parameters");
 	}
 	if (chance(0.2))
 		odvgp_set_prior(m, names[test_below(10)], (odvgp_prior)test_below(4),
-				(odvgp_real)test_between(-0.1, 2), (odvgp_real)test_between(-0.1, 2));
-	if (chance(0.2)) odvgp_set_trainable(m, names[test_below(10)], (int)test_below(3) - 1);
-	if (chance(0.1)) odvgp_set_trainable(m, "kernel.*", 0), odvgp_set_trainable(m, "Z_*", 0);
+				(odvgp_real)test_between(-0.1, 2), (odvgp_real)test_between(-0.1, 2), NULL);
+	if (chance(0.2)) odvgp_set_trainable(m, names[test_below(10)], (int)test_below(3) - 1, NULL);
+	if (chance(0.1))
+		odvgp_set_trainable(m, "kernel.*", 0, NULL), odvgp_set_trainable(m, "Z_*", 0, NULL);
 	MUST(finite_values(m), "parameters are not finite, or not above 0, after odvgp_set_bounds");
 	free(before);
 }
