@@ -988,7 +988,7 @@ typedef struct odvgp_model odvgp_model; /* a model for training, in one block of
 	fills it, again if the predictor's block has moved. Calls only read it. */
 typedef struct odvgp_server {
 	const void *block;
-	const struct odvgp__isa *isa; /* the instruction set's table */
+	const struct odvgp__simd *isa; /* the instruction set's table */
 	ptrdiff_t D;                  /* inputs */
 	ptrdiff_t P, F, T; /* latent functions, functions that the likelihood sees, targets */
 	ptrdiff_t y_rows;  /* of odvgp_predict_y's outputs: classes, else T */
@@ -1575,7 +1575,7 @@ ODVGP_API void odvgp_pool_stop(odvgp_pool *pool);
 /*	Context of the routines below, in a block of odvgp_blas_size(threads) bytes, used for packing.
 	Returns  OK | E_ARG | E_MEMORY | E_UNSUPPORTED (isa) */
 typedef struct odvgp_blas {
-	const struct odvgp__isa *isa; /* the instruction set's table */
+	const struct odvgp__simd *isa; /* the instruction set's table */
 	odvgp_threads threads;
 	odvgp_real *pack; /* one area per task */
 	ptrdiff_t pack_stride, mc, kc, nc;
@@ -2430,7 +2430,7 @@ static double gp__normal(uint64_t seed, uint64_t stream, uint64_t counter)
 {
 	double u = gp__uniform(seed, stream, 2 * counter),
 		   v = gp__uniform(seed, stream, 2 * counter + 1);
-	return sqrt(-2 * log(u)) * cos(6.28318530717958647693 * v);
+	return sqrt(-2 * log(u)) * cos(gp__two_pi * v);
 }
 
 /*	Element i of a permutation of n <= SHUFFLED numbers, by Fisher and Yates: all equally likely. */
@@ -2728,7 +2728,7 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 #define GP__MAP_LOG(TARGET, S) \
 	TARGET GP__INLINE void gp__log_##S(const GP__V_##S *x, GP__V_##S *y) \
 	{ \
-		const GP__V_##S one = GP__K(S, 1), root = GP__K(S, 0.70710678118654752), \
+		const GP__V_##S one = GP__K(S, 1), root = GP__K(S, gp__sqrt_half), \
 						whole = GP__K(S, GP__INTEGER); \
 		const GP__V_##S least = GP__K(S, GP__TINY), zero = GP__K(S, 0), \
 						most = GP__K(S, GP__LARGEST); \
@@ -2837,7 +2837,7 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 		const GP__V_##S zero = GP__K(S, 0), one = GP__K(S, 1), half = GP__K(S, 0.5), \
 						least = GP__K(S, GP__TINY); \
 		const GP__V_##S density = GP__K(S, 0.39894228040143267794), \
-						root = GP__K(S, 0.70710678118654752440); \
+						root = GP__K(S, gp__sqrt_half); \
 		GP__V_##S a[4], w[4], t[4], e[4], bell[4]; \
 		GP__WAYS(a[q] = GP__ABS(S, x[q])) \
 		GP__WAYS(t[q] = a[q] * root) \
@@ -3401,7 +3401,7 @@ enum {
 	GP__MAX_NR = 3 * GP__MAX_LANES
 };
 
-typedef struct odvgp__isa {
+typedef struct odvgp__simd {
 	const char *name;
 	odvgp_isa id;
 	int MR, NR, lanes;
@@ -3434,7 +3434,7 @@ typedef struct odvgp__isa {
 			odvgp_real *out);
 	void (*spreads)(ptrdiff_t n, ptrdiff_t count, const odvgp_real *x, ptrdiff_t step,
 			const odvgp_real *z, const odvgp_real *h, ptrdiff_t ld, odvgp_real *out);
-} odvgp__isa;
+} odvgp__simd;
 
 /* --- X for all rows; for the vectors of a row; SUBTRACT for the rows above row i --- */
 
@@ -3664,7 +3664,7 @@ GP__KERNELS(GP__AVX512, avx512, 8, 3)
 			gp__squares_##isa, gp__weigh_##isa, gp__blend_##isa, gp__spreads_##isa
 
 /*	Best first. MC is a multiple of MR, NC of NR. */
-static const odvgp__isa gp__isas[] = {
+static const odvgp__simd gp__isas[] = {
 #ifdef GP__AVX512
 		GP__ISA(avx512, ODVGP_ISA_AVX512, avx512, 8, 3, 192, 256, 1536),
 #endif
@@ -3685,7 +3685,7 @@ static const odvgp__isa gp__isas[] = {
 };
 
 /*	The best one for AUTO; NULL if machine or build lacks it. */
-static const odvgp__isa *gp__isa_find(odvgp_isa id)
+static const odvgp__simd *gp__isa_find(odvgp_isa id)
 {
 	GP__FOR(i, GP__COUNT(gp__isas))
 		if ((id == ODVGP_ISA_AUTO || id == gp__isas[i].id) && gp__cpu_has(gp__isas[i].id))
@@ -3747,7 +3747,7 @@ static ptrdiff_t gp__round_up(ptrdiff_t n, ptrdiff_t unit) { return (n + unit - 
 
 /*	Row stride of the square in which n rows are factored: an odd number of whole vectors, because
 	rows a power of two apart share few sets of the cache. */
-static ptrdiff_t gp__square_stride(const odvgp__isa *isa, ptrdiff_t n)
+static ptrdiff_t gp__square_stride(const odvgp__simd *isa, ptrdiff_t n)
 {
 	ptrdiff_t vectors = (n + isa->MR + 2 * isa->lanes - 2) / isa->lanes;
 	return (vectors | 1) * isa->lanes;
@@ -3763,7 +3763,7 @@ static odvgp_real *gp__tile_buffer(const odvgp_blas *blas, odvgp_real *area)
 
 /*	Block sizes for problems up to m x n x k, and the size of a task's area. */
 static void gp__blocks(
-		const odvgp__isa *isa, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_blas *blas)
+		const odvgp__simd *isa, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_blas *blas)
 {
 	ptrdiff_t order = GP__MIN(GP__MAX(m, GP__MAX(n, k)), GP__BASE);
 	if (order > 0) order += GP__MAX_MR;
@@ -3778,7 +3778,7 @@ static void gp__blocks(
 	blas->pack_stride += GP__TILE_NUMBERS + GP__TRI_NUMBERS;
 }
 
-static void gp__blas_layout(gp__arena *a, const odvgp__isa *isa, const odvgp_threads *threads,
+static void gp__blas_layout(gp__arena *a, const odvgp__simd *isa, const odvgp_threads *threads,
 		ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_blas *blas)
 {
 	memset(blas, 0, sizeof *blas);
@@ -3808,7 +3808,7 @@ static odvgp_status gp__no_isa(odvgp_info *info)
 ODVGP_API odvgp_status odvgp_blas_init(odvgp_blas *blas, const odvgp_threads *threads,
 		odvgp_isa isa, void *block, size_t block_bytes, odvgp_info *info)
 {
-	const odvgp__isa *row = gp__isa_find(isa);
+	const odvgp__simd *row = gp__isa_find(isa);
 	gp__arena a;
 	if (!blas || !block) return gp__is_null(info, blas ? "block" : "blas");
 	if (!row) return gp__no_isa(info);
@@ -3831,7 +3831,7 @@ typedef struct {
 
 /*	Packs a panel of n rows and k steps, padded with zeros to `unit` rows:
 	to[p * unit + i] = w[p] from[i * rs + p * cs]. One stride is 1. */
-static void gp__pack(const odvgp__isa *isa, ptrdiff_t n, ptrdiff_t k, ptrdiff_t unit,
+static void gp__pack(const odvgp__simd *isa, ptrdiff_t n, ptrdiff_t k, ptrdiff_t unit,
 		const odvgp_real *w, const odvgp_real *from, ptrdiff_t rs, ptrdiff_t cs, odvgp_real *to)
 {
 	if (rs == 1) {
@@ -3844,7 +3844,7 @@ static void gp__pack(const odvgp__isa *isa, ptrdiff_t n, ptrdiff_t k, ptrdiff_t 
 
 /*	Packs an operand of n rows, in panels of `unit`, and k steps into `area` [n rounded up, k], or
 	only copies a ragged last panel. */
-static gp__operand gp__prepare(const odvgp__isa *isa, int packed, ptrdiff_t n, ptrdiff_t k,
+static gp__operand gp__prepare(const odvgp__simd *isa, int packed, ptrdiff_t n, ptrdiff_t k,
 		ptrdiff_t unit, const odvgp_real *w, const odvgp_real *from, ptrdiff_t rs, ptrdiff_t cs,
 		odvgp_real *area)
 {
@@ -3867,7 +3867,7 @@ static gp__operand gp__prepare(const odvgp__isa *isa, int packed, ptrdiff_t n, p
 
 /*	The tile [rows, cols] of C at row i and column j, from k steps of a and b, through the buffer
 	`tile` if it is not whole or crosses the diagonal. */
-static void gp__tile_of_c(const odvgp__isa *isa, const gp__mm *g, int add, ptrdiff_t k,
+static void gp__tile_of_c(const odvgp__simd *isa, const gp__mm *g, int add, ptrdiff_t k,
 		const odvgp_real *a, ptrdiff_t ars, ptrdiff_t acs, const odvgp_real *b, ptrdiff_t bs,
 		ptrdiff_t i, ptrdiff_t j, ptrdiff_t rows, ptrdiff_t cols, odvgp_real *tile)
 {
@@ -3895,7 +3895,7 @@ static void gp__tile_of_c(const odvgp__isa *isa, const gp__mm *g, int add, ptrdi
 }
 
 /*	Inner loops: mc rows from i0, nc columns from j0, kc steps from p0. */
-static void gp__macro(const odvgp__isa *isa, const gp__mm *g, int add, ptrdiff_t i0, ptrdiff_t mc,
+static void gp__macro(const odvgp__simd *isa, const gp__mm *g, int add, ptrdiff_t i0, ptrdiff_t mc,
 		ptrdiff_t j0, ptrdiff_t nc, ptrdiff_t p0, ptrdiff_t kc, const gp__operand *A,
 		const gp__operand *B, odvgp_real *tile)
 {
@@ -3943,7 +3943,7 @@ static void gp__scale_c(const gp__mm *g, ptrdiff_t i0, ptrdiff_t i1, ptrdiff_t j
 static void gp__region(const odvgp_blas *blas, const gp__mm *g, ptrdiff_t i0, ptrdiff_t i1,
 		ptrdiff_t j0, ptrdiff_t j1, odvgp_real *pack)
 {
-	const odvgp__isa *isa = blas->isa;
+	const odvgp__simd *isa = blas->isa;
 	odvgp_real *pa = pack, *pb = pack + blas->mc * blas->kc, *tile = gp__tile_buffer(blas, pack);
 	/* 0: the first block of steps overwrites C. With triangles or k = 0 a tile may have no such
 	   block, so C is scaled first. */
@@ -3973,7 +3973,7 @@ static void gp__region(const odvgp_blas *blas, const gp__mm *g, ptrdiff_t i0, pt
 }
 
 /*	Thin products: axpy or dot products where vectors are contiguous. */
-static void gp__unpacked(const odvgp__isa *isa, const gp__mm *g)
+static void gp__unpacked(const odvgp__simd *isa, const gp__mm *g)
 {
 	gp__scale_c(g, 0, g->m, 0, g->n);
 	/* A and B may be NULL */
@@ -4051,7 +4051,7 @@ static void gp__mm_task(void *arg, int t)
 {
 	const gp__mm_job *job = (const gp__mm_job *)arg;
 	const gp__mm *g = job->g;
-	const odvgp__isa *isa = job->blas->isa;
+	const odvgp__simd *isa = job->blas->isa;
 	ptrdiff_t i0, i1, j0 = 0, j1;
 	if (g->c_part == GP__LOWER) {
 		i0 = gp__triangle_row(job, t);
@@ -4094,7 +4094,7 @@ static int gp__cblas(const gp__mm *g)
 
 static void gp__mm_run(const odvgp_blas *blas, const gp__mm *g)
 {
-	const odvgp__isa *isa = blas->isa;
+	const odvgp__simd *isa = blas->isa;
 	double work = (double)g->m * (double)g->n * (double)g->k;
 	if (g->m <= 0 || g->n <= 0 || gp__stopped(blas)) return;
 	ODVGP_ASSERT(g->k <= 0 || (g->C != g->A && g->C != g->B));
@@ -4205,7 +4205,7 @@ static gp__triangle gp__triangle_of(int trans, ptrdiff_t m, const odvgp_real *L,
 	inverted diagonals, padded with ones. last [m, MR], if MR does not divide m: the last rows by
 	columns, padded with zeros. */
 static void gp__prepare_triangle(
-		const odvgp__isa *isa, const gp__triangle *t, odvgp_real *tri, odvgp_real *last)
+		const odvgp__simd *isa, const gp__triangle *t, odvgp_real *tri, odvgp_real *last)
 {
 	const int MR = isa->MR;
 	for (ptrdiff_t r0 = 0; r0 < t->m; r0 += MR, tri += MR * GP__MAX_MR)
@@ -4223,7 +4223,7 @@ static void gp__prepare_triangle(
 }
 
 /*	Solves X [m rounded up, `vectors` wide, stride xs] in place. Rows above `top` are zeros. */
-static void gp__solve_strip(const odvgp__isa *isa, const gp__triangle *t, const odvgp_real *tri,
+static void gp__solve_strip(const odvgp__simd *isa, const gp__triangle *t, const odvgp_real *tri,
 		const odvgp_real *last, ptrdiff_t top, int vectors, odvgp_real *X, ptrdiff_t xs)
 {
 	const int MR = isa->MR;
@@ -4249,7 +4249,7 @@ typedef struct {
 static void gp__load_strip(const gp__solve_job *job, ptrdiff_t j, ptrdiff_t cols, ptrdiff_t width,
 		odvgp_real *X, ptrdiff_t xs)
 {
-	const odvgp__isa *isa = job->blas->isa;
+	const odvgp__simd *isa = job->blas->isa;
 	ptrdiff_t m = job->t.m, end = job->reversed ? m - 1 : 0, sign = job->reversed ? -1 : 1;
 	if (job->right)
 		isa->transpose(m, cols, width, job->B + j * job->ldb, job->ldb, X + end * xs, sign * xs);
@@ -4259,7 +4259,7 @@ static void gp__load_strip(const gp__solve_job *job, ptrdiff_t j, ptrdiff_t cols
 static void gp__store_strip(
 		const gp__solve_job *job, ptrdiff_t j, ptrdiff_t cols, const odvgp_real *X, ptrdiff_t xs)
 {
-	const odvgp__isa *isa = job->blas->isa;
+	const odvgp__simd *isa = job->blas->isa;
 	ptrdiff_t m = job->t.m, end = job->reversed ? m - 1 : 0, sign = job->reversed ? -1 : 1;
 	if (job->right)
 		isa->transpose(cols, m, m, X + end * xs, sign * xs, job->B + j * job->ldb, job->ldb);
@@ -4269,7 +4269,7 @@ static void gp__store_strip(
 static void gp__solve_task(void *arg, int i)
 {
 	const gp__solve_job *job = (const gp__solve_job *)arg;
-	const odvgp__isa *isa = job->blas->isa;
+	const odvgp__simd *isa = job->blas->isa;
 	const int NR = isa->NR;
 	ptrdiff_t j0, j1, m = job->t.m, rows = gp__round_up(m, isa->MR);
 	odvgp_real *tri = job->blas->pack + i * job->blas->pack_stride, *last = tri + rows * GP__MAX_MR;
@@ -4294,7 +4294,7 @@ static void gp__solve_task(void *arg, int i)
 }
 
 /*	x <- op(L)^-1 x, contiguous: dot products with rows of L, or for L^T rows of L subtracted. */
-static void gp__trsv(const odvgp__isa *isa, int trans, ptrdiff_t n, const odvgp_real *L,
+static void gp__trsv(const odvgp__simd *isa, int trans, ptrdiff_t n, const odvgp_real *L,
 		ptrdiff_t ldl, odvgp_real *x)
 {
 	for (ptrdiff_t i = 0; i < n && !trans; i++)
@@ -4361,7 +4361,7 @@ GP__TRAINING void gp__cholesky_solve(
 static ptrdiff_t gp__factor_square(
 		const odvgp_blas *blas, ptrdiff_t n, odvgp_real *W, ptrdiff_t ws, ptrdiff_t dir)
 {
-	const odvgp__isa *isa = blas->isa;
+	const odvgp__simd *isa = blas->isa;
 	const int MR = isa->MR, NR = isa->NR, lanes = isa->lanes;
 	odvgp_real *tile = gp__tile_buffer(blas, blas->pack), *tri = tile + GP__TILE_NUMBERS;
 	for (ptrdiff_t i = 0; i < n; i += MR) {
@@ -4388,7 +4388,7 @@ static ptrdiff_t gp__factor_square(
 }
 
 /*	Copy A's lower triangle into the square and back: transposed for dir 1, reversed for -1. */
-static void gp__load_square(const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *A, ptrdiff_t lda,
+static void gp__load_square(const odvgp__simd *isa, ptrdiff_t n, const odvgp_real *A, ptrdiff_t lda,
 		odvgp_real *W, ptrdiff_t ws, ptrdiff_t dir)
 {
 	ptrdiff_t whole = gp__round_up(n, isa->MR),
@@ -4406,7 +4406,7 @@ static void gp__load_square(const odvgp__isa *isa, ptrdiff_t n, const odvgp_real
 			GP__FROM(j, GP__MAX(i, n), columns) W[i * ws + dir * j] = i == j;
 }
 
-static void gp__store_square(const odvgp__isa *isa, ptrdiff_t n, odvgp_real *A, ptrdiff_t lda,
+static void gp__store_square(const odvgp__simd *isa, ptrdiff_t n, odvgp_real *A, ptrdiff_t lda,
 		const odvgp_real *W, ptrdiff_t ws, ptrdiff_t dir)
 {
 	const ptrdiff_t step = GP__MAX_LANES, last = n - 1;
@@ -4431,7 +4431,7 @@ static odvgp_status gp__bad_pivot(odvgp_info *info, ptrdiff_t row, odvgp_real va
 static odvgp_status gp__potrf_base(const odvgp_blas *blas, int reverse, ptrdiff_t n, odvgp_real *A,
 		ptrdiff_t lda, ptrdiff_t first, odvgp_info *info)
 {
-	const odvgp__isa *isa = blas->isa;
+	const odvgp__simd *isa = blas->isa;
 	ptrdiff_t whole = gp__round_up(n, isa->MR), stride = gp__square_stride(isa, whole),
 			  dir = reverse ? -1 : 1;
 	odvgp_real *W = reverse ? blas->pack + whole * stride - 1 : blas->pack;
@@ -4486,7 +4486,7 @@ ODVGP_API odvgp_status odvgp_potrf_reverse(
 	column left of it: L is overwritten. */
 static void gp__trtri_base(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L, ptrdiff_t ldl)
 {
-	const odvgp__isa *isa = blas->isa;
+	const odvgp__simd *isa = blas->isa;
 	ptrdiff_t rows = gp__round_up(n, isa->MR), NR = isa->NR;
 	odvgp_real *tri = blas->pack, *last = tri + rows * GP__MAX_MR, *X = last + rows * GP__MAX_MR;
 	gp__triangle t = gp__triangle_of(0, n, L, ldl);
@@ -5335,7 +5335,7 @@ static odvgp_real gp__base_scale(const gp__base_kernel *base, const odvgp_real *
 
 /*	rq for a chunk: with z = r^2 / (2 alpha), k = v exp(-alpha log1p(z)), dk/dr^2 = -k / (2 (1 + z))
 	and dk/dalpha = k (z / (1 + z) - log1p(z)). dk and shape_param first hold z and log1p(z). */
-static void gp__base_rq(const odvgp__isa *isa, odvgp_real v, odvgp_real alpha, odvgp_real scale,
+static void gp__base_rq(const odvgp__simd *isa, odvgp_real v, odvgp_real alpha, odvgp_real scale,
 		const odvgp_real *d2, odvgp_real *k, odvgp_real *dk, odvgp_real *shape_param)
 {
 	odvgp_real by = scale / (2 * alpha);
@@ -5373,7 +5373,7 @@ GP__INLINE void gp__base_values(const gp__kjob *job, uint32_t l, ptrdiff_t i, pt
 		const odvgp_real *d2, odvgp_real *k, gp__kchunk_back *back)
 {
 	const gp__base_kernel *base = &job->k->base[l];
-	const odvgp__isa *isa = job->blas->isa;
+	const odvgp__simd *isa = job->blas->isa;
 	odvgp_real v = job->hyp[base->var], scale = gp__base_scale(base, job->hyp), derivative;
 	odvgp_real *dk = back ? back->dk[l] : NULL, *shape_param = back ? back->shape_param[l] : NULL;
 	/* the row of X2 that is row i of X1, or -1 */
@@ -5407,7 +5407,7 @@ GP__INLINE void gp__base_values(const gp__kjob *job, uint32_t l, ptrdiff_t i, pt
 }
 
 /*	s <- x . z for a chunk of points z. */
-static void gp__chunk_products(const odvgp__isa *isa, ptrdiff_t nd, const odvgp_real *x,
+static void gp__chunk_products(const odvgp__simd *isa, ptrdiff_t nd, const odvgp_real *x,
 		const odvgp_real *zt, ptrdiff_t ld, odvgp_real *s)
 {
 	gp__zero(s, GP__CHUNK);
@@ -5420,7 +5420,7 @@ static void gp__chunk_forward(const gp__kjob *job, gp__kchunk *c, ptrdiff_t row,
 		odvgp_real *to, gp__kchunk_back *back)
 {
 	const gp__kernel *k = job->k;
-	const odvgp__isa *isa = job->blas->isa;
+	const odvgp__simd *isa = job->blas->isa;
 	GP__EACH_GROUP(g, k) {
 		ptrdiff_t nd = gp__group_dims(k, g);
 		const odvgp_real *u = job->u[g] + row * nd, *zt = job->zt[g] + j;
@@ -5448,7 +5448,7 @@ static void gp__chunk_forward(const gp__kjob *job, gp__kchunk *c, ptrdiff_t row,
 static void gp__chunk_derivatives(const gp__kjob *job, gp__kchunk_back *c)
 {
 	const gp__kernel *k = job->k;
-	const odvgp__isa *isa = job->blas->isa;
+	const odvgp__simd *isa = job->blas->isa;
 	if (!job->plain)
 		GP__FOR(i, GP__CHUNK) c->adjoint[k->nnode - 1][i] = 1;
 	for (uint32_t t = job->plain ? 0 : k->nnode; t-- > 0;) {
@@ -5478,7 +5478,7 @@ static void gp__chunk_derivatives(const gp__kjob *job, gp__kchunk_back *c)
 }
 
 /*	to[p * step] += x . w_p over the chunk for `count` rows w_p of w. */
-static void gp__chunk_dots(const odvgp__isa *isa, ptrdiff_t cols, const odvgp_real *x,
+static void gp__chunk_dots(const odvgp__simd *isa, ptrdiff_t cols, const odvgp_real *x,
 		ptrdiff_t count, const odvgp_real *w, ptrdiff_t ldw, odvgp_real *to, ptrdiff_t step)
 {
 	odvgp_real sum[GP__DOTS];
@@ -5501,7 +5501,7 @@ static void gp__chunk_sums(const gp__kjob *job, const gp__kchunk_back *c, ptrdif
 		odvgp_real *derivatives, ptrdiff_t stride)
 {
 	const gp__kernel *k = job->k;
-	const odvgp__isa *isa = job->blas->isa;
+	const odvgp__simd *isa = job->blas->isa;
 	ptrdiff_t step = (ptrdiff_t)k->nhyp * stride;
 	for (uint32_t t = 0; t < k->nnode; t++) {
 		if (k->node[t][0] != GP__NODE_BASE_KERNEL) continue;
@@ -5526,7 +5526,7 @@ static void gp__chunk_sums(const gp__kjob *job, const gp__kchunk_back *c, ptrdif
 static void gp__derivatives_row(const gp__kjob *job, gp__kchunk_back *c, ptrdiff_t i, ptrdiff_t r)
 {
 	const gp__kernel *k = job->k;
-	const odvgp__isa *isa = job->blas->isa;
+	const odvgp__simd *isa = job->blas->isa;
 	ptrdiff_t end = job->lower ? i + 1 : job->m, nhyp = (ptrdiff_t)k->nhyp,
 			  weights = job->dK ? 1 : job->P;
 	GP__FOR(q, weights * nhyp) job->derivatives[q * job->lds + r] = 0;
@@ -5557,7 +5557,7 @@ static void gp__derivatives_row(const gp__kjob *job, gp__kchunk_back *c, ptrdiff
 
 static void gp__kernel_row(const gp__kjob *job, gp__kchunk *c, ptrdiff_t i)
 {
-	const odvgp__isa *isa = job->blas->isa;
+	const odvgp__simd *isa = job->blas->isa;
 	ptrdiff_t end = job->lower ? i + 1 : job->m;
 	for (ptrdiff_t j = 0; j < end; j += GP__CHUNK) {
 		ptrdiff_t cols = GP__MIN(end - j, GP__CHUNK);
@@ -5652,7 +5652,7 @@ static void gp__kernel_weights_task(void *arg, int t)
 {
 	enum { ROWS = 4 };
 	const gp__kjob *job = (const gp__kjob *)arg;
-	const odvgp__isa *isa = job->blas->isa;
+	const odvgp__simd *isa = job->blas->isa;
 	odvgp_real dK[ROWS][GP__CHUNK];
 	ptrdiff_t begin, end;
 	gp__share(job->ld, GP__CHUNK, job->tasks, t, &begin, &end);
@@ -5724,7 +5724,7 @@ static void gp__spread_task(void *arg, int t)
 {
 	const gp__spread_job *s = (const gp__spread_job *)arg;
 	const gp__kjob *job = s->job;
-	const odvgp__isa *isa = job->blas->isa;
+	const odvgp__simd *isa = job->blas->isa;
 	ptrdiff_t nd = gp__group_dims(job->k, s->g);
 	for (ptrdiff_t r = GP__SPREAD_ROWS * t; r < job->rows; r += GP__SPREAD_ROWS * job->tasks) {
 		ptrdiff_t count = GP__MIN(job->rows - r, GP__SPREAD_ROWS);
@@ -5931,7 +5931,7 @@ GP__TRAINING void gp__kernel_matrix(gp__kjob *job, gp__arena scratch, int adjoin
 GP__TRAINING void gp__images_diag(
 		gp__kjob *job, odvgp_real *diag, odvgp_real *Kw, gp__arena scratch, int adjoint)
 {
-	const odvgp__isa *isa = job->blas->isa;
+	const odvgp__simd *isa = job->blas->isa;
 	const odvgp_real *v = job->weights;
 	gp__images_work w;
 	gp__kjob one;
@@ -6010,7 +6010,7 @@ static const odvgp_real *gp__points_chunk(const gp__kjob *job, const odvgp_real 
 		const odvgp_real *points, ptrdiff_t ld, ptrdiff_t j, odvgp_real *work)
 {
 	const gp__kernel *k = job->k;
-	const odvgp__isa *isa = job->blas->isa;
+	const odvgp__simd *isa = job->blas->isa;
 	odvgp_real *d2 = work, *value = work + (ptrdiff_t)k->ngroup * GP__CHUNK, *v = value;
 	for (uint32_t g = 0; g < k->ngroup; g++, d2 += GP__CHUNK) {
 		ptrdiff_t columns = gp__group_dims(k, g);
@@ -6169,7 +6169,7 @@ enum {
 /*	n rows of data; each function and each target is a matrix row. */
 typedef struct {
 	const struct gp__likelihood *lik;
-	const odvgp__isa *isa;
+	const odvgp__simd *isa;
 	ptrdiff_t n, F, T, ld;
 	ptrdiff_t classes;            /* of CLASSES, else 0 */
 	const odvgp_real *Y;          /* [T,ld], NaN: missing; not for y_moments */
@@ -6194,7 +6194,7 @@ typedef struct {
 typedef struct {
 	const struct gp__likelihood *lik;
 	const odvgp_real *par;
-	const odvgp__isa *isa;
+	const odvgp__simd *isa;
 	double jitter;
 	ptrdiff_t n, classes, H;
 	const odvgp_real *t, *w;
@@ -6253,25 +6253,25 @@ typedef struct gp__likelihood {
 			odvgp_real *top);
 } gp__likelihood;
 
-/*	levels: the number of classes, or the Gaussian's noises. */
-static ptrdiff_t gp__lik_count(const gp__lik_param *par, ptrdiff_t levels)
+/*	extent: the number of classes, or of the Gaussian's noises. */
+static ptrdiff_t gp__lik_count(const gp__lik_param *par, ptrdiff_t extent)
 {
-	if (par->count < 0) return GP__MAX(levels, 1);
-	return par->count ? par->count : GP__MAX(levels - 2, 0);
+	if (par->count < 0) return GP__MAX(extent, 1);
+	return par->count ? par->count : GP__MAX(extent - 2, 0);
 }
 
 /*	Count of positive, or free, parameter values. */
-static ptrdiff_t gp__lik_numbers(const gp__likelihood *lik, int positive, ptrdiff_t levels)
+static ptrdiff_t gp__lik_numbers(const gp__likelihood *lik, int positive, ptrdiff_t extent)
 {
 	ptrdiff_t numbers = 0;
 	GP__FOR(k, lik->params)
-		if (lik->param[k].positive == positive) numbers += gp__lik_count(&lik->param[k], levels);
+		if (lik->param[k].positive == positive) numbers += gp__lik_count(&lik->param[k], extent);
 	return numbers;
 }
 
-static ptrdiff_t gp__lik_all_numbers(const gp__likelihood *lik, ptrdiff_t levels)
+static ptrdiff_t gp__lik_all_numbers(const gp__likelihood *lik, ptrdiff_t extent)
 {
-	return gp__lik_numbers(lik, 1, levels) + gp__lik_numbers(lik, 0, levels);
+	return gp__lik_numbers(lik, 1, extent) + gp__lik_numbers(lik, 0, extent);
 }
 
 /*	Numbers of the rule that follow the parameters, and of a job's work. */
@@ -6755,7 +6755,7 @@ static void gp__exp_moments(const gp__lik_job *job, odvgp_real *mean, odvgp_real
 
 /*	y = log(1 + e^x), slope = 1 / (1 + e^-x). */
 static void gp__softplus(
-		const odvgp__isa *isa, const odvgp_real *x, odvgp_real *y, odvgp_real *slope)
+		const odvgp__simd *isa, const odvgp_real *x, odvgp_real *y, odvgp_real *slope)
 {
 	GP__EACH_ROW(i) slope[i] = x[i] > 0 ? -x[i] : x[i];
 	isa->map[GP__EXP](slope, slope, NULL);
@@ -6789,7 +6789,7 @@ static double gp__negative_binomial_base(double y, const odvgp_real *par, double
 
 /*	p = log((1 - 2 e) Phi(z) + e), d = dp/dz. */
 static void gp__link(
-		const odvgp__isa *isa, double jitter, const odvgp_real *z, odvgp_real *p, odvgp_real *d)
+		const odvgp__simd *isa, double jitter, const odvgp_real *z, odvgp_real *p, odvgp_real *d)
 {
 	odvgp_real e = (odvgp_real)jitter;
 	isa->map[GP__LOGCDF](z, p, d);
@@ -7165,16 +7165,16 @@ static const gp__lik_param gp__epsilon_param[] = {{"epsilon", 1, 1e-3, 1, 0, 1, 
 #define GP__BINARY  0, 1, 1, "must be 0 or 1"
 #define GP__NUMBERS 0, 0, 1, "must be the number of a class: 0, 1, 2, ..."
 
-#define GP__FOR_CLASSES gp__chunks_expect, gp__class_moments, gp__chunks_density
+#define GP__CLASS_CALLS gp__chunks_expect, gp__class_moments, gp__chunks_density
 
 static const gp__likelihood gp__likelihoods[] = {
 		/* in the order of odvgp_likelihood */
 		{"gaussian", GP__LIK_GAUSSIAN | GP__CONCAVE | GP__LIK_SCALABLE, gp__noise_param, 1,
 				gp__gaussian_expect, gp__noise_moments, gp__gaussian_log_density, GP__REALS, NULL,
 				NULL, NULL},
-		{"bernoulli", GP__CONCAVE | GP__LIK_PROBIT | GP__LIK_LINK, NULL, 0, GP__FOR_CLASSES,
+		{"bernoulli", GP__CONCAVE | GP__LIK_PROBIT | GP__LIK_LINK, NULL, 0, GP__CLASS_CALLS,
 				GP__BINARY, gp__bernoulli_logp, NULL, gp__quad_chunk},
-		{"logit", GP__CONCAVE, NULL, 0, GP__FOR_CLASSES, GP__BINARY, gp__logit_logp, NULL,
+		{"logit", GP__CONCAVE, NULL, 0, GP__CLASS_CALLS, GP__BINARY, gp__logit_logp, NULL,
 				gp__quad_chunk},
 		{"studentt", GP__SCALED, gp__scale_params, 2, gp__chunks_expect, gp__noise_moments,
 				gp__chunks_density, GP__REALS, gp__studentt_logp, gp__studentt_base,
@@ -7195,10 +7195,10 @@ static const gp__likelihood gp__likelihoods[] = {
 				gp__chunks_density, 0, 1 - DBL_EPSILON / 2, 0, "must lie between 0 and 1",
 				gp__beta_logp, NULL, gp__quad_chunk},
 		{"ordinal", GP__CONCAVE | GP__LIK_CLASSES | GP__LIK_PROBIT, gp__cut_params, 2,
-				GP__FOR_CLASSES, GP__NUMBERS, gp__ordinal_logp, NULL, gp__quad_chunk},
-		{"robustmax", GP__LIK_CLASSES | GP__LIK_LINK, gp__epsilon_param, 1, GP__FOR_CLASSES,
+				GP__CLASS_CALLS, GP__NUMBERS, gp__ordinal_logp, NULL, gp__quad_chunk},
+		{"robustmax", GP__LIK_CLASSES | GP__LIK_LINK, gp__epsilon_param, 1, GP__CLASS_CALLS,
 				GP__NUMBERS, NULL, NULL, gp__robustmax_chunk},
-		{"softmax", GP__LIK_LOG_CONCAVE | GP__LIK_CLASSES, NULL, 0, GP__FOR_CLASSES, GP__NUMBERS,
+		{"softmax", GP__LIK_LOG_CONCAVE | GP__LIK_CLASSES, NULL, 0, GP__CLASS_CALLS, GP__NUMBERS,
 				NULL, NULL, gp__softmax_chunk},
 		{"heteroscedastic", 0, NULL, 0, gp__heteroscedastic_expect, gp__heteroscedastic_moments,
 				gp__chunks_density, GP__REALS, NULL, NULL, gp__heteroscedastic_chunk},
@@ -7420,7 +7420,7 @@ static const gp__predictor *gp__served(const odvgp_server *s)
 }
 
 /*	A server of one layer of a checked block. */
-static odvgp_server gp__layer_server(const void *block, const odvgp__isa *isa)
+static odvgp_server gp__layer_server(const void *block, const odvgp__simd *isa)
 {
 	const gp__predictor *p = (const gp__predictor *)block;
 	odvgp_server s;
@@ -7684,7 +7684,7 @@ static void gp__predict_image(gp__prediction *t, ptrdiff_t i, ptrdiff_t m, const
 static void gp__predict_row(gp__prediction *t, ptrdiff_t i, ptrdiff_t m, const odvgp_real *points,
 		const odvgp_real *centre, const odvgp_real *coefficients, odvgp_real *to)
 {
-	const odvgp__isa *isa = t->blas.isa;
+	const odvgp__simd *isa = t->blas.isa;
 	ptrdiff_t P = coefficients ? t->P : 0, ld = gp__points_ld(m);
 	int image = gp__patches_summed(&t->p->patches) != 0;
 	ODVGP_ASSERT(!t->has_var);
@@ -7738,7 +7738,7 @@ static void gp__predict_mean(gp__prediction *t, ptrdiff_t n, int features)
 /*	x <- L^-1 x for a contiguous vector, in blocks of rows. A block first subtracts its products
 	with all solved numbers, which are independent; only then each row waits for the one before. */
 static void gp__solve_vector(
-		const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *x)
+		const odvgp__simd *isa, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *x)
 {
 	enum { BLOCK = GP__MAX_LANES };
 	for (ptrdiff_t from = 0; from < n; from += BLOCK) {
@@ -7768,7 +7768,7 @@ static void gp__predict_solve(gp__prediction *t, ptrdiff_t n, const odvgp_real *
 static void gp__predict_product(gp__prediction *t, ptrdiff_t n, ptrdiff_t m, const odvgp_real *R,
 		const odvgp_real *A, odvgp_real *T)
 {
-	const odvgp__isa *isa = t->blas.isa;
+	const odvgp__simd *isa = t->blas.isa;
 	ptrdiff_t M = t->p->M;
 	if (n == 1) {
 		gp__zero(T, m);
@@ -7781,7 +7781,7 @@ static void gp__predict_product(gp__prediction *t, ptrdiff_t n, ptrdiff_t m, con
 }
 
 /*	T of output q: q_sqrt^T A, added to the variance, or L_H^-1 B_sqrt^T k, subtracted. */
-static void gp__predict_cholesky(gp__prediction *t, ptrdiff_t n, ptrdiff_t q)
+static void gp__predict_by_factor(gp__prediction *t, ptrdiff_t n, ptrdiff_t q)
 {
 	ptrdiff_t M = t->p->M, Mr = t->p->M_factor, Mv = M - Mr;
 	if (gp__factors[t->p->factor].diagonal) {
@@ -7798,7 +7798,7 @@ static void gp__predict_cholesky(gp__prediction *t, ptrdiff_t n, ptrdiff_t q)
 static odvgp_real gp__predict_image_cov(gp__prediction *t, ptrdiff_t i, ptrdiff_t j)
 {
 	const gp__patches *p = &t->p->patches;
-	const odvgp__isa *isa = t->blas.isa;
+	const odvgp__simd *isa = t->blas.isa;
 	const odvgp_real *w = t->v.weights, *centre = t->v.beta_centre;
 	ptrdiff_t T = gp__patches_count(p), D = gp__patch_columns(p, 0), ld = gp__points_ld(T);
 	odvgp_real sum = 0;
@@ -7830,7 +7830,7 @@ static odvgp_real gp__predict_prior(gp__prediction *t, ptrdiff_t i)
 /*	k(x,x) and, if all outputs share L, A and max(k(x,x) - |A|^2, 0). */
 static void gp__predict_features(gp__prediction *t, ptrdiff_t n)
 {
-	const odvgp__isa *isa = t->blas.isa;
+	const odvgp__simd *isa = t->blas.isa;
 	ptrdiff_t M = t->p->M;
 	odvgp_real *prior = t->prior + t->first * t->ld;
 	GP__FOR(i, n) prior[i] = gp__predict_prior(t, i);
@@ -7842,13 +7842,13 @@ static void gp__predict_features(gp__prediction *t, ptrdiff_t n)
 
 static void gp__predict_var(gp__prediction *t, ptrdiff_t n)
 {
-	const odvgp__isa *isa = t->blas.isa;
+	const odvgp__simd *isa = t->blas.isa;
 	ptrdiff_t M = t->p->M, P = t->P;
 	int dense = gp__factors[t->p->factor].of_S;
 	t->has_var = 1;
 	gp__predict_features(t, n);
 	GP__FOR(q, P) {
-		gp__predict_cholesky(t, n, q);
+		gp__predict_by_factor(t, n, q);
 		GP__FOR(i, n) {
 			odvgp_real sum = isa->dot(M, t->T + i * M, t->T + i * M);
 			/* NaN stays NaN */
@@ -7984,7 +7984,7 @@ static void gp__predict_sample(const gp__predictor *p, const odvgp_real *mean,
 }
 
 /*	out [F,n] <- W x, or (W o W) x with `squares`, for W [F,P]. */
-static void gp__mix_rows(const odvgp__isa *isa, ptrdiff_t F, ptrdiff_t P, const odvgp_real *W,
+static void gp__mix_rows(const odvgp__simd *isa, ptrdiff_t F, ptrdiff_t P, const odvgp_real *W,
 		int squares, ptrdiff_t n, const odvgp_real *x, ptrdiff_t ldx, odvgp_real *out,
 		ptrdiff_t ldo)
 {
@@ -8312,7 +8312,7 @@ static ptrdiff_t gp__predict_cov(
 			gp__predict_features(t, n);
 		}
 		gp__predict_prior_cov(t, n, C);
-		gp__predict_cholesky(t, n, p % t->P);
+		gp__predict_by_factor(t, n, p % t->P);
 		odvgp_syrk(&t->blas, 0, n, M, -1, dense ? t->A : t->T, M, NULL, 1, C, n);
 		/* NaN stays NaN */
 		GP__FOR(i, n) C[i * n + i] = GP__MAX(0, C[i * n + i]);
@@ -8327,7 +8327,7 @@ static ptrdiff_t gp__predict_cov(
 
 /*	The processes' means or samples f [P,n], and their cov [P,n,n], become the functions' [F,n] and
 	[F,n,n], in units of y. Either may be NULL. */
-static void gp__predict_functions(gp__prediction *t, ptrdiff_t n, odvgp_real *f, odvgp_real *cov)
+static void gp__to_functions(gp__prediction *t, ptrdiff_t n, odvgp_real *f, odvgp_real *cov)
 {
 	if (f) gp__predict_mix(t, 0, f, n, n);
 	if (cov) gp__predict_mix(t, 1, cov, n * n, n * n);
@@ -8360,7 +8360,7 @@ ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *s, const odvgp_real
 	gp__prediction *t = gp__predict_begin(s, n, scratch, scratch_bytes);
 	if (!t) return gp__scratch_small(info);
 	gp__predict_cov(t, X, n, mean, cov);
-	gp__predict_functions(t, n, mean, cov);
+	gp__to_functions(t, n, mean, cov);
 	return gp__predict_result(gp__functions_bad(s->F, n, mean, cov), info);
 }
 
@@ -8464,7 +8464,7 @@ static odvgp_status gp__sample_layer(const odvgp_server *s, const odvgp_real *X,
 	ptrdiff_t P = s->P, F = s->F;
 	/* mixtures are sampled through the processes */
 	int mixed = t->p->mixed != 0;
-	if (!mixed) gp__predict_functions(t, n, mean, cov);
+	if (!mixed) gp__to_functions(t, n, mean, cov);
 	/* gp__pivoted_cholesky counts a NaN pivot as 0 */
 	bad = gp__functions_bad(P, n, NULL, cov);
 	GP__FOR(q, P) gp__scaled_cholesky(n, cov + q * n * n, t->prior + q / t->P * n, perm + q * n);
@@ -8481,7 +8481,7 @@ static odvgp_status gp__sample_layer(const odvgp_server *s, const odvgp_real *X,
 				out[perm[q * n + i]] = sum;
 			}
 		}
-		if (mixed) gp__predict_functions(t, n, f + k * F * n, NULL);
+		if (mixed) gp__to_functions(t, n, f + k * F * n, NULL);
 		ptrdiff_t at = gp__first_nonfinite(f + k * F * n, F * n);
 		if (bad < 0 && at >= 0) bad = at % n;
 	}
@@ -8730,11 +8730,11 @@ static ptrdiff_t gp__predictor_measure(const gp__predictor *p)
 	if (p->nodes > GP__MOST_NODES || (lik->flags & GP__LIK_GAUSSIAN ? p->nodes : !p->nodes))
 		return -1;
 	int gaussian = lik->flags & GP__LIK_GAUSSIAN;
-	ptrdiff_t levels = gaussian ? p->lik_params : classes;
+	ptrdiff_t extent = gaussian ? p->lik_params : classes;
 	if (classes != same || classes > GP__MOST_CLASSES || p->T < 1 ||
 			p->T != gp__lik_targets(lik, p->F) ||
 			(gaussian && p->lik_params != 1 && p->lik_params != p->T) ||
-			p->lik_params != gp__lik_all_numbers(lik, levels))
+			p->lik_params != gp__lik_all_numbers(lik, extent))
 		return -1;
 	if (p->weights > 1 || p->scale > (lik->flags & GP__LIK_EXPOSURE || gaussian ? 1 : 0)) return -1;
 	if (p->factor >= GP__COUNT(gp__factors) || p->M_factor > p->M ||
@@ -8778,7 +8778,7 @@ static int gp__predictor_reals_ok(const gp__predictor *p)
 }
 
 /*	Of a checked block: D is the first layer's, all else the last one's. */
-static odvgp_status gp__server_fill(odvgp_server *s, const gp__predictor *p, const odvgp__isa *row)
+static odvgp_status gp__server_fill(odvgp_server *s, const gp__predictor *p, const odvgp__simd *row)
 {
 	*s = gp__layer_server(p, row);
 	while (gp__layers_served(s) > 1) *s = gp__layer_above(s);
@@ -8795,7 +8795,7 @@ static int gp__predictors_chain(const gp__predictor *p, const gp__predictor *abo
 }
 
 static odvgp_status gp__server_check(
-		const odvgp_server *server, const void *block, const odvgp__isa *row, odvgp_info *info)
+		const odvgp_server *server, const void *block, const odvgp__simd *row, odvgp_info *info)
 {
 	if (!server) return gp__is_null(info, "server");
 	if (!block) return gp__is_null(info, "block");
@@ -8833,7 +8833,7 @@ ODVGP_API odvgp_status odvgp_server_from_block(
 		odvgp_server *server, const void *block, size_t bytes, odvgp_isa isa, odvgp_info *info)
 {
 	const gp__predictor *p = (const gp__predictor *)block;
-	const odvgp__isa *row = gp__isa_find(isa);
+	const odvgp__simd *row = gp__isa_find(isa);
 	odvgp_status s = gp__server_check(server, block, row, info);
 	if (s || (s = gp__predictor_check(p, bytes, info)) != ODVGP_OK) return s;
 	while (p->layers > 1) {
@@ -8993,7 +8993,7 @@ ODVGP_API odvgp_status odvgp_server_from_file(odvgp_server *server, const void *
 		odvgp_isa isa, void *block, size_t block_bytes, odvgp_info *info)
 {
 	gp__file_head h;
-	const odvgp__isa *row = gp__isa_find(isa);
+	const odvgp__simd *row = gp__isa_find(isa);
 	odvgp_status s = gp__server_check(server, block, row, info);
 	if (s || (s = gp__file_open(file, bytes, &h, info)) != ODVGP_OK) return s;
 	gp__file f = gp__file_make(GP__FILE_READ, file, bytes);
@@ -9281,14 +9281,14 @@ enum { GP__COLLAPSE_BOTH, GP__COLLAPSE_MEAN_BETA, GP__COLLAPSE_COV_BETA, GP__COL
 
 /*	Purposes of an evaluation, which runs only nodes that serve one of them. */
 enum {
-	GP__FOR_BOUND = 1,
-	GP__FOR_STATS = 2,
-	GP__FOR_COLLAPSED = 4,
-	GP__FOR_L = 8,
-	GP__FOR_PREDICTOR = 16
+	GP__GIVES_BOUND = 1,
+	GP__GIVES_STATS = 2,
+	GP__GIVES_COLLAPSED = 4,
+	GP__GIVES_L = 8,
+	GP__GIVES_PREDICTOR = 16
 };
 /*	Terms of a bound, where adjoints begin. */
-#define GP__FOR_VALUE (GP__FOR_BOUND | GP__FOR_COLLAPSED)
+#define GP__GIVES_VALUE (GP__GIVES_BOUND | GP__GIVES_COLLAPSED)
 
 typedef enum {
 	GP__PARAM,
@@ -9344,7 +9344,7 @@ typedef struct {
 	gp__op op;
 	int variant;
 	int segment, needs_grad;
-	int purpose; /* GP__FOR_...: evaluations that request it */
+	int purpose; /* GP__GIVES_...: evaluations that request it */
 	int active;  /* requested now, by the evaluation or a reader */
 	int seeded;  /* it is a term of the bound, or a term depends on it */
 	/* PARAM: first slot, number of slots; else slots = 0 */
@@ -9511,7 +9511,7 @@ struct odvgp_model {
 	gp__state state;
 	/* functions of the likelihood; targets */
 	ptrdiff_t F, T, classes; /* classes: 0 without CLASSES */
-	ptrdiff_t levels;        /* classes, or the Gaussian's noises */
+	ptrdiff_t extent;        /* classes, or the Gaussian's noises */
 	gp__y_row y;
 	/* positive, then free parameters: first slot (0: none), slots */
 	int slot_lik_params, lik_slots;
@@ -11435,7 +11435,7 @@ static void gp__collapsed_forward(gp__tape *t, gp__node *nd)
 	gp__collapse c = gp__collapse_of(t, nd);
 	const gp__node *V = gp__in(t, nd, 2);
 	double s = (double)c.s, P = (double)c.m.P, logs, trace = 0, bound;
-	bound = -0.5 * P * t->sums->weight * log(2 * 3.14159265358979323846 * s);
+	bound = -0.5 * P * t->sums->weight * log(gp__two_pi * s);
 	bound -= 0.5 * P * t->sums->logs;
 	GP__FOR(b, c.blocks) {
 		t->failed = gp__collapse_inverse(t, &c, c.from[b], c.size[b], c.work, c.J, &logs);
@@ -11559,7 +11559,7 @@ static void gp__evidence_forward(gp__tape *t, gp__node *nd)
 				"the noise is too small for repeated or nearly repeated rows");
 		return;
 	}
-	GP__FOR(i, n) sum -= (double)P * (log((double)work[i * n + i]) + 0.91893853320467274178);
+	GP__FOR(i, n) sum -= (double)P * (log((double)work[i * n + i]) + 0.5 * gp__log_2pi);
 	odvgp_trtri(&t->blas, n, work, n);
 	odvgp_lauum(&t->blas, n, work, n, inverse, n);
 	gp__mirror(inverse, n);
@@ -11568,7 +11568,7 @@ static void gp__evidence_forward(gp__tape *t, gp__node *nd)
 		GP__FOR(i, n) sum -= 0.5 * (double)w[p * n + i] * (double)r->v[p * r->ld + i];
 	if (root) {
 		double logs = -0.5 * t->sums->logs;
-		logs += 0.5 * ((double)n - t->sums->weight) * (1.83787706640934548356 + log((double)s));
+		logs += 0.5 * ((double)n - t->sums->weight) * (gp__log_2pi + log((double)s));
 		GP__FOR(i, n) logs += log((double)root->v[i]);
 		sum += (double)P * logs;
 	}
@@ -11625,7 +11625,7 @@ static void gp__mix_forward(gp__tape *t, gp__node *nd)
 static void gp__mix_reverse(gp__tape *t, gp__node *nd)
 {
 	gp__node *W = gp__in(t, nd, 0), *x = gp__in(t, nd, 1);
-	const odvgp__isa *isa = t->blas.isa;
+	const odvgp__simd *isa = t->blas.isa;
 	int squares = nd->variant == GP__MIX_SQUARES;
 	GP__FOR(f, nd->rows)
 		GP__FOR(p, x->rows) {
@@ -11866,12 +11866,12 @@ static void gp__tape_mark(gp__tape *t)
 {
 	GP__EACH_NODE(nd, t) {
 		nd->active = (nd->purpose & t->purpose) != 0;
-		nd->seeded = (nd->purpose & t->purpose & GP__FOR_VALUE) != 0;
+		nd->seeded = (nd->purpose & t->purpose & GP__GIVES_VALUE) != 0;
 		if (!gp__has_trait(nd, GP__OP_GIVEN)) nd->needs_grad = 0;
 	}
 	/* statistics read the adjoints of mean and variance, whatever these depend on */
 	GP__EACH_NODE(nd, t) {
-		if (!(t->purpose & GP__FOR_STATS) || !gp__has_trait(nd, GP__OP_COLLECTS)) continue;
+		if (!(t->purpose & GP__GIVES_STATS) || !gp__has_trait(nd, GP__OP_COLLECTS)) continue;
 		nd->needs_grad = 1;
 		gp__in(t, nd, 1)->needs_grad = gp__in(t, nd, 2)->needs_grad = 1;
 	}
@@ -12167,19 +12167,19 @@ static gp__ref gp__param_node(gp__unit *u, int slot, int slots, ptrdiff_t rows, 
 
 static void gp__kl_term(gp__unit *u, gp__ref node, int purpose)
 {
-	gp__asked_for(u, node, GP__FOR_BOUND | purpose);
+	gp__asked_for(u, node, GP__GIVES_BOUND | purpose);
 }
 
 /*	The head nodes that serve a bound. */
 static int gp__is_kl_term(const gp__node *nd)
 {
-	return nd->segment == GP__HEAD && (nd->purpose & GP__FOR_VALUE);
+	return nd->segment == GP__HEAD && (nd->purpose & GP__GIVES_VALUE);
 }
 
 /*	Purpose besides the bound that needs q(v)'s KL terms: [SOLVE] eq. 9 keeps them. */
 static int gp__kept_terms(const gp__unit *u)
 {
-	return u->model->cfg.objective == ODVGP_OBJECTIVE_PARTLY ? GP__FOR_COLLAPSED : 0;
+	return u->model->cfg.objective == ODVGP_OBJECTIVE_PARTLY ? GP__GIVES_COLLAPSED : 0;
 }
 
 /*	Add the KL term sign x . y / 2. */
@@ -12229,10 +12229,10 @@ static void gp__build_lik(gp__unit *u)
 	if (!gp__is_top(u)) return;
 	if (m->lik_slots && !m->lik_params.id)
 		m->lik_params = gp__param_node(
-				u, m->slot_lik_params, m->lik_slots, 1, gp__lik_numbers(lik, 1, m->levels));
+				u, m->slot_lik_params, m->lik_slots, 1, gp__lik_numbers(lik, 1, m->extent));
 	if (m->lik_free_slots && !m->lik_free_params.id)
 		m->lik_free_params = gp__param_node(u, m->slot_lik_free_params, m->lik_free_slots, 1,
-				gp__lik_numbers(lik, 0, m->levels));
+				gp__lik_numbers(lik, 0, m->extent));
 }
 
 /*	Kernel matrix of beta, its Cholesky factor, and q(u). Parts without the factor get Kb, both
@@ -12246,7 +12246,7 @@ static void gp__build_beta(gp__unit *u)
 	u->Z_beta = gp__param_node(u, u->slot_Z_beta, 1, M, u->Dz);
 	u->K = gp__kernel_zz(u, whole ? GP__KERNEL_WHOLE : GP__KERNEL_LOWER, u->Z_beta, u->Z_beta);
 	u->L = gp__head(u, GP__CHOL, GP__CHOL_JITTERED, M, M, u->K, gp__none);
-	gp__asked_for(u, u->L, GP__FOR_L);
+	gp__asked_for(u, u->L, GP__GIVES_L);
 	if (whole) u->Kb = gp__head(u, GP__JITTERED, 0, M, M, u->K, gp__none);
 	gp__build_block(u, &u->block[GP__ON_BETA], u->L, !inverse);
 }
@@ -12268,7 +12268,7 @@ static void gp__build_residual(gp__unit *u, int variant, int purpose)
 			u, GP__HEAD, GP__MINUS_PRODUCT, GP__MINUS_LOWER, Mg, Mg, Kg, u->W, u->W, gp__none);
 	u->L_v = gp__head(u, GP__CHOL, variant, Mg, Mg, u->C, Kg);
 	if (t->node) t->node[u->L_v.id].jitter = &u->jitter[GP__JITTER_GAMMA];
-	gp__asked_for(u, u->L_v, GP__FOR_L | purpose);
+	gp__asked_for(u, u->L_v, GP__GIVES_L | purpose);
 }
 
 /* ---- >>parts   mean parts and covariance parts
@@ -12334,11 +12334,11 @@ static void gp__gamma_slots(gp__unit *u)
 		u->a = gp__head(u, GP__DIVIDE, 0, u->P, u->M_gamma, u->a_slot, u->gamma_residual);
 	} else if (c->optim.gamma_step == ODVGP_GAMMA_STEP_DIAGONAL) {
 		gp__gamma_diagonal(u, GP__RESIDUAL_CLAMPED);
-		gp__asked_for(u, u->gamma_residual, GP__FOR_STATS);
+		gp__asked_for(u, u->gamma_residual, GP__GIVES_STATS);
 	} else if (c->optim.gamma_step ==
 			   ODVGP_GAMMA_STEP_EXACT) { /* two factors of C would share its jitter */
-		if (u->L_v.id) gp__asked_for(u, u->L_v, GP__FOR_STATS);
-		else gp__build_residual(u, GP__CHOL_BARE, GP__FOR_STATS);
+		if (u->L_v.id) gp__asked_for(u, u->L_v, GP__GIVES_STATS);
+		else gp__build_residual(u, GP__CHOL_BARE, GP__GIVES_STATS);
 	}
 }
 
@@ -13370,7 +13370,7 @@ static int gp__likelihood_slots(odvgp_model *m, int positive, int *slots)
 	int before = m->par.slots, kind = positive ? GP__POSITIVE : 0;
 	m->par.of = NULL;
 	GP__FOR(k, lik->params) {
-		ptrdiff_t count = gp__lik_count(&lik->param[k], m->levels);
+		ptrdiff_t count = gp__lik_count(&lik->param[k], m->extent);
 		if (lik->param[k].positive != positive || !count) continue;
 		int slot = gp__slot_add(&m->par, lik->param[k].name, kind, 1, count, 1, 1);
 		if (!m->par.slot) continue;
@@ -13401,7 +13401,7 @@ typedef struct {
 typedef struct {
 	int grad, stats; /* gradients; statistics for a natural step */
 	int all;         /* gradients of all slots, not only of Adam's */
-	int purpose;     /* GP__FOR_... */
+	int purpose;     /* GP__GIVES_... */
 } gp__wants_list;
 
 /* --- loading a tile --- */
@@ -13525,7 +13525,7 @@ static void gp__mark_params(odvgp_model *m, const gp__wants_list *want)
 			if (want->stats) nd->needs_grad |= gp__natural_reads_gradient(nd->of, s);
 		}
 	}
-	m->tape.purpose = want->purpose | (want->stats ? GP__FOR_STATS : 0);
+	m->tape.purpose = want->purpose | (want->stats ? GP__GIVES_STATS : 0);
 	gp__tape_mark(&m->tape);
 }
 
@@ -13713,7 +13713,7 @@ static odvgp_status gp__evaluate(odvgp_model *m, const gp__rows *rows, gp__wants
 				"a bound without q needs all rows at once");
 	odvgp_status s = gp__theta_check(m, info);
 	if (s || (s = gp__stop_status(m, info)) != ODVGP_OK) return s;
-	if (whole) want.purpose = GP__FOR_COLLAPSED;
+	if (whole) want.purpose = GP__GIVES_COLLAPSED;
 	gp__mark_params(m, &want);
 	gp__clear_sums(m, &want);
 	s = gp__tape_forward_info(t, GP__HEAD, info);
@@ -13925,7 +13925,7 @@ static odvgp_status gp__elbo_now(odvgp_model *m, const odvgp_real *X, const odvg
 {
 	odvgp_real expected, divergence;
 	gp__rows rows = gp__rows_plain(X, Y, n);
-	gp__wants_list want = {grad != NULL, 0, 1, GP__FOR_BOUND};
+	gp__wants_list want = {grad != NULL, 0, 1, GP__GIVES_BOUND};
 	/* gp__evaluate_safely may change the parameters */
 	odvgp_status s = gp__evaluate(m, &rows, want, &expected, &divergence, info);
 	if (s) return s;
@@ -14024,7 +14024,7 @@ static ptrdiff_t gp__predictor_sizes(const gp__unit *u, gp__predictor *p)
 		p->F = (int32_t)u->model->F;
 		p->T = (int32_t)u->model->T;
 		p->mixed = (int32_t)gp__is_mixed(u);
-		p->lik_params = (int32_t)gp__lik_all_numbers(gp__lik_of(c), u->model->levels);
+		p->lik_params = (int32_t)gp__lik_all_numbers(gp__lik_of(c), u->model->extent);
 		p->weights = (int32_t)u->model->y.weights;
 		p->scale = (int32_t)u->model->y.scale;
 		p->nodes = (int32_t)u->model->tape.lik_nodes;
@@ -14094,7 +14094,7 @@ GP__NOINLINE int gp__head_finite(const gp__unit *u)
 
 static odvgp_status gp__run_head_once(odvgp_model *m, odvgp_info *info)
 {
-	gp__wants_list want = {0, 0, 0, GP__FOR_BOUND | GP__FOR_PREDICTOR};
+	gp__wants_list want = {0, 0, 0, GP__GIVES_BOUND | GP__GIVES_PREDICTOR};
 	odvgp_status s = gp__theta_check(m, info);
 	if (s) return s;
 	gp__mark_params(m, &want);
@@ -14289,7 +14289,7 @@ ODVGP_API odvgp_status odvgp_freeze(
 
 /*	y = S x for a symmetric S [n,n], stored as its lower triangle. */
 static void gp__symmetric_times(
-		const odvgp__isa *isa, ptrdiff_t n, const odvgp_real *S, const odvgp_real *x, odvgp_real *y)
+		const odvgp__simd *isa, ptrdiff_t n, const odvgp_real *S, const odvgp_real *x, odvgp_real *y)
 {
 	gp__zero(y, n);
 	GP__FOR(i, n) {
@@ -14553,9 +14553,9 @@ static void gp__nat_gamma_back(gp__unit *u, odvgp_real part)
 #define GP__GAMMA_LOOKS 20
 
 /*	The bound on these rows, with all columns; -infinity if it fails. */
-static double gp__nat_gamma_look(odvgp_model *m, const gp__rows *rows)
+static double gp__bound_of(odvgp_model *m, const gp__rows *rows)
 {
-	gp__wants_list want = {0, 0, 0, GP__FOR_BOUND};
+	gp__wants_list want = {0, 0, 0, GP__GIVES_BOUND};
 	odvgp_real expected, kl;
 	odvgp_status s = gp__evaluate(m, rows, want, &expected, &kl, NULL);
 	return s ? -HUGE_VAL : (double)expected - (double)kl;
@@ -14567,7 +14567,7 @@ static int gp__nat_gamma_check(odvgp_model *m, const gp__rows *rows, double befo
 {
 	double least = before - 64 * (double)GP__EPS * (fabs(before) + (double)m->cfg.N);
 	for (int looks = 1;; looks++) {
-		if (gp__nat_gamma_look(m, rows) >= least) return looks;
+		if (gp__bound_of(m, rows) >= least) return looks;
 		int last = looks == GP__GAMMA_LOOKS; /* undo the whole step */
 		GP__EACH_UNIT(u, m) gp__nat_gamma_back(u, last ? 1 : GP__R(0.5));
 		m->tape.events.step_shortened++;
@@ -14881,7 +14881,7 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, c
 	if (!gp__has_natural(m)) return gp__unsupported(info, "model", "has no natural step");
 	gp__all_columns(m);
 	gp__rows rows = gp__rows_plain(X, Y, n);
-	gp__wants_list want = {0, 1, 0, GP__FOR_BOUND};
+	gp__wants_list want = {0, 1, 0, GP__GIVES_BOUND};
 	if ((s = gp__evaluate_safely(m, &rows, want, 0, &expected, &kl, info))) return s;
 	if (gp__nat_step(m, tau))
 		return gp__refuse(info, ODVGP_E_NOT_PD, "q_sqrt", "no natural step was short enough");
@@ -15453,7 +15453,7 @@ static odvgp_status gp__fit_begin(gp__unit *u, const odvgp_real *X, const odvgp_
 {
 	odvgp_model *m = u->model;
 	gp__arena a;
-	gp__wants_list want = {0, 0, 0, GP__FOR_BOUND | GP__FOR_L};
+	gp__wants_list want = {0, 0, 0, GP__GIVES_BOUND | GP__GIVES_L};
 	size_t need = odvgp_fit_q_scratch(m);
 	if (!scratch) return gp__is_null(info, "scratch");
 	if (!need || bytes < need)
@@ -15484,10 +15484,10 @@ static odvgp_status gp__fit_outputs(gp__unit *u, gp__fit *f, int put, odvgp_info
 	const odvgp_real *noise = m->tape.node[m->lik_params.id].v;
 	odvgp_status s = ODVGP_OK;
 	for (f->first = 0; f->first < u->P && !s; f->first = f->last) {
-		f->last = m->levels > 1 ? f->first + 1 : u->P;
-		odvgp_real of = noise[m->levels > 1 ? f->first : 0];
-		s = put ? gp__optima[u->cov_part->optimum].put(u, f, of, info)
-				: gp__fit_mean(u, f, of, info);
+		f->last = m->extent > 1 ? f->first + 1 : u->P;
+		odvgp_real variance = noise[m->extent > 1 ? f->first : 0];
+		s = put ? gp__optima[u->cov_part->optimum].put(u, f, variance, info)
+				: gp__fit_mean(u, f, variance, info);
 	}
 	return s;
 }
@@ -15595,7 +15595,7 @@ static odvgp_status gp__fit_bounds(odvgp_model *m, const odvgp_real *X, const od
 	if (status) return status;
 	odvgp_real s = gp__noise(m);
 	double P = (double)m->cfg.layer[0].P, constant;
-	constant = P * f.weight * log(2 * 3.14159265358979323846);
+	constant = P * f.weight * gp__log_2pi;
 	left = f.kk / P;
 	GP__FOR(i, f.M) left -= (double)f.S[i * f.F + i];
 	left = GP__MAX(left, 0);
@@ -15625,7 +15625,7 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
 	odvgp_status s = gp__all_rows_check(m, X, Y, info);
 	if (s) return s;
 	if (!upper) return gp__is_null(info, "upper");
-	if (!gp__has_noise(&m->cfg) || m->cfg.objective >= ODVGP_OBJECTIVE_PARTLY || m->levels > 1 ||
+	if (!gp__has_noise(&m->cfg) || m->cfg.objective >= ODVGP_OBJECTIVE_PARTLY || m->extent > 1 ||
 			m->units > 1 || m->slot_mixing)
 		return gp__unsupported(
 				info, "model", "an upper bound is for one Gaussian noise and one unit");
@@ -16113,7 +16113,7 @@ static void gp__lbfgs_gradient(const odvgp_model *m, odvgp_real *g)
 static odvgp_status gp__lbfgs_evaluate(
 		gp__lbfgs_job *job, double *loss, odvgp_real *g, odvgp_info *info)
 {
-	gp__wants_list want = {1, 0, 0, GP__FOR_BOUND};
+	gp__wants_list want = {1, 0, 0, GP__GIVES_BOUND};
 	odvgp_status s = gp__evaluate(job->m, job->rows, want, &job->expected, &job->kl, info);
 	if (s) return s;
 	gp__lbfgs_gradient(job->m, g);
@@ -16330,7 +16330,7 @@ static odvgp_status gp__step_watched(odvgp_model *m, const gp__rows *rows, gp__w
 	gp__hold(m, 1);
 	for (int looks = 1; curved || rows->n >= m->cfg.N; looks++) {
 		++*evaluations;
-		if (gp__nat_gamma_look(m, rows) >= least) break;
+		if (gp__bound_of(m, rows) >= least) break;
 		m->tape.events.step_shortened++;
 		gp__natural_back(m);
 		++*evaluations;
@@ -16361,7 +16361,7 @@ static odvgp_status gp__step_natural(odvgp_model *m, const gp__rows *rows, gp__w
 	if (!of_gamma) return gp__nat_step(m, tau) == ODVGP_E_STOPPED ? ODVGP_E_STOPPED : ODVGP_OK;
 	if (sampled) {
 		gp__all_columns(m);
-		bound = gp__nat_gamma_look(m, rows);
+		bound = gp__bound_of(m, rows);
 		++*looks;
 	}
 	if (looked) s = gp__step_watched(m, rows, want, tau, bound, looks, info);
@@ -16433,7 +16433,7 @@ static odvgp_status gp__step_rows(
 		split = natgrad && m->cfg.reproduce.update != ODVGP_UPDATE_JOINT,
 		nat_first = m->cfg.reproduce.update == ODVGP_UPDATE_NATGRAD_FIRST;
 	gp__wants_list want = {
-			!split || !nat_first, natgrad && (!split || nat_first), 0, GP__FOR_BOUND};
+			!split || !nat_first, natgrad && (!split || nat_first), 0, GP__GIVES_BOUND};
 	gp__begun begun;
 	gp__sample_columns(m);
 	odvgp_status s = gp__evaluate_safely(m, rows, want, 1, &expected, &kl, info);
@@ -16969,7 +16969,7 @@ typedef struct {
 static void gp__pivot_task(void *arg, int t)
 {
 	const gp__pivot_job *job = (const gp__pivot_job *)arg;
-	const odvgp__isa *isa = job->kernel.blas->isa;
+	const odvgp__simd *isa = job->kernel.blas->isa;
 	ptrdiff_t from, to, k = job->column;
 	gp__kchunk chunk;
 	gp__chunk_place(&job->kernel, t, &chunk);
@@ -17307,7 +17307,7 @@ static gp__start gp__median_start(
 	double factor = gp__spread(&u->kernel, i, -1, 0.5);
 	gp__start start = {0, w->target_variance};
 	start.lengthscale =
-			gp__median_distance(u, X, &u->kernel.base[i], w) * factor * 0.70710678118654752;
+			gp__median_distance(u, X, &u->kernel.base[i], w) * factor * gp__sqrt_half;
 	return start;
 }
 
@@ -17541,7 +17541,7 @@ static double gp__pass_on(const gp__unit *u, const odvgp_real *X, const gp__init
 /*	w->axes: P leading eigenvectors of w->square [D,D], by power iteration. */
 static void gp__leading_axes(const odvgp_model *m, ptrdiff_t D, ptrdiff_t P, const gp__init_work *w)
 {
-	const odvgp__isa *isa = m->tape.blas.isa;
+	const odvgp__simd *isa = m->tape.blas.isa;
 	odvgp_real *C = w->square, *v = w->vector;
 	GP__FOR(p, P) {
 		odvgp_real *axis = w->axes + p * D;
@@ -17566,7 +17566,7 @@ static void gp__principal_axes(gp__unit *u, const odvgp_real *X, gp__init_work *
 	ptrdiff_t D = u->Dx, P = u->P, N = of_patches ? gp__candidates(u) : gp__unit_rows(u),
 			  rows = GP__MIN(N, gp__init_rows(u));
 	const odvgp_real *sd = m->data_sd + u->sd_at + (of_patches ? u->D + 1 : 0);
-	const odvgp__isa *isa = m->tape.blas.isa;
+	const odvgp__simd *isa = m->tape.blas.isa;
 	odvgp_real *C = w->square, *A = m->par.theta + m->par.slot[u->slot_mean_A].offset,
 			   *v = w->vector;
 	gp__zero(A, D * P);
@@ -17591,7 +17591,7 @@ static void gp__principal_axes(gp__unit *u, const odvgp_real *X, gp__init_work *
 static void gp__init_mixing(const gp__unit *u, const odvgp_real *Y, gp__init_work *w)
 {
 	const odvgp_model *m = u->model;
-	const odvgp__isa *isa = m->tape.blas.isa;
+	const odvgp__simd *isa = m->tape.blas.isa;
 	ptrdiff_t N = m->cfg.N, F = m->F, P = m->cfg.layer[u->layer].P, columns = gp__y_columns(&m->y);
 	odvgp_real *C = w->square, *z = w->vector, *mean = w->means, *sd = mean + F,
 			   *W = m->par.theta + m->par.slot[m->slot_mixing].offset;
@@ -17707,7 +17707,7 @@ static void gp__q_identity(odvgp_model *m)
 /*	Only the whitening factors, whatever q contains. */
 static odvgp_status gp__run_L(odvgp_model *m, odvgp_info *info)
 {
-	gp__wants_list factors = {0, 0, 0, GP__FOR_L};
+	gp__wants_list factors = {0, 0, 0, GP__GIVES_L};
 	gp__mark_params(m, &factors);
 	odvgp_status s = gp__tape_forward_info(&m->tape, GP__HEAD, info);
 	GP__EACH_UNIT(u, m)
@@ -17797,7 +17797,7 @@ static void gp__init_cuts(odvgp_model *m, const odvgp_real *Y)
 	GP__FOR(k, K - 1) {
 		below++;
 		GP__FOR(i, N) below += Y[i * C] == (odvgp_real)k;
-		double cut = 1.4142135623730951 * gp__normal_quantile((double)below / (double)(seen + K));
+		double cut = 2 * gp__sqrt_half * gp__normal_quantile((double)below / (double)(seen + K));
 		if (k) gp__set_positive(m, m->par.slot[m->slot_lik_params].offset + k - 1, cut - last);
 		else m->par.theta[m->par.slot[m->slot_lik_free_params].offset] = (odvgp_real)cut;
 		last = cut;
@@ -18166,7 +18166,7 @@ static void gp__build_stats(gp__unit *u, gp__block *b, gp__ref A)
 {
 	b->A = A;
 	b->stats = gp__add(u, GP__TILE, GP__NAT_STATS, 0, u->P, b->M, A, u->mean, u->var, gp__none);
-	gp__asked_for(u, b->stats, GP__FOR_STATS);
+	gp__asked_for(u, b->stats, GP__GIVES_STATS);
 }
 
 GP__NOINLINE void gp__build_head(gp__unit *u)
@@ -18185,7 +18185,7 @@ GP__NOINLINE void gp__build_head(gp__unit *u)
 	gp__ref predictor[GP__PREDICTOR_NODES];
 	gp__predictor_nodes(u, predictor);
 	GP__FOR(i, GP__PREDICTOR_NODES)
-		if (predictor[i].id) gp__asked_for(u, predictor[i], GP__FOR_PREDICTOR);
+		if (predictor[i].id) gp__asked_for(u, predictor[i], GP__GIVES_PREDICTOR);
 }
 
 /*	Mean and variance at the tile's rows; statistics for natural steps. */
@@ -18267,11 +18267,11 @@ GP__NOINLINE void gp__build_bound(gp__unit *u)
 		/* tcc needs the length of an array of structs. */
 		const gp__ref in[5] = {mean, var, m->Y, m->lik_params, m->lik_free_params};
 		m->expect = gp__node_add(&m->tape, u, GP__EXPECT, 0, GP__TILE, 1, 1, in, 5, gp__none);
-		gp__asked_for(u, m->expect, GP__FOR_BOUND);
+		gp__asked_for(u, m->expect, GP__GIVES_BOUND);
 	} else {
 		m->objective = m->cfg.objective == ODVGP_OBJECTIVE_EXACT ? gp__build_evidence(u)
 																 : gp__build_collapsed(u);
-		gp__asked_for(u, m->objective, GP__FOR_COLLAPSED);
+		gp__asked_for(u, m->objective, GP__GIVES_COLLAPSED);
 	}
 }
 
@@ -18581,7 +18581,7 @@ static void gp__settle(odvgp_model *m)
 	m->y.lik = gp__lik_of(&m->cfg);
 	m->T = gp__lik_targets(m->y.lik, m->F);
 	m->classes = gp__classes(m->y.lik, m->F, m->cfg.lik.classes);
-	m->levels = !gp__has_noise(&m->cfg) ? m->classes : m->cfg.lik.noise_per_output ? m->T : 1;
+	m->extent = !gp__has_noise(&m->cfg) ? m->classes : m->cfg.lik.noise_per_output ? m->T : 1;
 	m->y.T = m->T;
 	m->y.classes = m->classes;
 	m->y.missing = m->cfg.lik.missing;
@@ -18707,7 +18707,7 @@ static void gp__start_likelihood(odvgp_model *m)
 	int positive = m->slot_lik_params, others = m->slot_lik_free_params;
 	GP__FOR(k, lik->params) {
 		const gp__lik_param *par = &lik->param[k];
-		if (!gp__lik_count(par, m->levels)) continue; /* no slot */
+		if (!gp__lik_count(par, m->extent)) continue; /* no slot */
 		const odvgp_slot *slot = &m->par.slot[par->positive ? positive++ : others++];
 		GP__EACH_VALUE(i, slot)
 			if (par->positive) gp__set_positive(m, i, par->start);
@@ -18937,8 +18937,8 @@ static void gp__warm_model(odvgp_model *aux, const odvgp_model *m, const odvgp_c
 	gp__model_settle(aux);
 }
 
-/*	The size of the models that gp__warm_is_tried compares. Not inlined: a draft takes 5 KiB of stack,
-	and another one follows. */
+/*	The size of the models that gp__warm_is_tried compares. Not inlined, as a draft takes 5 KiB of
+	stack and another one follows. */
 GP__NOINLINE odvgp_status gp__trial_measure(const odvgp_model *m, size_t *bytes, odvgp_info *info)
 {
 	gp__draft draft;
@@ -19170,7 +19170,7 @@ static odvgp_status gp__warm_train(gp__warm_work *w, const odvgp_model *m, const
 	gp__copy(aux->data_sd, m->data_sd, m->data_sds);
 	if (m->slot_mixing) aux->data_sd[m->cfg.layer[0].D] = 1;
 	if (gp__is_pseudo(m)) gp__warm_noise(aux);
-	else if (m->levels > 1) gp__warm_one_noise(aux, m);
+	else if (m->extent > 1) gp__warm_one_noise(aux, m);
 	*made = aux;
 	report.converged = report.stuck = 0;
 	for (ptrdiff_t i = 0; i < w->iterations && !s && !report.converged && !report.stuck; i++) {
@@ -19228,7 +19228,7 @@ static odvgp_status gp__warm_take(odvgp_model *m, odvgp_model *aux, const gp__wa
 	gp__copy(w->theta, m->par.theta, m->par.count);
 	gp__copy(w->value, m->par.value, m->par.positive);
 	gp__warm_copy(m, aux, GP__WARM_VALUES);
-	if (m->levels > 1 && !gp__is_pseudo(m) && m->par.slot[m->slot_lik_params].trainable) {
+	if (m->extent > 1 && !gp__is_pseudo(m) && m->par.slot[m->slot_lik_params].trainable) {
 		gp__set_noise(m, (double)gp__noise(aux));
 		gp__touch(m, m->slot_lik_params);
 	}
@@ -19429,7 +19429,7 @@ static void gp__file_likelihood(gp__file *f, const odvgp_model *m)
 	gp__file_known(f, (uint64_t)lik->params, 4);
 	GP__FOR(i, lik->params) {
 		gp__file_known_text(f, lik->param[i].name);
-		gp__file_known(f, (uint64_t)gp__lik_count(&lik->param[i], m->levels), 8);
+		gp__file_known(f, (uint64_t)gp__lik_count(&lik->param[i], m->extent), 8);
 	}
 }
 

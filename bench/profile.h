@@ -68,7 +68,7 @@ static void step_in_stages(odvgp_model *m, const dataset *r)
 	odvgp_real expected, kl;
 	odvgp_info info;
 	int natgrad = gp__uses_natgrad(m);
-	gp__wants_list want = {1, natgrad, 0, GP__FOR_BOUND};
+	gp__wants_list want = {1, natgrad, 0, GP__GIVES_BOUND};
 	gp__rows batch = gp__rows_plain(r->X, r->y, m->cfg.optim.batch);
 	uint64_t per_epoch = (uint64_t)(r->N / m->cfg.optim.batch);
 	probe_stage(AT_EVALUATE);
@@ -95,7 +95,7 @@ static void step_in_stages(odvgp_model *m, const dataset *r)
     element. The flops needed leave the latter out, too. */
 
 /*  The real row. */
-static const odvgp__isa *counted;
+static const odvgp__simd *counted;
 
 #define COUNT_KERNELS(NV) \
 	static void count_ukr##NV(ptrdiff_t k, odvgp_real alpha, int add, const odvgp_real *a, \
@@ -144,11 +144,11 @@ static void count_radial(int type, odvgp_real v, odvgp_real scale, const odvgp_r
 	counted->radial(type, v, scale, d2, k, dk);
 }
 
-static odvgp__isa counting_row(const odvgp__isa *real)
+static odvgp__simd counting_row(const odvgp__simd *real)
 {
 	static const gp__ukr ukr[] = {count_ukr1, count_ukr2, count_ukr3, count_ukr4};
 	static const gp__solve solve[] = {count_solve1, count_solve2, count_solve3, count_solve4};
-	odvgp__isa row = *real;
+	odvgp__simd row = *real;
 	counted = real;
 	for (int i = 0; i < 4; i++) {
 		if (row.ukr[i]) row.ukr[i] = ukr[i];
@@ -175,7 +175,7 @@ static void flops_of(const member *who, const setting *s, const dataset *r)
 {
 	odvgp_threads serial = {NULL, NULL, 0};
 	odvgp_model *m = model_make(who, s, r, &serial);
-	odvgp__isa row = counting_row(m->tape.blas.isa);
+	odvgp__simd row = counting_row(m->tape.blas.isa);
 	need n = flops_needed(who, s);
 	double done[GP__OPS][2], all = 0, all_done = 0, distances = 0, exponentials = 0;
 	char name[64];

@@ -7,7 +7,7 @@
 static void array_map(const odvgp_blas *blas, int f, ptrdiff_t n, const odvgp_real *x,
 		odvgp_real *y, odvgp_real *dy)
 {
-	const odvgp__isa *isa = blas->isa;
+	const odvgp__simd *isa = blas->isa;
 	odvgp_real rest[3][GP__CHUNK] = {{0}};
 	ptrdiff_t i = 0;
 	for (; i + GP__CHUNK <= n; i += GP__CHUNK) isa->map[f](x + i, y + i, dy ? dy + i : NULL);

@@ -184,7 +184,7 @@ TEST(statistics_of_each_layer)
 	for (k = 0; k < MEMBERS; k += 2) {
 		odvgp_config c = stack(9, width, 3, &members[k]);
 		gp__rows rows;
-		gp__wants_list only = {0, 1, 0, GP__FOR_BOUND};
+		gp__wants_list only = {0, 1, 0, GP__GIVES_BOUND};
 		odvgp_real *g, e, kl;
 		c.tile = 4;
 		c.optim.natgrad = 1;

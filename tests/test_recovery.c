@@ -551,7 +551,7 @@ static odvgp_real *to_spoil;
 static int looked, spoilt;
 static void spoil_the_second_evaluation(int node, int reverse)
 {
-	int stats = (watched->tape.purpose & GP__FOR_STATS) != 0;
+	int stats = (watched->tape.purpose & GP__GIVES_STATS) != 0;
 	(void)reverse;
 	if (node < 0) return;
 	if (stats && looked) *to_spoil = (odvgp_real)NAN, spoilt++;

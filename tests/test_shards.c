@@ -71,7 +71,7 @@ TEST(shards_run_one_by_one_add_up_to_the_same_bits)
 		odvgp_config c = settings(members[k].mean, members[k].cov, members[k].objective, SHARDS);
 		odvgp_model *m = create(&c);
 		gp__wants_list want = {
-				1, c.optim.natgrad, 1, c.objective ? GP__FOR_COLLAPSED : GP__FOR_BOUND};
+				1, c.optim.natgrad, 1, c.objective ? GP__GIVES_COLLAPSED : GP__GIVES_BOUND};
 		gp__rows rows = gp__rows_plain(X, Y, ROWS);
 		int back = c.objective == ODVGP_OBJECTIVE_ELBO, s, width;
 		ptrdiff_t n, i;
@@ -191,7 +191,7 @@ TEST(the_first_error_goes_up_the_tree)
 			settings(ODVGP_MEAN_PART_BETA, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_ELBO, SHARDS);
 	odvgp_model *m = create(&c);
 	gp__rows rows = gp__rows_plain(X, Y, ROWS);
-	gp__wants_list want = {1, 1, 1, GP__FOR_BOUND};
+	gp__wants_list want = {1, 1, 1, GP__GIVES_BOUND};
 	odvgp_real *piece[SHARDS];
 	int s;
 	ptrdiff_t n;

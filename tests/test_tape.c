@@ -252,7 +252,7 @@ TEST(other_rows_have_other_features)
 static int is_term(const odvgp_model *m, int i)
 {
 	const gp__node *nd = &m->tape.node[i];
-	return (nd->purpose & (GP__FOR_BOUND | GP__FOR_COLLAPSED)) || nd->op == GP__NAT_STATS;
+	return (nd->purpose & (GP__GIVES_BOUND | GP__GIVES_COLLAPSED)) || nd->op == GP__NAT_STATS;
 }
 static int has_reader_that_ran_back(const odvgp_model *m, int i)
 {
