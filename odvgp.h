@@ -3326,7 +3326,8 @@ static double gp__stirling(double x)
 static double gp__lgamma(double x)
 {
 	double product = 1;
-	while (x < 10) product *= x++;
+	GP__FOR(k, 10)
+		if (x < 10) product *= x++;
 	return (x - 0.5) * log(x) - x + 0.5 * gp__log_2pi + gp__stirling(x) - log(product);
 }
 
@@ -3336,7 +3337,8 @@ static double gp__digamma(double x)
 	static const double c[] = {
 			1.0 / 12, -691.0 / 32760, 1.0 / 132, -1.0 / 240, 1.0 / 252, -1.0 / 120, 1.0 / 12};
 	double less = 0, sum = 0;
-	while (x < 10) less += 1 / x++;
+	GP__FOR(k, 10)
+		if (x < 10) less += 1 / x++;
 	GP__FOR(k, GP__COUNT(c)) sum = (sum + c[k]) / (x * x);
 	return log(x) - 0.5 / x - sum - less;
 }
@@ -6295,6 +6297,29 @@ static ptrdiff_t gp__lik_targets(const gp__likelihood *lik, ptrdiff_t F)
 	return lik->flags & GP__LIK_FACTORS ? F : lik->flags & GP__LIK_CLASSES ? 1 : F / 2;
 }
 
+/*	Whether P processes, mixed to `functions` unless that is 0, and config.lik.classes suit it. */
+static odvgp_status gp__check_functions(const gp__likelihood *lik, ptrdiff_t P, ptrdiff_t functions,
+		ptrdiff_t classes, odvgp_info *info)
+{
+	int several = !(lik->flags & GP__LIK_FACTORS), of_f = several && lik->flags & GP__LIK_CLASSES,
+		ordinal = !several && lik->flags & GP__LIK_CLASSES;
+	ptrdiff_t F = functions ? functions : P;
+	if (functions && (several || functions < P))
+		return gp__fail(info, several ? ODVGP_E_UNSUPPORTED : ODVGP_E_ARG, "functions", -1,
+				(double)functions,
+				several ? "must be 0 for a likelihood that couples functions"
+						: "must be at least P, or 0 for no mixing");
+	if (ordinal ? F != 1 : of_f ? F < 2 || F > GP__MOST_CLASSES : several && F % 2)
+		return gp__fail(info, ODVGP_E_ARG, "P", -1, (double)F,
+				ordinal ? "must be 1 for this likelihood"
+				: of_f  ? "must be the number of classes, 2..200, for this likelihood"
+						: "must be even: a function and its noise for each target");
+	if (ordinal ? classes < 2 : classes != 0)
+		return gp__fail(info, ODVGP_E_ARG, "lik.classes", -1, (double)classes,
+				ordinal ? "must be at least 2" : "is only for the ordinal likelihood");
+	return ODVGP_OK;
+}
+
 static int gp__target_ok(const gp__likelihood *lik, ptrdiff_t classes, double y)
 {
 	double most = lik->flags & GP__LIK_CLASSES ? (double)classes - 1 : lik->most;
@@ -8723,15 +8748,15 @@ static ptrdiff_t gp__predictor_measure(const gp__predictor *p)
 		return -1;
 	if (p->likelihood >= GP__COUNT(gp__likelihoods)) return -1;
 	const gp__likelihood *lik = &gp__likelihoods[p->likelihood];
-	if (p->mixed > 1 || (p->mixed ? p->F < p->P : p->F != p->P) ||
-			(p->mixed && (p->layers > 1 || !(lik->flags & GP__LIK_FACTORS))))
+	if (p->mixed > 1 || (p->mixed ? p->F < p->P || p->layers > 1 : p->F != p->P) ||
+			gp__check_functions(lik, p->P, p->mixed ? p->F : 0,
+					lik->flags & GP__LIK_FACTORS ? p->classes : 0, NULL))
 		return -1;
-	ptrdiff_t classes = p->classes, same = gp__classes(lik, p->F, classes);
 	if (p->nodes > GP__MOST_NODES || (lik->flags & GP__LIK_GAUSSIAN ? p->nodes : !p->nodes))
 		return -1;
 	int gaussian = lik->flags & GP__LIK_GAUSSIAN;
-	ptrdiff_t extent = gaussian ? p->lik_params : classes;
-	if (classes != same || classes > GP__MOST_CLASSES || p->T < 1 ||
+	ptrdiff_t classes = p->classes, extent = gaussian ? p->lik_params : classes;
+	if (classes != gp__classes(lik, p->F, classes) || classes > GP__MOST_CLASSES || p->T < 1 ||
 			p->T != gp__lik_targets(lik, p->F) ||
 			(gaussian && p->lik_params != 1 && p->lik_params != p->T) ||
 			p->lik_params != gp__lik_all_numbers(lik, extent))
@@ -8756,7 +8781,7 @@ static ptrdiff_t gp__predictor_measure(const gp__predictor *p)
 	return reals >= 0 && gp__predictor_reals(p) == (uint64_t)reals ? reals : -1;
 }
 
-/*	Whether reals are finite, and positive where they must be. */
+/*	Whether reals are finite, and positive, or 0 and 1, where they must be. */
 static int gp__predictor_reals_ok(const gp__predictor *p)
 {
 	gp__view v = gp__view_of(p, 0);
@@ -8772,6 +8797,10 @@ static int gp__predictor_reals_ok(const gp__predictor *p)
 		GP__FOR(i, positive[k].n)
 			if (!(positive[k].x[i] > 0)) return 0;
 	if (p->nodes && !(v.rule[0] >= 0 && v.rule[0] < GP__R(0.5))) return 0; /* link jitter */
+	if (p->nodes && v.rule[0] > 0 && !(of->flags & GP__LIK_LINK)) return 0;
+	if (!(of->flags & GP__LIK_SCALABLE))
+		GP__FOR(t, p->T)
+			if (v.y_mean[t] != 0 || v.y_scale[t] != 1) return 0;
 	if (lik && of->param[0].rate && !(v.lik_params[0] < 1)) return 0;
 	/* beta comes first: all reals */
 	return gp__finite(v.beta, (ptrdiff_t)gp__predictor_reals(p));
@@ -8825,7 +8854,7 @@ static odvgp_status gp__predictor_check(const gp__predictor *p, size_t bytes, od
 	if (sum[0] != p->checksum[0] || sum[1] != p->checksum[1])
 		return gp__refuse(info, ODVGP_E_FORMAT, "block", "damaged: the checksum does not match");
 	if (!gp__predictor_reals_ok(p))
-		return gp__refuse(info, ODVGP_E_FORMAT, "block", "a number is not finite, or not above 0");
+		return gp__refuse(info, ODVGP_E_FORMAT, "block", "a number is not finite or out of range");
 	return ODVGP_OK;
 }
 
@@ -9844,10 +9873,8 @@ static int gp__slot_of(const gp__params *p, ptrdiff_t i)
 static double gp__log_gamma(double x)
 {
 	double shift = 0;
-	while (x < 10) {
-		shift += log(x);
-		x++;
-	}
+	GP__FOR(k, 10)
+		if (x < 10) shift += log(x++);
 	static const double divisors[] = {1680, 1260, 360, 12};
 	double r = 1 / (x * x), series = 1.0 / 1188 - r * 691.0 / 360360;
 	GP__FOR(k, GP__COUNT(divisors)) series = 1 / divisors[k] - r * series;
@@ -13248,26 +13275,13 @@ static ptrdiff_t gp__functions(const odvgp_config *c)
 static odvgp_status gp__check_likelihood(const odvgp_config *c, odvgp_info *info)
 {
 	const gp__likelihood *lik = gp__lik_of(c);
-	ptrdiff_t P = gp__functions(c), classes = c->lik.classes;
-	int ordinal = c->lik.kind == ODVGP_LIKELIHOOD_ORDINAL,
-		several = !(lik->flags & GP__LIK_FACTORS), of_f = several && lik->flags & GP__LIK_CLASSES,
-		noise = c->lik.noise_variance != 0 || c->lik.noise_floor != 0 || c->lik.known_noise ||
+	int noise = c->lik.noise_variance != 0 || c->lik.noise_floor != 0 || c->lik.known_noise ||
 				c->lik.noise_per_output;
-	if (c->functions && c->functions < c->layer[c->layers - 1].P)
-		return gp__fail(info, ODVGP_E_ARG, "functions", -1, (double)c->functions,
-				"must be at least P, or 0 for no mixing");
-	if (c->functions && (several || c->objective != ODVGP_OBJECTIVE_ELBO))
-		return gp__fail(info, ODVGP_E_UNSUPPORTED, "functions", -1, (double)c->functions,
-				several ? "must be 0 for a likelihood that couples functions"
-						: "must be 0 without the objective ELBO");
-	if (ordinal ? P != 1 : of_f ? P < 2 || P > GP__MOST_CLASSES : several && P % 2)
-		return gp__fail(info, ODVGP_E_ARG, "P", -1, (double)P,
-				ordinal ? "must be 1 for this likelihood"
-				: of_f  ? "must be the number of classes, 2..200, for this likelihood"
-						: "must be even: a function and its noise for each target");
-	if (ordinal ? classes < 2 : classes != 0)
-		return gp__fail(info, ODVGP_E_ARG, "lik.classes", -1, (double)classes,
-				ordinal ? "must be at least 2" : "is only for the ordinal likelihood");
+	odvgp_status s = gp__check_functions(
+			lik, c->layer[c->layers - 1].P, c->functions, c->lik.classes, info);
+	if (s) return s;
+	if (c->functions && c->objective != ODVGP_OBJECTIVE_ELBO)
+		return gp__unsupported(info, "functions", "must be 0 without the objective ELBO");
 	if (c->lik.link_jitter > 0 && !(lik->flags & GP__LIK_LINK))
 		return gp__fail(info, ODVGP_E_ARG, "lik.link_jitter", -1, (double)c->lik.link_jitter,
 				"is only for bernoulli and robustmax");
@@ -13281,7 +13295,7 @@ static odvgp_status gp__check_likelihood(const odvgp_config *c, odvgp_info *info
 	if (c->lik.missing)
 		return gp__unsupported(info, "lik.missing",
 				"needs the objective ELBO: leave out rows with missing targets");
-	if (c->lik.noise_per_output && P > 1)
+	if (c->lik.noise_per_output && gp__functions(c) > 1)
 		return gp__unsupported(info, "lik.noise_per_output",
 				"needs the objective ELBO: other bounds have one noise");
 	if ((c->lik.weights || c->lik.known_noise) && c->objective == ODVGP_OBJECTIVE_TIGHT)

@@ -4,6 +4,7 @@
 #include "odvgp.h"
 #include "test.h"
 #include "models.h"
+#include "kinds.h"
 
 /*  A predictor's block is refused if one byte is changed, or if it is cut, misaligned, or of
     another version or precision. The server keeps its contents. */
@@ -209,39 +210,52 @@ static void mend(unsigned char *file, size_t bytes)
 	for (i = 0; i < 8; i++) file[bytes - 8 + (size_t)i] = (unsigned char)(sum >> (8 * i));
 }
 
-/*  Loads, evaluates, steps and predicts with any status as result. Returns 1 if the model was
-    loaded. */
+/*  Serves a block or file that may be forged; what succeeds has no NaN. */
+static served_all use_server(const odvgp_server *s, const char *what)
+{
+	served_all all = serve_all(s);
+	CHECK_SAY(!all.nan, "%s: %s succeeds with NaN", what, all.nan);
+	return all;
+}
+
+/*  Evaluates and steps, unless sizes make that expensive. */
+static void use_loaded(odvgp_model *m)
+{
+	const odvgp_config *c = odvgp_model_config(m);
+	odvgp_real e, *X, *Y;
+	odvgp_report report;
+	if (c->layer[0].D > 16 || m->F > 8 || c->N > 8 || c->lik.nodes > 32 ||
+			c->deep.samples > 100)
+		return;
+	X = NEW(odvgp_real, c->N * c->layer[0].D);
+	Y = NEW(odvgp_real, c->N * gp__y_columns(&m->y));
+	kind_data(X, Y, c->N, c->layer[0].D, m->y);
+	(void)odvgp_elbo(m, X, Y, c->N, &e, NULL, NULL, NULL);
+	(void)odvgp_step(m, X, Y, &report, NULL);
+	free(X), free(Y);
+}
+
+/*  Loads, evaluates, steps and makes every kind of prediction, with any status as result. Returns 1
+    if the model was loaded. */
 static int use_forged(const unsigned char *file, size_t bytes)
 {
-	size_t model_bytes = 0, pred_bytes = 0;
+	size_t model_bytes = 0, pred_bytes = 0, served_bytes = 0;
 	void *block, *pred;
 	odvgp_model *m;
-	odvgp_server server, *p = &server;
-	odvgp_real e, mean[64], X[64] = {0}, Y[64] = {0};
+	odvgp_server server;
 	int loaded;
 	if (odvgp_load_size(file, bytes, NULL, test_isa(), &model_bytes, &pred_bytes, NULL, NULL,
 				NULL) != ODVGP_OK)
 		return 0;
+	CHECK_STATUS(odvgp_server_size(file, bytes, &served_bytes, NULL, NULL, NULL), ODVGP_OK);
+	CHECK_INT(served_bytes, pred_bytes);
 	if (model_bytes >= 10000000 || pred_bytes >= 10000000) return 0;
 	block = test_alloc(model_bytes), pred = test_alloc(pred_bytes);
 	loaded = odvgp_load(file, bytes, NULL, test_isa(), block, model_bytes, &m, NULL) == ODVGP_OK;
-	if (loaded) {
-		const odvgp_config *cfg = odvgp_model_config(m);
-		odvgp_report report;
-		if (cfg->layer[0].D <= 8 && cfg->layer[0].P <= 8)
-			(void)odvgp_elbo(m, X, Y, 2, &e, NULL, NULL, NULL);
-		if (cfg->layer[0].D <= 8 && cfg->layer[0].P <= 8 && cfg->N <= 8)
-			(void)odvgp_step(m, X, Y, &report, NULL);
-	}
-	if (odvgp_server_from_file(p, file, bytes, test_isa(), pred, pred_bytes, NULL) == ODVGP_OK &&
-			p->D <= 8 && p->P <= 8) {
-		size_t need = odvgp_predict_scratch(p, 2);
-		if (need && need < 10000000) {
-			void *scratch = test_alloc(need);
-			(void)odvgp_predict(p, X, 2, mean, NULL, scratch, need, NULL);
-			free(scratch);
-		}
-	}
+	if (loaded) use_loaded(m);
+	if (odvgp_server_from_file(&server, file, bytes, test_isa(), pred, pred_bytes, NULL) ==
+			ODVGP_OK)
+		(void)use_server(&server, "a forged file");
 	free(block), free(pred);
 	return loaded;
 }
@@ -638,9 +652,202 @@ TEST(forged_predictors_are_refused)
 	drop(&a);
 }
 
+/*  Before it is forged, each kind's file and block are taken, and everything is served. */
+TEST(every_kind_is_served)
+{
+	int kind;
+	for (kind = 0; kind < KINDS; kind++) {
+		kind_model k = kind_make(kind);
+		int calls = odvgp_model_config(k.m)->layers > 1 ? SERVED_IN_LAYERS : SERVED_CALLS;
+		size_t bytes, need = odvgp_predictor_size(k.m);
+		unsigned char *file = save_file(k.m, NULL, "", &bytes);
+		void *block = test_alloc(need);
+		odvgp_server s;
+		served_all all;
+		CHECK(use_forged(file, bytes));
+		CHECK_STATUS(serve(k.m, NULL, block, need, &s, NULL), ODVGP_OK);
+		all = use_server(&s, kinds[kind].words);
+		CHECK_SAY(all.ok == calls && all.refused == SERVED_CALLS - calls, "%s: %d calls, %s",
+				kinds[kind].words, all.ok, odvgp_status_text(all.last));
+		free(block), free(file);
+		kind_drop(&k);
+	}
+}
+
+/*  A copy of the one-layer predictor p whose head is `head`: p's reals up to the likelihood's, then
+    ordinary values. NULL if the head has no layout. */
+static gp__predictor *with_head(const gp__predictor *p, gp__predictor *head, size_t *bytes)
+{
+	const size_t start = gp__predictor_head(p->base_kernels);
+	gp__view v, old;
+	gp__predictor *to;
+	ptrdiff_t reals = gp__view_layout(head, NULL, 0, &v), i;
+	odvgp_real *x;
+	if (reals < 0 || reals > 100000) return NULL;
+	gp__predictor_set_reals(head, reals);
+	*bytes = gp__predictor_bytes(head);
+	to = (gp__predictor *)test_alloc(*bytes);
+	memcpy(to, p, start);
+	*to = *head;
+	x = (odvgp_real *)(void *)((unsigned char *)to + start);
+	for (i = 0; i < reals; i++) x[i] = (odvgp_real)0.3;
+	v = gp__view_of(to, 0);
+	old = gp__view_of(p, 0);
+	memcpy(x, old.beta, (size_t)GP__MIN(reals, old.lik_params - old.beta) * sizeof *x);
+	for (i = 0; i < head->T; i++) v.y_mean[i] = 0, v.y_scale[i] = 1;
+	if (head->nodes > 0) v.rule[0] = 0;
+	if (head->likelihood == ODVGP_LIKELIHOOD_STUDENTT && head->lik_params == 2) v.lik_params[1] = 4;
+	gp__predictor_sum(to, to->checksum);
+	return to;
+}
+
+/*  A block is taken if and only if a config has its likelihood, functions, targets and classes. */
+TEST(a_block_has_the_likelihood_of_a_config)
+{
+	enum { MOST = 4 };
+	int F, kind, T, classes, taken = 0;
+	for (F = 1; F <= MOST; F++) {
+		odvgp_config c = config(6, 2, F, 3, 0);
+		fixture a = make(&c);
+		size_t bytes = odvgp_predictor_size(a.m);
+		gp__predictor *p = (gp__predictor *)test_alloc(bytes);
+		CHECK_STATUS(odvgp_freeze(a.m, NULL, p, bytes, NULL), ODVGP_OK);
+		for (kind = 0; kind < GP__COUNT(gp__likelihoods) * (MOST + 1) * (MOST + 1); kind++) {
+			const gp__likelihood *lik = &gp__likelihoods[kind / (MOST + 1) / (MOST + 1)];
+			odvgp_config own = odvgp_config_defaults(6, 2, F, 3, 0);
+			gp__predictor head = *p, *forged;
+			odvgp_server s;
+			int expected;
+			T = kind / (MOST + 1) % (MOST + 1), classes = kind % (MOST + 1);
+			own.lik.kind = (odvgp_likelihood)(lik - gp__likelihoods);
+			own.lik.classes = own.lik.kind == ODVGP_LIKELIHOOD_ORDINAL ? classes : 0;
+			expected = odvgp_model_size(&own, &bytes, NULL) == ODVGP_OK &&
+					   T == gp__lik_targets(lik, F) && classes == gp__classes(lik, F, classes);
+			head.likelihood = (int32_t)own.lik.kind, head.T = T, head.classes = classes;
+			head.nodes = lik->flags & GP__LIK_GAUSSIAN ? 0 : 4;
+			head.lik_params =
+					(int32_t)gp__lik_all_numbers(lik, lik->flags & GP__LIK_GAUSSIAN ? 1 : classes);
+			forged = with_head(p, &head, &bytes);
+			if (!forged) continue;
+			if (CHECK_SAY((odvgp_server_from_block(&s, forged, bytes, test_isa(), NULL) ==
+								  ODVGP_OK) == expected,
+						"%s of %d functions, %d targets, %d classes", lik->name, F, T, classes) &&
+					expected) {
+				served_all all = use_server(&s, lik->name);
+				CHECK_SAY(all.ok == SERVED_CALLS, "%s of %d functions: %s", lik->name, F,
+						odvgp_status_text(all.last));
+				taken++;
+			}
+			free(forged);
+		}
+		free(p);
+		drop(&a);
+	}
+	CHECK(taken > 30);
+}
+
+/*  Only targets that scale with f have a scale and a mean, and only a link has a jitter. */
+TEST(scales_that_no_likelihood_has_are_refused)
+{
+	static const double scales[] = {1e-9, 2, 1e18};
+	int kind, i;
+	for (kind = 0; kind < KINDS; kind++) {
+		kind_model k = kind_make(kind);
+		size_t bytes = odvgp_predictor_size(k.m);
+		unsigned char *block = NEW(unsigned char, bytes);
+		odvgp_server s;
+		CHECK_STATUS(serve(k.m, NULL, block, bytes, &s, NULL), ODVGP_OK);
+		for (i = 0; i < 9; i++) {
+			unsigned char *other = NEW(unsigned char, bytes);
+			gp__predictor *last = (gp__predictor *)(void *)(other +
+					((const unsigned char *)gp__last_layer(&s) - block));
+			int flags, link = i >= 6;
+			gp__view v;
+			memcpy(other, block, bytes);
+			v = gp__view_of(last, 0), flags = gp__likelihoods[last->likelihood].flags;
+			if (link && !last->nodes) {
+				free(other);
+				continue;
+			}
+			*(link ? v.rule : i < 3 ? v.y_mean : v.y_scale) =
+					(odvgp_real)(link ? 0.1 + 0.1 * i - 0.6 : scales[i % 3]);
+			gp__predictor_sum(last, last->checksum);
+			if (CHECK_SAY((odvgp_server_from_block(&s, other, bytes, test_isa(), NULL) ==
+								  ODVGP_OK) ==
+								  ((flags & (link ? GP__LIK_LINK : GP__LIK_SCALABLE)) != 0),
+						"%s, change %d", kinds[kind].words, i) &&
+					s.block == other)
+				(void)use_server(&s, kinds[kind].words);
+			CHECK_STATUS(odvgp_server_from_block(&s, block, bytes, test_isa(), NULL), ODVGP_OK);
+			free(other);
+		}
+		free(block);
+		kind_drop(&k);
+	}
+}
+
+/*  Sums over a shift of the argument end for every argument. */
+TEST(gamma_functions_end)
+{
+	static const double far[] = {-1e18, -1e300, -HUGE_VAL, HUGE_VAL, NAN};
+	int i;
+	for (i = 0; i < 5; i++) {
+		volatile double sum = gp__lgamma(far[i]) + gp__digamma(far[i]) + gp__log_gamma(far[i]);
+		CHECK(sum != 0);
+	}
+}
+
+/*  Numbers of a predictor's head and its reals become others that may be valid; the block has the size
+    of its head. */
+TEST(forged_blocks_of_every_kind_do_no_harm)
+{
+	static const int32_t sizes[] = {0, 1, 2, 3, 4, 5, 8, 20, 200, INT32_MAX, -1};
+	static const double reals[] = {0, 1, -1, 1e-9, 1e18, -1e18, 1e-300, 0.3};
+	const size_t first = offsetof(gp__predictor, layers) / 4, words = sizeof(gp__predictor) / 4;
+	int kind, round, taken = 0;
+	test_seed = 341;
+	for (kind = 0; kind < KINDS; kind++) {
+		kind_model k = kind_make(kind);
+		size_t bytes = odvgp_predictor_size(k.m);
+		gp__predictor *p = (gp__predictor *)test_alloc(bytes);
+		CHECK_STATUS(odvgp_freeze(k.m, NULL, p, bytes, NULL), ODVGP_OK);
+		for (round = 0; round < test_size(400, 100) && p->layers == 1; round++) {
+			gp__predictor head = *p, *forged;
+			odvgp_server s;
+			int hits = (int)test_below(3);
+			odvgp_real *x;
+			size_t start = gp__predictor_head(p->base_kernels);
+			while (hits--)
+				((int32_t *)(void *)&head)[first + (size_t)test_below((ptrdiff_t)(words - first))] =
+						sizes[test_below(11)];
+			/* What follows divides by these, or is indexed with them. */
+			if (head.units < 1 || head.units > head.P || (uint32_t)head.factor > 2 ||
+					(uint32_t)head.mean_function > 4 || head.M_factor > head.M ||
+					!gp__patches_ok(&head.patches, head.D))
+				continue;
+			forged = with_head(p, &head, &bytes);
+			if (!forged) continue;
+			x = (odvgp_real *)(void *)((unsigned char *)forged + start);
+			if (round % 2)
+				x[test_below(round % 4 == 1 ? 30 : (ptrdiff_t)gp__predictor_reals(forged))] =
+						(odvgp_real)reals[test_below(8)];
+			gp__predictor_sum(forged, forged->checksum);
+			if (odvgp_server_from_block(&s, forged, bytes, test_isa(), NULL) == ODVGP_OK) {
+				(void)use_server(&s, kinds[kind].words);
+				taken++;
+			}
+			free(forged);
+		}
+		free(p);
+		kind_drop(&k);
+	}
+	CHECK(taken > 100);
+}
+
 int main(int argc, char **argv)
 {
 	test_begin(argc, argv);
+	RUN(every_kind_is_served);
 	RUN(damaged_blocks_are_refused);
 	RUN(damaged_files_are_refused);
 	RUN(forged_files_do_no_harm);
@@ -649,5 +856,9 @@ int main(int argc, char **argv)
 	RUN(forged_kernels_are_refused);
 	RUN(forged_states_are_refused);
 	RUN(forged_predictors_are_refused);
+	RUN(a_block_has_the_likelihood_of_a_config);
+	RUN(scales_that_no_likelihood_has_are_refused);
+	RUN(gamma_functions_end);
+	RUN(forged_blocks_of_every_kind_do_no_harm);
 	return test_end();
 }
