@@ -224,8 +224,7 @@ static void use_loaded(odvgp_model *m)
 	const odvgp_config *c = odvgp_model_config(m);
 	odvgp_real e, *X, *Y;
 	odvgp_report report;
-	if (c->layer[0].D > 16 || m->F > 8 || c->N > 8 || c->lik.nodes > 32 ||
-			c->deep.samples > 100)
+	if (c->layer[0].D > 16 || m->F > 8 || c->N > 8 || c->lik.nodes > 32 || c->deep.samples > 100)
 		return;
 	X = NEW(odvgp_real, c->N * c->layer[0].D);
 	Y = NEW(odvgp_real, c->N * gp__y_columns(&m->y));
@@ -749,39 +748,38 @@ TEST(a_block_has_the_likelihood_of_a_config)
 /*  Only targets that scale with f have a scale and a mean, and only a link has a jitter. */
 TEST(scales_that_no_likelihood_has_are_refused)
 {
-	static const double scales[] = {1e-9, 2, 1e18};
+	enum { MEAN, SCALE, JITTER };
+	static const struct {
+		int field, flag;
+		double value;
+	} list[] = {{MEAN, GP__LIK_SCALABLE, 2}, {MEAN, GP__LIK_SCALABLE, 1e18},
+			{SCALE, GP__LIK_SCALABLE, 1e-9}, {SCALE, GP__LIK_SCALABLE, 2},
+			{JITTER, GP__LIK_LINK, 0.1}};
 	int kind, i;
 	for (kind = 0; kind < KINDS; kind++) {
 		kind_model k = kind_make(kind);
-		size_t bytes = odvgp_predictor_size(k.m);
-		unsigned char *block = NEW(unsigned char, bytes);
+		size_t bytes = odvgp_predictor_size(k.m), at;
+		unsigned char *block = NEW(unsigned char, bytes), *other = NEW(unsigned char, bytes);
 		odvgp_server s;
 		CHECK_STATUS(serve(k.m, NULL, block, bytes, &s, NULL), ODVGP_OK);
-		for (i = 0; i < 9; i++) {
-			unsigned char *other = NEW(unsigned char, bytes);
-			gp__predictor *last = (gp__predictor *)(void *)(other +
-					((const unsigned char *)gp__last_layer(&s) - block));
-			int flags, link = i >= 6;
+		at = (size_t)((const unsigned char *)gp__last_layer(&s) - block);
+		for (i = 0; i < GP__COUNT(list); i++) {
+			gp__predictor *last = (gp__predictor *)(void *)(other + at);
+			int flags = gp__likelihoods[k.m->cfg.lik.kind].flags, taken;
 			gp__view v;
 			memcpy(other, block, bytes);
-			v = gp__view_of(last, 0), flags = gp__likelihoods[last->likelihood].flags;
-			if (link && !last->nodes) {
-				free(other);
-				continue;
-			}
-			*(link ? v.rule : i < 3 ? v.y_mean : v.y_scale) =
-					(odvgp_real)(link ? 0.1 + 0.1 * i - 0.6 : scales[i % 3]);
+			v = gp__view_of(last, 0);
+			if (list[i].field == JITTER && !last->nodes) continue;
+			*(list[i].field == MEAN          ? v.y_mean
+					: list[i].field == SCALE ? v.y_scale
+											 : v.rule) = (odvgp_real)list[i].value;
 			gp__predictor_sum(last, last->checksum);
-			if (CHECK_SAY((odvgp_server_from_block(&s, other, bytes, test_isa(), NULL) ==
-								  ODVGP_OK) ==
-								  ((flags & (link ? GP__LIK_LINK : GP__LIK_SCALABLE)) != 0),
-						"%s, change %d", kinds[kind].words, i) &&
-					s.block == other)
-				(void)use_server(&s, kinds[kind].words);
-			CHECK_STATUS(odvgp_server_from_block(&s, block, bytes, test_isa(), NULL), ODVGP_OK);
-			free(other);
+			taken = odvgp_server_from_block(&s, other, bytes, test_isa(), NULL) == ODVGP_OK;
+			CHECK_SAY(taken == ((flags & list[i].flag) != 0), "%s, change %d: %s",
+					kinds[kind].words, i, taken ? "taken" : "refused");
+			if (taken) (void)use_server(&s, kinds[kind].words);
 		}
-		free(block);
+		free(block), free(other);
 		kind_drop(&k);
 	}
 }

@@ -6,38 +6,16 @@
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "fuzz.h"
+#include "../kinds.h"
 
-enum { ROWS = 100, MOST = 8, LARGEST = 1 << 20 };
-static odvgp_real X[ROWS * MOST], Y[ROWS * MOST];
+enum { ROWS = 100, MOST = 16, LARGEST = 1 << 20 };
 
 static int all_finite(const odvgp_real *x, ptrdiff_t n) { return gp__first_nonfinite(x, n) < 0; }
-static void make_data(void)
-{
-	int i;
-	for (i = 0; i < ROWS * MOST; i++) {
-		X[i] = (odvgp_real)(i * 37 % 101) / 50 - 1;
-		Y[i] = (odvgp_real)sin(0.1 * i);
-	}
-}
-
-/*  Makes every kind of prediction, for at most three rows. */
+/*  Makes every kind of prediction. */
 static void use_predictor(const odvgp_server *p)
 {
-	ptrdiff_t D = p->D, P = p->F;
-	odvgp_real mean[3 * MOST], var[3 * MOST], cov[9 * MOST];
-	size_t need;
-	void *scratch;
-	if (D > MOST || P > MOST) return;
-	need = odvgp_predict_scratch(p, 3);
-	if (!need || need > LARGEST) return;
-	scratch = malloc(need);
-	if (odvgp_predict(p, X, 3, mean, var, scratch, need, NULL) == ODVGP_OK)
-		MUST(all_finite(mean, 3 * P) && all_finite(var, 3 * P),
-				"odvgp_predict succeeds with NaN or infinity");
-	if (odvgp_predict_cov(p, X, 3, mean, cov, scratch, need, NULL) == ODVGP_OK)
-		MUST(all_finite(mean, 3 * P) && all_finite(cov, 9 * P),
-				"odvgp_predict_cov succeeds with NaN or infinity");
-	free(scratch);
+	served_all all = serve_all(p);
+	MUST(!all.nan, all.nan);
 }
 static void use_file(const unsigned char *file, size_t bytes, int again);
 
@@ -45,15 +23,19 @@ static void use_file(const unsigned char *file, size_t bytes, int again);
 static void use_model(odvgp_model *m, int again)
 {
 	const odvgp_config *c = odvgp_model_config(m);
-	odvgp_real elbo, kl, *grad;
+	odvgp_real elbo, kl, *grad, *X, *Y;
 	odvgp_report report;
 	odvgp_server server;
 	ptrdiff_t n = odvgp_param_count(m);
 	size_t bytes;
 	void *block;
 	int i;
-	if (c->N > ROWS || c->layer[0].D > MOST || c->layer[0].P > MOST || c->optim.lbfgs_memory > 50)
+	if (c->N > ROWS || c->layer[0].D > MOST || m->F > MOST || c->optim.lbfgs_memory > 50 ||
+			c->lik.nodes > 32 || c->deep.samples > 100)
 		return;
+	X = (odvgp_real *)malloc((size_t)(c->N * c->layer[0].D) * sizeof *X);
+	Y = (odvgp_real *)malloc((size_t)(c->N * gp__y_columns(&m->y)) * sizeof *Y);
+	kind_data(X, Y, c->N, c->layer[0].D, m->y);
 	grad = (odvgp_real *)malloc((size_t)n * sizeof *grad);
 	if (odvgp_elbo(m, X, Y, c->N, &elbo, &kl, grad, NULL) == ODVGP_OK)
 		MUST(all_finite(&elbo, 1) && all_finite(&kl, 1) && all_finite(grad, n),
@@ -78,6 +60,7 @@ static void use_model(odvgp_model *m, int again)
 		}
 		free(block);
 	}
+	free(X), free(Y);
 	bytes = odvgp_save_size(m, 3);
 	if (again || !bytes || bytes > LARGEST) return;
 	block = malloc(bytes);
@@ -138,7 +121,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	unsigned char *file;
 	uint64_t state, predictor;
 	if (size < GP__FILE_HEAD) return 0;
-	make_data();
 	file = (unsigned char *)malloc(size + 8);
 	memcpy(file, data, size);
 	put_bits(file, GP__FILE_MAGIC, 8);
@@ -152,57 +134,68 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return 0;
 }
 
-/*  Makes a file of each pair of parts, with each objective, small enough to be mutated quickly. */
+/*  Saves a model as a seed. The library chooses the tile again if it is 0; it is the seventh size of
+    the config. */
+static void write_model(const char *folder, int number, odvgp_model *m)
+{
+	size_t bytes = odvgp_save_size(m, 0);
+	unsigned char *file = (unsigned char *)malloc(bytes);
+	MUST(odvgp_save(m, NULL, NULL, 0, file, bytes, NULL) == ODVGP_OK, "a seed cannot be saved");
+	if (number % 5 == 0) put_bits(file + GP__FILE_HEAD + 6 * 8, 0, 8);
+	write_seed(folder, number, file, bytes - 8);
+	free(file);
+}
+
+/*  A pair of parts with an objective, if they go together, small enough to be mutated quickly. */
+static odvgp_model *make_pair(int mean, int cov, odvgp_objective objective, int number)
+{
+	static const char *const kernels[] = {"rbf", "matern32(ard) + linear(ard)",
+			"periodic(dims=0) * rq", "polynomial + white + constant"};
+	static odvgp_real X[ROWS * 2], Y[ROWS * 2];
+	const gp__y_row row = {&gp__likelihoods[ODVGP_LIKELIHOOD_GAUSSIAN], 2, 0, 0, 0, 0};
+	int exact = objective == ODVGP_OBJECTIVE_EXACT, lbfgs = number % 2;
+	ptrdiff_t N = exact ? 3 : number % 5 ? 20 : 70;
+	odvgp_config c = odvgp_config_defaults(N, 2, 1 + number / 2 % 2, 3, exact ? 0 : 2);
+	odvgp_model *m;
+	size_t bytes;
+	void *work;
+	kind_data(X, Y, ROWS, 2, row);
+	c.layer[0].mean_part = (odvgp_mean_part)mean, c.layer[0].cov_part = (odvgp_cov_part)cov;
+	c.objective = objective;
+	c.layer[0].kernel = kernels[number % 4];
+	c.optim.kind = lbfgs ? ODVGP_OPTIMIZER_LBFGS : ODVGP_OPTIMIZER_ADAM;
+	c.optim.lbfgs_memory = 2;
+	c.tile = number % 3 ? 0 : 10;
+	c.layer[0].mean_function = (odvgp_mean_function)(number / 2 % 3);
+	c.reproduce.parametrisation = (odvgp_parametrisation)(number / 3 % 2);
+	c.optim.natgrad = !lbfgs;
+	if (odvgp_model_create(&m, &c, X, Y, NULL, NULL) != ODVGP_OK) {
+		c.optim.natgrad = 0;
+		if (odvgp_model_create(&m, &c, X, Y, NULL, NULL) != ODVGP_OK) return NULL;
+	}
+	MUST(odvgp_fit(m, X, Y, 2, NULL, NULL) == ODVGP_OK, "a seed cannot be trained");
+	bytes = odvgp_fit_q_scratch(m);
+	work = malloc(bytes);
+	if (objective != ODVGP_OBJECTIVE_ELBO)
+		MUST(odvgp_fit_q(m, X, Y, NULL, work, bytes, NULL) == ODVGP_OK, "a seed has no best q");
+	free(work);
+	return m;
+}
+
+/*  Every kind of model and likelihood, and every pair of parts with each objective. */
 static void write_seeds(const char *folder)
 {
-	int mean, cov, objective, lbfgs, number = 0;
-	make_data();
-	for (mean = 0; mean < GP__COUNT(gp__mean_parts); mean++)
-		for (cov = 0; cov < GP__COUNT(gp__cov_parts); cov++)
-			for (objective = ODVGP_OBJECTIVE_ELBO; objective <= ODVGP_OBJECTIVE_EXACT; objective++)
-				for (lbfgs = 0; lbfgs < 2; lbfgs++) {
-					static const char *const kernels[] = {"rbf", "matern32(ard) + linear(ard)",
-							"periodic(dims=0) * rq", "polynomial + white + constant"};
-					int exact = objective == ODVGP_OBJECTIVE_EXACT;
-					odvgp_config c = odvgp_config_defaults(exact        ? 3
-														   : number % 5 ? 20
-																		: 70,
-							2, 1 + number % 2, 3, exact ? 0 : 2);
-					odvgp_model *m;
-					size_t bytes;
-					void *work;
-					c.layer[0].mean_part = (odvgp_mean_part)mean,
-					c.layer[0].cov_part = (odvgp_cov_part)cov,
-					c.objective = (odvgp_objective)objective;
-					c.layer[0].kernel = kernels[number % 4];
-					c.optim.kind = lbfgs ? ODVGP_OPTIMIZER_LBFGS : ODVGP_OPTIMIZER_ADAM;
-					c.optim.lbfgs_memory = 2;
-					c.tile = number % 3 ? 0 : 10;
-					c.layer[0].mean_function = (odvgp_mean_function)(number / 2 % 3);
-					c.reproduce.parametrisation = (odvgp_parametrisation)(number / 3 % 2);
-					c.optim.natgrad = !lbfgs;
-					if (odvgp_model_create(&m, &c, X, Y, NULL, NULL) != ODVGP_OK) {
-						c.optim.natgrad = 0;
-						if (odvgp_model_create(&m, &c, X, Y, NULL, NULL) != ODVGP_OK) continue;
-					}
-					MUST(odvgp_fit(m, X, Y, 2, NULL, NULL) == ODVGP_OK,
-							"a seed cannot be trained");
-					bytes = odvgp_fit_q_scratch(m);
-					work = malloc(bytes);
-					if (objective != ODVGP_OBJECTIVE_ELBO)
-						MUST(odvgp_fit_q(m, X, Y, NULL, work, bytes, NULL) == ODVGP_OK,
-								"a seed has no best q");
-					free(work);
-					bytes = odvgp_save_size(m, 0);
-					work = malloc(bytes);
-					MUST(odvgp_save(m, NULL, NULL, 0, work, bytes, NULL) == ODVGP_OK,
-							"a seed cannot be saved");
-					/* The library chooses the tile again if it is 0; it is the seventh size of
-                       the config. */
-					if (number % 5 == 0)
-						put_bits((unsigned char *)work + GP__FILE_HEAD + 6 * 8, 0, 8);
-					write_seed(folder, number++, work, bytes - 8);
-					free(work);
-					odvgp_model_free(m);
-				}
+	const int covs = GP__COUNT(gp__cov_parts), pairs = GP__COUNT(gp__mean_parts) * covs;
+	int number = 0, i;
+	for (i = 0; i < KINDS; i++) {
+		kind_model k = kind_make(i);
+		write_model(folder, number++, k.m);
+		kind_drop(&k);
+	}
+	for (i = 0; i < 2 * pairs * (ODVGP_OBJECTIVE_EXACT + 1); i++) {
+		odvgp_model *m = make_pair(
+				i / 2 % pairs / covs, i / 2 % covs, (odvgp_objective)(i / 2 / pairs), number);
+		if (m) write_model(folder, number++, m);
+		odvgp_model_free(m);
+	}
 }
