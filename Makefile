@@ -22,8 +22,8 @@ TESTS       := $(sort $(basename $(notdir $(wildcard tests/test_*.c))))
 # What aliases, threads, the pool and the tape save do does not depend on it.
 FLOAT_TESTS := $(if $(SKIP_FLOAT),,$(filter-out test_alias test_pool test_threads test_tape,$(TESTS)))
 # `make test-isa` and `make sanitize` leave these in float to ALL=1, so as to end soon; `make test` runs in float only what BRIEF_FLOAT names.
-BRIEF_FLOAT := test_linalg test_oracle
-SLOW_FLOAT  := test_arguments test_base_kernels test_deep test_deep_images test_forged_files test_independent test_likelihoods test_members test_members_steps test_mixing test_model test_optim \
+BRIEF_FLOAT := test_products test_factors test_oracle
+SLOW_FLOAT  := test_arguments test_base_kernels test_deep test_deep_images test_forged_files test_independent test_lbfgs test_likelihoods test_members test_members_steps test_mixing test_model test_optim \
                test_patches test_predict test_recovery test_rows test_save_load test_start test_terms test_training
 # These do not look at an instruction set, or call for nothing that others do not; the tool only chooses one.
 NO_ISA      := test_alias test_arguments test_config test_deep_images test_files test_forged_files test_independent test_pool test_tape
@@ -175,7 +175,7 @@ $(B)/sanitize/odvgp: examples/odvgp.c $(B)/sanitize/library.o
 # The programs of one folder, and the commands that run them, what takes longest first: test_oracle reads its cases, the tool is
 # driven by a script.
 first    = $(filter %/$(1),$(2)) $(filter-out %/$(1),$(2))
-programs = $(1)/odvgp $(call first,test_linalg,$(TESTS:%=$(1)/%) $(FLOAT_TESTS:%=$(1)/f32/%))
+programs = $(1)/odvgp $(call first,test_products,$(TESTS:%=$(1)/%) $(FLOAT_TESTS:%=$(1)/f32/%))
 brief    = $(if $(ALL),$(call programs,$(1)),$(filter-out $(SLOW_FLOAT:%=$(1)/f32/%),$(call programs,$(1))))
 commands = $(foreach p,$(1),$(if $(filter %/odvgp %/tool,$(p)),"sh tests/tool/tool.sh $(p)","$(p)$(if $(filter %/test_oracle,$(p)), tests/oracle)"))
 linked   = $(patsubst %/odvgp,%/tool,$(programs))
@@ -185,7 +185,7 @@ test: $(call short,$(B)) ## all tests, about two minutes on two cores; needs onl
 	@$(if $(ALL),,ODVGP_TEST_SHORT=1) sh tests/checks/run.sh $(call commands,$(call short,$(B)))
 
 test-isa: $(filter-out $(B)/odvgp $(NO_ISA:%=$(B)/%),$(call brief,$(B))) ## the tests with every instruction set forced; ALL=1: at full length, all in float too
-	@$(if $(ALL),,ODVGP_TEST_SHORT=1) sh tests/checks/isa.sh $(B)/test_linalg $(call commands,$^)
+	@$(if $(ALL),,ODVGP_TEST_SHORT=1) sh tests/checks/isa.sh $(B)/test_products $(call commands,$^)
 
 sanitize: $(call brief,$(B)/sanitize) ## the tests under the address and undefined behaviour sanitizers; ALL=1: at full length, all in float too
 	@$(if $(ALL),,ODVGP_TEST_SHORT=1) sh tests/checks/run.sh $(call commands,$^)
@@ -247,15 +247,15 @@ $(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c
 fuzz: $(FUZZ:%=$(B)/fuzz/fuzz_%) ## mutated model files, kernel expressions and CSV, 20 seconds each; SECONDS=600 or HOURS=1; needs clang
 	@printf '%s\n' $(FUZZ) | xargs -P 2 -I TARGET sh tests/checks/fuzz.sh $(B)/fuzz $(if $(HOURS),$$(($(HOURS) * 3600)),$(SECONDS)) TARGET
 
-valgrind: $(B)/test_tape $(B)/test_linalg ## small tests and an example under valgrind
+valgrind: $(B)/test_tape $(B)/test_products $(B)/test_factors ## small tests and an example under valgrind
 	@$(CC) -O1 -g -I. examples/02_streaming.c -o $(B)/valgrind_example -lm
-	@printf '%s\n' test_tape "test_linalg small" valgrind_example | xargs -P 2 -I P sh -c 'valgrind --quiet --error-exitcode=9 --leak-check=full $(B)/P'
+	@printf '%s\n' test_tape "test_products small" "test_factors small" valgrind_example | xargs -P 2 -I P sh -c 'valgrind --quiet --error-exitcode=9 --leak-check=full $(B)/P'
 
 # A CBLAS is looked for when it is asked for, not for every target. OpenBLAS's header includes <complex.h> unless told not to,
 # which would make a macro of I.
 CBLAS_PATH   = -DFORCE_OPENBLAS_COMPLEX_STRUCT $(shell pkg-config --cflags openblas 2>/dev/null)
 CBLAS_LIBS   = $(or $(shell pkg-config --libs openblas 2>/dev/null),-lopenblas)
-CBLAS_TESTS := test_linalg test_oracle test_adjoint
+CBLAS_TESTS := test_products test_factors test_oracle test_adjoint test_kernels
 CBLAS_ALL   := $(CBLAS_TESTS:%=$(B)/cblas/%) $(if $(SKIP_FLOAT),,$(CBLAS_TESTS:%=$(B)/cblas/f32/%))
 $(eval $(call with_internals,$(B)/cblas,-DODVGP_USE_CBLAS $$(CBLAS_PATH)))
 $(eval $(call with_internals,$(B)/cblas/f32,-DODVGP_USE_CBLAS $(FLOAT) $$(CBLAS_PATH)))

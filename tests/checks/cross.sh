@@ -18,10 +18,11 @@ save_load="moved bit_for_bit precision on_disk"
 training="allocat instruction updates schedules"
 threads="pool callers task caller workers fork ticket"
 tape="frozen naturally epoch features nothing ticket"
-linalg="sets small padding beta carries syrk trsm potrf cut trmm reversed inverse adjoint"
+products="sets small padding cut"
+factors="trsm inverse adjoint"
 short="
-aarch64 test_linalg double $linalg
-aarch64 test_linalg float $linalg
+aarch64 test_products both $products
+aarch64 test_factors both $factors
 aarch64 test_vmath both
 aarch64 test_oracle both
 aarch64 test_files double
@@ -30,7 +31,8 @@ aarch64 test_model double
 aarch64 test_training double $training
 aarch64 test_threads double $threads
 aarch64 golden double step_by_hand gamma_exact
-armhf test_linalg float $linalg
+armhf test_products float $products
+armhf test_factors float $factors
 armhf test_vmath float
 armhf test_oracle float
 armhf test_files both
@@ -48,7 +50,8 @@ i386 test_save_load both
 i386 test_forged_files both
 i386 test_recovery double
 i386 test_predict double
-i386 test_linalg double
+i386 test_products double
+i386 test_factors double
 i386 test_threads double $threads
 i387 test_oracle both
 i387 test_files both

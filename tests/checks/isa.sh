@@ -1,12 +1,12 @@
 #!/bin/sh
-# isa.sh LINALG COMMAND...   runs the test commands once for each instruction set that the test program LINALG finds on this machine, forced
+# isa.sh PRODUCTS COMMAND...   runs the test commands once for each instruction set that the test program PRODUCTS finds on this machine, forced
 # by the environment variable ODVGP_ISA.
-linalg=$1
+products=$1
 shift
-sets=$(ODVGP_ISA='' "$linalg" instruction_sets | sed -n 's/^ok    instruction_sets: //p' | tr -d ,)
-[ -n "$sets" ] || { echo "$linalg names no instruction set" >&2; exit 1; }
-ODVGP_ISA=mmx "$linalg" instruction_sets >/dev/null 2>&1
-[ $? -eq 2 ] || { echo "$linalg takes ODVGP_ISA=mmx" >&2; exit 1; }
+sets=$(ODVGP_ISA='' "$products" instruction_sets | sed -n 's/^ok    instruction_sets: //p' | tr -d ,)
+[ -n "$sets" ] || { echo "$products names no instruction set" >&2; exit 1; }
+ODVGP_ISA=mmx "$products" instruction_sets >/dev/null 2>&1
+[ $? -eq 2 ] || { echo "$products takes ODVGP_ISA=mmx" >&2; exit 1; }
 count=$#
 for set in $sets; do
     i=0
