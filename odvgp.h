@@ -2074,6 +2074,36 @@ static inline float32x4_t gp__root_of_four(float32x4_t a)
 #endif
 #endif
 
+/* --- the list --- */
+
+/*	To add an instruction set: a row here, its vector macros above, its test in gp__cpu_has, and a
+	name in odvgp_isa. X(attribute, name, NAME, rows of a micro-kernel, its widest in vectors, MC,
+	NC): blocks of >>gemm, MC a multiple of the rows, NC of the vectors' numbers. Best first. */
+#ifdef GP__AVX512
+#define GP__ROW_AVX512(X) X(GP__AVX512, avx512, AVX512, 8, 3, 192, 1536)
+#else
+#define GP__ROW_AVX512(X)
+#endif
+#ifdef GP__AVX2
+#define GP__ROW_AVX2(X) X(GP__AVX2, avx2, AVX2, 6, 2, 96, 1536)
+#else
+#define GP__ROW_AVX2(X)
+#endif
+#ifdef GP__SSE2
+#define GP__ROW_SSE2(X) X(, sse2, SSE2, 6, 2, 96, 1536)
+#else
+#define GP__ROW_SSE2(X)
+#endif
+#if defined(GP__NEON) && defined(__aarch64__)
+#define GP__ROW_NEON(X) X(, neon, NEON, 8, 3, 96, 1536)
+#elif defined(GP__NEON)
+#define GP__ROW_NEON(X) X(, neon, NEON, 6, 2, 96, 1536)
+#else
+#define GP__ROW_NEON(X)
+#endif
+#define GP__EACH_ISA(X) \
+	GP__ROW_AVX512(X) GP__ROW_AVX2(X) GP__ROW_SSE2(X) GP__ROW_NEON(X) X(, c, C, 4, 4, 64, 1024)
+
 /* ---- >>threads   tasks; the POSIX pool
 
 	The tasks of an operation write disjoint parts of its result, each computed exactly as in a
@@ -3237,32 +3267,16 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 
 /* --- all of it for each instruction set --- */
 
-#define GP__VMATH(TARGET, S) \
-	GP__MAPS_OF(TARGET, S) \
+#define GP__BITS_c(TARGET, S)      GP__RAISE(TARGET, S)
+#define GP__BITS_sse2(TARGET, S)   GP__VBITS(TARGET, S) GP__RAISE(TARGET, S)
+#define GP__BITS_neon(TARGET, S)   GP__VBITS(TARGET, S) GP__RAISE(TARGET, S)
+#define GP__BITS_avx2(TARGET, S)   GP__VBITS(TARGET, S) GP__RAISE(TARGET, S)
+#define GP__BITS_avx512(TARGET, S) GP__VBITS(TARGET, S) GP__RAISE512(TARGET, S)
+#define GP__VMATH(TARGET, S, ID, R, NVMAX, MC, NC) \
+	GP__BITS_##S(TARGET, S) GP__MAPS_OF(TARGET, S) \
 	GP__SQDIST(TARGET, S) GP__RADIAL(TARGET, S) GP__ARRAYS(TARGET, S)
 
-GP__RAISE(, c)
-GP__VMATH(, c)
-#ifdef GP__SSE2
-GP__VBITS(, sse2)
-GP__RAISE(, sse2)
-GP__VMATH(, sse2)
-#endif
-#ifdef GP__NEON
-GP__VBITS(, neon)
-GP__RAISE(, neon)
-GP__VMATH(, neon)
-#endif
-#ifdef GP__AVX2
-GP__VBITS(GP__AVX2, avx2)
-GP__RAISE(GP__AVX2, avx2)
-GP__VMATH(GP__AVX2, avx2)
-#endif
-#ifdef GP__AVX512
-GP__VBITS(GP__AVX512, avx512)
-GP__RAISE512(GP__AVX512, avx512)
-GP__VMATH(GP__AVX512, avx512)
-#endif
+GP__EACH_ISA(GP__VMATH)
 
 /* --- sums in double --- */
 
@@ -3610,8 +3624,8 @@ GP__INLINE ptrdiff_t gp__factor_body(
 			GP__FROM(i, n, width) to[p * ts + i] = 0; \
 	}
 
-/*	All micro-kernels of isa S: R rows, up to NVMAX vectors. */
-#define GP__KERNELS(TARGET, S, R, NVMAX) \
+/*	All micro-kernels of an instruction set. */
+#define GP__KERNELS(TARGET, S, ID, R, NVMAX, MC, NC) \
 	GP__WIDTHS##NVMAX(GP__UKR, TARGET, S, GP__ROWS##R) \
 			GP__WIDTHS##NVMAX(GP__SOLVE, TARGET, S, GP__ROWS##R) GP__COPY(TARGET, S) \
 					GP__TRANSPOSE(TARGET, S) TARGET static ptrdiff_t gp__factor_##S( \
@@ -3623,68 +3637,18 @@ GP__INLINE ptrdiff_t gp__factor_body(
 #define GP__WIDTHS3(X, TARGET, S, ROWS) GP__WIDTHS2(X, TARGET, S, ROWS) X(TARGET, S, ROWS, 3)
 #define GP__WIDTHS4(X, TARGET, S, ROWS) GP__WIDTHS3(X, TARGET, S, ROWS) X(TARGET, S, ROWS, 4)
 
-GP__KERNELS(, c, 4, 4)
-#ifdef GP__SSE2
-GP__KERNELS(, sse2, 6, 2)
-#endif
-#ifdef GP__NEON
-#ifdef __aarch64__
-GP__KERNELS(, neon, 8, 3)
-#else
-GP__KERNELS(, neon, 6, 2)
-#endif
-#endif
-#ifdef GP__AVX2
-GP__KERNELS(GP__AVX2, avx2, 6, 2)
-#endif
-#ifdef GP__AVX512
-GP__KERNELS(GP__AVX512, avx512, 8, 3)
-#endif
+GP__EACH_ISA(GP__KERNELS)
 
-/*	v: the isa whose array arithmetic S uses. */
-#define GP__LIST2(name, S) \
-	{ \
-		name##1_##S, name##2_##S, NULL, NULL \
-	}
-#define GP__LIST3(name, S) \
-	{ \
-		name##1_##S, name##2_##S, name##3_##S, NULL \
-	}
-#define GP__LIST4(name, S) \
-	{ \
-		name##1_##S, name##2_##S, name##3_##S, name##4_##S \
-	}
-#define GP__ISA(S, id, v, R, NVMAX, MC, KC, NC) \
-	{ \
-#S, id, R, NVMAX *GP__LANES_##S, GP__LANES_##S, MC, KC, NC, GP__LIST##NVMAX(gp__ukr, S), \
-				GP__LIST##NVMAX(gp__solve, S), gp__factor_##S, gp__copy_##S, gp__transpose_##S, \
-				GP__VROW(v) \
-	}
-#define GP__VROW(isa) \
-	gp__sqdist_##isa, gp__radial_##isa, gp__axpy_##isa, gp__dot_##isa, GP__MAP_LIST(isa), \
-			gp__combine_##isa, gp__derivative_##isa, gp__dots_##isa, gp__update_##isa, \
-			gp__squares_##isa, gp__weigh_##isa, gp__blend_##isa, gp__spreads_##isa
-
-/*	Best first. MC is a multiple of MR, NC of NR. */
-static const odvgp__simd gp__isas[] = {
-#ifdef GP__AVX512
-		GP__ISA(avx512, ODVGP_ISA_AVX512, avx512, 8, 3, 192, 256, 1536),
-#endif
-#ifdef GP__AVX2
-		GP__ISA(avx2, ODVGP_ISA_AVX2, avx2, 6, 2, 96, 256, 1536),
-#endif
-#ifdef GP__SSE2
-		GP__ISA(sse2, ODVGP_ISA_SSE2, sse2, 6, 2, 96, 256, 1536),
-#endif
-#ifdef GP__NEON
-#ifdef __aarch64__
-		GP__ISA(neon, ODVGP_ISA_NEON, neon, 8, 3, 96, 256, 1536),
-#else
-		GP__ISA(neon, ODVGP_ISA_NEON, neon, 6, 2, 96, 256, 1536),
-#endif
-#endif
-		GP__ISA(c, ODVGP_ISA_C, c, 4, 4, 64, 256, 1024),
-};
+#define GP__LIST2(name, S) {name##1_##S, name##2_##S, NULL, NULL}
+#define GP__LIST3(name, S) {name##1_##S, name##2_##S, name##3_##S, NULL}
+#define GP__LIST4(name, S) {name##1_##S, name##2_##S, name##3_##S, name##4_##S}
+#define GP__ISA(TARGET, S, ID, R, NVMAX, MC, NC) \
+	{#S, ODVGP_ISA_##ID, R, NVMAX *GP__LANES_##S, GP__LANES_##S, MC, 256, NC, \
+			GP__LIST##NVMAX(gp__ukr, S), GP__LIST##NVMAX(gp__solve, S), gp__factor_##S, \
+			gp__copy_##S, gp__transpose_##S, gp__sqdist_##S, gp__radial_##S, gp__axpy_##S, \
+			gp__dot_##S, GP__MAP_LIST(S), gp__combine_##S, gp__derivative_##S, gp__dots_##S, \
+			gp__update_##S, gp__squares_##S, gp__weigh_##S, gp__blend_##S, gp__spreads_##S},
+static const odvgp__simd gp__isas[] = {GP__EACH_ISA(GP__ISA)};
 
 /*	The best one for AUTO; NULL if machine or build lacks it. */
 static const odvgp__simd *gp__isa_find(odvgp_isa id)
