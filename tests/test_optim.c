@@ -450,12 +450,12 @@ TEST(priors_count_once_in_a_step)
 						ODVGP_OK);
 				for (k = 0; k < c.optim.gamma_batch; k++)
 					columns[k] = gp__permute(c.seed, GP__STREAM_COLUMNS, 0, 6, k);
+				odvgp_columns some = {columns, c.optim.gamma_batch};
 				if (!sampled)
 					CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, a.N, &e, NULL, grad, NULL), ODVGP_OK);
 				else
-					CHECK_STATUS(odvgp_elbo_columns(a.m, a.X, a.Y, a.N,
-										 &(odvgp_columns){columns, c.optim.gamma_batch}, &report,
-										 grad, NULL),
+					CHECK_STATUS(odvgp_elbo_columns(
+										 a.m, a.X, a.Y, a.N, &some, &report, grad, NULL),
 							ODVGP_OK);
 				for (k = 0; k < 4; k++) before[k] = number(a.m, names[k]);
 				step(&a);

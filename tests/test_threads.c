@@ -405,6 +405,7 @@ enum { CALLS = 5, SERVED = 40, STACK = 256 * 1024 };
 
 static void *predict_thread(void *arg)
 {
+	static const odvgp_draws two_draws = {2, 1};
 	service *s = (service *)arg;
 	odvgp_real *var = s->out + OUTPUTS * SERVED, *rest = var + OUTPUTS * SERVED;
 	switch (s->call) {
@@ -425,7 +426,7 @@ static void *predict_thread(void *arg)
 		break;
 	case 5:
 		s->status = odvgp_sample(
-				&s->server, s->X, SERVED, &(odvgp_draws){2, 1}, s->out, s->scratch, s->bytes, NULL);
+				&s->server, s->X, SERVED, &two_draws, s->out, s->scratch, s->bytes, NULL);
 		break;
 	default: break;
 	}

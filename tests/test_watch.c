@@ -106,7 +106,9 @@ typedef struct file {
 static file file_of(odvgp_model *m)
 {
 	file f;
-	GP__EACH_UNIT(u, m) GP__FOR(k, GP__JITTERS) gp__jitter_moved(&m->tape, &u->jitter[k]);
+	for (int i = 0; i < m->units; i++)
+		for (int k = 0; k < GP__JITTERS; k++)
+			gp__jitter_moved(&m->tape, &m->unit[i].jitter[k]);
 	f.fitted = m->state.fitted;
 	m->state.fitted = 1; /* or a model of a bound without q is not saved */
 	f.at = save_file(m, NULL, "", &f.bytes);
