@@ -9059,32 +9059,9 @@ ODVGP_API odvgp_status odvgp_server_from_memory(odvgp_server *server, const void
 #define GP__O_SYNC 0
 #endif
 
-/*	Whether path is no regular file: none may replace it. C alone cannot tell. */
-static int gp__file_in_place(const char *path)
-{
-	struct stat is;
-	return stat(path, &is) == 0 && !S_ISREG(is.st_mode);
-}
-
-/*	Create a new file that holds the block. Returns 1; 0 if the name is taken; -1 after any other
-	failure. Failures leave no new file. */
-static int gp__file_create(const char *name, const void *block, size_t bytes)
-{
-	const unsigned char *at = (const unsigned char *)block;
-	int file = open(name, O_WRONLY | O_CREAT | O_EXCL | GP__O_SYNC, 0666), bad = 0;
-	if (file < 0) return errno == EEXIST ? 0 : -1;
-	while (bytes && !bad) {
-		ptrdiff_t written = (ptrdiff_t)write(file, at, GP__MIN(bytes, (size_t)1 << 30));
-		if (written > 0) {
-			at += written;
-			bytes -= (size_t)written;
-		} else bad = written == 0 || errno != EINTR;
-	}
-	if (close(file) == 0 && !bad) return 1;
-	(void)remove(name);
-	return -1;
-}
-
+#define GP__OPEN_NEW(name)     open(name, O_WRONLY | O_CREAT | O_EXCL | GP__O_SYNC, 0666)
+#define GP__WRITE(file, at, n) write(file, at, n)
+#define GP__CLOSE(file)        close(file)
 #elif defined(_WIN32)
 #include <errno.h>
 #include <fcntl.h>
@@ -9095,31 +9072,47 @@ extern "C"
 #endif
 		__declspec(dllimport) int __stdcall MoveFileExA(
 				const char *from, const char *to, unsigned long flags);
+#define GP__OPEN_NEW(name) \
+	_open(name, _O_WRONLY | _O_CREAT | _O_EXCL | _O_BINARY, _S_IREAD | _S_IWRITE)
+#define GP__WRITE(file, at, n) _write(file, at, (unsigned)(n))
+#define GP__CLOSE(file)        (_commit(file) | _close(file))
+#endif
 
+/*	Whether path is no regular file: none may replace it. C alone cannot tell. */
+static int gp__file_in_place(const char *path)
+{
+#if defined(S_ISREG) && !defined(_WIN32)
+	struct stat is;
+	return stat(path, &is) == 0 && !S_ISREG(is.st_mode);
+#else
+	return path == NULL;
+#endif
+}
+
+/*	Writes the block and closes the file; 1 if all went well. */
+static int gp__file_put(FILE *file, const void *block, size_t bytes)
+{
+	int good = fwrite(block, 1, bytes, file) == bytes;
+	return (fclose(file) == 0) & good;
+}
+
+/*	Create a new file that holds the block. Returns 1; 0 if the name is taken; -1 after any other
+	failure. Failures leave no new file. */
 static int gp__file_create(const char *name, const void *block, size_t bytes)
 {
+#ifdef GP__OPEN_NEW
 	const unsigned char *at = (const unsigned char *)block;
-	int file = _open(name, _O_WRONLY | _O_CREAT | _O_EXCL | _O_BINARY, _S_IREAD | _S_IWRITE),
-		bad = 0;
+	int file = GP__OPEN_NEW(name), bad = 0;
 	if (file < 0) return errno == EEXIST ? 0 : -1;
 	while (bytes && !bad) {
-		int written = _write(file, at, (unsigned)GP__MIN(bytes, (size_t)1 << 30));
+		ptrdiff_t written = (ptrdiff_t)GP__WRITE(file, at, GP__MIN(bytes, (size_t)1 << 30));
 		if (written > 0) {
 			at += written;
 			bytes -= (size_t)written;
-		} else bad = 1;
+		} else bad = written == 0 || errno != EINTR;
 	}
-	bad |= _commit(file) != 0;
-	bad |= _close(file) != 0;
-	if (!bad) return 1;
-	(void)remove(name);
-	return -1;
-}
-
-#else
-/*	Mode "x" is C11; with older C libraries, opening for reading tells whether the name is taken. */
-static int gp__file_create(const char *name, const void *block, size_t bytes)
-{
+	if (GP__CLOSE(file) == 0 && !bad) return 1;
+#else /* mode "x" is C11; in older libraries, opening for reading tells whether the name is taken */
 	FILE *file = fopen(name, "rb");
 	if (file) {
 		(void)fclose(file);
@@ -9127,22 +9120,11 @@ static int gp__file_create(const char *name, const void *block, size_t bytes)
 	}
 	file = fopen(name, "wbx");
 	if (!file) return -1;
-	int bad = fwrite(block, 1, bytes, file) != bytes;
-	bad |= fclose(file) != 0;
-	if (!bad) return 1;
+	if (gp__file_put(file, block, bytes)) return 1;
+#endif
 	(void)remove(name);
 	return -1;
 }
-
-#endif
-
-#if !defined(__unix__) && !defined(__APPLE__)
-static int gp__file_in_place(const char *path)
-{
-	(void)path;
-	return 0;
-}
-#endif
 
 /*	Rename, replacing `to` if it exists. */
 static int gp__file_rename(const char *from, const char *to)
@@ -9158,10 +9140,7 @@ static int gp__file_rename(const char *from, const char *to)
 static int gp__file_write_in_place(const char *path, const void *block, size_t bytes)
 {
 	FILE *file = fopen(path, "wb");
-	if (!file) return 0;
-	int bad = fwrite(block, 1, bytes, file) != bytes;
-	bad |= fclose(file) != 0;
-	return !bad;
+	return file && gp__file_put(file, block, bytes);
 }
 
 static odvgp_status gp__unwritten(odvgp_info *info)
