@@ -1,7 +1,9 @@
 /*  picture.h - what a model has learned, as panels of a picture: for one input the data, the mean
     and its band; for two, maps of mean and standard deviation; for more, slices along the most
-    important inputs; and predicted against true. Of classes, their probabilities instead, and how
-    often the most probable class is right. Of several targets the first, which the texts name. */
+    important inputs; and predicted against true. Of classes, their regions and probabilities
+    instead, and how often the most probable class is right: a class has one colour everywhere, and
+    of more than PICTURE_CLASSES, those after them are grey. Of several targets the first, which the
+    texts name. */
 #ifndef TOOL_PICTURE_H
 #define TOOL_PICTURE_H
 
@@ -49,8 +51,10 @@ static void picture_shares(plot_scene *scenes, int count)
 {
 	plot_same_y(scenes, count);
 	for (int i = 0; i < count; i++) {
-		scenes[i].ymin = fmax(0, scenes[i].ymin);
-		scenes[i].ymax = fmin(1, scenes[i].ymax);
+		/* A line at 0 or 1 keeps its width. */
+		double edge = 0.02 * (fmin(1, scenes[i].ymax) - fmax(0, scenes[i].ymin));
+		scenes[i].ymin = fmax(-edge, scenes[i].ymin);
+		scenes[i].ymax = fmin(1 + edge, scenes[i].ymax);
 	}
 }
 
@@ -70,9 +74,9 @@ typedef struct subject {
 	odvgp_server server;
 	void *block;
 	/* Names of the first three inputs that matter, and of the target; titles of the two maps; what
-	   probabilities are of; labels of predictions against targets; the names of classes, with a
-	   line end after each. */
-	char *input[3], *target, *map[2], *share, *truth[2], *classes;
+	   probabilities are of; labels of predictions against targets; of classes that share a
+	   colour. */
+	char *input[3], *target, *map[2], *share, *truth[2], *others;
 	ptrdiff_t important[3];
 	int chosen;
 	/* Are they known to be the most important ones? */
@@ -87,6 +91,14 @@ static double raw_x(const subject *s, double v, ptrdiff_t input)
 static double raw_y(const subject *s, double v)
 {
 	return s->d->s.y_mean[0] + s->d->s.y_scale[0] * v;
+}
+
+/*  For the flags of a scene: those of an input that is a date. */
+static int date_flag(const subject *s, ptrdiff_t input, int flag)
+{
+	const char *part;
+	const field *f = field_of_input(&s->d->s, input, &part);
+	return (f->date_parts & 1) && (!part || !strcmp(part, "days")) ? flag : 0;
 }
 
 /*  Every so many rows are drawn. */
@@ -144,9 +156,12 @@ static void input_range(const subject *s, ptrdiff_t input, double *low, double *
 	if (!(*high > *low)) *high = *low + 1;
 }
 
-enum { SLICE_STEPS = 161, PICTURE_CLASSES = 6 };
+enum { SLICE_STEPS = 161, PICTURE_CLASSES = 12 };
 
 static int of_classes(const subject *s) { return has_classes(s->d->s.likelihood); }
+
+/*  The colour of a class: neither black nor grey, but for those that share one. */
+static int class_colour(int k) { return k >= PICTURE_CLASSES ? 7 : k < 6 ? k : k + 2; }
 
 /*  Mean and band of y at the points x of a slice. */
 static void picture_band(picture *p, const subject *s, const forecast *f, const double *x)
@@ -171,10 +186,11 @@ static void picture_probabilities(picture *p, const subject *s, const forecast *
 	for (int k = target->level_count == 2; k < target->level_count && k < PICTURE_CLASSES; k++) {
 		double *y = picture_numbers(p, SLICE_STEPS);
 		for (int i = 0; i < SLICE_STEPS; i++) y[i] = class_probability(f->mean, f->P, i, k);
-		picture_item(p, PLOT_LINE, target->levels[k], x, y, NULL, SLICE_STEPS, k, k % 5);
+		picture_item(
+				p, PLOT_LINE, target->levels[k], x, y, NULL, SLICE_STEPS, class_colour(k), k % 5);
 	}
-	p->scene[p->scenes - 1].ymin = 0;
-	p->scene[p->scenes - 1].ymax = 1;
+	p->scene[p->scenes - 1].ymin = -0.02;
+	p->scene[p->scenes - 1].ymax = 1.02;
 }
 
 /*  What is predicted along an input; the others stay as in `row` [D]. */
@@ -194,6 +210,7 @@ static void picture_slice(picture *p, const subject *s, const double *row, ptrdi
 	/* An inducing point far outside is not drawn. */
 	p->scene[p->scenes - 1].xmin = x[0];
 	p->scene[p->scenes - 1].xmax = x[STEPS - 1];
+	p->scene[p->scenes - 1].flags |= date_flag(s, input, PLOT_DATEX);
 	if (of_classes(s)) picture_probabilities(p, s, &f, x);
 	else picture_band(p, s, &f, x);
 	forecast_free(&f);
@@ -206,16 +223,17 @@ static void picture_labels(picture *p, const subject *s, ptrdiff_t input, ptrdif
 	const part *from = &s->d->train;
 	const field *target = &s->d->s.targets[0];
 	ptrdiff_t D = s->d->s.D, stride = stride_of(from->n, PICTURE_MARKS);
-	for (int k = 0; k < target->level_count && k < PICTURE_CLASSES; k++) {
+	for (int k = 0; k < target->level_count && k <= PICTURE_CLASSES; k++) {
 		ptrdiff_t n = 0;
 		double *x = picture_numbers(p, PICTURE_MARKS), *y = picture_numbers(p, PICTURE_MARKS);
 		for (ptrdiff_t i = 0; i < from->n; i += stride) {
-			if ((int)from->Y[i] != k) continue;
+			if (from->Y[i] < PICTURE_CLASSES ? (int)from->Y[i] != k : k < PICTURE_CLASSES) continue;
 			x[n] = raw_x(s, from->X[i * D + input], input);
 			y[n++] = second < 0 ? 0 : raw_x(s, from->X[i * D + second], second);
 		}
-		picture_item(
-				p, second < 0 ? PLOT_RUG : PLOT_POINTS, target->levels[k], x, y, NULL, n, k, 0);
+		picture_item(p, second < 0 ? PLOT_RUG : PLOT_POINTS,
+				k < PICTURE_CLASSES ? target->levels[k] : s->others, x, y, NULL, n, class_colour(k),
+				0);
 	}
 }
 
@@ -226,6 +244,8 @@ static void picture_one_input(picture *p, const subject *s)
 	ptrdiff_t n;
 	picture_scene(p, "Data and fit", s->input[0], of_classes(s) ? s->share : s->target);
 	double *x = picked_x(p, s, d->train.X, d->train.n, 0, PICTURE_POINTS, &n);
+	/* The legend shows what comes first: of classes, lines. */
+	if (of_classes(s)) picture_slice(p, s, &zero, 0);
 	if (of_classes(s)) picture_labels(p, s, 0, -1);
 	else
 		picture_item(p, PLOT_POINTS, "training rows", x,
@@ -235,57 +255,89 @@ static void picture_one_input(picture *p, const subject *s)
 		picture_item(p, PLOT_POINTS, "test rows", x,
 				picked_y(p, s, d->test.Y, d->test.n, PICTURE_POINTS), NULL, n, 1, 0);
 	}
-	picture_slice(p, s, &zero, 0);
+	if (!of_classes(s)) picture_slice(p, s, &zero, 0);
 	picture_points(p, s, "Z_beta", "beta points", 0, 0);
 	picture_points(p, s, "Z_gamma", "gamma points", 0, 4);
 }
 
-/*  Maps of mean and standard deviation of f over the range of two inputs, with training rows. */
+/*  Cells over the range of two inputs and a little more, so that rows at its ends are seen. */
+typedef struct cells {
+	int side, n;
+	double low[2], high[2];
+	/* Inputs [n,2], standardised; their coordinates and two values of each. */
+	double *X, *x, *y, *value[2];
+} cells;
+
+static cells cells_make(picture *p, const subject *s)
+{
+	/* Regions have edges, mean and standard deviation are smooth. */
+	const int side = of_classes(s) ? 80 : 50, n = side * side;
+	cells c = {side, n, {0, 0}, {0, 0}, take_doubles(n, 2), picture_numbers(p, n),
+			picture_numbers(p, n), {picture_numbers(p, n), picture_numbers(p, n)}};
+	for (int k = 0; k < 2; k++) {
+		input_range(s, k, &c.low[k], &c.high[k]);
+		double margin = 0.03 * (c.high[k] - c.low[k]);
+		c.low[k] -= margin, c.high[k] += margin;
+	}
+	for (int i = 0; i < n; i++) {
+		int line = i / side;
+		c.X[2 * i] = c.low[0] + (c.high[0] - c.low[0]) * (i % side + 0.5) / side;
+		c.X[2 * i + 1] = c.low[1] + (c.high[1] - c.low[1]) * (line + 0.5) / side;
+		c.x[i] = raw_x(s, c.X[2 * i], 0);
+		c.y[i] = raw_x(s, c.X[2 * i + 1], 1);
+	}
+	return c;
+}
+
+/*  The values of cells: mean and standard deviation; of two classes, the second's probability and
+    that of the more probable one; of more, the most probable one's colour and its probability. */
+static void cells_values(cells *c, const subject *s, const forecast *f)
+{
+	const schema *k = &s->d->s;
+	int P = k->target_count, of_f = k->likelihood == ODVGP_LIKELIHOOD_GAUSSIAN,
+		classes = of_classes(s) ? k->targets[0].level_count : 0;
+	for (int i = 0; i < c->n && !classes; i++) {
+		c->value[0][i] = raw_y(s, f->mean[i * P]);
+		c->value[1][i] = k->y_scale[0] * sqrt(of_f ? f->var_f[i * P] : f->var_y[i * P]);
+	}
+	for (int i = 0; i < c->n && classes; i++) {
+		int best = class_predicted(f->mean, f->P, i, classes, 0.5);
+		c->value[1][i] = class_probability(f->mean, f->P, i, best);
+		c->value[0][i] = classes == 2 ? class_probability(f->mean, f->P, i, 1) : class_colour(best);
+	}
+}
+
+/*  Maps over the range of two inputs, with training rows. */
 static void picture_two_inputs(picture *p, const subject *s)
 {
-	enum { SIDE = 50, CELLS = SIDE * SIDE };
 	const dataset *d = s->d;
-	int P = d->s.target_count, classes = of_classes(s) ? d->s.targets[0].level_count : 0;
-	double low[2], high[2], *X = take_doubles(CELLS, 2), *x = picture_numbers(p, CELLS),
-							*y = picture_numbers(p, CELLS), *mean = picture_numbers(p, CELLS),
-							*sd = picture_numbers(p, CELLS);
-	for (int k = 0; k < 2; k++) input_range(s, k, &low[k], &high[k]);
-	for (int i = 0; i < CELLS; i++) {
-		int line = i / SIDE;
-		X[2 * i] = low[0] + (high[0] - low[0]) * (i % SIDE + 0.5) / SIDE;
-		X[2 * i + 1] = low[1] + (high[1] - low[1]) * (line + 0.5) / SIDE;
-		x[i] = raw_x(s, X[2 * i], 0);
-		y[i] = raw_x(s, X[2 * i + 1], 1);
-	}
-	forecast f = forecast_make(CELLS, &d->s);
-	forecast_run(&f, &s->server, s->w, X, CELLS);
-	int of_f = d->s.likelihood == ODVGP_LIKELIHOOD_GAUSSIAN;
-	for (int i = 0; i < CELLS && !classes; i++) {
-		mean[i] = raw_y(s, f.mean[i * P]);
-		sd[i] = d->s.y_scale[0] * sqrt(of_f ? f.var_f[i * P] : f.var_y[i * P]);
-	}
-	for (int i = 0; i < CELLS && classes; i++) {
-		int k = class_predicted(f.mean, f.P, i, classes, 0.5);
-		sd[i] = class_probability(f.mean, f.P, i, k);
-		mean[i] = classes == 2 ? class_probability(f.mean, f.P, i, 1) : k;
-	}
+	const int classes = of_classes(s) ? d->s.targets[0].level_count : 0;
+	cells c = cells_make(p, s);
+	forecast f = forecast_make(c.n, &d->s);
+	forecast_run(&f, &s->server, s->w, c.X, c.n);
+	cells_values(&c, s, &f);
 	ptrdiff_t n;
 	double *rows_x = picked_x(p, s, d->train.X, d->train.n, 0, PICTURE_MARKS, &n),
 		   *rows_y = picked_x(p, s, d->train.X, d->train.n, 1, PICTURE_MARKS, &n);
 	for (int k = 0; k < 2; k++) {
 		plot_scene *scene = picture_scene(p, s->map[k], s->input[0], s->input[1]);
-		scene->xmin = raw_x(s, low[0], 0), scene->xmax = raw_x(s, high[0], 0);
-		scene->ymin = raw_x(s, low[1], 1), scene->ymax = raw_x(s, high[1], 1);
-		picture_item(p, PLOT_MAP, classes > 2 && !k ? s->classes : NULL, x, y, k ? sd : mean, CELLS,
-				0, SIDE);
-		if (classes && (k || classes == 2)) picture_labels(p, s, 0, 1);
-		if (!classes)
+		scene->xmin = raw_x(s, c.low[0], 0), scene->xmax = raw_x(s, c.high[0], 0);
+		scene->ymin = raw_x(s, c.low[1], 1), scene->ymax = raw_x(s, c.high[1], 1);
+		scene->flags = date_flag(s, 0, PLOT_DATEX) | date_flag(s, 1, PLOT_DATEY);
+		picture_item(p, classes > 2 && !k ? PLOT_REGIONS : PLOT_MAP, NULL, c.x, c.y, c.value[k],
+				c.n,
+				!classes ? PLOT_VIRIDIS
+				: k      ? PLOT_GREY
+						 : PLOT_SHARE,
+				c.side);
+		if (classes) picture_labels(p, s, 0, 1);
+		else
 			picture_item(p, PLOT_POINTS,
 					d->train.n > PICTURE_MARKS ? "some training rows" : "training rows", rows_x,
 					rows_y, NULL, n, 6, 0);
 	}
 	forecast_free(&f);
-	free(X);
+	free(c.X);
 }
 
 /*  The training row nearest to the means of all inputs; its levels occur together. */
@@ -344,8 +396,11 @@ static void picture_truth(picture *p, const subject *s)
 	plot_scene *scene =
 			picture_scene(p, d->test.n ? "Test rows" : "Training rows", s->truth[0], s->truth[1]);
 	double margin = 0.03 * (ends[1] - ends[0]);
-	scene->xmin = scene->ymin = ends[0] - margin;
-	scene->xmax = scene->ymax = ends[1] + margin;
+	/* One value only, but for rounding. */
+	if (margin <= 1e-9 * fabs(ends[0])) margin = fmax(0.1 * fabs(ends[0]), 1e-6);
+	ends[0] -= margin, ends[1] += margin;
+	scene->xmin = scene->ymin = ends[0];
+	scene->xmax = scene->ymax = ends[1];
 	picture_item(p, PLOT_LINE, NULL, ends, ends, NULL, 2, 7, 1);
 	picture_item(p, PLOT_POINTS, NULL, mean, mean, NULL, 0, 0, 0);
 	p->item[p->items - 1].x = y;
@@ -379,8 +434,8 @@ static void picture_calibration(picture *p, const subject *s)
 	plot_scene *scene =
 			picture_scene(p, d->test.n ? "Calibration, test rows" : "Calibration, training rows",
 					"probability of the label", "share that is right");
-	scene->xmin = scene->ymin = 0;
-	scene->xmax = scene->ymax = 1;
+	scene->xmin = scene->ymin = -0.03;
+	scene->xmax = scene->ymax = 1.03;
 	picture_item(p, PLOT_LINE, NULL, ends, ends, NULL, 2, 7, 1);
 	picture_item(p, PLOT_LINE, NULL, x, y, NULL, count, 6, 0);
 	picture_item(p, PLOT_POINTS, NULL, x, y, NULL, count, 6, 0);
@@ -439,22 +494,15 @@ PRINTF_LIKE(1, 2) static char *picture_text(const char *format, ...)
 static void class_texts(subject *s)
 {
 	const field *f = &s->d->s.targets[0];
-	char shown[40] = "";
-	bytes names = {NULL, 0, 0};
-	if (f->level_count > PICTURE_CLASSES)
-		snprintf(shown, sizeof shown, "%d of %d classes", PICTURE_CLASSES, f->level_count);
-	for (int k = 0; k < f->level_count; k++) {
-		size_t from = names.used;
-		bytes_print(&names, "%s\n", f->levels[k]);
-		for (; from + 1 < names.used; from++)
-			if (names.at[from] == '\n') names.at[from] = ' ';
-	}
-	s->classes = names.at;
-	s->share = picture_text("probability%s%s", *shown ? ", " : "", shown);
+	const int more = f->level_count - PICTURE_CLASSES;
+	s->share = more > 0 ? picture_text(
+								  "probability, %d of %d classes", PICTURE_CLASSES, f->level_count)
+			   : f->level_count == 2 ? picture_text("probability of %s", f->levels[1])
+									 : copy_text("probability");
+	if (more > 0) s->others = picture_text("%d other class%s", more, more > 1 ? "es" : "");
 	s->map[0] = f->level_count == 2 ? picture_text("Probability of %s", f->levels[1])
 									: copy_text("Most probable class");
-	s->map[1] = *shown ? picture_text("Its probability; dots: %s", shown)
-					   : copy_text("Probability of the most probable class");
+	s->map[1] = copy_text("Probability of the label");
 }
 
 /*  The texts about targets that are numbers. Of several, they name the first. */
@@ -501,7 +549,7 @@ static void subject_end(subject *s)
 	}
 	free(s->target);
 	free(s->share);
-	free(s->classes);
+	free(s->others);
 	free(s->block);
 }
 

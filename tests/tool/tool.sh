@@ -1563,16 +1563,17 @@ check "classes: every test row is in the confusion matrix" test 50 = \
     "$(sed 's/.*"confusion": \[\(.*\]\)\].*/\1/' t.json | tr -dc '0-9 ' | tr ' ' '\n' |
         awk '{ s += $1 } END { print s }')"
 train $k --target kind --model t.odvgp --plot curves.svg >t.txt
-check "plot: a map of classes has their names" test \
-    "$(grep -c '>Most probable class<' curves.svg) $(grep -c '>low<' curves.svg)" = "1 2"
+check "plot: the legend has the names of a map's classes, once" test \
+    "$(grep -c '>Most probable class<' curves.svg) $(grep -c '>low<' curves.svg)" = "1 1"
 check "plot: calibration marks shares of few rows" grep -q '>shares of fewer than 10 rows<' curves.svg
 awk -F, 'BEGIN { OFS = ","; print "a,b,name"; long = "a name that is far too long for any legend" }
-    { print $1, $2, long " " long " " int(4 * $1 + 4) }' plain.csv >long-names.csv
+    { print $1, $2, long " " long " " 10 + int(8 * $1 + 8) }' plain.csv >long-names.csv
 for inputs in a a,b; do
     train --data long-names.csv --features $inputs --model t.odvgp --beta 20 --basis coupled \
         --plot curves.svg >t.txt
-    check "plot: 6 of 8 classes, of $inputs" sh -c 'grep -q "6 of 8 classes" curves.svg &&
-        grep -q "name that.*legend 3</text>" curves.svg &&
+    check "plot: 12 of 16 classes, of $inputs" sh -c '
+        grep -q "12 of 16 classes\|>4 other classes<" curves.svg &&
+        grep -q "name that.*legend 21</text>" curves.svg && ! grep -q "legend 22<" curves.svg &&
         ! grep -q "legend a name" curves.svg'
 done
 check "trace: of classes" sh -c 'head -n 1 t.csv | grep -q "^step,seconds,elbo,test_accuracy,"'
@@ -1719,7 +1720,7 @@ check "compare: classes, picture" grep -q ">Test accuracy<" curves.svg
 check "folds: classes" holds "$(value t.json accuracy) > 0.6 && $(value t.json accuracy_se) >= 0"
 train $k --target kind --model t.odvgp --beta 20 --iters 30 --test-fraction 0.2 --plot curves.svg >t.txt
 check "plot: classes" test \
-    "$(grep -c '>Most probable class<\|>Probability of the most\|>Calibration, test' curves.svg)" -eq 3
+    "$(grep -c '>Most probable class<\|>Probability of the label<\|>Calibration, test' curves.svg)" -eq 3
 "$tool" sample --model t.odvgp --data kinds.csv --samples 2 >t.csv
 awk -F, 'BEGIN { OFS = "," } { print $1, $2, ($1 > 0 ? "yes" : "no") }' plain.csv >easy.csv
 train --data easy.csv --test-fraction 0.1 --basis coupled --beta 20 --iters 60 --lr 0.03 --model t.odvgp \
