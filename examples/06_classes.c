@@ -85,14 +85,12 @@ int main(void)
 	serve_end(&s);
 	odvgp_model_free(gp);
 	plot_item items[2][1 + K] = {
-			{{PLOT_MAP, NULL, column[0], column[1], best, CELLS, 0, SIDE}},
-			{{PLOT_MAP, NULL, column[0], column[1], top, CELLS, 0, SIDE}},
+			{{PLOT_REGIONS, NULL, column[0], column[1], best, CELLS, 0, SIDE}},
+			{{PLOT_MAP, NULL, column[0], column[1], top, CELLS, PLOT_GREY, SIDE}},
 	};
 	static const char *const classes[K] = {"class 0", "class 1", "class 2"};
-	static const int colours[K] = {1, 3, 6};
 	for (int k = 0; k < K; k++) {
-		plot_item points = {
-				PLOT_POINTS, classes[k], arm[k][0], arm[k][1], NULL, EACH, colours[k], 0};
+		plot_item points = {PLOT_POINTS, classes[k], arm[k][0], arm[k][1], NULL, EACH, k, 0};
 		items[0][1 + k] = items[1][1 + k] = points;
 	}
 	plot_scene scenes[2] = {

@@ -396,7 +396,7 @@ static void plot__range(const plot_scene *s, plot__axis *x, plot__axis *y)
 	for (int i = 0; i < 2; i++) {
 		plot__axis *a = both[i];
 		if (!plot__finite(a->hi - a->lo)) a->lo = 0, a->hi = 1;
-		double middle = 0.5 * (a->lo + a->hi), least = fmax(1e-12 * fabs(middle), 1e-200);
+		double middle = 0.5 * (a->lo + a->hi), least = fmax(1e-12 * fabs(middle), 1e-290);
 		if (a->hi - a->lo < least) {
 			double half = middle == 0 || a->calendar ? 1 : 0.5 * fabs(middle);
 			a->lo = middle - half, a->hi = middle + half;

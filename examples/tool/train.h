@@ -737,7 +737,7 @@ static void picture_curve(picture *p, const training *t, const char *title, cons
 	plot_scene *scene = picture_scene(p, title, "step", unit);
 	scene->flags = good;
 	/* From step 0 on, unless the training was resumed far from it. */
-	if (n && x[0] < 0.1 * x[n - 1]) scene->xmax = x[n - 1];
+	if (n && x[0] <= 0.1 * x[n - 1]) scene->xmax = x[n - 1];
 	picture_item(p, PLOT_LINE, NULL, x, y, NULL, n, 0, 0);
 }
 

@@ -1374,6 +1374,8 @@ check "wide: within seconds" holds "$(processor_seconds) < 5"
 . "$here/rows.sh"
 # shellcheck source=tests/tool/columns.sh
 . "$here/columns.sh"
+# shellcheck source=tests/tool/pictures.sh
+. "$here/pictures.sh"
 
 # ---- what predict adds, and how it finds columns ----
 predict named.odvgp named.csv --interval 0.95 2>err.txt
