@@ -36,7 +36,7 @@ MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 endif
 
 STUDIES := study-odvgp study-odvgp-gap study-recipes study-odvgp-2c study-solve study-solve-whitened study-deep study-classification study-arms
-.PHONY: all demo test test-isa golden golden-write chaos cross cblas test-all soak mutants sanitize fuzz valgrind tidy standards symbols bench bench-float bench-serve bench-steps bench-seconds bench-against cost-curves odvgp2018-fig2a study-odvgp-2b solvegp2020-fig2 kobe2021-figs $(STUDIES) study-images examples lessons ports install shared dist-arduino dist-platformio packages cover size clean help
+.PHONY: all demo test test-isa golden golden-write chaos cross cblas test-all soak mutants sanitize fuzz valgrind tidy standards symbols readme bench bench-float bench-serve bench-steps bench-seconds bench-against cost-curves odvgp2018-fig2a study-odvgp-2b solvegp2020-fig2 kobe2021-figs $(STUDIES) study-images examples lessons ports install shared dist-arduino dist-platformio packages cover size clean help
 .DELETE_ON_ERROR:
 
 all: $(B)/odvgp ## the command-line tool, build/odvgp
@@ -279,6 +279,9 @@ standards: ## the header alone, as C99 to C++17, with gcc and clang, warnings as
 
 symbols: ## no name without the prefix, no writable data, nothing from libc that prints or exits
 	@CC="$(CC)" sh tests/checks/symbols.sh $(B)/symbols
+
+readme: $(B)/odvgp ## what README shows: commands, figures, links; how long it and bench/*.md are; half a minute
+	@CC="$(CC)" sh tests/checks/readme.sh $< $(B)/readme
 
 examples: ## the numbered examples and the lessons: compile, run, compare with the output that their first comment promises
 	@mkdir -p $(B) && sh tests/checks/run.sh "sh tests/checks/examples.sh $(EXAMPLES)" "sh tests/checks/examples.sh $(LESSONS)"
