@@ -131,9 +131,10 @@ static void compare_columns(ocase *c, world *w, const char *variant)
 		if (starts(c->t[i].name, "authors.")) c->t[i].seen = 1;
 	if (idx && idx->count <= w->Mg) {
 		for (j = 0; j < idx->count; j++) columns[j] = (ptrdiff_t)idx->v[j];
+		odvgp_columns some = {columns, idx->count};
 		if (good(c,
-					odvgp_elbo_columns(w->model, w->X->r, w->Y->r, w->B,
-							&(odvgp_columns){columns, idx->count}, &report, grad, &info),
+					odvgp_elbo_columns(
+							w->model, w->X->r, w->Y->r, w->B, &some, &report, grad, &info),
 					"odvgp_elbo_columns", &info)) {
 			compare(c, "sub.elbo", &report.elbo, 1, variant);
 			compare(c, "sub.kl", &report.kl, 1, variant);
@@ -145,9 +146,10 @@ static void compare_columns(ocase *c, world *w, const char *variant)
 		wide sum = 0;
 		for (s = 0; s < all->dim[0]; s++) {
 			for (j = 0; j < all->dim[1]; j++) columns[j] = (ptrdiff_t)all->v[s * all->dim[1] + j];
+			odvgp_columns some = {columns, all->dim[1]};
 			if (!good(c,
-						odvgp_elbo_columns(w->model, w->X->r, w->Y->r, w->B,
-								&(odvgp_columns){columns, all->dim[1]}, &report, NULL, &info),
+						odvgp_elbo_columns(
+								w->model, w->X->r, w->Y->r, w->B, &some, &report, NULL, &info),
 						"odvgp_elbo_columns", &info))
 				break;
 			each[s] = report.kl;
