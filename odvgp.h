@@ -36,7 +36,7 @@ Do this:
 
 	Serve a trained model from a controller: a host trains and freezes with ODVGP_FLOAT and prints
 	the block as a const array of 32-bit words (examples/packaging/model.c), and the scratch bytes
-	odvgpf_predict_scratch(&server, 1). The controller's program defines ODVGP_FLOAT,
+	odvgpf_predict_scratch(&server, 1, NULL). The controller's program defines ODVGP_FLOAT,
 	ODVGP_NO_TRAINING, ODVGP_NO_STDIO and ODVGP_ASSERT(x) as ((void)0), calls
 	odvgpf_server_from_block once, and odvgpf_predict for each input. See
 	examples/03_static_block.c; 04_use_a_trained_model.c reads a file.
@@ -148,8 +148,9 @@ CONTENTS   (search for a tag with its arrows)
 												serves models from blocks and files. Includes
 												ODVGP_NO_MALLOC; add ODVGP_NO_STDIO on bare metal
 	ODVGP_NO_MALLOC                   -         leave out the allocating layer (odvgp_model_create,
-												_free, _save, _load and odvgp_predict_once)
-	ODVGP_NO_STDIO                    -         leave out the four calls that take a path
+												_free, odvgp_save_file, odvgp_load_file and
+												odvgp_predict_once)
+	ODVGP_NO_STDIO                    -         leave out the five calls that take a path
 	ODVGP_NO_SIMD                     -         plain C only. Otherwise SSE2, AVX2 and AVX-512 are
 												chosen at run time, NEON at compile time
 	ODVGP_NO_AVX2, ODVGP_NO_AVX512    -         leave out one instruction set
@@ -689,8 +690,8 @@ typedef struct odvgp_allocator {
 #define odvgp_fit odvgpf_fit
 #define odvgp_model_create odvgpf_model_create
 #define odvgp_model_free odvgpf_model_free
-#define odvgp_model_save odvgpf_model_save
-#define odvgp_model_load odvgpf_model_load
+#define odvgp_save_file odvgpf_save_file
+#define odvgp_load_file odvgpf_load_file
 #define odvgp_predict_once odvgpf_predict_once
 #define odvgp_model_size odvgpf_model_size
 #define odvgp_model_init odvgpf_model_init
@@ -726,7 +727,7 @@ typedef struct odvgp_allocator {
 #define odvgp_predictor_size odvgpf_predictor_size
 #define odvgp_freeze odvgpf_freeze
 #define odvgp_server_from_block odvgpf_server_from_block
-#define odvgp_server_from_file odvgpf_server_from_file
+#define odvgp_server_from_memory odvgpf_server_from_memory
 #define odvgp_server_size odvgpf_server_size
 #define odvgp_predict_scratch odvgpf_predict_scratch
 #define odvgp_predict odvgpf_predict
@@ -737,9 +738,10 @@ typedef struct odvgp_allocator {
 #define odvgp_sample_scratch odvgpf_sample_scratch
 #define odvgp_sample odvgpf_sample
 #define odvgp_save_size odvgpf_save_size
-#define odvgp_save odvgpf_save
+#define odvgp_save_memory odvgpf_save_memory
 #define odvgp_load_size odvgpf_load_size
-#define odvgp_load odvgpf_load
+#define odvgp_load_memory odvgpf_load_memory
+#define odvgp_load_user odvgpf_load_user
 #define odvgp_file_write odvgpf_file_write
 #define odvgp_file_size odvgpf_file_size
 #define odvgp_file_read odvgpf_file_read
@@ -984,7 +986,7 @@ typedef struct odvgp_config {
 
 typedef struct odvgp_model odvgp_model; /* a model for training, in one block of memory */
 
-/*	A handle on a predictor. The caller owns it; odvgp_server_from_block or odvgp_server_from_file
+/*	A handle on a predictor. The caller owns it; odvgp_server_from_block or odvgp_server_from_memory
 	fills it, again if the predictor's block has moved. Calls only read it. */
 typedef struct odvgp_server {
 	const void *block;
@@ -1157,13 +1159,14 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *model, const odvgp_real *
 		odvgp_real *mean, odvgp_real *var, odvgp_real *var_y, odvgp_info *info);
 
 #ifndef ODVGP_NO_STDIO
-/*	Save a model to a file, or create one from it: odvgp_save and odvgp_file_write, odvgp_file_read
-	and odvgp_load. A loaded model has no threads and chooses its instruction set.
-		model      odvgp_model_load: out; NULL on an error
+/*	Save a model to a file, or create one from it: odvgp_save_memory and odvgp_file_write,
+	odvgp_file_read and odvgp_load_memory. A loaded model has no threads and chooses its instruction
+	set.
+		model      odvgp_load_file: out; NULL on an error
 		allocator  NULL: malloc and free
-	Returns  OK | E_ARG | E_IO | E_MEMORY | what odvgp_save and odvgp_load return */
-ODVGP_API odvgp_status odvgp_model_save(odvgp_model *model, const char *path, odvgp_info *info);
-ODVGP_API odvgp_status odvgp_model_load(
+	Returns  OK | E_ARG | E_IO | E_MEMORY | what odvgp_save_memory and odvgp_load_memory return */
+ODVGP_API odvgp_status odvgp_save_file(odvgp_model *model, const char *path, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_load_file(
 		odvgp_model **model, const char *path, const odvgp_allocator *allocator, odvgp_info *info);
 #endif
 #endif
@@ -1172,17 +1175,16 @@ ODVGP_API odvgp_status odvgp_model_load(
 
 /*	Bytes that a model of this config needs, with slack for a block at any address; see Memory in
 	>>manual.
-	Returns  OK | E_ARG | E_SIZE | E_KERNEL | E_UNSUPPORTED */
-ODVGP_API odvgp_status odvgp_model_size(
-		const odvgp_config *config, size_t *bytes, odvgp_info *info);
+	Reasons  E_ARG | E_SIZE | E_KERNEL | E_UNSUPPORTED */
+ODVGP_API size_t odvgp_model_size(const odvgp_config *config, odvgp_info *info);
 
 /*	Make a model in the caller's block of odvgp_model_size bytes. It needs no release. Z is 0 (call
 	odvgp_init_data, or odvgp_set and then odvgp_init_q), hyperparameters are those of the kernel
 	expression, else 1. q_mu, v_mu and a_gamma are 0, q_sqrt and v_sqrt I.
-	Returns  what odvgp_model_size returns | E_MEMORY (bytes too small; the block's old contents are
+	Returns  OK | the reasons of odvgp_model_size | E_MEMORY (block too small; its old contents are
 			 lost). *model is NULL on an error */
 ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config *config,
-		void *block, size_t bytes, odvgp_info *info);
+		void *block, size_t block_bytes, odvgp_info *info);
 
 /*	The config in use: defaults filled in, .kernel NULL (see odvgp_kernel_text). */
 ODVGP_API const odvgp_config *odvgp_model_config(const odvgp_model *model);
@@ -1229,18 +1231,17 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
 	f = "mixing" g. Rows with a missing target do not count. A whitened q (DENSE, BLOCKS) is the
 	regression's for positive targets, counts, proportions and mixed functions, else q has its
 	initial value: go on with odvgp_rising.
-		settings   NULL: the defaults        watch   NULL: none
-		X [N,D], Y [N,T]    scratch  odvgp_warm_start_scratch bytes, at any address
+		X [N,D], Y [N,T]    settings   NULL: the defaults    watch   NULL: none
 	Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_STOPPED (by watch) | E_UNSUPPORTED
 			 (objective EXACT, several layers, independent functions; with the Gaussian, not mixed,
 			 also missing targets and a q that odvgp_fit_q refuses). On an error the model is
 			 unchanged
 	Cost     O(iterations rows M^2), with the Gaussian also that of odvgp_fit_q, with few rows of
-			 classes that of 100 steps
-	odvgp_warm_start_scratch   0: too large, or refused */
-ODVGP_API size_t odvgp_warm_start_scratch(const odvgp_model *model, const odvgp_warm *settings);
-ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *model, const odvgp_warm *settings,
-		const odvgp_real *X, const odvgp_real *Y, const odvgp_watch *watch, void *scratch,
+			 classes that of 100 steps */
+ODVGP_API size_t odvgp_warm_start_scratch(
+		const odvgp_model *model, const odvgp_warm *settings, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *model, const odvgp_real *X,
+		const odvgp_real *Y, const odvgp_warm *settings, const odvgp_watch *watch, void *scratch,
 		size_t scratch_bytes, odvgp_info *info);
 
 /*	Mean and population standard deviation (divided by n) of each column, for odvgp_scales. The
@@ -1273,10 +1274,10 @@ ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdi
 ODVGP_API odvgp_status odvgp_step(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
 		odvgp_report *report, odvgp_info *info);
 
-/*	odvgp_step on the caller's rows (streams, sorted data): Xb [n,D], Yb [n,T], n >= 1. L-BFGS needs
+/*	odvgp_step on the caller's rows (streams, sorted data): X [n,D], Y [n,T], n >= 1. L-BFGS needs
 	n = N, or returns E_UNSUPPORTED. */
-ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *model, const odvgp_real *Xb,
-		const odvgp_real *Yb, ptrdiff_t n, odvgp_report *report, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *model, const odvgp_real *X,
+		const odvgp_real *Y, ptrdiff_t n, odvgp_report *report, odvgp_info *info);
 
 /*	The bound on the given rows with the full KL: N/n sum E_q[log p] - KL; with n = N the bound
 	itself. Changes no parameter and undoes no update, even on an error.
@@ -1329,28 +1330,27 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *model, const odvgp_real *
 	values and the others get the optimum given these; a bound without q has no q to freeze. Where
 	gamma points add nothing, the optimal a is not unique, and the call takes one of the best.
 		X [N,D], Y [N,T]    watch  NULL: none
-		scratch             odvgp_fit_q_scratch(model) bytes, at any address
 	Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_STOPPED (by watch) | E_UNSUPPORTED
 			 (covariance DIAGONAL with another mean than O(M)'s, HYBRID with q_mu frozen and a_gamma
 			 not, mixed or independent functions, several layers, another likelihood, missing
 			 targets). On an error the model is unchanged
 	Cost     O(N R^2 + R^3), with R features of mean and covariance together */
-ODVGP_API size_t odvgp_fit_q_scratch(
-		const odvgp_model *model); /* bytes; 0: too large, several units */
+ODVGP_API size_t odvgp_fit_q_scratch(const odvgp_model *model, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
 		const odvgp_watch *watch, void *scratch, size_t scratch_bytes, odvgp_info *info);
 
 /*	Titsias' upper bound of log p(y) with the inducing inputs Z_beta (Variational Inference for
 	Gaussian and Determinantal Point Processes, 2014): how far training can still get.
+		X, Y   as in odvgp_fit_q, at the same cost
 		upper   out        lower   out or NULL: Titsias' lower bound
-		X, Y, scratch   as in odvgp_fit_q, at the same cost
+		scratch   odvgp_fit_q_scratch bytes
 	Returns  as odvgp_fit_q, but of any member; E_NAN also if rounding leaves no digit of a bound,
 			 because the noise is small relative to the targets; E_UNSUPPORTED for another
 			 likelihood than the Gaussian, several noises, mixed functions, and the objectives
 			 PARTLY, TIGHT and EXACT */
 ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *model, const odvgp_real *X,
-		const odvgp_real *Y, void *scratch, size_t scratch_bytes, odvgp_real *upper, odvgp_real *lower,
-		odvgp_info *info);
+		const odvgp_real *Y, odvgp_real *upper, odvgp_real *lower, void *scratch,
+		size_t scratch_bytes, odvgp_info *info);
 
 /*	Slots in order, and the length of the parameter vector. */
 ODVGP_API int odvgp_slot_count(const odvgp_model *model);
@@ -1404,10 +1404,10 @@ ODVGP_API odvgp_status odvgp_set_step_sizes(odvgp_model *model, const odvgp_sche
 ODVGP_API ptrdiff_t odvgp_steps_done(const odvgp_model *model);
 ODVGP_API odvgp_events odvgp_model_events(const odvgp_model *model);
 
-/*	Write the kernel expression with its current values to text [size], with a final zero; several
+/*	Write the kernel expression with its current values to text [text_bytes], with a final zero; several
 	layers' with "; " between them. With ard it shows the geometric mean over columns. Returns the
 	length needed, without the final zero. */
-ODVGP_API size_t odvgp_kernel_text(const odvgp_model *model, char *text, size_t size);
+ODVGP_API size_t odvgp_kernel_text(const odvgp_model *model, char *text, size_t text_bytes);
 
 /*	The column of X to which number k of slot "kernel.<term>.lengthscale" (linear:
 	"kernel.<term>.variance") of the first layer belongs, if the term has ard. -1 if one number
@@ -1417,15 +1417,15 @@ ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *model, int term, ptrd
 /*	Freeze a model: write its predictor, a block without pointers that can be copied, stored, or put
 	in ROM. It works in builds of the same version and precision, whatever their pointers and
 	instruction sets, on machines of the same byte order. If no predictor can be computed after the
-	last update, odvgp_freeze and odvgp_save undo it, as odvgp_step does.
+	last update, odvgp_freeze and odvgp_save_memory undo it, as odvgp_step does.
 		scales   NULL: none
-		block    odvgp_predictor_size(model) bytes, aligned for a real, at best to 64 bytes
+		block    odvgp_predictor_size bytes, aligned for a real, at best to 64 bytes
 	Returns  OK | E_ARG (also: a scale out of range, or no odvgp_fit_q after training with a bound
 			 without q) | E_MEMORY | E_SIZE | E_NOT_PD | E_NAN
 	Cost     O(M^3 + M Mg D), once */
-ODVGP_API size_t odvgp_predictor_size(const odvgp_model *model); /* bytes; 0: too large */
+ODVGP_API size_t odvgp_predictor_size(const odvgp_model *model, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_freeze(odvgp_model *model, const odvgp_scales *scales, void *block,
-		size_t bytes, odvgp_info *info);
+		size_t block_bytes, odvgp_info *info);
 #endif
 
 /*	Fill a server. Both ways check alignment and size of the block, version, kernel, checksum and
@@ -1434,33 +1434,34 @@ ODVGP_API odvgp_status odvgp_freeze(odvgp_model *model, const odvgp_scales *scal
 								  best to 64 bytes (an array of unsigned char may not be), and must
 								  stay: the server points to it. A kernel with more terms than
 								  ODVGP_MAX_BASE_KERNELS is refused
-		odvgp_server_from_file    file [bytes] is a model file in memory, of either precision. What
-								  odvgp_freeze writes goes to the caller's block; the file is not
-								  needed afterwards
-		odvgp_server_size         bytes of that block, and the caller's own bytes in the file; any
-								  out pointer may be NULL
+		odvgp_server_from_memory  file is a model file in memory, of either precision. What
+								  odvgp_freeze writes goes to the caller's block of
+								  odvgp_server_size bytes; the file is not needed afterwards
+		odvgp_load_user           points *user to the caller's own bytes in a model file, of either
+								  precision
 		isa                       ODVGP_ISA_AUTO, or forced for tests
 	Returns  OK | E_ARG | E_MEMORY (block too small) | E_FORMAT (not a predictor, or damaged) |
 			 E_UNSUPPORTED (other version or precision, too many terms, instruction set missing)
 	Cost     reads each byte once */
-ODVGP_API odvgp_status odvgp_server_from_block(
-		odvgp_server *server, const void *block, size_t bytes, odvgp_isa isa, odvgp_info *info);
-ODVGP_API odvgp_status odvgp_server_size(const void *file, size_t bytes, size_t *block_bytes,
-		const void **user, size_t *user_bytes, odvgp_info *info);
-ODVGP_API odvgp_status odvgp_server_from_file(odvgp_server *server, const void *file, size_t bytes,
-		odvgp_isa isa, void *block, size_t block_bytes, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_server_from_block(odvgp_server *server, const void *block,
+		size_t block_bytes, odvgp_isa isa, odvgp_info *info);
+ODVGP_API size_t odvgp_server_size(const void *file, size_t file_bytes, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_server_from_memory(odvgp_server *server, const void *file,
+		size_t file_bytes, odvgp_isa isa, void *block, size_t block_bytes, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_load_user(const void *file, size_t file_bytes, const void **user,
+		size_t *user_bytes, odvgp_info *info);
 
-/*	Scratch bytes to predict `rows` >= 1 rows at once; more rows take more passes. 0: too large.
-	They depend on model, rows, precision, instruction set and ODVGP_MAX_BASE_KERNELS. For a static
+/*	Scratch bytes to predict `rows` >= 1 rows at once; more rows take more passes. They depend on model, rows, precision, instruction set and ODVGP_MAX_BASE_KERNELS. For a static
 	array on a target, print them on a 64-bit host with the target's isa (plain C: ODVGP_ISA_C). */
-ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *server, ptrdiff_t rows);
+ODVGP_API size_t odvgp_predict_scratch(
+		const odvgp_server *server, ptrdiff_t rows, odvgp_info *info);
 
 /*	Mean and marginal variance of f at new inputs (odvgp_mean_part). The variance is never
 	negative. With several layers, here and below, those of a mixture over samples of the hidden
 	layers, whose normals are stored (as a seed) and the same for all rows.
 		X        [n,D], original units if odvgp_freeze got scales      n  >= 0
 		mean     [F,n] out or NULL, units of y     var  [F,n] out or NULL, units of y squared
-		scratch  odvgp_predict_scratch(server, rows) bytes for some rows >= 1, at any address
+		scratch  odvgp_predict_scratch bytes for some rows >= 1
 		Outputs may not alias X.
 	Returns  OK | E_ARG | E_MEMORY | E_SIZE | E_NAN (in X; or a result is not finite, with numbers
 			 of 1e200, for example; row in info). In the last case the outputs hold all results,
@@ -1470,23 +1471,24 @@ ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *server, ptrdiff_t row
 ODVGP_API odvgp_status odvgp_predict(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean, odvgp_real *var, void *scratch, size_t scratch_bytes, odvgp_info *info);
 
-/*	Mean and variance of y at new inputs, [y_rows,n] out or NULL. Likelihoods of classes (ORDINAL,
+/*	Mean and variance of y at new inputs, [server->y_rows,n] out or NULL. Likelihoods of classes (ORDINAL,
 	ROBUSTMAX, SOFTMAX): each class's probability p, and p - p^2. Exposure and known_noise count as
 	1. With exposure e, counts of mean m and variance v have e m and e m + e^2 (v - m), EXPONENTIAL
 	has m / e and v / e^2. Scratch, results and cost as for odvgp_predict with variances, plus the
 	likelihood's integrals. */
 ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
-		odvgp_real *mean, odvgp_real *var, void *scratch, size_t scratch_bytes, odvgp_info *info);
+		odvgp_real *mean_y, odvgp_real *var_y, void *scratch, size_t scratch_bytes,
+		odvgp_info *info);
 
 /*	Mean [F,n] (or NULL) and symmetric covariance [F,n,n] of f at the rows of X.
-		scratch  odvgp_predict_scratch(server, n) bytes
+		scratch  odvgp_predict_scratch bytes for n rows
 	Returns  also E_UNSUPPORTED: several layers
 	Cost     O(n M^2 + n^2 M) */
 ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *server, const odvgp_real *X,
 		ptrdiff_t n, odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);
 
-/*	Mean [F,n] (or NULL) and covariance [n,F,F] of the functions at each row of X; not diagonal if
+/*	Mean [F,n] (or NULL) and covariance [F,F,n] of the functions at each row of X; not diagonal if
 	they are mixed. Scratch, results and cost as for odvgp_predict with variances.
 	Returns  also E_UNSUPPORTED: several layers */
 ODVGP_API odvgp_status odvgp_predict_functions(const odvgp_server *server, const odvgp_real *X,
@@ -1505,39 +1507,37 @@ ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *server, const odvg
 /*	Joint samples of f at the rows of X: f [draws->count,F,n]. A pivoted Cholesky factorisation
 	takes singular covariances without jitter. Sample number s depends only on seed and s. With
 	several layers each sample of a layer is drawn at one of the layer below.
-		scratch  odvgp_sample_scratch(server, n) bytes
+		scratch  odvgp_sample_scratch bytes
 	Cost     O(n M^2 + P n^2 (M + n) + count P n^2) */
 typedef struct odvgp_draws {
 	ptrdiff_t count; /* >= 0 */
 	uint64_t seed;
 } odvgp_draws;
-ODVGP_API size_t odvgp_sample_scratch(const odvgp_server *server, ptrdiff_t n);
+ODVGP_API size_t odvgp_sample_scratch(const odvgp_server *server, ptrdiff_t n, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_sample(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
 		const odvgp_draws *draws, odvgp_real *f, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);
 
 #ifndef ODVGP_NO_TRAINING
-/*	Model files: config, parameter vector, optimiser state and predictor; little-endian, versioned,
-	with a checksum. The caller can add his own bytes, such as names of columns. A loaded model
-	continues training bit for bit.
-		odvgp_save_size   bytes needed; 0: no file can hold them
-		odvgp_save        writes them to a block
-		odvgp_load_size   checks the whole file and returns the sizes of the blocks; any out pointer
-						  may be NULL. model_bytes depends on threads and isa: pass the same values
-						  to odvgp_load. user points into the file
-		odvgp_load        makes the model in block; *model is NULL on an error. The block's old
-						  contents are then lost, unless the file was refused as damaged
+/*	Model files in memory: config, parameter vector, optimiser state and predictor; little-endian,
+	versioned, with a checksum. The caller can add his own bytes, such as names of columns
+	(odvgp_load_user). A loaded model continues training bit for bit. odvgp_file_write and
+	odvgp_file_read move the bytes to a disk and back.
+		odvgp_load_size    checks the whole file. The size depends on threads and isa: pass the same
+						   ones to odvgp_load_memory
+		odvgp_load_memory  makes the model in block; *model is NULL on an error. The block's old
+						   contents are then lost, unless the file was refused as damaged
 	Returns  OK | E_ARG | E_MEMORY | E_FORMAT (info.text says what is wrong) | E_UNSUPPORTED (other
-			 version or precision) | E_SIZE (odvgp_save: no file can hold it); odvgp_save also what
-			 odvgp_freeze returns */
-ODVGP_API size_t odvgp_save_size(const odvgp_model *model, size_t user_bytes);
-ODVGP_API odvgp_status odvgp_save(odvgp_model *model, const odvgp_scales *scales, const void *user,
-		size_t user_bytes, void *file, size_t bytes, odvgp_info *info);
-ODVGP_API odvgp_status odvgp_load_size(const void *file, size_t bytes, const odvgp_threads *threads,
-		odvgp_isa isa, size_t *model_bytes, size_t *predictor_bytes, const void **user,
-		size_t *user_bytes, odvgp_info *info);
-ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_threads *threads,
-		odvgp_isa isa, void *block, size_t block_bytes, odvgp_model **model, odvgp_info *info);
+			 version or precision) | E_SIZE (saving: no file can hold it); odvgp_save_memory also
+			 what odvgp_freeze returns */
+ODVGP_API size_t odvgp_save_size(const odvgp_model *model, size_t user_bytes, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_save_memory(odvgp_model *model, const odvgp_scales *scales,
+		const void *user, size_t user_bytes, void *file, size_t file_bytes, odvgp_info *info);
+ODVGP_API size_t odvgp_load_size(const void *file, size_t file_bytes, const odvgp_threads *threads,
+		odvgp_isa isa, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_load_memory(odvgp_model **model, const void *file, size_t file_bytes,
+		const odvgp_threads *threads, odvgp_isa isa, void *block, size_t block_bytes,
+		odvgp_info *info);
 #endif
 
 #ifndef ODVGP_NO_STDIO
@@ -1556,15 +1556,15 @@ ODVGP_API odvgp_status odvgp_file_read(
 #endif
 
 /*	A thread pool for odvgp_threads (ODVGP_USE_PTHREADS): count threads, 1..256, including the
-	calling thread. It lives in the caller's block of odvgp_pool_size(count) bytes; odvgp_pool_start
-	fills hook. Models and threads may share the hook: while the pool is busy, a caller executes its
+	calling thread. It lives in the caller's block of odvgp_pool_size bytes; odvgp_pool_start fills
+	hook. Models and threads may share the hook: while the pool is busy, a caller executes its
 	tasks itself. Workers take the caller's floating-point environment with each job; exception
 	flags that they raise stay with them. The child of a fork has no workers: there the caller
 	executes all tasks, and odvgp_pool_stop does nothing.
 	Returns  OK | E_ARG | E_MEMORY */
 #ifdef ODVGP_USE_PTHREADS
 typedef struct odvgp_pool odvgp_pool;
-ODVGP_API size_t odvgp_pool_size(int count);
+ODVGP_API size_t odvgp_pool_size(int count, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_pool_start(odvgp_pool **pool, int count, odvgp_threads *hook,
 		void *block, size_t block_bytes, odvgp_info *info);
 ODVGP_API void odvgp_pool_stop(odvgp_pool *pool);
@@ -1572,7 +1572,7 @@ ODVGP_API void odvgp_pool_stop(odvgp_pool *pool);
 
 /* ---- >>api_low   dense linear algebra on row-major matrices */
 
-/*	Context of the routines below, in a block of odvgp_blas_size(threads) bytes, used for packing.
+/*	Context of the routines below; its block, of odvgp_blas_size bytes, is used for packing.
 	Returns  OK | E_ARG | E_MEMORY | E_UNSUPPORTED (isa) */
 typedef struct odvgp_blas {
 	const struct odvgp__simd *isa; /* the instruction set's table */
@@ -1581,7 +1581,7 @@ typedef struct odvgp_blas {
 	ptrdiff_t pack_stride, mc, kc, nc;
 	struct gp__watcher *watcher; /* NULL, but within a call with a watch */
 } odvgp_blas;
-ODVGP_API size_t odvgp_blas_size(const odvgp_threads *threads);
+ODVGP_API size_t odvgp_blas_size(const odvgp_threads *threads, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_blas_init(odvgp_blas *blas, const odvgp_threads *threads,
 		odvgp_isa isa, void *block, size_t block_bytes, odvgp_info *info);
 /*	"c", "sse2", "avx2", "avx512" or "neon". */
@@ -1878,6 +1878,16 @@ static odvgp_status gp__is_null(odvgp_info *info, const char *what)
 {
 	return gp__refuse(info, ODVGP_E_ARG, what, "is NULL");
 }
+/*	A size query that fails. */
+static size_t gp__no_size(odvgp_status status)
+{
+	(void)status;
+	return 0;
+}
+static size_t gp__too_large(odvgp_info *info, const char *what)
+{
+	return gp__no_size(gp__refuse(info, ODVGP_E_SIZE, what, "is too large for memory"));
+}
 static odvgp_status gp__small(odvgp_info *info, const char *what, size_t bytes)
 {
 	return gp__fail(info, ODVGP_E_MEMORY, what, -1, (double)bytes, "is too small");
@@ -2074,6 +2084,36 @@ static inline float32x4_t gp__root_of_four(float32x4_t a)
 #endif
 #endif
 
+/* --- the list --- */
+
+/*	To add an instruction set: a row here, its vector macros above, its test in gp__cpu_has, and a
+	name in odvgp_isa. X(attribute, name, NAME, rows of a micro-kernel, its widest in vectors, MC,
+	NC): blocks of >>gemm, MC a multiple of the rows, NC of the vectors' numbers. Best first. */
+#ifdef GP__AVX512
+#define GP__ROW_AVX512(X) X(GP__AVX512, avx512, AVX512, 8, 3, 192, 1536)
+#else
+#define GP__ROW_AVX512(X)
+#endif
+#ifdef GP__AVX2
+#define GP__ROW_AVX2(X) X(GP__AVX2, avx2, AVX2, 6, 2, 96, 1536)
+#else
+#define GP__ROW_AVX2(X)
+#endif
+#ifdef GP__SSE2
+#define GP__ROW_SSE2(X) X(, sse2, SSE2, 6, 2, 96, 1536)
+#else
+#define GP__ROW_SSE2(X)
+#endif
+#if defined(GP__NEON) && defined(__aarch64__)
+#define GP__ROW_NEON(X) X(, neon, NEON, 8, 3, 96, 1536)
+#elif defined(GP__NEON)
+#define GP__ROW_NEON(X) X(, neon, NEON, 6, 2, 96, 1536)
+#else
+#define GP__ROW_NEON(X)
+#endif
+#define GP__EACH_ISA(X) \
+	GP__ROW_AVX512(X) GP__ROW_AVX2(X) GP__ROW_SSE2(X) GP__ROW_NEON(X) X(, c, C, 4, 4, 64, 1024)
+
 /* ---- >>threads   tasks; the POSIX pool
 
 	The tasks of an operation write disjoint parts of its result, each computed exactly as in a
@@ -2247,9 +2287,11 @@ static void gp__pool_run(void *user, int n, void (*task)(void *arg, int i), void
 	__atomic_store_n(&pool->busy, 0, __ATOMIC_RELEASE);
 }
 
-ODVGP_API size_t odvgp_pool_size(int count)
+ODVGP_API size_t odvgp_pool_size(int count, odvgp_info *info)
 {
-	return sizeof(odvgp_pool) + (size_t)GP__MIN(GP__MAX(count, 1), 256) * sizeof(pthread_t) + 64;
+	if (count < 1 || count > 256)
+		return gp__no_size(gp__fail(info, ODVGP_E_ARG, "count", -1, count, "must be 1..256"));
+	return sizeof(odvgp_pool) + (size_t)count * sizeof(pthread_t) + 64;
 }
 
 /*	0, or nothing is left of what it made. */
@@ -2269,9 +2311,9 @@ ODVGP_API odvgp_status odvgp_pool_start(odvgp_pool **out, int count, odvgp_threa
 		void *block, size_t block_bytes, odvgp_info *info)
 {
 	if (!out || !hook || !block) return gp__is_null(info, !out ? "pool" : !hook ? "hook" : "block");
-	if (count < 1 || count > 256)
-		return gp__fail(info, ODVGP_E_ARG, "count", -1, count, "must be 1..256");
-	if (block_bytes < odvgp_pool_size(count)) return gp__small(info, "block", block_bytes);
+	size_t need = odvgp_pool_size(count, info);
+	if (!need) return ODVGP_E_ARG;
+	if (block_bytes < need) return gp__small(info, "block", block_bytes);
 	odvgp_pool *pool =
 			(odvgp_pool *)(void *)((unsigned char *)block + (64 - (uintptr_t)block % 64) % 64);
 	if (gp__pool_prepare(pool))
@@ -3237,32 +3279,16 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 
 /* --- all of it for each instruction set --- */
 
-#define GP__VMATH(TARGET, S) \
-	GP__MAPS_OF(TARGET, S) \
+#define GP__BITS_c(TARGET, S)      GP__RAISE(TARGET, S)
+#define GP__BITS_sse2(TARGET, S)   GP__VBITS(TARGET, S) GP__RAISE(TARGET, S)
+#define GP__BITS_neon(TARGET, S)   GP__VBITS(TARGET, S) GP__RAISE(TARGET, S)
+#define GP__BITS_avx2(TARGET, S)   GP__VBITS(TARGET, S) GP__RAISE(TARGET, S)
+#define GP__BITS_avx512(TARGET, S) GP__VBITS(TARGET, S) GP__RAISE512(TARGET, S)
+#define GP__VMATH(TARGET, S, ID, R, NVMAX, MC, NC) \
+	GP__BITS_##S(TARGET, S) GP__MAPS_OF(TARGET, S) \
 	GP__SQDIST(TARGET, S) GP__RADIAL(TARGET, S) GP__ARRAYS(TARGET, S)
 
-GP__RAISE(, c)
-GP__VMATH(, c)
-#ifdef GP__SSE2
-GP__VBITS(, sse2)
-GP__RAISE(, sse2)
-GP__VMATH(, sse2)
-#endif
-#ifdef GP__NEON
-GP__VBITS(, neon)
-GP__RAISE(, neon)
-GP__VMATH(, neon)
-#endif
-#ifdef GP__AVX2
-GP__VBITS(GP__AVX2, avx2)
-GP__RAISE(GP__AVX2, avx2)
-GP__VMATH(GP__AVX2, avx2)
-#endif
-#ifdef GP__AVX512
-GP__VBITS(GP__AVX512, avx512)
-GP__RAISE512(GP__AVX512, avx512)
-GP__VMATH(GP__AVX512, avx512)
-#endif
+GP__EACH_ISA(GP__VMATH)
 
 /* --- sums in double --- */
 
@@ -3610,8 +3636,8 @@ GP__INLINE ptrdiff_t gp__factor_body(
 			GP__FROM(i, n, width) to[p * ts + i] = 0; \
 	}
 
-/*	All micro-kernels of isa S: R rows, up to NVMAX vectors. */
-#define GP__KERNELS(TARGET, S, R, NVMAX) \
+/*	All micro-kernels of an instruction set. */
+#define GP__KERNELS(TARGET, S, ID, R, NVMAX, MC, NC) \
 	GP__WIDTHS##NVMAX(GP__UKR, TARGET, S, GP__ROWS##R) \
 			GP__WIDTHS##NVMAX(GP__SOLVE, TARGET, S, GP__ROWS##R) GP__COPY(TARGET, S) \
 					GP__TRANSPOSE(TARGET, S) TARGET static ptrdiff_t gp__factor_##S( \
@@ -3623,68 +3649,18 @@ GP__INLINE ptrdiff_t gp__factor_body(
 #define GP__WIDTHS3(X, TARGET, S, ROWS) GP__WIDTHS2(X, TARGET, S, ROWS) X(TARGET, S, ROWS, 3)
 #define GP__WIDTHS4(X, TARGET, S, ROWS) GP__WIDTHS3(X, TARGET, S, ROWS) X(TARGET, S, ROWS, 4)
 
-GP__KERNELS(, c, 4, 4)
-#ifdef GP__SSE2
-GP__KERNELS(, sse2, 6, 2)
-#endif
-#ifdef GP__NEON
-#ifdef __aarch64__
-GP__KERNELS(, neon, 8, 3)
-#else
-GP__KERNELS(, neon, 6, 2)
-#endif
-#endif
-#ifdef GP__AVX2
-GP__KERNELS(GP__AVX2, avx2, 6, 2)
-#endif
-#ifdef GP__AVX512
-GP__KERNELS(GP__AVX512, avx512, 8, 3)
-#endif
+GP__EACH_ISA(GP__KERNELS)
 
-/*	v: the isa whose array arithmetic S uses. */
-#define GP__LIST2(name, S) \
-	{ \
-		name##1_##S, name##2_##S, NULL, NULL \
-	}
-#define GP__LIST3(name, S) \
-	{ \
-		name##1_##S, name##2_##S, name##3_##S, NULL \
-	}
-#define GP__LIST4(name, S) \
-	{ \
-		name##1_##S, name##2_##S, name##3_##S, name##4_##S \
-	}
-#define GP__ISA(S, id, v, R, NVMAX, MC, KC, NC) \
-	{ \
-#S, id, R, NVMAX *GP__LANES_##S, GP__LANES_##S, MC, KC, NC, GP__LIST##NVMAX(gp__ukr, S), \
-				GP__LIST##NVMAX(gp__solve, S), gp__factor_##S, gp__copy_##S, gp__transpose_##S, \
-				GP__VROW(v) \
-	}
-#define GP__VROW(isa) \
-	gp__sqdist_##isa, gp__radial_##isa, gp__axpy_##isa, gp__dot_##isa, GP__MAP_LIST(isa), \
-			gp__combine_##isa, gp__derivative_##isa, gp__dots_##isa, gp__update_##isa, \
-			gp__squares_##isa, gp__weigh_##isa, gp__blend_##isa, gp__spreads_##isa
-
-/*	Best first. MC is a multiple of MR, NC of NR. */
-static const odvgp__simd gp__isas[] = {
-#ifdef GP__AVX512
-		GP__ISA(avx512, ODVGP_ISA_AVX512, avx512, 8, 3, 192, 256, 1536),
-#endif
-#ifdef GP__AVX2
-		GP__ISA(avx2, ODVGP_ISA_AVX2, avx2, 6, 2, 96, 256, 1536),
-#endif
-#ifdef GP__SSE2
-		GP__ISA(sse2, ODVGP_ISA_SSE2, sse2, 6, 2, 96, 256, 1536),
-#endif
-#ifdef GP__NEON
-#ifdef __aarch64__
-		GP__ISA(neon, ODVGP_ISA_NEON, neon, 8, 3, 96, 256, 1536),
-#else
-		GP__ISA(neon, ODVGP_ISA_NEON, neon, 6, 2, 96, 256, 1536),
-#endif
-#endif
-		GP__ISA(c, ODVGP_ISA_C, c, 4, 4, 64, 256, 1024),
-};
+#define GP__LIST2(name, S) {name##1_##S, name##2_##S, NULL, NULL}
+#define GP__LIST3(name, S) {name##1_##S, name##2_##S, name##3_##S, NULL}
+#define GP__LIST4(name, S) {name##1_##S, name##2_##S, name##3_##S, name##4_##S}
+#define GP__ISA(TARGET, S, ID, R, NVMAX, MC, NC) \
+	{#S, ODVGP_ISA_##ID, R, NVMAX *GP__LANES_##S, GP__LANES_##S, MC, 256, NC, \
+			GP__LIST##NVMAX(gp__ukr, S), GP__LIST##NVMAX(gp__solve, S), gp__factor_##S, \
+			gp__copy_##S, gp__transpose_##S, gp__sqdist_##S, gp__radial_##S, gp__axpy_##S, \
+			gp__dot_##S, GP__MAP_LIST(S), gp__combine_##S, gp__derivative_##S, gp__dots_##S, \
+			gp__update_##S, gp__squares_##S, gp__weigh_##S, gp__blend_##S, gp__spreads_##S},
+static const odvgp__simd gp__isas[] = {GP__EACH_ISA(GP__ISA)};
 
 /*	The best one for AUTO; NULL if machine or build lacks it. */
 static const odvgp__simd *gp__isa_find(odvgp_isa id)
@@ -3789,7 +3765,7 @@ static void gp__blas_layout(gp__arena *a, const odvgp__simd *isa, const odvgp_th
 	blas->pack = gp__take(a, gp__tasks(&blas->threads), blas->pack_stride);
 }
 
-ODVGP_API size_t odvgp_blas_size(const odvgp_threads *threads)
+ODVGP_API size_t odvgp_blas_size(const odvgp_threads *threads, odvgp_info *info)
 {
 	size_t most = 0;
 	GP__FOR(i, GP__COUNT(gp__isas)) {
@@ -3797,6 +3773,7 @@ ODVGP_API size_t odvgp_blas_size(const odvgp_threads *threads)
 		odvgp_blas blas;
 		gp__blas_layout(&a, &gp__isas[i], threads, PTRDIFF_MAX / 2, PTRDIFF_MAX / 2,
 				PTRDIFF_MAX / 2, &blas);
+		if (a.bad) return gp__too_large(info, "threads");
 		most = GP__MAX(most, a.used);
 	}
 	return most + 64;
@@ -3814,7 +3791,9 @@ ODVGP_API odvgp_status odvgp_blas_init(odvgp_blas *blas, const odvgp_threads *th
 	gp__arena a;
 	if (!blas || !block) return gp__is_null(info, blas ? "block" : "blas");
 	if (!row) return gp__no_isa(info);
-	if (block_bytes < odvgp_blas_size(threads)) return gp__small(info, "block", block_bytes);
+	size_t need = odvgp_blas_size(threads, info);
+	if (!need) return ODVGP_E_SIZE;
+	if (block_bytes < need) return gp__small(info, "block", block_bytes);
 	gp__arena_init(&a, block, block_bytes);
 	gp__blas_layout(&a, row, threads, PTRDIFF_MAX / 2, PTRDIFF_MAX / 2, PTRDIFF_MAX / 2, blas);
 	return ODVGP_OK;
@@ -7620,11 +7599,25 @@ static ptrdiff_t gp__predict_most(const odvgp_server *s)
 	return most;
 }
 
-ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows)
+static odvgp_status gp__not_served(odvgp_info *info)
 {
-	if (!gp__served(s) || rows < 1) return 0;
-	return gp__predict_size(
+	return gp__refuse(info, ODVGP_E_ARG, "server", "is NULL or not filled");
+}
+
+/*	Checks the arguments of a query for scratch. */
+static odvgp_status gp__scratch_check(
+		const odvgp_server *s, ptrdiff_t n, const char *what, odvgp_info *info)
+{
+	if (!gp__served(s)) return gp__not_served(info);
+	return n > 0 ? ODVGP_OK : gp__fail(info, ODVGP_E_ARG, what, -1, (double)n, "must be above 0");
+}
+
+ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows, odvgp_info *info)
+{
+	if (gp__scratch_check(s, rows, "rows", info)) return 0;
+	size_t bytes = gp__predict_size(
 			s, gp__layers_served(s) > 1 ? GP__MIN(rows, gp__predict_most(s)) : rows);
+	return bytes ? bytes : gp__too_large(info, "rows");
 }
 
 /*	Most rows whose tile fits `bytes`, by bisection; 0: none. */
@@ -7937,8 +7930,8 @@ static odvgp_status gp__predict_check(const odvgp_server *s, const odvgp_real *X
 		const void *scratch, odvgp_info *info)
 {
 	const gp__predictor *p = gp__served(s);
-	if (!p) return gp__refuse(info, ODVGP_E_ARG, "server", "is NULL or not filled");
-	if (n && (!X || !scratch)) return gp__is_null(info, "X or scratch");
+	if (!p) return gp__not_served(info);
+	if (n && (!X || !scratch)) return gp__is_null(info, X ? "scratch" : "X");
 	if (n < 0) return gp__fail(info, ODVGP_E_ARG, "n", -1, (double)n, "is out of range");
 	if (n > PTRDIFF_MAX / 64 / (1 + (ptrdiff_t)p->columns) ||
 			n > PTRDIFF_MAX / 64 / (s->D + GP__MAX(s->P, s->T) + 2))
@@ -8171,29 +8164,32 @@ ODVGP_API odvgp_status odvgp_predict(const odvgp_server *s, const odvgp_real *X,
 }
 
 ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
-		odvgp_real *mean, odvgp_real *var, void *scratch, size_t scratch_bytes, odvgp_info *info)
+		odvgp_real *mean_y, odvgp_real *var_y, void *scratch, size_t scratch_bytes,
+		odvgp_info *info)
 {
 	gp__prediction_call c = gp__predict_call(s, X, NULL, n);
-	c.mean_y = mean;
-	c.var_y = var;
+	c.mean_y = mean_y;
+	c.var_y = var_y;
 	return gp__predict_moments(&c, scratch, scratch_bytes, info);
 }
 
-/*	c->var is the covariance [n,F,F]. */
+/*	c->var is the covariance [F,F,n]. */
 static void gp__use_functions(
 		gp__prediction_call *c, gp__prediction *t, ptrdiff_t first, ptrdiff_t count, ptrdiff_t k)
 {
-	ptrdiff_t F = c->s->F, P = t->p->mixed ? c->s->P : 0, all = F * F;
-	odvgp_real *cov = c->var + first * all;
+	ptrdiff_t F = c->s->F, P = t->p->mixed ? c->s->P : 0;
 	if (c->mean) gp__use_rows(c, t, first, count, k, F, t->mean, NULL, NULL, c->mean, NULL);
-	GP__FOR(i, count * all) {
-		ptrdiff_t f = i / F % F, g = i % F, row = i / all;
-		odvgp_real sum = !P && f == g ? t->var[f * t->ld + row] : 0;
-		GP__FOR(q, P)
-			sum += t->v.mixing[f * P + q] * t->v.mixing[g * P + q] * t->latent[q * t->ld + row];
-		cov[i] = gp__predict_scale(t, f) * gp__predict_scale(t, g) * sum;
+	GP__FOR(j, F * F) {
+		ptrdiff_t f = j / F, g = j % F;
+		odvgp_real *cov = c->var + j * c->n + first;
+		GP__FOR(i, count) {
+			odvgp_real sum = !P && f == g ? t->var[f * t->ld + i] : 0;
+			GP__FOR(q, P)
+				sum += t->v.mixing[f * P + q] * t->v.mixing[g * P + q] * t->latent[q * t->ld + i];
+			cov[i] = gp__predict_scale(t, f) * gp__predict_scale(t, g) * sum;
+		}
+		gp__predict_note(c, cov, first, count, 1);
 	}
-	gp__predict_note(c, cov, first, count, all);
 }
 
 static odvgp_status gp__predict_cov_check(
@@ -8293,7 +8289,7 @@ ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *s, const odvgp_rea
 	c.logp = logp;
 	c.use = gp__use_densities;
 	if (status || n == 0) return status;
-	if (!Y || !logp) return gp__is_null(info, "Y or logp");
+	if (!Y || !logp) return gp__is_null(info, Y ? "logp" : "Y");
 	gp__y_row row = gp__served_row(gp__last_layer(s));
 	if ((status = gp__targets_check(&row, Y, n, 0, info))) return status;
 	return gp__predict_run(&c, scratch, scratch_bytes, info);
@@ -8466,15 +8462,15 @@ static size_t gp__sample_layer_size(const odvgp_server *s, ptrdiff_t n)
 	return a.bad ? 0 : a.used + 64 + own;
 }
 
-ODVGP_API size_t odvgp_sample_scratch(const odvgp_server *s, ptrdiff_t n)
+ODVGP_API size_t odvgp_sample_scratch(const odvgp_server *s, ptrdiff_t n, odvgp_info *info)
 {
 	gp__arena a = gp__measuring();
 	ptrdiff_t widest;
-	if (!gp__served(s) || n < 1) return 0;
+	if (gp__scratch_check(s, n, "n", info)) return 0;
 	size_t most = gp__largest_layer(s, n, gp__sample_layer_size, &widest);
-	if (!most || gp__layers_served(s) == 1) return most;
-	gp__take(&a, 2 * widest, n);
-	return a.bad ? 0 : a.used + 64 + most;
+	if (most && gp__layers_served(s) == 1) return most;
+	if (most) gp__take(&a, 2 * widest, n);
+	return most && !a.bad ? a.used + 64 + most : gp__too_large(info, "n");
 }
 
 static odvgp_status gp__sample_layer(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
@@ -8550,13 +8546,14 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
 	gp__arena a;
 	odvgp_status status = gp__predict_check(s, X, n, scratch, info);
 	if (status || n == 0) return status;
-	if (!draws || !f) return gp__is_null(info, "draws or f");
+	if (!draws || !f) return gp__is_null(info, draws ? "f" : "draws");
 	if (draws->count < 1)
 		return draws->count ? gp__fail(info, ODVGP_E_ARG, "draws", -1, (double)draws->count,
 									  "must not be negative")
 							: ODVGP_OK;
-	size_t need = odvgp_sample_scratch(s, n);
-	if (!need || scratch_bytes < need) return gp__scratch_small(info);
+	size_t need = odvgp_sample_scratch(s, n, info);
+	if (!need) return ODVGP_E_SIZE;
+	if (scratch_bytes < need) return gp__scratch_small(info);
 	gp__arena_init(&a, scratch, scratch_bytes);
 	return (gp__layers_served(s) > 1 ? gp__sample_stack : gp__sample_layer)(
 			s, X, n, draws, f, &a, info);
@@ -8858,17 +8855,17 @@ static odvgp_status gp__predictor_check(const gp__predictor *p, size_t bytes, od
 	return ODVGP_OK;
 }
 
-ODVGP_API odvgp_status odvgp_server_from_block(
-		odvgp_server *server, const void *block, size_t bytes, odvgp_isa isa, odvgp_info *info)
+ODVGP_API odvgp_status odvgp_server_from_block(odvgp_server *server, const void *block,
+		size_t block_bytes, odvgp_isa isa, odvgp_info *info)
 {
 	const gp__predictor *p = (const gp__predictor *)block;
 	const odvgp__simd *row = gp__isa_find(isa);
 	odvgp_status s = gp__server_check(server, block, row, info);
-	if (s || (s = gp__predictor_check(p, bytes, info)) != ODVGP_OK) return s;
+	if (s || (s = gp__predictor_check(p, block_bytes, info)) != ODVGP_OK) return s;
 	while (p->layers > 1) {
 		const gp__predictor *above = gp__predictor_above(p);
-		bytes -= gp__predictor_bytes(p);
-		if ((s = gp__predictor_check(above, bytes, info))) return s;
+		block_bytes -= gp__predictor_bytes(p);
+		if ((s = gp__predictor_check(above, block_bytes, info))) return s;
 		if (!gp__predictors_chain(p, above))
 			return gp__refuse(info, ODVGP_E_FORMAT, "block", "its layers do not chain");
 		p = above;
@@ -9003,29 +9000,35 @@ GP__NOINLINE odvgp_status gp__file_predictor_read(
 	return ODVGP_OK;
 }
 
-ODVGP_API odvgp_status odvgp_server_size(const void *file, size_t bytes, size_t *block_bytes,
-		const void **user, size_t *user_bytes, odvgp_info *info)
+ODVGP_API size_t odvgp_server_size(const void *file, size_t file_bytes, odvgp_info *info)
 {
 	gp__file_head h;
-	size_t need;
-	odvgp_status s = gp__file_open(file, bytes, &h, info);
+	size_t need = 0;
+	if (gp__file_open(file, file_bytes, &h, info)) return 0;
+	gp__file f = gp__file_make(GP__FILE_READ, file, file_bytes);
+	return gp__file_predictor_size(&f, &h, &need, info) ? 0 : need;
+}
+
+ODVGP_API odvgp_status odvgp_load_user(const void *file, size_t file_bytes, const void **user,
+		size_t *user_bytes, odvgp_info *info)
+{
+	gp__file_head h;
+	if (!user || !user_bytes) return gp__is_null(info, user ? "user_bytes" : "user");
+	odvgp_status s = gp__file_open(file, file_bytes, &h, info);
 	if (s) return s;
-	gp__file f = gp__file_make(GP__FILE_READ, file, bytes);
-	if ((s = gp__file_predictor_size(&f, &h, &need, info))) return s;
-	if (block_bytes) *block_bytes = need;
-	if (user) *user = (const unsigned char *)file + (bytes - 8 - (size_t)h.user_bytes);
-	if (user_bytes) *user_bytes = (size_t)h.user_bytes;
+	*user = (const unsigned char *)file + (file_bytes - 8 - (size_t)h.user_bytes);
+	*user_bytes = (size_t)h.user_bytes;
 	return ODVGP_OK;
 }
 
-ODVGP_API odvgp_status odvgp_server_from_file(odvgp_server *server, const void *file, size_t bytes,
-		odvgp_isa isa, void *block, size_t block_bytes, odvgp_info *info)
+ODVGP_API odvgp_status odvgp_server_from_memory(odvgp_server *server, const void *file,
+		size_t file_bytes, odvgp_isa isa, void *block, size_t block_bytes, odvgp_info *info)
 {
 	gp__file_head h;
 	const odvgp__simd *row = gp__isa_find(isa);
 	odvgp_status s = gp__server_check(server, block, row, info);
-	if (s || (s = gp__file_open(file, bytes, &h, info)) != ODVGP_OK) return s;
-	gp__file f = gp__file_make(GP__FILE_READ, file, bytes);
+	if (s || (s = gp__file_open(file, file_bytes, &h, info)) != ODVGP_OK) return s;
+	gp__file f = gp__file_make(GP__FILE_READ, file, file_bytes);
 	size_t need;
 	if ((s = gp__file_predictor_size(&f, &h, &need, info))) return s;
 	if (block_bytes < need) return gp__small(info, "block", block_bytes);
@@ -10185,10 +10188,10 @@ ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *m, const char *name, odvgp_p
 	return gp__slots_result(hits, all, "only positive hyperparameters have priors", info);
 }
 
-ODVGP_API size_t odvgp_kernel_text(const odvgp_model *m, char *text, size_t size)
+ODVGP_API size_t odvgp_kernel_text(const odvgp_model *m, char *text, size_t text_bytes)
 {
-	gp__text t = {text, size, 0};
-	if (!gp__model_ok(m) || (!text && size)) return 0;
+	gp__text t = {text, text_bytes, 0};
+	if (!gp__model_ok(m) || (!text && text_bytes)) return 0;
 	gp__put(&t, "");
 	GP__EACH_UNIT(u, m) {
 		if (u != m->unit) gp__put(&t, "; ");
@@ -13900,7 +13903,8 @@ static gp__rows gp__rows_plain(const odvgp_real *X, const odvgp_real *Y, ptrdiff
 static odvgp_status gp__rows_check(const odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
 		ptrdiff_t n, odvgp_info *info)
 {
-	if (!gp__model_ok(m) || !X || !Y) return gp__is_null(info, "model, X or Y");
+	if (!gp__model_ok(m) || !X || !Y)
+		return gp__is_null(info, !gp__model_ok(m) ? "model" : X ? "Y" : "X");
 	if (n < 1 || n > PTRDIFF_MAX / 64 / GP__MAX(m->cfg.layer[0].D, gp__y_columns(&m->y)))
 		return gp__fail(info, ODVGP_E_ARG, "n", -1, (double)n, "is out of range");
 	return ODVGP_OK;
@@ -14036,14 +14040,15 @@ static ptrdiff_t gp__predictor_sizes(const gp__unit *u, gp__predictor *p)
 	return reals;
 }
 
-ODVGP_API size_t odvgp_predictor_size(const odvgp_model *m)
+ODVGP_API size_t odvgp_predictor_size(const odvgp_model *m, odvgp_info *info)
 {
 	gp__predictor p;
 	size_t all = 0;
-	for (int i = 0; gp__model_ok(m) && i < m->cfg.layers; i++) {
-		if (gp__predictor_sizes(&m->unit[i], &p) < 0) return 0;
+	if (!gp__model_ok(m)) return gp__no_size(gp__is_null(info, "model"));
+	GP__FOR(i, m->cfg.layers) {
+		if (gp__predictor_sizes(&m->unit[i], &p) < 0 || all > SIZE_MAX / 4)
+			return gp__too_large(info, "predictor");
 		all += gp__predictor_bytes(&p);
-		if (all > SIZE_MAX / 4) return 0;
 	}
 	return all;
 }
@@ -14246,16 +14251,16 @@ static void gp__predictor_write(gp__unit *u, const odvgp_scales *sc, gp__predict
 	gp__predictor_sum(p, p->checksum);
 }
 
-ODVGP_API odvgp_status odvgp_freeze(
-		odvgp_model *m, const odvgp_scales *scales, void *block, size_t bytes, odvgp_info *info)
+ODVGP_API odvgp_status odvgp_freeze(odvgp_model *m, const odvgp_scales *scales, void *block,
+		size_t block_bytes, odvgp_info *info)
 {
 	odvgp_scales none = {NULL, NULL, NULL, NULL};
-	if (!gp__model_ok(m) || !block) return gp__is_null(info, "model or block");
+	if (!gp__model_ok(m) || !block) return gp__is_null(info, gp__model_ok(m) ? "block" : "model");
 	if ((uintptr_t)block % sizeof(odvgp_real))
 		return gp__refuse(info, ODVGP_E_ARG, "block", "must be aligned for a real");
-	size_t need = odvgp_predictor_size(m);
-	if (!need) return gp__refuse(info, ODVGP_E_SIZE, "predictor", NULL);
-	if (bytes < need)
+	size_t need = odvgp_predictor_size(m, info);
+	if (!need) return ODVGP_E_SIZE;
+	if (block_bytes < need)
 		return gp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)need, "is too small");
 	odvgp_status s = gp__scales_check(m, scales ? scales : &none, info);
 	if (s || (s = gp__predictor_prepare(m, info)) != ODVGP_OK) return s;
@@ -14937,13 +14942,15 @@ static void gp__fit_layout(const gp__unit *u, gp__arena *a, gp__fit *f)
 	f->r = gp__take(a, u->P, c->tile);
 }
 
-ODVGP_API size_t odvgp_fit_q_scratch(const odvgp_model *m)
+ODVGP_API size_t odvgp_fit_q_scratch(const odvgp_model *m, odvgp_info *info)
 {
 	gp__arena a = gp__measuring();
 	gp__fit f;
-	if (!gp__model_ok(m) || m->units > 1) return 0;
+	if (!gp__model_ok(m)) return gp__no_size(gp__is_null(info, "model"));
+	if (m->units > 1)
+		return gp__no_size(gp__unsupported(info, "model", "has several layers or units"));
 	gp__fit_layout(m->unit, &a, &f);
-	return a.bad ? 0 : a.used + 64;
+	return a.bad ? gp__too_large(info, "scratch") : a.used + 64;
 }
 
 /* --- sums over all rows --- */
@@ -15447,7 +15454,7 @@ static odvgp_status gp__fit_begin(gp__unit *u, const odvgp_real *X, const odvgp_
 	odvgp_model *m = u->model;
 	gp__arena a;
 	gp__wants_list want = {0, 0, 0, GP__GIVES_BOUND | GP__GIVES_L};
-	size_t need = odvgp_fit_q_scratch(m);
+	size_t need = odvgp_fit_q_scratch(m, NULL);
 	if (!scratch) return gp__is_null(info, "scratch");
 	if (!need || bytes < need)
 		return gp__fail(info, ODVGP_E_MEMORY, "scratch", -1, (double)need, "is too small");
@@ -15613,7 +15620,7 @@ static odvgp_status gp__fit_bounds(odvgp_model *m, const odvgp_real *X, const od
 }
 
 ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
-		void *scratch, size_t scratch_bytes, odvgp_real *upper, odvgp_real *lower, odvgp_info *info)
+		odvgp_real *upper, odvgp_real *lower, void *scratch, size_t scratch_bytes, odvgp_info *info)
 {
 	odvgp_status s = gp__all_rows_check(m, X, Y, info);
 	if (s) return s;
@@ -17882,7 +17889,7 @@ ODVGP_API odvgp_status odvgp_init_data(odvgp_model *m, const odvgp_real *X, cons
 ODVGP_API odvgp_status odvgp_column_scales(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
 		odvgp_real *mean, odvgp_real *scale, odvgp_info *info)
 {
-	if (!X || !mean || !scale) return gp__is_null(info, "X, mean or scale");
+	if (!X || !mean || !scale) return gp__is_null(info, !X ? "X" : mean ? "scale" : "mean");
 	if (n < 1 || D < 1 || D > PTRDIFF_MAX / n)
 		return gp__refuse(info, ODVGP_E_SIZE, "n or D", "is out of range");
 	odvgp_status s = gp__rows_finite(X, n, D, info);
@@ -18682,15 +18689,15 @@ static odvgp_status gp__model_measure(odvgp_model *m, size_t *bytes, odvgp_info 
 	return ODVGP_OK;
 }
 
-ODVGP_API odvgp_status odvgp_model_size(const odvgp_config *config, size_t *bytes, odvgp_info *info)
+ODVGP_API size_t odvgp_model_size(const odvgp_config *config, odvgp_info *info)
 {
 	gp__draft draft;
-	if (!config || !bytes) return gp__is_null(info, "config or bytes");
-	odvgp_status s = gp__check_new_config(config, info);
-	if (s) return s;
+	size_t bytes;
+	if (!config) return gp__no_size(gp__is_null(info, "config"));
+	if (gp__check_new_config(config, info)) return 0;
 	odvgp_model *m = gp__draft_start(&draft, gp__make_from_config, config);
 	gp__model_config(m, config);
-	return gp__model_measure(m, bytes, info);
+	return gp__model_measure(m, &bytes, info) ? 0 : bytes;
 }
 
 /*	The starting values in its table, and the config's noise, if given. */
@@ -18769,17 +18776,17 @@ static void gp__start_kernel(gp__unit *u, const char *text)
 }
 
 ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config *config,
-		void *block, size_t bytes, odvgp_info *info)
+		void *block, size_t block_bytes, odvgp_info *info)
 {
 	gp__arena a;
 	odvgp_model *m;
-	if (!model || !config) return gp__is_null(info, "model or config");
+	if (!model || !config) return gp__is_null(info, model ? "config" : "model");
 	*model = NULL;
 	odvgp_status s = gp__check_new_config(config, info);
-	if (s || (s = gp__model_claim(&m, &a, gp__units_of(config), block, bytes, info)) != ODVGP_OK)
+	if (s || (s = gp__model_claim(&m, &a, gp__units_of(config), block, block_bytes, info)))
 		return s;
 	gp__model_config(m, config);
-	if ((s = gp__model_place(m, &a, bytes, info)) != ODVGP_OK) return s;
+	if ((s = gp__model_place(m, &a, block_bytes, info)) != ODVGP_OK) return s;
 	GP__EACH_UNIT(u, m) gp__start_kernel(u, config->layer[u->layer].kernel);
 	gp__start_likelihood(m);
 	GP__EACH_UNIT(u, m) gp__start_patches(u);
@@ -18951,14 +18958,14 @@ GP__NOINLINE odvgp_status gp__warm_measure(
 	w->columns = gp__y_columns(&aux->y);
 	odvgp_status s = gp__model_measure(aux, bytes, info);
 	aux->magic = gp__warm_knows_q(m) ? GP__MODEL_MAGIC : 0;
-	w->fit_bytes = odvgp_fit_q_scratch(aux);
+	w->fit_bytes = odvgp_fit_q_scratch(aux, NULL);
 	return s;
 }
 
 static odvgp_status gp__warm_layout(
 		gp__warm_work *w, const odvgp_model *m, gp__arena *a, odvgp_info *info)
 {
-	size_t aux = 0, trial = 0, fit = gp__warm_fits_q(m) ? odvgp_fit_q_scratch(m) : 1;
+	size_t aux = 0, trial = 0, fit = gp__warm_fits_q(m) ? odvgp_fit_q_scratch(m, NULL) : 1;
 	odvgp_status s = gp__warm_measure(w, m, &aux, info);
 	if (!s && gp__warm_is_tried(m)) s = gp__trial_measure(m, &trial, info);
 	if (s) return s;
@@ -18975,14 +18982,14 @@ static odvgp_status gp__warm_layout(
 	return fit ? ODVGP_OK : gp__refuse(info, ODVGP_E_SIZE, "scratch", "is too large");
 }
 
-ODVGP_API size_t odvgp_warm_start_scratch(const odvgp_model *m, const odvgp_warm *settings)
+ODVGP_API size_t odvgp_warm_start_scratch(
+		const odvgp_model *m, const odvgp_warm *settings, odvgp_info *info)
 {
 	gp__arena a = gp__measuring();
 	gp__warm_work w;
-	if (!gp__model_ok(m) || gp__warm_settle(&w, m, settings, NULL) ||
-			gp__warm_layout(&w, m, &a, NULL) || a.bad)
-		return 0;
-	return a.used + 64;
+	if (!gp__model_ok(m)) return gp__no_size(gp__is_null(info, "model"));
+	if (gp__warm_settle(&w, m, settings, info) || gp__warm_layout(&w, m, &a, info)) return 0;
+	return a.bad ? gp__too_large(info, "scratch") : a.used + 64;
 }
 
 /* --- rows and pseudo-targets --- */
@@ -19260,9 +19267,9 @@ static odvgp_status gp__warm(odvgp_model *m, const odvgp_warm *settings, const o
 	return s ? s : gp__warm_take(m, aux, &w, tried, X, Y, info);
 }
 
-ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *m, const odvgp_warm *settings,
-		const odvgp_real *X, const odvgp_real *Y, const odvgp_watch *watch, void *scratch,
-		size_t scratch_bytes, odvgp_info *info)
+ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
+		const odvgp_warm *settings, const odvgp_watch *watch, void *scratch, size_t scratch_bytes,
+		odvgp_info *info)
 {
 	gp__watcher own, *outer;
 	odvgp_status s = gp__all_rows_check(m, X, Y, info);
@@ -19589,11 +19596,13 @@ static gp__file_head gp__file_sizes(const odvgp_model *m, size_t user_bytes)
 	return h;
 }
 
-ODVGP_API size_t odvgp_save_size(const odvgp_model *m, size_t user_bytes)
+ODVGP_API size_t odvgp_save_size(const odvgp_model *m, size_t user_bytes, odvgp_info *info)
 {
-	if (!gp__model_ok(m) || user_bytes > (size_t)PTRDIFF_MAX / 4) return 0;
+	if (!gp__model_ok(m)) return gp__no_size(gp__is_null(info, "model"));
 	gp__file_head h = gp__file_sizes(m, user_bytes);
-	if (!h.state_bytes) return 0;
+	if (!h.state_bytes || user_bytes > (size_t)PTRDIFF_MAX / 4)
+		return gp__no_size(gp__refuse(
+				info, ODVGP_E_SIZE, "file", "no file can hold this model and these bytes"));
 	return GP__FILE_HEAD + (size_t)h.state_bytes + (size_t)h.predictor_bytes + user_bytes + 8;
 }
 
@@ -19616,22 +19625,20 @@ static void gp__file_frozen(gp__file *f, gp__unit *u, const odvgp_scales *scales
 	gp__file_array(f, (odvgp_real *)(void *)(at + head), (ptrdiff_t)reals);
 }
 
-static const char gp__no_file_holds[] = "no file can hold this model and these bytes";
-
-ODVGP_API odvgp_status odvgp_save(odvgp_model *m, const odvgp_scales *scales, const void *user,
-		size_t user_bytes, void *file, size_t bytes, odvgp_info *info)
+ODVGP_API odvgp_status odvgp_save_memory(odvgp_model *m, const odvgp_scales *scales,
+		const void *user, size_t user_bytes, void *file, size_t file_bytes, odvgp_info *info)
 {
 	if (!gp__model_ok(m) || !file || (user_bytes && !user))
 		return gp__is_null(info, !gp__model_ok(m) ? "model" : !file ? "file" : "user");
-	size_t need = odvgp_save_size(m, user_bytes);
-	if (!need) return gp__refuse(info, ODVGP_E_SIZE, "file", gp__no_file_holds);
-	if (bytes < need)
+	size_t need = odvgp_save_size(m, user_bytes, info);
+	if (!need) return ODVGP_E_SIZE;
+	if (file_bytes < need)
 		return gp__fail(info, ODVGP_E_MEMORY, "file", -1, (double)need, "the block is too small");
 	odvgp_scales none = {NULL, NULL, NULL, NULL};
 	odvgp_status s = gp__scales_check(m, scales ? scales : &none, info);
 	if (s || (s = gp__predictor_prepare(m, info)) != ODVGP_OK) return s;
 	gp__file_head h = gp__file_sizes(m, user_bytes);
-	gp__file f = gp__file_make(GP__FILE_WRITE, file, bytes);
+	gp__file f = gp__file_make(GP__FILE_WRITE, file, file_bytes);
 	gp__file_head_walk(&f, &h);
 	gp__file_config(&f, &m->cfg);
 	gp__file_units(&f, m);
@@ -19708,21 +19715,16 @@ GP__NOINLINE odvgp_status gp__file_model_size(gp__file *f, const gp__file_head *
 	return gp__file_model(f, h, threads, isa, m, &units, bytes, info);
 }
 
-ODVGP_API odvgp_status odvgp_load_size(const void *file, size_t bytes, const odvgp_threads *threads,
-		odvgp_isa isa, size_t *model_bytes, size_t *predictor_bytes, const void **user,
-		size_t *user_bytes, odvgp_info *info)
+ODVGP_API size_t odvgp_load_size(const void *file, size_t file_bytes, const odvgp_threads *threads,
+		odvgp_isa isa, odvgp_info *info)
 {
 	gp__file_head h;
-	size_t model_need = 0;
-	odvgp_status s = gp__file_open(file, bytes, &h, info);
-	if (s) return s;
-	gp__file f = gp__file_make(GP__FILE_READ, file, bytes);
-	if (model_bytes &&
-			(s = gp__file_model_size(&f, &h, threads, isa, &model_need, info)) != ODVGP_OK)
-		return s;
-	if ((s = odvgp_server_size(file, bytes, predictor_bytes, user, user_bytes, info))) return s;
-	if (model_bytes) *model_bytes = model_need;
-	return ODVGP_OK;
+	size_t model = 0, predictor;
+	if (gp__file_open(file, file_bytes, &h, info)) return 0;
+	gp__file f = gp__file_make(GP__FILE_READ, file, file_bytes);
+	int bad = gp__file_model_size(&f, &h, threads, isa, &model, info) ||
+			  gp__file_predictor_size(&f, &h, &predictor, info);
+	return bad ? 0 : model;
 }
 
 /*	Units of a file's config, which gp__file_model checks later. */
@@ -19735,8 +19737,9 @@ GP__NOINLINE ptrdiff_t gp__file_unit_count(gp__file f)
 	return f.bad ? 1 : gp__units_of(&c);
 }
 
-ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_threads *threads,
-		odvgp_isa isa, void *block, size_t block_bytes, odvgp_model **model, odvgp_info *info)
+ODVGP_API odvgp_status odvgp_load_memory(odvgp_model **model, const void *file, size_t file_bytes,
+		const odvgp_threads *threads, odvgp_isa isa, void *block, size_t block_bytes,
+		odvgp_info *info)
 {
 	gp__file_head h;
 	gp__arena a;
@@ -19744,9 +19747,9 @@ ODVGP_API odvgp_status odvgp_load(const void *file, size_t bytes, const odvgp_th
 	size_t need;
 	if (!model) return gp__is_null(info, "model");
 	*model = NULL;
-	odvgp_status s = gp__file_open(file, bytes, &h, info);
+	odvgp_status s = gp__file_open(file, file_bytes, &h, info);
 	if (s) return s;
-	gp__file f = gp__file_make(GP__FILE_READ, file, bytes);
+	gp__file f = gp__file_make(GP__FILE_READ, file, file_bytes);
 	if ((s = gp__model_claim(&m, &a, gp__file_unit_count(f), block, block_bytes, info))) return s;
 	if ((s = gp__file_model(&f, &h, threads, isa, m, NULL, &need, info))) return s;
 	size_t at = f.used;
@@ -19795,16 +19798,17 @@ ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_confi
 		const odvgp_real *X, const odvgp_real *Y, const odvgp_allocator *allocator,
 		odvgp_info *info)
 {
-	size_t bytes;
 	odvgp_model *m;
+	odvgp_info own;
 	odvgp_allocator a = gp__allocator(allocator);
+	if (!info) info = &own;
 	if (!model) return gp__is_null(info, "model");
 	*model = NULL;
-	odvgp_status s = odvgp_model_size(config, &bytes, info);
-	if (s) return s;
+	size_t bytes = odvgp_model_size(config, info);
+	if (!bytes) return info->status;
 	void *block = a.alloc(a.user, bytes);
 	if (!block) return gp__fail(info, ODVGP_E_MEMORY, "allocator", -1, (double)bytes, NULL);
-	s = odvgp_model_init(&m, config, block, bytes, info);
+	odvgp_status s = odvgp_model_init(&m, config, block, bytes, info);
 	if (!s) s = odvgp_init_data(m, X, Y, NULL, info);
 	if (s) {
 		a.release(a.user, block);
@@ -19834,7 +19838,7 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
 	if (n == 0) return ODVGP_OK;
 	odvgp_allocator a = gp__allocator(&m->allocator);
 	odvgp_server server;
-	size_t bytes = odvgp_predictor_size(m), scratch_bytes;
+	size_t bytes = odvgp_predictor_size(m, info), scratch_bytes;
 	unsigned char *block = bytes ? (unsigned char *)a.alloc(a.user, bytes + 64) : NULL;
 	void *scratch = NULL, *frozen = block ? block + (64 - (uintptr_t)block % 64) % 64 : NULL;
 	odvgp_status s = block ? odvgp_freeze(m, NULL, frozen, bytes, info)
@@ -19845,7 +19849,7 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
 		c.mean = mean;
 		c.var = var;
 		c.var_y = var_y;
-		scratch_bytes = odvgp_predict_scratch(&server, GP__MAX(1, GP__MIN(n, 256)));
+		scratch_bytes = odvgp_predict_scratch(&server, GP__MAX(1, GP__MIN(n, 256)), info);
 		scratch = a.alloc(a.user, scratch_bytes);
 		s = scratch ? gp__predict_moments(&c, scratch, scratch_bytes, info)
 					: gp__refuse(info, ODVGP_E_MEMORY, "scratch", NULL);
@@ -19856,31 +19860,29 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
 }
 
 #ifndef ODVGP_NO_STDIO
-ODVGP_API odvgp_status odvgp_model_save(odvgp_model *m, const char *path, odvgp_info *info)
+ODVGP_API odvgp_status odvgp_save_file(odvgp_model *m, const char *path, odvgp_info *info)
 {
 	if (!gp__model_ok(m) || !path) return gp__is_null(info, gp__model_ok(m) ? "path" : "model");
 	odvgp_allocator a = gp__allocator(&m->allocator);
-	size_t bytes = odvgp_save_size(m, 0);
-	if (!bytes) return gp__refuse(info, ODVGP_E_SIZE, "file", gp__no_file_holds);
+	size_t bytes = odvgp_save_size(m, 0, info);
+	if (!bytes) return ODVGP_E_SIZE;
 	void *file = a.alloc(a.user, bytes);
 	if (!file) return gp__fail(info, ODVGP_E_MEMORY, "allocator", -1, (double)bytes, NULL);
-	odvgp_status s = odvgp_save(m, NULL, NULL, 0, file, bytes, info);
+	odvgp_status s = odvgp_save_memory(m, NULL, NULL, 0, file, bytes, info);
 	if (!s) s = odvgp_file_write(path, file, bytes, info);
 	a.release(a.user, file);
 	return s;
 }
 
-/*	A model of the allocating layer from a file in memory. */
+/*	A model of the allocating layer from a file in memory. info is not NULL. */
 static odvgp_status gp__load_file(odvgp_model **model, const void *file, size_t bytes,
 		const odvgp_allocator *a, odvgp_info *info)
 {
-	size_t need;
-	odvgp_status s =
-			odvgp_load_size(file, bytes, NULL, ODVGP_ISA_AUTO, &need, NULL, NULL, NULL, info);
-	if (s) return s;
+	size_t need = odvgp_load_size(file, bytes, NULL, ODVGP_ISA_AUTO, info);
+	if (!need) return info->status;
 	void *block = a->alloc(a->user, need);
 	if (!block) return gp__fail(info, ODVGP_E_MEMORY, "allocator", -1, (double)need, NULL);
-	s = odvgp_load(file, bytes, NULL, ODVGP_ISA_AUTO, block, need, model, info);
+	odvgp_status s = odvgp_load_memory(model, file, bytes, NULL, ODVGP_ISA_AUTO, block, need, info);
 	if (s) {
 		a->release(a->user, block);
 		return s;
@@ -19890,7 +19892,7 @@ static odvgp_status gp__load_file(odvgp_model **model, const void *file, size_t 
 	return ODVGP_OK;
 }
 
-ODVGP_API odvgp_status odvgp_model_load(
+ODVGP_API odvgp_status odvgp_load_file(
 		odvgp_model **model, const char *path, const odvgp_allocator *allocator, odvgp_info *info)
 {
 	odvgp_allocator a = gp__allocator(allocator);
@@ -19916,11 +19918,12 @@ static odvgp_status gp__fit_start(
 	odvgp_status s = gp__rows_check(m, X, Y, 1, info);
 	if (s || !m->warm_due || m->state.steps || gp__warm_check(m, NULL)) return s;
 	const odvgp_warm first = {0, 0, 100, GP__R(0.03)};
-	size_t bytes = GP__MAX(odvgp_warm_start_scratch(m, &first), odvgp_warm_start_scratch(m, NULL));
+	size_t bytes = GP__MAX(
+			odvgp_warm_start_scratch(m, &first, NULL), odvgp_warm_start_scratch(m, NULL, NULL));
 	void *scratch = bytes ? m->allocator.alloc(m->allocator.user, bytes) : NULL;
 	if (!scratch) return gp__fail(info, ODVGP_E_MEMORY, "allocator", -1, (double)bytes, NULL);
 	for (; m->warm_due && !s; m->warm_due -= !s) {
-		odvgp_warm_start(m, m->warm_due > 1 ? &first : NULL, X, Y, NULL, scratch, bytes, NULL);
+		odvgp_warm_start(m, X, Y, m->warm_due > 1 ? &first : NULL, NULL, scratch, bytes, NULL);
 		s = gp__stop_status(m, info);
 	}
 	m->allocator.release(m->allocator.user, scratch);
@@ -19991,8 +19994,8 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_fit
 #undef odvgp_model_create
 #undef odvgp_model_free
-#undef odvgp_model_save
-#undef odvgp_model_load
+#undef odvgp_save_file
+#undef odvgp_load_file
 #undef odvgp_predict_once
 #undef odvgp_model_size
 #undef odvgp_model_init
@@ -20028,7 +20031,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_predictor_size
 #undef odvgp_freeze
 #undef odvgp_server_from_block
-#undef odvgp_server_from_file
+#undef odvgp_server_from_memory
 #undef odvgp_server_size
 #undef odvgp_predict_scratch
 #undef odvgp_predict
@@ -20039,9 +20042,10 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_sample_scratch
 #undef odvgp_sample
 #undef odvgp_save_size
-#undef odvgp_save
+#undef odvgp_save_memory
 #undef odvgp_load_size
-#undef odvgp_load
+#undef odvgp_load_memory
+#undef odvgp_load_user
 #undef odvgp_file_write
 #undef odvgp_file_size
 #undef odvgp_file_read

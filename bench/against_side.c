@@ -183,13 +183,13 @@ static void *reserve(size_t bytes)
 static int freeze(against_model *m)
 {
 	odvgp_info info;
-	size_t bytes = odvgp_predictor_size(m->model),
+	size_t bytes = odvgp_predictor_size(m->model, NULL),
 		   outputs = (size_t)(m->c.P * MOST_ROWS) * sizeof(double);
 	m->block = reserve(bytes);
 	if (!m->block ||
 			failed(against_freeze(m->model, m->block, bytes, &m->server, &info), "freeze", &info))
 		return 0;
-	m->scratch_bytes = odvgp_predict_scratch(AGAINST_SERVER(m), MOST_ROWS);
+	m->scratch_bytes = odvgp_predict_scratch(AGAINST_SERVER(m), MOST_ROWS, NULL);
 	m->scratch = reserve(m->scratch_bytes);
 	m->mean = (double *)reserve(outputs);
 	m->var = (double *)reserve(outputs);

@@ -264,7 +264,7 @@ static void bench_algebra(void)
 			"threads", "best", "median", "of peak", "best", "median", "best", "median", "ratio");
 	for (int threads = option.first_threads; threads <= option.last_threads; threads++) {
 		crew c = crew_start(threads);
-		size_t bytes = odvgp_blas_size(&c.hook);
+		size_t bytes = odvgp_blas_size(&c.hook, NULL);
 		void *block = reserve(bytes);
 		for (int i = 0; i < ROUTINES; i++) {
 			const routine *r = &routines[i];

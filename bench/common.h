@@ -75,7 +75,7 @@ static crew crew_start(int count)
 	crew c;
 	memset(&c, 0, sizeof c);
 	if (count < 2) return c;
-	size_t bytes = odvgp_pool_size(count);
+	size_t bytes = odvgp_pool_size(count, NULL);
 	c.block = reserve(bytes);
 	check(odvgp_pool_start(&c.pool, count, &c.hook, c.block, bytes, NULL), "threads", NULL);
 	return c;
@@ -117,7 +117,7 @@ static void print_machine(FILE *to)
 	if (f) fclose(f);
 	odvgp_blas blas;
 	odvgp_threads serial = {NULL, NULL, 0};
-	size_t bytes = odvgp_blas_size(&serial);
+	size_t bytes = odvgp_blas_size(&serial, NULL);
 	void *block = reserve(bytes);
 	check(odvgp_blas_init(&blas, &serial, option.isa, block, bytes, NULL), "instruction set", NULL);
 #if defined(__clang__)

@@ -173,14 +173,14 @@ static score score_of(const setting *s, odvgp_model *m, const odvgp_real *X, con
 {
 	enum { ROWS = 200 };
 	static odvgp_real p[CLASSES * ROWS];
-	size_t bytes = odvgp_predictor_size(m), scratch_bytes;
+	size_t bytes = odvgp_predictor_size(m, NULL), scratch_bytes;
 	void *block = reserve(bytes), *scratch;
 	odvgp_server server;
 	odvgp_info info;
 	score sum = {0, 0};
 	check(odvgp_freeze(m, NULL, block, bytes, &info), "odvgp_freeze", &info);
 	check(odvgp_server_from_block(&server, block, bytes, ODVGP_ISA_AUTO, &info), "server", &info);
-	scratch_bytes = odvgp_predict_scratch(&server, ROWS);
+	scratch_bytes = odvgp_predict_scratch(&server, ROWS, NULL);
 	scratch = reserve(scratch_bytes);
 	for (ptrdiff_t from = 0; from < n; from += ROWS) {
 		check(odvgp_predict_y(&server, X + from * pixels_of(s->set), ROWS, p, NULL, scratch,
@@ -293,8 +293,7 @@ static void run(const setting *s, int k, const odvgp_threads *threads, const odv
 	odvgp_report r;
 	double begin = now(), spent = 0, elbo = 0;
 	ptrdiff_t steps = 0;
-	size_t bytes = 0;
-	check(odvgp_model_size(&c, &bytes, &info), models[k].name, &info);
+	size_t bytes = odvgp_model_size(&c, NULL);
 	check(odvgp_model_create(&m, &c, X, Y, NULL, &info), models[k].name, &info);
 	static char right[MOST_TESTS];
 	for (int look = 1; look <= LOOKS; look++) {
@@ -380,7 +379,7 @@ int main(int argc, char **argv)
 	read_images(&s, s.set->train, s.images, X, Y);
 	read_images(&s, s.set->test, tests, X_test, Y_test);
 	scale_images(&s, X, X_test);
-	size_t bytes = odvgp_pool_size(s.threads);
+	size_t bytes = odvgp_pool_size(s.threads, NULL);
 	odvgp_pool *pool;
 	odvgp_threads threads;
 	check(odvgp_pool_start(&pool, s.threads, &threads, reserve(bytes), bytes, NULL), "threads",

@@ -14,12 +14,12 @@ static void bench_serve(void)
 	odvgp_server server;
 	odvgp_real mean, var;
 	odvgp_info info;
-	size_t bytes = odvgp_predictor_size(model), scratch_bytes;
+	size_t bytes = odvgp_predictor_size(model, NULL), scratch_bytes;
 	double least[2] = {1e9, 1e9};
 	void *block = reserve(bytes), *scratch;
 	check(odvgp_freeze(model, NULL, block, bytes, &info), "freeze", &info);
 	check(odvgp_server_from_block(&server, block, bytes, option.isa, &info), "server", &info);
-	scratch_bytes = odvgp_predict_scratch(&server, 1);
+	scratch_bytes = odvgp_predict_scratch(&server, 1, NULL);
 	scratch = reserve(scratch_bytes);
 	for (int k = 0; k < rounds; k++)
 		for (int variance = 0; variance < 2; variance++) {

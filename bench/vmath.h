@@ -48,7 +48,7 @@ static void bench_vmath(void)
 {
 	odvgp_threads serial = {NULL, NULL, 0};
 	odvgp_blas blas;
-	size_t bytes = odvgp_blas_size(&serial);
+	size_t bytes = odvgp_blas_size(&serial, NULL);
 	void *block = reserve(bytes);
 	odvgp_real *x = reserve_reals(VMATH_N), *y = reserve_reals(VMATH_N);
 	check(odvgp_blas_init(&blas, &serial, option.isa, block, bytes, NULL), "instruction set", NULL);

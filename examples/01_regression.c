@@ -74,7 +74,7 @@ int main(void)
 
 	/* Example 04 predicts from this file. */
 	const char *path = "build/01_regression.odvgp";
-	status = odvgp_model_save(model, path, &info);
+	status = odvgp_save_file(model, path, &info);
 	if (status) fprintf(stderr, "%s: %s\n", path, info.text);
 	else printf("%s holds the model\n", path);
 	odvgp_model_free(model);

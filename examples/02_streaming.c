@@ -68,19 +68,18 @@ int main(void)
        the prior at these points. */
 	odvgp_model *model = NULL;
 	odvgp_info info;
-	size_t bytes;
-	odvgp_status status = odvgp_model_size(&cfg, &bytes, &info);
-	void *block = status ? NULL : malloc(bytes);
+	size_t bytes = odvgp_model_size(&cfg, &info);
+	void *block = bytes ? malloc(bytes) : NULL;
 	if (!block) return 1;
 	double Zb[BETA], Zg[GAMMA];
 	for (int i = 0; i < BETA; i++) Zb[i] = 6.0 * i / (BETA - 1);
 	for (int i = 0; i < GAMMA; i++) Zg[i] = 6.0 * (i + 0.5) / GAMMA;
-	status = odvgp_model_init(&model, &cfg, block, bytes, &info);
+	odvgp_status status = odvgp_model_init(&model, &cfg, block, bytes, &info);
 	if (!status) status = odvgp_set(model, "Z_beta", Zb, BETA, &info);
 	if (!status) status = odvgp_set(model, "Z_gamma", Zg, GAMMA, &info);
 	if (!status) status = odvgp_init_q(model, &info);
 
-	size_t frozen_bytes = odvgp_predictor_size(model);
+	size_t frozen_bytes = odvgp_predictor_size(model, NULL);
 	unsigned char *frozen = (unsigned char *)malloc(2 * frozen_bytes), *early;
 	odvgp_server now, at100;
 	if (!frozen) return 1;

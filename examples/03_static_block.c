@@ -62,8 +62,7 @@ int main(void)
 	cfg.optim.batch = 100;
 	odvgpf_model *model;
 	odvgp_info info;
-	size_t bytes;
-	if (odvgpf_model_size(&cfg, &bytes, &info)) return stop("size", &info);
+	if (!odvgpf_model_size(&cfg, &info)) return stop("size", &info);
 	if (odvgpf_model_init(&model, &cfg, training, sizeof training, &info))
 		return stop("init", &info);
 	if (odvgpf_init_data(model, &X[0][0], y, NULL, &info)) return stop("start", &info);
@@ -77,7 +76,7 @@ int main(void)
 
 	/* The block holds no pointers. Its bytes, written to flash memory or sent elsewhere, are the
        predictor. */
-	const size_t size = odvgpf_predictor_size(model);
+	const size_t size = odvgpf_predictor_size(model, NULL);
 	memcpy(flash, frozen, size);
 
 	/* On the controller: check the block once, then predict. */
@@ -86,7 +85,7 @@ int main(void)
 		return stop("server", &info);
 	printf("a block of %zu KB to train, %.0f KB frozen, %.0f KB to predict a row\n",
 			sizeof training / 1024, ceil((double)size / 1e3),
-			ceil((double)odvgpf_predict_scratch(&server, 1) / 1e3));
+			ceil((double)odvgpf_predict_scratch(&server, 1, NULL) / 1e3));
 
 	printf("angle  load    torque  predicted  +- 2 sd  (Nm)\n");
 	for (int i = 0; i < 6; i++) {

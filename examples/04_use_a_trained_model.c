@@ -62,18 +62,15 @@ int main(void)
        either precision. It is not needed afterwards. */
 	odvgpf_server server;
 	odvgp_info info;
-	size_t block_bytes;
-	odvgp_status status = odvgpf_server_size(file, file_bytes, &block_bytes, NULL, NULL, &info);
-	if (!status)
-		status = odvgpf_server_from_file(
-				&server, file, file_bytes, ODVGP_ISA_AUTO, block, sizeof block, &info);
-	if (status) {
+	if (odvgpf_server_from_memory(
+				&server, file, file_bytes, ODVGP_ISA_AUTO, block, sizeof block, &info)) {
 		fprintf(stderr, "%s: %s\n", path, info.text);
 		return 1;
 	}
 	printf("a file of %.0f KB, a predictor of %.0f KB, scratch of %.0f KB\n",
-			ceil((double)file_bytes / 1e3), ceil((double)block_bytes / 1e3),
-			ceil((double)odvgpf_predict_scratch(&server, 1) / 1e3));
+			ceil((double)file_bytes / 1e3),
+			ceil((double)odvgpf_server_size(file, file_bytes, NULL) / 1e3),
+			ceil((double)odvgpf_predict_scratch(&server, 1, NULL) / 1e3));
 
 	/* Forever: predict. The variance is that of the curve; an array instead of NULL would receive
        the variance of a measurement, with noise. */
@@ -81,9 +78,8 @@ int main(void)
 	for (int tick = 0; tick <= 8; tick++) {
 		const float x = measure(tick);
 		float mean, var;
-		status = odvgpf_predict(&server, &x, 1, &mean, &var, scratch, sizeof scratch, NULL);
-		if (status) {
-			fprintf(stderr, "%s\n", odvgpf_status_text(status));
+		if (odvgpf_predict(&server, &x, 1, &mean, &var, scratch, sizeof scratch, &info)) {
+			fprintf(stderr, "%s\n", info.text);
 			return 1;
 		}
 		printf("%4.1f  %6.2f  %6.2f\n", (double)x, (double)mean, (double)sqrtf(var));

@@ -170,7 +170,7 @@ static int by_size(const void *a, const void *b)
 /*  Computes test RMSE and log-likelihood of the current model, and adds a point to both curves. */
 static void evaluate(method *m, const dataset *d)
 {
-	size_t bytes = odvgp_predictor_size(m->model), n = (size_t)d->test;
+	size_t bytes = odvgp_predictor_size(m->model, NULL), n = (size_t)d->test;
 	void *block = reserve(1, bytes);
 	double *mean = (double *)reserve(3 * n, sizeof *mean), *var_y = mean + n, *error = mean + 2 * n;
 	odvgp_server server;
@@ -178,7 +178,7 @@ static void evaluate(method *m, const dataset *d)
 	if (odvgp_freeze(m->model, NULL, block, bytes, &info)) fail(m->name, info.text);
 	if (odvgp_server_from_block(&server, block, bytes, ODVGP_ISA_AUTO, &info))
 		fail(m->name, info.text);
-	size_t scratch_bytes = odvgp_predict_scratch(&server, 256);
+	size_t scratch_bytes = odvgp_predict_scratch(&server, 256, NULL);
 	void *scratch = reserve(1, scratch_bytes);
 	check(odvgp_predict_y(&server, d->Xt, d->test, mean, var_y, scratch, scratch_bytes, NULL),
 			"prediction");
@@ -366,12 +366,12 @@ static void toy_fit(
 	check(odvgp_elbo(model, x, y, TOY, &elbo, NULL, NULL, NULL), "1-D bound");
 	check(odvgp_get(model, "Z_beta", t->beta, TOY_BETA, NULL), "Z_beta");
 	if (gamma) check(odvgp_get(model, "Z_gamma", t->gamma, gamma, NULL), "Z_gamma");
-	size_t bytes = odvgp_predictor_size(model);
+	size_t bytes = odvgp_predictor_size(model, NULL);
 	void *block = reserve(1, bytes);
 	odvgp_server server;
 	check(odvgp_freeze(model, NULL, block, bytes, NULL), "1-D predictor");
 	check(odvgp_server_from_block(&server, block, bytes, ODVGP_ISA_AUTO, NULL), "1-D predictor");
-	size_t scratch_bytes = odvgp_predict_scratch(&server, GRID);
+	size_t scratch_bytes = odvgp_predict_scratch(&server, GRID, NULL);
 	void *scratch = reserve(1, scratch_bytes);
 	check(odvgp_predict_y(&server, grid, GRID, t->mean, var_y, scratch, scratch_bytes, NULL),
 			"1-D prediction");
@@ -460,7 +460,7 @@ int main(int argc, char **argv)
 #ifdef ODVGP_USE_PTHREADS
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	count = cores < 1 ? 1 : cores > 8 ? 8 : (int)cores;
-	size_t bytes = odvgp_pool_size(count);
+	size_t bytes = odvgp_pool_size(count, NULL);
 	void *block = reserve(1, bytes);
 	odvgp_pool *pool;
 	check(odvgp_pool_start(&pool, count, &threads, block, bytes, NULL), "threads");

@@ -3,7 +3,7 @@
 #ifndef BASE_KERNELS_H
 #define BASE_KERNELS_H
 
-/*  odvgp_server_from_block and odvgp_server_from_file. */
+/*  odvgp_server_from_block and odvgp_server_from_memory. */
 odvgp_status two_from_block(
 		const void *block, size_t bytes, odvgp_isa isa, odvgp_server *server, odvgp_info *info);
 odvgp_status two_from_file(const void *file, size_t bytes, odvgp_isa isa, void *block, size_t size,

@@ -14,12 +14,12 @@ odvgp_status two_from_block(
 odvgp_status two_from_file(const void *file, size_t bytes, odvgp_isa isa, void *block, size_t size,
 		odvgp_server *server, odvgp_info *info)
 {
-	return odvgp_server_from_file(server, file, bytes, isa, block, size, info);
+	return odvgp_server_from_memory(server, file, bytes, isa, block, size, info);
 }
 odvgp_status two_predict(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean, odvgp_real *var)
 {
-	size_t bytes = odvgp_predict_scratch(server, n);
+	size_t bytes = odvgp_predict_scratch(server, n, NULL);
 	void *scratch = malloc(bytes);
 	odvgp_status s =
 			scratch ? odvgp_predict(server, X, n, mean, var, scratch, bytes, NULL) : ODVGP_E_MEMORY;
@@ -29,15 +29,15 @@ odvgp_status two_predict(const odvgp_server *server, const odvgp_real *X, ptrdif
 odvgp_status two_train(const void *file, size_t bytes, odvgp_isa isa, const odvgp_real *X,
 		const odvgp_real *Y, ptrdiff_t steps, void *again, odvgp_info *info)
 {
-	size_t need = 0;
 	odvgp_model *m = NULL;
 	void *block;
-	odvgp_status s = odvgp_load_size(file, bytes, NULL, isa, &need, NULL, NULL, NULL, info);
-	if (s) return s;
+	size_t need = odvgp_load_size(file, bytes, NULL, isa, info);
+	if (!need) return info->status;
 	block = malloc(need);
-	s = block ? odvgp_load(file, bytes, NULL, isa, block, need, &m, info) : ODVGP_E_MEMORY;
+	odvgp_status s = block ? odvgp_load_memory(&m, file, bytes, NULL, isa, block, need, info)
+						   : ODVGP_E_MEMORY;
 	if (!s) s = odvgp_fit(m, X, Y, steps, NULL, info);
-	if (!s) s = odvgp_save(m, NULL, NULL, 0, again, bytes, info);
+	if (!s) s = odvgp_save_memory(m, NULL, NULL, 0, again, bytes, info);
 	free(block);
 	return s;
 }

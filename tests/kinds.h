@@ -96,11 +96,11 @@ static kind_model kind_make(int kind)
 {
 	odvgp_config c = kind_config(kind);
 	kind_model k;
-	size_t bytes;
 	odvgp_info info;
+	size_t bytes = odvgp_model_size(&c, &info);
 	ptrdiff_t D = c.layer[0].D;
 	memset(&k, 0, sizeof k);
-	if (odvgp_model_size(&c, &bytes, &info) != ODVGP_OK) kind_fails(kind, &info);
+	if (!bytes) kind_fails(kind, &info);
 	k.block = malloc(bytes);
 	if (odvgp_model_init(&k.m, &c, k.block, bytes, &info) != ODVGP_OK) kind_fails(kind, &info);
 	k.X = (odvgp_real *)malloc((size_t)(c.N * D) * sizeof *k.X);
@@ -109,7 +109,7 @@ static kind_model kind_make(int kind)
 	if (odvgp_init_data(k.m, k.X, k.Y, NULL, &info) != ODVGP_OK ||
 			odvgp_fit(k.m, k.X, k.Y, 2, NULL, &info) != ODVGP_OK)
 		kind_fails(kind, &info);
-	bytes = odvgp_fit_q_scratch(k.m);
+	bytes = odvgp_fit_q_scratch(k.m, NULL);
 	if (c.objective != ODVGP_OBJECTIVE_ELBO) {
 		void *scratch = malloc(bytes);
 		if (odvgp_fit_q(k.m, k.X, k.Y, NULL, scratch, bytes, &info) != ODVGP_OK)
@@ -160,7 +160,7 @@ static served_all serve_all(const odvgp_server *s)
 	if (s->D > MOST_D || F > WIDEST || s->P > WIDEST || last->nodes > MOST_NODES ||
 			first->samples > 100)
 		return all;
-	need = odvgp_predict_scratch(s, n), most = odvgp_sample_scratch(s, n);
+	need = odvgp_predict_scratch(s, n, NULL), most = odvgp_sample_scratch(s, n, NULL);
 	if (!need || !most || need > LARGEST || most > LARGEST) return all;
 	room = F * n * (F + n) + y * n;
 	scratch = malloc(need > most ? need : most);

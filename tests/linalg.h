@@ -60,7 +60,7 @@ static void start_engines(void)
 				hook.run = run_counted;
 				hook.count = cut_of[t];
 			}
-			bytes = odvgp_blas_size(&hook);
+			bytes = odvgp_blas_size(&hook, NULL);
 			e->block = test_alloc(bytes);
 			/* NaN: results must not depend on what the packing area held before. */
 			memset(e->block, 0xff, bytes);

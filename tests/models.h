@@ -60,7 +60,8 @@ TEST_UNUSED static void set_number(odvgp_model *m, const char *name, double x)
 TEST_UNUSED static void make_block(fixture *a, const odvgp_config *c)
 {
 	odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-	if (!CHECK_SAY(odvgp_model_size(c, &a->bytes, &info) == ODVGP_OK, "size: %s", info.text))
+	if (!CHECK_SAY(sized(&a->bytes, odvgp_model_size(c, &info), &info) == ODVGP_OK, "size: %s",
+				info.text))
 		exit(3);
 	a->block = test_alloc(a->bytes);
 	if (!CHECK_SAY(odvgp_model_init(&a->m, c, a->block, a->bytes, &info) == ODVGP_OK, "init: %s",
@@ -253,22 +254,21 @@ TEST_UNUSED static unsigned char *save_file(
 {
 	unsigned char *file;
 	odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-	*bytes = odvgp_save_size(m, strlen(user));
+	*bytes = odvgp_save_size(m, strlen(user), NULL);
 	file = NEW(unsigned char, *bytes);
 	memset(file, 0xa5, *bytes);
-	CHECK_SAY(odvgp_save(m, scales, user, strlen(user), file, *bytes, &info) == ODVGP_OK,
+	CHECK_SAY(odvgp_save_memory(m, scales, user, strlen(user), file, *bytes, &info) == ODVGP_OK,
 			"save: %s", info.text);
 	return file;
 }
 /*  Loads a file into a new block of b. */
 TEST_UNUSED static odvgp_status load_file(const unsigned char *file, size_t bytes, fixture *b)
 {
-	odvgp_status s =
-			odvgp_load_size(file, bytes, NULL, test_isa(), &b->bytes, NULL, NULL, NULL, NULL);
+	odvgp_status s = sized(&b->bytes, odvgp_load_size(file, bytes, NULL, test_isa(), NULL), NULL);
 	b->block = NULL;
 	if (s) return s;
 	b->block = test_alloc(b->bytes);
-	return odvgp_load(file, bytes, NULL, test_isa(), b->block, b->bytes, &b->m, NULL);
+	return odvgp_load_memory(&b->m, file, bytes, NULL, test_isa(), b->block, b->bytes, NULL);
 }
 /*  Saves a model to a file and loads it; the two models share the data. */
 TEST_UNUSED static fixture load_again(const fixture *a)
@@ -345,11 +345,11 @@ typedef struct served {
 TEST_UNUSED static served serve_rows(fixture *a, const odvgp_scales *scales, ptrdiff_t rows)
 {
 	served p;
-	size_t need = odvgp_predictor_size(a->m), sample;
+	size_t need = odvgp_predictor_size(a->m, NULL), sample;
 	p.block = test_alloc(need);
 	CHECK_STATUS(serve(a->m, scales, p.block, need, &p.s, NULL), ODVGP_OK);
-	p.bytes = odvgp_predict_scratch(&p.s, rows);
-	sample = odvgp_sample_scratch(&p.s, rows);
+	p.bytes = odvgp_predict_scratch(&p.s, rows, NULL);
+	sample = odvgp_sample_scratch(&p.s, rows, NULL);
 	if (sample > p.bytes) p.bytes = sample;
 	p.scratch = test_alloc(p.bytes);
 	return p;
@@ -498,7 +498,7 @@ TEST_UNUSED static void check_subsets(fixture *a, ptrdiff_t k, double loose)
 TEST_UNUSED static void predict(fixture *a, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean,
 		odvgp_real *var, odvgp_real *cov)
 {
-	size_t bytes = odvgp_predictor_size(a->m), need, i;
+	size_t bytes = odvgp_predictor_size(a->m, NULL), need, i;
 	unsigned char *block = NEW(unsigned char, bytes + 64);
 	void *scratch;
 	odvgp_server server, *p = &server;
@@ -509,7 +509,7 @@ TEST_UNUSED static void predict(fixture *a, const odvgp_real *X, ptrdiff_t n, od
 	}
 	for (i = 0; i < 64; i++)
 		if (!CHECK_SAY(block[bytes + i] == 0x5a, "odvgp_freeze writes beyond its block")) break;
-	need = odvgp_predict_scratch(p, n);
+	need = odvgp_predict_scratch(p, n, NULL);
 	scratch = test_alloc(need);
 	if (mean || var) CHECK_STATUS(odvgp_predict(p, X, n, mean, var, scratch, need, NULL), ODVGP_OK);
 	if (cov) CHECK_STATUS(odvgp_predict_cov(p, X, n, NULL, cov, scratch, need, NULL), ODVGP_OK);
@@ -528,11 +528,12 @@ TEST_UNUSED static void check_loaded(fixture *a, ptrdiff_t n)
 	}
 	size_t bytes, need, scratch_bytes;
 	unsigned char *file = save_file(b.m, NULL, "names", &bytes);
-	CHECK_STATUS(odvgp_server_size(file, bytes, &need, NULL, NULL, NULL), ODVGP_OK);
+	CHECK_STATUS(sized(&need, odvgp_server_size(file, bytes, NULL), NULL), ODVGP_OK);
 	void *block = test_alloc(need);
 	odvgp_server s;
-	CHECK_STATUS(odvgp_server_from_file(&s, file, bytes, test_isa(), block, need, NULL), ODVGP_OK);
-	scratch_bytes = odvgp_predict_scratch(&s, n);
+	CHECK_STATUS(
+			odvgp_server_from_memory(&s, file, bytes, test_isa(), block, need, NULL), ODVGP_OK);
+	scratch_bytes = odvgp_predict_scratch(&s, n, NULL);
 	void *scratch = test_alloc(scratch_bytes);
 	ptrdiff_t count = s.F * n;
 	odvgp_real *mean = NEW(odvgp_real, 3 * count), *var = NEW(odvgp_real, 3 * count);

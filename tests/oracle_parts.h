@@ -166,7 +166,7 @@ static void run_kernel(ocase *c)
 	}
 	for (v = 0; v < test_isas.count; v++) {
 		odvgp_blas blas;
-		size_t bytes = odvgp_blas_size(NULL);
+		size_t bytes = odvgp_blas_size(NULL, NULL);
 		void *block = test_alloc(bytes);
 		if (good(c, odvgp_blas_init(&blas, NULL, test_isas.isa[v], block, bytes, NULL),
 					test_isas.name[v], NULL))
@@ -422,7 +422,7 @@ static void run_conv_kernel(ocase *c)
 	}
 	for (v = 0; v < test_isas.count; v++) {
 		odvgp_blas blas;
-		size_t bytes = odvgp_blas_size(NULL);
+		size_t bytes = odvgp_blas_size(NULL, NULL);
 		void *block = test_alloc(bytes), *scratch;
 		gp__arena_init(&w.scratch, NULL, 0);
 		gp__images_layout(&w.scratch, &w.patches, 0, &work);
@@ -456,7 +456,7 @@ static void compare_likelihood(ocase *c, const char *pre, ptrdiff_t H, double ji
 	tensor *y = need(c, "y"), *mean = need(c, "mean"), *var = need(c, "var");
 	odvgp_real par[4], *rule = NEW(odvgp_real, 1 + 2 * H), *work, *out[7], *Y, *m, *v;
 	odvgp_blas blas;
-	size_t bytes = odvgp_blas_size(NULL);
+	size_t bytes = odvgp_blas_size(NULL, NULL);
 	void *block = test_alloc(bytes);
 	gp__lik_job job;
 	ptrdiff_t n = y->count, F = mean->count / n, T = 1, R, i, q;

@@ -142,7 +142,7 @@ static int make_model(ocase *c, world *w)
 {
 	size_t bytes;
 	odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-	odvgp_status s = odvgp_model_size(&w->cfg, &bytes, &info);
+	odvgp_status s = sized(&bytes, odvgp_model_size(&w->cfg, &info), &info);
 	int i;
 	if (!good(c, s, "odvgp_model_size", &info)) return 0;
 	w->block = test_alloc(bytes);
@@ -165,7 +165,8 @@ static int make_partly(ocase *c, world *w)
 	size_t bytes;
 	odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
 	int i;
-	if (!good(c, odvgp_model_size(&w->cfg, &bytes, &info), "odvgp_model_size", &info)) return 0;
+	if (!good(c, sized(&bytes, odvgp_model_size(&w->cfg, &info), &info), "odvgp_model_size", &info))
+		return 0;
 	w->block = test_alloc(bytes);
 	if (!good(c, odvgp_model_init(&w->model, &w->cfg, w->block, bytes, &info), "odvgp_model_init",
 				&info))

@@ -73,7 +73,7 @@ static void check_tables(
 	odvgp_model *m = NULL;
 	size_t bytes = 0;
 	void *block;
-	odvgp_status status = odvgp_model_size(c, &bytes, &info);
+	odvgp_status status = sized(&bytes, odvgp_model_size(c, &info), &info);
 	if (status == ODVGP_E_UNSUPPORTED && strncmp(info.text, "model", 5)) return;
 	if (!CHECK_SAY(status == ODVGP_OK, "%s: %s", where, info.text)) return;
 	X = NEW(odvgp_real, c->N * D), Y = NEW(odvgp_real, c->N * P);

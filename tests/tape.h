@@ -118,7 +118,7 @@ static void place_sums(gp__node *nd)
 /*  Begins a tape whose first nodes are the inputs. Call build_out next. */
 static void start(const char *kernel, ptrdiff_t D)
 {
-	size_t bytes = odvgp_blas_size(NULL);
+	size_t bytes = odvgp_blas_size(NULL, NULL);
 	double value[GP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
 	memset(&b, 0, sizeof b);
 	b.unit.times = 1;

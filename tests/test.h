@@ -123,6 +123,13 @@ TEST_UNUSED static int test_status(
 			odvgp_status_text(got), odvgp_status_text(want));
 }
 
+/*  The status of a size query; the size goes to *bytes if there is one. */
+TEST_UNUSED static odvgp_status sized(size_t *bytes, size_t got, const odvgp_info *info)
+{
+	if (got) *bytes = got;
+	return got ? ODVGP_OK : info ? info->status : ODVGP_STATUS_COUNT;
+}
+
 /*  More than odvgp_isa will ever have. */
 enum { TEST_ISAS = 15 };
 /*  The instruction sets of this machine and this build, found by trying them, so that a new one
@@ -161,7 +168,7 @@ TEST_UNUSED static odvgp_status serve(odvgp_model *m, const odvgp_scales *scales
 TEST_UNUSED static void test_find_isas(void)
 {
 	const char *wanted = getenv("ODVGP_ISA");
-	size_t bytes = odvgp_blas_size(NULL);
+	size_t bytes = odvgp_blas_size(NULL, NULL);
 	void *block = malloc(bytes);
 	odvgp_blas blas;
 	char there[200] = "";

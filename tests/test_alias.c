@@ -86,7 +86,7 @@ TEST(nothing_is_no_alias)
 
 int main(int argc, char **argv)
 {
-	size_t bytes = odvgp_blas_size(NULL);
+	size_t bytes = odvgp_blas_size(NULL, NULL);
 	void *block = test_alloc(bytes);
 	test_begin(argc, argv);
 	if (odvgp_blas_init(&blas, NULL, ODVGP_ISA_AUTO, block, bytes, NULL)) return 1;

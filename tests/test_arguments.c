@@ -125,7 +125,7 @@ TEST(bad_configs_are_refused)
 			s->steps = (ptrdiff_t)list[i].value;
 		}
 		memset(out, PATTERN, sizeof out);
-		got = odvgp_model_size(&c, (size_t *)(void *)out, &info);
+		got = sized((size_t *)(void *)out, odvgp_model_size(&c, &info), &info);
 		CHECK_SAY(got != ODVGP_OK && (list[i].want == ODVGP_OK || got == list[i].want),
 				"%s: \"%s\"", list[i].words, odvgp_status_text(got));
 		CHECK_SAY(untouched(out, sizeof out), "%s: the size is written", list[i].words);
@@ -145,25 +145,24 @@ TEST(bad_configs_are_refused)
 		odvgp_config c = base;
 		size_t bytes = 7;
 		c.layer[0].P = 1 << 20, c.layer[0].M = 1 << 21;
-		REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_SIZE);
+		REFUSED(sized(&bytes, odvgp_model_size(&c, &info), &info), ODVGP_E_SIZE);
 		c = base;
 		c.layer[0].P = 1 << 30, c.layer[0].M_gamma = 1 << 30;
 		c.layer[0].mean_part = ODVGP_MEAN_PART_ORTH;
-		REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_SIZE);
+		REFUSED(sized(&bytes, odvgp_model_size(&c, &info), &info), ODVGP_E_SIZE);
 		c = base;
 		/* v_sqrt [P,M_gamma,M_gamma] would have 2^65 elements. */
 		c.layer[0].P = 8, c.layer[0].M_gamma = INT_MAX;
 		c.layer[0].mean_part = ODVGP_MEAN_PART_BLOCKS, c.layer[0].cov_part = ODVGP_COV_PART_BLOCKS;
-		REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_SIZE);
+		REFUSED(sized(&bytes, odvgp_model_size(&c, &info), &info), ODVGP_E_SIZE);
 		CHECK_INT(bytes, 7);
-		REFUSED(odvgp_model_size(NULL, &bytes, &info), ODVGP_E_ARG);
-		REFUSED(odvgp_model_size(&base, NULL, &info), ODVGP_E_ARG);
+		REFUSED(sized(&bytes, odvgp_model_size(NULL, &info), &info), ODVGP_E_ARG);
 		c = base;
 		c.layer[0].kernel = NULL;
-		REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_ARG);
+		REFUSED(sized(&bytes, odvgp_model_size(&c, &info), &info), ODVGP_E_ARG);
 		c = base;
 		c.isa = test_isa();
-		CHECK_STATUS(odvgp_model_size(&c, &bytes, NULL), ODVGP_OK);
+		CHECK_STATUS(sized(&bytes, odvgp_model_size(&c, NULL), NULL), ODVGP_OK);
 	}
 	drop(&good_one);
 }
@@ -232,7 +231,7 @@ TEST(structs_that_are_all_zero_have_their_defaults)
 	memset(&z.init, 0, sizeof z.init);
 	memset(&z.optim, 0, sizeof z.optim);
 	memset(&z.jitter, 0, sizeof z.jitter);
-	CHECK_STATUS(odvgp_model_size(&z, &bytes, &info), ODVGP_OK);
+	CHECK_STATUS(sized(&bytes, odvgp_model_size(&z, &info), &info), ODVGP_OK);
 	block = test_alloc(bytes);
 	CHECK_STATUS(odvgp_model_init(&m, &z, block, bytes, &info), ODVGP_OK);
 	CHECK_INT(odvgp_model_config(m)->optim.natgrad, 1);
@@ -244,7 +243,7 @@ TEST(structs_that_are_all_zero_have_their_defaults)
 	free(block);
 	/* One field that is not 0 makes all of them count. */
 	z.optim.natgrad = 1;
-	CHECK_STATUS(odvgp_model_size(&z, &bytes, &info), ODVGP_E_SIZE);
+	CHECK_STATUS(sized(&bytes, odvgp_model_size(&z, &info), &info), ODVGP_E_SIZE);
 }
 
 TEST(shards_are_powers_of_two)
@@ -269,7 +268,7 @@ TEST(info_names_the_culprit)
 	odvgp_schedule bad = odvgp_constant(-1);
 	unsigned char block[8];
 	odvgp_blas blas;
-	size_t bytes = odvgp_blas_size(NULL);
+	size_t bytes = odvgp_blas_size(NULL, NULL);
 	test_seed = 305;
 	fixture a = make(&c);
 	REFUSED_FOR(odvgp_get(NULL, "Z_beta", v, 6, &info), ODVGP_E_ARG, "model");
@@ -440,8 +439,8 @@ TEST(bad_arguments_are_refused)
 	/* Functions of a NULL model return 0 or NULL. */
 	CHECK(!odvgp_model_config(NULL) && !odvgp_slot_count(NULL) && !odvgp_param_count(NULL) &&
 			!odvgp_steps_done(NULL) && !odvgp_slot_at(NULL, 0) && !odvgp_slot_find(NULL, "q_mu"));
-	CHECK(!odvgp_predictor_size(NULL) && !odvgp_save_size(NULL, 0) &&
-			!odvgp_predict_scratch(NULL, 1) && !odvgp_sample_scratch(NULL, 1));
+	CHECK(!odvgp_predictor_size(NULL, NULL) && !odvgp_save_size(NULL, 0, NULL) &&
+			!odvgp_predict_scratch(NULL, 1, NULL) && !odvgp_sample_scratch(NULL, 1, NULL));
 	CHECK(odvgp_model_events(NULL).jitter_raised == 0);
 	CHECK(odvgp_slot_find(a.m, NULL) == NULL);
 	odvgp_model_free(NULL);
@@ -650,7 +649,7 @@ static names all_slot_names(void)
 									c.layer[0].patches.height = c.layer[0].patches.width =
 											gamma > 0;
 							c.optim.natgrad = 0;
-							if (odvgp_model_size(&c, &bytes, NULL)) continue;
+							if (sized(&bytes, odvgp_model_size(&c, NULL), NULL)) continue;
 							block = test_alloc(bytes);
 							CHECK_STATUS(odvgp_model_init(&m, &c, block, bytes, NULL), ODVGP_OK);
 							for (i = 0; i < odvgp_slot_count(m); i++)
@@ -801,7 +800,7 @@ TEST(memory_grows_with_N_only_where_the_manual_says)
 			c.layer[0].cov_part = row[i].cov;
 			c.objective = row[i].objective;
 			c.optim.batch = row[i].objective == ODVGP_OBJECTIVE_ELBO ? 100 : N;
-			CHECK_STATUS(odvgp_model_size(&c, &bytes[k], NULL), ODVGP_OK);
+			CHECK_STATUS(sized(&bytes[k], odvgp_model_size(&c, NULL), NULL), ODVGP_OK);
 		}
 		CHECK_SAY((bytes[0] < bytes[1]) == row[i].grows,
 				"objective %d: %lu bytes, %lu for twice the rows", (int)row[i].objective,

@@ -49,16 +49,16 @@ static frozen freeze(int k)
 		f.X[i] = (odvgp_real)test_between(-2, 2), f.Y[i] = (odvgp_real)sin((double)f.X[i]);
 	if (!CHECK_STATUS(odvgp_model_create(&f.m, &c, f.X, f.Y, NULL, NULL), ODVGP_OK)) exit(1);
 	CHECK_STATUS(odvgp_fit(f.m, f.X, f.Y, 10, NULL, NULL), ODVGP_OK);
-	f.bytes = odvgp_predictor_size(f.m);
+	f.bytes = odvgp_predictor_size(f.m, NULL);
 	f.block = test_alloc(f.bytes);
 	CHECK_STATUS(serve(f.m, NULL, f.block, f.bytes, &f.server, NULL), ODVGP_OK);
-	need = odvgp_predict_scratch(&f.server, ROWS);
+	need = odvgp_predict_scratch(&f.server, ROWS, NULL);
 	scratch = test_alloc(need);
 	CHECK_STATUS(odvgp_predict(&f.server, f.X, ROWS, f.mean, f.var, scratch, need, NULL), ODVGP_OK);
 	free(scratch);
-	f.file_bytes = odvgp_save_size(f.m, 0);
+	f.file_bytes = odvgp_save_size(f.m, 0, NULL);
 	f.file = test_alloc(f.file_bytes);
-	CHECK_STATUS(odvgp_save(f.m, NULL, NULL, 0, f.file, f.file_bytes, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_save_memory(f.m, NULL, NULL, 0, f.file, f.file_bytes, NULL), ODVGP_OK);
 	return f;
 }
 static void drop_frozen(frozen *f)
@@ -134,7 +134,7 @@ TEST(a_build_for_fewer_terms_trains_on_or_refuses)
 			CHECK_NEAR(info.value, kernels[k].terms, 0);
 		} else if (CHECK_SAY(s == ODVGP_OK, "%s: %s", kernels[k].kernel, info.text)) {
 			CHECK_STATUS(odvgp_fit(f.m, f.X, f.Y, 5, NULL, NULL), ODVGP_OK);
-			CHECK_STATUS(odvgp_save(f.m, NULL, NULL, 0, want, f.file_bytes, NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_save_memory(f.m, NULL, NULL, 0, want, f.file_bytes, NULL), ODVGP_OK);
 			CHECK_BITS(again, want, f.file_bytes);
 		}
 		free(again), free(want);
@@ -184,7 +184,7 @@ TEST(bad_kernel_expressions_are_refused)
 		odvgp_info info = no_info();
 		odvgp_status s;
 		c.layer[0].kernel = bad[i];
-		s = odvgp_model_size(&c, &bytes, &info);
+		s = sized(&bytes, odvgp_model_size(&c, &info), &info);
 		CHECK_SAY(s == ODVGP_E_KERNEL && bytes == 7, "\"%s\": %s", bad[i], odvgp_status_text(s));
 		CHECK_SAY(info.text[0] && info.row >= 0 && (size_t)info.row <= strlen(bad[i]),
 				"\"%s\": place %ld", bad[i], (long)info.row);
@@ -194,12 +194,12 @@ TEST(bad_kernel_expressions_are_refused)
 	memset(deep + 203, ')', 90);
 	deep[293] = 0;
 	c.layer[0].kernel = deep;
-	REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_KERNEL);
+	REFUSED(sized(&bytes, odvgp_model_size(&c, &info), &info), ODVGP_E_KERNEL);
 	for (i = 0; i < sizeof fine / sizeof *fine; i++) {
 		odvgp_info info = no_info();
 		c.layer[0].kernel = fine[i];
-		CHECK_SAY(
-				odvgp_model_size(&c, &bytes, &info) == ODVGP_OK, "\"%s\": %s", fine[i], info.text);
+		CHECK_SAY(sized(&bytes, odvgp_model_size(&c, &info), &info) == ODVGP_OK, "\"%s\": %s",
+				fine[i], info.text);
 	}
 }
 
@@ -231,7 +231,7 @@ TEST(kernel_numbers_arrive)
 		odvgp_real v = 0;
 		void *block;
 		c.layer[0].kernel = list[i].text;
-		CHECK_STATUS(odvgp_model_size(&c, &bytes, NULL), ODVGP_OK);
+		CHECK_STATUS(sized(&bytes, odvgp_model_size(&c, NULL), NULL), ODVGP_OK);
 		block = test_alloc(bytes);
 		CHECK_STATUS(odvgp_model_init(&m, &c, block, bytes, NULL), ODVGP_OK);
 		CHECK_STATUS(odvgp_get(m, list[i].slot, &v, 1, NULL), ODVGP_OK);
@@ -261,7 +261,7 @@ TEST(kernel_text_can_be_read_back)
 		size_t n = 0;
 		c.layer[0].kernel = list[i];
 		for (pass = 0; pass < 2; pass++) {
-			CHECK_STATUS(odvgp_model_size(&c, &bytes, NULL), ODVGP_OK);
+			CHECK_STATUS(sized(&bytes, odvgp_model_size(&c, NULL), NULL), ODVGP_OK);
 			block = test_alloc(bytes);
 			CHECK_STATUS(odvgp_model_init(&m, &c, block, bytes, NULL), ODVGP_OK);
 			n = odvgp_kernel_text(m, text[pass], sizeof text[pass]);
@@ -288,7 +288,7 @@ TEST(kernel_text_of_many_lengthscales)
 	size_t bytes = 0;
 	void *block;
 	c.layer[0].kernel = "matern52(ard) + linear(ard)";
-	CHECK_STATUS(odvgp_model_size(&c, &bytes, NULL), ODVGP_OK);
+	CHECK_STATUS(sized(&bytes, odvgp_model_size(&c, NULL), NULL), ODVGP_OK);
 	block = test_alloc(bytes);
 	CHECK_STATUS(odvgp_model_init(&m, &c, block, bytes, NULL), ODVGP_OK);
 	CHECK_STATUS(odvgp_set(m, "kernel.0.lengthscale", lengthscale, 3, NULL), ODVGP_OK);
@@ -310,7 +310,7 @@ TEST(kernel_columns)
 	ptrdiff_t k;
 	void *block;
 	c.layer[0].kernel = "matern52(ard, dims=3+0:2) * rbf + linear(ard) + constant";
-	CHECK_STATUS(odvgp_model_size(&c, &bytes, NULL), ODVGP_OK);
+	CHECK_STATUS(sized(&bytes, odvgp_model_size(&c, NULL), NULL), ODVGP_OK);
 	block = test_alloc(bytes);
 	CHECK_STATUS(odvgp_model_init(&m, &c, block, bytes, NULL), ODVGP_OK);
 	for (k = 0; k < 3; k++) CHECK_INT(odvgp_kernel_column(m, 0, k), column[k]);

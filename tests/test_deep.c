@@ -378,7 +378,7 @@ TEST(lbfgs_needs_fixed_samples)
 	int i;
 	c.optim.kind = ODVGP_OPTIMIZER_LBFGS;
 	c.optim.natgrad = 0;
-	REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_UNSUPPORTED);
+	REFUSED(sized(&bytes, odvgp_model_size(&c, &info), &info), ODVGP_E_UNSUPPORTED);
 	c.deep.fixed_samples = 1;
 	test_seed = 8;
 	fixture a = start_stack(&c);
@@ -531,13 +531,13 @@ TEST(predictions_are_mixtures)
 			odvgp_model *of;
 			if (l) layer[l - 1] = layer_alone(&a, &c, (int)l - 1, c.layer[l - 1].D);
 			of = l ? layer[l - 1].m : a.m;
-			size_t bytes = odvgp_predictor_size(of);
+			size_t bytes = odvgp_predictor_size(of, NULL);
 			odvgp_scales own = {l <= 1 ? shift : NULL, l <= 1 ? scale : NULL,
 					(l == 0 || l == 3) && !robust ? &yshift : NULL,
 					(l == 0 || l == 3) && !robust ? &yscale : NULL};
 			block[l] = test_alloc(bytes);
 			CHECK_STATUS(serve(of, l ? &own : &sc, block[l], bytes, &server[l], NULL), ODVGP_OK);
-			need[l] = odvgp_predict_scratch(&server[l], 4);
+			need[l] = odvgp_predict_scratch(&server[l], 4, NULL);
 			scratch[l] = test_alloc(need[l]);
 		}
 		CHECK_INT(server[0].D, 2);
@@ -592,12 +592,12 @@ TEST(predictions_are_mixtures)
 		for (i = 0; i < T; i++) {
 			odvgp_real var[3];
 			CHECK_STATUS(odvgp_predict(&server[0], a.X + 2 * i, 1, NULL, var, scratch[0],
-								 odvgp_predict_scratch(&server[0], 1), NULL),
+								 odvgp_predict_scratch(&server[0], 1, NULL), NULL),
 					ODVGP_OK);
 			CHECK_NEAR(var[0], got[1][i], 1e4 * EPS * (1 + (double)got[1][i]));
 		}
 		CHECK_STATUS(odvgp_predict(&server[0], a.X, 1, got[5], NULL, scratch[0],
-							 odvgp_predict_scratch(&server[0], 1) - 1, NULL),
+							 odvgp_predict_scratch(&server[0], 1, NULL) - 1, NULL),
 				ODVGP_E_MEMORY);
 		CHECK_STATUS(odvgp_predict_cov(&server[0], a.X, 1, NULL, got[5], scratch[0], need[0], NULL),
 				ODVGP_E_UNSUPPORTED);
@@ -626,12 +626,12 @@ TEST(memory_and_joint_samples)
 		c.deep.predict_samples = k ? 10000 : 2;
 		test_seed = 14;
 		fixture a = make_stack(&c);
-		bytes = odvgp_predictor_size(a.m);
+		bytes = odvgp_predictor_size(a.m, NULL);
 		block = test_alloc(bytes);
 		CHECK_STATUS(serve(a.m, NULL, block, bytes, &server, NULL), ODVGP_OK);
-		need[k] = odvgp_predict_scratch(&server, 100);
+		need[k] = odvgp_predict_scratch(&server, 100, NULL);
 		if (k) {
-			size_t own = odvgp_sample_scratch(&server, T);
+			size_t own = odvgp_sample_scratch(&server, T, NULL);
 			scratch = test_alloc(own > need[k] ? own : need[k]);
 			CHECK_STATUS(odvgp_sample(&server, a.X, T, &(odvgp_draws){S, 5}, f, scratch, own, NULL),
 					ODVGP_OK);
@@ -682,12 +682,12 @@ TEST(files_of_stacks)
 		predict(&b, a.X, T, two[0], two[1], NULL);
 		CHECK_BITS(one, two, sizeof one);
 		file = save_file(a.m, NULL, "user", &bytes);
-		CHECK_STATUS(odvgp_server_size(file, bytes, &need, NULL, NULL, NULL), ODVGP_OK);
-		CHECK(need == odvgp_predictor_size(a.m));
+		CHECK_STATUS(sized(&need, odvgp_server_size(file, bytes, NULL), NULL), ODVGP_OK);
+		CHECK(need == odvgp_predictor_size(a.m, NULL));
 		block = test_alloc(need);
-		CHECK_STATUS(odvgp_server_from_file(&server, file, bytes, test_isa(), block, need, NULL),
+		CHECK_STATUS(odvgp_server_from_memory(&server, file, bytes, test_isa(), block, need, NULL),
 				ODVGP_OK);
-		need = odvgp_predict_scratch(&server, T);
+		need = odvgp_predict_scratch(&server, T, NULL);
 		scratch = test_alloc(need);
 		CHECK_STATUS(odvgp_predict(&server, a.X, T, two[0], two[1], scratch, need, NULL), ODVGP_OK);
 		CHECK_BITS(one, two, sizeof one);
@@ -736,9 +736,9 @@ TEST(forged_stacks_are_refused)
 			tried++;
 			refused += s != ODVGP_OK;
 			if (i == GP__FILE_HEAD) CHECK_SAY(s != ODVGP_OK, "%d layers", forged[k]);
-			if (i >= from && odvgp_server_size(file, bytes, &need, NULL, NULL, NULL) == ODVGP_OK) {
+			if (i >= from && sized(&need, odvgp_server_size(file, bytes, NULL), NULL) == ODVGP_OK) {
 				block = NEW(unsigned char, need);
-				odvgp_server_from_file(&server, file, bytes, test_isa(), block, need, NULL);
+				odvgp_server_from_memory(&server, file, bytes, test_isa(), block, need, NULL);
 				free(block);
 			}
 			file[i] = keep;
@@ -746,7 +746,7 @@ TEST(forged_stacks_are_refused)
 	}
 	CHECK(refused > tried / 4);
 	/* A block whose second layer is cut off, is another's, or does not fit. */
-	need = odvgp_predictor_size(a.m);
+	need = odvgp_predictor_size(a.m, NULL);
 	block = NEW(unsigned char, need);
 	CHECK_STATUS(odvgp_freeze(a.m, NULL, block, need, NULL), ODVGP_OK);
 	CHECK_STATUS(
@@ -785,50 +785,50 @@ TEST(what_does_not_chain_is_refused)
 	size_t bytes;
 	fixture a;
 	c.layer[1].D = 2;
-	CHECK_STATUS(odvgp_model_size(&c, &bytes, &i), ODVGP_E_ARG);
+	CHECK_STATUS(sized(&bytes, odvgp_model_size(&c, &i), &i), ODVGP_E_ARG);
 	CHECK_SAY(!strcmp(i.text, "D: of a layer must be the P of the layer below, times its patches "
 							  "with image_output (at 1, value 2)"),
 			"%s", i.text);
 	/* 0 is the width of the layer below. */
 	c.layer[1].D = 0;
-	CHECK_STATUS(odvgp_model_size(&c, &bytes, &i), ODVGP_OK);
+	CHECK_STATUS(sized(&bytes, odvgp_model_size(&c, &i), &i), ODVGP_OK);
 	c = good;
 	c.layer[0].mean_function = ODVGP_MEAN_FUNCTION_IDENTITY;
-	REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_ARG);
+	REFUSED(sized(&bytes, odvgp_model_size(&c, &info), &info), ODVGP_E_ARG);
 	c = good;
 	c.layer[1].M = 0;
-	REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_SIZE);
+	REFUSED(sized(&bytes, odvgp_model_size(&c, &info), &info), ODVGP_E_SIZE);
 	c = good;
 	c.layers = ODVGP_MAX_LAYERS + 1;
-	REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_SIZE);
+	REFUSED(sized(&bytes, odvgp_model_size(&c, &info), &info), ODVGP_E_SIZE);
 	c.layers = 0;
-	REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_SIZE);
+	REFUSED(sized(&bytes, odvgp_model_size(&c, &info), &info), ODVGP_E_SIZE);
 	c = good;
 	c.layer[1].kernel = NULL;
-	REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_ARG);
+	REFUSED(sized(&bytes, odvgp_model_size(&c, &info), &info), ODVGP_E_ARG);
 	c.layer[1].kernel = "rbf(dims=3)";
-	REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_KERNEL);
+	REFUSED(sized(&bytes, odvgp_model_size(&c, &info), &info), ODVGP_E_KERNEL);
 	c = good;
 	c.objective = ODVGP_OBJECTIVE_COLLAPSED;
-	REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_UNSUPPORTED);
+	REFUSED(sized(&bytes, odvgp_model_size(&c, &info), &info), ODVGP_E_UNSUPPORTED);
 	c = good;
 	c.layer[0].mean_part = ODVGP_MEAN_PART_FREE;
 	c.layer[0].cov_part = ODVGP_COV_PART_INVERSE;
-	REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_UNSUPPORTED);
+	REFUSED(sized(&bytes, odvgp_model_size(&c, &info), &info), ODVGP_E_UNSUPPORTED);
 	c = good;
 	c.deep.samples = PTRDIFF_MAX;
-	REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_ARG);
+	REFUSED(sized(&bytes, odvgp_model_size(&c, &info), &info), ODVGP_E_ARG);
 	c.deep.samples = 10000;
 	c.N = (ptrdiff_t)1 << (sizeof(ptrdiff_t) > 4 ? 40 : 28);
 	c.tile = c.N;
 	c.layer[1].M = 1 << 20;
-	REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_SIZE);
+	REFUSED(sized(&bytes, odvgp_model_size(&c, &info), &info), ODVGP_E_SIZE);
 	/* What only a model of one layer has. */
 	a = start_stack(&good);
 	REFUSED(odvgp_fit_q(a.m, a.X, a.Y, NULL, &e, sizeof e, &info), ODVGP_E_UNSUPPORTED);
-	REFUSED(odvgp_upper_bound(a.m, a.X, a.Y, &e, sizeof e, &e, NULL, &info), ODVGP_E_UNSUPPORTED);
-	REFUSED(odvgp_warm_start(a.m, NULL, a.X, a.Y, NULL, &e, sizeof e, &info), ODVGP_E_UNSUPPORTED);
-	CHECK(odvgp_warm_start_scratch(a.m, NULL) == 0 && odvgp_fit_q_scratch(a.m) == 0);
+	REFUSED(odvgp_upper_bound(a.m, a.X, a.Y, &e, NULL, &e, sizeof e, &info), ODVGP_E_UNSUPPORTED);
+	REFUSED(odvgp_warm_start(a.m, a.X, a.Y, NULL, NULL, &e, sizeof e, &info), ODVGP_E_UNSUPPORTED);
+	CHECK(odvgp_warm_start_scratch(a.m, NULL, NULL) == 0 && odvgp_fit_q_scratch(a.m, NULL) == 0);
 	{
 		ptrdiff_t column = 0;
 		odvgp_report report;
@@ -960,10 +960,10 @@ TEST(exposure_of_stacks)
 		odvgp_real elbo = 0;
 		CHECK_STATUS(odvgp_elbo(a.m, a.X, Y, 8, &elbo, NULL, NULL, NULL), ODVGP_OK);
 		e[k] = (double)elbo;
-		size_t bytes = odvgp_predictor_size(a.m), need;
+		size_t bytes = odvgp_predictor_size(a.m, NULL), need;
 		void *block = NEW(unsigned char, bytes), *scratch;
 		CHECK_STATUS(serve(a.m, NULL, block, bytes, &server, NULL), ODVGP_OK);
-		need = odvgp_predict_scratch(&server, 8);
+		need = odvgp_predict_scratch(&server, 8, NULL);
 		scratch = test_alloc(need);
 		CHECK_STATUS(
 				odvgp_predict_logp(&server, a.X, Y, 8, logp[k], scratch, need, NULL), ODVGP_OK);
@@ -994,13 +994,14 @@ TEST(fit_of_a_stack)
 	CHECK(sd[0] > 0 && (double)sd[0] != 1 && (double)sd[3] != 1);
 	CHECK_SAY(odvgp_fit(m, a.X, a.Y, 5, NULL, &info) == ODVGP_OK, "%s", info.text);
 	CHECK_INT(odvgp_steps_done(m), 5);
-	size_t bytes = odvgp_save_size(m, 0), need;
+	size_t bytes = odvgp_save_size(m, 0, NULL), need;
 	void *file = NEW(unsigned char, bytes), *block;
-	CHECK_STATUS(odvgp_save(m, NULL, NULL, 0, file, bytes, &info), ODVGP_OK);
-	CHECK_STATUS(odvgp_load_size(file, bytes, NULL, test_isa(), &need, NULL, NULL, NULL, &info),
-			ODVGP_OK);
+	CHECK_STATUS(odvgp_save_memory(m, NULL, NULL, 0, file, bytes, &info), ODVGP_OK);
+	CHECK_STATUS(
+			sized(&need, odvgp_load_size(file, bytes, NULL, test_isa(), &info), &info), ODVGP_OK);
 	block = test_alloc(need);
-	CHECK_STATUS(odvgp_load(file, bytes, NULL, test_isa(), block, need, &back, &info), ODVGP_OK);
+	CHECK_STATUS(
+			odvgp_load_memory(&back, file, bytes, NULL, test_isa(), block, need, &info), ODVGP_OK);
 	CHECK_BITS(m->data_sd, back->data_sd, (size_t)m->data_sds * sizeof(odvgp_real));
 	CHECK_STATUS(odvgp_fit(m, a.X, a.Y, 3, NULL, &info), ODVGP_OK);
 	CHECK_STATUS(odvgp_fit(back, a.X, a.Y, 3, NULL, &info), ODVGP_OK);
@@ -1041,9 +1042,9 @@ TEST(many_samples_take_few_rows_at_once)
 		odvgp_model *d = gp__draft_start(&draft, gp__make_from_config, &c);
 		gp__model_config(d, &c);
 		CHECK_INT(d->cfg.tile, tile[k]);
-		CHECK_STATUS(odvgp_model_size(&c, &bytes, NULL), ODVGP_OK);
+		CHECK_STATUS(sized(&bytes, odvgp_model_size(&c, NULL), NULL), ODVGP_OK);
 		c.tile = 16;
-		CHECK_STATUS(odvgp_model_size(&c, &small, NULL), ODVGP_OK);
+		CHECK_STATUS(sized(&small, odvgp_model_size(&c, NULL), NULL), ODVGP_OK);
 		if (samples[k] > 256) CHECK(bytes < small);
 	}
 }
@@ -1083,12 +1084,11 @@ TEST(drafts_count_what_models_hold)
 			CHECK_INT(d->tape.nodes, m->tape.nodes);
 			CHECK_INT(d->tape.scratch.used, m->tape.scratch.used);
 			CHECK_INT(d->data_sds, m->data_sds);
-			bytes = odvgp_save_size(m, 0);
+			bytes = odvgp_save_size(m, 0, NULL);
 			CHECK_INT(gp__file_state_bytes(d), gp__file_state_bytes(m));
 			unsigned char *file = NEW(unsigned char, bytes);
-			CHECK_STATUS(odvgp_save(a.m, NULL, NULL, 0, file, bytes, NULL), ODVGP_OK);
-			CHECK_STATUS(
-					odvgp_load_size(file, bytes, NULL, test_isa(), &size, NULL, NULL, NULL, NULL),
+			CHECK_STATUS(odvgp_save_memory(a.m, NULL, NULL, 0, file, bytes, NULL), ODVGP_OK);
+			CHECK_STATUS(sized(&size, odvgp_load_size(file, bytes, NULL, test_isa(), NULL), NULL),
 					ODVGP_OK);
 			CHECK_INT(size, need);
 			free(file), free(a.block);
@@ -1102,7 +1102,7 @@ TEST(patches_of_layers_are_checked)
 	odvgp_info info = no_info();
 	size_t bytes;
 	give_patches(&c, 1, 1, 1, 0);
-	CHECK_STATUS(odvgp_model_size(&c, &bytes, &info), ODVGP_E_SIZE);
+	CHECK_STATUS(sized(&bytes, odvgp_model_size(&c, &info), &info), ODVGP_E_SIZE);
 	CHECK_SAY(!strcmp(info.what, "D") && info.row == 1, "%s", info.text);
 	give_patches(&d, 0, 1, 1, 0);
 	CHECK_STATUS(odvgp_config_set(&d, "layers=2", &info), ODVGP_OK);

@@ -428,7 +428,7 @@ TEST(predictions_are_mixtures)
 		if (l)
 			of[l] = layer_alone(
 					&of[0], &c, (int)l - 1, l < 3 ? patch_width(below) : pixels_of(below));
-		size_t bytes = odvgp_predictor_size(of[l].m);
+		size_t bytes = odvgp_predictor_size(of[l].m, NULL);
 		block[l] = test_alloc(bytes);
 		CHECK_STATUS(serve(of[l].m,
 							 l == 0   ? &sc
@@ -436,7 +436,7 @@ TEST(predictions_are_mixtures)
 									  : NULL,
 							 block[l], bytes, &server[l], NULL),
 				ODVGP_OK);
-		need[l] = odvgp_predict_scratch(&server[l], 50);
+		need[l] = odvgp_predict_scratch(&server[l], 50, NULL);
 		scratch[l] = test_alloc(need[l]);
 	}
 	CHECK_INT(server[0].D, 25);
@@ -480,7 +480,7 @@ TEST(predictions_are_mixtures)
 			odvgp_predict_logp(&server[0], of[0].X, of[0].Y, N, logp, scratch[0], need[0], NULL),
 			ODVGP_OK);
 	CHECK_STATUS(odvgp_predict_logp(&server[0], of[0].X, of[0].Y, N, lp1, scratch[0],
-						 odvgp_predict_scratch(&server[0], 3), NULL),
+						 odvgp_predict_scratch(&server[0], 3, NULL), NULL),
 			ODVGP_OK);
 	for (i = 0; i < N; i++) {
 		double near = BY_PRECISION(1e-10, 2e-3);
@@ -490,13 +490,13 @@ TEST(predictions_are_mixtures)
 		CHECK_NEAR(logp[i], log(lp[i]), near * (1 + fabs(log(lp[i]))));
 		CHECK_NEAR(lp1[i], logp[i], near * (1 + fabs((double)logp[i])));
 		CHECK_STATUS(odvgp_predict(&server[0], of[0].X + i * 25, 1, one, one + 1, scratch[0],
-							 odvgp_predict_scratch(&server[0], 1), NULL),
+							 odvgp_predict_scratch(&server[0], 1, NULL), NULL),
 				ODVGP_OK);
 		CHECK_NEAR(one[0], mean[i], 1e4 * EPS * (1 + fabs((double)mean[i])));
 		CHECK_NEAR(one[1], var[i], 1e4 * EPS * (1 + (double)var[i]));
 	}
 	CHECK_STATUS(odvgp_predict(&server[0], of[0].X, 1, mean, NULL, scratch[0],
-						 odvgp_predict_scratch(&server[0], 1) - 1, NULL),
+						 odvgp_predict_scratch(&server[0], 1, NULL) - 1, NULL),
 			ODVGP_E_MEMORY);
 	CHECK_STATUS(odvgp_predict_cov(&server[0], of[0].X, 1, NULL, var, scratch[0], need[0], NULL),
 			ODVGP_E_UNSUPPORTED);
@@ -521,10 +521,10 @@ TEST(joint_samples)
 	test_seed = 14;
 	fixture a = make_images(&c);
 	set_number(a.m, "layer0.kernel.0.variance", 1e-20);
-	size_t bytes = odvgp_predictor_size(a.m), need, own;
+	size_t bytes = odvgp_predictor_size(a.m, NULL), need, own;
 	void *block = test_alloc(bytes), *scratch;
 	CHECK_STATUS(serve(a.m, NULL, block, bytes, &server, NULL), ODVGP_OK);
-	own = odvgp_sample_scratch(&server, T), need = odvgp_predict_scratch(&server, T);
+	own = odvgp_sample_scratch(&server, T, NULL), need = odvgp_predict_scratch(&server, T, NULL);
 	scratch = test_alloc(own > need ? own : need);
 	CHECK_STATUS(
 			odvgp_sample(&server, a.X, T, &(odvgp_draws){S, 5}, f, scratch, own, NULL), ODVGP_OK);
@@ -538,7 +538,7 @@ TEST(joint_samples)
 		CHECK_NEAR(m, mean[i], 5 * sqrt((double)var[i] / S));
 		CHECK_NEAR(v, var[i], 0.15 * (double)var[i]);
 	}
-	CHECK(odvgp_sample_scratch(&server, PTRDIFF_MAX / 64) == 0);
+	CHECK(odvgp_sample_scratch(&server, PTRDIFF_MAX / 64, NULL) == 0);
 	free(f), free(block), free(scratch), drop(&a);
 }
 
@@ -566,12 +566,12 @@ TEST(files)
 		predict(&b, a.X, T, other[0], other[1], NULL);
 		CHECK_BITS(one, other, sizeof one);
 		unsigned char *file = save_file(a.m, NULL, "user", &bytes);
-		CHECK_STATUS(odvgp_server_size(file, bytes, &need, NULL, NULL, NULL), ODVGP_OK);
-		CHECK(need == odvgp_predictor_size(a.m));
+		CHECK_STATUS(sized(&need, odvgp_server_size(file, bytes, NULL), NULL), ODVGP_OK);
+		CHECK(need == odvgp_predictor_size(a.m, NULL));
 		void *block = test_alloc(need), *scratch;
-		CHECK_STATUS(odvgp_server_from_file(&server, file, bytes, test_isa(), block, need, NULL),
+		CHECK_STATUS(odvgp_server_from_memory(&server, file, bytes, test_isa(), block, need, NULL),
 				ODVGP_OK);
-		need = odvgp_predict_scratch(&server, T);
+		need = odvgp_predict_scratch(&server, T, NULL);
 		scratch = test_alloc(need);
 		CHECK_STATUS(
 				odvgp_predict(&server, a.X, T, other[0], other[1], scratch, need, NULL), ODVGP_OK);
@@ -611,15 +611,15 @@ TEST(forged_stacks_are_refused)
 			tried++;
 			refused += load_file(file, bytes, &b) != ODVGP_OK;
 			free(b.block);
-			if (i >= from && odvgp_server_size(file, bytes, &need, NULL, NULL, NULL) == ODVGP_OK) {
+			if (i >= from && sized(&need, odvgp_server_size(file, bytes, NULL), NULL) == ODVGP_OK) {
 				block = NEW(unsigned char, need);
-				odvgp_server_from_file(&server, file, bytes, test_isa(), block, need, NULL);
+				odvgp_server_from_memory(&server, file, bytes, test_isa(), block, need, NULL);
 				free(block);
 			}
 			file[i] = keep;
 		}
 	CHECK(refused > tried / 4);
-	need = odvgp_predictor_size(a.m);
+	need = odvgp_predictor_size(a.m, NULL);
 	block = NEW(unsigned char, need);
 	for (j = 0; j < 5; j++) {
 		CHECK_STATUS(odvgp_freeze(a.m, NULL, block, need, NULL), ODVGP_OK);
@@ -662,11 +662,11 @@ TEST(memory)
 			if (l) d.layer[l].mean_function = ODVGP_MEAN_FUNCTION_ZERO;
 		}
 		c.deep.samples = d.deep.samples = 1;
-		CHECK_SAY(odvgp_model_size(&c, &images, &info) == ODVGP_OK, "%s", info.text);
+		CHECK_SAY(sized(&images, odvgp_model_size(&c, &info), &info) == ODVGP_OK, "%s", info.text);
 		c.N = 60000;
-		CHECK_STATUS(odvgp_model_size(&c, &many, NULL), ODVGP_OK);
+		CHECK_STATUS(sized(&many, odvgp_model_size(&c, NULL), NULL), ODVGP_OK);
 		CHECK_INT(many, images);
-		CHECK_SAY(odvgp_model_size(&d, &points, &info) == ODVGP_OK, "%s", info.text);
+		CHECK_SAY(sized(&points, odvgp_model_size(&d, &info), &info) == ODVGP_OK, "%s", info.text);
 		/* each patch's pixels, features and moments; images between the layers; those of the start */
 		stated = R * (2 * z[0] + 5 * M + 12 * P + 16) + 4096 / T * (2 * D + 4 * T * P);
 		stated += 1000 * T * P + 100 * M * z[1] + 10 * T * P + 6400 * 4;
@@ -678,13 +678,14 @@ TEST(memory)
 		fixture a;
 		memset(&a, 0, sizeof a);
 		make_block(&a, &c);
-		size_t bytes = odvgp_predictor_size(a.m);
+		size_t bytes = odvgp_predictor_size(a.m, NULL);
 		void *block = test_alloc(bytes);
 		odvgp_server server;
 		CHECK_STATUS(odvgp_freeze(a.m, NULL, block, bytes, NULL), ODVGP_OK);
 		CHECK_STATUS(odvgp_server_from_block(&server, block, bytes, test_isa(), NULL), ODVGP_OK);
 		for (int i = 0; i < 3; i++)
-			predictor[i] = odvgp_predict_scratch(&server, i == 0 ? 4096 / patch_count(s) : i * 300);
+			predictor[i] =
+					odvgp_predict_scratch(&server, i == 0 ? 4096 / patch_count(s) : i * 300, NULL);
 		CHECK(predictor[0] == predictor[1] && predictor[0] == predictor[2]);
 		/* patches in two orders, features twice, moments; images; products' packed operands */
 		stated = (R * (2 * z[0] + 2 * M + 9 * P) + 6400 * 4) * sizeof(odvgp_real);
@@ -728,7 +729,7 @@ static const char *refused(const odvgp_config *c, odvgp_status want)
 {
 	size_t bytes = 77;
 	refusal = no_info();
-	CHECK_STATUS(odvgp_model_size(c, &bytes, &refusal), want);
+	CHECK_STATUS(sized(&bytes, odvgp_model_size(c, &refusal), &refusal), want);
 	CHECK(bytes == 77);
 	return refusal.text;
 }
@@ -738,7 +739,7 @@ TEST(refusals)
 {
 	odvgp_config good = image_stack(20, two, 2, 0), c = good;
 	size_t bytes;
-	CHECK_STATUS(odvgp_model_size(&good, &bytes, NULL), ODVGP_OK);
+	CHECK_STATUS(sized(&bytes, odvgp_model_size(&good, NULL), NULL), ODVGP_OK);
 	CHECK_STATUS(odvgp_config_set(&c, "layer0.patches.image_output=off", NULL), ODVGP_OK);
 	CHECK(!c.layer[0].patches.image_output);
 	SAYS(c, ODVGP_E_SIZE,

@@ -19,7 +19,7 @@ TEST(damaged_blocks_are_refused)
 	test_seed = 336;
 	c.layer[0].kernel = "rbf + white(0.1)";
 	a = make(&c);
-	bytes = odvgp_predictor_size(a.m);
+	bytes = odvgp_predictor_size(a.m, NULL);
 	block = NEW(unsigned char, bytes + 8);
 	head = (gp__predictor *)(void *)block;
 	CHECK_STATUS(serve(a.m, NULL, block, bytes, &server, NULL), ODVGP_OK);
@@ -76,26 +76,27 @@ TEST(damaged_blocks_are_refused)
 	drop(&a);
 }
 
-/*  Returns 1 if all three readers refuse the file and write nothing. */
+/*  Returns 1 if all readers refuse the file and write nothing. */
 static int refused(const unsigned char *file, size_t bytes, void *block, size_t block_bytes)
 {
-	size_t a, b, c;
+	size_t user_bytes;
 	const void *user;
 	odvgp_model *m;
 	odvgp_server server;
 	odvgp_info info = no_info();
 	memset(&server, PATTERN, sizeof server);
-	memset(&a, PATTERN, sizeof a), memset(&b, PATTERN, sizeof b), memset(&c, PATTERN, sizeof c),
-			memset(&user, PATTERN, sizeof user);
-	if (odvgp_load_size(file, bytes, NULL, test_isa(), &a, &b, &user, &c, &info) == ODVGP_OK ||
-			!info.text[0])
+	memset(&user_bytes, PATTERN, sizeof user_bytes), memset(&user, PATTERN, sizeof user);
+	if (odvgp_load_size(file, bytes, NULL, test_isa(), &info) || !info.text[0] ||
+			odvgp_server_size(file, bytes, NULL))
 		return 0;
-	if (!untouched(&a, sizeof a) || !untouched(&b, sizeof b) || !untouched(&c, sizeof c) ||
-			!untouched(&user, sizeof user))
+	if (odvgp_load_user(file, bytes, &user, &user_bytes, NULL) == ODVGP_OK ||
+			!untouched(&user_bytes, sizeof user_bytes) || !untouched(&user, sizeof user))
 		return 0;
-	if (odvgp_load(file, bytes, NULL, test_isa(), block, block_bytes, &m, &info) == ODVGP_OK || m)
+	if (odvgp_load_memory(&m, file, bytes, NULL, test_isa(), block, block_bytes, &info) ==
+					ODVGP_OK ||
+			m)
 		return 0;
-	if (odvgp_server_from_file(&server, file, bytes, test_isa(), block, block_bytes, &info) ==
+	if (odvgp_server_from_memory(&server, file, bytes, test_isa(), block, block_bytes, &info) ==
 					ODVGP_OK ||
 			!untouched(&server, sizeof server))
 		return 0;
@@ -113,7 +114,7 @@ TEST(damaged_files_are_refused)
 	a = make(&c);
 	CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 3, NULL, NULL), ODVGP_OK);
 	file = save_file(a.m, NULL, "user", &bytes);
-	block_bytes = a.bytes + odvgp_predictor_size(a.m);
+	block_bytes = a.bytes + odvgp_predictor_size(a.m, NULL);
 	block = NEW(unsigned char, block_bytes);
 	memset(block, PATTERN, block_bytes);
 	/* The unchanged file is accepted. */
@@ -151,26 +152,27 @@ TEST(damaged_files_are_refused)
 		memset(other, 'x', bytes);
 		CHECK(refused(other, bytes, block, block_bytes));
 		CHECK(refused(other, 0, block, block_bytes));
-		REFUSED(odvgp_load_size(NULL, bytes, NULL, test_isa(), &bytes, NULL, NULL, NULL, &info),
+		REFUSED(sized(&bytes, odvgp_load_size(NULL, bytes, NULL, test_isa(), &info), &info),
 				ODVGP_E_ARG);
 		free(other);
 	}
 	/* No reader has written into the block. */
 	CHECK(untouched(block, block_bytes));
-	REFUSED(odvgp_save(NULL, NULL, NULL, 0, file, bytes, &info), ODVGP_E_ARG);
-	REFUSED(odvgp_save(a.m, NULL, NULL, 0, NULL, bytes, &info), ODVGP_E_ARG);
-	REFUSED(odvgp_save(a.m, NULL, NULL, 4, file, bytes, &info), ODVGP_E_ARG);
-	CHECK(odvgp_save_size(a.m, (size_t)-1) == 0);
+	REFUSED(odvgp_save_memory(NULL, NULL, NULL, 0, file, bytes, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_save_memory(a.m, NULL, NULL, 0, NULL, bytes, &info), ODVGP_E_ARG);
+	REFUSED(odvgp_save_memory(a.m, NULL, NULL, 4, file, bytes, &info), ODVGP_E_ARG);
+	CHECK(odvgp_save_size(a.m, (size_t)-1, NULL) == 0);
 	{
 		odvgp_model *m = NULL;
 		odvgp_server server;
-		REFUSED(odvgp_load(file, bytes, NULL, test_isa(), block, block_bytes, NULL, &info),
+		REFUSED(odvgp_load_memory(NULL, file, bytes, NULL, test_isa(), block, block_bytes, &info),
 				ODVGP_E_ARG);
-		CHECK(odvgp_load(file, bytes, NULL, test_isa(), NULL, block_bytes, &m, NULL) != ODVGP_OK &&
+		CHECK(odvgp_load_memory(&m, file, bytes, NULL, test_isa(), NULL, block_bytes, NULL) !=
+						ODVGP_OK &&
 				!m);
-		CHECK(odvgp_server_from_file(NULL, file, bytes, test_isa(), block, block_bytes, NULL) !=
+		CHECK(odvgp_server_from_memory(NULL, file, bytes, test_isa(), block, block_bytes, NULL) !=
 				ODVGP_OK);
-		CHECK(odvgp_server_from_file(&server, file, bytes, test_isa(), NULL, block_bytes, NULL) !=
+		CHECK(odvgp_server_from_memory(&server, file, bytes, test_isa(), NULL, block_bytes, NULL) !=
 				ODVGP_OK);
 	}
 	{
@@ -187,9 +189,10 @@ TEST(damaged_files_are_refused)
 			sum = gp__checksum(other, bytes - 8);
 			for (i = 0; i < 8; i++) other[bytes - 8 + i] = (unsigned char)(sum >> (8 * i));
 			CHECK(refused(other, bytes, block, block_bytes));
-			REFUSED(odvgp_load(other, bytes, NULL, test_isa(), block, block_bytes, &m, &info),
+			REFUSED(odvgp_load_memory(
+							&m, other, bytes, NULL, test_isa(), block, block_bytes, &info),
 					ODVGP_E_UNSUPPORTED);
-			(void)odvgp_load(other, bytes, NULL, test_isa(), block, block_bytes, &m, &said);
+			(void)odvgp_load_memory(&m, other, bytes, NULL, test_isa(), block, block_bytes, &said);
 			CHECK_SAY(strstr(said.text, wrong < GP__FILE_VERSION
 												? "of an older format: train the model again"
 												: "of a newer format") != NULL,
@@ -238,21 +241,20 @@ static void use_loaded(odvgp_model *m)
     if the model was loaded. */
 static int use_forged(const unsigned char *file, size_t bytes)
 {
-	size_t model_bytes = 0, pred_bytes = 0, served_bytes = 0;
+	size_t model_bytes = odvgp_load_size(file, bytes, NULL, test_isa(), NULL),
+		   pred_bytes = odvgp_server_size(file, bytes, NULL);
 	void *block, *pred;
 	odvgp_model *m;
 	odvgp_server server;
 	int loaded;
-	if (odvgp_load_size(file, bytes, NULL, test_isa(), &model_bytes, &pred_bytes, NULL, NULL,
-				NULL) != ODVGP_OK)
-		return 0;
-	CHECK_STATUS(odvgp_server_size(file, bytes, &served_bytes, NULL, NULL, NULL), ODVGP_OK);
-	CHECK_INT(served_bytes, pred_bytes);
+	if (!model_bytes) return 0;
+	CHECK(pred_bytes > 0);
 	if (model_bytes >= 10000000 || pred_bytes >= 10000000) return 0;
 	block = test_alloc(model_bytes), pred = test_alloc(pred_bytes);
-	loaded = odvgp_load(file, bytes, NULL, test_isa(), block, model_bytes, &m, NULL) == ODVGP_OK;
+	loaded = odvgp_load_memory(&m, file, bytes, NULL, test_isa(), block, model_bytes, NULL) ==
+			 ODVGP_OK;
 	if (loaded) use_loaded(m);
-	if (odvgp_server_from_file(&server, file, bytes, test_isa(), pred, pred_bytes, NULL) ==
+	if (odvgp_server_from_memory(&server, file, bytes, test_isa(), pred, pred_bytes, NULL) ==
 			ODVGP_OK)
 		(void)use_server(&server, "a forged file");
 	free(block), free(pred);
@@ -358,8 +360,8 @@ TEST(forged_units_are_refused)
 				/* More terms than the build supports have their own status. */
 				many = many && (i + 4 > kernel || file[i] > ODVGP_MAX_BASE_KERNELS);
 				mend(file, bytes);
-				s = odvgp_load_size(
-						file, bytes, NULL, test_isa(), &model_bytes, NULL, NULL, NULL, &info);
+				s = sized(
+						&model_bytes, odvgp_load_size(file, bytes, NULL, test_isa(), &info), &info);
 				taken += s == ODVGP_OK;
 				wrong += s != (many ? ODVGP_E_UNSUPPORTED : ODVGP_E_FORMAT) || !info.text[0];
 			}
@@ -369,8 +371,8 @@ TEST(forged_units_are_refused)
 		CHECK_SAY(wrong == 0, "%s: %d other statuses", names[which], (int)wrong);
 		CHECK(untouched(&model_bytes, sizeof model_bytes));
 		mend(file, bytes);
-		CHECK_STATUS(odvgp_load_size(
-							 file, bytes, NULL, test_isa(), &model_bytes, NULL, NULL, NULL, NULL),
+		CHECK_STATUS(
+				sized(&model_bytes, odvgp_load_size(file, bytes, NULL, test_isa(), NULL), NULL),
 				ODVGP_OK);
 		CHECK_INT(model_bytes, a.bytes);
 		free(file);
@@ -513,12 +515,8 @@ TEST(forged_kernels_are_refused)
 			a.m->cfg.tile = tile;
 			sum = gp__checksum(other, bytes - 8);
 			for (j = 0; j < 8; j++) other[bytes - 8 + j] = (unsigned char)(sum >> (8 * j));
-			s = odvgp_load_size(
-					other, bytes, NULL, test_isa(), &model_bytes, &pred_bytes, NULL, NULL, &info);
-			CHECK_SAY(s != ODVGP_OK && info.text[0], "%s, part %d: %s", list[i].words, part,
-					odvgp_status_text(s));
-			CHECK_SAY(model_bytes == 0 && pred_bytes == 0, "%s, part %d: a size is written",
-					list[i].words, part);
+			CHECK_SAY(!odvgp_load_size(other, bytes, NULL, test_isa(), &info) && info.text[0],
+					"%s, part %d", list[i].words, part);
 		}
 	free(file), free(other);
 	drop(&a);
@@ -589,7 +587,7 @@ TEST(forged_states_are_refused)
 		sum = gp__checksum(file, bytes - 8);
 		for (i = 0; i < 8; i++) file[bytes - 8 + i] = (unsigned char)(sum >> (8 * i));
 		block = test_alloc(a.bytes);
-		s = odvgp_load(file, bytes, NULL, test_isa(), block, a.bytes, &b, &info);
+		s = odvgp_load_memory(&b, file, bytes, NULL, test_isa(), block, a.bytes, &info);
 		CHECK_SAY(s == (wrong ? ODVGP_E_FORMAT : ODVGP_OK) && !b == (wrong != 0) &&
 						  (!wrong || info.text[0]),
 				"forgery %d: %s", wrong, odvgp_status_text(s));
@@ -615,7 +613,7 @@ TEST(forged_predictors_are_refused)
 	a = make(&c);
 	file = save_file(a.m, NULL, "", &bytes);
 	other = NEW(unsigned char, bytes);
-	pred_bytes = odvgp_predictor_size(a.m);
+	pred_bytes = odvgp_predictor_size(a.m, NULL);
 	pred = test_alloc(pred_bytes);
 	gp__predictor_sizes(&a.m->unit[0], &head);
 	{
@@ -643,7 +641,8 @@ TEST(forged_predictors_are_refused)
 			f.used = bytes - 8;
 			gp__file_bits(&f, gp__checksum(other, bytes - 8), 8);
 			memset(&server, 0, sizeof server);
-			s = odvgp_server_from_file(&server, other, bytes, test_isa(), pred, pred_bytes, &info);
+			s = odvgp_server_from_memory(
+					&server, other, bytes, test_isa(), pred, pred_bytes, &info);
 			CHECK_SAY(s == (good ? ODVGP_OK : ODVGP_E_FORMAT) && !server.block == !good,
 					"place %d, %g: %s", (int)i, values[k], odvgp_status_text(s));
 		}
@@ -658,7 +657,7 @@ TEST(every_kind_is_served)
 	for (kind = 0; kind < KINDS; kind++) {
 		kind_model k = kind_make(kind);
 		int calls = odvgp_model_config(k.m)->layers > 1 ? SERVED_IN_LAYERS : SERVED_CALLS;
-		size_t bytes, need = odvgp_predictor_size(k.m);
+		size_t bytes, need = odvgp_predictor_size(k.m, NULL);
 		unsigned char *file = save_file(k.m, NULL, "", &bytes);
 		void *block = test_alloc(need);
 		odvgp_server s;
@@ -708,7 +707,7 @@ TEST(a_block_has_the_likelihood_of_a_config)
 	for (F = 1; F <= MOST; F++) {
 		odvgp_config c = config(6, 2, F, 3, 0);
 		fixture a = make(&c);
-		size_t bytes = odvgp_predictor_size(a.m);
+		size_t bytes = odvgp_predictor_size(a.m, NULL);
 		gp__predictor *p = (gp__predictor *)test_alloc(bytes);
 		CHECK_STATUS(odvgp_freeze(a.m, NULL, p, bytes, NULL), ODVGP_OK);
 		for (kind = 0; kind < GP__COUNT(gp__likelihoods) * (MOST + 1) * (MOST + 1); kind++) {
@@ -720,7 +719,7 @@ TEST(a_block_has_the_likelihood_of_a_config)
 			T = kind / (MOST + 1) % (MOST + 1), classes = kind % (MOST + 1);
 			own.lik.kind = (odvgp_likelihood)(lik - gp__likelihoods);
 			own.lik.classes = own.lik.kind == ODVGP_LIKELIHOOD_ORDINAL ? classes : 0;
-			expected = odvgp_model_size(&own, &bytes, NULL) == ODVGP_OK &&
+			expected = sized(&bytes, odvgp_model_size(&own, NULL), NULL) == ODVGP_OK &&
 					   T == gp__lik_targets(lik, F) && classes == gp__classes(lik, F, classes);
 			head.likelihood = (int32_t)own.lik.kind, head.T = T, head.classes = classes;
 			head.nodes = lik->flags & GP__LIK_GAUSSIAN ? 0 : 4;
@@ -758,7 +757,7 @@ TEST(scales_that_no_likelihood_has_are_refused)
 	int kind, i;
 	for (kind = 0; kind < KINDS; kind++) {
 		kind_model k = kind_make(kind);
-		size_t bytes = odvgp_predictor_size(k.m), at;
+		size_t bytes = odvgp_predictor_size(k.m, NULL), at;
 		unsigned char *block = NEW(unsigned char, bytes), *other = NEW(unsigned char, bytes);
 		odvgp_server s;
 		CHECK_STATUS(serve(k.m, NULL, block, bytes, &s, NULL), ODVGP_OK);
@@ -806,7 +805,7 @@ TEST(forged_blocks_of_every_kind_do_no_harm)
 	test_seed = 341;
 	for (kind = 0; kind < KINDS; kind++) {
 		kind_model k = kind_make(kind);
-		size_t bytes = odvgp_predictor_size(k.m);
+		size_t bytes = odvgp_predictor_size(k.m, NULL);
 		gp__predictor *p = (gp__predictor *)test_alloc(bytes);
 		CHECK_STATUS(odvgp_freeze(k.m, NULL, p, bytes, NULL), ODVGP_OK);
 		for (round = 0; round < test_size(400, 100) && p->layers == 1; round++) {

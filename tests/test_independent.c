@@ -400,7 +400,7 @@ TEST(predictors_of_units_are_checked)
 	odvgp_config c = config_of(1, UNITS, 1);
 	test_seed = 606;
 	fixture a = make_outputs(&c);
-	size_t need = odvgp_predictor_size(a.m);
+	size_t need = odvgp_predictor_size(a.m, NULL);
 	gp__predictor *p = (gp__predictor *)test_alloc(need);
 	odvgp_server s;
 	for (int way = 0; way < 5; way++) {
@@ -425,7 +425,7 @@ TEST(threads_do_not_change_bits)
 	ptrdiff_t count = 0;
 	for (int t = 0; t < 2; t++) {
 		odvgp_config c = config_of(1, 4, 1);
-		size_t size = odvgp_pool_size(3);
+		size_t size = odvgp_pool_size(3, NULL);
 		void *block = test_alloc(size);
 		odvgp_pool *pool;
 		c.N = 600;
@@ -480,8 +480,7 @@ TEST(drafts_count_what_models_hold)
 			CHECK_INT(d->data_sds, a.m->data_sds);
 			CHECK_INT(gp__file_state_bytes(d), gp__file_state_bytes(a.m));
 			unsigned char *file = save_file(a.m, NULL, "", &bytes);
-			CHECK_STATUS(
-					odvgp_load_size(file, bytes, NULL, test_isa(), &size, NULL, NULL, NULL, NULL),
+			CHECK_STATUS(sized(&size, odvgp_load_size(file, bytes, NULL, test_isa(), NULL), NULL),
 					ODVGP_OK);
 			CHECK_INT(size, need);
 			free(file), free(a.block);
@@ -497,19 +496,19 @@ TEST(what_does_not_go_together_is_refused)
 	const ptrdiff_t column = 0;
 	c.lik.noise_per_output = 0;
 	c.objective = ODVGP_OBJECTIVE_COLLAPSED;
-	REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_UNSUPPORTED);
+	REFUSED(sized(&bytes, odvgp_model_size(&c, &info), &info), ODVGP_E_UNSUPPORTED);
 	c = good;
 	c.layer[0].P = GP__MOST_UNITS + 1;
-	REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_SIZE);
+	REFUSED(sized(&bytes, odvgp_model_size(&c, &info), &info), ODVGP_E_SIZE);
 	c.layer[0].P = GP__MOST_UNITS;
-	CHECK_STATUS(odvgp_model_size(&c, &bytes, NULL), ODVGP_OK);
+	CHECK_STATUS(sized(&bytes, odvgp_model_size(&c, NULL), NULL), ODVGP_OK);
 	c = good;
 	c.independent = 2;
-	REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_ARG);
+	REFUSED(sized(&bytes, odvgp_model_size(&c, &info), &info), ODVGP_E_ARG);
 	c = good;
 	c.layer[0].P = INPUTS;
 	c.layer[0].mean_function = ODVGP_MEAN_FUNCTION_IDENTITY;
-	REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_ARG);
+	REFUSED(sized(&bytes, odvgp_model_size(&c, &info), &info), ODVGP_E_ARG);
 	c = good;
 	CHECK_STATUS(odvgp_config_set(&c, "independent=off", NULL), ODVGP_OK);
 	CHECK_INT(c.independent, 0);
@@ -517,13 +516,13 @@ TEST(what_does_not_go_together_is_refused)
 	fixture a = make_outputs(&good);
 	void *work = test_alloc(1 << 20);
 	REFUSED(odvgp_fit_q(a.m, a.X, a.Y, NULL, work, 1 << 20, &info), ODVGP_E_UNSUPPORTED);
-	REFUSED(odvgp_warm_start(a.m, NULL, a.X, a.Y, NULL, work, 1 << 20, &info), ODVGP_E_UNSUPPORTED);
-	REFUSED(odvgp_upper_bound(a.m, a.X, a.Y, work, 1 << 20, &upper, NULL, &info),
+	REFUSED(odvgp_warm_start(a.m, a.X, a.Y, NULL, NULL, work, 1 << 20, &info), ODVGP_E_UNSUPPORTED);
+	REFUSED(odvgp_upper_bound(a.m, a.X, a.Y, &upper, NULL, work, 1 << 20, &info),
 			ODVGP_E_UNSUPPORTED);
 	REFUSED(odvgp_elbo_columns(
 					a.m, a.X, a.Y, ROWS, &(odvgp_columns){&column, 1}, &report, NULL, &info),
 			ODVGP_E_UNSUPPORTED);
-	CHECK_INT(odvgp_warm_start_scratch(a.m, NULL), 0);
+	CHECK_INT(odvgp_warm_start_scratch(a.m, NULL, NULL), 0);
 	free(work);
 	drop(&a);
 	/* One function has nobody to share with. */

@@ -28,7 +28,7 @@ TEST(kernel_values)
 			const odvgp_real spread = (odvgp_real)(spacing == 1 ? 1e-3 : spacing == 2 ? 8 : 1);
 			wide *Xw, *Zw, *Kw;
 			odvgp_blas blas;
-			size_t bytes = odvgp_blas_size(NULL), scratch_bytes;
+			size_t bytes = odvgp_blas_size(NULL, NULL), scratch_bytes;
 			void *block = test_alloc(bytes), *scratch;
 			gp__arena a;
 			gp__kjob job;
@@ -215,7 +215,7 @@ TEST(large_kernel_matrices)
 			{
 				/* Small blocks in plain C; with `lower` only K's part of the adjoint, because
                    products have no triangle. */
-				size_t bytes = odvgp_blas_size(NULL);
+				size_t bytes = odvgp_blas_size(NULL, NULL);
 				void *block = test_alloc(bytes);
 				odvgp_blas blas;
 				CHECK_STATUS(
@@ -239,7 +239,7 @@ TEST(large_kernel_matrices)
 					odvgp_blas blas;
 					int there;
 					hook.count = cuts[t];
-					bytes = odvgp_blas_size(&hook);
+					bytes = odvgp_blas_size(&hook, NULL);
 					block = test_alloc(bytes);
 					there = odvgp_blas_init(&blas, &hook, test_isas.isa[isa], block, bytes, NULL) ==
 							ODVGP_OK;
@@ -291,7 +291,7 @@ TEST(coincident_points)
 					   dK[2] = {1, 0}, dhyp[4] = {0, 0, 0, 0}, dX1[4] = {0, 0, 0, 0},
 					   dX2[2] = {0, 0};
 			double value[GP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
-			size_t bytes = odvgp_blas_size(NULL);
+			size_t bytes = odvgp_blas_size(NULL, NULL);
 			void *block = test_alloc(bytes), *scratch = test_alloc(1 << 20);
 			odvgp_blas blas;
 			gp__kernel k;
@@ -470,7 +470,7 @@ TEST(short_lengthscales_for_each_column)
 					}
 				}
 			for (isa = 0; isa < test_isas.count; isa++) {
-				size_t bytes = odvgp_blas_size(NULL);
+				size_t bytes = odvgp_blas_size(NULL, NULL);
 				void *block = test_alloc(bytes);
 				odvgp_blas blas;
 				if (odvgp_blas_init(&blas, NULL, test_isas.isa[isa], block, bytes, NULL) ==
@@ -511,7 +511,7 @@ TEST(short_and_far_for_each_column)
 						odvgp_real hyp[5] = {0}, X[4] = {1, 2, 0, 0}, K[4], dK[4] = {1, 1, 1, 1},
 								   dhyp[5] = {0}, dX[4] = {0};
 						double value[GP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
-						size_t bytes = odvgp_blas_size(NULL);
+						size_t bytes = odvgp_blas_size(NULL, NULL);
 						void *block = test_alloc(bytes), *scratch = test_alloc(1 << 20);
 						odvgp_blas blas;
 						gp__kernel k;

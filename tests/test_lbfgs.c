@@ -512,22 +512,22 @@ TEST(lbfgs_refuses_what_it_cannot_do)
 	odvgp_real *theta;
 	fixture a;
 	d = c, d.optim.natgrad = 1;
-	CHECK_STATUS(odvgp_model_size(&d, &bytes, &info), ODVGP_E_UNSUPPORTED);
+	CHECK_STATUS(sized(&bytes, odvgp_model_size(&d, &info), &info), ODVGP_E_UNSUPPORTED);
 	CHECK(strstr(info.text, "natgrad") && strstr(info.text, "L-BFGS"));
 	d = c, d.optim.batch = 39;
-	CHECK_STATUS(odvgp_model_size(&d, &bytes, &info), ODVGP_E_UNSUPPORTED);
+	CHECK_STATUS(sized(&bytes, odvgp_model_size(&d, &info), &info), ODVGP_E_UNSUPPORTED);
 	CHECK(strstr(info.text, "full batch") != NULL);
 	d = c, d.optim.lbfgs_memory = 0;
-	CHECK_STATUS(odvgp_model_size(&d, &bytes, &info), ODVGP_E_ARG);
+	CHECK_STATUS(sized(&bytes, odvgp_model_size(&d, &info), &info), ODVGP_E_ARG);
 	d = c, d.optim.lbfgs_memory = 1001;
-	CHECK_STATUS(odvgp_model_size(&d, &bytes, &info), ODVGP_E_ARG);
+	CHECK_STATUS(sized(&bytes, odvgp_model_size(&d, &info), &info), ODVGP_E_ARG);
 	d = c, d.optim.kind = (odvgp_optimizer)2;
-	CHECK_STATUS(odvgp_model_size(&d, &bytes, &info), ODVGP_E_ARG);
+	CHECK_STATUS(sized(&bytes, odvgp_model_size(&d, &info), &info), ODVGP_E_ARG);
 	CHECK_INT(bytes, 77);
-	CHECK_STATUS(odvgp_model_size(&c, &with, &info), ODVGP_OK);
+	CHECK_STATUS(sized(&with, odvgp_model_size(&c, &info), &info), ODVGP_OK);
 	/* Only L-BFGS uses memory for its history. */
 	d = c, d.optim.kind = ODVGP_OPTIMIZER_ADAM, d.optim.lbfgs_memory = 1000;
-	CHECK_STATUS(odvgp_model_size(&d, &without, &info), ODVGP_OK);
+	CHECK_STATUS(sized(&without, odvgp_model_size(&d, &info), &info), ODVGP_OK);
 	a = make_seeded(&c, 46);
 	CHECK(with > without + 10 * 2 * (size_t)odvgp_param_count(a.m) * sizeof(odvgp_real) &&
 			with < without + 40 * (size_t)odvgp_param_count(a.m) * sizeof(odvgp_real));

@@ -875,13 +875,13 @@ static void check_predictions(const world *w, odvgp_model *m, odvgp_model *twin)
 	int b;
 	both[0] = m, both[1] = twin;
 	for (b = 0; b < 2; b++) {
-		size_t bytes = odvgp_predictor_size(both[b]), scratch_bytes;
+		size_t bytes = odvgp_predictor_size(both[b], NULL), scratch_bytes;
 		void *block = test_alloc(bytes), *scratch;
 		odvgp_server server;
 		odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
 		CHECK_STATUS(odvgp_freeze(both[b], NULL, block, bytes, &info), ODVGP_OK);
 		CHECK_STATUS(odvgp_server_from_block(&server, block, bytes, w->cfg.isa, &info), ODVGP_OK);
-		scratch_bytes = odvgp_predict_scratch(&server, b ? 3 : QUERIES);
+		scratch_bytes = odvgp_predict_scratch(&server, b ? 3 : QUERIES, NULL);
 		scratch = test_alloc(scratch_bytes);
 		y_rows = server.y_rows;
 		out[b] = NEW(odvgp_real, (2 * y_rows + 1) * QUERIES);
@@ -940,14 +940,15 @@ TEST(models_train_save_and_predict)
 		a = all_values(m), b = all_values(other);
 		CHECK_SAY(!memcmp(a, b, (size_t)odvgp_param_count(m) * sizeof *a),
 				"%s: threads change the bits", w->s.name);
-		bytes = odvgp_save_size(m, 0);
+		bytes = odvgp_save_size(m, 0, NULL);
 		file = test_alloc(bytes);
-		CHECK_STATUS(odvgp_save(m, NULL, NULL, 0, file, bytes, NULL), ODVGP_OK);
-		CHECK_STATUS(odvgp_load_size(
-							 file, bytes, NULL, w->cfg.isa, &model_bytes, NULL, NULL, NULL, NULL),
+		CHECK_STATUS(odvgp_save_memory(m, NULL, NULL, 0, file, bytes, NULL), ODVGP_OK);
+		CHECK_STATUS(
+				sized(&model_bytes, odvgp_load_size(file, bytes, NULL, w->cfg.isa, NULL), NULL),
 				ODVGP_OK);
 		block = test_alloc(model_bytes);
-		CHECK_STATUS(odvgp_load(file, bytes, NULL, w->cfg.isa, block, model_bytes, &loaded, NULL),
+		CHECK_STATUS(
+				odvgp_load_memory(&loaded, file, bytes, NULL, w->cfg.isa, block, model_bytes, NULL),
 				ODVGP_OK);
 		if (loaded) {
 			check_predictions(w, m, loaded);
@@ -1145,7 +1146,7 @@ TEST(settings_that_do_not_fit_are_refused)
 		make_world(w, &setups[bad[k].setup]);
 		w->cfg.optim.batch = N;
 		CHECK_STATUS(odvgp_config_set(&w->cfg, bad[k].set, &info), ODVGP_OK);
-		CHECK_STATUS(odvgp_model_size(&w->cfg, &bytes, &info), bad[k].status);
+		CHECK_STATUS(sized(&bytes, odvgp_model_size(&w->cfg, &info), &info), bad[k].status);
 		CHECK_SAY(strstr(info.text, bad[k].text), "%s: %s", bad[k].set, info.text);
 		free(w);
 	}
@@ -1160,14 +1161,14 @@ TEST(settings_that_do_not_fit_are_refused)
 		odvgp_real bound;
 		make_world(w, &setups[6]);
 		m = create(w);
-		bytes = odvgp_predictor_size(m);
+		bytes = odvgp_predictor_size(m, NULL);
 		block = test_alloc(bytes);
 		CHECK_STATUS(odvgp_freeze(m, &scales, block, bytes, &info), ODVGP_E_UNSUPPORTED);
-		work_bytes = odvgp_fit_q_scratch(m);
+		work_bytes = odvgp_fit_q_scratch(m, NULL);
 		work = test_alloc(work_bytes);
 		CHECK_STATUS(odvgp_fit_q(m, w->X, w->Y, NULL, work, work_bytes, &info), ODVGP_E_UNSUPPORTED);
 		CHECK(info.text[0]);
-		CHECK_STATUS(odvgp_upper_bound(m, w->X, w->Y, work, work_bytes, &bound, NULL, &info),
+		CHECK_STATUS(odvgp_upper_bound(m, w->X, w->Y, &bound, NULL, work, work_bytes, &info),
 				ODVGP_E_UNSUPPORTED);
 		free(work);
 		odvgp_model_free(m);
@@ -1200,7 +1201,7 @@ TEST(ordinal_cuts_start_from_frequencies)
 
 int main(int argc, char **argv)
 {
-	size_t bytes = odvgp_blas_size(NULL);
+	size_t bytes = odvgp_blas_size(NULL, NULL);
 	test_begin(argc, argv);
 	blas_block = test_alloc(bytes);
 	if (odvgp_blas_init(&blas, NULL, test_isa(), blas_block, bytes, NULL)) return 3;

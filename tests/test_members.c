@@ -109,7 +109,7 @@ TEST(what_does_not_exist_is_refused_and_nothing_else)
 									(!natgrad || !weights ||
 											coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED))
 								want = 0;
-							CHECK_SAY(odvgp_model_size(&c, &bytes, &info) ==
+							CHECK_SAY(sized(&bytes, odvgp_model_size(&c, &info), &info) ==
 											  (want ? ODVGP_OK : ODVGP_E_UNSUPPORTED),
 									"%s + %s, param %d, natgrad %d, gamma_step %d, gamma_coords "
 									"%d: \"%s\"",
@@ -362,14 +362,15 @@ TEST(a_predictor_holds_no_number_of_a_part)
 		unsigned char *one, *two;
 		test_seed = 351;
 		a = make_pair(mean, cov, &c, "rbf");
-		bytes = odvgp_predictor_size(a.m);
+		bytes = odvgp_predictor_size(a.m, NULL);
 		one = (unsigned char *)test_alloc(bytes), two = (unsigned char *)test_alloc(bytes);
 		memset(one, 0, bytes), memset(two, 0, bytes);
 		CHECK_STATUS(odvgp_freeze(a.m, NULL, one, bytes, NULL), ODVGP_OK);
 		a.m->cfg.layer[0].mean_part = (odvgp_mean_part)(GP__COUNT(gp__mean_parts) - 1);
 		a.m->cfg.layer[0].cov_part = (odvgp_cov_part)(GP__COUNT(gp__cov_parts) - 1);
-		CHECK_SAY(odvgp_predictor_size(a.m) == bytes, "%s + %s: %ld bytes, %ld with other numbers",
-				mean_name[mean], cov_name[cov], (long)bytes, (long)odvgp_predictor_size(a.m));
+		CHECK_SAY(odvgp_predictor_size(a.m, NULL) == bytes,
+				"%s + %s: %ld bytes, %ld with other numbers", mean_name[mean], cov_name[cov],
+				(long)bytes, (long)odvgp_predictor_size(a.m, NULL));
 		CHECK_STATUS(odvgp_freeze(a.m, NULL, two, bytes, NULL), ODVGP_OK);
 		CHECK_SAY(!memcmp(one, two, bytes),
 				"%s + %s: the numbers of the parts are in the predictor", mean_name[mean],
@@ -573,7 +574,7 @@ TEST(values_follow_a_jitter_that_moves)
 					if (own && coords != ODVGP_GAMMA_COORDS_SCALED && (gamma || param)) continue;
 					if (objective && param == ODVGP_PARAMETRISATION_A_BETA) continue;
 					/* This combination does not exist. */
-					if (odvgp_model_size(&c, &bytes, NULL) != ODVGP_OK) continue;
+					if (sized(&bytes, odvgp_model_size(&c, NULL), NULL) != ODVGP_OK) continue;
 					most = has_v(mean, cov) || gamma == ODVGP_GAMMA_STEP_EXACT;
 					for (also_gamma = 0; also_gamma <= most; also_gamma++, variants++) {
 						v.also_gamma = also_gamma;
@@ -683,7 +684,7 @@ TEST(what_a_row_does_not_say_is_refused)
 			CHECK_STATUS(odvgp_natgrad_step(a.m, a.X, a.Y, a.N, (odvgp_real)0.1, &e, &info),
 					ODVGP_E_UNSUPPORTED);
 			CHECK(e == 77 && strlen(info.text) > 10);
-			bytes = odvgp_fit_q_scratch(a.m);
+			bytes = odvgp_fit_q_scratch(a.m, NULL);
 			work = test_alloc(bytes);
 			CHECK_STATUS(odvgp_fit_q(a.m, a.X, a.Y, NULL, work, bytes, &info), ODVGP_E_UNSUPPORTED);
 			CHECK(strlen(info.text) > 10);

@@ -249,7 +249,7 @@ TEST(predictions_are_mixtures)
 					double sum = 0;
 					for (int q = 0; q < P; q++)
 						sum += (double)W[f * P + q] * (double)W[h * P + q] * (double)v[q * n + i];
-					CHECK_NEAR(cross[(i * F + f) * F + h],
+					CHECK_NEAR(cross[(f * F + h) * n + i],
 							sum * (double)y_scale[f] * (double)y_scale[h], tol * 40);
 				}
 		CHECK_STATUS(odvgp_predict_functions(
@@ -257,8 +257,7 @@ TEST(predictions_are_mixtures)
 				ODVGP_OK);
 		for (int i = 0; i < n; i++)
 			for (int q = 0; q < P * P; q++)
-				CHECK((double)cross[i * P * P + q] ==
-						(q / P == q % P ? (double)v[q / P * n + i] : 0));
+				CHECK((double)cross[q * n + i] == (q / P == q % P ? (double)v[q / P * n + i] : 0));
 		/* Densities of y: the sum of the functions' Gaussians. */
 		CHECK_STATUS(
 				odvgp_predict_logp(&mixed.s, a.X, a.Y, n, logp, mixed.scratch, mixed.bytes, NULL),
@@ -273,7 +272,7 @@ TEST(predictions_are_mixtures)
 			CHECK_NEAR(logp[i], want, tol * 10 * (1 + fabs(want)));
 		}
 		/* One sample uses the same normals for the latent functions. */
-		size_t need = odvgp_sample_scratch(&mixed.s, n);
+		size_t need = odvgp_sample_scratch(&mixed.s, n, NULL);
 		void *scratch = test_alloc(need);
 		CHECK_STATUS(
 				odvgp_sample(&mixed.s, a.X, n, &(odvgp_draws){1, 9}, draws, scratch, need, NULL),
@@ -424,25 +423,25 @@ TEST(what_does_not_go_together_is_refused)
 		c = good;
 		c.lik.kind = coupled[l];
 		c.lik.noise_per_output = 0;
-		REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_UNSUPPORTED);
+		REFUSED(sized(&bytes, odvgp_model_size(&c, &info), &info), ODVGP_E_UNSUPPORTED);
 	}
 	c = good;
 	c.functions = LATENT - 1;
-	REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_ARG);
+	REFUSED(sized(&bytes, odvgp_model_size(&c, &info), &info), ODVGP_E_ARG);
 	c.functions = -1;
-	REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_SIZE);
+	REFUSED(sized(&bytes, odvgp_model_size(&c, &info), &info), ODVGP_E_SIZE);
 	c.functions = PTRDIFF_MAX / 2;
-	REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_SIZE);
+	REFUSED(sized(&bytes, odvgp_model_size(&c, &info), &info), ODVGP_E_SIZE);
 	c = good;
 	c.lik.noise_per_output = 0;
 	c.objective = ODVGP_OBJECTIVE_COLLAPSED;
-	REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_UNSUPPORTED);
+	REFUSED(sized(&bytes, odvgp_model_size(&c, &info), &info), ODVGP_E_UNSUPPORTED);
 	test_seed = 508;
 	fixture a = make_mixed(&good, FUNCTIONS);
 	odvgp_real *before = values(&a, "mixing"), *after;
 	void *work = test_alloc(1 << 20);
 	REFUSED(odvgp_fit_q(a.m, a.X, a.Y, NULL, work, 1 << 20, &info), ODVGP_E_UNSUPPORTED);
-	REFUSED(odvgp_upper_bound(a.m, a.X, a.Y, work, 1 << 20, &upper, NULL, &info),
+	REFUSED(odvgp_upper_bound(a.m, a.X, a.Y, &upper, NULL, work, 1 << 20, &info),
 			ODVGP_E_UNSUPPORTED);
 	after = values(&a, "mixing");
 	CHECK_BITS(before, after, FUNCTIONS * LATENT * sizeof *after);
@@ -478,12 +477,13 @@ TEST(warm_starts_of_mixtures)
 			CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 			double cold = elbo_of(&a, NULL, NULL), variance = number(a.m, "kernel.0.variance");
 			odvgp_real *W = values(&a, "mixing"), *after;
-			size_t bytes = odvgp_warm_start_scratch(a.m, &settings);
+			size_t bytes = odvgp_warm_start_scratch(a.m, &settings, NULL);
 			void *work = test_alloc(bytes);
 			odvgp_info info = no_info();
-			CHECK_SAY(odvgp_warm_start(a.m, &settings, a.X, a.Y, NULL, work, bytes, &info) == ODVGP_OK,
+			CHECK_SAY(odvgp_warm_start(a.m, a.X, a.Y, &settings, NULL, work, bytes, &info) ==
+							  ODVGP_OK,
 					"%s: %s", members[k].name, info.text);
-			REFUSED(odvgp_warm_start(a.m, &settings, a.X, a.Y, NULL, work, bytes / 2, &info),
+			REFUSED(odvgp_warm_start(a.m, a.X, a.Y, &settings, NULL, work, bytes / 2, &info),
 					ODVGP_E_MEMORY);
 			double warm = elbo_of(&a, NULL, NULL);
 			after = values(&a, "mixing");

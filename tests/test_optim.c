@@ -68,7 +68,7 @@ TEST(noise_has_a_floor)
 					(double)v, floor);
 			CHECK_SAY(way != 1 || (double)v < 1.5 * floor, "bound %d: %.9g far above %.9g", k,
 					(double)v, floor);
-			bytes = odvgp_fit_q_scratch(m);
+			bytes = odvgp_fit_q_scratch(m, NULL);
 			work = test_alloc(bytes);
 			CHECK_SAY(odvgp_fit_q(m, X, Y, NULL, work, bytes, &info) == ODVGP_OK, "bound %d, way %d: %s",
 					k, way, info.text);
@@ -233,7 +233,7 @@ TEST(bounds_hold_for_the_exact_optimum)
 	c.lik.noise_variance = (odvgp_real)0.01;
 	a = make_seeded(&c, 49);
 	CHECK_STATUS(odvgp_set_bounds(a.m, "q_diag", (odvgp_real)0.125, 2, NULL), ODVGP_OK);
-	work = test_alloc(bytes = odvgp_fit_q_scratch(a.m));
+	work = test_alloc(bytes = odvgp_fit_q_scratch(a.m, NULL));
 	CHECK_STATUS(odvgp_fit_q(a.m, a.X, a.Y, NULL, work, bytes, NULL), ODVGP_OK);
 	g = a.m->par.value + odvgp_slot_find(a.m, "q_diag")->offset;
 	for (k = 0; k < 24; k++) CHECK(g[k] >= (odvgp_real)0.125 && g[k] <= 2);
@@ -450,12 +450,12 @@ TEST(priors_count_once_in_a_step)
 						ODVGP_OK);
 				for (k = 0; k < c.optim.gamma_batch; k++)
 					columns[k] = gp__permute(c.seed, GP__STREAM_COLUMNS, 0, 6, k);
+				odvgp_columns some = {columns, c.optim.gamma_batch};
 				if (!sampled)
 					CHECK_STATUS(odvgp_elbo(a.m, a.X, a.Y, a.N, &e, NULL, grad, NULL), ODVGP_OK);
 				else
-					CHECK_STATUS(odvgp_elbo_columns(a.m, a.X, a.Y, a.N,
-										 &(odvgp_columns){columns, c.optim.gamma_batch}, &report,
-										 grad, NULL),
+					CHECK_STATUS(odvgp_elbo_columns(
+										 a.m, a.X, a.Y, a.N, &some, &report, grad, NULL),
 							ODVGP_OK);
 				for (k = 0; k < 4; k++) before[k] = number(a.m, names[k]);
 				step(&a);
@@ -584,7 +584,8 @@ TEST(schedules_are_checked)
 		size_t bytes;
 		odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
 		c.optim.natgrad_step = rows[i].s;
-		CHECK_SAY(odvgp_model_size(&c, &bytes, &info) == (rows[i].ok ? ODVGP_OK : ODVGP_E_ARG),
+		CHECK_SAY(sized(&bytes, odvgp_model_size(&c, &info), &info) ==
+						  (rows[i].ok ? ODVGP_OK : ODVGP_E_ARG),
 				"schedule %d", i);
 	}
 }
@@ -781,14 +782,13 @@ TEST(a_gradient_that_overflows_is_an_error)
 	m->data_sd[0] = m->data_sd[1] = (odvgp_real)(HUGE_REAL / 2);
 	i = odvgp_step(m, x, y, NULL, &info);
 	CHECK_SAY(i == ODVGP_E_NAN && info.text[0], "%s", odvgp_status_text((odvgp_status)i));
-	bytes = odvgp_save_size(m, 0), file = test_alloc(bytes);
-	if (odvgp_save(m, NULL, NULL, 0, file, bytes, &info) == ODVGP_OK) {
-		CHECK_STATUS(
-				odvgp_load_size(file, bytes, NULL, c.isa, &block_bytes, NULL, NULL, NULL, &info),
+	bytes = odvgp_save_size(m, 0, NULL), file = test_alloc(bytes);
+	if (odvgp_save_memory(m, NULL, NULL, 0, file, bytes, &info) == ODVGP_OK) {
+		CHECK_STATUS(sized(&block_bytes, odvgp_load_size(file, bytes, NULL, c.isa, &info), &info),
 				ODVGP_OK);
 		block = test_alloc(block_bytes);
-		CHECK_STATUS(
-				odvgp_load(file, bytes, NULL, c.isa, block, block_bytes, &again, &info), ODVGP_OK);
+		CHECK_STATUS(odvgp_load_memory(&again, file, bytes, NULL, c.isa, block, block_bytes, &info),
+				ODVGP_OK);
 		free(block);
 	}
 	free(file);

@@ -34,7 +34,7 @@ static void compare_y(ocase *c, const char *name, const odvgp_real *got, ptrdiff
 static void compare_predictions(ocase *c, world *w, ptrdiff_t rows, const char *variant)
 {
 	odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-	size_t bytes = odvgp_predictor_size(w->model), scratch_bytes;
+	size_t bytes = odvgp_predictor_size(w->model, NULL), scratch_bytes;
 	void *block = test_alloc(bytes), *scratch;
 	odvgp_server server, *p = &server;
 	tensor *Xs = find(c, "Xs"), *Ys = find(c, "Ys");
@@ -43,7 +43,7 @@ static void compare_predictions(ocase *c, world *w, ptrdiff_t rows, const char *
 			   *var_y = NEW(odvgp_real, P * most), *cov = NEW(odvgp_real, P * n * n),
 			   *logp = NEW(odvgp_real, n);
 	if (good(c, serve(w->model, NULL, block, bytes, p, &info), "odvgp_freeze", &info)) {
-		scratch_bytes = odvgp_predict_scratch(p, rows);
+		scratch_bytes = odvgp_predict_scratch(p, rows, NULL);
 		scratch = test_alloc(scratch_bytes);
 		if (good(c, odvgp_predict(p, w->X->r, w->B, mean, var, scratch, scratch_bytes, NULL),
 					"odvgp_predict", NULL)) {
@@ -67,7 +67,7 @@ static void compare_predictions(ocase *c, world *w, ptrdiff_t rows, const char *
 			compare(c, "log_density_s", logp, n, variant);
 		free(scratch);
 		if (Xs && find(c, "f_cov_s")) {
-			scratch_bytes = odvgp_predict_scratch(p, n);
+			scratch_bytes = odvgp_predict_scratch(p, n, NULL);
 			scratch = test_alloc(scratch_bytes);
 			if (good(c, odvgp_predict_cov(p, Xs->r, n, mean, cov, scratch, scratch_bytes, NULL),
 						"odvgp_predict_cov", NULL)) {
@@ -215,7 +215,7 @@ static void compare_blocks(ocase *c, world *w)
 	if ((t = find(c, "kl_v"))) t->seen = 1;
 	/* The predictor's coefficients of gamma. */
 	if ((t = find(c, "equiv.a_gamma"))) {
-		size_t bytes = odvgp_predictor_size(w->model);
+		size_t bytes = odvgp_predictor_size(w->model, NULL);
 		void *block = test_alloc(bytes);
 		odvgp_server server, *p = &server;
 		if (good(c, serve(w->model, NULL, block, bytes, p, NULL), "odvgp_freeze", NULL)) {
@@ -298,7 +298,7 @@ static void run_basis(ocase *c)
     N_data/B. */
 static void compare_derivatives(ocase *c, world *w, const char *variant)
 {
-	size_t bytes = odvgp_predictor_size(w->model), scratch_bytes;
+	size_t bytes = odvgp_predictor_size(w->model, NULL), scratch_bytes;
 	void *block = test_alloc(bytes), *scratch;
 	odvgp_server server, *p = &server;
 	ptrdiff_t n = w->B, P = w->P, i, q;
@@ -307,7 +307,7 @@ static void compare_derivatives(ocase *c, world *w, const char *variant)
 			   *y = NEW(odvgp_real, w->T * n);
 	double scale = (double)w->cfg.N / (double)n;
 	if (good(c, serve(w->model, NULL, block, bytes, p, NULL), "odvgp_freeze", NULL)) {
-		scratch_bytes = odvgp_predict_scratch(p, n);
+		scratch_bytes = odvgp_predict_scratch(p, n, NULL);
 		scratch = test_alloc(scratch_bytes);
 		if (good(c, odvgp_predict(p, w->X->r, n, mean, var, scratch, scratch_bytes, NULL),
 					"odvgp_predict", NULL)) {
@@ -681,7 +681,7 @@ static void compare_slot(ocase *c, world *w, const char *slot_name, const char *
 static void compare_optimum(ocase *c, world *w, const char *prefix)
 {
 	odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-	size_t bytes = odvgp_predictor_size(w->model), scratch_bytes;
+	size_t bytes = odvgp_predictor_size(w->model, NULL), scratch_bytes;
 	void *block = test_alloc(bytes), *scratch;
 	odvgp_server server, *p = &server;
 	tensor *Xs = need(c, "Xs");
@@ -689,7 +689,7 @@ static void compare_optimum(ocase *c, world *w, const char *prefix)
 	odvgp_real *mean = NEW(odvgp_real, n), *cov = NEW(odvgp_real, n * n);
 	char name[60];
 	if (Xs && good(c, serve(w->model, NULL, block, bytes, p, &info), "odvgp_freeze", &info)) {
-		scratch_bytes = odvgp_predict_scratch(p, n);
+		scratch_bytes = odvgp_predict_scratch(p, n, NULL);
 		scratch = test_alloc(scratch_bytes);
 		if (good(c, odvgp_predict_cov(p, Xs->r, n, mean, cov, scratch, scratch_bytes, NULL),
 					"odvgp_predict_cov", NULL)) {
@@ -767,7 +767,7 @@ static void run_optima(ocase *c)
 					&info);
 			free(Z);
 		}
-		bytes = odvgp_fit_q_scratch(w.model);
+		bytes = odvgp_fit_q_scratch(w.model, NULL);
 		work = test_alloc(bytes);
 		if (good(c, odvgp_fit_q(w.model, w.X->r, w.Y->r, NULL, work, bytes, &info), "odvgp_fit_q",
 					&info) &&
@@ -785,7 +785,7 @@ static void run_optima(ocase *c)
 		if (optima[k].objective <= ODVGP_OBJECTIVE_COLLAPSED &&
 				good(c,
 						odvgp_upper_bound(
-								w.model, w.X->r, w.Y->r, work, bytes, &upper, &lower, &info),
+								w.model, w.X->r, w.Y->r, &upper, &lower, work, bytes, &info),
 						"odvgp_upper_bound", &info)) {
 			compare(c, "bound.titsias", &lower, 1, "odvgp_upper_bound");
 			if (!((double)upper >= scalar(c, "bound.exact", 0)))

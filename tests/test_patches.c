@@ -145,7 +145,7 @@ static images make_images(const shape *s, const char *kernel, ptrdiff_t n, ptrdi
 {
 	images a;
 	double value[GP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS];
-	size_t bytes = odvgp_blas_size(NULL);
+	size_t bytes = odvgp_blas_size(NULL, NULL);
 	odvgp_config c = odvgp_config_defaults(1, 1, 1, 1, 0);
 	gp__images_work work;
 	gp__kjob job;
@@ -482,10 +482,10 @@ TEST(every_likelihood)
 		for (i = 0; i < 5; i++)
 			CHECK_SAY(odvgp_step(a.m, a.X, a.Y, NULL, &info) == ODVGP_OK, "%s: %s", lik->name,
 					info.text);
-		bytes = odvgp_predictor_size(a.m);
+		bytes = odvgp_predictor_size(a.m, NULL);
 		block = test_alloc(bytes);
 		CHECK_STATUS(serve(a.m, NULL, block, bytes, &server, NULL), ODVGP_OK);
-		bytes = odvgp_predict_scratch(&server, 16);
+		bytes = odvgp_predict_scratch(&server, 16, NULL);
 		scratch = test_alloc(bytes);
 		n = server.y_rows * 16;
 		CHECK_STATUS(
@@ -517,7 +517,7 @@ TEST(optimum_bounds_and_warm_start)
 		c.optim.gamma_batch = 0;
 		test_seed = 170;
 		a = make(&c);
-		bytes = odvgp_fit_q_scratch(a.m);
+		bytes = odvgp_fit_q_scratch(a.m, NULL);
 		work = test_alloc(bytes);
 		CHECK_SAY(odvgp_fit_q(a.m, a.X, a.Y, NULL, work, bytes, &info) == ODVGP_OK, "%s", info.text);
 		grad = NEW(odvgp_real, odvgp_param_count(a.m));
@@ -528,7 +528,7 @@ TEST(optimum_bounds_and_warm_start)
 						BY_PRECISION(1e-6, 1e-1) * (1 + fabs(best)));
 		if (pairs[k].mean == BETA) {
 			CHECK_STATUS(
-					odvgp_upper_bound(a.m, a.X, a.Y, work, bytes, &upper, NULL, NULL), ODVGP_OK);
+					odvgp_upper_bound(a.m, a.X, a.Y, &upper, NULL, work, bytes, NULL), ODVGP_OK);
 			CHECK_SAY((double)upper >= best, "%g, at most %g", best, (double)upper);
 		}
 		if (pairs[k].mean == BETA || pairs[k].mean == BLOCKS) {
@@ -540,9 +540,9 @@ TEST(optimum_bounds_and_warm_start)
 			drop(&collapsed);
 		}
 		free(work);
-		bytes = odvgp_warm_start_scratch(a.m, NULL);
+		bytes = odvgp_warm_start_scratch(a.m, NULL, NULL);
 		work = test_alloc(bytes);
-		CHECK_SAY(odvgp_warm_start(a.m, NULL, a.X, a.Y, NULL, work, bytes, &info) == ODVGP_OK, "%s",
+		CHECK_SAY(odvgp_warm_start(a.m, a.X, a.Y, NULL, NULL, work, bytes, &info) == ODVGP_OK, "%s",
 				info.text);
 		CHECK(elbo_of(&a, NULL, NULL) >= best - BY_PRECISION(1e-6, 1e-2) * fabs(best));
 		free(work), free(grad);
@@ -640,14 +640,14 @@ TEST(memory)
 		set_shape(&c, 0, s);
 		c.layer[0].kernel = "rbf";
 		c.optim.batch = TILE;
-		CHECK_SAY(odvgp_model_size(&c, &images, &info) == ODVGP_OK, "%s", info.text);
+		CHECK_SAY(sized(&images, odvgp_model_size(&c, &info), &info) == ODVGP_OK, "%s", info.text);
 		c.N = 60000;
-		CHECK_STATUS(odvgp_model_size(&c, &many, NULL), ODVGP_OK);
+		CHECK_STATUS(sized(&many, odvgp_model_size(&c, NULL), NULL), ODVGP_OK);
 		CHECK_INT(many, images);
 		c = odvgp_config_defaults(2000, patch_width(s), 1, M, 0);
 		c.layer[0].kernel = "rbf";
 		c.optim.batch = TILE;
-		CHECK_STATUS(odvgp_model_size(&c, &points, NULL), ODVGP_OK);
+		CHECK_STATUS(sized(&points, odvgp_model_size(&c, NULL), NULL), ODVGP_OK);
 		/* Each kernel matrix has rows of T numbers, padded; its points are stored in two orders. */
 		stated = 256 * (3 * (T + 64) + 4 * d) + 6 * (T + 64) * (d + 1) + TILE * (D + T) + D;
 		stated += 6400 * (d + 3) + 8 * T;
@@ -688,7 +688,7 @@ TEST(refusals)
 		set_shape(&c, 0, &bad[k].s);
 		c.layer[0].D = bad[k].D;
 		info = no_info();
-		CHECK_STATUS(odvgp_model_size(&c, &bytes, &info), bad[k].status);
+		CHECK_STATUS(sized(&bytes, odvgp_model_size(&c, &info), &info), bad[k].status);
 		CHECK_SAY(info.what && !strcmp(info.what, bad[k].what) && strchr(info.text, ' '),
 				"case %d: %s", (int)k, info.text);
 	}
@@ -698,16 +698,16 @@ TEST(refusals)
 	c.optim.batch = 10;
 	c.optim.natgrad = 0;
 	c.objective = ODVGP_OBJECTIVE_TIGHT;
-	REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_UNSUPPORTED);
+	REFUSED(sized(&bytes, odvgp_model_size(&c, &info), &info), ODVGP_E_UNSUPPORTED);
 	c.objective = ODVGP_OBJECTIVE_ELBO;
 	c.init.hyperparams = ODVGP_INIT_HYPER_ULAPANE;
-	REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_UNSUPPORTED);
+	REFUSED(sized(&bytes, odvgp_model_size(&c, &info), &info), ODVGP_E_UNSUPPORTED);
 	c.init.hyperparams = ODVGP_INIT_HYPER_MEDIAN;
 	c.layer[0].kernel = "rbf(dims=0:9)";
 	/* A patch has 8 columns. */
-	REFUSED(odvgp_model_size(&c, &bytes, &info), ODVGP_E_KERNEL);
+	REFUSED(sized(&bytes, odvgp_model_size(&c, &info), &info), ODVGP_E_KERNEL);
 	c.layer[0].kernel = "rbf(dims=0:8)";
-	CHECK_STATUS(odvgp_model_size(&c, &bytes, NULL), ODVGP_OK);
+	CHECK_STATUS(sized(&bytes, odvgp_model_size(&c, NULL), NULL), ODVGP_OK);
 	/* Names, and 0 for one channel and stride 1. */
 	c = odvgp_config_defaults(10, 16, 1, 3, 0);
 	CHECK_STATUS(odvgp_config_set(&c, "patches.image_height=4", NULL), ODVGP_OK);
@@ -755,7 +755,7 @@ TEST(forged_predictors)
 	size_t w;
 	test_seed = 210;
 	a = make(&c);
-	bytes = odvgp_predictor_size(a.m);
+	bytes = odvgp_predictor_size(a.m, NULL);
 	head = (gp__predictor *)test_alloc(bytes);
 	CHECK_STATUS(serve(a.m, NULL, head, bytes, &server, NULL), ODVGP_OK);
 	field = (uint32_t *)(void *)&head->patches;
@@ -806,7 +806,7 @@ TEST(forged_files)
 		}
 		file = save_file(a.m, NULL, "", &bytes);
 		block = test_alloc(a.bytes);
-		s = odvgp_load(file, bytes, NULL, test_isa(), block, a.bytes, &b, &info);
+		s = odvgp_load_memory(&b, file, bytes, NULL, test_isa(), block, a.bytes, &info);
 		CHECK_SAY((s == ODVGP_OK) == !wrong && !b == (wrong != 0) && (!wrong || info.text[0]),
 				"forgery %d: %s", wrong, odvgp_status_text(s));
 		CHECK_SAY(!wrong || s == ODVGP_E_FORMAT || s == ODVGP_E_SIZE || s == ODVGP_E_ARG,

@@ -21,7 +21,7 @@ TEST(scales_are_undone)
 	test_seed = 250;
 	c.layer[0].mean_function = ODVGP_MEAN_FUNCTION_LINEAR;
 	a = make_random(&c, random_kernels[0]);
-	bytes = odvgp_predictor_size(a.m);
+	bytes = odvgp_predictor_size(a.m, NULL);
 	b0 = test_alloc(bytes), b1 = test_alloc(bytes);
 	CHECK_STATUS(serve(a.m, NULL, b0, bytes, p0, NULL), ODVGP_OK);
 	CHECK_STATUS(serve(a.m, &scales, b1, bytes, p1, NULL), ODVGP_OK);
@@ -31,8 +31,8 @@ TEST(scales_are_undone)
 		raw[i] = xm[i % 2] + xs[i % 2] * a.X[i];
 		Yraw[i] = ym[i % 2] + ys[i % 2] * a.Y[i];
 	}
-	need = odvgp_predict_scratch(p0, 30);
-	CHECK(need == odvgp_predict_scratch(p1, 30));
+	need = odvgp_predict_scratch(p0, 30, NULL);
+	CHECK(need == odvgp_predict_scratch(p1, 30, NULL));
 	scratch = test_alloc(need);
 	CHECK_STATUS(odvgp_predict(p0, a.X, 30, m0, v0, scratch, need, NULL), ODVGP_OK);
 	CHECK_STATUS(odvgp_predict_y(p0, a.X, 30, NULL, y0, scratch, need, NULL), ODVGP_OK);
@@ -89,11 +89,11 @@ TEST(turns_do_not_change_predictions)
 	a = make_random(&c, random_kernels[3]);
 	for (i = 0; i < n * 3; i++) X[i] = (odvgp_real)test_between(-2, 2);
 	for (i = 0; i < n * 2; i++) Y[i] = (odvgp_real)test_between(-2, 2);
-	bytes = odvgp_predictor_size(a.m);
+	bytes = odvgp_predictor_size(a.m, NULL);
 	block = test_alloc(bytes);
 	CHECK_STATUS(serve(a.m, NULL, block, bytes, p, NULL), ODVGP_OK);
 	for (t = 0; t < 5; t++) {
-		need = odvgp_predict_scratch(p, rows_at_once[t]);
+		need = odvgp_predict_scratch(p, rows_at_once[t], NULL);
 		scratch = test_alloc(need);
 		CHECK_STATUS(
 				odvgp_predict(p, X, n, t ? m1 : m0, t ? v1 : v0, scratch, need, NULL), ODVGP_OK);
@@ -141,10 +141,10 @@ TEST(samples_have_the_predicted_moments)
 	for (i = 0; i < 2 * n; i++) X[i] = (odvgp_real)test_between(-2, 2);
 	/* Row 2 equals row 0, so the covariance is singular. */
 	X[4] = X[0], X[5] = X[1];
-	bytes = odvgp_predictor_size(a.m);
+	bytes = odvgp_predictor_size(a.m, NULL);
 	block = test_alloc(bytes);
 	CHECK_STATUS(serve(a.m, NULL, block, bytes, p, NULL), ODVGP_OK);
-	need = odvgp_sample_scratch(p, n);
+	need = odvgp_sample_scratch(p, n, NULL);
 	scratch = test_alloc(need);
 	CHECK_STATUS(odvgp_predict_cov(p, X, n, mean, cov, scratch, need, NULL), ODVGP_OK);
 	CHECK_STATUS(odvgp_sample(p, X, n, &(odvgp_draws){S, 9}, f, scratch, need, NULL), ODVGP_OK);
@@ -205,11 +205,11 @@ TEST(samples_of_points_of_unlike_variance)
 		X[2 * i] = (odvgp_real)(i < 6 ? 0.1 * (double)i : 40 + 3 * (double)i);
 		X[2 * i + 1] = (odvgp_real)(i < 6 ? -0.2 : 30);
 	}
-	bytes = odvgp_predictor_size(a.m);
+	bytes = odvgp_predictor_size(a.m, NULL);
 	block = test_alloc(bytes);
 	CHECK_STATUS(serve(a.m, NULL, block, bytes, p, NULL), ODVGP_OK);
-	need = odvgp_sample_scratch(p, n);
-	if (odvgp_predict_scratch(p, n) > need) need = odvgp_predict_scratch(p, n);
+	need = odvgp_sample_scratch(p, n, NULL);
+	if (odvgp_predict_scratch(p, n, NULL) > need) need = odvgp_predict_scratch(p, n, NULL);
 	scratch = test_alloc(need);
 	CHECK_STATUS(odvgp_predict(p, X, n, mean, var, scratch, need, NULL), ODVGP_OK);
 	CHECK_STATUS(odvgp_sample(p, X, n, &(odvgp_draws){S, 5}, f, scratch, need, NULL), ODVGP_OK);
@@ -267,10 +267,10 @@ TEST(probabilities_of_classes_add_up_to_one)
 		test_seed = 411 + (uint64_t)r;
 		fixture a = make_random(&c, "rbf");
 		set_number(a.m, "kernel.0.variance", 20);
-		size_t bytes = odvgp_predictor_size(a.m);
+		size_t bytes = odvgp_predictor_size(a.m, NULL);
 		void *block = NEW(unsigned char, bytes);
 		CHECK_STATUS(serve(a.m, NULL, block, bytes, &server, NULL), ODVGP_OK);
-		size_t need = odvgp_predict_scratch(&server, N);
+		size_t need = odvgp_predict_scratch(&server, N, NULL);
 		void *scratch = NEW(unsigned char, need);
 		CHECK_STATUS(odvgp_predict_y(&server, a.X, N, p, v, scratch, need, NULL), ODVGP_OK);
 		for (int i = 0; i < N; i++) {
@@ -305,7 +305,7 @@ TEST(bad_arguments_of_predictions_are_refused)
 	int k;
 	test_seed = 303;
 	a = make(&c);
-	bytes = odvgp_predictor_size(a.m);
+	bytes = odvgp_predictor_size(a.m, NULL);
 	block = test_alloc(bytes);
 	CHECK_STATUS(serve(a.m, NULL, block, bytes, p, NULL), ODVGP_OK);
 	servers[1] = servers[0];
@@ -338,13 +338,14 @@ TEST(bad_arguments_of_predictions_are_refused)
 		CHECK(!memcmp(p, q, sizeof *p) && untouched(other, bytes));
 		free(other);
 	}
-	one_row = odvgp_predict_scratch(p, 1);
-	need = odvgp_predict_scratch(p, 10);
-	CHECK(odvgp_predict_scratch(p, 0) == 0 && odvgp_predict_scratch(p, -1) == 0 &&
-			odvgp_sample_scratch(p, 0) == 0);
+	one_row = odvgp_predict_scratch(p, 1, NULL);
+	need = odvgp_predict_scratch(p, 10, NULL);
+	CHECK(odvgp_predict_scratch(p, 0, NULL) == 0 && odvgp_predict_scratch(p, -1, NULL) == 0 &&
+			odvgp_sample_scratch(p, 0, NULL) == 0);
 	/* No size_t can hold the size. */
-	CHECK(odvgp_predict_scratch(p, PTRDIFF_MAX) == 0 && odvgp_sample_scratch(p, PTRDIFF_MAX) == 0);
-	scratch = test_alloc(odvgp_sample_scratch(p, 10));
+	CHECK(odvgp_predict_scratch(p, PTRDIFF_MAX, NULL) == 0 &&
+			odvgp_sample_scratch(p, PTRDIFF_MAX, NULL) == 0);
+	scratch = test_alloc(odvgp_sample_scratch(p, 10, NULL));
 	memcpy(X, a.X, sizeof X);
 	memcpy(Y, a.Y, sizeof Y);
 	memset(mean, PATTERN, 20 * sizeof *mean), memset(var, PATTERN, 20 * sizeof *var),
@@ -364,14 +365,14 @@ TEST(bad_arguments_of_predictions_are_refused)
 	REFUSED(odvgp_predict_logp(p, X, NULL, 10, mean, scratch, need, &info), ODVGP_E_ARG);
 	REFUSED(odvgp_predict_logp(p, X, Y, 10, NULL, scratch, need, &info), ODVGP_E_ARG);
 	REFUSED(odvgp_predict_logp(p, X, Y, 10, mean, scratch, one_row - 1, &info), ODVGP_E_MEMORY);
-	REFUSED(odvgp_sample(p, X, 10, &(odvgp_draws){1, 0}, NULL, scratch, odvgp_sample_scratch(p, 10),
-					&info),
+	REFUSED(odvgp_sample(p, X, 10, &(odvgp_draws){1, 0}, NULL, scratch,
+					odvgp_sample_scratch(p, 10, NULL), &info),
 			ODVGP_E_ARG);
-	REFUSED(odvgp_sample(p, X, 10, &(odvgp_draws){-1, 0}, cov, scratch, odvgp_sample_scratch(p, 10),
-					&info),
+	REFUSED(odvgp_sample(p, X, 10, &(odvgp_draws){-1, 0}, cov, scratch,
+					odvgp_sample_scratch(p, 10, NULL), &info),
 			ODVGP_E_ARG);
 	REFUSED(odvgp_sample(p, X, 10, &(odvgp_draws){1, 0}, cov, scratch,
-					odvgp_sample_scratch(p, 10) - 1, &info),
+					odvgp_sample_scratch(p, 10, NULL) - 1, &info),
 			ODVGP_E_MEMORY);
 	odvgp_info said;
 	/* The first and the last value is bad. */
@@ -386,7 +387,7 @@ TEST(bad_arguments_of_predictions_are_refused)
 			REFUSED(odvgp_predict_cov(p, X, 10, mean, cov, scratch, need, &info), ODVGP_E_NAN);
 			REFUSED(odvgp_predict_logp(p, X, Y, 10, mean, scratch, need, &info), ODVGP_E_NAN);
 			REFUSED(odvgp_sample(p, X, 10, &(odvgp_draws){1, 0}, cov, scratch,
-							odvgp_sample_scratch(p, 10), &info),
+							odvgp_sample_scratch(p, 10, NULL), &info),
 					ODVGP_E_NAN);
 			REFUSED(odvgp_predict_once(a.m, X, 10, mean, var, NULL, &info), ODVGP_E_NAN);
 			CHECK(odvgp_predict_y(p, X, 10, mean, var, scratch, need, &said) == ODVGP_E_NAN);
@@ -427,11 +428,11 @@ TEST(predictors_that_overflow_are_refused)
 	CHECK_STATUS(odvgp_set(a.m, "kernel.0.variance", &variance, 1, NULL), ODVGP_OK);
 	for (i = 0; i < 4; i++) q_mu[i] = (odvgp_real)(0.9 * HUGE_REAL);
 	CHECK_STATUS(odvgp_set(a.m, "q_mu", q_mu, 4, NULL), ODVGP_OK);
-	bytes = odvgp_predictor_size(a.m), file_bytes = odvgp_save_size(a.m, 0);
+	bytes = odvgp_predictor_size(a.m, NULL), file_bytes = odvgp_save_size(a.m, 0, NULL);
 	block = test_alloc(bytes), file = test_alloc(file_bytes);
 	memset(block, PATTERN, bytes), memset(file, PATTERN, file_bytes);
 	REFUSED(odvgp_freeze(a.m, NULL, block, bytes, &info), ODVGP_E_NAN);
-	REFUSED(odvgp_save(a.m, NULL, NULL, 0, file, file_bytes, &info), ODVGP_E_NAN);
+	REFUSED(odvgp_save_memory(a.m, NULL, NULL, 0, file, file_bytes, &info), ODVGP_E_NAN);
 	CHECK(untouched(block, bytes) && untouched(file, file_bytes));
 	free(block), free(file);
 	drop(&a);
@@ -469,11 +470,12 @@ TEST(results_that_overflow_are_told)
 			for (i = 0; i < 2 * ROWS; i++) X[i] = (odvgp_real)test_between(-2, 2);
 			for (i = 0; i < ROWS; i++) Y[i] = 0;
 			if (way == 2) X[2 * n - 2] = far_away;
-			bytes = odvgp_predictor_size(a.m);
+			bytes = odvgp_predictor_size(a.m, NULL);
 			block = test_alloc(bytes);
 			CHECK_STATUS(
 					serve(a.m, way == 2 ? NULL : &scales, block, bytes, &server, NULL), ODVGP_OK);
-			need = odvgp_sample_scratch(&server, ROWS), one = odvgp_predict_scratch(&server, 1);
+			need = odvgp_sample_scratch(&server, ROWS, NULL),
+			one = odvgp_predict_scratch(&server, 1, NULL);
 			scratch = test_alloc(need);
 			CHECK_STATUS(odvgp_predict(&server, X, n, NULL, var, scratch, one, NULL), want);
 			CHECK_STATUS(odvgp_predict(&server, X, n, mean, var, scratch, one, NULL), want);
@@ -537,10 +539,10 @@ TEST(variances_are_never_negative)
 					X[i] = i < 20   ? z[i]
 						   : i < 40 ? (odvgp_real)((double)z[i - 20] + 1e-9)
 									: (odvgp_real)(-3 + 0.06 * (double)(i - 40));
-				bytes = odvgp_predictor_size(a.m);
+				bytes = odvgp_predictor_size(a.m, NULL);
 				block = test_alloc(bytes);
 				CHECK_STATUS(serve(a.m, NULL, block, bytes, p, NULL), ODVGP_OK);
-				need = odvgp_predict_scratch(p, 100);
+				need = odvgp_predict_scratch(p, 100, NULL);
 				scratch = test_alloc(need);
 				CHECK_STATUS(odvgp_predict(p, X, 100, NULL, var, scratch, need, NULL), ODVGP_OK);
 				CHECK_STATUS(

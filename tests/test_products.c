@@ -15,7 +15,7 @@ TEST(instruction_sets)
 	char text[100] = "";
 	odvgp_blas blas;
 	odvgp_threads serial = {NULL, NULL, 0};
-	size_t bytes = odvgp_blas_size(&serial);
+	size_t bytes = odvgp_blas_size(&serial, NULL);
 	void *block = test_alloc(bytes);
 	for (i = 0; i < ISAS; i++) {
 		for (t = 0; t < CUTS; t++)

@@ -127,11 +127,12 @@ TEST(a_raised_jitter_goes_on_after_a_file)
 			}
 			CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, steps[k], NULL, NULL), ODVGP_OK);
 			file = save_file(a.m, NULL, "", &bytes);
-			CHECK_STATUS(odvgp_load_size(file, bytes, NULL, test_isa(), &model_bytes, NULL, NULL,
-								 NULL, NULL),
+			CHECK_STATUS(
+					sized(&model_bytes, odvgp_load_size(file, bytes, NULL, test_isa(), NULL), NULL),
 					ODVGP_OK);
 			block = test_alloc(model_bytes);
-			CHECK_STATUS(odvgp_load(file, bytes, NULL, test_isa(), block, model_bytes, &b, NULL),
+			CHECK_STATUS(
+					odvgp_load_memory(&b, file, bytes, NULL, test_isa(), block, model_bytes, NULL),
 					ODVGP_OK);
 			{
 				odvgp_events ea = odvgp_model_events(a.m), eb = odvgp_model_events(b);
@@ -140,7 +141,8 @@ TEST(a_raised_jitter_goes_on_after_a_file)
 				CHECK(ea.cause && eb.cause && !strcmp(ea.cause, eb.cause));
 				CHECK(eb.pivot == ea.pivot && eb.pivot_value == ea.pivot_value);
 			}
-			CHECK_STATUS(odvgp_load(file, bytes, NULL, test_isa(), block, model_bytes, &b, NULL),
+			CHECK_STATUS(
+					odvgp_load_memory(&b, file, bytes, NULL, test_isa(), block, model_bytes, NULL),
 					ODVGP_OK);
 			CHECK_INT(odvgp_model_events(b).jitter_raised, odvgp_model_events(a.m).jitter_raised);
 			for (i = 0; i < 110 && b; i++) {
@@ -190,10 +192,10 @@ TEST(past_the_largest_jitter)
 	REFUSED(odvgp_natgrad_step(a.m, a.X, a.Y, 20, (odvgp_real)0.5, &e, &info), ODVGP_E_NOT_PD);
 	REFUSED(odvgp_predict_once(a.m, a.X, 20, mean, NULL, NULL, &info), ODVGP_E_NOT_PD);
 	{
-		size_t n = odvgp_save_size(a.m, 0);
+		size_t n = odvgp_save_size(a.m, 0, NULL);
 		unsigned char *file = NEW(unsigned char, n);
 		memset(file, PATTERN, n);
-		REFUSED(odvgp_save(a.m, NULL, NULL, 0, file, n, &info), ODVGP_E_NOT_PD);
+		REFUSED(odvgp_save_memory(a.m, NULL, NULL, 0, file, n, &info), ODVGP_E_NOT_PD);
 		CHECK(untouched(file, n));
 		free(file);
 	}
@@ -242,11 +244,11 @@ TEST(an_optimum_that_fails_takes_the_jitter_back)
 			CHECK_STATUS(odvgp_set(a.m, "Z_beta", z, 16, NULL), ODVGP_OK);
 			CHECK_STATUS(odvgp_set(a.m, "Z_gamma", g, 24, NULL), ODVGP_OK);
 			if (rows) a.Y[19] = (odvgp_real)NAN, a.m->tape.jitter_limit = (odvgp_real)1e-2;
-			bytes = odvgp_fit_q_scratch(a.m);
+			bytes = odvgp_fit_q_scratch(a.m, NULL);
 			work = test_alloc(bytes);
 			before = all_values(a.m);
 			if (upper)
-				REFUSED(odvgp_upper_bound(a.m, a.X, a.Y, work, bytes, &bound, NULL, &info), want);
+				REFUSED(odvgp_upper_bound(a.m, a.X, a.Y, &bound, NULL, work, bytes, &info), want);
 			else REFUSED(odvgp_fit_q(a.m, a.X, a.Y, NULL, work, bytes, &info), want);
 			after = all_values(a.m);
 			e = odvgp_model_events(a.m);
@@ -754,8 +756,9 @@ TEST(no_upper_bound_is_infinite)
 		for (j = 0; j < 40; j++)
 			a.X[j] *= (odvgp_real)size[i / 5 % 3], a.Y[j] *= (odvgp_real)size[i / 5 % 3];
 		if (i < 15) odvgp_init_data(a.m, a.X, a.Y, NULL, NULL);
-		work = test_alloc(odvgp_fit_q_scratch(a.m));
-		s = odvgp_upper_bound(a.m, a.X, a.Y, work, odvgp_fit_q_scratch(a.m), &upper, &lower, &info);
+		work = test_alloc(odvgp_fit_q_scratch(a.m, NULL));
+		s = odvgp_upper_bound(
+				a.m, a.X, a.Y, &upper, &lower, work, odvgp_fit_q_scratch(a.m, NULL), &info);
 		if (s) CHECK(upper == 5 && lower == 6 && info.status == s && info.text[0]);
 		else
 			CHECK_SAY(all_finite(&upper, 1) && all_finite(&lower, 1),

@@ -154,7 +154,7 @@ TEST(exposure_adds_its_logarithm)
 		g[0] = NEW(odvgp_real, count), g[1] = NEW(odvgp_real, count);
 		for (pass = 0; pass < 2; pass++) {
 			odvgp_server server;
-			size_t bytes = odvgp_predictor_size(m), scratch_bytes;
+			size_t bytes = odvgp_predictor_size(m, NULL), scratch_bytes;
 			void *block = test_alloc(bytes), *scratch;
 			for (i = 0; i < N; i++) w->Y[i * w->C + 2] = pass ? 1 : e;
 			CHECK_STATUS(odvgp_get(m, "mean.c", c, 2, NULL), ODVGP_OK);
@@ -165,7 +165,7 @@ TEST(exposure_adds_its_logarithm)
 			CHECK_STATUS(odvgp_freeze(m, NULL, block, bytes, NULL), ODVGP_OK);
 			CHECK_STATUS(
 					odvgp_server_from_block(&server, block, bytes, w->cfg.isa, NULL), ODVGP_OK);
-			scratch_bytes = odvgp_predict_scratch(&server, 7);
+			scratch_bytes = odvgp_predict_scratch(&server, 7, NULL);
 			scratch = test_alloc(scratch_bytes);
 			CHECK_STATUS(odvgp_predict_logp(
 								 &server, w->X, w->Y, N, logp[pass], scratch, scratch_bytes, NULL),
@@ -218,7 +218,7 @@ TEST(samples_of_a_stack_have_the_row_s_numbers)
 	for (i = 0; i < N; i++) w->Y[i * 3 + 2] = 1;
 	CHECK_NEAR(bound(m, w->X, w->Y, N, NULL, NULL), moved,
 			BY_PRECISION(1e-10, 1e-4) * (1 + fabs(moved)));
-	CHECK_INT(odvgp_warm_start_scratch(m, NULL), 0);
+	CHECK_INT(odvgp_warm_start_scratch(m, NULL, NULL), 0);
 	odvgp_model_free(m);
 	free(w);
 }
@@ -227,7 +227,7 @@ TEST(samples_of_a_stack_have_the_row_s_numbers)
 
 static void fit(odvgp_model *m, const world *w)
 {
-	size_t bytes = odvgp_fit_q_scratch(m);
+	size_t bytes = odvgp_fit_q_scratch(m, NULL);
 	void *work = test_alloc(bytes);
 	odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
 	odvgp_status s = odvgp_fit_q(m, w->X, w->Y, NULL, work, bytes, &info);
@@ -367,10 +367,10 @@ TEST(known_variances_are_the_diagonal_of_the_noise)
 	w->cfg.objective = ODVGP_OBJECTIVE_COLLAPSED;
 	sparse = create(w);
 	collapsed = bound(sparse, w->X, w->Y, N, NULL, NULL);
-	bytes = odvgp_fit_q_scratch(sparse);
+	bytes = odvgp_fit_q_scratch(sparse, NULL);
 	work = test_alloc(bytes);
 	CHECK_STATUS(
-			odvgp_upper_bound(sparse, w->X, w->Y, work, bytes, &upper, &lower, &info), ODVGP_OK);
+			odvgp_upper_bound(sparse, w->X, w->Y, &upper, &lower, work, bytes, &info), ODVGP_OK);
 	CHECK_NEAR(lower, collapsed, BY_PRECISION(1e-9, 1e-2));
 	CHECK(collapsed <= value + 1e-6 && value <= (double)upper + 1e-6);
 	CHECK((double)upper - collapsed < 20);
@@ -380,9 +380,9 @@ TEST(known_variances_are_the_diagonal_of_the_noise)
 /*  Both bounds on the evidence, {from above, from below}. */
 static void evidence(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp_real to[2])
 {
-	size_t bytes = odvgp_fit_q_scratch(m);
+	size_t bytes = odvgp_fit_q_scratch(m, NULL);
 	void *work = test_alloc(bytes);
-	CHECK_STATUS(odvgp_upper_bound(m, X, Y, work, bytes, to, to + 1, NULL), ODVGP_OK);
+	CHECK_STATUS(odvgp_upper_bound(m, X, Y, to, to + 1, work, bytes, NULL), ODVGP_OK);
 	free(work);
 }
 /*  Bounds from above and below, of vectors and of images: a weight is a number of rows, and known
@@ -530,23 +530,23 @@ TEST(each_output_has_its_noise)
 		odvgp_model_free(single);
 	}
 	CHECK_NEAR(best, sum, BY_PRECISION(1e-9, 1e-2) * (1 + fabs(best)));
-	bytes = odvgp_warm_start_scratch(m, NULL);
+	bytes = odvgp_warm_start_scratch(m, NULL, NULL);
 	block = test_alloc(bytes);
 	CHECK_STATUS(
-			odvgp_upper_bound(m, w->X, w->Y, block, bytes, &kl, NULL, NULL), ODVGP_E_UNSUPPORTED);
-	CHECK_STATUS(odvgp_warm_start(m, NULL, w->X, w->Y, NULL, block, bytes, NULL), ODVGP_OK);
+			odvgp_upper_bound(m, w->X, w->Y, &kl, NULL, block, bytes, NULL), ODVGP_E_UNSUPPORTED);
+	CHECK_STATUS(odvgp_warm_start(m, w->X, w->Y, NULL, NULL, block, bytes, NULL), ODVGP_OK);
 	CHECK(bound(m, w->X, w->Y, N, NULL, NULL) > best);
 	free(block);
 	both = bound(m, w->X, w->Y, N, NULL, NULL);
-	bytes = odvgp_save_size(m, 0);
+	bytes = odvgp_save_size(m, 0, NULL);
 	file = test_alloc(bytes);
-	CHECK_STATUS(odvgp_save(m, NULL, NULL, 0, file, bytes, NULL), ODVGP_OK);
-	CHECK_STATUS(
-			odvgp_load_size(file, bytes, NULL, w->cfg.isa, &model_bytes, NULL, NULL, NULL, NULL),
+	CHECK_STATUS(odvgp_save_memory(m, NULL, NULL, 0, file, bytes, NULL), ODVGP_OK);
+	CHECK_STATUS(sized(&model_bytes, odvgp_load_size(file, bytes, NULL, w->cfg.isa, NULL), NULL),
 			ODVGP_OK);
 	block = test_alloc(model_bytes);
 	CHECK_STATUS(
-			odvgp_load(file, bytes, NULL, w->cfg.isa, block, model_bytes, &loaded, NULL), ODVGP_OK);
+			odvgp_load_memory(&loaded, file, bytes, NULL, w->cfg.isa, block, model_bytes, NULL),
+			ODVGP_OK);
 	if (loaded) CHECK(bound(loaded, w->X, w->Y, N, NULL, NULL) == both);
 	odvgp_model_free(m);
 	free(block), free(file), free(g), free(w), free(one);
@@ -575,14 +575,15 @@ TEST(models_with_rows_train_save_and_predict)
 		for (i = 0; i < 60; i++) CHECK_STATUS(odvgp_step(m, w->X, w->Y, NULL, NULL), ODVGP_OK);
 		after = bound(m, w->X, w->Y, N, NULL, NULL);
 		CHECK_SAY(after > before + 3, "%d: from %g to %g", k, before, after);
-		bytes = odvgp_save_size(m, 0);
+		bytes = odvgp_save_size(m, 0, NULL);
 		file = test_alloc(bytes);
-		CHECK_STATUS(odvgp_save(m, NULL, NULL, 0, file, bytes, NULL), ODVGP_OK);
-		CHECK_STATUS(odvgp_load_size(
-							 file, bytes, NULL, w->cfg.isa, &model_bytes, NULL, NULL, NULL, NULL),
+		CHECK_STATUS(odvgp_save_memory(m, NULL, NULL, 0, file, bytes, NULL), ODVGP_OK);
+		CHECK_STATUS(
+				sized(&model_bytes, odvgp_load_size(file, bytes, NULL, w->cfg.isa, NULL), NULL),
 				ODVGP_OK);
 		block = test_alloc(model_bytes);
-		CHECK_STATUS(odvgp_load(file, bytes, NULL, w->cfg.isa, block, model_bytes, &loaded, NULL),
+		CHECK_STATUS(
+				odvgp_load_memory(&loaded, file, bytes, NULL, w->cfg.isa, block, model_bytes, NULL),
 				ODVGP_OK);
 		if (!loaded) return;
 		for (i = 0; i < 3; i++) {
@@ -590,12 +591,13 @@ TEST(models_with_rows_train_save_and_predict)
 			CHECK_STATUS(odvgp_step(loaded, w->X, w->Y, NULL, NULL), ODVGP_OK);
 		}
 		CHECK(bound(m, w->X, w->Y, N, NULL, NULL) == bound(loaded, w->X, w->Y, N, NULL, NULL));
-		predictor = test_alloc(odvgp_predictor_size(m));
-		CHECK_STATUS(odvgp_freeze(m, NULL, predictor, odvgp_predictor_size(m), NULL), ODVGP_OK);
+		predictor = test_alloc(odvgp_predictor_size(m, NULL));
+		CHECK_STATUS(
+				odvgp_freeze(m, NULL, predictor, odvgp_predictor_size(m, NULL), NULL), ODVGP_OK);
 		CHECK_STATUS(odvgp_server_from_block(
-							 &server, predictor, odvgp_predictor_size(m), w->cfg.isa, NULL),
+							 &server, predictor, odvgp_predictor_size(m, NULL), w->cfg.isa, NULL),
 				ODVGP_OK);
-		scratch_bytes = odvgp_predict_scratch(&server, 11);
+		scratch_bytes = odvgp_predict_scratch(&server, 11, NULL);
 		scratch = test_alloc(scratch_bytes);
 		memcpy(Y, w->Y, sizeof Y);
 		for (i = 0; i < N; i++) Y[i * w->C + 1] = 5;
@@ -615,10 +617,10 @@ TEST(models_with_rows_train_save_and_predict)
 				CHECK_NEAR(logp[i], -0.5 * (log(2 * 3.14159265358979323846 * v) + d * d / v),
 						BY_PRECISION(1e-10, 1e-3));
 			}
-			bytes = odvgp_warm_start_scratch(m, NULL);
+			bytes = odvgp_warm_start_scratch(m, NULL, NULL);
 			free(block);
 			block = test_alloc(bytes);
-			CHECK_STATUS(odvgp_warm_start(m, NULL, w->X, w->Y, NULL, block, bytes, NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_warm_start(m, w->X, w->Y, NULL, NULL, block, bytes, NULL), ODVGP_OK);
 			CHECK(bound(m, w->X, w->Y, N, NULL, NULL) > after - 1);
 		}
 		w->Y[5 * w->C + 2] = 0;
@@ -684,7 +686,7 @@ TEST(rows_that_do_not_fit_are_named)
 		CHECK_STATUS(odvgp_config_set(&w->cfg, settings[k].set, &info), ODVGP_OK);
 		if (*settings[k].and_set)
 			CHECK_STATUS(odvgp_config_set(&w->cfg, settings[k].and_set, &info), ODVGP_OK);
-		CHECK_STATUS(odvgp_model_size(&w->cfg, &bytes, &info), settings[k].status);
+		CHECK_STATUS(sized(&bytes, odvgp_model_size(&w->cfg, &info), &info), settings[k].status);
 		CHECK_SAY(strstr(info.text, settings[k].text), "%s: %s", settings[k].set, info.text);
 		free(w);
 	}
@@ -703,14 +705,14 @@ TEST(rows_that_do_not_fit_are_named)
 	w->Y[12 * 2 + 1] = (odvgp_real)NAN;
 	m = create(w);
 	{
-		void *work = test_alloc(odvgp_fit_q_scratch(m));
-		CHECK_STATUS(
-				odvgp_fit_q(m, w->X, w->Y, NULL, work, odvgp_fit_q_scratch(m), &info), ODVGP_E_UNSUPPORTED);
+		void *work = test_alloc(odvgp_fit_q_scratch(m, NULL));
+		CHECK_STATUS(odvgp_fit_q(m, w->X, w->Y, NULL, work, odvgp_fit_q_scratch(m, NULL), &info),
+				ODVGP_E_UNSUPPORTED);
 		CHECK_SAY(info.row == 12 && strstr(info.text, "leave out"), "row %ld, %s", (long)info.row,
 				info.text);
 		free(work);
 	}
-	CHECK_INT(odvgp_warm_start_scratch(m, NULL), 0);
+	CHECK_INT(odvgp_warm_start_scratch(m, NULL, NULL), 0);
 	odvgp_model_free(m);
 	free(w);
 }

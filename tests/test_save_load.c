@@ -77,7 +77,7 @@ TEST(exact_blocks_at_any_alignment)
 			c.init.hyperparams = (odvgp_init_hyper)(o / 4 % 2);
 			if (o % 4 == 3) c.layer[0].kernel = "(rbf(1, ard) + matern12(1, dims=0)) * matern32";
 			make_data(&d, c.N, c.layer[0].D, c.layer[0].P, 1, 0.1);
-			CHECK_STATUS(odvgp_model_size(&c, &bytes, NULL), ODVGP_OK);
+			CHECK_STATUS(sized(&bytes, odvgp_model_size(&c, NULL), NULL), ODVGP_OK);
 			block = guard(bytes, offsets[o]);
 			m = NULL;
 			CHECK_STATUS(odvgp_model_init(&m, &c, block.p, bytes - 1, &info), ODVGP_E_MEMORY);
@@ -97,7 +97,7 @@ TEST(exact_blocks_at_any_alignment)
 					odvgp_elbo(m, d.X, d.Y, c.N, &e, &kl, (odvgp_real *)grad.p, NULL), ODVGP_OK);
 			CHECK(whole(&block) && whole(&grad));
 			/* The predictor. */
-			bytes = odvgp_predictor_size(m);
+			bytes = odvgp_predictor_size(m, NULL);
 			/* The block of a predictor holds reals at their own alignment. */
 			pred = guard(bytes, offsets[o] / sizeof(odvgp_real) * sizeof(odvgp_real));
 			CHECK_STATUS(serve(m, NULL, pred.p, bytes, p, NULL), ODVGP_OK);
@@ -105,7 +105,7 @@ TEST(exact_blocks_at_any_alignment)
 			mean = NEW(odvgp_real, c.layer[0].P * n), var = NEW(odvgp_real, c.layer[0].P * n),
 			cov = NEW(odvgp_real, c.layer[0].P * n * n), mean2 = NEW(odvgp_real, c.layer[0].P * n);
 			for (rows = 1; rows <= n; rows += 5) {
-				bytes = odvgp_predict_scratch(p, rows);
+				bytes = odvgp_predict_scratch(p, rows, NULL);
 				scratch = guard(bytes, offsets[o]);
 				CHECK_STATUS(odvgp_predict(p, d.X, n, mean, var, scratch.p, bytes, NULL), ODVGP_OK);
 				CHECK_STATUS(odvgp_predict_logp(p, d.X, d.Y, n, mean2, scratch.p, bytes, NULL),
@@ -118,46 +118,47 @@ TEST(exact_blocks_at_any_alignment)
 				}
 				free(scratch.all);
 			}
-			bytes = odvgp_sample_scratch(p, n);
+			bytes = odvgp_sample_scratch(p, n, NULL);
 			scratch = guard(bytes, offsets[o]);
 			CHECK_STATUS(odvgp_sample(p, d.X, n, &(odvgp_draws){1, 3}, cov, scratch.p, bytes, NULL),
 					ODVGP_OK);
 			CHECK(whole(&scratch) && whole(&pred));
 			free(scratch.all);
 			/* The file. */
-			bytes = odvgp_save_size(m, 5);
+			bytes = odvgp_save_size(m, 5, NULL);
 			file = guard(bytes, offsets[o]);
-			CHECK_STATUS(odvgp_save(m, NULL, "12345", 5, file.p, bytes - 1, NULL), ODVGP_E_MEMORY);
+			CHECK_STATUS(odvgp_save_memory(m, NULL, "12345", 5, file.p, bytes - 1, NULL),
+					ODVGP_E_MEMORY);
 			CHECK(untouched(file.p, bytes));
-			CHECK_STATUS(odvgp_save(m, NULL, "12345", 5, file.p, bytes, &info), ODVGP_OK);
+			CHECK_STATUS(odvgp_save_memory(m, NULL, "12345", 5, file.p, bytes, &info), ODVGP_OK);
 			CHECK(whole(&file) && whole(&block));
-			CHECK_STATUS(odvgp_load_size(file.p, bytes, NULL, test_isa(), &model_bytes, &pred_bytes,
-								 &user, &user_bytes, &info),
-					ODVGP_OK);
+			model_bytes = odvgp_load_size(file.p, bytes, NULL, test_isa(), NULL);
+			pred_bytes = odvgp_server_size(file.p, bytes, NULL);
+			CHECK_STATUS(odvgp_load_user(file.p, bytes, &user, &user_bytes, &info), ODVGP_OK);
 			CHECK(user_bytes == 5 && !memcmp(user, "12345", 5));
 			copy = guard(model_bytes, offsets[o]);
-			CHECK_STATUS(odvgp_load(file.p, bytes, NULL, test_isa(), copy.p, model_bytes - 1, &m2,
-								 &info),
+			CHECK_STATUS(odvgp_load_memory(&m2, file.p, bytes, NULL, test_isa(), copy.p,
+								 model_bytes - 1, &info),
 					ODVGP_E_MEMORY);
 			CHECK(m2 == NULL && whole(&copy) &&
 					untouched((unsigned char *)copy.p + model_bytes - 1, 1));
-			CHECK_STATUS(
-					odvgp_load(file.p, bytes, NULL, test_isa(), copy.p, model_bytes, &m2, &info),
+			CHECK_STATUS(odvgp_load_memory(
+								 &m2, file.p, bytes, NULL, test_isa(), copy.p, model_bytes, &info),
 					ODVGP_OK);
 			CHECK_STATUS(odvgp_fit(m2, d.X, d.Y, 2, NULL, NULL), ODVGP_OK);
 			CHECK(whole(&copy) && whole(&file));
 			free(copy.all);
 			copy = guard(pred_bytes, offsets[o] / sizeof(odvgp_real) * sizeof(odvgp_real));
 			servers[1] = servers[0];
-			CHECK_STATUS(odvgp_server_from_file(
+			CHECK_STATUS(odvgp_server_from_memory(
 								 p2, file.p, bytes, test_isa(), copy.p, pred_bytes - 1, &info),
 					ODVGP_E_MEMORY);
 			CHECK(!memcmp(p, p2, sizeof *p) && untouched(copy.p, pred_bytes));
-			CHECK_STATUS(odvgp_server_from_file(
+			CHECK_STATUS(odvgp_server_from_memory(
 								 p2, file.p, bytes, test_isa(), copy.p, pred_bytes, &info),
 					ODVGP_OK);
 			CHECK(whole(&copy));
-			bytes = odvgp_predict_scratch(p2, n);
+			bytes = odvgp_predict_scratch(p2, n, NULL);
 			scratch = guard(bytes, 0);
 			CHECK_STATUS(odvgp_predict(p2, d.X, n, mean2, NULL, scratch.p, bytes, NULL), ODVGP_OK);
 			CHECK_STATUS(odvgp_predict(p, d.X, n, mean, NULL, scratch.p, bytes, NULL), ODVGP_OK);
@@ -183,11 +184,11 @@ TEST(predictors_can_be_moved)
 	test_seed = 320;
 	a = make(&c);
 	CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 20, NULL, NULL), ODVGP_OK);
-	bytes = odvgp_predictor_size(a.m);
+	bytes = odvgp_predictor_size(a.m, NULL);
 	block = NEW(unsigned char, bytes), copy = NEW(unsigned char, bytes + 64),
 	keep = NEW(unsigned char, bytes + 64);
 	CHECK_STATUS(serve(a.m, NULL, block, bytes, p, NULL), ODVGP_OK);
-	need = odvgp_predict_scratch(p, 12);
+	need = odvgp_predict_scratch(p, 12, NULL);
 	scratch = test_alloc(need);
 	CHECK_STATUS(odvgp_predict(p, a.X, 12, m0, v0, scratch, need, NULL), ODVGP_OK);
 	CHECK_STATUS(odvgp_predict_cov(p, a.X, 12, NULL, c0, scratch, need, NULL), ODVGP_OK);
@@ -251,15 +252,17 @@ TEST(training_goes_on_bit_for_bit_after_a_file)
 				/* A file may start at any address. */
 				shifted = NEW(unsigned char, bytes + 3);
 				memcpy(shifted + 3, file, bytes);
-				CHECK_SAY(odvgp_load_size(shifted + 3, bytes, NULL, test_isa(), &model_bytes,
-								  &pred_bytes, &user, &user_bytes, &info) == ODVGP_OK,
-						"%s", info.text);
+				model_bytes = odvgp_load_size(shifted + 3, bytes, NULL, test_isa(), &info);
+				CHECK_SAY(model_bytes > 0, "%s", info.text);
+				pred_bytes = odvgp_server_size(shifted + 3, bytes, NULL);
+				CHECK_STATUS(
+						odvgp_load_user(shifted + 3, bytes, &user, &user_bytes, NULL), ODVGP_OK);
 				CHECK(user_bytes == 10 && !memcmp(user, "some words", 10));
 				block = test_alloc(model_bytes), pred = test_alloc(pred_bytes);
-				CHECK_SAY(odvgp_load(shifted + 3, bytes, NULL, test_isa(), block, model_bytes, &b,
-								  &info) == ODVGP_OK,
+				CHECK_SAY(odvgp_load_memory(&b, shifted + 3, bytes, NULL, test_isa(), block,
+								  model_bytes, &info) == ODVGP_OK,
 						"%s", info.text);
-				CHECK_SAY(odvgp_server_from_file(q, shifted + 3, bytes, test_isa(), pred,
+				CHECK_SAY(odvgp_server_from_memory(q, shifted + 3, bytes, test_isa(), pred,
 								  pred_bytes, &info) == ODVGP_OK,
 						"%s", info.text);
 				/* Overwrite the file: the model does not need it. */
@@ -271,10 +274,10 @@ TEST(training_goes_on_bit_for_bit_after_a_file)
 				CHECK(second_bytes == bytes && memcmp(second, file, bytes) == 0);
 				/* The predictor in the file is the one that odvgp_freeze makes. */
 				{
-					size_t n = odvgp_predictor_size(a.m), need;
+					size_t n = odvgp_predictor_size(a.m, NULL), need;
 					void *frozen = test_alloc(n);
 					CHECK_STATUS(serve(a.m, &scales, frozen, n, p, NULL), ODVGP_OK);
-					need = odvgp_predict_scratch(p, 40);
+					need = odvgp_predict_scratch(p, 40, NULL);
 					scratch = test_alloc(need);
 					CHECK_STATUS(odvgp_predict(p, a.X, 40, m0, v0, scratch, need, NULL), ODVGP_OK);
 					CHECK_STATUS(odvgp_predict(q, a.X, 40, m1, v1, scratch, need, NULL), ODVGP_OK);
@@ -316,7 +319,7 @@ static void check_file(const odvgp_config *c, const char *where)
 	CHECK_SAY(odvgp_fit(a.m, a.X, a.Y, 2, NULL, &info) == ODVGP_OK, "%s: fit: %s", where,
 			info.text);
 	if (c->objective != ODVGP_OBJECTIVE_ELBO) {
-		need = odvgp_fit_q_scratch(a.m);
+		need = odvgp_fit_q_scratch(a.m, NULL);
 		work = test_alloc(need);
 		CHECK_SAY(odvgp_fit_q(a.m, a.X, a.Y, NULL, work, need, &info) == ODVGP_OK, "%s: fit_q: %s", where,
 				info.text);
@@ -327,14 +330,14 @@ static void check_file(const odvgp_config *c, const char *where)
 	predict(&a, a.X, 12, m0, v0, NULL);
 	CHECK(all_finite(m0, 12 * c->layer[0].P) && all_finite(v0, 12 * c->layer[0].P));
 	file = save_file(a.m, NULL, "", &bytes);
-	CHECK_SAY(odvgp_load_size(file, bytes, NULL, test_isa(), &model_bytes, &pred_bytes, NULL, NULL,
-					  &info) == ODVGP_OK,
-			"%s: load_size: %s", where, info.text);
+	model_bytes = odvgp_load_size(file, bytes, NULL, test_isa(), &info);
+	CHECK_SAY(model_bytes > 0, "%s: load_size: %s", where, info.text);
+	pred_bytes = odvgp_server_size(file, bytes, NULL);
 	/* A loaded model predicts at once, is frozen, or is saved. */
 	for (k = 0; k < 3 && !info.text[0]; k++) {
 		size_t n = (size_t)(12 * c->layer[0].P) * sizeof *m0;
 		block = test_alloc(model_bytes);
-		CHECK_SAY(odvgp_load(file, bytes, NULL, test_isa(), block, model_bytes, &b, &info) ==
+		CHECK_SAY(odvgp_load_memory(&b, file, bytes, NULL, test_isa(), block, model_bytes, &info) ==
 						  ODVGP_OK,
 				"%s: load: %s", where, info.text);
 		if (k == 0) CHECK_STATUS(odvgp_predict_once(b, a.X, 12, m1, v1_once, NULL, NULL), ODVGP_OK);
@@ -344,13 +347,13 @@ static void check_file(const odvgp_config *c, const char *where)
 			second = save_file(b, NULL, "", &second_bytes);
 			CHECK_SAY(second_bytes == bytes && !memcmp(second, file, bytes), "%s: other bytes",
 					where);
-			CHECK_STATUS(odvgp_server_from_file(p = &server, second, second_bytes, test_isa(), pred,
-								 pred_bytes, NULL),
+			CHECK_STATUS(odvgp_server_from_memory(p = &server, second, second_bytes, test_isa(),
+								 pred, pred_bytes, NULL),
 					ODVGP_OK);
 			free(second);
 		}
 		if (k && p) {
-			need = odvgp_predict_scratch(p, 12);
+			need = odvgp_predict_scratch(p, 12, NULL);
 			scratch = test_alloc(need);
 			CHECK_STATUS(odvgp_predict(p, a.X, 12, m1, v1, scratch, need, NULL), ODVGP_OK);
 			free(scratch);
@@ -383,7 +386,7 @@ TEST(every_model_is_read_again_from_its_file)
 						c.reproduce.parametrisation = (odvgp_parametrisation)param;
 						c.optim.natgrad = 0;
 						c.optim.batch = 12;
-						if (odvgp_model_size(&c, &bytes, NULL) != ODVGP_OK) continue;
+						if (sized(&bytes, odvgp_model_size(&c, NULL), NULL) != ODVGP_OK) continue;
 						snprintf(where, sizeof where,
 								"mean %d, cov %d, objective %d, param %d, gamma %d", mean, cov,
 								objective, param, gamma);
@@ -470,24 +473,21 @@ TEST(predictors_of_the_other_precision)
 	memcpy(other + at, "abc", 3);
 	sum = gp__checksum(other, other_bytes - 8);
 	for (i = 0; i < 8; i++) other[other_bytes - 8 + i] = (unsigned char)(sum >> (8 * i));
-	REFUSED(odvgp_load_size(other, other_bytes, NULL, test_isa(), &model_bytes, &pred_bytes, NULL,
-					NULL, &info),
-			ODVGP_E_UNSUPPORTED);
-	CHECK(model_bytes == 0 && pred_bytes == 0);
+	NO_SIZE(odvgp_load_size(other, other_bytes, NULL, test_isa(), &info), ODVGP_E_UNSUPPORTED,
+			"model file");
 	block = test_alloc(a.bytes);
-	REFUSED(odvgp_load(other, other_bytes, NULL, test_isa(), block, a.bytes, &m, &info),
+	REFUSED(odvgp_load_memory(&m, other, other_bytes, NULL, test_isa(), block, a.bytes, &info),
 			ODVGP_E_UNSUPPORTED);
 	CHECK(m == NULL);
-	CHECK_SAY(odvgp_load_size(other, other_bytes, NULL, test_isa(), NULL, &pred_bytes, &user,
-					  &user_bytes, &said) == ODVGP_OK,
-			"%s", said.text);
+	CHECK_STATUS(odvgp_load_user(other, other_bytes, &user, &user_bytes, NULL), ODVGP_OK);
+	pred_bytes = odvgp_server_size(other, other_bytes, NULL);
 	CHECK(user_bytes == 3 && !memcmp(user, "abc", 3));
-	CHECK_INT(pred_bytes, odvgp_predictor_size(a.m));
+	CHECK_INT(pred_bytes, odvgp_predictor_size(a.m, NULL));
 	pred = test_alloc(pred_bytes), frozen = test_alloc(pred_bytes);
-	read = odvgp_server_from_file(p, other, other_bytes, test_isa(), pred, pred_bytes, &said);
+	read = odvgp_server_from_memory(p, other, other_bytes, test_isa(), pred, pred_bytes, &said);
 	CHECK_SAY(read == ODVGP_OK, "%s", said.text);
 	CHECK_STATUS(serve(a.m, NULL, frozen, pred_bytes, q, NULL), ODVGP_OK);
-	need = odvgp_predict_scratch(q, 12);
+	need = odvgp_predict_scratch(q, 12, NULL);
 	scratch = test_alloc(need);
 	if (read == ODVGP_OK) {
 		CHECK_STATUS(odvgp_predict(p, a.X, 12, m0, v0, scratch, need, NULL), ODVGP_OK);
@@ -530,8 +530,8 @@ TEST(predictors_of_more_reals_than_32_bits)
 	CHECK_STATUS(gp__model_measure(m, &bytes, &info), ODVGP_OK);
 	/* This model has no arrays; the test only asks for sizes. */
 	m->magic = GP__MODEL_MAGIC;
-	CHECK_NEAR(odvgp_predictor_size(m), want, 1e-3 * want);
-	CHECK((double)odvgp_save_size(m, 3) > want);
+	CHECK_NEAR(odvgp_predictor_size(m, NULL), want, 1e-3 * want);
+	CHECK((double)odvgp_save_size(m, 3, NULL) > want);
 	gp__predictor_sizes(&m->unit[0], &p);
 	words = gp__predictor_head(p.base_kernels);
 	memset(&start, 0, sizeof start);
@@ -557,10 +557,10 @@ TEST(predictors_of_more_reals_than_32_bits)
 	CHECK_STATUS(gp__file_predictor(&f, &h, &left, NULL, &q, &info), ODVGP_E_FORMAT);
 	/* A config that no file can hold has no size. */
 	m->cfg.optim.natgrad_step.steps = -1;
-	CHECK(odvgp_save_size(m, 3) == 0);
-	CHECK_STATUS(odvgp_save(m, NULL, NULL, 0, head, GP__FILE_HEAD, &info), ODVGP_E_SIZE);
+	CHECK(odvgp_save_size(m, 3, NULL) == 0);
+	CHECK_STATUS(odvgp_save_memory(m, NULL, NULL, 0, head, GP__FILE_HEAD, &info), ODVGP_E_SIZE);
 	blames(&info, ODVGP_E_SIZE, "file");
-	CHECK_STATUS(odvgp_model_save(m, "", &info), ODVGP_E_SIZE);
+	CHECK_STATUS(odvgp_save_file(m, "", &info), ODVGP_E_SIZE);
 	blames(&info, ODVGP_E_SIZE, "file");
 	free(head);
 }
@@ -747,8 +747,8 @@ TEST(models_are_saved_and_loaded_by_path)
 	const char *path = path_here();
 	unsigned char byte;
 	CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 5, NULL, NULL), ODVGP_OK);
-	CHECK_STATUS(odvgp_model_save(a.m, path, &info), ODVGP_OK);
-	CHECK_STATUS(odvgp_model_load(&b, path, NULL, &info), ODVGP_OK);
+	CHECK_STATUS(odvgp_save_file(a.m, path, &info), ODVGP_OK);
+	CHECK_STATUS(odvgp_load_file(&b, path, NULL, &info), ODVGP_OK);
 	CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, &r0, NULL), ODVGP_OK);
 	CHECK_STATUS(odvgp_step(b, a.X, a.Y, &r1, NULL), ODVGP_OK);
 	CHECK(r0.elbo == r1.elbo);
@@ -756,27 +756,27 @@ TEST(models_are_saved_and_loaded_by_path)
 	/* Errors leave no model, and name the path. */
 	remove(path);
 	b = (odvgp_model *)&a;
-	CHECK_STATUS(odvgp_model_load(&b, path, NULL, &info), ODVGP_E_IO);
+	CHECK_STATUS(odvgp_load_file(&b, path, NULL, &info), ODVGP_E_IO);
 	CHECK(b == NULL && strstr(info.text, "path") != NULL);
-	CHECK_STATUS(odvgp_model_save(a.m, "no/such/folder/file", &info), ODVGP_E_IO);
+	CHECK_STATUS(odvgp_save_file(a.m, "no/such/folder/file", &info), ODVGP_E_IO);
 	blames(&info, ODVGP_E_IO, "path");
-	CHECK_STATUS(odvgp_model_save(NULL, path, &info), ODVGP_E_ARG);
+	CHECK_STATUS(odvgp_save_file(NULL, path, &info), ODVGP_E_ARG);
 	blames(&info, ODVGP_E_ARG, "model");
-	CHECK_STATUS(odvgp_model_save(a.m, NULL, &info), ODVGP_E_ARG);
+	CHECK_STATUS(odvgp_save_file(a.m, NULL, &info), ODVGP_E_ARG);
 	blames(&info, ODVGP_E_ARG, "path");
-	CHECK_STATUS(odvgp_model_load(NULL, path, NULL, &info), ODVGP_E_ARG);
+	CHECK_STATUS(odvgp_load_file(NULL, path, NULL, &info), ODVGP_E_ARG);
 	blames(&info, ODVGP_E_ARG, "model");
-	CHECK_STATUS(odvgp_model_load(&b, NULL, NULL, &info), ODVGP_E_ARG);
+	CHECK_STATUS(odvgp_load_file(&b, NULL, NULL, &info), ODVGP_E_ARG);
 	blames(&info, ODVGP_E_ARG, "path");
 	/* So does saving in memory. */
-	CHECK_STATUS(odvgp_save(NULL, NULL, NULL, 0, &byte, 1, &info), ODVGP_E_ARG);
+	CHECK_STATUS(odvgp_save_memory(NULL, NULL, NULL, 0, &byte, 1, &info), ODVGP_E_ARG);
 	blames(&info, ODVGP_E_ARG, "model");
-	CHECK_STATUS(odvgp_save(a.m, NULL, NULL, 0, NULL, 1, &info), ODVGP_E_ARG);
+	CHECK_STATUS(odvgp_save_memory(a.m, NULL, NULL, 0, NULL, 1, &info), ODVGP_E_ARG);
 	blames(&info, ODVGP_E_ARG, "file");
-	CHECK_STATUS(odvgp_save(a.m, NULL, NULL, 1, &byte, 1, &info), ODVGP_E_ARG);
+	CHECK_STATUS(odvgp_save_memory(a.m, NULL, NULL, 1, &byte, 1, &info), ODVGP_E_ARG);
 	blames(&info, ODVGP_E_ARG, "user");
 	CHECK_STATUS(odvgp_file_write(path, "no model", 8, NULL), ODVGP_OK);
-	CHECK_STATUS(odvgp_model_load(&b, path, NULL, &info), ODVGP_E_FORMAT);
+	CHECK_STATUS(odvgp_load_file(&b, path, NULL, &info), ODVGP_E_FORMAT);
 	CHECK(b == NULL);
 	remove(path);
 	drop(&a);

@@ -226,7 +226,8 @@ TEST(a_number_of_shards_is_a_power_of_two)
 		odvgp_config c =
 				settings(ODVGP_MEAN_PART_ORTH, ODVGP_COV_PART_DENSE, ODVGP_OBJECTIVE_ELBO, bad[i]);
 		odvgp_info info;
-		CHECK(odvgp_model_size(&c, &bytes, &info) == ODVGP_E_ARG && !strcmp(info.what, "shards"));
+		CHECK(sized(&bytes, odvgp_model_size(&c, &info), &info) == ODVGP_E_ARG &&
+				!strcmp(info.what, "shards"));
 	}
 }
 

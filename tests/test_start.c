@@ -753,9 +753,9 @@ TEST(a_start_that_fails_keeps_the_best_q)
 	c.layer[0].mean_part = ODVGP_MEAN_PART_BETA, c.layer[0].cov_part = ODVGP_COV_PART_DENSE;
 	c.jitter.absolute = c.jitter.relative = 0, c.jitter.max = TINY;
 	a = make(&c);
-	room = test_alloc(work = odvgp_fit_q_scratch(a.m));
+	room = test_alloc(work = odvgp_fit_q_scratch(a.m, NULL));
 	CHECK_STATUS(odvgp_fit_q(a.m, a.X, a.Y, NULL, room, work, NULL), ODVGP_OK);
-	bytes = odvgp_predictor_size(a.m);
+	bytes = odvgp_predictor_size(a.m, NULL);
 	block = test_alloc(bytes), again = test_alloc(bytes);
 	CHECK_STATUS(odvgp_freeze(a.m, NULL, block, bytes, NULL), ODVGP_OK);
 	for (i = 0; i < 40; i++) same[i] = (odvgp_real)1.5;

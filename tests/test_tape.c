@@ -278,7 +278,7 @@ TEST(nothing_runs_back_on_zeros)
 					cfg.optim.gamma_step = (odvgp_gamma_step)gamma;
 					cfg.optim.natgrad = natgrad;
 					/* This combination does not exist. */
-					if (odvgp_model_size(&cfg, &bytes, NULL) != ODVGP_OK) continue;
+					if (sized(&bytes, odvgp_model_size(&cfg, NULL), NULL) != ODVGP_OK) continue;
 					m = create(&cfg);
 					memset(runs, 0, sizeof runs);
 					CHECK(odvgp_step(m, X, Y, NULL, NULL) == ODVGP_OK);
@@ -306,7 +306,7 @@ TEST(the_ticket_is_aligned)
 {
 	odvgp_pool *pool;
 	odvgp_threads hook;
-	size_t bytes = odvgp_pool_size(2);
+	size_t bytes = odvgp_pool_size(2, NULL);
 	void *block = test_alloc(bytes);
 	CHECK_STATUS(odvgp_pool_start(&pool, 2, &hook, block, bytes, NULL), ODVGP_OK);
 	CHECK((uintptr_t)&pool->ticket % sizeof pool->ticket == 0);

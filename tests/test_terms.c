@@ -13,7 +13,7 @@ TEST(two_terms_are_refused)
 	odvgp_info info;
 	size_t bytes = 7;
 	c.layer[0].kernel = "rq + rbf";
-	CHECK(odvgp_model_size(&c, &bytes, &info) == ODVGP_E_KERNEL && bytes == 7 &&
+	CHECK(sized(&bytes, odvgp_model_size(&c, &info), &info) == ODVGP_E_KERNEL && bytes == 7 &&
 			strstr(info.text, "ODVGP_MAX_BASE_KERNELS"));
 }
 
@@ -40,7 +40,7 @@ TEST(both_passes_agree)
 				c.optim.kind = way == 2 ? ODVGP_OPTIMIZER_LBFGS : ODVGP_OPTIMIZER_ADAM;
 				c.optim.natgrad = way == 1;
 				c.isa = test_isa();
-				CHECK_STATUS(odvgp_model_size(&c, &bytes, NULL), ODVGP_OK);
+				CHECK_STATUS(sized(&bytes, odvgp_model_size(&c, NULL), NULL), ODVGP_OK);
 				block = test_alloc(bytes);
 				if (CHECK_STATUS(odvgp_model_init(&m, &c, block, bytes, NULL), ODVGP_OK))
 					check_counts(m, &c, bytes, where);

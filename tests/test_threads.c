@@ -41,7 +41,7 @@ static run_result train(const odvgp_threads *threads)
 	cfg.init.beta = by_kernel ? ODVGP_INIT_BETA_GREEDY : ODVGP_INIT_BETA_KMEANS;
 	cfg.init.gamma = by_kernel ? ODVGP_INIT_GAMMA_RESIDUAL : ODVGP_INIT_GAMMA_RANDOM;
 	cfg.isa = test_isa();
-	r.status = odvgp_model_size(&cfg, &bytes, NULL);
+	r.status = sized(&bytes, odvgp_model_size(&cfg, NULL), NULL);
 	void *block = malloc(bytes);
 	if (!r.status) r.status = odvgp_model_init(&m, &cfg, block, bytes, NULL);
 	if (!r.status) r.status = odvgp_init_data(m, X, Y, NULL, NULL);
@@ -49,10 +49,10 @@ static run_result train(const odvgp_threads *threads)
 	if (r.status) return r;
 	r.count = odvgp_param_count(m);
 	r.theta = all_values(m);
-	size = odvgp_predictor_size(m);
+	size = odvgp_predictor_size(m, NULL);
 	void *frozen = malloc(size);
 	if (!r.status) r.status = serve(m, NULL, frozen, size, p, NULL);
-	size = odvgp_predict_scratch(p, 32);
+	size = odvgp_predict_scratch(p, 32, NULL);
 	void *scratch = calloc(1, size);
 	if (!r.status) r.status = odvgp_predict(p, X, NEW, r.mean, r.var, scratch, size, NULL);
 	free(scratch);
@@ -66,7 +66,7 @@ static run_result train_in_pool(int count)
 	odvgp_threads hook;
 	odvgp_pool *pool = NULL;
 	run_result r;
-	size_t size = odvgp_pool_size(count);
+	size_t size = odvgp_pool_size(count, NULL);
 	void *block = malloc(size);
 	memset(&r, 0, sizeof r);
 	r.status = odvgp_pool_start(&pool, count, &hook, block, size, NULL);
@@ -107,7 +107,7 @@ TEST(the_pool_calls_every_task_once)
 	odvgp_threads hook;
 	odvgp_pool *pool;
 	int calls[64], n, i, round;
-	size_t size = odvgp_pool_size(3);
+	size_t size = odvgp_pool_size(3, NULL);
 	void *block = malloc(size);
 	CHECK(odvgp_pool_start(&pool, 3, &hook, block, size, NULL) == ODVGP_OK);
 	for (round = 0; round < 300; round++) {
@@ -124,7 +124,7 @@ TEST(the_pool_refuses_what_it_cannot_do)
 {
 	odvgp_threads hook;
 	odvgp_pool *pool;
-	size_t size = odvgp_pool_size(2);
+	size_t size = odvgp_pool_size(2, NULL);
 	void *block = malloc(size);
 	REFUSED_FOR(odvgp_pool_start(NULL, 2, &hook, block, size, &info), ODVGP_E_ARG, "pool");
 	REFUSED_FOR(odvgp_pool_start(&pool, 0, &hook, block, size, &info), ODVGP_E_ARG, "count");
@@ -146,7 +146,7 @@ typedef struct crew {
 static crew crew_start(int count)
 {
 	crew c;
-	size_t size = odvgp_pool_size(count);
+	size_t size = odvgp_pool_size(count, NULL);
 	memset(&c, 0, sizeof c);
 	c.block = test_alloc(size);
 	CHECK_STATUS(odvgp_pool_start(&c.pool, count, &c.hook, c.block, size, NULL), ODVGP_OK);
@@ -405,6 +405,7 @@ enum { CALLS = 5, SERVED = 40, STACK = 256 * 1024 };
 
 static void *predict_thread(void *arg)
 {
+	static const odvgp_draws two_draws = {2, 1};
 	service *s = (service *)arg;
 	odvgp_real *var = s->out + OUTPUTS * SERVED, *rest = var + OUTPUTS * SERVED;
 	switch (s->call) {
@@ -425,7 +426,7 @@ static void *predict_thread(void *arg)
 		break;
 	case 5:
 		s->status = odvgp_sample(
-				&s->server, s->X, SERVED, &(odvgp_draws){2, 1}, s->out, s->scratch, s->bytes, NULL);
+				&s->server, s->X, SERVED, &two_draws, s->out, s->scratch, s->bytes, NULL);
 		break;
 	default: break;
 	}
@@ -478,7 +479,7 @@ typedef struct kept {
 static odvgp_status call_none(kept *k) { return k->m ? ODVGP_OK : ODVGP_E_ARG; }
 static odvgp_status call_size(kept *k)
 {
-	return odvgp_model_size(&k->cfg, &k->block_bytes, &k->info);
+	return sized(&k->block_bytes, odvgp_model_size(&k->cfg, &k->info), &k->info);
 }
 static odvgp_status call_init(kept *k)
 {
@@ -507,7 +508,7 @@ static odvgp_status call_text(kept *k)
 }
 static odvgp_status call_frozen_size(kept *k)
 {
-	return odvgp_predictor_size(k->m) ? ODVGP_OK : ODVGP_E_SIZE;
+	return odvgp_predictor_size(k->m, NULL) ? ODVGP_OK : ODVGP_E_SIZE;
 }
 static odvgp_status call_freeze(kept *k)
 {
@@ -519,33 +520,30 @@ static odvgp_status call_block(kept *k)
 }
 static odvgp_status call_save_size(kept *k)
 {
-	return odvgp_save_size(k->m, 0) ? ODVGP_OK : ODVGP_E_SIZE;
+	return odvgp_save_size(k->m, 0, NULL) ? ODVGP_OK : ODVGP_E_SIZE;
 }
 static odvgp_status call_save(kept *k)
 {
-	return odvgp_save(k->m, NULL, NULL, 0, k->file, k->file_bytes, &k->info);
+	return odvgp_save_memory(k->m, NULL, NULL, 0, k->file, k->file_bytes, &k->info);
 }
 static odvgp_status call_server_size(kept *k)
 {
-	size_t bytes, user_bytes;
-	const void *user;
-	return odvgp_server_size(k->file, k->file_bytes, &bytes, &user, &user_bytes, &k->info);
+	return odvgp_server_size(k->file, k->file_bytes, &k->info) ? ODVGP_OK : k->info.status;
 }
 static odvgp_status call_file(kept *k)
 {
-	return odvgp_server_from_file(
+	return odvgp_server_from_memory(
 			&k->server, k->file, k->file_bytes, k->cfg.isa, k->placed, k->placed_bytes, &k->info);
 }
 static odvgp_status call_load_size(kept *k)
 {
-	size_t bytes, predictor;
-	return odvgp_load_size(
-			k->file, k->file_bytes, NULL, k->cfg.isa, &bytes, &predictor, NULL, NULL, &k->info);
+	size_t bytes = odvgp_load_size(k->file, k->file_bytes, NULL, k->cfg.isa, &k->info);
+	return bytes ? ODVGP_OK : k->info.status;
 }
 static odvgp_status call_load(kept *k)
 {
-	return odvgp_load(
-			k->file, k->file_bytes, NULL, k->cfg.isa, k->block, k->block_bytes, &k->twin, &k->info);
+	return odvgp_load_memory(
+			&k->twin, k->file, k->file_bytes, NULL, k->cfg.isa, k->block, k->block_bytes, &k->info);
 }
 static odvgp_status call_init_data(kept *k)
 {
@@ -562,10 +560,9 @@ static odvgp_status call_fit_q(kept *k)
 }
 static odvgp_status call_warm(kept *k)
 {
-	size_t bytes = odvgp_warm_start_scratch(k->m, NULL);
+	size_t bytes = odvgp_warm_start_scratch(k->m, NULL, NULL);
 	void *scratch = bytes ? test_alloc(bytes) : NULL;
-	odvgp_status s =
-			odvgp_warm_start(k->m, NULL, k->X, k->Y, NULL, scratch, bytes, &k->info);
+	odvgp_status s = odvgp_warm_start(k->m, k->X, k->Y, NULL, NULL, scratch, bytes, &k->info);
 	free(scratch);
 	return s;
 }
@@ -585,10 +582,10 @@ static const struct {
 		{"odvgp_kernel_text", call_text, 4096, 1}, {"odvgp_elbo", call_elbo, 4096, 0},
 		{"odvgp_predictor_size", call_frozen_size, 4096, 0}, {"odvgp_freeze", call_freeze, 4096, 0},
 		{"odvgp_server_from_block", call_block, 4096, 0},
-		{"odvgp_save_size", call_save_size, 4096, 0}, {"odvgp_save", call_save, 4096, 0},
+		{"odvgp_save_size", call_save_size, 4096, 0}, {"odvgp_save_memory", call_save, 4096, 0},
 		{"odvgp_server_size", call_server_size, 4096, 0},
-		{"odvgp_server_from_file", call_file, 4096, 0},
-		{"odvgp_load_size", call_load_size, 8192, 0}, {"odvgp_load", call_load, 4096, 0},
+		{"odvgp_server_from_memory", call_file, 4096, 0},
+		{"odvgp_load_size", call_load_size, 8192, 0}, {"odvgp_load_memory", call_load, 4096, 0},
 		{"odvgp_step", call_step, 8192, 0}, {"odvgp_fit_q", call_fit_q, 8192, 1},
 		{"odvgp_warm_start", call_warm, 12288, 1}};
 enum { KEPT_CALLS = sizeof kept_calls / sizeof *kept_calls };
@@ -633,12 +630,12 @@ TEST(predictions_take_little_stack)
 		cfg.layer[0].cov_part = parts[i % 3];
 		cfg.isa = test_isas.isa[i / 3];
 		if (!CHECK_STATUS(odvgp_model_create(&m, &cfg, X, Y, NULL, NULL), ODVGP_OK)) continue;
-		bytes = odvgp_predictor_size(m);
+		bytes = odvgp_predictor_size(m, NULL);
 		block = test_alloc(bytes);
 		CHECK_STATUS(odvgp_freeze(m, NULL, block, bytes, NULL), ODVGP_OK);
 		CHECK_STATUS(odvgp_server_from_block(&s.server, block, bytes, cfg.isa, NULL), ODVGP_OK);
 		s.X = X, s.Y = Y;
-		s.bytes = odvgp_sample_scratch(&s.server, SERVED);
+		s.bytes = odvgp_sample_scratch(&s.server, SERVED, NULL);
 		s.scratch = test_alloc(s.bytes);
 		s.out = (odvgp_real *)test_alloc(sizeof(odvgp_real) * OUTPUTS * SERVED * (SERVED + 3));
 		for (c = 1; c <= CALLS; c++) {
@@ -682,10 +679,10 @@ TEST(calls_take_little_stack)
 		}
 		k.cfg = cfg, k.X = X, k.Y = Y;
 		if (!CHECK_STATUS(odvgp_model_create(&k.m, &cfg, X, Y, NULL, NULL), ODVGP_OK)) continue;
-		CHECK_STATUS(odvgp_model_size(&cfg, &k.block_bytes, NULL), ODVGP_OK);
-		k.frozen_bytes = k.placed_bytes = odvgp_predictor_size(k.m) + 64;
-		k.file_bytes = odvgp_save_size(k.m, 0);
-		k.work_bytes = stack ? 1 : odvgp_fit_q_scratch(k.m);
+		CHECK_STATUS(sized(&k.block_bytes, odvgp_model_size(&cfg, NULL), NULL), ODVGP_OK);
+		k.frozen_bytes = k.placed_bytes = odvgp_predictor_size(k.m, NULL) + 64;
+		k.file_bytes = odvgp_save_size(k.m, 0, NULL);
+		k.work_bytes = stack ? 1 : odvgp_fit_q_scratch(k.m, NULL);
 		k.work = test_alloc(k.work_bytes);
 		k.block = test_alloc(k.block_bytes), k.frozen = test_alloc(k.frozen_bytes),
 		k.placed = test_alloc(k.placed_bytes), k.file = test_alloc(k.file_bytes);

@@ -29,13 +29,13 @@ TEST(nothing_is_allocated_after_the_start)
 			c.init.gamma = (odvgp_init_gamma)natgrad;
 			c.init.hyperparams = (odvgp_init_hyper)natgrad;
 			a = make(&c);
-			bytes = odvgp_predictor_size(a.m);
+			bytes = odvgp_predictor_size(a.m, NULL);
 			block = test_alloc(bytes);
-			file_bytes = odvgp_save_size(a.m, 0);
+			file_bytes = odvgp_save_size(a.m, 0, NULL);
 			file = test_alloc(file_bytes);
 			again = test_alloc(a.bytes);
 			CHECK_STATUS(serve(a.m, NULL, block, bytes, p, NULL), ODVGP_OK);
-			need = odvgp_sample_scratch(p, 20);
+			need = odvgp_sample_scratch(p, 20, NULL);
 			scratch = test_alloc(need);
 			test_allocations = 0;
 			CHECK_STATUS(odvgp_fit(a.m, a.X, a.Y, 10, NULL, NULL), ODVGP_OK);
@@ -52,8 +52,9 @@ TEST(nothing_is_allocated_after_the_start)
 			CHECK_STATUS(odvgp_predict_logp(p, a.X, a.Y, 20, logp, scratch, need, NULL), ODVGP_OK);
 			CHECK_STATUS(odvgp_sample(p, a.X, 20, &(odvgp_draws){2, 0}, f, scratch, need, NULL),
 					ODVGP_OK);
-			CHECK_STATUS(odvgp_save(a.m, NULL, NULL, 0, file, file_bytes, NULL), ODVGP_OK);
-			CHECK_STATUS(odvgp_load(file, file_bytes, NULL, test_isa(), again, a.bytes, &m2, NULL),
+			CHECK_STATUS(odvgp_save_memory(a.m, NULL, NULL, 0, file, file_bytes, NULL), ODVGP_OK);
+			CHECK_STATUS(odvgp_load_memory(
+								 &m2, file, file_bytes, NULL, test_isa(), again, a.bytes, NULL),
 					ODVGP_OK);
 			CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
 			CHECK_INT(test_allocations, 0);
@@ -166,7 +167,7 @@ TEST(no_pointer_of_the_caller_is_kept)
 	CHECK(a.m->tape.info == NULL);
 	CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, &info), ODVGP_OK);
 	CHECK(a.m->tape.info == NULL);
-	bytes = odvgp_predictor_size(a.m);
+	bytes = odvgp_predictor_size(a.m, NULL);
 	block = test_alloc(bytes);
 	CHECK_STATUS(serve(a.m, NULL, block, bytes, p, &info), ODVGP_OK);
 	CHECK(a.m->tape.info == NULL);
@@ -213,9 +214,9 @@ TEST(memory_does_not_grow_with_the_data)
 	/* This also holds for the methods of initialisation that need the most memory. */
 	for (start = 0; start < 2; start++) {
 		c.N = 100000;
-		CHECK_STATUS(odvgp_model_size(&c, &small, NULL), ODVGP_OK);
+		CHECK_STATUS(sized(&small, odvgp_model_size(&c, NULL), NULL), ODVGP_OK);
 		c.N = 100000000;
-		CHECK_STATUS(odvgp_model_size(&c, &large, NULL), ODVGP_OK);
+		CHECK_STATUS(sized(&large, odvgp_model_size(&c, NULL), NULL), ODVGP_OK);
 		CHECK_INT(large, small);
 		CHECK(large > plain);
 		plain = large;
@@ -475,10 +476,10 @@ TEST(kept_and_computed_again_are_the_same_bits)
 			/* The rows need more than one block. */
 			c.tile = 300;
 			c.optim.natgrad = natgrad;
-			CHECK_STATUS(odvgp_model_size(&c, &with, NULL), ODVGP_OK);
+			CHECK_STATUS(sized(&with, odvgp_model_size(&c, NULL), NULL), ODVGP_OK);
 			n = run_bits(&c, 5, 226, &kept);
 			c.kernel_cache_bytes = 0;
-			CHECK_STATUS(odvgp_model_size(&c, &without, NULL), ODVGP_OK);
+			CHECK_STATUS(sized(&without, odvgp_model_size(&c, NULL), NULL), ODVGP_OK);
 			CHECK_SAY(without < with, "%ld bytes with what is kept, %ld without", (long)with,
 					(long)without);
 			CHECK_INT(run_bits(&c, 5, 226, &again), n);

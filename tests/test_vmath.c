@@ -98,7 +98,7 @@ static struct {
 
 static void start_engines(void)
 {
-	size_t bytes = odvgp_blas_size(NULL);
+	size_t bytes = odvgp_blas_size(NULL, NULL);
 	int i;
 	for (i = 0; i < ISAS; i++) {
 		engines[i].block = test_alloc(bytes);

@@ -37,7 +37,7 @@ static made make(const odvgp_config *c, const problem *p)
 	made a = {NULL, NULL};
 	size_t bytes;
 	odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
-	odvgp_status s = odvgp_model_size(c, &bytes, &info);
+	odvgp_status s = sized(&bytes, odvgp_model_size(c, &info), &info);
 	if (s == ODVGP_E_UNSUPPORTED) return a;
 	if (!CHECK_SAY(s == ODVGP_OK, "size: %s", info.text)) exit(3);
 	a.block = test_alloc(bytes);
@@ -49,9 +49,9 @@ static made make(const odvgp_config *c, const problem *p)
 
 static odvgp_status warm(odvgp_model *m, const odvgp_warm *w, const problem *p, odvgp_info *info)
 {
-	size_t bytes = odvgp_warm_start_scratch(m, w);
+	size_t bytes = odvgp_warm_start_scratch(m, w, NULL);
 	void *work = test_alloc(bytes);
-	odvgp_status s = odvgp_warm_start(m, w, p->X, p->Y, NULL, work, bytes, info);
+	odvgp_status s = odvgp_warm_start(m, p->X, p->Y, w, NULL, work, bytes, info);
 	free(work);
 	return s;
 }
@@ -99,7 +99,7 @@ static void refused(made *a, const odvgp_warm *w, const problem *p, void *work, 
 {
 	odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
 	uint64_t before = bits(a->m);
-	CHECK_STATUS(odvgp_warm_start(a->m, w, p->X, p->Y, NULL, work, bytes, &info), want);
+	CHECK_STATUS(odvgp_warm_start(a->m, p->X, p->Y, w, NULL, work, bytes, &info), want);
 	CHECK_SAY(info.what && !strcmp(info.what, what), "%s, not %s: %s", info.what ? info.what : "",
 			what, info.text);
 	CHECK(bits(a->m) == before);
@@ -335,15 +335,15 @@ TEST(bits_repeat)
 	CHECK_STATUS(warm(a.m, &w, &p, NULL), ODVGP_OK);
 	CHECK_STATUS(warm(b.m, &w, &p, NULL), ODVGP_OK);
 	CHECK(bits(a.m) == bits(b.m));
-	size_t size = odvgp_save_size(a.m, 0), bytes;
+	size_t size = odvgp_save_size(a.m, 0, NULL), bytes;
 	void *file = test_alloc(size), *block;
 	odvgp_model *loaded;
-	CHECK_STATUS(odvgp_save(a.m, NULL, NULL, 0, file, size, NULL), ODVGP_OK);
-	CHECK_STATUS(odvgp_load_size(file, size, NULL, ODVGP_ISA_AUTO, &bytes, NULL, NULL, NULL, NULL),
-			ODVGP_OK);
-	block = test_alloc(bytes);
+	CHECK_STATUS(odvgp_save_memory(a.m, NULL, NULL, 0, file, size, NULL), ODVGP_OK);
 	CHECK_STATUS(
-			odvgp_load(file, size, NULL, ODVGP_ISA_AUTO, block, bytes, &loaded, NULL), ODVGP_OK);
+			sized(&bytes, odvgp_load_size(file, size, NULL, ODVGP_ISA_AUTO, NULL), NULL), ODVGP_OK);
+	block = test_alloc(bytes);
+	CHECK_STATUS(odvgp_load_memory(&loaded, file, size, NULL, ODVGP_ISA_AUTO, block, bytes, NULL),
+			ODVGP_OK);
 	CHECK_STATUS(odvgp_fit(loaded, p.X, p.Y, 10, NULL, NULL), ODVGP_OK);
 	steps(b.m, &p, 10);
 	CHECK(bits(loaded) == bits(b.m));
@@ -423,19 +423,19 @@ TEST(refusals_change_nothing)
 	problem p = make_problem(1, 1, 1);
 	odvgp_config c = config(1);
 	made a = make(&c, &p);
-	size_t bytes = odvgp_warm_start_scratch(a.m, NULL);
+	size_t bytes = odvgp_warm_start_scratch(a.m, NULL, NULL);
 	void *work = test_alloc(bytes);
 	odvgp_info info;
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		refused(&a, &bad[i].w, &p, work, bytes, ODVGP_E_ARG, bad[i].what);
-		CHECK(odvgp_warm_start_scratch(a.m, &bad[i].w) == 0);
+		CHECK(odvgp_warm_start_scratch(a.m, &bad[i].w, NULL) == 0);
 	}
 	refused(&a, NULL, &p, NULL, bytes, ODVGP_E_ARG, "scratch");
 	refused(&a, NULL, &p, work, bytes / 2, ODVGP_E_MEMORY, "scratch");
 	refused(&a, NULL, &p, work, 10, ODVGP_E_MEMORY, "scratch");
-	CHECK_STATUS(odvgp_warm_start(NULL, NULL, p.X, p.Y, NULL, work, bytes, &info), ODVGP_E_ARG);
-	CHECK_STATUS(odvgp_warm_start(a.m, NULL, NULL, p.Y, NULL, work, bytes, &info), ODVGP_E_ARG);
-	CHECK(odvgp_warm_start_scratch(NULL, NULL) == 0);
+	CHECK_STATUS(odvgp_warm_start(NULL, p.X, p.Y, NULL, NULL, work, bytes, &info), ODVGP_E_ARG);
+	CHECK_STATUS(odvgp_warm_start(a.m, NULL, p.Y, NULL, NULL, work, bytes, &info), ODVGP_E_ARG);
+	CHECK(odvgp_warm_start_scratch(NULL, NULL, NULL) == 0);
 	p.Y[17] = (odvgp_real)NAN;
 	refused(&a, NULL, &p, work, bytes, ODVGP_E_NAN, "Y");
 	free(work);
@@ -520,7 +520,7 @@ TEST(other_likelihoods_start_from_pseudo_targets)
 		/* a target that does not fit changes nothing */
 		if (!(lik->least == -DBL_MAX)) {
 			odvgp_warm all = {ROWS, 0, 0, 0};
-			size_t bytes = odvgp_warm_start_scratch(hot.m, &all);
+			size_t bytes = odvgp_warm_start_scratch(hot.m, &all, NULL);
 			void *work = test_alloc(bytes);
 			p.Y[7 * T] = -3;
 			refused(&hot, &all, &p, work, bytes, ODVGP_E_ARG, "Y");
@@ -663,7 +663,7 @@ TEST(exact_regression_is_refused)
 	c.optim.batch = ROWS;
 	c.optim.natgrad = 0;
 	made a = make(&c, &p);
-	CHECK(odvgp_warm_start_scratch(a.m, NULL) == 0);
+	CHECK(odvgp_warm_start_scratch(a.m, NULL, NULL) == 0);
 	refused(&a, NULL, &p, &byte, 1, ODVGP_E_UNSUPPORTED, "objective");
 	free(a.block);
 }
@@ -761,9 +761,10 @@ static double trained_few(const few *f, uint64_t seed, int hot)
 	c.seed = seed;
 	CHECK_STATUS(odvgp_model_create(&m, &c, f->X, f->Y, NULL, NULL), ODVGP_OK);
 	for (int i = 0; i < 2 && hot; i++) {
-		size_t bytes = odvgp_warm_start_scratch(m, &starts[i]);
+		size_t bytes = odvgp_warm_start_scratch(m, &starts[i], NULL);
 		void *work = test_alloc(bytes);
-		CHECK_STATUS(odvgp_warm_start(m, &starts[i], f->X, f->Y, NULL, work, bytes, NULL), ODVGP_OK);
+		CHECK_STATUS(
+				odvgp_warm_start(m, f->X, f->Y, &starts[i], NULL, work, bytes, NULL), ODVGP_OK);
 		free(work);
 	}
 	CHECK_STATUS(odvgp_fit(m, f->X, f->Y, FEW_STEPS, NULL, NULL), ODVGP_OK);

@@ -106,7 +106,9 @@ typedef struct file {
 static file file_of(odvgp_model *m)
 {
 	file f;
-	GP__EACH_UNIT(u, m) GP__FOR(k, GP__JITTERS) gp__jitter_moved(&m->tape, &u->jitter[k]);
+	for (int i = 0; i < m->units; i++)
+		for (int k = 0; k < GP__JITTERS; k++)
+			gp__jitter_moved(&m->tape, &m->unit[i].jitter[k]);
 	f.fitted = m->state.fitted;
 	m->state.fitted = 1; /* or a model of a bound without q is not saved */
 	f.at = save_file(m, NULL, "", &f.bytes);
@@ -135,8 +137,8 @@ static void trial_begin(trial *t)
 	odvgp_info info;
 	CHECK_SAY(odvgp_model_create(&t->m, &c, t->X, t->Y, NULL, &info) == ODVGP_OK, "%s: %s",
 			t->j->what, info.text);
-	t->bytes = t->run == WARM	 ? odvgp_warm_start_scratch(t->m, NULL)
-			   : t->run == FIT_Q ? odvgp_fit_q_scratch(t->m)
+	t->bytes = t->run == WARM    ? odvgp_warm_start_scratch(t->m, NULL, NULL)
+			   : t->run == FIT_Q ? odvgp_fit_q_scratch(t->m, NULL)
 								 : 0;
 	t->scratch = test_alloc(t->bytes);
 	if (t->run == FIT || t->run == INIT) return;
@@ -157,8 +159,7 @@ static odvgp_status trial_go(trial *t, const odvgp_watch *watch, odvgp_info *inf
 	ptrdiff_t left = STEPS - odvgp_steps_done(t->m);
 	switch (t->run) {
 	case INIT: return odvgp_init_data(t->m, t->X, t->Y, watch, info);
-	case WARM:
-		return odvgp_warm_start(t->m, &few, t->X, t->Y, watch, t->scratch, t->bytes, info);
+	case WARM: return odvgp_warm_start(t->m, t->X, t->Y, &few, watch, t->scratch, t->bytes, info);
 	case FIT_Q: return odvgp_fit_q(t->m, t->X, t->Y, watch, t->scratch, t->bytes, info);
 	default: return odvgp_fit(t->m, t->X, t->Y, left, watch, info);
 	}

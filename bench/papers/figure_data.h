@@ -100,8 +100,8 @@ static inline odvgp_model *model_empty(const odvgp_config *cfg, void **block)
 {
 	odvgp_model *model;
 	odvgp_info info;
-	size_t bytes;
-	check(odvgp_model_size(cfg, &bytes, &info), "model", &info);
+	size_t bytes = odvgp_model_size(cfg, &info);
+	if (!bytes) check(info.status, "model", &info);
 	*block = reserve(bytes);
 	check(odvgp_model_init(&model, cfg, *block, bytes, &info), "model", &info);
 	return model;
@@ -125,7 +125,7 @@ static inline void copy_slots(odvgp_model *to, const odvgp_model *from, const ch
 static inline void fit_q(odvgp_model *model, const dataset *d)
 {
 	odvgp_info info;
-	size_t bytes = odvgp_fit_q_scratch(model);
+	size_t bytes = odvgp_fit_q_scratch(model, NULL);
 	void *work = reserve(bytes);
 	check(odvgp_fit_q(model, d->X, d->y, NULL, work, bytes, &info), "optimum of q", &info);
 	free(work);

@@ -177,7 +177,7 @@ static void draw_gp(const dataset *d, double noise, int seed)
 {
 	odvgp_blas blas;
 	odvgp_info info;
-	size_t bytes = odvgp_blas_size(NULL);
+	size_t bytes = odvgp_blas_size(NULL, NULL);
 	void *block = reserve(bytes);
 	double *K = reserve_reals(d->N * d->N);
 	for (ptrdiff_t i = 0; i < d->N; i++) {

@@ -95,10 +95,10 @@ static const char *figure(void) { return option.classes ? "odvgp2018-fig2b" : "o
 static void save(odvgp_model *model, const char *name, const void *user, size_t user_bytes)
 {
 	odvgp_info info;
-	size_t bytes = odvgp_save_size(model, user_bytes);
+	size_t bytes = odvgp_save_size(model, user_bytes, NULL);
 	void *file = reserve(bytes);
 	char *path = path_in(option.out, name, ".odvgp");
-	check(odvgp_save(model, NULL, user, user_bytes, file, bytes, &info), path, &info);
+	check(odvgp_save_memory(model, NULL, user, user_bytes, file, bytes, &info), path, &info);
 	check(odvgp_file_write(path, file, bytes, NULL), path, NULL);
 	free(path);
 	free(file);
@@ -118,14 +118,14 @@ static odvgp_model *load(const char *name, void *user, size_t user_bytes)
 	if (bytes) {
 		void *file = reserve(bytes), *block;
 		check(odvgp_file_read(path, &bytes, file, bytes, &info), path, &info);
-		check(odvgp_load_size(
-					  file, bytes, &serial, ODVGP_ISA_AUTO, &block_bytes, NULL, &from, &had, &info),
-				path, &info);
+		check(odvgp_load_user(file, bytes, &from, &had, &info), path, &info);
 		if (had == user_bytes) {
 			if (user_bytes) memcpy(user, from, user_bytes);
+			block_bytes = odvgp_load_size(file, bytes, &serial, ODVGP_ISA_AUTO, &info);
+			if (!block_bytes) check(info.status, path, &info);
 			block = reserve(block_bytes);
-			check(odvgp_load(
-						  file, bytes, &serial, ODVGP_ISA_AUTO, block, block_bytes, &model, &info),
+			check(odvgp_load_memory(
+						  &model, file, bytes, &serial, ODVGP_ISA_AUTO, block, block_bytes, &info),
 					path, &info);
 		}
 		free(file);

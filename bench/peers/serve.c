@@ -38,13 +38,13 @@ int serve_make(ptrdiff_t M, ptrdiff_t Mg, ptrdiff_t D, const char *kernel)
 	if (odvgp_get(model, "Z_beta", Z_beta, M * D, NULL) ||
 			odvgp_get(model, "Z_gamma", Z_gamma, Mg * D, NULL))
 		return 1;
-	size_t bytes = odvgp_predictor_size(model);
+	size_t bytes = odvgp_predictor_size(model, NULL);
 	if (posix_memalign(&block, 64, bytes) || odvgp_freeze(model, NULL, block, bytes, NULL))
 		return 1;
 	if (odvgp_server_from_block(&server, block, bytes, ODVGP_ISA_AUTO, NULL)) return 1;
 	odvgp_model_free(model);
 	free(y);
-	scratch_bytes = odvgp_predict_scratch(&server, 1);
+	scratch_bytes = odvgp_predict_scratch(&server, 1, NULL);
 	return posix_memalign(&scratch, 64, scratch_bytes) != 0;
 }
 

@@ -49,7 +49,7 @@ int steps_make(int deep, ptrdiff_t rows, int threads)
 {
 	static odvgp_pool *pool;
 	static odvgp_threads crew;
-	size_t bytes = odvgp_pool_size(threads);
+	size_t bytes = odvgp_pool_size(threads, NULL);
 	ptrdiff_t D = deep ? INPUTS : (ptrdiff_t)SIDE * SIDE;
 	uint64_t state = 1;
 	if (!pool && odvgp_pool_start(&pool, threads, &crew, calloc(bytes, 1), bytes, NULL)) return 1;

@@ -67,10 +67,10 @@ int main(void)
 	for (int k = 0; k < COUNT; k++) {
 		gp = model_of(sizes[k], 0);
 		/* One pass over the data gives both: the ELBO at its best q, and the upper bound. */
-		const size_t bytes = odvgp_fit_q_scratch(gp);
+		const size_t bytes = odvgp_fit_q_scratch(gp, NULL);
 		void *work = malloc(bytes);
 		if (!work) return 1;
-		must(odvgp_upper_bound(gp, X, y, work, bytes, &upper[k], &lower[k], &info), &info);
+		must(odvgp_upper_bound(gp, X, y, &upper[k], &lower[k], work, bytes, &info), &info);
 		free(work);
 		odvgp_model_free(gp);
 		M[k] = sizes[k];

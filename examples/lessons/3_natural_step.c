@@ -81,7 +81,7 @@ int main(void)
 	printf("after a second one            %9.2f\n", two);
 
 	/* The same optimum from its closed form (Titsias 2009, eq. 10). */
-	const size_t bytes = odvgp_fit_q_scratch(gp);
+	const size_t bytes = odvgp_fit_q_scratch(gp, NULL);
 	void *work = malloc(bytes);
 	if (!work) return 1;
 	must(odvgp_fit_q(gp, X, y, NULL, work, bytes, &info), &info);

@@ -42,7 +42,7 @@ static void learn(fit *f, ptrdiff_t M, ptrdiff_t M_gamma, int solve, int exact)
 	/* All members get the same BETA points, evenly spaced. */
 	if (!exact) must(odvgp_set(gp, "Z_beta", Z, M, &info), &info);
 	if (M_gamma) must(odvgp_set(gp, "Z_gamma", Z + M, M_gamma, &info), &info);
-	const size_t bytes = odvgp_fit_q_scratch(gp);
+	const size_t bytes = odvgp_fit_q_scratch(gp, NULL);
 	void *work = malloc(bytes);
 	if (!work) exit(1);
 	must(odvgp_fit_q(gp, X, y, NULL, work, bytes, &info), &info);

@@ -34,8 +34,7 @@ static void *prior(const char *text, odvgp_server *server)
 	odvgp_config cfg = odvgp_config_defaults(1, 1, 1, 1, 0);
 	cfg.layer[0].kernel = text;
 	odvgp_info info;
-	size_t bytes;
-	must(odvgp_model_size(&cfg, &bytes, &info), &info);
+	const size_t bytes = odvgp_model_size(&cfg, &info);
 	void *block = malloc(bytes);
 	odvgp_model *gp;
 	must(odvgp_model_init(&gp, &cfg, block, bytes, &info), &info);
@@ -43,7 +42,7 @@ static void *prior(const char *text, odvgp_server *server)
 	const double Z = 1;
 	must(odvgp_set(gp, "Z_beta", &Z, 1, &info), &info);
 	must(odvgp_init_q(gp, &info), &info);
-	const size_t frozen_bytes = odvgp_predictor_size(gp);
+	const size_t frozen_bytes = odvgp_predictor_size(gp, NULL);
 	void *frozen = malloc(frozen_bytes);
 	must(odvgp_freeze(gp, NULL, frozen, frozen_bytes, &info), &info);
 	free(block);
@@ -62,7 +61,7 @@ int main(void)
 	for (int k = 0; k < KERNELS; k++) {
 		odvgp_server server;
 		void *frozen = prior(kernel[k], &server);
-		size_t bytes = odvgp_predict_scratch(&server, PLACES);
+		size_t bytes = odvgp_predict_scratch(&server, PLACES, NULL);
 		void *scratch = malloc(bytes);
 		double cov[PLACES][PLACES];
 		if (odvgp_predict_cov(&server, places, PLACES, NULL, &cov[0][0], scratch, bytes, NULL))
@@ -73,7 +72,7 @@ int main(void)
 		printf("\n");
 
 		/* Samples are joint: each is one function at all places of the grid. */
-		bytes = odvgp_sample_scratch(&server, GRID);
+		bytes = odvgp_sample_scratch(&server, GRID, NULL);
 		scratch = malloc(bytes);
 		if (odvgp_sample(&server, grid, GRID, &(odvgp_draws){SAMPLES, 4}, &f[k][0][0], scratch,
 					bytes, NULL))

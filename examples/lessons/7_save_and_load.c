@@ -52,7 +52,7 @@ static int save(void)
 	odvgp_info info;
 	odvgp_model *gp = create(&info);
 	train(gp);
-	must(odvgp_model_save(gp, path, &info), &info);
+	must(odvgp_save_file(gp, path, &info), &info);
 	odvgp_model_free(gp);
 	printf("saved after %d steps\n", HALF);
 	return 0;
@@ -67,14 +67,15 @@ static int load(void)
 
 	/* To predict, a program needs a server and no model. */
 	odvgp_server server;
-	must(odvgp_server_from_file(&server, file, bytes, ODVGP_ISA_AUTO, frozen, sizeof frozen, &info),
+	must(odvgp_server_from_memory(
+				 &server, file, bytes, ODVGP_ISA_AUTO, frozen, sizeof frozen, &info),
 			&info);
 	static double half[GRID], var[GRID], mean[2][GRID], low[GRID], high[GRID];
 	if (odvgp_predict(&server, grid, GRID, half, NULL, scratch, sizeof scratch, NULL)) return 1;
 
 	/* To train further, it loads the model. */
 	odvgp_model *gp;
-	must(odvgp_model_load(&gp, path, NULL, &info), &info);
+	must(odvgp_load_file(&gp, path, NULL, &info), &info);
 	printf("loaded after %td steps\n", odvgp_steps_done(gp));
 	train(gp);
 	must(odvgp_predict_once(gp, grid, GRID, mean[0], var, NULL, &info), &info);

@@ -60,11 +60,11 @@ typedef struct service {
 static inline void serve(service *s, odvgp_model *model, const odvgp_scales *scales)
 {
 	odvgp_info info;
-	size_t bytes = odvgp_predictor_size(model);
+	size_t bytes = odvgp_predictor_size(model, NULL);
 	s->block = malloc(bytes);
 	must(odvgp_freeze(model, scales, s->block, bytes, &info), &info);
 	must(odvgp_server_from_block(&s->server, s->block, bytes, ODVGP_ISA_AUTO, &info), &info);
-	s->bytes = odvgp_predict_scratch(&s->server, 256);
+	s->bytes = odvgp_predict_scratch(&s->server, 256, NULL);
 	s->scratch = malloc(s->bytes);
 }
 

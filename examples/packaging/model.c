@@ -37,7 +37,7 @@ int main(void)
 		fprintf(stderr, "%s\n", info.text);
 		return 1;
 	}
-	const size_t words = odvgpf_predictor_size(model) / 4;
+	const size_t words = odvgpf_predictor_size(model, NULL) / 4;
 	printf("/*  A predictor of odvgp.h, for float: angle (rad) and load (kg) to torque (Nm). */\n"
 		   "#include <stdint.h>\n"
 		   "static const uint32_t model[%zu] = {\n",

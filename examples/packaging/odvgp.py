@@ -45,11 +45,11 @@ _types = {"p": C.c_void_p, "e": C.POINTER(_Info), "o": _Status, "s": C.c_char_p,
           "n": C.c_ssize_t, "z": C.c_size_t, "c": _Config, "v": None}
 _calls = dict(("odvgp_" + name, types) for name, types in map(str.split, """
     config_size z, config_name si, config_defaults cnnnnn, config_set opse, config_threads vpp,
-    status_text si, column_scales opnnppe, standardise opnnpppe, model_create opppppe,
-    model_free vp, fit opppnpe, fit_q_scratch zp, fit_q opppppze, predictor_size zp, freeze opppze,
-    server_from_block oppzie, predict_scratch zpn, predict oppnpppze, predict_y oppnpppze,
-    save_size zpz, save opppzpze, file_write ospze, load_size opzpippppe, load opzpipzpe,
-    pool_size zi, pool_start opippze, pool_stop vp""".split(",")))
+    column_scales opnnppe, standardise opnnpppe, model_create opppppe, model_free vp,
+    fit opppnpe, fit_q_scratch zpe, fit_q opppppze, predictor_size zpe, freeze opppze,
+    server_from_block oppzie, predict_scratch zpne, predict oppnpppze, predict_y oppnpppze,
+    save_size zpze, save_memory opppzpze, file_write ospze, load_size zpzpie, load_user opzppe,
+    load_memory oppzpipze, pool_size zie, pool_start opippze, pool_stop vp""".split(",")))
 for _name, _letters in _calls.items():
     _f = getattr(_lib, _name)
     _f.restype, *_f.argtypes = map(_types.get, _letters)
@@ -58,9 +58,8 @@ def _call(name, *args):
     says, letters = _Info(), _calls["odvgp_" + name]
     args = [getattr(a, "ctypes", a) for a in args] + [C.byref(says)] * letters.endswith("e")
     result = getattr(_lib, "odvgp_" + name)(*args)
-    if letters[0] == "o" and result.value:
-        text = says.text or _lib.odvgp_status_text(result.value)
-        raise (_Stopped if result.value == _STOPPED else Error)(text.decode())
+    if letters.endswith("e") and (result.value if letters[0] == "o" else not result):
+        raise (_Stopped if says.status == _STOPPED else Error)(says.text.decode())
     return result
 
 @contextlib.contextmanager
@@ -184,20 +183,20 @@ class GP:
         user = _MARK + np.concatenate([self._shape, *self._scales]).tobytes()
         with self._lock, _about(path):
             file = np.zeros(_call("save_size", self._model, len(user)), np.uint8)
-            _call("save", self._model, self._pointers(), user, len(user), file, file.nbytes)
+            _call("save_memory", self._model, self._pointers(), user, len(user), file, file.nbytes)
             _call("file_write", os.fsencode(path), file, file.nbytes)
 
 def load(path, X=None, y=None):
-    gp, file, size = GP.__new__(GP), np.fromfile(path, np.uint8), C.c_size_t()
+    gp, file = GP.__new__(GP), np.fromfile(path, np.uint8)
     user, count = C.c_void_p(), C.c_size_t()
     with _about(path):
-        _call("load_size", file, file.nbytes, _threads(), _AUTO, C.byref(size), None,
-              C.byref(user), C.byref(count))
+        _call("load_user", file, file.nbytes, C.byref(user), C.byref(count))
         if (user := C.string_at(user, count.value))[:8] != _MARK:
             raise Error("it was not written by odvgp.py")
-        gp._block = np.zeros(size.value // 8 + 1)
-        _call("load", file, file.nbytes, _threads(), _AUTO, gp._block, gp._block.nbytes,
-              C.byref(gp._model))
+        size = _call("load_size", file, file.nbytes, _threads(), _AUTO)
+        gp._block = np.zeros(size // 8 + 1)
+        _call("load_memory", C.byref(gp._model), file, file.nbytes, _threads(), _AUTO, gp._block,
+              gp._block.nbytes)
     numbers = np.frombuffer(user[8:]).copy()
     gp._shape, gp._x, gp._y = tuple(int(k) for k in numbers[:3]), None, None
     gp._scales = np.split(numbers[3:], np.cumsum([gp._shape[1]] * 2 + [gp._shape[2]]))

@@ -493,7 +493,7 @@ static void server_open(application *a)
 {
 	odvgp_info info = no_info;
 	a->block = take(a->f.predictor_size, 1);
-	odvgp_status s = odvgp_server_from_file(&a->server, a->f.content, a->f.size, ODVGP_ISA_AUTO,
+	odvgp_status s = odvgp_server_from_memory(&a->server, a->f.content, a->f.size, ODVGP_ISA_AUTO,
 			a->block, a->f.predictor_size, &info);
 	if (s) die_of(s, &info, a->f.path);
 	if (a->server.D != a->f.s.D || a->server.T != a->f.s.target_count ||
@@ -658,7 +658,7 @@ static int run_sample(options *o)
 		die(BAD_INPUT, "%s: %td rows; samples need the covariance of all rows, of at most %d",
 				path_text(a.path), r.n, SAMPLE_ROWS);
 	part p = encode(s, &t, &b, &r);
-	size_t size = odvgp_sample_scratch(&a.server, r.n);
+	size_t size = odvgp_sample_scratch(&a.server, r.n, NULL);
 	double *f = take_doubles(samples * r.n, a.server.F);
 	void *scratch = take(size, 1);
 	odvgp_status bad = odvgp_sample(

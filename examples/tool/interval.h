@@ -206,7 +206,7 @@ static double *limits_run(const odvgp_server *server, const schema *s, const dou
 	ptrdiff_t functions = server->F;
 	double *limits = take_doubles(2 * n, T), *mean = take_doubles(FORECAST_ROWS, functions),
 		   *var = take_doubles(FORECAST_ROWS, functions);
-	size_t size = odvgp_predict_scratch(server, FORECAST_ROWS);
+	size_t size = odvgp_predict_scratch(server, FORECAST_ROWS, NULL);
 	void *scratch = take(size, 1);
 	for (ptrdiff_t from = 0, m; from < n; from += m) {
 		m = smaller(FORECAST_ROWS, n - from);

@@ -603,10 +603,9 @@ static void layers_sizes(odvgp_config *c, const options *o, ptrdiff_t rows)
 /*  Exact regression needs several matrices of rows by rows. */
 static void refuse_many_rows(odvgp_config c, ptrdiff_t n)
 {
-	size_t size = 0;
 	if (n <= EXACT_ROWS) return;
 	c.layer[0].M = c.optim.batch = n;
-	if (odvgp_model_size(&c, &size, NULL)) size = 0;
+	size_t size = odvgp_model_size(&c, NULL);
 	die(BAD_INPUT,
 			"--basis exact: %td training rows would take %.3g GB of memory; it is for at most %d",
 			n, fmax((double)size, 24.0 * (double)n * (double)n) / 1e9, EXACT_ROWS);
@@ -723,7 +722,7 @@ static odvgp_isa isa_of(const options *o)
 	if (!from_option) name = environment;
 	if (strcmp(name, "auto") == 0) return ODVGP_ISA_AUTO;
 	odvgp_isa found = ODVGP_ISA_AUTO;
-	size_t size = odvgp_blas_size(NULL);
+	size_t size = odvgp_blas_size(NULL, NULL);
 	void *block = take(size, 1);
 	bytes there = {NULL, 0, 0};
 	/* There are fewer than 16; the library refuses the other numbers. */
@@ -787,14 +786,16 @@ static odvgp_model *model_make(options *o, const dataset *d, const workers *w, o
 						   "most; with a larger one the bound may fall\n");
 	c.threads = w->threads;
 	c.isa = isa;
-	odvgp_status s = odvgp_model_size(&c, &block->size, &info);
+	block->size = odvgp_model_size(&c, &info);
 	char with[40];
 	snprintf(with, sizeof with, "--basis %.20s", basis_of(o)->name);
-	if (s) check_kernel_name(o->value[OPT_KERNEL], &info);
-	if (s) die_of(s, &info, s == ODVGP_E_UNSUPPORTED ? with : NULL);
+	if (!block->size) {
+		check_kernel_name(o->value[OPT_KERNEL], &info);
+		die_of(info.status, &info, info.status == ODVGP_E_UNSUPPORTED ? with : NULL);
+	}
 	block->at = take(block->size, 1);
-	if ((s = odvgp_model_init(&model, &c, block->at, block->size, &info)) != ODVGP_OK)
-		die_of(s, &info, NULL);
+	odvgp_status s = odvgp_model_init(&model, &c, block->at, block->size, &info);
+	if (s) die_of(s, &info, NULL);
 	/* The variance of y is finite only for df > 2. */
 	if (c.lik.kind == ODVGP_LIKELIHOOD_STUDENTT) odvgp_set_bounds(model, "df", 2.1, HUGE_VAL, NULL);
 	if (o->value[OPT_FREEZE]) freeze_slots(model, o->value[OPT_FREEZE]);
@@ -839,9 +840,9 @@ static void warm_start(odvgp_model *model, const options *o, const dataset *d)
 		if (!model) continue;
 		w.rows = smaller(w.rows, d->train.n);
 		w.M = smaller(w.M, w.rows);
-		size_t size = odvgp_warm_start_scratch(model, &w);
+		size_t size = odvgp_warm_start_scratch(model, &w, NULL);
 		void *work = size ? take(size, 1) : NULL;
-		odvgp_status s = odvgp_warm_start(model, &w, d->train.X, d->Y, NULL, work, size, &info);
+		odvgp_status s = odvgp_warm_start(model, d->train.X, d->Y, &w, NULL, work, size, &info);
 		free(work);
 		if (s) die_of(s, &info, "--warm");
 	}
@@ -887,7 +888,7 @@ static void warm_settle(options *o, const odvgp_model *model)
 	warm_item(&list, few, WARM_STEPS, 0, 0);
 	if (more > 2 * few) warm_item(&list, more, MORE_STEPS, 0, 0);
 	int off = c->objective != ODVGP_OBJECTIVE_ELBO || !warm_helps(c->lik.kind) || warm_harms(c) ||
-			  !odvgp_warm_start_scratch(model, NULL);
+			  !odvgp_warm_start_scratch(model, NULL, NULL);
 	option_store(o, OPT_WARM, off ? copy_text("off") : copy_text(list.at));
 	free(list.at);
 }
@@ -950,8 +951,9 @@ static void model_file_read(model_file *f, const char *path)
 	memset(f, 0, sizeof *f);
 	f->path = path;
 	f->content = read_file(path, &f->size);
-	odvgp_status s = odvgp_server_size(
-			f->content, f->size, &f->predictor_size, &f->user, &f->user_size, &info);
+	f->predictor_size = odvgp_server_size(f->content, f->size, &info);
+	if (!f->predictor_size) die_of(info.status, &info, path);
+	odvgp_status s = odvgp_load_user(f->content, f->size, &f->user, &f->user_size, &info);
 	if (s) die_of(s, &info, path);
 	schema_read(&f->s, path, f->user, f->user_size);
 	const char *name = settings_find(f->s.settings, "likelihood");
@@ -973,13 +975,12 @@ static odvgp_model *model_load(
 {
 	odvgp_info info = no_info;
 	odvgp_model *model;
-	odvgp_status s = odvgp_load_size(
-			f->content, f->size, &w->threads, isa, &block->size, NULL, NULL, NULL, &info);
-	if (s) die_of(s, &info, f->path);
+	block->size = odvgp_load_size(f->content, f->size, &w->threads, isa, &info);
+	if (!block->size) die_of(info.status, &info, f->path);
 	block->at = take(block->size, 1);
-	if ((s = odvgp_load(f->content, f->size, &w->threads, isa, block->at, block->size, &model,
-				 &info)) != ODVGP_OK)
-		die_of(s, &info, f->path);
+	odvgp_status s = odvgp_load_memory(
+			&model, f->content, f->size, &w->threads, isa, block->at, block->size, &info);
+	if (s) die_of(s, &info, f->path);
 	return model;
 }
 

@@ -532,7 +532,7 @@ static int subject_begin(subject *s, const dataset *d, odvgp_model *model, const
 	s->d = d;
 	s->model = model;
 	s->w = w;
-	size_t size = odvgp_predictor_size(model);
+	size_t size = odvgp_predictor_size(model, NULL);
 	s->block = take(size, 1);
 	choose_inputs(s);
 	subject_texts(s);

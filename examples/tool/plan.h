@@ -171,7 +171,7 @@ static double measured_rate(const workers *w, int processors)
 	double each[MOST], begin = 0, first = 0, *A = take_doubles(SIDE, SIDE),
 					   *C = take_doubles(SIDE, SIDE);
 	int n = 0;
-	size_t size = odvgp_blas_size(&w->threads);
+	size_t size = odvgp_blas_size(&w->threads, NULL);
 	void *block = take(size, 1);
 	odvgp_blas blas;
 	for (int i = 0; i < SIDE * SIDE; i++) A[i] = 1e-3 * (i % 7);
@@ -223,12 +223,12 @@ static double warm_seconds(
 		odvgp_model *model, const model_block *block, const dataset *d, ptrdiff_t M)
 {
 	odvgp_warm some = {smaller(d->train.n, WARM_ROWS), smaller(M, WARM_ROWS), 3, 0};
-	size_t size = odvgp_warm_start_scratch(model, &some);
+	size_t size = odvgp_warm_start_scratch(model, &some, NULL);
 	if (!size) return 0;
 	void *work = take(size, 1), *copy = take(block->size, 1);
 	memcpy(copy, block->at, block->size);
 	double begin = now();
-	odvgp_status s = odvgp_warm_start(model, &some, d->train.X, d->Y, NULL, work, size, NULL);
+	odvgp_status s = odvgp_warm_start(model, d->train.X, d->Y, &some, NULL, work, size, NULL);
 	double seconds = (now() - begin) / 4;
 	memcpy(block->at, copy, block->size);
 	free(copy);

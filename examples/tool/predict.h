@@ -24,7 +24,7 @@ static void workers_start(workers *w, const options *o)
 		count = online < 1 ? 1 : online > 256 ? 256 : (int)online;
 	}
 	if (count == 1) return;
-	size_t size = odvgp_pool_size(count);
+	size_t size = odvgp_pool_size(count, NULL);
 	w->block = take(size, 1);
 	if (odvgp_pool_start(&w->pool, count, &w->threads, w->block, size, NULL))
 		die(FAILED, "--threads %d: the threads cannot be started", count);
@@ -121,7 +121,7 @@ static void forecast_task(void *arg, int task)
 /*  The difference between the variances of y and of f, [P], which all rows share. */
 static double *gaussian_noise(const odvgp_server *server, const double *X, int P)
 {
-	size_t size = odvgp_predict_scratch(server, 1);
+	size_t size = odvgp_predict_scratch(server, 1, NULL);
 	void *scratch = take(size, 1);
 	double *noise = take_doubles(P, 1), *var = take_doubles(P, 1);
 	odvgp_status bad = odvgp_predict(server, X, 1, NULL, var, scratch, size, NULL);
@@ -147,7 +147,7 @@ static void forecast_run(const forecast *f, const odvgp_server *server, const wo
 		job.noise = gaussian_noise(server, X, f->P);
 	job.tasks = workers_count(w) > 1 ? workers_count(w) : 1;
 	size_t need = (size_t)(3 * f->P * FORECAST_ROWS) * sizeof(double) +
-				  odvgp_predict_scratch(server, FORECAST_ROWS);
+				  odvgp_predict_scratch(server, FORECAST_ROWS, NULL);
 	job.scratch_size = (need + 63) / 64 * 64;
 	job.scratch = take((size_t)job.tasks, job.scratch_size);
 	job.status = take((size_t)job.tasks, sizeof *job.status);
@@ -165,7 +165,7 @@ static void forecast_run(const forecast *f, const odvgp_server *server, const wo
 static double *log_densities(const odvgp_server *server, const double *X, double *Y, ptrdiff_t n)
 {
 	ptrdiff_t T = server->T;
-	size_t size = odvgp_predict_scratch(server, FORECAST_ROWS);
+	size_t size = odvgp_predict_scratch(server, FORECAST_ROWS, NULL);
 	double *logp = take_doubles(n, 1);
 	void *scratch = take(size, 1);
 	for (ptrdiff_t i = 0, m; i < n; i += m) {

@@ -327,7 +327,7 @@ static void trace_row(const training *t, const evaluation *v)
 static void make_work(training *t)
 {
 	if (t->work.at || is_exact(t->basis)) return;
-	t->work.used = odvgp_fit_q_scratch(t->model);
+	t->work.used = odvgp_fit_q_scratch(t->model, NULL);
 	if (!t->work.used) die(FAILED, "out of memory: q's optimum is too large");
 	t->work.at = take(t->work.used, 1);
 }
@@ -372,7 +372,7 @@ static double upper_bound_of(training *t)
 			points * points * (double)p->n > MOST_UPPER_BOUND)
 		return NAN;
 	make_work(t);
-	return odvgp_upper_bound(t->model, p->X, t->d->Y, t->work.at, t->work.used, &upper, NULL, NULL)
+	return odvgp_upper_bound(t->model, p->X, t->d->Y, &upper, NULL, t->work.at, t->work.used, NULL)
 				   ? NAN
 				   : upper;
 }
@@ -547,11 +547,12 @@ static void save_model(training *t, const char *path, int last)
 {
 	odvgp_info info = no_info;
 	odvgp_scales scales = scales_of(&t->d->s);
-	size_t size = odvgp_save_size(t->model, t->user.used);
+	size_t size = odvgp_save_size(t->model, t->user.used, NULL);
 	void *block = take(size, 1);
-	odvgp_status s = odvgp_save(t->model, &scales, t->user.at, t->user.used, block, size, &info);
+	odvgp_status s =
+			odvgp_save_memory(t->model, &scales, t->user.at, t->user.used, block, size, &info);
 	while (last && s == ODVGP_E_NOT_PD && raise_noise(t))
-		s = odvgp_save(t->model, &scales, t->user.at, t->user.used, block, size, &info);
+		s = odvgp_save_memory(t->model, &scales, t->user.at, t->user.used, block, size, &info);
 	if (s && last) die_of(s, &info, path);
 	if (!s && last) write_file(path, block, size);
 	else if (!s) write_part(t, block, size);
@@ -705,7 +706,7 @@ static void training_begin(
 	t->events = odvgp_model_events(model);
 	t->events_told = t->events.jitter_raised + t->events.step_undone;
 	if (d->test.n || d->valid.n) {
-		t->predictor_size = odvgp_predictor_size(model);
+		t->predictor_size = odvgp_predictor_size(model, NULL);
 		t->predictor_block = take(t->predictor_size, 1);
 	}
 }

@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memset(&info, 0, sizeof info);
 	for (i = 0; i < N * MOST; i++) X[i] = (odvgp_real)(i * 37 % 101) / 50 - 1;
 	for (i = 0; i < N; i++) Y[i] = (odvgp_real)(i % 3) - 1;
-	if (odvgp_model_size(&c, &bytes, &info) != ODVGP_OK) {
+	if (!odvgp_model_size(&c, &info)) {
 		MUST(info.text[0] && strlen(info.text) < sizeof info.text, "a refusal without a sentence");
 		free(text);
 		return 0;
@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		bytes = odvgp_kernel_text(m, again, sizeof again);
 		MUST(bytes < sizeof again && strlen(again) == bytes, "a text of another length");
 		c.layer[0].kernel = again;
-		MUST(odvgp_model_size(&c, &bytes, &info) == ODVGP_OK, again);
+		MUST(odvgp_model_size(&c, &info), again);
 		free(grad);
 		odvgp_model_free(m);
 	}

@@ -44,13 +44,13 @@ static void use_model(odvgp_model *m, int again)
 	for (i = 0; i < 2 && !again; i++)
 		if (odvgp_step(m, X, Y, &report, NULL) == ODVGP_OK)
 			MUST(all_finite(&report.elbo, 1), "odvgp_step succeeds with NaN or infinity");
-	bytes = odvgp_fit_q_scratch(m);
+	bytes = odvgp_fit_q_scratch(m, NULL);
 	if (c->objective != ODVGP_OBJECTIVE_ELBO && !again && bytes && bytes <= LARGEST) {
 		block = malloc(bytes);
 		(void)odvgp_fit_q(m, X, Y, NULL, block, bytes, NULL);
 		free(block);
 	}
-	bytes = odvgp_predictor_size(m);
+	bytes = odvgp_predictor_size(m, NULL);
 	if (bytes && bytes <= LARGEST) {
 		block = malloc(bytes);
 		if (odvgp_freeze(m, NULL, block, bytes, NULL) == ODVGP_OK) {
@@ -61,10 +61,10 @@ static void use_model(odvgp_model *m, int again)
 		free(block);
 	}
 	free(X), free(Y);
-	bytes = odvgp_save_size(m, 3);
+	bytes = odvgp_save_size(m, 3, NULL);
 	if (again || !bytes || bytes > LARGEST) return;
 	block = malloc(bytes);
-	if (odvgp_save(m, NULL, "abc", 3, block, bytes, NULL) == ODVGP_OK)
+	if (odvgp_save_memory(m, NULL, "abc", 3, block, bytes, NULL) == ODVGP_OK)
 		use_file((const unsigned char *)block, bytes, 1);
 	free(block);
 }
@@ -72,30 +72,31 @@ static void use_model(odvgp_model *m, int again)
 /*  `again` is 1 if the library wrote the file. */
 static void use_file(const unsigned char *file, size_t bytes, int again)
 {
-	size_t model_bytes = 0, predictor_bytes = 0, user_bytes = 0;
+	size_t model_bytes, predictor_bytes, user_bytes = 0;
 	const void *user = NULL;
 	odvgp_server server;
 	odvgp_model *m = NULL;
 	odvgp_info info;
 	void *block;
 	memset(&info, 0, sizeof info);
-	if (odvgp_load_size(file, bytes, NULL, ODVGP_ISA_AUTO, &model_bytes, NULL, NULL, NULL, &info) ==
-					ODVGP_OK &&
-			model_bytes <= LARGEST) {
+	model_bytes = odvgp_load_size(file, bytes, NULL, ODVGP_ISA_AUTO, &info);
+	if (model_bytes && model_bytes <= LARGEST) {
 		block = malloc(model_bytes);
-		if (odvgp_load(file, bytes, NULL, ODVGP_ISA_AUTO, block, model_bytes, &m, &info) ==
+		if (odvgp_load_memory(&m, file, bytes, NULL, ODVGP_ISA_AUTO, block, model_bytes, &info) ==
 				ODVGP_OK)
 			use_model(m, again);
 		MUST(m || !again, info.text);
 		free(block);
 	} else MUST(!again || model_bytes, info.text);
-	if (odvgp_server_size(file, bytes, &predictor_bytes, &user, &user_bytes, &info) == ODVGP_OK &&
-			predictor_bytes <= LARGEST) {
+	predictor_bytes = odvgp_server_size(file, bytes, &info);
+	if (predictor_bytes && predictor_bytes <= LARGEST) {
+		MUST(odvgp_load_user(file, bytes, &user, &user_bytes, NULL) == ODVGP_OK,
+				"the caller's bytes are refused");
 		MUST((const unsigned char *)user >= file &&
 						(const unsigned char *)user + user_bytes <= file + bytes,
 				"the caller's bytes are outside the file");
 		block = malloc(predictor_bytes);
-		int served = odvgp_server_from_file(&server, file, bytes, ODVGP_ISA_AUTO, block,
+		int served = odvgp_server_from_memory(&server, file, bytes, ODVGP_ISA_AUTO, block,
 							 predictor_bytes, &info) == ODVGP_OK;
 		if (served) use_predictor(&server);
 		MUST(served || !again, info.text);
@@ -138,9 +139,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     the config. */
 static void write_model(const char *folder, int number, odvgp_model *m)
 {
-	size_t bytes = odvgp_save_size(m, 0);
+	size_t bytes = odvgp_save_size(m, 0, NULL);
 	unsigned char *file = (unsigned char *)malloc(bytes);
-	MUST(odvgp_save(m, NULL, NULL, 0, file, bytes, NULL) == ODVGP_OK, "a seed cannot be saved");
+	MUST(odvgp_save_memory(m, NULL, NULL, 0, file, bytes, NULL) == ODVGP_OK,
+			"a seed cannot be saved");
 	if (number % 5 == 0) put_bits(file + GP__FILE_HEAD + 6 * 8, 0, 8);
 	write_seed(folder, number, file, bytes - 8);
 	free(file);
@@ -174,7 +176,7 @@ static odvgp_model *make_pair(int mean, int cov, odvgp_objective objective, int 
 		if (odvgp_model_create(&m, &c, X, Y, NULL, NULL) != ODVGP_OK) return NULL;
 	}
 	MUST(odvgp_fit(m, X, Y, 2, NULL, NULL) == ODVGP_OK, "a seed cannot be trained");
-	bytes = odvgp_fit_q_scratch(m);
+	bytes = odvgp_fit_q_scratch(m, NULL);
 	work = malloc(bytes);
 	if (objective != ODVGP_OBJECTIVE_ELBO)
 		MUST(odvgp_fit_q(m, X, Y, NULL, work, bytes, NULL) == ODVGP_OK, "a seed has no best q");

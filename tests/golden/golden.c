@@ -800,7 +800,7 @@ static int train(odvgp_model *m, const setup *s, ptrdiff_t to)
 static int finish(odvgp_model *m, const setup *s)
 {
 	odvgp_info info;
-	size_t bytes = odvgp_fit_q_scratch(m);
+	size_t bytes = odvgp_fit_q_scratch(m, NULL);
 	void *work;
 	int ok = 1;
 	if (s->extras & BY_HAND)
@@ -821,7 +821,7 @@ static int predict_rows(odvgp_model *m, const setup *s, odvgp_real *out)
 							x_scale[INPUTS] = {2, (odvgp_real)0.75}, y_mean[OUTPUTS] = {-1, 3},
 							y_scale[OUTPUTS] = {5, (odvgp_real)0.1};
 	odvgp_scales scales = {x_mean, x_scale, y_mean, y_scale};
-	size_t bytes = odvgp_predictor_size(m), need;
+	size_t bytes = odvgp_predictor_size(m, NULL), need;
 	void *block = test_alloc(bytes), *scratch;
 	odvgp_server server, *p = &server;
 	odvgp_info info;
@@ -829,7 +829,7 @@ static int predict_rows(odvgp_model *m, const setup *s, odvgp_real *out)
 	int ok = done(serve(m, s->extras & SCALES ? &scales : NULL, block, bytes, p, &info),
 			"odvgp_freeze", &info);
 	if (ok) {
-		need = odvgp_predict_scratch(p, ROWS);
+		need = odvgp_predict_scratch(p, ROWS, NULL);
 		scratch = test_alloc(need);
 		ok = done(odvgp_predict(p, new_X, ROWS, out, out + n, scratch, need, &info),
 					 "odvgp_predict", &info) &&
@@ -886,13 +886,13 @@ static uint64_t hash_elbo(odvgp_model *m, const setup *s)
     saved, and loaded into another block. */
 static odvgp_model *load_again(odvgp_model *m, const odvgp_threads *threads, void **block)
 {
-	size_t bytes = odvgp_save_size(m, 0), need = 0;
+	size_t bytes = odvgp_save_size(m, 0, NULL), need = 0;
 	void *file = test_alloc(bytes);
 	odvgp_model *loaded = NULL;
 	odvgp_info info;
 	*block = NULL;
 	if (done(odvgp_save(m, NULL, NULL, 0, file, bytes, &info), "odvgp_save", &info) &&
-			done(odvgp_load_size(file, bytes, threads, ODVGP_ISA_C, &need, NULL, NULL, NULL, &info),
+			done(sized(&need, odvgp_load_size(file, bytes, threads, ODVGP_ISA_C, &info), &info),
 					"odvgp_load_size", &info)) {
 		*block = test_alloc(need);
 		if (!done(odvgp_load(file, bytes, threads, ODVGP_ISA_C, *block, need, &loaded, &info),

@@ -391,7 +391,7 @@ static void make_legal(odvgp_config *c)
 		odvgp_info info;
 		odvgp_config defaults = odvgp_config_defaults(
 				c->N, c->layer[0].D, c->layer[0].P, c->layer[0].M, c->layer[0].M_gamma);
-		if (odvgp_model_size(c, &bytes, &info) != ODVGP_E_UNSUPPORTED) return;
+		if (sized(&bytes, odvgp_model_size(c, &info), &info) != ODVGP_E_UNSUPPORTED) return;
 		defaults.optim.natgrad = 0;
 		if (!strcmp(info.what, "optim.batch")) defaults.optim.batch = c->N;
 		for (k = 0; k < FIELDS; k++)
@@ -491,7 +491,7 @@ static int check_size(drawn *d, size_t *bytes)
 	odvgp_info info, again;
 	odvgp_status s, t;
 	*bytes = 12345;
-	s = odvgp_model_size(&d->cfg, bytes, &info);
+	s = sized(bytes, odvgp_model_size(&d->cfg, &info), &info);
 	t = odvgp_model_init(&m, &d->cfg, small, sizeof small, &again);
 	if (!MUST(m == NULL, "odvgp_model_init fails and *model is not NULL")) return 0;
 	if (s) {
@@ -554,7 +554,7 @@ static odvgp_status one_step(const drawn *d, odvgp_model *m, odvgp_report *r, od
     status of freezing. */
 static odvgp_status predict_rows(drawn *d, odvgp_model *m, odvgp_real *out)
 {
-	size_t bytes = odvgp_predictor_size(m), need;
+	size_t bytes = odvgp_predictor_size(m, NULL), need;
 	ptrdiff_t n = d->cfg.layer[0].P * NEW_ROWS, of_y, i;
 	/* y is f plus noise: its variance is no smaller. */
 	int adds = d->cfg.lik.kind == ODVGP_LIKELIHOOD_GAUSSIAN ||
@@ -577,7 +577,7 @@ static odvgp_status predict_rows(drawn *d, odvgp_model *m, odvgp_real *out)
 	else {
 		void *scratch;
 		of_y = p->y_rows * NEW_ROWS;
-		need = odvgp_predict_scratch(p, 2);
+		need = odvgp_predict_scratch(p, 2, NULL);
 		scratch = test_alloc(need);
 		memcpy(bad, d->new_X, sizeof bad);
 		bad[d->cfg.layer[0].D - 1] = (odvgp_real)(HUGE_VAL - HUGE_VAL);
@@ -642,11 +642,11 @@ static odvgp_real look_at_bound(drawn *d, odvgp_model *m)
 
 static void look_at_upper_bound(drawn *d, odvgp_model *m)
 {
-	size_t bytes = odvgp_fit_q_scratch(m);
+	size_t bytes = odvgp_fit_q_scratch(m, NULL);
 	void *scratch = test_alloc(bytes);
 	odvgp_real *before = values_of(m), upper = 1, lower = 1;
 	odvgp_info info;
-	odvgp_status s = odvgp_upper_bound(m, d->X, d->Y, scratch, bytes, &upper, &lower, &info);
+	odvgp_status s = odvgp_upper_bound(m, d->X, d->Y, &upper, &lower, scratch, bytes, &info);
 	if (s == ODVGP_E_UNSUPPORTED)
 		MUST(same_values(m, before), "odvgp_upper_bound refuses and changed parameters");
 	else judge(d, "odvgp_upper_bound", s, &info, m, before);
@@ -721,7 +721,7 @@ static int train(drawn *d, odvgp_model *m, int steps)
 /*  Sets q for a bound without q, which is needed before freezing. */
 static int fit_q(drawn *d, odvgp_model *m)
 {
-	size_t bytes = odvgp_fit_q_scratch(m);
+	size_t bytes = odvgp_fit_q_scratch(m, NULL);
 	void *work = test_alloc(bytes);
 	odvgp_real *before = values_of(m);
 	odvgp_info info;
@@ -789,13 +789,12 @@ static void compare_loaded(
 	odvgp_model *twin = NULL;
 	odvgp_info info;
 	size_t need = 0;
-	odvgp_status s =
-			odvgp_load_size(file, bytes, &three, d->cfg.isa, &need, NULL, NULL, NULL, &info);
+	odvgp_status s = sized(&need, odvgp_load_size(file, bytes, &three, d->cfg.isa, &info), &info);
 	void *block = NULL;
 	if (MUST(!s, "odvgp_load_size: %s", info.text)) {
 		block = test_alloc(need);
-		s = odvgp_load(file, bytes, &three, d->cfg.isa, block, need, &twin, &info);
-		MUST(!s, "odvgp_load: %s", info.text);
+		s = odvgp_load_memory(&twin, file, bytes, &three, d->cfg.isa, block, need, &info);
+		MUST(!s, "odvgp_load_memory: %s", info.text);
 	}
 	if (!d->failed && MUST(same_slots(m, twin), "a loaded model has other slots") &&
 			MUST(same_values(twin, v), "a loaded model has other parameters")) {
@@ -816,12 +815,12 @@ static void save_and_load(drawn *d, odvgp_model *m)
 {
 	odvgp_real rows[3 * MOST_OUTPUTS * NEW_ROWS], *before = values_of(m);
 	int frozen = predict_rows(d, m, rows) == ODVGP_OK;
-	size_t bytes = odvgp_save_size(m, 0);
+	size_t bytes = odvgp_save_size(m, 0, NULL);
 	void *file = test_alloc(bytes);
 	odvgp_info info;
-	odvgp_status s = odvgp_save(m, NULL, NULL, 0, file, bytes, &info);
-	judge(d, "odvgp_save", s, &info, m, before);
-	MUST((s == ODVGP_OK) == frozen, "odvgp_freeze %s and odvgp_save says \"%s\"",
+	odvgp_status s = odvgp_save_memory(m, NULL, NULL, 0, file, bytes, &info);
+	judge(d, "odvgp_save_memory", s, &info, m, before);
+	MUST((s == ODVGP_OK) == frozen, "odvgp_freeze %s and odvgp_save_memory says \"%s\"",
 			frozen ? "can" : "cannot", s ? info.text : odvgp_status_text(s));
 	if (!d->failed && !s) compare_loaded(d, m, file, bytes, rows);
 	free(file), free(before);

@@ -4,7 +4,7 @@
 #include "model.h"
 
 static odvgpf_server server;
-/*  odvgpf_predict_scratch(&server, 1) says how many bytes a prediction needs. */
+/*  odvgpf_predict_scratch(&server, 1, NULL) says how many bytes a prediction needs. */
 static float scratch[2048];
 
 void setup()
