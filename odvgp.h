@@ -695,6 +695,7 @@ typedef struct odvgp_allocator {
 #define odvgp_predict_once odvgpf_predict_once
 #define odvgp_model_size odvgpf_model_size
 #define odvgp_model_init odvgpf_model_init
+#define odvgp_model_copy odvgpf_model_copy
 #define odvgp_model_config odvgpf_model_config
 #define odvgp_init_data odvgpf_init_data
 #define odvgp_init_q odvgpf_init_q
@@ -1185,6 +1186,14 @@ ODVGP_API size_t odvgp_model_size(const odvgp_config *config, odvgp_info *info);
 			 lost). *model is NULL on an error */
 ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config *config,
 		void *block, size_t block_bytes, odvgp_info *info);
+
+/*	Copy a model into another block of the same size: the copy trains and predicts as the model, bit
+	for bit, and does not depend on it. Copied back, it restores the model. Only copies made by this
+	call work, because a model contains pointers into its block. odvgp_model_free ignores copies.
+		copy   out; NULL on an error        block   the caller's; its old contents are lost
+	Returns  OK | E_ARG (also: the model is in the block) | E_MEMORY */
+ODVGP_API odvgp_status odvgp_model_copy(odvgp_model **copy, const odvgp_model *model, void *block,
+		size_t block_bytes, odvgp_info *info);
 
 /*	The config in use: defaults filled in, .kernel NULL (see odvgp_kernel_text). */
 ODVGP_API const odvgp_config *odvgp_model_config(const odvgp_model *model);
@@ -18797,6 +18806,79 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 	return ODVGP_OK;
 }
 
+/* --- odvgp_model_copy --- */
+
+static void gp__copy_unit(gp__unit *to, const gp__unit *from)
+{
+	memcpy(to->jitter, from->jitter, sizeof to->jitter);
+	memcpy(to->lbfgs_jitter, from->lbfgs_jitter, sizeof to->lbfgs_jitter);
+	gp__copy(to->scales, from->scales, to->M_gamma);
+	GP__FOR(b, GP__BLOCKS) {
+		const gp__block *block = &from->block[b];
+		gp__copy(to->block[b].P, block->P, to->P * block->natural * block->M);
+		gp__copy(to->block[b].j, block->j, to->P * block->natural);
+	}
+}
+
+static void gp__copy_lbfgs(gp__lbfgs *to, const gp__lbfgs *from)
+{
+	to->pairs = from->pairs;
+	to->next = from->next;
+	gp__copy(to->S, from->S, to->memory * to->n);
+	gp__copy(to->Y, from->Y, to->memory * to->n);
+	gp__copy(to->g, from->g, to->n);
+	if (to->memory) memcpy(to->sy, from->sy, (size_t)to->memory * sizeof *to->sy);
+}
+
+/*	To a model of the same config: what a file holds (gp__file_model_state), and the memory of the
+	allocating layer. */
+static void gp__copy_state(odvgp_model *to, const odvgp_model *from)
+{
+	GP__EACH_SLOT(i, to) {
+		to->par.slot[i].trainable = from->par.slot[i].trainable;
+		to->par.state[i] = from->par.state[i];
+	}
+	gp__copy(to->par.theta, from->par.theta, to->par.count);
+	gp__copy(to->par.value, from->par.value, to->par.positive);
+	gp__copy(to->good, from->good, to->par.count);
+	gp__copy(to->m1, from->m1, to->par.adam);
+	gp__copy(to->m2, from->m2, to->par.adam);
+	gp__copy(to->data_sd, from->data_sd, to->data_sds);
+	GP__FOR(i, to->units) gp__copy_unit(&to->unit[i], &from->unit[i]);
+	gp__copy_lbfgs(&to->lbfgs, &from->lbfgs);
+	to->tape.events = from->tape.events;
+	to->warm_due = from->warm_due;
+#ifndef ODVGP_NO_MALLOC
+	to->allocator = from->allocator;
+#endif
+	gp__touch_all(to);
+	to->state = from->state; /* of which touching invalidates parts */
+}
+
+ODVGP_API odvgp_status odvgp_model_copy(odvgp_model **copy, const odvgp_model *model, void *block,
+		size_t block_bytes, odvgp_info *info)
+{
+	gp__arena a;
+	odvgp_model *m;
+	if (!copy) return gp__is_null(info, "copy");
+	*copy = NULL;
+	if (!gp__model_ok(model)) return gp__is_null(info, "model");
+	if ((uintptr_t)model - (uintptr_t)block < block_bytes)
+		return gp__refuse(info, ODVGP_E_ARG, "block", "holds the model");
+	odvgp_status s = gp__model_claim(&m, &a, model->units, block, block_bytes, info);
+	if (s) return s;
+	m->cfg = model->cfg;
+	GP__FOR(i, m->units) {
+		gp__unit_config(&m->unit[i], m, (int)i);
+		m->unit[i].kernel = model->unit[i].kernel;
+	}
+	gp__model_settle(m);
+	if ((s = gp__model_place(m, &a, block_bytes, info))) return s;
+	gp__copy_state(m, model);
+	*copy = m;
+	return ODVGP_OK;
+}
+
 /* ---- >>warm   the warm start: L-BFGS on a subset's collapsed bound
 
 	L-BFGS trains an auxiliary COUPLED model in the scratch memory, which has the model's kernel,
@@ -19999,6 +20081,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_predict_once
 #undef odvgp_model_size
 #undef odvgp_model_init
+#undef odvgp_model_copy
 #undef odvgp_model_config
 #undef odvgp_init_data
 #undef odvgp_init_q

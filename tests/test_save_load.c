@@ -11,6 +11,7 @@
 #include "odvgp.h"
 #include "test.h"
 #include "models.h"
+#include "kinds.h"
 
 /*  The call that wrote info failed because of the argument or file `what`. */
 static void blames(const odvgp_info *info, odvgp_status status, const char *what)
@@ -575,6 +576,76 @@ static const char *path_here(void)
 	return path;
 }
 
+/*  Three steps, and q where the bound has none. */
+static void three_steps(odvgp_model *m, const kind_model *k)
+{
+	CHECK_STATUS(odvgp_fit(m, k->X, k->Y, 3, NULL, NULL), ODVGP_OK);
+	if (odvgp_model_config(m)->objective == ODVGP_OBJECTIVE_ELBO) return;
+	size_t need = odvgp_fit_q_scratch(m, NULL);
+	void *scratch = test_alloc(need);
+	CHECK_STATUS(odvgp_fit_q(m, k->X, k->Y, NULL, scratch, need, NULL), ODVGP_OK);
+	free(scratch);
+}
+
+/*  A copy saves and trains as the model does, and restores it. */
+TEST(copies_are_the_model)
+{
+	for (int kind = 0; kind < KINDS; kind++) {
+		kind_model k = kind_make(kind);
+		size_t bytes[3], need;
+		unsigned char *before = save_file(k.m, NULL, "", &bytes[0]), *after, *file;
+		odvgp_model *copy[2], *back;
+		void *block[2];
+		int i;
+		need = odvgp_load_size(before, bytes[0], NULL, k.m->cfg.isa, NULL);
+		for (i = 0; i < 2; i++) {
+			block[i] = test_alloc(need + 1);
+			/* At another address modulo 64, too. */
+			CHECK_STATUS(odvgp_model_copy(&copy[i], k.m, (unsigned char *)block[i] + i, need, NULL),
+					ODVGP_OK);
+			file = save_file(copy[i], NULL, "", &bytes[1]);
+			CHECK_SAY(bytes[1] == bytes[0] && !memcmp(file, before, bytes[0]),
+					"kind %d: another file", kind);
+			free(file);
+		}
+		three_steps(k.m, &k);
+		after = save_file(k.m, NULL, "", &bytes[1]);
+		/* Nothing of the copy depends on the model's block. */
+		memset(k.block, PATTERN, need);
+		three_steps(copy[0], &k);
+		CHECK_STATUS(odvgp_model_copy(&back, copy[1], k.block, need, NULL), ODVGP_OK);
+		CHECK(back == k.m);
+		three_steps(back, &k);
+		for (i = 0; i < 2; i++) {
+			file = save_file(i ? back : copy[0], NULL, "", &bytes[2]);
+			CHECK_SAY(bytes[2] == bytes[1] && !memcmp(file, after, bytes[1]),
+					"kind %d: other steps", kind);
+			free(file), free(block[i]);
+		}
+		free(before), free(after);
+		kind_drop(&k);
+	}
+}
+
+TEST(copies_are_refused)
+{
+	kind_model k = kind_make(0);
+	size_t bytes;
+	unsigned char *file = save_file(k.m, NULL, "", &bytes);
+	size_t need = odvgp_load_size(file, bytes, NULL, k.m->cfg.isa, NULL);
+	void *block = test_alloc(need);
+	odvgp_model *copy = k.m;
+	REFUSED_FOR(odvgp_model_copy(NULL, k.m, block, need, &info), ODVGP_E_ARG, "copy");
+	REFUSED_FOR(odvgp_model_copy(&copy, NULL, block, need, &info), ODVGP_E_ARG, "model");
+	CHECK(copy == NULL);
+	REFUSED_FOR(odvgp_model_copy(&copy, k.m, NULL, need, &info), ODVGP_E_ARG, "block");
+	REFUSED_FOR(odvgp_model_copy(&copy, k.m, block, need - 1, &info), ODVGP_E_MEMORY, "block");
+	REFUSED_FOR(odvgp_model_copy(&copy, k.m, k.block, need, &info), ODVGP_E_ARG, "block");
+	CHECK_STATUS(odvgp_fit(k.m, k.X, k.Y, 1, NULL, NULL), ODVGP_OK);
+	free(block), free(file);
+	kind_drop(&k);
+}
+
 TEST(files_on_disk)
 {
 	odvgp_config c = config(6, 2, 1, 2, 2);
@@ -791,6 +862,8 @@ int main(int argc, char **argv)
 	RUN(every_model_is_read_again_from_its_file);
 	RUN(predictors_of_the_other_precision);
 	RUN(predictors_of_more_reals_than_32_bits);
+	RUN(copies_are_the_model);
+	RUN(copies_are_refused);
 	RUN(files_on_disk);
 	RUN(models_are_saved_and_loaded_by_path);
 #if defined(_POSIX_C_SOURCE) && _POSIX_C_SOURCE >= 200112L

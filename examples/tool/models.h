@@ -746,6 +746,29 @@ typedef struct model_block {
 	size_t size;
 } model_block;
 
+/*  A copy of a model of the same size. */
+typedef struct snapshot {
+	void *at; /* NULL: not taken yet */
+	odvgp_model *model;
+} snapshot;
+
+static void snapshot_take(snapshot *s, const odvgp_model *model, const model_block *block)
+{
+	odvgp_info info = no_info;
+	if (!s->at) s->at = take(block->size, 1);
+	odvgp_status status = odvgp_model_copy(&s->model, model, s->at, block->size, &info);
+	if (status) die_of(status, &info, NULL);
+}
+
+/*  The model, at the same address, is what it was. */
+static void snapshot_restore(const snapshot *s, const model_block *block)
+{
+	odvgp_info info = no_info;
+	odvgp_model *model;
+	odvgp_status status = odvgp_model_copy(&model, s->model, block->at, block->size, &info);
+	if (status) die_of(status, &info, NULL);
+}
+
 /*  Ends the program if the kernel has a name that is not known: the library says where it is. */
 static void check_kernel_name(const char *kernel, const odvgp_info *info)
 {

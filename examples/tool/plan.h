@@ -225,13 +225,14 @@ static double warm_seconds(
 	odvgp_warm some = {smaller(d->train.n, WARM_ROWS), smaller(M, WARM_ROWS), 3, 0};
 	size_t size = odvgp_warm_start_scratch(model, &some, NULL);
 	if (!size) return 0;
-	void *work = take(size, 1), *copy = take(block->size, 1);
-	memcpy(copy, block->at, block->size);
+	void *work = take(size, 1);
+	snapshot before = {NULL, NULL};
+	snapshot_take(&before, model, block);
 	double begin = now();
 	odvgp_status s = odvgp_warm_start(model, d->train.X, d->Y, &some, NULL, work, size, NULL);
 	double seconds = (now() - begin) / 4;
-	memcpy(block->at, copy, block->size);
-	free(copy);
+	snapshot_restore(&before, block);
+	free(before.at);
 	free(work);
 	return s ? 0 : seconds;
 }

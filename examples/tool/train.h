@@ -55,7 +55,7 @@ typedef struct training {
 	odvgp_model *model;
 	/* The model's memory; a copy of it, while an evaluation has a q of its own. */
 	model_block block;
-	void *copy;
+	snapshot before;
 	/* Memory of odvgp_fit_q. */
 	bytes work;
 	ptrdiff_t iters, patience, first_step, step;
@@ -94,7 +94,7 @@ typedef struct training {
 	   the model of that time. */
 	double best;
 	int worse;
-	void *best_copy;
+	snapshot best_model;
 	/* NULL: there is none. */
 	trace_file *trace;
 
@@ -421,8 +421,7 @@ static double evaluate_parts(training *t, metrics *test)
 	*test = no_metrics;
 	if (!d->test.n && !d->valid.n) return NAN;
 	int restore = without_q(t->basis);
-	if (restore && !t->copy) t->copy = take(t->block.size, 1);
-	if (restore) memcpy(t->copy, t->block.at, t->block.size);
+	if (restore) snapshot_take(&t->before, t->model, &t->block);
 	if (!restore || fit_q(t)) {
 		scores unused = {0};
 		metric_sums *sums = take((size_t)d->s.target_count, sizeof *sums);
@@ -431,7 +430,7 @@ static double evaluate_parts(training *t, metrics *test)
 		free(unused.confusion);
 		free(sums);
 	}
-	if (restore) memcpy(t->block.at, t->copy, t->block.size);
+	if (restore) snapshot_restore(&t->before, &t->block);
 	return loglik;
 }
 
@@ -443,16 +442,15 @@ static void keep_best(training *t, double loglik)
 	if (!t->patience || !(loglik > t->best + LEAST_GAIN)) return;
 	t->best = loglik;
 	t->worse = 0;
-	if (!t->best_copy) t->best_copy = take(t->block.size, 1);
-	memcpy(t->best_copy, t->block.at, t->block.size);
+	snapshot_take(&t->best_model, t->model, &t->block);
 }
 
 /*  At the end: takes that model back. Evaluations from its step on are forgotten, so that it gets a
     new one. */
 static void take_best(training *t)
 {
-	if (!t->best_copy) return;
-	memcpy(t->block.at, t->best_copy, t->block.size);
+	if (!t->best_model.at) return;
+	snapshot_restore(&t->best_model, &t->block);
 	ptrdiff_t last = t->step;
 	t->step = odvgp_steps_done(t->model);
 	while (t->history_count && t->history[t->history_count - 1].step >= (double)t->step)
@@ -564,10 +562,9 @@ static void save_model(training *t, const char *path, int last)
 static void checkpoint(training *t)
 {
 	int exact = is_exact(t->basis);
-	if (exact && !t->copy) t->copy = take(t->block.size, 1);
-	if (exact) memcpy(t->copy, t->block.at, t->block.size);
+	if (exact) snapshot_take(&t->before, t->model, &t->block);
 	if (!without_q(t->basis) || fit_q(t)) save_model(t, t->part_path, 0);
-	if (exact) memcpy(t->block.at, t->copy, t->block.size);
+	if (exact) snapshot_restore(&t->before, &t->block);
 	t->checkpoint_last = now();
 }
 
@@ -716,8 +713,8 @@ static void training_end(training *t)
 	free(t->scores.confusion);
 	free(t->sums);
 	free(t->predictor_block);
-	free(t->best_copy);
-	free(t->copy);
+	free(t->best_model.at);
+	free(t->before.at);
 	free(t->work.at);
 	free(t->history);
 }
