@@ -107,7 +107,7 @@ static const struct field {
 		{FIELD(reproduce.parametrisation), CHOICE, 0, ODVGP_PARAMETRISATION_A_BETA, NONE},
 		{FIELD(reproduce.gamma_coords), CHOICE, 0, ODVGP_GAMMA_COORDS_DIFFERENTIATED, NONE},
 		{FIELD(reproduce.gamma_kl), CHOICE, 0, ODVGP_GAMMA_KL_COLUMNS, NONE},
-		{FIELD(lik.kind), CHOICE, 0, ODVGP_LIKELIHOOD_HETEROSCEDASTIC, NONE},
+		{FIELD(lik.kind), CHOICE, 0, GP__COUNT(gp__likelihoods) - 1, NONE},
 		{FIELD(lik.nodes), SIZE, 0, 30, NONE}, {FIELD(lik.classes), SIZE, 0, MOST_OUTPUTS, NONE},
 		{FIELD(lik.link_jitter), REAL, 0, 0, {0, 1e-4, 1e-3, 0.1}},
 		{LAYER(mean_function), CHOICE, 0, ODVGP_MEAN_FUNCTION_LINEAR, NONE},
@@ -281,11 +281,9 @@ static void draw_kernel(char *text, ptrdiff_t D, double odd)
 static void draw_likelihood(odvgp_config *c)
 {
 	ptrdiff_t *P = &c->layer[0].P;
-	int gaussian = chance(0.6);
-	c->lik.kind =
-			(odvgp_likelihood)(gaussian ? 0
-										: 1 + test_below(
-													  (ptrdiff_t)ODVGP_LIKELIHOOD_HETEROSCEDASTIC));
+	int gaussian = chance(0.6), flags;
+	c->lik.kind = (odvgp_likelihood)(gaussian ? 0 : 1 + test_below(GP__COUNT(gp__likelihoods) - 1));
+	flags = gp__likelihoods[c->lik.kind].flags;
 	c->lik.nodes = gaussian ? 0 : test_below(12);
 	c->lik.classes = 0;
 	c->lik.link_jitter = 0;
@@ -296,35 +294,27 @@ static void draw_likelihood(odvgp_config *c)
 		c->lik.noise_per_output = c->objective == ODVGP_OBJECTIVE_ELBO && chance(0.2);
 		return;
 	}
-	if (gp__likelihoods[c->lik.kind].flags & GP__LIK_EXPOSURE) c->lik.exposure = chance(0.4);
+	if (flags & GP__LIK_EXPOSURE) c->lik.exposure = chance(0.4);
 	c->lik.noise_variance = c->lik.noise_floor = 0;
 	c->lik.missing = chance(0.1);
 	c->objective = ODVGP_OBJECTIVE_ELBO;
-	if (c->lik.kind == ODVGP_LIKELIHOOD_ORDINAL) *P = 1, c->lik.classes = 2 + test_below(2);
-	if (c->lik.kind == ODVGP_LIKELIHOOD_ROBUSTMAX || c->lik.kind == ODVGP_LIKELIHOOD_SOFTMAX)
-		*P = 2 + test_below(MOST_OUTPUTS - 1);
-	if (c->lik.kind == ODVGP_LIKELIHOOD_HETEROSCEDASTIC) *P = 2;
-	if (c->lik.kind == ODVGP_LIKELIHOOD_ROBUSTMAX || c->lik.kind == ODVGP_LIKELIHOOD_BERNOULLI)
-		c->lik.link_jitter = (odvgp_real)(chance(0.5) ? 0 : 1e-3);
+	if (flags & GP__LIK_CLASSES && flags & GP__LIK_FACTORS)
+		*P = 1, c->lik.classes = 2 + test_below(2);
+	else if (flags & GP__LIK_CLASSES) *P = 2 + test_below(MOST_OUTPUTS - 1);
+	else if (!(flags & GP__LIK_FACTORS)) *P = 2;
+	if (flags & GP__LIK_LINK) c->lik.link_jitter = (odvgp_real)(chance(0.5) ? 0 : 1e-3);
 }
 
 /*  A target that the likelihood allows, from any finite number. */
 static double allowed(const odvgp_config *c, double y)
 {
+	const gp__likelihood *lik = &gp__likelihoods[c->lik.kind];
 	double size = fabs(y);
-	switch (c->lik.kind) {
-	case ODVGP_LIKELIHOOD_BERNOULLI:
-	case ODVGP_LIKELIHOOD_LOGIT: return y > 0;
-	case ODVGP_LIKELIHOOD_POISSON:
-	case ODVGP_LIKELIHOOD_NEGATIVE_BINOMIAL: return floor(fmin(5 * size, 1e6));
-	case ODVGP_LIKELIHOOD_EXPONENTIAL:
-	case ODVGP_LIKELIHOOD_GAMMA: return size + 1e-3;
-	case ODVGP_LIKELIHOOD_BETA: return 0.5 + 0.4 * sin(y);
-	case ODVGP_LIKELIHOOD_ORDINAL: return floor(fmod(3 * size, (double)c->lik.classes));
-	case ODVGP_LIKELIHOOD_ROBUSTMAX:
-	case ODVGP_LIKELIHOOD_SOFTMAX: return floor(fmod(3 * size, (double)c->layer[0].P));
-	default: return y;
-	}
+	if (lik->flags & GP__LIK_CLASSES)
+		return floor(fmod(3 * size, (double)gp__classes(lik, c->layer[0].P, c->lik.classes)));
+	if (lik->whole) return lik->most == 1 ? y > 0 : floor(fmin(5 * size, 1e6));
+	if (lik->least == -DBL_MAX) return y;
+	return lik->most <= 1 ? 0.5 + 0.4 * sin(y) : size + 1e-3;
 }
 
 /* ---- data ---- */
@@ -335,7 +325,7 @@ static void draw_rows(drawn *d)
 {
 	const odvgp_config *c = &d->cfg;
 	ptrdiff_t T, C, i, t, P = c->layer[0].P, least = c->objective == ODVGP_OBJECTIVE_EXACT;
-	if (P < 1 || P > MOST_OUTPUTS || (unsigned)c->lik.kind > ODVGP_LIKELIHOOD_HETEROSCEDASTIC)
+	if (P < 1 || P > MOST_OUTPUTS || (unsigned)c->lik.kind >= (unsigned)GP__COUNT(gp__likelihoods))
 		return;
 	T = gp__lik_targets(&gp__likelihoods[c->lik.kind], P);
 	C = T + c->lik.weights + (c->lik.exposure || c->lik.known_noise);
