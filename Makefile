@@ -36,7 +36,7 @@ MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 endif
 
 STUDIES := study-odvgp study-odvgp-gap study-recipes study-odvgp-2c study-solve study-solve-whitened study-deep study-classification study-arms
-.PHONY: all demo test test-isa golden golden-write chaos cross cblas test-all soak mutants sanitize fuzz valgrind tidy standards symbols readme bench bench-float bench-serve bench-steps bench-seconds bench-against cost-curves odvgp2018-fig2a study-odvgp-2b solvegp2020-fig2 kobe2021-figs $(STUDIES) study-images examples lessons ports install shared dist-arduino dist-platformio packages cover size clean help
+.PHONY: all demo test test-isa golden golden-write chaos cross cblas test-all soak mutants sanitize tsan fuzz valgrind tidy standards symbols readme bench bench-float bench-serve bench-steps bench-seconds bench-against cost-curves odvgp2018-fig2a study-odvgp-2b solvegp2020-fig2 kobe2021-figs $(STUDIES) study-images examples lessons ports install shared dist-arduino dist-platformio packages cover size clean help
 .DELETE_ON_ERROR:
 
 all: $(B)/odvgp ## the command-line tool, build/odvgp
@@ -171,6 +171,13 @@ $(B)/sanitize/test_config $(B)/sanitize/f32/test_config: SANITIZE += -fno-saniti
 $(B)/sanitize/odvgp: LIBS := $(B)/sanitize/library.o $(LIBS)
 $(B)/sanitize/odvgp: examples/odvgp.c $(B)/sanitize/library.o
 	$(call compile,$(SANITIZE) $(THREADS) -DODVGP__IMPLEMENTED)
+
+# The programs that start threads; tests of the stack's size are skipped.
+TSAN := $(addprefix $(B)/tsan/,test_threads test_deep test_pool)
+$(B)/tsan/internals.o $(TSAN): CFLAGS := -O1
+$(eval $(call with_internals,$(B)/tsan,-g -fsanitize=thread))
+tsan: $(TSAN) ## the pool, threads, and deep models with a pool, under the thread sanitizer
+	@ODVGP_TEST_SHORT=1 ODVGP_TEST_POOL=3 sh tests/checks/run.sh $^
 
 # The programs of one folder, and the commands that run them, what takes longest first: test_oracle reads its cases, the tool is
 # driven by a script.

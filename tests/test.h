@@ -15,6 +15,8 @@
                              without ALL=1)
         ODVGP_TEST_LONG=1    try many more cases where a test has them (`make soak`)
         ODVGP_TEST_TIMES=1   print the processor time and the number of checks of each test
+        ODVGP_TEST_POOL=3    where a test has no hook of its own, give models a pool of so many
+                             threads (test_deep)
         ODVGP_ISA=c          (or sse2, neon, avx2, avx512) use only this instruction set. Without
                              it, tests that compare instruction sets take all that the machine
                              has, and the others take what the library chooses. */
@@ -62,6 +64,13 @@ static struct {
 	char note[200];
 } test_state;
 
+/*  Threads may check, too. */
+#if defined(__GNUC__)
+#define TEST_COUNT(counter) __atomic_add_fetch(&(counter), 1, __ATOMIC_RELAXED)
+#else
+#define TEST_COUNT(counter) (++(counter))
+#endif
+
 #define TEST(name) static void name(void)
 #define RUN(name)  test_run(#name, name)
 
@@ -71,16 +80,18 @@ static struct {
 TEST_UNUSED TEST_PRINTF(4, 5) static int test_check(
 		int ok, const char *file, int line, const char *format, ...)
 {
-	test_state.checks++;
+	int bad;
+	TEST_COUNT(test_state.checks);
 	if (ok) return 1;
-	if (++test_state.bad <= TEST_LINES) {
+	bad = TEST_COUNT(test_state.bad);
+	if (bad <= TEST_LINES) {
 		va_list args;
 		printf("%s:%d: %s: ", file, line, test_state.name);
 		va_start(args, format);
 		vprintf(format, args);
 		va_end(args);
 		printf("\n");
-	} else if (test_state.bad == TEST_LINES + 1) {
+	} else if (bad == TEST_LINES + 1) {
 		printf("%s: %s: more checks fail\n", file, test_state.name);
 	}
 	return 0;

@@ -1,5 +1,6 @@
 /*  Models of several layers: the bound and its gradient, natural steps, the start, predictors and
     files. tests/oracle/deep_*.txt hold values from elsewhere. */
+#define ODVGP_USE_PTHREADS
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "test.h"
@@ -16,10 +17,14 @@ static const member members[] = {{"COUPLED", ODVGP_MEAN_PART_BETA, ODVGP_COV_PAR
 		{"SOLVE-GP", ODVGP_MEAN_PART_BLOCKS, ODVGP_COV_PART_BLOCKS}};
 enum { MEMBERS = sizeof members / sizeof *members };
 
+/*  ODVGP_TEST_POOL's, for all stacks that do not choose one. */
+static odvgp_threads pool_hook;
+
 static odvgp_config stack(ptrdiff_t N, const ptrdiff_t *width, int layers, const member *of)
 {
 	odvgp_config c = random_config(N, width[0], width[layers], 4, 3);
 	c.layers = layers;
+	c.threads = pool_hook;
 	c.optim.gamma_batch = 0;
 	c.deep.samples = 2;
 	for (int l = 0; l < layers; l++) {
@@ -1088,7 +1093,8 @@ TEST(drafts_count_what_models_hold)
 			CHECK_INT(gp__file_state_bytes(d), gp__file_state_bytes(m));
 			unsigned char *file = NEW(unsigned char, bytes);
 			CHECK_STATUS(odvgp_save_memory(a.m, NULL, NULL, 0, file, bytes, NULL), ODVGP_OK);
-			CHECK_STATUS(sized(&size, odvgp_load_size(file, bytes, NULL, test_isa(), NULL), NULL),
+			CHECK_STATUS(
+					sized(&size, odvgp_load_size(file, bytes, &c.threads, test_isa(), NULL), NULL),
 					ODVGP_OK);
 			CHECK_INT(size, need);
 			free(file), free(a.block);
@@ -1111,7 +1117,14 @@ TEST(patches_of_layers_are_checked)
 
 int main(int argc, char **argv)
 {
+	const char *threads = getenv("ODVGP_TEST_POOL");
+	int count = threads ? atoi(threads) : 1;
+	odvgp_pool *pool = NULL;
+	size_t bytes = odvgp_pool_size(count, NULL);
+	void *block = test_alloc(bytes);
 	test_begin(argc, argv);
+	if (threads)
+		CHECK_STATUS(odvgp_pool_start(&pool, count, &pool_hook, block, bytes, NULL), ODVGP_OK);
 	RUN(one_layer_is_the_shallow_model);
 	RUN(a_layer_that_does_nothing);
 	RUN(gradients_of_stacks);
@@ -1139,5 +1152,7 @@ int main(int argc, char **argv)
 	RUN(many_samples_take_few_rows_at_once);
 	RUN(drafts_count_what_models_hold);
 	RUN(patches_of_layers_are_checked);
+	odvgp_pool_stop(pool);
+	free(block);
 	return test_end();
 }

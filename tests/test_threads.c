@@ -341,10 +341,11 @@ TEST(the_child_of_a_fork_uses_and_stops_the_pool)
 }
 
 /*  Sanitizers need more stack than the code itself. */
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define STACK_SANITIZED 1
 #elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(undefined_behavior_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(undefined_behavior_sanitizer) || \
+		__has_feature(thread_sanitizer)
 #define STACK_SANITIZED 1
 #endif
 #endif
