@@ -9,9 +9,10 @@
 
     With -DODVGP_USE_PTHREADS -pthread it uses all cores; `make` builds it so.
 
-    Results go to stdout, progress and notes to stderr. Exit codes: 0 done, also when Ctrl-C ended
-    the training and the model was saved; 1 something failed on the way (memory, disk, a matrix); 2
-    bad input, with one line that names the option, or file, line and column. Nothing is written
+    Results go to stdout, progress and notes to stderr. Exit codes: 0 done; 1 something failed on the
+    way (memory, disk, a matrix); 2 bad input, with one line that names the option, or file, line and
+    column; 130 (Ctrl-C), 143 (SIGTERM) or 129 (SIGHUP) after a signal, with what could be saved
+    saved. Nothing is written
     before all input has been checked, and no file is left half-written; only the trace grows row by
     row, so that it can be watched.
 
@@ -32,9 +33,11 @@
         schema.h    what a model file keeps of data and options
         classes.h   likelihoods, labels of classes, scores of probabilities
         data.h      from tables to inputs and targets
+        watch.h     signals, time limits, progress
         predict.h   threads, predictions, metrics
         models.h    models from options, and model files
         interval.h  limits of y
+        warm.h      warm starts
         plan.h      --basis auto
         report.h    results as JSON and text
         picture.h   what a model has learned, as a picture
@@ -70,8 +73,13 @@ static const char usage[] =
 static const char train_help[] =
 		"odvgp train learns the last column of a CSV file (or --target) from the others and\n"
 		"writes a model file. A column is given by its name in the header or by its index from 0;\n"
-		"a name goes before an index. Messages count lines from 1. Ctrl-C saves the\n"
-		"model so far.\n"
+		"a name goes before an index. Messages count lines from 1.\n"
+		"\n"
+		"Ctrl-C, SIGTERM and a hang-up of the terminal end the training within a second: the tool\n"
+		"saves the model as it is after its last whole step or warm start, prints what it can\n"
+		"compute in half a second, and ends with 130, 143 or 129, so that `train && next` stops;\n"
+		"before the first of them it saves none. Bases without q set it once more before, which\n"
+		"takes a pass over the rows. A second signal ends the program at once.\n"
 		"\n"
 		"A text column is an input for each of its texts; as the target, its texts are classes. A\n"
 		"column of numbers and texts is a text column if it has at most 20 different numbers and\n"
@@ -111,7 +119,8 @@ static const char compare_help[] =
 		"those of the test part, on standardised targets. An item of --bases may have its own\n"
 		"keys: coupled:beta=800,orth,orth:natgrad=off. All items are checked before one is\n"
 		"trained. If the training of an item fails, its row says why, the other items continue,\n"
-		"and the exit code is 1.\n";
+		"and the exit code is 1. A signal ends all of them; the table then has what there is, and\n"
+		"the exit code is 130 for Ctrl-C. The same holds for --folds.\n";
 
 static const char predict_help[] =
 		"odvgp predict writes CSV: for each row the mean and the standard deviations of f and of\n"
@@ -262,6 +271,7 @@ static int run_train(options *o)
 	const char *resume = o->value[OPT_RESUME];
 	char *part = NULL, *resumed = resume ? part_of(resume) : NULL;
 	double begin = now();
+	int ready = 1;
 	option_needed(o, OPT_DATA);
 	odvgp_isa isa = isa_of(o);
 	recipe_settle(o);
@@ -290,24 +300,24 @@ static int run_train(options *o)
 	model = resume ? model_load(&before, &w, isa, &block)
 				   : model_make(o, &d, &w, isa, &block, &notes);
 	catch_signals();
+	if (!resume) ready = model_start(model, o, &d, &w);
+	training_begin(&t, &d, &w, model, block);
+	print_start(&t, &d, &notes);
+	if (resume) print_step_sizes(&t);
 	if (!resume) {
-		model_start(model, o, &d);
-		plan_minutes(&p, o, &d, model, &block, begin);
+		if (ready) plan_minutes(&p, o, &d, model, &w, begin);
 		warm_settle(o, model);
 		plan_print(&p, o, &d, &w);
-		warm_start(model, o, &d);
+		if (ready) t.warm_starts = warm_start(model, o, &d, &w);
 	}
 	/* Unchanged, as if there had been no pause. */
 	d.s.settings = settings_make(o);
 	if (resume) bytes_add(&user, before.user, before.user_size);
 	else user = schema_write(&d.s);
-	training_begin(&t, &d, &w, model, block);
-	print_start(&t, &d, &notes);
-	if (resume) print_step_sizes(&t);
 	t.user = user;
 	t.part_path = part;
 	t.part_ours = resume && part && strcmp(before.path, part) == 0;
-	int code = train_and_report(&t, path.at);
+	int code = ready ? train_and_report(&t, path.at) : train_nothing(&t);
 	if (trace_close(&t.trace) && !code) code = FAILED;
 	training_end(&t);
 	workers_stop(&w);
@@ -496,5 +506,5 @@ int main(int argc, char **argv)
 															  : command == SAMPLE  ? run_sample(&o)
 																				   : run_info(&o);
 	options_free(&o);
-	return finish(code);
+	return finish(stop_signal ? signal_code() : code);
 }

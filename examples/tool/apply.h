@@ -197,9 +197,10 @@ static void add_metrics(application *a, forecast *f, part *p)
 	}
 	double *logp = NULL, shift = 0;
 	int own_scales = s->likelihood == ODVGP_LIKELIHOOD_HETEROSCEDASTIC;
-	if (!is_gaussian(a) && !own_scales) logp = log_densities(&a->server, p->X, p->Y, p->n);
+	if (!is_gaussian(a) && !own_scales)
+		logp = log_densities(&a->server, a->w.watch, p->X, p->Y, p->n);
 	odvgp_standardise(p->Y, p->n, P, s->y_mean, s->y_scale, p->Y, NULL);
-	if (own_scales) logp = log_densities(&a->server, p->X, p->Y, p->n);
+	if (own_scales) logp = log_densities(&a->server, a->w.watch, p->X, p->Y, p->n);
 	for (int k = 0; k < P && !own_scales; k++) shift += log(s->y_scale[k]);
 	for (ptrdiff_t i = 0; logp && i < p->n; i++) logp[i] += shift;
 	metrics_add(a->sums, f, p->Y, logp, p->n, P);
@@ -249,7 +250,8 @@ static void note_place(application *a, const table *t, const binding *b)
 static double *limits_of(const application *a, const forecast *f, const part *p)
 {
 	if (!(a->interval > 0)) return NULL;
-	if (!is_gaussian(a)) return limits_run(&a->server, &a->f.s, a->par, a->interval, f, p->X, p->n);
+	if (!is_gaussian(a))
+		return limits_run(&a->server, &a->f.s, a->par, a->interval, f, p, a->w.watch);
 	double *limits = take_doubles(2 * p->n, f->P);
 	for (ptrdiff_t i = 0; i < 2 * p->n * f->P; i++)
 		limits[i] =

@@ -166,11 +166,12 @@ static void candidate_finish(candidate *c, training *t)
 	c->noise = noise_of(t->model);
 	c->kernel = kernel_text(t->model);
 	if (!*c->reason) {
-		evaluate_end(t);
-		c->test = t->history[t->history_count - 1].test;
+		c->test = evaluate_end(t);
 		c->elbo = final_elbo(t);
-		c->upper = upper_bound_of(t);
-		if (isnan(c->elbo))
+		if (!stop_signal) c->upper = upper_bound_of(t);
+		if (watch_over(t->w->watch))
+			snprintf(c->reason, sizeof c->reason, "stopped by a signal after %td steps", t->step);
+		else if (isnan(c->elbo))
 			snprintf(c->reason, sizeof c->reason, "step %td: the bound cannot be evaluated",
 					t->step);
 		else if (t->d->test.n && !c->test.n)
@@ -179,6 +180,23 @@ static void candidate_finish(candidate *c, training *t)
 	c->history = t->history;
 	c->history_count = t->history_count;
 	t->history = NULL;
+}
+
+/*  Warm starts, steps, and q at their beginning and end. */
+static void candidate_steps(const comparison *all, candidate *c, training *t)
+{
+	t->start = now();
+	if (all->warms) warm_settle(&c->o, t->model);
+	t->warm_starts = warm_start(t->model, &c->o, &all->d, &all->w);
+	int ready = fit_q_if_due(t, FIT_START);
+	/* Both are part of the training that the clock measures. */
+	t->step_seconds = c->fit_seconds = now() - t->start;
+	if (ready) c->stopped = train_loop(t);
+	else if (!*t->reason) c->stopped = reason_to_stop();
+	watch_allow(all->w.watch, HUGE_VAL, GRACE);
+	if (c->stopped != STEP_FAILED && !*t->reason) fit_q_if_due(t, FIT_END);
+	snprintf(c->reason, sizeof c->reason, "%s", t->reason);
+	print_stop(t, c->stopped);
 }
 
 static void candidate_train(comparison *all, candidate *c)
@@ -201,20 +219,10 @@ static void candidate_train(comparison *all, candidate *c)
 		fprintf(stderr, "%s: beta %td, gamma %td, %s, %td steps\n", c->label,
 				LAST_LAYER(&c->config).M, LAST_LAYER(&c->config).M_gamma, training_text(&c->config),
 				t.iters);
-	odvgp_status s = odvgp_init_data(model, all->d.train.X, all->d.Y, NULL, &info);
+	watch_allow(all->w.watch, HUGE_VAL, 0);
+	odvgp_status s = model_init(model, &all->d, &all->w, &info);
 	if (s) snprintf(c->reason, sizeof c->reason, "start: %s", reason_of(s, &info));
-	else {
-		t.start = now();
-		if (all->warms) warm_settle(&c->o, model);
-		warm_start(model, &c->o, &all->d);
-		int ready = fit_q_if_due(&t, FIT_START);
-		/* Both are part of the training that the clock measures. */
-		t.step_seconds = c->fit_seconds = now() - t.start;
-		if (ready) c->stopped = train_loop(&t);
-		if (c->stopped != STEP_FAILED && !*t.reason) fit_q_if_due(&t, FIT_END);
-		snprintf(c->reason, sizeof c->reason, "%s", t.reason);
-		print_stop(&t, c->stopped);
-	}
+	else candidate_steps(all, c, &t);
 	candidate_finish(c, &t);
 	training_end(&t);
 	free(block.at);

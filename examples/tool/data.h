@@ -1179,6 +1179,9 @@ typedef struct dataset {
 	bytes notes;
 } dataset;
 
+/*  The columns of Y. */
+static int y_columns(const dataset *d) { return d->class_weight ? 2 : d->s.target_count; }
+
 /*  Do all these rows have the same value in this column? */
 static int is_constant(const table *t, const rows *r, int column)
 {

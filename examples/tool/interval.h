@@ -200,18 +200,21 @@ static void likelihood_params(const model_file *f, double par[2])
 /*  Limits of all rows, [n][T][2], in the units of f: the predicted mean and variance of y [n,T] are
     in these. */
 static double *limits_run(const odvgp_server *server, const schema *s, const double par[2],
-		double P, const forecast *f, const double *X, ptrdiff_t n)
+		double P, const forecast *f, const part *x, watch *watch)
 {
+	ptrdiff_t n = x->n;
 	int T = s->target_count;
 	ptrdiff_t functions = server->F;
 	double *limits = take_doubles(2 * n, T), *mean = take_doubles(FORECAST_ROWS, functions),
 		   *var = take_doubles(FORECAST_ROWS, functions);
 	size_t size = odvgp_predict_scratch(server, FORECAST_ROWS, NULL);
 	void *scratch = take(size, 1);
+	watch_begin(watch, "limits of y");
 	for (ptrdiff_t from = 0, m; from < n; from += m) {
 		m = smaller(FORECAST_ROWS, n - from);
+		watch_look(watch, (double)from, (double)n);
 		odvgp_status bad =
-				odvgp_predict(server, X + from * s->D, m, mean, var, scratch, size, NULL);
+				odvgp_predict(server, x->X + from * s->D, m, mean, var, scratch, size, NULL);
 		if (bad) die(FAILED, "prediction: %s", odvgp_status_text(bad));
 		for (ptrdiff_t i = 0; i < m * T; i++) {
 			ptrdiff_t row = i / T, t = i % T, of_f = t * m + row, at = from * T + i,
@@ -225,6 +228,7 @@ static double *limits_run(const odvgp_server *server, const schema *s, const dou
 						&r, f->mean[at], sqrt(f->var_y[at]), side ? 0.5 + 0.5 * P : 0.5 - 0.5 * P);
 		}
 	}
+	watch_end(watch);
 	free(scratch);
 	free(mean);
 	free(var);

@@ -825,97 +825,6 @@ static odvgp_model *model_make(options *o, const dataset *d, const workers *w, o
 	return model;
 }
 
-/*  One warm start of --warm, ROWS:STEPS, ROWS:STEPS:M or ROWS:STEPS:M:RATE. */
-static odvgp_warm warm_parse(const char *item)
-{
-	odvgp_warm w = {0, 0, 0, 0};
-	const char *p = item;
-	int bad = 0;
-	w.rows = parse_index(&p);
-	if (*p == ':') {
-		p++;
-		w.iterations = parse_index(&p);
-	}
-	if (*p == ':') {
-		p++;
-		w.M = parse_index(&p);
-	}
-	if (*p == ':') {
-		p = table__number(p + 1, &w.adam);
-		bad = !p || *p || !(w.adam > 0 && w.adam <= 1);
-	}
-	if (bad || *p || w.rows < 1 || w.iterations < 1 || w.M < 0)
-		die(BAD_INPUT,
-				"--warm %s: must be off, or ROWS:STEPS, ROWS:STEPS:M or ROWS:STEPS:M:RATE, all "
-				"above 0, RATE at most 1",
-				item);
-	return w;
-}
-
-/*  Does the warm starts of --warm, one after another; without a model it only reads them. */
-static void warm_start(odvgp_model *model, const options *o, const dataset *d)
-{
-	if (!o->value[OPT_WARM] || strcmp(o->value[OPT_WARM], "off") == 0) return;
-	char *list = copy_text(o->value[OPT_WARM]), *rest = list, *item;
-	while ((item = next_item(&rest, ',')) != NULL) {
-		odvgp_info info = no_info;
-		odvgp_warm w = warm_parse(item);
-		if (!model) continue;
-		w.rows = smaller(w.rows, d->train.n);
-		w.M = smaller(w.M, w.rows);
-		size_t size = odvgp_warm_start_scratch(model, &w, NULL);
-		void *work = size ? take(size, 1) : NULL;
-		odvgp_status s = odvgp_warm_start(model, d->train.X, d->Y, &w, NULL, work, size, &info);
-		free(work);
-		if (s) die_of(s, &info, "--warm");
-	}
-	free(list);
-}
-
-static void warm_check(const options *o) { warm_start(NULL, o, NULL); }
-
-/*  The default warm starts: on few rows Adam, which finds the inputs that matter, where L-BFGS may
-    lose some of them for good (bench/first_hour.md), and L-BFGS, which comes closer to the optimum;
-    where there are many more rows, L-BFGS on some of these. */
-enum { ADAM_STEPS = 100, WARM_STEPS = 60, MORE_STEPS = 20 };
-static const double WARM_RATE = 0.03;
-
-/*  Appends one to a list, with M points (0: the model's). */
-static void warm_item(bytes *list, ptrdiff_t rows, ptrdiff_t steps, ptrdiff_t M, int adam)
-{
-	bytes_print(list, "%s%td:%td", list->used ? "," : "", rows, steps);
-	if (M || adam) bytes_print(list, ":%td", M);
-	if (adam) bytes_print(list, ":%g", WARM_RATE);
-}
-
-/*  Is there a warm start by default? Not with a second function for the noise, to which the regression
-    gives the prior of the first (bench/first_hour.md). */
-static int warm_helps(odvgp_likelihood kind) { return kind != ODVGP_LIKELIHOOD_HETEROSCEDASTIC; }
-
-/*  DECOUPLED's q follows a wider prior slowly, which where e^-f multiplies y ends far below. */
-static int warm_harms(const odvgp_config *c)
-{
-	return c->layer[0].cov_part == ODVGP_COV_PART_INVERSE &&
-		   (c->lik.kind == ODVGP_LIKELIHOOD_GAMMA || c->lik.kind == ODVGP_LIKELIHOOD_EXPONENTIAL);
-}
-
-/*  The default of --warm: for bases that train q, as many rows as the library takes, and more rows
-    afterwards where there are many; off for the others, and where the library refuses. */
-static void warm_settle(options *o, const odvgp_model *model)
-{
-	const odvgp_config *c = odvgp_model_config(model);
-	ptrdiff_t few = smaller(c->N, larger(4000, 20 * c->layer[0].M)), more = smaller(c->N, 3 * few);
-	bytes list = {NULL, 0, 0};
-	if (o->value[OPT_WARM]) return;
-	warm_item(&list, few, ADAM_STEPS, 0, 1);
-	warm_item(&list, few, WARM_STEPS, 0, 0);
-	if (more > 2 * few) warm_item(&list, more, MORE_STEPS, 0, 0);
-	int off = c->objective != ODVGP_OBJECTIVE_ELBO || !warm_helps(c->lik.kind) || warm_harms(c) ||
-			  !odvgp_warm_start_scratch(model, NULL, NULL);
-	option_store(o, OPT_WARM, off ? copy_text("off") : copy_text(list.at));
-	free(list.at);
-}
-
 /*  Ends. A target that the library refuses is named by its line in the file. */
 static void start_failed(odvgp_status s, const odvgp_info *info, const options *o, const dataset *d)
 {
@@ -933,12 +842,25 @@ static void start_failed(odvgp_status s, const odvgp_info *info, const options *
 			COLUMN_TEXT(f->column, f->name), info->value, length, reason, o->value[OPT_LIKELIHOOD]);
 }
 
-/*  Initial values from the data. The library checks the targets. */
-static void model_start(odvgp_model *model, const options *o, const dataset *d)
+/*  Initial values from the data. */
+static odvgp_status model_init(
+		odvgp_model *model, const dataset *d, const workers *w, odvgp_info *info)
+{
+	watch_begin(w->watch, "initial values");
+	odvgp_watch watch = library_watch(w->watch);
+	odvgp_status s = odvgp_init_data(model, d->train.X, d->Y, &watch, info);
+	watch_end(w->watch);
+	return s;
+}
+
+/*  The same. The library checks the targets. Returns 0 if it had to end before. */
+static int model_start(
+		odvgp_model *model, const options *o, const dataset *d, const workers *w)
 {
 	odvgp_info info = no_info;
-	odvgp_status s = odvgp_init_data(model, d->train.X, d->Y, NULL, &info);
-	if (s) start_failed(s, &info, o, d);
+	odvgp_status s = model_init(model, d, w, &info);
+	if (s && s != ODVGP_E_STOPPED) start_failed(s, &info, o, d);
+	return !s;
 }
 
 /* ---- model files ---- */

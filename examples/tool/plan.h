@@ -13,7 +13,7 @@
 #ifndef TOOL_PLAN_H
 #define TOOL_PLAN_H
 
-#include "models.h"
+#include "warm.h"
 
 enum {
 	LEAST_SGPR = 256,
@@ -217,24 +217,39 @@ static plan plan_make(options *o, const dataset *d, const workers *w)
 	return p;
 }
 
-/*  Seconds of an iteration of a warm start on WARM_ROWS with M points; 0: there is none. Leaves the
-    model as it was. */
-static double warm_seconds(
-		odvgp_model *model, const model_block *block, const dataset *d, ptrdiff_t M)
+/*  A warm start that is timed and stopped. */
+enum { TIMED_STEPS = 3 };
+typedef struct timing {
+	watch *watch;
+	double begin, seconds;
+} timing;
+
+static int look_at_timing(void *user, const odvgp_progress *p)
 {
-	odvgp_warm some = {smaller(d->train.n, WARM_ROWS), smaller(M, WARM_ROWS), 3, 0};
+	timing *t = user;
+	int done = p->phase == ODVGP_PHASE_WARM_LBFGS && p->done == TIMED_STEPS;
+	if (done) t->seconds = now() - t->begin;
+	return watch_look(t->watch, (double)p->done, TIMED_STEPS) || done;
+}
+
+/*  Seconds of an iteration of a warm start on WARM_ROWS with M points, in at most `most` seconds; 0:
+    there is none, or they were too few. Leaves the model as it was. */
+static double warm_seconds(
+		odvgp_model *model, const dataset *d, ptrdiff_t M, const workers *w, double most)
+{
+	odvgp_warm some = {smaller(d->train.n, WARM_ROWS), smaller(M, WARM_ROWS), TIMED_STEPS + 1, 0};
 	size_t size = odvgp_warm_start_scratch(model, &some, NULL);
 	if (!size) return 0;
 	void *work = take(size, 1);
-	snapshot before = {NULL, NULL};
-	snapshot_take(&before, model, block);
-	double begin = now();
-	odvgp_status s = odvgp_warm_start(model, d->train.X, d->Y, &some, NULL, work, size, NULL);
-	double seconds = (now() - begin) / 4;
-	snapshot_restore(&before, block);
-	free(before.at);
+	timing t = {w->watch, now(), 0};
+	odvgp_watch watch = {look_at_timing, &t};
+	watch_allow(w->watch, t.begin + most, 0);
+	watch_begin(w->watch, "timing");
+	odvgp_warm_start(model, d->train.X, d->Y, &some, &watch, work, size, NULL);
+	watch_end(w->watch);
+	watch_allow(w->watch, HUGE_VAL, 0);
 	free(work);
-	return s ? 0 : seconds;
+	return t.seconds / (TIMED_STEPS + 1);
 }
 
 /*  What Adam's warm start on `few` rows takes, in iterations with *M points, of `room`: a third of it
@@ -253,7 +268,7 @@ static double adam_iterations(ptrdiff_t few, ptrdiff_t *M, double D, double room
 /*  With --minutes: those of the warm starts that fit: Adam's, and in what it leaves of a third of the
     time L-BFGS's, unless a pass of SGPR costs no more than a few of theirs. */
 static void plan_minutes(const plan *p, options *o, const dataset *d, odvgp_model *model,
-		const model_block *block, double begin)
+		const workers *w, double begin)
 {
 	int off = o->value[OPT_WARM] && strcmp(o->value[OPT_WARM], "off") == 0;
 	if (!o->value[OPT_MINUTES] || o->given[OPT_WARM] || off || (all_rows(o) && !p->made) ||
@@ -261,8 +276,9 @@ static void plan_minutes(const plan *p, options *o, const dataset *d, odvgp_mode
 		return;
 	ptrdiff_t n = d->train.n, M = p->points, of_adam = M, few = smaller(n, WARM_ROWS),
 			  more = smaller(n, MORE_ROWS);
-	double each = warm_seconds(model, block, d, M),
-		   room = (60 * option_positive(o, OPT_MINUTES) - (now() - begin)) / fmax(1e-9, each),
+	double limit = 60 * option_positive(o, OPT_MINUTES),
+		   each = warm_seconds(model, d, M, w, 0.1 * limit),
+		   room = (limit - (now() - begin)) / fmax(1e-9, each),
 		   adam = each > 0 ? adam_iterations(few, &of_adam, (double)d->s.D, room) : 0,
 		   steps = each > 0 ? room / 3 - adam : 0,
 		   further = 1.25 * MORE_STEPS * (double)more / (double)few;

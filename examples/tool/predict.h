@@ -3,11 +3,14 @@
 #define TOOL_PREDICT_H
 
 #include "classes.h"
+#include "watch.h"
 
 /* ---- threads ---- */
 
 typedef struct workers {
 	odvgp_threads threads;
+	/* What they do is seen on stderr, and may be stopped. */
+	watch *watch;
 #ifdef ODVGP_USE_PTHREADS
 	odvgp_pool *pool;
 	void *block;
@@ -18,6 +21,7 @@ static void workers_start(workers *w, const options *o)
 {
 	int count = (int)option_integer(o, OPT_THREADS, 0, 256);
 	memset(w, 0, sizeof *w);
+	w->watch = watch_make(o);
 #ifdef ODVGP_USE_PTHREADS
 	if (!count) {
 		long online = sysconf(_SC_NPROCESSORS_ONLN);
@@ -41,6 +45,7 @@ static void workers_stop(workers *w)
 	odvgp_pool_stop(w->pool);
 	free(w->block);
 #endif
+	free(w->watch);
 	memset(w, 0, sizeof *w);
 }
 
@@ -74,6 +79,8 @@ typedef struct forecast_job {
 	const odvgp_server *server;
 	const double *X;
 	ptrdiff_t n, D;
+	/* Blocks of FORECAST_ROWS rows, from `first` to `end`. */
+	ptrdiff_t first, end;
 	const forecast *to;
 	/* [P] of the Gaussian likelihood, else NULL. */
 	double *noise;
@@ -88,13 +95,13 @@ typedef struct forecast_job {
 static void forecast_task(void *arg, int task)
 {
 	const forecast_job *job = arg;
-	ptrdiff_t P = job->to->P, blocks = (job->n + FORECAST_ROWS - 1) / FORECAST_ROWS;
+	ptrdiff_t P = job->to->P, blocks = job->end - job->first;
 	size_t table_size = (size_t)(3 * P * FORECAST_ROWS) * sizeof(double);
 	unsigned char *scratch = job->scratch + (size_t)task * job->scratch_size;
 	/* Three tables [P][rows]. */
 	double *local = (double *)(void *)scratch;
 	for (ptrdiff_t k = blocks * task / job->tasks; k < blocks * (task + 1) / job->tasks; k++) {
-		ptrdiff_t from = k * FORECAST_ROWS,
+		ptrdiff_t from = (job->first + k) * FORECAST_ROWS,
 				  m = job->n - from < FORECAST_ROWS ? job->n - from : FORECAST_ROWS;
 		const double *X = job->X + from * job->D;
 		double *var_y = local + 2 * P * m;
@@ -133,7 +140,29 @@ static double *gaussian_noise(const odvgp_server *server, const double *X, int P
 	return noise;
 }
 
-static void forecast_run(const forecast *f, const odvgp_server *server, const workers *w,
+/*  Predicts all blocks, in rounds of a twentieth of a second. Returns 0 if the last of them had to
+    be left out. */
+static int forecast_rounds(forecast_job *job, const workers *w)
+{
+	ptrdiff_t blocks = (job->n + FORECAST_ROWS - 1) / FORECAST_ROWS, round = job->tasks;
+	int over = 0;
+	watch_begin(w->watch, "predictions");
+	for (; job->end < blocks && !over; over = watch_look(w->watch, (double)job->end, (double)blocks)) {
+		double begin = now();
+		job->first = job->end;
+		job->end = smaller(blocks, job->first + round);
+		if (job->tasks > 1) w->threads.run(w->threads.user, job->tasks, forecast_task, job);
+		else forecast_task(job, 0);
+		for (int i = 0; i < job->tasks; i++)
+			if (job->status[i]) die(FAILED, "prediction: %s", odvgp_status_text(job->status[i]));
+		if (now() - begin < 0.05) round *= 2;
+	}
+	watch_end(w->watch);
+	return job->end == blocks;
+}
+
+/*  Returns 0 if it had to end before the last row. */
+static int forecast_run(const forecast *f, const odvgp_server *server, const workers *w,
 		const double *X, ptrdiff_t n)
 {
 	forecast_job job;
@@ -151,24 +180,25 @@ static void forecast_run(const forecast *f, const odvgp_server *server, const wo
 	job.scratch_size = (need + 63) / 64 * 64;
 	job.scratch = take((size_t)job.tasks, job.scratch_size);
 	job.status = take((size_t)job.tasks, sizeof *job.status);
-	if (job.tasks > 1) w->threads.run(w->threads.user, job.tasks, forecast_task, &job);
-	else forecast_task(&job, 0);
-	for (int i = 0; i < job.tasks; i++)
-		if (job.status[i]) die(FAILED, "prediction: %s", odvgp_status_text(job.status[i]));
+	int whole = forecast_rounds(&job, w);
 	free(job.noise);
 	free(job.status);
 	free(job.scratch);
+	return whole;
 }
 
 /*  log p(y) of each row, [n], for targets in the units of the server. Rows whose targets are
-    missing or refused by the likelihood get NaN, and their targets become NaN, too. */
-static double *log_densities(const odvgp_server *server, const double *X, double *Y, ptrdiff_t n)
+    missing or refused by the likelihood get NaN, and their targets become NaN, too. Ends early if
+    the watch says so. */
+static double *log_densities(
+		const odvgp_server *server, watch *watch, const double *X, double *Y, ptrdiff_t n)
 {
 	ptrdiff_t T = server->T;
 	size_t size = odvgp_predict_scratch(server, FORECAST_ROWS, NULL);
 	double *logp = take_doubles(n, 1);
 	void *scratch = take(size, 1);
-	for (ptrdiff_t i = 0, m; i < n; i += m) {
+	watch_begin(watch, "log densities");
+	for (ptrdiff_t i = 0, m; i < n && !watch_look(watch, (double)i, (double)n); i += m) {
 		m = smaller(FORECAST_ROWS, n - i);
 		if (!odvgp_predict_logp(
 					server, X + i * server->D, Y + i * T, m, logp + i, scratch, size, NULL))
@@ -181,6 +211,7 @@ static double *log_densities(const odvgp_server *server, const double *X, double
 			for (ptrdiff_t p = 0; p < T; p++) Y[k * T + p] = NAN;
 		}
 	}
+	watch_end(watch);
 	free(scratch);
 	return logp;
 }

@@ -6,10 +6,6 @@
 #include "picture.h"
 #include "plan.h"
 #include "report.h"
-#include <signal.h>
-
-/*  The only global variable: signals that end the program set it; trainings read it each step. */
-static volatile sig_atomic_t stop_signal;
 
 typedef enum stop_reason {
 	RUNNING,
@@ -111,42 +107,15 @@ typedef struct training {
 	double drawn;
 	/* Is q at its optimum since the last step? */
 	int fitted;
+	/* Of the last step. */
+	odvgp_report report;
+	/* How many warm starts came before the first step. */
+	int warm_starts;
 	/* Why a step failed. */
 	char reason[300];
 } training;
 
-/* ---- signals and progress ---- */
-
-static void on_signal(int number)
-{
-	(void)number;
-	stop_signal = 1;
-}
-
-/*  The first Ctrl-C, SIGTERM or hang-up of the terminal ends the training in good order, the second
-    one ends the program. */
-static void catch_signals(void)
-{
-	static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
-	struct sigaction action, before;
-	memset(&action, 0, sizeof action);
-	action.sa_handler = on_signal;
-	action.sa_flags = (int)SA_RESETHAND;
-	sigemptyset(&action.sa_mask);
-	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-		sigaction(ends[i], NULL, &before);
-		/* Shells start background jobs without SIGINT; only nohup means it. */
-		if (ends[i] != SIGHUP || before.sa_handler != SIG_IGN) sigaction(ends[i], &action, NULL);
-	}
-}
-
-static const char *duration(double seconds, char *text, size_t size)
-{
-	if (seconds < 99.5) snprintf(text, size, "%.0f s", seconds);
-	else if (seconds < 5400) snprintf(text, size, "%.0f min", seconds / 60);
-	else snprintf(text, size, "%.1f h", seconds / 3600);
-	return text;
-}
+/* ---- progress ---- */
 
 static const char *label_of(const training *t) { return t->label ? t->label : ""; }
 
@@ -156,7 +125,7 @@ static void print_bar(training *t)
 	double elapsed = now() - t->begin, done = (double)(t->step - t->first_step),
 		   total = (double)(t->iters - t->first_step);
 	if (t->label) elapsed = t->step_seconds;
-	double rest = done > 0 ? (now() - t->start) / done * (total - done) : 0;
+	double rest = done > 0 ? (now() - t->start) / done * (total - done) : HUGE_VAL;
 	if (t->limit > 0) rest = fmin(rest, fmax(0, t->limit - elapsed));
 	int filled = (int)(20 * fmax(done / total, t->limit > 0 ? fmin(1, elapsed / t->limit) : 0));
 	for (int i = 0; i < 20; i++) bar[i] = i < filled ? '#' : '.';
@@ -166,9 +135,12 @@ static void print_bar(training *t)
 		snprintf(test, sizeof test, "  %s %.4f  loglik %.4f", quality_name(t->d->s.likelihood, 0),
 				quality_of(t->d->s.likelihood, m, 0), m->loglik);
 	}
-	fprintf(stderr, "\r%s%s[%s] %td/%td  %.3g ms  ETA %s  elbo/n %.4f%s\033[K", label_of(t),
-			t->label ? "  " : "", bar, t->step, t->iters, 1e3 * t->step_seconds / fmax(1, done),
-			duration(rest, left, sizeof left), t->elbo_mean / (double)t->d->train.n, test);
+	fprintf(stderr, "\r%s%s[%s] %td/%td", label_of(t), t->label ? "  " : "", bar, t->step, t->iters);
+	if (isfinite(rest)) fprintf(stderr, "  ETA %s", duration(rest, left, sizeof left));
+	if (done > 0)
+		fprintf(stderr, "  %.3g ms  elbo/n %.4f%s", 1e3 * t->step_seconds / done,
+				t->elbo_mean / (double)t->d->train.n, test);
+	fputs("\033[K", stderr);
 	fflush(stderr);
 	t->drawn = now();
 }
@@ -332,15 +304,18 @@ static void make_work(training *t)
 	t->work.at = take(t->work.used, 1);
 }
 
-/*  Sets q to its optimum for the current parameters. Returns 0 if that fails; t->reason says
-    why. */
+/*  Sets q to its optimum for the current parameters. Returns 0 if that fails; t->reason says why,
+    but for one that the watch ended. */
 static int fit_q(training *t)
 {
 	odvgp_info info = no_info;
 	const part *p = &t->d->train;
+	odvgp_watch watch = library_watch(t->w->watch);
 	make_work(t);
-	odvgp_status s = odvgp_fit_q(t->model, p->X, t->d->Y, NULL, t->work.at, t->work.used, &info);
-	if (s)
+	watch_begin(t->w->watch, "q's optimum");
+	odvgp_status s = odvgp_fit_q(t->model, p->X, t->d->Y, &watch, t->work.at, t->work.used, &info);
+	watch_end(t->w->watch);
+	if (s && s != ODVGP_E_STOPPED)
 		snprintf(t->reason, sizeof t->reason, "q cannot be set to its optimum: %s",
 				reason_of(s, &info));
 	return !s;
@@ -402,7 +377,7 @@ static metrics predict_part(training *t, const part *p, scores *to, metric_sums 
 	} else {
 		double *logp = schema->likelihood == ODVGP_LIKELIHOOD_GAUSSIAN
 							   ? NULL
-							   : log_densities(&server, p->X, p->Y, p->n);
+							   : log_densities(&server, t->w->watch, p->X, p->Y, p->n);
 		memset(sums, 0, (size_t)schema->target_count * sizeof *sums);
 		metrics_add(sums, &f, p->Y, logp, p->n, schema->target_count);
 		m = metrics_mean(sums, schema->target_count, schema->y_scale);
@@ -468,11 +443,19 @@ static ptrdiff_t next_evaluation(const training *t)
 	return t->step + larger(1, smaller(t->step / 5, t->evaluate_every));
 }
 
-static void evaluate(training *t)
+/*  From now on progress is that of steps. */
+static void watch_steps(const training *t)
+{
+	watch_begin(t->w->watch, "%s%strains", label_of(t), t->label ? " " : "");
+}
+
+/*  Evaluates. Returns 0, and forgets it, if it had to end before the last row. */
+static int evaluate(training *t)
 {
 	double before = now();
 	evaluation v;
 	double loglik = evaluate_parts(t, &v.test);
+	if (watch_over(t->w->watch)) return 0;
 	v.step = (double)t->step;
 	v.elbo = t->elbo_count ? t->elbo_sum / (double)t->elbo_count : NAN;
 	v.noise = noise_of(t->model);
@@ -491,6 +474,8 @@ static void evaluate(training *t)
 	trace_row(t, &v);
 	print_events(t);
 	if (!t->quiet && !t->terminal) print_line(t, &v);
+	watch_steps(t);
+	return 1;
 }
 
 /*  At every multiple of iters/50, and after a fiftieth of --minutes, unless evaluations have taken
@@ -581,38 +566,83 @@ static void save_at_end(training *t, const char *path)
 	if (t->part_ours) remove(t->part_path);
 }
 
+/*  Called again and again within a step, and after it with its report. */
+static int look_at_step(void *user, const odvgp_progress *p)
+{
+	training *t = user;
+	if (p->report) {
+		t->report = *p->report;
+		return 0;
+	}
+	if (!t->terminal) return watch_look(t->w->watch, (double)t->step, (double)t->iters);
+	if (!t->quiet && now() - t->drawn > 0.1) print_bar(t);
+	return watch_over(t->w->watch);
+}
+
+/*  Why work has to end: a signal, or the time. */
+static stop_reason reason_to_stop(void) { return stop_signal ? INTERRUPTED : TIME_OVER; }
+
 static stop_reason train_step(training *t)
 {
-	odvgp_report report;
 	odvgp_info info = no_info;
+	const odvgp_report *report = &t->report;
+	odvgp_watch watch = {look_at_step, t};
 	double before = now();
-	odvgp_status s = odvgp_step(t->model, t->d->train.X, t->d->Y, &report, &info);
+	odvgp_status s = odvgp_fit(t->model, t->d->train.X, t->d->Y, 1, &watch, &info);
 	t->step_seconds += now() - before;
+	if (s == ODVGP_E_STOPPED) return reason_to_stop();
 	if (s) {
 		snprintf(t->reason, sizeof t->reason, "step %td: %s", t->step + 1, reason_of(s, &info));
 		return STEP_FAILED;
 	}
-	t->step = report.step;
-	t->events = report.events;
-	t->elbo_sum += report.elbo;
+	t->step = report->step;
+	t->events = report->events;
+	t->elbo_sum += report->elbo;
 	t->elbo_count++;
 	double done = (double)(t->step - t->first_step);
-	t->elbo_mean += (report.elbo - t->elbo_mean) / fmin(done, 50);
-	return report.converged ? CONVERGED : report.stuck ? STUCK : RUNNING;
+	t->elbo_mean += (report->elbo - t->elbo_mean) / fmin(done, 50);
+	return report->converged ? CONVERGED : report->stuck ? STUCK : RUNNING;
 }
 
-/*  Seconds from now on for steps: what is left without half a step, an evaluation, and the end: q's
-    optimum and the bound on all rows, each about four tenths of a step on these. compare counts
-    steps only. */
-static double time_left(const training *t)
+static double seconds_of_step(const training *t)
 {
 	double done = (double)(t->step - t->first_step);
+	return done > 0 ? t->step_seconds / done : 0;
+}
+
+/*  A pass over all rows, for q's optimum or the bound: about four tenths of a step on these. */
+static double seconds_of_pass(const training *t)
+{
+	return 0.4 * seconds_of_step(t) * (double)t->d->train.n /
+		   (double)odvgp_model_config(t->model)->optim.batch;
+}
+
+/*  What comes after the steps: an evaluation, the bound on all rows, and q's optimum where training
+    leaves it out. */
+static double seconds_of_end(const training *t)
+{
+	return t->evaluate_seconds / fmax(1, t->history_count) +
+		   (without_q(t->basis) ? 2 : 1) * seconds_of_pass(t);
+}
+
+/*  Seconds from now on for steps, without half of one. compare counts steps only. */
+static double time_left(const training *t)
+{
 	if (t->label) return t->limit - t->step_seconds;
-	double each = done > 0 ? t->step_seconds / done : 0,
-		   passes = (double)t->d->train.n / (double)odvgp_model_config(t->model)->optim.batch,
-		   last = t->evaluate_seconds / fmax(1, t->history_count);
-	return t->limit - (now() - t->begin) - last -
-		   each * (0.5 + (without_q(t->basis) ? 0.8 : 0.4) * passes);
+	return t->limit - (now() - t->begin) - seconds_of_end(t) - 0.5 * seconds_of_step(t);
+}
+
+/*  The clock when --minutes is over, with what is allowed beyond it. */
+static double end_of_minutes(const training *t)
+{
+	double spent = t->label ? t->step_seconds : now() - t->begin;
+	return t->limit > 0 ? now() + 1.05 * t->limit + 1 - spent : HUGE_VAL;
+}
+
+/*  Lets the steps go on until what comes after them is due. */
+static void allow_steps(const training *t)
+{
+	watch_allow(t->w->watch, end_of_minutes(t) - (t->label ? 0 : seconds_of_end(t)), 0);
 }
 
 /*  Where the clock decides: as many steps as the time has room for at the speed so far. Falling step
@@ -634,9 +664,12 @@ static stop_reason train_loop(training *t)
 	stop_reason reason = t->step >= t->iters ? ALL_STEPS : RUNNING;
 	t->evaluated = now();
 	t->before_steps = t->step_seconds;
+	watch_steps(t);
 	while (reason == RUNNING) {
 		if (stop_signal) return INTERRUPTED;
-		if (t->limit > 0 && time_left(t) <= 0) return TIME_OVER;
+		/* The first step is worth more than the last seconds. */
+		if (t->limit > 0 && t->step > t->first_step && time_left(t) <= 0) return TIME_OVER;
+		allow_steps(t);
 		reason = train_step(t);
 		if (reason != RUNNING) return reason;
 		if (t->by_clock && t->step >= t->aim_next) training_aim(t);
@@ -686,7 +719,7 @@ static void training_check(const options *o)
 	if (is_auto(o)) option_store(&copy, OPT_BASIS, copy_text("sgpr"));
 	options_settle(&copy);
 	training_options(&t, &copy);
-	warm_check(o);
+	warm_count(o);
 	options_free(&copy);
 }
 
@@ -783,7 +816,9 @@ static int plot_training(const training *t, const char *path)
 		picture_curve(
 				p, t, "Test log-likelihood", "nats per row", PLOT_LARGE_IS_GOOD, curve_loglik);
 	}
-	int bad = write_picture(path, t->d->s.dataset, p->scene, p->scenes, fits > 1 ? fits : 2);
+	int whole = !watch_over(t->w->watch), bad = 0;
+	if (whole) bad = write_picture(path, t->d->s.dataset, p->scene, p->scenes, fits > 1 ? fits : 2);
+	else fprintf(stderr, "note: --plot %s: is left out, as there is no time for it\n", path);
 	subject_end(&s);
 	picture_free(p);
 	free(p);
@@ -810,8 +845,8 @@ static dominant dominant_row(const training *t)
 		return r;
 	if (subject_begin(&s, t->d, t->model, t->w)) {
 		forecast f = forecast_make(p->n, &t->d->s);
-		forecast_run(&f, &s.server, t->w, p->X, p->n);
-		r.share = largest_error(&f, p->Y, p->n, t->d->s.target_count, &row);
+		if (forecast_run(&f, &s.server, t->w, p->X, p->n))
+			r.share = largest_error(&f, p->Y, p->n, t->d->s.target_count, &row);
 		if (r.share > 0.5) r.line = p->line[row];
 		forecast_free(&f);
 	}
@@ -823,6 +858,7 @@ static dominant dominant_row(const training *t)
 typedef struct outcome {
 	stop_reason reason;
 	double seconds, ms, elbo, upper;
+	metrics test;
 	dominant worst;
 	const char *path;
 } outcome;
@@ -843,7 +879,7 @@ static void print_train_json(const training *t, const outcome *r)
 	json_count(&b, "threads", workers_count(t->w));
 	json_bound(&b, r->elbo, r->upper, t->d->train.n);
 	json_likelihood(&b, &t->d->s);
-	json_metrics(&b, t->d->s.likelihood, &t->history[t->history_count - 1].test);
+	json_metrics(&b, t->d->s.likelihood, &r->test);
 	if (has_classes(t->d->s.likelihood)) json_confusion(&b, &t->scores);
 	else json_targets(&b, &t->d->s, t->sums);
 	json_learned(&b, t->model, &t->d->s, &t->events);
@@ -856,7 +892,7 @@ static void print_train_json(const training *t, const outcome *r)
 static void print_train_text(const training *t, const outcome *r)
 {
 	const dataset *d = t->d;
-	const metrics *m = &t->history[t->history_count - 1].test;
+	const metrics *m = &r->test;
 	bytes b = {NULL, 0, 0};
 	bytes_print(&b, "data     %s: %td training rows, %td test rows, %td inputs, target %s\n",
 			NAME(d->s.dataset), d->train.n, d->test.n, d->s.D, NAME(d->s.target_text));
@@ -864,7 +900,8 @@ static void print_train_text(const training *t, const outcome *r)
 	text_model(&b, t->basis->name, t->model, &d->s);
 	bytes_print(&b, "steps    %td in %.1f s", t->step - t->first_step, r->seconds);
 	if (isfinite(r->ms)) bytes_print(&b, ", %.3g ms each", r->ms);
-	bytes_print(&b, "\nelbo     %.6g, per row %.5g", r->elbo, r->elbo / (double)d->train.n);
+	if (isnan(r->elbo)) bytes_print(&b, "\nelbo     not computed");
+	else bytes_print(&b, "\nelbo     %.6g, per row %.5g", r->elbo, r->elbo / (double)d->train.n);
 	if (isfinite(r->upper)) bytes_print(&b, "; log p(y) is below %.6g", r->upper);
 	bytes_print(&b, "\n");
 	if (m->n) text_metrics(&b, "test", m, &d->s, t->sums);
@@ -872,7 +909,7 @@ static void print_train_text(const training *t, const outcome *r)
 		bytes_print(&b,
 				"worst    line %ld has %.0f %% of the squared errors of the training rows\n",
 				r->worst.line, 100 * r->worst.share);
-	if (t->scores.n) text_confusion(&b, &t->scores, &d->s.targets[0]);
+	if (m->n && t->scores.n) text_confusion(&b, &t->scores, &d->s.targets[0]);
 	if (t->events.jitter_raised + t->events.step_shortened + t->events.step_undone)
 		bytes_print(&b,
 				"events   jitter raised %llu times, now %.3g; steps shortened %llu, undone %llu\n",
@@ -949,61 +986,113 @@ static void print_step_sizes(const training *t)
 				end, (double)c->optim.lr.end);
 }
 
-/*  Is there time left for something that takes `seconds` and is not needed? */
+/*  Is there time left for something that takes `seconds`, is not needed, and cannot be stopped? */
 static int time_for(const training *t, double seconds)
 {
+	if (stop_signal && seconds > t->w->watch->grace) return 0;
 	return !(t->limit > 0) || now() - t->begin + seconds <= 1.02 * t->limit;
 }
 
-/*  The bound on all rows: minibatch estimates are too noisy to compare. */
+/*  The bound on all rows: minibatch estimates are too noisy to compare. It is a sum over rows, which
+    are added in blocks; without q it is not, and takes one call. NAN: it had to end before. */
 static double final_elbo(const training *t)
 {
-	double elbo;
 	const part *p = &t->d->train;
-	return odvgp_elbo(t->model, p->X, t->d->Y, p->n, &elbo, NULL, NULL, NULL) ? NAN : elbo;
+	ptrdiff_t block = without_q(t->basis) ? p->n : smaller(p->n, 2048), m;
+	double sum = 0, kl = 0, elbo = 0;
+	watch *w = t->w->watch;
+	watch_begin(w, "%s%sbound on all rows", label_of(t), t->label ? " " : "");
+	for (ptrdiff_t i = 0; i < p->n && !isnan(sum); i += m) {
+		m = smaller(block, p->n - i);
+		odvgp_status s = odvgp_elbo(t->model, p->X + i * t->d->s.D,
+				t->d->Y + i * y_columns(t->d), m, &elbo, &kl, NULL, NULL);
+		sum += (double)m / (double)p->n * (elbo + kl);
+		if (s || (i + m < p->n && watch_look(w, (double)(i + m), (double)p->n))) sum = NAN;
+	}
+	watch_end(w);
+	/* The same bits as one call where it is one. */
+	return block == p->n && !isnan(sum) ? elbo : sum - kl;
 }
 
-/*  Sets q to its optimum at the end, if due. If that fails, a model that was trained without q
-    cannot predict and is not saved; any other is saved as it is. */
+/*  Sets q to its optimum at the end, if due; after a signal only where predictions need it. If that
+    fails, a model that was trained without q cannot predict and is not saved; any other is saved as
+    it is. */
 static void train_end_q(training *t, stop_reason reason)
 {
-	if (reason == STEP_FAILED && !without_q(t->basis)) return;
+	int needed = without_q(t->basis);
+	if (!needed && (reason == STEP_FAILED || reason == INTERRUPTED)) return;
+	watch_allow(t->w->watch, needed ? HUGE_VAL : end_of_minutes(t), needed ? HUGE_VAL : 0);
 	if (fit_q_if_due(t, FIT_END)) return;
 	clear_bar(t);
-	if (without_q(t->basis)) die(FAILED, "no model is saved: %s", t->reason);
-	fprintf(stderr, "note: --fit-q: %s\n", t->reason);
+	if (needed) die(FAILED, "no model is saved: %s", t->reason);
+	fprintf(stderr, "note: --fit-q: %s\n", *t->reason ? t->reason : "is left out, as there is no time for it");
 }
 
 /*  Evaluates after the last step, unless that is done already. */
-static void evaluate_end(training *t)
+static metrics evaluate_end(training *t)
 {
 	int there = t->history_count && t->history[t->history_count - 1].step >= (double)t->step;
-	if (!there || t->fitted) evaluate(t);
+	if ((there && !t->fitted) || evaluate(t)) return t->history[t->history_count - 1].test;
+	memset(t->sums, 0, (size_t)t->d->s.target_count * sizeof *t->sums);
+	t->scores.n = 0;
+	return no_metrics;
+}
+
+/*  For how many seconds results are computed after a signal, once the model is saved. */
+static const double GRACE = 0.5;
+
+/*  The numbers of the report, as far as there is time for them. The model is saved: what takes long
+    and is one call of the library ends with the program. */
+static void train_results(training *t, outcome *r)
+{
+	const odvgp_config *c = odvgp_model_config(t->model);
+	double pass = seconds_of_pass(t), points = 1 + (double)c->layer[0].M_gamma / (double)c->layer[0].M;
+	watch_allow(t->w->watch, end_of_minutes(t), GRACE);
+	r->test = evaluate_end(t);
+	int long_one = without_q(t->basis) && pass > GRACE;
+	stop_at_once = long_one;
+	if (!stop_signal || !long_one) r->elbo = final_elbo(t);
+	double upper = 2 * pass * points * points;
+	stop_at_once = upper > GRACE;
+	if (time_for(t, upper)) r->upper = upper_bound_of(t);
+	stop_at_once = 0;
+	if (r->reason != STEP_FAILED && time_for(t, pass)) r->worst = dominant_row(t);
+}
+
+/*  Has the training anything that is worth a file? */
+static int has_learned(const training *t, stop_reason reason)
+{
+	return (reason != INTERRUPTED && reason != TIME_OVER) || t->step > 0 || t->warm_starts;
+}
+
+/*  Says that there is no model. */
+static int train_nothing(const training *t)
+{
+	clear_bar(t);
+	fprintf(stderr, "odvgp: %s before the first step: no model is saved\n",
+			stop_signal ? "stopped by a signal" : "--minutes: the time is over");
+	return FAILED;
 }
 
 /*  Trains, saves the model and prints the result. Returns the exit code. */
 static int train_and_report(training *t, const char *model_path)
 {
-	outcome r = {RUNNING, 0, NAN, NAN, NAN, {0, 0}, model_path};
-	const odvgp_config *c = odvgp_model_config(t->model);
+	outcome r = {RUNNING, 0, NAN, NAN, NAN, no_metrics, {0, 0}, model_path};
 	t->trace = trace_open(t->o, t->d->s.likelihood, 0);
 	t->start = t->checkpoint_last = now();
-	if (!fit_q_if_due(t, FIT_START)) die(FAILED, "--fit-q: %s", t->reason);
-	r.reason = train_loop(t);
+	if (fit_q_if_due(t, FIT_START)) r.reason = train_loop(t);
+	else if (!*t->reason) r.reason = reason_to_stop();
+	else die(FAILED, "--fit-q: %s", t->reason);
+	if (!has_learned(t, r.reason)) return train_nothing(t);
 	r.seconds = now() - t->start;
-	if (t->step > t->first_step) r.ms = 1e3 * t->step_seconds / (double)(t->step - t->first_step);
+	if (t->step > t->first_step) r.ms = 1e3 * seconds_of_step(t);
 	take_best(t);
 	train_end_q(t, r.reason);
 	/* Before anything that takes time or may fail. */
 	save_at_end(t, model_path);
 	t->events = odvgp_model_events(t->model);
 	print_stop(t, r.reason);
-	evaluate_end(t);
-	double begin = now();
-	r.elbo = final_elbo(t);
-	double pass = now() - begin, points = 1 + (double)c->layer[0].M_gamma / (double)c->layer[0].M;
-	if (time_for(t, 2 * pass * points * points)) r.upper = upper_bound_of(t);
-	if (r.reason != STEP_FAILED && time_for(t, pass)) r.worst = dominant_row(t);
+	train_results(t, &r);
 	if (t->o->given[OPT_JSON]) print_train_json(t, &r);
 	else print_train_text(t, &r);
 	int bad = t->o->value[OPT_PLOT] && plot_training(t, t->o->value[OPT_PLOT]);

@@ -908,18 +908,19 @@ interrupted() {
     wait $pid
 }
 interrupted thread int.json train --data named.csv --model int.odvgp --iters 100000000 --json
-check "Ctrl-C: exit code 0" test $? -eq 0
+check "Ctrl-C: exit code 130, so that train && next stops" test $? -eq 130
 check "Ctrl-C: says so" test "$(value int.json stopped)" = signal
 check "Ctrl-C: the model is saved" "$tool" info --model int.odvgp
 for signal in HUP TERM; do
+    code=$(($([ $signal = HUP ] && echo 1 || echo 15) + 128))
     rm -f int.odvgp
     interrupted thread int.json train --data named.csv --model int.odvgp --iters 100000000 --json
     check "SIG$signal: the model is saved" test "$? $(value int.json stopped) $(ls int.odvgp)" = \
-        "0 signal int.odvgp"
+        "$code signal int.odvgp"
 done
 signal=
 interrupted 'coupled: beta' int.txt compare --data named.csv --bases coupled,orth --iters 100000000
-check "compare, Ctrl-C: exit code 1, for not all were trained" test $? -eq 1
+check "compare, Ctrl-C: exit code 130" test $? -eq 130
 check "compare, Ctrl-C: a row of what there is, the reason for the rest" \
     test "$(grep -c '^coupled .*[0-9]' int.txt) $(grep -c 'orth .*not trained' int.txt)" = "1 1"
 train --data named.csv --model t.odvgp --iters 100000000 --minutes 0.005 --json >t.json
@@ -1983,6 +1984,9 @@ announced() {
     holds "$large > 0 && $large < 1.5 * $small && $small < 1.5 * $large"
 }
 check "auto: the time is announced within a factor of 1.5 of another training's" three_times announced
+
+# shellcheck source=tests/tool/stop.sh
+. "$here/stop.sh"
 
 # killed ARGUMENTS...: a training with checkpoints is killed after the first one; all that is left is
 # MODEL.part. The steps cannot end before.

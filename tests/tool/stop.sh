@@ -1,0 +1,57 @@
+# Signals and time limits: part of tests/tool/tool.sh, which reads this file.
+
+# ---- a signal ends every phase within a second ----
+# 20,000 rows of six inputs, on which each phase takes longer than the tests wait.
+awk 'function uniform() { seed = seed * 16807 % 2147483647; return seed / 2147483647 }
+    BEGIN { seed = 3; for (i = 0; i < 20000; i++) { line = ""; y = 0
+        for (k = 0; k < 6; k++) { x = uniform(); line = line sprintf("%.4f,", x); y += sin((k + 1) * 3 * x) }
+        printf "%s%.4f\n", line, y + 0.1 * uniform() } }' >wide.csv
+# ends PHASE CODE ARGUMENTS...: sends $signal once stderr tells of the phase; is the exit code CODE, and
+# did it come within a second?
+ends() {
+    phase=$1 want=$2
+    shift 2
+    rm -f int.err stop.odvgp
+    "$tool" "$@" --threads 1 >stop.txt 2>int.err &
+    pid=$! tries=0
+    while [ $tries -lt 200 ] && ! grep -q "$phase" int.err; do sleep 0.1; tries=$((tries + 1)); done
+    from=$(clock)
+    kill -${signal:-INT} $pid
+    wait $pid
+    code=$?
+    took=$(echo "$(clock) $from" | awk '{ print $1 - $2 }')
+    [ $code -eq "$want" ] && holds "$took < 1.2" && return 0
+    echo "      code $code after $took s: $(tail -n 1 int.err)" >&3
+    return 1
+}
+head -n 300 wide.csv >little.csv
+large="train --data wide.csv --model stop.odvgp"
+# shellcheck disable=SC2086
+{
+    signal=TERM
+    check "stop: the first warm start" three_times ends '^warm start 1 of 1: ' 143 $large --beta 800 --warm 20000:60
+    signal=
+    check "stop: no model then" test ! -e stop.odvgp
+    check "stop: and this is said" grep -q '^odvgp: stopped by a signal before the first step: no model' int.err
+    check "stop: an evaluation" three_times ends '^predictions: ' 130 train --data little.csv --test wide.csv \
+        --model stop.odvgp --layers 'coupled:dim=6; coupled' --beta 100 --set deep.predict_samples=500 --iters 1
+    check "stop: the model is saved" "$tool" info --model stop.odvgp
+    mv stop.odvgp deep.odvgp
+    # Shells start background jobs without SIGINT.
+    signal=TERM
+    check "stop: predictions" three_times ends '^predictions: ' 143 predict --model deep.odvgp --data wide.csv
+    signal=
+    if [ -n "$LONG" ]; then
+        check "stop: initial values" three_times ends '^initial values: ' 130 $large --basis coupled --beta 6000 --init farthest
+        check "stop: the second warm start" three_times ends '^warm start 2 of 2: ' 130 $large --basis sgpr --beta 200 \
+            --warm 500:5:50,20000:500:200
+        check "stop: the model of the first one is saved" "$tool" info --model stop.odvgp
+        check "stop: q's optimum" three_times ends "^q's optimum: " 130 $large --basis orth --beta 500 --gamma 2500 \
+            --warm off --fit-q start
+        check "stop: a long step" three_times ends '^trains: ' 130 $large --basis orth --beta 2000 --gamma 3000 \
+            --warm off --iters 10
+        check "stop: the bound on all rows" three_times ends '^bound on all rows: ' 130 $large --basis solve --beta 1500 \
+            --gamma 1500 --warm off --iters 1
+        check "stop: the model is saved" "$tool" info --model stop.odvgp
+    fi
+}
