@@ -304,17 +304,19 @@ static void draw_curves(const method *m, const char *path)
        and dashed. */
 	static const int colour[METHODS] = {4, 1, 5, 0}, dash[METHODS] = {1, 0, 1, 0};
 	plot_item rmse[METHODS], loglik[METHODS];
+	double last = 0;
 	for (int k = 0; k < METHODS; k++) {
 		const method *a = &m[k];
 		plot_item t = {
 				PLOT_LINE, a->name, a->seconds, a->rmse_curve, NULL, a->points, colour[k], dash[k]};
 		rmse[k] = loglik[k] = t;
 		loglik[k].y = m[k].loglik_curve;
+		last = fmax(last, a->clock);
 	}
 	static const char seconds[] = "training time (seconds)";
 	plot_scene panels[2] = {
-			{"Test RMSE", seconds, "standardised units", rmse, METHODS, 0, 0, 0, 0, 0},
-			{"Test log-likelihood", seconds, "nats per row", loglik, METHODS, 0, 0, 0, 0, 0},
+			{"Test RMSE", seconds, "standardised units", rmse, METHODS, 0, last, 0, 0, 0},
+			{"Test log-likelihood", seconds, "nats per row", loglik, METHODS, 0, last, 0, 0, 0},
 	};
 	save(plot_scenes(path, NULL, panels, 2), path);
 }

@@ -127,9 +127,9 @@ static double *picked_y(picture *p, const subject *s, const double *Y, ptrdiff_t
 	return y;
 }
 
-/*  The inducing points of a slot as marks below a panel. */
-static void picture_points(picture *p, const subject *s, const char *slot, const char *name,
-		ptrdiff_t input, int colour)
+/*  The inducing points of a slot as marks below a panel: plus signs, or strokes for many. */
+static void picture_points(picture *p, const subject *s, plot_kind kind, const char *slot,
+		const char *name, int colour)
 {
 	char unit[24], full[64]; /* the panels show the first target */
 	snprintf(full, sizeof full, "%s%s", unit_text(s->model, 0, unit), slot);
@@ -140,8 +140,8 @@ static void picture_points(picture *p, const subject *s, const char *slot, const
 	double *copy = take_doubles(points->count, 1);
 	if (odvgp_get(s->model, full, Z, points->count, NULL) == ODVGP_OK) {
 		for (ptrdiff_t i = 0; i < points->count; i++) copy[i] = (double)Z[i];
-		double *x = picked_x(p, s, copy, points->count / D, input, PICTURE_MARKS, &count);
-		picture_item(p, PLOT_PLUS, name, x, x, NULL, count, colour, 0);
+		double *x = picked_x(p, s, copy, points->count / D, 0, PICTURE_MARKS, &count);
+		picture_item(p, kind, name, x, x, NULL, count, colour, 0);
 	}
 	free(copy);
 	free(Z);
@@ -163,17 +163,20 @@ static int of_classes(const subject *s) { return has_classes(s->d->s.likelihood)
 /*  The colour of a class: neither black nor grey, but for those that share one. */
 static int class_colour(int k) { return k >= PICTURE_CLASSES ? 7 : k < 6 ? k : k + 2; }
 
-/*  Mean and band of y at the points x of a slice. */
+/*  Mean and band of y, where y can be, at the points x of a slice. */
 static void picture_band(picture *p, const subject *s, const forecast *f, const double *x)
 {
+	const odvgp_likelihood kind = s->d->s.likelihood;
+	const double least = has_real_targets(kind) ? -HUGE_VAL : 0,
+				 most = kind == ODVGP_LIKELIHOOD_BETA ? 1 : HUGE_VAL;
 	int P = s->d->s.target_count;
 	double *mean = picture_numbers(p, SLICE_STEPS), *lower = picture_numbers(p, SLICE_STEPS),
 		   *upper = picture_numbers(p, SLICE_STEPS);
 	for (int i = 0; i < SLICE_STEPS; i++) {
 		double half = 2 * sqrt(f->var_y[i * P]);
 		mean[i] = raw_y(s, f->mean[i * P]);
-		lower[i] = raw_y(s, f->mean[i * P] - half);
-		upper[i] = raw_y(s, f->mean[i * P] + half);
+		lower[i] = fmax(least, raw_y(s, f->mean[i * P] - half));
+		upper[i] = fmin(most, raw_y(s, f->mean[i * P] + half));
 	}
 	picture_item(p, PLOT_BAND, "mean \302\261 2 sd of y", x, lower, upper, SLICE_STEPS, 0, 0);
 	picture_item(p, PLOT_LINE, "mean", x, mean, NULL, SLICE_STEPS, 0, 0);
@@ -256,8 +259,8 @@ static void picture_one_input(picture *p, const subject *s)
 				picked_y(p, s, d->test.Y, d->test.n, PICTURE_POINTS), NULL, n, 1, 0);
 	}
 	if (!of_classes(s)) picture_slice(p, s, &zero, 0);
-	picture_points(p, s, "Z_beta", "beta points", 0, 0);
-	picture_points(p, s, "Z_gamma", "gamma points", 0, 4);
+	picture_points(p, s, PLOT_PLUS, "Z_beta", "beta points", 0);
+	picture_points(p, s, PLOT_RUG, "Z_gamma", "gamma points", 4);
 }
 
 /*  Cells over the range of two inputs and a little more, so that rows at its ends are seen. */
@@ -401,10 +404,8 @@ static void picture_truth(picture *p, const subject *s)
 	ends[0] -= margin, ends[1] += margin;
 	scene->xmin = scene->ymin = ends[0];
 	scene->xmax = scene->ymax = ends[1];
-	picture_item(p, PLOT_LINE, NULL, ends, ends, NULL, 2, 7, 1);
-	picture_item(p, PLOT_POINTS, NULL, mean, mean, NULL, 0, 0, 0);
-	p->item[p->items - 1].x = y;
-	p->item[p->items - 1].n = (int)count;
+	picture_item(p, PLOT_POINTS, NULL, y, mean, NULL, count, 0, 0);
+	picture_item(p, PLOT_LINE, NULL, ends, ends, NULL, 2, 6, 1);
 	forecast_free(&f);
 	free(X);
 }

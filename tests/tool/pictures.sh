@@ -125,6 +125,11 @@ odd targets a,b,c,y,z 60 'a = u(); b = u(); printf "%.4f,%.4f,%.4f,%.4f,%.1f\n",
 picture targets --target y,z
 odd few x,y 5 'print i "," i * i'
 picture few --beta 3
+odd counts x,n 60 'a = 10 * u(); printf "%.4f,%d\n", a, 4 * u() * (1 + sin(a))'
+picture counts --likelihood poisson --basis coupled
+# The numbers of a panel stand before its frame.
+check "pictures: no band of negative counts" \
+    awk '/clipPath/ { exit bad } />−[0-9.]*<.text>/ { bad = 1 } END { exit bad }' counts.svg
 for classes in 2 5 12 20; do
     odd "of$classes" a,b,c,class 240 "a = u(); b = u(); printf \"%.4f,%.4f,%.4f,kind %d\\n\", a, b, u(), int($classes * a)"
     for inputs in a a,b a,b,c; do picture "of$classes" --features $inputs --target class --basis coupled; done
