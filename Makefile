@@ -180,11 +180,14 @@ tsan: $(TSAN) ## the pool, threads, and deep models with a pool, under the threa
 	@ODVGP_TEST_SHORT=1 ODVGP_TEST_POOL=3 sh tests/checks/run.sh $^
 
 # The programs of one folder, and the commands that run them, what takes longest first: test_oracle reads its cases, the tool is
-# driven by a script.
+# driven by a script, which reads one subject in each command.
+SUBJECTS := $(filter-out tool,$(basename $(notdir $(wildcard tests/tool/*.sh))))
+SUBJECTS := $(foreach s,likelihoods time files,$(filter $(s),$(SUBJECTS))) $(filter-out likelihoods time files,$(SUBJECTS))
 first    = $(filter %/$(1),$(2)) $(filter-out %/$(1),$(2))
 programs = $(1)/odvgp $(call first,test_products,$(TESTS:%=$(1)/%) $(FLOAT_TESTS:%=$(1)/f32/%))
 brief    = $(if $(ALL),$(call programs,$(1)),$(filter-out $(SLOW_FLOAT:%=$(1)/f32/%),$(call programs,$(1))))
-commands = $(foreach p,$(1),$(if $(filter %/odvgp %/tool,$(p)),"sh tests/tool/tool.sh $(p)","$(p)$(if $(filter %/test_oracle,$(p)), tests/oracle)"))
+subjects = $(foreach s,$(SUBJECTS),"sh tests/tool/tool.sh $(1) $(s)")
+commands = $(foreach p,$(1),$(if $(filter %/odvgp %/tool,$(p)),$(call subjects,$(p)),"$(p)$(if $(filter %/test_oracle,$(p)), tests/oracle)"))
 linked   = $(patsubst %/odvgp,%/tool,$(programs))
 short    = $(if $(ALL),$(linked),$(filter-out $(1)/f32/%,$(linked)) $(filter $(BRIEF_FLOAT:%=$(1)/f32/%),$(linked)))
 

@@ -1,4 +1,36 @@
-# Checkpoints, and files that cannot be written: part of tests/tool/tool.sh, which reads this file.
+# Checkpoints, and files that cannot be written or must not be: part of tests/tool/tool.sh, which reads this file.
+
+# ---- what cannot be written ----
+check "a closed pipe is an error" sh -c '{ "$1" predict --model m.odvgp --data named.csv --quiet
+    "$1" predict --model m.odvgp --data named.csv --quiet 2>t.txt; echo $? >code.txt; } | :; sleep 0.2
+    test "$(cat code.txt) $(cat t.txt)" = "1 odvgp: standard output cannot be written: Broken pipe"' \
+    sh "$tool"
+(ulimit -f 8; fit --data named.csv --model full.odvgp 2>err.txt)
+check "a file above the limit is an error" test "$? $(cat err.txt)" = \
+    "1 odvgp: full.odvgp: cannot be written: File too large"
+check "and no part of it is left" test -z "$(ls full.odvgp* 2>/dev/null)"
+# full COMMAND...: does it fail where standard output is full or closed?
+full() {
+    for to in '>/dev/full' '>&-'; do
+        eval '"$tool" "$@" 2>full.txt '"$to"
+        [ $? -eq 1 ] && grep -q '^odvgp: standard output cannot be written' full.txt || return 1
+    done
+}
+if [ -c /dev/full ]; then
+    train --data named.csv --iters 100 --model trace.odvgp --trace /dev/full >t.txt 2>err.txt
+    check "full: the trace; the training goes on, the model is saved, the exit code is 1" \
+        test "$? $(tail -n 1 t.txt) $(cat err.txt)" = \
+        "1 saved    trace.odvgp odvgp: --trace /dev/full: is incomplete"
+    check "full: train" full train --data named.csv --iters 1 --model full.odvgp
+    check "full: and the model is saved" "$tool" info full.odvgp
+    check "full: compare" full compare --data named.csv --iters 1 --bases coupled --beta 5
+    check "full: predict" full predict --model m.odvgp --data named.csv
+    check "full: predict, JSON" full predict --model m.odvgp --data named.csv --json
+    check "full: info" full info --model m.odvgp
+    check "full: help" full help
+    check "full: help of a command" full train --help
+    check "full: version" full --version
+fi
 
 # ---- a model and its checkpoint: the newer one is taken, none that is ahead is lost ----
 resumable() { train --data plain.csv --basis coupled --beta 9 --warm off "$@"; }
@@ -113,3 +145,48 @@ if command -v prlimit >/dev/null 2>&1; then
     check "a trace that cannot be written: no row is lost" awk -F, 'NF != 11 { exit 1 }
         NR > 1 && $1 <= last { exit 1 } { last = $1 + 0; n = NR } END { exit !(n >= 20) }' trace.csv
 fi
+
+# ---- no file is destroyed ----
+mkdir files && cp m.odvgp named.csv mask.csv files && cd files || exit 2
+ln -s named.csv link.csv
+ln named.csv hard.csv
+ln -s missing.csv dangling
+cksum -- *.csv m.odvgp >../before.txt
+f="train --data named.csv"
+check "kept: the model that predicts" refuses "--out m.odvgp: is the model file (--model m.odvgp)" \
+    predict --model m.odvgp --data named.csv --out m.odvgp
+check "kept: the data to predict" refuses "--out ./hard.csv: is the data file" \
+    predict --model m.odvgp --data link.csv --out ./hard.csv
+check "kept: the data that training reads from standard input" \
+    sh -c '"$1" train --data - --model named.csv <named.csv 2>&1 | grep "is the data file"' sh "$tool"
+check "kept: the test file" refuses "--model hard.csv: is the test file" \
+    $f --data mask.csv --test named.csv --model hard.csv
+check "kept: the mask" refuses "--model mask.csv: is the mask file (--test-mask mask.csv)" \
+    $f --test-mask mask.csv:1 --model mask.csv
+check "kept: the data, by a link" refuses "--plot link.csv: is the data file" \
+    compare --data named.csv --plot link.csv
+check "kept: the resumed model" refuses "--trace m.odvgp: is the model to resume" \
+    $f --resume m.odvgp --model new.odvgp --trace m.odvgp
+check "kept: the trace is not the model" refuses "--trace ./new: is the file of --model" \
+    $f --model new --trace ./new
+check "kept: nor is the picture the trace" refuses "--plot new: is the file of --trace" \
+    compare --data named.csv --trace "$PWD/new" --plot new
+check "kept: nor what a link will lead to" refuses "--trace missing.csv: is the file of --model" \
+    $f --model dangling --trace missing.csv
+check "kept: nor the checkpoint" refuses "--trace new.part: is the file of --model" \
+    $f --model new --trace new.part
+check "kept: the data that standard output is added to" sh -c \
+    '"$1" predict --model m.odvgp --data named.csv 2>&1 >>named.csv | grep "is the data file"' \
+    sh "$tool"
+check "kept: all of them" sh -c 'cksum -- *.csv m.odvgp | cmp - ../before.txt'
+echo mine >mine
+for name in t.odvgp.tmp t.odvgp.0.tmp; do ln -s mine $name; done
+ln -s t.odvgp current.odvgp
+fit --data named.csv --iters 1 --model current.odvgp
+check "a model's link stays, what it leads to is written" \
+    test -L current.odvgp -a ! -L t.odvgp -a -s t.odvgp
+check "temporary names that are taken stay" test "$(cat mine t.odvgp.tmp)" = "mine
+mine"
+ln -s loop loop
+check "refused: a link to itself" refuses "loop: its symbolic links lead nowhere" $f --model loop
+cd .. || exit 2

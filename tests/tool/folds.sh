@@ -1,5 +1,21 @@
 # Cross-validation: part of tests/tool/tool.sh, which reads this file.
 
+# ---- folds ----
+"$tool" train --data named.csv --basis coupled --beta 12 --iters 30 --folds 5 --quiet --threads 1 >table.txt
+check "folds: means and standard errors" awk 'NR == 2 { exit !($1 == "coupled" && $2 == 5 &&
+    $3 > 0 && $4 == "+-" && $5 > 0 && $5 < $3 && NF == 12) }' table.txt
+compare --data named.csv --bases coupled,orth --folds 3 --json >folds.json
+check "folds: JSON has the numbers of each" awk '
+    { n = split($0, part, "\"rmse_of_folds\": \\["); split(part[2], v, "[],]"); split($0, m, "\"rmse\": ")
+      mean = (v[1] + v[2] + v[3]) / 3; d = m[2] - mean
+      exit !(n == 3 && mean > 0 && d * d < 1e-12 && v[1] != v[2]) }' folds.json
+printf '1,2\n3,4\n' >two_rows.csv
+check "folds: no model" refuses "--folds and --model exclude each other: no model is saved" \
+    train --data named.csv --folds 5 --model bad.odvgp
+check "refused: one fold" refuses "--folds 1: must be a whole number from 2 to 1000" \
+    train --data named.csv --folds 1
+check "refused: more folds than rows" refuses "--folds 3: there are only 2 rows" \
+    train --data two_rows.csv --folds 3
 # ---- folds: all are checked before the first, classes are dealt, columns are the same in all ----
 folds() { "$tool" "$@" --threads 1 >t.json 2>err.txt; }
 complete() { test "$(grep -o '"folds_done": [0-9]*' t.json | sort -u)" = "\"folds_done\": $1"; }

@@ -41,7 +41,7 @@ large="train --data wide.csv --model stop.odvgp"
     signal=TERM
     check "stop: predictions" three_times ends '^predictions: ' 143 predict --model deep.odvgp --data wide.csv
     signal=
-    if [ -n "$LONG" ]; then
+    if [ "${ODVGP_TEST_LONG:-0}" != 0 ]; then
         check "stop: initial values" three_times ends '^initial values: ' 130 $large --basis coupled --beta 6000 --init farthest
         check "stop: the second warm start" three_times ends '^warm start 2 of 2: ' 130 $large --basis sgpr --beta 200 \
             --warm 500:5:50,20000:500:200

@@ -1,0 +1,261 @@
+# Likelihoods: part of tests/tool/tool.sh, which reads this file.
+
+# ---- likelihoods ----
+awk -F, 'BEGIN { OFS = ","; print "a,b,two,kind,grade,count,above" } {
+    kind = $2 > 0.5 ? "\"big, one\"" : $1 > 0 ? "mid" : "low"
+    grade = $1 > 0.3 ? "high" : $1 > -0.3 ? "fair" : "poor"
+    print $1, $2, ($1 * $2 > 0 ? 5 : 3), kind, grade, int(exp(1 + $1)), exp($3)
+}' plain.csv >kinds.csv
+k="--data kinds.csv --features a,b --iters 200 --beta 30 --gamma 40 --test-fraction 0.25"
+fit $k --target two --model two-classes.odvgp
+"$tool" info two-classes.odvgp --json >t.json
+check "classes: two values are classes" grep -q '"likelihood": "bernoulli", "classes": \["3", "5"\]' \
+    t.json
+"$tool" train $k --target two --model t.odvgp >t.txt 2>err.txt
+check "classes: said in one line, with the remedy" grep -q \
+    '^note: column 2 (two) has 2 classes, so .* is bernoulli; --likelihood gaussian' err.txt
+check "classes: accuracy and a confusion matrix" sh -c 'grep -q "^test  *accuracy 0.[89].*15 bins" \
+    t.txt && grep -q "^confusion: rows are true" t.txt'
+train $k --target two --likelihood gaussian --model t.odvgp --json >t.json
+check "classes: --likelihood gaussian learns numbers" \
+    test "$(value t.json likelihood) $(value t.json accuracy)" = "gaussian "
+predict two-classes.odvgp kinds.csv
+check "predict: label and probabilities" test "$(head -n 1 t.txt)" = "label,p_3,p_5,range"
+check "predict: they sum to 1, and the label is the larger one" awk -F, 'NR > 1 &&
+    (($2 + $3 - 1) ^ 2 > 1e-12 || $1 != ($3 >= 0.5 ? 5 : 3)) { exit 1 }' t.txt
+"$tool" predict --model two-classes.odvgp --data kinds.csv --threshold 0.9 2>/dev/null >t.txt
+check "predict: --threshold" awk -F, 'NR > 1 && $1 != ($3 >= 0.9 ? 5 : 3) { exit 1 }' t.txt
+"$tool" predict --model two-classes.odvgp --data kinds.csv --threshold 0.9 --json --out t.csv >t.json
+check "predict: ECE is of the printed label's probability" holds "($(value t.json ece) - $(awk -F, '
+    FNR == 1 { file++; next }
+    file == 1 { y[FNR] = $3; next }
+    { p = $1 == 3 ? $2 : $3; k = int(15 * p); if (k > 14) k = 14; s[k] += p - ($1 == y[FNR]); n++ }
+    END { for (k in s) e += s[k] < 0 ? -s[k] : s[k]; printf "%.12f", e / n }' \
+    kinds.csv t.txt)) ^ 2 < 1e-12"
+cut -d, -f1,2 kinds.csv >unlabelled.csv
+"$tool" predict --model two-classes.odvgp --data unlabelled.csv --json --out t.csv >t.json
+check "predict: no labels, no metrics of classes" test "$(values t.json accuracy brier ece confusion \
+    rmse)" = "null null null null "
+train $k --target kind --model kind.odvgp --json --trace t.csv >t.json
+check "classes: texts are softmax's" test "$(value t.json likelihood)" = softmax
+check "classes: they are learnt" holds "$(value t.json accuracy) > 0.85 &&
+    $(value t.json brier) < 0.3 && $(value t.json loglik) > -0.6 && $(value t.json ece) < 0.3"
+check "classes: every test row is in the confusion matrix" test 50 = \
+    "$(sed 's/.*"confusion": \[\(.*\]\)\].*/\1/' t.json | tr -dc '0-9 ' | tr ' ' '\n' |
+        awk '{ s += $1 } END { print s }')"
+train $k --target kind --model t.odvgp --plot curves.svg >t.txt
+check "plot: the legend has the names of a map's classes, once" test \
+    "$(grep -c '>Most probable class<' curves.svg) $(grep -c '>low<' curves.svg)" = "1 1"
+check "plot: calibration marks shares of few rows" grep -q '>shares of fewer than 10 rows<' curves.svg
+awk -F, 'BEGIN { OFS = ","; print "a,b,name"; long = "a name that is far too long for any legend" }
+    { print $1, $2, long " " long " " 10 + int(8 * $1 + 8) }' plain.csv >long-names.csv
+for inputs in a a,b; do
+    train --data long-names.csv --features $inputs --model t.odvgp --beta 20 --basis coupled \
+        --plot curves.svg >t.txt
+    check "plot: 12 of 16 classes, of $inputs" sh -c '
+        grep -q "12 of 16 classes\|>4 other classes<" curves.svg &&
+        grep -q "name that.*legend 21</text>" curves.svg && ! grep -q "legend 22<" curves.svg &&
+        ! grep -q "legend a name" curves.svg'
+done
+check "trace: of classes" sh -c 'head -n 1 t.csv | grep -q "^step,seconds,elbo,test_accuracy,"'
+predict kind.odvgp kinds.csv
+check "predict: names of classes" test "$(head -n 1 t.txt)" = 'label,"p_big, one",p_low,p_mid,range'
+cp t.txt all.txt
+cut -d, -f1,2 kinds.csv >t.csv
+predict kind.odvgp t.csv
+check "predict: without the target" cmp t.txt all.txt
+sed '5s/,[35],[^,]*,\( one",\)*/,3,other,/' kinds.csv >other-kind.csv
+check "refused: a label that training has not seen" refuses \
+    "line 5, column 3 (kind): 'other' is none" predict --model kind.odvgp --data other-kind.csv
+"$tool" predict --model kind.odvgp --data other-kind.csv --missing drop --json >t.json 2>err.txt
+check "predict: or it has no prediction" test "$(values t.json n n_test n_missing)" = "200 199 1"
+check "predict: with a note" grep -q "^note: 1 of 200 rows have no prediction (NA): .*'other'" err.txt
+for l in logit softmax; do
+    target=two
+    train $k --target $target --likelihood $l --model t.odvgp --json >t.json
+    check "likelihood $l" holds "$(value t.json accuracy) > 0.8"
+done
+train $k --target grade --ordinal grade=poor,fair,high --model t.odvgp --json >t.json
+check "likelihood ordinal, by --ordinal" holds "$(value t.json accuracy) > 0.8"
+check "likelihood ordinal: order" grep -q '"classes": \["poor", "fair", "high"\]' t.json
+awk -F, 'BEGIN { OFS = "," } NR == 1 { print "a,b,grade" } NR > 1 { print $1, $2, ($2 > 0.5 ? 2 : $1 > 0 ? 1 : "3.0") }' \
+    plain.csv >grades.csv
+"$tool" train --data grades.csv --ordinal grade=1,2,3,4 --iters 200 --model t.odvgp --json >t.json 2>err.txt
+check "likelihood ordinal: levels that are numbers" grep -q '"classes": \["1", "2", "3", "4"\]' t.json
+check "likelihood ordinal: its parameters" grep -q '"likelihood_parameters": {"gap": \[[0-9.]*, [0-9.]*\], "cut": \[' t.json
+check "likelihood ordinal: said, with the remedy" grep -q 'the likelihood is ordinal; without --ordinal they are numbers$' \
+    err.txt
+check "likelihood ordinal: a level without rows" grep -q '^note: classes without a training row: 4$' err.txt
+"$tool" predict --model t.odvgp --data grades.csv --json --quiet >t.json
+check "likelihood ordinal: predicts them" holds "$(value t.json accuracy) > 0.5 && $(value t.json n_test) == 199"
+check "refused: --ordinal of the target of numbers" refuses "--ordinal: makes classes of column 2 (grade), and" \
+    train --data grades.csv --ordinal grade=1,2,3 --likelihood gaussian $m
+"$tool" train $k --target grade --likelihood ordinal --model t.odvgp >t.txt 2>err.txt
+check "likelihood ordinal: an order that nobody chose" grep -q \
+    '^note: column 4 (grade): classes are in alphabetical order: fair, high, poor; --ordinal COLUMN=a,b,c' err.txt
+# Some likelihoods have no warm start by default, with --minutes neither.
+awk 'BEGIN { srand(8); for (i = 0; i < 400; i++) { x = 4 * rand(); y = rand(); s = rand() + rand() + rand() - 1.5
+    printf "%.6f,%.6f,%.6f,%s\n", x, y, x + 0.1 * exp(x) * s, (sin(3 * x) + y > 0.7 ? "yes" : "no") } }' >start.csv
+"$tool" train --data start.csv --target 2 --ignore 3 --likelihood heteroscedastic --model t.odvgp >t.txt 2>err.txt
+check "warm start: none for heteroscedastic noise" grep -q "^auto: .* --warm off;" err.txt
+"$tool" train --data start.csv --target 2 --ignore 3 --likelihood heteroscedastic --model t.odvgp --minutes 0.01 >t.txt 2>err.txt
+check "warm start: none with --minutes" grep -q "^auto: .* --warm off;" err.txt
+"$tool" train --data start.csv --target 3 --ignore 2 --model t.odvgp >t.txt 2>err.txt
+check "warm start: of classes" grep -q "^auto: .* --warm 400:100:0:0.03,400:60;" err.txt
+# Targets of shape 20 and of any size.
+awk 'BEGIN { srand(9); for (i = 0; i < 500; i++) { x = 6 * rand(); y = 0
+    for (k = 0; k < 20; k++) y -= log(1 - rand()); printf "%.5f,%.6g\n", x, 5 * exp(sin(x)) * y } }' >wide.csv
+"$tool" train --data wide.csv --likelihood gamma --quiet --model t.odvgp --json >t.json
+check "likelihood gamma: the shape is found" holds "$(value t.json shape | tr -d '[]') > 8 &&
+    $(value t.json shape | tr -d '[]') < 30"
+# Tails so heavy that y would have no variance.
+awk 'BEGIN { srand(8); for (i = 0; i < 700; i++) { x = 4 * rand(); n = 0.01 * (rand() + rand() - 1)
+    printf "%.6f,%.6f\n", x, sin(x) + (rand() < 0.15 ? 3 * (rand() - 0.5) / (rand() + 1e-3) : n) } }' >tails.csv
+"$tool" train --data tails.csv --likelihood studentt --test-fraction 0.2 --quiet --model t.odvgp --json >t.json
+"$tool" info t.odvgp >t.txt
+check "likelihood studentt: its parameters" grep -q '^params   scale [0-9.]*; df [0-9.]* (standardised targets)$' t.txt
+check "likelihood studentt: heavy tails" holds "$(value t.json loglik) > 0.2"
+for pair in y:studentt y:laplace y:heteroscedastic count:poisson count:negative_binomial \
+    above:exponential above:gamma; do
+    target=${pair%:*} l=${pair#*:} data=kinds.csv
+    [ "$target" = y ] && data=named.csv
+    train --data $data --features a,b --target "$target" --likelihood "$l" --iters 200 --beta 30 \
+        --gamma 40 --test-fraction 0.25 --model t.odvgp --json >t.json
+    "$tool" predict --model t.odvgp --data $data >t.txt 2>/dev/null
+    # No number is NaN, and means are in the units of the target.
+    check "likelihood $l" sh -c '[ "$(head -n 1 t.txt)" = mean,sd_y,range ] &&
+        awk -F, "NR > 1 && !(\$1 > -5 && \$1 < 30 && \$2 > 0 && \$2 < 30) { exit 1 }" t.txt &&
+        [ "$1" -eq 50 ]' sh "$(value t.json n_test)"
+    check "likelihood $l: loglik and rmse" \
+        holds "$(value t.json loglik_raw) > -4 && $(value t.json rmse_raw) < 2"
+    "$tool" predict --model t.odvgp --data $data --interval 0.9 --keep "$target" >t.csv 2>/dev/null
+    check "likelihood $l: limits, with the targets inside" awk -F, '
+        NR == 1 { if ($0 !~ /,mean,sd_y,lower,upper,range$/) exit 1; next }
+        { rows++; inside += $1 >= $4 && $1 <= $5; if (!($4 <= $5 && $4 <= $2 && $2 <= $5)) bad = 1 }
+        END { exit bad || rows != 200 || inside < 0.82 * rows }' t.csv
+    if [ "$l" = heteroscedastic ]; then
+        "$tool" sample --model t.odvgp --data $data --samples 300 --quiet >s.csv
+        check "sample: heteroscedastic, f and noise in the units of the target" awk -F, '
+            FNR == 1 { if (NR > 1 && ($1 != "sample_0" || $2 != "sample_0_log_noise")) exit 1; next }
+            NR == FNR { mean[FNR] = $1; sd[FNR] = $2; next }
+            { f = ff = noise = 0
+              for (k = 1; k < NF; k += 2) { f += $k; ff += $k * $k; noise += exp($(k + 1)) }
+              f /= 300; rows++
+              if ((f - mean[FNR]) ^ 2 > (0.4 * sd[FNR]) ^ 2) bad++
+              v = ff / 300 - f * f + noise / 300
+              if (sqrt(v) > 1.3 * sd[FNR] || sqrt(v) < 0.75 * sd[FNR]) bad++ }
+            END { exit !(rows == 200 && bad < 3) }' t.txt s.csv
+    fi
+    case $l in studentt | poisson | negative_binomial | gamma) ;; *) continue ;; esac
+    # The density between the limits of row 2, from log-likelihoods of one row each, is 0.9: counts
+    # outside have less than 0.05 on both sides.
+    limits=$(sed -n 2p t.csv | cut -d, -f4,5 | tr , ' ')
+    row=$(sed -n 2p $data | cut -d, -f1,2)
+    for y in $(echo "$limits" | awk -v l=$l '{
+        if (l ~ /poisson|binomial/) for (y = 0; y <= $2; y++) printf "%d ", y
+        else for (k = 0; k <= 32; k++) printf "%.9f ", $1 + ($2 - $1) * k / 32 }'); do
+        printf 'a,b,%s\n%s,%s\n' "$target" "$row" "$y" >one.csv
+        "$tool" predict --model t.odvgp --data one.csv --json --out t.txt --quiet >t.json
+        echo "$y $(value t.json loglik_raw)"
+    done >density.txt
+    check "likelihood $l: limits are quantiles" awk -v limits="$limits" -v l=$l '
+        BEGIN { split(limits, limit, " ") }
+        { p = exp($2) }
+        l ~ /poisson|binomial/ { sum += p; if ($1 == limit[1]) low = sum >= 0.05 && sum - p < 0.05; last = p }
+        l !~ /poisson|binomial/ { sum += p * (NR == 1 || NR == 33 ? 1 : NR % 2 ? 2 : 4) * (limit[2] - limit[1]) / 96 }
+        END { exit l ~ /poisson|binomial/ ? !(low && sum >= 0.95 && sum - last < 0.95) : (sum - 0.9) ^ 2 > 1e-6 }
+    ' density.txt
+done
+"$tool" train $k --target count --likelihood poisson --model t.odvgp --quiet >t.txt
+check "likelihood poisson: metrics once" test "$(grep -c 'rmse .*(units of the target)' t.txt) $(grep -c rmse t.txt)" = "1 1"
+check "refused: no count" refuses "line 2, column 6 (above): " train $k --target above \
+    --likelihood poisson $m
+check "refused: and why" refuses ": must be a count: 0, 1, 2, ..., for --likelihood poisson" \
+    train $k --target above --likelihood poisson $m
+check "refused: a basis without q" refuses "--basis coupled, orth and solve have one" \
+    train $k --target two --basis sgpr $m
+check "refused: three classes for bernoulli" refuses "robustmax and softmax take them" \
+    train $k --target kind --likelihood bernoulli $m
+check "refused: texts for poisson" refuses "the target must be numbers" \
+    train $k --target kind --likelihood poisson $m
+grep -e a,b -e ,mid, kinds.csv >one-kind.csv
+check "refused: one class" refuses "(kind) has one class only: mid" \
+    train --data one-kind.csv --features a,b --target kind $m
+awk 'BEGIN { for (i = 1; i < 300; i++) print i % 7 "," i "," i % 250 }' >many.csv
+check "refused: too many classes" refuses "more than 200 different values" \
+    train --data many.csv --likelihood softmax $m
+for refused in "--noise 0.1" "--fit-q end"; do
+    check "refused: $refused" refuses "${refused% *}" train $k --target two $refused $m
+done
+check "refused: --interval of classes" refuses "--interval: classes have no limits" \
+    predict --model kind.odvgp --data kinds.csv --interval 0.9
+check "refused: --threshold of three" refuses "--threshold: only for models of two classes" \
+    predict --model kind.odvgp --data kinds.csv --threshold 0.9
+"$tool" compare $k --target kind --bases coupled,orth --beta 20 --iters 30 --test-fraction 0.2 --quiet \
+    --trace trace.csv --plot curves.svg >t.txt
+check "compare: classes" grep -q "^coupled .* [01]\.[0-9]* *0\.[0-9]* *-[0-9.]*$" t.txt
+check "compare: classes, columns" grep -q " accuracy *brier *loglik$" t.txt
+check "compare: classes, trace" grep -q ",test_accuracy,test_brier,test_loglik,noise" trace.csv
+check "compare: classes, picture" grep -q ">Test accuracy<" curves.svg
+"$tool" train --data kinds.csv --features a,b --target kind --folds 3 --beta 20 --iters 30 --quiet --json >t.json
+check "folds: classes" holds "$(value t.json accuracy) > 0.6 && $(value t.json accuracy_se) >= 0"
+train $k --target kind --model t.odvgp --beta 20 --iters 30 --test-fraction 0.2 --plot curves.svg >t.txt
+check "plot: classes" test \
+    "$(grep -c '>Most probable class<\|>Probability of the label<\|>Calibration, test' curves.svg)" -eq 3
+"$tool" sample --model t.odvgp --data kinds.csv --samples 2 >t.csv
+awk -F, 'BEGIN { OFS = "," } { print $1, $2, ($1 > 0 ? "yes" : "no") }' plain.csv >easy.csv
+train --data easy.csv --test-fraction 0.1 --basis coupled --beta 20 --iters 60 --lr 0.03 --model t.odvgp \
+    --plot curves.svg --json >t.json
+check "plot: shares are at most 1" sh -c '! grep -q ">1\.[0-9]*[1-9]" curves.svg'
+train $k --target kind --model t.odvgp --iters 1 --json >t.json
+check "sample: a function for each class" test "$(head -n 1 t.csv)" = \
+    '"sample_0_big, one",sample_0_low,sample_0_mid,"sample_1_big, one",sample_1_low,sample_1_mid'
+"$tool" train $k --target kind --class-weights balanced --model weighted.odvgp --json >t.json 2>err.txt
+check "class weights: balanced" awk -v "w=$(sed 's/.*"class_weights": \[\([^]]*\)\].*/\1/' t.json)" \
+    -v "n=$(value t.json n_train)" 'BEGIN {
+        split(w, weight, ", "); if (weight[1] > 0.9 || weight[2] < 1.1) exit 1
+        for (k = 1; k <= 3; k++) sum += n / 3 / weight[k]; exit (sum - n) ^ 2 > 1e-6 }'
+check "class weights: printed" grep -q '^note: weights of classes: big, one [0-9.]*, low ' err.txt
+check "class weights: info in JSON" sh -c '"$1" info weighted.odvgp --json |
+    grep -q "\"class_weights\": \"balanced\""' sh "$tool"
+train $k --target kind --test-fraction 0 --model t.odvgp --iters 2 --json >t.json
+check "classes: no test part, no metrics" test "$(values t.json accuracy confusion rmse)" = \
+    "null null "
+check "class weights: kept" sh -c '"$1" info weighted.odvgp | grep -q "classes: .*; weights balanced$"' \
+    sh "$tool"
+w="$k $steady --target kind"
+fit $w --class-weights balanced --model half-w.odvgp --iters 100
+train --data kinds.csv --resume half-w.odvgp --iters 200 --model t.odvgp >t.txt
+check "class weights: in the report of --resume" grep -q "classes: .*; weights balanced$" t.txt
+fit $w --class-weights balanced --model one.odvgp
+check "class weights: resume gives the same bits" cmp t.odvgp one.odvgp
+fit $k --target kind --class-weights "low=1,mid=1" --model one.odvgp
+fit $k --target kind --model t.odvgp
+check "class weights: ones change nothing" sh -c \
+    '"$1" predict --model t.odvgp --data kinds.csv >t.txt 2>&1 &&
+    "$1" predict --model one.odvgp --data kinds.csv 2>&1 | cmp - t.txt' sh "$tool"
+train $k --target two --model t.odvgp --class-weights 3=9,5=1 --json >t.json
+predict t.odvgp kinds.csv
+check "class weights: a heavy class is predicted more often" test \
+    "$(cut -d, -f1 t.txt | grep -c 3)" -gt "$(cut -d, -f3 kinds.csv | grep -c 3)"
+"$tool" compare $k --target kind --class-weights "big, one=2.5" --bases coupled --beta 20 --iters 30 \
+    --quiet >t.txt
+check "class weights: compare, a name with a comma" grep -q "^coupled .* 0\.[0-9]* *0\.[0-9]* *-[0-9.]*$" \
+    t.txt
+check "refused: --class-weights pink=5" refuses "'pink' is no class; classes: big, one, low, mid" \
+    train $k --target kind --class-weights "low=2,pink=5" $m
+for bad in "low=-1" "low=1;mid=2" low=x low low=1e308 low=1e-9; do
+    check "refused: --class-weights $bad" refuses \
+        "or NAME=W,... with weights from 1e-06 to 1000000, or 0; classes: big" \
+        train $k --target kind --class-weights "$bad" $m
+done
+check "refused: --class-weights of a class twice" refuses "'low' is named twice" \
+    train $k --target kind --class-weights low=1,low=2 $m
+check "refused: --class-weights of nothing" refuses "all training rows have weight 0" \
+    train $k --target two --class-weights 3=0,5=0 $m
+check "refused: --class-weights of numbers" refuses "--class-weights: only for classes" \
+    train --data plain.csv --class-weights balanced $m
+fit $k --target kind --model half-kind.odvgp --iters 100
+fit --data kinds.csv --resume half-kind.odvgp --iters 110 --model t.odvgp
+check "resume: classes" test "$("$tool" info t.odvgp --json | grep -o '"iters": 110')"
+check "help: likelihoods" sh -c '"$1" help train | grep -q "^  robustmax, softmax "' sh "$tool"
