@@ -206,10 +206,11 @@ cross: ## the tests for other machines, under qemu, about an hour; SHORT=1 for s
 $(B)/soak: tests/long/soak.c
 	$(call compile,)
 
-soak: $(B)/soak $(B)/test_warm ## 2,000 default steps of every member on six data sets, six minutes; build/soak.txt keeps what has passed
+soak: $(B)/soak $(B)/test_warm $(B)/tool ## 2,000 default steps of every member on six data sets, six minutes; build/soak.txt keeps what has passed
 	@[ ! -f $(B)/soak.txt ] || [ $(B)/soak.txt -nt $(B)/soak ] || rm $(B)/soak.txt
 	@$(B)/soak $(B)/soak.txt
 	@ODVGP_TEST_LONG=1 $(B)/test_warm few_rows
+	@ODVGP_TEST_LONG=1 sh tests/tool/tool.sh $(B)/tool stop
 
 mutants: ## fifty wrong lines in odvgp.h, which tests must notice; a quarter of an hour; WORDS="gemm natgrad" for those that name one of them
 	@MAKE="$(MAKE)" CC="$(CC)" sh tests/long/mutants.sh tests/long/mutants.txt $(B)/mutants $(WORDS)
