@@ -807,8 +807,11 @@ static int plot_training(const training *t, const char *path)
 	picture *p = take(1, sizeof *p);
 	subject s;
 	if (subject_begin(&s, t->d, t->model, t->w)) picture_fit(p, &s);
-	int fits = p->scenes;
-	picture_curve(p, t, "Evidence lower bound", "nats per row", PLOT_LARGE_IS_GOOD, curve_elbo);
+	int fits = p->scenes, steps = 0;
+	/* A resumed training may have had none to do. */
+	for (int i = 0; i < t->history_count; i++) steps |= isfinite(t->history[i].elbo);
+	if (steps || !fits)
+		picture_curve(p, t, "Evidence lower bound", "nats per row", PLOT_LARGE_IS_GOOD, curve_elbo);
 	if (t->d->test.n) {
 		picture_curve(p, t, quality_title(t->d->s.likelihood), quality_unit(t->d->s.likelihood),
 				quality_good(t->d->s.likelihood), curve_quality);

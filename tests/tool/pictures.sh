@@ -1,7 +1,7 @@
 # Pictures of odd data: part of tests/tool/tool.sh, which reads this file. No text lies on another
 # one, on a panel or on a colour bar, or leaves the picture.
 
-cat >boxes.awk <<'END'
+cat >boxes.awk <<'AWK'
 # Fails if boxes of texts, frames of panels or colour bars overlap, and names them. A text's box is
 # what DejaVu Sans takes, of the fonts that the pictures name the widest.
 BEGIN {
@@ -66,7 +66,7 @@ END {
     }
     exit bad || count < 20
 }
-END
+AWK
 
 # odd NAME TITLES ROWS 'CELLS': the file NAME.csv; CELLS prints row i, from random numbers u().
 odd() {
@@ -130,6 +130,9 @@ picture counts --likelihood poisson --basis coupled
 # The numbers of a panel stand before its frame.
 check "pictures: no band of negative counts" \
     awk '/clipPath/ { exit bad } />−[0-9.]*<.text>/ { bad = 1 } END { exit bad }' counts.svg
+"$tool" train --data counts.csv --iters 5 --resume odd.odvgp --model odd.odvgp --threads 1 --quiet \
+    --plot t.svg >t.txt 2>&1
+check "pictures: no curve without steps" sh -c 'grep -q ">Data and fit<" t.svg && ! grep -q ">Evidence" t.svg'
 for classes in 2 5 12 20; do
     odd "of$classes" a,b,c,class 240 "a = u(); b = u(); printf \"%.4f,%.4f,%.4f,kind %d\\n\", a, b, u(), int($classes * a)"
     for inputs in a a,b a,b,c; do picture "of$classes" --features $inputs --target class --basis coupled; done
