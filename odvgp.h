@@ -373,13 +373,15 @@ typedef enum odvgp_mean_part {
 	ODVGP_MEAN_PART_ORTH,
 	ODVGP_MEAN_PART_HYBRID,
 	ODVGP_MEAN_PART_FREE,
-	ODVGP_MEAN_PART_BLOCKS
+	ODVGP_MEAN_PART_BLOCKS,
+	ODVGP_MEAN_PART_COUNT
 } odvgp_mean_part;
 typedef enum odvgp_cov_part {
 	ODVGP_COV_PART_DENSE,
 	ODVGP_COV_PART_INVERSE,
 	ODVGP_COV_PART_DIAGONAL,
-	ODVGP_COV_PART_BLOCKS
+	ODVGP_COV_PART_BLOCKS,
+	ODVGP_COV_PART_COUNT
 } odvgp_cov_part;
 
 /*	What training maximises.
@@ -400,7 +402,8 @@ typedef enum odvgp_objective {
 	ODVGP_OBJECTIVE_COLLAPSED,
 	ODVGP_OBJECTIVE_PARTLY,
 	ODVGP_OBJECTIVE_TIGHT,
-	ODVGP_OBJECTIVE_EXACT
+	ODVGP_OBJECTIVE_EXACT,
+	ODVGP_OBJECTIVE_COUNT
 } odvgp_objective;
 
 /*	How gamma moves with optim.natgrad = 1 (ORTH and HYBRID), with tau = optim.gamma_step_ratio
@@ -418,14 +421,16 @@ typedef enum odvgp_objective {
 typedef enum odvgp_gamma_step {
 	ODVGP_GAMMA_STEP_ADAM,
 	ODVGP_GAMMA_STEP_DIAGONAL,
-	ODVGP_GAMMA_STEP_EXACT
+	ODVGP_GAMMA_STEP_EXACT,
+	ODVGP_GAMMA_STEP_COUNT
 } odvgp_gamma_step;
 
 /*	Whether a natural step of SOLVE-GP moves both blocks of q from the same old point, or one in
 	turn. */
 typedef enum odvgp_blocks_step {
 	ODVGP_BLOCKS_STEP_TOGETHER,
-	ODVGP_BLOCKS_STEP_ALTERNATE
+	ODVGP_BLOCKS_STEP_ALTERNATE,
+	ODVGP_BLOCKS_STEP_COUNT
 } odvgp_blocks_step;
 
 /*	The natural step of O(M), by its coordinates. g is the slot q_diag; o multiplies entrywise.
@@ -446,7 +451,8 @@ typedef enum odvgp_diag_step {
 	ODVGP_DIAG_STEP_EXACT,
 	ODVGP_DIAG_STEP_AFFINE,
 	ODVGP_DIAG_STEP_PROJECTED,
-	ODVGP_DIAG_STEP_PROJECTED_MU
+	ODVGP_DIAG_STEP_PROJECTED_MU,
+	ODVGP_DIAG_STEP_COUNT
 } odvgp_diag_step;
 
 /*	What the slots of q(u) hold; those of q(v) with L_v in place of L, and no A_BETA.
@@ -456,7 +462,8 @@ typedef enum odvgp_diag_step {
 typedef enum odvgp_parametrisation {
 	ODVGP_PARAMETRISATION_WHITENED,
 	ODVGP_PARAMETRISATION_PRIMAL,
-	ODVGP_PARAMETRISATION_A_BETA
+	ODVGP_PARAMETRISATION_A_BETA,
+	ODVGP_PARAMETRISATION_COUNT
 } odvgp_parametrisation;
 
 /*	Coordinates in which Adam moves a_gamma. D = diag(C), at least a hundredth of the kernel's
@@ -474,13 +481,18 @@ typedef enum odvgp_parametrisation {
 typedef enum odvgp_gamma_coords {
 	ODVGP_GAMMA_COORDS_PLAIN,
 	ODVGP_GAMMA_COORDS_SCALED,
-	ODVGP_GAMMA_COORDS_DIFFERENTIATED
+	ODVGP_GAMMA_COORDS_DIFFERENTIATED,
+	ODVGP_GAMMA_COORDS_COUNT
 } odvgp_gamma_coords;
 
 /*	How ORTH's KL term a^T K(Zg,Zg) a - c^T c is estimated from sampled columns. Both are unbiased.
 		RESIDUAL  From rows of C a (default): little noise, because C is small.
 		COLUMNS   From rows of K(Zg,Zg) a, with c^T c exact: [ODVGP] appendix A.3. */
-typedef enum odvgp_gamma_kl { ODVGP_GAMMA_KL_RESIDUAL, ODVGP_GAMMA_KL_COLUMNS } odvgp_gamma_kl;
+typedef enum odvgp_gamma_kl {
+	ODVGP_GAMMA_KL_RESIDUAL,
+	ODVGP_GAMMA_KL_COLUMNS,
+	ODVGP_GAMMA_KL_COUNT
+} odvgp_gamma_kl;
 
 /*	Prior mean m(x), by its slots: 0, "mean.c", x^T "mean.A" + "mean.b", x itself (D = P, or 1 for
 	independent functions), or PROJECTION: x^T "mean.A", frozen. odvgp_init_data fills A of
@@ -491,13 +503,18 @@ typedef enum odvgp_mean_function {
 	ODVGP_MEAN_FUNCTION_CONSTANT,
 	ODVGP_MEAN_FUNCTION_LINEAR,
 	ODVGP_MEAN_FUNCTION_IDENTITY,
-	ODVGP_MEAN_FUNCTION_PROJECTION
+	ODVGP_MEAN_FUNCTION_PROJECTION,
+	ODVGP_MEAN_FUNCTION_COUNT
 } odvgp_mean_function;
 
 /*	Initial q of hidden layers whose covariance part is DENSE or BLOCKS. NARROW: q_sqrt = 1e-3 I in
 	whitened coordinates, so a layer starts near its mean function. PRIOR: the prior, whose noise
 	passes upwards. */
-typedef enum odvgp_hidden_q { ODVGP_HIDDEN_Q_NARROW, ODVGP_HIDDEN_Q_PRIOR } odvgp_hidden_q;
+typedef enum odvgp_hidden_q {
+	ODVGP_HIDDEN_Q_NARROW,
+	ODVGP_HIDDEN_Q_PRIOR,
+	ODVGP_HIDDEN_Q_COUNT
+} odvgp_hidden_q;
 
 /*	p(y|f). Names in quotes are slots, with initial values; s is the targets' standard deviation,
 	Phi the normal distribution function, e lik.link_jitter. F = T, Y [N,F]:
@@ -539,8 +556,37 @@ typedef enum odvgp_likelihood {
 	ODVGP_LIKELIHOOD_ORDINAL,
 	ODVGP_LIKELIHOOD_ROBUSTMAX,
 	ODVGP_LIKELIHOOD_SOFTMAX,
-	ODVGP_LIKELIHOOD_HETEROSCEDASTIC
+	ODVGP_LIKELIHOOD_HETEROSCEDASTIC,
+	ODVGP_LIKELIHOOD_COUNT
 } odvgp_likelihood;
+
+/*	What targets are: any real number; above 0; between 0 and 1; 0, 1, 2, ...; 0 or 1; the number of
+	a class, from 0 on. */
+typedef enum odvgp_target {
+	ODVGP_TARGET_REAL,
+	ODVGP_TARGET_POSITIVE,
+	ODVGP_TARGET_PROPORTION,
+	ODVGP_TARGET_NUMBER,
+	ODVGP_TARGET_BINARY,
+	ODVGP_TARGET_CLASS,
+	ODVGP_TARGET_COUNT
+} odvgp_target;
+
+/*	What odvgp_likelihood_about says. */
+typedef struct odvgp_likelihood_facts {
+	const char *name; /* the word of lik.kind; NULL: no such likelihood */
+	odvgp_target target;
+	int functions; /* that a target depends on; 0: one for each class */
+	/* 1: lik.link_jitter, lik.exposure or scales of y go with it; its bound is closed */
+	int link_jitter, exposure, scales_y, closed;
+	const char *param[2]; /* its slots; NULL: no more */
+} odvgp_likelihood_facts;
+
+/*	What odvgp_kernel_about says: arguments of a base kernel in the order of the expression. */
+typedef struct odvgp_kernel_facts {
+	const char *name;     /* NULL: no such base kernel */
+	const char *param[4]; /* NULL: no more */
+} odvgp_kernel_facts;
 
 /*	What moves the parameters that no natural step moves.
 		ADAM   Adam, on minibatches or on all rows (default).
@@ -548,13 +594,22 @@ typedef enum odvgp_likelihood {
 			   deterministic, for full batch (batch >= N) and natgrad = 0. A step is one line search
 			   over all trainable slots with all gamma columns; the bound never falls. Schedules,
 			   step sizes and the scales of gamma_coords are not used. */
-typedef enum odvgp_optimizer { ODVGP_OPTIMIZER_ADAM, ODVGP_OPTIMIZER_LBFGS } odvgp_optimizer;
+typedef enum odvgp_optimizer {
+	ODVGP_OPTIMIZER_ADAM,
+	ODVGP_OPTIMIZER_LBFGS,
+	ODVGP_OPTIMIZER_COUNT
+} odvgp_optimizer;
 typedef enum odvgp_update {
 	ODVGP_UPDATE_JOINT,
 	ODVGP_UPDATE_NATGRAD_FIRST,
-	ODVGP_UPDATE_ADAM_FIRST
+	ODVGP_UPDATE_ADAM_FIRST,
+	ODVGP_UPDATE_COUNT
 } odvgp_update;
-typedef enum odvgp_q_init { ODVGP_Q_INIT_PRIOR, ODVGP_Q_INIT_IDENTITY } odvgp_q_init;
+typedef enum odvgp_q_init {
+	ODVGP_Q_INIT_PRIOR,
+	ODVGP_Q_INIT_IDENTITY,
+	ODVGP_Q_INIT_COUNT
+} odvgp_q_init;
 
 /*	Where odvgp_init_data puts Z_beta. Distances are in units of X, over all columns. `rows` is the
 	size of a random sample, at most N.
@@ -573,7 +628,8 @@ typedef enum odvgp_init_beta {
 	ODVGP_INIT_BETA_KMEANS,
 	ODVGP_INIT_BETA_RANDOM,
 	ODVGP_INIT_BETA_GREEDY,
-	ODVGP_INIT_BETA_FARTHEST
+	ODVGP_INIT_BETA_FARTHEST,
+	ODVGP_INIT_BETA_COUNT
 } odvgp_init_beta;
 
 /*	Where odvgp_init_data puts Z_gamma (FREE: Z_alpha): on distinct rows of the data that are not in
@@ -585,7 +641,8 @@ typedef enum odvgp_init_beta {
 				  carries the mean (FREE), RANDOM leaves no holes in it. */
 typedef enum odvgp_init_gamma {
 	ODVGP_INIT_GAMMA_RANDOM,
-	ODVGP_INIT_GAMMA_RESIDUAL
+	ODVGP_INIT_GAMMA_RESIDUAL,
+	ODVGP_INIT_GAMMA_COUNT
 } odvgp_init_gamma;
 
 /*	How odvgp_init_data estimates lengthscales and variances that the kernel expression does not
@@ -604,12 +661,14 @@ typedef enum odvgp_init_gamma {
 	an exception). */
 typedef enum odvgp_init_hyper {
 	ODVGP_INIT_HYPER_MEDIAN,
-	ODVGP_INIT_HYPER_ULAPANE
+	ODVGP_INIT_HYPER_ULAPANE,
+	ODVGP_INIT_HYPER_COUNT
 } odvgp_init_hyper;
 
 typedef enum odvgp_positive_transform {
 	ODVGP_POSITIVE_TRANSFORM_SOFTPLUS,
-	ODVGP_POSITIVE_TRANSFORM_EXP
+	ODVGP_POSITIVE_TRANSFORM_EXP,
+	ODVGP_POSITIVE_TRANSFORM_COUNT
 } odvgp_positive_transform;
 
 /*	Prior on a hyperparameter v, whose log density is added to the bound.
@@ -617,11 +676,17 @@ typedef enum odvgp_positive_transform {
 				   -log v - log(b sqrt(2 pi)) - (log v - a)^2 / (2 b^2)
 		GAMMA      shape a > 0, rate b > 0, mean a / b:
 				   a log b - log Gamma(a) + (a - 1) log v - b v */
-typedef enum odvgp_prior { ODVGP_PRIOR_NONE, ODVGP_PRIOR_LOGNORMAL, ODVGP_PRIOR_GAMMA } odvgp_prior;
+typedef enum odvgp_prior {
+	ODVGP_PRIOR_NONE,
+	ODVGP_PRIOR_LOGNORMAL,
+	ODVGP_PRIOR_GAMMA,
+	ODVGP_PRIOR_COUNT
+} odvgp_prior;
 typedef enum odvgp_schedule_kind {
 	ODVGP_SCHEDULE_CONSTANT,
 	ODVGP_SCHEDULE_LINEAR,
-	ODVGP_SCHEDULE_LOGLINEAR
+	ODVGP_SCHEDULE_LOGLINEAR,
+	ODVGP_SCHEDULE_COUNT
 } odvgp_schedule_kind;
 typedef enum odvgp_isa {
 	ODVGP_ISA_AUTO,
@@ -629,7 +694,8 @@ typedef enum odvgp_isa {
 	ODVGP_ISA_AVX2,
 	ODVGP_ISA_AVX512,
 	ODVGP_ISA_SSE2,
-	ODVGP_ISA_NEON
+	ODVGP_ISA_NEON,
+	ODVGP_ISA_COUNT
 } odvgp_isa;
 
 /*	What a call that loops is doing. */
@@ -681,6 +747,9 @@ typedef struct odvgp_allocator {
 #define odvgp_config_defaults odvgpf_config_defaults
 #define odvgp_config_set odvgpf_config_set
 #define odvgp_config_name odvgpf_config_name
+#define odvgp_config_words odvgpf_config_words
+#define odvgp_likelihood_about odvgpf_likelihood_about
+#define odvgp_kernel_about odvgpf_kernel_about
 #define odvgp_config_size odvgpf_config_size
 #define odvgp_config_threads odvgpf_config_threads
 #define odvgp_constant odvgpf_constant
@@ -1102,12 +1171,18 @@ ODVGP_API odvgp_config odvgp_config_defaults(
 			 words) | E_SIZE (a size out of range). An error changes nothing
 	odvgp_config_name   names of all fields, without the layer's prefix, for i = 0, 1, ...; then
 						NULL
+	odvgp_config_words  a choice's words, in the order of its numbers, with a space between; NULL
+						for other fields
+	odvgp_likelihood_about, odvgp_kernel_about   likelihoods, and base kernels i = 0, 1, ...
 	For languages that cannot read this header:
 	odvgp_config_size     sizeof(odvgp_config)
 	odvgp_config_threads  sets config.threads; NULL: serial */
 ODVGP_API odvgp_status odvgp_config_set(
 		odvgp_config *config, const char *assignment, odvgp_info *info);
 ODVGP_API const char *odvgp_config_name(int i);
+ODVGP_API const char *odvgp_config_words(const char *name);
+ODVGP_API odvgp_likelihood_facts odvgp_likelihood_about(odvgp_likelihood kind);
+ODVGP_API odvgp_kernel_facts odvgp_kernel_about(int i);
 ODVGP_API size_t odvgp_config_size(void);
 ODVGP_API void odvgp_config_threads(odvgp_config *config, const odvgp_threads *threads);
 
@@ -12731,11 +12806,12 @@ typedef struct {
 #define GP__SIZE(path, least)             GP__FIELD(path, SIZE, least, GP__LARGEST_SIZE)
 #define GP__LAYER_SIZE(path, least) \
 	GP__FIELD_AT(#path, layer[0].path, SIZE, CLOSED, least, GP__LARGEST_SIDE, NULL)
-#define GP__CHOICE(path, most, words) GP__FIELD_AT(#path, path, CHOICE, CLOSED, 0, most, words)
-#define GP__LAYER_CHOICE(path, most, words) \
-	GP__FIELD_AT(#path, layer[0].path, CHOICE, CLOSED, 0, most, words)
-#define GP__SWITCH(path)       GP__CHOICE(path, 1, "off on")
-#define GP__LAYER_SWITCH(path) GP__LAYER_CHOICE(path, 1, "off on")
+#define GP__CHOICE(path, count, words) \
+	GP__FIELD_AT(#path, path, CHOICE, CLOSED, 0, (count)-1, words)
+#define GP__LAYER_CHOICE(path, count, words) \
+	GP__FIELD_AT(#path, layer[0].path, CHOICE, CLOSED, 0, (count)-1, words)
+#define GP__SWITCH(path)       GP__CHOICE(path, 2, "off on")
+#define GP__LAYER_SWITCH(path) GP__LAYER_CHOICE(path, 2, "off on")
 
 /*	The fields of a model file, in order: all but kernel, threads and isa; offsets of layer[0]. */
 static const gp__field gp__fields[] = {
@@ -12749,21 +12825,20 @@ static const gp__field gp__fields[] = {
 		GP__SIZE(tile, 0),
 		GP__SIZE(optim.gamma_batch, 0),
 		GP__SIZE(kernel_cache_bytes, 0),
-		GP__LAYER_CHOICE(mean_part, GP__COUNT(gp__mean_parts) - 1, "beta orth hybrid free blocks"),
-		GP__LAYER_CHOICE(cov_part, GP__COUNT(gp__cov_parts) - 1, "dense inverse diagonal blocks"),
-		GP__CHOICE(objective, ODVGP_OBJECTIVE_EXACT, "elbo collapsed partly tight exact"),
-		GP__CHOICE(optim.gamma_step, ODVGP_GAMMA_STEP_EXACT, "adam diagonal exact"),
+		GP__LAYER_CHOICE(mean_part, ODVGP_MEAN_PART_COUNT, "beta orth hybrid free blocks"),
+		GP__LAYER_CHOICE(cov_part, ODVGP_COV_PART_COUNT, "dense inverse diagonal blocks"),
+		GP__CHOICE(objective, ODVGP_OBJECTIVE_COUNT, "elbo collapsed partly tight exact"),
+		GP__CHOICE(optim.gamma_step, ODVGP_GAMMA_STEP_COUNT, "adam diagonal exact"),
 		GP__REAL(optim.gamma_step_ratio, ABOVE_LEAST, 0, DBL_MAX),
 		GP__REAL(reproduce.gamma_eps, CLOSED, 0, DBL_MAX),
-		GP__CHOICE(reproduce.blocks_step, ODVGP_BLOCKS_STEP_ALTERNATE, "together alternate"),
-		GP__CHOICE(reproduce.diag_step, ODVGP_DIAG_STEP_PROJECTED_MU,
-				"exact affine projected projected_mu"),
+		GP__CHOICE(reproduce.blocks_step, ODVGP_BLOCKS_STEP_COUNT, "together alternate"),
 		GP__CHOICE(
-				reproduce.parametrisation, ODVGP_PARAMETRISATION_A_BETA, "whitened primal a_beta"),
-		GP__CHOICE(reproduce.gamma_coords, ODVGP_GAMMA_COORDS_DIFFERENTIATED,
-				"plain scaled differentiated"),
-		GP__CHOICE(reproduce.gamma_kl, ODVGP_GAMMA_KL_COLUMNS, "residual columns"),
-		GP__CHOICE(lik.kind, GP__COUNT(gp__likelihoods) - 1,
+				reproduce.diag_step, ODVGP_DIAG_STEP_COUNT, "exact affine projected projected_mu"),
+		GP__CHOICE(
+				reproduce.parametrisation, ODVGP_PARAMETRISATION_COUNT, "whitened primal a_beta"),
+		GP__CHOICE(reproduce.gamma_coords, ODVGP_GAMMA_COORDS_COUNT, "plain scaled differentiated"),
+		GP__CHOICE(reproduce.gamma_kl, ODVGP_GAMMA_KL_COUNT, "residual columns"),
+		GP__CHOICE(lik.kind, ODVGP_LIKELIHOOD_COUNT,
 				"gaussian bernoulli logit studentt laplace poisson exponential negative_binomial "
 				"gamma beta ordinal robustmax softmax heteroscedastic"),
 		GP__FIELD(lik.nodes, COUNT, 0, GP__MOST_NODES),
@@ -12774,15 +12849,15 @@ static const gp__field gp__fields[] = {
 		GP__SWITCH(lik.exposure),
 		GP__SWITCH(lik.known_noise),
 		GP__SWITCH(lik.noise_per_output),
-		GP__LAYER_CHOICE(mean_function, ODVGP_MEAN_FUNCTION_PROJECTION,
+		GP__LAYER_CHOICE(mean_function, ODVGP_MEAN_FUNCTION_COUNT,
 				"zero constant linear identity projection"),
-		GP__LAYER_CHOICE(parametrisation, ODVGP_PARAMETRISATION_A_BETA, "whitened primal a_beta"),
+		GP__LAYER_CHOICE(parametrisation, ODVGP_PARAMETRISATION_COUNT, "whitened primal a_beta"),
 		GP__FIELD(functions, SIZE, 0, GP__LARGEST_SIDE),
 		GP__SWITCH(independent),
 		GP__FIELD(deep.samples, COUNT, 0, 10000),
 		GP__FIELD(deep.predict_samples, COUNT, 0, 10000),
 		GP__SWITCH(deep.fixed_samples),
-		GP__CHOICE(deep.q_init, ODVGP_HIDDEN_Q_PRIOR, "narrow prior"),
+		GP__CHOICE(deep.q_init, ODVGP_HIDDEN_Q_COUNT, "narrow prior"),
 		GP__LAYER_SIZE(patches.image_height, 0),
 		GP__LAYER_SIZE(patches.image_width, 0),
 		GP__LAYER_SIZE(patches.channels, 0),
@@ -12791,13 +12866,13 @@ static const gp__field gp__fields[] = {
 		GP__LAYER_SIZE(patches.stride, 0),
 		GP__LAYER_SWITCH(patches.locations),
 		GP__LAYER_SWITCH(patches.image_output),
-		GP__CHOICE(positive_transform, ODVGP_POSITIVE_TRANSFORM_EXP, "softplus exp"),
-		GP__CHOICE(reproduce.q_init, ODVGP_Q_INIT_IDENTITY, "prior identity"),
-		GP__CHOICE(init.beta, ODVGP_INIT_BETA_FARTHEST, "kmeans random greedy farthest"),
-		GP__CHOICE(init.gamma, ODVGP_INIT_GAMMA_RESIDUAL, "random residual"),
-		GP__CHOICE(init.hyperparams, ODVGP_INIT_HYPER_ULAPANE, "median ulapane"),
-		GP__CHOICE(reproduce.update, ODVGP_UPDATE_ADAM_FIRST, "joint natgrad_first adam_first"),
-		GP__CHOICE(optim.kind, ODVGP_OPTIMIZER_LBFGS, "adam lbfgs"),
+		GP__CHOICE(positive_transform, ODVGP_POSITIVE_TRANSFORM_COUNT, "softplus exp"),
+		GP__CHOICE(reproduce.q_init, ODVGP_Q_INIT_COUNT, "prior identity"),
+		GP__CHOICE(init.beta, ODVGP_INIT_BETA_COUNT, "kmeans random greedy farthest"),
+		GP__CHOICE(init.gamma, ODVGP_INIT_GAMMA_COUNT, "random residual"),
+		GP__CHOICE(init.hyperparams, ODVGP_INIT_HYPER_COUNT, "median ulapane"),
+		GP__CHOICE(reproduce.update, ODVGP_UPDATE_COUNT, "joint natgrad_first adam_first"),
+		GP__CHOICE(optim.kind, ODVGP_OPTIMIZER_COUNT, "adam lbfgs"),
 		GP__FIELD(optim.lbfgs_memory, COUNT, 1, 1000),
 		GP__FIELD(shards, POWER, 1, 65536),
 		GP__SWITCH(optim.natgrad),
@@ -12819,7 +12894,7 @@ static const gp__field gp__fields[] = {
 static const gp__field gp__unsaved_fields[] = {
 		GP__FIELD_AT("kernel", layer[0].kernel, TEXT, CLOSED, 0, 0, NULL),
 		GP__SWITCH(init.warm),
-		GP__CHOICE(isa, ODVGP_ISA_NEON, "auto c avx2 avx512 sse2 neon"),
+		GP__CHOICE(isa, ODVGP_ISA_COUNT, "auto c avx2 avx512 sse2 neon"),
 };
 
 /*	Some compilers store enumerations in one or two bytes. */
@@ -13125,6 +13200,58 @@ ODVGP_API const char *odvgp_config_name(int i)
 {
 	const gp__field *field = gp__field_at(i);
 	return field ? field->name : NULL;
+}
+
+ODVGP_API const char *odvgp_config_words(const char *name)
+{
+	int layer;
+	odvgp_config one;
+	if (!name) return NULL;
+	one.layers = 1;
+	const gp__field *field = gp__field_find(name, strlen(name), &one, &layer);
+	return field ? field->words : NULL;
+}
+
+static odvgp_target gp__target_of(const gp__likelihood *lik)
+{
+	return lik->flags & GP__LIK_CLASSES ? ODVGP_TARGET_CLASS
+		   : lik->whole                 ? lik->most == 1 ? ODVGP_TARGET_BINARY : ODVGP_TARGET_NUMBER
+		   : lik->least < 0             ? ODVGP_TARGET_REAL
+		   : lik->most < 1              ? ODVGP_TARGET_PROPORTION
+										: ODVGP_TARGET_POSITIVE;
+}
+
+ODVGP_API odvgp_likelihood_facts odvgp_likelihood_about(odvgp_likelihood kind)
+{
+	odvgp_likelihood_facts f;
+	memset(&f, 0, sizeof f);
+	if ((unsigned)kind >= (unsigned)ODVGP_LIKELIHOOD_COUNT) return f;
+	const gp__likelihood *lik = &gp__likelihoods[kind];
+	f.name = lik->name;
+	f.target = gp__target_of(lik);
+	f.functions = lik->flags & GP__LIK_FACTORS ? 1 : lik->flags & GP__LIK_CLASSES ? 0 : 2;
+	f.link_jitter = (lik->flags & GP__LIK_LINK) != 0;
+	f.exposure = (lik->flags & GP__LIK_EXPOSURE) != 0;
+	f.scales_y = (lik->flags & GP__LIK_SCALABLE) != 0;
+	f.closed = lik->expect != gp__chunks_expect;
+	GP__FOR(k, lik->params) f.param[k] = lik->param[k].name;
+	return f;
+}
+
+ODVGP_API odvgp_kernel_facts odvgp_kernel_about(int i)
+{
+	odvgp_kernel_facts f;
+	int n = 0;
+	memset(&f, 0, sizeof f);
+	if (i < 0 || i >= GP__BASE_KERNEL_TYPES) return f;
+	const gp__base_kernel_kind *kind = &gp__base_kernel_kinds[i];
+	f.name = kind->name;
+	if (kind->geometry == GP__DISTANCE || kind->geometry == GP__CIRCLE)
+		f.param[n++] = "lengthscale";
+	f.param[n++] = "variance";
+	if (kind->shape_param) f.param[n++] = kind->shape_param;
+	if (i == GP__POLYNOMIAL) f.param[n] = "degree";
+	return f;
 }
 
 ODVGP_API size_t odvgp_config_size(void) { return sizeof(odvgp_config); }
@@ -20067,6 +20194,9 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_config_defaults
 #undef odvgp_config_set
 #undef odvgp_config_name
+#undef odvgp_config_words
+#undef odvgp_likelihood_about
+#undef odvgp_kernel_about
 #undef odvgp_config_size
 #undef odvgp_config_threads
 #undef odvgp_constant

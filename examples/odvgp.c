@@ -481,6 +481,7 @@ int main(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : "";
 	prepare_streams();
+	options_prepare();
 	if (strcmp(word, "--version") == 0) {
 		printf("odvgp %d.%d.%d\n", ODVGP_VERSION / 10000, ODVGP_VERSION / 100 % 100,
 				ODVGP_VERSION % 100);

@@ -122,6 +122,66 @@ static void sets(const char *text, const odvgp_config *want, unsigned bit)
 		CHECK_SAY(memcmp(&want_, &other_, sizeof want_) != 0, "%s is the default", text); \
 		sets(text, &want_, 0); \
 	} while (0)
+/*  What programs read instead of copying it. */
+TEST(tables_say_what_there_is)
+{
+	static const struct {
+		odvgp_target target;
+		int functions;
+		const char *param[2];
+	} want[ODVGP_LIKELIHOOD_COUNT] = {
+			{ODVGP_TARGET_REAL, 1, {"noise_variance", NULL}},
+			{ODVGP_TARGET_BINARY, 1, {NULL, NULL}},
+			{ODVGP_TARGET_BINARY, 1, {NULL, NULL}},
+			{ODVGP_TARGET_REAL, 1, {"scale", "df"}},
+			{ODVGP_TARGET_REAL, 1, {"scale", NULL}},
+			{ODVGP_TARGET_NUMBER, 1, {NULL, NULL}},
+			{ODVGP_TARGET_POSITIVE, 1, {NULL, NULL}},
+			{ODVGP_TARGET_NUMBER, 1, {"size", NULL}},
+			{ODVGP_TARGET_POSITIVE, 1, {"shape", NULL}},
+			{ODVGP_TARGET_PROPORTION, 1, {"precision", NULL}},
+			{ODVGP_TARGET_CLASS, 1, {"gap", "cut"}},
+			{ODVGP_TARGET_CLASS, 0, {"epsilon", NULL}},
+			{ODVGP_TARGET_CLASS, 0, {NULL, NULL}},
+			{ODVGP_TARGET_REAL, 2, {NULL, NULL}},
+	};
+	const char *words = odvgp_config_words("lik.kind");
+	odvgp_config c = base();
+	for (int i = 0; i < ODVGP_LIKELIHOOD_COUNT; i++) {
+		const odvgp_likelihood_facts f = odvgp_likelihood_about((odvgp_likelihood)i);
+		size_t length = strcspn(words, " ");
+		CHECK_SAY(strlen(f.name) == length && !strncmp(f.name, words, length), "%s: its word",
+				f.name);
+		words += length + (words[length] == ' ');
+		CHECK_SAY(f.target == want[i].target && f.functions == want[i].functions, "%s", f.name);
+		for (int k = 0; k < 2; k++)
+			CHECK_SAY(f.param[k] == want[i].param[k] || !strcmp(f.param[k], want[i].param[k]),
+					"%s: parameter %d", f.name, k);
+		CHECK_INT(f.scales_y, i == ODVGP_LIKELIHOOD_GAUSSIAN || i == ODVGP_LIKELIHOOD_STUDENTT ||
+									  i == ODVGP_LIKELIHOOD_LAPLACE);
+		CHECK_INT(
+				f.link_jitter, i == ODVGP_LIKELIHOOD_BERNOULLI || i == ODVGP_LIKELIHOOD_ROBUSTMAX);
+		CHECK_INT(f.exposure, i == ODVGP_LIKELIHOOD_POISSON || i == ODVGP_LIKELIHOOD_EXPONENTIAL ||
+									  i == ODVGP_LIKELIHOOD_NEGATIVE_BINOMIAL);
+	}
+	CHECK(!*words && !odvgp_likelihood_about(ODVGP_LIKELIHOOD_COUNT).name);
+	CHECK(!odvgp_likelihood_about((odvgp_likelihood)-1).name);
+	CHECK(!strcmp(odvgp_config_words("isa"), "auto c avx2 avx512 sse2 neon"));
+	CHECK(!strcmp(odvgp_config_words("layer0.cov_part"), odvgp_config_words("cov_part")));
+	CHECK(!odvgp_config_words("M") && !odvgp_config_words("kernel") && !odvgp_config_words("nix"));
+	CHECK(!odvgp_config_words(NULL));
+	/* Each argument of each base kernel is one in an expression, too. */
+	for (int i = 0; i < GP__BASE_KERNEL_TYPES; i++)
+		for (int k = 0; k < 4 && odvgp_kernel_about(i).param[k]; k++) {
+			const odvgp_kernel_facts f = odvgp_kernel_about(i);
+			char text[60];
+			snprintf(text, sizeof text, "%s(%s=2)", f.name, f.param[k]);
+			c.layer[0].kernel = text;
+			CHECK_SAY(odvgp_model_size(&c, NULL) > 0, "%s", text);
+		}
+	CHECK(!odvgp_kernel_about(-1).name && !odvgp_kernel_about(GP__BASE_KERNEL_TYPES).name);
+}
+
 /*  Sets a choice by its word and by its number, whatever its previous value. */
 #define WORD(name, word, path, value) \
 	do { \
@@ -494,6 +554,7 @@ int main(int argc, char **argv)
 	RUN(each_byte_belongs_to_one_field);
 	RUN(types_fit_their_fields);
 	RUN(choices_of_all_sizes);
+	RUN(tables_say_what_there_is);
 	RUN(each_name_sets_its_field);
 	RUN(ways_to_write_an_assignment);
 	RUN(errors_leave_the_config);

@@ -35,6 +35,10 @@ class _Server(C.Structure):  # with room for fields to come
 class _Config(C.Structure):  # nothing is known of it but its size
     _lib.odvgp_config_size.restype = C.c_size_t
     _fields_ = [("all", C.c_double * (_lib.odvgp_config_size() // 8))]
+class _Likelihood(C.Structure):
+    _fields_ = [("name", C.c_char_p)] + [(n, C.c_int) for n in (
+        "target", "functions", "link_jitter", "exposure", "scales_y", "closed")] + [
+        ("param", C.c_char_p * 2)]
 class _Progress(C.Structure):
     _fields_ = [("phase", C.c_int), ("done", C.c_ssize_t), ("total", C.c_ssize_t),
                 ("report", C.POINTER(_Report))]
@@ -42,10 +46,11 @@ _Call = C.CFUNCTYPE(C.c_int, C.c_void_p, C.POINTER(_Progress))
 class _Watch(C.Structure): _fields_ = [("call", _Call), ("user", C.c_void_p)]
 # Results and arguments, by letters: a pointer (p), an odvgp_info (e), a status (o), a text (s).
 _types = {"p": C.c_void_p, "e": C.POINTER(_Info), "o": _Status, "s": C.c_char_p, "i": C.c_int,
-          "n": C.c_ssize_t, "z": C.c_size_t, "c": _Config, "v": None}
+          "n": C.c_ssize_t, "z": C.c_size_t, "c": _Config, "l": _Likelihood, "v": None}
 _calls = dict(("odvgp_" + name, types) for name, types in map(str.split, """
-    config_size z, config_name si, config_defaults cnnnnn, config_set opse, config_threads vpp,
-    column_scales opnnppe, standardise opnnpppe, model_create opppppe, model_free vp,
+    config_size z, config_name si, config_words ss, config_defaults cnnnnn, config_set opse,
+    config_threads vpp, likelihood_about li, column_scales opnnppe, standardise opnnpppe,
+    model_create opppppe, model_free vp,
     fit opppnpe, fit_q_scratch zpe, fit_q opppppze, predictor_size zpe, freeze opppze,
     server_from_block oppzie, predict_scratch zpne, predict oppnpppze, predict_y oppnpppze,
     save_size zpze, save_memory opppzpze, file_write ospze, load_size zpzpie, load_user opzppe,
@@ -86,8 +91,14 @@ def _threads(_hook=(C.c_void_p * 3)(), _pool=[], _lock=threading.Lock()):
             _pool.append((block, atexit.register(_lib.odvgp_pool_stop, pool)))
     return _hook
 
+def _words(name): return (_lib.odvgp_config_words(name.encode()) or b"").decode().split()
+
 def settings():
     return [n.decode() for n in iter(map(_lib.odvgp_config_name, itertools.count()).__next__, None)]
+
+def _scales_y(kind):  # what is no likelihood's name is odvgp_config_set's to refuse
+    every = map(_lib.odvgp_likelihood_about, range(len(_words("lik.kind"))))
+    return any(f.scales_y and f.name == str(kind).encode() for f in every)
 
 class GP:
     def __new__(cls, *_, **__):
@@ -100,7 +111,7 @@ class GP:
         n, D, T = self._shape = (*X.shape, y.shape[1])
         self._scales = [np.zeros(D), np.ones(D), np.zeros(T), np.ones(T)]
         _call("column_scales", X, n, D, *self._scales[:2])
-        if config.get("lik__kind", "gaussian") in ("gaussian", "studentt", "laplace"):
+        if _scales_y(config.get("lik__kind", "gaussian")):
             _call("column_scales", y, len(y), T, *self._scales[2:])
         self._data(X, y)
         P = operator.index(functions or T)

@@ -7,59 +7,57 @@
 
 /* ---- likelihoods ---- */
 
-/*  In the order of odvgp_likelihood, as the library's config names them. */
-static const char likelihood_words[] =
-		"gaussian|bernoulli|logit|studentt|laplace|poisson|exponential|negative_binomial|gamma|"
-		"beta|ordinal|robustmax|softmax|heteroscedastic";
+static const char *likelihood_words(void)
+{
+	static bytes words;
+	if (words.used) return words.at;
+	for (int i = 0; i < ODVGP_LIKELIHOOD_COUNT; i++)
+		bytes_print(&words, "%s%s", i ? "|" : "", odvgp_likelihood_about((odvgp_likelihood)i).name);
+	return words.at;
+}
 
 static odvgp_likelihood likelihood_named(const char *name)
 {
-	int kind = position_in(likelihood_words, name);
+	int kind = position_in(likelihood_words(), name);
 	if (kind < 0)
-		die(BAD_INPUT, "--likelihood %s: must be one of %s%s", name, likelihood_words,
-				guess_in(likelihood_words, name).text);
+		die(BAD_INPUT, "--likelihood %s: must be one of %s%s", name, likelihood_words(),
+				guess_in(likelihood_words(), name).text);
 	return (odvgp_likelihood)kind;
 }
 
-static const char *likelihood_text(odvgp_likelihood kind, char text[24])
+static const char *likelihood_text(odvgp_likelihood kind)
 {
-	const char *word = likelihood_words;
-	for (int i = 0; i < (int)kind; i++) word = strchr(word, '|') + 1;
-	snprintf(text, 24, "%.*s", (int)strcspn(word, "|"), word);
-	return text;
+	return odvgp_likelihood_about(kind).name;
 }
-#define LIKELIHOOD_TEXT(kind) likelihood_text(kind, (char[24]){""})
 
 /*  Are there exactly two classes, of which one function of the inputs gives the probability? */
 static int has_two_classes(odvgp_likelihood kind)
 {
-	return kind == ODVGP_LIKELIHOOD_BERNOULLI || kind == ODVGP_LIKELIHOOD_LOGIT;
+	return odvgp_likelihood_about(kind).target == ODVGP_TARGET_BINARY;
 }
 
 /*  A function for each class? */
 static int has_class_functions(odvgp_likelihood kind)
 {
-	return kind == ODVGP_LIKELIHOOD_ROBUSTMAX || kind == ODVGP_LIKELIHOOD_SOFTMAX;
+	return odvgp_likelihood_about(kind).functions == 0;
 }
 
 static int has_classes(odvgp_likelihood kind)
 {
-	return has_two_classes(kind) || has_class_functions(kind) || kind == ODVGP_LIKELIHOOD_ORDINAL;
+	return has_two_classes(kind) || odvgp_likelihood_about(kind).target == ODVGP_TARGET_CLASS;
 }
 
 /*  Can y have any value, so that training standardises it? */
 static int has_real_targets(odvgp_likelihood kind)
 {
-	return kind == ODVGP_LIKELIHOOD_GAUSSIAN || kind == ODVGP_LIKELIHOOD_STUDENTT ||
-		   kind == ODVGP_LIKELIHOOD_LAPLACE || kind == ODVGP_LIKELIHOOD_HETEROSCEDASTIC;
+	return odvgp_likelihood_about(kind).target == ODVGP_TARGET_REAL;
 }
 
 /*  Functions that the likelihood sees. */
 static int functions_of(const schema *s)
 {
-	if (has_class_functions(s->likelihood)) return s->targets[0].level_count;
-	return s->likelihood == ODVGP_LIKELIHOOD_HETEROSCEDASTIC ? 2 * s->target_count
-															 : s->target_count;
+	int each = odvgp_likelihood_about(s->likelihood).functions;
+	return each ? each * s->target_count : s->targets[0].level_count;
 }
 
 /*  Numbers that predict y of a row: means, or a probability for each class; of two classes, that of

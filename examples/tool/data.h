@@ -306,7 +306,7 @@ static void check_target(odvgp_likelihood kind, const table *t, int column, cons
 		die(BAD_INPUT,
 				"--ordinal: makes classes of %s, and --likelihood %s needs numbers: leave out one "
 				"of the two",
-				COLUMN_TEXT(column, c->name), LIKELIHOOD_TEXT(kind));
+				COLUMN_TEXT(column, c->name), likelihood_text(kind));
 	if (c->date)
 		die(BAD_INPUT, "%s: %s holds dates, and the target must be numbers", path,
 				COLUMN_TEXT(column, c->name));
@@ -322,7 +322,7 @@ static void check_target(odvgp_likelihood kind, const table *t, int column, cons
 static void class_labels(schema *s, const table *t, const options *o)
 {
 	field *f = &s->targets[0];
-	const char *path = path_text(o->value[OPT_DATA]), *kind = LIKELIHOOD_TEXT(s->likelihood);
+	const char *path = path_text(o->value[OPT_DATA]), *kind = likelihood_text(s->likelihood);
 	const table_column *c = &t->column[f->column];
 	double numbers[MOST_CLASSES];
 	int count = c->level_count;
@@ -366,7 +366,7 @@ static void note_few_numbers(const schema *s, const table *t, const options *o, 
 	bytes_print(notes,
 			"note: %s has only %d whole numbers, and the likelihood is gaussian; --likelihood %s "
 			"learns them as classes, ordinal as classes in order\n",
-			COLUMN_TEXT(f->column, f->name), count, LIKELIHOOD_TEXT(classes_likelihood(o)));
+			COLUMN_TEXT(f->column, f->name), count, likelihood_text(classes_likelihood(o)));
 }
 
 /*  Notes the order of classes that nobody chose. */
@@ -409,7 +409,7 @@ static void note_likelihood(const schema *s, const table *t, const options *o, b
 	}
 	const field *f = &s->targets[0];
 	bytes_print(notes, "note: %s has %d classes, so the likelihood is %s; %s\n",
-			COLUMN_TEXT(f->column, f->name), f->level_count, LIKELIHOOD_TEXT(s->likelihood),
+			COLUMN_TEXT(f->column, f->name), f->level_count, likelihood_text(s->likelihood),
 			!has_number_labels(f) ? "--target names another column"
 			: f->ordinal          ? "without --ordinal they are numbers"
 								  : "--likelihood gaussian learns them as numbers");
@@ -1364,7 +1364,7 @@ static void weigh_classes(dataset *d, const options *o)
 	if (!text) return;
 	if (!has_classes(d->s.likelihood))
 		die(BAD_INPUT, "--class-weights: only for classes; the likelihood is %s",
-				LIKELIHOOD_TEXT(d->s.likelihood));
+				likelihood_text(d->s.likelihood));
 	int classes = f->level_count, balanced = strcmp(text, "balanced") == 0;
 	double sum = 0, *weight = d->class_weight = take_doubles(classes, 1);
 	d->Y = take_doubles(n, 2);

@@ -186,14 +186,14 @@ static double quantile_of(const row_y *r, double mean, double sd, double p)
 /*  The likelihood's parameters, of standardised targets where these are. */
 static void likelihood_params(const model_file *f, double par[2])
 {
-	static const char *const names[] = {"scale", "df", "size", "shape", "precision"};
+	const odvgp_likelihood_facts facts = odvgp_likelihood_about(f->s.likelihood);
 	workers none;
 	model_block block;
 	int count = 0;
 	memset(&none, 0, sizeof none);
 	odvgp_model *model = model_load(f, &none, ODVGP_ISA_AUTO, &block);
-	for (size_t i = 0; i < sizeof names / sizeof *names && count < 2; i++)
-		if (!odvgp_get(model, names[i], &par[count], 1, NULL)) count++;
+	for (int i = 0; i < 2 && facts.param[i]; i++)
+		if (!odvgp_get(model, facts.param[i], &par[count], 1, NULL)) count++;
 	free(block.at);
 }
 

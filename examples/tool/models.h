@@ -444,7 +444,7 @@ static void check_outputs(const options *o, const schema *s)
 	if (is_shared(o)) return;
 	if (P && (functions_of(s) != s->target_count || s->likelihood == ODVGP_LIKELIHOOD_ORDINAL))
 		die(BAD_INPUT, "--outputs %s: the likelihood %s takes no mixtures", text,
-				LIKELIHOOD_TEXT(s->likelihood));
+				likelihood_text(s->likelihood));
 	if (P > s->target_count)
 		die(BAD_INPUT, "--outputs %s: P must be at most the number of targets, %d", text,
 				s->target_count);
@@ -461,7 +461,7 @@ static void check_outputs(const options *o, const schema *s)
 static void check_likelihood(const options *o, odvgp_likelihood kind)
 {
 	const basis *b = basis_of(o);
-	const char *name = LIKELIHOOD_TEXT(kind);
+	const char *name = likelihood_text(kind);
 	if (kind == ODVGP_LIKELIHOOD_GAUSSIAN) return;
 	if (without_q(b))
 		die(BAD_INPUT,
@@ -481,7 +481,7 @@ static void check_likelihood(const options *o, odvgp_likelihood kind)
 static void likelihood_settle(options *o, const dataset *d)
 {
 	layer_item list[MOST_LAYERS];
-	option_default(o, OPT_LIKELIHOOD, LIKELIHOOD_TEXT(d->s.likelihood));
+	option_default(o, OPT_LIKELIHOOD, likelihood_text(d->s.likelihood));
 	check_likelihood(o, d->s.likelihood);
 	if (option_choice(o, OPT_RECIPE) == RECIPE_ODVGP && has_classes(d->s.likelihood) &&
 			!o->given[OPT_KERNEL])
@@ -772,9 +772,7 @@ static void snapshot_restore(const snapshot *s, const model_block *block)
 /*  Ends the program if the kernel has a name that is not known: the library says where it is. */
 static void check_kernel_name(const char *kernel, const odvgp_info *info)
 {
-	static const char unknown[] = "kernel: no kernel of this name (at ",
-					  names[] = "rbf|matern12|matern32|matern52|rq|periodic|linear|polynomial|"
-								"constant|white";
+	static const char unknown[] = "kernel: no kernel of this name (at ";
 	const char *at = strstr(info->text, unknown);
 	if (!at) return;
 	size_t begin = (size_t)strtoul(at + sizeof unknown - 1, NULL, 10), length = 0;
@@ -783,8 +781,11 @@ static void check_kernel_name(const char *kernel, const odvgp_info *info)
 		length++;
 	char *name = copy_text(kernel + begin);
 	name[length] = 0;
-	die(BAD_INPUT, "--kernel: no kernel '%s'%s; kernels: %s", name, guess_in(names, name).text,
-			names);
+	bytes names = {NULL, 0, 0};
+	for (int i = 0; odvgp_kernel_about(i).name; i++)
+		bytes_print(&names, "%s%s", i ? "|" : "", odvgp_kernel_about(i).name);
+	die(BAD_INPUT, "--kernel: no kernel '%s'%s; kernels: %s", name, guess_in(names.at, name).text,
+			names.at);
 }
 
 /*  A new model. Checks all its options; model_start follows. */
@@ -902,7 +903,7 @@ static void model_file_read(model_file *f, const char *path)
 	if (s) die_of(s, &info, path);
 	schema_read(&f->s, path, f->user, f->user_size);
 	const char *name = settings_find(f->s.settings, "likelihood");
-	int kind = name ? position_in(likelihood_words, name) : 0;
+	int kind = name ? position_in(likelihood_words(), name) : 0;
 	if (kind < 0) die(BAD_INPUT, "%s: damaged: there is no likelihood '%s'", path, name);
 	f->s.likelihood = (odvgp_likelihood)kind;
 	if (f->s.target_count < 1 || has_classes(f->s.likelihood) != (f->s.targets[0].level_count > 1))

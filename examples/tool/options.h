@@ -22,7 +22,8 @@ enum {
 };
 
 /* clang-format off */
-/*    id, name, argument (words: the choices), default, commands and KEPT, help */
+/*    id, name, argument (words: the choices; "=field": those of the library's config), default,
+      commands and KEPT, help */
 #define OPTIONS(X) \
     X(DATA, "data", "FILE", NULL, FIT | USE, "CSV file, or - for standard input") \
     X(MODEL, "model", "FILE", NULL, TRAIN | USE | INFO, \
@@ -86,13 +87,13 @@ enum {
     X(NOISE, "noise", "V", NULL, FIT | KEPT, \
       "initial noise variance, of standardised targets (default: 0.1)") \
     X(MEAN, "mean", "zero|constant|linear", "zero", FIT | KEPT, "mean function") \
-    X(PARAM, "param", "whitened|primal|a_beta", "whitened", FIT | KEPT, "parameters of q(u)") \
+    X(PARAM, "param", "=reproduce.parametrisation", "whitened", FIT | KEPT, "parameters of q(u)") \
     X(WHITEN, "whiten", "on|off", NULL, FIT, "on is --param whitened, off is --param primal") \
-    X(GAMMA_COORDS, "gamma-coords", "plain|scaled|differentiated", "scaled", FIT | KEPT, \
+    X(GAMMA_COORDS, "gamma-coords", "=reproduce.gamma_coords", "scaled", FIT | KEPT, \
       "coordinates in which Adam moves gamma's weights") \
-    X(POSITIVE, "positive", "softplus|exp", "exp", FIT | KEPT, \
+    X(POSITIVE, "positive", "=positive_transform", "exp", FIT | KEPT, \
       "map from an optimiser's coordinate to a positive number") \
-    X(Q_INIT, "q-init", "prior|identity", "prior", FIT | KEPT, "initial q(u)") \
+    X(Q_INIT, "q-init", "=reproduce.q_init", "prior", FIT | KEPT, "initial q(u)") \
     X(RECIPE, "recipe", "default|odvgp|solve-gp|kobe", "default", FIT, \
       "a paper's settings for all options that are not given (below)") \
     X(ITERS, "iters", "N|Nepochs", NULL, FIT | KEPT, \
@@ -105,17 +106,17 @@ enum {
     X(BATCH, "batch", "B", "1024", FIT | KEPT, "rows of a minibatch") \
     X(GAMMA_BATCH, "gamma-batch", "B", "64", FIT | KEPT, \
       "gamma points sampled for the KL of a step; 0: all") \
-    X(OPTIMIZER, "optimizer", "adam|lbfgs", NULL, FIT | KEPT, \
+    X(OPTIMIZER, "optimizer", "=optim.kind", NULL, FIT | KEPT, \
       "L-BFGS uses all rows in each step (default of sgpr, solve-collapsed, exact)") \
     X(LR, "lr", "R|FROM-TO", NULL, FIT | KEPT, \
       "Adam's learning rate (0.01-0.001; all rows: 0.01; --natgrad-gamma exact: 0.001)") \
     X(NATGRAD, "natgrad", "on|off", "on", FIT | KEPT, \
       "natural gradients for q(u); off: --optimizer moves all parameters") \
-    X(NATGRAD_GAMMA, "natgrad-gamma", "adam|diagonal|exact", "adam", FIT | KEPT, \
+    X(NATGRAD_GAMMA, "natgrad-gamma", "=optim.gamma_step", "adam", FIT | KEPT, \
       "how gamma of orth and hybrid moves beside natural gradients") \
-    X(NATGRAD_BLOCKS, "natgrad-blocks", "together|alternate", "together", FIT | KEPT, \
+    X(NATGRAD_BLOCKS, "natgrad-blocks", "=reproduce.blocks_step", "together", FIT | KEPT, \
       "blocks of solve that a natural step moves") \
-    X(NATGRAD_DIAG, "natgrad-diag", "exact|affine|projected|projected-mu", "affine", FIT | KEPT, \
+    X(NATGRAD_DIAG, "natgrad-diag", "=reproduce.diag_step", "affine", FIT | KEPT, \
       "form of the natural step of diagonal") \
     X(NATGRAD_STEP, "natgrad-step", "R|FROM-TO", NULL, FIT | KEPT, \
       "natural step size (default: 0.1-0.01)") \
@@ -123,13 +124,13 @@ enum {
       "raise the step size from START first; a later fall has the same KIND") \
     X(SCHEDULE, "schedule", "SPEC", NULL, FIT | KEPT, \
       "lr or natgrad:linear|loglinear:START:END:STEPS (may be repeated)") \
-    X(UPDATE, "update", "joint|natgrad-first|adam-first", "joint", FIT | KEPT, \
+    X(UPDATE, "update", "=reproduce.update", "joint", FIT | KEPT, \
       "natural step and Adam step together, or one after the other") \
     X(FIT_Q, "fit-q", "none|start|end|both", "none", FIT, \
       "set q to its optimum at the start or end of training") \
-    X(INIT, "init", "kmeans|random|greedy|farthest", "kmeans", FIT | KEPT, "initial beta points") \
-    X(INIT_GAMMA, "init-gamma", "random|residual", "random", FIT | KEPT, "initial gamma points") \
-    X(INIT_HYPER, "init-hyper", "median|ulapane", "median", FIT | KEPT, \
+    X(INIT, "init", "=init.beta", "kmeans", FIT | KEPT, "initial beta points") \
+    X(INIT_GAMMA, "init-gamma", "=init.gamma", "random", FIT | KEPT, "initial gamma points") \
+    X(INIT_HYPER, "init-hyper", "=init.hyperparams", "median", FIT | KEPT, \
       "initial hyperparameters that are not given") \
     X(WARM, "warm", "off|ROWS:STEPS[:M[:RATE]],...", NULL, FIT | KEPT, \
       "L-BFGS, with RATE Adam, on a random subset before training (default: by the data's size; " \
@@ -165,7 +166,7 @@ typedef struct option {
 } option;
 
 #define OPTION_ROW(id, name, argument, preset, where, help) {name, argument, preset, where, help},
-static const option option_list[OPTION_COUNT] = {OPTIONS(OPTION_ROW)};
+static option option_list[OPTION_COUNT] = {OPTIONS(OPTION_ROW)};
 
 static const struct {
 	int first;
@@ -528,12 +529,36 @@ static double option_positive(const options *o, int id)
 	return option_real(o, id, DBL_MIN, DBL_MAX, "above 0");
 }
 
+/*  Words of the library as the tool writes them: "joint|natgrad-first|adam-first". */
+static const char *words_of_field(const char *field)
+{
+	char *words = copy_text(odvgp_config_words(field));
+	for (char *p = words; *p; p++) *p = *p == ' ' ? '|' : *p == '_' ? '-' : *p;
+	return words;
+}
+
+/*  Before any other use of option_list. */
+static void options_prepare(void)
+{
+	for (int i = 0; i < OPTION_COUNT; i++)
+		if (option_list[i].argument && option_list[i].argument[0] == '=')
+			option_list[i].argument = words_of_field(option_list[i].argument + 1);
+}
+
+/*  Is it this word, with '-' or '_'? */
+static int is_choice(const char *text, size_t length, const char *word)
+{
+	for (size_t i = 0; i < length; i++)
+		if ((text[i] == '_' ? '-' : text[i]) != (word[i] == '_' ? '-' : word[i])) return 0;
+	return !word[length];
+}
+
 /*  The position of a word in the list "a|b|c", or -1. */
 static int position_in(const char *words, const char *word)
 {
 	for (int position = 0;; position++) {
 		size_t n = strcspn(words, "|");
-		if (is_word(words, n, word)) return position;
+		if (is_choice(words, n, word)) return position;
 		if (!words[n]) return -1;
 		words += n + 1;
 	}

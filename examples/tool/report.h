@@ -166,7 +166,7 @@ static void json_targets(bytes *b, const schema *s, const metric_sums *sums)
 /*  The likelihood, and the labels of its classes. */
 static void json_likelihood(bytes *b, const schema *s)
 {
-	json_text(b, "likelihood", LIKELIHOOD_TEXT(s->likelihood));
+	json_text(b, "likelihood", likelihood_text(s->likelihood));
 	if (!has_classes(s->likelihood)) return;
 	const field *f = &s->targets[0];
 	json_key(b, "classes");
@@ -618,7 +618,7 @@ static const char *weights_text(const schema *s)
 static void text_likelihood(bytes *b, const schema *s)
 {
 	enum { SHOWN = 8 };
-	bytes_print(b, "targets  likelihood %s", LIKELIHOOD_TEXT(s->likelihood));
+	bytes_print(b, "targets  likelihood %s", likelihood_text(s->likelihood));
 	if (has_classes(s->likelihood)) {
 		const field *f = &s->targets[0];
 		bytes_print(b, ", %d classes: ", f->level_count);

@@ -30,7 +30,7 @@ with open(os.path.join(root, "odvgp.h")) as f:
 with open(odvgp.__file__) as f:
     source = f.read()
 plain = {"ptrdiff_t": ctypes.c_ssize_t, "size_t": ctypes.c_size_t, "odvgp_real": ctypes.c_double, "double": ctypes.c_double, "void": None,
-         "int": ctypes.c_int, "odvgp_config": odvgp._Config, "const char *": ctypes.c_char_p}
+         "int": ctypes.c_int, "odvgp_config": odvgp._Config, "odvgp_likelihood_facts": odvgp._Likelihood, "const char *": ctypes.c_char_p}
 plain.update((name, ctypes.c_int) for name in re.findall(r"typedef enum (\w+)", header))
 
 
@@ -72,12 +72,12 @@ def fields_of(name):
 
 
 for mine, name in ((odvgp._Info, "odvgp_info"), (odvgp._Server, "odvgp_server"), (odvgp._Report, "odvgp_report"),
-                   (odvgp._Progress, "odvgp_progress"), (odvgp._Watch, "odvgp_watch")):
+                   (odvgp._Progress, "odvgp_progress"), (odvgp._Watch, "odvgp_watch"), (odvgp._Likelihood, "odvgp_likelihood_facts")):
     theirs = fields_of(name)
     assert mine is odvgp._Report or len(theirs) == len([n for n, _ in mine._fields_ if n != "more"]), name
     for (own, kind), (field, line) in zip(mine._fields_, theirs):
-        length = re.search(r"char \w+\[(\d+)\]", line)
-        same = kind == ctypes.c_char * int(length.group(1)) if length else kind_of(kind) == type_of(line)
+        array = re.search(r"char (\*?)\w+\[(\d+)\]", line)
+        same = kind == (ctypes.c_char_p if array.group(1) else ctypes.c_char) * int(array.group(2)) if array else kind_of(kind) == type_of(line)
         assert own == field and same, f"{name}.{own}: {kind}, declared {line}"
 
 # Training, progress, predictions in the units of y.
