@@ -102,7 +102,7 @@ static void tables_hold(const char *kernel)
 	/* The sizes of the six choices, in the order of `choice`. */
 	const int sizes[6] = {GP__COUNT(gp__mean_parts), GP__COUNT(gp__cov_parts),
 			ODVGP_PARAMETRISATION_A_BETA + 1, ODVGP_GAMMA_COORDS_DIFFERENTIATED + 1,
-			ODVGP_MEAN_FUNCTION_LINEAR + 1, ODVGP_OBJECTIVE_EXACT + 1};
+			ODVGP_MEAN_FUNCTION_LINEAR + 1, ODVGP_OBJECTIVE_COUNT};
 	int models = 0, diagonal = 0, blocks = 0, number, count = 1, i;
 	for (i = 0; i < 6; i++) count *= sizes[i];
 	for (number = 0; number < count; number++) {

@@ -194,7 +194,7 @@ static void write_seeds(const char *folder)
 		write_model(folder, number++, k.m);
 		kind_drop(&k);
 	}
-	for (i = 0; i < 2 * pairs * (ODVGP_OBJECTIVE_EXACT + 1); i++) {
+	for (i = 0; i < 2 * pairs * (ODVGP_OBJECTIVE_COUNT); i++) {
 		odvgp_model *m = make_pair(
 				i / 2 % pairs / covs, i / 2 % covs, (odvgp_objective)(i / 2 / pairs), number);
 		if (m) write_model(folder, number++, m);
