@@ -288,7 +288,8 @@ standards: ## the header alone, as C99 to C++17, with gcc and clang, warnings as
 	@CLANG="$(CLANG)" sh tests/checks/pool_code.sh $(B)/standards
 	@sh tests/checks/sections.sh
 
-symbols: ## no name without the prefix, no writable data, nothing from libc that prints or exits
+symbols: ## no name without the prefix, no writable data, nothing from libc that prints or exits; the rules of the interface
+	@sh tests/checks/interface.sh
 	@CC="$(CC)" sh tests/checks/symbols.sh $(B)/symbols
 
 readme: $(B)/odvgp ## what README shows: commands, figures, links; how long it and bench/*.md are; half a minute

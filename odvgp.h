@@ -92,8 +92,24 @@ CONTENTS   (search for a tag with its arrows)
 	and Mg = |gamma| inducing points, T columns of targets, F functions that the likelihood sees,
 	the P or mixtures of them. With the Gaussian likelihood F = T. "Y [N,T]" includes columns behind
 	the targets, in the order weights, exposure or known_noise, where config.lik asks for them.
-  Storage. X [N,D], Y [N,T] and Z [M,D] are row-major without padding; mean and var [F,n] hold one
-	row per function; triangular matrices are lower; `ld` counts elements from row to row.
+  Storage. Arrays are row-major without padding; triangular matrices are lower; `ld` counts elements
+	from row to row. The row of data is the first index of what a call reads, X [n,D] and Y [n,T],
+	and the last of what it writes: mean, var [F,n], cov [F,n,n] or [F,F,n], samples [count,F,n].
+  Calls. Arguments stand in this order (tests/checks/interface.sh); >>api_low keeps that of the BLAS.
+	model, server, pool, blas, copy      what is made or used
+	config, path, name                   what it is made from; which part is meant
+	X, Y, file                           data; a model file in memory
+	n, D                                 rows, columns
+	steps, tau, columns, scales, ...     settings of the call
+	watch, allocator, threads, isa       the caller's
+	mean, var, elbo, report, ...         results: mean and var of f, mean_y and var_y of y. var and
+										 cov are variances, never standard deviations
+	block, scratch                       memory for what stays; for this call only. At any address
+										 where the comment asks for no alignment
+	info                                 last; may be NULL. Of every call that can fail
+	The bytes of memory x follow it as x_bytes. odvgp_..._size tells those of a block or a file,
+	odvgp_..._scratch those of scratch: 0 if there is a reason, then in info. odvgp_..._file takes a
+	path, odvgp_..._memory a file's bytes.
   Symbols. Zb = Z_beta, Zg = Z_gamma, a = a_gamma, k = k(x,x), |.|^2 the sum of squares: of all
 	entries in a KL, of each column (each x) in a variance. eps is DBL_EPSILON or FLT_EPSILON.
 	Kb = K(Zb,Zb) + jitter I = L L^T,   A = L^-1 K(Zb,X),   c = L^-1 K(Zb,Zg) a,

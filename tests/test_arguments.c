@@ -260,6 +260,61 @@ TEST(shards_are_powers_of_two)
 
 /* ---- bad arguments ---- */
 
+/*  NaN in row 7 of X or Y: each call that reads it fails with E_NAN, and info.row is 7. */
+#define NAN_IN_ROW(call) \
+	do { \
+		odvgp_info info = no_info(); \
+		CHECK_STATUS((call), ODVGP_E_NAN); \
+		CHECK_SAY(info.row == 7 && !strcmp(info.what, in_X ? "X" : "Y"), "%s: row %td of %s", \
+				#call, info.row, info.what); \
+	} while (0)
+
+TEST(rows_with_nan_are_named)
+{
+	enum { ROWS = 12, BAD = 7 };
+	odvgp_config c = config(ROWS, 2, 2, 3, 2);
+	const odvgp_draws draws = {1, 1};
+	const ptrdiff_t index[1] = {0};
+	const odvgp_columns columns = {index, 1};
+	odvgp_real out[4][4 * ROWS * ROWS];
+	odvgp_report report;
+	test_seed = 306;
+	fixture a = make(&c);
+	served s = serve_rows(&a, NULL, ROWS);
+	size_t fit = odvgp_fit_q_scratch(a.m, NULL), warm = odvgp_warm_start_scratch(a.m, NULL, NULL);
+	void *work = test_alloc(fit > warm ? fit : warm);
+	for (int in_X = 0; in_X < 2; in_X++) {
+		odvgp_real *bad = in_X ? &a.X[BAD * 2 + 1] : &a.Y[BAD * 2 + 1], keep = *bad;
+		*bad = (odvgp_real)NAN;
+		NAN_IN_ROW(odvgp_init_data(a.m, a.X, a.Y, NULL, &info));
+		NAN_IN_ROW(odvgp_warm_start(a.m, a.X, a.Y, NULL, NULL, work, warm, &info));
+		NAN_IN_ROW(odvgp_step(a.m, a.X, a.Y, &report, &info));
+		NAN_IN_ROW(odvgp_step_batch(a.m, a.X, a.Y, ROWS, &report, &info));
+		NAN_IN_ROW(odvgp_fit(a.m, a.X, a.Y, 1, NULL, &info));
+		NAN_IN_ROW(odvgp_elbo(a.m, a.X, a.Y, ROWS, out[0], NULL, NULL, &info));
+		NAN_IN_ROW(odvgp_elbo_columns(a.m, a.X, a.Y, ROWS, &columns, &report, NULL, &info));
+		NAN_IN_ROW(odvgp_natgrad_step(a.m, a.X, a.Y, ROWS, (odvgp_real)0.1, NULL, &info));
+		NAN_IN_ROW(odvgp_fit_q(a.m, a.X, a.Y, NULL, work, fit, &info));
+		NAN_IN_ROW(odvgp_upper_bound(a.m, a.X, a.Y, out[0], NULL, work, fit, &info));
+		NAN_IN_ROW(odvgp_predict_logp(&s.s, a.X, a.Y, ROWS, out[0], s.scratch, s.bytes, &info));
+		if (in_X) {
+			NAN_IN_ROW(odvgp_predict(&s.s, a.X, ROWS, out[0], out[1], s.scratch, s.bytes, &info));
+			NAN_IN_ROW(odvgp_predict_y(&s.s, a.X, ROWS, out[0], out[1], s.scratch, s.bytes, &info));
+			NAN_IN_ROW(
+					odvgp_predict_cov(&s.s, a.X, ROWS, out[0], out[1], s.scratch, s.bytes, &info));
+			NAN_IN_ROW(odvgp_predict_functions(
+					&s.s, a.X, ROWS, out[0], out[1], s.scratch, s.bytes, &info));
+			NAN_IN_ROW(odvgp_sample(&s.s, a.X, ROWS, &draws, out[0], s.scratch, s.bytes, &info));
+			NAN_IN_ROW(odvgp_predict_once(a.m, a.X, ROWS, out[0], NULL, NULL, &info));
+			NAN_IN_ROW(odvgp_column_scales(a.X, ROWS, 2, out[0], out[1], &info));
+		}
+		*bad = keep;
+	}
+	free(work);
+	unserve(&s);
+	drop(&a);
+}
+
 /*  info.what is the argument that is wrong. */
 TEST(info_names_the_culprit)
 {
@@ -815,6 +870,7 @@ int main(int argc, char **argv)
 	RUN(ranges_of_fields);
 	RUN(structs_that_are_all_zero_have_their_defaults);
 	RUN(shards_are_powers_of_two);
+	RUN(rows_with_nan_are_named);
 	RUN(info_names_the_culprit);
 	RUN(bad_arguments_are_refused);
 	RUN(bad_data_are_refused);
