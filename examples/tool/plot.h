@@ -79,8 +79,9 @@ typedef struct plot_item {
 	int dash;
 } plot_item;
 
-/*  Logarithmic axes; linear nevertheless if the values span less than a decade. Small or large values
-    of y are good: a panel of lines shows the best ones. Axes of dates, in days since 1970. */
+/*  Logarithmic axes; linear nevertheless if the values span less than a decade. Small or large
+    values of y are good: a panel of lines shows the best ones. Axes of dates, in days since
+    1970. */
 enum {
 	PLOT_LOGX = 1,
 	PLOT_LOGY = 2,
@@ -845,7 +846,7 @@ static const char *plot__only_value(const plot__axis *z, char *text, size_t size
 	return text;
 }
 
-/*  What does not depend on where the panel's sides are: ranges, and numbers of the vertical axes. */
+/*  What does not depend on where the panel's sides are: ranges, and the vertical axes' numbers. */
 static plot__panel plot__panel_begin(const plot_scene *s, double top, double bottom)
 {
 	plot__panel p = {s, NULL, plot__no_axis, plot__no_axis, plot__no_axis, 0, 0, 0, top, 0, bottom,

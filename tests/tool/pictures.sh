@@ -89,39 +89,48 @@ cells() {
         END { print (sum < 0.99 ? "gaps" : sum < 1.15 ? "full" : "beyond"), colours + 0 }' "$1"
 }
 
-odd dates day,y 120 'a = 800 * u(); printf "%d-%02d-%02d,%.3f\n", 2022 + a / 365, 1 + a / 31 % 12, 1 + a % 28, sin(a / 99) + u()'
+odd dates day,y 120 \
+    'a = 800 * u(); printf "%d-%02d-%02d,%.3f\n", 2022 + a / 365, 1 + a / 31 % 12, 1 + a % 28, sin(a / 99) + u()'
 picture dates
 check "pictures: dates are dates" sh -c 'grep -q ">202[234]\(-[01][0-9]\)*</text>" dates.svg &&
     ! grep -q ">1[89][0-9][0-9][0-9]</text>" dates.svg'
-odd hours when,hour,y 80 'a = 3 * u(); b = 24 * u(); printf "2024-05-%02dT%02d:30:00Z,%02d:15,%.4f\n", 6 + a, b, b, a + sin(b / 4)'
+odd hours when,hour,y 80 \
+    'a = 3 * u(); b = 24 * u(); printf "2024-05-%02dT%02d:30:00Z,%02d:15,%.4f\n", 6 + a, b, b, a + sin(b / 4)'
 picture hours
 check "pictures: so are days and hours" sh -c 'grep -q ">7 May</text>" hours.svg &&
     grep -q ">when (2024)</text>" hours.svg && grep -q ">12:00</text>" hours.svg'
 odd equal a,b,y 60 'printf "%.4f,%.4f,7\n", u(), u()'
 picture equal
-check "pictures: the map of equal numbers has one number" test "$(cells equal.svg) $(grep -c '>7</text>' equal.svg)" = "full 1 1"
-odd sizes a,b,y 60 'a = u(); b = u(); printf "%.9g,%.9g,%.9g\n", 1e12 * (a - 0.5), 4e-9 * b, 1e-12 * (sin(5 * a) + b)'
+check "pictures: the map of equal numbers has one number" test \
+    "$(cells equal.svg) $(grep -c '>7</text>' equal.svg)" = "full 1 1"
+odd sizes a,b,y 60 \
+    'a = u(); b = u(); printf "%.9g,%.9g,%.9g\n", 1e12 * (a - 0.5), 4e-9 * b, 1e-12 * (sin(5 * a) + b)'
 picture sizes
 check "pictures: powers of ten are in the titles" sh -c 'grep -q ">a (1e9)<" sizes.svg &&
     grep -q ">b (1e-9)<" sizes.svg && grep -q ">Mean (1e-12)<" sizes.svg'
-odd vast a,b,y 60 'a = u(); printf "%.9g,%.9g,%.9g\n", 6e307 * (2 * a - 1), 1e-280 * u(), sin(5 * a)'
+odd vast a,b,y 60 \
+    'a = u(); printf "%.9g,%.9g,%.9g\n", 6e307 * (2 * a - 1), 1e-280 * u(), sin(5 * a)'
 picture vast
 check "pictures: maps of the largest and smallest numbers" test "$(cells vast.svg | cut -d' ' -f1)" = full
 odd offset a,b,y 60 'a = u(); printf "%.5f,%.5f,%.6f\n", 1.7e9 + a, -1e6 - u(), 1e7 + a'
 picture offset
 check "pictures: a map of inputs with an offset" test "$(cells offset.svg | cut -d' ' -f1)" = full
-check "pictures: which the titles name" sh -c 'grep -q ">a − 1700000000<" offset.svg && grep -q ">b + 100000[01]<" offset.svg'
+check "pictures: which the titles name" sh -c 'grep -q ">a − 1700000000<" offset.svg &&
+    grep -q ">b + 100000[01]<" offset.svg'
 awk 'BEGIN { for (k = 1; k <= 30; k++) printf "measurement_%d,", k; print "y" }' >titles.txt
-odd wide "$(cat titles.txt)" 60 'for (k = 0; k < 30; k++) { v = u() - 0.5; s = k ? s + v / (k + 1) : v; printf "%.4f,", v } print s'
+odd wide "$(cat titles.txt)" 60 \
+    'for (k = 0; k < 30; k++) { v = u() - 0.5; s = k ? s + v / (k + 1) : v; printf "%.4f,", v } print s'
 picture wide
 odd negative x,y 60 'a = -1000 * u(); printf "%.3f,%.3f\n", a, -20000 - 5 * a + 100 * u()'
 picture negative
 odd constant a,b,c,y 60 'a = u(); printf "%.4f,3,%d,%.4f\n", a, i % 2, a'
 picture constant
 long="the name of a column that is longer than any panel (in metres & per <second> squared)"
-odd long "\"1, $long\",\"2, $long\",\"3, $long\"" 60 'a = u(); printf "%.3f,%.8f,%.4f\n", 12345 * a, 1e-5 * u(), 1e5 + a'
+odd long "\"1, $long\",\"2, $long\",\"3, $long\"" 60 \
+    'a = u(); printf "%.3f,%.8f,%.4f\n", 12345 * a, 1e-5 * u(), 1e5 + a'
 picture long
-odd targets a,b,c,y,z 60 'a = u(); b = u(); printf "%.4f,%.4f,%.4f,%.4f,%.1f\n", a, b, u(), a + b, 2000 * (a - b)'
+odd targets a,b,c,y,z 60 \
+    'a = u(); b = u(); printf "%.4f,%.4f,%.4f,%.4f,%.1f\n", a, b, u(), a + b, 2000 * (a - b)'
 picture targets --target y,z
 odd few x,y 5 'print i "," i * i'
 picture few --beta 3
@@ -134,14 +143,18 @@ check "pictures: no band of negative counts" \
     --plot t.svg >t.txt 2>&1
 check "pictures: no curve without steps" sh -c 'grep -q ">Data and fit<" t.svg && ! grep -q ">Evidence" t.svg'
 for classes in 2 5 12 20; do
-    odd "of$classes" a,b,c,class 240 "a = u(); b = u(); printf \"%.4f,%.4f,%.4f,kind %d\\n\", a, b, u(), int($classes * a)"
-    for inputs in a a,b a,b,c; do picture "of$classes" --features $inputs --target class --basis coupled; done
+    odd "of$classes" a,b,c,class 120 \
+        "a = u(); printf \"%.4f,%.4f,%.4f,kind %d\\n\", a, u(), u(), int($classes * a)"
+    for inputs in a a,b a,b,c; do
+        picture "of$classes" --features $inputs --target class --basis coupled --warm off
+    done
 done
 picture of5 --features a,b --target class
 check "pictures: regions of classes have the colours of their points" test \
     "$(cells of5.svg) $(grep -c bar0 of5.svg) $(grep -c 'fill="#8CC0DC"' of5.svg | sed 's/[1-9][0-9]*/some/')" = \
     "full 5 0 some"
-odd labels a,b,class 90 'a = u(); printf "%.4f,%.4f,a label of a class that nobody would write in full: number %d\n", a, u(), int(3 * a)'
+odd labels a,b,class 90 \
+    'a = u(); printf "%.4f,%.4f,a label of a class that nobody would write in full: number %d\n", a, u(), int(3 * a)'
 picture labels
 "$tool" compare --data wide.csv --bases coupled,coupled:natgrad=off,orth:gamma=8 --beta 8 --iters 10 --threads 1 \
     --quiet --test-fraction 0.2 --plot wide.svg >t.txt
