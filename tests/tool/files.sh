@@ -134,7 +134,7 @@ if command -v prlimit >/dev/null 2>&1; then
     mkfifo sayings
     cat sayings >err.txt &
     (ulimit -S -f 1 && exec "$tool" train --data plain.csv --basis coupled --beta 9 --warm off --threads 1 \
-        --iters 1000000 --checkpoint 0 --trace trace.csv --minutes 0.2 --model c.odvgp) \
+        --iters 1000000 --checkpoint 0 --trace trace.csv --minutes 0.08 --model c.odvgp) \
         >sayings 2>&1 &
     pid=$!
     check "a trace that cannot be written: a note" until_true grep -q \

@@ -94,22 +94,22 @@ check "refused: --ordinal of the target of numbers" refuses "--ordinal: makes cl
 check "likelihood ordinal: an order that nobody chose" grep -q \
     '^note: column 4 (grade): classes are in alphabetical order: fair, high, poor; --ordinal COLUMN=a,b,c' err.txt
 # Some likelihoods have no warm start by default, with --minutes neither.
-awk 'BEGIN { srand(8); for (i = 0; i < 400; i++) { x = 4 * rand(); y = rand(); s = rand() + rand() + rand() - 1.5
+awk 'BEGIN { srand(8); for (i = 0; i < 150; i++) { x = 4 * rand(); y = rand(); s = rand() + rand() + rand() - 1.5
     printf "%.6f,%.6f,%.6f,%s\n", x, y, x + 0.1 * exp(x) * s, (sin(3 * x) + y > 0.7 ? "yes" : "no") } }' >start.csv
 "$tool" train --data start.csv --target 2 --ignore 3 --likelihood heteroscedastic --model t.odvgp >t.txt 2>err.txt
 check "warm start: none for heteroscedastic noise" grep -q "^auto: .* --warm off;" err.txt
 "$tool" train --data start.csv --target 2 --ignore 3 --likelihood heteroscedastic --model t.odvgp --minutes 0.01 >t.txt 2>err.txt
 check "warm start: none with --minutes" grep -q "^auto: .* --warm off;" err.txt
 "$tool" train --data start.csv --target 3 --ignore 2 --model t.odvgp >t.txt 2>err.txt
-check "warm start: of classes" grep -q "^auto: .* --warm 400:100:0:0.03,400:60;" err.txt
+check "warm start: of classes" grep -q "^auto: .* --warm 150:100:0:0.03,150:60;" err.txt
 # Targets of shape 20 and of any size.
-awk 'BEGIN { srand(9); for (i = 0; i < 500; i++) { x = 6 * rand(); y = 0
+awk 'BEGIN { srand(9); for (i = 0; i < 250; i++) { x = 6 * rand(); y = 0
     for (k = 0; k < 20; k++) y -= log(1 - rand()); printf "%.5f,%.6g\n", x, 5 * exp(sin(x)) * y } }' >wide.csv
 "$tool" train --data wide.csv --likelihood gamma --quiet --model t.odvgp --json >t.json
 check "likelihood gamma: the shape is found" holds "$(value t.json shape | tr -d '[]') > 8 &&
     $(value t.json shape | tr -d '[]') < 30"
 # Tails so heavy that y would have no variance.
-awk 'BEGIN { srand(8); for (i = 0; i < 700; i++) { x = 4 * rand(); n = 0.01 * (rand() + rand() - 1)
+awk 'BEGIN { srand(8); for (i = 0; i < 350; i++) { x = 4 * rand(); n = 0.01 * (rand() + rand() - 1)
     printf "%.6f,%.6f\n", x, sin(x) + (rand() < 0.15 ? 3 * (rand() - 0.5) / (rand() + 1e-3) : n) } }' >tails.csv
 "$tool" train --data tails.csv --likelihood studentt --test-fraction 0.2 --quiet --model t.odvgp --json >t.json
 "$tool" info t.odvgp >t.txt

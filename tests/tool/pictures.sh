@@ -78,7 +78,7 @@ odd() {
 picture() {
     data=$1
     shift
-    train --data "$data.csv" --test-fraction 0.2 --beta 8 --iters 10 --model odd.odvgp --plot "$data.svg" "$@" \
+    train --data "$data.csv" --test-fraction 0.2 --beta 8 --iters 10 --warm off --model odd.odvgp --plot "$data.svg" "$@" \
         >t.txt 2>&1
     check "pictures: $data: no text is covered" awk -f boxes.awk "$data.svg"
 }
