@@ -1,6 +1,8 @@
-# odvgp.h is one header: there is nothing to build in order to use it. This file builds the command-line tool, the demo and the
-# tests. GNU make. `make help` lists the targets; CC, CXX, CFLAGS and SKIP_FLOAT=1 (tests in double only) may be given,
-# for `make test` also ALL=1 (all programs in float too, at full length), for `make cross` SHORT=1 and CROSS="aarch64 s390x" (these targets alone).
+# odvgp.h is one header: there is nothing to build in order to use it. This file builds the
+# command-line tool, the demo and the tests. GNU make. `make help` lists the targets; CC, CXX,
+# CFLAGS and SKIP_FLOAT=1 (tests in double only) may be given, for `make test` also ALL=1 (all
+# programs in float too, at full length), for `make cross` SHORT=1 and CROSS="aarch64 s390x" (these
+# targets alone).
 
 CC       ?= cc
 CXX      ?= c++
@@ -20,13 +22,19 @@ B        := build
 # Each test program is one C file; these two lists say which run in which precision.
 TESTS       := $(sort $(basename $(notdir $(wildcard tests/test_*.c))))
 # What aliases, threads, the pool and the tape save do does not depend on it.
-FLOAT_TESTS := $(if $(SKIP_FLOAT),,$(filter-out test_alias test_pool test_threads test_tape,$(TESTS)))
-# `make test-isa` and `make sanitize` leave these in float to ALL=1, so as to end soon; `make test` runs in float only what BRIEF_FLOAT names.
+NO_FLOAT    := test_alias test_pool test_threads test_tape
+FLOAT_TESTS := $(if $(SKIP_FLOAT),,$(filter-out $(NO_FLOAT),$(TESTS)))
+# `make test-isa` and `make sanitize` leave these in float to ALL=1, so as to end soon; `make test`
+# runs in float only what BRIEF_FLOAT names.
 BRIEF_FLOAT := test_products test_factors test_oracle
-SLOW_FLOAT  := test_arguments test_base_kernels test_deep test_deep_images test_forged_files test_independent test_lbfgs test_likelihoods test_members test_members_steps test_mixing test_model test_optim \
-               test_patches test_predict test_recovery test_rows test_save_load test_start test_terms test_training
-# These do not look at an instruction set, or call for nothing that others do not; the tool only chooses one.
-NO_ISA      := test_alias test_arguments test_config test_deep_images test_files test_forged_files test_independent test_pool test_tape
+SLOW_FLOAT  := test_arguments test_base_kernels test_deep test_deep_images test_forged_files \
+               test_independent test_lbfgs test_likelihoods test_members test_members_steps \
+               test_mixing test_model test_optim test_patches test_predict test_recovery test_rows \
+               test_save_load test_start test_terms test_training
+# These do not look at an instruction set, or call for nothing that others do not; the tool only
+# chooses one.
+NO_ISA      := test_alias test_arguments test_config test_deep_images test_files test_forged_files \
+               test_independent test_pool test_tape
 EXAMPLES    := $(sort $(wildcard examples/[0-9]*.c)) examples/deep.c
 LESSONS     := $(sort $(wildcard examples/lessons/[0-9]*.c))
 
@@ -35,14 +43,18 @@ ifeq (0$(filter -j%,$(MAKEFLAGS)),$(MAKELEVEL)) # not below a make that shares i
 MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 endif
 
-STUDIES := study-odvgp study-odvgp-gap study-recipes study-odvgp-2c study-solve study-solve-whitened study-deep study-classification study-arms
-.PHONY: all demo test test-isa golden golden-write chaos cross cblas test-all soak mutants sanitize tsan fuzz valgrind tidy standards symbols readme bench bench-float bench-serve bench-steps bench-seconds bench-against cost-curves odvgp2018-fig2a study-odvgp-2b solvegp2020-fig2 kobe2021-figs $(STUDIES) study-images examples lessons ports install shared dist-arduino dist-platformio packages cover size clean help
+.PHONY: all demo test test-isa golden golden-write chaos cross cblas test-all soak mutants \
+        sanitize tsan fuzz valgrind tidy standards symbols readme bench bench-float bench-serve \
+        bench-steps bench-seconds bench-against cost-curves examples lessons ports install shared \
+        dist-arduino dist-platformio packages cover size clean help
 .DELETE_ON_ERROR:
 
-all: $(B)/odvgp ## the command-line tool, build/odvgp
+## all: the command-line tool, build/odvgp
+all: $(B)/odvgp
 
 # One program from one source file, with the headers it included remembered for the next time.
-compile = @mkdir -p $(@D) && echo "  cc    $@" && $(CC) $(CFLAGS) $(INCLUDE) $(1) -MMD -MP -MF $@.d $< -o $@ $(LIBS)
+compile = @mkdir -p $(@D) && echo "  cc    $@" && \
+          $(CC) $(CFLAGS) $(INCLUDE) $(1) -MMD -MP -MF $@.d $< -o $@ $(LIBS)
 
 $(B)/odvgp: examples/odvgp.c
 	$(call compile,$(THREADS))
@@ -54,7 +66,8 @@ $(B)/bench: bench/bench.c
 $(B)/f32/bench: bench/bench.c
 	$(call compile,$(THREADS) -DODVGP_FLOAT -DODVGP_KEEP_NAMES)
 
-demo: $(B)/demo ## learn a real data set in four ways, less than a minute, with pictures in build/
+## demo: learn a real data set in four ways, less than a minute, with pictures in build/
+demo: $(B)/demo
 	@$(B)/demo --out $(B)
 
 # The lessons share the object of the library; the last one is two programs in one.
@@ -63,30 +76,38 @@ $(LESSON_PROGRAMS): LIBS := $(B)/library.o $(LIBS)
 $(LESSON_PROGRAMS): $(B)/library.o
 $(LESSON_PROGRAMS): $(B)/lessons/%: examples/lessons/%.c
 	$(call compile,-DODVGP__IMPLEMENTED)
-lessons: $(LESSON_PROGRAMS) ## seven lessons for readers of the papers: run, with pictures build/lesson1.svg to build/lesson7.svg
+## lessons: seven lessons for readers of the papers: run, with pictures build/lesson1.svg to
+##   build/lesson7.svg
+lessons: $(LESSON_PROGRAMS)
 	@for p in $^; do case $$p in */[0-9]_*) echo "== $$p"; \
 	    case $$p in *save*) $$p save && $$p load ;; *) $$p ;; esac || exit 1 ;; esac; done
 
 # ---- packages ----
 
 PREFIX  ?= /usr/local
-VERSION := $(shell awk '/define ODVGP_VERSION / { printf "%d.%d.%d", $$3 / 10000, $$3 / 100 % 100, $$3 % 100 }' odvgp.h)
+VERSION := $(shell awk '/define ODVGP_VERSION / { \
+               printf "%d.%d.%d", $$3 / 10000, $$3 / 100 % 100, $$3 % 100 }' odvgp.h)
 PACK    := examples/packaging
 # Sets the version, and the prefix, of a package's description. $(call described,FROM,TO)
 described = sed -e 's|@VERSION@|$(VERSION)|' -e 's|@PREFIX@|$(PREFIX)|' $(1) >$(2)
 
-install: $(B)/odvgp ## the header, the tool and a pkg-config file: PREFIX=/usr/local, DESTDIR=
-	@mkdir -p "$(DESTDIR)$(PREFIX)/include" "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/lib/pkgconfig"
+## install: the header, the tool and a pkg-config file: PREFIX=/usr/local, DESTDIR=
+install: $(B)/odvgp
+	@mkdir -p "$(DESTDIR)$(PREFIX)/include" "$(DESTDIR)$(PREFIX)/bin" \
+	    "$(DESTDIR)$(PREFIX)/lib/pkgconfig"
 	@install -m 644 odvgp.h "$(DESTDIR)$(PREFIX)/include/odvgp.h"
 	@install -m 755 $(B)/odvgp "$(DESTDIR)$(PREFIX)/bin/odvgp"
 	@$(call described,$(PACK)/odvgp.pc.in,"$(DESTDIR)$(PREFIX)/lib/pkgconfig/odvgp.pc")
 
-shared: $(B)/libodvgp.so ## build/libodvgp.so, for other languages; examples/packaging/odvgp.py uses it
+## shared: build/libodvgp.so, for other languages; examples/packaging/odvgp.py uses it
+shared: $(B)/libodvgp.so
 $(B)/libodvgp.so: odvgp.h
-	@mkdir -p $(@D) && echo "  cc    $@" && $(CC) $(CFLAGS) $(THREADS) -DODVGP_IMPLEMENTATION -fPIC -fvisibility=hidden \
+	@mkdir -p $(@D) && echo "  cc    $@" && \
+	    $(CC) $(CFLAGS) $(THREADS) -DODVGP_IMPLEMENTATION -fPIC -fvisibility=hidden \
 	    '-DODVGP_API=extern __attribute__((visibility("default")))' -x c $< -shared -o $@ $(LIBS)
 
-# A sketch with a model that is trained here, as a library for Arduino or for PlatformIO. $(call dist,NAME,DESCRIPTION)
+# A sketch with a model that is trained here, as a library for Arduino or for PlatformIO. $(call
+# dist,NAME,DESCRIPTION)
 $(B)/dist/model: $(PACK)/model.c
 	$(call compile,)
 define dist
@@ -97,18 +118,24 @@ define dist
 	@$(call described,$(PACK)/$(2),$(B)/dist/$(1)/odvgp/$(2))
 	@echo "$(B)/dist/$(1)/odvgp"
 endef
-dist-arduino: $(B)/dist/model ## an Arduino library, build/dist/arduino/odvgp
+## dist-arduino: an Arduino library, build/dist/arduino/odvgp
+dist-arduino: $(B)/dist/model
 	$(call dist,arduino,library.properties)
-dist-platformio: $(B)/dist/model ## a PlatformIO library, build/dist/platformio/odvgp
+## dist-platformio: a PlatformIO library, build/dist/platformio/odvgp
+dist-platformio: $(B)/dist/model
 	$(call dist,platformio,library.json)
 
-packages: $(B)/libodvgp.so $(B)/odvgp ## what these and examples/packaging/ make is used as its users would: make install, CMake, Python, sketches
-	@MAKE="$(MAKE)" CC="$(CC)" CXX="$(CXX)" PYTHON="$(or $(PYTHON),python3)" sh tests/checks/packages.sh $(B)/packages
+## packages: what these and examples/packaging/ make is used as its users would: make install,
+##   CMake, Python, sketches
+packages: $(B)/libodvgp.so $(B)/odvgp
+	@MAKE="$(MAKE)" CC="$(CC)" CXX="$(CXX)" PYTHON="$(or $(PYTHON),python3)" \
+	    sh tests/checks/packages.sh $(B)/packages
 
 # ---- tests ----
 
-# Tests use internals. The library is compiled once for each folder, as users compile it but with external linkage for its internals
-# (tests/internals.awk, tests/library.c), and linked to all programs but those that compile it with options of their own.
+# Tests use internals. The library is compiled once for each folder, as users compile it but with
+# external linkage for its internals (tests/internals.awk, tests/library.c), and linked to all
+# programs but those that compile it with options of their own.
 OWN       := test_alias test_base_kernels test_config test_terms test_watch
 LINKED    := $(filter-out $(OWN),$(TESTS))
 INTERNALS := $(B)/internals
@@ -118,7 +145,8 @@ $(INTERNALS)/odvgp.h $(INTERNALS)/definitions.h: odvgp.h tests/internals.awk
 	@mkdir -p $(@D) && awk -v part=$(PART) -f tests/internals.awk $< >$@
 
 object = @mkdir -p $(@D) && echo "  cc    $@" && $(CC) $(CFLAGS) $(1) -c $< -o $@
-# $(call with_internals,FOLDER,OPTIONS): the library of a folder, and its programs. The header that these include is the derived one.
+# $(call with_internals,FOLDER,OPTIONS): the library of a folder, and its programs. The header that
+# these include is the derived one.
 define with_internals
 $(1)/internals.o: tests/library.c tests/hooks.h $(INTERNALS)/definitions.h
 	$$(call object,-I$(INTERNALS) -DODVGP_USE_PTHREADS= $(2))
@@ -132,14 +160,16 @@ $(B)/internals.o $(B)/f32/internals.o: CFLAGS := -O2
 $(LINKED:%=$(B)/%) $(LINKED:%=$(B)/f32/%): CFLAGS := -Og
 $(eval $(call with_internals,$(B)))
 $(eval $(call with_internals,$(B)/f32,$(FLOAT)))
-# The others compile the whole header; with ODVGP_STATIC, functions that a program does not call are left out.
+# The others compile the whole header; with ODVGP_STATIC, functions that a program does not call are
+# left out.
 $(OWN:%=$(B)/%) $(OWN:%=$(B)/f32/%): CFLAGS := -Og
 $(OWN:%=$(B)/%): $(B)/%: tests/%.c
 	$(call compile,-DODVGP_STATIC=)
 $(OWN:%=$(B)/f32/%): $(B)/f32/%: tests/%.c
 	$(call compile,-DODVGP_STATIC= $(FLOAT))
 
-# What calls only the public interface shares one object of the library, and the guard leaves its own copy of the implementation out.
+# What calls only the public interface shares one object of the library, and the guard leaves its
+# own copy of the implementation out.
 $(B)/library.o: CFLAGS := -O2
 $(B)/sanitize/library.o: CFLAGS := -Og -fno-omit-frame-pointer -fsanitize=address
 $(B)/library.o $(B)/sanitize/library.o: odvgp.h
@@ -150,12 +180,15 @@ $(B)/tool: examples/odvgp.c $(B)/internals.o
 	$(call compile,$(THREADS) -DODVGP__IMPLEMENTED)
 
 # Two builds of the library in one program.
-BASE_KERNELS := $(foreach d,$(B) $(B)/f32 $(B)/sanitize $(B)/sanitize/f32 $(B)/cover,$(d)/test_base_kernels)
+BASE_KERNELS := $(addsuffix /test_base_kernels,$(B) $(B)/f32 $(B)/sanitize $(B)/sanitize/f32 \
+                $(B)/cover)
 $(BASE_KERNELS): LIBS := tests/base_kernels_two.c $(LIBS)
 $(BASE_KERNELS): tests/base_kernels_two.c tests/base_kernels.h
 
-# At -O0 but for the library that the programs share: with sanitizers gcc takes ten times as long to optimise.
-SANITIZER := -g -fno-omit-frame-pointer -fsanitize=address,undefined,float-divide-by-zero -fno-sanitize-recover=all
+# At -O0 but for the library that the programs share: with sanitizers gcc takes ten times as long to
+# optimise.
+SANITIZER := -g -fno-omit-frame-pointer -fsanitize=address,undefined,float-divide-by-zero \
+             -fno-sanitize-recover=all
 SANITIZE  := -O0 $(SANITIZER)
 $(B)/sanitize/internals.o $(B)/sanitize/f32/internals.o: CFLAGS := -Og
 $(LINKED:%=$(B)/sanitize/%) $(LINKED:%=$(B)/sanitize/f32/%): CFLAGS := -O0
@@ -176,46 +209,62 @@ $(B)/sanitize/odvgp: examples/odvgp.c $(B)/sanitize/library.o
 TSAN := $(addprefix $(B)/tsan/,test_threads test_deep test_pool)
 $(B)/tsan/internals.o $(TSAN): CFLAGS := -O1
 $(eval $(call with_internals,$(B)/tsan,-g -fsanitize=thread))
-tsan: $(TSAN) ## the pool, threads, and deep models with a pool, under the thread sanitizer
+## tsan: the pool, threads, and deep models with a pool, under the thread sanitizer
+tsan: $(TSAN)
 	@ODVGP_TEST_SHORT=1 ODVGP_TEST_POOL=3 sh tests/checks/run.sh $^
 
-# The programs of one folder, and the commands that run them, what takes longest first: test_oracle reads its cases, the tool is
-# driven by a script, which reads one subject in each command.
+# The programs of one folder, and the commands that run them, what takes longest first: test_oracle
+# reads its cases, the tool is driven by a script, which reads one subject in each command.
 SUBJECTS := $(filter-out tool,$(basename $(notdir $(wildcard tests/tool/*.sh))))
-SUBJECTS := $(foreach s,likelihoods time files,$(filter $(s),$(SUBJECTS))) $(filter-out likelihoods time files,$(SUBJECTS))
+LONGEST  := likelihoods time files stop
+SUBJECTS := $(filter $(LONGEST),$(SUBJECTS)) $(filter-out $(LONGEST),$(SUBJECTS))
 first    = $(filter %/$(1),$(2)) $(filter-out %/$(1),$(2))
 programs = $(1)/odvgp $(call first,test_products,$(TESTS:%=$(1)/%) $(FLOAT_TESTS:%=$(1)/f32/%))
-brief    = $(if $(ALL),$(call programs,$(1)),$(filter-out $(SLOW_FLOAT:%=$(1)/f32/%),$(call programs,$(1))))
+brief    = $(filter-out $(if $(ALL),,$(SLOW_FLOAT:%=$(1)/f32/%)),$(call programs,$(1)))
 subjects = $(foreach s,$(SUBJECTS),"sh tests/tool/tool.sh $(1) $(s)")
-commands = $(foreach p,$(1),$(if $(filter %/odvgp %/tool,$(p)),$(call subjects,$(p)),"$(p)$(if $(filter %/test_oracle,$(p)), tests/oracle)"))
+program  = "$(1)$(if $(filter %/test_oracle,$(1)), tests/oracle)"
+commands = $(foreach p,$(1),$(call $(if $(filter %/odvgp %/tool,$(p)),subjects,program),$(p)))
 linked   = $(patsubst %/odvgp,%/tool,$(programs))
-short    = $(if $(ALL),$(linked),$(filter-out $(1)/f32/%,$(linked)) $(filter $(BRIEF_FLOAT:%=$(1)/f32/%),$(linked)))
+short    = $(if $(ALL),$(linked),$(filter-out $(1)/f32/%,$(linked)) \
+           $(filter $(BRIEF_FLOAT:%=$(1)/f32/%),$(linked)))
 
-test: $(call short,$(B)) ## all tests, about two minutes on two cores; needs only a C compiler; ALL=1: all programs in float too, at full length
+## test: all tests, about two minutes on two cores; needs only a C compiler; ALL=1: all programs in
+##   float too, at full length
+test: $(call short,$(B))
 	@$(if $(ALL),,ODVGP_TEST_SHORT=1) sh tests/checks/run.sh $(call commands,$(call short,$(B)))
 
-test-isa: $(filter-out $(B)/odvgp $(NO_ISA:%=$(B)/%),$(call brief,$(B))) ## the tests with every instruction set forced; ALL=1: at full length, all in float too
+## test-isa: the tests with every instruction set forced; ALL=1: at full length, all in float too
+test-isa: $(filter-out $(B)/odvgp $(NO_ISA:%=$(B)/%),$(call brief,$(B)))
 	@$(if $(ALL),,ODVGP_TEST_SHORT=1) sh tests/checks/isa.sh $(B)/test_products $(call commands,$^)
 
-sanitize: $(call brief,$(B)/sanitize) ## the tests under the address and undefined behaviour sanitizers; ALL=1: at full length, all in float too
+## sanitize: the tests under the address and undefined behaviour sanitizers; ALL=1: at full length,
+##   all in float too
+sanitize: $(call brief,$(B)/sanitize)
 	@$(if $(ALL),,ODVGP_TEST_SHORT=1) sh tests/checks/run.sh $(call commands,$^)
 
-cross: ## the tests for other machines, under qemu, about an hour; SHORT=1 for some minutes
-	@MAKE="$(MAKE)" CFLAGS="$(CFLAGS)" CROSS="$(CROSS)" SHORT="$(SHORT)" SKIP_FLOAT="$(SKIP_FLOAT)" sh tests/checks/cross.sh $(B)/cross $(TESTS) golden
+## cross: the tests for other machines, under qemu, about an hour; SHORT=1 for some minutes
+cross:
+	@MAKE="$(MAKE)" CFLAGS="$(CFLAGS)" CROSS="$(CROSS)" SHORT="$(SHORT)" \
+	    SKIP_FLOAT="$(SKIP_FLOAT)" sh tests/checks/cross.sh $(B)/cross $(TESTS) golden
 
 $(B)/soak: tests/long/soak.c
 	$(call compile,)
 
-soak: $(B)/soak $(B)/test_warm $(B)/tool ## 2,000 default steps of every member on six data sets, six minutes; build/soak.txt keeps what has passed
+## soak: 2,000 default steps of every member on six data sets, six minutes; build/soak.txt keeps
+##   what has passed
+soak: $(B)/soak $(B)/test_warm $(B)/tool
 	@[ ! -f $(B)/soak.txt ] || [ $(B)/soak.txt -nt $(B)/soak ] || rm $(B)/soak.txt
 	@$(B)/soak $(B)/soak.txt
 	@ODVGP_TEST_LONG=1 $(B)/test_warm few_rows
 	@ODVGP_TEST_LONG=1 sh tests/tool/tool.sh $(B)/tool stop
 
-mutants: ## fifty wrong lines in odvgp.h, which tests must notice; a quarter of an hour; WORDS="gemm natgrad" for those that name one of them
+## mutants: fifty wrong lines in odvgp.h, which tests must notice; a quarter of an hour;
+##   WORDS="gemm natgrad" for those that name one of them
+mutants:
 	@MAKE="$(MAKE)" CC="$(CC)" sh tests/long/mutants.sh tests/long/mutants.txt $(B)/mutants $(WORDS)
 
-# Hashes depend on the bits of every operation: no product may be fused with a sum (some compilers do by default, given -march).
+# Hashes depend on the bits of every operation: no product may be fused with a sum (some compilers
+# do by default, given -march).
 $(B)/golden $(B)/f32/golden: CFLAGS := -O1
 $(B)/golden: tests/golden/golden.c
 	$(call compile,-ffp-contract=off)
@@ -224,10 +273,13 @@ $(B)/f32/golden: tests/golden/golden.c
 GOLDEN  = $(B)/golden $(if $(SKIP_FLOAT),,$(B)/f32/golden)
 hashes  = tests/golden/$(if $(findstring f32,$(1)),float,double).txt
 
-golden: $(GOLDEN) ## the bits of 300 trainings beside those in tests/golden; threads, files and instruction sets agree; 30 seconds
+## golden: the bits of 300 trainings beside those in tests/golden; threads, files and instruction
+##   sets agree; 30 seconds
+golden: $(GOLDEN)
 	@sh tests/checks/run.sh $(foreach p,$^,"$(p) $(call hashes,$(p))")
 
-golden-write: $(GOLDEN) ## write tests/golden, after a change of bits that is meant
+## golden-write: write tests/golden, after a change of bits that is meant
+golden-write: $(GOLDEN)
 	@sh tests/checks/run.sh $(foreach p,$^,"$(p) --write $(call hashes,$(p))")
 
 # The short form runs under the sanitizers, the long one without, both in both precisions.
@@ -242,28 +294,39 @@ $(B)/sanitize/f32/chaos: tests/long/chaos.c
 	$(call compile,$(SANITIZE) $(FLOAT))
 CHAOS = $(if $(LONG),$(B),$(B)/sanitize)
 
-chaos: $(CHAOS)/chaos $(if $(SKIP_FLOAT),,$(CHAOS)/f32/chaos) ## random configs through a model's life, 2,000 (CASES=n) under the sanitizers; LONG=1: 100,000 in each precision, FROM=n to go on
-	@$(if $(LONG),printf '%s\n' $^ | xargs -P 2 -I PROGRAM PROGRAM $(or $(FROM),0) 100000,sh tests/checks/run.sh $(foreach p,$^,"$(p) 0 $(or $(CASES),2000)"))
+## chaos: random configs through a model's life, 2,000 (CASES=n) under the sanitizers; LONG=1:
+##   100,000 in each precision, FROM=n to go on
+chaos: $(CHAOS)/chaos $(if $(SKIP_FLOAT),,$(CHAOS)/f32/chaos)
+	@$(if $(LONG),printf '%s\n' $^ | xargs -P 2 -I PROGRAM env PROGRAM $(or $(FROM),0) 100000, \
+	    sh tests/checks/run.sh $(foreach p,$^,"$(p) 0 $(or $(CASES),2000)"))
 
-# libFuzzer comes with clang (on Debian, libclang-rt-14-dev). Plain C is faster to compile, and other instruction sets read no files.
-# FUZZ=model runs one target only; HOURS=1 instead of SECONDS is for long runs.
+# libFuzzer comes with clang (on Debian, libclang-rt-14-dev). Plain C is faster to compile, and
+# other instruction sets read no files. FUZZ=model runs one target only; HOURS=1 instead of SECONDS
+# is for long runs.
 SECONDS ?= 20
 FUZZ    ?= $(patsubst tests/fuzz/fuzz_%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 $(B)/fuzz/fuzz_%: CC := $(CLANG)
-$(B)/fuzz/fuzz_%: CFLAGS := -O1 -g -DODVGP_NO_SIMD -fno-omit-frame-pointer -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
-# Comparisons among numbers take more time to watch than all else, and the model files' seeds hold the few that matter.
+$(B)/fuzz/fuzz_%: CFLAGS := -O1 -g -DODVGP_NO_SIMD -fno-omit-frame-pointer \
+                            -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
+# Comparisons among numbers take more time to watch than all else, and the model files' seeds hold
+# the few that matter.
 $(B)/fuzz/fuzz_model: CFLAGS += -fno-sanitize-coverage=trace-cmp
 $(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c
 	$(call compile,)
-fuzz: $(FUZZ:%=$(B)/fuzz/fuzz_%) ## mutated model files, kernel expressions and CSV, 20 seconds each; SECONDS=600 or HOURS=1; needs clang
-	@printf '%s\n' $(FUZZ) | xargs -P 2 -I TARGET sh tests/checks/fuzz.sh $(B)/fuzz $(if $(HOURS),$$(($(HOURS) * 3600)),$(SECONDS)) TARGET
+## fuzz: mutated model files, kernel expressions and CSV, 20 seconds each; SECONDS=600 or HOURS=1;
+##   needs clang
+fuzz: $(FUZZ:%=$(B)/fuzz/fuzz_%)
+	@printf '%s\n' $(FUZZ) | xargs -P 2 -I TARGET sh tests/checks/fuzz.sh $(B)/fuzz \
+	    $(if $(HOURS),$$(($(HOURS) * 3600)),$(SECONDS)) TARGET
 
-valgrind: $(B)/test_tape $(B)/test_products $(B)/test_factors ## small tests and an example under valgrind
+## valgrind: small tests and an example under valgrind
+valgrind: $(B)/test_tape $(B)/test_products $(B)/test_factors
 	@$(CC) -O1 -g -I. examples/02_streaming.c -o $(B)/valgrind_example -lm
-	@printf '%s\n' test_tape "test_products small" "test_factors small" valgrind_example | xargs -P 2 -I P sh -c 'valgrind --quiet --error-exitcode=9 --leak-check=full $(B)/P'
+	@printf '%s\n' test_tape "test_products small" "test_factors small" valgrind_example | \
+	    xargs -P 2 -I P sh -c 'valgrind --quiet --error-exitcode=9 --leak-check=full $(B)/P'
 
-# A CBLAS is looked for when it is asked for, not for every target. OpenBLAS's header includes <complex.h> unless told not to,
-# which would make a macro of I.
+# A CBLAS is looked for when it is asked for, not for every target. OpenBLAS's header includes
+# <complex.h> unless told not to, which would make a macro of I.
 CBLAS_PATH   = -DFORCE_OPENBLAS_COMPLEX_STRUCT $(shell pkg-config --cflags openblas 2>/dev/null)
 CBLAS_LIBS   = $(or $(shell pkg-config --libs openblas 2>/dev/null),-lopenblas)
 CBLAS_TESTS := test_products test_factors test_oracle test_adjoint test_kernels
@@ -271,60 +334,90 @@ CBLAS_ALL   := $(CBLAS_TESTS:%=$(B)/cblas/%) $(if $(SKIP_FLOAT),,$(CBLAS_TESTS:%
 $(eval $(call with_internals,$(B)/cblas,-DODVGP_USE_CBLAS $$(CBLAS_PATH)))
 $(eval $(call with_internals,$(B)/cblas/f32,-DODVGP_USE_CBLAS $(FLOAT) $$(CBLAS_PATH)))
 $(CBLAS_ALL): LIBS += $(CBLAS_LIBS)
-cblas: ## the tests with large products sent to a CBLAS
-	@printf '#include <cblas.h>\nint main(void) { return 0; }\n' | $(CC) $(CBLAS_PATH) -x c - -o /dev/null $(CBLAS_LIBS) 2>/dev/null || \
-	    { echo "make cblas needs a CBLAS with its header: on Debian, install libopenblas-dev"; exit 1; }
+## cblas: the tests with large products sent to a CBLAS
+cblas:
+	@printf '#include <cblas.h>\nint main(void) { return 0; }\n' | \
+	    $(CC) $(CBLAS_PATH) -x c - -o /dev/null $(CBLAS_LIBS) 2>/dev/null || \
+	    { echo "make cblas needs a CBLAS with its header: on Debian, libopenblas-dev"; exit 1; }
 	@$(MAKE) $(CBLAS_ALL)
 	@sh tests/checks/run.sh $(call commands,$(CBLAS_ALL))
 
-test-all: ## everything that can be checked here: tests at every size, sanitizers, a CBLAS if there, standards, symbols, examples, lint
+## test-all: everything that can be checked here: tests at every size, sanitizers, a CBLAS if
+##   there, standards, symbols, examples, lint
+test-all:
 	@echo "== test"; ODVGP_TEST_ALL=1 $(MAKE) test ALL=1
-	@for t in standards symbols examples sanitize tidy $(if $(shell pkg-config --exists openblas 2>/dev/null && echo 1),cblas); do \
+	@for t in standards symbols examples sanitize tidy \
+	    $(if $(shell pkg-config --exists openblas 2>/dev/null && echo 1),cblas); do \
 	    echo "== $$t"; $(MAKE) $$t ALL=1 || exit 1; done
 
-standards: ## the header alone, as C99 to C++17, with gcc and clang, warnings as errors; options; two precisions together; the pool's code; the order of sections
-	@WARN="$(WARN) -Werror" sh tests/checks/run.sh "sh tests/checks/standards.sh $(B)/standards/gcc $(GCC) $(GXX)" \
+## standards: the header alone, as C99 to C++17, with gcc and clang, warnings as errors; options;
+##   two precisions together; the pool's code; the order of sections
+standards:
+	@WARN="$(WARN) -Werror" sh tests/checks/run.sh \
+	    "sh tests/checks/standards.sh $(B)/standards/gcc $(GCC) $(GXX)" \
 	    "sh tests/checks/standards.sh $(B)/standards/clang $(CLANG) $(CLANGXX)"
 	@CLANG="$(CLANG)" sh tests/checks/pool_code.sh $(B)/standards
 	@sh tests/checks/sections.sh
 
-symbols: ## no name without the prefix, no writable data, nothing from libc that prints or exits; the rules of the interface
+## symbols: no name without the prefix, no writable data, nothing from libc that prints or exits; the
+##   rules of the interface
+symbols:
 	@sh tests/checks/interface.sh
 	@CC="$(CC)" sh tests/checks/symbols.sh $(B)/symbols
 
-readme: $(B)/odvgp ## what README shows: commands, figures, links; how long it and bench/*.md are; half a minute
+## readme: what README shows: commands, figures, links; how long it and bench/*.md are; half a
+##   minute
+readme: $(B)/odvgp
 	@CC="$(CC)" sh tests/checks/readme.sh $< $(B)/readme
 
-examples: ## the numbered examples and the lessons: compile, run, compare with the output that their first comment promises
-	@mkdir -p $(B) && sh tests/checks/run.sh "sh tests/checks/examples.sh $(EXAMPLES)" "sh tests/checks/examples.sh $(LESSONS)"
+## examples: the numbered examples and the lessons: compile, run, compare with the output that
+##   their first comment promises
+examples:
+	@mkdir -p $(B) && sh tests/checks/run.sh "sh tests/checks/examples.sh $(EXAMPLES)" \
+	    "sh tests/checks/examples.sh $(LESSONS)"
 
-ports: ## the tool, the demo and five examples with MinGW-w64 (run under wine), musl and tcc, as far as these are installed; ALL=1: all examples
+## ports: the tool, the demo and five examples with MinGW-w64 (run under wine), musl and tcc, as
+##   far as these are installed; ALL=1: all examples
+ports:
 	@ALL=$(ALL) sh tests/checks/ports.sh $(B)/ports
 
-TIDY_FILES := $(sort $(wildcard examples/*.c examples/lessons/*.c examples/packaging/*.c tests/*.c tests/golden/*.c tests/long/*.c bench/*.c bench/papers/*.c))
-TIDY_PARTS := $(foreach n,0 1 2 3,"env TIDY=$(TIDY) CPPCHECK=$(CPPCHECK) sh tests/checks/tidy.sh $(n) 4 $(TIDY_FILES)")
-tidy: ## clang-tidy and cppcheck
+TIDY_DIRS  := examples examples/lessons examples/packaging tests tests/golden tests/long bench \
+              bench/papers
+TIDY_FILES := $(sort $(wildcard $(addsuffix /*.c,$(TIDY_DIRS))))
+tidy_part   = "env TIDY=$(TIDY) CPPCHECK=$(CPPCHECK) sh tests/checks/tidy.sh $(1) 4 $(TIDY_FILES)"
+TIDY_PARTS := $(foreach n,0 1 2 3,$(call tidy_part,$(n)))
+## tidy: clang-tidy and cppcheck
+tidy:
 	@sh tests/checks/run.sh $(TIDY_PARTS)
 
 # ---- measuring ----
 
-bench: $(B)/bench ## linear algebra beside OpenBLAS and BLIS, flops, time by operation, training steps; some minutes
+## bench: linear algebra beside OpenBLAS and BLIS, flops, time by operation, training steps; some
+##   minutes
+bench: $(B)/bench
 	@$(B)/bench
 
 $(B)/serve.so: bench/peers/serve.c
 	$(call compile,-shared -fPIC)
-bench-serve: $(B)/serve.so ## one row predicted beside a NumPy formula, by turns in one process; PYTHON=one that has NumPy
+## bench-serve: one row predicted beside a NumPy formula, by turns in one process; PYTHON=one that
+##   has NumPy
+bench-serve: $(B)/serve.so
 	@$(or $(PYTHON),python3) bench/peers/serve.py $<
 
 $(B)/steps.so: bench/peers/steps.c
 	$(call compile,$(THREADS) -shared -fPIC)
-bench-steps: $(B)/steps.so ## training steps of a convolutional and a deep model beside PyTorch, by turns in one process; PYTHON=one that has it
+## bench-steps: training steps of a convolutional and a deep model beside PyTorch, by turns in one
+##   process; PYTHON=one that has it
+bench-steps: $(B)/steps.so
 	@$(or $(PYTHON),python3) bench/peers/steps.py $<
 
-bench-seconds: $(B)/odvgp ## GPflow and scikit-learn beside the tool at equal seconds: DATA=dir; SETS="bike energy", PYTHON=one that has them
+## bench-seconds: GPflow and scikit-learn beside the tool at equal seconds: DATA=dir; SETS="bike
+##   energy", PYTHON=one that has them
+bench-seconds: $(B)/odvgp
 	@$(or $(PYTHON),python3) bench/peers/seconds.py $< "$(DATA)" $(B)/bench-seconds $(SETS)
 
-bench-float: $(B)/f32/bench ## the same in float
+## bench-float: the same in float
+bench-float: $(B)/f32/bench
 	@$(B)/f32/bench
 
 # Both headers are compiled the same way, into one shared object each.
@@ -337,101 +430,54 @@ $(AGAINST): bench/against_side.c
 $(B)/against/against: LIBS += -ldl
 $(B)/against/against: bench/against.c
 	$(call compile,)
-bench-against: $(B)/against/against $(if $(OTHER),$(AGAINST)) ## steps and predictions beside those of another version: OTHER=path/to/other/odvgp.h; ONLY="steps --large"; five minutes
+## bench-against: steps and predictions beside those of another version:
+##   OTHER=path/to/other/odvgp.h; ONLY="steps --large"; five minutes
+bench-against: $(B)/against/against $(if $(OTHER),$(AGAINST))
 	@test -n "$(OTHER)" || { echo "make $@ needs OTHER=path/to/other/odvgp.h"; exit 1; }
 	@$(B)/against/against $(abspath $(AGAINST)) $(ONLY)
 
 $(B)/cost: bench/cost.c
 	$(call compile,$(THREADS))
 
-COST := $(B)/cost-curves$(if $(CPU),-cpu)
-cost-curves: $(B)/cost ## milliseconds per step against each size, as a table and a picture: CPU=1 on a busy machine; five minutes, goes on when run again
-	@mkdir -p $(COST) && { [ ! -f $(COST)/rows.csv ] || [ $(COST)/rows.csv -nt $(B)/cost ] || rm $(COST)/rows.csv; }
-	@$(B)/cost run --out $(COST) $(if $(CPU),--cpu)
-	@$(B)/cost report --out $(COST) $(if $(CPU),--cpu) >$(COST)/cost-curves.txt; status=$$?; cat $(COST)/cost-curves.txt; exit $$status
-
-# Figures of the papers, on sets that are not in the repository: NAME.csv or NAME.csv.gz out of DATA, or what was taken from
-# there before. $(call fetch,NAME,TO,WHAT IT IS)
-comma := ,
-fetch = @mkdir -p $(dir $(2)); test -z "$(DATA)" || gzip -dc "$(DATA)/$(1).csv.gz" >$(2) 2>/dev/null || \
-        cp "$(DATA)/$(1).csv" $(2) 2>/dev/null || rm -f $(2); test -s $(2) || \
-        { echo "make $@ needs DATA=dir, a folder that holds $(1).csv or $(1).csv.gz: $(3)"; exit 1; }
-3DROAD  := longitude$(comma) latitude and altitude of the first 5000 rows of UCI's 3D Road Network, from archive.ics.uci.edu
-NAVAL   := UCI's Condition Based Maintenance of Naval Propulsion Plants$(comma) 16 inputs and the compressor's decay
-SNELSON := E. Snelson's one-dimensional set, a row for each input and target, from the repository thjashin/solvegp at github.com
-RINGNORM := Breiman's ringnorm$(comma) 20 inputs and a class 0 or 1$(comma) from the repository EpistasisLab/pmlb at github.com
-FIG2A   := $(B)/odvgp2018-fig2a
-FIG2B   := $(B)/odvgp2018-fig2b
-KOBE    := $(B)/kobe2021-figs
-PAPERS  := $(addprefix $(B)/,odvgp2018_fig2a solvegp2020_fig2 kobe2021_figs)
-# Two processes share the members. $(call fig2,FOLDER,OPTIONS)
-fig2_run = $(B)/odvgp2018_fig2a run --data $(1)/data.csv --out $(1) $(2) \
-           $(if $(STEPS),--steps $(STEPS)) $(if $(ROWS),--rows $(ROWS))
-define fig2
-	@$(B)/odvgp2018_fig2a prepare --data $(1)/data.csv --out $(1) $(2) $(if $(ROWS),--rows $(ROWS))
-	@$(fig2_run) DECOUPLED COUPLED HYBRIDNAT & other=$$!; \
-	$(fig2_run) COUPLEDNAT ORTHNAT-EXACT HYBRIDNAT-EXACT ORTHNAT ORTH HYBRID || { kill $$other; exit 1; }; wait $$other
-	$(call kept,$(B)/odvgp2018_fig2a report --out $(1) $(2),$(1)/$(notdir $(1)).txt)
-endef
 # Runs a command, keeps what it prints in a file and shows it. $(call kept,COMMAND,FILE)
 kept = @$(1) >$(2); status=$$?; cat $(2); exit $$status
 
-$(PAPERS): $(B)/%: bench/papers/%.c
-	$(call compile,)
+COST := $(B)/cost-curves$(if $(CPU),-cpu)
+## cost-curves: milliseconds per step against each size, as a table and a picture: CPU=1 on a busy
+##   machine; five minutes, goes on when run again
+cost-curves: $(B)/cost
+	@mkdir -p $(COST) && \
+	    { [ ! -f $(COST)/rows.csv ] || [ $(COST)/rows.csv -nt $(B)/cost ] || rm $(COST)/rows.csv; }
+	@$(B)/cost run --out $(COST) $(if $(CPU),--cpu)
+	$(call kept,$(B)/cost report --out $(COST) $(if $(CPU),--cpu),$(COST)/cost-curves.txt)
 
-odvgp2018-fig2a: $(B)/odvgp2018_fig2a ## ODVGP figure 2a, how fast each member finds the best q: DATA=dir, STEPS=20000; about 40 minutes, goes on when run again
-	$(call fetch,3droad_first5000,$(FIG2A)/data.csv,$(3DROAD))
-	$(call fig2,$(FIG2A),)
+include bench/studies.mk
 
-study-odvgp-2b: $(B)/odvgp2018_fig2a ## ODVGP figure 2b, the same for two classes (ringnorm): DATA=dir, STEPS=20000
-	$(call fetch,ringnorm,$(FIG2B)/data.csv,$(RINGNORM))
-	$(call fig2,$(FIG2B),--classes)
-
-solvegp2020-fig2: $(B)/solvegp2020_fig2 ## SOLVE-GP figure 2, inducing points in one dimension: DATA=dir; half a minute
-	$(call fetch,snelson,$(B)/snelson.csv,$(SNELSON))
-	$(call kept,$(B)/solvegp2020_fig2 --data $(B)/snelson.csv --out $(B),$(B)/solvegp2020-fig2.txt)
-
-kobe2021-figs: $(B)/kobe2021_figs ## Kobe's figures 4.1 to 4.9, natural gradients and O(M): DATA=dir; twenty minutes, goes on when run again
-	$(call fetch,naval,$(KOBE)/naval.csv,$(NAVAL))
-	@$(B)/kobe2021_figs run --data $(KOBE)/naval.csv --out $(KOBE)
-	$(call kept,$(B)/kobe2021_figs report --out $(KOBE),$(KOBE)/kobe2021-figs.txt)
-
-# Tables of many runs of the tool: bench/studies/NAME.txt says of which, bench/study.sh what can be chosen. All need DATA=dir, take
-# hours, write a row as each run ends and go on when run again.
-study-odvgp: ## ODVGP tables 3 and 4 beside the printed rows: DATA=dir; hours, goes on when run again, as all studies do
-study-odvgp-gap: ## what holds ODVGP's recipe back: one setting changed at a time
-study-recipes: ## the paper's settings and the defaults, on nine sets
-study-odvgp-2c: ## ODVGP figure 2c: 1,500 + 3,500 points against 2,000, in seconds
-study-solve: ## SOLVE-GP tables 2, 6 and 7 beside the printed rows
-study-solve-whitened: ## SOLVE-GP figure 3: whitened or not, natural gradients or Adam
-study-classification: ## ODVGP tables 5 and 6 beside the printed rows: STEPS=5000, the paper's 20000
-study-arms: ## joint torques of two robot arms: shared, mixed and independent functions
-study-deep: ## one layer and two, COUPLED, ORTH and SOLVE-GP, on seven sets
-$(B)/images: bench/images.c
-	$(call compile,$(THREADS))
-study-images: $(B)/images ## MNIST, convolutional features against all pixels: DATA=dir, TIME=60 seconds for each model; SET=cifar10; STEPS=N in place of TIME
-	@mkdir -p $(B)/study-images && $(B)/images --data "$(DATA)" --out $(B)/study-images $(if $(SET),--set $(SET)) $(if $(TIME),--seconds $(TIME)) \
-	    $(if $(STEPS),--steps $(STEPS))
-$(B)/curves: bench/curves.c
-	$(call compile,)
-$(STUDIES): study-%: $(B)/odvgp $(B)/curves
-	@sh bench/study.sh $* $(B)/odvgp "$(DATA)" $(B)/study-$* $(B)/curves
+# ---- coverage, sizes ----
 
 $(B)/cover/internals.o $(TESTS:%=$(B)/cover/%): CFLAGS := -O1
 $(eval $(call with_internals,$(B)/cover,--coverage))
 $(OWN:%=$(B)/cover/%): $(B)/cover/%: tests/%.c
 	$(call compile,--coverage)
 
-cover: $(TESTS:%=$(B)/cover/%) ## lines of odvgp.h that the tests reach (gcc, gcov)
+## cover: lines of odvgp.h that the tests reach (gcc, gcov)
+cover: $(TESTS:%=$(B)/cover/%)
 	@sh tests/checks/cover.sh $(B)/cover $(TESTS)
 
-size: ## code size of the header under some options
+## size: code size of the header under some options
+size:
 	@CC="$(CC)" sh tests/checks/size.sh $(B)/size
 
-clean: ## remove build/
+## clean: remove build/
+clean:
 	@rm -rf $(B)
 
-help: ## this list
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' Makefile
+## help: this list
+help:
+	@awk '/^## [a-z0-9-]+: / { target = $$2; sub(/:/, "", target); sub(/^## [^ ]* /, "") } \
+	    /^##   / { sub(/^##  /, "") } \
+	    !target { next } \
+	    /^[a-z0-9-]+:/ { printf "  make %-20s %s\n", target, text; target = text = ""; next } \
+	    { text = text $$0 }' $(filter %Makefile %.mk,$(MAKEFILE_LIST))
 
 -include $(wildcard $(B)/*.d $(B)/*/*.d $(B)/*/*/*.d)
