@@ -5696,9 +5696,8 @@ static int gp__kernel_tasks(const gp__kjob *job)
 }
 
 /*	Of `rows` rows, for the watch; exp counts as about 20 multiplications. */
-static double gp__kernel_work(const gp__kjob *job, ptrdiff_t rows)
+GP__TRAINING double gp__kernel_work(const gp__kjob *job, ptrdiff_t rows)
 {
-	(void)job, (void)rows; /* not used without training */
 	return (double)rows * (double)job->m * ((double)job->k->D + 20 * (double)job->k->base_kernels);
 }
 

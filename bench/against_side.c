@@ -41,6 +41,13 @@ static odvgp_status against_freeze(
 #define AGAINST_FIRST      0
 #endif
 
+/*  Size queries take an odvgp_info since about the time at which this macro came. */
+#ifdef GP__GIVES_VALUE
+#define AGAINST_SIZE(query, ...) query(__VA_ARGS__, NULL)
+#else
+#define AGAINST_SIZE(query, ...) query(__VA_ARGS__)
+#endif
+
 enum { MOST_ROWS = 256, TOUCHED = 2 };
 
 struct against_model {
@@ -183,13 +190,13 @@ static void *reserve(size_t bytes)
 static int freeze(against_model *m)
 {
 	odvgp_info info;
-	size_t bytes = odvgp_predictor_size(m->model, NULL),
+	size_t bytes = AGAINST_SIZE(odvgp_predictor_size, m->model),
 		   outputs = (size_t)(m->c.P * MOST_ROWS) * sizeof(double);
 	m->block = reserve(bytes);
 	if (!m->block ||
 			failed(against_freeze(m->model, m->block, bytes, &m->server, &info), "freeze", &info))
 		return 0;
-	m->scratch_bytes = odvgp_predict_scratch(AGAINST_SERVER(m), MOST_ROWS, NULL);
+	m->scratch_bytes = AGAINST_SIZE(odvgp_predict_scratch, AGAINST_SERVER(m), MOST_ROWS);
 	m->scratch = reserve(m->scratch_bytes);
 	m->mean = (double *)reserve(outputs);
 	m->var = (double *)reserve(outputs);

@@ -891,12 +891,12 @@ static odvgp_model *load_again(odvgp_model *m, const odvgp_threads *threads, voi
 	odvgp_model *loaded = NULL;
 	odvgp_info info;
 	*block = NULL;
-	if (done(odvgp_save(m, NULL, NULL, 0, file, bytes, &info), "odvgp_save", &info) &&
-			done(sized(&need, odvgp_load_size(file, bytes, threads, ODVGP_ISA_C, &info), &info),
-					"odvgp_load_size", &info)) {
+	if (done(odvgp_save_memory(m, NULL, NULL, 0, file, bytes, &info), "odvgp_save_memory", &info) &&
+			(need = odvgp_load_size(file, bytes, threads, ODVGP_ISA_C, &info)) > 0) {
 		*block = test_alloc(need);
-		if (!done(odvgp_load(file, bytes, threads, ODVGP_ISA_C, *block, need, &loaded, &info),
-					"odvgp_load", &info))
+		if (!done(odvgp_load_memory(
+						  &loaded, file, bytes, threads, ODVGP_ISA_C, *block, need, &info),
+					"odvgp_load_memory", &info))
 			loaded = NULL;
 	}
 	free(file);
