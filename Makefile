@@ -44,9 +44,9 @@ MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 endif
 
 .PHONY: all demo test test-isa golden golden-write chaos cross cblas test-all soak mutants \
-        sanitize tsan fuzz valgrind tidy standards symbols readme bench bench-float bench-serve \
-        bench-steps bench-seconds bench-against cost-curves examples lessons ports install shared \
-        dist-arduino dist-platformio packages cover size clean help
+        sanitize tsan fuzz valgrind tidy standards symbols readme all-targets bench bench-float \
+        bench-serve bench-steps bench-seconds bench-against cost-curves examples lessons ports \
+        install shared dist-arduino dist-platformio packages cover size clean help
 .DELETE_ON_ERROR:
 
 ## all: the command-line tool, build/odvgp
@@ -245,18 +245,19 @@ sanitize: $(call brief,$(B)/sanitize)
 ## cross: the tests for other machines, under qemu, about an hour; SHORT=1 for some minutes
 cross:
 	@MAKE="$(MAKE)" CFLAGS="$(CFLAGS)" CROSS="$(CROSS)" SHORT="$(SHORT)" \
-	    SKIP_FLOAT="$(SKIP_FLOAT)" sh tests/checks/cross.sh $(B)/cross $(TESTS) golden
+	    SKIP_FLOAT="$(SKIP_FLOAT)" sh tests/checks/cross.sh $(B)/cross \
+	    $(or $(PROGRAMS),$(TESTS) golden)
 
 $(B)/soak: tests/long/soak.c
 	$(call compile,)
 
 ## soak: 2,000 default steps of every member on six data sets, six minutes; build/soak.txt keeps
-##   what has passed
+##   what has passed; WORDS=om:adam: of this one
 soak: $(B)/soak $(B)/test_warm $(B)/tool
 	@[ ! -f $(B)/soak.txt ] || [ $(B)/soak.txt -nt $(B)/soak ] || rm $(B)/soak.txt
-	@$(B)/soak $(B)/soak.txt
-	@ODVGP_TEST_LONG=1 $(B)/test_warm few_rows
-	@ODVGP_TEST_LONG=1 sh tests/tool/tool.sh $(B)/tool stop
+	@$(B)/soak $(B)/soak.txt $(WORDS)
+	@$(if $(WORDS),,ODVGP_TEST_LONG=1 $(B)/test_warm few_rows)
+	@$(if $(WORDS),,ODVGP_TEST_LONG=1 sh tests/tool/tool.sh $(B)/tool stop)
 
 ## mutants: fifty wrong lines in odvgp.h, which tests must notice; a quarter of an hour;
 ##   WORDS="gemm natgrad" for those that name one of them
@@ -294,11 +295,14 @@ $(B)/sanitize/f32/chaos: tests/long/chaos.c
 	$(call compile,$(SANITIZE) $(FLOAT))
 CHAOS = $(if $(LONG),$(B),$(B)/sanitize)
 
-## chaos: random configs through a model's life, 2,000 (CASES=n) under the sanitizers; LONG=1:
-##   100,000 in each precision, FROM=n to go on
+CASES   = $(if $(LONG),$$((100000 - $(FROM))),2000)
+FROM   ?= 0
+WINDOW  = $(FROM) $$(($(FROM) + $(CASES)))
+## chaos: random configs through a model's life, 2,000 (CASES=n, FROM=n) under the sanitizers;
+##   LONG=1: up to 100,000 in each precision
 chaos: $(CHAOS)/chaos $(if $(SKIP_FLOAT),,$(CHAOS)/f32/chaos)
-	@$(if $(LONG),printf '%s\n' $^ | xargs -P 2 -I PROGRAM env PROGRAM $(or $(FROM),0) 100000, \
-	    sh tests/checks/run.sh $(foreach p,$^,"$(p) 0 $(or $(CASES),2000)"))
+	@$(if $(LONG),printf '%s\n' $^ | xargs -P 2 -I PROGRAM env PROGRAM $(WINDOW), \
+	    sh tests/checks/run.sh $(foreach p,$^,"$(p) $(WINDOW)"))
 
 # libFuzzer comes with clang (on Debian, libclang-rt-14-dev). Plain C is faster to compile, and
 # other instruction sets read no files. FUZZ=model runs one target only; HOURS=1 instead of SECONDS
@@ -314,10 +318,10 @@ $(B)/fuzz/fuzz_model: CFLAGS += -fno-sanitize-coverage=trace-cmp
 $(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c
 	$(call compile,)
 ## fuzz: mutated model files, kernel expressions and CSV, 20 seconds each; SECONDS=600 or HOURS=1;
-##   needs clang
+##   SEED=n chooses the mutations; needs clang
 fuzz: $(FUZZ:%=$(B)/fuzz/fuzz_%)
-	@printf '%s\n' $(FUZZ) | xargs -P 2 -I TARGET sh tests/checks/fuzz.sh $(B)/fuzz \
-	    $(if $(HOURS),$$(($(HOURS) * 3600)),$(SECONDS)) TARGET
+	@printf '%s\n' $(FUZZ) | SEED=$(SEED) xargs -P 2 -I TARGET sh tests/checks/fuzz.sh \
+	    $(B)/fuzz $(if $(HOURS),$$(awk 'BEGIN { print int($(HOURS) * 3600) }'),$(SECONDS)) TARGET
 
 ## valgrind: small tests and an example under valgrind
 valgrind: $(B)/test_tape $(B)/test_products $(B)/test_factors
@@ -369,6 +373,12 @@ symbols:
 ##   minute
 readme: $(B)/odvgp
 	@CC="$(CC)" sh tests/checks/readme.sh $< $(B)/readme
+
+## all-targets: compile everything that this file can, measurements and peers included; what
+##   lacks packages is named
+all-targets:
+	@MAKE="$(MAKE)" CC="$(CC)" CLANG="$(CLANG)" CBLAS_FLAGS="$(CBLAS_PATH) $(CBLAS_LIBS)" \
+	    sh tests/checks/all_targets.sh $(B)
 
 ## examples: the numbered examples and the lessons: compile, run, compare with the output that
 ##   their first comment promises

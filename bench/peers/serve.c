@@ -52,7 +52,7 @@ int serve_make(ptrdiff_t M, ptrdiff_t Mg, ptrdiff_t D, const char *kernel)
     L, R (the factor of q), h. */
 const double *serve_piece(char piece)
 {
-	gp__view v = gp__view_of((const gp__predictor *)server.block);
+	gp__view v = gp__view_of((const gp__predictor *)server.block, 0);
 	return piece == 'X'   ? X
 		   : piece == 'B' ? Z_beta
 		   : piece == 'G' ? Z_gamma

@@ -107,7 +107,7 @@ static const struct field {
 		{FIELD(reproduce.parametrisation), CHOICE, 0, ODVGP_PARAMETRISATION_A_BETA, NONE},
 		{FIELD(reproduce.gamma_coords), CHOICE, 0, ODVGP_GAMMA_COORDS_DIFFERENTIATED, NONE},
 		{FIELD(reproduce.gamma_kl), CHOICE, 0, ODVGP_GAMMA_KL_COLUMNS, NONE},
-		{FIELD(lik.kind), CHOICE, 0, GP__COUNT(gp__likelihoods) - 1, NONE},
+		{FIELD(lik.kind), CHOICE, 0, ODVGP_LIKELIHOOD_COUNT - 1, NONE},
 		{FIELD(lik.nodes), SIZE, 0, 30, NONE}, {FIELD(lik.classes), SIZE, 0, MOST_OUTPUTS, NONE},
 		{FIELD(lik.link_jitter), REAL, 0, 0, {0, 1e-4, 1e-3, 0.1}},
 		{LAYER(mean_function), CHOICE, 0, ODVGP_MEAN_FUNCTION_LINEAR, NONE},
@@ -282,7 +282,7 @@ static void draw_likelihood(odvgp_config *c)
 {
 	ptrdiff_t *P = &c->layer[0].P;
 	int gaussian = chance(0.6), flags;
-	c->lik.kind = (odvgp_likelihood)(gaussian ? 0 : 1 + test_below(GP__COUNT(gp__likelihoods) - 1));
+	c->lik.kind = (odvgp_likelihood)(gaussian ? 0 : 1 + test_below(ODVGP_LIKELIHOOD_COUNT - 1));
 	flags = gp__likelihoods[c->lik.kind].flags;
 	c->lik.nodes = gaussian ? 0 : test_below(12);
 	c->lik.classes = 0;
@@ -305,11 +305,19 @@ static void draw_likelihood(odvgp_config *c)
 	if (flags & GP__LIK_LINK) c->lik.link_jitter = (odvgp_real)(chance(0.5) ? 0 : 1e-3);
 }
 
+/*  NULL if the config names none. */
+static const gp__likelihood *likelihood_of(const odvgp_config *c)
+{
+	size_t kind = (size_t)c->lik.kind;
+	return kind < (size_t)ODVGP_LIKELIHOOD_COUNT ? &gp__likelihoods[kind] : NULL;
+}
+
 /*  A target that the likelihood allows, from any finite number. */
 static double allowed(const odvgp_config *c, double y)
 {
-	const gp__likelihood *lik = &gp__likelihoods[c->lik.kind];
+	const gp__likelihood *lik = likelihood_of(c);
 	double size = fabs(y);
+	if (!lik) return y;
 	if (lik->flags & GP__LIK_CLASSES)
 		return floor(fmod(3 * size, (double)gp__classes(lik, c->layer[0].P, c->lik.classes)));
 	if (lik->whole) return lik->most == 1 ? y > 0 : floor(fmin(5 * size, 1e6));
@@ -325,9 +333,8 @@ static void draw_rows(drawn *d)
 {
 	const odvgp_config *c = &d->cfg;
 	ptrdiff_t T, C, i, t, P = c->layer[0].P, least = c->objective == ODVGP_OBJECTIVE_EXACT;
-	if (P < 1 || P > MOST_OUTPUTS || (unsigned)c->lik.kind >= (unsigned)GP__COUNT(gp__likelihoods))
-		return;
-	T = gp__lik_targets(&gp__likelihoods[c->lik.kind], P);
+	if (P < 1 || P > MOST_OUTPUTS || !likelihood_of(c)) return;
+	T = gp__lik_targets(likelihood_of(c), P);
 	C = T + c->lik.weights + (c->lik.exposure || c->lik.known_noise);
 	for (i = MOST_ROWS; i-- > 0 && C > T;) {
 		for (t = T; t-- > 0;) d->Y[i * C + t] = d->Y[i * T + t];
