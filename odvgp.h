@@ -627,8 +627,9 @@ typedef enum odvgp_q_init {
 	ODVGP_Q_INIT_COUNT
 } odvgp_q_init;
 
-/*	Where odvgp_init_data puts Z_beta. Distances are in units of X, over all columns. `rows` is the
-	size of a random sample, at most N.
+/*	Where odvgp_init_data puts Z_beta. Distances count each column in its shortest lengthscale (one
+	without: about half its standard deviation times sqrt(D)). `rows` is the size of a random sample,
+	at most N.
 		KMEANS    k-means++ seeds and Lloyd's iterations on max(50 M, 4096) rows, then mini-batches
 				  of the other rows; O(rows M D) (default).
 		RANDOM    Random rows.
@@ -665,6 +666,7 @@ typedef enum odvgp_init_gamma {
 	give, in units of X, and of Y squared. Each base kernel uses its own columns.
 		MEDIAN    Lengthscale: median distance of rows / sqrt(2), times 0.5 for a base kernel with
 				  columns of its own; 0.1 for the first to 1 for the last of those that share some.
+				  With ard that of rows in standard deviations of the columns, times the column's.
 				  Variance: that of the targets. O(512 D + N P) (default).
 		ULAPANE   [ULAPANE] Lengthscale: mean gap between neighbours in a sorted column, averaged
 				  over columns. Variance: square of the mean step of the targets in the same orders,
@@ -1297,7 +1299,9 @@ ODVGP_API const odvgp_config *odvgp_model_config(const odvgp_model *model);
 	the targets' standard deviations if f has the unit of y.
 	From then on Adam and L-BFGS measure steps of whatever has a unit (inducing inputs, mean
 	functions, ...) in standard deviations of the columns of X and Y (before: in units of 1). So
-	training does not depend on the units of the data.
+	training does not depend on the unit of the targets; nor, with kernels of distances only (not
+	periodic, linear, polynomial), on that of all inputs; nor, with MEDIAN and ard in all of them,
+	on those of single columns.
 	A trained model starts again with empty Adam moments and undiminished step sizes. The count of
 	steps continues, and with it schedules and the order of rows.
 		X [N,D], Y [N,T]   all data        watch   NULL: none
@@ -16743,6 +16747,8 @@ typedef struct {
 	/* distance: of a row to its nearest centre (squared), or its variance; centre_t [D, padded M]:
 	   the centres, transposed */
 	odvgp_real *distance, *centre, *centre_t, *median;
+	/* [Dz]: gp__find_lengths; [tasks,padded Dz]: a row in these lengths */
+	odvgp_real *per_length, *scaled;
 	/* row: the sample; nearest: each row's centre; count: rows of each centre */
 	ptrdiff_t *row, *nearest, *count;
 	const odvgp_real **table; /* hash table of rows taken */
@@ -16780,6 +16786,8 @@ static void gp__init_scratch(gp__arena *a, const gp__unit *u, gp__init_work *w)
 	w->distance = gp__take(a, rows, 1);
 	w->centre = gp__take(a, u->M, u->Dz);
 	w->centre_t = gp__take(a, u->Dz, gp__padded(u->M));
+	w->per_length = gp__take(a, 1, u->Dz);
+	w->scaled = gp__take(a, gp__tasks(&c->threads), gp__padded(u->Dz));
 	w->median = gp__take(a, GP__MEDIAN_ROWS, 1);
 	w->row = GP__TAKE(a, ptrdiff_t, rows);
 	w->nearest = GP__TAKE(a, ptrdiff_t, rows);
@@ -16824,11 +16832,11 @@ static double gp__usable(double v)
 	return v > 1e6 * (double)GP__TINY && v < 1e-6 / (double)GP__TINY ? v : 1;
 }
 
-static odvgp_real gp__row_distance(const odvgp_real *x, const odvgp_real *z, ptrdiff_t D)
+static int gp__same_row(const odvgp_real *x, const odvgp_real *z, ptrdiff_t D)
 {
-	odvgp_real sum = 0;
-	GP__FOR(d, D) sum += (x[d] - z[d]) * (x[d] - z[d]);
-	return sum;
+	ptrdiff_t d = 0;
+	while (d < D && x[d] == z[d]) d++;
+	return d == D;
 }
 
 /*	The first rows of a random permutation of N. */
@@ -16872,7 +16880,7 @@ static uint64_t gp__row_hash(const odvgp_real *x, ptrdiff_t D)
 static const odvgp_real **gp__row_place(const gp__init_work *w, const odvgp_real *x, ptrdiff_t D)
 {
 	ptrdiff_t at = (ptrdiff_t)(gp__row_hash(x, D) & (uint64_t)(w->table_size - 1));
-	while (w->table[at] && gp__row_distance(w->table[at], x, D) != 0)
+	while (w->table[at] && !gp__same_row(w->table[at], x, D))
 		at = (at + 1) & (w->table_size - 1);
 	return &w->table[at];
 }
@@ -16933,7 +16941,12 @@ static double gp__nearest_lower(const gp__unit *u, const odvgp_real *X, ptrdiff_
 {
 	double sum = 0;
 	GP__FOR(i, rows) {
-		odvgp_real r2 = gp__row_distance(X + w->row[i] * u->Dz, Z + k * u->Dz, u->Dz);
+		const odvgp_real *x = X + w->row[i] * u->Dz, *z = Z + k * u->Dz;
+		odvgp_real r2 = 0;
+		GP__FOR(d, u->Dz) {
+			odvgp_real t = (x[d] - z[d]) * w->per_length[d];
+			r2 += t * t;
+		}
 		if (k == 0 || r2 < w->distance[i]) {
 			w->distance[i] = r2;
 			w->nearest[i] = k;
@@ -16971,14 +16984,14 @@ static void gp__kmeans_task(void *arg, int task)
 {
 	const gp__kmeans_job *job = (const gp__kmeans_job *)arg;
 	ptrdiff_t D = job->u->Dz, M = job->u->M, ld = gp__padded(M), from, to;
-	odvgp_real r2[GP__CHUNK];
+	odvgp_real r2[GP__CHUNK], *x = job->w->scaled + task * gp__padded(D);
 	gp__share(job->to - job->from, 1, job->tasks, task, &from, &to);
 	GP__FROM(i, job->from + from, job->from + to) {
 		odvgp_real least = 0;
 		ptrdiff_t best = -1;
+		GP__FOR(d, D) x[d] = job->X[job->w->row[i] * D + d] * job->w->per_length[d];
 		for (ptrdiff_t k = 0; k < M; k += GP__CHUNK) {
-			job->u->model->tape.blas.isa->sqdist(
-					D, job->X + job->w->row[i] * D, job->w->centre_t + k, ld, r2);
+			job->u->model->tape.blas.isa->sqdist(D, x, job->w->centre_t + k, ld, r2);
 			GP__FOR(c, GP__MIN(M - k, GP__CHUNK))
 				if (best < 0 || r2[c] < least) {
 					least = r2[c];
@@ -16997,7 +17010,7 @@ static void gp__kmeans_nearest(
 	ptrdiff_t D = u->Dz, M = u->M, ld = gp__padded(M);
 	double work = (double)M * (double)D; /* of a row */
 	GP__FOR(d, D)
-		GP__FOR(k, ld) w->centre_t[d * ld + k] = k < M ? Z[k * D + d] : 0;
+		GP__FOR(k, ld) w->centre_t[d * ld + k] = k < M ? Z[k * D + d] * w->per_length[d] : 0;
 	for (; job.from < n && !gp__ask(&m->tape.blas, work * (double)(job.to - job.from));
 			job.from = job.to) {
 		job.to = GP__MIN(n, job.from + 256 + (ptrdiff_t)(1e9 / work));
@@ -17367,9 +17380,16 @@ static odvgp_real gp__median(odvgp_real *x, ptrdiff_t n)
 	return x[k];
 }
 
-/*	Median distance of random pairs of distinct rows over a base kernel's columns; 1 if none. */
+/*	Standard deviations of the kernel's inputs [Dz]. */
+static const odvgp_real *gp__column_sd(const gp__unit *u)
+{
+	return u->model->data_sd + u->sd_at + (u->patches.height ? u->D + 1 : 0);
+}
+
+/*	Median distance of random pairs of distinct rows over a base kernel's columns, with ARD in their
+	standard deviations; 1 if none. */
 static double gp__median_distance(
-		gp__unit *u, const odvgp_real *X, const gp__base_kernel *base, const gp__init_work *w)
+		const gp__unit *u, const odvgp_real *X, const gp__base_kernel *base, const gp__init_work *w)
 {
 	odvgp_model *m = u->model;
 	odvgp_real *work = w->median;
@@ -17382,7 +17402,8 @@ static double gp__median_distance(
 				(ptrdiff_t)(gp__random(m->cfg.seed, GP__STREAM_INIT, 2 * i + 1) % (uint64_t)N) * D;
 		odvgp_real r2 = 0;
 		GP__FOR(d, (ptrdiff_t)base->ndims) {
-			odvgp_real t = x[gp__column(base, d)] - z[gp__column(base, d)];
+			ptrdiff_t c = gp__column(base, d);
+			odvgp_real t = (x[c] - z[c]) / (base->ard ? gp__column_sd(u)[c] : 1);
 			r2 += t * t;
 		}
 		if (r2 > 0) work[count++] = r2;
@@ -17429,6 +17450,7 @@ static double gp__target_variance(const odvgp_model *m, const odvgp_real *Y, int
 
 typedef struct {
 	double lengthscale, variance; /* of a base kernel */
+	const odvgp_real *unit; /* of ARD's lengthscales, by column; NULL: 1 */
 } gp__start;
 
 static int gp__share_columns(const gp__base_kernel *a, const gp__base_kernel *b)
@@ -17456,7 +17478,7 @@ static gp__start gp__median_start(
 		gp__unit *u, const odvgp_real *X, uint32_t i, const gp__init_work *w)
 {
 	double factor = gp__spread(&u->kernel, i, -1, 0.5);
-	gp__start start = {0, w->target_variance};
+	gp__start start = {0, w->target_variance, gp__column_sd(u)};
 	start.lengthscale =
 			gp__median_distance(u, X, &u->kernel.base[i], w) * factor * gp__sqrt_half;
 	return start;
@@ -17498,7 +17520,7 @@ static gp__start gp__ulapane_start(
 	const gp__base_kernel *base = &u->kernel.base[i];
 	ptrdiff_t T = u->model->T;
 	double factor = gp__spread(&u->kernel, i, 0, 1);
-	gp__start start = {0, 0};
+	gp__start start = {0, 0, NULL};
 	(void)X;
 	const int target = gp__only_target(u);
 	GP__FOR(k, T + 1) {
@@ -17537,7 +17559,7 @@ static void gp__init_base_kernel(
 {
 	odvgp_model *m = u->model;
 	const gp__base_kernel *base = &u->kernel.base[i];
-	gp__start start = {1, w->target_variance};
+	gp__start start = {1, w->target_variance, NULL};
 	int inner = gp__geometry(base) == GP__INNER_PRODUCT;
 	ptrdiff_t first = m->par.slot[u->slot_kernel].offset;
 	if (gp__geometry(base) == GP__DISTANCE)
@@ -17549,10 +17571,35 @@ static void gp__init_base_kernel(
 	if (base->type == GP__POLYNOMIAL && !(base->given & GP__GIVEN_SHAPE_PARAM))
 		gp__set_positive(m, first + (ptrdiff_t)base->shape_param, gp__usable(start.variance));
 	if (inner) start.variance /= (double)base->ndims;
-	for (uint32_t d = 0; d < base->nls && !(base->given & GP__GIVEN_LENGTHSCALE); d++)
-		gp__set_positive(m, first + (ptrdiff_t)(base->ls + d), gp__usable(start.lengthscale));
+	for (uint32_t d = 0; d < base->nls && !(base->given & GP__GIVEN_LENGTHSCALE); d++) {
+		double unit = start.unit && base->ard ? (double)start.unit[gp__column(base, d)] : 1;
+		gp__set_positive(
+				m, first + (ptrdiff_t)(base->ls + d), gp__usable(start.lengthscale * unit));
+	}
 	for (uint32_t d = 0; d < base->nvar && !(base->given & GP__GIVEN_VARIANCE); d++)
 		gp__set_positive(m, first + (ptrdiff_t)(base->var + d), gp__usable(start.variance));
+}
+
+/*	w->per_length: one over each column's shortest lengthscale, or the start of a normal one if no
+	kernel has one; times a power of two, so that distances are near 1 in any units. */
+static void gp__find_lengths(const gp__unit *u, const gp__init_work *w)
+{
+	odvgp_real *length = w->per_length;
+	int exponent;
+	gp__zero(length, u->Dz);
+	GP__EACH_BASE(i, &u->kernel) {
+		const gp__base_kernel *base = &u->kernel.base[i];
+		if (gp__geometry(base) != GP__DISTANCE) continue;
+		GP__FOR(d, (ptrdiff_t)base->ndims) {
+			odvgp_real own = gp__hyp(u)[base->ls + (base->ard ? d : 0)],
+					   *of = length + gp__column(base, d);
+			if (!(*of > 0) || own < *of) *of = own;
+		}
+	}
+	GP__FOR(d, u->Dz)
+		if (!(length[d] > 0)) length[d] = gp__column_sd(u)[d] * (odvgp_real)sqrt((double)u->Dz) / 2;
+	double scale = frexp((double)length[0], &exponent);
+	GP__FOR(d, u->Dz) length[d] = (odvgp_real)(scale / (double)length[d]);
 }
 
 /*	Only what neither the expression nor the config gives. */
@@ -17795,6 +17842,7 @@ static void gp__init_unit(gp__unit *u, const odvgp_real *X, const odvgp_real *Y)
 	}
 	gp__init_hyper(u, candidates, Y, &w);
 	gp__init_image_variance(u, X, &w);
+	gp__find_lengths(u, &w);
 	gp__init_points(u, gp__draw_candidates(u, X, 0, &w), &w);
 }
 

@@ -407,6 +407,7 @@ TEST(start_with_identity_means)
 	for (prior = 0; prior < 2; prior++) {
 		odvgp_config c = stack(30, width, 3, &members[1]);
 		c.deep.q_init = prior ? ODVGP_HIDDEN_Q_PRIOR : ODVGP_HIDDEN_Q_NARROW;
+		c.layer[1].kernel = c.layer[0].kernel; /* distances are in its lengthscales */
 		test_seed = 9;
 		fixture a = start_stack(&c);
 		odvgp_real *Z = values(&a, "layer0.Z_beta"), *Zg = values(&a, "layer0.Z_gamma");

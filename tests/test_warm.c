@@ -717,7 +717,7 @@ TEST(degenerate_data)
 
 /* ---- few rows of two classes ---- */
 
-enum { FEW_ROWS = 60, FEW_INPUTS = 4, FEW_STEPS = 200 };
+enum { FEW_ROWS = 60, FEW_INPUTS = 4, FEW_STEPS = 300 };
 typedef struct few {
 	ptrdiff_t N, D;
 	odvgp_real X[FEW_ROWS * FEW_INPUTS], Y[FEW_ROWS];
