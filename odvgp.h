@@ -334,7 +334,7 @@ CONTENTS   (search for a tag with its arrows)
 	X(E_NOT_PD, "matrix not positive definite, even at the largest jitter") \
 	X(E_NAN, "NaN or infinity where a finite number is needed") \
 	X(E_KERNEL, "kernel expression not understood") \
-	X(E_NAME, "no parameter of this name") \
+	X(E_NAME, "no parameter, field or kernel of this name") \
 	X(E_UNSUPPORTED, "combination of options that does not exist") \
 	X(E_FORMAT, "not a model file, or damaged") \
 	X(E_IO, "file could not be read or written") \
@@ -1269,7 +1269,8 @@ ODVGP_API odvgp_status odvgp_load_file(
 
 /*	Bytes that a model of this config needs, with slack for a block at any address; see Memory in
 	>>manual.
-	Reasons  E_ARG | E_SIZE | E_KERNEL | E_UNSUPPORTED */
+	Reasons  E_ARG | E_SIZE | E_KERNEL | E_NAME (row: where no kernel has this name) |
+			 E_UNSUPPORTED */
 ODVGP_API size_t odvgp_model_size(const odvgp_config *config, odvgp_info *info);
 
 /*	Make a model in the caller's block of odvgp_model_size bytes. It needs no release. Z is 0 (call
@@ -4766,7 +4767,7 @@ typedef struct {
 	const char *start, *at, *error; /* the first error, or NULL */
 	gp__kernel *k;
 	double *value; /* [.][3] lengthscale, variance, shape parameter */
-	int depth;
+	int depth, unknown; /* unknown: the error is a kernel's name */
 } gp__parser;
 
 static uint32_t gp__parse_fail(gp__parser *p, const char *error)
@@ -4943,8 +4944,10 @@ static uint32_t gp__parse_base_kernel(gp__parser *p)
 			(strlen(gp__base_kernel_kinds[type].name) != length ||
 					strncmp(gp__base_kernel_kinds[type].name, p->at, length) != 0))
 		type++;
-	if (type == GP__BASE_KERNEL_TYPES)
+	if (type == GP__BASE_KERNEL_TYPES) {
+		p->unknown = length > 0;
 		return gp__parse_fail(p, length ? "no kernel of this name" : "a kernel's name is missing");
+	}
 	if (k->base_kernels == ODVGP_MAX_BASE_KERNELS)
 		return gp__parse_fail(p, "too many terms (see ODVGP_MAX_BASE_KERNELS)");
 	p->at += length;
@@ -5033,8 +5036,8 @@ GP__TRAINING odvgp_status gp__kernel_parse(
 	gp__skip_spaces(&p);
 	if (!p.error && *p.at) p.error = "'+', '*' or the end was expected";
 	if (p.error)
-		return gp__fail(
-				info, ODVGP_E_KERNEL, "kernel", p.at - p.start, (double)(p.at - p.start), p.error);
+		return gp__fail(info, p.unknown ? ODVGP_E_NAME : ODVGP_E_KERNEL, "kernel", p.at - p.start,
+				(double)(p.at - p.start), p.error);
 	gp__kernel_finish(k);
 	return ODVGP_OK;
 }

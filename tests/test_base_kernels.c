@@ -146,28 +146,33 @@ TEST(a_build_for_fewer_terms_trains_on_or_refuses)
 
 TEST(bad_kernel_expressions_are_refused)
 {
-	static const char *const bad[] = {"", " ", "foo", "RBF", "rbf32", "rbf +", "+ rbf", "rbf rbf",
-			"rbf ++ rbf", "rbf * * rbf", "rbf(", "rbf)", "(rbf", "()", "rbf()x", "rbf(0)",
-			"rbf(-1)", "rbf(1e400)", "rbf(1e40)", "rbf(nan)", "rbf(inf)", "rbf(1,)", "rbf(,1)",
-			"rbf(1 2)", "rbf(1, 2)", "rbf(1, variance=0)", "rbf(1, variance=-2)",
-			"rbf(1, variance=)", "rbf(1, variance)", "rbf(1, variance=1, variance=2)",
-			"rbf(1, dims=3)", "rbf(1, dims=0:4)", "rbf(1, dims=2:1)", "rbf(1, dims=1:1)",
-			"rbf(1, dims=)", "rbf(1, dims=-1)", "rbf(1, dims=0.5)", "rbf(1, dims=0+)",
+	static const char *const bad[] = {"", " ", "RBF", "rbf +", "+ rbf", "rbf rbf", "rbf ++ rbf",
+			"rbf * * rbf", "rbf(", "rbf)", "(rbf", "()", "rbf()x", "rbf(0)", "rbf(-1)",
+			"rbf(1e400)", "rbf(1e40)", "rbf(nan)", "rbf(inf)", "rbf(1,)", "rbf(,1)", "rbf(1 2)",
+			"rbf(1, 2)", "rbf(1, variance=0)", "rbf(1, variance=-2)", "rbf(1, variance=)",
+			"rbf(1, variance)", "rbf(1, variance=1, variance=2)", "rbf(1, dims=3)",
+			"rbf(1, dims=0:4)", "rbf(1, dims=2:1)", "rbf(1, dims=1:1)", "rbf(1, dims=)",
+			"rbf(1, dims=-1)", "rbf(1, dims=0.5)", "rbf(1, dims=0+)",
 			"rbf(1, dims=99999999999999999999)", "rbf(1, foo=2)", "rbf(1, ardx)", "rbf(1e)",
 			"rbf(.)", "rbf;", "rbf + rbf\nrbf", "rbf(0x10)", "rbf+rbf+rbf+rbf+rbf+rbf+rbf+rbf+rbf",
-			"matern42", "linear(1", "\xff\xfe", "linear(lengthscale=1)", "linear(1, variance=2)",
+			"linear(1", "\xff\xfe", "linear(lengthscale=1)", "linear(1, variance=2)",
 			"polynomial(ard)", "polynomial(degree=0)", "polynomial(degree=2.5)",
 			"polynomial(degree=17)", "polynomial(degree=2, degree=2)", "polynomial(degree=)",
 			"rbf(degree=2)", "rbf(alpha=1)", "rq(period=1)", "rq(alpha=0)",
 			"periodic(1, period=1, period=1)", "periodic(period)", "constant(dims=0)", "white(ard)",
-			"white(0)", "constant(1, 2)", "whitening", "rq(1, alpha=-2)", "rbf(dims=0, dims=1)",
-			"linear(foo=1)", "constant(-.5)", "white(+1)", "rbf(dims=0+0:2)", "rbf(dims=1+1)",
-			"rbf(dims=0:2+1:3)", "rbf(dims=1+0:3)", "rbf(dims=2+0+2)",
+			"white(0)", "constant(1, 2)", "rq(1, alpha=-2)", "rbf(dims=0, dims=1)", "linear(foo=1)",
+			"constant(-.5)", "white(+1)", "rbf(dims=0+0:2)", "rbf(dims=1+1)", "rbf(dims=0:2+1:3)",
+			"rbf(dims=1+0:3)", "rbf(dims=2+0+2)",
 			/* These are above 0, but in this precision they or their inverses are not. */
 			BY_PRECISION("rbf(1e-310)", "rbf(1e-46)"),
 			BY_PRECISION("rbf(1e-330, ard)", "rbf(1e-300, ard)"),
 			BY_PRECISION("linear(1e-320)", "linear(1e-40)"),
 			BY_PRECISION("rq(alpha=1e-330)", "rq(alpha=1e-50)")};
+	static const struct {
+		const char *text;
+		ptrdiff_t at;
+	} unknown[] = {{"foo", 0}, {"rbf32", 0}, {"matern42", 0}, {"whitening", 0}, {"rbf + foo(1)", 6},
+			{"rbf * (rbf + rb)", 13}};
 	static const char *const fine[] = {"rbf", " rbf ", "rbf()", "rbf( )", "((rbf))", "rbf(1)",
 			"rbf(lengthscale=2)", "rbf(1.5e-3,variance=.5)", "rbf(ard)", "rbf(1,ard,dims=0+2)",
 			"rbf(dims=0:3)", "rbf(2, dims=1, variance=3.)", "(rbf+matern12)*matern32",
@@ -188,6 +193,12 @@ TEST(bad_kernel_expressions_are_refused)
 		CHECK_SAY(s == ODVGP_E_KERNEL && bytes == 7, "\"%s\": %s", bad[i], odvgp_status_text(s));
 		CHECK_SAY(info.text[0] && info.row >= 0 && (size_t)info.row <= strlen(bad[i]),
 				"\"%s\": place %ld", bad[i], (long)info.row);
+	}
+	for (i = 0; i < sizeof unknown / sizeof *unknown; i++) {
+		odvgp_info info = no_info();
+		c.layer[0].kernel = unknown[i].text;
+		CHECK_STATUS(sized(&bytes, odvgp_model_size(&c, &info), &info), ODVGP_E_NAME);
+		CHECK_INT(info.row, unknown[i].at);
 	}
 	memset(deep, '(', 200);
 	strcpy(deep + 200, "rbf");

@@ -769,18 +769,13 @@ static void snapshot_restore(const snapshot *s, const model_block *block)
 	if (status) die_of(status, &info, NULL);
 }
 
-/*  Ends the program if the kernel has a name that is not known: the library says where it is. */
-static void check_kernel_name(const char *kernel, const odvgp_info *info)
+/*  Ends the program: at this place of the expression stands a name that no kernel has. */
+static void unknown_kernel(const char *kernel, ptrdiff_t place)
 {
-	static const char unknown[] = "kernel: no kernel of this name (at ";
-	const char *at = strstr(info->text, unknown);
-	if (!at) return;
-	size_t begin = (size_t)strtoul(at + sizeof unknown - 1, NULL, 10), length = 0;
-	if (begin >= strlen(kernel)) return;
-	while (isalnum((unsigned char)kernel[begin + length]) || kernel[begin + length] == '_')
-		length++;
-	char *name = copy_text(kernel + begin);
-	name[length] = 0;
+	const char *at = kernel + place, *end = at;
+	while (isalnum((unsigned char)*end) || *end == '_') end++;
+	char *name = copy_text(at);
+	name[end - at] = 0;
 	bytes names = {NULL, 0, 0};
 	for (int i = 0; odvgp_kernel_about(i).name; i++)
 		bytes_print(&names, "%s%s", i ? "|" : "", odvgp_kernel_about(i).name);
@@ -814,7 +809,7 @@ static odvgp_model *model_make(options *o, const dataset *d, const workers *w, o
 	char with[40];
 	snprintf(with, sizeof with, "--basis %.20s", basis_of(o)->name);
 	if (!block->size) {
-		check_kernel_name(o->value[OPT_KERNEL], &info);
+		if (info.status == ODVGP_E_NAME) unknown_kernel(c.layer[0].kernel, info.row);
 		die_of(info.status, &info, info.status == ODVGP_E_UNSUPPORTED ? with : NULL);
 	}
 	block->at = take(block->size, 1);
