@@ -378,7 +378,7 @@ readme: $(B)/odvgp
 ##   lacks packages is named
 all-targets:
 	@MAKE="$(MAKE)" CC="$(CC)" CLANG="$(CLANG)" CBLAS_FLAGS="$(CBLAS_PATH) $(CBLAS_LIBS)" \
-	    sh tests/checks/all_targets.sh $(B)
+	    CBLAS_PROGRAMS="$(CBLAS_ALL)" sh tests/checks/all_targets.sh $(B)
 
 ## examples: the numbered examples and the lessons: compile, run, compare with the output that
 ##   their first comment promises

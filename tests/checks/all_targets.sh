@@ -1,18 +1,20 @@
 #!/bin/sh
 # all_targets.sh FOLDER   compiles every program that the Makefile can, into FOLDER (build); runs none.
-# The list is make's own. Left out are the tests in folders whose programs differ only by a flag of
-# all: FOLDER/cover, FOLDER/tsan and the second precision of FOLDER/sanitize and FOLDER/cblas. What
-# needs packages that are not there is left out with a note.
+# The list is make's own, but for tests in folders whose programs differ only by a flag of all:
+# FOLDER/cover, FOLDER/tsan and the second precision of FOLDER/sanitize. What needs packages that are
+# not there is left out with a note. In the environment: CBLAS_PROGRAMS, those that link a CBLAS, and
+# CBLAS_FLAGS, with which they do.
 folder=$1
 : "${CC:=cc}" "${CLANG:=clang}" "${MAKE:=make}"
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 
-# without PATTERN NOTE: leaves targets out.
+# without PATTERN...: leaves targets out.
 without() {
-    grep -v "^$folder/$1" "$work/list" >"$work/fewer"
-    cmp -s "$work/fewer" "$work/list" || echo "${2:+left out: $folder/$1: $2}" | grep .
-    mv "$work/fewer" "$work/list"
+    for pattern in "$@"; do
+        grep -v "^$folder/$pattern" "$work/list" >"$work/fewer"
+        mv "$work/fewer" "$work/list"
+    done
 }
 
 LC_ALL=C MAKEFLAGS='' "$MAKE" -pnRr B="$folder" OTHER=odvgp.h help 2>/dev/null |
@@ -21,18 +23,20 @@ LC_ALL=C MAKEFLAGS='' "$MAKE" -pnRr B="$folder" OTHER=odvgp.h help 2>/dev/null |
         index($0, folder) == 1 && /^[^%=]*:( |$)/ && !skip { sub(/:.*/, ""); print }
         { if (skip) skip-- }' | sort -u >"$work/list"
 [ "$(wc -l <"$work/list")" -gt 100 ] || { echo "all-targets: make lists no targets"; exit 1; }
-without cover/ ""
-without tsan/ ""
-without sanitize/f32/test ""
-without cblas/f32/ ""
-for target in kernel model table; do echo "$folder/fuzz/fuzz_$target"; done >>"$work/list"
-
-echo 'int LLVMFuzzerTestOneInput(const unsigned char *x, unsigned long n) { return x && n > 9; }' |
-    "$CLANG" -fsanitize=fuzzer -x c - -o "$work/program" 2>/dev/null ||
-    without fuzz/ "needs clang and its libFuzzer"
-printf '#include <cblas.h>\nint main(void) { return 0; }\n' |
-    "$CC" -x c - -o "$work/program" ${CBLAS_FLAGS:-} 2>/dev/null ||
-    without cblas/ "needs a CBLAS with its header"
+without cover/ tsan/ cblas/ sanitize/f32/test
+if echo 'int LLVMFuzzerTestOneInput(const unsigned char *x, unsigned long n) { return x && n > 9; }' |
+    "$CLANG" -fsanitize=fuzzer -x c - -o "$work/program" 2>/dev/null; then
+    for target in kernel model table; do echo "$folder/fuzz/fuzz_$target"; done >>"$work/list"
+else
+    echo "left out: fuzz, which needs clang and its libFuzzer"
+    without fuzz/
+fi
+# shellcheck disable=SC2086 # flags
+if printf '#include <cblas.h>\nint main(void) { return 0; }\n' |
+    "$CC" -x c - -o "$work/program" $CBLAS_FLAGS 2>/dev/null; then
+    printf '%s\n' $CBLAS_PROGRAMS >>"$work/list"
+else echo "left out: cblas, which needs a CBLAS with its header"
+fi
 
 # shellcheck disable=SC2046 # a list
 "$MAKE" -k B="$folder" OTHER=odvgp.h $(cat "$work/list") >"$work/log" 2>&1
