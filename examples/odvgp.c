@@ -37,6 +37,7 @@
         predict.h   threads, predictions, metrics
         models.h    models from options, and model files
         interval.h  limits of y
+        cost.h      counted operations
         warm.h      warm starts
         plan.h      --basis auto
         report.h    results as JSON and text
@@ -306,8 +307,9 @@ static int run_train(options *o)
 	if (resume) print_step_sizes(&t);
 	if (!resume) {
 		if (ready) plan_minutes(&p, o, &d, model, &w, begin);
-		warm_settle(o, model);
+		warm_settle(o, model, &w, sizes_given(o), now() - begin);
 		plan_print(&p, o, &d, &w);
+		if (!p.made) warm_announce(o, model, &w);
 		if (ready) t.warm_starts = warm_start(model, o, &d, &w);
 	}
 	/* Unchanged, as if there had been no pause. */

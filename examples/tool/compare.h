@@ -186,7 +186,9 @@ static void candidate_finish(candidate *c, training *t)
 static void candidate_steps(const comparison *all, candidate *c, training *t)
 {
 	t->start = now();
-	if (all->warms) warm_settle(&c->o, t->model);
+	int limited = sizes_given(all->o) || sizes_given(&c->o);
+	if (all->warms) warm_settle(&c->o, t->model, &all->w, limited, 0);
+	warm_announce(&c->o, t->model, &all->w);
 	t->warm_starts = warm_start(t->model, &c->o, &all->d, &all->w);
 	int ready = fit_q_if_due(t, FIT_START);
 	/* Both are part of the training that the clock measures. */

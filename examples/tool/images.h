@@ -129,6 +129,15 @@ static ptrdiff_t patch_count(const odvgp_config *c, ptrdiff_t l)
 	return c->layer[l].patches.image_height ? down * across : 1;
 }
 
+/*  Columns of what the kernel of layer l sees: a patch, or a row. */
+static ptrdiff_t patch_columns(const odvgp_config *c, ptrdiff_t l)
+{
+	if (!c->layer[l].patches.image_height) return c->layer[l].D;
+	return c->layer[l].patches.height * c->layer[l].patches.width *
+				   larger(1, c->layer[l].patches.channels) +
+		   2 * c->layer[l].patches.locations;
+}
+
 /*  A line about the patches of each layer of a model. */
 static void images_text(bytes *b, const odvgp_model *model)
 {

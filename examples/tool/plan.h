@@ -15,15 +15,7 @@
 
 #include "warm.h"
 
-enum {
-	LEAST_SGPR = 256,
-	MOST_SGPR = 1000,
-	SGPR_ROWS = 20000,
-	WARM_POINTS = 300,
-	FEW_POINTS = 200,
-	WARM_ROWS = 4000,
-	MORE_ROWS = 12000
-};
+enum { LEAST_SGPR = 256, MOST_SGPR = 1000, SGPR_ROWS = 20000, FEW_POINTS = 200, MORE_ROWS = 12000 };
 static const double FLOPS = 2.4e12;
 
 typedef struct plan {
@@ -55,12 +47,6 @@ static void plan_settle(options *o)
 	if (steps) option_store(o, OPT_BASIS, copy_text("orth"));
 }
 
-/*  Of the bound and its gradient: products, factors, and the kernel's distances. */
-static double pass_flops(double n, double M, double D)
-{
-	return 8 * n * M * M + 20 * M * M * M + (150 + 40 * D) * n * M;
-}
-
 static void plan_number(options *o, int id, ptrdiff_t v)
 {
 	char text[24];
@@ -73,25 +59,19 @@ static void plan_steps(options *o, double steps)
 	if (!by_clock(o)) plan_number(o, OPT_ITERS, (ptrdiff_t)steps);
 }
 
-/*  The warm starts before SGPR or SOLVE-GP, as --warm takes them; counts their operations. */
-static void plan_warm(plan *p, options *o, ptrdiff_t n, double D, ptrdiff_t points)
+/*  The warm starts before SGPR or SOLVE-GP, as --warm takes them, in at most `room` operations; counts
+    theirs. Where L-BFGS's would be the training itself, there is only Adam's. */
+static void plan_warm(plan *p, options *o, ptrdiff_t n, double D, ptrdiff_t points, double room)
 {
-	ptrdiff_t M = smaller(WARM_POINTS, points), few = smaller(n, WARM_ROWS);
-	bytes list = {NULL, 0, 0};
+	ptrdiff_t M = smaller(WARM_POINTS, points), few = smaller(n, WARM_ROWS),
+			  more = n > 2 * WARM_ROWS ? smaller(n, MORE_ROWS) : 0;
+	warm_plan w = {few, M, pass_flops((double)few, (double)M, D), 0, {NULL, 0, 0}, 0, 1};
 	p->points = M;
 	if (o->given[OPT_WARM]) return;
-	warm_item(&list, few, ADAM_STEPS, M, 1);
-	p->flops += 1.05 * ADAM_STEPS * pass_flops((double)few, (double)M, D);
-	if (n > WARM_ROWS || points > WARM_POINTS) {
-		warm_item(&list, few, WARM_STEPS, M, 0);
-		p->flops += 1.25 * WARM_STEPS * pass_flops((double)few, (double)M, D);
-	}
-	if (n > 2 * WARM_ROWS) {
-		ptrdiff_t more = smaller(n, MORE_ROWS);
-		warm_item(&list, more, MORE_STEPS, M, 0);
-		p->flops += 1.25 * MORE_STEPS * pass_flops((double)more, (double)M, D);
-	}
-	option_store(o, OPT_WARM, list.at);
+	warm_within(&w, room, n > WARM_ROWS || points > WARM_POINTS);
+	if (more) warm_more(&w, room, more, pass_flops((double)more, (double)M, D));
+	p->flops += w.flops;
+	warm_store(o, &w);
 }
 
 /*  Operations that the training may take: of --minutes, at `rate` operations a second, else a
@@ -128,7 +108,7 @@ static void plan_solve(plan *p, options *o, ptrdiff_t n, double D)
 enum { FEW_ROWS = 600, MANY_ROWS = 100000, Q_POINTS = 200, LEAST_STEPS = 300 };
 
 /*  Operations of a step. */
-static double step_flops(const options *o, const dataset *d, ptrdiff_t beta, ptrdiff_t gamma)
+static double q_step_flops(const options *o, const dataset *d, ptrdiff_t beta, ptrdiff_t gamma)
 {
 	double F = functions_of(&d->s), D = (double)d->s.D, kernels = is_independent(o) ? F : 1,
 		   rows = (double)smaller(d->train.n, 1024), points = (double)(beta + gamma),
@@ -145,50 +125,15 @@ static void plan_q(plan *p, options *o, double budget, const dataset *d, ptrdiff
 	double usual = n <= FEW_ROWS ? 600 : n < MANY_ROWS ? 1000 : 3000;
 	/* fewer points where many functions would leave no time for steps */
 	for (; o->value[OPT_MINUTES] && beta > 10; beta /= 2, gamma /= 2)
-		if (LEAST_STEPS * step_flops(o, d, beta, gamma) <= budget) break;
+		if (LEAST_STEPS * q_step_flops(o, d, beta, gamma) <= budget) break;
 	const char *name = !gamma ? "coupled" : n < MANY_ROWS ? "orth" : "solve";
-	double step = step_flops(o, d, beta, gamma),
+	double step = q_step_flops(o, d, beta, gamma),
 		   steps = fmin(usual, fmax(LEAST_STEPS, budget / step));
 	option_store(o, OPT_BASIS, copy_text(name));
 	plan_number(o, OPT_BETA, beta);
 	if (gamma) plan_number(o, OPT_GAMMA, gamma);
 	plan_steps(o, floor(steps / 100) * 100);
 	p->flops += steps * step;
-}
-
-/*  Seconds of the processors for each thread, which other programs on the machine do not stretch. */
-static double processor_seconds(const workers *w)
-{
-	return (double)clock() / CLOCKS_PER_SEC / workers_count(w);
-}
-
-/*  Operations a second of products on all threads, over a fifth of a second: by the median, which a
-    short disturbance does not change, or by the processors' time, of which single products are too
-    short a part. */
-static double measured_rate(const workers *w, int processors)
-{
-	enum { SIDE = 384, MOST = 500 };
-	double each[MOST], begin = 0, first = 0, *A = take_doubles(SIDE, SIDE),
-					   *C = take_doubles(SIDE, SIDE);
-	int n = 0;
-	size_t size = odvgp_blas_size(&w->threads, NULL);
-	void *block = take(size, 1);
-	odvgp_blas blas;
-	for (int i = 0; i < SIDE * SIDE; i++) A[i] = 1e-3 * (i % 7);
-	if (!odvgp_blas_init(&blas, &w->threads, ODVGP_ISA_AUTO, block, size, NULL))
-		for (int k = 0; k < 3 || (now() < begin + 0.2 && n < MOST); k++) {
-			if (k == 1) begin = now(), first = processor_seconds(w);
-			double from = now();
-			odvgp_gemm(&blas, 0, 0, SIDE, SIDE, SIDE, 1, A, SIDE, A, SIDE, 0, C, SIDE);
-			if (k) each[n++] = now() - from;
-		}
-	double spent = n ? (processor_seconds(w) - first) / n : 0;
-	free(A);
-	free(C);
-	free(block);
-	if (!n) return 0;
-	qsort(each, (size_t)n, sizeof *each, by_value);
-	return 2.0 * SIDE * SIDE * SIDE / fmax(1e-9, processors ? spent : each[n / 2]);
 }
 
 /*  Replaces --basis auto by explicit options for this data. */
@@ -213,7 +158,10 @@ static plan plan_make(options *o, const dataset *d, const workers *w)
 		points = WARM_POINTS;
 		plan_solve(&p, o, n, D);
 	}
-	plan_warm(&p, o, n, D, points);
+	double room = !sizes_given(o)          ? HUGE_VAL
+				  : o->value[OPT_MINUTES] ? WARM_SHARE / 0.5 * budget
+										  : WARM_SHARE * p.flops;
+	plan_warm(&p, o, n, D, points, room);
 	return p;
 }
 
@@ -271,7 +219,8 @@ static void plan_minutes(const plan *p, options *o, const dataset *d, odvgp_mode
 		const workers *w, double begin)
 {
 	int off = o->value[OPT_WARM] && strcmp(o->value[OPT_WARM], "off") == 0;
-	if (!o->value[OPT_MINUTES] || o->given[OPT_WARM] || off || (all_rows(o) && !p->made) ||
+	if (!o->value[OPT_MINUTES] || o->given[OPT_WARM] || off || sizes_given(o) ||
+			(all_rows(o) && !p->made) ||
 			!warm_helps(d->s.likelihood) || warm_harms(odvgp_model_config(model)))
 		return;
 	ptrdiff_t n = d->train.n, M = p->points, of_adam = M, few = smaller(n, WARM_ROWS),

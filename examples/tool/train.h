@@ -443,10 +443,11 @@ static ptrdiff_t next_evaluation(const training *t)
 	return t->step + larger(1, smaller(t->step / 5, t->evaluate_every));
 }
 
-/*  From now on progress is that of steps. */
+/*  From now on progress is that of steps, which have lines of their own. */
 static void watch_steps(const training *t)
 {
 	watch_begin(t->w->watch, "%s%strains", label_of(t), t->label ? " " : "");
+	t->w->watch->wait = 5;
 }
 
 /*  Evaluates. Returns 0, and forgets it, if it had to end before the last row. */

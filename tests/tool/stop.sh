@@ -55,3 +55,28 @@ large="train --data wide.csv --model stop.odvgp"
         check "stop: the model is saved" "$tool" info --model stop.odvgp
     fi
 }
+
+# ---- warm starts are a quarter of a training whose sizes or steps are given ----
+# warms TEXT ARGUMENTS...: does stderr hold the line TEXT (none: ''), and none else about warm starts?
+warms() {
+    text=$1
+    shift
+    "$tool" train --data plain.csv --basis coupled --beta 12 --threads 1 --model t.odvgp "$@" >t.txt 2>err.txt
+    [ "$(grep 'warm' err.txt)" = "$text" ] && return 0
+    echo "      $(grep warm err.txt)" >&3
+    return 1
+}
+quarter="note: warm starts get a quarter of the training's operations:"
+check "warm start: none where a quarter has no room for ten iterations" warms \
+    "$quarter fewer than 10 iterations, so there is none (--warm off)" --iters 15
+check "warm start: fewer iterations of L-BFGS, and no Adam" sh -c '
+    "$1" train --data plain.csv --basis coupled --beta 12 --threads 1 --model t.odvgp --iters 150 >t.txt 2>err.txt
+    grep -q "operations: --warm 200:[1-5][0-9]\$" err.txt' sh "$tool"
+check "warm start: all of it in a long training, without a word" warms '' --iters 1500
+check "warm start: which is kept" sh -c '
+    "$1" train --data plain.csv --resume t.odvgp --iters 1501 --model t.odvgp --json >t.json 2>err.txt &&
+    grep -q "200:100:0:0.03,200:60" t.odvgp' sh "$tool"
+check "warm start: one that is asked for is not shortened" warms '' --iters 15 --warm 200:60
+check "warm start: of --basis auto without sizes neither" sh -c '
+    "$1" train --data plain.csv --threads 1 --model t.odvgp >t.txt 2>err.txt &&
+    grep -q "^auto: .* --warm 200:100:[0-9]*:0.03;" err.txt && ! grep -q "a quarter" err.txt' sh "$tool"

@@ -1,0 +1,85 @@
+/*  cost.h - counted operations of steps and passes, and how many of them this machine does in a
+    second. */
+#ifndef TOOL_COST_H
+#define TOOL_COST_H
+
+#include "models.h"
+
+/*  Of the bound and its gradient: products, factors, and the kernel's distances. */
+static double pass_flops(double n, double M, double D)
+{
+	return 8 * n * M * M + 20 * M * M * M + (150 + 40 * D) * n * M;
+}
+
+/*  Of a step's bound and gradient on so many rows of a layer, with M points and `gamma` points: for
+    P functions the products and factors of each. */
+static double layer_flops(const odvgp_config *c, ptrdiff_t l, double rows)
+{
+	double P = (double)c->layer[l].P, M = (double)c->layer[l].M, gamma = (double)c->layer[l].M_gamma,
+		   patches = (double)patch_count(c, l), D = (double)patch_columns(c, l),
+		   kernels = c->independent ? P : 1, entry = kernels * (150 + 40 * D) + 4 * P;
+	double flops = kernels * pass_flops(rows, M, D) + 6 * (P - 1) * rows * M * M +
+				   10 * P * M * M * M + entry * (rows * patches * (M + gamma) + M * gamma);
+	if (c->layer[l].cov_part == ODVGP_COV_PART_BLOCKS)
+		flops += kernels * (pass_flops(rows, gamma, D) + 8 * rows * M * gamma) +
+				 6 * (P - 1) * rows * gamma * gamma + 10 * P * gamma * gamma * gamma;
+	return flops;
+}
+
+/*  Of a step. L-BFGS evaluates the bound a fifth more often than it takes steps. */
+static double step_flops(const odvgp_config *c)
+{
+	double rows = (double)c->optim.batch, n = (double)c->N, flops = 0;
+	if (c->objective == ODVGP_OBJECTIVE_EXACT) flops = 4 * n * n * n;
+	else if (c->objective == ODVGP_OBJECTIVE_COLLAPSED)
+		flops = pass_flops(n, (double)(c->layer[0].M + c->layer[0].M_gamma), (double)c->layer[0].D);
+	else {
+		if (c->layers > 1) rows *= (double)larger(1, c->deep.samples);
+		for (ptrdiff_t l = 0; l < c->layers; l++) flops += layer_flops(c, l, rows);
+	}
+	return (c->optim.kind == ODVGP_OPTIMIZER_LBFGS ? 1.2 : 1) * flops;
+}
+
+/*  Of q's optimum. */
+static double fit_q_flops(const odvgp_config *c)
+{
+	double n = (double)c->N, R = (double)(c->layer[0].M + c->layer[0].M_gamma);
+	return 2 * n * R * R + 10 * R * R * R + (75 + 20 * (double)c->layer[0].D) * n * R;
+}
+
+/*  Seconds of the processors for each thread, which other programs on the machine do not stretch. */
+static double processor_seconds(const workers *w)
+{
+	return (double)clock() / CLOCKS_PER_SEC / workers_count(w);
+}
+
+/*  Operations a second of products on all threads, over a fifth of a second: by the median, which a
+    short disturbance does not change, or by the processors' time, of which single products are too
+    short a part. */
+static double measured_rate(const workers *w, int processors)
+{
+	enum { SIDE = 384, MOST = 500 };
+	double each[MOST], begin = 0, first = 0, *A = take_doubles(SIDE, SIDE),
+					   *C = take_doubles(SIDE, SIDE);
+	int n = 0;
+	size_t size = odvgp_blas_size(&w->threads, NULL);
+	void *block = take(size, 1);
+	odvgp_blas blas;
+	for (int i = 0; i < SIDE * SIDE; i++) A[i] = 1e-3 * (i % 7);
+	if (!odvgp_blas_init(&blas, &w->threads, ODVGP_ISA_AUTO, block, size, NULL))
+		for (int k = 0; k < 3 || (now() < begin + 0.2 && n < MOST); k++) {
+			if (k == 1) begin = now(), first = processor_seconds(w);
+			double from = now();
+			odvgp_gemm(&blas, 0, 0, SIDE, SIDE, SIDE, 1, A, SIDE, A, SIDE, 0, C, SIDE);
+			if (k) each[n++] = now() - from;
+		}
+	double spent = n ? (processor_seconds(w) - first) / n : 0;
+	free(A);
+	free(C);
+	free(block);
+	if (!n) return 0;
+	qsort(each, (size_t)n, sizeof *each, by_value);
+	return 2.0 * SIDE * SIDE * SIDE / fmax(1e-9, processors ? spent : each[n / 2]);
+}
+
+#endif
