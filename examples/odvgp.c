@@ -35,9 +35,9 @@
         data.h      from tables to inputs and targets
         watch.h     signals, time limits, progress
         predict.h   threads, predictions, metrics
+        cost.h      counted operations
         models.h    models from options, and model files
         interval.h  limits of y
-        cost.h      counted operations
         warm.h      warm starts
         plan.h      --basis auto
         report.h    results as JSON and text
@@ -291,6 +291,7 @@ static int run_train(options *o)
 	if (part) check_part(path.at, part, &before);
 	dataset_read(&d, o, resume ? &before.s : NULL);
 	workers_start(&w, o);
+	w.watch->start = begin;
 	plan p = plan_make(o, &d, &w);
 	options_settle(o);
 	training_options(&t, o);
@@ -300,17 +301,22 @@ static int run_train(options *o)
 	if (resume) check_same_data(&before, &d);
 	model = resume ? model_load(&before, &w, isa, &block)
 				   : model_make(o, &d, &w, isa, &block, &notes);
+	if (resume) minutes_check(o, odvgp_model_config(model), &w);
 	catch_signals();
+	if (t.limit > 0) watch_allow(w.watch, begin + t.limit + 1, 0);
 	if (!resume) ready = model_start(model, o, &d, &w);
 	training_begin(&t, &d, &w, model, block);
 	print_start(&t, &d, &notes);
 	if (resume) print_step_sizes(&t);
 	if (!resume) {
 		if (ready) plan_minutes(&p, o, &d, model, &w, begin);
-		warm_settle(o, model, &w, sizes_given(o), now() - begin);
+		p.whole &= warm_settle(o, model, &w, sizes_given(o), now() - begin);
+		warm_note(o, p.whole);
 		plan_print(&p, o, &d, &w);
 		if (!p.made) warm_announce(o, model, &w);
+		allow_warm_starts(&t);
 		if (ready) t.warm_starts = warm_start(model, o, &d, &w);
+		if (ready) print_warm_starts(&t);
 	}
 	/* Unchanged, as if there had been no pause. */
 	d.s.settings = settings_make(o);

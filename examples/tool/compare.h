@@ -145,6 +145,7 @@ static void candidates_check(comparison *all, bytes *notes)
 		model_block block;
 		candidate_blame(c);
 		likelihood_settle(&c->o, &all->d);
+		all->w.watch->start = now();
 		c->config =
 				*odvgp_model_config(model_make(&c->o, &all->d, &all->w, all->isa, &block, notes));
 		candidate_blame(NULL);
@@ -187,9 +188,12 @@ static void candidate_steps(const comparison *all, candidate *c, training *t)
 {
 	t->start = now();
 	int limited = sizes_given(all->o) || sizes_given(&c->o);
-	if (all->warms) warm_settle(&c->o, t->model, &all->w, limited, 0);
+	if (all->warms) warm_note(&c->o, warm_settle(&c->o, t->model, &all->w, limited, 0));
 	warm_announce(&c->o, t->model, &all->w);
+	allow_warm_starts(t);
 	t->warm_starts = warm_start(t->model, &c->o, &all->d, &all->w);
+	print_warm_starts(t);
+	allow_steps(t);
 	int ready = fit_q_if_due(t, FIT_START);
 	/* Both are part of the training that the clock measures. */
 	t->step_seconds = c->fit_seconds = now() - t->start;

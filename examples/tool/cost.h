@@ -1,9 +1,10 @@
 /*  cost.h - counted operations of steps and passes, and how many of them this machine does in a
-    second. */
+    second; what --minutes is too short for. */
 #ifndef TOOL_COST_H
 #define TOOL_COST_H
 
-#include "models.h"
+#include "data.h"
+#include "predict.h"
 
 /*  Of the bound and its gradient: products, factors, and the kernel's distances. */
 static double pass_flops(double n, double M, double D)
@@ -47,6 +48,23 @@ static double fit_q_flops(const odvgp_config *c)
 	return 2 * n * R * R + 10 * R * R * R + (75 + 20 * (double)c->layer[0].D) * n * R;
 }
 
+/*  Of initial values: k-means, or fewer distances, on at most 50 rows for each point. */
+static double init_flops(const odvgp_config *c)
+{
+	double M = (double)c->layer[0].M, rows = fmin((double)c->N, 50 * M);
+	return 33 * rows * M * (double)patch_columns(c, 0);
+}
+
+/*  Of what a training cannot do without: initial values, this many steps, q's optimum where training
+    leaves it out, and twice a predictor's factors, for evaluation and file. */
+static double least_flops(const odvgp_config *c, int steps)
+{
+	int blocks = LAST_LAYER(c).cov_part == ODVGP_COV_PART_BLOCKS;
+	double R = (double)larger(LAST_LAYER(c).M, blocks ? LAST_LAYER(c).M_gamma : 0),
+		   end = c->objective == ODVGP_OBJECTIVE_ELBO ? 0 : 0.5 * step_flops(c);
+	return init_flops(c) + steps * step_flops(c) + end + 8 * (double)LAST_LAYER(c).P * R * R * R;
+}
+
 /*  Seconds of the processors for each thread, which other programs on the machine do not stretch. */
 static double processor_seconds(const workers *w)
 {
@@ -80,6 +98,35 @@ static double measured_rate(const workers *w, int processors)
 	if (!n) return 0;
 	qsort(each, (size_t)n, sizeof *each, by_value);
 	return 2.0 * SIDE * SIDE * SIDE / fmax(1e-9, processors ? spent : each[n / 2]);
+}
+
+/*  --minutes has to have room for this many steps. */
+enum { LEAST_MINUTES_STEPS = 5 };
+
+/*  Ends the program if --minutes is too short for a model's sizes; names those that fit. */
+static void minutes_check(const options *o, const odvgp_config *config, const workers *w)
+{
+	if (!o->value[OPT_MINUTES]) return;
+	odvgp_config c = *config;
+	double spent = now() - w->watch->start, rate = measured_rate(w, 0) / 1.2, limit = 60 * option_positive(o, OPT_MINUTES),
+		   need = least_flops(&c, LEAST_MINUTES_STEPS) / fmax(1, rate), part = 1;
+	/* The second is for machines on which small sizes take no time. */
+	if (need + spent <= limit + 1) return;
+	ptrdiff_t M = LAST_LAYER(&c).M, gamma = LAST_LAYER(&c).M_gamma;
+	double seconds = limit - spent;
+	while (part > 1e-3 && least_flops(&c, LEAST_MINUTES_STEPS) > 0.8 * seconds * rate) {
+		part *= 0.9;
+		c.layer[0].M = larger(1, (ptrdiff_t)((double)M * part) / 10 * 10);
+		c.layer[0].M_gamma = (ptrdiff_t)((double)gamma * part) / 10 * 10;
+	}
+	bytes fit = {NULL, 0, 0};
+	if (c.layers == 1 && c.objective != ODVGP_OBJECTIVE_EXACT && part > 1e-3 && seconds > 0) {
+		bytes_print(&fit, "--beta %td", c.layer[0].M);
+		if (gamma) bytes_print(&fit, " --gamma %td", c.layer[0].M_gamma);
+		bytes_print(&fit, ", or ");
+	}
+	die(BAD_INPUT, "--minutes %s: is too short for beta %td and gamma %td on %td rows; what fits is %s--minutes %.2g",
+			o->value[OPT_MINUTES], M, gamma, c.N, fit.at ? fit.at : "", 1.3 * (need + spent) / 60 + 0.01);
 }
 
 #endif

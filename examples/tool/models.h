@@ -2,8 +2,7 @@
 #ifndef TOOL_MODELS_H
 #define TOOL_MODELS_H
 
-#include "data.h"
-#include "predict.h"
+#include "cost.h"
 
 /* ---- step sizes ---- */
 
@@ -812,6 +811,7 @@ static odvgp_model *model_make(options *o, const dataset *d, const workers *w, o
 		if (info.status == ODVGP_E_NAME) unknown_kernel(c.layer[0].kernel, info.row);
 		die_of(info.status, &info, info.status == ODVGP_E_UNSUPPORTED ? with : NULL);
 	}
+	minutes_check(o, &c, w);
 	block->at = take(block->size, 1);
 	odvgp_status s = odvgp_model_init(&model, &c, block->at, block->size, &info);
 	if (s) die_of(s, &info, NULL);

@@ -25,6 +25,8 @@ typedef struct plan {
 	double flops;
 	/* Of warm starts; 0: the model's. */
 	ptrdiff_t points;
+	/* Are warm starts what they are without given sizes? */
+	int whole;
 	/* SGPR: the operations of a pass over those of a pass of the first warm start. */
 	double pass;
 } plan;
@@ -71,7 +73,7 @@ static void plan_warm(plan *p, options *o, ptrdiff_t n, double D, ptrdiff_t poin
 	warm_within(&w, room, n > WARM_ROWS || points > WARM_POINTS);
 	if (more) warm_more(&w, room, more, pass_flops((double)more, (double)M, D));
 	p->flops += w.flops;
-	warm_store(o, &w);
+	p->whole = warm_store(o, &w);
 }
 
 /*  Operations that the training may take: of --minutes, at `rate` operations a second, else a
@@ -139,7 +141,7 @@ static void plan_q(plan *p, options *o, double budget, const dataset *d, ptrdiff
 /*  Replaces --basis auto by explicit options for this data. */
 static plan plan_make(options *o, const dataset *d, const workers *w)
 {
-	plan p = {0, 0, 0, 0};
+	plan p = {0, 0, 0, 1, 0};
 	if (!is_auto(o)) return p;
 	p.made = 1;
 	ptrdiff_t n = d->train.n, distinct = count_distinct(d->train.X, n, d->s.D);

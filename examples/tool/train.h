@@ -618,12 +618,19 @@ static double seconds_of_pass(const training *t)
 		   (double)odvgp_model_config(t->model)->optim.batch;
 }
 
-/*  What comes after the steps: an evaluation, the bound on all rows, and q's optimum where training
-    leaves it out. */
+/*  The bound on all rows, if it takes less than a tenth of --minutes: otherwise steps come first. */
+static double seconds_of_bound(const training *t)
+{
+	double pass = seconds_of_pass(t);
+	return pass <= 0.1 * t->limit ? pass : 0;
+}
+
+/*  What comes after the steps: an evaluation, the bound, and q's optimum where training leaves it
+    out. */
 static double seconds_of_end(const training *t)
 {
-	return t->evaluate_seconds / fmax(1, t->history_count) +
-		   (without_q(t->basis) ? 2 : 1) * seconds_of_pass(t);
+	return t->evaluate_seconds / fmax(1, t->history_count) + seconds_of_bound(t) +
+		   (without_q(t->basis) ? seconds_of_pass(t) : 0);
 }
 
 /*  Seconds from now on for steps, without half of one. compare counts steps only. */
@@ -638,6 +645,21 @@ static double end_of_minutes(const training *t)
 {
 	double spent = t->label ? t->step_seconds : now() - t->begin;
 	return t->limit > 0 ? now() + 1.05 * t->limit + 1 - spent : HUGE_VAL;
+}
+
+/*  Warm starts get at most three fifths of --minutes: less is planned, but a plan may be wrong. */
+static void allow_warm_starts(const training *t)
+{
+	double spent = t->label ? t->step_seconds : now() - t->begin;
+	watch_allow(t->w->watch, t->limit > 0 ? now() + 0.6 * t->limit + 0.5 - spent : HUGE_VAL, 0);
+}
+
+/*  Notes how many of them have not come to their end. */
+static void print_warm_starts(const training *t)
+{
+	int missing = warm_count(t->o) - t->warm_starts;
+	if (missing && !stop_signal && !t->quiet)
+		fprintf(stderr, "note: %d warm start(s) left out, for which --minutes is too short\n", missing);
 }
 
 /*  Lets the steps go on until what comes after them is due. */
@@ -1053,9 +1075,10 @@ static void train_results(training *t, outcome *r)
 	double pass = seconds_of_pass(t), points = 1 + (double)c->layer[0].M_gamma / (double)c->layer[0].M;
 	watch_allow(t->w->watch, end_of_minutes(t), GRACE);
 	r->test = evaluate_end(t);
-	int long_one = without_q(t->basis) && pass > GRACE;
+	int long_one = without_q(t->basis) && pass > GRACE,
+		timely = !(t->limit > 0) || now() + pass < t->w->watch->until;
 	stop_at_once = long_one;
-	if (!stop_signal || !long_one) r->elbo = final_elbo(t);
+	if (timely && !(stop_signal && long_one)) r->elbo = final_elbo(t);
 	double upper = 2 * pass * points * points;
 	stop_at_once = upper > GRACE;
 	if (time_for(t, upper)) r->upper = upper_bound_of(t);
@@ -1084,6 +1107,7 @@ static int train_and_report(training *t, const char *model_path)
 	outcome r = {RUNNING, 0, NAN, NAN, NAN, no_metrics, {0, 0}, model_path};
 	t->trace = trace_open(t->o, t->d->s.likelihood, 0);
 	t->start = t->checkpoint_last = now();
+	allow_steps(t);
 	if (fit_q_if_due(t, FIT_START)) r.reason = train_loop(t);
 	else if (!*t->reason) r.reason = reason_to_stop();
 	else die(FAILED, "--fit-q: %s", t->reason);

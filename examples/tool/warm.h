@@ -7,7 +7,7 @@
 #ifndef TOOL_WARM_H
 #define TOOL_WARM_H
 
-#include "cost.h"
+#include "models.h"
 
 /*  One warm start of --warm, ROWS:STEPS, ROWS:STEPS:M or ROWS:STEPS:M:RATE. */
 static odvgp_warm warm_parse(const char *item)
@@ -183,15 +183,12 @@ static warm_plan warm_of(const odvgp_config *c, ptrdiff_t rows, ptrdiff_t M)
 	return w;
 }
 
-/*  Makes them the value of --warm; says what a limit has changed. */
-static void warm_store(options *o, const warm_plan *w)
+/*  Makes them the value of --warm. Returns whether they are whole. */
+static int warm_store(options *o, const warm_plan *w)
 {
 	option_store(o, OPT_WARM, copy_text(w->list.used ? w->list.at : "off"));
 	free(w->list.at);
-	if (w->whole || o->given[OPT_QUIET]) return;
-	fprintf(stderr, "note: warm starts get a quarter of the training's operations: ");
-	if (w->list.used) fprintf(stderr, "--warm %s\n", o->value[OPT_WARM]);
-	else fprintf(stderr, "fewer than %d iterations, so there is none (--warm off)\n", LEAST_WARM);
+	return w->whole;
 }
 
 /*  A quarter of the operations of a training whose steps this model takes. */
@@ -208,18 +205,18 @@ static double warm_room(const options *o, const odvgp_config *c, const workers *
 /*  The default of --warm: for bases that train q, as many rows as the library takes, and more rows
     afterwards where there are many; off for the others, and where the library refuses. With `limited`
     in at most a quarter of the training, of which `spent` seconds are over: on fewer rows with fewer
-    points if need be. */
-static void warm_settle(
+    points if need be. Returns 0 if that changed it. */
+static int warm_settle(
 		options *o, const odvgp_model *model, const workers *workers, int limited, double spent)
 {
 	const odvgp_config *c = odvgp_model_config(model);
 	ptrdiff_t M = c->layer[0].M, few = smaller(c->N, larger(4000, 20 * M)),
 			  more = smaller(c->N, 3 * few);
-	if (o->value[OPT_WARM]) return;
+	if (o->value[OPT_WARM]) return 1;
 	if (c->objective != ODVGP_OBJECTIVE_ELBO || !warm_helps(c->lik.kind) || warm_harms(c) ||
 			!odvgp_warm_start_scratch(model, NULL, NULL)) {
 		option_store(o, OPT_WARM, copy_text("off"));
-		return;
+		return 1;
 	}
 	double room = limited ? warm_room(o, c, workers, spent) : HUGE_VAL;
 	warm_plan w = warm_of(c, few, 0);
@@ -231,7 +228,7 @@ static void warm_settle(
 		w.whole = 0;
 	}
 	if (more > 2 * few) warm_more(&w, room, more, warm_of(c, more, w.M).pass);
-	warm_store(o, &w);
+	return warm_store(o, &w);
 }
 
 /*  Operations of all warm starts of --warm. */
@@ -246,6 +243,15 @@ static double warm_flops(const options *o, const odvgp_config *c)
 	}
 	free(list);
 	return flops;
+}
+
+/*  Says what a limit has changed in them, if they are not `whole`. */
+static void warm_note(const options *o, int whole)
+{
+	if (whole || o->given[OPT_QUIET]) return;
+	fprintf(stderr, "note: warm starts get a quarter of the training's operations: ");
+	if (warm_count(o)) fprintf(stderr, "--warm %s\n", o->value[OPT_WARM]);
+	else fprintf(stderr, "fewer than %d iterations, so there is none (--warm off)\n", LEAST_WARM);
 }
 
 /*  Says about how long they take, if that is more than a second. */

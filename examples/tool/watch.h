@@ -50,6 +50,8 @@ typedef struct watch {
 	   after how many seconds the next line is due. */
 	char phase[60];
 	double begin, drawn, wait;
+	/* When the program's work began. */
+	double start;
 	/* The largest share of it that was done: a call of the library may begin a second count. */
 	double share;
 	/* The clock at which work has to end; HUGE_VAL: never. */
@@ -62,6 +64,7 @@ typedef struct watch {
 static watch *watch_make(const options *o)
 {
 	watch *w = take(1, sizeof *w);
+	w->start = now();
 	w->until = HUGE_VAL;
 	w->quiet = o->given[OPT_QUIET];
 	w->terminal = isatty(STDERR_FILENO);

@@ -80,3 +80,27 @@ check "warm start: one that is asked for is not shortened" warms '' --iters 15 -
 check "warm start: of --basis auto without sizes neither" sh -c '
     "$1" train --data plain.csv --threads 1 --model t.odvgp >t.txt 2>err.txt &&
     grep -q "^auto: .* --warm 200:100:[0-9]*:0.03;" err.txt && ! grep -q "a quarter" err.txt' sh "$tool"
+
+# ---- --minutes: kept within 5 % and two seconds for any sizes, or refused with those that fit ----
+# keeps SECONDS ARGUMENTS...: `refused` holds what fits, or nothing.
+keeps() {
+    limit=$1 refused=
+    shift
+    took=$(seconds sh -c '"$@" >t.txt 2>err.txt; echo $? >code.txt' sh "$tool" train --threads 1 --model t.odvgp \
+        --minutes "$(awk "BEGIN { print $limit / 60 }")" "$@")
+    code=$(cat code.txt)
+    [ "$code" = 2 ] && refused=$(sed -n 's/.* is too short for beta .*; what fits is \(.*\)/\1/p' err.txt)
+    holds "$took < 1.05 * $limit + 2" && [ "$code" = 0 ] || [ -n "$refused" ]
+}
+head -n 2000 wide.csv >less.csv
+for sizes in 'wide.csv --basis orth --beta 1500 --gamma 3500' 'wide.csv --basis sgpr --beta 700' \
+    'less.csv --basis exact' 'less.csv --basis coupled --beta 150'; do
+    # shellcheck disable=SC2086
+    check "--minutes: $sizes" three_times keeps 2 --data $sizes
+done
+check "refused: --minutes, and what fits" keeps 1 --data wide.csv --basis sgpr --beta 4000
+check "refused: sizes" sh -c 'echo "$1" | grep -q "^--beta [1-9][0-9]*, or --minutes [0-9.]*$"' sh "$refused"
+size=${refused%%, or*}
+# shellcheck disable=SC2086
+check "--minutes: which do" three_times keeps 1 --data wide.csv --basis sgpr $size
+check "--minutes: and are not refused" test -z "$refused"
