@@ -16,9 +16,10 @@ static double pass_flops(double n, double M, double D)
     P functions the products and factors of each. */
 static double layer_flops(const odvgp_config *c, ptrdiff_t l, double rows)
 {
-	double P = (double)c->layer[l].P, M = (double)c->layer[l].M, gamma = (double)c->layer[l].M_gamma,
-		   patches = (double)patch_count(c, l), D = (double)patch_columns(c, l),
-		   kernels = c->independent ? P : 1, entry = kernels * (150 + 40 * D) + 4 * P;
+	double P = (double)c->layer[l].P, M = (double)c->layer[l].M,
+		   gamma = (double)c->layer[l].M_gamma, patches = (double)patch_count(c, l),
+		   D = (double)patch_columns(c, l), kernels = c->independent ? P : 1,
+		   entry = kernels * (150 + 40 * D) + 4 * P;
 	double flops = kernels * pass_flops(rows, M, D) + 6 * (P - 1) * rows * M * M +
 				   10 * P * M * M * M + entry * (rows * patches * (M + gamma) + M * gamma);
 	if (c->layer[l].cov_part == ODVGP_COV_PART_BLOCKS)
@@ -108,7 +109,8 @@ static void minutes_check(const options *o, const odvgp_config *config, const wo
 {
 	if (!o->value[OPT_MINUTES]) return;
 	odvgp_config c = *config;
-	double spent = now() - w->watch->start, rate = measured_rate(w, 0) / 1.2, limit = 60 * option_positive(o, OPT_MINUTES),
+	double spent = now() - w->watch->start, rate = measured_rate(w, 0) / 1.2,
+		   limit = 60 * option_positive(o, OPT_MINUTES),
 		   need = least_flops(&c, LEAST_MINUTES_STEPS) / fmax(1, rate), part = 1;
 	/* The second is for machines on which small sizes take no time. */
 	if (need + spent <= limit + 1) return;
@@ -125,8 +127,11 @@ static void minutes_check(const options *o, const odvgp_config *config, const wo
 		if (gamma) bytes_print(&fit, " --gamma %td", c.layer[0].M_gamma);
 		bytes_print(&fit, ", or ");
 	}
-	die(BAD_INPUT, "--minutes %s: is too short for beta %td and gamma %td on %td rows; what fits is %s--minutes %.2g",
-			o->value[OPT_MINUTES], M, gamma, c.N, fit.at ? fit.at : "", 1.3 * (need + spent) / 60 + 0.01);
+	die(BAD_INPUT,
+			"--minutes %s: is too short for beta %td and gamma %td on %td rows; what fits is "
+			"%s--minutes %.3g",
+			o->value[OPT_MINUTES], M, gamma, c.N, fit.at ? fit.at : "",
+			1.3 * (need + spent) / 60 + 0.01);
 }
 
 #endif

@@ -160,7 +160,7 @@ static plan plan_make(options *o, const dataset *d, const workers *w)
 		points = WARM_POINTS;
 		plan_solve(&p, o, n, D);
 	}
-	double room = !sizes_given(o)          ? HUGE_VAL
+	double room = !sizes_given(o)         ? HUGE_VAL
 				  : o->value[OPT_MINUTES] ? WARM_SHARE / 0.5 * budget
 										  : WARM_SHARE * p.flops;
 	plan_warm(&p, o, n, D, points, room);
@@ -222,8 +222,8 @@ static void plan_minutes(const plan *p, options *o, const dataset *d, odvgp_mode
 {
 	int off = o->value[OPT_WARM] && strcmp(o->value[OPT_WARM], "off") == 0;
 	if (!o->value[OPT_MINUTES] || o->given[OPT_WARM] || off || sizes_given(o) ||
-			(all_rows(o) && !p->made) ||
-			!warm_helps(d->s.likelihood) || warm_harms(odvgp_model_config(model)))
+			(all_rows(o) && !p->made) || !warm_helps(d->s.likelihood) ||
+			warm_harms(odvgp_model_config(model)))
 		return;
 	ptrdiff_t n = d->train.n, M = p->points, of_adam = M, few = smaller(n, WARM_ROWS),
 			  more = smaller(n, MORE_ROWS);

@@ -659,7 +659,8 @@ static void print_warm_starts(const training *t)
 {
 	int missing = warm_count(t->o) - t->warm_starts;
 	if (missing && !stop_signal && !t->quiet)
-		fprintf(stderr, "note: %d warm start(s) left out, for which --minutes is too short\n", missing);
+		fprintf(stderr, "note: %d warm start(s) left out, for which --minutes is too short\n",
+				missing);
 }
 
 /*  Lets the steps go on until what comes after them is due. */
@@ -1051,7 +1052,8 @@ static void train_end_q(training *t, stop_reason reason)
 	if (fit_q_if_due(t, FIT_END)) return;
 	clear_bar(t);
 	if (needed) die(FAILED, "no model is saved: %s", t->reason);
-	fprintf(stderr, "note: --fit-q: %s\n", *t->reason ? t->reason : "is left out, as there is no time for it");
+	fprintf(stderr, "note: --fit-q: %s\n",
+			*t->reason ? t->reason : "is left out, as there is no time for it");
 }
 
 /*  Evaluates after the last step, unless that is done already. */
