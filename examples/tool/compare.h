@@ -149,6 +149,7 @@ static void candidates_check(comparison *all, bytes *notes)
 		c->config =
 				*odvgp_model_config(model_make(&c->o, &all->d, &all->w, all->isa, &block, notes));
 		candidate_blame(NULL);
+		all->w.watch->start = 0;
 		free(block.at);
 		for (int k = 0; k < i; k++) {
 			const candidate *b = &all->list[k];

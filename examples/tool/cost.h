@@ -107,7 +107,7 @@ enum { LEAST_MINUTES_STEPS = 5 };
 /*  Ends the program if --minutes is too short for a model's sizes; names those that fit. */
 static void minutes_check(const options *o, const odvgp_config *config, const workers *w)
 {
-	if (!o->value[OPT_MINUTES]) return;
+	if (!o->value[OPT_MINUTES] || !(w->watch->start > 0)) return;
 	odvgp_config c = *config;
 	double spent = now() - w->watch->start, rate = measured_rate(w, 0) / 1.2,
 		   limit = 60 * option_positive(o, OPT_MINUTES),

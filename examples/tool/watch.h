@@ -50,7 +50,7 @@ typedef struct watch {
 	   after how many seconds the next line is due. */
 	char phase[60];
 	double begin, drawn, wait;
-	/* When the program's work began. */
+	/* When the time of --minutes began; 0: sizes are known to fit. */
 	double start;
 	/* The largest share of it that was done: a call of the library may begin a second count. */
 	double share;
