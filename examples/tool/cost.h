@@ -101,6 +101,9 @@ static double measured_rate(const workers *w, int processors)
 	return 2.0 * SIDE * SIDE * SIDE / fmax(1e-9, processors ? spent : each[n / 2]);
 }
 
+/*  Counted operations that a training gets done in the time of one of a product. */
+static const double EFFICIENCY = 0.5;
+
 /*  --minutes has to have room for this many steps. */
 enum { LEAST_MINUTES_STEPS = 5 };
 
@@ -109,7 +112,7 @@ static void minutes_check(const options *o, const odvgp_config *config, const wo
 {
 	if (!o->value[OPT_MINUTES] || !(w->watch->start > 0)) return;
 	odvgp_config c = *config;
-	double spent = now() - w->watch->start, rate = measured_rate(w, 0) / 1.2,
+	double spent = now() - w->watch->start, rate = EFFICIENCY * measured_rate(w, 0),
 		   limit = 60 * option_positive(o, OPT_MINUTES),
 		   need = least_flops(&c, LEAST_MINUTES_STEPS) / fmax(1, rate), part = 1;
 	/* The second is for machines on which small sizes take no time. */

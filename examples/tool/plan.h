@@ -80,7 +80,7 @@ static void plan_warm(plan *p, options *o, ptrdiff_t n, double D, ptrdiff_t poin
     formula. */
 static double plan_budget(const options *o, double n, double rate)
 {
-	if (o->value[OPT_MINUTES]) return 0.5 * 60 * option_positive(o, OPT_MINUTES) * rate;
+	if (o->value[OPT_MINUTES]) return EFFICIENCY * 60 * option_positive(o, OPT_MINUTES) * rate;
 	return FLOPS * fmin(5, fmax(1, n / 20000));
 }
 
@@ -160,9 +160,8 @@ static plan plan_make(options *o, const dataset *d, const workers *w)
 		points = WARM_POINTS;
 		plan_solve(&p, o, n, D);
 	}
-	double room = !sizes_given(o)         ? HUGE_VAL
-				  : o->value[OPT_MINUTES] ? WARM_SHARE / 0.5 * budget
-										  : WARM_SHARE * p.flops;
+	double room = WARM_SHARE * (o->value[OPT_MINUTES] ? budget : p.flops);
+	if (!sizes_given(o)) room = HUGE_VAL;
 	plan_warm(&p, o, n, D, points, room);
 	return p;
 }

@@ -198,7 +198,7 @@ static double warm_room(const options *o, const odvgp_config *c, const workers *
 	if (!by_clock(o)) room = WARM_SHARE * (double)iters_of(o, c->N) * step_flops(c);
 	if (o->value[OPT_MINUTES])
 		room = fmin(room, WARM_SHARE * fmax(0, 60 * option_positive(o, OPT_MINUTES) - spent) *
-								  measured_rate(w, 0));
+								  EFFICIENCY * measured_rate(w, 0));
 	return room;
 }
 

@@ -48,7 +48,7 @@ large="train --data wide.csv --model stop.odvgp"
         check "stop: the model of the first one is saved" "$tool" info --model stop.odvgp
         check "stop: q's optimum" three_times ends "^q's optimum: " 130 $large --basis orth --beta 500 --gamma 2500 \
             --warm off --fit-q start
-        check "stop: a long step" three_times ends '^trains: ' 130 $large --basis orth --beta 2000 --gamma 3000 \
+        check "stop: a long step" three_times ends '^step 1/10 ' 130 $large --basis orth --beta 2000 --gamma 3000 \
             --warm off --iters 10
         check "stop: the bound on all rows" three_times ends '^bound on all rows: ' 130 $large --basis solve --beta 1500 \
             --gamma 1500 --warm off --iters 1
