@@ -363,8 +363,8 @@ standards:
 	@CLANG="$(CLANG)" sh tests/checks/pool_code.sh $(B)/standards
 	@sh tests/checks/sections.sh
 
-## symbols: no name without the prefix, no writable data, nothing from libc that prints or exits; the
-##   rules of the interface
+## symbols: no name without the prefix, no writable data, nothing from libc that prints or exits;
+##   the rules of the interface
 symbols:
 	@sh tests/checks/interface.sh
 	@CC="$(CC)" sh tests/checks/symbols.sh $(B)/symbols
