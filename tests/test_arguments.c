@@ -646,8 +646,8 @@ static void add_name(names *n, const char *from, size_t length)
 	if (!has_name(n, name)) strcpy(n->name[n->count++], name);
 }
 
-/*  Collects the quoted words of the header's comment that begins with `from`. */
-static names read_names(const char *from)
+/*  Collects the quoted words of the comment on a field of a struct of the header. */
+static names read_names(const char *owner, const char *from)
 {
 	static char text[1 << 20];
 	names n;
@@ -658,7 +658,7 @@ static names read_names(const char *from)
 	if (!f) return n;
 	text[fread(text, 1, sizeof text - 1, f)] = 0;
 	fclose(f);
-	at = strstr(text, "typedef struct odvgp_events");
+	at = strstr(text, owner);
 	at = at ? strstr(at, from) : NULL;
 	if (!CHECK_SAY(at != NULL, "no field is %s", from)) return n;
 	/* The comment stands above the declaration, or else behind it. */
@@ -717,8 +717,9 @@ static names all_slot_names(void)
 
 TEST(the_header_lists_all_slots_and_matrices)
 {
-	names said = read_names("const char *name;"), real = all_slot_names();
-	names matrices = read_names("const char *matrix;");
+	names said = read_names("typedef struct odvgp_slot {", "const char *name;"),
+		  real = all_slot_names();
+	names matrices = read_names("typedef struct odvgp_events {", "const char *matrix;");
 	int i;
 	for (i = 0; i < real.count; i++)
 		CHECK_SAY(has_name(&said, real.name[i]), "the list does not have %s", real.name[i]);
