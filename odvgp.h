@@ -14078,7 +14078,7 @@ static odvgp_status gp__all_rows_check(
 static odvgp_status gp__elbo_now(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
 		ptrdiff_t n, odvgp_real *elbo, odvgp_real *kl, odvgp_real *grad, odvgp_info *info)
 {
-	odvgp_real expected, divergence;
+	odvgp_real expected = 0, divergence = 0;
 	gp__rows rows = gp__rows_plain(X, Y, n);
 	gp__wants_list want = {grad != NULL, 0, 1, GP__GIVES_BOUND};
 	/* gp__evaluate_safely may change the parameters */
@@ -16641,7 +16641,7 @@ static odvgp_status gp__step_by(
 	odvgp_status s = m->cfg.optim.kind == ODVGP_OPTIMIZER_LBFGS
 							 ? gp__lbfgs_step(m, rows, report, info)
 							 : gp__step_rows(m, rows, report, info);
-	if (m->tape.blas.watcher) w->held = 0;
+	if (w && m->tape.blas.watcher) w->held = 0;
 	m->tape.blas.watcher = w;
 	return s;
 }

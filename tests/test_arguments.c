@@ -646,8 +646,8 @@ static void add_name(names *n, const char *from, size_t length)
 	if (!has_name(n, name)) strcpy(n->name[n->count++], name);
 }
 
-/*  Collects the quoted words of the comment on a field of a struct of the header. */
-static names read_names(const char *owner, const char *from)
+/*  Collects the quoted words of the comment of a field, `from`, of a struct in the header. */
+static names read_names(const char *structure, const char *from)
 {
 	static char text[1 << 20];
 	names n;
@@ -658,7 +658,7 @@ static names read_names(const char *owner, const char *from)
 	if (!f) return n;
 	text[fread(text, 1, sizeof text - 1, f)] = 0;
 	fclose(f);
-	at = strstr(text, owner);
+	at = strstr(text, structure);
 	at = at ? strstr(at, from) : NULL;
 	if (!CHECK_SAY(at != NULL, "no field is %s", from)) return n;
 	/* The comment stands above the declaration, or else behind it. */

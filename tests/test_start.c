@@ -488,7 +488,7 @@ TEST(centres_are_means_of_all_rows_seen)
 	for (i = 0; i < N; i++) {
 		X[i] = (odvgp_real)(1000 * (i % M) + 10 * test_normal());
 		Y[i] = (odvgp_real)test_normal();
-		mean[i % M] += (double)X[i] / (N / M);
+		mean[i % M] += (double)X[i] / (double)(N / M);
 	}
 	if (CHECK_STATUS(odvgp_model_create(&m, &c, X, Y, NULL, NULL), ODVGP_OK)) {
 		CHECK_STATUS(odvgp_get(m, "Z_beta", z, M, NULL), ODVGP_OK);

@@ -1140,7 +1140,7 @@ static void plot__write(
 			plot__fit(title, (width - 2 * PLOT__PAD) / PLOT__BOLD, text));
 	plot__draw_legend(f, &legend, legend_y);
 	for (int p = 0; p < count; p++) {
-		double left = p % columns * panel_w, y = top + p / columns * (above + inside + below);
+		double left = p % columns * panel_w, y = top + (double)(p / columns) * (above + inside + below);
 		plot__panel panel = plot__panel_begin(&scenes[p], y, y + inside);
 		plot__place(&panel, left, left + panel_w, margin);
 		plot__draw_panel(f, &panel, p);

@@ -15,7 +15,7 @@ cat >"$dir/pool.c" <<'END'
 odvgp_status use(odvgp_pool **pool, void *block, size_t bytes, odvgp_threads *hook);
 odvgp_status use(odvgp_pool **pool, void *block, size_t bytes, odvgp_threads *hook) {
     odvgp_pool_stop(*pool);
-    return odvgp_pool_start(pool, 2, block, bytes, hook);
+    return odvgp_pool_start(pool, 2, hook, block, bytes, NULL);
 }
 const int pool_task_at = (int)offsetof(odvgp_pool, task), pool_count_at = (int)offsetof(odvgp_pool, n);
 END
