@@ -42,11 +42,11 @@ static double step_flops(const odvgp_config *c)
 	return (c->optim.kind == ODVGP_OPTIMIZER_LBFGS ? 1.2 : 1) * flops;
 }
 
-/*  Of q's optimum. */
+/*  Of q's optimum: half of a product, and the kernel without its gradient. */
 static double fit_q_flops(const odvgp_config *c)
 {
 	double n = (double)c->N, R = (double)(c->layer[0].M + c->layer[0].M_gamma);
-	return 2 * n * R * R + 10 * R * R * R + (75 + 20 * (double)c->layer[0].D) * n * R;
+	return n * R * R + 10 * R * R * R + (50 + 13 * (double)c->layer[0].D) * n * R;
 }
 
 /*  Of initial values: k-means, or fewer distances, on at most 50 rows for each point. */

@@ -181,8 +181,9 @@ static int look_at_timing(void *user, const odvgp_progress *p)
 	return watch_look(t->watch, (double)p->done, TIMED_STEPS) || done;
 }
 
-/*  Seconds of an iteration of a warm start on WARM_ROWS with M points, in at most `most` seconds; 0:
-    there is none, or they were too few. Leaves the model as it was. */
+/*  Seconds of an iteration of a warm start on WARM_ROWS with M points, with its part of what the warm
+    start begins and ends with, in at most `most` seconds; 0: there is none, or they were too few.
+    Leaves the model as it was. */
 static double warm_seconds(
 		odvgp_model *model, const dataset *d, ptrdiff_t M, const workers *w, double most)
 {
@@ -198,7 +199,12 @@ static double warm_seconds(
 	watch_end(w->watch);
 	watch_allow(w->watch, HUGE_VAL, 0);
 	free(work);
-	return t.seconds / (TIMED_STEPS + 1);
+	const odvgp_config *c = odvgp_model_config(model);
+	double iterations = TIMED_STEPS;
+	/* Trainings of few rows with classes have been timed. */
+	if (c->lik.kind == ODVGP_LIKELIHOOD_GAUSSIAN)
+		iterations += warm_end_flops(c) / (1.25 * warm_of(c, some.rows, some.M).pass);
+	return t.seconds / TIMED_STEPS * iterations / (TIMED_STEPS + 1);
 }
 
 /*  What Adam's warm start on `few` rows takes, in iterations with *M points, of `room`: a third of it
