@@ -3,7 +3,8 @@
 
 STUDIES := study-odvgp study-odvgp-gap study-recipes study-odvgp-2c study-solve \
            study-solve-whitened study-deep study-classification study-arms
-.PHONY: $(STUDIES) study-images odvgp2018-fig2a study-odvgp-2b solvegp2020-fig2 kobe2021-figs
+.PHONY: $(STUDIES) study-images study-start odvgp2018-fig2a study-odvgp-2b solvegp2020-fig2 \
+        kobe2021-figs
 
 # Figures of the papers, on sets that are not in the repository: NAME.csv or NAME.csv.gz out of
 # DATA, or what was taken from there before. $(call fetch,NAME,TO,WHAT IT IS)
@@ -90,6 +91,11 @@ $(B)/images: bench/images.c
 study-images: $(B)/images
 	@mkdir -p $(B)/study-images && $(B)/images --data "$(DATA)" --out $(B)/study-images \
 	    $(if $(SET),--set $(SET)) $(if $(TIME),--seconds $(TIME)) $(if $(STEPS),--steps $(STEPS))
+$(B)/start: bench/start.c
+	$(call compile,)
+## study-start: what initial lengthscales and points give on columns as they are; DATA=dir
+study-start: $(B)/start
+	@bash bench/start.sh "$(DATA)" $(B)/start.txt $(B)/start && cat $(B)/start.txt
 $(B)/curves: bench/curves.c
 	$(call compile,)
 $(STUDIES): study-%: $(B)/odvgp $(B)/curves
