@@ -65,6 +65,7 @@ CONTENTS   (search for a tag with its arrows)
 	  >>kernels         kernel expressions and matrices
 	  >>likelihoods     expected log density
 	  >>predictor       the frozen model
+	  >>gradient        derivatives of predictions
 	  >>server          opening a block or a file; prediction needs nothing below
 	  >>model           types of training
 	  >>params          the parameter vector
@@ -760,6 +761,7 @@ typedef struct odvgp_allocator {
 #define odvgp_scales odvgpf_scales
 #define odvgp_columns odvgpf_columns
 #define odvgp_draws odvgpf_draws
+#define odvgp_gradient odvgpf_gradient
 #define odvgp_pool odvgpf_pool
 #define odvgp_blas odvgpf_blas
 #define odvgp_config_defaults odvgpf_config_defaults
@@ -823,6 +825,8 @@ typedef struct odvgp_allocator {
 #define odvgp_predict_cov odvgpf_predict_cov
 #define odvgp_predict_functions odvgpf_predict_functions
 #define odvgp_predict_logp odvgpf_predict_logp
+#define odvgp_predict_gradient odvgpf_predict_gradient
+#define odvgp_predict_gradient_scratch odvgpf_predict_gradient_scratch
 #define odvgp_sample_scratch odvgpf_sample_scratch
 #define odvgp_sample odvgpf_sample
 #define odvgp_save_size odvgpf_save_size
@@ -1598,6 +1602,28 @@ ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *server, const odvgp
 	Returns  also E_UNSUPPORTED: several layers */
 ODVGP_API odvgp_status odvgp_predict_functions(const odvgp_server *server, const odvgp_real *X,
 		ptrdiff_t n, odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes,
+		odvgp_info *info);
+
+/*	Moments of f with their gradients in X, any number of rows: for solvers and filters, which need
+	a Jacobian. What is NULL is not computed. The Gaussian likelihood's mean and variance of y have
+	the same gradients. A derivative of MATERN12 at distance 0, where there is none, counts as 0, as
+	does that of a part of the variance that rounding would make negative.
+		mean, var    [F,n] as odvgp_predict has them
+		dmean, dvar  [F,n,D] units of mean and var by those of a column of X
+		cov          [F,n,n] as odvgp_predict_cov has it; scratch for n rows then
+		scratch      odvgp_predict_gradient_scratch bytes for some rows >= 1
+	Returns  as odvgp_predict; also E_UNSUPPORTED: several layers, images
+	Cost     that of odvgp_predict, with dvar M^2 n more per output twice; (M + Mg) D n more for
+			 each output
+	Threads  any number on one server, each with its own scratch; it writes nothing else, so an
+			 interrupt may call it */
+typedef struct odvgp_gradient {
+	odvgp_real *mean, *var, *dmean, *dvar, *cov;
+} odvgp_gradient;
+ODVGP_API size_t odvgp_predict_gradient_scratch(
+		const odvgp_server *server, ptrdiff_t rows, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_predict_gradient(const odvgp_server *server, const odvgp_real *X,
+		ptrdiff_t n, const odvgp_gradient *gradient, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);
 
 /*	log p(y|data) of each row of targets Y [n,T]: logp [n], summed over outputs, for y in its own
@@ -6196,7 +6222,7 @@ static void gp__base_diag_adjoint(const gp__base_kernel *base, const odvgp_real 
 	}
 }
 
-GP__TRAINING void gp__kernel_diag_adjoint(const gp__kernel *k, const odvgp_real *hyp,
+static void gp__kernel_diag_adjoint(const gp__kernel *k, const odvgp_real *hyp,
 		const odvgp_real *x, odvgp_real adjoint, odvgp_real *dhyp, odvgp_real *dx)
 {
 	odvgp_real value[GP__MAX_NODES] = {0}, d[GP__MAX_NODES] = {0};
@@ -7964,22 +7990,26 @@ static void gp__predict_features(gp__prediction *t, ptrdiff_t n)
 		t->square[i] = GP__MAX(0, prior[i] - isa->dot(M, t->A + i * M, t->A + i * M));
 }
 
-static void gp__predict_var(gp__prediction *t, ptrdiff_t n)
+/*	The variance of process q of the unit, and its T. */
+static void gp__predict_process_var(gp__prediction *t, ptrdiff_t n, ptrdiff_t q)
 {
 	const odvgp__simd *isa = t->blas.isa;
-	ptrdiff_t M = t->p->M, P = t->P;
+	ptrdiff_t M = t->p->M;
 	int dense = gp__factors[t->p->factor].of_S;
 	t->has_var = 1;
-	gp__predict_features(t, n);
-	GP__FOR(q, P) {
-		gp__predict_by_factor(t, n, q);
-		GP__FOR(i, n) {
-			odvgp_real sum = isa->dot(M, t->T + i * M, t->T + i * M);
-			/* NaN stays NaN */
-			t->var[(t->first + q) * t->ld + i] =
-					dense ? sum + t->square[i] : GP__MAX(0, t->prior[t->first * t->ld + i] - sum);
-		}
+	gp__predict_by_factor(t, n, q);
+	GP__FOR(i, n) {
+		odvgp_real sum = isa->dot(M, t->T + i * M, t->T + i * M);
+		/* NaN stays NaN */
+		t->var[(t->first + q) * t->ld + i] =
+				dense ? sum + t->square[i] : GP__MAX(0, t->prior[t->first * t->ld + i] - sum);
 	}
+}
+
+static void gp__predict_var(gp__prediction *t, ptrdiff_t n)
+{
+	gp__predict_features(t, n);
+	GP__FOR(q, t->P) gp__predict_process_var(t, n, q);
 }
 
 /* --- units of the targets, checks --- */
@@ -8663,6 +8693,356 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
 	gp__arena_init(&a, scratch, scratch_bytes);
 	return (gp__layers_served(s) > 1 ? gp__sample_stack : gp__sample_layer)(
 			s, X, n, draws, f, &a, info);
+}
+
+/* ---- >>gradient   derivatives of predictions in their inputs
+
+	With weights alpha and a of the mean's kernel rows, and w of the variance's,
+
+		dmean/dx = dm/dx + sum_j alpha_j dk(x,z_j)/dx + sum_j a_j dk(x,zg_j)/dx
+		dvar/dx  = s dk(x,x)/dx + 2 sum_j w_j dk(x,z_j)/dx,   s = 1 where k(x,x) - |A|^2 > 0, else 0
+		w = L^-T (q_sqrt q_sqrt^T A - s A)     (a factor of S; else w = -s B L_H^-T T)
+
+	A chunk of k(x,Z) gives H_j = dk/d(squared distance or inner product), column d of its points
+	H_j 2 (u_d - z_jd) or H_j z_jd, and each set of weights a dot product with that. Differences are
+	taken before they are summed: multiplied out, they would cancel at short lengthscales.
+
+	Cost per row: prediction's, once more M^2 for the product and the triangular solve, and
+	(M + Mg) D (1 + 2 P) for the points. */
+
+typedef struct {
+	gp__prediction *t;
+	const odvgp_gradient *to;
+	odvgp_real *chunk, *H;     /* gp__kchunk_back; [groups,CHUNK] */
+	odvgp_real *value, *along; /* [CHUNK] kernel values; H times a column of differences */
+	odvgp_real *w;             /* [P,rows,M] of a unit's processes */
+	odvgp_real *slope;         /* [sets,columns] derivatives in a row's points */
+	odvgp_real *dmean, *dvar;  /* [P,rows,D] */
+	odvgp_real *mixed;         /* [F,rows,D] */
+} gp__gradient;
+
+/*	Rows of CHUNK numbers of a gp__kchunk_back, for up to this many base kernels. */
+static ptrdiff_t gp__gradient_chunks(uint32_t base_kernels)
+{
+	return 3 * (ptrdiff_t)base_kernels + 2 * (2 * (ptrdiff_t)base_kernels - 1) + 1;
+}
+
+static void gp__gradient_layout(
+		gp__arena *a, const gp__predictor *p, ptrdiff_t rows, gp__gradient *g)
+{
+	ptrdiff_t P = p->P / p->units, D = p->D;
+	g->chunk = gp__take(a, gp__gradient_chunks(p->base_kernels), GP__CHUNK);
+	g->H = gp__take(a, (ptrdiff_t)p->base_kernels, GP__CHUNK);
+	g->value = gp__take(a, 1, GP__CHUNK);
+	g->along = gp__take(a, 1, GP__CHUNK);
+	g->w = gp__take(a, P * rows, p->M);
+	g->slope = gp__take(a, 2 * P, p->columns);
+	g->dmean = gp__take(a, p->P * rows, D);
+	g->dvar = gp__take(a, p->P * rows, D);
+	g->mixed = gp__take(a, p->mixed ? p->F * rows : 0, D);
+}
+
+/*	Bytes for tiles of `rows` rows, a prediction's among them; 0: too large. */
+static size_t gp__gradient_size(const odvgp_server *s, ptrdiff_t rows)
+{
+	gp__arena a = gp__measuring();
+	gp__gradient g;
+	size_t own = gp__predict_layer_size(s, rows);
+	gp__gradient_layout(&a, (const gp__predictor *)s->block, rows, &g);
+	return own && !a.bad ? own + a.used + 64 : 0;
+}
+
+static void gp__gradient_job(gp__gradient *g)
+{
+	gp__kjob *job = g->t->job;
+	const gp__kernel *k = job->k;
+	job->chunks = g->chunk;
+	job->plain = 1;
+	for (uint32_t t = 0; t < k->nnode; t++) job->plain &= k->node[t][0] != GP__NODE_PRODUCT;
+	GP__EACH_GROUP(i, k) job->H[i] = g->H + (ptrdiff_t)i * GP__CHUNK;
+}
+
+/* --- a row's kernel values: their derivatives, weighted --- */
+
+/*	Sets of weights of a kernel row: set q begins at `at` + q * ld. */
+typedef struct {
+	const odvgp_real *at;
+	ptrdiff_t sets, ld;
+} gp__weights;
+
+/*	slope [columns], one for each set of both lists <- sum_j c_j dk(x,z_j)/du with weights c [m],
+	for row i of X, whose point is in t->u. */
+static void gp__slope_points(gp__gradient *g, ptrdiff_t i, ptrdiff_t m, odvgp_real *points,
+		const gp__weights *weights)
+{
+	gp__kjob *job = g->t->job;
+	const gp__kernel *k = job->k;
+	const odvgp__simd *isa = g->t->blas.isa;
+	ptrdiff_t columns = g->t->p->columns, ld = gp__points_ld(m);
+	gp__kchunk_back c;
+	gp__chunk_place_back(job, 0, &c);
+	c.at = 0;
+	job->ld = ld;
+	job->first = i;
+	odvgp_real *u = g->t->u, *z = points;
+	GP__EACH_GROUP(group, k) {
+		job->u[group] = u;
+		job->zt[group] = z;
+		u += gp__group_dims(k, group);
+		z += gp__group_dims(k, group) * ld;
+	}
+	gp__zero(g->slope, (weights[0].sets + weights[1].sets) * columns);
+	for (ptrdiff_t j = 0; j < m; j += GP__CHUNK) {
+		ptrdiff_t cols = GP__MIN(m - j, GP__CHUNK);
+		odvgp_real *slope = g->slope;
+		gp__chunk_forward(job, &c.forward, 0, j, g->value, &c);
+		gp__chunk_derivatives(job, &c);
+		GP__EACH_GROUP(group, k) {
+			int inner = gp__geometry(&k->base[k->group_base[group]]) == GP__INNER_PRODUCT;
+			ptrdiff_t dims = gp__group_dims(k, group);
+			GP__FOR(d, dims) {
+				const odvgp_real *H = job->H[group], *at = job->zt[group] + d * ld + j;
+				odvgp_real x = job->u[group][d];
+				GP__FOR(e, cols) g->along[e] = H[e] * (inner ? at[e] : 2 * (x - at[e]));
+				odvgp_real *sum = slope + d;
+				GP__FOR(l, 2)
+					for (ptrdiff_t q = 0; q < weights[l].sets; q++, sum += columns)
+						*sum += isa->dot(cols, g->along, weights[l].at + q * weights[l].ld + j);
+			}
+			slope += dims;
+		}
+	}
+}
+
+/*	dx [D] += from the derivatives in the points to those in row i of X, in training units. */
+static void gp__slope_back(gp__gradient *g, ptrdiff_t i, const odvgp_real *slope,
+		const odvgp_real *centre, odvgp_real *dx)
+{
+	const gp__prediction *t = g->t;
+	const odvgp_real *u = t->u;
+	GP__EACH_GROUP(group, t->kernel) {
+		gp__point_back(t->kernel, group, t->v.hyp, t->X + i * t->D, centre, u, slope, dx, NULL);
+		u += gp__group_dims(t->kernel, group);
+		slope += gp__group_dims(t->kernel, group);
+	}
+}
+
+/* --- the variance's weights --- */
+
+/*	x <- L^-T x for a contiguous vector. */
+static void gp__solve_transposed(
+		const odvgp__simd *isa, ptrdiff_t n, const odvgp_real *L, odvgp_real *x)
+{
+	for (ptrdiff_t i = n; i-- > 0;) {
+		x[i] /= L[i * n + i];
+		isa->axpy(i, -x[i], L + i * n, x);
+	}
+}
+
+/*	n rows of W <- T R^T for one block R [m,m] of a covariance factor. */
+static void gp__gradient_product(gp__prediction *t, ptrdiff_t n, ptrdiff_t m, const odvgp_real *R,
+		const odvgp_real *T, odvgp_real *W)
+{
+	ptrdiff_t M = t->p->M;
+	if (n == 1) {
+		GP__FOR(j, m) W[j] = t->blas.isa->dot(j + 1, R + j * m, T);
+		return;
+	}
+	gp__mm g = gp__mm_make(0, 1, n, m, m, 1, T, M, R, m, 0, W, M);
+	g.b_part = GP__UPPER;
+	gp__mm_run(&t->blas, &g);
+}
+
+/*	Rows of w for process q of the unit, whose T has just been computed. */
+static void gp__gradient_weights(gp__gradient *g, ptrdiff_t n, ptrdiff_t q)
+{
+	gp__prediction *t = g->t;
+	ptrdiff_t M = t->p->M, Mr = t->p->M_factor, Mv = M - Mr;
+	int of_S = gp__factors[t->p->factor].of_S, diagonal = gp__factors[t->p->factor].diagonal;
+	const odvgp_real *L = t->v.L + (of_S ? 0 : q * M * M);
+	odvgp_real *W = g->w + q * t->ld * M;
+	if (!of_S) { /* B L_H^-T T, without its sign */
+		if (n > 1) odvgp_trsm(&t->blas, 1, 0, n, M, L, M, t->T, M);
+		else gp__solve_transposed(t->blas.isa, M, L, t->T);
+	}
+	if (diagonal)
+		GP__FOR(i, n)
+			GP__FOR(j, M) W[i * M + j] = t->v.factor[q * M + j] * t->T[i * M + j];
+	else gp__gradient_product(t, n, Mr, t->v.factor + q * Mr * Mr, t->T, W);
+	if (Mv)
+		gp__gradient_product(t, n, Mv, t->v.factor_v + q * Mv * Mv, t->T + Mr, W + Mr);
+	GP__FOR(i, n) {
+		const odvgp_real *A = t->A + i * M;
+		if (!of_S) {
+			odvgp_real sign = t->var[(t->first + q) * t->ld + i] > 0 ? -1 : 0;
+			GP__FOR(j, M) W[i * M + j] *= sign;
+		} else if (t->square[i] > 0)
+			GP__FOR(j, M) W[i * M + j] -= A[j];
+	}
+	if (!of_S) return;
+	if (n > 1) odvgp_trsm(&t->blas, 1, 0, n, M, L, M, W, M);
+	else gp__solve_transposed(t->blas.isa, M, L, W);
+}
+
+/* --- a tile --- */
+
+/*	What m points add to the gradients in row i: mean's weights [P,m], or NULL; with w the
+	variance's, too. */
+static void gp__gradient_points(gp__gradient *g, ptrdiff_t i, ptrdiff_t m, odvgp_real *points,
+		const odvgp_real *centre, const odvgp_real *mean, const odvgp_real *w)
+{
+	gp__prediction *t = g->t;
+	ptrdiff_t P = t->P, D = t->p->D, M = t->p->M, at = t->first * t->ld + i;
+	const gp__weights weights[2] = {{mean, mean ? P : 0, m}, {w, w ? P : 0, t->ld * M}};
+	gp__points_place(t->kernel, t->v.hyp, t->X + i * D, 1, centre, t->u, 1);
+	gp__slope_points(g, i, m, points, weights);
+	const odvgp_real *slope = g->slope;
+	for (ptrdiff_t q = 0; q < weights[0].sets; q++, slope += t->p->columns)
+		gp__slope_back(g, i, slope, centre, g->dmean + (at + q * t->ld) * D);
+	for (ptrdiff_t q = 0; q < weights[1].sets; q++, slope += t->p->columns)
+		gp__slope_back(g, i, slope, centre, g->dvar + (at + q * t->ld) * D);
+}
+
+static void gp__gradient_mean_function(gp__gradient *g, ptrdiff_t q, odvgp_real *dmean)
+{
+	const gp__prediction *t = g->t;
+	ptrdiff_t D = t->p->D, P = t->P;
+	if (t->p->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY) dmean[q] += 1;
+	if (gp__mean_functions[t->p->mean_function].A)
+		GP__FOR(d, D) dmean[d] += t->v.A[d * P + q];
+}
+
+/*	Gradients of the unit's processes in n rows, in training units. Its moments are in t. */
+static void gp__gradient_unit(gp__gradient *g, ptrdiff_t n)
+{
+	gp__prediction *t = g->t;
+	const gp__predictor *p = t->p;
+	ptrdiff_t D = p->D;
+	int of_S = gp__factors[p->factor].of_S;
+	GP__FOR(q, t->P) {
+		odvgp_real *dmean = g->dmean + (t->first + q) * t->ld * D;
+		odvgp_real *dvar = g->dvar + (t->first + q) * t->ld * D;
+		gp__zero(dmean, n * D);
+		gp__zero(dvar, n * D);
+		GP__FOR(i, n) {
+			int positive = of_S ? t->square[i] > 0 : t->var[(t->first + q) * t->ld + i] > 0;
+			gp__gradient_mean_function(g, q, dmean + i * D);
+			if (g->to->dvar && positive)
+				gp__kernel_diag_adjoint(
+						t->kernel, t->v.hyp, t->X + i * D, GP__R(0.5), NULL, dvar + i * D);
+		}
+	}
+	GP__FOR(i, n) {
+		const odvgp_real *alpha = p->no_alpha ? NULL : t->v.alpha;
+		gp__gradient_points(g, i, p->M, t->v.beta, t->v.beta_centre, alpha,
+				g->to->dvar ? g->w + i * p->M : NULL);
+		if (p->M_gamma)
+			gp__gradient_points(
+					g, i, p->M_gamma, t->v.gamma, t->v.gamma_centre, t->v.a_gamma, NULL);
+	}
+	if (g->to->dvar)
+		GP__FOR(q, t->P) {
+			odvgp_real *dvar = g->dvar + (t->first + q) * t->ld * D;
+			GP__FOR(i, n * D) dvar[i] *= 2;
+		}
+}
+
+/*	Processes' gradients x [P,rows,D] become functions' in the caller's units: to [F,n,D] from row
+	`first`. power: 1 of means, 2 of variances. */
+static void gp__gradient_out(gp__gradient *g, int power, ptrdiff_t first, ptrdiff_t count,
+		ptrdiff_t n, odvgp_real *x, odvgp_real *to)
+{
+	const gp__prediction *t = g->t;
+	ptrdiff_t D = t->p->D, size = t->ld * D;
+	if (t->p->mixed) {
+		gp__mix_rows(t->blas.isa, t->p->F, t->p->P, t->v.mixing, power == 2, count * D, x, size,
+				g->mixed, size);
+		x = g->mixed;
+	}
+	GP__FOR(f, t->p->F) {
+		odvgp_real scale = gp__predict_scale(t, f);
+		if (power == 2) scale *= scale;
+		GP__FOR(i, count)
+			GP__FOR(d, D)
+				to[(f * n + first + i) * D + d] =
+						x[f * size + i * D + d] * scale / t->v.x_scale[d];
+	}
+}
+
+static void gp__gradient_tile(
+		gp__gradient *g, gp__prediction_call *c, ptrdiff_t first, ptrdiff_t count)
+{
+	gp__prediction *t = g->t;
+	const odvgp_gradient *to = g->to;
+	ptrdiff_t n = c->n, F = c->s->F, D = c->s->D;
+	int variances = to->var || to->dvar;
+	gp__predict_inputs(t, c->X + first * D, count);
+	GP__FOR(k, t->p->units) {
+		gp__predict_unit(t, k);
+		gp__predict_mean(t, count, variances);
+		if (variances) gp__predict_features(t, count);
+		for (ptrdiff_t q = 0; variances && q < t->P; q++) {
+			gp__predict_process_var(t, count, q);
+			if (to->dvar) gp__gradient_weights(g, count, q);
+		}
+		if (to->dmean || to->dvar) gp__gradient_unit(g, count);
+	}
+	gp__predict_mix(t, 0, t->mean, count, t->ld);
+	if (variances) gp__predict_mix(t, 1, t->var, count, t->ld);
+	gp__use_rows(c, t, first, count, 0, F, t->mean, t->var, NULL, to->mean, to->var);
+	if (to->dmean) gp__gradient_out(g, 1, first, count, n, g->dmean, to->dmean);
+	if (to->dvar) gp__gradient_out(g, 2, first, count, n, g->dvar, to->dvar);
+	GP__FOR(f, F) {
+		if (to->dmean) gp__predict_note(c, to->dmean + (f * n + first) * D, first, count, D);
+		if (to->dvar) gp__predict_note(c, to->dvar + (f * n + first) * D, first, count, D);
+	}
+}
+
+/* --- odvgp_predict_gradient --- */
+
+static odvgp_status gp__gradient_check(const odvgp_server *s, odvgp_info *info)
+{
+	const gp__predictor *p = (const gp__predictor *)s->block;
+	if (p->layers > 1) return gp__unsupported(info, "server", "gradients need a model of one layer");
+	return p->patches.height
+				   ? gp__unsupported(info, "server", "there are no gradients of images")
+				   : ODVGP_OK;
+}
+
+ODVGP_API size_t odvgp_predict_gradient_scratch(
+		const odvgp_server *s, ptrdiff_t rows, odvgp_info *info)
+{
+	if (gp__scratch_check(s, rows, "rows", info) || gp__gradient_check(s, info)) return 0;
+	size_t bytes = gp__gradient_size(s, rows);
+	return bytes ? bytes : gp__too_large(info, "rows");
+}
+
+ODVGP_API odvgp_status odvgp_predict_gradient(const odvgp_server *s, const odvgp_real *X,
+		ptrdiff_t n, const odvgp_gradient *gradient, void *scratch, size_t scratch_bytes,
+		odvgp_info *info)
+{
+	odvgp_status status = gp__predict_check(s, X, n, scratch, info);
+	if (!status) status = gp__gradient_check(s, info);
+	if (status || n == 0) return status;
+	if (!gradient) return gp__is_null(info, "gradient");
+	gp__prediction_call c = gp__predict_call(s, X, NULL, n);
+	gp__gradient g;
+	gp__arena a;
+	ptrdiff_t rows = n <= 8 ? 1 : GP__MIN(n, GP__CHUNK);
+	while (rows > 1 && gp__gradient_size(s, rows) > scratch_bytes) rows /= 2;
+	if (gp__gradient_size(s, rows) > scratch_bytes) return gp__scratch_small(info);
+	gp__arena_init(&a, scratch, scratch_bytes);
+	gp__gradient_layout(&a, (const gp__predictor *)s->block, rows, &g);
+	g.t = gp__predict_begin(s, rows, a.base + a.used, a.size - a.used);
+	if (!g.t) return gp__scratch_small(info);
+	g.to = gradient;
+	gp__gradient_job(&g);
+	for (ptrdiff_t first = 0; first < n; first += rows)
+		gp__gradient_tile(&g, &c, first, GP__MIN(rows, n - first));
+	status = gp__predict_result(c.bad, info);
+	return status || !gradient->cov
+				   ? status
+				   : odvgp_predict_cov(s, X, n, NULL, gradient->cov, scratch, scratch_bytes, info);
 }
 
 /* ---- >>server   opening a frozen block or a file
@@ -20255,6 +20635,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_scales
 #undef odvgp_columns
 #undef odvgp_draws
+#undef odvgp_gradient
 #undef odvgp_pool
 #undef odvgp_blas
 #undef odvgp_config_defaults
@@ -20318,6 +20699,8 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_predict_y
 #undef odvgp_predict_functions
 #undef odvgp_predict_logp
+#undef odvgp_predict_gradient
+#undef odvgp_predict_gradient_scratch
 #undef odvgp_sample_scratch
 #undef odvgp_sample
 #undef odvgp_save_size

@@ -1,0 +1,244 @@
+/*  Gradients of predictions: against differences of predictions for every member, kernel and form of
+    output; against predictions in every bit; at points where a kernel has no derivative; refusals. */
+#define ODVGP_IMPLEMENTATION
+#include "odvgp.h"
+#include "test.h"
+#include "members.h"
+
+enum { ROWS = 11, INPUTS = 2, OUTPUTS = 3, ALL = OUTPUTS * ROWS, SLOPES = ALL * INPUTS };
+
+typedef struct {
+	odvgp_real mean[ALL], var[ALL], dmean[SLOPES], dvar[SLOPES];
+} gradients;
+
+/*  The gradients at X [n,INPUTS], with scratch for `rows` rows. */
+static gradients gradients_at(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n, ptrdiff_t rows)
+{
+	gradients g;
+	const odvgp_gradient to = {g.mean, g.var, g.dmean, g.dvar, NULL};
+	size_t bytes = odvgp_predict_gradient_scratch(s, rows, NULL);
+	void *scratch = test_alloc(bytes);
+	memset(&g, 0, sizeof g);
+	CHECK_STATUS(odvgp_predict_gradient(s, X, n, &to, scratch, bytes, NULL), ODVGP_OK);
+	free(scratch);
+	return g;
+}
+
+/*  Mean and variance of all functions at one row. */
+static void moments_at(const served *p, const odvgp_real *x, odvgp_real *mean, odvgp_real *var)
+{
+	CHECK_STATUS(odvgp_predict(&p->s, x, 1, mean, var, p->scratch, p->bytes, NULL), ODVGP_OK);
+}
+
+/*  Compares gradients with differences of fourth order, and moments with predictions. `unit` [D]: of
+    the columns. Tolerances are relative to the largest gradient. */
+static void compare_with_differences(const served *p, const odvgp_real *X, const double *unit,
+		const gradients *g, const char *what)
+{
+	static const double at[] = {-2, -1, 1, 2}, weight[] = {1.0 / 12, -2.0 / 3, 2.0 / 3, -1.0 / 12};
+	ptrdiff_t F = p->s.F;
+	double worst = 0, most[2] = {0, 0};
+	for (ptrdiff_t i = 0; i < F * ROWS * INPUTS; i++) {
+		most[0] = fmax(most[0], fabs((double)g->dmean[i]) * unit[i % INPUTS]);
+		most[1] = fmax(most[1], fabs((double)g->dvar[i]) * unit[i % INPUTS]);
+	}
+	for (ptrdiff_t i = 0; i < ROWS; i++) {
+		odvgp_real mean[OUTPUTS], var[OUTPUTS], x[INPUTS];
+		moments_at(p, X + i * INPUTS, mean, var);
+		for (ptrdiff_t f = 0; f < F; f++) {
+			CHECK_NEAR(g->mean[f * ROWS + i], mean[f], 400 * EPS * (1 + fabs((double)mean[f])));
+			CHECK_NEAR(g->var[f * ROWS + i], var[f], 4000 * EPS * (1 + fabs((double)var[f])));
+		}
+		for (ptrdiff_t d = 0; d < INPUTS; d++) {
+			double sum[2][OUTPUTS] = {{0}}, h = BY_PRECISION(1e-3, 0.015) * unit[d], step = 0;
+			for (int k = 0; k < 4; k++) {
+				memcpy(x, X + i * INPUTS, sizeof x);
+				x[d] += (odvgp_real)(at[k] * h);
+				step += weight[k] * (double)(x[d] - X[i * INPUTS + d]);
+				moments_at(p, x, mean, var);
+				for (ptrdiff_t f = 0; f < F; f++) {
+					sum[0][f] += weight[k] * (double)mean[f];
+					sum[1][f] += weight[k] * (double)var[f];
+				}
+			}
+			for (ptrdiff_t f = 0; f < F; f++) {
+				ptrdiff_t j = (f * ROWS + i) * INPUTS + d;
+				double off[2] = {(double)g->dmean[j] - sum[0][f] / step,
+						(double)g->dvar[j] - sum[1][f] / step};
+				for (int k = 0; k < 2; k++)
+					worst = fmax(worst, fabs(off[k]) * unit[d] / (1e-3 + most[k]));
+			}
+		}
+	}
+	CHECK_SAY(worst < BY_PRECISION(1e-7, 1e-2), "%s: gradients are off by %.2g", what, worst);
+}
+
+static const double one[] = {1, 1};
+
+TEST(every_member_and_factor)
+{
+	int mean, cov;
+	EACH_PAIR(mean, cov)
+	{
+		odvgp_config c = pair_config(mean, cov, 30, OUTPUTS, 7, 9);
+		char what[40];
+		c.layer[0].mean_function = (odvgp_mean_function)(mean % 3 ? ODVGP_MEAN_FUNCTION_LINEAR
+																   : ODVGP_MEAN_FUNCTION_ZERO);
+		test_seed = 700 + (uint64_t)(mean * COVS + cov);
+		fixture a = make_pair(mean, cov, &c, "matern52 + rbf");
+		served p = serve_rows(&a, NULL, ROWS);
+		snprintf(what, sizeof what, "%s + %s", mean_name[mean], cov_name[cov]);
+		gradients g = gradients_at(&p.s, a.X, ROWS, ROWS);
+		compare_with_differences(&p, a.X, one, &g, what);
+		/* one row after the other, and four at a time */
+		for (int rows = 1; rows <= 4; rows += 3) {
+			gradients h = gradients_at(&p.s, a.X, ROWS, rows);
+			double most = test_max_abs(g.dvar, SLOPES) + test_max_abs(g.dmean, SLOPES);
+			CHECK(test_max_diff(g.dmean, h.dmean, SLOPES) <= 4000 * EPS * (1 + most));
+			CHECK(test_max_diff(g.dvar, h.dvar, SLOPES) <= 40000 * EPS * (1 + most));
+		}
+		unserve(&p);
+		drop(&a);
+	}
+}
+
+TEST(every_kernel)
+{
+	static const char *const kernels[] = {"rbf", "matern32", "matern52", "rq(ard)", "periodic",
+			"linear", "linear(ard) * rbf", "polynomial + rbf", "constant * rbf + white",
+			"(rbf(dims=0) + matern32(ard)) * matern52 + linear(dims=1)",
+			"periodic(ard, dims=0) * rq(dims=1) + polynomial * matern52"};
+	for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
+		odvgp_config c = random_config(30, INPUTS, 2, 70, 80); /* more than one chunk */
+		fixture a;
+		memset(&a, 0, sizeof a);
+		test_seed = 720 + (uint64_t)k;
+		c.layer[0].kernel = kernels[k];
+		make_block(&a, &c);
+		make_data(&a, c.N, INPUTS, 2, 1.5, 0.2);
+		randomise_slots(&a);
+		served p = serve_rows(&a, NULL, ROWS);
+		gradients g = gradients_at(&p.s, a.X, ROWS, ROWS);
+		compare_with_differences(&p, a.X, one, &g, kernels[k]);
+		unserve(&p);
+		drop(&a);
+	}
+}
+
+TEST(mixed_and_independent_outputs_in_their_units)
+{
+	static const odvgp_real x_mean[] = {3, -1}, y_mean[] = {4, 5, 6};
+	const odvgp_real x_scale[] = {100, GP__R(0.01)}, y_scale[] = {10, 1, GP__R(0.1)};
+	const odvgp_scales scales = {x_mean, x_scale, y_mean, y_scale};
+	const double unit[] = {100, 0.01};
+	for (int k = 0; k < 3; k++) {
+		odvgp_config c = random_config(30, INPUTS, k == 1 ? 2 : OUTPUTS, 6, 8);
+		odvgp_real X[ROWS * INPUTS];
+		if (k == 1) c.functions = OUTPUTS;
+		c.independent = k == 2;
+		c.layer[0].mean_function = ODVGP_MEAN_FUNCTION_CONSTANT;
+		test_seed = 740 + (uint64_t)k;
+		fixture a = make_random(&c, "matern52");
+		served p = serve_rows(&a, &scales, ROWS);
+		for (int i = 0; i < ROWS * INPUTS; i++)
+			X[i] = x_mean[i % INPUTS] + x_scale[i % INPUTS] * a.X[i];
+		gradients g = gradients_at(&p.s, X, ROWS, ROWS);
+		compare_with_differences(&p, X, unit, &g, k == 1 ? "mixed" : k ? "independent" : "shared");
+		unserve(&p);
+		drop(&a);
+	}
+}
+
+/*  Gradients are finite where x is an inducing point, also with a kernel that has a cusp there. */
+TEST(inducing_points_as_inputs)
+{
+	static const char *const kernels[] = {"matern12", "matern32", "matern52", "rq", "white + matern12"};
+	for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
+		odvgp_config c = random_config(30, INPUTS, 1, 6, 8);
+		test_seed = 760 + (uint64_t)k;
+		fixture a = make_random(&c, kernels[k]);
+		served p = serve_rows(&a, NULL, ROWS);
+		odvgp_real *Z = values(&a, "Z_beta");
+		gradients g = gradients_at(&p.s, Z, 6, 6);
+		for (int i = 0; i < 6 * INPUTS; i++)
+			CHECK(isfinite((double)g.dmean[i]) && isfinite((double)g.dvar[i]));
+		free(Z);
+		unserve(&p);
+		drop(&a);
+	}
+}
+
+/*  Each output alone has the bits of all together; cov those of odvgp_predict_cov. */
+TEST(what_is_not_wanted_is_left_out)
+{
+	odvgp_config c = random_config(30, INPUTS, 2, 9, 11);
+	test_seed = 780;
+	fixture a = make_random(&c, "matern52 + rbf");
+	served p = serve_rows(&a, NULL, ROWS);
+	gradients g = gradients_at(&p.s, a.X, ROWS, ROWS), h = g;
+	odvgp_real cov[2 * ROWS * ROWS], want[2 * ROWS * ROWS];
+	size_t bytes = odvgp_predict_gradient_scratch(&p.s, ROWS, NULL);
+	void *scratch = test_alloc(bytes);
+	for (int k = 0; k < 5; k++) {
+		odvgp_gradient to = {k == 0 ? h.mean : NULL, k == 1 ? h.var : NULL, k == 2 ? h.dmean : NULL,
+				k == 3 ? h.dvar : NULL, k == 4 ? cov : NULL};
+		memset(&h, 0, sizeof h);
+		CHECK_STATUS(odvgp_predict_gradient(&p.s, a.X, ROWS, &to, scratch, bytes, NULL), ODVGP_OK);
+		if (k == 0) CHECK_BITS(h.mean, g.mean, 2 * ROWS * sizeof *g.mean);
+		if (k == 1) CHECK_BITS(h.var, g.var, 2 * ROWS * sizeof *g.var);
+		if (k == 2) CHECK_BITS(h.dmean, g.dmean, 2 * ROWS * INPUTS * sizeof *g.dmean);
+		if (k == 3) CHECK_BITS(h.dvar, g.dvar, 2 * ROWS * INPUTS * sizeof *g.dvar);
+	}
+	CHECK_STATUS(odvgp_predict_cov(&p.s, a.X, ROWS, NULL, want, scratch, bytes, NULL), ODVGP_OK);
+	CHECK_BITS(cov, want, sizeof cov);
+	free(scratch);
+	unserve(&p);
+	drop(&a);
+}
+
+TEST(bad_arguments_are_refused)
+{
+	odvgp_config c = random_config(30, INPUTS, 2, 9, 11), deep;
+	test_seed = 790;
+	fixture a = make_random(&c, "rbf"), b;
+	served p = serve_rows(&a, NULL, ROWS), q;
+	gradients g;
+	const odvgp_gradient to = {g.mean, g.var, g.dmean, g.dvar, NULL};
+	size_t bytes = odvgp_predict_gradient_scratch(&p.s, 1, NULL);
+	void *scratch = test_alloc(bytes);
+	odvgp_real x[2 * INPUTS] = {0, 1, 2, (odvgp_real)NAN};
+	NO_SIZE(odvgp_predict_gradient_scratch(NULL, 1, &info), ODVGP_E_ARG, "server");
+	NO_SIZE(odvgp_predict_gradient_scratch(&p.s, 0, &info), ODVGP_E_ARG, "rows");
+	REFUSED_FOR(odvgp_predict_gradient(NULL, x, 1, &to, scratch, bytes, &info), ODVGP_E_ARG, "server");
+	REFUSED_FOR(odvgp_predict_gradient(&p.s, x, 1, NULL, scratch, bytes, &info), ODVGP_E_ARG,
+			"gradient");
+	REFUSED_FOR(odvgp_predict_gradient(&p.s, x, -1, &to, scratch, bytes, &info), ODVGP_E_ARG, "n");
+	REFUSED_FOR(odvgp_predict_gradient(&p.s, x, 2, &to, scratch, bytes, &info), ODVGP_E_NAN, "X");
+	REFUSED_FOR(odvgp_predict_gradient(&p.s, x, 1, &to, scratch, bytes - 1, &info), ODVGP_E_MEMORY,
+			"scratch");
+	CHECK_STATUS(odvgp_predict_gradient(&p.s, x, 0, &to, NULL, 0, NULL), ODVGP_OK);
+	deep = random_config(30, INPUTS, INPUTS, 5, 0);
+	deep.layers = 2;
+	deep.layer[1] = deep.layer[0];
+	deep.layer[0].mean_function = ODVGP_MEAN_FUNCTION_IDENTITY;
+	b = make(&deep);
+	q = serve_rows(&b, NULL, 1);
+	NO_SIZE(odvgp_predict_gradient_scratch(&q.s, 1, &info), ODVGP_E_UNSUPPORTED, "server");
+	REFUSED_FOR(odvgp_predict_gradient(&q.s, x, 1, &to, q.scratch, q.bytes, &info),
+			ODVGP_E_UNSUPPORTED, "server");
+	free(scratch);
+	unserve(&p), unserve(&q);
+	drop(&a), drop(&b);
+}
+
+int main(int argc, char **argv)
+{
+	test_begin(argc, argv);
+	RUN(every_member_and_factor);
+	RUN(every_kernel);
+	RUN(mixed_and_independent_outputs_in_their_units);
+	RUN(inducing_points_as_inputs);
+	RUN(what_is_not_wanted_is_left_out);
+	RUN(bad_arguments_are_refused);
+	return test_end();
+}
