@@ -3197,6 +3197,7 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 				one axpy after the other
 	spreads		out[w step] = sum_j h_wj (x[w step] - z_j)^2 over whole chunks, added as in dot;
 				h_wj = 0 gives 0 at any finite distance
+	slope		returns sum_j h_j (x - z_j) over whole chunks, added as in dot
 	squares		out_j += A_ij^2, row after row
 	weigh		A_ij <- 2 w_j A_ij
 	blend		out <- a x - b y; out may be x or y
@@ -3384,6 +3385,21 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 		for (; j + L <= n; j += L) \
 			GP__STORE_##S(out + j, va * GP__LOAD_##S(x + j) - vb * GP__LOAD_##S(y + j)); \
 		for (; j < n; j++) out[j] = a * x[j] - b * y[j]; \
+	} \
+	TARGET static odvgp_real gp__slope_##S( \
+			ptrdiff_t n, odvgp_real x, const odvgp_real *z, const odvgp_real *h) \
+	{ \
+		enum { L = GP__LANES_##S }; \
+		const GP__V_##S f = GP__K(S, x); \
+		GP__V_##S s0 = GP__K(S, 0), s1 = s0; \
+		odvgp_real part[L], sum = 0; \
+		for (ptrdiff_t j = 0; j < n; j += 2 * L) { \
+			s0 = GP__FMA_##S(GP__LOAD_##S(h + j), f - GP__LOAD_##S(z + j), s0); \
+			s1 = GP__FMA_##S(GP__LOAD_##S(h + j + L), f - GP__LOAD_##S(z + j + L), s1); \
+		} \
+		GP__STORE_##S(part, s0 + s1); \
+		for (int j = 0; j < L; j++) sum += part[j]; \
+		return sum; \
 	} \
 	TARGET static void gp__combine_##S( \
 			int product, const odvgp_real *x, const odvgp_real *y, odvgp_real *out) \
@@ -3579,6 +3595,7 @@ typedef struct odvgp__simd {
 	void (*axpy)(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real *y);
 	odvgp_real (*dot)(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y);
 	void (*map[GP__MAPS])(const odvgp_real *x, odvgp_real *y, odvgp_real *dy);
+	odvgp_real (*slope)(ptrdiff_t n, odvgp_real x, const odvgp_real *z, const odvgp_real *h);
 	void (*combine)(int product, const odvgp_real *x, const odvgp_real *y, odvgp_real *out);
 	void (*derivative)(odvgp_real scale, const odvgp_real *adjoint, const odvgp_real *d2, int first,
 			odvgp_real *dk, odvgp_real *h);
@@ -3789,7 +3806,7 @@ GP__EACH_ISA(GP__KERNELS)
 	{#S, ODVGP_ISA_##ID, R, NVMAX *GP__LANES_##S, GP__LANES_##S, MC, 256, NC, \
 			GP__LIST##NVMAX(gp__ukr, S), GP__LIST##NVMAX(gp__solve, S), gp__factor_##S, \
 			gp__copy_##S, gp__transpose_##S, gp__sqdist_##S, gp__radial_##S, gp__axpy_##S, \
-			gp__dot_##S, GP__MAP_LIST(S), gp__combine_##S, gp__derivative_##S, gp__dots_##S, \
+			gp__dot_##S, GP__MAP_LIST(S), gp__slope_##S, gp__combine_##S, gp__derivative_##S, gp__dots_##S, \
 			gp__update_##S, gp__squares_##S, gp__weigh_##S, gp__blend_##S, gp__spreads_##S},
 static const odvgp__simd gp__isas[] = {GP__EACH_ISA(GP__ISA)};
 
@@ -8701,24 +8718,25 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
 
 		dmean/dx = dm/dx + sum_j alpha_j dk(x,z_j)/dx + sum_j a_j dk(x,zg_j)/dx
 		dvar/dx  = s dk(x,x)/dx + 2 sum_j w_j dk(x,z_j)/dx,   s = 1 where k(x,x) - |A|^2 > 0, else 0
-		w = L^-T (q_sqrt q_sqrt^T A - s A)     (a factor of S; else w = -s B L_H^-T T)
+		w = L^-T (q_sqrt q_sqrt^T A - s A)     (INVERSE, DIAGONAL: w = -s B L_H^-T T)
 
-	A chunk of k(x,Z) gives H_j = dk/d(squared distance or inner product), column d of its points
-	H_j 2 (u_d - z_jd) or H_j z_jd, and each set of weights a dot product with that. Differences are
-	taken before they are summed: multiplied out, they would cancel at short lengthscales.
+	A row of k(x,Z) is computed with H_j = dk/d(squared distance, or inner product). Weights c then
+	give sum_j c_j H_j 2 (u_d - z_jd), or z_jd, in column d of its points: differences are taken
+	before they are summed, since multiplied out they cancel at short lengthscales.
 
-	Cost per row: prediction's, once more M^2 for the product and the triangular solve, and
-	(M + Mg) D (1 + 2 P) for the points. */
+	Cost per row and output: as much as the variance's factors again, (M + Mg) D for the mean and
+	M D for the variance. */
 
 typedef struct {
 	gp__prediction *t;
 	const odvgp_gradient *to;
-	odvgp_real *chunk, *H;     /* gp__kchunk_back; [groups,CHUNK] */
-	odvgp_real *value, *along; /* [CHUNK] kernel values; H times a column of differences */
-	odvgp_real *w;             /* [P,rows,M] of a unit's processes */
-	odvgp_real *slope;         /* [sets,columns] derivatives in a row's points */
-	odvgp_real *dmean, *dvar;  /* [P,rows,D] */
-	odvgp_real *mixed;         /* [F,rows,D] */
+	odvgp_real *chunk;        /* of a gp__kchunk_back */
+	odvgp_real *value, *h;    /* [CHUNK] kernel values; weights times H */
+	odvgp_real *H, *H_gamma;  /* [rows,groups,ld] of beta, [groups,ld] of a row's gamma */
+	odvgp_real *w;            /* [P,rows,M] of a unit's processes */
+	odvgp_real *slope;        /* [columns] derivatives in a row's points */
+	odvgp_real *dmean, *dvar; /* [P,rows,D] */
+	odvgp_real *mixed;        /* [F,rows,D] */
 } gp__gradient;
 
 /*	Rows of CHUNK numbers of a gp__kchunk_back, for up to this many base kernels. */
@@ -8730,13 +8748,14 @@ static ptrdiff_t gp__gradient_chunks(uint32_t base_kernels)
 static void gp__gradient_layout(
 		gp__arena *a, const gp__predictor *p, ptrdiff_t rows, gp__gradient *g)
 {
-	ptrdiff_t P = p->P / p->units, D = p->D;
+	ptrdiff_t P = p->P / p->units, D = p->D, groups = (ptrdiff_t)p->base_kernels;
 	g->chunk = gp__take(a, gp__gradient_chunks(p->base_kernels), GP__CHUNK);
-	g->H = gp__take(a, (ptrdiff_t)p->base_kernels, GP__CHUNK);
 	g->value = gp__take(a, 1, GP__CHUNK);
-	g->along = gp__take(a, 1, GP__CHUNK);
+	g->h = gp__take(a, 1, GP__CHUNK);
+	g->H = gp__take(a, groups * rows, gp__padded(p->M));
+	g->H_gamma = gp__take(a, groups, gp__padded(p->M_gamma));
 	g->w = gp__take(a, P * rows, p->M);
-	g->slope = gp__take(a, 2 * P, p->columns);
+	g->slope = gp__take(a, 1, p->columns);
 	g->dmean = gp__take(a, p->P * rows, D);
 	g->dvar = gp__take(a, p->P * rows, D);
 	g->mixed = gp__take(a, p->mixed ? p->F * rows : 0, D);
@@ -8752,78 +8771,98 @@ static size_t gp__gradient_size(const odvgp_server *s, ptrdiff_t rows)
 	return own && !a.bad ? own + a.used + 64 : 0;
 }
 
-static void gp__gradient_job(gp__gradient *g)
+/* --- rows of kernel values with their derivatives --- */
+
+/*	A set of points, with the weights of the mean [P,m] or NULL. */
+typedef struct {
+	ptrdiff_t m;
+	odvgp_real *points;
+	const odvgp_real *centre, *weights;
+} gp__gradient_points;
+
+static gp__gradient_points gp__gradient_beta(const gp__prediction *t)
 {
-	gp__kjob *job = g->t->job;
-	const gp__kernel *k = job->k;
-	job->chunks = g->chunk;
-	job->plain = 1;
-	for (uint32_t t = 0; t < k->nnode; t++) job->plain &= k->node[t][0] != GP__NODE_PRODUCT;
-	GP__EACH_GROUP(i, k) job->H[i] = g->H + (ptrdiff_t)i * GP__CHUNK;
+	gp__gradient_points z = {
+			t->p->M, t->v.beta, t->v.beta_centre, t->p->no_alpha ? NULL : t->v.alpha};
+	return z;
 }
 
-/* --- a row's kernel values: their derivatives, weighted --- */
-
-/*	Sets of weights of a kernel row: set q begins at `at` + q * ld. */
-typedef struct {
-	const odvgp_real *at;
-	ptrdiff_t sets, ld;
-} gp__weights;
-
-/*	slope [columns], one for each set of both lists <- sum_j c_j dk(x,z_j)/du with weights c [m],
-	for row i of X, whose point is in t->u. */
-static void gp__slope_points(gp__gradient *g, ptrdiff_t i, ptrdiff_t m, odvgp_real *points,
-		const gp__weights *weights)
+static gp__gradient_points gp__gradient_gamma(const gp__prediction *t)
 {
-	gp__kjob *job = g->t->job;
-	const gp__kernel *k = job->k;
-	const odvgp__simd *isa = g->t->blas.isa;
-	ptrdiff_t columns = g->t->p->columns, ld = gp__points_ld(m);
-	gp__kchunk_back c;
-	gp__chunk_place_back(job, 0, &c);
-	c.at = 0;
-	job->ld = ld;
+	gp__gradient_points z = {t->p->M_gamma, t->v.gamma, t->v.gamma_centre, t->v.a_gamma};
+	return z;
+}
+
+/*	Point i of X by columns to t->u, and the job's pointers to it, to z and to H. */
+static void gp__gradient_place(
+		gp__gradient *g, ptrdiff_t i, const gp__gradient_points *z, odvgp_real *H)
+{
+	gp__prediction *t = g->t;
+	gp__kjob *job = t->job;
+	odvgp_real *u = t->u, *points = z->points;
+	gp__points_place(t->kernel, t->v.hyp, t->X + i * t->D, 1, z->centre, u, 1);
 	job->first = i;
-	odvgp_real *u = g->t->u, *z = points;
-	GP__EACH_GROUP(group, k) {
+	job->ld = gp__points_ld(z->m);
+	GP__EACH_GROUP(group, t->kernel) {
 		job->u[group] = u;
-		job->zt[group] = z;
-		u += gp__group_dims(k, group);
-		z += gp__group_dims(k, group) * ld;
+		job->zt[group] = points;
+		job->H[group] = H;
+		u += gp__group_dims(t->kernel, group);
+		points += gp__group_dims(t->kernel, group) * job->ld;
+		H += gp__padded(z->m);
 	}
-	gp__zero(g->slope, (weights[0].sets + weights[1].sets) * columns);
-	for (ptrdiff_t j = 0; j < m; j += GP__CHUNK) {
-		ptrdiff_t cols = GP__MIN(m - j, GP__CHUNK);
+}
+
+/*	Row i of k(x,Z) to `to` [m], unless NULL, and of H; its products with the weights to the mean. */
+static void gp__gradient_values(gp__gradient *g, ptrdiff_t i, const gp__gradient_points *z,
+		odvgp_real *to, odvgp_real *H)
+{
+	gp__prediction *t = g->t;
+	gp__kchunk_back c;
+	gp__gradient_place(g, i, z, H);
+	gp__chunk_place_back(t->job, 0, &c);
+	for (ptrdiff_t j = 0; j < z->m; j += GP__CHUNK) {
+		ptrdiff_t cols = GP__MIN(z->m - j, GP__CHUNK);
+		c.at = j;
+		gp__chunk_forward(t->job, &c.forward, 0, j, g->value, &c);
+		gp__chunk_derivatives(t->job, &c);
+		if (to) gp__copy(to + j, g->value, cols);
+		for (ptrdiff_t q = 0; z->weights && q < t->P; q++)
+			t->mean[(t->first + q) * t->ld + i] +=
+					t->blas.isa->dot(cols, g->value, z->weights + q * z->m + j);
+	}
+}
+
+/*	dx [D] += sum_j c_j dk(x,z_j)/dx in row i, where gp__gradient_place has been called. */
+static void gp__gradient_sum(gp__gradient *g, ptrdiff_t i, const gp__gradient_points *z,
+		const odvgp_real *weights, odvgp_real *dx)
+{
+	const gp__prediction *t = g->t;
+	const gp__kernel *k = t->kernel;
+	const odvgp__simd *isa = t->blas.isa;
+	gp__zero(g->slope, t->p->columns);
+	for (ptrdiff_t j = 0; j < z->m; j += GP__CHUNK) {
+		ptrdiff_t cols = GP__MIN(z->m - j, GP__CHUNK);
 		odvgp_real *slope = g->slope;
-		gp__chunk_forward(job, &c.forward, 0, j, g->value, &c);
-		gp__chunk_derivatives(job, &c);
+		gp__copy(g->value, weights + j, cols);
+		gp__zero(g->value + cols, GP__CHUNK - cols);
 		GP__EACH_GROUP(group, k) {
 			int inner = gp__geometry(&k->base[k->group_base[group]]) == GP__INNER_PRODUCT;
 			ptrdiff_t dims = gp__group_dims(k, group);
+			isa->combine(1, g->value, t->job->H[group] + j, g->h);
 			GP__FOR(d, dims) {
-				const odvgp_real *H = job->H[group], *at = job->zt[group] + d * ld + j;
-				odvgp_real x = job->u[group][d];
-				GP__FOR(e, cols) g->along[e] = H[e] * (inner ? at[e] : 2 * (x - at[e]));
-				odvgp_real *sum = slope + d;
-				GP__FOR(l, 2)
-					for (ptrdiff_t q = 0; q < weights[l].sets; q++, sum += columns)
-						*sum += isa->dot(cols, g->along, weights[l].at + q * weights[l].ld + j);
+				const odvgp_real *at = t->job->zt[group] + d * t->job->ld + j;
+				slope[d] += inner ? isa->dot(cols, at, g->h)
+								  : 2 * isa->slope(GP__CHUNK, t->job->u[group][d], at, g->h);
 			}
 			slope += dims;
 		}
 	}
-}
-
-/*	dx [D] += from the derivatives in the points to those in row i of X, in training units. */
-static void gp__slope_back(gp__gradient *g, ptrdiff_t i, const odvgp_real *slope,
-		const odvgp_real *centre, odvgp_real *dx)
-{
-	const gp__prediction *t = g->t;
-	const odvgp_real *u = t->u;
-	GP__EACH_GROUP(group, t->kernel) {
-		gp__point_back(t->kernel, group, t->v.hyp, t->X + i * t->D, centre, u, slope, dx, NULL);
-		u += gp__group_dims(t->kernel, group);
-		slope += gp__group_dims(t->kernel, group);
+	const odvgp_real *slope = g->slope;
+	GP__EACH_GROUP(group, k) {
+		gp__point_back(k, group, t->v.hyp, t->X + i * t->D, z->centre, t->job->u[group], slope, dx,
+				NULL);
+		slope += gp__group_dims(k, group);
 	}
 }
 
@@ -8837,6 +8876,14 @@ static void gp__solve_transposed(
 		x[i] /= L[i * n + i];
 		isa->axpy(i, -x[i], L + i * n, x);
 	}
+}
+
+/*	x <- L^-T x for each row x of X [n,M]. */
+static void gp__gradient_solve(gp__prediction *t, ptrdiff_t n, const odvgp_real *L, odvgp_real *X)
+{
+	ptrdiff_t M = t->p->M;
+	if (n == 1) gp__solve_transposed(t->blas.isa, M, L, X);
+	else odvgp_trsm(&t->blas, 1, 0, n, M, L, M, X, M);
 }
 
 /*	n rows of W <- T R^T for one block R [m,m] of a covariance factor. */
@@ -8853,119 +8900,105 @@ static void gp__gradient_product(gp__prediction *t, ptrdiff_t n, ptrdiff_t m, co
 	gp__mm_run(&t->blas, &g);
 }
 
+/*	Whether rounding has not made the variance's first part 0, where it has no derivative. */
+static int gp__gradient_has_prior(const gp__prediction *t, ptrdiff_t i, ptrdiff_t q)
+{
+	return gp__factors[t->p->factor].of_S ? t->square[i] > 0
+										  : t->var[(t->first + q) * t->ld + i] > 0;
+}
+
 /*	Rows of w for process q of the unit, whose T has just been computed. */
 static void gp__gradient_weights(gp__gradient *g, ptrdiff_t n, ptrdiff_t q)
 {
 	gp__prediction *t = g->t;
 	ptrdiff_t M = t->p->M, Mr = t->p->M_factor, Mv = M - Mr;
-	int of_S = gp__factors[t->p->factor].of_S, diagonal = gp__factors[t->p->factor].diagonal;
-	const odvgp_real *L = t->v.L + (of_S ? 0 : q * M * M);
+	int of_S = gp__factors[t->p->factor].of_S;
 	odvgp_real *W = g->w + q * t->ld * M;
-	if (!of_S) { /* B L_H^-T T, without its sign */
-		if (n > 1) odvgp_trsm(&t->blas, 1, 0, n, M, L, M, t->T, M);
-		else gp__solve_transposed(t->blas.isa, M, L, t->T);
-	}
-	if (diagonal)
+	if (!of_S) gp__gradient_solve(t, n, t->v.L + q * M * M, t->T);
+	if (gp__factors[t->p->factor].diagonal)
 		GP__FOR(i, n)
 			GP__FOR(j, M) W[i * M + j] = t->v.factor[q * M + j] * t->T[i * M + j];
 	else gp__gradient_product(t, n, Mr, t->v.factor + q * Mr * Mr, t->T, W);
-	if (Mv)
-		gp__gradient_product(t, n, Mv, t->v.factor_v + q * Mv * Mv, t->T + Mr, W + Mr);
+	if (Mv) gp__gradient_product(t, n, Mv, t->v.factor_v + q * Mv * Mv, t->T + Mr, W + Mr);
 	GP__FOR(i, n) {
-		const odvgp_real *A = t->A + i * M;
-		if (!of_S) {
-			odvgp_real sign = t->var[(t->first + q) * t->ld + i] > 0 ? -1 : 0;
-			GP__FOR(j, M) W[i * M + j] *= sign;
-		} else if (t->square[i] > 0)
-			GP__FOR(j, M) W[i * M + j] -= A[j];
+		odvgp_real has_prior = (odvgp_real)gp__gradient_has_prior(t, i, q);
+		GP__FOR(j, M) {
+			odvgp_real *w = W + i * M + j;
+			*w = of_S ? *w - has_prior * t->A[i * M + j] : -has_prior * *w;
+		}
 	}
-	if (!of_S) return;
-	if (n > 1) odvgp_trsm(&t->blas, 1, 0, n, M, L, M, W, M);
-	else gp__solve_transposed(t->blas.isa, M, L, W);
+	if (of_S) gp__gradient_solve(t, n, t->v.L, W);
 }
 
 /* --- a tile --- */
 
-/*	What m points add to the gradients in row i: mean's weights [P,m], or NULL; with w the
-	variance's, too. */
-static void gp__gradient_points(gp__gradient *g, ptrdiff_t i, ptrdiff_t m, odvgp_real *points,
-		const odvgp_real *centre, const odvgp_real *mean, const odvgp_real *w)
-{
-	gp__prediction *t = g->t;
-	ptrdiff_t P = t->P, D = t->p->D, M = t->p->M, at = t->first * t->ld + i;
-	const gp__weights weights[2] = {{mean, mean ? P : 0, m}, {w, w ? P : 0, t->ld * M}};
-	gp__points_place(t->kernel, t->v.hyp, t->X + i * D, 1, centre, t->u, 1);
-	gp__slope_points(g, i, m, points, weights);
-	const odvgp_real *slope = g->slope;
-	for (ptrdiff_t q = 0; q < weights[0].sets; q++, slope += t->p->columns)
-		gp__slope_back(g, i, slope, centre, g->dmean + (at + q * t->ld) * D);
-	for (ptrdiff_t q = 0; q < weights[1].sets; q++, slope += t->p->columns)
-		gp__slope_back(g, i, slope, centre, g->dvar + (at + q * t->ld) * D);
-}
-
-static void gp__gradient_mean_function(gp__gradient *g, ptrdiff_t q, odvgp_real *dmean)
-{
-	const gp__prediction *t = g->t;
-	ptrdiff_t D = t->p->D, P = t->P;
-	if (t->p->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY) dmean[q] += 1;
-	if (gp__mean_functions[t->p->mean_function].A)
-		GP__FOR(d, D) dmean[d] += t->v.A[d * P + q];
-}
-
-/*	Gradients of the unit's processes in n rows, in training units. Its moments are in t. */
-static void gp__gradient_unit(gp__gradient *g, ptrdiff_t n)
+/*	K(X,Zb), H, the means and, if wanted, their gradients. */
+static void gp__gradient_mean(gp__gradient *g, ptrdiff_t n)
 {
 	gp__prediction *t = g->t;
 	const gp__predictor *p = t->p;
-	ptrdiff_t D = p->D;
-	int of_S = gp__factors[p->factor].of_S;
-	GP__FOR(q, t->P) {
-		odvgp_real *dmean = g->dmean + (t->first + q) * t->ld * D;
-		odvgp_real *dvar = g->dvar + (t->first + q) * t->ld * D;
-		gp__zero(dmean, n * D);
-		gp__zero(dvar, n * D);
+	ptrdiff_t D = p->D, P = t->P, groups = (ptrdiff_t)p->base_kernels;
+	const gp__gradient_points beta = gp__gradient_beta(t), gamma = gp__gradient_gamma(t);
+	int has_A = gp__mean_functions[p->mean_function].A;
+	t->job->X2 = NULL; /* no point is a row of X */
+	GP__FOR(q, P) gp__zero(t->mean + (t->first + q) * t->ld, n);
+	GP__FOR(i, n)
+		for (int k = 0; k < 2; k++) {
+			const gp__gradient_points *z = k ? &gamma : &beta;
+			odvgp_real *H = k ? g->H_gamma : g->H + i * groups * gp__padded(p->M);
+			if (!z->m) continue;
+			gp__gradient_values(g, i, z, k ? NULL : t->A + i * p->M, H);
+			for (ptrdiff_t q = 0; z->weights && g->to->dmean && q < P; q++)
+				gp__gradient_sum(g, i, z, z->weights + q * z->m,
+						g->dmean + ((t->first + q) * t->ld + i) * D);
+		}
+	gp__predict_mean_function(t, n);
+	GP__FOR(q, P)
 		GP__FOR(i, n) {
-			int positive = of_S ? t->square[i] > 0 : t->var[(t->first + q) * t->ld + i] > 0;
-			gp__gradient_mean_function(g, q, dmean + i * D);
-			if (g->to->dvar && positive)
-				gp__kernel_diag_adjoint(
-						t->kernel, t->v.hyp, t->X + i * D, GP__R(0.5), NULL, dvar + i * D);
+			odvgp_real *dmean = g->dmean + ((t->first + q) * t->ld + i) * D;
+			if (p->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY) dmean[q] += 1;
+			for (ptrdiff_t d = 0; has_A && d < D; d++) dmean[d] += t->v.A[d * P + q];
 		}
-	}
+}
+
+static void gp__gradient_var(gp__gradient *g, ptrdiff_t n)
+{
+	gp__prediction *t = g->t;
+	ptrdiff_t D = t->p->D, M = t->p->M, groups = (ptrdiff_t)t->p->base_kernels;
+	const gp__gradient_points beta = gp__gradient_beta(t);
 	GP__FOR(i, n) {
-		const odvgp_real *alpha = p->no_alpha ? NULL : t->v.alpha;
-		gp__gradient_points(g, i, p->M, t->v.beta, t->v.beta_centre, alpha,
-				g->to->dvar ? g->w + i * p->M : NULL);
-		if (p->M_gamma)
-			gp__gradient_points(
-					g, i, p->M_gamma, t->v.gamma, t->v.gamma_centre, t->v.a_gamma, NULL);
-	}
-	if (g->to->dvar)
+		gp__gradient_place(g, i, &beta, g->H + i * groups * gp__padded(M));
 		GP__FOR(q, t->P) {
-			odvgp_real *dvar = g->dvar + (t->first + q) * t->ld * D;
-			GP__FOR(i, n * D) dvar[i] *= 2;
+			odvgp_real *dvar = g->dvar + ((t->first + q) * t->ld + i) * D;
+			if (gp__gradient_has_prior(t, i, q))
+				gp__kernel_diag_adjoint(
+						t->kernel, t->v.hyp, t->X + i * D, GP__R(0.5), NULL, dvar);
+			gp__gradient_sum(g, i, &beta, g->w + (q * t->ld + i) * M, dvar);
+			GP__FOR(d, D) dvar[d] *= 2;
 		}
+	}
 }
 
 /*	Processes' gradients x [P,rows,D] become functions' in the caller's units: to [F,n,D] from row
 	`first`. power: 1 of means, 2 of variances. */
 static void gp__gradient_out(gp__gradient *g, int power, ptrdiff_t first, ptrdiff_t count,
-		ptrdiff_t n, odvgp_real *x, odvgp_real *to)
+		gp__prediction_call *c, odvgp_real *to)
 {
 	const gp__prediction *t = g->t;
 	ptrdiff_t D = t->p->D, size = t->ld * D;
+	const odvgp_real *x = power == 1 ? g->dmean : g->dvar;
 	if (t->p->mixed) {
 		gp__mix_rows(t->blas.isa, t->p->F, t->p->P, t->v.mixing, power == 2, count * D, x, size,
 				g->mixed, size);
 		x = g->mixed;
 	}
 	GP__FOR(f, t->p->F) {
-		odvgp_real scale = gp__predict_scale(t, f);
+		odvgp_real scale = gp__predict_scale(t, f), *out = to + (f * c->n + first) * D;
 		if (power == 2) scale *= scale;
 		GP__FOR(i, count)
 			GP__FOR(d, D)
-				to[(f * n + first + i) * D + d] =
-						x[f * size + i * D + d] * scale / t->v.x_scale[d];
+				out[i * D + d] = x[f * size + i * D + d] * scale / t->v.x_scale[d];
+		gp__predict_note(c, out, first, count, D);
 	}
 }
 
@@ -8974,28 +9007,26 @@ static void gp__gradient_tile(
 {
 	gp__prediction *t = g->t;
 	const odvgp_gradient *to = g->to;
-	ptrdiff_t n = c->n, F = c->s->F, D = c->s->D;
 	int variances = to->var || to->dvar;
-	gp__predict_inputs(t, c->X + first * D, count);
+	gp__predict_inputs(t, c->X + first * c->s->D, count);
+	gp__zero(g->dmean, t->p->P * t->ld * t->p->D);
+	gp__zero(g->dvar, t->p->P * t->ld * t->p->D);
 	GP__FOR(k, t->p->units) {
 		gp__predict_unit(t, k);
-		gp__predict_mean(t, count, variances);
-		if (variances) gp__predict_features(t, count);
-		for (ptrdiff_t q = 0; variances && q < t->P; q++) {
+		gp__gradient_mean(g, count);
+		if (!variances) continue;
+		gp__predict_features(t, count);
+		GP__FOR(q, t->P) {
 			gp__predict_process_var(t, count, q);
 			if (to->dvar) gp__gradient_weights(g, count, q);
 		}
-		if (to->dmean || to->dvar) gp__gradient_unit(g, count);
+		if (to->dvar) gp__gradient_var(g, count);
 	}
 	gp__predict_mix(t, 0, t->mean, count, t->ld);
 	if (variances) gp__predict_mix(t, 1, t->var, count, t->ld);
-	gp__use_rows(c, t, first, count, 0, F, t->mean, t->var, NULL, to->mean, to->var);
-	if (to->dmean) gp__gradient_out(g, 1, first, count, n, g->dmean, to->dmean);
-	if (to->dvar) gp__gradient_out(g, 2, first, count, n, g->dvar, to->dvar);
-	GP__FOR(f, F) {
-		if (to->dmean) gp__predict_note(c, to->dmean + (f * n + first) * D, first, count, D);
-		if (to->dvar) gp__predict_note(c, to->dvar + (f * n + first) * D, first, count, D);
-	}
+	gp__use_rows(c, t, first, count, 0, c->s->F, t->mean, t->var, NULL, to->mean, to->var);
+	if (to->dmean) gp__gradient_out(g, 1, first, count, c, to->dmean);
+	if (to->dvar) gp__gradient_out(g, 2, first, count, c, to->dvar);
 }
 
 /* --- odvgp_predict_gradient --- */
@@ -9017,6 +9048,22 @@ ODVGP_API size_t odvgp_predict_gradient_scratch(
 	return bytes ? bytes : gp__too_large(info, "rows");
 }
 
+/*	Begins tiles of `rows` rows. */
+static gp__prediction *gp__gradient_begin(gp__gradient *g, const odvgp_server *s, ptrdiff_t rows,
+		void *scratch, size_t bytes)
+{
+	gp__arena a;
+	gp__arena_init(&a, scratch, bytes);
+	gp__gradient_layout(&a, (const gp__predictor *)s->block, rows, g);
+	gp__prediction *t = a.bad ? NULL : gp__predict_begin(s, rows, a.base + a.used, a.size - a.used);
+	if (!t) return NULL;
+	t->job->chunks = g->chunk;
+	t->job->plain = 1;
+	for (uint32_t k = 0; k < t->kernel->nnode; k++)
+		t->job->plain &= t->kernel->node[k][0] != GP__NODE_PRODUCT;
+	return g->t = t;
+}
+
 ODVGP_API odvgp_status odvgp_predict_gradient(const odvgp_server *s, const odvgp_real *X,
 		ptrdiff_t n, const odvgp_gradient *gradient, void *scratch, size_t scratch_bytes,
 		odvgp_info *info)
@@ -9025,18 +9072,15 @@ ODVGP_API odvgp_status odvgp_predict_gradient(const odvgp_server *s, const odvgp
 	if (!status) status = gp__gradient_check(s, info);
 	if (status || n == 0) return status;
 	if (!gradient) return gp__is_null(info, "gradient");
+	enum { ROWS = 128 };
 	gp__prediction_call c = gp__predict_call(s, X, NULL, n);
 	gp__gradient g;
-	gp__arena a;
-	ptrdiff_t rows = n <= 8 ? 1 : GP__MIN(n, GP__CHUNK);
+	ptrdiff_t rows = n <= 8 ? 1 : GP__MIN(n, (ptrdiff_t)ROWS);
 	while (rows > 1 && gp__gradient_size(s, rows) > scratch_bytes) rows /= 2;
-	if (gp__gradient_size(s, rows) > scratch_bytes) return gp__scratch_small(info);
-	gp__arena_init(&a, scratch, scratch_bytes);
-	gp__gradient_layout(&a, (const gp__predictor *)s->block, rows, &g);
-	g.t = gp__predict_begin(s, rows, a.base + a.used, a.size - a.used);
-	if (!g.t) return gp__scratch_small(info);
+	if (gp__gradient_size(s, rows) > scratch_bytes ||
+			!gp__gradient_begin(&g, s, rows, scratch, scratch_bytes))
+		return gp__scratch_small(info);
 	g.to = gradient;
-	gp__gradient_job(&g);
 	for (ptrdiff_t first = 0; first < n; first += rows)
 		gp__gradient_tile(&g, &c, first, GP__MIN(rows, n - first));
 	status = gp__predict_result(c.bad, info);
