@@ -103,7 +103,7 @@ CONTENTS   (search for a tag with its arrows)
 	n, D                                 rows, columns
 	steps, tau, columns, scales, ...     settings of the call
 	watch, allocator, threads, isa       the caller's
-	mean, var, elbo, report, ...         results: mean and var of f, mean_y and var_y of y. var and
+	mean, var, elbo, gradient, ...       results: mean and var of f, mean_y and var_y of y. var and
 										 cov are variances, never standard deviations
 	block, scratch                       memory for what stays; for this call only. At any address
 										 where the comment asks for no alignment

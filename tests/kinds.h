@@ -129,8 +129,8 @@ typedef struct served_all {
 	odvgp_status last;
 	const char *nan;
 } served_all;
-/*  Calls of serve_all; with several layers two of them are refused. */
-enum { SERVED_ROWS = 3, SERVED_CALLS = 6, SERVED_IN_LAYERS = 4 };
+/*  Calls of serve_all. Three of them are refused with several layers, one with images. */
+enum { SERVED_ROWS = 3, SERVED_CALLS = 7, SERVED_IN_LAYERS = 4, SERVED_OF_IMAGES = 6 };
 
 static void served_note(
 		served_all *all, odvgp_status s, const char *call, const odvgp_real *x, ptrdiff_t n)
@@ -162,7 +162,10 @@ static served_all serve_all(const odvgp_server *s)
 		return all;
 	need = odvgp_predict_scratch(s, n, NULL), most = odvgp_sample_scratch(s, n, NULL);
 	if (!need || !most || need > LARGEST || most > LARGEST) return all;
-	room = F * n * (F + n) + y * n;
+	size_t slopes = odvgp_predict_gradient_scratch(s, n, NULL);
+	if (slopes > LARGEST) return all;
+	most = most > slopes ? most : slopes;
+	room = F * n * (F + n + s->D) + y * n;
 	scratch = malloc(need > most ? need : most);
 	X = (odvgp_real *)malloc((size_t)(n * (s->D + gp__y_columns(&row))) * sizeof *X);
 	Y = X + n * s->D;
@@ -174,6 +177,8 @@ static served_all serve_all(const odvgp_server *s)
 	SERVED(odvgp_predict_logp(s, X, Y, n, mean, scratch, need, NULL), mean, n);
 	SERVED(odvgp_predict_cov(s, X, n, mean, other, scratch, need, NULL), other, F * n * n);
 	SERVED(odvgp_predict_functions(s, X, n, mean, other, scratch, need, NULL), other, F * F * n);
+	const odvgp_gradient gradient = {NULL, NULL, mean, other, NULL};
+	SERVED(odvgp_predict_gradient(s, X, n, &gradient, scratch, most, NULL), mean, F * n * s->D);
 	SERVED(odvgp_sample(s, X, n, &draws, mean, scratch, most, NULL), mean, 2 * F * n);
 #undef SERVED
 	free(scratch), free(X), free(mean);

@@ -274,6 +274,7 @@ TEST(rows_with_nan_are_named)
 	enum { ROWS = 12, BAD = 7 };
 	odvgp_config c = config(ROWS, 2, 2, 3, 2);
 	const odvgp_draws draws = {1, 1};
+	const odvgp_gradient gradient = {NULL, NULL, NULL, NULL, NULL};
 	const ptrdiff_t index[1] = {0};
 	const odvgp_columns columns = {index, 1};
 	odvgp_real out[4][4 * ROWS * ROWS];
@@ -302,6 +303,8 @@ TEST(rows_with_nan_are_named)
 			NAN_IN_ROW(odvgp_predict_y(&s.s, a.X, ROWS, out[0], out[1], s.scratch, s.bytes, &info));
 			NAN_IN_ROW(
 					odvgp_predict_cov(&s.s, a.X, ROWS, out[0], out[1], s.scratch, s.bytes, &info));
+			NAN_IN_ROW(odvgp_predict_gradient(
+					&s.s, a.X, ROWS, &gradient, s.scratch, s.bytes, &info));
 			NAN_IN_ROW(odvgp_predict_functions(
 					&s.s, a.X, ROWS, out[0], out[1], s.scratch, s.bytes, &info));
 			NAN_IN_ROW(odvgp_sample(&s.s, a.X, ROWS, &draws, out[0], s.scratch, s.bytes, &info));

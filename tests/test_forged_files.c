@@ -656,7 +656,10 @@ TEST(every_kind_is_served)
 	int kind;
 	for (kind = 0; kind < KINDS; kind++) {
 		kind_model k = kind_make(kind);
-		int calls = odvgp_model_config(k.m)->layers > 1 ? SERVED_IN_LAYERS : SERVED_CALLS;
+		const odvgp_config *c = odvgp_model_config(k.m);
+		int calls = c->layers > 1                  ? SERVED_IN_LAYERS
+					: c->layer[0].patches.height ? SERVED_OF_IMAGES
+												 : SERVED_CALLS;
 		size_t bytes, need = odvgp_predictor_size(k.m, NULL);
 		unsigned char *file = save_file(k.m, NULL, "", &bytes);
 		void *block = test_alloc(need);

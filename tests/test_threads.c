@@ -402,7 +402,7 @@ typedef struct service {
 	int call;
 	odvgp_status status;
 } service;
-enum { CALLS = 5, SERVED = 40, STACK = 256 * 1024 };
+enum { CALLS = 6, SERVED = 40, STACK = 256 * 1024 };
 
 static void *predict_thread(void *arg)
 {
@@ -429,6 +429,14 @@ static void *predict_thread(void *arg)
 		s->status = odvgp_sample(
 				&s->server, s->X, SERVED, &two_draws, s->out, s->scratch, s->bytes, NULL);
 		break;
+	case 6: {
+		odvgp_real *slopes = rest + OUTPUTS * SERVED;
+		const odvgp_gradient to = {
+				s->out, var, slopes, slopes + OUTPUTS * SERVED * INPUTS, NULL};
+		s->status = odvgp_predict_gradient(
+				&s->server, s->X, SERVED, &to, s->scratch, s->bytes, NULL);
+		break;
+	}
 	default: break;
 	}
 	return NULL;
@@ -636,7 +644,8 @@ TEST(predictions_take_little_stack)
 		CHECK_STATUS(odvgp_freeze(m, NULL, block, bytes, NULL), ODVGP_OK);
 		CHECK_STATUS(odvgp_server_from_block(&s.server, block, bytes, cfg.isa, NULL), ODVGP_OK);
 		s.X = X, s.Y = Y;
-		s.bytes = odvgp_sample_scratch(&s.server, SERVED, NULL);
+		s.bytes = odvgp_sample_scratch(&s.server, SERVED, NULL) +
+				  odvgp_predict_gradient_scratch(&s.server, SERVED, NULL);
 		s.scratch = test_alloc(s.bytes);
 		s.out = (odvgp_real *)test_alloc(sizeof(odvgp_real) * OUTPUTS * SERVED * (SERVED + 3));
 		for (c = 1; c <= CALLS; c++) {

@@ -5,6 +5,7 @@
     gp = odvgp.GP(X, y, beta=100, gamma=300, kernel="matern52(ard)", optim__lr="0.01-0.001:4000")
     gp.train(4000, progress=lambda step, elbo: print(step, elbo))
     mean, var = gp.predict(X_new)           # of f; noise=True: of y; with classes probabilities
+    mean, var, dmean, dvar = gp.predict(X_new, gradient=True)
     gp.save("model.odvgp"); gp = odvgp.load("model.odvgp")  # load(path, X, y) to train further
 
 Settings are the fields of odvgp_config by name, with "__" for "."; odvgp.settings() lists them.
@@ -52,7 +53,8 @@ _calls = dict(("odvgp_" + name, types) for name, types in map(str.split, """
     config_threads vpp, likelihood_about li, column_scales opnnppe, standardise opnnpppe,
     model_create opppppe, model_free vp,
     fit opppnpe, fit_q_scratch zpe, fit_q opppppze, predictor_size zpe, freeze opppze,
-    server_from_block oppzie, predict_scratch zpne, predict oppnpppze, predict_y oppnpppze,
+    server_from_block oppzie, predict_scratch zpne, predict oppnpppze,
+    predict_gradient_scratch zpne, predict_gradient oppnppze, predict_y oppnpppze,
     save_size zpze, save_memory opppzpze, file_write ospze, load_size zpzpie, load_user opzppe,
     load_memory oppzpipze, pool_size zie, pool_start opippze, pool_stop vp""".split(",")))
 for _name, _letters in _calls.items():
@@ -180,11 +182,22 @@ class GP:
             return server
         finally: self._lock.release()
 
-    def predict(self, X, noise=False):
-        """Mean and variance at the rows of X: [n], or [n, P] with several outputs or classes."""
+    def predict(self, X, noise=False, gradient=False):
+        """Mean and variance at the rows of X: [n], or [n, P] with several outputs or classes. With
+        gradient, of f, also their gradients in X: [n, D], or [n, P, D]."""
         s, X = self._server(), _rows(X)
         if X.shape[1] != s.D: raise Error(f"X has {X.shape[1]} columns, the model has {s.D}")
+        if noise and gradient: raise Error("gradients are those of f: noise=False")
         mean, var = np.empty((2, s.y_rows if noise else s.P, len(X)))
+        if gradient:
+            slopes = np.empty((2, s.P, len(X), s.D))
+            to = (C.c_void_p * 5)(*(a.ctypes.data for a in (mean, var, *slopes)), None)
+            size = _call("predict_gradient_scratch", C.byref(s), max(1, min(len(X), 128)))
+            scratch = np.zeros(size // 8 + 1)
+            _call("predict_gradient", C.byref(s), X, len(X), to, scratch, scratch.nbytes)
+            one = len(mean) == 1
+            return (*((mean[0], var[0]) if one else (mean.T, var.T)),
+                    *(slopes[:, 0] if one else slopes.swapaxes(1, 2)))
         size = _call("predict_scratch", C.byref(s), max(1, min(len(X), 256)))
         scratch, what = np.zeros(size // 8 + 1), "predict_y" if noise else "predict"
         _call(what, C.byref(s), X, len(X), mean, var, scratch, scratch.nbytes)

@@ -91,6 +91,18 @@ error = np.sqrt(np.mean((mean - 50 - 10 * np.sin(new[:, 0]) * new[:, 1]) ** 2))
 assert mean.shape == var.shape == (1000,) and error < 0.5, error
 assert np.all(var > 0) and np.allclose(noisy - var, (noisy - var)[0]) and 0.1 < noisy[0] - var[0] < 1
 
+# Gradients are those of the predictions, in the units of the caller.
+few, h = new[:50], 1e-3
+*moments, dmean, dvar = gp.predict(few, gradient=True)
+assert np.allclose(moments, (mean[:50], var[:50]), rtol=1e-9) and dmean.shape == dvar.shape == few.shape
+for d in range(2):
+    up, down = (gp.predict(few + sign * h * np.eye(2)[d]) for sign in (1, -1))
+    for got, ahead, behind in zip((dmean, dvar), up, down):
+        assert np.allclose(got[:, d], (ahead - behind) / (2 * h), rtol=1e-3, atol=1e-4 * np.abs(got).max())
+two = odvgp.GP(X, np.column_stack([y, -2 * y]), beta=20).train(3).predict(few, gradient=True)
+assert [a.shape for a in two] == [(50, 2), (50, 2), (50, 2, 2), (50, 2, 2)]
+raises("noise=False", gp.predict, few, noise=True, gradient=True)
+
 # A callback ends the training, and its exceptions pass.
 seen.clear()
 make().train(100, progress=lambda step, elbo: seen.append(step) or step == 7)
