@@ -1610,15 +1610,16 @@ ODVGP_API odvgp_status odvgp_predict_functions(const odvgp_server *server, const
 	does that of a part of the variance that rounding would make negative.
 		mean, var    [F,n] as odvgp_predict has them
 		dmean, dvar  [F,n,D] units of mean and var by those of a column of X
+		hessian      [F,n,D,D] second derivatives of mean
 		cov          [F,n,n] as odvgp_predict_cov has it; scratch for n rows then
 		scratch      odvgp_predict_gradient_scratch bytes for some rows >= 1
 	Returns  as odvgp_predict; also E_UNSUPPORTED: several layers, images
-	Cost     that of odvgp_predict, with dvar M^2 n more per output twice; (M + Mg) D n more for
-			 each output
+	Cost     twice that of odvgp_predict, (M + Mg) D n for each further output, (M + Mg) D^2 n for
+			 each Hessian
 	Threads  any number on one server, each with its own scratch; it writes nothing else, so an
 			 interrupt may call it */
 typedef struct odvgp_gradient {
-	odvgp_real *mean, *var, *dmean, *dvar, *cov;
+	odvgp_real *mean, *var, *dmean, *dvar, *hessian, *cov;
 } odvgp_gradient;
 ODVGP_API size_t odvgp_predict_gradient_scratch(
 		const odvgp_server *server, ptrdiff_t rows, odvgp_info *info);
@@ -8735,6 +8736,8 @@ typedef struct {
 	odvgp_real *H, *H_gamma;  /* [rows,groups,ld] of beta, [groups,ld] of a row's gamma */
 	odvgp_real *w;            /* [P,rows,M] of a unit's processes */
 	odvgp_real *slope;        /* [columns] derivatives in a row's points */
+	odvgp_real *second;       /* [2,groups,D]; [nodes, 1 + groups + groups^2] */
+	ptrdiff_t first, n;       /* the tile's first row; rows of the call */
 	odvgp_real *dmean, *dvar; /* [P,rows,D] */
 	odvgp_real *mixed;        /* [F,rows,D] */
 } gp__gradient;
@@ -8756,6 +8759,7 @@ static void gp__gradient_layout(
 	g->H_gamma = gp__take(a, groups, gp__padded(p->M_gamma));
 	g->w = gp__take(a, P * rows, p->M);
 	g->slope = gp__take(a, 1, p->columns);
+	g->second = gp__take(a, groups, 2 * D + 2 * (1 + groups + groups * groups));
 	g->dmean = gp__take(a, p->P * rows, D);
 	g->dvar = gp__take(a, p->P * rows, D);
 	g->mixed = gp__take(a, p->mixed ? p->F * rows : 0, D);
@@ -8813,6 +8817,154 @@ static void gp__gradient_place(
 	}
 }
 
+/* --- the mean's Hessian ---
+
+	A kernel K of its groups' squared distances (inner products) s_g has
+	d2K/dx2 = sum_gh K_gh s_g' s_h'^T + sum_g K_g s_g'', point by point. */
+
+/*	k, and its first two derivatives in a squared distance or inner product s. MATERN12 and MATERN32
+	have no second one at distance 0: it counts as 0, as s' does there. */
+static void gp__base_second(const gp__base_kernel *base, const odvgp_real *hyp, odvgp_real s,
+		odvgp_real k, odvgp_real *first, odvgp_real *second)
+{
+	odvgp_real c = gp__base_scale(base, hyp), r2 = c * s, v = hyp[base->var], t, e;
+	*first = *second = 0;
+	switch (base->type) {
+	case GP__RBF:
+	case GP__PERIODIC:
+		*first = GP__R(-0.5) * c * k;
+		*second = GP__R(0.25) * c * c * k;
+		return;
+	case GP__MATERN12:
+		if (!(r2 > 0)) return;
+		t = GP__SQRT(r2);
+		*first = GP__R(-0.5) * c * k / t;
+		*second = GP__R(0.25) * c * c * k * (1 + t) / (t * r2);
+		return;
+	case GP__MATERN32:
+		t = GP__SQRT(3 * r2);
+		e = k / (1 + t);
+		*first = GP__R(-1.5) * c * e;
+		if (t > 0) *second = GP__R(2.25) * c * c * e / t;
+		return;
+	case GP__MATERN52:
+		t = GP__SQRT(5 * r2);
+		e = k / (1 + t + t * t / 3);
+		*first = GP__R(-5) / 6 * c * (1 + t) * e;
+		*second = GP__R(25) / 12 * c * c * e;
+		return;
+	case GP__RQ:
+		t = 1 + r2 / (2 * hyp[base->shape_param]);
+		*first = GP__R(-0.5) * c * k / t;
+		*second = GP__R(0.25) * c * c * k * (1 + 1 / hyp[base->shape_param]) / (t * t);
+		return;
+	case GP__LINEAR: *first = base->ard ? 1 : v; return;
+	case GP__POLYNOMIAL:
+		t = v * s + hyp[base->shape_param];
+		e = (odvgp_real)base->degree * v;
+		for (uint32_t i = 2; i < base->degree; i++) e *= t;
+		*first = base->degree > 1 ? e * t : e;
+		*second = base->degree > 1 ? (odvgp_real)(base->degree - 1) * v * e : 0;
+		return;
+	default: return;
+	}
+}
+
+/*	d [nnode, 1 + G + G G]: of each node K, K_g and K_gh for entry e of the chunk c, whose last
+	node's values are in `value`. Returns those of the last node. */
+static const odvgp_real *gp__kernel_second(const gp__kjob *job, const gp__kchunk *c,
+		const odvgp_real *value, ptrdiff_t e, odvgp_real *d)
+{
+	const gp__kernel *k = job->k;
+	ptrdiff_t G = (ptrdiff_t)k->ngroup, size = 1 + G + G * G;
+	odvgp_real *at = d;
+	for (uint32_t t = 0; t < k->nnode; t++, at += size) {
+		const uint32_t *node = k->node[t];
+		const odvgp_real *a = d + (ptrdiff_t)node[1] * size, *b = d + (ptrdiff_t)node[2] * size;
+		int product = node[0] == GP__NODE_PRODUCT;
+		if (node[0] == GP__NODE_BASE_KERNEL) {
+			const gp__base_kernel *base = &k->base[node[1]];
+			ptrdiff_t g = (ptrdiff_t)base->group;
+			gp__zero(at, size);
+			at[0] = t + 1 == k->nnode ? value[e] : c->value[t][e];
+			if (base->group != GP__NO_GROUP)
+				gp__base_second(
+						base, job->hyp, c->d2[g][e], at[0], at + 1 + g, at + 1 + G + g * (G + 1));
+			continue;
+		}
+		at[0] = product ? a[0] * b[0] : a[0] + b[0];
+		GP__FROM(g, 1, size) at[g] = product ? a[g] * b[0] + a[0] * b[g] : a[g] + b[g];
+		for (ptrdiff_t g = 0; g < G && product; g++)
+			GP__FOR(h, G)
+				at[1 + G + g * G + h] += a[1 + g] * b[1 + h] + b[1 + g] * a[1 + h];
+	}
+	return at - size;
+}
+
+/*	ds/dx [D] of a group, and the diagonal of d2s/dx2 [D], the only part there is, for the point in
+	the job's u and column j of its points. */
+static void gp__group_second(const gp__gradient *g, uint32_t group, ptrdiff_t i, ptrdiff_t j,
+		const gp__gradient_points *z, odvgp_real *first, odvgp_real *second)
+{
+	const gp__prediction *t = g->t;
+	const gp__kernel *k = t->kernel;
+	const gp__base_kernel *base = &k->base[k->group_base[group]];
+	const odvgp_real *u = t->job->u[group], *at = t->job->zt[group] + j;
+	ptrdiff_t ld = t->job->ld;
+	int geometry = gp__geometry(base);
+	gp__zero(first, t->p->D);
+	gp__zero(second, t->p->D);
+	GP__FOR(d, gp__group_dims(k, group))
+		g->slope[d] = geometry == GP__INNER_PRODUCT ? at[d * ld] : 2 * (u[d] - at[d * ld]);
+	gp__point_back(k, group, t->v.hyp, t->X + i * t->D, z->centre, u, g->slope, first, NULL);
+	if (geometry == GP__INNER_PRODUCT) return;
+	GP__FOR(d, (ptrdiff_t)base->ndims) {
+		odvgp_real scale = gp__base_column(base, t->v.hyp, d), *to = second + gp__column(base, d);
+		*to = 2 * scale * scale;
+		if (geometry != GP__CIRCLE) continue;
+		odvgp_real rate = (odvgp_real)(gp__two_pi / (double)t->v.hyp[base->shape_param]);
+		*to = 2 * rate * rate *
+			  (u[2 * d] * at[2 * d * ld] + u[2 * d + 1] * at[(2 * d + 1) * ld]);
+	}
+}
+
+/*	The Hessian [D,D] of function f at row i of the tile. */
+static odvgp_real *gp__hessian_at(const gp__gradient *g, ptrdiff_t f, ptrdiff_t i)
+{
+	ptrdiff_t D = g->t->p->D;
+	return g->to->hessian + (f * g->n + g->first + i) * D * D;
+}
+
+/*	Adds a chunk of row i's points to the Hessians, in training units. */
+static void gp__hessian_chunk(gp__gradient *g, const gp__kchunk *c, ptrdiff_t i, ptrdiff_t j,
+		const gp__gradient_points *z)
+{
+	const gp__prediction *t = g->t;
+	ptrdiff_t D = t->p->D, G = (ptrdiff_t)t->kernel->ngroup, F = t->p->F;
+	odvgp_real *first = g->second, *second = first + G * D, *nodes = second + G * D;
+	GP__FOR(e, GP__MIN(z->m - j, GP__CHUNK)) {
+		const odvgp_real *d = gp__kernel_second(t->job, c, g->value, e, nodes);
+		GP__EACH_GROUP(a, t->kernel)
+			gp__group_second(g, a, i, j + e, z, first + (ptrdiff_t)a * D, second + (ptrdiff_t)a * D);
+		GP__FOR(f, F) {
+			odvgp_real weight = 0, *H = gp__hessian_at(g, f, i);
+			GP__FOR(q, t->P) {
+				ptrdiff_t p = t->first + q;
+				odvgp_real share = t->p->mixed ? t->v.mixing[f * t->p->P + p] : (odvgp_real)(f == p);
+				weight += share * z->weights[q * z->m + j + e];
+			}
+			GP__FOR(a, G) {
+				GP__FOR(x, D) H[x * D + x] += weight * d[1 + a] * second[a * D + x];
+				GP__FOR(b, G) {
+					odvgp_real by = weight * d[1 + G + a * G + b];
+					for (ptrdiff_t x = 0; x < D && by != 0; x++)
+						t->blas.isa->axpy(D, by * first[a * D + x], first + b * D, H + x * D);
+				}
+			}
+		}
+	}
+}
+
 /*	Row i of k(x,Z) to `to` [m], unless NULL, and of H; its products with the weights to the mean. */
 static void gp__gradient_values(gp__gradient *g, ptrdiff_t i, const gp__gradient_points *z,
 		odvgp_real *to, odvgp_real *H)
@@ -8827,6 +8979,7 @@ static void gp__gradient_values(gp__gradient *g, ptrdiff_t i, const gp__gradient
 		gp__chunk_forward(t->job, &c.forward, 0, j, g->value, &c);
 		gp__chunk_derivatives(t->job, &c);
 		if (to) gp__copy(to + j, g->value, cols);
+		if (g->to->hessian && z->weights) gp__hessian_chunk(g, &c.forward, i, j, z);
 		for (ptrdiff_t q = 0; z->weights && q < t->P; q++)
 			t->mean[(t->first + q) * t->ld + i] +=
 					t->blas.isa->dot(cols, g->value, z->weights + q * z->m + j);
@@ -9002,12 +9155,31 @@ static void gp__gradient_out(gp__gradient *g, int power, ptrdiff_t first, ptrdif
 	}
 }
 
+/*	Row i's Hessians, to 0 (begin) or from training units to the caller's. */
+static void gp__hessian_row(gp__gradient *g, ptrdiff_t i, int begin, gp__prediction_call *c)
+{
+	const gp__prediction *t = g->t;
+	ptrdiff_t D = t->p->D;
+	GP__FOR(f, t->p->F) {
+		odvgp_real *H = gp__hessian_at(g, f, i), scale = gp__predict_scale(t, f);
+		if (begin) {
+			gp__zero(H, D * D);
+			continue;
+		}
+		GP__FOR(d, D * D) H[d] *= scale / t->v.x_scale[d / D] / t->v.x_scale[d % D];
+		gp__predict_note(c, H, g->first + i, 1, D * D);
+	}
+}
+
 static void gp__gradient_tile(
 		gp__gradient *g, gp__prediction_call *c, ptrdiff_t first, ptrdiff_t count)
 {
 	gp__prediction *t = g->t;
 	const odvgp_gradient *to = g->to;
 	int variances = to->var || to->dvar;
+	g->first = first;
+	g->n = c->n;
+	for (ptrdiff_t i = 0; to->hessian && i < count; i++) gp__hessian_row(g, i, 1, c);
 	gp__predict_inputs(t, c->X + first * c->s->D, count);
 	gp__zero(g->dmean, t->p->P * t->ld * t->p->D);
 	gp__zero(g->dvar, t->p->P * t->ld * t->p->D);
@@ -9027,6 +9199,7 @@ static void gp__gradient_tile(
 	gp__use_rows(c, t, first, count, 0, c->s->F, t->mean, t->var, NULL, to->mean, to->var);
 	if (to->dmean) gp__gradient_out(g, 1, first, count, c, to->dmean);
 	if (to->dvar) gp__gradient_out(g, 2, first, count, c, to->dvar);
+	for (ptrdiff_t i = 0; to->hessian && i < count; i++) gp__hessian_row(g, i, 0, c);
 }
 
 /* --- odvgp_predict_gradient --- */

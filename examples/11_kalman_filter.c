@@ -42,7 +42,7 @@ typedef struct filter {
 static void filter_move(filter *k, service *s, double torque, const double *noise)
 {
 	double x[D] = {k->mean[0], k->mean[1], torque}, change[S], var[S], slope[S][D], cov[S][S];
-	const odvgp_gradient to = {change, var, &slope[0][0], NULL, NULL};
+	const odvgp_gradient to = {change, var, &slope[0][0], NULL, NULL, NULL};
 	if (odvgp_predict_gradient(&s->server, x, 1, &to, s->scratch, s->bytes, NULL)) return;
 	for (int i = 0; i < S; i++) slope[i][i] += 1; /* the model's output is the change */
 	for (int i = 0; i < S; i++)

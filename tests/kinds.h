@@ -154,7 +154,7 @@ static served_all serve_all(const odvgp_server *s)
 	const odvgp_draws draws = {2, 5};
 	served_all all = {0, 0, ODVGP_OK, NULL};
 	ptrdiff_t F = s->F, y = s->y_rows, room;
-	odvgp_real *X, *Y, *mean, *other;
+	odvgp_real *X, *Y, *mean, *other, *hessian;
 	void *scratch;
 	size_t need, most;
 	if (s->D > MOST_D || F > WIDEST || s->P > WIDEST || last->nodes > MOST_NODES ||
@@ -169,7 +169,8 @@ static served_all serve_all(const odvgp_server *s)
 	scratch = malloc(need > most ? need : most);
 	X = (odvgp_real *)malloc((size_t)(n * (s->D + gp__y_columns(&row))) * sizeof *X);
 	Y = X + n * s->D;
-	mean = (odvgp_real *)malloc((size_t)(2 * room) * sizeof *mean), other = mean + room;
+	mean = (odvgp_real *)malloc((size_t)(2 * room + F * n * s->D * s->D) * sizeof *mean);
+	other = mean + room, hessian = other + room;
 	kind_data(X, Y, n, s->D, row);
 #define SERVED(call, x, count) served_note(&all, call, #call, x, count)
 	SERVED(odvgp_predict(s, X, n, mean, other, scratch, need, NULL), mean, F * n);
@@ -177,7 +178,7 @@ static served_all serve_all(const odvgp_server *s)
 	SERVED(odvgp_predict_logp(s, X, Y, n, mean, scratch, need, NULL), mean, n);
 	SERVED(odvgp_predict_cov(s, X, n, mean, other, scratch, need, NULL), other, F * n * n);
 	SERVED(odvgp_predict_functions(s, X, n, mean, other, scratch, need, NULL), other, F * F * n);
-	const odvgp_gradient gradient = {NULL, NULL, mean, other, NULL};
+	const odvgp_gradient gradient = {NULL, NULL, mean, other, hessian, NULL};
 	SERVED(odvgp_predict_gradient(s, X, n, &gradient, scratch, most, NULL), mean, F * n * s->D);
 	SERVED(odvgp_sample(s, X, n, &draws, mean, scratch, most, NULL), mean, 2 * F * n);
 #undef SERVED

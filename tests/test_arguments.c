@@ -274,7 +274,7 @@ TEST(rows_with_nan_are_named)
 	enum { ROWS = 12, BAD = 7 };
 	odvgp_config c = config(ROWS, 2, 2, 3, 2);
 	const odvgp_draws draws = {1, 1};
-	const odvgp_gradient gradient = {NULL, NULL, NULL, NULL, NULL};
+	const odvgp_gradient gradient = {NULL, NULL, NULL, NULL, NULL, NULL};
 	const ptrdiff_t index[1] = {0};
 	const odvgp_columns columns = {index, 1};
 	odvgp_real out[4][4 * ROWS * ROWS];

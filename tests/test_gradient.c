@@ -8,14 +8,14 @@
 enum { ROWS = 11, INPUTS = 2, OUTPUTS = 3, ALL = OUTPUTS * ROWS, SLOPES = ALL * INPUTS };
 
 typedef struct {
-	odvgp_real mean[ALL], var[ALL], dmean[SLOPES], dvar[SLOPES];
+	odvgp_real mean[ALL], var[ALL], dmean[SLOPES], dvar[SLOPES], hessian[SLOPES * INPUTS];
 } gradients;
 
 /*  The gradients at X [n,INPUTS], with scratch for `rows` rows. */
 static gradients gradients_at(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n, ptrdiff_t rows)
 {
 	gradients g;
-	const odvgp_gradient to = {g.mean, g.var, g.dmean, g.dvar, NULL};
+	const odvgp_gradient to = {g.mean, g.var, g.dmean, g.dvar, g.hessian, NULL};
 	size_t bytes = odvgp_predict_gradient_scratch(s, rows, NULL);
 	void *scratch = test_alloc(bytes);
 	memset(&g, 0, sizeof g);
@@ -73,6 +73,37 @@ static void compare_with_differences(const served *p, const odvgp_real *X, const
 	CHECK_SAY(worst < BY_PRECISION(1e-7, 1e-2), "%s: gradients are off by %.2g", what, worst);
 }
 
+/*  Compares Hessians with differences of gradients, and their triangles with each other. */
+static void compare_hessians(const served *p, const odvgp_real *X, const double *unit,
+		const gradients *g, const char *what)
+{
+	ptrdiff_t F = p->s.F;
+	double worst = 0, most = 0;
+	for (ptrdiff_t i = 0; i < ROWS; i++)
+		for (ptrdiff_t d = 0; d < INPUTS; d++) {
+			odvgp_real x[4 * INPUTS];
+			double h = BY_PRECISION(1e-3, 0.02) * unit[d];
+			for (int k = 0; k < 4; k++) {
+				memcpy(x + k * INPUTS, X + i * INPUTS, INPUTS * sizeof *x);
+				x[k * INPUTS + d] += (odvgp_real)((k < 2 ? k - 2 : k - 1) * h);
+			}
+			gradients near = gradients_at(&p->s, x, 4, 4);
+			for (ptrdiff_t j = 0; j < F * INPUTS; j++) {
+				ptrdiff_t f = j / INPUTS, e = j % INPUTS;
+				const odvgp_real *at = near.dmean + f * 4 * INPUTS + e,
+								 *H = g->hessian + (f * ROWS + i) * INPUTS * INPUTS;
+				double want = (8 * ((double)at[2 * INPUTS] - (double)at[INPUTS]) -
+									  ((double)at[3 * INPUTS] - (double)at[0])) / (12 * h),
+					   to_one = unit[d] * unit[e];
+				worst = fmax(worst, fabs((double)H[d * INPUTS + e] - want) * to_one);
+				most = fmax(most, fabs((double)H[d * INPUTS + e]) * to_one);
+				CHECK_NEAR(H[d * INPUTS + e], H[e * INPUTS + d], 1000 * EPS * (1 + most) / to_one);
+			}
+		}
+	CHECK_SAY(worst < BY_PRECISION(1e-7, 1e-2) * (1e-3 + most), "%s: Hessians are off by %.2g of %.2g",
+			what, worst, most);
+}
+
 static const double one[] = {1, 1};
 
 TEST(every_member_and_factor)
@@ -90,6 +121,7 @@ TEST(every_member_and_factor)
 		snprintf(what, sizeof what, "%s + %s", mean_name[mean], cov_name[cov]);
 		gradients g = gradients_at(&p.s, a.X, ROWS, ROWS);
 		compare_with_differences(&p, a.X, one, &g, what);
+		compare_hessians(&p, a.X, one, &g, what);
 		/* one row after the other, and four at a time */
 		for (int rows = 1; rows <= 4; rows += 3) {
 			gradients h = gradients_at(&p.s, a.X, ROWS, rows);
@@ -104,7 +136,7 @@ TEST(every_member_and_factor)
 
 TEST(every_kernel)
 {
-	static const char *const kernels[] = {"rbf", "matern32", "matern52", "rq(ard)", "periodic",
+	static const char *const kernels[] = {"rbf", "matern12", "matern32", "matern52", "rq(ard)", "periodic",
 			"linear", "linear(ard) * rbf", "polynomial + rbf", "constant * rbf + white",
 			"(rbf(dims=0) + matern32(ard)) * matern52 + linear(dims=1)",
 			"periodic(ard, dims=0) * rq(dims=1) + polynomial * matern52"};
@@ -117,9 +149,13 @@ TEST(every_kernel)
 		make_block(&a, &c);
 		make_data(&a, c.N, INPUTS, 2, 1.5, 0.2);
 		randomise_slots(&a);
+		/* Differences do not cross matern12's cusps, which lie in [-2, 2]. */
+		for (int i = 0; i < ROWS && strstr(kernels[k], "matern12"); i++)
+			a.X[i * INPUTS] += GP__R(4.5);
 		served p = serve_rows(&a, NULL, ROWS);
 		gradients g = gradients_at(&p.s, a.X, ROWS, ROWS);
 		compare_with_differences(&p, a.X, one, &g, kernels[k]);
+		compare_hessians(&p, a.X, one, &g, kernels[k]);
 		unserve(&p);
 		drop(&a);
 	}
@@ -143,7 +179,9 @@ TEST(mixed_and_independent_outputs_in_their_units)
 		for (int i = 0; i < ROWS * INPUTS; i++)
 			X[i] = x_mean[i % INPUTS] + x_scale[i % INPUTS] * a.X[i];
 		gradients g = gradients_at(&p.s, X, ROWS, ROWS);
-		compare_with_differences(&p, X, unit, &g, k == 1 ? "mixed" : k ? "independent" : "shared");
+		const char *what = k == 1 ? "mixed" : k ? "independent" : "shared";
+		compare_with_differences(&p, X, unit, &g, what);
+		compare_hessians(&p, X, unit, &g, what);
 		unserve(&p);
 		drop(&a);
 	}
@@ -179,15 +217,16 @@ TEST(what_is_not_wanted_is_left_out)
 	odvgp_real cov[2 * ROWS * ROWS], want[2 * ROWS * ROWS];
 	size_t bytes = odvgp_predict_gradient_scratch(&p.s, ROWS, NULL);
 	void *scratch = test_alloc(bytes);
-	for (int k = 0; k < 5; k++) {
+	for (int k = 0; k < 6; k++) {
 		odvgp_gradient to = {k == 0 ? h.mean : NULL, k == 1 ? h.var : NULL, k == 2 ? h.dmean : NULL,
-				k == 3 ? h.dvar : NULL, k == 4 ? cov : NULL};
+				k == 3 ? h.dvar : NULL, k == 5 ? h.hessian : NULL, k == 4 ? cov : NULL};
 		memset(&h, 0, sizeof h);
 		CHECK_STATUS(odvgp_predict_gradient(&p.s, a.X, ROWS, &to, scratch, bytes, NULL), ODVGP_OK);
 		if (k == 0) CHECK_BITS(h.mean, g.mean, 2 * ROWS * sizeof *g.mean);
 		if (k == 1) CHECK_BITS(h.var, g.var, 2 * ROWS * sizeof *g.var);
 		if (k == 2) CHECK_BITS(h.dmean, g.dmean, 2 * ROWS * INPUTS * sizeof *g.dmean);
 		if (k == 3) CHECK_BITS(h.dvar, g.dvar, 2 * ROWS * INPUTS * sizeof *g.dvar);
+		if (k == 5) CHECK_BITS(h.hessian, g.hessian, 2 * ROWS * INPUTS * INPUTS * sizeof *g.dvar);
 	}
 	CHECK_STATUS(odvgp_predict_cov(&p.s, a.X, ROWS, NULL, want, scratch, bytes, NULL), ODVGP_OK);
 	CHECK_BITS(cov, want, sizeof cov);
@@ -203,7 +242,7 @@ TEST(bad_arguments_are_refused)
 	fixture a = make_random(&c, "rbf"), b;
 	served p = serve_rows(&a, NULL, ROWS), q;
 	gradients g;
-	const odvgp_gradient to = {g.mean, g.var, g.dmean, g.dvar, NULL};
+	const odvgp_gradient to = {g.mean, g.var, g.dmean, g.dvar, g.hessian, NULL};
 	size_t bytes = odvgp_predict_gradient_scratch(&p.s, 1, NULL);
 	void *scratch = test_alloc(bytes);
 	odvgp_real x[2 * INPUTS] = {0, 1, 2, (odvgp_real)NAN};

@@ -432,7 +432,7 @@ static void *predict_thread(void *arg)
 	case 6: {
 		odvgp_real *slopes = rest + OUTPUTS * SERVED;
 		const odvgp_gradient to = {
-				s->out, var, slopes, slopes + OUTPUTS * SERVED * INPUTS, NULL};
+				s->out, var, slopes, slopes + OUTPUTS * SERVED * INPUTS, NULL, NULL};
 		s->status = odvgp_predict_gradient(
 				&s->server, s->X, SERVED, &to, s->scratch, s->bytes, NULL);
 		break;

@@ -191,7 +191,7 @@ class GP:
         mean, var = np.empty((2, s.y_rows if noise else s.P, len(X)))
         if gradient:
             slopes = np.empty((2, s.P, len(X), s.D))
-            to = (C.c_void_p * 5)(*(a.ctypes.data for a in (mean, var, *slopes)), None)
+            to = (C.c_void_p * 6)(*(a.ctypes.data for a in (mean, var, *slopes)), None, None)
             size = _call("predict_gradient_scratch", C.byref(s), max(1, min(len(X), 128)))
             scratch = np.zeros(size // 8 + 1)
             _call("predict_gradient", C.byref(s), X, len(X), to, scratch, scratch.nbytes)
