@@ -13229,6 +13229,7 @@ ODVGP_API const char *odvgp_config_words(const char *name)
 	int layer;
 	odvgp_config one;
 	if (!name) return NULL;
+	memset(&one, 0, sizeof one);
 	one.layers = 1;
 	const gp__field *field = gp__field_find(name, strlen(name), &one, &layer);
 	return field ? field->words : NULL;
@@ -20211,6 +20212,7 @@ static odvgp_status gp__fit_steps(odvgp_model *m, const odvgp_real *X, const odv
 {
 	odvgp_report report;
 	odvgp_status s = ODVGP_OK;
+	memset(&report, 0, sizeof report);
 #ifndef ODVGP_NO_MALLOC
 	s = gp__fit_start(m, X, Y, info);
 #endif
