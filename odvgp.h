@@ -9357,6 +9357,8 @@ typedef struct {
 	int to; /* the borrower, or GP__NOBODY */
 } gp__loan;
 
+/* --- slots and the parameter vector --- */
+
 /*	Slots are numbered from 1; 0 is none. While a model is measured, slots are only counted: slot
 	and state are NULL. */
 typedef struct {
@@ -9373,6 +9375,8 @@ typedef struct {
 	odvgp_slot *slot;      /* [slots + 1] */
 	gp__slot_state *state; /* [slots + 1] */
 } gp__params;
+
+/* --- nodes and the tape --- */
 
 #define GP__MAX_IN 6
 
@@ -9407,6 +9411,8 @@ enum {
 /*	Terms of a bound, where adjoints begin. */
 #define GP__GIVES_VALUE (GP__GIVES_BOUND | GP__GIVES_COLLAPSED)
 
+/*	To add an operation: a name here, its row in >>ops with forward, reverse and memory, and who
+	builds it in >>graph or >>parts. */
 typedef enum {
 	GP__PARAM,
 	GP__INPUT,
@@ -9478,6 +9484,8 @@ typedef struct {
 	gp__unit *of;
 	uint64_t stamp;
 } gp__node;
+
+/* --- units --- */
 
 /*	A Gaussian block of q: on beta, or SOLVE-GP's on the residual of gamma. */
 typedef struct {
@@ -9578,6 +9586,8 @@ typedef struct {
 	int data_error; /* the last evaluation failed on its rows, not on the parameters */
 } gp__tape;
 
+/* --- a model's state --- */
+
 #define GP__MODEL_MAGIC 0x4d56444fu /* "ODVM" */
 /*	Numbers that training changes besides the arrays; all are in files. */
 typedef struct {
@@ -9656,6 +9666,8 @@ struct odvgp_model {
 	void *allocation;
 };
 
+/* --- the watch; loops over a model's parts --- */
+
 /*	Begin a call with a watch, or within one; returns what m->tape.blas.watcher is after it. */
 static gp__watcher *gp__watch_begin(odvgp_model *m, gp__watcher *own, const odvgp_watch *watch)
 {
@@ -9700,7 +9712,7 @@ static void gp__hold(odvgp_model *m, int held)
 #define GP__EACH_SLOT(s, m)     for (int s = 1; s <= (m)->par.slots; s++)
 #define GP__EACH_VALUE(i, slot) GP__FROM(i, (slot)->offset, (slot)->offset + (slot)->count)
 
-/*	Whether it is of the last layer; the last of all. */
+/*	Whether a unit is in the last layer; whether it is the last unit of all. */
 static int gp__is_last(const gp__unit *u) { return u->layer + 1 == (int)u->model->cfg.layers; }
 static int gp__is_top(const gp__unit *u) { return u->number + 1 == u->model->units; }
 
@@ -11931,7 +11943,7 @@ typedef struct {
 	GP__OP_AS(name, name, stores, lasts, traits, samples, aux, scratch)
 #define GP__PLAIN(name, lasts) GP__OP(name, BOTH, lasts, 0, 0, NULL, NULL)
 static const gp__op_row gp__ops[GP__OPS] = {
-	/* in the order of gp__op */
+	/* in the order of gp__op: name, stores, lasts, traits, samples, aux, scratch */
 	{"param", gp__do_nothing, gp__do_nothing, GP__STORES_NOTHING, 0, GP__OP_GIVEN, 0, NULL, NULL},
 	{"input", gp__do_nothing, gp__do_nothing, GP__STORES_VALUE, 0, GP__OP_GIVEN, 0, NULL, NULL},
 	GP__OP(kernel, BOTH, 1, 0, 0, NULL, gp__kernel_scratch_bytes),
@@ -12412,9 +12424,9 @@ static void gp__build_residual(gp__unit *u, int variant, int purpose)
 	(missing: A does not enter); its tile adds the mean's other terms, at most one node. A
 	covariance part adds its KL terms and the variance, and says what a predictor stores.
 
-	A new member is a row in a table below and an enumerator in >>api. What its row leaves at 0
-	(natural steps, an optimum, bounds without q) is refused. New kinds of natural steps need a row
-	in >>natgrad, of optima in >>optimum, of factors in >>predictor. */
+	To add a member: a row in a table below, an enumerator in >>api, its word in >>settings. What its
+	row leaves at 0 (natural steps, an optimum, bounds without q) is refused. New kinds of natural
+	steps need a row in >>natgrad, of optima in >>optimum, of factors in >>predictor. */
 
 /*	With a second block if the part has v_mu. */
 static void gp__beta_head(gp__unit *u)
@@ -12637,7 +12649,11 @@ static void gp__blocks_freeze(const gp__unit *u, const gp__view *v)
 	gp__freeze_sqrt(u, GP__ON_GAMMA, v->factor_v);
 }
 
-/*	In the order of odvgp_mean_part and odvgp_cov_part. >>model explains the fields. */
+/*	In the order of odvgp_mean_part and odvgp_cov_part. >>model explains the fields:
+	{name, without_gamma, mu, gamma, q_mu, a_beta, Z_gamma, a, v_mu, has_a_beta, steps, gamma_steps,
+	scale, optimum, objectives, head, tile},
+	{name, without_gamma, factor, q_sqrt, v_sqrt, diag, Z_gamma, sqrt_power, sqrt_start, steps,
+	optimum, objectives, head, tile, freeze}. */
 static const gp__mean_part gp__mean_parts[] = {
 		{"beta", ODVGP_MEAN_PART_BETA, GP__MU_MEAN, GP__NO_GAMMA, "q_mu", "a_beta", NULL, NULL,
 				NULL, 1, GP__STEPS_BETA, 0, GP__SCALE_PRIOR, GP__OPTIMUM_WEIGHTS,
@@ -12707,7 +12723,11 @@ static void gp__predictor_nodes(const gp__unit *u, gp__ref *node)
 	memcpy(node, list, sizeof list);
 }
 
-/* ---- >>settings   the config: defaults and checks */
+/* ---- >>settings   the config: defaults and checks
+
+	To add an option: a field of odvgp_config in >>api whose default is 0, or is set here; its row at
+	the end of gp__fields, whose order files hold, and a new GP__FILE_VERSION; what it excludes, in
+	gp__check_config. Tool, Python and odvgp_config_set find it by its row. */
 
 ODVGP_API odvgp_schedule odvgp_constant(odvgp_real value)
 {
@@ -14985,6 +15005,7 @@ typedef struct {
 	odvgp_status (*make)(gp__unit *u, odvgp_real tau);
 	void (*take)(gp__unit *u);
 } gp__step_kind;
+/*	{steps, matrices, vectors, make, take} */
 static const gp__step_kind gp__step_kinds[] = {
 		{GP__STEPS_BETA | GP__STEPS_GAMMA, 1, 2, gp__nat_unit, gp__nat_unit_take},
 		{GP__STEPS_DIAGONAL, 4, 6, gp__nat_diagonal, gp__nat_diagonal_take}};
