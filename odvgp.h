@@ -15271,12 +15271,12 @@ static odvgp_status gp__fit_sums(
 /* --- the best mean --- */
 
 /*	Entry (i, j <= i) of Lambda + S / s. */
-static odvgp_real gp__fit_normal(const gp__fit *f, odvgp_real s, ptrdiff_t i, ptrdiff_t j)
+static odvgp_real gp__fit_normal(const gp__fit *f, odvgp_real noise, ptrdiff_t i, ptrdiff_t j)
 {
 	odvgp_real prior = i < f->M    ? (odvgp_real)(i == j)
 					   : j >= f->M ? f->prior[(i - f->M) * f->Mg + j - f->M]
 								   : 0;
-	return prior + f->S[i * f->F + j] / s;
+	return prior + f->S[i * f->F + j] / noise;
 }
 
 /*	Whether a slot of q is frozen, unless the bound has no q. */
@@ -15317,15 +15317,15 @@ static void gp__fit_hold(const gp__unit *u, gp__fit *f)
 }
 
 /*	rest = h / s - (Lambda + S / s) w over all features. */
-static void gp__fit_rest(gp__fit *f, odvgp_real s)
+static void gp__fit_rest(gp__fit *f, odvgp_real noise)
 {
 	GP__FROM(p, f->first, f->last) {
 		const odvgp_real *w = f->w + p * f->F;
 		odvgp_real *rest = f->rest + p * f->F;
-		GP__FOR(i, f->F) rest[i] = f->h[p * f->F + i] / s;
+		GP__FOR(i, f->F) rest[i] = f->h[p * f->F + i] / noise;
 		GP__FOR(i, f->F)
 			GP__FOR(j, i + 1) {
-				odvgp_real g = gp__fit_normal(f, s, i, j);
+				odvgp_real g = gp__fit_normal(f, noise, i, j);
 				rest[i] -= g * w[j];
 				if (j < i) rest[j] -= g * w[i];
 			}
@@ -15355,7 +15355,7 @@ static int gp__fit_near_singular(const gp__unit *u, const gp__fit *f, ptrdiff_t 
 	jitter.relative on its diagonal, or more if it still has no factor. Iterative refinement then
 	corrects the directions that the data decide; in the others coefficients would be so large that
 	predictions in float lose their digits, for at most 2e-3 nats (0.25 without noise). */
-static odvgp_status gp__fit_mean(gp__unit *u, gp__fit *f, odvgp_real s, odvgp_info *info)
+static odvgp_status gp__fit_mean(gp__unit *u, gp__fit *f, odvgp_real noise, odvgp_info *info)
 {
 	odvgp_model *m = u->model;
 	const odvgp_blas *blas = &m->tape.blas;
@@ -15363,14 +15363,14 @@ static odvgp_status gp__fit_mean(gp__unit *u, gp__fit *f, odvgp_real s, odvgp_in
 	odvgp_real added = 0, least = m->cfg.jitter.relative;
 	odvgp_info bad;
 	GP__FOR(i, n) {
-		odvgp_real d = gp__fit_normal(f, s, f->from + i, f->from + i);
+		odvgp_real d = gp__fit_normal(f, noise, f->from + i, f->from + i);
 		f->scale[i] = d > 0 ? 1 / GP__SQRT(d) : 1;
 	}
 	GP__FOR(tries, 20) {
 		GP__FOR(i, n) {
 			GP__FOR(j, i + 1)
 				f->G[i * n + j] =
-						f->scale[i] * gp__fit_normal(f, s, f->from + i, f->from + j) * f->scale[j];
+						f->scale[i] * gp__fit_normal(f, noise, f->from + i, f->from + j) * f->scale[j];
 			if (added > 0) f->G[i * n + i] += added * gp__fit_jitter(u, f, i);
 		}
 		odvgp_status status = odvgp_potrf(blas, n, f->G, n, &bad);
@@ -15383,7 +15383,7 @@ static odvgp_status gp__fit_mean(gp__unit *u, gp__fit *f, odvgp_real s, odvgp_in
 		added = GP__MAX(4 * added, least);
 	}
 	GP__FOR(pass, 4) {
-		gp__fit_rest(f, s);
+		gp__fit_rest(f, noise);
 		GP__FROM(p, f->first, f->last) {
 			odvgp_real *x = f->rest + p * f->F + f->from, *w = f->w + p * f->F + f->from;
 			GP__FOR(i, n) x[i] *= f->scale[i];
@@ -15450,7 +15450,7 @@ static void gp__fit_put_gamma(gp__unit *u, gp__fit *f)
 
 /*	Stage block b's q_sqrt: (I + S / s)^-1 = R^-1 R^-T, R factored from the last row up. */
 static odvgp_status gp__fit_put_factor(
-		gp__unit *u, gp__fit *f, odvgp_real s, int b, odvgp_info *info)
+		gp__unit *u, gp__fit *f, odvgp_real noise, int b, odvgp_info *info)
 {
 	odvgp_model *m = u->model;
 	const gp__block *block = &u->block[b];
@@ -15460,7 +15460,7 @@ static odvgp_status gp__fit_put_factor(
 		return ODVGP_OK;
 	GP__FOR(i, M) {
 		GP__FOR(j, i + 1)
-			f->G[i * M + j] = (odvgp_real)(i == j) + f->S[(from + i) * f->F + from + j] / s;
+			f->G[i * M + j] = (odvgp_real)(i == j) + f->S[(from + i) * f->F + from + j] / noise;
 		gp__zero(f->G + i * M + i + 1, M - i - 1);
 	}
 	odvgp_status status = odvgp_potrf_reverse(blas, M, f->G, M, info);
@@ -15475,16 +15475,17 @@ static odvgp_status gp__fit_put_factor(
 	return ODVGP_OK;
 }
 
-static odvgp_status gp__fit_put_factors(gp__unit *u, gp__fit *f, odvgp_real s, odvgp_info *info)
+static odvgp_status gp__fit_put_factors(gp__unit *u, gp__fit *f, odvgp_real noise, odvgp_info *info)
 {
 	odvgp_status status = ODVGP_OK;
-	for (int b = 0; b < GP__BLOCKS && !status; b++) status = gp__fit_put_factor(u, f, s, b, info);
+	for (int b = 0; b < GP__BLOCKS && !status; b++)
+		status = gp__fit_put_factor(u, f, noise, b, info);
 	return status;
 }
 
 /*	Stage the Cholesky factor of B = L^-T (S / s) L^-1. With fewer rows than points B is singular:
 	the least amount that suffices is added to its diagonal. */
-static odvgp_status gp__fit_put_inverse(gp__unit *u, gp__fit *f, odvgp_real s, odvgp_info *info)
+static odvgp_status gp__fit_put_inverse(gp__unit *u, gp__fit *f, odvgp_real noise, odvgp_info *info)
 {
 	odvgp_model *m = u->model;
 	const odvgp_blas *blas = &m->tape.blas;
@@ -15494,7 +15495,7 @@ static odvgp_status gp__fit_put_inverse(gp__unit *u, gp__fit *f, odvgp_real s, o
 			   *to = gp__fit_slot(m, u->block[GP__ON_BETA].slot_sqrt) + f->first * M * M;
 	odvgp_info bad;
 	GP__FOR(i, M)
-		GP__FOR(j, i + 1) f->G[i * M + j] = f->G[j * M + i] = f->S[i * f->F + j] / s;
+		GP__FOR(j, i + 1) f->G[i * M + j] = f->G[j * M + i] = f->S[i * f->F + j] / noise;
 	odvgp_trsm(blas, 0, 1, M, M, L, M, f->G, M);
 	odvgp_trsm(blas, 1, 0, M, M, L, M, f->G, M);
 	GP__FOR(i, M) mean += f->G[i * M + i] / (odvgp_real)M;
@@ -15514,14 +15515,14 @@ static odvgp_status gp__fit_put_inverse(gp__unit *u, gp__fit *f, odvgp_real s, o
 }
 
 /*	O(M)'s g: repeat its natural step of size 1/2 until g stays. G = -S / (2 s), whatever q is. */
-static odvgp_status gp__fit_diagonal(gp__unit *u, gp__fit *f, odvgp_real s, gp__diag_work *w)
+static odvgp_status gp__fit_diagonal(gp__unit *u, gp__fit *f, odvgp_real noise, gp__diag_work *w)
 {
 	ptrdiff_t M = f->M;
 	odvgp_real *E = f->G;
 	GP__FOR(step, 2000) {
 		double moved = 0;
 		GP__FOR(i, M)
-			GP__FOR(j, i + 1) E[i * M + j] = -GP__R(0.5) * f->S[i * f->F + j] / s;
+			GP__FOR(j, i + 1) E[i * M + j] = -GP__R(0.5) * f->S[i * f->F + j] / noise;
 		odvgp_status status = gp__diag_factor(u, w, E);
 		if (!status) status = gp__diag_change(u, w, E);
 		if (status) return status;
@@ -15535,7 +15536,8 @@ static odvgp_status gp__fit_diagonal(gp__unit *u, gp__fit *f, odvgp_real s, gp__
 	return ODVGP_OK;
 }
 
-static odvgp_status gp__fit_put_diagonal(gp__unit *u, gp__fit *f, odvgp_real s, odvgp_info *info)
+static odvgp_status gp__fit_put_diagonal(
+		gp__unit *u, gp__fit *f, odvgp_real noise, odvgp_info *info)
 {
 	odvgp_model *m = u->model;
 	ptrdiff_t M = f->M;
@@ -15543,7 +15545,7 @@ static odvgp_status gp__fit_put_diagonal(gp__unit *u, gp__fit *f, odvgp_real s, 
 	odvgp_real *g = gp__fit_slot(m, u->slot_q_diag);
 	odvgp_events events = m->tape.events;
 	gp__copy(w.g, m->tape.node[u->q_diag.id].v, M);
-	odvgp_status status = gp__fit_diagonal(u, f, s, &w);
+	odvgp_status status = gp__fit_diagonal(u, f, noise, &w);
 	if (!status) m->tape.events = events;
 	if (!status)
 		GP__FROM(i, f->first * M, f->last * M)
@@ -15556,7 +15558,7 @@ static odvgp_status gp__fit_put_diagonal(gp__unit *u, gp__fit *f, odvgp_real s, 
 /*	By the covariance part's `optimum`: natural steps that find it, and what stages it. */
 static const struct {
 	int steps;
-	odvgp_status (*put)(gp__unit *u, gp__fit *f, odvgp_real s, odvgp_info *info);
+	odvgp_status (*put)(gp__unit *u, gp__fit *f, odvgp_real noise, odvgp_info *info);
 } gp__optima[] = {{0, NULL}, {0, gp__fit_put_factors}, {0, gp__fit_put_inverse},
 		{GP__STEPS_DIAGONAL, gp__fit_put_diagonal}};
 
@@ -15736,19 +15738,19 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const od
 	with t = s + tr(K - Q) for the upper bound; t = s for the lower one, which also has a trace
 	term. */
 static odvgp_status gp__fit_bound(
-		gp__unit *u, gp__fit *f, odvgp_real s, double t, double *logs, double *quadratic)
+		gp__unit *u, gp__fit *f, odvgp_real noise, double t, double *logs, double *quadratic)
 {
 	odvgp_model *m = u->model;
 	const odvgp_blas *blas = &m->tape.blas;
 	ptrdiff_t M = f->M;
 	double hJh = 0;
-	GP__FOR(pass, 2) { /* the determinant with s, the quadratic with t */
-		odvgp_real by = pass ? (odvgp_real)t : s;
+	GP__FOR(pass, 2) { /* the determinant with noise, the quadratic with t */
+		odvgp_real by = pass ? (odvgp_real)t : noise;
 		GP__FOR(i, M)
 			GP__FOR(j, i + 1) f->G[i * M + j] = (odvgp_real)(i == j) + f->S[i * f->F + j] / by;
 		odvgp_status status = odvgp_potrf(blas, M, f->G, M, NULL);
 		if (status) return status;
-		*logs = pass ? *logs : f->weight * log((double)s);
+		*logs = pass ? *logs : f->weight * log((double)noise);
 		if (!pass)
 			GP__FOR(i, M) *logs += 2 * log((double)f->G[i * M + i]);
 	}
@@ -15773,24 +15775,24 @@ static odvgp_status gp__fit_bounds(odvgp_model *m, const odvgp_real *X, const od
 	gp__unit *u = m->unit;
 	odvgp_status status = gp__fit_begin(u, X, Y, scratch, bytes, &f, info);
 	if (status) return status;
-	odvgp_real s = gp__noise(m);
+	odvgp_real noise = gp__noise(m);
 	double P = (double)m->cfg.layer[0].P, constant;
 	constant = P * f.weight * gp__log_2pi;
 	left = f.kk / P;
 	GP__FOR(i, f.M) left -= (double)f.S[i * f.F + i];
 	left = GP__MAX(left, 0);
-	if ((status = gp__fit_bound(u, &f, s, (double)s + left, &logs, &above)) != ODVGP_OK ||
-			(status = gp__fit_bound(u, &f, s, (double)s, &logs, &below)))
+	if ((status = gp__fit_bound(u, &f, noise, (double)noise + left, &logs, &above)) != ODVGP_OK ||
+			(status = gp__fit_bound(u, &f, noise, (double)noise, &logs, &below)))
 		return gp__refuse(info, status, "I + A A^T / noise",
 				status == ODVGP_E_NAN
 						? "the noise is too small beside the targets: all digits cancel"
 						: NULL);
 	/* equal bounds must not cross by rounding */
-	above = GP__MIN(above, below + P * left / (double)s);
+	above = GP__MIN(above, below + P * left / (double)noise);
 	odvgp_real bound[2];
 	bound[0] = (odvgp_real)(-0.5 * (constant + P * logs + above + P * f.logs));
 	bound[1] =
-			(odvgp_real)(-0.5 * (constant + P * logs + below + P * left / (double)s + P * f.logs));
+			(odvgp_real)(-0.5 * (constant + P * logs + below + P * left / (double)noise + P * f.logs));
 	if (!gp__finite(bound, lower ? 2 : 1))
 		return gp__fail(info, ODVGP_E_NAN, "bound", -1, (double)bound[0],
 				"is not finite: the data are too large, or the noise is too small");
