@@ -4,13 +4,13 @@
 	A Gaussian process learns a function from data and states how certain each prediction is. This
 	header trains sparse variational Gaussian processes on any number of rows. One of them is the
 	orthogonally decoupled one [ODVGP]: its mean uses many inducing points (gamma) at linear cost,
-	its covariance few (beta).
-	C99; needs only libc and libm; float or double; training steps and predictions never allocate.
+	its covariance few (beta). Float or double; training steps and predictions never allocate
+	memory.
 
 Do this:
 
 	    #define ODVGP_IMPLEMENTATION             in ONE .c or .cpp file, which compiles the code;
-	    #include "odvgp.h"                       elsewhere include without the #define
+	    #include "odvgp.h"                       other files include without the #define
 
 	A complete program, sin(x) from 200 noisy points:        cc -O2 sine.c -lm && ./a.out
 
@@ -34,17 +34,17 @@ Do this:
 	        return 0;
 	    }
 
-	Serve a trained model from a controller: a host trains and freezes with ODVGP_FLOAT and prints
-	the block as a const array of 32-bit words (examples/packaging/model.c), and the scratch bytes
-	odvgpf_predict_scratch(&server, 1, NULL). The controller's program defines ODVGP_FLOAT,
+	Serve a trained model from a controller: a host defines ODVGP_FLOAT, trains and freezes, and
+	prints the block as a const array of 32-bit words (examples/packaging/model.c) and the scratch
+	bytes odvgpf_predict_scratch(&server, 1, NULL). The controller's program defines ODVGP_FLOAT,
 	ODVGP_NO_TRAINING, ODVGP_NO_STDIO and ODVGP_ASSERT(x) as ((void)0), calls
-	odvgpf_server_from_block once, and odvgpf_predict for each input. See
-	examples/03_static_block.c; 04_use_a_trained_model.c reads a file.
+	odvgpf_server_from_block once, then odvgpf_predict for each input: see
+	examples/03_static_block.c. 04_use_a_trained_model.c reads a file instead.
 
 CONTENTS   (search for a tag with its arrows)
-	>>conventions   sizes, storage, symbols, glossary
-	>>options       macros
-	>>manual        models, optimisers, sizes, depth, images, memory, errors, jitter, threads
+	>>conventions	sizes, storage, calls, errors, symbols, glossary
+	>>options		macros
+	>>manual		models, optimisers, sizes, depth, images, memory, jitter, threads, sources
 	>>revisions
 	>>api           public declarations
 	  >>api_easy        create, fit, predict, free
@@ -89,179 +89,189 @@ CONTENTS   (search for a tag with its arrows)
 
 >>conventions
   Sizes. N rows of data, B rows of a minibatch, D inputs, P outputs (latent functions), M = |beta|
-	and Mg = |gamma| inducing points, T columns of targets, F functions that the likelihood sees,
-	the P or mixtures of them. With the Gaussian likelihood F = T. "Y [N,T]" includes columns behind
-	the targets, in the order weights, exposure or known_noise, where config.lik asks for them.
+	and Mg = |gamma| inducing points, T columns of targets. The likelihood sees F functions: the P
+	latent ones or mixtures of them; with the Gaussian likelihood F = T. "Y [N,T]" has further
+	columns behind the targets if config.lik asks for them: weights, then exposure or known_noise.
   Storage. Arrays are row-major without padding; triangular matrices are lower; `ld` counts elements
 	from row to row. The row of data is the first index of what a call reads, X [n,D] and Y [n,T],
 	and the last of what it writes: mean, var [F,n], cov [F,n,n] or [F,F,n], samples [count,F,n].
-  Calls. Arguments stand in this order (tests/checks/interface.sh); >>api_low keeps that of the BLAS.
-	model, server, pool, blas, copy      what is made or used
-	config, path, name                   what it is made from; which part is meant
-	X, Y, file                           data; a model file in memory
-	n, D                                 rows, columns
-	steps, tau, columns, scales, ...     settings of the call
-	watch, allocator, threads, isa       the caller's
-	mean, var, elbo, report, ...         results: mean and var of f, mean_y and var_y of y. var and
-										 cov are variances, never standard deviations
-	block, scratch                       memory for what stays; for this call only. At any address
-										 where the comment asks for no alignment
-	info                                 last; may be NULL. Of every call that can fail
-	The bytes of memory x follow it as x_bytes. odvgp_..._size tells those of a block or a file,
-	odvgp_..._scratch those of scratch: 0 if there is a reason, then in info. odvgp_..._file takes a
-	path, odvgp_..._memory a file's bytes.
+	Calls that train and have no argument n take all data, X [N,D] and Y [N,T].
+  Calls. Arguments stand in this order (tests/checks/interface.sh); >>api_low keeps that of the
+	BLAS.
+	model, server, pool, blas, copy		what is made or used
+	config, path, name					what it is made from; which part is meant
+	X, Y, file							data; a model file in memory
+	n, D								rows, columns
+	steps, tau, columns, scales, ...  settings of the call
+	watch, allocator, threads, isa	the caller's hooks, and an instruction set (ODVGP_ISA_AUTO: the
+									best). NULL: no watch, malloc and free, serial
+	mean, var, elbo, report, ...      results: mean and var of f, mean_y and var_y of y; var and cov
+	are variances, never standard deviations
+	block, scratch	memory for what stays; memory for this call only. Any address will do unless the
+					comment asks for alignment
+	info			last, in every call that can fail; may be NULL
+	x_bytes follows x and is its length in bytes. odvgp_..._size returns the bytes of a block or a
+	file, odvgp_..._scratch those of scratch; on an error they return 0, and info has the reason.
+	odvgp_..._file takes a path, odvgp_..._memory a file's bytes.
+  Errors. Calls that can fail return odvgp_status; 0 is success. info receives a sentence that names
+	the culprit. "Returns" lists what a call returns besides
+	OK			and besides the errors of calls that it names
+	E_ARG		an argument is NULL or out of range
+	E_MEMORY	a block or scratch is too small, or the allocator failed
+	E_NAN		a number in X, Y or Z is NaN or infinite (info has the row), or a result is, because
+				numbers overflowed
+	E_NOT_PD	a call that evaluates the bound or freezes: Kb or C is not positive definite, even
+				at jitter.max
+	E_STOPPED	watch asked to stop
+	Where a comment says nothing else, an error leaves outputs and the model as they were, except
+	for counts of events and raised jitters.
   Symbols. Zb = Z_beta, Zg = Z_gamma, a = a_gamma, k = k(x,x), |.|^2 the sum of squares: of all
 	entries in a KL, of each column (each x) in a variance. eps is DBL_EPSILON or FLT_EPSILON.
-	Kb = K(Zb,Zb) + jitter I = L L^T,   A = L^-1 K(Zb,X),   c = L^-1 K(Zb,Zg) a,
-	W = L^-1 K(Zb,Zg),   C = K(Zg,Zg) - W^T W,   L_v L_v^T = C + jitter I,
+	Kb = K(Zb,Zb) + jitter I = L L^T,	A = L^-1 K(Zb,X),   c = L^-1 K(Zb,Zg) a,
+	W = L^-1 K(Zb,Zg),					C = K(Zg,Zg) - W^T W,   L_v L_v^T = C + jitter I,
 	A_v = L_v^-1 (K(Zg,X) - W^T A).
-	u = f(Zb) has prior N(0, Kb), and q(u) has mean m = L q_mu and covariance
-	S = L q_sqrt q_sqrt^T L^T when whitened. SOLVE-GP adds v = f(Zg) - K(Zg,Zb) Kb^-1 u, what u
-	leaves unexplained: prior N(0, C), independent of u, and L_v^-1 v has
-	q = N(v_mu, v_sqrt v_sqrt^T). ORTH + DENSE is the case v_mu = L_v^T a, v_sqrt = I; M_gamma = 0
-	is SVGP. [SOLVE] algorithm 1 writes L_u^0, A, B, L_v^0, D for L, W, A, L_v, A_v.
+	u = f(Zb) has prior N(0, Kb), and q(u) has mean m = L q_mu and covariance S = L q_sqrt q_sqrt^T
+	L^T when whitened. SOLVE-GP adds v = f(Zg) - K(Zg,Zb) Kb^-1 u, what u leaves unexplained: its
+	prior N(0, C) is independent of u, and L_v^-1 v has q = N(v_mu, v_sqrt v_sqrt^T). ORTH + DENSE
+	is the case v_mu = L_v^T a, v_sqrt = I; M_gamma = 0 is SVGP. [SOLVE] algorithm 1 writes L_u^0,
+	A, B, L_v^0, D for L, W, A, L_v, A_v.
 	Where the text says so, P is also a precision matrix, D = diag(C) or a scale, S = Phi Phi^T or a
-	number of shards, F a number of features, T a matrix. BLOCKS, DIAGONAL, EXACT and RESIDUAL
-	are words of several enumerations each.
+	number of shards, F a number of features, T a matrix. BLOCKS, DIAGONAL, EXACT and RESIDUAL are
+	words of several enumerations each.
 	elbo = N/B sum over the batch of E_q[log p(y|f)] - KL(q||p) + log priors of hyperparameters, in
 	nats for all N rows: without such priors a lower bound of log p(y). The KL is that of q(u), plus
 	that of q(v); >>parts has the formulas. Gradients are those of the loss = -elbo.
   Glossary (>>ops explains the tape, its nodes and their adjoints).
-	beta              inducing points Zb, which mean and covariance use
-	block             of memory: the caller's bytes; of q: the Gaussian on beta or gamma
-	bound             what training maximises: elbo, or another odvgp_objective
-	factor            Cholesky factor: L with L L^T = Kb, for example
-	freeze            a model: write its predictor; a slot: set trainable = 0
-	gamma             further points Zg: only for the mean, or SOLVE-GP's second block
-	gamma projection  c, the part of gamma's mean that beta can express
-	hyperparameters   lengthscales, variances, shape parameters, likelihood parameters
-	isa               an instruction set's table of micro-kernels and block sizes
-	member            a pair of a mean part and a covariance part
-	predictor         a frozen model: one block without pointers that predicts
-	q                 the approximate posterior; q(u), and for SOLVE-GP q(v)
-	residual          what beta does not explain: v of f(Zg), C of K(Zg,Zg)
-	scratch           the caller's memory for one call; its contents do not matter
-	server            a struct through which calls use a predictor
-	shape parameter   alpha of rq, period of periodic, offset of polynomial
-	shard             a group of tiles with a sum of its own
-	slot              a named part of the parameter vector
-	tile              rows of data that are worked on at once
-	whitened          in coordinates where the prior of u (and of v) is N(0, I)
+	beta				inducing points Zb, which mean and covariance use
+	block				of memory: the caller's bytes; of q: the Gaussian on beta or gamma
+	bound				what training maximises: elbo, or another odvgp_objective
+	factor				Cholesky factor: L with L L^T = Kb, for example
+	freeze				a model: write its predictor; a slot: set trainable = 0
+	gamma				further points Zg: only for the mean, or SOLVE-GP's second block
+	gamma projection	c, the part of gamma's mean that beta can express
+	hyperparameters		lengthscales, variances, shape parameters, likelihood parameters
+	isa					an instruction set's table of micro-kernels and block sizes
+	member				a pair of a mean part and a covariance part
+	predictor			a frozen model: one block without pointers that predicts
+	q					the approximate posterior; q(u), and for SOLVE-GP q(v)
+	residual			what beta does not explain: v of f(Zg), C of K(Zg,Zg)
+	scratch				the caller's memory for one call; its contents do not matter
+	server				a struct through which calls use a predictor
+	shape parameter		alpha of rq, period of periodic, offset of polynomial
+	shard				a group of tiles with a sum of its own
+	slot				a named part of the parameter vector
+	tile				rows of data that are worked on at once
+	whitened			in coordinates where the prior of u (and of v) is N(0, I)
 
->>options                             default   effect
-	ODVGP_IMPLEMENTATION              -         compile the code here, in one precision
-	ODVGP_STATIC                      -         make every function static (one translation unit)
-	ODVGP_API                         extern    linkage of public functions, such as
-												__declspec(dllexport)
-	ODVGP_FLOAT                       -         float instead of double. Functions, and types that
-												hold reals, begin with odvgpf_; enumerations,
-												odvgp_info, odvgp_events and hooks keep their names:
-												one program can use both precisions
-	ODVGP_KEEP_NAMES                  -         with ODVGP_FLOAT: keep odvgp_x as a macro for
-												odvgpf_x after the header (one precision per file)
-	ODVGP_ASSERT(x)                   assert    check for broken callers; ((void)0) removes it
-	ODVGP_NO_TRAINING                 -         leave out everything after >>server: the code only
-												serves models from blocks and files. Includes
-												ODVGP_NO_MALLOC; add ODVGP_NO_STDIO on bare metal
-	ODVGP_NO_MALLOC                   -         leave out the allocating layer (odvgp_model_create,
-												_free, odvgp_save_file, odvgp_load_file and
-												odvgp_predict_once)
-	ODVGP_NO_STDIO                    -         leave out the five calls that take a path
-	ODVGP_NO_SIMD                     -         plain C only. Otherwise SSE2, AVX2 and AVX-512 are
-												chosen at run time, NEON at compile time
-	ODVGP_NO_AVX2, ODVGP_NO_AVX512    -         leave out one instruction set
-	ODVGP_USE_PTHREADS                -         compile the POSIX thread pool (link with -pthread)
-	ODVGP_USE_CBLAS                   -         send large products to a CBLAS (<cblas.h>); bits may
-												then depend on threads
-	ODVGP_MAX_BASE_KERNELS            8         most base kernels in an expression, 1..32
-	ODVGP_MAX_LAYERS                  3         most layers, 1..8
+>>options	default  effect
+	ODVGP_IMPLEMENTATION	-		compile the code here, in one precision
+	ODVGP_STATIC			-		make every function static (one translation unit)
+	ODVGP_API				extern	linkage of public functions, such as __declspec(dllexport)
+	ODVGP_FLOAT				-		float instead of double. Functions, and types that hold reals,
+									begin with odvgpf_; enumerations, odvgp_info, odvgp_events and
+									hooks keep their names: one program can use both precisions
+	ODVGP_KEEP_NAMES		-		with ODVGP_FLOAT: keep odvgp_x as a macro for odvgpf_x after the
+									header (one precision per file)
+	ODVGP_ASSERT(x)			assert	check for broken callers; ((void)0) removes it
+	ODVGP_NO_TRAINING		-		leave out everything after >>server: the code only serves models
+									from blocks and files. Includes ODVGP_NO_MALLOC; add
+									ODVGP_NO_STDIO on bare metal
+	ODVGP_NO_MALLOC			-		leave out the allocating layer (odvgp_model_create, _free,
+									odvgp_save_file, odvgp_load_file and odvgp_predict_once)
+	ODVGP_NO_STDIO			-		leave out the five calls that take a path
+	ODVGP_NO_SIMD			-		plain C only. Otherwise SSE2, AVX2 and AVX-512 are chosen at run
+									time, NEON at compile time
+	ODVGP_NO_AVX2, _AVX512	-		leave out one instruction set
+	ODVGP_USE_PTHREADS		-		compile the POSIX thread pool (link with -pthread)
+	ODVGP_USE_CBLAS			-		send large products to a CBLAS (<cblas.h>); bits may then depend
+									on threads
+	ODVGP_MAX_BASE_KERNELS	8		most base kernels in an expression, 1..32
+	ODVGP_MAX_LAYERS		3		most layers, 1..8
 
 >>manual
   Models. Any mean part goes with any covariance part (layer[0].mean_part and .cov_part in the
 	config; odvgp_mean_part has the formulas). These pairs have names:
-	  COUPLED    BETA + DENSE       Titsias 2009 [VFE], Hensman et al. 2013 [SVGP]
-	  ORTH       ORTH + DENSE       Salimbeni et al. 2018 [ODVGP], eq. 11
-	  HYBRID     HYBRID + DENSE     [ODVGP] eq. 10
-	  DECOUPLED  FREE + INVERSE     Cheng and Boots 2017 [DECOUPLED]; [ODVGP] eq. 8
-	  SOLVE-GP   BLOCKS + BLOCKS    Shi et al. 2020 [SOLVE], eq. 8, algorithm 1; gamma is its O
-	  O(M)       FREE + DIAGONAL    Kobe 2021 [OM], eqs. 3.2 - 3.7; M_gamma = 0; 2 M numbers in q
+	  COUPLED		BETA + DENSE       Titsias 2009 [VFE], Hensman et al. 2013 [SVGP]
+	  ORTH			ORTH + DENSE       Salimbeni et al. 2018 [ODVGP], eq. 11
+	  HYBRID		HYBRID + DENSE     [ODVGP] eq. 10
+	  DECOUPLED		FREE + INVERSE     Cheng and Boots 2017 [DECOUPLED]; [ODVGP] eq. 8
+	  SOLVE-GP		BLOCKS + BLOCKS    Shi et al. 2020 [SOLVE], eq. 8, algorithm 1; gamma is its O
+	  O(M)			FREE + DIAGONAL    Kobe 2021 [OM], eqs. 3.2 - 3.7; M_gamma = 0; 2 M numbers in q
 	odvgp_config_defaults selects ORTH if |gamma| > 0, else COUPLED. With optim.natgrad = 1 natural
 	gradients move q(u), and SOLVE-GP's q(v); Adam moves the rest (ORTHNAT, COUPLEDNAT). With 0 Adam
 	moves everything; FREE, INVERSE and DIAGONAL require that, except in O(M).
-  Optimisers. Adam, the default, works on minibatches. For data that fit into one batch, set
-	optim.kind = ODVGP_OPTIMIZER_LBFGS, optim.natgrad = 0 and optim.batch = N. L-BFGS has
-	no step sizes to choose.
+  Optimisers. Adam, the default, works on minibatches. For data that fit into one batch, L-BFGS has
+	no step sizes to choose: set optim.kind = ODVGP_OPTIMIZER_LBFGS, optim.natgrad = 0 and
+	optim.batch = N.
 	The step sizes of Adam and of natural gradients fall over 5,000 steps by default: large steps
 	find the kernel and the noise, small steps settle them. Let them fall over the length of your
 	training (odvgp_falling), or keep them constant if data never end (odvgp_constant).
 	odvgp_set_step_sizes changes them during training.
 	odvgp_set_bounds keeps positive numbers in a range; odvgp_set_prior adds prior densities.
-  Choosing sizes. A step takes O(B M^2 + B Mg D + M Mg D + M^3) time. Start with M = 100..300 and
-	Mg = 2..3 M. More beta points improve variance and mean; more gamma points improve only the
-	mean, at linear cost. SOLVE-GP's gamma improves the variance, too, and a step takes
-	O(B Mg (M + Mg) + M Mg (M + Mg) + Mg^3) more; start with Mg = M.
-  Depth. config.layers > 1 gives a deep Gaussian process [DGP]. layer[0] sees X, each further one
-	samples of the layer below, the likelihood the last. Each has width P, member, kernel, sizes and
-	mean function. Hidden layers start near theirs, so it should pass inputs on: IDENTITY, or for
-	another width PROJECTION:
+  Choosing sizes. A step takes O(B M^2 + B Mg D + M Mg D + M^3) time. Start with M = 100..300 and Mg
+	= 2..3 M. More beta points improve variance and mean; more gamma points improve only the mean,
+	at linear cost. SOLVE-GP's gamma also improves the variance, and a step takes O(B Mg (M + Mg) +
+	M Mg (M + Mg) + Mg^3) more; start with Mg = M.
+  Depth. config.layers > 1 gives a deep Gaussian process [DGP]. layer[0] sees X, each further layer
+	sees samples of the layer below, and the likelihood sees the last layer. Each layer has its own
+	width P, member, kernel, sizes and mean function. A hidden layer starts near its mean function,
+	which should therefore pass the layer's inputs on: IDENTITY, or PROJECTION to another width:
 	    odvgp_config cfg = odvgp_config_defaults(N, D, D, 100, 0);
 	    cfg.layers = 2;
 	    cfg.layer[1] = cfg.layer[0];
 	    cfg.layer[1].P = 1;
 	    cfg.layer[0].mean_function = ODVGP_MEAN_FUNCTION_IDENTITY;
-	Training draws deep.samples normals for each row and hidden output, a function of seed and step:
-	the bound is an unbiased estimate. Natural steps move q of all layers, halved while the bound
-	is lower (odvgp_natgrad_step). Predictions mix deep.predict_samples components. Only training's
-	memory grows with the samples, to 4,096 in a tile or one row's. The only objective is ELBO;
-	there is no odvgp_fit_q and no warm start.
+	For each row and hidden output training draws deep.samples normals, a function of seed and step:
+	the bound is an unbiased estimate. Natural steps move q of all layers; odvgp_step halves them
+	while the bound falls (odvgp_natgrad_step). Predictions mix deep.predict_samples components.
+	Only training's memory grows with the samples; a tile holds at most 4,096 of them, or one row's.
+	The only objective is ELBO; there is no odvgp_fit_q and no warm start.
   Images. With patches a layer's inducing inputs are patches, and f(image) is the weighted sum of a
-	Gaussian process over an image's T patches [CONV], [TICK]. K(Z,X) costs B M T instead of B M
-	kernel values, k(x,x) B T^2 / 2 more. Memory: one image's patches, 256 rows of their
-	kernel matrix. odvgp_init_data draws inducing patches from 1,000 images and their locations
+	Gaussian process over an image's T patches [CONV], [TICK]. K(Z,X) costs B M T kernel values
+	instead of B M, k(x,x) B T^2 / 2 more; memory holds one image's patches and 256 rows of their
+	kernel matrix. odvgp_init_data draws inducing patches from 1,000 images, and their locations
 	uniformly. All pixels of a channel should have one scale. With ROBUSTMAX and batches of tens of
 	images natural steps of 0.1 overshoot: let them rise to 0.01 (odvgp_rising), or let Adam move q
-	(natgrad = 0). With image_output begin at 0.1, or Adam may drop the last kernel.
-	In a deep model a hidden layer with patches.image_output gives the next one an image of P
-	channels, with (image_height - height) / stride + 1 rows, columns alike: the sizes to set there.
-	Its mean function takes a patch: PROJECTION, or ZERO and deep.q_init PRIOR as in [SOLVE].
-	Memory: a tile's patches, at most 4,096 or one image's, and 1,000 images while odvgp_init_data
-	runs. Pixels of that image are sampled independently, by odvgp_sample jointly.
+	(natgrad = 0). With image_output let natural steps begin at 0.1, or Adam may drop the last
+	kernel.
+	In a deep model a hidden layer with patches.image_output passes an image of P channels to the
+	next layer, which must be given its sizes: (image_height - height) / stride + 1 rows, and
+	columns alike. The hidden layer's mean function takes a patch: PROJECTION, or ZERO and
+	deep.q_init PRIOR as in [SOLVE]. Memory holds a tile's patches, at most 4,096 or one image's,
+	and 1,000 images while odvgp_init_data runs. odvgp_predict and training sample the pixels of
+	that image independently, odvgp_sample jointly.
   Units. Standardise the columns of X and Y (odvgp_column_scales, odvgp_standardise) and pass the
 	scales to odvgp_freeze to get predictions in original units.
   Memory. odvgp_model_size returns the bytes that training needs, odvgp_predictor_size those of
 	serving. Training memory stops growing with N at the number of rows that initialisation samples,
 	max(50 M, 4 M_gamma, 4096), except with the objectives TIGHT and EXACT (O(N^2)). Stack, by gcc
-	or clang with -O2, for M up to 512 (each doubling adds up to 1 KiB), ODVGP_MAX_BASE_KERNELS 8:
-	odvgp_model_size, odvgp_load_size, training steps, odvgp_fit_q and odvgp_upper_bound take less
-	than 8 KiB, warm starts 12 KiB, all other calls 4 KiB.
-  Errors. Calls that can fail return odvgp_status; 0 is success. odvgp_info (may be NULL) receives
-	a sentence that names the culprit. After an error outputs keep their old contents, except for
-	predictions that are not finite (odvgp_predict), and the model stays usable. NaN in X, Y or Z is
-	refused.
+	or clang with -O2, for M up to 512 (each doubling adds up to 1 KiB) and ODVGP_MAX_BASE_KERNELS
+	8: odvgp_model_size, odvgp_load_size, training steps, odvgp_fit_q and odvgp_upper_bound take
+	less than 8 KiB, warm starts 12 KiB, all other calls 4 KiB.
   Jitter. Two matrices get jitter.absolute + jitter.relative * (mean of the kernel's diagonal) on
-	their diagonal: Kb, and C, which SOLVE-GP's second block and gamma's natural steps EXACT factor.
-	For those steps C starts without jitter. If the Cholesky factorisation of Kb or C fails, its
-	jitter is raised tenfold, and the event is counted and reported with matrix, pivot and likely
-	cause. Beyond jitter.max the step is undone. A raised jitter decays after 100 clean steps of
-	Adam; L-BFGS keeps it.
-  Instruction sets. A new model uses the best one of the machine, without compiler flags;
-	config.isa and odvgp_blas_init can force another. Last bits differ between instruction sets.
-	On 32-bit ARM, NEON serves only float and flushes subnormal numbers to 0. On 32-bit x86 without
-	SSE2, give gcc -std=c99 or -fexcess-precision=standard: otherwise the last bits depend on what
-	the compiler inlines, and no promise about bits holds.
+	their diagonal: Kb, and C, which SOLVE-GP's second block and gamma's natural steps EXACT factor
+	(for those steps C starts without jitter). If a Cholesky factorisation of one fails, its jitter
+	is raised tenfold, and the event is counted and reported with matrix, pivot and likely cause.
+	Beyond jitter.max the step is undone. A raised jitter decays after 100 clean steps of Adam;
+	L-BFGS keeps it.
+  Instruction sets. A new model uses the best one of the machine, without compiler flags; config.isa
+	and odvgp_blas_init can force another. Last bits differ between instruction sets. On 32-bit ARM,
+	NEON serves only float and flushes subnormal numbers to 0. On 32-bit x86 without SSE2, give gcc
+	-std=c99 or -fexcess-precision=standard: otherwise the last bits depend on what the compiler
+	inlines, and no promise about bits holds.
   Threads. Serial, unless config.threads contains a hook. Results have the same bits for any number
-	of threads. Only one thread at a time may use a model. Predictors and servers are read-only, so
-	threads share them, each with its own scratch.
-  Precision. double by default. float needs jitter.relative >= 16 M FLT_EPSILON, its default. Set
-	it in a double model that float will serve, too: with 1e-6 means erred by up to half a
+	of threads. Only one thread at a time may use a model. Predictors and servers are read-only: any
+	number of threads may share them, each with its own scratch.
+  Precision. The default is double. float needs jitter.relative >= 16 M FLT_EPSILON, its default.
+	Set it in a double model that float will serve, too: with 1e-6 means erred by up to half a
 	standard deviation.
 	The code needs IEEE arithmetic and refuses to compile with -ffast-math, -Ofast,
 	-ffinite-math-only or /fp:fast. clang does not report -funsafe-math-optimizations and
 	-fassociative-math: do not use them. gcc fuses a * b + c where the instruction set can, so last
 	bits change with the optimisation level: for the same bits from different builds give
 	-ffp-contract=off.
-  odvgp does not draw, read CSV (the tool in examples/ does both), differentiate predictions or use
-	a GPU.
+  Limits. odvgp does not draw, read CSV (the tool in examples/ does both), differentiate predictions
+	or use a GPU.
   Sources.
 	[ODVGP]     Salimbeni, Cheng, Boots, Deisenroth: Orthogonally Decoupled Variational Gaussian
 				Processes, arXiv:1809.08820; in NeurIPS 2018 equations from 10 on are one higher
@@ -325,7 +335,9 @@ CONTENTS   (search for a tag with its arrows)
 #define ODVGP_NO_MALLOC
 #endif
 
-/*	What every call that can fail returns. */
+/* --- statuses and events --- */
+
+/*	Statuses. To add one, append X(name, sentence). */
 #define ODVGP_STATUS_LIST(X) \
 	X(OK, "ok") \
 	X(E_ARG, "argument is NULL or out of range") \
@@ -346,7 +358,7 @@ typedef enum odvgp_status {
 			ODVGP_STATUS_COUNT
 } odvgp_status;
 
-/*	What went wrong. Valid only after a call has returned an error. */
+/*	What went wrong. Valid only after an error. */
 typedef struct odvgp_info {
 	odvgp_status status;
 	const char *what; /* the culprit (argument, matrix or slot), a string constant */
@@ -355,7 +367,7 @@ typedef struct odvgp_info {
 	char text[200];   /* one sentence */
 } odvgp_info;
 
-/*	Events that are not errors: counts since the model was made, and the last jitter event in
+/*	Counts of events that are not errors, since the model was made; the last jitter event in
 	full. */
 typedef struct odvgp_events {
 	/* A failed Cholesky factorisation was repeated with ten times the jitter. */
@@ -375,15 +387,17 @@ typedef struct odvgp_events {
 	const char *cause; /* likely cause in words */
 } odvgp_events;
 
-/*	The formulas of mean parts and covariance parts, with the symbols of >>conventions and whitened
-	q_mu and v_mu. Means, to which the prior mean m(x) is added:
-		BETA    A^T q_mu                            ORTH    A^T (q_mu - c) + K(X,Zg) a
-		HYBRID  A^T q_mu + K(X,Zg) a                BLOCKS  A^T q_mu + A_v^T v_mu
-		FREE    K(X,Za) a; with M_gamma = 0 K(X,Zb) q_mu; with variance BLOCKS Za is Zg
+/* --- choices of models --- */
+
+/*	Parts, in the symbols of >>conventions with whitened q_mu and v_mu. Means, to which the prior
+	mean m(x) is added:
+		BETA	A^T q_mu                            ORTH    A^T (q_mu - c) + K(X,Zg) a
+		HYBRID	A^T q_mu + K(X,Zg) a                BLOCKS  A^T q_mu + A_v^T v_mu
+		FREE	K(X,Za) a; with M_gamma = 0 K(X,Zb) q_mu; with variance BLOCKS Za is Zg
 	Variances:
-		DENSE     k - |A|^2 + |q_sqrt^T A|^2        BLOCKS  DENSE - |A_v|^2 + |v_sqrt^T A_v|^2
-		INVERSE   k - |L_H^-1 B_sqrt^T K(Zb,x)|^2, L_H L_H^T = I + B_sqrt^T Kb B_sqrt
-		DIAGONAL  INVERSE with B_sqrt = diag(q_diag)^1/2: S = (Kb^-1 + diag(q_diag))^-1 */
+		DENSE		k - |A|^2 + |q_sqrt^T A|^2        BLOCKS  DENSE - |A_v|^2 + |v_sqrt^T A_v|^2
+		INVERSE		k - |L_H^-1 B_sqrt^T K(Zb,x)|^2, L_H L_H^T = I + B_sqrt^T Kb B_sqrt
+		DIAGONAL	INVERSE with B_sqrt = diag(q_diag)^1/2: S = (Kb^-1 + diag(q_diag))^-1 */
 typedef enum odvgp_mean_part {
 	ODVGP_MEAN_PART_BETA,
 	ODVGP_MEAN_PART_ORTH,
@@ -401,18 +415,18 @@ typedef enum odvgp_cov_part {
 } odvgp_cov_part;
 
 /*	What training maximises.
-		ELBO       The bound with the member's own q (default).
-		COLLAPSED  The bound at the optimal q, a function of kernel and inducing inputs: Titsias'
-				   for BETA + DENSE ([VFE] eq. 9; [SOLVE] eq. 3), SOLVE-GP's for BLOCKS + BLOCKS
-				   ([SOLVE] eq. 30), and for BLOCKS + DENSE ODVGP's, between the two.
-		PARTLY     SOLVE-GP with the optimal q(u) and the current q(v): [SOLVE] eq. 9; eq. 10 for
-				   BLOCKS + DENSE. COLLAPSED if M_gamma = 0.
-		TIGHT      [SOLVE] eqs. 14, 15 for BETA + DENSE: above Titsias' bound; O(N^2) time, memory.
-		EXACT      log p(y) itself, for FREE + DIAGONAL with M = N and M_gamma = 0: exact GP
-				   regression; O(N^3) time, O(N^2) memory.
-	All but ELBO need the Gaussian likelihood and every row in each step (batch >= N), and ignore
-	natgrad. Except for TIGHT and EXACT, sums stream over tiles: O(M^2) memory. They leave q to
-	odvgp_fit_q. */
+		ELBO		The bound with the member's own q (default).
+		COLLAPSED	The bound at the optimal q, a function of kernel and inducing inputs: Titsias'
+					for BETA + DENSE ([VFE] eq. 9; [SOLVE] eq. 3), SOLVE-GP's for BLOCKS + BLOCKS
+					([SOLVE] eq. 30), and for BLOCKS + DENSE ODVGP's, between the two.
+		PARTLY		SOLVE-GP with the optimal q(u) and the current q(v): [SOLVE] eq. 9; eq. 10 for
+					BLOCKS + DENSE. COLLAPSED if M_gamma = 0.
+		TIGHT		[SOLVE] eqs. 14, 15 for BETA + DENSE: above Titsias' bound; O(N^2) time, memory.
+		EXACT		log p(y) itself, for FREE + DIAGONAL with M = N and M_gamma = 0: exact GP
+					regression; O(N^3) time, O(N^2) memory.
+	All but ELBO need the Gaussian likelihood and every row in each step (batch >= N), ignore
+	natgrad, and leave q to odvgp_fit_q. COLLAPSED and PARTLY add up sums tile by tile: O(M^2)
+	memory. */
 typedef enum odvgp_objective {
 	ODVGP_OBJECTIVE_ELBO,
 	ODVGP_OBJECTIVE_COLLAPSED,
@@ -422,16 +436,16 @@ typedef enum odvgp_objective {
 	ODVGP_OBJECTIVE_COUNT
 } odvgp_objective;
 
-/*	How gamma moves with optim.natgrad = 1 (ORTH and HYBRID), with tau = optim.gamma_step_ratio
-	times the natural step of beta.
-		ADAM      By Adam (default).
-		DIAGONAL  [ODVGP] eq. 16: a <- a - tau dloss/da / (D + gamma_eps), D = diag(C).
-		EXACT     [ODVGP] eq. 15a: a <- a - tau C^-1 dloss/da; O(M_gamma^3) per step.
+/*	How gamma moves with optim.natgrad = 1 (ORTH and HYBRID); tau is optim.gamma_step_ratio times
+	the natural step of beta.
+		ADAM		By Adam (default).
+		DIAGONAL	[ODVGP] eq. 16: a <- a - tau dloss/da / (D + gamma_eps), D = diag(C).
+		EXACT		[ODVGP] eq. 15a: a <- a - tau C^-1 dloss/da; O(M_gamma^3) per step.
 	DIAGONAL and EXACT contract only if the step is small. odvgp_step therefore halves gamma's step
 	until the bound on the same rows is no lower than before (events.step_shortened).
-	EXACT makes a large where D is small, and what a means there changes fast with the kernel. While
-	the kernel is trained, give optim.lr no more than the paper's odvgp_constant(0.001): with the
-	default, which starts at 0.01, the bound falls on some data. HYBRID's falls even with 0.001,
+	EXACT makes a large where D is small, and the mean from such an a changes fast with the kernel.
+	While the kernel is trained, give optim.lr no more than the paper's odvgp_constant(0.001): with
+	the default, which starts at 0.01, the bound falls on some data. HYBRID's falls even with 0.001,
 	because Adam's steps of Z_gamma move all of K(x,Zg) a and not only the part that beta lacks:
 	freeze Z_gamma. */
 typedef enum odvgp_gamma_step {
@@ -441,8 +455,8 @@ typedef enum odvgp_gamma_step {
 	ODVGP_GAMMA_STEP_COUNT
 } odvgp_gamma_step;
 
-/*	Whether a natural step of SOLVE-GP moves both blocks of q from the same old point, or one in
-	turn. */
+/*	Whether a natural step of SOLVE-GP moves both blocks of q from the same old point, or first one,
+	then the other. */
 typedef enum odvgp_blocks_step {
 	ODVGP_BLOCKS_STEP_TOGETHER,
 	ODVGP_BLOCKS_STEP_ALTERNATE,
@@ -450,19 +464,19 @@ typedef enum odvgp_blocks_step {
 } odvgp_blocks_step;
 
 /*	The natural step of O(M), by its coordinates. g is the slot q_diag; o multiplies entrywise.
-		EXACT      (m, g), where the Fisher matrix is block diagonal:
-				   m <- m - tau S dloss/dm,  g <- g - tau (S o S / 2)^-1 dloss/dg
-		AFFINE     (S^-1 m, g), the natural parameters of the family (default)
-		PROJECTED  [OM] eqs. 3.19, 3.20 in (S^-1 m, g): the dense step of S^-1 m and of the diagonal
-				   of S^-1
-		PROJECTED_MU   the same in (mu, g), as in the thesis' text and results: m moves as in the
-					   dense step
-	The PROJECTED steps stop short of the optimum, the first far from it; they exist for comparison.
-	Any of these steps can overshoot: use at most 0.1 for training, more only for q by itself. A
-	component of g falls at most to a tenth in one step, and never below a rounding error of
-	1 / k(x,x). With all rows in each step, odvgp_step halves the step while the bound falls, and
-	undoes a step that loses more than one nat per row. With likelihoods of classes a long training
-	can lose its bound again (bench/papers.md); Adam (natgrad = 0), slower, does not. */
+		EXACT	(m, g), where the Fisher matrix is block diagonal:
+				   m <- m - tau S dloss/dm,		g <- g - tau (S o S / 2)^-1 dloss/dg
+		AFFINE			(S^-1 m, g), the natural parameters of the family (default)
+		PROJECTED		[OM] eqs. 3.19, 3.20 in (S^-1 m, g): the dense step of S^-1 m and of the
+						diagonal of S^-1
+		PROJECTED_MU	the same in (mu, g), as in the thesis' text and results: m moves as in the
+						dense step
+	The PROJECTED steps exist for comparison: they stop short of the optimum, the first far from it.
+	All of these steps can overshoot: use at most 0.1 for training, more only to fit q by itself. In
+	one step a component of g falls at most to a tenth, and never below a rounding error of 1 /
+	k(x,x). With all rows in each step, odvgp_step halves the step while the bound falls, and undoes
+	a step that loses more than one nat per row. With likelihoods of classes a long training can
+	lose its bound again (bench/papers.md); Adam (natgrad = 0) is slower and does not. */
 typedef enum odvgp_diag_step {
 	ODVGP_DIAG_STEP_EXACT,
 	ODVGP_DIAG_STEP_AFFINE,
@@ -471,10 +485,10 @@ typedef enum odvgp_diag_step {
 	ODVGP_DIAG_STEP_COUNT
 } odvgp_diag_step;
 
-/*	What the slots of q(u) hold; those of q(v) with L_v in place of L, and no A_BETA.
-		WHITENED  q_mu, q_sqrt:   m = L q_mu,    S = L q_sqrt q_sqrt^T L^T (default)
-		PRIMAL    q_mu, q_sqrt:   m = q_mu,      S = q_sqrt q_sqrt^T; [SVGP], the published code
-		A_BETA    a_beta, q_sqrt: m = Kb a_beta, S = q_sqrt q_sqrt^T; [ODVGP] eq. 11 */
+/*	What the slots of q(u) hold; those of q(v) have L_v in place of L, and no A_BETA.
+		WHITENED	q_mu, q_sqrt:   m = L q_mu,    S = L q_sqrt q_sqrt^T L^T (default)
+		PRIMAL		q_mu, q_sqrt:   m = q_mu,      S = q_sqrt q_sqrt^T; [SVGP], the published code
+		A_BETA		a_beta, q_sqrt: m = Kb a_beta, S = q_sqrt q_sqrt^T; [ODVGP] eq. 11 */
 typedef enum odvgp_parametrisation {
 	ODVGP_PARAMETRISATION_WHITENED,
 	ODVGP_PARAMETRISATION_PRIMAL,
@@ -484,15 +498,14 @@ typedef enum odvgp_parametrisation {
 
 /*	Coordinates in which Adam moves a_gamma. D = diag(C), at least a hundredth of the kernel's
 	variance, because diag(C) is 0 where a gamma point coincides with a beta point.
-		PLAIN           a itself, in units of 1 / y (see odvgp_init_data).
-		SCALED          b = D a / sqrt(k) (default). D is held constant and recomputed every 100
-						steps. a's step is lr sqrt(k) / D, so lr counts prior standard deviations at
-						the point itself. FREE's coefficients and B_sqrt, whose units are 1 / y as
-						well, step by lr / sqrt(k).
-						Steps of HYBRID's a are 1 / sqrt(Mg), those of O(M)'s Z 1 / sqrt(M) of the
-						others: they move all terms of the mean K(x,Z) a, not only what beta lacks,
-						and with longer ones the bound falls in bursts.
-		DIFFERENTIATED  The slot holds D a, and D changes with kernel and inducing inputs (the
+		PLAIN			a itself, in units of 1 / y (see odvgp_init_data).
+		SCALED			D a / sqrt(k) (default); D is held constant and recomputed every 100 steps.
+						a's step is lr sqrt(k) / D, so lr counts prior standard deviations at the
+						point itself. FREE's coefficients and B_sqrt, whose units are 1 / y as well,
+						step by lr / sqrt(k). Steps of HYBRID's a are 1 / sqrt(Mg) of the others,
+						those of O(M)'s Z 1 / sqrt(M): they move all terms of the mean K(x,Z) a, not
+						only what beta lacks, and with longer ones the bound falls in bursts.
+		DIFFERENTIATED	The slot holds D a, and D changes with kernel and inducing inputs (the
 						published code). */
 typedef enum odvgp_gamma_coords {
 	ODVGP_GAMMA_COORDS_PLAIN,
@@ -501,19 +514,19 @@ typedef enum odvgp_gamma_coords {
 	ODVGP_GAMMA_COORDS_COUNT
 } odvgp_gamma_coords;
 
-/*	How ORTH's KL term a^T K(Zg,Zg) a - c^T c is estimated from sampled columns. Both are unbiased.
-		RESIDUAL  From rows of C a (default): little noise, because C is small.
-		COLUMNS   From rows of K(Zg,Zg) a, with c^T c exact: [ODVGP] appendix A.3. */
+/*	How ORTH's KL term a^T K(Zg,Zg) a - c^T c is estimated, without bias, from sampled columns.
+		RESIDUAL	From rows of C a (default): little noise, because C is small.
+		COLUMNS		From rows of K(Zg,Zg) a, with c^T c exact: [ODVGP] appendix A.3. */
 typedef enum odvgp_gamma_kl {
 	ODVGP_GAMMA_KL_RESIDUAL,
 	ODVGP_GAMMA_KL_COLUMNS,
 	ODVGP_GAMMA_KL_COUNT
 } odvgp_gamma_kl;
 
-/*	Prior mean m(x), by its slots: 0, "mean.c", x^T "mean.A" + "mean.b", x itself (D = P, or 1 for
-	independent functions), or PROJECTION: x^T "mean.A", frozen. odvgp_init_data fills A of
-	PROJECTION, and of hidden layers' LINEAR, with the P principal axes of the layer's scaled
-	inputs; if P >= D with ones at A_dd. */
+/*	Prior mean m(x), in the order of the enumerators: 0; "mean.c"; x^T "mean.A" + "mean.b"; x itself
+	(D = P, or 1 for independent functions); x^T "mean.A" with a frozen "mean.A". odvgp_init_data
+	fills A of PROJECTION, and of hidden layers' LINEAR, with the P principal axes of the layer's
+	scaled inputs, or if P >= D with ones at A_dd. */
 typedef enum odvgp_mean_function {
 	ODVGP_MEAN_FUNCTION_ZERO,
 	ODVGP_MEAN_FUNCTION_CONSTANT,
@@ -532,27 +545,29 @@ typedef enum odvgp_hidden_q {
 	ODVGP_HIDDEN_Q_COUNT
 } odvgp_hidden_q;
 
-/*	p(y|f). Names in quotes are slots, with initial values; s is the targets' standard deviation,
-	Phi the normal distribution function, e lik.link_jitter. F = T, Y [N,F]:
-		GAUSSIAN           N(y; f, "noise_variance" s^2 / 10)
-		BERNOULLI          y in {0, 1}: p(1) = (1 - 2 e) Phi(f) + e
-		LOGIT              y in {0, 1}: p(1) = 1 / (1 + exp(-f))
-		STUDENTT           (y - f) / b is Student's, "df" 4 degrees of freedom, b = "scale" s / 10
-		LAPLACE            exp(-|y - f| / b) / (2 b), b = "scale" s / 10
-		POISSON            counts of mean exp(f)
-		EXPONENTIAL        y > 0 of rate exp(f)
-		NEGATIVE_BINOMIAL  counts of mean m = exp(f) and variance m + m^2 / "size" 1
-		GAMMA              y > 0 of "shape" 1 and scale exp(f)
-		BETA               0 < y < 1 of mean Phi(f), the two parameters' sum is "precision" 10
-		ORDINAL            y in {0 .. lik.classes - 1}, P = 1: how many cuts are below f + N(0, 1);
-						   "cut" is the first, "gap" [classes - 2] between cuts, from frequencies
+/* --- likelihoods and base kernels --- */
+
+/*	p(y|f). Names in quotes are slots, followed by their initial values; s is the targets' standard
+	deviation, Phi the normal distribution function, e lik.link_jitter. F = T, Y [N,F]:
+		GAUSSIAN			N(y; f, "noise_variance" s^2 / 10)
+		BERNOULLI			y in {0, 1}: p(1) = (1 - 2 e) Phi(f) + e
+		LOGIT				y in {0, 1}: p(1) = 1 / (1 + exp(-f))
+		STUDENTT			(y - f) / b is Student's, "df" 4 degrees of freedom, b = "scale" s / 10
+		LAPLACE				exp(-|y - f| / b) / (2 b), b = "scale" s / 10
+		POISSON				counts of mean exp(f)
+		EXPONENTIAL			y > 0 of rate exp(f)
+		NEGATIVE_BINOMIAL	counts of mean m = exp(f) and variance m + m^2 / "size" 1
+		GAMMA				y > 0 of "shape" 1 and scale exp(f)
+		BETA				0 < y < 1 of mean Phi(f); the two parameters add up to "precision" 10
+		ORDINAL				y in {0 .. lik.classes - 1}, P = 1: how many cuts are below f + N(0, 1);
+							"cut" is the first, "gap" [classes - 2] between cuts, from frequencies
 	Several functions, one target, Y [N,1]:
-		ROBUSTMAX          y in {0 .. P - 1}: 1 - "epsilon" 1e-3 (frozen; at most 1 - 1 / P) if f_y
-						   is largest, else epsilon / (P - 1); each Phi in that probability is
-						   (1 - 2 e) Phi + e
-		SOFTMAX            y in {0 .. P - 1}: exp(f_y) / sum exp(f_k)
+		ROBUSTMAX	y in {0 .. P - 1}: 1 - "epsilon" 1e-3 (frozen; at most 1 - 1 / P) if f_y is
+					largest, else epsilon / (P - 1); each Phi in that probability is (1 - 2 e) Phi +
+					e
+		SOFTMAX		y in {0 .. P - 1}: exp(f_y) / sum exp(f_k)
 	P = 2 T, Y [N,T]:
-		HETEROSCEDASTIC    N(y_t; f_t, exp(f_(T + t)))
+		HETEROSCEDASTIC		N(y_t; f_t, exp(f_(T + t)))
 	GAUSSIAN, LAPLACE, POISSON, EXPONENTIAL, GAMMA and HETEROSCEDASTIC have closed bounds; the
 	others take lik.nodes quadrature nodes (SOFTMAX: for each of P - 1 <= 3 differences; above that
 	16 lik.nodes fixed draws). With GAUSSIAN, STUDENTT and LAPLACE f has the unit of y; with others
@@ -576,8 +591,8 @@ typedef enum odvgp_likelihood {
 	ODVGP_LIKELIHOOD_COUNT
 } odvgp_likelihood;
 
-/*	What targets are: any real number; above 0; between 0 and 1; 0, 1, 2, ...; 0 or 1; the number of
-	a class, from 0 on. */
+/*	What targets are, in the order of the enumerators: any real number; above 0; between 0 and 1; 0,
+	1, 2, ...; 0 or 1; the number of a class, from 0 on. */
 typedef enum odvgp_target {
 	ODVGP_TARGET_REAL,
 	ODVGP_TARGET_POSITIVE,
@@ -588,28 +603,30 @@ typedef enum odvgp_target {
 	ODVGP_TARGET_COUNT
 } odvgp_target;
 
-/*	What odvgp_likelihood_about says. */
+/*	A likelihood, from odvgp_likelihood_about. */
 typedef struct odvgp_likelihood_facts {
 	const char *name; /* the word of lik.kind; NULL: no such likelihood */
 	odvgp_target target;
 	int functions; /* that a target depends on; 0: one for each class */
-	/* 1: lik.link_jitter, lik.exposure or scales of y go with it; its bound is closed */
+	/* 1: lik.link_jitter, lik.exposure or scales of y go with it; its bound is closed. */
 	int link_jitter, exposure, scales_y, closed;
 	const char *param[2]; /* its slots; NULL: no more */
 } odvgp_likelihood_facts;
 
-/*	What odvgp_kernel_about says: arguments of a base kernel in the order of the expression. */
+/*	A base kernel, from odvgp_kernel_about, with its arguments in the order of the expression. */
 typedef struct odvgp_kernel_facts {
 	const char *name;     /* NULL: no such base kernel */
 	const char *param[4]; /* NULL: no more */
 } odvgp_kernel_facts;
 
+/* --- optimisers and initial values --- */
+
 /*	What moves the parameters that no natural step moves.
-		ADAM   Adam, on minibatches or on all rows (default).
-		LBFGS  Limited-memory BFGS, whose line search satisfies the strong Wolfe conditions:
-			   deterministic, for full batch (batch >= N) and natgrad = 0. A step is one line search
-			   over all trainable slots with all gamma columns; the bound never falls. Schedules,
-			   step sizes and the scales of gamma_coords are not used. */
+		ADAM	Adam, on minibatches or on all rows (default).
+		LBFGS	Limited-memory BFGS, whose line search satisfies the strong Wolfe conditions:
+				deterministic, for full batch (batch >= N) and natgrad = 0. A step is one line
+				search over all trainable slots with all gamma columns; the bound never falls.
+				Schedules, step sizes and the scales of gamma_coords are not used. */
 typedef enum odvgp_optimizer {
 	ODVGP_OPTIMIZER_ADAM,
 	ODVGP_OPTIMIZER_LBFGS,
@@ -628,17 +645,17 @@ typedef enum odvgp_q_init {
 } odvgp_q_init;
 
 /*	Where odvgp_init_data puts Z_beta. Distances count each column in its shortest lengthscale (one
-	without: about half its standard deviation times sqrt(D)). `rows` is the size of a random sample,
-	at most N.
-		KMEANS    k-means++ seeds and Lloyd's iterations on max(50 M, 4096) rows, then mini-batches
-				  of the other rows; O(rows M D) (default).
-		RANDOM    Random rows.
-		GREEDY    Pivoted Cholesky [GREEDY] on max(4 M, 4096) rows: always the row of largest
-				  variance given the rows before, with the initial kernel. O(rows M (M + D)) time,
-				  about rows (M + 2 D) numbers of memory. Once the chosen rows explain all others to
-				  rounding, random rows follow.
-		FARTHEST  A random row, then always the row farthest from its nearest chosen one
-				  [FARTHEST]. KMEANS's sample; O(rows M D).
+	without: about half its standard deviation times sqrt(D)). `rows` is the size of a random
+	sample, at most N.
+		KMEANS		k-means++ seeds and Lloyd's iterations on max(50 M, 4096) rows, then
+					mini-batches of the other rows; O(rows M D) (default).
+		RANDOM		Random rows.
+		GREEDY		Pivoted Cholesky [GREEDY] on max(4 M, 4096) rows: always the row of largest
+					variance given the rows before, with the initial kernel. O(rows M (M + D)) time,
+					about rows (M + 2 D) numbers of memory. Once the chosen rows explain all others
+					to rounding, random rows follow.
+		FARTHEST	A random row, then always the row farthest from its nearest chosen one
+					[FARTHEST], in a sample as large as KMEANS's; O(rows M D).
 	Inducing points are rows of the data, except KMEANS's centres, which are means. Ties go to the
 	first row of the sample. Repeated rows are used once while there are others. */
 typedef enum odvgp_init_beta {
@@ -651,11 +668,11 @@ typedef enum odvgp_init_beta {
 
 /*	Where odvgp_init_data puts Z_gamma (FREE: Z_alpha): on distinct rows of the data that are not in
 	Z_beta, while there are any.
-		RANDOM    Random rows (default).
-		RESIDUAL  The rows that beta explains worst: largest k(x,x) - |L^-1 k(Z_beta,x)|^2 with the
-				  initial kernel, in a sample of max(50 M, 4 M_gamma, 4096) rows. O(rows M (M + D))
-				  time, M^2 + tile (M + D) numbers of memory. For gamma beside beta; if only gamma
-				  carries the mean (FREE), RANDOM leaves no holes in it. */
+		RANDOM		Random rows (default).
+		RESIDUAL	The rows that beta explains worst: largest k(x,x) - |L^-1 k(Z_beta,x)|^2 with
+					the initial kernel, in a sample of max(50 M, 4 M_gamma, 4096) rows. O(rows M (M
+					+ D)) time, M^2 + tile (M + D) numbers of memory. It suits gamma beside beta; if
+					only gamma carries the mean (FREE), RANDOM leaves no holes in it. */
 typedef enum odvgp_init_gamma {
 	ODVGP_INIT_GAMMA_RANDOM,
 	ODVGP_INIT_GAMMA_RESIDUAL,
@@ -664,17 +681,18 @@ typedef enum odvgp_init_gamma {
 
 /*	How odvgp_init_data estimates lengthscales and variances that the kernel expression does not
 	give, in units of X, and of Y squared. Each base kernel uses its own columns.
-		MEDIAN    Lengthscale: median distance of rows / sqrt(2), times 0.5 for a base kernel with
-				  columns of its own; 0.1 for the first to 1 for the last of those that share some.
-				  With ard that of rows in standard deviations of the columns, times the column's.
-				  Variance: that of the targets. O(512 D + N P) (default).
-		ULAPANE   [ULAPANE] Lengthscale: mean gap between neighbours in a sorted column, averaged
-				  over columns. Variance: square of the mean step of the targets in the same orders,
-				  averaged over outputs. Gaps and steps of 0 and constant columns do not count. With
-				  shared columns the lengthscales are multiplied by 1 for the first base kernel to
-				  10 for the last, so that equal ones do not stay equal. Uses KMEANS's sample, in
-				  which gaps are wider than in all rows. O(rows (log(rows) + P) D) time, D (1 + P)
-				  numbers of memory.
+		MEDIAN		Lengthscale: median distance of rows / sqrt(2), times 0.5 for a base kernel with
+					columns of its own; times 0.1 for the first to 1 for the last of those that
+					share some. With ard, rows are measured in standard deviations of the columns,
+					and the result is multiplied by the column's. Variance: that of the targets.
+					O(512 D + N P) (default).
+		ULAPANE		[ULAPANE] Lengthscale: mean gap between neighbours in a sorted column, averaged
+					over columns. Variance: square of the mean step of the targets in the same
+					orders, averaged over outputs. Gaps and steps of 0 and constant columns do not
+					count. With shared columns the lengthscales are multiplied by 1 for the first
+					base kernel to 10 for the last, so that equal ones do not stay equal. Uses a
+					sample as large as KMEANS's, in which gaps are wider than in all rows. O(rows
+					(log(rows) + P) D) time, D (1 + P) numbers of memory.
 	A value that cannot be estimated is 1 (constant columns; constant targets, where [ULAPANE] makes
 	an exception). */
 typedef enum odvgp_init_hyper {
@@ -716,6 +734,8 @@ typedef enum odvgp_isa {
 	ODVGP_ISA_COUNT
 } odvgp_isa;
 
+/* --- hooks --- */
+
 /*	What a call that loops is doing. */
 typedef enum odvgp_phase {
 	ODVGP_PHASE_INIT,       /* odvgp_init_data, in distances to M points */
@@ -727,8 +747,8 @@ typedef enum odvgp_phase {
 } odvgp_phase;
 
 /*	Hook for threads; {0} is serial. run must call task(arg, i) once for each i in [0, n), in any
-	order, on any threads, and then return. count: tasks into which a large operation is split,
-	usually the number of threads. */
+	order, on any threads, and then return. count is the number of tasks into which a large
+	operation is split, usually the number of threads. */
 typedef struct odvgp_threads {
 	void (*run)(void *user, int n, void (*task)(void *arg, int i), void *arg);
 	void *user;
@@ -744,7 +764,8 @@ typedef struct odvgp_allocator {
 
 #endif /* ODVGP__SHARED_H */
 
-/*	With ODVGP_FLOAT every name below begins with odvgpf_, and odvgp_real is float. */
+/*	With ODVGP_FLOAT every name below begins with odvgpf_, and odvgp_real is float. A new name
+	stands here and in the list of #undef at the end (tests/checks/interface.sh). */
 #ifdef ODVGP_FLOAT
 /* clang-format off */
 #define odvgp_real odvgpf_real
@@ -878,11 +899,13 @@ typedef double odvgp_real;
 extern "C" {
 #endif
 
+/* --- the config --- */
+
 /*	A number that depends on the step. It goes from start to end over `steps` steps and stays there:
 	LINEAR in equal steps, LOGLINEAR in equal ratios (start and end > 0); CONSTANT is end. If
-	decay_steps > 0, it then goes from end to `final` over decay_steps steps, from step decay_from
-	(>= steps) on, and stays there: LINEAR in equal steps, the others in equal ratios
-	(final > 0). */
+	decay_steps > 0, it then goes from end to `final` over decay_steps steps, beginning at step
+	decay_from (>= steps), and stays there: LINEAR in equal steps, the others in equal ratios (final
+	> 0). */
 typedef struct odvgp_schedule {
 	odvgp_schedule_kind kind;
 	odvgp_real start, end;
@@ -892,15 +915,15 @@ typedef struct odvgp_schedule {
 } odvgp_schedule;
 
 /*	Everything that determines a model. odvgp_config_defaults returns one; most users change member
-	and sizes in layer[0], kernel, initial noise in lik, batch and step sizes in optim. If all of
-	lik, init, optim or jitter is 0, that struct has its defaults. */
+	and sizes in layer[0], kernel, initial noise in lik, batch and step sizes in optim. A field
+	whose comment names no default has 0, or the enumerator that is marked as default at its type.
+	If all of lik, init, optim or jitter is 0, that struct has its defaults. */
 typedef struct odvgp_config {
 	/* Rows of data, >= 1. A batch's likelihood is scaled to this many rows. */
 	ptrdiff_t N;
-	/* Default ELBO. */
 	odvgp_objective objective;
 
-	/* Layers in use, 1..ODVGP_MAX_LAYERS (see Depth in >>manual). Default 1. */
+	/* Layers in use, 1..ODVGP_MAX_LAYERS (Depth in >>manual). Default 1. */
 	ptrdiff_t layers;
 	/* From the inputs up; layer[layers - 1] is the last. */
 	struct {
@@ -909,100 +932,102 @@ typedef struct odvgp_config {
 		odvgp_cov_part cov_part;
 		/* The kernel as an expression: sums, products and parentheses of base kernels
 			   name(lengthscale, variance=1, ard, dims=0:3+5)
-		   Names: rbf, matern12, matern32, matern52, rq(.., alpha=1), periodic(.., period=1).
-		   Without a lengthscale: linear(variance, ard), constant(variance), white(variance),
-		   polynomial(variance, offset=1, degree=2). The formulas are in >>kernels.
-		   dims=0:3+5 selects columns 0, 1, 2 and 5, none twice. ard gives each column its own
-		   lengthscale (linear: its own variance). white is noise of f: only on the diagonal of
-		   K(X,X). No initialisation estimates alpha and period. Only odvgp_model_size and
-		   odvgp_model_init read the text; it need not live longer. Default "matern52(ard)". */
+		   Names: rbf, matern12, matern32, matern52, rq(.., alpha=1), periodic(.., period=1);
+		   without a lengthscale linear(variance, ard), constant(variance), white(variance),
+		   polynomial(variance, offset=1, degree=2). The formulas are in >>kernels. dims=0:3+5
+		   selects columns 0, 1, 2 and 5, none twice. ard gives each column its own lengthscale
+		   (linear: its own variance). white is noise of f: only on the diagonal of K(X,X). No
+		   initialisation estimates alpha and period. Only odvgp_model_size and odvgp_model_init
+		   read the text; it need not live longer. Default "matern52(ard)". */
 		const char *kernel;
-		/* Inputs and outputs (latent functions), each >= 1; above layer[0] D is the P of the layer
+		/* Inputs and outputs (latent functions), each >= 1. Above layer[0] D is the P of the layer
 		   below, with image_output times its patches; 0 means that. odvgp_likelihood says how many
 		   columns of targets there are for the last P. */
 		ptrdiff_t D, P;
 		/* Inducing points: |beta| >= 1 and |gamma| >= 0. BETA ignores gamma. */
 		ptrdiff_t M, M_gamma;
-		odvgp_mean_function mean_function; /* Default ZERO. */
+		odvgp_mean_function mean_function;
 		/* Convolutional features, if image_height > 0: rows of X are images, inducing inputs are
 		   patches, and f(image) = sum_t "weights"_t g(patch t), where g has the kernel. */
 		struct {
-			/* Pixel (i, j) of channel c is column (i image_width + j) channels + c of X;
-			   channels 0: 1. */
+			/* Pixel (i, j) of channel c is column (i image_width + j) channels + c of X; channels
+			   0: 1. */
 			ptrdiff_t image_height, image_width, channels;
-			/* Of a patch; from patch to patch (0: 1). Pixels that no patch covers are not used. */
+			/* The size of a patch, and the step from patch to patch (0: 1). Pixels that no patch
+			   covers are not used. */
 			ptrdiff_t height, width, stride;
 			/* 1: two more columns of a patch hold its row and its column among the patches, for
 			   kernels such as "rbf(dims=0:9) * matern32(dims=9:11)". */
 			int locations;
-			/* 1, for hidden layers: the output is not the sum but an image: pixel t is g(patch t),
-			   with P channels. */
+			/* 1, for hidden layers: the output is not the sum but an image of P channels: pixel t
+			   is g(patch t). */
 			int image_output;
 		} patches;
-		/* What the slots of q hold. Default WHITENED: reproduce.parametrisation. */
+		/* What the slots of q hold. WHITENED: reproduce.parametrisation. */
 		odvgp_parametrisation parametrisation;
 	} layer[ODVGP_MAX_LAYERS];
 
 	/* F >= the last layer's P: the linear model of coregionalisation, with functions "mixing" [F,P]
 	   times the P latent ones. Variances of their kernel are frozen, at 1 unless the expression
-	   gives them. Needs the objective ELBO and a likelihood with F = T. Default 0: F = P. */
+	   gives them. Needs the objective ELBO and a likelihood with F = T. 0: F = P. */
 	ptrdiff_t functions;
 	/* 1: each of the last layer's P <= 1000 functions has its own hyperparameters, inducing inputs
-	   and q, in slots "unit0.kernel.0.lengthscale", ... Needs the objective ELBO. Default 0: they
-	   share kernel and inducing inputs. */
+	   and q, in slots "unit0.kernel.0.lengthscale", ... Needs the objective ELBO. 0: they share
+	   kernel and inducing inputs. */
 	int independent;
 
 	/* For layers > 1. */
 	struct {
-		/* Samples of the hidden layers for each row, 1..10000: in training (default 0: 1), and in a
-		   predictor (default 0: 32). */
+		/* Samples of the hidden layers for each row, 1..10000: in training (0: 1), and in a
+		   predictor (0: 32). */
 		ptrdiff_t samples, predict_samples;
-		/* 1: the same normals in each step. L-BFGS needs it. Default 0. */
+		/* 1: the same normals in each step. L-BFGS needs it. */
 		int fixed_samples;
-		odvgp_hidden_q q_init; /* Default NARROW. */
+		odvgp_hidden_q q_init;
 	} deep;
 
 	struct {
-		odvgp_likelihood kind; /* Default GAUSSIAN. */
-		/* Quadrature nodes, up to 200, not for the Gaussian. Default 0: 20. */
+		odvgp_likelihood kind;
+		/* Quadrature nodes, up to 200 (0: 20), not for the Gaussian. */
 		ptrdiff_t nodes;
-		/* ORDINAL: classes, 2..200; for others 0. Default 0. */
+		/* ORDINAL: classes, 2..200; for others 0. */
 		ptrdiff_t classes;
-		/* e of BERNOULLI and ROBUSTMAX, 0 <= e < 1/2. Default 0. */
+		/* e of BERNOULLI and ROBUSTMAX, 0 <= e < 1/2. */
 		odvgp_real link_jitter;
-		/* 1: NaN in Y is a missing target, which the bound (ELBO) leaves out. Default 0. */
+		/* 1: NaN in Y is a missing target, which the bound (ELBO) leaves out. */
 		int missing;
-		/* 1: Y has a column more, behind the targets: the row's weight >= 0 (EXACT: > 0), which
-		   multiplies its log density. Not with TIGHT, nor has it known_noise. Default 0. */
+		/* 1: behind the targets Y has a column of weights >= 0 (EXACT: > 0), which multiply the
+		   rows' log densities. Not with TIGHT. */
 		int weights;
 		/* 1: Y has a last column e > 0. exposure: exp(f) of POISSON, EXPONENTIAL and
 		   NEGATIVE_BINOMIAL becomes e exp(f). known_noise: the Gaussian's noise variance becomes e
-		   "noise_variance"; to know it, set the slot to 1 and freeze it. Defaults 0. */
+		   "noise_variance"; if e is the variance itself, set the slot to 1 and freeze it; not with
+		   TIGHT. */
 		int exposure, known_noise;
 		/* This and the next two are the Gaussian's. 1: "noise_variance" [T], one for each target,
-		   with the objective ELBO. Default 0. */
+		   with the objective ELBO. */
 		int noise_per_output;
-		/* Initial noise variance, >= 0. Default 0: 0.1, and
-		   from odvgp_init_data on a tenth of the targets' variance. */
+		/* Initial noise variance, >= 0. 0: 0.1, and from odvgp_init_data on a tenth of the targets'
+		   variance. */
 		odvgp_real noise_variance;
 		/* Lower bound of the noise variance from odvgp_init_data on, in units of the targets'
 		   variance (of 1 if that is 0): it keeps targets without noise from driving it to 0.
 		   odvgp_set_bounds replaces it. -1: no bound; other negative values are refused, by
-		   odvgp_init_data also a bound that is not finite. Default 0: max(1e-10, 16 M eps). */
+		   odvgp_init_data also a bound that is not finite. 0: max(1e-10, 16 M eps). */
 		odvgp_real noise_floor;
 	} lik;
 
 	/* How odvgp_init_data chooses initial values. */
 	struct {
-		odvgp_init_beta beta;         /* Default KMEANS. */
-		odvgp_init_gamma gamma;       /* Default RANDOM. */
-		odvgp_init_hyper hyperparams; /* Default MEDIAN. */
+		odvgp_init_beta beta;
+		odvgp_init_gamma gamma;
+		odvgp_init_hyper hyperparams;
 		/* 1: odvgp_fit begins with odvgp_warm_start where it can; 0: never. Default 1. */
 		int warm;
 	} init;
 
 	struct {
-		odvgp_optimizer kind; /* Default ADAM. */
+		odvgp_optimizer kind;
 		/* 1: natural gradients move q, Adam the rest. 0: Adam moves all. Default 1. */
 		int natgrad;
 		/* Rows of a minibatch, >= 1; >= N is full batch. Default min(N, 1024). */
@@ -1013,7 +1038,6 @@ typedef struct odvgp_config {
 		   by itself keeps the default's start. Defaults odvgp_falling(0.01, 0.001, 5000) and
 		   odvgp_falling(0.1, 0.01, 5000). */
 		odvgp_schedule lr, natgrad_step;
-		/* Default ADAM. */
 		odvgp_gamma_step gamma_step;
 		/* Gamma's natural step as a multiple of beta's, > 0. Default 0.1. */
 		odvgp_real gamma_step_ratio;
@@ -1022,41 +1046,40 @@ typedef struct odvgp_config {
 		ptrdiff_t lbfgs_memory;
 	} optim;
 
-	/* Jitter; see >>manual. */
+	/* See Jitter in >>manual. */
 	struct {
-		odvgp_real absolute; /* >= 0. Default 0. */
-		/* In units of the mean of the kernel's diagonal, 0..1. Default 1e-6; in float
-		   max(1e-6, 16 M eps). */
+		odvgp_real absolute; /* >= 0 */
+		/* In units of the mean of the kernel's diagonal, 0..1. Default 1e-6; in float max(1e-6, 16
+		   M eps). */
 		odvgp_real relative;
 		odvgp_real max; /* The largest jitter, in the same units, 0..1. Default 1e-2. */
 	} jitter;
 
-	/* Only to reproduce published numbers; the defaults are better or equal. */
+	/* Only to reproduce published numbers: the defaults are better or equal. */
 	struct {
-		odvgp_parametrisation parametrisation; /* Default WHITENED. */
-		odvgp_gamma_coords gamma_coords;       /* Default SCALED. */
-		odvgp_gamma_kl gamma_kl;               /* Default RESIDUAL. */
+		odvgp_parametrisation parametrisation;
+		odvgp_gamma_coords gamma_coords;
+		odvgp_gamma_kl gamma_kl;
 		/* JOINT: one evaluation serves the natural step and Adam. The others evaluate twice, as
-		   published codes do. Default JOINT. */
+		   published codes do. */
 		odvgp_update update;
-		/* Initial q(u): PRIOR, or IDENTITY: S = I in the slots' coordinates. Default PRIOR. */
+		/* Initial q(u): PRIOR, or IDENTITY: S = I in the slots' coordinates. */
 		odvgp_q_init q_init;
-		odvgp_blocks_step blocks_step; /* SOLVE-GP's two blocks. Default TOGETHER. */
-		odvgp_diag_step diag_step;     /* O(M)'s natural step. Default AFFINE. */
-		/* gamma_eps of [ODVGP] eq. 16, in units of the kernel, >= 0. Default 0: a hundredth of the
-		   kernel's variance. */
+		odvgp_blocks_step blocks_step;
+		odvgp_diag_step diag_step;
+		/* gamma_eps of [ODVGP] eq. 16, in units of the kernel, >= 0. 0: a hundredth of the kernel's
+		   variance. */
 		odvgp_real gamma_eps;
-		int adam_eps_inside; /* 1: eps as in [ADAM] algorithm 1; 0: as in TensorFlow. Default 0. */
+		int adam_eps_inside; /* 1: eps as in [ADAM] algorithm 1; 0: as in TensorFlow */
 	} reproduce;
 
 	/* The unbounded t that optimisers move for a positive value. EXP, value e^t: steps are
 	   relative, whatever the units of the data. SOFTPLUS, value log(1 + e^t), as in the papers:
-	   only for values around 1, because steps of larger values are absolute and hardly move them.
+	   only for values around 1, because larger values get absolute steps, which hardly move them.
 	   Default EXP. */
 	odvgp_positive_transform positive_transform;
 	/* Rows per tile; 0: min(batch, 256), fewer if a layer would have more than 4,096 inputs, halved
-	   down to 64 if K(X, Z_gamma) then fits kernel_cache_bytes. Affects memory and last bits.
-	   Default 0. */
+	   down to 64 if K(X, Z_gamma) then fits kernel_cache_bytes. Affects memory and last bits. */
 	ptrdiff_t tile;
 	/* Largest K(X, Z_gamma) of a tile, in bytes, that is kept for the gradient; a larger one is
 	   computed twice, to the same bits. Also limits the products of P > 1 covariance factors with
@@ -1066,13 +1089,15 @@ typedef struct odvgp_config {
 	   added up a binary tree, so several processes can each compute some of them and get the same
 	   bits. Default 1. */
 	ptrdiff_t shards;
-	uint64_t seed;         /* For minibatches, sampled columns and initialisation. Default 0. */
-	odvgp_threads threads; /* Default {0}: serial. */
-	/* Forces an instruction set, for tests; E_UNSUPPORTED if the machine lacks it. Default AUTO. */
+	uint64_t seed;	/* for minibatches, sampled columns and initialisation */
+	odvgp_threads threads; /* {0}: serial */
+	/* Forces an instruction set, for tests; E_UNSUPPORTED if the machine lacks it. */
 	odvgp_isa isa;
 } odvgp_config;
 
 typedef struct odvgp_model odvgp_model; /* a model for training, in one block of memory */
+
+/* --- what calls read and fill --- */
 
 /*	A handle on a predictor. The caller owns it; odvgp_server_from_block or odvgp_server_from_memory
 	fills it, again if the predictor's block has moved. Calls only read it. */
@@ -1086,13 +1111,14 @@ typedef struct odvgp_server {
 
 /*	Settings of a warm start; {0, 0, 0, 0} are the defaults. */
 typedef struct odvgp_warm {
-	/* Random rows, at most N. Default 0: min(N, max(4096, 20 M)). */
+	/* Random rows, at most N. 0: min(N, max(4096, 20 M)). */
 	ptrdiff_t rows;
-	/* Inducing points. Default 0: the model's M. With another number Z_beta stays. */
+	/* Inducing points. 0: the model's M. With another number Z_beta stays. */
 	ptrdiff_t M;
-	/* Most iterations of L-BFGS. Default 0: 60. */
+	/* Most iterations of L-BFGS. 0: 60. */
 	ptrdiff_t iterations;
-	/* Above 0: Adam at this rate instead. It keeps lengthscales that L-BFGS drives to infinity. */
+	/* Above 0: the step size of Adam, which replaces L-BFGS and keeps lengthscales that L-BFGS
+	   drives to infinity. */
 	odvgp_real adam;
 } odvgp_warm;
 
@@ -1119,10 +1145,10 @@ typedef struct odvgp_progress {
 	const odvgp_report *report;
 } odvgp_progress;
 
-/*	Called again and again, by the caller's thread, while a call loops: between iterations, steps and
-	tiles, and within larger products; after at most some 1e10 multiplications. A non-zero return
-	ends the call with E_STOPPED; after that it is not called again. It may use the model only if
-	`report` is set. It does not change the bits of what is computed. call NULL: no watch. */
+/*	Called by the caller's thread while a call loops: between iterations, steps and tiles, and
+	within larger products after at most some 1e10 multiplications. A non-zero return ends the call
+	with E_STOPPED and is the last call. It may use the model only if `report` is set, and does not
+	change the bits of what is computed. call NULL: no watch. */
 typedef struct odvgp_watch {
 	int (*call)(void *user, const odvgp_progress *progress);
 	void *user;
@@ -1131,8 +1157,8 @@ typedef struct odvgp_watch {
 /*	One named part of the parameter vector. */
 typedef struct odvgp_slot {
 	/* With several layers names begin with layer0, layer1, ... and a dot, then with independent
-	   functions with unit0, unit1, ... and a dot; "mixing" has no unit, the likelihood's neither.
-	   kernel, its term 0:  "kernel.0.lengthscale" "kernel.0.variance" "kernel.0.alpha"
+	   functions with unit0, unit1, ... and a dot; "mixing" and the likelihood's have no unit.
+	   kernel, its term 0:	"kernel.0.lengthscale" "kernel.0.variance" "kernel.0.alpha"
 							"kernel.0.period" "kernel.0.offset"
 	   likelihood:          "noise_variance" [1 or T] or those at odvgp_likelihood
 	   mean function:       "mean.c" "mean.A" "mean.b"
@@ -1153,9 +1179,8 @@ typedef struct odvgp_slot {
 	int natgrad; /* moved by natural gradients */
 } odvgp_slot;
 
-/*	Scales for predictions in original units: x' = (x - x_mean) / x_scale,
-	y' = (y - y_mean) / y_scale, where the model was trained on x' and y'. A NULL mean is 0, a NULL
-	scale is 1. */
+/*	Scales for predictions in original units: x' = (x - x_mean) / x_scale, y' = (y - y_mean) /
+	y_scale, where the model was trained on x' and y'. A NULL mean is 0, a NULL scale is 1. */
 typedef struct odvgp_scales {
 	const odvgp_real *x_mean, *x_scale; /* [D] */
 	const odvgp_real *y_mean, *y_scale; /* [T] */
@@ -1163,7 +1188,7 @@ typedef struct odvgp_scales {
 
 /* ---- >>api_easy   create, fit, predict, free; memory from malloc */
 
-/*	The sentence that describes a status. Never NULL. */
+/*	The sentence that describes a status, never NULL. */
 ODVGP_API const char *odvgp_status_text(odvgp_status status);
 
 #ifndef ODVGP_NO_TRAINING
@@ -1175,26 +1200,26 @@ ODVGP_API odvgp_config odvgp_config_defaults(
 /*	Set one field by its name, for configs from a command line, a file or another language:
 		odvgp_config_set(&cfg, "kernel=rbf(ard)", &info);
 		odvgp_config_set(&cfg, "optim.lr=0.01-0.001:5000", &info);
-	name    the field's path as in C, with layer1 for layer[1]; any field but threads. Without a
+	name	the field's path as in C, with layer1 for layer[1]; any field but threads. Without a
 			prefix, a layer's field is the last layer's. layers=2 adds layers like the last one,
 			with D = 0 and no patches
-	value   sizes and reals: a decimal number, whatever the locale: 100, 1e-3. Choices: the word
+	value	sizes and reals: a decimal number, whatever the locale: 100, 1e-3. Choices: the word
 			behind the enumerator's prefix in lower case ("reproduce.diag_step=projected_mu"), or
-			its number; on or off for fields that are 0 or 1. Schedules: 0.01 is
-			constant, 0.1-0.01 falls over 5,000 steps, 0.1-0.01:2000 over 2,000. kernel takes all
-			that follows the '=', a text that must live until the model is made
-	Spaces and tabs around name and value do not count. odvgp_model_size later checks what fields
-	mean together, kernel and isa.
-	Returns  OK | E_NAME (no such field) | E_ARG (not a value of the field; info lists a choice's
-			 words) | E_SIZE (a size out of range). An error changes nothing
-	odvgp_config_name   names of all fields, without the layer's prefix, for i = 0, 1, ...; then
-						NULL
-	odvgp_config_words  a choice's words, in the order of its numbers, with a space between; NULL
-						for other fields
-	odvgp_likelihood_about, odvgp_kernel_about   likelihoods, and base kernels i = 0, 1, ...
-	For languages that cannot read this header:
-	odvgp_config_size     sizeof(odvgp_config)
-	odvgp_config_threads  sets config.threads; NULL: serial */
+			its number; on or off for fields that are 0 or 1. Schedules: 0.01 is constant, 0.1-0.01
+			falls over 5,000 steps, 0.1-0.01:2000 over 2,000. kernel takes all that follows the '=',
+			a text that must live until the model is made
+	Spaces and tabs around name and value do not count. odvgp_model_size later checks kernel, isa
+	and combinations of fields.
+	Returns										E_NAME (no such field) | E_ARG (also: not a value of
+												the field; info lists a choice's words) | E_SIZE (a
+												size out of range)
+	odvgp_config_name							names of all fields, without the layer's prefix, for
+												i = 0, 1, ...; then NULL
+	odvgp_config_words							a choice's words, in the order of its numbers, with
+												a space between; NULL for other fields
+	odvgp_likelihood_about, odvgp_kernel_about	likelihoods, and base kernels i = 0, 1, ...
+	For languages that cannot read this header, odvgp_config_size returns sizeof(odvgp_config), and
+	odvgp_config_threads sets config.threads. */
 ODVGP_API odvgp_status odvgp_config_set(
 		odvgp_config *config, const char *assignment, odvgp_info *info);
 ODVGP_API const char *odvgp_config_name(int i);
@@ -1205,8 +1230,7 @@ ODVGP_API size_t odvgp_config_size(void);
 ODVGP_API void odvgp_config_threads(odvgp_config *config, const odvgp_threads *threads);
 
 /*	Schedules for step sizes: constant; or in equal ratios over `steps` steps, then constant.
-	bench/RESULTS.md shows how the defaults were chosen. For a training of other than 5,000 steps:
-		cfg.optim.lr = odvgp_falling(0.01, 0.001, steps) */
+	bench/RESULTS.md shows how the defaults were chosen. */
 ODVGP_API odvgp_schedule odvgp_constant(odvgp_real value);
 ODVGP_API odvgp_schedule odvgp_falling(odvgp_real from, odvgp_real to, ptrdiff_t steps);
 /*	Rise in equal ratios over `steps` steps, then fall to `final` over decay_steps (0: stay). Other
@@ -1215,50 +1239,40 @@ ODVGP_API odvgp_schedule odvgp_falling(odvgp_real from, odvgp_real to, ptrdiff_t
 ODVGP_API odvgp_schedule odvgp_rising(
 		odvgp_real from, odvgp_real to, ptrdiff_t steps, odvgp_real final, ptrdiff_t decay_steps);
 
-/*	Training steps, one after another. L-BFGS ends them when a step reports convergence or that it
-	is stuck. A Gaussian model of odvgp_model_create, not of odvgp_model_init or a file, that has
-	done no step and of which odvgp_set has changed nothing, begins with odvgp_warm_start, if
-	config.init.warm is 1, the objective ELBO, and the member takes it: 100 iterations of Adam at
-	0.03, then L-BFGS; one that fails changes nothing. Its allocator gives the memory meanwhile.
-		X [N,D], Y [N,T]   all data
-		steps              how many
-		watch              called before, within and after steps; NULL: none
-	Returns  OK | E_STOPPED (by watch; the model is as after its last whole step) | E_MEMORY | what
-			 odvgp_step returns
-	Cost     steps times that of odvgp_step */
+/*	Train for `steps` steps. L-BFGS ends them when a step reports convergence or that it is stuck.
+	The fit begins with odvgp_warm_start if the model is Gaussian, comes from odvgp_model_create,
+	has done no step, and odvgp_set has changed nothing in it, if config.init.warm is 1, the
+	objective ELBO, and the member takes it: 100 iterations of Adam at 0.03, then L-BFGS, in memory
+	of the model's allocator. A warm start that fails changes nothing. watch is called before,
+	within and after steps.
+	Returns		what odvgp_step returns | E_MEMORY | E_STOPPED: the model is as after its last whole
+				step
+	Cost		steps times that of odvgp_step */
 ODVGP_API odvgp_status odvgp_fit(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
 		ptrdiff_t steps, const odvgp_watch *watch, odvgp_info *info);
 
 #ifndef ODVGP_NO_MALLOC
-/*	Allocate a model and initialise it from the data (odvgp_init_data); odvgp_model_free frees it.
-		model      out; NULL on an error
-		X [N,D], Y [N,T]   all data
-		allocator  NULL: malloc and free
-		info       out or NULL
-	Returns  OK | E_MEMORY | what odvgp_model_init and odvgp_init_data return */
+/*	Allocate a model and initialise it from the data; *model is NULL on an error.
+	Returns		what odvgp_model_init and odvgp_init_data return */
 ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_config *config,
 		const odvgp_real *X, const odvgp_real *Y, const odvgp_allocator *allocator,
 		odvgp_info *info);
-/*	Free a model of odvgp_model_create, or NULL. */
+/*	Free a model of odvgp_model_create or odvgp_load_file, or NULL. */
 ODVGP_API void odvgp_model_free(odvgp_model *model);
 
-/*	Freeze the model, predict, free the predictor. Each call costs O(M^3): for many, freeze once and
-	use odvgp_predict.
-		X     [n,D]
-		mean, var  [F,n] out or NULL, of f
-		var_y      [y_rows,n] out or NULL: variance of a new y, with the noise; y_rows is the
-				   number of classes for likelihoods of classes, else T
-	Returns  OK | E_MEMORY | what odvgp_freeze and odvgp_predict return */
+/*	Freeze the model, predict at X [n,D], free the predictor. Each call costs O(M^3): for many,
+	freeze once and use odvgp_predict.
+		mean, var	[F,n] out or NULL, of f
+		var_y		[y_rows,n] out or NULL: variance of a new y, with the noise; y_rows is the
+					number of classes for likelihoods of classes, else T
+	Returns		what odvgp_freeze and odvgp_predict return */
 ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *model, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean, odvgp_real *var, odvgp_real *var_y, odvgp_info *info);
 
 #ifndef ODVGP_NO_STDIO
 /*	Save a model to a file, or create one from it: odvgp_save_memory and odvgp_file_write,
-	odvgp_file_read and odvgp_load_memory. A loaded model has no threads and chooses its instruction
-	set.
-		model      odvgp_load_file: out; NULL on an error
-		allocator  NULL: malloc and free
-	Returns  OK | E_ARG | E_IO | E_MEMORY | what odvgp_save_memory and odvgp_load_memory return */
+	odvgp_file_read and odvgp_load_memory, whose errors they return. A loaded model has no threads
+	and chooses its instruction set; *model is NULL on an error. */
 ODVGP_API odvgp_status odvgp_save_file(odvgp_model *model, const char *path, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_load_file(
 		odvgp_model **model, const char *path, const odvgp_allocator *allocator, odvgp_info *info);
@@ -1267,25 +1281,25 @@ ODVGP_API odvgp_status odvgp_load_file(
 
 /* ---- >>api_staged   caller's memory, single steps, slots, predictors, files */
 
+/* --- making a model --- */
+
 /*	Bytes that a model of this config needs, with slack for a block at any address; see Memory in
 	>>manual.
-	Reasons  E_ARG | E_SIZE | E_KERNEL | E_NAME (row: where no kernel has this name) |
-			 E_UNSUPPORTED */
+	Reasons		E_SIZE | E_KERNEL | E_NAME (row: where no kernel has this name) | E_UNSUPPORTED */
 ODVGP_API size_t odvgp_model_size(const odvgp_config *config, odvgp_info *info);
 
 /*	Make a model in the caller's block of odvgp_model_size bytes. It needs no release. Z is 0 (call
 	odvgp_init_data, or odvgp_set and then odvgp_init_q), hyperparameters are those of the kernel
 	expression, else 1. q_mu, v_mu and a_gamma are 0, q_sqrt and v_sqrt I.
-	Returns  OK | the reasons of odvgp_model_size | E_MEMORY (block too small; its old contents are
-			 lost). *model is NULL on an error */
+	Returns		the reasons of odvgp_model_size. On an error *model is NULL and the block's old
+				contents may be lost */
 ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config *config,
 		void *block, size_t block_bytes, odvgp_info *info);
 
 /*	Copy a model into another block of the same size: the copy trains and predicts as the model, bit
 	for bit, and does not depend on it. Copied back, it restores the model. Only copies made by this
 	call work, because a model contains pointers into its block. odvgp_model_free ignores copies.
-		copy   out; NULL on an error        block   the caller's; its old contents are lost
-	Returns  OK | E_ARG (also: the model is in the block) | E_MEMORY */
+	Returns		E_ARG also if the model is in the block. On an error *copy is NULL */
 ODVGP_API odvgp_status odvgp_model_copy(odvgp_model **copy, const odvgp_model *model, void *block,
 		size_t block_bytes, odvgp_info *info);
 
@@ -1296,8 +1310,8 @@ ODVGP_API const odvgp_config *odvgp_model_config(const odvgp_model *model);
 	(config.init.hyperparams), Z_beta (init.beta), Z_gamma (init.gamma), the noise unless it is
 	given (a tenth of the targets' variance), and q (odvgp_init_q). Column p of "mixing" becomes
 	sqrt(l) e for eigenpair p of the targets' correlation matrix, by power iteration: largest first,
-	l at least 0.01, the largest entry of e positive, missing targets at their mean; its rows times
-	the targets' standard deviations if f has the unit of y.
+	l at least 0.01, the largest entry of e positive, missing targets at their mean; its rows are
+	multiplied by the targets' standard deviations if f has the unit of y.
 	From then on Adam and L-BFGS measure steps of whatever has a unit (inducing inputs, mean
 	functions, ...) in standard deviations of the columns of X and Y (before: in units of 1). So
 	training does not depend on the unit of the targets; nor, with kernels of distances only (not
@@ -1305,100 +1319,91 @@ ODVGP_API const odvgp_config *odvgp_model_config(const odvgp_model *model);
 	on those of single columns.
 	A trained model starts again with empty Adam moments and undiminished step sizes. The count of
 	steps continues, and with it schedules and the order of rows.
-		X [N,D], Y [N,T]   all data        watch   NULL: none
-	Returns  OK | E_ARG | E_NAN (row in info) | E_STOPPED (by watch) | what odvgp_init_q returns. On
-			 an error the model is unchanged
-	Cost     O(N D) plus that of the three options: O(min(N, 50 M) M D) with their defaults */
+	Returns		what odvgp_init_q returns
+	Cost		O(N D) plus that of the three options: O(min(N, 50 M) M D) with their defaults */
 ODVGP_API odvgp_status odvgp_init_data(odvgp_model *model, const odvgp_real *X,
 		const odvgp_real *Y, const odvgp_watch *watch, odvgp_info *info);
 
 /*	Reset q to its initial value (config.reproduce.q_init), using the current kernel and inducing
 	inputs: q_mu = 0, a_gamma = 0, and q_sqrt such that q(u) is the prior, or the identity. Empties
 	Adam's moments and restores step sizes that were halved. odvgp_init_data includes this call.
-	Returns  OK | E_ARG; also, where q_sqrt depends on the kernel (PRIMAL and A_BETA at the prior),
-			 E_NOT_PD (Kb, even at jitter.max) | E_NAN (Kb is not finite). On an error the model is
-			 unchanged */
+	Returns		where q_sqrt depends on the kernel (PRIMAL and A_BETA at the prior) E_NOT_PD, or
+				E_NAN if Kb is not finite */
 ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
 
 /*	Warm start: improve hyperparameters, noise, prior mean and Z_beta by L-BFGS on the collapsed
 	bound ([VFE]) of random rows, then set q to its optimum on all rows (odvgp_fit_q): training then
-	begins near its end. Starts from the current values, after odvgp_init_data; a second call, on
+	begins near its end. It starts from the current values, after odvgp_init_data; a second call, on
 	more rows, refines. Frozen slots stay; bounds, priors and jitter hold. The collapsed bound has
 	one noise: with noise_per_output it starts at their geometric mean and ends as all of them. If
 	the bound on some of the rows would fall, as rounding can make it with FREE in float, nothing
 	changes. Empties Adam's moments; schedules and the count of steps continue.
 	Another likelihood than the Gaussian gets kernel, prior mean, Z_beta, scale, shape, size or
-	precision from a regression on pseudo-targets: y itself (STUDENTT, LAPLACE, HETEROSCEDASTIC);
-	-1 to 1 (ORDINAL); -6 or 6 for other classes, for several functions one against the rest (up to
-	1,024 rows nothing changes if 50 steps of a COUPLED model do better without it);
-	log(y + 1/2) (POISSON, NEGATIVE_BINOMIAL), log y (GAMMA), -log y (EXPONENTIAL), less log of the
-	exposure; Phi^-1(y) (BETA). Mixed functions: the same with the least-squares solution g of
-	f = "mixing" g. Rows with a missing target do not count. A whitened q (DENSE, BLOCKS) is the
+	precision from a regression on pseudo-targets: y itself (STUDENTT, LAPLACE, HETEROSCEDASTIC); -1
+	to 1 (ORDINAL); -6 or 6 for other classes, for several functions one against the rest (up to
+	1,024 rows nothing changes if 50 steps of a COUPLED model do better without it); log(y + 1/2)
+	(POISSON, NEGATIVE_BINOMIAL), log y (GAMMA), -log y (EXPONENTIAL), less log of the exposure;
+	Phi^-1(y) (BETA). Mixed functions get theirs likewise from the least-squares solution g of f =
+	"mixing" g. Rows with a missing target do not count. A whitened q (DENSE, BLOCKS) is the
 	regression's for positive targets, counts, proportions and mixed functions, else q has its
-	initial value: go on with odvgp_rising.
-		X [N,D], Y [N,T]    settings   NULL: the defaults    watch   NULL: none
-	Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_STOPPED (by watch) | E_UNSUPPORTED
-			 (objective EXACT, several layers, independent functions; with the Gaussian, not mixed,
-			 also missing targets and a q that odvgp_fit_q refuses). On an error the model is
-			 unchanged
-	Cost     O(iterations rows M^2), with the Gaussian also that of odvgp_fit_q, with few rows of
-			 classes that of 100 steps */
+	initial value: go on with odvgp_rising. settings NULL: the defaults.
+	Returns		E_NOT_PD | E_UNSUPPORTED (objective EXACT, several layers, independent functions;
+				with the Gaussian, not mixed, also missing targets and a q that odvgp_fit_q refuses)
+	Cost		O(iterations rows M^2), with the Gaussian also that of odvgp_fit_q, with few rows of
+				classes that of 100 steps */
 ODVGP_API size_t odvgp_warm_start_scratch(
 		const odvgp_model *model, const odvgp_warm *settings, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *model, const odvgp_real *X,
 		const odvgp_real *Y, const odvgp_warm *settings, const odvgp_watch *watch, void *scratch,
 		size_t scratch_bytes, odvgp_info *info);
 
-/*	Mean and population standard deviation (divided by n) of each column, for odvgp_scales. The
-	scale is 1 for a column that is constant to rounding. The mean of equal numbers is that number,
-	so their standardised column is exactly 0.
-		X [n,D]   mean, scale [D] out, no aliases
-	Returns  OK | E_ARG | E_SIZE (n or D below 1, or too large) | E_NAN (row in info)
-	Cost     O(n D) */
+/*	Mean and population standard deviation (divided by n) [D] of each column of X [n,D], for
+	odvgp_scales. The scale is 1 for a column that is constant to rounding. The mean of equal
+	numbers is that number, so their standardised column is exactly 0. No argument may alias
+	another.
+	Returns		E_SIZE (n or D below 1, or too large)
+	Cost		O(n D) */
 ODVGP_API odvgp_status odvgp_column_scales(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
 		odvgp_real *mean, odvgp_real *scale, odvgp_info *info);
 
-/*	out = (X - mean) / scale by columns; X, out [n,D], mean, scale [D]; out may be X. NaN and
-	infinity propagate; differences too large for the type become infinite.
-	Returns  OK | E_ARG (NULL, n < 0, D < 1, a mean not finite, a scale not positive and finite)
-	Cost     O(n D) */
+/*	out = (X - mean) / scale by columns; X, out [n,D], mean, scale [D]; out may be X. E_ARG refuses
+	n < 0, D < 1, a mean that is not finite, and a scale that is not positive and finite; NaN and
+	infinity in X propagate, and differences too large for the type become infinite. Cost O(n D). */
 ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
 		const odvgp_real *mean, const odvgp_real *scale, odvgp_real *out, odvgp_info *info);
 
+/* --- training --- */
+
 /*	One training step on the next minibatch: rows from a random permutation in each epoch, or all if
 	batch >= N. A natural step moves q and Adam the other trainable slots; or L-BFGS does one
-	iteration. Never allocates.
+	iteration. report out or NULL.
 	If the last update made the bound implausibly low or impossible to evaluate (NaN, or not
 	positive definite up to jitter.max), and the previous parameters do better on the same rows, it
 	is undone, step sizes are halved, and events.step_undone counts it. If they do no better, the
-	rows are to blame: the step returns an error and changes nothing.
-		X [N,D], Y [N,T]   report   out or NULL
-	Returns  OK | E_ARG | E_NAN (in this batch; or the bound is not finite, with numbers of 1e200,
-			 for example) | E_NOT_PD
-	Cost     see Choosing sizes in >>manual */
+	rows are to blame, and the step returns an error.
+	Returns		E_NAN (in this batch, or the bound) | E_NOT_PD
+	Cost		see Choosing sizes in >>manual */
 ODVGP_API odvgp_status odvgp_step(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
 		odvgp_report *report, odvgp_info *info);
 
-/*	odvgp_step on the caller's rows (streams, sorted data): X [n,D], Y [n,T], n >= 1. L-BFGS needs
-	n = N, or returns E_UNSUPPORTED. */
+/*	odvgp_step on the caller's n >= 1 rows (streams, sorted data). L-BFGS needs n = N, or returns
+	E_UNSUPPORTED. */
 ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *model, const odvgp_real *X,
 		const odvgp_real *Y, ptrdiff_t n, odvgp_report *report, odvgp_info *info);
 
 /*	The bound on the given rows with the full KL: N/n sum E_q[log p] - KL; with n = N the bound
 	itself. Changes no parameter and undoes no update, even on an error.
-		X [n,D], Y [n,T]   elbo out   kl out or NULL
-		grad               [odvgp_param_count] out or NULL: gradient of -elbo with respect to the
-						   values that odvgp_get returns, at slot.offset
-	Returns  OK | E_ARG | E_NAN | E_NOT_PD
-	Cost     that of a step times n/B */
+		elbo	out        kl  out or NULL
+		grad	[odvgp_param_count] out or NULL: gradient of -elbo with respect to the values that
+				odvgp_get returns, at slot.offset
+	Returns		E_NOT_PD        Cost  that of a step times n/B */
 ODVGP_API odvgp_status odvgp_elbo(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
 		ptrdiff_t n, odvgp_real *elbo, odvgp_real *kl, odvgp_real *grad, odvgp_info *info);
 
-/*	odvgp_elbo with ORTH's gamma term of the KL estimated (config.reproduce.gamma_kl) from the
-	given columns, scaled by M_gamma/count: unbiased over uniformly drawn subsets. A sampled KL can
-	be negative.
-		report   out: elbo, expected_loglik, kl and events; else 0       grad   as above
-	Returns  as odvgp_elbo; E_ARG also for a repeated column, E_UNSUPPORTED with several layers */
+/*	odvgp_elbo with ORTH's gamma term of the KL estimated (config.reproduce.gamma_kl) from the given
+	columns, scaled by M_gamma/count: unbiased over uniformly drawn subsets. A sampled KL can be
+	negative. report out: elbo, expected_loglik, kl and events; else 0.
+	Returns		E_ARG also for a repeated column | E_UNSUPPORTED with several layers */
 typedef struct odvgp_columns {
 	const ptrdiff_t *index; /* [count] distinct, 0..M_gamma - 1 */
 	ptrdiff_t count;
@@ -1415,14 +1420,15 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *model, const odvgp_real *
 	where g_m, g_v are the derivatives of the scaled expected log likelihood ([NATGRAD]; [ODVGP]
 	eqs. 15b, 15c). With a Gaussian likelihood and all rows, tau = 1 reaches q(u)'s optimum given a,
 	with one layer and no mixing; SOLVE-GP's q takes several steps. All outputs move, or none. A
-	previous update that cannot be evaluated is undone first, as in odvgp_step. Where log p(y|f) is
-	not concave in f (STUDENTT, BETA, ROBUSTMAX, HETEROSCEDASTIC, any lik.link_jitter), functions
-	are mixed, or the model is deep, odvgp_step halves its natural step, at most 20 times, while
-	the bound on the same rows, evaluated once more, is lower; this call does not.
-		X [n,D], Y [n,T]   elbo out or NULL: the bound before the step
-	Returns  as odvgp_elbo; E_ARG also if tau is out of range, E_NOT_PD also if no step is short
-			 enough for some output, E_UNSUPPORTED if the member has no natural step
-	Cost     that of a step times n/B */
+	previous update that cannot be evaluated is undone first, as in odvgp_step. elbo, out or NULL,
+	is the bound before the step.
+	Where log p(y|f) is not concave in f (STUDENTT, BETA, ROBUSTMAX, HETEROSCEDASTIC, any
+	lik.link_jitter), functions are mixed, or the model is deep, odvgp_step halves its natural step,
+	at most 20 times, while the bound on the same rows, evaluated once more, is lower; this call
+	does not.
+	Returns		E_NOT_PD also if no step is short enough for some output | E_UNSUPPORTED if the
+				member has no natural step
+	Cost		that of a step times n/B */
 ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *model, const odvgp_real *X,
 		const odvgp_real *Y, ptrdiff_t n, odvgp_real tau, odvgp_real *elbo, odvgp_info *info);
 
@@ -1434,40 +1440,38 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *model, const odvgp_real *
 	the inducing inputs become the rows of X. With ODVGP_OBJECTIVE_ELBO, frozen slots keep their
 	values and the others get the optimum given these; a bound without q has no q to freeze. Where
 	gamma points add nothing, the optimal a is not unique, and the call takes one of the best.
-		X [N,D], Y [N,T]    watch  NULL: none
-	Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_STOPPED (by watch) | E_UNSUPPORTED
-			 (covariance DIAGONAL with another mean than O(M)'s, HYBRID with q_mu frozen and a_gamma
-			 not, mixed or independent functions, several layers, another likelihood, missing
-			 targets). On an error the model is unchanged
-	Cost     O(N R^2 + R^3), with R features of mean and covariance together */
+	Returns		E_NOT_PD | E_UNSUPPORTED (covariance DIAGONAL with another mean than O(M)'s, HYBRID
+				with q_mu frozen and a_gamma not, mixed or independent functions, several layers,
+				another likelihood, missing targets)
+	Cost		O(N R^2 + R^3), with R features of mean and covariance together */
 ODVGP_API size_t odvgp_fit_q_scratch(const odvgp_model *model, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
 		const odvgp_watch *watch, void *scratch, size_t scratch_bytes, odvgp_info *info);
 
 /*	Titsias' upper bound of log p(y) with the inducing inputs Z_beta (Variational Inference for
-	Gaussian and Determinantal Point Processes, 2014): how far training can still get.
-		X, Y   as in odvgp_fit_q, at the same cost
-		upper   out        lower   out or NULL: Titsias' lower bound
-		scratch   odvgp_fit_q_scratch bytes
-	Returns  as odvgp_fit_q, but of any member; E_NAN also if rounding leaves no digit of a bound,
-			 because the noise is small relative to the targets; E_UNSUPPORTED for another
-			 likelihood than the Gaussian, several noises, mixed functions, and the objectives
-			 PARTLY, TIGHT and EXACT */
+	Gaussian and Determinantal Point Processes, 2014): how far training can still get. lower, out or
+	NULL, is Titsias' lower bound. Takes odvgp_fit_q_scratch bytes and the time of odvgp_fit_q, but
+	any member.
+	Returns		E_NOT_PD | E_NAN also if rounding leaves no digit of a bound, because the noise is
+				small relative to the targets | E_UNSUPPORTED (another likelihood than the Gaussian,
+				several noises, mixed or independent functions, several layers, missing targets, and
+				the objectives PARTLY, TIGHT and EXACT) */
 ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *model, const odvgp_real *X,
 		const odvgp_real *Y, odvgp_real *upper, odvgp_real *lower, void *scratch,
 		size_t scratch_bytes, odvgp_info *info);
 
-/*	Slots in order, and the length of the parameter vector. */
+/* --- slots --- */
+
+/*	Slots: their number; slot i, or NULL if i is out of range; the slot of this name, or NULL; the
+	length of the parameter vector. */
 ODVGP_API int odvgp_slot_count(const odvgp_model *model);
-/*	i in 0..odvgp_slot_count - 1. NULL if out of range. */
 ODVGP_API const odvgp_slot *odvgp_slot_at(const odvgp_model *model, int i);
-/*	NULL if no slot has this name. */
 ODVGP_API const odvgp_slot *odvgp_slot_find(const odvgp_model *model, const char *name);
 ODVGP_API ptrdiff_t odvgp_param_count(const odvgp_model *model);
 
 /*	Read or write the values of one slot; count is the slot's. Positive slots accept only values
 	within their bounds. odvgp_set ignores entries above the diagonal of a lower triangular slot.
-	Returns  OK | E_ARG (also: outside the bounds) | E_NAME | E_SIZE (count) | E_NAN (odvgp_set) */
+	Returns		E_ARG (also: outside the bounds) | E_NAME | E_SIZE (count) | E_NAN (odvgp_set) */
 ODVGP_API odvgp_status odvgp_get(const odvgp_model *model, const char *name, odvgp_real *values,
 		ptrdiff_t count, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_set(odvgp_model *model, const char *name, const odvgp_real *values,
@@ -1475,19 +1479,18 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *model, const char *name, const odv
 
 /*	Freeze (trainable = 0) or release (1) a slot. A name that ends in '*', such as "kernel.*", means
 	all slots that begin so, here and below. With optim.natgrad the two slots of q(u), or of q(v),
-	move together: freezing one stops both. odvgp_natgrad_step moves them anyway.
-	Returns  OK | E_ARG | E_NAME */
+	move together: freezing one stops both. odvgp_natgrad_step moves them anyway. Returns E_NAME. */
 ODVGP_API odvgp_status odvgp_set_trainable(
 		odvgp_model *model, const char *name, int trainable, odvgp_info *info);
 
 /*	Bounds of a positive slot: low >= 0; high > low, or HUGE_VAL for none. 0 and HUGE_VAL remove
 	bounds. Optimisers move an unbounded t, and the value is
 		low + e^t, or low + log(1 + e^t) (config.positive_transform)    without an upper bound
-		low + (high - low) / (1 + e^-t)                                 with an upper bound
+		low + (high - low) / (1 + e^-t)		with an upper bound
 	A current value outside the bounds is moved just inside them, by 1e-3 (high - low), or by 1e-3
 	low without an upper bound. The same happens later to a value that initialisation or a natural
 	step would put outside; odvgp_set refuses it. Empties Adam's moments of the slot.
-	Returns  OK | E_ARG (also: a slot that is not positive) | E_NAME */
+	Returns		E_ARG (also: a slot that is not positive) | E_NAME */
 ODVGP_API odvgp_status odvgp_set_bounds(
 		odvgp_model *model, const char *name, odvgp_real low, odvgp_real high, odvgp_info *info);
 
@@ -1495,13 +1498,12 @@ ODVGP_API odvgp_status odvgp_set_bounds(
 	odvgp_prior defines a and b. The log densities of all these values, trainable or not, are part
 	of every bound and gradient, and of report.expected_loglik. They are densities of the value
 	itself, so the maximum does not depend on config.positive_transform or on bounds.
-	Returns  OK | E_ARG (also: a slot that cannot have a prior) | E_NAME */
+	Returns		E_ARG (also: a slot that cannot have a prior) | E_NAME */
 ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *model, const char *name, odvgp_prior kind,
 		odvgp_real a, odvgp_real b, odvgp_info *info);
 
 /*	Replace config.optim.lr and config.optim.natgrad_step, for example so that they fall over the
-	steps for which there is time. They count from the model's first step; NULL keeps one.
-	Returns  OK | E_ARG */
+	steps for which there is time. They count from the model's first step; NULL keeps one. */
 ODVGP_API odvgp_status odvgp_set_step_sizes(odvgp_model *model, const odvgp_schedule *lr,
 		const odvgp_schedule *natgrad_step, odvgp_info *info);
 
@@ -1509,9 +1511,9 @@ ODVGP_API odvgp_status odvgp_set_step_sizes(odvgp_model *model, const odvgp_sche
 ODVGP_API ptrdiff_t odvgp_steps_done(const odvgp_model *model);
 ODVGP_API odvgp_events odvgp_model_events(const odvgp_model *model);
 
-/*	Write the kernel expression with its current values to text [text_bytes], with a final zero; several
-	layers' with "; " between them. With ard it shows the geometric mean over columns. Returns the
-	length needed, without the final zero. */
+/*	Write the kernel expression with its current values to text [text_bytes], with a final zero;
+	several layers' with "; " between them. With ard it shows the geometric mean over columns.
+	Returns the length needed, without the final zero. */
 ODVGP_API size_t odvgp_kernel_text(const odvgp_model *model, char *text, size_t text_bytes);
 
 /*	The column of X to which number k of slot "kernel.<term>.lengthscale" (linear:
@@ -1519,15 +1521,17 @@ ODVGP_API size_t odvgp_kernel_text(const odvgp_model *model, char *text, size_t 
 	serves all columns, or if there is no such number. */
 ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *model, int term, ptrdiff_t k);
 
+/* --- predictors --- */
+
 /*	Freeze a model: write its predictor, a block without pointers that can be copied, stored, or put
 	in ROM. It works in builds of the same version and precision, whatever their pointers and
 	instruction sets, on machines of the same byte order. If no predictor can be computed after the
 	last update, odvgp_freeze and odvgp_save_memory undo it, as odvgp_step does.
-		scales   NULL: none
-		block    odvgp_predictor_size bytes, aligned for a real, at best to 64 bytes
-	Returns  OK | E_ARG (also: a scale out of range, or no odvgp_fit_q after training with a bound
-			 without q) | E_MEMORY | E_SIZE | E_NOT_PD | E_NAN
-	Cost     O(M^3 + M Mg D), once */
+		scales	NULL: none
+		block	odvgp_predictor_size bytes, aligned for a real, at best to 64 bytes
+	Returns		E_ARG (also: a scale out of range, or no odvgp_fit_q after training with a bound
+				without q) | E_SIZE | E_NOT_PD
+	Cost		O(M^3 + M Mg D), once */
 ODVGP_API size_t odvgp_predictor_size(const odvgp_model *model, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_freeze(odvgp_model *model, const odvgp_scales *scales, void *block,
 		size_t block_bytes, odvgp_info *info);
@@ -1535,19 +1539,17 @@ ODVGP_API odvgp_status odvgp_freeze(odvgp_model *model, const odvgp_scales *scal
 
 /*	Fill a server. Both ways check alignment and size of the block, version, kernel, checksum and
 	numbers, on which later calls rely, and select the instruction set.
-		odvgp_server_from_block   block holds the bytes of odvgp_freeze, must be aligned for a real,
-								  best to 64 bytes (an array of unsigned char may not be), and must
-								  stay: the server points to it. A kernel with more terms than
-								  ODVGP_MAX_BASE_KERNELS is refused
-		odvgp_server_from_memory  file is a model file in memory, of either precision. What
-								  odvgp_freeze writes goes to the caller's block of
-								  odvgp_server_size bytes; the file is not needed afterwards
-		odvgp_load_user           points *user to the caller's own bytes in a model file, of either
-								  precision
-		isa                       ODVGP_ISA_AUTO, or forced for tests
-	Returns  OK | E_ARG | E_MEMORY (block too small) | E_FORMAT (not a predictor, or damaged) |
-			 E_UNSUPPORTED (other version or precision, too many terms, instruction set missing)
-	Cost     reads each byte once */
+		odvgp_server_from_block		block holds the bytes of odvgp_freeze, must be aligned for a
+									real, best to 64 bytes (an array of unsigned char may not be),
+									and must stay: the server points to it. A kernel with more terms
+									than ODVGP_MAX_BASE_KERNELS is refused
+		odvgp_server_from_memory	file is a model file, of either precision. What odvgp_freeze
+									writes goes to the caller's block of odvgp_server_size bytes;
+									the file is not needed afterwards
+		odvgp_load_user				points *user to the caller's own bytes in such a file
+	Returns		E_FORMAT (not a predictor, or damaged) | E_UNSUPPORTED (other version or precision,
+				too many terms, instruction set missing)
+	Cost		reads each byte once */
 ODVGP_API odvgp_status odvgp_server_from_block(odvgp_server *server, const void *block,
 		size_t block_bytes, odvgp_isa isa, odvgp_info *info);
 ODVGP_API size_t odvgp_server_size(const void *file, size_t file_bytes, odvgp_info *info);
@@ -1556,46 +1558,42 @@ ODVGP_API odvgp_status odvgp_server_from_memory(odvgp_server *server, const void
 ODVGP_API odvgp_status odvgp_load_user(const void *file, size_t file_bytes, const void **user,
 		size_t *user_bytes, odvgp_info *info);
 
-/*	Scratch bytes to predict `rows` >= 1 rows at once; more rows take more passes. They depend on model, rows, precision, instruction set and ODVGP_MAX_BASE_KERNELS. For a static
-	array on a target, print them on a 64-bit host with the target's isa (plain C: ODVGP_ISA_C). */
+/*	Scratch bytes to predict `rows` >= 1 rows at once; more rows take more passes. They depend on
+	model, rows, precision, instruction set and ODVGP_MAX_BASE_KERNELS. For a static array on a
+	target, print them on a 64-bit host with the target's isa (plain C: ODVGP_ISA_C). */
 ODVGP_API size_t odvgp_predict_scratch(
 		const odvgp_server *server, ptrdiff_t rows, odvgp_info *info);
 
-/*	Mean and marginal variance of f at new inputs (odvgp_mean_part). The variance is never
-	negative. With several layers, here and below, those of a mixture over samples of the hidden
+/*	Mean and marginal variance of f at new inputs (odvgp_mean_part). The variance is never negative.
+	With several layers, here and below, they are those of a mixture over samples of the hidden
 	layers, whose normals are stored (as a seed) and the same for all rows.
-		X        [n,D], original units if odvgp_freeze got scales      n  >= 0
-		mean     [F,n] out or NULL, units of y     var  [F,n] out or NULL, units of y squared
-		scratch  odvgp_predict_scratch bytes for some rows >= 1
+		X			[n,D], original units if odvgp_freeze got scales      n  >= 0
+		mean		[F,n] out or NULL, units of y     var  [F,n] out or NULL, units of y squared
+		scratch		odvgp_predict_scratch bytes for some rows >= 1
 		Outputs may not alias X.
-	Returns  OK | E_ARG | E_MEMORY | E_SIZE | E_NAN (in X; or a result is not finite, with numbers
-			 of 1e200, for example; row in info). In the last case the outputs hold all results,
-			 finite or not; after other errors they are unchanged. So do the calls below
-	Cost     O(n M^2 + n Mg D), SOLVE-GP O(n (M + Mg)^2); without variances O(n (M + Mg) D)
-	Threads  any number on one server, each with its own scratch */
+	Returns		E_SIZE | E_NAN: if a result is not finite, outputs hold all results, here and below
+	Cost		O(n M^2 + n Mg D), SOLVE-GP O(n (M + Mg)^2); without variances O(n (M + Mg) D) */
 ODVGP_API odvgp_status odvgp_predict(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean, odvgp_real *var, void *scratch, size_t scratch_bytes, odvgp_info *info);
 
-/*	Mean and variance of y at new inputs, [server->y_rows,n] out or NULL. Likelihoods of classes (ORDINAL,
-	ROBUSTMAX, SOFTMAX): each class's probability p, and p - p^2. Exposure and known_noise count as
-	1. With exposure e, counts of mean m and variance v have e m and e m + e^2 (v - m), EXPONENTIAL
-	has m / e and v / e^2. Scratch, results and cost as for odvgp_predict with variances, plus the
-	likelihood's integrals. */
+/*	Mean and variance of y at new inputs, [server->y_rows,n] out or NULL. Likelihoods of classes
+	(ORDINAL, ROBUSTMAX, SOFTMAX): each class's probability p, and p - p^2. Exposure and known_noise
+	count as 1. With exposure e, counts of mean m and variance v have e m and e m + e^2 (v - m),
+	EXPONENTIAL has m / e and v / e^2. Here and below, unless said otherwise, scratch, errors and
+	cost are those of odvgp_predict with variances, plus the likelihood's integrals. */
 ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean_y, odvgp_real *var_y, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);
 
 /*	Mean [F,n] (or NULL) and symmetric covariance [F,n,n] of f at the rows of X.
-		scratch  odvgp_predict_scratch bytes for n rows
-	Returns  also E_UNSUPPORTED: several layers
-	Cost     O(n M^2 + n^2 M) */
+		scratch		odvgp_predict_scratch bytes for n rows
+	Returns		E_UNSUPPORTED (several layers)        Cost  O(n M^2 + n^2 M) */
 ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *server, const odvgp_real *X,
 		ptrdiff_t n, odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);
 
 /*	Mean [F,n] (or NULL) and covariance [F,F,n] of the functions at each row of X; not diagonal if
-	they are mixed. Scratch, results and cost as for odvgp_predict with variances.
-	Returns  also E_UNSUPPORTED: several layers */
+	they are mixed. Returns E_UNSUPPORTED (several layers). */
 ODVGP_API odvgp_status odvgp_predict_functions(const odvgp_server *server, const odvgp_real *X,
 		ptrdiff_t n, odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);
@@ -1604,16 +1602,15 @@ ODVGP_API odvgp_status odvgp_predict_functions(const odvgp_server *server, const
 	units. Y has the columns of training, none missing; weights do not count. E[p(y|f)] is closed,
 	or an integral to 1e-5, for GAUSSIAN, BERNOULLI, STUDENTT, LAPLACE and ORDINAL; nodes of the
 	others lose digits where f is very uncertain, and SOFTMAX's p of more than four classes add up
-	to 0.95 to 1. Scratch and cost as for odvgp_predict with variances. */
+	to 0.95 to 1. */
 ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *server, const odvgp_real *X,
 		const odvgp_real *Y, ptrdiff_t n, odvgp_real *logp, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);
 
 /*	Joint samples of f at the rows of X: f [draws->count,F,n]. A pivoted Cholesky factorisation
 	takes singular covariances without jitter. Sample number s depends only on seed and s. With
-	several layers each sample of a layer is drawn at one of the layer below.
-		scratch  odvgp_sample_scratch bytes
-	Cost     O(n M^2 + P n^2 (M + n) + count P n^2) */
+	several layers each sample of a layer is drawn at one of the layer below. Takes
+	odvgp_sample_scratch bytes; cost O(n M^2 + P n^2 (M + n) + count P n^2). */
 typedef struct odvgp_draws {
 	ptrdiff_t count; /* >= 0 */
 	uint64_t seed;
@@ -1624,17 +1621,19 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *server, const odvgp_real
 		odvgp_info *info);
 
 #ifndef ODVGP_NO_TRAINING
+/* --- files and threads --- */
+
 /*	Model files in memory: config, parameter vector, optimiser state and predictor; little-endian,
 	versioned, with a checksum. The caller can add his own bytes, such as names of columns
 	(odvgp_load_user). A loaded model continues training bit for bit. odvgp_file_write and
 	odvgp_file_read move the bytes to a disk and back.
-		odvgp_load_size    checks the whole file. The size depends on threads and isa: pass the same
-						   ones to odvgp_load_memory
-		odvgp_load_memory  makes the model in block; *model is NULL on an error. The block's old
-						   contents are then lost, unless the file was refused as damaged
-	Returns  OK | E_ARG | E_MEMORY | E_FORMAT (info.text says what is wrong) | E_UNSUPPORTED (other
-			 version or precision) | E_SIZE (saving: no file can hold it); odvgp_save_memory also
-			 what odvgp_freeze returns */
+		odvgp_load_size		checks the whole file. The size depends on threads and isa: pass the
+							same ones to odvgp_load_memory
+		odvgp_load_memory	makes the model in block; *model is NULL on an error. The block's old
+							contents are then lost, unless the file was refused as damaged
+	Returns		E_FORMAT (info.text says what is wrong) | E_UNSUPPORTED (other version or precision)
+				| E_SIZE (saving: no file can hold it); odvgp_save_memory also what odvgp_freeze
+				returns */
 ODVGP_API size_t odvgp_save_size(const odvgp_model *model, size_t user_bytes, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_save_memory(odvgp_model *model, const odvgp_scales *scales,
 		const void *user, size_t user_bytes, void *file, size_t file_bytes, odvgp_info *info);
@@ -1649,10 +1648,9 @@ ODVGP_API odvgp_status odvgp_load_memory(odvgp_model **model, const void *file, 
 /*	Write file_bytes bytes to the disk, and read them back. odvgp_file_write creates a new file
 	beside path (path.0.tmp, or the first larger number that is free), syncs it to the disk (Unix,
 	Windows), and renames it to path. So path always holds a whole file, after a failure the old
-	one; the new file is then removed. Devices and pipes are written in place on Unix. Elsewhere
+	one; the new file is then removed. On Unix, devices and pipes are written in place; elsewhere
 	write to them yourself, because a rename replaces them.
-	Returns  OK | E_ARG | E_IO | E_MEMORY (the block is smaller than the file)
-	odvgp_file_size   also 0, E_SIZE: the file is empty */
+	Returns		E_IO; odvgp_file_size also 0, E_SIZE: the file is empty */
 ODVGP_API odvgp_status odvgp_file_write(
 		const char *path, const void *file, size_t file_bytes, odvgp_info *info);
 ODVGP_API size_t odvgp_file_size(const char *path, odvgp_info *info);
@@ -1662,11 +1660,10 @@ ODVGP_API odvgp_status odvgp_file_read(
 
 /*	A thread pool for odvgp_threads (ODVGP_USE_PTHREADS): count threads, 1..256, including the
 	calling thread. It lives in the caller's block of odvgp_pool_size bytes; odvgp_pool_start fills
-	hook. Models and threads may share the hook: while the pool is busy, a caller executes its
-	tasks itself. Workers take the caller's floating-point environment with each job; exception
-	flags that they raise stay with them. The child of a fork has no workers: there the caller
-	executes all tasks, and odvgp_pool_stop does nothing.
-	Returns  OK | E_ARG | E_MEMORY */
+	hook. Models and threads may share the hook: while the pool is busy, a caller executes its tasks
+	itself. Workers take the caller's floating-point environment with each job; exception flags that
+	they raise stay with them. The child of a fork has no workers: there the caller executes all
+	tasks, and odvgp_pool_stop does nothing. */
 #ifdef ODVGP_USE_PTHREADS
 typedef struct odvgp_pool odvgp_pool;
 ODVGP_API size_t odvgp_pool_size(int count, odvgp_info *info);
@@ -1677,8 +1674,8 @@ ODVGP_API void odvgp_pool_stop(odvgp_pool *pool);
 
 /* ---- >>api_low   dense linear algebra on row-major matrices */
 
-/*	Context of the routines below; its block, of odvgp_blas_size bytes, is used for packing.
-	Returns  OK | E_ARG | E_MEMORY | E_UNSUPPORTED (isa) */
+/*	Context of the routines below; its block, of odvgp_blas_size bytes, is used for packing. Returns
+	E_UNSUPPORTED (isa). */
 typedef struct odvgp_blas {
 	const struct odvgp__simd *isa; /* the instruction set's table */
 	odvgp_threads threads;
@@ -1692,35 +1689,33 @@ ODVGP_API odvgp_status odvgp_blas_init(odvgp_blas *blas, const odvgp_threads *th
 /*	"c", "sse2", "avx2", "avx512" or "neon". */
 ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas);
 
-/*	For all routines below: matrices are row-major, ld counts elements from row to row, and vectors
-	are matrices of one column (ld 1) or one row. Operands may overlap only where the comment says
-	so, and need no more alignment than a real. NaN and infinity propagate to the results that
+/*	In all routines below vectors are matrices of one column (ld 1) or one row. Operands may not
+	overlap, and need no more alignment than a real. NaN and infinity propagate to the results that
 	depend on them. Threads are used where the work is large enough. op transposes if its flag (ta,
 	tb, trans) is 1. beta = 0 ignores the old C. */
-/*	C <- alpha op(A) op(B) + beta C. op(A) [m,k], op(B) [k,n], C [m,n]. C may not alias A or B.
-	2 m n k flops. */
+/*	C <- alpha op(A) op(B) + beta C. op(A) [m,k], op(B) [k,n], C [m,n]. 2 m n k flops. */
 ODVGP_API void odvgp_gemm(const odvgp_blas *blas, int ta, int tb, ptrdiff_t m, ptrdiff_t n,
 		ptrdiff_t k, odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda, const odvgp_real *B,
 		ptrdiff_t ldb, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
 /*	Lower triangle of C <- alpha op(A) diag(w) op(A)^T + beta C. op(A) [n,k], C [n,n]; w [k] of any
-	sign, or NULL for ones. C may not alias A or w. n^2 k flops. */
+	sign, or NULL for ones. n^2 k flops. */
 ODVGP_API void odvgp_syrk(const odvgp_blas *blas, int ta, ptrdiff_t n, ptrdiff_t k,
 		odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda, const odvgp_real *w, odvgp_real beta,
 		odvgp_real *C, ptrdiff_t ldc);
-/*	Lower triangle of C <- alpha op(A) op(B) + beta C. op(A) [n,k], op(B) [k,n], C [n,n]. C may not
-	alias A or B. n^2 k flops. */
+/*	Lower triangle of C <- alpha op(A) op(B) + beta C. op(A) [n,k], op(B) [k,n], C [n,n]. n^2 k
+	flops. */
 ODVGP_API void odvgp_gemmt(const odvgp_blas *blas, int ta, int tb, ptrdiff_t n, ptrdiff_t k,
 		odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda, const odvgp_real *B, ptrdiff_t ldb,
 		odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
-/*	C <- alpha op(L) B + beta C. L [m,m] is lower triangular with zeros above its diagonal;
-	B, C [m,n]. C may not alias L or B. m^2 n flops. */
+/*	C <- alpha op(L) B + beta C. L [m,m] is lower triangular with zeros above its diagonal; B, C
+	[m,n]. m^2 n flops. */
 ODVGP_API void odvgp_trmm(const odvgp_blas *blas, int trans, ptrdiff_t m, ptrdiff_t n,
 		odvgp_real alpha, const odvgp_real *L, ptrdiff_t ldl, const odvgp_real *B, ptrdiff_t ldb,
 		odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
 /*	B <- op(L)^-1 B (right = 0; L [m,m]) or B op(L)^-1 (right = 1; L [n,n]); B [m,n]. The upper
-	triangle of L is not read. B may not alias L. The diagonal is inverted first, so the size of
-	each entry must lie between the smallest normal number (DBL_MIN or FLT_MIN) and its inverse.
-	m^2 n or m n^2 flops. */
+	triangle of L is not read. The diagonal is inverted first, so the size of each entry must lie
+	between the smallest normal number (DBL_MIN or FLT_MIN) and its inverse. m^2 n or m n^2
+	flops. */
 ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_t m, ptrdiff_t n,
 		const odvgp_real *L, ptrdiff_t ldl, odvgp_real *B, ptrdiff_t ldb);
 /*	Lower triangle of A <- L with A = L L^T; A [n,n]. The strict upper triangle is not touched.
@@ -1735,12 +1730,12 @@ ODVGP_API odvgp_status odvgp_potrf_reverse(
 /*	Lower triangle of L <- L^-1. n^3/3 flops. */
 ODVGP_API void odvgp_trtri(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L, ptrdiff_t ldl);
 /*	Lower triangle of C <- L^T L. L [n,n] is lower triangular with zeros above its diagonal. Given
-	L^-1, this computes the inverse of L L^T. C may not alias L. n^3/3 flops. */
+	L^-1, this computes the inverse of L L^T. n^3/3 flops. */
 ODVGP_API void odvgp_lauum(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl,
 		odvgp_real *C, ptrdiff_t ldc);
 /*	Adjoint of odvgp_potrf [CHOL]. G holds dloss/dL in its lower triangle and zeros above; it
 	receives dloss/dA for the lower triangle of A: dloss = sum_{i>=j} G_ij dA_ij. L is the output of
-	odvgp_potrf; G may not alias it. 2 n^3/3 flops. */
+	odvgp_potrf. 2 n^3/3 flops. */
 ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L,
 		ptrdiff_t ldl, odvgp_real *G, ptrdiff_t ldg);
 
