@@ -2,89 +2,88 @@
 	Public domain or MIT, at your choice: the licence is at the end of the file. No warranty.
 
 	A Gaussian process learns a function from data and states how certain each prediction is. This
-	header trains sparse variational Gaussian processes on any number of rows. One of them is the
-	orthogonally decoupled one [ODVGP]: its mean uses many inducing points (gamma) at linear cost,
-	its covariance few (beta). Float or double; training steps and predictions never allocate
-	memory.
+	header trains sparse variational Gaussian processes on any number of rows. The mean of the
+	orthogonally decoupled one [ODVGP] uses many inducing points (gamma) at linear cost, its
+	covariance few (beta). Training steps and predictions never allocate memory.
 
 Do this:
 
-	    #define ODVGP_IMPLEMENTATION             in ONE .c or .cpp file, which compiles the code;
-	    #include "odvgp.h"                       other files include without the #define
+		#define ODVGP_IMPLEMENTATION	in ONE .c or .cpp file, which compiles the code;
+		#include "odvgp.h"				other files include it without the #define
 
-	A complete program, sin(x) from 200 noisy points:        cc -O2 sine.c -lm && ./a.out
+	A complete program, sin(x) from 200 noisy points:		 cc -O2 sine.c -lm && ./a.out
 
-	    #define ODVGP_IMPLEMENTATION
-	    #include "odvgp.h"
-	    #include <stdio.h>
-	    int main(void) {
-	        static double X[200], y[200];
-	        for (int i = 0; i < 200; i++) {
-	            X[i] = 0.03 * i;
-	            y[i] = sin(X[i]) + 0.1 * sin(50.0 * i * i);
-	        }
-	        odvgp_config cfg = odvgp_config_defaults(200, 1, 1, 8, 24); // N, D, P, |beta|, |gamma|
-	        odvgp_model *gp;
-	        if (odvgp_model_create(&gp, &cfg, X, y, NULL, NULL)) return 1;
-	        odvgp_fit(gp, X, y, 2000, NULL, NULL);
-	        double x = 1.5, mean, var;
-	        odvgp_predict_once(gp, &x, 1, &mean, &var, NULL, NULL);
-	        printf("f(1.5) = %.3f +- %.3f, sin(1.5) = %.3f\n", mean, 2 * sqrt(var), sin(x));
-	        odvgp_model_free(gp);
-	        return 0;
-	    }
+		#define ODVGP_IMPLEMENTATION
+		#include "odvgp.h"
+		#include <stdio.h>
+		int main(void) {
+			static double X[200], y[200];
+			for (int i = 0; i < 200; i++) {
+				X[i] = 0.03 * i;
+				y[i] = sin(X[i]) + 0.1 * sin(50.0 * i * i);
+			}
+			odvgp_config cfg = odvgp_config_defaults(200, 1, 1, 8, 24); // N, D, P, |beta|, |gamma|
+			odvgp_model *gp;
+			if (odvgp_model_create(&gp, &cfg, X, y, NULL, NULL)) return 1;
+			odvgp_fit(gp, X, y, 2000, NULL, NULL);
+			double x = 1.5, mean, var;
+			odvgp_predict_once(gp, &x, 1, &mean, &var, NULL, NULL);
+			printf("f(1.5) = %.3f +- %.3f, sin(1.5) = %.3f\n", mean, 2 * sqrt(var), sin(x));
+			odvgp_model_free(gp);
+			return 0;
+		}
 
-	Serve a trained model from a controller: a host defines ODVGP_FLOAT, trains and freezes, and
-	prints the block as a const array of 32-bit words (examples/packaging/model.c) and the scratch
-	bytes odvgpf_predict_scratch(&server, 1, NULL). The controller's program defines ODVGP_FLOAT,
-	ODVGP_NO_TRAINING, ODVGP_NO_STDIO and ODVGP_ASSERT(x) as ((void)0), calls
-	odvgpf_server_from_block once, then odvgpf_predict for each input: see
-	examples/03_static_block.c. 04_use_a_trained_model.c reads a file instead.
+	Serve a trained model from a controller: a host defines ODVGP_FLOAT, trains, freezes and prints
+	the block as a const array of 32-bit words (examples/packaging/model.c) and the scratch bytes
+	odvgpf_predict_scratch(&server, 1, NULL). The controller defines ODVGP_FLOAT, ODVGP_NO_TRAINING,
+	ODVGP_NO_STDIO and ODVGP_ASSERT(x) as ((void)0), calls odvgpf_server_from_block once, then
+	odvgpf_predict for each input (examples/03_static_block.c; 04_use_a_trained_model.c reads a
+	file).
 
 CONTENTS   (search for a tag with its arrows)
 	>>conventions	sizes, storage, calls, errors, symbols, glossary
 	>>options		macros
-	>>manual		models, optimisers, sizes, depth, images, memory, jitter, threads, sources
+	>>manual		models, optimisers, sizes, depth, images, memory, jitter, threads
 	>>revisions
-	>>api           public declarations
-	  >>api_easy        create, fit, predict, free
-	  >>api_staged      caller's memory, steps, slots, predictors, files
-	  >>api_low         dense linear algebra
-	>>impl          the code; each section uses only what is above it
-	  >>config          small helpers
-	  >>cpu             instruction sets of the machine
-	  >>simd            vector types
-	  >>threads         tasks; the POSIX pool
-	  >>arena           memory: one block, measured and divided
-	  >>rng             random numbers and permutations
-	  >>vmath           arithmetic over arrays
-	  >>ukr             micro-kernels and packing
-	  >>gemm            products
-	  >>trsm            triangular solves
-	  >>potrf           Cholesky factors
-	  >>kernels         kernel expressions and matrices
-	  >>likelihoods     expected log density
-	  >>predictor       the frozen model
-	  >>server          opening a block or a file; prediction needs nothing below
-	  >>model           types of training
-	  >>params          the parameter vector
-	  >>ops             matrix operations
-	  >>tape            running the operations
-	  >>graph           building the tape
-	  >>parts           mean and covariance parts
-	  >>settings        the config: defaults and checks
-	  >>bound           the bound and its gradient
-	  >>freeze          from a model to a predictor
-	  >>natgrad         natural gradient steps
-	  >>optimum         the best q
-	  >>adam            Adam and schedules
-	  >>lbfgs           L-BFGS
-	  >>train           the training step
-	  >>init            initial parameters
-	  >>layout          a model's block
-	  >>warm            the warm start
-	  >>io              model files
-	  >>easy            the allocating layer
+	>>api			declarations
+	  >>api_easy	create, fit, predict, free
+	  >>api_staged	caller's memory, steps, slots, predictors, files
+	  >>api_low		dense linear algebra
+	>>impl			the code
+	  >>config		small helpers
+	  >>cpu			instruction sets of the machine
+	  >>simd		vector types
+	  >>threads		tasks; the POSIX pool
+	  >>arena		memory
+	  >>rng			random numbers and permutations
+	  >>vmath		arithmetic over arrays
+	  >>ukr			micro-kernels and packing
+	  >>gemm		products
+	  >>trsm		triangular solves
+	  >>potrf		Cholesky factors
+	  >>kernels		kernel expressions and matrices
+	  >>likelihoods	expected log density
+	  >>predictor	the frozen model
+	  >>server		blocks and files; prediction needs nothing below
+	  >>model		types of training
+	  >>params		the parameter vector
+	  >>ops			matrix operations
+	  >>tape		running the operations
+	  >>graph		building the tape
+	  >>parts		mean and covariance parts
+	  >>settings	the config: defaults and checks
+	  >>bound		the bound and its gradient
+	  >>freeze		from a model to a predictor
+	  >>natgrad		natural gradient steps
+	  >>optimum		the best q
+	  >>adam		Adam and schedules
+	  >>lbfgs		L-BFGS
+	  >>train		the training step
+	  >>init		initial parameters
+	  >>layout		slots, tape and block of a model
+	  >>warm		the warm start
+	  >>io			model files
+	  >>easy		the allocating layer
 	>>licence
 
 >>conventions
@@ -95,89 +94,82 @@ CONTENTS   (search for a tag with its arrows)
   Storage. Arrays are row-major without padding; triangular matrices are lower; `ld` counts elements
 	from row to row. The row of data is the first index of what a call reads, X [n,D] and Y [n,T],
 	and the last of what it writes: mean, var [F,n], cov [F,n,n] or [F,F,n], samples [count,F,n].
-	Calls that train and have no argument n take all data, X [N,D] and Y [N,T].
-  Calls. Arguments stand in this order (tests/checks/interface.sh); >>api_low keeps that of the
-	BLAS.
+	Calls that train and have no n take all data, X [N,D] and Y [N,T].
+  Calls. Arguments stand in this order; >>api_low keeps that of the BLAS.
 	model, server, pool, blas, copy		what is made or used
-	config, path, name					what it is made from; which part is meant
+	config, path, name					its source; which part is meant
 	X, Y, file							data; a model file in memory
 	n, D								rows, columns
-	steps, tau, columns, scales, ...  settings of the call
-	watch, allocator, threads, isa	the caller's hooks, and an instruction set (ODVGP_ISA_AUTO: the
-									best). NULL: no watch, malloc and free, serial
-	mean, var, elbo, report, ...      results: mean and var of f, mean_y and var_y of y; var and cov
-	are variances, never standard deviations
-	block, scratch	memory for what stays; memory for this call only. Any address will do unless the
-					comment asks for alignment
-	info			last, in every call that can fail; may be NULL
+	steps, tau, columns, scales, ...	settings of the call
+	watch, allocator, threads, isa		the caller's hooks (NULL: none, malloc and free, serial); an
+										instruction set (ODVGP_ISA_AUTO: the best)
+	mean, var, elbo, report, ...		results: mean and var of f, mean_y and var_y of y; var and
+										cov are variances, never standard deviations
+	block, scratch						memory for what stays; for this call only, its contents do
+										not matter. At any address unless a comment asks for
+										alignment
+	info								of every call that can fail; may be NULL
 	x_bytes follows x and is its length in bytes. odvgp_..._size returns the bytes of a block or a
-	file, odvgp_..._scratch those of scratch; on an error they return 0, and info has the reason.
-	odvgp_..._file takes a path, odvgp_..._memory a file's bytes.
+	file, odvgp_..._scratch those of scratch; 0 if there is a reason, then in info. odvgp_..._file
+	takes a path, odvgp_..._memory a file's bytes.
   Errors. Calls that can fail return odvgp_status; 0 is success. info receives a sentence that names
-	the culprit. "Returns" lists what a call returns besides
-	OK			and besides the errors of calls that it names
+	the culprit. "Returns" lists a call's errors except these:
 	E_ARG		an argument is NULL or out of range
 	E_MEMORY	a block or scratch is too small, or the allocator failed
-	E_NAN		a number in X, Y or Z is NaN or infinite (info has the row), or a result is, because
-				numbers overflowed
-	E_NOT_PD	a call that evaluates the bound or freezes: Kb or C is not positive definite, even
-				at jitter.max
+	E_NAN		X, Y or Z holds NaN or infinity (info has the row), or a result overflows
 	E_STOPPED	watch asked to stop
-	Where a comment says nothing else, an error leaves outputs and the model as they were, except
-	for counts of events and raised jitters.
+	Unless a comment says otherwise, an error changes no output and of the model only events and
+	raised jitters.
   Symbols. Zb = Z_beta, Zg = Z_gamma, a = a_gamma, k = k(x,x), |.|^2 the sum of squares: of all
 	entries in a KL, of each column (each x) in a variance. eps is DBL_EPSILON or FLT_EPSILON.
-	Kb = K(Zb,Zb) + jitter I = L L^T,	A = L^-1 K(Zb,X),   c = L^-1 K(Zb,Zg) a,
-	W = L^-1 K(Zb,Zg),					C = K(Zg,Zg) - W^T W,   L_v L_v^T = C + jitter I,
+	Kb = K(Zb,Zb) + jitter I = L L^T,	A = L^-1 K(Zb,X),	c = L^-1 K(Zb,Zg) a,
+	W = L^-1 K(Zb,Zg),					C = K(Zg,Zg) - W^T W,	L_v L_v^T = C + jitter I,
 	A_v = L_v^-1 (K(Zg,X) - W^T A).
-	u = f(Zb) has prior N(0, Kb), and q(u) has mean m = L q_mu and covariance S = L q_sqrt q_sqrt^T
-	L^T when whitened. SOLVE-GP adds v = f(Zg) - K(Zg,Zb) Kb^-1 u, what u leaves unexplained: its
-	prior N(0, C) is independent of u, and L_v^-1 v has q = N(v_mu, v_sqrt v_sqrt^T). ORTH + DENSE
-	is the case v_mu = L_v^T a, v_sqrt = I; M_gamma = 0 is SVGP. [SOLVE] algorithm 1 writes L_u^0,
-	A, B, L_v^0, D for L, W, A, L_v, A_v.
-	Where the text says so, P is also a precision matrix, D = diag(C) or a scale, S = Phi Phi^T or a
+	u = f(Zb) has prior N(0, Kb), and q(u) has mean m and covariance S (odvgp_parametrisation).
+	SOLVE-GP adds v = f(Zg) - K(Zg,Zb) Kb^-1 u, what u leaves unexplained: its prior N(0, C) is
+	independent of u, and L_v^-1 v has q = N(v_mu, v_sqrt v_sqrt^T). ORTH + DENSE is the case
+	v_mu = L_v^T a, v_sqrt = I; M_gamma = 0 is SVGP. [SOLVE] algorithm 1 writes L_u^0, A, B, L_v^0,
+	D for L, W, A, L_v, A_v.
+	Where the text says so, P is a precision matrix, D = diag(C) or a scale, S = Phi Phi^T or a
 	number of shards, F a number of features, T a matrix. BLOCKS, DIAGONAL, EXACT and RESIDUAL are
 	words of several enumerations each.
 	elbo = N/B sum over the batch of E_q[log p(y|f)] - KL(q||p) + log priors of hyperparameters, in
 	nats for all N rows: without such priors a lower bound of log p(y). The KL is that of q(u), plus
 	that of q(v); >>parts has the formulas. Gradients are those of the loss = -elbo.
   Glossary (>>ops explains the tape, its nodes and their adjoints).
-	beta				inducing points Zb, which mean and covariance use
+	beta				inducing points Zb of mean and covariance
 	block				of memory: the caller's bytes; of q: the Gaussian on beta or gamma
-	bound				what training maximises: elbo, or another odvgp_objective
-	factor				Cholesky factor: L with L L^T = Kb, for example
+	bound				what training maximises: elbo or another odvgp_objective
 	freeze				a model: write its predictor; a slot: set trainable = 0
-	gamma				further points Zg: only for the mean, or SOLVE-GP's second block
+	gamma				inducing points Zg of the mean only, or SOLVE-GP's second block
 	gamma projection	c, the part of gamma's mean that beta can express
-	hyperparameters		lengthscales, variances, shape parameters, likelihood parameters
+	hyperparameters		lengthscales, variances, shape and likelihood parameters
 	isa					an instruction set's table of micro-kernels and block sizes
 	member				a pair of a mean part and a covariance part
-	predictor			a frozen model: one block without pointers that predicts
+	predictor			a frozen model: a block without pointers that predicts
 	q					the approximate posterior; q(u), and for SOLVE-GP q(v)
 	residual			what beta does not explain: v of f(Zg), C of K(Zg,Zg)
-	scratch				the caller's memory for one call; its contents do not matter
-	server				a struct through which calls use a predictor
 	shape parameter		alpha of rq, period of periodic, offset of polynomial
 	shard				a group of tiles with a sum of its own
 	slot				a named part of the parameter vector
 	tile				rows of data that are worked on at once
 	whitened			in coordinates where the prior of u (and of v) is N(0, I)
 
->>options	default  effect
+>>options					default	effect
 	ODVGP_IMPLEMENTATION	-		compile the code here, in one precision
 	ODVGP_STATIC			-		make every function static (one translation unit)
 	ODVGP_API				extern	linkage of public functions, such as __declspec(dllexport)
-	ODVGP_FLOAT				-		float instead of double. Functions, and types that hold reals,
-									begin with odvgpf_; enumerations, odvgp_info, odvgp_events and
-									hooks keep their names: one program can use both precisions
-	ODVGP_KEEP_NAMES		-		with ODVGP_FLOAT: keep odvgp_x as a macro for odvgpf_x after the
+	ODVGP_FLOAT				-		float instead of double. All functions, and types that hold
+									reals, begin with odvgpf_; other names stay: one program can use
+									both precisions
+	ODVGP_KEEP_NAMES		-		with ODVGP_FLOAT: odvgp_x stays a macro for odvgpf_x after the
 									header (one precision per file)
 	ODVGP_ASSERT(x)			assert	check for broken callers; ((void)0) removes it
-	ODVGP_NO_TRAINING		-		leave out everything after >>server: the code only serves models
-									from blocks and files. Includes ODVGP_NO_MALLOC; add
-									ODVGP_NO_STDIO on bare metal
+	ODVGP_NO_TRAINING		-		only serve models from blocks and files: leave out everything
+									after >>server. Includes ODVGP_NO_MALLOC; add ODVGP_NO_STDIO on
+									bare metal
 	ODVGP_NO_MALLOC			-		leave out the allocating layer (odvgp_model_create, _free,
-									odvgp_save_file, odvgp_load_file and odvgp_predict_once)
+									odvgp_save_file, odvgp_load_file, odvgp_predict_once)
 	ODVGP_NO_STDIO			-		leave out the five calls that take a path
 	ODVGP_NO_SIMD			-		plain C only. Otherwise SSE2, AVX2 and AVX-512 are chosen at run
 									time, NEON at compile time
@@ -189,17 +181,17 @@ CONTENTS   (search for a tag with its arrows)
 	ODVGP_MAX_LAYERS		3		most layers, 1..8
 
 >>manual
-  Models. Any mean part goes with any covariance part (layer[0].mean_part and .cov_part in the
-	config; odvgp_mean_part has the formulas). These pairs have names:
-	  COUPLED		BETA + DENSE       Titsias 2009 [VFE], Hensman et al. 2013 [SVGP]
-	  ORTH			ORTH + DENSE       Salimbeni et al. 2018 [ODVGP], eq. 11
-	  HYBRID		HYBRID + DENSE     [ODVGP] eq. 10
-	  DECOUPLED		FREE + INVERSE     Cheng and Boots 2017 [DECOUPLED]; [ODVGP] eq. 8
-	  SOLVE-GP		BLOCKS + BLOCKS    Shi et al. 2020 [SOLVE], eq. 8, algorithm 1; gamma is its O
-	  O(M)			FREE + DIAGONAL    Kobe 2021 [OM], eqs. 3.2 - 3.7; M_gamma = 0; 2 M numbers in q
+  Models. Any mean part goes with any covariance part (layer[0].mean_part and .cov_part;
+	odvgp_mean_part has the formulas). These pairs have names:
+	  COUPLED	BETA + DENSE	   [VFE], [SVGP]
+	  ORTH		ORTH + DENSE	   [ODVGP] eq. 11
+	  HYBRID	HYBRID + DENSE     [ODVGP] eq. 10
+	  DECOUPLED	FREE + INVERSE     [DECOUPLED]; [ODVGP] eq. 8
+	  SOLVE-GP	BLOCKS + BLOCKS    [SOLVE] eq. 8, algorithm 1; gamma is its O
+	  O(M)		FREE + DIAGONAL    [OM] eqs. 3.2 - 3.7; M_gamma = 0; 2 M numbers in q
 	odvgp_config_defaults selects ORTH if |gamma| > 0, else COUPLED. With optim.natgrad = 1 natural
-	gradients move q(u), and SOLVE-GP's q(v); Adam moves the rest (ORTHNAT, COUPLEDNAT). With 0 Adam
-	moves everything; FREE, INVERSE and DIAGONAL require that, except in O(M).
+	gradients move q(u) and SOLVE-GP's q(v), Adam the rest (ORTHNAT, COUPLEDNAT). With 0 Adam moves
+	everything; FREE, INVERSE and DIAGONAL require that, except in O(M).
   Optimisers. Adam, the default, works on minibatches. For data that fit into one batch, L-BFGS has
 	no step sizes to choose: set optim.kind = ODVGP_OPTIMIZER_LBFGS, optim.natgrad = 0 and
 	optim.batch = N.
@@ -207,25 +199,24 @@ CONTENTS   (search for a tag with its arrows)
 	find the kernel and the noise, small steps settle them. Let them fall over the length of your
 	training (odvgp_falling), or keep them constant if data never end (odvgp_constant).
 	odvgp_set_step_sizes changes them during training.
-	odvgp_set_bounds keeps positive numbers in a range; odvgp_set_prior adds prior densities.
-  Choosing sizes. A step takes O(B M^2 + B Mg D + M Mg D + M^3) time. Start with M = 100..300 and Mg
-	= 2..3 M. More beta points improve variance and mean; more gamma points improve only the mean,
-	at linear cost. SOLVE-GP's gamma also improves the variance, and a step takes O(B Mg (M + Mg) +
-	M Mg (M + Mg) + Mg^3) more; start with Mg = M.
+  Choosing sizes. A step takes O(B M^2 + B Mg D + M Mg D + M^3) time. Start with M = 100..300 and
+	Mg = 2..3 M. More beta points improve variance and mean, more gamma points only the mean, at
+	linear cost. SOLVE-GP's gamma improves both, for O(B Mg (M + Mg) + M Mg (M + Mg) + Mg^3) more
+	per step; start with Mg = M.
   Depth. config.layers > 1 gives a deep Gaussian process [DGP]. layer[0] sees X, each further layer
-	sees samples of the layer below, and the likelihood sees the last layer. Each layer has its own
-	width P, member, kernel, sizes and mean function. A hidden layer starts near its mean function,
-	which should therefore pass the layer's inputs on: IDENTITY, or PROJECTION to another width:
-	    odvgp_config cfg = odvgp_config_defaults(N, D, D, 100, 0);
-	    cfg.layers = 2;
-	    cfg.layer[1] = cfg.layer[0];
-	    cfg.layer[1].P = 1;
-	    cfg.layer[0].mean_function = ODVGP_MEAN_FUNCTION_IDENTITY;
-	For each row and hidden output training draws deep.samples normals, a function of seed and step:
+	samples of the layer below, the likelihood the last layer. Each has its own width P, member,
+	kernel, sizes and mean function. A hidden layer starts near its mean function, which should
+	therefore pass inputs on: IDENTITY, or PROJECTION to another width:
+		odvgp_config cfg = odvgp_config_defaults(N, D, D, 100, 0);
+		cfg.layers = 2;
+		cfg.layer[1] = cfg.layer[0];
+		cfg.layer[1].P = 1;
+		cfg.layer[0].mean_function = ODVGP_MEAN_FUNCTION_IDENTITY;
+	Training draws deep.samples normals for each row and hidden output, a function of seed and step:
 	the bound is an unbiased estimate. Natural steps move q of all layers; odvgp_step halves them
 	while the bound falls (odvgp_natgrad_step). Predictions mix deep.predict_samples components.
 	Only training's memory grows with the samples; a tile holds at most 4,096 of them, or one row's.
-	The only objective is ELBO; there is no odvgp_fit_q and no warm start.
+	The objective is ELBO; there is no odvgp_fit_q and no warm start.
   Images. With patches a layer's inducing inputs are patches, and f(image) is the weighted sum of a
 	Gaussian process over an image's T patches [CONV], [TICK]. K(Z,X) costs B M T kernel values
 	instead of B M, k(x,x) B T^2 / 2 more; memory holds one image's patches and 256 rows of their
@@ -234,77 +225,72 @@ CONTENTS   (search for a tag with its arrows)
 	images natural steps of 0.1 overshoot: let them rise to 0.01 (odvgp_rising), or let Adam move q
 	(natgrad = 0). With image_output let natural steps begin at 0.1, or Adam may drop the last
 	kernel.
-	In a deep model a hidden layer with patches.image_output passes an image of P channels to the
-	next layer, which must be given its sizes: (image_height - height) / stride + 1 rows, and
-	columns alike. The hidden layer's mean function takes a patch: PROJECTION, or ZERO and
-	deep.q_init PRIOR as in [SOLVE]. Memory holds a tile's patches, at most 4,096 or one image's,
-	and 1,000 images while odvgp_init_data runs. odvgp_predict and training sample the pixels of
-	that image independently, odvgp_sample jointly.
-  Units. Standardise the columns of X and Y (odvgp_column_scales, odvgp_standardise) and pass the
-	scales to odvgp_freeze to get predictions in original units.
-  Memory. odvgp_model_size returns the bytes that training needs, odvgp_predictor_size those of
-	serving. Training memory stops growing with N at the number of rows that initialisation samples,
-	max(50 M, 4 M_gamma, 4096), except with the objectives TIGHT and EXACT (O(N^2)). Stack, by gcc
-	or clang with -O2, for M up to 512 (each doubling adds up to 1 KiB) and ODVGP_MAX_BASE_KERNELS
-	8: odvgp_model_size, odvgp_load_size, training steps, odvgp_fit_q and odvgp_upper_bound take
-	less than 8 KiB, warm starts 12 KiB, all other calls 4 KiB.
+	A hidden layer with patches.image_output passes an image of P channels to the next one, which
+	needs its sizes: (image_height - height) / stride + 1 rows, columns alike. Its mean function
+	takes a patch: PROJECTION, or ZERO and deep.q_init PRIOR as in [SOLVE]. Memory holds a tile's
+	patches, at most 4,096 or one image's, and 1,000 images while odvgp_init_data runs. Pixels of
+	that image are sampled independently, by odvgp_sample jointly.
+  Units. Standardise X and Y (odvgp_column_scales, odvgp_standardise) and pass the scales to
+	odvgp_freeze: predictions are then in original units.
+  Memory. Training memory (odvgp_model_size) stops growing with N at the number of rows that
+	initialisation samples, max(50 M, 4 M_gamma, 4096), except with the objectives TIGHT and EXACT
+	(O(N^2)). Stack, by gcc or clang with -O2, for M up to 512 (each doubling adds up to 1 KiB) and
+	ODVGP_MAX_BASE_KERNELS 8: odvgp_model_size, odvgp_load_size, training steps, odvgp_fit_q and
+	odvgp_upper_bound take less than 8 KiB, warm starts 12 KiB, all other calls 4 KiB.
   Jitter. Two matrices get jitter.absolute + jitter.relative * (mean of the kernel's diagonal) on
 	their diagonal: Kb, and C, which SOLVE-GP's second block and gamma's natural steps EXACT factor
 	(for those steps C starts without jitter). If a Cholesky factorisation of one fails, its jitter
-	is raised tenfold, and the event is counted and reported with matrix, pivot and likely cause.
-	Beyond jitter.max the step is undone. A raised jitter decays after 100 clean steps of Adam;
-	L-BFGS keeps it.
-  Instruction sets. A new model uses the best one of the machine, without compiler flags; config.isa
-	and odvgp_blas_init can force another. Last bits differ between instruction sets. On 32-bit ARM,
+	is raised tenfold, and odvgp_events reports it. Beyond jitter.max the step is undone. A raised
+	jitter decays after 100 clean steps of Adam; L-BFGS keeps it.
+  Instruction sets. A new model uses the machine's best one, without compiler flags; config.isa and
+	odvgp_blas_init can force another. Last bits differ between instruction sets. On 32-bit ARM,
 	NEON serves only float and flushes subnormal numbers to 0. On 32-bit x86 without SSE2, give gcc
 	-std=c99 or -fexcess-precision=standard: otherwise the last bits depend on what the compiler
 	inlines, and no promise about bits holds.
   Threads. Serial, unless config.threads contains a hook. Results have the same bits for any number
-	of threads. Only one thread at a time may use a model. Predictors and servers are read-only: any
-	number of threads may share them, each with its own scratch.
+	of threads. Only one thread at a time may use a model. Any number may share predictors and
+	servers, which are read-only, each with its own scratch.
   Precision. The default is double. float needs jitter.relative >= 16 M FLT_EPSILON, its default.
-	Set it in a double model that float will serve, too: with 1e-6 means erred by up to half a
+	Set it in a double model that float will serve, too: with 1e-6 means were wrong by up to half a
 	standard deviation.
 	The code needs IEEE arithmetic and refuses to compile with -ffast-math, -Ofast,
-	-ffinite-math-only or /fp:fast. clang does not report -funsafe-math-optimizations and
-	-fassociative-math: do not use them. gcc fuses a * b + c where the instruction set can, so last
-	bits change with the optimisation level: for the same bits from different builds give
-	-ffp-contract=off.
+	-ffinite-math-only or /fp:fast. Do not use -funsafe-math-optimizations and -fassociative-math,
+	which clang does not report. gcc fuses a * b + c where the instruction set can, so last bits
+	change with the optimisation level; -ffp-contract=off prevents that.
   Limits. odvgp does not draw, read CSV (the tool in examples/ does both), differentiate predictions
 	or use a GPU.
   Sources.
-	[ODVGP]     Salimbeni, Cheng, Boots, Deisenroth: Orthogonally Decoupled Variational Gaussian
+	[ODVGP]		Salimbeni, Cheng, Boots, Deisenroth: Orthogonally Decoupled Variational Gaussian
 				Processes, arXiv:1809.08820; in NeurIPS 2018 equations from 10 on are one higher
-	[NATGRAD]   Salimbeni, Eleftheriadis, Hensman: Natural Gradients in Practice, AISTATS 2018
-	[SOLVE]     Shi, Titsias, Mnih: Sparse Orthogonal Variational Inference for Gaussian Processes,
+	[NATGRAD]	Salimbeni, Eleftheriadis, Hensman: Natural Gradients in Practice, AISTATS 2018
+	[SOLVE]		Shi, Titsias, Mnih: Sparse Orthogonal Variational Inference for Gaussian Processes,
 				AISTATS 2020, arXiv:1910.10596
-	[OM]        Kobe: Efficiently-Parametrised Approximate Posteriors in Pseudo-Point Approximations
-				to Gaussian Processes, MPhil thesis, 2021; on Panos, Dellaportas, Titsias 2018,
-				arXiv:1807.02537
-	[DECOUPLED] Cheng, Boots: Variational Inference for Gaussian Process Models with Linear
+	[OM]		Kobe: Efficiently-Parametrised Approximate Posteriors in Pseudo-Point Approximations
+				to Gaussian Processes, MPhil thesis, 2021; on Panos et al. 2018, arXiv:1807.02537
+	[DECOUPLED]	Cheng, Boots: Variational Inference for Gaussian Process Models with Linear
 				Complexity, NeurIPS 2017
-	[SVGP]      Hensman, Fusi, Lawrence: Gaussian Processes for Big Data, UAI 2013
-	[VFE]       Titsias: Variational Learning of Inducing Variables in Sparse Gaussian Processes,
+	[SVGP]		Hensman, Fusi, Lawrence: Gaussian Processes for Big Data, UAI 2013
+	[VFE]		Titsias: Variational Learning of Inducing Variables in Sparse Gaussian Processes,
 				AISTATS 2009
-	[DGP]       Salimbeni, Deisenroth: Doubly Stochastic Variational Inference for Deep Gaussian
+	[DGP]		Salimbeni, Deisenroth: Doubly Stochastic Variational Inference for Deep Gaussian
 				Processes, NeurIPS 2017
-	[CONV]      van der Wilk, Rasmussen, Hensman: Convolutional Gaussian Processes, NeurIPS 2017
-	[TICK]      Dutordoir et al.: Bayesian Image Classification with Deep Convolutional Gaussian
+	[CONV]		van der Wilk, Rasmussen, Hensman: Convolutional Gaussian Processes, NeurIPS 2017
+	[TICK]		Dutordoir et al.: Bayesian Image Classification with Deep Convolutional Gaussian
 				Processes, AISTATS 2020
-	[CHOL]      Murray: Differentiation of the Cholesky decomposition, arXiv:1602.07527
-	[ADAM]      Kingma, Ba: Adam, ICLR 2015
-	[GREEDY]    Burt, Rasmussen, van der Wilk: Convergence of Sparse Variational Inference in
+	[CHOL]		Murray: Differentiation of the Cholesky decomposition, arXiv:1602.07527
+	[ADAM]		Kingma, Ba: Adam, ICLR 2015
+	[GREEDY]	Burt, Rasmussen, van der Wilk: Convergence of Sparse Variational Inference in
 				Gaussian Processes Regression, JMLR 2020
-	[FARTHEST]  Gonzalez: Clustering to Minimize the Maximum Intercluster Distance, Theoretical
+	[FARTHEST]	Gonzalez: Clustering to Minimize the Maximum Intercluster Distance, Theoretical
 				Computer Science 1985
-	[ULAPANE]   Ulapane, Thiyagarajan, Kodagoda: Hyper-Parameter Initialization for Squared
-				Exponential Kernel-based Gaussian Process Regression, ICIEA 2020
-	[LBFGS]     Nocedal, Wright: Numerical Optimization, 2nd edition 2006, algorithms 3.5, 3.6, 7.4
-	[PHILOX]    Salmon et al.: Parallel random numbers: as easy as 1, 2, 3, SC 2011 (counters; the
-				mixer here is smaller)
+	[ULAPANE]	Ulapane et al.: Hyper-Parameter Initialization for Squared Exponential Kernel-based
+				Gaussian Process Regression, ICIEA 2020
+	[LBFGS]		Nocedal, Wright: Numerical Optimization, 2nd edition 2006, algorithms 3.5, 3.6, 7.4
+	[PHILOX]	Salmon et al.: Parallel random numbers: as easy as 1, 2, 3, SC 2011; the mixer here
+				is smaller
 
 >>revisions
-	0.1.0  The first version.
+	0.1.0	The first version.
 */
 
 /* ---- >>api   public declarations */
@@ -370,17 +356,17 @@ typedef struct odvgp_info {
 /*	Counts of events that are not errors, since the model was made; the last jitter event in
 	full. */
 typedef struct odvgp_events {
-	/* A failed Cholesky factorisation was repeated with ten times the jitter. */
+	/* Factorisations that were repeated with ten times the jitter. */
 	uint64_t jitter_raised;
-	/* A natural step was halved: q would not have been positive definite, or the bound would have
-	   fallen. */
+	/* Natural steps that were halved: q would not have been positive definite, or the bound would
+	   have fallen. */
 	uint64_t step_shortened;
-	/* k - |A|^2 was negative by rounding and was set to 0. */
+	/* Variances k - |A|^2 that were negative by rounding and set to 0. */
 	uint64_t variance_clamped;
-	/* An update led to NaN, past jitter.max, or to an implausibly low bound, and was undone. */
+	/* Updates that were undone (odvgp_step). */
 	uint64_t step_undone;
 	double jitter; /* on the diagonal of Kb in the last evaluation, absolute */
-	/* Matrix of the last jitter event: "Kb", or "C" (see Jitter in >>manual); NULL: no event. */
+	/* Matrix of the last jitter event: "Kb", or "C" (Jitter in >>manual); NULL: none. */
 	const char *matrix;
 	ptrdiff_t pivot; /* of that event */
 	double pivot_value;
@@ -391,11 +377,12 @@ typedef struct odvgp_events {
 
 /*	Parts, in the symbols of >>conventions with whitened q_mu and v_mu. Means, to which the prior
 	mean m(x) is added:
-		BETA	A^T q_mu                            ORTH    A^T (q_mu - c) + K(X,Zg) a
-		HYBRID	A^T q_mu + K(X,Zg) a                BLOCKS  A^T q_mu + A_v^T v_mu
+		BETA	A^T q_mu							ORTH	A^T (q_mu - c) + K(X,Zg) a
+		HYBRID	A^T q_mu + K(X,Zg) a				BLOCKS	A^T q_mu + A_v^T v_mu
 		FREE	K(X,Za) a; with M_gamma = 0 K(X,Zb) q_mu; with variance BLOCKS Za is Zg
 	Variances:
-		DENSE		k - |A|^2 + |q_sqrt^T A|^2        BLOCKS  DENSE - |A_v|^2 + |v_sqrt^T A_v|^2
+		DENSE		k - |A|^2 + |q_sqrt^T A|^2
+		BLOCKS		DENSE - |A_v|^2 + |v_sqrt^T A_v|^2
 		INVERSE		k - |L_H^-1 B_sqrt^T K(Zb,x)|^2, L_H L_H^T = I + B_sqrt^T Kb B_sqrt
 		DIAGONAL	INVERSE with B_sqrt = diag(q_diag)^1/2: S = (Kb^-1 + diag(q_diag))^-1 */
 typedef enum odvgp_mean_part {
@@ -416,17 +403,16 @@ typedef enum odvgp_cov_part {
 
 /*	What training maximises.
 		ELBO		The bound with the member's own q (default).
-		COLLAPSED	The bound at the optimal q, a function of kernel and inducing inputs: Titsias'
-					for BETA + DENSE ([VFE] eq. 9; [SOLVE] eq. 3), SOLVE-GP's for BLOCKS + BLOCKS
-					([SOLVE] eq. 30), and for BLOCKS + DENSE ODVGP's, between the two.
+		COLLAPSED	The bound at the optimal q: Titsias' for BETA + DENSE ([VFE] eq. 9; [SOLVE]
+					eq. 3), SOLVE-GP's for BLOCKS + BLOCKS ([SOLVE] eq. 30), and for BLOCKS + DENSE
+					ODVGP's, between the two.
 		PARTLY		SOLVE-GP with the optimal q(u) and the current q(v): [SOLVE] eq. 9; eq. 10 for
 					BLOCKS + DENSE. COLLAPSED if M_gamma = 0.
 		TIGHT		[SOLVE] eqs. 14, 15 for BETA + DENSE: above Titsias' bound; O(N^2) time, memory.
-		EXACT		log p(y) itself, for FREE + DIAGONAL with M = N and M_gamma = 0: exact GP
+		EXACT		log p(y) itself, for FREE + DIAGONAL with M = N, M_gamma = 0: exact GP
 					regression; O(N^3) time, O(N^2) memory.
-	All but ELBO need the Gaussian likelihood and every row in each step (batch >= N), ignore
-	natgrad, and leave q to odvgp_fit_q. COLLAPSED and PARTLY add up sums tile by tile: O(M^2)
-	memory. */
+	All but ELBO need the Gaussian likelihood and batch >= N, ignore natgrad, and leave q to
+	odvgp_fit_q. COLLAPSED and PARTLY take O(M^2) memory. */
 typedef enum odvgp_objective {
 	ODVGP_OBJECTIVE_ELBO,
 	ODVGP_OBJECTIVE_COLLAPSED,
@@ -441,13 +427,12 @@ typedef enum odvgp_objective {
 		ADAM		By Adam (default).
 		DIAGONAL	[ODVGP] eq. 16: a <- a - tau dloss/da / (D + gamma_eps), D = diag(C).
 		EXACT		[ODVGP] eq. 15a: a <- a - tau C^-1 dloss/da; O(M_gamma^3) per step.
-	DIAGONAL and EXACT contract only if the step is small. odvgp_step therefore halves gamma's step
-	until the bound on the same rows is no lower than before (events.step_shortened).
-	EXACT makes a large where D is small, and the mean from such an a changes fast with the kernel.
-	While the kernel is trained, give optim.lr no more than the paper's odvgp_constant(0.001): with
-	the default, which starts at 0.01, the bound falls on some data. HYBRID's falls even with 0.001,
-	because Adam's steps of Z_gamma move all of K(x,Zg) a and not only the part that beta lacks:
-	freeze Z_gamma. */
+	DIAGONAL and EXACT contract only if the step is small: odvgp_step halves it until the bound on
+	the same rows does not fall (events.step_shortened).
+	EXACT makes a large where D is small, and such a mean changes fast with the kernel: while the
+	kernel is trained, give optim.lr no more than the paper's odvgp_constant(0.001), or the bound
+	falls on some data. HYBRID's falls even then, because steps of Z_gamma move all of K(x,Zg) a and
+	not only what beta lacks: freeze Z_gamma. */
 typedef enum odvgp_gamma_step {
 	ODVGP_GAMMA_STEP_ADAM,
 	ODVGP_GAMMA_STEP_DIAGONAL,
@@ -455,8 +440,8 @@ typedef enum odvgp_gamma_step {
 	ODVGP_GAMMA_STEP_COUNT
 } odvgp_gamma_step;
 
-/*	Whether a natural step of SOLVE-GP moves both blocks of q from the same old point, or first one,
-	then the other. */
+/*	A natural step of SOLVE-GP moves both blocks of q from the same point, or one after the
+	other. */
 typedef enum odvgp_blocks_step {
 	ODVGP_BLOCKS_STEP_TOGETHER,
 	ODVGP_BLOCKS_STEP_ALTERNATE,
@@ -464,19 +449,18 @@ typedef enum odvgp_blocks_step {
 } odvgp_blocks_step;
 
 /*	The natural step of O(M), by its coordinates. g is the slot q_diag; o multiplies entrywise.
-		EXACT	(m, g), where the Fisher matrix is block diagonal:
-				   m <- m - tau S dloss/dm,		g <- g - tau (S o S / 2)^-1 dloss/dg
+		EXACT			(m, g), where the Fisher matrix is block diagonal: m <- m - tau S dloss/dm,
+						g <- g - tau (S o S / 2)^-1 dloss/dg
 		AFFINE			(S^-1 m, g), the natural parameters of the family (default)
 		PROJECTED		[OM] eqs. 3.19, 3.20 in (S^-1 m, g): the dense step of S^-1 m and of the
 						diagonal of S^-1
-		PROJECTED_MU	the same in (mu, g), as in the thesis' text and results: m moves as in the
-						dense step
-	The PROJECTED steps exist for comparison: they stop short of the optimum, the first far from it.
-	All of these steps can overshoot: use at most 0.1 for training, more only to fit q by itself. In
-	one step a component of g falls at most to a tenth, and never below a rounding error of 1 /
-	k(x,x). With all rows in each step, odvgp_step halves the step while the bound falls, and undoes
-	a step that loses more than one nat per row. With likelihoods of classes a long training can
-	lose its bound again (bench/papers.md); Adam (natgrad = 0) is slower and does not. */
+		PROJECTED_MU	the same in (mu, g), as in the thesis: m moves as in the dense step
+	The PROJECTED steps stop short of the optimum, the first far from it; they are for comparison.
+	All of these steps can overshoot: use at most 0.1 for training, more only to fit q by itself. A
+	component of g falls at most to a tenth in one step, and never below a rounding error of
+	1 / k(x,x). With all rows in each step, odvgp_step halves it while the bound falls, and undoes
+	one that loses more than a nat per row. With likelihoods of classes a long training can lose its
+	bound again (bench/papers.md); Adam (natgrad = 0), slower, does not. */
 typedef enum odvgp_diag_step {
 	ODVGP_DIAG_STEP_EXACT,
 	ODVGP_DIAG_STEP_AFFINE,
@@ -486,8 +470,8 @@ typedef enum odvgp_diag_step {
 } odvgp_diag_step;
 
 /*	What the slots of q(u) hold; those of q(v) have L_v in place of L, and no A_BETA.
-		WHITENED	q_mu, q_sqrt:   m = L q_mu,    S = L q_sqrt q_sqrt^T L^T (default)
-		PRIMAL		q_mu, q_sqrt:   m = q_mu,      S = q_sqrt q_sqrt^T; [SVGP], the published code
+		WHITENED	q_mu, q_sqrt:	m = L q_mu,    S = L q_sqrt q_sqrt^T L^T (default)
+		PRIMAL		q_mu, q_sqrt:	m = q_mu,	   S = q_sqrt q_sqrt^T; [SVGP], the published code
 		A_BETA		a_beta, q_sqrt: m = Kb a_beta, S = q_sqrt q_sqrt^T; [ODVGP] eq. 11 */
 typedef enum odvgp_parametrisation {
 	ODVGP_PARAMETRISATION_WHITENED,
@@ -496,17 +480,17 @@ typedef enum odvgp_parametrisation {
 	ODVGP_PARAMETRISATION_COUNT
 } odvgp_parametrisation;
 
-/*	Coordinates in which Adam moves a_gamma. D = diag(C), at least a hundredth of the kernel's
-	variance, because diag(C) is 0 where a gamma point coincides with a beta point.
+/*	Coordinates in which Adam moves a_gamma. D = diag(C), which is 0 where a gamma point coincides
+	with a beta point, but at least a hundredth of the kernel's variance.
 		PLAIN			a itself, in units of 1 / y (see odvgp_init_data).
 		SCALED			D a / sqrt(k) (default); D is held constant and recomputed every 100 steps.
 						a's step is lr sqrt(k) / D, so lr counts prior standard deviations at the
-						point itself. FREE's coefficients and B_sqrt, whose units are 1 / y as well,
-						step by lr / sqrt(k). Steps of HYBRID's a are 1 / sqrt(Mg) of the others,
-						those of O(M)'s Z 1 / sqrt(M): they move all terms of the mean K(x,Z) a, not
-						only what beta lacks, and with longer ones the bound falls in bursts.
-		DIFFERENTIATED	The slot holds D a, and D changes with kernel and inducing inputs (the
-						published code). */
+						point itself. FREE's coefficients and B_sqrt, also in units of 1 / y, step
+						by lr / sqrt(k). Steps of HYBRID's a are shortened by sqrt(Mg), those of
+						O(M)'s Z by sqrt(M): they move all of the mean K(x,Z) a, not only what beta
+						lacks, and with longer ones the bound falls in bursts.
+		DIFFERENTIATED	The slot holds D a; D changes with kernel and inducing inputs
+						(the published code). */
 typedef enum odvgp_gamma_coords {
 	ODVGP_GAMMA_COORDS_PLAIN,
 	ODVGP_GAMMA_COORDS_SCALED,
@@ -514,7 +498,7 @@ typedef enum odvgp_gamma_coords {
 	ODVGP_GAMMA_COORDS_COUNT
 } odvgp_gamma_coords;
 
-/*	How ORTH's KL term a^T K(Zg,Zg) a - c^T c is estimated, without bias, from sampled columns.
+/*	Unbiased estimate of ORTH's KL term a^T K(Zg,Zg) a - c^T c from sampled columns.
 		RESIDUAL	From rows of C a (default): little noise, because C is small.
 		COLUMNS		From rows of K(Zg,Zg) a, with c^T c exact: [ODVGP] appendix A.3. */
 typedef enum odvgp_gamma_kl {
@@ -536,9 +520,8 @@ typedef enum odvgp_mean_function {
 	ODVGP_MEAN_FUNCTION_COUNT
 } odvgp_mean_function;
 
-/*	Initial q of hidden layers whose covariance part is DENSE or BLOCKS. NARROW: q_sqrt = 1e-3 I in
-	whitened coordinates, so a layer starts near its mean function. PRIOR: the prior, whose noise
-	passes upwards. */
+/*	Initial q of hidden layers with DENSE or BLOCKS. NARROW: q_sqrt = 1e-3 I when whitened, so a
+	layer starts near its mean function (default). PRIOR: the prior, whose noise passes upwards. */
 typedef enum odvgp_hidden_q {
 	ODVGP_HIDDEN_Q_NARROW,
 	ODVGP_HIDDEN_Q_PRIOR,
@@ -559,17 +542,18 @@ typedef enum odvgp_hidden_q {
 		NEGATIVE_BINOMIAL	counts of mean m = exp(f) and variance m + m^2 / "size" 1
 		GAMMA				y > 0 of "shape" 1 and scale exp(f)
 		BETA				0 < y < 1 of mean Phi(f); the two parameters add up to "precision" 10
-		ORDINAL				y in {0 .. lik.classes - 1}, P = 1: how many cuts are below f + N(0, 1);
-							"cut" is the first, "gap" [classes - 2] between cuts, from frequencies
+		ORDINAL				y in {0 .. lik.classes - 1}, P = 1: the number of cuts below f +
+							N(0, 1); "cut" is the first, "gap" [classes - 2] lies between cuts; both
+							from frequencies
 	Several functions, one target, Y [N,1]:
 		ROBUSTMAX	y in {0 .. P - 1}: 1 - "epsilon" 1e-3 (frozen; at most 1 - 1 / P) if f_y is
 					largest, else epsilon / (P - 1); each Phi in that probability is (1 - 2 e) Phi +
 					e
 		SOFTMAX		y in {0 .. P - 1}: exp(f_y) / sum exp(f_k)
 	P = 2 T, Y [N,T]:
-		HETEROSCEDASTIC		N(y_t; f_t, exp(f_(T + t)))
+		HETEROSCEDASTIC	N(y_t; f_t, exp(f_(T + t)))
 	GAUSSIAN, LAPLACE, POISSON, EXPONENTIAL, GAMMA and HETEROSCEDASTIC have closed bounds; the
-	others take lik.nodes quadrature nodes (SOFTMAX: for each of P - 1 <= 3 differences; above that
+	others take lik.nodes quadrature nodes (SOFTMAX: for each of P - 1 <= 3 differences; with more,
 	16 lik.nodes fixed draws). With GAUSSIAN, STUDENTT and LAPLACE f has the unit of y; with others
 	kernel variances start at 1, and odvgp_freeze refuses scales of y. The papers' code has e = 1e-3
 	(BERNOULLI) and 1e-4 (ROBUSTMAX). */
@@ -623,10 +607,9 @@ typedef struct odvgp_kernel_facts {
 
 /*	What moves the parameters that no natural step moves.
 		ADAM	Adam, on minibatches or on all rows (default).
-		LBFGS	Limited-memory BFGS, whose line search satisfies the strong Wolfe conditions:
-				deterministic, for full batch (batch >= N) and natgrad = 0. A step is one line
-				search over all trainable slots with all gamma columns; the bound never falls.
-				Schedules, step sizes and the scales of gamma_coords are not used. */
+		LBFGS	Limited-memory BFGS: deterministic, for batch >= N and natgrad = 0. A step is one
+				line search (strong Wolfe conditions) over all trainable slots with all gamma
+				columns; the bound never falls. Step sizes and gamma_coords are not used. */
 typedef enum odvgp_optimizer {
 	ODVGP_OPTIMIZER_ADAM,
 	ODVGP_OPTIMIZER_LBFGS,
@@ -644,16 +627,16 @@ typedef enum odvgp_q_init {
 	ODVGP_Q_INIT_COUNT
 } odvgp_q_init;
 
-/*	Where odvgp_init_data puts Z_beta. Distances count each column in its shortest lengthscale (one
-	without: about half its standard deviation times sqrt(D)). `rows` is the size of a random
-	sample, at most N.
+/*	Where odvgp_init_data puts Z_beta. Distances are in units of each column's shortest lengthscale
+	(without one: about sqrt(D) / 2 standard deviations). `rows` is the size of a random sample, at
+	most N.
 		KMEANS		k-means++ seeds and Lloyd's iterations on max(50 M, 4096) rows, then
 					mini-batches of the other rows; O(rows M D) (default).
 		RANDOM		Random rows.
 		GREEDY		Pivoted Cholesky [GREEDY] on max(4 M, 4096) rows: always the row of largest
-					variance given the rows before, with the initial kernel. O(rows M (M + D)) time,
-					about rows (M + 2 D) numbers of memory. Once the chosen rows explain all others
-					to rounding, random rows follow.
+					variance given those before, with the initial kernel; random rows once these
+					explain all others to rounding. O(rows M (M + D)) time, about rows (M + 2 D)
+					numbers of memory.
 		FARTHEST	A random row, then always the row farthest from its nearest chosen one
 					[FARTHEST], in a sample as large as KMEANS's; O(rows M D).
 	Inducing points are rows of the data, except KMEANS's centres, which are means. Ties go to the
@@ -666,13 +649,13 @@ typedef enum odvgp_init_beta {
 	ODVGP_INIT_BETA_COUNT
 } odvgp_init_beta;
 
-/*	Where odvgp_init_data puts Z_gamma (FREE: Z_alpha): on distinct rows of the data that are not in
-	Z_beta, while there are any.
+/*	Where odvgp_init_data puts Z_gamma (FREE: Z_alpha): on distinct rows outside Z_beta, while there
+	are any.
 		RANDOM		Random rows (default).
 		RESIDUAL	The rows that beta explains worst: largest k(x,x) - |L^-1 k(Z_beta,x)|^2 with
-					the initial kernel, in a sample of max(50 M, 4 M_gamma, 4096) rows. O(rows M (M
-					+ D)) time, M^2 + tile (M + D) numbers of memory. It suits gamma beside beta; if
-					only gamma carries the mean (FREE), RANDOM leaves no holes in it. */
+					the initial kernel, in a sample of max(50 M, 4 M_gamma, 4096) rows. O(rows M
+					(M + D)) time, M^2 + tile (M + D) numbers of memory. Not for FREE, where gamma
+					carries the mean, and RANDOM leaves no holes in it. */
 typedef enum odvgp_init_gamma {
 	ODVGP_INIT_GAMMA_RANDOM,
 	ODVGP_INIT_GAMMA_RESIDUAL,
@@ -681,20 +664,18 @@ typedef enum odvgp_init_gamma {
 
 /*	How odvgp_init_data estimates lengthscales and variances that the kernel expression does not
 	give, in units of X, and of Y squared. Each base kernel uses its own columns.
-		MEDIAN		Lengthscale: median distance of rows / sqrt(2), times 0.5 for a base kernel with
-					columns of its own; times 0.1 for the first to 1 for the last of those that
-					share some. With ard, rows are measured in standard deviations of the columns,
-					and the result is multiplied by the column's. Variance: that of the targets.
-					O(512 D + N P) (default).
-		ULAPANE		[ULAPANE] Lengthscale: mean gap between neighbours in a sorted column, averaged
-					over columns. Variance: square of the mean step of the targets in the same
-					orders, averaged over outputs. Gaps and steps of 0 and constant columns do not
-					count. With shared columns the lengthscales are multiplied by 1 for the first
-					base kernel to 10 for the last, so that equal ones do not stay equal. Uses a
-					sample as large as KMEANS's, in which gaps are wider than in all rows. O(rows
-					(log(rows) + P) D) time, D (1 + P) numbers of memory.
-	A value that cannot be estimated is 1 (constant columns; constant targets, where [ULAPANE] makes
-	an exception). */
+		MEDIAN	Lengthscale: median distance of rows / sqrt(2), times 0.5 for a base kernel with
+				columns of its own, times 0.1 (first) to 1 (last) for those that share some. With
+				ard, of rows in standard deviations of the columns, times the column's. Variance:
+				that of the targets. O(512 D + N P) (default).
+		ULAPANE	[ULAPANE] Lengthscale: mean gap between neighbours in a sorted column, averaged over
+				columns. Variance: square of the mean step of the targets in the same orders,
+				averaged over outputs. Gaps and steps of 0 and constant columns do not count. For
+				base kernels that share columns, times 1 (first) to 10 (last), or they would stay
+				equal. Uses a sample as large as KMEANS's, in which gaps are wider than in all rows.
+				O(rows (log(rows) + P) D) time, D (1 + P) numbers of memory.
+	A value that cannot be estimated is 1 (constant columns; constant targets, an exception in
+	[ULAPANE]). */
 typedef enum odvgp_init_hyper {
 	ODVGP_INIT_HYPER_MEDIAN,
 	ODVGP_INIT_HYPER_ULAPANE,
@@ -710,7 +691,7 @@ typedef enum odvgp_positive_transform {
 /*	Prior on a hyperparameter v, whose log density is added to the bound.
 		LOGNORMAL  log v is normal with mean a and standard deviation b > 0:
 				   -log v - log(b sqrt(2 pi)) - (log v - a)^2 / (2 b^2)
-		GAMMA      shape a > 0, rate b > 0, mean a / b:
+		GAMMA	   shape a > 0, rate b > 0, mean a / b:
 				   a log b - log Gamma(a) + (a - 1) log v - b v */
 typedef enum odvgp_prior {
 	ODVGP_PRIOR_NONE,
@@ -747,8 +728,8 @@ typedef enum odvgp_phase {
 } odvgp_phase;
 
 /*	Hook for threads; {0} is serial. run must call task(arg, i) once for each i in [0, n), in any
-	order, on any threads, and then return. count is the number of tasks into which a large
-	operation is split, usually the number of threads. */
+	order, on any threads, and then return. count: tasks into which a large operation is split,
+	usually the number of threads. */
 typedef struct odvgp_threads {
 	void (*run)(void *user, int n, void (*task)(void *arg, int i), void *arg);
 	void *user;
@@ -764,8 +745,8 @@ typedef struct odvgp_allocator {
 
 #endif /* ODVGP__SHARED_H */
 
-/*	With ODVGP_FLOAT every name below begins with odvgpf_, and odvgp_real is float. A new name
-	stands here and in the list of #undef at the end (tests/checks/interface.sh). */
+/*	With ODVGP_FLOAT every name below begins with odvgpf_, and odvgp_real is float. A new name also
+	enters the list of #undef at the end. */
 #ifdef ODVGP_FLOAT
 /* clang-format off */
 #define odvgp_real odvgpf_real
@@ -904,8 +885,8 @@ extern "C" {
 /*	A number that depends on the step. It goes from start to end over `steps` steps and stays there:
 	LINEAR in equal steps, LOGLINEAR in equal ratios (start and end > 0); CONSTANT is end. If
 	decay_steps > 0, it then goes from end to `final` over decay_steps steps, beginning at step
-	decay_from (>= steps), and stays there: LINEAR in equal steps, the others in equal ratios (final
-	> 0). */
+	decay_from (>= steps), and stays there: LINEAR in equal steps, the others in equal ratios
+	(final > 0). */
 typedef struct odvgp_schedule {
 	odvgp_schedule_kind kind;
 	odvgp_real start, end;
@@ -915,9 +896,9 @@ typedef struct odvgp_schedule {
 } odvgp_schedule;
 
 /*	Everything that determines a model. odvgp_config_defaults returns one; most users change member
-	and sizes in layer[0], kernel, initial noise in lik, batch and step sizes in optim. A field
-	whose comment names no default has 0, or the enumerator that is marked as default at its type.
-	If all of lik, init, optim or jitter is 0, that struct has its defaults. */
+	and sizes in layer[0], kernel, lik.noise_variance, batch and step sizes in optim. A field whose
+	comment names no default has 0, or the enumerator that its type marks as default. If all of lik,
+	init, optim or jitter is 0, that struct has its defaults. */
 typedef struct odvgp_config {
 	/* Rows of data, >= 1. A batch's likelihood is scaled to this many rows. */
 	ptrdiff_t N;
@@ -934,11 +915,11 @@ typedef struct odvgp_config {
 			   name(lengthscale, variance=1, ard, dims=0:3+5)
 		   Names: rbf, matern12, matern32, matern52, rq(.., alpha=1), periodic(.., period=1);
 		   without a lengthscale linear(variance, ard), constant(variance), white(variance),
-		   polynomial(variance, offset=1, degree=2). The formulas are in >>kernels. dims=0:3+5
-		   selects columns 0, 1, 2 and 5, none twice. ard gives each column its own lengthscale
-		   (linear: its own variance). white is noise of f: only on the diagonal of K(X,X). No
-		   initialisation estimates alpha and period. Only odvgp_model_size and odvgp_model_init
-		   read the text; it need not live longer. Default "matern52(ard)". */
+		   polynomial(variance, offset=1, degree=2). >>kernels has the formulas. dims=0:3+5 selects
+		   columns 0, 1, 2, 5, none twice. ard gives each column its own lengthscale (linear: its
+		   own variance). white is noise of f: only on the diagonal of K(X,X). No initialisation
+		   estimates alpha and period. The text must live until the model is made. Default
+		   "matern52(ard)". */
 		const char *kernel;
 		/* Inputs and outputs (latent functions), each >= 1. Above layer[0] D is the P of the layer
 		   below, with image_output times its patches; 0 means that. odvgp_likelihood says how many
@@ -947,17 +928,17 @@ typedef struct odvgp_config {
 		/* Inducing points: |beta| >= 1 and |gamma| >= 0. BETA ignores gamma. */
 		ptrdiff_t M, M_gamma;
 		odvgp_mean_function mean_function;
-		/* Convolutional features, if image_height > 0: rows of X are images, inducing inputs are
-		   patches, and f(image) = sum_t "weights"_t g(patch t), where g has the kernel. */
+		/* If image_height > 0, rows of X are images, inducing inputs are patches, and
+		   f(image) = sum_t "weights"_t g(patch t), where g has the kernel. */
 		struct {
 			/* Pixel (i, j) of channel c is column (i image_width + j) channels + c of X; channels
 			   0: 1. */
 			ptrdiff_t image_height, image_width, channels;
-			/* The size of a patch, and the step from patch to patch (0: 1). Pixels that no patch
-			   covers are not used. */
+			/* Size of a patch, and step from patch to patch (0: 1). Pixels that no patch covers are
+			   not used. */
 			ptrdiff_t height, width, stride;
-			/* 1: two more columns of a patch hold its row and its column among the patches, for
-			   kernels such as "rbf(dims=0:9) * matern32(dims=9:11)". */
+			/* 1: two more columns of a patch hold its row and column among the patches, for kernels
+			   such as "rbf(dims=0:9) * matern32(dims=9:11)". */
 			int locations;
 			/* 1, for hidden layers: the output is not the sum but an image of P channels: pixel t
 			   is g(patch t). */
@@ -967,13 +948,13 @@ typedef struct odvgp_config {
 		odvgp_parametrisation parametrisation;
 	} layer[ODVGP_MAX_LAYERS];
 
-	/* F >= the last layer's P: the linear model of coregionalisation, with functions "mixing" [F,P]
-	   times the P latent ones. Variances of their kernel are frozen, at 1 unless the expression
-	   gives them. Needs the objective ELBO and a likelihood with F = T. 0: F = P. */
+	/* F >= the last layer's P: the linear model of coregionalisation, whose functions are "mixing"
+	   [F,P] times the P latent ones. Their kernel's variances are frozen, at 1 unless the
+	   expression gives them. Needs the objective ELBO and a likelihood with F = T. 0: F = P. */
 	ptrdiff_t functions;
 	/* 1: each of the last layer's P <= 1000 functions has its own hyperparameters, inducing inputs
-	   and q, in slots "unit0.kernel.0.lengthscale", ... Needs the objective ELBO. 0: they share
-	   kernel and inducing inputs. */
+	   and q, in slots "unit0.kernel.0.lengthscale", ... Needs the objective ELBO. 0: all share them
+	   but q. */
 	int independent;
 
 	/* For layers > 1. */
@@ -1007,12 +988,12 @@ typedef struct odvgp_config {
 		/* This and the next two are the Gaussian's. 1: "noise_variance" [T], one for each target,
 		   with the objective ELBO. */
 		int noise_per_output;
-		/* Initial noise variance, >= 0. 0: 0.1, and from odvgp_init_data on a tenth of the targets'
+		/* Initial noise variance. 0: 0.1, from odvgp_init_data on a tenth of the targets'
 		   variance. */
 		odvgp_real noise_variance;
 		/* Lower bound of the noise variance from odvgp_init_data on, in units of the targets'
-		   variance (of 1 if that is 0): it keeps targets without noise from driving it to 0.
-		   odvgp_set_bounds replaces it. -1: no bound; other negative values are refused, by
+		   variance (of 1 if that is 0), because targets without noise drive it to 0.
+		   odvgp_set_bounds replaces it. -1: none; other negative values are refused, by
 		   odvgp_init_data also a bound that is not finite. 0: max(1e-10, 16 M eps). */
 		odvgp_real noise_floor;
 	} lik;
@@ -1049,10 +1030,9 @@ typedef struct odvgp_config {
 	/* See Jitter in >>manual. */
 	struct {
 		odvgp_real absolute; /* >= 0 */
-		/* In units of the mean of the kernel's diagonal, 0..1. Default 1e-6; in float max(1e-6, 16
-		   M eps). */
+		/* 0..1. Default 1e-6; in float max(1e-6, 16 M eps). */
 		odvgp_real relative;
-		odvgp_real max; /* The largest jitter, in the same units, 0..1. Default 1e-2. */
+		odvgp_real max; /* as relative, 0..1; default 1e-2 */
 	} jitter;
 
 	/* Only to reproduce published numbers: the defaults are better or equal. */
@@ -1075,8 +1055,7 @@ typedef struct odvgp_config {
 
 	/* The unbounded t that optimisers move for a positive value. EXP, value e^t: steps are
 	   relative, whatever the units of the data. SOFTPLUS, value log(1 + e^t), as in the papers:
-	   only for values around 1, because larger values get absolute steps, which hardly move them.
-	   Default EXP. */
+	   only for values around 1, because absolute steps hardly move larger ones. Default EXP. */
 	odvgp_positive_transform positive_transform;
 	/* Rows per tile; 0: min(batch, 256), fewer if a layer would have more than 4,096 inputs, halved
 	   down to 64 if K(X, Z_gamma) then fits kernel_cache_bytes. Affects memory and last bits. */
@@ -1085,11 +1064,10 @@ typedef struct odvgp_config {
 	   computed twice, to the same bits. Also limits the products of P > 1 covariance factors with
 	   the features. 0 keeps nothing. Default 16 MiB. */
 	ptrdiff_t kernel_cache_bytes;
-	/* Parts into which a step's sums over tiles are split, a power of two up to 65536. They are
-	   added up a binary tree, so several processes can each compute some of them and get the same
-	   bits. Default 1. */
+	/* Shards of a step's tiles, a power of two up to 65536. Their sums are added up a binary tree:
+	   several processes that each compute some of them get the same bits. Default 1. */
 	ptrdiff_t shards;
-	uint64_t seed;	/* for minibatches, sampled columns and initialisation */
+	uint64_t seed;         /* for minibatches, sampled columns and initialisation */
 	odvgp_threads threads; /* {0}: serial */
 	/* Forces an instruction set, for tests; E_UNSUPPORTED if the machine lacks it. */
 	odvgp_isa isa;
@@ -1099,8 +1077,8 @@ typedef struct odvgp_model odvgp_model; /* a model for training, in one block of
 
 /* --- what calls read and fill --- */
 
-/*	A handle on a predictor. The caller owns it; odvgp_server_from_block or odvgp_server_from_memory
-	fills it, again if the predictor's block has moved. Calls only read it. */
+/*	A handle on a predictor, the caller's. odvgp_server_from_block or odvgp_server_from_memory fills
+	it, again if the predictor's block has moved; other calls only read it. */
 typedef struct odvgp_server {
 	const void *block;
 	const struct odvgp__simd *isa; /* the instruction set's table */
@@ -1125,9 +1103,9 @@ typedef struct odvgp_warm {
 /*	What a step computed. elbo, expected_loglik and kl are minibatch estimates before the update. */
 typedef struct odvgp_report {
 	ptrdiff_t step;             /* steps done so far, including this one */
-	odvgp_real elbo;            /* N/B sum E_q[log p] - KL, in nats for all N rows */
-	odvgp_real expected_loglik; /* first term of elbo, plus log densities of priors */
-	odvgp_real kl;              /* second term of elbo (estimated, if gamma columns are sampled) */
+	odvgp_real elbo;            /* expected_loglik - kl, in nats for all N rows */
+	odvgp_real expected_loglik; /* N/B sum E_q[log p], plus log densities of priors */
+	odvgp_real kl;              /* an estimate, if gamma columns are sampled */
 	/* Step sizes used. With L-BFGS lr is the step length, 0 if none was found. */
 	odvgp_real lr, natgrad_step;
 	/* L-BFGS: gradient and decrease are small, or a step can gain only little. */
@@ -1146,9 +1124,9 @@ typedef struct odvgp_progress {
 } odvgp_progress;
 
 /*	Called by the caller's thread while a call loops: between iterations, steps and tiles, and
-	within larger products after at most some 1e10 multiplications. A non-zero return ends the call
-	with E_STOPPED and is the last call. It may use the model only if `report` is set, and does not
-	change the bits of what is computed. call NULL: no watch. */
+	within larger products, after at most some 1e10 multiplications. A non-zero result ends the call
+	with E_STOPPED and without another call of the watch, which may use the model only if `report`
+	is set. It does not change the bits of what is computed. call NULL: no watch. */
 typedef struct odvgp_watch {
 	int (*call)(void *user, const odvgp_progress *progress);
 	void *user;
@@ -1160,12 +1138,12 @@ typedef struct odvgp_slot {
 	   functions with unit0, unit1, ... and a dot; "mixing" and the likelihood's have no unit.
 	   kernel, its term 0:	"kernel.0.lengthscale" "kernel.0.variance" "kernel.0.alpha"
 							"kernel.0.period" "kernel.0.offset"
-	   likelihood:          "noise_variance" [1 or T] or those at odvgp_likelihood
-	   mean function:       "mean.c" "mean.A" "mean.b"
-	   patches:             "weights", 1 at the start
-	   mixed functions:     "mixing" [F,P]
-	   beta:                "Z_beta" "q_mu" "a_beta" "q_sqrt"; INVERSE "B_sqrt"; DIAGONAL "q_diag"
-	   gamma:               "Z_gamma"; ORTH, HYBRID "a_gamma"; BLOCKS "v_mu" "v_sqrt";
+	   likelihood:			"noise_variance" [1 or T] or those at odvgp_likelihood
+	   mean function:		"mean.c" "mean.A" "mean.b"
+	   patches:				"weights", 1 at the start
+	   mixed functions:		"mixing" [F,P]
+	   beta:				"Z_beta" "q_mu" "a_beta" "q_sqrt"; INVERSE "B_sqrt"; DIAGONAL "q_diag"
+	   gamma:				"Z_gamma"; ORTH, HYBRID "a_gamma"; BLOCKS "v_mu" "v_sqrt";
 							FREE "Z_alpha" "a" */
 	const char *name;
 	int dims;           /* 1, 2 or 3 */
@@ -1179,8 +1157,9 @@ typedef struct odvgp_slot {
 	int natgrad; /* moved by natural gradients */
 } odvgp_slot;
 
-/*	Scales for predictions in original units: x' = (x - x_mean) / x_scale, y' = (y - y_mean) /
-	y_scale, where the model was trained on x' and y'. A NULL mean is 0, a NULL scale is 1. */
+/*	Scales for predictions in original units: x' = (x - x_mean) / x_scale,
+	y' = (y - y_mean) / y_scale, where the model was trained on x' and y'. A NULL mean is 0, a NULL
+	scale is 1. */
 typedef struct odvgp_scales {
 	const odvgp_real *x_mean, *x_scale; /* [D] */
 	const odvgp_real *y_mean, *y_scale; /* [T] */
@@ -1192,8 +1171,7 @@ typedef struct odvgp_scales {
 ODVGP_API const char *odvgp_status_text(odvgp_status status);
 
 #ifndef ODVGP_NO_TRAINING
-/*	A config for N rows, D inputs, P outputs, M beta and M_gamma gamma points, with the defaults
-	named above. odvgp_model_size checks the sizes later. */
+/*	A config with the defaults named above. odvgp_model_size checks the sizes. */
 ODVGP_API odvgp_config odvgp_config_defaults(
 		ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, ptrdiff_t M_gamma);
 
@@ -1201,23 +1179,20 @@ ODVGP_API odvgp_config odvgp_config_defaults(
 		odvgp_config_set(&cfg, "kernel=rbf(ard)", &info);
 		odvgp_config_set(&cfg, "optim.lr=0.01-0.001:5000", &info);
 	name	the field's path as in C, with layer1 for layer[1]; any field but threads. Without a
-			prefix, a layer's field is the last layer's. layers=2 adds layers like the last one,
-			with D = 0 and no patches
-	value	sizes and reals: a decimal number, whatever the locale: 100, 1e-3. Choices: the word
-			behind the enumerator's prefix in lower case ("reproduce.diag_step=projected_mu"), or
-			its number; on or off for fields that are 0 or 1. Schedules: 0.01 is constant, 0.1-0.01
-			falls over 5,000 steps, 0.1-0.01:2000 over 2,000. kernel takes all that follows the '=',
-			a text that must live until the model is made
+			prefix, a layer's field is the last layer's. layers=2 adds layers like the last, with
+			D = 0 and no patches
+	value	sizes and reals: a decimal number, whatever the locale: 100, 1e-3. Choices: the
+			enumerator without its prefix in lower case ("reproduce.diag_step=projected_mu"), or its
+			number; on or off for fields that are 0 or 1. Schedules: 0.01 is constant, 0.1-0.01
+			falls over 5,000 steps, 0.1-0.01:2000 over 2,000. kernel takes all that follows the '='
 	Spaces and tabs around name and value do not count. odvgp_model_size later checks kernel, isa
 	and combinations of fields.
-	Returns										E_NAME (no such field) | E_ARG (also: not a value of
-												the field; info lists a choice's words) | E_SIZE (a
-												size out of range)
-	odvgp_config_name							names of all fields, without the layer's prefix, for
-												i = 0, 1, ...; then NULL
-	odvgp_config_words							a choice's words, in the order of its numbers, with
-												a space between; NULL for other fields
-	odvgp_likelihood_about, odvgp_kernel_about	likelihoods, and base kernels i = 0, 1, ...
+	Returns  E_NAME (no such field) | E_ARG (also: not a value of the field; info lists a choice's
+		words) | E_SIZE (a size out of range)
+	odvgp_config_name	name of field i = 0, 1, ..., without the layer's prefix; then NULL
+	odvgp_config_words	a choice's words, in the order of its numbers, a space between; else NULL
+	odvgp_likelihood_about and odvgp_kernel_about describe a likelihood, and base kernel i = 0, 1,
+	...
 	For languages that cannot read this header, odvgp_config_size returns sizeof(odvgp_config), and
 	odvgp_config_threads sets config.threads. */
 ODVGP_API odvgp_status odvgp_config_set(
@@ -1239,33 +1214,32 @@ ODVGP_API odvgp_schedule odvgp_falling(odvgp_real from, odvgp_real to, ptrdiff_t
 ODVGP_API odvgp_schedule odvgp_rising(
 		odvgp_real from, odvgp_real to, ptrdiff_t steps, odvgp_real final, ptrdiff_t decay_steps);
 
-/*	Train for `steps` steps. L-BFGS ends them when a step reports convergence or that it is stuck.
-	The fit begins with odvgp_warm_start if the model is Gaussian, comes from odvgp_model_create,
-	has done no step, and odvgp_set has changed nothing in it, if config.init.warm is 1, the
-	objective ELBO, and the member takes it: 100 iterations of Adam at 0.03, then L-BFGS, in memory
-	of the model's allocator. A warm start that fails changes nothing. watch is called before,
-	within and after steps.
-	Returns		what odvgp_step returns | E_MEMORY | E_STOPPED: the model is as after its last whole
-				step
-	Cost		steps times that of odvgp_step */
+/*	Train for `steps` steps. L-BFGS ends them when a step reports convergence or that it is stuck. A
+	Gaussian model of odvgp_model_create that has done no step and that odvgp_set has not changed
+	begins with odvgp_warm_start, if config.init.warm is 1, the objective ELBO, and the member takes
+	it: 100 iterations of Adam at 0.03, then L-BFGS, in memory of the model's allocator. One that
+	fails changes nothing. watch is called before, within and after steps.
+	Returns  what odvgp_step returns | E_MEMORY | E_STOPPED: the model is as after its last whole
+		step
+	Cost  steps times that of odvgp_step */
 ODVGP_API odvgp_status odvgp_fit(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
 		ptrdiff_t steps, const odvgp_watch *watch, odvgp_info *info);
 
 #ifndef ODVGP_NO_MALLOC
 /*	Allocate a model and initialise it from the data; *model is NULL on an error.
-	Returns		what odvgp_model_init and odvgp_init_data return */
+	Returns  what odvgp_model_init and odvgp_init_data return */
 ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_config *config,
 		const odvgp_real *X, const odvgp_real *Y, const odvgp_allocator *allocator,
 		odvgp_info *info);
 /*	Free a model of odvgp_model_create or odvgp_load_file, or NULL. */
 ODVGP_API void odvgp_model_free(odvgp_model *model);
 
-/*	Freeze the model, predict at X [n,D], free the predictor. Each call costs O(M^3): for many,
-	freeze once and use odvgp_predict.
+/*	Freeze the model, predict at X [n,D], free the predictor. Costs O(M^3): for many calls, freeze
+	once and use odvgp_predict.
 		mean, var	[F,n] out or NULL, of f
-		var_y		[y_rows,n] out or NULL: variance of a new y, with the noise; y_rows is the
-					number of classes for likelihoods of classes, else T
-	Returns		what odvgp_freeze and odvgp_predict return */
+		var_y		[y_rows,n] out or NULL: variance of a new y; y_rows is the number of classes,
+					else T
+	Returns  what odvgp_freeze and odvgp_predict return */
 ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *model, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean, odvgp_real *var, odvgp_real *var_y, odvgp_info *info);
 
@@ -1283,23 +1257,22 @@ ODVGP_API odvgp_status odvgp_load_file(
 
 /* --- making a model --- */
 
-/*	Bytes that a model of this config needs, with slack for a block at any address; see Memory in
-	>>manual.
-	Reasons		E_SIZE | E_KERNEL | E_NAME (row: where no kernel has this name) | E_UNSUPPORTED */
+/*	Bytes that a model of this config needs (Memory in >>manual).
+	Reasons  E_SIZE | E_KERNEL | E_NAME (row: where no kernel has this name) | E_UNSUPPORTED */
 ODVGP_API size_t odvgp_model_size(const odvgp_config *config, odvgp_info *info);
 
-/*	Make a model in the caller's block of odvgp_model_size bytes. It needs no release. Z is 0 (call
-	odvgp_init_data, or odvgp_set and then odvgp_init_q), hyperparameters are those of the kernel
-	expression, else 1. q_mu, v_mu and a_gamma are 0, q_sqrt and v_sqrt I.
-	Returns		the reasons of odvgp_model_size. On an error *model is NULL and the block's old
-				contents may be lost */
+/*	Make a model in the caller's block of odvgp_model_size bytes. It needs no release. Z, q_mu, v_mu
+	and a_gamma are 0, q_sqrt and v_sqrt I, hyperparameters those of the kernel expression, else 1:
+	call odvgp_init_data, or odvgp_set and then odvgp_init_q.
+	Returns  the reasons of odvgp_model_size. On an error *model is NULL and the block's old
+		contents may be lost */
 ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config *config,
 		void *block, size_t block_bytes, odvgp_info *info);
 
 /*	Copy a model into another block of the same size: the copy trains and predicts as the model, bit
-	for bit, and does not depend on it. Copied back, it restores the model. Only copies made by this
-	call work, because a model contains pointers into its block. odvgp_model_free ignores copies.
-	Returns		E_ARG also if the model is in the block. On an error *copy is NULL */
+	for bit, and does not depend on it. Copied back, it restores the model. Copy models only by this
+	call: they contain pointers into their block. odvgp_model_free ignores copies.
+	Returns  E_ARG also if the model is in the block. On an error *copy is NULL */
 ODVGP_API odvgp_status odvgp_model_copy(odvgp_model **copy, const odvgp_model *model, void *block,
 		size_t block_bytes, odvgp_info *info);
 
@@ -1307,50 +1280,50 @@ ODVGP_API odvgp_status odvgp_model_copy(odvgp_model **copy, const odvgp_model *m
 ODVGP_API const odvgp_config *odvgp_model_config(const odvgp_model *model);
 
 /*	Initialise from the data: hyperparameters that the kernel expression does not give
-	(config.init.hyperparams), Z_beta (init.beta), Z_gamma (init.gamma), the noise unless it is
-	given (a tenth of the targets' variance), and q (odvgp_init_q). Column p of "mixing" becomes
-	sqrt(l) e for eigenpair p of the targets' correlation matrix, by power iteration: largest first,
-	l at least 0.01, the largest entry of e positive, missing targets at their mean; its rows are
-	multiplied by the targets' standard deviations if f has the unit of y.
-	From then on Adam and L-BFGS measure steps of whatever has a unit (inducing inputs, mean
-	functions, ...) in standard deviations of the columns of X and Y (before: in units of 1). So
-	training does not depend on the unit of the targets; nor, with kernels of distances only (not
-	periodic, linear, polynomial), on that of all inputs; nor, with MEDIAN and ard in all of them,
-	on those of single columns.
-	A trained model starts again with empty Adam moments and undiminished step sizes. The count of
-	steps continues, and with it schedules and the order of rows.
-	Returns		what odvgp_init_q returns
-	Cost		O(N D) plus that of the three options: O(min(N, 50 M) M D) with their defaults */
+	(config.init.hyperparams), Z_beta (init.beta), Z_gamma (init.gamma), the noise unless
+	lik.noise_variance gives it, and q (odvgp_init_q). Column p of "mixing" becomes sqrt(l) e for
+	eigenpair p of the targets' correlation matrix, by power iteration: largest first, l at least
+	0.01, the largest entry of e positive, missing targets at their mean; if f has the unit of y,
+	rows are multiplied by the targets' standard deviations.
+	From then on Adam and L-BFGS measure steps of what has a unit (inducing inputs, mean functions,
+	...) in standard deviations of the columns of X and Y (before: in units of 1). So training does
+	not depend on the unit of the targets; nor, with kernels of distances only (not periodic,
+	linear, polynomial), on a common unit of all inputs; nor, if these also have MEDIAN and ard, on
+	units of single columns.
+	Empties Adam's moments and restores halved step sizes; the count of steps, schedules and the
+	order of rows continue.
+	Returns  what odvgp_init_q returns
+	Cost  O(N D) plus that of the three options, by default O(min(N, 50 M) M D) */
 ODVGP_API odvgp_status odvgp_init_data(odvgp_model *model, const odvgp_real *X,
 		const odvgp_real *Y, const odvgp_watch *watch, odvgp_info *info);
 
 /*	Reset q to its initial value (config.reproduce.q_init), using the current kernel and inducing
 	inputs: q_mu = 0, a_gamma = 0, and q_sqrt such that q(u) is the prior, or the identity. Empties
 	Adam's moments and restores step sizes that were halved. odvgp_init_data includes this call.
-	Returns		where q_sqrt depends on the kernel (PRIMAL and A_BETA at the prior) E_NOT_PD, or
-				E_NAN if Kb is not finite */
+	Returns  where q_sqrt depends on the kernel (PRIMAL and A_BETA at the prior) E_NOT_PD, or E_NAN
+		if Kb is not finite */
 ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
 
 /*	Warm start: improve hyperparameters, noise, prior mean and Z_beta by L-BFGS on the collapsed
-	bound ([VFE]) of random rows, then set q to its optimum on all rows (odvgp_fit_q): training then
-	begins near its end. It starts from the current values, after odvgp_init_data; a second call, on
-	more rows, refines. Frozen slots stay; bounds, priors and jitter hold. The collapsed bound has
-	one noise: with noise_per_output it starts at their geometric mean and ends as all of them. If
-	the bound on some of the rows would fall, as rounding can make it with FREE in float, nothing
-	changes. Empties Adam's moments; schedules and the count of steps continue.
+	bound ([VFE]) of random rows, then set q to its optimum on all rows (odvgp_fit_q): training
+	begins near its end. Call odvgp_init_data first; a second call, on more rows, refines. Frozen
+	slots stay; bounds, priors and jitter hold. The collapsed bound has one noise: with
+	noise_per_output it starts at their geometric mean and ends as all of them. If the bound on some
+	of the rows would fall, as rounding can make it with FREE in float, nothing changes. Empties
+	Adam's moments; schedules and the count of steps continue.
 	Another likelihood than the Gaussian gets kernel, prior mean, Z_beta, scale, shape, size or
 	precision from a regression on pseudo-targets: y itself (STUDENTT, LAPLACE, HETEROSCEDASTIC); -1
 	to 1 (ORDINAL); -6 or 6 for other classes, for several functions one against the rest (up to
 	1,024 rows nothing changes if 50 steps of a COUPLED model do better without it); log(y + 1/2)
 	(POISSON, NEGATIVE_BINOMIAL), log y (GAMMA), -log y (EXPONENTIAL), less log of the exposure;
-	Phi^-1(y) (BETA). Mixed functions get theirs likewise from the least-squares solution g of f =
-	"mixing" g. Rows with a missing target do not count. A whitened q (DENSE, BLOCKS) is the
+	Phi^-1(y) (BETA). Mixed functions get theirs likewise from the least-squares solution g of
+	f = "mixing" g. Rows with a missing target do not count. A whitened q (DENSE, BLOCKS) is the
 	regression's for positive targets, counts, proportions and mixed functions, else q has its
 	initial value: go on with odvgp_rising. settings NULL: the defaults.
-	Returns		E_NOT_PD | E_UNSUPPORTED (objective EXACT, several layers, independent functions;
-				with the Gaussian, not mixed, also missing targets and a q that odvgp_fit_q refuses)
-	Cost		O(iterations rows M^2), with the Gaussian also that of odvgp_fit_q, with few rows of
-				classes that of 100 steps */
+	Returns  E_NOT_PD | E_UNSUPPORTED (objective EXACT, several layers, independent functions; with
+		the Gaussian, not mixed, also missing targets and a q that odvgp_fit_q refuses)
+	Cost  O(iterations rows M^2), with the Gaussian also that of odvgp_fit_q, with few rows of
+		classes that of 100 steps */
 ODVGP_API size_t odvgp_warm_start_scratch(
 		const odvgp_model *model, const odvgp_warm *settings, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *model, const odvgp_real *X,
@@ -1359,10 +1332,9 @@ ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *model, const odvgp_real *X,
 
 /*	Mean and population standard deviation (divided by n) [D] of each column of X [n,D], for
 	odvgp_scales. The scale is 1 for a column that is constant to rounding. The mean of equal
-	numbers is that number, so their standardised column is exactly 0. No argument may alias
-	another.
-	Returns		E_SIZE (n or D below 1, or too large)
-	Cost		O(n D) */
+	numbers is that number: their standardised column is exactly 0. No aliases.
+	Returns  E_SIZE (n or D below 1, or too large)
+	Cost  O(n D) */
 ODVGP_API odvgp_status odvgp_column_scales(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
 		odvgp_real *mean, odvgp_real *scale, odvgp_info *info);
 
@@ -1380,9 +1352,9 @@ ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdi
 	If the last update made the bound implausibly low or impossible to evaluate (NaN, or not
 	positive definite up to jitter.max), and the previous parameters do better on the same rows, it
 	is undone, step sizes are halved, and events.step_undone counts it. If they do no better, the
-	rows are to blame, and the step returns an error.
-	Returns		E_NAN (in this batch, or the bound) | E_NOT_PD
-	Cost		see Choosing sizes in >>manual */
+	rows are to blame: the step returns an error.
+	Returns  E_NAN (in this batch, or the bound) | E_NOT_PD
+	Cost  see Choosing sizes in >>manual */
 ODVGP_API odvgp_status odvgp_step(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
 		odvgp_report *report, odvgp_info *info);
 
@@ -1392,18 +1364,20 @@ ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *model, const odvgp_real *X,
 		const odvgp_real *Y, ptrdiff_t n, odvgp_report *report, odvgp_info *info);
 
 /*	The bound on the given rows with the full KL: N/n sum E_q[log p] - KL; with n = N the bound
-	itself. Changes no parameter and undoes no update, even on an error.
-		elbo	out        kl  out or NULL
+	itself. Changes no parameter and undoes no update.
+		elbo	out
+		kl		out or NULL
 		grad	[odvgp_param_count] out or NULL: gradient of -elbo with respect to the values that
 				odvgp_get returns, at slot.offset
-	Returns		E_NOT_PD        Cost  that of a step times n/B */
+	Returns  E_NOT_PD
+	Cost  that of a step times n/B */
 ODVGP_API odvgp_status odvgp_elbo(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
 		ptrdiff_t n, odvgp_real *elbo, odvgp_real *kl, odvgp_real *grad, odvgp_info *info);
 
 /*	odvgp_elbo with ORTH's gamma term of the KL estimated (config.reproduce.gamma_kl) from the given
 	columns, scaled by M_gamma/count: unbiased over uniformly drawn subsets. A sampled KL can be
 	negative. report out: elbo, expected_loglik, kl and events; else 0.
-	Returns		E_ARG also for a repeated column | E_UNSUPPORTED with several layers */
+	Returns  E_ARG also for a repeated column | E_UNSUPPORTED with several layers */
 typedef struct odvgp_columns {
 	const ptrdiff_t *index; /* [count] distinct, 0..M_gamma - 1 */
 	ptrdiff_t count;
@@ -1426,9 +1400,9 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *model, const odvgp_real *
 	lik.link_jitter), functions are mixed, or the model is deep, odvgp_step halves its natural step,
 	at most 20 times, while the bound on the same rows, evaluated once more, is lower; this call
 	does not.
-	Returns		E_NOT_PD also if no step is short enough for some output | E_UNSUPPORTED if the
-				member has no natural step
-	Cost		that of a step times n/B */
+	Returns  E_NOT_PD also if no step is short enough for some output | E_UNSUPPORTED if the member
+		has no natural step
+	Cost  that of a step times n/B */
 ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *model, const odvgp_real *X,
 		const odvgp_real *Y, ptrdiff_t n, odvgp_real tau, odvgp_real *elbo, odvgp_info *info);
 
@@ -1440,22 +1414,21 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *model, const odvgp_real *
 	the inducing inputs become the rows of X. With ODVGP_OBJECTIVE_ELBO, frozen slots keep their
 	values and the others get the optimum given these; a bound without q has no q to freeze. Where
 	gamma points add nothing, the optimal a is not unique, and the call takes one of the best.
-	Returns		E_NOT_PD | E_UNSUPPORTED (covariance DIAGONAL with another mean than O(M)'s, HYBRID
-				with q_mu frozen and a_gamma not, mixed or independent functions, several layers,
-				another likelihood, missing targets)
-	Cost		O(N R^2 + R^3), with R features of mean and covariance together */
+	Returns  E_NOT_PD | E_UNSUPPORTED (covariance DIAGONAL with another mean than O(M)'s, HYBRID
+		with q_mu frozen and a_gamma not, mixed or independent functions, several layers, another
+		likelihood, missing targets)
+	Cost  O(N R^2 + R^3), with R features of mean and covariance together */
 ODVGP_API size_t odvgp_fit_q_scratch(const odvgp_model *model, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
 		const odvgp_watch *watch, void *scratch, size_t scratch_bytes, odvgp_info *info);
 
 /*	Titsias' upper bound of log p(y) with the inducing inputs Z_beta (Variational Inference for
 	Gaussian and Determinantal Point Processes, 2014): how far training can still get. lower, out or
-	NULL, is Titsias' lower bound. Takes odvgp_fit_q_scratch bytes and the time of odvgp_fit_q, but
-	any member.
-	Returns		E_NOT_PD | E_NAN also if rounding leaves no digit of a bound, because the noise is
-				small relative to the targets | E_UNSUPPORTED (another likelihood than the Gaussian,
-				several noises, mixed or independent functions, several layers, missing targets, and
-				the objectives PARTLY, TIGHT and EXACT) */
+	NULL, is Titsias' lower bound. It takes any member, odvgp_fit_q_scratch bytes and the time of
+	odvgp_fit_q.
+	Returns  as odvgp_fit_q | E_NAN also if rounding leaves no digit of a bound, because the noise
+		is small relative to the targets | E_UNSUPPORTED also for several noises and the objectives
+		PARTLY, TIGHT, EXACT */
 ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *model, const odvgp_real *X,
 		const odvgp_real *Y, odvgp_real *upper, odvgp_real *lower, void *scratch,
 		size_t scratch_bytes, odvgp_info *info);
@@ -1471,7 +1444,7 @@ ODVGP_API ptrdiff_t odvgp_param_count(const odvgp_model *model);
 
 /*	Read or write the values of one slot; count is the slot's. Positive slots accept only values
 	within their bounds. odvgp_set ignores entries above the diagonal of a lower triangular slot.
-	Returns		E_ARG (also: outside the bounds) | E_NAME | E_SIZE (count) | E_NAN (odvgp_set) */
+	Returns  E_ARG (also: outside the bounds) | E_NAME | E_SIZE (count) | E_NAN (odvgp_set) */
 ODVGP_API odvgp_status odvgp_get(const odvgp_model *model, const char *name, odvgp_real *values,
 		ptrdiff_t count, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_set(odvgp_model *model, const char *name, const odvgp_real *values,
@@ -1485,25 +1458,25 @@ ODVGP_API odvgp_status odvgp_set_trainable(
 
 /*	Bounds of a positive slot: low >= 0; high > low, or HUGE_VAL for none. 0 and HUGE_VAL remove
 	bounds. Optimisers move an unbounded t, and the value is
-		low + e^t, or low + log(1 + e^t) (config.positive_transform)    without an upper bound
-		low + (high - low) / (1 + e^-t)		with an upper bound
-	A current value outside the bounds is moved just inside them, by 1e-3 (high - low), or by 1e-3
-	low without an upper bound. The same happens later to a value that initialisation or a natural
-	step would put outside; odvgp_set refuses it. Empties Adam's moments of the slot.
-	Returns		E_ARG (also: a slot that is not positive) | E_NAME */
+		low + e^t, or low + log(1 + e^t) (config.positive_transform); with an upper bound
+		low + (high - low) / (1 + e^-t)
+	A value outside the bounds, now or later from initialisation or a natural step, is moved just
+	inside them, by 1e-3 (high - low), or by 1e-3 low without an upper bound; odvgp_set refuses it.
+	Empties Adam's moments of the slot.
+	Returns  E_ARG (also: a slot that is not positive) | E_NAME */
 ODVGP_API odvgp_status odvgp_set_bounds(
 		odvgp_model *model, const char *name, odvgp_real low, odvgp_real high, odvgp_info *info);
 
 /*	Prior density for each value of a positive slot, except q_diag, which is no hyperparameter.
 	odvgp_prior defines a and b. The log densities of all these values, trainable or not, are part
 	of every bound and gradient, and of report.expected_loglik. They are densities of the value
-	itself, so the maximum does not depend on config.positive_transform or on bounds.
-	Returns		E_ARG (also: a slot that cannot have a prior) | E_NAME */
+	itself: the maximum does not depend on config.positive_transform or bounds.
+	Returns  E_ARG (also: a slot that cannot have a prior) | E_NAME */
 ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *model, const char *name, odvgp_prior kind,
 		odvgp_real a, odvgp_real b, odvgp_info *info);
 
-/*	Replace config.optim.lr and config.optim.natgrad_step, for example so that they fall over the
-	steps for which there is time. They count from the model's first step; NULL keeps one. */
+/*	Replace config.optim.lr and .natgrad_step, for example to fall over the steps for which there is
+	time. Steps count from the model's first; NULL keeps a schedule. */
 ODVGP_API odvgp_status odvgp_set_step_sizes(odvgp_model *model, const odvgp_schedule *lr,
 		const odvgp_schedule *natgrad_step, odvgp_info *info);
 
@@ -1524,32 +1497,32 @@ ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *model, int term, ptrd
 /* --- predictors --- */
 
 /*	Freeze a model: write its predictor, a block without pointers that can be copied, stored, or put
-	in ROM. It works in builds of the same version and precision, whatever their pointers and
-	instruction sets, on machines of the same byte order. If no predictor can be computed after the
-	last update, odvgp_freeze and odvgp_save_memory undo it, as odvgp_step does.
+	in ROM. It works in builds of the same version and precision, with any pointers and instruction
+	sets, on machines of the same byte order. If no predictor can be computed after the last update,
+	odvgp_freeze and odvgp_save_memory undo it, as odvgp_step does.
 		scales	NULL: none
 		block	odvgp_predictor_size bytes, aligned for a real, at best to 64 bytes
-	Returns		E_ARG (also: a scale out of range, or no odvgp_fit_q after training with a bound
-				without q) | E_SIZE | E_NOT_PD
-	Cost		O(M^3 + M Mg D), once */
+	Returns  E_ARG (also: a scale out of range, or no odvgp_fit_q after training with a bound
+		without q) | E_SIZE | E_NOT_PD
+	Cost  O(M^3 + M Mg D), once */
 ODVGP_API size_t odvgp_predictor_size(const odvgp_model *model, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_freeze(odvgp_model *model, const odvgp_scales *scales, void *block,
 		size_t block_bytes, odvgp_info *info);
 #endif
 
-/*	Fill a server. Both ways check alignment and size of the block, version, kernel, checksum and
-	numbers, on which later calls rely, and select the instruction set.
+/*	Fill a server. Both ways check alignment, size, version, kernel, checksum and numbers, on which
+	later calls rely, and select the instruction set.
 		odvgp_server_from_block		block holds the bytes of odvgp_freeze, must be aligned for a
 									real, best to 64 bytes (an array of unsigned char may not be),
 									and must stay: the server points to it. A kernel with more terms
 									than ODVGP_MAX_BASE_KERNELS is refused
 		odvgp_server_from_memory	file is a model file, of either precision. What odvgp_freeze
-									writes goes to the caller's block of odvgp_server_size bytes;
-									the file is not needed afterwards
+									writes goes to block, of odvgp_server_size bytes; the file is
+									not needed afterwards
 		odvgp_load_user				points *user to the caller's own bytes in such a file
-	Returns		E_FORMAT (not a predictor, or damaged) | E_UNSUPPORTED (other version or precision,
-				too many terms, instruction set missing)
-	Cost		reads each byte once */
+	Returns  E_FORMAT (not a predictor, or damaged) | E_UNSUPPORTED (other version or precision, too
+		many terms, instruction set missing)
+	Cost  reads each byte once */
 ODVGP_API odvgp_status odvgp_server_from_block(odvgp_server *server, const void *block,
 		size_t block_bytes, odvgp_isa isa, odvgp_info *info);
 ODVGP_API size_t odvgp_server_size(const void *file, size_t file_bytes, odvgp_info *info);
@@ -1559,7 +1532,7 @@ ODVGP_API odvgp_status odvgp_load_user(const void *file, size_t file_bytes, cons
 		size_t *user_bytes, odvgp_info *info);
 
 /*	Scratch bytes to predict `rows` >= 1 rows at once; more rows take more passes. They depend on
-	model, rows, precision, instruction set and ODVGP_MAX_BASE_KERNELS. For a static array on a
+	model, rows, precision, instruction set and ODVGP_MAX_BASE_KERNELS; for a static array on a
 	target, print them on a 64-bit host with the target's isa (plain C: ODVGP_ISA_C). */
 ODVGP_API size_t odvgp_predict_scratch(
 		const odvgp_server *server, ptrdiff_t rows, odvgp_info *info);
@@ -1567,12 +1540,13 @@ ODVGP_API size_t odvgp_predict_scratch(
 /*	Mean and marginal variance of f at new inputs (odvgp_mean_part). The variance is never negative.
 	With several layers, here and below, they are those of a mixture over samples of the hidden
 	layers, whose normals are stored (as a seed) and the same for all rows.
-		X			[n,D], original units if odvgp_freeze got scales      n  >= 0
-		mean		[F,n] out or NULL, units of y     var  [F,n] out or NULL, units of y squared
-		scratch		odvgp_predict_scratch bytes for some rows >= 1
+		X		[n >= 0,D], original units if odvgp_freeze got scales
+		mean	[F,n] out or NULL, units of y
+		var		[F,n] out or NULL, units of y squared
+		scratch	odvgp_predict_scratch bytes for some rows >= 1
 		Outputs may not alias X.
-	Returns		E_SIZE | E_NAN: if a result is not finite, outputs hold all results, here and below
-	Cost		O(n M^2 + n Mg D), SOLVE-GP O(n (M + Mg)^2); without variances O(n (M + Mg) D) */
+	Returns  E_SIZE | E_NAN: if a result is not finite, outputs hold all results, here and below
+	Cost  O(n M^2 + n Mg D), SOLVE-GP O(n (M + Mg)^2); without variances O(n (M + Mg) D) */
 ODVGP_API odvgp_status odvgp_predict(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean, odvgp_real *var, void *scratch, size_t scratch_bytes, odvgp_info *info);
 
@@ -1586,8 +1560,9 @@ ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *server, const odvgp_r
 		odvgp_info *info);
 
 /*	Mean [F,n] (or NULL) and symmetric covariance [F,n,n] of f at the rows of X.
-		scratch		odvgp_predict_scratch bytes for n rows
-	Returns		E_UNSUPPORTED (several layers)        Cost  O(n M^2 + n^2 M) */
+		scratch	odvgp_predict_scratch bytes for n rows
+	Returns  E_UNSUPPORTED (several layers)
+	Cost  O(n M^2 + n^2 M) */
 ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *server, const odvgp_real *X,
 		ptrdiff_t n, odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);
@@ -1625,15 +1600,13 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *server, const odvgp_real
 
 /*	Model files in memory: config, parameter vector, optimiser state and predictor; little-endian,
 	versioned, with a checksum. The caller can add his own bytes, such as names of columns
-	(odvgp_load_user). A loaded model continues training bit for bit. odvgp_file_write and
-	odvgp_file_read move the bytes to a disk and back.
+	(odvgp_load_user). A loaded model continues training bit for bit.
 		odvgp_load_size		checks the whole file. The size depends on threads and isa: pass the
 							same ones to odvgp_load_memory
 		odvgp_load_memory	makes the model in block; *model is NULL on an error. The block's old
 							contents are then lost, unless the file was refused as damaged
-	Returns		E_FORMAT (info.text says what is wrong) | E_UNSUPPORTED (other version or precision)
-				| E_SIZE (saving: no file can hold it); odvgp_save_memory also what odvgp_freeze
-				returns */
+	Returns  E_FORMAT (info.text says what is wrong) | E_UNSUPPORTED (other version or precision) |
+		E_SIZE (saving: no file can hold it); odvgp_save_memory also what odvgp_freeze returns */
 ODVGP_API size_t odvgp_save_size(const odvgp_model *model, size_t user_bytes, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_save_memory(odvgp_model *model, const odvgp_scales *scales,
 		const void *user, size_t user_bytes, void *file, size_t file_bytes, odvgp_info *info);
@@ -1646,11 +1619,11 @@ ODVGP_API odvgp_status odvgp_load_memory(odvgp_model **model, const void *file, 
 
 #ifndef ODVGP_NO_STDIO
 /*	Write file_bytes bytes to the disk, and read them back. odvgp_file_write creates a new file
-	beside path (path.0.tmp, or the first larger number that is free), syncs it to the disk (Unix,
-	Windows), and renames it to path. So path always holds a whole file, after a failure the old
-	one; the new file is then removed. On Unix, devices and pipes are written in place; elsewhere
-	write to them yourself, because a rename replaces them.
-	Returns		E_IO; odvgp_file_size also 0, E_SIZE: the file is empty */
+	beside path (path.0.tmp, or the first larger number that is free), syncs it to the disk
+	(Unix, Windows), and renames it to path. So path always holds a whole file; after a failure it
+	is the old one, and the new file is removed. On Unix, devices and pipes are written in place;
+	elsewhere a rename would replace them: write to them yourself.
+	Returns  E_IO; odvgp_file_size also 0, E_SIZE: the file is empty */
 ODVGP_API odvgp_status odvgp_file_write(
 		const char *path, const void *file, size_t file_bytes, odvgp_info *info);
 ODVGP_API size_t odvgp_file_size(const char *path, odvgp_info *info);
@@ -1659,11 +1632,11 @@ ODVGP_API odvgp_status odvgp_file_read(
 #endif
 
 /*	A thread pool for odvgp_threads (ODVGP_USE_PTHREADS): count threads, 1..256, including the
-	calling thread. It lives in the caller's block of odvgp_pool_size bytes; odvgp_pool_start fills
-	hook. Models and threads may share the hook: while the pool is busy, a caller executes its tasks
-	itself. Workers take the caller's floating-point environment with each job; exception flags that
-	they raise stay with them. The child of a fork has no workers: there the caller executes all
-	tasks, and odvgp_pool_stop does nothing. */
+	calling thread. It lives in block, of odvgp_pool_size bytes; odvgp_pool_start fills hook. Models
+	and threads may share the hook: while the pool is busy, a caller executes its tasks itself.
+	Workers take the caller's floating-point environment with each job, and keep exception flags
+	that they raise. In the child of a fork, which has no workers, the caller executes all tasks,
+	and odvgp_pool_stop does nothing. */
 #ifdef ODVGP_USE_PTHREADS
 typedef struct odvgp_pool odvgp_pool;
 ODVGP_API size_t odvgp_pool_size(int count, odvgp_info *info);
@@ -1691,8 +1664,8 @@ ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas);
 
 /*	In all routines below vectors are matrices of one column (ld 1) or one row. Operands may not
 	overlap, and need no more alignment than a real. NaN and infinity propagate to the results that
-	depend on them. Threads are used where the work is large enough. op transposes if its flag (ta,
-	tb, trans) is 1. beta = 0 ignores the old C. */
+	depend on them. Threads are used where the work is large enough. op transposes if its flag
+	(ta, tb, trans) is 1. beta = 0 ignores the old C. */
 /*	C <- alpha op(A) op(B) + beta C. op(A) [m,k], op(B) [k,n], C [m,n]. 2 m n k flops. */
 ODVGP_API void odvgp_gemm(const odvgp_blas *blas, int ta, int tb, ptrdiff_t m, ptrdiff_t n,
 		ptrdiff_t k, odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda, const odvgp_real *B,
