@@ -105,20 +105,20 @@ CONTENTS   (search for a tag with its arrows)
 										instruction set (ODVGP_ISA_AUTO: the best)
 	mean, var, elbo, report, ...		results: mean and var of f, mean_y and var_y of y; var and
 										cov are variances, never standard deviations
-	block, scratch						memory for what stays; for this call only, its contents do
-										not matter. At any address unless a comment asks for
+	block, scratch						memory that the result keeps; memory for this call only,
+										with any contents. At any address unless a comment asks for
 										alignment
-	info								of every call that can fail; may be NULL
+	info								the error, in every call that can fail; may be NULL
 	x_bytes follows x and is its length in bytes. odvgp_..._size returns the bytes of a block or a
-	file, odvgp_..._scratch those of scratch; 0 if there is a reason, then in info. odvgp_..._file
-	takes a path, odvgp_..._memory a file's bytes.
+	file, odvgp_..._scratch those of scratch; both return 0 on an error. odvgp_..._file takes a
+	path, odvgp_..._memory a file's bytes.
   Errors. Calls that can fail return odvgp_status; 0 is success. info receives a sentence that names
 	the culprit. "Returns" lists a call's errors except these:
 	E_ARG		an argument is NULL or out of range
 	E_MEMORY	a block or scratch is too small, or the allocator failed
 	E_NAN		X, Y or Z holds NaN or infinity (info has the row), or a result overflows
 	E_STOPPED	watch asked to stop
-	Unless a comment says otherwise, an error changes no output and of the model only events and
+	Unless a comment says otherwise, an error changes no output, and of the model only events and
 	raised jitters.
   Symbols. Zb = Z_beta, Zg = Z_gamma, a = a_gamma, k = k(x,x), |.|^2 the sum of squares: of all
 	entries in a KL, of each column (each x) in a variance. eps is DBL_EPSILON or FLT_EPSILON.
@@ -196,9 +196,9 @@ CONTENTS   (search for a tag with its arrows)
 	no step sizes to choose: set optim.kind = ODVGP_OPTIMIZER_LBFGS, optim.natgrad = 0 and
 	optim.batch = N.
 	The step sizes of Adam and of natural gradients fall over 5,000 steps by default: large steps
-	find the kernel and the noise, small steps settle them. Let them fall over the length of your
-	training (odvgp_falling), or keep them constant if data never end (odvgp_constant).
-	odvgp_set_step_sizes changes them during training.
+	find the kernel and the noise, small steps settle them. Let them fall over your whole training
+	(odvgp_falling), or keep them constant if data never end (odvgp_constant); odvgp_set_step_sizes
+	changes them later.
   Choosing sizes. A step takes O(B M^2 + B Mg D + M Mg D + M^3) time. Start with M = 100..300 and
 	Mg = 2..3 M. More beta points improve variance and mean, more gamma points only the mean, at
 	linear cost. SOLVE-GP's gamma improves both, for O(B Mg (M + Mg) + M Mg (M + Mg) + Mg^3) more
@@ -217,14 +217,13 @@ CONTENTS   (search for a tag with its arrows)
 	while the bound falls (odvgp_natgrad_step). Predictions mix deep.predict_samples components.
 	Only training's memory grows with the samples; a tile holds at most 4,096 of them, or one row's.
 	The objective is ELBO; there is no odvgp_fit_q and no warm start.
-  Images. With patches a layer's inducing inputs are patches, and f(image) is the weighted sum of a
-	Gaussian process over an image's T patches [CONV], [TICK]. K(Z,X) costs B M T kernel values
-	instead of B M, k(x,x) B T^2 / 2 more; memory holds one image's patches and 256 rows of their
-	kernel matrix. odvgp_init_data draws inducing patches from 1,000 images, and their locations
-	uniformly. All pixels of a channel should have one scale. With ROBUSTMAX and batches of tens of
-	images natural steps of 0.1 overshoot: let them rise to 0.01 (odvgp_rising), or let Adam move q
-	(natgrad = 0). With image_output let natural steps begin at 0.1, or Adam may drop the last
-	kernel.
+  Images. With patches (config.layer[0].patches) f(image) sums a Gaussian process over the image's T
+	patches [CONV], [TICK]. K(Z,X) costs B M T kernel values instead of B M, k(x,x) B T^2 / 2 more;
+	memory holds one image's patches and 256 rows of their kernel matrix. odvgp_init_data draws
+	inducing patches from 1,000 images, and their locations uniformly. All pixels of a channel
+	should have one scale. With ROBUSTMAX and batches of tens of images natural steps of 0.1
+	overshoot: let them rise to 0.01 (odvgp_rising), or let Adam move q (natgrad = 0). With
+	image_output let natural steps begin at 0.1, or Adam may drop the last kernel.
 	A hidden layer with patches.image_output passes an image of P channels to the next one, which
 	needs its sizes: (image_height - height) / stride + 1 rows, columns alike. Its mean function
 	takes a patch: PROJECTION, or ZERO and deep.q_init PRIOR as in [SOLVE]. Memory holds a tile's
@@ -429,10 +428,10 @@ typedef enum odvgp_objective {
 		EXACT		[ODVGP] eq. 15a: a <- a - tau C^-1 dloss/da; O(M_gamma^3) per step.
 	DIAGONAL and EXACT contract only if the step is small: odvgp_step halves it until the bound on
 	the same rows does not fall (events.step_shortened).
-	EXACT makes a large where D is small, and such a mean changes fast with the kernel: while the
-	kernel is trained, give optim.lr no more than the paper's odvgp_constant(0.001), or the bound
-	falls on some data. HYBRID's falls even then, because steps of Z_gamma move all of K(x,Zg) a and
-	not only what beta lacks: freeze Z_gamma. */
+	EXACT makes a large where D is small, and such a mean changes fast with the kernel: to train the
+	kernel, give optim.lr at most the paper's odvgp_constant(0.001), or the bound falls on some
+	data. HYBRID's falls even then, as Z_gamma moves all of K(x,Zg) a, not only what beta lacks:
+	freeze it. */
 typedef enum odvgp_gamma_step {
 	ODVGP_GAMMA_STEP_ADAM,
 	ODVGP_GAMMA_STEP_DIAGONAL,
@@ -482,7 +481,7 @@ typedef enum odvgp_parametrisation {
 
 /*	Coordinates in which Adam moves a_gamma. D = diag(C), which is 0 where a gamma point coincides
 	with a beta point, but at least a hundredth of the kernel's variance.
-		PLAIN			a itself, in units of 1 / y (see odvgp_init_data).
+		PLAIN			a itself, in units of 1 / y.
 		SCALED			D a / sqrt(k) (default); D is held constant and recomputed every 100 steps.
 						a's step is lr sqrt(k) / D, so lr counts prior standard deviations at the
 						point itself. FREE's coefficients and B_sqrt, also in units of 1 / y, step
@@ -507,10 +506,10 @@ typedef enum odvgp_gamma_kl {
 	ODVGP_GAMMA_KL_COUNT
 } odvgp_gamma_kl;
 
-/*	Prior mean m(x), in the order of the enumerators: 0; "mean.c"; x^T "mean.A" + "mean.b"; x itself
-	(D = P, or 1 for independent functions); x^T "mean.A" with a frozen "mean.A". odvgp_init_data
-	fills A of PROJECTION, and of hidden layers' LINEAR, with the P principal axes of the layer's
-	scaled inputs, or if P >= D with ones at A_dd. */
+/*	Prior mean m(x), in this order: 0; "mean.c"; x^T "mean.A" + "mean.b"; x itself (D = P, or 1 for
+	independent functions); x^T "mean.A" with a frozen "mean.A". odvgp_init_data fills A of
+	PROJECTION, and of hidden layers' LINEAR, with the P principal axes of the layer's scaled
+	inputs, or if P >= D with ones at A_dd. */
 typedef enum odvgp_mean_function {
 	ODVGP_MEAN_FUNCTION_ZERO,
 	ODVGP_MEAN_FUNCTION_CONSTANT,
@@ -530,8 +529,8 @@ typedef enum odvgp_hidden_q {
 
 /* --- likelihoods and base kernels --- */
 
-/*	p(y|f). Names in quotes are slots, followed by their initial values; s is the targets' standard
-	deviation, Phi the normal distribution function, e lik.link_jitter. F = T, Y [N,F]:
+/*	p(y|f). Slots are in quotes, before their initial values; s is the targets' standard deviation,
+	Phi the normal distribution function, e lik.link_jitter. F = T, Y [N,F]:
 		GAUSSIAN			N(y; f, "noise_variance" s^2 / 10)
 		BERNOULLI			y in {0, 1}: p(1) = (1 - 2 e) Phi(f) + e
 		LOGIT				y in {0, 1}: p(1) = 1 / (1 + exp(-f))
@@ -575,8 +574,8 @@ typedef enum odvgp_likelihood {
 	ODVGP_LIKELIHOOD_COUNT
 } odvgp_likelihood;
 
-/*	What targets are, in the order of the enumerators: any real number; above 0; between 0 and 1; 0,
-	1, 2, ...; 0 or 1; the number of a class, from 0 on. */
+/*	What targets are, in this order: any real number; above 0; between 0 and 1; 0, 1, 2, ...; 0 or
+	1; the number of a class, from 0 on. */
 typedef enum odvgp_target {
 	ODVGP_TARGET_REAL,
 	ODVGP_TARGET_POSITIVE,
@@ -1270,8 +1269,8 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 		void *block, size_t block_bytes, odvgp_info *info);
 
 /*	Copy a model into another block of the same size: the copy trains and predicts as the model, bit
-	for bit, and does not depend on it. Copied back, it restores the model. Copy models only by this
-	call: they contain pointers into their block. odvgp_model_free ignores copies.
+	for bit, and does not depend on it. Copied back, it restores the model. Models contain pointers
+	into their block: no other copy works. odvgp_model_free ignores copies.
 	Returns  E_ARG also if the model is in the block. On an error *copy is NULL */
 ODVGP_API odvgp_status odvgp_model_copy(odvgp_model **copy, const odvgp_model *model, void *block,
 		size_t block_bytes, odvgp_info *info);
@@ -1392,14 +1391,14 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *model, const odvgp_real *
 		P <- (1-tau) P + tau (I - 2 A diag(g_v) A^T)
 		j <- (1-tau) j + tau (A g_m - 2 A diag(g_v) A^T q_mu)
 	where g_m, g_v are the derivatives of the scaled expected log likelihood ([NATGRAD]; [ODVGP]
-	eqs. 15b, 15c). With a Gaussian likelihood and all rows, tau = 1 reaches q(u)'s optimum given a,
-	with one layer and no mixing; SOLVE-GP's q takes several steps. All outputs move, or none. A
-	previous update that cannot be evaluated is undone first, as in odvgp_step. elbo, out or NULL,
-	is the bound before the step.
+	eqs. 15b, 15c). With a Gaussian likelihood, all rows, one layer and no mixing, tau = 1 reaches
+	q(u)'s optimum given a; SOLVE-GP's q takes several steps. All outputs move, or none. A previous
+	update that cannot be evaluated is undone first, as in odvgp_step. elbo, out or NULL, is the
+	bound before the step.
 	Where log p(y|f) is not concave in f (STUDENTT, BETA, ROBUSTMAX, HETEROSCEDASTIC, any
-	lik.link_jitter), functions are mixed, or the model is deep, odvgp_step halves its natural step,
-	at most 20 times, while the bound on the same rows, evaluated once more, is lower; this call
-	does not.
+	lik.link_jitter), functions are mixed, or the model is deep, odvgp_step, unlike this call,
+	halves its natural step, at most 20 times, while the bound on the same rows, evaluated once
+	more, is lower.
 	Returns  E_NOT_PD also if no step is short enough for some output | E_UNSUPPORTED if the member
 		has no natural step
 	Cost  that of a step times n/B */
@@ -1412,8 +1411,8 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *model, const odvgp_real *
 	natural step is repeated on the sums of the pass until q_diag stays.
 	After training with a bound without q, predictions need this call; with ODVGP_OBJECTIVE_EXACT
 	the inducing inputs become the rows of X. With ODVGP_OBJECTIVE_ELBO, frozen slots keep their
-	values and the others get the optimum given these; a bound without q has no q to freeze. Where
-	gamma points add nothing, the optimal a is not unique, and the call takes one of the best.
+	values and the others get the optimum given these. Where gamma points add nothing, the optimal a
+	is not unique, and the call takes one of the best.
 	Returns  E_NOT_PD | E_UNSUPPORTED (covariance DIAGONAL with another mean than O(M)'s, HYBRID
 		with q_mu frozen and a_gamma not, mixed or independent functions, several layers, another
 		likelihood, missing targets)
@@ -1575,9 +1574,9 @@ ODVGP_API odvgp_status odvgp_predict_functions(const odvgp_server *server, const
 
 /*	log p(y|data) of each row of targets Y [n,T]: logp [n], summed over outputs, for y in its own
 	units. Y has the columns of training, none missing; weights do not count. E[p(y|f)] is closed,
-	or an integral to 1e-5, for GAUSSIAN, BERNOULLI, STUDENTT, LAPLACE and ORDINAL; nodes of the
-	others lose digits where f is very uncertain, and SOFTMAX's p of more than four classes add up
-	to 0.95 to 1. */
+	or an integral to 1e-5, for GAUSSIAN, BERNOULLI, STUDENTT, LAPLACE and ORDINAL; the others lose
+	digits where f is very uncertain, and SOFTMAX's p of more than four classes add up to 0.95 to
+	1. */
 ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *server, const odvgp_real *X,
 		const odvgp_real *Y, ptrdiff_t n, odvgp_real *logp, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);
