@@ -126,7 +126,7 @@ CONTENTS   (search for a tag with its arrows)
 	W = L^-1 K(Zb,Zg),					C = K(Zg,Zg) - W^T W,	L_v L_v^T = C + jitter I,
 	A_v = L_v^-1 (K(Zg,X) - W^T A).
 	u = f(Zb) has prior N(0, Kb), and q(u) has mean m and covariance S (odvgp_parametrisation).
-	SOLVE-GP adds v = f(Zg) - K(Zg,Zb) Kb^-1 u, what u leaves unexplained: its prior N(0, C) is
+	SOLVE-GP adds v = f(Zg) - K(Zg,Zb) Kb^-1 u, what u leaves unexplained: prior N(0, C),
 	independent of u, and L_v^-1 v has q = N(v_mu, v_sqrt v_sqrt^T). ORTH + DENSE is the case
 	v_mu = L_v^T a, v_sqrt = I; M_gamma = 0 is SVGP. [SOLVE] algorithm 1 writes L_u^0, A, B, L_v^0,
 	D for L, W, A, L_v, A_v.
@@ -244,8 +244,8 @@ CONTENTS   (search for a tag with its arrows)
   Instruction sets. A new model uses the machine's best one, without compiler flags; config.isa and
 	odvgp_blas_init can force another. Last bits differ between instruction sets. On 32-bit ARM,
 	NEON serves only float and flushes subnormal numbers to 0. On 32-bit x86 without SSE2, give gcc
-	-std=c99 or -fexcess-precision=standard: otherwise the last bits depend on what the compiler
-	inlines, and no promise about bits holds.
+	-std=c99 or -fexcess-precision=standard: otherwise last bits depend on what it inlines, and no
+	promise about bits holds.
   Threads. Serial, unless config.threads contains a hook. Results have the same bits for any number
 	of threads. Only one thread at a time may use a model. Any number may share predictors and
 	servers, which are read-only, each with its own scratch.
@@ -459,7 +459,7 @@ typedef enum odvgp_blocks_step {
 	component of g falls at most to a tenth in one step, and never below a rounding error of
 	1 / k(x,x). With all rows in each step, odvgp_step halves it while the bound falls, and undoes
 	one that loses more than a nat per row. With likelihoods of classes a long training can lose its
-	bound again (bench/papers.md); Adam (natgrad = 0), slower, does not. */
+	bound again (bench/papers.md), but not with Adam (natgrad = 0), which is slower. */
 typedef enum odvgp_diag_step {
 	ODVGP_DIAG_STEP_EXACT,
 	ODVGP_DIAG_STEP_AFFINE,
@@ -638,8 +638,8 @@ typedef enum odvgp_q_init {
 					numbers of memory.
 		FARTHEST	A random row, then always the row farthest from its nearest chosen one
 					[FARTHEST], in a sample as large as KMEANS's; O(rows M D).
-	Inducing points are rows of the data, except KMEANS's centres, which are means. Ties go to the
-	first row of the sample. Repeated rows are used once while there are others. */
+	Inducing points are rows of the data, except KMEANS's centres. Ties go to the first row of the
+	sample. Repeated rows are used once while there are others. */
 typedef enum odvgp_init_beta {
 	ODVGP_INIT_BETA_KMEANS,
 	ODVGP_INIT_BETA_RANDOM,
@@ -664,7 +664,7 @@ typedef enum odvgp_init_gamma {
 /*	How odvgp_init_data estimates lengthscales and variances that the kernel expression does not
 	give, in units of X, and of Y squared. Each base kernel uses its own columns.
 		MEDIAN	Lengthscale: median distance of rows / sqrt(2), times 0.5 for a base kernel with
-				columns of its own, times 0.1 (first) to 1 (last) for those that share some. With
+				columns of its own; those that share columns, times 0.1 (first) to 1 (last). With
 				ard, of rows in standard deviations of the columns, times the column's. Variance:
 				that of the targets. O(512 D + N P) (default).
 		ULAPANE	[ULAPANE] Lengthscale: mean gap between neighbours in a sorted column, averaged over
@@ -726,9 +726,9 @@ typedef enum odvgp_phase {
 	ODVGP_PHASE_COUNT
 } odvgp_phase;
 
-/*	Hook for threads; {0} is serial. run must call task(arg, i) once for each i in [0, n), in any
-	order, on any threads, and then return. count: tasks into which a large operation is split,
-	usually the number of threads. */
+/*	Hook for threads; {0} is serial. run calls task(arg, i) once for each i in [0, n), in any order,
+	on any threads, then returns. count: tasks into which a large operation is split, usually the
+	number of threads. */
 typedef struct odvgp_threads {
 	void (*run)(void *user, int n, void (*task)(void *arg, int i), void *arg);
 	void *user;
@@ -883,9 +883,8 @@ extern "C" {
 
 /*	A number that depends on the step. It goes from start to end over `steps` steps and stays there:
 	LINEAR in equal steps, LOGLINEAR in equal ratios (start and end > 0); CONSTANT is end. If
-	decay_steps > 0, it then goes from end to `final` over decay_steps steps, beginning at step
-	decay_from (>= steps), and stays there: LINEAR in equal steps, the others in equal ratios
-	(final > 0). */
+	decay_steps > 0, it goes on to `final` over decay_steps steps from step decay_from (>= steps):
+	LINEAR in equal steps, the others in equal ratios (final > 0). */
 typedef struct odvgp_schedule {
 	odvgp_schedule_kind kind;
 	odvgp_real start, end;
@@ -921,8 +920,8 @@ typedef struct odvgp_config {
 		   "matern52(ard)". */
 		const char *kernel;
 		/* Inputs and outputs (latent functions), each >= 1. Above layer[0] D is the P of the layer
-		   below, with image_output times its patches; 0 means that. odvgp_likelihood says how many
-		   columns of targets there are for the last P. */
+		   below, with image_output times its patches; 0 means that. odvgp_likelihood relates the
+		   last P to the targets. */
 		ptrdiff_t D, P;
 		/* Inducing points: |beta| >= 1 and |gamma| >= 0. BETA ignores gamma. */
 		ptrdiff_t M, M_gamma;
@@ -1186,8 +1185,8 @@ ODVGP_API odvgp_config odvgp_config_defaults(
 			falls over 5,000 steps, 0.1-0.01:2000 over 2,000. kernel takes all that follows the '='
 	Spaces and tabs around name and value do not count. odvgp_model_size later checks kernel, isa
 	and combinations of fields.
-	Returns  E_NAME (no such field) | E_ARG (also: not a value of the field; info lists a choice's
-		words) | E_SIZE (a size out of range)
+	Returns	E_NAME (no such field) | E_ARG (also: not a value of the field; info lists a choice's
+			words) | E_SIZE (a size out of range)
 	odvgp_config_name	name of field i = 0, 1, ..., without the layer's prefix; then NULL
 	odvgp_config_words	a choice's words, in the order of its numbers, a space between; else NULL
 	odvgp_likelihood_about and odvgp_kernel_about describe a likelihood, and base kernel i = 0, 1,
@@ -1218,15 +1217,15 @@ ODVGP_API odvgp_schedule odvgp_rising(
 	begins with odvgp_warm_start, if config.init.warm is 1, the objective ELBO, and the member takes
 	it: 100 iterations of Adam at 0.03, then L-BFGS, in memory of the model's allocator. One that
 	fails changes nothing. watch is called before, within and after steps.
-	Returns  what odvgp_step returns | E_MEMORY | E_STOPPED: the model is as after its last whole
-		step
-	Cost  steps times that of odvgp_step */
+	Returns	what odvgp_step returns | E_MEMORY | E_STOPPED: the model is as after its last whole
+			step
+	Cost	steps times that of odvgp_step */
 ODVGP_API odvgp_status odvgp_fit(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
 		ptrdiff_t steps, const odvgp_watch *watch, odvgp_info *info);
 
 #ifndef ODVGP_NO_MALLOC
 /*	Allocate a model and initialise it from the data; *model is NULL on an error.
-	Returns  what odvgp_model_init and odvgp_init_data return */
+	Returns	what odvgp_model_init and odvgp_init_data return */
 ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_config *config,
 		const odvgp_real *X, const odvgp_real *Y, const odvgp_allocator *allocator,
 		odvgp_info *info);
@@ -1238,7 +1237,7 @@ ODVGP_API void odvgp_model_free(odvgp_model *model);
 		mean, var	[F,n] out or NULL, of f
 		var_y		[y_rows,n] out or NULL: variance of a new y; y_rows is the number of classes,
 					else T
-	Returns  what odvgp_freeze and odvgp_predict return */
+	Returns	what odvgp_freeze and odvgp_predict return */
 ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *model, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean, odvgp_real *var, odvgp_real *var_y, odvgp_info *info);
 
@@ -1257,21 +1256,21 @@ ODVGP_API odvgp_status odvgp_load_file(
 /* --- making a model --- */
 
 /*	Bytes that a model of this config needs (Memory in >>manual).
-	Reasons  E_SIZE | E_KERNEL | E_NAME (row: where no kernel has this name) | E_UNSUPPORTED */
+	Reasons	E_SIZE | E_KERNEL | E_NAME (row: where no kernel has this name) | E_UNSUPPORTED */
 ODVGP_API size_t odvgp_model_size(const odvgp_config *config, odvgp_info *info);
 
 /*	Make a model in the caller's block of odvgp_model_size bytes. It needs no release. Z, q_mu, v_mu
 	and a_gamma are 0, q_sqrt and v_sqrt I, hyperparameters those of the kernel expression, else 1:
 	call odvgp_init_data, or odvgp_set and then odvgp_init_q.
-	Returns  the reasons of odvgp_model_size. On an error *model is NULL and the block's old
-		contents may be lost */
+	Returns	the reasons of odvgp_model_size. On an error *model is NULL and the block's old contents
+			may be lost */
 ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config *config,
 		void *block, size_t block_bytes, odvgp_info *info);
 
 /*	Copy a model into another block of the same size: the copy trains and predicts as the model, bit
 	for bit, and does not depend on it. Copied back, it restores the model. Models contain pointers
 	into their block: no other copy works. odvgp_model_free ignores copies.
-	Returns  E_ARG also if the model is in the block. On an error *copy is NULL */
+	Returns	E_ARG also if the model is in the block. On an error *copy is NULL */
 ODVGP_API odvgp_status odvgp_model_copy(odvgp_model **copy, const odvgp_model *model, void *block,
 		size_t block_bytes, odvgp_info *info);
 
@@ -1281,59 +1280,58 @@ ODVGP_API const odvgp_config *odvgp_model_config(const odvgp_model *model);
 /*	Initialise from the data: hyperparameters that the kernel expression does not give
 	(config.init.hyperparams), Z_beta (init.beta), Z_gamma (init.gamma), the noise unless
 	lik.noise_variance gives it, and q (odvgp_init_q). Column p of "mixing" becomes sqrt(l) e for
-	eigenpair p of the targets' correlation matrix, by power iteration: largest first, l at least
-	0.01, the largest entry of e positive, missing targets at their mean; if f has the unit of y,
-	rows are multiplied by the targets' standard deviations.
+	eigenpair p of the targets' correlation matrix, largest first, by power iteration: l at least
+	0.01, the largest entry of e positive, missing targets at their mean; rows times the targets'
+	standard deviations if f has the unit of y.
 	From then on Adam and L-BFGS measure steps of what has a unit (inducing inputs, mean functions,
 	...) in standard deviations of the columns of X and Y (before: in units of 1). So training does
-	not depend on the unit of the targets; nor, with kernels of distances only (not periodic,
-	linear, polynomial), on a common unit of all inputs; nor, if these also have MEDIAN and ard, on
-	units of single columns.
+	not depend on the targets' unit; with kernels of distances only (not periodic, linear,
+	polynomial) on no common unit of all inputs; with MEDIAN and ard, too, on no unit of a column.
 	Empties Adam's moments and restores halved step sizes; the count of steps, schedules and the
 	order of rows continue.
-	Returns  what odvgp_init_q returns
-	Cost  O(N D) plus that of the three options, by default O(min(N, 50 M) M D) */
+	Returns	what odvgp_init_q returns
+	Cost	O(N D) plus that of the three options, by default O(min(N, 50 M) M D) */
 ODVGP_API odvgp_status odvgp_init_data(odvgp_model *model, const odvgp_real *X,
 		const odvgp_real *Y, const odvgp_watch *watch, odvgp_info *info);
 
 /*	Reset q to its initial value (config.reproduce.q_init), using the current kernel and inducing
 	inputs: q_mu = 0, a_gamma = 0, and q_sqrt such that q(u) is the prior, or the identity. Empties
 	Adam's moments and restores step sizes that were halved. odvgp_init_data includes this call.
-	Returns  where q_sqrt depends on the kernel (PRIMAL and A_BETA at the prior) E_NOT_PD, or E_NAN
-		if Kb is not finite */
+	Returns	where q_sqrt depends on the kernel (PRIMAL and A_BETA at the prior) E_NOT_PD, or E_NAN
+			if Kb is not finite */
 ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
 
-/*	Warm start: improve hyperparameters, noise, prior mean and Z_beta by L-BFGS on the collapsed
-	bound ([VFE]) of random rows, then set q to its optimum on all rows (odvgp_fit_q): training
-	begins near its end. Call odvgp_init_data first; a second call, on more rows, refines. Frozen
-	slots stay; bounds, priors and jitter hold. The collapsed bound has one noise: with
-	noise_per_output it starts at their geometric mean and ends as all of them. If the bound on some
-	of the rows would fall, as rounding can make it with FREE in float, nothing changes. Empties
-	Adam's moments; schedules and the count of steps continue.
+/*	Improve hyperparameters, noise, prior mean and Z_beta by L-BFGS on the collapsed bound ([VFE])
+	of random rows, then set q to its optimum on all rows (odvgp_fit_q): training begins near its
+	end. Call odvgp_init_data first; a second call, on more rows, refines. Frozen slots stay;
+	bounds, priors and jitter hold. The collapsed bound has one noise: with noise_per_output it
+	starts at their geometric mean and ends as all of them. If the bound on some of the rows would
+	fall, as rounding can make it with FREE in float, nothing changes. Empties Adam's moments;
+	schedules and the count of steps continue.
 	Another likelihood than the Gaussian gets kernel, prior mean, Z_beta, scale, shape, size or
 	precision from a regression on pseudo-targets: y itself (STUDENTT, LAPLACE, HETEROSCEDASTIC); -1
 	to 1 (ORDINAL); -6 or 6 for other classes, for several functions one against the rest (up to
 	1,024 rows nothing changes if 50 steps of a COUPLED model do better without it); log(y + 1/2)
 	(POISSON, NEGATIVE_BINOMIAL), log y (GAMMA), -log y (EXPONENTIAL), less log of the exposure;
-	Phi^-1(y) (BETA). Mixed functions get theirs likewise from the least-squares solution g of
-	f = "mixing" g. Rows with a missing target do not count. A whitened q (DENSE, BLOCKS) is the
-	regression's for positive targets, counts, proportions and mixed functions, else q has its
-	initial value: go on with odvgp_rising. settings NULL: the defaults.
-	Returns  E_NOT_PD | E_UNSUPPORTED (objective EXACT, several layers, independent functions; with
-		the Gaussian, not mixed, also missing targets and a q that odvgp_fit_q refuses)
-	Cost  O(iterations rows M^2), with the Gaussian also that of odvgp_fit_q, with few rows of
-		classes that of 100 steps */
+	Phi^-1(y) (BETA). Mixed functions: the least-squares solution g of f = "mixing" g. Rows with a
+	missing target do not count. A whitened q (DENSE, BLOCKS) is the regression's for positive
+	targets, counts, proportions and mixed functions, else q has its initial value: go on with
+	odvgp_rising. settings NULL: the defaults.
+	Returns	E_NOT_PD | E_UNSUPPORTED (objective EXACT, several layers, independent functions; with
+			the Gaussian, not mixed, also missing targets and a q that odvgp_fit_q refuses)
+	Cost	O(iterations rows M^2), with the Gaussian also that of odvgp_fit_q, with few rows of
+			classes that of 100 steps */
 ODVGP_API size_t odvgp_warm_start_scratch(
 		const odvgp_model *model, const odvgp_warm *settings, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *model, const odvgp_real *X,
 		const odvgp_real *Y, const odvgp_warm *settings, const odvgp_watch *watch, void *scratch,
 		size_t scratch_bytes, odvgp_info *info);
 
-/*	Mean and population standard deviation (divided by n) [D] of each column of X [n,D], for
-	odvgp_scales. The scale is 1 for a column that is constant to rounding. The mean of equal
-	numbers is that number: their standardised column is exactly 0. No aliases.
-	Returns  E_SIZE (n or D below 1, or too large)
-	Cost  O(n D) */
+/*	Mean and standard deviation (divided by n, not n - 1) [D] of the columns of X [n,D], for
+	odvgp_scales. The scale of a column that is constant to rounding is 1; the mean of equal numbers
+	is that number: their standardised column is exactly 0. No aliases.
+	Returns	E_SIZE (n or D below 1, or too large)
+	Cost	O(n D) */
 ODVGP_API odvgp_status odvgp_column_scales(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
 		odvgp_real *mean, odvgp_real *scale, odvgp_info *info);
 
@@ -1346,14 +1344,14 @@ ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdi
 /* --- training --- */
 
 /*	One training step on the next minibatch: rows from a random permutation in each epoch, or all if
-	batch >= N. A natural step moves q and Adam the other trainable slots; or L-BFGS does one
+	batch >= N. A natural step moves q, Adam the other trainable slots; or L-BFGS does one
 	iteration. report out or NULL.
 	If the last update made the bound implausibly low or impossible to evaluate (NaN, or not
 	positive definite up to jitter.max), and the previous parameters do better on the same rows, it
 	is undone, step sizes are halved, and events.step_undone counts it. If they do no better, the
 	rows are to blame: the step returns an error.
-	Returns  E_NAN (in this batch, or the bound) | E_NOT_PD
-	Cost  see Choosing sizes in >>manual */
+	Returns	E_NAN (in this batch, or the bound) | E_NOT_PD
+	Cost	see Choosing sizes in >>manual */
 ODVGP_API odvgp_status odvgp_step(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
 		odvgp_report *report, odvgp_info *info);
 
@@ -1368,15 +1366,15 @@ ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *model, const odvgp_real *X,
 		kl		out or NULL
 		grad	[odvgp_param_count] out or NULL: gradient of -elbo with respect to the values that
 				odvgp_get returns, at slot.offset
-	Returns  E_NOT_PD
-	Cost  that of a step times n/B */
+	Returns	E_NOT_PD
+	Cost	that of a step times n/B */
 ODVGP_API odvgp_status odvgp_elbo(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
 		ptrdiff_t n, odvgp_real *elbo, odvgp_real *kl, odvgp_real *grad, odvgp_info *info);
 
 /*	odvgp_elbo with ORTH's gamma term of the KL estimated (config.reproduce.gamma_kl) from the given
 	columns, scaled by M_gamma/count: unbiased over uniformly drawn subsets. A sampled KL can be
 	negative. report out: elbo, expected_loglik, kl and events; else 0.
-	Returns  E_ARG also for a repeated column | E_UNSUPPORTED with several layers */
+	Returns	E_ARG also for a repeated column | E_UNSUPPORTED with several layers */
 typedef struct odvgp_columns {
 	const ptrdiff_t *index; /* [count] distinct, 0..M_gamma - 1 */
 	ptrdiff_t count;
@@ -1399,9 +1397,9 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *model, const odvgp_real *
 	lik.link_jitter), functions are mixed, or the model is deep, odvgp_step, unlike this call,
 	halves its natural step, at most 20 times, while the bound on the same rows, evaluated once
 	more, is lower.
-	Returns  E_NOT_PD also if no step is short enough for some output | E_UNSUPPORTED if the member
-		has no natural step
-	Cost  that of a step times n/B */
+	Returns	E_NOT_PD also if no step is short enough for some output | E_UNSUPPORTED if the member
+			has no natural step
+	Cost	that of a step times n/B */
 ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *model, const odvgp_real *X,
 		const odvgp_real *Y, ptrdiff_t n, odvgp_real tau, odvgp_real *elbo, odvgp_info *info);
 
@@ -1412,11 +1410,11 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *model, const odvgp_real *
 	After training with a bound without q, predictions need this call; with ODVGP_OBJECTIVE_EXACT
 	the inducing inputs become the rows of X. With ODVGP_OBJECTIVE_ELBO, frozen slots keep their
 	values and the others get the optimum given these. Where gamma points add nothing, the optimal a
-	is not unique, and the call takes one of the best.
-	Returns  E_NOT_PD | E_UNSUPPORTED (covariance DIAGONAL with another mean than O(M)'s, HYBRID
-		with q_mu frozen and a_gamma not, mixed or independent functions, several layers, another
-		likelihood, missing targets)
-	Cost  O(N R^2 + R^3), with R features of mean and covariance together */
+	is not unique: the call takes one.
+	Returns	E_NOT_PD | E_UNSUPPORTED (covariance DIAGONAL with another mean than O(M)'s, HYBRID with
+			q_mu frozen and a_gamma not, mixed or independent functions, several layers, another
+			likelihood, missing targets)
+	Cost	O(N R^2 + R^3), with R features of mean and covariance together */
 ODVGP_API size_t odvgp_fit_q_scratch(const odvgp_model *model, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
 		const odvgp_watch *watch, void *scratch, size_t scratch_bytes, odvgp_info *info);
@@ -1425,9 +1423,9 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, cons
 	Gaussian and Determinantal Point Processes, 2014): how far training can still get. lower, out or
 	NULL, is Titsias' lower bound. It takes any member, odvgp_fit_q_scratch bytes and the time of
 	odvgp_fit_q.
-	Returns  as odvgp_fit_q | E_NAN also if rounding leaves no digit of a bound, because the noise
-		is small relative to the targets | E_UNSUPPORTED also for several noises and the objectives
-		PARTLY, TIGHT, EXACT */
+	Returns	as odvgp_fit_q | E_NAN also if rounding leaves no digit of a bound, because the noise is
+			small relative to the targets | E_UNSUPPORTED also for several noises and the objectives
+			PARTLY, TIGHT, EXACT */
 ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *model, const odvgp_real *X,
 		const odvgp_real *Y, odvgp_real *upper, odvgp_real *lower, void *scratch,
 		size_t scratch_bytes, odvgp_info *info);
@@ -1443,7 +1441,7 @@ ODVGP_API ptrdiff_t odvgp_param_count(const odvgp_model *model);
 
 /*	Read or write the values of one slot; count is the slot's. Positive slots accept only values
 	within their bounds. odvgp_set ignores entries above the diagonal of a lower triangular slot.
-	Returns  E_ARG (also: outside the bounds) | E_NAME | E_SIZE (count) | E_NAN (odvgp_set) */
+	Returns	E_ARG (also: outside the bounds) | E_NAME | E_SIZE (count) | E_NAN (odvgp_set) */
 ODVGP_API odvgp_status odvgp_get(const odvgp_model *model, const char *name, odvgp_real *values,
 		ptrdiff_t count, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_set(odvgp_model *model, const char *name, const odvgp_real *values,
@@ -1462,15 +1460,15 @@ ODVGP_API odvgp_status odvgp_set_trainable(
 	A value outside the bounds, now or later from initialisation or a natural step, is moved just
 	inside them, by 1e-3 (high - low), or by 1e-3 low without an upper bound; odvgp_set refuses it.
 	Empties Adam's moments of the slot.
-	Returns  E_ARG (also: a slot that is not positive) | E_NAME */
+	Returns	E_ARG (also: a slot that is not positive) | E_NAME */
 ODVGP_API odvgp_status odvgp_set_bounds(
 		odvgp_model *model, const char *name, odvgp_real low, odvgp_real high, odvgp_info *info);
 
 /*	Prior density for each value of a positive slot, except q_diag, which is no hyperparameter.
 	odvgp_prior defines a and b. The log densities of all these values, trainable or not, are part
 	of every bound and gradient, and of report.expected_loglik. They are densities of the value
-	itself: the maximum does not depend on config.positive_transform or bounds.
-	Returns  E_ARG (also: a slot that cannot have a prior) | E_NAME */
+	itself: the maximum depends neither on config.positive_transform nor on bounds.
+	Returns	E_ARG (also: a slot that cannot have a prior) | E_NAME */
 ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *model, const char *name, odvgp_prior kind,
 		odvgp_real a, odvgp_real b, odvgp_info *info);
 
@@ -1483,14 +1481,14 @@ ODVGP_API odvgp_status odvgp_set_step_sizes(odvgp_model *model, const odvgp_sche
 ODVGP_API ptrdiff_t odvgp_steps_done(const odvgp_model *model);
 ODVGP_API odvgp_events odvgp_model_events(const odvgp_model *model);
 
-/*	Write the kernel expression with its current values to text [text_bytes], with a final zero;
-	several layers' with "; " between them. With ard it shows the geometric mean over columns.
-	Returns the length needed, without the final zero. */
+/*	Write the kernel expression with its current values, or several layers' with "; " between them,
+	to text [text_bytes], with a final zero. With ard it shows the geometric mean over columns.
+	Returns the length needed, without the zero. */
 ODVGP_API size_t odvgp_kernel_text(const odvgp_model *model, char *text, size_t text_bytes);
 
-/*	The column of X to which number k of slot "kernel.<term>.lengthscale" (linear:
-	"kernel.<term>.variance") of the first layer belongs, if the term has ard. -1 if one number
-	serves all columns, or if there is no such number. */
+/*	The column of X to which number k of the first layer's slot "kernel.<term>.lengthscale" (linear:
+	"kernel.<term>.variance") belongs; -1 if there is no such number, or without ard, where one
+	serves all columns. */
 ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *model, int term, ptrdiff_t k);
 
 /* --- predictors --- */
@@ -1501,9 +1499,9 @@ ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *model, int term, ptrd
 	odvgp_freeze and odvgp_save_memory undo it, as odvgp_step does.
 		scales	NULL: none
 		block	odvgp_predictor_size bytes, aligned for a real, at best to 64 bytes
-	Returns  E_ARG (also: a scale out of range, or no odvgp_fit_q after training with a bound
-		without q) | E_SIZE | E_NOT_PD
-	Cost  O(M^3 + M Mg D), once */
+	Returns	E_ARG (also: a scale out of range, or no odvgp_fit_q after training with a bound without
+			q) | E_SIZE | E_NOT_PD
+	Cost	O(M^3 + M Mg D), once */
 ODVGP_API size_t odvgp_predictor_size(const odvgp_model *model, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_freeze(odvgp_model *model, const odvgp_scales *scales, void *block,
 		size_t block_bytes, odvgp_info *info);
@@ -1519,9 +1517,9 @@ ODVGP_API odvgp_status odvgp_freeze(odvgp_model *model, const odvgp_scales *scal
 									writes goes to block, of odvgp_server_size bytes; the file is
 									not needed afterwards
 		odvgp_load_user				points *user to the caller's own bytes in such a file
-	Returns  E_FORMAT (not a predictor, or damaged) | E_UNSUPPORTED (other version or precision, too
-		many terms, instruction set missing)
-	Cost  reads each byte once */
+	Returns	E_FORMAT (not a predictor, or damaged) | E_UNSUPPORTED (other version or precision, too
+			many terms, instruction set missing)
+	Cost	reads each byte once */
 ODVGP_API odvgp_status odvgp_server_from_block(odvgp_server *server, const void *block,
 		size_t block_bytes, odvgp_isa isa, odvgp_info *info);
 ODVGP_API size_t odvgp_server_size(const void *file, size_t file_bytes, odvgp_info *info);
@@ -1538,14 +1536,14 @@ ODVGP_API size_t odvgp_predict_scratch(
 
 /*	Mean and marginal variance of f at new inputs (odvgp_mean_part). The variance is never negative.
 	With several layers, here and below, they are those of a mixture over samples of the hidden
-	layers, whose normals are stored (as a seed) and the same for all rows.
+	layers; the normals are stored (as a seed), the same for all rows.
 		X		[n >= 0,D], original units if odvgp_freeze got scales
 		mean	[F,n] out or NULL, units of y
 		var		[F,n] out or NULL, units of y squared
 		scratch	odvgp_predict_scratch bytes for some rows >= 1
 		Outputs may not alias X.
-	Returns  E_SIZE | E_NAN: if a result is not finite, outputs hold all results, here and below
-	Cost  O(n M^2 + n Mg D), SOLVE-GP O(n (M + Mg)^2); without variances O(n (M + Mg) D) */
+	Returns	E_SIZE | E_NAN: if a result is not finite, outputs hold all results, here and below
+	Cost	O(n M^2 + n Mg D), SOLVE-GP O(n (M + Mg)^2); without variances O(n (M + Mg) D) */
 ODVGP_API odvgp_status odvgp_predict(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean, odvgp_real *var, void *scratch, size_t scratch_bytes, odvgp_info *info);
 
@@ -1560,8 +1558,8 @@ ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *server, const odvgp_r
 
 /*	Mean [F,n] (or NULL) and symmetric covariance [F,n,n] of f at the rows of X.
 		scratch	odvgp_predict_scratch bytes for n rows
-	Returns  E_UNSUPPORTED (several layers)
-	Cost  O(n M^2 + n^2 M) */
+	Returns	E_UNSUPPORTED (several layers)
+	Cost	O(n M^2 + n^2 M) */
 ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *server, const odvgp_real *X,
 		ptrdiff_t n, odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);
@@ -1598,14 +1596,15 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *server, const odvgp_real
 /* --- files and threads --- */
 
 /*	Model files in memory: config, parameter vector, optimiser state and predictor; little-endian,
-	versioned, with a checksum. The caller can add his own bytes, such as names of columns
+	versioned, with a checksum. The caller can add bytes, such as names of columns
 	(odvgp_load_user). A loaded model continues training bit for bit.
 		odvgp_load_size		checks the whole file. The size depends on threads and isa: pass the
 							same ones to odvgp_load_memory
 		odvgp_load_memory	makes the model in block; *model is NULL on an error. The block's old
 							contents are then lost, unless the file was refused as damaged
-	Returns  E_FORMAT (info.text says what is wrong) | E_UNSUPPORTED (other version or precision) |
-		E_SIZE (saving: no file can hold it); odvgp_save_memory also what odvgp_freeze returns */
+	Returns	E_FORMAT (info.text says what is wrong) | E_UNSUPPORTED (other version or precision) |
+			E_SIZE (saving: no file can hold it); odvgp_save_memory also what odvgp_freeze
+			returns */
 ODVGP_API size_t odvgp_save_size(const odvgp_model *model, size_t user_bytes, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_save_memory(odvgp_model *model, const odvgp_scales *scales,
 		const void *user, size_t user_bytes, void *file, size_t file_bytes, odvgp_info *info);
@@ -1622,7 +1621,7 @@ ODVGP_API odvgp_status odvgp_load_memory(odvgp_model **model, const void *file, 
 	(Unix, Windows), and renames it to path. So path always holds a whole file; after a failure it
 	is the old one, and the new file is removed. On Unix, devices and pipes are written in place;
 	elsewhere a rename would replace them: write to them yourself.
-	Returns  E_IO; odvgp_file_size also 0, E_SIZE: the file is empty */
+	Returns	E_IO; odvgp_file_size also 0, E_SIZE: the file is empty */
 ODVGP_API odvgp_status odvgp_file_write(
 		const char *path, const void *file, size_t file_bytes, odvgp_info *info);
 ODVGP_API size_t odvgp_file_size(const char *path, odvgp_info *info);
