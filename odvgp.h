@@ -97,7 +97,7 @@ CONTENTS   (search for a tag with its arrows)
 	Calls that train and have no n take all data, X [N,D] and Y [N,T].
   Calls. Arguments stand in this order; >>api_low keeps that of the BLAS.
 	model, server, pool, blas, copy		what is made or used
-	config, path, name					its source; which part is meant
+	config, path, name					what it is made from; which part is meant
 	X, Y, file							data; a model file in memory
 	n, D								rows, columns
 	steps, tau, columns, scales, ...	settings of the call
@@ -118,8 +118,8 @@ CONTENTS   (search for a tag with its arrows)
 	E_MEMORY	a block or scratch is too small, or the allocator failed
 	E_NAN		X, Y or Z holds NaN or infinity (info has the row), or a result overflows
 	E_STOPPED	watch asked to stop
-	Unless a comment says otherwise, an error changes no output, and of the model only events and
-	raised jitters.
+	Unless a comment says otherwise, an error changes no output, no config, and of the model only
+	events and raised jitters.
   Symbols. Zb = Z_beta, Zg = Z_gamma, a = a_gamma, k = k(x,x), |.|^2 the sum of squares: of all
 	entries in a KL, of each column (each x) in a variance. eps is DBL_EPSILON or FLT_EPSILON.
 	Kb = K(Zb,Zb) + jitter I = L L^T,	A = L^-1 K(Zb,X),	c = L^-1 K(Zb,Zg) a,
@@ -217,18 +217,19 @@ CONTENTS   (search for a tag with its arrows)
 	while the bound falls (odvgp_natgrad_step). Predictions mix deep.predict_samples components.
 	Only training's memory grows with the samples; a tile holds at most 4,096 of them, or one row's.
 	The objective is ELBO; there is no odvgp_fit_q and no warm start.
-  Images. With patches (config.layer[0].patches) f(image) sums a Gaussian process over the image's T
-	patches [CONV], [TICK]. K(Z,X) costs B M T kernel values instead of B M, k(x,x) B T^2 / 2 more;
-	memory holds one image's patches and 256 rows of their kernel matrix. odvgp_init_data draws
-	inducing patches from 1,000 images, and their locations uniformly. All pixels of a channel
-	should have one scale. With ROBUSTMAX and batches of tens of images natural steps of 0.1
-	overshoot: let them rise to 0.01 (odvgp_rising), or let Adam move q (natgrad = 0). With
-	image_output let natural steps begin at 0.1, or Adam may drop the last kernel.
-	A hidden layer with patches.image_output passes an image of P channels to the next one, which
-	needs its sizes: (image_height - height) / stride + 1 rows, columns alike. Its mean function
-	takes a patch: PROJECTION, or ZERO and deep.q_init PRIOR as in [SOLVE]. Memory holds a tile's
-	patches, at most 4,096 or one image's, and 1,000 images while odvgp_init_data runs. Pixels of
-	that image are sampled independently, by odvgp_sample jointly.
+  Images. With patches (a field of config.layer) f(image) is the weighted sum of a Gaussian process
+	over the image's T patches [CONV], [TICK]. K(Z,X) costs B M T kernel values instead of B M,
+	k(x,x) B T^2 / 2 more; memory holds one image's patches and 256 rows of their kernel matrix.
+	odvgp_init_data draws inducing patches from 1,000 images, and their locations uniformly. All
+	pixels of a channel should have one scale. With ROBUSTMAX and batches of tens of images natural
+	steps of 0.1 overshoot: let them rise to 0.01 (odvgp_rising), or let Adam move q (natgrad = 0).
+	With image_output let natural steps begin at 0.1, or Adam may drop the last kernel.
+	A hidden layer with patches.image_output passes an image of P channels to the next one; set its
+	sizes there: (image_height - height) / stride + 1 rows, and columns alike. The hidden layer's
+	mean function takes a patch: PROJECTION, or ZERO and deep.q_init PRIOR as in [SOLVE]. Memory
+	holds a tile's patches, at most 4,096 or one image's, and 1,000 images while odvgp_init_data
+	runs. Pixels of that image are sampled independently, except by odvgp_sample, which samples them
+	jointly.
   Units. Standardise X and Y (odvgp_column_scales, odvgp_standardise) and pass the scales to
 	odvgp_freeze: predictions are then in original units.
   Memory. Training memory (odvgp_model_size) stops growing with N at the number of rows that
@@ -246,12 +247,12 @@ CONTENTS   (search for a tag with its arrows)
 	NEON serves only float and flushes subnormal numbers to 0. On 32-bit x86 without SSE2, give gcc
 	-std=c99 or -fexcess-precision=standard: otherwise last bits depend on what it inlines, and no
 	promise about bits holds.
-  Threads. Serial, unless config.threads contains a hook. Results have the same bits for any number
-	of threads. Only one thread at a time may use a model. Any number may share predictors and
-	servers, which are read-only, each with its own scratch.
+  Threads. Everything is serial unless config.threads contains a hook. Results have the same bits
+	for any number of threads. Only one thread at a time may use a model. Any number may share
+	predictors and servers, which are read-only, each with its own scratch.
   Precision. The default is double. float needs jitter.relative >= 16 M FLT_EPSILON, its default.
-	Set it in a double model that float will serve, too: with 1e-6 means were wrong by up to half a
-	standard deviation.
+	Set this also in a double model that float will serve: with 1e-6 means were wrong by up to half
+	a standard deviation.
 	The code needs IEEE arithmetic and refuses to compile with -ffast-math, -Ofast,
 	-ffinite-math-only or /fp:fast. Do not use -funsafe-math-optimizations and -fassociative-math,
 	which clang does not report. gcc fuses a * b + c where the instruction set can, so last bits
@@ -1297,8 +1298,8 @@ ODVGP_API odvgp_status odvgp_init_data(odvgp_model *model, const odvgp_real *X,
 /*	Reset q to its initial value (config.reproduce.q_init), using the current kernel and inducing
 	inputs: q_mu = 0, a_gamma = 0, and q_sqrt such that q(u) is the prior, or the identity. Empties
 	Adam's moments and restores step sizes that were halved. odvgp_init_data includes this call.
-	Returns	where q_sqrt depends on the kernel (PRIMAL and A_BETA at the prior) E_NOT_PD, or E_NAN
-			if Kb is not finite */
+	Returns	E_NOT_PD and E_NAN (of Kb), where q_sqrt depends on the kernel (PRIMAL and A_BETA at the
+			prior) */
 ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
 
 /*	Improve hyperparameters, noise, prior mean and Z_beta by L-BFGS on the collapsed bound ([VFE])
@@ -1421,8 +1422,8 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, cons
 
 /*	Titsias' upper bound of log p(y) with the inducing inputs Z_beta (Variational Inference for
 	Gaussian and Determinantal Point Processes, 2014): how far training can still get. lower, out or
-	NULL, is Titsias' lower bound. It takes any member, odvgp_fit_q_scratch bytes and the time of
-	odvgp_fit_q.
+	NULL, is Titsias' lower bound. It works for any member, in odvgp_fit_q_scratch bytes and the
+	time of odvgp_fit_q.
 	Returns	as odvgp_fit_q | E_NAN also if rounding leaves no digit of a bound, because the noise is
 			small relative to the targets | E_UNSUPPORTED also for several noises and the objectives
 			PARTLY, TIGHT, EXACT */
@@ -1494,10 +1495,9 @@ ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *model, int term, ptrd
 /* --- predictors --- */
 
 /*	Freeze a model: write its predictor, a block without pointers that can be copied, stored, or put
-	in ROM. It works in builds of the same version and precision, with any pointers and instruction
-	sets, on machines of the same byte order. If no predictor can be computed after the last update,
-	odvgp_freeze and odvgp_save_memory undo it, as odvgp_step does.
-		scales	NULL: none
+	in ROM. scales NULL: none. It works in builds of the same version and precision, with any
+	pointers and instruction sets, on machines of the same byte order. If no predictor can be
+	computed after the last update, odvgp_freeze and odvgp_save_memory undo it, as odvgp_step does.
 		block	odvgp_predictor_size bytes, aligned for a real, at best to 64 bytes
 	Returns	E_ARG (also: a scale out of range, or no odvgp_fit_q after training with a bound without
 			q) | E_SIZE | E_NOT_PD
