@@ -2,300 +2,295 @@
 	Public domain or MIT, at your choice: the licence is at the end of the file. No warranty.
 
 	A Gaussian process learns a function from data and states how certain each prediction is. This
-	header trains sparse variational Gaussian processes on any number of rows. One of them is the
-	orthogonally decoupled one [ODVGP]: its mean uses many inducing points (gamma) at linear cost,
-	its covariance few (beta).
-	C99; needs only libc and libm; float or double; training steps and predictions never allocate.
+	header trains sparse variational Gaussian processes on any number of rows. The mean of the
+	orthogonally decoupled one [ODVGP] uses many inducing points (gamma) at linear cost, its
+	covariance few (beta). Training steps and predictions never allocate memory.
 
 Do this:
 
-	    #define ODVGP_IMPLEMENTATION             in ONE .c or .cpp file, which compiles the code;
-	    #include "odvgp.h"                       elsewhere include without the #define
+		#define ODVGP_IMPLEMENTATION	in ONE .c or .cpp file, which compiles the code;
+		#include "odvgp.h"				other files include it without the #define
 
-	A complete program, sin(x) from 200 noisy points:        cc -O2 sine.c -lm && ./a.out
+	A complete program, sin(x) from 200 noisy points:		 cc -O2 sine.c -lm && ./a.out
 
-	    #define ODVGP_IMPLEMENTATION
-	    #include "odvgp.h"
-	    #include <stdio.h>
-	    int main(void) {
-	        static double X[200], y[200];
-	        for (int i = 0; i < 200; i++) {
-	            X[i] = 0.03 * i;
-	            y[i] = sin(X[i]) + 0.1 * sin(50.0 * i * i);
-	        }
-	        odvgp_config cfg = odvgp_config_defaults(200, 1, 1, 8, 24); // N, D, P, |beta|, |gamma|
-	        odvgp_model *gp;
-	        if (odvgp_model_create(&gp, &cfg, X, y, NULL, NULL)) return 1;
-	        odvgp_fit(gp, X, y, 2000, NULL, NULL);
-	        double x = 1.5, mean, var;
-	        odvgp_predict_once(gp, &x, 1, &mean, &var, NULL, NULL);
-	        printf("f(1.5) = %.3f +- %.3f, sin(1.5) = %.3f\n", mean, 2 * sqrt(var), sin(x));
-	        odvgp_model_free(gp);
-	        return 0;
-	    }
+		#define ODVGP_IMPLEMENTATION
+		#include "odvgp.h"
+		#include <stdio.h>
+		int main(void) {
+			static double X[200], y[200];
+			for (int i = 0; i < 200; i++) {
+				X[i] = 0.03 * i;
+				y[i] = sin(X[i]) + 0.1 * sin(50.0 * i * i);
+			}
+			odvgp_config cfg = odvgp_config_defaults(200, 1, 1, 8, 24); // N, D, P, |beta|, |gamma|
+			odvgp_model *gp;
+			if (odvgp_model_create(&gp, &cfg, X, y, NULL, NULL)) return 1;
+			odvgp_fit(gp, X, y, 2000, NULL, NULL);
+			double x = 1.5, mean, var;
+			odvgp_predict_once(gp, &x, 1, &mean, &var, NULL, NULL);
+			printf("f(1.5) = %.3f +- %.3f, sin(1.5) = %.3f\n", mean, 2 * sqrt(var), sin(x));
+			odvgp_model_free(gp);
+			return 0;
+		}
 
-	Serve a trained model from a controller: a host trains and freezes with ODVGP_FLOAT and prints
-	the block as a const array of 32-bit words (examples/packaging/model.c), and the scratch bytes
-	odvgpf_predict_scratch(&server, 1, NULL). The controller's program defines ODVGP_FLOAT,
-	ODVGP_NO_TRAINING, ODVGP_NO_STDIO and ODVGP_ASSERT(x) as ((void)0), calls
-	odvgpf_server_from_block once, and odvgpf_predict for each input. See
-	examples/03_static_block.c; 04_use_a_trained_model.c reads a file.
+	Serve a trained model from a controller: a host defines ODVGP_FLOAT, trains, freezes and prints
+	the block as a const array of 32-bit words (examples/packaging/model.c) and the scratch bytes
+	odvgpf_predict_scratch(&server, 1, NULL). The controller defines ODVGP_FLOAT, ODVGP_NO_TRAINING,
+	ODVGP_NO_STDIO and ODVGP_ASSERT(x) as ((void)0), calls odvgpf_server_from_block once, then
+	odvgpf_predict for each input (examples/03_static_block.c; 04_use_a_trained_model.c reads a
+	file).
 
 CONTENTS   (search for a tag with its arrows)
-	>>conventions   sizes, storage, symbols, glossary
-	>>options       macros
-	>>manual        models, optimisers, sizes, depth, images, memory, errors, jitter, threads
+	>>conventions	sizes, storage, calls, errors, symbols, glossary
+	>>options		macros
+	>>manual		models, optimisers, sizes, depth, images, memory, jitter, threads
 	>>revisions
-	>>api           public declarations
-	  >>api_easy        create, fit, predict, free
-	  >>api_staged      caller's memory, steps, slots, predictors, files
-	  >>api_low         dense linear algebra
-	>>impl          the code; each section uses only what is above it
-	  >>config          small helpers
-	  >>cpu             instruction sets of the machine
-	  >>simd            vector types
-	  >>threads         tasks; the POSIX pool
-	  >>arena           memory: one block, measured and divided
-	  >>rng             random numbers and permutations
-	  >>vmath           arithmetic over arrays
-	  >>ukr             micro-kernels and packing
-	  >>gemm            products
-	  >>trsm            triangular solves
-	  >>potrf           Cholesky factors
-	  >>kernels         kernel expressions and matrices
-	  >>likelihoods     expected log density
-	  >>predictor       the frozen model
-	  >>gradient        derivatives of predictions
-	  >>server          opening a block or a file; prediction needs nothing below
-	  >>model           types of training
-	  >>params          the parameter vector
-	  >>ops             matrix operations
-	  >>tape            running the operations
-	  >>graph           building the tape
-	  >>parts           mean and covariance parts
-	  >>settings        the config: defaults and checks
-	  >>bound           the bound and its gradient
-	  >>freeze          from a model to a predictor
-	  >>natgrad         natural gradient steps
-	  >>optimum         the best q
-	  >>adam            Adam and schedules
-	  >>lbfgs           L-BFGS
-	  >>train           the training step
-	  >>init            initial parameters
-	  >>layout          a model's block
-	  >>warm            the warm start
-	  >>io              model files
-	  >>easy            the allocating layer
+	>>api			declarations
+	  >>api_easy	create, fit, predict, free
+	  >>api_staged	caller's memory, steps, slots, predictors, files
+	  >>api_low		dense linear algebra
+	>>impl			the code
+	  >>config		small helpers
+	  >>cpu			instruction sets of the machine
+	  >>simd		vector types
+	  >>threads		tasks; the POSIX pool
+	  >>arena		memory
+	  >>rng			random numbers and permutations
+	  >>vmath		arithmetic over arrays
+	  >>ukr			micro-kernels and packing
+	  >>gemm		products
+	  >>trsm		triangular solves
+	  >>potrf		Cholesky factors
+	  >>kernels		kernel expressions and matrices
+	  >>likelihoods	expected log density
+	  >>predictor	the frozen model
+	  >>gradient	derivatives of predictions
+	  >>server		blocks and files; prediction needs nothing below
+	  >>model		types of training
+	  >>params		the parameter vector
+	  >>ops			matrix operations
+	  >>tape		running the operations
+	  >>graph		building the tape
+	  >>parts		mean and covariance parts
+	  >>settings	the config: defaults and checks
+	  >>bound		the bound and its gradient
+	  >>freeze		from a model to a predictor
+	  >>natgrad		natural gradient steps
+	  >>optimum		the best q
+	  >>adam		Adam and schedules
+	  >>lbfgs		L-BFGS
+	  >>train		the training step
+	  >>init		initial parameters
+	  >>layout		slots, tape and block of a model
+	  >>warm		the warm start
+	  >>io			model files
+	  >>easy		the allocating layer
 	>>licence
 
 >>conventions
   Sizes. N rows of data, B rows of a minibatch, D inputs, P outputs (latent functions), M = |beta|
-	and Mg = |gamma| inducing points, T columns of targets, F functions that the likelihood sees,
-	the P or mixtures of them. With the Gaussian likelihood F = T. "Y [N,T]" includes columns behind
-	the targets, in the order weights, exposure or known_noise, where config.lik asks for them.
+	and Mg = |gamma| inducing points, T columns of targets. The likelihood sees F functions: the P
+	latent ones or mixtures of them; with the Gaussian likelihood F = T. "Y [N,T]" has further
+	columns behind the targets if config.lik asks for them: weights, then exposure or known_noise.
   Storage. Arrays are row-major without padding; triangular matrices are lower; `ld` counts elements
 	from row to row. The row of data is the first index of what a call reads, X [n,D] and Y [n,T],
 	and the last of what it writes: mean, var [F,n], cov [F,n,n] or [F,F,n], samples [count,F,n].
-  Calls. Arguments stand in this order (tests/checks/interface.sh); >>api_low keeps that of the BLAS.
-	model, server, pool, blas, copy      what is made or used
-	config, path, name                   what it is made from; which part is meant
-	X, Y, file                           data; a model file in memory
-	n, D                                 rows, columns
-	steps, tau, columns, scales, ...     settings of the call
-	watch, allocator, threads, isa       the caller's
-	mean, var, elbo, gradient, ...       results: mean and var of f, mean_y and var_y of y. var and
-										 cov are variances, never standard deviations
-	block, scratch                       memory for what stays; for this call only. At any address
-										 where the comment asks for no alignment
-	info                                 last; may be NULL. Of every call that can fail
-	The bytes of memory x follow it as x_bytes. odvgp_..._size tells those of a block or a file,
-	odvgp_..._scratch those of scratch: 0 if there is a reason, then in info. odvgp_..._file takes a
+	Calls that train and have no n take all data, X [N,D] and Y [N,T].
+  Calls. Arguments stand in this order; >>api_low keeps that of the BLAS.
+	model, server, pool, blas, copy		what is made or used
+	config, path, name					what it is made from; which part is meant
+	X, Y, file							data; a model file in memory
+	n, D								rows, columns
+	steps, tau, columns, scales, ...	settings of the call
+	watch, allocator, threads, isa		the caller's hooks (NULL: none, malloc and free, serial); an
+										instruction set (ODVGP_ISA_AUTO: the best)
+	mean, var, elbo, gradient, ...		results: mean and var of f, mean_y and var_y of y; var and
+										cov are variances, never standard deviations
+	block, scratch						memory that the result keeps; memory for this call only,
+										with any contents. At any address unless a comment asks for
+										alignment
+	info								the error, in every call that can fail; may be NULL
+	x_bytes follows x and is its length in bytes. odvgp_..._size returns the bytes of a block or a
+	file, odvgp_..._scratch those of scratch; both return 0 on an error. odvgp_..._file takes a
 	path, odvgp_..._memory a file's bytes.
+  Errors. Calls that can fail return odvgp_status; 0 is success. info receives a sentence that names
+	the culprit. "Returns" lists a call's errors except these:
+	E_ARG		an argument is NULL or out of range
+	E_MEMORY	a block or scratch is too small, or the allocator failed
+	E_NAN		X, Y or Z holds NaN or infinity (info has the row), or a result overflows
+	E_STOPPED	watch asked to stop
+	Unless a comment says otherwise, an error changes no output, no config, and of the model only
+	events and raised jitters.
   Symbols. Zb = Z_beta, Zg = Z_gamma, a = a_gamma, k = k(x,x), |.|^2 the sum of squares: of all
 	entries in a KL, of each column (each x) in a variance. eps is DBL_EPSILON or FLT_EPSILON.
-	Kb = K(Zb,Zb) + jitter I = L L^T,   A = L^-1 K(Zb,X),   c = L^-1 K(Zb,Zg) a,
-	W = L^-1 K(Zb,Zg),   C = K(Zg,Zg) - W^T W,   L_v L_v^T = C + jitter I,
+	Kb = K(Zb,Zb) + jitter I = L L^T,	A = L^-1 K(Zb,X),	c = L^-1 K(Zb,Zg) a,
+	W = L^-1 K(Zb,Zg),					C = K(Zg,Zg) - W^T W,	L_v L_v^T = C + jitter I,
 	A_v = L_v^-1 (K(Zg,X) - W^T A).
-	u = f(Zb) has prior N(0, Kb), and q(u) has mean m = L q_mu and covariance
-	S = L q_sqrt q_sqrt^T L^T when whitened. SOLVE-GP adds v = f(Zg) - K(Zg,Zb) Kb^-1 u, what u
-	leaves unexplained: prior N(0, C), independent of u, and L_v^-1 v has
-	q = N(v_mu, v_sqrt v_sqrt^T). ORTH + DENSE is the case v_mu = L_v^T a, v_sqrt = I; M_gamma = 0
-	is SVGP. [SOLVE] algorithm 1 writes L_u^0, A, B, L_v^0, D for L, W, A, L_v, A_v.
-	Where the text says so, P is also a precision matrix, D = diag(C) or a scale, S = Phi Phi^T or a
-	number of shards, F a number of features, T a matrix. BLOCKS, DIAGONAL, EXACT and RESIDUAL
-	are words of several enumerations each.
+	u = f(Zb) has prior N(0, Kb), and q(u) has mean m and covariance S (odvgp_parametrisation).
+	SOLVE-GP adds v = f(Zg) - K(Zg,Zb) Kb^-1 u, what u leaves unexplained: prior N(0, C),
+	independent of u, and L_v^-1 v has q = N(v_mu, v_sqrt v_sqrt^T). ORTH + DENSE is the case
+	v_mu = L_v^T a, v_sqrt = I; M_gamma = 0 is SVGP. [SOLVE] algorithm 1 writes L_u^0, A, B, L_v^0,
+	D for L, W, A, L_v, A_v.
+	Where the text says so, P is a precision matrix, D = diag(C) or a scale, S = Phi Phi^T or a
+	number of shards, F a number of features, T a matrix. BLOCKS, DIAGONAL, EXACT and RESIDUAL are
+	words of several enumerations each.
 	elbo = N/B sum over the batch of E_q[log p(y|f)] - KL(q||p) + log priors of hyperparameters, in
 	nats for all N rows: without such priors a lower bound of log p(y). The KL is that of q(u), plus
 	that of q(v); >>parts has the formulas. Gradients are those of the loss = -elbo.
   Glossary (>>ops explains the tape, its nodes and their adjoints).
-	beta              inducing points Zb, which mean and covariance use
-	block             of memory: the caller's bytes; of q: the Gaussian on beta or gamma
-	bound             what training maximises: elbo, or another odvgp_objective
-	factor            Cholesky factor: L with L L^T = Kb, for example
-	freeze            a model: write its predictor; a slot: set trainable = 0
-	gamma             further points Zg: only for the mean, or SOLVE-GP's second block
-	gamma projection  c, the part of gamma's mean that beta can express
-	hyperparameters   lengthscales, variances, shape parameters, likelihood parameters
-	isa               an instruction set's table of micro-kernels and block sizes
-	member            a pair of a mean part and a covariance part
-	predictor         a frozen model: one block without pointers that predicts
-	q                 the approximate posterior; q(u), and for SOLVE-GP q(v)
-	residual          what beta does not explain: v of f(Zg), C of K(Zg,Zg)
-	scratch           the caller's memory for one call; its contents do not matter
-	server            a struct through which calls use a predictor
-	shape parameter   alpha of rq, period of periodic, offset of polynomial
-	shard             a group of tiles with a sum of its own
-	slot              a named part of the parameter vector
-	tile              rows of data that are worked on at once
-	whitened          in coordinates where the prior of u (and of v) is N(0, I)
+	beta				inducing points Zb of mean and covariance
+	block				of memory: the caller's bytes; of q: the Gaussian on beta or gamma
+	bound				what training maximises: elbo or another odvgp_objective
+	freeze				a model: write its predictor; a slot: set trainable = 0
+	gamma				inducing points Zg of the mean only, or SOLVE-GP's second block
+	gamma projection	c, the part of gamma's mean that beta can express
+	hyperparameters		lengthscales, variances, shape and likelihood parameters
+	isa					an instruction set's table of micro-kernels and block sizes
+	member				a pair of a mean part and a covariance part
+	predictor			a frozen model: a block without pointers that predicts
+	q					the approximate posterior; q(u), and for SOLVE-GP q(v)
+	residual			what beta does not explain: v of f(Zg), C of K(Zg,Zg)
+	shape parameter		alpha of rq, period of periodic, offset of polynomial
+	shard				a group of tiles with a sum of its own
+	slot				a named part of the parameter vector
+	tile				rows of data that are worked on at once
+	whitened			in coordinates where the prior of u (and of v) is N(0, I)
 
->>options                             default   effect
-	ODVGP_IMPLEMENTATION              -         compile the code here, in one precision
-	ODVGP_STATIC                      -         make every function static (one translation unit)
-	ODVGP_API                         extern    linkage of public functions, such as
-												__declspec(dllexport)
-	ODVGP_FLOAT                       -         float instead of double. Functions, and types that
-												hold reals, begin with odvgpf_; enumerations,
-												odvgp_info, odvgp_events and hooks keep their names:
-												one program can use both precisions
-	ODVGP_KEEP_NAMES                  -         with ODVGP_FLOAT: keep odvgp_x as a macro for
-												odvgpf_x after the header (one precision per file)
-	ODVGP_ASSERT(x)                   assert    check for broken callers; ((void)0) removes it
-	ODVGP_NO_TRAINING                 -         leave out everything after >>server: the code only
-												serves models from blocks and files. Includes
-												ODVGP_NO_MALLOC; add ODVGP_NO_STDIO on bare metal
-	ODVGP_NO_MALLOC                   -         leave out the allocating layer (odvgp_model_create,
-												_free, odvgp_save_file, odvgp_load_file and
-												odvgp_predict_once)
-	ODVGP_NO_STDIO                    -         leave out the five calls that take a path
-	ODVGP_NO_SIMD                     -         plain C only. Otherwise SSE2, AVX2 and AVX-512 are
-												chosen at run time, NEON at compile time
-	ODVGP_NO_AVX2, ODVGP_NO_AVX512    -         leave out one instruction set
-	ODVGP_USE_PTHREADS                -         compile the POSIX thread pool (link with -pthread)
-	ODVGP_USE_CBLAS                   -         send large products to a CBLAS (<cblas.h>); bits may
-												then depend on threads
-	ODVGP_MAX_BASE_KERNELS            8         most base kernels in an expression, 1..32
-	ODVGP_MAX_LAYERS                  3         most layers, 1..8
+>>options					default	effect
+	ODVGP_IMPLEMENTATION	-		compile the code here, in one precision
+	ODVGP_STATIC			-		make every function static (one translation unit)
+	ODVGP_API				extern	linkage of public functions, such as __declspec(dllexport)
+	ODVGP_FLOAT				-		float instead of double. All functions, and types that hold
+									reals, begin with odvgpf_; other names stay: one program can use
+									both precisions
+	ODVGP_KEEP_NAMES		-		with ODVGP_FLOAT: odvgp_x stays a macro for odvgpf_x after the
+									header (one precision per file)
+	ODVGP_ASSERT(x)			assert	check for broken callers; ((void)0) removes it
+	ODVGP_NO_TRAINING		-		only serve models from blocks and files: leave out everything
+									after >>server. Includes ODVGP_NO_MALLOC; add ODVGP_NO_STDIO on
+									bare metal
+	ODVGP_NO_MALLOC			-		leave out the allocating layer (odvgp_model_create, _free,
+									odvgp_save_file, odvgp_load_file, odvgp_predict_once)
+	ODVGP_NO_STDIO			-		leave out the five calls that take a path
+	ODVGP_NO_SIMD			-		plain C only. Otherwise SSE2, AVX2 and AVX-512 are chosen at run
+									time, NEON at compile time
+	ODVGP_NO_AVX2, _AVX512	-		leave out one instruction set
+	ODVGP_USE_PTHREADS		-		compile the POSIX thread pool (link with -pthread)
+	ODVGP_USE_CBLAS			-		send large products to a CBLAS (<cblas.h>); bits may then depend
+									on threads
+	ODVGP_MAX_BASE_KERNELS	8		most base kernels in an expression, 1..32
+	ODVGP_MAX_LAYERS		3		most layers, 1..8
 
 >>manual
-  Models. Any mean part goes with any covariance part (layer[0].mean_part and .cov_part in the
-	config; odvgp_mean_part has the formulas). These pairs have names:
-	  COUPLED    BETA + DENSE       Titsias 2009 [VFE], Hensman et al. 2013 [SVGP]
-	  ORTH       ORTH + DENSE       Salimbeni et al. 2018 [ODVGP], eq. 11
-	  HYBRID     HYBRID + DENSE     [ODVGP] eq. 10
-	  DECOUPLED  FREE + INVERSE     Cheng and Boots 2017 [DECOUPLED]; [ODVGP] eq. 8
-	  SOLVE-GP   BLOCKS + BLOCKS    Shi et al. 2020 [SOLVE], eq. 8, algorithm 1; gamma is its O
-	  O(M)       FREE + DIAGONAL    Kobe 2021 [OM], eqs. 3.2 - 3.7; M_gamma = 0; 2 M numbers in q
+  Models. Any mean part goes with any covariance part (layer[0].mean_part and .cov_part;
+	odvgp_mean_part has the formulas). These pairs have names:
+	  COUPLED	BETA + DENSE	   [VFE], [SVGP]
+	  ORTH		ORTH + DENSE	   [ODVGP] eq. 11
+	  HYBRID	HYBRID + DENSE     [ODVGP] eq. 10
+	  DECOUPLED	FREE + INVERSE     [DECOUPLED]; [ODVGP] eq. 8
+	  SOLVE-GP	BLOCKS + BLOCKS    [SOLVE] eq. 8, algorithm 1; gamma is its O
+	  O(M)		FREE + DIAGONAL    [OM] eqs. 3.2 - 3.7; M_gamma = 0; 2 M numbers in q
 	odvgp_config_defaults selects ORTH if |gamma| > 0, else COUPLED. With optim.natgrad = 1 natural
-	gradients move q(u), and SOLVE-GP's q(v); Adam moves the rest (ORTHNAT, COUPLEDNAT). With 0 Adam
-	moves everything; FREE, INVERSE and DIAGONAL require that, except in O(M).
-  Optimisers. Adam, the default, works on minibatches. For data that fit into one batch, set
-	optim.kind = ODVGP_OPTIMIZER_LBFGS, optim.natgrad = 0 and optim.batch = N. L-BFGS has
-	no step sizes to choose.
+	gradients move q(u) and SOLVE-GP's q(v), Adam the rest (ORTHNAT, COUPLEDNAT). With 0 Adam moves
+	everything; FREE, INVERSE and DIAGONAL require that, except in O(M).
+  Optimisers. Adam, the default, works on minibatches. For data that fit into one batch, L-BFGS has
+	no step sizes to choose: set optim.kind = ODVGP_OPTIMIZER_LBFGS, optim.natgrad = 0 and
+	optim.batch = N.
 	The step sizes of Adam and of natural gradients fall over 5,000 steps by default: large steps
-	find the kernel and the noise, small steps settle them. Let them fall over the length of your
-	training (odvgp_falling), or keep them constant if data never end (odvgp_constant).
-	odvgp_set_step_sizes changes them during training.
-	odvgp_set_bounds keeps positive numbers in a range; odvgp_set_prior adds prior densities.
+	find the kernel and the noise, small steps settle them. Let them fall over your whole training
+	(odvgp_falling), or keep them constant if data never end (odvgp_constant); odvgp_set_step_sizes
+	changes them later.
   Choosing sizes. A step takes O(B M^2 + B Mg D + M Mg D + M^3) time. Start with M = 100..300 and
-	Mg = 2..3 M. More beta points improve variance and mean; more gamma points improve only the
-	mean, at linear cost. SOLVE-GP's gamma improves the variance, too, and a step takes
-	O(B Mg (M + Mg) + M Mg (M + Mg) + Mg^3) more; start with Mg = M.
-  Depth. config.layers > 1 gives a deep Gaussian process [DGP]. layer[0] sees X, each further one
-	samples of the layer below, the likelihood the last. Each has width P, member, kernel, sizes and
-	mean function. Hidden layers start near theirs, so it should pass inputs on: IDENTITY, or for
-	another width PROJECTION:
-	    odvgp_config cfg = odvgp_config_defaults(N, D, D, 100, 0);
-	    cfg.layers = 2;
-	    cfg.layer[1] = cfg.layer[0];
-	    cfg.layer[1].P = 1;
-	    cfg.layer[0].mean_function = ODVGP_MEAN_FUNCTION_IDENTITY;
+	Mg = 2..3 M. More beta points improve variance and mean, more gamma points only the mean, at
+	linear cost. SOLVE-GP's gamma improves both, for O(B Mg (M + Mg) + M Mg (M + Mg) + Mg^3) more
+	per step; start with Mg = M.
+  Depth. config.layers > 1 gives a deep Gaussian process [DGP]. layer[0] sees X, each further layer
+	samples of the layer below, the likelihood the last layer. Each has its own width P, member,
+	kernel, sizes and mean function. A hidden layer starts near its mean function, which should
+	therefore pass inputs on: IDENTITY, or PROJECTION to another width:
+		odvgp_config cfg = odvgp_config_defaults(N, D, D, 100, 0);
+		cfg.layers = 2;
+		cfg.layer[1] = cfg.layer[0];
+		cfg.layer[1].P = 1;
+		cfg.layer[0].mean_function = ODVGP_MEAN_FUNCTION_IDENTITY;
 	Training draws deep.samples normals for each row and hidden output, a function of seed and step:
-	the bound is an unbiased estimate. Natural steps move q of all layers, halved while the bound
-	is lower (odvgp_natgrad_step). Predictions mix deep.predict_samples components. Only training's
-	memory grows with the samples, to 4,096 in a tile or one row's. The only objective is ELBO;
-	there is no odvgp_fit_q and no warm start.
-  Images. With patches a layer's inducing inputs are patches, and f(image) is the weighted sum of a
-	Gaussian process over an image's T patches [CONV], [TICK]. K(Z,X) costs B M T instead of B M
-	kernel values, k(x,x) B T^2 / 2 more. Memory: one image's patches, 256 rows of their
-	kernel matrix. odvgp_init_data draws inducing patches from 1,000 images and their locations
-	uniformly. All pixels of a channel should have one scale. With ROBUSTMAX and batches of tens of
-	images natural steps of 0.1 overshoot: let them rise to 0.01 (odvgp_rising), or let Adam move q
-	(natgrad = 0). With image_output begin at 0.1, or Adam may drop the last kernel.
-	In a deep model a hidden layer with patches.image_output gives the next one an image of P
-	channels, with (image_height - height) / stride + 1 rows, columns alike: the sizes to set there.
-	Its mean function takes a patch: PROJECTION, or ZERO and deep.q_init PRIOR as in [SOLVE].
-	Memory: a tile's patches, at most 4,096 or one image's, and 1,000 images while odvgp_init_data
-	runs. Pixels of that image are sampled independently, by odvgp_sample jointly.
-  Units. Standardise the columns of X and Y (odvgp_column_scales, odvgp_standardise) and pass the
-	scales to odvgp_freeze to get predictions in original units.
-  Memory. odvgp_model_size returns the bytes that training needs, odvgp_predictor_size those of
-	serving. Training memory stops growing with N at the number of rows that initialisation samples,
-	max(50 M, 4 M_gamma, 4096), except with the objectives TIGHT and EXACT (O(N^2)). Stack, by gcc
-	or clang with -O2, for M up to 512 (each doubling adds up to 1 KiB), ODVGP_MAX_BASE_KERNELS 8:
-	odvgp_model_size, odvgp_load_size, training steps, odvgp_fit_q and odvgp_upper_bound take less
-	than 8 KiB, warm starts 12 KiB, all other calls 4 KiB.
-  Errors. Calls that can fail return odvgp_status; 0 is success. odvgp_info (may be NULL) receives
-	a sentence that names the culprit. After an error outputs keep their old contents, except for
-	predictions that are not finite (odvgp_predict), and the model stays usable. NaN in X, Y or Z is
-	refused.
+	the bound is an unbiased estimate. Natural steps move q of all layers; odvgp_step halves them
+	while the bound falls (odvgp_natgrad_step). Predictions mix deep.predict_samples components.
+	Only training's memory grows with the samples; a tile holds at most 4,096 of them, or one row's.
+	The objective is ELBO; there is no odvgp_fit_q and no warm start.
+  Images. With patches (a field of config.layer) f(image) is the weighted sum of a Gaussian process
+	over the image's T patches [CONV], [TICK]. K(Z,X) costs B M T kernel values instead of B M,
+	k(x,x) B T^2 / 2 more; memory holds one image's patches and 256 rows of their kernel matrix.
+	odvgp_init_data draws inducing patches from 1,000 images, and their locations uniformly. All
+	pixels of a channel should have one scale. With ROBUSTMAX and batches of tens of images natural
+	steps of 0.1 overshoot: let them rise to 0.01 (odvgp_rising), or let Adam move q (natgrad = 0).
+	With image_output let natural steps begin at 0.1, or Adam may drop the last kernel.
+	A hidden layer with patches.image_output passes an image of P channels to the next one; set its
+	sizes there: (image_height - height) / stride + 1 rows, and columns alike. The hidden layer's
+	mean function takes a patch: PROJECTION, or ZERO and deep.q_init PRIOR as in [SOLVE]. Memory
+	holds a tile's patches, at most 4,096 or one image's, and 1,000 images while odvgp_init_data
+	runs. Pixels of that image are sampled independently, except by odvgp_sample, which samples them
+	jointly.
+  Units. Standardise X and Y (odvgp_column_scales, odvgp_standardise) and pass the scales to
+	odvgp_freeze: predictions are then in original units.
+  Memory. Training memory (odvgp_model_size) stops growing with N at the number of rows that
+	initialisation samples, max(50 M, 4 M_gamma, 4096), except with the objectives TIGHT and EXACT
+	(O(N^2)). Stack, by gcc or clang with -O2, for M up to 512 (each doubling adds up to 1 KiB) and
+	ODVGP_MAX_BASE_KERNELS 8: odvgp_model_size, odvgp_load_size, training steps, odvgp_fit_q and
+	odvgp_upper_bound take less than 8 KiB, warm starts 12 KiB, all other calls 4 KiB.
   Jitter. Two matrices get jitter.absolute + jitter.relative * (mean of the kernel's diagonal) on
-	their diagonal: Kb, and C, which SOLVE-GP's second block and gamma's natural steps EXACT factor.
-	For those steps C starts without jitter. If the Cholesky factorisation of Kb or C fails, its
-	jitter is raised tenfold, and the event is counted and reported with matrix, pivot and likely
-	cause. Beyond jitter.max the step is undone. A raised jitter decays after 100 clean steps of
-	Adam; L-BFGS keeps it.
-  Instruction sets. A new model uses the best one of the machine, without compiler flags;
-	config.isa and odvgp_blas_init can force another. Last bits differ between instruction sets.
-	On 32-bit ARM, NEON serves only float and flushes subnormal numbers to 0. On 32-bit x86 without
-	SSE2, give gcc -std=c99 or -fexcess-precision=standard: otherwise the last bits depend on what
-	the compiler inlines, and no promise about bits holds.
-  Threads. Serial, unless config.threads contains a hook. Results have the same bits for any number
-	of threads. Only one thread at a time may use a model. Predictors and servers are read-only, so
-	threads share them, each with its own scratch.
-  Precision. double by default. float needs jitter.relative >= 16 M FLT_EPSILON, its default. Set
-	it in a double model that float will serve, too: with 1e-6 means erred by up to half a
-	standard deviation.
+	their diagonal: Kb, and C, which SOLVE-GP's second block and gamma's natural steps EXACT factor
+	(for those steps C starts without jitter). If a Cholesky factorisation of one fails, its jitter
+	is raised tenfold, and odvgp_events reports it. Beyond jitter.max the step is undone. A raised
+	jitter decays after 100 clean steps of Adam; L-BFGS keeps it.
+  Instruction sets. A new model uses the machine's best one, without compiler flags; config.isa and
+	odvgp_blas_init can force another. Last bits differ between instruction sets. On 32-bit ARM,
+	NEON serves only float and flushes subnormal numbers to 0. On 32-bit x86 without SSE2, give gcc
+	-std=c99 or -fexcess-precision=standard: otherwise last bits depend on what it inlines, and no
+	promise about bits holds.
+  Threads. Everything is serial unless config.threads contains a hook. Results have the same bits
+	for any number of threads. Only one thread at a time may use a model. Any number may share
+	predictors and servers, which are read-only, each with its own scratch.
+  Precision. The default is double. float needs jitter.relative >= 16 M FLT_EPSILON, its default.
+	Set this also in a double model that float will serve: with 1e-6 means were wrong by up to half
+	a standard deviation.
 	The code needs IEEE arithmetic and refuses to compile with -ffast-math, -Ofast,
-	-ffinite-math-only or /fp:fast. clang does not report -funsafe-math-optimizations and
-	-fassociative-math: do not use them. gcc fuses a * b + c where the instruction set can, so last
-	bits change with the optimisation level: for the same bits from different builds give
-	-ffp-contract=off.
-  odvgp does not draw, read CSV (the tool in examples/ does both), differentiate predictions or use
-	a GPU.
+	-ffinite-math-only or /fp:fast. Do not use -funsafe-math-optimizations and -fassociative-math,
+	which clang does not report. gcc fuses a * b + c where the instruction set can, so last bits
+	change with the optimisation level; -ffp-contract=off prevents that.
+  Limits. odvgp does not draw, read CSV (the tool in examples/ does both) or use a GPU.
   Sources.
-	[ODVGP]     Salimbeni, Cheng, Boots, Deisenroth: Orthogonally Decoupled Variational Gaussian
+	[ODVGP]		Salimbeni, Cheng, Boots, Deisenroth: Orthogonally Decoupled Variational Gaussian
 				Processes, arXiv:1809.08820; in NeurIPS 2018 equations from 10 on are one higher
-	[NATGRAD]   Salimbeni, Eleftheriadis, Hensman: Natural Gradients in Practice, AISTATS 2018
-	[SOLVE]     Shi, Titsias, Mnih: Sparse Orthogonal Variational Inference for Gaussian Processes,
+	[NATGRAD]	Salimbeni, Eleftheriadis, Hensman: Natural Gradients in Practice, AISTATS 2018
+	[SOLVE]		Shi, Titsias, Mnih: Sparse Orthogonal Variational Inference for Gaussian Processes,
 				AISTATS 2020, arXiv:1910.10596
-	[OM]        Kobe: Efficiently-Parametrised Approximate Posteriors in Pseudo-Point Approximations
-				to Gaussian Processes, MPhil thesis, 2021; on Panos, Dellaportas, Titsias 2018,
-				arXiv:1807.02537
-	[DECOUPLED] Cheng, Boots: Variational Inference for Gaussian Process Models with Linear
+	[OM]		Kobe: Efficiently-Parametrised Approximate Posteriors in Pseudo-Point Approximations
+				to Gaussian Processes, MPhil thesis, 2021; on Panos et al. 2018, arXiv:1807.02537
+	[DECOUPLED]	Cheng, Boots: Variational Inference for Gaussian Process Models with Linear
 				Complexity, NeurIPS 2017
-	[SVGP]      Hensman, Fusi, Lawrence: Gaussian Processes for Big Data, UAI 2013
-	[VFE]       Titsias: Variational Learning of Inducing Variables in Sparse Gaussian Processes,
+	[SVGP]		Hensman, Fusi, Lawrence: Gaussian Processes for Big Data, UAI 2013
+	[VFE]		Titsias: Variational Learning of Inducing Variables in Sparse Gaussian Processes,
 				AISTATS 2009
-	[DGP]       Salimbeni, Deisenroth: Doubly Stochastic Variational Inference for Deep Gaussian
+	[DGP]		Salimbeni, Deisenroth: Doubly Stochastic Variational Inference for Deep Gaussian
 				Processes, NeurIPS 2017
-	[CONV]      van der Wilk, Rasmussen, Hensman: Convolutional Gaussian Processes, NeurIPS 2017
-	[TICK]      Dutordoir et al.: Bayesian Image Classification with Deep Convolutional Gaussian
+	[CONV]		van der Wilk, Rasmussen, Hensman: Convolutional Gaussian Processes, NeurIPS 2017
+	[TICK]		Dutordoir et al.: Bayesian Image Classification with Deep Convolutional Gaussian
 				Processes, AISTATS 2020
-	[CHOL]      Murray: Differentiation of the Cholesky decomposition, arXiv:1602.07527
-	[ADAM]      Kingma, Ba: Adam, ICLR 2015
-	[GREEDY]    Burt, Rasmussen, van der Wilk: Convergence of Sparse Variational Inference in
+	[CHOL]		Murray: Differentiation of the Cholesky decomposition, arXiv:1602.07527
+	[ADAM]		Kingma, Ba: Adam, ICLR 2015
+	[GREEDY]	Burt, Rasmussen, van der Wilk: Convergence of Sparse Variational Inference in
 				Gaussian Processes Regression, JMLR 2020
-	[FARTHEST]  Gonzalez: Clustering to Minimize the Maximum Intercluster Distance, Theoretical
+	[FARTHEST]	Gonzalez: Clustering to Minimize the Maximum Intercluster Distance, Theoretical
 				Computer Science 1985
-	[ULAPANE]   Ulapane, Thiyagarajan, Kodagoda: Hyper-Parameter Initialization for Squared
-				Exponential Kernel-based Gaussian Process Regression, ICIEA 2020
-	[LBFGS]     Nocedal, Wright: Numerical Optimization, 2nd edition 2006, algorithms 3.5, 3.6, 7.4
-	[PHILOX]    Salmon et al.: Parallel random numbers: as easy as 1, 2, 3, SC 2011 (counters; the
-				mixer here is smaller)
+	[ULAPANE]	Ulapane et al.: Hyper-Parameter Initialization for Squared Exponential Kernel-based
+				Gaussian Process Regression, ICIEA 2020
+	[LBFGS]		Nocedal, Wright: Numerical Optimization, 2nd edition 2006, algorithms 3.5, 3.6, 7.4
+	[PHILOX]	Salmon et al.: Parallel random numbers: as easy as 1, 2, 3, SC 2011; the mixer here
+				is smaller
 
 >>revisions
-	0.1.0  The first version.
+	0.1.0	The first version.
 */
 
 /* ---- >>api   public declarations */
@@ -326,7 +321,9 @@ CONTENTS   (search for a tag with its arrows)
 #define ODVGP_NO_MALLOC
 #endif
 
-/*	What every call that can fail returns. */
+/* --- statuses and events --- */
+
+/*	Statuses. To add one, append X(name, sentence). */
 #define ODVGP_STATUS_LIST(X) \
 	X(OK, "ok") \
 	X(E_ARG, "argument is NULL or out of range") \
@@ -347,7 +344,7 @@ typedef enum odvgp_status {
 			ODVGP_STATUS_COUNT
 } odvgp_status;
 
-/*	What went wrong. Valid only after a call has returned an error. */
+/*	What went wrong. Valid only after an error. */
 typedef struct odvgp_info {
 	odvgp_status status;
 	const char *what; /* the culprit (argument, matrix or slot), a string constant */
@@ -356,35 +353,38 @@ typedef struct odvgp_info {
 	char text[200];   /* one sentence */
 } odvgp_info;
 
-/*	Events that are not errors: counts since the model was made, and the last jitter event in
+/*	Counts of events that are not errors, since the model was made; the last jitter event in
 	full. */
 typedef struct odvgp_events {
-	/* A failed Cholesky factorisation was repeated with ten times the jitter. */
+	/* Factorisations that were repeated with ten times the jitter. */
 	uint64_t jitter_raised;
-	/* A natural step was halved: q would not have been positive definite, or the bound would have
-	   fallen. */
+	/* Natural steps that were halved: q would not have been positive definite, or the bound would
+	   have fallen. */
 	uint64_t step_shortened;
-	/* k - |A|^2 was negative by rounding and was set to 0. */
+	/* Variances k - |A|^2 that were negative by rounding and set to 0. */
 	uint64_t variance_clamped;
-	/* An update led to NaN, past jitter.max, or to an implausibly low bound, and was undone. */
+	/* Updates that were undone (odvgp_step). */
 	uint64_t step_undone;
 	double jitter; /* on the diagonal of Kb in the last evaluation, absolute */
-	/* Matrix of the last jitter event: "Kb", or "C" (see Jitter in >>manual); NULL: no event. */
+	/* Matrix of the last jitter event: "Kb", or "C" (Jitter in >>manual); NULL: none. */
 	const char *matrix;
 	ptrdiff_t pivot; /* of that event */
 	double pivot_value;
 	const char *cause; /* likely cause in words */
 } odvgp_events;
 
-/*	The formulas of mean parts and covariance parts, with the symbols of >>conventions and whitened
-	q_mu and v_mu. Means, to which the prior mean m(x) is added:
-		BETA    A^T q_mu                            ORTH    A^T (q_mu - c) + K(X,Zg) a
-		HYBRID  A^T q_mu + K(X,Zg) a                BLOCKS  A^T q_mu + A_v^T v_mu
-		FREE    K(X,Za) a; with M_gamma = 0 K(X,Zb) q_mu; with variance BLOCKS Za is Zg
+/* --- choices of models --- */
+
+/*	Parts, in the symbols of >>conventions with whitened q_mu and v_mu. Means, to which the prior
+	mean m(x) is added:
+		BETA	A^T q_mu							ORTH	A^T (q_mu - c) + K(X,Zg) a
+		HYBRID	A^T q_mu + K(X,Zg) a				BLOCKS	A^T q_mu + A_v^T v_mu
+		FREE	K(X,Za) a; with M_gamma = 0 K(X,Zb) q_mu; with variance BLOCKS Za is Zg
 	Variances:
-		DENSE     k - |A|^2 + |q_sqrt^T A|^2        BLOCKS  DENSE - |A_v|^2 + |v_sqrt^T A_v|^2
-		INVERSE   k - |L_H^-1 B_sqrt^T K(Zb,x)|^2, L_H L_H^T = I + B_sqrt^T Kb B_sqrt
-		DIAGONAL  INVERSE with B_sqrt = diag(q_diag)^1/2: S = (Kb^-1 + diag(q_diag))^-1 */
+		DENSE		k - |A|^2 + |q_sqrt^T A|^2
+		BLOCKS		DENSE - |A_v|^2 + |v_sqrt^T A_v|^2
+		INVERSE		k - |L_H^-1 B_sqrt^T K(Zb,x)|^2, L_H L_H^T = I + B_sqrt^T Kb B_sqrt
+		DIAGONAL	INVERSE with B_sqrt = diag(q_diag)^1/2: S = (Kb^-1 + diag(q_diag))^-1 */
 typedef enum odvgp_mean_part {
 	ODVGP_MEAN_PART_BETA,
 	ODVGP_MEAN_PART_ORTH,
@@ -402,18 +402,17 @@ typedef enum odvgp_cov_part {
 } odvgp_cov_part;
 
 /*	What training maximises.
-		ELBO       The bound with the member's own q (default).
-		COLLAPSED  The bound at the optimal q, a function of kernel and inducing inputs: Titsias'
-				   for BETA + DENSE ([VFE] eq. 9; [SOLVE] eq. 3), SOLVE-GP's for BLOCKS + BLOCKS
-				   ([SOLVE] eq. 30), and for BLOCKS + DENSE ODVGP's, between the two.
-		PARTLY     SOLVE-GP with the optimal q(u) and the current q(v): [SOLVE] eq. 9; eq. 10 for
-				   BLOCKS + DENSE. COLLAPSED if M_gamma = 0.
-		TIGHT      [SOLVE] eqs. 14, 15 for BETA + DENSE: above Titsias' bound; O(N^2) time, memory.
-		EXACT      log p(y) itself, for FREE + DIAGONAL with M = N and M_gamma = 0: exact GP
-				   regression; O(N^3) time, O(N^2) memory.
-	All but ELBO need the Gaussian likelihood and every row in each step (batch >= N), and ignore
-	natgrad. Except for TIGHT and EXACT, sums stream over tiles: O(M^2) memory. They leave q to
-	odvgp_fit_q. */
+		ELBO		The bound with the member's own q (default).
+		COLLAPSED	The bound at the optimal q: Titsias' for BETA + DENSE ([VFE] eq. 9; [SOLVE]
+					eq. 3), SOLVE-GP's for BLOCKS + BLOCKS ([SOLVE] eq. 30), and for BLOCKS + DENSE
+					ODVGP's, between the two.
+		PARTLY		SOLVE-GP with the optimal q(u) and the current q(v): [SOLVE] eq. 9; eq. 10 for
+					BLOCKS + DENSE. COLLAPSED if M_gamma = 0.
+		TIGHT		[SOLVE] eqs. 14, 15 for BETA + DENSE: above Titsias' bound; O(N^2) time, memory.
+		EXACT		log p(y) itself, for FREE + DIAGONAL with M = N, M_gamma = 0: exact GP
+					regression; O(N^3) time, O(N^2) memory.
+	All but ELBO need the Gaussian likelihood and batch >= N, ignore natgrad, and leave q to
+	odvgp_fit_q. COLLAPSED and PARTLY take O(M^2) memory. */
 typedef enum odvgp_objective {
 	ODVGP_OBJECTIVE_ELBO,
 	ODVGP_OBJECTIVE_COLLAPSED,
@@ -423,18 +422,17 @@ typedef enum odvgp_objective {
 	ODVGP_OBJECTIVE_COUNT
 } odvgp_objective;
 
-/*	How gamma moves with optim.natgrad = 1 (ORTH and HYBRID), with tau = optim.gamma_step_ratio
-	times the natural step of beta.
-		ADAM      By Adam (default).
-		DIAGONAL  [ODVGP] eq. 16: a <- a - tau dloss/da / (D + gamma_eps), D = diag(C).
-		EXACT     [ODVGP] eq. 15a: a <- a - tau C^-1 dloss/da; O(M_gamma^3) per step.
-	DIAGONAL and EXACT contract only if the step is small. odvgp_step therefore halves gamma's step
-	until the bound on the same rows is no lower than before (events.step_shortened).
-	EXACT makes a large where D is small, and what a means there changes fast with the kernel. While
-	the kernel is trained, give optim.lr no more than the paper's odvgp_constant(0.001): with the
-	default, which starts at 0.01, the bound falls on some data. HYBRID's falls even with 0.001,
-	because Adam's steps of Z_gamma move all of K(x,Zg) a and not only the part that beta lacks:
-	freeze Z_gamma. */
+/*	How gamma moves with optim.natgrad = 1 (ORTH and HYBRID); tau is optim.gamma_step_ratio times
+	the natural step of beta.
+		ADAM		By Adam (default).
+		DIAGONAL	[ODVGP] eq. 16: a <- a - tau dloss/da / (D + gamma_eps), D = diag(C).
+		EXACT		[ODVGP] eq. 15a: a <- a - tau C^-1 dloss/da; O(M_gamma^3) per step.
+	DIAGONAL and EXACT contract only if the step is small: odvgp_step halves it until the bound on
+	the same rows does not fall (events.step_shortened).
+	EXACT makes a large where D is small, and such a mean changes fast with the kernel: to train the
+	kernel, give optim.lr at most the paper's odvgp_constant(0.001), or the bound falls on some
+	data. HYBRID's falls even then, as Z_gamma moves all of K(x,Zg) a, not only what beta lacks:
+	freeze it. */
 typedef enum odvgp_gamma_step {
 	ODVGP_GAMMA_STEP_ADAM,
 	ODVGP_GAMMA_STEP_DIAGONAL,
@@ -442,8 +440,8 @@ typedef enum odvgp_gamma_step {
 	ODVGP_GAMMA_STEP_COUNT
 } odvgp_gamma_step;
 
-/*	Whether a natural step of SOLVE-GP moves both blocks of q from the same old point, or one in
-	turn. */
+/*	A natural step of SOLVE-GP moves both blocks of q from the same point, or one after the
+	other. */
 typedef enum odvgp_blocks_step {
 	ODVGP_BLOCKS_STEP_TOGETHER,
 	ODVGP_BLOCKS_STEP_ALTERNATE,
@@ -451,19 +449,18 @@ typedef enum odvgp_blocks_step {
 } odvgp_blocks_step;
 
 /*	The natural step of O(M), by its coordinates. g is the slot q_diag; o multiplies entrywise.
-		EXACT      (m, g), where the Fisher matrix is block diagonal:
-				   m <- m - tau S dloss/dm,  g <- g - tau (S o S / 2)^-1 dloss/dg
-		AFFINE     (S^-1 m, g), the natural parameters of the family (default)
-		PROJECTED  [OM] eqs. 3.19, 3.20 in (S^-1 m, g): the dense step of S^-1 m and of the diagonal
-				   of S^-1
-		PROJECTED_MU   the same in (mu, g), as in the thesis' text and results: m moves as in the
-					   dense step
-	The PROJECTED steps stop short of the optimum, the first far from it; they exist for comparison.
-	Any of these steps can overshoot: use at most 0.1 for training, more only for q by itself. A
+		EXACT			(m, g), where the Fisher matrix is block diagonal: m <- m - tau S dloss/dm,
+						g <- g - tau (S o S / 2)^-1 dloss/dg
+		AFFINE			(S^-1 m, g), the natural parameters of the family (default)
+		PROJECTED		[OM] eqs. 3.19, 3.20 in (S^-1 m, g): the dense step of S^-1 m and of the
+						diagonal of S^-1
+		PROJECTED_MU	the same in (mu, g), as in the thesis: m moves as in the dense step
+	The PROJECTED steps stop short of the optimum, the first far from it; they are for comparison.
+	All of these steps can overshoot: use at most 0.1 for training, more only to fit q by itself. A
 	component of g falls at most to a tenth in one step, and never below a rounding error of
-	1 / k(x,x). With all rows in each step, odvgp_step halves the step while the bound falls, and
-	undoes a step that loses more than one nat per row. With likelihoods of classes a long training
-	can lose its bound again (bench/papers.md); Adam (natgrad = 0), slower, does not. */
+	1 / k(x,x). With all rows in each step, odvgp_step halves it while the bound falls, and undoes
+	one that loses more than a nat per row. With likelihoods of classes a long training can lose its
+	bound again (bench/papers.md), but not with Adam (natgrad = 0), which is slower. */
 typedef enum odvgp_diag_step {
 	ODVGP_DIAG_STEP_EXACT,
 	ODVGP_DIAG_STEP_AFFINE,
@@ -472,10 +469,10 @@ typedef enum odvgp_diag_step {
 	ODVGP_DIAG_STEP_COUNT
 } odvgp_diag_step;
 
-/*	What the slots of q(u) hold; those of q(v) with L_v in place of L, and no A_BETA.
-		WHITENED  q_mu, q_sqrt:   m = L q_mu,    S = L q_sqrt q_sqrt^T L^T (default)
-		PRIMAL    q_mu, q_sqrt:   m = q_mu,      S = q_sqrt q_sqrt^T; [SVGP], the published code
-		A_BETA    a_beta, q_sqrt: m = Kb a_beta, S = q_sqrt q_sqrt^T; [ODVGP] eq. 11 */
+/*	What the slots of q(u) hold; those of q(v) have L_v in place of L, and no A_BETA.
+		WHITENED	q_mu, q_sqrt:	m = L q_mu,    S = L q_sqrt q_sqrt^T L^T (default)
+		PRIMAL		q_mu, q_sqrt:	m = q_mu,	   S = q_sqrt q_sqrt^T; [SVGP], the published code
+		A_BETA		a_beta, q_sqrt: m = Kb a_beta, S = q_sqrt q_sqrt^T; [ODVGP] eq. 11 */
 typedef enum odvgp_parametrisation {
 	ODVGP_PARAMETRISATION_WHITENED,
 	ODVGP_PARAMETRISATION_PRIMAL,
@@ -483,18 +480,17 @@ typedef enum odvgp_parametrisation {
 	ODVGP_PARAMETRISATION_COUNT
 } odvgp_parametrisation;
 
-/*	Coordinates in which Adam moves a_gamma. D = diag(C), at least a hundredth of the kernel's
-	variance, because diag(C) is 0 where a gamma point coincides with a beta point.
-		PLAIN           a itself, in units of 1 / y (see odvgp_init_data).
-		SCALED          b = D a / sqrt(k) (default). D is held constant and recomputed every 100
-						steps. a's step is lr sqrt(k) / D, so lr counts prior standard deviations at
-						the point itself. FREE's coefficients and B_sqrt, whose units are 1 / y as
-						well, step by lr / sqrt(k).
-						Steps of HYBRID's a are 1 / sqrt(Mg), those of O(M)'s Z 1 / sqrt(M) of the
-						others: they move all terms of the mean K(x,Z) a, not only what beta lacks,
-						and with longer ones the bound falls in bursts.
-		DIFFERENTIATED  The slot holds D a, and D changes with kernel and inducing inputs (the
-						published code). */
+/*	Coordinates in which Adam moves a_gamma. D = diag(C), which is 0 where a gamma point coincides
+	with a beta point, but at least a hundredth of the kernel's variance.
+		PLAIN			a itself, in units of 1 / y.
+		SCALED			D a / sqrt(k) (default); D is held constant and recomputed every 100 steps.
+						a's step is lr sqrt(k) / D, so lr counts prior standard deviations at the
+						point itself. FREE's coefficients and B_sqrt, also in units of 1 / y, step
+						by lr / sqrt(k). Steps of HYBRID's a are shortened by sqrt(Mg), those of
+						O(M)'s Z by sqrt(M): they move all of the mean K(x,Z) a, not only what beta
+						lacks, and with longer ones the bound falls in bursts.
+		DIFFERENTIATED	The slot holds D a; D changes with kernel and inducing inputs
+						(the published code). */
 typedef enum odvgp_gamma_coords {
 	ODVGP_GAMMA_COORDS_PLAIN,
 	ODVGP_GAMMA_COORDS_SCALED,
@@ -502,19 +498,19 @@ typedef enum odvgp_gamma_coords {
 	ODVGP_GAMMA_COORDS_COUNT
 } odvgp_gamma_coords;
 
-/*	How ORTH's KL term a^T K(Zg,Zg) a - c^T c is estimated from sampled columns. Both are unbiased.
-		RESIDUAL  From rows of C a (default): little noise, because C is small.
-		COLUMNS   From rows of K(Zg,Zg) a, with c^T c exact: [ODVGP] appendix A.3. */
+/*	Unbiased estimate of ORTH's KL term a^T K(Zg,Zg) a - c^T c from sampled columns.
+		RESIDUAL	From rows of C a (default): little noise, because C is small.
+		COLUMNS		From rows of K(Zg,Zg) a, with c^T c exact: [ODVGP] appendix A.3. */
 typedef enum odvgp_gamma_kl {
 	ODVGP_GAMMA_KL_RESIDUAL,
 	ODVGP_GAMMA_KL_COLUMNS,
 	ODVGP_GAMMA_KL_COUNT
 } odvgp_gamma_kl;
 
-/*	Prior mean m(x), by its slots: 0, "mean.c", x^T "mean.A" + "mean.b", x itself (D = P, or 1 for
-	independent functions), or PROJECTION: x^T "mean.A", frozen. odvgp_init_data fills A of
+/*	Prior mean m(x), in this order: 0; "mean.c"; x^T "mean.A" + "mean.b"; x itself (D = P, or 1 for
+	independent functions); x^T "mean.A" with a frozen "mean.A". odvgp_init_data fills A of
 	PROJECTION, and of hidden layers' LINEAR, with the P principal axes of the layer's scaled
-	inputs; if P >= D with ones at A_dd. */
+	inputs, or if P >= D with ones at A_dd. */
 typedef enum odvgp_mean_function {
 	ODVGP_MEAN_FUNCTION_ZERO,
 	ODVGP_MEAN_FUNCTION_CONSTANT,
@@ -524,38 +520,40 @@ typedef enum odvgp_mean_function {
 	ODVGP_MEAN_FUNCTION_COUNT
 } odvgp_mean_function;
 
-/*	Initial q of hidden layers whose covariance part is DENSE or BLOCKS. NARROW: q_sqrt = 1e-3 I in
-	whitened coordinates, so a layer starts near its mean function. PRIOR: the prior, whose noise
-	passes upwards. */
+/*	Initial q of hidden layers with DENSE or BLOCKS. NARROW: q_sqrt = 1e-3 I when whitened, so a
+	layer starts near its mean function (default). PRIOR: the prior, whose noise passes upwards. */
 typedef enum odvgp_hidden_q {
 	ODVGP_HIDDEN_Q_NARROW,
 	ODVGP_HIDDEN_Q_PRIOR,
 	ODVGP_HIDDEN_Q_COUNT
 } odvgp_hidden_q;
 
-/*	p(y|f). Names in quotes are slots, with initial values; s is the targets' standard deviation,
+/* --- likelihoods and base kernels --- */
+
+/*	p(y|f). Slots are in quotes, before their initial values; s is the targets' standard deviation,
 	Phi the normal distribution function, e lik.link_jitter. F = T, Y [N,F]:
-		GAUSSIAN           N(y; f, "noise_variance" s^2 / 10)
-		BERNOULLI          y in {0, 1}: p(1) = (1 - 2 e) Phi(f) + e
-		LOGIT              y in {0, 1}: p(1) = 1 / (1 + exp(-f))
-		STUDENTT           (y - f) / b is Student's, "df" 4 degrees of freedom, b = "scale" s / 10
-		LAPLACE            exp(-|y - f| / b) / (2 b), b = "scale" s / 10
-		POISSON            counts of mean exp(f)
-		EXPONENTIAL        y > 0 of rate exp(f)
-		NEGATIVE_BINOMIAL  counts of mean m = exp(f) and variance m + m^2 / "size" 1
-		GAMMA              y > 0 of "shape" 1 and scale exp(f)
-		BETA               0 < y < 1 of mean Phi(f), the two parameters' sum is "precision" 10
-		ORDINAL            y in {0 .. lik.classes - 1}, P = 1: how many cuts are below f + N(0, 1);
-						   "cut" is the first, "gap" [classes - 2] between cuts, from frequencies
+		GAUSSIAN			N(y; f, "noise_variance" s^2 / 10)
+		BERNOULLI			y in {0, 1}: p(1) = (1 - 2 e) Phi(f) + e
+		LOGIT				y in {0, 1}: p(1) = 1 / (1 + exp(-f))
+		STUDENTT			(y - f) / b is Student's, "df" 4 degrees of freedom, b = "scale" s / 10
+		LAPLACE				exp(-|y - f| / b) / (2 b), b = "scale" s / 10
+		POISSON				counts of mean exp(f)
+		EXPONENTIAL			y > 0 of rate exp(f)
+		NEGATIVE_BINOMIAL	counts of mean m = exp(f) and variance m + m^2 / "size" 1
+		GAMMA				y > 0 of "shape" 1 and scale exp(f)
+		BETA				0 < y < 1 of mean Phi(f); the two parameters add up to "precision" 10
+		ORDINAL				y in {0 .. lik.classes - 1}, P = 1: the number of cuts below f +
+							N(0, 1); "cut" is the first, "gap" [classes - 2] lies between cuts; both
+							from frequencies
 	Several functions, one target, Y [N,1]:
-		ROBUSTMAX          y in {0 .. P - 1}: 1 - "epsilon" 1e-3 (frozen; at most 1 - 1 / P) if f_y
-						   is largest, else epsilon / (P - 1); each Phi in that probability is
-						   (1 - 2 e) Phi + e
-		SOFTMAX            y in {0 .. P - 1}: exp(f_y) / sum exp(f_k)
+		ROBUSTMAX	y in {0 .. P - 1}: 1 - "epsilon" 1e-3 (frozen; at most 1 - 1 / P) if f_y is
+					largest, else epsilon / (P - 1); each Phi in that probability is (1 - 2 e) Phi +
+					e
+		SOFTMAX		y in {0 .. P - 1}: exp(f_y) / sum exp(f_k)
 	P = 2 T, Y [N,T]:
-		HETEROSCEDASTIC    N(y_t; f_t, exp(f_(T + t)))
+		HETEROSCEDASTIC	N(y_t; f_t, exp(f_(T + t)))
 	GAUSSIAN, LAPLACE, POISSON, EXPONENTIAL, GAMMA and HETEROSCEDASTIC have closed bounds; the
-	others take lik.nodes quadrature nodes (SOFTMAX: for each of P - 1 <= 3 differences; above that
+	others take lik.nodes quadrature nodes (SOFTMAX: for each of P - 1 <= 3 differences; with more,
 	16 lik.nodes fixed draws). With GAUSSIAN, STUDENTT and LAPLACE f has the unit of y; with others
 	kernel variances start at 1, and odvgp_freeze refuses scales of y. The papers' code has e = 1e-3
 	(BERNOULLI) and 1e-4 (ROBUSTMAX). */
@@ -577,8 +575,8 @@ typedef enum odvgp_likelihood {
 	ODVGP_LIKELIHOOD_COUNT
 } odvgp_likelihood;
 
-/*	What targets are: any real number; above 0; between 0 and 1; 0, 1, 2, ...; 0 or 1; the number of
-	a class, from 0 on. */
+/*	What targets are, in this order: any real number; above 0; between 0 and 1; 0, 1, 2, ...; 0 or
+	1; the number of a class, from 0 on. */
 typedef enum odvgp_target {
 	ODVGP_TARGET_REAL,
 	ODVGP_TARGET_POSITIVE,
@@ -589,28 +587,29 @@ typedef enum odvgp_target {
 	ODVGP_TARGET_COUNT
 } odvgp_target;
 
-/*	What odvgp_likelihood_about says. */
+/*	A likelihood, from odvgp_likelihood_about. */
 typedef struct odvgp_likelihood_facts {
 	const char *name; /* the word of lik.kind; NULL: no such likelihood */
 	odvgp_target target;
 	int functions; /* that a target depends on; 0: one for each class */
-	/* 1: lik.link_jitter, lik.exposure or scales of y go with it; its bound is closed */
+	/* 1: lik.link_jitter, lik.exposure or scales of y go with it; its bound is closed. */
 	int link_jitter, exposure, scales_y, closed;
 	const char *param[2]; /* its slots; NULL: no more */
 } odvgp_likelihood_facts;
 
-/*	What odvgp_kernel_about says: arguments of a base kernel in the order of the expression. */
+/*	A base kernel, from odvgp_kernel_about, with its arguments in the order of the expression. */
 typedef struct odvgp_kernel_facts {
 	const char *name;     /* NULL: no such base kernel */
 	const char *param[4]; /* NULL: no more */
 } odvgp_kernel_facts;
 
+/* --- optimisers and initial values --- */
+
 /*	What moves the parameters that no natural step moves.
-		ADAM   Adam, on minibatches or on all rows (default).
-		LBFGS  Limited-memory BFGS, whose line search satisfies the strong Wolfe conditions:
-			   deterministic, for full batch (batch >= N) and natgrad = 0. A step is one line search
-			   over all trainable slots with all gamma columns; the bound never falls. Schedules,
-			   step sizes and the scales of gamma_coords are not used. */
+		ADAM	Adam, on minibatches or on all rows (default).
+		LBFGS	Limited-memory BFGS: deterministic, for batch >= N and natgrad = 0. A step is one
+				line search (strong Wolfe conditions) over all trainable slots with all gamma
+				columns; the bound never falls. Step sizes and gamma_coords are not used. */
 typedef enum odvgp_optimizer {
 	ODVGP_OPTIMIZER_ADAM,
 	ODVGP_OPTIMIZER_LBFGS,
@@ -628,20 +627,20 @@ typedef enum odvgp_q_init {
 	ODVGP_Q_INIT_COUNT
 } odvgp_q_init;
 
-/*	Where odvgp_init_data puts Z_beta. Distances count each column in its shortest lengthscale (one
-	without: about half its standard deviation times sqrt(D)). `rows` is the size of a random sample,
-	at most N.
-		KMEANS    k-means++ seeds and Lloyd's iterations on max(50 M, 4096) rows, then mini-batches
-				  of the other rows; O(rows M D) (default).
-		RANDOM    Random rows.
-		GREEDY    Pivoted Cholesky [GREEDY] on max(4 M, 4096) rows: always the row of largest
-				  variance given the rows before, with the initial kernel. O(rows M (M + D)) time,
-				  about rows (M + 2 D) numbers of memory. Once the chosen rows explain all others to
-				  rounding, random rows follow.
-		FARTHEST  A random row, then always the row farthest from its nearest chosen one
-				  [FARTHEST]. KMEANS's sample; O(rows M D).
-	Inducing points are rows of the data, except KMEANS's centres, which are means. Ties go to the
-	first row of the sample. Repeated rows are used once while there are others. */
+/*	Where odvgp_init_data puts Z_beta. Distances are in units of each column's shortest lengthscale
+	(without one: about sqrt(D) / 2 standard deviations). `rows` is the size of a random sample, at
+	most N.
+		KMEANS		k-means++ seeds and Lloyd's iterations on max(50 M, 4096) rows, then
+					mini-batches of the other rows; O(rows M D) (default).
+		RANDOM		Random rows.
+		GREEDY		Pivoted Cholesky [GREEDY] on max(4 M, 4096) rows: always the row of largest
+					variance given those before, with the initial kernel; random rows once these
+					explain all others to rounding. O(rows M (M + D)) time, about rows (M + 2 D)
+					numbers of memory.
+		FARTHEST	A random row, then always the row farthest from its nearest chosen one
+					[FARTHEST], in a sample as large as KMEANS's; O(rows M D).
+	Inducing points are rows of the data, except KMEANS's centres. Ties go to the first row of the
+	sample. Repeated rows are used once while there are others. */
 typedef enum odvgp_init_beta {
 	ODVGP_INIT_BETA_KMEANS,
 	ODVGP_INIT_BETA_RANDOM,
@@ -650,13 +649,13 @@ typedef enum odvgp_init_beta {
 	ODVGP_INIT_BETA_COUNT
 } odvgp_init_beta;
 
-/*	Where odvgp_init_data puts Z_gamma (FREE: Z_alpha): on distinct rows of the data that are not in
-	Z_beta, while there are any.
-		RANDOM    Random rows (default).
-		RESIDUAL  The rows that beta explains worst: largest k(x,x) - |L^-1 k(Z_beta,x)|^2 with the
-				  initial kernel, in a sample of max(50 M, 4 M_gamma, 4096) rows. O(rows M (M + D))
-				  time, M^2 + tile (M + D) numbers of memory. For gamma beside beta; if only gamma
-				  carries the mean (FREE), RANDOM leaves no holes in it. */
+/*	Where odvgp_init_data puts Z_gamma (FREE: Z_alpha): on distinct rows outside Z_beta, while there
+	are any.
+		RANDOM		Random rows (default).
+		RESIDUAL	The rows that beta explains worst: largest k(x,x) - |L^-1 k(Z_beta,x)|^2 with
+					the initial kernel, in a sample of max(50 M, 4 M_gamma, 4096) rows. O(rows M
+					(M + D)) time, M^2 + tile (M + D) numbers of memory. Not for FREE, where gamma
+					carries the mean, and RANDOM leaves no holes in it. */
 typedef enum odvgp_init_gamma {
 	ODVGP_INIT_GAMMA_RANDOM,
 	ODVGP_INIT_GAMMA_RESIDUAL,
@@ -665,19 +664,18 @@ typedef enum odvgp_init_gamma {
 
 /*	How odvgp_init_data estimates lengthscales and variances that the kernel expression does not
 	give, in units of X, and of Y squared. Each base kernel uses its own columns.
-		MEDIAN    Lengthscale: median distance of rows / sqrt(2), times 0.5 for a base kernel with
-				  columns of its own; 0.1 for the first to 1 for the last of those that share some.
-				  With ard that of rows in standard deviations of the columns, times the column's.
-				  Variance: that of the targets. O(512 D + N P) (default).
-		ULAPANE   [ULAPANE] Lengthscale: mean gap between neighbours in a sorted column, averaged
-				  over columns. Variance: square of the mean step of the targets in the same orders,
-				  averaged over outputs. Gaps and steps of 0 and constant columns do not count. With
-				  shared columns the lengthscales are multiplied by 1 for the first base kernel to
-				  10 for the last, so that equal ones do not stay equal. Uses KMEANS's sample, in
-				  which gaps are wider than in all rows. O(rows (log(rows) + P) D) time, D (1 + P)
-				  numbers of memory.
-	A value that cannot be estimated is 1 (constant columns; constant targets, where [ULAPANE] makes
-	an exception). */
+		MEDIAN	Lengthscale: median distance of rows / sqrt(2), times 0.5 for a base kernel with
+				columns of its own; those that share columns, times 0.1 (first) to 1 (last). With
+				ard, of rows in standard deviations of the columns, times the column's. Variance:
+				that of the targets. O(512 D + N P) (default).
+		ULAPANE	[ULAPANE] Lengthscale: mean gap between neighbours in a sorted column, averaged over
+				columns. Variance: square of the mean step of the targets in the same orders,
+				averaged over outputs. Gaps and steps of 0 and constant columns do not count. For
+				base kernels that share columns, times 1 (first) to 10 (last), or they would stay
+				equal. Uses a sample as large as KMEANS's, in which gaps are wider than in all rows.
+				O(rows (log(rows) + P) D) time, D (1 + P) numbers of memory.
+	A value that cannot be estimated is 1 (constant columns; constant targets, an exception in
+	[ULAPANE]). */
 typedef enum odvgp_init_hyper {
 	ODVGP_INIT_HYPER_MEDIAN,
 	ODVGP_INIT_HYPER_ULAPANE,
@@ -693,7 +691,7 @@ typedef enum odvgp_positive_transform {
 /*	Prior on a hyperparameter v, whose log density is added to the bound.
 		LOGNORMAL  log v is normal with mean a and standard deviation b > 0:
 				   -log v - log(b sqrt(2 pi)) - (log v - a)^2 / (2 b^2)
-		GAMMA      shape a > 0, rate b > 0, mean a / b:
+		GAMMA	   shape a > 0, rate b > 0, mean a / b:
 				   a log b - log Gamma(a) + (a - 1) log v - b v */
 typedef enum odvgp_prior {
 	ODVGP_PRIOR_NONE,
@@ -717,6 +715,8 @@ typedef enum odvgp_isa {
 	ODVGP_ISA_COUNT
 } odvgp_isa;
 
+/* --- hooks --- */
+
 /*	What a call that loops is doing. */
 typedef enum odvgp_phase {
 	ODVGP_PHASE_INIT,       /* odvgp_init_data, in distances to M points */
@@ -727,9 +727,9 @@ typedef enum odvgp_phase {
 	ODVGP_PHASE_COUNT
 } odvgp_phase;
 
-/*	Hook for threads; {0} is serial. run must call task(arg, i) once for each i in [0, n), in any
-	order, on any threads, and then return. count: tasks into which a large operation is split,
-	usually the number of threads. */
+/*	Hook for threads; {0} is serial. run calls task(arg, i) once for each i in [0, n), in any order,
+	on any threads, then returns. count: tasks into which a large operation is split, usually the
+	number of threads. */
 typedef struct odvgp_threads {
 	void (*run)(void *user, int n, void (*task)(void *arg, int i), void *arg);
 	void *user;
@@ -745,7 +745,8 @@ typedef struct odvgp_allocator {
 
 #endif /* ODVGP__SHARED_H */
 
-/*	With ODVGP_FLOAT every name below begins with odvgpf_, and odvgp_real is float. */
+/*	With ODVGP_FLOAT every name below begins with odvgpf_, and odvgp_real is float. A new name also
+	enters the list of #undef at the end. */
 #ifdef ODVGP_FLOAT
 /* clang-format off */
 #define odvgp_real odvgpf_real
@@ -882,11 +883,12 @@ typedef double odvgp_real;
 extern "C" {
 #endif
 
+/* --- the config --- */
+
 /*	A number that depends on the step. It goes from start to end over `steps` steps and stays there:
 	LINEAR in equal steps, LOGLINEAR in equal ratios (start and end > 0); CONSTANT is end. If
-	decay_steps > 0, it then goes from end to `final` over decay_steps steps, from step decay_from
-	(>= steps) on, and stays there: LINEAR in equal steps, the others in equal ratios
-	(final > 0). */
+	decay_steps > 0, it goes on to `final` over decay_steps steps from step decay_from (>= steps):
+	LINEAR in equal steps, the others in equal ratios (final > 0). */
 typedef struct odvgp_schedule {
 	odvgp_schedule_kind kind;
 	odvgp_real start, end;
@@ -896,15 +898,15 @@ typedef struct odvgp_schedule {
 } odvgp_schedule;
 
 /*	Everything that determines a model. odvgp_config_defaults returns one; most users change member
-	and sizes in layer[0], kernel, initial noise in lik, batch and step sizes in optim. If all of
-	lik, init, optim or jitter is 0, that struct has its defaults. */
+	and sizes in layer[0], kernel, lik.noise_variance, batch and step sizes in optim. A field whose
+	comment names no default has 0, or the enumerator that its type marks as default. If all of lik,
+	init, optim or jitter is 0, that struct has its defaults. */
 typedef struct odvgp_config {
 	/* Rows of data, >= 1. A batch's likelihood is scaled to this many rows. */
 	ptrdiff_t N;
-	/* Default ELBO. */
 	odvgp_objective objective;
 
-	/* Layers in use, 1..ODVGP_MAX_LAYERS (see Depth in >>manual). Default 1. */
+	/* Layers in use, 1..ODVGP_MAX_LAYERS (Depth in >>manual). Default 1. */
 	ptrdiff_t layers;
 	/* From the inputs up; layer[layers - 1] is the last. */
 	struct {
@@ -913,100 +915,102 @@ typedef struct odvgp_config {
 		odvgp_cov_part cov_part;
 		/* The kernel as an expression: sums, products and parentheses of base kernels
 			   name(lengthscale, variance=1, ard, dims=0:3+5)
-		   Names: rbf, matern12, matern32, matern52, rq(.., alpha=1), periodic(.., period=1).
-		   Without a lengthscale: linear(variance, ard), constant(variance), white(variance),
-		   polynomial(variance, offset=1, degree=2). The formulas are in >>kernels.
-		   dims=0:3+5 selects columns 0, 1, 2 and 5, none twice. ard gives each column its own
-		   lengthscale (linear: its own variance). white is noise of f: only on the diagonal of
-		   K(X,X). No initialisation estimates alpha and period. Only odvgp_model_size and
-		   odvgp_model_init read the text; it need not live longer. Default "matern52(ard)". */
+		   Names: rbf, matern12, matern32, matern52, rq(.., alpha=1), periodic(.., period=1);
+		   without a lengthscale linear(variance, ard), constant(variance), white(variance),
+		   polynomial(variance, offset=1, degree=2). >>kernels has the formulas. dims=0:3+5 selects
+		   columns 0, 1, 2, 5, none twice. ard gives each column its own lengthscale (linear: its
+		   own variance). white is noise of f: only on the diagonal of K(X,X). No initialisation
+		   estimates alpha and period. The text must live until the model is made. Default
+		   "matern52(ard)". */
 		const char *kernel;
-		/* Inputs and outputs (latent functions), each >= 1; above layer[0] D is the P of the layer
-		   below, with image_output times its patches; 0 means that. odvgp_likelihood says how many
-		   columns of targets there are for the last P. */
+		/* Inputs and outputs (latent functions), each >= 1. Above layer[0] D is the P of the layer
+		   below, with image_output times its patches; 0 means that. odvgp_likelihood relates the
+		   last P to the targets. */
 		ptrdiff_t D, P;
 		/* Inducing points: |beta| >= 1 and |gamma| >= 0. BETA ignores gamma. */
 		ptrdiff_t M, M_gamma;
-		odvgp_mean_function mean_function; /* Default ZERO. */
-		/* Convolutional features, if image_height > 0: rows of X are images, inducing inputs are
-		   patches, and f(image) = sum_t "weights"_t g(patch t), where g has the kernel. */
+		odvgp_mean_function mean_function;
+		/* If image_height > 0, rows of X are images, inducing inputs are patches, and
+		   f(image) = sum_t "weights"_t g(patch t), where g has the kernel. */
 		struct {
-			/* Pixel (i, j) of channel c is column (i image_width + j) channels + c of X;
-			   channels 0: 1. */
+			/* Pixel (i, j) of channel c is column (i image_width + j) channels + c of X; channels
+			   0: 1. */
 			ptrdiff_t image_height, image_width, channels;
-			/* Of a patch; from patch to patch (0: 1). Pixels that no patch covers are not used. */
+			/* Size of a patch, and step from patch to patch (0: 1). Pixels that no patch covers are
+			   not used. */
 			ptrdiff_t height, width, stride;
-			/* 1: two more columns of a patch hold its row and its column among the patches, for
-			   kernels such as "rbf(dims=0:9) * matern32(dims=9:11)". */
+			/* 1: two more columns of a patch hold its row and column among the patches, for kernels
+			   such as "rbf(dims=0:9) * matern32(dims=9:11)". */
 			int locations;
-			/* 1, for hidden layers: the output is not the sum but an image: pixel t is g(patch t),
-			   with P channels. */
+			/* 1, for hidden layers: the output is not the sum but an image of P channels: pixel t
+			   is g(patch t). */
 			int image_output;
 		} patches;
-		/* What the slots of q hold. Default WHITENED: reproduce.parametrisation. */
+		/* What the slots of q hold. WHITENED: reproduce.parametrisation. */
 		odvgp_parametrisation parametrisation;
 	} layer[ODVGP_MAX_LAYERS];
 
-	/* F >= the last layer's P: the linear model of coregionalisation, with functions "mixing" [F,P]
-	   times the P latent ones. Variances of their kernel are frozen, at 1 unless the expression
-	   gives them. Needs the objective ELBO and a likelihood with F = T. Default 0: F = P. */
+	/* F >= the last layer's P: the linear model of coregionalisation, whose functions are "mixing"
+	   [F,P] times the P latent ones. Their kernel's variances are frozen, at 1 unless the
+	   expression gives them. Needs the objective ELBO and a likelihood with F = T. 0: F = P. */
 	ptrdiff_t functions;
 	/* 1: each of the last layer's P <= 1000 functions has its own hyperparameters, inducing inputs
-	   and q, in slots "unit0.kernel.0.lengthscale", ... Needs the objective ELBO. Default 0: they
-	   share kernel and inducing inputs. */
+	   and q, in slots "unit0.kernel.0.lengthscale", ... Needs the objective ELBO. 0: all share them
+	   but q. */
 	int independent;
 
 	/* For layers > 1. */
 	struct {
-		/* Samples of the hidden layers for each row, 1..10000: in training (default 0: 1), and in a
-		   predictor (default 0: 32). */
+		/* Samples of the hidden layers for each row, 1..10000: in training (0: 1), and in a
+		   predictor (0: 32). */
 		ptrdiff_t samples, predict_samples;
-		/* 1: the same normals in each step. L-BFGS needs it. Default 0. */
+		/* 1: the same normals in each step. L-BFGS needs it. */
 		int fixed_samples;
-		odvgp_hidden_q q_init; /* Default NARROW. */
+		odvgp_hidden_q q_init;
 	} deep;
 
 	struct {
-		odvgp_likelihood kind; /* Default GAUSSIAN. */
-		/* Quadrature nodes, up to 200, not for the Gaussian. Default 0: 20. */
+		odvgp_likelihood kind;
+		/* Quadrature nodes, up to 200 (0: 20), not for the Gaussian. */
 		ptrdiff_t nodes;
-		/* ORDINAL: classes, 2..200; for others 0. Default 0. */
+		/* ORDINAL: classes, 2..200; for others 0. */
 		ptrdiff_t classes;
-		/* e of BERNOULLI and ROBUSTMAX, 0 <= e < 1/2. Default 0. */
+		/* e of BERNOULLI and ROBUSTMAX, 0 <= e < 1/2. */
 		odvgp_real link_jitter;
-		/* 1: NaN in Y is a missing target, which the bound (ELBO) leaves out. Default 0. */
+		/* 1: NaN in Y is a missing target, which the bound (ELBO) leaves out. */
 		int missing;
-		/* 1: Y has a column more, behind the targets: the row's weight >= 0 (EXACT: > 0), which
-		   multiplies its log density. Not with TIGHT, nor has it known_noise. Default 0. */
+		/* 1: behind the targets Y has a column of weights >= 0 (EXACT: > 0), which multiply the
+		   rows' log densities. Not with TIGHT. */
 		int weights;
 		/* 1: Y has a last column e > 0. exposure: exp(f) of POISSON, EXPONENTIAL and
 		   NEGATIVE_BINOMIAL becomes e exp(f). known_noise: the Gaussian's noise variance becomes e
-		   "noise_variance"; to know it, set the slot to 1 and freeze it. Defaults 0. */
+		   "noise_variance"; if e is the variance itself, set the slot to 1 and freeze it; not with
+		   TIGHT. */
 		int exposure, known_noise;
 		/* This and the next two are the Gaussian's. 1: "noise_variance" [T], one for each target,
-		   with the objective ELBO. Default 0. */
+		   with the objective ELBO. */
 		int noise_per_output;
-		/* Initial noise variance, >= 0. Default 0: 0.1, and
-		   from odvgp_init_data on a tenth of the targets' variance. */
+		/* Initial noise variance. 0: 0.1, from odvgp_init_data on a tenth of the targets'
+		   variance. */
 		odvgp_real noise_variance;
 		/* Lower bound of the noise variance from odvgp_init_data on, in units of the targets'
-		   variance (of 1 if that is 0): it keeps targets without noise from driving it to 0.
-		   odvgp_set_bounds replaces it. -1: no bound; other negative values are refused, by
-		   odvgp_init_data also a bound that is not finite. Default 0: max(1e-10, 16 M eps). */
+		   variance (of 1 if that is 0), because targets without noise drive it to 0.
+		   odvgp_set_bounds replaces it. -1: none; other negative values are refused, by
+		   odvgp_init_data also a bound that is not finite. 0: max(1e-10, 16 M eps). */
 		odvgp_real noise_floor;
 	} lik;
 
 	/* How odvgp_init_data chooses initial values. */
 	struct {
-		odvgp_init_beta beta;         /* Default KMEANS. */
-		odvgp_init_gamma gamma;       /* Default RANDOM. */
-		odvgp_init_hyper hyperparams; /* Default MEDIAN. */
+		odvgp_init_beta beta;
+		odvgp_init_gamma gamma;
+		odvgp_init_hyper hyperparams;
 		/* 1: odvgp_fit begins with odvgp_warm_start where it can; 0: never. Default 1. */
 		int warm;
 	} init;
 
 	struct {
-		odvgp_optimizer kind; /* Default ADAM. */
+		odvgp_optimizer kind;
 		/* 1: natural gradients move q, Adam the rest. 0: Adam moves all. Default 1. */
 		int natgrad;
 		/* Rows of a minibatch, >= 1; >= N is full batch. Default min(N, 1024). */
@@ -1017,7 +1021,6 @@ typedef struct odvgp_config {
 		   by itself keeps the default's start. Defaults odvgp_falling(0.01, 0.001, 5000) and
 		   odvgp_falling(0.1, 0.01, 5000). */
 		odvgp_schedule lr, natgrad_step;
-		/* Default ADAM. */
 		odvgp_gamma_step gamma_step;
 		/* Gamma's natural step as a multiple of beta's, > 0. Default 0.1. */
 		odvgp_real gamma_step_ratio;
@@ -1026,60 +1029,60 @@ typedef struct odvgp_config {
 		ptrdiff_t lbfgs_memory;
 	} optim;
 
-	/* Jitter; see >>manual. */
+	/* See Jitter in >>manual. */
 	struct {
-		odvgp_real absolute; /* >= 0. Default 0. */
-		/* In units of the mean of the kernel's diagonal, 0..1. Default 1e-6; in float
-		   max(1e-6, 16 M eps). */
+		odvgp_real absolute; /* >= 0 */
+		/* 0..1. Default 1e-6; in float max(1e-6, 16 M eps). */
 		odvgp_real relative;
-		odvgp_real max; /* The largest jitter, in the same units, 0..1. Default 1e-2. */
+		odvgp_real max; /* as relative, 0..1; default 1e-2 */
 	} jitter;
 
-	/* Only to reproduce published numbers; the defaults are better or equal. */
+	/* Only to reproduce published numbers: the defaults are better or equal. */
 	struct {
-		odvgp_parametrisation parametrisation; /* Default WHITENED. */
-		odvgp_gamma_coords gamma_coords;       /* Default SCALED. */
-		odvgp_gamma_kl gamma_kl;               /* Default RESIDUAL. */
+		odvgp_parametrisation parametrisation;
+		odvgp_gamma_coords gamma_coords;
+		odvgp_gamma_kl gamma_kl;
 		/* JOINT: one evaluation serves the natural step and Adam. The others evaluate twice, as
-		   published codes do. Default JOINT. */
+		   published codes do. */
 		odvgp_update update;
-		/* Initial q(u): PRIOR, or IDENTITY: S = I in the slots' coordinates. Default PRIOR. */
+		/* Initial q(u): PRIOR, or IDENTITY: S = I in the slots' coordinates. */
 		odvgp_q_init q_init;
-		odvgp_blocks_step blocks_step; /* SOLVE-GP's two blocks. Default TOGETHER. */
-		odvgp_diag_step diag_step;     /* O(M)'s natural step. Default AFFINE. */
-		/* gamma_eps of [ODVGP] eq. 16, in units of the kernel, >= 0. Default 0: a hundredth of the
-		   kernel's variance. */
+		odvgp_blocks_step blocks_step;
+		odvgp_diag_step diag_step;
+		/* gamma_eps of [ODVGP] eq. 16, in units of the kernel, >= 0. 0: a hundredth of the kernel's
+		   variance. */
 		odvgp_real gamma_eps;
-		int adam_eps_inside; /* 1: eps as in [ADAM] algorithm 1; 0: as in TensorFlow. Default 0. */
+		int adam_eps_inside; /* 1: eps as in [ADAM] algorithm 1; 0: as in TensorFlow */
 	} reproduce;
 
 	/* The unbounded t that optimisers move for a positive value. EXP, value e^t: steps are
 	   relative, whatever the units of the data. SOFTPLUS, value log(1 + e^t), as in the papers:
-	   only for values around 1, because steps of larger values are absolute and hardly move them.
-	   Default EXP. */
+	   only for values around 1, because absolute steps hardly move larger ones. Default EXP. */
 	odvgp_positive_transform positive_transform;
 	/* Rows per tile; 0: min(batch, 256), fewer if a layer would have more than 4,096 inputs, halved
-	   down to 64 if K(X, Z_gamma) then fits kernel_cache_bytes. Affects memory and last bits.
-	   Default 0. */
+	   down to 64 if K(X, Z_gamma) then fits kernel_cache_bytes. Affects memory and last bits. */
 	ptrdiff_t tile;
 	/* Largest K(X, Z_gamma) of a tile, in bytes, that is kept for the gradient; a larger one is
 	   computed twice, to the same bits. Also limits the products of P > 1 covariance factors with
 	   the features. 0 keeps nothing. Default 16 MiB. */
 	ptrdiff_t kernel_cache_bytes;
-	/* Parts into which a step's sums over tiles are split, a power of two up to 65536. They are
-	   added up a binary tree, so several processes can each compute some of them and get the same
-	   bits. Default 1. */
+	/* Shards of a step's tiles, a power of two up to 65536. Their sums are added up a binary tree:
+	   several processes that each compute some of them get the same bits. Default 1. */
 	ptrdiff_t shards;
-	uint64_t seed;         /* For minibatches, sampled columns and initialisation. Default 0. */
-	odvgp_threads threads; /* Default {0}: serial. */
-	/* Forces an instruction set, for tests; E_UNSUPPORTED if the machine lacks it. Default AUTO. */
+	uint64_t seed;         /* for minibatches, sampled columns and initialisation */
+	odvgp_threads threads; /* {0}: serial */
+	/* Forces an instruction set, for tests; E_UNSUPPORTED if the machine lacks it. */
 	odvgp_isa isa;
 } odvgp_config;
 
 typedef struct odvgp_model odvgp_model; /* a model for training, in one block of memory */
 
-/*	A handle on a predictor. The caller owns it; odvgp_server_from_block or odvgp_server_from_memory
-	fills it, again if the predictor's block has moved. Calls only read it. */
+/* --- what calls read and fill --- */
+
+/*	A handle on a predictor, the caller's. odvgp_server_from_block or odvgp_server_from_memory fills
+	it, again if the predictor's block has moved; other calls only read it. To change models while
+	they run, callers take the server from one pointer, which one (atomic) assignment changes; the
+	old block must stay until the last call that began with it has ended. */
 typedef struct odvgp_server {
 	const void *block;
 	const struct odvgp__simd *isa; /* the instruction set's table */
@@ -1090,22 +1093,23 @@ typedef struct odvgp_server {
 
 /*	Settings of a warm start; {0, 0, 0, 0} are the defaults. */
 typedef struct odvgp_warm {
-	/* Random rows, at most N. Default 0: min(N, max(4096, 20 M)). */
+	/* Random rows, at most N. 0: min(N, max(4096, 20 M)). */
 	ptrdiff_t rows;
-	/* Inducing points. Default 0: the model's M. With another number Z_beta stays. */
+	/* Inducing points. 0: the model's M. With another number Z_beta stays. */
 	ptrdiff_t M;
-	/* Most iterations of L-BFGS. Default 0: 60. */
+	/* Most iterations of L-BFGS. 0: 60. */
 	ptrdiff_t iterations;
-	/* Above 0: Adam at this rate instead. It keeps lengthscales that L-BFGS drives to infinity. */
+	/* Above 0: the step size of Adam, which replaces L-BFGS and keeps lengthscales that L-BFGS
+	   drives to infinity. */
 	odvgp_real adam;
 } odvgp_warm;
 
 /*	What a step computed. elbo, expected_loglik and kl are minibatch estimates before the update. */
 typedef struct odvgp_report {
 	ptrdiff_t step;             /* steps done so far, including this one */
-	odvgp_real elbo;            /* N/B sum E_q[log p] - KL, in nats for all N rows */
-	odvgp_real expected_loglik; /* first term of elbo, plus log densities of priors */
-	odvgp_real kl;              /* second term of elbo (estimated, if gamma columns are sampled) */
+	odvgp_real elbo;            /* expected_loglik - kl, in nats for all N rows */
+	odvgp_real expected_loglik; /* N/B sum E_q[log p], plus log densities of priors */
+	odvgp_real kl;              /* an estimate, if gamma columns are sampled */
 	/* Step sizes used. With L-BFGS lr is the step length, 0 if none was found. */
 	odvgp_real lr, natgrad_step;
 	/* L-BFGS: gradient and decrease are small, or a step can gain only little. */
@@ -1123,10 +1127,10 @@ typedef struct odvgp_progress {
 	const odvgp_report *report;
 } odvgp_progress;
 
-/*	Called again and again, by the caller's thread, while a call loops: between iterations, steps and
-	tiles, and within larger products; after at most some 1e10 multiplications. A non-zero return
-	ends the call with E_STOPPED; after that it is not called again. It may use the model only if
-	`report` is set. It does not change the bits of what is computed. call NULL: no watch. */
+/*	Called by the caller's thread while a call loops: between iterations, steps and tiles, and
+	within larger products, after at most some 1e10 multiplications. A non-zero result ends the call
+	with E_STOPPED and without another call of the watch, which may use the model only if `report`
+	is set. It does not change the bits of what is computed. call NULL: no watch. */
 typedef struct odvgp_watch {
 	int (*call)(void *user, const odvgp_progress *progress);
 	void *user;
@@ -1135,15 +1139,15 @@ typedef struct odvgp_watch {
 /*	One named part of the parameter vector. */
 typedef struct odvgp_slot {
 	/* With several layers names begin with layer0, layer1, ... and a dot, then with independent
-	   functions with unit0, unit1, ... and a dot; "mixing" has no unit, the likelihood's neither.
-	   kernel, its term 0:  "kernel.0.lengthscale" "kernel.0.variance" "kernel.0.alpha"
+	   functions with unit0, unit1, ... and a dot; "mixing" and the likelihood's have no unit.
+	   kernel, its term 0:	"kernel.0.lengthscale" "kernel.0.variance" "kernel.0.alpha"
 							"kernel.0.period" "kernel.0.offset"
-	   likelihood:          "noise_variance" [1 or T] or those at odvgp_likelihood
-	   mean function:       "mean.c" "mean.A" "mean.b"
-	   patches:             "weights", 1 at the start
-	   mixed functions:     "mixing" [F,P]
-	   beta:                "Z_beta" "q_mu" "a_beta" "q_sqrt"; INVERSE "B_sqrt"; DIAGONAL "q_diag"
-	   gamma:               "Z_gamma"; ORTH, HYBRID "a_gamma"; BLOCKS "v_mu" "v_sqrt";
+	   likelihood:			"noise_variance" [1 or T] or those at odvgp_likelihood
+	   mean function:		"mean.c" "mean.A" "mean.b"
+	   patches:				"weights", 1 at the start
+	   mixed functions:		"mixing" [F,P]
+	   beta:				"Z_beta" "q_mu" "a_beta" "q_sqrt"; INVERSE "B_sqrt"; DIAGONAL "q_diag"
+	   gamma:				"Z_gamma"; ORTH, HYBRID "a_gamma"; BLOCKS "v_mu" "v_sqrt";
 							FREE "Z_alpha" "a" */
 	const char *name;
 	int dims;           /* 1, 2 or 3 */
@@ -1167,38 +1171,34 @@ typedef struct odvgp_scales {
 
 /* ---- >>api_easy   create, fit, predict, free; memory from malloc */
 
-/*	The sentence that describes a status. Never NULL. */
+/*	The sentence that describes a status, never NULL. */
 ODVGP_API const char *odvgp_status_text(odvgp_status status);
 
 #ifndef ODVGP_NO_TRAINING
-/*	A config for N rows, D inputs, P outputs, M beta and M_gamma gamma points, with the defaults
-	named above. odvgp_model_size checks the sizes later. */
+/*	A config with the defaults named above. odvgp_model_size checks the sizes. */
 ODVGP_API odvgp_config odvgp_config_defaults(
 		ptrdiff_t N, ptrdiff_t D, ptrdiff_t P, ptrdiff_t M, ptrdiff_t M_gamma);
 
 /*	Set one field by its name, for configs from a command line, a file or another language:
 		odvgp_config_set(&cfg, "kernel=rbf(ard)", &info);
 		odvgp_config_set(&cfg, "optim.lr=0.01-0.001:5000", &info);
-	name    the field's path as in C, with layer1 for layer[1]; any field but threads. Without a
-			prefix, a layer's field is the last layer's. layers=2 adds layers like the last one,
-			with D = 0 and no patches
-	value   sizes and reals: a decimal number, whatever the locale: 100, 1e-3. Choices: the word
-			behind the enumerator's prefix in lower case ("reproduce.diag_step=projected_mu"), or
-			its number; on or off for fields that are 0 or 1. Schedules: 0.01 is
-			constant, 0.1-0.01 falls over 5,000 steps, 0.1-0.01:2000 over 2,000. kernel takes all
-			that follows the '=', a text that must live until the model is made
-	Spaces and tabs around name and value do not count. odvgp_model_size later checks what fields
-	mean together, kernel and isa.
-	Returns  OK | E_NAME (no such field) | E_ARG (not a value of the field; info lists a choice's
-			 words) | E_SIZE (a size out of range). An error changes nothing
-	odvgp_config_name   names of all fields, without the layer's prefix, for i = 0, 1, ...; then
-						NULL
-	odvgp_config_words  a choice's words, in the order of its numbers, with a space between; NULL
-						for other fields
-	odvgp_likelihood_about, odvgp_kernel_about   likelihoods, and base kernels i = 0, 1, ...
-	For languages that cannot read this header:
-	odvgp_config_size     sizeof(odvgp_config)
-	odvgp_config_threads  sets config.threads; NULL: serial */
+	name	the field's path as in C, with layer1 for layer[1]; any field but threads. Without a
+			prefix, a layer's field is the last layer's. layers=2 adds layers like the last, with
+			D = 0 and no patches
+	value	sizes and reals: a decimal number, whatever the locale: 100, 1e-3. Choices: the
+			enumerator without its prefix in lower case ("reproduce.diag_step=projected_mu"), or its
+			number; on or off for fields that are 0 or 1. Schedules: 0.01 is constant, 0.1-0.01
+			falls over 5,000 steps, 0.1-0.01:2000 over 2,000. kernel takes all that follows the '='
+	Spaces and tabs around name and value do not count. odvgp_model_size later checks kernel, isa
+	and combinations of fields.
+	Returns	E_NAME (no such field) | E_ARG (also: not a value of the field; info lists a choice's
+			words) | E_SIZE (a size out of range)
+	odvgp_config_name	name of field i = 0, 1, ..., without the layer's prefix; then NULL
+	odvgp_config_words	a choice's words, in the order of its numbers, a space between; else NULL
+	odvgp_likelihood_about and odvgp_kernel_about describe a likelihood, and base kernel i = 0, 1,
+	...
+	For languages that cannot read this header, odvgp_config_size returns sizeof(odvgp_config), and
+	odvgp_config_threads sets config.threads. */
 ODVGP_API odvgp_status odvgp_config_set(
 		odvgp_config *config, const char *assignment, odvgp_info *info);
 ODVGP_API const char *odvgp_config_name(int i);
@@ -1209,8 +1209,7 @@ ODVGP_API size_t odvgp_config_size(void);
 ODVGP_API void odvgp_config_threads(odvgp_config *config, const odvgp_threads *threads);
 
 /*	Schedules for step sizes: constant; or in equal ratios over `steps` steps, then constant.
-	bench/RESULTS.md shows how the defaults were chosen. For a training of other than 5,000 steps:
-		cfg.optim.lr = odvgp_falling(0.01, 0.001, steps) */
+	bench/RESULTS.md shows how the defaults were chosen. */
 ODVGP_API odvgp_schedule odvgp_constant(odvgp_real value);
 ODVGP_API odvgp_schedule odvgp_falling(odvgp_real from, odvgp_real to, ptrdiff_t steps);
 /*	Rise in equal ratios over `steps` steps, then fall to `final` over decay_steps (0: stay). Other
@@ -1219,50 +1218,39 @@ ODVGP_API odvgp_schedule odvgp_falling(odvgp_real from, odvgp_real to, ptrdiff_t
 ODVGP_API odvgp_schedule odvgp_rising(
 		odvgp_real from, odvgp_real to, ptrdiff_t steps, odvgp_real final, ptrdiff_t decay_steps);
 
-/*	Training steps, one after another. L-BFGS ends them when a step reports convergence or that it
-	is stuck. A Gaussian model of odvgp_model_create, not of odvgp_model_init or a file, that has
-	done no step and of which odvgp_set has changed nothing, begins with odvgp_warm_start, if
-	config.init.warm is 1, the objective ELBO, and the member takes it: 100 iterations of Adam at
-	0.03, then L-BFGS; one that fails changes nothing. Its allocator gives the memory meanwhile.
-		X [N,D], Y [N,T]   all data
-		steps              how many
-		watch              called before, within and after steps; NULL: none
-	Returns  OK | E_STOPPED (by watch; the model is as after its last whole step) | E_MEMORY | what
-			 odvgp_step returns
-	Cost     steps times that of odvgp_step */
+/*	Train for `steps` steps. L-BFGS ends them when a step reports convergence or that it is stuck. A
+	Gaussian model of odvgp_model_create that has done no step and that odvgp_set has not changed
+	begins with odvgp_warm_start, if config.init.warm is 1, the objective ELBO, and the member takes
+	it: 100 iterations of Adam at 0.03, then L-BFGS, in memory of the model's allocator. One that
+	fails changes nothing. watch is called before, within and after steps.
+	Returns	what odvgp_step returns | E_MEMORY | E_STOPPED: the model is as after its last whole
+			step
+	Cost	steps times that of odvgp_step */
 ODVGP_API odvgp_status odvgp_fit(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
 		ptrdiff_t steps, const odvgp_watch *watch, odvgp_info *info);
 
 #ifndef ODVGP_NO_MALLOC
-/*	Allocate a model and initialise it from the data (odvgp_init_data); odvgp_model_free frees it.
-		model      out; NULL on an error
-		X [N,D], Y [N,T]   all data
-		allocator  NULL: malloc and free
-		info       out or NULL
-	Returns  OK | E_MEMORY | what odvgp_model_init and odvgp_init_data return */
+/*	Allocate a model and initialise it from the data; *model is NULL on an error.
+	Returns	what odvgp_model_init and odvgp_init_data return */
 ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_config *config,
 		const odvgp_real *X, const odvgp_real *Y, const odvgp_allocator *allocator,
 		odvgp_info *info);
-/*	Free a model of odvgp_model_create, or NULL. */
+/*	Free a model of odvgp_model_create or odvgp_load_file, or NULL. */
 ODVGP_API void odvgp_model_free(odvgp_model *model);
 
-/*	Freeze the model, predict, free the predictor. Each call costs O(M^3): for many, freeze once and
-	use odvgp_predict.
-		X     [n,D]
-		mean, var  [F,n] out or NULL, of f
-		var_y      [y_rows,n] out or NULL: variance of a new y, with the noise; y_rows is the
-				   number of classes for likelihoods of classes, else T
-	Returns  OK | E_MEMORY | what odvgp_freeze and odvgp_predict return */
+/*	Freeze the model, predict at X [n,D], free the predictor. Costs O(M^3): for many calls, freeze
+	once and use odvgp_predict.
+		mean, var	[F,n] out or NULL, of f
+		var_y		[y_rows,n] out or NULL: variance of a new y; y_rows is the number of classes,
+					else T
+	Returns	what odvgp_freeze and odvgp_predict return */
 ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *model, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean, odvgp_real *var, odvgp_real *var_y, odvgp_info *info);
 
 #ifndef ODVGP_NO_STDIO
 /*	Save a model to a file, or create one from it: odvgp_save_memory and odvgp_file_write,
-	odvgp_file_read and odvgp_load_memory. A loaded model has no threads and chooses its instruction
-	set.
-		model      odvgp_load_file: out; NULL on an error
-		allocator  NULL: malloc and free
-	Returns  OK | E_ARG | E_IO | E_MEMORY | what odvgp_save_memory and odvgp_load_memory return */
+	odvgp_file_read and odvgp_load_memory, whose errors they return. A loaded model has no threads
+	and chooses its instruction set; *model is NULL on an error. */
 ODVGP_API odvgp_status odvgp_save_file(odvgp_model *model, const char *path, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_load_file(
 		odvgp_model **model, const char *path, const odvgp_allocator *allocator, odvgp_info *info);
@@ -1271,25 +1259,24 @@ ODVGP_API odvgp_status odvgp_load_file(
 
 /* ---- >>api_staged   caller's memory, single steps, slots, predictors, files */
 
-/*	Bytes that a model of this config needs, with slack for a block at any address; see Memory in
-	>>manual.
-	Reasons  E_ARG | E_SIZE | E_KERNEL | E_NAME (row: where no kernel has this name) |
-			 E_UNSUPPORTED */
+/* --- making a model --- */
+
+/*	Bytes that a model of this config needs (Memory in >>manual).
+	Reasons	E_SIZE | E_KERNEL | E_NAME (row: where no kernel has this name) | E_UNSUPPORTED */
 ODVGP_API size_t odvgp_model_size(const odvgp_config *config, odvgp_info *info);
 
-/*	Make a model in the caller's block of odvgp_model_size bytes. It needs no release. Z is 0 (call
-	odvgp_init_data, or odvgp_set and then odvgp_init_q), hyperparameters are those of the kernel
-	expression, else 1. q_mu, v_mu and a_gamma are 0, q_sqrt and v_sqrt I.
-	Returns  OK | the reasons of odvgp_model_size | E_MEMORY (block too small; its old contents are
-			 lost). *model is NULL on an error */
+/*	Make a model in the caller's block of odvgp_model_size bytes. It needs no release. Z, q_mu, v_mu
+	and a_gamma are 0, q_sqrt and v_sqrt I, hyperparameters those of the kernel expression, else 1:
+	call odvgp_init_data, or odvgp_set and then odvgp_init_q.
+	Returns	the reasons of odvgp_model_size. On an error *model is NULL and the block's old contents
+			may be lost */
 ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config *config,
 		void *block, size_t block_bytes, odvgp_info *info);
 
 /*	Copy a model into another block of the same size: the copy trains and predicts as the model, bit
-	for bit, and does not depend on it. Copied back, it restores the model. Only copies made by this
-	call work, because a model contains pointers into its block. odvgp_model_free ignores copies.
-		copy   out; NULL on an error        block   the caller's; its old contents are lost
-	Returns  OK | E_ARG (also: the model is in the block) | E_MEMORY */
+	for bit, and does not depend on it. Copied back, it restores the model. Models contain pointers
+	into their block: no other copy works. odvgp_model_free ignores copies.
+	Returns	E_ARG also if the model is in the block. On an error *copy is NULL */
 ODVGP_API odvgp_status odvgp_model_copy(odvgp_model **copy, const odvgp_model *model, void *block,
 		size_t block_bytes, odvgp_info *info);
 
@@ -1297,112 +1284,103 @@ ODVGP_API odvgp_status odvgp_model_copy(odvgp_model **copy, const odvgp_model *m
 ODVGP_API const odvgp_config *odvgp_model_config(const odvgp_model *model);
 
 /*	Initialise from the data: hyperparameters that the kernel expression does not give
-	(config.init.hyperparams), Z_beta (init.beta), Z_gamma (init.gamma), the noise unless it is
-	given (a tenth of the targets' variance), and q (odvgp_init_q). Column p of "mixing" becomes
-	sqrt(l) e for eigenpair p of the targets' correlation matrix, by power iteration: largest first,
-	l at least 0.01, the largest entry of e positive, missing targets at their mean; its rows times
-	the targets' standard deviations if f has the unit of y.
-	From then on Adam and L-BFGS measure steps of whatever has a unit (inducing inputs, mean
-	functions, ...) in standard deviations of the columns of X and Y (before: in units of 1). So
-	training does not depend on the unit of the targets; nor, with kernels of distances only (not
-	periodic, linear, polynomial), on that of all inputs; nor, with MEDIAN and ard in all of them,
-	on those of single columns.
-	A trained model starts again with empty Adam moments and undiminished step sizes. The count of
-	steps continues, and with it schedules and the order of rows.
-		X [N,D], Y [N,T]   all data        watch   NULL: none
-	Returns  OK | E_ARG | E_NAN (row in info) | E_STOPPED (by watch) | what odvgp_init_q returns. On
-			 an error the model is unchanged
-	Cost     O(N D) plus that of the three options: O(min(N, 50 M) M D) with their defaults */
+	(config.init.hyperparams), Z_beta (init.beta), Z_gamma (init.gamma), the noise unless
+	lik.noise_variance gives it, and q (odvgp_init_q). Column p of "mixing" becomes sqrt(l) e for
+	eigenpair p of the targets' correlation matrix, largest first, by power iteration: l at least
+	0.01, the largest entry of e positive, missing targets at their mean; rows times the targets'
+	standard deviations if f has the unit of y.
+	From then on Adam and L-BFGS measure steps of what has a unit (inducing inputs, mean functions,
+	...) in standard deviations of the columns of X and Y (before: in units of 1). So training does
+	not depend on the targets' unit; with kernels of distances only (not periodic, linear,
+	polynomial) on no common unit of all inputs; with MEDIAN and ard, too, on no unit of a column.
+	Empties Adam's moments and restores halved step sizes; the count of steps, schedules and the
+	order of rows continue.
+	Returns	what odvgp_init_q returns
+	Cost	O(N D) plus that of the three options, by default O(min(N, 50 M) M D) */
 ODVGP_API odvgp_status odvgp_init_data(odvgp_model *model, const odvgp_real *X,
 		const odvgp_real *Y, const odvgp_watch *watch, odvgp_info *info);
 
 /*	Reset q to its initial value (config.reproduce.q_init), using the current kernel and inducing
 	inputs: q_mu = 0, a_gamma = 0, and q_sqrt such that q(u) is the prior, or the identity. Empties
 	Adam's moments and restores step sizes that were halved. odvgp_init_data includes this call.
-	Returns  OK | E_ARG; also, where q_sqrt depends on the kernel (PRIMAL and A_BETA at the prior),
-			 E_NOT_PD (Kb, even at jitter.max) | E_NAN (Kb is not finite). On an error the model is
-			 unchanged */
+	Returns	E_NOT_PD and E_NAN (of Kb), where q_sqrt depends on the kernel (PRIMAL and A_BETA at the
+			prior) */
 ODVGP_API odvgp_status odvgp_init_q(odvgp_model *model, odvgp_info *info);
 
-/*	Warm start: improve hyperparameters, noise, prior mean and Z_beta by L-BFGS on the collapsed
-	bound ([VFE]) of random rows, then set q to its optimum on all rows (odvgp_fit_q): training then
-	begins near its end. Starts from the current values, after odvgp_init_data; a second call, on
-	more rows, refines. Frozen slots stay; bounds, priors and jitter hold. The collapsed bound has
-	one noise: with noise_per_output it starts at their geometric mean and ends as all of them. If
-	the bound on some of the rows would fall, as rounding can make it with FREE in float, nothing
-	changes. Empties Adam's moments; schedules and the count of steps continue.
+/*	Improve hyperparameters, noise, prior mean and Z_beta by L-BFGS on the collapsed bound ([VFE])
+	of random rows, then set q to its optimum on all rows (odvgp_fit_q): training begins near its
+	end. Call odvgp_init_data first; a second call, on more rows, refines. Frozen slots stay;
+	bounds, priors and jitter hold. The collapsed bound has one noise: with noise_per_output it
+	starts at their geometric mean and ends as all of them. If the bound on some of the rows would
+	fall, as rounding can make it with FREE in float, nothing changes. Empties Adam's moments;
+	schedules and the count of steps continue.
 	Another likelihood than the Gaussian gets kernel, prior mean, Z_beta, scale, shape, size or
-	precision from a regression on pseudo-targets: y itself (STUDENTT, LAPLACE, HETEROSCEDASTIC);
-	-1 to 1 (ORDINAL); -6 or 6 for other classes, for several functions one against the rest (up to
-	1,024 rows nothing changes if 50 steps of a COUPLED model do better without it);
-	log(y + 1/2) (POISSON, NEGATIVE_BINOMIAL), log y (GAMMA), -log y (EXPONENTIAL), less log of the
-	exposure; Phi^-1(y) (BETA). Mixed functions: the same with the least-squares solution g of
-	f = "mixing" g. Rows with a missing target do not count. A whitened q (DENSE, BLOCKS) is the
-	regression's for positive targets, counts, proportions and mixed functions, else q has its
-	initial value: go on with odvgp_rising.
-		X [N,D], Y [N,T]    settings   NULL: the defaults    watch   NULL: none
-	Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_STOPPED (by watch) | E_UNSUPPORTED
-			 (objective EXACT, several layers, independent functions; with the Gaussian, not mixed,
-			 also missing targets and a q that odvgp_fit_q refuses). On an error the model is
-			 unchanged
-	Cost     O(iterations rows M^2), with the Gaussian also that of odvgp_fit_q, with few rows of
-			 classes that of 100 steps */
+	precision from a regression on pseudo-targets: y itself (STUDENTT, LAPLACE, HETEROSCEDASTIC); -1
+	to 1 (ORDINAL); -6 or 6 for other classes, for several functions one against the rest (up to
+	1,024 rows nothing changes if 50 steps of a COUPLED model do better without it); log(y + 1/2)
+	(POISSON, NEGATIVE_BINOMIAL), log y (GAMMA), -log y (EXPONENTIAL), less log of the exposure;
+	Phi^-1(y) (BETA). Mixed functions: the least-squares solution g of f = "mixing" g. Rows with a
+	missing target do not count. A whitened q (DENSE, BLOCKS) is the regression's for positive
+	targets, counts, proportions and mixed functions, else q has its initial value: go on with
+	odvgp_rising. settings NULL: the defaults.
+	Returns	E_NOT_PD | E_UNSUPPORTED (objective EXACT, several layers, independent functions; with
+			the Gaussian, not mixed, also missing targets and a q that odvgp_fit_q refuses)
+	Cost	O(iterations rows M^2), with the Gaussian also that of odvgp_fit_q, with few rows of
+			classes that of 100 steps */
 ODVGP_API size_t odvgp_warm_start_scratch(
 		const odvgp_model *model, const odvgp_warm *settings, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *model, const odvgp_real *X,
 		const odvgp_real *Y, const odvgp_warm *settings, const odvgp_watch *watch, void *scratch,
 		size_t scratch_bytes, odvgp_info *info);
 
-/*	Mean and population standard deviation (divided by n) of each column, for odvgp_scales. The
-	scale is 1 for a column that is constant to rounding. The mean of equal numbers is that number,
-	so their standardised column is exactly 0.
-		X [n,D]   mean, scale [D] out, no aliases
-	Returns  OK | E_ARG | E_SIZE (n or D below 1, or too large) | E_NAN (row in info)
-	Cost     O(n D) */
+/*	Mean and standard deviation (divided by n, not n - 1) [D] of the columns of X [n,D], for
+	odvgp_scales. The scale of a column that is constant to rounding is 1; the mean of equal numbers
+	is that number: their standardised column is exactly 0. No aliases.
+	Returns	E_SIZE (n or D below 1, or too large)
+	Cost	O(n D) */
 ODVGP_API odvgp_status odvgp_column_scales(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
 		odvgp_real *mean, odvgp_real *scale, odvgp_info *info);
 
-/*	out = (X - mean) / scale by columns; X, out [n,D], mean, scale [D]; out may be X. NaN and
-	infinity propagate; differences too large for the type become infinite.
-	Returns  OK | E_ARG (NULL, n < 0, D < 1, a mean not finite, a scale not positive and finite)
-	Cost     O(n D) */
+/*	out = (X - mean) / scale by columns; X, out [n,D], mean, scale [D]; out may be X. E_ARG refuses
+	n < 0, D < 1, a mean that is not finite, and a scale that is not positive and finite; NaN and
+	infinity in X propagate, and differences too large for the type become infinite. Cost O(n D). */
 ODVGP_API odvgp_status odvgp_standardise(const odvgp_real *X, ptrdiff_t n, ptrdiff_t D,
 		const odvgp_real *mean, const odvgp_real *scale, odvgp_real *out, odvgp_info *info);
 
+/* --- training --- */
+
 /*	One training step on the next minibatch: rows from a random permutation in each epoch, or all if
-	batch >= N. A natural step moves q and Adam the other trainable slots; or L-BFGS does one
-	iteration. Never allocates.
+	batch >= N. A natural step moves q, Adam the other trainable slots; or L-BFGS does one
+	iteration. report out or NULL.
 	If the last update made the bound implausibly low or impossible to evaluate (NaN, or not
 	positive definite up to jitter.max), and the previous parameters do better on the same rows, it
 	is undone, step sizes are halved, and events.step_undone counts it. If they do no better, the
-	rows are to blame: the step returns an error and changes nothing.
-		X [N,D], Y [N,T]   report   out or NULL
-	Returns  OK | E_ARG | E_NAN (in this batch; or the bound is not finite, with numbers of 1e200,
-			 for example) | E_NOT_PD
-	Cost     see Choosing sizes in >>manual */
+	rows are to blame: the step returns an error.
+	Returns	E_NAN (in this batch, or the bound) | E_NOT_PD
+	Cost	see Choosing sizes in >>manual */
 ODVGP_API odvgp_status odvgp_step(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
 		odvgp_report *report, odvgp_info *info);
 
-/*	odvgp_step on the caller's rows (streams, sorted data): X [n,D], Y [n,T], n >= 1. L-BFGS needs
-	n = N, or returns E_UNSUPPORTED. */
+/*	odvgp_step on the caller's n >= 1 rows (streams, sorted data). L-BFGS needs n = N, or returns
+	E_UNSUPPORTED. */
 ODVGP_API odvgp_status odvgp_step_batch(odvgp_model *model, const odvgp_real *X,
 		const odvgp_real *Y, ptrdiff_t n, odvgp_report *report, odvgp_info *info);
 
 /*	The bound on the given rows with the full KL: N/n sum E_q[log p] - KL; with n = N the bound
-	itself. Changes no parameter and undoes no update, even on an error.
-		X [n,D], Y [n,T]   elbo out   kl out or NULL
-		grad               [odvgp_param_count] out or NULL: gradient of -elbo with respect to the
-						   values that odvgp_get returns, at slot.offset
-	Returns  OK | E_ARG | E_NAN | E_NOT_PD
-	Cost     that of a step times n/B */
+	itself. Changes no parameter and undoes no update.
+		elbo	out
+		kl		out or NULL
+		grad	[odvgp_param_count] out or NULL: gradient of -elbo with respect to the values that
+				odvgp_get returns, at slot.offset
+	Returns	E_NOT_PD
+	Cost	that of a step times n/B */
 ODVGP_API odvgp_status odvgp_elbo(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
 		ptrdiff_t n, odvgp_real *elbo, odvgp_real *kl, odvgp_real *grad, odvgp_info *info);
 
-/*	odvgp_elbo with ORTH's gamma term of the KL estimated (config.reproduce.gamma_kl) from the
-	given columns, scaled by M_gamma/count: unbiased over uniformly drawn subsets. A sampled KL can
-	be negative.
-		report   out: elbo, expected_loglik, kl and events; else 0       grad   as above
-	Returns  as odvgp_elbo; E_ARG also for a repeated column, E_UNSUPPORTED with several layers */
+/*	odvgp_elbo with ORTH's gamma term of the KL estimated (config.reproduce.gamma_kl) from the given
+	columns, scaled by M_gamma/count: unbiased over uniformly drawn subsets. A sampled KL can be
+	negative. report out: elbo, expected_loglik, kl and events; else 0.
+	Returns	E_ARG also for a repeated column | E_UNSUPPORTED with several layers */
 typedef struct odvgp_columns {
 	const ptrdiff_t *index; /* [count] distinct, 0..M_gamma - 1 */
 	ptrdiff_t count;
@@ -1417,16 +1395,17 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *model, const odvgp_real *
 		P <- (1-tau) P + tau (I - 2 A diag(g_v) A^T)
 		j <- (1-tau) j + tau (A g_m - 2 A diag(g_v) A^T q_mu)
 	where g_m, g_v are the derivatives of the scaled expected log likelihood ([NATGRAD]; [ODVGP]
-	eqs. 15b, 15c). With a Gaussian likelihood and all rows, tau = 1 reaches q(u)'s optimum given a,
-	with one layer and no mixing; SOLVE-GP's q takes several steps. All outputs move, or none. A
-	previous update that cannot be evaluated is undone first, as in odvgp_step. Where log p(y|f) is
-	not concave in f (STUDENTT, BETA, ROBUSTMAX, HETEROSCEDASTIC, any lik.link_jitter), functions
-	are mixed, or the model is deep, odvgp_step halves its natural step, at most 20 times, while
-	the bound on the same rows, evaluated once more, is lower; this call does not.
-		X [n,D], Y [n,T]   elbo out or NULL: the bound before the step
-	Returns  as odvgp_elbo; E_ARG also if tau is out of range, E_NOT_PD also if no step is short
-			 enough for some output, E_UNSUPPORTED if the member has no natural step
-	Cost     that of a step times n/B */
+	eqs. 15b, 15c). With a Gaussian likelihood, all rows, one layer and no mixing, tau = 1 reaches
+	q(u)'s optimum given a; SOLVE-GP's q takes several steps. All outputs move, or none. A previous
+	update that cannot be evaluated is undone first, as in odvgp_step. elbo, out or NULL, is the
+	bound before the step.
+	Where log p(y|f) is not concave in f (STUDENTT, BETA, ROBUSTMAX, HETEROSCEDASTIC, any
+	lik.link_jitter), functions are mixed, or the model is deep, odvgp_step, unlike this call,
+	halves its natural step, at most 20 times, while the bound on the same rows, evaluated once
+	more, is lower.
+	Returns	E_NOT_PD also if no step is short enough for some output | E_UNSUPPORTED if the member
+			has no natural step
+	Cost	that of a step times n/B */
 ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *model, const odvgp_real *X,
 		const odvgp_real *Y, ptrdiff_t n, odvgp_real tau, odvgp_real *elbo, odvgp_info *info);
 
@@ -1436,42 +1415,39 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *model, const odvgp_real *
 	natural step is repeated on the sums of the pass until q_diag stays.
 	After training with a bound without q, predictions need this call; with ODVGP_OBJECTIVE_EXACT
 	the inducing inputs become the rows of X. With ODVGP_OBJECTIVE_ELBO, frozen slots keep their
-	values and the others get the optimum given these; a bound without q has no q to freeze. Where
-	gamma points add nothing, the optimal a is not unique, and the call takes one of the best.
-		X [N,D], Y [N,T]    watch  NULL: none
-	Returns  OK | E_ARG | E_MEMORY | E_NAN | E_NOT_PD | E_STOPPED (by watch) | E_UNSUPPORTED
-			 (covariance DIAGONAL with another mean than O(M)'s, HYBRID with q_mu frozen and a_gamma
-			 not, mixed or independent functions, several layers, another likelihood, missing
-			 targets). On an error the model is unchanged
-	Cost     O(N R^2 + R^3), with R features of mean and covariance together */
+	values and the others get the optimum given these. Where gamma points add nothing, the optimal a
+	is not unique: the call takes one.
+	Returns	E_NOT_PD | E_UNSUPPORTED (covariance DIAGONAL with another mean than O(M)'s, HYBRID with
+			q_mu frozen and a_gamma not, mixed or independent functions, several layers, another
+			likelihood, missing targets)
+	Cost	O(N R^2 + R^3), with R features of mean and covariance together */
 ODVGP_API size_t odvgp_fit_q_scratch(const odvgp_model *model, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *model, const odvgp_real *X, const odvgp_real *Y,
 		const odvgp_watch *watch, void *scratch, size_t scratch_bytes, odvgp_info *info);
 
 /*	Titsias' upper bound of log p(y) with the inducing inputs Z_beta (Variational Inference for
-	Gaussian and Determinantal Point Processes, 2014): how far training can still get.
-		X, Y   as in odvgp_fit_q, at the same cost
-		upper   out        lower   out or NULL: Titsias' lower bound
-		scratch   odvgp_fit_q_scratch bytes
-	Returns  as odvgp_fit_q, but of any member; E_NAN also if rounding leaves no digit of a bound,
-			 because the noise is small relative to the targets; E_UNSUPPORTED for another
-			 likelihood than the Gaussian, several noises, mixed functions, and the objectives
-			 PARTLY, TIGHT and EXACT */
+	Gaussian and Determinantal Point Processes, 2014): how far training can still get. lower, out or
+	NULL, is Titsias' lower bound. It works for any member, in odvgp_fit_q_scratch bytes and the
+	time of odvgp_fit_q.
+	Returns	as odvgp_fit_q | E_NAN also if rounding leaves no digit of a bound, because the noise is
+			small relative to the targets | E_UNSUPPORTED also for several noises and the objectives
+			PARTLY, TIGHT, EXACT */
 ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *model, const odvgp_real *X,
 		const odvgp_real *Y, odvgp_real *upper, odvgp_real *lower, void *scratch,
 		size_t scratch_bytes, odvgp_info *info);
 
-/*	Slots in order, and the length of the parameter vector. */
+/* --- slots --- */
+
+/*	Slots: their number; slot i, or NULL if i is out of range; the slot of this name, or NULL; the
+	length of the parameter vector. */
 ODVGP_API int odvgp_slot_count(const odvgp_model *model);
-/*	i in 0..odvgp_slot_count - 1. NULL if out of range. */
 ODVGP_API const odvgp_slot *odvgp_slot_at(const odvgp_model *model, int i);
-/*	NULL if no slot has this name. */
 ODVGP_API const odvgp_slot *odvgp_slot_find(const odvgp_model *model, const char *name);
 ODVGP_API ptrdiff_t odvgp_param_count(const odvgp_model *model);
 
 /*	Read or write the values of one slot; count is the slot's. Positive slots accept only values
 	within their bounds. odvgp_set ignores entries above the diagonal of a lower triangular slot.
-	Returns  OK | E_ARG (also: outside the bounds) | E_NAME | E_SIZE (count) | E_NAN (odvgp_set) */
+	Returns	E_ARG (also: outside the bounds) | E_NAME | E_SIZE (count) | E_NAN (odvgp_set) */
 ODVGP_API odvgp_status odvgp_get(const odvgp_model *model, const char *name, odvgp_real *values,
 		ptrdiff_t count, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_set(odvgp_model *model, const char *name, const odvgp_real *values,
@@ -1479,33 +1455,31 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *model, const char *name, const odv
 
 /*	Freeze (trainable = 0) or release (1) a slot. A name that ends in '*', such as "kernel.*", means
 	all slots that begin so, here and below. With optim.natgrad the two slots of q(u), or of q(v),
-	move together: freezing one stops both. odvgp_natgrad_step moves them anyway.
-	Returns  OK | E_ARG | E_NAME */
+	move together: freezing one stops both. odvgp_natgrad_step moves them anyway. Returns E_NAME. */
 ODVGP_API odvgp_status odvgp_set_trainable(
 		odvgp_model *model, const char *name, int trainable, odvgp_info *info);
 
 /*	Bounds of a positive slot: low >= 0; high > low, or HUGE_VAL for none. 0 and HUGE_VAL remove
 	bounds. Optimisers move an unbounded t, and the value is
-		low + e^t, or low + log(1 + e^t) (config.positive_transform)    without an upper bound
-		low + (high - low) / (1 + e^-t)                                 with an upper bound
-	A current value outside the bounds is moved just inside them, by 1e-3 (high - low), or by 1e-3
-	low without an upper bound. The same happens later to a value that initialisation or a natural
-	step would put outside; odvgp_set refuses it. Empties Adam's moments of the slot.
-	Returns  OK | E_ARG (also: a slot that is not positive) | E_NAME */
+		low + e^t, or low + log(1 + e^t) (config.positive_transform); with an upper bound
+		low + (high - low) / (1 + e^-t)
+	A value outside the bounds, now or later from initialisation or a natural step, is moved just
+	inside them, by 1e-3 (high - low), or by 1e-3 low without an upper bound; odvgp_set refuses it.
+	Empties Adam's moments of the slot.
+	Returns	E_ARG (also: a slot that is not positive) | E_NAME */
 ODVGP_API odvgp_status odvgp_set_bounds(
 		odvgp_model *model, const char *name, odvgp_real low, odvgp_real high, odvgp_info *info);
 
 /*	Prior density for each value of a positive slot, except q_diag, which is no hyperparameter.
 	odvgp_prior defines a and b. The log densities of all these values, trainable or not, are part
 	of every bound and gradient, and of report.expected_loglik. They are densities of the value
-	itself, so the maximum does not depend on config.positive_transform or on bounds.
-	Returns  OK | E_ARG (also: a slot that cannot have a prior) | E_NAME */
+	itself: the maximum depends neither on config.positive_transform nor on bounds.
+	Returns	E_ARG (also: a slot that cannot have a prior) | E_NAME */
 ODVGP_API odvgp_status odvgp_set_prior(odvgp_model *model, const char *name, odvgp_prior kind,
 		odvgp_real a, odvgp_real b, odvgp_info *info);
 
-/*	Replace config.optim.lr and config.optim.natgrad_step, for example so that they fall over the
-	steps for which there is time. They count from the model's first step; NULL keeps one.
-	Returns  OK | E_ARG */
+/*	Replace config.optim.lr and .natgrad_step, for example to fall over the steps for which there is
+	time. Steps count from the model's first; NULL keeps a schedule. */
 ODVGP_API odvgp_status odvgp_set_step_sizes(odvgp_model *model, const odvgp_schedule *lr,
 		const odvgp_schedule *natgrad_step, odvgp_info *info);
 
@@ -1513,45 +1487,44 @@ ODVGP_API odvgp_status odvgp_set_step_sizes(odvgp_model *model, const odvgp_sche
 ODVGP_API ptrdiff_t odvgp_steps_done(const odvgp_model *model);
 ODVGP_API odvgp_events odvgp_model_events(const odvgp_model *model);
 
-/*	Write the kernel expression with its current values to text [text_bytes], with a final zero; several
-	layers' with "; " between them. With ard it shows the geometric mean over columns. Returns the
-	length needed, without the final zero. */
+/*	Write the kernel expression with its current values, or several layers' with "; " between them,
+	to text [text_bytes], with a final zero. With ard it shows the geometric mean over columns.
+	Returns the length needed, without the zero. */
 ODVGP_API size_t odvgp_kernel_text(const odvgp_model *model, char *text, size_t text_bytes);
 
-/*	The column of X to which number k of slot "kernel.<term>.lengthscale" (linear:
-	"kernel.<term>.variance") of the first layer belongs, if the term has ard. -1 if one number
-	serves all columns, or if there is no such number. */
+/*	The column of X to which number k of the first layer's slot "kernel.<term>.lengthscale" (linear:
+	"kernel.<term>.variance") belongs; -1 if there is no such number, or without ard, where one
+	serves all columns. */
 ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *model, int term, ptrdiff_t k);
 
+/* --- predictors --- */
+
 /*	Freeze a model: write its predictor, a block without pointers that can be copied, stored, or put
-	in ROM. It works in builds of the same version and precision, whatever their pointers and
-	instruction sets, on machines of the same byte order. If no predictor can be computed after the
-	last update, odvgp_freeze and odvgp_save_memory undo it, as odvgp_step does.
-		scales   NULL: none
-		block    odvgp_predictor_size bytes, aligned for a real, at best to 64 bytes
-	Returns  OK | E_ARG (also: a scale out of range, or no odvgp_fit_q after training with a bound
-			 without q) | E_MEMORY | E_SIZE | E_NOT_PD | E_NAN
-	Cost     O(M^3 + M Mg D), once */
+	in ROM. scales NULL: none. It works in builds of the same version and precision, with any
+	pointers and instruction sets, on machines of the same byte order. If no predictor can be
+	computed after the last update, odvgp_freeze and odvgp_save_memory undo it, as odvgp_step does.
+		block	odvgp_predictor_size bytes, aligned for a real, at best to 64 bytes
+	Returns	E_ARG (also: a scale out of range, or no odvgp_fit_q after training with a bound without
+			q) | E_SIZE | E_NOT_PD
+	Cost	O(M^3 + M Mg D), once */
 ODVGP_API size_t odvgp_predictor_size(const odvgp_model *model, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_freeze(odvgp_model *model, const odvgp_scales *scales, void *block,
 		size_t block_bytes, odvgp_info *info);
 #endif
 
-/*	Fill a server. Both ways check alignment and size of the block, version, kernel, checksum and
-	numbers, on which later calls rely, and select the instruction set.
-		odvgp_server_from_block   block holds the bytes of odvgp_freeze, must be aligned for a real,
-								  best to 64 bytes (an array of unsigned char may not be), and must
-								  stay: the server points to it. A kernel with more terms than
-								  ODVGP_MAX_BASE_KERNELS is refused
-		odvgp_server_from_memory  file is a model file in memory, of either precision. What
-								  odvgp_freeze writes goes to the caller's block of
-								  odvgp_server_size bytes; the file is not needed afterwards
-		odvgp_load_user           points *user to the caller's own bytes in a model file, of either
-								  precision
-		isa                       ODVGP_ISA_AUTO, or forced for tests
-	Returns  OK | E_ARG | E_MEMORY (block too small) | E_FORMAT (not a predictor, or damaged) |
-			 E_UNSUPPORTED (other version or precision, too many terms, instruction set missing)
-	Cost     reads each byte once */
+/*	Fill a server. Both ways check alignment, size, version, kernel, checksum and numbers, on which
+	later calls rely, and select the instruction set.
+		odvgp_server_from_block		block holds the bytes of odvgp_freeze, must be aligned for a
+									real, best to 64 bytes (an array of unsigned char may not be),
+									and must stay: the server points to it. A kernel with more terms
+									than ODVGP_MAX_BASE_KERNELS is refused
+		odvgp_server_from_memory	file is a model file, of either precision. What odvgp_freeze
+									writes goes to block, of odvgp_server_size bytes; the file is
+									not needed afterwards
+		odvgp_load_user				points *user to the caller's own bytes in such a file
+	Returns	E_FORMAT (not a predictor, or damaged) | E_UNSUPPORTED (other version or precision, too
+			many terms, instruction set missing)
+	Cost	reads each byte once */
 ODVGP_API odvgp_status odvgp_server_from_block(odvgp_server *server, const void *block,
 		size_t block_bytes, odvgp_isa isa, odvgp_info *info);
 ODVGP_API size_t odvgp_server_size(const void *file, size_t file_bytes, odvgp_info *info);
@@ -1560,46 +1533,44 @@ ODVGP_API odvgp_status odvgp_server_from_memory(odvgp_server *server, const void
 ODVGP_API odvgp_status odvgp_load_user(const void *file, size_t file_bytes, const void **user,
 		size_t *user_bytes, odvgp_info *info);
 
-/*	Scratch bytes to predict `rows` >= 1 rows at once; more rows take more passes. They depend on model, rows, precision, instruction set and ODVGP_MAX_BASE_KERNELS. For a static
-	array on a target, print them on a 64-bit host with the target's isa (plain C: ODVGP_ISA_C). */
+/*	Scratch bytes to predict `rows` >= 1 rows at once; more rows take more passes. They depend on
+	model, rows, precision, instruction set and ODVGP_MAX_BASE_KERNELS; for a static array on a
+	target, print them on a 64-bit host with the target's isa (plain C: ODVGP_ISA_C). */
 ODVGP_API size_t odvgp_predict_scratch(
 		const odvgp_server *server, ptrdiff_t rows, odvgp_info *info);
 
-/*	Mean and marginal variance of f at new inputs (odvgp_mean_part). The variance is never
-	negative. With several layers, here and below, those of a mixture over samples of the hidden
-	layers, whose normals are stored (as a seed) and the same for all rows.
-		X        [n,D], original units if odvgp_freeze got scales      n  >= 0
-		mean     [F,n] out or NULL, units of y     var  [F,n] out or NULL, units of y squared
-		scratch  odvgp_predict_scratch bytes for some rows >= 1
+/*	Mean and marginal variance of f at new inputs (odvgp_mean_part). The variance is never negative.
+	With several layers, here and below, they are those of a mixture over samples of the hidden
+	layers; the normals are stored (as a seed), the same for all rows.
+		X		[n >= 0,D], original units if odvgp_freeze got scales
+		mean	[F,n] out or NULL, units of y
+		var		[F,n] out or NULL, units of y squared
+		scratch	odvgp_predict_scratch bytes for some rows >= 1
 		Outputs may not alias X.
-	Returns  OK | E_ARG | E_MEMORY | E_SIZE | E_NAN (in X; or a result is not finite, with numbers
-			 of 1e200, for example; row in info). In the last case the outputs hold all results,
-			 finite or not; after other errors they are unchanged. So do the calls below
-	Cost     O(n M^2 + n Mg D), SOLVE-GP O(n (M + Mg)^2); without variances O(n (M + Mg) D)
-	Threads  any number on one server, each with its own scratch */
+	Returns	E_SIZE | E_NAN: if a result is not finite, outputs hold all results, here and below
+	Cost	O(n M^2 + n Mg D), SOLVE-GP O(n (M + Mg)^2); without variances O(n (M + Mg) D) */
 ODVGP_API odvgp_status odvgp_predict(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean, odvgp_real *var, void *scratch, size_t scratch_bytes, odvgp_info *info);
 
-/*	Mean and variance of y at new inputs, [server->y_rows,n] out or NULL. Likelihoods of classes (ORDINAL,
-	ROBUSTMAX, SOFTMAX): each class's probability p, and p - p^2. Exposure and known_noise count as
-	1. With exposure e, counts of mean m and variance v have e m and e m + e^2 (v - m), EXPONENTIAL
-	has m / e and v / e^2. Scratch, results and cost as for odvgp_predict with variances, plus the
-	likelihood's integrals. */
+/*	Mean and variance of y at new inputs, [server->y_rows,n] out or NULL. Likelihoods of classes
+	(ORDINAL, ROBUSTMAX, SOFTMAX): each class's probability p, and p - p^2. Exposure and known_noise
+	count as 1. With exposure e, counts of mean m and variance v have e m and e m + e^2 (v - m),
+	EXPONENTIAL has m / e and v / e^2. Here and below, unless said otherwise, scratch, errors and
+	cost are those of odvgp_predict with variances, plus the likelihood's integrals. */
 ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean_y, odvgp_real *var_y, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);
 
 /*	Mean [F,n] (or NULL) and symmetric covariance [F,n,n] of f at the rows of X.
-		scratch  odvgp_predict_scratch bytes for n rows
-	Returns  also E_UNSUPPORTED: several layers
-	Cost     O(n M^2 + n^2 M) */
+		scratch	odvgp_predict_scratch bytes for n rows
+	Returns	E_UNSUPPORTED (several layers)
+	Cost	O(n M^2 + n^2 M) */
 ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *server, const odvgp_real *X,
 		ptrdiff_t n, odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);
 
 /*	Mean [F,n] (or NULL) and covariance [F,F,n] of the functions at each row of X; not diagonal if
-	they are mixed. Scratch, results and cost as for odvgp_predict with variances.
-	Returns  also E_UNSUPPORTED: several layers */
+	they are mixed. Returns E_UNSUPPORTED (several layers). */
 ODVGP_API odvgp_status odvgp_predict_functions(const odvgp_server *server, const odvgp_real *X,
 		ptrdiff_t n, odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);
@@ -1629,18 +1600,17 @@ ODVGP_API odvgp_status odvgp_predict_gradient(const odvgp_server *server, const 
 
 /*	log p(y|data) of each row of targets Y [n,T]: logp [n], summed over outputs, for y in its own
 	units. Y has the columns of training, none missing; weights do not count. E[p(y|f)] is closed,
-	or an integral to 1e-5, for GAUSSIAN, BERNOULLI, STUDENTT, LAPLACE and ORDINAL; nodes of the
-	others lose digits where f is very uncertain, and SOFTMAX's p of more than four classes add up
-	to 0.95 to 1. Scratch and cost as for odvgp_predict with variances. */
+	or an integral to 1e-5, for GAUSSIAN, BERNOULLI, STUDENTT, LAPLACE and ORDINAL; the others lose
+	digits where f is very uncertain, and SOFTMAX's p of more than four classes add up to 0.95 to
+	1. */
 ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *server, const odvgp_real *X,
 		const odvgp_real *Y, ptrdiff_t n, odvgp_real *logp, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);
 
 /*	Joint samples of f at the rows of X: f [draws->count,F,n]. A pivoted Cholesky factorisation
 	takes singular covariances without jitter. Sample number s depends only on seed and s. With
-	several layers each sample of a layer is drawn at one of the layer below.
-		scratch  odvgp_sample_scratch bytes
-	Cost     O(n M^2 + P n^2 (M + n) + count P n^2) */
+	several layers each sample of a layer is drawn at one of the layer below. Takes
+	odvgp_sample_scratch bytes; cost O(n M^2 + P n^2 (M + n) + count P n^2). */
 typedef struct odvgp_draws {
 	ptrdiff_t count; /* >= 0 */
 	uint64_t seed;
@@ -1651,17 +1621,18 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *server, const odvgp_real
 		odvgp_info *info);
 
 #ifndef ODVGP_NO_TRAINING
+/* --- files and threads --- */
+
 /*	Model files in memory: config, parameter vector, optimiser state and predictor; little-endian,
-	versioned, with a checksum. The caller can add his own bytes, such as names of columns
-	(odvgp_load_user). A loaded model continues training bit for bit. odvgp_file_write and
-	odvgp_file_read move the bytes to a disk and back.
-		odvgp_load_size    checks the whole file. The size depends on threads and isa: pass the same
-						   ones to odvgp_load_memory
-		odvgp_load_memory  makes the model in block; *model is NULL on an error. The block's old
-						   contents are then lost, unless the file was refused as damaged
-	Returns  OK | E_ARG | E_MEMORY | E_FORMAT (info.text says what is wrong) | E_UNSUPPORTED (other
-			 version or precision) | E_SIZE (saving: no file can hold it); odvgp_save_memory also
-			 what odvgp_freeze returns */
+	versioned, with a checksum. The caller can add bytes, such as names of columns
+	(odvgp_load_user). A loaded model continues training bit for bit.
+		odvgp_load_size		checks the whole file. The size depends on threads and isa: pass the
+							same ones to odvgp_load_memory
+		odvgp_load_memory	makes the model in block; *model is NULL on an error. The block's old
+							contents are then lost, unless the file was refused as damaged
+	Returns	E_FORMAT (info.text says what is wrong) | E_UNSUPPORTED (other version or precision) |
+			E_SIZE (saving: no file can hold it); odvgp_save_memory also what odvgp_freeze
+			returns */
 ODVGP_API size_t odvgp_save_size(const odvgp_model *model, size_t user_bytes, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_save_memory(odvgp_model *model, const odvgp_scales *scales,
 		const void *user, size_t user_bytes, void *file, size_t file_bytes, odvgp_info *info);
@@ -1674,12 +1645,11 @@ ODVGP_API odvgp_status odvgp_load_memory(odvgp_model **model, const void *file, 
 
 #ifndef ODVGP_NO_STDIO
 /*	Write file_bytes bytes to the disk, and read them back. odvgp_file_write creates a new file
-	beside path (path.0.tmp, or the first larger number that is free), syncs it to the disk (Unix,
-	Windows), and renames it to path. So path always holds a whole file, after a failure the old
-	one; the new file is then removed. Devices and pipes are written in place on Unix. Elsewhere
-	write to them yourself, because a rename replaces them.
-	Returns  OK | E_ARG | E_IO | E_MEMORY (the block is smaller than the file)
-	odvgp_file_size   also 0, E_SIZE: the file is empty */
+	beside path (path.0.tmp, or the first larger number that is free), syncs it to the disk
+	(Unix, Windows), and renames it to path. So path always holds a whole file; after a failure it
+	is the old one, and the new file is removed. On Unix, devices and pipes are written in place;
+	elsewhere a rename would replace them: write to them yourself.
+	Returns	E_IO; odvgp_file_size also 0, E_SIZE: the file is empty */
 ODVGP_API odvgp_status odvgp_file_write(
 		const char *path, const void *file, size_t file_bytes, odvgp_info *info);
 ODVGP_API size_t odvgp_file_size(const char *path, odvgp_info *info);
@@ -1688,12 +1658,11 @@ ODVGP_API odvgp_status odvgp_file_read(
 #endif
 
 /*	A thread pool for odvgp_threads (ODVGP_USE_PTHREADS): count threads, 1..256, including the
-	calling thread. It lives in the caller's block of odvgp_pool_size bytes; odvgp_pool_start fills
-	hook. Models and threads may share the hook: while the pool is busy, a caller executes its
-	tasks itself. Workers take the caller's floating-point environment with each job; exception
-	flags that they raise stay with them. The child of a fork has no workers: there the caller
-	executes all tasks, and odvgp_pool_stop does nothing.
-	Returns  OK | E_ARG | E_MEMORY */
+	calling thread. It lives in block, of odvgp_pool_size bytes; odvgp_pool_start fills hook. Models
+	and threads may share the hook: while the pool is busy, a caller executes its tasks itself.
+	Workers take the caller's floating-point environment with each job, and keep exception flags
+	that they raise. In the child of a fork, which has no workers, the caller executes all tasks,
+	and odvgp_pool_stop does nothing. */
 #ifdef ODVGP_USE_PTHREADS
 typedef struct odvgp_pool odvgp_pool;
 ODVGP_API size_t odvgp_pool_size(int count, odvgp_info *info);
@@ -1704,8 +1673,8 @@ ODVGP_API void odvgp_pool_stop(odvgp_pool *pool);
 
 /* ---- >>api_low   dense linear algebra on row-major matrices */
 
-/*	Context of the routines below; its block, of odvgp_blas_size bytes, is used for packing.
-	Returns  OK | E_ARG | E_MEMORY | E_UNSUPPORTED (isa) */
+/*	Context of the routines below; its block, of odvgp_blas_size bytes, is used for packing. Returns
+	E_UNSUPPORTED (isa). */
 typedef struct odvgp_blas {
 	const struct odvgp__simd *isa; /* the instruction set's table */
 	odvgp_threads threads;
@@ -1719,35 +1688,33 @@ ODVGP_API odvgp_status odvgp_blas_init(odvgp_blas *blas, const odvgp_threads *th
 /*	"c", "sse2", "avx2", "avx512" or "neon". */
 ODVGP_API const char *odvgp_blas_isa(const odvgp_blas *blas);
 
-/*	For all routines below: matrices are row-major, ld counts elements from row to row, and vectors
-	are matrices of one column (ld 1) or one row. Operands may overlap only where the comment says
-	so, and need no more alignment than a real. NaN and infinity propagate to the results that
-	depend on them. Threads are used where the work is large enough. op transposes if its flag (ta,
-	tb, trans) is 1. beta = 0 ignores the old C. */
-/*	C <- alpha op(A) op(B) + beta C. op(A) [m,k], op(B) [k,n], C [m,n]. C may not alias A or B.
-	2 m n k flops. */
+/*	In all routines below vectors are matrices of one column (ld 1) or one row. Operands may not
+	overlap, and need no more alignment than a real. NaN and infinity propagate to the results that
+	depend on them. Threads are used where the work is large enough. op transposes if its flag
+	(ta, tb, trans) is 1. beta = 0 ignores the old C. */
+/*	C <- alpha op(A) op(B) + beta C. op(A) [m,k], op(B) [k,n], C [m,n]. 2 m n k flops. */
 ODVGP_API void odvgp_gemm(const odvgp_blas *blas, int ta, int tb, ptrdiff_t m, ptrdiff_t n,
 		ptrdiff_t k, odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda, const odvgp_real *B,
 		ptrdiff_t ldb, odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
 /*	Lower triangle of C <- alpha op(A) diag(w) op(A)^T + beta C. op(A) [n,k], C [n,n]; w [k] of any
-	sign, or NULL for ones. C may not alias A or w. n^2 k flops. */
+	sign, or NULL for ones. n^2 k flops. */
 ODVGP_API void odvgp_syrk(const odvgp_blas *blas, int ta, ptrdiff_t n, ptrdiff_t k,
 		odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda, const odvgp_real *w, odvgp_real beta,
 		odvgp_real *C, ptrdiff_t ldc);
-/*	Lower triangle of C <- alpha op(A) op(B) + beta C. op(A) [n,k], op(B) [k,n], C [n,n]. C may not
-	alias A or B. n^2 k flops. */
+/*	Lower triangle of C <- alpha op(A) op(B) + beta C. op(A) [n,k], op(B) [k,n], C [n,n]. n^2 k
+	flops. */
 ODVGP_API void odvgp_gemmt(const odvgp_blas *blas, int ta, int tb, ptrdiff_t n, ptrdiff_t k,
 		odvgp_real alpha, const odvgp_real *A, ptrdiff_t lda, const odvgp_real *B, ptrdiff_t ldb,
 		odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
-/*	C <- alpha op(L) B + beta C. L [m,m] is lower triangular with zeros above its diagonal;
-	B, C [m,n]. C may not alias L or B. m^2 n flops. */
+/*	C <- alpha op(L) B + beta C. L [m,m] is lower triangular with zeros above its diagonal; B, C
+	[m,n]. m^2 n flops. */
 ODVGP_API void odvgp_trmm(const odvgp_blas *blas, int trans, ptrdiff_t m, ptrdiff_t n,
 		odvgp_real alpha, const odvgp_real *L, ptrdiff_t ldl, const odvgp_real *B, ptrdiff_t ldb,
 		odvgp_real beta, odvgp_real *C, ptrdiff_t ldc);
 /*	B <- op(L)^-1 B (right = 0; L [m,m]) or B op(L)^-1 (right = 1; L [n,n]); B [m,n]. The upper
-	triangle of L is not read. B may not alias L. The diagonal is inverted first, so the size of
-	each entry must lie between the smallest normal number (DBL_MIN or FLT_MIN) and its inverse.
-	m^2 n or m n^2 flops. */
+	triangle of L is not read. The diagonal is inverted first, so the size of each entry must lie
+	between the smallest normal number (DBL_MIN or FLT_MIN) and its inverse. m^2 n or m n^2
+	flops. */
 ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_t m, ptrdiff_t n,
 		const odvgp_real *L, ptrdiff_t ldl, odvgp_real *B, ptrdiff_t ldb);
 /*	Lower triangle of A <- L with A = L L^T; A [n,n]. The strict upper triangle is not touched.
@@ -1762,12 +1729,12 @@ ODVGP_API odvgp_status odvgp_potrf_reverse(
 /*	Lower triangle of L <- L^-1. n^3/3 flops. */
 ODVGP_API void odvgp_trtri(const odvgp_blas *blas, ptrdiff_t n, odvgp_real *L, ptrdiff_t ldl);
 /*	Lower triangle of C <- L^T L. L [n,n] is lower triangular with zeros above its diagonal. Given
-	L^-1, this computes the inverse of L L^T. C may not alias L. n^3/3 flops. */
+	L^-1, this computes the inverse of L L^T. n^3/3 flops. */
 ODVGP_API void odvgp_lauum(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl,
 		odvgp_real *C, ptrdiff_t ldc);
 /*	Adjoint of odvgp_potrf [CHOL]. G holds dloss/dL in its lower triangle and zeros above; it
 	receives dloss/dA for the lower triangle of A: dloss = sum_{i>=j} G_ij dA_ij. L is the output of
-	odvgp_potrf; G may not alias it. 2 n^3/3 flops. */
+	odvgp_potrf. 2 n^3/3 flops. */
 ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L,
 		ptrdiff_t ldl, odvgp_real *G, ptrdiff_t ldg);
 
@@ -9954,6 +9921,8 @@ typedef struct {
 	int to; /* the borrower, or GP__NOBODY */
 } gp__loan;
 
+/* --- slots and the parameter vector --- */
+
 /*	Slots are numbered from 1; 0 is none. While a model is measured, slots are only counted: slot
 	and state are NULL. */
 typedef struct {
@@ -9970,6 +9939,8 @@ typedef struct {
 	odvgp_slot *slot;      /* [slots + 1] */
 	gp__slot_state *state; /* [slots + 1] */
 } gp__params;
+
+/* --- nodes and the tape --- */
 
 #define GP__MAX_IN 6
 
@@ -10004,6 +9975,8 @@ enum {
 /*	Terms of a bound, where adjoints begin. */
 #define GP__GIVES_VALUE (GP__GIVES_BOUND | GP__GIVES_COLLAPSED)
 
+/*	To add an operation: a name here, its row in >>ops with forward, reverse and memory, and who
+	builds it in >>graph or >>parts. */
 typedef enum {
 	GP__PARAM,
 	GP__INPUT,
@@ -10075,6 +10048,8 @@ typedef struct {
 	gp__unit *of;
 	uint64_t stamp;
 } gp__node;
+
+/* --- units --- */
 
 /*	A Gaussian block of q: on beta, or SOLVE-GP's on the residual of gamma. */
 typedef struct {
@@ -10175,6 +10150,8 @@ typedef struct {
 	int data_error; /* the last evaluation failed on its rows, not on the parameters */
 } gp__tape;
 
+/* --- a model's state --- */
+
 #define GP__MODEL_MAGIC 0x4d56444fu /* "ODVM" */
 /*	Numbers that training changes besides the arrays; all are in files. */
 typedef struct {
@@ -10253,6 +10230,8 @@ struct odvgp_model {
 	void *allocation;
 };
 
+/* --- the watch; loops over a model's parts --- */
+
 /*	Begin a call with a watch, or within one; returns what m->tape.blas.watcher is after it. */
 static gp__watcher *gp__watch_begin(odvgp_model *m, gp__watcher *own, const odvgp_watch *watch)
 {
@@ -10297,7 +10276,7 @@ static void gp__hold(odvgp_model *m, int held)
 #define GP__EACH_SLOT(s, m)     for (int s = 1; s <= (m)->par.slots; s++)
 #define GP__EACH_VALUE(i, slot) GP__FROM(i, (slot)->offset, (slot)->offset + (slot)->count)
 
-/*	Whether it is of the last layer; the last of all. */
+/*	Whether a unit is in the last layer; whether it is the last unit of all. */
 static int gp__is_last(const gp__unit *u) { return u->layer + 1 == (int)u->model->cfg.layers; }
 static int gp__is_top(const gp__unit *u) { return u->number + 1 == u->model->units; }
 
@@ -12528,7 +12507,7 @@ typedef struct {
 	GP__OP_AS(name, name, stores, lasts, traits, samples, aux, scratch)
 #define GP__PLAIN(name, lasts) GP__OP(name, BOTH, lasts, 0, 0, NULL, NULL)
 static const gp__op_row gp__ops[GP__OPS] = {
-	/* in the order of gp__op */
+	/* in the order of gp__op: name, stores, lasts, traits, samples, aux, scratch */
 	{"param", gp__do_nothing, gp__do_nothing, GP__STORES_NOTHING, 0, GP__OP_GIVEN, 0, NULL, NULL},
 	{"input", gp__do_nothing, gp__do_nothing, GP__STORES_VALUE, 0, GP__OP_GIVEN, 0, NULL, NULL},
 	GP__OP(kernel, BOTH, 1, 0, 0, NULL, gp__kernel_scratch_bytes),
@@ -13009,9 +12988,9 @@ static void gp__build_residual(gp__unit *u, int variant, int purpose)
 	(missing: A does not enter); its tile adds the mean's other terms, at most one node. A
 	covariance part adds its KL terms and the variance, and says what a predictor stores.
 
-	A new member is a row in a table below and an enumerator in >>api. What its row leaves at 0
-	(natural steps, an optimum, bounds without q) is refused. New kinds of natural steps need a row
-	in >>natgrad, of optima in >>optimum, of factors in >>predictor. */
+	To add a member: a row in a table below, an enumerator in >>api, its word in >>settings. What its
+	row leaves at 0 (natural steps, an optimum, bounds without q) is refused. New kinds of natural
+	steps need a row in >>natgrad, of optima in >>optimum, of factors in >>predictor. */
 
 /*	With a second block if the part has v_mu. */
 static void gp__beta_head(gp__unit *u)
@@ -13234,7 +13213,11 @@ static void gp__blocks_freeze(const gp__unit *u, const gp__view *v)
 	gp__freeze_sqrt(u, GP__ON_GAMMA, v->factor_v);
 }
 
-/*	In the order of odvgp_mean_part and odvgp_cov_part. >>model explains the fields. */
+/*	In the order of odvgp_mean_part and odvgp_cov_part. >>model explains the fields:
+	{name, without_gamma, mu, gamma, q_mu, a_beta, Z_gamma, a, v_mu, has_a_beta, steps, gamma_steps,
+	scale, optimum, objectives, head, tile},
+	{name, without_gamma, factor, q_sqrt, v_sqrt, diag, Z_gamma, sqrt_power, sqrt_start, steps,
+	optimum, objectives, head, tile, freeze}. */
 static const gp__mean_part gp__mean_parts[] = {
 		{"beta", ODVGP_MEAN_PART_BETA, GP__MU_MEAN, GP__NO_GAMMA, "q_mu", "a_beta", NULL, NULL,
 				NULL, 1, GP__STEPS_BETA, 0, GP__SCALE_PRIOR, GP__OPTIMUM_WEIGHTS,
@@ -13304,7 +13287,11 @@ static void gp__predictor_nodes(const gp__unit *u, gp__ref *node)
 	memcpy(node, list, sizeof list);
 }
 
-/* ---- >>settings   the config: defaults and checks */
+/* ---- >>settings   the config: defaults and checks
+
+	To add an option: a field of odvgp_config in >>api whose default is 0, or is set here; its row at
+	the end of gp__fields, whose order files hold, and a new GP__FILE_VERSION; what it excludes, in
+	gp__check_config. Tool, Python and odvgp_config_set find it by its row. */
 
 ODVGP_API odvgp_schedule odvgp_constant(odvgp_real value)
 {
@@ -13826,6 +13813,7 @@ ODVGP_API const char *odvgp_config_words(const char *name)
 	int layer;
 	odvgp_config one;
 	if (!name) return NULL;
+	memset(&one, 0, sizeof one);
 	one.layers = 1;
 	const gp__field *field = gp__field_find(name, strlen(name), &one, &layer);
 	return field ? field->words : NULL;
@@ -15581,6 +15569,7 @@ typedef struct {
 	odvgp_status (*make)(gp__unit *u, odvgp_real tau);
 	void (*take)(gp__unit *u);
 } gp__step_kind;
+/*	{steps, matrices, vectors, make, take} */
 static const gp__step_kind gp__step_kinds[] = {
 		{GP__STEPS_BETA | GP__STEPS_GAMMA, 1, 2, gp__nat_unit, gp__nat_unit_take},
 		{GP__STEPS_DIAGONAL, 4, 6, gp__nat_diagonal, gp__nat_diagonal_take}};
@@ -15846,12 +15835,12 @@ static odvgp_status gp__fit_sums(
 /* --- the best mean --- */
 
 /*	Entry (i, j <= i) of Lambda + S / s. */
-static odvgp_real gp__fit_normal(const gp__fit *f, odvgp_real s, ptrdiff_t i, ptrdiff_t j)
+static odvgp_real gp__fit_normal(const gp__fit *f, odvgp_real noise, ptrdiff_t i, ptrdiff_t j)
 {
 	odvgp_real prior = i < f->M    ? (odvgp_real)(i == j)
 					   : j >= f->M ? f->prior[(i - f->M) * f->Mg + j - f->M]
 								   : 0;
-	return prior + f->S[i * f->F + j] / s;
+	return prior + f->S[i * f->F + j] / noise;
 }
 
 /*	Whether a slot of q is frozen, unless the bound has no q. */
@@ -15892,15 +15881,15 @@ static void gp__fit_hold(const gp__unit *u, gp__fit *f)
 }
 
 /*	rest = h / s - (Lambda + S / s) w over all features. */
-static void gp__fit_rest(gp__fit *f, odvgp_real s)
+static void gp__fit_rest(gp__fit *f, odvgp_real noise)
 {
 	GP__FROM(p, f->first, f->last) {
 		const odvgp_real *w = f->w + p * f->F;
 		odvgp_real *rest = f->rest + p * f->F;
-		GP__FOR(i, f->F) rest[i] = f->h[p * f->F + i] / s;
+		GP__FOR(i, f->F) rest[i] = f->h[p * f->F + i] / noise;
 		GP__FOR(i, f->F)
 			GP__FOR(j, i + 1) {
-				odvgp_real g = gp__fit_normal(f, s, i, j);
+				odvgp_real g = gp__fit_normal(f, noise, i, j);
 				rest[i] -= g * w[j];
 				if (j < i) rest[j] -= g * w[i];
 			}
@@ -15930,7 +15919,7 @@ static int gp__fit_near_singular(const gp__unit *u, const gp__fit *f, ptrdiff_t 
 	jitter.relative on its diagonal, or more if it still has no factor. Iterative refinement then
 	corrects the directions that the data decide; in the others coefficients would be so large that
 	predictions in float lose their digits, for at most 2e-3 nats (0.25 without noise). */
-static odvgp_status gp__fit_mean(gp__unit *u, gp__fit *f, odvgp_real s, odvgp_info *info)
+static odvgp_status gp__fit_mean(gp__unit *u, gp__fit *f, odvgp_real noise, odvgp_info *info)
 {
 	odvgp_model *m = u->model;
 	const odvgp_blas *blas = &m->tape.blas;
@@ -15938,14 +15927,14 @@ static odvgp_status gp__fit_mean(gp__unit *u, gp__fit *f, odvgp_real s, odvgp_in
 	odvgp_real added = 0, least = m->cfg.jitter.relative;
 	odvgp_info bad;
 	GP__FOR(i, n) {
-		odvgp_real d = gp__fit_normal(f, s, f->from + i, f->from + i);
+		odvgp_real d = gp__fit_normal(f, noise, f->from + i, f->from + i);
 		f->scale[i] = d > 0 ? 1 / GP__SQRT(d) : 1;
 	}
 	GP__FOR(tries, 20) {
 		GP__FOR(i, n) {
 			GP__FOR(j, i + 1)
 				f->G[i * n + j] =
-						f->scale[i] * gp__fit_normal(f, s, f->from + i, f->from + j) * f->scale[j];
+						f->scale[i] * gp__fit_normal(f, noise, f->from + i, f->from + j) * f->scale[j];
 			if (added > 0) f->G[i * n + i] += added * gp__fit_jitter(u, f, i);
 		}
 		odvgp_status status = odvgp_potrf(blas, n, f->G, n, &bad);
@@ -15958,7 +15947,7 @@ static odvgp_status gp__fit_mean(gp__unit *u, gp__fit *f, odvgp_real s, odvgp_in
 		added = GP__MAX(4 * added, least);
 	}
 	GP__FOR(pass, 4) {
-		gp__fit_rest(f, s);
+		gp__fit_rest(f, noise);
 		GP__FROM(p, f->first, f->last) {
 			odvgp_real *x = f->rest + p * f->F + f->from, *w = f->w + p * f->F + f->from;
 			GP__FOR(i, n) x[i] *= f->scale[i];
@@ -16025,7 +16014,7 @@ static void gp__fit_put_gamma(gp__unit *u, gp__fit *f)
 
 /*	Stage block b's q_sqrt: (I + S / s)^-1 = R^-1 R^-T, R factored from the last row up. */
 static odvgp_status gp__fit_put_factor(
-		gp__unit *u, gp__fit *f, odvgp_real s, int b, odvgp_info *info)
+		gp__unit *u, gp__fit *f, odvgp_real noise, int b, odvgp_info *info)
 {
 	odvgp_model *m = u->model;
 	const gp__block *block = &u->block[b];
@@ -16035,7 +16024,7 @@ static odvgp_status gp__fit_put_factor(
 		return ODVGP_OK;
 	GP__FOR(i, M) {
 		GP__FOR(j, i + 1)
-			f->G[i * M + j] = (odvgp_real)(i == j) + f->S[(from + i) * f->F + from + j] / s;
+			f->G[i * M + j] = (odvgp_real)(i == j) + f->S[(from + i) * f->F + from + j] / noise;
 		gp__zero(f->G + i * M + i + 1, M - i - 1);
 	}
 	odvgp_status status = odvgp_potrf_reverse(blas, M, f->G, M, info);
@@ -16050,16 +16039,17 @@ static odvgp_status gp__fit_put_factor(
 	return ODVGP_OK;
 }
 
-static odvgp_status gp__fit_put_factors(gp__unit *u, gp__fit *f, odvgp_real s, odvgp_info *info)
+static odvgp_status gp__fit_put_factors(gp__unit *u, gp__fit *f, odvgp_real noise, odvgp_info *info)
 {
 	odvgp_status status = ODVGP_OK;
-	for (int b = 0; b < GP__BLOCKS && !status; b++) status = gp__fit_put_factor(u, f, s, b, info);
+	for (int b = 0; b < GP__BLOCKS && !status; b++)
+		status = gp__fit_put_factor(u, f, noise, b, info);
 	return status;
 }
 
 /*	Stage the Cholesky factor of B = L^-T (S / s) L^-1. With fewer rows than points B is singular:
 	the least amount that suffices is added to its diagonal. */
-static odvgp_status gp__fit_put_inverse(gp__unit *u, gp__fit *f, odvgp_real s, odvgp_info *info)
+static odvgp_status gp__fit_put_inverse(gp__unit *u, gp__fit *f, odvgp_real noise, odvgp_info *info)
 {
 	odvgp_model *m = u->model;
 	const odvgp_blas *blas = &m->tape.blas;
@@ -16069,7 +16059,7 @@ static odvgp_status gp__fit_put_inverse(gp__unit *u, gp__fit *f, odvgp_real s, o
 			   *to = gp__fit_slot(m, u->block[GP__ON_BETA].slot_sqrt) + f->first * M * M;
 	odvgp_info bad;
 	GP__FOR(i, M)
-		GP__FOR(j, i + 1) f->G[i * M + j] = f->G[j * M + i] = f->S[i * f->F + j] / s;
+		GP__FOR(j, i + 1) f->G[i * M + j] = f->G[j * M + i] = f->S[i * f->F + j] / noise;
 	odvgp_trsm(blas, 0, 1, M, M, L, M, f->G, M);
 	odvgp_trsm(blas, 1, 0, M, M, L, M, f->G, M);
 	GP__FOR(i, M) mean += f->G[i * M + i] / (odvgp_real)M;
@@ -16089,14 +16079,14 @@ static odvgp_status gp__fit_put_inverse(gp__unit *u, gp__fit *f, odvgp_real s, o
 }
 
 /*	O(M)'s g: repeat its natural step of size 1/2 until g stays. G = -S / (2 s), whatever q is. */
-static odvgp_status gp__fit_diagonal(gp__unit *u, gp__fit *f, odvgp_real s, gp__diag_work *w)
+static odvgp_status gp__fit_diagonal(gp__unit *u, gp__fit *f, odvgp_real noise, gp__diag_work *w)
 {
 	ptrdiff_t M = f->M;
 	odvgp_real *E = f->G;
 	GP__FOR(step, 2000) {
 		double moved = 0;
 		GP__FOR(i, M)
-			GP__FOR(j, i + 1) E[i * M + j] = -GP__R(0.5) * f->S[i * f->F + j] / s;
+			GP__FOR(j, i + 1) E[i * M + j] = -GP__R(0.5) * f->S[i * f->F + j] / noise;
 		odvgp_status status = gp__diag_factor(u, w, E);
 		if (!status) status = gp__diag_change(u, w, E);
 		if (status) return status;
@@ -16110,7 +16100,8 @@ static odvgp_status gp__fit_diagonal(gp__unit *u, gp__fit *f, odvgp_real s, gp__
 	return ODVGP_OK;
 }
 
-static odvgp_status gp__fit_put_diagonal(gp__unit *u, gp__fit *f, odvgp_real s, odvgp_info *info)
+static odvgp_status gp__fit_put_diagonal(
+		gp__unit *u, gp__fit *f, odvgp_real noise, odvgp_info *info)
 {
 	odvgp_model *m = u->model;
 	ptrdiff_t M = f->M;
@@ -16118,7 +16109,7 @@ static odvgp_status gp__fit_put_diagonal(gp__unit *u, gp__fit *f, odvgp_real s, 
 	odvgp_real *g = gp__fit_slot(m, u->slot_q_diag);
 	odvgp_events events = m->tape.events;
 	gp__copy(w.g, m->tape.node[u->q_diag.id].v, M);
-	odvgp_status status = gp__fit_diagonal(u, f, s, &w);
+	odvgp_status status = gp__fit_diagonal(u, f, noise, &w);
 	if (!status) m->tape.events = events;
 	if (!status)
 		GP__FROM(i, f->first * M, f->last * M)
@@ -16131,7 +16122,7 @@ static odvgp_status gp__fit_put_diagonal(gp__unit *u, gp__fit *f, odvgp_real s, 
 /*	By the covariance part's `optimum`: natural steps that find it, and what stages it. */
 static const struct {
 	int steps;
-	odvgp_status (*put)(gp__unit *u, gp__fit *f, odvgp_real s, odvgp_info *info);
+	odvgp_status (*put)(gp__unit *u, gp__fit *f, odvgp_real noise, odvgp_info *info);
 } gp__optima[] = {{0, NULL}, {0, gp__fit_put_factors}, {0, gp__fit_put_inverse},
 		{GP__STEPS_DIAGONAL, gp__fit_put_diagonal}};
 
@@ -16311,19 +16302,19 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const od
 	with t = s + tr(K - Q) for the upper bound; t = s for the lower one, which also has a trace
 	term. */
 static odvgp_status gp__fit_bound(
-		gp__unit *u, gp__fit *f, odvgp_real s, double t, double *logs, double *quadratic)
+		gp__unit *u, gp__fit *f, odvgp_real noise, double t, double *logs, double *quadratic)
 {
 	odvgp_model *m = u->model;
 	const odvgp_blas *blas = &m->tape.blas;
 	ptrdiff_t M = f->M;
 	double hJh = 0;
-	GP__FOR(pass, 2) { /* the determinant with s, the quadratic with t */
-		odvgp_real by = pass ? (odvgp_real)t : s;
+	GP__FOR(pass, 2) { /* the determinant with noise, the quadratic with t */
+		odvgp_real by = pass ? (odvgp_real)t : noise;
 		GP__FOR(i, M)
 			GP__FOR(j, i + 1) f->G[i * M + j] = (odvgp_real)(i == j) + f->S[i * f->F + j] / by;
 		odvgp_status status = odvgp_potrf(blas, M, f->G, M, NULL);
 		if (status) return status;
-		*logs = pass ? *logs : f->weight * log((double)s);
+		*logs = pass ? *logs : f->weight * log((double)noise);
 		if (!pass)
 			GP__FOR(i, M) *logs += 2 * log((double)f->G[i * M + i]);
 	}
@@ -16348,24 +16339,24 @@ static odvgp_status gp__fit_bounds(odvgp_model *m, const odvgp_real *X, const od
 	gp__unit *u = m->unit;
 	odvgp_status status = gp__fit_begin(u, X, Y, scratch, bytes, &f, info);
 	if (status) return status;
-	odvgp_real s = gp__noise(m);
+	odvgp_real noise = gp__noise(m);
 	double P = (double)m->cfg.layer[0].P, constant;
 	constant = P * f.weight * gp__log_2pi;
 	left = f.kk / P;
 	GP__FOR(i, f.M) left -= (double)f.S[i * f.F + i];
 	left = GP__MAX(left, 0);
-	if ((status = gp__fit_bound(u, &f, s, (double)s + left, &logs, &above)) != ODVGP_OK ||
-			(status = gp__fit_bound(u, &f, s, (double)s, &logs, &below)))
+	if ((status = gp__fit_bound(u, &f, noise, (double)noise + left, &logs, &above)) != ODVGP_OK ||
+			(status = gp__fit_bound(u, &f, noise, (double)noise, &logs, &below)))
 		return gp__refuse(info, status, "I + A A^T / noise",
 				status == ODVGP_E_NAN
 						? "the noise is too small beside the targets: all digits cancel"
 						: NULL);
 	/* equal bounds must not cross by rounding */
-	above = GP__MIN(above, below + P * left / (double)s);
+	above = GP__MIN(above, below + P * left / (double)noise);
 	odvgp_real bound[2];
 	bound[0] = (odvgp_real)(-0.5 * (constant + P * logs + above + P * f.logs));
 	bound[1] =
-			(odvgp_real)(-0.5 * (constant + P * logs + below + P * left / (double)s + P * f.logs));
+			(odvgp_real)(-0.5 * (constant + P * logs + below + P * left / (double)noise + P * f.logs));
 	if (!gp__finite(bound, lower ? 2 : 1))
 		return gp__fail(info, ODVGP_E_NAN, "bound", -1, (double)bound[0],
 				"is not finite: the data are too large, or the noise is too small");
@@ -20808,6 +20799,7 @@ static odvgp_status gp__fit_steps(odvgp_model *m, const odvgp_real *X, const odv
 {
 	odvgp_report report;
 	odvgp_status s = ODVGP_OK;
+	memset(&report, 0, sizeof report);
 #ifndef ODVGP_NO_MALLOC
 	s = gp__fit_start(m, X, Y, info);
 #endif

@@ -5,7 +5,7 @@
 # body with "}" in column 0. Functions on one line, inline functions, tables, and functions that macros generate stay static in both:
 # each program has copies of those that it uses. Lines keep their numbers.
 function external(line) {
-    sub(/^(static|GP__TRAINING|GP__NOINLINE|GP__UNUSED static) /, "extern ", line)
+    sub(/^(static|GP__TRAINING|GP__UNUSED static) /, "extern ", line)
     return line
 }
 
@@ -13,7 +13,8 @@ BEGIN { print "#line 1 \"odvgp.h\"" }
 /^\/\* ---- >>impl / { code = 1 }
 !code { print; next }
 
-# Macros.
+# Macros. What must not be inlined must not be here, either.
+/^#define GP__NOINLINE / { sub(/static/, "extern") }
 macro || /^#/ { macro = /\\$/; print; next }
 
 body {

@@ -355,6 +355,7 @@ TEST(info_names_the_culprit)
 			odvgp_blas_init(&blas, NULL, ODVGP_ISA_C, block, 8, &info), ODVGP_E_MEMORY, "block");
 	REFUSED_FOR(odvgp_blas_init(&blas, NULL, (odvgp_isa)77, block, bytes, &info),
 			ODVGP_E_UNSUPPORTED, "isa");
+	drop(&a);
 }
 
 TEST(bad_arguments_are_refused)

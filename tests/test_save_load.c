@@ -121,8 +121,9 @@ TEST(exact_blocks_at_any_alignment)
 			}
 			bytes = odvgp_sample_scratch(p, n, NULL);
 			scratch = guard(bytes, offsets[o]);
-			CHECK_STATUS(odvgp_sample(p, d.X, n, &(odvgp_draws){1, 3}, cov, scratch.p, bytes, NULL),
-					ODVGP_OK);
+			const odvgp_draws draw = {1, 3};
+			CHECK_STATUS(
+					odvgp_sample(p, d.X, n, &draw, cov, scratch.p, bytes, NULL), ODVGP_OK);
 			CHECK(whole(&scratch) && whole(&pred));
 			free(scratch.all);
 			/* The file. */

@@ -392,6 +392,70 @@ TEST(a_small_stack_is_enough)
 #endif
 }
 
+/*  A server is changed by one assignment while another thread predicts: each call has the results of
+    one of the two models. */
+typedef struct swap {
+	const odvgp_server *current;
+	const odvgp_real *X;
+	odvgp_real want[2][2 * OUTPUTS * INPUTS]; /* gradients at one input, of either model */
+	int over, calls, other;
+} swap;
+
+static void gradient_at_row(const odvgp_server *s, const odvgp_real *X, odvgp_real *to)
+{
+	const odvgp_gradient gradient = {NULL, NULL, to, to + OUTPUTS * INPUTS, NULL, NULL};
+	size_t bytes = odvgp_predict_gradient_scratch(s, 1, NULL);
+	void *scratch = malloc(bytes);
+	odvgp_status status = odvgp_predict_gradient(s, X, 1, &gradient, scratch, bytes, NULL);
+	free(scratch);
+	if (status) to[0] = (odvgp_real)NAN;
+}
+
+static void *swap_thread(void *arg)
+{
+	swap *w = (swap *)arg;
+	while (!__atomic_load_n(&w->over, __ATOMIC_ACQUIRE)) {
+		odvgp_real got[2 * OUTPUTS * INPUTS];
+		gradient_at_row(__atomic_load_n(&w->current, __ATOMIC_ACQUIRE), w->X, got);
+		w->other += memcmp(got, w->want[0], sizeof got) && memcmp(got, w->want[1], sizeof got);
+		__atomic_add_fetch(&w->calls, 1, __ATOMIC_RELEASE);
+	}
+	return NULL;
+}
+
+TEST(a_server_is_changed_while_others_predict)
+{
+	enum { FEW = 60 };
+	odvgp_real X[FEW * INPUTS], Y[FEW * OUTPUTS];
+	odvgp_server server[2];
+	void *block[2];
+	swap w;
+	pthread_t thread;
+	memset(&w, 0, sizeof w);
+	fill_data(X, Y, FEW, INPUTS, OUTPUTS);
+	w.X = X;
+	for (int k = 0; k < 2; k++) {
+		odvgp_config cfg = odvgp_config_defaults(FEW, INPUTS, OUTPUTS, 5 + k, 8);
+		odvgp_model *m;
+		cfg.isa = test_isa();
+		CHECK_STATUS(odvgp_model_create(&m, &cfg, X, Y, NULL, NULL), ODVGP_OK);
+		size_t bytes = odvgp_predictor_size(m, NULL);
+		block[k] = malloc(bytes);
+		CHECK_STATUS(serve(m, NULL, block[k], bytes, &server[k], NULL), ODVGP_OK);
+		odvgp_model_free(m);
+		gradient_at_row(&server[k], X, w.want[k]);
+		CHECK(isfinite((double)w.want[k][0]));
+	}
+	w.current = &server[0];
+	CHECK(!pthread_create(&thread, NULL, swap_thread, &w));
+	for (int k = 0; __atomic_load_n(&w.calls, __ATOMIC_ACQUIRE) < 300; k++)
+		__atomic_store_n(&w.current, &server[k % 2], __ATOMIC_RELEASE);
+	__atomic_store_n(&w.over, 1, __ATOMIC_RELEASE);
+	CHECK(!pthread_join(thread, NULL));
+	CHECK_INT(w.other, 0);
+	free(block[0]), free(block[1]);
+}
+
 #ifndef STACK_SANITIZED
 /*  The data of predictions with a kernel of every kind; `call` selects the call, and 0 none. */
 typedef struct service {
@@ -740,6 +804,7 @@ int main(int argc, char **argv)
 	RUN(workers_round_as_the_caller_does);
 	RUN(a_caller_that_waits_long_sleeps);
 	RUN(the_child_of_a_fork_uses_and_stops_the_pool);
+	RUN(a_server_is_changed_while_others_predict);
 	RUN(a_small_stack_is_enough);
 	RUN(predictions_take_little_stack);
 	RUN(calls_take_little_stack);

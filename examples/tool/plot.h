@@ -425,9 +425,11 @@ static double plot__base(const plot__axis *a, double largest)
 {
 	double span = a->hi - a->lo;
 	if (largest < 1e5 * a->step) return 0;
-	for (double power = pow(10, ceil(log10(largest))); power > a->step; power /= 10) {
+	double power = pow(10, ceil(log10(largest)));
+	while (power > a->step) {
 		double multiple = ceil((a->lo - span) / power) * power;
 		if (multiple <= a->hi) return multiple;
+		power /= 10;
 	}
 	return a->lo;
 }
@@ -1140,7 +1142,8 @@ static void plot__write(
 			plot__fit(title, (width - 2 * PLOT__PAD) / PLOT__BOLD, text));
 	plot__draw_legend(f, &legend, legend_y);
 	for (int p = 0; p < count; p++) {
-		double left = p % columns * panel_w, y = top + (double)(p / columns) * (above + inside + below);
+		int row = p / columns, column = p % columns;
+		double left = column * panel_w, y = top + row * (above + inside + below);
 		plot__panel panel = plot__panel_begin(&scenes[p], y, y + inside);
 		plot__place(&panel, left, left + panel_w, margin);
 		plot__draw_panel(f, &panel, p);

@@ -188,8 +188,8 @@ static int forecast_run(const forecast *f, const odvgp_server *server, const wor
 }
 
 /*  log p(y) of each row, [n], for targets in the units of the server. Rows whose targets are
-    missing or refused by the likelihood get NaN, and their targets become NaN, too. Ends early if
-    the watch says so. */
+    missing or refused by the likelihood get NaN, and their targets become NaN, too. NULL if the
+    watch ended it before the last row. */
 static double *log_densities(
 		const odvgp_server *server, watch *watch, const double *X, double *Y, ptrdiff_t n)
 {
@@ -197,8 +197,9 @@ static double *log_densities(
 	size_t size = odvgp_predict_scratch(server, FORECAST_ROWS, NULL);
 	double *logp = take_doubles(n, 1);
 	void *scratch = take(size, 1);
+	ptrdiff_t i = 0;
 	watch_begin(watch, "log densities");
-	for (ptrdiff_t i = 0, m; i < n && !watch_look(watch, (double)i, (double)n); i += m) {
+	for (ptrdiff_t m; i < n && !watch_look(watch, (double)i, (double)n); i += m) {
 		m = smaller(FORECAST_ROWS, n - i);
 		if (!odvgp_predict_logp(
 					server, X + i * server->D, Y + i * T, m, logp + i, scratch, size, NULL))
@@ -213,7 +214,9 @@ static double *log_densities(
 	}
 	watch_end(watch);
 	free(scratch);
-	return logp;
+	if (i == n) return logp;
+	free(logp);
+	return NULL;
 }
 
 /* ---- metrics ---- */

@@ -355,6 +355,29 @@ static double upper_bound_of(training *t)
 /* ---- evaluation ---- */
 
 /*  scores: of classes; sums [targets]: of others. */
+static metrics metrics_of(training *t, const odvgp_server *server, const forecast *f, const part *p,
+		scores *to, metric_sums *sums)
+{
+	const schema *schema = &t->d->s;
+	if (has_classes(schema->likelihood)) {
+		free(to->confusion);
+		*to = scores_make(schema->targets[0].level_count);
+		scores_add(to, f->mean, f->P, p->Y, p->n, 0.5);
+		return class_metrics(to);
+	}
+	double *logp = NULL;
+	if (schema->likelihood != ODVGP_LIKELIHOOD_GAUSSIAN) {
+		logp = log_densities(server, t->w->watch, p->X, p->Y, p->n);
+		if (!logp) return no_metrics;
+	}
+	memset(sums, 0, (size_t)schema->target_count * sizeof *sums);
+	metrics_add(sums, f, p->Y, logp, p->n, schema->target_count);
+	free(logp);
+	return metrics_mean(sums, schema->target_count, schema->y_scale);
+}
+
+/*  As metrics_of; not available if the model cannot be frozen, whose parameters the next step takes
+    care of, or if the watch ended the predictions. */
 static metrics predict_part(training *t, const part *p, scores *to, metric_sums *sums)
 {
 	odvgp_server server;
@@ -363,26 +386,10 @@ static metrics predict_part(training *t, const part *p, scores *to, metric_sums 
 	if (!s)
 		s = odvgp_server_from_block(
 				&server, t->predictor_block, t->predictor_size, ODVGP_ISA_AUTO, &info);
-	/* The next step takes care of such parameters. */
 	if (s) return no_metrics;
-	const schema *schema = &t->d->s;
-	forecast f = forecast_make(p->n, schema);
-	metrics m;
-	forecast_run(&f, &server, t->w, p->X, p->n);
-	if (has_classes(schema->likelihood)) {
-		free(to->confusion);
-		*to = scores_make(schema->targets[0].level_count);
-		scores_add(to, f.mean, f.P, p->Y, p->n, 0.5);
-		m = class_metrics(to);
-	} else {
-		double *logp = schema->likelihood == ODVGP_LIKELIHOOD_GAUSSIAN
-							   ? NULL
-							   : log_densities(&server, t->w->watch, p->X, p->Y, p->n);
-		memset(sums, 0, (size_t)schema->target_count * sizeof *sums);
-		metrics_add(sums, &f, p->Y, logp, p->n, schema->target_count);
-		m = metrics_mean(sums, schema->target_count, schema->y_scale);
-		free(logp);
-	}
+	forecast f = forecast_make(p->n, &t->d->s);
+	metrics m = no_metrics;
+	if (forecast_run(&f, &server, t->w, p->X, p->n)) m = metrics_of(t, &server, &f, p, to, sums);
 	forecast_free(&f);
 	return m;
 }

@@ -27,7 +27,7 @@ int main(void)
         return 1;
     printf("%d %.3f\n", ODVGP_VERSION, mean);
     odvgp_model_free(gp);
-    return fabs(mean - sin(x)) > 0.05 || odvgp_pool_size(2) == 0;
+    return fabs(mean - sin(x)) > 0.05 || odvgp_pool_size(2, NULL) == 0;
 }
 END
 

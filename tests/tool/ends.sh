@@ -1,14 +1,15 @@
 # Ctrl-C, --minutes, --patience: part of tests/tool/tool.sh, which reads this file.
 
 # ---- ends before the end ----
-interrupted thread int.json train --data named.csv --model int.odvgp --iters 100000000 --json
+# Without a warm start, the steps begin soon after the line that tells of the threads.
+interrupted thread int.json train --data named.csv --model int.odvgp --warm off --iters 100000000 --json
 check "Ctrl-C: exit code 130, so that train && next stops" test $? -eq 130
 check "Ctrl-C: says so" test "$(value int.json stopped)" = signal
 check "Ctrl-C: the model is saved" "$tool" info --model int.odvgp
 for signal in HUP TERM; do
     code=$(($([ $signal = HUP ] && echo 1 || echo 15) + 128))
     rm -f int.odvgp
-    interrupted thread int.json train --data named.csv --model int.odvgp --iters 100000000 --json
+    interrupted thread int.json train --data named.csv --model int.odvgp --warm off --iters 100000000 --json
     check "SIG$signal: the model is saved" test "$? $(value int.json stopped) $(ls int.odvgp)" = \
         "$code signal int.odvgp"
 done
