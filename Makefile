@@ -35,7 +35,7 @@ SLOW_FLOAT  := test_arguments test_base_kernels test_deep test_deep_images test_
 # chooses one.
 NO_ISA      := test_alias test_arguments test_config test_deep_images test_files test_forged_files \
                test_independent test_pool test_tape
-EXAMPLES    := $(sort $(wildcard examples/[0-9]*.c)) examples/deep.c
+EXAMPLES    := $(sort $(wildcard examples/[0-9]*.c)) examples/deep.c examples/casadi.c
 LESSONS     := $(sort $(wildcard examples/lessons/[0-9]*.c))
 
 MAKEFLAGS += --no-print-directory

@@ -8862,8 +8862,7 @@ static const odvgp_real *gp__kernel_second(const gp__kjob *job, const gp__kchunk
 		at[0] = product ? a[0] * b[0] : a[0] + b[0];
 		GP__FROM(g, 1, size) at[g] = product ? a[g] * b[0] + a[0] * b[g] : a[g] + b[g];
 		for (ptrdiff_t g = 0; g < G && product; g++)
-			GP__FOR(h, G)
-				at[1 + G + g * G + h] += a[1 + g] * b[1 + h] + b[1 + g] * a[1 + h];
+			GP__FOR(h, G) at[1 + G + g * G + h] += a[1 + g] * b[1 + h] + b[1 + g] * a[1 + h];
 	}
 	return at - size;
 }
@@ -8890,8 +8889,7 @@ static void gp__group_second(const gp__gradient *g, uint32_t group, ptrdiff_t i,
 		*to = 2 * scale * scale;
 		if (geometry != GP__CIRCLE) continue;
 		odvgp_real rate = (odvgp_real)(gp__two_pi / (double)t->v.hyp[base->shape_param]);
-		*to = 2 * rate * rate *
-			  (u[2 * d] * at[2 * d * ld] + u[2 * d + 1] * at[(2 * d + 1) * ld]);
+		*to = 2 * rate * rate * (u[2 * d] * at[2 * d * ld] + u[2 * d + 1] * at[(2 * d + 1) * ld]);
 	}
 }
 
@@ -8912,12 +8910,14 @@ static void gp__hessian_chunk(gp__gradient *g, const gp__kchunk *c, ptrdiff_t i,
 	GP__FOR(e, GP__MIN(z->m - j, GP__CHUNK)) {
 		const odvgp_real *d = gp__kernel_second(t->job, c, g->value, e, nodes);
 		GP__EACH_GROUP(a, t->kernel)
-			gp__group_second(g, a, i, j + e, z, first + (ptrdiff_t)a * D, second + (ptrdiff_t)a * D);
+			gp__group_second(
+					g, a, i, j + e, z, first + (ptrdiff_t)a * D, second + (ptrdiff_t)a * D);
 		GP__FOR(f, F) {
 			odvgp_real weight = 0, *H = gp__hessian_at(g, f, i);
 			GP__FOR(q, t->P) {
 				ptrdiff_t p = t->first + q;
-				odvgp_real share = t->p->mixed ? t->v.mixing[f * t->p->P + p] : (odvgp_real)(f == p);
+				odvgp_real share =
+						t->p->mixed ? t->v.mixing[f * t->p->P + p] : (odvgp_real)(f == p);
 				weight += share * z->weights[q * z->m + j + e];
 			}
 			GP__FOR(a, G) {
@@ -8933,8 +8933,8 @@ static void gp__hessian_chunk(gp__gradient *g, const gp__kchunk *c, ptrdiff_t i,
 }
 
 /*	Row i of k(x,Z) to `to` [m], unless NULL, and of H; its products with the weights to the mean. */
-static void gp__gradient_values(gp__gradient *g, ptrdiff_t i, const gp__gradient_points *z,
-		odvgp_real *to, odvgp_real *H)
+static void gp__gradient_values(
+		gp__gradient *g, ptrdiff_t i, const gp__gradient_points *z, odvgp_real *to, odvgp_real *H)
 {
 	gp__prediction *t = g->t;
 	gp__kchunk_back c;
@@ -8980,8 +8980,8 @@ static void gp__gradient_sum(gp__gradient *g, ptrdiff_t i, const gp__gradient_po
 	}
 	const odvgp_real *slope = g->slope;
 	GP__EACH_GROUP(group, k) {
-		gp__point_back(k, group, t->v.hyp, t->X + i * t->D, z->centre, t->job->u[group], slope, dx,
-				NULL);
+		gp__point_back(
+				k, group, t->v.hyp, t->X + i * t->D, z->centre, t->job->u[group], slope, dx, NULL);
 		slope += gp__group_dims(k, group);
 	}
 }
@@ -9091,8 +9091,7 @@ static void gp__gradient_var(gp__gradient *g, ptrdiff_t n)
 		GP__FOR(q, t->P) {
 			odvgp_real *dvar = g->dvar + ((t->first + q) * t->ld + i) * D;
 			if (gp__gradient_has_prior(t, i, q))
-				gp__kernel_diag_adjoint(
-						t->kernel, t->v.hyp, t->X + i * D, GP__R(0.5), NULL, dvar);
+				gp__kernel_diag_adjoint(t->kernel, t->v.hyp, t->X + i * D, GP__R(0.5), NULL, dvar);
 			gp__gradient_sum(g, i, &beta, g->w + (q * t->ld + i) * M, dvar);
 			GP__FOR(d, D) dvar[d] *= 2;
 		}
@@ -9116,8 +9115,7 @@ static void gp__gradient_out(gp__gradient *g, int power, ptrdiff_t first, ptrdif
 		odvgp_real scale = gp__predict_scale(t, f), *out = to + (f * c->n + first) * D;
 		if (power == 2) scale *= scale;
 		GP__FOR(i, count)
-			GP__FOR(d, D)
-				out[i * D + d] = x[f * size + i * D + d] * scale / t->v.x_scale[d];
+			GP__FOR(d, D) out[i * D + d] = x[f * size + i * D + d] * scale / t->v.x_scale[d];
 		gp__predict_note(c, out, first, count, D);
 	}
 }
@@ -9174,10 +9172,10 @@ static void gp__gradient_tile(
 static odvgp_status gp__gradient_check(const odvgp_server *s, odvgp_info *info)
 {
 	const gp__predictor *p = (const gp__predictor *)s->block;
-	if (p->layers > 1) return gp__unsupported(info, "server", "gradients need a model of one layer");
-	return p->patches.height
-				   ? gp__unsupported(info, "server", "there are no gradients of images")
-				   : ODVGP_OK;
+	if (p->layers > 1)
+		return gp__unsupported(info, "server", "gradients need a model of one layer");
+	return p->patches.height ? gp__unsupported(info, "server", "there are no gradients of images")
+							 : ODVGP_OK;
 }
 
 ODVGP_API size_t odvgp_predict_gradient_scratch(
@@ -9189,8 +9187,8 @@ ODVGP_API size_t odvgp_predict_gradient_scratch(
 }
 
 /*	Begins tiles of `rows` rows. */
-static gp__prediction *gp__gradient_begin(gp__gradient *g, const odvgp_server *s, ptrdiff_t rows,
-		void *scratch, size_t bytes)
+static gp__prediction *gp__gradient_begin(
+		gp__gradient *g, const odvgp_server *s, ptrdiff_t rows, void *scratch, size_t bytes)
 {
 	gp__arena a;
 	gp__arena_init(&a, scratch, bytes);

@@ -2,7 +2,8 @@
     formula knows. The filter's step needs three things, which one call gives without allocating:
     the mean of the next state, its Jacobian, and how uncertain the model is there.
 
-        cc -O2 -I. examples/11_kalman_filter.c -o build/11_kalman_filter -lm && build/11_kalman_filter
+        cc -O2 -I. examples/11_kalman_filter.c -o build/11_kalman_filter -lm && \
+            build/11_kalman_filter
 
     Output:
         rms error of          angle    velocity
@@ -37,8 +38,8 @@ typedef struct filter {
 	double mean[S], cov[S][S];
 } filter;
 
-/*  mean <- f(mean), cov <- J cov J^T + the model's variance + its noise. Scratch for 256 predictions
-    is more than enough for one gradient. */
+/*  mean <- f(mean), cov <- J cov J^T + the model's variance + its noise. Scratch for 256
+    predictions is more than enough for one gradient. */
 static void filter_move(filter *k, service *s, double torque, const double *noise)
 {
 	double x[D] = {k->mean[0], k->mean[1], torque}, change[S], var[S], slope[S][D], cov[S][S];

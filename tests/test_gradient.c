@@ -1,5 +1,5 @@
-/*  Gradients of predictions: against differences of predictions for every member, kernel and form of
-    output; against predictions in every bit; at points where a kernel has no derivative; refusals. */
+/*  Gradients and Hessians of predictions: against differences for every member, kernel and form of
+    output; where a kernel has no derivative; each result without the others; refusals. */
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "test.h"
@@ -12,7 +12,8 @@ typedef struct {
 } gradients;
 
 /*  The gradients at X [n,INPUTS], with scratch for `rows` rows. */
-static gradients gradients_at(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n, ptrdiff_t rows)
+static gradients gradients_at(
+		const odvgp_server *s, const odvgp_real *X, ptrdiff_t n, ptrdiff_t rows)
 {
 	gradients g;
 	const odvgp_gradient to = {g.mean, g.var, g.dmean, g.dvar, g.hessian, NULL};
@@ -30,8 +31,8 @@ static void moments_at(const served *p, const odvgp_real *x, odvgp_real *mean, o
 	CHECK_STATUS(odvgp_predict(&p->s, x, 1, mean, var, p->scratch, p->bytes, NULL), ODVGP_OK);
 }
 
-/*  Compares gradients with differences of fourth order, and moments with predictions. `unit` [D]: of
-    the columns. Tolerances are relative to the largest gradient. */
+/*  Compares gradients with differences of fourth order, and moments with predictions. `unit` [D]:
+    of the columns. Tolerances are relative to the largest gradient. */
 static void compare_with_differences(const served *p, const odvgp_real *X, const double *unit,
 		const gradients *g, const char *what)
 {
@@ -93,15 +94,16 @@ static void compare_hessians(const served *p, const odvgp_real *X, const double 
 				const odvgp_real *at = near.dmean + f * 4 * INPUTS + e,
 								 *H = g->hessian + (f * ROWS + i) * INPUTS * INPUTS;
 				double want = (8 * ((double)at[2 * INPUTS] - (double)at[INPUTS]) -
-									  ((double)at[3 * INPUTS] - (double)at[0])) / (12 * h),
+									  ((double)at[3 * INPUTS] - (double)at[0])) /
+							  (12 * h),
 					   to_one = unit[d] * unit[e];
 				worst = fmax(worst, fabs((double)H[d * INPUTS + e] - want) * to_one);
 				most = fmax(most, fabs((double)H[d * INPUTS + e]) * to_one);
 				CHECK_NEAR(H[d * INPUTS + e], H[e * INPUTS + d], 1000 * EPS * (1 + most) / to_one);
 			}
 		}
-	CHECK_SAY(worst < BY_PRECISION(1e-7, 1e-2) * (1e-3 + most), "%s: Hessians are off by %.2g of %.2g",
-			what, worst, most);
+	CHECK_SAY(worst < BY_PRECISION(1e-7, 1e-2) * (1e-3 + most),
+			"%s: Hessians are off by %.2g of %.2g", what, worst, most);
 }
 
 static const double one[] = {1, 1};
@@ -114,7 +116,7 @@ TEST(every_member_and_factor)
 		odvgp_config c = pair_config(mean, cov, 30, OUTPUTS, 7, 9);
 		char what[40];
 		c.layer[0].mean_function = (odvgp_mean_function)(mean % 3 ? ODVGP_MEAN_FUNCTION_LINEAR
-																   : ODVGP_MEAN_FUNCTION_ZERO);
+																  : ODVGP_MEAN_FUNCTION_ZERO);
 		test_seed = 700 + (uint64_t)(mean * COVS + cov);
 		fixture a = make_pair(mean, cov, &c, "matern52 + rbf");
 		served p = serve_rows(&a, NULL, ROWS);
@@ -136,8 +138,8 @@ TEST(every_member_and_factor)
 
 TEST(every_kernel)
 {
-	static const char *const kernels[] = {"rbf", "matern12", "matern32", "matern52", "rq(ard)", "periodic",
-			"linear", "linear(ard) * rbf", "polynomial + rbf", "constant * rbf + white",
+	static const char *const kernels[] = {"rbf", "matern12", "matern32", "matern52", "rq(ard)",
+			"periodic", "linear", "linear(ard) * rbf", "polynomial + rbf", "constant * rbf + white",
 			"(rbf(dims=0) + matern32(ard)) * matern52 + linear(dims=1)",
 			"periodic(ard, dims=0) * rq(dims=1) + polynomial * matern52"};
 	for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
@@ -190,7 +192,8 @@ TEST(mixed_and_independent_outputs_in_their_units)
 /*  Gradients are finite where x is an inducing point, also with a kernel that has a cusp there. */
 TEST(inducing_points_as_inputs)
 {
-	static const char *const kernels[] = {"matern12", "matern32", "matern52", "rq", "white + matern12"};
+	static const char *const kernels[] = {
+			"matern12", "matern32", "matern52", "rq", "white + matern12"};
 	for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
 		odvgp_config c = random_config(30, INPUTS, 1, 6, 8);
 		test_seed = 760 + (uint64_t)k;
@@ -248,7 +251,8 @@ TEST(bad_arguments_are_refused)
 	odvgp_real x[2 * INPUTS] = {0, 1, 2, (odvgp_real)NAN};
 	NO_SIZE(odvgp_predict_gradient_scratch(NULL, 1, &info), ODVGP_E_ARG, "server");
 	NO_SIZE(odvgp_predict_gradient_scratch(&p.s, 0, &info), ODVGP_E_ARG, "rows");
-	REFUSED_FOR(odvgp_predict_gradient(NULL, x, 1, &to, scratch, bytes, &info), ODVGP_E_ARG, "server");
+	REFUSED_FOR(
+			odvgp_predict_gradient(NULL, x, 1, &to, scratch, bytes, &info), ODVGP_E_ARG, "server");
 	REFUSED_FOR(odvgp_predict_gradient(&p.s, x, 1, NULL, scratch, bytes, &info), ODVGP_E_ARG,
 			"gradient");
 	REFUSED_FOR(odvgp_predict_gradient(&p.s, x, -1, &to, scratch, bytes, &info), ODVGP_E_ARG, "n");
