@@ -1891,24 +1891,14 @@ static void gp__put_int(gp__text *t, ptrdiff_t v)
 /*	Six significant digits without trailing zeros; an exponent below 1e-4 and from 1e6 on. */
 static void gp__put_real(gp__text *t, double v)
 {
-	int exponent = 0, digits;
-	if (v != v) {
-		gp__put(t, "nan");
+	const char *word = v != v ? "nan" : v == 0 ? "0" : fabs(v) > DBL_MAX ? "inf" : NULL;
+	if (v < 0) gp__put(t, "-");
+	if (word) {
+		gp__put(t, word);
 		return;
 	}
-	if (v < 0) {
-		gp__put(t, "-");
-		v = -v;
-	}
-	if (v > DBL_MAX) {
-		gp__put(t, "inf");
-		return;
-	}
-	if (v == 0) {
-		gp__put(t, "0");
-		return;
-	}
-	exponent = (int)floor(log10(v));
+	v = fabs(v);
+	int exponent = (int)floor(log10(v)), digits;
 	/* scale to 1 <= v < 10, up to rounding */
 	v = exponent < -300 ? v * 1e300 / pow(10, exponent + 300) : v / pow(10, exponent);
 	digits = (int)floor(v * 1e5 + 0.5);
@@ -2075,9 +2065,9 @@ static int gp__cpu_has(odvgp_isa isa)
 #define GP__SET1_c(x)      ((odvgp_real)(x))
 #define GP__FMA_c(a, b, c) ((a) * (b) + (c))
 #define GP__NMA_c(a, b, c) ((c) - (a) * (b))
-#define GP__SQRT_c(a)      GP__SQRT(a)
-#define GP__MIN_c(a, b)    ((a) < (b) ? (a) : (b))
-#define GP__MAX_c(a, b)    ((a) > (b) ? (a) : (b))
+#define GP__SQRT_c         GP__SQRT
+#define GP__MIN_c          GP__MIN
+#define GP__MAX_c          GP__MAX
 #define GP__ZIPLO_c(a, b)  (a)
 #define GP__ZIPHI_c(a, b)  (b)
 
@@ -2110,33 +2100,33 @@ static int gp__cpu_has(odvgp_isa isa)
 #define GP__ORDER_LO     _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11)
 #define GP__ORDER_HI     _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15)
 #endif
-#define GP__LOAD_sse2(p)      GP__M128(loadu)(p)
-#define GP__STORE_sse2(p, v)  GP__M128(storeu)(p, v)
-#define GP__SET1_sse2(x)      GP__M128(set1)(x)
-#define GP__FMA_sse2(a, b, c) ((a) * (b) + (c))
-#define GP__NMA_sse2(a, b, c) ((c) - (a) * (b))
-#define GP__SQRT_sse2(a)      GP__M128(sqrt)(a)
-#define GP__MIN_sse2(a, b)    GP__M128(min)(a, b)
-#define GP__MAX_sse2(a, b)    GP__M128(max)(a, b)
-#define GP__ZIPLO_sse2(a, b)  GP__M128(unpacklo)(a, b)
-#define GP__ZIPHI_sse2(a, b)  GP__M128(unpackhi)(a, b)
-#define GP__LOAD_avx2(p)      GP__M256(loadu)(p)
-#define GP__STORE_avx2(p, v)  GP__M256(storeu)(p, v)
-#define GP__SET1_avx2(x)      GP__M256(set1)(x)
-#define GP__FMA_avx2(a, b, c) GP__M256(fmadd)(a, b, c)
-#define GP__NMA_avx2(a, b, c) GP__M256(fnmadd)(a, b, c)
-#define GP__SQRT_avx2(a)      GP__M256(sqrt)(a)
-#define GP__MIN_avx2(a, b)    GP__M256(min)(a, b)
-#define GP__MAX_avx2(a, b)    GP__M256(max)(a, b)
+#define GP__LOAD_sse2  GP__M128(loadu)
+#define GP__STORE_sse2 GP__M128(storeu)
+#define GP__SET1_sse2  GP__M128(set1)
+#define GP__FMA_sse2   GP__FMA_c
+#define GP__NMA_sse2   GP__NMA_c
+#define GP__SQRT_sse2  GP__M128(sqrt)
+#define GP__MIN_sse2   GP__M128(min)
+#define GP__MAX_sse2   GP__M128(max)
+#define GP__ZIPLO_sse2 GP__M128(unpacklo)
+#define GP__ZIPHI_sse2 GP__M128(unpackhi)
+#define GP__LOAD_avx2  GP__M256(loadu)
+#define GP__STORE_avx2 GP__M256(storeu)
+#define GP__SET1_avx2  GP__M256(set1)
+#define GP__FMA_avx2   GP__M256(fmadd)
+#define GP__NMA_avx2   GP__M256(fnmadd)
+#define GP__SQRT_avx2  GP__M256(sqrt)
+#define GP__MIN_avx2   GP__M256(min)
+#define GP__MAX_avx2   GP__M256(max)
 #define GP__ZIPLO_avx2(a, b) \
 	GP__M256(permute2f128)(GP__M256(unpacklo)(a, b), GP__M256(unpackhi)(a, b), 0x20)
 #define GP__ZIPHI_avx2(a, b) \
 	GP__M256(permute2f128)(GP__M256(unpacklo)(a, b), GP__M256(unpackhi)(a, b), 0x31)
-#define GP__LOAD_avx512(p)      GP__M512(loadu)(p)
-#define GP__STORE_avx512(p, v)  GP__M512(storeu)(p, v)
-#define GP__SET1_avx512(x)      GP__M512(set1)(x)
-#define GP__FMA_avx512(a, b, c) GP__M512(fmadd)(a, b, c)
-#define GP__NMA_avx512(a, b, c) GP__M512(fnmadd)(a, b, c)
+#define GP__LOAD_avx512  GP__M512(loadu)
+#define GP__STORE_avx512 GP__M512(storeu)
+#define GP__SET1_avx512  GP__M512(set1)
+#define GP__FMA_avx512   GP__M512(fmadd)
+#define GP__NMA_avx512   GP__M512(fnmadd)
 /*	Masked: gcc 12 warns about the forms without a mask. */
 #define GP__SQRT_avx512(a)     GP__M512(maskz_sqrt)(GP__ALL, a)
 #define GP__MIN_avx512(a, b)   GP__M512(maskz_min)(GP__ALL, a, b)
@@ -2155,11 +2145,11 @@ static int gp__cpu_has(odvgp_isa isa)
 #define GP__LANES_neon  2
 #define GP__NEON_OP(op) op##_f64
 #endif
-#define GP__LOAD_neon(p)     GP__NEON_OP(vld1q)(p)
-#define GP__STORE_neon(p, v) GP__NEON_OP(vst1q)(p, v)
-#define GP__SET1_neon(x)     GP__NEON_OP(vdupq_n)(x)
-#define GP__MIN_neon(a, b)   GP__NEON_OP(vminq)(a, b)
-#define GP__MAX_neon(a, b)   GP__NEON_OP(vmaxq)(a, b)
+#define GP__LOAD_neon  GP__NEON_OP(vld1q)
+#define GP__STORE_neon GP__NEON_OP(vst1q)
+#define GP__SET1_neon  GP__NEON_OP(vdupq_n)
+#define GP__MIN_neon   GP__NEON_OP(vminq)
+#define GP__MAX_neon   GP__NEON_OP(vmaxq)
 #ifdef __ARM_FEATURE_FMA
 #define GP__FMA_neon(a, b, c) GP__NEON_OP(vfmaq)(c, a, b)
 #define GP__NMA_neon(a, b, c) GP__NEON_OP(vfmsq)(c, a, b)
@@ -2168,9 +2158,9 @@ static int gp__cpu_has(odvgp_isa isa)
 #define GP__NMA_neon(a, b, c) GP__NEON_OP(vmlsq)(c, a, b)
 #endif
 #ifdef __aarch64__
-#define GP__SQRT_neon(a)     GP__NEON_OP(vsqrtq)(a)
-#define GP__ZIPLO_neon(a, b) GP__NEON_OP(vzip1q)(a, b)
-#define GP__ZIPHI_neon(a, b) GP__NEON_OP(vzip2q)(a, b)
+#define GP__SQRT_neon  GP__NEON_OP(vsqrtq)
+#define GP__ZIPLO_neon GP__NEON_OP(vzip1q)
+#define GP__ZIPHI_neon GP__NEON_OP(vzip2q)
 #else
 /*	32-bit NEON has no square root. */
 static inline float32x4_t gp__root_of_four(float32x4_t a)
@@ -2180,7 +2170,7 @@ static inline float32x4_t gp__root_of_four(float32x4_t a)
 	for (int i = 0; i < 4; i++) v[i] = sqrtf(v[i]);
 	return vld1q_f32(v);
 }
-#define GP__SQRT_neon(a)     gp__root_of_four(a)
+#define GP__SQRT_neon        gp__root_of_four
 #define GP__ZIPLO_neon(a, b) vzipq_f32(a, b).val[0]
 #define GP__ZIPHI_neon(a, b) vzipq_f32(a, b).val[1]
 #endif
@@ -2272,8 +2262,8 @@ static void gp__share(ptrdiff_t n, ptrdiff_t unit, int tasks, int i, ptrdiff_t *
 	ticket has changed since. Only then it reads the job's task, argument and environment, which
 	stay until all tasks are counted as done. So the stores of a new job may become visible in any
 	order, if the ticket is last. tests/test_pool.c tries all interleavings. */
-#define GP__UNTAKEN  UINT64_C(0xffffffff)
-#define GP__READ(x)  __atomic_load_n(&(x), __ATOMIC_SEQ_CST)
+#define GP__UNTAKEN UINT64_C(0xffffffff)
+#define GP__READ(x) __atomic_load_n(&(x), __ATOMIC_SEQ_CST)
 enum { GP__LOOKS = 2000, GP__YIELDS = 1000 };
 
 struct odvgp_pool {
@@ -2750,14 +2740,11 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 	return a < b ? x : y;
 }
 
-#define gp__stored_sse2(v)   (v)
-#define gp__stored_neon(v)   (v)
-#define gp__stored_avx2(v)   (v)
-#define gp__stored_avx512(v) (v)
 #define GP__VBITS(TARGET, S, V) \
 	typedef gp__u_c gp__u_##S __attribute__((vector_size(sizeof(V)))); \
 	TARGET GP__INLINE gp__u_##S gp__bits_##S(V v) { return (gp__u_##S)v; } \
 	TARGET GP__INLINE V gp__real_##S(gp__u_##S u) { return (V)u; } \
+	TARGET GP__INLINE V gp__stored_##S(V v) { return v; } \
 	TARGET GP__INLINE V gp__less_##S(V a, V b, V x, V y) \
 	{ \
 		gp__u_##S mask = (gp__u_##S)(a < b); \
@@ -2799,8 +2786,7 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 	{ \
 		return gp__real_##S((gp__bits_##S(n) << GP__MANTISSA) + gp__bits_##S(GP__K(S, 1))); \
 	} \
-	TARGET GP__INLINE void gp__expm1_core_##S( \
-			const V *x, const V *rest, V *n, V *p) \
+	TARGET GP__INLINE void gp__expm1_core_##S(const V *x, const V *rest, V *n, V *p) \
 	{ \
 		const V round = GP__K(S, GP__ROUND), log2e = GP__K(S, 1.44269504088896340736); \
 		V r[4]; \
@@ -2853,7 +2839,8 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 		GP__WAYS(f[q] = gp__less_##S(x[q], least, x[q] * GP__K(S, GP__LIFT), x[q])) \
 		GP__WAYS(k[q] = gp__real_##S((gp__bits_##S(f[q]) + root) >> GP__MANTISSA)) \
 		GP__WAYS(f[q] = gp__real_##S(gp__bits_##S(f[q]) - (gp__bits_##S(k[q]) << GP__MANTISSA) + \
-									 gp__bits_##S(one)) - one) \
+									 gp__bits_##S(one)) - \
+						one) \
 		GP__WAYS(k[q] = gp__real_##S(gp__bits_##S(k[q]) + gp__bits_##S(whole)) - whole) \
 		GP__WAYS(k[q] = k[q] - gp__less_##S(x[q], least, GP__K(S, GP__BIAS + GP__LIFT_POWER), \
 									   GP__K(S, GP__BIAS))) \
@@ -3030,10 +3017,8 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 	TARGET static void gp__radial_##S(int type, odvgp_real v, odvgp_real scale, \
 			const odvgp_real *d2, odvgp_real *k, odvgp_real *dk) \
 	{ \
-		const odvgp_real factor = scale * (type == GP__MATERN52          ? 5 \
-												  : type == GP__MATERN32 ? 3 \
-												  : type == GP__RBF      ? GP__R(0.5) \
-																		 : 1); \
+		static const odvgp_real factors[] = {GP__R(0.5), 1, 3, 5}; /* by type */ \
+		const odvgp_real factor = scale * factors[type]; \
 		const V least = GP__K(S, GP__TINY), zero = GP__K(S, 0), one = GP__K(S, 1); \
 		for (int j = 0; j < GP__CHUNK; j += 4 * L) { \
 			V s[4], e[4], t[4]; \
@@ -3313,10 +3298,10 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 
 /* --- all of it for each instruction set --- */
 
-#define GP__BITS_c(TARGET, S, V)      GP__RAISE(TARGET, S, V)
+#define GP__BITS_c                    GP__RAISE
 #define GP__BITS_sse2(TARGET, S, V)   GP__VBITS(TARGET, S, V) GP__RAISE(TARGET, S, V)
-#define GP__BITS_neon(TARGET, S, V)   GP__VBITS(TARGET, S, V) GP__RAISE(TARGET, S, V)
-#define GP__BITS_avx2(TARGET, S, V)   GP__VBITS(TARGET, S, V) GP__RAISE(TARGET, S, V)
+#define GP__BITS_neon                 GP__BITS_sse2
+#define GP__BITS_avx2                 GP__BITS_sse2
 #define GP__BITS_avx512(TARGET, S, V) GP__VBITS(TARGET, S, V) GP__RAISE512(TARGET, S, V)
 #define GP__VMATH(TARGET, S, V, L) \
 	GP__BITS_##S(TARGET, S, V) GP__MAPS_OF(TARGET, S, V, L) \
@@ -3541,12 +3526,9 @@ typedef struct odvgp__simd {
 	GP__V_##S c##i##j = GP__LOAD_##S(GP__AT(S, t, ts, i, j));
 #define GP__GET(NV, S, i)        GP__EACH##NV(GP__GET1, S, i)
 #define GP__SUB1(S, i, r)        c##i##0 = GP__NMA_##S(u, c##r##0, c##i##0);
-#define GP__SUB2(S, i, r) \
-	GP__SUB1(S, i, r) c##i##1 = GP__NMA_##S(u, c##r##1, c##i##1);
-#define GP__SUB3(S, i, r) \
-	GP__SUB2(S, i, r) c##i##2 = GP__NMA_##S(u, c##r##2, c##i##2);
-#define GP__SUB4(S, i, r) \
-	GP__SUB3(S, i, r) c##i##3 = GP__NMA_##S(u, c##r##3, c##i##3);
+#define GP__SUB2(S, i, r)        GP__SUB1(S, i, r) c##i##1 = GP__NMA_##S(u, c##r##1, c##i##1);
+#define GP__SUB3(S, i, r)        GP__SUB2(S, i, r) c##i##2 = GP__NMA_##S(u, c##r##2, c##i##2);
+#define GP__SUB4(S, i, r)        GP__SUB3(S, i, r) c##i##3 = GP__NMA_##S(u, c##r##3, c##i##3);
 #define GP__SUBTRACT(NV, S, i, r) \
 	u = GP__K(S, tri[i * GP__MAX_MR + r]); GP__SUB##NV(S, i, r)
 #define GP__DIVIDE1(S, i, j) \
@@ -3673,14 +3655,17 @@ GP__INLINE ptrdiff_t gp__factor_body(
 	}
 
 /*	All micro-kernels of an instruction set. */
+/* clang-format off */
 #define GP__KERNELS(TARGET, S, ID, R, NVMAX, MC, NC) \
 	GP__WIDTHS##NVMAX(GP__UKR, TARGET, S, GP__ROWS##R) \
-			GP__WIDTHS##NVMAX(GP__SOLVE, TARGET, S, GP__ROWS##R) GP__COPY(TARGET, S) \
-					GP__TRANSPOSE(TARGET, S) TARGET static ptrdiff_t gp__factor_##S( \
-							odvgp_real *d, ptrdiff_t rs, ptrdiff_t cs, odvgp_real *tri) \
+	GP__WIDTHS##NVMAX(GP__SOLVE, TARGET, S, GP__ROWS##R) \
+	GP__COPY(TARGET, S) GP__TRANSPOSE(TARGET, S) \
+	TARGET static ptrdiff_t gp__factor_##S( \
+			odvgp_real *d, ptrdiff_t rs, ptrdiff_t cs, odvgp_real *tri) \
 	{ \
 		return gp__factor_body(R, d, rs, cs, tri); \
 	}
+/* clang-format on */
 #define GP__WIDTHS2(X, TARGET, S, ROWS) X(TARGET, S, ROWS, 1) X(TARGET, S, ROWS, 2)
 #define GP__WIDTHS3(X, TARGET, S, ROWS) GP__WIDTHS2(X, TARGET, S, ROWS) X(TARGET, S, ROWS, 3)
 #define GP__WIDTHS4(X, TARGET, S, ROWS) GP__WIDTHS3(X, TARGET, S, ROWS) X(TARGET, S, ROWS, 4)
@@ -3775,29 +3760,26 @@ static odvgp_real *gp__tile_buffer(const odvgp_blas *blas, odvgp_real *area)
 	return area + (blas->pack_stride - GP__TILE_NUMBERS - GP__TRI_NUMBERS);
 }
 
-/*	Block sizes for problems up to m x n x k, and the size of a task's area. */
-static void gp__blocks(
-		const odvgp__simd *isa, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_blas *blas)
+/*	Largest `order` of a problem: no limit. */
+#define GP__ANY_ORDER (PTRDIFF_MAX / 2)
+
+/*	Block sizes for matrices of at most `order` rows and columns, and the size of a task's area. */
+static void gp__blas_layout(gp__arena *a, const odvgp__simd *isa, const odvgp_threads *threads,
+		ptrdiff_t order, odvgp_blas *blas)
 {
-	ptrdiff_t order = GP__MIN(GP__MAX(m, GP__MAX(n, k)), GP__BASE);
-	if (order > 0) order += GP__MAX_MR;
+	memset(blas, 0, sizeof *blas);
+	if (threads) blas->threads = *threads;
 	blas->isa = isa;
-	blas->mc = gp__round_up(GP__MIN(isa->MC, m), isa->MR);
-	blas->nc = gp__round_up(GP__MIN(isa->NC, n), isa->NR);
-	blas->kc = GP__MIN(isa->KC, k);
+	blas->mc = gp__round_up(GP__MIN(isa->MC, order), isa->MR);
+	blas->nc = gp__round_up(GP__MIN(isa->NC, order), isa->NR);
+	blas->kc = GP__MIN(isa->KC, order);
 	/* for gp__solve_task and gp__potrf_base */
+	order = GP__MIN(order, GP__BASE);
+	if (order > 0) order += GP__MAX_MR;
 	ptrdiff_t solve = order * (isa->NR + 2 * GP__MAX_MR),
 			  factor = order * gp__square_stride(isa, order);
 	blas->pack_stride = GP__MAX((blas->mc + blas->nc) * blas->kc, GP__MAX(solve, factor)) + 16;
 	blas->pack_stride += GP__TILE_NUMBERS + GP__TRI_NUMBERS;
-}
-
-static void gp__blas_layout(gp__arena *a, const odvgp__simd *isa, const odvgp_threads *threads,
-		ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_blas *blas)
-{
-	memset(blas, 0, sizeof *blas);
-	if (threads) blas->threads = *threads;
-	gp__blocks(isa, m, n, k, blas);
 	blas->pack = gp__take(a, gp__tasks(&blas->threads), blas->pack_stride);
 }
 
@@ -3807,8 +3789,7 @@ ODVGP_API size_t odvgp_blas_size(const odvgp_threads *threads, odvgp_info *info)
 	GP__FOR(i, GP__COUNT(gp__isas)) {
 		gp__arena a = gp__measuring();
 		odvgp_blas blas;
-		gp__blas_layout(&a, &gp__isas[i], threads, PTRDIFF_MAX / 2, PTRDIFF_MAX / 2,
-				PTRDIFF_MAX / 2, &blas);
+		gp__blas_layout(&a, &gp__isas[i], threads, GP__ANY_ORDER, &blas);
 		if (a.bad) return gp__too_large(info, "threads");
 		most = GP__MAX(most, a.used);
 	}
@@ -3831,7 +3812,7 @@ ODVGP_API odvgp_status odvgp_blas_init(odvgp_blas *blas, const odvgp_threads *th
 	if (!need) return ODVGP_E_SIZE;
 	if (block_bytes < need) return gp__small(info, "block", block_bytes);
 	gp__arena_init(&a, block, block_bytes);
-	gp__blas_layout(&a, row, threads, PTRDIFF_MAX / 2, PTRDIFF_MAX / 2, PTRDIFF_MAX / 2, blas);
+	gp__blas_layout(&a, row, threads, GP__ANY_ORDER, blas);
 	return ODVGP_OK;
 }
 
@@ -3989,7 +3970,11 @@ static void gp__region(const odvgp_blas *blas, const gp__mm *g, ptrdiff_t i0, pt
 	}
 }
 
-/*	Thin products: axpy or dot products where vectors are contiguous. */
+/* --- thin products --- */
+
+static odvgp_real gp__mm_weight(const gp__mm *g, ptrdiff_t p) { return g->w ? g->w[p] : 1; }
+
+/*	Axpy or dot products where vectors are contiguous. */
 static void gp__unpacked(const odvgp__simd *isa, const gp__mm *g)
 {
 	gp__scale_c(g, 0, g->m, 0, g->n);
@@ -4000,7 +3985,7 @@ static void gp__unpacked(const odvgp__simd *isa, const gp__mm *g)
 		GP__FOR(p, g->k) {
 			ptrdiff_t from = g->a_part == GP__LOWER ? p : 0,
 					  to = g->a_part == GP__UPPER ? GP__MIN(g->m, p + 1) : g->m;
-			isa->axpy(to - from, g->alpha * g->B[p * g->brs] * (g->w ? g->w[p] : 1),
+			isa->axpy(to - from, g->alpha * g->B[p * g->brs] * gp__mm_weight(g, p),
 					g->A + p * g->acs + from, g->C + from);
 		}
 		return;
@@ -4014,7 +3999,7 @@ static void gp__unpacked(const odvgp__simd *isa, const gp__mm *g)
 				  to = g->a_part == GP__LOWER ? GP__MIN(g->k, i + 1) : g->k;
 		if (g->bcs == 1 && n > 1) {
 			GP__FROM(p, from, to) {
-				odvgp_real f = g->alpha * a[p * g->acs] * (g->w ? g->w[p] : 1);
+				odvgp_real f = g->alpha * a[p * g->acs] * gp__mm_weight(g, p);
 				isa->axpy(n, f, g->B + p * g->brs, c);
 			}
 		} else if (g->acs == 1 && g->brs == 1 && !g->w) {
@@ -4024,12 +4009,14 @@ static void gp__unpacked(const odvgp__simd *isa, const gp__mm *g)
 			GP__FOR(j, n) {
 				odvgp_real sum = 0;
 				GP__FROM(p, from, to)
-					sum += a[p * g->acs] * (g->w ? g->w[p] : 1) * g->B[p * g->brs + j * g->bcs];
+					sum += a[p * g->acs] * gp__mm_weight(g, p) * g->B[p * g->brs + j * g->bcs];
 				c[j] += g->alpha * sum;
 			}
 		}
 	}
 }
+
+/* --- shares of the tasks --- */
 
 typedef struct {
 	const odvgp_blas *blas;
@@ -4052,8 +4039,6 @@ static int gp__tasks_across(const gp__mm *g, int tasks)
 	}
 	return best;
 }
-
-/* --- shares of the tasks, and the public products --- */
 
 /*	First row of task t, such that areas of the triangle are equal. */
 static ptrdiff_t gp__triangle_row(const gp__mm_job *job, int t)
@@ -4087,6 +4072,11 @@ static void gp__mm_task(void *arg, int t)
 
 #ifdef ODVGP_USE_CBLAS
 #include <cblas.h>
+#ifdef ODVGP_FLOAT
+#define GP__CBLAS_GEMM cblas_sgemm
+#else
+#define GP__CBLAS_GEMM cblas_dgemm
+#endif
 /*	Plain products only: no weights, no triangle of C, int sizes. Returns 1 if CBLAS ran. */
 static int gp__cblas(const gp__mm *g)
 {
@@ -4097,14 +4087,9 @@ static int gp__cblas(const gp__mm *g)
 	if (g->w || g->c_part != GP__FULL || g->m > INT_MAX || g->n > INT_MAX || g->k > INT_MAX ||
 			lda > INT_MAX || ldb > INT_MAX || ldc > INT_MAX)
 		return 0;
-	CBLAS_TRANSPOSE ta = at ? CblasTrans : CblasNoTrans, tb = bt ? CblasTrans : CblasNoTrans;
-#ifdef ODVGP_FLOAT
-	cblas_sgemm(CblasRowMajor, ta, tb, (int)g->m, (int)g->n, (int)g->k, g->alpha, g->A, (int)lda,
-			g->B, (int)ldb, g->beta, g->C, (int)ldc);
-#else
-	cblas_dgemm(CblasRowMajor, ta, tb, (int)g->m, (int)g->n, (int)g->k, g->alpha, g->A, (int)lda,
-			g->B, (int)ldb, g->beta, g->C, (int)ldc);
-#endif
+	GP__CBLAS_GEMM(CblasRowMajor, at ? CblasTrans : CblasNoTrans, bt ? CblasTrans : CblasNoTrans,
+			(int)g->m, (int)g->n, (int)g->k, g->alpha, g->A, (int)lda, g->B, (int)ldb, g->beta,
+			g->C, (int)ldc);
 	return 1;
 }
 #endif
@@ -4134,6 +4119,8 @@ static void gp__mm_run(const odvgp_blas *blas, const gp__mm *g)
 		gp__run(&blas->threads, job.tasks, gp__mm_task, &job);
 	}
 }
+
+/* --- the public products --- */
 
 /*	A plain product; the caller then sets parts and weights. */
 static gp__mm gp__mm_make(int ta, int tb, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_real alpha,
@@ -7536,7 +7523,7 @@ static void gp__predict_layout(
 	t->of_y = gp__take(a, s->y_rows, rows);
 	t->scale = p->scale ? gp__take(a, 1, rows) : NULL;
 	t->work = gp__take(a, 1, gp__lik_work(&gp__likelihoods[p->likelihood], F));
-	gp__blas_layout(a, s->isa, NULL, order, order, order, &t->blas);
+	gp__blas_layout(a, s->isa, NULL, order, &t->blas);
 }
 
 /*	The largest size(layer, n) of all layers, 0 if one is 0. *widest: most outputs of an input. */
@@ -18592,7 +18579,7 @@ static void gp__model_layout(odvgp_model *m, gp__arena *a)
 	m->tape.jitter_absolute = c->jitter.absolute;
 	m->tape.jitter_relative = c->jitter.relative;
 	m->tape.jitter_limit = c->jitter.max;
-	gp__blas_layout(a, gp__isa_find(c->isa), &c->threads, widest, widest, widest, &m->tape.blas);
+	gp__blas_layout(a, gp__isa_find(c->isa), &c->threads, widest, &m->tape.blas);
 	m->tape.scratch = *a;
 	gp__take_bytes(a, GP__MAX(m->tape.scratch_bytes, init), 1);
 }
