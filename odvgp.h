@@ -1862,13 +1862,13 @@ GP__TRAINING void gp__copy_row(odvgp_real *to, const odvgp_real *from, ptrdiff_t
 	gp__zero(to + i + 1, n - i - 1);
 }
 
+/* --- texts and messages --- */
+
 /*	Text without stdio, cut at the end of the buffer. */
 typedef struct {
 	char *at;
 	size_t size, used; /* `used` also counts what was cut */
 } gp__text;
-
-/* --- texts and messages --- */
 
 static void gp__put(gp__text *t, const char *s)
 {
@@ -2244,6 +2244,8 @@ static void gp__share(ptrdiff_t n, ptrdiff_t unit, int tasks, int i, ptrdiff_t *
 	*to = n > 0 ? gp__share_begin(n, unit, tasks, i + 1) : 0;
 }
 
+/* --- the POSIX pool --- */
+
 #ifdef ODVGP_USE_PTHREADS
 #ifndef __GNUC__
 #error "the ready-made pool needs gcc's or clang's __atomic functions; without them give a hook"
@@ -2375,7 +2377,7 @@ ODVGP_API size_t odvgp_pool_size(int count, odvgp_info *info)
 	return sizeof(odvgp_pool) + (size_t)count * sizeof(pthread_t) + 64;
 }
 
-/*	0, or nothing is left of what it made. */
+/*	Returns 0, or 1 after destroying what it made. */
 static int gp__pool_prepare(odvgp_pool *pool)
 {
 	memset(pool, 0, sizeof *pool);
@@ -2805,9 +2807,8 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 		GP__WAYS(e[q] = gp__less_##S(x[q], GP__K(S, GP__DECAY_LOW), GP__K(S, 0), e[q])) \
 	}
 
-/* --- exp, log, erf, erfcx over an array --- */
+/* --- exp, log, erf of four vectors, and their chunks --- */
 
-/*	From four vectors to four vectors. */
 #define GP__MAP_EXP(TARGET, S, V) \
 	TARGET GP__INLINE void gp__exp_##S(const V *x, V *y) \
 	{ \
@@ -3450,6 +3451,7 @@ enum {
 	GP__MAX_NR = 3 * GP__MAX_LANES
 };
 
+/*	To add a function: a field here, its macro, and its name in GP__ISA. */
 typedef struct odvgp__simd {
 	const char *name;
 	odvgp_isa id;
@@ -3537,6 +3539,8 @@ typedef struct odvgp__simd {
 	GP__ABOVE##i(NV, S, i) u = GP__K(S, tri[i * GP__MAX_MR + i]); \
 	GP__EACH##NV(GP__DIVIDE1, S, i)
 /* clang-format on */
+
+/* --- the micro-kernels --- */
 
 #define GP__UKR(TARGET, S, ROWS, NV) \
 	TARGET static void gp__ukr##NV##_##S(ptrdiff_t k, odvgp_real alpha, int add, \
@@ -3672,9 +3676,12 @@ GP__INLINE ptrdiff_t gp__factor_body(
 
 GP__EACH_ISA(GP__KERNELS)
 
+/* --- the table --- */
+
 #define GP__LIST2(name, S) {name##1_##S, name##2_##S, NULL, NULL}
 #define GP__LIST3(name, S) {name##1_##S, name##2_##S, name##3_##S, NULL}
 #define GP__LIST4(name, S) {name##1_##S, name##2_##S, name##3_##S, name##4_##S}
+/*	In the order of odvgp__simd. */
 #define GP__ISA(TARGET, S, ID, R, NVMAX, MC, NC) \
 	{#S, ODVGP_ISA_##ID, R, NVMAX *GP__LANES_##S, GP__LANES_##S, MC, 256, NC, \
 			GP__LIST##NVMAX(gp__ukr, S), GP__LIST##NVMAX(gp__solve, S), gp__factor_##S, \
@@ -4266,22 +4273,14 @@ static void gp__solve_task(void *arg, int i)
 	GP__FROM(r, m, rows) gp__zero(X + r * NR, NR);
 	for (ptrdiff_t j = j0; j < j1; j += NR) {
 		ptrdiff_t cols = GP__MIN(NR, j1 - j), width = gp__round_up(cols, isa->lanes);
-		int vectors = (int)(width / isa->lanes);
-		if (job->right) {
-			odvgp_real *b = job->B + j * job->ldb;
-			isa->transpose(m, cols, width, b, job->ldb, first, xs);
-			gp__solve_strip(isa, &job->t, tri, last, 0, vectors, X, NR);
-			isa->transpose(cols, m, m, first, xs, b, job->ldb);
-			continue;
-		}
-		odvgp_real *b = job->B + end * job->ldb + j;
-		if (cols == width && m == rows && m <= GP__IN_PLACE) {
-			gp__solve_strip(isa, &job->t, tri, last, 0, vectors, b, bs);
-			continue;
-		}
-		isa->copy(m, cols, width, NULL, b, bs, X, NR);
-		gp__solve_strip(isa, &job->t, tri, last, 0, vectors, X, NR);
-		isa->copy(m, cols, cols, NULL, X, NR, b, bs);
+		odvgp_real *b = job->right ? job->B + j * job->ldb : job->B + end * job->ldb + j;
+		int in_place = !job->right && cols == width && m == rows && m <= GP__IN_PLACE;
+		if (job->right) isa->transpose(m, cols, width, b, job->ldb, first, xs);
+		else if (!in_place) isa->copy(m, cols, width, NULL, b, bs, X, NR);
+		gp__solve_strip(isa, &job->t, tri, last, 0, (int)(width / isa->lanes), in_place ? b : X,
+				in_place ? bs : NR);
+		if (job->right) isa->transpose(cols, m, m, first, xs, b, job->ldb);
+		else if (!in_place) isa->copy(m, cols, cols, NULL, X, NR, b, bs);
 	}
 }
 
@@ -4416,11 +4415,6 @@ static void gp__store_square(const odvgp__simd *isa, ptrdiff_t n, odvgp_real *A,
 	}
 }
 
-static odvgp_status gp__bad_pivot(odvgp_info *info, ptrdiff_t row, odvgp_real value)
-{
-	return gp__fail(info, ODVGP_E_NOT_PD, "pivot", row, (double)value, "is not positive");
-}
-
 /*	n <= BASE. `first` is added to the row reported. */
 static odvgp_status gp__potrf_base(const odvgp_blas *blas, int reverse, ptrdiff_t n, odvgp_real *A,
 		ptrdiff_t lda, ptrdiff_t first, odvgp_info *info)
@@ -4434,8 +4428,9 @@ static odvgp_status gp__potrf_base(const odvgp_blas *blas, int reverse, ptrdiff_
 	gp__load_square(isa, n, A, lda, W, dir * stride, dir);
 	ptrdiff_t bad = gp__factor_square(blas, whole, W, dir * stride, dir);
 	if (bad >= 0) {
-		odvgp_real pivot = W[bad * (dir * stride + dir)];
-		return gp__bad_pivot(info, first + (reverse ? n - 1 - bad : bad), pivot);
+		double pivot = (double)W[bad * (dir * stride + dir)];
+		bad = first + (reverse ? n - 1 - bad : bad);
+		return gp__fail(info, ODVGP_E_NOT_PD, "pivot", bad, pivot, "is not positive");
 	}
 	gp__store_square(isa, n, A, lda, W, dir * stride, dir);
 	return ODVGP_OK;
@@ -4468,6 +4463,8 @@ ODVGP_API odvgp_status odvgp_potrf_reverse(
 {
 	return gp__potrf_from(blas, 1, n, P, ldp, 0, info);
 }
+
+/* --- triangular inverse; adjoint --- */
 
 /*	n <= BASE. Solves for the identity's columns, strip by strip from the left. A strip needs no
 	column left of it: L is overwritten. */
