@@ -692,7 +692,7 @@ TEST(memory)
 		gp__arena pack;
 		odvgp_blas blas;
 		gp__arena_init(&pack, NULL, 0);
-		gp__blas_layout(&pack, server.isa, NULL, (ptrdiff_t)R, (ptrdiff_t)R, (ptrdiff_t)R, &blas);
+		gp__blas_layout(&pack, server.isa, NULL, (ptrdiff_t)R, &blas);
 		stated += (double)pack.used;
 		CHECK_SAY(
 				(double)predictor[0] < stated, "%g bytes, stated %g", (double)predictor[0], stated);
