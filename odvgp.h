@@ -9047,19 +9047,18 @@ typedef union {
 	uint32_t words[(sizeof(gp__predictor) + sizeof(gp__kernel)) / sizeof(uint32_t) + 32];
 } gp__predictor_start;
 
-/*	Read and check the next predictor's head and set its real_size to this build's. Leaves f at the
-	reals. *left: bytes of predictors from here on. below: the layer before, or NULL. */
+/*	Read and check the next predictor's head, which begins a gp__predictor_start or a block with
+	room for it, and set its real_size to this build's. Leaves f at the reals. *left: bytes of
+	predictors from here on. below: the layer before, or NULL. */
 static odvgp_status gp__file_predictor(gp__file *f, const gp__file_head *h, uint64_t *left,
-		const gp__predictor *below, gp__predictor_start *start, odvgp_info *info)
+		const gp__predictor *below, gp__predictor *p, odvgp_info *info)
 {
-	gp__predictor *p = &start->head;
-	memset(start, 0, sizeof *start);
 	gp__file_words(f, p, sizeof *p);
 	if (f->bad) return gp__bad_file(info, "its predictor is not valid");
 	odvgp_status s = gp__predictor_start_check(p, "model file", info);
 	if (s) return s;
 	size_t head = gp__predictor_head(p->base_kernels);
-	ODVGP_ASSERT(head <= sizeof *start);
+	ODVGP_ASSERT(head <= sizeof(gp__predictor_start));
 	gp__file_words(f, p + 1, head - sizeof *p);
 	ptrdiff_t reals = f->bad ? -1 : gp__predictor_measure(p);
 	uint64_t bytes = head + (uint64_t)GP__MAX(reals, 0) * h->real_size;
@@ -9080,7 +9079,7 @@ GP__NOINLINE odvgp_status gp__file_predictor_size(
 	f->used = (size_t)(GP__FILE_HEAD + h->state_bytes);
 	*bytes = 0;
 	for (below.layers = 2; below.layers > 1; below = start.head) {
-		odvgp_status s = gp__file_predictor(f, h, &left, *bytes ? &below : NULL, &start, info);
+		odvgp_status s = gp__file_predictor(f, h, &left, *bytes ? &below : NULL, &start.head, info);
 		if (s) return s;
 		*bytes += gp__predictor_bytes(&start.head);
 		f->used += (size_t)(gp__predictor_reals(&start.head) * h->real_size);
@@ -9088,15 +9087,14 @@ GP__NOINLINE odvgp_status gp__file_predictor_size(
 	return ODVGP_OK;
 }
 
-/*	The next predictor of a checked file. */
-GP__NOINLINE odvgp_status gp__file_predictor_read(
+/*	The next predictor of a checked file, whose size has been checked, too. Its head is read where
+	it stays: a copy would take 1.5 KiB of stack beside gp__predictor_measure's kernel. */
+static odvgp_status gp__file_predictor_read(
 		gp__file *f, const gp__file_head *h, uint64_t *left, gp__predictor *p, odvgp_info *info)
 {
-	gp__predictor_start start;
-	odvgp_status s = gp__file_predictor(f, h, left, NULL, &start, info);
+	odvgp_status s = gp__file_predictor(f, h, left, NULL, p, info);
 	if (s) return s;
-	size_t head = gp__predictor_head(start.head.base_kernels);
-	memcpy(p, &start, head);
+	size_t head = gp__predictor_head(p->base_kernels);
 	gp__file_reals(f, (odvgp_real *)(void *)((unsigned char *)p + head),
 			(ptrdiff_t)gp__predictor_reals(p), (int)h->real_size);
 	if (f->bad || !gp__predictor_reals_ok(p))
