@@ -20216,6 +20216,7 @@ static odvgp_status gp__fit_steps(odvgp_model *m, const odvgp_real *X, const odv
 {
 	odvgp_report report;
 	odvgp_status s = ODVGP_OK;
+	memset(&report, 0, sizeof report);
 #ifndef ODVGP_NO_MALLOC
 	s = gp__fit_start(m, X, Y, info);
 #endif
