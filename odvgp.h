@@ -8800,28 +8800,34 @@ static odvgp_status gp__server_check(
 	return row ? ODVGP_OK : gp__no_isa(info);
 }
 
+static odvgp_status gp__bad_block(odvgp_info *info, const char *sentence)
+{
+	return gp__refuse(info, ODVGP_E_FORMAT, "block", sentence);
+}
+
+static odvgp_status gp__cut_off(odvgp_info *info, size_t bytes)
+{
+	return gp__fail(info, ODVGP_E_FORMAT, "block", -1, (double)bytes, "is cut off");
+}
+
 /*	One layer's predictor at the start of a block. */
 static odvgp_status gp__predictor_check(const gp__predictor *p, size_t bytes, odvgp_info *info)
 {
 	uint32_t sum[2];
-	if (bytes < sizeof *p)
-		return gp__fail(info, ODVGP_E_FORMAT, "block", -1, (double)bytes, "is cut off");
+	if (bytes < sizeof *p) return gp__cut_off(info, bytes);
 	odvgp_status s = gp__predictor_start_check(p, "block", info);
 	if (s) return s;
 	if (p->real_size != sizeof(odvgp_real))
 		return gp__fail(info, ODVGP_E_UNSUPPORTED, "block", -1, (double)p->real_size,
 				"is of the other precision: only a model file can be read in both");
-	if (bytes < gp__predictor_head(p->base_kernels))
-		return gp__fail(info, ODVGP_E_FORMAT, "block", -1, (double)bytes, "is cut off");
-	if (gp__predictor_measure(p) < 0)
-		return gp__refuse(info, ODVGP_E_FORMAT, "block", "its predictor is not valid");
-	if (bytes < gp__predictor_bytes(p))
-		return gp__fail(info, ODVGP_E_FORMAT, "block", -1, (double)bytes, "is cut off");
+	if (bytes < gp__predictor_head(p->base_kernels)) return gp__cut_off(info, bytes);
+	if (gp__predictor_measure(p) < 0) return gp__bad_block(info, "its predictor is not valid");
+	if (bytes < gp__predictor_bytes(p)) return gp__cut_off(info, bytes);
 	gp__predictor_sum(p, sum);
-	if (sum[0] != p->checksum[0] || sum[1] != p->checksum[1])
-		return gp__refuse(info, ODVGP_E_FORMAT, "block", "damaged: the checksum does not match");
+	if (memcmp(sum, p->checksum, sizeof sum) != 0)
+		return gp__bad_block(info, "damaged: the checksum does not match");
 	if (!gp__predictor_reals_ok(p))
-		return gp__refuse(info, ODVGP_E_FORMAT, "block", "a number is not finite or out of range");
+		return gp__bad_block(info, "a number is not finite or out of range");
 	return ODVGP_OK;
 }
 
@@ -8837,7 +8843,7 @@ ODVGP_API odvgp_status odvgp_server_from_block(odvgp_server *server, const void 
 		block_bytes -= gp__predictor_bytes(p);
 		if ((s = gp__predictor_check(above, block_bytes, info))) return s;
 		if (!gp__predictors_chain(p, above))
-			return gp__refuse(info, ODVGP_E_FORMAT, "block", "its layers do not chain");
+			return gp__bad_block(info, "its layers do not chain");
 		p = above;
 	}
 	return gp__server_fill(server, (const gp__predictor *)block, row);
@@ -8878,28 +8884,27 @@ static odvgp_status gp__bad_file(odvgp_info *info, const char *sentence)
 	return gp__refuse(info, ODVGP_E_FORMAT, "model file", sentence);
 }
 
-/*	Check magic, version, sizes and checksum; set h. */
+/*	Check magic, version, sizes and checksum; set f to read, and h. */
 static odvgp_status gp__file_open(
-		const void *file, size_t bytes, gp__file_head *h, odvgp_info *info)
+		gp__file *f, const void *file, size_t bytes, gp__file_head *h, odvgp_info *info)
 {
 	memset(h, 0, sizeof *h);
 	if (!file) return gp__is_null(info, "file");
-	gp__file f = gp__file_make(GP__FILE_READ, file, bytes);
-	gp__file_head_walk(&f, h);
-	if (f.bad || h->magic != GP__FILE_MAGIC) return gp__bad_file(info, "this is not a model file");
-	if (h->version < GP__FILE_VERSION)
+	*f = gp__file_make(GP__FILE_READ, file, bytes);
+	gp__file_head_walk(f, h);
+	if (f->bad || h->magic != GP__FILE_MAGIC) return gp__bad_file(info, "this is not a model file");
+	if (h->version != GP__FILE_VERSION)
 		return gp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1, (double)h->version,
-				"of an older format: train the model again, or read it with the release that wrote "
-				"it");
-	if (h->version > GP__FILE_VERSION)
-		return gp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1, (double)h->version,
-				"of a newer format: read it with the release that wrote it");
+				h->version > GP__FILE_VERSION
+						? "of a newer format: read it with the release that wrote it"
+						: "of an older format: train the model again, or read it with the release "
+						  "that wrote it");
 	if (h->state_bytes > bytes || h->predictor_bytes > bytes || h->user_bytes > bytes ||
 			GP__FILE_HEAD + h->state_bytes + h->predictor_bytes + h->user_bytes + 8 != bytes)
 		return gp__fail(info, ODVGP_E_FORMAT, "model file", -1, (double)bytes,
 				"truncated, or longer than it should be");
-	f.used = bytes - 8;
-	if (gp__file_bits(&f, 0, 8) != gp__checksum((const unsigned char *)file, bytes - 8))
+	f->used = bytes - 8;
+	if (gp__file_bits(f, 0, 8) != gp__checksum((const unsigned char *)file, bytes - 8))
 		return gp__bad_file(info, "damaged: the checksum does not match");
 	if (h->real_size != 4 && h->real_size != 8) return gp__bad_file(info, "an unknown precision");
 	return ODVGP_OK;
@@ -8911,19 +8916,18 @@ typedef union {
 	uint32_t words[(sizeof(gp__predictor) + sizeof(gp__kernel)) / sizeof(uint32_t) + 32];
 } gp__predictor_start;
 
-/*	Read and check the next predictor's head and set its real_size to this build's. Leaves f at the
-	reals. *left: bytes of predictors from here on. below: the layer before, or NULL. */
+/*	Read and check the next predictor's head, which begins a gp__predictor_start or a block with
+	room for it, and set its real_size to this build's. Leaves f at the reals. *left: bytes of
+	predictors from here on. below: the layer before, or NULL. */
 static odvgp_status gp__file_predictor(gp__file *f, const gp__file_head *h, uint64_t *left,
-		const gp__predictor *below, gp__predictor_start *start, odvgp_info *info)
+		const gp__predictor *below, gp__predictor *p, odvgp_info *info)
 {
-	gp__predictor *p = &start->head;
-	memset(start, 0, sizeof *start);
 	gp__file_words(f, p, sizeof *p);
 	if (f->bad) return gp__bad_file(info, "its predictor is not valid");
 	odvgp_status s = gp__predictor_start_check(p, "model file", info);
 	if (s) return s;
 	size_t head = gp__predictor_head(p->base_kernels);
-	ODVGP_ASSERT(head <= sizeof *start);
+	ODVGP_ASSERT(head <= sizeof(gp__predictor_start));
 	gp__file_words(f, p + 1, head - sizeof *p);
 	ptrdiff_t reals = f->bad ? -1 : gp__predictor_measure(p);
 	uint64_t bytes = head + (uint64_t)GP__MAX(reals, 0) * h->real_size;
@@ -8944,7 +8948,7 @@ GP__NOINLINE odvgp_status gp__file_predictor_size(
 	f->used = (size_t)(GP__FILE_HEAD + h->state_bytes);
 	*bytes = 0;
 	for (below.layers = 2; below.layers > 1; below = start.head) {
-		odvgp_status s = gp__file_predictor(f, h, &left, *bytes ? &below : NULL, &start, info);
+		odvgp_status s = gp__file_predictor(f, h, &left, *bytes ? &below : NULL, &start.head, info);
 		if (s) return s;
 		*bytes += gp__predictor_bytes(&start.head);
 		f->used += (size_t)(gp__predictor_reals(&start.head) * h->real_size);
@@ -8952,15 +8956,14 @@ GP__NOINLINE odvgp_status gp__file_predictor_size(
 	return ODVGP_OK;
 }
 
-/*	The next predictor of a checked file. */
-GP__NOINLINE odvgp_status gp__file_predictor_read(
+/*	The next predictor of a checked file, whose size has been checked, too. Its head is read where
+	it stays: a copy would take 1.5 KiB of stack beside gp__predictor_measure's kernel. */
+static odvgp_status gp__file_predictor_read(
 		gp__file *f, const gp__file_head *h, uint64_t *left, gp__predictor *p, odvgp_info *info)
 {
-	gp__predictor_start start;
-	odvgp_status s = gp__file_predictor(f, h, left, NULL, &start, info);
+	odvgp_status s = gp__file_predictor(f, h, left, NULL, p, info);
 	if (s) return s;
-	size_t head = gp__predictor_head(start.head.base_kernels);
-	memcpy(p, &start, head);
+	size_t head = gp__predictor_head(p->base_kernels);
 	gp__file_reals(f, (odvgp_real *)(void *)((unsigned char *)p + head),
 			(ptrdiff_t)gp__predictor_reals(p), (int)h->real_size);
 	if (f->bad || !gp__predictor_reals_ok(p))
@@ -8972,19 +8975,20 @@ GP__NOINLINE odvgp_status gp__file_predictor_read(
 
 ODVGP_API size_t odvgp_server_size(const void *file, size_t file_bytes, odvgp_info *info)
 {
+	gp__file f;
 	gp__file_head h;
 	size_t need = 0;
-	if (gp__file_open(file, file_bytes, &h, info)) return 0;
-	gp__file f = gp__file_make(GP__FILE_READ, file, file_bytes);
+	if (gp__file_open(&f, file, file_bytes, &h, info)) return 0;
 	return gp__file_predictor_size(&f, &h, &need, info) ? 0 : need;
 }
 
 ODVGP_API odvgp_status odvgp_load_user(const void *file, size_t file_bytes, const void **user,
 		size_t *user_bytes, odvgp_info *info)
 {
+	gp__file f;
 	gp__file_head h;
 	if (!user || !user_bytes) return gp__is_null(info, user ? "user_bytes" : "user");
-	odvgp_status s = gp__file_open(file, file_bytes, &h, info);
+	odvgp_status s = gp__file_open(&f, file, file_bytes, &h, info);
 	if (s) return s;
 	*user = (const unsigned char *)file + (file_bytes - 8 - (size_t)h.user_bytes);
 	*user_bytes = (size_t)h.user_bytes;
@@ -8994,11 +8998,11 @@ ODVGP_API odvgp_status odvgp_load_user(const void *file, size_t file_bytes, cons
 ODVGP_API odvgp_status odvgp_server_from_memory(odvgp_server *server, const void *file,
 		size_t file_bytes, odvgp_isa isa, void *block, size_t block_bytes, odvgp_info *info)
 {
+	gp__file f;
 	gp__file_head h;
 	const odvgp__simd *row = gp__isa_find(isa);
 	odvgp_status s = gp__server_check(server, block, row, info);
-	if (s || (s = gp__file_open(file, file_bytes, &h, info)) != ODVGP_OK) return s;
-	gp__file f = gp__file_make(GP__FILE_READ, file, file_bytes);
+	if (s || (s = gp__file_open(&f, file, file_bytes, &h, info)) != ODVGP_OK) return s;
 	size_t need;
 	if ((s = gp__file_predictor_size(&f, &h, &need, info))) return s;
 	if (block_bytes < need) return gp__small(info, "block", block_bytes);
@@ -9059,9 +9063,10 @@ static int gp__file_in_place(const char *path)
 #endif
 }
 
-/*	Writes the block and closes the file; 1 if all went well. */
+/*	Writes the block to a file that fopen returned, and closes it; 1 if all went well. */
 static int gp__file_put(FILE *file, const void *block, size_t bytes)
 {
+	if (!file) return 0;
 	int good = fwrite(block, 1, bytes, file) == bytes;
 	return (fclose(file) == 0) & good;
 }
@@ -9107,12 +9112,6 @@ static int gp__file_rename(const char *from, const char *to)
 #endif
 }
 
-static int gp__file_write_in_place(const char *path, const void *block, size_t bytes)
-{
-	FILE *file = fopen(path, "wb");
-	return file && gp__file_put(file, block, bytes);
-}
-
 static odvgp_status gp__unwritten(odvgp_info *info)
 {
 	return gp__refuse(info, ODVGP_E_IO, "path", "the file could not be written");
@@ -9125,7 +9124,7 @@ ODVGP_API odvgp_status odvgp_file_write(
 	int made = 0;
 	if (!path || !file) return gp__is_null(info, path ? "file" : "path");
 	if (gp__file_in_place(path))
-		return gp__file_write_in_place(path, file, file_bytes) ? ODVGP_OK : gp__unwritten(info);
+		return gp__file_put(fopen(path, "wb"), file, file_bytes) ? ODVGP_OK : gp__unwritten(info);
 	for (int n = 0; n < GP__FILE_TRIES && !made; n++) {
 		gp__text name = {beside, sizeof beside, 0};
 		gp__put(&name, path);
@@ -18436,12 +18435,12 @@ static void gp__unit_config(gp__unit *u, odvgp_model *m, int number)
 	u->param = gp__parametrisation_of(c, layer);
 	u->gamma_coords = c->reproduce.gamma_coords;
 	u->mean_function = c->layer[layer].mean_function;
-	u->block[GP__ON_BETA].M = c->layer[layer].M;
-	u->block[GP__ON_GAMMA].M = c->layer[layer].M_gamma;
+	u->block[GP__ON_BETA].M = u->M;
+	u->block[GP__ON_GAMMA].M = u->M_gamma;
 	for (int b = 0; b < GP__BLOCKS; b++) {
-		int own = b == GP__ON_GAMMA ? GP__STEPS_GAMMA : GP__STEPS_BETA;
+		int steps = b == GP__ON_GAMMA ? GP__STEPS_GAMMA : GP__STEPS_BETA;
 		u->block[b].number = GP__BLOCKS * layer + b;
-		u->block[b].natural = u->steps & own ? u->block[b].M : 0;
+		u->block[b].natural = u->steps & steps ? u->block[b].M : 0;
 	}
 }
 
@@ -18552,8 +18551,8 @@ static void gp__model_layout(odvgp_model *m, gp__arena *a)
 		/* bounds without q and odvgp_fit_q factor a matrix of both sets of points */
 		widest = GP__MAX(widest, GP__MAX(u->M + u->M_gamma, c->tile * u->times));
 		gp__build_unit(u, below);
-		size_t own = gp__init_bytes(u);
-		init = GP__MAX(init, own);
+		size_t bytes = gp__init_bytes(u);
+		init = GP__MAX(init, bytes);
 	}
 	m->tape.arena = NULL;
 	if (!carve) gp__tables_layout(m, a, m->tape.nodes);
@@ -19018,7 +19017,6 @@ static odvgp_status gp__warm_check(const odvgp_model *m, odvgp_info *info)
 	return gp__warm_fits_q(m) ? gp__fit_check(m->unit, info) : ODVGP_OK;
 }
 
-/*	The auxiliary model's config. */
 static odvgp_config gp__warm_config(const odvgp_model *m, ptrdiff_t rows, ptrdiff_t M)
 {
 	odvgp_config c = m->cfg;
@@ -19262,7 +19260,7 @@ static void gp__warm_noise(odvgp_model *aux)
 	gp__touch(aux, aux->slot_lik_params);
 }
 
-/*	The outputs' noises become one, their geometric mean, with their settings. */
+/*	The outputs' noises become one, their geometric mean, with their bounds and prior. */
 static void gp__warm_one_noise(odvgp_model *aux, const odvgp_model *m)
 {
 	const odvgp_slot *noise = &m->par.slot[m->slot_lik_params];
@@ -19299,7 +19297,6 @@ static odvgp_status gp__warm_pseudo(
 
 /* --- training it; odvgp_warm_start --- */
 
-/*	Makes an auxiliary model. */
 static odvgp_status gp__warm_make(const gp__warm_work *w, const odvgp_config *c,
 		const odvgp_model *m, odvgp_model **made, odvgp_info *info)
 {
@@ -19316,7 +19313,7 @@ static odvgp_status gp__warm_make(const gp__warm_work *w, const odvgp_config *c,
 	return ODVGP_OK;
 }
 
-/*	Makes the auxiliary model and trains it. */
+/*	Make the auxiliary model and train it. */
 static odvgp_status gp__warm_train(gp__warm_work *w, const odvgp_model *m, const odvgp_real *X,
 		const odvgp_real *Y, odvgp_model **made, odvgp_info *info)
 {
@@ -19881,10 +19878,10 @@ GP__NOINLINE odvgp_status gp__file_model_size(gp__file *f, const gp__file_head *
 ODVGP_API size_t odvgp_load_size(const void *file, size_t file_bytes, const odvgp_threads *threads,
 		odvgp_isa isa, odvgp_info *info)
 {
+	gp__file f;
 	gp__file_head h;
 	size_t model = 0, predictor;
-	if (gp__file_open(file, file_bytes, &h, info)) return 0;
-	gp__file f = gp__file_make(GP__FILE_READ, file, file_bytes);
+	if (gp__file_open(&f, file, file_bytes, &h, info)) return 0;
 	int bad = gp__file_model_size(&f, &h, threads, isa, &model, info) ||
 			  gp__file_predictor_size(&f, &h, &predictor, info);
 	return bad ? 0 : model;
@@ -19904,15 +19901,15 @@ ODVGP_API odvgp_status odvgp_load_memory(odvgp_model **model, const void *file, 
 		const odvgp_threads *threads, odvgp_isa isa, void *block, size_t block_bytes,
 		odvgp_info *info)
 {
+	gp__file f;
 	gp__file_head h;
 	gp__arena a;
 	odvgp_model *m;
 	size_t need;
 	if (!model) return gp__is_null(info, "model");
 	*model = NULL;
-	odvgp_status s = gp__file_open(file, file_bytes, &h, info);
+	odvgp_status s = gp__file_open(&f, file, file_bytes, &h, info);
 	if (s) return s;
-	gp__file f = gp__file_make(GP__FILE_READ, file, file_bytes);
 	if ((s = gp__model_claim(&m, &a, gp__file_unit_count(f), block, block_bytes, info))) return s;
 	if ((s = gp__file_model(&f, &h, threads, isa, m, NULL, &need, info))) return s;
 	size_t at = f.used;
@@ -19957,6 +19954,14 @@ static odvgp_allocator gp__allocator(const odvgp_allocator *given)
 	return a;
 }
 
+/*	NULL after a failure, which is then in info. */
+static void *gp__allocate(const odvgp_allocator *a, size_t bytes, odvgp_info *info)
+{
+	void *block = a->alloc(a->user, bytes);
+	if (!block) gp__fail(info, ODVGP_E_MEMORY, "allocator", -1, (double)bytes, NULL);
+	return block;
+}
+
 ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_config *config,
 		const odvgp_real *X, const odvgp_real *Y, const odvgp_allocator *allocator,
 		odvgp_info *info)
@@ -19969,8 +19974,8 @@ ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_confi
 	*model = NULL;
 	size_t bytes = odvgp_model_size(config, info);
 	if (!bytes) return info->status;
-	void *block = a.alloc(a.user, bytes);
-	if (!block) return gp__fail(info, ODVGP_E_MEMORY, "allocator", -1, (double)bytes, NULL);
+	void *block = gp__allocate(&a, bytes, info);
+	if (!block) return ODVGP_E_MEMORY;
 	odvgp_status s = odvgp_model_init(&m, config, block, bytes, info);
 	if (!s) s = odvgp_init_data(m, X, Y, NULL, info);
 	if (s) {
@@ -20029,8 +20034,8 @@ ODVGP_API odvgp_status odvgp_save_file(odvgp_model *m, const char *path, odvgp_i
 	odvgp_allocator a = gp__allocator(&m->allocator);
 	size_t bytes = odvgp_save_size(m, 0, info);
 	if (!bytes) return ODVGP_E_SIZE;
-	void *file = a.alloc(a.user, bytes);
-	if (!file) return gp__fail(info, ODVGP_E_MEMORY, "allocator", -1, (double)bytes, NULL);
+	void *file = gp__allocate(&a, bytes, info);
+	if (!file) return ODVGP_E_MEMORY;
 	odvgp_status s = odvgp_save_memory(m, NULL, NULL, 0, file, bytes, info);
 	if (!s) s = odvgp_file_write(path, file, bytes, info);
 	a.release(a.user, file);
@@ -20043,8 +20048,8 @@ static odvgp_status gp__load_file(odvgp_model **model, const void *file, size_t 
 {
 	size_t need = odvgp_load_size(file, bytes, NULL, ODVGP_ISA_AUTO, info);
 	if (!need) return info->status;
-	void *block = a->alloc(a->user, need);
-	if (!block) return gp__fail(info, ODVGP_E_MEMORY, "allocator", -1, (double)need, NULL);
+	void *block = gp__allocate(a, need, info);
+	if (!block) return ODVGP_E_MEMORY;
 	odvgp_status s = odvgp_load_memory(model, file, bytes, NULL, ODVGP_ISA_AUTO, block, need, info);
 	if (s) {
 		a->release(a->user, block);
@@ -20065,8 +20070,8 @@ ODVGP_API odvgp_status odvgp_load_file(
 	if (!info) info = &own;
 	size_t bytes = odvgp_file_size(path, info);
 	if (!bytes) return info->status;
-	void *file = a.alloc(a.user, bytes);
-	if (!file) return gp__fail(info, ODVGP_E_MEMORY, "allocator", -1, (double)bytes, NULL);
+	void *file = gp__allocate(&a, bytes, info);
+	if (!file) return ODVGP_E_MEMORY;
 	odvgp_status s = odvgp_file_read(path, &bytes, file, bytes, info);
 	if (!s) s = gp__load_file(model, file, bytes, &a, info);
 	a.release(a.user, file);
