@@ -1793,22 +1793,19 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 
 #if defined(__GNUC__)
 #define GP__INLINE      static inline __attribute__((always_inline, unused))
-#define GP__RESTRICT    __restrict__
 #define GP__PREFETCH(p) __builtin_prefetch(p)
 #define GP__UNUSED      __attribute__((unused))
 #define GP__NOINLINE    static __attribute__((noinline))
-#elif defined(_MSC_VER)
-#define GP__INLINE      static __forceinline
-#define GP__RESTRICT    __restrict
+#else
 #define GP__PREFETCH(p) ((void)0)
 #define GP__UNUSED
+#ifdef _MSC_VER
+#define GP__INLINE   static __forceinline
 #define GP__NOINLINE static __declspec(noinline)
 #else
-#define GP__INLINE static inline
-#define GP__RESTRICT
-#define GP__PREFETCH(p) ((void)0)
-#define GP__UNUSED
+#define GP__INLINE   static inline
 #define GP__NOINLINE static
+#endif
 #endif
 
 /*	A function that only training calls. */
@@ -1859,13 +1856,13 @@ GP__TRAINING void gp__copy_row(odvgp_real *to, const odvgp_real *from, ptrdiff_t
 	gp__zero(to + i + 1, n - i - 1);
 }
 
+/* --- texts and messages --- */
+
 /*	Text without stdio, cut at the end of the buffer. */
 typedef struct {
 	char *at;
 	size_t size, used; /* `used` also counts what was cut */
 } gp__text;
-
-/* --- texts and messages --- */
 
 static void gp__put(gp__text *t, const char *s)
 {
@@ -1888,24 +1885,14 @@ static void gp__put_int(gp__text *t, ptrdiff_t v)
 /*	Six significant digits without trailing zeros; an exponent below 1e-4 and from 1e6 on. */
 static void gp__put_real(gp__text *t, double v)
 {
-	int exponent = 0, digits;
-	if (v != v) {
-		gp__put(t, "nan");
+	const char *word = v != v ? "nan" : v == 0 ? "0" : fabs(v) > DBL_MAX ? "inf" : NULL;
+	if (v < 0) gp__put(t, "-");
+	if (word) {
+		gp__put(t, word);
 		return;
 	}
-	if (v < 0) {
-		gp__put(t, "-");
-		v = -v;
-	}
-	if (v > DBL_MAX) {
-		gp__put(t, "inf");
-		return;
-	}
-	if (v == 0) {
-		gp__put(t, "0");
-		return;
-	}
-	exponent = (int)floor(log10(v));
+	v = fabs(v);
+	int exponent = (int)floor(log10(v)), digits;
 	/* scale to 1 <= v < 10, up to rounding */
 	v = exponent < -300 ? v * 1e300 / pow(10, exponent + 300) : v / pow(10, exponent);
 	digits = (int)floor(v * 1e5 + 0.5);
@@ -2072,9 +2059,9 @@ static int gp__cpu_has(odvgp_isa isa)
 #define GP__SET1_c(x)      ((odvgp_real)(x))
 #define GP__FMA_c(a, b, c) ((a) * (b) + (c))
 #define GP__NMA_c(a, b, c) ((c) - (a) * (b))
-#define GP__SQRT_c(a)      GP__SQRT(a)
-#define GP__MIN_c(a, b)    ((a) < (b) ? (a) : (b))
-#define GP__MAX_c(a, b)    ((a) > (b) ? (a) : (b))
+#define GP__SQRT_c         GP__SQRT
+#define GP__MIN_c          GP__MIN
+#define GP__MAX_c          GP__MAX
 #define GP__ZIPLO_c(a, b)  (a)
 #define GP__ZIPHI_c(a, b)  (b)
 
@@ -2107,33 +2094,33 @@ static int gp__cpu_has(odvgp_isa isa)
 #define GP__ORDER_LO     _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11)
 #define GP__ORDER_HI     _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15)
 #endif
-#define GP__LOAD_sse2(p)      GP__M128(loadu)(p)
-#define GP__STORE_sse2(p, v)  GP__M128(storeu)(p, v)
-#define GP__SET1_sse2(x)      GP__M128(set1)(x)
-#define GP__FMA_sse2(a, b, c) ((a) * (b) + (c))
-#define GP__NMA_sse2(a, b, c) ((c) - (a) * (b))
-#define GP__SQRT_sse2(a)      GP__M128(sqrt)(a)
-#define GP__MIN_sse2(a, b)    GP__M128(min)(a, b)
-#define GP__MAX_sse2(a, b)    GP__M128(max)(a, b)
-#define GP__ZIPLO_sse2(a, b)  GP__M128(unpacklo)(a, b)
-#define GP__ZIPHI_sse2(a, b)  GP__M128(unpackhi)(a, b)
-#define GP__LOAD_avx2(p)      GP__M256(loadu)(p)
-#define GP__STORE_avx2(p, v)  GP__M256(storeu)(p, v)
-#define GP__SET1_avx2(x)      GP__M256(set1)(x)
-#define GP__FMA_avx2(a, b, c) GP__M256(fmadd)(a, b, c)
-#define GP__NMA_avx2(a, b, c) GP__M256(fnmadd)(a, b, c)
-#define GP__SQRT_avx2(a)      GP__M256(sqrt)(a)
-#define GP__MIN_avx2(a, b)    GP__M256(min)(a, b)
-#define GP__MAX_avx2(a, b)    GP__M256(max)(a, b)
+#define GP__LOAD_sse2  GP__M128(loadu)
+#define GP__STORE_sse2 GP__M128(storeu)
+#define GP__SET1_sse2  GP__M128(set1)
+#define GP__FMA_sse2   GP__FMA_c
+#define GP__NMA_sse2   GP__NMA_c
+#define GP__SQRT_sse2  GP__M128(sqrt)
+#define GP__MIN_sse2   GP__M128(min)
+#define GP__MAX_sse2   GP__M128(max)
+#define GP__ZIPLO_sse2 GP__M128(unpacklo)
+#define GP__ZIPHI_sse2 GP__M128(unpackhi)
+#define GP__LOAD_avx2  GP__M256(loadu)
+#define GP__STORE_avx2 GP__M256(storeu)
+#define GP__SET1_avx2  GP__M256(set1)
+#define GP__FMA_avx2   GP__M256(fmadd)
+#define GP__NMA_avx2   GP__M256(fnmadd)
+#define GP__SQRT_avx2  GP__M256(sqrt)
+#define GP__MIN_avx2   GP__M256(min)
+#define GP__MAX_avx2   GP__M256(max)
 #define GP__ZIPLO_avx2(a, b) \
 	GP__M256(permute2f128)(GP__M256(unpacklo)(a, b), GP__M256(unpackhi)(a, b), 0x20)
 #define GP__ZIPHI_avx2(a, b) \
 	GP__M256(permute2f128)(GP__M256(unpacklo)(a, b), GP__M256(unpackhi)(a, b), 0x31)
-#define GP__LOAD_avx512(p)      GP__M512(loadu)(p)
-#define GP__STORE_avx512(p, v)  GP__M512(storeu)(p, v)
-#define GP__SET1_avx512(x)      GP__M512(set1)(x)
-#define GP__FMA_avx512(a, b, c) GP__M512(fmadd)(a, b, c)
-#define GP__NMA_avx512(a, b, c) GP__M512(fnmadd)(a, b, c)
+#define GP__LOAD_avx512  GP__M512(loadu)
+#define GP__STORE_avx512 GP__M512(storeu)
+#define GP__SET1_avx512  GP__M512(set1)
+#define GP__FMA_avx512   GP__M512(fmadd)
+#define GP__NMA_avx512   GP__M512(fnmadd)
 /*	Masked: gcc 12 warns about the forms without a mask. */
 #define GP__SQRT_avx512(a)     GP__M512(maskz_sqrt)(GP__ALL, a)
 #define GP__MIN_avx512(a, b)   GP__M512(maskz_min)(GP__ALL, a, b)
@@ -2152,11 +2139,11 @@ static int gp__cpu_has(odvgp_isa isa)
 #define GP__LANES_neon  2
 #define GP__NEON_OP(op) op##_f64
 #endif
-#define GP__LOAD_neon(p)     GP__NEON_OP(vld1q)(p)
-#define GP__STORE_neon(p, v) GP__NEON_OP(vst1q)(p, v)
-#define GP__SET1_neon(x)     GP__NEON_OP(vdupq_n)(x)
-#define GP__MIN_neon(a, b)   GP__NEON_OP(vminq)(a, b)
-#define GP__MAX_neon(a, b)   GP__NEON_OP(vmaxq)(a, b)
+#define GP__LOAD_neon  GP__NEON_OP(vld1q)
+#define GP__STORE_neon GP__NEON_OP(vst1q)
+#define GP__SET1_neon  GP__NEON_OP(vdupq_n)
+#define GP__MIN_neon   GP__NEON_OP(vminq)
+#define GP__MAX_neon   GP__NEON_OP(vmaxq)
 #ifdef __ARM_FEATURE_FMA
 #define GP__FMA_neon(a, b, c) GP__NEON_OP(vfmaq)(c, a, b)
 #define GP__NMA_neon(a, b, c) GP__NEON_OP(vfmsq)(c, a, b)
@@ -2165,9 +2152,9 @@ static int gp__cpu_has(odvgp_isa isa)
 #define GP__NMA_neon(a, b, c) GP__NEON_OP(vmlsq)(c, a, b)
 #endif
 #ifdef __aarch64__
-#define GP__SQRT_neon(a)     GP__NEON_OP(vsqrtq)(a)
-#define GP__ZIPLO_neon(a, b) GP__NEON_OP(vzip1q)(a, b)
-#define GP__ZIPHI_neon(a, b) GP__NEON_OP(vzip2q)(a, b)
+#define GP__SQRT_neon  GP__NEON_OP(vsqrtq)
+#define GP__ZIPLO_neon GP__NEON_OP(vzip1q)
+#define GP__ZIPHI_neon GP__NEON_OP(vzip2q)
 #else
 /*	32-bit NEON has no square root. */
 static inline float32x4_t gp__root_of_four(float32x4_t a)
@@ -2177,7 +2164,7 @@ static inline float32x4_t gp__root_of_four(float32x4_t a)
 	for (int i = 0; i < 4; i++) v[i] = sqrtf(v[i]);
 	return vld1q_f32(v);
 }
-#define GP__SQRT_neon(a)     gp__root_of_four(a)
+#define GP__SQRT_neon        gp__root_of_four
 #define GP__ZIPLO_neon(a, b) vzipq_f32(a, b).val[0]
 #define GP__ZIPHI_neon(a, b) vzipq_f32(a, b).val[1]
 #endif
@@ -2251,6 +2238,8 @@ static void gp__share(ptrdiff_t n, ptrdiff_t unit, int tasks, int i, ptrdiff_t *
 	*to = n > 0 ? gp__share_begin(n, unit, tasks, i + 1) : 0;
 }
 
+/* --- the POSIX pool --- */
+
 #ifdef ODVGP_USE_PTHREADS
 #ifndef __GNUC__
 #error "the ready-made pool needs gcc's or clang's __atomic functions; without them give a hook"
@@ -2270,6 +2259,7 @@ static void gp__share(ptrdiff_t n, ptrdiff_t unit, int tasks, int i, ptrdiff_t *
 	stay until all tasks are counted as done. So the stores of a new job may become visible in any
 	order, if the ticket is last. tests/test_pool.c tries all interleavings. */
 #define GP__UNTAKEN UINT64_C(0xffffffff)
+#define GP__READ(x) __atomic_load_n(&(x), __ATOMIC_SEQ_CST)
 enum { GP__LOOKS = 2000, GP__YIELDS = 1000 };
 
 struct odvgp_pool {
@@ -2280,8 +2270,7 @@ struct odvgp_pool {
 	fenv_t environment; /* the caller's rounding, subnormal handling and traps */
 	pid_t process;      /* that started the workers */
 	int n, workers, stop;
-	int asleep;  /* workers that sleep or are about to */
-	int waiting; /* the caller sleeps or is about to */
+	int asleep, waiting; /* workers that sleep or are about to; 1: the caller does or is */
 	int busy;
 	/* i386 aligns 64-bit members to 4 bytes */
 	uint64_t ticket __attribute__((aligned(8)));
@@ -2302,7 +2291,7 @@ GP__INLINE void gp__pause(void)
 /*	The child of a fork has no threads to wake, and one that it lacks may hold the mutex. */
 static void gp__pool_wake(odvgp_pool *pool, const int *sleepers, pthread_cond_t *condition)
 {
-	if (!__atomic_load_n(sleepers, __ATOMIC_SEQ_CST) || pool->process != getpid()) return;
+	if (!GP__READ(*sleepers) || pool->process != getpid()) return;
 	pthread_mutex_lock(&pool->mutex);
 	pthread_cond_broadcast(condition);
 	pthread_mutex_unlock(&pool->mutex);
@@ -2325,44 +2314,33 @@ static void gp__pool_work(odvgp_pool *pool, int worker)
 
 static int gp__pool_idle(const odvgp_pool *pool)
 {
-	return !(__atomic_load_n(&pool->ticket, __ATOMIC_SEQ_CST) & GP__UNTAKEN) &&
-		   !__atomic_load_n(&pool->stop, __ATOMIC_SEQ_CST);
+	return !(GP__READ(pool->ticket) & GP__UNTAKEN) && !GP__READ(pool->stop);
+}
+static int gp__pool_left(const odvgp_pool *pool) { return GP__READ(pool->left) > 0; }
+
+/*	Waits while `state` holds; `sleepers` counts the threads that sleep or are about to. */
+static void gp__pool_wait(odvgp_pool *pool, int (*state)(const odvgp_pool *), int *sleepers,
+		pthread_cond_t *condition)
+{
+	for (int look = 0; look < GP__LOOKS && state(pool); look++) gp__pause();
+	for (int look = 0; look < GP__YIELDS && state(pool); look++) sched_yield();
+	if (!state(pool)) return;
+	pthread_mutex_lock(&pool->mutex);
+	/* Count before checking: if the check misses a change, who made the change sees the count. */
+	__atomic_add_fetch(sleepers, 1, __ATOMIC_SEQ_CST);
+	while (state(pool)) pthread_cond_wait(condition, &pool->mutex);
+	__atomic_sub_fetch(sleepers, 1, __ATOMIC_SEQ_CST);
+	pthread_mutex_unlock(&pool->mutex);
 }
 
 static void *gp__pool_main(void *user)
 {
 	odvgp_pool *pool = (odvgp_pool *)user;
 	for (;;) {
-		for (int look = 0; look < GP__LOOKS && gp__pool_idle(pool); look++) gp__pause();
-		for (int look = 0; look < GP__YIELDS && gp__pool_idle(pool); look++) sched_yield();
-		if (gp__pool_idle(pool)) {
-			pthread_mutex_lock(&pool->mutex);
-			/* Count before checking: if the check misses a new job, its caller sees the count. */
-			__atomic_add_fetch(&pool->asleep, 1, __ATOMIC_SEQ_CST);
-			while (gp__pool_idle(pool)) pthread_cond_wait(&pool->wake, &pool->mutex);
-			__atomic_sub_fetch(&pool->asleep, 1, __ATOMIC_SEQ_CST);
-			pthread_mutex_unlock(&pool->mutex);
-		}
-		if (__atomic_load_n(&pool->stop, __ATOMIC_SEQ_CST)) return NULL;
+		gp__pool_wait(pool, gp__pool_idle, &pool->asleep, &pool->wake);
+		if (GP__READ(pool->stop)) return NULL;
 		gp__pool_work(pool, 1);
 	}
-}
-
-static int gp__pool_left(const odvgp_pool *pool)
-{
-	return __atomic_load_n(&pool->left, __ATOMIC_SEQ_CST) > 0;
-}
-
-static void gp__pool_wait(odvgp_pool *pool)
-{
-	for (int look = 0; look < GP__LOOKS && gp__pool_left(pool); look++) gp__pause();
-	for (int look = 0; look < GP__YIELDS && gp__pool_left(pool); look++) sched_yield();
-	if (!gp__pool_left(pool)) return;
-	pthread_mutex_lock(&pool->mutex);
-	__atomic_store_n(&pool->waiting, 1, __ATOMIC_SEQ_CST); /* before the check, as above */
-	while (gp__pool_left(pool)) pthread_cond_wait(&pool->done, &pool->mutex);
-	__atomic_store_n(&pool->waiting, 0, __ATOMIC_SEQ_CST);
-	pthread_mutex_unlock(&pool->mutex);
 }
 
 /*	If the pool is busy, even with the job that makes this call, the caller runs all its tasks. */
@@ -2382,7 +2360,7 @@ static void gp__pool_run(void *user, int n, void (*task)(void *arg, int i), void
 	__atomic_store_n(&pool->ticket, job << 32 | (uint64_t)n, __ATOMIC_SEQ_CST);
 	gp__pool_wake(pool, &pool->asleep, &pool->wake);
 	gp__pool_work(pool, 0);
-	gp__pool_wait(pool);
+	gp__pool_wait(pool, gp__pool_left, &pool->waiting, &pool->done);
 	__atomic_store_n(&pool->busy, 0, __ATOMIC_RELEASE);
 }
 
@@ -2393,7 +2371,7 @@ ODVGP_API size_t odvgp_pool_size(int count, odvgp_info *info)
 	return sizeof(odvgp_pool) + (size_t)count * sizeof(pthread_t) + 64;
 }
 
-/*	0, or nothing is left of what it made. */
+/*	Returns 0, or 1 after destroying what it made. */
 static int gp__pool_prepare(odvgp_pool *pool)
 {
 	memset(pool, 0, sizeof *pool);
@@ -2659,10 +2637,6 @@ typedef uint32_t gp__u_c;
 #define GP__MANTISSA	23
 #define GP__BIAS		127
 #define GP__LARGEST		FLT_MAX
-/*	1.5 * 2^23: adding it rounds to an integer, which the low bits of the sum hold. */
-#define GP__ROUND		12582912.0f
-/*	2^23: bits(INTEGER) + k = bits(INTEGER + k) for a small integer k. */
-#define GP__INTEGER		8388608.0f
 /*	A number without the low HALF bits of its mantissa has an exact square. */
 #define GP__HALF		12
 /*	Limit of squared distances, so that 0 times a distance is 0. */
@@ -2673,22 +2647,16 @@ typedef uint32_t gp__u_c;
 #define GP__DECAY_LOW	(-87)
 #define GP__ERFC_END	11             /* erfc is 0 here */
 #define GP__BELL_END	16             /* exp(-x^2/2) is 0 here */
-#define GP__LIFT		33554432.0f    /* 2^25: makes subnormal numbers normal */
-#define GP__LIFT_POWER	25
 #define GP__LN2_HIGH	0.693359375f
 #define GP__LN2_LOW		(-2.12194440e-4f)
-#define GP__P_EXP_TOP 0.0013926184
-#define GP__P_EXP(X, S) \
+#define GP__P_EXP(TOP, X, S) TOP(S, 0.0013926184) \
 	X(S, 0.00836317893) X(S, 0.0416665561) X(S, 0.166665763) X(S, 0.5)
-#define GP__P_LOG_TOP 0.233316138
-#define GP__P_LOG(X, S) \
+#define GP__P_LOG(TOP, X, S) TOP(S, 0.233316138) \
 	X(S, 0.285507798) X(S, 0.400001228) X(S, 0.666666687)
-#define GP__P_ERF_TOP 7.87587487e-05
-#define GP__P_ERF(X, S) \
+#define GP__P_ERF(TOP, X, S) TOP(S, 7.87587487e-05) \
 	X(S, -0.00080168643) X(S, 0.00518908724) X(S, -0.0268542115) X(S, 0.112835944) \
 	X(S, -0.37612626) X(S, 0.128379166)
-#define GP__P_ERFCX_TOP 3.89175148e-06
-#define GP__P_ERFCX(X, S) \
+#define GP__P_ERFCX(TOP, X, S) TOP(S, 3.89175148e-06) \
 	X(S, 7.72041385e-05) X(S, -0.000104221181) X(S, -0.000726160826) X(S, 0.00188821566) \
 	X(S, 0.00249882252) X(S, -0.0237703882) X(S, 0.0683166981) X(S, -0.119273677) \
 	X(S, 0.129644096) X(S, -0.0475622937) X(S, -0.135621071) X(S, 1.25300801)
@@ -2697,8 +2665,6 @@ typedef uint64_t gp__u_c;
 #define GP__MANTISSA	52
 #define GP__BIAS		1023
 #define GP__LARGEST		DBL_MAX
-#define GP__ROUND		6755399441055744.0 /* 1.5 * 2^52 */
-#define GP__INTEGER		4503599627370496.0 /* 2^52 */
 #define GP__HALF		27
 #define GP__FAR			1e300
 #define GP__FAR_ROOT	1e150
@@ -2707,27 +2673,21 @@ typedef uint64_t gp__u_c;
 #define GP__DECAY_LOW	(-708)
 #define GP__ERFC_END	28
 #define GP__BELL_END	40
-#define GP__LIFT		18014398509481984.0 /* 2^54 */
-#define GP__LIFT_POWER	54
 #define GP__LN2_HIGH	6.93147180369123816490e-01
 #define GP__LN2_LOW		1.90821492927058770002e-10
-#define GP__P_EXP_TOP 2.510038549551032e-08
-#define GP__P_EXP(X, S) \
+#define GP__P_EXP(TOP, X, S) TOP(S, 2.510038549551032e-08) \
 	X(S, 2.7620088445409746e-07) X(S, 2.7557268459997064e-06) X(S, 2.4801521295954376e-05) \
 	X(S, 0.00019841269863053618) X(S, 0.0013888888917213717) X(S, 0.008333333333330062) \
 	X(S, 0.04166666666662413) X(S, 0.16666666666666669) X(S, 0.5000000000000001)
-#define GP__P_LOG_TOP 0.14617807153417325
-#define GP__P_LOG(X, S) \
+#define GP__P_LOG(TOP, X, S) TOP(S, 0.14617807153417325) \
 	X(S, 0.15331611722055008) X(S, 0.1818289243253687) X(S, 0.22222211089379496) \
 	X(S, 0.28571428626253836) X(S, 0.3999999999989889) X(S, 0.666666666666667)
-#define GP__P_ERF_TOP 5.957176147748911e-11
-#define GP__P_ERF(X, S) \
+#define GP__P_ERF(TOP, X, S) TOP(S, 5.957176147748911e-11) \
 	X(S, -1.1372848856791674e-09) X(S, 1.4659775274047436e-08) X(S, -1.6350312701054695e-07) \
 	X(S, 1.6461000484121368e-06) X(S, -1.4925595266831182e-05) X(S, 0.0001205533111164271) \
 	X(S, -0.000854832698083379) X(S, 0.0052239776248180145) X(S, -0.026866170645076792) \
 	X(S, 0.11283791670954879) X(S, -0.3761263890318375) X(S, 0.1283791670955126)
-#define GP__P_ERFCX_TOP 8.864219016427092e-10
-#define GP__P_ERFCX(X, S) \
+#define GP__P_ERFCX(TOP, X, S) TOP(S, 8.864219016427092e-10) \
 	X(S, 9.885798831139365e-10) X(S, -8.500397929772615e-09) X(S, -1.3326364813003834e-08) \
 	X(S, 4.180784698845582e-08) X(S, 1.0187000600072885e-07) X(S, -1.4160064940265987e-07) \
 	X(S, -6.166496077604353e-07) X(S, 3.5683839153992204e-07) X(S, 3.472414602875686e-06) \
@@ -2737,6 +2697,13 @@ typedef uint64_t gp__u_c;
 	X(S, 0.06830802734397848) X(S, -0.11927366341530699) X(S, 0.1296451587027606) \
 	X(S, -0.04756229435345087) X(S, -0.13562110612458117) X(S, 1.2530080582697296)
 #endif
+/*	2^MANTISSA: bits(INTEGER) + k = bits(INTEGER + k) for a small integer k. */
+#define GP__INTEGER		(1 / GP__EPS)
+/*	Adding it rounds to an integer, which the low bits of the sum hold. */
+#define GP__ROUND		(1.5 / GP__EPS)
+/*	2^LIFT_POWER: makes subnormal numbers normal. */
+#define GP__LIFT		(4 / GP__EPS)
+#define GP__LIFT_POWER	(GP__MANTISSA + 2)
 /* clang-format on */
 
 /* --- bits of reals --- */
@@ -2769,33 +2736,31 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 	return a < b ? x : y;
 }
 
-#define gp__stored_sse2(v)   (v)
-#define gp__stored_neon(v)   (v)
-#define gp__stored_avx2(v)   (v)
-#define gp__stored_avx512(v) (v)
-#define GP__VBITS(TARGET, S) \
-	typedef gp__u_c gp__u_##S __attribute__((vector_size(sizeof(GP__V_##S)))); \
-	TARGET GP__INLINE gp__u_##S gp__bits_##S(GP__V_##S v) { return (gp__u_##S)v; } \
-	TARGET GP__INLINE GP__V_##S gp__real_##S(gp__u_##S u) { return (GP__V_##S)u; } \
-	TARGET GP__INLINE GP__V_##S gp__less_##S(GP__V_##S a, GP__V_##S b, GP__V_##S x, GP__V_##S y) \
+#define GP__VBITS(TARGET, S, V) \
+	typedef gp__u_c gp__u_##S __attribute__((vector_size(sizeof(V)))); \
+	TARGET GP__INLINE gp__u_##S gp__bits_##S(V v) { return (gp__u_##S)v; } \
+	TARGET GP__INLINE V gp__real_##S(gp__u_##S u) { return (V)u; } \
+	TARGET GP__INLINE V gp__stored_##S(V v) { return v; } \
+	TARGET GP__INLINE V gp__less_##S(V a, V b, V x, V y) \
 	{ \
 		gp__u_##S mask = (gp__u_##S)(a < b); \
-		return (GP__V_##S)((mask & (gp__u_##S)x) | (~mask & (gp__u_##S)y)); \
+		return (V)((mask & (gp__u_##S)x) | (~mask & (gp__u_##S)y)); \
 	}
 
-/*	WAYS: a statement for each of four vectors. K: one number. HORNER: p <- p r + number. */
+/*	WAYS: a statement for each of four vectors. TOP: p <- number; HORNER: p <- p r + number. */
 #define GP__WAYS(statement) \
 	GP__UNROLL \
 	for (int q = 0; q < 4; q++) statement;
 #define GP__K(S, c)           GP__SET1_##S(GP__R(c))
-#define GP__HORNER(V, number) GP__WAYS(p[q] = GP__FMA_##V(p[q], r[q], GP__K(V, number)))
+#define GP__TOP(S, number)    GP__WAYS(p[q] = GP__K(S, number))
+#define GP__HORNER(S, number) GP__WAYS(p[q] = GP__FMA_##S(p[q], r[q], GP__K(S, number)))
 
 #define GP__ABS(S, x) gp__real_##S(gp__bits_##S(x) & ~gp__bits_##S(GP__K(S, -0.0)))
 
 /*	v 2^k for n = k + ROUND. Two factors, 2^floor(k/2) and the rest, round subnormal results once
 	and keep the largest from overflowing. AVX-512 has an instruction for this. */
-#define GP__RAISE(TARGET, S) \
-	TARGET GP__INLINE GP__V_##S gp__raise_##S(GP__V_##S v, GP__V_##S n) \
+#define GP__RAISE(TARGET, S, V) \
+	TARGET GP__INLINE V gp__raise_##S(V v, V n) \
 	{ \
 		const gp__u_##S one = gp__bits_##S(GP__K(S, 1)), \
 						exponent = gp__bits_##S(GP__K(S, -HUGE_VAL)); \
@@ -2803,132 +2768,115 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 		gp__u_##S rest = (gp__bits_##S(n) << GP__MANTISSA) + (one + one) - half; \
 		return v * gp__real_##S(half) * gp__real_##S(rest); \
 	}
-#ifdef GP__AVX512
-#define GP__RAISE512(TARGET, S) \
-	TARGET GP__INLINE GP__V_##S gp__raise_##S(GP__V_##S v, GP__V_##S n) \
+#define GP__RAISE512(TARGET, S, V) \
+	TARGET GP__INLINE V gp__raise_##S(V v, V n) \
 	{ \
 		return GP__M512(maskz_scalef)(GP__ALL, v, n - GP__K(S, GP__ROUND)); \
 	}
-#endif
 
 /*	power		2^k for n = k + ROUND, where 2^k is normal
 	expm1_core  n = k + ROUND and p = exp(r) - 1 of x + rest (NULL: 0)
 	decay		exp(x) for -1000 <= x <= 0; 0, not subnormal, below -708 (float -87) */
-#define GP__EXPS(TARGET, S) \
-	TARGET GP__INLINE GP__V_##S gp__power_##S(GP__V_##S n) \
+#define GP__EXPS(TARGET, S, V) \
+	TARGET GP__INLINE V gp__power_##S(V n) \
 	{ \
 		return gp__real_##S((gp__bits_##S(n) << GP__MANTISSA) + gp__bits_##S(GP__K(S, 1))); \
 	} \
-	TARGET GP__INLINE void gp__expm1_core_##S( \
-			const GP__V_##S *x, const GP__V_##S *rest, GP__V_##S *n, GP__V_##S *p) \
+	TARGET GP__INLINE void gp__expm1_core_##S(const V *x, const V *rest, V *n, V *p) \
 	{ \
-		const GP__V_##S round = GP__K(S, GP__ROUND), log2e = GP__K(S, 1.44269504088896340736); \
-		const GP__V_##S high = GP__K(S, GP__LN2_HIGH), low = GP__K(S, GP__LN2_LOW); \
-		GP__V_##S r[4]; \
+		const V round = GP__K(S, GP__ROUND), log2e = GP__K(S, 1.44269504088896340736); \
+		V r[4]; \
 		GP__WAYS(n[q] = gp__stored_##S(GP__FMA_##S(x[q], log2e, round))) \
-		GP__WAYS(r[q] = GP__NMA_##S(n[q] - round, high, x[q])) \
-		GP__WAYS(r[q] = GP__NMA_##S(n[q] - round, low, r[q])) \
+		GP__WAYS(r[q] = GP__NMA_##S(n[q] - round, GP__K(S, GP__LN2_HIGH), x[q])) \
+		GP__WAYS(r[q] = GP__NMA_##S(n[q] - round, GP__K(S, GP__LN2_LOW), r[q])) \
 		if (rest) GP__WAYS(r[q] = r[q] + rest[q]) \
-		GP__WAYS(p[q] = GP__K(S, GP__P_EXP_TOP)) \
-		GP__P_EXP(GP__HORNER, S) \
+		GP__P_EXP(GP__TOP, GP__HORNER, S) \
 		GP__WAYS(p[q] = GP__FMA_##S(p[q] * r[q], r[q], r[q])) \
 	} \
-	TARGET GP__INLINE void gp__decay_##S(const GP__V_##S *x, GP__V_##S *e) \
+	TARGET GP__INLINE void gp__decay_##S(const V *x, V *e) \
 	{ \
-		const GP__V_##S low = GP__K(S, GP__DECAY_LOW), zero = GP__K(S, 0), one = GP__K(S, 1); \
-		GP__V_##S n[4], p[4]; \
-		gp__expm1_core_##S(x, NULL, n, p); \
-		GP__WAYS(e[q] = gp__less_##S(x[q], low, zero, (p[q] + one) * gp__power_##S(n[q]))) \
+		V n[4]; \
+		gp__expm1_core_##S(x, NULL, n, e); \
+		GP__WAYS(e[q] = (e[q] + GP__K(S, 1)) * gp__power_##S(n[q])) \
+		GP__WAYS(e[q] = gp__less_##S(x[q], GP__K(S, GP__DECAY_LOW), GP__K(S, 0), e[q])) \
 	}
 
-/* --- exp, log, erf, erfcx over an array --- */
+/* --- exp, log, erf of four vectors, and their chunks --- */
 
-/*	From four vectors to four vectors. */
-#define GP__MAP_EXP(TARGET, S) \
-	TARGET GP__INLINE void gp__exp_##S(const GP__V_##S *x, GP__V_##S *y) \
+#define GP__MAP_EXP(TARGET, S, V) \
+	TARGET GP__INLINE void gp__exp_##S(const V *x, V *y) \
 	{ \
-		GP__V_##S n[4], p[4]; \
+		V n[4], p[4]; \
 		GP__WAYS(y[q] = GP__MIN_##S( \
 						 GP__K(S, GP__EXP_HIGH), GP__MAX_##S(GP__K(S, GP__EXP_LOW), x[q]))) \
 		gp__expm1_core_##S(y, NULL, n, p); \
 		GP__WAYS(y[q] = gp__raise_##S(p[q] + GP__K(S, 1), n[q])) \
 	} \
 	/*  2^k (p + 1) - 1; above x = 60 without the 1, which no longer matters */ \
-	TARGET GP__INLINE void gp__expm1_##S(const GP__V_##S *x, GP__V_##S *y) \
+	TARGET GP__INLINE void gp__expm1_##S(const V *x, V *y) \
 	{ \
-		const GP__V_##S one = GP__K(S, 1), tiny = GP__K(S, GP__EPS / 16), past = GP__K(S, 60); \
-		GP__V_##S n[4], p[4], t[4]; \
+		const V one = GP__K(S, 1); \
+		V n[4], p[4], t[4]; \
 		GP__WAYS(y[q] = GP__MIN_##S(GP__K(S, GP__EXP_HIGH), GP__MAX_##S(GP__K(S, -60), x[q]))) \
 		gp__expm1_core_##S(y, NULL, n, p); \
 		GP__WAYS(t[q] = gp__power_##S(GP__MIN_##S(GP__K(S, GP__ROUND + 100), n[q]))) \
 		GP__WAYS(t[q] = GP__FMA_##S(t[q], p[q], t[q] - one)) \
-		GP__WAYS(y[q] = gp__less_##S(past, x[q], gp__raise_##S(p[q] + one, n[q]), t[q])) \
-		GP__WAYS(t[q] = GP__ABS(S, x[q])) \
-		GP__WAYS(y[q] = gp__less_##S(t[q], tiny, x[q], y[q])) \
+		GP__WAYS(y[q] = gp__less_##S(GP__K(S, 60), x[q], gp__raise_##S(p[q] + one, n[q]), t[q])) \
+		GP__WAYS(y[q] = gp__less_##S(GP__ABS(S, x[q]), GP__K(S, GP__EPS / 16), x[q], y[q])) \
 	}
-#define GP__MAP_LOG(TARGET, S) \
-	TARGET GP__INLINE void gp__log_##S(const GP__V_##S *x, GP__V_##S *y) \
+#define GP__MAP_LOG(TARGET, S, V) \
+	TARGET GP__INLINE void gp__log_##S(const V *x, V *y) \
 	{ \
-		const GP__V_##S one = GP__K(S, 1), root = GP__K(S, gp__sqrt_half), \
-						whole = GP__K(S, GP__INTEGER); \
-		const GP__V_##S least = GP__K(S, GP__TINY), zero = GP__K(S, 0), \
-						most = GP__K(S, GP__LARGEST); \
-		const GP__V_##S infinity = GP__K(S, HUGE_VAL), half = GP__K(S, 0.5); \
-		GP__V_##S k[4], f[4], s[4], r[4], p[4]; \
+		const V one = GP__K(S, 1), zero = GP__K(S, 0), least = GP__K(S, GP__TINY), \
+				whole = GP__K(S, GP__INTEGER); \
+		const gp__u_##S root = gp__bits_##S(one) - gp__bits_##S(GP__K(S, gp__sqrt_half)); \
+		V k[4], f[4], s[4], r[4], p[4]; \
 		GP__WAYS(f[q] = gp__less_##S(x[q], least, x[q] * GP__K(S, GP__LIFT), x[q])) \
-		GP__WAYS(k[q] = gp__real_##S( \
-						 gp__bits_##S(f[q]) + (gp__bits_##S(one) - gp__bits_##S(root)))) \
-		GP__WAYS(f[q] = gp__real_##S(gp__bits_##S(f[q]) - \
-									 ((gp__bits_##S(k[q]) >> GP__MANTISSA) << GP__MANTISSA) + \
+		GP__WAYS(k[q] = gp__real_##S((gp__bits_##S(f[q]) + root) >> GP__MANTISSA)) \
+		GP__WAYS(f[q] = gp__real_##S(gp__bits_##S(f[q]) - (gp__bits_##S(k[q]) << GP__MANTISSA) + \
 									 gp__bits_##S(one)) - \
 						one) \
-		GP__WAYS(k[q] = gp__real_##S((gp__bits_##S(k[q]) >> GP__MANTISSA) + gp__bits_##S(whole)) - \
-						whole) \
+		GP__WAYS(k[q] = gp__real_##S(gp__bits_##S(k[q]) + gp__bits_##S(whole)) - whole) \
 		GP__WAYS(k[q] = k[q] - gp__less_##S(x[q], least, GP__K(S, GP__BIAS + GP__LIFT_POWER), \
 									   GP__K(S, GP__BIAS))) \
 		GP__WAYS(s[q] = f[q] / (GP__K(S, 2) + f[q])) \
 		GP__WAYS(r[q] = s[q] * s[q]) \
-		GP__WAYS(p[q] = GP__K(S, GP__P_LOG_TOP)) \
-		GP__P_LOG(GP__HORNER, S) \
+		GP__P_LOG(GP__TOP, GP__HORNER, S) \
 		GP__WAYS(r[q] = p[q] * r[q]) \
-		GP__WAYS(p[q] = half * f[q] * f[q]) \
+		GP__WAYS(p[q] = GP__K(S, 0.5) * f[q] * f[q]) \
 		GP__WAYS(r[q] = s[q] * (p[q] + r[q]) + k[q] * GP__K(S, GP__LN2_LOW)) \
 		GP__WAYS(r[q] = k[q] * GP__K(S, GP__LN2_HIGH) - ((p[q] - r[q]) - f[q])) \
-		GP__WAYS(r[q] = gp__less_##S(most, x[q], x[q], r[q])) \
-		GP__WAYS(s[q] = gp__less_##S(x[q], zero, GP__K(S, NAN), x[q] - infinity)) \
+		GP__WAYS(r[q] = gp__less_##S(GP__K(S, GP__LARGEST), x[q], x[q], r[q])) \
+		GP__WAYS(s[q] = gp__less_##S(x[q], zero, GP__K(S, NAN), x[q] - GP__K(S, HUGE_VAL))) \
 		GP__WAYS(y[q] = gp__less_##S(zero, x[q], r[q], s[q])) \
 	} \
 	/*  log(u) + (rounding error of u) / u, for u = 1 + x rounded */ \
-	TARGET GP__INLINE void gp__log1p_##S(const GP__V_##S *x, GP__V_##S *y) \
+	TARGET GP__INLINE void gp__log1p_##S(const V *x, V *y) \
 	{ \
-		const GP__V_##S one = GP__K(S, 1), most = GP__K(S, GP__LARGEST), \
-						tiny = GP__K(S, GP__EPS / 16); \
-		/*  keeps divisors from being 0, which sanitizers report */ \
-		const GP__V_##S least = GP__K(S, GP__TINY); \
-		GP__V_##S u[4], t[4]; \
+		const V one = GP__K(S, 1), least = GP__K(S, GP__TINY); \
+		V u[4], t[4]; \
 		GP__WAYS(u[q] = gp__stored_##S(one + x[q])) \
 		gp__log_##S(u, y); \
 		GP__WAYS(t[q] = gp__less_##S(one, x[q], one - (u[q] - x[q]), x[q] - (u[q] - one))) \
-		GP__WAYS(t[q] = gp__less_##S( \
-						 GP__K(S, -1), x[q], y[q] + t[q] / GP__MAX_##S(least, u[q]), y[q])) \
-		GP__WAYS(y[q] = gp__less_##S(most, x[q], x[q], t[q])) \
-		GP__WAYS(t[q] = GP__ABS(S, x[q])) \
-		GP__WAYS(y[q] = gp__less_##S(t[q], tiny, x[q], y[q])) \
+		/*  no divisor is 0, which sanitizers report */ \
+		GP__WAYS(t[q] = y[q] + t[q] / GP__MAX_##S(least, u[q])) \
+		GP__WAYS(t[q] = gp__less_##S(GP__K(S, -1), x[q], t[q], y[q])) \
+		GP__WAYS(y[q] = gp__less_##S(GP__K(S, GP__LARGEST), x[q], x[q], t[q])) \
+		GP__WAYS(y[q] = gp__less_##S(GP__ABS(S, x[q]), GP__K(S, GP__EPS / 16), x[q], y[q])) \
 	}
-#define GP__MAP_ERF(TARGET, S) \
+#define GP__MAP_ERF(TARGET, S, V) \
 	/*  erfcx(x) for x >= 0 */ \
-	TARGET GP__INLINE void gp__erfcx_##S(const GP__V_##S *x, GP__V_##S *y) \
+	TARGET GP__INLINE void gp__erfcx_##S(const V *x, V *y) \
 	{ \
-		GP__V_##S r[4], p[4]; \
+		V r[4], p[4]; \
 		GP__WAYS(r[q] = GP__K(S, 1) - GP__K(S, 6) / (x[q] + GP__K(S, 3))) \
-		GP__WAYS(p[q] = GP__K(S, GP__P_ERFCX_TOP)) \
-		GP__P_ERFCX(GP__HORNER, S) \
+		GP__P_ERFCX(GP__TOP, GP__HORNER, S) \
 		GP__WAYS(y[q] = p[q] / GP__FMA_##S(GP__K(S, 2), x[q], GP__K(S, 1))) \
 	} \
 	/*  y <- y exp(-c a^2) for a >= 0; c is 1 or 1/2 */ \
-	TARGET GP__INLINE void gp__times_bell_##S(const GP__V_##S *a, GP__V_##S c, GP__V_##S *y) \
+	TARGET GP__INLINE void gp__times_bell_##S(const V *a, V c, V *y) \
 	{ \
-		GP__V_##S h[4], d[4], n[4], p[4]; \
+		V h[4], d[4], n[4], p[4]; \
 		GP__WAYS(h[q] = gp__real_##S((gp__bits_##S(a[q]) >> GP__HALF) << GP__HALF)) \
 		GP__WAYS(d[q] = GP__K(S, 0) - c * (a[q] - h[q]) * (a[q] + h[q])) \
 		GP__WAYS(h[q] = GP__K(S, 0) - c * h[q] * h[q]) \
@@ -2938,48 +2886,44 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 		GP__WAYS(y[q] = gp__less_##S(GP__K(S, -1), a[q], p[q], a[q])) \
 	} \
 	/*  erf(x) for |x| < 1 */ \
-	TARGET GP__INLINE void gp__erf_core_##S(const GP__V_##S *x, GP__V_##S *y) \
+	TARGET GP__INLINE void gp__erf_core_##S(const V *x, V *y) \
 	{ \
-		GP__V_##S r[4], p[4]; \
+		V r[4], p[4]; \
 		GP__WAYS(r[q] = x[q] * x[q]) \
-		GP__WAYS(p[q] = GP__K(S, GP__P_ERF_TOP)) \
-		GP__P_ERF(GP__HORNER, S) \
+		GP__P_ERF(GP__TOP, GP__HORNER, S) \
 		GP__WAYS(y[q] = GP__FMA_##S(x[q], p[q], x[q])) \
 	} \
-	TARGET GP__INLINE void gp__erfc_##S(const GP__V_##S *x, GP__V_##S *y) \
+	TARGET GP__INLINE void gp__erfc_##S(const V *x, V *y) \
 	{ \
-		const GP__V_##S zero = GP__K(S, 0), one = GP__K(S, 1), two = GP__K(S, 2), \
-						half = GP__K(S, 0.5); \
-		GP__V_##S a[4], e[4]; \
-		GP__WAYS(a[q] = GP__ABS(S, x[q])) \
-		GP__WAYS(a[q] = GP__MIN_##S(GP__K(S, GP__ERFC_END), a[q])) \
+		const V one = GP__K(S, 1); \
+		V a[4], e[4]; \
+		GP__WAYS(a[q] = GP__MIN_##S(GP__K(S, GP__ERFC_END), GP__ABS(S, x[q]))) \
 		gp__erfcx_##S(a, y); \
 		gp__times_bell_##S(a, one, y); \
 		gp__erf_core_##S(x, e); \
-		GP__WAYS(y[q] = gp__less_##S(x[q], zero, two - y[q], y[q])) \
-		GP__WAYS(y[q] = gp__less_##S(a[q], half, one - e[q], y[q])) \
+		GP__WAYS(y[q] = gp__less_##S(x[q], GP__K(S, 0), GP__K(S, 2) - y[q], y[q])) \
+		GP__WAYS(y[q] = gp__less_##S(a[q], GP__K(S, 0.5), one - e[q], y[q])) \
 	} \
-	TARGET GP__INLINE void gp__erf_##S(const GP__V_##S *x, GP__V_##S *y) \
+	TARGET GP__INLINE void gp__erf_##S(const V *x, V *y) \
 	{ \
-		const GP__V_##S one = GP__K(S, 1), minus = GP__K(S, -0.0); \
-		GP__V_##S a[4], e[4]; \
-		GP__WAYS(a[q] = gp__real_##S(gp__bits_##S(x[q]) & ~gp__bits_##S(minus))) \
+		const V one = GP__K(S, 1); \
+		const gp__u_##S sign = gp__bits_##S(GP__K(S, -0.0)); \
+		V a[4], e[4]; \
+		GP__WAYS(a[q] = GP__ABS(S, x[q])) \
 		gp__erfc_##S(a, y); \
-		GP__WAYS(y[q] = gp__real_##S( \
-						 gp__bits_##S(one - y[q]) | (gp__bits_##S(x[q]) & gp__bits_##S(minus)))) \
+		GP__WAYS(y[q] = gp__real_##S(gp__bits_##S(one - y[q]) | (gp__bits_##S(x[q]) & sign))) \
 		gp__erf_core_##S(x, e); \
 		GP__WAYS(y[q] = gp__less_##S(a[q], one, e[q], y[q])) \
 	} \
 	/*  log Phi and its derivative. A single logarithm serves all three ranges: its argument is \
 		erfcx(z) / 2, (1 + erf) / 2 or 1 - Phi(-x). The last two add what the sum or difference \
 		lost in rounding. bell: exp(-x^2/2). */ \
-	TARGET GP__INLINE void gp__logcdf_##S(const GP__V_##S *x, GP__V_##S *y, GP__V_##S *derivative) \
+	TARGET GP__INLINE void gp__logcdf_##S(const V *x, V *y, V *derivative) \
 	{ \
-		const GP__V_##S zero = GP__K(S, 0), one = GP__K(S, 1), half = GP__K(S, 0.5), \
-						least = GP__K(S, GP__TINY); \
-		const GP__V_##S density = GP__K(S, 0.39894228040143267794), \
-						root = GP__K(S, gp__sqrt_half); \
-		GP__V_##S a[4], w[4], t[4], e[4], bell[4]; \
+		const V zero = GP__K(S, 0), one = GP__K(S, 1), half = GP__K(S, 0.5), \
+				least = GP__K(S, GP__TINY), density = GP__K(S, 0.39894228040143267794), \
+				root = GP__K(S, gp__sqrt_half); \
+		V a[4], w[4], t[4], e[4], bell[4]; \
 		GP__WAYS(a[q] = GP__ABS(S, x[q])) \
 		GP__WAYS(t[q] = a[q] * root) \
 		gp__erfcx_##S(t, w); \
@@ -3007,31 +2951,31 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 	}
 
 /*	The same for a chunk, for the table of isas. dy: derivatives of LOGCDF, or NULL. */
-#define GP__MAPPED(TARGET, S, name, call) \
+#define GP__MAPPED(TARGET, S, V, L, name, call) \
 	TARGET static void gp__v##name##_##S(const odvgp_real *x, odvgp_real *y, odvgp_real *dy) \
 	{ \
-		for (int j = 0; j < GP__CHUNK; j += 4 * GP__LANES_##S) { \
-			GP__V_##S a[4], b[4], d[4]; \
-			GP__WAYS(a[q] = GP__LOAD_##S(x + j + q * GP__LANES_##S)) \
+		for (int j = 0; j < GP__CHUNK; j += 4 * L) { \
+			V a[4], b[4], d[4]; \
+			GP__WAYS(a[q] = GP__LOAD_##S(x + j + q * L)) \
 			GP__WAYS(d[q] = a[q]) \
 			call; \
-			GP__WAYS(GP__STORE_##S(y + j + q * GP__LANES_##S, b[q])) \
-			if (dy) GP__WAYS(GP__STORE_##S(dy + j + q * GP__LANES_##S, d[q])) \
+			GP__WAYS(GP__STORE_##S(y + j + q * L, b[q])) \
+			if (dy) GP__WAYS(GP__STORE_##S(dy + j + q * L, d[q])) \
 		} \
 	}
-#define GP__MAPS_OF(TARGET, S) \
-	GP__EXPS(TARGET, S) \
-	GP__MAP_EXP(TARGET, S) \
-	GP__MAP_LOG(TARGET, S) \
-	GP__MAP_ERF(TARGET, S) \
-	GP__MAPPED(TARGET, S, exp, gp__exp_##S(a, b)) \
-	GP__MAPPED(TARGET, S, expm1, gp__expm1_##S(a, b)) \
-	GP__MAPPED(TARGET, S, log, gp__log_##S(a, b)) \
-	GP__MAPPED(TARGET, S, log1p, gp__log1p_##S(a, b)) \
-	GP__MAPPED(TARGET, S, erf, gp__erf_##S(a, b)) \
-	GP__MAPPED(TARGET, S, erfc, gp__erfc_##S(a, b)) \
-	GP__MAPPED(TARGET, S, logcdf, gp__logcdf_##S(a, b, d)) \
-	GP__MAPPED(TARGET, S, sqrt, GP__WAYS(b[q] = GP__SQRT_##S(a[q])))
+#define GP__MAPS_OF(TARGET, S, V, L) \
+	GP__EXPS(TARGET, S, V) \
+	GP__MAP_EXP(TARGET, S, V) \
+	GP__MAP_LOG(TARGET, S, V) \
+	GP__MAP_ERF(TARGET, S, V) \
+	GP__MAPPED(TARGET, S, V, L, exp, gp__exp_##S(a, b)) \
+	GP__MAPPED(TARGET, S, V, L, expm1, gp__expm1_##S(a, b)) \
+	GP__MAPPED(TARGET, S, V, L, log, gp__log_##S(a, b)) \
+	GP__MAPPED(TARGET, S, V, L, log1p, gp__log1p_##S(a, b)) \
+	GP__MAPPED(TARGET, S, V, L, erf, gp__erf_##S(a, b)) \
+	GP__MAPPED(TARGET, S, V, L, erfc, gp__erfc_##S(a, b)) \
+	GP__MAPPED(TARGET, S, V, L, logcdf, gp__logcdf_##S(a, b, d)) \
+	GP__MAPPED(TARGET, S, V, L, sqrt, GP__WAYS(b[q] = GP__SQRT_##S(a[q])))
 #define GP__MAP_LIST(S) \
 	{ \
 		gp__vexp_##S, gp__vexpm1_##S, gp__vlog_##S, gp__vlog1p_##S, gp__verf_##S, gp__verfc_##S, \
@@ -3042,54 +2986,43 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 
 /*	r2[j] = sum_d (x_d - z_dj)^2 for a chunk; zt [nd, ld] is z transposed. Unlike
 	|x|^2 + |z|^2 - 2 x z, differences give no negative result, and 0 where points coincide. */
-#define GP__SQDIST(TARGET, S) \
+#define GP__SQDIST(TARGET, S, V, L) \
 	TARGET static void gp__sqdist_##S( \
 			ptrdiff_t nd, const odvgp_real *x, const odvgp_real *zt, ptrdiff_t ld, odvgp_real *r2) \
 	{ \
-		enum { L = GP__LANES_##S }; \
-		const GP__V_##S limit = GP__K(S, GP__FAR); \
+		const V limit = GP__K(S, GP__FAR); \
 		for (int j = 0; j < GP__CHUNK; j += 4 * L) { \
-			GP__V_##S s0 = GP__K(S, 0), s1 = s0, s2 = s0, s3 = s0; \
 			const odvgp_real *z = zt + j; \
+			V s[4]; \
+			GP__WAYS(s[q] = GP__K(S, 0)) \
 			for (ptrdiff_t d = 0; d < nd; d++, z += ld) { \
-				GP__V_##S xd = GP__K(S, x[d]); \
-				GP__V_##S t0 = xd - GP__LOAD_##S(z), t1 = xd - GP__LOAD_##S(z + L); \
-				GP__V_##S t2 = xd - GP__LOAD_##S(z + 2 * L), t3 = xd - GP__LOAD_##S(z + 3 * L); \
-				s0 = GP__FMA_##S(t0, t0, s0); \
-				s1 = GP__FMA_##S(t1, t1, s1); \
-				s2 = GP__FMA_##S(t2, t2, s2); \
-				s3 = GP__FMA_##S(t3, t3, s3); \
+				const V xd = GP__K(S, x[d]); \
+				V t[4]; \
+				GP__WAYS(t[q] = xd - GP__LOAD_##S(z + q * L)) \
+				GP__WAYS(s[q] = GP__FMA_##S(t[q], t[q], s[q])) \
 			} \
-			GP__STORE_##S(r2 + j, GP__MIN_##S(limit, s0)); /* NaN stays NaN */ \
-			GP__STORE_##S(r2 + j + L, GP__MIN_##S(limit, s1)); \
-			GP__STORE_##S(r2 + j + 2 * L, GP__MIN_##S(limit, s2)); \
-			GP__STORE_##S(r2 + j + 3 * L, GP__MIN_##S(limit, s3)); \
+			GP__WAYS(GP__STORE_##S(r2 + j + q * L, GP__MIN_##S(limit, s[q]))) /* NaN stays NaN */ \
 		} \
 	}
 
 /*	RBF and Matern kernels of r^2 = scale * d2 for a chunk: k, and dk = dk/dr^2 unless NULL. At
 	r = 0 Matern 1/2 has no derivative; dk is 0. exp's argument ends at -1000, where exp is 0,
 	because infinity times 0 is NaN. */
-#define GP__RADIAL(TARGET, S) \
+#define GP__RADIAL(TARGET, S, V, L) \
 	TARGET static void gp__radial_##S(int type, odvgp_real v, odvgp_real scale, \
 			const odvgp_real *d2, odvgp_real *k, odvgp_real *dk) \
 	{ \
-		const odvgp_real factor = scale * (type == GP__MATERN52          ? 5 \
-												  : type == GP__MATERN32 ? 3 \
-												  : type == GP__RBF      ? GP__R(0.5) \
-																		 : 1); \
-		const GP__V_##S least = GP__K(S, GP__TINY), most = GP__K(S, 1000), zero = GP__K(S, 0), \
-						one = GP__K(S, 1); \
-		enum { L = GP__LANES_##S }; \
+		static const odvgp_real factors[] = {GP__R(0.5), 1, 3, 5}; /* by type */ \
+		const odvgp_real factor = scale * factors[type]; \
+		const V least = GP__K(S, GP__TINY), zero = GP__K(S, 0), one = GP__K(S, 1); \
 		for (int j = 0; j < GP__CHUNK; j += 4 * L) { \
-			GP__V_##S s[4], e[4], t[4]; \
+			V s[4], e[4], t[4]; \
 			GP__WAYS(s[q] = GP__K(S, factor) * GP__LOAD_##S(d2 + j + q * L)) \
 			if (type != GP__RBF) GP__WAYS(s[q] = GP__SQRT_##S(s[q])) \
-			GP__WAYS(s[q] = GP__MIN_##S(most, s[q])) \
+			GP__WAYS(s[q] = GP__MIN_##S(GP__K(S, 1000), s[q])) \
 			GP__WAYS(t[q] = zero - s[q]) \
 			gp__decay_##S(t, e); \
-			GP__WAYS(e[q] = GP__K(S, v) * e[q]) \
-			GP__WAYS(t[q] = e[q]) \
+			GP__WAYS(t[q] = e[q] = GP__K(S, v) * e[q]) \
 			if (type == GP__MATERN32) GP__WAYS(t[q] = (one + s[q]) * e[q]) \
 			if (type == GP__MATERN52) \
 				GP__WAYS(t[q] = GP__FMA_##S(s[q] * s[q], GP__K(S, 1. / 3), one + s[q]) * e[q]) \
@@ -3122,10 +3055,10 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 	for (int q = 0; q < vectors; q++) statement;
 
 /*	Transpose v [L, L] in place. A pass interleaves rows r and r + L/2, a perfect shuffle. */
-#define GP__TRANSPOSED(S, v) \
+#define GP__TRANSPOSED(S, V, L, v) \
 	GP__UNROLL \
 	for (int half = L / 2; half > 0; half /= 2) { \
-		GP__V_##S t[L]; \
+		V t[L]; \
 		GP__UNROLL \
 		for (int r = 0; r < L / 2; r++) { \
 			t[2 * r] = GP__ZIPLO_##S((v)[r], (v)[r + L / 2]); \
@@ -3136,23 +3069,22 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 	}
 
 /*	y_w += sum_i f[w fw + i fk] x_i for `ways` rows y_w, each of `vectors` vectors. */
-#define GP__UPDATE_OF(TARGET, name, V) \
+#define GP__UPDATE_OF(TARGET, name, S, V, L) \
 	TARGET GP__INLINE void gp__update_##name(int ways, int vectors, ptrdiff_t k, \
 			const odvgp_real *x, ptrdiff_t ldx, const odvgp_real *f, ptrdiff_t fw, ptrdiff_t fk, \
 			odvgp_real *y, ptrdiff_t ldy) \
 	{ \
-		enum { L = GP__LANES_##V }; \
-		GP__V_##V s[4][4]; \
-		GP__ABREAST(GP__VECTORS(s[w][q] = GP__LOAD_##V(y + w * ldy + q * L))) \
+		V s[4][4]; \
+		GP__ABREAST(GP__VECTORS(s[w][q] = GP__LOAD_##S(y + w * ldy + q * L))) \
 		for (ptrdiff_t i = 0; i < k; i++, x += ldx, f += fk) { \
-			GP__V_##V v[4]; \
-			GP__VECTORS(v[q] = GP__LOAD_##V(x + q * L)) \
+			V v[4]; \
+			GP__VECTORS(v[q] = GP__LOAD_##S(x + q * L)) \
 			GP__ABREAST({ \
-				const GP__V_##V a = GP__SET1_##V(f[w * fw]); \
-				GP__VECTORS(s[w][q] = GP__FMA_##V(a, v[q], s[w][q])) \
+				const V a = GP__SET1_##S(f[w * fw]); \
+				GP__VECTORS(s[w][q] = GP__FMA_##S(a, v[q], s[w][q])) \
 			}) \
 		} \
-		GP__ABREAST(GP__VECTORS(GP__STORE_##V(y + w * ldy + q * L, s[w][q]))) \
+		GP__ABREAST(GP__VECTORS(GP__STORE_##S(y + w * ldy + q * L, s[w][q]))) \
 	}
 
 /* --- sums, products and maps of arrays --- */
@@ -3172,64 +3104,52 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 	combine		out <- x + y or x * y for a chunk; out may be x or y
 	derivative  for a chunk: from dk = dk/dr^2 of a base kernel, computes g = dK/d(squared distance)
 				= scale dk adjoint (NULL: 1); h <- g (first) or h + g; dk <- g d2 */
-#define GP__ARRAYS(TARGET, S) \
+#define GP__ARRAYS(TARGET, S, V, L) \
 	TARGET static void gp__axpy_##S(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real *y) \
 	{ \
-		enum { L = GP__LANES_##S }; \
-		const GP__V_##S f = GP__K(S, a); \
+		const V f = GP__K(S, a); \
 		for (; n >= 2 * L; n -= 2 * L, x += 2 * L, y += 2 * L) { \
-			GP__V_##S y0 = GP__FMA_##S(f, GP__LOAD_##S(x), GP__LOAD_##S(y)); \
-			GP__V_##S y1 = GP__FMA_##S(f, GP__LOAD_##S(x + L), GP__LOAD_##S(y + L)); \
+			V y0 = GP__FMA_##S(f, GP__LOAD_##S(x), GP__LOAD_##S(y)); \
+			V y1 = GP__FMA_##S(f, GP__LOAD_##S(x + L), GP__LOAD_##S(y + L)); \
 			GP__STORE_##S(y, y0); \
 			GP__STORE_##S(y + L, y1); \
 		} \
 		GP__FOR(j, n) y[j] += a * x[j]; \
 	} \
-	TARGET static odvgp_real gp__dot_##S(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y) \
-	{ \
-		enum { L = GP__LANES_##S }; \
-		GP__V_##S s0 = GP__K(S, 0), s1 = s0, s2 = s0, s3 = s0; \
-		odvgp_real part[L], sum = 0; \
-		for (; n >= 4 * L; n -= 4 * L, x += 4 * L, y += 4 * L) { \
-			s0 = GP__FMA_##S(GP__LOAD_##S(x), GP__LOAD_##S(y), s0); \
-			s1 = GP__FMA_##S(GP__LOAD_##S(x + L), GP__LOAD_##S(y + L), s1); \
-			s2 = GP__FMA_##S(GP__LOAD_##S(x + 2 * L), GP__LOAD_##S(y + 2 * L), s2); \
-			s3 = GP__FMA_##S(GP__LOAD_##S(x + 3 * L), GP__LOAD_##S(y + 3 * L), s3); \
-		} \
-		for (; n >= L; n -= L, x += L, y += L) \
-			s0 = GP__FMA_##S(GP__LOAD_##S(x), GP__LOAD_##S(y), s0); \
-		GP__STORE_##S(part, (s0 + s1) + (s2 + s3)); \
-		GP__FOR(j, n) sum += x[j] * y[j]; \
-		for (int j = 0; j < L; j++) sum += part[j]; \
-		return sum; \
-	} \
 	TARGET GP__INLINE void gp__parts_of_##S(int ways, ptrdiff_t n, const odvgp_real *x, \
 			const odvgp_real *y, ptrdiff_t ldy, odvgp_real *part) \
 	{ \
-		enum { L = GP__LANES_##S }; \
-		GP__V_##S s[GP__ABREAST_##S][4]; \
+		V s[GP__ABREAST_##S][4]; \
 		const odvgp_real *row[GP__ABREAST_##S]; \
 		ptrdiff_t j = 0; \
 		GP__ABREAST(row[w] = y + w * ldy) \
 		GP__ABREAST(GP__WAYS(s[w][q] = GP__K(S, 0))) \
 		for (; j + 4 * L <= n; j += 4 * L) \
 			GP__WAYS({ \
-				const GP__V_##S v = GP__LOAD_##S(x + j + q * L); \
+				const V v = GP__LOAD_##S(x + j + q * L); \
 				GP__ABREAST(s[w][q] = GP__FMA_##S(v, GP__LOAD_##S(row[w] + j + q * L), s[w][q])) \
 			}) \
 		for (; j + L <= n; j += L) { \
-			const GP__V_##S v = GP__LOAD_##S(x + j); \
+			const V v = GP__LOAD_##S(x + j); \
 			GP__ABREAST(s[w][0] = GP__FMA_##S(v, GP__LOAD_##S(row[w] + j), s[w][0])) \
 		} \
 		GP__ABREAST(GP__STORE_##S(part + w * L, (s[w][0] + s[w][1]) + (s[w][2] + s[w][3]))) \
 	} \
+	TARGET static odvgp_real gp__dot_##S(ptrdiff_t n, const odvgp_real *x, const odvgp_real *y) \
+	{ \
+		odvgp_real part[L], sum = 0; \
+		gp__parts_of_##S(1, n, x, y, 0, part); \
+		GP__FROM(j, n / L * L, n) sum += x[j] * y[j]; \
+		for (int i = 0; i < L; i++) sum += part[i]; \
+		return sum; \
+	} \
 	TARGET static void gp__dots_##S(ptrdiff_t n, const odvgp_real *x, ptrdiff_t count, \
 			const odvgp_real *y, ptrdiff_t ldy, odvgp_real *out) \
 	{ \
-		enum { L = GP__LANES_##S, W = GP__ABREAST_##S }; \
+		enum { W = GP__ABREAST_##S }; \
 		while (L > 1 && count > 1) { \
 			odvgp_real part[L * L], rest[L]; \
-			GP__V_##S v[L], all = GP__K(S, 0); \
+			V v[L], all = GP__K(S, 0); \
 			ptrdiff_t some = GP__MIN(count, (ptrdiff_t)L), w = 0, whole = n / L * L; \
 			for (; w + W <= some; w += W) \
 				gp__parts_of_##S(W, n, x, y + w * ldy, ldy, part + w * L); \
@@ -3242,7 +3162,7 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 			} \
 			GP__UNROLL \
 			for (int r = 0; r < L; r++) v[r] = GP__LOAD_##S(part + GP__MIN(r, some - 1) * L); \
-			GP__TRANSPOSED(S, v) \
+			GP__TRANSPOSED(S, V, L, v) \
 			GP__UNROLL \
 			for (int r = 0; r < L; r++) all = all + v[r]; \
 			GP__STORE_##S(out, all); \
@@ -3254,8 +3174,7 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 			ptrdiff_t step, const odvgp_real *z, const odvgp_real *h, ptrdiff_t ld, \
 			odvgp_real *out) \
 	{ \
-		enum { L = GP__LANES_##S }; \
-		GP__V_##S s[GP__ABREAST_##S][4], all[GP__ABREAST_##S]; \
+		V s[GP__ABREAST_##S][4], all[GP__ABREAST_##S]; \
 		odvgp_real part[GP__ABREAST_##S][L]; \
 		const odvgp_real *row[GP__ABREAST_##S]; \
 		GP__ABREAST(row[w] = h + w * ld) \
@@ -3263,9 +3182,9 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 		GP__ABREAST(GP__WAYS(s[w][q] = GP__K(S, 0))) \
 		for (ptrdiff_t j = 0; j < n; j += 4 * L) \
 			GP__WAYS({ \
-				const GP__V_##S v = GP__LOAD_##S(z + j + q * L); \
+				const V v = GP__LOAD_##S(z + j + q * L); \
 				GP__ABREAST({ \
-					const GP__V_##S t = all[w] - v; \
+					const V t = all[w] - v; \
 					s[w][q] = GP__FMA_##S(GP__LOAD_##S(row[w] + j + q * L) * t, t, s[w][q]); \
 				}) \
 			}) \
@@ -3286,13 +3205,12 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 		for (; count; count--, x += step, h += ld, out += step) \
 			gp__spreads_of_##S(1, n, x, step, z, h, ld, out); \
 	} \
-	GP__UPDATE_OF(TARGET, vectors_##S, S) \
-	GP__UPDATE_OF(TARGET, reals_##S, c) \
+	GP__UPDATE_OF(TARGET, vectors_##S, S, V, L) \
+	GP__UPDATE_OF(TARGET, reals_##S, c, odvgp_real, 1) \
 	TARGET GP__INLINE void gp__update_rows_##S(int ways, ptrdiff_t n, ptrdiff_t k, \
 			const odvgp_real *x, ptrdiff_t ldx, const odvgp_real *f, ptrdiff_t fw, ptrdiff_t fk, \
 			odvgp_real *y, ptrdiff_t ldy) \
 	{ \
-		enum { L = GP__LANES_##S }; \
 		ptrdiff_t j = 0; \
 		for (; j + 4 * L <= n && ways < 4; j += 4 * L) \
 			gp__update_vectors_##S(ways, 4, k, x + j, ldx, f, fw, fk, y + j, ldy); \
@@ -3315,13 +3233,12 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 	TARGET static void gp__squares_##S( \
 			ptrdiff_t rows, ptrdiff_t n, const odvgp_real *A, ptrdiff_t ld, odvgp_real *out) \
 	{ \
-		enum { L = GP__LANES_##S }; \
 		for (; rows >= 4; rows -= 4, A += 4 * ld) { \
 			ptrdiff_t j = 0; \
 			for (; j + L <= n; j += L) { \
-				GP__V_##S sum = GP__LOAD_##S(out + j); \
+				V sum = GP__LOAD_##S(out + j); \
 				GP__WAYS({ \
-					const GP__V_##S v = GP__LOAD_##S(A + q * ld + j); \
+					const V v = GP__LOAD_##S(A + q * ld + j); \
 					sum = sum + v * v; \
 				}) \
 				GP__STORE_##S(out + j, sum); \
@@ -3335,8 +3252,7 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 	TARGET static void gp__weigh_##S( \
 			ptrdiff_t rows, ptrdiff_t n, const odvgp_real *w, odvgp_real *A, ptrdiff_t ld) \
 	{ \
-		enum { L = GP__LANES_##S }; \
-		const GP__V_##S two = GP__K(S, 2); \
+		const V two = GP__K(S, 2); \
 		for (; rows > 0; rows--, A += ld) { \
 			ptrdiff_t j = 0; \
 			for (; j + L <= n; j += L) \
@@ -3347,8 +3263,7 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 	TARGET static void gp__blend_##S(ptrdiff_t n, odvgp_real a, const odvgp_real *x, odvgp_real b, \
 			const odvgp_real *y, odvgp_real *out) \
 	{ \
-		enum { L = GP__LANES_##S }; \
-		const GP__V_##S va = GP__K(S, a), vb = GP__K(S, b); \
+		const V va = GP__K(S, a), vb = GP__K(S, b); \
 		ptrdiff_t j = 0; \
 		for (; j + L <= n; j += L) \
 			GP__STORE_##S(out + j, va * GP__LOAD_##S(x + j) - vb * GP__LOAD_##S(y + j)); \
@@ -3372,8 +3287,8 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 	TARGET static void gp__combine_##S( \
 			int product, const odvgp_real *x, const odvgp_real *y, odvgp_real *out) \
 	{ \
-		for (int j = 0; j < GP__CHUNK; j += GP__LANES_##S) { \
-			GP__V_##S a = GP__LOAD_##S(x + j), b = GP__LOAD_##S(y + j); \
+		for (int j = 0; j < GP__CHUNK; j += L) { \
+			V a = GP__LOAD_##S(x + j), b = GP__LOAD_##S(y + j); \
 			if (product) a = a * b; \
 			else a = a + b; \
 			GP__STORE_##S(out + j, a); \
@@ -3382,8 +3297,8 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 	TARGET static void gp__derivative_##S(odvgp_real scale, const odvgp_real *adjoint, \
 			const odvgp_real *d2, int first, odvgp_real *dk, odvgp_real *h) \
 	{ \
-		for (int j = 0; j < GP__CHUNK; j += GP__LANES_##S) { \
-			GP__V_##S g = GP__LOAD_##S(dk + j) * GP__K(S, scale), sum; \
+		for (int j = 0; j < GP__CHUNK; j += L) { \
+			V g = GP__LOAD_##S(dk + j) * GP__K(S, scale), sum; \
 			if (adjoint) g = g * GP__LOAD_##S(adjoint + j); \
 			sum = g; \
 			if (!first) sum = g + GP__LOAD_##S(h + j); \
@@ -3394,16 +3309,18 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 
 /* --- all of it for each instruction set --- */
 
-#define GP__BITS_c(TARGET, S)      GP__RAISE(TARGET, S)
-#define GP__BITS_sse2(TARGET, S)   GP__VBITS(TARGET, S) GP__RAISE(TARGET, S)
-#define GP__BITS_neon(TARGET, S)   GP__VBITS(TARGET, S) GP__RAISE(TARGET, S)
-#define GP__BITS_avx2(TARGET, S)   GP__VBITS(TARGET, S) GP__RAISE(TARGET, S)
-#define GP__BITS_avx512(TARGET, S) GP__VBITS(TARGET, S) GP__RAISE512(TARGET, S)
-#define GP__VMATH(TARGET, S, ID, R, NVMAX, MC, NC) \
-	GP__BITS_##S(TARGET, S) GP__MAPS_OF(TARGET, S) \
-	GP__SQDIST(TARGET, S) GP__RADIAL(TARGET, S) GP__ARRAYS(TARGET, S)
+#define GP__BITS_c                    GP__RAISE
+#define GP__BITS_sse2(TARGET, S, V)   GP__VBITS(TARGET, S, V) GP__RAISE(TARGET, S, V)
+#define GP__BITS_neon                 GP__BITS_sse2
+#define GP__BITS_avx2                 GP__BITS_sse2
+#define GP__BITS_avx512(TARGET, S, V) GP__VBITS(TARGET, S, V) GP__RAISE512(TARGET, S, V)
+#define GP__VMATH(TARGET, S, V, L) \
+	GP__BITS_##S(TARGET, S, V) GP__MAPS_OF(TARGET, S, V, L) \
+	GP__SQDIST(TARGET, S, V, L) GP__RADIAL(TARGET, S, V, L) GP__ARRAYS(TARGET, S, V, L)
+#define GP__VMATH_OF(TARGET, S, ID, R, NVMAX, MC, NC) \
+	GP__VMATH(TARGET, S, GP__V_##S, GP__LANES_##S)
 
-GP__EACH_ISA(GP__VMATH)
+GP__EACH_ISA(GP__VMATH_OF)
 
 /* --- sums in double --- */
 
@@ -3544,6 +3461,7 @@ enum {
 	GP__MAX_NR = 3 * GP__MAX_LANES
 };
 
+/*	To add a function: a field here, its macro, and its name in GP__ISA. */
 typedef struct odvgp__simd {
 	const char *name;
 	odvgp_isa id;
@@ -3621,12 +3539,9 @@ typedef struct odvgp__simd {
 	GP__V_##S c##i##j = GP__LOAD_##S(GP__AT(S, t, ts, i, j));
 #define GP__GET(NV, S, i)        GP__EACH##NV(GP__GET1, S, i)
 #define GP__SUB1(S, i, r)        c##i##0 = GP__NMA_##S(u, c##r##0, c##i##0);
-#define GP__SUB2(S, i, r) \
-	GP__SUB1(S, i, r) c##i##1 = GP__NMA_##S(u, c##r##1, c##i##1);
-#define GP__SUB3(S, i, r) \
-	GP__SUB2(S, i, r) c##i##2 = GP__NMA_##S(u, c##r##2, c##i##2);
-#define GP__SUB4(S, i, r) \
-	GP__SUB3(S, i, r) c##i##3 = GP__NMA_##S(u, c##r##3, c##i##3);
+#define GP__SUB2(S, i, r)        GP__SUB1(S, i, r) c##i##1 = GP__NMA_##S(u, c##r##1, c##i##1);
+#define GP__SUB3(S, i, r)        GP__SUB2(S, i, r) c##i##2 = GP__NMA_##S(u, c##r##2, c##i##2);
+#define GP__SUB4(S, i, r)        GP__SUB3(S, i, r) c##i##3 = GP__NMA_##S(u, c##r##3, c##i##3);
 #define GP__SUBTRACT(NV, S, i, r) \
 	u = GP__K(S, tri[i * GP__MAX_MR + r]); GP__SUB##NV(S, i, r)
 #define GP__DIVIDE1(S, i, j) \
@@ -3635,6 +3550,8 @@ typedef struct odvgp__simd {
 	GP__ABOVE##i(NV, S, i) u = GP__K(S, tri[i * GP__MAX_MR + i]); \
 	GP__EACH##NV(GP__DIVIDE1, S, i)
 /* clang-format on */
+
+/* --- the micro-kernels --- */
 
 #define GP__UKR(TARGET, S, ROWS, NV) \
 	TARGET static void gp__ukr##NV##_##S(ptrdiff_t k, odvgp_real alpha, int add, \
@@ -3740,7 +3657,7 @@ GP__INLINE ptrdiff_t gp__factor_body(
 				GP__V_##S v[L]; \
 				GP__UNROLL \
 				for (int r = 0; r < L; r++) v[r] = GP__LOAD_##S(from + (i + r) * fs + p); \
-				GP__TRANSPOSED(S, v) \
+				GP__TRANSPOSED(S, GP__V_##S, L, v) \
 				GP__UNROLL \
 				for (int r = 0; r < L; r++) GP__STORE_##S(to + (p + r) * ts + i, v[r]); \
 			} \
@@ -3753,23 +3670,29 @@ GP__INLINE ptrdiff_t gp__factor_body(
 	}
 
 /*	All micro-kernels of an instruction set. */
+/* clang-format off */
 #define GP__KERNELS(TARGET, S, ID, R, NVMAX, MC, NC) \
 	GP__WIDTHS##NVMAX(GP__UKR, TARGET, S, GP__ROWS##R) \
-			GP__WIDTHS##NVMAX(GP__SOLVE, TARGET, S, GP__ROWS##R) GP__COPY(TARGET, S) \
-					GP__TRANSPOSE(TARGET, S) TARGET static ptrdiff_t gp__factor_##S( \
-							odvgp_real *d, ptrdiff_t rs, ptrdiff_t cs, odvgp_real *tri) \
+	GP__WIDTHS##NVMAX(GP__SOLVE, TARGET, S, GP__ROWS##R) \
+	GP__COPY(TARGET, S) GP__TRANSPOSE(TARGET, S) \
+	TARGET static ptrdiff_t gp__factor_##S( \
+			odvgp_real *d, ptrdiff_t rs, ptrdiff_t cs, odvgp_real *tri) \
 	{ \
 		return gp__factor_body(R, d, rs, cs, tri); \
 	}
+/* clang-format on */
 #define GP__WIDTHS2(X, TARGET, S, ROWS) X(TARGET, S, ROWS, 1) X(TARGET, S, ROWS, 2)
 #define GP__WIDTHS3(X, TARGET, S, ROWS) GP__WIDTHS2(X, TARGET, S, ROWS) X(TARGET, S, ROWS, 3)
 #define GP__WIDTHS4(X, TARGET, S, ROWS) GP__WIDTHS3(X, TARGET, S, ROWS) X(TARGET, S, ROWS, 4)
 
 GP__EACH_ISA(GP__KERNELS)
 
+/* --- the table --- */
+
 #define GP__LIST2(name, S) {name##1_##S, name##2_##S, NULL, NULL}
 #define GP__LIST3(name, S) {name##1_##S, name##2_##S, name##3_##S, NULL}
 #define GP__LIST4(name, S) {name##1_##S, name##2_##S, name##3_##S, name##4_##S}
+/*	In the order of odvgp__simd. */
 #define GP__ISA(TARGET, S, ID, R, NVMAX, MC, NC) \
 	{#S, ODVGP_ISA_##ID, R, NVMAX *GP__LANES_##S, GP__LANES_##S, MC, 256, NC, \
 			GP__LIST##NVMAX(gp__ukr, S), GP__LIST##NVMAX(gp__solve, S), gp__factor_##S, \
@@ -3855,29 +3778,26 @@ static odvgp_real *gp__tile_buffer(const odvgp_blas *blas, odvgp_real *area)
 	return area + (blas->pack_stride - GP__TILE_NUMBERS - GP__TRI_NUMBERS);
 }
 
-/*	Block sizes for problems up to m x n x k, and the size of a task's area. */
-static void gp__blocks(
-		const odvgp__simd *isa, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_blas *blas)
+/*	Largest `order` of a problem: no limit. */
+#define GP__ANY_ORDER (PTRDIFF_MAX / 2)
+
+/*	Block sizes for matrices of at most `order` rows and columns, and the size of a task's area. */
+static void gp__blas_layout(gp__arena *a, const odvgp__simd *isa, const odvgp_threads *threads,
+		ptrdiff_t order, odvgp_blas *blas)
 {
-	ptrdiff_t order = GP__MIN(GP__MAX(m, GP__MAX(n, k)), GP__BASE);
-	if (order > 0) order += GP__MAX_MR;
+	memset(blas, 0, sizeof *blas);
+	if (threads) blas->threads = *threads;
 	blas->isa = isa;
-	blas->mc = gp__round_up(GP__MIN(isa->MC, m), isa->MR);
-	blas->nc = gp__round_up(GP__MIN(isa->NC, n), isa->NR);
-	blas->kc = GP__MIN(isa->KC, k);
+	blas->mc = gp__round_up(GP__MIN(isa->MC, order), isa->MR);
+	blas->nc = gp__round_up(GP__MIN(isa->NC, order), isa->NR);
+	blas->kc = GP__MIN(isa->KC, order);
 	/* for gp__solve_task and gp__potrf_base */
+	order = GP__MIN(order, GP__BASE);
+	if (order > 0) order += GP__MAX_MR;
 	ptrdiff_t solve = order * (isa->NR + 2 * GP__MAX_MR),
 			  factor = order * gp__square_stride(isa, order);
 	blas->pack_stride = GP__MAX((blas->mc + blas->nc) * blas->kc, GP__MAX(solve, factor)) + 16;
 	blas->pack_stride += GP__TILE_NUMBERS + GP__TRI_NUMBERS;
-}
-
-static void gp__blas_layout(gp__arena *a, const odvgp__simd *isa, const odvgp_threads *threads,
-		ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_blas *blas)
-{
-	memset(blas, 0, sizeof *blas);
-	if (threads) blas->threads = *threads;
-	gp__blocks(isa, m, n, k, blas);
 	blas->pack = gp__take(a, gp__tasks(&blas->threads), blas->pack_stride);
 }
 
@@ -3887,8 +3807,7 @@ ODVGP_API size_t odvgp_blas_size(const odvgp_threads *threads, odvgp_info *info)
 	GP__FOR(i, GP__COUNT(gp__isas)) {
 		gp__arena a = gp__measuring();
 		odvgp_blas blas;
-		gp__blas_layout(&a, &gp__isas[i], threads, PTRDIFF_MAX / 2, PTRDIFF_MAX / 2,
-				PTRDIFF_MAX / 2, &blas);
+		gp__blas_layout(&a, &gp__isas[i], threads, GP__ANY_ORDER, &blas);
 		if (a.bad) return gp__too_large(info, "threads");
 		most = GP__MAX(most, a.used);
 	}
@@ -3911,7 +3830,7 @@ ODVGP_API odvgp_status odvgp_blas_init(odvgp_blas *blas, const odvgp_threads *th
 	if (!need) return ODVGP_E_SIZE;
 	if (block_bytes < need) return gp__small(info, "block", block_bytes);
 	gp__arena_init(&a, block, block_bytes);
-	gp__blas_layout(&a, row, threads, PTRDIFF_MAX / 2, PTRDIFF_MAX / 2, PTRDIFF_MAX / 2, blas);
+	gp__blas_layout(&a, row, threads, GP__ANY_ORDER, blas);
 	return ODVGP_OK;
 }
 
@@ -4069,7 +3988,11 @@ static void gp__region(const odvgp_blas *blas, const gp__mm *g, ptrdiff_t i0, pt
 	}
 }
 
-/*	Thin products: axpy or dot products where vectors are contiguous. */
+/* --- thin products --- */
+
+static odvgp_real gp__mm_weight(const gp__mm *g, ptrdiff_t p) { return g->w ? g->w[p] : 1; }
+
+/*	Axpy or dot products where vectors are contiguous. */
 static void gp__unpacked(const odvgp__simd *isa, const gp__mm *g)
 {
 	gp__scale_c(g, 0, g->m, 0, g->n);
@@ -4080,7 +4003,7 @@ static void gp__unpacked(const odvgp__simd *isa, const gp__mm *g)
 		GP__FOR(p, g->k) {
 			ptrdiff_t from = g->a_part == GP__LOWER ? p : 0,
 					  to = g->a_part == GP__UPPER ? GP__MIN(g->m, p + 1) : g->m;
-			isa->axpy(to - from, g->alpha * g->B[p * g->brs] * (g->w ? g->w[p] : 1),
+			isa->axpy(to - from, g->alpha * g->B[p * g->brs] * gp__mm_weight(g, p),
 					g->A + p * g->acs + from, g->C + from);
 		}
 		return;
@@ -4094,7 +4017,7 @@ static void gp__unpacked(const odvgp__simd *isa, const gp__mm *g)
 				  to = g->a_part == GP__LOWER ? GP__MIN(g->k, i + 1) : g->k;
 		if (g->bcs == 1 && n > 1) {
 			GP__FROM(p, from, to) {
-				odvgp_real f = g->alpha * a[p * g->acs] * (g->w ? g->w[p] : 1);
+				odvgp_real f = g->alpha * a[p * g->acs] * gp__mm_weight(g, p);
 				isa->axpy(n, f, g->B + p * g->brs, c);
 			}
 		} else if (g->acs == 1 && g->brs == 1 && !g->w) {
@@ -4104,12 +4027,14 @@ static void gp__unpacked(const odvgp__simd *isa, const gp__mm *g)
 			GP__FOR(j, n) {
 				odvgp_real sum = 0;
 				GP__FROM(p, from, to)
-					sum += a[p * g->acs] * (g->w ? g->w[p] : 1) * g->B[p * g->brs + j * g->bcs];
+					sum += a[p * g->acs] * gp__mm_weight(g, p) * g->B[p * g->brs + j * g->bcs];
 				c[j] += g->alpha * sum;
 			}
 		}
 	}
 }
+
+/* --- shares of the tasks --- */
 
 typedef struct {
 	const odvgp_blas *blas;
@@ -4132,8 +4057,6 @@ static int gp__tasks_across(const gp__mm *g, int tasks)
 	}
 	return best;
 }
-
-/* --- shares of the tasks, and the public products --- */
 
 /*	First row of task t, such that areas of the triangle are equal. */
 static ptrdiff_t gp__triangle_row(const gp__mm_job *job, int t)
@@ -4167,6 +4090,11 @@ static void gp__mm_task(void *arg, int t)
 
 #ifdef ODVGP_USE_CBLAS
 #include <cblas.h>
+#ifdef ODVGP_FLOAT
+#define GP__CBLAS_GEMM cblas_sgemm
+#else
+#define GP__CBLAS_GEMM cblas_dgemm
+#endif
 /*	Plain products only: no weights, no triangle of C, int sizes. Returns 1 if CBLAS ran. */
 static int gp__cblas(const gp__mm *g)
 {
@@ -4177,14 +4105,9 @@ static int gp__cblas(const gp__mm *g)
 	if (g->w || g->c_part != GP__FULL || g->m > INT_MAX || g->n > INT_MAX || g->k > INT_MAX ||
 			lda > INT_MAX || ldb > INT_MAX || ldc > INT_MAX)
 		return 0;
-	CBLAS_TRANSPOSE ta = at ? CblasTrans : CblasNoTrans, tb = bt ? CblasTrans : CblasNoTrans;
-#ifdef ODVGP_FLOAT
-	cblas_sgemm(CblasRowMajor, ta, tb, (int)g->m, (int)g->n, (int)g->k, g->alpha, g->A, (int)lda,
-			g->B, (int)ldb, g->beta, g->C, (int)ldc);
-#else
-	cblas_dgemm(CblasRowMajor, ta, tb, (int)g->m, (int)g->n, (int)g->k, g->alpha, g->A, (int)lda,
-			g->B, (int)ldb, g->beta, g->C, (int)ldc);
-#endif
+	GP__CBLAS_GEMM(CblasRowMajor, at ? CblasTrans : CblasNoTrans, bt ? CblasTrans : CblasNoTrans,
+			(int)g->m, (int)g->n, (int)g->k, g->alpha, g->A, (int)lda, g->B, (int)ldb, g->beta,
+			g->C, (int)ldc);
 	return 1;
 }
 #endif
@@ -4214,6 +4137,8 @@ static void gp__mm_run(const odvgp_blas *blas, const gp__mm *g)
 		gp__run(&blas->threads, job.tasks, gp__mm_task, &job);
 	}
 }
+
+/* --- the public products --- */
 
 /*	A plain product; the caller then sets parts and weights. */
 static gp__mm gp__mm_make(int ta, int tb, ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, odvgp_real alpha,
@@ -4333,35 +4258,15 @@ static void gp__solve_strip(const odvgp__simd *isa, const gp__triangle *t, const
 	}
 }
 
+/*	X is B or, if `right`, B^T, with rows from the first to the last (sign 1) or back (-1). */
 typedef struct {
 	const odvgp_blas *blas;
 	gp__triangle t;
-	int right, reversed, tasks;
+	int right, sign, tasks;
 	ptrdiff_t n; /* columns of X */
 	odvgp_real *B;
 	ptrdiff_t ldb;
 } gp__solve_job;
-
-/*	Copy a strip of B, or B^T, into X and back; `reversed`: from the last row to the first. */
-static void gp__load_strip(const gp__solve_job *job, ptrdiff_t j, ptrdiff_t cols, ptrdiff_t width,
-		odvgp_real *X, ptrdiff_t xs)
-{
-	const odvgp__simd *isa = job->blas->isa;
-	ptrdiff_t m = job->t.m, end = job->reversed ? m - 1 : 0, sign = job->reversed ? -1 : 1;
-	if (job->right)
-		isa->transpose(m, cols, width, job->B + j * job->ldb, job->ldb, X + end * xs, sign * xs);
-	else isa->copy(m, cols, width, NULL, job->B + end * job->ldb + j, sign * job->ldb, X, xs);
-}
-
-static void gp__store_strip(
-		const gp__solve_job *job, ptrdiff_t j, ptrdiff_t cols, const odvgp_real *X, ptrdiff_t xs)
-{
-	const odvgp__simd *isa = job->blas->isa;
-	ptrdiff_t m = job->t.m, end = job->reversed ? m - 1 : 0, sign = job->reversed ? -1 : 1;
-	if (job->right)
-		isa->transpose(cols, m, m, X + end * xs, sign * xs, job->B + j * job->ldb, job->ldb);
-	else isa->copy(m, cols, cols, NULL, X, xs, job->B + end * job->ldb + j, sign * job->ldb);
-}
 
 static void gp__solve_task(void *arg, int i)
 {
@@ -4369,8 +4274,9 @@ static void gp__solve_task(void *arg, int i)
 	const odvgp__simd *isa = job->blas->isa;
 	const int NR = isa->NR;
 	ptrdiff_t j0, j1, m = job->t.m, rows = gp__round_up(m, isa->MR);
+	ptrdiff_t end = job->sign < 0 ? m - 1 : 0, bs = job->sign * job->ldb, xs = job->sign * NR;
 	odvgp_real *tri = job->blas->pack + i * job->blas->pack_stride, *last = tri + rows * GP__MAX_MR;
-	odvgp_real *X = last + rows * GP__MAX_MR;
+	odvgp_real *X = last + rows * GP__MAX_MR, *first = X + end * NR;
 	gp__share(job->n, NR, job->tasks, i, &j0, &j1);
 	if (j0 >= j1) return;
 	ODVGP_ASSERT(X + rows * NR - tri <= job->blas->pack_stride);
@@ -4378,15 +4284,14 @@ static void gp__solve_task(void *arg, int i)
 	GP__FROM(r, m, rows) gp__zero(X + r * NR, NR);
 	for (ptrdiff_t j = j0; j < j1; j += NR) {
 		ptrdiff_t cols = GP__MIN(NR, j1 - j), width = gp__round_up(cols, isa->lanes);
-		if (!job->right && cols == width && m == rows && m <= GP__IN_PLACE) {
-			ptrdiff_t end = job->reversed ? m - 1 : 0;
-			gp__solve_strip(isa, &job->t, tri, last, 0, (int)(width / isa->lanes),
-					job->B + end * job->ldb + j, job->reversed ? -job->ldb : job->ldb);
-			continue;
-		}
-		gp__load_strip(job, j, cols, width, X, NR);
-		gp__solve_strip(isa, &job->t, tri, last, 0, (int)(width / isa->lanes), X, NR);
-		gp__store_strip(job, j, cols, X, NR);
+		odvgp_real *b = job->right ? job->B + j * job->ldb : job->B + end * job->ldb + j;
+		int in_place = !job->right && cols == width && m == rows && m <= GP__IN_PLACE;
+		if (job->right) isa->transpose(m, cols, width, b, job->ldb, first, xs);
+		else if (!in_place) isa->copy(m, cols, width, NULL, b, bs, X, NR);
+		gp__solve_strip(isa, &job->t, tri, last, 0, (int)(width / isa->lanes), in_place ? b : X,
+				in_place ? bs : NR);
+		if (job->right) isa->transpose(cols, m, m, first, xs, b, job->ldb);
+		else if (!in_place) isa->copy(m, cols, cols, NULL, X, NR, b, bs);
 	}
 }
 
@@ -4405,35 +4310,37 @@ static void gp__trsv(const odvgp__simd *isa, int trans, ptrdiff_t n, const odvgp
 ODVGP_API void odvgp_trsm(const odvgp_blas *blas, int right, int trans, ptrdiff_t m, ptrdiff_t n,
 		const odvgp_real *L, ptrdiff_t ldl, odvgp_real *B, ptrdiff_t ldb)
 {
-	ptrdiff_t order = right ? n : m, cols = right ? m : n, h = gp__half(order), rest = order - h;
+	ptrdiff_t order = right ? n : m, cols = right ? m : n, h = gp__half(order);
+	int up = right ? !trans : trans; /* from the last row of X to the first */
 	if (m <= 0 || n <= 0) return;
 	ODVGP_ASSERT(L != B);
 	if (right ? m == 1 : n == 1 && ldb == 1) {
-		gp__trsv(blas->isa, right ? !trans : trans, order, L, ldl, B);
+		gp__trsv(blas->isa, up, order, L, ldl, B);
 		return;
 	}
 	if (order <= GP__BASE) {
-		if (gp__ask(blas, (double)order * (double)order * (double)cols / 2)) return;
-		int reversed = right ? !trans : trans;
-		gp__solve_job job = {
-				blas, gp__triangle_of(reversed, order, L, ldl), right, reversed, 1, cols, B, ldb};
-		if ((double)order * (double)order * (double)cols >= GP__TASK_WORK)
-			job.tasks = gp__tasks(&blas->threads);
+		double work = (double)order * (double)order * (double)cols;
+		if (gp__ask(blas, work / 2)) return;
+		gp__solve_job job = {blas, gp__triangle_of(up, order, L, ldl), right, up ? -1 : 1,
+				work < GP__TASK_WORK ? 1 : gp__tasks(&blas->threads), cols, B, ldb};
 		gp__run(&blas->threads, job.tasks, gp__solve_task, &job);
 		return;
 	}
-	const odvgp_real *L21 = L + h * ldl, *L22 = L21 + h;
-	odvgp_real *B2 = right ? B + h : B + h * ldb;
-	if (right ? trans : !trans) { /* L11 first */
-		odvgp_trsm(blas, right, trans, right ? m : h, right ? h : n, L, ldl, B, ldb);
-		if (right) odvgp_gemm(blas, 0, 1, m, rest, h, -1, B, ldb, L21, ldl, 1, B2, ldb);
-		else odvgp_gemm(blas, 0, 0, rest, n, h, -1, L21, ldl, B, ldb, 1, B2, ldb);
-		odvgp_trsm(blas, right, trans, right ? m : rest, right ? rest : n, L22, ldl, B2, ldb);
-	} else {
-		odvgp_trsm(blas, right, trans, right ? m : rest, right ? rest : n, L22, ldl, B2, ldb);
-		if (right) odvgp_gemm(blas, 0, 0, m, h, rest, -1, B2, ldb, L21, ldl, 1, B, ldb);
-		else odvgp_gemm(blas, 1, 0, h, n, rest, -1, L21, ldl, B2, ldb, 1, B, ldb);
-		odvgp_trsm(blas, right, trans, right ? m : h, right ? h : n, L, ldl, B, ldb);
+	const odvgp_real *L21 = L + h * ldl, *half[2] = {L, L21 + h};
+	odvgp_real *part[2] = {B, right ? B + h : B + h * ldb};
+	ptrdiff_t size[2] = {h, order - h};
+	for (int pass = 0; pass < 2; pass++) {
+		int i = pass != up, k = !i;
+		if (pass) {
+			if (right)
+				odvgp_gemm(blas, 0, !up, m, size[i], size[k], -1, part[k], ldb, L21, ldl, 1,
+						part[i], ldb);
+			else
+				odvgp_gemm(blas, up, 0, size[i], n, size[k], -1, L21, ldl, part[k], ldb, 1, part[i],
+						ldb);
+		}
+		odvgp_trsm(blas, right, trans, right ? m : size[i], right ? size[i] : n, half[i], ldl,
+				part[i], ldb);
 	}
 }
 
@@ -4519,11 +4426,6 @@ static void gp__store_square(const odvgp__simd *isa, ptrdiff_t n, odvgp_real *A,
 	}
 }
 
-static odvgp_status gp__bad_pivot(odvgp_info *info, ptrdiff_t row, odvgp_real value)
-{
-	return gp__fail(info, ODVGP_E_NOT_PD, "pivot", row, (double)value, "is not positive");
-}
-
 /*	n <= BASE. `first` is added to the row reported. */
 static odvgp_status gp__potrf_base(const odvgp_blas *blas, int reverse, ptrdiff_t n, odvgp_real *A,
 		ptrdiff_t lda, ptrdiff_t first, odvgp_info *info)
@@ -4537,8 +4439,9 @@ static odvgp_status gp__potrf_base(const odvgp_blas *blas, int reverse, ptrdiff_
 	gp__load_square(isa, n, A, lda, W, dir * stride, dir);
 	ptrdiff_t bad = gp__factor_square(blas, whole, W, dir * stride, dir);
 	if (bad >= 0) {
-		odvgp_real pivot = W[bad * (dir * stride + dir)];
-		return gp__bad_pivot(info, first + (reverse ? n - 1 - bad : bad), pivot);
+		double pivot = (double)W[bad * (dir * stride + dir)];
+		bad = first + (reverse ? n - 1 - bad : bad);
+		return gp__fail(info, ODVGP_E_NOT_PD, "pivot", bad, pivot, "is not positive");
 	}
 	gp__store_square(isa, n, A, lda, W, dir * stride, dir);
 	return ODVGP_OK;
@@ -4550,21 +4453,14 @@ static odvgp_status gp__potrf_from(const odvgp_blas *blas, int reverse, ptrdiff_
 	if (n <= 0) return ODVGP_OK;
 	if (gp__stopped(blas)) return gp__refuse(info, ODVGP_E_STOPPED, "watch", NULL);
 	if (n <= GP__POTRF_BASE) return gp__potrf_base(blas, reverse, n, A, lda, first, info);
-	ptrdiff_t h = gp__half(n), rest = n - h;
-	odvgp_real *A21 = A + h * lda, *A22 = A21 + h;
-	odvgp_status s;
-	if (reverse) {
-		s = gp__potrf_from(blas, 1, rest, A22, lda, first + h, info);
-		if (s) return s;
-		odvgp_trsm(blas, 0, 1, rest, h, A22, lda, A21, lda);
-		odvgp_syrk(blas, 1, h, rest, -1, A21, lda, NULL, 1, A, lda);
-		return gp__potrf_from(blas, 1, h, A, lda, first, info);
-	}
-	s = gp__potrf_from(blas, 0, h, A, lda, first, info);
-	if (s) return s;
-	odvgp_trsm(blas, 1, 1, rest, h, A, lda, A21, lda);
-	odvgp_syrk(blas, 0, rest, h, -1, A21, lda, NULL, 1, A22, lda);
-	return gp__potrf_from(blas, 0, rest, A22, lda, first + h, info);
+	ptrdiff_t h = gp__half(n), size[2] = {h, n - h}, row[2] = {first, first + h};
+	odvgp_real *A21 = A + h * lda, *half[2] = {A, A21 + h};
+	int i = reverse, k = !reverse; /* half i first */
+	odvgp_status status = gp__potrf_from(blas, reverse, size[i], half[i], lda, row[i], info);
+	if (status) return status;
+	odvgp_trsm(blas, !reverse, 1, n - h, h, half[i], lda, A21, lda);
+	odvgp_syrk(blas, reverse, size[k], size[i], -1, A21, lda, NULL, 1, half[k], lda);
+	return gp__potrf_from(blas, reverse, size[k], half[k], lda, row[k], info);
 }
 
 ODVGP_API odvgp_status odvgp_potrf(
@@ -4578,6 +4474,8 @@ ODVGP_API odvgp_status odvgp_potrf_reverse(
 {
 	return gp__potrf_from(blas, 1, n, P, ldp, 0, info);
 }
+
+/* --- triangular inverse; adjoint --- */
 
 /*	n <= BASE. Solves for the identity's columns, strip by strip from the left. A strip needs no
 	column left of it: L is overwritten. */
@@ -7633,7 +7531,7 @@ static void gp__predict_layout(
 	t->of_y = gp__take(a, s->y_rows, rows);
 	t->scale = p->scale ? gp__take(a, 1, rows) : NULL;
 	t->work = gp__take(a, 1, gp__lik_work(&gp__likelihoods[p->likelihood], F));
-	gp__blas_layout(a, s->isa, NULL, order, order, order, &t->blas);
+	gp__blas_layout(a, s->isa, NULL, order, &t->blas);
 }
 
 /*	The largest size(layer, n) of all layers, 0 if one is 0. *widest: most outputs of an input. */
@@ -9498,28 +9396,34 @@ static odvgp_status gp__server_check(
 	return row ? ODVGP_OK : gp__no_isa(info);
 }
 
+static odvgp_status gp__bad_block(odvgp_info *info, const char *sentence)
+{
+	return gp__refuse(info, ODVGP_E_FORMAT, "block", sentence);
+}
+
+static odvgp_status gp__cut_off(odvgp_info *info, size_t bytes)
+{
+	return gp__fail(info, ODVGP_E_FORMAT, "block", -1, (double)bytes, "is cut off");
+}
+
 /*	One layer's predictor at the start of a block. */
 static odvgp_status gp__predictor_check(const gp__predictor *p, size_t bytes, odvgp_info *info)
 {
 	uint32_t sum[2];
-	if (bytes < sizeof *p)
-		return gp__fail(info, ODVGP_E_FORMAT, "block", -1, (double)bytes, "is cut off");
+	if (bytes < sizeof *p) return gp__cut_off(info, bytes);
 	odvgp_status s = gp__predictor_start_check(p, "block", info);
 	if (s) return s;
 	if (p->real_size != sizeof(odvgp_real))
 		return gp__fail(info, ODVGP_E_UNSUPPORTED, "block", -1, (double)p->real_size,
 				"is of the other precision: only a model file can be read in both");
-	if (bytes < gp__predictor_head(p->base_kernels))
-		return gp__fail(info, ODVGP_E_FORMAT, "block", -1, (double)bytes, "is cut off");
-	if (gp__predictor_measure(p) < 0)
-		return gp__refuse(info, ODVGP_E_FORMAT, "block", "its predictor is not valid");
-	if (bytes < gp__predictor_bytes(p))
-		return gp__fail(info, ODVGP_E_FORMAT, "block", -1, (double)bytes, "is cut off");
+	if (bytes < gp__predictor_head(p->base_kernels)) return gp__cut_off(info, bytes);
+	if (gp__predictor_measure(p) < 0) return gp__bad_block(info, "its predictor is not valid");
+	if (bytes < gp__predictor_bytes(p)) return gp__cut_off(info, bytes);
 	gp__predictor_sum(p, sum);
-	if (sum[0] != p->checksum[0] || sum[1] != p->checksum[1])
-		return gp__refuse(info, ODVGP_E_FORMAT, "block", "damaged: the checksum does not match");
+	if (memcmp(sum, p->checksum, sizeof sum) != 0)
+		return gp__bad_block(info, "damaged: the checksum does not match");
 	if (!gp__predictor_reals_ok(p))
-		return gp__refuse(info, ODVGP_E_FORMAT, "block", "a number is not finite or out of range");
+		return gp__bad_block(info, "a number is not finite or out of range");
 	return ODVGP_OK;
 }
 
@@ -9535,7 +9439,7 @@ ODVGP_API odvgp_status odvgp_server_from_block(odvgp_server *server, const void 
 		block_bytes -= gp__predictor_bytes(p);
 		if ((s = gp__predictor_check(above, block_bytes, info))) return s;
 		if (!gp__predictors_chain(p, above))
-			return gp__refuse(info, ODVGP_E_FORMAT, "block", "its layers do not chain");
+			return gp__bad_block(info, "its layers do not chain");
 		p = above;
 	}
 	return gp__server_fill(server, (const gp__predictor *)block, row);
@@ -9576,28 +9480,27 @@ static odvgp_status gp__bad_file(odvgp_info *info, const char *sentence)
 	return gp__refuse(info, ODVGP_E_FORMAT, "model file", sentence);
 }
 
-/*	Check magic, version, sizes and checksum; set h. */
+/*	Check magic, version, sizes and checksum; set f to read, and h. */
 static odvgp_status gp__file_open(
-		const void *file, size_t bytes, gp__file_head *h, odvgp_info *info)
+		gp__file *f, const void *file, size_t bytes, gp__file_head *h, odvgp_info *info)
 {
 	memset(h, 0, sizeof *h);
 	if (!file) return gp__is_null(info, "file");
-	gp__file f = gp__file_make(GP__FILE_READ, file, bytes);
-	gp__file_head_walk(&f, h);
-	if (f.bad || h->magic != GP__FILE_MAGIC) return gp__bad_file(info, "this is not a model file");
-	if (h->version < GP__FILE_VERSION)
+	*f = gp__file_make(GP__FILE_READ, file, bytes);
+	gp__file_head_walk(f, h);
+	if (f->bad || h->magic != GP__FILE_MAGIC) return gp__bad_file(info, "this is not a model file");
+	if (h->version != GP__FILE_VERSION)
 		return gp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1, (double)h->version,
-				"of an older format: train the model again, or read it with the release that wrote "
-				"it");
-	if (h->version > GP__FILE_VERSION)
-		return gp__fail(info, ODVGP_E_UNSUPPORTED, "model file", -1, (double)h->version,
-				"of a newer format: read it with the release that wrote it");
+				h->version > GP__FILE_VERSION
+						? "of a newer format: read it with the release that wrote it"
+						: "of an older format: train the model again, or read it with the release "
+						  "that wrote it");
 	if (h->state_bytes > bytes || h->predictor_bytes > bytes || h->user_bytes > bytes ||
 			GP__FILE_HEAD + h->state_bytes + h->predictor_bytes + h->user_bytes + 8 != bytes)
 		return gp__fail(info, ODVGP_E_FORMAT, "model file", -1, (double)bytes,
 				"truncated, or longer than it should be");
-	f.used = bytes - 8;
-	if (gp__file_bits(&f, 0, 8) != gp__checksum((const unsigned char *)file, bytes - 8))
+	f->used = bytes - 8;
+	if (gp__file_bits(f, 0, 8) != gp__checksum((const unsigned char *)file, bytes - 8))
 		return gp__bad_file(info, "damaged: the checksum does not match");
 	if (h->real_size != 4 && h->real_size != 8) return gp__bad_file(info, "an unknown precision");
 	return ODVGP_OK;
@@ -9609,19 +9512,18 @@ typedef union {
 	uint32_t words[(sizeof(gp__predictor) + sizeof(gp__kernel)) / sizeof(uint32_t) + 32];
 } gp__predictor_start;
 
-/*	Read and check the next predictor's head and set its real_size to this build's. Leaves f at the
-	reals. *left: bytes of predictors from here on. below: the layer before, or NULL. */
+/*	Read and check the next predictor's head, which begins a gp__predictor_start or a block with
+	room for it, and set its real_size to this build's. Leaves f at the reals. *left: bytes of
+	predictors from here on. below: the layer before, or NULL. */
 static odvgp_status gp__file_predictor(gp__file *f, const gp__file_head *h, uint64_t *left,
-		const gp__predictor *below, gp__predictor_start *start, odvgp_info *info)
+		const gp__predictor *below, gp__predictor *p, odvgp_info *info)
 {
-	gp__predictor *p = &start->head;
-	memset(start, 0, sizeof *start);
 	gp__file_words(f, p, sizeof *p);
 	if (f->bad) return gp__bad_file(info, "its predictor is not valid");
 	odvgp_status s = gp__predictor_start_check(p, "model file", info);
 	if (s) return s;
 	size_t head = gp__predictor_head(p->base_kernels);
-	ODVGP_ASSERT(head <= sizeof *start);
+	ODVGP_ASSERT(head <= sizeof(gp__predictor_start));
 	gp__file_words(f, p + 1, head - sizeof *p);
 	ptrdiff_t reals = f->bad ? -1 : gp__predictor_measure(p);
 	uint64_t bytes = head + (uint64_t)GP__MAX(reals, 0) * h->real_size;
@@ -9642,7 +9544,7 @@ GP__NOINLINE odvgp_status gp__file_predictor_size(
 	f->used = (size_t)(GP__FILE_HEAD + h->state_bytes);
 	*bytes = 0;
 	for (below.layers = 2; below.layers > 1; below = start.head) {
-		odvgp_status s = gp__file_predictor(f, h, &left, *bytes ? &below : NULL, &start, info);
+		odvgp_status s = gp__file_predictor(f, h, &left, *bytes ? &below : NULL, &start.head, info);
 		if (s) return s;
 		*bytes += gp__predictor_bytes(&start.head);
 		f->used += (size_t)(gp__predictor_reals(&start.head) * h->real_size);
@@ -9650,15 +9552,14 @@ GP__NOINLINE odvgp_status gp__file_predictor_size(
 	return ODVGP_OK;
 }
 
-/*	The next predictor of a checked file. */
-GP__NOINLINE odvgp_status gp__file_predictor_read(
+/*	The next predictor of a checked file, whose size has been checked, too. Its head is read where
+	it stays: a copy would take 1.5 KiB of stack beside gp__predictor_measure's kernel. */
+static odvgp_status gp__file_predictor_read(
 		gp__file *f, const gp__file_head *h, uint64_t *left, gp__predictor *p, odvgp_info *info)
 {
-	gp__predictor_start start;
-	odvgp_status s = gp__file_predictor(f, h, left, NULL, &start, info);
+	odvgp_status s = gp__file_predictor(f, h, left, NULL, p, info);
 	if (s) return s;
-	size_t head = gp__predictor_head(start.head.base_kernels);
-	memcpy(p, &start, head);
+	size_t head = gp__predictor_head(p->base_kernels);
 	gp__file_reals(f, (odvgp_real *)(void *)((unsigned char *)p + head),
 			(ptrdiff_t)gp__predictor_reals(p), (int)h->real_size);
 	if (f->bad || !gp__predictor_reals_ok(p))
@@ -9670,19 +9571,20 @@ GP__NOINLINE odvgp_status gp__file_predictor_read(
 
 ODVGP_API size_t odvgp_server_size(const void *file, size_t file_bytes, odvgp_info *info)
 {
+	gp__file f;
 	gp__file_head h;
 	size_t need = 0;
-	if (gp__file_open(file, file_bytes, &h, info)) return 0;
-	gp__file f = gp__file_make(GP__FILE_READ, file, file_bytes);
+	if (gp__file_open(&f, file, file_bytes, &h, info)) return 0;
 	return gp__file_predictor_size(&f, &h, &need, info) ? 0 : need;
 }
 
 ODVGP_API odvgp_status odvgp_load_user(const void *file, size_t file_bytes, const void **user,
 		size_t *user_bytes, odvgp_info *info)
 {
+	gp__file f;
 	gp__file_head h;
 	if (!user || !user_bytes) return gp__is_null(info, user ? "user_bytes" : "user");
-	odvgp_status s = gp__file_open(file, file_bytes, &h, info);
+	odvgp_status s = gp__file_open(&f, file, file_bytes, &h, info);
 	if (s) return s;
 	*user = (const unsigned char *)file + (file_bytes - 8 - (size_t)h.user_bytes);
 	*user_bytes = (size_t)h.user_bytes;
@@ -9692,11 +9594,11 @@ ODVGP_API odvgp_status odvgp_load_user(const void *file, size_t file_bytes, cons
 ODVGP_API odvgp_status odvgp_server_from_memory(odvgp_server *server, const void *file,
 		size_t file_bytes, odvgp_isa isa, void *block, size_t block_bytes, odvgp_info *info)
 {
+	gp__file f;
 	gp__file_head h;
 	const odvgp__simd *row = gp__isa_find(isa);
 	odvgp_status s = gp__server_check(server, block, row, info);
-	if (s || (s = gp__file_open(file, file_bytes, &h, info)) != ODVGP_OK) return s;
-	gp__file f = gp__file_make(GP__FILE_READ, file, file_bytes);
+	if (s || (s = gp__file_open(&f, file, file_bytes, &h, info)) != ODVGP_OK) return s;
 	size_t need;
 	if ((s = gp__file_predictor_size(&f, &h, &need, info))) return s;
 	if (block_bytes < need) return gp__small(info, "block", block_bytes);
@@ -9757,9 +9659,10 @@ static int gp__file_in_place(const char *path)
 #endif
 }
 
-/*	Writes the block and closes the file; 1 if all went well. */
+/*	Writes the block to a file that fopen returned, and closes it; 1 if all went well. */
 static int gp__file_put(FILE *file, const void *block, size_t bytes)
 {
+	if (!file) return 0;
 	int good = fwrite(block, 1, bytes, file) == bytes;
 	return (fclose(file) == 0) & good;
 }
@@ -9805,12 +9708,6 @@ static int gp__file_rename(const char *from, const char *to)
 #endif
 }
 
-static int gp__file_write_in_place(const char *path, const void *block, size_t bytes)
-{
-	FILE *file = fopen(path, "wb");
-	return file && gp__file_put(file, block, bytes);
-}
-
 static odvgp_status gp__unwritten(odvgp_info *info)
 {
 	return gp__refuse(info, ODVGP_E_IO, "path", "the file could not be written");
@@ -9823,7 +9720,7 @@ ODVGP_API odvgp_status odvgp_file_write(
 	int made = 0;
 	if (!path || !file) return gp__is_null(info, path ? "file" : "path");
 	if (gp__file_in_place(path))
-		return gp__file_write_in_place(path, file, file_bytes) ? ODVGP_OK : gp__unwritten(info);
+		return gp__file_put(fopen(path, "wb"), file, file_bytes) ? ODVGP_OK : gp__unwritten(info);
 	for (int n = 0; n < GP__FILE_TRIES && !made; n++) {
 		gp__text name = {beside, sizeof beside, 0};
 		gp__put(&name, path);
@@ -19134,12 +19031,12 @@ static void gp__unit_config(gp__unit *u, odvgp_model *m, int number)
 	u->param = gp__parametrisation_of(c, layer);
 	u->gamma_coords = c->reproduce.gamma_coords;
 	u->mean_function = c->layer[layer].mean_function;
-	u->block[GP__ON_BETA].M = c->layer[layer].M;
-	u->block[GP__ON_GAMMA].M = c->layer[layer].M_gamma;
+	u->block[GP__ON_BETA].M = u->M;
+	u->block[GP__ON_GAMMA].M = u->M_gamma;
 	for (int b = 0; b < GP__BLOCKS; b++) {
-		int own = b == GP__ON_GAMMA ? GP__STEPS_GAMMA : GP__STEPS_BETA;
+		int steps = b == GP__ON_GAMMA ? GP__STEPS_GAMMA : GP__STEPS_BETA;
 		u->block[b].number = GP__BLOCKS * layer + b;
-		u->block[b].natural = u->steps & own ? u->block[b].M : 0;
+		u->block[b].natural = u->steps & steps ? u->block[b].M : 0;
 	}
 }
 
@@ -19250,8 +19147,8 @@ static void gp__model_layout(odvgp_model *m, gp__arena *a)
 		/* bounds without q and odvgp_fit_q factor a matrix of both sets of points */
 		widest = GP__MAX(widest, GP__MAX(u->M + u->M_gamma, c->tile * u->times));
 		gp__build_unit(u, below);
-		size_t own = gp__init_bytes(u);
-		init = GP__MAX(init, own);
+		size_t bytes = gp__init_bytes(u);
+		init = GP__MAX(init, bytes);
 	}
 	m->tape.arena = NULL;
 	if (!carve) gp__tables_layout(m, a, m->tape.nodes);
@@ -19264,7 +19161,7 @@ static void gp__model_layout(odvgp_model *m, gp__arena *a)
 	m->tape.jitter_absolute = c->jitter.absolute;
 	m->tape.jitter_relative = c->jitter.relative;
 	m->tape.jitter_limit = c->jitter.max;
-	gp__blas_layout(a, gp__isa_find(c->isa), &c->threads, widest, widest, widest, &m->tape.blas);
+	gp__blas_layout(a, gp__isa_find(c->isa), &c->threads, widest, &m->tape.blas);
 	m->tape.scratch = *a;
 	gp__take_bytes(a, GP__MAX(m->tape.scratch_bytes, init), 1);
 }
@@ -19716,7 +19613,6 @@ static odvgp_status gp__warm_check(const odvgp_model *m, odvgp_info *info)
 	return gp__warm_fits_q(m) ? gp__fit_check(m->unit, info) : ODVGP_OK;
 }
 
-/*	The auxiliary model's config. */
 static odvgp_config gp__warm_config(const odvgp_model *m, ptrdiff_t rows, ptrdiff_t M)
 {
 	odvgp_config c = m->cfg;
@@ -19960,7 +19856,7 @@ static void gp__warm_noise(odvgp_model *aux)
 	gp__touch(aux, aux->slot_lik_params);
 }
 
-/*	The outputs' noises become one, their geometric mean, with their settings. */
+/*	The outputs' noises become one, their geometric mean, with their bounds and prior. */
 static void gp__warm_one_noise(odvgp_model *aux, const odvgp_model *m)
 {
 	const odvgp_slot *noise = &m->par.slot[m->slot_lik_params];
@@ -19997,7 +19893,6 @@ static odvgp_status gp__warm_pseudo(
 
 /* --- training it; odvgp_warm_start --- */
 
-/*	Makes an auxiliary model. */
 static odvgp_status gp__warm_make(const gp__warm_work *w, const odvgp_config *c,
 		const odvgp_model *m, odvgp_model **made, odvgp_info *info)
 {
@@ -20014,7 +19909,7 @@ static odvgp_status gp__warm_make(const gp__warm_work *w, const odvgp_config *c,
 	return ODVGP_OK;
 }
 
-/*	Makes the auxiliary model and trains it. */
+/*	Make the auxiliary model and train it. */
 static odvgp_status gp__warm_train(gp__warm_work *w, const odvgp_model *m, const odvgp_real *X,
 		const odvgp_real *Y, odvgp_model **made, odvgp_info *info)
 {
@@ -20579,10 +20474,10 @@ GP__NOINLINE odvgp_status gp__file_model_size(gp__file *f, const gp__file_head *
 ODVGP_API size_t odvgp_load_size(const void *file, size_t file_bytes, const odvgp_threads *threads,
 		odvgp_isa isa, odvgp_info *info)
 {
+	gp__file f;
 	gp__file_head h;
 	size_t model = 0, predictor;
-	if (gp__file_open(file, file_bytes, &h, info)) return 0;
-	gp__file f = gp__file_make(GP__FILE_READ, file, file_bytes);
+	if (gp__file_open(&f, file, file_bytes, &h, info)) return 0;
 	int bad = gp__file_model_size(&f, &h, threads, isa, &model, info) ||
 			  gp__file_predictor_size(&f, &h, &predictor, info);
 	return bad ? 0 : model;
@@ -20602,15 +20497,15 @@ ODVGP_API odvgp_status odvgp_load_memory(odvgp_model **model, const void *file, 
 		const odvgp_threads *threads, odvgp_isa isa, void *block, size_t block_bytes,
 		odvgp_info *info)
 {
+	gp__file f;
 	gp__file_head h;
 	gp__arena a;
 	odvgp_model *m;
 	size_t need;
 	if (!model) return gp__is_null(info, "model");
 	*model = NULL;
-	odvgp_status s = gp__file_open(file, file_bytes, &h, info);
+	odvgp_status s = gp__file_open(&f, file, file_bytes, &h, info);
 	if (s) return s;
-	gp__file f = gp__file_make(GP__FILE_READ, file, file_bytes);
 	if ((s = gp__model_claim(&m, &a, gp__file_unit_count(f), block, block_bytes, info))) return s;
 	if ((s = gp__file_model(&f, &h, threads, isa, m, NULL, &need, info))) return s;
 	size_t at = f.used;
@@ -20655,6 +20550,14 @@ static odvgp_allocator gp__allocator(const odvgp_allocator *given)
 	return a;
 }
 
+/*	NULL after a failure, which is then in info. */
+static void *gp__allocate(const odvgp_allocator *a, size_t bytes, odvgp_info *info)
+{
+	void *block = a->alloc(a->user, bytes);
+	if (!block) gp__fail(info, ODVGP_E_MEMORY, "allocator", -1, (double)bytes, NULL);
+	return block;
+}
+
 ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_config *config,
 		const odvgp_real *X, const odvgp_real *Y, const odvgp_allocator *allocator,
 		odvgp_info *info)
@@ -20667,8 +20570,8 @@ ODVGP_API odvgp_status odvgp_model_create(odvgp_model **model, const odvgp_confi
 	*model = NULL;
 	size_t bytes = odvgp_model_size(config, info);
 	if (!bytes) return info->status;
-	void *block = a.alloc(a.user, bytes);
-	if (!block) return gp__fail(info, ODVGP_E_MEMORY, "allocator", -1, (double)bytes, NULL);
+	void *block = gp__allocate(&a, bytes, info);
+	if (!block) return ODVGP_E_MEMORY;
 	odvgp_status s = odvgp_model_init(&m, config, block, bytes, info);
 	if (!s) s = odvgp_init_data(m, X, Y, NULL, info);
 	if (s) {
@@ -20727,8 +20630,8 @@ ODVGP_API odvgp_status odvgp_save_file(odvgp_model *m, const char *path, odvgp_i
 	odvgp_allocator a = gp__allocator(&m->allocator);
 	size_t bytes = odvgp_save_size(m, 0, info);
 	if (!bytes) return ODVGP_E_SIZE;
-	void *file = a.alloc(a.user, bytes);
-	if (!file) return gp__fail(info, ODVGP_E_MEMORY, "allocator", -1, (double)bytes, NULL);
+	void *file = gp__allocate(&a, bytes, info);
+	if (!file) return ODVGP_E_MEMORY;
 	odvgp_status s = odvgp_save_memory(m, NULL, NULL, 0, file, bytes, info);
 	if (!s) s = odvgp_file_write(path, file, bytes, info);
 	a.release(a.user, file);
@@ -20741,8 +20644,8 @@ static odvgp_status gp__load_file(odvgp_model **model, const void *file, size_t 
 {
 	size_t need = odvgp_load_size(file, bytes, NULL, ODVGP_ISA_AUTO, info);
 	if (!need) return info->status;
-	void *block = a->alloc(a->user, need);
-	if (!block) return gp__fail(info, ODVGP_E_MEMORY, "allocator", -1, (double)need, NULL);
+	void *block = gp__allocate(a, need, info);
+	if (!block) return ODVGP_E_MEMORY;
 	odvgp_status s = odvgp_load_memory(model, file, bytes, NULL, ODVGP_ISA_AUTO, block, need, info);
 	if (s) {
 		a->release(a->user, block);
@@ -20763,8 +20666,8 @@ ODVGP_API odvgp_status odvgp_load_file(
 	if (!info) info = &own;
 	size_t bytes = odvgp_file_size(path, info);
 	if (!bytes) return info->status;
-	void *file = a.alloc(a.user, bytes);
-	if (!file) return gp__fail(info, ODVGP_E_MEMORY, "allocator", -1, (double)bytes, NULL);
+	void *file = gp__allocate(&a, bytes, info);
+	if (!file) return ODVGP_E_MEMORY;
 	odvgp_status s = odvgp_file_read(path, &bytes, file, bytes, info);
 	if (!s) s = gp__load_file(model, file, bytes, &a, info);
 	a.release(a.user, file);

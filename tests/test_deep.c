@@ -713,6 +713,7 @@ TEST(forged_stacks_are_refused)
 	static const ptrdiff_t width[] = {2, 2, 1};
 	static const unsigned char forged[] = {0, 1, 3, 200, 255};
 	odvgp_config c = stack(12, width, 2, &members[2]);
+	gp__file f;
 	gp__file_head h;
 	odvgp_info info = no_info();
 	unsigned char *file, *block;
@@ -722,7 +723,7 @@ TEST(forged_stacks_are_refused)
 	test_seed = 16;
 	fixture a = start_stack(&c), b = a;
 	file = save_file(a.m, NULL, "", &bytes);
-	CHECK_STATUS(gp__file_open(file, bytes, &h, &info), ODVGP_OK);
+	CHECK_STATUS(gp__file_open(&f, file, bytes, &h, &info), ODVGP_OK);
 	from = (size_t)(GP__FILE_HEAD + h.state_bytes);
 	for (i = GP__FILE_HEAD; i < bytes - 8; i += 4) {
 		/* the config and units; each predictor's head */

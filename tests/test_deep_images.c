@@ -591,6 +591,7 @@ TEST(forged_stacks_are_refused)
 {
 	static const unsigned char forged[] = {0, 1, 2, 200, 255};
 	odvgp_config c = image_stack(12, two, 2, 2);
+	gp__file f;
 	gp__file_head h;
 	odvgp_server server;
 	size_t bytes, need, i, k, from;
@@ -598,7 +599,7 @@ TEST(forged_stacks_are_refused)
 	test_seed = 16;
 	fixture a = start_images(&c), b = a;
 	unsigned char *file = save_file(a.m, NULL, "", &bytes), *block;
-	CHECK_STATUS(gp__file_open(file, bytes, &h, NULL), ODVGP_OK);
+	CHECK_STATUS(gp__file_open(&f, file, bytes, &h, NULL), ODVGP_OK);
 	from = (size_t)(GP__FILE_HEAD + h.state_bytes);
 	for (i = GP__FILE_HEAD; i < from + 600; i += 4)
 		for (k = 0; k < sizeof forged && (i < GP__FILE_HEAD + 1200 || i >= from); k++) {
@@ -692,7 +693,7 @@ TEST(memory)
 		gp__arena pack;
 		odvgp_blas blas;
 		gp__arena_init(&pack, NULL, 0);
-		gp__blas_layout(&pack, server.isa, NULL, (ptrdiff_t)R, (ptrdiff_t)R, (ptrdiff_t)R, &blas);
+		gp__blas_layout(&pack, server.isa, NULL, (ptrdiff_t)R, &blas);
 		stated += (double)pack.used;
 		CHECK_SAY(
 				(double)predictor[0] < stated, "%g bytes, stated %g", (double)predictor[0], stated);

@@ -549,14 +549,14 @@ TEST(predictors_of_more_reals_than_32_bits)
 	f.mode = GP__FILE_READ;
 	f.used = GP__FILE_HEAD;
 	left = h.predictor_bytes;
-	CHECK_SAY(gp__file_predictor(&f, &h, &left, NULL, &q, &info) == ODVGP_OK, "%s", info.text);
+	CHECK_SAY(gp__file_predictor(&f, &h, &left, NULL, &q.head, &info) == ODVGP_OK, "%s", info.text);
 	CHECK(left == 0);
 	CHECK_BITS(&start, &q, words);
 	CHECK_NEAR(gp__predictor_reals(&q.head), want / sizeof(odvgp_real), 1e-3 * want);
 	/* The lower half of the 64-bit length is not accepted by itself. */
 	left = h.predictor_bytes - ((uint64_t)sizeof(odvgp_real) << 32);
 	f.used = GP__FILE_HEAD;
-	CHECK_STATUS(gp__file_predictor(&f, &h, &left, NULL, &q, &info), ODVGP_E_FORMAT);
+	CHECK_STATUS(gp__file_predictor(&f, &h, &left, NULL, &q.head, &info), ODVGP_E_FORMAT);
 	/* A config that no file can hold has no size. */
 	m->cfg.optim.natgrad_step.steps = -1;
 	CHECK(odvgp_save_size(m, 3, NULL) == 0);

@@ -363,7 +363,7 @@ static void *train_thread(void *arg)
 	return NULL;
 }
 
-/*  Trains and predicts in a thread of 80 KiB: the manual promises 64 KiB for the library, and
+/*  Trains and predicts in a thread of 80 KiB: the manual promises at most 12 KiB for the library, and
     the rest is for the frames of this test and of the system. Where threads must have more (128
     KiB on 64-bit ARM), the test is weaker. */
 TEST(a_small_stack_is_enough)
