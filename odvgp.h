@@ -3272,9 +3272,8 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 	TARGET static odvgp_real gp__slope_##S( \
 			ptrdiff_t n, odvgp_real x, const odvgp_real *z, const odvgp_real *h) \
 	{ \
-		enum { L = GP__LANES_##S }; \
-		const GP__V_##S f = GP__K(S, x); \
-		GP__V_##S s0 = GP__K(S, 0), s1 = s0; \
+		const V f = GP__K(S, x); \
+		V s0 = GP__K(S, 0), s1 = s0; \
 		odvgp_real part[L], sum = 0; \
 		for (ptrdiff_t j = 0; j < n; j += 2 * L) { \
 			s0 = GP__FMA_##S(GP__LOAD_##S(h + j), f - GP__LOAD_##S(z + j), s0); \
