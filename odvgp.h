@@ -4677,7 +4677,11 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 	config.kernel_cache_bytes.
 
 	Cost: n m (3 D + about 20 per base kernel); the adjoint as much again, and once more if nothing
-	is kept. */
+	is kept.
+
+	To add a base kernel: its formula above, its number (>>vmath), its row in gp__base_kernel_kinds,
+	its values in gp__base_values and, if these use inner products, k(x,x) in gp__base_diag and
+	gp__base_diag_adjoint. */
 
 #define GP__MAX_RANGES  8
 #define GP__MAX_NODES   (2 * ODVGP_MAX_BASE_KERNELS)
@@ -4706,7 +4710,7 @@ typedef struct {
 
 typedef struct {
 	uint32_t D, base_kernels, nnode, nhyp, ngroup;
-	/* a group's first base kernel, for geometry, columns and scales */
+	/* a group's first base kernel */
 	uint32_t group_base[ODVGP_MAX_BASE_KERNELS];
 	uint32_t node[GP__MAX_NODES][3]; /* kind; base kernel, or the two operands */
 	gp__base_kernel base[ODVGP_MAX_BASE_KERNELS];
@@ -4718,7 +4722,7 @@ typedef struct {
 enum { GP__NO_INPUT, GP__DISTANCE, GP__CIRCLE, GP__INNER_PRODUCT };
 #define GP__NO_GROUP UINT32_MAX
 
-/*	Geometry, function in isa->radial, and name of the shape parameter. */
+/*	radial: the function in isa->radial. */
 typedef struct {
 	const char *name;
 	int geometry, radial;
@@ -4726,6 +4730,7 @@ typedef struct {
 } gp__base_kernel_kind;
 
 static const gp__base_kernel_kind gp__base_kernel_kinds[GP__BASE_KERNEL_TYPES] = {
+		/* name, geometry, radial, shape_param */
 		{"rbf", GP__DISTANCE, GP__RBF, NULL},
 		{"matern12", GP__DISTANCE, GP__MATERN12, NULL},
 		{"matern32", GP__DISTANCE, GP__MATERN32, NULL},
@@ -4737,6 +4742,12 @@ static const gp__base_kernel_kind gp__base_kernel_kinds[GP__BASE_KERNEL_TYPES] =
 		{"constant", GP__NO_INPUT, GP__NOT_RADIAL, NULL},
 		{"white", GP__NO_INPUT, GP__NOT_RADIAL, NULL},
 };
+
+/*	The base kernel that has a group's geometry, columns and scales. */
+static const gp__base_kernel *gp__group_kernel(const gp__kernel *k, uint32_t group)
+{
+	return &k->base[k->group_base[group]];
+}
 
 static int gp__geometry(const gp__base_kernel *base)
 {
@@ -4790,23 +4801,30 @@ static int gp__accept(gp__parser *p, const char *token)
 	return 1;
 }
 
+/*	Appends digits to v. Returns how many. */
+static int gp__parse_digits(gp__parser *p, double *v)
+{
+	int digits = 0;
+	for (; *p->at >= '0' && *p->at <= '9'; p->at++, digits++) *v = 10 * *v + (*p->at - '0');
+	return digits;
+}
+
 static double gp__parse_number(gp__parser *p)
 {
 	double v = 0, e = 0;
-	int digits = 0, exponent = 0, negative;
 	gp__skip_spaces(p);
-	for (; *p->at >= '0' && *p->at <= '9'; p->at++, digits++) v = 10 * v + (*p->at - '0');
-	if (*p->at == '.')
-		for (p->at++; *p->at >= '0' && *p->at <= '9'; p->at++, digits++, exponent--)
-			v = 10 * v + (*p->at - '0');
-	if (!digits) return (double)gp__parse_fail(p, "a number is missing");
-	if (*p->at == 'e' || *p->at == 'E') {
+	int digits = gp__parse_digits(p, &v), decimals = 0, exponent;
+	if (*p->at == '.') {
 		p->at++;
-		negative = *p->at == '-';
+		decimals = gp__parse_digits(p, &v);
+	}
+	if (!digits && !decimals) return (double)gp__parse_fail(p, "a number is missing");
+	exponent = -decimals;
+	if (*p->at == 'e' || *p->at == 'E') {
+		int sign = *++p->at == '-' ? -1 : 1;
 		if (*p->at == '-' || *p->at == '+') p->at++;
-		if (*p->at < '0' || *p->at > '9') gp__parse_fail(p, "an exponent is missing");
-		for (; *p->at >= '0' && *p->at <= '9'; p->at++) e = GP__MIN(10 * e + (*p->at - '0'), 9999);
-		exponent += (int)(negative ? -e : e);
+		if (!gp__parse_digits(p, &e)) gp__parse_fail(p, "an exponent is missing");
+		exponent += sign * (int)GP__MIN(e, 9999);
 	}
 	return exponent < 0 ? v / pow(10, -exponent) : v * pow(10, exponent);
 }
@@ -4831,38 +4849,27 @@ static int gp__range_repeats(const gp__base_kernel *base, uint32_t n)
 /*	dims=0:3+5 */
 static void gp__parse_dims(gp__parser *p, gp__base_kernel *base)
 {
-	if (base->nranges) {
-		gp__parse_fail(p, "dims is given twice");
-		return;
-	}
+	if (base->nranges) gp__parse_fail(p, "dims is given twice");
 	base->ndims = 0;
 	do {
-		if (base->nranges == GP__MAX_RANGES) {
-			gp__parse_fail(p, "too many ranges in dims");
-			return;
-		}
+		if (base->nranges == GP__MAX_RANGES) gp__parse_fail(p, "too many ranges in dims");
+		if (p->error) return;
 		uint32_t *range = base->range[base->nranges++];
 		range[0] = gp__parse_column(p);
 		range[1] = gp__accept(p, ":") ? gp__parse_column(p) : range[0] + 1;
-		if (range[1] <= range[0] || range[1] > p->k->D) {
+		if (range[1] <= range[0] || range[1] > p->k->D)
 			gp__parse_fail(p, "a range of columns is empty or beyond the inputs");
-			return;
-		}
-		if (gp__range_repeats(base, base->nranges)) {
-			gp__parse_fail(p, "dims names a column twice");
-			return;
-		}
+		if (gp__range_repeats(base, base->nranges)) gp__parse_fail(p, "dims names a column twice");
 		base->ndims += range[1] - range[0];
-	} while (gp__accept(p, "+"));
+	} while (!p->error && gp__accept(p, "+"));
 }
 
 static double gp__parse_positive(gp__parser *p, gp__base_kernel *base, uint32_t given)
 {
-	double v;
 	gp__skip_spaces(p);
-	v = *p->at == '-' ? -1 : gp__parse_number(p);
+	double v = *p->at == '-' ? -1 : gp__parse_number(p);
 	if (!(v > 0) || v > 1e30) gp__parse_fail(p, "a kernel's numbers must be above 0 and finite");
-	else if (v < (double)GP__TINY)
+	if (v < (double)GP__TINY)
 		gp__parse_fail(p, "a kernel's number is too small for the precision");
 	if (base->given & given) gp__parse_fail(p, "a value is given twice");
 	base->given |= given;
@@ -4913,13 +4920,6 @@ static void gp__parse_argument(gp__parser *p, gp__base_kernel *base, double *val
 	}
 }
 
-static void gp__parse_arguments(gp__parser *p, gp__base_kernel *base, double *value)
-{
-	do gp__parse_argument(p, base, value);
-	while (!p->error && gp__accept(p, ","));
-	if (!gp__accept(p, ")")) gp__parse_fail(p, "')' is missing");
-}
-
 /* --- expressions --- */
 
 static uint32_t gp__new_node(gp__parser *p, uint32_t kind, uint32_t a, uint32_t b)
@@ -4940,10 +4940,10 @@ static uint32_t gp__parse_base_kernel(gp__parser *p)
 	while ((p->at[length] >= 'a' && p->at[length] <= 'z') ||
 			(p->at[length] >= '0' && p->at[length] <= '9'))
 		length++;
-	while (type < GP__BASE_KERNEL_TYPES &&
-			(strlen(gp__base_kernel_kinds[type].name) != length ||
-					strncmp(gp__base_kernel_kinds[type].name, p->at, length) != 0))
-		type++;
+	for (; type < GP__BASE_KERNEL_TYPES; type++) {
+		const char *name = gp__base_kernel_kinds[type].name;
+		if (strlen(name) == length && !strncmp(name, p->at, length)) break;
+	}
 	if (type == GP__BASE_KERNEL_TYPES) {
 		p->unknown = length > 0;
 		return gp__parse_fail(p, length ? "no kernel of this name" : "a kernel's name is missing");
@@ -4956,38 +4956,37 @@ static uint32_t gp__parse_base_kernel(gp__parser *p)
 	base->type = type;
 	base->ndims = k->D;
 	base->degree = type == GP__POLYNOMIAL ? 2 : 0;
-	if (gp__accept(p, "(") && !gp__accept(p, ")")) gp__parse_arguments(p, base, value);
+	if (gp__accept(p, "(") && !gp__accept(p, ")")) {
+		do gp__parse_argument(p, base, value);
+		while (!p->error && gp__accept(p, ","));
+		if (!gp__accept(p, ")")) gp__parse_fail(p, "')' is missing");
+	}
 	return gp__new_node(p, GP__NODE_BASE_KERNEL, k->base_kernels++, 0);
 }
 
-static uint32_t gp__parse_expression(gp__parser *p);
+static uint32_t gp__parse_operands(gp__parser *p, uint32_t kind);
 
 static uint32_t gp__parse_factor(gp__parser *p)
 {
 	if (!gp__accept(p, "(")) return gp__parse_base_kernel(p);
 	if (++p->depth > 32) return gp__parse_fail(p, "parentheses nested too deeply");
-	uint32_t node = gp__parse_expression(p);
+	uint32_t node = gp__parse_operands(p, GP__NODE_SUM);
 	if (!gp__accept(p, ")")) gp__parse_fail(p, "')' is missing");
 	p->depth--;
 	return node;
 }
 
-static uint32_t gp__parse_term(gp__parser *p)
+/*	An expression is a sum of terms, a term a product of factors. */
+static uint32_t gp__parse_operand(gp__parser *p, uint32_t kind)
 {
-	uint32_t node = gp__parse_factor(p);
-	while (!p->error && gp__accept(p, "*")) {
-		uint32_t right = gp__parse_factor(p);
-		if (!p->error) node = gp__new_node(p, GP__NODE_PRODUCT, node, right);
-	}
-	return node;
+	return kind == GP__NODE_SUM ? gp__parse_operands(p, GP__NODE_PRODUCT) : gp__parse_factor(p);
 }
-
-static uint32_t gp__parse_expression(gp__parser *p)
+static uint32_t gp__parse_operands(gp__parser *p, uint32_t kind)
 {
-	uint32_t node = gp__parse_term(p);
-	while (!p->error && gp__accept(p, "+")) {
-		uint32_t right = gp__parse_term(p);
-		if (!p->error) node = gp__new_node(p, GP__NODE_SUM, node, right);
+	uint32_t node = gp__parse_operand(p, kind);
+	while (!p->error && gp__accept(p, kind == GP__NODE_SUM ? "+" : "*")) {
+		uint32_t right = gp__parse_operand(p, kind);
+		if (!p->error) node = gp__new_node(p, kind, node, right);
 	}
 	return node;
 }
@@ -5010,13 +5009,8 @@ static void gp__base_finish(gp__kernel *k, uint32_t i)
 	k->nhyp = base->shape_param + (gp__base_kernel_kinds[base->type].shape_param != NULL);
 	base->group = gp__geometry(base) == GP__NO_INPUT ? GP__NO_GROUP : k->ngroup;
 	GP__EACH_GROUP(g, k)
-		if (gp__same_group(base, &k->base[k->group_base[g]])) base->group = g;
+		if (gp__same_group(base, gp__group_kernel(k, g))) base->group = g;
 	if (base->group == k->ngroup) k->group_base[k->ngroup++] = i;
-}
-
-static void gp__kernel_finish(gp__kernel *k)
-{
-	GP__EACH_BASE(i, k) gp__base_finish(k, i);
 }
 
 /*	value [3 * ODVGP_MAX_BASE_KERNELS]: lengthscale, variance and shape parameter of each base
@@ -5032,13 +5026,13 @@ GP__TRAINING odvgp_status gp__kernel_parse(
 	p.start = p.at = text;
 	p.k = k;
 	p.value = value;
-	gp__parse_expression(&p);
+	gp__parse_operands(&p, GP__NODE_SUM);
 	gp__skip_spaces(&p);
 	if (!p.error && *p.at) p.error = "'+', '*' or the end was expected";
 	if (p.error)
 		return gp__fail(info, p.unknown ? ODVGP_E_NAME : ODVGP_E_KERNEL, "kernel", p.at - p.start,
 				(double)(p.at - p.start), p.error);
-	gp__kernel_finish(k);
+	GP__EACH_BASE(i, k) gp__base_finish(k, i);
 	return ODVGP_OK;
 }
 
@@ -5136,49 +5130,37 @@ static void gp__points(const gp__kernel *k, uint32_t group, const odvgp_real *hy
 		const odvgp_real *X, ptrdiff_t n, const odvgp_real *centre, odvgp_real *to, ptrdiff_t rs,
 		ptrdiff_t cs)
 {
-	const gp__base_kernel *base = &k->base[k->group_base[group]];
-	ptrdiff_t D = (ptrdiff_t)k->D;
+	const gp__base_kernel *base = gp__group_kernel(k, group);
 	int geometry = gp__geometry(base), circle = geometry == GP__CIRCLE;
 	GP__FOR(d, (ptrdiff_t)base->ndims) {
 		ptrdiff_t column = gp__column(base, d);
 		odvgp_real shift = geometry == GP__INNER_PRODUCT ? 0 : centre[column],
 				   scale = gp__base_column(base, hyp, d);
-		const odvgp_real *x = X + column;
-		odvgp_real *at = to + (circle ? 2 : 1) * d * cs;
-		if (!circle && !base->ard)
-			GP__FOR(i, n) at[i * rs] = x[i * D] - shift;
-		else if (!circle)
-			GP__FOR(i, n) at[i * rs] = gp__scaled(x[i * D] - shift, scale);
-		for (ptrdiff_t i = 0; i < n && circle; i++) {
-			double angle = gp__two_pi * (double)(x[i * D] - shift) / (double)hyp[base->shape_param];
-			at[i * rs] = (odvgp_real)cos(angle) * scale;
-			at[i * rs + cs] = (odvgp_real)sin(angle) * scale;
+		GP__FOR(i, n) {
+			odvgp_real x = X[i * (ptrdiff_t)k->D + column] - shift, *at = to + i * rs;
+			if (circle) {
+				double angle = gp__two_pi * (double)x / (double)hyp[base->shape_param];
+				at[2 * d * cs] = (odvgp_real)cos(angle) * scale;
+				at[(2 * d + 1) * cs] = (odvgp_real)sin(angle) * scale;
+			} else at[d * cs] = base->ard ? gp__scaled(x, scale) : x;
 		}
-	}
-}
-
-/*	One point's adjoint: adds to dx [D] and, for periodic, to the period's in dhyp, unless NULL. */
-static void gp__point_back(const gp__kernel *k, uint32_t group, const odvgp_real *hyp,
-		const odvgp_real *x, const odvgp_real *centre, const odvgp_real *point,
-		const odvgp_real *gradient, odvgp_real *dx, odvgp_real *dhyp)
-{
-	const gp__base_kernel *base = &k->base[k->group_base[group]];
-	int circle = gp__geometry(base) == GP__CIRCLE;
-	GP__FOR(d, (ptrdiff_t)base->ndims) {
-		ptrdiff_t column = gp__column(base, d), c = 2 * d;
-		if (!circle) {
-			if (dx) dx[column] += gp__base_column(base, hyp, d) * gradient[d];
-			continue;
-		}
-		odvgp_real period = hyp[base->shape_param],
-				   rate = (odvgp_real)(gp__two_pi / (double)period);
-		odvgp_real derivative = rate * (gradient[c + 1] * point[c] - gradient[c] * point[c + 1]);
-		if (dx) dx[column] += derivative;
-		if (dhyp) dhyp[base->shape_param] -= derivative * (x[column] - centre[column]) / period;
 	}
 }
 
 static ptrdiff_t gp__padded(ptrdiff_t n) { return (n + GP__CHUNK - 1) / GP__CHUNK * GP__CHUNK; }
+
+static ptrdiff_t gp__group_dims(const gp__kernel *k, uint32_t g)
+{
+	const gp__base_kernel *base = gp__group_kernel(k, g);
+	return (ptrdiff_t)base->ndims * (gp__geometry(base) == GP__CIRCLE ? 2 : 1);
+}
+
+/*	Points of X [n,D]: to[g], for each group, by rows. */
+static void gp__points_by_rows(const gp__kernel *k, const odvgp_real *hyp, const odvgp_real *X,
+		ptrdiff_t n, const odvgp_real *centre, odvgp_real *const *to)
+{
+	GP__EACH_GROUP(g, k) gp__points(k, g, hyp, X, n, centre, to[g], gp__group_dims(k, g), 1);
+}
 
 /* --- patches of images --- */
 
@@ -5305,7 +5287,7 @@ typedef struct {
 } gp__kjob;
 
 /*	A job that asks for nothing yet. Returning it would put two copies on the stack. */
-GP__TRAINING void gp__kernel_job(gp__kjob *job, const odvgp_blas *blas, const gp__kernel *k,
+static void gp__kernel_job(gp__kjob *job, const odvgp_blas *blas, const gp__kernel *k,
 		const odvgp_real *hyp, const odvgp_real *X1, ptrdiff_t n, const odvgp_real *X2, ptrdiff_t m)
 {
 	memset(job, 0, sizeof *job);
@@ -5318,12 +5300,6 @@ GP__TRAINING void gp__kernel_job(gp__kjob *job, const odvgp_blas *blas, const gp
 	job->m = m;
 }
 
-static ptrdiff_t gp__group_dims(const gp__kernel *k, uint32_t g)
-{
-	const gp__base_kernel *base = &k->base[k->group_base[g]];
-	return (ptrdiff_t)base->ndims * (gp__geometry(base) == GP__CIRCLE ? 2 : 1);
-}
-
 static void gp__kernel_rows_layout(
 		gp__arena *a, const gp__kernel *k, ptrdiff_t rows, ptrdiff_t m, ptrdiff_t P, gp__kjob *job)
 {
@@ -5334,7 +5310,7 @@ static void gp__kernel_rows_layout(
 	job->derivatives = gp__take(a, P * (ptrdiff_t)k->nhyp, rows);
 }
 
-/*	For `tasks` tasks. Set job->kept first: forward needs derivatives if they are kept, the adjoint
+/*	Scratch for `tasks` tasks. Set job->kept first: forward needs derivatives if they are kept, the adjoint
 	if not. */
 static void gp__kernel_scratch(gp__arena *a, const gp__kernel *k, ptrdiff_t n, ptrdiff_t m,
 		ptrdiff_t P, int tasks, int adjoint, gp__kjob *job)
@@ -5382,34 +5358,28 @@ static void gp__kernel_prepare(gp__kjob *job)
 
 /* --- one chunk: 64 elements of one row --- */
 
+/*	Arrays of one chunk; those from dk on only for derivatives, else NULL. */
 typedef struct {
 	odvgp_real (*d2)[GP__CHUNK];    /* [group] squared distance or inner product */
-	odvgp_real (*value)[GP__CHUNK]; /* [node] */
-} gp__kchunk;
-
-typedef struct {
-	gp__kchunk forward;
-	ptrdiff_t at; /* in V0 and H */
+	odvgp_real (*value)[GP__CHUNK]; /* [node]; the last one may be elsewhere */
 	/* dk [base kernel]: dk/d(r^2 or inner product), then dK/d(lengthscale) up to a factor. adjoint
 	   [node]: dK/d(node), then for base kernels dK/d(variance) up to a factor. */
 	odvgp_real (*dk)[GP__CHUNK], (*adjoint)[GP__CHUNK];
 	odvgp_real (*shape_param)[GP__CHUNK]; /* [base kernel] dK/d(alpha or offset) */
-	odvgp_real (*weights)[GP__CHUNK];     /* a row of dK, 0 beyond its columns */
-} gp__kchunk_back;
+	odvgp_real *weights;                  /* a row of dK, 0 beyond its columns */
+} gp__kchunk;
 
-static void gp__chunk_place(const gp__kjob *job, int t, gp__kchunk *c)
+static gp__kchunk gp__chunk_of_task(const gp__kjob *job, int t, int derivatives)
 {
-	c->d2 = (odvgp_real(*)[GP__CHUNK])(void *)(job->chunks + t * job->chunk_rows * GP__CHUNK);
-	c->value = c->d2 + job->k->ngroup;
-}
-
-static void gp__chunk_place_back(const gp__kjob *job, int t, gp__kchunk_back *c)
-{
-	gp__chunk_place(job, t, &c->forward);
-	c->adjoint = c->forward.value + job->k->nnode;
-	c->dk = c->adjoint + job->k->nnode;
-	c->shape_param = c->dk + job->k->base_kernels;
-	c->weights = c->shape_param + job->k->base_kernels;
+	gp__kchunk c = {NULL, NULL, NULL, NULL, NULL, NULL};
+	c.d2 = (odvgp_real(*)[GP__CHUNK])(void *)(job->chunks + t * job->chunk_rows * GP__CHUNK);
+	c.value = c.d2 + job->k->ngroup;
+	if (!derivatives) return c;
+	c.adjoint = c.value + job->k->nnode;
+	c.dk = c.adjoint + job->k->nnode;
+	c.shape_param = c.dk + job->k->base_kernels;
+	c.weights = c.shape_param[job->k->base_kernels];
+	return c;
 }
 
 /*	The factor from squared distance to r^2; 1 for inner products, and ard's scaled points. */
@@ -5426,11 +5396,12 @@ static odvgp_real gp__base_scale(const gp__base_kernel *base, const odvgp_real *
 static void gp__base_rq(const odvgp__simd *isa, odvgp_real v, odvgp_real alpha, odvgp_real scale,
 		const odvgp_real *d2, odvgp_real *k, odvgp_real *dk, odvgp_real *shape_param)
 {
+	const odvgp_real most = GP__R(GP__FAR);
 	odvgp_real by = scale / (2 * alpha);
-	if (by > GP__R(GP__FAR)) by = GP__R(GP__FAR); /* as in gp__base_scale */
+	by = GP__MIN(most, by); /* as in gp__base_scale */
 	GP__FOR(i, GP__CHUNK) {
 		k[i] = d2[i] * by;
-		if (k[i] > GP__R(GP__FAR)) k[i] = GP__R(GP__FAR);
+		k[i] = GP__MIN(most, k[i]);
 	}
 	if (dk) gp__copy(dk, k, GP__CHUNK);
 	isa->map[GP__LOG1P](k, k, NULL);
@@ -5440,7 +5411,7 @@ static void gp__base_rq(const odvgp__simd *isa, odvgp_real v, odvgp_real alpha, 
 	GP__FOR(i, GP__CHUNK) k[i] *= v;
 	for (int i = 0; i < GP__CHUNK && dk; i++) {
 		odvgp_real z = dk[i], log = shape_param[i];
-		dk[i] = d2[i] < GP__R(GP__FAR) ? GP__R(-0.5) * k[i] / (1 + z) : 0;
+		dk[i] = d2[i] < most ? GP__R(-0.5) * k[i] / (1 + z) : 0;
 		shape_param[i] = k[i] * (z / (1 + z) - log);
 	}
 }
@@ -5455,18 +5426,17 @@ static odvgp_real gp__base_polynomial(
 	return power * t;
 }
 
-/*	A base kernel's values for row i of X1 and columns j ... j + 63; derivatives go to `back`.
+/*	Base kernel l's values for row i of X1 and columns j ... j + 63, and its derivatives to c.
 	Inlined: calls would cost 5 % of a kernel matrix. */
 GP__INLINE void gp__base_values(const gp__kjob *job, uint32_t l, ptrdiff_t i, ptrdiff_t j,
-		const odvgp_real *d2, odvgp_real *k, gp__kchunk_back *back)
+		const odvgp_real *d2, odvgp_real *k, const gp__kchunk *c)
 {
 	const gp__base_kernel *base = &job->k->base[l];
 	const odvgp__simd *isa = job->blas->isa;
 	odvgp_real v = job->hyp[base->var], scale = gp__base_scale(base, job->hyp), derivative;
-	odvgp_real *dk = back ? back->dk[l] : NULL, *shape_param = back ? back->shape_param[l] : NULL;
+	odvgp_real *dk = c->dk ? c->dk[l] : NULL, *shape_param = dk ? c->shape_param[l] : NULL;
 	/* the row of X2 that is row i of X1, or -1 */
 	ptrdiff_t self = job->origin ? job->origin[i] : job->X1 == job->X2 ? i : -1;
-	int c;
 	/* these need no distance */
 	ODVGP_ASSERT(d2 || base->type == GP__CONSTANT || base->type == GP__WHITE);
 	switch (base->type) {
@@ -5475,18 +5445,21 @@ GP__INLINE void gp__base_values(const gp__kjob *job, uint32_t l, ptrdiff_t i, pt
 		return;
 	case GP__LINEAR:
 		if (base->ard) v = 1; /* the points are scaled by it */
-		for (c = 0; c < GP__CHUNK; c++) k[c] = v * d2[c];
-		for (c = 0; c < GP__CHUNK && dk; c++) dk[c] = v;
+		for (int e = 0; e < GP__CHUNK; e++) k[e] = v * d2[e];
+		for (int e = 0; e < GP__CHUNK && dk; e++) dk[e] = v;
 		return;
 	case GP__POLYNOMIAL:
-		for (c = 0; c < GP__CHUNK; c++) {
-			k[c] = gp__base_polynomial(base, job->hyp, d2[c], &derivative);
-			if (dk) dk[c] = derivative * v, shape_param[c] = derivative;
+		for (int e = 0; e < GP__CHUNK; e++) {
+			k[e] = gp__base_polynomial(base, job->hyp, d2[e], &derivative);
+			if (!dk) continue;
+			dk[e] = derivative * v;
+			shape_param[e] = derivative;
 		}
 		return;
 	case GP__CONSTANT:
 	case GP__WHITE:
-		for (c = 0; c < GP__CHUNK; c++) k[c] = base->type == GP__CONSTANT || j + c == self ? v : 0;
+		for (int e = 0; e < GP__CHUNK; e++)
+			k[e] = base->type == GP__CONSTANT || j + e == self ? v : 0;
 		return;
 	default:
 		ODVGP_ASSERT(gp__base_kernel_kinds[base->type].radial != GP__NOT_RADIAL);
@@ -5502,17 +5475,18 @@ static void gp__chunk_products(const odvgp__simd *isa, ptrdiff_t nd, const odvgp
 	GP__FOR(d, nd) isa->axpy(GP__CHUNK, x[d], zt + d * ld, s);
 }
 
-/*	All nodes for current row `row` and columns j ... j + 63; the kernel goes to `to`, the base
-	kernels' derivatives to `back`. */
-static void gp__chunk_forward(const gp__kjob *job, gp__kchunk *c, ptrdiff_t row, ptrdiff_t j,
-		odvgp_real *to, gp__kchunk_back *back)
+/*	All nodes for current row `row` and columns j ... j + 63. The kernel goes to `to`, NULL: the last
+	value of c. Returns where it is. */
+static const odvgp_real *gp__chunk_forward(
+		const gp__kjob *job, const gp__kchunk *c, ptrdiff_t row, ptrdiff_t j, odvgp_real *to)
 {
 	const gp__kernel *k = job->k;
 	const odvgp__simd *isa = job->blas->isa;
+	if (!to) to = c->value[k->nnode - 1];
 	GP__EACH_GROUP(g, k) {
 		ptrdiff_t nd = gp__group_dims(k, g);
 		const odvgp_real *u = job->u[g] + row * nd, *zt = job->zt[g] + j;
-		if (gp__geometry(&k->base[k->group_base[g]]) == GP__INNER_PRODUCT)
+		if (gp__geometry(gp__group_kernel(k, g)) == GP__INNER_PRODUCT)
 			gp__chunk_products(isa, nd, u, zt, job->ld, c->d2[g]);
 		else isa->sqdist(nd, u, zt, job->ld, c->d2[g]);
 	}
@@ -5522,18 +5496,18 @@ static void gp__chunk_forward(const gp__kjob *job, gp__kchunk *c, ptrdiff_t row,
 		if (node[0] == GP__NODE_BASE_KERNEL) {
 			uint32_t g = k->base[node[1]].group;
 			gp__base_values(job, node[1], job->first + row, j, g == GP__NO_GROUP ? NULL : c->d2[g],
-					v, back);
-			continue;
-		}
-		isa->combine(node[0] == GP__NODE_PRODUCT, c->value[node[1]], c->value[node[2]], v);
+					v, c);
+		} else
+			isa->combine(node[0] == GP__NODE_PRODUCT, c->value[node[1]], c->value[node[2]], v);
 	}
+	return to;
 }
 
 /* --- one chunk, derivatives --- */
 
-/*	A chunk's derivatives in squared distances, inner products and hyperparameters. dK/d(base
-	kernel) is 1, or the product of what multiplies the kernel. */
-static void gp__chunk_derivatives(const gp__kjob *job, gp__kchunk_back *c)
+/*	A chunk's derivatives in squared distances and inner products, to H + at, and in hyperparameters.
+	dK/d(base kernel) is 1, or the product of what multiplies the kernel. */
+static void gp__chunk_derivatives(const gp__kjob *job, const gp__kchunk *c, ptrdiff_t at)
 {
 	const gp__kernel *k = job->k;
 	const odvgp__simd *isa = job->blas->isa;
@@ -5542,8 +5516,8 @@ static void gp__chunk_derivatives(const gp__kjob *job, gp__kchunk_back *c)
 	for (uint32_t t = job->plain ? 0 : k->nnode; t-- > 0;) {
 		const uint32_t *node = k->node[t];
 		if (node[0] == GP__NODE_PRODUCT) {
-			isa->combine(1, c->adjoint[t], c->forward.value[node[2]], c->adjoint[node[1]]);
-			isa->combine(1, c->adjoint[t], c->forward.value[node[1]], c->adjoint[node[2]]);
+			isa->combine(1, c->adjoint[t], c->value[node[2]], c->adjoint[node[1]]);
+			isa->combine(1, c->adjoint[t], c->value[node[1]], c->adjoint[node[2]]);
 		} else if (node[0] == GP__NODE_SUM) {
 			gp__copy(c->adjoint[node[1]], c->adjoint[t], GP__CHUNK);
 			gp__copy(c->adjoint[node[2]], c->adjoint[t], GP__CHUNK);
@@ -5555,13 +5529,13 @@ static void gp__chunk_derivatives(const gp__kjob *job, gp__kchunk_back *c)
 		uint32_t l = k->node[t][1], g = k->base[l].group;
 		if (g != GP__NO_GROUP)
 			isa->derivative(gp__base_scale(&k->base[l], job->hyp),
-					job->plain ? NULL : c->adjoint[t], c->forward.d2[g], k->group_base[g] == l,
-					c->dk[l], job->H[g] + c->at);
+					job->plain ? NULL : c->adjoint[t], c->d2[g], k->group_base[g] == l,
+					c->dk[l], job->H[g] + at);
 		if (job->plain) continue;
 		if (gp__has_shape_param(&k->base[l]))
 			isa->combine(1, c->adjoint[t], c->shape_param[l], c->shape_param[l]);
 		/* value[t] is set: the last node is no base kernel */
-		isa->combine(1, c->adjoint[t], c->forward.value[t], c->adjoint[t]);
+		isa->combine(1, c->adjoint[t], c->value[t], c->adjoint[t]);
 	}
 }
 
@@ -5581,83 +5555,75 @@ static void gp__chunk_dots(const odvgp__simd *isa, ptrdiff_t cols, const odvgp_r
 	}
 }
 
-/*	Adds a chunk's sums with `count` rows w [cols] of weights to
-	derivatives[(p * nhyp + h) * stride], without the factors of gp__kernel_adjoint_derivatives.
-	last: the kernel's values. */
-static void gp__chunk_sums(const gp__kjob *job, const gp__kchunk_back *c, ptrdiff_t cols,
-		ptrdiff_t count, const odvgp_real *w, ptrdiff_t ldw, const odvgp_real *last,
-		odvgp_real *derivatives, ptrdiff_t stride)
+/*	Adds a chunk's sums with `count` rows w [cols] of weights to derivatives of current row r, without
+	the factors of gp__kernel_adjoint_derivatives. last: the kernel's values. */
+static void gp__chunk_sums(const gp__kjob *job, const gp__kchunk *c, ptrdiff_t r,
+		const odvgp_real *last, ptrdiff_t cols, const odvgp_real *w, ptrdiff_t ldw)
 {
 	const gp__kernel *k = job->k;
 	const odvgp__simd *isa = job->blas->isa;
-	ptrdiff_t step = (ptrdiff_t)k->nhyp * stride;
+	ptrdiff_t step = (ptrdiff_t)k->nhyp * job->lds, count = job->dK ? 1 : job->P;
+	odvgp_real *sums = job->derivatives + r;
 	for (uint32_t t = 0; t < k->nnode; t++) {
 		if (k->node[t][0] != GP__NODE_BASE_KERNEL) continue;
 		uint32_t l = k->node[t][1];
 		const gp__base_kernel *base = &k->base[l];
-		const odvgp_real *value = !job->plain         ? c->adjoint[t]
-								  : t + 1 == k->nnode ? last
-													  : c->forward.value[t];
+		const odvgp_real *value = t + 1 == k->nnode ? last : c->value[t];
+		if (!job->plain) value = c->adjoint[t];
 		if (base->type == GP__POLYNOMIAL) value = c->dk[l];
 		if (gp__one_variance(base))
-			gp__chunk_dots(isa, cols, value, count, w, ldw, derivatives + base->var * stride, step);
+			gp__chunk_dots(isa, cols, value, count, w, ldw, sums + base->var * job->lds, step);
 		if (gp__one_lengthscale(base))
-			gp__chunk_dots(
-					isa, cols, c->dk[l], count, w, ldw, derivatives + base->ls * stride, step);
+			gp__chunk_dots(isa, cols, c->dk[l], count, w, ldw, sums + base->ls * job->lds, step);
 		if (gp__has_shape_param(base))
 			gp__chunk_dots(isa, cols, c->shape_param[l], count, w, ldw,
-					derivatives + base->shape_param * stride, step);
+					sums + base->shape_param * job->lds, step);
 	}
 }
 
 /*	V0, H and derivatives of row i, the current row r. */
-static void gp__derivatives_row(const gp__kjob *job, gp__kchunk_back *c, ptrdiff_t i, ptrdiff_t r)
+static void gp__derivatives_row(
+		const gp__kjob *job, const gp__kchunk *c, ptrdiff_t i, ptrdiff_t r)
 {
 	const gp__kernel *k = job->k;
-	const odvgp__simd *isa = job->blas->isa;
-	ptrdiff_t end = job->lower ? i + 1 : job->m, nhyp = (ptrdiff_t)k->nhyp,
-			  weights = job->dK ? 1 : job->P;
-	GP__FOR(q, weights * nhyp) job->derivatives[q * job->lds + r] = 0;
+	ptrdiff_t end = job->lower ? i + 1 : job->m, count = job->dK ? 1 : job->P;
+	GP__FOR(q, count * (ptrdiff_t)k->nhyp) job->derivatives[q * job->lds + r] = 0;
 	for (ptrdiff_t j = 0; j < job->ld; j += GP__CHUNK) {
 		ptrdiff_t cols = GP__MIN(end - j, GP__CHUNK), at = r * job->ld + j;
-		c->at = at;
+		odvgp_real *v = job->V0 + at;
 		if (cols <= 0) { /* above the diagonal */
 			GP__EACH_GROUP(g, k) gp__zero(job->H[g] + at, GP__CHUNK);
 			continue;
 		}
-		gp__chunk_forward(job, &c->forward, r, j, job->V0 + at, c);
-		gp__chunk_derivatives(job, c);
+		gp__chunk_forward(job, c, r, j, v);
+		gp__chunk_derivatives(job, c, at);
 		if (job->dK) {
-			odvgp_real *w = c->weights[0];
-			gp__zero(w + cols, GP__CHUNK - cols);
-			gp__copy(w, job->dK + i * job->lddk + j, cols);
-			gp__chunk_sums(
-					job, c, GP__CHUNK, 1, w, 0, job->V0 + at, job->derivatives + r, job->lds);
-			GP__EACH_GROUP(g, k) isa->combine(1, job->H[g] + at, w, job->H[g] + at);
-			continue;
-		}
-		gp__chunk_sums(job, c, cols, job->P, job->a + j, job->lda, job->V0 + at,
-				job->derivatives + r, job->lds);
+			gp__zero(c->weights + cols, GP__CHUNK - cols);
+			gp__copy(c->weights, job->dK + i * job->lddk + j, cols);
+			gp__chunk_sums(job, c, r, v, GP__CHUNK, c->weights, 0);
+			GP__EACH_GROUP(g, k)
+				job->blas->isa->combine(1, job->H[g] + at, c->weights, job->H[g] + at);
+		} else gp__chunk_sums(job, c, r, v, cols, job->a + j, job->lda);
 	}
 }
 
 /* --- forward --- */
 
-static void gp__kernel_row(const gp__kjob *job, gp__kchunk *c, ptrdiff_t i)
+static void gp__kernel_row(const gp__kjob *job, const gp__kchunk *c, ptrdiff_t i)
 {
-	const odvgp__simd *isa = job->blas->isa;
 	ptrdiff_t end = job->lower ? i + 1 : job->m;
 	for (ptrdiff_t j = 0; j < end; j += GP__CHUNK) {
 		ptrdiff_t cols = GP__MIN(end - j, GP__CHUNK);
-		odvgp_real *own = c->value[job->k->nnode - 1];
-		const odvgp_real *v = job->kept ? job->V0 + i * job->ld + j : own;
-		if (!job->kept) gp__chunk_forward(job, c, i, j, own, NULL);
-		if (job->K) gp__copy(job->K + i * job->ldk + j, v, cols);
-		else {
-			if (!j)
-				GP__FOR(p, job->P) job->out[p * job->ldo + i] = 0;
-			gp__chunk_dots(isa, cols, v, job->P, job->a + j, job->lda, job->out + i, job->ldo);
+		const odvgp_real *v = job->kept ? job->V0 + i * job->ld + j
+										: gp__chunk_forward(job, c, i, j, NULL);
+		if (job->K) {
+			gp__copy(job->K + i * job->ldk + j, v, cols);
+			continue;
 		}
+		if (!j)
+			GP__FOR(p, job->P) job->out[p * job->ldo + i] = 0;
+		gp__chunk_dots(
+				job->blas->isa, cols, v, job->P, job->a + j, job->lda, job->out + i, job->ldo);
 	}
 	if (job->K) gp__zero(job->K + i * job->ldk + end, job->m - end);
 }
@@ -5665,15 +5631,13 @@ static void gp__kernel_row(const gp__kjob *job, gp__kchunk *c, ptrdiff_t i)
 static void gp__kernel_task(void *arg, int t)
 {
 	const gp__kjob *job = (const gp__kjob *)arg;
-	gp__kchunk chunk;
-	gp__chunk_place(job, t, &chunk);
-	if (job->lower) { /* every tasks-th row: equal shares of the triangle */
-		for (ptrdiff_t i = t; i < job->n; i += job->tasks) gp__kernel_row(job, &chunk, i);
-	} else {
-		ptrdiff_t from, to;
+	gp__kchunk chunk = gp__chunk_of_task(job, t, 0);
+	ptrdiff_t from = t, to = job->n, step = job->tasks;
+	if (!job->lower) { /* else every tasks-th row: equal shares of the triangle */
 		gp__share(job->n, 1, job->tasks, t, &from, &to);
-		GP__FROM(i, from, to) gp__kernel_row(job, &chunk, i);
+		step = 1;
 	}
+	for (ptrdiff_t i = from; i < to; i += step) gp__kernel_row(job, &chunk, i);
 }
 
 /*	Whether the variance's sums, before their factor 1/v, are K a. */
@@ -5687,11 +5651,10 @@ static void gp__derivatives_task(void *arg, int t)
 	const gp__kjob *job = (const gp__kjob *)arg;
 	const odvgp_real *sums =
 			gp__sums_are_out(job->k) ? job->derivatives + job->k->base[0].var * job->lds : NULL;
-	gp__kchunk_back c;
-	gp__chunk_place_back(job, t, &c);
+	gp__kchunk c = gp__chunk_of_task(job, t, 1);
 	for (ptrdiff_t r = t; r < job->rows; r += job->tasks) {
 		gp__derivatives_row(job, &c, job->first + r, r);
-		if (job->out && !sums) gp__kernel_row(job, &c.forward, r);
+		if (job->out && !sums) gp__kernel_row(job, &c, r);
 		for (ptrdiff_t p = 0; job->out && sums && p < job->P; p++)
 			job->out[p * job->ldo + r] = sums[p * (ptrdiff_t)job->k->nhyp * job->lds + r];
 	}
@@ -5721,9 +5684,7 @@ GP__TRAINING void gp__kernel_run(gp__kjob *job, gp__arena scratch)
 			&scratch, job->k, job->n, job->m, job->P, gp__tasks(&job->blas->threads), 0, job);
 	ODVGP_ASSERT(!scratch.bad);
 	gp__kernel_prepare(job);
-	GP__EACH_GROUP(g, job->k)
-		gp__points(job->k, g, job->hyp, job->X1, job->n, job->centre, job->u[g],
-				gp__group_dims(job->k, g), 1);
+	gp__points_by_rows(job->k, job->hyp, job->X1, job->n, job->centre, job->u);
 	job->tasks = gp__kernel_tasks(job);
 	job->first = 0;
 	job->rows = job->n;
@@ -5826,7 +5787,7 @@ static void gp__spread_task(void *arg, int t)
 /*	A lengthscale per column, by the same formula. */
 static void gp__kernel_adjoint_lengthscales(const gp__kjob *job, uint32_t g)
 {
-	const gp__base_kernel *base = &job->k->base[job->k->group_base[g]];
+	const gp__base_kernel *base = gp__group_kernel(job->k, g);
 	ptrdiff_t nd = gp__group_dims(job->k, g), each = nd / (ptrdiff_t)base->ndims;
 	gp__spread_job spread = {job, g};
 	gp__run(&job->blas->threads, job->tasks, gp__spread_task, &spread);
@@ -5843,15 +5804,43 @@ static int gp__variances_wanted(const gp__kjob *job, const gp__base_kernel *base
 	return base->ard && !base->nls && job->dhyp;
 }
 
+/*	From a group's points [n,nd] at distance `stride` and sums G points, sum G of H = G [n,nd+1], to
+	the gradients dX [n,D] (unless NULL) of their inputs X and, for periodic, of the period. */
+static void gp__points_adjoint(const gp__kjob *job, uint32_t g, ptrdiff_t n, const odvgp_real *X,
+		const odvgp_real *points, ptrdiff_t stride, odvgp_real *sums, odvgp_real *dX)
+{
+	const gp__base_kernel *base = gp__group_kernel(job->k, g);
+	ptrdiff_t nd = gp__group_dims(job->k, g), D = (ptrdiff_t)job->k->D;
+	int geometry = gp__geometry(base);
+	GP__FOR(i, n) {
+		const odvgp_real *x = X + i * D, *point = points + i * stride;
+		odvgp_real *gradient = sums + i * (nd + 1), *dx = dX ? dX + i * D : NULL;
+		if (geometry != GP__INNER_PRODUCT)
+			GP__FOR(d, nd) gradient[d] = 2 * (gradient[nd] * point[d] - gradient[d]);
+		GP__FOR(d, (ptrdiff_t)base->ndims) {
+			ptrdiff_t column = gp__column(base, d), c = 2 * d;
+			if (geometry != GP__CIRCLE) {
+				if (dx) dx[column] += gp__base_column(base, job->hyp, d) * gradient[d];
+				continue;
+			}
+			odvgp_real period = job->hyp[base->shape_param],
+					   rate = (odvgp_real)(gp__two_pi / (double)period);
+			odvgp_real derivative = rate * (gradient[c + 1] * point[c] - gradient[c] * point[c + 1]);
+			if (dx) dx[column] += derivative;
+			if (job->dhyp)
+				job->dhyp[base->shape_param] -=
+						derivative * (x[column] - job->centre[column]) / period;
+		}
+	}
+}
+
 /*	V += H^T [u, 1] over the current rows. T = H [w, 1] gives dX1. */
 static void gp__kernel_adjoint_products(gp__kjob *job, uint32_t g)
 {
-	const gp__kernel *k = job->k;
-	const gp__base_kernel *base = &k->base[k->group_base[g]];
-	ptrdiff_t nd = gp__group_dims(k, g), D = (ptrdiff_t)k->D;
+	const gp__base_kernel *base = gp__group_kernel(job->k, g);
+	ptrdiff_t nd = gp__group_dims(job->k, g), from = job->first * (ptrdiff_t)job->k->D;
 	/* columns of H beyond m are 0 */
 	ptrdiff_t m = job->lower ? GP__MIN(job->m, job->first + job->rows) : job->m;
-	int inner = gp__geometry(base) == GP__INNER_PRODUCT;
 	if (base->ard && base->nls && job->dhyp) gp__kernel_adjoint_lengthscales(job, g);
 	if (gp__variances_wanted(job, base) || gp__points_wanted(job, base, job->dX2)) {
 		GP__FOR(r, job->rows) {
@@ -5864,20 +5853,14 @@ static void gp__kernel_adjoint_products(gp__kjob *job, uint32_t g)
 	if (!gp__points_wanted(job, base, job->dX1)) return;
 	odvgp_gemm(job->blas, 0, 0, job->rows, nd + 1, m, 1, job->H[g], job->ld, job->w[g], nd + 1, 0,
 			job->T, nd + 1);
-	GP__FOR(r, job->rows) {
-		odvgp_real *t = job->T + r * (nd + 1), *u = job->u[g] + r * nd;
-		ptrdiff_t i = (job->first + r) * D;
-		if (!inner)
-			GP__FOR(d, nd) t[d] = 2 * (t[nd] * u[d] - t[d]);
-		gp__point_back(k, g, job->hyp, job->X1 + i, job->centre, u, t,
-				job->dX1 ? job->dX1 + i : NULL, job->dhyp);
-	}
+	gp__points_adjoint(job, g, job->rows, job->X1 + from, job->u[g], nd, job->T,
+			job->dX1 ? job->dX1 + from : NULL);
 }
 
 /*	linear's variance per column: sum_ij G_ij u_id w_jd = sum_j w_jd V_jd. */
 static void gp__kernel_adjoint_variances(gp__kjob *job, uint32_t g)
 {
-	const gp__base_kernel *base = &job->k->base[job->k->group_base[g]];
+	const gp__base_kernel *base = gp__group_kernel(job->k, g);
 	ptrdiff_t nd = gp__group_dims(job->k, g);
 	GP__FOR(d, nd) {
 		odvgp_real sum = 0;
@@ -5890,20 +5873,11 @@ static void gp__kernel_adjoint_variances(gp__kjob *job, uint32_t g)
 /*	From V to dX2 and to hyperparameters that enter through the points. */
 static void gp__kernel_adjoint_finish(gp__kjob *job, uint32_t g)
 {
-	const gp__kernel *k = job->k;
-	const gp__base_kernel *base = &k->base[k->group_base[g]];
-	ptrdiff_t nd = gp__group_dims(k, g), D = (ptrdiff_t)k->D;
-	int inner = gp__geometry(base) == GP__INNER_PRODUCT;
+	const gp__base_kernel *base = gp__group_kernel(job->k, g);
 	if (gp__variances_wanted(job, base)) gp__kernel_adjoint_variances(job, g);
-	if (!gp__points_wanted(job, base, job->dX2)) return;
-	GP__FOR(j, job->m) {
-		odvgp_real *V = job->V[g] + j * (nd + 1);
-		const odvgp_real *w = job->w[g] + j * (nd + 1);
-		if (!inner)
-			GP__FOR(d, nd) V[d] = 2 * (V[nd] * w[d] - V[d]);
-		gp__point_back(k, g, job->hyp, job->X2 + j * D, job->centre, w, V,
-				job->dX2 ? job->dX2 + j * D : NULL, job->dhyp);
-	}
+	if (gp__points_wanted(job, base, job->dX2))
+		gp__points_adjoint(job, g, job->m, job->X2, job->w[g], gp__group_dims(job->k, g) + 1,
+				job->V[g], job->dX2);
 }
 
 /*	Blocks of KROWS rows. What the forward run did not keep is recomputed, to the same bits. */
@@ -5926,12 +5900,10 @@ GP__TRAINING void gp__kernel_adjoint_run(gp__kjob *job, gp__arena scratch)
 		gp__kjob block = *job;
 		block.rows = job->rows = GP__MIN(job->n - job->first, GP__KROWS);
 		if (gp__ask(job->blas, 2 * gp__kernel_work(job, job->rows))) return;
-		GP__EACH_GROUP(g, k) {
-			gp__points(k, g, job->hyp, job->X1 + job->first * (ptrdiff_t)k->D, job->rows,
-					job->centre, job->u[g], gp__group_dims(k, g), 1);
-			if (job->kept) block.H[g] += job->first * job->ld;
-		}
+		gp__points_by_rows(k, job->hyp, job->X1 + job->first * (ptrdiff_t)k->D, job->rows,
+				job->centre, job->u);
 		if (job->kept) {
+			GP__EACH_GROUP(g, k) block.H[g] += job->first * job->ld;
 			block.V0 += job->first * job->ld;
 			block.derivatives += job->first;
 		} else gp__run(&job->blas->threads, job->tasks, gp__derivatives_task, &block);
@@ -6090,35 +6062,13 @@ static void gp__points_place(const gp__kernel *k, const odvgp_real *hyp, const o
 	}
 }
 
-static ptrdiff_t gp__chunk_rows(uint32_t base_kernels) { return 3 * (ptrdiff_t)base_kernels; }
-
-/*	Returns where in `work` the kernel values of u, row i of X1, are for columns j ... j + 63. */
-static const odvgp_real *gp__points_chunk(const gp__kjob *job, const odvgp_real *u, ptrdiff_t i,
-		const odvgp_real *points, ptrdiff_t ld, ptrdiff_t j, odvgp_real *work)
+/*	Points of all groups, one below the other, from `at` on. */
+static void gp__points_at(const gp__kernel *k, odvgp_real *at, ptrdiff_t ld, odvgp_real **points)
 {
-	const gp__kernel *k = job->k;
-	const odvgp__simd *isa = job->blas->isa;
-	odvgp_real *d2 = work, *value = work + (ptrdiff_t)k->ngroup * GP__CHUNK, *v = value;
-	for (uint32_t g = 0; g < k->ngroup; g++, d2 += GP__CHUNK) {
-		ptrdiff_t columns = gp__group_dims(k, g);
-		if (gp__geometry(&k->base[k->group_base[g]]) == GP__INNER_PRODUCT)
-			gp__chunk_products(isa, columns, u, points + j, ld, d2);
-		else isa->sqdist(columns, u, points + j, ld, d2);
-		u += columns;
-		points += columns * ld;
+	GP__EACH_GROUP(g, k) {
+		points[g] = at;
+		at += gp__group_dims(k, g) * ld;
 	}
-	for (uint32_t t = 0; t < k->nnode; t++) {
-		const uint32_t *node = k->node[t];
-		v = value + (ptrdiff_t)t * GP__CHUNK;
-		if (node[0] == GP__NODE_BASE_KERNEL) {
-			uint32_t g = k->base[node[1]].group;
-			gp__base_values(job, node[1], i, j,
-					g == GP__NO_GROUP ? NULL : work + (ptrdiff_t)g * GP__CHUNK, v, NULL);
-		} else
-			isa->combine(node[0] == GP__NODE_PRODUCT, value + (ptrdiff_t)node[1] * GP__CHUNK,
-					value + (ptrdiff_t)node[2] * GP__CHUNK, v);
-	}
-	return v;
 }
 
 /* --- k(x,x) --- */
@@ -7318,7 +7268,7 @@ static const gp__likelihood gp__likelihoods[] = {
 
 		A    = L^-1 K(Zb,x)
 		mean = m(x) + K(x,Zb) alpha + K(x,Zg) a,     alpha = L^-T (q_mu - c)
-		var  = max(k - |A|^2, 0) + |q_sqrt^T A|^2     (other forms: gp__factors)
+		var  = max(k - |A|^2, 0) + |q_sqrt^T A|^2     (other forms: GP__FACTOR_OF_S)
 
 	A predictor is a head of 32-bit numbers, the base kernels in use, then reals whose positions
 	follow from the head. Inducing points are centred, scaled, and stored by columns. Nothing writes
@@ -7337,20 +7287,25 @@ static const gp__likelihood gp__likelihoods[] = {
 #define GP__MOST_LAYERS       8
 #define GP__MOST_SAMPLES      10000
 
-/*	How the stored factor gives u's covariance: S = q_sqrt q_sqrt^T; S = (Kb^-1 + B B^T)^-1; the
-	same with B B^T diagonal. Files hold these numbers. */
-enum { GP__FACTOR_OF_S = 0, GP__FACTOR_OF_INVERSE = 1, GP__DIAGONAL_OF_INVERSE = 2 };
-/*	of_S      1: var = k - |A|^2 + |T|^2, T = q_sqrt^T A, one L for all outputs
-			  0: var = k - |T|^2, T = L_H^-1 B^T K(Zb,x), one L_H for each output
-	diagonal  1: the factor is stored as a diagonal */
-static const struct {
-	int of_S, diagonal;
-} gp__factors[] = {{1, 0}, {0, 0}, {0, 1}};
+/*	How the stored factor gives u's covariance. Files hold these numbers.
+		OF_S                 S = q_sqrt q_sqrt^T: var = k - |A|^2 + |T|^2, T = q_sqrt^T A, one L for
+							 all outputs
+		OF_INVERSE           S = (Kb^-1 + B B^T)^-1: var = k - |T|^2, T = L_H^-1 B^T K(Zb,x), one L_H
+							 for each output
+		DIAGONAL_OF_INVERSE  the same with the diagonal of a diagonal B */
+enum { GP__FACTOR_OF_S = 0, GP__FACTOR_OF_INVERSE = 1, GP__DIAGONAL_OF_INVERSE = 2, GP__FACTORS };
 
 /*	What a mean function stores, in the order of odvgp_mean_function. */
 static const struct {
 	int A, b;
-} gp__mean_functions[] = {{0, 0}, {0, 1}, {1, 1}, {0, 0}, {1, 0}};
+} gp__mean_functions[] = {
+		/* A, b */
+		{0, 0}, /* ZERO */
+		{0, 1}, /* CONSTANT */
+		{1, 1}, /* LINEAR */
+		{0, 0}, /* IDENTITY */
+		{1, 0}, /* PROJECTION */
+};
 
 /*	Head of a predictor, as files hold it. The kernel's words follow, zeros up to a multiple of 64
 	bytes, then the reals. SOLVE-GP's two blocks are one set of |beta| + |gamma| = M points with the
@@ -7478,7 +7433,7 @@ static ptrdiff_t gp__view_layout(
 	ptrdiff_t Dx = gp__row_columns(&p->patches, D), used = 0;
 	double total = 0;
 	int meanfn = (int)p->mean_function;
-	int dense = gp__factors[p->factor].of_S, diagonal = gp__factors[p->factor].diagonal;
+	int dense = p->factor == GP__FACTOR_OF_S, diagonal = p->factor == GP__DIAGONAL_OF_INVERSE;
 	if ((double)P * ((double)M + (double)Mg) > (double)PTRDIFF_MAX / 64) return -1;
 #define GP__PIECE(field, rows, cols) \
 	total += (double)U * (double)(rows) * (double)(cols); \
@@ -7522,10 +7477,16 @@ static gp__view gp__view_of(const gp__predictor *p, ptrdiff_t unit)
 
 /* --- layers of a block, and scratch --- */
 
-/*	NULL if the server is zeroed or its block has no valid magic. */
+/*	The first layer that a server serves. */
+static const gp__predictor *gp__layer_of(const odvgp_server *s)
+{
+	return (const gp__predictor *)s->block;
+}
+
+/*	The same; NULL if the server is zeroed or its block has no valid magic. */
 static const gp__predictor *gp__served(const odvgp_server *s)
 {
-	const gp__predictor *p = s && s->isa ? (const gp__predictor *)s->block : NULL;
+	const gp__predictor *p = s && s->isa ? gp__layer_of(s) : NULL;
 	return p && p->magic == GP__PREDICTOR_MAGIC && p->version == GP__PREDICTOR_VERSION ? p : NULL;
 }
 
@@ -7546,12 +7507,7 @@ static odvgp_server gp__layer_server(const void *block, const odvgp__simd *isa)
 
 static odvgp_server gp__layer_above(const odvgp_server *s)
 {
-	return gp__layer_server(gp__predictor_above((const gp__predictor *)s->block), s->isa);
-}
-
-static ptrdiff_t gp__layers_served(const odvgp_server *s)
-{
-	return (ptrdiff_t)((const gp__predictor *)s->block)->layers;
+	return gp__layer_server(gp__predictor_above(gp__layer_of(s)), s->isa);
 }
 
 /*	Outputs for each input. */
@@ -7566,10 +7522,11 @@ typedef struct {
 	gp__view v;
 	odvgp_blas blas;
 	gp__kernel *kernel;
-	gp__kjob *job;
+	gp__kjob *job; /* one point and those that gp__predict_points chose */
+	gp__kchunk chunk;
+	odvgp_real *point, *chunk_memory;
 	odvgp_real *X;          /* [rows,D] inputs, in training units */
 	ptrdiff_t D;            /* columns of a row of X */
-	odvgp_real *u, *chunk;  /* one point by columns; a chunk of its kernel row */
 	odvgp_real *by_columns; /* the tile's points, or an image's patches, for K(X,X) */
 	odvgp_real *patches;    /* [patches,columns] of an image; with image_output, an image [D] */
 	odvgp_real *row;        /* its row of K(X,Z) */
@@ -7590,7 +7547,7 @@ typedef struct {
 static void gp__predict_layout(
 		gp__arena *a, const odvgp_server *s, ptrdiff_t rows, gp__prediction *t)
 {
-	const gp__predictor *p = (const gp__predictor *)s->block;
+	const gp__predictor *p = gp__layer_of(s);
 	ptrdiff_t P = p->P, F = p->F, M = p->M, columns = p->columns;
 	rows *= gp__rows_of_input(&p->patches);
 	ptrdiff_t order = rows == 1 ? 0 : GP__MAX(M, rows); /* vectors are not packed */
@@ -7602,8 +7559,8 @@ static void gp__predict_layout(
 	t->kernel = GP__TAKE(a, gp__kernel, 1);
 	t->job = GP__TAKE(a, gp__kjob, 1);
 	t->X = gp__take(a, rows, t->D);
-	t->u = gp__take(a, 1, columns);
-	t->chunk = gp__take(a, gp__chunk_rows(p->base_kernels), GP__CHUNK);
+	t->point = gp__take(a, 1, columns);
+	t->chunk_memory = gp__take(a, 3 * (ptrdiff_t)p->base_kernels, GP__CHUNK);
 	ptrdiff_t T = gp__patches_summed(&p->patches);
 	t->by_columns = gp__take(a, 1, columns * gp__points_ld(T ? T : rows) + GP__POINTS_BEYOND);
 	t->patches = p->patches.image_output ? gp__take(a, 1, p->D)
@@ -7636,15 +7593,15 @@ static size_t gp__largest_layer(const odvgp_server *s, ptrdiff_t n,
 		size_t own = size(&layer, n);
 		if (!own) return 0;
 		most = GP__MAX(most, own);
-		*widest = GP__MAX(*widest, gp__predictor_width((const gp__predictor *)layer.block));
-		if (gp__layers_served(&layer) == 1) return most;
+		*widest = GP__MAX(*widest, gp__predictor_width(gp__layer_of(&layer)));
+		if (gp__layer_of(&layer)->layers == 1) return most;
 	}
 }
 
 /*	Scratch of one layer for tiles of `rows` rows; 0: too large. */
 static size_t gp__predict_layer_size(const odvgp_server *s, ptrdiff_t rows)
 {
-	const gp__predictor *p = (const gp__predictor *)s->block;
+	const gp__predictor *p = gp__layer_of(s);
 	gp__arena a = gp__measuring();
 	gp__prediction t;
 	if (rows > PTRDIFF_MAX / 64 / (1 + (ptrdiff_t)p->columns) / gp__rows_of_input(&p->patches))
@@ -7668,7 +7625,7 @@ static size_t gp__between_layout(
 {
 	ptrdiff_t widest;
 	size_t most = gp__largest_layer(s, rows, gp__predict_layer_size, &widest);
-	if (gp__layers_served(s) == 1) return most;
+	if (gp__layer_of(s)->layers == 1) return most;
 	b->mean = gp__take(a, widest, rows);
 	b->var = gp__take(a, widest, rows);
 	b->x = gp__take(a, rows, widest);
@@ -7699,7 +7656,7 @@ static ptrdiff_t gp__tile_rows(ptrdiff_t rows, const gp__patches *p, ptrdiff_t s
 static ptrdiff_t gp__predict_most(const odvgp_server *s)
 {
 	ptrdiff_t most = GP__TILE_ROWS;
-	for (const gp__predictor *p = (const gp__predictor *)s->block; p->layers > 1;
+	for (const gp__predictor *p = gp__layer_of(s); p->layers > 1;
 			p = gp__predictor_above(p))
 		most = gp__tile_rows(most, &p->patches, 1);
 	return most;
@@ -7722,7 +7679,7 @@ ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows, od
 {
 	if (gp__scratch_check(s, rows, "rows", info)) return 0;
 	size_t bytes = gp__predict_size(
-			s, gp__layers_served(s) > 1 ? GP__MIN(rows, gp__predict_most(s)) : rows);
+			s, gp__layer_of(s)->layers > 1 ? GP__MIN(rows, gp__predict_most(s)) : rows);
 	return bytes ? bytes : gp__too_large(info, "rows");
 }
 
@@ -7745,23 +7702,27 @@ static ptrdiff_t gp__predict_rows(const odvgp_server *s, ptrdiff_t n, size_t byt
 
 /* --- one tile: features, mean, variance --- */
 
-/*	A layer's state, in the caller's scratch to save stack. NULL: too small. */
-static gp__prediction *gp__predict_begin(
-		const odvgp_server *s, ptrdiff_t rows, void *scratch, size_t bytes)
+/*	The caller's scratch: the same bytes hold the same, whatever its alignment. */
+static gp__arena gp__scratch_arena(void *scratch, size_t bytes)
 {
 	gp__arena a;
 	gp__arena_init(&a, scratch, bytes);
-	gp__prediction *t = GP__TAKE(&a, gp__prediction, 1);
+	a.size = bytes > 64 ? (bytes - 64) / 64 * 64 : 0;
+	return a;
+}
+
+/*	A layer's state, in scratch to save stack. NULL: too small. */
+static gp__prediction *gp__predict_begin(const odvgp_server *s, ptrdiff_t rows, gp__arena scratch)
+{
+	gp__prediction *t = GP__TAKE(&scratch, gp__prediction, 1);
 	if (!t) return NULL;
-	gp__predict_layout(&a, s, rows, t);
-	/* the same bytes whatever the alignment of the scratch */
-	if (a.bad || bytes < a.used + 64) return NULL;
+	gp__predict_layout(&scratch, s, rows, t);
+	if (scratch.bad) return NULL;
 	gp__kernel_unpack(gp__predictor_kernel(t->p), t->p->base_kernels, t->kernel);
-	memset(t->job, 0, sizeof *t->job);
-	t->job->blas = &t->blas;
-	t->job->k = t->kernel;
-	t->job->hyp = t->v.hyp;
-	t->job->X1 = t->X;
+	gp__kernel_job(t->job, &t->blas, t->kernel, t->v.hyp, t->X, 0, NULL, 0);
+	t->job->chunks = t->chunk_memory;
+	t->chunk = gp__chunk_of_task(t->job, 0, 0);
+	gp__points_at(t->kernel, t->point, 1, t->job->u);
 	return t;
 }
 
@@ -7787,40 +7748,69 @@ static ptrdiff_t gp__predict_inputs(gp__prediction *t, const odvgp_real *X, ptrd
 	return n * rows;
 }
 
-/*	row [m] <- sum_t w_t k(patch t, Z) for an image. */
-static void gp__predict_image(gp__prediction *t, ptrdiff_t i, ptrdiff_t m, const odvgp_real *points,
-		const odvgp_real *centre, odvgp_real *row)
+/*	Choose m prepared points, by columns, for kernel values. */
+static void gp__predict_points(
+		gp__prediction *t, odvgp_real *points, ptrdiff_t m, odvgp_real *centre)
+{
+	t->job->centre = centre;
+	t->job->m = m;
+	t->job->ld = gp__points_ld(m);
+	gp__points_at(t->kernel, points, t->job->ld, t->job->zt);
+}
+
+/*	Prepare n points of X by columns and choose them. */
+static void gp__predict_columns(gp__prediction *t, const odvgp_real *X, ptrdiff_t n)
+{
+	gp__predict_points(t, t->by_columns, n, t->v.beta_centre);
+	gp__zero(t->by_columns, t->p->columns * t->job->ld + GP__POINTS_BEYOND);
+	gp__points_place(
+			t->kernel, t->v.hyp, X, n, t->v.beta_centre, t->by_columns, t->job->ld);
+}
+
+/*	The point x becomes the one of kernel values. It is row i of X1. */
+static void gp__predict_point(gp__prediction *t, const odvgp_real *x, ptrdiff_t i)
+{
+	t->job->first = i;
+	gp__points_place(t->kernel, t->v.hyp, x, 1, t->job->centre, t->point, 1);
+}
+
+/*	Its kernel values with points j ... j + 63. */
+static const odvgp_real *gp__predict_chunk(gp__prediction *t, ptrdiff_t j)
+{
+	return gp__chunk_forward(t->job, &t->chunk, 0, j, NULL);
+}
+
+/*	t->row <- sum_t w_t k(patch t, Z) for image i. */
+static void gp__predict_image(gp__prediction *t, ptrdiff_t i)
 {
 	const gp__patches *p = &t->p->patches;
-	ptrdiff_t D = gp__patch_columns(p, 0), ld = gp__points_ld(m);
+	ptrdiff_t D = gp__patch_columns(p, 0), m = t->job->m;
 	gp__patches_move(p, t->X + i * t->p->D, NULL, t->patches);
-	gp__zero(row, m);
+	gp__zero(t->row, m);
 	GP__FOR(r, gp__patches_count(p)) {
-		gp__points_place(t->kernel, t->v.hyp, t->patches + r * D, 1, centre, t->u, 1);
+		gp__predict_point(t, t->patches + r * D, i);
 		for (ptrdiff_t j = 0; j < m; j += GP__CHUNK)
-			t->blas.isa->axpy(GP__MIN(m - j, GP__CHUNK), t->v.weights[r],
-					gp__points_chunk(t->job, t->u, i, points, ld, j, t->chunk), row + j);
+			t->blas.isa->axpy(GP__MIN(m - j, GP__CHUNK), t->v.weights[r], gp__predict_chunk(t, j),
+					t->row + j);
 	}
 }
 
-/*	Row i of k(x,Z) for m points goes to `to` [m]; its products with coefficients [P,m] are added to
-	the mean. Either may be NULL. */
-static void gp__predict_row(gp__prediction *t, ptrdiff_t i, ptrdiff_t m, const odvgp_real *points,
-		const odvgp_real *centre, const odvgp_real *coefficients, odvgp_real *to)
+/*	Row i of k(x,Z) for the chosen points Z goes to `to` [m]; its products with coefficients [P,m]
+	are added to the mean. Either may be NULL. */
+static void gp__predict_row(
+		gp__prediction *t, ptrdiff_t i, const odvgp_real *coefficients, odvgp_real *to)
 {
-	const odvgp__simd *isa = t->blas.isa;
-	ptrdiff_t P = coefficients ? t->P : 0, ld = gp__points_ld(m);
+	ptrdiff_t P = coefficients ? t->P : 0, m = t->job->m;
 	int image = gp__patches_summed(&t->p->patches) != 0;
 	ODVGP_ASSERT(!t->has_var);
-	if (image) gp__predict_image(t, i, m, points, centre, t->row);
-	else gp__points_place(t->kernel, t->v.hyp, t->X + i * t->D, 1, centre, t->u, 1);
+	if (image) gp__predict_image(t, i);
+	else gp__predict_point(t, t->X + i * t->D, i);
 	for (ptrdiff_t j = 0; j < m; j += GP__CHUNK) {
 		ptrdiff_t cols = GP__MIN(m - j, GP__CHUNK);
-		const odvgp_real *k =
-				image ? t->row + j : gp__points_chunk(t->job, t->u, i, points, ld, j, t->chunk);
+		const odvgp_real *k = image ? t->row + j : gp__predict_chunk(t, j);
 		if (to) gp__copy(to + j, k, cols);
 		GP__FOR(q, P) {
-			odvgp_real part = isa->dot(cols, k, coefficients + q * m + j),
+			odvgp_real part = t->blas.isa->dot(cols, k, coefficients + q * m + j),
 					   *sum = t->sums + (t->first + q) * t->ld + i;
 			*sum = j ? *sum + part : part;
 		}
@@ -7833,29 +7823,28 @@ static void gp__predict_mean_function(gp__prediction *t, ptrdiff_t n)
 	ptrdiff_t P = t->P, D = t->D;
 	int has_A = gp__mean_functions[t->p->mean_function].A,
 		has_b = gp__mean_functions[t->p->mean_function].b;
-	if (t->p->mean_function != ODVGP_MEAN_FUNCTION_ZERO)
-		GP__FOR(q, P)
-			GP__FOR(i, n) {
-				odvgp_real sum = has_b ? t->v.b[q] : has_A ? 0 : t->X[i * D + q];
-				if (has_A)
-					GP__FOR(d, D) sum += t->X[i * D + d] * t->v.A[d * P + q];
-				t->mean[(t->first + q) * t->ld + i] += sum;
-			}
+	if (t->p->mean_function == ODVGP_MEAN_FUNCTION_ZERO) return;
+	GP__FOR(q, P)
+		GP__FOR(i, n) {
+			odvgp_real sum = has_b ? t->v.b[q] : has_A ? 0 : t->X[i * D + q];
+			if (has_A)
+				GP__FOR(d, D) sum += t->X[i * D + d] * t->v.A[d * P + q];
+			t->mean[(t->first + q) * t->ld + i] += sum;
+		}
 }
 
 /*	A tile's means, in training units, to t->mean; with `features` K(X,Zb) to t->A. */
 static void gp__predict_mean(gp__prediction *t, ptrdiff_t n, int features)
 {
 	const gp__predictor *p = t->p;
-	ptrdiff_t P = t->P, M = p->M, Mg = p->M_gamma;
+	ptrdiff_t M = p->M;
 	t->job->X2 = NULL; /* no point is a row of X */
-	GP__FOR(q, P) gp__zero(t->mean + (t->first + q) * t->ld, n);
-	GP__FOR(i, n) {
-		if (features || !p->no_alpha)
-			gp__predict_row(t, i, M, t->v.beta, t->v.beta_centre, p->no_alpha ? NULL : t->v.alpha,
-					features ? t->A + i * M : NULL);
-		if (Mg) gp__predict_row(t, i, Mg, t->v.gamma, t->v.gamma_centre, t->v.a_gamma, NULL);
-	}
+	GP__FOR(q, t->P) gp__zero(t->mean + (t->first + q) * t->ld, n);
+	gp__predict_points(t, t->v.beta, M, t->v.beta_centre);
+	for (ptrdiff_t i = 0; i < n && (features || !p->no_alpha); i++)
+		gp__predict_row(t, i, p->no_alpha ? NULL : t->v.alpha, features ? t->A + i * M : NULL);
+	gp__predict_points(t, t->v.gamma, p->M_gamma, t->v.gamma_centre);
+	for (ptrdiff_t i = 0; i < n && p->M_gamma; i++) gp__predict_row(t, i, t->v.a_gamma, NULL);
 	gp__predict_mean_function(t, n);
 }
 
@@ -7908,14 +7897,14 @@ static void gp__predict_product(gp__prediction *t, ptrdiff_t n, ptrdiff_t m, con
 static void gp__predict_by_factor(gp__prediction *t, ptrdiff_t n, ptrdiff_t q)
 {
 	ptrdiff_t M = t->p->M, Mr = t->p->M_factor, Mv = M - Mr;
-	if (gp__factors[t->p->factor].diagonal) {
+	if (t->p->factor == GP__DIAGONAL_OF_INVERSE) {
 		GP__FOR(i, n)
 			GP__FOR(j, M) t->T[i * M + j] = t->v.factor[q * M + j] * t->A[i * M + j];
 	} else {
 		gp__predict_product(t, n, Mr, t->v.factor + q * Mr * Mr, t->A, t->T);
 		if (Mv) gp__predict_product(t, n, Mv, t->v.factor_v + q * Mv * Mv, t->A + Mr, t->T + Mr);
 	}
-	if (!gp__factors[t->p->factor].of_S) gp__predict_solve(t, n, t->v.L + q * M * M, t->T);
+	if (t->p->factor != GP__FACTOR_OF_S) gp__predict_solve(t, n, t->v.L + q * M * M, t->T);
 }
 
 /*	k(x_i,x_j) of two images. */
@@ -7923,19 +7912,18 @@ static odvgp_real gp__predict_image_cov(gp__prediction *t, ptrdiff_t i, ptrdiff_
 {
 	const gp__patches *p = &t->p->patches;
 	const odvgp__simd *isa = t->blas.isa;
-	const odvgp_real *w = t->v.weights, *centre = t->v.beta_centre;
-	ptrdiff_t T = gp__patches_count(p), D = gp__patch_columns(p, 0), ld = gp__points_ld(T);
+	const odvgp_real *w = t->v.weights;
+	ptrdiff_t T = gp__patches_count(p), D = gp__patch_columns(p, 0);
 	odvgp_real sum = 0;
-	gp__zero(t->by_columns, t->p->columns * ld + GP__POINTS_BEYOND);
 	gp__patches_move(p, t->X + j * t->p->D, NULL, t->patches);
-	gp__points_place(t->kernel, t->v.hyp, t->patches, T, centre, t->by_columns, ld);
+	gp__predict_columns(t, t->patches, T);
 	if (i != j) gp__patches_move(p, t->X + i * t->p->D, NULL, t->patches);
 	/* of one image, the triangle: entries before the diagonal count twice */
 	t->job->X2 = i == j ? t->job->X1 : NULL;
 	GP__FOR(r, T) {
-		gp__points_place(t->kernel, t->v.hyp, t->patches + r * D, 1, centre, t->u, 1);
+		gp__predict_point(t, t->patches + r * D, r);
 		for (ptrdiff_t s = 0; s < (i == j ? r + 1 : T); s += GP__CHUNK) {
-			const odvgp_real *k = gp__points_chunk(t->job, t->u, r, t->by_columns, ld, s, t->chunk);
+			const odvgp_real *k = gp__predict_chunk(t, s);
 			ptrdiff_t before = GP__MIN((i == j ? r : T) - s, GP__CHUNK);
 			sum += (i == j ? 2 : 1) * w[r] * isa->dot(before, k, w + s);
 			if (i == j && r - s < GP__CHUNK) sum += w[r] * w[r] * k[r - s];
@@ -7958,7 +7946,7 @@ static void gp__predict_features(gp__prediction *t, ptrdiff_t n)
 	ptrdiff_t M = t->p->M;
 	odvgp_real *prior = t->prior + t->first * t->ld;
 	GP__FOR(i, n) prior[i] = gp__predict_prior(t, i);
-	if (!gp__factors[t->p->factor].of_S) return;
+	if (t->p->factor != GP__FACTOR_OF_S) return;
 	gp__predict_solve(t, n, t->v.L, t->A);
 	GP__FOR(i, n) /* NaN stays NaN */
 		t->square[i] = GP__MAX(0, prior[i] - isa->dot(M, t->A + i * M, t->A + i * M));
@@ -7968,7 +7956,7 @@ static void gp__predict_var(gp__prediction *t, ptrdiff_t n)
 {
 	const odvgp__simd *isa = t->blas.isa;
 	ptrdiff_t M = t->p->M, P = t->P;
-	int dense = gp__factors[t->p->factor].of_S;
+	int dense = t->p->factor == GP__FACTOR_OF_S;
 	t->has_var = 1;
 	gp__predict_features(t, n);
 	GP__FOR(q, P) {
@@ -7995,12 +7983,12 @@ static odvgp_real gp__predict_scale(const gp__prediction *t, ptrdiff_t q)
 	return gp__predict_likelihood(t)->flags & GP__LIK_SCALABLE ? t->v.y_scale[q] : 1;
 }
 
-/*	Function q's n values x in units of y. */
-static void gp__predict_unscale(const gp__prediction *t, ptrdiff_t q, odvgp_real *x, ptrdiff_t n)
+/*	Function q's value x in units of y. */
+static odvgp_real gp__predict_unscale(const gp__prediction *t, ptrdiff_t q, odvgp_real x)
 {
-	int scaled = gp__predict_likelihood(t)->flags & GP__LIK_SCALABLE;
-	if (scaled)
-		GP__FOR(i, n) x[i] = t->v.y_mean[q] + t->v.y_scale[q] * x[i];
+	return gp__predict_likelihood(t)->flags & GP__LIK_SCALABLE
+				   ? t->v.y_mean[q] + t->v.y_scale[q] * x
+				   : x;
 }
 
 static gp__lik_job gp__predict_lik_job(const gp__prediction *t, ptrdiff_t n)
@@ -8148,14 +8136,14 @@ static void gp__predict_layer(gp__prediction *t, const odvgp_real *X, ptrdiff_t 
 	if (variances) gp__predict_mix(t, 1, t->var, n, t->ld);
 }
 
-/*	A tile through all layers, once per sample; a: the scratch behind c->between. */
+/*	A tile through all layers, once per sample; a: c->between is taken from it. */
 static void gp__predict_stack(gp__prediction_call *c, ptrdiff_t first, ptrdiff_t count,
 		ptrdiff_t rows, const gp__arena *a)
 {
-	const gp__predictor *p = (const gp__predictor *)c->s->block;
+	const gp__predictor *p = gp__layer_of(c->s);
 	odvgp_server bottom = gp__layer_server(p, c->s->isa);
 	gp__between_layers *b = &c->between;
-	gp__prediction *t = gp__predict_begin(&bottom, rows, a->base + a->used, a->size - a->used);
+	gp__prediction *t = gp__predict_begin(&bottom, rows, *a);
 	ODVGP_ASSERT(t);
 	gp__predict_layer(t, c->X + first * bottom.D, count, 1);
 	ptrdiff_t ld = t->ld;
@@ -8163,14 +8151,14 @@ static void gp__predict_stack(gp__prediction_call *c, ptrdiff_t first, ptrdiff_t
 	gp__copy(b->var, t->var, bottom.P * ld);
 	GP__FOR(k, p->samples) {
 		gp__predict_sample(p, b->mean, b->var, ld, count, k, b->x);
-		for (odvgp_server layer = bottom; gp__layers_served(&layer) > 1;) {
+		for (odvgp_server layer = bottom; gp__layer_of(&layer)->layers > 1;) {
 			layer = gp__layer_above(&layer);
-			t = gp__predict_begin(&layer, rows, a->base + a->used, a->size - a->used);
+			t = gp__predict_begin(&layer, rows, *a);
 			ODVGP_ASSERT(t);
 			gp__predict_layer(t, b->x, count, 1);
-			if (gp__layers_served(&layer) > 1)
+			if (gp__layer_of(&layer)->layers > 1)
 				gp__predict_sample(
-						(const gp__predictor *)layer.block, t->mean, t->var, t->ld, count, k, b->x);
+						gp__layer_of(&layer), t->mean, t->var, t->ld, count, k, b->x);
 		}
 		c->use(c, t, first, count, k);
 	}
@@ -8182,25 +8170,18 @@ static odvgp_status gp__predict_run(
 	ptrdiff_t rows = gp__predict_rows(c->s, c->n, bytes);
 	int variances = c->var || c->mean_y || c->var_y || c->logp;
 	gp__prediction *t = NULL;
-	gp__arena a;
-	if (!rows) return gp__scratch_small(info);
-	gp__arena_init(&a, scratch, bytes);
-	if (gp__layers_served(c->s) > 1) {
-		if (bytes < gp__predict_size(c->s, rows)) return gp__scratch_small(info);
-		gp__between_layout(&a, c->s, rows, &c->between);
-		if (!c->between.mean) return gp__scratch_small(info);
-	} else {
-		t = gp__predict_begin(c->s, rows, scratch, bytes);
-		if (!t) return gp__scratch_small(info);
-	}
+	gp__arena a = gp__scratch_arena(scratch, bytes);
+	int deep = gp__layer_of(c->s)->layers > 1;
+	if (!rows || (deep && bytes < gp__predict_size(c->s, rows))) return gp__scratch_small(info);
+	if (deep) gp__between_layout(&a, c->s, rows, &c->between);
+	else if (!(t = gp__predict_begin(c->s, rows, a))) return gp__scratch_small(info);
 	for (ptrdiff_t first = 0; first < c->n; first += rows) {
 		ptrdiff_t count = GP__MIN(rows, c->n - first);
-		if (!t) {
-			gp__predict_stack(c, first, count, rows, &a);
-			continue;
+		if (deep) gp__predict_stack(c, first, count, rows, &a);
+		else {
+			gp__predict_layer(t, c->X + first * c->s->D, count, variances);
+			c->use(c, t, first, count, 0);
 		}
-		gp__predict_layer(t, c->X + first * c->s->D, count, variances);
-		c->use(c, t, first, count, 0);
 	}
 	return gp__predict_result(c->bad, info);
 }
@@ -8222,14 +8203,11 @@ static void gp__use_rows(gp__prediction_call *c, const gp__prediction *t, ptrdif
 		ptrdiff_t count, ptrdiff_t k, ptrdiff_t rows, const odvgp_real *m, const odvgp_real *v,
 		odvgp_real *run, odvgp_real *mean, odvgp_real *var)
 {
-	int scaled = gp__predict_likelihood(t)->flags & GP__LIK_SCALABLE;
 	GP__FOR(q, rows) {
 		odvgp_real scale = gp__predict_scale(t, q);
 		GP__FOR(i, count) {
 			ptrdiff_t at = q * c->n + first + i, from = q * t->ld + i;
-			odvgp_real x = m ? m[from] : 0;
-			if (scaled) x = t->v.y_mean[q] + scale * x;
-			gp__mix_in(k, x, var ? scale * scale * v[from] : 0, run ? run + from : NULL,
+			gp__mix_in(k, m ? gp__predict_unscale(t, q, m[from]) : 0, var ? scale * scale * v[from] : 0, run ? run + from : NULL,
 					mean ? mean + at : NULL, var ? var + at : NULL);
 		}
 		if (mean) gp__predict_note(c, mean + q * c->n + first, first, count, 1);
@@ -8298,25 +8276,25 @@ static void gp__use_functions(
 	}
 }
 
-static odvgp_status gp__predict_cov_check(
-		const odvgp_server *s, ptrdiff_t n, const odvgp_real *cov, odvgp_info *info)
+static odvgp_status gp__predict_cov_check(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
+		const odvgp_real *cov, const void *scratch, odvgp_info *info)
 {
-	if (n && !cov) return gp__is_null(info, "cov");
-	if (n && gp__layers_served(s) > 1)
-		return gp__unsupported(info, "server", "covariances need a model of one layer");
-	return ODVGP_OK;
+	odvgp_status status = gp__predict_check(s, X, n, scratch, info);
+	if (status || n == 0) return status;
+	if (!cov) return gp__is_null(info, "cov");
+	if (gp__layer_of(s)->layers == 1) return ODVGP_OK;
+	return gp__unsupported(info, "server", "covariances need a model of one layer");
 }
 
 ODVGP_API odvgp_status odvgp_predict_functions(const odvgp_server *s, const odvgp_real *X,
 		ptrdiff_t n, odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes,
 		odvgp_info *info)
 {
-	odvgp_status status = gp__predict_check(s, X, n, scratch, info);
+	odvgp_status status = gp__predict_cov_check(s, X, n, cov, scratch, info);
 	gp__prediction_call c = gp__predict_call(s, X, NULL, n);
 	c.mean = mean;
 	c.var = cov;
 	c.use = gp__use_functions;
-	if (!status) status = gp__predict_cov_check(s, n, cov, info);
 	return status || n == 0 ? status : gp__predict_run(&c, scratch, scratch_bytes, info);
 }
 
@@ -8324,7 +8302,7 @@ ODVGP_API odvgp_status odvgp_predict_functions(const odvgp_server *s, const odvg
 
 static const gp__predictor *gp__last_layer(const odvgp_server *s)
 {
-	const gp__predictor *p = (const gp__predictor *)s->block;
+	const gp__predictor *p = gp__layer_of(s);
 	while (p->layers > 1) p = gp__predictor_above(p);
 	return p;
 }
@@ -8406,21 +8384,15 @@ ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *s, const odvgp_rea
 /*	Lower triangle of C [n,n] <- K(X,X). */
 static void gp__predict_prior_cov(gp__prediction *t, ptrdiff_t n, odvgp_real *C)
 {
-	ptrdiff_t ld = gp__points_ld(n);
-	const odvgp_real *centre = t->v.beta_centre;
-	ptrdiff_t images = gp__patches_summed(&t->p->patches) ? n : 0;
-	GP__FOR(i, images)
-		GP__FOR(j, i + 1) C[i * n + j] = gp__predict_image_cov(t, i, j);
-	if (images) return;
+	int images = gp__patches_summed(&t->p->patches) != 0;
+	if (!images) gp__predict_columns(t, t->X, n);
 	t->job->X2 = t->X;
-	gp__zero(t->by_columns, t->p->columns * ld + GP__POINTS_BEYOND);
-	gp__points_place(t->kernel, t->v.hyp, t->X, n, centre, t->by_columns, ld);
 	GP__FOR(i, n) {
-		gp__points_place(t->kernel, t->v.hyp, t->X + i * t->D, 1, centre, t->u, 1);
-		for (ptrdiff_t j = 0; j <= i; j += GP__CHUNK)
-			gp__copy(C + i * n + j,
-					gp__points_chunk(t->job, t->u, i, t->by_columns, ld, j, t->chunk),
-					GP__MIN(i + 1 - j, GP__CHUNK));
+		odvgp_real *row = C + i * n;
+		if (!images) gp__predict_point(t, t->X + i * t->D, i);
+		for (ptrdiff_t j = 0; j <= i; j += images ? 1 : GP__CHUNK)
+			if (images) row[j] = gp__predict_image_cov(t, i, j);
+			else gp__copy(row + j, gp__predict_chunk(t, j), GP__MIN(i + 1 - j, GP__CHUNK));
 	}
 }
 
@@ -8429,7 +8401,7 @@ static ptrdiff_t gp__predict_cov(
 		gp__prediction *t, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean, odvgp_real *cov)
 {
 	ptrdiff_t M = t->p->M, all = t->p->P;
-	int dense = gp__factors[t->p->factor].of_S;
+	int dense = t->p->factor == GP__FACTOR_OF_S;
 	n = gp__predict_inputs(t, X, n);
 	GP__FOR(p, all) { /* K - A A^T + T T^T, or K - T T^T */
 		odvgp_real *C = cov + p * n * n;
@@ -8460,9 +8432,8 @@ static void gp__to_functions(gp__prediction *t, ptrdiff_t n, odvgp_real *f, odvg
 	if (cov) gp__predict_mix(t, 1, cov, n * n, n * n);
 	GP__FOR(q, t->p->F) {
 		odvgp_real scale = gp__predict_scale(t, q) * gp__predict_scale(t, q);
-		if (f) gp__predict_unscale(t, q, f + q * n, n);
-		if (cov)
-			GP__FOR(i, n * n) cov[q * n * n + i] = scale * cov[q * n * n + i];
+		for (ptrdiff_t i = 0; f && i < n; i++) f[q * n + i] = gp__predict_unscale(t, q, f[q * n + i]);
+		for (ptrdiff_t i = 0; cov && i < n * n; i++) cov[q * n * n + i] *= scale;
 	}
 }
 
@@ -8481,10 +8452,9 @@ static ptrdiff_t gp__functions_bad(
 ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes, odvgp_info *info)
 {
-	odvgp_status status = gp__predict_check(s, X, n, scratch, info);
-	if (!status) status = gp__predict_cov_check(s, n, cov, info);
+	odvgp_status status = gp__predict_cov_check(s, X, n, cov, scratch, info);
 	if (status || n == 0) return status;
-	gp__prediction *t = gp__predict_begin(s, n, scratch, scratch_bytes);
+	gp__prediction *t = gp__predict_begin(s, n, gp__scratch_arena(scratch, scratch_bytes));
 	if (!t) return gp__scratch_small(info);
 	gp__predict_cov(t, X, n, mean, cov);
 	gp__to_functions(t, n, mean, cov);
@@ -8546,25 +8516,28 @@ static void gp__scaled_cholesky(
 			if (prior[perm[i]] > 0) C[i * n + j] *= GP__SQRT(prior[perm[i]]);
 }
 
-static void gp__sample_layout(gp__arena *a, const odvgp_server *s, ptrdiff_t n, odvgp_real **cov,
-		odvgp_real **mean, odvgp_real **z, ptrdiff_t **perm)
+typedef struct {
+	odvgp_real *cov, *mean; /* [F,n,n]; [F,n] */
+	odvgp_real *z;          /* [n] normals */
+	ptrdiff_t *perm;        /* [F,n] of the factors */
+} gp__sampling;
+
+static void gp__sample_layout(gp__arena *a, const odvgp_server *s, ptrdiff_t n, gp__sampling *w)
 {
-	n *= gp__rows_of_input(&((const gp__predictor *)s->block)->patches);
-	ptrdiff_t F = s->F;
-	*cov = gp__take(a, F * n, n);
-	*mean = gp__take(a, F, n);
-	*z = gp__take(a, 1, n);
-	*perm = GP__TAKE(a, ptrdiff_t, F * n);
+	n *= gp__rows_of_input(&gp__layer_of(s)->patches);
+	w->cov = gp__take(a, s->F * n, n);
+	w->mean = gp__take(a, s->F, n);
+	w->z = gp__take(a, 1, n);
+	w->perm = GP__TAKE(a, ptrdiff_t, s->F * n);
 }
 
 static size_t gp__sample_layer_size(const odvgp_server *s, ptrdiff_t n)
 {
 	gp__arena a = gp__measuring();
-	odvgp_real *cov, *mean, *z;
-	ptrdiff_t *perm;
+	gp__sampling w;
 	size_t own = gp__predict_layer_size(s, n);
 	if (!own) return 0;
-	gp__sample_layout(&a, s, n, &cov, &mean, &z, &perm);
+	gp__sample_layout(&a, s, n, &w);
 	return a.bad ? 0 : a.used + 64 + own;
 }
 
@@ -8574,42 +8547,43 @@ ODVGP_API size_t odvgp_sample_scratch(const odvgp_server *s, ptrdiff_t n, odvgp_
 	ptrdiff_t widest;
 	if (gp__scratch_check(s, n, "n", info)) return 0;
 	size_t most = gp__largest_layer(s, n, gp__sample_layer_size, &widest);
-	if (most && gp__layers_served(s) == 1) return most;
+	if (most && gp__layer_of(s)->layers == 1) return most;
 	if (most) gp__take(&a, 2 * widest, n);
 	return most && !a.bad ? a.used + 64 + most : gp__too_large(info, "n");
 }
 
 static odvgp_status gp__sample_layer(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
-		const odvgp_draws *draws, odvgp_real *f, gp__arena *a, odvgp_info *info)
+		const odvgp_draws *draws, odvgp_real *f, gp__arena a, odvgp_info *info)
 {
-	odvgp_real *cov, *mean, *z;
-	ptrdiff_t *perm, inputs = n, bad;
-	gp__sample_layout(a, s, n, &cov, &mean, &z, &perm);
-	gp__prediction *t = gp__predict_begin(s, n, a->base + a->used, a->size - a->used);
+	gp__sampling w;
+	ptrdiff_t inputs = n, P = s->P, F = s->F;
+	gp__sample_layout(&a, s, n, &w);
+	gp__prediction *t = gp__predict_begin(s, n, a);
 	if (!t) return gp__scratch_small(info);
-	n = gp__predict_cov(t, X, n, mean, cov);
-	ptrdiff_t P = s->P, F = s->F;
+	n = gp__predict_cov(t, X, n, w.mean, w.cov);
 	/* mixtures are sampled through the processes */
 	int mixed = t->p->mixed != 0;
-	if (!mixed) gp__to_functions(t, n, mean, cov);
+	if (!mixed) gp__to_functions(t, n, w.mean, w.cov);
 	/* gp__pivoted_cholesky counts a NaN pivot as 0 */
-	bad = gp__functions_bad(P, n, NULL, cov);
-	GP__FOR(q, P) gp__scaled_cholesky(n, cov + q * n * n, t->prior + q / t->P * n, perm + q * n);
+	ptrdiff_t bad = gp__functions_bad(P, n, NULL, w.cov);
+	GP__FOR(q, P)
+		gp__scaled_cholesky(n, w.cov + q * n * n, t->prior + q / t->P * n, w.perm + q * n);
 	GP__FOR(k, draws->count) {
+		odvgp_real *sample = f + k * F * n;
 		GP__FOR(q, P) {
-			const odvgp_real *L = cov + q * n * n;
-			odvgp_real *out = f + (k * F + q) * n;
+			const odvgp_real *L = w.cov + q * n * n;
 			GP__FOR(i, n)
-				z[i] = (odvgp_real)gp__normal(
+				w.z[i] = (odvgp_real)gp__normal(
 						draws->seed, GP__STREAM_SAMPLE, (uint64_t)((k * F + q) * n + i));
 			GP__FOR(i, n) {
-				odvgp_real sum = mean[q * n + perm[q * n + i]];
-				GP__FOR(j, i + 1) sum += L[i * n + j] * z[j];
-				out[perm[q * n + i]] = sum;
+				ptrdiff_t at = q * n + w.perm[q * n + i];
+				odvgp_real sum = w.mean[at];
+				GP__FOR(j, i + 1) sum += L[i * n + j] * w.z[j];
+				sample[at] = sum;
 			}
 		}
-		if (mixed) gp__to_functions(t, n, f + k * F * n, NULL);
-		ptrdiff_t at = gp__first_nonfinite(f + k * F * n, F * n);
+		if (mixed) gp__to_functions(t, n, sample, NULL);
+		ptrdiff_t at = gp__first_nonfinite(sample, F * n);
 		if (bad < 0 && at >= 0) bad = at % n;
 	}
 	return gp__predict_result(bad < 0 ? bad : bad / (n / inputs), info);
@@ -8617,26 +8591,24 @@ static odvgp_status gp__sample_layer(const odvgp_server *s, const odvgp_real *X,
 
 /*	Of a stack, as odvgp_sample says. */
 static odvgp_status gp__sample_stack(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
-		const odvgp_draws *draws, odvgp_real *f, gp__arena *a, odvgp_info *info)
+		const odvgp_draws *draws, odvgp_real *f, gp__arena a, odvgp_info *info)
 {
 	ptrdiff_t widest;
 	odvgp_status status = ODVGP_OK;
 	gp__largest_layer(s, n, gp__sample_layer_size, &widest);
-	odvgp_real *hidden = gp__take(a, 2 * widest, n), *x = hidden + widest * n;
+	odvgp_real *hidden = gp__take(&a, 2 * widest, n), *x = hidden + widest * n;
 	GP__FOR(k, draws->count) {
 		const odvgp_real *from = X;
 		odvgp_server layer = gp__layer_server(s->block, s->isa);
-		for (ptrdiff_t left = gp__layers_served(s); left > 0; left--) {
+		for (ptrdiff_t left = gp__layer_of(s)->layers; left > 0; left--) {
 			odvgp_draws one = {1, 0};
-			gp__arena rest;
 			one.seed = gp__random(
 					draws->seed, GP__STREAM_SAMPLE, (uint64_t)(k * GP__MOST_LAYERS + left));
-			gp__arena_init(&rest, a->base + a->used, a->size - a->used);
 			odvgp_status now = gp__sample_layer(
-					&layer, from, n, &one, left > 1 ? hidden : f + k * layer.F * n, &rest, info);
+					&layer, from, n, &one, left > 1 ? hidden : f + k * layer.F * n, a, info);
 			if (now) status = now;
 			if (left == 1) break;
-			ptrdiff_t all = n * gp__predictor_width((const gp__predictor *)layer.block);
+			ptrdiff_t all = n * gp__predictor_width(gp__layer_of(&layer));
 			GP__FOR(i, all) x[i] = hidden[i % layer.P * (all / layer.P) + i / layer.P];
 			from = x;
 			layer = gp__layer_above(&layer);
@@ -8649,20 +8621,18 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
 		const odvgp_draws *draws, odvgp_real *f, void *scratch, size_t scratch_bytes,
 		odvgp_info *info)
 {
-	gp__arena a;
 	odvgp_status status = gp__predict_check(s, X, n, scratch, info);
 	if (status || n == 0) return status;
 	if (!draws || !f) return gp__is_null(info, draws ? "f" : "draws");
-	if (draws->count < 1)
-		return draws->count ? gp__fail(info, ODVGP_E_ARG, "draws", -1, (double)draws->count,
-									  "must not be negative")
-							: ODVGP_OK;
+	if (draws->count == 0) return ODVGP_OK;
+	if (draws->count < 0)
+		return gp__fail(info, ODVGP_E_ARG, "draws", -1, (double)draws->count,
+				"must not be negative");
 	size_t need = odvgp_sample_scratch(s, n, info);
 	if (!need) return ODVGP_E_SIZE;
 	if (scratch_bytes < need) return gp__scratch_small(info);
-	gp__arena_init(&a, scratch, scratch_bytes);
-	return (gp__layers_served(s) > 1 ? gp__sample_stack : gp__sample_layer)(
-			s, X, n, draws, f, &a, info);
+	return (gp__layer_of(s)->layers > 1 ? gp__sample_stack : gp__sample_layer)(
+			s, X, n, draws, f, gp__scratch_arena(scratch, scratch_bytes), info);
 }
 
 /* ---- >>server   opening a frozen block or a file
@@ -8742,7 +8712,7 @@ static void gp__file_words(gp__file *f, void *words, size_t bytes)
 
 /*	A kernel from a file must be one that an expression makes: each base kernel has columns of the
 	inputs; each node but the last is used once, by a later one; positions and groups are those of
-	gp__kernel_finish, which finishes it again, one base kernel at a time to save stack. k changes
+	gp__base_finish, which finishes it again, one base kernel at a time to save stack. k changes
 	only if it is refused. */
 static int gp__kernel_ok(gp__kernel *k, ptrdiff_t D)
 {
@@ -8865,8 +8835,8 @@ static ptrdiff_t gp__predictor_measure(const gp__predictor *p)
 			p->lik_params != gp__lik_all_numbers(lik, extent))
 		return -1;
 	if (p->weights > 1 || p->scale > (lik->flags & GP__LIK_EXPOSURE || gaussian ? 1 : 0)) return -1;
-	if (p->factor >= GP__COUNT(gp__factors) || p->M_factor > p->M ||
-			(p->M_factor != p->M && !gp__factors[p->factor].of_S))
+	if (p->factor >= GP__FACTORS || p->M_factor > p->M ||
+			(p->M_factor != p->M && p->factor != GP__FACTOR_OF_S))
 		return -1;
 	if (p->no_alpha > 1 || p->mean_function >= GP__COUNT(gp__mean_functions)) return -1;
 	if (!gp__patches_ok(&p->patches, p->D) ||
@@ -8913,7 +8883,7 @@ static int gp__predictor_reals_ok(const gp__predictor *p)
 static odvgp_status gp__server_fill(odvgp_server *s, const gp__predictor *p, const odvgp__simd *row)
 {
 	*s = gp__layer_server(p, row);
-	while (gp__layers_served(s) > 1) *s = gp__layer_above(s);
+	while (gp__layer_of(s)->layers > 1) *s = gp__layer_above(s);
 	s->block = p;
 	s->D = p->D;
 	return ODVGP_OK;
@@ -12355,7 +12325,7 @@ static void gp__build_lik(gp__unit *u)
 static void gp__build_beta(gp__unit *u)
 {
 	ptrdiff_t M = u->M;
-	int inverse = !gp__factors[u->cov_part->factor].of_S, whole = inverse || gp__alpha_is_beta(u);
+	int inverse = u->cov_part->factor != GP__FACTOR_OF_S, whole = inverse || gp__alpha_is_beta(u);
 	u->hyp = gp__param_node(u, u->slot_kernel, u->kernel_slots, 1, (ptrdiff_t)u->kernel.nhyp);
 	gp__build_lik(u);
 	u->Z_beta = gp__param_node(u, u->slot_Z_beta, 1, M, u->Dz);
@@ -17138,12 +17108,10 @@ static void gp__pivot_task(void *arg, int t)
 	const gp__pivot_job *job = (const gp__pivot_job *)arg;
 	const odvgp__simd *isa = job->kernel.blas->isa;
 	ptrdiff_t from, to, k = job->column;
-	gp__kchunk chunk;
-	gp__chunk_place(&job->kernel, t, &chunk);
-	odvgp_real *K = chunk.value[job->kernel.k->nnode - 1];
+	gp__kchunk chunk = gp__chunk_of_task(&job->kernel, t, 0);
 	gp__share(job->kernel.m, GP__CHUNK, job->kernel.tasks, t, &from, &to);
 	for (ptrdiff_t j = from; j < to; j += GP__CHUNK) {
-		gp__chunk_forward(&job->kernel, &chunk, 0, j, K, NULL);
+		const odvgp_real *K = gp__chunk_forward(&job->kernel, &chunk, 0, j, NULL);
 		GP__FROM(i, j, GP__MIN(to, j + GP__CHUNK)) {
 			odvgp_real *l = job->w->factor + i * job->M, *v = job->w->distance + i;
 			l[k] = (K[i - j] - isa->dot(k, l, job->pivot)) / job->sd;
@@ -17156,9 +17124,7 @@ static void gp__pivot_task(void *arg, int t)
 static void gp__pivot(gp__pivot_job *job, const odvgp_real *x, ptrdiff_t row)
 {
 	gp__kjob *kernel = &job->kernel;
-	GP__EACH_GROUP(g, kernel->k)
-		gp__points(kernel->k, g, kernel->hyp, x, 1, kernel->centre, kernel->u[g],
-				gp__group_dims(kernel->k, g), 1);
+	gp__points_by_rows(kernel->k, kernel->hyp, x, 1, kernel->centre, kernel->u);
 	job->pivot = job->w->factor + row * job->M;
 	job->sd = GP__SQRT(job->w->distance[row]);
 	gp__run(&kernel->blas->threads, kernel->tasks, gp__pivot_task, job);
@@ -17867,7 +17833,7 @@ static void gp__identity_slot(odvgp_model *m, int slot, odvgp_real x)
 /*	Factor of q_sqrt's start: odvgp_hidden_q. */
 static odvgp_real gp__narrowed(const gp__unit *u)
 {
-	int narrow = !gp__is_last(u) && gp__factors[u->cov_part->factor].of_S &&
+	int narrow = !gp__is_last(u) && u->cov_part->factor == GP__FACTOR_OF_S &&
 				 u->model->cfg.deep.q_init == ODVGP_HIDDEN_Q_NARROW;
 	return narrow ? GP__R(1e-3) : 1;
 }
