@@ -4935,11 +4935,8 @@ static uint32_t gp__parse_base_kernel(gp__parser *p)
 {
 	gp__kernel *k = p->k;
 	uint32_t type = 0;
-	size_t length = 0;
 	gp__skip_spaces(p);
-	while ((p->at[length] >= 'a' && p->at[length] <= 'z') ||
-			(p->at[length] >= '0' && p->at[length] <= '9'))
-		length++;
+	size_t length = strspn(p->at, "abcdefghijklmnopqrstuvwxyz0123456789");
 	for (; type < GP__BASE_KERNEL_TYPES; type++) {
 		const char *name = gp__base_kernel_kinds[type].name;
 		if (strlen(name) == length && !strncmp(name, p->at, length)) break;
@@ -5018,14 +5015,10 @@ static void gp__base_finish(gp__kernel *k, uint32_t i)
 GP__TRAINING odvgp_status gp__kernel_parse(
 		gp__kernel *k, const char *text, ptrdiff_t D, double *value, odvgp_info *info)
 {
-	gp__parser p;
+	gp__parser p = {text, text, NULL, k, value, 0, 0};
 	memset(k, 0, sizeof *k);
-	memset(&p, 0, sizeof p);
 	k->D = (uint32_t)D;
 	GP__FOR(i, GP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS) value[i] = 1;
-	p.start = p.at = text;
-	p.k = k;
-	p.value = value;
 	gp__parse_operands(&p, GP__NODE_SUM);
 	gp__skip_spaces(&p);
 	if (!p.error && *p.at) p.error = "'+', '*' or the end was expected";
@@ -5284,6 +5277,7 @@ typedef struct {
 	ptrdiff_t chunk_rows;      /* rows of CHUNK numbers per task (gp__kchunk) */
 	ptrdiff_t ld, first, rows; /* m padded; the current rows */
 	int tasks, plain;          /* plain: no products in the expression */
+	uint32_t group;            /* of gp__spread_task */
 } gp__kjob;
 
 /*	A job that asks for nothing yet. Returning it would put two copies on the stack. */
@@ -5763,34 +5757,29 @@ static int gp__points_wanted(const gp__kjob *job, const gp__base_kernel *base, c
 	the sum would cancel all digits at short lengthscales. The H of SPREAD_ROWS rows stays in L1
 	while the columns pass. */
 #define GP__SPREAD_ROWS 4
-typedef struct {
-	const gp__kjob *job;
-	uint32_t g;
-} gp__spread_job;
-
 static void gp__spread_task(void *arg, int t)
 {
-	const gp__spread_job *s = (const gp__spread_job *)arg;
-	const gp__kjob *job = s->job;
+	const gp__kjob *job = (const gp__kjob *)arg;
 	const odvgp__simd *isa = job->blas->isa;
-	ptrdiff_t nd = gp__group_dims(job->k, s->g);
+	uint32_t g = job->group;
+	ptrdiff_t nd = gp__group_dims(job->k, g);
 	for (ptrdiff_t r = GP__SPREAD_ROWS * t; r < job->rows; r += GP__SPREAD_ROWS * job->tasks) {
 		ptrdiff_t count = GP__MIN(job->rows - r, GP__SPREAD_ROWS);
 		/* H is 0 beyond n */
 		ptrdiff_t n = job->lower ? gp__padded(job->first + r + count) : job->ld;
 		GP__FOR(d, nd)
-			isa->spreads(n, count, job->u[s->g] + r * nd + d, nd, job->zt[s->g] + d * job->ld,
-					job->H[s->g] + r * job->ld, job->ld, job->R + r * nd + d);
+			isa->spreads(n, count, job->u[g] + r * nd + d, nd, job->zt[g] + d * job->ld,
+					job->H[g] + r * job->ld, job->ld, job->R + r * nd + d);
 	}
 }
 
 /*	A lengthscale per column, by the same formula. */
-static void gp__kernel_adjoint_lengthscales(const gp__kjob *job, uint32_t g)
+static void gp__kernel_adjoint_lengthscales(gp__kjob *job, uint32_t g)
 {
 	const gp__base_kernel *base = gp__group_kernel(job->k, g);
 	ptrdiff_t nd = gp__group_dims(job->k, g), each = nd / (ptrdiff_t)base->ndims;
-	gp__spread_job spread = {job, g};
-	gp__run(&job->blas->threads, job->tasks, gp__spread_task, &spread);
+	job->group = g;
+	gp__run(&job->blas->threads, job->tasks, gp__spread_task, job);
 	GP__FOR(d, nd) {
 		uint32_t h = base->ls + (uint32_t)(d / each);
 		odvgp_real sum = 0;
@@ -5959,8 +5948,7 @@ GP__TRAINING void gp__kernel_matrix(gp__kjob *job, gp__arena scratch, int adjoin
 	gp__images_work w;
 	gp__kjob one;
 	if (!job->patches) {
-		if (adjoint) gp__kernel_adjoint_run(job, scratch);
-		else gp__kernel_run(job, scratch);
+		(adjoint ? gp__kernel_adjoint_run : gp__kernel_run)(job, scratch);
 		return;
 	}
 	gp__images_layout(&scratch, job->patches, job->n, &w);
@@ -7494,14 +7482,7 @@ static const gp__predictor *gp__served(const odvgp_server *s)
 static odvgp_server gp__layer_server(const void *block, const odvgp__simd *isa)
 {
 	const gp__predictor *p = (const gp__predictor *)block;
-	odvgp_server s;
-	s.block = p;
-	s.isa = isa;
-	s.D = p->D;
-	s.P = p->P;
-	s.F = p->F;
-	s.T = p->T;
-	s.y_rows = p->classes ? p->classes : s.T;
+	odvgp_server s = {p, isa, p->D, p->P, p->F, p->T, p->classes ? p->classes : p->T};
 	return s;
 }
 
@@ -7542,10 +7523,13 @@ typedef struct {
 	odvgp_real *scale; /* [rows] of gp__y_row; NULL: Y has none */
 	odvgp_real *work;  /* of the likelihood */
 	ptrdiff_t ld;
+	/* for sampling: [F,rows,rows] covariances, then their factors; [F,rows] means; [rows] */
+	odvgp_real *cov, *joint_mean, *normals;
+	ptrdiff_t *perm; /* [F,rows] of the factors */
 } gp__prediction;
 
 static void gp__predict_layout(
-		gp__arena *a, const odvgp_server *s, ptrdiff_t rows, gp__prediction *t)
+		gp__arena *a, const odvgp_server *s, ptrdiff_t rows, int sampling, gp__prediction *t)
 {
 	const gp__predictor *p = gp__layer_of(s);
 	ptrdiff_t P = p->P, F = p->F, M = p->M, columns = p->columns;
@@ -7580,35 +7564,34 @@ static void gp__predict_layout(
 	t->scale = p->scale ? gp__take(a, 1, rows) : NULL;
 	t->work = gp__take(a, 1, gp__lik_work(&gp__likelihoods[p->likelihood], F));
 	gp__blas_layout(a, s->isa, NULL, order, order, order, &t->blas);
+	if (!sampling) return;
+	t->cov = gp__take(a, F * rows, rows);
+	t->joint_mean = gp__take(a, F, rows);
+	t->normals = gp__take(a, 1, rows);
+	t->perm = GP__TAKE(a, ptrdiff_t, F * rows);
 }
 
-/*	The largest size(layer, n) of all layers, 0 if one is 0. *widest: most outputs of an input. */
-static size_t gp__largest_layer(const odvgp_server *s, ptrdiff_t n,
-		size_t (*size)(const odvgp_server *layer, ptrdiff_t n), ptrdiff_t *widest)
+/*	The largest scratch of a layer for tiles of `rows` rows; 0: too large. *widest: most outputs of an
+	input. */
+static size_t gp__largest_layer(
+		const odvgp_server *s, ptrdiff_t rows, int sampling, ptrdiff_t *widest)
 {
 	size_t most = 0;
 	*widest = 0;
 	for (odvgp_server layer = gp__layer_server(s->block, s->isa);;
 			layer = gp__layer_above(&layer)) {
-		size_t own = size(&layer, n);
-		if (!own) return 0;
-		most = GP__MAX(most, own);
-		*widest = GP__MAX(*widest, gp__predictor_width(gp__layer_of(&layer)));
-		if (gp__layer_of(&layer)->layers == 1) return most;
+		const gp__predictor *p = gp__layer_of(&layer);
+		gp__arena a = gp__measuring();
+		gp__prediction t;
+		if (rows > PTRDIFF_MAX / 64 / (1 + (ptrdiff_t)p->columns) / gp__rows_of_input(&p->patches))
+			return 0;
+		gp__take_bytes(&a, 1, sizeof t);
+		gp__predict_layout(&a, &layer, rows, sampling, &t);
+		if (a.bad) return 0;
+		most = GP__MAX(most, a.used + 64);
+		*widest = GP__MAX(*widest, gp__predictor_width(p));
+		if (p->layers == 1) return most;
 	}
-}
-
-/*	Scratch of one layer for tiles of `rows` rows; 0: too large. */
-static size_t gp__predict_layer_size(const odvgp_server *s, ptrdiff_t rows)
-{
-	const gp__predictor *p = gp__layer_of(s);
-	gp__arena a = gp__measuring();
-	gp__prediction t;
-	if (rows > PTRDIFF_MAX / 64 / (1 + (ptrdiff_t)p->columns) / gp__rows_of_input(&p->patches))
-		return 0;
-	gp__take_bytes(&a, 1, sizeof t);
-	gp__predict_layout(&a, s, rows, &t);
-	return a.bad ? 0 : a.used + 64;
 }
 
 /*	Work between layers. */
@@ -7621,10 +7604,10 @@ typedef struct {
 
 /*	Nothing for a single layer. Returns the bytes of the largest layer, which follow. */
 static size_t gp__between_layout(
-		gp__arena *a, const odvgp_server *s, ptrdiff_t rows, gp__between_layers *b)
+		gp__arena *a, const odvgp_server *s, ptrdiff_t rows, int sampling, gp__between_layers *b)
 {
 	ptrdiff_t widest;
-	size_t most = gp__largest_layer(s, rows, gp__predict_layer_size, &widest);
+	size_t most = gp__largest_layer(s, rows, sampling, &widest);
 	if (gp__layer_of(s)->layers == 1) return most;
 	b->mean = gp__take(a, widest, rows);
 	b->var = gp__take(a, widest, rows);
@@ -7635,11 +7618,11 @@ static size_t gp__between_layout(
 	return most;
 }
 
-static size_t gp__predict_size(const odvgp_server *s, ptrdiff_t rows)
+static size_t gp__predict_size(const odvgp_server *s, ptrdiff_t rows, int sampling)
 {
 	gp__between_layers b;
 	gp__arena a = gp__measuring();
-	size_t most = gp__between_layout(&a, s, rows, &b);
+	size_t most = gp__between_layout(&a, s, rows, sampling, &b);
 	return !most || a.bad ? 0 : a.used ? a.used + 64 + most : most;
 }
 
@@ -7678,9 +7661,16 @@ static odvgp_status gp__scratch_check(
 ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows, odvgp_info *info)
 {
 	if (gp__scratch_check(s, rows, "rows", info)) return 0;
-	size_t bytes = gp__predict_size(
-			s, gp__layer_of(s)->layers > 1 ? GP__MIN(rows, gp__predict_most(s)) : rows);
+	if (gp__layer_of(s)->layers > 1) rows = GP__MIN(rows, gp__predict_most(s));
+	size_t bytes = gp__predict_size(s, rows, 0);
 	return bytes ? bytes : gp__too_large(info, "rows");
+}
+
+ODVGP_API size_t odvgp_sample_scratch(const odvgp_server *s, ptrdiff_t n, odvgp_info *info)
+{
+	if (gp__scratch_check(s, n, "n", info)) return 0;
+	size_t bytes = gp__predict_size(s, n, 1);
+	return bytes ? bytes : gp__too_large(info, "n");
 }
 
 /*	Most rows whose tile fits `bytes`, by bisection; 0: none. */
@@ -7688,13 +7678,13 @@ static ptrdiff_t gp__predict_rows(const odvgp_server *s, ptrdiff_t n, size_t byt
 {
 	if (n <= 8) return 1;                /* few rows are faster one by one */
 	n = GP__MIN(n, gp__predict_most(s)); /* larger tiles are no faster */
-	size_t one = gp__predict_size(s, 1), many = gp__predict_size(s, n);
+	size_t one = gp__predict_size(s, 1, 0), many = gp__predict_size(s, n, 0);
 	if (bytes >= many && many) return n;
 	if (bytes < one || !one) return 0;
 	ptrdiff_t low = 1, high = n;
 	while (low + 1 < high) {
 		ptrdiff_t middle = (low + high) / 2;
-		if (gp__predict_size(s, middle) <= bytes) low = middle;
+		if (gp__predict_size(s, middle, 0) <= bytes) low = middle;
 		else high = middle;
 	}
 	return low;
@@ -7712,11 +7702,12 @@ static gp__arena gp__scratch_arena(void *scratch, size_t bytes)
 }
 
 /*	A layer's state, in scratch to save stack. NULL: too small. */
-static gp__prediction *gp__predict_begin(const odvgp_server *s, ptrdiff_t rows, gp__arena scratch)
+static gp__prediction *gp__predict_begin(
+		const odvgp_server *s, ptrdiff_t rows, int sampling, gp__arena scratch)
 {
 	gp__prediction *t = GP__TAKE(&scratch, gp__prediction, 1);
 	if (!t) return NULL;
-	gp__predict_layout(&scratch, s, rows, t);
+	gp__predict_layout(&scratch, s, rows, sampling, t);
 	if (scratch.bad) return NULL;
 	gp__kernel_unpack(gp__predictor_kernel(t->p), t->p->base_kernels, t->kernel);
 	gp__kernel_job(t->job, &t->blas, t->kernel, t->v.hyp, t->X, 0, NULL, 0);
@@ -8143,7 +8134,7 @@ static void gp__predict_stack(gp__prediction_call *c, ptrdiff_t first, ptrdiff_t
 	const gp__predictor *p = gp__layer_of(c->s);
 	odvgp_server bottom = gp__layer_server(p, c->s->isa);
 	gp__between_layers *b = &c->between;
-	gp__prediction *t = gp__predict_begin(&bottom, rows, *a);
+	gp__prediction *t = gp__predict_begin(&bottom, rows, 0, *a);
 	ODVGP_ASSERT(t);
 	gp__predict_layer(t, c->X + first * bottom.D, count, 1);
 	ptrdiff_t ld = t->ld;
@@ -8153,7 +8144,7 @@ static void gp__predict_stack(gp__prediction_call *c, ptrdiff_t first, ptrdiff_t
 		gp__predict_sample(p, b->mean, b->var, ld, count, k, b->x);
 		for (odvgp_server layer = bottom; gp__layer_of(&layer)->layers > 1;) {
 			layer = gp__layer_above(&layer);
-			t = gp__predict_begin(&layer, rows, *a);
+			t = gp__predict_begin(&layer, rows, 0, *a);
 			ODVGP_ASSERT(t);
 			gp__predict_layer(t, b->x, count, 1);
 			if (gp__layer_of(&layer)->layers > 1)
@@ -8172,9 +8163,9 @@ static odvgp_status gp__predict_run(
 	gp__prediction *t = NULL;
 	gp__arena a = gp__scratch_arena(scratch, bytes);
 	int deep = gp__layer_of(c->s)->layers > 1;
-	if (!rows || (deep && bytes < gp__predict_size(c->s, rows))) return gp__scratch_small(info);
-	if (deep) gp__between_layout(&a, c->s, rows, &c->between);
-	else if (!(t = gp__predict_begin(c->s, rows, a))) return gp__scratch_small(info);
+	if (!rows || (deep && bytes < gp__predict_size(c->s, rows, 0))) return gp__scratch_small(info);
+	if (deep) gp__between_layout(&a, c->s, rows, 0, &c->between);
+	else if (!(t = gp__predict_begin(c->s, rows, 0, a))) return gp__scratch_small(info);
 	for (ptrdiff_t first = 0; first < c->n; first += rows) {
 		ptrdiff_t count = GP__MIN(rows, c->n - first);
 		if (deep) gp__predict_stack(c, first, count, rows, &a);
@@ -8454,7 +8445,7 @@ ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *s, const odvgp_real
 {
 	odvgp_status status = gp__predict_cov_check(s, X, n, cov, scratch, info);
 	if (status || n == 0) return status;
-	gp__prediction *t = gp__predict_begin(s, n, gp__scratch_arena(scratch, scratch_bytes));
+	gp__prediction *t = gp__predict_begin(s, n, 0, gp__scratch_arena(scratch, scratch_bytes));
 	if (!t) return gp__scratch_small(info);
 	gp__predict_cov(t, X, n, mean, cov);
 	gp__to_functions(t, n, mean, cov);
@@ -8462,6 +8453,13 @@ ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *s, const odvgp_real
 }
 
 /* --- odvgp_sample --- */
+
+static void gp__swap(odvgp_real *a, odvgp_real *b)
+{
+	odvgp_real x = *a;
+	*a = *b;
+	*b = x;
+}
 
 /*	Pivoted Cholesky of a semi-definite C [n,n]: C[perm,perm] = L L^T. Pivots below n eps times the
 	largest count as 0. L, in the order of perm, overwrites the lower triangle. n^3/3 flops. */
@@ -8480,23 +8478,14 @@ static void gp__pivoted_cholesky(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
 			GP__FROM(i, k, n) gp__zero(C + i * n + k, n - k);
 			return;
 		}
-		if (best != k) { /* swap rows and columns of the rest, rows of L */
-			ptrdiff_t keep = perm[k];
-			perm[k] = perm[best];
-			perm[best] = keep;
-			GP__FOR(j, n) {
-				odvgp_real x = C[k * n + j];
-				C[k * n + j] = C[best * n + j];
-				C[best * n + j] = x;
-			}
-			GP__FROM(i, k, n) {
-				odvgp_real x = C[i * n + k];
-				C[i * n + k] = C[i * n + best];
-				C[i * n + best] = x;
-			}
-		}
-		odvgp_real root = C[k * n + k] = GP__SQRT(C[k * n + k]);
-		GP__FROM(i, k + 1, n) C[i * n + k] /= root;
+		/* swap rows and columns of the rest, rows of L */
+		ptrdiff_t keep = perm[k];
+		perm[k] = perm[best];
+		perm[best] = keep;
+		GP__FOR(j, n) gp__swap(&C[k * n + j], &C[best * n + j]);
+		GP__FROM(i, k, n) gp__swap(&C[i * n + k], &C[i * n + best]);
+		odvgp_real pivot = C[k * n + k] = GP__SQRT(C[k * n + k]);
+		GP__FROM(i, k + 1, n) C[i * n + k] /= pivot;
 		GP__FROM(i, k + 1, n)
 			GP__FROM(j, k + 1, n) C[i * n + j] -= C[i * n + k] * C[j * n + k];
 	}
@@ -8516,69 +8505,31 @@ static void gp__scaled_cholesky(
 			if (prior[perm[i]] > 0) C[i * n + j] *= GP__SQRT(prior[perm[i]]);
 }
 
-typedef struct {
-	odvgp_real *cov, *mean; /* [F,n,n]; [F,n] */
-	odvgp_real *z;          /* [n] normals */
-	ptrdiff_t *perm;        /* [F,n] of the factors */
-} gp__sampling;
-
-static void gp__sample_layout(gp__arena *a, const odvgp_server *s, ptrdiff_t n, gp__sampling *w)
-{
-	n *= gp__rows_of_input(&gp__layer_of(s)->patches);
-	w->cov = gp__take(a, s->F * n, n);
-	w->mean = gp__take(a, s->F, n);
-	w->z = gp__take(a, 1, n);
-	w->perm = GP__TAKE(a, ptrdiff_t, s->F * n);
-}
-
-static size_t gp__sample_layer_size(const odvgp_server *s, ptrdiff_t n)
-{
-	gp__arena a = gp__measuring();
-	gp__sampling w;
-	size_t own = gp__predict_layer_size(s, n);
-	if (!own) return 0;
-	gp__sample_layout(&a, s, n, &w);
-	return a.bad ? 0 : a.used + 64 + own;
-}
-
-ODVGP_API size_t odvgp_sample_scratch(const odvgp_server *s, ptrdiff_t n, odvgp_info *info)
-{
-	gp__arena a = gp__measuring();
-	ptrdiff_t widest;
-	if (gp__scratch_check(s, n, "n", info)) return 0;
-	size_t most = gp__largest_layer(s, n, gp__sample_layer_size, &widest);
-	if (most && gp__layer_of(s)->layers == 1) return most;
-	if (most) gp__take(&a, 2 * widest, n);
-	return most && !a.bad ? a.used + 64 + most : gp__too_large(info, "n");
-}
-
 static odvgp_status gp__sample_layer(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
 		const odvgp_draws *draws, odvgp_real *f, gp__arena a, odvgp_info *info)
 {
-	gp__sampling w;
 	ptrdiff_t inputs = n, P = s->P, F = s->F;
-	gp__sample_layout(&a, s, n, &w);
-	gp__prediction *t = gp__predict_begin(s, n, a);
-	if (!t) return gp__scratch_small(info);
-	n = gp__predict_cov(t, X, n, w.mean, w.cov);
+	gp__prediction *t = gp__predict_begin(s, n, 1, a);
+	ODVGP_ASSERT(t);
+	n = gp__predict_cov(t, X, n, t->joint_mean, t->cov);
 	/* mixtures are sampled through the processes */
 	int mixed = t->p->mixed != 0;
-	if (!mixed) gp__to_functions(t, n, w.mean, w.cov);
+	if (!mixed) gp__to_functions(t, n, t->joint_mean, t->cov);
 	/* gp__pivoted_cholesky counts a NaN pivot as 0 */
-	ptrdiff_t bad = gp__functions_bad(P, n, NULL, w.cov);
+	ptrdiff_t bad = gp__functions_bad(P, n, NULL, t->cov);
 	GP__FOR(q, P)
-		gp__scaled_cholesky(n, w.cov + q * n * n, t->prior + q / t->P * n, w.perm + q * n);
+		gp__scaled_cholesky(n, t->cov + q * n * n, t->prior + q / t->P * n, t->perm + q * n);
 	GP__FOR(k, draws->count) {
 		odvgp_real *sample = f + k * F * n;
 		GP__FOR(q, P) {
-			const odvgp_real *L = w.cov + q * n * n;
+			const odvgp_real *L = t->cov + q * n * n;
 			GP__FOR(i, n)
-				w.z[i] = (odvgp_real)gp__normal(
+				t->normals[i] = (odvgp_real)gp__normal(
 						draws->seed, GP__STREAM_SAMPLE, (uint64_t)((k * F + q) * n + i));
 			GP__FOR(i, n) {
-				ptrdiff_t at = q * n + w.perm[q * n + i];
-				odvgp_real sum = w.mean[at];
-				GP__FOR(j, i + 1) sum += L[i * n + j] * w.z[j];
+				ptrdiff_t at = q * n + t->perm[q * n + i];
+				odvgp_real sum = t->joint_mean[at];
+				GP__FOR(j, i + 1) sum += L[i * n + j] * t->normals[j];
 				sample[at] = sum;
 			}
 		}
@@ -8593,10 +8544,9 @@ static odvgp_status gp__sample_layer(const odvgp_server *s, const odvgp_real *X,
 static odvgp_status gp__sample_stack(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
 		const odvgp_draws *draws, odvgp_real *f, gp__arena a, odvgp_info *info)
 {
-	ptrdiff_t widest;
+	gp__between_layers b;
 	odvgp_status status = ODVGP_OK;
-	gp__largest_layer(s, n, gp__sample_layer_size, &widest);
-	odvgp_real *hidden = gp__take(&a, 2 * widest, n), *x = hidden + widest * n;
+	gp__between_layout(&a, s, n, 1, &b);
 	GP__FOR(k, draws->count) {
 		const odvgp_real *from = X;
 		odvgp_server layer = gp__layer_server(s->block, s->isa);
@@ -8605,12 +8555,12 @@ static odvgp_status gp__sample_stack(const odvgp_server *s, const odvgp_real *X,
 			one.seed = gp__random(
 					draws->seed, GP__STREAM_SAMPLE, (uint64_t)(k * GP__MOST_LAYERS + left));
 			odvgp_status now = gp__sample_layer(
-					&layer, from, n, &one, left > 1 ? hidden : f + k * layer.F * n, a, info);
+					&layer, from, n, &one, left > 1 ? b.mean : f + k * layer.F * n, a, info);
 			if (now) status = now;
 			if (left == 1) break;
 			ptrdiff_t all = n * gp__predictor_width(gp__layer_of(&layer));
-			GP__FOR(i, all) x[i] = hidden[i % layer.P * (all / layer.P) + i / layer.P];
-			from = x;
+			GP__FOR(i, all) b.x[i] = b.mean[i % layer.P * (all / layer.P) + i / layer.P];
+			from = b.x;
 			layer = gp__layer_above(&layer);
 		}
 	}
