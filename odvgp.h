@@ -5148,11 +5148,15 @@ static ptrdiff_t gp__group_dims(const gp__kernel *k, uint32_t g)
 	return (ptrdiff_t)base->ndims * (gp__geometry(base) == GP__CIRCLE ? 2 : 1);
 }
 
-/*	Points of X [n,D]: to[g], for each group, by rows. */
+/*	to[g] [n,nd+1] <- points of X [n,D], each with a 1 behind it, for each group. */
 static void gp__points_by_rows(const gp__kernel *k, const odvgp_real *hyp, const odvgp_real *X,
 		ptrdiff_t n, const odvgp_real *centre, odvgp_real *const *to)
 {
-	GP__EACH_GROUP(g, k) gp__points(k, g, hyp, X, n, centre, to[g], gp__group_dims(k, g), 1);
+	GP__EACH_GROUP(g, k) {
+		ptrdiff_t nd = gp__group_dims(k, g);
+		gp__points(k, g, hyp, X, n, centre, to[g], nd + 1, 1);
+		GP__FOR(i, n) to[g][i * (nd + 1) + nd] = 1;
+	}
 }
 
 /* --- patches of images --- */
@@ -5270,7 +5274,7 @@ typedef struct {
 	/* [P,nhyp,rows]: sum_j dK_ij/dhyp a_pj; with dK [1,nhyp,rows], and row i of dK for a_p */
 	odvgp_real *derivatives;
 	ptrdiff_t lds;
-	/* u: points of X1 by rows; zt, w: points of X2 by columns, and by rows with a 1 */
+	/* by groups: points of X1 by rows; of X2 by columns and by rows; H^T u (>>kernels: dw) */
 	odvgp_real *centre, *u[ODVGP_MAX_BASE_KERNELS], *zt[ODVGP_MAX_BASE_KERNELS],
 			*w[ODVGP_MAX_BASE_KERNELS], *V[ODVGP_MAX_BASE_KERNELS];
 	odvgp_real *R, *T, *chunks;
@@ -5321,7 +5325,7 @@ static void gp__kernel_scratch(gp__arena *a, const gp__kernel *k, ptrdiff_t n, p
 	GP__EACH_GROUP(g, k) {
 		ptrdiff_t nd = gp__group_dims(k, g);
 		job->zt[g] = gp__take(a, nd, ld);
-		job->u[g] = gp__take(a, rows, nd);
+		job->u[g] = gp__take(a, rows, nd + 1);
 		if (!adjoint) continue;
 		job->w[g] = gp__take(a, m, nd + 1);
 		job->V[g] = gp__take(a, m, nd + 1);
@@ -5340,7 +5344,7 @@ static void gp__kernel_prepare(gp__kjob *job)
 	ptrdiff_t D = (ptrdiff_t)k->D;
 	gp__zero(job->centre, D);
 	if (job->weights) gp__copy(job->centre, job->X2, D);
-	if (!job->weights)
+	else
 		GP__FOR(j, job->m)
 			GP__FOR(d, D) job->centre[d] += job->X2[j * D + d] / (odvgp_real)job->m;
 	GP__EACH_GROUP(g, k) {
@@ -5461,14 +5465,6 @@ GP__INLINE void gp__base_values(const gp__kjob *job, uint32_t l, ptrdiff_t i, pt
 	}
 }
 
-/*	s <- x . z for a chunk of points z. */
-static void gp__chunk_products(const odvgp__simd *isa, ptrdiff_t nd, const odvgp_real *x,
-		const odvgp_real *zt, ptrdiff_t ld, odvgp_real *s)
-{
-	gp__zero(s, GP__CHUNK);
-	GP__FOR(d, nd) isa->axpy(GP__CHUNK, x[d], zt + d * ld, s);
-}
-
 /*	All nodes for current row `row` and columns j ... j + 63. The kernel goes to `to`, NULL: the last
 	value of c. Returns where it is. */
 static const odvgp_real *gp__chunk_forward(
@@ -5479,10 +5475,11 @@ static const odvgp_real *gp__chunk_forward(
 	if (!to) to = c->value[k->nnode - 1];
 	GP__EACH_GROUP(g, k) {
 		ptrdiff_t nd = gp__group_dims(k, g);
-		const odvgp_real *u = job->u[g] + row * nd, *zt = job->zt[g] + j;
-		if (gp__geometry(gp__group_kernel(k, g)) == GP__INNER_PRODUCT)
-			gp__chunk_products(isa, nd, u, zt, job->ld, c->d2[g]);
-		else isa->sqdist(nd, u, zt, job->ld, c->d2[g]);
+		const odvgp_real *u = job->u[g] + row * (nd + 1), *zt = job->zt[g] + j;
+		if (gp__geometry(gp__group_kernel(k, g)) == GP__INNER_PRODUCT) {
+			gp__zero(c->d2[g], GP__CHUNK);
+			GP__FOR(d, nd) isa->axpy(GP__CHUNK, u[d], zt + d * job->ld, c->d2[g]);
+		} else isa->sqdist(nd, u, zt, job->ld, c->d2[g]);
 	}
 	for (uint32_t t = 0; t < k->nnode; t++) {
 		const uint32_t *node = k->node[t];
@@ -5659,6 +5656,15 @@ static int gp__kernel_tasks(const gp__kjob *job)
 	return gp__at_least(job->n, job->m, 4096) ? gp__tasks(&job->blas->threads) : 1;
 }
 
+static void gp__kernel_begin(gp__kjob *job, gp__arena scratch, int adjoint)
+{
+	gp__kernel_scratch(&scratch, job->k, job->n, job->m, job->dK ? 1 : job->P,
+			gp__tasks(&job->blas->threads), adjoint, job);
+	ODVGP_ASSERT(!scratch.bad);
+	gp__kernel_prepare(job);
+	job->tasks = gp__kernel_tasks(job);
+}
+
 /*	Of `rows` rows, for the watch; exp counts as about 20 multiplications. */
 GP__TRAINING double gp__kernel_work(const gp__kjob *job, ptrdiff_t rows)
 {
@@ -5674,12 +5680,8 @@ GP__TRAINING void gp__kernel_run(gp__kjob *job, gp__arena scratch)
 			gp__zero(job->out + p * job->ldo, job->n);
 		return;
 	}
-	gp__kernel_scratch(
-			&scratch, job->k, job->n, job->m, job->P, gp__tasks(&job->blas->threads), 0, job);
-	ODVGP_ASSERT(!scratch.bad);
-	gp__kernel_prepare(job);
+	gp__kernel_begin(job, scratch, 0);
 	gp__points_by_rows(job->k, job->hyp, job->X1, job->n, job->centre, job->u);
-	job->tasks = gp__kernel_tasks(job);
 	job->first = 0;
 	job->rows = job->n;
 	gp__run(&job->blas->threads, job->tasks, job->kept ? gp__derivatives_task : gp__kernel_task,
@@ -5768,8 +5770,8 @@ static void gp__spread_task(void *arg, int t)
 		/* H is 0 beyond n */
 		ptrdiff_t n = job->lower ? gp__padded(job->first + r + count) : job->ld;
 		GP__FOR(d, nd)
-			isa->spreads(n, count, job->u[g] + r * nd + d, nd, job->zt[g] + d * job->ld,
-					job->H[g] + r * job->ld, job->ld, job->R + r * nd + d);
+			isa->spreads(n, count, job->u[g] + r * (nd + 1) + d, nd + 1, job->zt[g] + d * job->ld,
+					job->H[g] + r * job->ld, job->ld, job->R + r * (nd + 1) + d);
 	}
 }
 
@@ -5783,7 +5785,7 @@ static void gp__kernel_adjoint_lengthscales(gp__kjob *job, uint32_t g)
 	GP__FOR(d, nd) {
 		uint32_t h = base->ls + (uint32_t)(d / each);
 		odvgp_real sum = 0;
-		GP__FOR(r, job->rows) sum += job->R[r * nd + d];
+		GP__FOR(r, job->rows) sum += job->R[r * (nd + 1) + d];
 		job->dhyp[h] += -2 * sum / job->hyp[h];
 	}
 }
@@ -5793,16 +5795,16 @@ static int gp__variances_wanted(const gp__kjob *job, const gp__base_kernel *base
 	return base->ard && !base->nls && job->dhyp;
 }
 
-/*	From a group's points [n,nd] at distance `stride` and sums G points, sum G of H = G [n,nd+1], to
-	the gradients dX [n,D] (unless NULL) of their inputs X and, for periodic, of the period. */
+/*	From a group's points [n,nd+1] and the sums [n,nd+1] of H times points to the gradients dX [n,D]
+	(unless NULL) of their inputs X and, for periodic, of the period. */
 static void gp__points_adjoint(const gp__kjob *job, uint32_t g, ptrdiff_t n, const odvgp_real *X,
-		const odvgp_real *points, ptrdiff_t stride, odvgp_real *sums, odvgp_real *dX)
+		const odvgp_real *points, odvgp_real *sums, odvgp_real *dX)
 {
 	const gp__base_kernel *base = gp__group_kernel(job->k, g);
 	ptrdiff_t nd = gp__group_dims(job->k, g), D = (ptrdiff_t)job->k->D;
 	int geometry = gp__geometry(base);
 	GP__FOR(i, n) {
-		const odvgp_real *x = X + i * D, *point = points + i * stride;
+		const odvgp_real *x = X + i * D, *point = points + i * (nd + 1);
 		odvgp_real *gradient = sums + i * (nd + 1), *dx = dX ? dX + i * D : NULL;
 		if (geometry != GP__INNER_PRODUCT)
 			GP__FOR(d, nd) gradient[d] = 2 * (gradient[nd] * point[d] - gradient[d]);
@@ -5823,7 +5825,7 @@ static void gp__points_adjoint(const gp__kjob *job, uint32_t g, ptrdiff_t n, con
 	}
 }
 
-/*	V += H^T [u, 1] over the current rows. T = H [w, 1] gives dX1. */
+/*	V += H^T u over the current rows. T = H w gives dX1. */
 static void gp__kernel_adjoint_products(gp__kjob *job, uint32_t g)
 {
 	const gp__base_kernel *base = gp__group_kernel(job->k, g);
@@ -5831,18 +5833,13 @@ static void gp__kernel_adjoint_products(gp__kjob *job, uint32_t g)
 	/* columns of H beyond m are 0 */
 	ptrdiff_t m = job->lower ? GP__MIN(job->m, job->first + job->rows) : job->m;
 	if (base->ard && base->nls && job->dhyp) gp__kernel_adjoint_lengthscales(job, g);
-	if (gp__variances_wanted(job, base) || gp__points_wanted(job, base, job->dX2)) {
-		GP__FOR(r, job->rows) {
-			gp__copy(job->R + r * (nd + 1), job->u[g] + r * nd, nd);
-			job->R[r * (nd + 1) + nd] = 1;
-		}
-		odvgp_gemm(job->blas, 1, 0, m, nd + 1, job->rows, 1, job->H[g], job->ld, job->R, nd + 1, 1,
-				job->V[g], nd + 1);
-	}
+	if (gp__variances_wanted(job, base) || gp__points_wanted(job, base, job->dX2))
+		odvgp_gemm(job->blas, 1, 0, m, nd + 1, job->rows, 1, job->H[g], job->ld, job->u[g], nd + 1,
+				1, job->V[g], nd + 1);
 	if (!gp__points_wanted(job, base, job->dX1)) return;
 	odvgp_gemm(job->blas, 0, 0, job->rows, nd + 1, m, 1, job->H[g], job->ld, job->w[g], nd + 1, 0,
 			job->T, nd + 1);
-	gp__points_adjoint(job, g, job->rows, job->X1 + from, job->u[g], nd, job->T,
+	gp__points_adjoint(job, g, job->rows, job->X1 + from, job->u[g], job->T,
 			job->dX1 ? job->dX1 + from : NULL);
 }
 
@@ -5859,32 +5856,14 @@ static void gp__kernel_adjoint_variances(gp__kjob *job, uint32_t g)
 	}
 }
 
-/*	From V to dX2 and to hyperparameters that enter through the points. */
-static void gp__kernel_adjoint_finish(gp__kjob *job, uint32_t g)
-{
-	const gp__base_kernel *base = gp__group_kernel(job->k, g);
-	if (gp__variances_wanted(job, base)) gp__kernel_adjoint_variances(job, g);
-	if (gp__points_wanted(job, base, job->dX2))
-		gp__points_adjoint(job, g, job->m, job->X2, job->w[g], gp__group_dims(job->k, g) + 1,
-				job->V[g], job->dX2);
-}
-
 /*	Blocks of KROWS rows. What the forward run did not keep is recomputed, to the same bits. */
 GP__TRAINING void gp__kernel_adjoint_run(gp__kjob *job, gp__arena scratch)
 {
 	const gp__kernel *k = job->k;
 	if (job->n == 0 || job->m == 0) return;
-	gp__kernel_scratch(&scratch, k, job->n, job->m, job->dK ? 1 : job->P,
-			gp__tasks(&job->blas->threads), 1, job);
-	ODVGP_ASSERT(!scratch.bad);
-	gp__kernel_prepare(job);
-	GP__EACH_GROUP(g, k) {
-		ptrdiff_t nd = gp__group_dims(k, g);
-		gp__points(k, g, job->hyp, job->X2, job->m, job->centre, job->w[g], nd + 1, 1);
-		GP__FOR(j, job->m) job->w[g][j * (nd + 1) + nd] = 1;
-		gp__zero(job->V[g], job->m * (nd + 1));
-	}
-	job->tasks = gp__kernel_tasks(job);
+	gp__kernel_begin(job, scratch, 1);
+	gp__points_by_rows(k, job->hyp, job->X2, job->m, job->centre, job->w);
+	GP__EACH_GROUP(g, k) gp__zero(job->V[g], job->m * (gp__group_dims(k, g) + 1));
 	for (job->first = 0; job->first < job->n; job->first += job->rows) {
 		gp__kjob block = *job;
 		block.rows = job->rows = GP__MIN(job->n - job->first, GP__KROWS);
@@ -5900,7 +5879,12 @@ GP__TRAINING void gp__kernel_adjoint_run(gp__kjob *job, gp__arena scratch)
 		if (!job->dK) gp__run(&job->blas->threads, job->tasks, gp__kernel_weights_task, &block);
 		GP__EACH_GROUP(g, k) gp__kernel_adjoint_products(&block, g);
 	}
-	GP__EACH_GROUP(g, k) gp__kernel_adjoint_finish(job, g);
+	GP__EACH_GROUP(g, k) {
+		const gp__base_kernel *base = gp__group_kernel(k, g);
+		if (gp__variances_wanted(job, base)) gp__kernel_adjoint_variances(job, g);
+		if (gp__points_wanted(job, base, job->dX2))
+			gp__points_adjoint(job, g, job->m, job->X2, job->w[g], job->V[g], job->dX2);
+	}
 }
 
 /* --- images: with patches x[t] and weights w
