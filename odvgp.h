@@ -5645,8 +5645,9 @@ static void gp__derivatives_task(void *arg, int t)
 	gp__kchunk c = gp__chunk_of_task(job, t, 1);
 	for (ptrdiff_t r = t; r < job->rows; r += job->tasks) {
 		gp__derivatives_row(job, &c, job->first + r, r);
-		if (job->out && !sums) gp__kernel_row(job, &c, r);
-		for (ptrdiff_t p = 0; job->out && sums && p < job->P; p++)
+		if (!job->out) continue;
+		if (!sums) gp__kernel_row(job, &c, r);
+		for (ptrdiff_t p = 0; sums && p < job->P; p++)
 			job->out[p * job->ldo + r] = sums[p * (ptrdiff_t)job->k->nhyp * job->lds + r];
 	}
 }
@@ -6105,16 +6106,17 @@ static void gp__base_diag_adjoint(const gp__base_kernel *base, const odvgp_real 
 		return;
 	}
 	/* the adjoint of t = v s + offset, or of t = v s */
-	odvgp_real s = gp__base_square(base, hyp, x), v = hyp[base->var], derivative = 1;
+	odvgp_real s = gp__base_square(base, hyp, x), derivative = 1;
 	if (base->type == GP__POLYNOMIAL) gp__base_polynomial(base, hyp, s, &derivative);
 	derivative *= adjoint;
-	if (dhyp && gp__has_shape_param(base)) dhyp[base->shape_param] += derivative;
 	int one = gp__one_variance(base);
+	if (dhyp && gp__has_shape_param(base)) dhyp[base->shape_param] += derivative;
 	if (dhyp && one) dhyp[base->var] += derivative * s;
 	GP__FOR(d, (ptrdiff_t)base->ndims) {
-		odvgp_real t = x[gp__column(base, d)], own = one ? v : hyp[base->var + (uint32_t)d];
-		if (dhyp && !one) dhyp[base->var + (uint32_t)d] += derivative * t * t;
-		if (dx) dx[gp__column(base, d)] += 2 * derivative * own * t;
+		ptrdiff_t column = gp__column(base, d);
+		uint32_t v = base->var + (one ? 0 : (uint32_t)d);
+		if (dhyp && !one) dhyp[v] += derivative * x[column] * x[column];
+		if (dx) dx[column] += 2 * derivative * hyp[v] * x[column];
 	}
 }
 
@@ -7259,12 +7261,11 @@ static const gp__likelihood gp__likelihoods[] = {
 #define GP__MOST_LAYERS       8
 #define GP__MOST_SAMPLES      10000
 
-/*	How the stored factor gives u's covariance. Files hold these numbers.
-		OF_S                 S = q_sqrt q_sqrt^T: var = k - |A|^2 + |T|^2, T = q_sqrt^T A, one L for
-							 all outputs
-		OF_INVERSE           S = (Kb^-1 + B B^T)^-1: var = k - |T|^2, T = L_H^-1 B^T K(Zb,x), one L_H
-							 for each output
-		DIAGONAL_OF_INVERSE  the same with the diagonal of a diagonal B */
+/*	What the stored factor is of. Files hold these numbers.
+		OF_S                 S = q_sqrt q_sqrt^T: var = k - |A|^2 + |T|^2, T = q_sqrt^T A
+		OF_INVERSE           S = (Kb^-1 + B B^T)^-1: var = k - |T|^2, T = L_H^-1 B^T K(Zb,x), with an
+							 L_H for each output
+		DIAGONAL_OF_INVERSE  the same; B is diagonal, and stored so */
 enum { GP__FACTOR_OF_S = 0, GP__FACTOR_OF_INVERSE = 1, GP__DIAGONAL_OF_INVERSE = 2, GP__FACTORS };
 
 /*	What a mean function stores, in the order of odvgp_mean_function. */
@@ -7399,12 +7400,9 @@ typedef struct {
 static ptrdiff_t gp__view_layout(
 		const gp__predictor *p, odvgp_real *base, ptrdiff_t unit, gp__view *v)
 {
-	ptrdiff_t U = p->units, D = p->D, P = p->P / U, T = p->T, M = p->M;
-	ptrdiff_t Mg = p->M_gamma, columns = p->columns, Mr = p->M_factor,
-			  Dz = gp__patch_columns(&p->patches, D);
-	ptrdiff_t Dx = gp__row_columns(&p->patches, D), used = 0;
+	ptrdiff_t U = p->units, P = p->P / U, M = p->M, Mg = p->M_gamma, Mr = p->M_factor, used = 0;
+	ptrdiff_t Dz = gp__patch_columns(&p->patches, p->D), Dx = gp__row_columns(&p->patches, p->D);
 	double total = 0;
-	int meanfn = (int)p->mean_function;
 	int dense = p->factor == GP__FACTOR_OF_S, diagonal = p->factor == GP__DIAGONAL_OF_INVERSE;
 	if ((double)P * ((double)M + (double)Mg) > (double)PTRDIFF_MAX / 64) return -1;
 #define GP__PIECE(field, rows, cols) \
@@ -7412,8 +7410,8 @@ static ptrdiff_t gp__view_layout(
 	if (total > (double)PTRDIFF_MAX / 64) return -1; \
 	v->field = base ? base + used + unit * ((rows) * (cols)) : NULL; \
 	used += U * ((rows) * (cols));
-	GP__PIECE(beta, columns, gp__points_ld(M))
-	GP__PIECE(gamma, columns, gp__points_ld(Mg))
+	GP__PIECE(beta, p->columns, gp__points_ld(M))
+	GP__PIECE(gamma, p->columns, gp__points_ld(Mg))
 	GP__PIECE(beyond, 1, GP__POINTS_BEYOND)
 	GP__PIECE(alpha, p->no_alpha ? 0 : P, M)
 	GP__PIECE(a_gamma, P, Mg)
@@ -7421,19 +7419,21 @@ static ptrdiff_t gp__view_layout(
 	GP__PIECE(factor, diagonal ? P : P * Mr, Mr)
 	GP__PIECE(factor_v, P * (M - Mr), M - Mr)
 	GP__PIECE(hyp, 1, p->nhyp)
-	GP__PIECE(A, gp__mean_functions[meanfn].A ? Dx : 0, P)
-	GP__PIECE(b, gp__mean_functions[meanfn].b, P)
+	GP__PIECE(A, gp__mean_functions[p->mean_function].A ? Dx : 0, P)
+	GP__PIECE(b, gp__mean_functions[p->mean_function].b, P)
 	GP__PIECE(beta_centre, 1, Dz)
 	GP__PIECE(gamma_centre, Mg ? 1 : 0, Dz)
 	GP__PIECE(weights, 1, gp__patches_summed(&p->patches))
-	U = 1, unit = 0; /* of the whole layer */
+	/* of the whole layer */
+	U = 1;
+	unit = 0;
 	GP__PIECE(lik_params, 1, p->lik_params)
 	GP__PIECE(rule, 1, gp__rule_numbers(p->nodes))
 	GP__PIECE(mixing, p->mixed ? p->F : 0, p->P)
-	GP__PIECE(x_mean, 1, D)
-	GP__PIECE(x_scale, 1, D)
-	GP__PIECE(y_mean, 1, T)
-	GP__PIECE(y_scale, 1, T)
+	GP__PIECE(x_mean, 1, p->D)
+	GP__PIECE(x_scale, 1, p->D)
+	GP__PIECE(y_mean, 1, p->T)
+	GP__PIECE(y_scale, 1, p->T)
 #undef GP__PIECE
 	return used;
 }
@@ -7496,11 +7496,11 @@ typedef struct {
 	odvgp_real *patches;    /* [patches,columns] of an image; with image_output, an image [D] */
 	odvgp_real *row;        /* its row of K(X,Z) */
 	odvgp_real *A, *T;      /* [rows,M] */
-	odvgp_real *mean, *var; /* [P,rows]; mixed [F,rows] */
-	odvgp_real *latent;     /* [P,rows] what gp__predict_mix mixed last */
-	odvgp_real *sums;       /* [P,rows] work of the mean; var's memory until has_var */
-	ptrdiff_t first, P;     /* of the unit's processes; their number */
+	/* [P,rows]; mixed [F,rows]. Until has_var, var holds sums for the mean. */
+	odvgp_real *mean, *var;
 	int has_var;
+	odvgp_real *latent; /* [P,rows] what gp__predict_mix mixed last */
+	ptrdiff_t first, P; /* of the unit's processes; their number */
 	odvgp_real *prior, *square; /* [units,rows] k(x,x); [rows] max(k(x,x) - |A|^2, 0) */
 	/* [y_rows,rows] targets, in training units, or y's means; its variances or log densities */
 	odvgp_real *y, *of_y;
@@ -7539,7 +7539,6 @@ static void gp__predict_layout(
 	t->mean = gp__take(a, F, rows);
 	t->var = gp__take(a, F, rows);
 	t->latent = gp__take(a, p->mixed ? P : 0, rows);
-	t->sums = t->var;
 	t->has_var = 0;
 	t->prior = gp__take(a, p->units, rows);
 	t->square = gp__take(a, 1, rows);
@@ -7555,29 +7554,6 @@ static void gp__predict_layout(
 	t->perm = GP__TAKE(a, ptrdiff_t, F * rows);
 }
 
-/*	The largest scratch of a layer for tiles of `rows` rows; 0: too large. *widest: most outputs of an
-	input. */
-static size_t gp__largest_layer(
-		const odvgp_server *s, ptrdiff_t rows, int sampling, ptrdiff_t *widest)
-{
-	size_t most = 0;
-	*widest = 0;
-	for (odvgp_server layer = gp__layer_server(s->block, s->isa);;
-			layer = gp__layer_above(&layer)) {
-		const gp__predictor *p = gp__layer_of(&layer);
-		gp__arena a = gp__measuring();
-		gp__prediction t;
-		if (rows > PTRDIFF_MAX / 64 / (1 + (ptrdiff_t)p->columns) / gp__rows_of_input(&p->patches))
-			return 0;
-		gp__take_bytes(&a, 1, sizeof t);
-		gp__predict_layout(&a, &layer, rows, sampling, &t);
-		if (a.bad) return 0;
-		most = GP__MAX(most, a.used + 64);
-		*widest = GP__MAX(*widest, gp__predictor_width(p));
-		if (p->layers == 1) return most;
-	}
-}
-
 /*	Work between layers. */
 typedef struct {
 	odvgp_real *mean, *var; /* [P,rows], or [P,rows patches], of layer 0 */
@@ -7586,13 +7562,28 @@ typedef struct {
 	odvgp_real *top;        /* [rows] largest log density so far */
 } gp__between_layers;
 
-/*	Nothing for a single layer. Returns the bytes of the largest layer, which follow. */
+/*	Nothing for a single layer. Returns the bytes of the largest layer's scratch, which follows; 0: it
+	is too large. */
 static size_t gp__between_layout(
 		gp__arena *a, const odvgp_server *s, ptrdiff_t rows, int sampling, gp__between_layers *b)
 {
-	ptrdiff_t widest;
-	size_t most = gp__largest_layer(s, rows, sampling, &widest);
-	if (gp__layer_of(s)->layers == 1) return most;
+	size_t most = 0;
+	ptrdiff_t widest = 0, layers = gp__layer_of(s)->layers;
+	odvgp_server layer = gp__layer_server(s->block, s->isa);
+	for (ptrdiff_t left = layers; left > 0; left--) {
+		const gp__predictor *p = gp__layer_of(&layer);
+		gp__arena own = gp__measuring();
+		gp__prediction t;
+		if (rows > PTRDIFF_MAX / 64 / (1 + (ptrdiff_t)p->columns) / gp__rows_of_input(&p->patches))
+			return 0;
+		gp__take_bytes(&own, 1, sizeof t);
+		gp__predict_layout(&own, &layer, rows, sampling, &t);
+		if (own.bad) return 0;
+		most = GP__MAX(most, own.used + 64);
+		widest = GP__MAX(widest, gp__predictor_width(p));
+		if (left > 1) layer = gp__layer_above(&layer);
+	}
+	if (layers == 1) return most;
 	b->mean = gp__take(a, widest, rows);
 	b->var = gp__take(a, widest, rows);
 	b->x = gp__take(a, rows, widest);
@@ -7623,8 +7614,7 @@ static ptrdiff_t gp__tile_rows(ptrdiff_t rows, const gp__patches *p, ptrdiff_t s
 static ptrdiff_t gp__predict_most(const odvgp_server *s)
 {
 	ptrdiff_t most = GP__TILE_ROWS;
-	for (const gp__predictor *p = gp__layer_of(s); p->layers > 1;
-			p = gp__predictor_above(p))
+	for (const gp__predictor *p = gp__layer_of(s); p->layers > 1; p = gp__predictor_above(p))
 		most = gp__tile_rows(most, &p->patches, 1);
 	return most;
 }
@@ -7634,44 +7624,39 @@ static odvgp_status gp__not_served(odvgp_info *info)
 	return gp__refuse(info, ODVGP_E_ARG, "server", "is NULL or not filled");
 }
 
-/*	Checks the arguments of a query for scratch. */
-static odvgp_status gp__scratch_check(
-		const odvgp_server *s, ptrdiff_t n, const char *what, odvgp_info *info)
+static size_t gp__scratch_size(
+		const odvgp_server *s, ptrdiff_t rows, int sampling, odvgp_info *info)
 {
-	if (!gp__served(s)) return gp__not_served(info);
-	return n > 0 ? ODVGP_OK : gp__fail(info, ODVGP_E_ARG, what, -1, (double)n, "must be above 0");
+	const char *what = sampling ? "n" : "rows";
+	if (!gp__served(s)) return gp__no_size(gp__not_served(info));
+	if (rows < 1)
+		return gp__no_size(
+				gp__fail(info, ODVGP_E_ARG, what, -1, (double)rows, "must be above 0"));
+	if (!sampling && gp__layer_of(s)->layers > 1) rows = GP__MIN(rows, gp__predict_most(s));
+	size_t bytes = gp__predict_size(s, rows, sampling);
+	return bytes ? bytes : gp__too_large(info, what);
 }
 
 ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows, odvgp_info *info)
 {
-	if (gp__scratch_check(s, rows, "rows", info)) return 0;
-	if (gp__layer_of(s)->layers > 1) rows = GP__MIN(rows, gp__predict_most(s));
-	size_t bytes = gp__predict_size(s, rows, 0);
-	return bytes ? bytes : gp__too_large(info, "rows");
+	return gp__scratch_size(s, rows, 0, info);
 }
 
 ODVGP_API size_t odvgp_sample_scratch(const odvgp_server *s, ptrdiff_t n, odvgp_info *info)
 {
-	if (gp__scratch_check(s, n, "n", info)) return 0;
-	size_t bytes = gp__predict_size(s, n, 1);
-	return bytes ? bytes : gp__too_large(info, "n");
+	return gp__scratch_size(s, n, 1, info);
 }
 
-/*	Most rows whose tile fits `bytes`, by bisection; 0: none. */
+/*	Most rows whose tile fits `bytes`; 0: none. */
 static ptrdiff_t gp__predict_rows(const odvgp_server *s, ptrdiff_t n, size_t bytes)
 {
-	if (n <= 8) return 1;                /* few rows are faster one by one */
-	n = GP__MIN(n, gp__predict_most(s)); /* larger tiles are no faster */
-	size_t one = gp__predict_size(s, 1, 0), many = gp__predict_size(s, n, 0);
-	if (bytes >= many && many) return n;
-	if (bytes < one || !one) return 0;
-	ptrdiff_t low = 1, high = n;
-	while (low + 1 < high) {
-		ptrdiff_t middle = (low + high) / 2;
-		if (gp__predict_size(s, middle, 0) <= bytes) low = middle;
-		else high = middle;
+	if (n <= 8) return 1; /* few rows are faster one by one */
+	/* larger tiles are no faster */
+	for (n = GP__MIN(n, gp__predict_most(s)); n > 0; n--) {
+		size_t need = gp__predict_size(s, n, 0);
+		if (need && need <= bytes) break;
 	}
-	return low;
+	return n;
 }
 
 /* --- one tile: features, mean, variance --- */
@@ -7775,22 +7760,20 @@ static void gp__predict_image(gp__prediction *t, ptrdiff_t i)
 static void gp__predict_row(
 		gp__prediction *t, ptrdiff_t i, const odvgp_real *coefficients, odvgp_real *to)
 {
-	ptrdiff_t P = coefficients ? t->P : 0, m = t->job->m;
+	ptrdiff_t P = coefficients ? t->P : 0, m = t->job->m, at = t->first * t->ld + i;
+	odvgp_real *sums = t->var + at, *mean = t->mean + at;
 	int image = gp__patches_summed(&t->p->patches) != 0;
 	ODVGP_ASSERT(!t->has_var);
 	if (image) gp__predict_image(t, i);
 	else gp__predict_point(t, t->X + i * t->D, i);
+	GP__FOR(q, P) sums[q * t->ld] = 0;
 	for (ptrdiff_t j = 0; j < m; j += GP__CHUNK) {
 		ptrdiff_t cols = GP__MIN(m - j, GP__CHUNK);
 		const odvgp_real *k = image ? t->row + j : gp__predict_chunk(t, j);
 		if (to) gp__copy(to + j, k, cols);
-		GP__FOR(q, P) {
-			odvgp_real part = t->blas.isa->dot(cols, k, coefficients + q * m + j),
-					   *sum = t->sums + (t->first + q) * t->ld + i;
-			*sum = j ? *sum + part : part;
-		}
+		GP__FOR(q, P) sums[q * t->ld] += t->blas.isa->dot(cols, k, coefficients + q * m + j);
 	}
-	GP__FROM(q, t->first, t->first + P) t->mean[q * t->ld + i] += t->sums[q * t->ld + i];
+	GP__FOR(q, P) mean[q * t->ld] += sums[q * t->ld];
 }
 
 static void gp__predict_mean_function(gp__prediction *t, ptrdiff_t n)
@@ -7856,11 +7839,10 @@ static void gp__predict_solve(gp__prediction *t, ptrdiff_t n, const odvgp_real *
 static void gp__predict_product(gp__prediction *t, ptrdiff_t n, ptrdiff_t m, const odvgp_real *R,
 		const odvgp_real *A, odvgp_real *T)
 {
-	const odvgp__simd *isa = t->blas.isa;
 	ptrdiff_t M = t->p->M;
 	if (n == 1) {
 		gp__zero(T, m);
-		GP__FOR(p, m) isa->axpy(p + 1, A[p], R + p * m, T);
+		GP__FOR(p, m) t->blas.isa->axpy(p + 1, A[p], R + p * m, T);
 		return;
 	}
 	gp__mm g = gp__mm_make(0, 0, n, m, m, 1, A, M, R, m, 0, T, M);
@@ -7886,22 +7868,22 @@ static void gp__predict_by_factor(gp__prediction *t, ptrdiff_t n, ptrdiff_t q)
 static odvgp_real gp__predict_image_cov(gp__prediction *t, ptrdiff_t i, ptrdiff_t j)
 {
 	const gp__patches *p = &t->p->patches;
-	const odvgp__simd *isa = t->blas.isa;
 	const odvgp_real *w = t->v.weights;
 	ptrdiff_t T = gp__patches_count(p), D = gp__patch_columns(p, 0);
 	odvgp_real sum = 0;
+	int one = i == j;
 	gp__patches_move(p, t->X + j * t->p->D, NULL, t->patches);
 	gp__predict_columns(t, t->patches, T);
-	if (i != j) gp__patches_move(p, t->X + i * t->p->D, NULL, t->patches);
+	if (!one) gp__patches_move(p, t->X + i * t->p->D, NULL, t->patches);
 	/* of one image, the triangle: entries before the diagonal count twice */
-	t->job->X2 = i == j ? t->job->X1 : NULL;
+	t->job->X2 = one ? t->job->X1 : NULL;
 	GP__FOR(r, T) {
 		gp__predict_point(t, t->patches + r * D, r);
-		for (ptrdiff_t s = 0; s < (i == j ? r + 1 : T); s += GP__CHUNK) {
+		for (ptrdiff_t s = 0; s < (one ? r + 1 : T); s += GP__CHUNK) {
 			const odvgp_real *k = gp__predict_chunk(t, s);
-			ptrdiff_t before = GP__MIN((i == j ? r : T) - s, GP__CHUNK);
-			sum += (i == j ? 2 : 1) * w[r] * isa->dot(before, k, w + s);
-			if (i == j && r - s < GP__CHUNK) sum += w[r] * w[r] * k[r - s];
+			ptrdiff_t before = GP__MIN((one ? r : T) - s, GP__CHUNK);
+			sum += (one ? 2 : 1) * w[r] * t->blas.isa->dot(before, k, w + s);
+			if (one && r - s < GP__CHUNK) sum += w[r] * w[r] * k[r - s];
 		}
 	}
 	return sum;
@@ -7914,33 +7896,31 @@ static odvgp_real gp__predict_prior(gp__prediction *t, ptrdiff_t i)
 	return gp__kernel_diag(t->kernel, t->v.hyp, t->X + i * t->D, node);
 }
 
-/*	k(x,x) and, if all outputs share L, A and max(k(x,x) - |A|^2, 0). */
+/*	k(x,x) and, if all outputs share L, A and max(k(x,x) - |A|^2, 0). NaN stays NaN. */
 static void gp__predict_features(gp__prediction *t, ptrdiff_t n)
 {
-	const odvgp__simd *isa = t->blas.isa;
 	ptrdiff_t M = t->p->M;
 	odvgp_real *prior = t->prior + t->first * t->ld;
 	GP__FOR(i, n) prior[i] = gp__predict_prior(t, i);
 	if (t->p->factor != GP__FACTOR_OF_S) return;
 	gp__predict_solve(t, n, t->v.L, t->A);
-	GP__FOR(i, n) /* NaN stays NaN */
-		t->square[i] = GP__MAX(0, prior[i] - isa->dot(M, t->A + i * M, t->A + i * M));
+	GP__FOR(i, n)
+		t->square[i] = GP__MAX(0, prior[i] - t->blas.isa->dot(M, t->A + i * M, t->A + i * M));
 }
 
+/*	NaN stays NaN here, too. */
 static void gp__predict_var(gp__prediction *t, ptrdiff_t n)
 {
-	const odvgp__simd *isa = t->blas.isa;
-	ptrdiff_t M = t->p->M, P = t->P;
+	ptrdiff_t M = t->p->M, at = t->first * t->ld;
 	int dense = t->p->factor == GP__FACTOR_OF_S;
 	t->has_var = 1;
 	gp__predict_features(t, n);
-	GP__FOR(q, P) {
+	GP__FOR(q, t->P) {
 		gp__predict_by_factor(t, n, q);
 		GP__FOR(i, n) {
-			odvgp_real sum = isa->dot(M, t->T + i * M, t->T + i * M);
-			/* NaN stays NaN */
-			t->var[(t->first + q) * t->ld + i] =
-					dense ? sum + t->square[i] : GP__MAX(0, t->prior[t->first * t->ld + i] - sum);
+			odvgp_real sum = t->blas.isa->dot(M, t->T + i * M, t->T + i * M);
+			t->var[at + q * t->ld + i] =
+					dense ? sum + t->square[i] : GP__MAX(0, t->prior[at + i] - sum);
 		}
 	}
 }
@@ -8126,14 +8106,12 @@ static void gp__predict_stack(gp__prediction_call *c, ptrdiff_t first, ptrdiff_t
 	gp__copy(b->var, t->var, bottom.P * ld);
 	GP__FOR(k, p->samples) {
 		gp__predict_sample(p, b->mean, b->var, ld, count, k, b->x);
-		for (odvgp_server layer = bottom; gp__layer_of(&layer)->layers > 1;) {
-			layer = gp__layer_above(&layer);
+		for (odvgp_server layer = gp__layer_above(&bottom);; layer = gp__layer_above(&layer)) {
 			t = gp__predict_begin(&layer, rows, 0, *a);
 			ODVGP_ASSERT(t);
 			gp__predict_layer(t, b->x, count, 1);
-			if (gp__layer_of(&layer)->layers > 1)
-				gp__predict_sample(
-						gp__layer_of(&layer), t->mean, t->var, t->ld, count, k, b->x);
+			if (t->p->layers == 1) break;
+			gp__predict_sample(t->p, t->mean, t->var, t->ld, count, k, b->x);
 		}
 		c->use(c, t, first, count, k);
 	}
@@ -8161,29 +8139,26 @@ static odvgp_status gp__predict_run(
 	return gp__predict_result(c->bad, info);
 }
 
-/*	Mix component k with moments m and v into those of the k before it. run: their mean; NULL for a
-	single one. mean, var: out or NULL. */
-static void gp__mix_in(
-		ptrdiff_t k, odvgp_real m, odvgp_real v, odvgp_real *run, odvgp_real *mean, odvgp_real *var)
-{
-	odvgp_real before = run ? *run : 0, share = 1 / (odvgp_real)(k + 1), d = k ? m - before : 0;
-	if (var) *var = k ? *var + share * (v - *var + (1 - share) * d * d) : v;
-	if (run) *run = k ? before + share * d : m;
-	if (mean) *mean = run ? *run : m;
-}
-
-/*	Moments m and v [rows,ld] of sample k to mean and var [rows,n], in units of y. m may be NULL if
+/*	Mix moments m and v [rows,ld] of sample k, in units of y, into mean and var [rows,n] of the samples
+	before it; run [rows,ld] is their mean, NULL for a single one. mean and var may be NULL; m, too, if
 	mean and run are. */
 static void gp__use_rows(gp__prediction_call *c, const gp__prediction *t, ptrdiff_t first,
 		ptrdiff_t count, ptrdiff_t k, ptrdiff_t rows, const odvgp_real *m, const odvgp_real *v,
 		odvgp_real *run, odvgp_real *mean, odvgp_real *var)
 {
+	const odvgp_real share = 1 / (odvgp_real)(k + 1);
 	GP__FOR(q, rows) {
 		odvgp_real scale = gp__predict_scale(t, q);
 		GP__FOR(i, count) {
 			ptrdiff_t at = q * c->n + first + i, from = q * t->ld + i;
-			gp__mix_in(k, m ? gp__predict_unscale(t, q, m[from]) : 0, var ? scale * scale * v[from] : 0, run ? run + from : NULL,
-					mean ? mean + at : NULL, var ? var + at : NULL);
+			odvgp_real x = m ? gp__predict_unscale(t, q, m[from]) : 0, d = k ? x - run[from] : 0;
+			if (var) {
+				odvgp_real own = scale * scale * v[from];
+				var[at] = k ? var[at] + share * (own - var[at] + (1 - share) * d * d) : own;
+			}
+			if (k) x = run[from] + share * d;
+			if (run) run[from] = x;
+			if (mean) mean[at] = x;
 		}
 		if (mean) gp__predict_note(c, mean + q * c->n + first, first, count, 1);
 		if (var) gp__predict_note(c, var + q * c->n + first, first, count, 1);
