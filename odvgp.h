@@ -4585,7 +4585,11 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 	config.kernel_cache_bytes.
 
 	Cost: n m (3 D + about 20 per base kernel); the adjoint as much again, and once more if nothing
-	is kept. */
+	is kept.
+
+	To add a base kernel: its formula above, its number (>>vmath), its row in gp__base_kernel_kinds,
+	its values in gp__base_values and, if these use inner products, k(x,x) in gp__base_diag and
+	gp__base_diag_adjoint. */
 
 #define GP__MAX_RANGES  8
 #define GP__MAX_NODES   (2 * ODVGP_MAX_BASE_KERNELS)
@@ -4614,7 +4618,7 @@ typedef struct {
 
 typedef struct {
 	uint32_t D, base_kernels, nnode, nhyp, ngroup;
-	/* a group's first base kernel, for geometry, columns and scales */
+	/* a group's first base kernel */
 	uint32_t group_base[ODVGP_MAX_BASE_KERNELS];
 	uint32_t node[GP__MAX_NODES][3]; /* kind; base kernel, or the two operands */
 	gp__base_kernel base[ODVGP_MAX_BASE_KERNELS];
@@ -4626,7 +4630,7 @@ typedef struct {
 enum { GP__NO_INPUT, GP__DISTANCE, GP__CIRCLE, GP__INNER_PRODUCT };
 #define GP__NO_GROUP UINT32_MAX
 
-/*	Geometry, function in isa->radial, and name of the shape parameter. */
+/*	radial: the function in isa->radial. */
 typedef struct {
 	const char *name;
 	int geometry, radial;
@@ -4634,6 +4638,7 @@ typedef struct {
 } gp__base_kernel_kind;
 
 static const gp__base_kernel_kind gp__base_kernel_kinds[GP__BASE_KERNEL_TYPES] = {
+		/* name, geometry, radial, shape_param */
 		{"rbf", GP__DISTANCE, GP__RBF, NULL},
 		{"matern12", GP__DISTANCE, GP__MATERN12, NULL},
 		{"matern32", GP__DISTANCE, GP__MATERN32, NULL},
@@ -4645,6 +4650,12 @@ static const gp__base_kernel_kind gp__base_kernel_kinds[GP__BASE_KERNEL_TYPES] =
 		{"constant", GP__NO_INPUT, GP__NOT_RADIAL, NULL},
 		{"white", GP__NO_INPUT, GP__NOT_RADIAL, NULL},
 };
+
+/*	The base kernel that has a group's geometry, columns and scales. */
+static const gp__base_kernel *gp__group_kernel(const gp__kernel *k, uint32_t group)
+{
+	return &k->base[k->group_base[group]];
+}
 
 static int gp__geometry(const gp__base_kernel *base)
 {
@@ -4698,23 +4709,30 @@ static int gp__accept(gp__parser *p, const char *token)
 	return 1;
 }
 
+/*	Appends digits to v. Returns how many. */
+static int gp__parse_digits(gp__parser *p, double *v)
+{
+	int digits = 0;
+	for (; *p->at >= '0' && *p->at <= '9'; p->at++, digits++) *v = 10 * *v + (*p->at - '0');
+	return digits;
+}
+
 static double gp__parse_number(gp__parser *p)
 {
 	double v = 0, e = 0;
-	int digits = 0, exponent = 0, negative;
 	gp__skip_spaces(p);
-	for (; *p->at >= '0' && *p->at <= '9'; p->at++, digits++) v = 10 * v + (*p->at - '0');
-	if (*p->at == '.')
-		for (p->at++; *p->at >= '0' && *p->at <= '9'; p->at++, digits++, exponent--)
-			v = 10 * v + (*p->at - '0');
-	if (!digits) return (double)gp__parse_fail(p, "a number is missing");
-	if (*p->at == 'e' || *p->at == 'E') {
+	int digits = gp__parse_digits(p, &v), decimals = 0, exponent;
+	if (*p->at == '.') {
 		p->at++;
-		negative = *p->at == '-';
+		decimals = gp__parse_digits(p, &v);
+	}
+	if (!digits && !decimals) return (double)gp__parse_fail(p, "a number is missing");
+	exponent = -decimals;
+	if (*p->at == 'e' || *p->at == 'E') {
+		int sign = *++p->at == '-' ? -1 : 1;
 		if (*p->at == '-' || *p->at == '+') p->at++;
-		if (*p->at < '0' || *p->at > '9') gp__parse_fail(p, "an exponent is missing");
-		for (; *p->at >= '0' && *p->at <= '9'; p->at++) e = GP__MIN(10 * e + (*p->at - '0'), 9999);
-		exponent += (int)(negative ? -e : e);
+		if (!gp__parse_digits(p, &e)) gp__parse_fail(p, "an exponent is missing");
+		exponent += sign * (int)GP__MIN(e, 9999);
 	}
 	return exponent < 0 ? v / pow(10, -exponent) : v * pow(10, exponent);
 }
@@ -4739,38 +4757,27 @@ static int gp__range_repeats(const gp__base_kernel *base, uint32_t n)
 /*	dims=0:3+5 */
 static void gp__parse_dims(gp__parser *p, gp__base_kernel *base)
 {
-	if (base->nranges) {
-		gp__parse_fail(p, "dims is given twice");
-		return;
-	}
+	if (base->nranges) gp__parse_fail(p, "dims is given twice");
 	base->ndims = 0;
 	do {
-		if (base->nranges == GP__MAX_RANGES) {
-			gp__parse_fail(p, "too many ranges in dims");
-			return;
-		}
+		if (base->nranges == GP__MAX_RANGES) gp__parse_fail(p, "too many ranges in dims");
+		if (p->error) return;
 		uint32_t *range = base->range[base->nranges++];
 		range[0] = gp__parse_column(p);
 		range[1] = gp__accept(p, ":") ? gp__parse_column(p) : range[0] + 1;
-		if (range[1] <= range[0] || range[1] > p->k->D) {
+		if (range[1] <= range[0] || range[1] > p->k->D)
 			gp__parse_fail(p, "a range of columns is empty or beyond the inputs");
-			return;
-		}
-		if (gp__range_repeats(base, base->nranges)) {
-			gp__parse_fail(p, "dims names a column twice");
-			return;
-		}
+		if (gp__range_repeats(base, base->nranges)) gp__parse_fail(p, "dims names a column twice");
 		base->ndims += range[1] - range[0];
-	} while (gp__accept(p, "+"));
+	} while (!p->error && gp__accept(p, "+"));
 }
 
 static double gp__parse_positive(gp__parser *p, gp__base_kernel *base, uint32_t given)
 {
-	double v;
 	gp__skip_spaces(p);
-	v = *p->at == '-' ? -1 : gp__parse_number(p);
+	double v = *p->at == '-' ? -1 : gp__parse_number(p);
 	if (!(v > 0) || v > 1e30) gp__parse_fail(p, "a kernel's numbers must be above 0 and finite");
-	else if (v < (double)GP__TINY)
+	if (v < (double)GP__TINY)
 		gp__parse_fail(p, "a kernel's number is too small for the precision");
 	if (base->given & given) gp__parse_fail(p, "a value is given twice");
 	base->given |= given;
@@ -4821,13 +4828,6 @@ static void gp__parse_argument(gp__parser *p, gp__base_kernel *base, double *val
 	}
 }
 
-static void gp__parse_arguments(gp__parser *p, gp__base_kernel *base, double *value)
-{
-	do gp__parse_argument(p, base, value);
-	while (!p->error && gp__accept(p, ","));
-	if (!gp__accept(p, ")")) gp__parse_fail(p, "')' is missing");
-}
-
 /* --- expressions --- */
 
 static uint32_t gp__new_node(gp__parser *p, uint32_t kind, uint32_t a, uint32_t b)
@@ -4843,15 +4843,12 @@ static uint32_t gp__parse_base_kernel(gp__parser *p)
 {
 	gp__kernel *k = p->k;
 	uint32_t type = 0;
-	size_t length = 0;
 	gp__skip_spaces(p);
-	while ((p->at[length] >= 'a' && p->at[length] <= 'z') ||
-			(p->at[length] >= '0' && p->at[length] <= '9'))
-		length++;
-	while (type < GP__BASE_KERNEL_TYPES &&
-			(strlen(gp__base_kernel_kinds[type].name) != length ||
-					strncmp(gp__base_kernel_kinds[type].name, p->at, length) != 0))
-		type++;
+	size_t length = strspn(p->at, "abcdefghijklmnopqrstuvwxyz0123456789");
+	for (; type < GP__BASE_KERNEL_TYPES; type++) {
+		const char *name = gp__base_kernel_kinds[type].name;
+		if (strlen(name) == length && !strncmp(name, p->at, length)) break;
+	}
 	if (type == GP__BASE_KERNEL_TYPES) {
 		p->unknown = length > 0;
 		return gp__parse_fail(p, length ? "no kernel of this name" : "a kernel's name is missing");
@@ -4864,38 +4861,37 @@ static uint32_t gp__parse_base_kernel(gp__parser *p)
 	base->type = type;
 	base->ndims = k->D;
 	base->degree = type == GP__POLYNOMIAL ? 2 : 0;
-	if (gp__accept(p, "(") && !gp__accept(p, ")")) gp__parse_arguments(p, base, value);
+	if (gp__accept(p, "(") && !gp__accept(p, ")")) {
+		do gp__parse_argument(p, base, value);
+		while (!p->error && gp__accept(p, ","));
+		if (!gp__accept(p, ")")) gp__parse_fail(p, "')' is missing");
+	}
 	return gp__new_node(p, GP__NODE_BASE_KERNEL, k->base_kernels++, 0);
 }
 
-static uint32_t gp__parse_expression(gp__parser *p);
+static uint32_t gp__parse_operands(gp__parser *p, uint32_t kind);
 
 static uint32_t gp__parse_factor(gp__parser *p)
 {
 	if (!gp__accept(p, "(")) return gp__parse_base_kernel(p);
 	if (++p->depth > 32) return gp__parse_fail(p, "parentheses nested too deeply");
-	uint32_t node = gp__parse_expression(p);
+	uint32_t node = gp__parse_operands(p, GP__NODE_SUM);
 	if (!gp__accept(p, ")")) gp__parse_fail(p, "')' is missing");
 	p->depth--;
 	return node;
 }
 
-static uint32_t gp__parse_term(gp__parser *p)
+/*	An expression is a sum of terms, a term a product of factors. */
+static uint32_t gp__parse_operand(gp__parser *p, uint32_t kind)
 {
-	uint32_t node = gp__parse_factor(p);
-	while (!p->error && gp__accept(p, "*")) {
-		uint32_t right = gp__parse_factor(p);
-		if (!p->error) node = gp__new_node(p, GP__NODE_PRODUCT, node, right);
-	}
-	return node;
+	return kind == GP__NODE_SUM ? gp__parse_operands(p, GP__NODE_PRODUCT) : gp__parse_factor(p);
 }
-
-static uint32_t gp__parse_expression(gp__parser *p)
+static uint32_t gp__parse_operands(gp__parser *p, uint32_t kind)
 {
-	uint32_t node = gp__parse_term(p);
-	while (!p->error && gp__accept(p, "+")) {
-		uint32_t right = gp__parse_term(p);
-		if (!p->error) node = gp__new_node(p, GP__NODE_SUM, node, right);
+	uint32_t node = gp__parse_operand(p, kind);
+	while (!p->error && gp__accept(p, kind == GP__NODE_SUM ? "+" : "*")) {
+		uint32_t right = gp__parse_operand(p, kind);
+		if (!p->error) node = gp__new_node(p, kind, node, right);
 	}
 	return node;
 }
@@ -4918,13 +4914,8 @@ static void gp__base_finish(gp__kernel *k, uint32_t i)
 	k->nhyp = base->shape_param + (gp__base_kernel_kinds[base->type].shape_param != NULL);
 	base->group = gp__geometry(base) == GP__NO_INPUT ? GP__NO_GROUP : k->ngroup;
 	GP__EACH_GROUP(g, k)
-		if (gp__same_group(base, &k->base[k->group_base[g]])) base->group = g;
+		if (gp__same_group(base, gp__group_kernel(k, g))) base->group = g;
 	if (base->group == k->ngroup) k->group_base[k->ngroup++] = i;
-}
-
-static void gp__kernel_finish(gp__kernel *k)
-{
-	GP__EACH_BASE(i, k) gp__base_finish(k, i);
 }
 
 /*	value [3 * ODVGP_MAX_BASE_KERNELS]: lengthscale, variance and shape parameter of each base
@@ -4932,21 +4923,17 @@ static void gp__kernel_finish(gp__kernel *k)
 GP__TRAINING odvgp_status gp__kernel_parse(
 		gp__kernel *k, const char *text, ptrdiff_t D, double *value, odvgp_info *info)
 {
-	gp__parser p;
+	gp__parser p = {text, text, NULL, k, value, 0, 0};
 	memset(k, 0, sizeof *k);
-	memset(&p, 0, sizeof p);
 	k->D = (uint32_t)D;
 	GP__FOR(i, GP__BASE_KERNEL_VALUES * ODVGP_MAX_BASE_KERNELS) value[i] = 1;
-	p.start = p.at = text;
-	p.k = k;
-	p.value = value;
-	gp__parse_expression(&p);
+	gp__parse_operands(&p, GP__NODE_SUM);
 	gp__skip_spaces(&p);
 	if (!p.error && *p.at) p.error = "'+', '*' or the end was expected";
 	if (p.error)
 		return gp__fail(info, p.unknown ? ODVGP_E_NAME : ODVGP_E_KERNEL, "kernel", p.at - p.start,
 				(double)(p.at - p.start), p.error);
-	gp__kernel_finish(k);
+	GP__EACH_BASE(i, k) gp__base_finish(k, i);
 	return ODVGP_OK;
 }
 
@@ -5044,49 +5031,41 @@ static void gp__points(const gp__kernel *k, uint32_t group, const odvgp_real *hy
 		const odvgp_real *X, ptrdiff_t n, const odvgp_real *centre, odvgp_real *to, ptrdiff_t rs,
 		ptrdiff_t cs)
 {
-	const gp__base_kernel *base = &k->base[k->group_base[group]];
-	ptrdiff_t D = (ptrdiff_t)k->D;
+	const gp__base_kernel *base = gp__group_kernel(k, group);
 	int geometry = gp__geometry(base), circle = geometry == GP__CIRCLE;
 	GP__FOR(d, (ptrdiff_t)base->ndims) {
 		ptrdiff_t column = gp__column(base, d);
 		odvgp_real shift = geometry == GP__INNER_PRODUCT ? 0 : centre[column],
 				   scale = gp__base_column(base, hyp, d);
-		const odvgp_real *x = X + column;
-		odvgp_real *at = to + (circle ? 2 : 1) * d * cs;
-		if (!circle && !base->ard)
-			GP__FOR(i, n) at[i * rs] = x[i * D] - shift;
-		else if (!circle)
-			GP__FOR(i, n) at[i * rs] = gp__scaled(x[i * D] - shift, scale);
-		for (ptrdiff_t i = 0; i < n && circle; i++) {
-			double angle = gp__two_pi * (double)(x[i * D] - shift) / (double)hyp[base->shape_param];
-			at[i * rs] = (odvgp_real)cos(angle) * scale;
-			at[i * rs + cs] = (odvgp_real)sin(angle) * scale;
+		GP__FOR(i, n) {
+			odvgp_real x = X[i * (ptrdiff_t)k->D + column] - shift, *at = to + i * rs;
+			if (circle) {
+				double angle = gp__two_pi * (double)x / (double)hyp[base->shape_param];
+				at[2 * d * cs] = (odvgp_real)cos(angle) * scale;
+				at[(2 * d + 1) * cs] = (odvgp_real)sin(angle) * scale;
+			} else at[d * cs] = base->ard ? gp__scaled(x, scale) : x;
 		}
-	}
-}
-
-/*	One point's adjoint: adds to dx [D] and, for periodic, to the period's in dhyp, unless NULL. */
-static void gp__point_back(const gp__kernel *k, uint32_t group, const odvgp_real *hyp,
-		const odvgp_real *x, const odvgp_real *centre, const odvgp_real *point,
-		const odvgp_real *gradient, odvgp_real *dx, odvgp_real *dhyp)
-{
-	const gp__base_kernel *base = &k->base[k->group_base[group]];
-	int circle = gp__geometry(base) == GP__CIRCLE;
-	GP__FOR(d, (ptrdiff_t)base->ndims) {
-		ptrdiff_t column = gp__column(base, d), c = 2 * d;
-		if (!circle) {
-			if (dx) dx[column] += gp__base_column(base, hyp, d) * gradient[d];
-			continue;
-		}
-		odvgp_real period = hyp[base->shape_param],
-				   rate = (odvgp_real)(gp__two_pi / (double)period);
-		odvgp_real derivative = rate * (gradient[c + 1] * point[c] - gradient[c] * point[c + 1]);
-		if (dx) dx[column] += derivative;
-		if (dhyp) dhyp[base->shape_param] -= derivative * (x[column] - centre[column]) / period;
 	}
 }
 
 static ptrdiff_t gp__padded(ptrdiff_t n) { return (n + GP__CHUNK - 1) / GP__CHUNK * GP__CHUNK; }
+
+static ptrdiff_t gp__group_dims(const gp__kernel *k, uint32_t g)
+{
+	const gp__base_kernel *base = gp__group_kernel(k, g);
+	return (ptrdiff_t)base->ndims * (gp__geometry(base) == GP__CIRCLE ? 2 : 1);
+}
+
+/*	to[g] [n,nd+1] <- points of X [n,D], each with a 1 behind it, for each group. */
+static void gp__points_by_rows(const gp__kernel *k, const odvgp_real *hyp, const odvgp_real *X,
+		ptrdiff_t n, const odvgp_real *centre, odvgp_real *const *to)
+{
+	GP__EACH_GROUP(g, k) {
+		ptrdiff_t nd = gp__group_dims(k, g);
+		gp__points(k, g, hyp, X, n, centre, to[g], nd + 1, 1);
+		GP__FOR(i, n) to[g][i * (nd + 1) + nd] = 1;
+	}
+}
 
 /* --- patches of images --- */
 
@@ -5203,17 +5182,18 @@ typedef struct {
 	/* [P,nhyp,rows]: sum_j dK_ij/dhyp a_pj; with dK [1,nhyp,rows], and row i of dK for a_p */
 	odvgp_real *derivatives;
 	ptrdiff_t lds;
-	/* u: points of X1 by rows; zt, w: points of X2 by columns, and by rows with a 1 */
+	/* by groups: points of X1 by rows; of X2 by columns and by rows; H^T u (>>kernels: dw) */
 	odvgp_real *centre, *u[ODVGP_MAX_BASE_KERNELS], *zt[ODVGP_MAX_BASE_KERNELS],
 			*w[ODVGP_MAX_BASE_KERNELS], *V[ODVGP_MAX_BASE_KERNELS];
 	odvgp_real *R, *T, *chunks;
 	ptrdiff_t chunk_rows;      /* rows of CHUNK numbers per task (gp__kchunk) */
 	ptrdiff_t ld, first, rows; /* m padded; the current rows */
 	int tasks, plain;          /* plain: no products in the expression */
+	uint32_t group;            /* of gp__spread_task */
 } gp__kjob;
 
 /*	A job that asks for nothing yet. Returning it would put two copies on the stack. */
-GP__TRAINING void gp__kernel_job(gp__kjob *job, const odvgp_blas *blas, const gp__kernel *k,
+static void gp__kernel_job(gp__kjob *job, const odvgp_blas *blas, const gp__kernel *k,
 		const odvgp_real *hyp, const odvgp_real *X1, ptrdiff_t n, const odvgp_real *X2, ptrdiff_t m)
 {
 	memset(job, 0, sizeof *job);
@@ -5226,12 +5206,6 @@ GP__TRAINING void gp__kernel_job(gp__kjob *job, const odvgp_blas *blas, const gp
 	job->m = m;
 }
 
-static ptrdiff_t gp__group_dims(const gp__kernel *k, uint32_t g)
-{
-	const gp__base_kernel *base = &k->base[k->group_base[g]];
-	return (ptrdiff_t)base->ndims * (gp__geometry(base) == GP__CIRCLE ? 2 : 1);
-}
-
 static void gp__kernel_rows_layout(
 		gp__arena *a, const gp__kernel *k, ptrdiff_t rows, ptrdiff_t m, ptrdiff_t P, gp__kjob *job)
 {
@@ -5242,15 +5216,22 @@ static void gp__kernel_rows_layout(
 	job->derivatives = gp__take(a, P * (ptrdiff_t)k->nhyp, rows);
 }
 
-/*	For `tasks` tasks. Set job->kept first: forward needs derivatives if they are kept, the adjoint
+/*	Whether the expression has no products. */
+static int gp__kernel_plain(const gp__kernel *k)
+{
+	for (uint32_t t = 0; t < k->nnode; t++)
+		if (k->node[t][0] == GP__NODE_PRODUCT) return 0;
+	return 1;
+}
+
+/*	Scratch for `tasks` tasks. Set job->kept first: forward needs derivatives if they are kept, the adjoint
 	if not. */
 static void gp__kernel_scratch(gp__arena *a, const gp__kernel *k, ptrdiff_t n, ptrdiff_t m,
 		ptrdiff_t P, int tasks, int adjoint, gp__kjob *job)
 {
 	ptrdiff_t ld = gp__padded(m), rows = adjoint ? GP__MIN(n, GP__KROWS) : n, widest = 1;
 	job->ld = ld;
-	job->plain = 1;
-	for (uint32_t t = 0; t < k->nnode; t++) job->plain &= k->node[t][0] != GP__NODE_PRODUCT;
+	job->plain = gp__kernel_plain(k);
 	job->centre = gp__take(a, 1, (ptrdiff_t)k->D);
 	job->chunk_rows = (ptrdiff_t)k->ngroup + (ptrdiff_t)k->nnode;
 	if (!adjoint == !!job->kept)
@@ -5259,7 +5240,7 @@ static void gp__kernel_scratch(gp__arena *a, const gp__kernel *k, ptrdiff_t n, p
 	GP__EACH_GROUP(g, k) {
 		ptrdiff_t nd = gp__group_dims(k, g);
 		job->zt[g] = gp__take(a, nd, ld);
-		job->u[g] = gp__take(a, rows, nd);
+		job->u[g] = gp__take(a, rows, nd + 1);
 		if (!adjoint) continue;
 		job->w[g] = gp__take(a, m, nd + 1);
 		job->V[g] = gp__take(a, m, nd + 1);
@@ -5278,7 +5259,7 @@ static void gp__kernel_prepare(gp__kjob *job)
 	ptrdiff_t D = (ptrdiff_t)k->D;
 	gp__zero(job->centre, D);
 	if (job->weights) gp__copy(job->centre, job->X2, D);
-	if (!job->weights)
+	else
 		GP__FOR(j, job->m)
 			GP__FOR(d, D) job->centre[d] += job->X2[j * D + d] / (odvgp_real)job->m;
 	GP__EACH_GROUP(g, k) {
@@ -5290,34 +5271,28 @@ static void gp__kernel_prepare(gp__kjob *job)
 
 /* --- one chunk: 64 elements of one row --- */
 
+/*	Arrays of one chunk; those from dk on only for derivatives, else NULL. */
 typedef struct {
 	odvgp_real (*d2)[GP__CHUNK];    /* [group] squared distance or inner product */
-	odvgp_real (*value)[GP__CHUNK]; /* [node] */
-} gp__kchunk;
-
-typedef struct {
-	gp__kchunk forward;
-	ptrdiff_t at; /* in V0 and H */
+	odvgp_real (*value)[GP__CHUNK]; /* [node]; the last one may be elsewhere */
 	/* dk [base kernel]: dk/d(r^2 or inner product), then dK/d(lengthscale) up to a factor. adjoint
 	   [node]: dK/d(node), then for base kernels dK/d(variance) up to a factor. */
 	odvgp_real (*dk)[GP__CHUNK], (*adjoint)[GP__CHUNK];
 	odvgp_real (*shape_param)[GP__CHUNK]; /* [base kernel] dK/d(alpha or offset) */
-	odvgp_real (*weights)[GP__CHUNK];     /* a row of dK, 0 beyond its columns */
-} gp__kchunk_back;
+	odvgp_real *weights;                  /* a row of dK, 0 beyond its columns */
+} gp__kchunk;
 
-static void gp__chunk_place(const gp__kjob *job, int t, gp__kchunk *c)
+static gp__kchunk gp__chunk_of_task(const gp__kjob *job, int t, int derivatives)
 {
-	c->d2 = (odvgp_real(*)[GP__CHUNK])(void *)(job->chunks + t * job->chunk_rows * GP__CHUNK);
-	c->value = c->d2 + job->k->ngroup;
-}
-
-static void gp__chunk_place_back(const gp__kjob *job, int t, gp__kchunk_back *c)
-{
-	gp__chunk_place(job, t, &c->forward);
-	c->adjoint = c->forward.value + job->k->nnode;
-	c->dk = c->adjoint + job->k->nnode;
-	c->shape_param = c->dk + job->k->base_kernels;
-	c->weights = c->shape_param + job->k->base_kernels;
+	gp__kchunk c = {NULL, NULL, NULL, NULL, NULL, NULL};
+	c.d2 = (odvgp_real(*)[GP__CHUNK])(void *)(job->chunks + t * job->chunk_rows * GP__CHUNK);
+	c.value = c.d2 + job->k->ngroup;
+	if (!derivatives) return c;
+	c.adjoint = c.value + job->k->nnode;
+	c.dk = c.adjoint + job->k->nnode;
+	c.shape_param = c.dk + job->k->base_kernels;
+	c.weights = c.shape_param[job->k->base_kernels];
+	return c;
 }
 
 /*	The factor from squared distance to r^2; 1 for inner products, and ard's scaled points. */
@@ -5334,11 +5309,12 @@ static odvgp_real gp__base_scale(const gp__base_kernel *base, const odvgp_real *
 static void gp__base_rq(const odvgp__simd *isa, odvgp_real v, odvgp_real alpha, odvgp_real scale,
 		const odvgp_real *d2, odvgp_real *k, odvgp_real *dk, odvgp_real *shape_param)
 {
+	const odvgp_real most = GP__R(GP__FAR);
 	odvgp_real by = scale / (2 * alpha);
-	if (by > GP__R(GP__FAR)) by = GP__R(GP__FAR); /* as in gp__base_scale */
+	by = GP__MIN(most, by); /* as in gp__base_scale */
 	GP__FOR(i, GP__CHUNK) {
 		k[i] = d2[i] * by;
-		if (k[i] > GP__R(GP__FAR)) k[i] = GP__R(GP__FAR);
+		k[i] = GP__MIN(most, k[i]);
 	}
 	if (dk) gp__copy(dk, k, GP__CHUNK);
 	isa->map[GP__LOG1P](k, k, NULL);
@@ -5348,7 +5324,7 @@ static void gp__base_rq(const odvgp__simd *isa, odvgp_real v, odvgp_real alpha, 
 	GP__FOR(i, GP__CHUNK) k[i] *= v;
 	for (int i = 0; i < GP__CHUNK && dk; i++) {
 		odvgp_real z = dk[i], log = shape_param[i];
-		dk[i] = d2[i] < GP__R(GP__FAR) ? GP__R(-0.5) * k[i] / (1 + z) : 0;
+		dk[i] = d2[i] < most ? GP__R(-0.5) * k[i] / (1 + z) : 0;
 		shape_param[i] = k[i] * (z / (1 + z) - log);
 	}
 }
@@ -5363,18 +5339,17 @@ static odvgp_real gp__base_polynomial(
 	return power * t;
 }
 
-/*	A base kernel's values for row i of X1 and columns j ... j + 63; derivatives go to `back`.
+/*	Base kernel l's values for row i of X1 and columns j ... j + 63, and its derivatives to c.
 	Inlined: calls would cost 5 % of a kernel matrix. */
 GP__INLINE void gp__base_values(const gp__kjob *job, uint32_t l, ptrdiff_t i, ptrdiff_t j,
-		const odvgp_real *d2, odvgp_real *k, gp__kchunk_back *back)
+		const odvgp_real *d2, odvgp_real *k, const gp__kchunk *c)
 {
 	const gp__base_kernel *base = &job->k->base[l];
 	const odvgp__simd *isa = job->blas->isa;
 	odvgp_real v = job->hyp[base->var], scale = gp__base_scale(base, job->hyp), derivative;
-	odvgp_real *dk = back ? back->dk[l] : NULL, *shape_param = back ? back->shape_param[l] : NULL;
+	odvgp_real *dk = c->dk ? c->dk[l] : NULL, *shape_param = dk ? c->shape_param[l] : NULL;
 	/* the row of X2 that is row i of X1, or -1 */
 	ptrdiff_t self = job->origin ? job->origin[i] : job->X1 == job->X2 ? i : -1;
-	int c;
 	/* these need no distance */
 	ODVGP_ASSERT(d2 || base->type == GP__CONSTANT || base->type == GP__WHITE);
 	switch (base->type) {
@@ -5383,18 +5358,21 @@ GP__INLINE void gp__base_values(const gp__kjob *job, uint32_t l, ptrdiff_t i, pt
 		return;
 	case GP__LINEAR:
 		if (base->ard) v = 1; /* the points are scaled by it */
-		for (c = 0; c < GP__CHUNK; c++) k[c] = v * d2[c];
-		for (c = 0; c < GP__CHUNK && dk; c++) dk[c] = v;
+		for (int e = 0; e < GP__CHUNK; e++) k[e] = v * d2[e];
+		for (int e = 0; e < GP__CHUNK && dk; e++) dk[e] = v;
 		return;
 	case GP__POLYNOMIAL:
-		for (c = 0; c < GP__CHUNK; c++) {
-			k[c] = gp__base_polynomial(base, job->hyp, d2[c], &derivative);
-			if (dk) dk[c] = derivative * v, shape_param[c] = derivative;
+		for (int e = 0; e < GP__CHUNK; e++) {
+			k[e] = gp__base_polynomial(base, job->hyp, d2[e], &derivative);
+			if (!dk) continue;
+			dk[e] = derivative * v;
+			shape_param[e] = derivative;
 		}
 		return;
 	case GP__CONSTANT:
 	case GP__WHITE:
-		for (c = 0; c < GP__CHUNK; c++) k[c] = base->type == GP__CONSTANT || j + c == self ? v : 0;
+		for (int e = 0; e < GP__CHUNK; e++)
+			k[e] = base->type == GP__CONSTANT || j + e == self ? v : 0;
 		return;
 	default:
 		ODVGP_ASSERT(gp__base_kernel_kinds[base->type].radial != GP__NOT_RADIAL);
@@ -5402,27 +5380,21 @@ GP__INLINE void gp__base_values(const gp__kjob *job, uint32_t l, ptrdiff_t i, pt
 	}
 }
 
-/*	s <- x . z for a chunk of points z. */
-static void gp__chunk_products(const odvgp__simd *isa, ptrdiff_t nd, const odvgp_real *x,
-		const odvgp_real *zt, ptrdiff_t ld, odvgp_real *s)
-{
-	gp__zero(s, GP__CHUNK);
-	GP__FOR(d, nd) isa->axpy(GP__CHUNK, x[d], zt + d * ld, s);
-}
-
-/*	All nodes for current row `row` and columns j ... j + 63; the kernel goes to `to`, the base
-	kernels' derivatives to `back`. */
-static void gp__chunk_forward(const gp__kjob *job, gp__kchunk *c, ptrdiff_t row, ptrdiff_t j,
-		odvgp_real *to, gp__kchunk_back *back)
+/*	All nodes for current row `row` and columns j ... j + 63. The kernel goes to `to`, NULL: the last
+	value of c. Returns where it is. */
+static const odvgp_real *gp__chunk_forward(
+		const gp__kjob *job, const gp__kchunk *c, ptrdiff_t row, ptrdiff_t j, odvgp_real *to)
 {
 	const gp__kernel *k = job->k;
 	const odvgp__simd *isa = job->blas->isa;
+	if (!to) to = c->value[k->nnode - 1];
 	GP__EACH_GROUP(g, k) {
 		ptrdiff_t nd = gp__group_dims(k, g);
-		const odvgp_real *u = job->u[g] + row * nd, *zt = job->zt[g] + j;
-		if (gp__geometry(&k->base[k->group_base[g]]) == GP__INNER_PRODUCT)
-			gp__chunk_products(isa, nd, u, zt, job->ld, c->d2[g]);
-		else isa->sqdist(nd, u, zt, job->ld, c->d2[g]);
+		const odvgp_real *u = job->u[g] + row * (nd + 1), *zt = job->zt[g] + j;
+		if (gp__geometry(gp__group_kernel(k, g)) == GP__INNER_PRODUCT) {
+			gp__zero(c->d2[g], GP__CHUNK);
+			GP__FOR(d, nd) isa->axpy(GP__CHUNK, u[d], zt + d * job->ld, c->d2[g]);
+		} else isa->sqdist(nd, u, zt, job->ld, c->d2[g]);
 	}
 	for (uint32_t t = 0; t < k->nnode; t++) {
 		const uint32_t *node = k->node[t];
@@ -5430,18 +5402,18 @@ static void gp__chunk_forward(const gp__kjob *job, gp__kchunk *c, ptrdiff_t row,
 		if (node[0] == GP__NODE_BASE_KERNEL) {
 			uint32_t g = k->base[node[1]].group;
 			gp__base_values(job, node[1], job->first + row, j, g == GP__NO_GROUP ? NULL : c->d2[g],
-					v, back);
-			continue;
-		}
-		isa->combine(node[0] == GP__NODE_PRODUCT, c->value[node[1]], c->value[node[2]], v);
+					v, c);
+		} else
+			isa->combine(node[0] == GP__NODE_PRODUCT, c->value[node[1]], c->value[node[2]], v);
 	}
+	return to;
 }
 
 /* --- one chunk, derivatives --- */
 
-/*	A chunk's derivatives in squared distances, inner products and hyperparameters. dK/d(base
-	kernel) is 1, or the product of what multiplies the kernel. */
-static void gp__chunk_derivatives(const gp__kjob *job, gp__kchunk_back *c)
+/*	A chunk's derivatives in squared distances and inner products, to H + at, and in hyperparameters.
+	dK/d(base kernel) is 1, or the product of what multiplies the kernel. */
+static void gp__chunk_derivatives(const gp__kjob *job, const gp__kchunk *c, ptrdiff_t at)
 {
 	const gp__kernel *k = job->k;
 	const odvgp__simd *isa = job->blas->isa;
@@ -5450,8 +5422,8 @@ static void gp__chunk_derivatives(const gp__kjob *job, gp__kchunk_back *c)
 	for (uint32_t t = job->plain ? 0 : k->nnode; t-- > 0;) {
 		const uint32_t *node = k->node[t];
 		if (node[0] == GP__NODE_PRODUCT) {
-			isa->combine(1, c->adjoint[t], c->forward.value[node[2]], c->adjoint[node[1]]);
-			isa->combine(1, c->adjoint[t], c->forward.value[node[1]], c->adjoint[node[2]]);
+			isa->combine(1, c->adjoint[t], c->value[node[2]], c->adjoint[node[1]]);
+			isa->combine(1, c->adjoint[t], c->value[node[1]], c->adjoint[node[2]]);
 		} else if (node[0] == GP__NODE_SUM) {
 			gp__copy(c->adjoint[node[1]], c->adjoint[t], GP__CHUNK);
 			gp__copy(c->adjoint[node[2]], c->adjoint[t], GP__CHUNK);
@@ -5463,13 +5435,13 @@ static void gp__chunk_derivatives(const gp__kjob *job, gp__kchunk_back *c)
 		uint32_t l = k->node[t][1], g = k->base[l].group;
 		if (g != GP__NO_GROUP)
 			isa->derivative(gp__base_scale(&k->base[l], job->hyp),
-					job->plain ? NULL : c->adjoint[t], c->forward.d2[g], k->group_base[g] == l,
-					c->dk[l], job->H[g] + c->at);
+					job->plain ? NULL : c->adjoint[t], c->d2[g], k->group_base[g] == l,
+					c->dk[l], job->H[g] + at);
 		if (job->plain) continue;
 		if (gp__has_shape_param(&k->base[l]))
 			isa->combine(1, c->adjoint[t], c->shape_param[l], c->shape_param[l]);
 		/* value[t] is set: the last node is no base kernel */
-		isa->combine(1, c->adjoint[t], c->forward.value[t], c->adjoint[t]);
+		isa->combine(1, c->adjoint[t], c->value[t], c->adjoint[t]);
 	}
 }
 
@@ -5489,83 +5461,75 @@ static void gp__chunk_dots(const odvgp__simd *isa, ptrdiff_t cols, const odvgp_r
 	}
 }
 
-/*	Adds a chunk's sums with `count` rows w [cols] of weights to
-	derivatives[(p * nhyp + h) * stride], without the factors of gp__kernel_adjoint_derivatives.
-	last: the kernel's values. */
-static void gp__chunk_sums(const gp__kjob *job, const gp__kchunk_back *c, ptrdiff_t cols,
-		ptrdiff_t count, const odvgp_real *w, ptrdiff_t ldw, const odvgp_real *last,
-		odvgp_real *derivatives, ptrdiff_t stride)
+/*	Adds a chunk's sums with `count` rows w [cols] of weights to derivatives of current row r, without
+	the factors of gp__kernel_adjoint_derivatives. last: the kernel's values. */
+static void gp__chunk_sums(const gp__kjob *job, const gp__kchunk *c, ptrdiff_t r,
+		const odvgp_real *last, ptrdiff_t cols, const odvgp_real *w, ptrdiff_t ldw)
 {
 	const gp__kernel *k = job->k;
 	const odvgp__simd *isa = job->blas->isa;
-	ptrdiff_t step = (ptrdiff_t)k->nhyp * stride;
+	ptrdiff_t step = (ptrdiff_t)k->nhyp * job->lds, count = job->dK ? 1 : job->P;
+	odvgp_real *sums = job->derivatives + r;
 	for (uint32_t t = 0; t < k->nnode; t++) {
 		if (k->node[t][0] != GP__NODE_BASE_KERNEL) continue;
 		uint32_t l = k->node[t][1];
 		const gp__base_kernel *base = &k->base[l];
-		const odvgp_real *value = !job->plain         ? c->adjoint[t]
-								  : t + 1 == k->nnode ? last
-													  : c->forward.value[t];
+		const odvgp_real *value = t + 1 == k->nnode ? last : c->value[t];
+		if (!job->plain) value = c->adjoint[t];
 		if (base->type == GP__POLYNOMIAL) value = c->dk[l];
 		if (gp__one_variance(base))
-			gp__chunk_dots(isa, cols, value, count, w, ldw, derivatives + base->var * stride, step);
+			gp__chunk_dots(isa, cols, value, count, w, ldw, sums + base->var * job->lds, step);
 		if (gp__one_lengthscale(base))
-			gp__chunk_dots(
-					isa, cols, c->dk[l], count, w, ldw, derivatives + base->ls * stride, step);
+			gp__chunk_dots(isa, cols, c->dk[l], count, w, ldw, sums + base->ls * job->lds, step);
 		if (gp__has_shape_param(base))
 			gp__chunk_dots(isa, cols, c->shape_param[l], count, w, ldw,
-					derivatives + base->shape_param * stride, step);
+					sums + base->shape_param * job->lds, step);
 	}
 }
 
 /*	V0, H and derivatives of row i, the current row r. */
-static void gp__derivatives_row(const gp__kjob *job, gp__kchunk_back *c, ptrdiff_t i, ptrdiff_t r)
+static void gp__derivatives_row(
+		const gp__kjob *job, const gp__kchunk *c, ptrdiff_t i, ptrdiff_t r)
 {
 	const gp__kernel *k = job->k;
-	const odvgp__simd *isa = job->blas->isa;
-	ptrdiff_t end = job->lower ? i + 1 : job->m, nhyp = (ptrdiff_t)k->nhyp,
-			  weights = job->dK ? 1 : job->P;
-	GP__FOR(q, weights * nhyp) job->derivatives[q * job->lds + r] = 0;
+	ptrdiff_t end = job->lower ? i + 1 : job->m, count = job->dK ? 1 : job->P;
+	GP__FOR(q, count * (ptrdiff_t)k->nhyp) job->derivatives[q * job->lds + r] = 0;
 	for (ptrdiff_t j = 0; j < job->ld; j += GP__CHUNK) {
 		ptrdiff_t cols = GP__MIN(end - j, GP__CHUNK), at = r * job->ld + j;
-		c->at = at;
+		odvgp_real *v = job->V0 + at;
 		if (cols <= 0) { /* above the diagonal */
 			GP__EACH_GROUP(g, k) gp__zero(job->H[g] + at, GP__CHUNK);
 			continue;
 		}
-		gp__chunk_forward(job, &c->forward, r, j, job->V0 + at, c);
-		gp__chunk_derivatives(job, c);
+		gp__chunk_forward(job, c, r, j, v);
+		gp__chunk_derivatives(job, c, at);
 		if (job->dK) {
-			odvgp_real *w = c->weights[0];
-			gp__zero(w + cols, GP__CHUNK - cols);
-			gp__copy(w, job->dK + i * job->lddk + j, cols);
-			gp__chunk_sums(
-					job, c, GP__CHUNK, 1, w, 0, job->V0 + at, job->derivatives + r, job->lds);
-			GP__EACH_GROUP(g, k) isa->combine(1, job->H[g] + at, w, job->H[g] + at);
-			continue;
-		}
-		gp__chunk_sums(job, c, cols, job->P, job->a + j, job->lda, job->V0 + at,
-				job->derivatives + r, job->lds);
+			gp__zero(c->weights + cols, GP__CHUNK - cols);
+			gp__copy(c->weights, job->dK + i * job->lddk + j, cols);
+			gp__chunk_sums(job, c, r, v, GP__CHUNK, c->weights, 0);
+			GP__EACH_GROUP(g, k)
+				job->blas->isa->combine(1, job->H[g] + at, c->weights, job->H[g] + at);
+		} else gp__chunk_sums(job, c, r, v, cols, job->a + j, job->lda);
 	}
 }
 
 /* --- forward --- */
 
-static void gp__kernel_row(const gp__kjob *job, gp__kchunk *c, ptrdiff_t i)
+static void gp__kernel_row(const gp__kjob *job, const gp__kchunk *c, ptrdiff_t i)
 {
-	const odvgp__simd *isa = job->blas->isa;
 	ptrdiff_t end = job->lower ? i + 1 : job->m;
 	for (ptrdiff_t j = 0; j < end; j += GP__CHUNK) {
 		ptrdiff_t cols = GP__MIN(end - j, GP__CHUNK);
-		odvgp_real *own = c->value[job->k->nnode - 1];
-		const odvgp_real *v = job->kept ? job->V0 + i * job->ld + j : own;
-		if (!job->kept) gp__chunk_forward(job, c, i, j, own, NULL);
-		if (job->K) gp__copy(job->K + i * job->ldk + j, v, cols);
-		else {
-			if (!j)
-				GP__FOR(p, job->P) job->out[p * job->ldo + i] = 0;
-			gp__chunk_dots(isa, cols, v, job->P, job->a + j, job->lda, job->out + i, job->ldo);
+		const odvgp_real *v = job->kept ? job->V0 + i * job->ld + j
+										: gp__chunk_forward(job, c, i, j, NULL);
+		if (job->K) {
+			gp__copy(job->K + i * job->ldk + j, v, cols);
+			continue;
 		}
+		if (!j)
+			GP__FOR(p, job->P) job->out[p * job->ldo + i] = 0;
+		gp__chunk_dots(
+				job->blas->isa, cols, v, job->P, job->a + j, job->lda, job->out + i, job->ldo);
 	}
 	if (job->K) gp__zero(job->K + i * job->ldk + end, job->m - end);
 }
@@ -5573,15 +5537,13 @@ static void gp__kernel_row(const gp__kjob *job, gp__kchunk *c, ptrdiff_t i)
 static void gp__kernel_task(void *arg, int t)
 {
 	const gp__kjob *job = (const gp__kjob *)arg;
-	gp__kchunk chunk;
-	gp__chunk_place(job, t, &chunk);
-	if (job->lower) { /* every tasks-th row: equal shares of the triangle */
-		for (ptrdiff_t i = t; i < job->n; i += job->tasks) gp__kernel_row(job, &chunk, i);
-	} else {
-		ptrdiff_t from, to;
+	gp__kchunk chunk = gp__chunk_of_task(job, t, 0);
+	ptrdiff_t from = t, to = job->n, step = job->tasks;
+	if (!job->lower) { /* else every tasks-th row: equal shares of the triangle */
 		gp__share(job->n, 1, job->tasks, t, &from, &to);
-		GP__FROM(i, from, to) gp__kernel_row(job, &chunk, i);
+		step = 1;
 	}
+	for (ptrdiff_t i = from; i < to; i += step) gp__kernel_row(job, &chunk, i);
 }
 
 /*	Whether the variance's sums, before their factor 1/v, are K a. */
@@ -5595,12 +5557,12 @@ static void gp__derivatives_task(void *arg, int t)
 	const gp__kjob *job = (const gp__kjob *)arg;
 	const odvgp_real *sums =
 			gp__sums_are_out(job->k) ? job->derivatives + job->k->base[0].var * job->lds : NULL;
-	gp__kchunk_back c;
-	gp__chunk_place_back(job, t, &c);
+	gp__kchunk c = gp__chunk_of_task(job, t, 1);
 	for (ptrdiff_t r = t; r < job->rows; r += job->tasks) {
 		gp__derivatives_row(job, &c, job->first + r, r);
-		if (job->out && !sums) gp__kernel_row(job, &c.forward, r);
-		for (ptrdiff_t p = 0; job->out && sums && p < job->P; p++)
+		if (!job->out) continue;
+		if (!sums) gp__kernel_row(job, &c, r);
+		for (ptrdiff_t p = 0; sums && p < job->P; p++)
 			job->out[p * job->ldo + r] = sums[p * (ptrdiff_t)job->k->nhyp * job->lds + r];
 	}
 }
@@ -5608,6 +5570,15 @@ static void gp__derivatives_task(void *arg, int t)
 static int gp__kernel_tasks(const gp__kjob *job)
 {
 	return gp__at_least(job->n, job->m, 4096) ? gp__tasks(&job->blas->threads) : 1;
+}
+
+static void gp__kernel_begin(gp__kjob *job, gp__arena scratch, int adjoint)
+{
+	gp__kernel_scratch(&scratch, job->k, job->n, job->m, job->dK ? 1 : job->P,
+			gp__tasks(&job->blas->threads), adjoint, job);
+	ODVGP_ASSERT(!scratch.bad);
+	gp__kernel_prepare(job);
+	job->tasks = gp__kernel_tasks(job);
 }
 
 /*	Of `rows` rows, for the watch; exp counts as about 20 multiplications. */
@@ -5625,14 +5596,8 @@ GP__TRAINING void gp__kernel_run(gp__kjob *job, gp__arena scratch)
 			gp__zero(job->out + p * job->ldo, job->n);
 		return;
 	}
-	gp__kernel_scratch(
-			&scratch, job->k, job->n, job->m, job->P, gp__tasks(&job->blas->threads), 0, job);
-	ODVGP_ASSERT(!scratch.bad);
-	gp__kernel_prepare(job);
-	GP__EACH_GROUP(g, job->k)
-		gp__points(job->k, g, job->hyp, job->X1, job->n, job->centre, job->u[g],
-				gp__group_dims(job->k, g), 1);
-	job->tasks = gp__kernel_tasks(job);
+	gp__kernel_begin(job, scratch, 0);
+	gp__points_by_rows(job->k, job->hyp, job->X1, job->n, job->centre, job->u);
 	job->first = 0;
 	job->rows = job->n;
 	gp__run(&job->blas->threads, job->tasks, job->kept ? gp__derivatives_task : gp__kernel_task,
@@ -5710,38 +5675,33 @@ static int gp__points_wanted(const gp__kjob *job, const gp__base_kernel *base, c
 	the sum would cancel all digits at short lengthscales. The H of SPREAD_ROWS rows stays in L1
 	while the columns pass. */
 #define GP__SPREAD_ROWS 4
-typedef struct {
-	const gp__kjob *job;
-	uint32_t g;
-} gp__spread_job;
-
 static void gp__spread_task(void *arg, int t)
 {
-	const gp__spread_job *s = (const gp__spread_job *)arg;
-	const gp__kjob *job = s->job;
+	const gp__kjob *job = (const gp__kjob *)arg;
 	const odvgp__simd *isa = job->blas->isa;
-	ptrdiff_t nd = gp__group_dims(job->k, s->g);
+	uint32_t g = job->group;
+	ptrdiff_t nd = gp__group_dims(job->k, g);
 	for (ptrdiff_t r = GP__SPREAD_ROWS * t; r < job->rows; r += GP__SPREAD_ROWS * job->tasks) {
 		ptrdiff_t count = GP__MIN(job->rows - r, GP__SPREAD_ROWS);
 		/* H is 0 beyond n */
 		ptrdiff_t n = job->lower ? gp__padded(job->first + r + count) : job->ld;
 		GP__FOR(d, nd)
-			isa->spreads(n, count, job->u[s->g] + r * nd + d, nd, job->zt[s->g] + d * job->ld,
-					job->H[s->g] + r * job->ld, job->ld, job->R + r * nd + d);
+			isa->spreads(n, count, job->u[g] + r * (nd + 1) + d, nd + 1, job->zt[g] + d * job->ld,
+					job->H[g] + r * job->ld, job->ld, job->R + r * (nd + 1) + d);
 	}
 }
 
 /*	A lengthscale per column, by the same formula. */
-static void gp__kernel_adjoint_lengthscales(const gp__kjob *job, uint32_t g)
+static void gp__kernel_adjoint_lengthscales(gp__kjob *job, uint32_t g)
 {
-	const gp__base_kernel *base = &job->k->base[job->k->group_base[g]];
+	const gp__base_kernel *base = gp__group_kernel(job->k, g);
 	ptrdiff_t nd = gp__group_dims(job->k, g), each = nd / (ptrdiff_t)base->ndims;
-	gp__spread_job spread = {job, g};
-	gp__run(&job->blas->threads, job->tasks, gp__spread_task, &spread);
+	job->group = g;
+	gp__run(&job->blas->threads, job->tasks, gp__spread_task, job);
 	GP__FOR(d, nd) {
 		uint32_t h = base->ls + (uint32_t)(d / each);
 		odvgp_real sum = 0;
-		GP__FOR(r, job->rows) sum += job->R[r * nd + d];
+		GP__FOR(r, job->rows) sum += job->R[r * (nd + 1) + d];
 		job->dhyp[h] += -2 * sum / job->hyp[h];
 	}
 }
@@ -5751,41 +5711,66 @@ static int gp__variances_wanted(const gp__kjob *job, const gp__base_kernel *base
 	return base->ard && !base->nls && job->dhyp;
 }
 
-/*	V += H^T [u, 1] over the current rows. T = H [w, 1] gives dX1. */
+/*	From the gradient in a group's point of input x to dx [D] (unless NULL), added to, and to the
+	period of a periodic kernel. */
+static void gp__point_back(const gp__kjob *job, uint32_t g, const odvgp_real *x,
+		const odvgp_real *point, const odvgp_real *gradient, odvgp_real *dx)
+{
+	const gp__base_kernel *base = gp__group_kernel(job->k, g);
+	int circle = gp__geometry(base) == GP__CIRCLE;
+	GP__FOR(d, (ptrdiff_t)base->ndims) {
+		ptrdiff_t column = gp__column(base, d), c = 2 * d;
+		if (!circle) {
+			if (dx) dx[column] += gp__base_column(base, job->hyp, d) * gradient[d];
+			continue;
+		}
+		odvgp_real period = job->hyp[base->shape_param],
+				   rate = (odvgp_real)(gp__two_pi / (double)period);
+		odvgp_real derivative = rate * (gradient[c + 1] * point[c] - gradient[c] * point[c + 1]);
+		if (dx) dx[column] += derivative;
+		if (job->dhyp)
+			job->dhyp[base->shape_param] -=
+					derivative * (x[column] - job->centre[column]) / period;
+	}
+}
+
+/*	The same for n points [n,nd+1], from the sums [n,nd+1] of H times points. */
+static void gp__points_adjoint(const gp__kjob *job, uint32_t g, ptrdiff_t n, const odvgp_real *X,
+		const odvgp_real *points, odvgp_real *sums, odvgp_real *dX)
+{
+	ptrdiff_t nd = gp__group_dims(job->k, g), D = (ptrdiff_t)job->k->D;
+	int inner = gp__geometry(gp__group_kernel(job->k, g)) == GP__INNER_PRODUCT;
+	GP__FOR(i, n) {
+		const odvgp_real *point = points + i * (nd + 1);
+		odvgp_real *gradient = sums + i * (nd + 1);
+		for (ptrdiff_t d = 0; d < nd && !inner; d++)
+			gradient[d] = 2 * (gradient[nd] * point[d] - gradient[d]);
+		gp__point_back(job, g, X + i * D, point, gradient, dX ? dX + i * D : NULL);
+	}
+}
+
+/*	V += H^T u over the current rows. T = H w gives dX1. */
 static void gp__kernel_adjoint_products(gp__kjob *job, uint32_t g)
 {
-	const gp__kernel *k = job->k;
-	const gp__base_kernel *base = &k->base[k->group_base[g]];
-	ptrdiff_t nd = gp__group_dims(k, g), D = (ptrdiff_t)k->D;
+	const gp__base_kernel *base = gp__group_kernel(job->k, g);
+	ptrdiff_t nd = gp__group_dims(job->k, g), from = job->first * (ptrdiff_t)job->k->D;
 	/* columns of H beyond m are 0 */
 	ptrdiff_t m = job->lower ? GP__MIN(job->m, job->first + job->rows) : job->m;
-	int inner = gp__geometry(base) == GP__INNER_PRODUCT;
 	if (base->ard && base->nls && job->dhyp) gp__kernel_adjoint_lengthscales(job, g);
-	if (gp__variances_wanted(job, base) || gp__points_wanted(job, base, job->dX2)) {
-		GP__FOR(r, job->rows) {
-			gp__copy(job->R + r * (nd + 1), job->u[g] + r * nd, nd);
-			job->R[r * (nd + 1) + nd] = 1;
-		}
-		odvgp_gemm(job->blas, 1, 0, m, nd + 1, job->rows, 1, job->H[g], job->ld, job->R, nd + 1, 1,
-				job->V[g], nd + 1);
-	}
+	if (gp__variances_wanted(job, base) || gp__points_wanted(job, base, job->dX2))
+		odvgp_gemm(job->blas, 1, 0, m, nd + 1, job->rows, 1, job->H[g], job->ld, job->u[g], nd + 1,
+				1, job->V[g], nd + 1);
 	if (!gp__points_wanted(job, base, job->dX1)) return;
 	odvgp_gemm(job->blas, 0, 0, job->rows, nd + 1, m, 1, job->H[g], job->ld, job->w[g], nd + 1, 0,
 			job->T, nd + 1);
-	GP__FOR(r, job->rows) {
-		odvgp_real *t = job->T + r * (nd + 1), *u = job->u[g] + r * nd;
-		ptrdiff_t i = (job->first + r) * D;
-		if (!inner)
-			GP__FOR(d, nd) t[d] = 2 * (t[nd] * u[d] - t[d]);
-		gp__point_back(k, g, job->hyp, job->X1 + i, job->centre, u, t,
-				job->dX1 ? job->dX1 + i : NULL, job->dhyp);
-	}
+	gp__points_adjoint(job, g, job->rows, job->X1 + from, job->u[g], job->T,
+			job->dX1 ? job->dX1 + from : NULL);
 }
 
 /*	linear's variance per column: sum_ij G_ij u_id w_jd = sum_j w_jd V_jd. */
 static void gp__kernel_adjoint_variances(gp__kjob *job, uint32_t g)
 {
-	const gp__base_kernel *base = &job->k->base[job->k->group_base[g]];
+	const gp__base_kernel *base = gp__group_kernel(job->k, g);
 	ptrdiff_t nd = gp__group_dims(job->k, g);
 	GP__FOR(d, nd) {
 		odvgp_real sum = 0;
@@ -5795,51 +5780,22 @@ static void gp__kernel_adjoint_variances(gp__kjob *job, uint32_t g)
 	}
 }
 
-/*	From V to dX2 and to hyperparameters that enter through the points. */
-static void gp__kernel_adjoint_finish(gp__kjob *job, uint32_t g)
-{
-	const gp__kernel *k = job->k;
-	const gp__base_kernel *base = &k->base[k->group_base[g]];
-	ptrdiff_t nd = gp__group_dims(k, g), D = (ptrdiff_t)k->D;
-	int inner = gp__geometry(base) == GP__INNER_PRODUCT;
-	if (gp__variances_wanted(job, base)) gp__kernel_adjoint_variances(job, g);
-	if (!gp__points_wanted(job, base, job->dX2)) return;
-	GP__FOR(j, job->m) {
-		odvgp_real *V = job->V[g] + j * (nd + 1);
-		const odvgp_real *w = job->w[g] + j * (nd + 1);
-		if (!inner)
-			GP__FOR(d, nd) V[d] = 2 * (V[nd] * w[d] - V[d]);
-		gp__point_back(k, g, job->hyp, job->X2 + j * D, job->centre, w, V,
-				job->dX2 ? job->dX2 + j * D : NULL, job->dhyp);
-	}
-}
-
 /*	Blocks of KROWS rows. What the forward run did not keep is recomputed, to the same bits. */
 GP__TRAINING void gp__kernel_adjoint_run(gp__kjob *job, gp__arena scratch)
 {
 	const gp__kernel *k = job->k;
 	if (job->n == 0 || job->m == 0) return;
-	gp__kernel_scratch(&scratch, k, job->n, job->m, job->dK ? 1 : job->P,
-			gp__tasks(&job->blas->threads), 1, job);
-	ODVGP_ASSERT(!scratch.bad);
-	gp__kernel_prepare(job);
-	GP__EACH_GROUP(g, k) {
-		ptrdiff_t nd = gp__group_dims(k, g);
-		gp__points(k, g, job->hyp, job->X2, job->m, job->centre, job->w[g], nd + 1, 1);
-		GP__FOR(j, job->m) job->w[g][j * (nd + 1) + nd] = 1;
-		gp__zero(job->V[g], job->m * (nd + 1));
-	}
-	job->tasks = gp__kernel_tasks(job);
+	gp__kernel_begin(job, scratch, 1);
+	gp__points_by_rows(k, job->hyp, job->X2, job->m, job->centre, job->w);
+	GP__EACH_GROUP(g, k) gp__zero(job->V[g], job->m * (gp__group_dims(k, g) + 1));
 	for (job->first = 0; job->first < job->n; job->first += job->rows) {
 		gp__kjob block = *job;
 		block.rows = job->rows = GP__MIN(job->n - job->first, GP__KROWS);
 		if (gp__ask(job->blas, 2 * gp__kernel_work(job, job->rows))) return;
-		GP__EACH_GROUP(g, k) {
-			gp__points(k, g, job->hyp, job->X1 + job->first * (ptrdiff_t)k->D, job->rows,
-					job->centre, job->u[g], gp__group_dims(k, g), 1);
-			if (job->kept) block.H[g] += job->first * job->ld;
-		}
+		gp__points_by_rows(k, job->hyp, job->X1 + job->first * (ptrdiff_t)k->D, job->rows,
+				job->centre, job->u);
 		if (job->kept) {
+			GP__EACH_GROUP(g, k) block.H[g] += job->first * job->ld;
 			block.V0 += job->first * job->ld;
 			block.derivatives += job->first;
 		} else gp__run(&job->blas->threads, job->tasks, gp__derivatives_task, &block);
@@ -5847,7 +5803,12 @@ GP__TRAINING void gp__kernel_adjoint_run(gp__kjob *job, gp__arena scratch)
 		if (!job->dK) gp__run(&job->blas->threads, job->tasks, gp__kernel_weights_task, &block);
 		GP__EACH_GROUP(g, k) gp__kernel_adjoint_products(&block, g);
 	}
-	GP__EACH_GROUP(g, k) gp__kernel_adjoint_finish(job, g);
+	GP__EACH_GROUP(g, k) {
+		const gp__base_kernel *base = gp__group_kernel(k, g);
+		if (gp__variances_wanted(job, base)) gp__kernel_adjoint_variances(job, g);
+		if (gp__points_wanted(job, base, job->dX2))
+			gp__points_adjoint(job, g, job->m, job->X2, job->w[g], job->V[g], job->dX2);
+	}
 }
 
 /* --- images: with patches x[t] and weights w
@@ -5895,8 +5856,7 @@ GP__TRAINING void gp__kernel_matrix(gp__kjob *job, gp__arena scratch, int adjoin
 	gp__images_work w;
 	gp__kjob one;
 	if (!job->patches) {
-		if (adjoint) gp__kernel_adjoint_run(job, scratch);
-		else gp__kernel_run(job, scratch);
+		(adjoint ? gp__kernel_adjoint_run : gp__kernel_run)(job, scratch);
 		return;
 	}
 	gp__images_layout(&scratch, job->patches, job->n, &w);
@@ -5998,35 +5958,13 @@ static void gp__points_place(const gp__kernel *k, const odvgp_real *hyp, const o
 	}
 }
 
-static ptrdiff_t gp__chunk_rows(uint32_t base_kernels) { return 3 * (ptrdiff_t)base_kernels; }
-
-/*	Returns where in `work` the kernel values of u, row i of X1, are for columns j ... j + 63. */
-static const odvgp_real *gp__points_chunk(const gp__kjob *job, const odvgp_real *u, ptrdiff_t i,
-		const odvgp_real *points, ptrdiff_t ld, ptrdiff_t j, odvgp_real *work)
+/*	Points of all groups, one below the other, from `at` on. */
+static void gp__points_at(const gp__kernel *k, odvgp_real *at, ptrdiff_t ld, odvgp_real **points)
 {
-	const gp__kernel *k = job->k;
-	const odvgp__simd *isa = job->blas->isa;
-	odvgp_real *d2 = work, *value = work + (ptrdiff_t)k->ngroup * GP__CHUNK, *v = value;
-	for (uint32_t g = 0; g < k->ngroup; g++, d2 += GP__CHUNK) {
-		ptrdiff_t columns = gp__group_dims(k, g);
-		if (gp__geometry(&k->base[k->group_base[g]]) == GP__INNER_PRODUCT)
-			gp__chunk_products(isa, columns, u, points + j, ld, d2);
-		else isa->sqdist(columns, u, points + j, ld, d2);
-		u += columns;
-		points += columns * ld;
+	GP__EACH_GROUP(g, k) {
+		points[g] = at;
+		at += gp__group_dims(k, g) * ld;
 	}
-	for (uint32_t t = 0; t < k->nnode; t++) {
-		const uint32_t *node = k->node[t];
-		v = value + (ptrdiff_t)t * GP__CHUNK;
-		if (node[0] == GP__NODE_BASE_KERNEL) {
-			uint32_t g = k->base[node[1]].group;
-			gp__base_values(job, node[1], i, j,
-					g == GP__NO_GROUP ? NULL : work + (ptrdiff_t)g * GP__CHUNK, v, NULL);
-		} else
-			isa->combine(node[0] == GP__NODE_PRODUCT, value + (ptrdiff_t)node[1] * GP__CHUNK,
-					value + (ptrdiff_t)node[2] * GP__CHUNK, v);
-	}
-	return v;
 }
 
 /* --- k(x,x) --- */
@@ -6091,16 +6029,17 @@ static void gp__base_diag_adjoint(const gp__base_kernel *base, const odvgp_real 
 		return;
 	}
 	/* the adjoint of t = v s + offset, or of t = v s */
-	odvgp_real s = gp__base_square(base, hyp, x), v = hyp[base->var], derivative = 1;
+	odvgp_real s = gp__base_square(base, hyp, x), derivative = 1;
 	if (base->type == GP__POLYNOMIAL) gp__base_polynomial(base, hyp, s, &derivative);
 	derivative *= adjoint;
-	if (dhyp && gp__has_shape_param(base)) dhyp[base->shape_param] += derivative;
 	int one = gp__one_variance(base);
+	if (dhyp && gp__has_shape_param(base)) dhyp[base->shape_param] += derivative;
 	if (dhyp && one) dhyp[base->var] += derivative * s;
 	GP__FOR(d, (ptrdiff_t)base->ndims) {
-		odvgp_real t = x[gp__column(base, d)], own = one ? v : hyp[base->var + (uint32_t)d];
-		if (dhyp && !one) dhyp[base->var + (uint32_t)d] += derivative * t * t;
-		if (dx) dx[gp__column(base, d)] += 2 * derivative * own * t;
+		ptrdiff_t column = gp__column(base, d);
+		uint32_t v = base->var + (one ? 0 : (uint32_t)d);
+		if (dhyp && !one) dhyp[v] += derivative * x[column] * x[column];
+		if (dx) dx[column] += 2 * derivative * hyp[v] * x[column];
 	}
 }
 
@@ -7226,7 +7165,7 @@ static const gp__likelihood gp__likelihoods[] = {
 
 		A    = L^-1 K(Zb,x)
 		mean = m(x) + K(x,Zb) alpha + K(x,Zg) a,     alpha = L^-T (q_mu - c)
-		var  = max(k - |A|^2, 0) + |q_sqrt^T A|^2     (other forms: gp__factors)
+		var  = max(k - |A|^2, 0) + |q_sqrt^T A|^2     (other forms: GP__FACTOR_OF_S)
 
 	A predictor is a head of 32-bit numbers, the base kernels in use, then reals whose positions
 	follow from the head. Inducing points are centred, scaled, and stored by columns. Nothing writes
@@ -7245,20 +7184,24 @@ static const gp__likelihood gp__likelihoods[] = {
 #define GP__MOST_LAYERS       8
 #define GP__MOST_SAMPLES      10000
 
-/*	How the stored factor gives u's covariance: S = q_sqrt q_sqrt^T; S = (Kb^-1 + B B^T)^-1; the
-	same with B B^T diagonal. Files hold these numbers. */
-enum { GP__FACTOR_OF_S = 0, GP__FACTOR_OF_INVERSE = 1, GP__DIAGONAL_OF_INVERSE = 2 };
-/*	of_S      1: var = k - |A|^2 + |T|^2, T = q_sqrt^T A, one L for all outputs
-			  0: var = k - |T|^2, T = L_H^-1 B^T K(Zb,x), one L_H for each output
-	diagonal  1: the factor is stored as a diagonal */
-static const struct {
-	int of_S, diagonal;
-} gp__factors[] = {{1, 0}, {0, 0}, {0, 1}};
+/*	What the stored factor is of. Files hold these numbers.
+		OF_S                 S = q_sqrt q_sqrt^T: var = k - |A|^2 + |T|^2, T = q_sqrt^T A
+		OF_INVERSE           S = (Kb^-1 + B B^T)^-1: var = k - |T|^2, T = L_H^-1 B^T K(Zb,x), with an
+							 L_H for each output
+		DIAGONAL_OF_INVERSE  the same; B is diagonal, and stored so */
+enum { GP__FACTOR_OF_S = 0, GP__FACTOR_OF_INVERSE = 1, GP__DIAGONAL_OF_INVERSE = 2, GP__FACTORS };
 
 /*	What a mean function stores, in the order of odvgp_mean_function. */
 static const struct {
 	int A, b;
-} gp__mean_functions[] = {{0, 0}, {0, 1}, {1, 1}, {0, 0}, {1, 0}};
+} gp__mean_functions[] = {
+		/* A, b */
+		{0, 0}, /* ZERO */
+		{0, 1}, /* CONSTANT */
+		{1, 1}, /* LINEAR */
+		{0, 0}, /* IDENTITY */
+		{1, 0}, /* PROJECTION */
+};
 
 /*	Head of a predictor, as files hold it. The kernel's words follow, zeros up to a multiple of 64
 	bytes, then the reals. SOLVE-GP's two blocks are one set of |beta| + |gamma| = M points with the
@@ -7380,21 +7323,18 @@ typedef struct {
 static ptrdiff_t gp__view_layout(
 		const gp__predictor *p, odvgp_real *base, ptrdiff_t unit, gp__view *v)
 {
-	ptrdiff_t U = p->units, D = p->D, P = p->P / U, T = p->T, M = p->M;
-	ptrdiff_t Mg = p->M_gamma, columns = p->columns, Mr = p->M_factor,
-			  Dz = gp__patch_columns(&p->patches, D);
-	ptrdiff_t Dx = gp__row_columns(&p->patches, D), used = 0;
+	ptrdiff_t U = p->units, P = p->P / U, M = p->M, Mg = p->M_gamma, Mr = p->M_factor, used = 0;
+	ptrdiff_t Dz = gp__patch_columns(&p->patches, p->D), Dx = gp__row_columns(&p->patches, p->D);
 	double total = 0;
-	int meanfn = (int)p->mean_function;
-	int dense = gp__factors[p->factor].of_S, diagonal = gp__factors[p->factor].diagonal;
+	int dense = p->factor == GP__FACTOR_OF_S, diagonal = p->factor == GP__DIAGONAL_OF_INVERSE;
 	if ((double)P * ((double)M + (double)Mg) > (double)PTRDIFF_MAX / 64) return -1;
 #define GP__PIECE(field, rows, cols) \
 	total += (double)U * (double)(rows) * (double)(cols); \
 	if (total > (double)PTRDIFF_MAX / 64) return -1; \
 	v->field = base ? base + used + unit * ((rows) * (cols)) : NULL; \
 	used += U * ((rows) * (cols));
-	GP__PIECE(beta, columns, gp__points_ld(M))
-	GP__PIECE(gamma, columns, gp__points_ld(Mg))
+	GP__PIECE(beta, p->columns, gp__points_ld(M))
+	GP__PIECE(gamma, p->columns, gp__points_ld(Mg))
 	GP__PIECE(beyond, 1, GP__POINTS_BEYOND)
 	GP__PIECE(alpha, p->no_alpha ? 0 : P, M)
 	GP__PIECE(a_gamma, P, Mg)
@@ -7402,19 +7342,21 @@ static ptrdiff_t gp__view_layout(
 	GP__PIECE(factor, diagonal ? P : P * Mr, Mr)
 	GP__PIECE(factor_v, P * (M - Mr), M - Mr)
 	GP__PIECE(hyp, 1, p->nhyp)
-	GP__PIECE(A, gp__mean_functions[meanfn].A ? Dx : 0, P)
-	GP__PIECE(b, gp__mean_functions[meanfn].b, P)
+	GP__PIECE(A, gp__mean_functions[p->mean_function].A ? Dx : 0, P)
+	GP__PIECE(b, gp__mean_functions[p->mean_function].b, P)
 	GP__PIECE(beta_centre, 1, Dz)
 	GP__PIECE(gamma_centre, Mg ? 1 : 0, Dz)
 	GP__PIECE(weights, 1, gp__patches_summed(&p->patches))
-	U = 1, unit = 0; /* of the whole layer */
+	/* of the whole layer */
+	U = 1;
+	unit = 0;
 	GP__PIECE(lik_params, 1, p->lik_params)
 	GP__PIECE(rule, 1, gp__rule_numbers(p->nodes))
 	GP__PIECE(mixing, p->mixed ? p->F : 0, p->P)
-	GP__PIECE(x_mean, 1, D)
-	GP__PIECE(x_scale, 1, D)
-	GP__PIECE(y_mean, 1, T)
-	GP__PIECE(y_scale, 1, T)
+	GP__PIECE(x_mean, 1, p->D)
+	GP__PIECE(x_scale, 1, p->D)
+	GP__PIECE(y_mean, 1, p->T)
+	GP__PIECE(y_scale, 1, p->T)
 #undef GP__PIECE
 	return used;
 }
@@ -7430,10 +7372,16 @@ static gp__view gp__view_of(const gp__predictor *p, ptrdiff_t unit)
 
 /* --- layers of a block, and scratch --- */
 
-/*	NULL if the server is zeroed or its block has no valid magic. */
+/*	The first layer that a server serves. */
+static const gp__predictor *gp__layer_of(const odvgp_server *s)
+{
+	return (const gp__predictor *)s->block;
+}
+
+/*	The same; NULL if the server is zeroed or its block has no valid magic. */
 static const gp__predictor *gp__served(const odvgp_server *s)
 {
-	const gp__predictor *p = s && s->isa ? (const gp__predictor *)s->block : NULL;
+	const gp__predictor *p = s && s->isa ? gp__layer_of(s) : NULL;
 	return p && p->magic == GP__PREDICTOR_MAGIC && p->version == GP__PREDICTOR_VERSION ? p : NULL;
 }
 
@@ -7441,25 +7389,13 @@ static const gp__predictor *gp__served(const odvgp_server *s)
 static odvgp_server gp__layer_server(const void *block, const odvgp__simd *isa)
 {
 	const gp__predictor *p = (const gp__predictor *)block;
-	odvgp_server s;
-	s.block = p;
-	s.isa = isa;
-	s.D = p->D;
-	s.P = p->P;
-	s.F = p->F;
-	s.T = p->T;
-	s.y_rows = p->classes ? p->classes : s.T;
+	odvgp_server s = {p, isa, p->D, p->P, p->F, p->T, p->classes ? p->classes : p->T};
 	return s;
 }
 
 static odvgp_server gp__layer_above(const odvgp_server *s)
 {
-	return gp__layer_server(gp__predictor_above((const gp__predictor *)s->block), s->isa);
-}
-
-static ptrdiff_t gp__layers_served(const odvgp_server *s)
-{
-	return (ptrdiff_t)((const gp__predictor *)s->block)->layers;
+	return gp__layer_server(gp__predictor_above(gp__layer_of(s)), s->isa);
 }
 
 /*	Outputs for each input. */
@@ -7474,31 +7410,35 @@ typedef struct {
 	gp__view v;
 	odvgp_blas blas;
 	gp__kernel *kernel;
-	gp__kjob *job;
+	gp__kjob *job; /* one point and those that gp__predict_points chose */
+	gp__kchunk chunk;
+	odvgp_real *point, *chunk_memory;
 	odvgp_real *X;          /* [rows,D] inputs, in training units */
 	ptrdiff_t D;            /* columns of a row of X */
-	odvgp_real *u, *chunk;  /* one point by columns; a chunk of its kernel row */
 	odvgp_real *by_columns; /* the tile's points, or an image's patches, for K(X,X) */
 	odvgp_real *patches;    /* [patches,columns] of an image; with image_output, an image [D] */
 	odvgp_real *row;        /* its row of K(X,Z) */
 	odvgp_real *A, *T;      /* [rows,M] */
-	odvgp_real *mean, *var; /* [P,rows]; mixed [F,rows] */
-	odvgp_real *latent;     /* [P,rows] what gp__predict_mix mixed last */
-	odvgp_real *sums;       /* [P,rows] work of the mean; var's memory until has_var */
-	ptrdiff_t first, P;     /* of the unit's processes; their number */
+	/* [P,rows]; mixed [F,rows]. Until has_var, var holds sums for the mean. */
+	odvgp_real *mean, *var;
 	int has_var;
+	odvgp_real *latent; /* [P,rows] what gp__predict_mix mixed last */
+	ptrdiff_t first, P; /* of the unit's processes; their number */
 	odvgp_real *prior, *square; /* [units,rows] k(x,x); [rows] max(k(x,x) - |A|^2, 0) */
 	/* [y_rows,rows] targets, in training units, or y's means; its variances or log densities */
 	odvgp_real *y, *of_y;
 	odvgp_real *scale; /* [rows] of gp__y_row; NULL: Y has none */
 	odvgp_real *work;  /* of the likelihood */
 	ptrdiff_t ld;
+	/* for sampling: [F,rows,rows] covariances, then their factors; [F,rows] means; [rows] */
+	odvgp_real *cov, *joint_mean, *normals;
+	ptrdiff_t *perm; /* [F,rows] of the factors */
 } gp__prediction;
 
 static void gp__predict_layout(
-		gp__arena *a, const odvgp_server *s, ptrdiff_t rows, gp__prediction *t)
+		gp__arena *a, const odvgp_server *s, ptrdiff_t rows, int sampling, gp__prediction *t)
 {
-	const gp__predictor *p = (const gp__predictor *)s->block;
+	const gp__predictor *p = gp__layer_of(s);
 	ptrdiff_t P = p->P, F = p->F, M = p->M, columns = p->columns;
 	rows *= gp__rows_of_input(&p->patches);
 	ptrdiff_t order = rows == 1 ? 0 : GP__MAX(M, rows); /* vectors are not packed */
@@ -7510,8 +7450,8 @@ static void gp__predict_layout(
 	t->kernel = GP__TAKE(a, gp__kernel, 1);
 	t->job = GP__TAKE(a, gp__kjob, 1);
 	t->X = gp__take(a, rows, t->D);
-	t->u = gp__take(a, 1, columns);
-	t->chunk = gp__take(a, gp__chunk_rows(p->base_kernels), GP__CHUNK);
+	t->point = gp__take(a, 1, columns);
+	t->chunk_memory = gp__take(a, 3 * (ptrdiff_t)p->base_kernels, GP__CHUNK);
 	ptrdiff_t T = gp__patches_summed(&p->patches);
 	t->by_columns = gp__take(a, 1, columns * gp__points_ld(T ? T : rows) + GP__POINTS_BEYOND);
 	t->patches = p->patches.image_output ? gp__take(a, 1, p->D)
@@ -7522,7 +7462,6 @@ static void gp__predict_layout(
 	t->mean = gp__take(a, F, rows);
 	t->var = gp__take(a, F, rows);
 	t->latent = gp__take(a, p->mixed ? P : 0, rows);
-	t->sums = t->var;
 	t->has_var = 0;
 	t->prior = gp__take(a, p->units, rows);
 	t->square = gp__take(a, 1, rows);
@@ -7531,35 +7470,11 @@ static void gp__predict_layout(
 	t->scale = p->scale ? gp__take(a, 1, rows) : NULL;
 	t->work = gp__take(a, 1, gp__lik_work(&gp__likelihoods[p->likelihood], F));
 	gp__blas_layout(a, s->isa, NULL, order, &t->blas);
-}
-
-/*	The largest size(layer, n) of all layers, 0 if one is 0. *widest: most outputs of an input. */
-static size_t gp__largest_layer(const odvgp_server *s, ptrdiff_t n,
-		size_t (*size)(const odvgp_server *layer, ptrdiff_t n), ptrdiff_t *widest)
-{
-	size_t most = 0;
-	*widest = 0;
-	for (odvgp_server layer = gp__layer_server(s->block, s->isa);;
-			layer = gp__layer_above(&layer)) {
-		size_t own = size(&layer, n);
-		if (!own) return 0;
-		most = GP__MAX(most, own);
-		*widest = GP__MAX(*widest, gp__predictor_width((const gp__predictor *)layer.block));
-		if (gp__layers_served(&layer) == 1) return most;
-	}
-}
-
-/*	Scratch of one layer for tiles of `rows` rows; 0: too large. */
-static size_t gp__predict_layer_size(const odvgp_server *s, ptrdiff_t rows)
-{
-	const gp__predictor *p = (const gp__predictor *)s->block;
-	gp__arena a = gp__measuring();
-	gp__prediction t;
-	if (rows > PTRDIFF_MAX / 64 / (1 + (ptrdiff_t)p->columns) / gp__rows_of_input(&p->patches))
-		return 0;
-	gp__take_bytes(&a, 1, sizeof t);
-	gp__predict_layout(&a, s, rows, &t);
-	return a.bad ? 0 : a.used + 64;
+	if (!sampling) return;
+	t->cov = gp__take(a, F * rows, rows);
+	t->joint_mean = gp__take(a, F, rows);
+	t->normals = gp__take(a, 1, rows);
+	t->perm = GP__TAKE(a, ptrdiff_t, F * rows);
 }
 
 /*	Work between layers. */
@@ -7570,13 +7485,28 @@ typedef struct {
 	odvgp_real *top;        /* [rows] largest log density so far */
 } gp__between_layers;
 
-/*	Nothing for a single layer. Returns the bytes of the largest layer, which follow. */
+/*	Nothing for a single layer. Returns the bytes of the largest layer's scratch, which follows; 0: it
+	is too large. */
 static size_t gp__between_layout(
-		gp__arena *a, const odvgp_server *s, ptrdiff_t rows, gp__between_layers *b)
+		gp__arena *a, const odvgp_server *s, ptrdiff_t rows, int sampling, gp__between_layers *b)
 {
-	ptrdiff_t widest;
-	size_t most = gp__largest_layer(s, rows, gp__predict_layer_size, &widest);
-	if (gp__layers_served(s) == 1) return most;
+	size_t most = 0;
+	ptrdiff_t widest = 0, layers = gp__layer_of(s)->layers;
+	odvgp_server layer = gp__layer_server(s->block, s->isa);
+	for (ptrdiff_t left = layers; left > 0; left--) {
+		const gp__predictor *p = gp__layer_of(&layer);
+		gp__arena own = gp__measuring();
+		gp__prediction t;
+		if (rows > PTRDIFF_MAX / 64 / (1 + (ptrdiff_t)p->columns) / gp__rows_of_input(&p->patches))
+			return 0;
+		gp__take_bytes(&own, 1, sizeof t);
+		gp__predict_layout(&own, &layer, rows, sampling, &t);
+		if (own.bad) return 0;
+		most = GP__MAX(most, own.used + 64);
+		widest = GP__MAX(widest, gp__predictor_width(p));
+		if (left > 1) layer = gp__layer_above(&layer);
+	}
+	if (layers == 1) return most;
 	b->mean = gp__take(a, widest, rows);
 	b->var = gp__take(a, widest, rows);
 	b->x = gp__take(a, rows, widest);
@@ -7586,11 +7516,11 @@ static size_t gp__between_layout(
 	return most;
 }
 
-static size_t gp__predict_size(const odvgp_server *s, ptrdiff_t rows)
+static size_t gp__predict_size(const odvgp_server *s, ptrdiff_t rows, int sampling)
 {
 	gp__between_layers b;
 	gp__arena a = gp__measuring();
-	size_t most = gp__between_layout(&a, s, rows, &b);
+	size_t most = gp__between_layout(&a, s, rows, sampling, &b);
 	return !most || a.bad ? 0 : a.used ? a.used + 64 + most : most;
 }
 
@@ -7607,8 +7537,7 @@ static ptrdiff_t gp__tile_rows(ptrdiff_t rows, const gp__patches *p, ptrdiff_t s
 static ptrdiff_t gp__predict_most(const odvgp_server *s)
 {
 	ptrdiff_t most = GP__TILE_ROWS;
-	for (const gp__predictor *p = (const gp__predictor *)s->block; p->layers > 1;
-			p = gp__predictor_above(p))
+	for (const gp__predictor *p = gp__layer_of(s); p->layers > 1; p = gp__predictor_above(p))
 		most = gp__tile_rows(most, &p->patches, 1);
 	return most;
 }
@@ -7618,58 +7547,66 @@ static odvgp_status gp__not_served(odvgp_info *info)
 	return gp__refuse(info, ODVGP_E_ARG, "server", "is NULL or not filled");
 }
 
-/*	Checks the arguments of a query for scratch. */
-static odvgp_status gp__scratch_check(
-		const odvgp_server *s, ptrdiff_t n, const char *what, odvgp_info *info)
+static size_t gp__scratch_size(
+		const odvgp_server *s, ptrdiff_t rows, int sampling, odvgp_info *info)
 {
-	if (!gp__served(s)) return gp__not_served(info);
-	return n > 0 ? ODVGP_OK : gp__fail(info, ODVGP_E_ARG, what, -1, (double)n, "must be above 0");
+	const char *what = sampling ? "n" : "rows";
+	if (!gp__served(s)) return gp__no_size(gp__not_served(info));
+	if (rows < 1)
+		return gp__no_size(
+				gp__fail(info, ODVGP_E_ARG, what, -1, (double)rows, "must be above 0"));
+	if (!sampling && gp__layer_of(s)->layers > 1) rows = GP__MIN(rows, gp__predict_most(s));
+	size_t bytes = gp__predict_size(s, rows, sampling);
+	return bytes ? bytes : gp__too_large(info, what);
 }
 
 ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows, odvgp_info *info)
 {
-	if (gp__scratch_check(s, rows, "rows", info)) return 0;
-	size_t bytes = gp__predict_size(
-			s, gp__layers_served(s) > 1 ? GP__MIN(rows, gp__predict_most(s)) : rows);
-	return bytes ? bytes : gp__too_large(info, "rows");
+	return gp__scratch_size(s, rows, 0, info);
+}
+
+ODVGP_API size_t odvgp_sample_scratch(const odvgp_server *s, ptrdiff_t n, odvgp_info *info)
+{
+	return gp__scratch_size(s, n, 1, info);
 }
 
 /*	Most rows whose tile fits `bytes`, by bisection; 0: none. */
 static ptrdiff_t gp__predict_rows(const odvgp_server *s, ptrdiff_t n, size_t bytes)
 {
-	if (n <= 8) return 1;                /* few rows are faster one by one */
-	n = GP__MIN(n, gp__predict_most(s)); /* larger tiles are no faster */
-	size_t one = gp__predict_size(s, 1), many = gp__predict_size(s, n);
-	if (bytes >= many && many) return n;
-	if (bytes < one || !one) return 0;
-	ptrdiff_t low = 1, high = n;
-	while (low + 1 < high) {
-		ptrdiff_t middle = (low + high) / 2;
-		if (gp__predict_size(s, middle) <= bytes) low = middle;
-		else high = middle;
+	/* few rows are faster one by one, larger tiles are no faster */
+	ptrdiff_t low = 0, high = (n <= 8 ? 1 : GP__MIN(n, gp__predict_most(s))) + 1;
+	for (ptrdiff_t rows = high - 1; low + 1 < high; rows = (low + high) / 2) {
+		size_t need = gp__predict_size(s, rows, 0);
+		if (need && need <= bytes) low = rows;
+		else high = rows;
 	}
 	return low;
 }
 
 /* --- one tile: features, mean, variance --- */
 
-/*	A layer's state, in the caller's scratch to save stack. NULL: too small. */
-static gp__prediction *gp__predict_begin(
-		const odvgp_server *s, ptrdiff_t rows, void *scratch, size_t bytes)
+/*	The caller's scratch: the same bytes hold the same, whatever its alignment. */
+static gp__arena gp__scratch_arena(void *scratch, size_t bytes)
 {
 	gp__arena a;
 	gp__arena_init(&a, scratch, bytes);
-	gp__prediction *t = GP__TAKE(&a, gp__prediction, 1);
+	a.size = bytes > 64 ? (bytes - 64) / 64 * 64 : 0;
+	return a;
+}
+
+/*	A layer's state, in scratch to save stack. NULL: too small. */
+static gp__prediction *gp__predict_begin(
+		const odvgp_server *s, ptrdiff_t rows, int sampling, gp__arena scratch)
+{
+	gp__prediction *t = GP__TAKE(&scratch, gp__prediction, 1);
 	if (!t) return NULL;
-	gp__predict_layout(&a, s, rows, t);
-	/* the same bytes whatever the alignment of the scratch */
-	if (a.bad || bytes < a.used + 64) return NULL;
+	gp__predict_layout(&scratch, s, rows, sampling, t);
+	if (scratch.bad) return NULL;
 	gp__kernel_unpack(gp__predictor_kernel(t->p), t->p->base_kernels, t->kernel);
-	memset(t->job, 0, sizeof *t->job);
-	t->job->blas = &t->blas;
-	t->job->k = t->kernel;
-	t->job->hyp = t->v.hyp;
-	t->job->X1 = t->X;
+	gp__kernel_job(t->job, &t->blas, t->kernel, t->v.hyp, t->X, 0, NULL, 0);
+	t->job->chunks = t->chunk_memory;
+	t->chunk = gp__chunk_of_task(t->job, 0, 0);
+	gp__points_at(t->kernel, t->point, 1, t->job->u);
 	return t;
 }
 
@@ -7695,45 +7632,72 @@ static ptrdiff_t gp__predict_inputs(gp__prediction *t, const odvgp_real *X, ptrd
 	return n * rows;
 }
 
-/*	row [m] <- sum_t w_t k(patch t, Z) for an image. */
-static void gp__predict_image(gp__prediction *t, ptrdiff_t i, ptrdiff_t m, const odvgp_real *points,
-		const odvgp_real *centre, odvgp_real *row)
+/*	Choose m prepared points, by columns, for kernel values. */
+static void gp__predict_points(
+		gp__prediction *t, odvgp_real *points, ptrdiff_t m, odvgp_real *centre)
+{
+	t->job->centre = centre;
+	t->job->m = m;
+	t->job->ld = gp__points_ld(m);
+	gp__points_at(t->kernel, points, t->job->ld, t->job->zt);
+}
+
+/*	Prepare n points of X by columns and choose them. */
+static void gp__predict_columns(gp__prediction *t, const odvgp_real *X, ptrdiff_t n)
+{
+	gp__predict_points(t, t->by_columns, n, t->v.beta_centre);
+	gp__zero(t->by_columns, t->p->columns * t->job->ld + GP__POINTS_BEYOND);
+	gp__points_place(
+			t->kernel, t->v.hyp, X, n, t->v.beta_centre, t->by_columns, t->job->ld);
+}
+
+/*	The point x becomes the one of kernel values. It is row i of X1. */
+static void gp__predict_point(gp__prediction *t, const odvgp_real *x, ptrdiff_t i)
+{
+	t->job->first = i;
+	gp__points_place(t->kernel, t->v.hyp, x, 1, t->job->centre, t->point, 1);
+}
+
+/*	Its kernel values with points j ... j + 63. */
+static const odvgp_real *gp__predict_chunk(gp__prediction *t, ptrdiff_t j)
+{
+	return gp__chunk_forward(t->job, &t->chunk, 0, j, NULL);
+}
+
+/*	t->row <- sum_t w_t k(patch t, Z) for image i. */
+static void gp__predict_image(gp__prediction *t, ptrdiff_t i)
 {
 	const gp__patches *p = &t->p->patches;
-	ptrdiff_t D = gp__patch_columns(p, 0), ld = gp__points_ld(m);
+	ptrdiff_t D = gp__patch_columns(p, 0), m = t->job->m;
 	gp__patches_move(p, t->X + i * t->p->D, NULL, t->patches);
-	gp__zero(row, m);
+	gp__zero(t->row, m);
 	GP__FOR(r, gp__patches_count(p)) {
-		gp__points_place(t->kernel, t->v.hyp, t->patches + r * D, 1, centre, t->u, 1);
+		gp__predict_point(t, t->patches + r * D, i);
 		for (ptrdiff_t j = 0; j < m; j += GP__CHUNK)
-			t->blas.isa->axpy(GP__MIN(m - j, GP__CHUNK), t->v.weights[r],
-					gp__points_chunk(t->job, t->u, i, points, ld, j, t->chunk), row + j);
+			t->blas.isa->axpy(GP__MIN(m - j, GP__CHUNK), t->v.weights[r], gp__predict_chunk(t, j),
+					t->row + j);
 	}
 }
 
-/*	Row i of k(x,Z) for m points goes to `to` [m]; its products with coefficients [P,m] are added to
-	the mean. Either may be NULL. */
-static void gp__predict_row(gp__prediction *t, ptrdiff_t i, ptrdiff_t m, const odvgp_real *points,
-		const odvgp_real *centre, const odvgp_real *coefficients, odvgp_real *to)
+/*	Row i of k(x,Z) for the chosen points Z goes to `to` [m]; its products with coefficients [P,m]
+	are added to the mean. Either may be NULL. */
+static void gp__predict_row(
+		gp__prediction *t, ptrdiff_t i, const odvgp_real *coefficients, odvgp_real *to)
 {
-	const odvgp__simd *isa = t->blas.isa;
-	ptrdiff_t P = coefficients ? t->P : 0, ld = gp__points_ld(m);
+	ptrdiff_t P = coefficients ? t->P : 0, m = t->job->m, at = t->first * t->ld + i;
+	odvgp_real *sums = t->var + at, *mean = t->mean + at;
 	int image = gp__patches_summed(&t->p->patches) != 0;
 	ODVGP_ASSERT(!t->has_var);
-	if (image) gp__predict_image(t, i, m, points, centre, t->row);
-	else gp__points_place(t->kernel, t->v.hyp, t->X + i * t->D, 1, centre, t->u, 1);
+	if (image) gp__predict_image(t, i);
+	else gp__predict_point(t, t->X + i * t->D, i);
+	GP__FOR(q, P) sums[q * t->ld] = 0;
 	for (ptrdiff_t j = 0; j < m; j += GP__CHUNK) {
 		ptrdiff_t cols = GP__MIN(m - j, GP__CHUNK);
-		const odvgp_real *k =
-				image ? t->row + j : gp__points_chunk(t->job, t->u, i, points, ld, j, t->chunk);
+		const odvgp_real *k = image ? t->row + j : gp__predict_chunk(t, j);
 		if (to) gp__copy(to + j, k, cols);
-		GP__FOR(q, P) {
-			odvgp_real part = isa->dot(cols, k, coefficients + q * m + j),
-					   *sum = t->sums + (t->first + q) * t->ld + i;
-			*sum = j ? *sum + part : part;
-		}
+		GP__FOR(q, P) sums[q * t->ld] += t->blas.isa->dot(cols, k, coefficients + q * m + j);
 	}
-	GP__FROM(q, t->first, t->first + P) t->mean[q * t->ld + i] += t->sums[q * t->ld + i];
+	GP__FOR(q, P) mean[q * t->ld] += sums[q * t->ld];
 }
 
 static void gp__predict_mean_function(gp__prediction *t, ptrdiff_t n)
@@ -7741,29 +7705,28 @@ static void gp__predict_mean_function(gp__prediction *t, ptrdiff_t n)
 	ptrdiff_t P = t->P, D = t->D;
 	int has_A = gp__mean_functions[t->p->mean_function].A,
 		has_b = gp__mean_functions[t->p->mean_function].b;
-	if (t->p->mean_function != ODVGP_MEAN_FUNCTION_ZERO)
-		GP__FOR(q, P)
-			GP__FOR(i, n) {
-				odvgp_real sum = has_b ? t->v.b[q] : has_A ? 0 : t->X[i * D + q];
-				if (has_A)
-					GP__FOR(d, D) sum += t->X[i * D + d] * t->v.A[d * P + q];
-				t->mean[(t->first + q) * t->ld + i] += sum;
-			}
+	if (t->p->mean_function == ODVGP_MEAN_FUNCTION_ZERO) return;
+	GP__FOR(q, P)
+		GP__FOR(i, n) {
+			odvgp_real sum = has_b ? t->v.b[q] : has_A ? 0 : t->X[i * D + q];
+			if (has_A)
+				GP__FOR(d, D) sum += t->X[i * D + d] * t->v.A[d * P + q];
+			t->mean[(t->first + q) * t->ld + i] += sum;
+		}
 }
 
 /*	A tile's means, in training units, to t->mean; with `features` K(X,Zb) to t->A. */
 static void gp__predict_mean(gp__prediction *t, ptrdiff_t n, int features)
 {
 	const gp__predictor *p = t->p;
-	ptrdiff_t P = t->P, M = p->M, Mg = p->M_gamma;
+	ptrdiff_t M = p->M;
 	t->job->X2 = NULL; /* no point is a row of X */
-	GP__FOR(q, P) gp__zero(t->mean + (t->first + q) * t->ld, n);
-	GP__FOR(i, n) {
-		if (features || !p->no_alpha)
-			gp__predict_row(t, i, M, t->v.beta, t->v.beta_centre, p->no_alpha ? NULL : t->v.alpha,
-					features ? t->A + i * M : NULL);
-		if (Mg) gp__predict_row(t, i, Mg, t->v.gamma, t->v.gamma_centre, t->v.a_gamma, NULL);
-	}
+	GP__FOR(q, t->P) gp__zero(t->mean + (t->first + q) * t->ld, n);
+	gp__predict_points(t, t->v.beta, M, t->v.beta_centre);
+	for (ptrdiff_t i = 0; i < n && (features || !p->no_alpha); i++)
+		gp__predict_row(t, i, p->no_alpha ? NULL : t->v.alpha, features ? t->A + i * M : NULL);
+	gp__predict_points(t, t->v.gamma, p->M_gamma, t->v.gamma_centre);
+	for (ptrdiff_t i = 0; i < n && p->M_gamma; i++) gp__predict_row(t, i, t->v.a_gamma, NULL);
 	gp__predict_mean_function(t, n);
 }
 
@@ -7800,11 +7763,10 @@ static void gp__predict_solve(gp__prediction *t, ptrdiff_t n, const odvgp_real *
 static void gp__predict_product(gp__prediction *t, ptrdiff_t n, ptrdiff_t m, const odvgp_real *R,
 		const odvgp_real *A, odvgp_real *T)
 {
-	const odvgp__simd *isa = t->blas.isa;
 	ptrdiff_t M = t->p->M;
 	if (n == 1) {
 		gp__zero(T, m);
-		GP__FOR(p, m) isa->axpy(p + 1, A[p], R + p * m, T);
+		GP__FOR(p, m) t->blas.isa->axpy(p + 1, A[p], R + p * m, T);
 		return;
 	}
 	gp__mm g = gp__mm_make(0, 0, n, m, m, 1, A, M, R, m, 0, T, M);
@@ -7816,37 +7778,36 @@ static void gp__predict_product(gp__prediction *t, ptrdiff_t n, ptrdiff_t m, con
 static void gp__predict_by_factor(gp__prediction *t, ptrdiff_t n, ptrdiff_t q)
 {
 	ptrdiff_t M = t->p->M, Mr = t->p->M_factor, Mv = M - Mr;
-	if (gp__factors[t->p->factor].diagonal) {
+	if (t->p->factor == GP__DIAGONAL_OF_INVERSE) {
 		GP__FOR(i, n)
 			GP__FOR(j, M) t->T[i * M + j] = t->v.factor[q * M + j] * t->A[i * M + j];
 	} else {
 		gp__predict_product(t, n, Mr, t->v.factor + q * Mr * Mr, t->A, t->T);
 		if (Mv) gp__predict_product(t, n, Mv, t->v.factor_v + q * Mv * Mv, t->A + Mr, t->T + Mr);
 	}
-	if (!gp__factors[t->p->factor].of_S) gp__predict_solve(t, n, t->v.L + q * M * M, t->T);
+	if (t->p->factor != GP__FACTOR_OF_S) gp__predict_solve(t, n, t->v.L + q * M * M, t->T);
 }
 
 /*	k(x_i,x_j) of two images. */
 static odvgp_real gp__predict_image_cov(gp__prediction *t, ptrdiff_t i, ptrdiff_t j)
 {
 	const gp__patches *p = &t->p->patches;
-	const odvgp__simd *isa = t->blas.isa;
-	const odvgp_real *w = t->v.weights, *centre = t->v.beta_centre;
-	ptrdiff_t T = gp__patches_count(p), D = gp__patch_columns(p, 0), ld = gp__points_ld(T);
+	const odvgp_real *w = t->v.weights;
+	ptrdiff_t T = gp__patches_count(p), D = gp__patch_columns(p, 0);
 	odvgp_real sum = 0;
-	gp__zero(t->by_columns, t->p->columns * ld + GP__POINTS_BEYOND);
+	int one = i == j;
 	gp__patches_move(p, t->X + j * t->p->D, NULL, t->patches);
-	gp__points_place(t->kernel, t->v.hyp, t->patches, T, centre, t->by_columns, ld);
-	if (i != j) gp__patches_move(p, t->X + i * t->p->D, NULL, t->patches);
+	gp__predict_columns(t, t->patches, T);
+	if (!one) gp__patches_move(p, t->X + i * t->p->D, NULL, t->patches);
 	/* of one image, the triangle: entries before the diagonal count twice */
-	t->job->X2 = i == j ? t->job->X1 : NULL;
+	t->job->X2 = one ? t->job->X1 : NULL;
 	GP__FOR(r, T) {
-		gp__points_place(t->kernel, t->v.hyp, t->patches + r * D, 1, centre, t->u, 1);
-		for (ptrdiff_t s = 0; s < (i == j ? r + 1 : T); s += GP__CHUNK) {
-			const odvgp_real *k = gp__points_chunk(t->job, t->u, r, t->by_columns, ld, s, t->chunk);
-			ptrdiff_t before = GP__MIN((i == j ? r : T) - s, GP__CHUNK);
-			sum += (i == j ? 2 : 1) * w[r] * isa->dot(before, k, w + s);
-			if (i == j && r - s < GP__CHUNK) sum += w[r] * w[r] * k[r - s];
+		gp__predict_point(t, t->patches + r * D, r);
+		for (ptrdiff_t s = 0; s < (one ? r + 1 : T); s += GP__CHUNK) {
+			const odvgp_real *k = gp__predict_chunk(t, s);
+			ptrdiff_t before = GP__MIN((one ? r : T) - s, GP__CHUNK);
+			sum += (one ? 2 : 1) * w[r] * t->blas.isa->dot(before, k, w + s);
+			if (one && r - s < GP__CHUNK) sum += w[r] * w[r] * k[r - s];
 		}
 	}
 	return sum;
@@ -7859,32 +7820,29 @@ static odvgp_real gp__predict_prior(gp__prediction *t, ptrdiff_t i)
 	return gp__kernel_diag(t->kernel, t->v.hyp, t->X + i * t->D, node);
 }
 
-/*	k(x,x) and, if all outputs share L, A and max(k(x,x) - |A|^2, 0). */
+/*	k(x,x) and, if all outputs share L, A and max(k(x,x) - |A|^2, 0). NaN stays NaN. */
 static void gp__predict_features(gp__prediction *t, ptrdiff_t n)
 {
-	const odvgp__simd *isa = t->blas.isa;
 	ptrdiff_t M = t->p->M;
 	odvgp_real *prior = t->prior + t->first * t->ld;
 	GP__FOR(i, n) prior[i] = gp__predict_prior(t, i);
-	if (!gp__factors[t->p->factor].of_S) return;
+	if (t->p->factor != GP__FACTOR_OF_S) return;
 	gp__predict_solve(t, n, t->v.L, t->A);
-	GP__FOR(i, n) /* NaN stays NaN */
-		t->square[i] = GP__MAX(0, prior[i] - isa->dot(M, t->A + i * M, t->A + i * M));
+	GP__FOR(i, n)
+		t->square[i] = GP__MAX(0, prior[i] - t->blas.isa->dot(M, t->A + i * M, t->A + i * M));
 }
 
-/*	The variance of process q of the unit, and its T. */
+/*	The variance of process q of the unit, and its T. NaN stays NaN here, too. */
 static void gp__predict_process_var(gp__prediction *t, ptrdiff_t n, ptrdiff_t q)
 {
-	const odvgp__simd *isa = t->blas.isa;
-	ptrdiff_t M = t->p->M;
-	int dense = gp__factors[t->p->factor].of_S;
+	ptrdiff_t M = t->p->M, at = t->first * t->ld;
+	int dense = t->p->factor == GP__FACTOR_OF_S;
 	t->has_var = 1;
 	gp__predict_by_factor(t, n, q);
 	GP__FOR(i, n) {
-		odvgp_real sum = isa->dot(M, t->T + i * M, t->T + i * M);
-		/* NaN stays NaN */
-		t->var[(t->first + q) * t->ld + i] =
-				dense ? sum + t->square[i] : GP__MAX(0, t->prior[t->first * t->ld + i] - sum);
+		odvgp_real sum = t->blas.isa->dot(M, t->T + i * M, t->T + i * M);
+		t->var[at + q * t->ld + i] =
+				dense ? sum + t->square[i] : GP__MAX(0, t->prior[at + i] - sum);
 	}
 }
 
@@ -7907,12 +7865,12 @@ static odvgp_real gp__predict_scale(const gp__prediction *t, ptrdiff_t q)
 	return gp__predict_likelihood(t)->flags & GP__LIK_SCALABLE ? t->v.y_scale[q] : 1;
 }
 
-/*	Function q's n values x in units of y. */
-static void gp__predict_unscale(const gp__prediction *t, ptrdiff_t q, odvgp_real *x, ptrdiff_t n)
+/*	Function q's value x in units of y. */
+static odvgp_real gp__predict_unscale(const gp__prediction *t, ptrdiff_t q, odvgp_real x)
 {
-	int scaled = gp__predict_likelihood(t)->flags & GP__LIK_SCALABLE;
-	if (scaled)
-		GP__FOR(i, n) x[i] = t->v.y_mean[q] + t->v.y_scale[q] * x[i];
+	return gp__predict_likelihood(t)->flags & GP__LIK_SCALABLE
+				   ? t->v.y_mean[q] + t->v.y_scale[q] * x
+				   : x;
 }
 
 static gp__lik_job gp__predict_lik_job(const gp__prediction *t, ptrdiff_t n)
@@ -8060,14 +8018,14 @@ static void gp__predict_layer(gp__prediction *t, const odvgp_real *X, ptrdiff_t 
 	if (variances) gp__predict_mix(t, 1, t->var, n, t->ld);
 }
 
-/*	A tile through all layers, once per sample; a: the scratch behind c->between. */
+/*	A tile through all layers, once per sample; a: c->between is taken from it. */
 static void gp__predict_stack(gp__prediction_call *c, ptrdiff_t first, ptrdiff_t count,
 		ptrdiff_t rows, const gp__arena *a)
 {
-	const gp__predictor *p = (const gp__predictor *)c->s->block;
+	const gp__predictor *p = gp__layer_of(c->s);
 	odvgp_server bottom = gp__layer_server(p, c->s->isa);
 	gp__between_layers *b = &c->between;
-	gp__prediction *t = gp__predict_begin(&bottom, rows, a->base + a->used, a->size - a->used);
+	gp__prediction *t = gp__predict_begin(&bottom, rows, 0, *a);
 	ODVGP_ASSERT(t);
 	gp__predict_layer(t, c->X + first * bottom.D, count, 1);
 	ptrdiff_t ld = t->ld;
@@ -8075,14 +8033,12 @@ static void gp__predict_stack(gp__prediction_call *c, ptrdiff_t first, ptrdiff_t
 	gp__copy(b->var, t->var, bottom.P * ld);
 	GP__FOR(k, p->samples) {
 		gp__predict_sample(p, b->mean, b->var, ld, count, k, b->x);
-		for (odvgp_server layer = bottom; gp__layers_served(&layer) > 1;) {
-			layer = gp__layer_above(&layer);
-			t = gp__predict_begin(&layer, rows, a->base + a->used, a->size - a->used);
+		for (odvgp_server layer = gp__layer_above(&bottom);; layer = gp__layer_above(&layer)) {
+			t = gp__predict_begin(&layer, rows, 0, *a);
 			ODVGP_ASSERT(t);
 			gp__predict_layer(t, b->x, count, 1);
-			if (gp__layers_served(&layer) > 1)
-				gp__predict_sample(
-						(const gp__predictor *)layer.block, t->mean, t->var, t->ld, count, k, b->x);
+			if (t->p->layers == 1) break;
+			gp__predict_sample(t->p, t->mean, t->var, t->ld, count, k, b->x);
 		}
 		c->use(c, t, first, count, k);
 	}
@@ -8094,55 +8050,42 @@ static odvgp_status gp__predict_run(
 	ptrdiff_t rows = gp__predict_rows(c->s, c->n, bytes);
 	int variances = c->var || c->mean_y || c->var_y || c->logp;
 	gp__prediction *t = NULL;
-	gp__arena a;
-	if (!rows) return gp__scratch_small(info);
-	gp__arena_init(&a, scratch, bytes);
-	if (gp__layers_served(c->s) > 1) {
-		if (bytes < gp__predict_size(c->s, rows)) return gp__scratch_small(info);
-		gp__between_layout(&a, c->s, rows, &c->between);
-		if (!c->between.mean) return gp__scratch_small(info);
-	} else {
-		t = gp__predict_begin(c->s, rows, scratch, bytes);
-		if (!t) return gp__scratch_small(info);
-	}
+	gp__arena a = gp__scratch_arena(scratch, bytes);
+	int deep = gp__layer_of(c->s)->layers > 1;
+	if (!rows || (deep && bytes < gp__predict_size(c->s, rows, 0))) return gp__scratch_small(info);
+	if (deep) gp__between_layout(&a, c->s, rows, 0, &c->between);
+	else if (!(t = gp__predict_begin(c->s, rows, 0, a))) return gp__scratch_small(info);
 	for (ptrdiff_t first = 0; first < c->n; first += rows) {
 		ptrdiff_t count = GP__MIN(rows, c->n - first);
-		if (!t) {
-			gp__predict_stack(c, first, count, rows, &a);
-			continue;
+		if (deep) gp__predict_stack(c, first, count, rows, &a);
+		else {
+			gp__predict_layer(t, c->X + first * c->s->D, count, variances);
+			c->use(c, t, first, count, 0);
 		}
-		gp__predict_layer(t, c->X + first * c->s->D, count, variances);
-		c->use(c, t, first, count, 0);
 	}
 	return gp__predict_result(c->bad, info);
 }
 
-/*	Mix component k with moments m and v into those of the k before it. run: their mean; NULL for a
-	single one. mean, var: out or NULL. */
-static void gp__mix_in(
-		ptrdiff_t k, odvgp_real m, odvgp_real v, odvgp_real *run, odvgp_real *mean, odvgp_real *var)
-{
-	odvgp_real before = run ? *run : 0, share = 1 / (odvgp_real)(k + 1), d = k ? m - before : 0;
-	if (var) *var = k ? *var + share * (v - *var + (1 - share) * d * d) : v;
-	if (run) *run = k ? before + share * d : m;
-	if (mean) *mean = run ? *run : m;
-}
-
-/*	Moments m and v [rows,ld] of sample k to mean and var [rows,n], in units of y. m may be NULL if
+/*	Mix moments m and v [rows,ld] of sample k, in units of y, into mean and var [rows,n] of the samples
+	before it; run [rows,ld] is their mean, NULL for a single one. mean and var may be NULL; m, too, if
 	mean and run are. */
 static void gp__use_rows(gp__prediction_call *c, const gp__prediction *t, ptrdiff_t first,
 		ptrdiff_t count, ptrdiff_t k, ptrdiff_t rows, const odvgp_real *m, const odvgp_real *v,
 		odvgp_real *run, odvgp_real *mean, odvgp_real *var)
 {
-	int scaled = gp__predict_likelihood(t)->flags & GP__LIK_SCALABLE;
+	const odvgp_real share = 1 / (odvgp_real)(k + 1);
 	GP__FOR(q, rows) {
 		odvgp_real scale = gp__predict_scale(t, q);
 		GP__FOR(i, count) {
 			ptrdiff_t at = q * c->n + first + i, from = q * t->ld + i;
-			odvgp_real x = m ? m[from] : 0;
-			if (scaled) x = t->v.y_mean[q] + scale * x;
-			gp__mix_in(k, x, var ? scale * scale * v[from] : 0, run ? run + from : NULL,
-					mean ? mean + at : NULL, var ? var + at : NULL);
+			odvgp_real x = m ? gp__predict_unscale(t, q, m[from]) : 0, d = k ? x - run[from] : 0;
+			if (var) {
+				odvgp_real own = scale * scale * v[from];
+				var[at] = k ? var[at] + share * (own - var[at] + (1 - share) * d * d) : own;
+			}
+			if (k) x = run[from] + share * d;
+			if (run) run[from] = x;
+			if (mean) mean[at] = x;
 		}
 		if (mean) gp__predict_note(c, mean + q * c->n + first, first, count, 1);
 		if (var) gp__predict_note(c, var + q * c->n + first, first, count, 1);
@@ -8210,25 +8153,25 @@ static void gp__use_functions(
 	}
 }
 
-static odvgp_status gp__predict_cov_check(
-		const odvgp_server *s, ptrdiff_t n, const odvgp_real *cov, odvgp_info *info)
+static odvgp_status gp__predict_cov_check(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
+		const odvgp_real *cov, const void *scratch, odvgp_info *info)
 {
-	if (n && !cov) return gp__is_null(info, "cov");
-	if (n && gp__layers_served(s) > 1)
-		return gp__unsupported(info, "server", "covariances need a model of one layer");
-	return ODVGP_OK;
+	odvgp_status status = gp__predict_check(s, X, n, scratch, info);
+	if (status || n == 0) return status;
+	if (!cov) return gp__is_null(info, "cov");
+	if (gp__layer_of(s)->layers == 1) return ODVGP_OK;
+	return gp__unsupported(info, "server", "covariances need a model of one layer");
 }
 
 ODVGP_API odvgp_status odvgp_predict_functions(const odvgp_server *s, const odvgp_real *X,
 		ptrdiff_t n, odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes,
 		odvgp_info *info)
 {
-	odvgp_status status = gp__predict_check(s, X, n, scratch, info);
+	odvgp_status status = gp__predict_cov_check(s, X, n, cov, scratch, info);
 	gp__prediction_call c = gp__predict_call(s, X, NULL, n);
 	c.mean = mean;
 	c.var = cov;
 	c.use = gp__use_functions;
-	if (!status) status = gp__predict_cov_check(s, n, cov, info);
 	return status || n == 0 ? status : gp__predict_run(&c, scratch, scratch_bytes, info);
 }
 
@@ -8236,7 +8179,7 @@ ODVGP_API odvgp_status odvgp_predict_functions(const odvgp_server *s, const odvg
 
 static const gp__predictor *gp__last_layer(const odvgp_server *s)
 {
-	const gp__predictor *p = (const gp__predictor *)s->block;
+	const gp__predictor *p = gp__layer_of(s);
 	while (p->layers > 1) p = gp__predictor_above(p);
 	return p;
 }
@@ -8318,21 +8261,15 @@ ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *s, const odvgp_rea
 /*	Lower triangle of C [n,n] <- K(X,X). */
 static void gp__predict_prior_cov(gp__prediction *t, ptrdiff_t n, odvgp_real *C)
 {
-	ptrdiff_t ld = gp__points_ld(n);
-	const odvgp_real *centre = t->v.beta_centre;
-	ptrdiff_t images = gp__patches_summed(&t->p->patches) ? n : 0;
-	GP__FOR(i, images)
-		GP__FOR(j, i + 1) C[i * n + j] = gp__predict_image_cov(t, i, j);
-	if (images) return;
+	int images = gp__patches_summed(&t->p->patches) != 0;
+	if (!images) gp__predict_columns(t, t->X, n);
 	t->job->X2 = t->X;
-	gp__zero(t->by_columns, t->p->columns * ld + GP__POINTS_BEYOND);
-	gp__points_place(t->kernel, t->v.hyp, t->X, n, centre, t->by_columns, ld);
 	GP__FOR(i, n) {
-		gp__points_place(t->kernel, t->v.hyp, t->X + i * t->D, 1, centre, t->u, 1);
-		for (ptrdiff_t j = 0; j <= i; j += GP__CHUNK)
-			gp__copy(C + i * n + j,
-					gp__points_chunk(t->job, t->u, i, t->by_columns, ld, j, t->chunk),
-					GP__MIN(i + 1 - j, GP__CHUNK));
+		odvgp_real *row = C + i * n;
+		if (!images) gp__predict_point(t, t->X + i * t->D, i);
+		for (ptrdiff_t j = 0; j <= i; j += images ? 1 : GP__CHUNK)
+			if (images) row[j] = gp__predict_image_cov(t, i, j);
+			else gp__copy(row + j, gp__predict_chunk(t, j), GP__MIN(i + 1 - j, GP__CHUNK));
 	}
 }
 
@@ -8341,7 +8278,7 @@ static ptrdiff_t gp__predict_cov(
 		gp__prediction *t, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean, odvgp_real *cov)
 {
 	ptrdiff_t M = t->p->M, all = t->p->P;
-	int dense = gp__factors[t->p->factor].of_S;
+	int dense = t->p->factor == GP__FACTOR_OF_S;
 	n = gp__predict_inputs(t, X, n);
 	GP__FOR(p, all) { /* K - A A^T + T T^T, or K - T T^T */
 		odvgp_real *C = cov + p * n * n;
@@ -8372,9 +8309,8 @@ static void gp__to_functions(gp__prediction *t, ptrdiff_t n, odvgp_real *f, odvg
 	if (cov) gp__predict_mix(t, 1, cov, n * n, n * n);
 	GP__FOR(q, t->p->F) {
 		odvgp_real scale = gp__predict_scale(t, q) * gp__predict_scale(t, q);
-		if (f) gp__predict_unscale(t, q, f + q * n, n);
-		if (cov)
-			GP__FOR(i, n * n) cov[q * n * n + i] = scale * cov[q * n * n + i];
+		for (ptrdiff_t i = 0; f && i < n; i++) f[q * n + i] = gp__predict_unscale(t, q, f[q * n + i]);
+		for (ptrdiff_t i = 0; cov && i < n * n; i++) cov[q * n * n + i] *= scale;
 	}
 }
 
@@ -8393,10 +8329,9 @@ static ptrdiff_t gp__functions_bad(
 ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes, odvgp_info *info)
 {
-	odvgp_status status = gp__predict_check(s, X, n, scratch, info);
-	if (!status) status = gp__predict_cov_check(s, n, cov, info);
+	odvgp_status status = gp__predict_cov_check(s, X, n, cov, scratch, info);
 	if (status || n == 0) return status;
-	gp__prediction *t = gp__predict_begin(s, n, scratch, scratch_bytes);
+	gp__prediction *t = gp__predict_begin(s, n, 0, gp__scratch_arena(scratch, scratch_bytes));
 	if (!t) return gp__scratch_small(info);
 	gp__predict_cov(t, X, n, mean, cov);
 	gp__to_functions(t, n, mean, cov);
@@ -8404,6 +8339,13 @@ ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *s, const odvgp_real
 }
 
 /* --- odvgp_sample --- */
+
+static void gp__swap(odvgp_real *a, odvgp_real *b)
+{
+	odvgp_real x = *a;
+	*a = *b;
+	*b = x;
+}
 
 /*	Pivoted Cholesky of a semi-definite C [n,n]: C[perm,perm] = L L^T. Pivots below n eps times the
 	largest count as 0. L, in the order of perm, overwrites the lower triangle. n^3/3 flops. */
@@ -8422,23 +8364,14 @@ static void gp__pivoted_cholesky(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
 			GP__FROM(i, k, n) gp__zero(C + i * n + k, n - k);
 			return;
 		}
-		if (best != k) { /* swap rows and columns of the rest, rows of L */
-			ptrdiff_t keep = perm[k];
-			perm[k] = perm[best];
-			perm[best] = keep;
-			GP__FOR(j, n) {
-				odvgp_real x = C[k * n + j];
-				C[k * n + j] = C[best * n + j];
-				C[best * n + j] = x;
-			}
-			GP__FROM(i, k, n) {
-				odvgp_real x = C[i * n + k];
-				C[i * n + k] = C[i * n + best];
-				C[i * n + best] = x;
-			}
-		}
-		odvgp_real root = C[k * n + k] = GP__SQRT(C[k * n + k]);
-		GP__FROM(i, k + 1, n) C[i * n + k] /= root;
+		/* swap rows and columns of the rest, rows of L */
+		ptrdiff_t keep = perm[k];
+		perm[k] = perm[best];
+		perm[best] = keep;
+		GP__FOR(j, n) gp__swap(&C[k * n + j], &C[best * n + j]);
+		GP__FROM(i, k, n) gp__swap(&C[i * n + k], &C[i * n + best]);
+		odvgp_real pivot = C[k * n + k] = GP__SQRT(C[k * n + k]);
+		GP__FROM(i, k + 1, n) C[i * n + k] /= pivot;
 		GP__FROM(i, k + 1, n)
 			GP__FROM(j, k + 1, n) C[i * n + j] -= C[i * n + k] * C[j * n + k];
 	}
@@ -8458,70 +8391,36 @@ static void gp__scaled_cholesky(
 			if (prior[perm[i]] > 0) C[i * n + j] *= GP__SQRT(prior[perm[i]]);
 }
 
-static void gp__sample_layout(gp__arena *a, const odvgp_server *s, ptrdiff_t n, odvgp_real **cov,
-		odvgp_real **mean, odvgp_real **z, ptrdiff_t **perm)
-{
-	n *= gp__rows_of_input(&((const gp__predictor *)s->block)->patches);
-	ptrdiff_t F = s->F;
-	*cov = gp__take(a, F * n, n);
-	*mean = gp__take(a, F, n);
-	*z = gp__take(a, 1, n);
-	*perm = GP__TAKE(a, ptrdiff_t, F * n);
-}
-
-static size_t gp__sample_layer_size(const odvgp_server *s, ptrdiff_t n)
-{
-	gp__arena a = gp__measuring();
-	odvgp_real *cov, *mean, *z;
-	ptrdiff_t *perm;
-	size_t own = gp__predict_layer_size(s, n);
-	if (!own) return 0;
-	gp__sample_layout(&a, s, n, &cov, &mean, &z, &perm);
-	return a.bad ? 0 : a.used + 64 + own;
-}
-
-ODVGP_API size_t odvgp_sample_scratch(const odvgp_server *s, ptrdiff_t n, odvgp_info *info)
-{
-	gp__arena a = gp__measuring();
-	ptrdiff_t widest;
-	if (gp__scratch_check(s, n, "n", info)) return 0;
-	size_t most = gp__largest_layer(s, n, gp__sample_layer_size, &widest);
-	if (most && gp__layers_served(s) == 1) return most;
-	if (most) gp__take(&a, 2 * widest, n);
-	return most && !a.bad ? a.used + 64 + most : gp__too_large(info, "n");
-}
-
 static odvgp_status gp__sample_layer(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
-		const odvgp_draws *draws, odvgp_real *f, gp__arena *a, odvgp_info *info)
+		const odvgp_draws *draws, odvgp_real *f, gp__arena a, odvgp_info *info)
 {
-	odvgp_real *cov, *mean, *z;
-	ptrdiff_t *perm, inputs = n, bad;
-	gp__sample_layout(a, s, n, &cov, &mean, &z, &perm);
-	gp__prediction *t = gp__predict_begin(s, n, a->base + a->used, a->size - a->used);
-	if (!t) return gp__scratch_small(info);
-	n = gp__predict_cov(t, X, n, mean, cov);
-	ptrdiff_t P = s->P, F = s->F;
+	ptrdiff_t inputs = n, P = s->P, F = s->F;
+	gp__prediction *t = gp__predict_begin(s, n, 1, a);
+	ODVGP_ASSERT(t);
+	n = gp__predict_cov(t, X, n, t->joint_mean, t->cov);
 	/* mixtures are sampled through the processes */
 	int mixed = t->p->mixed != 0;
-	if (!mixed) gp__to_functions(t, n, mean, cov);
+	if (!mixed) gp__to_functions(t, n, t->joint_mean, t->cov);
 	/* gp__pivoted_cholesky counts a NaN pivot as 0 */
-	bad = gp__functions_bad(P, n, NULL, cov);
-	GP__FOR(q, P) gp__scaled_cholesky(n, cov + q * n * n, t->prior + q / t->P * n, perm + q * n);
+	ptrdiff_t bad = gp__functions_bad(P, n, NULL, t->cov);
+	GP__FOR(q, P)
+		gp__scaled_cholesky(n, t->cov + q * n * n, t->prior + q / t->P * n, t->perm + q * n);
 	GP__FOR(k, draws->count) {
+		odvgp_real *sample = f + k * F * n;
 		GP__FOR(q, P) {
-			const odvgp_real *L = cov + q * n * n;
-			odvgp_real *out = f + (k * F + q) * n;
+			const odvgp_real *L = t->cov + q * n * n;
 			GP__FOR(i, n)
-				z[i] = (odvgp_real)gp__normal(
+				t->normals[i] = (odvgp_real)gp__normal(
 						draws->seed, GP__STREAM_SAMPLE, (uint64_t)((k * F + q) * n + i));
 			GP__FOR(i, n) {
-				odvgp_real sum = mean[q * n + perm[q * n + i]];
-				GP__FOR(j, i + 1) sum += L[i * n + j] * z[j];
-				out[perm[q * n + i]] = sum;
+				ptrdiff_t at = q * n + t->perm[q * n + i];
+				odvgp_real sum = t->joint_mean[at];
+				GP__FOR(j, i + 1) sum += L[i * n + j] * t->normals[j];
+				sample[at] = sum;
 			}
 		}
-		if (mixed) gp__to_functions(t, n, f + k * F * n, NULL);
-		ptrdiff_t at = gp__first_nonfinite(f + k * F * n, F * n);
+		if (mixed) gp__to_functions(t, n, sample, NULL);
+		ptrdiff_t at = gp__first_nonfinite(sample, F * n);
 		if (bad < 0 && at >= 0) bad = at % n;
 	}
 	return gp__predict_result(bad < 0 ? bad : bad / (n / inputs), info);
@@ -8529,28 +8428,25 @@ static odvgp_status gp__sample_layer(const odvgp_server *s, const odvgp_real *X,
 
 /*	Of a stack, as odvgp_sample says. */
 static odvgp_status gp__sample_stack(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
-		const odvgp_draws *draws, odvgp_real *f, gp__arena *a, odvgp_info *info)
+		const odvgp_draws *draws, odvgp_real *f, gp__arena a, odvgp_info *info)
 {
-	ptrdiff_t widest;
+	gp__between_layers b;
 	odvgp_status status = ODVGP_OK;
-	gp__largest_layer(s, n, gp__sample_layer_size, &widest);
-	odvgp_real *hidden = gp__take(a, 2 * widest, n), *x = hidden + widest * n;
+	gp__between_layout(&a, s, n, 1, &b);
 	GP__FOR(k, draws->count) {
 		const odvgp_real *from = X;
 		odvgp_server layer = gp__layer_server(s->block, s->isa);
-		for (ptrdiff_t left = gp__layers_served(s); left > 0; left--) {
+		for (ptrdiff_t left = gp__layer_of(s)->layers; left > 0; left--) {
 			odvgp_draws one = {1, 0};
-			gp__arena rest;
 			one.seed = gp__random(
 					draws->seed, GP__STREAM_SAMPLE, (uint64_t)(k * GP__MOST_LAYERS + left));
-			gp__arena_init(&rest, a->base + a->used, a->size - a->used);
 			odvgp_status now = gp__sample_layer(
-					&layer, from, n, &one, left > 1 ? hidden : f + k * layer.F * n, &rest, info);
+					&layer, from, n, &one, left > 1 ? b.mean : f + k * layer.F * n, a, info);
 			if (now) status = now;
 			if (left == 1) break;
-			ptrdiff_t all = n * gp__predictor_width((const gp__predictor *)layer.block);
-			GP__FOR(i, all) x[i] = hidden[i % layer.P * (all / layer.P) + i / layer.P];
-			from = x;
+			ptrdiff_t all = n * gp__predictor_width(gp__layer_of(&layer));
+			GP__FOR(i, all) b.x[i] = b.mean[i % layer.P * (all / layer.P) + i / layer.P];
+			from = b.x;
 			layer = gp__layer_above(&layer);
 		}
 	}
@@ -8561,20 +8457,18 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
 		const odvgp_draws *draws, odvgp_real *f, void *scratch, size_t scratch_bytes,
 		odvgp_info *info)
 {
-	gp__arena a;
 	odvgp_status status = gp__predict_check(s, X, n, scratch, info);
 	if (status || n == 0) return status;
 	if (!draws || !f) return gp__is_null(info, draws ? "f" : "draws");
-	if (draws->count < 1)
-		return draws->count ? gp__fail(info, ODVGP_E_ARG, "draws", -1, (double)draws->count,
-									  "must not be negative")
-							: ODVGP_OK;
+	if (draws->count == 0) return ODVGP_OK;
+	if (draws->count < 0)
+		return gp__fail(info, ODVGP_E_ARG, "draws", -1, (double)draws->count,
+				"must not be negative");
 	size_t need = odvgp_sample_scratch(s, n, info);
 	if (!need) return ODVGP_E_SIZE;
 	if (scratch_bytes < need) return gp__scratch_small(info);
-	gp__arena_init(&a, scratch, scratch_bytes);
-	return (gp__layers_served(s) > 1 ? gp__sample_stack : gp__sample_layer)(
-			s, X, n, draws, f, &a, info);
+	return (gp__layer_of(s)->layers > 1 ? gp__sample_stack : gp__sample_layer)(
+			s, X, n, draws, f, gp__scratch_arena(scratch, scratch_bytes), info);
 }
 
 /* ---- >>gradient   derivatives of predictions in their inputs
@@ -8595,7 +8489,7 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *s, const odvgp_real *X, 
 typedef struct {
 	gp__prediction *t;
 	const odvgp_gradient *to;
-	odvgp_real *chunk;        /* of a gp__kchunk_back */
+	odvgp_real *chunk;        /* of a gp__kchunk with derivatives */
 	odvgp_real *value, *h;    /* [CHUNK] kernel values; weights times H */
 	odvgp_real *H, *H_gamma;  /* [rows,groups,ld] of beta, [groups,ld] of a row's gamma */
 	odvgp_real *w;            /* [P,rows,M] of a unit's processes */
@@ -8606,7 +8500,7 @@ typedef struct {
 	odvgp_real *mixed;        /* [F,rows,D] */
 } gp__gradient;
 
-/*	Rows of CHUNK numbers of a gp__kchunk_back, for up to this many base kernels. */
+/*	Rows of CHUNK numbers of such a chunk, for up to this many base kernels. */
 static ptrdiff_t gp__gradient_chunks(uint32_t base_kernels)
 {
 	return 3 * (ptrdiff_t)base_kernels + 2 * (2 * (ptrdiff_t)base_kernels - 1) + 1;
@@ -8634,8 +8528,8 @@ static size_t gp__gradient_size(const odvgp_server *s, ptrdiff_t rows)
 {
 	gp__arena a = gp__measuring();
 	gp__gradient g;
-	size_t own = gp__predict_layer_size(s, rows);
-	gp__gradient_layout(&a, (const gp__predictor *)s->block, rows, &g);
+	size_t own = gp__predict_size(s, rows, 0);
+	gp__gradient_layout(&a, gp__layer_of(s), rows, &g);
 	return own && !a.bad ? own + a.used + 64 : 0;
 }
 
@@ -8644,8 +8538,8 @@ static size_t gp__gradient_size(const odvgp_server *s, ptrdiff_t rows)
 /*	A set of points, with the weights of the mean [P,m] or NULL. */
 typedef struct {
 	ptrdiff_t m;
-	odvgp_real *points;
-	const odvgp_real *centre, *weights;
+	odvgp_real *points, *centre;
+	const odvgp_real *weights;
 } gp__gradient_points;
 
 static gp__gradient_points gp__gradient_beta(const gp__prediction *t)
@@ -8661,24 +8555,14 @@ static gp__gradient_points gp__gradient_gamma(const gp__prediction *t)
 	return z;
 }
 
-/*	Point i of X by columns to t->u, and the job's pointers to it, to z and to H. */
+/*	Row i of X becomes the job's point, z its points, H the place of the derivatives. */
 static void gp__gradient_place(
 		gp__gradient *g, ptrdiff_t i, const gp__gradient_points *z, odvgp_real *H)
 {
 	gp__prediction *t = g->t;
-	gp__kjob *job = t->job;
-	odvgp_real *u = t->u, *points = z->points;
-	gp__points_place(t->kernel, t->v.hyp, t->X + i * t->D, 1, z->centre, u, 1);
-	job->first = i;
-	job->ld = gp__points_ld(z->m);
-	GP__EACH_GROUP(group, t->kernel) {
-		job->u[group] = u;
-		job->zt[group] = points;
-		job->H[group] = H;
-		u += gp__group_dims(t->kernel, group);
-		points += gp__group_dims(t->kernel, group) * job->ld;
-		H += gp__padded(z->m);
-	}
+	gp__predict_points(t, z->points, z->m, z->centre);
+	gp__predict_point(t, t->X + i * t->D, i);
+	GP__EACH_GROUP(group, t->kernel) t->job->H[group] = H + (ptrdiff_t)group * gp__padded(z->m);
 }
 
 /* --- the mean's Hessian ---
@@ -8766,8 +8650,7 @@ static const odvgp_real *gp__kernel_second(const gp__kjob *job, const gp__kchunk
 
 /*	ds/dx [D] of a group, and the diagonal of d2s/dx2 [D], the only part there is, for the point in
 	the job's u and column j of its points. */
-static void gp__group_second(const gp__gradient *g, uint32_t group, ptrdiff_t i, ptrdiff_t j,
-		const gp__gradient_points *z, odvgp_real *first, odvgp_real *second)
+static void gp__group_second(const gp__gradient *g, uint32_t group, ptrdiff_t i, ptrdiff_t j, odvgp_real *first, odvgp_real *second)
 {
 	const gp__prediction *t = g->t;
 	const gp__kernel *k = t->kernel;
@@ -8779,7 +8662,7 @@ static void gp__group_second(const gp__gradient *g, uint32_t group, ptrdiff_t i,
 	gp__zero(second, t->p->D);
 	GP__FOR(d, gp__group_dims(k, group))
 		g->slope[d] = geometry == GP__INNER_PRODUCT ? at[d * ld] : 2 * (u[d] - at[d * ld]);
-	gp__point_back(k, group, t->v.hyp, t->X + i * t->D, z->centre, u, g->slope, first, NULL);
+	gp__point_back(t->job, group, t->X + i * t->D, u, g->slope, first);
 	if (geometry == GP__INNER_PRODUCT) return;
 	GP__FOR(d, (ptrdiff_t)base->ndims) {
 		odvgp_real scale = gp__base_column(base, t->v.hyp, d), *to = second + gp__column(base, d);
@@ -8808,7 +8691,7 @@ static void gp__hessian_chunk(gp__gradient *g, const gp__kchunk *c, ptrdiff_t i,
 		const odvgp_real *d = gp__kernel_second(t->job, c, g->value, e, nodes);
 		GP__EACH_GROUP(a, t->kernel)
 			gp__group_second(
-					g, a, i, j + e, z, first + (ptrdiff_t)a * D, second + (ptrdiff_t)a * D);
+					g, a, i, j + e, first + (ptrdiff_t)a * D, second + (ptrdiff_t)a * D);
 		GP__FOR(f, F) {
 			odvgp_real weight = 0, *H = gp__hessian_at(g, f, i);
 			GP__FOR(q, t->P) {
@@ -8834,16 +8717,14 @@ static void gp__gradient_values(
 		gp__gradient *g, ptrdiff_t i, const gp__gradient_points *z, odvgp_real *to, odvgp_real *H)
 {
 	gp__prediction *t = g->t;
-	gp__kchunk_back c;
+	gp__kchunk c = gp__chunk_of_task(t->job, 0, 1);
 	gp__gradient_place(g, i, z, H);
-	gp__chunk_place_back(t->job, 0, &c);
 	for (ptrdiff_t j = 0; j < z->m; j += GP__CHUNK) {
 		ptrdiff_t cols = GP__MIN(z->m - j, GP__CHUNK);
-		c.at = j;
-		gp__chunk_forward(t->job, &c.forward, 0, j, g->value, &c);
-		gp__chunk_derivatives(t->job, &c);
+		gp__chunk_forward(t->job, &c, 0, j, g->value);
+		gp__chunk_derivatives(t->job, &c, j);
 		if (to) gp__copy(to + j, g->value, cols);
-		if (g->to->hessian && z->weights) gp__hessian_chunk(g, &c.forward, i, j, z);
+		if (g->to->hessian && z->weights) gp__hessian_chunk(g, &c, i, j, z);
 		for (ptrdiff_t q = 0; z->weights && q < t->P; q++)
 			t->mean[(t->first + q) * t->ld + i] +=
 					t->blas.isa->dot(cols, g->value, z->weights + q * z->m + j);
@@ -8877,8 +8758,7 @@ static void gp__gradient_sum(gp__gradient *g, ptrdiff_t i, const gp__gradient_po
 	}
 	const odvgp_real *slope = g->slope;
 	GP__EACH_GROUP(group, k) {
-		gp__point_back(
-				k, group, t->v.hyp, t->X + i * t->D, z->centre, t->job->u[group], slope, dx, NULL);
+		gp__point_back(t->job, group, t->X + i * t->D, t->job->u[group], slope, dx);
 		slope += gp__group_dims(k, group);
 	}
 }
@@ -8920,7 +8800,7 @@ static void gp__gradient_product(gp__prediction *t, ptrdiff_t n, ptrdiff_t m, co
 /*	Whether rounding has not made the variance's first part 0, where it has no derivative. */
 static int gp__gradient_has_prior(const gp__prediction *t, ptrdiff_t i, ptrdiff_t q)
 {
-	return gp__factors[t->p->factor].of_S ? t->square[i] > 0
+	return t->p->factor == GP__FACTOR_OF_S ? t->square[i] > 0
 										  : t->var[(t->first + q) * t->ld + i] > 0;
 }
 
@@ -8929,10 +8809,10 @@ static void gp__gradient_weights(gp__gradient *g, ptrdiff_t n, ptrdiff_t q)
 {
 	gp__prediction *t = g->t;
 	ptrdiff_t M = t->p->M, Mr = t->p->M_factor, Mv = M - Mr;
-	int of_S = gp__factors[t->p->factor].of_S;
+	int of_S = t->p->factor == GP__FACTOR_OF_S;
 	odvgp_real *W = g->w + q * t->ld * M;
 	if (!of_S) gp__gradient_solve(t, n, t->v.L + q * M * M, t->T);
-	if (gp__factors[t->p->factor].diagonal)
+	if (t->p->factor == GP__DIAGONAL_OF_INVERSE)
 		GP__FOR(i, n)
 			GP__FOR(j, M) W[i * M + j] = t->v.factor[q * M + j] * t->T[i * M + j];
 	else gp__gradient_product(t, n, Mr, t->v.factor + q * Mr * Mr, t->T, W);
@@ -9068,7 +8948,7 @@ static void gp__gradient_tile(
 
 static odvgp_status gp__gradient_check(const odvgp_server *s, odvgp_info *info)
 {
-	const gp__predictor *p = (const gp__predictor *)s->block;
+	const gp__predictor *p = gp__layer_of(s);
 	if (p->layers > 1)
 		return gp__unsupported(info, "server", "gradients need a model of one layer");
 	return p->patches.height ? gp__unsupported(info, "server", "there are no gradients of images")
@@ -9078,24 +8958,22 @@ static odvgp_status gp__gradient_check(const odvgp_server *s, odvgp_info *info)
 ODVGP_API size_t odvgp_predict_gradient_scratch(
 		const odvgp_server *s, ptrdiff_t rows, odvgp_info *info)
 {
-	if (gp__scratch_check(s, rows, "rows", info) || gp__gradient_check(s, info)) return 0;
+	if (!gp__scratch_size(s, rows, 0, info) || gp__gradient_check(s, info)) return 0;
 	size_t bytes = gp__gradient_size(s, rows);
 	return bytes ? bytes : gp__too_large(info, "rows");
 }
 
 /*	Begins tiles of `rows` rows. */
-static gp__prediction *gp__gradient_begin(
-		gp__gradient *g, const odvgp_server *s, ptrdiff_t rows, void *scratch, size_t bytes)
+static gp__prediction *gp__gradient_begin(gp__gradient *g, const odvgp_server *s, ptrdiff_t rows,
+		void *scratch, size_t bytes)
 {
-	gp__arena a;
-	gp__arena_init(&a, scratch, bytes);
-	gp__gradient_layout(&a, (const gp__predictor *)s->block, rows, g);
-	gp__prediction *t = a.bad ? NULL : gp__predict_begin(s, rows, a.base + a.used, a.size - a.used);
+	gp__arena a = gp__scratch_arena(scratch, bytes), rest;
+	gp__gradient_layout(&a, gp__layer_of(s), rows, g);
+	gp__arena_init(&rest, a.base + a.used, a.size - a.used);
+	gp__prediction *t = a.bad ? NULL : gp__predict_begin(s, rows, 0, rest);
 	if (!t) return NULL;
 	t->job->chunks = g->chunk;
-	t->job->plain = 1;
-	for (uint32_t k = 0; k < t->kernel->nnode; k++)
-		t->job->plain &= t->kernel->node[k][0] != GP__NODE_PRODUCT;
+	t->job->plain = gp__kernel_plain(t->kernel);
 	return g->t = t;
 }
 
@@ -9201,7 +9079,7 @@ static void gp__file_words(gp__file *f, void *words, size_t bytes)
 
 /*	A kernel from a file must be one that an expression makes: each base kernel has columns of the
 	inputs; each node but the last is used once, by a later one; positions and groups are those of
-	gp__kernel_finish, which finishes it again, one base kernel at a time to save stack. k changes
+	gp__base_finish, which finishes it again, one base kernel at a time to save stack. k changes
 	only if it is refused. */
 static int gp__kernel_ok(gp__kernel *k, ptrdiff_t D)
 {
@@ -9324,8 +9202,8 @@ static ptrdiff_t gp__predictor_measure(const gp__predictor *p)
 			p->lik_params != gp__lik_all_numbers(lik, extent))
 		return -1;
 	if (p->weights > 1 || p->scale > (lik->flags & GP__LIK_EXPOSURE || gaussian ? 1 : 0)) return -1;
-	if (p->factor >= GP__COUNT(gp__factors) || p->M_factor > p->M ||
-			(p->M_factor != p->M && !gp__factors[p->factor].of_S))
+	if (p->factor >= GP__FACTORS || p->M_factor > p->M ||
+			(p->M_factor != p->M && p->factor != GP__FACTOR_OF_S))
 		return -1;
 	if (p->no_alpha > 1 || p->mean_function >= GP__COUNT(gp__mean_functions)) return -1;
 	if (!gp__patches_ok(&p->patches, p->D) ||
@@ -9372,7 +9250,7 @@ static int gp__predictor_reals_ok(const gp__predictor *p)
 static odvgp_status gp__server_fill(odvgp_server *s, const gp__predictor *p, const odvgp__simd *row)
 {
 	*s = gp__layer_server(p, row);
-	while (gp__layers_served(s) > 1) *s = gp__layer_above(s);
+	while (gp__layer_of(s)->layers > 1) *s = gp__layer_above(s);
 	s->block = p;
 	s->D = p->D;
 	return ODVGP_OK;
@@ -12825,7 +12703,7 @@ static void gp__build_lik(gp__unit *u)
 static void gp__build_beta(gp__unit *u)
 {
 	ptrdiff_t M = u->M;
-	int inverse = !gp__factors[u->cov_part->factor].of_S, whole = inverse || gp__alpha_is_beta(u);
+	int inverse = u->cov_part->factor != GP__FACTOR_OF_S, whole = inverse || gp__alpha_is_beta(u);
 	u->hyp = gp__param_node(u, u->slot_kernel, u->kernel_slots, 1, (ptrdiff_t)u->kernel.nhyp);
 	gp__build_lik(u);
 	u->Z_beta = gp__param_node(u, u->slot_Z_beta, 1, M, u->Dz);
@@ -17620,12 +17498,10 @@ static void gp__pivot_task(void *arg, int t)
 	const gp__pivot_job *job = (const gp__pivot_job *)arg;
 	const odvgp__simd *isa = job->kernel.blas->isa;
 	ptrdiff_t from, to, k = job->column;
-	gp__kchunk chunk;
-	gp__chunk_place(&job->kernel, t, &chunk);
-	odvgp_real *K = chunk.value[job->kernel.k->nnode - 1];
+	gp__kchunk chunk = gp__chunk_of_task(&job->kernel, t, 0);
 	gp__share(job->kernel.m, GP__CHUNK, job->kernel.tasks, t, &from, &to);
 	for (ptrdiff_t j = from; j < to; j += GP__CHUNK) {
-		gp__chunk_forward(&job->kernel, &chunk, 0, j, K, NULL);
+		const odvgp_real *K = gp__chunk_forward(&job->kernel, &chunk, 0, j, NULL);
 		GP__FROM(i, j, GP__MIN(to, j + GP__CHUNK)) {
 			odvgp_real *l = job->w->factor + i * job->M, *v = job->w->distance + i;
 			l[k] = (K[i - j] - isa->dot(k, l, job->pivot)) / job->sd;
@@ -17638,9 +17514,7 @@ static void gp__pivot_task(void *arg, int t)
 static void gp__pivot(gp__pivot_job *job, const odvgp_real *x, ptrdiff_t row)
 {
 	gp__kjob *kernel = &job->kernel;
-	GP__EACH_GROUP(g, kernel->k)
-		gp__points(kernel->k, g, kernel->hyp, x, 1, kernel->centre, kernel->u[g],
-				gp__group_dims(kernel->k, g), 1);
+	gp__points_by_rows(kernel->k, kernel->hyp, x, 1, kernel->centre, kernel->u);
 	job->pivot = job->w->factor + row * job->M;
 	job->sd = GP__SQRT(job->w->distance[row]);
 	gp__run(&kernel->blas->threads, kernel->tasks, gp__pivot_task, job);
@@ -18349,7 +18223,7 @@ static void gp__identity_slot(odvgp_model *m, int slot, odvgp_real x)
 /*	Factor of q_sqrt's start: odvgp_hidden_q. */
 static odvgp_real gp__narrowed(const gp__unit *u)
 {
-	int narrow = !gp__is_last(u) && gp__factors[u->cov_part->factor].of_S &&
+	int narrow = !gp__is_last(u) && u->cov_part->factor == GP__FACTOR_OF_S &&
 				 u->model->cfg.deep.q_init == ODVGP_HIDDEN_Q_NARROW;
 	return narrow ? GP__R(1e-3) : 1;
 }

@@ -714,7 +714,7 @@ TEST(rows_of_parts_agree)
 					"%s + %s: steps of v", mp->name, cp->name);
 			CHECK_SAY(!(steps & GP__STEPS_BETA) ||
 							  (mp->q_mu && mp->a_beta && mp->mu == GP__MU_MEAN && cp->q_sqrt &&
-									  gp__factors[cp->factor].of_S),
+									  cp->factor == GP__FACTOR_OF_S),
 					"%s + %s: steps of u", mp->name, cp->name);
 			CHECK_SAY(!(steps & GP__STEPS_DIAGONAL) || (mp->q_mu && cp->diag),
 					"%s + %s: steps of O(M)", mp->name, cp->name);
