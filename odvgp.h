@@ -6247,10 +6247,8 @@ enum {
 	/* f and the first parameter (the Gaussian's: its root) have y's unit. odvgp_scales may scale
 	   y: >>predictor rescales moments and densities, not parameters. Needs FACTORS */
 	GP__LIK_SCALABLE = 16,
-	/* p(y|f) is linear in Phi(f), or of ORDINAL in Phi(cut - f): one node gives E_q[p(y|f)] */
-	GP__LIK_PROBIT = 32,
-	GP__LIK_LINK = 64,     /* uses lik.link_jitter */
-	GP__LIK_EXPOSURE = 128 /* exposure e adds log e to f */
+	GP__LIK_LINK = 32,    /* uses lik.link_jitter */
+	GP__LIK_EXPOSURE = 64 /* exposure e adds log e to f */
 };
 
 /*	n rows of data; each function and each target is a matrix row. */
@@ -6323,8 +6321,8 @@ typedef struct gp__likelihood {
 	double (*expect)(const gp__lik_job *job);
 	/* mean and variance of y [classes or T,ld]; either may be NULL */
 	void (*y_moments)(const gp__lik_job *job, odvgp_real *mean, odvgp_real *var);
-	/* log E_q[p(y|f)] of each target [T,ld] */
-	void (*log_density)(const gp__lik_job *job, odvgp_real *density);
+	/* log E_q[p(y|f)] of the target at place `at` of Y; NULL: SOFTMAX */
+	double (*log_density)(const gp__lik_job *job, ptrdiff_t at);
 	/* Targets: finite, above `least` (of whole numbers: at least), at most `most`; else `why`.
 	   Class numbers have no `most`. */
 	double least, most;
@@ -6335,9 +6333,8 @@ typedef struct gp__likelihood {
 	void (*logp)(const gp__lik_chunk *c);
 	double (*base)(double y, const odvgp_real *par, double *dpar);
 	/* Rows from `from` on of target t: E_q[log p(y|f)] without `base` to c->sum, derivatives to the
-	   job's if it has any; or, if top is given, E_q[p(y|f)] as gp__lse_add leaves it */
-	void (*chunk)(const gp__lik_job *job, const gp__lik_chunk *c, ptrdiff_t t, ptrdiff_t from,
-			odvgp_real *top);
+	   job's if it has any */
+	void (*chunk)(const gp__lik_job *job, const gp__lik_chunk *c, ptrdiff_t t, ptrdiff_t from);
 } gp__likelihood;
 
 /*	extent: the number of classes, or of the Gaussian's noises. */
@@ -6451,7 +6448,6 @@ static odvgp_status gp__targets_check(const gp__y_row *row, const odvgp_real *y,
 /* --- the rule --- */
 
 #define GP__LEAST_SD (sizeof(odvgp_real) == 4 ? GP__R(1e-3) : GP__R(1e-5))
-static const odvgp_real gp__one_node[2] = {0, 1};
 
 static odvgp_real gp__weight(const gp__lik_job *job, ptrdiff_t row)
 {
@@ -6488,39 +6484,10 @@ static gp__lik_chunk gp__lik_chunk_of(const gp__lik_job *job, ptrdiff_t t, ptrdi
 	return c;
 }
 
-/*	The rule of one node that is exact for PROBIT: E[Phi(f - cut)] = Phi((mean - cut) / r),
-	r = sqrt(1 + var), which sd becomes. */
-static void gp__probit_rule(gp__lik_chunk *c)
-{
-	c->H = 1;
-	c->t = gp__one_node;
-	c->w = gp__one_node + 1;
-	GP__EACH_ROW(i) {
-		c->sd[i] = GP__SQRT(1 + c->sd[i] * c->sd[i]);
-		if (!(c->lik->flags & GP__LIK_CLASSES)) c->mean[i] /= c->sd[i];
-	}
-}
-
-/*	Add w e^logp: top is the largest term's logarithm so far, c->sum the sum times e^-top. */
-static void gp__lse_add(const gp__lik_chunk *c, int first, odvgp_real w, odvgp_real *top)
-{
-	odvgp_real log_w = w > 0 ? (odvgp_real)log((double)w) : -GP__R(GP__FAR);
-	GP__EACH_ROW(i) {
-		odvgp_real z = c->logp[i] + log_w, most = first || z > top[i] ? z : top[i];
-		c->a[i] = first ? 0 : top[i] - most;
-		c->z[i] = z - most;
-		top[i] = most;
-	}
-	c->isa->map[GP__EXP](c->a, c->a, NULL);
-	c->isa->map[GP__EXP](c->z, c->z, NULL);
-	GP__EACH_ROW(i) c->sum[i] = c->sum[i] * c->a[i] + c->z[i];
-}
-
-static void gp__quad_chunk(const gp__lik_job *job, const gp__lik_chunk *of, ptrdiff_t t,
-		ptrdiff_t from, odvgp_real *top)
+static void gp__quad_chunk(
+		const gp__lik_job *job, const gp__lik_chunk *of, ptrdiff_t t, ptrdiff_t from)
 {
 	gp__lik_chunk c = *of;
-	if (top && c.lik->flags & GP__LIK_PROBIT) gp__probit_rule(&c);
 	GP__FOR(h, c.H) {
 		odvgp_real w = c.w[h], t_w = w * c.t[h];
 		GP__EACH_ROW(i) {
@@ -6528,13 +6495,11 @@ static void gp__quad_chunk(const gp__lik_job *job, const gp__lik_chunk *of, ptrd
 			c.weight[i] = w * c.seen[i];
 		}
 		c.lik->logp(&c);
-		if (top) gp__lse_add(&c, h == 0, w, top);
-		else
-			GP__EACH_ROW(i) {
-				c.sum[i] += w * c.logp[i];
-				c.dm[i] += w * c.df[i];
-				c.dv[i] += t_w * c.df[i];
-			}
+		GP__EACH_ROW(i) {
+			c.sum[i] += w * c.logp[i];
+			c.dm[i] += w * c.df[i];
+			c.dv[i] += t_w * c.df[i];
+		}
 	}
 	for (ptrdiff_t i = 0, at = t * job->ld + from; i < c.n && job->dmean; i++, at++) {
 		job->dmean[at] = c.seen[i] * c.dm[i];
@@ -6557,7 +6522,7 @@ static double gp__chunks_expect(const gp__lik_job *job)
 		for (ptrdiff_t from = 0; from < job->n; from += GP__CHUNK) {
 			gp__lik_chunk c = gp__lik_chunk_of(job, t, from);
 			double sum = 0;
-			c.lik->chunk(job, &c, t, from, NULL);
+			c.lik->chunk(job, &c, t, from);
 			GP__FOR(i, c.n)
 				if (c.seen[i] > 0) {
 					sum += (double)c.seen[i] * (double)c.sum[i];
@@ -6568,48 +6533,259 @@ static double gp__chunks_expect(const gp__lik_job *job)
 	return total;
 }
 
-static void gp__chunks_density(const gp__lik_job *job, odvgp_real *density)
+/* --- log E_q[p(y|f)] ---
+
+	Densities without a closed form are integrals over one variable:
+		1 / sqrt(2 pi) int e^L(t) dt,  L(t) = log p(y|f) - t^2 / 2,  f = mean + sd t
+	log p(y|f) falls on both sides of its mode, so maxima of L lie between the mean and the mode:
+	one, or at most two where p(y|f) is not log-concave. From each maximum panels go outwards until
+	the rest is negligible. Their width follows the difference of Gauss's rule of 7 nodes and
+	Kronrod's of 15. A place is a distance t from the mean and e from the mode, in standard
+	deviations, so neither loses digits where the other is far away. Everything is double, and every
+	loop has a constant bound. */
+
+typedef struct gp__density {
+	/* log p(y|f) at n <= 16 places e */
+	void (*logs)(const struct gp__density *p, ptrdiff_t n, const double *e, double *out);
+	/* its first and second derivative in e; these only guide the search for maxima */
+	void (*slopes)(const struct gp__density *p, double e, double *d);
+	double sd, mode; /* mode: t where e = 0 */
+	double prior;    /* factor of t^2 / 2 in L: 1, or 0 */
+	/* the e between which the second derivative changes over a unit of f, so that two steps have to
+	   see two maxima; HUGE_VAL: nowhere */
+	double low, high;
+	double tolerance;
+	double a[6]; /* of logs and slopes */
+	const gp__lik_job *job;
+	ptrdiff_t at;
+} gp__density;
+typedef struct {
+	double t, e;
+} gp__place;
+
+static gp__density gp__density_of(const gp__lik_job *job, ptrdiff_t at, double mode, double sd)
 {
-	GP__FOR(t, job->T)
-		for (ptrdiff_t from = 0; from < job->n; from += GP__CHUNK) {
-			gp__lik_chunk c = gp__lik_chunk_of(job, t, from);
-			c.lik->chunk(job, &c, t, from, c.dm);
-			GP__FOR(i, c.n) {
-				double sum = (double)c.dm[i] + log((double)c.sum[i]);
-				if (c.lik->base) sum += c.lik->base((double)c.y[i], c.par, NULL);
-				density[t * job->ld + from + i] = (odvgp_real)sum;
-			}
-		}
+	gp__density p;
+	memset(&p, 0, sizeof p);
+	p.job = job;
+	p.at = at;
+	p.mode = mode;
+	p.sd = sd;
+	p.prior = 1;
+	p.low = p.high = HUGE_VAL;
+	p.tolerance = 1e-9;
+	return p;
 }
 
-/*	Probabilities p of all classes, or of y = 1, and p - p^2. SOFTMAX has a rule for each class, so
-	its p are divided by their sum. */
-static void gp__class_moments(const gp__lik_job *all, odvgp_real *mean, odvgp_real *var)
+/*	Standard deviation of function number `at`, above 0. */
+static double gp__sd(const gp__lik_job *job, ptrdiff_t at)
 {
-	gp__lik_job job = *all;
-	odvgp_real y[GP__CHUNK], p[GP__CHUNK], sum[GP__CHUNK], *out = mean ? mean : var;
-	ptrdiff_t K = job.classes, sets = K ? 1 : all->T;
-	int softmax = K == job.F && job.lik->flags & GP__LIK_LOG_CONCAVE;
-	job.Y = y;
-	if (!K) job.F = job.T = K = 1;
-	for (ptrdiff_t t = 0; t < sets && out; t++)
-		for (ptrdiff_t from = t * job.ld, end = from + all->n; from < end; from += GP__CHUNK) {
-			job.n = GP__MIN(end - from, GP__CHUNK);
-			job.mean = all->mean + from;
-			job.var = all->var + from;
-			gp__zero(sum, GP__CHUNK);
-			for (ptrdiff_t k = 0, at = from; k < K; k++, at += job.ld) {
-				GP__FOR(i, job.n) y[i] = job.classes ? (odvgp_real)k : 1;
-				job.lik->log_density(&job, p);
-				GP__FOR(i, job.n) sum[i] += out[at + i] = (odvgp_real)exp(GP__MIN((double)p[i], 0));
-			}
-			for (ptrdiff_t k = 0, at = from; k < K; k++, at += job.ld)
-				GP__FOR(i, job.n) {
-					odvgp_real q = out[at + i] / (softmax ? sum[i] : 1);
-					if (mean) mean[at + i] = q;
-					if (var) var[at + i] = q - q * q;
-				}
+	return GP__MAX(1e-30, sqrt((double)job->var[at]));
+}
+
+static void gp__density_logs(
+		const gp__density *p, gp__place from, ptrdiff_t n, const double *x, double *out)
+{
+	double e[16];
+	GP__FOR(i, n) e[i] = from.e + x[i];
+	p->logs(p, n, e, out);
+	GP__FOR(i, n) out[i] -= 0.5 * p->prior * (from.t + x[i]) * (from.t + x[i]);
+}
+
+/*	The place at distance q from the mode, or from the mean. */
+static gp__place gp__place_at(const gp__density *p, int from_mode, double q)
+{
+	gp__place at;
+	at.t = from_mode ? p->mode + q : q;
+	at.e = from_mode ? q : q - p->mode;
+	return at;
+}
+
+static void gp__density_slopes(const gp__density *p, int from_mode, double q, double *d)
+{
+	gp__place at = gp__place_at(p, from_mode, q);
+	p->slopes(p, at.e, d);
+	d[0] -= p->prior * at.t;
+	d[1] -= p->prior;
+}
+
+/*	A maximum of L between `up`, where it rises towards `down`, and `down`: bisection until L varies
+	by less than a tenth. L'' there to *curvature, roughly. */
+static double gp__bisect(
+		const gp__density *p, int from_mode, double up, double down, double *curvature)
+{
+	double d[2], rise, fall;
+	gp__density_slopes(p, from_mode, up, d);
+	rise = d[0];
+	gp__density_slopes(p, from_mode, down, d);
+	fall = d[0];
+	for (int n = 0; n < 128 && !(fabs((down - up) * (rise - fall)) < 0.1); n++) {
+		double q = 0.5 * (up + down);
+		gp__density_slopes(p, from_mode, q, d);
+		if (d[0] * (down - up) > 0) up = q, rise = d[0];
+		else down = q, fall = d[0];
+	}
+	*curvature = (fall - rise) / (down - up);
+	return fabs(rise) < fabs(fall) ? up : down;
+}
+
+/*	The maximum nearest to the mode, or to the mean, and L'' there; 0: none, as L rises up to where
+	it is convex. Newton's steps stop before a maximum, or bracket it; between p->low and p->high
+	they are half a unit of f at most. */
+static int gp__maximum(const gp__density *p, int from_mode, gp__place *at, double *curvature)
+{
+	double end = from_mode ? -p->mode : p->mode, q = 0, last = 0, d[2], step, most;
+	for (int n = 0; n < 256; n++) {
+		*at = gp__place_at(p, from_mode, q);
+		gp__density_slopes(p, from_mode, q, d);
+		*curvature = d[1];
+		if (!(d[0] * end > 0)) {
+			if (n) *at = gp__place_at(p, from_mode, gp__bisect(p, from_mode, last, q, curvature));
+			return 1;
 		}
+		if (d[0] * d[0] < -0.01 * d[1] || q == end) return 1;
+		if (!(d[1] < 0)) return 0;
+		most = 0.5 / p->sd + 0.5 * GP__MAX(0, GP__MAX(p->low - at->e, at->e - p->high));
+		step = GP__MIN(most, fabs(d[0] / d[1]));
+		last = q;
+		q += end > 0 ? step : -step;
+		if (!(fabs(q) < fabs(end))) q = end;
+	}
+	return 1;
+}
+
+/*	Add the integral of e^(L - top) from a place over `limit` standard deviations, which may be
+	HUGE_VAL, upwards (way = 1) or downwards (-1), to what *sum already has. A panel's width
+	follows the difference of the extensions of Lobatto's rule to 7 and 13 places. After 200 panels
+	the others are taken as they are. */
+static void gp__march(
+		const gp__density *p, gp__place from, int way, double limit, double top, double *sum)
+{
+	/* places from the middle outwards, up to 1, and the rules' weights */
+	static const double rule[][3] = {{0, 0.24261107190140773380, 672.0 / 1470},
+			{0.23638319966214988028, 0.22492646533333952702, 0},
+			{0.44721359549995793928, 0.19977340522685852679, 625.0 / 1470},
+			{0.64185334234578130578, 0.18882157396018245442, 0},
+			{0.81649658092772603273, 0.15507198733658539625, 432.0 / 1470},
+			{0.94288241569547971906, 0.09427384021885004553, 0},
+			{1, 0.01582719197348018309, 77.0 / 1470}};
+	double x = 0, w = GP__MIN(1, limit), at[12] = {0}, L[12], start,
+		   tol = GP__MIN(1e-3, p->tolerance * (1 + fabs(top)));
+	gp__density_logs(p, from, 1, at, L);
+	start = exp(GP__MIN(600, L[0] - top));
+	for (int n = 0; n < 300 && x < limit; n++) {
+		double value[2] = {0, 0}, error, by;
+		int last = !(w < limit - x);
+		if (last) w = limit - x;
+		GP__FOR(k, 12) /* all but the first; the last one is at 11 */
+			at[k] = way * (x + 0.5 * w * (1 + (k % 2 ? rule[(k + 1) / 2][0] : -rule[k / 2][0])));
+		gp__density_logs(p, from, 12, at, L);
+		GP__FOR(k, 12) L[k] = exp(GP__MIN(600, L[k] - top));
+		GP__FOR(k, 7)
+			GP__FOR(r, 2)
+				value[r] += 0.5 * w * rule[k][r + 1] *
+						(k ? L[2 * k - 1] + (k < 6 ? L[2 * k] : start) : L[0]);
+		error = fabs(value[0] - value[1]) / (tol * (*sum + value[0]));
+		by = error > 0 ? GP__MIN(4, GP__MAX(0.1, 0.9 * pow(error, -1.0 / 11))) : 4;
+		if (error > 1 && n < 200) {
+			w *= by;
+			continue;
+		}
+		*sum += value[0];
+		x = last ? limit : x + w;
+		start = L[11];
+		if (limit == HUGE_VAL && x * start < 1e-11 * *sum) return;
+		w *= by;
+	}
+}
+
+/*	The same from `low` over `width`, with negligible ends, by 32 to 128 equally spaced places: few
+	where L is smooth. 0 if the last doubling still changed it. */
+static int gp__trapezoid(
+		const gp__density *p, gp__place from, double low, double width, double top, double *sum)
+{
+	double all = 0, shift = 0, tol = GP__MIN(1e-3, p->tolerance * (1 + fabs(top)));
+	for (ptrdiff_t n = 16, doubled = 16; n <= 64; n = doubled, doubled *= 2, shift = 0.5) {
+		double part = 0, step = width / (double)n, x[16], L[16];
+		for (ptrdiff_t i = 0; i < n; i += 16) {
+			GP__FOR(k, 16) x[k] = low + step * ((double)(i + k) + shift);
+			gp__density_logs(p, from, 16, x, L);
+			GP__FOR(k, 16) part += exp(GP__MIN(600, L[k] - top));
+		}
+		if (shift > 0 && fabs(all - part) < tol * (all + part)) {
+			*sum += 0.5 * step * (all + part);
+			return 1;
+		}
+		all += part;
+	}
+	return 0;
+}
+
+/*	Add the integral around a maximum with L = top. */
+static void gp__around(const gp__density *p, gp__place at, double top, double curvature, double *sum)
+{
+	double width = 6 / sqrt(-curvature), reach[2], x, L;
+	GP__FOR(k, 2) {
+		reach[k] = width;
+		for (int n = 0; n < 8; n++, reach[k] *= 1.5) {
+			x = k ? reach[k] : -reach[k];
+			gp__density_logs(p, at, 1, &x, &L);
+			if (L < top - 26) break;
+		}
+	}
+	if (reach[0] + reach[1] < 8 * width &&
+			gp__trapezoid(p, at, -reach[0], reach[0] + reach[1], top, sum))
+		return;
+	gp__march(p, at, -1, HUGE_VAL, top, sum);
+	gp__march(p, at, 1, HUGE_VAL, top, sum);
+}
+
+/*	log of 1 / sqrt(2 pi) int e^L dt. concave: L has one maximum. */
+static double gp__log_integral(const gp__density *p, int concave)
+{
+	gp__place at[2];
+	double L[2], curvature[2] = {-1, -1}, gap = 0, sum = 0, zero = 0, top;
+	int n = gp__maximum(p, 1, &at[0], &curvature[0]);
+	if (!concave || !n) n += gp__maximum(p, 0, &at[n], &curvature[n]);
+	if (!n) at[n++] = gp__place_at(p, 1, 0);
+	GP__FOR(k, n) gp__density_logs(p, at[k], 1, &zero, &L[k]);
+	if (n == 2) gap = at[1].e - at[0].e;
+	if (n == 2 && (gap * gap * fabs(curvature[0]) < 0.1 || fabs(L[0] - L[1]) > 60)) {
+		int higher = L[1] > L[0]; /* one maximum, or one that counts */
+		at[0] = at[higher];
+		L[0] = L[higher];
+		curvature[0] = curvature[higher];
+		n = 1;
+	}
+	top = n == 2 ? GP__MAX(L[0], L[1]) : L[0];
+	if (n == 1) gp__around(p, at[0], top, curvature[0], &sum);
+	else
+		GP__FOR(k, 4) {
+			int way = k % 2 ? 1 : -1, inwards = way * gap * (k / 2 ? -1 : 1) > 0;
+			gp__march(p, at[k / 2], way, inwards ? 0.5 * fabs(gap) : HUGE_VAL, top, &sum);
+		}
+	return top + log(sum) - 0.5 * gp__log_2pi;
+}
+
+/*	log(e^(x^2) erfc(x)), and log Phi(z). */
+static double gp__log_erfcx(double x)
+{
+	double r = 0.5 / (x * x);
+	if (x < 25) return x * x + log(erfc(x));
+	return log1p(-r * (1 - r * (3 - 15 * r))) - log(x) - 0.5 * log(0.5 * gp__two_pi);
+}
+static double gp__log_cdf(double z)
+{
+	double x = -gp__sqrt_half * z;
+	return x < 25 ? log(0.5 * erfc(x)) : gp__log_erfcx(x) - x * x - log(2);
+}
+
+/*	k log k - k - log Gamma(k), from log k. */
+static double gp__gamma_peak(double log_k)
+{
+	double k = exp(log_k);
+	if (k < 10) return log_k + k * (log_k - 1) - gp__lgamma(1 + k);
+	return 0.5 * (log_k - gp__log_2pi) - gp__stirling(k);
 }
 
 /* --- mean f, and a variance that does not depend on f --- */
@@ -6686,14 +6862,12 @@ static double gp__gaussian_expect(const gp__lik_job *job)
 	return sum;
 }
 
-static void gp__gaussian_log_density(const gp__lik_job *job, odvgp_real *density)
+static double gp__gaussian_density(const gp__lik_job *job, ptrdiff_t at)
 {
-	GP__EACH_TARGET(at) {
-		double e = job->noise ? (double)job->noise[at % job->ld] : 1,
-			   v = (double)job->var[at] + e * (double)job->par[gp__noise_of(job, at / job->ld)],
-			   d = (double)(job->Y[at] - job->mean[at]);
-		density[at] = (odvgp_real)(-0.5 * (gp__log_2pi + log(v) + d * d / v));
-	}
+	double e = job->noise ? (double)job->noise[at % job->ld] : 1,
+		   v = (double)job->var[at] + e * (double)job->par[gp__noise_of(job, at / job->ld)],
+		   d = (double)(job->Y[at] - job->mean[at]);
+	return -0.5 * (gp__log_2pi + log(v) + d * d / v);
 }
 
 /*	With u = (y - f) / scale: log p = -(df + 1) / 2 log(1 + u^2 / df) + base. */
@@ -6724,63 +6898,45 @@ static double gp__studentt_base(double y, const odvgp_real *par, double *dpar)
 	return gp__lgamma_rise(half, 0.5) - 0.5 * gp__log_2pi - log(s);
 }
 
-/*	E[p] is that of a scale mixture of Gaussians, exact in f, where the rule misses a density much
-	narrower than q(f): y ~ N(mean, var + scale^2 / e^u), e^u from Gamma(k, k), k = df / 2. The
-	midpoint rule for u goes as far as the integrand is above e^-40 of its largest value. */
-static void gp__studentt_chunk(const gp__lik_job *job, const gp__lik_chunk *c, ptrdiff_t t,
-		ptrdiff_t from, odvgp_real *top)
+/*	u = a0 e; a1 = df. */
+static void gp__studentt_logs(const gp__density *p, ptrdiff_t n, const double *e, double *out)
 {
-	const ptrdiff_t nodes = 100;
-	double s = (double)c->par[0], k = 0.5 * (double)c->par[1], wide = sqrt(80 / k),
-		   high = log(1 + 40 / k + wide),
-		   log_p = k * log(k) - gp__lgamma(k) - 0.5 * gp__log_2pi - log(s) -
-				   gp__studentt_base(0, c->par, NULL);
-	if (!top) {
-		gp__quad_chunk(job, c, t, from, top);
-		return;
-	}
-	GP__FOR(h, nodes) {
-		GP__EACH_ROW(i) {
-			double d = (double)(c->y[i] - c->mean[i]) / s,
-				   v = (double)(c->sd[i] * c->sd[i]) / (s * s);
-			if (h == 0)
-				c->f[i] = (odvgp_real)(-log(1 + d * d / (2 * k)) - GP__MIN(wide, 1) -
-									   GP__MIN(40 / k, log(1 + v) + 40 / (k + 0.5)));
-			double step = (high - (double)c->f[i]) / (double)nodes,
-				   u = (double)c->f[i] + step * ((double)h + 0.5), e = exp(u);
-			v += 1 / e;
-			c->logp[i] = (odvgp_real)(log_p + log(step) + k * (u - e) - 0.5 * (log(v) + d * d / v));
-		}
-		gp__lse_add(c, h == 0, 1, top);
-	}
+	double v = p->a[1];
+	GP__FOR(i, n) out[i] = -0.5 * (v + 1) * log1p(p->a[0] * e[i] * p->a[0] * e[i] / v);
 }
 
-/*	Only E[p]: with z = (y - mean) / sd and r = sd / scale,
-	e^(r^2 / 2) (e^(-r z) Phi(z - r) + e^(r z) Phi(-z - r)) / (2 scale). */
-static void gp__laplace_chunk(const gp__lik_job *job, const gp__lik_chunk *c, ptrdiff_t t,
-		ptrdiff_t from, odvgp_real *top)
+static void gp__studentt_slopes(const gp__density *p, double e, double *d)
 {
-	(void)job;
-	(void)t;
-	(void)from;
-	for (int side = -1; side <= 1; side += 2) {
-		GP__EACH_ROW(i) {
-			odvgp_real z = (odvgp_real)side * (c->y[i] - c->mean[i]) / c->sd[i],
-					   r = c->sd[i] / c->par[0];
-			c->a[i] = z - r;
-			c->b[i] = r * (GP__R(0.5) * r - z);
-		}
-		c->isa->map[GP__LOGCDF](c->a, c->logp, c->df);
-		GP__EACH_ROW(i) c->logp[i] += c->b[i];
-		gp__lse_add(c, side < 0, 1, top);
+	double v = p->a[1], u = p->a[0] * e, all = v + u * u;
+	d[0] = -p->a[0] * (v + 1) * u / all;
+	d[1] = -p->a[0] * p->a[0] * (v + 1) * (v - u * u) / (all * all);
+}
+
+static double gp__studentt_density(const gp__lik_job *job, ptrdiff_t at)
+{
+	double sd = gp__sd(job, at);
+	gp__density p =
+			gp__density_of(job, at, ((double)job->Y[at] - (double)job->mean[at]) / sd, sd);
+	p.logs = gp__studentt_logs;
+	p.slopes = gp__studentt_slopes;
+	p.a[0] = sd / (double)job->par[0];
+	p.a[1] = (double)job->par[1];
+	return gp__log_integral(&p, 0) + gp__studentt_base(0, job->par, NULL);
+}
+
+/*	With z = (y - mean) / sd and r = sd / scale, p = e^(-z^2 / 2) / (4 scale) times the sum of
+	e^(x^2) erfc(x), x = (r - z) / sqrt(2) and (r + z) / sqrt(2). */
+static double gp__laplace_density(const gp__lik_job *job, ptrdiff_t at)
+{
+	double sd = gp__sd(job, at), s = (double)job->par[0], r = sd / s, part[2],
+		   z = fabs((double)job->Y[at] - (double)job->mean[at]) / sd;
+	GP__FOR(k, 2) {
+		double side = k ? -z : z, x = gp__sqrt_half * (r - side);
+		part[k] = x < 25 ? log(erfc(x)) + r * (0.5 * r - side) : gp__log_erfcx(x) - 0.5 * z * z;
 	}
+	return part[0] + log1p(exp(part[1] - part[0])) - log(4 * s);
 }
-static double gp__laplace_base(double y, const odvgp_real *par, double *dpar)
-{
-	(void)y;
-	(void)dpar;
-	return -log(2 * (double)par[0]);
-}
+
 /*	With z = (y - mean) / sd: 2 Phi(z) - 1 is erf(z / sqrt(2)). */
 static double gp__laplace_expect(const gp__lik_job *job)
 {
@@ -6820,15 +6976,62 @@ static double gp__gamma_base(double y, const odvgp_real *par, double *dpar)
 	return (shape - 1) * log(y) - gp__lgamma(shape);
 }
 
-static void gp__exp_logp(const gp__lik_chunk *c)
+/*	With x = (place of the mode) + sd e: a x - b log(1 + c (e^x - k)), or a x - c (e^x - k) for b = 0;
+	k = 1 if a > 0, else 0; a0 = a, a1 = b, a2 = c, a3 = 1 - c k, a4 = x at the mode. */
+static void gp__exp_logs(const gp__density *p, ptrdiff_t n, const double *e, double *out)
 {
-	GP__FOR(i, GP__CHUNK) {
-		double a[3], e;
-		gp__exp_terms(c->lik, (double)c->y[i], c->par, a);
-		e = a[1] * exp(a[2] * (double)c->f[i]);
-		c->logp[i] = (odvgp_real)(a[0] * (double)c->f[i] - e);
-		c->df[i] = (odvgp_real)(a[0] - a[2] * e);
+	double a = p->a[0], b = p->a[1], c = p->a[2];
+	GP__FOR(i, n) {
+		double x = p->a[4] + p->sd * e[i], y = c * (a > 0 ? expm1(x) : exp(x));
+		if (b > 0) y = b * (x > 500 ? x + log(c) : log1p(y));
+		out[i] = a * x - y;
 	}
+}
+
+static void gp__exp_slopes(const gp__density *p, double e, double *d)
+{
+	double b = p->a[1], c = p->a[2], x = p->a[4] + p->sd * e,
+		   w = b > 0 ? c / (c + p->a[3] * exp(-x)) : 0, y = b > 0 ? b * w : c * exp(x);
+	d[0] = p->sd * (p->a[0] - y);
+	d[1] = -p->sd * p->sd * y * (1 - w);
+}
+
+/*	log E[e^l(x)] for x from N(mean, sd^2), where l is POISSON's log p for the count a, or for a
+	finite size NEGATIVE_BINOMIAL's, less its largest value. x = 0 is its place; with a = 0, when
+	x = f, the largest value is 0, far below 0. */
+static double gp__exp_integral(double a, double size, double mean, double sd)
+{
+	gp__density p = gp__density_of(NULL, 0, 0, sd);
+	int finite = size < HUGE_VAL;
+	if (finite && a > size) return gp__exp_integral(size, a, -mean, sd); /* the same, mirrored */
+	p.logs = gp__exp_logs;
+	p.slopes = gp__exp_slopes;
+	p.a[0] = a;
+	p.a[1] = finite ? a + size : 0;
+	p.a[2] = a > 0 ? (finite ? a / (a + size) : a) : finite ? 1 / size : 1;
+	p.a[3] = finite && a > 0 ? size / (a + size) : 1;
+	p.a[4] = a > 0 ? 0 : GP__MIN(mean, -40);
+	p.mode = (p.a[4] - mean) / sd;
+	return gp__log_integral(&p, 1);
+}
+
+/*	GAMMA has the same form in -f; LOGIT is a NEGATIVE_BINOMIAL's count 0 of size 1. */
+static double gp__exp_density(const gp__lik_job *job, ptrdiff_t at)
+{
+	const gp__likelihood *lik = job->lik;
+	double y = (double)job->Y[at], mean = (double)job->mean[at], sd = gp__sd(job, at),
+		   par = lik->params ? (double)job->par[0] : 1, size = HUGE_VAL, a = lik->whole ? y : par,
+		   sum, log_y, log_a;
+	if (lik->most < 2) return gp__exp_integral(0, 1, y > 0 ? -mean : mean, sd);
+	if (lik->whole && lik->params) size = par;
+	if (!(a > 0)) return gp__exp_integral(0, size, mean, sd);
+	log_y = log(y);
+	log_a = log(a);
+	sum = gp__gamma_peak(log_a) - log_y;
+	if (size < HUGE_VAL) sum += gp__gamma_peak(log(size)) - gp__gamma_peak(log(a + size));
+	if (lik->whole) mean -= log_y;
+	else mean = lik->params ? log_y - log_a - mean : mean + log_y;
+	return sum + gp__exp_integral(a, size, mean, sd);
 }
 
 static double gp__exp_expect(const gp__lik_job *job)
@@ -6920,6 +7123,13 @@ static void gp__bernoulli_logp(const gp__lik_chunk *c)
 	GP__EACH_ROW(i)
 		if (!(c->y[i] > 0)) c->df[i] = -c->df[i];
 }
+static double gp__bernoulli_density(const gp__lik_job *job, ptrdiff_t at)
+{
+	double z = (double)job->mean[at] / sqrt(1 + (double)job->var[at]), e = (double)job->rule[0],
+		   log_p = gp__log_cdf(job->Y[at] > 0 ? z : -z);
+	return e > 0 ? log((1 - 2 * e) * exp(log_p) + e) : log_p;
+}
+
 static void gp__logit_logp(const gp__lik_chunk *c)
 {
 	GP__EACH_ROW(i) c->a[i] = c->y[i] > 0 ? -c->f[i] : c->f[i];
@@ -6950,18 +7160,98 @@ static void gp__beta_logp(const gp__lik_chunk *c)
 								(double)c->z[i] * (1 + s * q * dq));
 	}
 }
+
+/*	With p = Phi(f) and precision s:
+		log p(y|f) = G(s p) + G(s (1 - p)) - G(s) - s KL(p|y) - log(y (1 - y)),
+	G(k) = gp__gamma_peak(log k), in which nothing large cancels. a0 = log s, a1 = s, a2 = log y,
+	a3 = log(1 - y), a4 = y, a5 = f at the mode. Without G(s) and the last term. */
+static double gp__beta_kl(double p, double log_p, double y, double log_y, double d)
+{
+	return p * (fabs(d) < 0.5 * y ? log1p(d / y) : log_p - log_y);
+}
+static void gp__beta_logs(const gp__density *b, ptrdiff_t n, const double *e, double *out)
+{
+	GP__FOR(i, n) {
+		double f = b->a[5] + b->sd * e[i], log_p = gp__log_cdf(f), log_q = gp__log_cdf(-f),
+			   p = 0.5 * erfc(-gp__sqrt_half * f), q = 0.5 * erfc(gp__sqrt_half * f), y = b->a[4],
+			   d = f < 0 ? p - y : 1 - y - q;
+		out[i] = gp__gamma_peak(b->a[0] + log_p) + gp__gamma_peak(b->a[0] + log_q) -
+				 b->a[1] * (gp__beta_kl(p, log_p, y, b->a[2], d) +
+								   gp__beta_kl(q, log_q, 1 - y, b->a[3], -d));
+	}
+}
+
+/*	One side's part of the derivatives in f, k = s Phi(f): (phi / Phi)(1 + k (log y - psi(1 + k))).
+	psi' is right to 1 %. */
+static void gp__beta_side(const gp__density *b, double f, double log_y, double *d)
+{
+	double log_p = gp__log_cdf(f), log_phi = -0.5 * (f * f + gp__log_2pi), x,
+		   k = b->a[1] * exp(log_p), h = exp(log_phi - log_p), c;
+	x = 1 / (1 + k);
+	c = log_y - gp__digamma(1 + k);
+	d[0] = h * (1 + k * c);
+	d[1] = -(f + h) * d[0] +
+		   h * h * k * (c - k * x * (1 + x * (0.5 + x * (1.0 / 6 - x * x / 30))));
+}
+static void gp__beta_slopes(const gp__density *b, double e, double *d)
+{
+	double f = b->a[5] + b->sd * e, low[2], high[2];
+	gp__beta_side(b, f, b->a[2], low);
+	gp__beta_side(b, -f, b->a[3], high);
+	d[0] = b->sd * (low[0] - high[0]);
+	d[1] = b->sd * b->sd * (low[1] + high[1]);
+}
+
+static double gp__beta_density(const gp__lik_job *job, ptrdiff_t at)
+{
+	gp__density b = gp__density_of(job, at, 0, 1);
+	double y = (double)job->Y[at], s = (double)job->par[0], curvature;
+	b.logs = gp__beta_logs;
+	b.slopes = gp__beta_slopes;
+	b.a[0] = log(s);
+	b.a[1] = s;
+	b.a[2] = log(y);
+	b.a[3] = log1p(-y);
+	b.a[4] = y;
+	b.prior = 0;
+	b.a[5] = gp__bisect(&b, 1, -40, 40, &curvature);
+	b.prior = 1;
+	b.sd = gp__sd(job, at);
+	b.mode = (b.a[5] - (double)job->mean[at]) / b.sd;
+	b.low = (-8 - b.a[5]) / b.sd;
+	b.high = (8 - b.a[5]) / b.sd;
+	return gp__log_integral(&b, 0) - gp__gamma_peak(b.a[0]) - b.a[2] - b.a[3];
+}
+
+static void gp__owen_logs(const gp__density *p, ptrdiff_t n, const double *x, double *out)
+{
+	GP__FOR(i, n) out[i] = -0.5 * p->a[0] * (1 + x[i] * x[i]) - log1p(x[i] * x[i]);
+}
+/*	1 / pi int e^(-h2 (1 + x^2) / 2) / (1 + x^2) dx from `from` over `width`: Owen's T. */
+static double gp__owen(double h2, double from, double width)
+{
+	gp__density p = gp__density_of(NULL, 0, 0, 1);
+	gp__place at = {from, from};
+	double sum = 0, top;
+	p.logs = gp__owen_logs;
+	p.prior = 0;
+	p.a[0] = h2;
+	gp__owen_logs(&p, 1, &from, &top);
+	gp__march(&p, at, 1, width, top, &sum);
+	return 2 * exp(top) * sum / gp__two_pi;
+}
+
+/*	With h = mean / sqrt(1 + v), p = Phi(f), a = 1 / sqrt(1 + 2 v): E[p] = Phi(h), and Owen's
+	integral is E[p (1 - p)] from 0 to a, Var[p] from a to 1. */
 static void gp__beta_moments(const gp__lik_job *job, odvgp_real *mean, odvgp_real *var)
 {
 	GP__EACH_TARGET(at) {
-		double sum = 0, squares = 0, sd = sqrt((double)job->var[at]);
-		for (ptrdiff_t h = 1; h <= job->H; h++) {
-			double f = (double)job->mean[at] + sd * (double)job->rule[h],
-				   w = (double)job->rule[job->H + h], p = 0.5 * erfc(-gp__sqrt_half * f);
-			sum += w * p;
-			squares += w * p * (p + (1 - p) / (1 + (double)job->par[0]));
-		}
-		if (mean) mean[at] = (odvgp_real)sum;
-		if (var) var[at] = (odvgp_real)(squares - sum * sum);
+		double v = (double)job->var[at], m = (double)job->mean[at], h2 = m * m / (1 + v),
+			   a = 1 / sqrt(1 + 2 * v), rest = 2 * v / ((1 + 2 * v) * (1 + a));
+		if (mean) mean[at] = (odvgp_real)exp(gp__log_cdf(m / sqrt(1 + v)));
+		if (var)
+			var[at] = (odvgp_real)(gp__owen(h2, 0, a) / (1 + (double)job->par[0]) +
+								   gp__owen(h2, a, rest));
 	}
 }
 
@@ -6973,6 +7263,27 @@ static odvgp_real gp__cut(const gp__lik_chunk *c, ptrdiff_t k)
 	if (k <= 0 || k >= c->classes) return k <= 0 ? -GP__NO_CUT : GP__NO_CUT;
 	GP__FOR(j, k - 1) sum += c->par[j];
 	return sum;
+}
+
+/*	log(Phi(high) - Phi(low)) with cuts divided by sqrt(1 + var): of the first or last class a tail;
+	a series where the class is narrow; else as in gp__ordinal_logp. */
+static double gp__ordinal_density(const gp__lik_job *job, ptrdiff_t at)
+{
+	ptrdiff_t k = (ptrdiff_t)job->Y[at], K = job->classes;
+	const odvgp_real *gap = job->par;
+	double sd = sqrt(1 + (double)job->var[at]), low = (double)gap[K - 2] - (double)job->mean[at], w,
+		   c, c2, log_high;
+	GP__FOR(j, k - 1) low += (double)gap[j];
+	low /= sd;
+	if (k == 0 || k == K - 1) return gp__log_cdf(k ? -low : low);
+	w = (double)gap[k - 1] / sd;
+	c = fabs(low + 0.5 * w);
+	c2 = c * c;
+	if (w * (1 + c) < 0.1)
+		return log(w) - 0.5 * (c2 + gp__log_2pi) +
+			   log1p(w * w / 24 * (c2 - 1 + w * w / 80 * (c2 * (c2 - 6) + 3)));
+	log_high = gp__log_cdf(0.5 * w - c);
+	return log_high + log(-expm1(gp__log_cdf(-0.5 * w - c) - log_high));
 }
 
 /*	Add `slope` to the derivatives in the numbers that cut k - 1 depends on. */
@@ -6989,8 +7300,7 @@ static void gp__ordinal_logp(const gp__lik_chunk *c)
 {
 	GP__EACH_ROW(i) {
 		ptrdiff_t k = (ptrdiff_t)c->y[i];
-		odvgp_real r = c->t == gp__one_node ? c->sd[i] : 1, low = (gp__cut(c, k) - c->f[i]) / r,
-				   high = (gp__cut(c, k + 1) - c->f[i]) / r;
+		odvgp_real low = gp__cut(c, k) - c->f[i], high = gp__cut(c, k + 1) - c->f[i];
 		int flip = low + high > 0;
 		c->a[i] = flip ? -high : low;
 		c->b[i] = flip ? -low : high;
@@ -7020,14 +7330,14 @@ static void gp__ordinal_logp(const gp__lik_chunk *c)
 /*	P = P(f_y is largest) = sum_h w_h prod_{k != y} link((f_h - mean_k) / sd_k), with nodes f_h for
 	f_y. E[log p] and E[p] are linear in P. Arrays [K] of chunks: mean, sd, slopes of the links,
 	derivatives. Class y's come last, in c->dm and c->dv. */
-static void gp__robustmax_chunk(const gp__lik_job *job, const gp__lik_chunk *c, ptrdiff_t target,
-		ptrdiff_t from, odvgp_real *top)
+static void gp__robustmax_chunk(
+		const gp__lik_job *job, const gp__lik_chunk *c, ptrdiff_t target, ptrdiff_t from)
 {
 	ptrdiff_t K = job->F, all = K * GP__CHUNK;
 	odvgp_real *mean = job->work + GP__LIK_ARRAYS * GP__CHUNK, *sd = mean + all, *slope = sd + all,
 			   *dm = slope + all, *dv = dm + all, *of_mean = c->mean, *of_sd = c->sd;
 	double e = (double)job->par[0], of_y = 1 - e, other = e / (double)(K - 1),
-		   hit = top ? of_y : log1p(-e), miss = top ? other : log(other);
+		   hit = log1p(-e), miss = log(other);
 	odvgp_real gain = (odvgp_real)(hit - miss);
 	(void)target;
 	GP__FOR(k, K)
@@ -7072,8 +7382,39 @@ static void gp__robustmax_chunk(const gp__lik_job *job, const gp__lik_chunk *c, 
 		double P = (double)c->sum[i];
 		c->sum[i] = (odvgp_real)(miss + P * (hit - miss));
 		if (c->dpar) c->dpar[0] += (double)c->seen[i] * ((1 - P) / e - P / of_y);
-		if (top) top[i] = 0;
 	}
+}
+
+/*	log prod_{k != y} link((f - mean_k) / sd_k): 16 places of 4 classes fill a chunk. */
+static void gp__robustmax_logs(const gp__density *p, ptrdiff_t n, const double *e, double *out)
+{
+	const gp__lik_job *job = p->job;
+	odvgp_real *z = job->work, *link = z + GP__CHUNK, *slope = link + GP__CHUNK;
+	ptrdiff_t y = (ptrdiff_t)job->Y[p->at], J = job->F - 1;
+	GP__FOR(i, n) out[i] = 0;
+	for (ptrdiff_t j = 0; j < J; j += GP__CHUNK / 16) {
+		GP__FOR(b, GP__CHUNK / 16) {
+			ptrdiff_t k = (y + 1 + GP__MIN(j + b, J - 1)) % job->F * job->ld + p->at;
+			double d = (double)job->mean[y * job->ld + p->at] - (double)job->mean[k],
+				   sd = gp__sd(job, k);
+			GP__FOR(i, 16) z[16 * b + i] = (odvgp_real)((d + p->sd * e[i < n ? i : 0]) / sd);
+		}
+		gp__link(job->isa, (double)job->rule[0], z, link, slope);
+		GP__FOR(b, GP__MIN(GP__CHUNK / 16, J - j))
+			GP__FOR(i, n) out[i] += (double)link[16 * b + i];
+	}
+}
+
+/*	p = other + (1 - epsilon - other) P, P the integral over 9 standard deviations on both sides. */
+static double gp__robustmax_density(const gp__lik_job *job, ptrdiff_t at)
+{
+	double e = (double)job->par[0], other = e / (double)(job->F - 1), sum = other;
+	gp__density p = gp__density_of(job, at, 0, gp__sd(job, (ptrdiff_t)job->Y[at] * job->ld + at));
+	gp__place middle = {0, 0}, end = {9, 9};
+	double top = 0.5 * gp__log_2pi - log(GP__MAX(0, 1 - e - other));
+	p.logs = gp__robustmax_logs;
+	if (!gp__trapezoid(&p, middle, -9, 18, top, &sum)) gp__march(&p, end, -1, 18, top, &sum);
+	return log(sum);
 }
 
 /*	One chunk of softmax. Difference j of row i is d_j = f_k - f_y, k = (y + 1 + j) mod K. Their
@@ -7170,13 +7511,28 @@ static void gp__softmax_slopes(const gp__lik_chunk *c, const gp__softmax *s, odv
 	}
 }
 
-static void gp__softmax_chunk(const gp__lik_job *job, const gp__lik_chunk *c, ptrdiff_t target,
-		ptrdiff_t from, odvgp_real *top)
+/*	Add w e^logp: top is the largest term's logarithm so far, c->sum the sum times e^-top. */
+static void gp__lse_add(const gp__lik_chunk *c, int first, odvgp_real w, odvgp_real *top)
+{
+	odvgp_real log_w = w > 0 ? (odvgp_real)log((double)w) : -GP__R(GP__FAR);
+	GP__EACH_ROW(i) {
+		odvgp_real z = c->logp[i] + log_w, most = first || z > top[i] ? z : top[i];
+		c->a[i] = first ? 0 : top[i] - most;
+		c->z[i] = z - most;
+		top[i] = most;
+	}
+	c->isa->map[GP__EXP](c->a, c->a, NULL);
+	c->isa->map[GP__EXP](c->z, c->z, NULL);
+	GP__EACH_ROW(i) c->sum[i] = c->sum[i] * c->a[i] + c->z[i];
+}
+
+/*	Rows from `from` on: E[log p] to c->sum, or, if top is given, E[p] as gp__lse_add leaves it. */
+static void gp__softmax_rule(
+		const gp__lik_job *job, const gp__lik_chunk *c, ptrdiff_t from, odvgp_real *top)
 {
 	gp__softmax s = gp__softmax_of(job, c, from);
 	int tensor = s.J < GP__TENSOR_CLASSES;
 	ptrdiff_t nodes = tensor ? 1 : GP__SOFTMAX_DRAWS * c->H, F = job->F;
-	(void)target;
 	for (ptrdiff_t j = 0; j < s.J && tensor; j++) nodes *= c->H;
 	if (job->dmean) gp__zero(s.dm, 2 * F * GP__CHUNK);
 	GP__FOR(h, nodes) {
@@ -7193,6 +7549,76 @@ static void gp__softmax_chunk(const gp__lik_job *job, const gp__lik_chunk *c, pt
 			job->dmean[k] = c->seen[i] * s.dm[j * GP__CHUNK + i];
 			job->dvar[k] = c->seen[i] * s.dv[j * GP__CHUNK + i] / 2;
 		}
+}
+
+static void gp__softmax_chunk(
+		const gp__lik_job *job, const gp__lik_chunk *c, ptrdiff_t target, ptrdiff_t from)
+{
+	(void)target;
+	gp__softmax_rule(job, c, from, NULL);
+}
+
+/*	With Gumbel noise on each f, class y is the largest: p = int p_y(x) prod_{k != y} F_k(x) dx, of
+	f_k plus noise, which are EXPONENTIAL's p of 1 and POISSON's of 0 at f = f_k - x. */
+static void gp__softmax_logs(const gp__density *p, ptrdiff_t n, const double *x, double *out)
+{
+	const gp__lik_job *job = p->job;
+	ptrdiff_t y = (ptrdiff_t)job->Y[p->at] * job->ld + p->at;
+	GP__FOR(i, n) {
+		out[i] = -1;
+		for (ptrdiff_t k = p->at; k < job->F * job->ld; k += job->ld)
+			out[i] += gp__exp_integral(k == y, HUGE_VAL, (double)job->mean[k] - x[i], gp__sd(job, k));
+	}
+}
+static void gp__softmax_slopes_at(const gp__density *p, double x, double *d)
+{
+	double at[2], L[2];
+	at[0] = x - 0.05;
+	at[1] = x + 0.05;
+	gp__softmax_logs(p, 2, at, L);
+	d[0] = L[1] > -HUGE_VAL ? (L[1] - L[0]) / 0.1 : 1;
+}
+static double gp__softmax_density(const gp__lik_job *job, ptrdiff_t at)
+{
+	gp__density p = gp__density_of(job, at, 0, 1);
+	double low = HUGE_VAL, high = -HUGE_VAL, most = 0, sum = 0, zero = 0, top, curvature;
+	gp__place from;
+	if (job->F == 2) {
+		ptrdiff_t y = job->Y[at] > 0, of_y = y * job->ld + at, k = (1 - y) * job->ld + at;
+		return gp__exp_integral(0, 1, (double)job->mean[k] - (double)job->mean[of_y],
+				hypot(gp__sd(job, k), gp__sd(job, of_y)));
+	}
+	GP__FOR(k, job->F) {
+		double mean = (double)job->mean[k * job->ld + at];
+		low = GP__MIN(low, mean);
+		high = GP__MAX(high, mean);
+		most = GP__MAX(most, gp__sd(job, k * job->ld + at));
+	}
+	p.logs = gp__softmax_logs;
+	p.slopes = gp__softmax_slopes_at;
+	p.prior = 0;
+	p.tolerance = 1e-8;
+	from.t = from.e = gp__bisect(&p, 1, low - 9 * most - 3, high + 9 * most + 3, &curvature);
+	gp__density_logs(&p, from, 1, &zero, &top);
+	gp__around(&p, from, top, curvature, &sum);
+	return top + log(sum);
+}
+
+/*	The rule is right to 1e-6 up to four classes where differences have a standard deviation of at
+	most 1 and nodes are 20 or more; elsewhere these take the integral. */
+static void gp__softmax_densities(const gp__lik_job *job, odvgp_real *density)
+{
+	for (ptrdiff_t from = 0; from < job->n; from += GP__CHUNK) {
+		gp__lik_chunk c = gp__lik_chunk_of(job, 0, from);
+		gp__softmax_rule(job, &c, from, c.dm);
+		GP__FOR(i, c.n) {
+			double most = 0;
+			GP__FOR(k, job->F) most = GP__MAX(most, (double)job->var[k * job->ld + from + i]);
+			int easy = job->F > GP__TENSOR_CLASSES || (most < 0.5 && c.H >= 20);
+			density[from + i] = (odvgp_real)(easy ? (double)c.dm[i] + log((double)c.sum[i])
+												  : gp__softmax_density(job, from + i));
+		}
+	}
 }
 
 /*	Function T + t is the logarithm g of target t's noise variance. */
@@ -7221,36 +7647,87 @@ static void gp__heteroscedastic_moments(const gp__lik_job *job, odvgp_real *mean
 	}
 }
 
-/*	The t where log p(y|g) - t^2 / 2 is largest, g = mean + sd t, v = var_f, by bisection. */
-static double gp__heteroscedastic_peak(double d, double v, double mean, double sd)
+/*	Given g, f is integrated out: -(log(2 pi) + l + d^2 e^-l) / 2, l = log(v + e^g), v = var_f.
+	a0 = log v, a1 = log d^2, a2 = g at the mode. */
+static double gp__heteroscedastic_log_var(const gp__density *p, double g)
 {
-	double low = -0.5 * sd, high = sd > 0 ? GP__MAX(0, (log(d * d) - mean) / sd) : 0;
-	GP__FOR(n, 30) {
-		double t = 0.5 * (low + high), e = exp(mean + sd * t), all = v + e;
-		if (0.5 * sd * (d * d / all - 1) * e / all > t) low = t;
-		else high = t;
+	return GP__MAX(g, p->a[0]) + log1p(exp(-fabs(g - p->a[0])));
+}
+static void gp__heteroscedastic_logs(
+		const gp__density *p, ptrdiff_t n, const double *e, double *out)
+{
+	GP__FOR(i, n) {
+		double l = gp__heteroscedastic_log_var(p, p->a[2] + p->sd * e[i]);
+		out[i] = -0.5 * (gp__log_2pi + l + exp(p->a[1] - l));
 	}
-	return low;
+}
+static void gp__heteroscedastic_slopes(const gp__density *p, double e, double *d)
+{
+	double g = p->a[2] + p->sd * e, l = gp__heteroscedastic_log_var(p, g), r = exp(p->a[1] - l),
+		   x = exp(g - l);
+	d[0] = 0.5 * p->sd * (r - 1) * x;
+	d[1] = 0.5 * p->sd * p->sd * x * ((1 - x) * (r - 1) - r * x);
 }
 
-/*	Only E[p], exact in f: the rule over g, with its nodes around the integrand's peak. */
-static void gp__heteroscedastic_chunk(const gp__lik_job *job, const gp__lik_chunk *c, ptrdiff_t t,
-		ptrdiff_t from, odvgp_real *top)
+/*	Where d^2 <= v the density falls with g; its slope is at least -1/2. */
+static double gp__heteroscedastic_density(const gp__lik_job *job, ptrdiff_t at)
 {
-	ptrdiff_t first = (job->T + t) * job->ld + from;
-	GP__FOR(h, c->H) {
-		GP__EACH_ROW(i) {
-			ptrdiff_t g = first + (i < c->n ? i : 0);
-			double d = (double)(c->y[i] - c->mean[i]), v = (double)(c->sd[i] * c->sd[i]),
-				   mean = (double)job->mean[g], sd = sqrt((double)job->var[g]);
-			if (h == 0) c->f[i] = (odvgp_real)gp__heteroscedastic_peak(d, v, mean, sd);
-			double peak = (double)c->f[i], node = (double)c->t[h];
-			v += exp(mean + sd * (peak + node));
-			c->logp[i] = (odvgp_real)(-0.5 * (gp__log_2pi + log(v) + d * d / v) -
-									  peak * (node + 0.5 * peak));
-		}
-		gp__lse_add(c, h == 0, c->w[h], top);
+	ptrdiff_t of_g = at + job->T * job->ld;
+	double v = (double)job->var[at], d = (double)job->Y[at] - (double)job->mean[at],
+		   mean = (double)job->mean[of_g], sd = gp__sd(job, of_g);
+	gp__density p = gp__density_of(job, at, 0, sd);
+	p.logs = gp__heteroscedastic_logs;
+	p.slopes = gp__heteroscedastic_slopes;
+	p.a[0] = log(v);
+	p.a[1] = 2 * log(fabs(d));
+	p.a[2] = d * d > v ? log(d * d - v)
+					   : GP__MIN(mean, GP__MAX(p.a[0] - 40, mean - 0.5 * sd * sd));
+	p.mode = (p.a[2] - mean) / sd;
+	p.low = (p.a[0] - p.a[2]) / sd;
+	p.high = (p.a[1] - p.a[2]) / sd;
+	return gp__log_integral(&p, 0);
+}
+
+/* --- densities, probabilities of classes --- */
+
+/*	log E_q[p(y|f)] of each target [T,ld]. */
+static void gp__log_density(const gp__lik_job *job, odvgp_real *density)
+{
+	if (!job->lik->log_density) {
+		gp__softmax_densities(job, density);
+		return;
 	}
+	GP__EACH_TARGET(at) density[at] = (odvgp_real)job->lik->log_density(job, at);
+}
+
+/*	Probabilities p of all classes, or of y = 1, and p - p^2. SOFTMAX has a rule for each class, so
+	its p are divided by their sum. */
+static void gp__class_moments(const gp__lik_job *all, odvgp_real *mean, odvgp_real *var)
+{
+	gp__lik_job job = *all;
+	odvgp_real y[GP__CHUNK], p[GP__CHUNK], sum[GP__CHUNK], *out = mean ? mean : var;
+	ptrdiff_t K = job.classes, sets = K ? 1 : all->T;
+	int softmax = K == job.F && job.lik->flags & GP__LIK_LOG_CONCAVE;
+	job.Y = y;
+	if (!K) job.F = job.T = K = 1;
+	for (ptrdiff_t t = 0; t < sets && out; t++)
+		for (ptrdiff_t from = t * job.ld, end = from + all->n; from < end; from += GP__CHUNK) {
+			job.n = GP__MIN(end - from, GP__CHUNK);
+			job.mean = all->mean + from;
+			job.var = all->var + from;
+			gp__zero(sum, GP__CHUNK);
+			for (ptrdiff_t k = 0, at = from; k < K; k++, at += job.ld) {
+				GP__FOR(i, job.n) y[i] = job.classes ? (odvgp_real)k : 1;
+				gp__log_density(&job, p);
+				GP__FOR(i, job.n) sum[i] += out[at + i] = (odvgp_real)exp(GP__MIN(0, (double)p[i]));
+			}
+			for (ptrdiff_t k = 0, at = from; k < K; k++, at += job.ld)
+				GP__FOR(i, job.n) {
+					odvgp_real q = out[at + i] / (softmax ? sum[i] : 1);
+					if (mean) mean[at + i] = q;
+					if (var) var[at + i] = q - q * q;
+				}
+		}
 }
 
 /* --- the table --- */
@@ -7275,43 +7752,42 @@ static const gp__lik_param gp__epsilon_param[] = {{"epsilon", 1, 1e-3, 1, 0, 1, 
 #define GP__BINARY  0, 1, 1, "must be 0 or 1"
 #define GP__NUMBERS 0, 0, 1, "must be the number of a class: 0, 1, 2, ..."
 
-#define GP__CLASS_CALLS gp__chunks_expect, gp__class_moments, gp__chunks_density
+#define GP__CLASS_CALLS gp__chunks_expect, gp__class_moments
 
 static const gp__likelihood gp__likelihoods[] = {
 		/* in the order of odvgp_likelihood */
 		{"gaussian", GP__LIK_GAUSSIAN | GP__CONCAVE | GP__LIK_SCALABLE, gp__noise_param, 1,
-				gp__gaussian_expect, gp__noise_moments, gp__gaussian_log_density, GP__REALS, NULL,
-				NULL, NULL},
-		{"bernoulli", GP__CONCAVE | GP__LIK_PROBIT | GP__LIK_LINK, NULL, 0, GP__CLASS_CALLS,
+				gp__gaussian_expect, gp__noise_moments, gp__gaussian_density, GP__REALS, NULL, NULL,
+				NULL},
+		{"bernoulli", GP__CONCAVE | GP__LIK_LINK, NULL, 0, GP__CLASS_CALLS, gp__bernoulli_density,
 				GP__BINARY, gp__bernoulli_logp, NULL, gp__quad_chunk},
-		{"logit", GP__CONCAVE, NULL, 0, GP__CLASS_CALLS, GP__BINARY, gp__logit_logp, NULL,
-				gp__quad_chunk},
+		{"logit", GP__CONCAVE, NULL, 0, GP__CLASS_CALLS, gp__exp_density, GP__BINARY,
+				gp__logit_logp, NULL, gp__quad_chunk},
 		{"studentt", GP__SCALED, gp__scale_params, 2, gp__chunks_expect, gp__noise_moments,
-				gp__chunks_density, GP__REALS, gp__studentt_logp, gp__studentt_base,
-				gp__studentt_chunk},
+				gp__studentt_density, GP__REALS, gp__studentt_logp, gp__studentt_base,
+				gp__quad_chunk},
 		{"laplace", GP__CONCAVE | GP__LIK_SCALABLE, gp__scale_params, 1, gp__laplace_expect,
-				gp__noise_moments, gp__chunks_density, GP__REALS, NULL, gp__laplace_base,
-				gp__laplace_chunk},
-		{"poisson", GP__RATE, NULL, 0, gp__exp_expect, gp__exp_moments, gp__chunks_density,
-				GP__COUNTS, gp__exp_logp, gp__poisson_base, gp__quad_chunk},
-		{"exponential", GP__RATE, NULL, 0, gp__exp_expect, gp__exp_moments, gp__chunks_density,
-				GP__ABOVE_0, gp__exp_logp, NULL, gp__quad_chunk},
+				gp__noise_moments, gp__laplace_density, GP__REALS, NULL, NULL, NULL},
+		{"poisson", GP__RATE, NULL, 0, gp__exp_expect, gp__exp_moments, gp__exp_density, GP__COUNTS,
+				NULL, gp__poisson_base, NULL},
+		{"exponential", GP__RATE, NULL, 0, gp__exp_expect, gp__exp_moments, gp__exp_density,
+				GP__ABOVE_0, NULL, NULL, NULL},
 		{"negative_binomial", GP__RATE, gp__size_param, 1, gp__chunks_expect, gp__exp_moments,
-				gp__chunks_density, GP__COUNTS, gp__negative_binomial_logp,
+				gp__exp_density, GP__COUNTS, gp__negative_binomial_logp,
 				gp__negative_binomial_base, gp__quad_chunk},
-		{"gamma", GP__CONCAVE, gp__shape_param, 1, gp__exp_expect, gp__exp_moments,
-				gp__chunks_density, GP__ABOVE_0, gp__exp_logp, gp__gamma_base, gp__quad_chunk},
+		{"gamma", GP__CONCAVE, gp__shape_param, 1, gp__exp_expect, gp__exp_moments, gp__exp_density,
+				GP__ABOVE_0, NULL, gp__gamma_base, NULL},
 		{"beta", GP__LIK_FACTORS, gp__precision_param, 1, gp__chunks_expect, gp__beta_moments,
-				gp__chunks_density, 0, 1 - DBL_EPSILON / 2, 0, "must lie between 0 and 1",
+				gp__beta_density, 0, 1 - DBL_EPSILON / 2, 0, "must lie between 0 and 1",
 				gp__beta_logp, NULL, gp__quad_chunk},
-		{"ordinal", GP__CONCAVE | GP__LIK_CLASSES | GP__LIK_PROBIT, gp__cut_params, 2,
-				GP__CLASS_CALLS, GP__NUMBERS, gp__ordinal_logp, NULL, gp__quad_chunk},
+		{"ordinal", GP__CONCAVE | GP__LIK_CLASSES, gp__cut_params, 2, GP__CLASS_CALLS,
+				gp__ordinal_density, GP__NUMBERS, gp__ordinal_logp, NULL, gp__quad_chunk},
 		{"robustmax", GP__LIK_CLASSES | GP__LIK_LINK, gp__epsilon_param, 1, GP__CLASS_CALLS,
-				GP__NUMBERS, NULL, NULL, gp__robustmax_chunk},
-		{"softmax", GP__LIK_LOG_CONCAVE | GP__LIK_CLASSES, NULL, 0, GP__CLASS_CALLS, GP__NUMBERS,
-				NULL, NULL, gp__softmax_chunk},
+				gp__robustmax_density, GP__NUMBERS, NULL, NULL, gp__robustmax_chunk},
+		{"softmax", GP__LIK_LOG_CONCAVE | GP__LIK_CLASSES, NULL, 0, GP__CLASS_CALLS, NULL,
+				GP__NUMBERS, NULL, NULL, gp__softmax_chunk},
 		{"heteroscedastic", 0, NULL, 0, gp__heteroscedastic_expect, gp__heteroscedastic_moments,
-				gp__chunks_density, GP__REALS, NULL, NULL, gp__heteroscedastic_chunk},
+				gp__heteroscedastic_density, GP__REALS, NULL, NULL, NULL},
 };
 
 /* ---- >>predictor   the frozen model
@@ -8366,7 +8842,7 @@ static void gp__use_densities(
 	gp__predict_targets(t, c->Y + first * C, count, C);
 	gp__lik_job job = gp__predict_lik_job(t, count);
 	if (job.lik->flags & GP__LIK_GAUSSIAN) job.noise = t->scale;
-	gp__predict_likelihood(t)->log_density(&job, t->of_y);
+	gp__log_density(&job, t->of_y);
 	GP__FOR(i, count) {
 		odvgp_real sum = 0, *logp = c->logp + first + i;
 		GP__FOR(q, T) {
