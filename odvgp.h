@@ -6539,41 +6539,41 @@ static double gp__chunks_expect(const gp__lik_job *job)
 		1 / sqrt(2 pi) int e^L(t) dt,  L(t) = log p(y|f) - t^2 / 2,  f = mean + sd t
 	log p(y|f) falls on both sides of its mode, so maxima of L lie between the mean and the mode:
 	one, or at most two where p(y|f) is not log-concave. From each maximum panels go outwards until
-	the rest is negligible. Their width follows the difference of Gauss's rule of 7 nodes and
-	Kronrod's of 15. A place is a distance t from the mean and e from the mode, in standard
+	the rest is negligible. A place is a distance t from the mean and e from the mode, in standard
 	deviations, so neither loses digits where the other is far away. Everything is double, and every
 	loop has a constant bound. */
 
 typedef struct gp__density {
-	/* log p(y|f) at n <= 16 places e */
-	void (*logs)(const struct gp__density *p, ptrdiff_t n, const double *e, double *out);
-	/* its first and second derivative in e; these only guide the search for maxima */
-	void (*slopes)(const struct gp__density *p, double e, double *d);
-	double sd, mode; /* mode: t where e = 0 */
-	double prior;    /* factor of t^2 / 2 in L: 1, or 0 */
-	/* the e between which the second derivative changes over a unit of f, so that two steps have to
-	   see two maxima; HUGE_VAL: nowhere */
-	double low, high;
-	double tolerance;
-	double a[6]; /* of logs and slopes */
+	/* log p(y|f) at distance x of f from its mode; to d, unless that is NULL, the first and second
+	   derivative, which only guide the search for maxima */
+	double (*log_p)(const struct gp__density *p, double x, double *d);
 	const gp__lik_job *job;
 	ptrdiff_t at;
+	double sd, mode; /* mode: t where e = 0 */
+	double prior;    /* factor of t^2 / 2 in L: 1, or 0 */
+	/* the x between which the second derivative changes over a unit of f, so that two steps have to
+	   see two maxima; HUGE_VAL: nowhere */
+	double low, high;
+	double tolerance; /* of the integral's logarithm, relative to 1 + |it| */
+	double a[6];      /* of log_p */
 } gp__density;
 typedef struct {
 	double t, e;
 } gp__place;
 
-static gp__density gp__density_of(const gp__lik_job *job, ptrdiff_t at, double mode, double sd)
+/*	sd: standard deviation of f. */
+static gp__density gp__density_of(const gp__lik_job *job, ptrdiff_t at, double sd,
+		double (*log_p)(const gp__density *p, double x, double *d))
 {
 	gp__density p;
 	memset(&p, 0, sizeof p);
+	p.log_p = log_p;
 	p.job = job;
 	p.at = at;
-	p.mode = mode;
 	p.sd = sd;
 	p.prior = 1;
 	p.low = p.high = HUGE_VAL;
-	p.tolerance = 1e-9;
+	p.tolerance = 1e-8;
 	return p;
 }
 
@@ -6583,195 +6583,133 @@ static double gp__sd(const gp__lik_job *job, ptrdiff_t at)
 	return GP__MAX(1e-30, sqrt((double)job->var[at]));
 }
 
-static void gp__density_logs(
-		const gp__density *p, gp__place from, ptrdiff_t n, const double *x, double *out)
+/*	L at distance x from a place. */
+static double gp__log_integrand(const gp__density *p, gp__place from, double x)
 {
-	double e[16];
-	GP__FOR(i, n) e[i] = from.e + x[i];
-	p->logs(p, n, e, out);
-	GP__FOR(i, n) out[i] -= 0.5 * p->prior * (from.t + x[i]) * (from.t + x[i]);
+	double t = from.t + x;
+	return p->log_p(p, p->sd * (from.e + x), NULL) - 0.5 * p->prior * t * t;
 }
 
-/*	The place at distance q from the mode, or from the mean. */
-static gp__place gp__place_at(const gp__density *p, int from_mode, double q)
+static double gp__tolerance(const gp__density *p, double top)
 {
-	gp__place at;
-	at.t = from_mode ? p->mode + q : q;
-	at.e = from_mode ? q : q - p->mode;
-	return at;
+	return GP__MIN(1e-3, p->tolerance * (1 + fabs(top)));
 }
 
-static void gp__density_slopes(const gp__density *p, int from_mode, double q, double *d)
+/*	Move a place from the mean or the mode to the nearest maximum; its standard deviation to *width.
+	0: there is none, as L rises up to where it is convex. Newton's steps until they pass the
+	maximum, then bisection; between p->low and p->high steps are half a unit of f at most. */
+static int gp__maximum(const gp__density *p, gp__place *at, double *width)
 {
-	gp__place at = gp__place_at(p, from_mode, q);
-	p->slopes(p, at.e, d);
-	d[0] -= p->prior * at.t;
-	d[1] -= p->prior;
-}
-
-/*	A maximum of L between `up`, where it rises towards `down`, and `down`: bisection until L varies
-	by less than a tenth. L'' there to *curvature, roughly. */
-static double gp__bisect(
-		const gp__density *p, int from_mode, double up, double down, double *curvature)
-{
-	double d[2], rise, fall;
-	gp__density_slopes(p, from_mode, up, d);
-	rise = d[0];
-	gp__density_slopes(p, from_mode, down, d);
-	fall = d[0];
-	for (int n = 0; n < 128 && !(fabs((down - up) * (rise - fall)) < 0.1); n++) {
-		double q = 0.5 * (up + down);
-		gp__density_slopes(p, from_mode, q, d);
-		if (d[0] * (down - up) > 0) up = q, rise = d[0];
-		else down = q, fall = d[0];
-	}
-	*curvature = (fall - rise) / (down - up);
-	return fabs(rise) < fabs(fall) ? up : down;
-}
-
-/*	The maximum nearest to the mode, or to the mean, and L'' there; 0: none, as L rises up to where
-	it is convex. Newton's steps stop before a maximum, or bracket it; between p->low and p->high
-	they are half a unit of f at most. */
-static int gp__maximum(const gp__density *p, int from_mode, gp__place *at, double *curvature)
-{
-	double end = from_mode ? -p->mode : p->mode, q = 0, last = 0, d[2], step, most;
+	gp__place from = *at;
+	double end = -(from.t + from.e), up = 0, down = end, q = 0, last, d[2], x, most;
+	int passed = 0;
 	for (int n = 0; n < 256; n++) {
-		*at = gp__place_at(p, from_mode, q);
-		gp__density_slopes(p, from_mode, q, d);
-		*curvature = d[1];
-		if (!(d[0] * end > 0)) {
-			if (n) *at = gp__place_at(p, from_mode, gp__bisect(p, from_mode, last, q, curvature));
-			return 1;
-		}
-		if (d[0] * d[0] < -0.01 * d[1] || q == end) return 1;
-		if (!(d[1] < 0)) return 0;
-		most = 0.5 / p->sd + 0.5 * GP__MAX(0, GP__MAX(p->low - at->e, at->e - p->high));
-		step = GP__MIN(most, fabs(d[0] / d[1]));
+		at->t = from.t + q;
+		at->e = from.e + q;
+		x = p->sd * at->e;
+		p->log_p(p, x, d);
+		d[0] = p->sd * d[0] - p->prior * at->t;
+		d[1] = p->sd * p->sd * d[1] - p->prior;
+		*width = d[1] < 0 ? 1 / sqrt(-d[1]) : 1;
+		if (fabs(d[0]) * *width < 0.1 && d[1] < 0) return 1;
+		if (d[0] * end > 0) up = q;
+		else down = q, passed = 1;
+		if (!passed && !(d[1] < 0)) return 0;
 		last = q;
-		q += end > 0 ? step : -step;
-		if (!(fabs(q) < fabs(end))) q = end;
+		most = 0.5 / p->sd * (1 + GP__MAX(0, GP__MAX(p->low - x, x - p->high)));
+		q = fabs(q) + GP__MIN(most, fabs(d[0] / d[1]));
+		q = end > 0 ? GP__MIN(q, end) : GP__MAX(-q, end);
+		if (passed) q = 0.5 * (up + down);
+		if (q == last) return 1;
 	}
 	return 1;
 }
 
 /*	Add the integral of e^(L - top) from a place over `limit` standard deviations, which may be
-	HUGE_VAL, upwards (way = 1) or downwards (-1), to what *sum already has. A panel's width
-	follows the difference of the extensions of Lobatto's rule to 7 and 13 places. After 200 panels
-	the others are taken as they are. */
-static void gp__march(
-		const gp__density *p, gp__place from, int way, double limit, double top, double *sum)
+	-HUGE_VAL or HUGE_VAL, to what *sum already has. A panel's width, at first w, follows the
+	difference of the extensions of Lobatto's rule to 7 and 13 places. After 200 panels the others
+	are taken as they are. */
+static void gp__march(const gp__density *p, gp__place from, double limit, double w, double top,
+		double *sum)
 {
-	/* places from the middle outwards, up to 1, and the rules' weights */
-	static const double rule[][3] = {{0, 0.24261107190140773380, 672.0 / 1470},
+	/* places from a panel's middle to its end; weights of 13 places, and of 7 */
+	static const double rule[7][3] = {{0, 0.24261107190140773380, 672.0 / 1470},
 			{0.23638319966214988028, 0.22492646533333952702, 0},
 			{0.44721359549995793928, 0.19977340522685852679, 625.0 / 1470},
 			{0.64185334234578130578, 0.18882157396018245442, 0},
 			{0.81649658092772603273, 0.15507198733658539625, 432.0 / 1470},
 			{0.94288241569547971906, 0.09427384021885004553, 0},
 			{1, 0.01582719197348018309, 77.0 / 1470}};
-	double x = 0, w = GP__MIN(1, limit), at[12] = {0}, L[12], start,
-		   tol = GP__MIN(1e-3, p->tolerance * (1 + fabs(top)));
-	gp__density_logs(p, from, 1, at, L);
-	start = exp(GP__MIN(600, L[0] - top));
-	for (int n = 0; n < 300 && x < limit; n++) {
-		double value[2] = {0, 0}, error, by;
-		int last = !(w < limit - x);
-		if (last) w = limit - x;
-		GP__FOR(k, 12) /* all but the first; the last one is at 11 */
-			at[k] = way * (x + 0.5 * w * (1 + (k % 2 ? rule[(k + 1) / 2][0] : -rule[k / 2][0])));
-		gp__density_logs(p, from, 12, at, L);
-		GP__FOR(k, 12) L[k] = exp(GP__MIN(600, L[k] - top));
-		GP__FOR(k, 7)
-			GP__FOR(r, 2)
-				value[r] += 0.5 * w * rule[k][r + 1] *
-						(k ? L[2 * k - 1] + (k < 6 ? L[2 * k] : start) : L[0]);
-		error = fabs(value[0] - value[1]) / (tol * (*sum + value[0]));
-		by = error > 0 ? GP__MIN(4, GP__MAX(0.1, 0.9 * pow(error, -1.0 / 11))) : 4;
-		if (error > 1 && n < 200) {
-			w *= by;
-			continue;
+	double x = 0, way = limit < 0 ? -1 : 1, reach = fabs(limit), size = 0;
+	for (int n = 0; n < 300 && x < reach; n++) {
+		double fine = 0, coarse = 0, error;
+		w = GP__MIN(w, reach - x);
+		for (int k = -6; k <= 6; k++) {
+			const double *r = rule[k < 0 ? -k : k];
+			double at = way * (x + 0.5 * w * (1 + (k < 0 ? -r[0] : r[0])));
+			size = exp(GP__MIN(600, gp__log_integrand(p, from, at) - top));
+			fine += 0.5 * w * r[1] * size;
+			coarse += 0.5 * w * r[2] * size;
 		}
-		*sum += value[0];
-		x = last ? limit : x + w;
-		start = L[11];
-		if (limit == HUGE_VAL && x * start < 1e-11 * *sum) return;
-		w *= by;
+		error = fabs(fine - coarse) / (gp__tolerance(p, top) * (*sum + fine) + DBL_MIN);
+		if (error <= 1 || n >= 200) {
+			*sum += fine;
+			x += w;
+			if (reach == HUGE_VAL && GP__MAX(1, x) * size <= 1e-11 * *sum) return;
+		}
+		w *= error > 0 ? GP__MIN(4, GP__MAX(0.1, 0.9 * pow(error, -1.0 / 11))) : 4;
 	}
 }
 
-/*	The same from `low` over `width`, with negligible ends, by 32 to 128 equally spaced places: few
-	where L is smooth. 0 if the last doubling still changed it. */
-static int gp__trapezoid(
-		const gp__density *p, gp__place from, double low, double width, double top, double *sum)
+/*	The same to both sides by at most 48 places each, 0.46 w apart; 0 if alternate ones disagree. */
+static int gp__trapezoid(const gp__density *p, gp__place from, double w, double top, double *sum)
 {
-	double all = 0, shift = 0, tol = GP__MIN(1e-3, p->tolerance * (1 + fabs(top)));
-	for (ptrdiff_t n = 16, doubled = 16; n <= 64; n = doubled, doubled *= 2, shift = 0.5) {
-		double part = 0, step = width / (double)n, x[16], L[16];
-		for (ptrdiff_t i = 0; i < n; i += 16) {
-			GP__FOR(k, 16) x[k] = low + step * ((double)(i + k) + shift);
-			gp__density_logs(p, from, 16, x, L);
-			GP__FOR(k, 16) part += exp(GP__MIN(600, L[k] - top));
+	double part[2] = {0, 0}, step = 0.46 * w;
+	for (int way = -1; way <= 1; way += 2) {
+		double L = top;
+		for (int n = way < 0; L > top - 26; n++) {
+			if (n == 48) return 0;
+			L = gp__log_integrand(p, from, way * n * step);
+			part[n % 2] += step * exp(GP__MIN(600, L - top));
 		}
-		if (shift > 0 && fabs(all - part) < tol * (all + part)) {
-			*sum += 0.5 * step * (all + part);
-			return 1;
-		}
-		all += part;
 	}
+	*sum += part[0] + part[1];
+	if (fabs(part[0] - part[1]) < gp__tolerance(p, top) * *sum) return 1;
+	*sum -= part[0] + part[1];
 	return 0;
-}
-
-/*	Add the integral around a maximum with L = top. */
-static void gp__around(const gp__density *p, gp__place at, double top, double curvature, double *sum)
-{
-	double width = 6 / sqrt(-curvature), reach[2], x, L;
-	GP__FOR(k, 2) {
-		reach[k] = width;
-		for (int n = 0; n < 8; n++, reach[k] *= 1.5) {
-			x = k ? reach[k] : -reach[k];
-			gp__density_logs(p, at, 1, &x, &L);
-			if (L < top - 26) break;
-		}
-	}
-	if (reach[0] + reach[1] < 8 * width &&
-			gp__trapezoid(p, at, -reach[0], reach[0] + reach[1], top, sum))
-		return;
-	gp__march(p, at, -1, HUGE_VAL, top, sum);
-	gp__march(p, at, 1, HUGE_VAL, top, sum);
 }
 
 /*	log of 1 / sqrt(2 pi) int e^L dt. concave: L has one maximum. */
 static double gp__log_integral(const gp__density *p, int concave)
 {
 	gp__place at[2];
-	double L[2], curvature[2] = {-1, -1}, gap = 0, sum = 0, zero = 0, top;
-	int n = gp__maximum(p, 1, &at[0], &curvature[0]);
-	if (!concave || !n) n += gp__maximum(p, 0, &at[n], &curvature[n]);
-	if (!n) at[n++] = gp__place_at(p, 1, 0);
-	GP__FOR(k, n) gp__density_logs(p, at[k], 1, &zero, &L[k]);
-	if (n == 2) gap = at[1].e - at[0].e;
-	if (n == 2 && (gap * gap * fabs(curvature[0]) < 0.1 || fabs(L[0] - L[1]) > 60)) {
-		int higher = L[1] > L[0]; /* one maximum, or one that counts */
-		at[0] = at[higher];
-		L[0] = L[higher];
-		curvature[0] = curvature[higher];
-		n = 1;
+	double L[2], width[2], gap = HUGE_VAL, sum = 0, top;
+	int n = 0;
+	for (int k = 0; k < 2 && !(n && concave); k++) {
+		at[n].t = k ? 0 : p->mode;
+		at[n].e = k ? -p->mode : 0;
+		n += gp__maximum(p, &at[n], &width[n]);
 	}
-	top = n == 2 ? GP__MAX(L[0], L[1]) : L[0];
-	if (n == 1) gp__around(p, at[0], top, curvature[0], &sum);
-	else
-		GP__FOR(k, 4) {
-			int way = k % 2 ? 1 : -1, inwards = way * gap * (k / 2 ? -1 : 1) > 0;
-			gp__march(p, at[k / 2], way, inwards ? 0.5 * fabs(gap) : HUGE_VAL, top, &sum);
-		}
+	if (n == 2) gap = at[1].e - at[0].e;
+	if (fabs(gap) < 0.3 * width[0]) { /* the same one: keep that from the nearer end */
+		if (fabs(at[1].t) < fabs(at[1].e)) at[0] = at[1];
+		gap = HUGE_VAL;
+	}
+	n = gap == HUGE_VAL ? 1 : 2;
+	GP__FOR(k, n) L[k] = gp__log_integrand(p, at[k], 0);
+	top = GP__MAX(L[0], L[n - 1]);
+	for (int k = 0; k < n && !(n == 1 && gp__trapezoid(p, at[0], width[0], top, &sum)); k++) {
+		double inwards = k ? -gap : gap;
+		gp__march(p, at[k], 0.5 * inwards, width[k], top, &sum);
+		gp__march(p, at[k], inwards > 0 ? -HUGE_VAL : HUGE_VAL, width[k], top, &sum);
+	}
 	return top + log(sum) - 0.5 * gp__log_2pi;
 }
 
-/*	log(e^(x^2) erfc(x)), and log Phi(z). */
+/*	log(e^(x^2) erfc(x)) for x >= 25, and log Phi(z). */
 static double gp__log_erfcx(double x)
 {
 	double r = 0.5 / (x * x);
-	if (x < 25) return x * x + log(erfc(x));
 	return log1p(-r * (1 - r * (3 - 15 * r))) - log(x) - 0.5 * log(0.5 * gp__two_pi);
 }
 static double gp__log_cdf(double z)
@@ -6898,28 +6836,21 @@ static double gp__studentt_base(double y, const odvgp_real *par, double *dpar)
 	return gp__lgamma_rise(half, 0.5) - 0.5 * gp__log_2pi - log(s);
 }
 
-/*	u = a0 e; a1 = df. */
-static void gp__studentt_logs(const gp__density *p, ptrdiff_t n, const double *e, double *out)
+/*	a0 = scale, a1 = df */
+static double gp__studentt_log_p(const gp__density *p, double x, double *d)
 {
-	double v = p->a[1];
-	GP__FOR(i, n) out[i] = -0.5 * (v + 1) * log1p(p->a[0] * e[i] * p->a[0] * e[i] / v);
-}
-
-static void gp__studentt_slopes(const gp__density *p, double e, double *d)
-{
-	double v = p->a[1], u = p->a[0] * e, all = v + u * u;
-	d[0] = -p->a[0] * (v + 1) * u / all;
-	d[1] = -p->a[0] * p->a[0] * (v + 1) * (v - u * u) / (all * all);
+	double s = p->a[0], v = p->a[1], u = x / s, all = v + u * u;
+	if (d) d[0] = -(v + 1) * u / (s * all);
+	if (d) d[1] = -(v + 1) * (v - u * u) / (s * s * all * all);
+	return -0.5 * (v + 1) * log1p(u * u / v);
 }
 
 static double gp__studentt_density(const gp__lik_job *job, ptrdiff_t at)
 {
 	double sd = gp__sd(job, at);
-	gp__density p =
-			gp__density_of(job, at, ((double)job->Y[at] - (double)job->mean[at]) / sd, sd);
-	p.logs = gp__studentt_logs;
-	p.slopes = gp__studentt_slopes;
-	p.a[0] = sd / (double)job->par[0];
+	gp__density p = gp__density_of(job, at, sd, gp__studentt_log_p);
+	p.mode = ((double)job->Y[at] - (double)job->mean[at]) / sd;
+	p.a[0] = (double)job->par[0];
 	p.a[1] = (double)job->par[1];
 	return gp__log_integral(&p, 0) + gp__studentt_base(0, job->par, NULL);
 }
@@ -6976,24 +6907,21 @@ static double gp__gamma_base(double y, const odvgp_real *par, double *dpar)
 	return (shape - 1) * log(y) - gp__lgamma(shape);
 }
 
-/*	With x = (place of the mode) + sd e: a x - b log(1 + c (e^x - k)), or a x - c (e^x - k) for b = 0;
-	k = 1 if a > 0, else 0; a0 = a, a1 = b, a2 = c, a3 = 1 - c k, a4 = x at the mode. */
-static void gp__exp_logs(const gp__density *p, ptrdiff_t n, const double *e, double *out)
+/*	a x - b log(1 + y), y = c (e^x - k), or a x - y for b = 0; k = 1 if a > 0, else 0. x counts from
+	a3; a0 = a, a1 = b, a2 = c. */
+static double gp__exp_log_p(const gp__density *p, double x, double *d)
 {
-	double a = p->a[0], b = p->a[1], c = p->a[2];
-	GP__FOR(i, n) {
-		double x = p->a[4] + p->sd * e[i], y = c * (a > 0 ? expm1(x) : exp(x));
-		if (b > 0) y = b * (x > 500 ? x + log(c) : log1p(y));
-		out[i] = a * x - y;
+	double a = p->a[0], b = p->a[1], c = p->a[2], y;
+	x += p->a[3];
+	if (d) {
+		double w = b > 0 ? c / (c + (a > 0 ? 1 - c : 1) * exp(-x)) : 0;
+		y = b > 0 ? b * w : c * exp(x);
+		d[0] = a - y;
+		d[1] = -y * (1 - w);
 	}
-}
-
-static void gp__exp_slopes(const gp__density *p, double e, double *d)
-{
-	double b = p->a[1], c = p->a[2], x = p->a[4] + p->sd * e,
-		   w = b > 0 ? c / (c + p->a[3] * exp(-x)) : 0, y = b > 0 ? b * w : c * exp(x);
-	d[0] = p->sd * (p->a[0] - y);
-	d[1] = -p->sd * p->sd * y * (1 - w);
+	y = c * (expm1(x) + !(a > 0));
+	if (b > 0) y = b * (x > 500 ? x + log(c) : log1p(y));
+	return a * x - y;
 }
 
 /*	log E[e^l(x)] for x from N(mean, sd^2), where l is POISSON's log p for the count a, or for a
@@ -7001,17 +6929,14 @@ static void gp__exp_slopes(const gp__density *p, double e, double *d)
 	x = f, the largest value is 0, far below 0. */
 static double gp__exp_integral(double a, double size, double mean, double sd)
 {
-	gp__density p = gp__density_of(NULL, 0, 0, sd);
+	gp__density p = gp__density_of(NULL, 0, sd, gp__exp_log_p);
 	int finite = size < HUGE_VAL;
 	if (finite && a > size) return gp__exp_integral(size, a, -mean, sd); /* the same, mirrored */
-	p.logs = gp__exp_logs;
-	p.slopes = gp__exp_slopes;
 	p.a[0] = a;
 	p.a[1] = finite ? a + size : 0;
-	p.a[2] = a > 0 ? (finite ? a / (a + size) : a) : finite ? 1 / size : 1;
-	p.a[3] = finite && a > 0 ? size / (a + size) : 1;
-	p.a[4] = a > 0 ? 0 : GP__MIN(mean, -40);
-	p.mode = (p.a[4] - mean) / sd;
+	p.a[2] = (a > 0 ? a : 1) / (finite ? a + size : 1);
+	p.a[3] = a > 0 ? 0 : GP__MIN(mean, -40);
+	p.mode = (p.a[3] - mean) / sd;
 	return gp__log_integral(&p, 1);
 }
 
@@ -7019,18 +6944,17 @@ static double gp__exp_integral(double a, double size, double mean, double sd)
 static double gp__exp_density(const gp__lik_job *job, ptrdiff_t at)
 {
 	const gp__likelihood *lik = job->lik;
+	int whole = lik->whole, own = lik->params;
 	double y = (double)job->Y[at], mean = (double)job->mean[at], sd = gp__sd(job, at),
-		   par = lik->params ? (double)job->par[0] : 1, size = HUGE_VAL, a = lik->whole ? y : par,
-		   sum, log_y, log_a;
+		   par = own ? (double)job->par[0] : 1, size = whole && own ? par : HUGE_VAL,
+		   a = whole ? y : par, sum = 0;
 	if (lik->most < 2) return gp__exp_integral(0, 1, y > 0 ? -mean : mean, sd);
-	if (lik->whole && lik->params) size = par;
-	if (!(a > 0)) return gp__exp_integral(0, size, mean, sd);
-	log_y = log(y);
-	log_a = log(a);
-	sum = gp__gamma_peak(log_a) - log_y;
-	if (size < HUGE_VAL) sum += gp__gamma_peak(log(size)) - gp__gamma_peak(log(a + size));
-	if (lik->whole) mean -= log_y;
-	else mean = lik->params ? log_y - log_a - mean : mean + log_y;
+	if (a > 0) {
+		sum = gp__gamma_peak(log(a)) - log(y);
+		if (whole && own) sum += gp__gamma_peak(log(size)) - gp__gamma_peak(log(a + size));
+		if (own && !whole) mean = log(y) - log(a) - mean;
+		else mean += whole ? -log(y) : log(y);
+	}
 	return sum + gp__exp_integral(a, size, mean, sd);
 }
 
@@ -7163,95 +7087,78 @@ static void gp__beta_logp(const gp__lik_chunk *c)
 
 /*	With p = Phi(f) and precision s:
 		log p(y|f) = G(s p) + G(s (1 - p)) - G(s) - s KL(p|y) - log(y (1 - y)),
-	G(k) = gp__gamma_peak(log k), in which nothing large cancels. a0 = log s, a1 = s, a2 = log y,
-	a3 = log(1 - y), a4 = y, a5 = f at the mode. Without G(s) and the last term. */
-static double gp__beta_kl(double p, double log_p, double y, double log_y, double d)
+	G(k) = gp__gamma_peak(log k), in which nothing large cancels; without G(s) and the last term.
+	a = {y, 1 - y, log y, log(1 - y), f at the mode, log s}. A side's part of the derivatives with
+	k = s p is (phi / p)(1 + k (log y - psi(1 + k))), and psi'(1 + k) is about 1 / (k + 0.6). */
+static double gp__beta_log_p(const gp__density *b, double x, double *d)
 {
-	return p * (fabs(d) < 0.5 * y ? log1p(d / y) : log_p - log_y);
-}
-static void gp__beta_logs(const gp__density *b, ptrdiff_t n, const double *e, double *out)
-{
-	GP__FOR(i, n) {
-		double f = b->a[5] + b->sd * e[i], log_p = gp__log_cdf(f), log_q = gp__log_cdf(-f),
-			   p = 0.5 * erfc(-gp__sqrt_half * f), q = 0.5 * erfc(gp__sqrt_half * f), y = b->a[4],
-			   d = f < 0 ? p - y : 1 - y - q;
-		out[i] = gp__gamma_peak(b->a[0] + log_p) + gp__gamma_peak(b->a[0] + log_q) -
-				 b->a[1] * (gp__beta_kl(p, log_p, y, b->a[2], d) +
-								   gp__beta_kl(q, log_q, 1 - y, b->a[3], -d));
+	const double *y = b->a;
+	double f = y[4] + x, s = exp(y[5]), sum = 0,
+		   gap = f < 0 ? 0.5 * erfc(-gp__sqrt_half * f) - y[0] : y[1] - 0.5 * erfc(gp__sqrt_half * f);
+	if (d) d[0] = d[1] = 0;
+	for (int k = 0; k < 2; k++, gap = -gap, f = -f) {
+		double log_p = gp__log_cdf(f), p = 0.5 * erfc(-gp__sqrt_half * f);
+		sum += gp__gamma_peak(y[5] + log_p) -
+			   s * p * (fabs(gap) < 0.5 * y[k] ? log1p(gap / y[k]) : log_p - y[2 + k]);
+		if (d) {
+			double h = exp(-0.5 * (f * f + gp__log_2pi) - log_p), n = s * p,
+				   c = y[2 + k] - gp__digamma(1 + n), slope = h * (1 + n * c);
+			d[0] += k ? -slope : slope;
+			d[1] += -(f + h) * slope + h * h * n * (c - n / (n + 0.6));
+		}
 	}
-}
-
-/*	One side's part of the derivatives in f, k = s Phi(f): (phi / Phi)(1 + k (log y - psi(1 + k))).
-	psi' is right to 1 %. */
-static void gp__beta_side(const gp__density *b, double f, double log_y, double *d)
-{
-	double log_p = gp__log_cdf(f), log_phi = -0.5 * (f * f + gp__log_2pi), x,
-		   k = b->a[1] * exp(log_p), h = exp(log_phi - log_p), c;
-	x = 1 / (1 + k);
-	c = log_y - gp__digamma(1 + k);
-	d[0] = h * (1 + k * c);
-	d[1] = -(f + h) * d[0] +
-		   h * h * k * (c - k * x * (1 + x * (0.5 + x * (1.0 / 6 - x * x / 30))));
-}
-static void gp__beta_slopes(const gp__density *b, double e, double *d)
-{
-	double f = b->a[5] + b->sd * e, low[2], high[2];
-	gp__beta_side(b, f, b->a[2], low);
-	gp__beta_side(b, -f, b->a[3], high);
-	d[0] = b->sd * (low[0] - high[0]);
-	d[1] = b->sd * b->sd * (low[1] + high[1]);
+	return sum;
 }
 
 static double gp__beta_density(const gp__lik_job *job, ptrdiff_t at)
 {
-	gp__density b = gp__density_of(job, at, 0, 1);
-	double y = (double)job->Y[at], s = (double)job->par[0], curvature;
-	b.logs = gp__beta_logs;
-	b.slopes = gp__beta_slopes;
-	b.a[0] = log(s);
-	b.a[1] = s;
+	gp__density b = gp__density_of(job, at, gp__sd(job, at), gp__beta_log_p);
+	double y = (double)job->Y[at], low = -40, high = 40, d[2] = {1, 0};
+	b.a[0] = y;
+	b.a[1] = 1 - y;
 	b.a[2] = log(y);
 	b.a[3] = log1p(-y);
-	b.a[4] = y;
-	b.prior = 0;
-	b.a[5] = gp__bisect(&b, 1, -40, 40, &curvature);
-	b.prior = 1;
-	b.sd = gp__sd(job, at);
-	b.mode = (b.a[5] - (double)job->mean[at]) / b.sd;
-	b.low = (-8 - b.a[5]) / b.sd;
-	b.high = (8 - b.a[5]) / b.sd;
-	return gp__log_integral(&b, 0) - gp__gamma_peak(b.a[0]) - b.a[2] - b.a[3];
+	b.a[5] = log((double)job->par[0]);
+	for (int n = 0; n < 60 && !(d[0] * d[0] < -0.01 * d[1]); n++) {
+		b.a[4] = 0.5 * (low + high);
+		gp__beta_log_p(&b, 0, d);
+		if (d[0] > 0) low = b.a[4];
+		else high = b.a[4];
+	}
+	b.mode = (b.a[4] - (double)job->mean[at]) / b.sd;
+	b.low = -8 - b.a[4];
+	b.high = 8 - b.a[4];
+	return gp__log_integral(&b, 0) - gp__gamma_peak(b.a[5]) - b.a[2] - b.a[3];
 }
 
-static void gp__owen_logs(const gp__density *p, ptrdiff_t n, const double *x, double *out)
+static double gp__beta_product_log(const gp__density *p, double x, double *d)
 {
-	GP__FOR(i, n) out[i] = -0.5 * p->a[0] * (1 + x[i] * x[i]) - log1p(x[i] * x[i]);
+	(void)d;
+	return -p->a[0] / (1 + cos(x));
 }
-/*	1 / pi int e^(-h2 (1 + x^2) / 2) / (1 + x^2) dx from `from` over `width`: Owen's T. */
-static double gp__owen(double h2, double from, double width)
+static double gp__beta_product(double h, double from, double width)
 {
-	gp__density p = gp__density_of(NULL, 0, 0, 1);
+	gp__density p = gp__density_of(NULL, 0, 1, gp__beta_product_log);
 	gp__place at = {from, from};
 	double sum = 0, top;
-	p.logs = gp__owen_logs;
 	p.prior = 0;
-	p.a[0] = h2;
-	gp__owen_logs(&p, 1, &from, &top);
-	gp__march(&p, at, 1, width, top, &sum);
-	return 2 * exp(top) * sum / gp__two_pi;
+	p.a[0] = h * h;
+	top = gp__log_integrand(&p, at, 0);
+	gp__march(&p, at, width, width, top, &sum);
+	return exp(top) * sum / gp__two_pi;
 }
 
-/*	With h = mean / sqrt(1 + v), p = Phi(f), a = 1 / sqrt(1 + 2 v): E[p] = Phi(h), and Owen's
-	integral is E[p (1 - p)] from 0 to a, Var[p] from a to 1. */
+/*	With p = Phi(f), h = mean / sqrt(1 + v) and cos c = v / (1 + v): E[p] = Phi(h), E[p (1 - p)] and
+	Var[p] are the integrals of e^(-h^2 / (1 + cos x)) / (2 pi) from 0 to c and from c to pi / 2. */
 static void gp__beta_moments(const gp__lik_job *job, odvgp_real *mean, odvgp_real *var)
 {
 	GP__EACH_TARGET(at) {
-		double v = (double)job->var[at], m = (double)job->mean[at], h2 = m * m / (1 + v),
-			   a = 1 / sqrt(1 + 2 * v), rest = 2 * v / ((1 + 2 * v) * (1 + a));
-		if (mean) mean[at] = (odvgp_real)exp(gp__log_cdf(m / sqrt(1 + v)));
+		double v = (double)job->var[at], h = (double)job->mean[at] / sqrt(1 + v),
+			   root = sqrt(1 + 2 * v), c = atan2(root, v);
+		if (mean) mean[at] = (odvgp_real)exp(gp__log_cdf(h));
 		if (var)
-			var[at] = (odvgp_real)(gp__owen(h2, 0, a) / (1 + (double)job->par[0]) +
-								   gp__owen(h2, a, rest));
+			var[at] = (odvgp_real)(gp__beta_product(h, 0, c) / (1 + (double)job->par[0]) +
+								   gp__beta_product(h, c, atan2(v, root)));
 	}
 }
 
@@ -7272,16 +7179,14 @@ static double gp__ordinal_density(const gp__lik_job *job, ptrdiff_t at)
 	ptrdiff_t k = (ptrdiff_t)job->Y[at], K = job->classes;
 	const odvgp_real *gap = job->par;
 	double sd = sqrt(1 + (double)job->var[at]), low = (double)gap[K - 2] - (double)job->mean[at], w,
-		   c, c2, log_high;
+		   c, log_high;
 	GP__FOR(j, k - 1) low += (double)gap[j];
 	low /= sd;
 	if (k == 0 || k == K - 1) return gp__log_cdf(k ? -low : low);
 	w = (double)gap[k - 1] / sd;
 	c = fabs(low + 0.5 * w);
-	c2 = c * c;
-	if (w * (1 + c) < 0.1)
-		return log(w) - 0.5 * (c2 + gp__log_2pi) +
-			   log1p(w * w / 24 * (c2 - 1 + w * w / 80 * (c2 * (c2 - 6) + 3)));
+	if (w * (1 + c) < 1e-3)
+		return log(w) - 0.5 * (c * c + gp__log_2pi) + (c * c - 1) * w * w / 24;
 	log_high = gp__log_cdf(0.5 * w - c);
 	return log_high + log(-expm1(gp__log_cdf(-0.5 * w - c) - log_high));
 }
@@ -7385,35 +7290,32 @@ static void gp__robustmax_chunk(
 	}
 }
 
-/*	log prod_{k != y} link((f - mean_k) / sd_k): 16 places of 4 classes fill a chunk. */
-static void gp__robustmax_logs(const gp__density *p, ptrdiff_t n, const double *e, double *out)
+/*	log prod_{k != y} link((f - mean_k) / sd_k) */
+static double gp__robustmax_log_p(const gp__density *p, double x, double *d)
 {
 	const gp__lik_job *job = p->job;
-	odvgp_real *z = job->work, *link = z + GP__CHUNK, *slope = link + GP__CHUNK;
-	ptrdiff_t y = (ptrdiff_t)job->Y[p->at], J = job->F - 1;
-	GP__FOR(i, n) out[i] = 0;
-	for (ptrdiff_t j = 0; j < J; j += GP__CHUNK / 16) {
-		GP__FOR(b, GP__CHUNK / 16) {
-			ptrdiff_t k = (y + 1 + GP__MIN(j + b, J - 1)) % job->F * job->ld + p->at;
-			double d = (double)job->mean[y * job->ld + p->at] - (double)job->mean[k],
-				   sd = gp__sd(job, k);
-			GP__FOR(i, 16) z[16 * b + i] = (odvgp_real)((d + p->sd * e[i < n ? i : 0]) / sd);
-		}
-		gp__link(job->isa, (double)job->rule[0], z, link, slope);
-		GP__FOR(b, GP__MIN(GP__CHUNK / 16, J - j))
-			GP__FOR(i, n) out[i] += (double)link[16 * b + i];
-	}
+	ptrdiff_t y = (ptrdiff_t)job->Y[p->at] * job->ld + p->at;
+	double all = 1, jitter = (double)job->rule[0], f = (double)job->mean[y] + x;
+	(void)d;
+	for (ptrdiff_t k = p->at; k < job->F * job->ld; k += job->ld)
+		if (k != y)
+			all *= jitter + (0.5 - jitter) * erfc(gp__sqrt_half * ((double)job->mean[k] - f) /
+															  gp__sd(job, k));
+	return log(all);
 }
 
 /*	p = other + (1 - epsilon - other) P, P the integral over 9 standard deviations on both sides. */
 static double gp__robustmax_density(const gp__lik_job *job, ptrdiff_t at)
 {
 	double e = (double)job->par[0], other = e / (double)(job->F - 1), sum = other;
-	gp__density p = gp__density_of(job, at, 0, gp__sd(job, (ptrdiff_t)job->Y[at] * job->ld + at));
-	gp__place middle = {0, 0}, end = {9, 9};
+	gp__density p = gp__density_of(job, at, gp__sd(job, (ptrdiff_t)job->Y[at] * job->ld + at),
+			gp__robustmax_log_p);
+	gp__place middle = {0, 0};
 	double top = 0.5 * gp__log_2pi - log(GP__MAX(0, 1 - e - other));
-	p.logs = gp__robustmax_logs;
-	if (!gp__trapezoid(&p, middle, -9, 18, top, &sum)) gp__march(&p, end, -1, 18, top, &sum);
+	if (!gp__trapezoid(&p, middle, 0.5, top, &sum)) {
+		gp__march(&p, middle, -9, 1, top, &sum);
+		gp__march(&p, middle, 9, 1, top, &sum);
+	}
 	return log(sum);
 }
 
@@ -7512,18 +7414,17 @@ static void gp__softmax_slopes(const gp__lik_chunk *c, const gp__softmax *s, odv
 }
 
 /*	Add w e^logp: top is the largest term's logarithm so far, c->sum the sum times e^-top. */
-static void gp__lse_add(const gp__lik_chunk *c, int first, odvgp_real w, odvgp_real *top)
+static void gp__lse_add(const gp__lik_chunk *c, odvgp_real w, odvgp_real *top)
 {
 	odvgp_real log_w = w > 0 ? (odvgp_real)log((double)w) : -GP__R(GP__FAR);
 	GP__EACH_ROW(i) {
-		odvgp_real z = c->logp[i] + log_w, most = first || z > top[i] ? z : top[i];
-		c->a[i] = first ? 0 : top[i] - most;
-		c->z[i] = z - most;
-		top[i] = most;
+		odvgp_real term = c->logp[i] + log_w;
+		c->z[i] = term - top[i];
+		c->a[i] = c->z[i] > 0 ? -c->z[i] : c->z[i];
+		top[i] = GP__MAX(top[i], term);
 	}
 	c->isa->map[GP__EXP](c->a, c->a, NULL);
-	c->isa->map[GP__EXP](c->z, c->z, NULL);
-	GP__EACH_ROW(i) c->sum[i] = c->sum[i] * c->a[i] + c->z[i];
+	GP__EACH_ROW(i) c->sum[i] = c->z[i] > 0 ? c->sum[i] * c->a[i] + 1 : c->sum[i] + c->a[i];
 }
 
 /*	Rows from `from` on: E[log p] to c->sum, or, if top is given, E[p] as gp__lse_add leaves it. */
@@ -7535,10 +7436,11 @@ static void gp__softmax_rule(
 	ptrdiff_t nodes = tensor ? 1 : GP__SOFTMAX_DRAWS * c->H, F = job->F;
 	for (ptrdiff_t j = 0; j < s.J && tensor; j++) nodes *= c->H;
 	if (job->dmean) gp__zero(s.dm, 2 * F * GP__CHUNK);
+	for (ptrdiff_t i = 0; i < GP__CHUNK && top; i++) top[i] = -GP__R(GP__FAR);
 	GP__FOR(h, nodes) {
 		odvgp_real w = gp__softmax_node(c, &s, h);
 		gp__softmax_logp(c, &s);
-		if (top) gp__lse_add(c, h == 0, w, top);
+		if (top) gp__lse_add(c, w, top);
 		else
 			GP__EACH_ROW(i) c->sum[i] += w * c->logp[i];
 		if (job->dmean) gp__softmax_slopes(c, &s, w);
@@ -7560,48 +7462,40 @@ static void gp__softmax_chunk(
 
 /*	With Gumbel noise on each f, class y is the largest: p = int p_y(x) prod_{k != y} F_k(x) dx, of
 	f_k plus noise, which are EXPONENTIAL's p of 1 and POISSON's of 0 at f = f_k - x. */
-static void gp__softmax_logs(const gp__density *p, ptrdiff_t n, const double *x, double *out)
+static double gp__softmax_log_p(const gp__density *p, double x, double *d)
 {
 	const gp__lik_job *job = p->job;
 	ptrdiff_t y = (ptrdiff_t)job->Y[p->at] * job->ld + p->at;
-	GP__FOR(i, n) {
-		out[i] = -1;
-		for (ptrdiff_t k = p->at; k < job->F * job->ld; k += job->ld)
-			out[i] += gp__exp_integral(k == y, HUGE_VAL, (double)job->mean[k] - x[i], gp__sd(job, k));
+	double sum = -1, h = 0.05;
+	for (ptrdiff_t k = p->at; k < job->F * job->ld; k += job->ld)
+		sum += gp__exp_integral(
+				k == y, HUGE_VAL, (double)job->mean[k] - p->a[0] - x, gp__sd(job, k));
+	if (d) {
+		double up = gp__softmax_log_p(p, x + h, NULL), down = gp__softmax_log_p(p, x - h, NULL);
+		d[0] = 0.5 * (up - down) / h;
+		d[1] = (up - 2 * sum + down) / (h * h);
 	}
-}
-static void gp__softmax_slopes_at(const gp__density *p, double x, double *d)
-{
-	double at[2], L[2];
-	at[0] = x - 0.05;
-	at[1] = x + 0.05;
-	gp__softmax_logs(p, 2, at, L);
-	d[0] = L[1] > -HUGE_VAL ? (L[1] - L[0]) / 0.1 : 1;
+	return sum;
 }
 static double gp__softmax_density(const gp__lik_job *job, ptrdiff_t at)
 {
-	gp__density p = gp__density_of(job, at, 0, 1);
-	double low = HUGE_VAL, high = -HUGE_VAL, most = 0, sum = 0, zero = 0, top, curvature;
-	gp__place from;
+	gp__density p = gp__density_of(job, at, 1, gp__softmax_log_p);
+	double low = HUGE_VAL, high = -HUGE_VAL, most = 0;
 	if (job->F == 2) {
 		ptrdiff_t y = job->Y[at] > 0, of_y = y * job->ld + at, k = (1 - y) * job->ld + at;
 		return gp__exp_integral(0, 1, (double)job->mean[k] - (double)job->mean[of_y],
 				hypot(gp__sd(job, k), gp__sd(job, of_y)));
 	}
-	GP__FOR(k, job->F) {
-		double mean = (double)job->mean[k * job->ld + at];
-		low = GP__MIN(low, mean);
-		high = GP__MAX(high, mean);
-		most = GP__MAX(most, gp__sd(job, k * job->ld + at));
+	for (ptrdiff_t k = at; k < job->F * job->ld; k += job->ld) {
+		low = GP__MIN(low, (double)job->mean[k]);
+		high = GP__MAX(high, (double)job->mean[k]);
+		most = GP__MAX(most, gp__sd(job, k));
 	}
-	p.logs = gp__softmax_logs;
-	p.slopes = gp__softmax_slopes_at;
 	p.prior = 0;
-	p.tolerance = 1e-8;
-	from.t = from.e = gp__bisect(&p, 1, low - 9 * most - 3, high + 9 * most + 3, &curvature);
-	gp__density_logs(&p, from, 1, &zero, &top);
-	gp__around(&p, from, top, curvature, &sum);
-	return top + log(sum);
+	p.tolerance = 1e-5;
+	p.a[0] = high + 9 * most + 3;
+	p.mode = p.a[0] - (low - 9 * most - 3);
+	return gp__log_integral(&p, 1) + 0.5 * gp__log_2pi;
 }
 
 /*	The rule is right to 1e-6 up to four classes where differences have a standard deviation of at
@@ -7649,24 +7543,13 @@ static void gp__heteroscedastic_moments(const gp__lik_job *job, odvgp_real *mean
 
 /*	Given g, f is integrated out: -(log(2 pi) + l + d^2 e^-l) / 2, l = log(v + e^g), v = var_f.
 	a0 = log v, a1 = log d^2, a2 = g at the mode. */
-static double gp__heteroscedastic_log_var(const gp__density *p, double g)
+static double gp__heteroscedastic_log_p(const gp__density *p, double x, double *d)
 {
-	return GP__MAX(g, p->a[0]) + log1p(exp(-fabs(g - p->a[0])));
-}
-static void gp__heteroscedastic_logs(
-		const gp__density *p, ptrdiff_t n, const double *e, double *out)
-{
-	GP__FOR(i, n) {
-		double l = gp__heteroscedastic_log_var(p, p->a[2] + p->sd * e[i]);
-		out[i] = -0.5 * (gp__log_2pi + l + exp(p->a[1] - l));
-	}
-}
-static void gp__heteroscedastic_slopes(const gp__density *p, double e, double *d)
-{
-	double g = p->a[2] + p->sd * e, l = gp__heteroscedastic_log_var(p, g), r = exp(p->a[1] - l),
-		   x = exp(g - l);
-	d[0] = 0.5 * p->sd * (r - 1) * x;
-	d[1] = 0.5 * p->sd * p->sd * x * ((1 - x) * (r - 1) - r * x);
+	double log_v = p->a[0], g = p->a[2] + x, l = GP__MAX(g, log_v) + log1p(exp(-fabs(g - log_v))),
+		   r = exp(p->a[1] - l), share = exp(g - l);
+	if (d) d[0] = 0.5 * share * (r - 1);
+	if (d) d[1] = 0.5 * share * ((1 - share) * (r - 1) - share * r);
+	return -0.5 * (gp__log_2pi + l + r);
 }
 
 /*	Where d^2 <= v the density falls with g; its slope is at least -1/2. */
@@ -7675,16 +7558,14 @@ static double gp__heteroscedastic_density(const gp__lik_job *job, ptrdiff_t at)
 	ptrdiff_t of_g = at + job->T * job->ld;
 	double v = (double)job->var[at], d = (double)job->Y[at] - (double)job->mean[at],
 		   mean = (double)job->mean[of_g], sd = gp__sd(job, of_g);
-	gp__density p = gp__density_of(job, at, 0, sd);
-	p.logs = gp__heteroscedastic_logs;
-	p.slopes = gp__heteroscedastic_slopes;
+	gp__density p = gp__density_of(job, at, sd, gp__heteroscedastic_log_p);
 	p.a[0] = log(v);
 	p.a[1] = 2 * log(fabs(d));
 	p.a[2] = d * d > v ? log(d * d - v)
 					   : GP__MIN(mean, GP__MAX(p.a[0] - 40, mean - 0.5 * sd * sd));
 	p.mode = (p.a[2] - mean) / sd;
-	p.low = (p.a[0] - p.a[2]) / sd;
-	p.high = (p.a[1] - p.a[2]) / sd;
+	p.low = p.a[0] - p.a[2];
+	p.high = p.a[1] - p.a[2];
 	return gp__log_integral(&p, 0);
 }
 

@@ -551,7 +551,7 @@ TEST(densities_of_one_function)
 
 int main(int argc, char **argv)
 {
-	size_t bytes = odvgp_blas_size(NULL);
+	size_t bytes = odvgp_blas_size(NULL, NULL);
 	test_begin(argc, argv);
 	blas_block = test_alloc(bytes);
 	if (odvgp_blas_init(&blas, NULL, test_isa(), blas_block, bytes, NULL)) return 3;
