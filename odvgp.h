@@ -6474,7 +6474,7 @@ static gp__lik_chunk gp__lik_chunk_of(const gp__lik_job *job, ptrdiff_t t, ptrdi
 	c.dpar = job->dpar;
 	GP__EACH_ROW(i) {
 		ptrdiff_t at = t * job->ld + from + (i < c.n ? i : 0);
-		odvgp_real y = job->Y ? job->Y[at] : GP__R(0.5);
+		odvgp_real y = job->Y[at];
 		c.seen[i] = i < c.n && y == y ? gp__weight(job, from + i) : 0;
 		c.y[i] = y == y ? y : GP__R(0.5); /* all likelihoods of one function can take it */
 		c.mean[i] = job->mean[at];
@@ -6538,23 +6538,20 @@ static double gp__chunks_expect(const gp__lik_job *job)
 	Densities without a closed form are integrals over one variable:
 		1 / sqrt(2 pi) int e^L(t) dt,  L(t) = log p(y|f) - t^2 / 2,  f = mean + sd t
 	log p(y|f) falls on both sides of its mode, so maxima of L lie between the mean and the mode:
-	one, or at most two where p(y|f) is not log-concave. From each maximum panels go outwards until
+	one, or at most two where p(y|f) is not log-concave. The integral goes outwards from them until
 	the rest is negligible. A place is a distance t from the mean and e from the mode, in standard
-	deviations, so neither loses digits where the other is far away. Everything is double, and every
-	loop has a constant bound. */
+	deviations: neither loses digits far from the other. Every loop has a constant bound. */
 
 typedef struct gp__density {
-	/* log p(y|f) at distance x of f from its mode; to d, unless that is NULL, the first and second
-	   derivative, which only guide the search for maxima */
+	/* log p(y|f) where f is its mode + x; to d, unless NULL, two derivatives, which only guide the
+	   search for maxima */
 	double (*log_p)(const struct gp__density *p, double x, double *d);
 	const gp__lik_job *job;
 	ptrdiff_t at;
 	double sd, mode; /* mode: t where e = 0 */
 	double prior;    /* factor of t^2 / 2 in L: 1, or 0 */
-	/* the x between which the second derivative changes over a unit of f, so that two steps have to
-	   see two maxima; HUGE_VAL: nowhere */
-	double low, high;
-	double tolerance; /* of the integral's logarithm, relative to 1 + |it| */
+	double low, high; /* the x between which log p bends within a unit of f; HUGE_VAL: nowhere */
+	double tolerance; /* of the integral's logarithm l, relative to 1 + |l| */
 	double a[6];      /* of log_p */
 } gp__density;
 typedef struct {
@@ -7131,21 +7128,10 @@ static double gp__beta_density(const gp__lik_job *job, ptrdiff_t at)
 	return gp__log_integral(&b, 0) - gp__gamma_peak(b.a[5]) - b.a[2] - b.a[3];
 }
 
-static double gp__beta_product_log(const gp__density *p, double x, double *d)
+static double gp__beta_product(const gp__density *p, double x, double *d)
 {
 	(void)d;
 	return -p->a[0] / (1 + cos(x));
-}
-static double gp__beta_product(double h, double from, double width)
-{
-	gp__density p = gp__density_of(NULL, 0, 1, gp__beta_product_log);
-	gp__place at = {from, from};
-	double sum = 0, top;
-	p.prior = 0;
-	p.a[0] = h * h;
-	top = gp__log_integrand(&p, at, 0);
-	gp__march(&p, at, width, width, top, &sum);
-	return exp(top) * sum / gp__two_pi;
 }
 
 /*	With p = Phi(f), h = mean / sqrt(1 + v) and cos c = v / (1 + v): E[p] = Phi(h), E[p (1 - p)] and
@@ -7154,11 +7140,18 @@ static void gp__beta_moments(const gp__lik_job *job, odvgp_real *mean, odvgp_rea
 {
 	GP__EACH_TARGET(at) {
 		double v = (double)job->var[at], h = (double)job->mean[at] / sqrt(1 + v),
-			   root = sqrt(1 + 2 * v), c = atan2(root, v);
+			   root = sqrt(1 + 2 * v), top = -0.5 * h * h, inner = 0, outer = 0;
+		gp__density p = gp__density_of(NULL, 0, 1, gp__beta_product);
+		gp__place c;
+		c.t = c.e = atan2(root, v);
+		p.prior = 0;
+		p.a[0] = h * h;
 		if (mean) mean[at] = (odvgp_real)exp(gp__log_cdf(h));
-		if (var)
-			var[at] = (odvgp_real)(gp__beta_product(h, 0, c) / (1 + (double)job->par[0]) +
-								   gp__beta_product(h, c, atan2(v, root)));
+		if (!var) continue;
+		gp__march(&p, c, -c.e, 1, top, &inner);
+		gp__march(&p, c, atan2(v, root), 1, top, &outer);
+		inner /= 1 + (double)job->par[0];
+		var[at] = (odvgp_real)(exp(top) / gp__two_pi * (inner + outer));
 	}
 }
 
@@ -7581,14 +7574,13 @@ static void gp__log_density(const gp__lik_job *job, odvgp_real *density)
 	GP__EACH_TARGET(at) density[at] = (odvgp_real)job->lik->log_density(job, at);
 }
 
-/*	Probabilities p of all classes, or of y = 1, and p - p^2. SOFTMAX has a rule for each class, so
-	its p are divided by their sum. */
+/*	Probabilities p of all classes, divided by their sum (SOFTMAX's rule differs for each class), or
+	of y = 1; and p - p^2. */
 static void gp__class_moments(const gp__lik_job *all, odvgp_real *mean, odvgp_real *var)
 {
 	gp__lik_job job = *all;
 	odvgp_real y[GP__CHUNK], p[GP__CHUNK], sum[GP__CHUNK], *out = mean ? mean : var;
 	ptrdiff_t K = job.classes, sets = K ? 1 : all->T;
-	int softmax = K == job.F && job.lik->flags & GP__LIK_LOG_CONCAVE;
 	job.Y = y;
 	if (!K) job.F = job.T = K = 1;
 	for (ptrdiff_t t = 0; t < sets && out; t++)
@@ -7604,7 +7596,7 @@ static void gp__class_moments(const gp__lik_job *all, odvgp_real *mean, odvgp_re
 			}
 			for (ptrdiff_t k = 0, at = from; k < K; k++, at += job.ld)
 				GP__FOR(i, job.n) {
-					odvgp_real q = out[at + i] / (softmax ? sum[i] : 1);
+					odvgp_real q = out[at + i] / (job.classes ? sum[i] : 1);
 					if (mean) mean[at + i] = q;
 					if (var) var[at + i] = q - q * q;
 				}
