@@ -6570,7 +6570,7 @@ static gp__density gp__density_of(const gp__lik_job *job, ptrdiff_t at, double s
 	p.sd = sd;
 	p.prior = 1;
 	p.low = p.high = HUGE_VAL;
-	p.tolerance = 1e-8;
+	p.tolerance = 2e-9;
 	return p;
 }
 
@@ -7297,19 +7297,26 @@ static double gp__robustmax_log_p(const gp__density *p, double x, double *d)
 	return log(all);
 }
 
-/*	p = other + (1 - epsilon - other) P, P the integral over 9 standard deviations on both sides. */
+/*	p = other + (1 - epsilon - other) P, P the integral, begun at the largest of some places. */
 static double gp__robustmax_density(const gp__lik_job *job, ptrdiff_t at)
 {
-	double e = (double)job->par[0], other = e / (double)(job->F - 1), sum = other;
+	double e = (double)job->par[0], other = e / (double)(job->F - 1), top = -HUGE_VAL, scale, sum;
 	gp__density p = gp__density_of(job, at, gp__sd(job, (ptrdiff_t)job->Y[at] * job->ld + at),
 			gp__robustmax_log_p);
-	gp__place middle = {0, 0};
-	double top = 0.5 * gp__log_2pi - log(GP__MAX(0, 1 - e - other));
-	if (!gp__trapezoid(&p, middle, 0.5, top, &sum)) {
-		gp__march(&p, middle, -9, 1, top, &sum);
-		gp__march(&p, middle, 9, 1, top, &sum);
+	gp__place zero = {0, 0}, from = zero;
+	for (int k = -18; k <= 18; k++) {
+		double L = gp__log_integrand(&p, zero, 0.5 * k);
+		if (L > top) from.t = from.e = 0.5 * k;
+		top = GP__MAX(top, L);
 	}
-	return log(sum);
+	scale = (1 - e - other) * exp(top - 0.5 * gp__log_2pi);
+	if (!(scale > 0)) return log(other);
+	sum = other / scale;
+	if (!gp__trapezoid(&p, from, 0.5, top, &sum)) {
+		gp__march(&p, from, -9, 1, top, &sum);
+		gp__march(&p, from, 9, 1, top, &sum);
+	}
+	return log(scale * sum);
 }
 
 /*	One chunk of softmax. Difference j of row i is d_j = f_k - f_y, k = (y + 1 + j) mod K. Their
@@ -7574,13 +7581,14 @@ static void gp__log_density(const gp__lik_job *job, odvgp_real *density)
 	GP__EACH_TARGET(at) density[at] = (odvgp_real)job->lik->log_density(job, at);
 }
 
-/*	Probabilities p of all classes, divided by their sum (SOFTMAX's rule differs for each class), or
-	of y = 1; and p - p^2. */
+/*	Probabilities p of all classes, or of y = 1, and p - p^2. SOFTMAX has a rule for each class, so
+	its p are divided by their sum. */
 static void gp__class_moments(const gp__lik_job *all, odvgp_real *mean, odvgp_real *var)
 {
 	gp__lik_job job = *all;
 	odvgp_real y[GP__CHUNK], p[GP__CHUNK], sum[GP__CHUNK], *out = mean ? mean : var;
 	ptrdiff_t K = job.classes, sets = K ? 1 : all->T;
+	int softmax = !job.lik->log_density;
 	job.Y = y;
 	if (!K) job.F = job.T = K = 1;
 	for (ptrdiff_t t = 0; t < sets && out; t++)
@@ -7596,7 +7604,7 @@ static void gp__class_moments(const gp__lik_job *all, odvgp_real *mean, odvgp_re
 			}
 			for (ptrdiff_t k = 0, at = from; k < K; k++, at += job.ld)
 				GP__FOR(i, job.n) {
-					odvgp_real q = out[at + i] / (job.classes ? sum[i] : 1);
+					odvgp_real q = out[at + i] / (softmax ? sum[i] : 1);
 					if (mean) mean[at + i] = q;
 					if (var) var[at + i] = q - q * q;
 				}

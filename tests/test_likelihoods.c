@@ -130,7 +130,7 @@ static double value_of(const setup *s, double y, const double *mean, const doubl
 	}
 	if (what == EXPECT) result = lik->expect(&job);
 	else {
-		if (what == DENSITY) lik->log_density(&job, out);
+		if (what == DENSITY) gp__log_density(&job, out);
 		else lik->y_moments(&job, what == MEAN ? out : NULL, what == VARIANCE ? out : NULL);
 		result = (double)out[what == DENSITY ? 0 : k];
 	}
