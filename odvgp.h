@@ -7310,7 +7310,7 @@ static double gp__robustmax_density(const gp__lik_job *job, ptrdiff_t at)
 		top = GP__MAX(top, L);
 	}
 	scale = (1 - e - other) * exp(top - 0.5 * gp__log_2pi);
-	if (!(scale > 0)) return log(other);
+	if (scale <= 0) return log(other);
 	sum = other / scale;
 	if (!gp__trapezoid(&p, from, 0.5, top, &sum)) {
 		gp__march(&p, from, -9, 1, top, &sum);
@@ -7492,23 +7492,28 @@ static double gp__softmax_density(const gp__lik_job *job, ptrdiff_t at)
 		most = GP__MAX(most, gp__sd(job, k));
 	}
 	p.prior = 0;
-	p.tolerance = 1e-5;
+	p.tolerance = 5e-7;
 	p.a[0] = high + 9 * most + 3;
 	p.mode = p.a[0] - (low - 9 * most - 3);
 	return gp__log_integral(&p, 1) + 0.5 * gp__log_2pi;
 }
 
 /*	The rule is right to 1e-6 up to four classes where differences have a standard deviation of at
-	most 1 and nodes are 20 or more; elsewhere these take the integral. */
+	most 1 and nodes are 20 or more; elsewhere these take the integral, unless numbers are so large
+	that it takes long. */
 static void gp__softmax_densities(const gp__lik_job *job, odvgp_real *density)
 {
 	for (ptrdiff_t from = 0; from < job->n; from += GP__CHUNK) {
 		gp__lik_chunk c = gp__lik_chunk_of(job, 0, from);
 		gp__softmax_rule(job, &c, from, c.dm);
 		GP__FOR(i, c.n) {
-			double most = 0;
-			GP__FOR(k, job->F) most = GP__MAX(most, (double)job->var[k * job->ld + from + i]);
-			int easy = job->F > GP__TENSOR_CLASSES || (most < 0.5 && c.H >= 20);
+			double var = 0, mean = 0;
+			for (ptrdiff_t k = from + i; k < job->F * job->ld; k += job->ld) {
+				var = GP__MAX(var, (double)job->var[k]);
+				mean = GP__MAX(mean, fabs((double)job->mean[k]));
+			}
+			int easy = job->F > GP__TENSOR_CLASSES || (var < 0.5 && c.H >= 20) ||
+					   !(var < 1e9 && mean < 1e5);
 			density[from + i] = (odvgp_real)(easy ? (double)c.dm[i] + log((double)c.sum[i])
 												  : gp__softmax_density(job, from + i));
 		}
