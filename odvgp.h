@@ -1576,11 +1576,12 @@ ODVGP_API size_t odvgp_predict_scratch(
 ODVGP_API odvgp_status odvgp_predict(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean, odvgp_real *var, void *scratch, size_t scratch_bytes, odvgp_info *info);
 
-/*	Mean and variance of y at new inputs, [server->y_rows,n] out or NULL. Likelihoods of classes (ORDINAL,
-	ROBUSTMAX, SOFTMAX): each class's probability p, and p - p^2. Exposure and known_noise count as
-	1. With exposure e, counts of mean m and variance v have e m and e m + e^2 (v - m), EXPONENTIAL
-	has m / e and v / e^2. Scratch, results and cost as for odvgp_predict with variances, plus the
-	likelihood's integrals. */
+/*	Mean and variance of y at new inputs, [server->y_rows,n] out or NULL. Likelihoods of classes
+	(ORDINAL, ROBUSTMAX, SOFTMAX): each class's probability p, and p - p^2. STUDENTT's variance is
+	infinite for df <= 2, which returns E_NAN. Exposure and known_noise count as 1. With exposure e,
+	counts of mean m and variance v have e m and e m + e^2 (v - m), EXPONENTIAL has m / e and
+	v / e^2. Scratch, results and cost as for odvgp_predict with variances, plus the likelihood's
+	integrals. */
 ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean_y, odvgp_real *var_y, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);
@@ -1601,10 +1602,10 @@ ODVGP_API odvgp_status odvgp_predict_functions(const odvgp_server *server, const
 		odvgp_info *info);
 
 /*	log p(y|data) of each row of targets Y [n,T]: logp [n], summed over outputs, for y in its own
-	units. Y has the columns of training, none missing; weights do not count. E[p(y|f)] is closed,
-	or an integral to 1e-5, for GAUSSIAN, BERNOULLI, STUDENTT, LAPLACE and ORDINAL; nodes of the
-	others lose digits where f is very uncertain, and SOFTMAX's p of more than four classes add up
-	to 0.95 to 1. Scratch and cost as for odvgp_predict with variances. */
+	units. Y has the columns of training, none missing; weights do not count. An output's log p is
+	right to 1e-8 (1 + |log p|), in float to 1e-4 plus what rounding of its inputs causes; SOFTMAX's
+	to 1e-6 where means are below 1e5 and standard deviations below 3e4, but of more than four
+	classes its p add up to 0.95 to 1. Scratch and cost as for odvgp_predict with variances. */
 ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *server, const odvgp_real *X,
 		const odvgp_real *Y, ptrdiff_t n, odvgp_real *logp, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);

@@ -212,7 +212,7 @@ static wide log_softmax(const task *t, wide b)
 	one.y = 1;
 	inner.r = &one;
 	inner.log_p = log_logit;
-	inner.coarse = 1e-10L;
+	inner.coarse = 1e-9L;
 	inner.mean = log_sum - ((wide)r->mean[other] - (wide)r->mean[y] + of_y / all * (b - t->mean));
 	inner.sd = sqrtl((wide)r->sd[other] * (wide)r->sd[other] + of_y - of_y * of_y / all);
 	return integral(&inner) - log_sum;
@@ -421,7 +421,7 @@ static wide exact(const row *r)
 		t.r = &one;
 		if (r->F == 2) return integral(&t);
 		t.log_p = log_softmax;
-		t.coarse = 1e-9L;
+		t.coarse = 1e-8L;
 		t.r = r;
 		t.mean = (wide)r->mean[(k + 1) % 3] - (wide)r->mean[k];
 		t.sd = hypotl((wide)r->sd[(k + 1) % 3], (wide)r->sd[k]);
@@ -510,7 +510,7 @@ static void check_row(const row *of, double least)
 }
 
 /*  The numbers of rows of a grid, and of as many random rows. */
-static int at_most(void) { return getenv("ODVGP_TEST_LONG") ? 3000 : test_size(120, 16); }
+static int at_most(void) { return getenv("ODVGP_TEST_LONG") ? 3000 : test_size(120, 12); }
 static double decades(double low, double high) { return pow(10, test_between(low, high)); }
 static double some_sign(void) { return test_below(2) ? 1 : -1; }
 
