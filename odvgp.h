@@ -7612,7 +7612,7 @@ static void gp__class_moments(const gp__lik_job *all, odvgp_real *mean, odvgp_re
 				GP__FOR(i, job.n) {
 					odvgp_real q = out[at + i] / (softmax ? sum[i] : 1);
 					if (mean) mean[at + i] = q;
-					if (var) var[at + i] = q - q * q;
+					if (var) var[at + i] = q * (1 - q);
 				}
 		}
 }

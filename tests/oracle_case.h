@@ -244,9 +244,9 @@ static void skip(ocase *c, const char *format, ...)
 #define ALLOWED       BY_PRECISION(1e-9, 1e-4)
 #define ALLOWED_GRADS BY_PRECISION(1e-11, 1e-5)
 
-/*  The library's densities, and probabilities of classes, are exact in f; the cases have those of 20
-    nodes, up to 0.08 off. Truth for one row by the trapezoid rule, which agrees with exact.log_density
-    of the cases of likelihoods; numbers of f are `stride` apart. */
+/*  The library's densities, and probabilities of classes, are exact in f; the cases have those of
+    20 nodes, up to 0.08 off. Truth for one row by the trapezoid rule; numbers of f are `stride`
+    apart. */
 static double exact_density(ocase *c, double y, double jitter, const double *mean,
 		const double *var, ptrdiff_t F, ptrdiff_t stride)
 {

@@ -112,7 +112,8 @@ typedef struct task {
 	wide mean, sd, mode, width; /* width: of p(y|f) beside its mode, roughly */
 	wide turn;                  /* where p(y|f) bends if it has no mode nearby, or the mode */
 	wide (*log_p)(const struct task *t, wide b);
-	wide coarse; /* error that is allowed; above 0: the integrand has one maximum, near the places */
+	/* error that is allowed; above 0: the integrand has one maximum, near the places */
+	wide coarse;
 	wide a[3];
 } task;
 
@@ -504,7 +505,8 @@ static void check_row(const row *of, double least)
 	if (!(fabs(want) < HUGE_REAL / 16)) return;
 	worst_error = fmax(worst_error, error / (1 + fabs(want)));
 	CHECK_SAY(error <= tol,
-			"%s, y %.9g, mean %.9g, sd %.9g, parameters %.9g %.9g %.9g (%.9g, %.9g): %.12g, not %.12g",
+			"%s, y %.9g, mean %.9g, sd %.9g, parameters %.9g %.9g %.9g (%.9g, %.9g): %.12g, not "
+			"%.12g",
 			r.name, r.y, r.mean[0], r.sd[0], r.par[0], r.par[1], r.par[2], r.mean[1], r.sd[1], got,
 			want);
 }
@@ -546,13 +548,16 @@ static row row_number(const char *name, ptrdiff_t number)
 	r.mean[0] = random ? some_sign() * decades(-3, test_below(3) ? 1.5 : 4) : CHOICE(means, number);
 	if (lik->most < 2 && lik->whole) r.y = random ? (double)test_below(2) : (double)(number % 2);
 	else if (lik->whole) r.y = random ? floor(decades(-1, 9)) : CHOICE(counts, number);
-	else if (lik->most < 2) r.y = random ? 1 / (1 + exp(test_between(-15, 15))) : CHOICE(shares, number);
+	else if (lik->most < 2)
+		r.y = random ? 1 / (1 + exp(test_between(-15, 15))) : CHOICE(shares, number);
 	else if (lik->least == 0) r.y = random ? decades(-8, 8) : CHOICE(positives, number);
 	else r.y = random ? r.mean[0] + some_sign() * r.sd[0] * decades(-3, 6) : CHOICE(reals, number);
 	if (!random && lik->most < 2 && lik->whole) number /= 2;
 	if (lik->flags & GP__LIK_SCALABLE) r.par[0] = random ? decades(-8, 4) : CHOICE(scales, number);
-	else if (lik->params) r.par[0] = random ? decades(-8, test_below(2) ? 3 : 16) : CHOICE(sizes, number);
-	if (lik->params > 1) r.par[1] = random ? decades(-2, test_below(2) ? 3 : 16) : CHOICE(dfs, number);
+	else if (lik->params)
+		r.par[0] = random ? decades(-8, test_below(2) ? 3 : 16) : CHOICE(sizes, number);
+	if (lik->params > 1)
+		r.par[1] = random ? decades(-2, test_below(2) ? 3 : 16) : CHOICE(dfs, number);
 	if (lik->flags & GP__LIK_LINK) r.jitter = random ? 0 : number % 2 * 1e-3;
 	if (!strcmp(name, "robustmax")) {
 		r.F = 3;
