@@ -7091,8 +7091,8 @@ static void gp__beta_logp(const gp__lik_chunk *c)
 static double gp__beta_log_p(const gp__density *b, double x, double *d)
 {
 	const double *y = b->a;
-	double f = y[4] + x, s = exp(y[5]), sum = 0,
-		   gap = f < 0 ? 0.5 * erfc(-gp__sqrt_half * f) - y[0] : y[1] - 0.5 * erfc(gp__sqrt_half * f);
+	double f = y[4] + x, s = exp(y[5]), sum = 0, tail = 0.5 * erfc(gp__sqrt_half * fabs(f)),
+		   gap = f < 0 ? tail - y[0] : y[1] - tail;
 	if (d) d[0] = d[1] = 0;
 	for (int k = 0; k < 2; k++, gap = -gap, f = -f) {
 		double log_p = gp__log_cdf(f), p = 0.5 * erfc(-gp__sqrt_half * f);
