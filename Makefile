@@ -26,7 +26,7 @@ NO_FLOAT    := test_alias test_pool test_threads test_tape
 FLOAT_TESTS := $(if $(SKIP_FLOAT),,$(filter-out $(NO_FLOAT),$(TESTS)))
 # `make test-isa` and `make sanitize` leave these in float to ALL=1, so as to end soon; `make test`
 # runs in float only what BRIEF_FLOAT names.
-BRIEF_FLOAT := test_products test_factors test_oracle test_gradient
+BRIEF_FLOAT := test_products test_factors test_oracle test_densities test_gradient
 SLOW_FLOAT  := test_arguments test_base_kernels test_deep test_deep_images test_forged_files \
                test_independent test_lbfgs test_likelihoods test_members test_members_steps \
                test_mixing test_model test_optim test_patches test_predict test_recovery test_rows \
@@ -253,10 +253,11 @@ $(B)/soak: tests/long/soak.c
 
 ## soak: 2,000 default steps of every member on six data sets, six minutes; build/soak.txt keeps
 ##   what has passed; WORDS=om:adam: of this one
-soak: $(B)/soak $(B)/test_warm $(B)/tool
+soak: $(B)/soak $(B)/test_warm $(B)/test_densities $(B)/tool
 	@[ ! -f $(B)/soak.txt ] || [ $(B)/soak.txt -nt $(B)/soak ] || rm $(B)/soak.txt
 	@$(B)/soak $(B)/soak.txt $(WORDS)
 	@$(if $(WORDS),,ODVGP_TEST_LONG=1 $(B)/test_warm few_rows)
+	@$(if $(WORDS),,ODVGP_TEST_LONG=1 $(B)/test_densities)
 	@$(if $(WORDS),,ODVGP_TEST_LONG=1 sh tests/tool/tool.sh $(B)/tool stop)
 
 ## mutants: fifty wrong lines in odvgp.h, which tests must notice; a quarter of an hour;

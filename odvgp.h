@@ -1553,10 +1553,11 @@ ODVGP_API odvgp_status odvgp_predict(const odvgp_server *server, const odvgp_rea
 		odvgp_real *mean, odvgp_real *var, void *scratch, size_t scratch_bytes, odvgp_info *info);
 
 /*	Mean and variance of y at new inputs, [server->y_rows,n] out or NULL. Likelihoods of classes
-	(ORDINAL, ROBUSTMAX, SOFTMAX): each class's probability p, and p - p^2. Exposure and known_noise
-	count as 1. With exposure e, counts of mean m and variance v have e m and e m + e^2 (v - m),
-	EXPONENTIAL has m / e and v / e^2. Here and below, unless said otherwise, scratch, errors and
-	cost are those of odvgp_predict with variances, plus the likelihood's integrals. */
+	(ORDINAL, ROBUSTMAX, SOFTMAX): each class's probability p, and p - p^2. STUDENTT's variance is
+	infinite for df <= 2, which returns E_NAN. Exposure and known_noise count as 1. With exposure e,
+	counts of mean m and variance v have e m and e m + e^2 (v - m), EXPONENTIAL has m / e and
+	v / e^2. Here and below, unless said otherwise, scratch, errors and cost are those of
+	odvgp_predict with variances, plus the likelihood's integrals. */
 ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean_y, odvgp_real *var_y, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);
@@ -1599,10 +1600,10 @@ ODVGP_API odvgp_status odvgp_predict_gradient(const odvgp_server *server, const 
 		odvgp_info *info);
 
 /*	log p(y|data) of each row of targets Y [n,T]: logp [n], summed over outputs, for y in its own
-	units. Y has the columns of training, none missing; weights do not count. E[p(y|f)] is closed,
-	or an integral to 1e-5, for GAUSSIAN, BERNOULLI, STUDENTT, LAPLACE and ORDINAL; the others lose
-	digits where f is very uncertain, and SOFTMAX's p of more than four classes add up to 0.95 to
-	1. */
+	units. Y has the columns of training, none missing; weights do not count. An output's log p is
+	right to 1e-8 (1 + |log p|), in float to 1e-4 plus what rounding of its inputs causes; SOFTMAX's
+	to 1e-6 where means are below 1e5 and standard deviations below 3e4, but of more than four
+	classes its p add up to 0.95 to 1. */
 ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *server, const odvgp_real *X,
 		const odvgp_real *Y, ptrdiff_t n, odvgp_real *logp, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);
@@ -6094,10 +6095,8 @@ enum {
 	/* f and the first parameter (the Gaussian's: its root) have y's unit. odvgp_scales may scale
 	   y: >>predictor rescales moments and densities, not parameters. Needs FACTORS */
 	GP__LIK_SCALABLE = 16,
-	/* p(y|f) is linear in Phi(f), or of ORDINAL in Phi(cut - f): one node gives E_q[p(y|f)] */
-	GP__LIK_PROBIT = 32,
-	GP__LIK_LINK = 64,     /* uses lik.link_jitter */
-	GP__LIK_EXPOSURE = 128 /* exposure e adds log e to f */
+	GP__LIK_LINK = 32,    /* uses lik.link_jitter */
+	GP__LIK_EXPOSURE = 64 /* exposure e adds log e to f */
 };
 
 /*	n rows of data; each function and each target is a matrix row. */
@@ -6170,8 +6169,8 @@ typedef struct gp__likelihood {
 	double (*expect)(const gp__lik_job *job);
 	/* mean and variance of y [classes or T,ld]; either may be NULL */
 	void (*y_moments)(const gp__lik_job *job, odvgp_real *mean, odvgp_real *var);
-	/* log E_q[p(y|f)] of each target [T,ld] */
-	void (*log_density)(const gp__lik_job *job, odvgp_real *density);
+	/* log E_q[p(y|f)] of the target at place `at` of Y; NULL: SOFTMAX */
+	double (*log_density)(const gp__lik_job *job, ptrdiff_t at);
 	/* Targets: finite, above `least` (of whole numbers: at least), at most `most`; else `why`.
 	   Class numbers have no `most`. */
 	double least, most;
@@ -6182,9 +6181,8 @@ typedef struct gp__likelihood {
 	void (*logp)(const gp__lik_chunk *c);
 	double (*base)(double y, const odvgp_real *par, double *dpar);
 	/* Rows from `from` on of target t: E_q[log p(y|f)] without `base` to c->sum, derivatives to the
-	   job's if it has any; or, if top is given, E_q[p(y|f)] as gp__lse_add leaves it */
-	void (*chunk)(const gp__lik_job *job, const gp__lik_chunk *c, ptrdiff_t t, ptrdiff_t from,
-			odvgp_real *top);
+	   job's if it has any */
+	void (*chunk)(const gp__lik_job *job, const gp__lik_chunk *c, ptrdiff_t t, ptrdiff_t from);
 } gp__likelihood;
 
 /*	extent: the number of classes, or of the Gaussian's noises. */
@@ -6298,7 +6296,6 @@ static odvgp_status gp__targets_check(const gp__y_row *row, const odvgp_real *y,
 /* --- the rule --- */
 
 #define GP__LEAST_SD (sizeof(odvgp_real) == 4 ? GP__R(1e-3) : GP__R(1e-5))
-static const odvgp_real gp__one_node[2] = {0, 1};
 
 static odvgp_real gp__weight(const gp__lik_job *job, ptrdiff_t row)
 {
@@ -6325,7 +6322,7 @@ static gp__lik_chunk gp__lik_chunk_of(const gp__lik_job *job, ptrdiff_t t, ptrdi
 	c.dpar = job->dpar;
 	GP__EACH_ROW(i) {
 		ptrdiff_t at = t * job->ld + from + (i < c.n ? i : 0);
-		odvgp_real y = job->Y ? job->Y[at] : GP__R(0.5);
+		odvgp_real y = job->Y[at];
 		c.seen[i] = i < c.n && y == y ? gp__weight(job, from + i) : 0;
 		c.y[i] = y == y ? y : GP__R(0.5); /* all likelihoods of one function can take it */
 		c.mean[i] = job->mean[at];
@@ -6335,39 +6332,10 @@ static gp__lik_chunk gp__lik_chunk_of(const gp__lik_job *job, ptrdiff_t t, ptrdi
 	return c;
 }
 
-/*	The rule of one node that is exact for PROBIT: E[Phi(f - cut)] = Phi((mean - cut) / r),
-	r = sqrt(1 + var), which sd becomes. */
-static void gp__probit_rule(gp__lik_chunk *c)
-{
-	c->H = 1;
-	c->t = gp__one_node;
-	c->w = gp__one_node + 1;
-	GP__EACH_ROW(i) {
-		c->sd[i] = GP__SQRT(1 + c->sd[i] * c->sd[i]);
-		if (!(c->lik->flags & GP__LIK_CLASSES)) c->mean[i] /= c->sd[i];
-	}
-}
-
-/*	Add w e^logp: top is the largest term's logarithm so far, c->sum the sum times e^-top. */
-static void gp__lse_add(const gp__lik_chunk *c, int first, odvgp_real w, odvgp_real *top)
-{
-	odvgp_real log_w = w > 0 ? (odvgp_real)log((double)w) : -GP__R(GP__FAR);
-	GP__EACH_ROW(i) {
-		odvgp_real z = c->logp[i] + log_w, most = first || z > top[i] ? z : top[i];
-		c->a[i] = first ? 0 : top[i] - most;
-		c->z[i] = z - most;
-		top[i] = most;
-	}
-	c->isa->map[GP__EXP](c->a, c->a, NULL);
-	c->isa->map[GP__EXP](c->z, c->z, NULL);
-	GP__EACH_ROW(i) c->sum[i] = c->sum[i] * c->a[i] + c->z[i];
-}
-
-static void gp__quad_chunk(const gp__lik_job *job, const gp__lik_chunk *of, ptrdiff_t t,
-		ptrdiff_t from, odvgp_real *top)
+static void gp__quad_chunk(
+		const gp__lik_job *job, const gp__lik_chunk *of, ptrdiff_t t, ptrdiff_t from)
 {
 	gp__lik_chunk c = *of;
-	if (top && c.lik->flags & GP__LIK_PROBIT) gp__probit_rule(&c);
 	GP__FOR(h, c.H) {
 		odvgp_real w = c.w[h], t_w = w * c.t[h];
 		GP__EACH_ROW(i) {
@@ -6375,13 +6343,11 @@ static void gp__quad_chunk(const gp__lik_job *job, const gp__lik_chunk *of, ptrd
 			c.weight[i] = w * c.seen[i];
 		}
 		c.lik->logp(&c);
-		if (top) gp__lse_add(&c, h == 0, w, top);
-		else
-			GP__EACH_ROW(i) {
-				c.sum[i] += w * c.logp[i];
-				c.dm[i] += w * c.df[i];
-				c.dv[i] += t_w * c.df[i];
-			}
+		GP__EACH_ROW(i) {
+			c.sum[i] += w * c.logp[i];
+			c.dm[i] += w * c.df[i];
+			c.dv[i] += t_w * c.df[i];
+		}
 	}
 	for (ptrdiff_t i = 0, at = t * job->ld + from; i < c.n && job->dmean; i++, at++) {
 		job->dmean[at] = c.seen[i] * c.dm[i];
@@ -6404,7 +6370,7 @@ static double gp__chunks_expect(const gp__lik_job *job)
 		for (ptrdiff_t from = 0; from < job->n; from += GP__CHUNK) {
 			gp__lik_chunk c = gp__lik_chunk_of(job, t, from);
 			double sum = 0;
-			c.lik->chunk(job, &c, t, from, NULL);
+			c.lik->chunk(job, &c, t, from);
 			GP__FOR(i, c.n)
 				if (c.seen[i] > 0) {
 					sum += (double)c.seen[i] * (double)c.sum[i];
@@ -6415,48 +6381,194 @@ static double gp__chunks_expect(const gp__lik_job *job)
 	return total;
 }
 
-static void gp__chunks_density(const gp__lik_job *job, odvgp_real *density)
+/* --- log E_q[p(y|f)] ---
+
+	Densities without a closed form are integrals over one variable:
+		1 / sqrt(2 pi) int e^L(t) dt,  L(t) = log p(y|f) - t^2 / 2,  f = mean + sd t
+	log p(y|f) falls on both sides of its mode, so maxima of L lie between the mean and the mode:
+	one, or at most two where p(y|f) is not log-concave. The integral goes outwards from them until
+	the rest is negligible. A place is a distance t from the mean and e from the mode, in standard
+	deviations: neither loses digits far from the other. Every loop has a constant bound. */
+
+typedef struct gp__density {
+	/* log p(y|f) where f is its mode + x; to d, unless NULL, two derivatives, which only guide the
+	   search for maxima */
+	double (*log_p)(const struct gp__density *p, double x, double *d);
+	const gp__lik_job *job;
+	ptrdiff_t at;
+	double sd, mode; /* mode: t where e = 0 */
+	double prior;    /* factor of t^2 / 2 in L: 1, or 0 */
+	double low, high; /* the x between which log p bends within a unit of f; HUGE_VAL: nowhere */
+	double tolerance; /* of the integral's logarithm l, relative to 1 + |l| */
+	double a[6];      /* of log_p */
+} gp__density;
+typedef struct {
+	double t, e;
+} gp__place;
+
+/*	sd: standard deviation of f. */
+static gp__density gp__density_of(const gp__lik_job *job, ptrdiff_t at, double sd,
+		double (*log_p)(const gp__density *p, double x, double *d))
 {
-	GP__FOR(t, job->T)
-		for (ptrdiff_t from = 0; from < job->n; from += GP__CHUNK) {
-			gp__lik_chunk c = gp__lik_chunk_of(job, t, from);
-			c.lik->chunk(job, &c, t, from, c.dm);
-			GP__FOR(i, c.n) {
-				double sum = (double)c.dm[i] + log((double)c.sum[i]);
-				if (c.lik->base) sum += c.lik->base((double)c.y[i], c.par, NULL);
-				density[t * job->ld + from + i] = (odvgp_real)sum;
-			}
-		}
+	gp__density p;
+	memset(&p, 0, sizeof p);
+	p.log_p = log_p;
+	p.job = job;
+	p.at = at;
+	p.sd = sd;
+	p.prior = 1;
+	p.low = p.high = HUGE_VAL;
+	p.tolerance = 2e-9;
+	return p;
 }
 
-/*	Probabilities p of all classes, or of y = 1, and p - p^2. SOFTMAX has a rule for each class, so
-	its p are divided by their sum. */
-static void gp__class_moments(const gp__lik_job *all, odvgp_real *mean, odvgp_real *var)
+/*	Standard deviation of function number `at`, above 0. */
+static double gp__sd(const gp__lik_job *job, ptrdiff_t at)
 {
-	gp__lik_job job = *all;
-	odvgp_real y[GP__CHUNK], p[GP__CHUNK], sum[GP__CHUNK], *out = mean ? mean : var;
-	ptrdiff_t K = job.classes, sets = K ? 1 : all->T;
-	int softmax = K == job.F && job.lik->flags & GP__LIK_LOG_CONCAVE;
-	job.Y = y;
-	if (!K) job.F = job.T = K = 1;
-	for (ptrdiff_t t = 0; t < sets && out; t++)
-		for (ptrdiff_t from = t * job.ld, end = from + all->n; from < end; from += GP__CHUNK) {
-			job.n = GP__MIN(end - from, GP__CHUNK);
-			job.mean = all->mean + from;
-			job.var = all->var + from;
-			gp__zero(sum, GP__CHUNK);
-			for (ptrdiff_t k = 0, at = from; k < K; k++, at += job.ld) {
-				GP__FOR(i, job.n) y[i] = job.classes ? (odvgp_real)k : 1;
-				job.lik->log_density(&job, p);
-				GP__FOR(i, job.n) sum[i] += out[at + i] = (odvgp_real)exp(GP__MIN((double)p[i], 0));
-			}
-			for (ptrdiff_t k = 0, at = from; k < K; k++, at += job.ld)
-				GP__FOR(i, job.n) {
-					odvgp_real q = out[at + i] / (softmax ? sum[i] : 1);
-					if (mean) mean[at + i] = q;
-					if (var) var[at + i] = q - q * q;
-				}
+	return GP__MAX(1e-30, sqrt((double)job->var[at]));
+}
+
+/*	L at distance x from a place. */
+static double gp__log_integrand(const gp__density *p, gp__place from, double x)
+{
+	double t = from.t + x;
+	return p->log_p(p, p->sd * (from.e + x), NULL) - 0.5 * p->prior * t * t;
+}
+
+static double gp__tolerance(const gp__density *p, double top)
+{
+	return GP__MIN(1e-3, p->tolerance * (1 + fabs(top)));
+}
+
+/*	Move a place from the mean or the mode to the nearest maximum; its standard deviation to *width.
+	0: there is none, as L rises up to where it is convex. Newton's steps until they pass the
+	maximum, then bisection; between p->low and p->high steps are half a unit of f at most. */
+static int gp__maximum(const gp__density *p, gp__place *at, double *width)
+{
+	gp__place from = *at;
+	double end = -(from.t + from.e), up = 0, down = end, q = 0, last, d[2], x, most;
+	int passed = 0;
+	for (int n = 0; n < 256; n++) {
+		at->t = from.t + q;
+		at->e = from.e + q;
+		x = p->sd * at->e;
+		p->log_p(p, x, d);
+		d[0] = p->sd * d[0] - p->prior * at->t;
+		d[1] = p->sd * p->sd * d[1] - p->prior;
+		*width = d[1] < 0 ? 1 / sqrt(-d[1]) : 1;
+		if (fabs(d[0]) * *width < 0.1 && d[1] < 0) return 1;
+		if (d[0] * end > 0) up = q;
+		else down = q, passed = 1;
+		if (!passed && !(d[1] < 0)) return 0;
+		last = q;
+		most = 0.5 / p->sd * (1 + GP__MAX(0, GP__MAX(p->low - x, x - p->high)));
+		q = fabs(q) + GP__MIN(most, fabs(d[0] / d[1]));
+		q = end > 0 ? GP__MIN(q, end) : GP__MAX(-q, end);
+		if (passed) q = 0.5 * (up + down);
+		if (q == last) return 1;
+	}
+	return 1;
+}
+
+/*	Add the integral of e^(L - top) from a place over `limit` standard deviations, which may be
+	-HUGE_VAL or HUGE_VAL, to what *sum already has. A panel's width, at first w, follows the
+	difference of the extensions of Lobatto's rule to 7 and 13 places. After 200 panels the others
+	are taken as they are. */
+static void gp__march(const gp__density *p, gp__place from, double limit, double w, double top,
+		double *sum)
+{
+	/* places from a panel's middle to its end; weights of 13 places, and of 7 */
+	static const double rule[7][3] = {{0, 0.24261107190140773380, 672.0 / 1470},
+			{0.23638319966214988028, 0.22492646533333952702, 0},
+			{0.44721359549995793928, 0.19977340522685852679, 625.0 / 1470},
+			{0.64185334234578130578, 0.18882157396018245442, 0},
+			{0.81649658092772603273, 0.15507198733658539625, 432.0 / 1470},
+			{0.94288241569547971906, 0.09427384021885004553, 0},
+			{1, 0.01582719197348018309, 77.0 / 1470}};
+	double x = 0, way = limit < 0 ? -1 : 1, reach = fabs(limit), size = 0;
+	for (int n = 0; n < 300 && x < reach; n++) {
+		double fine = 0, coarse = 0, error;
+		w = GP__MIN(w, reach - x);
+		for (int k = -6; k <= 6; k++) {
+			const double *r = rule[k < 0 ? -k : k];
+			double at = way * (x + 0.5 * w * (1 + (k < 0 ? -r[0] : r[0])));
+			size = exp(GP__MIN(600, gp__log_integrand(p, from, at) - top));
+			fine += 0.5 * w * r[1] * size;
+			coarse += 0.5 * w * r[2] * size;
 		}
+		error = fabs(fine - coarse) / (gp__tolerance(p, top) * (*sum + fine) + DBL_MIN);
+		if (error <= 1 || n >= 200) {
+			*sum += fine;
+			x += w;
+			if (reach == HUGE_VAL && GP__MAX(1, x) * size <= 1e-11 * *sum) return;
+		}
+		w *= error > 0 ? GP__MIN(4, GP__MAX(0.1, 0.9 * pow(error, -1.0 / 11))) : 4;
+	}
+}
+
+/*	The same to both sides by at most 48 places each, 0.46 w apart; 0 if alternate ones disagree. */
+static int gp__trapezoid(const gp__density *p, gp__place from, double w, double top, double *sum)
+{
+	double part[2] = {0, 0}, step = 0.46 * w;
+	for (int way = -1; way <= 1; way += 2) {
+		double L = top;
+		for (int n = way < 0; L > top - 26; n++) {
+			if (n == 48) return 0;
+			L = gp__log_integrand(p, from, way * n * step);
+			part[n % 2] += step * exp(GP__MIN(600, L - top));
+		}
+	}
+	*sum += part[0] + part[1];
+	if (fabs(part[0] - part[1]) < gp__tolerance(p, top) * *sum) return 1;
+	*sum -= part[0] + part[1];
+	return 0;
+}
+
+/*	log of 1 / sqrt(2 pi) int e^L dt. concave: L has one maximum. */
+static double gp__log_integral(const gp__density *p, int concave)
+{
+	gp__place at[2];
+	double L[2], width[2], gap = HUGE_VAL, sum = 0, top;
+	int n = 0;
+	for (int k = 0; k < 2 && !(n && concave); k++) {
+		at[n].t = k ? 0 : p->mode;
+		at[n].e = k ? -p->mode : 0;
+		n += gp__maximum(p, &at[n], &width[n]);
+	}
+	if (n == 2) gap = at[1].e - at[0].e;
+	if (fabs(gap) < 0.3 * width[0]) { /* the same one: keep that from the nearer end */
+		if (fabs(at[1].t) < fabs(at[1].e)) at[0] = at[1];
+		gap = HUGE_VAL;
+	}
+	n = gap == HUGE_VAL ? 1 : 2;
+	GP__FOR(k, n) L[k] = gp__log_integrand(p, at[k], 0);
+	top = GP__MAX(L[0], L[n - 1]);
+	for (int k = 0; k < n && !(n == 1 && gp__trapezoid(p, at[0], width[0], top, &sum)); k++) {
+		double inwards = k ? -gap : gap;
+		gp__march(p, at[k], 0.5 * inwards, width[k], top, &sum);
+		gp__march(p, at[k], inwards > 0 ? -HUGE_VAL : HUGE_VAL, width[k], top, &sum);
+	}
+	return top + log(sum) - 0.5 * gp__log_2pi;
+}
+
+/*	log(e^(x^2) erfc(x)) for x >= 25, and log Phi(z). */
+static double gp__log_erfcx(double x)
+{
+	double r = 0.5 / (x * x);
+	return log1p(-r * (1 - r * (3 - 15 * r))) - log(x) - 0.5 * log(0.5 * gp__two_pi);
+}
+static double gp__log_cdf(double z)
+{
+	double x = -gp__sqrt_half * z;
+	return x < 25 ? log(0.5 * erfc(x)) : gp__log_erfcx(x) - x * x - log(2);
+}
+
+/*	k log k - k - log Gamma(k), from log k. */
+static double gp__gamma_peak(double log_k)
+{
+	double k = exp(log_k);
+	if (k < 10) return log_k + k * (log_k - 1) - gp__lgamma(1 + k);
+	return 0.5 * (log_k - gp__log_2pi) - gp__stirling(k);
 }
 
 /* --- mean f, and a variance that does not depend on f --- */
@@ -6533,14 +6645,12 @@ static double gp__gaussian_expect(const gp__lik_job *job)
 	return sum;
 }
 
-static void gp__gaussian_log_density(const gp__lik_job *job, odvgp_real *density)
+static double gp__gaussian_density(const gp__lik_job *job, ptrdiff_t at)
 {
-	GP__EACH_TARGET(at) {
-		double e = job->noise ? (double)job->noise[at % job->ld] : 1,
-			   v = (double)job->var[at] + e * (double)job->par[gp__noise_of(job, at / job->ld)],
-			   d = (double)(job->Y[at] - job->mean[at]);
-		density[at] = (odvgp_real)(-0.5 * (gp__log_2pi + log(v) + d * d / v));
-	}
+	double e = job->noise ? (double)job->noise[at % job->ld] : 1,
+		   v = (double)job->var[at] + e * (double)job->par[gp__noise_of(job, at / job->ld)],
+		   d = (double)(job->Y[at] - job->mean[at]);
+	return -0.5 * (gp__log_2pi + log(v) + d * d / v);
 }
 
 /*	With u = (y - f) / scale: log p = -(df + 1) / 2 log(1 + u^2 / df) + base. */
@@ -6571,63 +6681,38 @@ static double gp__studentt_base(double y, const odvgp_real *par, double *dpar)
 	return gp__lgamma_rise(half, 0.5) - 0.5 * gp__log_2pi - log(s);
 }
 
-/*	E[p] is that of a scale mixture of Gaussians, exact in f, where the rule misses a density much
-	narrower than q(f): y ~ N(mean, var + scale^2 / e^u), e^u from Gamma(k, k), k = df / 2. The
-	midpoint rule for u goes as far as the integrand is above e^-40 of its largest value. */
-static void gp__studentt_chunk(const gp__lik_job *job, const gp__lik_chunk *c, ptrdiff_t t,
-		ptrdiff_t from, odvgp_real *top)
+/*	a0 = scale, a1 = df */
+static double gp__studentt_log_p(const gp__density *p, double x, double *d)
 {
-	const ptrdiff_t nodes = 100;
-	double s = (double)c->par[0], k = 0.5 * (double)c->par[1], wide = sqrt(80 / k),
-		   high = log(1 + 40 / k + wide),
-		   log_p = k * log(k) - gp__lgamma(k) - 0.5 * gp__log_2pi - log(s) -
-				   gp__studentt_base(0, c->par, NULL);
-	if (!top) {
-		gp__quad_chunk(job, c, t, from, top);
-		return;
-	}
-	GP__FOR(h, nodes) {
-		GP__EACH_ROW(i) {
-			double d = (double)(c->y[i] - c->mean[i]) / s,
-				   v = (double)(c->sd[i] * c->sd[i]) / (s * s);
-			if (h == 0)
-				c->f[i] = (odvgp_real)(-log(1 + d * d / (2 * k)) - GP__MIN(wide, 1) -
-									   GP__MIN(40 / k, log(1 + v) + 40 / (k + 0.5)));
-			double step = (high - (double)c->f[i]) / (double)nodes,
-				   u = (double)c->f[i] + step * ((double)h + 0.5), e = exp(u);
-			v += 1 / e;
-			c->logp[i] = (odvgp_real)(log_p + log(step) + k * (u - e) - 0.5 * (log(v) + d * d / v));
-		}
-		gp__lse_add(c, h == 0, 1, top);
-	}
+	double s = p->a[0], v = p->a[1], u = x / s, all = v + u * u;
+	if (d) d[0] = -(v + 1) * u / (s * all);
+	if (d) d[1] = -(v + 1) * (v - u * u) / (s * s * all * all);
+	return -0.5 * (v + 1) * log1p(u * u / v);
 }
 
-/*	Only E[p]: with z = (y - mean) / sd and r = sd / scale,
-	e^(r^2 / 2) (e^(-r z) Phi(z - r) + e^(r z) Phi(-z - r)) / (2 scale). */
-static void gp__laplace_chunk(const gp__lik_job *job, const gp__lik_chunk *c, ptrdiff_t t,
-		ptrdiff_t from, odvgp_real *top)
+static double gp__studentt_density(const gp__lik_job *job, ptrdiff_t at)
 {
-	(void)job;
-	(void)t;
-	(void)from;
-	for (int side = -1; side <= 1; side += 2) {
-		GP__EACH_ROW(i) {
-			odvgp_real z = (odvgp_real)side * (c->y[i] - c->mean[i]) / c->sd[i],
-					   r = c->sd[i] / c->par[0];
-			c->a[i] = z - r;
-			c->b[i] = r * (GP__R(0.5) * r - z);
-		}
-		c->isa->map[GP__LOGCDF](c->a, c->logp, c->df);
-		GP__EACH_ROW(i) c->logp[i] += c->b[i];
-		gp__lse_add(c, side < 0, 1, top);
+	double sd = gp__sd(job, at);
+	gp__density p = gp__density_of(job, at, sd, gp__studentt_log_p);
+	p.mode = ((double)job->Y[at] - (double)job->mean[at]) / sd;
+	p.a[0] = (double)job->par[0];
+	p.a[1] = (double)job->par[1];
+	return gp__log_integral(&p, 0) + gp__studentt_base(0, job->par, NULL);
+}
+
+/*	With z = (y - mean) / sd and r = sd / scale, p = e^(-z^2 / 2) / (4 scale) times the sum of
+	e^(x^2) erfc(x), x = (r - z) / sqrt(2) and (r + z) / sqrt(2). */
+static double gp__laplace_density(const gp__lik_job *job, ptrdiff_t at)
+{
+	double sd = gp__sd(job, at), s = (double)job->par[0], r = sd / s, part[2],
+		   z = fabs((double)job->Y[at] - (double)job->mean[at]) / sd;
+	GP__FOR(k, 2) {
+		double side = k ? -z : z, x = gp__sqrt_half * (r - side);
+		part[k] = x < 25 ? log(erfc(x)) + r * (0.5 * r - side) : gp__log_erfcx(x) - 0.5 * z * z;
 	}
+	return part[0] + log1p(exp(part[1] - part[0])) - log(4 * s);
 }
-static double gp__laplace_base(double y, const odvgp_real *par, double *dpar)
-{
-	(void)y;
-	(void)dpar;
-	return -log(2 * (double)par[0]);
-}
+
 /*	With z = (y - mean) / sd: 2 Phi(z) - 1 is erf(z / sqrt(2)). */
 static double gp__laplace_expect(const gp__lik_job *job)
 {
@@ -6667,15 +6752,55 @@ static double gp__gamma_base(double y, const odvgp_real *par, double *dpar)
 	return (shape - 1) * log(y) - gp__lgamma(shape);
 }
 
-static void gp__exp_logp(const gp__lik_chunk *c)
+/*	a x - b log(1 + y), y = c (e^x - k), or a x - y for b = 0; k = 1 if a > 0, else 0. x counts from
+	a3; a0 = a, a1 = b, a2 = c. */
+static double gp__exp_log_p(const gp__density *p, double x, double *d)
 {
-	GP__FOR(i, GP__CHUNK) {
-		double a[3], e;
-		gp__exp_terms(c->lik, (double)c->y[i], c->par, a);
-		e = a[1] * exp(a[2] * (double)c->f[i]);
-		c->logp[i] = (odvgp_real)(a[0] * (double)c->f[i] - e);
-		c->df[i] = (odvgp_real)(a[0] - a[2] * e);
+	double a = p->a[0], b = p->a[1], c = p->a[2], y;
+	x += p->a[3];
+	if (d) {
+		double w = b > 0 ? c / (c + (a > 0 ? 1 - c : 1) * exp(-x)) : 0;
+		y = b > 0 ? b * w : c * exp(x);
+		d[0] = a - y;
+		d[1] = -y * (1 - w);
 	}
+	y = c * (expm1(x) + !(a > 0));
+	if (b > 0) y = b * (x > 500 ? x + log(c) : log1p(y));
+	return a * x - y;
+}
+
+/*	log E[e^l(x)] for x from N(mean, sd^2), where l is POISSON's log p for the count a, or for a
+	finite size NEGATIVE_BINOMIAL's, less its largest value. x = 0 is its place; with a = 0, when
+	x = f, the largest value is 0, far below 0. */
+static double gp__exp_integral(double a, double size, double mean, double sd)
+{
+	gp__density p = gp__density_of(NULL, 0, sd, gp__exp_log_p);
+	int finite = size < HUGE_VAL;
+	if (finite && a > size) return gp__exp_integral(size, a, -mean, sd); /* the same, mirrored */
+	p.a[0] = a;
+	p.a[1] = finite ? a + size : 0;
+	p.a[2] = (a > 0 ? a : 1) / (finite ? a + size : 1);
+	p.a[3] = a > 0 ? 0 : GP__MIN(mean, -40);
+	p.mode = (p.a[3] - mean) / sd;
+	return gp__log_integral(&p, 1);
+}
+
+/*	GAMMA has the same form in -f; LOGIT is a NEGATIVE_BINOMIAL's count 0 of size 1. */
+static double gp__exp_density(const gp__lik_job *job, ptrdiff_t at)
+{
+	const gp__likelihood *lik = job->lik;
+	int whole = lik->whole, own = lik->params;
+	double y = (double)job->Y[at], mean = (double)job->mean[at], sd = gp__sd(job, at),
+		   par = own ? (double)job->par[0] : 1, size = whole && own ? par : HUGE_VAL,
+		   a = whole ? y : par, sum = 0;
+	if (lik->most < 2) return gp__exp_integral(0, 1, y > 0 ? -mean : mean, sd);
+	if (a > 0) {
+		sum = gp__gamma_peak(log(a)) - log(y);
+		if (whole && own) sum += gp__gamma_peak(log(size)) - gp__gamma_peak(log(a + size));
+		if (own && !whole) mean = log(y) - log(a) - mean;
+		else mean += whole ? -log(y) : log(y);
+	}
+	return sum + gp__exp_integral(a, size, mean, sd);
 }
 
 static double gp__exp_expect(const gp__lik_job *job)
@@ -6767,6 +6892,13 @@ static void gp__bernoulli_logp(const gp__lik_chunk *c)
 	GP__EACH_ROW(i)
 		if (!(c->y[i] > 0)) c->df[i] = -c->df[i];
 }
+static double gp__bernoulli_density(const gp__lik_job *job, ptrdiff_t at)
+{
+	double z = (double)job->mean[at] / sqrt(1 + (double)job->var[at]), e = (double)job->rule[0],
+		   log_p = gp__log_cdf(job->Y[at] > 0 ? z : -z);
+	return e > 0 ? log((1 - 2 * e) * exp(log_p) + e) : log_p;
+}
+
 static void gp__logit_logp(const gp__lik_chunk *c)
 {
 	GP__EACH_ROW(i) c->a[i] = c->y[i] > 0 ? -c->f[i] : c->f[i];
@@ -6797,18 +6929,77 @@ static void gp__beta_logp(const gp__lik_chunk *c)
 								(double)c->z[i] * (1 + s * q * dq));
 	}
 }
+
+/*	With p = Phi(f) and precision s:
+		log p(y|f) = G(s p) + G(s (1 - p)) - G(s) - s KL(p|y) - log(y (1 - y)),
+	G(k) = gp__gamma_peak(log k), in which nothing large cancels; without G(s) and the last term.
+	a = {y, 1 - y, log y, log(1 - y), f at the mode, log s}. A side's part of the derivatives with
+	k = s p is (phi / p)(1 + k (log y - psi(1 + k))), and psi'(1 + k) is about 1 / (k + 0.6). */
+static double gp__beta_log_p(const gp__density *b, double x, double *d)
+{
+	const double *y = b->a;
+	double f = y[4] + x, s = exp(y[5]), sum = 0, tail = 0.5 * erfc(gp__sqrt_half * fabs(f)),
+		   gap = f < 0 ? tail - y[0] : y[1] - tail;
+	if (d) d[0] = d[1] = 0;
+	for (int k = 0; k < 2; k++, gap = -gap, f = -f) {
+		double log_p = gp__log_cdf(f), p = 0.5 * erfc(-gp__sqrt_half * f);
+		sum += gp__gamma_peak(y[5] + log_p) -
+			   s * p * (fabs(gap) < 0.5 * y[k] ? log1p(gap / y[k]) : log_p - y[2 + k]);
+		if (d) {
+			double h = exp(-0.5 * (f * f + gp__log_2pi) - log_p), n = s * p,
+				   c = y[2 + k] - gp__digamma(1 + n), slope = h * (1 + n * c);
+			d[0] += k ? -slope : slope;
+			d[1] += -(f + h) * slope + h * h * n * (c - n / (n + 0.6));
+		}
+	}
+	return sum;
+}
+
+static double gp__beta_density(const gp__lik_job *job, ptrdiff_t at)
+{
+	gp__density b = gp__density_of(job, at, gp__sd(job, at), gp__beta_log_p);
+	double y = (double)job->Y[at], low = -40, high = 40, d[2] = {1, 0};
+	b.a[0] = y;
+	b.a[1] = 1 - y;
+	b.a[2] = log(y);
+	b.a[3] = log1p(-y);
+	b.a[5] = log((double)job->par[0]);
+	for (int n = 0; n < 60 && !(d[0] * d[0] < -0.01 * d[1]); n++) {
+		b.a[4] = 0.5 * (low + high);
+		gp__beta_log_p(&b, 0, d);
+		if (d[0] > 0) low = b.a[4];
+		else high = b.a[4];
+	}
+	b.mode = (b.a[4] - (double)job->mean[at]) / b.sd;
+	b.low = -8 - b.a[4];
+	b.high = 8 - b.a[4];
+	return gp__log_integral(&b, 0) - gp__gamma_peak(b.a[5]) - b.a[2] - b.a[3];
+}
+
+static double gp__beta_product(const gp__density *p, double x, double *d)
+{
+	(void)d;
+	return -p->a[0] / (1 + cos(x));
+}
+
+/*	With p = Phi(f), h = mean / sqrt(1 + v) and cos c = v / (1 + v): E[p] = Phi(h), E[p (1 - p)] and
+	Var[p] are the integrals of e^(-h^2 / (1 + cos x)) / (2 pi) from 0 to c and from c to pi / 2. */
 static void gp__beta_moments(const gp__lik_job *job, odvgp_real *mean, odvgp_real *var)
 {
 	GP__EACH_TARGET(at) {
-		double sum = 0, squares = 0, sd = sqrt((double)job->var[at]);
-		for (ptrdiff_t h = 1; h <= job->H; h++) {
-			double f = (double)job->mean[at] + sd * (double)job->rule[h],
-				   w = (double)job->rule[job->H + h], p = 0.5 * erfc(-gp__sqrt_half * f);
-			sum += w * p;
-			squares += w * p * (p + (1 - p) / (1 + (double)job->par[0]));
-		}
-		if (mean) mean[at] = (odvgp_real)sum;
-		if (var) var[at] = (odvgp_real)(squares - sum * sum);
+		double v = (double)job->var[at], h = (double)job->mean[at] / sqrt(1 + v),
+			   root = sqrt(1 + 2 * v), top = -0.5 * h * h, inner = 0, outer = 0;
+		gp__density p = gp__density_of(NULL, 0, 1, gp__beta_product);
+		gp__place c;
+		c.t = c.e = atan2(root, v);
+		p.prior = 0;
+		p.a[0] = h * h;
+		if (mean) mean[at] = (odvgp_real)exp(gp__log_cdf(h));
+		if (!var) continue;
+		gp__march(&p, c, -c.e, 1, top, &inner);
+		gp__march(&p, c, atan2(v, root), 1, top, &outer);
+		inner /= 1 + (double)job->par[0];
+		var[at] = (odvgp_real)(exp(top) / gp__two_pi * (inner + outer));
 	}
 }
 
@@ -6820,6 +7011,25 @@ static odvgp_real gp__cut(const gp__lik_chunk *c, ptrdiff_t k)
 	if (k <= 0 || k >= c->classes) return k <= 0 ? -GP__NO_CUT : GP__NO_CUT;
 	GP__FOR(j, k - 1) sum += c->par[j];
 	return sum;
+}
+
+/*	log(Phi(high) - Phi(low)) with cuts divided by sqrt(1 + var): of the first or last class a tail;
+	a series where the class is narrow; else as in gp__ordinal_logp. */
+static double gp__ordinal_density(const gp__lik_job *job, ptrdiff_t at)
+{
+	ptrdiff_t k = (ptrdiff_t)job->Y[at], K = job->classes;
+	const odvgp_real *gap = job->par;
+	double sd = sqrt(1 + (double)job->var[at]), low = (double)gap[K - 2] - (double)job->mean[at], w,
+		   c, log_high;
+	GP__FOR(j, k - 1) low += (double)gap[j];
+	low /= sd;
+	if (k == 0 || k == K - 1) return gp__log_cdf(k ? -low : low);
+	w = (double)gap[k - 1] / sd;
+	c = fabs(low + 0.5 * w);
+	if (w * (1 + c) < 1e-3)
+		return log(w) - 0.5 * (c * c + gp__log_2pi) + (c * c - 1) * w * w / 24;
+	log_high = gp__log_cdf(0.5 * w - c);
+	return log_high + log(-expm1(gp__log_cdf(-0.5 * w - c) - log_high));
 }
 
 /*	Add `slope` to the derivatives in the numbers that cut k - 1 depends on. */
@@ -6836,8 +7046,7 @@ static void gp__ordinal_logp(const gp__lik_chunk *c)
 {
 	GP__EACH_ROW(i) {
 		ptrdiff_t k = (ptrdiff_t)c->y[i];
-		odvgp_real r = c->t == gp__one_node ? c->sd[i] : 1, low = (gp__cut(c, k) - c->f[i]) / r,
-				   high = (gp__cut(c, k + 1) - c->f[i]) / r;
+		odvgp_real low = gp__cut(c, k) - c->f[i], high = gp__cut(c, k + 1) - c->f[i];
 		int flip = low + high > 0;
 		c->a[i] = flip ? -high : low;
 		c->b[i] = flip ? -low : high;
@@ -6867,14 +7076,14 @@ static void gp__ordinal_logp(const gp__lik_chunk *c)
 /*	P = P(f_y is largest) = sum_h w_h prod_{k != y} link((f_h - mean_k) / sd_k), with nodes f_h for
 	f_y. E[log p] and E[p] are linear in P. Arrays [K] of chunks: mean, sd, slopes of the links,
 	derivatives. Class y's come last, in c->dm and c->dv. */
-static void gp__robustmax_chunk(const gp__lik_job *job, const gp__lik_chunk *c, ptrdiff_t target,
-		ptrdiff_t from, odvgp_real *top)
+static void gp__robustmax_chunk(
+		const gp__lik_job *job, const gp__lik_chunk *c, ptrdiff_t target, ptrdiff_t from)
 {
 	ptrdiff_t K = job->F, all = K * GP__CHUNK;
 	odvgp_real *mean = job->work + GP__LIK_ARRAYS * GP__CHUNK, *sd = mean + all, *slope = sd + all,
 			   *dm = slope + all, *dv = dm + all, *of_mean = c->mean, *of_sd = c->sd;
 	double e = (double)job->par[0], of_y = 1 - e, other = e / (double)(K - 1),
-		   hit = top ? of_y : log1p(-e), miss = top ? other : log(other);
+		   hit = log1p(-e), miss = log(other);
 	odvgp_real gain = (odvgp_real)(hit - miss);
 	(void)target;
 	GP__FOR(k, K)
@@ -6919,8 +7128,43 @@ static void gp__robustmax_chunk(const gp__lik_job *job, const gp__lik_chunk *c, 
 		double P = (double)c->sum[i];
 		c->sum[i] = (odvgp_real)(miss + P * (hit - miss));
 		if (c->dpar) c->dpar[0] += (double)c->seen[i] * ((1 - P) / e - P / of_y);
-		if (top) top[i] = 0;
 	}
+}
+
+/*	log prod_{k != y} link((f - mean_k) / sd_k) */
+static double gp__robustmax_log_p(const gp__density *p, double x, double *d)
+{
+	const gp__lik_job *job = p->job;
+	ptrdiff_t y = (ptrdiff_t)job->Y[p->at] * job->ld + p->at;
+	double all = 1, jitter = (double)job->rule[0], f = (double)job->mean[y] + x;
+	(void)d;
+	for (ptrdiff_t k = p->at; k < job->F * job->ld; k += job->ld)
+		if (k != y)
+			all *= jitter + (0.5 - jitter) * erfc(gp__sqrt_half * ((double)job->mean[k] - f) /
+															  gp__sd(job, k));
+	return log(all);
+}
+
+/*	p = other + (1 - epsilon - other) P, P the integral, begun at the largest of some places. */
+static double gp__robustmax_density(const gp__lik_job *job, ptrdiff_t at)
+{
+	double e = (double)job->par[0], other = e / (double)(job->F - 1), top = -HUGE_VAL, scale, sum;
+	gp__density p = gp__density_of(job, at, gp__sd(job, (ptrdiff_t)job->Y[at] * job->ld + at),
+			gp__robustmax_log_p);
+	gp__place zero = {0, 0}, from = zero;
+	for (int k = -18; k <= 18; k++) {
+		double L = gp__log_integrand(&p, zero, 0.5 * k);
+		if (L > top) from.t = from.e = 0.5 * k;
+		top = GP__MAX(top, L);
+	}
+	scale = (1 - e - other) * exp(top - 0.5 * gp__log_2pi);
+	if (scale <= 0) return log(other);
+	sum = other / scale;
+	if (!gp__trapezoid(&p, from, 0.5, top, &sum)) {
+		gp__march(&p, from, -9, 1, top, &sum);
+		gp__march(&p, from, 9, 1, top, &sum);
+	}
+	return log(scale * sum);
 }
 
 /*	One chunk of softmax. Difference j of row i is d_j = f_k - f_y, k = (y + 1 + j) mod K. Their
@@ -7017,19 +7261,34 @@ static void gp__softmax_slopes(const gp__lik_chunk *c, const gp__softmax *s, odv
 	}
 }
 
-static void gp__softmax_chunk(const gp__lik_job *job, const gp__lik_chunk *c, ptrdiff_t target,
-		ptrdiff_t from, odvgp_real *top)
+/*	Add w e^logp: top is the largest term's logarithm so far, c->sum the sum times e^-top. */
+static void gp__lse_add(const gp__lik_chunk *c, odvgp_real w, odvgp_real *top)
+{
+	odvgp_real log_w = w > 0 ? (odvgp_real)log((double)w) : -GP__R(GP__FAR);
+	GP__EACH_ROW(i) {
+		odvgp_real term = c->logp[i] + log_w;
+		c->z[i] = term - top[i];
+		c->a[i] = c->z[i] > 0 ? -c->z[i] : c->z[i];
+		top[i] = GP__MAX(top[i], term);
+	}
+	c->isa->map[GP__EXP](c->a, c->a, NULL);
+	GP__EACH_ROW(i) c->sum[i] = c->z[i] > 0 ? c->sum[i] * c->a[i] + 1 : c->sum[i] + c->a[i];
+}
+
+/*	Rows from `from` on: E[log p] to c->sum, or, if top is given, E[p] as gp__lse_add leaves it. */
+static void gp__softmax_rule(
+		const gp__lik_job *job, const gp__lik_chunk *c, ptrdiff_t from, odvgp_real *top)
 {
 	gp__softmax s = gp__softmax_of(job, c, from);
 	int tensor = s.J < GP__TENSOR_CLASSES;
 	ptrdiff_t nodes = tensor ? 1 : GP__SOFTMAX_DRAWS * c->H, F = job->F;
-	(void)target;
 	for (ptrdiff_t j = 0; j < s.J && tensor; j++) nodes *= c->H;
 	if (job->dmean) gp__zero(s.dm, 2 * F * GP__CHUNK);
+	for (ptrdiff_t i = 0; i < GP__CHUNK && top; i++) top[i] = -GP__R(GP__FAR);
 	GP__FOR(h, nodes) {
 		odvgp_real w = gp__softmax_node(c, &s, h);
 		gp__softmax_logp(c, &s);
-		if (top) gp__lse_add(c, h == 0, w, top);
+		if (top) gp__lse_add(c, w, top);
 		else
 			GP__EACH_ROW(i) c->sum[i] += w * c->logp[i];
 		if (job->dmean) gp__softmax_slopes(c, &s, w);
@@ -7040,6 +7299,73 @@ static void gp__softmax_chunk(const gp__lik_job *job, const gp__lik_chunk *c, pt
 			job->dmean[k] = c->seen[i] * s.dm[j * GP__CHUNK + i];
 			job->dvar[k] = c->seen[i] * s.dv[j * GP__CHUNK + i] / 2;
 		}
+}
+
+static void gp__softmax_chunk(
+		const gp__lik_job *job, const gp__lik_chunk *c, ptrdiff_t target, ptrdiff_t from)
+{
+	(void)target;
+	gp__softmax_rule(job, c, from, NULL);
+}
+
+/*	With Gumbel noise on each f, class y is the largest: p = int p_y(x) prod_{k != y} F_k(x) dx, of
+	f_k plus noise, which are EXPONENTIAL's p of 1 and POISSON's of 0 at f = f_k - x. */
+static double gp__softmax_log_p(const gp__density *p, double x, double *d)
+{
+	const gp__lik_job *job = p->job;
+	ptrdiff_t y = (ptrdiff_t)job->Y[p->at] * job->ld + p->at;
+	double sum = -1, h = 0.05;
+	for (ptrdiff_t k = p->at; k < job->F * job->ld; k += job->ld)
+		sum += gp__exp_integral(
+				k == y, HUGE_VAL, (double)job->mean[k] - p->a[0] - x, gp__sd(job, k));
+	if (d) {
+		double up = gp__softmax_log_p(p, x + h, NULL), down = gp__softmax_log_p(p, x - h, NULL);
+		d[0] = 0.5 * (up - down) / h;
+		d[1] = (up - 2 * sum + down) / (h * h);
+	}
+	return sum;
+}
+static double gp__softmax_density(const gp__lik_job *job, ptrdiff_t at)
+{
+	gp__density p = gp__density_of(job, at, 1, gp__softmax_log_p);
+	double low = HUGE_VAL, high = -HUGE_VAL, most = 0;
+	if (job->F == 2) {
+		ptrdiff_t y = job->Y[at] > 0, of_y = y * job->ld + at, k = (1 - y) * job->ld + at;
+		return gp__exp_integral(0, 1, (double)job->mean[k] - (double)job->mean[of_y],
+				hypot(gp__sd(job, k), gp__sd(job, of_y)));
+	}
+	for (ptrdiff_t k = at; k < job->F * job->ld; k += job->ld) {
+		low = GP__MIN(low, (double)job->mean[k]);
+		high = GP__MAX(high, (double)job->mean[k]);
+		most = GP__MAX(most, gp__sd(job, k));
+	}
+	p.prior = 0;
+	p.tolerance = 5e-7;
+	p.a[0] = high + 9 * most + 3;
+	p.mode = p.a[0] - (low - 9 * most - 3);
+	return gp__log_integral(&p, 1) + 0.5 * gp__log_2pi;
+}
+
+/*	The rule is right to 1e-6 up to four classes where differences have a standard deviation of at
+	most 1 and nodes are 20 or more; elsewhere these take the integral, unless numbers are so large
+	that it takes long. */
+static void gp__softmax_densities(const gp__lik_job *job, odvgp_real *density)
+{
+	for (ptrdiff_t from = 0; from < job->n; from += GP__CHUNK) {
+		gp__lik_chunk c = gp__lik_chunk_of(job, 0, from);
+		gp__softmax_rule(job, &c, from, c.dm);
+		GP__FOR(i, c.n) {
+			double var = 0, mean = 0;
+			for (ptrdiff_t k = from + i; k < job->F * job->ld; k += job->ld) {
+				var = GP__MAX(var, (double)job->var[k]);
+				mean = GP__MAX(mean, fabs((double)job->mean[k]));
+			}
+			int easy = job->F > GP__TENSOR_CLASSES || (var < 0.5 && c.H >= 20) ||
+					   !(var < 1e9 && mean < 1e5);
+			density[from + i] = (odvgp_real)(easy ? (double)c.dm[i] + log((double)c.sum[i])
+												  : gp__softmax_density(job, from + i));
+		}
+	}
 }
 
 /*	Function T + t is the logarithm g of target t's noise variance. */
@@ -7068,36 +7394,74 @@ static void gp__heteroscedastic_moments(const gp__lik_job *job, odvgp_real *mean
 	}
 }
 
-/*	The t where log p(y|g) - t^2 / 2 is largest, g = mean + sd t, v = var_f, by bisection. */
-static double gp__heteroscedastic_peak(double d, double v, double mean, double sd)
+/*	Given g, f is integrated out: -(log(2 pi) + l + d^2 e^-l) / 2, l = log(v + e^g), v = var_f.
+	a0 = log v, a1 = log d^2, a2 = g at the mode. */
+static double gp__heteroscedastic_log_p(const gp__density *p, double x, double *d)
 {
-	double low = -0.5 * sd, high = sd > 0 ? GP__MAX(0, (log(d * d) - mean) / sd) : 0;
-	GP__FOR(n, 30) {
-		double t = 0.5 * (low + high), e = exp(mean + sd * t), all = v + e;
-		if (0.5 * sd * (d * d / all - 1) * e / all > t) low = t;
-		else high = t;
-	}
-	return low;
+	double log_v = p->a[0], g = p->a[2] + x, l = GP__MAX(g, log_v) + log1p(exp(-fabs(g - log_v))),
+		   r = exp(p->a[1] - l), share = exp(g - l);
+	if (d) d[0] = 0.5 * share * (r - 1);
+	if (d) d[1] = 0.5 * share * ((1 - share) * (r - 1) - share * r);
+	return -0.5 * (gp__log_2pi + l + r);
 }
 
-/*	Only E[p], exact in f: the rule over g, with its nodes around the integrand's peak. */
-static void gp__heteroscedastic_chunk(const gp__lik_job *job, const gp__lik_chunk *c, ptrdiff_t t,
-		ptrdiff_t from, odvgp_real *top)
+/*	Where d^2 <= v the density falls with g; its slope is at least -1/2. */
+static double gp__heteroscedastic_density(const gp__lik_job *job, ptrdiff_t at)
 {
-	ptrdiff_t first = (job->T + t) * job->ld + from;
-	GP__FOR(h, c->H) {
-		GP__EACH_ROW(i) {
-			ptrdiff_t g = first + (i < c->n ? i : 0);
-			double d = (double)(c->y[i] - c->mean[i]), v = (double)(c->sd[i] * c->sd[i]),
-				   mean = (double)job->mean[g], sd = sqrt((double)job->var[g]);
-			if (h == 0) c->f[i] = (odvgp_real)gp__heteroscedastic_peak(d, v, mean, sd);
-			double peak = (double)c->f[i], node = (double)c->t[h];
-			v += exp(mean + sd * (peak + node));
-			c->logp[i] = (odvgp_real)(-0.5 * (gp__log_2pi + log(v) + d * d / v) -
-									  peak * (node + 0.5 * peak));
-		}
-		gp__lse_add(c, h == 0, c->w[h], top);
+	ptrdiff_t of_g = at + job->T * job->ld;
+	double v = (double)job->var[at], d = (double)job->Y[at] - (double)job->mean[at],
+		   mean = (double)job->mean[of_g], sd = gp__sd(job, of_g);
+	gp__density p = gp__density_of(job, at, sd, gp__heteroscedastic_log_p);
+	p.a[0] = log(v);
+	p.a[1] = 2 * log(fabs(d));
+	p.a[2] = d * d > v ? log(d * d - v)
+					   : GP__MIN(mean, GP__MAX(p.a[0] - 40, mean - 0.5 * sd * sd));
+	p.mode = (p.a[2] - mean) / sd;
+	p.low = p.a[0] - p.a[2];
+	p.high = p.a[1] - p.a[2];
+	return gp__log_integral(&p, 0);
+}
+
+/* --- densities, probabilities of classes --- */
+
+/*	log E_q[p(y|f)] of each target [T,ld]. */
+static void gp__log_density(const gp__lik_job *job, odvgp_real *density)
+{
+	if (!job->lik->log_density) {
+		gp__softmax_densities(job, density);
+		return;
 	}
+	GP__EACH_TARGET(at) density[at] = (odvgp_real)job->lik->log_density(job, at);
+}
+
+/*	Probabilities p of all classes, or of y = 1, and p - p^2. SOFTMAX has a rule for each class, so
+	its p are divided by their sum. */
+static void gp__class_moments(const gp__lik_job *all, odvgp_real *mean, odvgp_real *var)
+{
+	gp__lik_job job = *all;
+	odvgp_real y[GP__CHUNK], p[GP__CHUNK], sum[GP__CHUNK], *out = mean ? mean : var;
+	ptrdiff_t K = job.classes, sets = K ? 1 : all->T;
+	int softmax = !job.lik->log_density;
+	job.Y = y;
+	if (!K) job.F = job.T = K = 1;
+	for (ptrdiff_t t = 0; t < sets && out; t++)
+		for (ptrdiff_t from = t * job.ld, end = from + all->n; from < end; from += GP__CHUNK) {
+			job.n = GP__MIN(end - from, GP__CHUNK);
+			job.mean = all->mean + from;
+			job.var = all->var + from;
+			gp__zero(sum, GP__CHUNK);
+			for (ptrdiff_t k = 0, at = from; k < K; k++, at += job.ld) {
+				GP__FOR(i, job.n) y[i] = job.classes ? (odvgp_real)k : 1;
+				gp__log_density(&job, p);
+				GP__FOR(i, job.n) sum[i] += out[at + i] = (odvgp_real)exp(GP__MIN(0, (double)p[i]));
+			}
+			for (ptrdiff_t k = 0, at = from; k < K; k++, at += job.ld)
+				GP__FOR(i, job.n) {
+					odvgp_real q = out[at + i] / (softmax ? sum[i] : 1);
+					if (mean) mean[at + i] = q;
+					if (var) var[at + i] = q * (1 - q);
+				}
+		}
 }
 
 /* --- the table --- */
@@ -7122,43 +7486,42 @@ static const gp__lik_param gp__epsilon_param[] = {{"epsilon", 1, 1e-3, 1, 0, 1, 
 #define GP__BINARY  0, 1, 1, "must be 0 or 1"
 #define GP__NUMBERS 0, 0, 1, "must be the number of a class: 0, 1, 2, ..."
 
-#define GP__CLASS_CALLS gp__chunks_expect, gp__class_moments, gp__chunks_density
+#define GP__CLASS_CALLS gp__chunks_expect, gp__class_moments
 
 static const gp__likelihood gp__likelihoods[] = {
 		/* in the order of odvgp_likelihood */
 		{"gaussian", GP__LIK_GAUSSIAN | GP__CONCAVE | GP__LIK_SCALABLE, gp__noise_param, 1,
-				gp__gaussian_expect, gp__noise_moments, gp__gaussian_log_density, GP__REALS, NULL,
-				NULL, NULL},
-		{"bernoulli", GP__CONCAVE | GP__LIK_PROBIT | GP__LIK_LINK, NULL, 0, GP__CLASS_CALLS,
+				gp__gaussian_expect, gp__noise_moments, gp__gaussian_density, GP__REALS, NULL, NULL,
+				NULL},
+		{"bernoulli", GP__CONCAVE | GP__LIK_LINK, NULL, 0, GP__CLASS_CALLS, gp__bernoulli_density,
 				GP__BINARY, gp__bernoulli_logp, NULL, gp__quad_chunk},
-		{"logit", GP__CONCAVE, NULL, 0, GP__CLASS_CALLS, GP__BINARY, gp__logit_logp, NULL,
-				gp__quad_chunk},
+		{"logit", GP__CONCAVE, NULL, 0, GP__CLASS_CALLS, gp__exp_density, GP__BINARY,
+				gp__logit_logp, NULL, gp__quad_chunk},
 		{"studentt", GP__SCALED, gp__scale_params, 2, gp__chunks_expect, gp__noise_moments,
-				gp__chunks_density, GP__REALS, gp__studentt_logp, gp__studentt_base,
-				gp__studentt_chunk},
+				gp__studentt_density, GP__REALS, gp__studentt_logp, gp__studentt_base,
+				gp__quad_chunk},
 		{"laplace", GP__CONCAVE | GP__LIK_SCALABLE, gp__scale_params, 1, gp__laplace_expect,
-				gp__noise_moments, gp__chunks_density, GP__REALS, NULL, gp__laplace_base,
-				gp__laplace_chunk},
-		{"poisson", GP__RATE, NULL, 0, gp__exp_expect, gp__exp_moments, gp__chunks_density,
-				GP__COUNTS, gp__exp_logp, gp__poisson_base, gp__quad_chunk},
-		{"exponential", GP__RATE, NULL, 0, gp__exp_expect, gp__exp_moments, gp__chunks_density,
-				GP__ABOVE_0, gp__exp_logp, NULL, gp__quad_chunk},
+				gp__noise_moments, gp__laplace_density, GP__REALS, NULL, NULL, NULL},
+		{"poisson", GP__RATE, NULL, 0, gp__exp_expect, gp__exp_moments, gp__exp_density, GP__COUNTS,
+				NULL, gp__poisson_base, NULL},
+		{"exponential", GP__RATE, NULL, 0, gp__exp_expect, gp__exp_moments, gp__exp_density,
+				GP__ABOVE_0, NULL, NULL, NULL},
 		{"negative_binomial", GP__RATE, gp__size_param, 1, gp__chunks_expect, gp__exp_moments,
-				gp__chunks_density, GP__COUNTS, gp__negative_binomial_logp,
+				gp__exp_density, GP__COUNTS, gp__negative_binomial_logp,
 				gp__negative_binomial_base, gp__quad_chunk},
-		{"gamma", GP__CONCAVE, gp__shape_param, 1, gp__exp_expect, gp__exp_moments,
-				gp__chunks_density, GP__ABOVE_0, gp__exp_logp, gp__gamma_base, gp__quad_chunk},
+		{"gamma", GP__CONCAVE, gp__shape_param, 1, gp__exp_expect, gp__exp_moments, gp__exp_density,
+				GP__ABOVE_0, NULL, gp__gamma_base, NULL},
 		{"beta", GP__LIK_FACTORS, gp__precision_param, 1, gp__chunks_expect, gp__beta_moments,
-				gp__chunks_density, 0, 1 - DBL_EPSILON / 2, 0, "must lie between 0 and 1",
+				gp__beta_density, 0, 1 - DBL_EPSILON / 2, 0, "must lie between 0 and 1",
 				gp__beta_logp, NULL, gp__quad_chunk},
-		{"ordinal", GP__CONCAVE | GP__LIK_CLASSES | GP__LIK_PROBIT, gp__cut_params, 2,
-				GP__CLASS_CALLS, GP__NUMBERS, gp__ordinal_logp, NULL, gp__quad_chunk},
+		{"ordinal", GP__CONCAVE | GP__LIK_CLASSES, gp__cut_params, 2, GP__CLASS_CALLS,
+				gp__ordinal_density, GP__NUMBERS, gp__ordinal_logp, NULL, gp__quad_chunk},
 		{"robustmax", GP__LIK_CLASSES | GP__LIK_LINK, gp__epsilon_param, 1, GP__CLASS_CALLS,
-				GP__NUMBERS, NULL, NULL, gp__robustmax_chunk},
-		{"softmax", GP__LIK_LOG_CONCAVE | GP__LIK_CLASSES, NULL, 0, GP__CLASS_CALLS, GP__NUMBERS,
-				NULL, NULL, gp__softmax_chunk},
+				gp__robustmax_density, GP__NUMBERS, NULL, NULL, gp__robustmax_chunk},
+		{"softmax", GP__LIK_LOG_CONCAVE | GP__LIK_CLASSES, NULL, 0, GP__CLASS_CALLS, NULL,
+				GP__NUMBERS, NULL, NULL, gp__softmax_chunk},
 		{"heteroscedastic", 0, NULL, 0, gp__heteroscedastic_expect, gp__heteroscedastic_moments,
-				gp__chunks_density, GP__REALS, NULL, NULL, gp__heteroscedastic_chunk},
+				gp__heteroscedastic_density, GP__REALS, NULL, NULL, NULL},
 };
 
 /* ---- >>predictor   the frozen model
@@ -8221,7 +8584,7 @@ static void gp__use_densities(
 	gp__predict_targets(t, c->Y + first * C, count, C);
 	gp__lik_job job = gp__predict_lik_job(t, count);
 	if (job.lik->flags & GP__LIK_GAUSSIAN) job.noise = t->scale;
-	gp__predict_likelihood(t)->log_density(&job, t->of_y);
+	gp__log_density(&job, t->of_y);
 	GP__FOR(i, count) {
 		odvgp_real sum = 0, *logp = c->logp + first + i;
 		GP__FOR(q, T) {
