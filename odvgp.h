@@ -4599,6 +4599,7 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 #define GP__DOTS        16  /* dot products with one chunk at once */
 
 enum { GP__NODE_BASE_KERNEL, GP__NODE_SUM, GP__NODE_PRODUCT };
+/*	The first ones are bits of lengthscale, variance and shape parameter in this order. */
 enum {
 	GP__GIVEN_LENGTHSCALE = 1,
 	GP__GIVEN_VARIANCE = 2,
@@ -4678,7 +4679,7 @@ static int gp__has_lengthscale(const gp__base_kernel *base)
 static int gp__one_lengthscale(const gp__base_kernel *base) { return base->nls && !base->ard; }
 static int gp__one_variance(const gp__base_kernel *base) { return base->nls || !base->ard; }
 
-/* --- parsing ---
+/* --- parsing: numbers and arguments ---
 	expr   = term {"+" term}
 	term   = factor {"*" factor}
 	factor = "(" expr ")" | name ["(" args ")"] */
@@ -4804,32 +4805,34 @@ static void gp__parse_degree(gp__parser *p, gp__base_kernel *base)
 	base->given |= GP__GIVEN_DEGREE;
 }
 
-/*	An unnamed number is the lengthscale, else the variance. */
+/*	An unnamed number is the lengthscale, or the variance of a kernel without one. */
 static void gp__parse_argument(gp__parser *p, gp__base_kernel *base, double *value)
 {
-	int inputs = gp__geometry(base) != GP__NO_INPUT, scaled = gp__has_lengthscale(base);
+	const char *const names[] = {
+			"lengthscale", "variance", gp__base_kernel_kinds[base->type].shape_param};
+	int scaled = gp__has_lengthscale(base), i = 0;
 	if (gp__accept(p, "ard")) {
 		base->ard = 1;
 		if (!scaled && base->type != GP__LINEAR)
 			gp__parse_fail(p, "this kernel has no number for each column (ard)");
 	} else if (gp__accept_key(p, "dims")) {
 		gp__parse_dims(p, base);
-		if (!inputs) gp__parse_fail(p, "this kernel does not look at the inputs (dims)");
+		if (gp__geometry(base) == GP__NO_INPUT)
+			gp__parse_fail(p, "this kernel does not look at the inputs (dims)");
 	} else if (gp__accept_key(p, "degree")) gp__parse_degree(p, base);
-	else if (gp__accept_key(p, gp__base_kernel_kinds[base->type].shape_param))
-		value[2] = gp__parse_positive(p, base, GP__GIVEN_SHAPE_PARAM);
 	else {
-		int length = gp__accept_key(p, "lengthscale"),
-			variance = !length && gp__accept_key(p, "variance");
-		if (length && !scaled) gp__parse_fail(p, "this kernel has no lengthscale");
-		else if (!length && !variance && *p->at >= 'a' && *p->at <= 'z')
-			gp__parse_fail(p, "this kernel has no such argument");
-		if (scaled && !variance) value[0] = gp__parse_positive(p, base, GP__GIVEN_LENGTHSCALE);
-		else value[1] = gp__parse_positive(p, base, GP__GIVEN_VARIANCE);
+		while (i < 3 && !gp__accept_key(p, names[i])) i++;
+		if (i == 0 && !scaled) gp__parse_fail(p, "this kernel has no lengthscale");
+		if (i == 3) {
+			if (*p->at >= 'a' && *p->at <= 'z')
+				gp__parse_fail(p, "this kernel has no such argument");
+			i = scaled ? 0 : 1;
+		}
+		value[i] = gp__parse_positive(p, base, 1u << i);
 	}
 }
 
-/* --- expressions --- */
+/* --- parsing: names and expressions --- */
 
 static uint32_t gp__new_node(gp__parser *p, uint32_t kind, uint32_t a, uint32_t b)
 {
@@ -5150,7 +5153,8 @@ static int gp__patches_ok(const gp__patches *p, ptrdiff_t D)
 		   (double)p->height * (double)p->width * (double)p->channels == (double)D;
 }
 
-/*	One operation on K = k(X1, X2). */
+/* --- a job: one operation on K = k(X1, X2); its scratch --- */
+
 typedef struct {
 	const odvgp_blas *blas;
 	const gp__kernel *k;
@@ -5225,8 +5229,8 @@ static int gp__kernel_plain(const gp__kernel *k)
 	return 1;
 }
 
-/*	Scratch for `tasks` tasks. Set job->kept first: forward needs derivatives if they are kept, the adjoint
-	if not. */
+/*	Scratch for `tasks` tasks. Set job->kept first: the forward run needs work for derivatives if
+	they are kept, the adjoint if not. */
 static void gp__kernel_scratch(gp__arena *a, const gp__kernel *k, ptrdiff_t n, ptrdiff_t m,
 		ptrdiff_t P, int tasks, int adjoint, gp__kjob *job)
 {
@@ -5381,8 +5385,8 @@ GP__INLINE void gp__base_values(const gp__kjob *job, uint32_t l, ptrdiff_t i, pt
 	}
 }
 
-/*	All nodes for current row `row` and columns j ... j + 63. The kernel goes to `to`, NULL: the last
-	value of c. Returns where it is. */
+/*	All nodes for current row `row` and columns j ... j + 63. Returns the kernel's values: `to`, or
+	if that is NULL a part of c. */
 static const odvgp_real *gp__chunk_forward(
 		const gp__kjob *job, const gp__kchunk *c, ptrdiff_t row, ptrdiff_t j, odvgp_real *to)
 {
@@ -5412,7 +5416,7 @@ static const odvgp_real *gp__chunk_forward(
 
 /* --- one chunk, derivatives --- */
 
-/*	A chunk's derivatives in squared distances and inner products, to H + at, and in hyperparameters.
+/*	A chunk's derivatives in squared distances or inner products, to H + at, and in hyperparameters.
 	dK/d(base kernel) is 1, or the product of what multiplies the kernel. */
 static void gp__chunk_derivatives(const gp__kjob *job, const gp__kchunk *c, ptrdiff_t at)
 {
@@ -5462,7 +5466,7 @@ static void gp__chunk_dots(const odvgp__simd *isa, ptrdiff_t cols, const odvgp_r
 	}
 }
 
-/*	Adds a chunk's sums with `count` rows w [cols] of weights to derivatives of current row r, without
+/*	Adds a chunk's sums with rows w [cols] of weights to the derivatives of current row r, without
 	the factors of gp__kernel_adjoint_derivatives. last: the kernel's values. */
 static void gp__chunk_sums(const gp__kjob *job, const gp__kchunk *c, ptrdiff_t r,
 		const odvgp_real *last, ptrdiff_t cols, const odvgp_real *w, ptrdiff_t ldw)
@@ -5582,7 +5586,7 @@ static void gp__kernel_begin(gp__kjob *job, gp__arena scratch, int adjoint)
 	job->tasks = gp__kernel_tasks(job);
 }
 
-/*	Of `rows` rows, for the watch; exp counts as about 20 multiplications. */
+/*	Multiplications for `rows` rows, for the watch; exp counts as about 20 multiplications. */
 GP__TRAINING double gp__kernel_work(const gp__kjob *job, ptrdiff_t rows)
 {
 	return (double)rows * (double)job->m * ((double)job->k->D + 20 * (double)job->k->base_kernels);
@@ -6014,9 +6018,10 @@ static odvgp_real gp__kernel_diag(
 	odvgp_real last = 0;
 	for (uint32_t t = 0; t < k->nnode; t++) {
 		const uint32_t *node = k->node[t];
-		last = value[t] = node[0] == GP__NODE_BASE_KERNEL ? gp__base_diag(&k->base[node[1]], hyp, x)
-						  : node[0] == GP__NODE_SUM       ? value[node[1]] + value[node[2]]
-														  : value[node[1]] * value[node[2]];
+		if (node[0] == GP__NODE_BASE_KERNEL) last = gp__base_diag(&k->base[node[1]], hyp, x);
+		else if (node[0] == GP__NODE_SUM) last = value[node[1]] + value[node[2]];
+		else last = value[node[1]] * value[node[2]];
+		value[t] = last;
 	}
 	return last;
 }
@@ -7547,9 +7552,9 @@ static const gp__likelihood gp__likelihoods[] = {
 #define GP__MOST_LAYERS       8
 #define GP__MOST_SAMPLES      10000
 
-/*	What the stored factor is of. Files hold these numbers.
+/*	Kinds of the stored factor. Files hold these numbers.
 		OF_S                 S = q_sqrt q_sqrt^T: var = k - |A|^2 + |T|^2, T = q_sqrt^T A
-		OF_INVERSE           S = (Kb^-1 + B B^T)^-1: var = k - |T|^2, T = L_H^-1 B^T K(Zb,x), with an
+		OF_INVERSE           S = (Kb^-1 + B B^T)^-1: var = k - |T|^2, T = L_H^-1 B^T K(Zb,x), one
 							 L_H for each output
 		DIAGONAL_OF_INVERSE  the same; B is diagonal, and stored so */
 enum { GP__FACTOR_OF_S = 0, GP__FACTOR_OF_INVERSE = 1, GP__DIAGONAL_OF_INVERSE = 2, GP__FACTORS };
@@ -7656,7 +7661,7 @@ static size_t gp__predictor_head(uint32_t base_kernels)
 	return (bytes + 63) & ~(size_t)63;
 }
 
-/*	Of one layer. */
+/*	Bytes of one layer. */
 static size_t gp__predictor_bytes(const gp__predictor *p)
 {
 	return gp__predictor_head(p->base_kernels) +
@@ -7793,8 +7798,8 @@ typedef struct {
 	odvgp_real *scale; /* [rows] of gp__y_row; NULL: Y has none */
 	odvgp_real *work;  /* of the likelihood */
 	ptrdiff_t ld;
-	/* for sampling: [F,rows,rows] covariances, then their factors; [F,rows] means; [rows] */
-	odvgp_real *cov, *joint_mean, *normals;
+	/* for sampling: [F,rows,rows] covariances, then their factors; [rows] */
+	odvgp_real *cov, *normals;
 	ptrdiff_t *perm; /* [F,rows] of the factors */
 } gp__prediction;
 
@@ -7835,7 +7840,6 @@ static void gp__predict_layout(
 	gp__blas_layout(a, s->isa, NULL, order, &t->blas);
 	if (!sampling) return;
 	t->cov = gp__take(a, F * rows, rows);
-	t->joint_mean = gp__take(a, F, rows);
 	t->normals = gp__take(a, 1, rows);
 	t->perm = GP__TAKE(a, ptrdiff_t, F * rows);
 }
@@ -7848,8 +7852,8 @@ typedef struct {
 	odvgp_real *top;        /* [rows] largest log density so far */
 } gp__between_layers;
 
-/*	Nothing for a single layer. Returns the bytes of the largest layer's scratch, which follows; 0: it
-	is too large. */
+/*	Nothing for a single layer. Returns the bytes of the largest layer's scratch, which follows; 0:
+	too large. */
 static size_t gp__between_layout(
 		gp__arena *a, const odvgp_server *s, ptrdiff_t rows, int sampling, gp__between_layers *b)
 {
@@ -8010,8 +8014,7 @@ static void gp__predict_columns(gp__prediction *t, const odvgp_real *X, ptrdiff_
 {
 	gp__predict_points(t, t->by_columns, n, t->v.beta_centre);
 	gp__zero(t->by_columns, t->p->columns * t->job->ld + GP__POINTS_BEYOND);
-	gp__points_place(
-			t->kernel, t->v.hyp, X, n, t->v.beta_centre, t->by_columns, t->job->ld);
+	gp__points_place(t->kernel, t->v.hyp, X, n, t->v.beta_centre, t->by_columns, t->job->ld);
 }
 
 /*	The point x becomes the one of kernel values. It is row i of X1. */
@@ -8063,34 +8066,29 @@ static void gp__predict_row(
 	GP__FOR(q, P) mean[q * t->ld] += sums[q * t->ld];
 }
 
-static void gp__predict_mean_function(gp__prediction *t, ptrdiff_t n)
-{
-	ptrdiff_t P = t->P, D = t->D;
-	int has_A = gp__mean_functions[t->p->mean_function].A,
-		has_b = gp__mean_functions[t->p->mean_function].b;
-	if (t->p->mean_function == ODVGP_MEAN_FUNCTION_ZERO) return;
-	GP__FOR(q, P)
-		GP__FOR(i, n) {
-			odvgp_real sum = has_b ? t->v.b[q] : has_A ? 0 : t->X[i * D + q];
-			if (has_A)
-				GP__FOR(d, D) sum += t->X[i * D + d] * t->v.A[d * P + q];
-			t->mean[(t->first + q) * t->ld + i] += sum;
-		}
-}
-
 /*	A tile's means, in training units, to t->mean; with `features` K(X,Zb) to t->A. */
 static void gp__predict_mean(gp__prediction *t, ptrdiff_t n, int features)
 {
 	const gp__predictor *p = t->p;
-	ptrdiff_t M = p->M;
+	ptrdiff_t M = p->M, P = t->P;
+	odvgp_real *mean = t->mean + t->first * t->ld;
 	t->job->X2 = NULL; /* no point is a row of X */
-	GP__FOR(q, t->P) gp__zero(t->mean + (t->first + q) * t->ld, n);
+	GP__FOR(q, P) gp__zero(mean + q * t->ld, n);
 	gp__predict_points(t, t->v.beta, M, t->v.beta_centre);
 	for (ptrdiff_t i = 0; i < n && (features || !p->no_alpha); i++)
 		gp__predict_row(t, i, p->no_alpha ? NULL : t->v.alpha, features ? t->A + i * M : NULL);
 	gp__predict_points(t, t->v.gamma, p->M_gamma, t->v.gamma_centre);
 	for (ptrdiff_t i = 0; i < n && p->M_gamma; i++) gp__predict_row(t, i, t->v.a_gamma, NULL);
-	gp__predict_mean_function(t, n);
+	if (p->mean_function == ODVGP_MEAN_FUNCTION_ZERO) return;
+	int has_A = gp__mean_functions[p->mean_function].A,
+		has_b = gp__mean_functions[p->mean_function].b;
+	GP__FOR(q, P)
+		GP__FOR(i, n) {
+			const odvgp_real *x = t->X + i * t->D;
+			odvgp_real m = has_b ? t->v.b[q] : has_A ? 0 : x[q];
+			for (ptrdiff_t d = 0; has_A && d < t->D; d++) m += x[d] * t->v.A[d * P + q];
+			mean[q * t->ld + i] += m;
+		}
 }
 
 /*	x <- L^-1 x for a contiguous vector, in blocks of rows. A block first subtracts its products
@@ -8126,10 +8124,11 @@ static void gp__predict_solve(gp__prediction *t, ptrdiff_t n, const odvgp_real *
 static void gp__predict_product(gp__prediction *t, ptrdiff_t n, ptrdiff_t m, const odvgp_real *R,
 		const odvgp_real *A, odvgp_real *T)
 {
+	const odvgp__simd *isa = t->blas.isa;
 	ptrdiff_t M = t->p->M;
 	if (n == 1) {
 		gp__zero(T, m);
-		GP__FOR(p, m) t->blas.isa->axpy(p + 1, A[p], R + p * m, T);
+		GP__FOR(p, m) isa->axpy(p + 1, A[p], R + p * m, T);
 		return;
 	}
 	gp__mm g = gp__mm_make(0, 0, n, m, m, 1, A, M, R, m, 0, T, M);
@@ -8272,8 +8271,7 @@ static odvgp_status gp__predict_check(const odvgp_server *s, const odvgp_real *X
 	if (!p) return gp__not_served(info);
 	if (n && (!X || !scratch)) return gp__is_null(info, X ? "scratch" : "X");
 	if (n < 0) return gp__fail(info, ODVGP_E_ARG, "n", -1, (double)n, "is out of range");
-	if (n > PTRDIFF_MAX / 64 / (1 + (ptrdiff_t)p->columns) ||
-			n > PTRDIFF_MAX / 64 / (s->D + GP__MAX(s->P, s->T) + 2))
+	if (n > PTRDIFF_MAX / 64 / (p->columns + s->D + GP__MAX(s->P, s->T) + 3))
 		return gp__fail(info, ODVGP_E_SIZE, "n", -1, (double)n, "is too large");
 	return gp__rows_finite(X, n, p->D, info);
 }
@@ -8429,9 +8427,9 @@ static odvgp_status gp__predict_run(
 	return gp__predict_result(c->bad, info);
 }
 
-/*	Mix moments m and v [rows,ld] of sample k, in units of y, into mean and var [rows,n] of the samples
-	before it; run [rows,ld] is their mean, NULL for a single one. mean and var may be NULL; m, too, if
-	mean and run are. */
+/*	Mix moments m and v [rows,ld] of sample k, in units of y, into mean and var [rows,n] of those
+	before it. run [rows,ld]: their mean; NULL for a single sample. mean and var may be NULL, m too
+	if mean and run are. */
 static void gp__use_rows(gp__prediction_call *c, const gp__prediction *t, ptrdiff_t first,
 		ptrdiff_t count, ptrdiff_t k, ptrdiff_t rows, const odvgp_real *m, const odvgp_real *v,
 		odvgp_real *run, odvgp_real *mean, odvgp_real *var)
@@ -8636,9 +8634,9 @@ static void gp__predict_prior_cov(gp__prediction *t, ptrdiff_t n, odvgp_real *C)
 	}
 }
 
-/*	Mean [P,n], or NULL, and cov [P,n,n] of the processes; k(x,x) in t->prior. Returns the rows. */
+/*	t->mean [P,n], cov [P,n,n] of the processes, and k(x,x) in t->prior. Returns the rows n. */
 static ptrdiff_t gp__predict_cov(
-		gp__prediction *t, const odvgp_real *X, ptrdiff_t n, odvgp_real *mean, odvgp_real *cov)
+		gp__prediction *t, const odvgp_real *X, ptrdiff_t n, odvgp_real *cov)
 {
 	ptrdiff_t M = t->p->M, all = t->p->P;
 	int dense = t->p->factor == GP__FACTOR_OF_S;
@@ -8659,21 +8657,21 @@ static ptrdiff_t gp__predict_cov(
 		GP__FOR(i, n)
 			GP__FOR(j, i + 1) C[j * n + i] = C[i * n + j];
 	}
-	if (mean)
-		GP__FOR(p, all) gp__copy(mean + p * n, t->mean + p * t->ld, n);
+	ODVGP_ASSERT(t->ld == n);
 	return n;
 }
 
-/*	The processes' means or samples f [P,n], and their cov [P,n,n], become the functions' [F,n] and
-	[F,n,n], in units of y. Either may be NULL. */
+/*	The processes' means or samples f [P,n], and their cov [P,n,n], unless NULL, become the
+	functions' [F,n] and [F,n,n], in units of y. */
 static void gp__to_functions(gp__prediction *t, ptrdiff_t n, odvgp_real *f, odvgp_real *cov)
 {
-	if (f) gp__predict_mix(t, 0, f, n, n);
+	gp__predict_mix(t, 0, f, n, n);
 	if (cov) gp__predict_mix(t, 1, cov, n * n, n * n);
 	GP__FOR(q, t->p->F) {
 		odvgp_real scale = gp__predict_scale(t, q) * gp__predict_scale(t, q);
-		for (ptrdiff_t i = 0; f && i < n; i++) f[q * n + i] = gp__predict_unscale(t, q, f[q * n + i]);
-		for (ptrdiff_t i = 0; cov && i < n * n; i++) cov[q * n * n + i] *= scale;
+		GP__FOR(i, n) f[q * n + i] = gp__predict_unscale(t, q, f[q * n + i]);
+		if (cov)
+			GP__FOR(i, n * n) cov[q * n * n + i] *= scale;
 	}
 }
 
@@ -8696,8 +8694,9 @@ ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *s, const odvgp_real
 	if (status || n == 0) return status;
 	gp__prediction *t = gp__predict_begin(s, n, 0, gp__scratch_arena(scratch, scratch_bytes));
 	if (!t) return gp__scratch_small(info);
-	gp__predict_cov(t, X, n, mean, cov);
-	gp__to_functions(t, n, mean, cov);
+	gp__predict_cov(t, X, n, cov);
+	gp__to_functions(t, n, t->mean, cov);
+	if (mean) gp__copy(mean, t->mean, s->F * n);
 	return gp__predict_result(gp__functions_bad(s->F, n, mean, cov), info);
 }
 
@@ -8710,25 +8709,30 @@ static void gp__swap(odvgp_real *a, odvgp_real *b)
 	*b = x;
 }
 
-/*	Pivoted Cholesky of a semi-definite C [n,n]: C[perm,perm] = L L^T. Pivots below n eps times the
-	largest count as 0. L, in the order of perm, overwrites the lower triangle. n^3/3 flops. */
-static void gp__pivoted_cholesky(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
+/*	Pivoted Cholesky of a semi-definite C [n,n]: C[perm,perm] = L L^T, in units of each point's
+	prior variance, so that rounding is relative to it. Pivots below n eps times the largest count
+	as 0. L, in the order of perm, overwrites the lower triangle. n^3/3 flops. */
+static void gp__pivoted_cholesky(
+		ptrdiff_t n, odvgp_real *C, const odvgp_real *prior, ptrdiff_t *perm)
 {
 	odvgp_real largest = 0;
 	GP__FOR(i, n) {
 		perm[i] = i;
+		GP__FOR(j, n)
+			if (prior[i] > 0 && prior[j] > 0)
+				C[i * n + j] /= GP__SQRT(prior[i]) * GP__SQRT(prior[j]);
 		largest = GP__MAX(largest, C[i * n + i]);
 	}
 	GP__FOR(k, n) {
-		ptrdiff_t best = k;
+		ptrdiff_t best = k, keep;
 		GP__FROM(i, k + 1, n)
 			if (C[i * n + i] > C[best * n + best]) best = i;
 		if (!(C[best * n + best] > (odvgp_real)n * GP__EPS * largest)) {
 			GP__FROM(i, k, n) gp__zero(C + i * n + k, n - k);
-			return;
+			break;
 		}
 		/* swap rows and columns of the rest, rows of L */
-		ptrdiff_t keep = perm[k];
+		keep = perm[k];
 		perm[k] = perm[best];
 		perm[best] = keep;
 		GP__FOR(j, n) gp__swap(&C[k * n + j], &C[best * n + j]);
@@ -8738,17 +8742,6 @@ static void gp__pivoted_cholesky(ptrdiff_t n, odvgp_real *C, ptrdiff_t *perm)
 		GP__FROM(i, k + 1, n)
 			GP__FROM(j, k + 1, n) C[i * n + j] -= C[i * n + k] * C[j * n + k];
 	}
-}
-
-/*	The same in units of each point's prior variance, so that rounding is relative to it. */
-static void gp__scaled_cholesky(
-		ptrdiff_t n, odvgp_real *C, const odvgp_real *prior, ptrdiff_t *perm)
-{
-	GP__FOR(i, n)
-		GP__FOR(j, n)
-			if (prior[i] > 0 && prior[j] > 0)
-				C[i * n + j] /= GP__SQRT(prior[i]) * GP__SQRT(prior[j]);
-	gp__pivoted_cholesky(n, C, perm);
 	GP__FOR(i, n)
 		GP__FOR(j, i + 1)
 			if (prior[perm[i]] > 0) C[i * n + j] *= GP__SQRT(prior[perm[i]]);
@@ -8760,14 +8753,14 @@ static odvgp_status gp__sample_layer(const odvgp_server *s, const odvgp_real *X,
 	ptrdiff_t inputs = n, P = s->P, F = s->F;
 	gp__prediction *t = gp__predict_begin(s, n, 1, a);
 	ODVGP_ASSERT(t);
-	n = gp__predict_cov(t, X, n, t->joint_mean, t->cov);
+	n = gp__predict_cov(t, X, n, t->cov);
 	/* mixtures are sampled through the processes */
 	int mixed = t->p->mixed != 0;
-	if (!mixed) gp__to_functions(t, n, t->joint_mean, t->cov);
+	if (!mixed) gp__to_functions(t, n, t->mean, t->cov);
 	/* gp__pivoted_cholesky counts a NaN pivot as 0 */
 	ptrdiff_t bad = gp__functions_bad(P, n, NULL, t->cov);
 	GP__FOR(q, P)
-		gp__scaled_cholesky(n, t->cov + q * n * n, t->prior + q / t->P * n, t->perm + q * n);
+		gp__pivoted_cholesky(n, t->cov + q * n * n, t->prior + q / t->P * n, t->perm + q * n);
 	GP__FOR(k, draws->count) {
 		odvgp_real *sample = f + k * F * n;
 		GP__FOR(q, P) {
@@ -8777,7 +8770,7 @@ static odvgp_status gp__sample_layer(const odvgp_server *s, const odvgp_real *X,
 						draws->seed, GP__STREAM_SAMPLE, (uint64_t)((k * F + q) * n + i));
 			GP__FOR(i, n) {
 				ptrdiff_t at = q * n + t->perm[q * n + i];
-				odvgp_real sum = t->joint_mean[at];
+				odvgp_real sum = t->mean[at];
 				GP__FOR(j, i + 1) sum += L[i * n + j] * t->normals[j];
 				sample[at] = sum;
 			}
@@ -8789,7 +8782,7 @@ static odvgp_status gp__sample_layer(const odvgp_server *s, const odvgp_real *X,
 	return gp__predict_result(bad < 0 ? bad : bad / (n / inputs), info);
 }
 
-/*	Of a stack, as odvgp_sample says. */
+/*	Joint samples of a stack of layers (odvgp_sample). */
 static odvgp_status gp__sample_stack(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
 		const odvgp_draws *draws, odvgp_real *f, gp__arena a, odvgp_info *info)
 {
