@@ -8066,29 +8066,33 @@ static void gp__predict_row(
 	GP__FOR(q, P) mean[q * t->ld] += sums[q * t->ld];
 }
 
+static void gp__predict_mean_function(gp__prediction *t, ptrdiff_t n)
+{
+	int has_A = gp__mean_functions[t->p->mean_function].A,
+		has_b = gp__mean_functions[t->p->mean_function].b;
+	if (t->p->mean_function == ODVGP_MEAN_FUNCTION_ZERO) return;
+	GP__FOR(q, t->P)
+		GP__FOR(i, n) {
+			const odvgp_real *x = t->X + i * t->D;
+			odvgp_real m = has_b ? t->v.b[q] : has_A ? 0 : x[q];
+			for (ptrdiff_t d = 0; has_A && d < t->D; d++) m += x[d] * t->v.A[d * t->P + q];
+			t->mean[(t->first + q) * t->ld + i] += m;
+		}
+}
+
 /*	A tile's means, in training units, to t->mean; with `features` K(X,Zb) to t->A. */
 static void gp__predict_mean(gp__prediction *t, ptrdiff_t n, int features)
 {
 	const gp__predictor *p = t->p;
-	ptrdiff_t M = p->M, P = t->P;
-	odvgp_real *mean = t->mean + t->first * t->ld;
+	ptrdiff_t M = p->M;
 	t->job->X2 = NULL; /* no point is a row of X */
-	GP__FOR(q, P) gp__zero(mean + q * t->ld, n);
+	GP__FOR(q, t->P) gp__zero(t->mean + (t->first + q) * t->ld, n);
 	gp__predict_points(t, t->v.beta, M, t->v.beta_centre);
 	for (ptrdiff_t i = 0; i < n && (features || !p->no_alpha); i++)
 		gp__predict_row(t, i, p->no_alpha ? NULL : t->v.alpha, features ? t->A + i * M : NULL);
 	gp__predict_points(t, t->v.gamma, p->M_gamma, t->v.gamma_centre);
 	for (ptrdiff_t i = 0; i < n && p->M_gamma; i++) gp__predict_row(t, i, t->v.a_gamma, NULL);
-	if (p->mean_function == ODVGP_MEAN_FUNCTION_ZERO) return;
-	int has_A = gp__mean_functions[p->mean_function].A,
-		has_b = gp__mean_functions[p->mean_function].b;
-	GP__FOR(q, P)
-		GP__FOR(i, n) {
-			const odvgp_real *x = t->X + i * t->D;
-			odvgp_real m = has_b ? t->v.b[q] : has_A ? 0 : x[q];
-			for (ptrdiff_t d = 0; has_A && d < t->D; d++) m += x[d] * t->v.A[d * P + q];
-			mean[q * t->ld + i] += m;
-		}
+	gp__predict_mean_function(t, n);
 }
 
 /*	x <- L^-1 x for a contiguous vector, in blocks of rows. A block first subtracts its products
