@@ -60,7 +60,7 @@ enum {
 	WAIT_LOOK,
 	WAIT_SLEEP,
 	WAIT_UNSAY,
-	/* gp__pool_main and its gp__pool_wait. */
+	/* gp__pool_main. */
 	MAIN,
 	MAIN_STOP,
 	MAIN_ON,
@@ -453,9 +453,7 @@ static int step_wait(model *x, state *s, int t, int choice)
 	/* Look again, or stop looking. */
 	case WAIT_ON: a->pc = choice ? WAIT : WAIT_LOCK; return choice < 2;
 	case WAIT_LOCK: a->pc = WAIT_SAY; return !choice && lock(s, t);
-	case WAIT_SAY:
-		a->pc = WAIT_LOOK;
-		return exchange(x, s, t, WAITING, SC, RELAXED, -1, 1, choice, &value);
+	case WAIT_SAY: a->pc = WAIT_LOOK; return store(x, s, t, WAITING, SC, 1, choice);
 	case WAIT_LOOK:
 		ok = load(x, s, t, LEFT, SC, choice, &value);
 		a->pc = value > 0 ? WAIT_SLEEP : WAIT_UNSAY;
@@ -467,7 +465,7 @@ static int step_wait(model *x, state *s, int t, int choice)
 	case WAIT_SLEEP: a->pc = WAIT_LOOK; return !choice && !a->sleeps && lock(s, t);
 	/* WAIT_UNSAY: */
 	default:
-		ok = exchange(x, s, t, WAITING, SC, RELAXED, -1, -1, choice, &value);
+		ok = store(x, s, t, WAITING, SC, 0, choice);
 		if (ok > 0) unlock(s, t);
 		a->pc = RUN_RETURN;
 		return ok;
