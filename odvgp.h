@@ -1586,7 +1586,7 @@ ODVGP_API odvgp_status odvgp_predict_functions(const odvgp_server *server, const
 		cov          [F,n,n] as odvgp_predict_cov has it; scratch for n rows then
 		scratch      odvgp_predict_gradient_scratch bytes for some rows >= 1
 	Returns  as odvgp_predict; also E_UNSUPPORTED: several layers, images
-	Cost     twice that of odvgp_predict, (M + Mg) D n for each further output, (M + Mg) D^2 n for
+	Cost     two to three times that of odvgp_predict; (M + Mg) D^2 n more for
 			 each Hessian
 	Threads  any number on one server, each with its own scratch; it writes nothing else, so an
 			 interrupt may call it */
@@ -1602,7 +1602,7 @@ ODVGP_API odvgp_status odvgp_predict_gradient(const odvgp_server *server, const 
 /*	log p(y|data) of each row of targets Y [n,T]: logp [n], summed over outputs, for y in its own
 	units. Y has the columns of training, none missing; weights do not count. An output's log p is
 	right to 1e-8 (1 + |log p|), in float to 1e-4 plus what rounding of its inputs causes; SOFTMAX's
-	to 1e-6 up to four classes, for standard deviations of f below 100; else its p add up to 0.95 to
+	to 1e-6 up to four classes, for standard deviations of f below 240; else its p add up to 0.95 to
 	1. */
 ODVGP_API odvgp_status odvgp_predict_logp(const odvgp_server *server, const odvgp_real *X,
 		const odvgp_real *Y, ptrdiff_t n, odvgp_real *logp, void *scratch, size_t scratch_bytes,
@@ -7362,46 +7362,63 @@ static double gp__softmax_density(const gp__lik_job *job, ptrdiff_t at)
 	return gp__log_integral(&p, 1) + 0.5 * gp__log_2pi;
 }
 
-/*	The same by trapezoid rules, where standard deviations are at most 6: over x, and over z =
-	(f_k - mean) / sd with e^-u, u = e^(f_k - x), for F_k and u e^-u for p_y. A node of z is reached
-	by a tilt of e^(+-f); steps are such that errors, about e^(-pi^2 / step) and
-	e^(-pi^2 / (sd step)), stay below 1e-7. Work: c's, and (K + 1) numbers for each x. */
-static double gp__softmax_trapezoid(
-		const gp__lik_job *job, const gp__lik_chunk *c, ptrdiff_t at, ptrdiff_t T, double low)
+/*	F_k of one class, and p_k unless p is NULL, at the 64 places x + i step: added to F and p. By
+	trapezoid rules over z = (f_k - mean) / sd, with e^-u and u e^-u for u = e^(f_k - x), in steps of
+	0.58 / sd; above 3 standard deviations over the noise g, with Phi and phi of (x - g - mean) / sd.
+	Places reach as far as a tilt of e^(+-f) moves the integrand; errors stay below 1e-7. */
+static void gp__softmax_places(const gp__lik_job *job, const gp__lik_chunk *c, ptrdiff_t at,
+		double x, double step, odvgp_real *F, odvgp_real *p)
 {
 	const odvgp__simd *isa = c->isa;
-	const double step = 0.5, decay = exp(-step);
 	odvgp_real *E = c->a, *weight = c->b, *u = c->z, *e = c->df;
-	odvgp_real *F = job->work + GP__LIK_ARRAYS * GP__CHUNK, *p = F + job->F * T;
-	ptrdiff_t y = (ptrdiff_t)job->Y[at];
-	double sum = 0;
-	gp__zero(F, (job->F + 1) * T);
-	GP__FOR(k, job->F) {
-		double sd = gp__sd(job, k * job->ld + at), reach = sd + 7, h = GP__MIN(0.3, 0.58 / sd);
-		for (double from = -reach; from < reach; from += GP__CHUNK * h) {
-			double A = 1;
-			GP__EACH_ROW(i) {
-				double z = from + (double)i * h;
-				E[i] = (odvgp_real)((double)job->mean[k * job->ld + at] - low + sd * z);
-				weight[i] = (odvgp_real)(h * exp(-0.5 * (z * z + gp__log_2pi)));
+	double mean = (double)job->mean[at], sd = gp__sd(job, at), end = x + GP__CHUNK * step;
+	int over_z = sd <= 3;
+	const odvgp_real root = (odvgp_real)gp__sqrt_half;
+	const double decay = exp(-step);
+	double h = over_z ? GP__MIN(0.3, 0.58 / sd) : 0.5, first = over_z ? -sd - 7 : -4,
+		   last = over_z ? sd + 7 : 36 + GP__MAX(0, end - mean - sd * sd);
+	for (double from = first; from < last; from += GP__CHUNK * h) {
+		GP__EACH_ROW(i) {
+			double z = from + (double)i * h;
+			E[i] = (odvgp_real)(over_z ? mean - x + sd * z : (z + mean - x) / sd);
+			weight[i] = (odvgp_real)(h * exp(over_z ? -0.5 * (z * z + gp__log_2pi) : -z - exp(-z)));
+		}
+		if (over_z) isa->map[GP__EXP](E, E, NULL);
+		double A = over_z;
+		for (int t = 0; t < GP__CHUNK; t++, A = over_z ? A * decay : A + step / sd) {
+			GP__EACH_ROW(i)
+				u[i] = over_z ? GP__MIN(80, (odvgp_real)A * E[i]) : root * (E[i] - (odvgp_real)A);
+			GP__EACH_ROW(i) e[i] = over_z ? -u[i] : u[i];
+			isa->map[over_z ? GP__EXP : GP__ERFC](e, e, NULL);
+			F[t] += (over_z ? 1 : GP__R(0.5)) * isa->dot(GP__CHUNK, weight, e);
+			if (!p) continue;
+			if (over_z) isa->combine(1, u, e, u);
+			else {
+				GP__EACH_ROW(i) u[i] = -u[i] * u[i];
+				isa->map[GP__EXP](u, u, NULL);
 			}
-			isa->map[GP__EXP](E, E, NULL);
-			for (ptrdiff_t t = 0; t < T; t++, A *= decay) {
-				GP__EACH_ROW(i) u[i] = GP__MIN(80, (odvgp_real)A * E[i]);
-				GP__EACH_ROW(i) e[i] = -u[i];
-				isa->map[GP__EXP](e, e, NULL);
-				F[k * T + t] += isa->dot(GP__CHUNK, weight, e);
-				if (k != y) continue;
-				isa->combine(1, u, e, u);
-				p[t] += isa->dot(GP__CHUNK, weight, u);
-			}
+			p[t] += isa->dot(GP__CHUNK, weight, u) *
+					(over_z ? 1 : (odvgp_real)(gp__sqrt_half / sqrt(0.5 * gp__two_pi) / sd));
 		}
 	}
-	GP__FOR(t, T) {
-		double product = (double)p[t];
-		GP__FOR(k, job->F)
-			if (k != y) product *= (double)F[k * T + t];
-		sum += product;
+}
+
+/*	The same integral by a trapezoid rule from `low` on, in T steps. */
+static double gp__softmax_trapezoid(const gp__lik_job *job, const gp__lik_chunk *c, ptrdiff_t at,
+		double low, double step, double T)
+{
+	odvgp_real *F = job->work + GP__LIK_ARRAYS * GP__CHUNK, *p = F + GP__CHUNK;
+	ptrdiff_t y = (ptrdiff_t)job->Y[at];
+	double product[GP__CHUNK], sum = 0;
+	for (double from = 0; from < T; from += GP__CHUNK) {
+		GP__EACH_ROW(i) product[i] = 1;
+		GP__FOR(k, job->F) {
+			gp__zero(F, 2 * GP__CHUNK);
+			gp__softmax_places(
+					job, c, k * job->ld + at, low + from * step, step, F, k == y ? p : NULL);
+			GP__EACH_ROW(i) product[i] *= (double)(k == y ? p : F)[i];
+		}
+		GP__EACH_ROW(i) sum += product[i];
 	}
 	return log(step * sum);
 }
@@ -7418,25 +7435,27 @@ static int gp__softmax_by_rule(const gp__lik_job *job, ptrdiff_t at)
 		mean = GP__MAX(mean, fabs((double)job->mean[k]));
 	}
 	if (job->F < GP__TENSOR_CLASSES && var < 0.5 && job->H >= 20) return 1;
-	return !(var < 1e4 && mean < 1e5);
+	return !(var < (job->F > 2 ? 6e4 : 1e9) && mean < 1e5);
 }
 
 /*	log p of a row by an integral. */
 static double gp__softmax_exact(const gp__lik_job *job, const gp__lik_chunk *c, ptrdiff_t at)
 {
 	const double far = sizeof(odvgp_real) == 4 ? 60 : 500;
-	double low = -HUGE_VAL, high = low, mean = low, most = 0;
+	double low = -HUGE_VAL, high = low, mean = low, least = HUGE_VAL;
 	for (ptrdiff_t k = at; k < job->F * job->ld; k += job->ld) {
 		double m = (double)job->mean[k], sd = gp__sd(job, k);
 		low = GP__MAX(low, m - 9.5 * sd - 3.6);
-		high = GP__MAX(high, m + sd * sd + 22);
+		high = GP__MAX(high, m + GP__MIN(sd, 9.5) * sd + 22);
 		mean = GP__MAX(mean, m);
-		most = GP__MAX(most, sd);
+		least = GP__MIN(least, sd);
 	}
-	mean -= (double)job->mean[(ptrdiff_t)job->Y[at] * job->ld + at];
-	return most <= 6 && mean <= far && job->F > 2
-				   ? gp__softmax_trapezoid(job, c, at, (ptrdiff_t)(2 * (high - low)) + 2, low)
-				   : gp__softmax_density(job, at);
+	ptrdiff_t of_y = (ptrdiff_t)job->Y[at] * job->ld + at;
+	mean -= (double)job->mean[of_y];
+	mean *= GP__MIN(1, 0.5 * mean / ((double)job->var[of_y] + 1e-30)); /* -log p at least */
+	double step = GP__MAX(0.5, 0.5 * least), T = (high - low) / step + 2;
+	return T <= 10000 && mean <= far && job->F > 2 ? gp__softmax_trapezoid(job, c, at, low, step, T)
+												   : gp__softmax_density(job, at);
 }
 
 static void gp__softmax_densities(const gp__lik_job *job, odvgp_real *density)
