@@ -2454,7 +2454,7 @@ static int gp__stopped(const odvgp_blas *blas)
 	return blas->watcher && blas->watcher->stopped && !blas->watcher->held;
 }
 
-/*	Count work; 1: stop. */
+/*	Counts work; returns 1 if the call must stop. */
 static int gp__ask(const odvgp_blas *blas, double work)
 {
 	gp__watcher *w = blas->watcher;
@@ -6374,8 +6374,8 @@ static void gp__quad_chunk(
 /*	w times `base`; dpar gets w times its derivatives. */
 static double gp__base(const gp__lik_job *job, double w, double y)
 {
-	double own[2] = {0, 0}, base = job->lik->base(y, job->par, own);
-	for (int k = 0; k < job->lik->params && job->dpar; k++) job->dpar[k] += w * own[k];
+	double slope[2] = {0, 0}, base = job->lik->base(y, job->par, slope);
+	for (int k = 0; k < job->lik->params && job->dpar; k++) job->dpar[k] += w * slope[k];
 	return w * base;
 }
 
@@ -7183,6 +7183,8 @@ static double gp__robustmax_density(const gp__lik_job *job, ptrdiff_t at)
 	return log(scale * sum);
 }
 
+/* --- softmax --- */
+
 /*	One chunk of softmax. Difference j of row i is d_j = f_k - f_y, k = (y + 1 + j) mod K. Their
 	covariance diag(var_k) + var_y 1 1^T has the factor L with L_jj = diagonal_j, and L_jl = below_l
 	for all j > l: each has [K - 1] arrays. */
@@ -7570,6 +7572,7 @@ static void gp__class_moments(const gp__lik_job *all, odvgp_real *mean, odvgp_re
 
 /* --- the table --- */
 
+/*	{name, count, start, positive, power, fixed, rate} */
 static const gp__lik_param gp__noise_param[] = {{"noise_variance", -1, 0.1, 1, 2, 0, 0}};
 static const gp__lik_param gp__scale_params[] = {
 		{"scale", 1, 0.1, 1, 1, 0, 0}, {"df", 1, 4, 1, 0, 0, 0}};
@@ -7593,7 +7596,8 @@ static const gp__lik_param gp__epsilon_param[] = {{"epsilon", 1, 1e-3, 1, 0, 1, 
 #define GP__CLASS_CALLS gp__chunks_expect, gp__class_moments
 
 static const gp__likelihood gp__likelihoods[] = {
-		/* in the order of odvgp_likelihood */
+		/* in the order of odvgp_likelihood: {name, flags, param, params, expect, y_moments,
+		   log_density, least, most, whole, why, logp, base, chunk} */
 		{"gaussian", GP__LIK_GAUSSIAN | GP__CONCAVE | GP__LIK_SCALABLE, gp__noise_param, 1,
 				gp__gaussian_expect, gp__noise_moments, gp__gaussian_density, GP__REALS, NULL, NULL,
 				NULL},
@@ -9984,7 +9988,7 @@ extern "C"
 #define GP__CLOSE(file)        (_commit(file) | _close(file))
 #endif
 
-/*	Whether path is no regular file: none may replace it. C alone cannot tell. */
+/*	Whether path is no regular file: none may replace it. Standard C cannot tell. */
 static int gp__file_in_place(const char *path)
 {
 #if defined(S_ISREG) && !defined(_WIN32)
@@ -10892,7 +10896,7 @@ static void gp__set_noise(odvgp_model *m, double value)
 	GP__EACH_VALUE(i, slot) gp__set_positive(m, i, value);
 }
 
-/*	Of all outputs. */
+/*	The noise variance that all outputs share. */
 static odvgp_real gp__noise(const odvgp_model *m)
 {
 	ODVGP_ASSERT(gp__has_noise(&m->cfg));
@@ -13143,7 +13147,7 @@ static int gp__alpha_is_beta(const gp__unit *u)
 	return u->mean_part->mu == GP__MU_COEFFICIENTS && !u->M_gamma;
 }
 
-/*	Only once. */
+/*	Builds the likelihood's nodes, for the unit at the top only. */
 static void gp__build_lik(gp__unit *u)
 {
 	odvgp_model *m = u->model;
@@ -14806,7 +14810,7 @@ static odvgp_status gp__evaluate_good(odvgp_model *m, const gp__rows *rows, gp__
 		if (m->state.step_scale >= GP__LEAST_SCALE) return ODVGP_OK;
 		return s ? s
 				 : gp__fail(info, ODVGP_E_NAN, "bound", -1, bound,
-						   "falls past all sense after every step, however short");
+						   "is implausibly low after every step, however short");
 	}
 	gp__stay(m, &before);
 	/* NaN in rows that the first attempt did not reach, or the watch */
@@ -15313,7 +15317,7 @@ static void gp__nat_from_q(gp__unit *u, int b)
 	gp__end_loan(&m->nat_R, GP__NAT_FROM_Q);
 }
 
-/*	R = output p's new q_sqrt, from (1 - tau) P + tau (I - 2 G). E_NOT_PD: too long. */
+/*	R = output p's new q_sqrt, from (1 - tau) P + tau (I - 2 G). E_NOT_PD if tau is too long. */
 static odvgp_status gp__nat_try(gp__unit *u, const gp__block *block, ptrdiff_t p, odvgp_real tau)
 {
 	odvgp_model *m = u->model;
@@ -16225,7 +16229,7 @@ static void gp__fit_put_mean(gp__unit *u, const gp__fit *f, int b)
 	}
 }
 
-/*	Stage a. HYBRID's w is q_mu + c: subtract c = W a before q_mu is staged. */
+/*	Stage gamma's coefficients a. HYBRID's w is q_mu + c: subtract c = W a before q_mu is staged. */
 static void gp__fit_put_gamma(gp__unit *u, gp__fit *f)
 {
 	odvgp_model *m = u->model;
@@ -17859,7 +17863,7 @@ static void gp__kmeans_lloyd(
 	gp__kmeans_nearest(u, X, rows, Z, w);
 }
 
-/*	On rows outside the sample: each pulls its centre by 1/count. Counts start with the sample's. */
+/*	On rows outside the sample: each pulls its centre by 1/count. Each count starts with that of the sample. */
 static void gp__kmeans_batches(
 		const gp__unit *u, const odvgp_real *X, ptrdiff_t rows, odvgp_real *Z, gp__init_work *w)
 {
@@ -18138,7 +18142,7 @@ static const odvgp_real *gp__draw_candidates(
 	return w->patches;
 }
 
-/*	Uniform on the image. */
+/*	Locations are drawn uniformly on the image. */
 static void gp__draw_locations(const gp__unit *u, odvgp_real *Z, ptrdiff_t n, ptrdiff_t from)
 {
 	const gp__patches *p = &u->patches;
@@ -18150,7 +18154,7 @@ static void gp__draw_locations(const gp__unit *u, odvgp_real *Z, ptrdiff_t n, pt
 							 (double)last[i % 2]);
 }
 
-/*	By odvgp_init_beta and odvgp_init_gamma. A method writes the points it can tell apart to Z and
+/*	In the order of odvgp_init_beta and odvgp_init_gamma. A method writes the points it can tell apart to Z and
 	returns their number; random rows supply the rest. */
 typedef ptrdiff_t (*gp__points_method)(
 		const gp__unit *u, const odvgp_real *X, odvgp_real *Z, gp__init_work *w);
@@ -18229,6 +18233,8 @@ static double gp__median_distance(
 	return count ? sqrt((double)gp__median(work, count)) : 1;
 }
 
+/* --- the targets' variance, starts of base kernels --- */
+
 /*	Mean and variance of target t, without missing ones. */
 static double gp__target_moments(
 		const odvgp_model *m, const odvgp_real *Y, ptrdiff_t t, odvgp_real *middle)
@@ -18248,7 +18254,7 @@ static double gp__target_moments(
 	return seen ? squares / (double)seen : 0;
 }
 
-/*	Of an independent function; -1: all. */
+/*	The target of an independent function; -1: all targets. */
 static int gp__only_target(const gp__unit *u)
 {
 	int own = u->model->cfg.independent && gp__is_last(u) && !gp__is_mixed(u);
@@ -20955,6 +20961,8 @@ ODVGP_API odvgp_status odvgp_predict_once(odvgp_model *m, const odvgp_real *X, p
 	return s;
 }
 
+/* --- save and load by path --- */
+
 #ifndef ODVGP_NO_STDIO
 ODVGP_API odvgp_status odvgp_save_file(odvgp_model *m, const char *path, odvgp_info *info)
 {
@@ -21006,6 +21014,8 @@ ODVGP_API odvgp_status odvgp_load_file(
 	return s;
 }
 #endif
+
+/* --- odvgp_fit --- */
 
 /*	The warm starts of a new model; nothing for others, or where one fails. */
 static odvgp_status gp__fit_start(

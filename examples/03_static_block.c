@@ -5,7 +5,7 @@
         cc -O2 -I. examples/03_static_block.c -o build/03_static_block -lm && build/03_static_block
 
     Output:
-        a block of 320 KB to train, 3 KB frozen, 5 KB to predict a row
+        a block of 320 KB to train, 3 KB frozen, 7 KB to predict a row
         angle  load    torque  predicted  +- 2 sd  (Nm)
         -1.20   0.0      -4.4       -4.4      0.1
         -0.72   0.4      -4.1       -4.2      0.1

@@ -411,9 +411,13 @@ TEST(kernels_decay_like_exp)
 					case GP__MATERN32:
 						s = sqrtl(3 * r2), want = (1 + s) * expl(-s), dwant = -1.5L * expl(-s);
 						break;
-					default:
+					case GP__MATERN52:
 						s = sqrtl(5 * r2), want = (1 + s + s * s / 3) * expl(-s),
 						dwant = -5 * (1 + s) * expl(-s) / 6;
+						break;
+					default:
+						s = want = dwant = 0;
+						CHECK_SAY(0, "radial function %d is not known here", type);
 					}
 					/* The error of the result for one rounding in the exponent. */
 					double off = (4 + 4 * (double)s) * EPS;

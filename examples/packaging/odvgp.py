@@ -5,7 +5,6 @@
     gp = odvgp.GP(X, y, beta=100, gamma=300, kernel="matern52(ard)", optim__lr="0.01-0.001:4000")
     gp.train(4000, progress=lambda step, elbo: print(step, elbo))
     mean, var = gp.predict(X_new)           # of f; noise=True: of y; with classes probabilities
-    mean, var, dmean, dvar = gp.predict(X_new, gradient=True)
     gp.save("model.odvgp"); gp = odvgp.load("model.odvgp")  # load(path, X, y) to train further
 
 Settings are the fields of odvgp_config by name, with "__" for "."; odvgp.settings() lists them.
@@ -183,25 +182,18 @@ class GP:
         finally: self._lock.release()
 
     def predict(self, X, noise=False, gradient=False):
-        """Mean and variance at the rows of X: [n], or [n, P] with several outputs or classes. With
-        gradient, of f, also their gradients in X: [n, D], or [n, P, D]."""
+        """Mean and variance at X, [n] or [n, P]; with gradient their gradients, [n, D] or [n, P, D]."""
         s, X = self._server(), _rows(X)
         if X.shape[1] != s.D: raise Error(f"X has {X.shape[1]} columns, the model has {s.D}")
         if noise and gradient: raise Error("gradients are those of f: noise=False")
-        mean, var = np.empty((2, s.y_rows if noise else s.P, len(X)))
-        if gradient:
-            slopes = np.empty((2, s.P, len(X), s.D))
-            to = (C.c_void_p * 6)(*(a.ctypes.data for a in (mean, var, *slopes)), None, None)
-            size = _call("predict_gradient_scratch", C.byref(s), max(1, min(len(X), 128)))
-            scratch = np.zeros(size // 8 + 1)
-            _call("predict_gradient", C.byref(s), X, len(X), to, scratch, scratch.nbytes)
-            one = len(mean) == 1
-            return (*((mean[0], var[0]) if one else (mean.T, var.T)),
-                    *(slopes[:, 0] if one else slopes.swapaxes(1, 2)))
-        size = _call("predict_scratch", C.byref(s), max(1, min(len(X), 256)))
-        scratch, what = np.zeros(size // 8 + 1), "predict_y" if noise else "predict"
-        _call(what, C.byref(s), X, len(X), mean, var, scratch, scratch.nbytes)
-        return (mean[0], var[0]) if len(mean) == 1 else (mean.T, var.T)
+        out = [*np.empty((2, s.y_rows if noise else s.P, len(X)))]
+        if gradient: out += [*np.empty((2, s.P, len(X), s.D))]
+        what = "predict_gradient" if gradient else "predict_y" if noise else "predict"
+        to = [(C.c_void_p * 6)(*(a.ctypes.data for a in out), None, None)] if gradient else out
+        size = "predict_gradient_scratch" if gradient else "predict_scratch"
+        scratch = np.zeros(_call(size, C.byref(s), max(1, min(len(X), 256))) // 8 + 1)
+        _call(what, C.byref(s), X, len(X), *to, scratch, scratch.nbytes)
+        return tuple(a[0] if len(a) == 1 else a.swapaxes(0, 1) for a in out)
 
     def save(self, path):
         user = _MARK + np.concatenate([self._shape, *self._scales]).tobytes()
