@@ -264,8 +264,8 @@ static void apply_block(application *a, const table *t)
 {
 	const schema *s = &a->f.s;
 	binding b = bind_columns(s, t, a->path, a->drop);
-	note_place(a, t, &b);
 	rows r = complete_rows(s, t, &b, a->path, a->drop, 0);
+	note_place(a, t, &b);
 	part p = encode(s, t, &b, &r);
 	forecast fc = forecast_make(r.n, s);
 	forecast_run(&fc, &a->server, &a->w, p.X, r.n);
@@ -654,8 +654,8 @@ static int run_sample(options *o)
 	const schema *s = &a.f.s;
 	read_table(&t, a.path, o, s);
 	binding b = bind_columns(s, &t, a.path, a.drop);
-	note_place(&a, &t, &b);
 	rows r = complete_rows(s, &t, &b, a.path, a.drop, 0);
+	note_place(&a, &t, &b);
 	if (r.n > SAMPLE_ROWS)
 		die(BAD_INPUT, "%s: %td rows; samples need the covariance of all rows, of at most %d",
 				path_text(a.path), r.n, SAMPLE_ROWS);

@@ -560,8 +560,11 @@ typedef struct binding {
 	int **code;
 	/* The same of a class target that is text; NULL: there is none. */
 	int *class_code;
-	/* The first cell that does not fit, in a sentence; NULL: all fit. */
+	/* The first cell that does not fit, in a sentence, and its line; NULL: all fit. What becomes of
+	   such rows: MISFIT_REFUSE and so on. */
 	char *misfit;
+	long misfit_line;
+	int misfits;
 } binding;
 
 /*  What becomes of rows whose cells do not fit: they end the program, with --missing drop as the
@@ -570,16 +573,16 @@ enum { MISFIT_REFUSE, MISFIT_DROP, MISFIT_FATAL };
 
 static const char drop_advice[] = "; --missing drop leaves out such rows";
 
-/*  Keeps the first sentence about a cell that does not fit, or ends the program with it. */
-static void bind_misfit(char **first, int drop, const char *sentence)
+/*  Keeps the sentence about a cell that does not fit if it is the first one of the file. */
+static void bind_misfit(binding *b, long line, const char *sentence)
 {
-	if (drop != MISFIT_DROP)
-		die(BAD_INPUT, "%s%s", sentence, drop == MISFIT_REFUSE ? drop_advice : "");
-	if (!*first) *first = copy_text(sentence);
+	if (b->misfit && line >= b->misfit_line) return;
+	free(b->misfit);
+	b->misfit = copy_text(sentence);
+	b->misfit_line = line;
 }
 
-static int *bind_text(
-		char **misfit, const field *f, int column, const table *t, const char *path, int drop)
+static int *bind_text(binding *b, const field *f, int column, const table *t, const char *path)
 {
 	const table_column *c = &t->column[column];
 	int *code = take((size_t)c->level_count, sizeof *code);
@@ -590,13 +593,13 @@ static int *bind_text(
 		snprintf(text, sizeof text,
 				"%s: line %ld, %s: '%s' is none of the %d levels of this column", path_text(path),
 				c->level_lines[k], COLUMN_TEXT(column, c->name), c->levels[k], f->level_count);
-		bind_misfit(misfit, drop, text);
+		bind_misfit(b, c->level_lines[k], text);
 	}
 	return code;
 }
 
 /*  Says which numbers of a class target are none of its labels. */
-static void bind_numbers(binding *b, const field *f, const table *t, const char *path, int drop)
+static void bind_numbers(binding *b, const field *f, const table *t, const char *path)
 {
 	int column = b->target[0];
 	for (ptrdiff_t i = 0; i < t->rows; i++) {
@@ -606,7 +609,7 @@ static void bind_numbers(binding *b, const field *f, const table *t, const char 
 		snprintf(text, sizeof text, "%s: line %ld, %s: %.15g is none of the %d classes of training",
 				path_text(path), t->lines[i], COLUMN_TEXT(column, t->column[column].name), v,
 				f->level_count);
-		bind_misfit(&b->misfit, drop, text);
+		bind_misfit(b, t->lines[i], text);
 	}
 }
 
@@ -639,12 +642,13 @@ NO_RETURN static void die_no_input(
 			path_text(path), f->name, count, count > 1 ? "s" : "", known_named(s, f->name));
 }
 
-/*  Finds the columns. drop: MISFIT_REFUSE and so on. */
-static binding bind_columns(const schema *s, const table *t, const char *path, int drop)
+/*  Finds the columns. misfits: MISFIT_REFUSE and so on; complete_rows does it. */
+static binding bind_columns(const schema *s, const table *t, const char *path, int misfits)
 {
 	binding b;
 	char text[400];
 	memset(&b, 0, sizeof b);
+	b.misfits = misfits;
 	b.input = take((size_t)s->input_count, sizeof *b.input);
 	b.target = take((size_t)s->target_count, sizeof *b.target);
 	b.code = take((size_t)s->input_count, sizeof *b.code);
@@ -658,8 +662,9 @@ static binding bind_columns(const schema *s, const table *t, const char *path, i
 					"%s: line 1: %d column%s; the model has %d input%s, from a file of %d columns%s",
 					path_text(path), t->columns, t->columns > 1 ? "s" : "", s->input_count,
 					s->input_count > 1 ? "s" : "", s->columns, table_sep_clause(t).text);
-		if (table_check(t, b.input[i], path, text, sizeof text)) bind_misfit(&b.misfit, drop, text);
-		if (f->level_count) b.code[i] = bind_text(&b.misfit, f, b.input[i], t, path, drop);
+		if (table_check(t, b.input[i], path, text, sizeof text))
+			bind_misfit(&b, t->column[b.input[i]].odd_line, text);
+		if (f->level_count) b.code[i] = bind_text(&b, f, b.input[i], t, path);
 	}
 	for (int i = 0; i < s->target_count && b.target; i++) {
 		b.target[i] = position_of(t, &s->targets[i], places);
@@ -667,13 +672,13 @@ static binding bind_columns(const schema *s, const table *t, const char *path, i
 			free(b.target);
 			b.target = NULL;
 		} else if (table_check(t, b.target[i], path, text, sizeof text))
-			bind_misfit(&b.misfit, drop, text);
+			bind_misfit(&b, t->column[b.target[i]].odd_line, text);
 	}
 	if (b.target && s->targets[0].level_count) {
 		const field *f = &s->targets[0];
 		if (t->column[b.target[0]].text)
-			b.class_code = bind_text(&b.misfit, f, b.target[0], t, path, drop);
-		else bind_numbers(&b, f, t, path, drop);
+			b.class_code = bind_text(&b, f, b.target[0], t, path);
+		else bind_numbers(&b, f, t, path);
 	}
 	free(places);
 	return b;
@@ -729,15 +734,30 @@ static int row_complete(
 	return 1;
 }
 
+/*  Ends the program with the first line that has a cell which does not fit, or is missing, unless
+    such rows are dropped. */
+static void refuse_first(const schema *s, const table *t, const binding *b, const char *path,
+		int drop, int targets_too)
+{
+	int columns = s->input_count + (targets_too && b->target ? s->target_count : 0), column = -1;
+	long line = b->misfit && b->misfits != MISFIT_DROP ? b->misfit_line : LONG_MAX;
+	for (int i = 0; i < columns && !drop; i++) {
+		int k = i < s->input_count ? b->input[i] : b->target[i - s->input_count];
+		if (!t->column[k].missing || t->column[k].missing_line >= line) continue;
+		line = t->column[k].missing_line;
+		column = k;
+	}
+	if (column >= 0) refuse_missing(t, column, path, drop_advice);
+	if (line < LONG_MAX)
+		die(BAD_INPUT, "%s%s", b->misfit, b->misfits == MISFIT_REFUSE ? drop_advice : "");
+}
+
 /*  The rows whose cells fit, and are not missing (a target may be, unless `targets_too`). A missing
     cell is an error unless `drop`. */
 static rows complete_rows(const schema *s, const table *t, const binding *b, const char *path,
 		int drop, int targets_too)
 {
-	for (int i = 0; i < s->input_count && !drop; i++)
-		refuse_missing(t, b->input[i], path, drop_advice);
-	for (int i = 0; i < s->target_count && !drop && targets_too && b->target; i++)
-		refuse_missing(t, b->target[i], path, drop_advice);
+	refuse_first(s, t, b, path, drop, targets_too);
 	rows r = {0, take((size_t)t->rows, sizeof *r.row)};
 	for (ptrdiff_t i = 0; i < t->rows; i++)
 		if (!drop || row_complete(s, t, b, i, targets_too)) r.row[r.n++] = i;

@@ -80,6 +80,14 @@ printf '\n\n0.1\n0.2\n\n \n' >t.csv
 answers "one column, empty lines around it" 2 t.csv one.odvgp
 printf 'a,b\n,\n0.1,0.2\nNA,NA\n' >t.csv
 answers "rows of missing cells" 3 t.csv names.odvgp --missing drop
+# The first line that is refused is named, whatever its column and its fault.
+for cells in '0.1,NA:,0.3' '0.1,NA:x,0.3' '0.1,x:,0.3' '0.1,x:y,0.3'; do
+    printf 'a,b\n%s\n%s\n0.1,0.2\n' "${cells%%:*}" "${cells#*:}" >t.csv
+    is_refused "the first of the lines $cells" "line 2, column 1 (b)" t.csv names.odvgp
+done
+sed '3s/^\([^,]*\),[^,]*/\1,NA/; 4s/^[^,]*/NA/' named.csv >t.csv
+check "rows: refused: training, the first line" refuses "line 3, column 1 (b): the value is missing" \
+    train --data t.csv --model bad.odvgp
 printf 'a\tb\n\t\n0.1\t0.2\n' >t.csv
 answers "a row of tabs" 2 t.csv names.odvgp --missing drop
 printf 'a,b,note\n0.1,0.2,"two\n\n# lines"\n0.3,0.4,""\n' >t.csv
