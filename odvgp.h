@@ -3320,10 +3320,10 @@ GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp
 
 /* --- all of it for each instruction set --- */
 
-#define GP__BITS_c                    GP__RAISE
+#define GP__BITS_c(TARGET, S, V)      GP__RAISE(TARGET, S, V)
 #define GP__BITS_sse2(TARGET, S, V)   GP__VBITS(TARGET, S, V) GP__RAISE(TARGET, S, V)
-#define GP__BITS_neon                 GP__BITS_sse2
-#define GP__BITS_avx2                 GP__BITS_sse2
+#define GP__BITS_neon(TARGET, S, V)   GP__VBITS(TARGET, S, V) GP__RAISE(TARGET, S, V)
+#define GP__BITS_avx2(TARGET, S, V)   GP__VBITS(TARGET, S, V) GP__RAISE(TARGET, S, V)
 #define GP__BITS_avx512(TARGET, S, V) GP__VBITS(TARGET, S, V) GP__RAISE512(TARGET, S, V)
 #define GP__VMATH(TARGET, S, V, L) \
 	GP__BITS_##S(TARGET, S, V) GP__MAPS_OF(TARGET, S, V, L) \
@@ -6546,6 +6546,7 @@ static double gp__log_integral(const gp__density *p, int concave)
 	gp__place at[2];
 	double L[2], width[2], gap = HUGE_VAL, sum = 0, top;
 	int n = 0;
+	memset(at, 0, sizeof at);
 	for (int k = 0; k < 2 && !(n && concave); k++) {
 		at[n].t = k ? 0 : p->mode;
 		at[n].e = k ? -p->mode : 0;
@@ -7379,9 +7380,9 @@ static void gp__softmax_places(const gp__lik_job *job, const gp__lik_chunk *c, p
 	const double decay = exp(-step);
 	double h = over_z ? GP__MIN(0.3, 0.58 / sd) : 0.5, first = over_z ? -sd - 7 : -4,
 		   last = over_z ? sd + 7 : 36 + GP__MAX(0, end - mean - sd * sd);
-	for (double from = first; from < last; from += GP__CHUNK * h) {
+	GP__FOR(k, (ptrdiff_t)((last - first) / (GP__CHUNK * h)) + 1) {
 		GP__EACH_ROW(i) {
-			double z = from + (double)i * h;
+			double z = first + (double)(k * GP__CHUNK + i) * h;
 			E[i] = (odvgp_real)(over_z ? mean - x + sd * z : (z + mean - x) / sd);
 			weight[i] = (odvgp_real)(h * exp(over_z ? -0.5 * (z * z + gp__log_2pi) : -z - exp(-z)));
 		}
@@ -7407,17 +7408,17 @@ static void gp__softmax_places(const gp__lik_job *job, const gp__lik_chunk *c, p
 
 /*	The same integral by a trapezoid rule from `low` on, in T steps. */
 static double gp__softmax_trapezoid(const gp__lik_job *job, const gp__lik_chunk *c, ptrdiff_t at,
-		double low, double step, double T)
+		double low, double step, ptrdiff_t T)
 {
 	odvgp_real *F = job->work + GP__LIK_ARRAYS * GP__CHUNK, *p = F + GP__CHUNK;
 	ptrdiff_t y = (ptrdiff_t)job->Y[at];
 	double product[GP__CHUNK], sum = 0;
-	for (double from = 0; from < T; from += GP__CHUNK) {
+	for (ptrdiff_t from = 0; from < T; from += GP__CHUNK) {
 		GP__EACH_ROW(i) product[i] = 1;
 		GP__FOR(k, job->F) {
 			gp__zero(F, 2 * GP__CHUNK);
 			gp__softmax_places(
-					job, c, k * job->ld + at, low + from * step, step, F, k == y ? p : NULL);
+					job, c, k * job->ld + at, low + (double)from * step, step, F, k == y ? p : NULL);
 			GP__EACH_ROW(i) product[i] *= (double)(k == y ? p : F)[i];
 		}
 		GP__EACH_ROW(i) sum += product[i];
@@ -7456,7 +7457,7 @@ static double gp__softmax_exact(const gp__lik_job *job, const gp__lik_chunk *c, 
 	mean -= (double)job->mean[of_y];
 	mean *= GP__MIN(1, 0.5 * mean / ((double)job->var[of_y] + 1e-30)); /* -log p at least */
 	double step = GP__MAX(0.5, 0.5 * least), T = (high - low) / step + 2;
-	return T <= 10000 && mean <= far && job->F > 2 ? gp__softmax_trapezoid(job, c, at, low, step, T)
+	return T <= 10000 && mean <= far && job->F > 2 ? gp__softmax_trapezoid(job, c, at, low, step, (ptrdiff_t)T)
 												   : gp__softmax_density(job, at);
 }
 
@@ -8542,6 +8543,7 @@ static void gp__use_rows(gp__prediction_call *c, const gp__prediction *t, ptrdif
 		odvgp_real *run, odvgp_real *mean, odvgp_real *var)
 {
 	const odvgp_real share = 1 / (odvgp_real)(k + 1);
+	ODVGP_ASSERT(!k || run);
 	GP__FOR(q, rows) {
 		odvgp_real scale = gp__predict_scale(t, q);
 		GP__FOR(i, count) {

@@ -329,7 +329,7 @@ static int maxima(const task *t, place *out, int most)
 	for (k = 0; k < n; k++) L[k] = log_integrand(t, at[k].m, at[k].b);
 	for (k = 1; k + 1 < n && found < most; k++)
 		if (L[k] > L[k - 1] && L[k] >= L[k + 1]) {
-			place low = at[k - 1], high = at[k + 1], p, q;
+			place low = at[k - 1], high = at[k + 1], p = low, q = high;
 			int near = k >= SAMPLES, i; /* near the mode */
 			for (i = 0; i < 200; i++) {
 				wide from = near ? low.b : low.m, to = near ? high.b : high.m,

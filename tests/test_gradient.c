@@ -217,7 +217,7 @@ TEST(what_is_not_wanted_is_left_out)
 	fixture a = make_random(&c, "matern52 + rbf");
 	served p = serve_rows(&a, NULL, ROWS);
 	gradients g = gradients_at(&p.s, a.X, ROWS, ROWS), h = g;
-	odvgp_real cov[2 * ROWS * ROWS], want[2 * ROWS * ROWS];
+	odvgp_real cov[2 * ROWS * ROWS] = {0}, want[2 * ROWS * ROWS];
 	size_t bytes = odvgp_predict_gradient_scratch(&p.s, ROWS, NULL);
 	void *scratch = test_alloc(bytes);
 	for (int k = 0; k < 6; k++) {
