@@ -5135,7 +5135,7 @@ static void gp__patch_move(
 			  run = (ptrdiff_t)p->columns * p->channels;
 	for (ptrdiff_t r = 0; r < p->rows; r++, patch += run) {
 		ptrdiff_t at = ((row * p->stride + r) * p->width + column * p->stride) * p->channels;
-		if (!dx) gp__copy(patch, x + at, run);
+		if (x) gp__copy(patch, x + at, run);
 		if (dx)
 			GP__FOR(i, run) dx[at + i] += patch[i];
 	}
