@@ -7431,14 +7431,14 @@ static double gp__softmax_trapezoid(const gp__lik_job *job, const gp__lik_chunk 
 	is faster); and where numbers are so large that an integral takes long. */
 static int gp__softmax_by_rule(const gp__lik_job *job, ptrdiff_t at)
 {
-	double var = 0, mean = 0;
+	int small = job->F < GP__TENSOR_CLASSES && job->H >= 20;
 	if (job->F > GP__TENSOR_CLASSES) return 1;
 	for (ptrdiff_t k = at; k < job->F * job->ld; k += job->ld) {
-		var = GP__MAX(var, (double)job->var[k]);
-		mean = GP__MAX(mean, fabs((double)job->mean[k]));
+		double var = (double)job->var[k], mean = fabs((double)job->mean[k]);
+		if (!(var < (job->F > 2 ? 6e4 : 1e9) && mean < 1e5)) return 1; /* NaN, too */
+		small &= var < 0.5;
 	}
-	if (job->F < GP__TENSOR_CLASSES && var < 0.5 && job->H >= 20) return 1;
-	return !(var < (job->F > 2 ? 6e4 : 1e9) && mean < 1e5);
+	return small;
 }
 
 /*	log p of a row by an integral. */
@@ -7457,8 +7457,8 @@ static double gp__softmax_exact(const gp__lik_job *job, const gp__lik_chunk *c, 
 	mean -= (double)job->mean[of_y];
 	mean *= GP__MIN(1, 0.5 * mean / ((double)job->var[of_y] + 1e-30)); /* -log p at least */
 	double step = GP__MAX(0.5, 0.5 * least), T = (high - low) / step + 2;
-	return T <= 10000 && mean <= far && job->F > 2 ? gp__softmax_trapezoid(job, c, at, low, step, (ptrdiff_t)T)
-												   : gp__softmax_density(job, at);
+	if (!(T <= 10000 && mean <= far && job->F > 2)) return gp__softmax_density(job, at);
+	return gp__softmax_trapezoid(job, c, at, low, step, (ptrdiff_t)T);
 }
 
 static void gp__softmax_densities(const gp__lik_job *job, odvgp_real *density)
@@ -9115,11 +9115,12 @@ static const odvgp_real *gp__kernel_second(const gp__kjob *job, const gp__kchunk
 
 /*	ds/dx [D] of a group, and the diagonal of d2s/dx2 [D], the only part there is, for the point in
 	the job's u and column j of its points. */
-static void gp__group_second(const gp__gradient *g, uint32_t group, ptrdiff_t i, ptrdiff_t j, odvgp_real *first, odvgp_real *second)
+static void gp__group_second(const gp__gradient *g, uint32_t group, ptrdiff_t i, ptrdiff_t j,
+		odvgp_real *first, odvgp_real *second)
 {
 	const gp__prediction *t = g->t;
 	const gp__kernel *k = t->kernel;
-	const gp__base_kernel *base = &k->base[k->group_base[group]];
+	const gp__base_kernel *base = gp__group_kernel(k, group);
 	const odvgp_real *u = t->job->u[group], *at = t->job->zt[group] + j;
 	ptrdiff_t ld = t->job->ld;
 	int geometry = gp__geometry(base);
@@ -9187,7 +9188,7 @@ static void gp__gradient_values(
 	for (ptrdiff_t j = 0; j < z->m; j += GP__CHUNK) {
 		ptrdiff_t cols = GP__MIN(z->m - j, GP__CHUNK);
 		gp__chunk_forward(t->job, &c, 0, j, g->value);
-		gp__chunk_derivatives(t->job, &c, j);
+		if (g->to->dmean || g->to->dvar) gp__chunk_derivatives(t->job, &c, j);
 		if (to) gp__copy(to + j, g->value, cols);
 		if (g->to->hessian && z->weights) gp__hessian_chunk(g, &c, i, j, z);
 		for (ptrdiff_t q = 0; z->weights && q < t->P; q++)
@@ -9210,7 +9211,7 @@ static void gp__gradient_sum(gp__gradient *g, ptrdiff_t i, const gp__gradient_po
 		gp__copy(g->value, weights + j, cols);
 		gp__zero(g->value + cols, GP__CHUNK - cols);
 		GP__EACH_GROUP(group, k) {
-			int inner = gp__geometry(&k->base[k->group_base[group]]) == GP__INNER_PRODUCT;
+			int inner = gp__geometry(gp__group_kernel(k, group)) == GP__INNER_PRODUCT;
 			ptrdiff_t dims = gp__group_dims(k, group);
 			isa->combine(1, g->value, t->job->H[group] + j, g->h);
 			GP__FOR(d, dims) {
@@ -9362,19 +9363,15 @@ static void gp__gradient_out(gp__gradient *g, int power, ptrdiff_t first, ptrdif
 	}
 }
 
-/*	Row i's Hessians, to 0 (begin) or from training units to the caller's. */
-static void gp__hessian_row(gp__gradient *g, ptrdiff_t i, int begin, gp__prediction_call *c)
+/*	A tile's Hessians from training units to the caller's. */
+static void gp__hessian_out(gp__gradient *g, ptrdiff_t count, gp__prediction_call *c)
 {
 	const gp__prediction *t = g->t;
 	ptrdiff_t D = t->p->D;
 	GP__FOR(f, t->p->F) {
-		odvgp_real *H = gp__hessian_at(g, f, i), scale = gp__predict_scale(t, f);
-		if (begin) {
-			gp__zero(H, D * D);
-			continue;
-		}
-		GP__FOR(d, D * D) H[d] *= scale / t->v.x_scale[d / D] / t->v.x_scale[d % D];
-		gp__predict_note(c, H, g->first + i, 1, D * D);
+		odvgp_real *H = gp__hessian_at(g, f, 0), scale = gp__predict_scale(t, f);
+		GP__FOR(d, count * D * D) H[d] *= scale / t->v.x_scale[d / D % D] / t->v.x_scale[d % D];
+		gp__predict_note(c, H, g->first, count, D * D);
 	}
 }
 
@@ -9386,7 +9383,8 @@ static void gp__gradient_tile(
 	int variances = to->var || to->dvar;
 	g->first = first;
 	g->n = c->n;
-	for (ptrdiff_t i = 0; to->hessian && i < count; i++) gp__hessian_row(g, i, 1, c);
+	for (ptrdiff_t f = 0; to->hessian && f < t->p->F; f++)
+		gp__zero(gp__hessian_at(g, f, 0), count * t->p->D * t->p->D);
 	gp__predict_inputs(t, c->X + first * c->s->D, count);
 	gp__zero(g->dmean, t->p->P * t->ld * t->p->D);
 	gp__zero(g->dvar, t->p->P * t->ld * t->p->D);
@@ -9406,7 +9404,7 @@ static void gp__gradient_tile(
 	gp__use_rows(c, t, first, count, 0, c->s->F, t->mean, t->var, NULL, to->mean, to->var);
 	if (to->dmean) gp__gradient_out(g, 1, first, count, c, to->dmean);
 	if (to->dvar) gp__gradient_out(g, 2, first, count, c, to->dvar);
-	for (ptrdiff_t i = 0; to->hessian && i < count; i++) gp__hessian_row(g, i, 0, c);
+	if (to->hessian) gp__hessian_out(g, count, c);
 }
 
 /* --- odvgp_predict_gradient --- */
@@ -17865,7 +17863,8 @@ static void gp__kmeans_lloyd(
 	gp__kmeans_nearest(u, X, rows, Z, w);
 }
 
-/*	On rows outside the sample: each pulls its centre by 1/count. Each count starts with that of the sample. */
+/*	On rows outside the sample: each pulls its centre by 1/count. Each count starts with that of the
+	sample. */
 static void gp__kmeans_batches(
 		const gp__unit *u, const odvgp_real *X, ptrdiff_t rows, odvgp_real *Z, gp__init_work *w)
 {
@@ -18156,8 +18155,8 @@ static void gp__draw_locations(const gp__unit *u, odvgp_real *Z, ptrdiff_t n, pt
 							 (double)last[i % 2]);
 }
 
-/*	In the order of odvgp_init_beta and odvgp_init_gamma. A method writes the points it can tell apart to Z and
-	returns their number; random rows supply the rest. */
+/*	In the order of odvgp_init_beta and odvgp_init_gamma. A method writes the points it can tell
+	apart to Z and returns their number; random rows supply the rest. */
 typedef ptrdiff_t (*gp__points_method)(
 		const gp__unit *u, const odvgp_real *X, odvgp_real *Z, gp__init_work *w);
 static const gp__points_method gp__beta_methods[] = {
