@@ -48,10 +48,8 @@ int main(void)
 		for (int j = 0; j < JOINTS; j++) Y[i][j] += noise[j] * normal();
 	}
 	odvgp_info info;
-	must(odvgp_column_scales(&X[0][0], N, D, x_mean, x_scale, &info), &info);
-	must(odvgp_column_scales(&Y[0][0], N, JOINTS, y_mean, y_scale, &info), &info);
-	odvgp_standardise(&X[0][0], N, D, x_mean, x_scale, &X[0][0], NULL);
-	odvgp_standardise(&Y[0][0], N, JOINTS, y_mean, y_scale, &Y[0][0], NULL);
+	standardise(&X[0][0], N, D, x_mean, x_scale);
+	standardise(&Y[0][0], N, JOINTS, y_mean, y_scale);
 
 	odvgp_config cfg = odvgp_config_defaults(N, D, JOINTS, 80, 160);
 	cfg.layer[0].kernel = "rbf(ard)";

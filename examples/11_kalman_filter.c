@@ -70,7 +70,7 @@ static void filter_measure(filter *k, double angle, double variance)
 
 int main(void)
 {
-	static double X[N][D], Y[N][S], raw[N][D];
+	static double X[N][D], Y[N][S];
 	double x_mean[D], x_scale[D], y_mean[S], y_scale[S], noise[S];
 	for (int i = 0; i < N; i++) {
 		double next[S];
@@ -80,12 +80,9 @@ int main(void)
 		swing(X[i], X[i][2], next);
 		for (int j = 0; j < S; j++) Y[i][j] = next[j] - X[i][j] + (j ? 0.02 : 0.005) * normal();
 	}
-	memcpy(raw, X, sizeof raw);
 	odvgp_info info;
-	must(odvgp_column_scales(&X[0][0], N, D, x_mean, x_scale, &info), &info);
-	must(odvgp_column_scales(&Y[0][0], N, S, y_mean, y_scale, &info), &info);
-	odvgp_standardise(&raw[0][0], N, D, x_mean, x_scale, &X[0][0], NULL);
-	odvgp_standardise(&Y[0][0], N, S, y_mean, y_scale, &Y[0][0], NULL);
+	standardise(&X[0][0], N, D, x_mean, x_scale);
+	standardise(&Y[0][0], N, S, y_mean, y_scale);
 
 	odvgp_config cfg = odvgp_config_defaults(N, D, S, 60, 120);
 	cfg.layer[0].kernel = "rbf(ard)";

@@ -165,10 +165,8 @@ static void make_model(const char *path)
 		swing(X[i], Y[i]);
 		for (int f = 0; f < F; f++) Y[i][f] += 0.01 * normal();
 	}
-	must(odvgp_column_scales(&X[0][0], N, D, x_mean, x_scale, &info), &info);
-	must(odvgp_column_scales(&Y[0][0], N, F, y_mean, y_scale, &info), &info);
-	odvgp_standardise(&X[0][0], N, D, x_mean, x_scale, &X[0][0], NULL);
-	odvgp_standardise(&Y[0][0], N, F, y_mean, y_scale, &Y[0][0], NULL);
+	standardise(&X[0][0], N, D, x_mean, x_scale);
+	standardise(&Y[0][0], N, F, y_mean, y_scale);
 	odvgp_config cfg = odvgp_config_defaults(N, D, F, 50, 100);
 	cfg.layer[0].kernel = "rbf(ard)";
 	cfg.lik.noise_per_output = 1;

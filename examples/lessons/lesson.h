@@ -35,6 +35,14 @@ static inline void must(odvgp_status status, const odvgp_info *info)
 	exit(1);
 }
 
+/*  Standardises the columns of X [n,columns]; predictions undo it by mean and scale. */
+static inline void standardise(double *X, int n, int columns, double *mean, double *scale)
+{
+	odvgp_info info;
+	must(odvgp_column_scales(X, n, columns, mean, scale, &info), &info);
+	must(odvgp_standardise(X, n, columns, mean, scale, X, &info), &info);
+}
+
 /*  n numbers from `from` to `to`, at equal distances. */
 static inline void spread(double *x, int n, double from, double to)
 {
