@@ -7444,7 +7444,7 @@ static int gp__softmax_by_rule(const gp__lik_job *job, ptrdiff_t at)
 /*	log p of a row by an integral. */
 static double gp__softmax_exact(const gp__lik_job *job, const gp__lik_chunk *c, ptrdiff_t at)
 {
-	const double far = sizeof(odvgp_real) == 4 ? 60 : 500;
+	const double tail = sizeof(odvgp_real) == 4 ? 60 : 500;
 	double low = -HUGE_VAL, high = low, mean = low, least = HUGE_VAL;
 	for (ptrdiff_t k = at; k < job->F * job->ld; k += job->ld) {
 		double m = (double)job->mean[k], sd = gp__sd(job, k);
@@ -7457,7 +7457,7 @@ static double gp__softmax_exact(const gp__lik_job *job, const gp__lik_chunk *c, 
 	mean -= (double)job->mean[of_y];
 	mean *= GP__MIN(1, 0.5 * mean / ((double)job->var[of_y] + 1e-30)); /* -log p at least */
 	double step = GP__MAX(0.5, 0.5 * least), T = (high - low) / step + 2;
-	if (!(T <= 10000 && mean <= far && job->F > 2)) return gp__softmax_density(job, at);
+	if (!(T <= 10000 && mean <= tail && job->F > 2)) return gp__softmax_density(job, at);
 	return gp__softmax_trapezoid(job, c, at, low, step, (ptrdiff_t)T);
 }
 
