@@ -7431,14 +7431,14 @@ static double gp__softmax_trapezoid(const gp__lik_job *job, const gp__lik_chunk 
 	is faster); and where numbers are so large that an integral takes long. */
 static int gp__softmax_by_rule(const gp__lik_job *job, ptrdiff_t at)
 {
-	int small = job->F < GP__TENSOR_CLASSES && job->H >= 20;
+	int narrow = job->F < GP__TENSOR_CLASSES && job->H >= 20;
 	if (job->F > GP__TENSOR_CLASSES) return 1;
 	for (ptrdiff_t k = at; k < job->F * job->ld; k += job->ld) {
 		double var = (double)job->var[k], mean = fabs((double)job->mean[k]);
 		if (!(var < (job->F > 2 ? 6e4 : 1e9) && mean < 1e5)) return 1; /* NaN, too */
-		small &= var < 0.5;
+		narrow &= var < 0.5;
 	}
-	return small;
+	return narrow;
 }
 
 /*	log p of a row by an integral. */
