@@ -192,7 +192,8 @@ CONTENTS   (search for a tag with its arrows)
 	ODVGP_LIKELIHOODS, _KERNELS, _MEMBERS
 							all		what the build has, as ODVGP_LIK_GAUSSIAN | ODVGP_LIK_POISSON;
 									ODVGP_KERNEL_x; ODVGP_MEMBER_x. Models, blocks and files that
-									need another return E_UNSUPPORTED (a kernel's name E_KERNEL)
+									need another return E_UNSUPPORTED (a kernel's name E_KERNEL).
+									Warm starts need the Gaussian and COUPLED
 
 >>manual
   Models. Any mean part goes with any covariance part (layer[0].mean_part and .cov_part;
@@ -892,6 +893,7 @@ typedef struct odvgp_allocator {
 #define odvgp_predict_gradient_scratch odvgpf_predict_gradient_scratch
 #define odvgp_compact_size odvgpf_compact_size
 #define odvgp_compact_scratch odvgpf_compact_scratch
+#define odvgp_compact_gradient_scratch odvgpf_compact_gradient_scratch
 #define odvgp_compact odvgpf_compact
 #define odvgp_sample_scratch odvgpf_sample_scratch
 #define odvgp_sample odvgpf_sample
@@ -1697,12 +1699,12 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *server, const odvgp_real
 	predictions read and about 100 bytes, for the machine's byte order and this precision.
 		server	of one layer of points, of odvgp_freeze's block or a file; all members and kernels
 		block	odvgp_compact_size bytes, aligned for a real
-	odvgp_compact_scratch	bytes of scratch that a controller needs, also for gradients if this is 1
+		odvgp_compact_scratch, odvgp_compact_gradient_scratch: what a controller's calls need
 	Returns	E_UNSUPPORTED (several layers, images) | E_SIZE (a size from 65,536 on, or above 4 GB)
 	Cost	reads and writes each number once */
 ODVGP_API size_t odvgp_compact_size(const odvgp_server *server, odvgp_info *info);
-ODVGP_API size_t odvgp_compact_scratch(
-		const odvgp_server *server, int gradients, odvgp_info *info);
+ODVGP_API size_t odvgp_compact_scratch(const odvgp_server *server, odvgp_info *info);
+ODVGP_API size_t odvgp_compact_gradient_scratch(const odvgp_server *server, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_compact(
 		const odvgp_server *server, void *block, size_t block_bytes, odvgp_info *info);
 #endif
@@ -10708,8 +10710,8 @@ static void gp__row_add(
 	}
 }
 
-/*	dk(z,x)/dx for one point z, times its coefficients a [P] for the means and c [P], M + 1 apart, for
-	the variances; either may be NULL. Returns k. */
+/*	dk(z,x)/dx for one point z, times its coefficients a [P] for the means, and c [P], M + 1 apart,
+	for the variances; either may be NULL. Returns k. */
 static odvgp_real gp__row_slopes(
 		gp__row *r, const odvgp_real *z, const odvgp_real *a, const odvgp_real *c)
 {
@@ -11187,13 +11189,22 @@ ODVGP_API size_t odvgp_compact_size(const odvgp_server *server, odvgp_info *info
 	return gp__compact_head(server, &p, info) ? 0 : p.bytes;
 }
 
-ODVGP_API size_t odvgp_compact_scratch(
-		const odvgp_server *server, int gradients, odvgp_info *info)
+static size_t gp__compact_scratch(const odvgp_server *server, int gradients, odvgp_info *info)
 {
 	gp__compact p;
 	gp__row r;
 	odvgp_status status = gp__compact_head(server, &p, info);
 	return status ? 0 : gp__row_init(&p, &r, gradients, NULL) * sizeof(odvgp_real);
+}
+
+ODVGP_API size_t odvgp_compact_scratch(const odvgp_server *server, odvgp_info *info)
+{
+	return gp__compact_scratch(server, 0, info);
+}
+
+ODVGP_API size_t odvgp_compact_gradient_scratch(const odvgp_server *server, odvgp_info *info)
+{
+	return gp__compact_scratch(server, 1, info);
 }
 
 ODVGP_API odvgp_status odvgp_compact(
@@ -11675,6 +11686,9 @@ enum { GP__OPTIMUM_ROOTS = 1, GP__OPTIMUM_INVERSE, GP__OPTIMUM_DIAGONAL };
 	k sqrt(Mg) where a step of all coefficients moves the whole mean. */
 enum { GP__SCALE_PRIOR, GP__SCALE_RESIDUAL, GP__SCALE_SUM };
 
+typedef void gp__part_head(gp__unit *u);
+typedef gp__ref gp__part_tile(gp__unit *u);
+
 /*	A mean part; head and tile add its nodes (>>parts). */
 typedef struct gp__mean_part {
 	const char *name;
@@ -11690,8 +11704,8 @@ typedef struct gp__mean_part {
 	int scale;       /* GP__SCALE_...: Adam's scales of gamma */
 	int optimum;     /* GP__OPTIMUM_WEIGHTS or none */
 	int objectives;  /* GP__HAS_... */
-	void (*head)(gp__unit *u);
-	gp__ref (*tile)(gp__unit *u);
+	gp__part_head *head;
+	gp__part_tile *tile;
 } gp__mean_part;
 
 typedef struct gp__cov_part {
@@ -11706,8 +11720,8 @@ typedef struct gp__cov_part {
 	odvgp_real sqrt_start; /* the factor's initial diagonal; 1: the prior */
 	/* GP__STEPS_..., GP__OPTIMUM_..., GP__HAS_... */
 	int steps, optimum, objectives;
-	void (*head)(gp__unit *u);
-	gp__ref (*tile)(gp__unit *u);
+	gp__part_head *head;
+	gp__part_tile *tile;
 	void (*freeze)(const gp__unit *u, const gp__view *v);
 } gp__cov_part;
 
@@ -14559,6 +14573,11 @@ static void gp__blocks_freeze(const gp__unit *u, const gp__view *v)
 	gp__freeze_sqrt(u, GP__ON_GAMMA, v->factor_v);
 }
 
+/*	head and tile, NULL if the build has none of these members. */
+#define GP__PART_IF(members, head, tile) \
+	(ODVGP_MEMBERS) & (members) ? head : (gp__part_head *)NULL, \
+			(ODVGP_MEMBERS) & (members) ? tile : (gp__part_tile *)NULL
+
 /*	In the order of odvgp_mean_part and odvgp_cov_part. >>model explains the fields:
 	{name, without_gamma, mu, gamma, q_mu, a_beta, Z_gamma, a, v_mu, has_a_beta, steps, gamma_steps,
 	scale, optimum, objectives, head, tile},
@@ -14567,34 +14586,43 @@ static void gp__blocks_freeze(const gp__unit *u, const gp__view *v)
 static const gp__mean_part gp__mean_parts[] = {
 		{"beta", ODVGP_MEAN_PART_BETA, GP__MU_MEAN, GP__NO_GAMMA, "q_mu", "a_beta", NULL, NULL,
 				NULL, 1, GP__STEPS_BETA, 0, GP__SCALE_PRIOR, GP__OPTIMUM_WEIGHTS,
-				GP__HAS_COLLAPSED | GP__HAS_TIGHT, gp__beta_head, gp__beta_tile},
+				GP__HAS_COLLAPSED | GP__HAS_TIGHT,
+				GP__PART_IF(ODVGP_MEMBER_COUPLED, gp__beta_head, gp__beta_tile)},
 		{"orth", ODVGP_MEAN_PART_ORTH, GP__MU_MEAN, GP__RESIDUAL_GAMMA, "q_mu", "a_beta", "Z_gamma",
 				"a_gamma", NULL, 1, GP__STEPS_BETA, 1, GP__SCALE_RESIDUAL, GP__OPTIMUM_WEIGHTS, 0,
-				gp__orth_head, gp__gamma_tile},
+				GP__PART_IF(ODVGP_MEMBER_ORTH, gp__orth_head, gp__gamma_tile)},
 		{"hybrid", ODVGP_MEAN_PART_HYBRID, GP__MU_MEAN, GP__RESIDUAL_GAMMA, "q_mu", "a_beta",
 				"Z_gamma", "a_gamma", NULL, 1, GP__STEPS_BETA, 1, GP__SCALE_SUM,
-				GP__OPTIMUM_WEIGHTS, 0, gp__hybrid_head, gp__gamma_tile},
+				GP__OPTIMUM_WEIGHTS, 0,
+				GP__PART_IF(ODVGP_MEMBER_HYBRID, gp__hybrid_head, gp__gamma_tile)},
 		{"free", ODVGP_MEAN_PART_FREE, GP__MU_COEFFICIENTS, GP__FREE_GAMMA, "q_mu", "a_beta",
 				"Z_alpha", "a", NULL, 0, GP__STEPS_DIAGONAL | GP__STEPS_WATCHED, 0, GP__SCALE_PRIOR,
-				GP__OPTIMUM_WEIGHTS, GP__HAS_EXACT, gp__free_head, gp__free_tile},
+				GP__OPTIMUM_WEIGHTS, GP__HAS_EXACT,
+				GP__PART_IF(
+						ODVGP_MEMBER_DECOUPLED | ODVGP_MEMBER_OM, gp__free_head, gp__free_tile)},
 		{"blocks", ODVGP_MEAN_PART_BETA, GP__MU_MEAN, GP__WHITE_GAMMA, "q_mu", "a_beta", "Z_gamma",
 				NULL, "v_mu", 0, GP__STEPS_BETA | GP__STEPS_GAMMA, 0, GP__SCALE_PRIOR,
-				GP__OPTIMUM_WEIGHTS, GP__HAS_COLLAPSED | GP__HAS_PARTLY, gp__beta_head,
-				gp__beta_tile}};
+				GP__OPTIMUM_WEIGHTS, GP__HAS_COLLAPSED | GP__HAS_PARTLY,
+				GP__PART_IF(ODVGP_MEMBER_SOLVE, gp__beta_head, gp__beta_tile)}};
 static const gp__cov_part gp__cov_parts[] = {
 		{"dense", ODVGP_COV_PART_DENSE, GP__FACTOR_OF_S, "q_sqrt", NULL, NULL, NULL, 0, 1,
 				GP__STEPS_BETA, GP__OPTIMUM_ROOTS,
-				GP__HAS_COLLAPSED | GP__HAS_PARTLY | GP__HAS_TIGHT, gp__dense_head, gp__dense_tile,
+				GP__HAS_COLLAPSED | GP__HAS_PARTLY | GP__HAS_TIGHT,
+				GP__PART_IF(ODVGP_MEMBER_COUPLED | ODVGP_MEMBER_ORTH | ODVGP_MEMBER_HYBRID,
+						gp__dense_head, gp__dense_tile),
 				gp__dense_freeze},
 		{"inverse", ODVGP_COV_PART_INVERSE, GP__FACTOR_OF_INVERSE, "B_sqrt", NULL, NULL, NULL, -1,
-				GP__R(1e-3), 0, GP__OPTIMUM_INVERSE, 0, gp__inverse_head, gp__inverse_tile,
+				GP__R(1e-3), 0, GP__OPTIMUM_INVERSE, 0,
+				GP__PART_IF(ODVGP_MEMBER_DECOUPLED, gp__inverse_head, gp__inverse_tile),
 				gp__inverse_freeze},
 		{"diagonal", ODVGP_COV_PART_DIAGONAL, GP__DIAGONAL_OF_INVERSE, NULL, NULL, "q_diag", NULL,
 				0, 1, GP__STEPS_DIAGONAL | GP__STEPS_WATCHED, GP__OPTIMUM_DIAGONAL, GP__HAS_EXACT,
-				gp__inverse_head, gp__inverse_tile, gp__diagonal_freeze},
+				GP__PART_IF(ODVGP_MEMBER_OM, gp__inverse_head, gp__inverse_tile),
+				gp__diagonal_freeze},
 		{"blocks", ODVGP_COV_PART_DENSE, GP__FACTOR_OF_S, "q_sqrt", "v_sqrt", NULL, "Z_gamma", 0, 1,
 				GP__STEPS_BETA | GP__STEPS_GAMMA, GP__OPTIMUM_ROOTS,
-				GP__HAS_COLLAPSED | GP__HAS_PARTLY, gp__dense_head, gp__dense_tile,
+				GP__HAS_COLLAPSED | GP__HAS_PARTLY,
+				GP__PART_IF(ODVGP_MEMBER_SOLVE, gp__dense_head, gp__dense_tile),
 				gp__blocks_freeze}};
 
 static const gp__mean_part *gp__mean_part_of(const odvgp_config *c, ptrdiff_t layer)
@@ -15414,6 +15442,9 @@ static odvgp_parametrisation gp__parametrisation_of(const odvgp_config *c, int l
 static odvgp_status gp__check_member(const odvgp_config *c, odvgp_info *info)
 {
 	odvgp_status s = gp__check_lbfgs(c, info);
+	for (int l = 0; l < c->layers && !s; l++)
+		if (!gp__mean_part_of(c, l)->tile || !gp__cov_part_of(c, l)->tile)
+			s = gp__unsupported(info, "member", gp__left_out);
 	if (s) return s;
 	if (c->objective != ODVGP_OBJECTIVE_ELBO) return gp__check_objective(c, info);
 	for (int l = 0; l < c->layers; l++) {
@@ -22268,6 +22299,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_predict_gradient_scratch
 #undef odvgp_compact_size
 #undef odvgp_compact_scratch
+#undef odvgp_compact_gradient_scratch
 #undef odvgp_compact
 #undef odvgp_sample_scratch
 #undef odvgp_sample

@@ -27,8 +27,8 @@ static compact make_compact(const odvgp_server *from)
 	CHECK_STATUS(odvgp_compact(from, c.block, c.block_bytes, NULL), ODVGP_OK);
 	CHECK_STATUS(only_open(&c.s, c.block, c.block_bytes, NULL), ODVGP_OK);
 	c.bytes = only_scratch(&c.s, 1);
-	CHECK(odvgp_compact_scratch(from, 1, NULL) == c.bytes);
-	CHECK(odvgp_compact_scratch(from, 0, NULL) == only_scratch(&c.s, 0));
+	CHECK(odvgp_compact_gradient_scratch(from, NULL) == c.bytes);
+	CHECK(odvgp_compact_scratch(from, NULL) == only_scratch(&c.s, 0));
 	c.scratch = test_alloc(c.bytes);
 	return c;
 }
@@ -306,7 +306,7 @@ TEST(bad_arguments_are_refused)
 	served p = serve_rows(&a, NULL, ROWS), q;
 	compact k = make_compact(&p.s);
 	NO_SIZE(odvgp_compact_size(NULL, &info), ODVGP_E_ARG, "server");
-	NO_SIZE(odvgp_compact_scratch(NULL, 0, &info), ODVGP_E_ARG, "server");
+	NO_SIZE(odvgp_compact_scratch(NULL, &info), ODVGP_E_ARG, "server");
 	REFUSED_FOR(odvgp_compact(&p.s, NULL, 1000, &info), ODVGP_E_ARG, "block");
 	REFUSED_FOR(odvgp_compact(&p.s, k.block, k.block_bytes - 1, &info), ODVGP_E_MEMORY, "block");
 	CHECK_STATUS(only_open(NULL, k.block, k.block_bytes, NULL), ODVGP_E_ARG);
