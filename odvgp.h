@@ -11053,10 +11053,10 @@ static odvgp_status gp__rows_predict(
 		gp__row *r, const odvgp_real *X, size_t n, const odvgp_gradient *to, odvgp_info *info)
 {
 	const gp__compact *p = r->p;
-	odvgp_status status = ODVGP_OK;
+	ptrdiff_t bad = -1;
 	for (size_t i = 0; i < n; i++, X += p->D) {
 		gp__row_run(r, X, to->var || r->gradients);
-		if (r->bad) status = gp__rows_fail(info, ODVGP_E_NAN, "X", (ptrdiff_t)i);
+		bad = r->bad ? (ptrdiff_t)i : bad;
 		for (size_t f = 0; f < p->F; f++) {
 			const odvgp_real scale = r->v.y_scale[f];
 			const size_t at = f * n + i;
@@ -11068,7 +11068,8 @@ static odvgp_status gp__rows_predict(
 		}
 		if (r->put) r->put(r, i, n, to);
 	}
-	return status;
+	/* also if all is well, as time must not depend on it */
+	return gp__rows_fail(info, bad < 0 ? ODVGP_OK : ODVGP_E_NAN, "X", bad);
 }
 
 /*	r: its hooks and, in u, the scratch. */
