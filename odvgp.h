@@ -194,6 +194,8 @@ CONTENTS   (search for a tag with its arrows)
 									ODVGP_KERNEL_x; ODVGP_MEMBER_x. Models, blocks and files that
 									need another return E_UNSUPPORTED (a kernel's name E_KERNEL).
 									Warm starts need the Gaussian and COUPLED
+	Macros of other headers do no harm but for those of the interface's one-letter fields, N, D, P,
+	M, F, T and X: include odvgp.h before a header that defines one without arguments.
 
 >>manual
   Models. Any mean part goes with any covariance part (layer[0].mean_part and .cov_part;
@@ -8333,10 +8335,9 @@ static void gp__predict_mean(gp__prediction *t, ptrdiff_t n, int features)
 static void gp__solve_vector(
 		const odvgp__simd *isa, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *x)
 {
-	enum { BLOCK = GP__MAX_LANES };
-	for (ptrdiff_t from = 0; from < n; from += BLOCK) {
-		ptrdiff_t to = GP__MIN(n, from + BLOCK);
-		odvgp_real inverse[BLOCK];
+	for (ptrdiff_t from = 0; from < n; from += GP__MAX_LANES) {
+		ptrdiff_t to = GP__MIN(n, from + GP__MAX_LANES);
+		odvgp_real inverse[GP__MAX_LANES];
 		GP__FROM(i, from, to) {
 			inverse[i - from] = 1 / L[i * ldl + i];
 			x[i] -= isa->dot(from, L + i * ldl, x);
