@@ -893,6 +893,7 @@ typedef struct odvgp_allocator {
 #define odvgp_predict_logp odvgpf_predict_logp
 #define odvgp_predict_gradient odvgpf_predict_gradient
 #define odvgp_predict_gradient_scratch odvgpf_predict_gradient_scratch
+#define odvgp_predict_y_gradient odvgpf_predict_y_gradient
 #define odvgp_compact_size odvgpf_compact_size
 #define odvgp_compact_scratch odvgpf_compact_scratch
 #define odvgp_compact_gradient_scratch odvgpf_compact_gradient_scratch
@@ -1673,6 +1674,15 @@ ODVGP_API odvgp_status odvgp_predict_gradient(const odvgp_server *server, const 
 		odvgp_info *info);
 
 #ifndef ODVGP_PREDICT_ONLY
+/*	The same of y: mean, var [T,n] as odvgp_predict_y has them, with their gradients dmean and dvar
+	[T,n,D]; all four are needed, hessian and cov NULL. For the likelihoods with closed moments:
+	GAUSSIAN, STUDENTT and LAPLACE, which add a constant, BERNOULLI, POISSON, EXPONENTIAL,
+	NEGATIVE_BINOMIAL, GAMMA; others return E_UNSUPPORTED. Scratch and cost are those of
+	odvgp_predict_gradient and odvgp_predict_y. */
+ODVGP_API odvgp_status odvgp_predict_y_gradient(const odvgp_server *server, const odvgp_real *X,
+		ptrdiff_t n, const odvgp_gradient *gradient, void *scratch, size_t scratch_bytes,
+		odvgp_info *info);
+
 /*	log p(y|data) of each row of targets Y [n,T]: logp [n], summed over outputs, for y in its own
 	units. Y has the columns of training, none missing; weights do not count. An output's log p is
 	right to 1e-8 (1 + |log p|), in float to 1e-4 plus what rounding of its inputs causes; SOFTMAX's
@@ -9593,6 +9603,80 @@ ODVGP_API odvgp_status odvgp_predict_gradient(const odvgp_server *s, const odvgp
 	return status || !gradient->cov
 				   ? status
 				   : odvgp_predict_cov(s, X, n, NULL, gradient->cov, scratch, scratch_bytes, info);
+}
+
+/* --- odvgp_predict_y_gradient --- */
+
+/*	Derivatives of y's mean and variance in f's. */
+typedef struct {
+	double mean_m, mean_v, var_m, var_v;
+} gp__y_slopes;
+
+/*	Of gp__exp_moments. */
+static gp__y_slopes gp__exp_slopes(const gp__likelihood *lik, double par, double m, double v)
+{
+	int counts = lik->whole;
+	double c = counts ? 1 : par, s = counts || lik->params ? 1 : -1,
+		   c3 = !counts       ? c
+				: lik->params ? 1 / par
+							  : 0,
+		   e = exp(s * m + 0.5 * v), own = counts ? e : 0,
+		   second = e * e * (c3 * exp(v) + c * c * expm1(v));
+	gp__y_slopes y = {s * c * e, 0.5 * c * e, s * (own + 2 * second),
+			0.5 * own + second + e * e * (c3 + c * c) * exp(v)};
+	return y;
+}
+
+/*	p = j + (1 - 2 j) Phi(m / sqrt(1 + v)) for the jitter j, and p - p^2. */
+static gp__y_slopes gp__bernoulli_slopes(double jitter, double m, double v)
+{
+	double root = sqrt(1 + v), z = m / root, by_v = -0.5 * z / root,
+		   p = jitter + (1 - 2 * jitter) * 0.5 * erfc(-gp__sqrt_half * z),
+		   d = (1 - 2 * jitter) * exp(-0.5 * (z * z + gp__log_2pi)) / root;
+	gp__y_slopes y = {d, d * by_v, (1 - 2 * p) * d, (1 - 2 * p) * d * by_v};
+	return y;
+}
+
+/*	The likelihoods that scale with y add a constant variance. */
+static odvgp_status gp__y_closed(const gp__predictor *p, odvgp_info *info)
+{
+	int kind = p->likelihood;
+	if (gp__likelihoods[kind].flags & GP__LIK_SCALABLE || kind == ODVGP_LIKELIHOOD_BERNOULLI ||
+			kind == ODVGP_LIKELIHOOD_STUDENTT ||
+			(kind >= ODVGP_LIKELIHOOD_POISSON && kind <= ODVGP_LIKELIHOOD_GAMMA))
+		return ODVGP_OK;
+	return gp__unsupported(info, "server", "has no closed moments of y with this likelihood");
+}
+
+ODVGP_API odvgp_status odvgp_predict_y_gradient(const odvgp_server *s, const odvgp_real *X,
+		ptrdiff_t n, const odvgp_gradient *gradient, void *scratch, size_t scratch_bytes,
+		odvgp_info *info)
+{
+	const odvgp_gradient *to = gradient;
+	const gp__predictor *p = gp__served(s);
+	odvgp_status status = p ? gp__y_closed(p, info) : gp__not_served(info);
+	if (status) return status;
+	if (to && (to->hessian || to->cov))
+		return gp__unsupported(info, to->hessian ? "hessian" : "cov", "is of f alone");
+	if (to && (!to->mean || !to->var || !to->dmean || !to->dvar))
+		return gp__refuse(info, ODVGP_E_ARG, "gradient", "needs all of mean, var, dmean and dvar");
+	status = odvgp_predict_gradient(s, X, n, to, scratch, scratch_bytes, info);
+	if (status || !n) return status;
+	const gp__likelihood *lik = &gp__likelihoods[p->likelihood];
+	const gp__view v = gp__view_of(p, 0);
+	for (ptrdiff_t k = 0; k < s->F * n && !(lik->flags & GP__LIK_SCALABLE); k++) {
+		double mean = (double)to->mean[k], var = (double)to->var[k];
+		gp__y_slopes y =
+				p->likelihood == ODVGP_LIKELIHOOD_BERNOULLI
+						? gp__bernoulli_slopes((double)v.rule[0], mean, var)
+						: gp__exp_slopes(lik, lik->params ? (double)v.lik_params[0] : 1, mean, var);
+		GP__FROM(d, k * s->D, (k + 1) * s->D) {
+			double dm = (double)to->dmean[d], dv = (double)to->dvar[d];
+			to->dmean[d] = (odvgp_real)(y.mean_m * dm + y.mean_v * dv);
+			to->dvar[d] = (odvgp_real)(y.var_m * dm + y.var_v * dv);
+		}
+	}
+	return odvgp_predict_y(s, X, n, to->mean, to->var, scratch, scratch_bytes, info);
 }
 
 /* ---- >>server   opening a frozen block or a file
@@ -22398,6 +22482,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_predict_logp
 #undef odvgp_predict_gradient
 #undef odvgp_predict_gradient_scratch
+#undef odvgp_predict_y_gradient
 #undef odvgp_compact_size
 #undef odvgp_compact_scratch
 #undef odvgp_compact_gradient_scratch
