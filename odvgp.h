@@ -65,6 +65,7 @@ CONTENTS   (search for a tag with its arrows)
 	  >>likelihoods	expected log density
 	  >>predictor	the frozen model
 	  >>gradient	derivatives of predictions
+	  >>uncertain	moments at a Gaussian input
 	  >>server		blocks and files; prediction needs nothing below
 	  >>model		types of training
 	  >>params		the parameter vector
@@ -285,6 +286,8 @@ CONTENTS   (search for a tag with its arrows)
 				Computer Science 1985
 	[ULAPANE]	Ulapane et al.: Hyper-Parameter Initialization for Squared Exponential Kernel-based
 				Gaussian Process Regression, ICIEA 2020
+	[PILCO]		Deisenroth, Rasmussen: PILCO: A Model-Based and Data-Efficient Approach to Policy
+				Search, ICML 2011
 	[LBFGS]		Nocedal, Wright: Numerical Optimization, 2nd edition 2006, algorithms 3.5, 3.6, 7.4
 	[PHILOX]	Salmon et al.: Parallel random numbers: as easy as 1, 2, 3, SC 2011; the mixer here
 				is smaller
@@ -763,6 +766,7 @@ typedef struct odvgp_allocator {
 #define odvgp_columns odvgpf_columns
 #define odvgp_draws odvgpf_draws
 #define odvgp_gradient odvgpf_gradient
+#define odvgp_moments odvgpf_moments
 #define odvgp_pool odvgpf_pool
 #define odvgp_blas odvgpf_blas
 #define odvgp_config_defaults odvgpf_config_defaults
@@ -828,6 +832,10 @@ typedef struct odvgp_allocator {
 #define odvgp_predict_logp odvgpf_predict_logp
 #define odvgp_predict_gradient odvgpf_predict_gradient
 #define odvgp_predict_gradient_scratch odvgpf_predict_gradient_scratch
+#define odvgp_predict_moments odvgpf_predict_moments
+#define odvgp_predict_moments_scratch odvgpf_predict_moments_scratch
+#define odvgp_predict_sigma_points odvgpf_predict_sigma_points
+#define odvgp_predict_sigma_points_scratch odvgpf_predict_sigma_points_scratch
 #define odvgp_sample_scratch odvgpf_sample_scratch
 #define odvgp_sample odvgpf_sample
 #define odvgp_save_size odvgpf_save_size
@@ -1597,6 +1605,33 @@ ODVGP_API size_t odvgp_predict_gradient_scratch(
 		const odvgp_server *server, ptrdiff_t rows, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_predict_gradient(const odvgp_server *server, const odvgp_real *X,
 		ptrdiff_t n, const odvgp_gradient *gradient, void *scratch, size_t scratch_bytes,
+		odvgp_info *info);
+
+/*	Moments of f(x) for one uncertain input x ~ N(m, S) [PILCO]. What is NULL is not computed.
+		odvgp_predict_moments		exact for sums and products of rbf, linear (at most three times
+									in a product), constant and white; in double. Equal to
+									odvgp_predict where S is 0
+		odvgp_predict_sigma_points	any kernel, both precisions: the mean over the predictions at
+									m +- sqrt(D) times the columns of a root of S, which is exact
+									for cubic functions of x
+		m, S       [D] and symmetric [D,D], X's units; S may be singular, or 0
+		mean       [F] out           cov  [F,F] out; a diagonal entry is a variance, never negative
+		input_cov  [D,F] out, Cov(x,f)
+		scratch    odvgp_predict_moments_scratch or odvgp_predict_sigma_points_scratch bytes
+	Returns	E_ARG (also: S is no covariance) | E_UNSUPPORTED (another kernel: info.what is its name;
+			more than 64 terms when multiplied out; ODVGP_FLOAT; several layers; images) | E_NAN
+	Cost	for each pair of terms and of independent outputs O((M + Mg)^2 D), and O(P M^3);
+			sigma points: 2 D predictions */
+typedef struct odvgp_moments {
+	odvgp_real *mean, *cov, *input_cov;
+} odvgp_moments;
+ODVGP_API size_t odvgp_predict_moments_scratch(const odvgp_server *server, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_predict_moments(const odvgp_server *server, const odvgp_real *m,
+		const odvgp_real *S, const odvgp_moments *moments, void *scratch, size_t scratch_bytes,
+		odvgp_info *info);
+ODVGP_API size_t odvgp_predict_sigma_points_scratch(const odvgp_server *server, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_predict_sigma_points(const odvgp_server *server, const odvgp_real *m,
+		const odvgp_real *S, const odvgp_moments *moments, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);
 
 /*	log p(y|data) of each row of targets Y [n,T]: logp [n], summed over outputs, for y in its own
@@ -9463,6 +9498,682 @@ ODVGP_API odvgp_status odvgp_predict_gradient(const odvgp_server *s, const odvgp
 	return status || !gradient->cov
 				   ? status
 				   : odvgp_predict_cov(s, X, n, NULL, gradient->cov, scratch, scratch_bytes, info);
+}
+
+/* ---- >>uncertain   moments of f where the input is Gaussian
+
+	x = m + y with y ~ N(0, S), S = R R^T. Multiplied out, a kernel is a sum of terms of base kernels
+	rbf and linear. At z = m + d such a term, with diagonal T and a_i = v z, is
+
+		k(x,z) = scale exp(-(y - d)^T T (y - d) / 2) prod_i a_i.x
+
+	With b = T d and V = (S^-1 + T)^-1 = R (I + R^T T R)^-1 R^T, which inverts no S, [PILCO] becomes
+
+		E[k]      = e^l W,    l = log(scale) + (b^T V b - b^T d - log|I + S T|) / 2
+		E[y k]    = e^l (V b W + sum_i V a_i W_i)
+		Cov(k,k') = e^(l + l') ((e^h - 1) W'' + W'' - W W'),
+					h = (b''^T V'' b'' - b^T V b - b'^T V' b' - logs alike) / 2
+
+	W = E[prod_i a_i.x] under N(m + V b, V) by Isserlis' theorem, W_i the same without a_i. A product
+	k k' has T'' = T + T', b'' = b + b', and the factors of both. At S = 0, h and W'' - W W' are 0.
+	With G = Cov(k(Zb,x)) and e = E[k(Zb,x)] the mean's variance is a^T G a over all points, to
+	which E[var] adds E[k(x,x)] - tr(Q (G + e e^T)), k(x,Zb) Q k(Zb,x) being what >>predictor
+	subtracts; by the same triangular solves, since Q has large entries that cancel.
+
+	Cost per call, with n = M + Mg, for each pair of terms and of units n^2 D; P M^3 for the traces. */
+
+/*	The input's covariance in training units as root root^T [D,D]; prior, perm [D], full [D,D]. */
+static odvgp_status gp__input_root(ptrdiff_t D, const odvgp_real *scale, const odvgp_real *S,
+		odvgp_real *root, odvgp_real *full, odvgp_real *prior, ptrdiff_t *perm, odvgp_info *info)
+{
+	odvgp_real off = 0;
+	if (!gp__finite(S, D * D)) return gp__refuse(info, ODVGP_E_NAN, "S", "is not finite");
+	GP__FOR(i, D * D) full[i] = S[i] / (scale[i / D] * scale[i % D]);
+	GP__FOR(i, D) prior[i] = full[i * (D + 1)];
+	gp__pivoted_cholesky(D, full, prior, perm);
+	gp__zero(root, D * D);
+	GP__FOR(i, D) gp__copy(root + perm[i] * D, full + i * D, i + 1);
+	GP__FOR(i, D)
+		GP__FOR(j, D) {
+			odvgp_real sum = -S[i * D + j] / (scale[i] * scale[j]), most = prior[i] * prior[j];
+			GP__FOR(d, D) sum += root[i * D + d] * root[j * D + d];
+			off = GP__MAX(off, prior[i] < 0 ? 1 : sum * sum - GP__EPS * most);
+		}
+	return off > 0 ? gp__refuse(info, ODVGP_E_ARG, "S",
+							 "is not a covariance: symmetric, with no negative eigenvalue")
+				   : ODVGP_OK;
+}
+
+/*	x [D] <- point j of those chosen, in training units; 0 in columns that no base kernel uses. For
+	kernels without periodic. */
+static void gp__point_at(const gp__prediction *t, ptrdiff_t j, odvgp_real *x)
+{
+	gp__zero(x, t->p->D);
+	GP__EACH_GROUP(g, t->kernel) {
+		const gp__base_kernel *base = gp__group_kernel(t->kernel, g);
+		int inner = gp__geometry(base) == GP__INNER_PRODUCT;
+		GP__FOR(d, (ptrdiff_t)base->ndims) {
+			ptrdiff_t column = gp__column(base, d);
+			x[column] = t->job->zt[g][d * t->job->ld + j] / gp__base_column(base, t->v.hyp, d) +
+						(inner ? 0 : t->job->centre[column]);
+		}
+	}
+}
+
+#define GP__MOST_TERMS 64
+
+/*	Bits of the base kernels in term i of the expression, multiplied out. Returns the number of
+	terms, at most MOST_TERMS + 1. */
+static ptrdiff_t gp__kernel_term(const gp__kernel *k, ptrdiff_t i, uint32_t *term)
+{
+	ptrdiff_t count[GP__MAX_NODES], at[GP__MAX_NODES];
+	for (uint32_t t = 0; t < k->nnode; t++) {
+		const uint32_t *node = k->node[t];
+		ptrdiff_t n = 1;
+		if (node[0] == GP__NODE_SUM) n = count[node[1]] + count[node[2]];
+		if (node[0] == GP__NODE_PRODUCT) n = count[node[1]] * count[node[2]];
+		count[t] = GP__MIN(n, GP__MOST_TERMS + 1);
+		at[t] = -1;
+	}
+	at[k->nnode - 1] = i;
+	*term = 0;
+	for (uint32_t t = k->nnode; t-- > 0;) {
+		uint32_t kind = k->node[t][0], a = k->node[t][1], b = k->node[t][2];
+		if (at[t] < 0) continue;
+		if (kind == GP__NODE_BASE_KERNEL) *term |= (uint32_t)1 << a;
+		else if (kind == GP__NODE_PRODUCT) {
+			at[a] = at[t] % count[a];
+			at[b] = at[t] / count[a];
+		} else if (at[t] < count[a]) at[a] = at[t];
+		else at[b] = at[t] - count[a];
+	}
+	return count[k->nnode - 1];
+}
+
+/*	Refuses stacks and images, NaN, and what is NULL. */
+static odvgp_status gp__uncertain_check(const odvgp_server *s, odvgp_info *info)
+{
+	const gp__predictor *p = gp__served(s);
+	if (!p) return gp__not_served(info);
+	return p->layers > 1 || p->patches.height
+				   ? gp__unsupported(info, "server", "this needs one layer, and inputs not images")
+				   : ODVGP_OK;
+}
+static odvgp_status gp__uncertain_arguments(const odvgp_server *s, const odvgp_real *m,
+		const odvgp_real *S, const odvgp_moments *to, const void *scratch, odvgp_info *info)
+{
+	if (!m || !S) return gp__is_null(info, m ? "S" : "m");
+	if (!to || !scratch) return gp__is_null(info, to ? "scratch" : "moments");
+	return gp__finite(m, s->D) ? ODVGP_OK : gp__refuse(info, ODVGP_E_NAN, "m", "is not finite");
+}
+
+static odvgp_status gp__uncertain_result(
+		const odvgp_server *s, const odvgp_moments *to, odvgp_info *info)
+{
+	int finite = (!to->mean || gp__finite(to->mean, s->F)) &&
+				 (!to->cov || gp__finite(to->cov, s->F * s->F)) &&
+				 (!to->input_cov || gp__finite(to->input_cov, s->D * s->F));
+	return gp__predict_result(finite ? -1 : 0, info);
+}
+
+#ifndef ODVGP_FLOAT
+
+enum { GP__MOST_LINEAR = 3, GP__MOST_FORMS = 2 * GP__MOST_LINEAR };
+
+/*	A term of a unit, and its values at the unit's points [n]: e^l, b^T V b / 2 and W. */
+typedef struct {
+	uint32_t base_kernels;
+	int linears, white; /* white: 0 but in k(x,x) */
+	odvgp_real scale, log_det;
+	const odvgp_real *hyp;
+	odvgp_real *T; /* [D] */
+	odvgp_real *value, *tilt, *W;
+} gp__term;
+
+typedef struct {
+	gp__prediction *t;
+	gp__term *term; /* [units,terms] */
+	ptrdiff_t D, n, terms;
+	ptrdiff_t *perm;
+	odvgp_real *m, *prior, *root;         /* [D], [D], [D,D] */
+	odvgp_real *V, *half, *factor;        /* [D,D] */
+	odvgp_real *b, *mu, *Vb, *h, *row;    /* [D], [D], [n,D], [n], [n] */
+	odvgp_real *a, *Va;                   /* [FORMS,D] */
+	odvgp_real *Z, *w, *e;                /* [units,n,D] z - m, [P,n], [units,n] E[k] */
+	odvgp_real *G;                        /* [M,M] */
+	odvgp_real *mean, *cov, *input_cov;   /* [P], [P,P], [P,D] of the processes */
+	odvgp_real form[GP__MOST_FORMS], form_cov[GP__MOST_FORMS][GP__MOST_FORMS];
+	odvgp_real W[1 << GP__MOST_FORMS]; /* of each subset of forms */
+} gp__uncertain;
+
+/*	Rows of the prediction whose matrices the traces use. */
+static ptrdiff_t gp__uncertain_rows(const gp__predictor *p)
+{
+	return GP__MAX(2, GP__MAX(p->M, p->D));
+}
+
+static gp__uncertain *gp__uncertain_layout(gp__arena *a, const gp__predictor *p, ptrdiff_t terms)
+{
+	ptrdiff_t D = p->D, n = p->M + p->M_gamma, P = p->P, U = p->units;
+	gp__uncertain none, *kept = GP__TAKE(a, gp__uncertain, 1), *g = kept ? kept : &none;
+	g->D = D;
+	g->n = n;
+	g->terms = terms;
+	g->term = GP__TAKE(a, gp__term, U * terms);
+	for (ptrdiff_t i = 0; i < U * terms; i++) {
+		gp__term one, *t = g->term ? g->term + i : &one;
+		t->T = gp__take(a, 1, D);
+		t->value = gp__take(a, 1, n);
+		t->tilt = gp__take(a, 1, n);
+		t->W = gp__take(a, 1, n);
+	}
+	g->perm = GP__TAKE(a, ptrdiff_t, D);
+	g->m = gp__take(a, 1, D);
+	g->prior = gp__take(a, 1, D);
+	g->root = gp__take(a, D, D);
+	g->V = gp__take(a, D, D);
+	g->half = gp__take(a, D, D);
+	g->factor = gp__take(a, D, D);
+	g->b = gp__take(a, 1, D);
+	g->mu = gp__take(a, 1, D);
+	g->Vb = gp__take(a, n, D);
+	g->h = gp__take(a, 1, n);
+	g->row = gp__take(a, 1, n);
+	g->a = gp__take(a, GP__MOST_FORMS, D);
+	g->Va = gp__take(a, GP__MOST_FORMS, D);
+	g->Z = gp__take(a, U * n, D);
+	g->w = gp__take(a, P, n);
+	g->e = gp__take(a, U, n);
+	g->G = gp__take(a, p->M, p->M);
+	g->mean = gp__take(a, 1, P);
+	g->cov = gp__take(a, P, P);
+	g->input_cov = gp__take(a, P, D);
+	return kept;
+}
+
+/*	Terms of the kernel, or 0 if it is refused. */
+static ptrdiff_t gp__uncertain_terms(const gp__predictor *p, odvgp_info *info)
+{
+	gp__kernel k;
+	gp__kernel_unpack(gp__predictor_kernel(p), p->base_kernels, &k);
+	uint32_t term;
+	ptrdiff_t terms = gp__kernel_term(&k, 0, &term);
+	GP__EACH_BASE(i, &k) {
+		uint32_t type = k.base[i].type;
+		if (type != GP__RBF && type != GP__LINEAR && type != GP__CONSTANT && type != GP__WHITE)
+			return (ptrdiff_t)gp__no_size(gp__unsupported(info, gp__base_kernel_kinds[type].name,
+					"has no exact moments: see odvgp_predict_sigma_points"));
+	}
+	GP__FOR(i, terms) {
+		int linears = 0;
+		gp__kernel_term(&k, i, &term);
+		GP__EACH_BASE(l, &k)
+			linears += k.base[l].type == GP__LINEAR && (term >> l & 1);
+		if (linears > GP__MOST_LINEAR)
+			return (ptrdiff_t)gp__no_size(gp__unsupported(
+					info, "linear", "stands in a product more than three times"));
+	}
+	if (terms <= GP__MOST_TERMS) return terms;
+	return (ptrdiff_t)gp__no_size(
+			gp__unsupported(info, "kernel", "has more than 64 terms, multiplied out"));
+}
+
+/* --- a term --- */
+
+static void gp__term_read(const gp__uncertain *g, uint32_t base_kernels, gp__term *t)
+{
+	const gp__kernel *k = g->t->kernel;
+	const odvgp_real *hyp = g->t->v.hyp;
+	t->base_kernels = base_kernels;
+	t->hyp = hyp;
+	t->linears = t->white = 0;
+	t->scale = 1;
+	gp__zero(t->T, g->D);
+	GP__EACH_BASE(i, k) {
+		const gp__base_kernel *base = &k->base[i];
+		if (!(base_kernels >> i & 1)) continue;
+		t->linears += base->type == GP__LINEAR;
+		t->white |= base->type == GP__WHITE;
+		if (base->type != GP__LINEAR) t->scale *= hyp[base->var];
+		for (ptrdiff_t d = 0; base->type == GP__RBF && d < (ptrdiff_t)base->ndims; d++) {
+			odvgp_real scale = gp__base_column(base, hyp, d);
+			t->T[gp__column(base, d)] += gp__base_scale(base, hyp) * scale * scale;
+		}
+	}
+}
+
+/*	V for the sum of T and T2. Returns log|I + S (T + T2)|, NaN on overflow. */
+static odvgp_real gp__uncertain_tilt(gp__uncertain *g, const odvgp_real *T, const odvgp_real *T2)
+{
+	ptrdiff_t D = g->D;
+	const odvgp_blas *blas = &g->t->blas;
+	odvgp_real *C = g->factor, log_det = 0;
+	GP__FOR(i, D)
+		GP__FOR(d, D) g->half[d * D + i] = g->root[i * D + d];
+	GP__FOR(d, D) g->b[d] = T[d] + (T2 ? T2[d] : 0);
+	odvgp_syrk(blas, 0, D, D, 1, g->half, D, g->b, 0, C, D);
+	GP__FOR(d, D) C[d * (D + 1)] += 1;
+	if (odvgp_potrf(blas, D, C, D, NULL)) log_det = NAN;
+	odvgp_trsm(blas, 0, 0, D, D, C, D, g->half, D);
+	odvgp_gemm(blas, 1, 0, D, D, D, 1, g->half, D, g->half, D, 0, g->V, D);
+	GP__FOR(d, D) log_det += 2 * log(C[d * (D + 1)]);
+	return log_det;
+}
+
+/*	b <- T d, to <- V b. Returns b^T V b / 2. */
+static odvgp_real gp__uncertain_shift(
+		gp__uncertain *g, const gp__term *t, const odvgp_real *d, odvgp_real *b, odvgp_real *to)
+{
+	const odvgp__simd *isa = g->t->blas.isa;
+	GP__FOR(i, g->D) b[i] = t->T[i] * d[i];
+	GP__FOR(i, g->D) to[i] = isa->dot(g->D, g->V + i * g->D, b);
+	return isa->dot(g->D, b, to) / 2;
+}
+
+/*	Appends the forms of a term at z = m + d. Returns their number. */
+static int gp__uncertain_forms(gp__uncertain *g, const gp__term *t, const odvgp_real *d, int count)
+{
+	const gp__kernel *k = g->t->kernel;
+	GP__EACH_BASE(l, k) {
+		const gp__base_kernel *base = &k->base[l];
+		odvgp_real *a = g->a + count * g->D;
+		if (base->type != GP__LINEAR || !(t->base_kernels >> l & 1)) continue;
+		gp__zero(a, g->D);
+		GP__FOR(i, (ptrdiff_t)base->ndims) {
+			ptrdiff_t column = gp__column(base, i);
+			a[column] = t->hyp[base->var + (base->ard ? (uint32_t)i : 0)] * (g->m[column] + d[column]);
+		}
+		count++;
+	}
+	return count;
+}
+
+/*	E[prod a_i.x] under N(m + mu, V), and of each subset of the forms to g->W. */
+static odvgp_real gp__uncertain_wick(gp__uncertain *g, int count, const odvgp_real *mu)
+{
+	const odvgp__simd *isa = g->t->blas.isa;
+	ptrdiff_t D = g->D;
+	GP__FOR(i, count) {
+		const odvgp_real *a = g->a + i * D;
+		g->form[i] = isa->dot(D, a, g->m) + (mu ? isa->dot(D, a, mu) : 0);
+		GP__FOR(d, D) g->Va[i * D + d] = isa->dot(D, g->V + d * D, a);
+		GP__FOR(j, i) g->form_cov[i][j] = isa->dot(D, g->Va + i * D, g->a + j * D);
+	}
+	g->W[0] = 1;
+	/* the last form of a subset is paired with the mean or with each one before it */
+	GP__FOR(i, count)
+		GP__FOR(s, (ptrdiff_t)1 << i) {
+			odvgp_real sum = g->form[i] * g->W[s];
+			GP__FOR(j, i)
+				if (s >> j & 1) sum += g->form_cov[i][j] * g->W[s ^ (ptrdiff_t)1 << j];
+			g->W[s | (ptrdiff_t)1 << i] = sum;
+		}
+	return g->W[((ptrdiff_t)1 << count) - 1];
+}
+
+/* --- a unit --- */
+
+static void gp__uncertain_points(gp__uncertain *g, ptrdiff_t u)
+{
+	gp__prediction *t = g->t;
+	ptrdiff_t M = t->p->M, Mg = t->p->M_gamma, n = g->n, D = g->D;
+	for (int k = 0; k < 2; k++) {
+		gp__predict_points(t, k ? t->v.gamma : t->v.beta, k ? Mg : M,
+				k ? t->v.gamma_centre : t->v.beta_centre);
+		GP__FOR(j, k ? Mg : M) {
+			odvgp_real *z = g->Z + (u * n + k * M + j) * D;
+			gp__point_at(t, j, z);
+			GP__FOR(d, D) z[d] -= g->m[d];
+		}
+	}
+	GP__FOR(q, t->P) {
+		odvgp_real *w = g->w + (t->first + q) * n;
+		if (t->p->no_alpha) gp__zero(w, M);
+		else gp__copy(w, t->v.alpha + q * M, M);
+		gp__copy(w + M, t->v.a_gamma + q * Mg, Mg);
+	}
+}
+
+/*	Adds a term's E[k] to e, and its share of Cov(x,f). */
+static void gp__uncertain_term(gp__uncertain *g, ptrdiff_t u, gp__term *t)
+{
+	const odvgp__simd *isa = g->t->blas.isa;
+	ptrdiff_t D = g->D, n = g->n;
+	t->log_det = gp__uncertain_tilt(g, t->T, NULL);
+	GP__FOR(j, n) {
+		const odvgp_real *z = g->Z + (u * n + j) * D;
+		odvgp_real tilt = gp__uncertain_shift(g, t, z, g->b, g->mu);
+		int forms = gp__uncertain_forms(g, t, z, 0), all = (1 << forms) - 1;
+		t->tilt[j] = tilt;
+		t->value[j] = t->scale * exp(tilt - (isa->dot(D, g->b, z) + t->log_det) / 2);
+		t->W[j] = gp__uncertain_wick(g, forms, g->mu);
+		g->e[u * n + j] += t->value[j] * t->W[j];
+		GP__FOR(d, D) g->mu[d] *= t->W[j];
+		GP__FOR(i, forms) isa->axpy(D, g->W[all ^ 1 << i], g->Va + i * D, g->mu);
+		GP__FOR(q, g->t->P) {
+			ptrdiff_t p = g->t->first + q;
+			isa->axpy(D, g->w[p * n + j] * t->value[j], g->mu, g->input_cov + p * D);
+		}
+	}
+}
+
+/*	Adds the covariances of two terms of units u and v. */
+static void gp__uncertain_pair(
+		gp__uncertain *g, ptrdiff_t u, ptrdiff_t v, const gp__term *s, const gp__term *t)
+{
+	const odvgp__simd *isa = g->t->blas.isa;
+	ptrdiff_t D = g->D, n = g->n, P = g->t->P, M = g->t->p->M, all = g->t->p->P;
+	odvgp_real logs = (gp__uncertain_tilt(g, s->T, t->T) - s->log_det - t->log_det) / 2;
+	const odvgp_real *Zu = g->Z + u * n * D, *Zv = g->Z + v * n * D;
+	GP__FOR(i, n)
+		g->h[i] = gp__uncertain_shift(g, t, Zv + i * D, g->b, g->Vb + i * D) - t->tilt[i] - logs;
+	GP__FOR(j, n) {
+		odvgp_real h_j = gp__uncertain_shift(g, s, Zu + j * D, g->b, g->mu) - s->tilt[j];
+		GP__FOR(i, n) {
+			odvgp_real h = h_j + g->h[i] + isa->dot(D, g->b, g->Vb + i * D), both = 1, apart = 1,
+					   value = s->value[j] * t->value[i];
+			if (s->linears + t->linears) {
+				int forms = gp__uncertain_forms(g, s, Zu + j * D, 0);
+				forms = gp__uncertain_forms(g, t, Zv + i * D, forms);
+				isa->axpy(D, 1, g->Vb + i * D, g->mu);
+				both = gp__uncertain_wick(g, forms, g->mu);
+				isa->axpy(D, -1, g->Vb + i * D, g->mu);
+				apart = s->W[j] * t->W[i];
+			}
+			/* value may underflow where e^h overflows */
+			g->row[i] = h < 1 ? value * (expm1(h) * both + (both - apart))
+							  : exp(log(s->value[j]) + log(t->value[i]) + h) * both - value * apart;
+		}
+		GP__FOR(k, P * P) {
+			ptrdiff_t q = u * P + k / P, r = v * P + k % P;
+			odvgp_real sum = g->w[q * n + j] * isa->dot(n, g->row, g->w + r * n);
+			g->cov[q * all + r] += sum;
+			if (u != v) g->cov[r * all + q] += sum;
+		}
+		if (u == v && j < M) isa->axpy(M, 1, g->row, g->G + j * M);
+	}
+}
+
+/*	E[k(x,x)]: a linear kernel is sum_d v_d x_d^2. */
+static odvgp_real gp__uncertain_prior(gp__uncertain *g, ptrdiff_t u)
+{
+	const gp__kernel *k = g->t->kernel;
+	ptrdiff_t D = g->D;
+	odvgp_real all = 0;
+	gp__zero(g->mu, D);
+	gp__uncertain_tilt(g, g->mu, NULL);
+	GP__FOR(i, g->terms) {
+		const gp__term *t = g->term + u * g->terms + i;
+		ptrdiff_t choices = 1;
+		GP__EACH_BASE(l, k)
+			if (k->base[l].type == GP__LINEAR && (t->base_kernels >> l & 1))
+				choices *= (ptrdiff_t)k->base[l].ndims;
+		GP__FOR(c, choices) {
+			ptrdiff_t left = c;
+			odvgp_real weight = t->scale;
+			int forms = 0;
+			gp__zero(g->a, GP__MOST_FORMS * D);
+			GP__EACH_BASE(l, k) {
+				const gp__base_kernel *base = &k->base[l];
+				if (base->type != GP__LINEAR || !(t->base_kernels >> l & 1)) continue;
+				ptrdiff_t d = left % (ptrdiff_t)base->ndims;
+				left /= (ptrdiff_t)base->ndims;
+				weight *= t->hyp[base->var + (base->ard ? (uint32_t)d : 0)];
+				for (int twice = 0; twice < 2; twice++)
+					g->a[forms++ * D + gp__column(base, d)] = 1;
+			}
+			all += weight * gp__uncertain_wick(g, forms, NULL);
+		}
+	}
+	return all;
+}
+
+/*	Adds E[var] to the variances of a unit's means, where G and e are the unit's. */
+static void gp__uncertain_var(gp__uncertain *g, ptrdiff_t u)
+{
+	gp__prediction *t = g->t;
+	ptrdiff_t M = t->p->M;
+	int dense = t->p->factor == GP__FACTOR_OF_S;
+	odvgp_real rest = gp__uncertain_prior(g, u), *e = g->e + u * g->n;
+	if (dense) {
+		gp__predict_solve(t, 1, t->v.L, e);
+		gp__predict_solve(t, M, t->v.L, g->G);
+		odvgp_trsm(&t->blas, 0, 0, M, M, t->v.L, M, g->G, M);
+		rest -= t->blas.isa->dot(M, e, e);
+		GP__FOR(i, M) rest -= g->G[i * (M + 1)];
+		rest = GP__MAX(0, rest);
+	}
+	GP__FOR(q, t->P) {
+		odvgp_real *cov = g->cov + (t->first + q) * (t->p->P + 1), sum;
+		gp__copy(t->A, e, M);
+		gp__predict_by_factor(t, 1, q);
+		sum = t->blas.isa->dot(M, t->T, t->T);
+		gp__copy(t->A, g->G, M * M);
+		for (int twice = 0; twice < 2; twice++) {
+			gp__predict_by_factor(t, M, q);
+			GP__FOR(i, M)
+				GP__FOR(j, M) t->A[j * M + i] = t->T[i * M + j];
+		}
+		GP__FOR(i, M) sum += t->A[i * (M + 1)];
+		*cov = GP__MAX(0, *cov) + (dense ? rest + GP__MAX(0, sum) : GP__MAX(0, rest - sum));
+	}
+}
+
+/*	Adds the mean function A^T x + b, before the variances. */
+static void gp__uncertain_mean_function(gp__uncertain *g)
+{
+	const gp__predictor *p = g->t->p;
+	const odvgp__simd *isa = g->t->blas.isa;
+	ptrdiff_t D = g->D, P = p->P, own = P / p->units;
+	odvgp_real *A = g->b;
+	gp__zero(g->mu, D);
+	gp__uncertain_tilt(g, g->mu, NULL); /* V is S */
+	GP__FOR(q, P) {
+		gp__view v = gp__view_of(p, q / own);
+		if (gp__mean_functions[p->mean_function].b) g->mean[q] += v.b[q % own];
+		GP__FOR(d, D) {
+			A[d] = p->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY && d == q;
+			if (gp__mean_functions[p->mean_function].A) A[d] = v.A[d * own + q % own];
+		}
+		g->mean[q] += isa->dot(D, A, g->m);
+		/* input_cov has S A already of processes before q */
+		GP__FOR(r, P) {
+			odvgp_real with = isa->dot(D, A, g->input_cov + r * D);
+			g->cov[q * P + r] += with;
+			g->cov[r * P + q] += with;
+		}
+		GP__FOR(d, D) g->mu[d] = isa->dot(D, g->V + d * D, A);
+		g->cov[q * (P + 1)] += isa->dot(D, A, g->mu);
+		isa->axpy(D, 1, g->mu, g->input_cov + q * D);
+	}
+}
+
+/*	The processes' moments. */
+static void gp__uncertain_run(gp__uncertain *g)
+{
+	gp__prediction *t = g->t;
+	ptrdiff_t U = t->p->units, P = t->p->P, M = t->p->M, n = g->n, terms = g->terms;
+	gp__zero(g->cov, P * P);
+	gp__zero(g->input_cov, P * g->D);
+	gp__zero(g->e, U * n);
+	GP__FOR(u, U) {
+		gp__predict_unit(t, u);
+		gp__uncertain_points(g, u);
+		GP__FOR(i, terms) {
+			gp__term *one = g->term + u * terms + i;
+			uint32_t base_kernels;
+			gp__kernel_term(t->kernel, i, &base_kernels);
+			gp__term_read(g, base_kernels, one);
+			if (!one->white) gp__uncertain_term(g, u, one);
+		}
+		GP__FOR(q, t->P)
+			g->mean[t->first + q] =
+					t->blas.isa->dot(n, g->w + (t->first + q) * n, g->e + u * n);
+	}
+	gp__uncertain_mean_function(g);
+	GP__FOR(u, U) {
+		gp__zero(g->G, M * M);
+		GP__FROM(v, u, U)
+			GP__FOR(i, terms * terms) {
+				const gp__term *one = g->term + u * terms + i / terms,
+							   *other = g->term + v * terms + i % terms;
+				if (!one->white && !other->white) gp__uncertain_pair(g, u, v, one, other);
+			}
+		gp__predict_unit(t, u);
+		gp__uncertain_var(g, u);
+	}
+}
+
+/*	The functions' moments in the caller's units. */
+static void gp__uncertain_out(const gp__uncertain *g, const odvgp_moments *to)
+{
+	const gp__prediction *t = g->t;
+	ptrdiff_t P = t->p->P, F = t->p->F, D = g->D;
+#define GP__SHARE(f, q) (t->p->mixed ? t->v.mixing[(f) * P + (q)] : (odvgp_real)((f) == (q)))
+	GP__FOR(f, F) {
+		odvgp_real scale = gp__predict_scale(t, f), mean = 0;
+		GP__FOR(p, P) mean += GP__SHARE(f, p) * g->mean[p];
+		if (to->mean) to->mean[f] = gp__predict_unscale(t, f, mean);
+		for (ptrdiff_t d = 0; to->input_cov && d < D; d++) {
+			odvgp_real sum = 0;
+			GP__FOR(p, P) sum += GP__SHARE(f, p) * g->input_cov[p * D + d];
+			to->input_cov[d * F + f] = scale * t->v.x_scale[d] * sum;
+		}
+		for (ptrdiff_t e = 0; to->cov && e < F; e++) {
+			odvgp_real sum = 0;
+			GP__FOR(p, P * P) sum += GP__SHARE(f, p / P) * GP__SHARE(e, p % P) * g->cov[p];
+			to->cov[f * F + e] = scale * gp__predict_scale(t, e) * sum;
+		}
+	}
+#undef GP__SHARE
+}
+
+/*	Bytes, or 0: refused. */
+static size_t gp__uncertain_size(const odvgp_server *s, ptrdiff_t *terms, odvgp_info *info)
+{
+	const gp__predictor *p = gp__layer_of(s);
+	gp__arena a = gp__measuring();
+	if (!(*terms = gp__uncertain_terms(p, info))) return 0;
+	size_t own = gp__predict_size(s, gp__uncertain_rows(p), 0);
+	gp__uncertain_layout(&a, p, *terms);
+	return own && !a.bad ? own + a.used + 64 : gp__too_large(info, "server");
+}
+#endif
+
+ODVGP_API size_t odvgp_predict_moments_scratch(const odvgp_server *s, odvgp_info *info)
+{
+	if (gp__uncertain_check(s, info)) return 0;
+#ifdef ODVGP_FLOAT
+	return gp__no_size(gp__unsupported(info, "float", "has too few digits for exact moments"));
+#else
+	ptrdiff_t terms;
+	return gp__uncertain_size(s, &terms, info);
+#endif
+}
+
+ODVGP_API odvgp_status odvgp_predict_moments(const odvgp_server *s, const odvgp_real *m,
+		const odvgp_real *S, const odvgp_moments *to, void *scratch, size_t scratch_bytes,
+		odvgp_info *info)
+{
+	odvgp_status status = gp__uncertain_check(s, info);
+	if (!status) status = gp__uncertain_arguments(s, m, S, to, scratch, info);
+	if (status) return status;
+#ifdef ODVGP_FLOAT
+	(void)scratch_bytes;
+	return gp__unsupported(info, "float", "has too few digits for exact moments");
+#else
+	ptrdiff_t terms;
+	size_t need = gp__uncertain_size(s, &terms, info);
+	if (!need) return terms ? ODVGP_E_SIZE : ODVGP_E_UNSUPPORTED;
+	if (scratch_bytes < need) return gp__scratch_small(info);
+	gp__arena a = gp__scratch_arena(scratch, scratch_bytes), rest;
+	gp__uncertain *g = gp__uncertain_layout(&a, gp__layer_of(s), terms);
+	gp__arena_init(&rest, a.base + a.used, a.size - a.used);
+	g->t = gp__predict_begin(s, gp__uncertain_rows(gp__layer_of(s)), 0, rest);
+	if (a.bad || !g->t) return gp__scratch_small(info);
+	if ((status = gp__input_root(g->D, g->t->v.x_scale, S, g->root, g->V, g->prior, g->perm, info))) return status;
+	GP__FOR(d, g->D) g->m[d] = (m[d] - g->t->v.x_mean[d]) / g->t->v.x_scale[d];
+	gp__uncertain_run(g);
+	gp__uncertain_out(g, to);
+	return gp__uncertain_result(s, to, info);
+#endif
+}
+
+/* --- sigma points --- */
+
+typedef struct {
+	odvgp_real *X, *mean, *cov; /* [2 D,D]; as odvgp_predict_functions has them */
+	odvgp_real *root, *full, *prior, *middle;
+	ptrdiff_t *perm;
+} gp__sigma_points;
+
+static size_t gp__sigma_size(const odvgp_server *s, gp__arena *a, gp__sigma_points *g)
+{
+	ptrdiff_t D = s->D, n = 2 * D;
+	g->X = gp__take(a, n, D);
+	g->mean = gp__take(a, s->F, n);
+	g->cov = gp__take(a, s->F * s->F, n);
+	g->root = gp__take(a, D, D);
+	g->full = gp__take(a, D, D);
+	g->prior = gp__take(a, 1, D);
+	g->middle = gp__take(a, 1, s->F);
+	g->perm = GP__TAKE(a, ptrdiff_t, D);
+	size_t own = gp__predict_size(s, n, 0);
+	return a->bad || !own ? 0 : a->used + 64 + own;
+}
+
+ODVGP_API size_t odvgp_predict_sigma_points_scratch(const odvgp_server *s, odvgp_info *info)
+{
+	gp__arena a = gp__measuring();
+	gp__sigma_points g;
+	if (gp__uncertain_check(s, info)) return 0;
+	size_t bytes = gp__sigma_size(s, &a, &g);
+	return bytes ? bytes : gp__too_large(info, "server");
+}
+
+ODVGP_API odvgp_status odvgp_predict_sigma_points(const odvgp_server *s, const odvgp_real *m,
+		const odvgp_real *S, const odvgp_moments *to, void *scratch, size_t scratch_bytes,
+		odvgp_info *info)
+{
+	gp__sigma_points g;
+	odvgp_status status = gp__uncertain_check(s, info);
+	if (!status) status = gp__uncertain_arguments(s, m, S, to, scratch, info);
+	if (status) return status;
+	size_t need = odvgp_predict_sigma_points_scratch(s, info);
+	if (scratch_bytes < need || !need) return need ? gp__scratch_small(info) : ODVGP_E_SIZE;
+	ptrdiff_t D = s->D, F = s->F, n = 2 * D;
+	gp__arena a = gp__scratch_arena(scratch, scratch_bytes);
+	gp__sigma_size(s, &a, &g);
+	const gp__view v = gp__view_of(gp__layer_of(s), 0);
+	if ((status = gp__input_root(D, v.x_scale, S, g.root, g.full, g.prior, g.perm, info)))
+		return status;
+	GP__FOR(k, n)
+		GP__FOR(d, D)
+			g.X[k * D + d] = m[d] + (k % 2 ? -1 : 1) * GP__SQRT((odvgp_real)D) * v.x_scale[d] *
+										   g.root[d * D + k / 2];
+	status = odvgp_predict_functions(
+			s, g.X, n, g.mean, g.cov, a.base + a.used, a.size - a.used, info);
+	if (status && status != ODVGP_E_NAN) return status;
+	GP__FOR(f, F) {
+		g.middle[f] = 0;
+		GP__FOR(k, n) g.middle[f] += g.mean[f * n + k] / (odvgp_real)n;
+		if (to->mean) to->mean[f] = g.middle[f];
+	}
+	GP__FOR(f, F) {
+		for (ptrdiff_t d = 0; to->input_cov && d < D; d++) {
+			odvgp_real sum = 0;
+			GP__FOR(k, n) sum += (g.X[k * D + d] - m[d]) * (g.mean[f * n + k] - g.middle[f]);
+			to->input_cov[d * F + f] = sum / (odvgp_real)n;
+		}
+		for (ptrdiff_t e = 0; to->cov && e < F; e++) {
+			odvgp_real sum = 0;
+			GP__FOR(k, n)
+				sum += g.cov[(f * F + e) * n + k] +
+					   (g.mean[f * n + k] - g.middle[f]) * (g.mean[e * n + k] - g.middle[e]);
+			to->cov[f * F + e] = sum / (odvgp_real)n;
+		}
+	}
+	return gp__uncertain_result(s, to, info);
 }
 
 /* ---- >>server   opening a frozen block or a file
@@ -21089,6 +21800,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_columns
 #undef odvgp_draws
 #undef odvgp_gradient
+#undef odvgp_moments
 #undef odvgp_pool
 #undef odvgp_blas
 #undef odvgp_config_defaults
@@ -21154,6 +21866,10 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_predict_logp
 #undef odvgp_predict_gradient
 #undef odvgp_predict_gradient_scratch
+#undef odvgp_predict_moments
+#undef odvgp_predict_moments_scratch
+#undef odvgp_predict_sigma_points
+#undef odvgp_predict_sigma_points_scratch
 #undef odvgp_sample_scratch
 #undef odvgp_sample
 #undef odvgp_save_size
