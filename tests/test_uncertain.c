@@ -198,7 +198,160 @@ TEST(mixed_and_independent_outputs_in_their_units)
 		drop(&a);
 	}
 }
+
+/*  A trained model, whose coefficients are large: variances are not negative, also far from the data
+    and for wide inputs, where f's moments are the prior's. */
+TEST(far_and_wide_inputs)
+{
+	odvgp_config c = odvgp_config_defaults(60, INPUTS, 2, 20, 20);
+	c.layer[0].kernel = "rbf(1.5, ard)";
+	test_seed = 880;
+	fixture a = make(&c);
+	for (int i = 0; i < 300; i++) CHECK_STATUS(odvgp_step(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
+	served p = serve_rows(&a, NULL, 1);
+	for (int i = 0; i < 60; i++) {
+		double size = pow(10, test_between(-9, 9)), at = i % 3 ? 1 : 1e6, turn = test_normal();
+		const odvgp_real m[] = {at * test_normal(), at * test_normal()},
+						 S[] = {size, size * turn, size * turn, size * (turn * turn + i % 2)};
+		results g = moments_of(&p.s, m, S);
+		CHECK(g.cov[0] >= 0 && g.cov[3] >= 0);
+		CHECK_NEAR(g.cov[1], g.cov[2], 1e-12);
+		CHECK(fabs(g.cov[1]) <= 1e-9 + sqrt(g.cov[0] * g.cov[3]));
+		if (size < 1e7) continue;
+		double prior = number(a.m, "kernel.0.variance");
+		CHECK_NEAR(g.cov[0], prior, 0.01 * prior);
+	}
+	compare(&p, a.X, roots[0], "trained");
+	unserve(&p);
+	drop(&a);
+}
 #endif
+
+/*  Cubature by definition. A linear kernel's mean is linear, so its moments are exact but for E[var]
+    and the covariance of means, which are quadratic. */
+TEST(sigma_points)
+{
+	static const char *const kernels[] = {"matern52 + rbf", "linear"};
+	static const odvgp_real y_mean[] = {4, 5, 6}, x_mean[] = {3, -1};
+	const odvgp_real x_scale[] = {10, GP__R(0.1)}, y_scale[] = {3, 1, GP__R(0.5)},
+					 S[] = {16, GP__R(0.08), GP__R(0.08), GP__R(0.0029)},
+					 root[] = {4, 0, GP__R(0.02), GP__R(0.05)};
+	const odvgp_scales scales = {x_mean, x_scale, y_mean, y_scale};
+	for (int k = 0; k < 2; k++) {
+		odvgp_config c = random_config(30, INPUTS, OUTPUTS, 6, 8);
+		test_seed = 870 + (uint64_t)k;
+		fixture a = make_random(&c, kernels[k]);
+		served p = serve_rows(&a, &scales, 4);
+		const odvgp_real m[] = {1, GP__R(-1.1)}, zero[4] = {0};
+		odvgp_real X[4 * INPUTS], mean[OUTPUTS * 4], var[OUTPUTS * 4];
+		results g;
+		const odvgp_moments to = {g.mean, g.cov, g.input_cov};
+		size_t bytes = odvgp_predict_sigma_points_scratch(&p.s, NULL);
+		void *scratch = test_alloc(bytes);
+		for (int i = 0; i < 4; i++)
+			for (int d = 0; d < INPUTS; d++)
+				X[i * INPUTS + d] = m[d] + GP__R((i % 2 ? -1 : 1) * sqrt(2)) * root[d * 2 + i / 2];
+		CHECK_STATUS(
+				odvgp_predict_sigma_points(&p.s, m, S, &to, scratch, bytes, NULL), ODVGP_OK);
+		CHECK_STATUS(odvgp_predict(&p.s, X, 4, mean, var, p.scratch, p.bytes, NULL), ODVGP_OK);
+		for (int f = 0; f < OUTPUTS; f++) {
+			double sum = 0, square = 0, own = 0, cross[2] = {0};
+			for (int i = 0; i < 4; i++) sum += (double)mean[f * 4 + i] / 4;
+			for (int i = 0; i < 4; i++) {
+				double off = (double)mean[f * 4 + i] - sum;
+				square += off * off / 4, own += (double)var[f * 4 + i] / 4;
+				for (int d = 0; d < 2; d++)
+					cross[d] += off * ((double)X[i * 2 + d] - (double)m[d]) / 4;
+			}
+			CHECK_NEAR(g.mean[f], sum, 2000 * EPS * (1 + fabs(sum)));
+			CHECK_NEAR(g.cov[f * (OUTPUTS + 1)], square + own, 1e5 * EPS * (1 + square + own));
+			for (int d = 0; d < 2; d++)
+				CHECK_NEAR(g.input_cov[d * OUTPUTS + f], cross[d],
+						1e4 * EPS * sqrt((double)S[d * 3] * square));
+		}
+#ifndef ODVGP_FLOAT
+		if (k) {
+			results h = moments_of(&p.s, m, S);
+			CHECK(test_max_diff(g.mean, h.mean, OUTPUTS) < 1e-11);
+			CHECK(test_max_diff(g.cov, h.cov, OUTPUTS * OUTPUTS) < 1e-9);
+			CHECK(test_max_diff(g.input_cov, h.input_cov, OUTPUTS * INPUTS) < 1e-9);
+		}
+#endif
+		CHECK_STATUS(
+				odvgp_predict_sigma_points(&p.s, m, zero, &to, scratch, bytes, NULL), ODVGP_OK);
+		CHECK_STATUS(odvgp_predict(&p.s, m, 1, mean, var, p.scratch, p.bytes, NULL), ODVGP_OK);
+		for (int f = 0; f < OUTPUTS; f++) {
+			CHECK_NEAR(g.mean[f], mean[f], 2000 * EPS * (1 + fabs((double)mean[f])));
+			CHECK_NEAR(g.cov[f * (OUTPUTS + 1)], var[f], 1e4 * EPS * (1 + (double)var[f]));
+		}
+		free(scratch);
+		unserve(&p);
+		drop(&a);
+	}
+}
+
+TEST(bad_arguments_are_refused)
+{
+	odvgp_config c = random_config(30, INPUTS, 2, 9, 11), deep;
+	test_seed = 890;
+	fixture a = make_random(&c, "rbf"), b, d = make_random(&c, "rbf * matern32");
+	served p = serve_rows(&a, NULL, 1), q, r = serve_rows(&d, NULL, 1);
+	results g;
+	const odvgp_moments to = {g.mean, g.cov, g.input_cov};
+	const odvgp_real m[] = {0, 1}, bad[] = {0, (odvgp_real)NAN}, S[] = {1, 0, 0, 1},
+					 many[][4] = {{-1, 0, 0, 1}, {1, 0, GP__R(0.5), 1}, {1, 2, 2, 1}, {0, 1, 1, 0}},
+					 tiny[] = {0, 0, 0, 0};
+	size_t bytes = odvgp_predict_sigma_points_scratch(&p.s, NULL);
+	void *scratch = test_alloc(bytes);
+	memset(&g, PATTERN, sizeof g);
+#define SIGMA(s, m, S, to, bytes) \
+	odvgp_predict_sigma_points(s, m, S, to, scratch, bytes, &info)
+	REFUSED_FOR(SIGMA(NULL, m, S, &to, bytes), ODVGP_E_ARG, "server");
+	REFUSED_FOR(SIGMA(&p.s, NULL, S, &to, bytes), ODVGP_E_ARG, "m");
+	REFUSED_FOR(SIGMA(&p.s, m, NULL, &to, bytes), ODVGP_E_ARG, "S");
+	REFUSED_FOR(SIGMA(&p.s, m, S, NULL, bytes), ODVGP_E_ARG, "moments");
+	REFUSED_FOR(SIGMA(&p.s, bad, S, &to, bytes), ODVGP_E_NAN, "m");
+	REFUSED_FOR(SIGMA(&p.s, m, S, &to, bytes - 1), ODVGP_E_MEMORY, "scratch");
+	for (int i = 0; i < 4; i++)
+		REFUSED_FOR(SIGMA(&p.s, m, many[i], &to, bytes), ODVGP_E_ARG, "S");
+	NO_SIZE(odvgp_predict_sigma_points_scratch(NULL, &info), ODVGP_E_ARG, "server");
+	NO_SIZE(odvgp_predict_moments_scratch(NULL, &info), ODVGP_E_ARG, "server");
+	free(scratch);
+#ifdef ODVGP_FLOAT
+	NO_SIZE(odvgp_predict_moments_scratch(&p.s, &info), ODVGP_E_UNSUPPORTED, "float");
+	scratch = test_alloc(1);
+	REFUSED_FOR(odvgp_predict_moments(&p.s, m, S, &to, scratch, 1, &info), ODVGP_E_UNSUPPORTED,
+			"float");
+#else
+	NO_SIZE(odvgp_predict_moments_scratch(&r.s, &info), ODVGP_E_UNSUPPORTED, "matern32");
+	bytes = odvgp_predict_moments_scratch(&p.s, NULL);
+	scratch = test_alloc(bytes);
+	REFUSED_FOR(odvgp_predict_moments(&r.s, m, S, &to, scratch, bytes, &info), ODVGP_E_UNSUPPORTED,
+			"matern32");
+	REFUSED_FOR(
+			odvgp_predict_moments(&p.s, bad, S, &to, scratch, bytes, &info), ODVGP_E_NAN, "m");
+	for (int i = 0; i < 4; i++)
+		REFUSED_FOR(odvgp_predict_moments(&p.s, m, many[i], &to, scratch, bytes, &info),
+				ODVGP_E_ARG, "S");
+	REFUSED_FOR(odvgp_predict_moments(&p.s, m, S, &to, scratch, bytes - 1, &info), ODVGP_E_MEMORY,
+			"scratch");
+	CHECK(untouched(&g, sizeof g));
+	const odvgp_moments none = {NULL, NULL, NULL};
+	CHECK_STATUS(odvgp_predict_moments(&p.s, m, tiny, &none, scratch, bytes, NULL), ODVGP_OK);
+#endif
+	deep = random_config(30, INPUTS, INPUTS, 5, 0);
+	deep.layers = 2;
+	deep.layer[1] = deep.layer[0];
+	deep.layer[0].mean_function = ODVGP_MEAN_FUNCTION_IDENTITY;
+	b = make(&deep);
+	q = serve_rows(&b, NULL, 1);
+	NO_SIZE(odvgp_predict_moments_scratch(&q.s, &info), ODVGP_E_UNSUPPORTED, "server");
+	NO_SIZE(odvgp_predict_sigma_points_scratch(&q.s, &info), ODVGP_E_UNSUPPORTED, "server");
+	(void)tiny;
+	free(scratch);
+	unserve(&p), unserve(&q), unserve(&r);
+	drop(&a), drop(&b), drop(&d);
+}
 
 int main(int argc, char **argv)
 {
@@ -207,6 +360,9 @@ int main(int argc, char **argv)
 	RUN(every_member);
 	RUN(every_kernel);
 	RUN(mixed_and_independent_outputs_in_their_units);
+	RUN(far_and_wide_inputs);
 #endif
+	RUN(sigma_points);
+	RUN(bad_arguments_are_refused);
 	return test_end();
 }
