@@ -66,6 +66,7 @@ CONTENTS   (search for a tag with its arrows)
 	  >>predictor	the frozen model
 	  >>gradient	derivatives of predictions
 	  >>uncertain	moments at a Gaussian input
+	  >>path		one function from the posterior
 	  >>server		blocks and files; prediction needs nothing below
 	  >>model		types of training
 	  >>params		the parameter vector
@@ -286,6 +287,8 @@ CONTENTS   (search for a tag with its arrows)
 				Computer Science 1985
 	[ULAPANE]	Ulapane et al.: Hyper-Parameter Initialization for Squared Exponential Kernel-based
 				Gaussian Process Regression, ICIEA 2020
+	[PATHS]		Wilson et al.: Efficiently Sampling Functions from Gaussian Process Posteriors,
+				ICML 2020, arXiv:2002.09309
 	[PILCO]		Deisenroth, Rasmussen: PILCO: A Model-Based and Data-Efficient Approach to Policy
 				Search, ICML 2011
 	[LBFGS]		Nocedal, Wright: Numerical Optimization, 2nd edition 2006, algorithms 3.5, 3.6, 7.4
@@ -767,6 +770,7 @@ typedef struct odvgp_allocator {
 #define odvgp_draws odvgpf_draws
 #define odvgp_gradient odvgpf_gradient
 #define odvgp_moments odvgpf_moments
+#define odvgp_path odvgpf_path
 #define odvgp_pool odvgpf_pool
 #define odvgp_blas odvgpf_blas
 #define odvgp_config_defaults odvgpf_config_defaults
@@ -836,6 +840,9 @@ typedef struct odvgp_allocator {
 #define odvgp_predict_moments_scratch odvgpf_predict_moments_scratch
 #define odvgp_predict_sigma_points odvgpf_predict_sigma_points
 #define odvgp_predict_sigma_points_scratch odvgpf_predict_sigma_points_scratch
+#define odvgp_path_size odvgpf_path_size
+#define odvgp_path_start odvgpf_path_start
+#define odvgp_path_at odvgpf_path_at
 #define odvgp_sample_scratch odvgpf_sample_scratch
 #define odvgp_sample odvgpf_sample
 #define odvgp_save_size odvgpf_save_size
@@ -1633,6 +1640,27 @@ ODVGP_API size_t odvgp_predict_sigma_points_scratch(const odvgp_server *server, 
 ODVGP_API odvgp_status odvgp_predict_sigma_points(const odvgp_server *server, const odvgp_real *m,
 		const odvgp_real *S, const odvgp_moments *moments, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);
+
+/*	One function f drawn from the posterior, to be evaluated anywhere in any order: a rollout sees
+	one world [PATHS]. Each path draws its own `features` frequencies for each term of the kernel,
+	so that mean and covariance over paths are those of odvgp_predict_cov for any number; f itself
+	is Gaussian as the number grows. linear, and polynomial where it has at most `features` products
+	of columns, are exact.
+		path      in block, of odvgp_path_size bytes; server's block must stay. The same seed gives
+				  the same function
+		features  1..2^20; about 100..1000
+		x, f, df  [D]; [F] out or NULL; gradient [F,D] out or NULL; original units
+	Returns	E_UNSUPPORTED (periodic, white: info.what is the name; more than 64 terms when multiplied
+			out; several layers; images) | E_NAN
+	Cost	start O((U M + P) features D + P M^2) for U independent kernels, a value
+			O(U features D + P M D)
+	Threads	one on a path at a time */
+typedef struct odvgp_path odvgp_path;
+ODVGP_API size_t odvgp_path_size(const odvgp_server *server, ptrdiff_t features, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_path_start(const odvgp_server *server, odvgp_path **path,
+		uint64_t seed, ptrdiff_t features, void *block, size_t block_bytes, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_path_at(odvgp_path *path, const odvgp_real *x, odvgp_real *f,
+		odvgp_real *df, odvgp_info *info);
 
 /*	log p(y|data) of each row of targets Y [n,T]: logp [n], summed over outputs, for y in its own
 	units. Y has the columns of training, none missing; weights do not count. An output's log p is
@@ -2569,7 +2597,8 @@ enum {
 	GP__STREAM_SOFTMAX,
 	GP__STREAM_WARM,
 	GP__STREAM_PATCHES,
-	GP__STREAM_HIDDEN
+	GP__STREAM_HIDDEN,
+	GP__STREAM_PATH
 };
 
 static uint64_t gp__mix(uint64_t x)
@@ -7865,6 +7894,7 @@ static ptrdiff_t gp__view_layout(
 	GP__PIECE(y_mean, 1, p->T)
 	GP__PIECE(y_scale, 1, p->T)
 #undef GP__PIECE
+	if (p->no_alpha) v->alpha = NULL;
 	return used;
 }
 
@@ -9045,7 +9075,7 @@ typedef struct {
 static gp__gradient_points gp__gradient_beta(const gp__prediction *t)
 {
 	gp__gradient_points z = {
-			t->p->M, t->v.beta, t->v.beta_centre, t->p->no_alpha ? NULL : t->v.alpha};
+			t->p->M, t->v.beta, t->v.beta_centre, t->v.alpha};
 	return z;
 }
 
@@ -9561,6 +9591,7 @@ static void gp__point_at(const gp__prediction *t, ptrdiff_t j, odvgp_real *x)
 }
 
 #define GP__MOST_TERMS 64
+static const char gp__many_terms[] = "has more than 64 terms, multiplied out";
 
 /*	Bits of the base kernels in term i of the expression, multiplied out. Returns the number of
 	terms, at most MOST_TERMS + 1. */
@@ -9715,7 +9746,7 @@ static ptrdiff_t gp__uncertain_terms(const gp__predictor *p, odvgp_info *info)
 	}
 	if (terms <= GP__MOST_TERMS) return terms;
 	return (ptrdiff_t)gp__no_size(
-			gp__unsupported(info, "kernel", "has more than 64 terms, multiplied out"));
+			gp__unsupported(info, "kernel", gp__many_terms));
 }
 
 /* --- a term --- */
@@ -10174,6 +10205,333 @@ ODVGP_API odvgp_status odvgp_predict_sigma_points(const odvgp_server *s, const o
 		}
 	}
 	return gp__uncertain_result(s, to, info);
+}
+
+/* ---- >>path   one function drawn from the posterior
+
+	f(x) = m(x) + g(x) + k(x,Zb) w + k(x,Zg) a, where g is a draw of the prior [PATHS]:
+
+		w = alpha + L^-T (q_sqrt xi - L^-1 (g(Zb) + e))
+		INVERSE, DIAGONAL: w = alpha - B L_H^-T L_H^-1 (B^T (g(Zb) + e) + xi)
+
+	with xi ~ N(0, I), and e of the variance of the jitter. Cov(f(x), f(x')) has terms in Cov(g, g)
+	alone, at most linear: with k for it they add up to the predictor's. g is a sum of features
+
+		(w1 cos(omega.x) + w2 sin(omega.x)) prod_i a_i.(x, 1),    w1, w2 ~ N(0, scale / their number)
+
+	whose covariance, over omega and a_i too, is k. omega is normal; matern's is divided by the root
+	of a gamma number (a t distribution), rq's multiplied; in a product they add. A linear factor has
+	a normal a_i, or without omega, exactly, one feature for each choice of columns.
+
+	Cost: starting features (M + 1) D + M^2 for each term and output; a value features D + M D. */
+
+struct odvgp_path {
+	gp__gradient g;
+	odvgp_gradient to;
+	odvgp_server s;
+	uint64_t seed, drawn;
+	ptrdiff_t features, numbers, weights; /* of a term; of a unit's features; of a process */
+	odvgp_real *w, *x, *slope;            /* [P,M], [D], [D] */
+	odvgp_real *feature, *weight;         /* [units,numbers], [P,weights] */
+};
+
+/*	Features of a term, each of D + forms (D + 1) numbers. */
+typedef struct {
+	uint32_t base_kernels;
+	ptrdiff_t count, forms;
+	int exact;
+} gp__path_term;
+
+#define GP__EACH_FACTOR(i, k, term) \
+	GP__EACH_BASE(i, k) \
+		if ((term)->base_kernels >> i & 1)
+
+static gp__path_term gp__path_term_at(const gp__kernel *k, ptrdiff_t i, ptrdiff_t features)
+{
+	gp__path_term t = {0, 1, 0, 1};
+	gp__kernel_term(k, i, &t.base_kernels);
+	GP__EACH_FACTOR(l, k, &t) {
+		const gp__base_kernel *base = &k->base[l];
+		if (gp__geometry(base) == GP__DISTANCE) t.exact = 0;
+		if (gp__geometry(base) != GP__INNER_PRODUCT) continue;
+		for (uint32_t f = GP__MAX(1, base->degree); f > 0; f--, t.forms++)
+			if (!t.forms || t.count <= features) t.count *= (ptrdiff_t)base->ndims + !!base->degree;
+	}
+	t.exact = t.exact && (t.forms < 2 || t.count <= features);
+	if (!t.exact) t.count = features;
+	return t;
+}
+
+static odvgp_real gp__path_normal(odvgp_path *path)
+{
+	return (odvgp_real)gp__normal(path->seed, GP__STREAM_PATH, path->drawn++);
+}
+
+/*	A gamma number of this shape and scale 1 (Marsaglia, Tsang 2000). A try is refused with
+	probability below 0.05. */
+static double gp__path_gamma(odvgp_path *path, double shape)
+{
+	double less = shape < 1 ? pow(gp__uniform(path->seed, GP__STREAM_PATH, 2 * path->drawn++),
+									  1 / shape)
+							: 1,
+		   d = (shape < 1 ? shape + 1 : shape) - 1.0 / 3, v = 1;
+	for (int tries = 0; tries < 100; tries++) {
+		double x = (double)gp__path_normal(path),
+			   u = gp__uniform(path->seed, GP__STREAM_PATH, 2 * path->drawn++);
+		v = 1 + x / sqrt(9 * d);
+		v *= v * v;
+		if (v > 0 && log(u) < x * x / 2 + d - d * v + d * log(v)) break;
+	}
+	return less * d * v;
+}
+
+/*	A frequency's mean square, in units of 1 / lengthscale^2. */
+static double gp__path_spread(odvgp_path *path, const gp__base_kernel *base, const odvgp_real *hyp)
+{
+	double shape = base->type == GP__MATERN12   ? 0.5
+				   : base->type == GP__MATERN32 ? 1.5
+				   : base->type == GP__MATERN52 ? 2.5
+												: 0;
+	if (base->type == GP__RBF) return 1;
+	if (shape > 0) return shape / gp__path_gamma(path, shape);
+	shape = (double)hyp[base->shape_param];
+	return gp__path_gamma(path, shape) / shape;
+}
+
+/*	The features of the chosen unit. */
+static void gp__path_draw(odvgp_path *path, odvgp_real *to)
+{
+	const gp__prediction *t = path->g.t;
+	const gp__kernel *k = t->kernel;
+	const odvgp_real *hyp = t->v.hyp;
+	ptrdiff_t D = t->p->D, at = 0;
+	uint32_t mask;
+	GP__FOR(i, gp__kernel_term(k, 0, &mask)) {
+		const gp__path_term term = gp__path_term_at(k, i, path->features);
+		GP__FOR(c, term.count) {
+			odvgp_real *omega = to, scale = term.exact ? 1 : 1 / (odvgp_real)term.count;
+			ptrdiff_t left = c;
+			gp__zero(to, D + term.forms * (D + 1));
+			to += D;
+			GP__EACH_FACTOR(l, k, &term) {
+				const gp__base_kernel *base = &k->base[l];
+				ptrdiff_t nd = (ptrdiff_t)base->ndims, size = nd + !!base->degree;
+				if (gp__geometry(base) == GP__DISTANCE) {
+					odvgp_real root = GP__SQRT((odvgp_real)gp__path_spread(path, base, hyp) *
+											   gp__base_scale(base, hyp));
+					GP__FOR(d, nd)
+						omega[gp__column(base, d)] +=
+								root * gp__base_column(base, hyp, d) * gp__path_normal(path);
+				}
+				if (gp__geometry(base) != GP__INNER_PRODUCT) {
+					scale *= hyp[base->var];
+					continue;
+				}
+				for (uint32_t f = GP__MAX(1, base->degree); f > 0; f--, to += D + 1) {
+					GP__FOR(d, size) {
+						odvgp_real v = hyp[d == nd     ? base->shape_param
+										   : base->ard ? base->var + (uint32_t)d
+													   : base->var];
+						to[d == nd ? D : gp__column(base, d)] =
+								GP__SQRT(v) * (!term.exact ? gp__path_normal(path)
+														   : (odvgp_real)(left % size == d));
+					}
+					left /= size;
+				}
+			}
+			for (int both = 0; both < 2; both++, at++)
+				GP__FOR(q, t->P)
+					path->weight[(t->first + q) * path->weights + at] =
+							GP__SQRT(scale) * gp__path_normal(path);
+		}
+	}
+}
+
+/*	Adds g(x) of the chosen unit to f [P], every `step` numbers, and its gradient to df [P,D]. */
+static void gp__path_prior(odvgp_path *path, ptrdiff_t u, const odvgp_real *x, odvgp_real *f,
+		ptrdiff_t step, odvgp_real *df)
+{
+	const gp__prediction *t = path->g.t;
+	const odvgp__simd *isa = t->blas.isa;
+	const odvgp_real *a = path->feature + u * path->numbers,
+					 *weight = path->weight + t->first * path->weights;
+	ptrdiff_t D = t->p->D;
+	odvgp_real *slope = path->slope;
+	uint32_t mask;
+	GP__FOR(i, gp__kernel_term(t->kernel, 0, &mask)) {
+		const gp__path_term term = gp__path_term_at(t->kernel, i, path->features);
+		for (ptrdiff_t c = 0; c < term.count; c++, weight += 2) {
+			const odvgp_real *omega = a;
+			double angle = 0;
+			odvgp_real value = 1;
+			GP__FOR(d, D) angle += (double)omega[d] * (double)(x[d] - t->v.beta_centre[d]);
+			odvgp_real wave[2] = {(odvgp_real)cos(angle), (odvgp_real)sin(angle)};
+			gp__zero(slope, D);
+			a += D;
+			for (ptrdiff_t k = 0; k < term.forms; k++, a += D + 1) {
+				odvgp_real form = isa->dot(D, a, x) + a[D];
+				GP__FOR(d, D) slope[d] = slope[d] * form + value * a[d];
+				value *= form;
+			}
+			GP__FOR(q, t->P) {
+				const odvgp_real *w = weight + q * path->weights;
+				odvgp_real sum = w[0] * wave[0] + w[1] * wave[1];
+				f[q * step] += sum * value;
+				if (!df) continue;
+				isa->axpy(D, sum, slope, df + q * D);
+				isa->axpy(D, (w[1] * wave[0] - w[0] * wave[1]) * value, omega, df + q * D);
+			}
+		}
+	}
+}
+
+/*	The variance of the jitter at point j, whose k(x,x) is prior: what a factor's diagonal has more.
+	An INVERSE model's L_H shows it in the last row, for all points. */
+static odvgp_real gp__path_jitter(const gp__prediction *t, ptrdiff_t q, ptrdiff_t j, odvgp_real prior)
+{
+	ptrdiff_t M = t->p->M, r = t->p->factor == GP__FACTOR_OF_S ? j : M - 1;
+	const odvgp_real *row = t->v.L + r * M;
+	if (t->p->factor != GP__FACTOR_OF_S) row += q * M * M;
+	odvgp_real sum = t->blas.isa->dot(r + 1, row, row), b;
+	if (t->p->factor == GP__FACTOR_OF_S) return GP__MAX(0, sum - prior);
+	b = t->p->factor == GP__DIAGONAL_OF_INVERSE ? t->v.factor[q * M + r]
+												: t->v.factor[(q * M + r) * M + r];
+	sum = (sum - 1) / (b * b) - prior;
+	return b * b * prior > GP__SQRT(GP__EPS) && sum > 0 ? sum : 0;
+}
+
+/*	w of process q of the unit, where it holds g(Zb). */
+static void gp__path_update(odvgp_path *path, ptrdiff_t q)
+{
+	gp__gradient *g = &path->g;
+	gp__prediction *t = g->t;
+	ptrdiff_t M = t->p->M;
+	int dense = t->p->factor == GP__FACTOR_OF_S;
+	odvgp_real *w = path->w + (t->first + q) * M, node[GP__MAX_NODES];
+	gp__copy(t->A, w, M);
+	gp__predict_points(t, t->v.beta, M, t->v.beta_centre);
+	GP__FOR(j, M) {
+		/* INVERSE: of the last point */
+		gp__point_at(t, dense ? j : M - 1, path->x);
+		odvgp_real prior = gp__kernel_diag(t->kernel, t->v.hyp, path->x, node);
+		t->A[j] += GP__SQRT(gp__path_jitter(t, q, j, prior)) * gp__path_normal(path);
+		w[j] = gp__path_normal(path);
+	}
+	/* as for the variance's gradient, which has the weights L^-T (q_sqrt T - A), or -B L_H^-T T */
+	t->square[0] = t->var[t->first + q] = 1;
+	if (dense) {
+		gp__predict_solve(t, 1, t->v.L, t->A);
+		gp__copy(t->T, w, M);
+	} else {
+		gp__predict_by_factor(t, 1, q);
+		gp__predict_solve(t, 1, t->v.L + q * M * M, w);
+		t->blas.isa->axpy(M, 1, w, t->T);
+	}
+	gp__gradient_weights(g, 1, q);
+	gp__copy(w, g->w + q * M, M);
+	if (!t->p->no_alpha) t->blas.isa->axpy(M, 1, t->v.alpha + q * M, w);
+}
+
+/*	Bytes and, with path, where things lie; 0: refused. */
+static size_t gp__path_layout(gp__arena *a, const odvgp_server *s, ptrdiff_t features,
+		odvgp_path **kept, odvgp_info *info)
+{
+	const gp__predictor *p = gp__served(s);
+	gp__kernel k;
+	odvgp_path none, *path;
+	uint32_t mask;
+	if (gp__uncertain_check(s, info)) return 0;
+	gp__kernel_unpack(gp__predictor_kernel(p), p->base_kernels, &k);
+	GP__EACH_BASE(i, &k)
+		if (k.base[i].type == GP__PERIODIC || k.base[i].type == GP__WHITE)
+			return gp__no_size(gp__unsupported(
+					info, gp__base_kernel_kinds[k.base[i].type].name, "has no random features"));
+	if (gp__kernel_term(&k, 0, &mask) > GP__MOST_TERMS)
+		return gp__no_size(gp__unsupported(info, "kernel", gp__many_terms));
+	if (features < 1 || features > 1 << 20)
+		return gp__no_size(gp__fail(
+				info, ODVGP_E_ARG, "features", -1, (double)features, "must be from 1 to 2^20"));
+	*kept = GP__TAKE(a, odvgp_path, 1);
+	path = *kept ? *kept : &none;
+	path->features = features;
+	path->numbers = path->weights = 0;
+	GP__FOR(i, gp__kernel_term(&k, 0, &mask)) {
+		const gp__path_term term = gp__path_term_at(&k, i, features);
+		path->weights += 2 * term.count;
+		path->numbers += term.count * (p->D + term.forms * (p->D + 1));
+	}
+	path->w = gp__take(a, p->P, p->M);
+	path->x = gp__take(a, 1, p->D);
+	path->slope = gp__take(a, 1, p->D);
+	path->feature = gp__take(a, p->units, path->numbers);
+	path->weight = gp__take(a, p->P, path->weights);
+	size_t own = gp__gradient_size(s, 1);
+	return a->bad || !own ? gp__too_large(info, "features") : a->used + 64 + own;
+}
+
+ODVGP_API size_t odvgp_path_size(const odvgp_server *s, ptrdiff_t features, odvgp_info *info)
+{
+	gp__arena a = gp__measuring();
+	odvgp_path *path;
+	return gp__path_layout(&a, s, features, &path, info);
+}
+
+ODVGP_API odvgp_status odvgp_path_start(const odvgp_server *s, odvgp_path **to, uint64_t seed,
+		ptrdiff_t features, void *block, size_t block_bytes, odvgp_info *info)
+{
+	size_t need = odvgp_path_size(s, features, info);
+	odvgp_path *path;
+	if (!to || !block) return gp__is_null(info, to ? "block" : "path");
+	*to = NULL;
+	if (!need) return info ? info->status : ODVGP_E_ARG;
+	if (block_bytes < need) return gp__small(info, "block", need);
+	gp__arena a = gp__scratch_arena(block, block_bytes);
+	gp__path_layout(&a, s, features, &path, info);
+	path->s = *s;
+	path->seed = seed;
+	path->drawn = 0;
+	gp__prediction *t = gp__gradient_begin(&path->g, s, 1, a.base + a.used, a.size - a.used);
+	if (!t) return gp__small(info, "block", need);
+	GP__FOR(u, t->p->units) {
+		gp__predict_unit(t, u);
+		gp__path_draw(path, path->feature + u * path->numbers);
+		gp__predict_points(t, t->v.beta, t->p->M, t->v.beta_centre);
+		gp__zero(path->w + t->first * t->p->M, t->P * t->p->M);
+		GP__FOR(j, t->p->M) {
+			gp__point_at(t, j, path->x);
+			gp__path_prior(path, u, path->x, path->w + t->first * t->p->M + j, t->p->M, NULL);
+		}
+		GP__FOR(q, t->P) gp__path_update(path, q);
+	}
+	*to = path;
+	return ODVGP_OK;
+}
+
+ODVGP_API odvgp_status odvgp_path_at(
+		odvgp_path *path, const odvgp_real *x, odvgp_real *f, odvgp_real *df, odvgp_info *info)
+{
+	if (!path || !x) return gp__is_null(info, path ? "x" : "path");
+	gp__gradient *g = &path->g;
+	gp__prediction *t = g->t;
+	ptrdiff_t D = t->p->D;
+	gp__prediction_call c = gp__predict_call(&path->s, x, NULL, 1);
+	if (!gp__finite(x, D)) return gp__refuse(info, ODVGP_E_NAN, "x", "is not finite");
+	memset(&path->to, 0, sizeof path->to);
+	path->to.dmean = df;
+	g->to = &path->to;
+	gp__predict_inputs(t, x, 1);
+	gp__zero(g->dmean, t->p->P * D);
+	GP__FOR(u, t->p->units) {
+		gp__predict_unit(t, u);
+		t->v.alpha = path->w + t->first * t->p->M;
+		gp__gradient_mean(g, 1);
+		gp__path_prior(
+				path, u, t->X, t->mean + t->first, 1, df ? g->dmean + t->first * D : NULL);
+	}
+	gp__predict_mix(t, 0, t->mean, 1, 1);
+	gp__use_rows(&c, t, 0, 1, 0, t->p->F, t->mean, NULL, NULL, f, NULL);
+	if (df) gp__gradient_out(g, 1, 0, 1, &c, df);
+	return gp__predict_result(c.bad, info);
 }
 
 /* ---- >>server   opening a frozen block or a file
@@ -21801,6 +22159,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_draws
 #undef odvgp_gradient
 #undef odvgp_moments
+#undef odvgp_path
 #undef odvgp_pool
 #undef odvgp_blas
 #undef odvgp_config_defaults
@@ -21870,6 +22229,9 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_predict_moments_scratch
 #undef odvgp_predict_sigma_points
 #undef odvgp_predict_sigma_points_scratch
+#undef odvgp_path_size
+#undef odvgp_path_start
+#undef odvgp_path_at
 #undef odvgp_sample_scratch
 #undef odvgp_sample
 #undef odvgp_save_size
