@@ -1614,21 +1614,21 @@ ODVGP_API odvgp_status odvgp_predict_gradient(const odvgp_server *server, const 
 		ptrdiff_t n, const odvgp_gradient *gradient, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);
 
-/*	Moments of f(x) for one uncertain input x ~ N(m, S) [PILCO]. What is NULL is not computed.
-		odvgp_predict_moments		exact for sums and products of rbf, linear (at most three times
-									in a product), constant and white; in double. Equal to
-									odvgp_predict where S is 0
-		odvgp_predict_sigma_points	any kernel, both precisions: the mean over the predictions at
-									m +- sqrt(D) times the columns of a root of S, which is exact
-									for cubic functions of x
-		m, S       [D] and symmetric [D,D], X's units; S may be singular, or 0
-		mean       [F] out           cov  [F,F] out; a diagonal entry is a variance, never negative
+/*	Moments of f(x) for an uncertain input x ~ N(m, S). What is NULL is not computed.
+		odvgp_predict_moments		[PILCO]: exact for sums and products of rbf, constant and linear
+									(at most two in a product), in double; that of odvgp_predict
+									where S is 0
+		odvgp_predict_sigma_points	any kernel, both precisions: the mean over 2 D predictions, at
+									m +- sqrt(D) times the columns of a root of S; exact where all
+									of it is cubic in x
+		m, S       [D], symmetric [D,D]; units of X. S may be singular, or 0
+		mean, cov  [F], [F,F] out; variances are never negative
 		input_cov  [D,F] out, Cov(x,f)
 		scratch    odvgp_predict_moments_scratch or odvgp_predict_sigma_points_scratch bytes
-	Returns	E_ARG (also: S is no covariance) | E_UNSUPPORTED (another kernel: info.what is its name;
-			more than 64 terms when multiplied out; ODVGP_FLOAT; several layers; images) | E_NAN
-	Cost	for each pair of terms and of independent outputs O((M + Mg)^2 D), and O(P M^3);
-			sigma points: 2 D predictions */
+	Returns	E_ARG (also: S is no covariance) | E_UNSUPPORTED (several layers; images; exact moments
+			of other kernels, which info.what names, of more than 64 terms multiplied out, or in
+			float)
+	Cost	exact O((M + Mg)^2 D) for each pair of terms and of independent outputs, and P M^3 */
 typedef struct odvgp_moments {
 	odvgp_real *mean, *cov, *input_cov;
 } odvgp_moments;
@@ -1641,19 +1641,18 @@ ODVGP_API odvgp_status odvgp_predict_sigma_points(const odvgp_server *server, co
 		const odvgp_real *S, const odvgp_moments *moments, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);
 
-/*	One function f drawn from the posterior, to be evaluated anywhere in any order: a rollout sees
-	one world [PATHS]. Each path draws its own `features` frequencies for each term of the kernel,
-	so that mean and covariance over paths are those of odvgp_predict_cov for any number; f itself
-	is Gaussian as the number grows. linear, and polynomial where it has at most `features` products
+/*	One function f drawn from the posterior, for rollouts: any inputs in any order see the same f
+	[PATHS]. Each path draws its own `features` frequencies for each term of the kernel, so mean and
+	covariance over paths are those of odvgp_predict_cov for any number; with more, a single f is
+	closer to Gaussian. Those of linear, and of polynomial where it has at most `features` products
 	of columns, are exact.
-		path      in block, of odvgp_path_size bytes; server's block must stay. The same seed gives
-				  the same function
-		features  1..2^20; about 100..1000
-		x, f, df  [D]; [F] out or NULL; gradient [F,D] out or NULL; original units
-	Returns	E_UNSUPPORTED (periodic, white: info.what is the name; more than 64 terms when multiplied
-			out; several layers; images) | E_NAN
-	Cost	start O((U M + P) features D + P M^2) for U independent kernels, a value
-			O(U features D + P M D)
+		path      in block, of odvgp_path_size bytes; server's block must stay. A function of seed
+		features  1..2^20, such as 500
+		x, f, df  [D]; [F] out or NULL; gradient [F,D] out or NULL
+	Returns	E_UNSUPPORTED (periodic, white, which info.what names; more than 64 terms multiplied out;
+			several layers; images)
+	Cost	for U independent kernels start O((U M + P) features D + P M^2), a value
+			O((U features + U M + P Mg) D)
 	Threads	one on a path at a time */
 typedef struct odvgp_path odvgp_path;
 ODVGP_API size_t odvgp_path_size(const odvgp_server *server, ptrdiff_t features, odvgp_info *info);
@@ -9530,68 +9529,27 @@ ODVGP_API odvgp_status odvgp_predict_gradient(const odvgp_server *s, const odvgp
 				   : odvgp_predict_cov(s, X, n, NULL, gradient->cov, scratch, scratch_bytes, info);
 }
 
-/* ---- >>uncertain   moments of f where the input is Gaussian
+/* ---- >>uncertain   moments of f at a Gaussian input
 
-	x = m + y with y ~ N(0, S), S = R R^T. Multiplied out, a kernel is a sum of terms of base kernels
-	rbf and linear. At z = m + d such a term, with diagonal T and a_i = v z, is
+	x = m + y, y ~ N(0, S). Multiplied out, a kernel of rbf and linear is a sum of terms
 
-		k(x,z) = scale exp(-(y - d)^T T (y - d) / 2) prod_i a_i.x
+		k(x,z) = scale exp(-(y - d)^T T (y - d) / 2) prod_i a_i.x,     d = z - m, a_i = v z, T diagonal
 
-	With b = T d and V = (S^-1 + T)^-1 = R (I + R^T T R)^-1 R^T, which inverts no S, [PILCO] becomes
+	With S = R R^T, b = T d and V = (S^-1 + T)^-1 = R (I + R^T T R)^-1 R^T, which inverts no S [PILCO],
 
 		E[k]      = e^l W,    l = log(scale) + (b^T V b - b^T d - log|I + S T|) / 2
 		E[y k]    = e^l (V b W + sum_i V a_i W_i)
 		Cov(k,k') = e^(l + l') ((e^h - 1) W'' + W'' - W W'),
 					h = (b''^T V'' b'' - b^T V b - b'^T V' b' - logs alike) / 2
 
-	W = E[prod_i a_i.x] under N(m + V b, V) by Isserlis' theorem, W_i the same without a_i. A product
-	k k' has T'' = T + T', b'' = b + b', and the factors of both. At S = 0, h and W'' - W W' are 0.
-	With G = Cov(k(Zb,x)) and e = E[k(Zb,x)] the mean's variance is a^T G a over all points, to
-	which E[var] adds E[k(x,x)] - tr(Q (G + e e^T)), k(x,Zb) Q k(Zb,x) being what >>predictor
-	subtracts; by the same triangular solves, since Q has large entries that cancel.
+	W = E[prod_i a_i.x] under N(m + V b, V) by Isserlis' theorem, W_i without a_i; '' is the product
+	k k', with T + T', b + b' and all factors. At S = 0, h and W'' - W W' are 0. With the covariance
+	G of k(Zb,x) and its mean e, E[var] is E[k(x,x)] - tr(Q (G + e e^T)) for >>predictor's
+	var = k - k(x,Zb) Q k(Zb,x); by triangular solves, as the entries of Q are large and cancel.
 
-	Cost per call, with n = M + Mg, for each pair of terms and of units n^2 D; P M^3 for the traces. */
-
-/*	The input's covariance in training units as root root^T [D,D]; prior, perm [D], full [D,D]. */
-static odvgp_status gp__input_root(ptrdiff_t D, const odvgp_real *scale, const odvgp_real *S,
-		odvgp_real *root, odvgp_real *full, odvgp_real *prior, ptrdiff_t *perm, odvgp_info *info)
-{
-	odvgp_real off = 0;
-	if (!gp__finite(S, D * D)) return gp__refuse(info, ODVGP_E_NAN, "S", "is not finite");
-	GP__FOR(i, D * D) full[i] = S[i] / (scale[i / D] * scale[i % D]);
-	GP__FOR(i, D) prior[i] = full[i * (D + 1)];
-	gp__pivoted_cholesky(D, full, prior, perm);
-	gp__zero(root, D * D);
-	GP__FOR(i, D) gp__copy(root + perm[i] * D, full + i * D, i + 1);
-	GP__FOR(i, D)
-		GP__FOR(j, D) {
-			odvgp_real sum = -S[i * D + j] / (scale[i] * scale[j]), most = prior[i] * prior[j];
-			GP__FOR(d, D) sum += root[i * D + d] * root[j * D + d];
-			off = GP__MAX(off, prior[i] < 0 ? 1 : sum * sum - GP__EPS * most);
-		}
-	return off > 0 ? gp__refuse(info, ODVGP_E_ARG, "S",
-							 "is not a covariance: symmetric, with no negative eigenvalue")
-				   : ODVGP_OK;
-}
-
-/*	x [D] <- point j of those chosen, in training units; 0 in columns that no base kernel uses. For
-	kernels without periodic. */
-static void gp__point_at(const gp__prediction *t, ptrdiff_t j, odvgp_real *x)
-{
-	gp__zero(x, t->p->D);
-	GP__EACH_GROUP(g, t->kernel) {
-		const gp__base_kernel *base = gp__group_kernel(t->kernel, g);
-		int inner = gp__geometry(base) == GP__INNER_PRODUCT;
-		GP__FOR(d, (ptrdiff_t)base->ndims) {
-			ptrdiff_t column = gp__column(base, d);
-			x[column] = t->job->zt[g][d * t->job->ld + j] / gp__base_column(base, t->v.hyp, d) +
-						(inner ? 0 : t->job->centre[column]);
-		}
-	}
-}
+	Cost: n^2 D, n = M + Mg, for each pair of terms and units; P M^3 for the traces. */
 
 #define GP__MOST_TERMS 64
-static const char gp__many_terms[] = "has more than 64 terms, multiplied out";
 
 /*	Bits of the base kernels in term i of the expression, multiplied out. Returns the number of
 	terms, at most MOST_TERMS + 1. */
@@ -9621,167 +9579,170 @@ static ptrdiff_t gp__kernel_term(const gp__kernel *k, ptrdiff_t i, uint32_t *ter
 	return count[k->nnode - 1];
 }
 
-/*	Refuses stacks and images, NaN, and what is NULL. */
-static odvgp_status gp__uncertain_check(const odvgp_server *s, odvgp_info *info)
+/*	The kernel of a server of points and one layer, whose base kernels are among the bits `types`. */
+static odvgp_status gp__terms_check(const odvgp_server *s, uint32_t types, const char *sentence,
+		gp__kernel *k, odvgp_info *info)
 {
 	const gp__predictor *p = gp__served(s);
+	uint32_t term;
 	if (!p) return gp__not_served(info);
-	return p->layers > 1 || p->patches.height
-				   ? gp__unsupported(info, "server", "this needs one layer, and inputs not images")
+	if (p->layers > 1 || p->patches.height)
+		return gp__unsupported(info, "server", "this needs one layer, and inputs not images");
+	gp__kernel_unpack(gp__predictor_kernel(p), p->base_kernels, k);
+	GP__EACH_BASE(i, k)
+		if (!(types >> k->base[i].type & 1))
+			return gp__unsupported(info, gp__base_kernel_kinds[k->base[i].type].name, sentence);
+	return ~types && gp__kernel_term(k, 0, &term) > GP__MOST_TERMS
+				   ? gp__unsupported(info, "kernel", "has more than 64 terms, multiplied out")
 				   : ODVGP_OK;
 }
-static odvgp_status gp__uncertain_arguments(const odvgp_server *s, const odvgp_real *m,
-		const odvgp_real *S, const odvgp_moments *to, const void *scratch, odvgp_info *info)
+
+/*	x [D] <- point j of those chosen, in training units; 0 in columns that no base kernel uses. Not
+	for periodic. */
+static void gp__point_at(const gp__prediction *t, ptrdiff_t j, odvgp_real *x)
 {
-	if (!m || !S) return gp__is_null(info, m ? "S" : "m");
-	if (!to || !scratch) return gp__is_null(info, to ? "scratch" : "moments");
-	return gp__finite(m, s->D) ? ODVGP_OK : gp__refuse(info, ODVGP_E_NAN, "m", "is not finite");
-}
-
-static odvgp_status gp__uncertain_result(
-		const odvgp_server *s, const odvgp_moments *to, odvgp_info *info)
-{
-	int finite = (!to->mean || gp__finite(to->mean, s->F)) &&
-				 (!to->cov || gp__finite(to->cov, s->F * s->F)) &&
-				 (!to->input_cov || gp__finite(to->input_cov, s->D * s->F));
-	return gp__predict_result(finite ? -1 : 0, info);
-}
-
-#ifndef ODVGP_FLOAT
-
-enum { GP__MOST_LINEAR = 3, GP__MOST_FORMS = 2 * GP__MOST_LINEAR };
-
-/*	A term of a unit, and its values at the unit's points [n]: e^l, b^T V b / 2 and W. */
-typedef struct {
-	uint32_t base_kernels;
-	int linears, white; /* white: 0 but in k(x,x) */
-	odvgp_real scale, log_det;
-	const odvgp_real *hyp;
-	odvgp_real *T; /* [D] */
-	odvgp_real *value, *tilt, *W;
-} gp__term;
-
-typedef struct {
-	gp__prediction *t;
-	gp__term *term; /* [units,terms] */
-	ptrdiff_t D, n, terms;
-	ptrdiff_t *perm;
-	odvgp_real *m, *prior, *root;         /* [D], [D], [D,D] */
-	odvgp_real *V, *half, *factor;        /* [D,D] */
-	odvgp_real *b, *mu, *Vb, *h, *row;    /* [D], [D], [n,D], [n], [n] */
-	odvgp_real *a, *Va;                   /* [FORMS,D] */
-	odvgp_real *Z, *w, *e;                /* [units,n,D] z - m, [P,n], [units,n] E[k] */
-	odvgp_real *G;                        /* [M,M] */
-	odvgp_real *mean, *cov, *input_cov;   /* [P], [P,P], [P,D] of the processes */
-	odvgp_real form[GP__MOST_FORMS], form_cov[GP__MOST_FORMS][GP__MOST_FORMS];
-	odvgp_real W[1 << GP__MOST_FORMS]; /* of each subset of forms */
-} gp__uncertain;
-
-/*	Rows of the prediction whose matrices the traces use. */
-static ptrdiff_t gp__uncertain_rows(const gp__predictor *p)
-{
-	return GP__MAX(2, GP__MAX(p->M, p->D));
-}
-
-static gp__uncertain *gp__uncertain_layout(gp__arena *a, const gp__predictor *p, ptrdiff_t terms)
-{
-	ptrdiff_t D = p->D, n = p->M + p->M_gamma, P = p->P, U = p->units;
-	gp__uncertain none, *kept = GP__TAKE(a, gp__uncertain, 1), *g = kept ? kept : &none;
-	g->D = D;
-	g->n = n;
-	g->terms = terms;
-	g->term = GP__TAKE(a, gp__term, U * terms);
-	for (ptrdiff_t i = 0; i < U * terms; i++) {
-		gp__term one, *t = g->term ? g->term + i : &one;
-		t->T = gp__take(a, 1, D);
-		t->value = gp__take(a, 1, n);
-		t->tilt = gp__take(a, 1, n);
-		t->W = gp__take(a, 1, n);
-	}
-	g->perm = GP__TAKE(a, ptrdiff_t, D);
-	g->m = gp__take(a, 1, D);
-	g->prior = gp__take(a, 1, D);
-	g->root = gp__take(a, D, D);
-	g->V = gp__take(a, D, D);
-	g->half = gp__take(a, D, D);
-	g->factor = gp__take(a, D, D);
-	g->b = gp__take(a, 1, D);
-	g->mu = gp__take(a, 1, D);
-	g->Vb = gp__take(a, n, D);
-	g->h = gp__take(a, 1, n);
-	g->row = gp__take(a, 1, n);
-	g->a = gp__take(a, GP__MOST_FORMS, D);
-	g->Va = gp__take(a, GP__MOST_FORMS, D);
-	g->Z = gp__take(a, U * n, D);
-	g->w = gp__take(a, P, n);
-	g->e = gp__take(a, U, n);
-	g->G = gp__take(a, p->M, p->M);
-	g->mean = gp__take(a, 1, P);
-	g->cov = gp__take(a, P, P);
-	g->input_cov = gp__take(a, P, D);
-	return kept;
-}
-
-/*	Terms of the kernel, or 0 if it is refused. */
-static ptrdiff_t gp__uncertain_terms(const gp__predictor *p, odvgp_info *info)
-{
-	gp__kernel k;
-	gp__kernel_unpack(gp__predictor_kernel(p), p->base_kernels, &k);
-	uint32_t term;
-	ptrdiff_t terms = gp__kernel_term(&k, 0, &term);
-	GP__EACH_BASE(i, &k) {
-		uint32_t type = k.base[i].type;
-		if (type != GP__RBF && type != GP__LINEAR && type != GP__CONSTANT && type != GP__WHITE)
-			return (ptrdiff_t)gp__no_size(gp__unsupported(info, gp__base_kernel_kinds[type].name,
-					"has no exact moments: see odvgp_predict_sigma_points"));
-	}
-	GP__FOR(i, terms) {
-		int linears = 0;
-		gp__kernel_term(&k, i, &term);
-		GP__EACH_BASE(l, &k)
-			linears += k.base[l].type == GP__LINEAR && (term >> l & 1);
-		if (linears > GP__MOST_LINEAR)
-			return (ptrdiff_t)gp__no_size(gp__unsupported(
-					info, "linear", "stands in a product more than three times"));
-	}
-	if (terms <= GP__MOST_TERMS) return terms;
-	return (ptrdiff_t)gp__no_size(
-			gp__unsupported(info, "kernel", gp__many_terms));
-}
-
-/* --- a term --- */
-
-static void gp__term_read(const gp__uncertain *g, uint32_t base_kernels, gp__term *t)
-{
-	const gp__kernel *k = g->t->kernel;
-	const odvgp_real *hyp = g->t->v.hyp;
-	t->base_kernels = base_kernels;
-	t->hyp = hyp;
-	t->linears = t->white = 0;
-	t->scale = 1;
-	gp__zero(t->T, g->D);
-	GP__EACH_BASE(i, k) {
-		const gp__base_kernel *base = &k->base[i];
-		if (!(base_kernels >> i & 1)) continue;
-		t->linears += base->type == GP__LINEAR;
-		t->white |= base->type == GP__WHITE;
-		if (base->type != GP__LINEAR) t->scale *= hyp[base->var];
-		for (ptrdiff_t d = 0; base->type == GP__RBF && d < (ptrdiff_t)base->ndims; d++) {
-			odvgp_real scale = gp__base_column(base, hyp, d);
-			t->T[gp__column(base, d)] += gp__base_scale(base, hyp) * scale * scale;
+	gp__zero(x, t->p->D);
+	GP__EACH_GROUP(g, t->kernel) {
+		const gp__base_kernel *base = gp__group_kernel(t->kernel, g);
+		int inner = gp__geometry(base) == GP__INNER_PRODUCT;
+		GP__FOR(d, (ptrdiff_t)base->ndims) {
+			ptrdiff_t c = gp__column(base, d);
+			x[c] = t->job->zt[g][d * t->job->ld + j] / gp__base_column(base, t->v.hyp, d) +
+				   (inner ? 0 : t->job->centre[c]);
 		}
 	}
 }
 
-/*	V for the sum of T and T2. Returns log|I + S (T + T2)|, NaN on overflow. */
+/* --- memory of a call --- */
+
+enum { GP__MOST_LINEAR = 2, GP__MOST_FORMS = 2 * GP__MOST_LINEAR };
+
+typedef struct {
+	const gp__base_kernel *linear[GP__MOST_LINEAR];
+	const odvgp_real *hyp;
+	odvgp_real scale, log_det;
+	int forms;
+} gp__term;
+
+/*	name, rows, columns; sigma points have n = P = M = 0. A unit's term: T, e^l, b^T V b / 2, W. */
+#define GP__UNCERTAIN_ARRAYS(X) \
+	X(mean, 1, F) X(cov, F, F) X(input_cov, D, F) X(f, 1, F) X(f_cov, F, F) /* results; a point's */ \
+	X(x, 1, D) X(m, 1, D) X(root, D, D) X(half, D, D) X(b, 1, D) \
+	X(V, D, D) X(C, D, D) X(mu, 1, D) X(Vb, n, D) X(h, 1, n) X(row, 1, n) \
+	X(a, GP__MOST_FORMS, D) X(Va, GP__MOST_FORMS, D) \
+	X(T, terms, D) X(value, terms, n) X(tilt, terms, n) X(W, terms, n) \
+	X(Z, U * n, D) X(w, P, n) X(e, U, n) X(G, M, M) /* E[k], and their covariance */ \
+	X(p_mean, 1, P) X(p_cov, P, P) X(p_input, P, D) /* of the processes */ \
+	X(A, P, D) X(share, F, P) X(mixed, F, P)        /* mean function; functions' shares */
+
+typedef struct {
+	gp__prediction *t;
+	gp__term *term; /* [units,terms] */
+	ptrdiff_t *perm;
+	ptrdiff_t D, F, n, terms;
+	odvgp_real form[GP__MOST_FORMS], form_cov[GP__MOST_FORMS][GP__MOST_FORMS];
+	odvgp_real product[1 << GP__MOST_FORMS]; /* of each subset of forms */
+#define GP__X(name, rows, cols) odvgp_real *name;
+	GP__UNCERTAIN_ARRAYS(GP__X)
+#undef GP__X
+} gp__uncertain;
+
+/*	What a call asks for. */
+typedef struct {
+	const odvgp_real *m, *S;
+	const odvgp_moments *to;
+	int exact;
+} gp__uncertain_call;
+
+static odvgp_status gp__uncertain_check(
+		const odvgp_server *s, int exact, ptrdiff_t *terms, odvgp_info *info)
+{
+	gp__kernel k;
+	uint32_t term,
+			types = exact ? 1u << GP__RBF | 1u << GP__LINEAR | 1u << GP__CONSTANT : UINT32_MAX;
+	odvgp_status status = gp__terms_check(
+			s, types, "has no exact moments: see odvgp_predict_sigma_points", &k, info);
+	if (status || !exact) return status;
+#ifdef ODVGP_FLOAT
+	return gp__unsupported(info, "float", "has too few digits for exact moments");
+#endif
+	*terms = gp__kernel_term(&k, 0, &term);
+	GP__FOR(i, *terms) {
+		int linears = 0;
+		gp__kernel_term(&k, i, &term);
+		GP__EACH_BASE(l, &k) linears += k.base[l].type == GP__LINEAR && (term >> l & 1);
+		if (linears > GP__MOST_LINEAR)
+			return gp__unsupported(info, "linear", "stands in a product more than twice");
+	}
+	return ODVGP_OK;
+}
+
+/*	Returns the bytes with those of the prediction of `rows` rows that follows; 0: too many. */
+static size_t gp__uncertain_layout(gp__arena *a, const odvgp_server *s, ptrdiff_t terms,
+		ptrdiff_t *rows, gp__uncertain **kept)
+{
+	const gp__predictor *p = gp__layer_of(s);
+	ptrdiff_t D = p->D, F = p->F, U = terms ? p->units : 0, P = terms ? p->P : 0,
+			  M = terms ? p->M : 0, n = terms ? M + p->M_gamma : 0;
+	gp__uncertain none, *g = *kept = GP__TAKE(a, gp__uncertain, 1);
+	if (!g) g = &none;
+	g->D = D;
+	g->F = F;
+	g->n = n;
+	g->terms = terms;
+	terms *= U;
+	g->term = GP__TAKE(a, gp__term, terms);
+	g->perm = GP__TAKE(a, ptrdiff_t, D);
+#define GP__X(name, rows, cols) g->name = gp__take(a, rows, cols);
+	GP__UNCERTAIN_ARRAYS(GP__X)
+#undef GP__X
+	*rows = terms ? GP__MAX(2, GP__MAX(GP__MAX(M, D), GP__MAX(P, F))) : 1; /* the largest matrix */
+	size_t own = gp__predict_size(s, *rows, 0);
+	return own && !a->bad ? a->used + 64 + own : 0;
+}
+
+static size_t gp__uncertain_size(const odvgp_server *s, int exact, odvgp_info *info)
+{
+	gp__arena a = gp__measuring();
+	gp__uncertain *g;
+	ptrdiff_t terms = 0, rows;
+	if (gp__uncertain_check(s, exact, &terms, info)) return 0;
+	size_t bytes = gp__uncertain_layout(&a, s, terms, &rows, &g);
+	return bytes ? bytes : gp__too_large(info, "server");
+}
+
+/*	root <- R with R R^T = S. */
+static odvgp_status gp__uncertain_root(gp__uncertain *g, const odvgp_real *S, odvgp_info *info)
+{
+	ptrdiff_t D = g->D;
+	odvgp_real off = 0;
+	if (!gp__finite(S, D * D)) return gp__refuse(info, ODVGP_E_NAN, "S", "is not finite");
+	gp__copy(g->half, S, D * D);
+	GP__FOR(i, D) g->b[i] = S[i * (D + 1)];
+	gp__pivoted_cholesky(D, g->half, g->b, g->perm);
+	gp__zero(g->root, D * D);
+	GP__FOR(i, D) gp__copy(g->root + g->perm[i] * D, g->half + i * D, i + 1);
+	GP__FOR(i, D * D) {
+		odvgp_real sum = -S[i];
+		GP__FOR(d, D) sum += g->root[i / D * D + d] * g->root[i % D * D + d];
+		off = GP__MAX(off, sum * sum - GP__EPS * g->b[i / D] * g->b[i % D]);
+	}
+	return off > 0 ? gp__refuse(info, ODVGP_E_ARG, "S", "is not a symmetric covariance")
+				   : ODVGP_OK;
+}
+
+#ifndef ODVGP_FLOAT
+
+/* --- a term --- */
+
+/*	V for T + T2, of which either may be NULL. Returns log|I + S (T + T2)|, NaN on overflow. */
 static odvgp_real gp__uncertain_tilt(gp__uncertain *g, const odvgp_real *T, const odvgp_real *T2)
 {
 	ptrdiff_t D = g->D;
 	const odvgp_blas *blas = &g->t->blas;
-	odvgp_real *C = g->factor, log_det = 0;
-	GP__FOR(i, D)
-		GP__FOR(d, D) g->half[d * D + i] = g->root[i * D + d];
-	GP__FOR(d, D) g->b[d] = T[d] + (T2 ? T2[d] : 0);
+	odvgp_real *C = g->C, log_det = 0;
+	GP__FOR(i, D * D) g->half[i] = g->root[i % D * D + i / D];
+	GP__FOR(d, D) g->b[d] = (T ? T[d] : 0) + (T2 ? T2[d] : 0);
 	odvgp_syrk(blas, 0, D, D, 1, g->half, D, g->b, 0, C, D);
 	GP__FOR(d, D) C[d * (D + 1)] += 1;
 	if (odvgp_potrf(blas, D, C, D, NULL)) log_det = NAN;
@@ -9791,175 +9752,163 @@ static odvgp_real gp__uncertain_tilt(gp__uncertain *g, const odvgp_real *T, cons
 	return log_det;
 }
 
-/*	b <- T d, to <- V b. Returns b^T V b / 2. */
+/*	b and V b of a term i at z. Returns b^T V b / 2. */
 static odvgp_real gp__uncertain_shift(
-		gp__uncertain *g, const gp__term *t, const odvgp_real *d, odvgp_real *b, odvgp_real *to)
+		gp__uncertain *g, ptrdiff_t i, const odvgp_real *z, odvgp_real *Vb)
 {
 	const odvgp__simd *isa = g->t->blas.isa;
-	GP__FOR(i, g->D) b[i] = t->T[i] * d[i];
-	GP__FOR(i, g->D) to[i] = isa->dot(g->D, g->V + i * g->D, b);
-	return isa->dot(g->D, b, to) / 2;
+	ptrdiff_t D = g->D;
+	GP__FOR(d, D) g->b[d] = g->T[i * D + d] * (z[d] - g->m[d]);
+	GP__FOR(d, D) Vb[d] = isa->dot(D, g->V + d * D, g->b);
+	return isa->dot(D, g->b, Vb) / 2;
 }
 
-/*	Appends the forms of a term at z = m + d. Returns their number. */
-static int gp__uncertain_forms(gp__uncertain *g, const gp__term *t, const odvgp_real *d, int count)
+/*	Appends the term's forms at z. Returns how many there are. */
+static int gp__uncertain_forms(gp__uncertain *g, const gp__term *t, const odvgp_real *z, int count)
 {
-	const gp__kernel *k = g->t->kernel;
-	GP__EACH_BASE(l, k) {
-		const gp__base_kernel *base = &k->base[l];
+	for (int i = 0; i < t->forms; i++, count++) {
+		const gp__base_kernel *base = t->linear[i];
 		odvgp_real *a = g->a + count * g->D;
-		if (base->type != GP__LINEAR || !(t->base_kernels >> l & 1)) continue;
 		gp__zero(a, g->D);
-		GP__FOR(i, (ptrdiff_t)base->ndims) {
-			ptrdiff_t column = gp__column(base, i);
-			a[column] = t->hyp[base->var + (base->ard ? (uint32_t)i : 0)] * (g->m[column] + d[column]);
+		GP__FOR(d, (ptrdiff_t)base->ndims) {
+			ptrdiff_t c = gp__column(base, d);
+			a[c] = t->hyp[base->var + (base->ard ? (uint32_t)d : 0)] * z[c];
 		}
-		count++;
 	}
 	return count;
 }
 
-/*	E[prod a_i.x] under N(m + mu, V), and of each subset of the forms to g->W. */
-static odvgp_real gp__uncertain_wick(gp__uncertain *g, int count, const odvgp_real *mu)
+/*	E[prod a_i.x] under N(m + mu, V); of each subset of the forms to g->product. */
+static odvgp_real gp__uncertain_product(gp__uncertain *g, int count)
 {
 	const odvgp__simd *isa = g->t->blas.isa;
 	ptrdiff_t D = g->D;
+	odvgp_real *E = g->product;
+	E[0] = 1;
 	GP__FOR(i, count) {
 		const odvgp_real *a = g->a + i * D;
-		g->form[i] = isa->dot(D, a, g->m) + (mu ? isa->dot(D, a, mu) : 0);
+		g->form[i] = isa->dot(D, a, g->m) + isa->dot(D, a, g->mu);
 		GP__FOR(d, D) g->Va[i * D + d] = isa->dot(D, g->V + d * D, a);
 		GP__FOR(j, i) g->form_cov[i][j] = isa->dot(D, g->Va + i * D, g->a + j * D);
-	}
-	g->W[0] = 1;
-	/* the last form of a subset is paired with the mean or with each one before it */
-	GP__FOR(i, count)
+		/* form i times the mean, or paired with a form before it */
 		GP__FOR(s, (ptrdiff_t)1 << i) {
-			odvgp_real sum = g->form[i] * g->W[s];
+			odvgp_real sum = g->form[i] * E[s];
 			GP__FOR(j, i)
-				if (s >> j & 1) sum += g->form_cov[i][j] * g->W[s ^ (ptrdiff_t)1 << j];
-			g->W[s | (ptrdiff_t)1 << i] = sum;
-		}
-	return g->W[((ptrdiff_t)1 << count) - 1];
-}
-
-/* --- a unit --- */
-
-static void gp__uncertain_points(gp__uncertain *g, ptrdiff_t u)
-{
-	gp__prediction *t = g->t;
-	ptrdiff_t M = t->p->M, Mg = t->p->M_gamma, n = g->n, D = g->D;
-	for (int k = 0; k < 2; k++) {
-		gp__predict_points(t, k ? t->v.gamma : t->v.beta, k ? Mg : M,
-				k ? t->v.gamma_centre : t->v.beta_centre);
-		GP__FOR(j, k ? Mg : M) {
-			odvgp_real *z = g->Z + (u * n + k * M + j) * D;
-			gp__point_at(t, j, z);
-			GP__FOR(d, D) z[d] -= g->m[d];
+				if (s >> j & 1) sum += g->form_cov[i][j] * E[s - ((ptrdiff_t)1 << j)];
+			E[s + ((ptrdiff_t)1 << i)] = sum;
 		}
 	}
-	GP__FOR(q, t->P) {
-		odvgp_real *w = g->w + (t->first + q) * n;
-		if (t->p->no_alpha) gp__zero(w, M);
-		else gp__copy(w, t->v.alpha + q * M, M);
-		gp__copy(w + M, t->v.a_gamma + q * Mg, Mg);
-	}
+	return E[((ptrdiff_t)1 << count) - 1];
 }
 
-/*	Adds a term's E[k] to e, and its share of Cov(x,f). */
-static void gp__uncertain_term(gp__uncertain *g, ptrdiff_t u, gp__term *t)
+/*	Term i of unit u: its E[k] at all points is added to e, its E[y k] to p_input. */
+static void gp__uncertain_term(gp__uncertain *g, ptrdiff_t u, ptrdiff_t i)
 {
-	const odvgp__simd *isa = g->t->blas.isa;
-	ptrdiff_t D = g->D, n = g->n;
-	t->log_det = gp__uncertain_tilt(g, t->T, NULL);
+	const gp__prediction *t = g->t;
+	const gp__kernel *k = t->kernel;
+	const odvgp__simd *isa = t->blas.isa;
+	ptrdiff_t D = g->D, n = g->n, own = u * g->terms + i;
+	gp__term *term = g->term + own;
+	odvgp_real *T = g->T + own * D;
+	uint32_t base_kernels;
+	gp__kernel_term(k, i, &base_kernels);
+	gp__zero(T, D);
+	term->hyp = t->v.hyp;
+	term->scale = 1;
+	term->forms = 0;
+	GP__EACH_BASE(l, k) {
+		const gp__base_kernel *base = &k->base[l];
+		if (!(base_kernels >> l & 1)) continue;
+		if (base->type == GP__LINEAR) term->linear[term->forms++] = base;
+		else term->scale *= t->v.hyp[base->var];
+		for (ptrdiff_t d = 0; base->type == GP__RBF && d < (ptrdiff_t)base->ndims; d++) {
+			odvgp_real by = gp__base_column(base, t->v.hyp, d);
+			T[gp__column(base, d)] += gp__base_scale(base, t->v.hyp) * by * by;
+		}
+	}
+	term->log_det = gp__uncertain_tilt(g, T, NULL);
 	GP__FOR(j, n) {
 		const odvgp_real *z = g->Z + (u * n + j) * D;
-		odvgp_real tilt = gp__uncertain_shift(g, t, z, g->b, g->mu);
-		int forms = gp__uncertain_forms(g, t, z, 0), all = (1 << forms) - 1;
-		t->tilt[j] = tilt;
-		t->value[j] = t->scale * exp(tilt - (isa->dot(D, g->b, z) + t->log_det) / 2);
-		t->W[j] = gp__uncertain_wick(g, forms, g->mu);
-		g->e[u * n + j] += t->value[j] * t->W[j];
-		GP__FOR(d, D) g->mu[d] *= t->W[j];
-		GP__FOR(i, forms) isa->axpy(D, g->W[all ^ 1 << i], g->Va + i * D, g->mu);
-		GP__FOR(q, g->t->P) {
-			ptrdiff_t p = g->t->first + q;
-			isa->axpy(D, g->w[p * n + j] * t->value[j], g->mu, g->input_cov + p * D);
-		}
+		odvgp_real tilt = g->tilt[own * n + j] = gp__uncertain_shift(g, own, z, g->mu), W, value;
+		int forms = gp__uncertain_forms(g, term, z, 0);
+		W = g->W[own * n + j] = gp__uncertain_product(g, forms);
+		tilt -= (isa->dot(D, g->b, z) - isa->dot(D, g->b, g->m) + term->log_det) / 2;
+		value = g->value[own * n + j] = term->scale * exp(tilt);
+		g->e[u * n + j] += value * W;
+		GP__FOR(d, D) g->mu[d] *= W;
+		GP__FOR(f, forms)
+			isa->axpy(D, g->product[((ptrdiff_t)1 << forms) - 1 - ((ptrdiff_t)1 << f)],
+					g->Va + f * D, g->mu);
+		GP__FROM(q, t->first, t->first + t->P)
+			isa->axpy(D, g->w[q * n + j] * value, g->mu, g->p_input + q * D);
 	}
 }
 
-/*	Adds the covariances of two terms of units u and v. */
-static void gp__uncertain_pair(
-		gp__uncertain *g, ptrdiff_t u, ptrdiff_t v, const gp__term *s, const gp__term *t)
+/*	Adds the covariances of terms r of unit u and s of unit v. */
+static void gp__uncertain_pair(gp__uncertain *g, ptrdiff_t u, ptrdiff_t v, ptrdiff_t r, ptrdiff_t s)
 {
 	const odvgp__simd *isa = g->t->blas.isa;
 	ptrdiff_t D = g->D, n = g->n, P = g->t->P, M = g->t->p->M, all = g->t->p->P;
-	odvgp_real logs = (gp__uncertain_tilt(g, s->T, t->T) - s->log_det - t->log_det) / 2;
+	const gp__term *one = g->term + r, *other = g->term + s;
 	const odvgp_real *Zu = g->Z + u * n * D, *Zv = g->Z + v * n * D;
+	odvgp_real logs = (gp__uncertain_tilt(g, g->T + r * D, g->T + s * D) - one->log_det -
+							  other->log_det) /
+					  2;
 	GP__FOR(i, n)
-		g->h[i] = gp__uncertain_shift(g, t, Zv + i * D, g->b, g->Vb + i * D) - t->tilt[i] - logs;
+		g->h[i] = gp__uncertain_shift(g, s, Zv + i * D, g->Vb + i * D) - g->tilt[s * n + i] - logs;
 	GP__FOR(j, n) {
-		odvgp_real h_j = gp__uncertain_shift(g, s, Zu + j * D, g->b, g->mu) - s->tilt[j];
+		odvgp_real h_j = gp__uncertain_shift(g, r, Zu + j * D, g->x) - g->tilt[r * n + j];
 		GP__FOR(i, n) {
-			odvgp_real h = h_j + g->h[i] + isa->dot(D, g->b, g->Vb + i * D), both = 1, apart = 1,
-					   value = s->value[j] * t->value[i];
-			if (s->linears + t->linears) {
-				int forms = gp__uncertain_forms(g, s, Zu + j * D, 0);
-				forms = gp__uncertain_forms(g, t, Zv + i * D, forms);
-				isa->axpy(D, 1, g->Vb + i * D, g->mu);
-				both = gp__uncertain_wick(g, forms, g->mu);
-				isa->axpy(D, -1, g->Vb + i * D, g->mu);
-				apart = s->W[j] * t->W[i];
+			odvgp_real h = h_j + g->h[i] + isa->dot(D, g->b, g->Vb + i * D), both = 1,
+					   apart = g->W[r * n + j] * g->W[s * n + i];
+			if (one->forms + other->forms) {
+				GP__FOR(d, D) g->mu[d] = g->x[d] + g->Vb[i * D + d];
+				both = gp__uncertain_product(g,
+						gp__uncertain_forms(g, other, Zv + i * D,
+								gp__uncertain_forms(g, one, Zu + j * D, 0)));
 			}
-			/* value may underflow where e^h overflows */
-			g->row[i] = h < 1 ? value * (expm1(h) * both + (both - apart))
-							  : exp(log(s->value[j]) + log(t->value[i]) + h) * both - value * apart;
+			/* where e^h would overflow, the values are 0 */
+			g->row[i] = g->value[r * n + j] * g->value[s * n + i] *
+						(expm1(h > 700 ? 700 : h) * both + (both - apart));
 		}
 		GP__FOR(k, P * P) {
-			ptrdiff_t q = u * P + k / P, r = v * P + k % P;
-			odvgp_real sum = g->w[q * n + j] * isa->dot(n, g->row, g->w + r * n);
-			g->cov[q * all + r] += sum;
-			if (u != v) g->cov[r * all + q] += sum;
+			ptrdiff_t q = u * P + k / P, to = v * P + k % P;
+			odvgp_real sum = g->w[q * n + j] * isa->dot(n, g->row, g->w + to * n);
+			g->p_cov[q * all + to] += sum;
+			if (u != v) g->p_cov[to * all + q] += sum;
 		}
 		if (u == v && j < M) isa->axpy(M, 1, g->row, g->G + j * M);
 	}
 }
 
-/*	E[k(x,x)]: a linear kernel is sum_d v_d x_d^2. */
+/* --- a unit --- */
+
+/*	E[k(x,x)]; linear's part is sum_d v_d x_d^2. */
 static odvgp_real gp__uncertain_prior(gp__uncertain *g, ptrdiff_t u)
 {
-	const gp__kernel *k = g->t->kernel;
 	ptrdiff_t D = g->D;
 	odvgp_real all = 0;
-	gp__zero(g->mu, D);
-	gp__uncertain_tilt(g, g->mu, NULL);
+	gp__uncertain_tilt(g, NULL, NULL); /* V is S */
+	GP__FOR(d, D) g->x[d] = 1;
 	GP__FOR(i, g->terms) {
 		const gp__term *t = g->term + u * g->terms + i;
-		ptrdiff_t choices = 1;
-		GP__EACH_BASE(l, k)
-			if (k->base[l].type == GP__LINEAR && (t->base_kernels >> l & 1))
-				choices *= (ptrdiff_t)k->base[l].ndims;
-		GP__FOR(c, choices) {
-			ptrdiff_t left = c;
-			odvgp_real weight = t->scale;
-			int forms = 0;
-			gp__zero(g->a, GP__MOST_FORMS * D);
-			GP__EACH_BASE(l, k) {
-				const gp__base_kernel *base = &k->base[l];
-				if (base->type != GP__LINEAR || !(t->base_kernels >> l & 1)) continue;
-				ptrdiff_t d = left % (ptrdiff_t)base->ndims;
-				left /= (ptrdiff_t)base->ndims;
-				weight *= t->hyp[base->var + (base->ard ? (uint32_t)d : 0)];
-				for (int twice = 0; twice < 2; twice++)
-					g->a[forms++ * D + gp__column(base, d)] = 1;
-			}
-			all += weight * gp__uncertain_wick(g, forms, NULL);
+		odvgp_real sum = 1;
+		gp__uncertain_forms(g, t, g->x, 0);
+		GP__FOR(f, t->forms) {
+			odvgp_real square = 0;
+			GP__FOR(d, D) square += g->a[f * D + d] * (g->m[d] * g->m[d] + g->V[d * (D + 1)]);
+			sum *= square;
 		}
+		for (ptrdiff_t d = 0; t->forms == 2 && d < D * D; d++) {
+			odvgp_real S = g->V[d], mm = g->m[d / D] * g->m[d % D];
+			sum += g->a[d / D] * g->a[D + d % D] * 2 * S * (S + 2 * mm);
+		}
+		all += t->scale * sum;
 	}
 	return all;
 }
 
-/*	Adds E[var] to the variances of a unit's means, where G and e are the unit's. */
+/*	Adds E[var] to the variances of the unit's means. */
 static void gp__uncertain_var(gp__uncertain *g, ptrdiff_t u)
 {
 	gp__prediction *t = g->t;
@@ -9975,236 +9924,175 @@ static void gp__uncertain_var(gp__uncertain *g, ptrdiff_t u)
 		rest = GP__MAX(0, rest);
 	}
 	GP__FOR(q, t->P) {
-		odvgp_real *cov = g->cov + (t->first + q) * (t->p->P + 1), sum;
+		odvgp_real *cov = g->p_cov + (t->first + q) * (t->p->P + 1), sum;
 		gp__copy(t->A, e, M);
 		gp__predict_by_factor(t, 1, q);
 		sum = t->blas.isa->dot(M, t->T, t->T);
 		gp__copy(t->A, g->G, M * M);
-		for (int twice = 0; twice < 2; twice++) {
+		for (int side = 0; side < 2; side++) {
 			gp__predict_by_factor(t, M, q);
-			GP__FOR(i, M)
-				GP__FOR(j, M) t->A[j * M + i] = t->T[i * M + j];
+			GP__FOR(i, M * M) t->A[i % M * M + i / M] = t->T[i];
 		}
 		GP__FOR(i, M) sum += t->A[i * (M + 1)];
 		*cov = GP__MAX(0, *cov) + (dense ? rest + GP__MAX(0, sum) : GP__MAX(0, rest - sum));
 	}
 }
 
-/*	Adds the mean function A^T x + b, before the variances. */
-static void gp__uncertain_mean_function(gp__uncertain *g)
-{
-	const gp__predictor *p = g->t->p;
-	const odvgp__simd *isa = g->t->blas.isa;
-	ptrdiff_t D = g->D, P = p->P, own = P / p->units;
-	odvgp_real *A = g->b;
-	gp__zero(g->mu, D);
-	gp__uncertain_tilt(g, g->mu, NULL); /* V is S */
-	GP__FOR(q, P) {
-		gp__view v = gp__view_of(p, q / own);
-		if (gp__mean_functions[p->mean_function].b) g->mean[q] += v.b[q % own];
-		GP__FOR(d, D) {
-			A[d] = p->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY && d == q;
-			if (gp__mean_functions[p->mean_function].A) A[d] = v.A[d * own + q % own];
-		}
-		g->mean[q] += isa->dot(D, A, g->m);
-		/* input_cov has S A already of processes before q */
-		GP__FOR(r, P) {
-			odvgp_real with = isa->dot(D, A, g->input_cov + r * D);
-			g->cov[q * P + r] += with;
-			g->cov[r * P + q] += with;
-		}
-		GP__FOR(d, D) g->mu[d] = isa->dot(D, g->V + d * D, A);
-		g->cov[q * (P + 1)] += isa->dot(D, A, g->mu);
-		isa->axpy(D, 1, g->mu, g->input_cov + q * D);
-	}
-}
-
-/*	The processes' moments. */
-static void gp__uncertain_run(gp__uncertain *g)
+/*	Points, weights, mean function, means and input covariances of unit u. */
+static void gp__uncertain_means(gp__uncertain *g, ptrdiff_t u)
 {
 	gp__prediction *t = g->t;
-	ptrdiff_t U = t->p->units, P = t->p->P, M = t->p->M, n = g->n, terms = g->terms;
-	gp__zero(g->cov, P * P);
-	gp__zero(g->input_cov, P * g->D);
-	gp__zero(g->e, U * n);
-	GP__FOR(u, U) {
-		gp__predict_unit(t, u);
-		gp__uncertain_points(g, u);
-		GP__FOR(i, terms) {
-			gp__term *one = g->term + u * terms + i;
-			uint32_t base_kernels;
-			gp__kernel_term(t->kernel, i, &base_kernels);
-			gp__term_read(g, base_kernels, one);
-			if (!one->white) gp__uncertain_term(g, u, one);
-		}
-		GP__FOR(q, t->P)
-			g->mean[t->first + q] =
-					t->blas.isa->dot(n, g->w + (t->first + q) * n, g->e + u * n);
+	ptrdiff_t M = t->p->M, Mg = t->p->M_gamma, n = g->n, D = g->D;
+	gp__predict_unit(t, u);
+	gp__predict_points(t, t->v.beta, M, t->v.beta_centre);
+	GP__FOR(j, M) gp__point_at(t, j, g->Z + (u * n + j) * D);
+	gp__predict_points(t, t->v.gamma, Mg, t->v.gamma_centre);
+	GP__FOR(j, Mg) gp__point_at(t, j, g->Z + (u * n + M + j) * D);
+	GP__FOR(q, t->P) {
+		ptrdiff_t p = t->first + q;
+		gp__zero(g->w + p * n, M);
+		if (!t->p->no_alpha) gp__copy(g->w + p * n, t->v.alpha + q * M, M);
+		gp__copy(g->w + p * n + M, t->v.a_gamma + q * Mg, Mg);
+		t->mean[p * t->ld] = 0;
+		GP__FOR(d, D)
+			g->A[p * D + d] = gp__mean_functions[t->p->mean_function].A ? t->v.A[d * t->P + q]
+							  : t->p->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY && d == p;
 	}
-	gp__uncertain_mean_function(g);
+	gp__zero(g->e + u * n, n);
+	GP__FOR(i, g->terms) gp__uncertain_term(g, u, i);
+	gp__copy(t->X, g->m, D);
+	gp__predict_mean_function(t, 1);
+	GP__FROM(p, t->first, t->first + t->P)
+		g->p_mean[p] = t->mean[p * t->ld] + t->blas.isa->dot(n, g->w + p * n, g->e + u * n);
+}
+
+static void gp__uncertain_exact(gp__uncertain *g, const odvgp_real *m)
+{
+	gp__prediction *t = g->t;
+	const odvgp_blas *blas = &t->blas;
+	ptrdiff_t U = t->p->units, P = t->p->P, M = t->p->M, D = g->D, F = g->F, terms = g->terms;
+	const odvgp_real *scale = t->v.x_scale;
+	GP__FOR(d, D) g->m[d] = (m[d] - t->v.x_mean[d]) / scale[d];
+	GP__FOR(i, D * D) g->root[i] /= scale[i / D];
+	gp__zero(g->p_cov, P * P);
+	gp__zero(g->p_input, P * D);
+	GP__FOR(u, U) gp__uncertain_means(g, u);
+	/* Cov(A x) and what it shares with the rest, whose Cov(x,f) p_input is */
+	gp__uncertain_tilt(g, NULL, NULL);
+	odvgp_gemm(blas, 0, 0, P, D, D, 0.5, g->A, D, g->V, D, 1, g->p_input, D);
+	odvgp_gemm(blas, 0, 1, P, P, D, 1, g->A, D, g->p_input, D, 1, g->p_cov, P);
+	odvgp_gemm(blas, 0, 1, P, P, D, 1, g->p_input, D, g->A, D, 1, g->p_cov, P);
+	odvgp_gemm(blas, 0, 0, P, D, D, 0.5, g->A, D, g->V, D, 1, g->p_input, D);
 	GP__FOR(u, U) {
 		gp__zero(g->G, M * M);
 		GP__FROM(v, u, U)
-			GP__FOR(i, terms * terms) {
-				const gp__term *one = g->term + u * terms + i / terms,
-							   *other = g->term + v * terms + i % terms;
-				if (!one->white && !other->white) gp__uncertain_pair(g, u, v, one, other);
-			}
+			GP__FOR(i, terms * terms)
+				gp__uncertain_pair(g, u, v, u * terms + i / terms, v * terms + i % terms);
 		gp__predict_unit(t, u);
 		gp__uncertain_var(g, u);
 	}
-}
-
-/*	The functions' moments in the caller's units. */
-static void gp__uncertain_out(const gp__uncertain *g, const odvgp_moments *to)
-{
-	const gp__prediction *t = g->t;
-	ptrdiff_t P = t->p->P, F = t->p->F, D = g->D;
-#define GP__SHARE(f, q) (t->p->mixed ? t->v.mixing[(f) * P + (q)] : (odvgp_real)((f) == (q)))
 	GP__FOR(f, F) {
-		odvgp_real scale = gp__predict_scale(t, f), mean = 0;
-		GP__FOR(p, P) mean += GP__SHARE(f, p) * g->mean[p];
-		if (to->mean) to->mean[f] = gp__predict_unscale(t, f, mean);
-		for (ptrdiff_t d = 0; to->input_cov && d < D; d++) {
-			odvgp_real sum = 0;
-			GP__FOR(p, P) sum += GP__SHARE(f, p) * g->input_cov[p * D + d];
-			to->input_cov[d * F + f] = scale * t->v.x_scale[d] * sum;
-		}
-		for (ptrdiff_t e = 0; to->cov && e < F; e++) {
-			odvgp_real sum = 0;
-			GP__FOR(p, P * P) sum += GP__SHARE(f, p / P) * GP__SHARE(e, p % P) * g->cov[p];
-			to->cov[f * F + e] = scale * gp__predict_scale(t, e) * sum;
-		}
+		odvgp_real *share = g->share + f * P;
+		GP__FOR(p, P)
+			share[p] = gp__predict_scale(t, f) *
+					   (t->p->mixed ? t->v.mixing[f * P + p] : (odvgp_real)(f == p));
+		g->mean[f] = gp__predict_unscale(t, f, 0) + blas->isa->dot(P, share, g->p_mean);
 	}
-#undef GP__SHARE
-}
-
-/*	Bytes, or 0: refused. */
-static size_t gp__uncertain_size(const odvgp_server *s, ptrdiff_t *terms, odvgp_info *info)
-{
-	const gp__predictor *p = gp__layer_of(s);
-	gp__arena a = gp__measuring();
-	if (!(*terms = gp__uncertain_terms(p, info))) return 0;
-	size_t own = gp__predict_size(s, gp__uncertain_rows(p), 0);
-	gp__uncertain_layout(&a, p, *terms);
-	return own && !a.bad ? own + a.used + 64 : gp__too_large(info, "server");
+	odvgp_gemm(blas, 0, 0, F, P, P, 1, g->share, P, g->p_cov, P, 0, g->mixed, P);
+	odvgp_gemm(blas, 0, 1, F, F, P, 1, g->mixed, P, g->share, P, 0, g->cov, F);
+	odvgp_gemm(blas, 1, 1, D, F, P, 1, g->p_input, D, g->share, P, 0, g->input_cov, F);
+	GP__FOR(i, D * F) g->input_cov[i] *= scale[i / F];
 }
 #endif
+
+/* --- odvgp_predict_moments, odvgp_predict_sigma_points --- */
+
+static odvgp_status gp__sigma_points(gp__uncertain *g, const odvgp_server *s, const odvgp_real *m,
+		const gp__arena *rest, odvgp_info *info)
+{
+	ptrdiff_t D = g->D, F = g->F;
+	odvgp_real by = GP__SQRT((odvgp_real)D), even = 1 / (odvgp_real)(2 * D);
+	gp__zero(g->mean, F);
+	gp__zero(g->cov, F * F);
+	gp__zero(g->input_cov, D * F);
+	GP__FOR(k, 2 * D) {
+		odvgp_real share = 1 / (odvgp_real)(k + 1);
+		GP__FOR(d, D) g->x[d] = m[d] + (k % 2 ? -by : by) * g->root[d * D + k / 2];
+		odvgp_status status = odvgp_predict_functions(
+				s, g->x, 1, g->f, g->f_cov, rest->base + rest->used, rest->size - rest->used, info);
+		if (status) return status;
+		GP__FOR(i, D * F) g->input_cov[i] += even * (g->x[i / F] - m[i / F]) * g->f[i % F];
+		GP__FOR(f, F) {
+			g->f[f] -= g->mean[f];
+			g->mean[f] += share * g->f[f];
+		}
+		GP__FOR(i, F * F)
+			g->cov[i] += even * (g->f_cov[i] + (1 - share) * g->f[i / F] * g->f[i % F]);
+	}
+	return ODVGP_OK;
+}
+
+static odvgp_status gp__uncertain_run(const odvgp_server *s, const gp__uncertain_call *c,
+		void *scratch, size_t bytes, odvgp_info *info)
+{
+	ptrdiff_t terms = 0, rows, D, F;
+	gp__uncertain *g;
+	const odvgp_moments *to = c->to;
+	odvgp_status status = gp__uncertain_check(s, c->exact, &terms, info);
+	if (status) return status;
+	if (!c->m || !c->S) return gp__is_null(info, c->m ? "S" : "m");
+	if (!to || !scratch) return gp__is_null(info, to ? "scratch" : "moments");
+	if (!gp__finite(c->m, s->D)) return gp__refuse(info, ODVGP_E_NAN, "m", "is not finite");
+	size_t need = gp__uncertain_size(s, c->exact, info);
+	if (!need) return ODVGP_E_SIZE;
+	if (bytes < need) return gp__scratch_small(info);
+	gp__arena a = gp__scratch_arena(scratch, bytes);
+	gp__uncertain_layout(&a, s, terms, &rows, &g);
+	if ((status = gp__uncertain_root(g, c->S, info))) return status;
+#ifndef ODVGP_FLOAT
+	gp__arena rest;
+	gp__arena_init(&rest, a.base + a.used, a.size - a.used);
+	if (c->exact) {
+		g->t = gp__predict_begin(s, rows, 0, rest);
+		gp__uncertain_exact(g, c->m);
+	}
+#endif
+	if (!c->exact) status = gp__sigma_points(g, s, c->m, &a, info);
+	if (status) return status;
+	D = g->D;
+	F = g->F;
+	if (to->mean) gp__copy(to->mean, g->mean, F);
+	if (to->cov) gp__copy(to->cov, g->cov, F * F);
+	if (to->input_cov) gp__copy(to->input_cov, g->input_cov, D * F);
+	int finite = gp__finite(g->mean, F) && gp__finite(g->cov, F * F) &&
+				 gp__finite(g->input_cov, D * F);
+	return gp__predict_result(finite ? -1 : 0, info);
+}
 
 ODVGP_API size_t odvgp_predict_moments_scratch(const odvgp_server *s, odvgp_info *info)
 {
-	if (gp__uncertain_check(s, info)) return 0;
-#ifdef ODVGP_FLOAT
-	return gp__no_size(gp__unsupported(info, "float", "has too few digits for exact moments"));
-#else
-	ptrdiff_t terms;
-	return gp__uncertain_size(s, &terms, info);
-#endif
+	return gp__uncertain_size(s, 1, info);
+}
+
+ODVGP_API size_t odvgp_predict_sigma_points_scratch(const odvgp_server *s, odvgp_info *info)
+{
+	return gp__uncertain_size(s, 0, info);
 }
 
 ODVGP_API odvgp_status odvgp_predict_moments(const odvgp_server *s, const odvgp_real *m,
 		const odvgp_real *S, const odvgp_moments *to, void *scratch, size_t scratch_bytes,
 		odvgp_info *info)
 {
-	odvgp_status status = gp__uncertain_check(s, info);
-	if (!status) status = gp__uncertain_arguments(s, m, S, to, scratch, info);
-	if (status) return status;
-#ifdef ODVGP_FLOAT
-	(void)scratch_bytes;
-	return gp__unsupported(info, "float", "has too few digits for exact moments");
-#else
-	ptrdiff_t terms;
-	size_t need = gp__uncertain_size(s, &terms, info);
-	if (!need) return terms ? ODVGP_E_SIZE : ODVGP_E_UNSUPPORTED;
-	if (scratch_bytes < need) return gp__scratch_small(info);
-	gp__arena a = gp__scratch_arena(scratch, scratch_bytes), rest;
-	gp__uncertain *g = gp__uncertain_layout(&a, gp__layer_of(s), terms);
-	gp__arena_init(&rest, a.base + a.used, a.size - a.used);
-	g->t = gp__predict_begin(s, gp__uncertain_rows(gp__layer_of(s)), 0, rest);
-	if (a.bad || !g->t) return gp__scratch_small(info);
-	if ((status = gp__input_root(g->D, g->t->v.x_scale, S, g->root, g->V, g->prior, g->perm, info))) return status;
-	GP__FOR(d, g->D) g->m[d] = (m[d] - g->t->v.x_mean[d]) / g->t->v.x_scale[d];
-	gp__uncertain_run(g);
-	gp__uncertain_out(g, to);
-	return gp__uncertain_result(s, to, info);
-#endif
-}
-
-/* --- sigma points --- */
-
-typedef struct {
-	odvgp_real *X, *mean, *cov; /* [2 D,D]; as odvgp_predict_functions has them */
-	odvgp_real *root, *full, *prior, *middle;
-	ptrdiff_t *perm;
-} gp__sigma_points;
-
-static size_t gp__sigma_size(const odvgp_server *s, gp__arena *a, gp__sigma_points *g)
-{
-	ptrdiff_t D = s->D, n = 2 * D;
-	g->X = gp__take(a, n, D);
-	g->mean = gp__take(a, s->F, n);
-	g->cov = gp__take(a, s->F * s->F, n);
-	g->root = gp__take(a, D, D);
-	g->full = gp__take(a, D, D);
-	g->prior = gp__take(a, 1, D);
-	g->middle = gp__take(a, 1, s->F);
-	g->perm = GP__TAKE(a, ptrdiff_t, D);
-	size_t own = gp__predict_size(s, n, 0);
-	return a->bad || !own ? 0 : a->used + 64 + own;
-}
-
-ODVGP_API size_t odvgp_predict_sigma_points_scratch(const odvgp_server *s, odvgp_info *info)
-{
-	gp__arena a = gp__measuring();
-	gp__sigma_points g;
-	if (gp__uncertain_check(s, info)) return 0;
-	size_t bytes = gp__sigma_size(s, &a, &g);
-	return bytes ? bytes : gp__too_large(info, "server");
+	const gp__uncertain_call c = {m, S, to, 1};
+	return gp__uncertain_run(s, &c, scratch, scratch_bytes, info);
 }
 
 ODVGP_API odvgp_status odvgp_predict_sigma_points(const odvgp_server *s, const odvgp_real *m,
 		const odvgp_real *S, const odvgp_moments *to, void *scratch, size_t scratch_bytes,
 		odvgp_info *info)
 {
-	gp__sigma_points g;
-	odvgp_status status = gp__uncertain_check(s, info);
-	if (!status) status = gp__uncertain_arguments(s, m, S, to, scratch, info);
-	if (status) return status;
-	size_t need = odvgp_predict_sigma_points_scratch(s, info);
-	if (scratch_bytes < need || !need) return need ? gp__scratch_small(info) : ODVGP_E_SIZE;
-	ptrdiff_t D = s->D, F = s->F, n = 2 * D;
-	gp__arena a = gp__scratch_arena(scratch, scratch_bytes);
-	gp__sigma_size(s, &a, &g);
-	const gp__view v = gp__view_of(gp__layer_of(s), 0);
-	if ((status = gp__input_root(D, v.x_scale, S, g.root, g.full, g.prior, g.perm, info)))
-		return status;
-	GP__FOR(k, n)
-		GP__FOR(d, D)
-			g.X[k * D + d] = m[d] + (k % 2 ? -1 : 1) * GP__SQRT((odvgp_real)D) * v.x_scale[d] *
-										   g.root[d * D + k / 2];
-	status = odvgp_predict_functions(
-			s, g.X, n, g.mean, g.cov, a.base + a.used, a.size - a.used, info);
-	if (status && status != ODVGP_E_NAN) return status;
-	GP__FOR(f, F) {
-		g.middle[f] = 0;
-		GP__FOR(k, n) g.middle[f] += g.mean[f * n + k] / (odvgp_real)n;
-		if (to->mean) to->mean[f] = g.middle[f];
-	}
-	GP__FOR(f, F) {
-		for (ptrdiff_t d = 0; to->input_cov && d < D; d++) {
-			odvgp_real sum = 0;
-			GP__FOR(k, n) sum += (g.X[k * D + d] - m[d]) * (g.mean[f * n + k] - g.middle[f]);
-			to->input_cov[d * F + f] = sum / (odvgp_real)n;
-		}
-		for (ptrdiff_t e = 0; to->cov && e < F; e++) {
-			odvgp_real sum = 0;
-			GP__FOR(k, n)
-				sum += g.cov[(f * F + e) * n + k] +
-					   (g.mean[f * n + k] - g.middle[f]) * (g.mean[e * n + k] - g.middle[e]);
-			to->cov[f * F + e] = sum / (odvgp_real)n;
-		}
-	}
-	return gp__uncertain_result(s, to, info);
+	const gp__uncertain_call c = {m, S, to, 0};
+	return gp__uncertain_run(s, &c, scratch, scratch_bytes, info);
 }
 
 /* ---- >>path   one function drawn from the posterior
@@ -10432,31 +10320,28 @@ static void gp__path_update(odvgp_path *path, ptrdiff_t q)
 	if (!t->p->no_alpha) t->blas.isa->axpy(M, 1, t->v.alpha + q * M, w);
 }
 
-/*	Bytes and, with path, where things lie; 0: refused. */
-static size_t gp__path_layout(gp__arena *a, const odvgp_server *s, ptrdiff_t features,
-		odvgp_path **kept, odvgp_info *info)
+static odvgp_status gp__path_check(
+		const odvgp_server *s, ptrdiff_t features, gp__kernel *k, odvgp_info *info)
 {
-	const gp__predictor *p = gp__served(s);
-	gp__kernel k;
-	odvgp_path none, *path;
+	odvgp_status status = gp__terms_check(s, ~(1u << GP__PERIODIC | 1u << GP__WHITE),
+			"has no random features", k, info);
+	if (status || (features >= 1 && features <= 1 << 20)) return status;
+	return gp__fail(
+			info, ODVGP_E_ARG, "features", -1, (double)features, "must be from 1 to 2^20");
+}
+
+/*	Returns the bytes with those of the prediction that follows; 0: too many. */
+static size_t gp__path_layout(gp__arena *a, const odvgp_server *s, ptrdiff_t features,
+		const gp__kernel *k, odvgp_path **kept)
+{
+	const gp__predictor *p = gp__layer_of(s);
+	odvgp_path none, *path = *kept = GP__TAKE(a, odvgp_path, 1);
 	uint32_t mask;
-	if (gp__uncertain_check(s, info)) return 0;
-	gp__kernel_unpack(gp__predictor_kernel(p), p->base_kernels, &k);
-	GP__EACH_BASE(i, &k)
-		if (k.base[i].type == GP__PERIODIC || k.base[i].type == GP__WHITE)
-			return gp__no_size(gp__unsupported(
-					info, gp__base_kernel_kinds[k.base[i].type].name, "has no random features"));
-	if (gp__kernel_term(&k, 0, &mask) > GP__MOST_TERMS)
-		return gp__no_size(gp__unsupported(info, "kernel", gp__many_terms));
-	if (features < 1 || features > 1 << 20)
-		return gp__no_size(gp__fail(
-				info, ODVGP_E_ARG, "features", -1, (double)features, "must be from 1 to 2^20"));
-	*kept = GP__TAKE(a, odvgp_path, 1);
-	path = *kept ? *kept : &none;
+	if (!path) path = &none;
 	path->features = features;
 	path->numbers = path->weights = 0;
-	GP__FOR(i, gp__kernel_term(&k, 0, &mask)) {
-		const gp__path_term term = gp__path_term_at(&k, i, features);
+	GP__FOR(i, gp__kernel_term(k, 0, &mask)) {
+		const gp__path_term term = gp__path_term_at(k, i, features);
 		path->weights += 2 * term.count;
 		path->numbers += term.count * (p->D + term.forms * (p->D + 1));
 	}
@@ -10466,40 +10351,48 @@ static size_t gp__path_layout(gp__arena *a, const odvgp_server *s, ptrdiff_t fea
 	path->feature = gp__take(a, p->units, path->numbers);
 	path->weight = gp__take(a, p->P, path->weights);
 	size_t own = gp__gradient_size(s, 1);
-	return a->bad || !own ? gp__too_large(info, "features") : a->used + 64 + own;
+	return own && !a->bad ? a->used + 64 + own : 0;
 }
 
 ODVGP_API size_t odvgp_path_size(const odvgp_server *s, ptrdiff_t features, odvgp_info *info)
 {
 	gp__arena a = gp__measuring();
+	gp__kernel k;
 	odvgp_path *path;
-	return gp__path_layout(&a, s, features, &path, info);
+	if (gp__path_check(s, features, &k, info)) return 0;
+	size_t bytes = gp__path_layout(&a, s, features, &k, &path);
+	return bytes ? bytes : gp__too_large(info, "features");
 }
 
 ODVGP_API odvgp_status odvgp_path_start(const odvgp_server *s, odvgp_path **to, uint64_t seed,
 		ptrdiff_t features, void *block, size_t block_bytes, odvgp_info *info)
 {
-	size_t need = odvgp_path_size(s, features, info);
+	gp__kernel k;
 	odvgp_path *path;
 	if (!to || !block) return gp__is_null(info, to ? "block" : "path");
 	*to = NULL;
-	if (!need) return info ? info->status : ODVGP_E_ARG;
+	odvgp_status status = gp__path_check(s, features, &k, info);
+	if (status) return status;
+	size_t need = odvgp_path_size(s, features, info);
+	if (!need) return ODVGP_E_SIZE;
 	if (block_bytes < need) return gp__small(info, "block", need);
 	gp__arena a = gp__scratch_arena(block, block_bytes);
-	gp__path_layout(&a, s, features, &path, info);
+	gp__path_layout(&a, s, features, &k, &path);
 	path->s = *s;
 	path->seed = seed;
 	path->drawn = 0;
 	gp__prediction *t = gp__gradient_begin(&path->g, s, 1, a.base + a.used, a.size - a.used);
-	if (!t) return gp__small(info, "block", need);
+	ODVGP_ASSERT(t);
+	ptrdiff_t M = t->p->M;
 	GP__FOR(u, t->p->units) {
 		gp__predict_unit(t, u);
+		odvgp_real *w = path->w + t->first * M;
 		gp__path_draw(path, path->feature + u * path->numbers);
-		gp__predict_points(t, t->v.beta, t->p->M, t->v.beta_centre);
-		gp__zero(path->w + t->first * t->p->M, t->P * t->p->M);
-		GP__FOR(j, t->p->M) {
+		gp__predict_points(t, t->v.beta, M, t->v.beta_centre);
+		gp__zero(w, t->P * M);
+		GP__FOR(j, M) {
 			gp__point_at(t, j, path->x);
-			gp__path_prior(path, u, path->x, path->w + t->first * t->p->M + j, t->p->M, NULL);
+			gp__path_prior(path, u, path->x, w + j, M, NULL);
 		}
 		GP__FOR(q, t->P) gp__path_update(path, q);
 	}
