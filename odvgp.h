@@ -9639,7 +9639,7 @@ typedef struct {
 	gp__prediction *t;
 	gp__term *term; /* [units,terms] */
 	ptrdiff_t *perm;
-	ptrdiff_t D, F, n, terms;
+	ptrdiff_t D, F, n, terms, rows;
 	odvgp_real form[GP__MOST_FORMS], form_cov[GP__MOST_FORMS][GP__MOST_FORMS];
 	odvgp_real product[1 << GP__MOST_FORMS]; /* of each subset of forms */
 #define GP__X(name, rows, cols) odvgp_real *name;
@@ -9654,61 +9654,47 @@ typedef struct {
 	int exact;
 } gp__uncertain_call;
 
-static odvgp_status gp__uncertain_check(
-		const odvgp_server *s, int exact, ptrdiff_t *terms, odvgp_info *info)
+/*	Bytes, with those of the prediction of `rows` rows that follows; rows: the largest matrix. */
+static odvgp_status gp__uncertain_layout(gp__arena *a, const odvgp_server *s, int exact,
+		gp__uncertain **kept, size_t *bytes, odvgp_info *info)
 {
 	gp__kernel k;
 	uint32_t term,
 			types = exact ? 1u << GP__RBF | 1u << GP__LINEAR | 1u << GP__CONSTANT : UINT32_MAX;
 	odvgp_status status = gp__terms_check(
 			s, types, "has no exact moments: see odvgp_predict_sigma_points", &k, info);
-	if (status || !exact) return status;
+	if (status) return status;
 #ifdef ODVGP_FLOAT
-	return gp__unsupported(info, "float", "has too few digits for exact moments");
+	if (exact) return gp__unsupported(info, "float", "has too few digits for exact moments");
 #endif
-	*terms = gp__kernel_term(&k, 0, &term);
-	GP__FOR(i, *terms) {
-		int linears = 0;
-		gp__kernel_term(&k, i, &term);
-		GP__EACH_BASE(l, &k) linears += k.base[l].type == GP__LINEAR && (term >> l & 1);
-		if (linears > GP__MOST_LINEAR)
-			return gp__unsupported(info, "linear", "stands in a product more than twice");
-	}
-	return ODVGP_OK;
-}
-
-/*	Returns the bytes with those of the prediction of `rows` rows that follows; 0: too many. */
-static size_t gp__uncertain_layout(gp__arena *a, const odvgp_server *s, ptrdiff_t terms,
-		ptrdiff_t *rows, gp__uncertain **kept)
-{
 	const gp__predictor *p = gp__layer_of(s);
-	ptrdiff_t D = p->D, F = p->F, U = terms ? p->units : 0, P = terms ? p->P : 0,
-			  M = terms ? p->M : 0, n = terms ? M + p->M_gamma : 0;
+	ptrdiff_t D = p->D, F = p->F, U = exact ? p->units : 0, P = exact ? p->P : 0,
+			  M = exact ? p->M : 0, n = exact ? M + p->M_gamma : 0,
+			  terms = gp__kernel_term(&k, 0, &term) * exact;
 	gp__uncertain none, *g = *kept = GP__TAKE(a, gp__uncertain, 1);
 	if (!g) g = &none;
 	g->D = D;
 	g->F = F;
 	g->n = n;
 	g->terms = terms;
+	g->rows = exact ? GP__MAX(2, GP__MAX(GP__MAX(M, D), GP__MAX(P, F))) : 1;
+	GP__FOR(i, terms) {
+		int linears = 0;
+		gp__kernel_term(&k, i, &term);
+		GP__EACH_BASE(l, &k) linears += k.base[l].type == GP__LINEAR && (term >> l & 1);
+		if (linears > GP__MOST_LINEAR)
+			return gp__unsupported(info, "linear", "stands in a product more than twice");
+	}
 	terms *= U;
 	g->term = GP__TAKE(a, gp__term, terms);
 	g->perm = GP__TAKE(a, ptrdiff_t, D);
 #define GP__X(name, rows, cols) g->name = gp__take(a, rows, cols);
 	GP__UNCERTAIN_ARRAYS(GP__X)
 #undef GP__X
-	*rows = terms ? GP__MAX(2, GP__MAX(GP__MAX(M, D), GP__MAX(P, F))) : 1; /* the largest matrix */
-	size_t own = gp__predict_size(s, *rows, 0);
-	return own && !a->bad ? a->used + 64 + own : 0;
-}
-
-static size_t gp__uncertain_size(const odvgp_server *s, int exact, odvgp_info *info)
-{
-	gp__arena a = gp__measuring();
-	gp__uncertain *g;
-	ptrdiff_t terms = 0, rows;
-	if (gp__uncertain_check(s, exact, &terms, info)) return 0;
-	size_t bytes = gp__uncertain_layout(&a, s, terms, &rows, &g);
-	return bytes ? bytes : gp__too_large(info, "server");
+	*bytes = gp__predict_size(s, g->rows, 0);
+	if (!*bytes || a->bad) return gp__refuse(info, ODVGP_E_SIZE, "server", "is too large for memory");
+	*bytes += a->used + 64;
+	return ODVGP_OK;
 }
 
 /*	root <- R with R R^T = S. */
@@ -9951,7 +9937,7 @@ static void gp__uncertain_means(gp__uncertain *g, ptrdiff_t u)
 	GP__FOR(q, t->P) {
 		ptrdiff_t p = t->first + q;
 		gp__zero(g->w + p * n, M);
-		if (!t->p->no_alpha) gp__copy(g->w + p * n, t->v.alpha + q * M, M);
+		if (t->v.alpha) gp__copy(g->w + p * n, t->v.alpha + q * M, M);
 		gp__copy(g->w + p * n + M, t->v.a_gamma + q * Mg, Mg);
 		t->mean[p * t->ld] = 0;
 		GP__FOR(d, D)
@@ -10035,38 +10021,44 @@ static odvgp_status gp__sigma_points(gp__uncertain *g, const odvgp_server *s, co
 static odvgp_status gp__uncertain_run(const odvgp_server *s, const gp__uncertain_call *c,
 		void *scratch, size_t bytes, odvgp_info *info)
 {
-	ptrdiff_t terms = 0, rows, D, F;
 	gp__uncertain *g;
 	const odvgp_moments *to = c->to;
-	odvgp_status status = gp__uncertain_check(s, c->exact, &terms, info);
+	size_t need;
+	gp__arena a = gp__measuring();
+	odvgp_status status = gp__uncertain_layout(&a, s, c->exact, &g, &need, info);
 	if (status) return status;
 	if (!c->m || !c->S) return gp__is_null(info, c->m ? "S" : "m");
 	if (!to || !scratch) return gp__is_null(info, to ? "scratch" : "moments");
 	if (!gp__finite(c->m, s->D)) return gp__refuse(info, ODVGP_E_NAN, "m", "is not finite");
-	size_t need = gp__uncertain_size(s, c->exact, info);
-	if (!need) return ODVGP_E_SIZE;
 	if (bytes < need) return gp__scratch_small(info);
-	gp__arena a = gp__scratch_arena(scratch, bytes);
-	gp__uncertain_layout(&a, s, terms, &rows, &g);
+	a = gp__scratch_arena(scratch, bytes);
+	gp__uncertain_layout(&a, s, c->exact, &g, &need, info);
 	if ((status = gp__uncertain_root(g, c->S, info))) return status;
 #ifndef ODVGP_FLOAT
 	gp__arena rest;
 	gp__arena_init(&rest, a.base + a.used, a.size - a.used);
 	if (c->exact) {
-		g->t = gp__predict_begin(s, rows, 0, rest);
+		g->t = gp__predict_begin(s, g->rows, 0, rest);
 		gp__uncertain_exact(g, c->m);
 	}
 #endif
 	if (!c->exact) status = gp__sigma_points(g, s, c->m, &a, info);
 	if (status) return status;
-	D = g->D;
-	F = g->F;
+	ptrdiff_t D = g->D, F = g->F;
 	if (to->mean) gp__copy(to->mean, g->mean, F);
 	if (to->cov) gp__copy(to->cov, g->cov, F * F);
 	if (to->input_cov) gp__copy(to->input_cov, g->input_cov, D * F);
 	int finite = gp__finite(g->mean, F) && gp__finite(g->cov, F * F) &&
 				 gp__finite(g->input_cov, D * F);
 	return gp__predict_result(finite ? -1 : 0, info);
+}
+
+static size_t gp__uncertain_size(const odvgp_server *s, int exact, odvgp_info *info)
+{
+	gp__arena a = gp__measuring();
+	gp__uncertain *g;
+	size_t bytes;
+	return gp__uncertain_layout(&a, s, exact, &g, &bytes, info) ? 0 : bytes;
 }
 
 ODVGP_API size_t odvgp_predict_moments_scratch(const odvgp_server *s, odvgp_info *info)
@@ -10097,31 +10089,20 @@ ODVGP_API odvgp_status odvgp_predict_sigma_points(const odvgp_server *s, const o
 
 /* ---- >>path   one function drawn from the posterior
 
-	f(x) = m(x) + g(x) + k(x,Zb) w + k(x,Zg) a, where g is a draw of the prior [PATHS]:
+	f(x) = m(x) + g(x) + k(x,Zb) w + k(x,Zg) a, where g is a draw from the prior [PATHS] and, with
+	xi ~ N(0, I) and e of the variance of the jitter,
 
 		w = alpha + L^-T (q_sqrt xi - L^-1 (g(Zb) + e))
-		INVERSE, DIAGONAL: w = alpha - B L_H^-T L_H^-1 (B^T (g(Zb) + e) + xi)
+		w = alpha - B L_H^-T L_H^-1 (B^T (g(Zb) + e) + xi)		(INVERSE, DIAGONAL)
 
-	with xi ~ N(0, I), and e of the variance of the jitter. Cov(f(x), f(x')) has terms in Cov(g, g)
-	alone, at most linear: with k for it they add up to the predictor's. g is a sum of features
+	Cov(f(x), f(x')) is linear in the covariance of g, and with k for that it is the predictor's. So
+	g may be a sum of any number of features whose expected covariance is k:
 
-		(w1 cos(omega.x) + w2 sin(omega.x)) prod_i a_i.(x, 1),    w1, w2 ~ N(0, scale / their number)
+		(w1 cos(omega.x) + w2 sin(omega.x)) prod_i a_i.(x, 1),		w1, w2 ~ N(0, scale / number)
 
-	whose covariance, over omega and a_i too, is k. omega is normal; matern's is divided by the root
-	of a gamma number (a t distribution), rq's multiplied; in a product they add. A linear factor has
-	a normal a_i, or without omega, exactly, one feature for each choice of columns.
-
-	Cost: starting features (M + 1) D + M^2 for each term and output; a value features D + M D. */
-
-struct odvgp_path {
-	gp__gradient g;
-	odvgp_gradient to;
-	odvgp_server s;
-	uint64_t seed, drawn;
-	ptrdiff_t features, numbers, weights; /* of a term; of a unit's features; of a process */
-	odvgp_real *w, *x, *slope;            /* [P,M], [D], [D] */
-	odvgp_real *feature, *weight;         /* [units,numbers], [P,weights] */
-};
+	omega / lengthscale is normal, times the root of a gamma number for rq, divided by one for matern
+	(a t distribution); in products omegas add. Factors linear and polynomial have normal a_i, or if
+	a term has no others, one feature for each product of columns, which is exact. */
 
 /*	Features of a term, each of D + forms (D + 1) numbers. */
 typedef struct {
@@ -10130,80 +10111,136 @@ typedef struct {
 	int exact;
 } gp__path_term;
 
+struct odvgp_path {
+	gp__gradient g;
+	odvgp_gradient to;
+	odvgp_server s;
+	uint64_t seed, drawn;
+	ptrdiff_t terms, numbers, weights; /* numbers of a unit's features, weights of a process */
+	gp__path_term *term;
+	odvgp_real *w, *x, *slope;    /* [P,M], [D], [D] */
+	odvgp_real *feature, *weight; /* [units,numbers], [P,weights] */
+};
+
 #define GP__EACH_FACTOR(i, k, term) \
 	GP__EACH_BASE(i, k) \
 		if ((term)->base_kernels >> i & 1)
 
-static gp__path_term gp__path_term_at(const gp__kernel *k, ptrdiff_t i, ptrdiff_t features)
+/*	How often a base kernel is a factor a.(x, 1), and how many numbers such an a has. */
+static uint32_t gp__path_degree(const gp__base_kernel *base)
 {
-	gp__path_term t = {0, 1, 0, 1};
-	gp__kernel_term(k, i, &t.base_kernels);
-	GP__EACH_FACTOR(l, k, &t) {
-		const gp__base_kernel *base = &k->base[l];
-		if (gp__geometry(base) == GP__DISTANCE) t.exact = 0;
-		if (gp__geometry(base) != GP__INNER_PRODUCT) continue;
-		for (uint32_t f = GP__MAX(1, base->degree); f > 0; f--, t.forms++)
-			if (!t.forms || t.count <= features) t.count *= (ptrdiff_t)base->ndims + !!base->degree;
-	}
-	t.exact = t.exact && (t.forms < 2 || t.count <= features);
-	if (!t.exact) t.count = features;
-	return t;
+	return gp__geometry(base) == GP__INNER_PRODUCT ? GP__MAX(1, base->degree) : 0;
+}
+static ptrdiff_t gp__path_choices(const gp__base_kernel *base)
+{
+	return (ptrdiff_t)base->ndims + (base->type == GP__POLYNOMIAL);
 }
 
+/*	Bytes, with those of the prediction that follows. */
+static odvgp_status gp__path_layout(gp__arena *a, const odvgp_server *s, ptrdiff_t features,
+		odvgp_path **kept, size_t *bytes, odvgp_info *info)
+{
+	gp__kernel k;
+	uint32_t mask;
+	odvgp_status status = gp__terms_check(s, ~(1u << GP__PERIODIC | 1u << GP__WHITE),
+			"has no random features", &k, info);
+	if (status) return status;
+	if (features < 1 || features > 1 << 20)
+		return gp__fail(
+				info, ODVGP_E_ARG, "features", -1, (double)features, "must be from 1 to 2^20");
+	const gp__predictor *p = gp__layer_of(s);
+	odvgp_path none, *path = *kept = GP__TAKE(a, odvgp_path, 1);
+	if (!path) path = &none;
+	path->terms = gp__kernel_term(&k, 0, &mask);
+	path->term = GP__TAKE(a, gp__path_term, path->terms);
+	path->numbers = path->weights = 0;
+	double all = 0;
+	GP__FOR(i, path->terms) {
+		gp__path_term t = {0, 1, 0, 1};
+		gp__kernel_term(&k, i, &t.base_kernels);
+		GP__EACH_FACTOR(l, &k, &t) {
+			const gp__base_kernel *base = &k.base[l];
+			if (gp__geometry(base) == GP__DISTANCE) t.exact = 0;
+			for (uint32_t f = gp__path_degree(base); f > 0; f--, t.forms++)
+				t.count = t.forms && t.count > features / gp__path_choices(base)
+								  ? features + 1
+								  : t.count * gp__path_choices(base);
+		}
+		t.exact = t.exact && (t.forms < 2 || t.count <= features);
+		if (!t.exact) t.count = features;
+		all += (double)t.count * (double)(1 + t.forms) * (double)(p->D + 1);
+		if (all > (double)PTRDIFF_MAX / 64) a->bad = 1;
+		if (a->bad) continue;
+		path->weights += 2 * t.count;
+		path->numbers += t.count * (p->D + t.forms * (p->D + 1));
+		if (path->term) path->term[i] = t;
+	}
+	path->w = gp__take(a, p->P, p->M);
+	path->x = gp__take(a, 1, p->D);
+	path->slope = gp__take(a, 1, p->D);
+	path->feature = gp__take(a, p->units, path->numbers);
+	path->weight = gp__take(a, p->P, path->weights);
+	*bytes = gp__gradient_size(s, 1);
+	if (!*bytes || a->bad)
+		return gp__refuse(info, ODVGP_E_SIZE, "features", "is too large for memory");
+	*bytes += a->used + 64;
+	return ODVGP_OK;
+}
+
+/* --- the prior --- */
+
+static double gp__path_uniform(odvgp_path *path)
+{
+	return gp__uniform(path->seed, GP__STREAM_PATH, 2 * path->drawn++);
+}
 static odvgp_real gp__path_normal(odvgp_path *path)
 {
 	return (odvgp_real)gp__normal(path->seed, GP__STREAM_PATH, path->drawn++);
 }
 
-/*	A gamma number of this shape and scale 1 (Marsaglia, Tsang 2000). A try is refused with
-	probability below 0.05. */
+/*	A gamma number of this shape and scale 1, by Marsaglia and Tsang (2000), who refuse less than
+	5 % of their tries. */
 static double gp__path_gamma(odvgp_path *path, double shape)
 {
-	double less = shape < 1 ? pow(gp__uniform(path->seed, GP__STREAM_PATH, 2 * path->drawn++),
-									  1 / shape)
-							: 1,
+	double by = shape < 1 ? pow(gp__path_uniform(path), 1 / shape) : 1,
 		   d = (shape < 1 ? shape + 1 : shape) - 1.0 / 3, v = 1;
 	for (int tries = 0; tries < 100; tries++) {
-		double x = (double)gp__path_normal(path),
-			   u = gp__uniform(path->seed, GP__STREAM_PATH, 2 * path->drawn++);
+		double x = (double)gp__path_normal(path), u = gp__path_uniform(path);
 		v = 1 + x / sqrt(9 * d);
 		v *= v * v;
 		if (v > 0 && log(u) < x * x / 2 + d - d * v + d * log(v)) break;
 	}
-	return less * d * v;
+	return by * d * v;
 }
 
-/*	A frequency's mean square, in units of 1 / lengthscale^2. */
+/*	The variance of omega, in units of 1 / lengthscale^2. */
 static double gp__path_spread(odvgp_path *path, const gp__base_kernel *base, const odvgp_real *hyp)
 {
-	double shape = base->type == GP__MATERN12   ? 0.5
-				   : base->type == GP__MATERN32 ? 1.5
-				   : base->type == GP__MATERN52 ? 2.5
-												: 0;
+	double shape = base->type == GP__MATERN12 ? 0.5 : base->type == GP__MATERN32 ? 1.5 : 2.5;
 	if (base->type == GP__RBF) return 1;
-	if (shape > 0) return shape / gp__path_gamma(path, shape);
+	if (base->type != GP__RQ) return shape / gp__path_gamma(path, shape);
 	shape = (double)hyp[base->shape_param];
 	return gp__path_gamma(path, shape) / shape;
 }
 
-/*	The features of the chosen unit. */
-static void gp__path_draw(odvgp_path *path, odvgp_real *to)
+/*	Features and weights of the chosen unit u. */
+static void gp__path_draw(odvgp_path *path, ptrdiff_t u)
 {
 	const gp__prediction *t = path->g.t;
-	const gp__kernel *k = t->kernel;
 	const odvgp_real *hyp = t->v.hyp;
 	ptrdiff_t D = t->p->D, at = 0;
-	uint32_t mask;
-	GP__FOR(i, gp__kernel_term(k, 0, &mask)) {
-		const gp__path_term term = gp__path_term_at(k, i, path->features);
-		GP__FOR(c, term.count) {
-			odvgp_real *omega = to, scale = term.exact ? 1 : 1 / (odvgp_real)term.count;
+	odvgp_real *to = path->feature + u * path->numbers;
+	gp__zero(to, path->numbers);
+	GP__FOR(i, path->terms) {
+		const gp__path_term *term = path->term + i;
+		GP__FOR(c, term->count) {
+			odvgp_real *omega = to, scale = term->exact ? 1 : 1 / (odvgp_real)term->count;
 			ptrdiff_t left = c;
-			gp__zero(to, D + term.forms * (D + 1));
 			to += D;
-			GP__EACH_FACTOR(l, k, &term) {
-				const gp__base_kernel *base = &k->base[l];
-				ptrdiff_t nd = (ptrdiff_t)base->ndims, size = nd + !!base->degree;
+			GP__EACH_FACTOR(l, t->kernel, term) {
+				const gp__base_kernel *base = &t->kernel->base[l];
+				ptrdiff_t nd = (ptrdiff_t)base->ndims, choices = gp__path_choices(base);
+				if (!gp__path_degree(base)) scale *= hyp[base->var];
 				if (gp__geometry(base) == GP__DISTANCE) {
 					odvgp_real root = GP__SQRT((odvgp_real)gp__path_spread(path, base, hyp) *
 											   gp__base_scale(base, hyp));
@@ -10211,103 +10248,96 @@ static void gp__path_draw(odvgp_path *path, odvgp_real *to)
 						omega[gp__column(base, d)] +=
 								root * gp__base_column(base, hyp, d) * gp__path_normal(path);
 				}
-				if (gp__geometry(base) != GP__INNER_PRODUCT) {
-					scale *= hyp[base->var];
-					continue;
-				}
-				for (uint32_t f = GP__MAX(1, base->degree); f > 0; f--, to += D + 1) {
-					GP__FOR(d, size) {
-						odvgp_real v = hyp[d == nd     ? base->shape_param
-										   : base->ard ? base->var + (uint32_t)d
-													   : base->var];
-						to[d == nd ? D : gp__column(base, d)] =
-								GP__SQRT(v) * (!term.exact ? gp__path_normal(path)
-														   : (odvgp_real)(left % size == d));
+				for (uint32_t f = gp__path_degree(base); f > 0; f--, to += D + 1) {
+					GP__FOR(d, choices) {
+						odvgp_real v = hyp[d == nd ? base->shape_param
+												   : base->var + (base->ard ? (uint32_t)d : 0)],
+								   a = term->exact ? (odvgp_real)(left % choices == d)
+												   : gp__path_normal(path);
+						to[d == nd ? D : gp__column(base, d)] = GP__SQRT(v) * a;
 					}
-					left /= size;
+					left /= choices;
 				}
 			}
-			for (int both = 0; both < 2; both++, at++)
-				GP__FOR(q, t->P)
-					path->weight[(t->first + q) * path->weights + at] =
-							GP__SQRT(scale) * gp__path_normal(path);
+			for (int wave = 0; wave < 2; wave++, at++)
+				GP__FROM(q, t->first, t->first + t->P)
+					path->weight[q * path->weights + at] = GP__SQRT(scale) * gp__path_normal(path);
 		}
 	}
 }
 
-/*	Adds g(x) of the chosen unit to f [P], every `step` numbers, and its gradient to df [P,D]. */
+/*	Adds g(x) of the chosen unit u to f [P], every `step` numbers, and its gradient to df [P,D]. */
 static void gp__path_prior(odvgp_path *path, ptrdiff_t u, const odvgp_real *x, odvgp_real *f,
 		ptrdiff_t step, odvgp_real *df)
 {
 	const gp__prediction *t = path->g.t;
 	const odvgp__simd *isa = t->blas.isa;
 	const odvgp_real *a = path->feature + u * path->numbers,
-					 *weight = path->weight + t->first * path->weights;
+					 *w = path->weight + t->first * path->weights;
 	ptrdiff_t D = t->p->D;
 	odvgp_real *slope = path->slope;
-	uint32_t mask;
-	GP__FOR(i, gp__kernel_term(t->kernel, 0, &mask)) {
-		const gp__path_term term = gp__path_term_at(t->kernel, i, path->features);
-		for (ptrdiff_t c = 0; c < term.count; c++, weight += 2) {
+	GP__FOR(i, path->terms)
+		for (ptrdiff_t c = path->term[i].count; c > 0; c--, w += 2) {
 			const odvgp_real *omega = a;
 			double angle = 0;
 			odvgp_real value = 1;
 			GP__FOR(d, D) angle += (double)omega[d] * (double)(x[d] - t->v.beta_centre[d]);
-			odvgp_real wave[2] = {(odvgp_real)cos(angle), (odvgp_real)sin(angle)};
+			odvgp_real cosine = (odvgp_real)cos(angle), sine = (odvgp_real)sin(angle);
 			gp__zero(slope, D);
 			a += D;
-			for (ptrdiff_t k = 0; k < term.forms; k++, a += D + 1) {
+			for (ptrdiff_t k = path->term[i].forms; k > 0; k--, a += D + 1) {
 				odvgp_real form = isa->dot(D, a, x) + a[D];
 				GP__FOR(d, D) slope[d] = slope[d] * form + value * a[d];
 				value *= form;
 			}
 			GP__FOR(q, t->P) {
-				const odvgp_real *w = weight + q * path->weights;
-				odvgp_real sum = w[0] * wave[0] + w[1] * wave[1];
-				f[q * step] += sum * value;
+				odvgp_real w1 = w[q * path->weights], w2 = w[q * path->weights + 1],
+						   wave = w1 * cosine + w2 * sine;
+				f[q * step] += wave * value;
 				if (!df) continue;
-				isa->axpy(D, sum, slope, df + q * D);
-				isa->axpy(D, (w[1] * wave[0] - w[0] * wave[1]) * value, omega, df + q * D);
+				isa->axpy(D, wave, slope, df + q * D);
+				isa->axpy(D, (w2 * cosine - w1 * sine) * value, omega, df + q * D);
 			}
 		}
-	}
 }
 
-/*	The variance of the jitter at point j, whose k(x,x) is prior: what a factor's diagonal has more.
-	An INVERSE model's L_H shows it in the last row, for all points. */
-static odvgp_real gp__path_jitter(const gp__prediction *t, ptrdiff_t q, ptrdiff_t j, odvgp_real prior)
+/* --- the update --- */
+
+/*	The variance of the jitter at point j: what the factor's diagonal has beyond k(x,x). B's last
+	column has one entry, and with INVERSE all points have the same jitter. */
+static odvgp_real gp__path_jitter(odvgp_path *path, ptrdiff_t q, ptrdiff_t j)
 {
-	ptrdiff_t M = t->p->M, r = t->p->factor == GP__FACTOR_OF_S ? j : M - 1;
-	const odvgp_real *row = t->v.L + r * M;
-	if (t->p->factor != GP__FACTOR_OF_S) row += q * M * M;
-	odvgp_real sum = t->blas.isa->dot(r + 1, row, row), b;
-	if (t->p->factor == GP__FACTOR_OF_S) return GP__MAX(0, sum - prior);
-	b = t->p->factor == GP__DIAGONAL_OF_INVERSE ? t->v.factor[q * M + r]
-												: t->v.factor[(q * M + r) * M + r];
-	sum = (sum - 1) / (b * b) - prior;
-	return b * b * prior > GP__SQRT(GP__EPS) && sum > 0 ? sum : 0;
+	const gp__prediction *t = path->g.t;
+	ptrdiff_t M = t->p->M, factor = t->p->factor;
+	int of_S = factor == GP__FACTOR_OF_S;
+	odvgp_real node[GP__MAX_NODES], b2 = 1, all, more;
+	if (!of_S) {
+		j = M - 1;
+		b2 = t->v.factor[factor == GP__DIAGONAL_OF_INVERSE ? q * M + j : (q * M + j) * M + j];
+		b2 *= b2;
+	}
+	const odvgp_real *row = t->v.L + ((of_S ? 0 : q * M) + j) * M;
+	gp__point_at(t, j, path->x);
+	all = t->blas.isa->dot(j + 1, row, row);
+	more = all - (odvgp_real)!of_S - b2 * gp__kernel_diag(t->kernel, t->v.hyp, path->x, node);
+	return more > 4 * GP__EPS * all ? more / b2 : 0;
 }
 
-/*	w of process q of the unit, where it holds g(Zb). */
+/*	w of process q of the unit, where g(Zb) is, by the weights of the variance's gradient: with
+	T = xi and A = L^-1 (g(Zb) + e) they are L^-T (q_sqrt T - A), else -B L_H^-T T. */
 static void gp__path_update(odvgp_path *path, ptrdiff_t q)
 {
 	gp__gradient *g = &path->g;
 	gp__prediction *t = g->t;
 	ptrdiff_t M = t->p->M;
-	int dense = t->p->factor == GP__FACTOR_OF_S;
-	odvgp_real *w = path->w + (t->first + q) * M, node[GP__MAX_NODES];
+	odvgp_real *w = path->w + (t->first + q) * M;
 	gp__copy(t->A, w, M);
-	gp__predict_points(t, t->v.beta, M, t->v.beta_centre);
 	GP__FOR(j, M) {
-		/* INVERSE: of the last point */
-		gp__point_at(t, dense ? j : M - 1, path->x);
-		odvgp_real prior = gp__kernel_diag(t->kernel, t->v.hyp, path->x, node);
-		t->A[j] += GP__SQRT(gp__path_jitter(t, q, j, prior)) * gp__path_normal(path);
+		t->A[j] += GP__SQRT(gp__path_jitter(path, q, j)) * gp__path_normal(path);
 		w[j] = gp__path_normal(path);
 	}
-	/* as for the variance's gradient, which has the weights L^-T (q_sqrt T - A), or -B L_H^-T T */
-	t->square[0] = t->var[t->first + q] = 1;
-	if (dense) {
+	t->square[0] = t->var[t->first + q] = 1; /* the prior counts */
+	if (t->p->factor == GP__FACTOR_OF_S) {
 		gp__predict_solve(t, 1, t->v.L, t->A);
 		gp__copy(t->T, w, M);
 	} else {
@@ -10317,67 +10347,32 @@ static void gp__path_update(odvgp_path *path, ptrdiff_t q)
 	}
 	gp__gradient_weights(g, 1, q);
 	gp__copy(w, g->w + q * M, M);
-	if (!t->p->no_alpha) t->blas.isa->axpy(M, 1, t->v.alpha + q * M, w);
+	if (t->v.alpha) t->blas.isa->axpy(M, 1, t->v.alpha + q * M, w);
 }
 
-static odvgp_status gp__path_check(
-		const odvgp_server *s, ptrdiff_t features, gp__kernel *k, odvgp_info *info)
-{
-	odvgp_status status = gp__terms_check(s, ~(1u << GP__PERIODIC | 1u << GP__WHITE),
-			"has no random features", k, info);
-	if (status || (features >= 1 && features <= 1 << 20)) return status;
-	return gp__fail(
-			info, ODVGP_E_ARG, "features", -1, (double)features, "must be from 1 to 2^20");
-}
-
-/*	Returns the bytes with those of the prediction that follows; 0: too many. */
-static size_t gp__path_layout(gp__arena *a, const odvgp_server *s, ptrdiff_t features,
-		const gp__kernel *k, odvgp_path **kept)
-{
-	const gp__predictor *p = gp__layer_of(s);
-	odvgp_path none, *path = *kept = GP__TAKE(a, odvgp_path, 1);
-	uint32_t mask;
-	if (!path) path = &none;
-	path->features = features;
-	path->numbers = path->weights = 0;
-	GP__FOR(i, gp__kernel_term(k, 0, &mask)) {
-		const gp__path_term term = gp__path_term_at(k, i, features);
-		path->weights += 2 * term.count;
-		path->numbers += term.count * (p->D + term.forms * (p->D + 1));
-	}
-	path->w = gp__take(a, p->P, p->M);
-	path->x = gp__take(a, 1, p->D);
-	path->slope = gp__take(a, 1, p->D);
-	path->feature = gp__take(a, p->units, path->numbers);
-	path->weight = gp__take(a, p->P, path->weights);
-	size_t own = gp__gradient_size(s, 1);
-	return own && !a->bad ? a->used + 64 + own : 0;
-}
+/* --- odvgp_path_start, odvgp_path_at --- */
 
 ODVGP_API size_t odvgp_path_size(const odvgp_server *s, ptrdiff_t features, odvgp_info *info)
 {
 	gp__arena a = gp__measuring();
-	gp__kernel k;
 	odvgp_path *path;
-	if (gp__path_check(s, features, &k, info)) return 0;
-	size_t bytes = gp__path_layout(&a, s, features, &k, &path);
-	return bytes ? bytes : gp__too_large(info, "features");
+	size_t bytes;
+	return gp__path_layout(&a, s, features, &path, &bytes, info) ? 0 : bytes;
 }
 
 ODVGP_API odvgp_status odvgp_path_start(const odvgp_server *s, odvgp_path **to, uint64_t seed,
 		ptrdiff_t features, void *block, size_t block_bytes, odvgp_info *info)
 {
-	gp__kernel k;
 	odvgp_path *path;
+	size_t need;
+	gp__arena a = gp__measuring();
 	if (!to || !block) return gp__is_null(info, to ? "block" : "path");
 	*to = NULL;
-	odvgp_status status = gp__path_check(s, features, &k, info);
+	odvgp_status status = gp__path_layout(&a, s, features, &path, &need, info);
 	if (status) return status;
-	size_t need = odvgp_path_size(s, features, info);
-	if (!need) return ODVGP_E_SIZE;
 	if (block_bytes < need) return gp__small(info, "block", need);
-	gp__arena a = gp__scratch_arena(block, block_bytes);
-	gp__path_layout(&a, s, features, &k, &path);
+	a = gp__scratch_arena(block, block_bytes);
+	gp__path_layout(&a, s, features, &path, &need, info);
 	path->s = *s;
 	path->seed = seed;
 	path->drawn = 0;
@@ -10387,7 +10382,7 @@ ODVGP_API odvgp_status odvgp_path_start(const odvgp_server *s, odvgp_path **to, 
 	GP__FOR(u, t->p->units) {
 		gp__predict_unit(t, u);
 		odvgp_real *w = path->w + t->first * M;
-		gp__path_draw(path, path->feature + u * path->numbers);
+		gp__path_draw(path, u);
 		gp__predict_points(t, t->v.beta, M, t->v.beta_centre);
 		gp__zero(w, t->P * M);
 		GP__FOR(j, M) {
