@@ -9533,9 +9533,9 @@ ODVGP_API odvgp_status odvgp_predict_gradient(const odvgp_server *s, const odvgp
 
 	x = m + y, y ~ N(0, S). Multiplied out, a kernel of rbf and linear is a sum of terms
 
-		k(x,z) = scale exp(-(y - d)^T T (y - d) / 2) prod_i a_i.x,     d = z - m, a_i = v z, T diagonal
+		k(x,z) = scale exp(-(y - d)^T T (y - d) / 2) prod_i a_i.x,	d = z - m, a_i = v z, diagonal T
 
-	With S = R R^T, b = T d and V = (S^-1 + T)^-1 = R (I + R^T T R)^-1 R^T, which inverts no S [PILCO],
+	With S = R R^T, b = T d and V = (S^-1 + T)^-1 = R (I + R^T T R)^-1 R^T, without S^-1 [PILCO],
 
 		E[k]      = e^l W,    l = log(scale) + (b^T V b - b^T d - log|I + S T|) / 2
 		E[y k]    = e^l (V b W + sum_i V a_i W_i)
@@ -9579,7 +9579,7 @@ static ptrdiff_t gp__kernel_term(const gp__kernel *k, ptrdiff_t i, uint32_t *ter
 	return count[k->nnode - 1];
 }
 
-/*	The kernel of a server of points and one layer, whose base kernels are among the bits `types`. */
+/*	The kernel of a server of points and one layer, with base kernels among the bits `types`. */
 static odvgp_status gp__terms_check(const odvgp_server *s, uint32_t types, const char *sentence,
 		gp__kernel *k, odvgp_info *info)
 {
@@ -9624,16 +9624,46 @@ typedef struct {
 	int forms;
 } gp__term;
 
-/*	name, rows, columns; sigma points have n = P = M = 0. A unit's term: T, e^l, b^T V b / 2, W. */
+/*	name, rows, columns. For sigma points U, P, M, n and terms are 0; else terms are of all units. */
 #define GP__UNCERTAIN_ARRAYS(X) \
-	X(mean, 1, F) X(cov, F, F) X(input_cov, D, F) X(f, 1, F) X(f_cov, F, F) /* results; a point's */ \
-	X(x, 1, D) X(m, 1, D) X(root, D, D) X(half, D, D) X(b, 1, D) \
-	X(V, D, D) X(C, D, D) X(mu, 1, D) X(Vb, n, D) X(h, 1, n) X(row, 1, n) \
-	X(a, GP__MOST_FORMS, D) X(Va, GP__MOST_FORMS, D) \
-	X(T, terms, D) X(value, terms, n) X(tilt, terms, n) X(W, terms, n) \
-	X(Z, U * n, D) X(w, P, n) X(e, U, n) X(G, M, M) /* E[k], and their covariance */ \
-	X(p_mean, 1, P) X(p_cov, P, P) X(p_input, P, D) /* of the processes */ \
-	X(A, P, D) X(share, F, P) X(mixed, F, P)        /* mean function; functions' shares */
+	/* results; a point and its prediction */ \
+	X(mean, 1, F) \
+	X(cov, F, F) \
+	X(input_cov, D, F) \
+	X(x, 1, D) \
+	X(f, 1, F) \
+	X(f_cov, F, F) \
+	X(root, D, D) \
+	X(half, D, D) \
+	X(b, 1, D) \
+	/* in training units */ \
+	X(m, 1, D) \
+	X(V, D, D) \
+	X(C, D, D) \
+	X(mu, 1, D) \
+	X(a, GP__MOST_FORMS, D) \
+	X(Va, GP__MOST_FORMS, D) \
+	/* of terms: T, e^l, b^T V b / 2, W */ \
+	X(T, terms, D) \
+	X(value, terms, n) \
+	X(tilt, terms, n) \
+	X(W, terms, n) \
+	/* of a pair of terms: V b and h of one, Cov(k,k') of the other's points */ \
+	X(Vb, n, D) \
+	X(h, 1, n) \
+	X(row, 1, n) \
+	/* points, weights, E[k], G */ \
+	X(Z, U *n, D) \
+	X(w, P, n) \
+	X(e, U, n) \
+	X(G, M, M) \
+	/* of the processes: moments, mean function; their shares in the functions */ \
+	X(p_mean, 1, P) \
+	X(p_cov, P, P) \
+	X(p_input, P, D) \
+	X(A, P, D) \
+	X(share, F, P) \
+	X(mixed, F, P)
 
 typedef struct {
 	gp__prediction *t;
@@ -9692,7 +9722,8 @@ static odvgp_status gp__uncertain_layout(gp__arena *a, const odvgp_server *s, in
 	GP__UNCERTAIN_ARRAYS(GP__X)
 #undef GP__X
 	*bytes = gp__predict_size(s, g->rows, 0);
-	if (!*bytes || a->bad) return gp__refuse(info, ODVGP_E_SIZE, "server", "is too large for memory");
+	if (!*bytes || a->bad)
+		return gp__refuse(info, ODVGP_E_SIZE, "server", "is too large for memory");
 	*bytes += a->used + 64;
 	return ODVGP_OK;
 }
@@ -9713,8 +9744,7 @@ static odvgp_status gp__uncertain_root(gp__uncertain *g, const odvgp_real *S, od
 		GP__FOR(d, D) sum += g->root[i / D * D + d] * g->root[i % D * D + d];
 		off = GP__MAX(off, sum * sum - GP__EPS * g->b[i / D] * g->b[i % D]);
 	}
-	return off > 0 ? gp__refuse(info, ODVGP_E_ARG, "S", "is not a symmetric covariance")
-				   : ODVGP_OK;
+	return off > 0 ? gp__refuse(info, ODVGP_E_ARG, "S", "is not a symmetric covariance") : ODVGP_OK;
 }
 
 #ifndef ODVGP_FLOAT
@@ -9818,7 +9848,8 @@ static void gp__uncertain_term(gp__uncertain *g, ptrdiff_t u, ptrdiff_t i)
 		odvgp_real tilt = g->tilt[own * n + j] = gp__uncertain_shift(g, own, z, g->mu), W, value;
 		int forms = gp__uncertain_forms(g, term, z, 0);
 		W = g->W[own * n + j] = gp__uncertain_product(g, forms);
-		tilt -= (isa->dot(D, g->b, z) - isa->dot(D, g->b, g->m) + term->log_det) / 2;
+		tilt -= term->log_det / 2;
+		GP__FOR(d, D) tilt -= g->b[d] * (z[d] - g->m[d]) / 2;
 		value = g->value[own * n + j] = term->scale * exp(tilt);
 		g->e[u * n + j] += value * W;
 		GP__FOR(d, D) g->mu[d] *= W;
@@ -9837,9 +9868,8 @@ static void gp__uncertain_pair(gp__uncertain *g, ptrdiff_t u, ptrdiff_t v, ptrdi
 	ptrdiff_t D = g->D, n = g->n, P = g->t->P, M = g->t->p->M, all = g->t->p->P;
 	const gp__term *one = g->term + r, *other = g->term + s;
 	const odvgp_real *Zu = g->Z + u * n * D, *Zv = g->Z + v * n * D;
-	odvgp_real logs = (gp__uncertain_tilt(g, g->T + r * D, g->T + s * D) - one->log_det -
-							  other->log_det) /
-					  2;
+	odvgp_real logs =
+			(gp__uncertain_tilt(g, g->T + r * D, g->T + s * D) - one->log_det - other->log_det) / 2;
 	GP__FOR(i, n)
 		g->h[i] = gp__uncertain_shift(g, s, Zv + i * D, g->Vb + i * D) - g->tilt[s * n + i] - logs;
 	GP__FOR(j, n) {
@@ -9849,9 +9879,9 @@ static void gp__uncertain_pair(gp__uncertain *g, ptrdiff_t u, ptrdiff_t v, ptrdi
 					   apart = g->W[r * n + j] * g->W[s * n + i];
 			if (one->forms + other->forms) {
 				GP__FOR(d, D) g->mu[d] = g->x[d] + g->Vb[i * D + d];
-				both = gp__uncertain_product(g,
-						gp__uncertain_forms(g, other, Zv + i * D,
-								gp__uncertain_forms(g, one, Zu + j * D, 0)));
+				both = gp__uncertain_product(
+						g, gp__uncertain_forms(g, other, Zv + i * D,
+								   gp__uncertain_forms(g, one, Zu + j * D, 0)));
 			}
 			/* where e^h would overflow, the values are 0 */
 			g->row[i] = g->value[r * n + j] * g->value[s * n + i] *
@@ -9941,8 +9971,10 @@ static void gp__uncertain_means(gp__uncertain *g, ptrdiff_t u)
 		gp__copy(g->w + p * n + M, t->v.a_gamma + q * Mg, Mg);
 		t->mean[p * t->ld] = 0;
 		GP__FOR(d, D)
-			g->A[p * D + d] = gp__mean_functions[t->p->mean_function].A ? t->v.A[d * t->P + q]
-							  : t->p->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY && d == p;
+			g->A[p * D + d] =
+					gp__mean_functions[t->p->mean_function].A
+							? t->v.A[d * t->P + q]
+							: t->p->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY && d == p;
 	}
 	gp__zero(g->e + u * n, n);
 	GP__FOR(i, g->terms) gp__uncertain_term(g, u, i);
@@ -9986,6 +10018,10 @@ static void gp__uncertain_exact(gp__uncertain *g, const odvgp_real *m)
 	}
 	odvgp_gemm(blas, 0, 0, F, P, P, 1, g->share, P, g->p_cov, P, 0, g->mixed, P);
 	odvgp_gemm(blas, 0, 1, F, F, P, 1, g->mixed, P, g->share, P, 0, g->cov, F);
+	GP__FOR(f, F) {
+		g->cov[f * (F + 1)] = GP__MAX(0, g->cov[f * (F + 1)]);
+		GP__FOR(e, f) g->cov[e * F + f] = g->cov[f * F + e];
+	}
 	odvgp_gemm(blas, 1, 1, D, F, P, 1, g->p_input, D, g->share, P, 0, g->input_cov, F);
 	GP__FOR(i, D * F) g->input_cov[i] *= scale[i / F];
 }
@@ -10048,8 +10084,8 @@ static odvgp_status gp__uncertain_run(const odvgp_server *s, const gp__uncertain
 	if (to->mean) gp__copy(to->mean, g->mean, F);
 	if (to->cov) gp__copy(to->cov, g->cov, F * F);
 	if (to->input_cov) gp__copy(to->input_cov, g->input_cov, D * F);
-	int finite = gp__finite(g->mean, F) && gp__finite(g->cov, F * F) &&
-				 gp__finite(g->input_cov, D * F);
+	int finite =
+			gp__finite(g->mean, F) && gp__finite(g->cov, F * F) && gp__finite(g->input_cov, D * F);
 	return gp__predict_result(finite ? -1 : 0, info);
 }
 
@@ -10142,8 +10178,8 @@ static odvgp_status gp__path_layout(gp__arena *a, const odvgp_server *s, ptrdiff
 {
 	gp__kernel k;
 	uint32_t mask;
-	odvgp_status status = gp__terms_check(s, ~(1u << GP__PERIODIC | 1u << GP__WHITE),
-			"has no random features", &k, info);
+	odvgp_status status = gp__terms_check(
+			s, ~(1u << GP__PERIODIC | 1u << GP__WHITE), "has no random features", &k, info);
 	if (status) return status;
 	if (features < 1 || features > 1 << 20)
 		return gp__fail(
@@ -10158,7 +10194,8 @@ static odvgp_status gp__path_layout(gp__arena *a, const odvgp_server *s, ptrdiff
 	GP__FOR(i, path->terms) {
 		gp__path_term t = {0, 1, 0, 1};
 		gp__kernel_term(&k, i, &t.base_kernels);
-		GP__EACH_FACTOR(l, &k, &t) {
+		GP__EACH_FACTOR(l, &k, &t)
+		{
 			const gp__base_kernel *base = &k.base[l];
 			if (gp__geometry(base) == GP__DISTANCE) t.exact = 0;
 			for (uint32_t f = gp__path_degree(base); f > 0; f--, t.forms++)
@@ -10237,7 +10274,8 @@ static void gp__path_draw(odvgp_path *path, ptrdiff_t u)
 			odvgp_real *omega = to, scale = term->exact ? 1 : 1 / (odvgp_real)term->count;
 			ptrdiff_t left = c;
 			to += D;
-			GP__EACH_FACTOR(l, t->kernel, term) {
+			GP__EACH_FACTOR(l, t->kernel, term)
+			{
 				const gp__base_kernel *base = &t->kernel->base[l];
 				ptrdiff_t nd = (ptrdiff_t)base->ndims, choices = gp__path_choices(base);
 				if (!gp__path_degree(base)) scale *= hyp[base->var];
@@ -10413,8 +10451,7 @@ ODVGP_API odvgp_status odvgp_path_at(
 		gp__predict_unit(t, u);
 		t->v.alpha = path->w + t->first * t->p->M;
 		gp__gradient_mean(g, 1);
-		gp__path_prior(
-				path, u, t->X, t->mean + t->first, 1, df ? g->dmean + t->first * D : NULL);
+		gp__path_prior(path, u, t->X, t->mean + t->first, 1, df ? g->dmean + t->first * D : NULL);
 	}
 	gp__predict_mix(t, 0, t->mean, 1, 1);
 	gp__use_rows(&c, t, 0, 1, 0, t->p->F, t->mean, NULL, NULL, f, NULL);
