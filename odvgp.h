@@ -1646,7 +1646,8 @@ ODVGP_API odvgp_status odvgp_predict_sigma_points(const odvgp_server *server, co
 	covariance over paths are those of odvgp_predict_cov for any number; with more, a single f is
 	closer to Gaussian. Those of linear, and of polynomial where it has at most `features` products
 	of columns, are exact.
-		path      in block, of odvgp_path_size bytes; server's block must stay. A function of seed
+		path      a function of seed; in block, of odvgp_path_size bytes, which must not move, nor
+				  must server's block
 		features  1..2^20, such as 500
 		x, f, df  [D]; [F] out or NULL; gradient [F,D] out or NULL
 	Returns	E_UNSUPPORTED (periodic, white, which info.what names; more than 64 terms multiplied out;
@@ -10136,9 +10137,9 @@ ODVGP_API odvgp_status odvgp_predict_sigma_points(const odvgp_server *s, const o
 
 		(w1 cos(omega.x) + w2 sin(omega.x)) prod_i a_i.(x, 1),		w1, w2 ~ N(0, scale / number)
 
-	omega / lengthscale is normal, times the root of a gamma number for rq, divided by one for matern
-	(a t distribution); in products omegas add. Factors linear and polynomial have normal a_i, or if
-	a term has no others, one feature for each product of columns, which is exact. */
+	omega times lengthscale is normal; for rq times the root of a gamma number, for matern divided by
+	one (a t distribution). In products, omegas add. linear and polynomial are factors with normal
+	a_i, or where a term has nothing else, one feature for each product of columns: exact. */
 
 /*	Features of a term, each of D + forms (D + 1) numbers. */
 typedef struct {

@@ -125,8 +125,8 @@ static void compare(const served *p, const odvgp_real *m, const odvgp_real *root
 	memset(S, 0, sizeof S);
 	got = moments_of(&p->s, m, S);
 	odvgp_real mean[OUTPUTS], cov[OUTPUTS * OUTPUTS];
-	CHECK_STATUS(odvgp_predict_functions(&p->s, m, 1, mean, cov, p->scratch, p->bytes, NULL),
-			ODVGP_OK);
+	CHECK_STATUS(
+			odvgp_predict_functions(&p->s, m, 1, mean, cov, p->scratch, p->bytes, NULL), ODVGP_OK);
 	off = test_max_diff(got.mean, mean, F) / size;
 	CHECK_SAY(off < 1e-10, "%s: at S = 0 means are off by %.2g", what, off);
 	off = test_max_diff(got.cov, cov, F * F) / (size * size);
@@ -157,9 +157,9 @@ TEST(every_member)
 
 TEST(every_kernel)
 {
-	static const char *const kernels[] = {"rbf", "rbf(ard)", "linear", "linear(ard)", "constant * rbf",
-			"rbf(dims=0) * rbf(dims=1) + constant", "linear * rbf + constant", "linear(ard) * linear",
-			"(rbf(dims=0) + linear(dims=1)) * (rbf(ard) + constant)",
+	static const char *const kernels[] = {"rbf", "rbf(ard)", "linear", "linear(ard)",
+			"constant * rbf", "rbf(dims=0) * rbf(dims=1) + constant", "linear * rbf + constant",
+			"linear(ard) * linear", "(rbf(dims=0) + linear(dims=1)) * (rbf(ard) + constant)",
 			"linear(dims=0) * linear(dims=1) * rbf + linear * rbf(ard, dims=1)"};
 	for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
 		for (int independent = 0; independent < 2; independent++) {
@@ -250,8 +250,7 @@ TEST(sigma_points)
 		for (int i = 0; i < 4; i++)
 			for (int d = 0; d < INPUTS; d++)
 				X[i * INPUTS + d] = m[d] + GP__R((i % 2 ? -1 : 1) * sqrt(2)) * root[d * 2 + i / 2];
-		CHECK_STATUS(
-				odvgp_predict_sigma_points(&p.s, m, S, &to, scratch, bytes, NULL), ODVGP_OK);
+		CHECK_STATUS(odvgp_predict_sigma_points(&p.s, m, S, &to, scratch, bytes, NULL), ODVGP_OK);
 		CHECK_STATUS(odvgp_predict(&p.s, X, 4, mean, var, p.scratch, p.bytes, NULL), ODVGP_OK);
 		for (int f = 0; f < OUTPUTS; f++) {
 			double sum = 0, square = 0, own = 0, cross[2] = {0};
@@ -307,16 +306,14 @@ TEST(bad_arguments_are_refused)
 	size_t bytes = odvgp_predict_sigma_points_scratch(&p.s, NULL);
 	void *scratch = test_alloc(bytes);
 	memset(&g, PATTERN, sizeof g);
-#define SIGMA(s, m, S, to, bytes) \
-	odvgp_predict_sigma_points(s, m, S, to, scratch, bytes, &info)
+#define SIGMA(s, m, S, to, bytes) odvgp_predict_sigma_points(s, m, S, to, scratch, bytes, &info)
 	REFUSED_FOR(SIGMA(NULL, m, S, &to, bytes), ODVGP_E_ARG, "server");
 	REFUSED_FOR(SIGMA(&p.s, NULL, S, &to, bytes), ODVGP_E_ARG, "m");
 	REFUSED_FOR(SIGMA(&p.s, m, NULL, &to, bytes), ODVGP_E_ARG, "S");
 	REFUSED_FOR(SIGMA(&p.s, m, S, NULL, bytes), ODVGP_E_ARG, "moments");
 	REFUSED_FOR(SIGMA(&p.s, bad, S, &to, bytes), ODVGP_E_NAN, "m");
 	REFUSED_FOR(SIGMA(&p.s, m, S, &to, bytes - 1), ODVGP_E_MEMORY, "scratch");
-	for (int i = 0; i < 4; i++)
-		REFUSED_FOR(SIGMA(&p.s, m, many[i], &to, bytes), ODVGP_E_ARG, "S");
+	for (int i = 0; i < 4; i++) REFUSED_FOR(SIGMA(&p.s, m, many[i], &to, bytes), ODVGP_E_ARG, "S");
 	NO_SIZE(odvgp_predict_sigma_points_scratch(NULL, &info), ODVGP_E_ARG, "server");
 	NO_SIZE(odvgp_predict_moments_scratch(NULL, &info), ODVGP_E_ARG, "server");
 	free(scratch);
@@ -332,8 +329,7 @@ TEST(bad_arguments_are_refused)
 	scratch = test_alloc(bytes);
 	REFUSED_FOR(odvgp_predict_moments(&r.s, m, S, &to, scratch, bytes, &info), ODVGP_E_UNSUPPORTED,
 			"matern32");
-	REFUSED_FOR(
-			odvgp_predict_moments(&p.s, bad, S, &to, scratch, bytes, &info), ODVGP_E_NAN, "m");
+	REFUSED_FOR(odvgp_predict_moments(&p.s, bad, S, &to, scratch, bytes, &info), ODVGP_E_NAN, "m");
 	for (int i = 0; i < 4; i++)
 		REFUSED_FOR(odvgp_predict_moments(&p.s, m, many[i], &to, scratch, bytes, &info),
 				ODVGP_E_ARG, "S");
