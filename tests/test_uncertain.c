@@ -225,6 +225,45 @@ TEST(far_and_wide_inputs)
 	unserve(&p);
 	drop(&a);
 }
+
+/*  Matrices of every order: sigma points are exact for a linear kernel. */
+TEST(more_inputs_and_outputs_than_points)
+{
+	enum { MOST = 7 };
+	for (int k = 0; k < 4; k++) {
+		ptrdiff_t D = k < 2 ? MOST : 1, P = k % 2 ? MOST : 1;
+		odvgp_config c = random_config(30, D, P, 3, 2);
+		fixture a;
+		odvgp_real S[MOST * MOST], out[2][MOST * (1 + MOST + MOST)];
+		memset(&a, 0, sizeof a);
+		test_seed = 885 + (uint64_t)k;
+		c.layer[0].kernel = "linear(ard) + constant";
+		c.layer[0].mean_function = ODVGP_MEAN_FUNCTION_LINEAR;
+		c.independent = k % 2;
+		make_block(&a, &c);
+		make_data(&a, c.N, D, P, 1, 0.1);
+		randomise_slots(&a);
+		served p = serve_rows(&a, NULL, 1);
+		for (ptrdiff_t i = 0; i < D * D; i++) {
+			S[i] = i % (D + 1) ? 0 : 0.01;
+			for (int r = 0; r < 2; r++) S[i] += a.X[r * D + i / D] * a.X[r * D + i % D];
+		}
+		for (int sigma = 0; sigma < 2; sigma++) {
+			const odvgp_moments to = {out[sigma], out[sigma] + P, out[sigma] + P + P * P};
+			size_t bytes = (sigma ? odvgp_predict_sigma_points_scratch
+								  : odvgp_predict_moments_scratch)(&p.s, NULL);
+			void *scratch = test_alloc(bytes);
+			CHECK_STATUS((sigma ? odvgp_predict_sigma_points : odvgp_predict_moments)(
+								 &p.s, a.X, S, &to, scratch, bytes, NULL),
+					ODVGP_OK);
+			free(scratch);
+		}
+		CHECK(test_max_diff(out[0], out[1], P + P * P + D * P) <
+				1e-10 * (1 + test_max_abs(out[1], P + P * P + D * P)));
+		unserve(&p);
+		drop(&a);
+	}
+}
 #endif
 
 /*  Cubature by definition. A linear kernel's mean is linear, so its moments are exact but for E[var]
@@ -361,6 +400,7 @@ int main(int argc, char **argv)
 	RUN(every_kernel);
 	RUN(mixed_and_independent_outputs_in_their_units);
 	RUN(far_and_wide_inputs);
+	RUN(more_inputs_and_outputs_than_points);
 #endif
 	RUN(sigma_points);
 	RUN(bad_arguments_are_refused);
