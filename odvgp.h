@@ -65,6 +65,8 @@ CONTENTS   (search for a tag with its arrows)
 	  >>likelihoods	expected log density
 	  >>predictor	the frozen model
 	  >>gradient	derivatives of predictions
+	  >>uncertain	moments at a Gaussian input
+	  >>path		one function from the posterior
 	  >>server		blocks and files; prediction needs nothing below
 	  >>rows		compact blocks and their predictions, for controllers
 	  >>model		types of training
@@ -301,6 +303,10 @@ CONTENTS   (search for a tag with its arrows)
 				Computer Science 1985
 	[ULAPANE]	Ulapane et al.: Hyper-Parameter Initialization for Squared Exponential Kernel-based
 				Gaussian Process Regression, ICIEA 2020
+	[PATHS]		Wilson et al.: Efficiently Sampling Functions from Gaussian Process Posteriors,
+				ICML 2020, arXiv:2002.09309
+	[PILCO]		Deisenroth, Rasmussen: PILCO: A Model-Based and Data-Efficient Approach to Policy
+				Search, ICML 2011
 	[LBFGS]		Nocedal, Wright: Numerical Optimization, 2nd edition 2006, algorithms 3.5, 3.6, 7.4
 	[PHILOX]	Salmon et al.: Parallel random numbers: as easy as 1, 2, 3, SC 2011; the mixer here
 				is smaller
@@ -828,6 +834,8 @@ typedef struct odvgp_allocator {
 #define odvgp_columns odvgpf_columns
 #define odvgp_draws odvgpf_draws
 #define odvgp_gradient odvgpf_gradient
+#define odvgp_moments odvgpf_moments
+#define odvgp_path odvgpf_path
 #define odvgp_pool odvgpf_pool
 #define odvgp_blas odvgpf_blas
 #define odvgp_config_defaults odvgpf_config_defaults
@@ -898,6 +906,13 @@ typedef struct odvgp_allocator {
 #define odvgp_compact_scratch odvgpf_compact_scratch
 #define odvgp_compact_gradient_scratch odvgpf_compact_gradient_scratch
 #define odvgp_compact odvgpf_compact
+#define odvgp_predict_moments odvgpf_predict_moments
+#define odvgp_predict_moments_scratch odvgpf_predict_moments_scratch
+#define odvgp_predict_sigma_points odvgpf_predict_sigma_points
+#define odvgp_predict_sigma_points_scratch odvgpf_predict_sigma_points_scratch
+#define odvgp_path_size odvgpf_path_size
+#define odvgp_path_start odvgpf_path_start
+#define odvgp_path_at odvgpf_path_at
 #define odvgp_sample_scratch odvgpf_sample_scratch
 #define odvgp_sample odvgpf_sample
 #define odvgp_save_size odvgpf_save_size
@@ -1682,6 +1697,54 @@ ODVGP_API odvgp_status odvgp_predict_gradient(const odvgp_server *server, const 
 ODVGP_API odvgp_status odvgp_predict_y_gradient(const odvgp_server *server, const odvgp_real *X,
 		ptrdiff_t n, const odvgp_gradient *gradient, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);
+
+/*	Moments of f(x) for an uncertain input x ~ N(m, S). What is NULL is not computed.
+		odvgp_predict_moments		[PILCO]: exact for sums and products of rbf, constant and linear
+									(at most two in a product), in double; that of odvgp_predict
+									where S is 0
+		odvgp_predict_sigma_points	any kernel, both precisions: the mean over 2 D predictions, at
+									m +- sqrt(D) times the columns of a root of S; exact where all
+									of it is cubic in x
+		m, S       [D], symmetric [D,D]; units of X. S may be singular, or 0
+		mean, cov  [F], [F,F] out; variances are never negative
+		input_cov  [D,F] out, Cov(x,f)
+		scratch    odvgp_predict_moments_scratch or odvgp_predict_sigma_points_scratch bytes
+	Returns	E_ARG (also: S is no covariance) | E_UNSUPPORTED (several layers; images; exact moments
+			of other kernels, which info.what names, of more than 64 terms multiplied out, or in
+			float)
+	Cost	exact O((M + Mg)^2 D) for each pair of terms and of independent outputs, and P M^3 */
+typedef struct odvgp_moments {
+	odvgp_real *mean, *cov, *input_cov;
+} odvgp_moments;
+ODVGP_API size_t odvgp_predict_moments_scratch(const odvgp_server *server, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_predict_moments(const odvgp_server *server, const odvgp_real *m,
+		const odvgp_real *S, const odvgp_moments *moments, void *scratch, size_t scratch_bytes,
+		odvgp_info *info);
+ODVGP_API size_t odvgp_predict_sigma_points_scratch(const odvgp_server *server, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_predict_sigma_points(const odvgp_server *server, const odvgp_real *m,
+		const odvgp_real *S, const odvgp_moments *moments, void *scratch, size_t scratch_bytes,
+		odvgp_info *info);
+
+/*	One function f drawn from the posterior, for rollouts: any inputs in any order see the same f
+	[PATHS]. Each path draws its own `features` frequencies for each term of the kernel, so mean and
+	covariance over paths are those of odvgp_predict_cov for any number; with more, a single f is
+	closer to Gaussian. Those of linear, and of polynomial where it has at most `features` products
+	of columns, are exact.
+		path      a function of seed; in block, of odvgp_path_size bytes, which must not move, nor
+				  must server's block
+		features  1..2^20, such as 500
+		x, f, df  [D]; [F] out or NULL; gradient [F,D] out or NULL
+	Returns	E_UNSUPPORTED (periodic, white, which info.what names; more than 64 terms multiplied out;
+			several layers; images)
+	Cost	for U independent kernels start O((U M + P) features D + P M^2), a value
+			O((U features + U M + P Mg) D)
+	Threads	one on a path at a time */
+typedef struct odvgp_path odvgp_path;
+ODVGP_API size_t odvgp_path_size(const odvgp_server *server, ptrdiff_t features, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_path_start(const odvgp_server *server, odvgp_path **path,
+		uint64_t seed, ptrdiff_t features, void *block, size_t block_bytes, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_path_at(odvgp_path *path, const odvgp_real *x, odvgp_real *f,
+		odvgp_real *df, odvgp_info *info);
 
 /*	log p(y|data) of each row of targets Y [n,T]: logp [n], summed over outputs, for y in its own
 	units. Y has the columns of training, none missing; weights do not count. An output's log p is
@@ -2641,7 +2704,8 @@ enum {
 	GP__STREAM_SOFTMAX,
 	GP__STREAM_WARM,
 	GP__STREAM_PATCHES,
-	GP__STREAM_HIDDEN
+	GP__STREAM_HIDDEN,
+	GP__STREAM_PATH
 };
 
 static uint64_t gp__mix(uint64_t x)
@@ -7971,6 +8035,7 @@ static ptrdiff_t gp__view_layout(
 	GP__PIECE(y_mean, 1, p->T)
 	GP__PIECE(y_scale, 1, p->T)
 #undef GP__PIECE
+	if (p->no_alpha) v->alpha = NULL;
 	return used;
 }
 
@@ -9150,7 +9215,7 @@ typedef struct {
 static gp__gradient_points gp__gradient_beta(const gp__prediction *t)
 {
 	gp__gradient_points z = {
-			t->p->M, t->v.beta, t->v.beta_centre, t->p->no_alpha ? NULL : t->v.alpha};
+			t->p->M, t->v.beta, t->v.beta_centre, t->v.alpha};
 	return z;
 }
 
@@ -9677,6 +9742,936 @@ ODVGP_API odvgp_status odvgp_predict_y_gradient(const odvgp_server *s, const odv
 		}
 	}
 	return odvgp_predict_y(s, X, n, to->mean, to->var, scratch, scratch_bytes, info);
+}
+
+/* ---- >>uncertain   moments of f at a Gaussian input
+
+	x = m + y, y ~ N(0, S). Multiplied out, a kernel of rbf and linear is a sum of terms
+
+		k(x,z) = scale exp(-(y - d)^T T (y - d) / 2) prod_i a_i.x,	d = z - m, a_i = v z, diagonal T
+
+	With S = R R^T, b = T d and V = (S^-1 + T)^-1 = R (I + R^T T R)^-1 R^T, without S^-1 [PILCO],
+
+		E[k]      = e^l W,    l = log(scale) + (b^T V b - b^T d - log|I + S T|) / 2
+		E[y k]    = e^l (V b W + sum_i V a_i W_i)
+		Cov(k,k') = e^(l + l') ((e^h - 1) W'' + W'' - W W'),
+					h = (b''^T V'' b'' - b^T V b - b'^T V' b' - logs alike) / 2
+
+	W = E[prod_i a_i.x] under N(m + V b, V) by Isserlis' theorem, W_i without a_i; '' is the product
+	k k', with T + T', b + b' and all factors. At S = 0, h and W'' - W W' are 0. With the covariance
+	G of k(Zb,x) and its mean e, E[var] is E[k(x,x)] - tr(Q (G + e e^T)) for >>predictor's
+	var = k - k(x,Zb) Q k(Zb,x); by triangular solves, as the entries of Q are large and cancel.
+
+	Cost: n^2 D, n = M + Mg, for each pair of terms and units; P M^3 for the traces. */
+
+#define GP__MOST_TERMS 64
+
+/*	Bits of the base kernels in term i of the expression, multiplied out. Returns the number of
+	terms, at most MOST_TERMS + 1. */
+static ptrdiff_t gp__kernel_term(const gp__kernel *k, ptrdiff_t i, uint32_t *term)
+{
+	ptrdiff_t count[GP__MAX_NODES], at[GP__MAX_NODES];
+	for (uint32_t t = 0; t < k->nnode; t++) {
+		const uint32_t *node = k->node[t];
+		ptrdiff_t n = 1;
+		if (node[0] == GP__NODE_SUM) n = count[node[1]] + count[node[2]];
+		if (node[0] == GP__NODE_PRODUCT) n = count[node[1]] * count[node[2]];
+		count[t] = GP__MIN(n, GP__MOST_TERMS + 1);
+		at[t] = -1;
+	}
+	at[k->nnode - 1] = i;
+	*term = 0;
+	for (uint32_t t = k->nnode; t-- > 0;) {
+		uint32_t kind = k->node[t][0], a = k->node[t][1], b = k->node[t][2];
+		if (at[t] < 0) continue;
+		if (kind == GP__NODE_BASE_KERNEL) *term |= (uint32_t)1 << a;
+		else if (kind == GP__NODE_PRODUCT) {
+			at[a] = at[t] % count[a];
+			at[b] = at[t] / count[a];
+		} else if (at[t] < count[a]) at[a] = at[t];
+		else at[b] = at[t] - count[a];
+	}
+	return count[k->nnode - 1];
+}
+
+/*	The kernel of a server of points and one layer, with base kernels among the bits `types`. */
+static odvgp_status gp__terms_check(const odvgp_server *s, uint32_t types, const char *sentence,
+		gp__kernel *k, odvgp_info *info)
+{
+	const gp__predictor *p = gp__served(s);
+	uint32_t term;
+	if (!p) return gp__not_served(info);
+	if (p->layers > 1 || p->patches.height)
+		return gp__unsupported(info, "server", "this needs one layer, and inputs not images");
+	gp__kernel_unpack(gp__predictor_kernel(p), p->base_kernels, k);
+	GP__EACH_BASE(i, k)
+		if (!(types >> k->base[i].type & 1))
+			return gp__unsupported(info, gp__base_kernel_kinds[k->base[i].type].name, sentence);
+	return ~types && gp__kernel_term(k, 0, &term) > GP__MOST_TERMS
+				   ? gp__unsupported(info, "kernel", "has more than 64 terms, multiplied out")
+				   : ODVGP_OK;
+}
+
+/*	x [D] <- point j of those chosen, in training units; 0 in columns that no base kernel uses. Not
+	for periodic. */
+static void gp__point_at(const gp__prediction *t, ptrdiff_t j, odvgp_real *x)
+{
+	gp__zero(x, t->p->D);
+	GP__EACH_GROUP(g, t->kernel) {
+		const gp__base_kernel *base = gp__group_kernel(t->kernel, g);
+		int inner = gp__geometry(base) == GP__INNER_PRODUCT;
+		GP__FOR(d, (ptrdiff_t)base->ndims) {
+			ptrdiff_t c = gp__column(base, d);
+			x[c] = t->job->zt[g][d * t->job->ld + j] / gp__base_column(base, t->v.hyp, d) +
+				   (inner ? 0 : t->job->centre[c]);
+		}
+	}
+}
+
+/* --- memory of a call --- */
+
+enum { GP__MOST_LINEAR = 2, GP__MOST_FORMS = 2 * GP__MOST_LINEAR };
+
+typedef struct {
+	const gp__base_kernel *linear[GP__MOST_LINEAR];
+	const odvgp_real *hyp;
+	odvgp_real scale, log_det;
+	int forms;
+} gp__term;
+
+/*	name, rows, columns. For sigma points U, P, M, n and terms are 0; else terms are of all units. */
+#define GP__UNCERTAIN_ARRAYS(X) \
+	/* results; a point and its prediction */ \
+	X(mean, 1, F) \
+	X(cov, F, F) \
+	X(input_cov, D, F) \
+	X(x, 1, D) \
+	X(f, 1, F) \
+	X(f_cov, F, F) \
+	X(root, D, D) \
+	X(half, D, D) \
+	X(b, 1, D) \
+	/* in training units */ \
+	X(m, 1, D) \
+	X(V, D, D) \
+	X(C, D, D) \
+	X(mu, 1, D) \
+	X(a, GP__MOST_FORMS, D) \
+	X(Va, GP__MOST_FORMS, D) \
+	/* of terms: T, e^l, b^T V b / 2, W */ \
+	X(T, terms, D) \
+	X(value, terms, n) \
+	X(tilt, terms, n) \
+	X(W, terms, n) \
+	/* of a pair of terms: V b and h of one, Cov(k,k') of the other's points */ \
+	X(Vb, n, D) \
+	X(h, 1, n) \
+	X(row, 1, n) \
+	/* points, weights, E[k], G */ \
+	X(Z, U *n, D) \
+	X(w, P, n) \
+	X(e, U, n) \
+	X(G, M, M) \
+	/* of the processes: moments, mean function; their shares in the functions */ \
+	X(p_mean, 1, P) \
+	X(p_cov, P, P) \
+	X(p_input, P, D) \
+	X(A, P, D) \
+	X(share, F, P) \
+	X(mixed, F, P)
+
+typedef struct {
+	gp__prediction *t;
+	gp__term *term; /* [units,terms] */
+	ptrdiff_t *perm;
+	ptrdiff_t D, F, n, terms, rows;
+	odvgp_real form[GP__MOST_FORMS], form_cov[GP__MOST_FORMS][GP__MOST_FORMS];
+	odvgp_real product[1 << GP__MOST_FORMS]; /* of each subset of forms */
+#define GP__X(name, rows, cols) odvgp_real *name;
+	GP__UNCERTAIN_ARRAYS(GP__X)
+#undef GP__X
+} gp__uncertain;
+
+/*	What a call asks for. */
+typedef struct {
+	const odvgp_real *m, *S;
+	const odvgp_moments *to;
+	int exact;
+} gp__uncertain_call;
+
+/*	Bytes, with those of the prediction of `rows` rows that follows; rows: the largest matrix. */
+static odvgp_status gp__uncertain_layout(gp__arena *a, const odvgp_server *s, int exact,
+		gp__uncertain **kept, size_t *bytes, odvgp_info *info)
+{
+	gp__kernel k;
+	uint32_t term,
+			types = exact ? 1u << GP__RBF | 1u << GP__LINEAR | 1u << GP__CONSTANT : UINT32_MAX;
+	odvgp_status status = gp__terms_check(
+			s, types, "has no exact moments: see odvgp_predict_sigma_points", &k, info);
+	if (status) return status;
+#ifdef ODVGP_FLOAT
+	if (exact) return gp__unsupported(info, "float", "has too few digits for exact moments");
+#endif
+	const gp__predictor *p = gp__layer_of(s);
+	ptrdiff_t D = p->D, F = p->F, U = exact ? p->units : 0, P = exact ? p->P : 0,
+			  M = exact ? p->M : 0, n = exact ? M + p->M_gamma : 0,
+			  terms = gp__kernel_term(&k, 0, &term) * exact;
+	gp__uncertain none, *g = *kept = GP__TAKE(a, gp__uncertain, 1);
+	if (!g) g = &none;
+	g->D = D;
+	g->F = F;
+	g->n = n;
+	g->terms = terms;
+	g->rows = exact ? GP__MAX(2, GP__MAX(GP__MAX(M, D), GP__MAX(P, F))) : 1;
+	GP__FOR(i, terms) {
+		int linears = 0;
+		gp__kernel_term(&k, i, &term);
+		GP__EACH_BASE(l, &k) linears += k.base[l].type == GP__LINEAR && (term >> l & 1);
+		if (linears > GP__MOST_LINEAR)
+			return gp__unsupported(info, "linear", "stands in a product more than twice");
+	}
+	terms *= U;
+	g->term = GP__TAKE(a, gp__term, terms);
+	g->perm = GP__TAKE(a, ptrdiff_t, D);
+#define GP__X(name, rows, cols) g->name = gp__take(a, rows, cols);
+	GP__UNCERTAIN_ARRAYS(GP__X)
+#undef GP__X
+	*bytes = gp__predict_size(s, g->rows, 0);
+	if (!*bytes || a->bad)
+		return gp__refuse(info, ODVGP_E_SIZE, "server", "is too large for memory");
+	*bytes += a->used + 64;
+	return ODVGP_OK;
+}
+
+/*	root <- R with R R^T = S. */
+static odvgp_status gp__uncertain_root(gp__uncertain *g, const odvgp_real *S, odvgp_info *info)
+{
+	ptrdiff_t D = g->D;
+	odvgp_real off = 0;
+	if (!gp__finite(S, D * D)) return gp__refuse(info, ODVGP_E_NAN, "S", "is not finite");
+	gp__copy(g->half, S, D * D);
+	GP__FOR(i, D) g->b[i] = S[i * (D + 1)];
+	gp__pivoted_cholesky(D, g->half, g->b, g->perm);
+	gp__zero(g->root, D * D);
+	GP__FOR(i, D) gp__copy(g->root + g->perm[i] * D, g->half + i * D, i + 1);
+	GP__FOR(i, D * D) {
+		odvgp_real sum = -S[i];
+		GP__FOR(d, D) sum += g->root[i / D * D + d] * g->root[i % D * D + d];
+		off = GP__MAX(off, sum * sum - GP__EPS * g->b[i / D] * g->b[i % D]);
+	}
+	return off > 0 ? gp__refuse(info, ODVGP_E_ARG, "S", "is not a symmetric covariance") : ODVGP_OK;
+}
+
+#ifndef ODVGP_FLOAT
+
+/* --- a term --- */
+
+/*	V for T + T2, of which either may be NULL. Returns log|I + S (T + T2)|, NaN on overflow. */
+static odvgp_real gp__uncertain_tilt(gp__uncertain *g, const odvgp_real *T, const odvgp_real *T2)
+{
+	ptrdiff_t D = g->D;
+	const odvgp_blas *blas = &g->t->blas;
+	odvgp_real *C = g->C, log_det = 0;
+	GP__FOR(i, D * D) g->half[i] = g->root[i % D * D + i / D];
+	GP__FOR(d, D) g->b[d] = (T ? T[d] : 0) + (T2 ? T2[d] : 0);
+	odvgp_syrk(blas, 0, D, D, 1, g->half, D, g->b, 0, C, D);
+	GP__FOR(d, D) C[d * (D + 1)] += 1;
+	if (odvgp_potrf(blas, D, C, D, NULL)) log_det = NAN;
+	odvgp_trsm(blas, 0, 0, D, D, C, D, g->half, D);
+	odvgp_gemm(blas, 1, 0, D, D, D, 1, g->half, D, g->half, D, 0, g->V, D);
+	GP__FOR(d, D) log_det += 2 * log(C[d * (D + 1)]);
+	return log_det;
+}
+
+/*	b and V b of a term i at z. Returns b^T V b / 2. */
+static odvgp_real gp__uncertain_shift(
+		gp__uncertain *g, ptrdiff_t i, const odvgp_real *z, odvgp_real *Vb)
+{
+	const odvgp__simd *isa = g->t->blas.isa;
+	ptrdiff_t D = g->D;
+	GP__FOR(d, D) g->b[d] = g->T[i * D + d] * (z[d] - g->m[d]);
+	GP__FOR(d, D) Vb[d] = isa->dot(D, g->V + d * D, g->b);
+	return isa->dot(D, g->b, Vb) / 2;
+}
+
+/*	Appends the term's forms at z. Returns how many there are. */
+static int gp__uncertain_forms(gp__uncertain *g, const gp__term *t, const odvgp_real *z, int count)
+{
+	for (int i = 0; i < t->forms; i++, count++) {
+		const gp__base_kernel *base = t->linear[i];
+		odvgp_real *a = g->a + count * g->D;
+		gp__zero(a, g->D);
+		GP__FOR(d, (ptrdiff_t)base->ndims) {
+			ptrdiff_t c = gp__column(base, d);
+			a[c] = t->hyp[base->var + (base->ard ? (uint32_t)d : 0)] * z[c];
+		}
+	}
+	return count;
+}
+
+/*	E[prod a_i.x] under N(m + mu, V); of each subset of the forms to g->product. */
+static odvgp_real gp__uncertain_product(gp__uncertain *g, int count)
+{
+	const odvgp__simd *isa = g->t->blas.isa;
+	ptrdiff_t D = g->D;
+	odvgp_real *E = g->product;
+	E[0] = 1;
+	GP__FOR(i, count) {
+		const odvgp_real *a = g->a + i * D;
+		g->form[i] = isa->dot(D, a, g->m) + isa->dot(D, a, g->mu);
+		GP__FOR(d, D) g->Va[i * D + d] = isa->dot(D, g->V + d * D, a);
+		GP__FOR(j, i) g->form_cov[i][j] = isa->dot(D, g->Va + i * D, g->a + j * D);
+		/* form i times the mean, or paired with a form before it */
+		GP__FOR(s, (ptrdiff_t)1 << i) {
+			odvgp_real sum = g->form[i] * E[s];
+			GP__FOR(j, i)
+				if (s >> j & 1) sum += g->form_cov[i][j] * E[s - ((ptrdiff_t)1 << j)];
+			E[s + ((ptrdiff_t)1 << i)] = sum;
+		}
+	}
+	return E[((ptrdiff_t)1 << count) - 1];
+}
+
+/*	Term i of unit u: its E[k] at all points is added to e, its E[y k] to p_input. */
+static void gp__uncertain_term(gp__uncertain *g, ptrdiff_t u, ptrdiff_t i)
+{
+	const gp__prediction *t = g->t;
+	const gp__kernel *k = t->kernel;
+	const odvgp__simd *isa = t->blas.isa;
+	ptrdiff_t D = g->D, n = g->n, own = u * g->terms + i;
+	gp__term *term = g->term + own;
+	odvgp_real *T = g->T + own * D;
+	uint32_t base_kernels;
+	gp__kernel_term(k, i, &base_kernels);
+	gp__zero(T, D);
+	term->hyp = t->v.hyp;
+	term->scale = 1;
+	term->forms = 0;
+	GP__EACH_BASE(l, k) {
+		const gp__base_kernel *base = &k->base[l];
+		if (!(base_kernels >> l & 1)) continue;
+		if (base->type == GP__LINEAR) term->linear[term->forms++] = base;
+		else term->scale *= t->v.hyp[base->var];
+		for (ptrdiff_t d = 0; base->type == GP__RBF && d < (ptrdiff_t)base->ndims; d++) {
+			odvgp_real by = gp__base_column(base, t->v.hyp, d);
+			T[gp__column(base, d)] += gp__base_scale(base, t->v.hyp) * by * by;
+		}
+	}
+	term->log_det = gp__uncertain_tilt(g, T, NULL);
+	GP__FOR(j, n) {
+		const odvgp_real *z = g->Z + (u * n + j) * D;
+		odvgp_real tilt = g->tilt[own * n + j] = gp__uncertain_shift(g, own, z, g->mu), W, value;
+		int forms = gp__uncertain_forms(g, term, z, 0);
+		W = g->W[own * n + j] = gp__uncertain_product(g, forms);
+		tilt -= term->log_det / 2;
+		GP__FOR(d, D) tilt -= g->b[d] * (z[d] - g->m[d]) / 2;
+		value = g->value[own * n + j] = term->scale * exp(tilt);
+		g->e[u * n + j] += value * W;
+		GP__FOR(d, D) g->mu[d] *= W;
+		GP__FOR(f, forms)
+			isa->axpy(D, g->product[((ptrdiff_t)1 << forms) - 1 - ((ptrdiff_t)1 << f)],
+					g->Va + f * D, g->mu);
+		GP__FROM(q, t->first, t->first + t->P)
+			isa->axpy(D, g->w[q * n + j] * value, g->mu, g->p_input + q * D);
+	}
+}
+
+/*	Adds the covariances of terms r of unit u and s of unit v. */
+static void gp__uncertain_pair(gp__uncertain *g, ptrdiff_t u, ptrdiff_t v, ptrdiff_t r, ptrdiff_t s)
+{
+	const odvgp__simd *isa = g->t->blas.isa;
+	ptrdiff_t D = g->D, n = g->n, P = g->t->P, M = g->t->p->M, all = g->t->p->P;
+	const gp__term *one = g->term + r, *other = g->term + s;
+	const odvgp_real *Zu = g->Z + u * n * D, *Zv = g->Z + v * n * D;
+	odvgp_real logs =
+			(gp__uncertain_tilt(g, g->T + r * D, g->T + s * D) - one->log_det - other->log_det) / 2;
+	GP__FOR(i, n)
+		g->h[i] = gp__uncertain_shift(g, s, Zv + i * D, g->Vb + i * D) - g->tilt[s * n + i] - logs;
+	GP__FOR(j, n) {
+		odvgp_real h_j = gp__uncertain_shift(g, r, Zu + j * D, g->x) - g->tilt[r * n + j];
+		GP__FOR(i, n) {
+			odvgp_real h = h_j + g->h[i] + isa->dot(D, g->b, g->Vb + i * D), both = 1,
+					   apart = g->W[r * n + j] * g->W[s * n + i];
+			if (one->forms + other->forms) {
+				GP__FOR(d, D) g->mu[d] = g->x[d] + g->Vb[i * D + d];
+				both = gp__uncertain_product(
+						g, gp__uncertain_forms(g, other, Zv + i * D,
+								   gp__uncertain_forms(g, one, Zu + j * D, 0)));
+			}
+			/* where e^h would overflow, the values are 0 */
+			g->row[i] = g->value[r * n + j] * g->value[s * n + i] *
+						(expm1(h > 700 ? 700 : h) * both + (both - apart));
+		}
+		GP__FOR(k, P * P) {
+			ptrdiff_t q = u * P + k / P, to = v * P + k % P;
+			odvgp_real sum = g->w[q * n + j] * isa->dot(n, g->row, g->w + to * n);
+			g->p_cov[q * all + to] += sum;
+			if (u != v) g->p_cov[to * all + q] += sum;
+		}
+		if (u == v && j < M) isa->axpy(M, 1, g->row, g->G + j * M);
+	}
+}
+
+/* --- a unit --- */
+
+/*	E[k(x,x)]; linear's part is sum_d v_d x_d^2. */
+static odvgp_real gp__uncertain_prior(gp__uncertain *g, ptrdiff_t u)
+{
+	ptrdiff_t D = g->D;
+	odvgp_real all = 0;
+	gp__uncertain_tilt(g, NULL, NULL); /* V is S */
+	GP__FOR(d, D) g->x[d] = 1;
+	GP__FOR(i, g->terms) {
+		const gp__term *t = g->term + u * g->terms + i;
+		odvgp_real sum = 1;
+		gp__uncertain_forms(g, t, g->x, 0);
+		GP__FOR(f, t->forms) {
+			odvgp_real square = 0;
+			GP__FOR(d, D) square += g->a[f * D + d] * (g->m[d] * g->m[d] + g->V[d * (D + 1)]);
+			sum *= square;
+		}
+		for (ptrdiff_t d = 0; t->forms == 2 && d < D * D; d++) {
+			odvgp_real S = g->V[d], mm = g->m[d / D] * g->m[d % D];
+			sum += g->a[d / D] * g->a[D + d % D] * 2 * S * (S + 2 * mm);
+		}
+		all += t->scale * sum;
+	}
+	return all;
+}
+
+/*	Adds E[var] to the variances of the unit's means. */
+static void gp__uncertain_var(gp__uncertain *g, ptrdiff_t u)
+{
+	gp__prediction *t = g->t;
+	ptrdiff_t M = t->p->M;
+	int dense = t->p->factor == GP__FACTOR_OF_S;
+	odvgp_real rest = gp__uncertain_prior(g, u), *e = g->e + u * g->n;
+	if (dense) {
+		gp__predict_solve(t, 1, t->v.L, e);
+		gp__predict_solve(t, M, t->v.L, g->G);
+		odvgp_trsm(&t->blas, 0, 0, M, M, t->v.L, M, g->G, M);
+		rest -= t->blas.isa->dot(M, e, e);
+		GP__FOR(i, M) rest -= g->G[i * (M + 1)];
+		rest = GP__MAX(0, rest);
+	}
+	GP__FOR(q, t->P) {
+		odvgp_real *cov = g->p_cov + (t->first + q) * (t->p->P + 1), sum;
+		gp__copy(t->A, e, M);
+		gp__predict_by_factor(t, 1, q);
+		sum = t->blas.isa->dot(M, t->T, t->T);
+		gp__copy(t->A, g->G, M * M);
+		for (int side = 0; side < 2; side++) {
+			gp__predict_by_factor(t, M, q);
+			GP__FOR(i, M * M) t->A[i % M * M + i / M] = t->T[i];
+		}
+		GP__FOR(i, M) sum += t->A[i * (M + 1)];
+		*cov = GP__MAX(0, *cov) + (dense ? rest + GP__MAX(0, sum) : GP__MAX(0, rest - sum));
+	}
+}
+
+/*	Points, weights, mean function, means and input covariances of unit u. */
+static void gp__uncertain_means(gp__uncertain *g, ptrdiff_t u)
+{
+	gp__prediction *t = g->t;
+	ptrdiff_t M = t->p->M, Mg = t->p->M_gamma, n = g->n, D = g->D;
+	gp__predict_unit(t, u);
+	gp__predict_points(t, t->v.beta, M, t->v.beta_centre);
+	GP__FOR(j, M) gp__point_at(t, j, g->Z + (u * n + j) * D);
+	gp__predict_points(t, t->v.gamma, Mg, t->v.gamma_centre);
+	GP__FOR(j, Mg) gp__point_at(t, j, g->Z + (u * n + M + j) * D);
+	GP__FOR(q, t->P) {
+		ptrdiff_t p = t->first + q;
+		gp__zero(g->w + p * n, M);
+		if (t->v.alpha) gp__copy(g->w + p * n, t->v.alpha + q * M, M);
+		gp__copy(g->w + p * n + M, t->v.a_gamma + q * Mg, Mg);
+		t->mean[p * t->ld] = 0;
+		GP__FOR(d, D)
+			g->A[p * D + d] =
+					gp__mean_functions[t->p->mean_function].A
+							? t->v.A[d * t->P + q]
+							: t->p->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY && d == p;
+	}
+	gp__zero(g->e + u * n, n);
+	GP__FOR(i, g->terms) gp__uncertain_term(g, u, i);
+	gp__copy(t->X, g->m, D);
+	gp__predict_mean_function(t, 1);
+	GP__FROM(p, t->first, t->first + t->P)
+		g->p_mean[p] = t->mean[p * t->ld] + t->blas.isa->dot(n, g->w + p * n, g->e + u * n);
+}
+
+static void gp__uncertain_exact(gp__uncertain *g, const odvgp_real *m)
+{
+	gp__prediction *t = g->t;
+	const odvgp_blas *blas = &t->blas;
+	ptrdiff_t U = t->p->units, P = t->p->P, M = t->p->M, D = g->D, F = g->F, terms = g->terms;
+	const odvgp_real *scale = t->v.x_scale;
+	GP__FOR(d, D) g->m[d] = (m[d] - t->v.x_mean[d]) / scale[d];
+	GP__FOR(i, D * D) g->root[i] /= scale[i / D];
+	gp__zero(g->p_cov, P * P);
+	gp__zero(g->p_input, P * D);
+	GP__FOR(u, U) gp__uncertain_means(g, u);
+	/* Cov(A x) and what it shares with the rest, whose Cov(x,f) p_input is */
+	gp__uncertain_tilt(g, NULL, NULL);
+	odvgp_gemm(blas, 0, 0, P, D, D, 0.5, g->A, D, g->V, D, 1, g->p_input, D);
+	odvgp_gemm(blas, 0, 1, P, P, D, 1, g->A, D, g->p_input, D, 1, g->p_cov, P);
+	odvgp_gemm(blas, 0, 1, P, P, D, 1, g->p_input, D, g->A, D, 1, g->p_cov, P);
+	odvgp_gemm(blas, 0, 0, P, D, D, 0.5, g->A, D, g->V, D, 1, g->p_input, D);
+	GP__FOR(u, U) {
+		gp__zero(g->G, M * M);
+		GP__FROM(v, u, U)
+			GP__FOR(i, terms * terms)
+				gp__uncertain_pair(g, u, v, u * terms + i / terms, v * terms + i % terms);
+		gp__predict_unit(t, u);
+		gp__uncertain_var(g, u);
+	}
+	GP__FOR(f, F) {
+		odvgp_real *share = g->share + f * P;
+		GP__FOR(p, P)
+			share[p] = gp__predict_scale(t, f) *
+					   (t->p->mixed ? t->v.mixing[f * P + p] : (odvgp_real)(f == p));
+		g->mean[f] = gp__predict_unscale(t, f, 0) + blas->isa->dot(P, share, g->p_mean);
+	}
+	odvgp_gemm(blas, 0, 0, F, P, P, 1, g->share, P, g->p_cov, P, 0, g->mixed, P);
+	odvgp_gemm(blas, 0, 1, F, F, P, 1, g->mixed, P, g->share, P, 0, g->cov, F);
+	GP__FOR(f, F) {
+		g->cov[f * (F + 1)] = GP__MAX(0, g->cov[f * (F + 1)]);
+		GP__FOR(e, f) g->cov[e * F + f] = g->cov[f * F + e];
+	}
+	odvgp_gemm(blas, 1, 1, D, F, P, 1, g->p_input, D, g->share, P, 0, g->input_cov, F);
+	GP__FOR(i, D * F) g->input_cov[i] *= scale[i / F];
+}
+#endif
+
+/* --- odvgp_predict_moments, odvgp_predict_sigma_points --- */
+
+static odvgp_status gp__sigma_points(gp__uncertain *g, const odvgp_server *s, const odvgp_real *m,
+		const gp__arena *rest, odvgp_info *info)
+{
+	ptrdiff_t D = g->D, F = g->F;
+	odvgp_real by = GP__SQRT((odvgp_real)D), even = 1 / (odvgp_real)(2 * D);
+	gp__zero(g->mean, F);
+	gp__zero(g->cov, F * F);
+	gp__zero(g->input_cov, D * F);
+	GP__FOR(k, 2 * D) {
+		odvgp_real share = 1 / (odvgp_real)(k + 1);
+		GP__FOR(d, D) g->x[d] = m[d] + (k % 2 ? -by : by) * g->root[d * D + k / 2];
+		odvgp_status status = odvgp_predict_functions(
+				s, g->x, 1, g->f, g->f_cov, rest->base + rest->used, rest->size - rest->used, info);
+		if (status) return status;
+		GP__FOR(i, D * F) g->input_cov[i] += even * (g->x[i / F] - m[i / F]) * g->f[i % F];
+		GP__FOR(f, F) {
+			g->f[f] -= g->mean[f];
+			g->mean[f] += share * g->f[f];
+		}
+		GP__FOR(i, F * F)
+			g->cov[i] += even * (g->f_cov[i] + (1 - share) * g->f[i / F] * g->f[i % F]);
+	}
+	return ODVGP_OK;
+}
+
+static odvgp_status gp__uncertain_run(const odvgp_server *s, const gp__uncertain_call *c,
+		void *scratch, size_t bytes, odvgp_info *info)
+{
+	gp__uncertain *g;
+	const odvgp_moments *to = c->to;
+	size_t need;
+	gp__arena a = gp__measuring();
+	odvgp_status status = gp__uncertain_layout(&a, s, c->exact, &g, &need, info);
+	if (status) return status;
+	if (!c->m || !c->S) return gp__is_null(info, c->m ? "S" : "m");
+	if (!to || !scratch) return gp__is_null(info, to ? "scratch" : "moments");
+	if (!gp__finite(c->m, s->D)) return gp__refuse(info, ODVGP_E_NAN, "m", "is not finite");
+	if (bytes < need) return gp__scratch_small(info);
+	a = gp__scratch_arena(scratch, bytes);
+	gp__uncertain_layout(&a, s, c->exact, &g, &need, info);
+	if ((status = gp__uncertain_root(g, c->S, info))) return status;
+#ifndef ODVGP_FLOAT
+	gp__arena rest;
+	gp__arena_init(&rest, a.base + a.used, a.size - a.used);
+	if (c->exact) {
+		g->t = gp__predict_begin(s, g->rows, 0, rest);
+		gp__uncertain_exact(g, c->m);
+	}
+#endif
+	if (!c->exact) status = gp__sigma_points(g, s, c->m, &a, info);
+	if (status) return status;
+	ptrdiff_t D = g->D, F = g->F;
+	if (to->mean) gp__copy(to->mean, g->mean, F);
+	if (to->cov) gp__copy(to->cov, g->cov, F * F);
+	if (to->input_cov) gp__copy(to->input_cov, g->input_cov, D * F);
+	int finite =
+			gp__finite(g->mean, F) && gp__finite(g->cov, F * F) && gp__finite(g->input_cov, D * F);
+	return gp__predict_result(finite ? -1 : 0, info);
+}
+
+static size_t gp__uncertain_size(const odvgp_server *s, int exact, odvgp_info *info)
+{
+	gp__arena a = gp__measuring();
+	gp__uncertain *g;
+	size_t bytes;
+	return gp__uncertain_layout(&a, s, exact, &g, &bytes, info) ? 0 : bytes;
+}
+
+ODVGP_API size_t odvgp_predict_moments_scratch(const odvgp_server *s, odvgp_info *info)
+{
+	return gp__uncertain_size(s, 1, info);
+}
+
+ODVGP_API size_t odvgp_predict_sigma_points_scratch(const odvgp_server *s, odvgp_info *info)
+{
+	return gp__uncertain_size(s, 0, info);
+}
+
+ODVGP_API odvgp_status odvgp_predict_moments(const odvgp_server *s, const odvgp_real *m,
+		const odvgp_real *S, const odvgp_moments *to, void *scratch, size_t scratch_bytes,
+		odvgp_info *info)
+{
+	const gp__uncertain_call c = {m, S, to, 1};
+	return gp__uncertain_run(s, &c, scratch, scratch_bytes, info);
+}
+
+ODVGP_API odvgp_status odvgp_predict_sigma_points(const odvgp_server *s, const odvgp_real *m,
+		const odvgp_real *S, const odvgp_moments *to, void *scratch, size_t scratch_bytes,
+		odvgp_info *info)
+{
+	const gp__uncertain_call c = {m, S, to, 0};
+	return gp__uncertain_run(s, &c, scratch, scratch_bytes, info);
+}
+
+/* ---- >>path   one function drawn from the posterior
+
+	f(x) = m(x) + g(x) + k(x,Zb) w + k(x,Zg) a, where g is a draw from the prior [PATHS] and, with
+	xi ~ N(0, I) and e of the variance of the jitter,
+
+		w = alpha + L^-T (q_sqrt xi - L^-1 (g(Zb) + e))
+		w = alpha - B L_H^-T L_H^-1 (B^T (g(Zb) + e) + xi)		(INVERSE, DIAGONAL)
+
+	Cov(f(x), f(x')) is linear in the covariance of g, and with k for that it is the predictor's. So
+	g may be a sum of any number of features whose expected covariance is k:
+
+		(w1 cos(omega.x) + w2 sin(omega.x)) prod_i a_i.(x, 1),		w1, w2 ~ N(0, scale / number)
+
+	omega times lengthscale is normal; for rq times the root of a gamma number, for matern divided by
+	one (a t distribution). In products, omegas add. linear and polynomial are factors with normal
+	a_i, or where a term has nothing else, one feature for each product of columns: exact. */
+
+/*	Features of a term, each of D + forms (D + 1) numbers. */
+typedef struct {
+	uint32_t base_kernels;
+	ptrdiff_t count, forms;
+	int exact;
+} gp__path_term;
+
+struct odvgp_path {
+	gp__gradient g;
+	odvgp_gradient to;
+	odvgp_server s;
+	uint64_t seed, drawn;
+	ptrdiff_t terms, numbers, weights; /* numbers of a unit's features, weights of a process */
+	gp__path_term *term;
+	odvgp_real *w, *x, *slope;    /* [P,M], [D], [D] */
+	odvgp_real *feature, *weight; /* [units,numbers], [P,weights] */
+};
+
+#define GP__EACH_FACTOR(i, k, term) \
+	GP__EACH_BASE(i, k) \
+		if ((term)->base_kernels >> i & 1)
+
+/*	How often a base kernel is a factor a.(x, 1), and how many numbers such an a has. */
+static uint32_t gp__path_degree(const gp__base_kernel *base)
+{
+	return gp__geometry(base) == GP__INNER_PRODUCT ? GP__MAX(1, base->degree) : 0;
+}
+static ptrdiff_t gp__path_choices(const gp__base_kernel *base)
+{
+	return (ptrdiff_t)base->ndims + (base->type == GP__POLYNOMIAL);
+}
+
+/*	Bytes, with those of the prediction that follows. */
+static odvgp_status gp__path_layout(gp__arena *a, const odvgp_server *s, ptrdiff_t features,
+		odvgp_path **kept, size_t *bytes, odvgp_info *info)
+{
+	gp__kernel k;
+	uint32_t mask;
+	odvgp_status status = gp__terms_check(
+			s, ~(1u << GP__PERIODIC | 1u << GP__WHITE), "has no random features", &k, info);
+	if (status) return status;
+	if (features < 1 || features > 1 << 20)
+		return gp__fail(
+				info, ODVGP_E_ARG, "features", -1, (double)features, "must be from 1 to 2^20");
+	const gp__predictor *p = gp__layer_of(s);
+	odvgp_path none, *path = *kept = GP__TAKE(a, odvgp_path, 1);
+	if (!path) path = &none;
+	path->terms = gp__kernel_term(&k, 0, &mask);
+	path->term = GP__TAKE(a, gp__path_term, path->terms);
+	path->numbers = path->weights = 0;
+	double all = 0;
+	GP__FOR(i, path->terms) {
+		gp__path_term t = {0, 1, 0, 1};
+		gp__kernel_term(&k, i, &t.base_kernels);
+		GP__EACH_FACTOR(l, &k, &t)
+		{
+			const gp__base_kernel *base = &k.base[l];
+			if (gp__geometry(base) == GP__DISTANCE) t.exact = 0;
+			for (uint32_t f = gp__path_degree(base); f > 0; f--, t.forms++)
+				t.count = t.forms && t.count > features / gp__path_choices(base)
+								  ? features + 1
+								  : t.count * gp__path_choices(base);
+		}
+		t.exact = t.exact && (t.forms < 2 || t.count <= features);
+		if (!t.exact) t.count = features;
+		all += (double)t.count * (double)(1 + t.forms) * (double)(p->D + 1);
+		if (all > (double)PTRDIFF_MAX / 64) a->bad = 1;
+		if (a->bad) continue;
+		path->weights += 2 * t.count;
+		path->numbers += t.count * (p->D + t.forms * (p->D + 1));
+		if (path->term) path->term[i] = t;
+	}
+	path->w = gp__take(a, p->P, p->M);
+	path->x = gp__take(a, 1, p->D);
+	path->slope = gp__take(a, 1, p->D);
+	path->feature = gp__take(a, p->units, path->numbers);
+	path->weight = gp__take(a, p->P, path->weights);
+	*bytes = gp__gradient_size(s, 1);
+	if (!*bytes || a->bad)
+		return gp__refuse(info, ODVGP_E_SIZE, "features", "is too large for memory");
+	*bytes += a->used + 64;
+	return ODVGP_OK;
+}
+
+/* --- the prior --- */
+
+static double gp__path_uniform(odvgp_path *path)
+{
+	return gp__uniform(path->seed, GP__STREAM_PATH, 2 * path->drawn++);
+}
+static odvgp_real gp__path_normal(odvgp_path *path)
+{
+	return (odvgp_real)gp__normal(path->seed, GP__STREAM_PATH, path->drawn++);
+}
+
+/*	A gamma number of this shape and scale 1, by Marsaglia and Tsang (2000), who refuse less than
+	5 % of their tries. */
+static double gp__path_gamma(odvgp_path *path, double shape)
+{
+	double by = shape < 1 ? pow(gp__path_uniform(path), 1 / shape) : 1,
+		   d = (shape < 1 ? shape + 1 : shape) - 1.0 / 3, v = 1;
+	for (int tries = 0; tries < 100; tries++) {
+		double x = (double)gp__path_normal(path), u = gp__path_uniform(path);
+		v = 1 + x / sqrt(9 * d);
+		v *= v * v;
+		if (v > 0 && log(u) < x * x / 2 + d - d * v + d * log(v)) break;
+	}
+	return by * d * v;
+}
+
+/*	The variance of omega, in units of 1 / lengthscale^2. */
+static double gp__path_spread(odvgp_path *path, const gp__base_kernel *base, const odvgp_real *hyp)
+{
+	double shape = base->type == GP__MATERN12 ? 0.5 : base->type == GP__MATERN32 ? 1.5 : 2.5;
+	if (base->type == GP__RBF) return 1;
+	if (base->type != GP__RQ) return shape / gp__path_gamma(path, shape);
+	shape = (double)hyp[base->shape_param];
+	return gp__path_gamma(path, shape) / shape;
+}
+
+/*	Features and weights of the chosen unit u. */
+static void gp__path_draw(odvgp_path *path, ptrdiff_t u)
+{
+	const gp__prediction *t = path->g.t;
+	const odvgp_real *hyp = t->v.hyp;
+	ptrdiff_t D = t->p->D, at = 0;
+	odvgp_real *to = path->feature + u * path->numbers;
+	gp__zero(to, path->numbers);
+	GP__FOR(i, path->terms) {
+		const gp__path_term *term = path->term + i;
+		GP__FOR(c, term->count) {
+			odvgp_real *omega = to, scale = term->exact ? 1 : 1 / (odvgp_real)term->count;
+			ptrdiff_t left = c;
+			to += D;
+			GP__EACH_FACTOR(l, t->kernel, term)
+			{
+				const gp__base_kernel *base = &t->kernel->base[l];
+				ptrdiff_t nd = (ptrdiff_t)base->ndims, choices = gp__path_choices(base);
+				if (!gp__path_degree(base)) scale *= hyp[base->var];
+				if (gp__geometry(base) == GP__DISTANCE) {
+					odvgp_real root = GP__SQRT((odvgp_real)gp__path_spread(path, base, hyp) *
+											   gp__base_scale(base, hyp));
+					GP__FOR(d, nd)
+						omega[gp__column(base, d)] +=
+								root * gp__base_column(base, hyp, d) * gp__path_normal(path);
+				}
+				for (uint32_t f = gp__path_degree(base); f > 0; f--, to += D + 1) {
+					GP__FOR(d, choices) {
+						odvgp_real v = hyp[d == nd ? base->shape_param
+												   : base->var + (base->ard ? (uint32_t)d : 0)],
+								   a = term->exact ? (odvgp_real)(left % choices == d)
+												   : gp__path_normal(path);
+						to[d == nd ? D : gp__column(base, d)] = GP__SQRT(v) * a;
+					}
+					left /= choices;
+				}
+			}
+			for (int wave = 0; wave < 2; wave++, at++)
+				GP__FROM(q, t->first, t->first + t->P)
+					path->weight[q * path->weights + at] = GP__SQRT(scale) * gp__path_normal(path);
+		}
+	}
+}
+
+/*	Adds g(x) of the chosen unit u to f [P], every `step` numbers, and its gradient to df [P,D]. */
+static void gp__path_prior(odvgp_path *path, ptrdiff_t u, const odvgp_real *x, odvgp_real *f,
+		ptrdiff_t step, odvgp_real *df)
+{
+	const gp__prediction *t = path->g.t;
+	const odvgp__simd *isa = t->blas.isa;
+	const odvgp_real *a = path->feature + u * path->numbers,
+					 *w = path->weight + t->first * path->weights;
+	ptrdiff_t D = t->p->D;
+	odvgp_real *slope = path->slope;
+	GP__FOR(i, path->terms)
+		for (ptrdiff_t c = path->term[i].count; c > 0; c--, w += 2) {
+			const odvgp_real *omega = a;
+			double angle = 0;
+			odvgp_real value = 1;
+			GP__FOR(d, D) angle += (double)omega[d] * (double)(x[d] - t->v.beta_centre[d]);
+			odvgp_real cosine = (odvgp_real)cos(angle), sine = (odvgp_real)sin(angle);
+			gp__zero(slope, D);
+			a += D;
+			for (ptrdiff_t k = path->term[i].forms; k > 0; k--, a += D + 1) {
+				odvgp_real form = isa->dot(D, a, x) + a[D];
+				GP__FOR(d, D) slope[d] = slope[d] * form + value * a[d];
+				value *= form;
+			}
+			GP__FOR(q, t->P) {
+				odvgp_real w1 = w[q * path->weights], w2 = w[q * path->weights + 1],
+						   wave = w1 * cosine + w2 * sine;
+				f[q * step] += wave * value;
+				if (!df) continue;
+				isa->axpy(D, wave, slope, df + q * D);
+				isa->axpy(D, (w2 * cosine - w1 * sine) * value, omega, df + q * D);
+			}
+		}
+}
+
+/* --- the update --- */
+
+/*	The variance of the jitter at point j: what the factor's diagonal has beyond k(x,x). B's last
+	column has one entry, and with INVERSE all points have the same jitter. */
+static odvgp_real gp__path_jitter(odvgp_path *path, ptrdiff_t q, ptrdiff_t j)
+{
+	const gp__prediction *t = path->g.t;
+	ptrdiff_t M = t->p->M, factor = t->p->factor;
+	int of_S = factor == GP__FACTOR_OF_S;
+	odvgp_real node[GP__MAX_NODES], b2 = 1, all, more;
+	if (!of_S) {
+		j = M - 1;
+		b2 = t->v.factor[factor == GP__DIAGONAL_OF_INVERSE ? q * M + j : (q * M + j) * M + j];
+		b2 *= b2;
+	}
+	const odvgp_real *row = t->v.L + ((of_S ? 0 : q * M) + j) * M;
+	gp__point_at(t, j, path->x);
+	all = t->blas.isa->dot(j + 1, row, row);
+	more = all - (odvgp_real)!of_S - b2 * gp__kernel_diag(t->kernel, t->v.hyp, path->x, node);
+	return more > 4 * GP__EPS * all ? more / b2 : 0;
+}
+
+/*	w of process q of the unit, where g(Zb) is, by the weights of the variance's gradient: with
+	T = xi and A = L^-1 (g(Zb) + e) they are L^-T (q_sqrt T - A), else -B L_H^-T T. */
+static void gp__path_update(odvgp_path *path, ptrdiff_t q)
+{
+	gp__gradient *g = &path->g;
+	gp__prediction *t = g->t;
+	ptrdiff_t M = t->p->M;
+	odvgp_real *w = path->w + (t->first + q) * M;
+	gp__copy(t->A, w, M);
+	GP__FOR(j, M) {
+		t->A[j] += GP__SQRT(gp__path_jitter(path, q, j)) * gp__path_normal(path);
+		w[j] = gp__path_normal(path);
+	}
+	t->square[0] = t->var[t->first + q] = 1; /* the prior counts */
+	if (t->p->factor == GP__FACTOR_OF_S) {
+		gp__predict_solve(t, 1, t->v.L, t->A);
+		gp__copy(t->T, w, M);
+	} else {
+		gp__predict_by_factor(t, 1, q);
+		gp__predict_solve(t, 1, t->v.L + q * M * M, w);
+		t->blas.isa->axpy(M, 1, w, t->T);
+	}
+	gp__gradient_weights(g, 1, q);
+	gp__copy(w, g->w + q * M, M);
+	if (t->v.alpha) t->blas.isa->axpy(M, 1, t->v.alpha + q * M, w);
+}
+
+/* --- odvgp_path_start, odvgp_path_at --- */
+
+ODVGP_API size_t odvgp_path_size(const odvgp_server *s, ptrdiff_t features, odvgp_info *info)
+{
+	gp__arena a = gp__measuring();
+	odvgp_path *path;
+	size_t bytes;
+	return gp__path_layout(&a, s, features, &path, &bytes, info) ? 0 : bytes;
+}
+
+ODVGP_API odvgp_status odvgp_path_start(const odvgp_server *s, odvgp_path **to, uint64_t seed,
+		ptrdiff_t features, void *block, size_t block_bytes, odvgp_info *info)
+{
+	odvgp_path *path;
+	size_t need;
+	gp__arena a = gp__measuring();
+	if (!to || !block) return gp__is_null(info, to ? "block" : "path");
+	*to = NULL;
+	odvgp_status status = gp__path_layout(&a, s, features, &path, &need, info);
+	if (status) return status;
+	if (block_bytes < need) return gp__small(info, "block", need);
+	a = gp__scratch_arena(block, block_bytes);
+	gp__path_layout(&a, s, features, &path, &need, info);
+	path->s = *s;
+	path->seed = seed;
+	path->drawn = 0;
+	gp__prediction *t = gp__gradient_begin(&path->g, s, 1, a.base + a.used, a.size - a.used);
+	ODVGP_ASSERT(t);
+	ptrdiff_t M = t->p->M;
+	GP__FOR(u, t->p->units) {
+		gp__predict_unit(t, u);
+		odvgp_real *w = path->w + t->first * M;
+		gp__path_draw(path, u);
+		gp__predict_points(t, t->v.beta, M, t->v.beta_centre);
+		gp__zero(w, t->P * M);
+		GP__FOR(j, M) {
+			gp__point_at(t, j, path->x);
+			gp__path_prior(path, u, path->x, w + j, M, NULL);
+		}
+		GP__FOR(q, t->P) gp__path_update(path, q);
+	}
+	*to = path;
+	return ODVGP_OK;
+}
+
+ODVGP_API odvgp_status odvgp_path_at(
+		odvgp_path *path, const odvgp_real *x, odvgp_real *f, odvgp_real *df, odvgp_info *info)
+{
+	if (!path || !x) return gp__is_null(info, path ? "x" : "path");
+	gp__gradient *g = &path->g;
+	gp__prediction *t = g->t;
+	ptrdiff_t D = t->p->D;
+	gp__prediction_call c = gp__predict_call(&path->s, x, NULL, 1);
+	if (!gp__finite(x, D)) return gp__refuse(info, ODVGP_E_NAN, "x", "is not finite");
+	memset(&path->to, 0, sizeof path->to);
+	path->to.dmean = df;
+	g->to = &path->to;
+	gp__predict_inputs(t, x, 1);
+	gp__zero(g->dmean, t->p->P * D);
+	GP__FOR(u, t->p->units) {
+		gp__predict_unit(t, u);
+		t->v.alpha = path->w + t->first * t->p->M;
+		gp__gradient_mean(g, 1);
+		gp__path_prior(path, u, t->X, t->mean + t->first, 1, df ? g->dmean + t->first * D : NULL);
+	}
+	gp__predict_mix(t, 0, t->mean, 1, 1);
+	gp__use_rows(&c, t, 0, 1, 0, t->p->F, t->mean, NULL, NULL, f, NULL);
+	if (df) gp__gradient_out(g, 1, 0, 1, &c, df);
+	return gp__predict_result(c.bad, info);
 }
 
 /* ---- >>server   opening a frozen block or a file
@@ -22417,6 +23412,8 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_columns
 #undef odvgp_draws
 #undef odvgp_gradient
+#undef odvgp_moments
+#undef odvgp_path
 #undef odvgp_pool
 #undef odvgp_blas
 #undef odvgp_config_defaults
@@ -22487,6 +23484,13 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_compact_scratch
 #undef odvgp_compact_gradient_scratch
 #undef odvgp_compact
+#undef odvgp_predict_moments
+#undef odvgp_predict_moments_scratch
+#undef odvgp_predict_sigma_points
+#undef odvgp_predict_sigma_points_scratch
+#undef odvgp_path_size
+#undef odvgp_path_start
+#undef odvgp_path_at
 #undef odvgp_sample_scratch
 #undef odvgp_sample
 #undef odvgp_save_size
