@@ -66,6 +66,7 @@ CONTENTS   (search for a tag with its arrows)
 	  >>predictor	the frozen model
 	  >>gradient	derivatives of predictions
 	  >>server		blocks and files; prediction needs nothing below
+	  >>online		learning row by row in a predictor's block
 	  >>model		types of training
 	  >>params		the parameter vector
 	  >>ops			matrix operations
@@ -167,7 +168,7 @@ CONTENTS   (search for a tag with its arrows)
 									header (one precision per file)
 	ODVGP_ASSERT(x)			assert	check for broken callers; ((void)0) removes it
 	ODVGP_NO_TRAINING		-		only serve models from blocks and files: leave out everything
-									after >>server. Includes ODVGP_NO_MALLOC; add ODVGP_NO_STDIO on
+									after >>online. Includes ODVGP_NO_MALLOC; add ODVGP_NO_STDIO on
 									bare metal
 	ODVGP_NO_MALLOC			-		leave out the allocating layer (odvgp_model_create, _free,
 									odvgp_save_file, odvgp_load_file, odvgp_predict_once)
@@ -828,6 +829,12 @@ typedef struct odvgp_allocator {
 #define odvgp_predict_logp odvgpf_predict_logp
 #define odvgp_predict_gradient odvgpf_predict_gradient
 #define odvgp_predict_gradient_scratch odvgpf_predict_gradient_scratch
+#define odvgp_online odvgpf_online
+#define odvgp_online_size odvgpf_online_size
+#define odvgp_online_scratch odvgpf_online_scratch
+#define odvgp_online_start odvgpf_online_start
+#define odvgp_online_update odvgpf_online_update
+#define odvgp_online_seal odvgpf_online_seal
 #define odvgp_sample_scratch odvgpf_sample_scratch
 #define odvgp_sample odvgpf_sample
 #define odvgp_save_size odvgpf_save_size
@@ -1620,6 +1627,53 @@ ODVGP_API size_t odvgp_sample_scratch(const odvgp_server *server, ptrdiff_t n, o
 ODVGP_API odvgp_status odvgp_sample(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
 		const odvgp_draws *draws, odvgp_real *f, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);
+
+/* --- learning online --- */
+
+/*	Learning row by row after training: a predictor whose q(u) follows new rows, in the caller's
+	memory, without the code for training. Hyperparameters, inducing inputs and a_gamma stay. With
+	the Gaussian likelihood q is, after n rows, what odvgp_fit_q would make of them and of the rows
+	before (SOLVE-GP's also with the correlation of its blocks); with others each row is a natural
+	step from where the row before left q. Any call of a server takes &online.server, between
+	updates. */
+typedef struct odvgp_online {
+	odvgp_server server; /* its block is written by updates */
+	/* counts, since odvgp_online_start: rows learned; rows whose weight -2 dE/dvar was negative for
+	   some function: they moved its mean only; rows of which rounding kept less than half of the
+	   information (how many rows fit a float: below) */
+	uint64_t rows, negative, lost;
+	/* private */
+	ptrdiff_t most, turn;
+	odvgp_real *z, *m, *c;
+} odvgp_online;
+
+/*	Begin with q of a server, whose block is not needed afterwards.
+		block	odvgp_online_size bytes, which must neither move nor be used otherwise
+		scratch	odvgp_online_scratch bytes; they also do for odvgp_predict of one row
+	Returns	E_UNSUPPORTED: several layers, mixed functions, covariance parts INVERSE and DIAGONAL |
+			E_NAN: q is singular
+	Cost	O(P M^3), once; memory (P + 1) M^2 + (M + Mg) (D + P) numbers and some */
+ODVGP_API size_t odvgp_online_size(const odvgp_server *server, odvgp_info *info);
+ODVGP_API size_t odvgp_online_scratch(const odvgp_server *server, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_online_start(odvgp_online *online, const odvgp_server *server,
+		void *block, size_t block_bytes, void *scratch, size_t scratch_bytes, odvgp_info *info);
+
+/*	Learn rows, one after the other.
+		X, Y	[n >= 0,D] and [n, columns of training], original units; NaN in Y: a missing target
+		lambda	0 < lambda <= 1: what earlier rows count for after each row. q(u) forgets them for
+				its prior (the prior mean; for ORTH with the part of a_gamma), which needs M rows
+				to return in all directions. 1: nothing is forgotten
+	Returns	E_NAN: a row, or what it would change, is not finite; `rows` counts those before it,
+			which are learned
+	Cost	a row takes D (M + Mg) + (1 + 4 P) M^2 multiplications, with other likelihoods than the
+			Gaussian P M^2 / 2 more, with lambda < 1 P M^2 on average */
+ODVGP_API odvgp_status odvgp_online_update(odvgp_online *online, const odvgp_real *X,
+		const odvgp_real *Y, ptrdiff_t n, odvgp_real lambda, void *scratch, size_t scratch_bytes,
+		odvgp_info *info);
+
+/*	Bytes of the predictor at online.server.block, after writing its checksum: until the next update
+	they can be stored, and opened by odvgp_server_from_block, as those of odvgp_freeze. */
+ODVGP_API size_t odvgp_online_seal(odvgp_online *online, odvgp_info *info);
 
 #ifndef ODVGP_NO_TRAINING
 /* --- files and threads --- */
@@ -7660,8 +7714,15 @@ static const gp__likelihood gp__likelihoods[] = {
 		OF_S                 S = q_sqrt q_sqrt^T: var = k - |A|^2 + |T|^2, T = q_sqrt^T A
 		OF_INVERSE           S = (Kb^-1 + B B^T)^-1: var = k - |T|^2, T = L_H^-1 B^T K(Zb,x), one
 							 L_H for each output
-		DIAGONAL_OF_INVERSE  the same; B is diagonal, and stored so */
-enum { GP__FACTOR_OF_S = 0, GP__FACTOR_OF_INVERSE = 1, GP__DIAGONAL_OF_INVERSE = 2, GP__FACTORS };
+		DIAGONAL_OF_INVERSE  the same; B is diagonal, and stored so
+		OF_PRECISION         S = (G G^T)^-1, G lower: as OF_S with T = G^-1 A (>>online) */
+enum {
+	GP__FACTOR_OF_S = 0,
+	GP__FACTOR_OF_INVERSE = 1,
+	GP__DIAGONAL_OF_INVERSE = 2,
+	GP__FACTOR_OF_PRECISION = 3,
+	GP__FACTORS
+};
 
 /*	What a mean function stores, in the order of odvgp_mean_function. */
 static const struct {
@@ -7699,6 +7760,12 @@ typedef struct {
 	int32_t units;          /* P: each process has its own kernel and points; 1: they share them */
 	gp__patches patches;
 } gp__predictor;
+
+/*	Whether all outputs share L, and S is that of L^-1 u. */
+static int gp__is_dense(const gp__predictor *p)
+{
+	return p->factor == GP__FACTOR_OF_S || p->factor == GP__FACTOR_OF_PRECISION;
+}
 
 /* --- the block: head, kernel, arrays --- */
 
@@ -7782,7 +7849,7 @@ typedef struct {
 	odvgp_real *beyond;       /* zeros, for the last chunk */
 	odvgp_real *alpha, *a_gamma;
 	odvgp_real *L; /* [M,M], or L_H [P,M,M] */
-	/* q_sqrt or its first block [P,M_factor,M_factor]; or B_sqrt [P,M,M], or its diagonal [P,M] */
+	/* q_sqrt or its first block [P,M_factor,M_factor]; or B_sqrt or G [P,M,M], or a diagonal [P,M] */
 	odvgp_real *factor;
 	odvgp_real *factor_v; /* second block of q_sqrt [P,M-M_factor,M-M_factor] */
 	odvgp_real *weights;  /* of patches */
@@ -7798,7 +7865,7 @@ static ptrdiff_t gp__view_layout(
 	ptrdiff_t U = p->units, P = p->P / U, M = p->M, Mg = p->M_gamma, Mr = p->M_factor, used = 0;
 	ptrdiff_t Dz = gp__patch_columns(&p->patches, p->D), Dx = gp__row_columns(&p->patches, p->D);
 	double total = 0;
-	int dense = p->factor == GP__FACTOR_OF_S, diagonal = p->factor == GP__DIAGONAL_OF_INVERSE;
+	int dense = gp__is_dense(p), diagonal = p->factor == GP__DIAGONAL_OF_INVERSE;
 	if ((double)P * ((double)M + (double)Mg) > (double)PTRDIFF_MAX / 64) return -1;
 #define GP__PIECE(field, rows, cols) \
 	total += (double)U * (double)(rows) * (double)(cols); \
@@ -8251,11 +8318,14 @@ static void gp__predict_by_factor(gp__prediction *t, ptrdiff_t n, ptrdiff_t q)
 	if (t->p->factor == GP__DIAGONAL_OF_INVERSE) {
 		GP__FOR(i, n)
 			GP__FOR(j, M) t->T[i * M + j] = t->v.factor[q * M + j] * t->A[i * M + j];
+	} else if (t->p->factor == GP__FACTOR_OF_PRECISION) {
+		gp__copy(t->T, t->A, n * M);
+		gp__predict_solve(t, n, t->v.factor + q * M * M, t->T);
 	} else {
 		gp__predict_product(t, n, Mr, t->v.factor + q * Mr * Mr, t->A, t->T);
 		if (Mv) gp__predict_product(t, n, Mv, t->v.factor_v + q * Mv * Mv, t->A + Mr, t->T + Mr);
 	}
-	if (t->p->factor != GP__FACTOR_OF_S) gp__predict_solve(t, n, t->v.L + q * M * M, t->T);
+	if (!gp__is_dense(t->p)) gp__predict_solve(t, n, t->v.L + q * M * M, t->T);
 }
 
 /*	k(x_i,x_j) of two images. */
@@ -8296,7 +8366,7 @@ static void gp__predict_features(gp__prediction *t, ptrdiff_t n)
 	ptrdiff_t M = t->p->M;
 	odvgp_real *prior = t->prior + t->first * t->ld;
 	GP__FOR(i, n) prior[i] = gp__predict_prior(t, i);
-	if (t->p->factor != GP__FACTOR_OF_S) return;
+	if (!gp__is_dense(t->p)) return;
 	gp__predict_solve(t, n, t->v.L, t->A);
 	GP__FOR(i, n)
 		t->square[i] = GP__MAX(0, prior[i] - t->blas.isa->dot(M, t->A + i * M, t->A + i * M));
@@ -8306,7 +8376,7 @@ static void gp__predict_features(gp__prediction *t, ptrdiff_t n)
 static void gp__predict_process_var(gp__prediction *t, ptrdiff_t n, ptrdiff_t q)
 {
 	ptrdiff_t M = t->p->M, at = t->first * t->ld;
-	int dense = t->p->factor == GP__FACTOR_OF_S;
+	int dense = gp__is_dense(t->p);
 	t->has_var = 1;
 	gp__predict_by_factor(t, n, q);
 	GP__FOR(i, n) {
@@ -8748,7 +8818,7 @@ static ptrdiff_t gp__predict_cov(
 		gp__prediction *t, const odvgp_real *X, ptrdiff_t n, odvgp_real *cov)
 {
 	ptrdiff_t M = t->p->M, all = t->p->P;
-	int dense = t->p->factor == GP__FACTOR_OF_S;
+	int dense = gp__is_dense(t->p);
 	n = gp__predict_inputs(t, X, n);
 	GP__FOR(p, all) { /* K - A A^T + T T^T, or K - T T^T */
 		odvgp_real *C = cov + p * n * n;
@@ -9266,7 +9336,7 @@ static void gp__gradient_product(gp__prediction *t, ptrdiff_t n, ptrdiff_t m, co
 /*	Whether rounding has not made the variance's first part 0, where it has no derivative. */
 static int gp__gradient_has_prior(const gp__prediction *t, ptrdiff_t i, ptrdiff_t q)
 {
-	return t->p->factor == GP__FACTOR_OF_S ? t->square[i] > 0
+	return gp__is_dense(t->p) ? t->square[i] > 0
 										  : t->var[(t->first + q) * t->ld + i] > 0;
 }
 
@@ -9275,13 +9345,16 @@ static void gp__gradient_weights(gp__gradient *g, ptrdiff_t n, ptrdiff_t q)
 {
 	gp__prediction *t = g->t;
 	ptrdiff_t M = t->p->M, Mr = t->p->M_factor, Mv = M - Mr;
-	int of_S = t->p->factor == GP__FACTOR_OF_S;
+	int of_S = gp__is_dense(t->p);
 	odvgp_real *W = g->w + q * t->ld * M;
 	if (!of_S) gp__gradient_solve(t, n, t->v.L + q * M * M, t->T);
 	if (t->p->factor == GP__DIAGONAL_OF_INVERSE)
 		GP__FOR(i, n)
 			GP__FOR(j, M) W[i * M + j] = t->v.factor[q * M + j] * t->T[i * M + j];
-	else gp__gradient_product(t, n, Mr, t->v.factor + q * Mr * Mr, t->T, W);
+	else if (t->p->factor == GP__FACTOR_OF_PRECISION) {
+		gp__copy(W, t->T, n * M);
+		gp__gradient_solve(t, n, t->v.factor + q * M * M, W);
+	} else gp__gradient_product(t, n, Mr, t->v.factor + q * Mr * Mr, t->T, W);
 	if (Mv) gp__gradient_product(t, n, Mv, t->v.factor_v + q * Mv * Mv, t->T + Mr, W + Mr);
 	GP__FOR(i, n) {
 		odvgp_real has_prior = (odvgp_real)gp__gradient_has_prior(t, i, q);
@@ -10121,6 +10194,424 @@ ODVGP_API odvgp_status odvgp_file_read(
 	return whole ? ODVGP_OK : gp__unread(info);
 }
 #endif
+
+/* ---- >>online   learning row by row in a predictor's block
+
+	With fixed hyperparameters, inducing inputs and a_gamma,
+		f(x) = o(x) + A^T v,    v = L^-1 u - L^-1 m(Zb),    o(x) = m(x) + (K(x,Zg) - A^T W) a
+	where v has the prior N(0, I) and q(v) = N(m, (G G^T)^-1), G lower. HYBRID's coefficients at
+	gamma are o's and a part c = W a of m, those of ORTH o's; for a predictor, which does not know
+	them apart, c = L^-1 K(Zb,Zg) a and alpha = L^-T (m - c).
+
+	The bound's natural step of length 1 on a row, from g_m and g_v, the derivatives of its expected
+	log density (>>natgrad), has w = -2 g_v and y = A^T m + g_m / w:
+		G G^T <- G G^T + w A A^T,    G z <- G z + w y A,    z = G^T m
+	For the Gaussian w = 1 / s and y is the target less o(x), whatever q is: the posterior of all
+	rows. There is no k - |A|^2 in it, which the bound subtracts outside q. Rotations of columns
+	(G, sqrt(w) A) make G lower again, and z and sqrt(w) y go with them as one more row: no sum of
+	squares is ever formed, so that float holds what double would need for G G^T.
+
+	Forgetting multiplies G and z by sqrt(lambda), then learns sqrt(M (1 - lambda)) e_i with the
+	target 0, i = 0, 1, ... in turn: on average (1 - lambda) I, the prior's share. Without it G would
+	go to 0 where there are no data.
+
+	Cost per row and process: M^2 / 2 for A, 2 M^2 for the rotations, M^2 / 2 each for m and alpha.
+	Every process has its own G: their rows' weights differ with noises and likelihoods. */
+
+/* --- memory --- */
+
+typedef struct {
+	gp__prediction *t;
+	odvgp_real *x, *rotation;  /* [M], [2,M] */
+	odvgp_real *dmean, *dvar; /* [P] */
+} gp__online_work;
+
+/*	The head of the predictor that learns. */
+static gp__predictor gp__online_head(const gp__predictor *of)
+{
+	gp__predictor p = *of;
+	gp__view v;
+	p.factor = GP__FACTOR_OF_PRECISION;
+	p.M_factor = p.M;
+	p.no_alpha = 0;
+	gp__predictor_set_reals(&p, gp__view_layout(&p, NULL, 0, &v));
+	return p;
+}
+
+/*	The predictor behind this head, and what the struct points to. */
+static gp__predictor *gp__online_layout(gp__arena *a, const gp__predictor *p, odvgp_online *o)
+{
+	void *block = gp__take_bytes(a, 1, gp__predictor_bytes(p));
+	o->z = gp__take(a, p->P, p->M);
+	o->m = gp__take(a, p->P, p->M);
+	o->c = gp__take(a, p->P, p->M);
+	return (gp__predictor *)block;
+}
+
+static void gp__online_work_layout(gp__arena *a, const gp__predictor *p, gp__online_work *w)
+{
+	w->x = gp__take(a, 1, p->M);
+	w->rotation = gp__take(a, 2, p->M);
+	w->dmean = gp__take(a, 1, p->P);
+	w->dvar = gp__take(a, 1, p->P);
+}
+
+static odvgp_status gp__online_check(const odvgp_server *s, odvgp_info *info)
+{
+	const gp__predictor *p = gp__served(s);
+	if (!p) return gp__not_served(info);
+	const char *why = p->layers > 1		? "has several layers"
+					  : p->mixed		? "mixes functions, which one row would make depend"
+					  : !gp__is_dense(p) ? "has a covariance part that holds no q_sqrt"
+										 : NULL;
+	return why ? gp__unsupported(info, "server", why) : ODVGP_OK;
+}
+
+ODVGP_API size_t odvgp_online_size(const odvgp_server *s, odvgp_info *info)
+{
+	odvgp_online o;
+	gp__arena a = gp__measuring();
+	if (gp__online_check(s, info)) return 0;
+	gp__predictor p = gp__online_head(gp__layer_of(s));
+	gp__online_layout(&a, &p, &o);
+	return a.bad ? gp__too_large(info, "server") : a.used + 64;
+}
+
+ODVGP_API size_t odvgp_online_scratch(const odvgp_server *s, odvgp_info *info)
+{
+	gp__online_work w;
+	gp__arena a = gp__measuring();
+	if (gp__online_check(s, info)) return 0;
+	gp__online_work_layout(&a, gp__layer_of(s), &w);
+	size_t bytes = gp__predict_size(s, 1, 0);
+	return bytes && !a.bad ? bytes + a.used + 64 : gp__too_large(info, "server");
+}
+
+/*	Begins with rows one by one; w->t is NULL if scratch is too small. */
+static gp__online_work gp__online_begin(const odvgp_server *s, void *scratch, size_t bytes)
+{
+	gp__online_work w;
+	gp__arena a = gp__scratch_arena(scratch, bytes), rest;
+	gp__online_work_layout(&a, gp__layer_of(s), &w);
+	gp__arena_init(&rest, a.base + a.used, a.size - a.used);
+	w.t = a.bad ? NULL : gp__predict_begin(s, 1, 0, rest);
+	return w;
+}
+
+/*	Only this section writes to a server's block. */
+static gp__predictor *gp__online_block(const odvgp_online *o)
+{
+	return (gp__predictor *)(uintptr_t)o->server.block;
+}
+
+/* --- G, z, m, alpha --- */
+
+/*	G G^T <- G G^T + x x^T and G z <- G z + y x, for x that is 0 before `from`; x is lost. rotation
+	[2,M]. Returns whether rounding kept less than half of the growth of G's diagonal. */
+static int gp__online_rotate(ptrdiff_t M, ptrdiff_t from, odvgp_real *G, odvgp_real *z,
+		odvgp_real *x, odvgp_real y, odvgp_real *rotation)
+{
+	odvgp_real *c = rotation, *s = rotation + M, grown = 0, exact = 0;
+	GP__FROM(j, from, M) {
+		odvgp_real *row = G + j * M, v = x[j], r, h, inverse;
+		GP__FROM(i, from, j) {
+			r = row[i];
+			row[i] = c[i] * r + s[i] * v;
+			v = c[i] * v - s[i] * r;
+		}
+		r = row[j];
+		h = GP__SQRT(r * r + v * v);
+		inverse = h > 0 ? 1 / h : 0;
+		c[j] = h > 0 ? r * inverse : 1;
+		s[j] = v * inverse;
+		row[j] = h;
+		grown += (h - r) * inverse * ((h + r) * inverse);
+		exact += s[j] * s[j];
+		r = z[j];
+		z[j] = c[j] * r + s[j] * y;
+		y = c[j] * y - s[j] * r;
+	}
+	return grown < exact / 2;
+}
+
+/*	y <- T^T x for T [M,M], lower. */
+static void gp__online_product(
+		const odvgp__simd *isa, ptrdiff_t M, const odvgp_real *T, const odvgp_real *x, odvgp_real *y)
+{
+	gp__zero(y, M);
+	GP__FOR(i, M) isa->axpy(i + 1, x[i], T + i * M, y);
+}
+
+/*	m and alpha of process q of the unit. */
+static void gp__online_solve(odvgp_online *o, const gp__prediction *t, ptrdiff_t q)
+{
+	ptrdiff_t M = t->p->M, at = (t->first + q) * o->most;
+	odvgp_real *m = o->m + at, *alpha = t->v.alpha + q * M;
+	gp__copy(m, o->z + at, M);
+	gp__solve_transposed(t->blas.isa, M, t->v.factor + q * M * M, m);
+	GP__FOR(i, M) alpha[i] = m[i] - o->c[at + i];
+	gp__solve_transposed(t->blas.isa, M, t->v.L, alpha);
+}
+
+/* --- beginning --- */
+
+/*	The unit's inducing input j, in training units; columns that the kernel does not use are 0. */
+static void gp__online_point(const gp__prediction *t, ptrdiff_t j, odvgp_real *x)
+{
+	const gp__kernel *k = t->kernel;
+	const odvgp_real *at = t->v.beta + j;
+	ptrdiff_t ld = gp__points_ld(t->p->M);
+	gp__zero(x, t->D);
+	GP__EACH_GROUP(g, k) {
+		const gp__base_kernel *base = gp__group_kernel(k, g);
+		int geometry = gp__geometry(base);
+		GP__FOR(d, (ptrdiff_t)base->ndims) {
+			ptrdiff_t column = gp__column(base, d);
+			odvgp_real u = at[d * ld];
+			if (geometry == GP__CIRCLE)
+				u = (odvgp_real)(atan2((double)at[(2 * d + 1) * ld], (double)at[2 * d * ld]) *
+								 (double)t->v.hyp[base->shape_param] / gp__two_pi);
+			else if (base->ard) u /= gp__base_column(base, t->v.hyp, d);
+			x[column] = geometry == GP__INNER_PRODUCT ? u : u + t->v.beta_centre[column];
+		}
+		at += gp__group_dims(k, g) * ld;
+	}
+}
+
+/*	K(x,Zg) a for process q of the unit, whose gamma and x have been chosen. */
+static odvgp_real gp__online_gamma(gp__prediction *t, ptrdiff_t q)
+{
+	ptrdiff_t m = t->job->m;
+	odvgp_real sum = 0;
+	for (ptrdiff_t j = 0; j < m; j += GP__CHUNK)
+		sum += t->blas.isa->dot(
+				GP__MIN(m - j, GP__CHUNK), gp__predict_chunk(t, j), t->v.a_gamma + q * m + j);
+	return sum;
+}
+
+/*	c of the unit's processes. */
+static void gp__online_centre(odvgp_online *o, gp__prediction *t)
+{
+	ptrdiff_t M = t->p->M;
+	odvgp_real *c = o->c + t->first * o->most;
+	t->job->X2 = NULL;
+	gp__predict_points(t, t->v.gamma, t->p->M_gamma, t->v.gamma_centre);
+	GP__FOR(j, M) {
+		gp__online_point(t, j, t->X);
+		if (t->p->M_gamma) gp__predict_point(t, t->X, 0);
+		GP__FOR(q, t->P) c[q * o->most + j] = gp__online_gamma(t, q);
+	}
+	GP__FOR(q, t->P) gp__solve_vector(t->blas.isa, M, t->v.L, M, c + q * o->most);
+}
+
+/*	G from the blocks of `from`, a predictor's q_sqrt: the rows of q_sqrt^-1 are learned. */
+static void gp__online_precision(
+		const gp__predictor *of, const gp__view *from, const gp__online_work *w, ptrdiff_t q)
+{
+	const gp__prediction *t = w->t;
+	ptrdiff_t M = of->M, Mr = of->M_factor, at = 0;
+	odvgp_real *G = t->v.factor + q * M * M, *unused = t->T;
+	gp__zero(G, M * M);
+	if (of->factor == GP__FACTOR_OF_PRECISION) {
+		gp__copy(G, from->factor + q * M * M, M * M);
+		return;
+	}
+	gp__zero(unused, M);
+	for (int k = 0; k < 2; k++, at = Mr, Mr = M - Mr) {
+		const odvgp_real *Q = (k ? from->factor_v : from->factor) + q * Mr * Mr;
+		GP__FOR(i, Mr) {
+			gp__zero(w->x, M);
+			w->x[at + i] = 1;
+			gp__solve_transposed(t->blas.isa, Mr, Q, w->x + at);
+			gp__online_rotate(M, at, G, unused, w->x, 0, w->rotation);
+		}
+	}
+}
+
+/*	Numbers of a predictor that its copy keeps; the covariance factor is the copy's own. */
+static void gp__online_copy(const gp__predictor *from, gp__predictor *p)
+{
+	gp__predictor head = gp__online_head(from);
+	memcpy(p, from, gp__predictor_head(from->base_kernels));
+	*p = head;
+	gp__view v = gp__view_of(from, 0), to = gp__view_of(p, 0);
+	gp__copy(to.beta, v.beta, v.alpha - v.beta);
+	gp__zero(to.alpha, to.a_gamma - to.alpha);
+	gp__copy(to.alpha, v.alpha, v.a_gamma - v.alpha);
+	gp__copy(to.a_gamma, v.a_gamma, v.factor - v.a_gamma);
+	gp__copy(to.hyp, v.hyp, v.beta + (ptrdiff_t)gp__predictor_reals(from) - v.hyp);
+}
+
+ODVGP_API odvgp_status odvgp_online_start(odvgp_online *online, const odvgp_server *s, void *block,
+		size_t block_bytes, void *scratch, size_t scratch_bytes, odvgp_info *info)
+{
+	odvgp_online o;
+	size_t need = odvgp_online_size(s, info);
+	if (!need) return gp__online_check(s, NULL) ? gp__online_check(s, info) : ODVGP_E_SIZE;
+	if (!online || !block || !scratch)
+		return gp__is_null(info, !online ? "online" : block ? "scratch" : "block");
+	const gp__predictor *from = gp__layer_of(s);
+	gp__predictor head = gp__online_head(from), *p;
+	gp__arena a;
+	memset(&o, 0, sizeof o);
+	gp__arena_init(&a, block, block_bytes);
+	p = gp__online_layout(&a, &head, &o);
+	if (a.bad) return gp__small(info, "block", block_bytes);
+	o.most = head.M;
+	gp__online_work w = gp__online_begin(s, scratch, scratch_bytes);
+	if (!w.t) return gp__scratch_small(info);
+	gp__online_copy(from, p);
+	o.server = gp__layer_server(p, s->isa);
+	w = gp__online_begin(&o.server, scratch, scratch_bytes);
+	gp__prediction *t = w.t;
+	GP__FOR(k, p->units) {
+		const gp__view v = gp__view_of(from, k);
+		gp__predict_unit(t, k);
+		gp__online_centre(&o, t);
+		GP__FOR(q, t->P) {
+			ptrdiff_t M = p->M, at = (t->first + q) * M;
+			gp__online_precision(from, &v, &w, q);
+			gp__online_product(t->blas.isa, M, t->v.L, t->v.alpha + q * M, o.m + at);
+			GP__FOR(i, M) o.m[at + i] += o.c[at + i];
+			gp__online_product(t->blas.isa, M, t->v.factor + q * M * M, o.m + at, o.z + at);
+		}
+	}
+	gp__view v = gp__view_of(p, 0);
+	if (!gp__finite(v.factor, (ptrdiff_t)p->P * p->M * p->M) || !gp__finite(o.z, p->P * o.most))
+		return gp__refuse(info, ODVGP_E_NAN, "server", "its q is singular");
+	*online = o;
+	return ODVGP_OK;
+}
+
+/* --- learning --- */
+
+/*	G and z of process q of the unit are forgotten to sqrt(lambda), and one number of v returns to
+	its prior. */
+static void gp__online_forget(odvgp_online *o, const gp__online_work *w, ptrdiff_t q, double lambda)
+{
+	const gp__prediction *t = w->t;
+	ptrdiff_t M = t->p->M, i = o->turn % M;
+	odvgp_real *G = t->v.factor + q * M * M, *z = o->z + (t->first + q) * o->most,
+			   keep = (odvgp_real)sqrt(lambda);
+	GP__FOR(j, M * M) G[j] *= keep;
+	GP__FOR(j, M) z[j] *= keep;
+	gp__zero(w->x, M);
+	w->x[i] = (odvgp_real)sqrt((double)M * (1 - lambda));
+	gp__online_rotate(M, i, G, z, w->x, 0, w->rotation);
+}
+
+/*	What lets squares of G, which grows until rounding stops it, stay finite. */
+static const odvgp_real gp__online_largest = GP__EPS * GP__LARGEST / 16;
+
+/*	Process q of the unit learns the row of t->A. */
+static void gp__online_learn(odvgp_online *o, const gp__online_work *w, ptrdiff_t q, int *lost)
+{
+	const gp__prediction *t = w->t;
+	const odvgp__simd *isa = t->blas.isa;
+	ptrdiff_t M = t->p->M, p = t->first + q;
+	odvgp_real g = w->dmean[p], weight = -2 * w->dvar[p], *G = t->v.factor + q * M * M,
+			   *z = o->z + p * o->most;
+	if (weight > 0 && g * g <= weight * gp__online_largest) {
+		odvgp_real root = GP__SQRT(weight),
+				   y = root * isa->dot(M, t->A, o->m + p * o->most) + g / root;
+		GP__FOR(i, M) w->x[i] = root * t->A[i];
+		int tells = weight * isa->dot(M, t->A, t->A) > GP__EPS;
+		*lost |= gp__online_rotate(M, 0, G, z, w->x, y, w->rotation) && tells;
+	} else if (g != 0) {
+		gp__copy(w->x, t->A, M);
+		gp__solve_vector(isa, M, G, M, w->x);
+		isa->axpy(M, g, w->x, z);
+	}
+}
+
+/*	Derivatives of the row's expected log density to w->dmean and w->dvar. Returns 0 if what they
+	would change is not finite. */
+static int gp__online_derivatives(
+		const gp__online_work *w, const gp__y_row *row, const odvgp_real *x, const odvgp_real *y)
+{
+	gp__prediction *t = w->t;
+	const gp__predictor *p = t->p;
+	int gaussian = gp__predict_likelihood(t)->flags & GP__LIK_GAUSSIAN;
+	odvgp_real size = 0, weight = row->weights ? y[row->T] : 1;
+	gp__predict_inputs(t, x, 1);
+	GP__FOR(k, p->units) {
+		gp__predict_unit(t, k);
+		gp__predict_mean(t, 1, 1);
+		gp__predict_features(t, 1);
+		for (ptrdiff_t q = 0; !gaussian && q < t->P; q++) gp__predict_process_var(t, 1, q);
+		size += t->blas.isa->dot(p->M, t->A, t->A);
+	}
+	if (gaussian) gp__zero(t->var, p->F); /* its derivatives do not depend on them */
+	gp__predict_targets(t, y, 1, gp__y_columns(row));
+	gp__lik_job job = gp__predict_lik_job(t, 1);
+	job.weight = &weight;
+	if (gaussian) job.noise = t->scale;
+	job.dmean = w->dmean;
+	job.dvar = w->dvar;
+	job.lik->expect(&job);
+	GP__FOR(q, p->P) {
+		odvgp_real g = w->dmean[q], v = 2 * w->dvar[q];
+		if (!(GP__MAX(v, -v) * size <= gp__online_largest && g * g * size <= gp__online_largest))
+			return 0;
+	}
+	return 1;
+}
+
+/*	Learn a row whose derivatives are known. */
+static void gp__online_row(odvgp_online *o, const gp__online_work *w, double lambda)
+{
+	gp__prediction *t = w->t;
+	int lost = 0, negative = 0;
+	GP__FOR(k, t->p->units) {
+		gp__predict_unit(t, k);
+		if (t->p->units > 1) { /* t->A is the last unit's */
+			gp__predict_mean(t, 1, 1);
+			gp__predict_features(t, 1);
+		}
+		GP__FOR(q, t->P) {
+			if (lambda < 1) gp__online_forget(o, w, q, lambda);
+			gp__online_learn(o, w, q, &lost);
+			gp__online_solve(o, t, q);
+			negative |= w->dvar[t->first + q] > 0;
+		}
+	}
+	o->rows++;
+	o->lost += (uint64_t)lost;
+	o->negative += (uint64_t)negative;
+	o->turn = (o->turn + 1) % t->p->M;
+}
+
+ODVGP_API odvgp_status odvgp_online_update(odvgp_online *o, const odvgp_real *X,
+		const odvgp_real *Y, ptrdiff_t n, odvgp_real lambda, void *scratch, size_t scratch_bytes,
+		odvgp_info *info)
+{
+	if (!o || !o->z) return gp__is_null(info, "online");
+	odvgp_status status = gp__predict_check(&o->server, X, n, scratch, info);
+	if (!(lambda > 0 && lambda <= 1))
+		return gp__fail(info, ODVGP_E_ARG, "lambda", -1, (double)lambda, "must be in (0, 1]");
+	if (status || n == 0) return status;
+	if (!Y) return gp__is_null(info, "Y");
+	gp__y_row row = gp__served_row(gp__layer_of(&o->server));
+	row.missing = 1;
+	if ((status = gp__targets_check(&row, Y, n, 0, info))) return status;
+	gp__online_work w = gp__online_begin(&o->server, scratch, scratch_bytes);
+	if (!w.t) return gp__scratch_small(info);
+	GP__FOR(i, n) {
+		const odvgp_real *x = X + i * o->server.D, *y = Y + i * gp__y_columns(&row);
+		if (!gp__online_derivatives(&w, &row, x, y))
+			return gp__fail(info, ODVGP_E_NAN, "X", i, NAN, "what a row changes is not finite");
+		gp__online_row(o, &w, (double)lambda);
+	}
+	return ODVGP_OK;
+}
+
+ODVGP_API size_t odvgp_online_seal(odvgp_online *o, odvgp_info *info)
+{
+	if (!o || !o->z) return gp__no_size(gp__is_null(info, "online"));
+	gp__predictor *p = gp__online_block(o);
+	gp__predictor_sum(p, p->checksum);
+	return gp__predictor_bytes(p);
+}
 
 #ifndef ODVGP_NO_TRAINING
 
@@ -21154,6 +21645,12 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_predict_logp
 #undef odvgp_predict_gradient
 #undef odvgp_predict_gradient_scratch
+#undef odvgp_online
+#undef odvgp_online_size
+#undef odvgp_online_scratch
+#undef odvgp_online_start
+#undef odvgp_online_update
+#undef odvgp_online_seal
 #undef odvgp_sample_scratch
 #undef odvgp_sample
 #undef odvgp_save_size
