@@ -834,6 +834,8 @@ typedef struct odvgp_allocator {
 #define odvgp_online_scratch odvgpf_online_scratch
 #define odvgp_online_start odvgpf_online_start
 #define odvgp_online_update odvgpf_online_update
+#define odvgp_online_add odvgpf_online_add
+#define odvgp_online_drop odvgpf_online_drop
 #define odvgp_online_seal odvgpf_online_seal
 #define odvgp_sample_scratch odvgpf_sample_scratch
 #define odvgp_sample odvgpf_sample
@@ -1638,25 +1640,35 @@ ODVGP_API odvgp_status odvgp_sample(const odvgp_server *server, const odvgp_real
 	updates. */
 typedef struct odvgp_online {
 	odvgp_server server; /* its block is written by updates */
-	/* counts, since odvgp_online_start: rows learned; rows whose weight -2 dE/dvar was negative for
+	/* Above 0: odvgp_online_update adds a row's x as an inducing input if the variance that the
+	   others leave to f(x) a priori is a larger part of k(x,x) than this, and then, if they are
+	   more than `keep`, drops the one of least loss. 0 and M after odvgp_online_start. */
+	odvgp_real novelty;
+	ptrdiff_t keep;
+	double loss; /* sum of the losses of dropped points */
+	/* counts, since odvgp_online_start: points added; rows learned; rows whose weight -2 dE/dvar was negative for
 	   some function: they moved its mean only; rows of which rounding kept less than half of the
 	   information (how many rows fit a float: below) */
-	uint64_t rows, negative, lost;
+	uint64_t added, rows, negative, lost;
 	/* private */
 	ptrdiff_t most, turn;
-	odvgp_real *z, *m, *c;
+	odvgp_real jitter, *z, *m, *c;
 } odvgp_online;
 
 /*	Begin with q of a server, whose block is not needed afterwards.
+		most	the largest number of inducing points, >= M; above M they can change
 		block	odvgp_online_size bytes, which must neither move nor be used otherwise
 		scratch	odvgp_online_scratch bytes; they also do for odvgp_predict of one row
 	Returns	E_UNSUPPORTED: several layers, mixed functions, covariance parts INVERSE and DIAGONAL |
 			E_NAN: q is singular
 	Cost	O(P M^3), once; memory (P + 1) M^2 + (M + Mg) (D + P) numbers and some */
-ODVGP_API size_t odvgp_online_size(const odvgp_server *server, odvgp_info *info);
-ODVGP_API size_t odvgp_online_scratch(const odvgp_server *server, odvgp_info *info);
+ODVGP_API size_t odvgp_online_size(
+		const odvgp_server *server, ptrdiff_t most, odvgp_info *info);
+ODVGP_API size_t odvgp_online_scratch(
+		const odvgp_server *server, ptrdiff_t most, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_online_start(odvgp_online *online, const odvgp_server *server,
-		void *block, size_t block_bytes, void *scratch, size_t scratch_bytes, odvgp_info *info);
+		ptrdiff_t most, void *block, size_t block_bytes, void *scratch, size_t scratch_bytes,
+		odvgp_info *info);
 
 /*	Learn rows, one after the other.
 		X, Y	[n >= 0,D] and [n, columns of training], original units; NaN in Y: a missing target
@@ -1670,6 +1682,19 @@ ODVGP_API odvgp_status odvgp_online_start(odvgp_online *online, const odvgp_serv
 ODVGP_API odvgp_status odvgp_online_update(odvgp_online *online, const odvgp_real *X,
 		const odvgp_real *Y, ptrdiff_t n, odvgp_real lambda, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);
+
+/*	Change the inducing inputs (not those of images and independent functions); a_gamma stays.
+		add		x [D], original units, becomes the last one. The posterior does not change
+		drop	the point number j; -1: that of least loss. loss, out or NULL: the KL divergence, in
+				nats, of the posterior before from that after, where f given the others is the
+				prior's; the others' posterior does not change
+	Add, then drop moves a point. Scratch for predictions grows with their number.
+	Returns	E_SIZE: there are `most` points, or only one | E_NOT_PD: the points determine f(x)
+	Cost	O(P M^2); that of the least loss O(P M^3) */
+ODVGP_API odvgp_status odvgp_online_add(odvgp_online *online, const odvgp_real *x, void *scratch,
+		size_t scratch_bytes, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_online_drop(odvgp_online *online, ptrdiff_t j, double *loss,
+		void *scratch, size_t scratch_bytes, odvgp_info *info);
 
 /*	Bytes of the predictor at online.server.block, after writing its checksum: until the next update
 	they can be stored, and opened by odvgp_server_from_block, as those of odvgp_freeze. */
@@ -10226,13 +10251,13 @@ typedef struct {
 	odvgp_real *dmean, *dvar; /* [P] */
 } gp__online_work;
 
-/*	The head of the predictor that learns. */
-static gp__predictor gp__online_head(const gp__predictor *of)
+/*	The head of the predictor that learns, for M points. */
+static gp__predictor gp__online_head(const gp__predictor *of, ptrdiff_t M)
 {
 	gp__predictor p = *of;
 	gp__view v;
 	p.factor = GP__FACTOR_OF_PRECISION;
-	p.M_factor = p.M;
+	p.M = p.M_factor = (int32_t)M;
 	p.no_alpha = 0;
 	gp__predictor_set_reals(&p, gp__view_layout(&p, NULL, 0, &v));
 	return p;
@@ -10256,7 +10281,7 @@ static void gp__online_work_layout(gp__arena *a, const gp__predictor *p, gp__onl
 	w->dvar = gp__take(a, 1, p->P);
 }
 
-static odvgp_status gp__online_check(const odvgp_server *s, odvgp_info *info)
+static odvgp_status gp__online_check(const odvgp_server *s, ptrdiff_t most, odvgp_info *info)
 {
 	const gp__predictor *p = gp__served(s);
 	if (!p) return gp__not_served(info);
@@ -10264,27 +10289,32 @@ static odvgp_status gp__online_check(const odvgp_server *s, odvgp_info *info)
 					  : p->mixed		? "mixes functions, which one row would make depend"
 					  : !gp__is_dense(p) ? "has a covariance part that holds no q_sqrt"
 										 : NULL;
-	return why ? gp__unsupported(info, "server", why) : ODVGP_OK;
+	if (why) return gp__unsupported(info, "server", why);
+	if (most >= p->M && most < INT32_MAX && gp__online_head(p, most).reals[1] < INT32_MAX)
+		return ODVGP_OK;
+	return gp__fail(info, ODVGP_E_SIZE, "most", -1, (double)most, "is below M or too large");
 }
 
-ODVGP_API size_t odvgp_online_size(const odvgp_server *s, odvgp_info *info)
+ODVGP_API size_t odvgp_online_size(const odvgp_server *s, ptrdiff_t most, odvgp_info *info)
 {
 	odvgp_online o;
 	gp__arena a = gp__measuring();
-	if (gp__online_check(s, info)) return 0;
-	gp__predictor p = gp__online_head(gp__layer_of(s));
+	if (gp__online_check(s, most, info)) return 0;
+	gp__predictor p = gp__online_head(gp__layer_of(s), most);
 	gp__online_layout(&a, &p, &o);
-	return a.bad ? gp__too_large(info, "server") : a.used + 64;
+	return a.bad ? gp__too_large(info, "most") : a.used + 64;
 }
 
-ODVGP_API size_t odvgp_online_scratch(const odvgp_server *s, odvgp_info *info)
+ODVGP_API size_t odvgp_online_scratch(const odvgp_server *s, ptrdiff_t most, odvgp_info *info)
 {
 	gp__online_work w;
 	gp__arena a = gp__measuring();
-	if (gp__online_check(s, info)) return 0;
-	gp__online_work_layout(&a, gp__layer_of(s), &w);
-	size_t bytes = gp__predict_size(s, 1, 0);
-	return bytes && !a.bad ? bytes + a.used + 64 : gp__too_large(info, "server");
+	if (gp__online_check(s, most, info)) return 0;
+	gp__predictor p = gp__online_head(gp__layer_of(s), most);
+	odvgp_server largest = gp__layer_server(&p, s->isa);
+	gp__online_work_layout(&a, &p, &w);
+	size_t bytes = gp__predict_size(&largest, 1, 0);
+	return bytes && !a.bad ? bytes + a.used + 64 : gp__too_large(info, "most");
 }
 
 /*	Begins with rows one by one; w->t is NULL if scratch is too small. */
@@ -10295,6 +10325,7 @@ static gp__online_work gp__online_begin(const odvgp_server *s, void *scratch, si
 	gp__online_work_layout(&a, gp__layer_of(s), &w);
 	gp__arena_init(&rest, a.base + a.used, a.size - a.used);
 	w.t = a.bad ? NULL : gp__predict_begin(s, 1, 0, rest);
+	if (w.t) gp__predict_unit(w.t, 0);
 	return w;
 }
 
@@ -10389,6 +10420,37 @@ static odvgp_real gp__online_gamma(gp__prediction *t, ptrdiff_t q)
 	return sum;
 }
 
+/*	Why the points of this predictor stay, or NULL. */
+static const char *gp__online_fixed(const gp__predictor *p)
+{
+	return p->patches.height ? "inducing patches stay"
+		   : p->units > 1	? "inducing inputs of independent functions stay"
+							: NULL;
+}
+
+/*	k(x,x) without white, for x in t->X. */
+static odvgp_real gp__online_prior(gp__prediction *t)
+{
+	t->job->X2 = NULL;
+	gp__predict_columns(t, t->X, 1);
+	gp__predict_point(t, t->X, 0);
+	return gp__predict_chunk(t, 0)[0];
+}
+
+/*	The mean of what Kb has on its diagonal beside k. */
+static odvgp_real gp__online_jitter(gp__prediction *t)
+{
+	ptrdiff_t M = t->p->M;
+	odvgp_real sum = 0, k = 0;
+	GP__FOR(j, M) {
+		const odvgp_real *row = t->v.L + j * M;
+		gp__online_point(t, j, t->X);
+		k = gp__online_prior(t);
+		sum += t->blas.isa->dot(j + 1, row, row) - k;
+	}
+	return GP__MAX(sum / (odvgp_real)M, GP__EPS * k);
+}
+
 /*	c of the unit's processes. */
 static void gp__online_centre(odvgp_online *o, gp__prediction *t)
 {
@@ -10431,7 +10493,7 @@ static void gp__online_precision(
 /*	Numbers of a predictor that its copy keeps; the covariance factor is the copy's own. */
 static void gp__online_copy(const gp__predictor *from, gp__predictor *p)
 {
-	gp__predictor head = gp__online_head(from);
+	gp__predictor head = gp__online_head(from, from->M);
 	memcpy(p, from, gp__predictor_head(from->base_kernels));
 	*p = head;
 	gp__view v = gp__view_of(from, 0), to = gp__view_of(p, 0);
@@ -10442,22 +10504,24 @@ static void gp__online_copy(const gp__predictor *from, gp__predictor *p)
 	gp__copy(to.hyp, v.hyp, v.beta + (ptrdiff_t)gp__predictor_reals(from) - v.hyp);
 }
 
-ODVGP_API odvgp_status odvgp_online_start(odvgp_online *online, const odvgp_server *s, void *block,
-		size_t block_bytes, void *scratch, size_t scratch_bytes, odvgp_info *info)
+ODVGP_API odvgp_status odvgp_online_start(odvgp_online *online, const odvgp_server *s,
+		ptrdiff_t most, void *block, size_t block_bytes, void *scratch, size_t scratch_bytes,
+		odvgp_info *info)
 {
 	odvgp_online o;
-	size_t need = odvgp_online_size(s, info);
-	if (!need) return gp__online_check(s, NULL) ? gp__online_check(s, info) : ODVGP_E_SIZE;
+	odvgp_status status = gp__online_check(s, most, info);
+	if (status) return status;
 	if (!online || !block || !scratch)
 		return gp__is_null(info, !online ? "online" : block ? "scratch" : "block");
 	const gp__predictor *from = gp__layer_of(s);
-	gp__predictor head = gp__online_head(from), *p;
+	gp__predictor head = gp__online_head(from, most), *p;
 	gp__arena a;
 	memset(&o, 0, sizeof o);
 	gp__arena_init(&a, block, block_bytes);
 	p = gp__online_layout(&a, &head, &o);
 	if (a.bad) return gp__small(info, "block", block_bytes);
-	o.most = head.M;
+	o.most = most;
+	o.keep = from->M;
 	gp__online_work w = gp__online_begin(s, scratch, scratch_bytes);
 	if (!w.t) return gp__scratch_small(info);
 	gp__online_copy(from, p);
@@ -10469,7 +10533,7 @@ ODVGP_API odvgp_status odvgp_online_start(odvgp_online *online, const odvgp_serv
 		gp__predict_unit(t, k);
 		gp__online_centre(&o, t);
 		GP__FOR(q, t->P) {
-			ptrdiff_t M = p->M, at = (t->first + q) * M;
+			ptrdiff_t M = p->M, at = (t->first + q) * most;
 			gp__online_precision(from, &v, &w, q);
 			gp__online_product(t->blas.isa, M, t->v.L, t->v.alpha + q * M, o.m + at);
 			GP__FOR(i, M) o.m[at + i] += o.c[at + i];
@@ -10477,8 +10541,9 @@ ODVGP_API odvgp_status odvgp_online_start(odvgp_online *online, const odvgp_serv
 		}
 	}
 	gp__view v = gp__view_of(p, 0);
-	if (!gp__finite(v.factor, (ptrdiff_t)p->P * p->M * p->M) || !gp__finite(o.z, p->P * o.most))
+	if (!gp__finite(v.factor, (ptrdiff_t)p->P * p->M * p->M))
 		return gp__refuse(info, ODVGP_E_NAN, "server", "its q is singular");
+	if (!gp__online_fixed(p)) o.jitter = gp__online_jitter(t);
 	*online = o;
 	return ODVGP_OK;
 }
@@ -10581,6 +10646,220 @@ static void gp__online_row(odvgp_online *o, const gp__online_work *w, double lam
 	o->turn = (o->turn + 1) % t->p->M;
 }
 
+/* --- inducing inputs that change --- */
+
+/*	An array [A,B,C] that becomes [A,B2,C2]. */
+typedef struct {
+	const odvgp_real *from;
+	odvgp_real *to;
+	ptrdiff_t A, B, B2, C, C2;
+} gp__online_piece;
+
+/*	Moves it, new numbers 0, in an order that lets old and new places overlap. */
+static void gp__online_move(const gp__online_piece *a, int grows)
+{
+	ptrdiff_t rows = a->A * a->B2, both = GP__MIN(a->C, a->C2);
+	GP__FOR(i, rows) {
+		ptrdiff_t r = grows ? rows - 1 - i : i, b = r % a->B2, n = b < a->B ? both : 0;
+		odvgp_real *to = a->to + r * a->C2;
+		memmove(to, a->from + (r / a->B2 * a->B + b) * a->C, (size_t)n * sizeof *to);
+		gp__zero(to + n, a->C2 - n);
+	}
+}
+
+/*	Make room for N points, or leave it. */
+static void gp__online_resize(odvgp_online *o, ptrdiff_t N)
+{
+	gp__predictor *p = gp__online_block(o), head = gp__online_head(p, N);
+	ptrdiff_t M = p->M, P = p->P, ld = gp__points_ld(M);
+	gp__view v = gp__view_of(p, 0), to;
+	gp__view_layout(&head, v.beta, 0, &to);
+	ptrdiff_t gamma = v.alpha - v.gamma, a = v.L - v.a_gamma,
+			  rest = v.beta + (ptrdiff_t)gp__predictor_reals(p) - v.hyp;
+	const gp__online_piece piece[] = {
+			{v.beta, to.beta, 1, p->columns, p->columns, ld, gp__points_ld(N)},
+			{v.gamma, to.gamma, 1, 1, 1, gamma, gamma}, {v.alpha, to.alpha, 1, P, P, M, N},
+			{v.a_gamma, to.a_gamma, 1, 1, 1, a, a}, {v.L, to.L, 1, M, N, M, N},
+			{v.factor, to.factor, P, M, N, M, N}, {v.hyp, to.hyp, 1, 1, 1, rest, rest}};
+	GP__FOR(k, GP__COUNT(piece))
+		gp__online_move(&piece[N > M ? GP__COUNT(piece) - 1 - k : k], N > M);
+	*p = head;
+}
+
+/*	What x in t->X has beside the points: the square of L's next diagonal entry, for which A is its
+	row; *k k(x,x) with the jitter. */
+static odvgp_real gp__online_novelty(const odvgp_online *o, gp__prediction *t, odvgp_real *k)
+{
+	*k = gp__online_prior(t) + o->jitter;
+	gp__predict_unit(t, 0); /* variances of the row before end */
+	gp__predict_mean(t, 1, 1);
+	gp__predict_features(t, 1);
+	return *k - t->blas.isa->dot(t->p->M, t->A, t->A);
+}
+
+/*	x in t->X becomes a point: v's next number has the prior, but with o(x) / d as its mean, so that
+	f stays. t ends. Returns 0 if L cannot have it. */
+static int gp__online_grow(odvgp_online *o, gp__prediction *t)
+{
+	odvgp_real k, square = gp__online_novelty(o, t, &k), d = GP__SQRT(square);
+	ptrdiff_t M = t->p->M, N = M + 1, P = t->p->P;
+	if (!(square > (odvgp_real)M * GP__EPS * k)) return 0;
+	gp__predict_points(t, t->v.gamma, t->p->M_gamma, t->v.gamma_centre);
+	if (t->p->M_gamma) gp__predict_point(t, t->X, 0);
+	GP__FOR(q, P)
+		t->mean[q] = (gp__online_gamma(t, q) - t->blas.isa->dot(M, t->A, o->c + q * o->most)) / d;
+	gp__online_resize(o, N);
+	gp__view v = gp__view_of(t->p, 0);
+	gp__copy(v.L + M * N, t->A, M);
+	v.L[N * N - 1] = d;
+	gp__points_place(
+			t->kernel, v.hyp, t->X, 1, v.beta_centre, v.beta + M, gp__points_ld(N));
+	GP__FOR(q, P) {
+		ptrdiff_t at = q * o->most + M;
+		v.factor[(q + 1) * N * N - 1] = 1;
+		o->z[at] = o->m[at] = o->c[at] = t->mean[q];
+	}
+	o->added++;
+	return 1;
+}
+
+/*	The rotation that takes (a, b) to (h, 0), of n pairs in x and y. */
+static void gp__online_turn(
+		ptrdiff_t n, odvgp_real *x, odvgp_real *y, ptrdiff_t step, odvgp_real a, odvgp_real b)
+{
+	odvgp_real h = GP__SQRT(a * a + b * b), c = h > 0 ? a / h : 1, s = h > 0 ? b / h : 0;
+	for (; n > 0; n--, x += step, y += step) {
+		odvgp_real t = *x;
+		*x = c * t + s * *y;
+		*y = c * *y - s * t;
+	}
+}
+
+/*	The same for columns k and k + 1 of G, from row k on, and z. */
+static void gp__online_turn_G(
+		ptrdiff_t M, odvgp_real *G, odvgp_real *z, ptrdiff_t k, odvgp_real a, odvgp_real b)
+{
+	gp__online_turn(M - k, G + k * (M + 1), G + k * (M + 1) + 1, M, a, b);
+	gp__online_turn(1, z + k, z + k + 1, 1, a, b);
+}
+
+/*	Drop point j. Without its row L becomes triangular by rotations of columns, which v follows. The
+	last number of v is then what only point j knew; as the first one of G its row and column can be
+	left out: what stays is the factor of the others' marginal precision. */
+static void gp__online_shrink(odvgp_online *o, ptrdiff_t j)
+{
+	gp__predictor *p = gp__online_block(o);
+	gp__view v = gp__view_of(p, 0);
+	ptrdiff_t M = p->M, ld = gp__points_ld(M);
+	size_t size = sizeof *v.L, row = (size_t)(M - 1) * size;
+	GP__FROM(k, j, M - 1) {
+		odvgp_real *L = v.L + (k + 1) * M + k, a = L[0], b = L[1];
+		gp__online_turn(M - 1 - k, L, L + 1, M, a, b);
+		L[1] = 0;
+		GP__FOR(q, p->P) {
+			odvgp_real *G = v.factor + q * M * M, *at = G + k * M + k, *c = o->c + q * o->most + k;
+			gp__online_turn(1, c, c + 1, 1, a, b);
+			gp__online_turn(k + 2, G + k * M, G + (k + 1) * M, 1, a, b);
+			gp__online_turn_G(M, G, o->z + q * o->most, k, at[0], at[1]);
+			at[1] = 0;
+		}
+	}
+	GP__FROM(i, j, M - 1) memcpy(v.L + i * M, v.L + (i + 1) * M, row);
+	GP__FOR(q, p->P) {
+		odvgp_real *G = v.factor + q * M * M, *z = o->z + q * o->most, *last = G + (M - 1) * M;
+		for (ptrdiff_t k = M - 1; k-- > 0;) gp__online_turn_G(M, G, z, k, last[k], last[k + 1]);
+		GP__FOR(i, M - 1) memmove(G + i * M, G + i * M + 1, row);
+		memmove(z, z + 1, row);
+	}
+	GP__FOR(k, p->columns) {
+		odvgp_real *at = v.beta + k * ld + j;
+		memmove(at, at + 1, (size_t)(M - 1 - j) * sizeof *at);
+		v.beta[k * ld + M - 1] = 0;
+	}
+	gp__online_resize(o, M - 1);
+}
+
+/*	The loss of dropping point j: with what only it knows, e = L^-1 e_j / |L^-1 e_j|, of variance s
+	and variance 1 / r given the others, (s + (e^T (m - c))^2 - 1 + log r) / 2. */
+static double gp__online_loss(const gp__online_work *w, ptrdiff_t j)
+{
+	const gp__prediction *t = w->t;
+	const odvgp__simd *isa = t->blas.isa;
+	ptrdiff_t M = t->p->M;
+	double loss = 0, square;
+	gp__zero(w->x, M);
+	w->x[j] = 1;
+	gp__solve_vector(isa, M, t->v.L, M, w->x);
+	square = (double)isa->dot(M, w->x, w->x);
+	GP__FOR(q, t->P) {
+		const odvgp_real *G = t->v.factor + q * M * M;
+		double alpha = (double)t->v.alpha[q * M + j], s, r;
+		gp__online_product(isa, M, G, w->x, t->T);
+		r = (double)isa->dot(M, t->T, t->T) / square;
+		gp__copy(t->T, w->x, M);
+		gp__solve_vector(isa, M, G, M, t->T);
+		s = (double)isa->dot(M, t->T, t->T) / square;
+		loss += 0.5 * (s + alpha * alpha / square - 1 + log(r));
+	}
+	return loss;
+}
+
+/*	Whether points can change now, and what does it. */
+static odvgp_status gp__online_change(odvgp_online *o, const odvgp_real *x, gp__online_work *w,
+		void *scratch, size_t scratch_bytes, odvgp_info *info)
+{
+	if (!o || !o->z) return gp__is_null(info, "online");
+	odvgp_status status = gp__predict_check(&o->server, x, x ? 1 : 0, scratch, info);
+	if (status) return status;
+	const gp__predictor *p = gp__online_block(o);
+	if (gp__online_fixed(p)) return gp__unsupported(info, "online", gp__online_fixed(p));
+	if (x ? p->M >= o->most : p->M < 2)
+		return gp__fail(info, ODVGP_E_SIZE, "online", -1, (double)p->M,
+				x ? "has as many points as fit" : "needs a point");
+	*w = gp__online_begin(&o->server, scratch, scratch_bytes);
+	if (!w->t) return gp__scratch_small(info);
+	if (x) gp__predict_inputs(w->t, x, 1);
+	return ODVGP_OK;
+}
+
+ODVGP_API odvgp_status odvgp_online_add(odvgp_online *o, const odvgp_real *x, void *scratch,
+		size_t scratch_bytes, odvgp_info *info)
+{
+	gp__online_work w;
+	if (!x) return gp__is_null(info, "x");
+	odvgp_status status = gp__online_change(o, x, &w, scratch, scratch_bytes, info);
+	if (status || gp__online_grow(o, w.t)) return status;
+	return gp__refuse(info, ODVGP_E_NOT_PD, "x", "is known from the other points");
+}
+
+ODVGP_API odvgp_status odvgp_online_drop(odvgp_online *o, ptrdiff_t j, double *loss, void *scratch,
+		size_t scratch_bytes, odvgp_info *info)
+{
+	gp__online_work w;
+	double least;
+	odvgp_status status = gp__online_change(o, NULL, &w, scratch, scratch_bytes, info);
+	if (status) return status;
+	if (!scratch) return gp__is_null(info, "scratch");
+	if (j < -1 || j >= w.t->p->M)
+		return gp__fail(info, ODVGP_E_ARG, "j", -1, (double)j, "is out of range");
+	least = gp__online_loss(&w, GP__MAX(j, 0));
+	for (ptrdiff_t i = 1, all = j < 0 ? w.t->p->M : 0; i < all; i++) {
+		double loss_i = gp__online_loss(&w, i);
+		if (loss_i < least) {
+			least = loss_i;
+			j = i;
+		}
+	}
+	gp__online_shrink(o, GP__MAX(j, 0));
+	w = gp__online_begin(&o->server, scratch, scratch_bytes);
+	GP__FOR(q, w.t->P) gp__online_solve(o, w.t, q);
+	o->loss += least;
+	if (loss) *loss = least;
+	return ODVGP_OK;
+}
+
+/* --- odvgp_online_update --- */
+
 ODVGP_API odvgp_status odvgp_online_update(odvgp_online *o, const odvgp_real *X,
 		const odvgp_real *Y, ptrdiff_t n, odvgp_real lambda, void *scratch, size_t scratch_bytes,
 		odvgp_info *info)
@@ -10593,14 +10872,26 @@ ODVGP_API odvgp_status odvgp_online_update(odvgp_online *o, const odvgp_real *X,
 	if (!Y) return gp__is_null(info, "Y");
 	gp__y_row row = gp__served_row(gp__layer_of(&o->server));
 	row.missing = 1;
+	if (o->novelty > 0 && gp__online_fixed(gp__online_block(o)))
+		return gp__unsupported(info, "novelty", gp__online_fixed(gp__online_block(o)));
 	if ((status = gp__targets_check(&row, Y, n, 0, info))) return status;
 	gp__online_work w = gp__online_begin(&o->server, scratch, scratch_bytes);
 	if (!w.t) return gp__scratch_small(info);
 	GP__FOR(i, n) {
 		const odvgp_real *x = X + i * o->server.D, *y = Y + i * gp__y_columns(&row);
+		odvgp_real k;
+		if (o->novelty > 0 && w.t->p->M < o->most) {
+			gp__predict_inputs(w.t, x, 1);
+			if (gp__online_novelty(o, w.t, &k) > o->novelty * k && gp__online_grow(o, w.t))
+				w = gp__online_begin(&o->server, scratch, scratch_bytes);
+		}
 		if (!gp__online_derivatives(&w, &row, x, y))
 			return gp__fail(info, ODVGP_E_NAN, "X", i, NAN, "what a row changes is not finite");
 		gp__online_row(o, &w, (double)lambda);
+		if (o->novelty > 0 && w.t->p->M > GP__MAX(o->keep, 1)) {
+			(void)odvgp_online_drop(o, -1, NULL, scratch, scratch_bytes, NULL);
+			w = gp__online_begin(&o->server, scratch, scratch_bytes);
+		}
 	}
 	return ODVGP_OK;
 }
@@ -21650,6 +21941,8 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_online_scratch
 #undef odvgp_online_start
 #undef odvgp_online_update
+#undef odvgp_online_add
+#undef odvgp_online_drop
 #undef odvgp_online_seal
 #undef odvgp_sample_scratch
 #undef odvgp_sample

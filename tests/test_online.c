@@ -13,16 +13,16 @@ typedef struct learner {
 	size_t bytes; /* of scratch */
 } learner;
 
-static learner learn_from(const odvgp_server *s)
+static learner learn_from(const odvgp_server *s, ptrdiff_t most)
 {
 	learner l;
 	odvgp_info info = no_info();
-	size_t bytes = odvgp_online_size(s, &info);
+	size_t bytes = odvgp_online_size(s, most, &info);
 	if (!CHECK_SAY(bytes > 0, "size: %s", info.text)) exit(3);
 	l.block = test_alloc(bytes);
-	l.bytes = odvgp_online_scratch(s, NULL);
+	l.bytes = odvgp_online_scratch(s, most, NULL);
 	l.scratch = test_alloc(l.bytes);
-	CHECK_SAY(odvgp_online_start(&l.o, s, l.block, bytes, l.scratch, l.bytes, &info) == ODVGP_OK,
+	CHECK_SAY(odvgp_online_start(&l.o, s, most, l.block, bytes, l.scratch, l.bytes, &info) == ODVGP_OK,
 			"start: %s", info.text);
 	return l;
 }
@@ -113,7 +113,7 @@ TEST(rows_are_learned_as_the_batch)
 		make_two(mean, cov, &first, &all);
 		fit_q(&first), fit_q(&all);
 		served batch = serve_rows(&all, NULL, ROWS), start = serve_rows(&first, NULL, ROWS);
-		learner l = learn_from(&start.s);
+		learner l = learn_from(&start.s, 6);
 		difference_of d = compare(&l.o.server, &start.s, all.X, ROWS);
 		CHECK_SAY(d.mean < BY_PRECISION(1e-9, 1e-3) && d.sd < BY_PRECISION(1e-9, 1e-3),
 				"%s: start: mean %.2g, sd %.2g", mean_name[mean], d.mean, d.sd);
@@ -128,7 +128,7 @@ TEST(rows_are_learned_as_the_batch)
 			unserve(&start);
 			q_is_prior(&first);
 			start = serve_rows(&first, NULL, ROWS);
-			l = learn_from(&start.s);
+			l = learn_from(&start.s, 6);
 			for (ptrdiff_t i = 0; i < ROWS; i++)
 				learn(&l, all.X + i * 2, all.Y + i * OUTPUTS, 1, 1);
 			d = compare(&l.o.server, &batch.s, all.X, ROWS);
@@ -141,9 +141,134 @@ TEST(rows_are_learned_as_the_batch)
 	}
 }
 
+/* ---- inducing inputs that change ---- */
+
+static void add(learner *l, const odvgp_real *x)
+{
+	odvgp_info info = no_info();
+	CHECK_SAY(odvgp_online_add(&l->o, x, l->scratch, l->bytes, &info) == ODVGP_OK, "add: %s",
+			info.text);
+}
+static double take_out(learner *l, ptrdiff_t j)
+{
+	double loss = NAN;
+	odvgp_info info = no_info();
+	CHECK_SAY(odvgp_online_drop(&l->o, j, &loss, l->scratch, l->bytes, &info) == ODVGP_OK,
+			"drop: %s", info.text);
+	return loss;
+}
+
+/*  Mean [OUTPUTS,n] and covariance [OUTPUTS,n,n] in long double. */
+static void joint_at(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n, wide *mean, wide *cov)
+{
+	size_t bytes = odvgp_predict_scratch(s, n, NULL);
+	void *scratch = test_alloc(bytes);
+	odvgp_real *m = NEW(odvgp_real, OUTPUTS * n), *C = NEW(odvgp_real, OUTPUTS * n * n);
+	CHECK_STATUS(odvgp_predict_cov(s, X, n, m, C, scratch, bytes, NULL), ODVGP_OK);
+	for (ptrdiff_t i = 0; i < OUTPUTS * n; i++) mean[i] = (wide)m[i];
+	for (ptrdiff_t i = 0; i < OUTPUTS * n * n; i++) cov[i] = (wide)C[i];
+	free(scratch), free(m), free(C);
+}
+/*  KL(N(m0, C0) || N(m1, C1)). */
+static wide divergence(ptrdiff_t n, const wide *m0, const wide *C0, const wide *m1, const wide *C1)
+{
+	wide *inverse = ref_inverse_spd(n, C1), sum = -(wide)n;
+	for (ptrdiff_t i = 0; i < n; i++)
+		for (ptrdiff_t j = 0; j < n; j++)
+			sum += inverse[i * n + j] *
+				   (C0[i * n + j] + (m1[i] - m0[i]) * (m1[j] - m0[j]));
+	sum += ref_solve_spd(n, 0, C1, NULL) - ref_solve_spd(n, 0, C0, NULL);
+	free(inverse);
+	return sum / 2;
+}
+
+TEST(points_are_added_and_dropped)
+{
+	enum { M = 6, N = M + 2 };
+	static const int means[] = {BETA, ORTH, HYBRID};
+	for (int k = 0; k < 3; k++) {
+		odvgp_config c = pair_config(means[k], ODVGP_COV_PART_DENSE, ROWS, OUTPUTS, M, 4);
+		c.jitter.absolute = (odvgp_real)BY_PRECISION(1e-9, 1e-4);
+		test_seed = 950 + (uint64_t)k;
+		fixture a = make_pair(means[k], ODVGP_COV_PART_DENSE, &c, "matern32 + periodic + linear");
+		served s = serve_rows(&a, NULL, ROWS);
+		learner l = learn_from(&s.s, N);
+		odvgp_real Z[N * 2], *Zb = values(&a, "Z_beta");
+		memcpy(Z, Zb, M * 2 * sizeof *Z);
+		free(Zb);
+		Z[12] = (odvgp_real)2.5, Z[13] = (odvgp_real)-2.4, Z[14] = (odvgp_real)-2.7,
+		Z[15] = (odvgp_real)2.2;
+		add(&l, Z + 12), add(&l, Z + 14);
+		difference_of d = compare(&l.o.server, &s.s, a.X, ROWS);
+		CHECK_SAY(d.mean < BY_PRECISION(1e-6, 1e-2) && d.sd < BY_PRECISION(1e-6, 1e-2),
+				"%s: added: mean %.2g, sd %.2g", mean_name[means[k]], d.mean, d.sd);
+		learn(&l, a.X, a.Y, 12, 1);
+		wide mean[2][OUTPUTS * N], cov[2][OUTPUTS * N * N];
+		joint_at(&l.o.server, Z, N, mean[0], cov[0]);
+		/* the first, one in the middle, the last */
+		const ptrdiff_t out[3] = {0, 3, N - 1}, j = out[k];
+		double loss = take_out(&l, j);
+		joint_at(&l.o.server, Z, N, mean[1], cov[1]);
+		wide want = 0, off = 0;
+		for (ptrdiff_t q = 0; q < OUTPUTS; q++) {
+			want += divergence(N, mean[0] + q * N, cov[0] + q * N * N, mean[1] + q * N,
+					cov[1] + q * N * N);
+			for (ptrdiff_t i = 0; i < N; i++)
+				if (i != j)
+					off = fmaxl(off, fabsl(mean[0][q * N + i] - mean[1][q * N + i]) +
+											fabsl(cov[0][q * N * N + i * (N + 1)] -
+													cov[1][q * N * N + i * (N + 1)]));
+		}
+		CHECK_SAY(off < BY_PRECISION(1e-6L, 1e-2L), "%s: others moved by %.2g",
+				mean_name[means[k]], (double)off);
+		CHECK_SAY(fabs(loss - (double)want) < BY_PRECISION(1e-4, 1e-1) * (1 + loss),
+				"%s: loss %.9g, not %.9g", mean_name[means[k]], loss, (double)want);
+		CHECK_NEAR(l.o.loss, loss, 0);
+		/* the least one is no larger */
+		learner again = learn_from(&l.o.server, N - 1);
+		double least = take_out(&again, -1);
+		for (ptrdiff_t i = 0; i < N - 1; i++) {
+			learner other = learn_from(&l.o.server, N - 1);
+			double one = take_out(&other, i);
+			CHECK_SAY(one >= least * (1 - 1e-3) - 1e-3 * (EPS > 1e-10), "%g < %g", one, least);
+			forget(&other);
+		}
+		forget(&again);
+		/* what was learned after a change is what the batch would learn with these points */
+		forget(&l);
+		unserve(&s);
+		drop(&a);
+	}
+}
+
+TEST(prior_stays_the_prior)
+{
+	odvgp_config c = pair_config(BETA, ODVGP_COV_PART_DENSE, ROWS, OUTPUTS, 6, 0);
+	test_seed = 960;
+	fixture a = make_pair(BETA, ODVGP_COV_PART_DENSE, &c, "matern52 + rbf");
+	q_is_prior(&a);
+	served s = serve_rows(&a, NULL, ROWS);
+	learner l = learn_from(&s.s, 9);
+	for (ptrdiff_t i = 0; i < 12; i++) {
+		if (i > 2) (void)take_out(&l, i % 3 ? i % 5 : -1);
+		add(&l, a.X + i * 2);
+	}
+	(void)take_out(&l, 2);
+	difference_of d = compare(&l.o.server, &s.s, a.X, ROWS);
+	CHECK_SAY(d.mean < BY_PRECISION(1e-12, 1e-5) && d.sd < BY_PRECISION(1e-12, 1e-5),
+			"mean %.2g, sd %.2g", d.mean, d.sd);
+	CHECK_NEAR(l.o.loss, 0, BY_PRECISION(1e-12, 1e-4));
+	CHECK_INT(l.o.added, 12);
+	forget(&l);
+	unserve(&s);
+	drop(&a);
+}
+
 int main(int argc, char **argv)
 {
 	test_begin(argc, argv);
 	RUN(rows_are_learned_as_the_batch);
+	RUN(points_are_added_and_dropped);
+	RUN(prior_stays_the_prior);
 	return test_end();
 }
