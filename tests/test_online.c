@@ -141,6 +141,251 @@ TEST(rows_are_learned_as_the_batch)
 	}
 }
 
+/*  Independent functions, SOLVE-GP's two blocks, weights, known noises, missing targets: against
+    other models. */
+TEST(two_blocks_are_one)
+{
+	fixture first, all;
+	make_two(BLOCKS, ODVGP_COV_PART_BLOCKS, &first, &all);
+	odvgp_config c = pair_config(BETA, ODVGP_COV_PART_DENSE, ROWS, OUTPUTS, 10, 0);
+	c.layer[0].mean_function = ODVGP_MEAN_FUNCTION_LINEAR;
+	/* jitter would tell the models apart */
+	odvgp_config d = *odvgp_model_config(all.m);
+	d.jitter.absolute = c.jitter.absolute = (odvgp_real)BY_PRECISION(1e-9, 1e-4);
+	test_seed = 901;
+	fixture blocks = make_pair(BLOCKS, ODVGP_COV_PART_BLOCKS, &d, "matern52 + rbf");
+	fixture one = make_pair(BETA, ODVGP_COV_PART_DENSE, &c, "matern52 + rbf");
+	copy_slots(&one, &blocks, NULL);
+	odvgp_real Z[20], *part = values(&blocks, "Z_beta");
+	memcpy(Z, part, 12 * sizeof *Z);
+	free(part);
+	part = values(&blocks, "Z_gamma");
+	memcpy(Z + 12, part, 8 * sizeof *Z);
+	free(part);
+	assign(&one, "Z_beta", Z);
+	memcpy(one.X, blocks.X, ROWS * 2 * sizeof *Z);
+	memcpy(one.Y, blocks.Y, ROWS * OUTPUTS * sizeof *Z);
+	q_is_prior(&blocks);
+	fit_q(&one);
+	served batch = serve_rows(&one, NULL, ROWS), start = serve_rows(&blocks, NULL, ROWS);
+	learner l = learn_from(&start.s, 10);
+	learn(&l, blocks.X, blocks.Y, ROWS, 1);
+	difference_of off = compare(&l.o.server, &batch.s, one.X, ROWS);
+	CHECK_SAY(off.mean < BY_PRECISION(1e-5, 0.05) && off.sd < BY_PRECISION(1e-5, 0.05),
+			"mean %.2g, sd %.2g", off.mean, off.sd);
+	forget(&l);
+	unserve(&batch), unserve(&start);
+	drop(&first), drop(&all), drop(&blocks), drop(&one);
+}
+
+TEST(weights_noises_and_missing_targets)
+{
+	for (int k = 0; k < 4; k++) {
+		odvgp_config c = pair_config(BETA, ODVGP_COV_PART_DENSE, ROWS, OUTPUTS, 6, 0);
+		c.lik.weights = k != 1, c.lik.known_noise = k > 0, c.lik.missing = 1;
+		c.lik.noise_per_output = k > 1;
+		c.independent = k > 2;
+		test_seed = 910 + (uint64_t)k;
+		fixture a = make_random(&c, "matern52 + rbf");
+		ptrdiff_t C = OUTPUTS + c.lik.weights + c.lik.known_noise;
+		odvgp_real *Y = NEW(odvgp_real, ROWS * C);
+		for (ptrdiff_t i = 0; i < ROWS * C; i++)
+			Y[i] = i % C < OUTPUTS ? a.Y[i / C * OUTPUTS + i % C] : (odvgp_real)test_between(0.3, 2);
+		Y[3 * C + 1] = Y[7 * C] = (odvgp_real)NAN;
+		if (c.lik.weights) Y[5 * C + OUTPUTS] = 0;
+		q_is_prior(&a);
+		for (int q = 0; q < OUTPUTS && k > 2; q++) {
+			char name[40];
+			odvgp_real zero[6] = {0}, one[36] = {0};
+			for (int i = 0; i < 6; i++) one[i * 7] = 1;
+			snprintf(name, sizeof name, "unit%d.q_mu", q);
+			assign(&a, name, zero);
+			snprintf(name, sizeof name, "unit%d.q_sqrt", q);
+			assign(&a, name, one);
+		}
+		const double scale[] = {2, 0.5, 3, -4};
+		odvgp_real x_scale[2] = {(odvgp_real)scale[0], (odvgp_real)scale[1]},
+				   y_scale[2] = {(odvgp_real)scale[2], 1}, y_mean[2] = {(odvgp_real)scale[3], 0},
+				   x[ROWS * 2];
+		const odvgp_scales units = {NULL, x_scale, y_mean, y_scale};
+		served start = serve_rows(&a, &units, ROWS);
+		learner l = learn_from(&start.s, 6);
+		odvgp_real elbo;
+		CHECK_STATUS(odvgp_natgrad_step(a.m, a.X, Y, ROWS, 1, &elbo, NULL), ODVGP_OK);
+		served batch = serve_rows(&a, &units, ROWS);
+		for (ptrdiff_t i = 0; i < ROWS; i++) {
+			for (int d = 0; d < 2; d++) x[i * 2 + d] = a.X[i * 2 + d] * x_scale[d];
+			for (int q = 0; q < OUTPUTS; q++)
+				Y[i * C + q] = y_mean[q] + y_scale[q] * Y[i * C + q];
+		}
+		learn(&l, x, Y, ROWS, 1);
+		difference_of d = compare(&l.o.server, &batch.s, x, ROWS);
+		CHECK_SAY(d.mean < BY_PRECISION(1e-9, 1e-3) && d.sd < BY_PRECISION(1e-9, 1e-3),
+				"%d: mean %.2g, sd %.2g", k, d.mean, d.sd);
+		CHECK_INT(l.o.lost + l.o.negative, 0);
+		/* stored, opened, and begun again */
+		size_t bytes = odvgp_online_seal(&l.o, NULL);
+		odvgp_server again;
+		odvgp_info info = no_info();
+		CHECK_SAY(odvgp_server_from_block(&again, l.o.server.block, bytes, test_isa(), &info) ==
+						  ODVGP_OK,
+				"%s", info.text);
+		d = compare(&again, &l.o.server, x, ROWS);
+		CHECK(d.mean == 0 && d.sd == 0);
+		learner more = learn_from(&again, 6);
+		learn(&more, x, Y, 5, 0.9);
+		learn(&l, x, Y, 5, 0.9);
+		more.o.turn = 0;
+		/* the turn of the prior's directions is not stored */
+		d = compare(&more.o.server, &l.o.server, x, ROWS);
+		CHECK(d.mean < 0.5 && d.sd < 0.5);
+		forget(&l), forget(&more);
+		unserve(&batch), unserve(&start);
+		free(Y);
+		drop(&a);
+	}
+}
+
+/* ---- forgetting ---- */
+
+/*  The sums that forgetting makes of rows, in long double, by the definition: A from L and K(Z,Z) of
+    the model's slots. */
+typedef struct sums {
+	ptrdiff_t M, turn;
+	wide *L, *P, *j, *a;
+	fixture *of;
+	wide *Z;
+} sums;
+static sums sums_of(fixture *a)
+{
+	sums s = {a->M, 0, ref_new(a->M * a->M), ref_new(a->M * a->M), ref_new(a->M), ref_new(a->M), a,
+			wide_values(a, "Z_beta")};
+	const odvgp_config *c = odvgp_model_config(a->m);
+	read_kernel(a);
+	wide *K = ref_K(&a->k, a->D, s.Z, a->M, s.Z, a->M);
+	for (ptrdiff_t i = 0; i < a->M; i++) {
+		K[i * a->M + i] += (wide)c->jitter.absolute +
+						   (wide)c->jitter.relative * ref_k(&a->k, a->D, s.Z, s.Z);
+		s.P[i * a->M + i] = 1;
+	}
+	CHECK(ref_chol(a->M, K, s.L));
+	free(K);
+	return s;
+}
+static void drop_sums(sums *s) { free(s->L), free(s->P), free(s->j), free(s->a), free(s->Z); }
+static void features_at(sums *s, const odvgp_real *x, wide *a)
+{
+	wide point[4];
+	for (ptrdiff_t d = 0; d < s->of->D; d++) point[d] = (wide)x[d];
+	for (ptrdiff_t i = 0; i < s->M; i++)
+		a[i] = ref_k(&s->of->k, s->of->D, point, s->Z + i * s->of->D);
+	for (ptrdiff_t i = 0; i < s->M; i++) {
+		for (ptrdiff_t k = 0; k < i; k++) a[i] -= s->L[i * s->M + k] * a[k];
+		a[i] /= s->L[i * s->M + i];
+	}
+}
+static void sum_row(sums *s, const odvgp_real *x, double y, double noise, double lambda)
+{
+	features_at(s, x, s->a);
+	for (ptrdiff_t i = 0; i < s->M * s->M; i++) s->P[i] *= (wide)lambda;
+	for (ptrdiff_t i = 0; i < s->M; i++) s->j[i] *= (wide)lambda;
+	s->P[s->turn * (s->M + 1)] += (wide)s->M * (1 - (wide)lambda);
+	s->turn = (s->turn + 1) % s->M;
+	for (ptrdiff_t i = 0; i < s->M; i++) {
+		s->j[i] += s->a[i] * (wide)(y / noise);
+		for (ptrdiff_t k = 0; k < s->M; k++)
+			s->P[i * s->M + k] += s->a[i] * s->a[k] / (wide)noise;
+	}
+}
+/*  The largest differences at n rows from a server's moments. */
+static difference_of compare_with_sums(
+		sums *s, const odvgp_server *server, const odvgp_real *X, ptrdiff_t n)
+{
+	difference_of d = {0, 0};
+	ptrdiff_t M = s->M;
+	wide *inverse = ref_inverse_spd(M, s->P), *a = ref_new(M), *m = ref_new(M);
+	size_t bytes = odvgp_predict_scratch(server, n, NULL);
+	void *scratch = test_alloc(bytes);
+	odvgp_real mean[MOST], var[MOST];
+	CHECK_STATUS(odvgp_predict(server, X, n, mean, var, scratch, bytes, NULL), ODVGP_OK);
+	ref_mul(0, 0, M, 1, M, inverse, s->j, m);
+	for (ptrdiff_t i = 0; i < n; i++) {
+		wide f = 0, point[4], v;
+		for (ptrdiff_t k = 0; k < s->of->D; k++) point[k] = (wide)X[i * s->of->D + k];
+		v = ref_k(&s->of->k, s->of->D, point, point);
+		features_at(s, X + i * s->of->D, a);
+		for (ptrdiff_t k = 0; k < M; k++) {
+			f += a[k] * m[k];
+			v -= a[k] * a[k];
+			for (ptrdiff_t e = 0; e < M; e++) v += a[k] * inverse[k * M + e] * a[e];
+		}
+		d.mean = fmax(d.mean, fabs((double)((wide)mean[i] - f)) / sqrt((double)v));
+		d.sd = fmax(d.sd, fabs(sqrt((double)var[i] / (double)v) - 1));
+	}
+	free(scratch), free(inverse), free(a), free(m);
+	return d;
+}
+
+/*  A model of sin(x) on [-2, 2] with 12 points and q at its prior. */
+static fixture make_sine(const char *kernel, double noise)
+{
+	odvgp_config c = odvgp_config_defaults(ROWS, 1, 1, 12, 0);
+	c.layer[0].kernel = kernel;
+	c.isa = test_isa();
+	fixture a;
+	odvgp_real Z[12];
+	memset(&a, 0, sizeof a);
+	CHECK(ref_kernel_read(&a.k, "rbf"));
+	make_block(&a, &c);
+	make_data(&a, ROWS, 1, 1, 1, 0.1);
+	CHECK_STATUS(odvgp_init_data(a.m, a.X, a.Y, NULL, NULL), ODVGP_OK);
+	for (int i = 0; i < 12; i++) Z[i] = (odvgp_real)(i * 4.0 / 11 - 2);
+	assign(&a, "Z_beta", Z);
+	set_number(a.m, "kernel.0.variance", 1);
+	set_number(a.m, "noise_variance", noise);
+	q_is_prior(&a);
+	return a;
+}
+
+/*  The target at time i. */
+static double target(ptrdiff_t i, double x) { return sin(2 * x + (double)i * 1e-4); }
+
+TEST(what_is_old_is_forgotten)
+{
+	static const double lambdas[] = {0.9, 0.99, 0.999};
+	for (int k = 0; k < 3; k++) {
+		const char *long_run = getenv("ODVGP_TEST_LONG");
+		ptrdiff_t rows = k < 2 ? 4000 : long_run ? 1000000 : 30000, most = 30000;
+		fixture a = make_sine("rbf(0.5)", 0.01);
+		served s = serve_rows(&a, NULL, ROWS);
+		learner l = learn_from(&s.s, 12);
+		sums sum = sums_of(&a);
+		test_seed = 970;
+		for (ptrdiff_t i = 0; i < rows; i++) {
+			odvgp_real x = (odvgp_real)test_between(-2, 0.5),
+					   y = (odvgp_real)(target(i, (double)x) + 0.1 * test_normal());
+			learn(&l, &x, &y, 1, lambdas[k]);
+			if (i == rows - most) sum.turn = (l.o.turn + 11) % 12;
+			if (i >= rows - most) sum_row(&sum, &x, (double)y, 0.01, lambdas[k]);
+		}
+		difference_of d = compare_with_sums(&sum, &l.o.server, a.X, ROWS);
+		CHECK_SAY(d.mean < BY_PRECISION(1e-8, 1e-2) && d.sd < BY_PRECISION(1e-8, 1e-2),
+				"%g: mean %.2g, sd %.2g", lambdas[k], d.mean, d.sd);
+		CHECK_INT(l.o.lost, 0);
+		/* away from the data the prior has returned */
+		odvgp_real x = 2, mean, var;
+		CHECK_STATUS(odvgp_predict(&l.o.server, &x, 1, &mean, &var, l.scratch, l.bytes, NULL),
+				ODVGP_OK);
+		CHECK_SAY(fabs((double)mean) < 0.1 && (double)var > 0.75 && (double)var < 1.3,
+				"%g: far from the data mean %g, variance %g", lambdas[k], (double)mean,
+				(double)var);
+		drop_sums(&sum);
+		forget(&l);
+		unserve(&s);
+		drop(&a);
+	}
+}
+
 /* ---- inducing inputs that change ---- */
 
 static void add(learner *l, const odvgp_real *x)
@@ -268,6 +513,9 @@ int main(int argc, char **argv)
 {
 	test_begin(argc, argv);
 	RUN(rows_are_learned_as_the_batch);
+	RUN(two_blocks_are_one);
+	RUN(weights_noises_and_missing_targets);
+	RUN(what_is_old_is_forgotten);
 	RUN(points_are_added_and_dropped);
 	RUN(prior_stays_the_prior);
 	return test_end();
