@@ -1685,7 +1685,7 @@ ODVGP_API odvgp_status odvgp_online_update(odvgp_online *online, const odvgp_rea
 
 /*	Change the inducing inputs (not those of images and independent functions); a_gamma stays.
 		add		x [D], original units, becomes the last one. The posterior does not change
-		drop	the point number j; -1: that of least loss. loss, out or NULL: the KL divergence, in
+		drop	the point number j; -1: that of least loss, not one of the newest keep / 2. loss, out or NULL: the KL divergence, in
 				nats, of the posterior before from that after, where f given the others is the
 				prior's; the others' posterior does not change
 	Add, then drop moves a point. Scratch for predictions grows with their number.
@@ -10515,9 +10515,8 @@ ODVGP_API odvgp_status odvgp_online_start(odvgp_online *online, const odvgp_serv
 		return gp__is_null(info, !online ? "online" : block ? "scratch" : "block");
 	const gp__predictor *from = gp__layer_of(s);
 	gp__predictor head = gp__online_head(from, most), *p;
-	gp__arena a;
+	gp__arena a = gp__scratch_arena(block, block_bytes);
 	memset(&o, 0, sizeof o);
-	gp__arena_init(&a, block, block_bytes);
 	p = gp__online_layout(&a, &head, &o);
 	if (a.bad) return gp__small(info, "block", block_bytes);
 	o.most = most;
@@ -10811,6 +10810,7 @@ static odvgp_status gp__online_change(odvgp_online *o, const odvgp_real *x, gp__
 	if (!o || !o->z) return gp__is_null(info, "online");
 	odvgp_status status = gp__predict_check(&o->server, x, x ? 1 : 0, scratch, info);
 	if (status) return status;
+	if (!scratch) return gp__is_null(info, "scratch");
 	const gp__predictor *p = gp__online_block(o);
 	if (gp__online_fixed(p)) return gp__unsupported(info, "online", gp__online_fixed(p));
 	if (x ? p->M >= o->most : p->M < 2)
@@ -10839,11 +10839,10 @@ ODVGP_API odvgp_status odvgp_online_drop(odvgp_online *o, ptrdiff_t j, double *l
 	double least;
 	odvgp_status status = gp__online_change(o, NULL, &w, scratch, scratch_bytes, info);
 	if (status) return status;
-	if (!scratch) return gp__is_null(info, "scratch");
 	if (j < -1 || j >= w.t->p->M)
 		return gp__fail(info, ODVGP_E_ARG, "j", -1, (double)j, "is out of range");
 	least = gp__online_loss(&w, GP__MAX(j, 0));
-	for (ptrdiff_t i = 1, all = j < 0 ? w.t->p->M : 0; i < all; i++) {
+	for (ptrdiff_t i = 1, all = j < 0 ? w.t->p->M - o->keep / 2 : 0; i < all; i++) {
 		double loss_i = gp__online_loss(&w, i);
 		if (loss_i < least) {
 			least = loss_i;

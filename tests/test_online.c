@@ -246,6 +246,64 @@ TEST(weights_noises_and_missing_targets)
 	}
 }
 
+/* ---- other likelihoods ---- */
+
+/*  From the prior, one row is a natural step of length 1. */
+TEST(other_likelihoods_take_natural_steps)
+{
+	static const odvgp_likelihood kinds[] = {ODVGP_LIKELIHOOD_BERNOULLI, ODVGP_LIKELIHOOD_LOGIT,
+			ODVGP_LIKELIHOOD_POISSON, ODVGP_LIKELIHOOD_NEGATIVE_BINOMIAL, ODVGP_LIKELIHOOD_GAMMA,
+			ODVGP_LIKELIHOOD_SOFTMAX, ODVGP_LIKELIHOOD_HETEROSCEDASTIC, ODVGP_LIKELIHOOD_LAPLACE};
+	for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+		int several = kinds[k] == ODVGP_LIKELIHOOD_SOFTMAX ||
+					  kinds[k] == ODVGP_LIKELIHOOD_HETEROSCEDASTIC;
+		odvgp_config c = pair_config(BETA, ODVGP_COV_PART_DENSE, 1, several ? 2 : 1, 6, 0);
+		c.lik.kind = kinds[k];
+		c.lik.exposure = kinds[k] == ODVGP_LIKELIHOOD_POISSON;
+		c.layer[0].mean_function = ODVGP_MEAN_FUNCTION_CONSTANT;
+		test_seed = 920 + (uint64_t)k;
+		fixture a = make_random(&c, "matern52 + rbf");
+		odvgp_real X[ROWS * 2], Y[2] = {1, 2};
+		for (int i = 0; i < ROWS * 2; i++) X[i] = (odvgp_real)test_between(-2, 2);
+		q_is_prior(&a);
+		served start = serve_rows(&a, NULL, ROWS);
+		learner l = learn_from(&start.s, 6);
+		CHECK_STATUS(odvgp_natgrad_step(a.m, X, Y, 1, 1, NULL, NULL), ODVGP_OK);
+		served batch = serve_rows(&a, NULL, ROWS);
+		learn(&l, X, Y, 1, 1);
+		difference_of d = compare(&l.o.server, &batch.s, X, ROWS / 2);
+		CHECK_SAY(d.mean < BY_PRECISION(1e-9, 1e-3) && d.sd < BY_PRECISION(1e-9, 1e-3),
+				"%d: mean %.2g, sd %.2g", (int)kinds[k], d.mean, d.sd);
+		CHECK_INT(l.o.lost + l.o.negative, 0);
+		forget(&l);
+		unserve(&batch), unserve(&start);
+		drop(&a);
+	}
+}
+
+/*  An outlier of Student's t has a negative weight. */
+TEST(a_negative_weight_moves_only_the_mean)
+{
+	odvgp_config c = pair_config(BETA, ODVGP_COV_PART_DENSE, 1, 1, 6, 0);
+	c.lik.kind = ODVGP_LIKELIHOOD_STUDENTT;
+	test_seed = 930;
+	fixture a = make_random(&c, "rbf");
+	served s = serve_rows(&a, NULL, ROWS);
+	learner l = learn_from(&s.s, 6);
+	odvgp_real y = 30, mean[2], var[2];
+	const odvgp_server *at[2] = {&s.s, &l.o.server};
+	learn(&l, a.X, &y, 1, 1);
+	CHECK_INT(l.o.negative, 1);
+	for (int k = 0; k < 2; k++)
+		CHECK_STATUS(odvgp_predict(at[k], a.X, 1, mean + k, var + k, s.scratch, s.bytes, NULL),
+				ODVGP_OK);
+	CHECK_NEAR(var[1], var[0], 50 * EPS);
+	CHECK_SAY(mean[1] > mean[0], "mean %g, then %g", (double)mean[0], (double)mean[1]);
+	forget(&l);
+	unserve(&s);
+	drop(&a);
+}
+
 /* ---- forgetting ---- */
 
 /*  The sums that forgetting makes of rows, in long double, by the definition: A from L and K(Z,Z) of
@@ -471,6 +529,7 @@ TEST(points_are_added_and_dropped)
 		CHECK_NEAR(l.o.loss, loss, 0);
 		/* the least one is no larger */
 		learner again = learn_from(&l.o.server, N - 1);
+		again.o.keep = 0; /* no point is too new */
 		double least = take_out(&again, -1);
 		for (ptrdiff_t i = 0; i < N - 1; i++) {
 			learner other = learn_from(&l.o.server, N - 1);
@@ -509,14 +568,133 @@ TEST(prior_stays_the_prior)
 	drop(&a);
 }
 
+/*  The data move from [0, 2] to [40, 42]; as many points follow. */
+TEST(points_follow_the_data)
+{
+	double rmse[2] = {0, 0};
+	for (int follow = 0; follow < 2; follow++) {
+		fixture a = make_sine("rbf(0.5)", 0.01);
+		served s = serve_rows(&a, NULL, ROWS);
+		learner l = learn_from(&s.s, 13);
+		test_seed = 980;
+		l.o.novelty = (odvgp_real)(follow ? 0.1 : 0);
+		for (ptrdiff_t i = 0; i < 4000; i++) {
+			double x = (double)i / 100 + test_between(0, 2), y, f = sin(2 * x);
+			odvgp_real at = (odvgp_real)x, mean, var;
+			y = f + 0.1 * test_normal();
+			CHECK_STATUS(odvgp_predict(&l.o.server, &at, 1, &mean, &var, l.scratch, l.bytes, NULL),
+					ODVGP_OK);
+			if (i >= 1000) rmse[follow] += ((double)mean - f) * ((double)mean - f) / 3000;
+			odvgp_real target_at = (odvgp_real)y;
+			learn(&l, &at, &target_at, 1, 0.999);
+		}
+		CHECK_SAY(!follow || (l.o.added > 50 && l.o.added < 400), "%g points were added",
+				(double)l.o.added);
+		CHECK_SAY(l.o.loss >= 0 && l.o.loss < 1000, "loss %g", l.o.loss);
+		CHECK_INT(((const gp__predictor *)l.o.server.block)->M, 12);
+		forget(&l);
+		unserve(&s);
+		drop(&a);
+	}
+	CHECK_SAY(rmse[1] < 0.15 * 0.15 && rmse[0] > 0.4 * 0.4, "errors %.3g, fixed points %.3g",
+			sqrt(rmse[1]), sqrt(rmse[0]));
+}
+
+TEST(bad_arguments_are_refused)
+{
+	odvgp_config c = pair_config(ORTH, ODVGP_COV_PART_DENSE, ROWS, OUTPUTS, 6, 4), bad;
+	fixture a = make_pair(ORTH, ODVGP_COV_PART_DENSE, &c, "matern52 + rbf"), b;
+	served s = serve_rows(&a, NULL, ROWS), t;
+	learner l = learn_from(&s.s, 7);
+	odvgp_online o;
+	odvgp_real x[4] = {0, 1, 2, 3}, y[4] = {0, 1, 2, 3}, wrong[4] = {0, 1, (odvgp_real)NAN, 3};
+	double loss = 7;
+	size_t size = odvgp_online_size(&s.s, 7, NULL);
+	memset(&o, PATTERN, sizeof o);
+	NO_SIZE(odvgp_online_size(NULL, 7, &info), ODVGP_E_ARG, "server");
+	NO_SIZE(odvgp_online_size(&s.s, 5, &info), ODVGP_E_SIZE, "most");
+	NO_SIZE(odvgp_online_scratch(&s.s, PTRDIFF_MAX, &info), ODVGP_E_SIZE, "most");
+	NO_SIZE(odvgp_online_scratch(&s.s, 1 << 30, &info), ODVGP_E_SIZE, "most");
+	REFUSED_FOR(odvgp_online_start(&o, &s.s, 7, NULL, size, l.scratch, l.bytes, &info),
+			ODVGP_E_ARG, "block");
+	REFUSED_FOR(odvgp_online_start(&o, &s.s, 7, l.block, size - 64, l.scratch, l.bytes, &info),
+			ODVGP_E_MEMORY, "block");
+	REFUSED_FOR(odvgp_online_start(&o, &s.s, 7, l.block, size, l.scratch, 64, &info),
+			ODVGP_E_MEMORY, "scratch");
+	CHECK(untouched(&o, sizeof o));
+	forget(&l);
+	l = learn_from(&s.s, 7);
+	served before = s;
+	REFUSED_FOR(odvgp_online_update(NULL, x, y, 2, 1, l.scratch, l.bytes, &info), ODVGP_E_ARG,
+			"online");
+	REFUSED_FOR(odvgp_online_update(&l.o, x, NULL, 2, 1, l.scratch, l.bytes, &info), ODVGP_E_ARG,
+			"Y");
+	REFUSED_FOR(odvgp_online_update(&l.o, wrong, y, 2, 1, l.scratch, l.bytes, &info), ODVGP_E_NAN,
+			"X");
+	REFUSED_FOR(odvgp_online_update(&l.o, x, y, 2, 0, l.scratch, l.bytes, &info), ODVGP_E_ARG,
+			"lambda");
+	REFUSED_FOR(odvgp_online_update(&l.o, x, y, 2, 1, l.scratch, 64, &info), ODVGP_E_MEMORY,
+			"scratch");
+	wrong[2] = (odvgp_real)HUGE_VAL;
+	REFUSED_FOR(odvgp_online_update(&l.o, x, wrong, 2, 1, l.scratch, l.bytes, &info), ODVGP_E_NAN,
+			"Y");
+	wrong[2] = (odvgp_real)(HUGE_REAL / 4);
+	REFUSED_FOR(odvgp_online_update(&l.o, x, wrong + 2, 1, 1, l.scratch, l.bytes, &info),
+			ODVGP_E_NAN, "X");
+	CHECK_STATUS(odvgp_online_update(&l.o, NULL, NULL, 0, 1, NULL, 0, NULL), ODVGP_OK);
+	REFUSED_FOR(odvgp_online_add(&l.o, NULL, l.scratch, l.bytes, &info), ODVGP_E_ARG, "x");
+	REFUSED_FOR(odvgp_online_drop(&l.o, 6, &loss, l.scratch, l.bytes, &info), ODVGP_E_ARG, "j");
+	REFUSED_FOR(odvgp_online_drop(&l.o, 1, &loss, NULL, l.bytes, &info), ODVGP_E_ARG, "scratch");
+	difference_of d = compare(&l.o.server, &before.s, a.X, ROWS);
+	CHECK(d.mean < 1e-3 && d.sd < 1e-3);
+	add(&l, x);
+	REFUSED_FOR(odvgp_online_add(&l.o, x, l.scratch, l.bytes, &info), ODVGP_E_SIZE, "online");
+	for (int i = 0; i < 6; i++) (void)take_out(&l, 0);
+	REFUSED_FOR(odvgp_online_drop(&l.o, 0, &loss, l.scratch, l.bytes, &info), ODVGP_E_SIZE,
+			"online");
+	forget(&l);
+	bad = c;
+	bad.functions = OUTPUTS;
+	b = make(&bad);
+	t = serve_rows(&b, NULL, 1);
+	NO_SIZE(odvgp_online_size(&t.s, 6, &info), ODVGP_E_UNSUPPORTED, "server");
+	unserve(&t), drop(&b);
+	bad = c;
+	bad.layer[0].cov_part = ODVGP_COV_PART_INVERSE;
+	bad.optim.natgrad = 0;
+	b = make(&bad);
+	t = serve_rows(&b, NULL, 1);
+	REFUSED_FOR(odvgp_online_start(&o, &t.s, 6, x, 64, x, 64, &info), ODVGP_E_UNSUPPORTED,
+			"server");
+	unserve(&t), drop(&b);
+	bad = c;
+	bad.independent = 1;
+	b = make(&bad);
+	t = serve_rows(&b, NULL, 1);
+	l = learn_from(&t.s, 7);
+	REFUSED_FOR(odvgp_online_add(&l.o, x, l.scratch, l.bytes, &info), ODVGP_E_UNSUPPORTED,
+			"online");
+	l.o.novelty = 1;
+	REFUSED_FOR(odvgp_online_update(&l.o, x, y, 2, 1, l.scratch, l.bytes, &info),
+			ODVGP_E_UNSUPPORTED, "novelty");
+	forget(&l);
+	unserve(&t), drop(&b);
+	unserve(&s);
+	drop(&a);
+}
+
 int main(int argc, char **argv)
 {
 	test_begin(argc, argv);
 	RUN(rows_are_learned_as_the_batch);
 	RUN(two_blocks_are_one);
 	RUN(weights_noises_and_missing_targets);
+	RUN(other_likelihoods_take_natural_steps);
+	RUN(a_negative_weight_moves_only_the_mean);
 	RUN(what_is_old_is_forgotten);
 	RUN(points_are_added_and_dropped);
 	RUN(prior_stays_the_prior);
+	RUN(points_follow_the_data);
+	RUN(bad_arguments_are_refused);
 	return test_end();
 }
