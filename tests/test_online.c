@@ -676,7 +676,7 @@ TEST(bad_arguments_are_refused)
 			"online");
 	l.o.novelty = 1;
 	REFUSED_FOR(odvgp_online_update(&l.o, x, y, 2, 1, l.scratch, l.bytes, &info),
-			ODVGP_E_UNSUPPORTED, "novelty");
+			ODVGP_E_UNSUPPORTED, "online");
 	forget(&l);
 	unserve(&t), drop(&b);
 	unserve(&s);
