@@ -98,7 +98,7 @@ CONTENTS   (search for a tag with its arrows)
 	and the last of what it writes: mean, var [F,n], cov [F,n,n] or [F,F,n], samples [count,F,n].
 	Calls that train and have no n take all data, X [N,D] and Y [N,T].
   Calls. Arguments stand in this order; >>api_low keeps that of the BLAS.
-	model, server, pool, blas, copy		what is made or used
+	model, server, online, pool, blas, copy	what is made or used
 	config, path, name					what it is made from; which part is meant
 	X, Y, file							data; a model file in memory
 	n, D								rows, columns
@@ -1663,10 +1663,8 @@ typedef struct odvgp_online {
 	Returns	E_UNSUPPORTED: several layers, mixed functions, variances INVERSE and DIAGONAL | E_NAN: q
 			is singular
 	Cost	O(P M^3) once */
-ODVGP_API size_t odvgp_online_size(
-		const odvgp_server *server, ptrdiff_t most, odvgp_info *info);
-ODVGP_API size_t odvgp_online_scratch(
-		const odvgp_server *server, ptrdiff_t most, odvgp_info *info);
+ODVGP_API size_t odvgp_online_size(const odvgp_server *server, ptrdiff_t most, odvgp_info *info);
+ODVGP_API size_t odvgp_online_scratch(const odvgp_server *server, ptrdiff_t most, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_online_start(odvgp_online *online, const odvgp_server *server,
 		ptrdiff_t most, void *block, size_t block_bytes, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);
@@ -1684,15 +1682,15 @@ ODVGP_API odvgp_status odvgp_online_update(odvgp_online *online, const odvgp_rea
 		odvgp_info *info);
 
 /*	Change inducing inputs, other than those of images and independent functions.
-		add		x [D], original units, becomes the last one; predictions stay the same
-		drop	number j goes; -1: that of least loss, without the newest keep / 2. q of the others
+		add		X [D], original units, becomes the last one; predictions stay the same
+		drop	number k goes; -1: that of least loss, without the newest keep / 2. q of the others
 				stays, f given them has its prior again. loss, out or NULL: KL(q before || q after)
 	To move a point, add one and drop one. Then predictions need scratch for the new number.
 	Returns	E_SIZE: there are `most`, or one | E_NOT_PD: the others determine f(x)
 	Cost	O(P M^2), with -1 O(P M^3) */
-ODVGP_API odvgp_status odvgp_online_add(odvgp_online *online, const odvgp_real *x, void *scratch,
+ODVGP_API odvgp_status odvgp_online_add(odvgp_online *online, const odvgp_real *X, void *scratch,
 		size_t scratch_bytes, odvgp_info *info);
-ODVGP_API odvgp_status odvgp_online_drop(odvgp_online *online, ptrdiff_t j, double *loss,
+ODVGP_API odvgp_status odvgp_online_drop(odvgp_online *online, ptrdiff_t k, double *loss,
 		void *scratch, size_t scratch_bytes, odvgp_info *info);
 
 /*	Write the checksum of the predictor at online.server.block. The bytes returned can be stored, and
@@ -9360,8 +9358,7 @@ static void gp__gradient_product(gp__prediction *t, ptrdiff_t n, ptrdiff_t m, co
 /*	Whether rounding has not made the variance's first part 0, where it has no derivative. */
 static int gp__gradient_has_prior(const gp__prediction *t, ptrdiff_t i, ptrdiff_t q)
 {
-	return gp__is_dense(t->p) ? t->square[i] > 0
-										  : t->var[(t->first + q) * t->ld + i] > 0;
+	return gp__is_dense(t->p) ? t->square[i] > 0 : t->var[(t->first + q) * t->ld + i] > 0;
 }
 
 /*	Rows of w for process q of the unit, whose T has just been computed. */
@@ -10289,7 +10286,7 @@ static odvgp_status gp__online_check(const odvgp_server *s, ptrdiff_t most, odvg
 	if (p->layers > 1 || p->mixed || !gp__is_dense(p))
 		return gp__unsupported(info, "server",
 				p->layers > 1 ? "has several layers"
-				: p->mixed	  ? "mixes functions, which a row would make dependent"
+				: p->mixed    ? "mixes functions, which a row would make dependent"
 							  : "has a covariance part without q_sqrt");
 	if (most >= p->M && most < INT32_MAX && gp__online_head(p, most).reals[1] < INT32_MAX)
 		return ODVGP_OK;
@@ -10297,8 +10294,7 @@ static odvgp_status gp__online_check(const odvgp_server *s, ptrdiff_t most, odvg
 }
 
 /*	Bytes of a block, or of scratch. */
-static size_t gp__online_bytes(
-		const odvgp_server *s, ptrdiff_t most, int scratch, odvgp_info *info)
+static size_t gp__online_bytes(const odvgp_server *s, ptrdiff_t most, int scratch, odvgp_info *info)
 {
 	odvgp_online o;
 	gp__online w;
@@ -10696,8 +10692,8 @@ static int gp__online_grow(const gp__online *w)
 			t->kernel, t->v.hyp, t->X, 1, t->v.beta_centre, t->v.beta + M, gp__points_ld(N));
 	GP__FOR(q, t->P) {
 		gp__online_G(t, q)[N * N - 1] = 1;
-		gp__online_at(w, o->z, q)[M] = gp__online_at(w, o->m, q)[M] =
-				gp__online_at(w, o->c, q)[M] = t->mean[q];
+		gp__online_at(w, o->z, q)[M] = gp__online_at(w, o->m, q)[M] = gp__online_at(w, o->c, q)[M] =
+				t->mean[q];
 	}
 	o->added++;
 	return 1;
@@ -10810,27 +10806,26 @@ static odvgp_status gp__online_change(gp__online *w, odvgp_online *o, const odvg
 	return ODVGP_OK;
 }
 
-ODVGP_API odvgp_status odvgp_online_add(odvgp_online *o, const odvgp_real *x, void *scratch,
-		size_t scratch_bytes, odvgp_info *info)
+ODVGP_API odvgp_status odvgp_online_add(
+		odvgp_online *o, const odvgp_real *X, void *scratch, size_t scratch_bytes, odvgp_info *info)
 {
 	gp__online w;
-	if (!x) return gp__is_null(info, "x");
-	odvgp_status status = gp__online_change(&w, o, x, scratch, scratch_bytes, info);
+	if (!X) return gp__is_null(info, "X");
+	odvgp_status status = gp__online_change(&w, o, X, scratch, scratch_bytes, info);
 	if (status || gp__online_grow(&w)) return status;
-	return gp__refuse(info, ODVGP_E_NOT_PD, "x", "is known from the other points");
+	return gp__refuse(info, ODVGP_E_NOT_PD, "X", "is known from the other points");
 }
 
-ODVGP_API odvgp_status odvgp_online_drop(odvgp_online *o, ptrdiff_t j, double *loss, void *scratch,
+ODVGP_API odvgp_status odvgp_online_drop(odvgp_online *o, ptrdiff_t k, double *loss, void *scratch,
 		size_t scratch_bytes, odvgp_info *info)
 {
 	gp__online w;
 	odvgp_status status = gp__online_change(&w, o, NULL, scratch, scratch_bytes, info);
 	if (status) return status;
-	ptrdiff_t M = w.t->p->M, out = GP__MAX(j, 0);
-	if (j < -1 || j >= M)
-		return gp__fail(info, ODVGP_E_ARG, "j", -1, (double)j, "is out of range");
+	ptrdiff_t M = w.t->p->M, out = GP__MAX(k, 0);
+	if (k < -1 || k >= M) return gp__fail(info, ODVGP_E_ARG, "k", -1, (double)k, "is out of range");
 	double least = gp__online_loss(&w, out), now;
-	for (ptrdiff_t i = 1; j < 0 && i < M - o->keep / 2; i++)
+	for (ptrdiff_t i = 1; k < 0 && i < M - o->keep / 2; i++)
 		if ((now = gp__online_loss(&w, i)) < least) {
 			least = now;
 			out = i;

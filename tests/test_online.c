@@ -60,6 +60,27 @@ static difference_of compare(
 	return d;
 }
 
+/*  The largest difference of gradients of means and variances, and of covariances, relative to the
+    largest of b. */
+static double gradients_differ(
+		const odvgp_server *a, const odvgp_server *b, const odvgp_real *X, ptrdiff_t n)
+{
+	enum { D = 2, COV = OUTPUTS * ROWS * ROWS };
+	static odvgp_real dmean[2][MOST * D], dvar[2][MOST * D], cov[2][COV];
+	const odvgp_server *s[2] = {a, b};
+	for (int k = 0; k < 2; k++) {
+		odvgp_gradient to = {NULL, NULL, dmean[k], dvar[k], NULL, cov[k]};
+		size_t bytes = odvgp_predict_gradient_scratch(s[k], n, NULL);
+		void *scratch = test_alloc(bytes);
+		CHECK_STATUS(odvgp_predict_gradient(s[k], X, n, &to, scratch, bytes, NULL), ODVGP_OK);
+		free(scratch);
+	}
+	return (test_max_diff(dmean[0], dmean[1], a->F * n * D) +
+				   test_max_diff(dvar[0], dvar[1], a->F * n * D) +
+				   test_max_diff(cov[0], cov[1], a->F * n * n)) /
+		   (test_max_abs(dmean[1], a->F * n * D) + test_max_abs(dvar[1], a->F * n * D));
+}
+
 static void fit_q(fixture *a)
 {
 	odvgp_info info = no_info();
@@ -122,6 +143,10 @@ TEST(rows_are_learned_as_the_batch)
 		CHECK_SAY(d.mean < BY_PRECISION(1e-9, 1e-3) && d.sd < BY_PRECISION(1e-9, 1e-3),
 				"%s: mean %.2g, sd %.2g", mean_name[mean], d.mean, d.sd);
 		CHECK_INT(l.o.rows, ROWS - FIRST);
+		for (ptrdiff_t n = 1; n <= ROWS; n += ROWS - 1) {
+			double off = gradients_differ(&l.o.server, &batch.s, all.X, n);
+			CHECK_SAY(off < BY_PRECISION(1e-9, 1e-3), "%s: gradients %.2g", mean_name[mean], off);
+		}
 		CHECK_INT(l.o.lost + l.o.negative, 0);
 		forget(&l);
 		if (mean == BETA || mean == ORTH) { /* from the prior, row by row */
@@ -244,6 +269,25 @@ TEST(weights_noises_and_missing_targets)
 		free(Y);
 		drop(&a);
 	}
+}
+
+/*  A row that is small beside what is known is counted. */
+TEST(lost_rows_are_counted)
+{
+	odvgp_config c = pair_config(BETA, ODVGP_COV_PART_DENSE, ROWS, 1, 6, 0);
+	c.lik.known_noise = 1;
+	test_seed = 940;
+	fixture a = make_random(&c, "rbf");
+	served s = serve_rows(&a, NULL, ROWS);
+	learner l = learn_from(&s.s, 6);
+	odvgp_real y[2] = {1, (odvgp_real)BY_PRECISION(1e-9, 1e-5)};
+	learn(&l, a.X, y, 1, 1);
+	y[1] = (odvgp_real)BY_PRECISION(1e8, 1e4);
+	for (int i = 0; i < 3; i++) learn(&l, a.X, y, 1, 1);
+	CHECK_INT(l.o.lost, 3);
+	forget(&l);
+	unserve(&s);
+	drop(&a);
 }
 
 /* ---- other likelihoods ---- */
@@ -642,8 +686,8 @@ TEST(bad_arguments_are_refused)
 	REFUSED_FOR(odvgp_online_update(&l.o, x, wrong + 2, 1, 1, l.scratch, l.bytes, &info),
 			ODVGP_E_NAN, "X");
 	CHECK_STATUS(odvgp_online_update(&l.o, NULL, NULL, 0, 1, NULL, 0, NULL), ODVGP_OK);
-	REFUSED_FOR(odvgp_online_add(&l.o, NULL, l.scratch, l.bytes, &info), ODVGP_E_ARG, "x");
-	REFUSED_FOR(odvgp_online_drop(&l.o, 6, &loss, l.scratch, l.bytes, &info), ODVGP_E_ARG, "j");
+	REFUSED_FOR(odvgp_online_add(&l.o, NULL, l.scratch, l.bytes, &info), ODVGP_E_ARG, "X");
+	REFUSED_FOR(odvgp_online_drop(&l.o, 6, &loss, l.scratch, l.bytes, &info), ODVGP_E_ARG, "k");
 	REFUSED_FOR(odvgp_online_drop(&l.o, 1, &loss, NULL, l.bytes, &info), ODVGP_E_ARG, "scratch");
 	difference_of d = compare(&l.o.server, &before.s, a.X, ROWS);
 	CHECK(d.mean < 1e-3 && d.sd < 1e-3);
@@ -689,6 +733,7 @@ int main(int argc, char **argv)
 	RUN(rows_are_learned_as_the_batch);
 	RUN(two_blocks_are_one);
 	RUN(weights_noises_and_missing_targets);
+	RUN(lost_rows_are_counted);
 	RUN(other_likelihoods_take_natural_steps);
 	RUN(a_negative_weight_moves_only_the_mean);
 	RUN(what_is_old_is_forgotten);
