@@ -1676,10 +1676,9 @@ ODVGP_API odvgp_status odvgp_online_start(odvgp_online *online, const odvgp_serv
 	Returns	E_NAN: a row or its derivatives are not finite; if X and Y are, those before it have been
 			learned
 	Cost	a row takes (M + Mg) D + (1 + 6 P) M^2 / 2 multiplications, unless the likelihood is the
-			Gaussian P M^2 / 2 more, if lambda < 1 some P M^2 (1 + M (1 - lambda)) more. At 64 points
-			and D = 6 an M4F or M7 in plain C takes 77,000 instructions (up to 127,000 with lambda
-			0.999), and 71,000 for odvgp_predict_gradient after it; in float block and scratch take
-			43 KB */
+			Gaussian P M^2 / 2 more, if lambda < 1 some P M^2 (1 + M (1 - lambda)) more. Plain C in
+			float, 64 points, D = 6: 77,000 instructions of a Cortex-A7, up to 127,000 with lambda
+			0.999; 71,000 for odvgp_predict_gradient; 43 KB of block and scratch */
 ODVGP_API odvgp_status odvgp_online_update(odvgp_online *online, const odvgp_real *X,
 		const odvgp_real *Y, ptrdiff_t n, odvgp_real lambda, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);
@@ -10405,13 +10404,20 @@ static void gp__online_solve(const gp__online *w, ptrdiff_t q)
 
 /* --- beginning --- */
 
-/*	x in t->X <- inducing input j, in training units; 0 in columns that the kernel does not use. */
+/*	Where x stands: an input, or a patch. */
+static odvgp_real *gp__online_x(const gp__prediction *t)
+{
+	return t->p->patches.height ? t->patches : t->X;
+}
+
+/*	x <- inducing input j, in training units; 0 in columns that the kernel does not use. */
 static void gp__online_point(gp__prediction *t, ptrdiff_t j)
 {
 	const gp__kernel *k = t->kernel;
 	const odvgp_real *at = t->v.beta + j;
+	odvgp_real *x = gp__online_x(t);
 	ptrdiff_t ld = gp__points_ld(t->p->M);
-	gp__zero(t->X, t->D);
+	gp__zero(x, (ptrdiff_t)k->D);
 	GP__EACH_GROUP(g, k) {
 		const gp__base_kernel *base = gp__group_kernel(k, g);
 		int geometry = gp__geometry(base);
@@ -10422,19 +10428,19 @@ static void gp__online_point(gp__prediction *t, ptrdiff_t j)
 				u = (odvgp_real)(atan2((double)at[(2 * d + 1) * ld], (double)at[2 * d * ld]) *
 								 (double)t->v.hyp[base->shape_param] / gp__two_pi);
 			else if (base->ard) u /= gp__base_column(base, t->v.hyp, d);
-			t->X[column] = geometry == GP__INNER_PRODUCT ? u : u + t->v.beta_centre[column];
+			x[column] = geometry == GP__INNER_PRODUCT ? u : u + t->v.beta_centre[column];
 		}
 		at += gp__group_dims(k, g) * ld;
 	}
 }
 
-/*	K(x,Zg) a for x in t->X. */
+/*	K(x,Zg) a. */
 static odvgp_real gp__online_gamma(gp__prediction *t, ptrdiff_t q)
 {
 	ptrdiff_t m = t->p->M_gamma;
 	odvgp_real sum = 0;
 	gp__predict_points(t, t->v.gamma, m, t->v.gamma_centre);
-	if (m) gp__predict_point(t, t->X, 0);
+	if (m) gp__predict_point(t, gp__online_x(t), 0);
 	for (ptrdiff_t j = 0; j < m; j += GP__CHUNK)
 		sum += t->blas.isa->dot(
 				GP__MIN(m - j, GP__CHUNK), gp__predict_chunk(t, j), t->v.a_gamma + q * m + j);

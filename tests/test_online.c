@@ -3,6 +3,7 @@
 #include "odvgp.h"
 #include "test.h"
 #include "members.h"
+#include "images.h"
 
 enum { ROWS = 40, FIRST = 15, OUTPUTS = 2, MOST = OUTPUTS * ROWS };
 
@@ -270,6 +271,36 @@ TEST(weights_noises_and_missing_targets)
 		forget(&l), forget(&more);
 		unserve(&batch), unserve(&start);
 		free(Y);
+		drop(&a);
+	}
+}
+
+/*  Patches as large as the image, and smaller ones. */
+TEST(images_are_learned)
+{
+	static const shape shapes[] = {{4, 4, 1, 2, 3, 1, 0, 1}, {3, 3, 1, 3, 3, 1, 1, 1}};
+	for (int k = 0; k < 2; k++) {
+		odvgp_config c = random_config(ROWS, 1, OUTPUTS, 5, 3);
+		set_shape(&c, 0, &shapes[k]);
+		c.jitter.absolute = (odvgp_real)0.03;
+		fixture a;
+		memset(&a, 0, sizeof a);
+		test_seed = 945 + (uint64_t)k;
+		c.layer[0].kernel = "rbf(3) + matern52(2)";
+		make_block(&a, &c);
+		make_data(&a, ROWS, pixels_of(&shapes[k]), OUTPUTS, 0.3, 0.1);
+		randomise_slots(&a);
+		q_is_prior(&a);
+		served start = serve_rows(&a, NULL, ROWS);
+		learner l = learn_from(&start.s, 5);
+		CHECK_STATUS(odvgp_natgrad_step(a.m, a.X, a.Y, ROWS, 1, NULL, NULL), ODVGP_OK);
+		served batch = serve_rows(&a, NULL, ROWS);
+		learn(&l, a.X, a.Y, ROWS, 1);
+		difference_of d = compare(&l.o.server, &batch.s, a.X, ROWS);
+		CHECK_SAY(d.mean < BY_PRECISION(1e-9, 1e-3) && d.sd < BY_PRECISION(1e-9, 1e-3),
+				"mean %.2g, sd %.2g", d.mean, d.sd);
+		forget(&l);
+		unserve(&batch), unserve(&start);
 		drop(&a);
 	}
 }
@@ -737,6 +768,7 @@ int main(int argc, char **argv)
 	RUN(rows_are_learned_as_the_batch);
 	RUN(two_blocks_are_one);
 	RUN(weights_noises_and_missing_targets);
+	RUN(images_are_learned);
 	RUN(lost_rows_are_counted);
 	RUN(other_likelihoods_take_natural_steps);
 	RUN(a_negative_weight_moves_only_the_mean);
