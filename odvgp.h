@@ -10479,6 +10479,7 @@ static void gp__online_first(
 	odvgp_real *G = gp__online_G(t, q), *c = gp__online_at(w, w->o->c, q),
 			   *m = gp__online_at(w, w->o->m, q), *z = gp__online_at(w, w->o->z, q);
 	int learned = from->factor == GP__FACTOR_OF_PRECISION;
+	gp__zero(z, M);
 	if (learned) gp__copy(G, v->factor + q * M * M, M * M);
 	for (int k = 0; k < 2 && !learned; k++, at = n, n = M - n) {
 		const odvgp_real *Q = (k ? v->factor_v : v->factor) + q * n * n;
@@ -10579,26 +10580,26 @@ static int gp__online_derivatives(
 }
 
 /*	The n above. */
-static ptrdiff_t gp__online_returning(const gp__online *w, double lambda)
+static ptrdiff_t gp__online_returning(const gp__online *w, odvgp_real lambda)
 {
-	return lambda < 1 ? 1 + (ptrdiff_t)((double)w->t->p->M * (1 - lambda)) : 0;
+	return lambda < 1 ? 1 + (ptrdiff_t)((odvgp_real)w->t->p->M * (1 - lambda)) : 0;
 }
 
 /*	Forgets, and learns the row whose A is in t->A. Returns whether rounding lost it. */
-static int gp__online_learn(const gp__online *w, ptrdiff_t q, double lambda)
+static int gp__online_learn(const gp__online *w, ptrdiff_t q, odvgp_real lambda)
 {
 	const gp__prediction *t = w->t;
 	const odvgp__simd *isa = t->blas.isa;
 	ptrdiff_t M = t->p->M, n = gp__online_returning(w, lambda);
 	odvgp_real *G = gp__online_G(t, q), *z = gp__online_at(w, w->o->z, q),
-			   keep = (odvgp_real)sqrt(lambda), g = w->dmean[t->first + q],
+			   keep = GP__SQRT(lambda), g = w->dmean[t->first + q],
 			   weight = -2 * w->dvar[t->first + q], root = GP__SQRT(GP__MAX(weight, 0));
 	for (ptrdiff_t j = 0; n && j < M * M; j++) G[j] *= keep;
 	for (ptrdiff_t j = 0; n && j < M; j++) z[j] *= keep;
 	GP__FOR(j, n) {
 		ptrdiff_t i = (w->o->turn + j) % M;
 		gp__zero(w->x, M);
-		w->x[i] = (odvgp_real)sqrt((double)M * (1 - lambda) / (double)n);
+		w->x[i] = GP__SQRT((odvgp_real)M * (1 - lambda) / (odvgp_real)n);
 		gp__online_rotate(w, i, G, z, 0);
 	}
 	if (root > 0 && g * g <= weight * gp__online_largest) {
@@ -10613,7 +10614,7 @@ static int gp__online_learn(const gp__online *w, ptrdiff_t q, double lambda)
 	return 0;
 }
 
-static void gp__online_row(const gp__online *w, double lambda)
+static void gp__online_row(const gp__online *w, odvgp_real lambda)
 {
 	gp__prediction *t = w->t;
 	odvgp_online *o = w->o;
@@ -10883,7 +10884,7 @@ ODVGP_API odvgp_status odvgp_online_update(odvgp_online *o, const odvgp_real *X,
 		}
 		if (!gp__online_derivatives(&w, &row, x, y))
 			return gp__fail(info, ODVGP_E_NAN, "X", i, NAN, "what a row changes is not finite");
-		gp__online_row(&w, (double)lambda);
+		gp__online_row(&w, lambda);
 		if (o->novelty > 0 && w.t->p->M > GP__MAX(o->keep, 1)) {
 			(void)odvgp_online_drop(o, -1, NULL, scratch, scratch_bytes, NULL);
 			gp__online_begin(&w, o, scratch, scratch_bytes);
