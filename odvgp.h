@@ -10591,9 +10591,9 @@ static int gp__online_learn(const gp__online *w, ptrdiff_t q, odvgp_real lambda)
 	const gp__prediction *t = w->t;
 	const odvgp__simd *isa = t->blas.isa;
 	ptrdiff_t M = t->p->M, n = gp__online_returning(w, lambda);
-	odvgp_real *G = gp__online_G(t, q), *z = gp__online_at(w, w->o->z, q),
-			   keep = GP__SQRT(lambda), g = w->dmean[t->first + q],
-			   weight = -2 * w->dvar[t->first + q], root = GP__SQRT(GP__MAX(weight, 0));
+	odvgp_real *G = gp__online_G(t, q), *z = gp__online_at(w, w->o->z, q), keep = GP__SQRT(lambda),
+			   g = w->dmean[t->first + q], weight = -2 * w->dvar[t->first + q],
+			   root = GP__SQRT(GP__MAX(weight, 0));
 	for (ptrdiff_t j = 0; n && j < M * M; j++) G[j] *= keep;
 	for (ptrdiff_t j = 0; n && j < M; j++) z[j] *= keep;
 	GP__FOR(j, n) {

@@ -23,15 +23,16 @@ static learner learn_from(const odvgp_server *s, ptrdiff_t most)
 	l.block = test_alloc(bytes);
 	l.bytes = odvgp_online_scratch(s, most, NULL);
 	l.scratch = test_alloc(l.bytes);
-	CHECK_SAY(odvgp_online_start(&l.o, s, most, l.block, bytes, l.scratch, l.bytes, &info) == ODVGP_OK,
+	CHECK_SAY(odvgp_online_start(&l.o, s, most, l.block, bytes, l.scratch, l.bytes, &info) ==
+					  ODVGP_OK,
 			"start: %s", info.text);
 	return l;
 }
 static void learn(learner *l, const odvgp_real *X, const odvgp_real *Y, ptrdiff_t n, double lambda)
 {
 	odvgp_info info = no_info();
-	CHECK_SAY(odvgp_online_update(&l->o, X, Y, n, (odvgp_real)lambda, l->scratch, l->bytes,
-					  &info) == ODVGP_OK,
+	CHECK_SAY(odvgp_online_update(
+					  &l->o, X, Y, n, (odvgp_real)lambda, l->scratch, l->bytes, &info) == ODVGP_OK,
 			"update: %s", info.text);
 }
 static void forget(learner *l) { free(l->block), free(l->scratch); }
@@ -219,7 +220,8 @@ TEST(weights_noises_and_missing_targets)
 		ptrdiff_t C = OUTPUTS + c.lik.weights + c.lik.known_noise;
 		odvgp_real *Y = NEW(odvgp_real, ROWS * C);
 		for (ptrdiff_t i = 0; i < ROWS * C; i++)
-			Y[i] = i % C < OUTPUTS ? a.Y[i / C * OUTPUTS + i % C] : (odvgp_real)test_between(0.3, 2);
+			Y[i] = i % C < OUTPUTS ? a.Y[i / C * OUTPUTS + i % C]
+								   : (odvgp_real)test_between(0.3, 2);
 		Y[3 * C + 1] = Y[7 * C] = (odvgp_real)NAN;
 		if (c.lik.weights) Y[5 * C + OUTPUTS] = 0;
 		q_is_prior(&a);
@@ -244,8 +246,7 @@ TEST(weights_noises_and_missing_targets)
 		served batch = serve_rows(&a, &units, ROWS);
 		for (ptrdiff_t i = 0; i < ROWS; i++) {
 			for (int d = 0; d < 2; d++) x[i * 2 + d] = a.X[i * 2 + d] * x_scale[d];
-			for (int q = 0; q < OUTPUTS; q++)
-				Y[i * C + q] = y_mean[q] + y_scale[q] * Y[i * C + q];
+			for (int q = 0; q < OUTPUTS; q++) Y[i * C + q] = y_mean[q] + y_scale[q] * Y[i * C + q];
 		}
 		learn(&l, x, Y, ROWS, 1);
 		difference_of d = compare(&l.o.server, &batch.s, x, ROWS);
@@ -400,8 +401,8 @@ static sums sums_of(fixture *a)
 	read_kernel(a);
 	wide *K = ref_K(&a->k, a->D, s.Z, a->M, s.Z, a->M);
 	for (ptrdiff_t i = 0; i < a->M; i++) {
-		K[i * a->M + i] += (wide)c->jitter.absolute +
-						   (wide)c->jitter.relative * ref_k(&a->k, a->D, s.Z, s.Z);
+		K[i * a->M + i] +=
+				(wide)c->jitter.absolute + (wide)c->jitter.relative * ref_k(&a->k, a->D, s.Z, s.Z);
 		s.P[i * a->M + i] = 1;
 	}
 	CHECK(ref_chol(a->M, K, s.L));
@@ -430,8 +431,7 @@ static void sum_row(sums *s, const odvgp_real *x, double y, double noise, double
 		s->P[s->turn * (s->M + 1)] += (wide)s->M * (1 - (wide)lambda) / (wide)back;
 	for (ptrdiff_t i = 0; i < s->M; i++) {
 		s->j[i] += s->a[i] * (wide)(y / noise);
-		for (ptrdiff_t k = 0; k < s->M; k++)
-			s->P[i * s->M + k] += s->a[i] * s->a[k] / (wide)noise;
+		for (ptrdiff_t k = 0; k < s->M; k++) s->P[i * s->M + k] += s->a[i] * s->a[k] / (wide)noise;
 	}
 }
 /*  The largest differences at n rows from a server's moments. */
@@ -511,8 +511,8 @@ TEST(what_is_old_is_forgotten)
 		CHECK_INT(l.o.lost, 0);
 		/* away from the data the prior has returned */
 		odvgp_real x = 2, mean, var;
-		CHECK_STATUS(odvgp_predict(&l.o.server, &x, 1, &mean, &var, l.scratch, l.bytes, NULL),
-				ODVGP_OK);
+		CHECK_STATUS(
+				odvgp_predict(&l.o.server, &x, 1, &mean, &var, l.scratch, l.bytes, NULL), ODVGP_OK);
 		CHECK_SAY(fabs((double)mean) < 0.1 && (double)var > 0.7 && (double)var < 1.6,
 				"%g: far from the data mean %g, variance %g", lambdas[k], (double)mean,
 				(double)var);
@@ -557,8 +557,7 @@ static wide divergence(ptrdiff_t n, const wide *m0, const wide *C0, const wide *
 	wide *inverse = ref_inverse_spd(n, C1), sum = -(wide)n;
 	for (ptrdiff_t i = 0; i < n; i++)
 		for (ptrdiff_t j = 0; j < n; j++)
-			sum += inverse[i * n + j] *
-				   (C0[i * n + j] + (m1[i] - m0[i]) * (m1[j] - m0[j]));
+			sum += inverse[i * n + j] * (C0[i * n + j] + (m1[i] - m0[i]) * (m1[j] - m0[j]));
 	sum += ref_solve_spd(n, 0, C1, NULL) - ref_solve_spd(n, 0, C0, NULL);
 	free(inverse);
 	return sum / 2;
@@ -593,16 +592,16 @@ TEST(points_are_added_and_dropped)
 		joint_at(&l.o.server, Z, N, mean[1], cov[1]);
 		wide want = 0, off = 0;
 		for (ptrdiff_t q = 0; q < OUTPUTS; q++) {
-			want += divergence(N, mean[0] + q * N, cov[0] + q * N * N, mean[1] + q * N,
-					cov[1] + q * N * N);
+			want += divergence(
+					N, mean[0] + q * N, cov[0] + q * N * N, mean[1] + q * N, cov[1] + q * N * N);
 			for (ptrdiff_t i = 0; i < N; i++)
 				if (i != j)
 					off = fmaxl(off, fabsl(mean[0][q * N + i] - mean[1][q * N + i]) +
-											fabsl(cov[0][q * N * N + i * (N + 1)] -
-													cov[1][q * N * N + i * (N + 1)]));
+											 fabsl(cov[0][q * N * N + i * (N + 1)] -
+													 cov[1][q * N * N + i * (N + 1)]));
 		}
-		CHECK_SAY(off < BY_PRECISION(1e-6L, 1e-2L), "%s: others moved by %.2g",
-				mean_name[means[k]], (double)off);
+		CHECK_SAY(off < BY_PRECISION(1e-6L, 1e-2L), "%s: others moved by %.2g", mean_name[means[k]],
+				(double)off);
 		CHECK_SAY(fabs(loss - (double)want) < BY_PRECISION(1e-4, 1e-1) * (1 + loss),
 				"%s: loss %.9g, not %.9g", mean_name[means[k]], loss, (double)want);
 		CHECK_NEAR(l.o.loss, loss, 0);
@@ -617,7 +616,6 @@ TEST(points_are_added_and_dropped)
 			forget(&other);
 		}
 		forget(&again);
-		/* what was learned after a change is what the batch would learn with these points */
 		forget(&l);
 		unserve(&s);
 		drop(&a);
@@ -644,6 +642,39 @@ TEST(prior_stays_the_prior)
 	CHECK_INT(l.o.added, 12);
 	forget(&l);
 	unserve(&s);
+	drop(&a);
+}
+
+/*  What is learned after changes is what the batch learns with these points. */
+TEST(other_points_learn_as_the_batch)
+{
+	enum { M = 6 };
+	static const ptrdiff_t out[3] = {7, 4, 1};
+	odvgp_config c = pair_config(BETA, ODVGP_COV_PART_DENSE, ROWS, OUTPUTS, M, 0);
+	test_seed = 965;
+	fixture a = make_pair(BETA, ODVGP_COV_PART_DENSE, &c, "matern52 + periodic + linear");
+	q_is_prior(&a);
+	served start = serve_rows(&a, NULL, ROWS);
+	learner l = learn_from(&start.s, M + 3);
+	odvgp_real Z[(M + 3) * 2], *own = values(&a, "Z_beta");
+	memcpy(Z, own, M * 2 * sizeof *Z);
+	memcpy(Z + M * 2, a.X, 6 * sizeof *Z);
+	for (int i = 0; i < 3; i++) add(&l, a.X + i * 2);
+	for (int i = 0; i < 3; i++) {
+		(void)take_out(&l, out[i]);
+		memmove(Z + out[i] * 2, Z + (out[i] + 1) * 2,
+				(size_t)(M + 2 - i - out[i]) * 2 * sizeof *Z);
+	}
+	learn(&l, a.X, a.Y, ROWS, 1);
+	assign(&a, "Z_beta", Z);
+	fit_q(&a);
+	served batch = serve_rows(&a, NULL, ROWS);
+	difference_of d = compare(&l.o.server, &batch.s, a.X, ROWS);
+	CHECK_SAY(d.mean < BY_PRECISION(1e-9, 1e-3) && d.sd < BY_PRECISION(1e-9, 1e-3),
+			"mean %.2g, sd %.2g", d.mean, d.sd);
+	free(own);
+	forget(&l);
+	unserve(&batch), unserve(&start);
 	drop(&a);
 }
 
@@ -694,8 +725,8 @@ TEST(bad_arguments_are_refused)
 	NO_SIZE(odvgp_online_size(&s.s, 5, &info), ODVGP_E_SIZE, "most");
 	NO_SIZE(odvgp_online_scratch(&s.s, PTRDIFF_MAX, &info), ODVGP_E_SIZE, "most");
 	NO_SIZE(odvgp_online_scratch(&s.s, 1 << 30, &info), ODVGP_E_SIZE, "most");
-	REFUSED_FOR(odvgp_online_start(&o, &s.s, 7, NULL, size, l.scratch, l.bytes, &info),
-			ODVGP_E_ARG, "block");
+	REFUSED_FOR(odvgp_online_start(&o, &s.s, 7, NULL, size, l.scratch, l.bytes, &info), ODVGP_E_ARG,
+			"block");
 	REFUSED_FOR(odvgp_online_start(&o, &s.s, 7, l.block, size - 64, l.scratch, l.bytes, &info),
 			ODVGP_E_MEMORY, "block");
 	REFUSED_FOR(odvgp_online_start(&o, &s.s, 7, l.block, size, l.scratch, 64, &info),
@@ -706,17 +737,17 @@ TEST(bad_arguments_are_refused)
 	served before = s;
 	REFUSED_FOR(odvgp_online_update(NULL, x, y, 2, 1, l.scratch, l.bytes, &info), ODVGP_E_ARG,
 			"online");
-	REFUSED_FOR(odvgp_online_update(&l.o, x, NULL, 2, 1, l.scratch, l.bytes, &info), ODVGP_E_ARG,
-			"Y");
-	REFUSED_FOR(odvgp_online_update(&l.o, wrong, y, 2, 1, l.scratch, l.bytes, &info), ODVGP_E_NAN,
-			"X");
+	REFUSED_FOR(
+			odvgp_online_update(&l.o, x, NULL, 2, 1, l.scratch, l.bytes, &info), ODVGP_E_ARG, "Y");
+	REFUSED_FOR(
+			odvgp_online_update(&l.o, wrong, y, 2, 1, l.scratch, l.bytes, &info), ODVGP_E_NAN, "X");
 	REFUSED_FOR(odvgp_online_update(&l.o, x, y, 2, 0, l.scratch, l.bytes, &info), ODVGP_E_ARG,
 			"lambda");
-	REFUSED_FOR(odvgp_online_update(&l.o, x, y, 2, 1, l.scratch, 64, &info), ODVGP_E_MEMORY,
-			"scratch");
+	REFUSED_FOR(
+			odvgp_online_update(&l.o, x, y, 2, 1, l.scratch, 64, &info), ODVGP_E_MEMORY, "scratch");
 	wrong[2] = (odvgp_real)HUGE_VAL;
-	REFUSED_FOR(odvgp_online_update(&l.o, x, wrong, 2, 1, l.scratch, l.bytes, &info), ODVGP_E_NAN,
-			"Y");
+	REFUSED_FOR(
+			odvgp_online_update(&l.o, x, wrong, 2, 1, l.scratch, l.bytes, &info), ODVGP_E_NAN, "Y");
 	wrong[2] = (odvgp_real)(HUGE_REAL / 4);
 	REFUSED_FOR(odvgp_online_update(&l.o, x, wrong + 2, 1, 1, l.scratch, l.bytes, &info),
 			ODVGP_E_NAN, "X");
@@ -729,8 +760,8 @@ TEST(bad_arguments_are_refused)
 	add(&l, x);
 	REFUSED_FOR(odvgp_online_add(&l.o, x, l.scratch, l.bytes, &info), ODVGP_E_SIZE, "online");
 	for (int i = 0; i < 6; i++) (void)take_out(&l, 0);
-	REFUSED_FOR(odvgp_online_drop(&l.o, 0, &loss, l.scratch, l.bytes, &info), ODVGP_E_SIZE,
-			"online");
+	REFUSED_FOR(
+			odvgp_online_drop(&l.o, 0, &loss, l.scratch, l.bytes, &info), ODVGP_E_SIZE, "online");
 	forget(&l);
 	bad = c;
 	bad.functions = OUTPUTS;
@@ -743,16 +774,16 @@ TEST(bad_arguments_are_refused)
 	bad.optim.natgrad = 0;
 	b = make(&bad);
 	t = serve_rows(&b, NULL, 1);
-	REFUSED_FOR(odvgp_online_start(&o, &t.s, 6, x, 64, x, 64, &info), ODVGP_E_UNSUPPORTED,
-			"server");
+	REFUSED_FOR(
+			odvgp_online_start(&o, &t.s, 6, x, 64, x, 64, &info), ODVGP_E_UNSUPPORTED, "server");
 	unserve(&t), drop(&b);
 	bad = c;
 	bad.independent = 1;
 	b = make(&bad);
 	t = serve_rows(&b, NULL, 1);
 	l = learn_from(&t.s, 7);
-	REFUSED_FOR(odvgp_online_add(&l.o, x, l.scratch, l.bytes, &info), ODVGP_E_UNSUPPORTED,
-			"online");
+	REFUSED_FOR(
+			odvgp_online_add(&l.o, x, l.scratch, l.bytes, &info), ODVGP_E_UNSUPPORTED, "online");
 	l.o.novelty = 1;
 	REFUSED_FOR(odvgp_online_update(&l.o, x, y, 2, 1, l.scratch, l.bytes, &info),
 			ODVGP_E_UNSUPPORTED, "online");
@@ -775,6 +806,7 @@ int main(int argc, char **argv)
 	RUN(what_is_old_is_forgotten);
 	RUN(points_are_added_and_dropped);
 	RUN(prior_stays_the_prior);
+	RUN(other_points_learn_as_the_batch);
 	RUN(points_follow_the_data);
 	RUN(bad_arguments_are_refused);
 	return test_end();
