@@ -10696,7 +10696,7 @@ static int gp__online_grow(const gp__online *w)
 	odvgp_online *o = w->o;
 	odvgp_real k, square = gp__online_novelty(w, &k), d = GP__SQRT(GP__MAX(square, 0));
 	ptrdiff_t M = t->p->M, N = M + 1;
-	if (!(square > (odvgp_real)M * GP__EPS * k)) return 0;
+	if (!(square > 4 * (odvgp_real)M * GP__EPS * k)) return 0;
 	GP__FOR(q, t->P) {
 		odvgp_real part = t->blas.isa->dot(M, t->A, gp__online_at(w, o->c, q));
 		t->mean[q] = (gp__online_gamma(t, q) - part) / d;

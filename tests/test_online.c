@@ -763,6 +763,28 @@ TEST(bad_arguments_are_refused)
 	REFUSED_FOR(
 			odvgp_online_drop(&l.o, 0, &loss, l.scratch, l.bytes, &info), ODVGP_E_SIZE, "online");
 	forget(&l);
+	odvgp_real *zero = values(&a, "q_sqrt");
+	memset(zero, 0, OUTPUTS * 36 * sizeof *zero);
+	assign(&a, "q_sqrt", zero);
+	free(zero);
+	t = serve_rows(&a, NULL, 1);
+	l.block = test_alloc(size), l.scratch = test_alloc(l.bytes);
+	REFUSED_FOR(odvgp_online_start(&o, &t.s, 7, l.block, size, l.scratch, l.bytes, &info),
+			ODVGP_E_NAN, "server");
+	forget(&l);
+	unserve(&t);
+	bad = c;
+	bad.layer[0].kernel = "linear"; /* two points determine it */
+	bad.layer[0].M = 2;
+	bad.jitter.absolute = 0;
+	b = make(&bad);
+	t = serve_rows(&b, NULL, 1);
+	l = learn_from(&t.s, 7);
+	x[0] = x[1] = (odvgp_real)1e8;
+	if (sizeof *x == 8) /* rounding of a float leaves more */
+		REFUSED_FOR(odvgp_online_add(&l.o, x, l.scratch, l.bytes, &info), ODVGP_E_NOT_PD, "X");
+	forget(&l);
+	unserve(&t), drop(&b);
 	bad = c;
 	bad.functions = OUTPUTS;
 	b = make(&bad);
