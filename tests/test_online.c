@@ -491,8 +491,7 @@ TEST(what_is_old_is_forgotten)
 {
 	static const double lambdas[] = {0.3, 0.9, 0.99, 0.999};
 	for (int k = 0; k < 4; k++) {
-		const char *long_run = getenv("ODVGP_TEST_LONG");
-		ptrdiff_t rows = k < 3 ? 4000 : long_run ? 1000000 : 30000, most = 30000;
+		ptrdiff_t rows = k < 3 ? 4000 : test_size(1000000, 30000), most = 30000;
 		fixture a = make_sine("rbf(0.5)", 0.01);
 		served s = serve_rows(&a, NULL, ROWS);
 		learner l = learn_from(&s.s, 12);
