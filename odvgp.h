@@ -15934,6 +15934,12 @@ ODVGP_API size_t odvgp_fit_q_scratch(const odvgp_model *m, odvgp_info *info)
 
 /* --- sums over all rows --- */
 
+/*	Parameters of a slot that are their own values. */
+static odvgp_real *gp__theta_of(const odvgp_model *m, int slot)
+{
+	return m->par.theta + m->par.slot[slot].offset;
+}
+
 /*	With patches, X2 of the job is in the tape's X. */
 static void gp__fit_images(const gp__unit *u, gp__kjob *job)
 {
@@ -16450,7 +16456,7 @@ static odvgp_status gp__fit_begin(gp__unit *u, const odvgp_real *X, const odvgp_
 }
 
 /*	A failed attempt undoes its events and jitters. */
-static odvgp_status gp__fit_end(odvgp_model *m, odvgp_status s, const odvgp_events *before)
+static odvgp_status gp__attempt_end(odvgp_model *m, odvgp_status s, const odvgp_events *before)
 {
 	if (!s) return s;
 	gp__restore_jitters(m);
@@ -16513,9 +16519,9 @@ static odvgp_status gp__fit_q(odvgp_model *m, const odvgp_real *X, const odvgp_r
 	odvgp_events events = m->tape.events;
 	gp__keep_jitters(m);
 	if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT)
-		return gp__fit_end(m, gp__fit_exact(u, X, Y, info), &events);
+		return gp__attempt_end(m, gp__fit_exact(u, X, Y, info), &events);
 	if ((s = gp__fit_check(u, info))) return s;
-	return gp__fit_end(m, gp__fit_best(u, X, Y, scratch, bytes, info), &events);
+	return gp__attempt_end(m, gp__fit_best(u, X, Y, scratch, bytes, info), &events);
 }
 
 ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
@@ -16613,7 +16619,7 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
 	odvgp_events events = m->tape.events;
 	gp__keep_jitters(m);
 	s = gp__fit_bounds(m, X, Y, scratch, scratch_bytes, upper, lower, info);
-	return gp__fit_end(m, s, &events);
+	return gp__attempt_end(m, s, &events);
 }
 
 /* ---- >>adam   Adam, schedules, scales of coordinates
@@ -17116,8 +17122,7 @@ static void gp__lbfgs_loss(void *user, const odvgp_real *x, double *loss, odvgp_
 	m->lbfgs.stopped = gp__stopped(&m->tape.blas) != 0;
 }
 
-/*	The stored bound is valid for these rows only. */
-static uint64_t gp__lbfgs_hash(const odvgp_real *x, ptrdiff_t n, uint64_t h)
+static uint64_t gp__reals_hash(const odvgp_real *x, ptrdiff_t n, uint64_t h)
 {
 	GP__FOR(i, n) {
 		uint64_t bits = 0;
@@ -17151,8 +17156,9 @@ static odvgp_status gp__lbfgs_start(gp__lbfgs_job *job, ptrdiff_t *evaluations, 
 	const gp__rows *rows = job->rows;
 	gp__lbfgs *w = &m->lbfgs;
 	gp__state *state = &m->state;
-	uint64_t hash = gp__lbfgs_hash(rows->Y, rows->n * gp__y_columns(&m->y),
-			gp__lbfgs_hash(rows->X, rows->n * m->cfg.layer[0].D, 1));
+	/* the stored bound is valid for these rows only */
+	uint64_t hash = gp__reals_hash(rows->Y, rows->n * gp__y_columns(&m->y),
+			gp__reals_hash(rows->X, rows->n * m->cfg.layer[0].D, 1));
 	gp__lbfgs_take(m, w->x);
 	job->expected = (odvgp_real)state->lbfgs_expected;
 	job->kl = (odvgp_real)state->lbfgs_kl;
@@ -17564,6 +17570,11 @@ static ptrdiff_t gp__residual_rows(const gp__unit *u)
 #define GP__MEDIAN_ROWS 512
 
 typedef struct {
+	const gp__unit *u;
+	odvgp_model *m;
+	ptrdiff_t D, M; /* columns of a candidate; points in beta */
+	/* the unit's rows [.,u->D]; candidates [.,D], which are the rows, or patches of them */
+	const odvgp_real *data, *X;
 	/* what units above layer 0 see, rows through the mean functions below: sample[layer % 2] */
 	odvgp_real *sample[2];
 	/* PROJECTION: the correlation matrix [D,D], axes [P,D], a vector and the columns' means [D];
@@ -17573,17 +17584,17 @@ typedef struct {
 	/* distance: of a row to its nearest centre (squared), or its variance; centre_t [D, padded M]:
 	   the centres, transposed */
 	odvgp_real *distance, *centre, *centre_t, *median;
-	/* [Dz]: gp__find_lengths; [tasks,padded Dz]: a row in these lengths */
+	/* [D]: gp__find_lengths; [tasks,padded D]: a row in these lengths */
 	odvgp_real *per_length, *scaled;
-	/* row: the sample; nearest: each row's centre; count: rows of each centre */
-	ptrdiff_t *row, *nearest, *count;
+	/* row: the sample, of `rows` rows; nearest: each row's centre; count: rows of each centre */
+	ptrdiff_t *row, *nearest, *count, rows;
 	const odvgp_real **table; /* hash table of rows taken */
 	ptrdiff_t table_size;
 	/* GREEDY: the sample [rows,D]; the pivoted Cholesky factor of its kernel matrix [rows,M] */
 	odvgp_real *chosen, *factor;
 	/* RESIDUAL: chol(Kb) [M,M]; a tile [tile,D] and (L^-1 K(Z_beta,X))^T [tile,M] */
-	odvgp_real *Lb, *X, *A;
-	odvgp_real *patches; /* candidates [.,Dz] */
+	odvgp_real *Lb, *tile, *A;
+	odvgp_real *patches; /* candidates [.,D] */
 	odvgp_real *gaps;    /* ULAPANE: each column's d_x and the targets' d_y [D,1+T] */
 	double target_variance;
 	gp__arena rest; /* for kernel matrices */
@@ -17595,10 +17606,14 @@ static void gp__init_scratch(gp__arena *a, const gp__unit *u, gp__init_work *w)
 	const odvgp_config *c = &m->cfg;
 	int greedy = c->init.beta == ODVGP_INIT_BETA_GREEDY,
 		residual = c->init.gamma == ODVGP_INIT_GAMMA_RESIDUAL && u->M_gamma > 0,
-		hidden = !gp__is_last(u);
-	ptrdiff_t seen = gp__seen_rows(m), widest[2] = {0, 0}, sample = gp__greedy_rows(u),
-			  rows = residual ? gp__residual_rows(u) : gp__init_rows(u);
+		hidden = !gp__is_last(u), tasks = gp__tasks(&c->threads);
+	ptrdiff_t seen = gp__seen_rows(m), widest[2] = {0, 0}, sample = gp__greedy_rows(u), D = u->Dz,
+			  M = u->M, rows = residual ? gp__residual_rows(u) : gp__init_rows(u);
 	memset(w, 0, sizeof *w);
+	w->u = u;
+	w->m = m;
+	w->D = D;
+	w->M = M;
 	GP__FROM(l, 1, c->layers) widest[l % 2] = GP__MAX(widest[l % 2], c->layer[l].D);
 	GP__FOR(k, 2) w->sample[k] = gp__take(a, seen, widest[k]);
 	int passes = hidden && (u->slot_mean_A || u->patches.image_output);
@@ -17608,27 +17623,27 @@ static void gp__init_scratch(gp__arena *a, const gp__unit *u, gp__init_work *w)
 	w->vector = gp__take(a, 1, wide);
 	w->means = gp__take(a, 2, wide);
 	w->table_size = 64;
-	while (w->table_size < 2 * (u->M_gamma + u->M)) w->table_size *= 2;
+	while (w->table_size < 2 * (u->M_gamma + M)) w->table_size *= 2;
 	w->distance = gp__take(a, rows, 1);
-	w->centre = gp__take(a, u->M, u->Dz);
-	w->centre_t = gp__take(a, u->Dz, gp__padded(u->M));
-	w->per_length = gp__take(a, 1, u->Dz);
-	w->scaled = gp__take(a, gp__tasks(&c->threads), gp__padded(u->Dz));
+	w->centre = gp__take(a, M, D);
+	w->centre_t = gp__take(a, D, gp__padded(M));
+	w->per_length = gp__take(a, 1, D);
+	w->scaled = gp__take(a, tasks, gp__padded(D));
 	w->median = gp__take(a, GP__MEDIAN_ROWS, 1);
 	w->row = GP__TAKE(a, ptrdiff_t, rows);
 	w->nearest = GP__TAKE(a, ptrdiff_t, rows);
-	w->count = GP__TAKE(a, ptrdiff_t, u->M);
-	if (u->patches.height) w->patches = gp__take(a, gp__candidates(u), u->Dz);
+	w->count = GP__TAKE(a, ptrdiff_t, M);
+	if (u->patches.height) w->patches = gp__take(a, gp__candidates(u), D);
 	w->table = GP__TAKE(a, const odvgp_real *, w->table_size);
-	if (c->init.hyperparams == ODVGP_INIT_HYPER_ULAPANE) w->gaps = gp__take(a, u->Dz, 1 + m->T);
+	if (c->init.hyperparams == ODVGP_INIT_HYPER_ULAPANE) w->gaps = gp__take(a, D, 1 + m->T);
 	if (greedy) {
-		w->chosen = gp__take(a, sample, u->Dz);
-		w->factor = gp__take(a, sample, u->M);
+		w->chosen = gp__take(a, sample, D);
+		w->factor = gp__take(a, sample, M);
 	}
 	if (residual) {
-		w->Lb = gp__take(a, u->M, u->M);
-		w->X = gp__take(a, c->tile, u->Dz);
-		w->A = gp__take(a, c->tile, u->M);
+		w->Lb = gp__take(a, M, M);
+		w->tile = gp__take(a, c->tile, D);
+		w->A = gp__take(a, c->tile, M);
 	}
 	w->rest = *a;
 	gp__arena images = *a;
@@ -17636,7 +17651,7 @@ static void gp__init_scratch(gp__arena *a, const gp__unit *u, gp__init_work *w)
 		gp__shapes s;
 		memset(&s, 0, sizeof s);
 		s.unit = u;
-		s.tasks = gp__tasks(&c->threads);
+		s.tasks = tasks;
 		gp__take(&images, 1, gp__patches_count(&u->patches));
 		gp__take_bytes(&images, gp__images_scratch(&s, 0), 1);
 	}
@@ -17645,8 +17660,8 @@ static void gp__init_scratch(gp__arena *a, const gp__unit *u, gp__init_work *w)
 	if (greedy || residual) {
 		gp__kjob job;
 		job.kept = 0;
-		gp__kernel_scratch(a, &u->kernel, GP__MAX(u->M, c->tile),
-				greedy ? GP__MAX(sample, u->M) : u->M, 0, gp__tasks(&c->threads), 0, &job);
+		gp__kernel_scratch(a, &u->kernel, GP__MAX(M, c->tile), greedy ? GP__MAX(sample, M) : M, 0,
+				tasks, 0, &job);
 	}
 	a->used = GP__MAX(a->used, images.used);
 	a->bad |= images.bad;
@@ -17658,26 +17673,23 @@ static double gp__usable(double v)
 	return v > 1e6 * (double)GP__TINY && v < 1e-6 / (double)GP__TINY ? v : 1;
 }
 
-static int gp__same_row(const odvgp_real *x, const odvgp_real *z, ptrdiff_t D)
+/*	Row i of N in random order: 0 for samples, 1 for rows that fill up, 2 for what is passed on. */
+static ptrdiff_t gp__init_row(const gp__init_work *w, int order, ptrdiff_t N, ptrdiff_t i)
 {
-	ptrdiff_t d = 0;
-	while (d < D && x[d] == z[d]) d++;
-	return d == D;
+	return gp__permute(w->m->cfg.seed, GP__STREAM_INIT, (uint64_t)order, N, i);
 }
 
-/*	The first rows of a random permutation of N. */
-static void gp__draw_sample(const gp__unit *u, ptrdiff_t N, ptrdiff_t rows, gp__init_work *w)
+/*	The sample: rows [from, from + rows) of N in random order. */
+static void gp__draw_sample(gp__init_work *w, ptrdiff_t N, ptrdiff_t from, ptrdiff_t rows)
 {
-	odvgp_model *m = u->model;
-	GP__FOR(i, rows) w->row[i] = gp__permute(m->cfg.seed, GP__STREAM_INIT, 0, N, i);
+	w->rows = rows;
+	GP__FOR(i, rows) w->row[i] = gp__init_row(w, 0, N, from + i);
 }
 
 /*	to [rows,D]: rows of the sample from number `from` on. */
-static void gp__gather(const gp__unit *u, const odvgp_real *X, ptrdiff_t from, ptrdiff_t rows,
-		const gp__init_work *w, odvgp_real *to)
+static void gp__gather(const gp__init_work *w, ptrdiff_t from, ptrdiff_t rows, odvgp_real *to)
 {
-	ptrdiff_t D = u->Dz;
-	GP__FOR(i, rows) gp__copy(to + i * D, X + w->row[from + i] * D, D);
+	GP__FOR(i, rows) gp__copy(to + i * w->D, w->X + w->row[from + i] * w->D, w->D);
 }
 
 static ptrdiff_t gp__largest(const odvgp_real *x, ptrdiff_t n)
@@ -17690,86 +17702,85 @@ static ptrdiff_t gp__largest(const odvgp_real *x, ptrdiff_t n)
 
 /* --- rows taken: a hash table keyed by their values --- */
 
-static uint64_t gp__row_hash(const odvgp_real *x, ptrdiff_t D)
+static int gp__same_row(const odvgp_real *x, const odvgp_real *z, ptrdiff_t D)
 {
-	uint64_t h = 0;
-	GP__FOR(d, D) {
-		odvgp_real v = x[d] + 0; /* -0 becomes 0 */
-		uint64_t bits = 0;
-		memcpy(&bits, &v, sizeof v);
-		h = gp__mix(h ^ bits);
-	}
-	return h;
+	ptrdiff_t d = 0;
+	while (d < D && x[d] == z[d]) d++;
+	return d == D;
 }
 
 /*	The entry of a row equal to x, or the empty entry where x belongs. */
-static const odvgp_real **gp__row_place(const gp__init_work *w, const odvgp_real *x, ptrdiff_t D)
+static const odvgp_real **gp__row_place(const gp__init_work *w, const odvgp_real *x)
 {
-	ptrdiff_t at = (ptrdiff_t)(gp__row_hash(x, D) & (uint64_t)(w->table_size - 1));
-	while (w->table[at] && !gp__same_row(w->table[at], x, D))
-		at = (at + 1) & (w->table_size - 1);
+	uint64_t h = 0;
+	GP__FOR(d, w->D) {
+		odvgp_real v = x[d] + 0; /* -0 becomes 0 */
+		h = gp__reals_hash(&v, 1, h);
+	}
+	ptrdiff_t last = w->table_size - 1, at = (ptrdiff_t)(h & (uint64_t)last);
+	while (w->table[at] && !gp__same_row(w->table[at], x, w->D)) at = (at + 1) & last;
 	return &w->table[at];
 }
 
+static void gp__add_rows(gp__init_work *w, const odvgp_real *Z, ptrdiff_t n)
+{
+	GP__FOR(k, n) *gp__row_place(w, Z + k * w->D) = Z + k * w->D;
+}
+
 /*	The rows of Z [n,D] become the set. */
-static void gp__set_rows(gp__init_work *w, const odvgp_real *Z, ptrdiff_t n, ptrdiff_t D)
+static void gp__set_rows(gp__init_work *w, const odvgp_real *Z, ptrdiff_t n)
 {
 	GP__FOR(i, w->table_size) w->table[i] = NULL;
-	GP__FOR(k, n) *gp__row_place(w, Z + k * D, D) = Z + k * D;
+	gp__add_rows(w, Z, n);
 }
 
 /*	Makes x row z of the inducing points, unless taken. */
-static int gp__take_row(gp__init_work *w, const odvgp_real *x, odvgp_real *z, ptrdiff_t D)
+static int gp__take_row(gp__init_work *w, const odvgp_real *x, odvgp_real *z)
 {
-	const odvgp_real **place = gp__row_place(w, x, D);
+	const odvgp_real **place = gp__row_place(w, x);
 	if (*place) return 0;
-	gp__copy(z, x, D);
+	if (x != z) gp__copy(z, x, w->D);
 	*place = z;
 	return 1;
 }
 
 /*	Fills Z after the first `taken` with random rows: those neither in Z nor in `other` [others,D]
 	first, then those not in Z, then any. */
-static void gp__fill_rows(const gp__unit *u, const odvgp_real *X, odvgp_real *Z, ptrdiff_t taken,
-		ptrdiff_t count, const odvgp_real *other, ptrdiff_t others, gp__init_work *w)
+static void gp__fill_rows(gp__init_work *w, odvgp_real *Z, ptrdiff_t taken, ptrdiff_t count,
+		const odvgp_real *other, ptrdiff_t others)
 {
-	odvgp_model *m = u->model;
-	ptrdiff_t D = u->Dz, N = gp__candidates(u);
-	if (gp__stopped(&m->tape.blas)) return;
+	ptrdiff_t D = w->D, N = gp__candidates(w->u);
+	if (gp__stopped(&w->m->tape.blas)) return;
 	for (int alone = others == 0; alone < 2 && taken < count; alone++) {
-		gp__set_rows(w, Z, taken, D);
-		if (!alone)
-			GP__FOR(k, others) *gp__row_place(w, other + k * D, D) = other + k * D;
+		gp__set_rows(w, Z, taken);
+		if (!alone) gp__add_rows(w, other, others);
 		for (ptrdiff_t i = 0; i < N && taken < count; i++)
-			taken += gp__take_row(w, X + gp__permute(m->cfg.seed, GP__STREAM_INIT, 1, N, i) * D,
-					Z + taken * D, D);
+			taken += gp__take_row(w, w->X + gp__init_row(w, 1, N, i) * D, Z + taken * D);
 	}
 	for (ptrdiff_t i = 0; taken < count; i++, taken++)
-		gp__copy(Z + taken * D, X + gp__permute(m->cfg.seed, GP__STREAM_INIT, 1, N, i % N) * D, D);
+		gp__copy(Z + taken * D, w->X + gp__init_row(w, 1, N, i % N) * D, D);
 }
 
 /* --- KMEANS and FARTHEST: distances to the nearest point so far --- */
 
 /*	Ask the watch after k of M points (KMEANS: 11 M), before a pass over `rows`; 1: stop. */
-static int gp__init_asks(const gp__unit *u, ptrdiff_t k, ptrdiff_t rows)
+static int gp__init_asks(const gp__init_work *w, ptrdiff_t k, ptrdiff_t rows)
 {
-	const odvgp_blas *blas = &u->model->tape.blas;
+	const odvgp_blas *blas = &w->m->tape.blas;
 	if (!blas->watcher) return 0;
 	blas->watcher->at.done = k;
-	blas->watcher->at.total =
-			u->M * (u->model->cfg.init.beta == ODVGP_INIT_BETA_KMEANS ? 11 : 1);
-	return gp__ask(blas, (double)rows * (double)(u->Dz + 4));
+	blas->watcher->at.total = w->M * (w->m->cfg.init.beta == ODVGP_INIT_BETA_KMEANS ? 11 : 1);
+	return gp__ask(blas, (double)rows * (double)(w->D + 4));
 }
 
 /*	Lowers distances by the new centre k. Returns their sum. */
-static double gp__nearest_lower(const gp__unit *u, const odvgp_real *X, ptrdiff_t rows,
-		const odvgp_real *Z, ptrdiff_t k, gp__init_work *w)
+static double gp__nearest_lower(gp__init_work *w, const odvgp_real *Z, ptrdiff_t k)
 {
 	double sum = 0;
-	GP__FOR(i, rows) {
-		const odvgp_real *x = X + w->row[i] * u->Dz, *z = Z + k * u->Dz;
+	GP__FOR(i, w->rows) {
+		const odvgp_real *x = w->X + w->row[i] * w->D, *z = Z + k * w->D;
 		odvgp_real r2 = 0;
-		GP__FOR(d, u->Dz) {
+		GP__FOR(d, w->D) {
 			odvgp_real t = (x[d] - z[d]) * w->per_length[d];
 			r2 += t * t;
 		}
@@ -17783,13 +17794,11 @@ static double gp__nearest_lower(const gp__unit *u, const odvgp_real *X, ptrdiff_
 }
 
 /*	A seed, as >>init says. */
-static ptrdiff_t gp__kmeans_draw(
-		const gp__unit *u, ptrdiff_t rows, double sum, ptrdiff_t k, const gp__init_work *w)
+static ptrdiff_t gp__kmeans_draw(const gp__init_work *w, double sum, ptrdiff_t k)
 {
-	odvgp_model *m = u->model;
-	double left = gp__uniform(m->cfg.seed, GP__STREAM_KMEANS, (uint64_t)k) * sum;
+	double left = gp__uniform(w->m->cfg.seed, GP__STREAM_KMEANS, (uint64_t)k) * sum;
 	ptrdiff_t last = 0;
-	GP__FOR(i, rows) {
+	GP__FOR(i, w->rows) {
 		if (!(w->distance[i] > 0)) continue;
 		last = i;
 		if ((left -= (double)w->distance[i]) <= 0) break;
@@ -17798,9 +17807,7 @@ static ptrdiff_t gp__kmeans_draw(
 }
 
 typedef struct {
-	const gp__unit *u;
-	const odvgp_real *X;
-	gp__init_work *w;
+	const gp__init_work *w;
 	ptrdiff_t from, to;
 	int tasks;
 } gp__kmeans_job;
@@ -17809,149 +17816,133 @@ typedef struct {
 static void gp__kmeans_task(void *arg, int task)
 {
 	const gp__kmeans_job *job = (const gp__kmeans_job *)arg;
-	ptrdiff_t D = job->u->Dz, M = job->u->M, ld = gp__padded(M), from, to;
-	odvgp_real r2[GP__CHUNK], *x = job->w->scaled + task * gp__padded(D);
+	const gp__init_work *w = job->w;
+	ptrdiff_t D = w->D, M = w->M, ld = gp__padded(M), from, to;
+	odvgp_real r2[GP__CHUNK], *x = w->scaled + task * gp__padded(D);
 	gp__share(job->to - job->from, 1, job->tasks, task, &from, &to);
 	GP__FROM(i, job->from + from, job->from + to) {
 		odvgp_real least = 0;
 		ptrdiff_t best = -1;
-		GP__FOR(d, D) x[d] = job->X[job->w->row[i] * D + d] * job->w->per_length[d];
+		GP__FOR(d, D) x[d] = w->X[w->row[i] * D + d] * w->per_length[d];
 		for (ptrdiff_t k = 0; k < M; k += GP__CHUNK) {
-			job->u->model->tape.blas.isa->sqdist(D, x, job->w->centre_t + k, ld, r2);
+			w->m->tape.blas.isa->sqdist(D, x, w->centre_t + k, ld, r2);
 			GP__FOR(c, GP__MIN(M - k, GP__CHUNK))
 				if (best < 0 || r2[c] < least) {
 					least = r2[c];
 					best = k + c;
 				}
 		}
-		job->w->nearest[i] = best;
+		w->nearest[i] = best;
 	}
 }
 
-static void gp__kmeans_nearest(
-		const gp__unit *u, const odvgp_real *X, ptrdiff_t n, const odvgp_real *Z, gp__init_work *w)
+static void gp__kmeans_nearest(gp__init_work *w, const odvgp_real *Z)
 {
-	odvgp_model *m = u->model;
-	gp__kmeans_job job = {u, X, w, 0, 0, gp__tasks(&m->cfg.threads)};
-	ptrdiff_t D = u->Dz, M = u->M, ld = gp__padded(M);
+	odvgp_model *m = w->m;
+	gp__kmeans_job job = {w, 0, 0, gp__tasks(&m->cfg.threads)};
+	ptrdiff_t D = w->D, M = w->M, ld = gp__padded(M);
 	double work = (double)M * (double)D; /* of a row */
 	GP__FOR(d, D)
 		GP__FOR(k, ld) w->centre_t[d * ld + k] = k < M ? Z[k * D + d] * w->per_length[d] : 0;
-	for (; job.from < n && !gp__ask(&m->tape.blas, work * (double)(job.to - job.from));
+	for (; job.from < w->rows && !gp__ask(&m->tape.blas, work * (double)(job.to - job.from));
 			job.from = job.to) {
-		job.to = GP__MIN(n, job.from + 256 + (ptrdiff_t)(1e9 / work));
+		job.to = GP__MIN(w->rows, job.from + 256 + (ptrdiff_t)(1e9 / work));
 		gp__run(&m->cfg.threads, job.tasks, gp__kmeans_task, &job);
 	}
 }
 
 /*	Each centre moves to its rows' mean, computed as a difference from the old centre, so that equal
 	rows keep theirs exactly. One without rows stays. */
-static void gp__kmeans_lloyd(
-		const gp__unit *u, const odvgp_real *X, ptrdiff_t rows, odvgp_real *Z, gp__init_work *w)
+static void gp__kmeans_lloyd(gp__init_work *w, odvgp_real *Z)
 {
-	ptrdiff_t M = u->M, D = u->Dz;
+	ptrdiff_t M = w->M, D = w->D;
 	gp__zero(w->centre, M * D);
 	memset(w->count, 0, (size_t)M * sizeof *w->count);
-	GP__FOR(i, rows) {
+	GP__FOR(i, w->rows) {
 		ptrdiff_t k = w->nearest[i];
 		w->count[k]++;
-		GP__FOR(d, D) w->centre[k * D + d] += X[w->row[i] * D + d] - Z[k * D + d];
+		GP__FOR(d, D) w->centre[k * D + d] += w->X[w->row[i] * D + d] - Z[k * D + d];
 	}
 	GP__FOR(k, M)
 		if (w->count[k])
 			GP__FOR(d, D) Z[k * D + d] += w->centre[k * D + d] / (odvgp_real)w->count[k];
-	gp__kmeans_nearest(u, X, rows, Z, w);
+	gp__kmeans_nearest(w, Z);
 }
 
 /*	On rows outside the sample: each pulls its centre by 1/count. Each count starts with that of the
 	sample. */
-static void gp__kmeans_batches(
-		const gp__unit *u, const odvgp_real *X, ptrdiff_t rows, odvgp_real *Z, gp__init_work *w)
+static void gp__kmeans_batches(gp__init_work *w, odvgp_real *Z)
 {
-	odvgp_model *m = u->model;
-	ptrdiff_t D = u->Dz, N = gp__candidates(u), total = GP__MIN(N - rows, 2 * rows);
-	memset(w->count, 0, (size_t)u->M * sizeof *w->count);
+	ptrdiff_t D = w->D, N = gp__candidates(w->u), rows = w->rows,
+			  total = GP__MIN(N - rows, 2 * rows);
+	memset(w->count, 0, (size_t)w->M * sizeof *w->count);
 	GP__FOR(i, rows) w->count[w->nearest[i]]++;
 	/* the rows behind the sample in the permutation, once each */
 	for (ptrdiff_t from = 0; from < total; from += rows) {
-		ptrdiff_t n = GP__MIN(rows, total - from);
-		GP__FOR(i, n) w->row[i] = gp__permute(m->cfg.seed, GP__STREAM_INIT, 0, N, rows + from + i);
-		gp__kmeans_nearest(u, X, n, Z, w);
-		GP__FOR(i, n) {
+		gp__draw_sample(w, N, rows + from, GP__MIN(rows, total - from));
+		gp__kmeans_nearest(w, Z);
+		GP__FOR(i, w->rows) {
 			ptrdiff_t k = w->nearest[i];
 			odvgp_real rate = 1 / (odvgp_real)++w->count[k];
-			GP__FOR(d, D) Z[k * D + d] += rate * (X[w->row[i] * D + d] - Z[k * D + d]);
+			GP__FOR(d, D) Z[k * D + d] += rate * (w->X[w->row[i] * D + d] - Z[k * D + d]);
 		}
 	}
 }
 
-/*	Moves the distinct centres to the front. Returns their number. */
-static ptrdiff_t gp__distinct_rows(odvgp_real *Z, ptrdiff_t n, ptrdiff_t D, gp__init_work *w)
+/*	With fewer distinct rows than M, all are seeds, and no means are needed. Else the distinct
+	centres move to the front. */
+static ptrdiff_t gp__kmeans(gp__init_work *w, odvgp_real *Z)
 {
-	ptrdiff_t count = 0;
-	gp__set_rows(w, Z, 0, D);
-	GP__FOR(k, n) {
-		const odvgp_real **place = gp__row_place(w, Z + k * D, D);
-		if (*place) continue;
-		if (k > count) gp__copy(Z + count * D, Z + k * D, D);
-		*place = Z + count++ * D;
+	ptrdiff_t N = gp__candidates(w->u), rows = gp__init_rows(w->u), D = w->D, M = w->M, next = 0,
+			  count = 0;
+	gp__draw_sample(w, N, 0, rows);
+	GP__FOR(k, M) {
+		if (gp__init_asks(w, k, rows)) return 0;
+		gp__gather(w, next, 1, Z + k * D);
+		double sum = gp__nearest_lower(w, Z, k);
+		if (!(sum > 0) && k + 1 < M) return k + 1;
+		next = gp__kmeans_draw(w, sum, k + 1);
 	}
+	GP__FOR(i, 10) {
+		if (gp__init_asks(w, (i + 1) * M, 0)) return 0;
+		gp__kmeans_lloyd(w, Z);
+	}
+	if (rows < N) gp__kmeans_batches(w, Z);
+	gp__set_rows(w, Z, 0);
+	GP__FOR(k, M) count += gp__take_row(w, Z + k * D, Z + count * D);
 	return count;
 }
 
-/*	With fewer distinct rows than M, all are seeds, and no means are needed. */
-static ptrdiff_t gp__kmeans(const gp__unit *u, const odvgp_real *X, odvgp_real *Z, gp__init_work *w)
+static ptrdiff_t gp__farthest(gp__init_work *w, odvgp_real *Z)
 {
-	ptrdiff_t rows = gp__init_rows(u), D = u->Dz, M = u->M, next = 0;
-	gp__draw_sample(u, gp__candidates(u), rows, w);
-	GP__FOR(k, M) {
-		if (gp__init_asks(u, k, rows)) return 0;
-		gp__copy(Z + k * D, X + w->row[next] * D, D);
-		double sum = gp__nearest_lower(u, X, rows, Z, k, w);
-		if (!(sum > 0) && k + 1 < M) return k + 1;
-		next = gp__kmeans_draw(u, rows, sum, k + 1, w);
-	}
-	GP__FOR(i, 10) {
-		if (gp__init_asks(u, (i + 1) * M, 0)) return 0;
-		gp__kmeans_lloyd(u, X, rows, Z, w);
-	}
-	if (rows < gp__candidates(u)) gp__kmeans_batches(u, X, rows, Z, w);
-	return gp__distinct_rows(Z, M, D, w);
-}
-
-static ptrdiff_t gp__farthest(
-		const gp__unit *u, const odvgp_real *X, odvgp_real *Z, gp__init_work *w)
-{
-	ptrdiff_t rows = gp__init_rows(u), D = u->Dz, next = 0, k = 0;
-	gp__draw_sample(u, gp__candidates(u), rows, w);
-	while (k < u->M && (k == 0 || w->distance[next] > 0) && !gp__init_asks(u, k, rows)) {
-		gp__copy(Z + k * D, X + w->row[next] * D, D);
-		gp__nearest_lower(u, X, rows, Z, k++, w);
+	ptrdiff_t rows = gp__init_rows(w->u), next = 0, k = 0;
+	gp__draw_sample(w, gp__candidates(w->u), 0, rows);
+	while (k < w->M && (k == 0 || w->distance[next] > 0) && !gp__init_asks(w, k, rows)) {
+		gp__gather(w, next, 1, Z + k * w->D);
+		gp__nearest_lower(w, Z, k++);
 		next = gp__largest(w->distance, rows);
 	}
 	return k;
 }
 
-static ptrdiff_t gp__random_rows(
-		const gp__unit *u, const odvgp_real *X, odvgp_real *Z, gp__init_work *w)
+static ptrdiff_t gp__random_rows(gp__init_work *w, odvgp_real *Z)
 {
-	odvgp_model *m = u->model;
-	(void)m, (void)X, (void)Z, (void)w;
+	(void)w, (void)Z;
 	return 0;
 }
 
 /* --- GREEDY and RESIDUAL: variances given the points so far --- */
 
 /*	Variances below this are rounding error. */
-static odvgp_real gp__no_variance(const gp__unit *u, odvgp_real prior)
+static odvgp_real gp__no_variance(const gp__init_work *w, odvgp_real prior)
 {
-	return (odvgp_real)u->M * GP__EPS * prior;
+	return (odvgp_real)w->M * GP__EPS * prior;
 }
 
 typedef struct {
 	gp__kjob kernel; /* the pivot against the sample */
 	const gp__init_work *w;
-	ptrdiff_t column, M;
+	ptrdiff_t column;
 	const odvgp_real *pivot; /* its row of the factor, read up to the current column */
 	odvgp_real sd;
 } gp__pivot_job;
@@ -17967,7 +17958,7 @@ static void gp__pivot_task(void *arg, int t)
 	for (ptrdiff_t j = from; j < to; j += GP__CHUNK) {
 		const odvgp_real *K = gp__chunk_forward(&job->kernel, &chunk, 0, j, NULL);
 		GP__FROM(i, j, GP__MIN(to, j + GP__CHUNK)) {
-			odvgp_real *l = job->w->factor + i * job->M, *v = job->w->distance + i;
+			odvgp_real *l = job->w->factor + i * job->w->M, *v = job->w->distance + i;
 			l[k] = (K[i - j] - isa->dot(k, l, job->pivot)) / job->sd;
 			*v -= l[k] * l[k];
 			if (!(*v > 0)) *v = 0;
@@ -17979,31 +17970,30 @@ static void gp__pivot(gp__pivot_job *job, const odvgp_real *x, ptrdiff_t row)
 {
 	gp__kjob *kernel = &job->kernel;
 	gp__points_by_rows(kernel->k, kernel->hyp, x, 1, kernel->centre, kernel->u);
-	job->pivot = job->w->factor + row * job->M;
+	job->pivot = job->w->factor + row * job->w->M;
 	job->sd = GP__SQRT(job->w->distance[row]);
 	gp__run(&kernel->blas->threads, kernel->tasks, gp__pivot_task, job);
 	job->column++;
 }
 
-static ptrdiff_t gp__greedy(const gp__unit *u, const odvgp_real *X, odvgp_real *Z, gp__init_work *w)
+static ptrdiff_t gp__greedy(gp__init_work *w, odvgp_real *Z)
 {
-	odvgp_model *m = u->model;
-	ptrdiff_t rows = gp__greedy_rows(u), D = u->Dz;
+	const gp__unit *u = w->u;
+	ptrdiff_t rows = gp__greedy_rows(u), D = w->D;
 	odvgp_real prior = 0;
 	gp__arena scratch = w->rest;
 	gp__pivot_job job;
 	memset(&job, 0, sizeof job);
 	gp__unit_job(&job.kernel, u, NULL, 1, w->chosen, rows);
 	job.w = w;
-	job.M = u->M;
 	gp__kernel_scratch(
-			&scratch, &u->kernel, 1, rows, 0, gp__tasks(&m->cfg.threads), 0, &job.kernel);
+			&scratch, &u->kernel, 1, rows, 0, gp__tasks(&w->m->cfg.threads), 0, &job.kernel);
 	ODVGP_ASSERT(!scratch.bad);
-	gp__draw_sample(u, gp__candidates(u), rows, w);
-	gp__gather(u, X, 0, rows, w, w->chosen);
+	gp__draw_sample(w, gp__candidates(u), 0, rows);
+	gp__gather(w, 0, rows, w->chosen);
 	gp__kernel_prepare(&job.kernel);
 	job.kernel.tasks = gp__kernel_tasks(&job.kernel);
-	gp__set_rows(w, Z, 0, D);
+	gp__set_rows(w, Z, 0);
 	GP__FOR(i, rows) {
 		w->distance[i] = gp__unit_diag(u, w->chosen + i * D);
 		prior = GP__MAX(prior, w->distance[i]);
@@ -18011,26 +18001,25 @@ static ptrdiff_t gp__greedy(const gp__unit *u, const odvgp_real *X, odvgp_real *
 	for (;;) { /* each iteration sets a variance to 0 */
 		ptrdiff_t next = gp__largest(w->distance, rows);
 		const odvgp_real *x = w->chosen + next * D;
-		if (job.column == job.M || !(w->distance[next] > gp__no_variance(u, prior)) ||
-				gp__init_asks(u, job.column, rows + rows * job.column / u->Dz))
+		if (job.column == w->M || !(w->distance[next] > gp__no_variance(w, prior)) ||
+				gp__init_asks(w, job.column, rows + rows * job.column / D))
 			return job.column;
-		if (gp__take_row(w, x, Z + job.column * D, D)) gp__pivot(&job, x, next);
+		if (gp__take_row(w, x, Z + job.column * D)) gp__pivot(&job, x, next);
 		w->distance[next] = 0;
 	}
 }
 
 /*	w->Lb = chol(K(Z,Z) + jitter I), lower, with the least jitter from the model's upwards that
 	works. Returns 0 if none does. */
-static int gp__beta_factor(const gp__unit *u, const odvgp_real *Z, const gp__init_work *w)
+static int gp__beta_factor(const gp__init_work *w, const odvgp_real *Z)
 {
-	odvgp_model *m = u->model;
-	ptrdiff_t M = u->M;
+	odvgp_model *m = w->m;
+	ptrdiff_t M = w->M;
 	odvgp_real prior = 0;
-	GP__FOR(i, M) prior += gp__unit_diag(u, Z + i * u->Dz) / (odvgp_real)M;
-	odvgp_real jitter = m->cfg.jitter.absolute + m->cfg.jitter.relative * prior,
-			   least = gp__no_variance(u, prior);
+	GP__FOR(i, M) prior += gp__unit_diag(w->u, Z + i * w->D) / (odvgp_real)M;
+	odvgp_real jitter = m->cfg.jitter.absolute + m->cfg.jitter.relative * prior;
 	gp__kjob job;
-	gp__unit_job(&job, u, Z, M, Z, M);
+	gp__unit_job(&job, w->u, Z, M, Z, M);
 	job.lower = 1;
 	job.K = w->Lb;
 	job.ldk = M;
@@ -18041,30 +18030,29 @@ static int gp__beta_factor(const gp__unit *u, const odvgp_real *Z, const gp__ini
 		GP__FOR(i, M) w->Lb[i * M + i] += jitter;
 		if (odvgp_potrf(&m->tape.blas, M, w->Lb, M, NULL) == ODVGP_OK) return 1;
 		if (gp__stopped(&m->tape.blas)) return 0;
-		jitter = GP__MAX(10 * jitter, least);
+		jitter = GP__MAX(10 * jitter, gp__no_variance(w, prior));
 		if (!(jitter <= prior)) return 0;
 	}
 	return 0;
 }
 
 /*	-(k(x,x) - |L^-1 k(Z,x)|^2), at most 0, for the sample, by tiles. Returns the largest k(x,x). */
-static odvgp_real gp__residuals(const gp__unit *u, const odvgp_real *X, ptrdiff_t rows,
-		const odvgp_real *Z, const gp__init_work *w)
+static odvgp_real gp__residuals(const gp__init_work *w, const odvgp_real *Z)
 {
-	odvgp_model *m = u->model;
+	odvgp_model *m = w->m;
 	odvgp_real most = 0;
-	ptrdiff_t M = u->M;
-	for (ptrdiff_t from = 0; from < rows && !gp__stopped(&m->tape.blas); from += m->cfg.tile) {
-		ptrdiff_t n = GP__MIN(rows - from, m->cfg.tile);
-		gp__gather(u, X, from, n, w, w->X);
+	ptrdiff_t M = w->M;
+	for (ptrdiff_t from = 0; from < w->rows && !gp__stopped(&m->tape.blas); from += m->cfg.tile) {
+		ptrdiff_t n = GP__MIN(w->rows - from, m->cfg.tile);
+		gp__gather(w, from, n, w->tile);
 		gp__kjob job;
-		gp__unit_job(&job, u, w->X, n, Z, M);
+		gp__unit_job(&job, w->u, w->tile, n, Z, M);
 		job.K = w->A;
 		job.ldk = M;
 		gp__kernel_run(&job, w->rest);
 		odvgp_trsm(&m->tape.blas, 1, 1, n, M, w->Lb, M, w->A, M);
 		GP__FOR(i, n) {
-			odvgp_real k = gp__unit_diag(u, w->X + i * u->Dz);
+			odvgp_real k = gp__unit_diag(w->u, w->tile + i * w->D);
 			odvgp_real rest = m->tape.blas.isa->dot(M, w->A + i * M, w->A + i * M) - k;
 			most = GP__MAX(most, k);
 			w->distance[from + i] = rest < 0 ? rest : 0;
@@ -18081,15 +18069,20 @@ static int gp__key_before(const odvgp_real *key, ptrdiff_t stride, ptrdiff_t a, 
 	return x < y || (x == y && a < b);
 }
 
+static void gp__swap_indices(ptrdiff_t *a, ptrdiff_t *b)
+{
+	ptrdiff_t keep = *a;
+	*a = *b;
+	*b = keep;
+}
+
 static void gp__sift(
 		ptrdiff_t *index, ptrdiff_t at, ptrdiff_t n, const odvgp_real *key, ptrdiff_t stride)
 {
 	for (ptrdiff_t child; (child = 2 * at + 1) < n; at = child) {
 		if (child + 1 < n && gp__key_before(key, stride, index[child], index[child + 1])) child++;
 		if (!gp__key_before(key, stride, index[at], index[child])) return;
-		ptrdiff_t keep = index[at];
-		index[at] = index[child];
-		index[child] = keep;
+		gp__swap_indices(index + at, index + child);
 	}
 }
 
@@ -18097,50 +18090,47 @@ static void gp__sort(ptrdiff_t *index, ptrdiff_t n, const odvgp_real *key, ptrdi
 {
 	for (ptrdiff_t i = n / 2; i-- > 0;) gp__sift(index, i, n, key, stride);
 	while (n-- > 1) {
-		ptrdiff_t last = index[0];
-		index[0] = index[n];
-		index[n] = last;
+		gp__swap_indices(index, index + n);
 		gp__sift(index, 0, n, key, stride);
 	}
 }
 
-static ptrdiff_t gp__worst_explained(
-		const gp__unit *u, const odvgp_real *X, odvgp_real *Z, gp__init_work *w)
+static ptrdiff_t gp__worst_explained(gp__init_work *w, odvgp_real *Z)
 {
-	odvgp_model *m = u->model;
-	ptrdiff_t rows = gp__residual_rows(u), D = u->Dz, taken = 0;
-	const odvgp_real *Zb = m->tape.node[u->Z_beta.id].v;
-	if (!gp__beta_factor(u, Zb, w)) return 0;
-	gp__draw_sample(u, gp__candidates(u), rows, w);
-	odvgp_real prior = gp__residuals(u, X, rows, Zb, w);
+	const gp__unit *u = w->u;
+	ptrdiff_t rows = gp__residual_rows(u), taken = 0;
+	const odvgp_real *Zb = gp__node_value(u, u->Z_beta);
+	if (!gp__beta_factor(w, Zb)) return 0;
+	gp__draw_sample(w, gp__candidates(u), 0, rows);
+	odvgp_real prior = gp__residuals(w, Zb);
 	GP__FOR(i, rows) w->nearest[i] = i;
 	gp__sort(w->nearest, rows, w->distance, 1);
-	gp__set_rows(w, Zb, u->M, D);
+	gp__set_rows(w, Zb, w->M);
 	for (ptrdiff_t i = 0; i < rows && taken < u->M_gamma; i++) {
-		if (!(-w->distance[w->nearest[i]] > gp__no_variance(u, prior))) break;
-		taken += gp__take_row(w, X + w->row[w->nearest[i]] * D, Z + taken * D, D);
+		ptrdiff_t worst = w->nearest[i];
+		if (!(-w->distance[worst] > gp__no_variance(w, prior))) break;
+		taken += gp__take_row(w, w->X + w->row[worst] * w->D, Z + taken * w->D);
 	}
 	return taken;
 }
 
 /* --- candidates, and the choice of points --- */
 
-/*	The candidates. Without `located` locations are 0, so that methods choose by pixels. */
-static const odvgp_real *gp__draw_candidates(
-		const gp__unit *u, const odvgp_real *X, int located, gp__init_work *w)
+/*	w->X: the candidates. Without `located` locations are 0, so that methods choose by pixels. */
+static void gp__draw_candidates(gp__init_work *w, int located)
 {
+	const gp__unit *u = w->u;
 	const gp__patches *p = &u->patches;
-	if (!p->height || !w->patches) return X;
-	uint64_t seed = u->model->cfg.seed;
+	w->X = w->patches ? w->patches : w->data;
+	uint64_t seed = w->m->cfg.seed;
 	ptrdiff_t T = gp__patches_count(p), all = gp__all_candidates(u), N = gp__unit_rows(u);
-	GP__FOR(i, gp__candidates(u)) {
+	GP__FOR(i, w->patches ? gp__candidates(u) : 0) {
 		ptrdiff_t k = gp__permute(seed, GP__STREAM_PATCHES, 0, all, i),
 				  image = gp__permute(seed, GP__STREAM_PATCHES, 1, N, k / T);
-		odvgp_real *to = w->patches + i * u->Dz;
-		gp__patch_move(p, X + image * u->D, NULL, k % T, to);
-		if (p->located && !located) gp__zero(to + u->Dz - 2, 2);
+		odvgp_real *to = w->patches + i * w->D;
+		gp__patch_move(p, w->data + image * u->D, NULL, k % T, to);
+		if (p->located && !located) gp__zero(to + w->D - 2, 2);
 	}
-	return w->patches;
 }
 
 /*	Locations are drawn uniformly on the image. */
@@ -18148,34 +18138,34 @@ static void gp__draw_locations(const gp__unit *u, odvgp_real *Z, ptrdiff_t n, pt
 {
 	const gp__patches *p = &u->patches;
 	const ptrdiff_t last[2] = {gp__patches_down(p) - 1, gp__patches_across(p) - 1};
-	GP__FOR(i, 2 * n)
-		Z[i / 2 * u->Dz + u->Dz - 2 + i % 2] =
-				(odvgp_real)(gp__uniform(u->model->cfg.seed, GP__STREAM_PATCHES,
-									 (uint64_t)(2 * from + i)) *
-							 (double)last[i % 2]);
+	GP__FOR(i, 2 * n) {
+		uint64_t number = (uint64_t)(2 * from + i);
+		double x = gp__uniform(u->model->cfg.seed, GP__STREAM_PATCHES, number);
+		Z[i / 2 * u->Dz + u->Dz - 2 + i % 2] = (odvgp_real)(x * (double)last[i % 2]);
+	}
 }
 
 /*	In the order of odvgp_init_beta and odvgp_init_gamma. A method writes the points it can tell
-	apart to Z and returns their number; random rows supply the rest. */
-typedef ptrdiff_t (*gp__points_method)(
-		const gp__unit *u, const odvgp_real *X, odvgp_real *Z, gp__init_work *w);
+	apart to Z and returns their number; random rows supply the rest. To add one: its enumerator in
+	>>api, its word in >>settings, its function here, its memory in gp__init_scratch. */
+typedef ptrdiff_t (*gp__points_method)(gp__init_work *w, odvgp_real *Z);
 static const gp__points_method gp__beta_methods[] = {
 		gp__kmeans, gp__random_rows, gp__greedy, gp__farthest};
 static const gp__points_method gp__gamma_methods[] = {gp__random_rows, gp__worst_explained};
 
-static void gp__init_points(const gp__unit *u, const odvgp_real *X, gp__init_work *w)
+static void gp__init_points(gp__init_work *w)
 {
-	odvgp_model *m = u->model;
-	const odvgp_config *c = &m->cfg;
-	odvgp_real *Zb = m->tape.node[u->Z_beta.id].v,
-			   *Zg = !u->Z_gamma.id ? NULL : m->tape.node[u->Z_gamma.id].v;
-	gp__fill_rows(u, X, Zb, gp__beta_methods[c->init.beta](u, X, Zb, w), u->M, NULL, 0, w);
-	if (Zg && u->M_gamma)
+	const gp__unit *u = w->u;
+	const odvgp_config *c = &w->m->cfg;
+	odvgp_real *Zb = w->m->tape.node[u->Z_beta.id].v, *Zg = w->m->tape.node[u->Z_gamma.id].v;
+	gp__fill_rows(w, Zb, gp__beta_methods[c->init.beta](w, Zb), w->M, NULL, 0);
+	int gamma = u->Z_gamma.id && u->M_gamma;
+	if (gamma)
 		gp__fill_rows(
-				u, X, Zg, gp__gamma_methods[c->init.gamma](u, X, Zg, w), u->M_gamma, Zb, u->M, w);
+				w, Zg, gp__gamma_methods[c->init.gamma](w, Zg), u->M_gamma, Zb, w->M);
 	if (!u->patches.located) return;
-	gp__draw_locations(u, Zb, u->M, 0);
-	if (Zg) gp__draw_locations(u, Zg, u->M_gamma, u->M);
+	gp__draw_locations(u, Zb, w->M, 0);
+	if (gamma) gp__draw_locations(u, Zg, u->M_gamma, w->M);
 }
 
 /* --- hyperparameters --- */
@@ -18190,11 +18180,7 @@ static odvgp_real gp__median(odvgp_real *x, ptrdiff_t n)
 		while (i <= j) {
 			while (x[i] < pivot) i++;
 			while (x[j] > pivot) j--;
-			if (i <= j) {
-				odvgp_real t = x[i];
-				x[i++] = x[j];
-				x[j--] = t;
-			}
+			if (i <= j) gp__swap(x + i++, x + j--);
 		}
 		if (k <= j) high = j;
 		else if (k >= i) low = i;
@@ -18211,27 +18197,24 @@ static const odvgp_real *gp__column_sd(const gp__unit *u)
 
 /*	Median distance of random pairs of distinct rows over a base kernel's columns, with ARD in their
 	standard deviations; 1 if none. */
-static double gp__median_distance(
-		const gp__unit *u, const odvgp_real *X, const gp__base_kernel *base, const gp__init_work *w)
+static double gp__median_distance(const gp__init_work *w, const gp__base_kernel *base)
 {
-	odvgp_model *m = u->model;
-	odvgp_real *work = w->median;
-	ptrdiff_t D = u->Dz, N = gp__candidates(u), count = 0;
+	ptrdiff_t N = gp__candidates(w->u), count = 0;
 	for (uint64_t i = 0; i < 4 * GP__MEDIAN_ROWS && count < GP__MEDIAN_ROWS; i++) {
-		const odvgp_real *x =
-				X + (ptrdiff_t)(gp__random(m->cfg.seed, GP__STREAM_INIT, 2 * i) % (uint64_t)N) * D;
-		const odvgp_real *z =
-				X +
-				(ptrdiff_t)(gp__random(m->cfg.seed, GP__STREAM_INIT, 2 * i + 1) % (uint64_t)N) * D;
+		const odvgp_real *x[2];
 		odvgp_real r2 = 0;
+		for (uint64_t k = 0; k < 2; k++) {
+			uint64_t row = gp__random(w->m->cfg.seed, GP__STREAM_INIT, 2 * i + k) % (uint64_t)N;
+			x[k] = w->X + (ptrdiff_t)row * w->D;
+		}
 		GP__FOR(d, (ptrdiff_t)base->ndims) {
 			ptrdiff_t c = gp__column(base, d);
-			odvgp_real t = (x[c] - z[c]) / (base->ard ? gp__column_sd(u)[c] : 1);
+			odvgp_real t = (x[0][c] - x[1][c]) / (base->ard ? gp__column_sd(w->u)[c] : 1);
 			r2 += t * t;
 		}
-		if (r2 > 0) work[count++] = r2;
+		if (r2 > 0) w->median[count++] = r2;
 	}
-	return count ? sqrt((double)gp__median(work, count)) : 1;
+	return count ? sqrt((double)gp__median(w->median, count)) : 1;
 }
 
 /* --- the targets' variance, starts of base kernels --- */
@@ -18241,14 +18224,15 @@ static double gp__target_moments(
 		const odvgp_model *m, const odvgp_real *Y, ptrdiff_t t, odvgp_real *middle)
 {
 	ptrdiff_t N = m->cfg.N, C = gp__y_columns(&m->y), from = 0, seen = 0;
+	const odvgp_real *y = Y + t;
 	/* differences from the first row: equal targets give exactly 0 */
-	while (from < N - 1 && Y[from * C + t] != Y[from * C + t]) from++; /* missing */
-	double first = (double)Y[from * C + t], mean = 0, squares = 0;
-	GP__FROM(i, from, N) seen += Y[i * C + t] == Y[i * C + t];
+	while (from < N - 1 && y[from * C] != y[from * C]) from++; /* missing */
+	double first = (double)y[from * C], mean = 0, squares = 0;
+	GP__FROM(i, from, N) seen += y[i * C] == y[i * C];
 	GP__FROM(i, from, N)
-		if (Y[i * C + t] == Y[i * C + t]) mean += ((double)Y[i * C + t] - first) / (double)seen;
+		if (y[i * C] == y[i * C]) mean += ((double)y[i * C] - first) / (double)seen;
 	GP__FROM(i, from, N) {
-		double d = (double)Y[i * C + t] - first - mean;
+		double d = (double)y[i * C] - first - mean;
 		if (d == d) squares += d * d;
 	}
 	*middle = (odvgp_real)(first + mean);
@@ -18267,10 +18251,10 @@ static double gp__target_variance(const odvgp_model *m, const odvgp_real *Y, int
 {
 	double total = 0;
 	odvgp_real mean;
+	ptrdiff_t from = GP__MAX(target, 0), to = target < 0 ? m->T : target + 1;
 	if (!(m->y.lik->flags & GP__LIK_SCALABLE)) return 1;
-	GP__FOR(t, target < 0 ? m->T : 1)
-		total += gp__target_moments(m, Y, target < 0 ? t : target, &mean);
-	return gp__usable(total / (target < 0 ? (double)m->T : 1));
+	GP__FROM(t, from, to) total += gp__target_moments(m, Y, t, &mean);
+	return gp__usable(total / (double)(to - from));
 }
 
 typedef struct {
@@ -18299,13 +18283,11 @@ static double gp__spread(const gp__kernel *k, uint32_t i, double low, double alo
 	return others > 0 ? pow(10, before / others + low) : alone;
 }
 
-static gp__start gp__median_start(
-		gp__unit *u, const odvgp_real *X, uint32_t i, const gp__init_work *w)
+static gp__start gp__median_start(const gp__init_work *w, uint32_t i)
 {
-	double factor = gp__spread(&u->kernel, i, -1, 0.5);
-	gp__start start = {0, w->target_variance, gp__column_sd(u)};
-	start.lengthscale =
-			gp__median_distance(u, X, &u->kernel.base[i], w) * factor * gp__sqrt_half;
+	double factor = gp__spread(&w->u->kernel, i, -1, 0.5);
+	gp__start start = {0, w->target_variance, gp__column_sd(w->u)};
+	start.lengthscale = gp__median_distance(w, &w->u->kernel.base[i]) * factor * gp__sqrt_half;
 	return start;
 }
 
@@ -18323,31 +18305,26 @@ static double gp__mean_gap(
 }
 
 /*	Each column's d_x and the targets' d_y. Rows with equal x keep the data's order. */
-static void gp__find_gaps(
-		const gp__unit *u, const odvgp_real *X, const odvgp_real *Y, gp__init_work *w)
+static void gp__find_gaps(gp__init_work *w, const odvgp_real *Y)
 {
-	odvgp_model *m = u->model;
-	ptrdiff_t rows = gp__init_rows(u), D = u->Dz, T = m->T;
-	gp__draw_sample(u, gp__candidates(u), rows, w);
+	ptrdiff_t rows = gp__init_rows(w->u), D = w->D, T = w->m->T, C = gp__y_columns(&w->m->y);
+	gp__draw_sample(w, gp__candidates(w->u), 0, rows);
 	GP__FOR(d, D) {
 		odvgp_real *gap = w->gaps + d * (1 + T);
-		gp__sort(w->row, rows, X + d, D);
-		gap[0] = (odvgp_real)gp__mean_gap(X + d, D, w->row, rows);
-		GP__FOR(t, T)
-			gap[1 + t] = (odvgp_real)gp__mean_gap(Y + t, gp__y_columns(&m->y), w->row, rows);
+		gp__sort(w->row, rows, w->X + d, D);
+		gap[0] = (odvgp_real)gp__mean_gap(w->X + d, D, w->row, rows);
+		GP__FOR(t, T) gap[1 + t] = (odvgp_real)gp__mean_gap(Y + t, C, w->row, rows);
 	}
 }
 
 /*	Means without constant columns, whose d_x would be 0/0; 0 if all are constant. */
-static gp__start gp__ulapane_start(
-		gp__unit *u, const odvgp_real *X, uint32_t i, const gp__init_work *w)
+static gp__start gp__ulapane_start(const gp__init_work *w, uint32_t i)
 {
-	const gp__base_kernel *base = &u->kernel.base[i];
-	ptrdiff_t T = u->model->T;
-	double factor = gp__spread(&u->kernel, i, 0, 1);
+	const gp__base_kernel *base = &w->u->kernel.base[i];
+	ptrdiff_t T = w->m->T;
+	double factor = gp__spread(&w->u->kernel, i, 0, 1);
 	gp__start start = {0, 0, NULL};
-	(void)X;
-	const int target = gp__only_target(u);
+	const int target = gp__only_target(w->u);
 	GP__FOR(k, T + 1) {
 		if (k && target >= 0 && k != target + 1) continue;
 		double sum = 0, used = 0;
@@ -18366,8 +18343,8 @@ static gp__start gp__ulapane_start(
 
 /*	By odvgp_init_hyper. look, unless NULL, reads all data; base gives a base kernel's start. */
 static const struct {
-	void (*look)(const gp__unit *u, const odvgp_real *X, const odvgp_real *Y, gp__init_work *w);
-	gp__start (*base)(gp__unit *u, const odvgp_real *X, uint32_t i, const gp__init_work *w);
+	void (*look)(gp__init_work *w, const odvgp_real *Y);
+	gp__start (*base)(const gp__init_work *w, uint32_t i);
 } gp__hyper_methods[] = {{NULL, gp__median_start}, {gp__find_gaps, gp__ulapane_start}};
 
 /*	ULAPANE looks at the targets, which belong to the first layer's inputs. */
@@ -18376,42 +18353,47 @@ static odvgp_init_hyper gp__hyper_method(const gp__unit *u)
 	return u->layer ? ODVGP_INIT_HYPER_MEDIAN : u->model->cfg.init.hyperparams;
 }
 
+/*	Hyperparameters of a unit's kernel, n from number h on, start at v. */
+static void gp__start_hyp(const gp__unit *u, uint32_t h, uint32_t n, double v)
+{
+	ptrdiff_t first = u->model->par.slot[u->slot_kernel].offset + (ptrdiff_t)h;
+	GP__FROM(i, first, first + (ptrdiff_t)n) gp__set_positive(u->model, i, gp__usable(v));
+}
+
 /*	A base kernel's starting values: the method's if it has distances; else k(x,x) is the targets'
 	variance (for white a tenth of it, as for the noise), at inputs of mean square 1 if it depends
 	on x. alpha, periods and lengthscales on circles start at 1. */
-static void gp__init_base_kernel(
-		gp__unit *u, const odvgp_real *X, uint32_t i, const gp__init_work *w)
+static void gp__init_base_kernel(const gp__init_work *w, uint32_t i)
 {
-	odvgp_model *m = u->model;
+	const gp__unit *u = w->u;
 	const gp__base_kernel *base = &u->kernel.base[i];
 	gp__start start = {1, w->target_variance, NULL};
-	int inner = gp__geometry(base) == GP__INNER_PRODUCT;
-	ptrdiff_t first = m->par.slot[u->slot_kernel].offset;
 	if (gp__geometry(base) == GP__DISTANCE)
-		start = gp__hyper_methods[gp__hyper_method(u)].base(u, X, i, w);
+		start = gp__hyper_methods[gp__hyper_method(u)].base(w, i);
 	if (gp__is_mixed(u)) start.variance = 1; /* ULAPANE's is the targets' */
 	if (base->type == GP__WHITE) start.variance *= 0.1;
-	if (base->type == GP__POLYNOMIAL)
+	if (base->type == GP__POLYNOMIAL) {
 		start.variance = 0.5 * pow(start.variance, 1 / (double)base->degree);
-	if (base->type == GP__POLYNOMIAL && !(base->given & GP__GIVEN_SHAPE_PARAM))
-		gp__set_positive(m, first + (ptrdiff_t)base->shape_param, gp__usable(start.variance));
-	if (inner) start.variance /= (double)base->ndims;
+		if (!(base->given & GP__GIVEN_SHAPE_PARAM))
+			gp__start_hyp(u, base->shape_param, 1, start.variance);
+	}
+	if (gp__geometry(base) == GP__INNER_PRODUCT) start.variance /= (double)base->ndims;
 	for (uint32_t d = 0; d < base->nls && !(base->given & GP__GIVEN_LENGTHSCALE); d++) {
 		double unit = start.unit && base->ard ? (double)start.unit[gp__column(base, d)] : 1;
-		gp__set_positive(
-				m, first + (ptrdiff_t)(base->ls + d), gp__usable(start.lengthscale * unit));
+		gp__start_hyp(u, base->ls + d, 1, start.lengthscale * unit);
 	}
-	for (uint32_t d = 0; d < base->nvar && !(base->given & GP__GIVEN_VARIANCE); d++)
-		gp__set_positive(m, first + (ptrdiff_t)(base->var + d), gp__usable(start.variance));
+	if (!(base->given & GP__GIVEN_VARIANCE))
+		gp__start_hyp(u, base->var, base->nvar, start.variance);
 }
 
 /*	w->per_length: one over each column's shortest lengthscale, or the start of a normal one if no
 	kernel has one; times a power of two, so that distances are near 1 in any units. */
-static void gp__find_lengths(const gp__unit *u, const gp__init_work *w)
+static void gp__find_lengths(const gp__init_work *w)
 {
+	const gp__unit *u = w->u;
 	odvgp_real *length = w->per_length;
 	int exponent;
-	gp__zero(length, u->Dz);
+	gp__zero(length, w->D);
 	GP__EACH_BASE(i, &u->kernel) {
 		const gp__base_kernel *base = &u->kernel.base[i];
 		if (gp__geometry(base) != GP__DISTANCE) continue;
@@ -18421,25 +18403,24 @@ static void gp__find_lengths(const gp__unit *u, const gp__init_work *w)
 			if (!(*of > 0) || own < *of) *of = own;
 		}
 	}
-	GP__FOR(d, u->Dz)
-		if (!(length[d] > 0)) length[d] = gp__column_sd(u)[d] * (odvgp_real)sqrt((double)u->Dz) / 2;
+	GP__FOR(d, w->D)
+		if (!(length[d] > 0)) length[d] = gp__column_sd(u)[d] * (odvgp_real)sqrt((double)w->D) / 2;
 	double scale = frexp((double)length[0], &exponent);
-	GP__FOR(d, u->Dz) length[d] = (odvgp_real)(scale / (double)length[d]);
+	GP__FOR(d, w->D) length[d] = (odvgp_real)(scale / (double)length[d]);
 }
 
 /*	Only what neither the expression nor the config gives. */
-static void gp__init_hyper(gp__unit *u, const odvgp_real *X, const odvgp_real *Y, gp__init_work *w)
+static void gp__init_hyper(gp__init_work *w, const odvgp_real *Y)
 {
-	if (gp__hyper_methods[gp__hyper_method(u)].look)
-		gp__hyper_methods[gp__hyper_method(u)].look(u, X, Y, w);
-	GP__EACH_BASE(i, &u->kernel) gp__init_base_kernel(u, X, i, w);
+	odvgp_init_hyper method = gp__hyper_method(w->u);
+	if (gp__hyper_methods[method].look) gp__hyper_methods[method].look(w, Y);
+	GP__EACH_BASE(i, &w->u->kernel) gp__init_base_kernel(w, i);
 }
 
 /*	Multiplies a node by `factor`, through variances not given by the expression. Returns whether it
 	could. */
-static int gp__scale_kernel(gp__unit *u, uint32_t node, double factor)
+static int gp__scale_kernel(const gp__unit *u, uint32_t node, double factor)
 {
-	odvgp_model *m = u->model;
 	const uint32_t *n = u->kernel.node[node];
 	if (n[0] == GP__NODE_PRODUCT)
 		return gp__scale_kernel(u, n[1], factor) || gp__scale_kernel(u, n[2], factor);
@@ -18448,19 +18429,17 @@ static int gp__scale_kernel(gp__unit *u, uint32_t node, double factor)
 		return gp__scale_kernel(u, n[2], factor) || left;
 	}
 	const gp__base_kernel *base = &u->kernel.base[n[1]];
-	ptrdiff_t first = m->par.slot[u->slot_kernel].offset + (ptrdiff_t)base->var;
 	if (base->given & GP__GIVEN_VARIANCE || base->type == GP__POLYNOMIAL) return 0;
-	GP__FROM(i, first, first + (ptrdiff_t)base->nvar)
-		gp__set_positive(m, i, gp__usable(factor * (double)m->par.value[i]));
+	for (uint32_t i = base->var; i < base->var + base->nvar; i++)
+		gp__start_hyp(u, i, 1, factor * (double)gp__hyp(u)[i]);
 	return 1;
 }
 
 /*	With patches, f has the targets' variance on average over 16 images. */
-static void gp__init_image_variance(gp__unit *u, const odvgp_real *X, const gp__init_work *w)
+static void gp__init_image_variance(const gp__init_work *w)
 {
-	enum { IMAGES = 16 };
-	odvgp_model *m = u->model;
-	ptrdiff_t N = gp__unit_rows(u), images = GP__MIN(N, (ptrdiff_t)IMAGES);
+	const gp__unit *u = w->u;
+	ptrdiff_t N = gp__unit_rows(u), images = GP__MIN(N, (ptrdiff_t)16);
 	odvgp_real k;
 	double sum = 0;
 	gp__arena scratch = w->rest;
@@ -18468,10 +18447,9 @@ static void gp__init_image_variance(gp__unit *u, const odvgp_real *X, const gp__
 	if (!u->patch_weights.id) return;
 	odvgp_real *Kw = gp__take(&scratch, 1, gp__patches_count(&u->patches));
 	GP__FOR(i, images) {
-		ptrdiff_t image = gp__permute(m->cfg.seed, GP__STREAM_PATCHES, 1, N, i);
-		gp__unit_job(&job, u, NULL, 0, X + image * u->D, 1);
-		job.patches = &u->patches;
-		job.weights = m->tape.node[u->patch_weights.id].v;
+		ptrdiff_t image = gp__permute(w->m->cfg.seed, GP__STREAM_PATCHES, 1, N, i);
+		gp__unit_job(&job, u, NULL, 0, w->data + image * u->D, 1);
+		gp__fit_images(u, &job);
 		gp__images_diag(&job, &k, Kw, scratch, 0);
 		sum += (double)k / (double)images;
 	}
@@ -18509,37 +18487,37 @@ static void gp__column_scale(
 /*	A [Dx,P]: the next layer sees A^T x, or, if NULL, x itself, over and over. Where the mean is
 	constant its inducing inputs must not coincide: with image_output filters uniform within
 	sqrt(6 / (h w channels + h w P)), Glorot's, as [SOLVE] appendix G.2 has it, 0 for locations. */
-static const odvgp_real *gp__pass_matrix(const gp__unit *u, const gp__init_work *w)
+static const odvgp_real *gp__pass_matrix(const gp__init_work *w)
 {
-	const odvgp_model *m = u->model;
+	const gp__unit *u = w->u;
 	const gp__patches *p = &u->patches;
 	ptrdiff_t n = u->Dx - 2 * p->located;
 	double most = sqrt(6 / ((double)n * (1 + (double)u->P / (double)GP__MAX(p->channels, 1))));
-	if (u->slot_mean_A) return gp__slot_value(&m->par, &m->par.slot[u->slot_mean_A]);
+	if (u->slot_mean_A) return gp__theta_of(w->m, u->slot_mean_A);
 	if (!p->image_output || u->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY) return NULL;
 	gp__zero(w->axes, u->Dx * u->P);
 	GP__FOR(i, n * u->P) {
 		uint64_t counter = ((uint64_t)u->number + 1) << 32 | (uint64_t)i;
-		double x = gp__uniform(m->cfg.seed, GP__STREAM_PATCHES, counter);
+		double x = gp__uniform(w->m->cfg.seed, GP__STREAM_PATCHES, counter);
 		w->axes[i] = (odvgp_real)(most * (2 * x - 1));
 	}
 	return w->axes;
 }
 
 /*	The next unit's inputs, and their standard deviations. Returns the mean of their squares. */
-static double gp__pass_on(const gp__unit *u, const odvgp_real *X, const gp__init_work *w)
+static double gp__pass_on(const gp__init_work *w)
 {
-	const odvgp_model *m = u->model;
-	ptrdiff_t rows = gp__seen_rows(m), T = gp__rows_of_input(&u->patches), width = u->P * T;
+	const gp__unit *u = w->u;
+	const odvgp_model *m = w->m;
+	ptrdiff_t N = m->cfg.N, rows = gp__seen_rows(m), T = gp__rows_of_input(&u->patches),
+			  width = u->P * T;
 	odvgp_real *to = w->sample[(u->layer + 1) % 2], mean, *sd = m->data_sd + u[1].sd_at;
-	const odvgp_real *A = gp__pass_matrix(u, w);
+	const odvgp_real *A = gp__pass_matrix(w);
 	double squares = 0;
 	for (ptrdiff_t i = 0; i < rows && !gp__ask(&m->tape.blas, (double)(width * u->Dx)); i++) {
-		ptrdiff_t row = u->layer || rows == m->cfg.N
-								? i
-								: gp__permute(m->cfg.seed, GP__STREAM_INIT, 2, m->cfg.N, i);
+		ptrdiff_t row = u->layer || rows == N ? i : gp__init_row(w, 2, N, i);
 		GP__FOR(t, T) {
-			const odvgp_real *x = X + row * u->D;
+			const odvgp_real *x = w->data + row * u->D;
 			if (u->patches.image_output) {
 				gp__patch_move(&u->patches, x, NULL, t, w->vector);
 				x = w->vector;
@@ -18562,15 +18540,17 @@ static double gp__pass_on(const gp__unit *u, const odvgp_real *X, const gp__init
 /* --- axes of projections and mixtures --- */
 
 /*	w->axes: P leading eigenvectors of w->square [D,D], by power iteration. */
-static void gp__leading_axes(const odvgp_model *m, ptrdiff_t D, ptrdiff_t P, const gp__init_work *w)
+static void gp__leading_axes(const gp__init_work *w, ptrdiff_t D, ptrdiff_t P)
 {
-	const odvgp__simd *isa = m->tape.blas.isa;
+	const odvgp_blas *blas = &w->m->tape.blas;
+	const odvgp__simd *isa = blas->isa;
 	odvgp_real *C = w->square, *v = w->vector;
 	GP__FOR(p, P) {
 		odvgp_real *axis = w->axes + p * D;
 		GP__FOR(d, D) /* the first step only makes it orthogonal */
-			v[d] = (odvgp_real)gp__normal(m->cfg.seed, GP__STREAM_HIDDEN, (uint64_t)(p * D + d));
-		for (int step = 0; step < 100 && !gp__ask(&m->tape.blas, (double)(D * (D + p))); step++) {
+			v[d] = (odvgp_real)gp__normal(
+					w->m->cfg.seed, GP__STREAM_HIDDEN, (uint64_t)(p * D + d));
+		for (int step = 0; step < 100 && !gp__ask(blas, (double)(D * (D + p))); step++) {
 			GP__FOR(q, p) isa->axpy(D, -isa->dot(D, v, w->axes + q * D), w->axes + q * D, v);
 			odvgp_real size = GP__SQRT(isa->dot(D, v, v));
 			GP__FOR(d, D) axis[d] = v[d] / size;
@@ -18581,43 +18561,44 @@ static void gp__leading_axes(const odvgp_model *m, ptrdiff_t D, ptrdiff_t P, con
 }
 
 /*	mean.A from the P leading eigenvectors of the correlation matrix of a sample of the inputs, or
-	with image_output of the candidates X; it scales them to unit variance. */
-static void gp__principal_axes(gp__unit *u, const odvgp_real *X, gp__init_work *w)
+	with image_output of the candidates; it scales them to unit variance. */
+static void gp__principal_axes(gp__init_work *w)
 {
-	const odvgp_model *m = u->model;
+	const gp__unit *u = w->u;
+	const odvgp_blas *blas = &w->m->tape.blas;
 	int of_patches = u->patches.image_output;
 	ptrdiff_t D = u->Dx, P = u->P, N = of_patches ? gp__candidates(u) : gp__unit_rows(u),
 			  rows = GP__MIN(N, gp__init_rows(u));
-	const odvgp_real *sd = m->data_sd + u->sd_at + (of_patches ? u->D + 1 : 0);
-	const odvgp__simd *isa = m->tape.blas.isa;
-	odvgp_real *C = w->square, *A = m->par.theta + m->par.slot[u->slot_mean_A].offset,
-			   *v = w->vector;
+	const odvgp_real *sd = w->m->data_sd + u->sd_at + (of_patches ? u->D + 1 : 0);
+	odvgp_real *C = w->square, *A = gp__theta_of(w->m, u->slot_mean_A), *v = w->vector;
 	gp__zero(A, D * P);
 	GP__FOR(d, GP__MIN(D, P)) A[d * P + d] = 1;
 	if (P >= D) return;
-	gp__draw_sample(u, N, rows, w);
+	gp__draw_sample(w, N, 0, rows);
 	gp__zero(C, D * D);
 	gp__zero(w->means, D);
 	GP__FOR(pass, 2)
-		for (ptrdiff_t i = 0; i < rows && !gp__ask(&m->tape.blas, (double)(D * D * pass)); i++) {
-			const odvgp_real *x = X + w->row[i] * D, share = 1 / (odvgp_real)rows;
-			for (ptrdiff_t d = 0; d < D && !pass; d++) w->means[d] += x[d] * share;
-			for (ptrdiff_t d = 0; d < D && pass; d++) v[d] = (x[d] - w->means[d]) / sd[d];
-			for (ptrdiff_t d = 0; d < D && pass; d++) isa->axpy(D, v[d] * share, v, C + d * D);
+		for (ptrdiff_t i = 0; i < rows && !gp__ask(blas, (double)(D * D * pass)); i++) {
+			const odvgp_real *x = (of_patches ? w->X : w->data) + w->row[i] * D,
+							 share = 1 / (odvgp_real)rows;
+			GP__FOR(d, pass ? 0 : D) w->means[d] += x[d] * share;
+			GP__FOR(d, pass ? D : 0) v[d] = (x[d] - w->means[d]) / sd[d];
+			GP__FOR(d, pass ? D : 0) blas->isa->axpy(D, v[d] * share, v, C + d * D);
 		}
-	gp__leading_axes(m, D, P, w);
+	gp__leading_axes(w, D, P);
 	GP__FOR(p, P)
 		GP__FOR(d, D) A[d * P + p] = w->axes[p * D + d] / sd[d];
 }
 
 /*	"mixing", as odvgp_init_data says. */
-static void gp__init_mixing(const gp__unit *u, const odvgp_real *Y, gp__init_work *w)
+static void gp__init_mixing(const gp__init_work *w, const odvgp_real *Y)
 {
-	const odvgp_model *m = u->model;
+	const odvgp_model *m = w->m;
 	const odvgp__simd *isa = m->tape.blas.isa;
-	ptrdiff_t N = m->cfg.N, F = m->F, P = m->cfg.layer[u->layer].P, columns = gp__y_columns(&m->y);
+	ptrdiff_t N = m->cfg.N, F = m->F, P = m->cfg.layer[w->u->layer].P,
+			  columns = gp__y_columns(&m->y);
 	odvgp_real *C = w->square, *z = w->vector, *mean = w->means, *sd = mean + F,
-			   *W = m->par.theta + m->par.slot[m->slot_mixing].offset;
+			   *W = gp__theta_of(m, m->slot_mixing);
 	gp__zero(C, F * F);
 	GP__FOR(f, F) sd[f] = (odvgp_real)sqrt(gp__usable(gp__target_moments(m, Y, f, &mean[f])));
 	GP__FOR(i, N) {
@@ -18627,7 +18608,7 @@ static void gp__init_mixing(const gp__unit *u, const odvgp_real *Y, gp__init_wor
 		}
 		GP__FOR(f, F) isa->axpy(F, z[f] / (odvgp_real)N, z, C + f * F);
 	}
-	gp__leading_axes(m, F, P, w);
+	gp__leading_axes(w, F, P);
 	GP__FOR(p, P) {
 		const odvgp_real *axis = w->axes + p * F;
 		odvgp_real value = 0, most = 0;
@@ -18642,7 +18623,7 @@ static void gp__init_mixing(const gp__unit *u, const odvgp_real *Y, gp__init_wor
 }
 
 /*	Mean function and kernel first: methods may choose points by it. */
-static void gp__init_unit(gp__unit *u, const odvgp_real *X, const odvgp_real *Y)
+static void gp__init_unit(const gp__unit *u, const odvgp_real *X, const odvgp_real *Y)
 {
 	gp__init_work w;
 	odvgp_model *m = u->model;
@@ -18650,40 +18631,35 @@ static void gp__init_unit(gp__unit *u, const odvgp_real *X, const odvgp_real *Y)
 	odvgp_real *sd = m->data_sd + u->sd_at, mean;
 	gp__init_scratch(&a, u, &w);
 	ODVGP_ASSERT(!a.bad);
-	int hidden = !gp__is_last(u), target = gp__only_target(u);
-	if (u->layer) X = w.sample[u->layer % 2];
+	int hidden = !gp__is_last(u);
+	w.data = u->layer ? w.sample[u->layer % 2] : X;
 	if (u->number > u->layer) gp__copy(sd, m->data_sd + m->unit[u->layer].sd_at, u->D);
-	const odvgp_real *candidates = gp__draw_candidates(u, X, 1, &w);
-	if (u->patches.height)
-		GP__FOR(d, u->Dz)
-			gp__column_scale(candidates + d, gp__candidates(u), u->Dz, &mean, &sd[u->D + 1 + d]);
-	if (hidden && u->slot_mean_A)
-		gp__principal_axes(u, u->patches.image_output ? candidates : X, &w);
-	w.target_variance = hidden ? gp__pass_on(u, X, &w) : gp__target_variance(m, Y, target);
+	gp__draw_candidates(&w, 1);
+	GP__FOR(d, w.patches ? w.D : 0)
+		gp__column_scale(w.X + d, gp__candidates(u), w.D, &mean, &sd[u->D + 1 + d]);
+	if (hidden && u->slot_mean_A) gp__principal_axes(&w);
+	w.target_variance = hidden ? gp__pass_on(&w) : gp__target_variance(m, Y, gp__only_target(u));
 	sd[u->D] = (odvgp_real)sqrt(w.target_variance);
 	if (gp__is_mixed(u)) {
 		w.target_variance = 1;
-		if (gp__is_top(u)) gp__init_mixing(u, Y, &w);
+		if (gp__is_top(u)) gp__init_mixing(&w, Y);
 	}
-	gp__init_hyper(u, candidates, Y, &w);
-	gp__init_image_variance(u, X, &w);
-	gp__find_lengths(u, &w);
-	gp__init_points(u, gp__draw_candidates(u, X, 0, &w), &w);
+	gp__init_hyper(&w, Y);
+	gp__init_image_variance(&w);
+	gp__find_lengths(&w);
+	gp__draw_candidates(&w, 0);
+	gp__init_points(&w);
 }
 
 /* --- q --- */
 
-static void gp__zero_slot(odvgp_model *m, int slot)
-{
-	if (slot) gp__zero(m->par.theta + m->par.slot[slot].offset, m->par.slot[slot].count);
-}
-
+/*	The matrices of a slot become x I. Slot 0 has none. */
 static void gp__identity_slot(odvgp_model *m, int slot, odvgp_real x)
 {
-	gp__zero_slot(m, slot);
-	if (!slot) return;
-	ptrdiff_t M = m->par.slot[slot].shape[2], rows = m->par.slot[slot].shape[0] * M;
-	GP__FOR(r, rows) m->par.theta[m->par.slot[slot].offset + r * M + r % M] = x;
+	const ptrdiff_t *shape = m->par.slot[slot].shape, M = shape[2];
+	odvgp_real *theta = gp__theta_of(m, slot);
+	gp__zero(theta, m->par.slot[slot].count);
+	GP__FOR(r, shape[0] * M) theta[r * M + r % M] = x;
 }
 
 /*	Factor of q_sqrt's start: odvgp_hidden_q. */
@@ -18701,14 +18677,12 @@ static void gp__q_identity_unit(gp__unit *u)
 	odvgp_model *m = u->model;
 	odvgp_real k = (odvgp_real)gp__usable((double)gp__prior_variance(u)),
 			   root = u->cov_part->sqrt_start / (u->cov_part->sqrt_power < 0 ? GP__SQRT(k) : 1);
-	const odvgp_slot *g = &m->par.slot[u->slot_q_diag];
-	gp__zero_slot(m, u->slot_a);
+	gp__identity_slot(m, u->slot_a, 0);
 	GP__FOR(b, GP__BLOCKS) {
-		gp__zero_slot(m, u->block[b].slot_mu);
+		gp__identity_slot(m, u->block[b].slot_mu, 0);
 		gp__identity_slot(m, u->block[b].slot_sqrt, root * gp__narrowed(u));
 	}
-	for (ptrdiff_t i = 0; u->slot_q_diag && i < g->count; i++)
-		gp__set_positive(m, g->offset + i, 1e-3 / (double)k);
+	GP__EACH_VALUE(i, &m->par.slot[u->slot_q_diag]) gp__set_positive(m, i, 1e-3 / (double)k);
 }
 
 /*	Discards the state of earlier training. */
@@ -18743,12 +18717,11 @@ static odvgp_status gp__run_L(odvgp_model *m, odvgp_info *info)
 /*	The prior in the papers' coordinates, or a thousandth of it. */
 static void gp__prior_factor(const gp__unit *u, const gp__block *block)
 {
-	odvgp_model *m = u->model;
 	if (!block->white_sqrt.id || u->param == ODVGP_PARAMETRISATION_WHITENED) return;
-	const odvgp_slot *slot = &m->par.slot[block->slot_sqrt];
-	odvgp_real *root = m->par.theta + slot->offset;
-	const odvgp_real *L = m->tape.node[block->L.id].v;
-	GP__FOR(i, slot->count) root[i] = gp__narrowed(u) * L[i % (block->M * block->M)];
+	ptrdiff_t size = block->M * block->M;
+	odvgp_real *root = gp__theta_of(u->model, block->slot_sqrt);
+	const odvgp_real *L = gp__node_value(u, block->L);
+	GP__FOR(i, u->P * size) root[i] = gp__narrowed(u) * L[i % size];
 }
 
 /*	q_sqrt is I if whitened, else L, never from the last good parameters. */
@@ -18759,12 +18732,8 @@ static odvgp_status gp__reset_q(odvgp_model *m, odvgp_info *info)
 		prior |= m->unit[i].param != ODVGP_PARAMETRISATION_WHITENED;
 	odvgp_events events = m->tape.events;
 	gp__keep_jitters(m);
-	odvgp_status s = prior ? gp__run_L(m, info) : ODVGP_OK;
-	if (s) {
-		gp__restore_jitters(m);
-		m->tape.events = events;
-		return s;
-	}
+	odvgp_status s = gp__attempt_end(m, prior ? gp__run_L(m, info) : ODVGP_OK, &events);
+	if (s) return s;
 	GP__EACH_UNIT(u, m) gp__q_identity_unit(u);
 	GP__EACH_UNIT(u, m)
 		GP__FOR(b, prior ? GP__BLOCKS : 0) gp__prior_factor(u, &u->block[b]);
@@ -18784,9 +18753,8 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
 
 static odvgp_real gp__noise_floor(const odvgp_model *m, double target_variance)
 {
-	return m->cfg.lik.noise_floor > 0
-				   ? (odvgp_real)((double)m->cfg.lik.noise_floor * target_variance)
-				   : 0;
+	double floor = (double)m->cfg.lik.noise_floor;
+	return floor > 0 ? (odvgp_real)(floor * target_variance) : 0;
 }
 
 /*	The noise starts just above its floor, and must be finite there. */
@@ -18823,7 +18791,7 @@ static void gp__init_cuts(odvgp_model *m, const odvgp_real *Y)
 		GP__FOR(i, N) below += Y[i * C] == (odvgp_real)k;
 		double cut = 2 * gp__sqrt_half * gp__normal_quantile((double)below / (double)(seen + K));
 		if (k) gp__set_positive(m, m->par.slot[m->slot_lik_params].offset + k - 1, cut - last);
-		else m->par.theta[m->par.slot[m->slot_lik_free_params].offset] = (odvgp_real)cut;
+		else *gp__theta_of(m, m->slot_lik_free_params) = (odvgp_real)cut;
 		last = cut;
 	}
 }
@@ -18833,11 +18801,10 @@ static void gp__init_likelihood(odvgp_model *m, const odvgp_real *Y, double vari
 {
 	const gp__likelihood *lik = m->y.lik;
 	for (int k = 0; k < lik->params && !(m->cfg.lik.noise_variance > 0); k++) {
-		const odvgp_slot *slot = &m->par.slot[m->slot_lik_params + k];
 		double unit = lik->param[k].power == 2 ? variance : sqrt(variance);
 		if (lik->param[k].power)
-			GP__FOR(i, slot->count)
-				gp__set_positive(m, slot->offset + i, lik->param[k].start * unit);
+			GP__EACH_VALUE(i, &m->par.slot[m->slot_lik_params + k])
+				gp__set_positive(m, i, lik->param[k].start * unit);
 	}
 	if (m->cfg.lik.kind == ODVGP_LIKELIHOOD_ORDINAL) gp__init_cuts(m, Y);
 }
@@ -18846,8 +18813,7 @@ static void gp__init_noise_floor(odvgp_model *m, double target_variance)
 {
 	if (!gp__has_noise(&m->cfg)) return;
 	m->par.state[m->slot_lik_params].floor = gp__noise_floor(m, target_variance);
-	const odvgp_slot *noise = &m->par.slot[m->slot_lik_params];
-	GP__FROM(i, noise->offset, noise->offset + noise->count)
+	GP__EACH_VALUE(i, &m->par.slot[m->slot_lik_params])
 		gp__set_positive(m, i, (double)m->par.value[i]);
 }
 
@@ -18859,8 +18825,7 @@ static odvgp_status gp__init_from_data(
 	ptrdiff_t D = m->cfg.layer[0].D;
 	if ((s = gp__rows_finite(X, m->cfg.N, D, info))) return s;
 	if ((s = gp__targets_check(&m->y, Y, m->cfg.N, 0, info))) return s;
-	uint64_t nat_valid = m->state.nat_valid, lbfgs_valid = m->state.lbfgs_valid,
-			 fitted = m->state.fitted;
+	gp__state state = m->state;
 	odvgp_real *theta_before = gp__lend(&m->par.lent, GP__LENT_BACKUP);
 	gp__copy(theta_before, m->par.theta, m->par.count);
 	odvgp_real *value_before = gp__lend(&m->kept, GP__KEPT_BY_START);
@@ -18890,9 +18855,7 @@ static odvgp_status gp__init_from_data(
 	gp__copy(m->par.value, value_before, m->par.positive);
 	gp__copy(m->data_sd, sd_before, m->data_sds);
 	gp__touch_all(m);
-	m->state.nat_valid = nat_valid;
-	m->state.lbfgs_valid = lbfgs_valid;
-	m->state.fitted = fitted;
+	m->state = state;
 	return s;
 }
 
