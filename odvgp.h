@@ -15883,10 +15883,17 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, c
 	B = Kb^-1 K_bX K_Xb Kb^-1 / s for the inverse part. Sums run over tiles; memory O(F^2). */
 
 typedef struct {
+	gp__unit *u;
+	odvgp_model *m;
+	const odvgp_blas *blas;
+	const gp__node *node; /* the tape's */
+	const odvgp_real *X, *Y;
+	odvgp_info *info;
 	int gamma; /* gamma's features: GP__..._GAMMA */
 	/* features of beta, of gamma, of both; solved for: weights [from, to) of outputs [first, last),
 	   which share a noise */
 	ptrdiff_t M, Mg, F, from, to, first, last;
+	odvgp_real noise;
 	/* S = Phi Phi^T [F,F] (lower); gamma's Lambda [Mg,Mg] (lower); work [F,F] */
 	odvgp_real *S, *prior, *G;
 	odvgp_real *W;                    /* [M,Mg], if the tape has none */
@@ -15897,11 +15904,14 @@ typedef struct {
 
 /* --- memory --- */
 
-static void gp__fit_layout(const gp__unit *u, gp__arena *a, gp__fit *f)
+static void gp__fit_layout(gp__unit *u, gp__arena *a, gp__fit *f)
 {
-	odvgp_model *m = u->model;
-	const odvgp_config *c = &m->cfg;
+	ptrdiff_t tile = u->model->cfg.tile;
 	memset(f, 0, sizeof *f);
+	f->u = u;
+	f->m = u->model;
+	f->blas = &u->model->tape.blas;
+	f->node = u->model->tape.node;
 	f->M = u->M;
 	if (gp__uses_v(u)) f->gamma = GP__WHITE_GAMMA;
 	if (u->M_gamma && u->mean_part->gamma) f->gamma = u->mean_part->gamma;
@@ -15917,8 +15927,8 @@ static void gp__fit_layout(const gp__unit *u, gp__arena *a, gp__fit *f)
 	f->w = gp__take(a, u->P, f->F);
 	f->rest = gp__take(a, u->P, f->F);
 	f->scale = gp__take(a, 1, f->F);
-	f->Phi = gp__take(a, f->F, c->tile);
-	f->r = gp__take(a, u->P, c->tile);
+	f->Phi = gp__take(a, f->F, tile);
+	f->r = gp__take(a, u->P, tile);
 }
 
 ODVGP_API size_t odvgp_fit_q_scratch(const odvgp_model *m, odvgp_info *info)
@@ -15948,62 +15958,61 @@ static void gp__fit_images(const gp__unit *u, gp__kjob *job)
 	job->weights = gp__node_value(u, u->patch_weights);
 }
 
-/*	out [n1,n2] = K(X1, X2), where X2 is the tape's X if `data`. */
-static void gp__fit_kernel(gp__unit *u, const odvgp_real *X1, ptrdiff_t n1, const odvgp_real *X2,
-		ptrdiff_t n2, int data, odvgp_real *out)
+/*	out [n1,n2] = K(X1, X2), where X1 is a node of n1 points, and X2 the tape's X if `data`. */
+static void gp__fit_kernel(const gp__fit *f, gp__ref X1, ptrdiff_t n1, gp__ref X2, ptrdiff_t n2,
+		int data, odvgp_real *out)
 {
-	odvgp_model *m = u->model;
 	gp__kjob job;
-	gp__unit_job(&job, u, X1, n1, X2, n2);
+	gp__unit_job(&job, f->u, f->node[X1.id].v, n1, f->node[X2.id].v, n2);
 	job.K = out;
 	job.ldk = n2;
-	if (data) gp__fit_images(u, &job);
-	gp__kernel_matrix(&job, m->tape.scratch, 0);
+	if (data) gp__fit_images(f->u, &job);
+	gp__kernel_matrix(&job, f->m->tape.scratch, 0);
 }
 
 /*	W and gamma's Lambda. */
-static void gp__fit_prior(gp__unit *u, gp__fit *f)
+static void gp__fit_prior(gp__fit *f)
 {
-	odvgp_model *m = u->model;
-	const gp__node *node = m->tape.node;
+	const gp__unit *u = f->u;
 	ptrdiff_t Mg = f->Mg;
 	if (f->gamma == GP__NO_GAMMA) return;
 	if (f->gamma == GP__WHITE_GAMMA) {
-		f->W = node[u->W.id].v;
+		f->W = f->node[u->W.id].v;
 		GP__FOR(i, Mg)
 			GP__FOR(j, Mg) f->prior[i * Mg + j] = i == j;
 		return;
 	}
-	gp__fit_kernel(u, node[u->Z_gamma.id].v, Mg, node[u->Z_gamma.id].v, Mg, 0, f->prior);
+	gp__fit_kernel(f, u->Z_gamma, Mg, u->Z_gamma, Mg, 0, f->prior);
 	if (f->gamma == GP__FREE_GAMMA) return;
-	gp__fit_kernel(u, node[u->Z_beta.id].v, f->M, node[u->Z_gamma.id].v, Mg, 0, f->W);
-	odvgp_trsm(&m->tape.blas, 0, 0, f->M, Mg, node[u->L.id].v, f->M, f->W, Mg);
-	odvgp_syrk(&m->tape.blas, 1, Mg, f->M, -1, f->W, Mg, NULL, 1, f->prior, Mg);
+	gp__fit_kernel(f, u->Z_beta, f->M, u->Z_gamma, Mg, 0, f->W);
+	odvgp_trsm(f->blas, 0, 0, f->M, Mg, f->node[u->L.id].v, f->M, f->W, Mg);
+	odvgp_syrk(f->blas, 1, Mg, f->M, -1, f->W, Mg, NULL, 1, f->prior, Mg);
 }
 
 /*	Phi, ld n, for the n rows in the tape's X, and r = Y - (mean function). */
-static void gp__fit_features(gp__unit *u, gp__fit *f, ptrdiff_t n)
+static void gp__fit_features(gp__fit *f, ptrdiff_t n)
 {
-	odvgp_model *m = u->model;
-	const odvgp_blas *blas = &m->tape.blas;
-	const gp__node *node = m->tape.node, *X = &node[u->X.id], *Y = &node[m->Y.id];
-	const odvgp_slot *A = u->slot_mean_A ? &m->par.slot[u->slot_mean_A] : NULL,
-					 *b = u->slot_mean_b ? &m->par.slot[u->slot_mean_b] : NULL;
+	const gp__unit *u = f->u;
+	const odvgp_model *m = f->m;
+	const odvgp_blas *blas = f->blas;
+	const gp__node *node = f->node, *Y = &node[m->Y.id];
+	const odvgp_real *X = node[u->X.id].v, *A = gp__theta_of(m, u->slot_mean_A),
+					 *b = gp__theta_of(m, u->slot_mean_b);
 	odvgp_real *beta = f->Phi, *gamma = f->Phi + f->M * n;
 	ptrdiff_t P = u->P, D = u->D;
-	gp__fit_kernel(u, node[u->Z_beta.id].v, f->M, X->v, n, 1, beta);
+	gp__fit_kernel(f, u->Z_beta, f->M, u->X, n, 1, beta);
 	odvgp_trsm(blas, 0, 0, f->M, n, node[u->L.id].v, f->M, beta, n);
-	if (f->gamma) gp__fit_kernel(u, node[u->Z_gamma.id].v, f->Mg, X->v, n, 1, gamma);
+	if (f->gamma) gp__fit_kernel(f, u->Z_gamma, f->Mg, u->X, n, 1, gamma);
 	if (f->gamma == GP__WHITE_GAMMA || f->gamma == GP__RESIDUAL_GAMMA)
 		odvgp_gemm(blas, 1, 0, f->Mg, n, f->M, -1, f->W, f->Mg, beta, n, 1, gamma, n);
 	if (f->gamma == GP__WHITE_GAMMA)
 		odvgp_trsm(blas, 0, 0, f->Mg, n, node[u->L_v.id].v, f->Mg, gamma, n);
 	GP__FOR(p, P)
 		GP__FOR(i, n) {
-			odvgp_real mean = b ? gp__slot_value(&m->par, b)[p] : 0;
-			if (u->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY) mean = X->v[i * D + p];
-			if (A)
-				GP__FOR(d, D) mean += X->v[i * D + d] * gp__slot_value(&m->par, A)[d * P + p];
+			odvgp_real mean = u->slot_mean_b ? b[p] : 0;
+			if (u->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY) mean = X[i * D + p];
+			if (u->slot_mean_A)
+				GP__FOR(d, D) mean += X[i * D + d] * A[d * P + p];
 			f->r[p * n + i] = Y->v[p * Y->ld + i] - mean;
 		}
 	if (m->cfg.objective == ODVGP_OBJECTIVE_PARTLY) /* subtract the mean of the kept q(v) */
@@ -16016,72 +16025,72 @@ static void gp__fit_features(gp__unit *u, gp__fit *f, ptrdiff_t n)
 }
 
 /*	The tile's sum of k(x,x), divided by the rows' noise factors. */
-static double gp__fit_diag(const gp__unit *u, ptrdiff_t n)
+static double gp__fit_diag(const gp__fit *f, ptrdiff_t n)
 {
-	odvgp_model *m = u->model;
-	const gp__node *X = &m->tape.node[u->X.id];
+	const gp__unit *u = f->u;
+	const gp__node *X = &f->node[u->X.id];
+	gp__node *k_x = &f->m->tape.node[u->k_x.id];
 	double sum = 0;
 	if (u->patch_weights.id) { /* in the memory of the tape's node */
 		gp__kjob job;
-		gp__node *k_x = &m->tape.node[u->k_x.id];
 		gp__unit_job(&job, u, NULL, 0, X->v, n);
 		gp__fit_images(u, &job);
 		gp__lend_value(k_x);
-		gp__images_diag(&job, k_x->v, k_x->aux, m->tape.scratch, 0);
-		GP__FOR(i, n) sum += (double)k_x->v[i] / gp__noise_factor(m, i);
-		return sum;
+		gp__images_diag(&job, k_x->v, k_x->aux, f->m->tape.scratch, 0);
 	}
-	GP__FOR(i, n) sum += (double)gp__unit_diag(u, X->v + i * X->ld) / gp__noise_factor(m, i);
+	GP__FOR(i, n) {
+		odvgp_real k = u->patch_weights.id ? k_x->v[i] : gp__unit_diag(u, X->v + i * X->ld);
+		sum += (double)k / gp__noise_factor(f->m, i);
+	}
 	return sum;
 }
 
 /*	S, h = r Phi^T, rr = |r|^2, and kk = k(x,x) summed over rows and outputs. */
-static odvgp_status gp__fit_sums(
-		gp__unit *u, gp__fit *f, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
+static odvgp_status gp__fit_sums(gp__fit *f)
 {
-	odvgp_model *m = u->model;
-	const odvgp_blas *blas = &m->tape.blas;
-	gp__rows rows = gp__rows_plain(X, Y, m->cfg.N);
-	ptrdiff_t P = u->P;
-	odvgp_status s = gp__stop_status(m, info);
+	odvgp_model *m = f->m;
+	const gp__node *node = &f->node[m->Y.id];
+	gp__rows rows = gp__rows_plain(f->X, f->Y, m->cfg.N);
+	ptrdiff_t P = f->u->P;
+	odvgp_status s = gp__stop_status(m, f->info);
 	gp__zero(f->S, f->F * f->F);
 	gp__zero(f->h, P * f->F);
 	f->kk = f->rr = 0;
 	m->tape.sums->weight = m->tape.sums->logs = 0;
 	for (ptrdiff_t at = 0; at < m->cfg.N; at += m->cfg.tile) {
 		ptrdiff_t n = GP__MIN(m->cfg.tile, m->cfg.N - at);
-		if (s || (s = gp__tile_load(m, &rows, at, n, info)) != ODVGP_OK) return s;
+		if (s || (s = gp__tile_load(m, &rows, at, n, f->info)) != ODVGP_OK) return s;
 		for (ptrdiff_t i = 0; i < m->T * n && m->y.missing; i++) {
-			const gp__node *node = &m->tape.node[m->Y.id];
 			odvgp_real y = node->v[i / n * node->ld + i % n];
 			if (y != y)
-				return gp__fail(info, ODVGP_E_UNSUPPORTED, "Y", at + i % n, (double)y,
+				return gp__fail(f->info, ODVGP_E_UNSUPPORTED, "Y", at + i % n, (double)y,
 						"a closed form takes no missing targets: leave out the row, or take steps");
 		}
-		gp__fit_features(u, f, n);
-		f->kk += (double)P * gp__fit_diag(u, n);
-		odvgp_syrk(blas, 0, f->F, n, 1, f->Phi, n, NULL, 1, f->S, f->F);
-		odvgp_gemm(blas, 0, 1, P, f->F, n, 1, f->r, n, f->Phi, n, 1, f->h, f->F);
+		gp__fit_features(f, n);
+		f->kk += (double)P * gp__fit_diag(f, n);
+		odvgp_syrk(f->blas, 0, f->F, n, 1, f->Phi, n, NULL, 1, f->S, f->F);
+		odvgp_gemm(f->blas, 0, 1, P, f->F, n, 1, f->r, n, f->Phi, n, 1, f->h, f->F);
 		GP__FOR(i, P * n) f->rr += (double)f->r[i] * (double)f->r[i];
-		if (m->tape.blas.watcher) m->tape.blas.watcher->at.done += n;
-		s = gp__stop_status(m, info);
+		if (f->blas->watcher) f->blas->watcher->at.done += n;
+		s = gp__stop_status(m, f->info);
 	}
 	if (s) return s;
 	f->weight = m->tape.sums->weight;
 	f->logs = m->tape.sums->logs;
 	if (gp__finite(f->h, P * f->F) && f->rr - f->rr == 0) return ODVGP_OK;
-	return gp__fail(info, ODVGP_E_NAN, "X or Y", -1, f->rr, "a sum over the rows is not finite");
+	return gp__fail(
+			f->info, ODVGP_E_NAN, "X or Y", -1, f->rr, "a sum over the rows is not finite");
 }
 
 /* --- the best mean --- */
 
 /*	Entry (i, j <= i) of Lambda + S / s. */
-static odvgp_real gp__fit_normal(const gp__fit *f, odvgp_real noise, ptrdiff_t i, ptrdiff_t j)
+static odvgp_real gp__fit_normal(const gp__fit *f, ptrdiff_t i, ptrdiff_t j)
 {
 	odvgp_real prior = i < f->M    ? (odvgp_real)(i == j)
 					   : j >= f->M ? f->prior[(i - f->M) * f->Mg + j - f->M]
 								   : 0;
-	return prior + f->S[i * f->F + j] / noise;
+	return prior + f->S[i * f->F + j] / f->noise;
 }
 
 /*	Whether a slot of q is frozen, unless the bound has no q. */
@@ -16090,47 +16099,48 @@ static int gp__fit_held(const odvgp_model *m, int slot)
 	return slot && !m->par.slot[slot].trainable && m->cfg.objective == ODVGP_OBJECTIVE_ELBO;
 }
 
-/*	Slots of the weights of gamma's and of beta's features; 0: none. */
-static int gp__fit_gamma_slot(const gp__unit *u)
+/*	Whether the weights of gamma's and of beta's features are frozen. */
+static int gp__fit_holds_gamma(const gp__unit *u)
 {
-	return u->a_slot.id ? u->slot_a : u->block[GP__ON_GAMMA].slot_mu;
+	return gp__fit_held(u->model, u->a_slot.id ? u->slot_a : u->block[GP__ON_GAMMA].slot_mu);
 }
-static int gp__fit_beta_slot(const gp__unit *u) { return u->block[GP__ON_BETA].slot_mu; }
+static int gp__fit_holds_beta(const gp__unit *u)
+{
+	return gp__fit_held(u->model, u->block[GP__ON_BETA].slot_mu);
+}
 
 /*	Store frozen slots' weights in w; restrict [from, to) to the others. */
-static void gp__fit_hold(const gp__unit *u, gp__fit *f)
+static void gp__fit_hold(gp__fit *f)
 {
-	const odvgp_model *m = u->model;
-	const gp__node *node = m->tape.node;
-	int beta = gp__fit_held(m, gp__fit_beta_slot(u)),
-		gamma = gp__fit_held(m, gp__fit_gamma_slot(u));
+	const gp__unit *u = f->u;
+	int beta = gp__fit_holds_beta(u), gamma = gp__fit_holds_gamma(u);
+	const odvgp_real *of_beta = gp__node_value(u, u->block[GP__ON_BETA].white_mu),
+					 *of_gamma =
+							 gp__node_value(u, u->a.id ? u->a : u->block[GP__ON_GAMMA].white_mu);
 	gp__zero(f->w, u->P * f->F);
 	if (u->mean_part->mu == GP__MU_COEFFICIENTS) { /* one slot holds all weights */
 		if (beta || gamma) f->to = f->from;
 		return;
 	}
 	GP__FOR(p, u->P) {
-		if (beta)
-			gp__copy(f->w + p * f->F, node[u->block[GP__ON_BETA].white_mu.id].v + p * f->M, f->M);
-		if (gamma && f->to == f->F)
-			gp__copy(f->w + p * f->F + f->M,
-					node[u->a.id ? u->a.id : u->block[GP__ON_GAMMA].white_mu.id].v + p * f->Mg,
-					f->Mg);
+		odvgp_real *w = f->w + p * f->F;
+		if (beta) gp__copy(w, of_beta + p * f->M, f->M);
+		if (gamma && f->to == f->F) gp__copy(w + f->M, of_gamma + p * f->Mg, f->Mg);
 	}
 	if (gamma) f->to = GP__MIN(f->to, f->M);
 	if (beta) f->from = GP__MIN(f->M, f->to);
 }
 
 /*	rest = h / s - (Lambda + S / s) w over all features. */
-static void gp__fit_rest(gp__fit *f, odvgp_real noise)
+static void gp__fit_rest(gp__fit *f)
 {
 	GP__FROM(p, f->first, f->last) {
 		const odvgp_real *w = f->w + p * f->F;
 		odvgp_real *rest = f->rest + p * f->F;
-		GP__FOR(i, f->F) rest[i] = f->h[p * f->F + i] / noise;
+		GP__FOR(i, f->F) rest[i] = f->h[p * f->F + i] / f->noise;
 		GP__FOR(i, f->F)
 			GP__FOR(j, i + 1) {
-				odvgp_real g = gp__fit_normal(f, noise, i, j);
+				odvgp_real g = gp__fit_normal(f, i, j);
 				rest[i] -= g * w[j];
 				if (j < i) rest[j] -= g * w[i];
 			}
@@ -16139,20 +16149,20 @@ static void gp__fit_rest(gp__fit *f, odvgp_real noise)
 
 /*	What a jitter of 1 adds to the scaled diagonal: 1 for whitened features, else k(z,z), of which
 	Lambda may be all rounding error. */
-static odvgp_real gp__fit_jitter(const gp__unit *u, const gp__fit *f, ptrdiff_t i)
+static odvgp_real gp__fit_jitter(const gp__fit *f, ptrdiff_t i)
 {
-	const gp__node *Z = &u->model->tape.node[u->Z_gamma.id];
+	const gp__node *Z = &f->node[f->u->Z_gamma.id];
 	odvgp_real scale = f->scale[i];
 	ptrdiff_t j = f->from + i - f->M;
 	if (j < 0 || f->gamma == GP__WHITE_GAMMA) return 1;
-	return scale * scale * gp__unit_diag(u, Z->v + j * Z->ld);
+	return scale * scale * gp__unit_diag(f->u, Z->v + j * Z->ld);
 }
 
 /*	Whether a factor G [n,n] has a pivot below `least` of that. */
-static int gp__fit_near_singular(const gp__unit *u, const gp__fit *f, ptrdiff_t n, odvgp_real least)
+static int gp__fit_near_singular(const gp__fit *f, ptrdiff_t n, odvgp_real least)
 {
 	GP__FOR(i, n)
-		if (!(f->G[i * n + i] * f->G[i * n + i] >= least * gp__fit_jitter(u, f, i))) return 1;
+		if (!(f->G[i * n + i] * f->G[i * n + i] >= least * gp__fit_jitter(f, i))) return 1;
 	return 0;
 }
 
@@ -16160,45 +16170,42 @@ static int gp__fit_near_singular(const gp__unit *u, const gp__fit *f, ptrdiff_t 
 	jitter.relative on its diagonal, or more if it still has no factor. Iterative refinement then
 	corrects the directions that the data decide; in the others coefficients would be so large that
 	predictions in float lose their digits, for at most 2e-3 nats (0.25 without noise). */
-static odvgp_status gp__fit_mean(gp__unit *u, gp__fit *f, odvgp_real noise, odvgp_info *info)
+static odvgp_status gp__fit_mean(gp__fit *f)
 {
-	odvgp_model *m = u->model;
-	const odvgp_blas *blas = &m->tape.blas;
-	ptrdiff_t n = f->to - f->from;
-	odvgp_real added = 0, least = m->cfg.jitter.relative;
+	ptrdiff_t n = f->to - f->from, from = f->from;
+	odvgp_real added = 0, least = f->m->cfg.jitter.relative;
 	odvgp_info bad;
 	GP__FOR(i, n) {
-		odvgp_real d = gp__fit_normal(f, noise, f->from + i, f->from + i);
+		odvgp_real d = gp__fit_normal(f, from + i, from + i);
 		f->scale[i] = d > 0 ? 1 / GP__SQRT(d) : 1;
 	}
 	GP__FOR(tries, 20) {
 		GP__FOR(i, n) {
 			GP__FOR(j, i + 1)
-				f->G[i * n + j] =
-						f->scale[i] * gp__fit_normal(f, noise, f->from + i, f->from + j) * f->scale[j];
-			if (added > 0) f->G[i * n + i] += added * gp__fit_jitter(u, f, i);
+				f->G[i * n + j] = f->scale[i] * gp__fit_normal(f, from + i, from + j) * f->scale[j];
+			if (added > 0) f->G[i * n + i] += added * gp__fit_jitter(f, i);
 		}
-		odvgp_status status = odvgp_potrf(blas, n, f->G, n, &bad);
+		odvgp_status status = odvgp_potrf(f->blas, n, f->G, n, &bad);
 		int singular = status != ODVGP_OK;
-		if (status == ODVGP_E_STOPPED) return gp__stop_status(m, info);
-		if (!singular && (added > 0 || !gp__fit_near_singular(u, f, n, least))) break;
+		if (status == ODVGP_E_STOPPED) return gp__stop_status(f->m, f->info);
+		if (!singular && (added > 0 || !gp__fit_near_singular(f, n, least))) break;
 		if (tries == 19 && singular)
-			return gp__fail(
-					info, ODVGP_E_NOT_PD, "Lambda + Phi Phi^T / noise", bad.row, bad.value, NULL);
+			return gp__fail(f->info, ODVGP_E_NOT_PD, "Lambda + Phi Phi^T / noise", bad.row,
+					bad.value, NULL);
 		added = GP__MAX(4 * added, least);
 	}
 	GP__FOR(pass, 4) {
-		gp__fit_rest(f, noise);
+		gp__fit_rest(f);
 		GP__FROM(p, f->first, f->last) {
-			odvgp_real *x = f->rest + p * f->F + f->from, *w = f->w + p * f->F + f->from;
+			odvgp_real *x = f->rest + p * f->F + from, *w = f->w + p * f->F + from;
 			GP__FOR(i, n) x[i] *= f->scale[i];
-			gp__cholesky_solve(blas, n, f->G, n, x);
+			gp__cholesky_solve(f->blas, n, f->G, n, x);
 			GP__FOR(i, n) w[i] += f->scale[i] * x[i];
 		}
 	}
-	return gp__finite(f->w, u->P * f->F)
+	return gp__finite(f->w, f->u->P * f->F)
 				   ? ODVGP_OK
-				   : gp__refuse(info, ODVGP_E_NAN, "q", "the optimum is not finite");
+				   : gp__refuse(f->info, ODVGP_E_NAN, "q", "the optimum is not finite");
 }
 
 /* --- writing the slots --- */
@@ -16215,104 +16222,100 @@ static odvgp_real *gp__fit_slot(odvgp_model *m, int slot)
 }
 
 /*	Stage block b's mean in its slot's coordinates. */
-static void gp__fit_put_mean(gp__unit *u, const gp__fit *f, int b)
+static void gp__fit_put_mean(const gp__fit *f, int b)
 {
-	odvgp_model *m = u->model;
+	const gp__unit *u = f->u;
 	const gp__block *block = &u->block[b];
-	const odvgp_blas *blas = &m->tape.blas;
-	const odvgp_real *L = m->tape.node[block->L.id].v;
-	ptrdiff_t M = block->M, P = u->P;
+	const odvgp_real *L = f->node[block->L.id].v;
+	ptrdiff_t M = block->M;
 	int coefficients =
 			u->param == ODVGP_PARAMETRISATION_A_BETA || u->mean_part->mu == GP__MU_COEFFICIENTS;
 	if (!block->slot_mu) return;
-	GP__FOR(p, P) {
-		odvgp_real *to = gp__fit_slot(m, block->slot_mu) + p * M;
+	GP__FOR(p, u->P) {
+		odvgp_real *to = gp__fit_slot(f->m, block->slot_mu) + p * M;
 		const odvgp_real *w = f->w + p * f->F + (b == GP__ON_GAMMA ? f->M : 0);
 		if (u->param == ODVGP_PARAMETRISATION_PRIMAL && !coefficients)
-			odvgp_gemm(blas, 0, 1, 1, M, M, 1, w, M, L, M, 0, to, M);
+			odvgp_gemm(f->blas, 0, 1, 1, M, M, 1, w, M, L, M, 0, to, M);
 		else gp__copy(to, w, M);
-		if (coefficients) odvgp_trsm(blas, 0, 1, M, 1, L, M, to, 1);
+		if (coefficients) odvgp_trsm(f->blas, 0, 1, M, 1, L, M, to, 1);
 	}
 }
 
 /*	Stage gamma's coefficients a. HYBRID's w is q_mu + c: subtract c = W a before q_mu is staged. */
-static void gp__fit_put_gamma(gp__unit *u, gp__fit *f)
+static void gp__fit_put_gamma(gp__fit *f)
 {
-	odvgp_model *m = u->model;
-	const gp__node *D = u->gamma_residual.id && u->gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED
-								? &m->tape.node[u->gamma_residual.id]
-								: NULL;
+	const gp__unit *u = f->u;
+	int scaled = u->gamma_residual.id && u->gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED;
+	const odvgp_real *D = f->node[u->gamma_residual.id].v;
 	if (!u->a_slot.id) return;
 	GP__FOR(p, u->P) {
-		const odvgp_real *a = f->w + p * f->F + f->M;
-		odvgp_real *to = gp__fit_slot(m, u->slot_a) + p * f->Mg;
-		GP__FOR(i, f->Mg) to[i] = D ? D->v[i] * a[i] : a[i];
+		odvgp_real *w = f->w + p * f->F, *a = w + f->M,
+				   *to = gp__fit_slot(f->m, u->slot_a) + p * f->Mg;
+		GP__FOR(i, f->Mg) to[i] = scaled ? D[i] * a[i] : a[i];
 		if (u->shift.id)
-			odvgp_gemm(&m->tape.blas, 0, 0, f->M, 1, f->Mg, -1, f->W, f->Mg, a, 1, 1,
-					f->w + p * f->F, 1);
+			odvgp_gemm(f->blas, 0, 0, f->M, 1, f->Mg, -1, f->W, f->Mg, a, 1, 1, w, 1);
 	}
 }
 
-/*	Stage block b's q_sqrt: (I + S / s)^-1 = R^-1 R^-T, R factored from the last row up. */
-static odvgp_status gp__fit_put_factor(
-		gp__unit *u, gp__fit *f, odvgp_real noise, int b, odvgp_info *info)
+/*	G [M,M] = I + S / s, lower, of the M features from number `from` on. */
+static void gp__fit_precision(gp__fit *f, ptrdiff_t from, ptrdiff_t M, odvgp_real noise)
 {
-	odvgp_model *m = u->model;
-	const gp__block *block = &u->block[b];
-	const odvgp_blas *blas = &m->tape.blas;
-	ptrdiff_t M = block->M, from = b == GP__ON_GAMMA ? f->M : 0;
-	if (!block->white_sqrt.id || (b == GP__ON_GAMMA && m->cfg.objective == ODVGP_OBJECTIVE_PARTLY))
-		return ODVGP_OK;
-	GP__FOR(i, M) {
+	gp__zero(f->G, M * M);
+	GP__FOR(i, M)
 		GP__FOR(j, i + 1)
 			f->G[i * M + j] = (odvgp_real)(i == j) + f->S[(from + i) * f->F + from + j] / noise;
-		gp__zero(f->G + i * M + i + 1, M - i - 1);
-	}
-	odvgp_status status = odvgp_potrf_reverse(blas, M, f->G, M, info);
+}
+
+/*	Stage block b's q_sqrt: (I + S / s)^-1 = R^-1 R^-T, R factored from the last row up. */
+static odvgp_status gp__fit_put_factor(gp__fit *f, int b)
+{
+	const gp__block *block = &f->u->block[b];
+	ptrdiff_t M = block->M;
+	if (!block->white_sqrt.id ||
+			(b == GP__ON_GAMMA && f->m->cfg.objective == ODVGP_OBJECTIVE_PARTLY))
+		return ODVGP_OK;
+	gp__fit_precision(f, b == GP__ON_GAMMA ? f->M : 0, M, f->noise);
+	odvgp_status status = odvgp_potrf_reverse(f->blas, M, f->G, M, f->info);
 	if (status) return status;
-	odvgp_trtri(blas, M, f->G, M);
+	odvgp_trtri(f->blas, M, f->G, M);
 	GP__FROM(p, f->first, f->last) {
-		odvgp_real *to = gp__fit_slot(m, block->slot_sqrt) + p * M * M;
-		if (u->param == ODVGP_PARAMETRISATION_WHITENED) gp__copy(to, f->G, M * M);
-		else odvgp_trmm(blas, 0, M, M, 1, m->tape.node[block->L.id].v, M, f->G, M, 0, to, M);
+		odvgp_real *to = gp__fit_slot(f->m, block->slot_sqrt) + p * M * M;
+		if (f->u->param == ODVGP_PARAMETRISATION_WHITENED) gp__copy(to, f->G, M * M);
+		else odvgp_trmm(f->blas, 0, M, M, 1, f->node[block->L.id].v, M, f->G, M, 0, to, M);
 		GP__FOR(i, M) gp__zero(to + i * M + i + 1, M - i - 1);
 	}
 	return ODVGP_OK;
 }
 
-static odvgp_status gp__fit_put_factors(gp__unit *u, gp__fit *f, odvgp_real noise, odvgp_info *info)
+static odvgp_status gp__fit_put_factors(gp__fit *f)
 {
-	odvgp_status status = ODVGP_OK;
-	for (int b = 0; b < GP__BLOCKS && !status; b++)
-		status = gp__fit_put_factor(u, f, noise, b, info);
-	return status;
+	odvgp_status status = gp__fit_put_factor(f, GP__ON_BETA);
+	return status ? status : gp__fit_put_factor(f, GP__ON_GAMMA);
 }
 
 /*	Stage the Cholesky factor of B = L^-T (S / s) L^-1. With fewer rows than points B is singular:
 	the least amount that suffices is added to its diagonal. */
-static odvgp_status gp__fit_put_inverse(gp__unit *u, gp__fit *f, odvgp_real noise, odvgp_info *info)
+static odvgp_status gp__fit_put_inverse(gp__fit *f)
 {
-	odvgp_model *m = u->model;
-	const odvgp_blas *blas = &m->tape.blas;
-	const odvgp_real *L = m->tape.node[u->L.id].v;
+	const odvgp_real *L = f->node[f->u->L.id].v;
 	ptrdiff_t M = f->M;
 	odvgp_real mean = 0, added = 0,
-			   *to = gp__fit_slot(m, u->block[GP__ON_BETA].slot_sqrt) + f->first * M * M;
+			   *to = gp__fit_slot(f->m, f->u->block[GP__ON_BETA].slot_sqrt) + f->first * M * M;
 	odvgp_info bad;
 	GP__FOR(i, M)
-		GP__FOR(j, i + 1) f->G[i * M + j] = f->G[j * M + i] = f->S[i * f->F + j] / noise;
-	odvgp_trsm(blas, 0, 1, M, M, L, M, f->G, M);
-	odvgp_trsm(blas, 1, 0, M, M, L, M, f->G, M);
+		GP__FOR(j, i + 1) f->G[i * M + j] = f->G[j * M + i] = f->S[i * f->F + j] / f->noise;
+	odvgp_trsm(f->blas, 0, 1, M, M, L, M, f->G, M);
+	odvgp_trsm(f->blas, 1, 0, M, M, L, M, f->G, M);
 	GP__FOR(i, M) mean += f->G[i * M + i] / (odvgp_real)M;
 	GP__FOR(tries, 30) {
 		GP__FOR(i, M) {
 			gp__copy_row(to + i * M, f->G + i * M, i, M);
 			to[i * M + i] += added;
 		}
-		odvgp_status status = odvgp_potrf(blas, M, to, M, &bad);
+		odvgp_status status = odvgp_potrf(f->blas, M, to, M, &bad);
 		if (!status) break;
-		if (status == ODVGP_E_STOPPED) return gp__stop_status(m, info);
-		if (tries == 29) return gp__fail(info, ODVGP_E_NOT_PD, "B", bad.row, bad.value, NULL);
+		if (status == ODVGP_E_STOPPED) return gp__stop_status(f->m, f->info);
+		if (tries == 29) return gp__fail(f->info, ODVGP_E_NOT_PD, "B", bad.row, bad.value, NULL);
 		added = GP__MAX(4 * added, GP__EPS * mean);
 	}
 	GP__FROM(p, 1, f->last - f->first) gp__copy(to + p * M * M, to, M * M);
@@ -16320,19 +16323,19 @@ static odvgp_status gp__fit_put_inverse(gp__unit *u, gp__fit *f, odvgp_real nois
 }
 
 /*	O(M)'s g: repeat its natural step of size 1/2 until g stays. G = -S / (2 s), whatever q is. */
-static odvgp_status gp__fit_diagonal(gp__unit *u, gp__fit *f, odvgp_real noise, gp__diag_work *w)
+static odvgp_status gp__fit_diagonal(gp__fit *f, gp__diag_work *w)
 {
 	ptrdiff_t M = f->M;
 	odvgp_real *E = f->G;
 	GP__FOR(step, 2000) {
 		double moved = 0;
 		GP__FOR(i, M)
-			GP__FOR(j, i + 1) E[i * M + j] = -GP__R(0.5) * f->S[i * f->F + j] / noise;
-		odvgp_status status = gp__diag_factor(u, w, E);
-		if (!status) status = gp__diag_change(u, w, E);
+			GP__FOR(j, i + 1) E[i * M + j] = -GP__R(0.5) * f->S[i * f->F + j] / f->noise;
+		odvgp_status status = gp__diag_factor(f->u, w, E);
+		if (!status) status = gp__diag_change(f->u, w, E);
 		if (status) return status;
 		gp__copy(w->mu, w->g, M);
-		gp__diag_move(u, w, GP__R(0.5));
+		gp__diag_move(f->u, w, GP__R(0.5));
 		GP__FOR(i, M)
 			moved = GP__MAX(
 					moved, fabs((double)(w->g[i] - w->mu[i])) / (double)(w->g[i] + w->mu[i]));
@@ -16341,33 +16344,32 @@ static odvgp_status gp__fit_diagonal(gp__unit *u, gp__fit *f, odvgp_real noise, 
 	return ODVGP_OK;
 }
 
-static odvgp_status gp__fit_put_diagonal(
-		gp__unit *u, gp__fit *f, odvgp_real noise, odvgp_info *info)
+static odvgp_status gp__fit_put_diagonal(gp__fit *f)
 {
-	odvgp_model *m = u->model;
+	gp__unit *u = f->u;
+	odvgp_model *m = f->m;
 	ptrdiff_t M = f->M;
 	gp__diag_work w = gp__diag_work_of(u, GP__NAT_OPTIMUM);
 	odvgp_real *g = gp__fit_slot(m, u->slot_q_diag);
 	odvgp_events events = m->tape.events;
-	gp__copy(w.g, m->tape.node[u->q_diag.id].v, M);
-	odvgp_status status = gp__fit_diagonal(u, f, noise, &w);
-	if (!status) m->tape.events = events;
-	if (!status)
+	gp__copy(w.g, f->node[u->q_diag.id].v, M);
+	odvgp_status status = gp__fit_diagonal(f, &w);
+	if (!status) {
+		m->tape.events = events;
 		GP__FROM(i, f->first * M, f->last * M)
 			g[i] = gp__inside(&m->par, u->slot_q_diag, w.g[i % M]);
+	}
 	gp__end_loan(&m->nat_R, GP__NAT_OPTIMUM);
-	if (!status || status == ODVGP_E_STOPPED) return gp__stop_status(m, info);
-	return gp__refuse(info, status, "q_diag", "its optimum was not reached");
+	if (!status || status == ODVGP_E_STOPPED) return gp__stop_status(m, f->info);
+	return gp__refuse(f->info, status, "q_diag", "its optimum was not reached");
 }
 
 /*	By the covariance part's `optimum`: natural steps that find it, and what stages it. */
 static const struct {
 	int steps;
-	odvgp_status (*put)(gp__unit *u, gp__fit *f, odvgp_real noise, odvgp_info *info);
+	odvgp_status (*put)(gp__fit *f);
 } gp__optima[] = {{0, NULL}, {0, gp__fit_put_factors}, {0, gp__fit_put_inverse},
 		{GP__STEPS_DIAGONAL, gp__fit_put_diagonal}};
-
-static const char gp__no_optimum[] = "a mixture has no optimum in closed form: take natural steps";
 
 /* --- odvgp_fit_q --- */
 
@@ -16380,12 +16382,12 @@ static odvgp_status gp__fit_check(const gp__unit *u, odvgp_info *info)
 	if ((u->steps & steps) != steps)
 		return gp__unsupported(
 				info, "cov_part", "DIAGONAL has an optimum here only with O(M)'s mean");
-	if (u->shift.id && gp__fit_held(u->model, gp__fit_beta_slot(u)) &&
-			!gp__fit_held(u->model, gp__fit_gamma_slot(u)))
+	if (u->shift.id && gp__fit_holds_beta(u) && !gp__fit_holds_gamma(u))
 		return gp__unsupported(info, "q_mu", "must not be frozen for HYBRID's optimum of a_gamma");
 	return ODVGP_OK;
 }
 
+/*	The staged optimum becomes the model's q. */
 static void gp__fit_take(gp__unit *u)
 {
 	odvgp_model *m = u->model;
@@ -16420,13 +16422,14 @@ static odvgp_status gp__fit_exact(
 	odvgp_status s = gp__evaluate(m, &rows, want, &expected, &kl, info);
 	if (s) return s;
 	gp__fit_stage(m);
-	const gp__node *bound = &m->tape.node[m->objective.id];
 	ptrdiff_t N = m->cfg.N;
 	odvgp_real noise = gp__noise(m), *g = gp__fit_slot(m, u->slot_q_diag);
-	gp__copy(gp__fit_slot(m, u->block[GP__ON_BETA].slot_mu), bound->aux + 2 * N * N, u->P * N);
-	GP__FOR(i, u->P * N)
-		g[i] = gp__inside(
-				&m->par, u->slot_q_diag, 1 / (noise * (odvgp_real)gp__noise_factor(m, i % N)));
+	gp__copy(gp__fit_slot(m, u->block[GP__ON_BETA].slot_mu),
+			m->tape.node[m->objective.id].aux + 2 * N * N, u->P * N);
+	GP__FOR(i, u->P * N) {
+		odvgp_real precision = 1 / (noise * (odvgp_real)gp__noise_factor(m, i % N));
+		g[i] = gp__inside(&m->par, u->slot_q_diag, precision);
+	}
 	gp__copy(m->tape.node[u->Z_beta.id].v, X, N * u->D);
 	gp__touch(m, u->slot_Z_beta);
 	gp__fit_take(u);
@@ -16435,24 +16438,25 @@ static odvgp_status gp__fit_exact(
 }
 
 /*	Begin odvgp_fit_q or odvgp_upper_bound: carve `scratch`, compute factors and sums. */
-static odvgp_status gp__fit_begin(gp__unit *u, const odvgp_real *X, const odvgp_real *Y,
-		void *scratch, size_t bytes, gp__fit *f, odvgp_info *info)
+static odvgp_status gp__fit_begin(gp__fit *f, odvgp_model *m, const odvgp_real *X,
+		const odvgp_real *Y, void *scratch, size_t bytes, odvgp_info *info)
 {
-	odvgp_model *m = u->model;
 	gp__arena a;
 	gp__wants_list want = {0, 0, 0, GP__GIVES_BOUND | GP__GIVES_L};
 	size_t need = odvgp_fit_q_scratch(m, NULL);
 	if (!scratch) return gp__is_null(info, "scratch");
-	if (!need || bytes < need)
-		return gp__fail(info, ODVGP_E_MEMORY, "scratch", -1, (double)need, "is too small");
+	if (!need || bytes < need) return gp__small(info, "scratch", need);
 	gp__arena_init(&a, scratch, bytes);
-	gp__fit_layout(u, &a, f);
+	gp__fit_layout(m->unit, &a, f);
+	f->X = X;
+	f->Y = Y;
+	f->info = info;
 	gp__all_columns(m);
 	gp__mark_params(m, &want);
 	odvgp_status s = gp__tape_forward_info(&m->tape, GP__HEAD, info);
 	if (s) return s;
-	gp__fit_prior(u, f);
-	return gp__fit_sums(u, f, X, Y, info);
+	gp__fit_prior(f);
+	return gp__fit_sums(f);
 }
 
 /*	A failed attempt undoes its events and jitters. */
@@ -16464,43 +16468,41 @@ static odvgp_status gp__attempt_end(odvgp_model *m, odvgp_status s, const odvgp_
 	return s;
 }
 
-/*	Solve for weights, or with `put` stage covariances, of all outputs of one noise at once. */
-static odvgp_status gp__fit_outputs(gp__unit *u, gp__fit *f, int put, odvgp_info *info)
+/*	Solve for weights, or stage covariances with `put`, of all outputs of one noise at once. */
+static odvgp_status gp__fit_outputs(gp__fit *f, odvgp_status (*put)(gp__fit *f))
 {
-	const odvgp_model *m = u->model;
-	const odvgp_real *noise = m->tape.node[m->lik_params.id].v;
+	const odvgp_real *noise = f->node[f->m->lik_params.id].v;
 	odvgp_status s = ODVGP_OK;
-	for (f->first = 0; f->first < u->P && !s; f->first = f->last) {
-		f->last = m->extent > 1 ? f->first + 1 : u->P;
-		odvgp_real variance = noise[m->extent > 1 ? f->first : 0];
-		s = put ? gp__optima[u->cov_part->optimum].put(u, f, variance, info)
-				: gp__fit_mean(u, f, variance, info);
+	for (f->first = 0; f->first < f->u->P && !s; f->first = f->last) {
+		int own = f->m->extent > 1;
+		f->last = own ? f->first + 1 : f->u->P;
+		f->noise = noise[own ? f->first : 0];
+		s = put(f);
 	}
 	return s;
 }
 
-static odvgp_status gp__fit_best(gp__unit *u, const odvgp_real *X, const odvgp_real *Y,
+static odvgp_status gp__fit_best(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
 		void *scratch, size_t bytes, odvgp_info *info)
 {
-	odvgp_model *m = u->model;
 	gp__fit f;
-	odvgp_status s = gp__fit_begin(u, X, Y, scratch, bytes, &f, info);
+	odvgp_status s = gp__fit_begin(&f, m, X, Y, scratch, bytes, info);
 	if (s) return s;
-	gp__fit_hold(u, &f);
-	if ((s = gp__fit_outputs(u, &f, 0, info))) return s;
+	gp__fit_hold(&f);
+	if ((s = gp__fit_outputs(&f, gp__fit_mean))) return s;
 	gp__fit_stage(m);
-	gp__fit_put_gamma(u, &f);
-	gp__fit_put_mean(u, &f, GP__ON_BETA);
-	if (f.to == f.F && f.gamma == GP__WHITE_GAMMA) gp__fit_put_mean(u, &f, GP__ON_GAMMA);
+	gp__fit_put_gamma(&f);
+	gp__fit_put_mean(&f, GP__ON_BETA);
+	if (f.to == f.F && f.gamma == GP__WHITE_GAMMA) gp__fit_put_mean(&f, GP__ON_GAMMA);
 	/* v_sqrt needs the sums of A_v */
-	if (u->cov_part->v_sqrt && f.gamma != GP__WHITE_GAMMA) {
+	if (f.u->cov_part->v_sqrt && f.gamma != GP__WHITE_GAMMA) {
 		f.gamma = GP__WHITE_GAMMA;
-		gp__fit_prior(u, &f);
+		gp__fit_prior(&f);
 		s = gp__watch_at(m, ODVGP_PHASE_FIT_Q, 0, m->cfg.N, NULL, info);
-		if (!s) s = gp__fit_sums(u, &f, X, Y, info);
+		if (!s) s = gp__fit_sums(&f);
 	}
-	if (!s) s = gp__fit_outputs(u, &f, 1, info);
-	if (!s && (s = gp__stop_status(m, info)) == ODVGP_OK) gp__fit_take(u);
+	if (!s) s = gp__fit_outputs(&f, gp__optima[f.u->cov_part->optimum].put);
+	if (!s && (s = gp__stop_status(m, info)) == ODVGP_OK) gp__fit_take(f.u);
 	gp__end_loan(&m->par.lent, GP__LENT_OPTIMUM);
 	return s;
 }
@@ -16511,17 +16513,18 @@ static odvgp_status gp__fit_q(odvgp_model *m, const odvgp_real *X, const odvgp_r
 	odvgp_status s = gp__watch_at(m, ODVGP_PHASE_FIT_Q, 0, m->cfg.N, NULL, info);
 	if (s) return s;
 	if (m->units > 1) return gp__unsupported(info, "model", gp__one_layer_only);
-	if (m->slot_mixing) return gp__unsupported(info, "functions", gp__no_optimum);
+	if (m->slot_mixing)
+		return gp__unsupported(info, "functions",
+				"a mixture has no optimum in closed form: take natural steps");
 	if (!gp__has_noise(&m->cfg))
 		return gp__unsupported(
 				info, "likelihood", "must be Gaussian for an optimum in closed form");
-	gp__unit *u = m->unit;
 	odvgp_events events = m->tape.events;
 	gp__keep_jitters(m);
-	if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT)
-		return gp__attempt_end(m, gp__fit_exact(u, X, Y, info), &events);
-	if ((s = gp__fit_check(u, info))) return s;
-	return gp__attempt_end(m, gp__fit_best(u, X, Y, scratch, bytes, info), &events);
+	if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT) s = gp__fit_exact(m->unit, X, Y, info);
+	else if ((s = gp__fit_check(m->unit, info))) return s;
+	else s = gp__fit_best(m, X, Y, scratch, bytes, info);
+	return gp__attempt_end(m, s, &events);
 }
 
 ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
@@ -16542,67 +16545,51 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const od
 		-(P N log(2 pi) + P log|Q + s I| + r^T (Q + t I)^-1 r) / 2
 	with t = s + tr(K - Q) for the upper bound; t = s for the lower one, which also has a trace
 	term. */
-static odvgp_status gp__fit_bound(
-		gp__unit *u, gp__fit *f, odvgp_real noise, double t, double *logs, double *quadratic)
+static odvgp_status gp__fit_bound(gp__fit *f, double t, double *logs, double *quadratic)
 {
-	odvgp_model *m = u->model;
-	const odvgp_blas *blas = &m->tape.blas;
 	ptrdiff_t M = f->M;
 	double hJh = 0;
 	GP__FOR(pass, 2) { /* the determinant with noise, the quadratic with t */
-		odvgp_real by = pass ? (odvgp_real)t : noise;
-		GP__FOR(i, M)
-			GP__FOR(j, i + 1) f->G[i * M + j] = (odvgp_real)(i == j) + f->S[i * f->F + j] / by;
-		odvgp_status status = odvgp_potrf(blas, M, f->G, M, NULL);
+		gp__fit_precision(f, 0, M, pass ? (odvgp_real)t : f->noise);
+		odvgp_status status = odvgp_potrf(f->blas, M, f->G, M, NULL);
 		if (status) return status;
-		*logs = pass ? *logs : f->weight * log((double)noise);
-		if (!pass)
-			GP__FOR(i, M) *logs += 2 * log((double)f->G[i * M + i]);
+		if (pass) break;
+		*logs = f->weight * log((double)f->noise);
+		GP__FOR(i, M) *logs += 2 * log((double)f->G[i * M + i]);
 	}
-	GP__FOR(p, u->P) {
+	GP__FOR(p, f->u->P) {
 		gp__copy(f->rest, f->h + p * f->F, M);
-		odvgp_trsm(blas, 0, 0, M, 1, f->G, M, f->rest, 1);
+		odvgp_trsm(f->blas, 0, 0, M, 1, f->G, M, f->rest, 1);
 		GP__FOR(i, M) hJh += (double)f->rest[i] * (double)f->rest[i];
 	}
 	*quadratic = (f->rr - hJh / t) / t;
 	/* r^T r and the term subtracted from it have a real's digits: refuse errors above 0.01
 	   (|quadratic| + one nat per row and output) */
 	double error = 16 * (double)GP__EPS * f->rr / t,
-		   rows = (double)m->cfg.N * (double)m->cfg.layer[0].P;
+		   rows = (double)f->m->cfg.N * (double)f->m->cfg.layer[0].P;
 	return error <= 0.01 * (rows + fabs(*quadratic)) ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-static odvgp_status gp__fit_bounds(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
-		void *scratch, size_t bytes, odvgp_real *upper, odvgp_real *lower, odvgp_info *info)
+/*	bound: upper, lower. */
+static odvgp_status gp__fit_bounds(gp__fit *f, odvgp_real bound[2])
 {
-	gp__fit f;
-	double logs, above, below, left;
-	gp__unit *u = m->unit;
-	odvgp_status status = gp__fit_begin(u, X, Y, scratch, bytes, &f, info);
-	if (status) return status;
-	odvgp_real noise = gp__noise(m);
-	double P = (double)m->cfg.layer[0].P, constant;
-	constant = P * f.weight * gp__log_2pi;
-	left = f.kk / P;
-	GP__FOR(i, f.M) left -= (double)f.S[i * f.F + i];
+	double logs, above, below;
+	f->noise = gp__noise(f->m);
+	double P = (double)f->m->cfg.layer[0].P, noise = (double)f->noise,
+		   constant = P * f->weight * gp__log_2pi, left = f->kk / P;
+	GP__FOR(i, f->M) left -= (double)f->S[i * f->F + i];
 	left = GP__MAX(left, 0);
-	if ((status = gp__fit_bound(u, &f, noise, (double)noise + left, &logs, &above)) != ODVGP_OK ||
-			(status = gp__fit_bound(u, &f, noise, (double)noise, &logs, &below)))
-		return gp__refuse(info, status, "I + A A^T / noise",
+	odvgp_status status = gp__fit_bound(f, noise + left, &logs, &above);
+	if (status || (status = gp__fit_bound(f, noise, &logs, &below)))
+		return gp__refuse(f->info, status, "I + A A^T / noise",
 				status == ODVGP_E_NAN
 						? "the noise is too small beside the targets: all digits cancel"
 						: NULL);
 	/* equal bounds must not cross by rounding */
-	above = GP__MIN(above, below + P * left / (double)noise);
-	odvgp_real bound[2];
-	bound[0] = (odvgp_real)(-0.5 * (constant + P * logs + above + P * f.logs));
-	bound[1] =
-			(odvgp_real)(-0.5 * (constant + P * logs + below + P * left / (double)noise + P * f.logs));
-	if (!gp__finite(bound, lower ? 2 : 1))
-		return gp__fail(info, ODVGP_E_NAN, "bound", -1, (double)bound[0],
-				"is not finite: the data are too large, or the noise is too small");
-	*upper = bound[0];
-	if (lower) *lower = bound[1];
+	above = GP__MIN(above, below + P * left / noise);
+	bound[0] = (odvgp_real)(-0.5 * (constant + P * logs + above + P * f->logs));
+	bound[1] = (odvgp_real)(-0.5 *
+							(constant + P * logs + below + P * left / noise + P * f->logs));
 	return ODVGP_OK;
 }
 
@@ -16617,9 +16604,18 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
 		return gp__unsupported(
 				info, "model", "an upper bound is for one Gaussian noise and one unit");
 	odvgp_events events = m->tape.events;
+	odvgp_real bound[2];
+	gp__fit f;
 	gp__keep_jitters(m);
-	s = gp__fit_bounds(m, X, Y, scratch, scratch_bytes, upper, lower, info);
-	return gp__attempt_end(m, s, &events);
+	s = gp__fit_begin(&f, m, X, Y, scratch, scratch_bytes, info);
+	if (!s) s = gp__fit_bounds(&f, bound);
+	if (!s && !gp__finite(bound, lower ? 2 : 1))
+		s = gp__fail(info, ODVGP_E_NAN, "bound", -1, (double)bound[0],
+				"is not finite: the data are too large, or the noise is too small");
+	if (s) return gp__attempt_end(m, s, &events);
+	*upper = bound[0];
+	if (lower) *lower = bound[1];
+	return ODVGP_OK;
 }
 
 /* ---- >>adam   Adam, schedules, scales of coordinates
