@@ -19861,10 +19861,12 @@ ODVGP_API odvgp_status odvgp_model_copy(odvgp_model **copy, const odvgp_model *m
 	mixed functions f by the least-squares solution g of f = W g. */
 
 typedef struct {
-	odvgp_config cfg;          /* of the auxiliary model */
-	ptrdiff_t iterations;      /* of L-BFGS */
+	const odvgp_model *m;
+	const odvgp_real *X, *Y; /* all rows */
+	odvgp_config cfg;        /* of the auxiliary model */
+	ptrdiff_t iterations;    /* of L-BFGS */
 	odvgp_real *theta, *value; /* the model's before */
-	odvgp_real *X, *Y;         /* the subset; NULL: all rows */
+	odvgp_real *X_subset, *Y_subset; /* NULL: all rows */
 	odvgp_real *f;             /* [F], of mixed functions */
 	ptrdiff_t columns;         /* of the auxiliary model's Y */
 	void *rest;                /* the auxiliary model, then odvgp_fit_q's scratch */
@@ -19931,8 +19933,8 @@ static odvgp_config gp__warm_config(const odvgp_model *m, ptrdiff_t rows, ptrdif
 	memset(&c.lik, 0, sizeof c.lik);
 	c.lik.weights = m->cfg.lik.weights || m->cfg.lik.missing;
 	c.functions = 0;
-	if (m->slot_mixing) return c;
-	c.layer[0].P = m->T > 1 || !m->classes ? m->T : m->F; /* one against the rest */
+	if (!m->slot_mixing) /* one against the rest */
+		c.layer[0].P = m->T > 1 || !m->classes ? m->T : m->F;
 	return c;
 }
 
@@ -19943,6 +19945,7 @@ static odvgp_status gp__warm_settle(
 	ptrdiff_t N = m->cfg.N, M = set->M ? set->M : m->cfg.layer[0].M, rows = set->rows;
 	odvgp_status s = gp__warm_check(m, info);
 	memset(w, 0, sizeof *w);
+	w->m = m;
 	if (s) return s;
 	if (!rows) rows = GP__MAX(gp__sample_rows(N, M, 20), GP__MIN(M, N));
 	if (rows < 1 || rows > N || M < 1 || (set->M && M > rows) || set->iterations < 0 ||
@@ -20004,32 +20007,31 @@ GP__NOINLINE odvgp_status gp__trial_measure(const odvgp_model *m, size_t *bytes,
 }
 
 /*	Measures the auxiliary model, and the scratch of odvgp_fit_q for its q. */
-GP__NOINLINE odvgp_status gp__warm_measure(
-		gp__warm_work *w, const odvgp_model *m, size_t *bytes, odvgp_info *info)
+GP__NOINLINE odvgp_status gp__warm_measure(gp__warm_work *w, size_t *bytes, odvgp_info *info)
 {
 	gp__draft draft;
 	odvgp_model *aux = gp__draft_start(&draft, NULL, NULL);
-	gp__warm_model(aux, m, &w->cfg);
+	gp__warm_model(aux, w->m, &w->cfg);
 	w->columns = gp__y_columns(&aux->y);
 	odvgp_status s = gp__model_measure(aux, bytes, info);
-	aux->magic = gp__warm_knows_q(m) ? GP__MODEL_MAGIC : 0;
+	aux->magic = gp__warm_knows_q(w->m) ? GP__MODEL_MAGIC : 0;
 	w->fit_bytes = odvgp_fit_q_scratch(aux, NULL);
 	return s;
 }
 
-static odvgp_status gp__warm_layout(
-		gp__warm_work *w, const odvgp_model *m, gp__arena *a, odvgp_info *info)
+static odvgp_status gp__warm_layout(gp__warm_work *w, gp__arena *a, odvgp_info *info)
 {
+	const odvgp_model *m = w->m;
 	size_t aux = 0, trial = 0, fit = gp__warm_fits_q(m) ? odvgp_fit_q_scratch(m, NULL) : 1;
-	odvgp_status s = gp__warm_measure(w, m, &aux, info);
+	odvgp_status s = gp__warm_measure(w, &aux, info);
 	if (!s && gp__warm_is_tried(m)) s = gp__trial_measure(m, &trial, info);
 	if (s) return s;
 	w->rest_bytes = fit ? GP__MAX(GP__MAX(fit, aux), trial) : 0;
 	w->theta = gp__take(a, m->par.count, 1);
 	w->value = gp__take(a, m->par.positive, 1);
 	if (w->cfg.N < m->cfg.N || gp__is_pseudo(m)) {
-		w->X = gp__take(a, w->cfg.N, m->cfg.layer[0].D);
-		w->Y = gp__take(a, w->cfg.N, w->columns);
+		w->X_subset = gp__take(a, w->cfg.N, m->cfg.layer[0].D);
+		w->Y_subset = gp__take(a, w->cfg.N, w->columns);
 	}
 	w->rest = gp__take_bytes(a, w->rest_bytes, 1);
 	w->f = gp__take(a, 1, m->slot_mixing ? m->F : 0);
@@ -20043,7 +20045,7 @@ ODVGP_API size_t odvgp_warm_start_scratch(
 	gp__arena a = gp__measuring();
 	gp__warm_work w;
 	if (!gp__model_ok(m)) return gp__no_size(gp__is_null(info, "model"));
-	if (gp__warm_settle(&w, m, settings, info) || gp__warm_layout(&w, m, &a, info)) return 0;
+	if (gp__warm_settle(&w, m, settings, info) || gp__warm_layout(&w, &a, info)) return 0;
 	return a.bad ? gp__too_large(info, "scratch") : a.used + 64;
 }
 
@@ -20066,49 +20068,49 @@ static double gp__pseudo(const odvgp_model *m, const odvgp_real *y, ptrdiff_t f)
 }
 
 /*	to [P] <- the g of least squares, by coordinates: residuals f are left in w->f. */
-static void gp__unmix(const gp__warm_work *w, const odvgp_model *m, odvgp_real *to)
+static void gp__unmix(const gp__warm_work *w, odvgp_real *to)
 {
-	const odvgp_real *W = m->par.theta + m->par.slot[m->slot_mixing].offset;
-	ptrdiff_t P = w->cfg.layer[0].P;
+	ptrdiff_t P = w->cfg.layer[0].P, F = w->m->F;
 	gp__zero(to, P);
 	GP__FROM(i, 0, 30 * P) {
+		const odvgp_real *W = gp__theta_of(w->m, w->m->slot_mixing) + i % P;
 		odvgp_real dot = 0, size = 0;
-		GP__FOR(f, m->F) {
-			dot += W[f * P + i % P] * w->f[f];
-			size += W[f * P + i % P] * W[f * P + i % P];
+		GP__FOR(f, F) {
+			dot += W[f * P] * w->f[f];
+			size += W[f * P] * W[f * P];
 		}
 		odvgp_real step = size > 0 ? dot / size : 0;
 		to[i % P] += step;
-		GP__FOR(f, m->F) w->f[f] -= step * W[f * P + i % P];
+		GP__FOR(f, F) w->f[f] -= step * W[f * P];
 	}
 }
 
 /*	The auxiliary model's row for y. */
-static void gp__pseudo_row(
-		const gp__warm_work *w, const odvgp_model *m, const odvgp_real *y, odvgp_real *to)
+static void gp__pseudo_row(const gp__warm_work *w, const odvgp_real *y, odvgp_real *to)
 {
+	const odvgp_model *m = w->m;
 	ptrdiff_t P = w->cfg.layer[0].P;
 	int missing = 0;
 	GP__FOR(t, m->T) missing |= y[t] != y[t];
 	odvgp_real *f_of_y = m->slot_mixing ? w->f : to;
 	GP__FOR(f, m->slot_mixing ? m->F : P) f_of_y[f] = missing ? 0 : (odvgp_real)gp__pseudo(m, y, f);
-	if (m->slot_mixing) gp__unmix(w, m, to);
+	if (m->slot_mixing) gp__unmix(w, to);
 	if (w->cfg.lik.weights) to[P] = missing ? 0 : m->y.weights ? y[m->T] : 1;
 }
 
-static odvgp_status gp__warm_subset(const gp__warm_work *w, const odvgp_model *m,
-		const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
+static odvgp_status gp__warm_subset(const gp__warm_work *w, odvgp_info *info)
 {
+	const odvgp_model *m = w->m;
 	ptrdiff_t D = m->cfg.layer[0].D, C = gp__y_columns(&m->y);
 	odvgp_status s = ODVGP_OK;
 	for (ptrdiff_t i = 0; i < w->cfg.N && !s; i++) {
 		ptrdiff_t row = gp__permute(m->cfg.seed, GP__STREAM_WARM, 0, m->cfg.N, i);
-		const odvgp_real *y = Y + row * C;
-		odvgp_real *to = w->Y + i * w->columns;
-		gp__copy(w->X + i * D, X + row * D, D);
+		const odvgp_real *y = w->Y + row * C;
+		odvgp_real *to = w->Y_subset + i * w->columns;
+		gp__copy(w->X_subset + i * D, w->X + row * D, D);
 		if (!gp__is_pseudo(m)) gp__copy(to, y, C);
 		else if ((s = gp__targets_check(&m->y, y, 1, row, info)) == ODVGP_OK)
-			gp__pseudo_row(w, m, y, to);
+			gp__pseudo_row(w, y, to);
 	}
 	return s;
 }
@@ -20128,7 +20130,7 @@ enum { GP__WARM_VALUES, GP__WARM_ALL, GP__WARM_Q };
 /*	Copies the slots that both have: values, and with ALL what is set about them; with Q only q. */
 static void gp__warm_copy(odvgp_model *to, const odvgp_model *from, int what)
 {
-	for (int s = 1; s <= to->par.slots; s++) {
+	GP__EACH_SLOT(s, to) {
 		const odvgp_slot *slot = &to->par.slot[s];
 		int k = gp__slot_index(&from->par, slot->name);
 		const odvgp_slot *old = &from->par.slot[k];
@@ -20138,31 +20140,35 @@ static void gp__warm_copy(odvgp_model *to, const odvgp_model *from, int what)
 		if (to->slot_mixing + from->slot_mixing && to->par.state[s].unit < 0) continue;
 		if (what == GP__WARM_ALL) gp__warm_settings(to, s, from, k);
 		else if (!slot->trainable) continue;
-		gp__copy(to->par.theta + slot->offset, from->par.theta + old->offset, slot->count);
+		gp__copy(gp__theta_of(to, s), gp__theta_of(from, k), slot->count);
 		if (slot->positive)
-			gp__copy(to->par.value + slot->offset, from->par.value + old->offset, slot->count);
+			gp__copy(gp__slot_value(&to->par, slot), gp__slot_value(&from->par, old), slot->count);
 		gp__touch(to, s);
 	}
 }
 
-/*	The noise of pseudo-targets starts as that of data does. */
-static void gp__warm_noise(odvgp_model *aux)
+/*	The auxiliary model's noise becomes `variance`. */
+static void gp__warm_noise(odvgp_model *aux, double variance)
 {
-	double sd = (double)aux->data_sd[aux->cfg.layer[0].D];
-	aux->par.state[aux->slot_lik_params].floor = gp__noise_floor(aux, sd * sd);
-	gp__set_noise(aux, 0.1 * sd * sd);
+	gp__set_noise(aux, variance);
 	gp__touch(aux, aux->slot_lik_params);
 }
 
-/*	The outputs' noises become one, their geometric mean, with their bounds and prior. */
-static void gp__warm_one_noise(odvgp_model *aux, const odvgp_model *m)
+/*	The noise of pseudo-targets starts as that of data does. Those of several outputs become one,
+	their geometric mean, with their bounds and prior. */
+static void gp__warm_first_noise(odvgp_model *aux, const odvgp_model *m)
 {
+	int slot = aux->slot_lik_params;
 	const odvgp_slot *noise = &m->par.slot[m->slot_lik_params];
-	double sum = 0;
-	GP__EACH_VALUE(i, noise) sum += log((double)m->par.value[i]);
-	gp__warm_settings(aux, aux->slot_lik_params, m, m->slot_lik_params);
-	gp__set_noise(aux, exp(sum / (double)noise->count));
-	gp__touch(aux, aux->slot_lik_params);
+	double sd = (double)aux->data_sd[aux->cfg.layer[0].D], sum = 0;
+	if (gp__is_pseudo(m)) {
+		aux->par.state[slot].floor = gp__noise_floor(aux, sd * sd);
+		gp__warm_noise(aux, 0.1 * sd * sd);
+	} else if (m->extent > 1) {
+		GP__EACH_VALUE(i, noise) sum += log((double)m->par.value[i]);
+		gp__warm_settings(aux, slot, m, m->slot_lik_params);
+		gp__warm_noise(aux, exp(sum / (double)noise->count));
+	}
 }
 
 /*	A scale, whose noise has the variance 2 scale^2 (STUDENTT: with 4 degrees of freedom), or a
@@ -20179,21 +20185,26 @@ static void gp__warm_width(odvgp_model *m, const odvgp_model *aux)
 
 /*	q's initial value, or where it is known the auxiliary model's, in slots that both have. */
 static odvgp_status gp__warm_pseudo(
-		odvgp_model *m, odvgp_model *aux, const gp__warm_work *w, odvgp_info *info)
+		const gp__warm_work *w, odvgp_model *m, odvgp_model *aux, odvgp_info *info)
 {
 	odvgp_status s = ODVGP_OK;
+	int known = gp__warm_knows_q(m);
 	if (!m->slot_mixing) gp__warm_width(m, aux);
-	if (gp__warm_knows_q(m)) s = odvgp_fit_q(aux, w->X, w->Y, NULL, w->fit, w->fit_bytes, info);
-	if (s || (s = gp__reset_q(m, info)) != ODVGP_OK || !gp__warm_knows_q(m)) return s;
-	if (gp__warm_takes_q(m)) gp__warm_copy(m, aux, GP__WARM_Q);
-	return ODVGP_OK;
+	if (known)
+		s = odvgp_fit_q(aux, w->X_subset, w->Y_subset, NULL, w->fit, w->fit_bytes, info);
+	if (!s) s = gp__reset_q(m, info);
+	if (!s && known && gp__warm_takes_q(m)) gp__warm_copy(m, aux, GP__WARM_Q);
+	return s;
 }
 
 /* --- training it; odvgp_warm_start --- */
 
-static odvgp_status gp__warm_make(const gp__warm_work *w, const odvgp_config *c,
-		const odvgp_model *m, odvgp_model **made, odvgp_info *info)
+/*	An auxiliary model with the model's values. Its points are placed anew if their number is
+	another. */
+static odvgp_status gp__warm_make(
+		const gp__warm_work *w, const odvgp_config *c, odvgp_model **made, odvgp_info *info)
 {
+	const odvgp_model *m = w->m;
 	odvgp_model *aux = NULL;
 	gp__arena a;
 	odvgp_status s = gp__model_claim(&aux, &a, 1, w->rest, w->rest_bytes, info);
@@ -20204,91 +20215,78 @@ static odvgp_status gp__warm_make(const gp__warm_work *w, const odvgp_config *c,
 	aux->tape.blas.watcher = m->tape.blas.watcher;
 	gp__q_identity(aux);
 	gp__touch_all(aux);
+	if (c->layer[0].M != m->cfg.layer[0].M)
+		s = odvgp_init_data(aux, w->X_subset ? w->X_subset : w->X,
+				w->X_subset ? w->Y_subset : w->Y, NULL, info);
+	if (s) return s;
+	gp__warm_copy(aux, m, GP__WARM_ALL);
+	gp__copy(aux->data_sd, m->data_sd, m->data_sds);
 	return ODVGP_OK;
 }
 
-/*	Make the auxiliary model and train it. */
-static odvgp_status gp__warm_train(gp__warm_work *w, const odvgp_model *m, const odvgp_real *X,
-		const odvgp_real *Y, odvgp_model **made, odvgp_info *info)
+/*	Steps of an auxiliary model on rows X and Y, until it has converged. */
+static odvgp_status gp__warm_steps(odvgp_model *aux, const odvgp_real *X, const odvgp_real *Y,
+		ptrdiff_t steps, odvgp_info *info)
 {
-	odvgp_model *aux = NULL;
+	int adam = aux->cfg.optim.kind == ODVGP_OPTIMIZER_ADAM;
+	odvgp_phase phase = adam ? ODVGP_PHASE_WARM_ADAM : ODVGP_PHASE_WARM_LBFGS;
 	odvgp_report report;
-	odvgp_phase phase = w->cfg.optim.kind == ODVGP_OPTIMIZER_ADAM ? ODVGP_PHASE_WARM_ADAM
-																  : ODVGP_PHASE_WARM_LBFGS;
-	odvgp_status s = gp__warm_make(w, &w->cfg, m, &aux, info);
-	if (s) return s;
-	if (w->cfg.layer[0].M != m->cfg.layer[0].M &&
-			(s = odvgp_init_data(aux, X, Y, NULL, info)) != ODVGP_OK)
-		return s;
-	gp__warm_copy(aux, m, GP__WARM_ALL);
-	gp__copy(aux->data_sd, m->data_sd, m->data_sds);
-	if (m->slot_mixing) aux->data_sd[m->cfg.layer[0].D] = 1;
-	if (gp__is_pseudo(m)) gp__warm_noise(aux);
-	else if (m->extent > 1) gp__warm_one_noise(aux, m);
-	*made = aux;
+	odvgp_status s = ODVGP_OK;
 	report.converged = report.stuck = 0;
-	for (ptrdiff_t i = 0; i < w->iterations && !s && !report.converged && !report.stuck; i++) {
-		s = gp__watch_at(aux, phase, i, w->iterations, NULL, info);
+	for (ptrdiff_t i = 0; i < steps && !s && !report.converged && !report.stuck; i++) {
+		s = gp__watch_at(aux, phase, i, steps, NULL, info);
 		if (!s) s = odvgp_step(aux, X, Y, &report, info);
 	}
 	return s;
 }
 
 /*	The bound after training from the model's values and q's initial value. */
-static double gp__trial_bound(
-		const odvgp_model *m, const gp__warm_work *w, const odvgp_real *X, const odvgp_real *Y)
+static double gp__trial_bound(const gp__warm_work *w)
 {
 	odvgp_model *trial;
 	odvgp_real elbo;
-	const odvgp_config c = gp__trial_config(m);
-	odvgp_status s = gp__warm_make(w, &c, m, &trial, NULL);
-	if (s) return -HUGE_VAL;
-	gp__warm_copy(trial, m, GP__WARM_ALL);
-	gp__copy(trial->data_sd, m->data_sd, m->data_sds);
-	for (ptrdiff_t i = 0; i < GP__TRIAL_STEPS && !s; i++) {
-		s = gp__watch_at(trial, ODVGP_PHASE_WARM_ADAM, i, GP__TRIAL_STEPS, NULL, NULL);
-		if (!s) s = odvgp_step(trial, X, Y, NULL, NULL);
-	}
-	if (!s) s = odvgp_elbo(trial, X, Y, c.N, &elbo, NULL, NULL, NULL);
+	const odvgp_config c = gp__trial_config(w->m);
+	odvgp_status s = gp__warm_make(w, &c, &trial, NULL);
+	if (!s) s = gp__warm_steps(trial, w->X, w->Y, GP__TRIAL_STEPS, NULL);
+	if (!s) s = odvgp_elbo(trial, w->X, w->Y, c.N, &elbo, NULL, NULL, NULL);
 	return s ? -HUGE_VAL : (double)elbo;
 }
 
 /*	The bound on at most 1,024 rows of the subset (with pseudo-targets: of the data), to compare;
 	without q the trial's, or 0. */
-static double gp__warm_bound(
-		odvgp_model *m, const gp__warm_work *w, const odvgp_real *X, const odvgp_real *Y)
+static double gp__warm_bound(const gp__warm_work *w, odvgp_model *m)
 {
 	odvgp_real elbo;
 	ptrdiff_t n = GP__MIN(w->cfg.N, 1024);
-	int subset = w->X && !gp__is_pseudo(m);
-	if (gp__warm_is_tried(m)) return gp__trial_bound(m, w, X, Y);
+	int subset = w->X_subset && !gp__is_pseudo(m);
+	if (gp__warm_is_tried(m)) return gp__trial_bound(w);
 	if (!gp__warm_fits_q(m) && !gp__warm_knows_q(m)) return 0;
-	return odvgp_elbo(m, subset ? w->X : X, subset ? w->Y : Y, n, &elbo, NULL, NULL, NULL)
+	return odvgp_elbo(m, subset ? w->X_subset : w->X, subset ? w->Y_subset : w->Y, n, &elbo, NULL,
+				   NULL, NULL)
 				   ? -HUGE_VAL
 				   : (double)elbo;
 }
 
 /*	What the auxiliary model found becomes the model's, unless its bound would fall. A trial needs
 	that model's memory, so `tried` is the one before. */
-static odvgp_status gp__warm_take(odvgp_model *m, odvgp_model *aux, const gp__warm_work *w,
-		double tried, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
+static odvgp_status gp__warm_take(
+		const gp__warm_work *w, odvgp_model *m, odvgp_model *aux, double tried, odvgp_info *info)
 {
 	odvgp_status s = ODVGP_OK;
 	gp__state state = m->state;
 	odvgp_events events = m->tape.events;
 	gp__jitter jitter[GP__JITTERS];
 	memcpy(jitter, m->unit->jitter, sizeof jitter);
-	double before = gp__warm_is_tried(m) ? tried : gp__warm_bound(m, w, X, Y);
+	double before = gp__warm_is_tried(m) ? tried : gp__warm_bound(w, m);
 	gp__copy(w->theta, m->par.theta, m->par.count);
 	gp__copy(w->value, m->par.value, m->par.positive);
 	gp__warm_copy(m, aux, GP__WARM_VALUES);
-	if (m->extent > 1 && !gp__is_pseudo(m) && m->par.slot[m->slot_lik_params].trainable) {
-		gp__set_noise(m, (double)gp__noise(aux));
-		gp__touch(m, m->slot_lik_params);
-	}
-	if (gp__is_pseudo(m)) s = gp__warm_pseudo(m, aux, w, info);
-	else if (gp__warm_fits_q(m)) s = odvgp_fit_q(m, X, Y, NULL, w->rest, w->rest_bytes, info);
-	int better = !s && gp__warm_bound(m, w, X, Y) >= before;
+	if (m->extent > 1 && !gp__is_pseudo(m) && m->par.slot[m->slot_lik_params].trainable)
+		gp__warm_noise(m, (double)gp__noise(aux));
+	if (gp__is_pseudo(m)) s = gp__warm_pseudo(w, m, aux, info);
+	else if (gp__warm_fits_q(m))
+		s = odvgp_fit_q(m, w->X, w->Y, NULL, w->rest, w->rest_bytes, info);
+	int better = !s && gp__warm_bound(w, m) >= before;
 	if (!s) s = gp__stop_status(m, info);
 	if (!s && better) {
 		gp__forget(m);
@@ -20312,13 +20310,20 @@ static odvgp_status gp__warm(odvgp_model *m, const odvgp_warm *settings, const o
 	odvgp_status s = gp__warm_settle(&w, m, settings, info);
 	if (s) return s;
 	if (!scratch) return gp__is_null(info, "scratch");
+	w.X = X;
+	w.Y = Y;
 	gp__arena_init(&a, scratch, bytes);
-	if ((s = gp__warm_layout(&w, m, &a, info))) return s;
+	if ((s = gp__warm_layout(&w, &a, info))) return s;
 	if (a.bad) return gp__refuse(info, ODVGP_E_MEMORY, "scratch", "is too small");
-	if (w.X && (s = gp__warm_subset(&w, m, X, Y, info)) != ODVGP_OK) return s;
-	double tried = gp__warm_is_tried(m) ? gp__trial_bound(m, &w, X, Y) : 0;
-	s = gp__warm_train(&w, m, w.X ? w.X : X, w.X ? w.Y : Y, &aux, info);
-	return s ? s : gp__warm_take(m, aux, &w, tried, X, Y, info);
+	if (w.X_subset) s = gp__warm_subset(&w, info);
+	if (s) return s;
+	double tried = gp__warm_is_tried(m) ? gp__trial_bound(&w) : 0;
+	if ((s = gp__warm_make(&w, &w.cfg, &aux, info))) return s;
+	if (m->slot_mixing) aux->data_sd[m->cfg.layer[0].D] = 1;
+	gp__warm_first_noise(aux, m);
+	s = gp__warm_steps(
+			aux, w.X_subset ? w.X_subset : X, w.X_subset ? w.Y_subset : Y, w.iterations, info);
+	return s ? s : gp__warm_take(&w, m, aux, tried, info);
 }
 
 ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
