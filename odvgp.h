@@ -16712,11 +16712,11 @@ static odvgp_real gp__schedule_at(const odvgp_schedule *s, uint64_t step)
 ODVGP_API odvgp_status odvgp_set_step_sizes(odvgp_model *m, const odvgp_schedule *lr,
 		const odvgp_schedule *natgrad_step, odvgp_info *info)
 {
-	int lr_ok = !lr || gp__schedule_ok(lr, GP__R(1e6));
 	if (!gp__model_ok(m)) return gp__is_null(info, "model");
-	if (!lr_ok || (natgrad_step && !gp__schedule_ok(natgrad_step, 1)))
-		return gp__refuse(
-				info, ODVGP_E_ARG, lr_ok ? "natgrad_step" : "lr", "is not a valid schedule");
+	const char *bad = lr && !gp__schedule_ok(lr, GP__R(1e6))                  ? "lr"
+					  : natgrad_step && !gp__schedule_ok(natgrad_step, 1) ? "natgrad_step"
+																		  : NULL;
+	if (bad) return gp__refuse(info, ODVGP_E_ARG, bad, "is not a valid schedule");
 	if (lr) m->cfg.optim.lr = *lr;
 	if (natgrad_step) m->cfg.optim.natgrad_step = *natgrad_step;
 	return ODVGP_OK;
@@ -16729,12 +16729,13 @@ static void gp__renew_scales(gp__unit *u)
 	gp__tape *t = &m->tape;
 	gp__node *A = &t->node[u->A.id], *Zg = &t->node[u->Z_gamma.id], *L = &t->node[u->L.id];
 	odvgp_real k = gp__prior_variance(u);
-	int residual = u->mean_part->scale == GP__SCALE_RESIDUAL,
-		sums = u->mean_part->scale == GP__SCALE_SUM;
-	if (residual) gp__lend_value(A);
-	if (!residual)
+	if (u->mean_part->scale != GP__SCALE_RESIDUAL) {
+		int sums = u->mean_part->scale == GP__SCALE_SUM;
 		GP__FOR(i, u->M_gamma) u->scales[i] = GP__SQRT(sums ? k * (odvgp_real)u->M_gamma : k);
-	for (ptrdiff_t j = 0; j < u->M_gamma && residual; j += m->cfg.tile) {
+		return;
+	}
+	gp__lend_value(A);
+	for (ptrdiff_t j = 0; j < u->M_gamma; j += m->cfg.tile) {
 		ptrdiff_t cols = GP__MIN(m->cfg.tile, u->M_gamma - j);
 		gp__kjob job;
 		gp__unit_job(&job, u, t->node[u->Z_beta.id].v, u->M, Zg->v + j * u->Dz, cols);
@@ -16750,33 +16751,20 @@ static void gp__renew_scales(gp__unit *u)
 	}
 }
 
-/*	Whether SCALED scales a slot besides gamma's: O(M)'s alpha and B_sqrt, in units of 1 / y. */
-static int gp__has_units(const gp__unit *u, int slot)
-{
-	const gp__block *beta = &u->block[GP__ON_BETA];
-	return u->gamma_coords == ODVGP_GAMMA_COORDS_SCALED &&
-		   ((u->mean_part->mu == GP__MU_COEFFICIENTS && slot == beta->slot_mu) ||
-				   (u->cov_part->sqrt_power < 0 && slot == beta->slot_sqrt));
-}
-
-/*	Whether SCALED shortens a slot's steps because they move all M terms of the mean. */
-static int gp__moves_sum(const gp__unit *u, int slot)
-{
-	return u->gamma_coords == ODVGP_GAMMA_COORDS_SCALED && !u->M_gamma &&
-		   u->mean_part->mu == GP__MU_COEFFICIENTS && slot == u->slot_Z_beta;
-}
-
 static gp__scale gp__adam_scale(const odvgp_model *m, int slot)
 {
 	gp__scale scale = gp__unit_scale(m, slot);
-	if (m->par.state[slot].unit < 0) return scale;
-	const gp__unit *u = &m->unit[m->par.state[slot].unit];
-	gp__scale of_gamma = {1, u->scales, u->M_gamma, 1, 0};
-	if (gp__has_units(u, slot)) scale.times = u->prior_sd;
-	if (gp__moves_sum(u, slot)) scale.times *= GP__SQRT((odvgp_real)u->M);
-	if (u->gamma_coords == ODVGP_GAMMA_COORDS_SCALED && u->a_slot.id && slot == u->slot_a)
-		return of_gamma;
-	return scale;
+	const gp__unit *u = &m->unit[GP__MAX(m->par.state[slot].unit, 0)];
+	const gp__block *beta = &u->block[GP__ON_BETA];
+	int sum = u->mean_part->mu == GP__MU_COEFFICIENTS;
+	if (m->par.state[slot].unit < 0 || u->gamma_coords != ODVGP_GAMMA_COORDS_SCALED) return scale;
+	/* O(M)'s alpha and B_sqrt are in units of 1 / y; steps of its points move all M terms */
+	if ((sum && slot == beta->slot_mu) || (u->cov_part->sqrt_power < 0 && slot == beta->slot_sqrt))
+		scale.times = u->prior_sd;
+	if (sum && !u->M_gamma && slot == u->slot_Z_beta) scale.times *= GP__SQRT((odvgp_real)u->M);
+	if (!u->a_slot.id || slot != u->slot_a) return scale;
+	const gp__scale of_gamma = {1, u->scales, u->M_gamma, 1, 0};
+	return of_gamma;
 }
 
 /*	Before the kernels move: stores sqrt(k(x,x)), and renews gamma's scales every 100 steps. */
@@ -16792,29 +16780,28 @@ static void gp__adam_units(odvgp_model *m)
 	if (scaled) m->state.scales_age = renew ? 1 : m->state.scales_age + 1;
 }
 
+/*	The derivative of number i of slot s in its theta. */
+static odvgp_real gp__theta_derivative(const odvgp_model *m, int s, ptrdiff_t i)
+{
+	if (!m->par.slot[s].positive) return 1;
+	return gp__positive_derivative(&m->par, s, m->par.theta[i], m->par.value[i]);
+}
+
 static void gp__adam_step(odvgp_model *m, odvgp_real lr)
 {
-	gp__adam adam;
-	adam.lr = (double)lr;
-	adam.beta1 = (double)m->cfg.optim.adam_beta1;
-	adam.beta2 = (double)m->cfg.optim.adam_beta2;
-	adam.eps = (double)m->cfg.optim.adam_eps;
-	adam.eps_inside = m->cfg.reproduce.adam_eps_inside;
-	adam.t = ++m->state.adam_steps;
+	const odvgp_config *c = &m->cfg;
+	gp__adam adam = {(double)lr, (double)c->optim.adam_beta1, (double)c->optim.adam_beta2,
+			(double)c->optim.adam_eps, c->reproduce.adam_eps_inside, ++m->state.adam_steps};
 	gp__adam_units(m);
 	GP__EACH_SLOT(s, m) {
 		const odvgp_slot *slot = &m->par.slot[s];
 		ptrdiff_t o = slot->offset;
 		if (!slot->trainable || slot->natgrad || !slot->count) continue;
-		if (slot->positive)
-			GP__FROM(i, o, o + slot->count)
-				m->par.grad[i] *=
-						gp__positive_derivative(&m->par, s, m->par.theta[i], m->par.value[i]);
+		GP__EACH_VALUE(i, slot) m->par.grad[i] *= gp__theta_derivative(m, s, i);
 		gp__scale scale = gp__adam_scale(m, s);
 		gp__adam_update(&adam, slot->count, m->par.theta + o, m->par.grad + o, &scale, m->m1 + o,
 				m->m2 + o);
-		if (slot->positive)
-			GP__FROM(i, o, o + slot->count) gp__set_theta(m, s, i, m->par.theta[i]);
+		GP__EACH_VALUE(i, slot) gp__set_theta(m, s, i, m->par.theta[i]);
 		gp__touch(m, s);
 	}
 }
@@ -16936,12 +16923,12 @@ static double gp__lbfgs_next(
 /*	Leaves in trial and g_trial a point that satisfies the Wolfe conditions, or else the lowest one
 	seen. Evaluating it again restores the state of the loss, which is deterministic. Returns 0 if
 	no point is lower. */
-static int gp__lbfgs_search(
-		gp__lbfgs *w, const gp__problem *p, double first, double derivative, gp__probe *at)
+static int gp__lbfgs_search(gp__lbfgs *w, const gp__problem *p, double derivative, gp__probe *at)
 {
 	gp__probe start = {0, w->loss, derivative}, lo = start, hi = {HUGE_VAL, HUGE_VAL, 0},
 			  old = start;
-	double a = first, width = HUGE_VAL;
+	double length = gp__length(w->n, w->g), a = w->pairs || length <= 1 ? 1 : 1 / length,
+		   width = HUGE_VAL;
 	GP__FOR(i, GP__SEARCH_PROBES) {
 		*at = gp__lbfgs_probe(w, p, a);
 		if (w->stopped) return 0;
@@ -17003,9 +16990,8 @@ static int gp__lbfgs_iterate(gp__lbfgs *w, const gp__problem *p)
 	w->converged = w->stuck = w->stopped = 0;
 	for (;;) {
 		double derivative = gp__lbfgs_direction(w);
-		double length = gp__length(w->n, w->g), first = w->pairs || length <= 1 ? 1 : 1 / length;
 		if (gain < 0) gain = -derivative;
-		if (derivative < 0 && gp__lbfgs_search(w, p, first, derivative, &at)) break;
+		if (derivative < 0 && gp__lbfgs_search(w, p, derivative, &at)) break;
 		if (w->stopped) {
 			w->pairs = pairs;
 			w->next = next;
@@ -17085,9 +17071,7 @@ static void gp__lbfgs_gradient(const odvgp_model *m, odvgp_real *g)
 		gp__scale scale = gp__unit_scale(m, s);
 		GP__FOR(k, slot->count) {
 			ptrdiff_t i = slot->offset + k;
-			odvgp_real derivative = slot->positive ? gp__positive_derivative(&m->par, s,
-															 m->par.theta[i], m->par.value[i])
-												   : 1;
+			odvgp_real derivative = gp__theta_derivative(m, s, i);
 			g[i] = slot->trainable ? m->par.grad[i] * derivative / gp__scale_at(&scale, k) : 0;
 		}
 	}
@@ -17165,12 +17149,8 @@ static odvgp_status gp__lbfgs_start(gp__lbfgs_job *job, ptrdiff_t *evaluations, 
 	odvgp_events events = m->tape.events;
 	gp__keep_jitters(m);
 	state->lbfgs_valid = 0; /* g is overwritten, also on failure */
-	odvgp_status s = gp__lbfgs_evaluate(job, &w->loss, w->g, info);
-	if (s) {
-		gp__restore_jitters(m);
-		m->tape.events = events;
-		return s;
-	}
+	odvgp_status s = gp__attempt_end(m, gp__lbfgs_evaluate(job, &w->loss, w->g, info), &events);
+	if (s) return s;
 	gp__lbfgs_drop(w);
 	state->lbfgs_data = hash;
 	*evaluations = 1;
@@ -17317,14 +17297,9 @@ static odvgp_status gp__step_watched(odvgp_model *m, const gp__rows *rows, gp__w
 		m->tape.events.step_shortened++;
 		gp__natural_back(m);
 		++*evaluations;
-		s = gp__evaluate(m, rows, want, &expected, &kl, info);
-		if (s) {
-			gp__restore_jitters(m);
-			m->tape.events = events;
-			m->state.nat_steps = nat_steps;
-			return s;
-		}
+		s = gp__attempt_end(m, gp__evaluate(m, rows, want, &expected, &kl, info), &events);
 		m->state.nat_steps = nat_steps;
+		if (s) return s;
 		if (looks == most || gp__nat_step(m, tau *= GP__R(0.5))) break;
 	}
 	return ODVGP_OK;
@@ -18931,17 +18906,23 @@ static void gp__kernel_slots(gp__unit *u)
 	u->kernel_slots = par->slots + 1 - u->slot_kernel;
 }
 
-/*	One block's slots; those of natural steps come last in the vector. */
-static void gp__block_slots(
-		gp__unit *u, gp__block *b, const char *mu, const char *root, int natural)
+/*	GP__NATURAL for slots that these natural steps move. */
+static int gp__natural_kind(const gp__unit *u, int steps)
+{
+	return u->model->cfg.optim.natgrad && u->steps & steps ? GP__NATURAL : 0;
+}
+
+/*	A block's slots; those of natural steps come last in the vector. */
+static void gp__block_slots(gp__unit *u, int on, const char *mu, const char *root, int steps)
 {
 	gp__params *par = &u->model->par;
-	int kind = natural ? GP__NATURAL : 0;
-	b->slot_mu = mu ? gp__slot_add(par, mu, kind, 2, u->P, b->M, 1) : 0;
-	b->slot_sqrt = root ? gp__slot_add(par, root, kind | GP__TRIANGLES, 3, u->P, b->M, b->M) : 0;
+	gp__block *b = &u->block[on];
+	int kind = gp__natural_kind(u, steps), power = u->cov_part->sqrt_power;
+	if (mu) b->slot_mu = gp__slot_add(par, mu, kind, 2, u->P, b->M, 1);
+	if (root)
+		b->slot_sqrt = gp__slot_add(par, root, kind | GP__TRIANGLES, 3, u->P, b->M, b->M);
 	int coefficients =
-				u->mean_part->mu == GP__MU_COEFFICIENTS || u->param == ODVGP_PARAMETRISATION_A_BETA,
-		power = u->cov_part->sqrt_power;
+			u->mean_part->mu == GP__MU_COEFFICIENTS || u->param == ODVGP_PARAMETRISATION_A_BETA;
 	gp__slot_units(
 			par, b->slot_mu, coefficients ? -1 : u->param == ODVGP_PARAMETRISATION_PRIMAL, 0);
 	gp__slot_units(
@@ -18950,12 +18931,11 @@ static void gp__block_slots(
 
 static void gp__positive_slots(gp__unit *u)
 {
-	odvgp_model *m = u->model;
-	int natural = m->cfg.optim.natgrad && (u->steps & GP__STEPS_DIAGONAL) ? GP__NATURAL : 0,
-		kind = GP__POSITIVE | GP__OF_Q | natural;
-	m->par.of = u;
+	gp__params *par = &u->model->par;
+	int kind = GP__POSITIVE | GP__OF_Q | gp__natural_kind(u, GP__STEPS_DIAGONAL);
+	par->of = u;
 	if (u->cov_part->diag)
-		u->slot_q_diag = gp__slot_add(&m->par, u->cov_part->diag, kind, 2, u->P, u->M, 1);
+		u->slot_q_diag = gp__slot_add(par, u->cov_part->diag, kind, 2, u->P, u->M, 1);
 }
 
 static void gp__free_slots(gp__unit *u)
@@ -18963,8 +18943,9 @@ static void gp__free_slots(gp__unit *u)
 	odvgp_model *m = u->model;
 	gp__params *par = &m->par;
 	const odvgp_config *c = &m->cfg;
-	int own = gp__has_free_points(u->mean_part, u->M_gamma);
-	const char *Z_gamma = u->mean_part->Z_gamma ? u->mean_part->Z_gamma : u->cov_part->Z_gamma;
+	const gp__mean_part *part = u->mean_part;
+	int own = gp__has_free_points(part, u->M_gamma);
+	const char *Z_gamma = part->Z_gamma ? part->Z_gamma : u->cov_part->Z_gamma;
 	par->of = u;
 	int has_A = gp__mean_functions[u->mean_function].A,
 		has_b = gp__mean_functions[u->mean_function].b;
@@ -18982,36 +18963,25 @@ static void gp__free_slots(gp__unit *u)
 	u->slot_Z_beta = gp__slot_add(par, "Z_beta", 0, 2, u->M, u->Dz, 1);
 	if (!own && u->M_gamma)
 		u->slot_Z_gamma = gp__slot_add(par, Z_gamma, 0, 2, u->M_gamma, u->Dz, 1);
-	if (u->mean_part->a && u->M_gamma)
-		u->slot_a = gp__slot_add(par, u->mean_part->a,
-				c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM ? GP__NATURAL : 0, 2, u->P, u->M_gamma,
-				1);
+	int kind = c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM ? GP__NATURAL : 0;
+	if (part->a && u->M_gamma)
+		u->slot_a = gp__slot_add(par, part->a, kind, 2, u->P, u->M_gamma, 1);
 	gp__slot_units(par, u->slot_mean_A, 1, GP__PER_INPUT);
 	gp__slot_units(par, u->slot_mean_b, 1, 0);
 	gp__slot_units(par, u->slot_Z_beta, 0, GP__IN_INPUTS);
 	gp__slot_units(par, u->slot_Z_gamma, 0, GP__IN_INPUTS);
-	int times_D = u->mean_part->gamma == GP__RESIDUAL_GAMMA &&
+	int times_D = part->gamma == GP__RESIDUAL_GAMMA &&
 				  u->gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED;
 	gp__slot_units(par, u->slot_a, times_D ? 1 : -1, 0);
-	const char *mu = own                                        ? NULL
-					 : u->param == ODVGP_PARAMETRISATION_A_BETA ? u->mean_part->a_beta
-																: u->mean_part->q_mu;
-	gp__block_slots(u, &u->block[GP__ON_BETA], mu, u->cov_part->q_sqrt,
-			c->optim.natgrad && (u->steps & GP__STEPS_OF_MU));
-	gp__block_slots(u, &u->block[GP__ON_GAMMA], u->mean_part->v_mu, u->cov_part->v_sqrt,
-			c->optim.natgrad && (u->steps & GP__STEPS_GAMMA));
-}
-
-static void gp__slots_start(odvgp_model *m)
-{
-	m->par.slots = 0;
-	m->par.count = m->par.adam = 0;
-	m->par.kind = m->cfg.positive_transform;
+	const char *mu = u->param == ODVGP_PARAMETRISATION_A_BETA ? part->a_beta : part->q_mu;
+	gp__block_slots(u, GP__ON_BETA, own ? NULL : mu, u->cov_part->q_sqrt, GP__STEPS_OF_MU);
+	gp__block_slots(u, GP__ON_GAMMA, part->v_mu, u->cov_part->v_sqrt, GP__STEPS_GAMMA);
 }
 
 static void gp__slots_build(odvgp_model *m)
 {
-	gp__slots_start(m);
+	m->par.slots = 0;
+	m->par.count = m->par.adam = 0;
 	GP__EACH_UNIT(u, m) gp__kernel_slots(u);
 	m->slot_lik_params = gp__likelihood_slots(m, 1, &m->lik_slots);
 	GP__EACH_UNIT(u, m) gp__positive_slots(u);
@@ -19019,27 +18989,19 @@ static void gp__slots_build(odvgp_model *m)
 	GP__EACH_UNIT(u, m) gp__free_slots(u);
 }
 
-/*	Without tables the order of slots does not matter. */
-static void gp__positive_counted(odvgp_model *m, ptrdiff_t count, int slots)
+/*	Without tables the order of slots does not matter: count a unit's, or the likelihood's. */
+static void gp__slots_count(odvgp_model *m, gp__unit *u)
 {
-	m->par.positive += m->par.count - count;
-	m->par.positive_slots += m->par.slots - slots;
-}
-static void gp__unit_slots_count(gp__unit *u)
-{
-	odvgp_model *m = u->model;
 	ptrdiff_t count = m->par.count;
 	int slots = m->par.slots;
-	gp__kernel_slots(u);
-	gp__positive_slots(u);
-	gp__positive_counted(m, count, slots);
-	gp__free_slots(u);
-}
-static void gp__likelihood_slots_count(odvgp_model *m)
-{
-	m->slot_lik_params = gp__likelihood_slots(m, 1, &m->lik_slots);
-	gp__positive_counted(m, 0, 0);
-	m->slot_lik_free_params = gp__likelihood_slots(m, 0, &m->lik_free_slots);
+	if (u) {
+		gp__kernel_slots(u);
+		gp__positive_slots(u);
+	} else m->slot_lik_params = gp__likelihood_slots(m, 1, &m->lik_slots);
+	m->par.positive += m->par.count - count;
+	m->par.positive_slots += m->par.slots - slots;
+	if (u) gp__free_slots(u);
+	else m->slot_lik_free_params = gp__likelihood_slots(m, 0, &m->lik_free_slots);
 }
 
 /* --- the tape of a unit --- */
@@ -19121,10 +19083,8 @@ GP__NOINLINE gp__ref gp__build_collapsed(gp__unit *u)
 	r = gp__by_root(u, r);
 	k = gp__by_root(u, gp__by_root(u, k));
 	m->moments = gp__add(u, GP__TILE, GP__MOMENTS, 0, F + u->P + 2, F, A, A_v, r, k);
-	int variant = mean_beta && cov_beta ? GP__COLLAPSE_BETA
-				  : cov_beta            ? GP__COLLAPSE_COV_BETA
-				  : mean_beta           ? GP__COLLAPSE_MEAN_BETA
-										: GP__COLLAPSE_BOTH;
+	/* BETA is both: 1 + 2 */
+	int variant = GP__COLLAPSE_MEAN_BETA * mean_beta + GP__COLLAPSE_COV_BETA * cov_beta;
 	return gp__add(
 			u, GP__TAIL, GP__COLLAPSED, variant, 1, 1, m->moments, m->lik_params, V, gp__none);
 }
@@ -19329,11 +19289,10 @@ static void gp__unit_config(gp__unit *u, odvgp_model *m, int number)
 	u->param = gp__parametrisation_of(c, layer);
 	u->gamma_coords = c->reproduce.gamma_coords;
 	u->mean_function = c->layer[layer].mean_function;
-	u->block[GP__ON_BETA].M = u->M;
-	u->block[GP__ON_GAMMA].M = u->M_gamma;
 	for (int b = 0; b < GP__BLOCKS; b++) {
 		int steps = b == GP__ON_GAMMA ? GP__STEPS_GAMMA : GP__STEPS_BETA;
 		u->block[b].number = GP__BLOCKS * layer + b;
+		u->block[b].M = b == GP__ON_GAMMA ? u->M_gamma : u->M;
 		u->block[b].natural = u->steps & steps ? u->block[b].M : 0;
 	}
 }
@@ -19362,23 +19321,25 @@ GP__NOINLINE void gp__sums_layout(odvgp_model *m, gp__arena *a)
 	t->sums = GP__TAKE(a, gp__sums, 1);
 	size_t from = a->used;
 	t->sum = a->base ? (odvgp_real *)(void *)(a->base + from) : NULL;
-	for (int i = 1; i <= t->nodes && t->node; i++) {
-		gp__node *nd = &t->node[i];
-		if (gp__ops[nd->op].stores == GP__STORES_MOMENTS) nd->v = gp__take(a, nd->rows, nd->cols);
-	}
+	if (t->node)
+		GP__EACH_NODE(nd, t)
+			if (gp__ops[nd->op].stores == GP__STORES_MOMENTS)
+				nd->v = gp__take(a, nd->rows, nd->cols);
 	t->forward_sums = (ptrdiff_t)((a->used - from) / sizeof(odvgp_real));
 	m->par.grad = m->par.lent.at = gp__take(a, m->par.count, 1);
-	for (int i = 1; i <= t->nodes && t->node; i++) {
-		gp__node *nd = &t->node[i];
-		int stats = gp__ops[nd->op].stores == GP__STORES_STATS,
-			both = gp__ops[nd->op].stores == GP__STORES_BOTH;
-		if (nd->slots) nd->d = m->par.grad + m->par.slot[nd->slot].offset;
-		if (stats) nd->v = gp__take(a, nd->rows, nd->cols);
-		if (stats) nd->aux = gp__take(a, nd->rows * nd->cols, nd->cols);
-		if (nd->base) nd->d = t->node[nd->base].d;
-		else if (both && nd->segment == GP__HEAD) nd->d = gp__take(a, nd->rows, nd->cols);
-	}
 	if (!t->node) gp__take_bytes(a, t->deferred, 1); /* without a table: all deferred bytes */
+	else
+		GP__EACH_NODE(nd, t) {
+			int stores = gp__ops[nd->op].stores;
+			if (nd->slots) nd->d = m->par.grad + m->par.slot[nd->slot].offset;
+			if (stores == GP__STORES_STATS) {
+				nd->v = gp__take(a, nd->rows, nd->cols);
+				nd->aux = gp__take(a, nd->rows * nd->cols, nd->cols);
+			}
+			if (nd->base) nd->d = t->node[nd->base].d;
+			else if (stores == GP__STORES_BOTH && nd->segment == GP__HEAD)
+				nd->d = gp__take(a, nd->rows, nd->cols);
+		}
 	t->all_sums = (ptrdiff_t)((a->used - from) / sizeof(odvgp_real));
 	t->tree = (odvgp_real *)gp__take_bytes(
 			a, (size_t)levels, (size_t)(64 + t->all_sums * (ptrdiff_t)sizeof(odvgp_real)));
@@ -19430,13 +19391,13 @@ static void gp__model_layout(odvgp_model *m, gp__arena *a)
 	if (carve) gp__tables_layout(m, a, nodes);
 	else {
 		memset(&m->par, 0, sizeof m->par);
-		gp__slots_start(m);
-		gp__likelihood_slots_count(m);
+		m->par.kind = c->positive_transform;
+		gp__slots_count(m, NULL);
 	}
 	gp__tape_start(m, a);
 	for (int i = 0; i < m->units; i++) {
 		gp__unit *u = gp__unit_at(m, i);
-		if (!carve) gp__unit_slots_count(u);
+		if (!carve) gp__slots_count(m, u);
 		u->sd_at = m->data_sds;
 		m->data_sds += u->D + 1 + (u->patches.height ? u->Dz : 0);
 		gp__natural_layout(u, a, &matrices, &vectors);
@@ -19717,27 +19678,20 @@ static odvgp_status gp__model_place(odvgp_model *m, gp__arena *a, size_t bytes, 
 		gp__gauss_hermite(m->tape.lik_nodes, t, t + m->tape.lik_nodes);
 	}
 	m->state.step_scale = 1;
-	GP__FROM(i, 0, m->data_sds) m->data_sd[i] = 1;
-	GP__FOR(k, m->units)
-		GP__FROM(i, 0, m->unit[k].M_gamma) {
-			m->unit[k].columns[i] = i;
-			m->unit[k].scales[i] = 1;
+	GP__FOR(i, m->data_sds) m->data_sd[i] = 1;
+	GP__EACH_UNIT(u, m)
+		GP__FOR(i, u->M_gamma) {
+			u->columns[i] = i;
+			u->scales[i] = 1;
 		}
 	return ODVGP_OK;
-}
-
-static void gp__start_patches(gp__unit *u)
-{
-	if (!u->slot_patch_weights) return;
-	GP__EACH_VALUE(i, &u->model->par.slot[u->slot_patch_weights]) u->model->par.theta[i] = 1;
 }
 
 /*	Function f is process f modulo P. */
 static void gp__start_mixing(odvgp_model *m)
 {
 	ptrdiff_t P = m->cfg.layer[m->cfg.layers - 1].P;
-	for (ptrdiff_t f = 0; m->slot_mixing && f < m->F; f++)
-		m->par.theta[m->par.slot[m->slot_mixing].offset + f * P + f % P] = 1;
+	GP__FOR(f, m->slot_mixing ? m->F : 0) gp__theta_of(m, m->slot_mixing)[f * P + f % P] = 1;
 }
 
 /*	Hyperparameters that the expression gave. */
@@ -19772,7 +19726,8 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 	if ((s = gp__model_place(m, &a, block_bytes, info)) != ODVGP_OK) return s;
 	GP__EACH_UNIT(u, m) gp__start_kernel(u, config->layer[u->layer].kernel);
 	gp__start_likelihood(m);
-	GP__EACH_UNIT(u, m) gp__start_patches(u);
+	GP__EACH_UNIT(u, m)
+		GP__EACH_VALUE(i, &m->par.slot[u->slot_patch_weights]) m->par.theta[i] = 1;
 	gp__start_mixing(m);
 	gp__q_identity(m);
 	gp__touch_all(m);
