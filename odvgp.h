@@ -17860,46 +17860,36 @@ static void gp__kmeans_batches(gp__init_work *w, odvgp_real *Z)
 	}
 }
 
-/*	With fewer distinct rows than M, all are seeds, and no means are needed. Else the distinct
-	centres move to the front. */
-static ptrdiff_t gp__kmeans(gp__init_work *w, odvgp_real *Z)
+/*	FARTHEST's points, or KMEANS' seeds, while rows differ from those so far. */
+static ptrdiff_t gp__seeds(gp__init_work *w, odvgp_real *Z)
 {
-	ptrdiff_t N = gp__candidates(w->u), rows = gp__init_rows(w->u), D = w->D, M = w->M, next = 0,
-			  count = 0;
-	gp__draw_sample(w, N, 0, rows);
-	GP__FOR(k, M) {
-		if (gp__init_asks(w, k, rows)) return 0;
-		gp__gather(w, next, 1, Z + k * D);
-		double sum = gp__nearest_lower(w, Z, k);
-		if (!(sum > 0) && k + 1 < M) return k + 1;
-		next = gp__kmeans_draw(w, sum, k + 1);
-	}
-	GP__FOR(i, 10) {
-		if (gp__init_asks(w, (i + 1) * M, 0)) return 0;
-		gp__kmeans_lloyd(w, Z);
-	}
-	if (rows < N) gp__kmeans_batches(w, Z);
-	gp__set_rows(w, Z, 0);
-	GP__FOR(k, M) count += gp__take_row(w, Z + k * D, Z + count * D);
-	return count;
-}
-
-static ptrdiff_t gp__farthest(gp__init_work *w, odvgp_real *Z)
-{
+	int farthest = w->m->cfg.init.beta == ODVGP_INIT_BETA_FARTHEST;
 	ptrdiff_t rows = gp__init_rows(w->u), next = 0, k = 0;
+	double sum = 1;
 	gp__draw_sample(w, gp__candidates(w->u), 0, rows);
-	while (k < w->M && (k == 0 || w->distance[next] > 0) && !gp__init_asks(w, k, rows)) {
+	while (k < w->M && sum > 0 && !gp__init_asks(w, k, rows)) {
 		gp__gather(w, next, 1, Z + k * w->D);
-		gp__nearest_lower(w, Z, k++);
-		next = gp__largest(w->distance, rows);
+		sum = gp__nearest_lower(w, Z, k++);
+		next = farthest ? gp__largest(w->distance, rows) : gp__kmeans_draw(w, sum, k);
 	}
 	return k;
 }
 
-static ptrdiff_t gp__random_rows(gp__init_work *w, odvgp_real *Z)
+/*	With fewer distinct rows than M, all are seeds, and no means are needed. Else the distinct
+	centres move to the front. */
+static ptrdiff_t gp__kmeans(gp__init_work *w, odvgp_real *Z)
 {
-	(void)w, (void)Z;
-	return 0;
+	ptrdiff_t D = w->D, M = w->M, count = gp__seeds(w, Z);
+	if (count < M) return count;
+	GP__FOR(i, 10) {
+		if (gp__init_asks(w, (i + 1) * M, 0)) return 0;
+		gp__kmeans_lloyd(w, Z);
+	}
+	gp__kmeans_batches(w, Z);
+	gp__set_rows(w, Z, 0);
+	count = 0;
+	GP__FOR(k, M) count += gp__take_row(w, Z + k * D, Z + count * D);
+	return count;
 }
 
 /* --- GREEDY and RESIDUAL: variances given the points so far --- */
@@ -18087,20 +18077,17 @@ static ptrdiff_t gp__worst_explained(gp__init_work *w, odvgp_real *Z)
 
 /* --- candidates, and the choice of points --- */
 
-/*	w->X: the candidates. Without `located` locations are 0, so that methods choose by pixels. */
-static void gp__draw_candidates(gp__init_work *w, int located)
+/*	w->X: the candidates. */
+static void gp__draw_candidates(gp__init_work *w)
 {
 	const gp__unit *u = w->u;
-	const gp__patches *p = &u->patches;
-	w->X = w->patches ? w->patches : w->data;
 	uint64_t seed = w->m->cfg.seed;
-	ptrdiff_t T = gp__patches_count(p), all = gp__all_candidates(u), N = gp__unit_rows(u);
+	ptrdiff_t T = gp__patches_count(&u->patches), all = gp__all_candidates(u);
+	w->X = w->patches ? w->patches : w->data;
 	GP__FOR(i, w->patches ? gp__candidates(u) : 0) {
 		ptrdiff_t k = gp__permute(seed, GP__STREAM_PATCHES, 0, all, i),
-				  image = gp__permute(seed, GP__STREAM_PATCHES, 1, N, k / T);
-		odvgp_real *to = w->patches + i * w->D;
-		gp__patch_move(p, w->data + image * u->D, NULL, k % T, to);
-		if (p->located && !located) gp__zero(to + w->D - 2, 2);
+				  image = gp__permute(seed, GP__STREAM_PATCHES, 1, gp__unit_rows(u), k / T);
+		gp__patch_move(&u->patches, w->data + image * u->D, NULL, k % T, w->patches + i * w->D);
 	}
 }
 
@@ -18117,47 +18104,42 @@ static void gp__draw_locations(const gp__unit *u, odvgp_real *Z, ptrdiff_t n, pt
 }
 
 /*	In the order of odvgp_init_beta and odvgp_init_gamma. A method writes the points it can tell
-	apart to Z and returns their number; random rows supply the rest. To add one: its enumerator in
-	>>api, its word in >>settings, its function here, its memory in gp__init_scratch. */
+	apart to Z and returns their number; random rows supply the rest, for NULL all. To add one: an
+	enumerator in >>api, a word in >>settings, its function here, its memory in gp__init_scratch. */
 typedef ptrdiff_t (*gp__points_method)(gp__init_work *w, odvgp_real *Z);
-static const gp__points_method gp__beta_methods[] = {
-		gp__kmeans, gp__random_rows, gp__greedy, gp__farthest};
-static const gp__points_method gp__gamma_methods[] = {gp__random_rows, gp__worst_explained};
+static const gp__points_method gp__beta_methods[] = {gp__kmeans, NULL, gp__greedy, gp__seeds},
+							   gp__gamma_methods[] = {NULL, gp__worst_explained};
 
 static void gp__init_points(gp__init_work *w)
 {
 	const gp__unit *u = w->u;
-	const odvgp_config *c = &w->m->cfg;
+	gp__points_method beta = gp__beta_methods[w->m->cfg.init.beta],
+					  gamma = gp__gamma_methods[w->m->cfg.init.gamma];
 	odvgp_real *Zb = w->m->tape.node[u->Z_beta.id].v, *Zg = w->m->tape.node[u->Z_gamma.id].v;
-	gp__fill_rows(w, Zb, gp__beta_methods[c->init.beta](w, Zb), w->M, NULL, 0);
-	int gamma = u->Z_gamma.id && u->M_gamma;
-	if (gamma)
-		gp__fill_rows(
-				w, Zg, gp__gamma_methods[c->init.gamma](w, Zg), u->M_gamma, Zb, w->M);
-	if (!u->patches.located) return;
-	gp__draw_locations(u, Zb, w->M, 0);
-	if (gamma) gp__draw_locations(u, Zg, u->M_gamma, w->M);
+	ptrdiff_t Mg = u->Z_gamma.id ? u->M_gamma : 0;
+	int located = u->patches.located;
+	/* methods choose by pixels */
+	GP__FOR(i, located ? gp__candidates(u) : 0) gp__zero(w->patches + (i + 1) * w->D - 2, 2);
+	gp__fill_rows(w, Zb, beta ? beta(w, Zb) : 0, w->M, NULL, 0);
+	if (Mg) gp__fill_rows(w, Zg, gamma ? gamma(w, Zg) : 0, Mg, Zb, w->M);
+	if (located) gp__draw_locations(u, Zb, w->M, 0);
+	if (located) gp__draw_locations(u, Zg, Mg, w->M);
 }
 
 /* --- hyperparameters --- */
 
-/*	By repeated partition, which reorders x. */
-static odvgp_real gp__median(odvgp_real *x, ptrdiff_t n)
+/*	By counting: n is at most GP__MEDIAN_ROWS. */
+static odvgp_real gp__median(const odvgp_real *x, ptrdiff_t n)
 {
-	ptrdiff_t low = 0, high = n - 1, k = n / 2;
-	while (low < high) {
-		odvgp_real pivot = x[(low + high) / 2];
-		ptrdiff_t i = low, j = high;
-		while (i <= j) {
-			while (x[i] < pivot) i++;
-			while (x[j] > pivot) j--;
-			if (i <= j) gp__swap(x + i++, x + j--);
+	GP__FOR(at, n) {
+		ptrdiff_t below = 0, upto = 0;
+		GP__FOR(i, n) {
+			below += x[i] < x[at];
+			upto += x[i] <= x[at];
 		}
-		if (k <= j) high = j;
-		else if (k >= i) low = i;
-		else break;
+		if (below <= n / 2 && n / 2 < upto) return x[at];
 	}
-	return x[k];
+	return x[0];
 }
 
 /*	Standard deviations of the kernel's inputs [Dz]. */
@@ -18312,16 +18294,10 @@ static gp__start gp__ulapane_start(const gp__init_work *w, uint32_t i)
 	return start;
 }
 
-/*	By odvgp_init_hyper. look, unless NULL, reads all data; base gives a base kernel's start. */
-static const struct {
-	void (*look)(gp__init_work *w, const odvgp_real *Y);
-	gp__start (*base)(const gp__init_work *w, uint32_t i);
-} gp__hyper_methods[] = {{NULL, gp__median_start}, {gp__find_gaps, gp__ulapane_start}};
-
 /*	ULAPANE looks at the targets, which belong to the first layer's inputs. */
-static odvgp_init_hyper gp__hyper_method(const gp__unit *u)
+static int gp__is_ulapane(const gp__unit *u)
 {
-	return u->layer ? ODVGP_INIT_HYPER_MEDIAN : u->model->cfg.init.hyperparams;
+	return !u->layer && u->model->cfg.init.hyperparams == ODVGP_INIT_HYPER_ULAPANE;
 }
 
 /*	Hyperparameters of a unit's kernel, n from number h on, start at v. */
@@ -18340,7 +18316,7 @@ static void gp__init_base_kernel(const gp__init_work *w, uint32_t i)
 	const gp__base_kernel *base = &u->kernel.base[i];
 	gp__start start = {1, w->target_variance, NULL};
 	if (gp__geometry(base) == GP__DISTANCE)
-		start = gp__hyper_methods[gp__hyper_method(u)].base(w, i);
+		start = gp__is_ulapane(u) ? gp__ulapane_start(w, i) : gp__median_start(w, i);
 	if (gp__is_mixed(u)) start.variance = 1; /* ULAPANE's is the targets' */
 	if (base->type == GP__WHITE) start.variance *= 0.1;
 	if (base->type == GP__POLYNOMIAL) {
@@ -18383,8 +18359,7 @@ static void gp__find_lengths(const gp__init_work *w)
 /*	Only what neither the expression nor the config gives. */
 static void gp__init_hyper(gp__init_work *w, const odvgp_real *Y)
 {
-	odvgp_init_hyper method = gp__hyper_method(w->u);
-	if (gp__hyper_methods[method].look) gp__hyper_methods[method].look(w, Y);
+	if (gp__is_ulapane(w->u)) gp__find_gaps(w, Y);
 	GP__EACH_BASE(i, &w->u->kernel) gp__init_base_kernel(w, i);
 }
 
@@ -18605,7 +18580,7 @@ static void gp__init_unit(const gp__unit *u, const odvgp_real *X, const odvgp_re
 	int hidden = !gp__is_last(u);
 	w.data = u->layer ? w.sample[u->layer % 2] : X;
 	if (u->number > u->layer) gp__copy(sd, m->data_sd + m->unit[u->layer].sd_at, u->D);
-	gp__draw_candidates(&w, 1);
+	gp__draw_candidates(&w);
 	GP__FOR(d, w.patches ? w.D : 0)
 		gp__column_scale(w.X + d, gp__candidates(u), w.D, &mean, &sd[u->D + 1 + d]);
 	if (hidden && u->slot_mean_A) gp__principal_axes(&w);
@@ -18618,7 +18593,6 @@ static void gp__init_unit(const gp__unit *u, const odvgp_real *X, const odvgp_re
 	gp__init_hyper(&w, Y);
 	gp__init_image_variance(&w);
 	gp__find_lengths(&w);
-	gp__draw_candidates(&w, 0);
 	gp__init_points(&w);
 }
 
@@ -19006,8 +18980,13 @@ static void gp__slots_count(odvgp_model *m, gp__unit *u)
 
 /* --- the tape of a unit --- */
 
-static int gp__mean_function_terms(gp__unit *u, gp__ref *term, int terms)
+/*	first + sign (own + the mean function), of nodes with an id. */
+static gp__ref gp__with_mean_function(gp__unit *u, gp__ref first, gp__ref own, odvgp_real sign)
 {
+	gp__ref term[GP__MAX_IN];
+	int terms = 0;
+	if (first.id) term[terms++] = first;
+	if (own.id) term[terms++] = own;
 	if (u->slot_mean_A) {
 		gp__ref A = gp__param_node(u, u->slot_mean_A, 1, u->Dx, u->P);
 		term[terms++] = gp__tile(u, GP__PRODUCT, GP__PRODUCT_ATBT, u->P, A, u->X);
@@ -19015,30 +18994,14 @@ static int gp__mean_function_terms(gp__unit *u, gp__ref *term, int terms)
 	if (u->slot_mean_b) term[terms++] = gp__param_node(u, u->slot_mean_b, 1, u->P, 1);
 	if (u->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY)
 		term[terms++] = gp__tile(u, GP__TRANSPOSE, 0, u->P, u->X, gp__none);
-	return terms;
-}
-
-/*	weights A, the part's own term, and the mean function. */
-static gp__ref gp__build_mean(gp__unit *u)
-{
-	gp__ref term[GP__MAX_IN];
-	int terms = 0;
-	if (u->weights.id) term[terms++] = gp__tile_product(u, u->weights, u->A);
-	gp__ref own = u->mean_part->tile(u);
-	if (own.id) term[terms++] = own;
-	terms = gp__mean_function_terms(u, term, terms);
-	return gp__sum_of(u, GP__TILE, GP__TILE_SIZE, term, terms, 1);
+	return gp__sum_of(u, GP__TILE, GP__TILE_SIZE, term, terms, sign);
 }
 
 /*	Y minus the mean function, and minus what a kept q(v) explains. */
 static gp__ref gp__build_target(gp__unit *u)
 {
-	gp__ref term[GP__MAX_IN];
-	int terms = 0;
-	term[terms++] = u->model->Y;
-	if (gp__kept_terms(u)) term[terms++] = u->mean_part->tile(u);
-	terms = gp__mean_function_terms(u, term, terms);
-	return gp__sum_of(u, GP__TILE, GP__TILE_SIZE, term, terms, -1);
+	gp__ref kept = gp__kept_terms(u) ? u->mean_part->tile(u) : gp__none;
+	return gp__with_mean_function(u, u->model->Y, kept, -1);
 }
 
 /*	k - |A_v|^2 + |v_sqrt^T A_v|^2: what a kept q(v) leaves of k(x,x). */
@@ -19135,7 +19098,8 @@ GP__NOINLINE void gp__build_head(gp__unit *u)
 GP__NOINLINE void gp__build_outputs(gp__unit *u)
 {
 	u->var = u->cov_part->tile(u);
-	u->mean = gp__build_mean(u);
+	gp__ref beta = u->weights.id ? gp__tile_product(u, u->weights, u->A) : gp__none;
+	u->mean = gp__with_mean_function(u, beta, u->mean_part->tile(u), 1);
 	if (u->steps & GP__STEPS_OF_MU) gp__build_stats(u, &u->block[GP__ON_BETA], u->A);
 	if (u->steps & GP__STEPS_GAMMA) gp__build_stats(u, &u->block[GP__ON_GAMMA], u->A_v);
 }
