@@ -15958,15 +15958,15 @@ static void gp__fit_images(const gp__unit *u, gp__kjob *job)
 	job->weights = gp__node_value(u, u->patch_weights);
 }
 
-/*	out [n1,n2] = K(X1, X2), where X1 is a node of n1 points, and X2 the tape's X if `data`. */
-static void gp__fit_kernel(const gp__fit *f, gp__ref X1, ptrdiff_t n1, gp__ref X2, ptrdiff_t n2,
-		int data, odvgp_real *out)
+/*	out [.,n2] = K(Z, X2) of two nodes' points, n2 of X2's. */
+static void gp__fit_kernel(
+		const gp__fit *f, gp__ref Z, gp__ref X2, ptrdiff_t n2, odvgp_real *out)
 {
 	gp__kjob job;
-	gp__unit_job(&job, f->u, f->node[X1.id].v, n1, f->node[X2.id].v, n2);
+	gp__unit_job(&job, f->u, f->node[Z.id].v, Z.rows, f->node[X2.id].v, n2);
 	job.K = out;
 	job.ldk = n2;
-	if (data) gp__fit_images(f->u, &job);
+	if (X2.id == f->u->X.id) gp__fit_images(f->u, &job);
 	gp__kernel_matrix(&job, f->m->tape.scratch, 0);
 }
 
@@ -15982,9 +15982,9 @@ static void gp__fit_prior(gp__fit *f)
 			GP__FOR(j, Mg) f->prior[i * Mg + j] = i == j;
 		return;
 	}
-	gp__fit_kernel(f, u->Z_gamma, Mg, u->Z_gamma, Mg, 0, f->prior);
+	gp__fit_kernel(f, u->Z_gamma, u->Z_gamma, Mg, f->prior);
 	if (f->gamma == GP__FREE_GAMMA) return;
-	gp__fit_kernel(f, u->Z_beta, f->M, u->Z_gamma, Mg, 0, f->W);
+	gp__fit_kernel(f, u->Z_beta, u->Z_gamma, Mg, f->W);
 	odvgp_trsm(f->blas, 0, 0, f->M, Mg, f->node[u->L.id].v, f->M, f->W, Mg);
 	odvgp_syrk(f->blas, 1, Mg, f->M, -1, f->W, Mg, NULL, 1, f->prior, Mg);
 }
@@ -16000,9 +16000,9 @@ static void gp__fit_features(gp__fit *f, ptrdiff_t n)
 					 *b = gp__theta_of(m, u->slot_mean_b);
 	odvgp_real *beta = f->Phi, *gamma = f->Phi + f->M * n;
 	ptrdiff_t P = u->P, D = u->D;
-	gp__fit_kernel(f, u->Z_beta, f->M, u->X, n, 1, beta);
+	gp__fit_kernel(f, u->Z_beta, u->X, n, beta);
 	odvgp_trsm(blas, 0, 0, f->M, n, node[u->L.id].v, f->M, beta, n);
-	if (f->gamma) gp__fit_kernel(f, u->Z_gamma, f->Mg, u->X, n, 1, gamma);
+	if (f->gamma) gp__fit_kernel(f, u->Z_gamma, u->X, n, gamma);
 	if (f->gamma == GP__WHITE_GAMMA || f->gamma == GP__RESIDUAL_GAMMA)
 		odvgp_gemm(blas, 1, 0, f->Mg, n, f->M, -1, f->W, f->Mg, beta, n, 1, gamma, n);
 	if (f->gamma == GP__WHITE_GAMMA)
@@ -16266,31 +16266,26 @@ static void gp__fit_precision(gp__fit *f, ptrdiff_t from, ptrdiff_t M, odvgp_rea
 			f->G[i * M + j] = (odvgp_real)(i == j) + f->S[(from + i) * f->F + from + j] / noise;
 }
 
-/*	Stage block b's q_sqrt: (I + S / s)^-1 = R^-1 R^-T, R factored from the last row up. */
-static odvgp_status gp__fit_put_factor(gp__fit *f, int b)
-{
-	const gp__block *block = &f->u->block[b];
-	ptrdiff_t M = block->M;
-	if (!block->white_sqrt.id ||
-			(b == GP__ON_GAMMA && f->m->cfg.objective == ODVGP_OBJECTIVE_PARTLY))
-		return ODVGP_OK;
-	gp__fit_precision(f, b == GP__ON_GAMMA ? f->M : 0, M, f->noise);
-	odvgp_status status = odvgp_potrf_reverse(f->blas, M, f->G, M, f->info);
-	if (status) return status;
-	odvgp_trtri(f->blas, M, f->G, M);
-	GP__FROM(p, f->first, f->last) {
-		odvgp_real *to = gp__fit_slot(f->m, block->slot_sqrt) + p * M * M;
-		if (f->u->param == ODVGP_PARAMETRISATION_WHITENED) gp__copy(to, f->G, M * M);
-		else odvgp_trmm(f->blas, 0, M, M, 1, f->node[block->L.id].v, M, f->G, M, 0, to, M);
-		GP__FOR(i, M) gp__zero(to + i * M + i + 1, M - i - 1);
-	}
-	return ODVGP_OK;
-}
-
+/*	Stage each block's q_sqrt: (I + S / s)^-1 = R^-1 R^-T, R factored from the last row up. */
 static odvgp_status gp__fit_put_factors(gp__fit *f)
 {
-	odvgp_status status = gp__fit_put_factor(f, GP__ON_BETA);
-	return status ? status : gp__fit_put_factor(f, GP__ON_GAMMA);
+	int blocks = f->m->cfg.objective == ODVGP_OBJECTIVE_PARTLY ? GP__ON_GAMMA : GP__BLOCKS;
+	GP__FOR(b, blocks) {
+		const gp__block *block = &f->u->block[b];
+		ptrdiff_t M = block->M;
+		if (!block->white_sqrt.id) continue;
+		gp__fit_precision(f, b == GP__ON_GAMMA ? f->M : 0, M, f->noise);
+		odvgp_status status = odvgp_potrf_reverse(f->blas, M, f->G, M, f->info);
+		if (status) return status;
+		odvgp_trtri(f->blas, M, f->G, M);
+		GP__FROM(p, f->first, f->last) {
+			odvgp_real *to = gp__fit_slot(f->m, block->slot_sqrt) + p * M * M;
+			if (f->u->param == ODVGP_PARAMETRISATION_WHITENED) gp__copy(to, f->G, M * M);
+			else odvgp_trmm(f->blas, 0, M, M, 1, f->node[block->L.id].v, M, f->G, M, 0, to, M);
+			GP__FOR(i, M) gp__zero(to + i * M + i + 1, M - i - 1);
+		}
+	}
+	return ODVGP_OK;
 }
 
 /*	Stage the Cholesky factor of B = L^-T (S / s) L^-1. With fewer rows than points B is singular:
@@ -18696,20 +18691,11 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
 	return s;
 }
 
+/*	0 without a noise. */
 static odvgp_real gp__noise_floor(const odvgp_model *m, double target_variance)
 {
-	double floor = (double)m->cfg.lik.noise_floor;
+	double floor = gp__has_noise(&m->cfg) ? (double)m->cfg.lik.noise_floor : 0;
 	return floor > 0 ? (odvgp_real)(floor * target_variance) : 0;
-}
-
-/*	The noise starts just above its floor, and must be finite there. */
-static odvgp_status gp__noise_floor_check(
-		const odvgp_model *m, double target_variance, odvgp_info *info)
-{
-	odvgp_real above = 2 * gp__noise_floor(m, target_variance);
-	if (!gp__has_noise(&m->cfg) || gp__finite(&above, 1)) return ODVGP_OK;
-	return gp__fail(info, ODVGP_E_ARG, "lik.noise_floor", -1, (double)m->cfg.lik.noise_floor,
-			"times the targets' variance is too large to be a bound of the noise");
 }
 
 /*	x with Phi(x) = p, 0 < p < 1, by bisection. */
@@ -18754,14 +18740,6 @@ static void gp__init_likelihood(odvgp_model *m, const odvgp_real *Y, double vari
 	if (m->cfg.lik.kind == ODVGP_LIKELIHOOD_ORDINAL) gp__init_cuts(m, Y);
 }
 
-static void gp__init_noise_floor(odvgp_model *m, double target_variance)
-{
-	if (!gp__has_noise(&m->cfg)) return;
-	m->par.state[m->slot_lik_params].floor = gp__noise_floor(m, target_variance);
-	GP__EACH_VALUE(i, &m->par.slot[m->slot_lik_params])
-		gp__set_positive(m, i, (double)m->par.value[i]);
-}
-
 static odvgp_status gp__init_from_data(
 		odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
 {
@@ -18787,12 +18765,19 @@ static odvgp_status gp__init_from_data(
 		if (!gp__stopped(&m->tape.blas)) gp__init_unit(u, X, Y);
 	gp__touch_all(m);
 	s = gp__stop_status(m, info);
-	if (!s) s = gp__noise_floor_check(m, variance, info);
+	/* the noise starts just above its floor */
+	odvgp_real floor = gp__noise_floor(m, variance), above = 2 * floor;
+	if (!s && !gp__finite(&above, 1))
+		s = gp__fail(info, ODVGP_E_ARG, "lik.noise_floor", -1, (double)m->cfg.lik.noise_floor,
+				"times the targets' variance is too large to be a bound of the noise");
 	if (!s) s = odvgp_init_q(m, info);
 	gp__end_loan(&m->par.lent, GP__LENT_BACKUP);
 	gp__end_loan(&m->kept, GP__KEPT_BY_START);
 	if (!s) {
-		gp__init_noise_floor(m, variance);
+		m->par.state[m->slot_lik_params].floor = floor;
+		if (gp__has_noise(&m->cfg))
+			GP__EACH_VALUE(i, &m->par.slot[m->slot_lik_params])
+				gp__set_positive(m, i, (double)m->par.value[i]);
 		return ODVGP_OK;
 	}
 	m->par.state[m->slot_lik_params].floor = floor_before;
