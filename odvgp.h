@@ -17307,21 +17307,23 @@ static odvgp_status gp__step_watched(odvgp_model *m, const gp__rows *rows, gp__w
 static odvgp_status gp__step_natural(odvgp_model *m, const gp__rows *rows, gp__wants_list want,
 		odvgp_real tau, double bound, int *looks, odvgp_info *info)
 {
-	int sampled = gp__columns_sampled(m), of_gamma = gp__any_natural_reads_gradient(m),
-		looked = gp__any_watched(m) || gp__is_curved(m);
-	odvgp_status s = ODVGP_OK;
-	if (looked && !of_gamma) return gp__step_watched(m, rows, want, tau, bound, looks, info);
-	if (!of_gamma) return gp__nat_step(m, tau) == ODVGP_E_STOPPED ? ODVGP_E_STOPPED : ODVGP_OK;
+	int of_gamma = gp__any_natural_reads_gradient(m), sampled = of_gamma && gp__columns_sampled(m);
+	odvgp_status s;
 	if (sampled) {
 		gp__all_columns(m);
 		bound = gp__bound_of(m, rows);
 		++*looks;
 	}
-	if (looked) s = gp__step_watched(m, rows, want, tau, bound, looks, info);
-	else if ((s = gp__nat_step(m, tau)) == ODVGP_OK) {
-		gp__hold(m, 1);
-		*looks += gp__nat_gamma_check(m, rows, bound);
-	} else if (s != ODVGP_E_STOPPED) s = ODVGP_OK;
+	if (gp__any_watched(m) || gp__is_curved(m))
+		s = gp__step_watched(m, rows, want, tau, bound, looks, info);
+	else {
+		s = gp__nat_step(m, tau);
+		if (!s && of_gamma) {
+			gp__hold(m, 1);
+			*looks += gp__nat_gamma_check(m, rows, bound);
+		}
+		if (s != ODVGP_E_STOPPED) s = ODVGP_OK;
+	}
 	if (sampled) gp__sample_columns(m);
 	return s;
 }
@@ -19771,6 +19773,7 @@ typedef struct {
 	ptrdiff_t iterations;    /* of L-BFGS */
 	odvgp_real *theta, *value; /* the model's before */
 	odvgp_real *X_subset, *Y_subset; /* NULL: all rows */
+	const odvgp_real *X_used, *Y_used;
 	odvgp_real *f;             /* [F], of mixed functions */
 	ptrdiff_t columns;         /* of the auxiliary model's Y */
 	void *rest;                /* the auxiliary model, then odvgp_fit_q's scratch */
@@ -20120,8 +20123,7 @@ static odvgp_status gp__warm_make(
 	gp__q_identity(aux);
 	gp__touch_all(aux);
 	if (c->layer[0].M != m->cfg.layer[0].M)
-		s = odvgp_init_data(aux, w->X_subset ? w->X_subset : w->X,
-				w->X_subset ? w->Y_subset : w->Y, NULL, info);
+		s = odvgp_init_data(aux, w->X_used, w->Y_used, NULL, info);
 	if (s) return s;
 	gp__warm_copy(aux, m, GP__WARM_ALL);
 	gp__copy(aux->data_sd, m->data_sd, m->data_sds);
@@ -20162,13 +20164,12 @@ static double gp__warm_bound(const gp__warm_work *w, odvgp_model *m)
 {
 	odvgp_real elbo;
 	ptrdiff_t n = GP__MIN(w->cfg.N, 1024);
-	int subset = w->X_subset && !gp__is_pseudo(m);
+	int all = gp__is_pseudo(m);
 	if (gp__warm_is_tried(m)) return gp__trial_bound(w);
 	if (!gp__warm_fits_q(m) && !gp__warm_knows_q(m)) return 0;
-	return odvgp_elbo(m, subset ? w->X_subset : w->X, subset ? w->Y_subset : w->Y, n, &elbo, NULL,
-				   NULL, NULL)
-				   ? -HUGE_VAL
-				   : (double)elbo;
+	odvgp_status s = odvgp_elbo(
+			m, all ? w->X : w->X_used, all ? w->Y : w->Y_used, n, &elbo, NULL, NULL, NULL);
+	return s ? -HUGE_VAL : (double)elbo;
 }
 
 /*	What the auxiliary model found becomes the model's, unless its bound would fall. A trial needs
@@ -20219,14 +20220,14 @@ static odvgp_status gp__warm(odvgp_model *m, const odvgp_warm *settings, const o
 	gp__arena_init(&a, scratch, bytes);
 	if ((s = gp__warm_layout(&w, &a, info))) return s;
 	if (a.bad) return gp__refuse(info, ODVGP_E_MEMORY, "scratch", "is too small");
-	if (w.X_subset) s = gp__warm_subset(&w, info);
-	if (s) return s;
+	w.X_used = w.X_subset ? w.X_subset : X;
+	w.Y_used = w.X_subset ? w.Y_subset : Y;
+	if (w.X_subset && (s = gp__warm_subset(&w, info)) != ODVGP_OK) return s;
 	double tried = gp__warm_is_tried(m) ? gp__trial_bound(&w) : 0;
 	if ((s = gp__warm_make(&w, &w.cfg, &aux, info))) return s;
 	if (m->slot_mixing) aux->data_sd[m->cfg.layer[0].D] = 1;
 	gp__warm_first_noise(aux, m);
-	s = gp__warm_steps(
-			aux, w.X_subset ? w.X_subset : X, w.X_subset ? w.Y_subset : Y, w.iterations, info);
+	s = gp__warm_steps(aux, w.X_used, w.Y_used, w.iterations, info);
 	return s ? s : gp__warm_take(&w, m, aux, tried, info);
 }
 
