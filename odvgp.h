@@ -15959,8 +15959,7 @@ static void gp__fit_images(const gp__unit *u, gp__kjob *job)
 }
 
 /*	out [.,n2] = K(Z, X2) of two nodes' points, n2 of X2's. */
-static void gp__fit_kernel(
-		const gp__fit *f, gp__ref Z, gp__ref X2, ptrdiff_t n2, odvgp_real *out)
+static void gp__fit_kernel(const gp__fit *f, gp__ref Z, gp__ref X2, ptrdiff_t n2, odvgp_real *out)
 {
 	gp__kjob job;
 	gp__unit_job(&job, f->u, f->node[Z.id].v, Z.rows, f->node[X2.id].v, n2);
@@ -16078,8 +16077,7 @@ static odvgp_status gp__fit_sums(gp__fit *f)
 	f->weight = m->tape.sums->weight;
 	f->logs = m->tape.sums->logs;
 	if (gp__finite(f->h, P * f->F) && f->rr - f->rr == 0) return ODVGP_OK;
-	return gp__fail(
-			f->info, ODVGP_E_NAN, "X or Y", -1, f->rr, "a sum over the rows is not finite");
+	return gp__fail(f->info, ODVGP_E_NAN, "X or Y", -1, f->rr, "a sum over the rows is not finite");
 }
 
 /* --- the best mean --- */
@@ -16252,8 +16250,7 @@ static void gp__fit_put_gamma(gp__fit *f)
 		odvgp_real *w = f->w + p * f->F, *a = w + f->M,
 				   *to = gp__fit_slot(f->m, u->slot_a) + p * f->Mg;
 		GP__FOR(i, f->Mg) to[i] = scaled ? D[i] * a[i] : a[i];
-		if (u->shift.id)
-			odvgp_gemm(f->blas, 0, 0, f->M, 1, f->Mg, -1, f->W, f->Mg, a, 1, 1, w, 1);
+		if (u->shift.id) odvgp_gemm(f->blas, 0, 0, f->M, 1, f->Mg, -1, f->W, f->Mg, a, 1, 1, w, 1);
 	}
 }
 
@@ -16509,8 +16506,8 @@ static odvgp_status gp__fit_q(odvgp_model *m, const odvgp_real *X, const odvgp_r
 	if (s) return s;
 	if (m->units > 1) return gp__unsupported(info, "model", gp__one_layer_only);
 	if (m->slot_mixing)
-		return gp__unsupported(info, "functions",
-				"a mixture has no optimum in closed form: take natural steps");
+		return gp__unsupported(
+				info, "functions", "a mixture has no optimum in closed form: take natural steps");
 	if (!gp__has_noise(&m->cfg))
 		return gp__unsupported(
 				info, "likelihood", "must be Gaussian for an optimum in closed form");
@@ -16583,8 +16580,7 @@ static odvgp_status gp__fit_bounds(gp__fit *f, odvgp_real bound[2])
 	/* equal bounds must not cross by rounding */
 	above = GP__MIN(above, below + P * left / noise);
 	bound[0] = (odvgp_real)(-0.5 * (constant + P * logs + above + P * f->logs));
-	bound[1] = (odvgp_real)(-0.5 *
-							(constant + P * logs + below + P * left / noise + P * f->logs));
+	bound[1] = (odvgp_real)(-0.5 * (constant + P * logs + below + P * left / noise + P * f->logs));
 	return ODVGP_OK;
 }
 
@@ -16708,9 +16704,8 @@ ODVGP_API odvgp_status odvgp_set_step_sizes(odvgp_model *m, const odvgp_schedule
 		const odvgp_schedule *natgrad_step, odvgp_info *info)
 {
 	if (!gp__model_ok(m)) return gp__is_null(info, "model");
-	const char *bad = lr && !gp__schedule_ok(lr, GP__R(1e6))                  ? "lr"
-					  : natgrad_step && !gp__schedule_ok(natgrad_step, 1) ? "natgrad_step"
-																		  : NULL;
+	const char *bad = natgrad_step && !gp__schedule_ok(natgrad_step, 1) ? "natgrad_step" : NULL;
+	if (lr && !gp__schedule_ok(lr, GP__R(1e6))) bad = "lr";
 	if (bad) return gp__refuse(info, ODVGP_E_ARG, bad, "is not a valid schedule");
 	if (lr) m->cfg.optim.lr = *lr;
 	if (natgrad_step) m->cfg.optim.natgrad_step = *natgrad_step;
@@ -18491,8 +18486,7 @@ static void gp__leading_axes(const gp__init_work *w, ptrdiff_t D, ptrdiff_t P)
 	GP__FOR(p, P) {
 		odvgp_real *axis = w->axes + p * D;
 		GP__FOR(d, D) /* the first step only makes it orthogonal */
-			v[d] = (odvgp_real)gp__normal(
-					w->m->cfg.seed, GP__STREAM_HIDDEN, (uint64_t)(p * D + d));
+			v[d] = (odvgp_real)gp__normal(w->m->cfg.seed, GP__STREAM_HIDDEN, (uint64_t)(p * D + d));
 		for (int step = 0; step < 100 && !gp__ask(blas, (double)(D * (D + p))); step++) {
 			GP__FOR(q, p) isa->axpy(D, -isa->dot(D, v, w->axes + q * D), w->axes + q * D, v);
 			odvgp_real size = GP__SQRT(isa->dot(D, v, v));
@@ -18880,8 +18874,7 @@ static void gp__block_slots(gp__unit *u, int on, const char *mu, const char *roo
 	gp__block *b = &u->block[on];
 	int kind = gp__natural_kind(u, steps), power = u->cov_part->sqrt_power;
 	if (mu) b->slot_mu = gp__slot_add(par, mu, kind, 2, u->P, b->M, 1);
-	if (root)
-		b->slot_sqrt = gp__slot_add(par, root, kind | GP__TRIANGLES, 3, u->P, b->M, b->M);
+	if (root) b->slot_sqrt = gp__slot_add(par, root, kind | GP__TRIANGLES, 3, u->P, b->M, b->M);
 	int coefficients =
 			u->mean_part->mu == GP__MU_COEFFICIENTS || u->param == ODVGP_PARAMETRISATION_A_BETA;
 	gp__slot_units(
@@ -18925,8 +18918,7 @@ static void gp__free_slots(gp__unit *u)
 	if (!own && u->M_gamma)
 		u->slot_Z_gamma = gp__slot_add(par, Z_gamma, 0, 2, u->M_gamma, u->Dz, 1);
 	int kind = c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM ? GP__NATURAL : 0;
-	if (part->a && u->M_gamma)
-		u->slot_a = gp__slot_add(par, part->a, kind, 2, u->P, u->M_gamma, 1);
+	if (part->a && u->M_gamma) u->slot_a = gp__slot_add(par, part->a, kind, 2, u->P, u->M_gamma, 1);
 	gp__slot_units(par, u->slot_mean_A, 1, GP__PER_INPUT);
 	gp__slot_units(par, u->slot_mean_b, 1, 0);
 	gp__slot_units(par, u->slot_Z_beta, 0, GP__IN_INPUTS);
@@ -19768,9 +19760,9 @@ ODVGP_API odvgp_status odvgp_model_copy(odvgp_model **copy, const odvgp_model *m
 
 typedef struct {
 	const odvgp_model *m;
-	const odvgp_real *X, *Y; /* all rows */
-	odvgp_config cfg;        /* of the auxiliary model */
-	ptrdiff_t iterations;    /* of L-BFGS */
+	const odvgp_real *X, *Y;   /* all rows */
+	odvgp_config cfg;          /* of the auxiliary model */
+	ptrdiff_t iterations;      /* of L-BFGS */
 	odvgp_real *theta, *value; /* the model's before */
 	odvgp_real *X_subset, *Y_subset; /* NULL: all rows */
 	const odvgp_real *X_used, *Y_used;
@@ -20097,8 +20089,7 @@ static odvgp_status gp__warm_pseudo(
 	odvgp_status s = ODVGP_OK;
 	int known = gp__warm_knows_q(m);
 	if (!m->slot_mixing) gp__warm_width(m, aux);
-	if (known)
-		s = odvgp_fit_q(aux, w->X_subset, w->Y_subset, NULL, w->fit, w->fit_bytes, info);
+	if (known) s = odvgp_fit_q(aux, w->X_subset, w->Y_subset, NULL, w->fit, w->fit_bytes, info);
 	if (!s) s = gp__reset_q(m, info);
 	if (!s && known && gp__warm_takes_q(m)) gp__warm_copy(m, aux, GP__WARM_Q);
 	return s;
@@ -20189,8 +20180,7 @@ static odvgp_status gp__warm_take(
 	if (m->extent > 1 && !gp__is_pseudo(m) && m->par.slot[m->slot_lik_params].trainable)
 		gp__warm_noise(m, (double)gp__noise(aux));
 	if (gp__is_pseudo(m)) s = gp__warm_pseudo(w, m, aux, info);
-	else if (gp__warm_fits_q(m))
-		s = odvgp_fit_q(m, w->X, w->Y, NULL, w->rest, w->rest_bytes, info);
+	else if (gp__warm_fits_q(m)) s = odvgp_fit_q(m, w->X, w->Y, NULL, w->rest, w->rest_bytes, info);
 	int better = !s && gp__warm_bound(w, m) >= before;
 	if (!s) s = gp__stop_status(m, info);
 	if (!s && better) {
