@@ -17535,8 +17535,8 @@ static ptrdiff_t gp__residual_rows(const gp__unit *u)
 typedef struct {
 	const gp__unit *u;
 	odvgp_model *m;
-	ptrdiff_t D, M; /* columns of a candidate; points in beta */
-	/* the unit's rows [.,u->D]; candidates [.,D], which are the rows, or patches of them */
+	ptrdiff_t N, D, M; /* candidates; their columns; points in beta */
+	/* the unit's rows [.,u->D]; candidates [N,D], which are the rows, or patches of them */
 	const odvgp_real *data, *X;
 	/* what units above layer 0 see, rows through the mean functions below: sample[layer % 2] */
 	odvgp_real *sample[2];
@@ -17557,7 +17557,7 @@ typedef struct {
 	odvgp_real *chosen, *factor;
 	/* RESIDUAL: chol(Kb) [M,M]; a tile [tile,D] and (L^-1 K(Z_beta,X))^T [tile,M] */
 	odvgp_real *Lb, *tile, *A;
-	odvgp_real *patches; /* candidates [.,D] */
+	odvgp_real *patches; /* candidates [N,D] */
 	odvgp_real *gaps;    /* ULAPANE: each column's d_x and the targets' d_y [D,1+T] */
 	double target_variance;
 	gp__arena rest; /* for kernel matrices */
@@ -17575,6 +17575,7 @@ static void gp__init_scratch(gp__arena *a, const gp__unit *u, gp__init_work *w)
 	memset(w, 0, sizeof *w);
 	w->u = u;
 	w->m = m;
+	w->N = gp__candidates(u);
 	w->D = D;
 	w->M = M;
 	GP__FROM(l, 1, c->layers) widest[l % 2] = GP__MAX(widest[l % 2], c->layer[l].D);
@@ -17596,7 +17597,7 @@ static void gp__init_scratch(gp__arena *a, const gp__unit *u, gp__init_work *w)
 	w->row = GP__TAKE(a, ptrdiff_t, rows);
 	w->nearest = GP__TAKE(a, ptrdiff_t, rows);
 	w->count = GP__TAKE(a, ptrdiff_t, M);
-	if (u->patches.height) w->patches = gp__take(a, gp__candidates(u), D);
+	if (u->patches.height) w->patches = gp__take(a, w->N, D);
 	w->table = GP__TAKE(a, const odvgp_real *, w->table_size);
 	if (c->init.hyperparams == ODVGP_INIT_HYPER_ULAPANE) w->gaps = gp__take(a, D, 1 + m->T);
 	if (greedy) {
@@ -17712,7 +17713,7 @@ static int gp__take_row(gp__init_work *w, const odvgp_real *x, odvgp_real *z)
 static void gp__fill_rows(gp__init_work *w, odvgp_real *Z, ptrdiff_t taken, ptrdiff_t count,
 		const odvgp_real *other, ptrdiff_t others)
 {
-	ptrdiff_t D = w->D, N = gp__candidates(w->u);
+	ptrdiff_t D = w->D, N = w->N;
 	if (gp__stopped(&w->m->tape.blas)) return;
 	for (int alone = others == 0; alone < 2 && taken < count; alone++) {
 		gp__set_rows(w, Z, taken);
@@ -17836,13 +17837,12 @@ static void gp__kmeans_lloyd(gp__init_work *w, odvgp_real *Z)
 	sample. */
 static void gp__kmeans_batches(gp__init_work *w, odvgp_real *Z)
 {
-	ptrdiff_t D = w->D, N = gp__candidates(w->u), rows = w->rows,
-			  total = GP__MIN(N - rows, 2 * rows);
+	ptrdiff_t D = w->D, rows = w->rows, total = GP__MIN(w->N - rows, 2 * rows);
 	memset(w->count, 0, (size_t)w->M * sizeof *w->count);
 	GP__FOR(i, rows) w->count[w->nearest[i]]++;
 	/* the rows behind the sample in the permutation, once each */
 	for (ptrdiff_t from = 0; from < total; from += rows) {
-		gp__draw_sample(w, N, rows + from, GP__MIN(rows, total - from));
+		gp__draw_sample(w, w->N, rows + from, GP__MIN(rows, total - from));
 		gp__kmeans_nearest(w, Z);
 		GP__FOR(i, w->rows) {
 			ptrdiff_t k = w->nearest[i];
@@ -17858,7 +17858,7 @@ static ptrdiff_t gp__seeds(gp__init_work *w, odvgp_real *Z)
 	int farthest = w->m->cfg.init.beta == ODVGP_INIT_BETA_FARTHEST;
 	ptrdiff_t rows = gp__init_rows(w->u), next = 0, k = 0;
 	double sum = 1;
-	gp__draw_sample(w, gp__candidates(w->u), 0, rows);
+	gp__draw_sample(w, w->N, 0, rows);
 	while (k < w->M && sum > 0 && !gp__init_asks(w, k, rows)) {
 		gp__gather(w, next, 1, Z + k * w->D);
 		sum = gp__nearest_lower(w, Z, k++);
@@ -17942,7 +17942,7 @@ static ptrdiff_t gp__greedy(gp__init_work *w, odvgp_real *Z)
 	gp__kernel_scratch(
 			&scratch, &u->kernel, 1, rows, 0, gp__tasks(&w->m->cfg.threads), 0, &job.kernel);
 	ODVGP_ASSERT(!scratch.bad);
-	gp__draw_sample(w, gp__candidates(u), 0, rows);
+	gp__draw_sample(w, w->N, 0, rows);
 	gp__gather(w, 0, rows, w->chosen);
 	gp__kernel_prepare(&job.kernel);
 	job.kernel.tasks = gp__kernel_tasks(&job.kernel);
@@ -18054,7 +18054,7 @@ static ptrdiff_t gp__worst_explained(gp__init_work *w, odvgp_real *Z)
 	ptrdiff_t rows = gp__residual_rows(u), taken = 0;
 	const odvgp_real *Zb = gp__node_value(u, u->Z_beta);
 	if (!gp__beta_factor(w, Zb)) return 0;
-	gp__draw_sample(w, gp__candidates(u), 0, rows);
+	gp__draw_sample(w, w->N, 0, rows);
 	odvgp_real prior = gp__residuals(w, Zb);
 	GP__FOR(i, rows) w->nearest[i] = i;
 	gp__sort(w->nearest, rows, w->distance, 1);
@@ -18076,7 +18076,7 @@ static void gp__draw_candidates(gp__init_work *w)
 	uint64_t seed = w->m->cfg.seed;
 	ptrdiff_t T = gp__patches_count(&u->patches), all = gp__all_candidates(u);
 	w->X = w->patches ? w->patches : w->data;
-	GP__FOR(i, w->patches ? gp__candidates(u) : 0) {
+	GP__FOR(i, w->patches ? w->N : 0) {
 		ptrdiff_t k = gp__permute(seed, GP__STREAM_PATCHES, 0, all, i),
 				  image = gp__permute(seed, GP__STREAM_PATCHES, 1, gp__unit_rows(u), k / T);
 		gp__patch_move(&u->patches, w->data + image * u->D, NULL, k % T, w->patches + i * w->D);
@@ -18111,7 +18111,7 @@ static void gp__init_points(gp__init_work *w)
 	ptrdiff_t Mg = u->Z_gamma.id ? u->M_gamma : 0;
 	int located = u->patches.located;
 	/* methods choose by pixels */
-	GP__FOR(i, located ? gp__candidates(u) : 0) gp__zero(w->patches + (i + 1) * w->D - 2, 2);
+	GP__FOR(i, located ? w->N : 0) gp__zero(w->patches + (i + 1) * w->D - 2, 2);
 	gp__fill_rows(w, Zb, beta ? beta(w, Zb) : 0, w->M, NULL, 0);
 	if (Mg) gp__fill_rows(w, Zg, gamma ? gamma(w, Zg) : 0, Mg, Zb, w->M);
 	if (located) gp__draw_locations(u, Zb, w->M, 0);
@@ -18144,13 +18144,13 @@ static const odvgp_real *gp__column_sd(const gp__unit *u)
 	standard deviations; 1 if none. */
 static double gp__median_distance(const gp__init_work *w, const gp__base_kernel *base)
 {
-	ptrdiff_t N = gp__candidates(w->u), count = 0;
+	ptrdiff_t count = 0;
 	for (uint64_t i = 0; i < 4 * GP__MEDIAN_ROWS && count < GP__MEDIAN_ROWS; i++) {
 		const odvgp_real *x[2];
 		odvgp_real r2 = 0;
 		for (uint64_t k = 0; k < 2; k++) {
-			uint64_t row = gp__random(w->m->cfg.seed, GP__STREAM_INIT, 2 * i + k) % (uint64_t)N;
-			x[k] = w->X + (ptrdiff_t)row * w->D;
+			uint64_t random = gp__random(w->m->cfg.seed, GP__STREAM_INIT, 2 * i + k);
+			x[k] = w->X + (ptrdiff_t)(random % (uint64_t)w->N) * w->D;
 		}
 		GP__FOR(d, (ptrdiff_t)base->ndims) {
 			ptrdiff_t c = gp__column(base, d);
@@ -18230,9 +18230,10 @@ static double gp__spread(const gp__kernel *k, uint32_t i, double low, double alo
 
 static gp__start gp__median_start(const gp__init_work *w, uint32_t i)
 {
-	double factor = gp__spread(&w->u->kernel, i, -1, 0.5);
-	gp__start start = {0, w->target_variance, gp__column_sd(w->u)};
-	start.lengthscale = gp__median_distance(w, &w->u->kernel.base[i]) * factor * gp__sqrt_half;
+	const gp__kernel *k = &w->u->kernel;
+	double distance = gp__median_distance(w, &k->base[i]), factor = gp__spread(k, i, -1, 0.5);
+	gp__start start = {
+			distance * factor * gp__sqrt_half, w->target_variance, gp__column_sd(w->u)};
 	return start;
 }
 
@@ -18253,7 +18254,7 @@ static double gp__mean_gap(
 static void gp__find_gaps(gp__init_work *w, const odvgp_real *Y)
 {
 	ptrdiff_t rows = gp__init_rows(w->u), D = w->D, T = w->m->T, C = gp__y_columns(&w->m->y);
-	gp__draw_sample(w, gp__candidates(w->u), 0, rows);
+	gp__draw_sample(w, w->N, 0, rows);
 	GP__FOR(d, D) {
 		odvgp_real *gap = w->gaps + d * (1 + T);
 		gp__sort(w->row, rows, w->X + d, D);
@@ -18504,7 +18505,7 @@ static void gp__principal_axes(gp__init_work *w)
 	const gp__unit *u = w->u;
 	const odvgp_blas *blas = &w->m->tape.blas;
 	int of_patches = u->patches.image_output;
-	ptrdiff_t D = u->Dx, P = u->P, N = of_patches ? gp__candidates(u) : gp__unit_rows(u),
+	ptrdiff_t D = u->Dx, P = u->P, N = of_patches ? w->N : gp__unit_rows(u),
 			  rows = GP__MIN(N, gp__init_rows(u));
 	const odvgp_real *sd = w->m->data_sd + u->sd_at + (of_patches ? u->D + 1 : 0);
 	odvgp_real *C = w->square, *A = gp__theta_of(w->m, u->slot_mean_A), *v = w->vector;
@@ -18573,7 +18574,7 @@ static void gp__init_unit(const gp__unit *u, const odvgp_real *X, const odvgp_re
 	if (u->number > u->layer) gp__copy(sd, m->data_sd + m->unit[u->layer].sd_at, u->D);
 	gp__draw_candidates(&w);
 	GP__FOR(d, w.patches ? w.D : 0)
-		gp__column_scale(w.X + d, gp__candidates(u), w.D, &mean, &sd[u->D + 1 + d]);
+		gp__column_scale(w.X + d, w.N, w.D, &mean, &sd[u->D + 1 + d]);
 	if (hidden && u->slot_mean_A) gp__principal_axes(&w);
 	w.target_variance = hidden ? gp__pass_on(&w) : gp__target_variance(m, Y, gp__only_target(u));
 	sd[u->D] = (odvgp_real)sqrt(w.target_variance);
@@ -18601,9 +18602,10 @@ static void gp__identity_slot(odvgp_model *m, int slot, odvgp_real x)
 /*	Factor of q_sqrt's start: odvgp_hidden_q. */
 static odvgp_real gp__narrowed(const gp__unit *u)
 {
-	int narrow = !gp__is_last(u) && u->cov_part->factor == GP__FACTOR_OF_S &&
-				 u->model->cfg.deep.q_init == ODVGP_HIDDEN_Q_NARROW;
-	return narrow ? GP__R(1e-3) : 1;
+	return !gp__is_last(u) && u->cov_part->factor == GP__FACTOR_OF_S &&
+						   u->model->cfg.deep.q_init == ODVGP_HIDDEN_Q_NARROW
+				   ? GP__R(1e-3)
+				   : 1;
 }
 
 /*	Means and coefficients are 0, Cholesky factors as the covariance part says: B_sqrt and q_diag
