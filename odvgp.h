@@ -16960,8 +16960,7 @@ static void gp__lbfgs_remember(gp__lbfgs *w)
 	w->pairs = GP__MIN(w->pairs + 1, (uint64_t)w->memory);
 }
 
-/*	Ends an iteration without a lower point or a change of value: converged if the first direction
-	promised little gain, else stuck. */
+/*	The value has not changed: converged if the first direction promised little gain, else stuck. */
 static void gp__lbfgs_end(gp__lbfgs *w, double gain, double size)
 {
 	w->converged = gain <= pow((double)GP__EPS, 2.0 / 3) * size;
@@ -17118,8 +17117,8 @@ static void gp__lbfgs_note_jitters(odvgp_model *m)
 
 /* --- one iteration of training --- */
 
-/*	Loss and gradient at theta: the last iteration's if still valid, else computed, which drops the
-	pairs: they belong to another function. */
+/*	Loss and gradient at theta: the last iteration's if still valid, else computed, without the
+	pairs, which belong to another function. */
 static odvgp_status gp__lbfgs_start(gp__lbfgs_job *job, ptrdiff_t *evaluations, odvgp_info *info)
 {
 	odvgp_model *m = job->m;
@@ -17201,9 +17200,9 @@ static odvgp_status gp__lbfgs_step(
 	state->lbfgs_expected = (double)job.expected;
 	state->lbfgs_kl = (double)job.kl;
 	state->lbfgs_valid = 1;
-	/* not needed: the bound can be evaluated where a line search ends */
+	/* The bound can be evaluated where a line search ends. A raised jitter stays: another one gives
+	   another function. */
 	state->good_valid = 0;
-	/* a raised jitter stays: another one gives another function */
 	state->steps++;
 	if (!report) return ODVGP_OK;
 	gp__report(m, expected, kl, report);
@@ -17256,8 +17255,8 @@ static void gp__natural_back(odvgp_model *m)
 
 enum { GP__WATCHED_LOOKS = 4, GP__CURVED_LOOKS = 20 };
 
-/*	Whether log p(y|f) is not concave in what q moves, or couples functions that move together: a
-	step of any size can overshoot. */
+/*	Whether a natural step of any size can overshoot: log p(y|f) is not concave in what q moves, or
+	couples functions that move together. */
 static int gp__is_curved(const odvgp_model *m)
 {
 	return !(m->y.lik->flags & GP__LIK_LOG_CONCAVE) || m->cfg.lik.link_jitter > 0 ||
@@ -17265,9 +17264,9 @@ static int gp__is_curved(const odvgp_model *m)
 }
 
 /*	A natural step that is checked: O(M)'s if it sees all rows, a curved model's always. While the
-	bound falls, restore q from the last good parameters, which gave `bound`, evaluate them again,
-	because a step uses up its statistics, and take half the step. If that fails, as it can when the
-	rows change meanwhile, the step counts as not taken. Adds its evaluations to *evaluations. */
+	bound falls, restore the last good q, which gave `bound`, evaluate it again, because a step uses
+	up its statistics, and take half the step. If that fails, as it can when the rows change
+	meanwhile, no step was taken. Adds its evaluations to *evaluations. */
 static odvgp_status gp__step_watched(odvgp_model *m, const gp__rows *rows, gp__wants_list want,
 		odvgp_real tau, double bound, int *evaluations, odvgp_info *info)
 {
@@ -17464,15 +17463,15 @@ ODVGP_API odvgp_status odvgp_step(odvgp_model *m, const odvgp_real *X, const odv
 
 	odvgp_init_beta, odvgp_init_gamma and odvgp_init_hyper describe the methods.
 
-	KMEANS draws seeds with probability proportional to the squared distance to the seeds so far, so
-	that repeated rows are drawn once. At most 10 of Lloyd's iterations follow.
+	KMEANS draws seeds with probability proportional to the squared distance to those so far, so
+	that repeated rows are drawn once. 10 of Lloyd's iterations follow.
 
 	GREEDY [GREEDY]: column k of the pivoted Cholesky factor of the sample's kernel matrix is
 		l_k = (K(X,x_k) - sum_{j<k} l_j l_j(x_k)) / sqrt(v(x_k))
 	and the variances fall by its squares, v -= l_k^2.
 
-	MEDIAN's factors from 0.1 to 1 are 0.1 sqrt(D) and sqrt(D) for two base kernels on standardised
-	inputs, as [ODVGP] appendix E. */
+	On standardised inputs MEDIAN gives two base kernels 0.1 sqrt(D) and sqrt(D), as [ODVGP]
+	appendix E. */
 
 /*	`times` rows for each point, at least 4096, at most all N. */
 static ptrdiff_t gp__sample_rows(ptrdiff_t N, ptrdiff_t points, ptrdiff_t times)
@@ -17815,8 +17814,8 @@ static void gp__kmeans_nearest(gp__init_work *w, const odvgp_real *Z)
 	}
 }
 
-/*	Each centre moves to its rows' mean, computed as a difference from the old centre, so that equal
-	rows keep theirs exactly. One without rows stays. */
+/*	Each centre moves to its rows' mean, computed from the old centre, so that equal rows keep
+	theirs exactly. One without rows stays. */
 static void gp__kmeans_lloyd(gp__init_work *w, odvgp_real *Z)
 {
 	ptrdiff_t M = w->M, D = w->D;
@@ -17833,8 +17832,7 @@ static void gp__kmeans_lloyd(gp__init_work *w, odvgp_real *Z)
 	gp__kmeans_nearest(w, Z);
 }
 
-/*	On rows outside the sample: each pulls its centre by 1/count. Each count starts with that of the
-	sample. */
+/*	Each row outside the sample pulls its centre by 1/count, which begins with the sample's. */
 static void gp__kmeans_batches(gp__init_work *w, odvgp_real *Z)
 {
 	ptrdiff_t D = w->D, rows = w->rows, total = GP__MIN(w->N - rows, 2 * rows);
@@ -17867,8 +17865,7 @@ static ptrdiff_t gp__seeds(gp__init_work *w, odvgp_real *Z)
 	return k;
 }
 
-/*	With fewer distinct rows than M, all are seeds, and no means are needed. Else the distinct
-	centres move to the front. */
+/*	Fewer distinct rows than M are all seeds. Else the distinct centres move to the front. */
 static ptrdiff_t gp__kmeans(gp__init_work *w, odvgp_real *Z)
 {
 	ptrdiff_t D = w->D, M = w->M, count = gp__seeds(w, Z);
@@ -17962,8 +17959,8 @@ static ptrdiff_t gp__greedy(gp__init_work *w, odvgp_real *Z)
 	}
 }
 
-/*	w->Lb = chol(K(Z,Z) + jitter I), lower, with the least jitter from the model's upwards that
-	works. Returns 0 if none does. */
+/*	w->Lb = chol(K(Z,Z) + jitter I) with the model's jitter, or the least above it that works.
+	Returns 0 if none does. */
 static int gp__beta_factor(const gp__init_work *w, const odvgp_real *Z)
 {
 	odvgp_model *m = w->m;
@@ -18263,7 +18260,7 @@ static void gp__find_gaps(gp__init_work *w, const odvgp_real *Y)
 	}
 }
 
-/*	Means without constant columns, whose d_x would be 0/0; 0 if all are constant. */
+/*	0 if all columns are constant. */
 static gp__start gp__ulapane_start(const gp__init_work *w, uint32_t i)
 {
 	const gp__base_kernel *base = &w->u->kernel.base[i];
@@ -18498,7 +18495,7 @@ static void gp__leading_axes(const gp__init_work *w, ptrdiff_t D, ptrdiff_t P)
 	}
 }
 
-/*	mean.A from the P leading eigenvectors of the correlation matrix of a sample of the inputs, or
+/*	mean.A from the leading eigenvectors of the correlation matrix of a sample of the inputs, or
 	with image_output of the candidates; it scales them to unit variance. */
 static void gp__principal_axes(gp__init_work *w)
 {
@@ -18609,7 +18606,7 @@ static odvgp_real gp__narrowed(const gp__unit *u)
 }
 
 /*	Means and coefficients are 0, Cholesky factors as the covariance part says: B_sqrt and q_diag
-	are near 0, where q is near the prior, because at 0 the gradients would vanish. */
+	are near 0, the prior; at 0 the gradients would vanish. */
 static void gp__q_identity_unit(gp__unit *u)
 {
 	odvgp_model *m = u->model;
@@ -19100,8 +19097,8 @@ static void gp__tape_start(odvgp_model *m, gp__arena *a)
 			m->objective = gp__none;
 }
 
-/*	Inputs: the data, or samples of the layer below, which has the mean and var below[0] and
-	below[1]; below[2] passes them on to the layer's other units. Targets. */
+/*	Targets; inputs: the data, or samples of the layer below, whose mean and var are below[0] and
+	below[1]; below[2] passes them on to the layer's other units. */
 GP__NOINLINE void gp__build_inputs(gp__unit *u, gp__ref below[3])
 {
 	odvgp_model *m = u->model;
@@ -19704,8 +19701,7 @@ static void gp__copy_lbfgs(gp__lbfgs *to, const gp__lbfgs *from)
 	if (to->memory) memcpy(to->sy, from->sy, (size_t)to->memory * sizeof *to->sy);
 }
 
-/*	To a model of the same config: what a file holds (gp__file_model_state), and the memory of the
-	allocating layer. */
+/*	To a model of the same config: what a file holds (gp__file_model_state), and the allocator. */
 static void gp__copy_state(odvgp_model *to, const odvgp_model *from)
 {
 	GP__EACH_SLOT(i, to) {
@@ -19755,10 +19751,9 @@ ODVGP_API odvgp_status odvgp_model_copy(odvgp_model **copy, const odvgp_model *m
 
 /* ---- >>warm   the warm start: L-BFGS on a subset's collapsed bound
 
-	L-BFGS trains an auxiliary COUPLED model in the scratch memory, which has the model's kernel,
-	values, bounds, priors and units; what it finds goes back. It is Gaussian: another likelihood's
-	targets are replaced by pseudo-targets, with a weight of 0 where one is missing, and those of
-	mixed functions f by the least-squares solution g of f = W g. */
+	L-BFGS trains an auxiliary COUPLED Gaussian model in the scratch memory, which has the model's
+	kernel, values, bounds, priors and units; what it finds goes back. odvgp_warm_start lists the
+	pseudo-targets of other likelihoods; one that is missing has the weight 0. */
 
 typedef struct {
 	const odvgp_model *m;
@@ -19793,8 +19788,7 @@ static int gp__warm_takes_q(const odvgp_model *m)
 		   (part == ODVGP_COV_PART_DENSE || part == ODVGP_COV_PART_BLOCKS);
 }
 
-/*	q of pseudo-targets is close to the model's where they are g(y): of mixed functions, positive
-	targets, counts and proportions; not of classes, or where y may be an outlier. */
+/*	Pseudo-targets give the model's q, too: not those of classes, or where y may be an outlier. */
 static int gp__warm_knows_q(const odvgp_model *m)
 {
 	int of_y = m->y.lik->flags & GP__LIK_CLASSES || m->y.lik->least < 0 || m->y.lik->most == 1;
@@ -19863,8 +19857,8 @@ static odvgp_status gp__warm_settle(
 	return ODVGP_OK;
 }
 
-/*	Few rows of classes: their regression may explain nothing, or each row by itself. So its result
-	is kept only if training from there comes further than from the values before. */
+/*	Few rows of classes: their regression may explain nothing, or each row by itself. So training
+	from its result must come further than from the values before. */
 #define GP__TRIAL_ROWS 1024
 #define GP__TRIAL_STEPS 50
 static int gp__warm_is_tried(const odvgp_model *m)
@@ -19896,8 +19890,7 @@ static void gp__warm_model(odvgp_model *aux, const odvgp_model *m, const odvgp_c
 	gp__model_settle(aux);
 }
 
-/*	The size of the models that gp__warm_is_tried compares. Not inlined, as a draft takes 5 KiB of
-	stack and another one follows. */
+/*	The size of a trial's model. Not inlined: a draft takes 5 KiB of stack; another one follows. */
 GP__NOINLINE odvgp_status gp__trial_measure(const odvgp_model *m, size_t *bytes, odvgp_info *info)
 {
 	gp__draft draft;
@@ -20018,7 +20011,7 @@ static odvgp_status gp__warm_subset(const gp__warm_work *w, odvgp_info *info)
 
 /* --- from one model to the other --- */
 
-/*	Slot k's bounds, prior and whether it is trained, for slot s of `to`. */
+/*	Slot s gets slot k's bounds, prior and `trainable`. */
 static void gp__warm_settings(odvgp_model *to, int s, const odvgp_model *from, int k)
 {
 	gp__slot_state state = from->par.state[k];
@@ -20072,8 +20065,8 @@ static void gp__warm_first_noise(odvgp_model *aux, const odvgp_model *m)
 	}
 }
 
-/*	A scale, whose noise has the variance 2 scale^2 (STUDENTT: with 4 degrees of freedom), or a
-	shape, size or precision, about 1 / variance of the noise. */
+/*	A scale, whose noise has variance 2 scale^2 (STUDENTT: with 4 degrees of freedom), or a shape,
+	size or precision, about 1 / variance. */
 static void gp__warm_width(odvgp_model *m, const odvgp_model *aux)
 {
 	const gp__likelihood *lik = m->y.lik;
@@ -20099,8 +20092,7 @@ static odvgp_status gp__warm_pseudo(
 
 /* --- training it; odvgp_warm_start --- */
 
-/*	An auxiliary model with the model's values. Its points are placed anew if their number is
-	another. */
+/*	An auxiliary model with the model's values; another number of points is placed anew. */
 static odvgp_status gp__warm_make(
 		const gp__warm_work *w, const odvgp_config *c, odvgp_model **made, odvgp_info *info)
 {
@@ -20151,7 +20143,7 @@ static double gp__trial_bound(const gp__warm_work *w)
 	return s ? -HUGE_VAL : (double)elbo;
 }
 
-/*	The bound on at most 1,024 rows of the subset (with pseudo-targets: of the data), to compare;
+/*	To compare: the bound on at most 1,024 rows of the subset (with pseudo-targets: of the data);
 	without q the trial's, or 0. */
 static double gp__warm_bound(const gp__warm_work *w, odvgp_model *m)
 {
@@ -20165,8 +20157,8 @@ static double gp__warm_bound(const gp__warm_work *w, odvgp_model *m)
 	return s ? -HUGE_VAL : (double)elbo;
 }
 
-/*	What the auxiliary model found becomes the model's, unless its bound would fall. A trial needs
-	that model's memory, so `tried` is the one before. */
+/*	What the auxiliary model found becomes the model's, unless its bound would fall. `tried`: that
+	of a trial before, which needs the auxiliary model's memory. */
 static odvgp_status gp__warm_take(
 		const gp__warm_work *w, odvgp_model *m, odvgp_model *aux, double tried, odvgp_info *info)
 {
