@@ -16356,22 +16356,21 @@ static odvgp_status gp__fit_put_diagonal(gp__fit *f)
 	return gp__refuse(f->info, status, "q_diag", "its optimum was not reached");
 }
 
-/*	By the covariance part's `optimum`: natural steps that find it, and what stages it. */
-static const struct {
-	int steps;
-	odvgp_status (*put)(gp__fit *f);
-} gp__optima[] = {{0, NULL}, {0, gp__fit_put_factors}, {0, gp__fit_put_inverse},
-		{GP__STEPS_DIAGONAL, gp__fit_put_diagonal}};
+/*	What stages it, by the covariance part's `optimum`. To add one: its enumerator in >>model, its
+	function here, its case in gp__fit_check if it needs a certain mean. */
+typedef odvgp_status (*gp__fit_put)(gp__fit *f);
+static const gp__fit_put gp__optima[] = {
+		NULL, gp__fit_put_factors, gp__fit_put_inverse, gp__fit_put_diagonal};
 
 /* --- odvgp_fit_q --- */
 
 static odvgp_status gp__fit_check(const gp__unit *u, odvgp_info *info)
 {
-	int kind = u->cov_part->optimum, steps = gp__optima[kind].steps;
+	int kind = u->cov_part->optimum;
 	if (u->mean_part->optimum != GP__OPTIMUM_WEIGHTS)
 		return gp__unsupported(info, "mean_part", "has no optimum here");
 	if (kind == GP__NO_OPTIMUM) return gp__unsupported(info, "cov_part", "has no optimum here");
-	if ((u->steps & steps) != steps)
+	if (kind == GP__OPTIMUM_DIAGONAL && !(u->steps & GP__STEPS_DIAGONAL))
 		return gp__unsupported(
 				info, "cov_part", "DIAGONAL has an optimum here only with O(M)'s mean");
 	if (u->shift.id && gp__fit_holds_beta(u) && !gp__fit_holds_gamma(u))
@@ -16461,7 +16460,7 @@ static odvgp_status gp__attempt_end(odvgp_model *m, odvgp_status s, const odvgp_
 }
 
 /*	Solve for weights, or stage covariances with `put`, of all outputs of one noise at once. */
-static odvgp_status gp__fit_outputs(gp__fit *f, odvgp_status (*put)(gp__fit *f))
+static odvgp_status gp__fit_outputs(gp__fit *f, gp__fit_put put)
 {
 	const odvgp_real *noise = f->node[f->m->lik_params.id].v;
 	odvgp_status s = ODVGP_OK;
@@ -16493,7 +16492,7 @@ static odvgp_status gp__fit_best(odvgp_model *m, const odvgp_real *X, const odvg
 		s = gp__watch_at(m, ODVGP_PHASE_FIT_Q, 0, m->cfg.N, NULL, info);
 		if (!s) s = gp__fit_sums(&f);
 	}
-	if (!s) s = gp__fit_outputs(&f, gp__optima[f.u->cov_part->optimum].put);
+	if (!s) s = gp__fit_outputs(&f, gp__optima[f.u->cov_part->optimum]);
 	if (!s && (s = gp__stop_status(m, info)) == ODVGP_OK) gp__fit_take(f.u);
 	gp__end_loan(&m->par.lent, GP__LENT_OPTIMUM);
 	return s;
@@ -17021,7 +17020,7 @@ static void gp__report(
 typedef struct {
 	odvgp_model *m;
 	const gp__rows *rows;
-	uint64_t nat_valid, fitted; /* at the start of the iteration */
+	gp__state start; /* of the iteration */
 	odvgp_real expected, kl;
 } gp__lbfgs_job;
 
@@ -17101,18 +17100,16 @@ static uint64_t gp__reals_hash(const odvgp_real *x, ptrdiff_t n, uint64_t h)
 	return h;
 }
 
-static int gp__lbfgs_same_jitters(const odvgp_model *m)
+/*	Store the jitters; whether they were the same before. */
+static int gp__lbfgs_note_jitters(odvgp_model *m)
 {
 	int same = 1;
 	GP__EACH_UNIT(u, m)
-		GP__FOR(k, GP__JITTERS) same &= u->jitter[k].raised == u->lbfgs_jitter[k];
+		GP__FOR(k, GP__JITTERS) {
+			same &= u->jitter[k].raised == u->lbfgs_jitter[k];
+			u->lbfgs_jitter[k] = u->jitter[k].raised;
+		}
 	return same;
-}
-
-static void gp__lbfgs_note_jitters(odvgp_model *m)
-{
-	GP__EACH_UNIT(u, m)
-		GP__FOR(k, GP__JITTERS) u->lbfgs_jitter[k] = u->jitter[k].raised;
 }
 
 /* --- one iteration of training --- */
@@ -17133,7 +17130,7 @@ static odvgp_status gp__lbfgs_start(gp__lbfgs_job *job, ptrdiff_t *evaluations, 
 	job->kl = (odvgp_real)state->lbfgs_kl;
 	w->loss = state->lbfgs_kl - state->lbfgs_expected;
 	*evaluations = 0;
-	if (state->lbfgs_valid && state->lbfgs_data == hash && gp__lbfgs_same_jitters(m))
+	if (state->lbfgs_valid && state->lbfgs_data == hash && gp__lbfgs_note_jitters(m))
 		return ODVGP_OK;
 	odvgp_events events = m->tape.events;
 	gp__keep_jitters(m);
@@ -17154,8 +17151,7 @@ static void gp__lbfgs_return(gp__lbfgs_job *job)
 	gp__copy(m->par.theta, m->good, m->par.count);
 	gp__copy(m->par.value, gp__lent(&m->kept, GP__KEPT_BY_LBFGS), m->par.positive);
 	gp__restore_jitters(m);
-	m->state.nat_valid = job->nat_valid;
-	m->state.fitted = job->fitted;
+	m->state = job->start;
 }
 
 static odvgp_status gp__lbfgs_step(
@@ -17176,16 +17172,13 @@ static odvgp_status gp__lbfgs_step(
 	if (s) return s;
 	odvgp_real expected = job.expected, kl = job.kl;
 	gp__keep_jitters(m);
-	job.nat_valid = state->nat_valid;
-	job.fitted = state->fitted;
+	job.start = *state;
 	gp__copy(m->good, m->par.theta, m->par.count);
 	gp__copy(gp__lend(&m->kept, GP__KEPT_BY_LBFGS), m->par.value, m->par.positive);
 	gp__lbfgs_note_jitters(m);
-	uint64_t valid = state->lbfgs_valid;
 	odvgp_events events = m->tape.events;
 	if (gp__lbfgs_iterate(w, &problem)) {
-		if (!gp__lbfgs_same_jitters(m)) gp__lbfgs_drop(w);
-		gp__lbfgs_note_jitters(m);
+		if (!gp__lbfgs_note_jitters(m)) gp__lbfgs_drop(w);
 	} else {
 		gp__lbfgs_return(&job);
 		job.expected = expected;
@@ -17193,7 +17186,6 @@ static odvgp_status gp__lbfgs_step(
 	}
 	gp__end_loan(&m->kept, GP__KEPT_BY_LBFGS);
 	if (w->stopped) {
-		state->lbfgs_valid = valid;
 		m->tape.events = events;
 		return gp__refuse(info, ODVGP_E_STOPPED, "watch", NULL);
 	}
@@ -20875,8 +20867,8 @@ ODVGP_API odvgp_status odvgp_load_file(
 static odvgp_status gp__fit_start(
 		odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
 {
-	odvgp_status s = gp__rows_check(m, X, Y, 1, info);
-	if (s || !m->warm_due || m->state.steps || gp__warm_check(m, NULL)) return s;
+	odvgp_status s = ODVGP_OK;
+	if (!m->warm_due || m->state.steps || gp__warm_check(m, NULL)) return s;
 	const odvgp_warm first = {0, 0, 100, GP__R(0.03)};
 	size_t bytes = GP__MAX(
 			odvgp_warm_start_scratch(m, &first, NULL), odvgp_warm_start_scratch(m, NULL, NULL));
