@@ -15904,14 +15904,23 @@ typedef struct {
 
 /* --- memory --- */
 
-static void gp__fit_layout(gp__unit *u, gp__arena *a, gp__fit *f)
+static void gp__fit_open(
+		gp__fit *f, gp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
 {
-	ptrdiff_t tile = u->model->cfg.tile;
 	memset(f, 0, sizeof *f);
 	f->u = u;
 	f->m = u->model;
 	f->blas = &u->model->tape.blas;
 	f->node = u->model->tape.node;
+	f->X = X;
+	f->Y = Y;
+	f->info = info;
+}
+
+static void gp__fit_layout(gp__fit *f, gp__arena *a)
+{
+	const gp__unit *u = f->u;
+	ptrdiff_t tile = u->model->cfg.tile;
 	f->M = u->M;
 	if (gp__uses_v(u)) f->gamma = GP__WHITE_GAMMA;
 	if (u->M_gamma && u->mean_part->gamma) f->gamma = u->mean_part->gamma;
@@ -15938,7 +15947,8 @@ ODVGP_API size_t odvgp_fit_q_scratch(const odvgp_model *m, odvgp_info *info)
 	if (!gp__model_ok(m)) return gp__no_size(gp__is_null(info, "model"));
 	if (m->units > 1)
 		return gp__no_size(gp__unsupported(info, "model", "has several layers or units"));
-	gp__fit_layout(m->unit, &a, &f);
+	gp__fit_open(&f, m->unit, NULL, NULL, info);
+	gp__fit_layout(&f, &a);
 	return a.bad ? gp__too_large(info, "scratch") : a.used + 64;
 }
 
@@ -16403,25 +16413,25 @@ static void gp__fit_take(gp__unit *u)
 }
 
 /*	Exact GP regression as O(M)'s predictor: Z = X, q_mu = (K + s I)^-1 r, q_diag = 1 / s. */
-static odvgp_status gp__fit_exact(
-		gp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
+static odvgp_status gp__fit_exact(gp__fit *f)
 {
-	odvgp_model *m = u->model;
-	gp__rows rows = gp__rows_plain(X, Y, m->cfg.N);
+	gp__unit *u = f->u;
+	odvgp_model *m = f->m;
+	ptrdiff_t N = m->cfg.N;
+	gp__rows rows = gp__rows_plain(f->X, f->Y, N);
 	gp__wants_list want = {0, 0, 0, 0};
 	odvgp_real expected, kl;
-	odvgp_status s = gp__evaluate(m, &rows, want, &expected, &kl, info);
+	odvgp_status s = gp__evaluate(m, &rows, want, &expected, &kl, f->info);
 	if (s) return s;
 	gp__fit_stage(m);
-	ptrdiff_t N = m->cfg.N;
 	odvgp_real noise = gp__noise(m), *g = gp__fit_slot(m, u->slot_q_diag);
 	gp__copy(gp__fit_slot(m, u->block[GP__ON_BETA].slot_mu),
-			m->tape.node[m->objective.id].aux + 2 * N * N, u->P * N);
+			f->node[m->objective.id].aux + 2 * N * N, u->P * N);
 	GP__FOR(i, u->P * N) {
 		odvgp_real precision = 1 / (noise * (odvgp_real)gp__noise_factor(m, i % N));
 		g[i] = gp__inside(&m->par, u->slot_q_diag, precision);
 	}
-	gp__copy(m->tape.node[u->Z_beta.id].v, X, N * u->D);
+	gp__copy(f->node[u->Z_beta.id].v, f->X, N * u->D);
 	gp__touch(m, u->slot_Z_beta);
 	gp__fit_take(u);
 	gp__end_loan(&m->par.lent, GP__LENT_OPTIMUM);
@@ -16429,22 +16439,18 @@ static odvgp_status gp__fit_exact(
 }
 
 /*	Begin odvgp_fit_q or odvgp_upper_bound: carve `scratch`, compute factors and sums. */
-static odvgp_status gp__fit_begin(gp__fit *f, odvgp_model *m, const odvgp_real *X,
-		const odvgp_real *Y, void *scratch, size_t bytes, odvgp_info *info)
+static odvgp_status gp__fit_begin(gp__fit *f, void *scratch, size_t bytes)
 {
 	gp__arena a;
 	gp__wants_list want = {0, 0, 0, GP__GIVES_BOUND | GP__GIVES_L};
-	size_t need = odvgp_fit_q_scratch(m, NULL);
-	if (!scratch) return gp__is_null(info, "scratch");
-	if (!need || bytes < need) return gp__small(info, "scratch", need);
+	size_t need = odvgp_fit_q_scratch(f->m, NULL);
+	if (!scratch) return gp__is_null(f->info, "scratch");
+	if (!need || bytes < need) return gp__small(f->info, "scratch", need);
 	gp__arena_init(&a, scratch, bytes);
-	gp__fit_layout(m->unit, &a, f);
-	f->X = X;
-	f->Y = Y;
-	f->info = info;
-	gp__all_columns(m);
-	gp__mark_params(m, &want);
-	odvgp_status s = gp__tape_forward_info(&m->tape, GP__HEAD, info);
+	gp__fit_layout(f, &a);
+	gp__all_columns(f->m);
+	gp__mark_params(f->m, &want);
+	odvgp_status s = gp__tape_forward_info(&f->m->tape, GP__HEAD, f->info);
 	if (s) return s;
 	gp__fit_prior(f);
 	return gp__fit_sums(f);
@@ -16473,34 +16479,34 @@ static odvgp_status gp__fit_outputs(gp__fit *f, gp__fit_put put)
 	return s;
 }
 
-static odvgp_status gp__fit_best(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
-		void *scratch, size_t bytes, odvgp_info *info)
+static odvgp_status gp__fit_best(gp__fit *f, void *scratch, size_t bytes)
 {
-	gp__fit f;
-	odvgp_status s = gp__fit_begin(&f, m, X, Y, scratch, bytes, info);
+	odvgp_model *m = f->m;
+	odvgp_status s = gp__fit_begin(f, scratch, bytes);
 	if (s) return s;
-	gp__fit_hold(&f);
-	if ((s = gp__fit_outputs(&f, gp__fit_mean))) return s;
+	gp__fit_hold(f);
+	if ((s = gp__fit_outputs(f, gp__fit_mean))) return s;
 	gp__fit_stage(m);
-	gp__fit_put_gamma(&f);
-	gp__fit_put_mean(&f, GP__ON_BETA);
-	if (f.to == f.F && f.gamma == GP__WHITE_GAMMA) gp__fit_put_mean(&f, GP__ON_GAMMA);
+	gp__fit_put_gamma(f);
+	gp__fit_put_mean(f, GP__ON_BETA);
+	if (f->to == f->F && f->gamma == GP__WHITE_GAMMA) gp__fit_put_mean(f, GP__ON_GAMMA);
 	/* v_sqrt needs the sums of A_v */
-	if (f.u->cov_part->v_sqrt && f.gamma != GP__WHITE_GAMMA) {
-		f.gamma = GP__WHITE_GAMMA;
-		gp__fit_prior(&f);
-		s = gp__watch_at(m, ODVGP_PHASE_FIT_Q, 0, m->cfg.N, NULL, info);
-		if (!s) s = gp__fit_sums(&f);
+	if (f->u->cov_part->v_sqrt && f->gamma != GP__WHITE_GAMMA) {
+		f->gamma = GP__WHITE_GAMMA;
+		gp__fit_prior(f);
+		s = gp__watch_at(m, ODVGP_PHASE_FIT_Q, 0, m->cfg.N, NULL, f->info);
+		if (!s) s = gp__fit_sums(f);
 	}
-	if (!s) s = gp__fit_outputs(&f, gp__optima[f.u->cov_part->optimum]);
-	if (!s && (s = gp__stop_status(m, info)) == ODVGP_OK) gp__fit_take(f.u);
+	if (!s) s = gp__fit_outputs(f, gp__optima[f->u->cov_part->optimum]);
+	if (!s && (s = gp__stop_status(m, f->info)) == ODVGP_OK) gp__fit_take(f->u);
 	gp__end_loan(&m->par.lent, GP__LENT_OPTIMUM);
 	return s;
 }
 
-static odvgp_status gp__fit_q(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
-		void *scratch, size_t bytes, odvgp_info *info)
+static odvgp_status gp__fit_q(gp__fit *f, void *scratch, size_t bytes)
 {
+	odvgp_model *m = f->m;
+	odvgp_info *info = f->info;
 	odvgp_status s = gp__watch_at(m, ODVGP_PHASE_FIT_Q, 0, m->cfg.N, NULL, info);
 	if (s) return s;
 	if (m->units > 1) return gp__unsupported(info, "model", gp__one_layer_only);
@@ -16512,9 +16518,9 @@ static odvgp_status gp__fit_q(odvgp_model *m, const odvgp_real *X, const odvgp_r
 				info, "likelihood", "must be Gaussian for an optimum in closed form");
 	odvgp_events events = m->tape.events;
 	gp__keep_jitters(m);
-	if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT) s = gp__fit_exact(m->unit, X, Y, info);
-	else if ((s = gp__fit_check(m->unit, info))) return s;
-	else s = gp__fit_best(m, X, Y, scratch, bytes, info);
+	if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT) s = gp__fit_exact(f);
+	else if ((s = gp__fit_check(f->u, info))) return s;
+	else s = gp__fit_best(f, scratch, bytes);
 	return gp__attempt_end(m, s, &events);
 }
 
@@ -16522,10 +16528,12 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const od
 		const odvgp_watch *watch, void *scratch, size_t scratch_bytes, odvgp_info *info)
 {
 	gp__watcher own, *outer;
+	gp__fit f;
 	odvgp_status s = gp__all_rows_check(m, X, Y, info);
 	if (s) return s;
 	outer = gp__watch_begin(m, &own, watch);
-	s = gp__fit_q(m, X, Y, scratch, scratch_bytes, info);
+	gp__fit_open(&f, m->unit, X, Y, info);
+	s = gp__fit_q(&f, scratch, scratch_bytes);
 	m->tape.blas.watcher = outer;
 	return s;
 }
@@ -16597,7 +16605,8 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
 	odvgp_real bound[2];
 	gp__fit f;
 	gp__keep_jitters(m);
-	s = gp__fit_begin(&f, m, X, Y, scratch, scratch_bytes, info);
+	gp__fit_open(&f, m->unit, X, Y, info);
+	s = gp__fit_begin(&f, scratch, scratch_bytes);
 	if (!s) s = gp__fit_bounds(&f, bound);
 	if (!s && !gp__finite(bound, lower ? 2 : 1))
 		s = gp__fail(info, ODVGP_E_NAN, "bound", -1, (double)bound[0],
@@ -18221,8 +18230,7 @@ static gp__start gp__median_start(const gp__init_work *w, uint32_t i)
 {
 	const gp__kernel *k = &w->u->kernel;
 	double distance = gp__median_distance(w, &k->base[i]), factor = gp__spread(k, i, -1, 0.5);
-	gp__start start = {
-			distance * factor * gp__sqrt_half, w->target_variance, gp__column_sd(w->u)};
+	gp__start start = {distance * factor * gp__sqrt_half, w->target_variance, gp__column_sd(w->u)};
 	return start;
 }
 
@@ -18562,8 +18570,7 @@ static void gp__init_unit(const gp__unit *u, const odvgp_real *X, const odvgp_re
 	w.data = u->layer ? w.sample[u->layer % 2] : X;
 	if (u->number > u->layer) gp__copy(sd, m->data_sd + m->unit[u->layer].sd_at, u->D);
 	gp__draw_candidates(&w);
-	GP__FOR(d, w.patches ? w.D : 0)
-		gp__column_scale(w.X + d, w.N, w.D, &mean, &sd[u->D + 1 + d]);
+	GP__FOR(d, w.patches ? w.D : 0) gp__column_scale(w.X + d, w.N, w.D, &mean, &sd[u->D + 1 + d]);
 	if (hidden && u->slot_mean_A) gp__principal_axes(&w);
 	w.target_variance = hidden ? gp__pass_on(&w) : gp__target_variance(m, Y, gp__only_target(u));
 	sd[u->D] = (odvgp_real)sqrt(w.target_variance);
