@@ -18865,29 +18865,35 @@ static int gp__natural_kind(const gp__unit *u, int steps)
 	return u->model->cfg.optim.natgrad && u->steps & steps ? GP__NATURAL : 0;
 }
 
+/*	A slot [rows,cols], or 0 without a name; power and column as in gp__slot_units. */
+static int gp__matrix_slot(gp__params *par, const char *name, int kind, ptrdiff_t rows,
+		ptrdiff_t cols, int power, int column)
+{
+	int s = name ? gp__slot_add(par, name, kind, 2, rows, cols, 1) : 0;
+	gp__slot_units(par, s, power, column);
+	return s;
+}
+
 /*	A block's slots; those of natural steps come last in the vector. */
 static void gp__block_slots(gp__unit *u, int on, const char *mu, const char *root, int steps)
 {
 	gp__params *par = &u->model->par;
 	gp__block *b = &u->block[on];
-	int kind = gp__natural_kind(u, steps), power = u->cov_part->sqrt_power;
-	if (mu) b->slot_mu = gp__slot_add(par, mu, kind, 2, u->P, b->M, 1);
+	int kind = gp__natural_kind(u, steps), power = u->cov_part->sqrt_power,
+		coefficients =
+				u->mean_part->mu == GP__MU_COEFFICIENTS || u->param == ODVGP_PARAMETRISATION_A_BETA;
+	b->slot_mu = gp__matrix_slot(par, mu, kind, u->P, b->M,
+			coefficients ? -1 : u->param == ODVGP_PARAMETRISATION_PRIMAL, 0);
 	if (root) b->slot_sqrt = gp__slot_add(par, root, kind | GP__TRIANGLES, 3, u->P, b->M, b->M);
-	int coefficients =
-			u->mean_part->mu == GP__MU_COEFFICIENTS || u->param == ODVGP_PARAMETRISATION_A_BETA;
-	gp__slot_units(
-			par, b->slot_mu, coefficients ? -1 : u->param == ODVGP_PARAMETRISATION_PRIMAL, 0);
 	gp__slot_units(
 			par, b->slot_sqrt, power ? power : u->param != ODVGP_PARAMETRISATION_WHITENED, 0);
 }
 
 static void gp__positive_slots(gp__unit *u)
 {
-	gp__params *par = &u->model->par;
 	int kind = GP__POSITIVE | GP__OF_Q | gp__natural_kind(u, GP__STEPS_DIAGONAL);
-	par->of = u;
-	if (u->cov_part->diag)
-		u->slot_q_diag = gp__slot_add(par, u->cov_part->diag, kind, 2, u->P, u->M, 1);
+	u->model->par.of = u;
+	u->slot_q_diag = gp__matrix_slot(&u->model->par, u->cov_part->diag, kind, u->P, u->M, 0, 0);
 }
 
 static void gp__free_slots(gp__unit *u)
@@ -18896,34 +18902,26 @@ static void gp__free_slots(gp__unit *u)
 	gp__params *par = &m->par;
 	const odvgp_config *c = &m->cfg;
 	const gp__mean_part *part = u->mean_part;
-	int own = gp__has_free_points(part, u->M_gamma);
+	ptrdiff_t Mg = u->M_gamma, patches = gp__patches_summed(&u->patches);
+	int own = gp__has_free_points(part, Mg), A = gp__mean_functions[u->mean_function].A,
+		b = gp__mean_functions[u->mean_function].b;
 	const char *Z_gamma = part->Z_gamma ? part->Z_gamma : u->cov_part->Z_gamma;
 	par->of = u;
-	int has_A = gp__mean_functions[u->mean_function].A,
-		has_b = gp__mean_functions[u->mean_function].b;
-	if (has_A) u->slot_mean_A = gp__slot_add(par, "mean.A", 0, 2, u->Dx, u->P, 1);
-	if (has_b) u->slot_mean_b = gp__slot_add(par, has_A ? "mean.b" : "mean.c", 0, 1, u->P, 1, 1);
-	if (has_A && !has_b && par->slot) par->slot[u->slot_mean_A].trainable = 0;
-	if (gp__is_mixed(u) && gp__is_top(u)) {
-		m->slot_mixing =
-				gp__slot_add(par, "mixing", GP__OF_LAYER, 2, m->F, c->layer[u->layer].P, 1);
-		gp__slot_units(par, m->slot_mixing, 1, 0);
-	}
-	ptrdiff_t patches = gp__patches_summed(&u->patches);
-	if (patches) u->slot_patch_weights = gp__slot_add(par, "weights", 0, 1, patches, 1, 1);
-	if (own) u->slot_Z_gamma = gp__slot_add(par, Z_gamma, 0, 2, u->M_gamma, u->Dz, 1);
-	u->slot_Z_beta = gp__slot_add(par, "Z_beta", 0, 2, u->M, u->Dz, 1);
-	if (!own && u->M_gamma)
-		u->slot_Z_gamma = gp__slot_add(par, Z_gamma, 0, 2, u->M_gamma, u->Dz, 1);
-	int kind = c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM ? GP__NATURAL : 0;
-	if (part->a && u->M_gamma) u->slot_a = gp__slot_add(par, part->a, kind, 2, u->P, u->M_gamma, 1);
-	gp__slot_units(par, u->slot_mean_A, 1, GP__PER_INPUT);
+	u->slot_mean_A = gp__matrix_slot(par, A ? "mean.A" : NULL, 0, u->Dx, u->P, 1, GP__PER_INPUT);
+	if (b) u->slot_mean_b = gp__slot_add(par, A ? "mean.b" : "mean.c", 0, 1, u->P, 1, 1);
 	gp__slot_units(par, u->slot_mean_b, 1, 0);
-	gp__slot_units(par, u->slot_Z_beta, 0, GP__IN_INPUTS);
-	gp__slot_units(par, u->slot_Z_gamma, 0, GP__IN_INPUTS);
-	int times_D = part->gamma == GP__RESIDUAL_GAMMA &&
+	if (A && !b && par->slot) par->slot[u->slot_mean_A].trainable = 0;
+	if (gp__is_mixed(u) && gp__is_top(u))
+		m->slot_mixing =
+				gp__matrix_slot(par, "mixing", GP__OF_LAYER, m->F, c->layer[u->layer].P, 1, 0);
+	if (patches) u->slot_patch_weights = gp__slot_add(par, "weights", 0, 1, patches, 1, 1);
+	if (own) u->slot_Z_gamma = gp__matrix_slot(par, Z_gamma, 0, Mg, u->Dz, 0, GP__IN_INPUTS);
+	u->slot_Z_beta = gp__matrix_slot(par, "Z_beta", 0, u->M, u->Dz, 0, GP__IN_INPUTS);
+	if (!own && Mg) u->slot_Z_gamma = gp__matrix_slot(par, Z_gamma, 0, Mg, u->Dz, 0, GP__IN_INPUTS);
+	int kind = c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM ? GP__NATURAL : 0,
+		times_D = part->gamma == GP__RESIDUAL_GAMMA &&
 				  u->gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED;
-	gp__slot_units(par, u->slot_a, times_D ? 1 : -1, 0);
+	u->slot_a = gp__matrix_slot(par, Mg ? part->a : NULL, kind, u->P, Mg, times_D ? 1 : -1, 0);
 	const char *mu = u->param == ODVGP_PARAMETRISATION_A_BETA ? part->a_beta : part->q_mu;
 	gp__block_slots(u, GP__ON_BETA, own ? NULL : mu, u->cov_part->q_sqrt, GP__STEPS_OF_MU);
 	gp__block_slots(u, GP__ON_GAMMA, part->v_mu, u->cov_part->v_sqrt, GP__STEPS_GAMMA);
