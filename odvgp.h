@@ -18989,10 +18989,17 @@ ODVGP_API odvgp_status odvgp_natgrad_step(odvgp_model *m, const odvgp_real *X, c
 	B = Kb^-1 K_bX K_Xb Kb^-1 / s for the inverse part. Sums run over tiles; memory O(F^2). */
 
 typedef struct {
+	gp__unit *u;
+	odvgp_model *m;
+	const odvgp_blas *blas;
+	const gp__node *node; /* the tape's */
+	const odvgp_real *X, *Y;
+	odvgp_info *info;
 	int gamma; /* gamma's features: GP__..._GAMMA */
 	/* features of beta, of gamma, of both; solved for: weights [from, to) of outputs [first, last),
 	   which share a noise */
 	ptrdiff_t M, Mg, F, from, to, first, last;
+	odvgp_real noise;
 	/* S = Phi Phi^T [F,F] (lower); gamma's Lambda [Mg,Mg] (lower); work [F,F] */
 	odvgp_real *S, *prior, *G;
 	odvgp_real *W;                    /* [M,Mg], if the tape has none */
@@ -19003,11 +19010,23 @@ typedef struct {
 
 /* --- memory --- */
 
-static void gp__fit_layout(const gp__unit *u, gp__arena *a, gp__fit *f)
+static void gp__fit_open(
+		gp__fit *f, gp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
 {
-	odvgp_model *m = u->model;
-	const odvgp_config *c = &m->cfg;
 	memset(f, 0, sizeof *f);
+	f->u = u;
+	f->m = u->model;
+	f->blas = &u->model->tape.blas;
+	f->node = u->model->tape.node;
+	f->X = X;
+	f->Y = Y;
+	f->info = info;
+}
+
+static void gp__fit_layout(gp__fit *f, gp__arena *a)
+{
+	const gp__unit *u = f->u;
+	ptrdiff_t tile = u->model->cfg.tile;
 	f->M = u->M;
 	if (gp__uses_v(u)) f->gamma = GP__WHITE_GAMMA;
 	if (u->M_gamma && u->mean_part->gamma) f->gamma = u->mean_part->gamma;
@@ -19023,8 +19042,8 @@ static void gp__fit_layout(const gp__unit *u, gp__arena *a, gp__fit *f)
 	f->w = gp__take(a, u->P, f->F);
 	f->rest = gp__take(a, u->P, f->F);
 	f->scale = gp__take(a, 1, f->F);
-	f->Phi = gp__take(a, f->F, c->tile);
-	f->r = gp__take(a, u->P, c->tile);
+	f->Phi = gp__take(a, f->F, tile);
+	f->r = gp__take(a, u->P, tile);
 }
 
 ODVGP_API size_t odvgp_fit_q_scratch(const odvgp_model *m, odvgp_info *info)
@@ -19034,11 +19053,18 @@ ODVGP_API size_t odvgp_fit_q_scratch(const odvgp_model *m, odvgp_info *info)
 	if (!gp__model_ok(m)) return gp__no_size(gp__is_null(info, "model"));
 	if (m->units > 1)
 		return gp__no_size(gp__unsupported(info, "model", "has several layers or units"));
-	gp__fit_layout(m->unit, &a, &f);
+	gp__fit_open(&f, m->unit, NULL, NULL, info);
+	gp__fit_layout(&f, &a);
 	return a.bad ? gp__too_large(info, "scratch") : a.used + 64;
 }
 
 /* --- sums over all rows --- */
+
+/*	Parameters of a slot that are their own values. */
+static odvgp_real *gp__theta_of(const odvgp_model *m, int slot)
+{
+	return m->par.theta + m->par.slot[slot].offset;
+}
 
 /*	With patches, X2 of the job is in the tape's X. */
 static void gp__fit_images(const gp__unit *u, gp__kjob *job)
@@ -19048,62 +19074,60 @@ static void gp__fit_images(const gp__unit *u, gp__kjob *job)
 	job->weights = gp__node_value(u, u->patch_weights);
 }
 
-/*	out [n1,n2] = K(X1, X2), where X2 is the tape's X if `data`. */
-static void gp__fit_kernel(gp__unit *u, const odvgp_real *X1, ptrdiff_t n1, const odvgp_real *X2,
-		ptrdiff_t n2, int data, odvgp_real *out)
+/*	out [.,n2] = K(Z, X2) of two nodes' points, n2 of X2's. */
+static void gp__fit_kernel(const gp__fit *f, gp__ref Z, gp__ref X2, ptrdiff_t n2, odvgp_real *out)
 {
-	odvgp_model *m = u->model;
 	gp__kjob job;
-	gp__unit_job(&job, u, X1, n1, X2, n2);
+	gp__unit_job(&job, f->u, f->node[Z.id].v, Z.rows, f->node[X2.id].v, n2);
 	job.K = out;
 	job.ldk = n2;
-	if (data) gp__fit_images(u, &job);
-	gp__kernel_matrix(&job, m->tape.scratch, 0);
+	if (X2.id == f->u->X.id) gp__fit_images(f->u, &job);
+	gp__kernel_matrix(&job, f->m->tape.scratch, 0);
 }
 
 /*	W and gamma's Lambda. */
-static void gp__fit_prior(gp__unit *u, gp__fit *f)
+static void gp__fit_prior(gp__fit *f)
 {
-	odvgp_model *m = u->model;
-	const gp__node *node = m->tape.node;
+	const gp__unit *u = f->u;
 	ptrdiff_t Mg = f->Mg;
 	if (f->gamma == GP__NO_GAMMA) return;
 	if (f->gamma == GP__WHITE_GAMMA) {
-		f->W = node[u->W.id].v;
+		f->W = f->node[u->W.id].v;
 		GP__FOR(i, Mg)
 			GP__FOR(j, Mg) f->prior[i * Mg + j] = i == j;
 		return;
 	}
-	gp__fit_kernel(u, node[u->Z_gamma.id].v, Mg, node[u->Z_gamma.id].v, Mg, 0, f->prior);
+	gp__fit_kernel(f, u->Z_gamma, u->Z_gamma, Mg, f->prior);
 	if (f->gamma == GP__FREE_GAMMA) return;
-	gp__fit_kernel(u, node[u->Z_beta.id].v, f->M, node[u->Z_gamma.id].v, Mg, 0, f->W);
-	odvgp_trsm(&m->tape.blas, 0, 0, f->M, Mg, node[u->L.id].v, f->M, f->W, Mg);
-	odvgp_syrk(&m->tape.blas, 1, Mg, f->M, -1, f->W, Mg, NULL, 1, f->prior, Mg);
+	gp__fit_kernel(f, u->Z_beta, u->Z_gamma, Mg, f->W);
+	odvgp_trsm(f->blas, 0, 0, f->M, Mg, f->node[u->L.id].v, f->M, f->W, Mg);
+	odvgp_syrk(f->blas, 1, Mg, f->M, -1, f->W, Mg, NULL, 1, f->prior, Mg);
 }
 
 /*	Phi, ld n, for the n rows in the tape's X, and r = Y - (mean function). */
-static void gp__fit_features(gp__unit *u, gp__fit *f, ptrdiff_t n)
+static void gp__fit_features(gp__fit *f, ptrdiff_t n)
 {
-	odvgp_model *m = u->model;
-	const odvgp_blas *blas = &m->tape.blas;
-	const gp__node *node = m->tape.node, *X = &node[u->X.id], *Y = &node[m->Y.id];
-	const odvgp_slot *A = u->slot_mean_A ? &m->par.slot[u->slot_mean_A] : NULL,
-					 *b = u->slot_mean_b ? &m->par.slot[u->slot_mean_b] : NULL;
+	const gp__unit *u = f->u;
+	const odvgp_model *m = f->m;
+	const odvgp_blas *blas = f->blas;
+	const gp__node *node = f->node, *Y = &node[m->Y.id];
+	const odvgp_real *X = node[u->X.id].v, *A = gp__theta_of(m, u->slot_mean_A),
+					 *b = gp__theta_of(m, u->slot_mean_b);
 	odvgp_real *beta = f->Phi, *gamma = f->Phi + f->M * n;
 	ptrdiff_t P = u->P, D = u->D;
-	gp__fit_kernel(u, node[u->Z_beta.id].v, f->M, X->v, n, 1, beta);
+	gp__fit_kernel(f, u->Z_beta, u->X, n, beta);
 	odvgp_trsm(blas, 0, 0, f->M, n, node[u->L.id].v, f->M, beta, n);
-	if (f->gamma) gp__fit_kernel(u, node[u->Z_gamma.id].v, f->Mg, X->v, n, 1, gamma);
+	if (f->gamma) gp__fit_kernel(f, u->Z_gamma, u->X, n, gamma);
 	if (f->gamma == GP__WHITE_GAMMA || f->gamma == GP__RESIDUAL_GAMMA)
 		odvgp_gemm(blas, 1, 0, f->Mg, n, f->M, -1, f->W, f->Mg, beta, n, 1, gamma, n);
 	if (f->gamma == GP__WHITE_GAMMA)
 		odvgp_trsm(blas, 0, 0, f->Mg, n, node[u->L_v.id].v, f->Mg, gamma, n);
 	GP__FOR(p, P)
 		GP__FOR(i, n) {
-			odvgp_real mean = b ? gp__slot_value(&m->par, b)[p] : 0;
-			if (u->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY) mean = X->v[i * D + p];
-			if (A)
-				GP__FOR(d, D) mean += X->v[i * D + d] * gp__slot_value(&m->par, A)[d * P + p];
+			odvgp_real mean = u->slot_mean_b ? b[p] : 0;
+			if (u->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY) mean = X[i * D + p];
+			if (u->slot_mean_A)
+				GP__FOR(d, D) mean += X[i * D + d] * A[d * P + p];
 			f->r[p * n + i] = Y->v[p * Y->ld + i] - mean;
 		}
 	if (m->cfg.objective == ODVGP_OBJECTIVE_PARTLY) /* subtract the mean of the kept q(v) */
@@ -19116,72 +19140,71 @@ static void gp__fit_features(gp__unit *u, gp__fit *f, ptrdiff_t n)
 }
 
 /*	The tile's sum of k(x,x), divided by the rows' noise factors. */
-static double gp__fit_diag(const gp__unit *u, ptrdiff_t n)
+static double gp__fit_diag(const gp__fit *f, ptrdiff_t n)
 {
-	odvgp_model *m = u->model;
-	const gp__node *X = &m->tape.node[u->X.id];
+	const gp__unit *u = f->u;
+	const gp__node *X = &f->node[u->X.id];
+	gp__node *k_x = &f->m->tape.node[u->k_x.id];
 	double sum = 0;
 	if (u->patch_weights.id) { /* in the memory of the tape's node */
 		gp__kjob job;
-		gp__node *k_x = &m->tape.node[u->k_x.id];
 		gp__unit_job(&job, u, NULL, 0, X->v, n);
 		gp__fit_images(u, &job);
 		gp__lend_value(k_x);
-		gp__images_diag(&job, k_x->v, k_x->aux, m->tape.scratch, 0);
-		GP__FOR(i, n) sum += (double)k_x->v[i] / gp__noise_factor(m, i);
-		return sum;
+		gp__images_diag(&job, k_x->v, k_x->aux, f->m->tape.scratch, 0);
 	}
-	GP__FOR(i, n) sum += (double)gp__unit_diag(u, X->v + i * X->ld) / gp__noise_factor(m, i);
+	GP__FOR(i, n) {
+		odvgp_real k = u->patch_weights.id ? k_x->v[i] : gp__unit_diag(u, X->v + i * X->ld);
+		sum += (double)k / gp__noise_factor(f->m, i);
+	}
 	return sum;
 }
 
 /*	S, h = r Phi^T, rr = |r|^2, and kk = k(x,x) summed over rows and outputs. */
-static odvgp_status gp__fit_sums(
-		gp__unit *u, gp__fit *f, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
+static odvgp_status gp__fit_sums(gp__fit *f)
 {
-	odvgp_model *m = u->model;
-	const odvgp_blas *blas = &m->tape.blas;
-	gp__rows rows = gp__rows_plain(X, Y, m->cfg.N);
-	ptrdiff_t P = u->P;
-	odvgp_status s = gp__stop_status(m, info);
+	odvgp_model *m = f->m;
+	const gp__node *node = &f->node[m->Y.id];
+	gp__rows rows = gp__rows_plain(f->X, f->Y, m->cfg.N);
+	ptrdiff_t P = f->u->P;
+	odvgp_status s = gp__stop_status(m, f->info);
 	gp__zero(f->S, f->F * f->F);
 	gp__zero(f->h, P * f->F);
 	f->kk = f->rr = 0;
 	m->tape.sums->weight = m->tape.sums->logs = 0;
 	for (ptrdiff_t at = 0; at < m->cfg.N; at += m->cfg.tile) {
 		ptrdiff_t n = GP__MIN(m->cfg.tile, m->cfg.N - at);
-		if (s || (s = gp__tile_load(m, &rows, at, n, info)) != ODVGP_OK) return s;
+		if (s || (s = gp__tile_load(m, &rows, at, n, f->info)) != ODVGP_OK) return s;
 		for (ptrdiff_t i = 0; i < m->T * n && m->y.missing; i++) {
-			const gp__node *node = &m->tape.node[m->Y.id];
 			odvgp_real y = node->v[i / n * node->ld + i % n];
 			if (y != y)
-				return gp__fail(info, ODVGP_E_UNSUPPORTED, "Y", at + i % n, (double)y,
+				return gp__fail(f->info, ODVGP_E_UNSUPPORTED, "Y", at + i % n, (double)y,
 						"a closed form takes no missing targets: leave out the row, or take steps");
 		}
-		gp__fit_features(u, f, n);
-		f->kk += (double)P * gp__fit_diag(u, n);
-		odvgp_syrk(blas, 0, f->F, n, 1, f->Phi, n, NULL, 1, f->S, f->F);
-		odvgp_gemm(blas, 0, 1, P, f->F, n, 1, f->r, n, f->Phi, n, 1, f->h, f->F);
+		gp__fit_features(f, n);
+		f->kk += (double)P * gp__fit_diag(f, n);
+		odvgp_syrk(f->blas, 0, f->F, n, 1, f->Phi, n, NULL, 1, f->S, f->F);
+		odvgp_gemm(f->blas, 0, 1, P, f->F, n, 1, f->r, n, f->Phi, n, 1, f->h, f->F);
 		GP__FOR(i, P * n) f->rr += (double)f->r[i] * (double)f->r[i];
-		if (m->tape.blas.watcher) m->tape.blas.watcher->at.done += n;
-		s = gp__stop_status(m, info);
+		if (f->blas->watcher) f->blas->watcher->at.done += n;
+		s = gp__stop_status(m, f->info);
 	}
 	if (s) return s;
 	f->weight = m->tape.sums->weight;
 	f->logs = m->tape.sums->logs;
 	if (gp__finite(f->h, P * f->F) && f->rr - f->rr == 0) return ODVGP_OK;
-	return gp__fail(info, ODVGP_E_NAN, "X or Y", -1, f->rr, "a sum over the rows is not finite");
+	return gp__fail(f->info, ODVGP_E_NAN, "X or Y", -1, f->rr, "a sum over the rows is not finite");
 }
 
 /* --- the best mean --- */
 
 /*	Entry (i, j <= i) of Lambda + S / s. */
-static odvgp_real gp__fit_normal(const gp__fit *f, odvgp_real noise, ptrdiff_t i, ptrdiff_t j)
+static odvgp_real gp__fit_normal(const gp__fit *f, ptrdiff_t i, ptrdiff_t j)
 {
 	odvgp_real prior = i < f->M    ? (odvgp_real)(i == j)
 					   : j >= f->M ? f->prior[(i - f->M) * f->Mg + j - f->M]
 								   : 0;
-	return prior + f->S[i * f->F + j] / noise;
+	return prior + f->S[i * f->F + j] / f->noise;
 }
 
 /*	Whether a slot of q is frozen, unless the bound has no q. */
@@ -19190,47 +19213,48 @@ static int gp__fit_held(const odvgp_model *m, int slot)
 	return slot && !m->par.slot[slot].trainable && m->cfg.objective == ODVGP_OBJECTIVE_ELBO;
 }
 
-/*	Slots of the weights of gamma's and of beta's features; 0: none. */
-static int gp__fit_gamma_slot(const gp__unit *u)
+/*	Whether the weights of gamma's and of beta's features are frozen. */
+static int gp__fit_holds_gamma(const gp__unit *u)
 {
-	return u->a_slot.id ? u->slot_a : u->block[GP__ON_GAMMA].slot_mu;
+	return gp__fit_held(u->model, u->a_slot.id ? u->slot_a : u->block[GP__ON_GAMMA].slot_mu);
 }
-static int gp__fit_beta_slot(const gp__unit *u) { return u->block[GP__ON_BETA].slot_mu; }
+static int gp__fit_holds_beta(const gp__unit *u)
+{
+	return gp__fit_held(u->model, u->block[GP__ON_BETA].slot_mu);
+}
 
 /*	Store frozen slots' weights in w; restrict [from, to) to the others. */
-static void gp__fit_hold(const gp__unit *u, gp__fit *f)
+static void gp__fit_hold(gp__fit *f)
 {
-	const odvgp_model *m = u->model;
-	const gp__node *node = m->tape.node;
-	int beta = gp__fit_held(m, gp__fit_beta_slot(u)),
-		gamma = gp__fit_held(m, gp__fit_gamma_slot(u));
+	const gp__unit *u = f->u;
+	int beta = gp__fit_holds_beta(u), gamma = gp__fit_holds_gamma(u);
+	const odvgp_real *of_beta = gp__node_value(u, u->block[GP__ON_BETA].white_mu),
+					 *of_gamma =
+							 gp__node_value(u, u->a.id ? u->a : u->block[GP__ON_GAMMA].white_mu);
 	gp__zero(f->w, u->P * f->F);
 	if (u->mean_part->mu == GP__MU_COEFFICIENTS) { /* one slot holds all weights */
 		if (beta || gamma) f->to = f->from;
 		return;
 	}
 	GP__FOR(p, u->P) {
-		if (beta)
-			gp__copy(f->w + p * f->F, node[u->block[GP__ON_BETA].white_mu.id].v + p * f->M, f->M);
-		if (gamma && f->to == f->F)
-			gp__copy(f->w + p * f->F + f->M,
-					node[u->a.id ? u->a.id : u->block[GP__ON_GAMMA].white_mu.id].v + p * f->Mg,
-					f->Mg);
+		odvgp_real *w = f->w + p * f->F;
+		if (beta) gp__copy(w, of_beta + p * f->M, f->M);
+		if (gamma && f->to == f->F) gp__copy(w + f->M, of_gamma + p * f->Mg, f->Mg);
 	}
 	if (gamma) f->to = GP__MIN(f->to, f->M);
 	if (beta) f->from = GP__MIN(f->M, f->to);
 }
 
 /*	rest = h / s - (Lambda + S / s) w over all features. */
-static void gp__fit_rest(gp__fit *f, odvgp_real noise)
+static void gp__fit_rest(gp__fit *f)
 {
 	GP__FROM(p, f->first, f->last) {
 		const odvgp_real *w = f->w + p * f->F;
 		odvgp_real *rest = f->rest + p * f->F;
-		GP__FOR(i, f->F) rest[i] = f->h[p * f->F + i] / noise;
+		GP__FOR(i, f->F) rest[i] = f->h[p * f->F + i] / f->noise;
 		GP__FOR(i, f->F)
 			GP__FOR(j, i + 1) {
-				odvgp_real g = gp__fit_normal(f, noise, i, j);
+				odvgp_real g = gp__fit_normal(f, i, j);
 				rest[i] -= g * w[j];
 				if (j < i) rest[j] -= g * w[i];
 			}
@@ -19239,20 +19263,20 @@ static void gp__fit_rest(gp__fit *f, odvgp_real noise)
 
 /*	What a jitter of 1 adds to the scaled diagonal: 1 for whitened features, else k(z,z), of which
 	Lambda may be all rounding error. */
-static odvgp_real gp__fit_jitter(const gp__unit *u, const gp__fit *f, ptrdiff_t i)
+static odvgp_real gp__fit_jitter(const gp__fit *f, ptrdiff_t i)
 {
-	const gp__node *Z = &u->model->tape.node[u->Z_gamma.id];
+	const gp__node *Z = &f->node[f->u->Z_gamma.id];
 	odvgp_real scale = f->scale[i];
 	ptrdiff_t j = f->from + i - f->M;
 	if (j < 0 || f->gamma == GP__WHITE_GAMMA) return 1;
-	return scale * scale * gp__unit_diag(u, Z->v + j * Z->ld);
+	return scale * scale * gp__unit_diag(f->u, Z->v + j * Z->ld);
 }
 
 /*	Whether a factor G [n,n] has a pivot below `least` of that. */
-static int gp__fit_near_singular(const gp__unit *u, const gp__fit *f, ptrdiff_t n, odvgp_real least)
+static int gp__fit_near_singular(const gp__fit *f, ptrdiff_t n, odvgp_real least)
 {
 	GP__FOR(i, n)
-		if (!(f->G[i * n + i] * f->G[i * n + i] >= least * gp__fit_jitter(u, f, i))) return 1;
+		if (!(f->G[i * n + i] * f->G[i * n + i] >= least * gp__fit_jitter(f, i))) return 1;
 	return 0;
 }
 
@@ -19260,45 +19284,42 @@ static int gp__fit_near_singular(const gp__unit *u, const gp__fit *f, ptrdiff_t 
 	jitter.relative on its diagonal, or more if it still has no factor. Iterative refinement then
 	corrects the directions that the data decide; in the others coefficients would be so large that
 	predictions in float lose their digits, for at most 2e-3 nats (0.25 without noise). */
-static odvgp_status gp__fit_mean(gp__unit *u, gp__fit *f, odvgp_real noise, odvgp_info *info)
+static odvgp_status gp__fit_mean(gp__fit *f)
 {
-	odvgp_model *m = u->model;
-	const odvgp_blas *blas = &m->tape.blas;
-	ptrdiff_t n = f->to - f->from;
-	odvgp_real added = 0, least = m->cfg.jitter.relative;
+	ptrdiff_t n = f->to - f->from, from = f->from;
+	odvgp_real added = 0, least = f->m->cfg.jitter.relative;
 	odvgp_info bad;
 	GP__FOR(i, n) {
-		odvgp_real d = gp__fit_normal(f, noise, f->from + i, f->from + i);
+		odvgp_real d = gp__fit_normal(f, from + i, from + i);
 		f->scale[i] = d > 0 ? 1 / GP__SQRT(d) : 1;
 	}
 	GP__FOR(tries, 20) {
 		GP__FOR(i, n) {
 			GP__FOR(j, i + 1)
-				f->G[i * n + j] =
-						f->scale[i] * gp__fit_normal(f, noise, f->from + i, f->from + j) * f->scale[j];
-			if (added > 0) f->G[i * n + i] += added * gp__fit_jitter(u, f, i);
+				f->G[i * n + j] = f->scale[i] * gp__fit_normal(f, from + i, from + j) * f->scale[j];
+			if (added > 0) f->G[i * n + i] += added * gp__fit_jitter(f, i);
 		}
-		odvgp_status status = odvgp_potrf(blas, n, f->G, n, &bad);
+		odvgp_status status = odvgp_potrf(f->blas, n, f->G, n, &bad);
 		int singular = status != ODVGP_OK;
-		if (status == ODVGP_E_STOPPED) return gp__stop_status(m, info);
-		if (!singular && (added > 0 || !gp__fit_near_singular(u, f, n, least))) break;
+		if (status == ODVGP_E_STOPPED) return gp__stop_status(f->m, f->info);
+		if (!singular && (added > 0 || !gp__fit_near_singular(f, n, least))) break;
 		if (tries == 19 && singular)
-			return gp__fail(
-					info, ODVGP_E_NOT_PD, "Lambda + Phi Phi^T / noise", bad.row, bad.value, NULL);
+			return gp__fail(f->info, ODVGP_E_NOT_PD, "Lambda + Phi Phi^T / noise", bad.row,
+					bad.value, NULL);
 		added = GP__MAX(4 * added, least);
 	}
 	GP__FOR(pass, 4) {
-		gp__fit_rest(f, noise);
+		gp__fit_rest(f);
 		GP__FROM(p, f->first, f->last) {
-			odvgp_real *x = f->rest + p * f->F + f->from, *w = f->w + p * f->F + f->from;
+			odvgp_real *x = f->rest + p * f->F + from, *w = f->w + p * f->F + from;
 			GP__FOR(i, n) x[i] *= f->scale[i];
-			gp__cholesky_solve(blas, n, f->G, n, x);
+			gp__cholesky_solve(f->blas, n, f->G, n, x);
 			GP__FOR(i, n) w[i] += f->scale[i] * x[i];
 		}
 	}
-	return gp__finite(f->w, u->P * f->F)
+	return gp__finite(f->w, f->u->P * f->F)
 				   ? ODVGP_OK
-				   : gp__refuse(info, ODVGP_E_NAN, "q", "the optimum is not finite");
+				   : gp__refuse(f->info, ODVGP_E_NAN, "q", "the optimum is not finite");
 }
 
 /* --- writing the slots --- */
@@ -19315,104 +19336,94 @@ static odvgp_real *gp__fit_slot(odvgp_model *m, int slot)
 }
 
 /*	Stage block b's mean in its slot's coordinates. */
-static void gp__fit_put_mean(gp__unit *u, const gp__fit *f, int b)
+static void gp__fit_put_mean(const gp__fit *f, int b)
 {
-	odvgp_model *m = u->model;
+	const gp__unit *u = f->u;
 	const gp__block *block = &u->block[b];
-	const odvgp_blas *blas = &m->tape.blas;
-	const odvgp_real *L = m->tape.node[block->L.id].v;
-	ptrdiff_t M = block->M, P = u->P;
+	const odvgp_real *L = f->node[block->L.id].v;
+	ptrdiff_t M = block->M;
 	int coefficients =
 			u->param == ODVGP_PARAMETRISATION_A_BETA || u->mean_part->mu == GP__MU_COEFFICIENTS;
 	if (!block->slot_mu) return;
-	GP__FOR(p, P) {
-		odvgp_real *to = gp__fit_slot(m, block->slot_mu) + p * M;
+	GP__FOR(p, u->P) {
+		odvgp_real *to = gp__fit_slot(f->m, block->slot_mu) + p * M;
 		const odvgp_real *w = f->w + p * f->F + (b == GP__ON_GAMMA ? f->M : 0);
 		if (u->param == ODVGP_PARAMETRISATION_PRIMAL && !coefficients)
-			odvgp_gemm(blas, 0, 1, 1, M, M, 1, w, M, L, M, 0, to, M);
+			odvgp_gemm(f->blas, 0, 1, 1, M, M, 1, w, M, L, M, 0, to, M);
 		else gp__copy(to, w, M);
-		if (coefficients) odvgp_trsm(blas, 0, 1, M, 1, L, M, to, 1);
+		if (coefficients) odvgp_trsm(f->blas, 0, 1, M, 1, L, M, to, 1);
 	}
 }
 
 /*	Stage gamma's coefficients a. HYBRID's w is q_mu + c: subtract c = W a before q_mu is staged. */
-static void gp__fit_put_gamma(gp__unit *u, gp__fit *f)
+static void gp__fit_put_gamma(gp__fit *f)
 {
-	odvgp_model *m = u->model;
-	const gp__node *D = u->gamma_residual.id && u->gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED
-								? &m->tape.node[u->gamma_residual.id]
-								: NULL;
+	const gp__unit *u = f->u;
+	int scaled = u->gamma_residual.id && u->gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED;
+	const odvgp_real *D = f->node[u->gamma_residual.id].v;
 	if (!u->a_slot.id) return;
 	GP__FOR(p, u->P) {
-		const odvgp_real *a = f->w + p * f->F + f->M;
-		odvgp_real *to = gp__fit_slot(m, u->slot_a) + p * f->Mg;
-		GP__FOR(i, f->Mg) to[i] = D ? D->v[i] * a[i] : a[i];
-		if (u->shift.id)
-			odvgp_gemm(&m->tape.blas, 0, 0, f->M, 1, f->Mg, -1, f->W, f->Mg, a, 1, 1,
-					f->w + p * f->F, 1);
+		odvgp_real *w = f->w + p * f->F, *a = w + f->M,
+				   *to = gp__fit_slot(f->m, u->slot_a) + p * f->Mg;
+		GP__FOR(i, f->Mg) to[i] = scaled ? D[i] * a[i] : a[i];
+		if (u->shift.id) odvgp_gemm(f->blas, 0, 0, f->M, 1, f->Mg, -1, f->W, f->Mg, a, 1, 1, w, 1);
 	}
 }
 
-/*	Stage block b's q_sqrt: (I + S / s)^-1 = R^-1 R^-T, R factored from the last row up. */
-static odvgp_status gp__fit_put_factor(
-		gp__unit *u, gp__fit *f, odvgp_real noise, int b, odvgp_info *info)
+/*	G [M,M] = I + S / s, lower, of the M features from number `from` on. */
+static void gp__fit_precision(gp__fit *f, ptrdiff_t from, ptrdiff_t M, odvgp_real noise)
 {
-	odvgp_model *m = u->model;
-	const gp__block *block = &u->block[b];
-	const odvgp_blas *blas = &m->tape.blas;
-	ptrdiff_t M = block->M, from = b == GP__ON_GAMMA ? f->M : 0;
-	if (!block->white_sqrt.id || (b == GP__ON_GAMMA && m->cfg.objective == ODVGP_OBJECTIVE_PARTLY))
-		return ODVGP_OK;
-	GP__FOR(i, M) {
+	gp__zero(f->G, M * M);
+	GP__FOR(i, M)
 		GP__FOR(j, i + 1)
 			f->G[i * M + j] = (odvgp_real)(i == j) + f->S[(from + i) * f->F + from + j] / noise;
-		gp__zero(f->G + i * M + i + 1, M - i - 1);
-	}
-	odvgp_status status = odvgp_potrf_reverse(blas, M, f->G, M, info);
-	if (status) return status;
-	odvgp_trtri(blas, M, f->G, M);
-	GP__FROM(p, f->first, f->last) {
-		odvgp_real *to = gp__fit_slot(m, block->slot_sqrt) + p * M * M;
-		if (u->param == ODVGP_PARAMETRISATION_WHITENED) gp__copy(to, f->G, M * M);
-		else odvgp_trmm(blas, 0, M, M, 1, m->tape.node[block->L.id].v, M, f->G, M, 0, to, M);
-		GP__FOR(i, M) gp__zero(to + i * M + i + 1, M - i - 1);
+}
+
+/*	Stage each block's q_sqrt: (I + S / s)^-1 = R^-1 R^-T, R factored from the last row up. */
+static odvgp_status gp__fit_put_factors(gp__fit *f)
+{
+	int blocks = f->m->cfg.objective == ODVGP_OBJECTIVE_PARTLY ? GP__ON_GAMMA : GP__BLOCKS;
+	GP__FOR(b, blocks) {
+		const gp__block *block = &f->u->block[b];
+		ptrdiff_t M = block->M;
+		if (!block->white_sqrt.id) continue;
+		gp__fit_precision(f, b == GP__ON_GAMMA ? f->M : 0, M, f->noise);
+		odvgp_status status = odvgp_potrf_reverse(f->blas, M, f->G, M, f->info);
+		if (status) return status;
+		odvgp_trtri(f->blas, M, f->G, M);
+		GP__FROM(p, f->first, f->last) {
+			odvgp_real *to = gp__fit_slot(f->m, block->slot_sqrt) + p * M * M;
+			if (f->u->param == ODVGP_PARAMETRISATION_WHITENED) gp__copy(to, f->G, M * M);
+			else odvgp_trmm(f->blas, 0, M, M, 1, f->node[block->L.id].v, M, f->G, M, 0, to, M);
+			GP__FOR(i, M) gp__zero(to + i * M + i + 1, M - i - 1);
+		}
 	}
 	return ODVGP_OK;
 }
 
-static odvgp_status gp__fit_put_factors(gp__unit *u, gp__fit *f, odvgp_real noise, odvgp_info *info)
-{
-	odvgp_status status = ODVGP_OK;
-	for (int b = 0; b < GP__BLOCKS && !status; b++)
-		status = gp__fit_put_factor(u, f, noise, b, info);
-	return status;
-}
-
 /*	Stage the Cholesky factor of B = L^-T (S / s) L^-1. With fewer rows than points B is singular:
 	the least amount that suffices is added to its diagonal. */
-static odvgp_status gp__fit_put_inverse(gp__unit *u, gp__fit *f, odvgp_real noise, odvgp_info *info)
+static odvgp_status gp__fit_put_inverse(gp__fit *f)
 {
-	odvgp_model *m = u->model;
-	const odvgp_blas *blas = &m->tape.blas;
-	const odvgp_real *L = m->tape.node[u->L.id].v;
+	const odvgp_real *L = f->node[f->u->L.id].v;
 	ptrdiff_t M = f->M;
 	odvgp_real mean = 0, added = 0,
-			   *to = gp__fit_slot(m, u->block[GP__ON_BETA].slot_sqrt) + f->first * M * M;
+			   *to = gp__fit_slot(f->m, f->u->block[GP__ON_BETA].slot_sqrt) + f->first * M * M;
 	odvgp_info bad;
 	GP__FOR(i, M)
-		GP__FOR(j, i + 1) f->G[i * M + j] = f->G[j * M + i] = f->S[i * f->F + j] / noise;
-	odvgp_trsm(blas, 0, 1, M, M, L, M, f->G, M);
-	odvgp_trsm(blas, 1, 0, M, M, L, M, f->G, M);
+		GP__FOR(j, i + 1) f->G[i * M + j] = f->G[j * M + i] = f->S[i * f->F + j] / f->noise;
+	odvgp_trsm(f->blas, 0, 1, M, M, L, M, f->G, M);
+	odvgp_trsm(f->blas, 1, 0, M, M, L, M, f->G, M);
 	GP__FOR(i, M) mean += f->G[i * M + i] / (odvgp_real)M;
 	GP__FOR(tries, 30) {
 		GP__FOR(i, M) {
 			gp__copy_row(to + i * M, f->G + i * M, i, M);
 			to[i * M + i] += added;
 		}
-		odvgp_status status = odvgp_potrf(blas, M, to, M, &bad);
+		odvgp_status status = odvgp_potrf(f->blas, M, to, M, &bad);
 		if (!status) break;
-		if (status == ODVGP_E_STOPPED) return gp__stop_status(m, info);
-		if (tries == 29) return gp__fail(info, ODVGP_E_NOT_PD, "B", bad.row, bad.value, NULL);
+		if (status == ODVGP_E_STOPPED) return gp__stop_status(f->m, f->info);
+		if (tries == 29) return gp__fail(f->info, ODVGP_E_NOT_PD, "B", bad.row, bad.value, NULL);
 		added = GP__MAX(4 * added, GP__EPS * mean);
 	}
 	GP__FROM(p, 1, f->last - f->first) gp__copy(to + p * M * M, to, M * M);
@@ -19420,19 +19431,19 @@ static odvgp_status gp__fit_put_inverse(gp__unit *u, gp__fit *f, odvgp_real nois
 }
 
 /*	O(M)'s g: repeat its natural step of size 1/2 until g stays. G = -S / (2 s), whatever q is. */
-static odvgp_status gp__fit_diagonal(gp__unit *u, gp__fit *f, odvgp_real noise, gp__diag_work *w)
+static odvgp_status gp__fit_diagonal(gp__fit *f, gp__diag_work *w)
 {
 	ptrdiff_t M = f->M;
 	odvgp_real *E = f->G;
 	GP__FOR(step, 2000) {
 		double moved = 0;
 		GP__FOR(i, M)
-			GP__FOR(j, i + 1) E[i * M + j] = -GP__R(0.5) * f->S[i * f->F + j] / noise;
-		odvgp_status status = gp__diag_factor(u, w, E);
-		if (!status) status = gp__diag_change(u, w, E);
+			GP__FOR(j, i + 1) E[i * M + j] = -GP__R(0.5) * f->S[i * f->F + j] / f->noise;
+		odvgp_status status = gp__diag_factor(f->u, w, E);
+		if (!status) status = gp__diag_change(f->u, w, E);
 		if (status) return status;
 		gp__copy(w->mu, w->g, M);
-		gp__diag_move(u, w, GP__R(0.5));
+		gp__diag_move(f->u, w, GP__R(0.5));
 		GP__FOR(i, M)
 			moved = GP__MAX(
 					moved, fabs((double)(w->g[i] - w->mu[i])) / (double)(w->g[i] + w->mu[i]));
@@ -19441,51 +19452,49 @@ static odvgp_status gp__fit_diagonal(gp__unit *u, gp__fit *f, odvgp_real noise, 
 	return ODVGP_OK;
 }
 
-static odvgp_status gp__fit_put_diagonal(
-		gp__unit *u, gp__fit *f, odvgp_real noise, odvgp_info *info)
+static odvgp_status gp__fit_put_diagonal(gp__fit *f)
 {
-	odvgp_model *m = u->model;
+	gp__unit *u = f->u;
+	odvgp_model *m = f->m;
 	ptrdiff_t M = f->M;
 	gp__diag_work w = gp__diag_work_of(u, GP__NAT_OPTIMUM);
 	odvgp_real *g = gp__fit_slot(m, u->slot_q_diag);
 	odvgp_events events = m->tape.events;
-	gp__copy(w.g, m->tape.node[u->q_diag.id].v, M);
-	odvgp_status status = gp__fit_diagonal(u, f, noise, &w);
-	if (!status) m->tape.events = events;
-	if (!status)
+	gp__copy(w.g, f->node[u->q_diag.id].v, M);
+	odvgp_status status = gp__fit_diagonal(f, &w);
+	if (!status) {
+		m->tape.events = events;
 		GP__FROM(i, f->first * M, f->last * M)
 			g[i] = gp__inside(&m->par, u->slot_q_diag, w.g[i % M]);
+	}
 	gp__end_loan(&m->nat_R, GP__NAT_OPTIMUM);
-	if (!status || status == ODVGP_E_STOPPED) return gp__stop_status(m, info);
-	return gp__refuse(info, status, "q_diag", "its optimum was not reached");
+	if (!status || status == ODVGP_E_STOPPED) return gp__stop_status(m, f->info);
+	return gp__refuse(f->info, status, "q_diag", "its optimum was not reached");
 }
 
-/*	By the covariance part's `optimum`: natural steps that find it, and what stages it. */
-static const struct {
-	int steps;
-	odvgp_status (*put)(gp__unit *u, gp__fit *f, odvgp_real noise, odvgp_info *info);
-} gp__optima[] = {{0, NULL}, {0, gp__fit_put_factors}, {0, gp__fit_put_inverse},
-		{GP__STEPS_DIAGONAL, gp__fit_put_diagonal}};
-
-static const char gp__no_optimum[] = "a mixture has no optimum in closed form: take natural steps";
+/*	What stages it, by the covariance part's `optimum`. To add one: its enumerator in >>model, its
+	function here, its case in gp__fit_check if it needs a certain mean. */
+typedef odvgp_status (*gp__fit_put)(gp__fit *f);
+static const gp__fit_put gp__optima[] = {
+		NULL, gp__fit_put_factors, gp__fit_put_inverse, gp__fit_put_diagonal};
 
 /* --- odvgp_fit_q --- */
 
 static odvgp_status gp__fit_check(const gp__unit *u, odvgp_info *info)
 {
-	int kind = u->cov_part->optimum, steps = gp__optima[kind].steps;
+	int kind = u->cov_part->optimum;
 	if (u->mean_part->optimum != GP__OPTIMUM_WEIGHTS)
 		return gp__unsupported(info, "mean_part", "has no optimum here");
 	if (kind == GP__NO_OPTIMUM) return gp__unsupported(info, "cov_part", "has no optimum here");
-	if ((u->steps & steps) != steps)
+	if (kind == GP__OPTIMUM_DIAGONAL && !(u->steps & GP__STEPS_DIAGONAL))
 		return gp__unsupported(
 				info, "cov_part", "DIAGONAL has an optimum here only with O(M)'s mean");
-	if (u->shift.id && gp__fit_held(u->model, gp__fit_beta_slot(u)) &&
-			!gp__fit_held(u->model, gp__fit_gamma_slot(u)))
+	if (u->shift.id && gp__fit_holds_beta(u) && !gp__fit_holds_gamma(u))
 		return gp__unsupported(info, "q_mu", "must not be frozen for HYBRID's optimum of a_gamma");
 	return ODVGP_OK;
 }
 
+/*	The staged optimum becomes the model's q. */
 static void gp__fit_take(gp__unit *u)
 {
 	odvgp_model *m = u->model;
@@ -19510,24 +19519,25 @@ static void gp__fit_take(gp__unit *u)
 }
 
 /*	Exact GP regression as O(M)'s predictor: Z = X, q_mu = (K + s I)^-1 r, q_diag = 1 / s. */
-static odvgp_status gp__fit_exact(
-		gp__unit *u, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
+static odvgp_status gp__fit_exact(gp__fit *f)
 {
-	odvgp_model *m = u->model;
-	gp__rows rows = gp__rows_plain(X, Y, m->cfg.N);
+	gp__unit *u = f->u;
+	odvgp_model *m = f->m;
+	ptrdiff_t N = m->cfg.N;
+	gp__rows rows = gp__rows_plain(f->X, f->Y, N);
 	gp__wants_list want = {0, 0, 0, 0};
 	odvgp_real expected, kl;
-	odvgp_status s = gp__evaluate(m, &rows, want, &expected, &kl, info);
+	odvgp_status s = gp__evaluate(m, &rows, want, &expected, &kl, f->info);
 	if (s) return s;
 	gp__fit_stage(m);
-	const gp__node *bound = &m->tape.node[m->objective.id];
-	ptrdiff_t N = m->cfg.N;
 	odvgp_real noise = gp__noise(m), *g = gp__fit_slot(m, u->slot_q_diag);
-	gp__copy(gp__fit_slot(m, u->block[GP__ON_BETA].slot_mu), bound->aux + 2 * N * N, u->P * N);
-	GP__FOR(i, u->P * N)
-		g[i] = gp__inside(
-				&m->par, u->slot_q_diag, 1 / (noise * (odvgp_real)gp__noise_factor(m, i % N)));
-	gp__copy(m->tape.node[u->Z_beta.id].v, X, N * u->D);
+	gp__copy(gp__fit_slot(m, u->block[GP__ON_BETA].slot_mu),
+			f->node[m->objective.id].aux + 2 * N * N, u->P * N);
+	GP__FOR(i, u->P * N) {
+		odvgp_real precision = 1 / (noise * (odvgp_real)gp__noise_factor(m, i % N));
+		g[i] = gp__inside(&m->par, u->slot_q_diag, precision);
+	}
+	gp__copy(f->node[u->Z_beta.id].v, f->X, N * u->D);
 	gp__touch(m, u->slot_Z_beta);
 	gp__fit_take(u);
 	gp__end_loan(&m->par.lent, GP__LENT_OPTIMUM);
@@ -19535,28 +19545,25 @@ static odvgp_status gp__fit_exact(
 }
 
 /*	Begin odvgp_fit_q or odvgp_upper_bound: carve `scratch`, compute factors and sums. */
-static odvgp_status gp__fit_begin(gp__unit *u, const odvgp_real *X, const odvgp_real *Y,
-		void *scratch, size_t bytes, gp__fit *f, odvgp_info *info)
+static odvgp_status gp__fit_begin(gp__fit *f, void *scratch, size_t bytes)
 {
-	odvgp_model *m = u->model;
 	gp__arena a;
 	gp__wants_list want = {0, 0, 0, GP__GIVES_BOUND | GP__GIVES_L};
-	size_t need = odvgp_fit_q_scratch(m, NULL);
-	if (!scratch) return gp__is_null(info, "scratch");
-	if (!need || bytes < need)
-		return gp__fail(info, ODVGP_E_MEMORY, "scratch", -1, (double)need, "is too small");
+	size_t need = odvgp_fit_q_scratch(f->m, NULL);
+	if (!scratch) return gp__is_null(f->info, "scratch");
+	if (!need || bytes < need) return gp__small(f->info, "scratch", need);
 	gp__arena_init(&a, scratch, bytes);
-	gp__fit_layout(u, &a, f);
-	gp__all_columns(m);
-	gp__mark_params(m, &want);
-	odvgp_status s = gp__tape_forward_info(&m->tape, GP__HEAD, info);
+	gp__fit_layout(f, &a);
+	gp__all_columns(f->m);
+	gp__mark_params(f->m, &want);
+	odvgp_status s = gp__tape_forward_info(&f->m->tape, GP__HEAD, f->info);
 	if (s) return s;
-	gp__fit_prior(u, f);
-	return gp__fit_sums(u, f, X, Y, info);
+	gp__fit_prior(f);
+	return gp__fit_sums(f);
 }
 
 /*	A failed attempt undoes its events and jitters. */
-static odvgp_status gp__fit_end(odvgp_model *m, odvgp_status s, const odvgp_events *before)
+static odvgp_status gp__attempt_end(odvgp_model *m, odvgp_status s, const odvgp_events *before)
 {
 	if (!s) return s;
 	gp__restore_jitters(m);
@@ -19564,74 +19571,75 @@ static odvgp_status gp__fit_end(odvgp_model *m, odvgp_status s, const odvgp_even
 	return s;
 }
 
-/*	Solve for weights, or with `put` stage covariances, of all outputs of one noise at once. */
-static odvgp_status gp__fit_outputs(gp__unit *u, gp__fit *f, int put, odvgp_info *info)
+/*	Solve for weights, or stage covariances with `put`, of all outputs of one noise at once. */
+static odvgp_status gp__fit_outputs(gp__fit *f, gp__fit_put put)
 {
-	const odvgp_model *m = u->model;
-	const odvgp_real *noise = m->tape.node[m->lik_params.id].v;
+	const odvgp_real *noise = f->node[f->m->lik_params.id].v;
 	odvgp_status s = ODVGP_OK;
-	for (f->first = 0; f->first < u->P && !s; f->first = f->last) {
-		f->last = m->extent > 1 ? f->first + 1 : u->P;
-		odvgp_real variance = noise[m->extent > 1 ? f->first : 0];
-		s = put ? gp__optima[u->cov_part->optimum].put(u, f, variance, info)
-				: gp__fit_mean(u, f, variance, info);
+	for (f->first = 0; f->first < f->u->P && !s; f->first = f->last) {
+		int own = f->m->extent > 1;
+		f->last = own ? f->first + 1 : f->u->P;
+		f->noise = noise[own ? f->first : 0];
+		s = put(f);
 	}
 	return s;
 }
 
-static odvgp_status gp__fit_best(gp__unit *u, const odvgp_real *X, const odvgp_real *Y,
-		void *scratch, size_t bytes, odvgp_info *info)
+static odvgp_status gp__fit_best(gp__fit *f, void *scratch, size_t bytes)
 {
-	odvgp_model *m = u->model;
-	gp__fit f;
-	odvgp_status s = gp__fit_begin(u, X, Y, scratch, bytes, &f, info);
+	odvgp_model *m = f->m;
+	odvgp_status s = gp__fit_begin(f, scratch, bytes);
 	if (s) return s;
-	gp__fit_hold(u, &f);
-	if ((s = gp__fit_outputs(u, &f, 0, info))) return s;
+	gp__fit_hold(f);
+	if ((s = gp__fit_outputs(f, gp__fit_mean))) return s;
 	gp__fit_stage(m);
-	gp__fit_put_gamma(u, &f);
-	gp__fit_put_mean(u, &f, GP__ON_BETA);
-	if (f.to == f.F && f.gamma == GP__WHITE_GAMMA) gp__fit_put_mean(u, &f, GP__ON_GAMMA);
+	gp__fit_put_gamma(f);
+	gp__fit_put_mean(f, GP__ON_BETA);
+	if (f->to == f->F && f->gamma == GP__WHITE_GAMMA) gp__fit_put_mean(f, GP__ON_GAMMA);
 	/* v_sqrt needs the sums of A_v */
-	if (u->cov_part->v_sqrt && f.gamma != GP__WHITE_GAMMA) {
-		f.gamma = GP__WHITE_GAMMA;
-		gp__fit_prior(u, &f);
-		s = gp__watch_at(m, ODVGP_PHASE_FIT_Q, 0, m->cfg.N, NULL, info);
-		if (!s) s = gp__fit_sums(u, &f, X, Y, info);
+	if (f->u->cov_part->v_sqrt && f->gamma != GP__WHITE_GAMMA) {
+		f->gamma = GP__WHITE_GAMMA;
+		gp__fit_prior(f);
+		s = gp__watch_at(m, ODVGP_PHASE_FIT_Q, 0, m->cfg.N, NULL, f->info);
+		if (!s) s = gp__fit_sums(f);
 	}
-	if (!s) s = gp__fit_outputs(u, &f, 1, info);
-	if (!s && (s = gp__stop_status(m, info)) == ODVGP_OK) gp__fit_take(u);
+	if (!s) s = gp__fit_outputs(f, gp__optima[f->u->cov_part->optimum]);
+	if (!s && (s = gp__stop_status(m, f->info)) == ODVGP_OK) gp__fit_take(f->u);
 	gp__end_loan(&m->par.lent, GP__LENT_OPTIMUM);
 	return s;
 }
 
-static odvgp_status gp__fit_q(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
-		void *scratch, size_t bytes, odvgp_info *info)
+static odvgp_status gp__fit_q(gp__fit *f, void *scratch, size_t bytes)
 {
+	odvgp_model *m = f->m;
+	odvgp_info *info = f->info;
 	odvgp_status s = gp__watch_at(m, ODVGP_PHASE_FIT_Q, 0, m->cfg.N, NULL, info);
 	if (s) return s;
 	if (m->units > 1) return gp__unsupported(info, "model", gp__one_layer_only);
-	if (m->slot_mixing) return gp__unsupported(info, "functions", gp__no_optimum);
+	if (m->slot_mixing)
+		return gp__unsupported(
+				info, "functions", "a mixture has no optimum in closed form: take natural steps");
 	if (!gp__has_noise(&m->cfg))
 		return gp__unsupported(
 				info, "likelihood", "must be Gaussian for an optimum in closed form");
-	gp__unit *u = m->unit;
 	odvgp_events events = m->tape.events;
 	gp__keep_jitters(m);
-	if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT)
-		return gp__fit_end(m, gp__fit_exact(u, X, Y, info), &events);
-	if ((s = gp__fit_check(u, info))) return s;
-	return gp__fit_end(m, gp__fit_best(u, X, Y, scratch, bytes, info), &events);
+	if (m->cfg.objective == ODVGP_OBJECTIVE_EXACT) s = gp__fit_exact(f);
+	else if ((s = gp__fit_check(f->u, info))) return s;
+	else s = gp__fit_best(f, scratch, bytes);
+	return gp__attempt_end(m, s, &events);
 }
 
 ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
 		const odvgp_watch *watch, void *scratch, size_t scratch_bytes, odvgp_info *info)
 {
 	gp__watcher own, *outer;
+	gp__fit f;
 	odvgp_status s = gp__all_rows_check(m, X, Y, info);
 	if (s) return s;
 	outer = gp__watch_begin(m, &own, watch);
-	s = gp__fit_q(m, X, Y, scratch, scratch_bytes, info);
+	gp__fit_open(&f, m->unit, X, Y, info);
+	s = gp__fit_q(&f, scratch, scratch_bytes);
 	m->tape.blas.watcher = outer;
 	return s;
 }
@@ -19642,67 +19650,50 @@ ODVGP_API odvgp_status odvgp_fit_q(odvgp_model *m, const odvgp_real *X, const od
 		-(P N log(2 pi) + P log|Q + s I| + r^T (Q + t I)^-1 r) / 2
 	with t = s + tr(K - Q) for the upper bound; t = s for the lower one, which also has a trace
 	term. */
-static odvgp_status gp__fit_bound(
-		gp__unit *u, gp__fit *f, odvgp_real noise, double t, double *logs, double *quadratic)
+static odvgp_status gp__fit_bound(gp__fit *f, double t, double *logs, double *quadratic)
 {
-	odvgp_model *m = u->model;
-	const odvgp_blas *blas = &m->tape.blas;
 	ptrdiff_t M = f->M;
 	double hJh = 0;
 	GP__FOR(pass, 2) { /* the determinant with noise, the quadratic with t */
-		odvgp_real by = pass ? (odvgp_real)t : noise;
-		GP__FOR(i, M)
-			GP__FOR(j, i + 1) f->G[i * M + j] = (odvgp_real)(i == j) + f->S[i * f->F + j] / by;
-		odvgp_status status = odvgp_potrf(blas, M, f->G, M, NULL);
+		gp__fit_precision(f, 0, M, pass ? (odvgp_real)t : f->noise);
+		odvgp_status status = odvgp_potrf(f->blas, M, f->G, M, NULL);
 		if (status) return status;
-		*logs = pass ? *logs : f->weight * log((double)noise);
-		if (!pass)
-			GP__FOR(i, M) *logs += 2 * log((double)f->G[i * M + i]);
+		if (pass) break;
+		*logs = f->weight * log((double)f->noise);
+		GP__FOR(i, M) *logs += 2 * log((double)f->G[i * M + i]);
 	}
-	GP__FOR(p, u->P) {
+	GP__FOR(p, f->u->P) {
 		gp__copy(f->rest, f->h + p * f->F, M);
-		odvgp_trsm(blas, 0, 0, M, 1, f->G, M, f->rest, 1);
+		odvgp_trsm(f->blas, 0, 0, M, 1, f->G, M, f->rest, 1);
 		GP__FOR(i, M) hJh += (double)f->rest[i] * (double)f->rest[i];
 	}
 	*quadratic = (f->rr - hJh / t) / t;
 	/* r^T r and the term subtracted from it have a real's digits: refuse errors above 0.01
 	   (|quadratic| + one nat per row and output) */
 	double error = 16 * (double)GP__EPS * f->rr / t,
-		   rows = (double)m->cfg.N * (double)m->cfg.layer[0].P;
+		   rows = (double)f->m->cfg.N * (double)f->m->cfg.layer[0].P;
 	return error <= 0.01 * (rows + fabs(*quadratic)) ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-static odvgp_status gp__fit_bounds(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
-		void *scratch, size_t bytes, odvgp_real *upper, odvgp_real *lower, odvgp_info *info)
+/*	bound: upper, lower. */
+static odvgp_status gp__fit_bounds(gp__fit *f, odvgp_real bound[2])
 {
-	gp__fit f;
-	double logs, above, below, left;
-	gp__unit *u = m->unit;
-	odvgp_status status = gp__fit_begin(u, X, Y, scratch, bytes, &f, info);
-	if (status) return status;
-	odvgp_real noise = gp__noise(m);
-	double P = (double)m->cfg.layer[0].P, constant;
-	constant = P * f.weight * gp__log_2pi;
-	left = f.kk / P;
-	GP__FOR(i, f.M) left -= (double)f.S[i * f.F + i];
+	double logs, above, below;
+	f->noise = gp__noise(f->m);
+	double P = (double)f->m->cfg.layer[0].P, noise = (double)f->noise,
+		   constant = P * f->weight * gp__log_2pi, left = f->kk / P;
+	GP__FOR(i, f->M) left -= (double)f->S[i * f->F + i];
 	left = GP__MAX(left, 0);
-	if ((status = gp__fit_bound(u, &f, noise, (double)noise + left, &logs, &above)) != ODVGP_OK ||
-			(status = gp__fit_bound(u, &f, noise, (double)noise, &logs, &below)))
-		return gp__refuse(info, status, "I + A A^T / noise",
+	odvgp_status status = gp__fit_bound(f, noise + left, &logs, &above);
+	if (status || (status = gp__fit_bound(f, noise, &logs, &below)))
+		return gp__refuse(f->info, status, "I + A A^T / noise",
 				status == ODVGP_E_NAN
 						? "the noise is too small beside the targets: all digits cancel"
 						: NULL);
 	/* equal bounds must not cross by rounding */
-	above = GP__MIN(above, below + P * left / (double)noise);
-	odvgp_real bound[2];
-	bound[0] = (odvgp_real)(-0.5 * (constant + P * logs + above + P * f.logs));
-	bound[1] =
-			(odvgp_real)(-0.5 * (constant + P * logs + below + P * left / (double)noise + P * f.logs));
-	if (!gp__finite(bound, lower ? 2 : 1))
-		return gp__fail(info, ODVGP_E_NAN, "bound", -1, (double)bound[0],
-				"is not finite: the data are too large, or the noise is too small");
-	*upper = bound[0];
-	if (lower) *lower = bound[1];
+	above = GP__MIN(above, below + P * left / noise);
+	bound[0] = (odvgp_real)(-0.5 * (constant + P * logs + above + P * f->logs));
+	bound[1] = (odvgp_real)(-0.5 * (constant + P * logs + below + P * left / noise + P * f->logs));
 	return ODVGP_OK;
 }
 
@@ -19717,9 +19708,19 @@ ODVGP_API odvgp_status odvgp_upper_bound(odvgp_model *m, const odvgp_real *X, co
 		return gp__unsupported(
 				info, "model", "an upper bound is for one Gaussian noise and one unit");
 	odvgp_events events = m->tape.events;
+	odvgp_real bound[2];
+	gp__fit f;
 	gp__keep_jitters(m);
-	s = gp__fit_bounds(m, X, Y, scratch, scratch_bytes, upper, lower, info);
-	return gp__fit_end(m, s, &events);
+	gp__fit_open(&f, m->unit, X, Y, info);
+	s = gp__fit_begin(&f, scratch, scratch_bytes);
+	if (!s) s = gp__fit_bounds(&f, bound);
+	if (!s && !gp__finite(bound, lower ? 2 : 1))
+		s = gp__fail(info, ODVGP_E_NAN, "bound", -1, (double)bound[0],
+				"is not finite: the data are too large, or the noise is too small");
+	if (s) return gp__attempt_end(m, s, &events);
+	*upper = bound[0];
+	if (lower) *lower = bound[1];
+	return ODVGP_OK;
 }
 
 /* ---- >>adam   Adam, schedules, scales of coordinates
@@ -19816,11 +19817,10 @@ static odvgp_real gp__schedule_at(const odvgp_schedule *s, uint64_t step)
 ODVGP_API odvgp_status odvgp_set_step_sizes(odvgp_model *m, const odvgp_schedule *lr,
 		const odvgp_schedule *natgrad_step, odvgp_info *info)
 {
-	int lr_ok = !lr || gp__schedule_ok(lr, GP__R(1e6));
 	if (!gp__model_ok(m)) return gp__is_null(info, "model");
-	if (!lr_ok || (natgrad_step && !gp__schedule_ok(natgrad_step, 1)))
-		return gp__refuse(
-				info, ODVGP_E_ARG, lr_ok ? "natgrad_step" : "lr", "is not a valid schedule");
+	const char *bad = natgrad_step && !gp__schedule_ok(natgrad_step, 1) ? "natgrad_step" : NULL;
+	if (lr && !gp__schedule_ok(lr, GP__R(1e6))) bad = "lr";
+	if (bad) return gp__refuse(info, ODVGP_E_ARG, bad, "is not a valid schedule");
 	if (lr) m->cfg.optim.lr = *lr;
 	if (natgrad_step) m->cfg.optim.natgrad_step = *natgrad_step;
 	return ODVGP_OK;
@@ -19833,12 +19833,13 @@ static void gp__renew_scales(gp__unit *u)
 	gp__tape *t = &m->tape;
 	gp__node *A = &t->node[u->A.id], *Zg = &t->node[u->Z_gamma.id], *L = &t->node[u->L.id];
 	odvgp_real k = gp__prior_variance(u);
-	int residual = u->mean_part->scale == GP__SCALE_RESIDUAL,
-		sums = u->mean_part->scale == GP__SCALE_SUM;
-	if (residual) gp__lend_value(A);
-	if (!residual)
+	if (u->mean_part->scale != GP__SCALE_RESIDUAL) {
+		int sums = u->mean_part->scale == GP__SCALE_SUM;
 		GP__FOR(i, u->M_gamma) u->scales[i] = GP__SQRT(sums ? k * (odvgp_real)u->M_gamma : k);
-	for (ptrdiff_t j = 0; j < u->M_gamma && residual; j += m->cfg.tile) {
+		return;
+	}
+	gp__lend_value(A);
+	for (ptrdiff_t j = 0; j < u->M_gamma; j += m->cfg.tile) {
 		ptrdiff_t cols = GP__MIN(m->cfg.tile, u->M_gamma - j);
 		gp__kjob job;
 		gp__unit_job(&job, u, t->node[u->Z_beta.id].v, u->M, Zg->v + j * u->Dz, cols);
@@ -19854,33 +19855,20 @@ static void gp__renew_scales(gp__unit *u)
 	}
 }
 
-/*	Whether SCALED scales a slot besides gamma's: O(M)'s alpha and B_sqrt, in units of 1 / y. */
-static int gp__has_units(const gp__unit *u, int slot)
-{
-	const gp__block *beta = &u->block[GP__ON_BETA];
-	return u->gamma_coords == ODVGP_GAMMA_COORDS_SCALED &&
-		   ((u->mean_part->mu == GP__MU_COEFFICIENTS && slot == beta->slot_mu) ||
-				   (u->cov_part->sqrt_power < 0 && slot == beta->slot_sqrt));
-}
-
-/*	Whether SCALED shortens a slot's steps because they move all M terms of the mean. */
-static int gp__moves_sum(const gp__unit *u, int slot)
-{
-	return u->gamma_coords == ODVGP_GAMMA_COORDS_SCALED && !u->M_gamma &&
-		   u->mean_part->mu == GP__MU_COEFFICIENTS && slot == u->slot_Z_beta;
-}
-
 static gp__scale gp__adam_scale(const odvgp_model *m, int slot)
 {
 	gp__scale scale = gp__unit_scale(m, slot);
-	if (m->par.state[slot].unit < 0) return scale;
-	const gp__unit *u = &m->unit[m->par.state[slot].unit];
-	gp__scale of_gamma = {1, u->scales, u->M_gamma, 1, 0};
-	if (gp__has_units(u, slot)) scale.times = u->prior_sd;
-	if (gp__moves_sum(u, slot)) scale.times *= GP__SQRT((odvgp_real)u->M);
-	if (u->gamma_coords == ODVGP_GAMMA_COORDS_SCALED && u->a_slot.id && slot == u->slot_a)
-		return of_gamma;
-	return scale;
+	const gp__unit *u = &m->unit[GP__MAX(m->par.state[slot].unit, 0)];
+	const gp__block *beta = &u->block[GP__ON_BETA];
+	int sum = u->mean_part->mu == GP__MU_COEFFICIENTS;
+	if (m->par.state[slot].unit < 0 || u->gamma_coords != ODVGP_GAMMA_COORDS_SCALED) return scale;
+	/* O(M)'s alpha and B_sqrt are in units of 1 / y; steps of its points move all M terms */
+	if ((sum && slot == beta->slot_mu) || (u->cov_part->sqrt_power < 0 && slot == beta->slot_sqrt))
+		scale.times = u->prior_sd;
+	if (sum && !u->M_gamma && slot == u->slot_Z_beta) scale.times *= GP__SQRT((odvgp_real)u->M);
+	if (!u->a_slot.id || slot != u->slot_a) return scale;
+	const gp__scale of_gamma = {1, u->scales, u->M_gamma, 1, 0};
+	return of_gamma;
 }
 
 /*	Before the kernels move: stores sqrt(k(x,x)), and renews gamma's scales every 100 steps. */
@@ -19896,29 +19884,28 @@ static void gp__adam_units(odvgp_model *m)
 	if (scaled) m->state.scales_age = renew ? 1 : m->state.scales_age + 1;
 }
 
+/*	The derivative of number i of slot s in its theta. */
+static odvgp_real gp__theta_derivative(const odvgp_model *m, int s, ptrdiff_t i)
+{
+	if (!m->par.slot[s].positive) return 1;
+	return gp__positive_derivative(&m->par, s, m->par.theta[i], m->par.value[i]);
+}
+
 static void gp__adam_step(odvgp_model *m, odvgp_real lr)
 {
-	gp__adam adam;
-	adam.lr = (double)lr;
-	adam.beta1 = (double)m->cfg.optim.adam_beta1;
-	adam.beta2 = (double)m->cfg.optim.adam_beta2;
-	adam.eps = (double)m->cfg.optim.adam_eps;
-	adam.eps_inside = m->cfg.reproduce.adam_eps_inside;
-	adam.t = ++m->state.adam_steps;
+	const odvgp_config *c = &m->cfg;
+	gp__adam adam = {(double)lr, (double)c->optim.adam_beta1, (double)c->optim.adam_beta2,
+			(double)c->optim.adam_eps, c->reproduce.adam_eps_inside, ++m->state.adam_steps};
 	gp__adam_units(m);
 	GP__EACH_SLOT(s, m) {
 		const odvgp_slot *slot = &m->par.slot[s];
 		ptrdiff_t o = slot->offset;
 		if (!slot->trainable || slot->natgrad || !slot->count) continue;
-		if (slot->positive)
-			GP__FROM(i, o, o + slot->count)
-				m->par.grad[i] *=
-						gp__positive_derivative(&m->par, s, m->par.theta[i], m->par.value[i]);
+		GP__EACH_VALUE(i, slot) m->par.grad[i] *= gp__theta_derivative(m, s, i);
 		gp__scale scale = gp__adam_scale(m, s);
 		gp__adam_update(&adam, slot->count, m->par.theta + o, m->par.grad + o, &scale, m->m1 + o,
 				m->m2 + o);
-		if (slot->positive)
-			GP__FROM(i, o, o + slot->count) gp__set_theta(m, s, i, m->par.theta[i]);
+		GP__EACH_VALUE(i, slot) gp__set_theta(m, s, i, m->par.theta[i]);
 		gp__touch(m, s);
 	}
 }
@@ -20040,12 +20027,12 @@ static double gp__lbfgs_next(
 /*	Leaves in trial and g_trial a point that satisfies the Wolfe conditions, or else the lowest one
 	seen. Evaluating it again restores the state of the loss, which is deterministic. Returns 0 if
 	no point is lower. */
-static int gp__lbfgs_search(
-		gp__lbfgs *w, const gp__problem *p, double first, double derivative, gp__probe *at)
+static int gp__lbfgs_search(gp__lbfgs *w, const gp__problem *p, double derivative, gp__probe *at)
 {
 	gp__probe start = {0, w->loss, derivative}, lo = start, hi = {HUGE_VAL, HUGE_VAL, 0},
 			  old = start;
-	double a = first, width = HUGE_VAL;
+	double length = gp__length(w->n, w->g), a = w->pairs || length <= 1 ? 1 : 1 / length,
+		   width = HUGE_VAL;
 	GP__FOR(i, GP__SEARCH_PROBES) {
 		*at = gp__lbfgs_probe(w, p, a);
 		if (w->stopped) return 0;
@@ -20087,8 +20074,7 @@ static void gp__lbfgs_remember(gp__lbfgs *w)
 	w->pairs = GP__MIN(w->pairs + 1, (uint64_t)w->memory);
 }
 
-/*	Ends an iteration without a lower point or a change of value: converged if the first direction
-	promised little gain, else stuck. */
+/*	The value has not changed: converged if the first direction promised little gain, else stuck. */
 static void gp__lbfgs_end(gp__lbfgs *w, double gain, double size)
 {
 	w->converged = gain <= pow((double)GP__EPS, 2.0 / 3) * size;
@@ -20107,9 +20093,8 @@ static int gp__lbfgs_iterate(gp__lbfgs *w, const gp__problem *p)
 	w->converged = w->stuck = w->stopped = 0;
 	for (;;) {
 		double derivative = gp__lbfgs_direction(w);
-		double length = gp__length(w->n, w->g), first = w->pairs || length <= 1 ? 1 : 1 / length;
 		if (gain < 0) gain = -derivative;
-		if (derivative < 0 && gp__lbfgs_search(w, p, first, derivative, &at)) break;
+		if (derivative < 0 && gp__lbfgs_search(w, p, derivative, &at)) break;
 		if (w->stopped) {
 			w->pairs = pairs;
 			w->next = next;
@@ -20150,7 +20135,7 @@ static void gp__report(
 typedef struct {
 	odvgp_model *m;
 	const gp__rows *rows;
-	uint64_t nat_valid, fitted; /* at the start of the iteration */
+	gp__state start; /* of the iteration */
 	odvgp_real expected, kl;
 } gp__lbfgs_job;
 
@@ -20189,9 +20174,7 @@ static void gp__lbfgs_gradient(const odvgp_model *m, odvgp_real *g)
 		gp__scale scale = gp__unit_scale(m, s);
 		GP__FOR(k, slot->count) {
 			ptrdiff_t i = slot->offset + k;
-			odvgp_real derivative = slot->positive ? gp__positive_derivative(&m->par, s,
-															 m->par.theta[i], m->par.value[i])
-												   : 1;
+			odvgp_real derivative = gp__theta_derivative(m, s, i);
 			g[i] = slot->trainable ? m->par.grad[i] * derivative / gp__scale_at(&scale, k) : 0;
 		}
 	}
@@ -20222,8 +20205,7 @@ static void gp__lbfgs_loss(void *user, const odvgp_real *x, double *loss, odvgp_
 	m->lbfgs.stopped = gp__stopped(&m->tape.blas) != 0;
 }
 
-/*	The stored bound is valid for these rows only. */
-static uint64_t gp__lbfgs_hash(const odvgp_real *x, ptrdiff_t n, uint64_t h)
+static uint64_t gp__reals_hash(const odvgp_real *x, ptrdiff_t n, uint64_t h)
 {
 	GP__FOR(i, n) {
 		uint64_t bits = 0;
@@ -20233,48 +20215,43 @@ static uint64_t gp__lbfgs_hash(const odvgp_real *x, ptrdiff_t n, uint64_t h)
 	return h;
 }
 
-static int gp__lbfgs_same_jitters(const odvgp_model *m)
+/*	Store the jitters; whether they were the same before. */
+static int gp__lbfgs_note_jitters(odvgp_model *m)
 {
 	int same = 1;
 	GP__EACH_UNIT(u, m)
-		GP__FOR(k, GP__JITTERS) same &= u->jitter[k].raised == u->lbfgs_jitter[k];
+		GP__FOR(k, GP__JITTERS) {
+			same &= u->jitter[k].raised == u->lbfgs_jitter[k];
+			u->lbfgs_jitter[k] = u->jitter[k].raised;
+		}
 	return same;
-}
-
-static void gp__lbfgs_note_jitters(odvgp_model *m)
-{
-	GP__EACH_UNIT(u, m)
-		GP__FOR(k, GP__JITTERS) u->lbfgs_jitter[k] = u->jitter[k].raised;
 }
 
 /* --- one iteration of training --- */
 
-/*	Loss and gradient at theta: the last iteration's if still valid, else computed, which drops the
-	pairs: they belong to another function. */
+/*	Loss and gradient at theta: the last iteration's if still valid, else computed, without the
+	pairs, which belong to another function. */
 static odvgp_status gp__lbfgs_start(gp__lbfgs_job *job, ptrdiff_t *evaluations, odvgp_info *info)
 {
 	odvgp_model *m = job->m;
 	const gp__rows *rows = job->rows;
 	gp__lbfgs *w = &m->lbfgs;
 	gp__state *state = &m->state;
-	uint64_t hash = gp__lbfgs_hash(rows->Y, rows->n * gp__y_columns(&m->y),
-			gp__lbfgs_hash(rows->X, rows->n * m->cfg.layer[0].D, 1));
+	/* the stored bound is valid for these rows only */
+	uint64_t hash = gp__reals_hash(rows->Y, rows->n * gp__y_columns(&m->y),
+			gp__reals_hash(rows->X, rows->n * m->cfg.layer[0].D, 1));
 	gp__lbfgs_take(m, w->x);
 	job->expected = (odvgp_real)state->lbfgs_expected;
 	job->kl = (odvgp_real)state->lbfgs_kl;
 	w->loss = state->lbfgs_kl - state->lbfgs_expected;
 	*evaluations = 0;
-	if (state->lbfgs_valid && state->lbfgs_data == hash && gp__lbfgs_same_jitters(m))
+	if (state->lbfgs_valid && state->lbfgs_data == hash && gp__lbfgs_note_jitters(m))
 		return ODVGP_OK;
 	odvgp_events events = m->tape.events;
 	gp__keep_jitters(m);
 	state->lbfgs_valid = 0; /* g is overwritten, also on failure */
-	odvgp_status s = gp__lbfgs_evaluate(job, &w->loss, w->g, info);
-	if (s) {
-		gp__restore_jitters(m);
-		m->tape.events = events;
-		return s;
-	}
+	odvgp_status s = gp__attempt_end(m, gp__lbfgs_evaluate(job, &w->loss, w->g, info), &events);
+	if (s) return s;
 	gp__lbfgs_drop(w);
 	state->lbfgs_data = hash;
 	*evaluations = 1;
@@ -20289,8 +20266,7 @@ static void gp__lbfgs_return(gp__lbfgs_job *job)
 	gp__copy(m->par.theta, m->good, m->par.count);
 	gp__copy(m->par.value, gp__lent(&m->kept, GP__KEPT_BY_LBFGS), m->par.positive);
 	gp__restore_jitters(m);
-	m->state.nat_valid = job->nat_valid;
-	m->state.fitted = job->fitted;
+	m->state = job->start;
 }
 
 static odvgp_status gp__lbfgs_step(
@@ -20311,16 +20287,13 @@ static odvgp_status gp__lbfgs_step(
 	if (s) return s;
 	odvgp_real expected = job.expected, kl = job.kl;
 	gp__keep_jitters(m);
-	job.nat_valid = state->nat_valid;
-	job.fitted = state->fitted;
+	job.start = *state;
 	gp__copy(m->good, m->par.theta, m->par.count);
 	gp__copy(gp__lend(&m->kept, GP__KEPT_BY_LBFGS), m->par.value, m->par.positive);
 	gp__lbfgs_note_jitters(m);
-	uint64_t valid = state->lbfgs_valid;
 	odvgp_events events = m->tape.events;
 	if (gp__lbfgs_iterate(w, &problem)) {
-		if (!gp__lbfgs_same_jitters(m)) gp__lbfgs_drop(w);
-		gp__lbfgs_note_jitters(m);
+		if (!gp__lbfgs_note_jitters(m)) gp__lbfgs_drop(w);
 	} else {
 		gp__lbfgs_return(&job);
 		job.expected = expected;
@@ -20328,16 +20301,15 @@ static odvgp_status gp__lbfgs_step(
 	}
 	gp__end_loan(&m->kept, GP__KEPT_BY_LBFGS);
 	if (w->stopped) {
-		state->lbfgs_valid = valid;
 		m->tape.events = events;
 		return gp__refuse(info, ODVGP_E_STOPPED, "watch", NULL);
 	}
 	state->lbfgs_expected = (double)job.expected;
 	state->lbfgs_kl = (double)job.kl;
 	state->lbfgs_valid = 1;
-	/* not needed: the bound can be evaluated where a line search ends */
+	/* The bound can be evaluated where a line search ends. A raised jitter stays: another one gives
+	   another function. */
 	state->good_valid = 0;
-	/* a raised jitter stays: another one gives another function */
 	state->steps++;
 	if (!report) return ODVGP_OK;
 	gp__report(m, expected, kl, report);
@@ -20390,8 +20362,8 @@ static void gp__natural_back(odvgp_model *m)
 
 enum { GP__WATCHED_LOOKS = 4, GP__CURVED_LOOKS = 20 };
 
-/*	Whether log p(y|f) is not concave in what q moves, or couples functions that move together: a
-	step of any size can overshoot. */
+/*	Whether a natural step of any size can overshoot: log p(y|f) is not concave in what q moves, or
+	couples functions that move together. */
 static int gp__is_curved(const odvgp_model *m)
 {
 	return !(m->y.lik->flags & GP__LIK_LOG_CONCAVE) || m->cfg.lik.link_jitter > 0 ||
@@ -20399,9 +20371,9 @@ static int gp__is_curved(const odvgp_model *m)
 }
 
 /*	A natural step that is checked: O(M)'s if it sees all rows, a curved model's always. While the
-	bound falls, restore q from the last good parameters, which gave `bound`, evaluate them again,
-	because a step uses up its statistics, and take half the step. If that fails, as it can when the
-	rows change meanwhile, the step counts as not taken. Adds its evaluations to *evaluations. */
+	bound falls, restore the last good q, which gave `bound`, evaluate it again, because a step uses
+	up its statistics, and take half the step. If that fails, as it can when the rows change
+	meanwhile, no step was taken. Adds its evaluations to *evaluations. */
 static odvgp_status gp__step_watched(odvgp_model *m, const gp__rows *rows, gp__wants_list want,
 		odvgp_real tau, double bound, int *evaluations, odvgp_info *info)
 {
@@ -20421,14 +20393,9 @@ static odvgp_status gp__step_watched(odvgp_model *m, const gp__rows *rows, gp__w
 		m->tape.events.step_shortened++;
 		gp__natural_back(m);
 		++*evaluations;
-		s = gp__evaluate(m, rows, want, &expected, &kl, info);
-		if (s) {
-			gp__restore_jitters(m);
-			m->tape.events = events;
-			m->state.nat_steps = nat_steps;
-			return s;
-		}
+		s = gp__attempt_end(m, gp__evaluate(m, rows, want, &expected, &kl, info), &events);
 		m->state.nat_steps = nat_steps;
+		if (s) return s;
 		if (looks == most || gp__nat_step(m, tau *= GP__R(0.5))) break;
 	}
 	return ODVGP_OK;
@@ -20441,21 +20408,23 @@ static odvgp_status gp__step_watched(odvgp_model *m, const gp__rows *rows, gp__w
 static odvgp_status gp__step_natural(odvgp_model *m, const gp__rows *rows, gp__wants_list want,
 		odvgp_real tau, double bound, int *looks, odvgp_info *info)
 {
-	int sampled = gp__columns_sampled(m), of_gamma = gp__any_natural_reads_gradient(m),
-		looked = gp__any_watched(m) || gp__is_curved(m);
-	odvgp_status s = ODVGP_OK;
-	if (looked && !of_gamma) return gp__step_watched(m, rows, want, tau, bound, looks, info);
-	if (!of_gamma) return gp__nat_step(m, tau) == ODVGP_E_STOPPED ? ODVGP_E_STOPPED : ODVGP_OK;
+	int of_gamma = gp__any_natural_reads_gradient(m), sampled = of_gamma && gp__columns_sampled(m);
+	odvgp_status s;
 	if (sampled) {
 		gp__all_columns(m);
 		bound = gp__bound_of(m, rows);
 		++*looks;
 	}
-	if (looked) s = gp__step_watched(m, rows, want, tau, bound, looks, info);
-	else if ((s = gp__nat_step(m, tau)) == ODVGP_OK) {
-		gp__hold(m, 1);
-		*looks += gp__nat_gamma_check(m, rows, bound);
-	} else if (s != ODVGP_E_STOPPED) s = ODVGP_OK;
+	if (gp__any_watched(m) || gp__is_curved(m))
+		s = gp__step_watched(m, rows, want, tau, bound, looks, info);
+	else {
+		s = gp__nat_step(m, tau);
+		if (!s && of_gamma) {
+			gp__hold(m, 1);
+			*looks += gp__nat_gamma_check(m, rows, bound);
+		}
+		if (s != ODVGP_E_STOPPED) s = ODVGP_OK;
+	}
 	if (sampled) gp__sample_columns(m);
 	return s;
 }
@@ -20601,15 +20570,15 @@ ODVGP_API odvgp_status odvgp_step(odvgp_model *m, const odvgp_real *X, const odv
 
 	odvgp_init_beta, odvgp_init_gamma and odvgp_init_hyper describe the methods.
 
-	KMEANS draws seeds with probability proportional to the squared distance to the seeds so far, so
-	that repeated rows are drawn once. At most 10 of Lloyd's iterations follow.
+	KMEANS draws seeds with probability proportional to the squared distance to those so far, so
+	that repeated rows are drawn once. 10 of Lloyd's iterations follow.
 
 	GREEDY [GREEDY]: column k of the pivoted Cholesky factor of the sample's kernel matrix is
 		l_k = (K(X,x_k) - sum_{j<k} l_j l_j(x_k)) / sqrt(v(x_k))
 	and the variances fall by its squares, v -= l_k^2.
 
-	MEDIAN's factors from 0.1 to 1 are 0.1 sqrt(D) and sqrt(D) for two base kernels on standardised
-	inputs, as [ODVGP] appendix E. */
+	On standardised inputs MEDIAN gives two base kernels 0.1 sqrt(D) and sqrt(D), as [ODVGP]
+	appendix E. */
 
 /*	`times` rows for each point, at least 4096, at most all N. */
 static ptrdiff_t gp__sample_rows(ptrdiff_t N, ptrdiff_t points, ptrdiff_t times)
@@ -20670,6 +20639,11 @@ static ptrdiff_t gp__residual_rows(const gp__unit *u)
 #define GP__MEDIAN_ROWS 512
 
 typedef struct {
+	const gp__unit *u;
+	odvgp_model *m;
+	ptrdiff_t N, D, M; /* candidates; their columns; points in beta */
+	/* the unit's rows [.,u->D]; candidates [N,D], which are the rows, or patches of them */
+	const odvgp_real *data, *X;
 	/* what units above layer 0 see, rows through the mean functions below: sample[layer % 2] */
 	odvgp_real *sample[2];
 	/* PROJECTION: the correlation matrix [D,D], axes [P,D], a vector and the columns' means [D];
@@ -20679,17 +20653,17 @@ typedef struct {
 	/* distance: of a row to its nearest centre (squared), or its variance; centre_t [D, padded M]:
 	   the centres, transposed */
 	odvgp_real *distance, *centre, *centre_t, *median;
-	/* [Dz]: gp__find_lengths; [tasks,padded Dz]: a row in these lengths */
+	/* [D]: gp__find_lengths; [tasks,padded D]: a row in these lengths */
 	odvgp_real *per_length, *scaled;
-	/* row: the sample; nearest: each row's centre; count: rows of each centre */
-	ptrdiff_t *row, *nearest, *count;
+	/* row: the sample, of `rows` rows; nearest: each row's centre; count: rows of each centre */
+	ptrdiff_t *row, *nearest, *count, rows;
 	const odvgp_real **table; /* hash table of rows taken */
 	ptrdiff_t table_size;
 	/* GREEDY: the sample [rows,D]; the pivoted Cholesky factor of its kernel matrix [rows,M] */
 	odvgp_real *chosen, *factor;
 	/* RESIDUAL: chol(Kb) [M,M]; a tile [tile,D] and (L^-1 K(Z_beta,X))^T [tile,M] */
-	odvgp_real *Lb, *X, *A;
-	odvgp_real *patches; /* candidates [.,Dz] */
+	odvgp_real *Lb, *tile, *A;
+	odvgp_real *patches; /* candidates [N,D] */
 	odvgp_real *gaps;    /* ULAPANE: each column's d_x and the targets' d_y [D,1+T] */
 	double target_variance;
 	gp__arena rest; /* for kernel matrices */
@@ -20701,10 +20675,15 @@ static void gp__init_scratch(gp__arena *a, const gp__unit *u, gp__init_work *w)
 	const odvgp_config *c = &m->cfg;
 	int greedy = c->init.beta == ODVGP_INIT_BETA_GREEDY,
 		residual = c->init.gamma == ODVGP_INIT_GAMMA_RESIDUAL && u->M_gamma > 0,
-		hidden = !gp__is_last(u);
-	ptrdiff_t seen = gp__seen_rows(m), widest[2] = {0, 0}, sample = gp__greedy_rows(u),
-			  rows = residual ? gp__residual_rows(u) : gp__init_rows(u);
+		hidden = !gp__is_last(u), tasks = gp__tasks(&c->threads);
+	ptrdiff_t seen = gp__seen_rows(m), widest[2] = {0, 0}, sample = gp__greedy_rows(u), D = u->Dz,
+			  M = u->M, rows = residual ? gp__residual_rows(u) : gp__init_rows(u);
 	memset(w, 0, sizeof *w);
+	w->u = u;
+	w->m = m;
+	w->N = gp__candidates(u);
+	w->D = D;
+	w->M = M;
 	GP__FROM(l, 1, c->layers) widest[l % 2] = GP__MAX(widest[l % 2], c->layer[l].D);
 	GP__FOR(k, 2) w->sample[k] = gp__take(a, seen, widest[k]);
 	int passes = hidden && (u->slot_mean_A || u->patches.image_output);
@@ -20714,27 +20693,27 @@ static void gp__init_scratch(gp__arena *a, const gp__unit *u, gp__init_work *w)
 	w->vector = gp__take(a, 1, wide);
 	w->means = gp__take(a, 2, wide);
 	w->table_size = 64;
-	while (w->table_size < 2 * (u->M_gamma + u->M)) w->table_size *= 2;
+	while (w->table_size < 2 * (u->M_gamma + M)) w->table_size *= 2;
 	w->distance = gp__take(a, rows, 1);
-	w->centre = gp__take(a, u->M, u->Dz);
-	w->centre_t = gp__take(a, u->Dz, gp__padded(u->M));
-	w->per_length = gp__take(a, 1, u->Dz);
-	w->scaled = gp__take(a, gp__tasks(&c->threads), gp__padded(u->Dz));
+	w->centre = gp__take(a, M, D);
+	w->centre_t = gp__take(a, D, gp__padded(M));
+	w->per_length = gp__take(a, 1, D);
+	w->scaled = gp__take(a, tasks, gp__padded(D));
 	w->median = gp__take(a, GP__MEDIAN_ROWS, 1);
 	w->row = GP__TAKE(a, ptrdiff_t, rows);
 	w->nearest = GP__TAKE(a, ptrdiff_t, rows);
-	w->count = GP__TAKE(a, ptrdiff_t, u->M);
-	if (u->patches.height) w->patches = gp__take(a, gp__candidates(u), u->Dz);
+	w->count = GP__TAKE(a, ptrdiff_t, M);
+	if (u->patches.height) w->patches = gp__take(a, w->N, D);
 	w->table = GP__TAKE(a, const odvgp_real *, w->table_size);
-	if (c->init.hyperparams == ODVGP_INIT_HYPER_ULAPANE) w->gaps = gp__take(a, u->Dz, 1 + m->T);
+	if (c->init.hyperparams == ODVGP_INIT_HYPER_ULAPANE) w->gaps = gp__take(a, D, 1 + m->T);
 	if (greedy) {
-		w->chosen = gp__take(a, sample, u->Dz);
-		w->factor = gp__take(a, sample, u->M);
+		w->chosen = gp__take(a, sample, D);
+		w->factor = gp__take(a, sample, M);
 	}
 	if (residual) {
-		w->Lb = gp__take(a, u->M, u->M);
-		w->X = gp__take(a, c->tile, u->Dz);
-		w->A = gp__take(a, c->tile, u->M);
+		w->Lb = gp__take(a, M, M);
+		w->tile = gp__take(a, c->tile, D);
+		w->A = gp__take(a, c->tile, M);
 	}
 	w->rest = *a;
 	gp__arena images = *a;
@@ -20742,7 +20721,7 @@ static void gp__init_scratch(gp__arena *a, const gp__unit *u, gp__init_work *w)
 		gp__shapes s;
 		memset(&s, 0, sizeof s);
 		s.unit = u;
-		s.tasks = gp__tasks(&c->threads);
+		s.tasks = tasks;
 		gp__take(&images, 1, gp__patches_count(&u->patches));
 		gp__take_bytes(&images, gp__images_scratch(&s, 0), 1);
 	}
@@ -20751,8 +20730,8 @@ static void gp__init_scratch(gp__arena *a, const gp__unit *u, gp__init_work *w)
 	if (greedy || residual) {
 		gp__kjob job;
 		job.kept = 0;
-		gp__kernel_scratch(a, &u->kernel, GP__MAX(u->M, c->tile),
-				greedy ? GP__MAX(sample, u->M) : u->M, 0, gp__tasks(&c->threads), 0, &job);
+		gp__kernel_scratch(a, &u->kernel, GP__MAX(M, c->tile), greedy ? GP__MAX(sample, M) : M, 0,
+				tasks, 0, &job);
 	}
 	a->used = GP__MAX(a->used, images.used);
 	a->bad |= images.bad;
@@ -20764,26 +20743,23 @@ static double gp__usable(double v)
 	return v > 1e6 * (double)GP__TINY && v < 1e-6 / (double)GP__TINY ? v : 1;
 }
 
-static int gp__same_row(const odvgp_real *x, const odvgp_real *z, ptrdiff_t D)
+/*	Row i of N in random order: 0 for samples, 1 for rows that fill up, 2 for what is passed on. */
+static ptrdiff_t gp__init_row(const gp__init_work *w, int order, ptrdiff_t N, ptrdiff_t i)
 {
-	ptrdiff_t d = 0;
-	while (d < D && x[d] == z[d]) d++;
-	return d == D;
+	return gp__permute(w->m->cfg.seed, GP__STREAM_INIT, (uint64_t)order, N, i);
 }
 
-/*	The first rows of a random permutation of N. */
-static void gp__draw_sample(const gp__unit *u, ptrdiff_t N, ptrdiff_t rows, gp__init_work *w)
+/*	The sample: rows [from, from + rows) of N in random order. */
+static void gp__draw_sample(gp__init_work *w, ptrdiff_t N, ptrdiff_t from, ptrdiff_t rows)
 {
-	odvgp_model *m = u->model;
-	GP__FOR(i, rows) w->row[i] = gp__permute(m->cfg.seed, GP__STREAM_INIT, 0, N, i);
+	w->rows = rows;
+	GP__FOR(i, rows) w->row[i] = gp__init_row(w, 0, N, from + i);
 }
 
 /*	to [rows,D]: rows of the sample from number `from` on. */
-static void gp__gather(const gp__unit *u, const odvgp_real *X, ptrdiff_t from, ptrdiff_t rows,
-		const gp__init_work *w, odvgp_real *to)
+static void gp__gather(const gp__init_work *w, ptrdiff_t from, ptrdiff_t rows, odvgp_real *to)
 {
-	ptrdiff_t D = u->Dz;
-	GP__FOR(i, rows) gp__copy(to + i * D, X + w->row[from + i] * D, D);
+	GP__FOR(i, rows) gp__copy(to + i * w->D, w->X + w->row[from + i] * w->D, w->D);
 }
 
 static ptrdiff_t gp__largest(const odvgp_real *x, ptrdiff_t n)
@@ -20796,86 +20772,85 @@ static ptrdiff_t gp__largest(const odvgp_real *x, ptrdiff_t n)
 
 /* --- rows taken: a hash table keyed by their values --- */
 
-static uint64_t gp__row_hash(const odvgp_real *x, ptrdiff_t D)
+static int gp__same_row(const odvgp_real *x, const odvgp_real *z, ptrdiff_t D)
 {
-	uint64_t h = 0;
-	GP__FOR(d, D) {
-		odvgp_real v = x[d] + 0; /* -0 becomes 0 */
-		uint64_t bits = 0;
-		memcpy(&bits, &v, sizeof v);
-		h = gp__mix(h ^ bits);
-	}
-	return h;
+	ptrdiff_t d = 0;
+	while (d < D && x[d] == z[d]) d++;
+	return d == D;
 }
 
 /*	The entry of a row equal to x, or the empty entry where x belongs. */
-static const odvgp_real **gp__row_place(const gp__init_work *w, const odvgp_real *x, ptrdiff_t D)
+static const odvgp_real **gp__row_place(const gp__init_work *w, const odvgp_real *x)
 {
-	ptrdiff_t at = (ptrdiff_t)(gp__row_hash(x, D) & (uint64_t)(w->table_size - 1));
-	while (w->table[at] && !gp__same_row(w->table[at], x, D))
-		at = (at + 1) & (w->table_size - 1);
+	uint64_t h = 0;
+	GP__FOR(d, w->D) {
+		odvgp_real v = x[d] + 0; /* -0 becomes 0 */
+		h = gp__reals_hash(&v, 1, h);
+	}
+	ptrdiff_t last = w->table_size - 1, at = (ptrdiff_t)(h & (uint64_t)last);
+	while (w->table[at] && !gp__same_row(w->table[at], x, w->D)) at = (at + 1) & last;
 	return &w->table[at];
 }
 
+static void gp__add_rows(gp__init_work *w, const odvgp_real *Z, ptrdiff_t n)
+{
+	GP__FOR(k, n) *gp__row_place(w, Z + k * w->D) = Z + k * w->D;
+}
+
 /*	The rows of Z [n,D] become the set. */
-static void gp__set_rows(gp__init_work *w, const odvgp_real *Z, ptrdiff_t n, ptrdiff_t D)
+static void gp__set_rows(gp__init_work *w, const odvgp_real *Z, ptrdiff_t n)
 {
 	GP__FOR(i, w->table_size) w->table[i] = NULL;
-	GP__FOR(k, n) *gp__row_place(w, Z + k * D, D) = Z + k * D;
+	gp__add_rows(w, Z, n);
 }
 
 /*	Makes x row z of the inducing points, unless taken. */
-static int gp__take_row(gp__init_work *w, const odvgp_real *x, odvgp_real *z, ptrdiff_t D)
+static int gp__take_row(gp__init_work *w, const odvgp_real *x, odvgp_real *z)
 {
-	const odvgp_real **place = gp__row_place(w, x, D);
+	const odvgp_real **place = gp__row_place(w, x);
 	if (*place) return 0;
-	gp__copy(z, x, D);
+	if (x != z) gp__copy(z, x, w->D);
 	*place = z;
 	return 1;
 }
 
 /*	Fills Z after the first `taken` with random rows: those neither in Z nor in `other` [others,D]
 	first, then those not in Z, then any. */
-static void gp__fill_rows(const gp__unit *u, const odvgp_real *X, odvgp_real *Z, ptrdiff_t taken,
-		ptrdiff_t count, const odvgp_real *other, ptrdiff_t others, gp__init_work *w)
+static void gp__fill_rows(gp__init_work *w, odvgp_real *Z, ptrdiff_t taken, ptrdiff_t count,
+		const odvgp_real *other, ptrdiff_t others)
 {
-	odvgp_model *m = u->model;
-	ptrdiff_t D = u->Dz, N = gp__candidates(u);
-	if (gp__stopped(&m->tape.blas)) return;
+	ptrdiff_t D = w->D, N = w->N;
+	if (gp__stopped(&w->m->tape.blas)) return;
 	for (int alone = others == 0; alone < 2 && taken < count; alone++) {
-		gp__set_rows(w, Z, taken, D);
-		if (!alone)
-			GP__FOR(k, others) *gp__row_place(w, other + k * D, D) = other + k * D;
+		gp__set_rows(w, Z, taken);
+		if (!alone) gp__add_rows(w, other, others);
 		for (ptrdiff_t i = 0; i < N && taken < count; i++)
-			taken += gp__take_row(w, X + gp__permute(m->cfg.seed, GP__STREAM_INIT, 1, N, i) * D,
-					Z + taken * D, D);
+			taken += gp__take_row(w, w->X + gp__init_row(w, 1, N, i) * D, Z + taken * D);
 	}
 	for (ptrdiff_t i = 0; taken < count; i++, taken++)
-		gp__copy(Z + taken * D, X + gp__permute(m->cfg.seed, GP__STREAM_INIT, 1, N, i % N) * D, D);
+		gp__copy(Z + taken * D, w->X + gp__init_row(w, 1, N, i % N) * D, D);
 }
 
 /* --- KMEANS and FARTHEST: distances to the nearest point so far --- */
 
 /*	Ask the watch after k of M points (KMEANS: 11 M), before a pass over `rows`; 1: stop. */
-static int gp__init_asks(const gp__unit *u, ptrdiff_t k, ptrdiff_t rows)
+static int gp__init_asks(const gp__init_work *w, ptrdiff_t k, ptrdiff_t rows)
 {
-	const odvgp_blas *blas = &u->model->tape.blas;
+	const odvgp_blas *blas = &w->m->tape.blas;
 	if (!blas->watcher) return 0;
 	blas->watcher->at.done = k;
-	blas->watcher->at.total =
-			u->M * (u->model->cfg.init.beta == ODVGP_INIT_BETA_KMEANS ? 11 : 1);
-	return gp__ask(blas, (double)rows * (double)(u->Dz + 4));
+	blas->watcher->at.total = w->M * (w->m->cfg.init.beta == ODVGP_INIT_BETA_KMEANS ? 11 : 1);
+	return gp__ask(blas, (double)rows * (double)(w->D + 4));
 }
 
 /*	Lowers distances by the new centre k. Returns their sum. */
-static double gp__nearest_lower(const gp__unit *u, const odvgp_real *X, ptrdiff_t rows,
-		const odvgp_real *Z, ptrdiff_t k, gp__init_work *w)
+static double gp__nearest_lower(gp__init_work *w, const odvgp_real *Z, ptrdiff_t k)
 {
 	double sum = 0;
-	GP__FOR(i, rows) {
-		const odvgp_real *x = X + w->row[i] * u->Dz, *z = Z + k * u->Dz;
+	GP__FOR(i, w->rows) {
+		const odvgp_real *x = w->X + w->row[i] * w->D, *z = Z + k * w->D;
 		odvgp_real r2 = 0;
-		GP__FOR(d, u->Dz) {
+		GP__FOR(d, w->D) {
 			odvgp_real t = (x[d] - z[d]) * w->per_length[d];
 			r2 += t * t;
 		}
@@ -20889,13 +20864,11 @@ static double gp__nearest_lower(const gp__unit *u, const odvgp_real *X, ptrdiff_
 }
 
 /*	A seed, as >>init says. */
-static ptrdiff_t gp__kmeans_draw(
-		const gp__unit *u, ptrdiff_t rows, double sum, ptrdiff_t k, const gp__init_work *w)
+static ptrdiff_t gp__kmeans_draw(const gp__init_work *w, double sum, ptrdiff_t k)
 {
-	odvgp_model *m = u->model;
-	double left = gp__uniform(m->cfg.seed, GP__STREAM_KMEANS, (uint64_t)k) * sum;
+	double left = gp__uniform(w->m->cfg.seed, GP__STREAM_KMEANS, (uint64_t)k) * sum;
 	ptrdiff_t last = 0;
-	GP__FOR(i, rows) {
+	GP__FOR(i, w->rows) {
 		if (!(w->distance[i] > 0)) continue;
 		last = i;
 		if ((left -= (double)w->distance[i]) <= 0) break;
@@ -20904,9 +20877,7 @@ static ptrdiff_t gp__kmeans_draw(
 }
 
 typedef struct {
-	const gp__unit *u;
-	const odvgp_real *X;
-	gp__init_work *w;
+	const gp__init_work *w;
 	ptrdiff_t from, to;
 	int tasks;
 } gp__kmeans_job;
@@ -20915,149 +20886,120 @@ typedef struct {
 static void gp__kmeans_task(void *arg, int task)
 {
 	const gp__kmeans_job *job = (const gp__kmeans_job *)arg;
-	ptrdiff_t D = job->u->Dz, M = job->u->M, ld = gp__padded(M), from, to;
-	odvgp_real r2[GP__CHUNK], *x = job->w->scaled + task * gp__padded(D);
+	const gp__init_work *w = job->w;
+	ptrdiff_t D = w->D, M = w->M, ld = gp__padded(M), from, to;
+	odvgp_real r2[GP__CHUNK], *x = w->scaled + task * gp__padded(D);
 	gp__share(job->to - job->from, 1, job->tasks, task, &from, &to);
 	GP__FROM(i, job->from + from, job->from + to) {
 		odvgp_real least = 0;
 		ptrdiff_t best = -1;
-		GP__FOR(d, D) x[d] = job->X[job->w->row[i] * D + d] * job->w->per_length[d];
+		GP__FOR(d, D) x[d] = w->X[w->row[i] * D + d] * w->per_length[d];
 		for (ptrdiff_t k = 0; k < M; k += GP__CHUNK) {
-			job->u->model->tape.blas.isa->sqdist(D, x, job->w->centre_t + k, ld, r2);
+			w->m->tape.blas.isa->sqdist(D, x, w->centre_t + k, ld, r2);
 			GP__FOR(c, GP__MIN(M - k, GP__CHUNK))
 				if (best < 0 || r2[c] < least) {
 					least = r2[c];
 					best = k + c;
 				}
 		}
-		job->w->nearest[i] = best;
+		w->nearest[i] = best;
 	}
 }
 
-static void gp__kmeans_nearest(
-		const gp__unit *u, const odvgp_real *X, ptrdiff_t n, const odvgp_real *Z, gp__init_work *w)
+static void gp__kmeans_nearest(gp__init_work *w, const odvgp_real *Z)
 {
-	odvgp_model *m = u->model;
-	gp__kmeans_job job = {u, X, w, 0, 0, gp__tasks(&m->cfg.threads)};
-	ptrdiff_t D = u->Dz, M = u->M, ld = gp__padded(M);
+	odvgp_model *m = w->m;
+	gp__kmeans_job job = {w, 0, 0, gp__tasks(&m->cfg.threads)};
+	ptrdiff_t D = w->D, M = w->M, ld = gp__padded(M);
 	double work = (double)M * (double)D; /* of a row */
 	GP__FOR(d, D)
 		GP__FOR(k, ld) w->centre_t[d * ld + k] = k < M ? Z[k * D + d] * w->per_length[d] : 0;
-	for (; job.from < n && !gp__ask(&m->tape.blas, work * (double)(job.to - job.from));
+	for (; job.from < w->rows && !gp__ask(&m->tape.blas, work * (double)(job.to - job.from));
 			job.from = job.to) {
-		job.to = GP__MIN(n, job.from + 256 + (ptrdiff_t)(1e9 / work));
+		job.to = GP__MIN(w->rows, job.from + 256 + (ptrdiff_t)(1e9 / work));
 		gp__run(&m->cfg.threads, job.tasks, gp__kmeans_task, &job);
 	}
 }
 
-/*	Each centre moves to its rows' mean, computed as a difference from the old centre, so that equal
-	rows keep theirs exactly. One without rows stays. */
-static void gp__kmeans_lloyd(
-		const gp__unit *u, const odvgp_real *X, ptrdiff_t rows, odvgp_real *Z, gp__init_work *w)
+/*	Each centre moves to its rows' mean, computed from the old centre, so that equal rows keep
+	theirs exactly. One without rows stays. */
+static void gp__kmeans_lloyd(gp__init_work *w, odvgp_real *Z)
 {
-	ptrdiff_t M = u->M, D = u->Dz;
+	ptrdiff_t M = w->M, D = w->D;
 	gp__zero(w->centre, M * D);
 	memset(w->count, 0, (size_t)M * sizeof *w->count);
-	GP__FOR(i, rows) {
+	GP__FOR(i, w->rows) {
 		ptrdiff_t k = w->nearest[i];
 		w->count[k]++;
-		GP__FOR(d, D) w->centre[k * D + d] += X[w->row[i] * D + d] - Z[k * D + d];
+		GP__FOR(d, D) w->centre[k * D + d] += w->X[w->row[i] * D + d] - Z[k * D + d];
 	}
 	GP__FOR(k, M)
 		if (w->count[k])
 			GP__FOR(d, D) Z[k * D + d] += w->centre[k * D + d] / (odvgp_real)w->count[k];
-	gp__kmeans_nearest(u, X, rows, Z, w);
+	gp__kmeans_nearest(w, Z);
 }
 
-/*	On rows outside the sample: each pulls its centre by 1/count. Each count starts with that of the
-	sample. */
-static void gp__kmeans_batches(
-		const gp__unit *u, const odvgp_real *X, ptrdiff_t rows, odvgp_real *Z, gp__init_work *w)
+/*	Each row outside the sample pulls its centre by 1/count, which begins with the sample's. */
+static void gp__kmeans_batches(gp__init_work *w, odvgp_real *Z)
 {
-	odvgp_model *m = u->model;
-	ptrdiff_t D = u->Dz, N = gp__candidates(u), total = GP__MIN(N - rows, 2 * rows);
-	memset(w->count, 0, (size_t)u->M * sizeof *w->count);
+	ptrdiff_t D = w->D, rows = w->rows, total = GP__MIN(w->N - rows, 2 * rows);
+	memset(w->count, 0, (size_t)w->M * sizeof *w->count);
 	GP__FOR(i, rows) w->count[w->nearest[i]]++;
 	/* the rows behind the sample in the permutation, once each */
 	for (ptrdiff_t from = 0; from < total; from += rows) {
-		ptrdiff_t n = GP__MIN(rows, total - from);
-		GP__FOR(i, n) w->row[i] = gp__permute(m->cfg.seed, GP__STREAM_INIT, 0, N, rows + from + i);
-		gp__kmeans_nearest(u, X, n, Z, w);
-		GP__FOR(i, n) {
+		gp__draw_sample(w, w->N, rows + from, GP__MIN(rows, total - from));
+		gp__kmeans_nearest(w, Z);
+		GP__FOR(i, w->rows) {
 			ptrdiff_t k = w->nearest[i];
 			odvgp_real rate = 1 / (odvgp_real)++w->count[k];
-			GP__FOR(d, D) Z[k * D + d] += rate * (X[w->row[i] * D + d] - Z[k * D + d]);
+			GP__FOR(d, D) Z[k * D + d] += rate * (w->X[w->row[i] * D + d] - Z[k * D + d]);
 		}
 	}
 }
 
-/*	Moves the distinct centres to the front. Returns their number. */
-static ptrdiff_t gp__distinct_rows(odvgp_real *Z, ptrdiff_t n, ptrdiff_t D, gp__init_work *w)
+/*	FARTHEST's points, or KMEANS' seeds, while rows differ from those so far. */
+static ptrdiff_t gp__seeds(gp__init_work *w, odvgp_real *Z)
 {
-	ptrdiff_t count = 0;
-	gp__set_rows(w, Z, 0, D);
-	GP__FOR(k, n) {
-		const odvgp_real **place = gp__row_place(w, Z + k * D, D);
-		if (*place) continue;
-		if (k > count) gp__copy(Z + count * D, Z + k * D, D);
-		*place = Z + count++ * D;
-	}
-	return count;
-}
-
-/*	With fewer distinct rows than M, all are seeds, and no means are needed. */
-static ptrdiff_t gp__kmeans(const gp__unit *u, const odvgp_real *X, odvgp_real *Z, gp__init_work *w)
-{
-	ptrdiff_t rows = gp__init_rows(u), D = u->Dz, M = u->M, next = 0;
-	gp__draw_sample(u, gp__candidates(u), rows, w);
-	GP__FOR(k, M) {
-		if (gp__init_asks(u, k, rows)) return 0;
-		gp__copy(Z + k * D, X + w->row[next] * D, D);
-		double sum = gp__nearest_lower(u, X, rows, Z, k, w);
-		if (!(sum > 0) && k + 1 < M) return k + 1;
-		next = gp__kmeans_draw(u, rows, sum, k + 1, w);
-	}
-	GP__FOR(i, 10) {
-		if (gp__init_asks(u, (i + 1) * M, 0)) return 0;
-		gp__kmeans_lloyd(u, X, rows, Z, w);
-	}
-	if (rows < gp__candidates(u)) gp__kmeans_batches(u, X, rows, Z, w);
-	return gp__distinct_rows(Z, M, D, w);
-}
-
-static ptrdiff_t gp__farthest(
-		const gp__unit *u, const odvgp_real *X, odvgp_real *Z, gp__init_work *w)
-{
-	ptrdiff_t rows = gp__init_rows(u), D = u->Dz, next = 0, k = 0;
-	gp__draw_sample(u, gp__candidates(u), rows, w);
-	while (k < u->M && (k == 0 || w->distance[next] > 0) && !gp__init_asks(u, k, rows)) {
-		gp__copy(Z + k * D, X + w->row[next] * D, D);
-		gp__nearest_lower(u, X, rows, Z, k++, w);
-		next = gp__largest(w->distance, rows);
+	int farthest = w->m->cfg.init.beta == ODVGP_INIT_BETA_FARTHEST;
+	ptrdiff_t rows = gp__init_rows(w->u), next = 0, k = 0;
+	double sum = 1;
+	gp__draw_sample(w, w->N, 0, rows);
+	while (k < w->M && sum > 0 && !gp__init_asks(w, k, rows)) {
+		gp__gather(w, next, 1, Z + k * w->D);
+		sum = gp__nearest_lower(w, Z, k++);
+		next = farthest ? gp__largest(w->distance, rows) : gp__kmeans_draw(w, sum, k);
 	}
 	return k;
 }
 
-static ptrdiff_t gp__random_rows(
-		const gp__unit *u, const odvgp_real *X, odvgp_real *Z, gp__init_work *w)
+/*	Fewer distinct rows than M are all seeds. Else the distinct centres move to the front. */
+static ptrdiff_t gp__kmeans(gp__init_work *w, odvgp_real *Z)
 {
-	odvgp_model *m = u->model;
-	(void)m, (void)X, (void)Z, (void)w;
-	return 0;
+	ptrdiff_t D = w->D, M = w->M, count = gp__seeds(w, Z);
+	if (count < M) return count;
+	GP__FOR(i, 10) {
+		if (gp__init_asks(w, (i + 1) * M, 0)) return 0;
+		gp__kmeans_lloyd(w, Z);
+	}
+	gp__kmeans_batches(w, Z);
+	gp__set_rows(w, Z, 0);
+	count = 0;
+	GP__FOR(k, M) count += gp__take_row(w, Z + k * D, Z + count * D);
+	return count;
 }
 
 /* --- GREEDY and RESIDUAL: variances given the points so far --- */
 
 /*	Variances below this are rounding error. */
-static odvgp_real gp__no_variance(const gp__unit *u, odvgp_real prior)
+static odvgp_real gp__no_variance(const gp__init_work *w, odvgp_real prior)
 {
-	return (odvgp_real)u->M * GP__EPS * prior;
+	return (odvgp_real)w->M * GP__EPS * prior;
 }
 
 typedef struct {
 	gp__kjob kernel; /* the pivot against the sample */
 	const gp__init_work *w;
-	ptrdiff_t column, M;
+	ptrdiff_t column;
 	const odvgp_real *pivot; /* its row of the factor, read up to the current column */
 	odvgp_real sd;
 } gp__pivot_job;
@@ -21073,7 +21015,7 @@ static void gp__pivot_task(void *arg, int t)
 	for (ptrdiff_t j = from; j < to; j += GP__CHUNK) {
 		const odvgp_real *K = gp__chunk_forward(&job->kernel, &chunk, 0, j, NULL);
 		GP__FROM(i, j, GP__MIN(to, j + GP__CHUNK)) {
-			odvgp_real *l = job->w->factor + i * job->M, *v = job->w->distance + i;
+			odvgp_real *l = job->w->factor + i * job->w->M, *v = job->w->distance + i;
 			l[k] = (K[i - j] - isa->dot(k, l, job->pivot)) / job->sd;
 			*v -= l[k] * l[k];
 			if (!(*v > 0)) *v = 0;
@@ -21085,31 +21027,30 @@ static void gp__pivot(gp__pivot_job *job, const odvgp_real *x, ptrdiff_t row)
 {
 	gp__kjob *kernel = &job->kernel;
 	gp__points_by_rows(kernel->k, kernel->hyp, x, 1, kernel->centre, kernel->u);
-	job->pivot = job->w->factor + row * job->M;
+	job->pivot = job->w->factor + row * job->w->M;
 	job->sd = GP__SQRT(job->w->distance[row]);
 	gp__run(&kernel->blas->threads, kernel->tasks, gp__pivot_task, job);
 	job->column++;
 }
 
-static ptrdiff_t gp__greedy(const gp__unit *u, const odvgp_real *X, odvgp_real *Z, gp__init_work *w)
+static ptrdiff_t gp__greedy(gp__init_work *w, odvgp_real *Z)
 {
-	odvgp_model *m = u->model;
-	ptrdiff_t rows = gp__greedy_rows(u), D = u->Dz;
+	const gp__unit *u = w->u;
+	ptrdiff_t rows = gp__greedy_rows(u), D = w->D;
 	odvgp_real prior = 0;
 	gp__arena scratch = w->rest;
 	gp__pivot_job job;
 	memset(&job, 0, sizeof job);
 	gp__unit_job(&job.kernel, u, NULL, 1, w->chosen, rows);
 	job.w = w;
-	job.M = u->M;
 	gp__kernel_scratch(
-			&scratch, &u->kernel, 1, rows, 0, gp__tasks(&m->cfg.threads), 0, &job.kernel);
+			&scratch, &u->kernel, 1, rows, 0, gp__tasks(&w->m->cfg.threads), 0, &job.kernel);
 	ODVGP_ASSERT(!scratch.bad);
-	gp__draw_sample(u, gp__candidates(u), rows, w);
-	gp__gather(u, X, 0, rows, w, w->chosen);
+	gp__draw_sample(w, w->N, 0, rows);
+	gp__gather(w, 0, rows, w->chosen);
 	gp__kernel_prepare(&job.kernel);
 	job.kernel.tasks = gp__kernel_tasks(&job.kernel);
-	gp__set_rows(w, Z, 0, D);
+	gp__set_rows(w, Z, 0);
 	GP__FOR(i, rows) {
 		w->distance[i] = gp__unit_diag(u, w->chosen + i * D);
 		prior = GP__MAX(prior, w->distance[i]);
@@ -21117,26 +21058,25 @@ static ptrdiff_t gp__greedy(const gp__unit *u, const odvgp_real *X, odvgp_real *
 	for (;;) { /* each iteration sets a variance to 0 */
 		ptrdiff_t next = gp__largest(w->distance, rows);
 		const odvgp_real *x = w->chosen + next * D;
-		if (job.column == job.M || !(w->distance[next] > gp__no_variance(u, prior)) ||
-				gp__init_asks(u, job.column, rows + rows * job.column / u->Dz))
+		if (job.column == w->M || !(w->distance[next] > gp__no_variance(w, prior)) ||
+				gp__init_asks(w, job.column, rows + rows * job.column / D))
 			return job.column;
-		if (gp__take_row(w, x, Z + job.column * D, D)) gp__pivot(&job, x, next);
+		if (gp__take_row(w, x, Z + job.column * D)) gp__pivot(&job, x, next);
 		w->distance[next] = 0;
 	}
 }
 
-/*	w->Lb = chol(K(Z,Z) + jitter I), lower, with the least jitter from the model's upwards that
-	works. Returns 0 if none does. */
-static int gp__beta_factor(const gp__unit *u, const odvgp_real *Z, const gp__init_work *w)
+/*	w->Lb = chol(K(Z,Z) + jitter I) with the model's jitter, or the least above it that works.
+	Returns 0 if none does. */
+static int gp__beta_factor(const gp__init_work *w, const odvgp_real *Z)
 {
-	odvgp_model *m = u->model;
-	ptrdiff_t M = u->M;
+	odvgp_model *m = w->m;
+	ptrdiff_t M = w->M;
 	odvgp_real prior = 0;
-	GP__FOR(i, M) prior += gp__unit_diag(u, Z + i * u->Dz) / (odvgp_real)M;
-	odvgp_real jitter = m->cfg.jitter.absolute + m->cfg.jitter.relative * prior,
-			   least = gp__no_variance(u, prior);
+	GP__FOR(i, M) prior += gp__unit_diag(w->u, Z + i * w->D) / (odvgp_real)M;
+	odvgp_real jitter = m->cfg.jitter.absolute + m->cfg.jitter.relative * prior;
 	gp__kjob job;
-	gp__unit_job(&job, u, Z, M, Z, M);
+	gp__unit_job(&job, w->u, Z, M, Z, M);
 	job.lower = 1;
 	job.K = w->Lb;
 	job.ldk = M;
@@ -21147,30 +21087,29 @@ static int gp__beta_factor(const gp__unit *u, const odvgp_real *Z, const gp__ini
 		GP__FOR(i, M) w->Lb[i * M + i] += jitter;
 		if (odvgp_potrf(&m->tape.blas, M, w->Lb, M, NULL) == ODVGP_OK) return 1;
 		if (gp__stopped(&m->tape.blas)) return 0;
-		jitter = GP__MAX(10 * jitter, least);
+		jitter = GP__MAX(10 * jitter, gp__no_variance(w, prior));
 		if (!(jitter <= prior)) return 0;
 	}
 	return 0;
 }
 
 /*	-(k(x,x) - |L^-1 k(Z,x)|^2), at most 0, for the sample, by tiles. Returns the largest k(x,x). */
-static odvgp_real gp__residuals(const gp__unit *u, const odvgp_real *X, ptrdiff_t rows,
-		const odvgp_real *Z, const gp__init_work *w)
+static odvgp_real gp__residuals(const gp__init_work *w, const odvgp_real *Z)
 {
-	odvgp_model *m = u->model;
+	odvgp_model *m = w->m;
 	odvgp_real most = 0;
-	ptrdiff_t M = u->M;
-	for (ptrdiff_t from = 0; from < rows && !gp__stopped(&m->tape.blas); from += m->cfg.tile) {
-		ptrdiff_t n = GP__MIN(rows - from, m->cfg.tile);
-		gp__gather(u, X, from, n, w, w->X);
+	ptrdiff_t M = w->M;
+	for (ptrdiff_t from = 0; from < w->rows && !gp__stopped(&m->tape.blas); from += m->cfg.tile) {
+		ptrdiff_t n = GP__MIN(w->rows - from, m->cfg.tile);
+		gp__gather(w, from, n, w->tile);
 		gp__kjob job;
-		gp__unit_job(&job, u, w->X, n, Z, M);
+		gp__unit_job(&job, w->u, w->tile, n, Z, M);
 		job.K = w->A;
 		job.ldk = M;
 		gp__kernel_run(&job, w->rest);
 		odvgp_trsm(&m->tape.blas, 1, 1, n, M, w->Lb, M, w->A, M);
 		GP__FOR(i, n) {
-			odvgp_real k = gp__unit_diag(u, w->X + i * u->Dz);
+			odvgp_real k = gp__unit_diag(w->u, w->tile + i * w->D);
 			odvgp_real rest = m->tape.blas.isa->dot(M, w->A + i * M, w->A + i * M) - k;
 			most = GP__MAX(most, k);
 			w->distance[from + i] = rest < 0 ? rest : 0;
@@ -21187,15 +21126,20 @@ static int gp__key_before(const odvgp_real *key, ptrdiff_t stride, ptrdiff_t a, 
 	return x < y || (x == y && a < b);
 }
 
+static void gp__swap_indices(ptrdiff_t *a, ptrdiff_t *b)
+{
+	ptrdiff_t keep = *a;
+	*a = *b;
+	*b = keep;
+}
+
 static void gp__sift(
 		ptrdiff_t *index, ptrdiff_t at, ptrdiff_t n, const odvgp_real *key, ptrdiff_t stride)
 {
 	for (ptrdiff_t child; (child = 2 * at + 1) < n; at = child) {
 		if (child + 1 < n && gp__key_before(key, stride, index[child], index[child + 1])) child++;
 		if (!gp__key_before(key, stride, index[at], index[child])) return;
-		ptrdiff_t keep = index[at];
-		index[at] = index[child];
-		index[child] = keep;
+		gp__swap_indices(index + at, index + child);
 	}
 }
 
@@ -21203,50 +21147,44 @@ static void gp__sort(ptrdiff_t *index, ptrdiff_t n, const odvgp_real *key, ptrdi
 {
 	for (ptrdiff_t i = n / 2; i-- > 0;) gp__sift(index, i, n, key, stride);
 	while (n-- > 1) {
-		ptrdiff_t last = index[0];
-		index[0] = index[n];
-		index[n] = last;
+		gp__swap_indices(index, index + n);
 		gp__sift(index, 0, n, key, stride);
 	}
 }
 
-static ptrdiff_t gp__worst_explained(
-		const gp__unit *u, const odvgp_real *X, odvgp_real *Z, gp__init_work *w)
+static ptrdiff_t gp__worst_explained(gp__init_work *w, odvgp_real *Z)
 {
-	odvgp_model *m = u->model;
-	ptrdiff_t rows = gp__residual_rows(u), D = u->Dz, taken = 0;
-	const odvgp_real *Zb = m->tape.node[u->Z_beta.id].v;
-	if (!gp__beta_factor(u, Zb, w)) return 0;
-	gp__draw_sample(u, gp__candidates(u), rows, w);
-	odvgp_real prior = gp__residuals(u, X, rows, Zb, w);
+	const gp__unit *u = w->u;
+	ptrdiff_t rows = gp__residual_rows(u), taken = 0;
+	const odvgp_real *Zb = gp__node_value(u, u->Z_beta);
+	if (!gp__beta_factor(w, Zb)) return 0;
+	gp__draw_sample(w, w->N, 0, rows);
+	odvgp_real prior = gp__residuals(w, Zb);
 	GP__FOR(i, rows) w->nearest[i] = i;
 	gp__sort(w->nearest, rows, w->distance, 1);
-	gp__set_rows(w, Zb, u->M, D);
+	gp__set_rows(w, Zb, w->M);
 	for (ptrdiff_t i = 0; i < rows && taken < u->M_gamma; i++) {
-		if (!(-w->distance[w->nearest[i]] > gp__no_variance(u, prior))) break;
-		taken += gp__take_row(w, X + w->row[w->nearest[i]] * D, Z + taken * D, D);
+		ptrdiff_t worst = w->nearest[i];
+		if (!(-w->distance[worst] > gp__no_variance(w, prior))) break;
+		taken += gp__take_row(w, w->X + w->row[worst] * w->D, Z + taken * w->D);
 	}
 	return taken;
 }
 
 /* --- candidates, and the choice of points --- */
 
-/*	The candidates. Without `located` locations are 0, so that methods choose by pixels. */
-static const odvgp_real *gp__draw_candidates(
-		const gp__unit *u, const odvgp_real *X, int located, gp__init_work *w)
+/*	w->X: the candidates. */
+static void gp__draw_candidates(gp__init_work *w)
 {
-	const gp__patches *p = &u->patches;
-	if (!p->height || !w->patches) return X;
-	uint64_t seed = u->model->cfg.seed;
-	ptrdiff_t T = gp__patches_count(p), all = gp__all_candidates(u), N = gp__unit_rows(u);
-	GP__FOR(i, gp__candidates(u)) {
+	const gp__unit *u = w->u;
+	uint64_t seed = w->m->cfg.seed;
+	ptrdiff_t T = gp__patches_count(&u->patches), all = gp__all_candidates(u);
+	w->X = w->patches ? w->patches : w->data;
+	GP__FOR(i, w->patches ? w->N : 0) {
 		ptrdiff_t k = gp__permute(seed, GP__STREAM_PATCHES, 0, all, i),
-				  image = gp__permute(seed, GP__STREAM_PATCHES, 1, N, k / T);
-		odvgp_real *to = w->patches + i * u->Dz;
-		gp__patch_move(p, X + image * u->D, NULL, k % T, to);
-		if (p->located && !located) gp__zero(to + u->Dz - 2, 2);
+				  image = gp__permute(seed, GP__STREAM_PATCHES, 1, gp__unit_rows(u), k / T);
+		gp__patch_move(&u->patches, w->data + image * u->D, NULL, k % T, w->patches + i * w->D);
 	}
-	return w->patches;
 }
 
 /*	Locations are drawn uniformly on the image. */
@@ -21254,59 +21192,50 @@ static void gp__draw_locations(const gp__unit *u, odvgp_real *Z, ptrdiff_t n, pt
 {
 	const gp__patches *p = &u->patches;
 	const ptrdiff_t last[2] = {gp__patches_down(p) - 1, gp__patches_across(p) - 1};
-	GP__FOR(i, 2 * n)
-		Z[i / 2 * u->Dz + u->Dz - 2 + i % 2] =
-				(odvgp_real)(gp__uniform(u->model->cfg.seed, GP__STREAM_PATCHES,
-									 (uint64_t)(2 * from + i)) *
-							 (double)last[i % 2]);
+	GP__FOR(i, 2 * n) {
+		uint64_t number = (uint64_t)(2 * from + i);
+		double x = gp__uniform(u->model->cfg.seed, GP__STREAM_PATCHES, number);
+		Z[i / 2 * u->Dz + u->Dz - 2 + i % 2] = (odvgp_real)(x * (double)last[i % 2]);
+	}
 }
 
 /*	In the order of odvgp_init_beta and odvgp_init_gamma. A method writes the points it can tell
-	apart to Z and returns their number; random rows supply the rest. */
-typedef ptrdiff_t (*gp__points_method)(
-		const gp__unit *u, const odvgp_real *X, odvgp_real *Z, gp__init_work *w);
-static const gp__points_method gp__beta_methods[] = {
-		gp__kmeans, gp__random_rows, gp__greedy, gp__farthest};
-static const gp__points_method gp__gamma_methods[] = {gp__random_rows, gp__worst_explained};
+	apart to Z and returns their number; random rows supply the rest, for NULL all. To add one: an
+	enumerator in >>api, a word in >>settings, its function here, its memory in gp__init_scratch. */
+typedef ptrdiff_t (*gp__points_method)(gp__init_work *w, odvgp_real *Z);
+static const gp__points_method gp__beta_methods[] = {gp__kmeans, NULL, gp__greedy, gp__seeds},
+							   gp__gamma_methods[] = {NULL, gp__worst_explained};
 
-static void gp__init_points(const gp__unit *u, const odvgp_real *X, gp__init_work *w)
+static void gp__init_points(gp__init_work *w)
 {
-	odvgp_model *m = u->model;
-	const odvgp_config *c = &m->cfg;
-	odvgp_real *Zb = m->tape.node[u->Z_beta.id].v,
-			   *Zg = !u->Z_gamma.id ? NULL : m->tape.node[u->Z_gamma.id].v;
-	gp__fill_rows(u, X, Zb, gp__beta_methods[c->init.beta](u, X, Zb, w), u->M, NULL, 0, w);
-	if (Zg && u->M_gamma)
-		gp__fill_rows(
-				u, X, Zg, gp__gamma_methods[c->init.gamma](u, X, Zg, w), u->M_gamma, Zb, u->M, w);
-	if (!u->patches.located) return;
-	gp__draw_locations(u, Zb, u->M, 0);
-	if (Zg) gp__draw_locations(u, Zg, u->M_gamma, u->M);
+	const gp__unit *u = w->u;
+	gp__points_method beta = gp__beta_methods[w->m->cfg.init.beta],
+					  gamma = gp__gamma_methods[w->m->cfg.init.gamma];
+	odvgp_real *Zb = w->m->tape.node[u->Z_beta.id].v, *Zg = w->m->tape.node[u->Z_gamma.id].v;
+	ptrdiff_t Mg = u->Z_gamma.id ? u->M_gamma : 0;
+	int located = u->patches.located;
+	/* methods choose by pixels */
+	GP__FOR(i, located ? w->N : 0) gp__zero(w->patches + (i + 1) * w->D - 2, 2);
+	gp__fill_rows(w, Zb, beta ? beta(w, Zb) : 0, w->M, NULL, 0);
+	if (Mg) gp__fill_rows(w, Zg, gamma ? gamma(w, Zg) : 0, Mg, Zb, w->M);
+	if (located) gp__draw_locations(u, Zb, w->M, 0);
+	if (located) gp__draw_locations(u, Zg, Mg, w->M);
 }
 
 /* --- hyperparameters --- */
 
-/*	By repeated partition, which reorders x. */
-static odvgp_real gp__median(odvgp_real *x, ptrdiff_t n)
+/*	By counting: n is at most GP__MEDIAN_ROWS. */
+static odvgp_real gp__median(const odvgp_real *x, ptrdiff_t n)
 {
-	ptrdiff_t low = 0, high = n - 1, k = n / 2;
-	while (low < high) {
-		odvgp_real pivot = x[(low + high) / 2];
-		ptrdiff_t i = low, j = high;
-		while (i <= j) {
-			while (x[i] < pivot) i++;
-			while (x[j] > pivot) j--;
-			if (i <= j) {
-				odvgp_real t = x[i];
-				x[i++] = x[j];
-				x[j--] = t;
-			}
+	GP__FOR(at, n) {
+		ptrdiff_t below = 0, upto = 0;
+		GP__FOR(i, n) {
+			below += x[i] < x[at];
+			upto += x[i] <= x[at];
 		}
-		if (k <= j) high = j;
-		else if (k >= i) low = i;
-		else break;
+		if (below <= n / 2 && n / 2 < upto) return x[at];
 	}
-	return x[k];
+	return x[0];
 }
 
 /*	Standard deviations of the kernel's inputs [Dz]. */
@@ -21317,27 +21246,24 @@ static const odvgp_real *gp__column_sd(const gp__unit *u)
 
 /*	Median distance of random pairs of distinct rows over a base kernel's columns, with ARD in their
 	standard deviations; 1 if none. */
-static double gp__median_distance(
-		const gp__unit *u, const odvgp_real *X, const gp__base_kernel *base, const gp__init_work *w)
+static double gp__median_distance(const gp__init_work *w, const gp__base_kernel *base)
 {
-	odvgp_model *m = u->model;
-	odvgp_real *work = w->median;
-	ptrdiff_t D = u->Dz, N = gp__candidates(u), count = 0;
+	ptrdiff_t count = 0;
 	for (uint64_t i = 0; i < 4 * GP__MEDIAN_ROWS && count < GP__MEDIAN_ROWS; i++) {
-		const odvgp_real *x =
-				X + (ptrdiff_t)(gp__random(m->cfg.seed, GP__STREAM_INIT, 2 * i) % (uint64_t)N) * D;
-		const odvgp_real *z =
-				X +
-				(ptrdiff_t)(gp__random(m->cfg.seed, GP__STREAM_INIT, 2 * i + 1) % (uint64_t)N) * D;
+		const odvgp_real *x[2];
 		odvgp_real r2 = 0;
+		for (uint64_t k = 0; k < 2; k++) {
+			uint64_t random = gp__random(w->m->cfg.seed, GP__STREAM_INIT, 2 * i + k);
+			x[k] = w->X + (ptrdiff_t)(random % (uint64_t)w->N) * w->D;
+		}
 		GP__FOR(d, (ptrdiff_t)base->ndims) {
 			ptrdiff_t c = gp__column(base, d);
-			odvgp_real t = (x[c] - z[c]) / (base->ard ? gp__column_sd(u)[c] : 1);
+			odvgp_real t = (x[0][c] - x[1][c]) / (base->ard ? gp__column_sd(w->u)[c] : 1);
 			r2 += t * t;
 		}
-		if (r2 > 0) work[count++] = r2;
+		if (r2 > 0) w->median[count++] = r2;
 	}
-	return count ? sqrt((double)gp__median(work, count)) : 1;
+	return count ? sqrt((double)gp__median(w->median, count)) : 1;
 }
 
 /* --- the targets' variance, starts of base kernels --- */
@@ -21347,14 +21273,15 @@ static double gp__target_moments(
 		const odvgp_model *m, const odvgp_real *Y, ptrdiff_t t, odvgp_real *middle)
 {
 	ptrdiff_t N = m->cfg.N, C = gp__y_columns(&m->y), from = 0, seen = 0;
+	const odvgp_real *y = Y + t;
 	/* differences from the first row: equal targets give exactly 0 */
-	while (from < N - 1 && Y[from * C + t] != Y[from * C + t]) from++; /* missing */
-	double first = (double)Y[from * C + t], mean = 0, squares = 0;
-	GP__FROM(i, from, N) seen += Y[i * C + t] == Y[i * C + t];
+	while (from < N - 1 && y[from * C] != y[from * C]) from++; /* missing */
+	double first = (double)y[from * C], mean = 0, squares = 0;
+	GP__FROM(i, from, N) seen += y[i * C] == y[i * C];
 	GP__FROM(i, from, N)
-		if (Y[i * C + t] == Y[i * C + t]) mean += ((double)Y[i * C + t] - first) / (double)seen;
+		if (y[i * C] == y[i * C]) mean += ((double)y[i * C] - first) / (double)seen;
 	GP__FROM(i, from, N) {
-		double d = (double)Y[i * C + t] - first - mean;
+		double d = (double)y[i * C] - first - mean;
 		if (d == d) squares += d * d;
 	}
 	*middle = (odvgp_real)(first + mean);
@@ -21373,10 +21300,10 @@ static double gp__target_variance(const odvgp_model *m, const odvgp_real *Y, int
 {
 	double total = 0;
 	odvgp_real mean;
+	ptrdiff_t from = GP__MAX(target, 0), to = target < 0 ? m->T : target + 1;
 	if (!(m->y.lik->flags & GP__LIK_SCALABLE)) return 1;
-	GP__FOR(t, target < 0 ? m->T : 1)
-		total += gp__target_moments(m, Y, target < 0 ? t : target, &mean);
-	return gp__usable(total / (target < 0 ? (double)m->T : 1));
+	GP__FROM(t, from, to) total += gp__target_moments(m, Y, t, &mean);
+	return gp__usable(total / (double)(to - from));
 }
 
 typedef struct {
@@ -21405,13 +21332,11 @@ static double gp__spread(const gp__kernel *k, uint32_t i, double low, double alo
 	return others > 0 ? pow(10, before / others + low) : alone;
 }
 
-static gp__start gp__median_start(
-		gp__unit *u, const odvgp_real *X, uint32_t i, const gp__init_work *w)
+static gp__start gp__median_start(const gp__init_work *w, uint32_t i)
 {
-	double factor = gp__spread(&u->kernel, i, -1, 0.5);
-	gp__start start = {0, w->target_variance, gp__column_sd(u)};
-	start.lengthscale =
-			gp__median_distance(u, X, &u->kernel.base[i], w) * factor * gp__sqrt_half;
+	const gp__kernel *k = &w->u->kernel;
+	double distance = gp__median_distance(w, &k->base[i]), factor = gp__spread(k, i, -1, 0.5);
+	gp__start start = {distance * factor * gp__sqrt_half, w->target_variance, gp__column_sd(w->u)};
 	return start;
 }
 
@@ -21429,31 +21354,26 @@ static double gp__mean_gap(
 }
 
 /*	Each column's d_x and the targets' d_y. Rows with equal x keep the data's order. */
-static void gp__find_gaps(
-		const gp__unit *u, const odvgp_real *X, const odvgp_real *Y, gp__init_work *w)
+static void gp__find_gaps(gp__init_work *w, const odvgp_real *Y)
 {
-	odvgp_model *m = u->model;
-	ptrdiff_t rows = gp__init_rows(u), D = u->Dz, T = m->T;
-	gp__draw_sample(u, gp__candidates(u), rows, w);
+	ptrdiff_t rows = gp__init_rows(w->u), D = w->D, T = w->m->T, C = gp__y_columns(&w->m->y);
+	gp__draw_sample(w, w->N, 0, rows);
 	GP__FOR(d, D) {
 		odvgp_real *gap = w->gaps + d * (1 + T);
-		gp__sort(w->row, rows, X + d, D);
-		gap[0] = (odvgp_real)gp__mean_gap(X + d, D, w->row, rows);
-		GP__FOR(t, T)
-			gap[1 + t] = (odvgp_real)gp__mean_gap(Y + t, gp__y_columns(&m->y), w->row, rows);
+		gp__sort(w->row, rows, w->X + d, D);
+		gap[0] = (odvgp_real)gp__mean_gap(w->X + d, D, w->row, rows);
+		GP__FOR(t, T) gap[1 + t] = (odvgp_real)gp__mean_gap(Y + t, C, w->row, rows);
 	}
 }
 
-/*	Means without constant columns, whose d_x would be 0/0; 0 if all are constant. */
-static gp__start gp__ulapane_start(
-		gp__unit *u, const odvgp_real *X, uint32_t i, const gp__init_work *w)
+/*	0 if all columns are constant. */
+static gp__start gp__ulapane_start(const gp__init_work *w, uint32_t i)
 {
-	const gp__base_kernel *base = &u->kernel.base[i];
-	ptrdiff_t T = u->model->T;
-	double factor = gp__spread(&u->kernel, i, 0, 1);
+	const gp__base_kernel *base = &w->u->kernel.base[i];
+	ptrdiff_t T = w->m->T;
+	double factor = gp__spread(&w->u->kernel, i, 0, 1);
 	gp__start start = {0, 0, NULL};
-	(void)X;
-	const int target = gp__only_target(u);
+	const int target = gp__only_target(w->u);
 	GP__FOR(k, T + 1) {
 		if (k && target >= 0 && k != target + 1) continue;
 		double sum = 0, used = 0;
@@ -21470,54 +21390,53 @@ static gp__start gp__ulapane_start(
 	return start;
 }
 
-/*	By odvgp_init_hyper. look, unless NULL, reads all data; base gives a base kernel's start. */
-static const struct {
-	void (*look)(const gp__unit *u, const odvgp_real *X, const odvgp_real *Y, gp__init_work *w);
-	gp__start (*base)(gp__unit *u, const odvgp_real *X, uint32_t i, const gp__init_work *w);
-} gp__hyper_methods[] = {{NULL, gp__median_start}, {gp__find_gaps, gp__ulapane_start}};
-
 /*	ULAPANE looks at the targets, which belong to the first layer's inputs. */
-static odvgp_init_hyper gp__hyper_method(const gp__unit *u)
+static int gp__is_ulapane(const gp__unit *u)
 {
-	return u->layer ? ODVGP_INIT_HYPER_MEDIAN : u->model->cfg.init.hyperparams;
+	return !u->layer && u->model->cfg.init.hyperparams == ODVGP_INIT_HYPER_ULAPANE;
+}
+
+/*	Hyperparameters of a unit's kernel, n from number h on, start at v. */
+static void gp__start_hyp(const gp__unit *u, uint32_t h, uint32_t n, double v)
+{
+	ptrdiff_t first = u->model->par.slot[u->slot_kernel].offset + (ptrdiff_t)h;
+	GP__FROM(i, first, first + (ptrdiff_t)n) gp__set_positive(u->model, i, gp__usable(v));
 }
 
 /*	A base kernel's starting values: the method's if it has distances; else k(x,x) is the targets'
 	variance (for white a tenth of it, as for the noise), at inputs of mean square 1 if it depends
 	on x. alpha, periods and lengthscales on circles start at 1. */
-static void gp__init_base_kernel(
-		gp__unit *u, const odvgp_real *X, uint32_t i, const gp__init_work *w)
+static void gp__init_base_kernel(const gp__init_work *w, uint32_t i)
 {
-	odvgp_model *m = u->model;
+	const gp__unit *u = w->u;
 	const gp__base_kernel *base = &u->kernel.base[i];
 	gp__start start = {1, w->target_variance, NULL};
-	int inner = gp__geometry(base) == GP__INNER_PRODUCT;
-	ptrdiff_t first = m->par.slot[u->slot_kernel].offset;
 	if (gp__geometry(base) == GP__DISTANCE)
-		start = gp__hyper_methods[gp__hyper_method(u)].base(u, X, i, w);
+		start = gp__is_ulapane(u) ? gp__ulapane_start(w, i) : gp__median_start(w, i);
 	if (gp__is_mixed(u)) start.variance = 1; /* ULAPANE's is the targets' */
 	if (base->type == GP__WHITE) start.variance *= 0.1;
-	if (base->type == GP__POLYNOMIAL)
+	if (base->type == GP__POLYNOMIAL) {
 		start.variance = 0.5 * pow(start.variance, 1 / (double)base->degree);
-	if (base->type == GP__POLYNOMIAL && !(base->given & GP__GIVEN_SHAPE_PARAM))
-		gp__set_positive(m, first + (ptrdiff_t)base->shape_param, gp__usable(start.variance));
-	if (inner) start.variance /= (double)base->ndims;
+		if (!(base->given & GP__GIVEN_SHAPE_PARAM))
+			gp__start_hyp(u, base->shape_param, 1, start.variance);
+	}
+	if (gp__geometry(base) == GP__INNER_PRODUCT) start.variance /= (double)base->ndims;
 	for (uint32_t d = 0; d < base->nls && !(base->given & GP__GIVEN_LENGTHSCALE); d++) {
 		double unit = start.unit && base->ard ? (double)start.unit[gp__column(base, d)] : 1;
-		gp__set_positive(
-				m, first + (ptrdiff_t)(base->ls + d), gp__usable(start.lengthscale * unit));
+		gp__start_hyp(u, base->ls + d, 1, start.lengthscale * unit);
 	}
-	for (uint32_t d = 0; d < base->nvar && !(base->given & GP__GIVEN_VARIANCE); d++)
-		gp__set_positive(m, first + (ptrdiff_t)(base->var + d), gp__usable(start.variance));
+	if (!(base->given & GP__GIVEN_VARIANCE))
+		gp__start_hyp(u, base->var, base->nvar, start.variance);
 }
 
 /*	w->per_length: one over each column's shortest lengthscale, or the start of a normal one if no
 	kernel has one; times a power of two, so that distances are near 1 in any units. */
-static void gp__find_lengths(const gp__unit *u, const gp__init_work *w)
+static void gp__find_lengths(const gp__init_work *w)
 {
+	const gp__unit *u = w->u;
 	odvgp_real *length = w->per_length;
 	int exponent;
-	gp__zero(length, u->Dz);
+	gp__zero(length, w->D);
 	GP__EACH_BASE(i, &u->kernel) {
 		const gp__base_kernel *base = &u->kernel.base[i];
 		if (gp__geometry(base) != GP__DISTANCE) continue;
@@ -21527,25 +21446,23 @@ static void gp__find_lengths(const gp__unit *u, const gp__init_work *w)
 			if (!(*of > 0) || own < *of) *of = own;
 		}
 	}
-	GP__FOR(d, u->Dz)
-		if (!(length[d] > 0)) length[d] = gp__column_sd(u)[d] * (odvgp_real)sqrt((double)u->Dz) / 2;
+	GP__FOR(d, w->D)
+		if (!(length[d] > 0)) length[d] = gp__column_sd(u)[d] * (odvgp_real)sqrt((double)w->D) / 2;
 	double scale = frexp((double)length[0], &exponent);
-	GP__FOR(d, u->Dz) length[d] = (odvgp_real)(scale / (double)length[d]);
+	GP__FOR(d, w->D) length[d] = (odvgp_real)(scale / (double)length[d]);
 }
 
 /*	Only what neither the expression nor the config gives. */
-static void gp__init_hyper(gp__unit *u, const odvgp_real *X, const odvgp_real *Y, gp__init_work *w)
+static void gp__init_hyper(gp__init_work *w, const odvgp_real *Y)
 {
-	if (gp__hyper_methods[gp__hyper_method(u)].look)
-		gp__hyper_methods[gp__hyper_method(u)].look(u, X, Y, w);
-	GP__EACH_BASE(i, &u->kernel) gp__init_base_kernel(u, X, i, w);
+	if (gp__is_ulapane(w->u)) gp__find_gaps(w, Y);
+	GP__EACH_BASE(i, &w->u->kernel) gp__init_base_kernel(w, i);
 }
 
 /*	Multiplies a node by `factor`, through variances not given by the expression. Returns whether it
 	could. */
-static int gp__scale_kernel(gp__unit *u, uint32_t node, double factor)
+static int gp__scale_kernel(const gp__unit *u, uint32_t node, double factor)
 {
-	odvgp_model *m = u->model;
 	const uint32_t *n = u->kernel.node[node];
 	if (n[0] == GP__NODE_PRODUCT)
 		return gp__scale_kernel(u, n[1], factor) || gp__scale_kernel(u, n[2], factor);
@@ -21554,19 +21471,17 @@ static int gp__scale_kernel(gp__unit *u, uint32_t node, double factor)
 		return gp__scale_kernel(u, n[2], factor) || left;
 	}
 	const gp__base_kernel *base = &u->kernel.base[n[1]];
-	ptrdiff_t first = m->par.slot[u->slot_kernel].offset + (ptrdiff_t)base->var;
 	if (base->given & GP__GIVEN_VARIANCE || base->type == GP__POLYNOMIAL) return 0;
-	GP__FROM(i, first, first + (ptrdiff_t)base->nvar)
-		gp__set_positive(m, i, gp__usable(factor * (double)m->par.value[i]));
+	for (uint32_t i = base->var; i < base->var + base->nvar; i++)
+		gp__start_hyp(u, i, 1, factor * (double)gp__hyp(u)[i]);
 	return 1;
 }
 
 /*	With patches, f has the targets' variance on average over 16 images. */
-static void gp__init_image_variance(gp__unit *u, const odvgp_real *X, const gp__init_work *w)
+static void gp__init_image_variance(const gp__init_work *w)
 {
-	enum { IMAGES = 16 };
-	odvgp_model *m = u->model;
-	ptrdiff_t N = gp__unit_rows(u), images = GP__MIN(N, (ptrdiff_t)IMAGES);
+	const gp__unit *u = w->u;
+	ptrdiff_t N = gp__unit_rows(u), images = GP__MIN(N, (ptrdiff_t)16);
 	odvgp_real k;
 	double sum = 0;
 	gp__arena scratch = w->rest;
@@ -21574,10 +21489,9 @@ static void gp__init_image_variance(gp__unit *u, const odvgp_real *X, const gp__
 	if (!u->patch_weights.id) return;
 	odvgp_real *Kw = gp__take(&scratch, 1, gp__patches_count(&u->patches));
 	GP__FOR(i, images) {
-		ptrdiff_t image = gp__permute(m->cfg.seed, GP__STREAM_PATCHES, 1, N, i);
-		gp__unit_job(&job, u, NULL, 0, X + image * u->D, 1);
-		job.patches = &u->patches;
-		job.weights = m->tape.node[u->patch_weights.id].v;
+		ptrdiff_t image = gp__permute(w->m->cfg.seed, GP__STREAM_PATCHES, 1, N, i);
+		gp__unit_job(&job, u, NULL, 0, w->data + image * u->D, 1);
+		gp__fit_images(u, &job);
 		gp__images_diag(&job, &k, Kw, scratch, 0);
 		sum += (double)k / (double)images;
 	}
@@ -21615,37 +21529,37 @@ static void gp__column_scale(
 /*	A [Dx,P]: the next layer sees A^T x, or, if NULL, x itself, over and over. Where the mean is
 	constant its inducing inputs must not coincide: with image_output filters uniform within
 	sqrt(6 / (h w channels + h w P)), Glorot's, as [SOLVE] appendix G.2 has it, 0 for locations. */
-static const odvgp_real *gp__pass_matrix(const gp__unit *u, const gp__init_work *w)
+static const odvgp_real *gp__pass_matrix(const gp__init_work *w)
 {
-	const odvgp_model *m = u->model;
+	const gp__unit *u = w->u;
 	const gp__patches *p = &u->patches;
 	ptrdiff_t n = u->Dx - 2 * p->located;
 	double most = sqrt(6 / ((double)n * (1 + (double)u->P / (double)GP__MAX(p->channels, 1))));
-	if (u->slot_mean_A) return gp__slot_value(&m->par, &m->par.slot[u->slot_mean_A]);
+	if (u->slot_mean_A) return gp__theta_of(w->m, u->slot_mean_A);
 	if (!p->image_output || u->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY) return NULL;
 	gp__zero(w->axes, u->Dx * u->P);
 	GP__FOR(i, n * u->P) {
 		uint64_t counter = ((uint64_t)u->number + 1) << 32 | (uint64_t)i;
-		double x = gp__uniform(m->cfg.seed, GP__STREAM_PATCHES, counter);
+		double x = gp__uniform(w->m->cfg.seed, GP__STREAM_PATCHES, counter);
 		w->axes[i] = (odvgp_real)(most * (2 * x - 1));
 	}
 	return w->axes;
 }
 
 /*	The next unit's inputs, and their standard deviations. Returns the mean of their squares. */
-static double gp__pass_on(const gp__unit *u, const odvgp_real *X, const gp__init_work *w)
+static double gp__pass_on(const gp__init_work *w)
 {
-	const odvgp_model *m = u->model;
-	ptrdiff_t rows = gp__seen_rows(m), T = gp__rows_of_input(&u->patches), width = u->P * T;
+	const gp__unit *u = w->u;
+	const odvgp_model *m = w->m;
+	ptrdiff_t N = m->cfg.N, rows = gp__seen_rows(m), T = gp__rows_of_input(&u->patches),
+			  width = u->P * T;
 	odvgp_real *to = w->sample[(u->layer + 1) % 2], mean, *sd = m->data_sd + u[1].sd_at;
-	const odvgp_real *A = gp__pass_matrix(u, w);
+	const odvgp_real *A = gp__pass_matrix(w);
 	double squares = 0;
 	for (ptrdiff_t i = 0; i < rows && !gp__ask(&m->tape.blas, (double)(width * u->Dx)); i++) {
-		ptrdiff_t row = u->layer || rows == m->cfg.N
-								? i
-								: gp__permute(m->cfg.seed, GP__STREAM_INIT, 2, m->cfg.N, i);
+		ptrdiff_t row = u->layer || rows == N ? i : gp__init_row(w, 2, N, i);
 		GP__FOR(t, T) {
-			const odvgp_real *x = X + row * u->D;
+			const odvgp_real *x = w->data + row * u->D;
 			if (u->patches.image_output) {
 				gp__patch_move(&u->patches, x, NULL, t, w->vector);
 				x = w->vector;
@@ -21668,15 +21582,16 @@ static double gp__pass_on(const gp__unit *u, const odvgp_real *X, const gp__init
 /* --- axes of projections and mixtures --- */
 
 /*	w->axes: P leading eigenvectors of w->square [D,D], by power iteration. */
-static void gp__leading_axes(const odvgp_model *m, ptrdiff_t D, ptrdiff_t P, const gp__init_work *w)
+static void gp__leading_axes(const gp__init_work *w, ptrdiff_t D, ptrdiff_t P)
 {
-	const odvgp__simd *isa = m->tape.blas.isa;
+	const odvgp_blas *blas = &w->m->tape.blas;
+	const odvgp__simd *isa = blas->isa;
 	odvgp_real *C = w->square, *v = w->vector;
 	GP__FOR(p, P) {
 		odvgp_real *axis = w->axes + p * D;
 		GP__FOR(d, D) /* the first step only makes it orthogonal */
-			v[d] = (odvgp_real)gp__normal(m->cfg.seed, GP__STREAM_HIDDEN, (uint64_t)(p * D + d));
-		for (int step = 0; step < 100 && !gp__ask(&m->tape.blas, (double)(D * (D + p))); step++) {
+			v[d] = (odvgp_real)gp__normal(w->m->cfg.seed, GP__STREAM_HIDDEN, (uint64_t)(p * D + d));
+		for (int step = 0; step < 100 && !gp__ask(blas, (double)(D * (D + p))); step++) {
 			GP__FOR(q, p) isa->axpy(D, -isa->dot(D, v, w->axes + q * D), w->axes + q * D, v);
 			odvgp_real size = GP__SQRT(isa->dot(D, v, v));
 			GP__FOR(d, D) axis[d] = v[d] / size;
@@ -21686,44 +21601,45 @@ static void gp__leading_axes(const odvgp_model *m, ptrdiff_t D, ptrdiff_t P, con
 	}
 }
 
-/*	mean.A from the P leading eigenvectors of the correlation matrix of a sample of the inputs, or
-	with image_output of the candidates X; it scales them to unit variance. */
-static void gp__principal_axes(gp__unit *u, const odvgp_real *X, gp__init_work *w)
+/*	mean.A from the leading eigenvectors of the correlation matrix of a sample of the inputs, or
+	with image_output of the candidates; it scales them to unit variance. */
+static void gp__principal_axes(gp__init_work *w)
 {
-	const odvgp_model *m = u->model;
+	const gp__unit *u = w->u;
+	const odvgp_blas *blas = &w->m->tape.blas;
 	int of_patches = u->patches.image_output;
-	ptrdiff_t D = u->Dx, P = u->P, N = of_patches ? gp__candidates(u) : gp__unit_rows(u),
+	ptrdiff_t D = u->Dx, P = u->P, N = of_patches ? w->N : gp__unit_rows(u),
 			  rows = GP__MIN(N, gp__init_rows(u));
-	const odvgp_real *sd = m->data_sd + u->sd_at + (of_patches ? u->D + 1 : 0);
-	const odvgp__simd *isa = m->tape.blas.isa;
-	odvgp_real *C = w->square, *A = m->par.theta + m->par.slot[u->slot_mean_A].offset,
-			   *v = w->vector;
+	const odvgp_real *sd = w->m->data_sd + u->sd_at + (of_patches ? u->D + 1 : 0);
+	odvgp_real *C = w->square, *A = gp__theta_of(w->m, u->slot_mean_A), *v = w->vector;
 	gp__zero(A, D * P);
 	GP__FOR(d, GP__MIN(D, P)) A[d * P + d] = 1;
 	if (P >= D) return;
-	gp__draw_sample(u, N, rows, w);
+	gp__draw_sample(w, N, 0, rows);
 	gp__zero(C, D * D);
 	gp__zero(w->means, D);
 	GP__FOR(pass, 2)
-		for (ptrdiff_t i = 0; i < rows && !gp__ask(&m->tape.blas, (double)(D * D * pass)); i++) {
-			const odvgp_real *x = X + w->row[i] * D, share = 1 / (odvgp_real)rows;
-			for (ptrdiff_t d = 0; d < D && !pass; d++) w->means[d] += x[d] * share;
-			for (ptrdiff_t d = 0; d < D && pass; d++) v[d] = (x[d] - w->means[d]) / sd[d];
-			for (ptrdiff_t d = 0; d < D && pass; d++) isa->axpy(D, v[d] * share, v, C + d * D);
+		for (ptrdiff_t i = 0; i < rows && !gp__ask(blas, (double)(D * D * pass)); i++) {
+			const odvgp_real *x = (of_patches ? w->X : w->data) + w->row[i] * D,
+							 share = 1 / (odvgp_real)rows;
+			GP__FOR(d, pass ? 0 : D) w->means[d] += x[d] * share;
+			GP__FOR(d, pass ? D : 0) v[d] = (x[d] - w->means[d]) / sd[d];
+			GP__FOR(d, pass ? D : 0) blas->isa->axpy(D, v[d] * share, v, C + d * D);
 		}
-	gp__leading_axes(m, D, P, w);
+	gp__leading_axes(w, D, P);
 	GP__FOR(p, P)
 		GP__FOR(d, D) A[d * P + p] = w->axes[p * D + d] / sd[d];
 }
 
 /*	"mixing", as odvgp_init_data says. */
-static void gp__init_mixing(const gp__unit *u, const odvgp_real *Y, gp__init_work *w)
+static void gp__init_mixing(const gp__init_work *w, const odvgp_real *Y)
 {
-	const odvgp_model *m = u->model;
+	const odvgp_model *m = w->m;
 	const odvgp__simd *isa = m->tape.blas.isa;
-	ptrdiff_t N = m->cfg.N, F = m->F, P = m->cfg.layer[u->layer].P, columns = gp__y_columns(&m->y);
+	ptrdiff_t N = m->cfg.N, F = m->F, P = m->cfg.layer[w->u->layer].P,
+			  columns = gp__y_columns(&m->y);
 	odvgp_real *C = w->square, *z = w->vector, *mean = w->means, *sd = mean + F,
-			   *W = m->par.theta + m->par.slot[m->slot_mixing].offset;
+			   *W = gp__theta_of(m, m->slot_mixing);
 	gp__zero(C, F * F);
 	GP__FOR(f, F) sd[f] = (odvgp_real)sqrt(gp__usable(gp__target_moments(m, Y, f, &mean[f])));
 	GP__FOR(i, N) {
@@ -21733,7 +21649,7 @@ static void gp__init_mixing(const gp__unit *u, const odvgp_real *Y, gp__init_wor
 		}
 		GP__FOR(f, F) isa->axpy(F, z[f] / (odvgp_real)N, z, C + f * F);
 	}
-	gp__leading_axes(m, F, P, w);
+	gp__leading_axes(w, F, P);
 	GP__FOR(p, P) {
 		const odvgp_real *axis = w->axes + p * F;
 		odvgp_real value = 0, most = 0;
@@ -21748,7 +21664,7 @@ static void gp__init_mixing(const gp__unit *u, const odvgp_real *Y, gp__init_wor
 }
 
 /*	Mean function and kernel first: methods may choose points by it. */
-static void gp__init_unit(gp__unit *u, const odvgp_real *X, const odvgp_real *Y)
+static void gp__init_unit(const gp__unit *u, const odvgp_real *X, const odvgp_real *Y)
 {
 	gp__init_work w;
 	odvgp_model *m = u->model;
@@ -21756,65 +21672,57 @@ static void gp__init_unit(gp__unit *u, const odvgp_real *X, const odvgp_real *Y)
 	odvgp_real *sd = m->data_sd + u->sd_at, mean;
 	gp__init_scratch(&a, u, &w);
 	ODVGP_ASSERT(!a.bad);
-	int hidden = !gp__is_last(u), target = gp__only_target(u);
-	if (u->layer) X = w.sample[u->layer % 2];
+	int hidden = !gp__is_last(u);
+	w.data = u->layer ? w.sample[u->layer % 2] : X;
 	if (u->number > u->layer) gp__copy(sd, m->data_sd + m->unit[u->layer].sd_at, u->D);
-	const odvgp_real *candidates = gp__draw_candidates(u, X, 1, &w);
-	if (u->patches.height)
-		GP__FOR(d, u->Dz)
-			gp__column_scale(candidates + d, gp__candidates(u), u->Dz, &mean, &sd[u->D + 1 + d]);
-	if (hidden && u->slot_mean_A)
-		gp__principal_axes(u, u->patches.image_output ? candidates : X, &w);
-	w.target_variance = hidden ? gp__pass_on(u, X, &w) : gp__target_variance(m, Y, target);
+	gp__draw_candidates(&w);
+	GP__FOR(d, w.patches ? w.D : 0) gp__column_scale(w.X + d, w.N, w.D, &mean, &sd[u->D + 1 + d]);
+	if (hidden && u->slot_mean_A) gp__principal_axes(&w);
+	w.target_variance = hidden ? gp__pass_on(&w) : gp__target_variance(m, Y, gp__only_target(u));
 	sd[u->D] = (odvgp_real)sqrt(w.target_variance);
 	if (gp__is_mixed(u)) {
 		w.target_variance = 1;
-		if (gp__is_top(u)) gp__init_mixing(u, Y, &w);
+		if (gp__is_top(u)) gp__init_mixing(&w, Y);
 	}
-	gp__init_hyper(u, candidates, Y, &w);
-	gp__init_image_variance(u, X, &w);
-	gp__find_lengths(u, &w);
-	gp__init_points(u, gp__draw_candidates(u, X, 0, &w), &w);
+	gp__init_hyper(&w, Y);
+	gp__init_image_variance(&w);
+	gp__find_lengths(&w);
+	gp__init_points(&w);
 }
 
 /* --- q --- */
 
-static void gp__zero_slot(odvgp_model *m, int slot)
-{
-	if (slot) gp__zero(m->par.theta + m->par.slot[slot].offset, m->par.slot[slot].count);
-}
-
+/*	The matrices of a slot become x I. Slot 0 has none. */
 static void gp__identity_slot(odvgp_model *m, int slot, odvgp_real x)
 {
-	gp__zero_slot(m, slot);
-	if (!slot) return;
-	ptrdiff_t M = m->par.slot[slot].shape[2], rows = m->par.slot[slot].shape[0] * M;
-	GP__FOR(r, rows) m->par.theta[m->par.slot[slot].offset + r * M + r % M] = x;
+	const ptrdiff_t *shape = m->par.slot[slot].shape, M = shape[2];
+	odvgp_real *theta = gp__theta_of(m, slot);
+	gp__zero(theta, m->par.slot[slot].count);
+	GP__FOR(r, shape[0] * M) theta[r * M + r % M] = x;
 }
 
 /*	Factor of q_sqrt's start: odvgp_hidden_q. */
 static odvgp_real gp__narrowed(const gp__unit *u)
 {
-	int narrow = !gp__is_last(u) && u->cov_part->factor == GP__FACTOR_OF_S &&
-				 u->model->cfg.deep.q_init == ODVGP_HIDDEN_Q_NARROW;
-	return narrow ? GP__R(1e-3) : 1;
+	return !gp__is_last(u) && u->cov_part->factor == GP__FACTOR_OF_S &&
+						   u->model->cfg.deep.q_init == ODVGP_HIDDEN_Q_NARROW
+				   ? GP__R(1e-3)
+				   : 1;
 }
 
 /*	Means and coefficients are 0, Cholesky factors as the covariance part says: B_sqrt and q_diag
-	are near 0, where q is near the prior, because at 0 the gradients would vanish. */
+	are near 0, the prior; at 0 the gradients would vanish. */
 static void gp__q_identity_unit(gp__unit *u)
 {
 	odvgp_model *m = u->model;
 	odvgp_real k = (odvgp_real)gp__usable((double)gp__prior_variance(u)),
 			   root = u->cov_part->sqrt_start / (u->cov_part->sqrt_power < 0 ? GP__SQRT(k) : 1);
-	const odvgp_slot *g = &m->par.slot[u->slot_q_diag];
-	gp__zero_slot(m, u->slot_a);
+	gp__identity_slot(m, u->slot_a, 0);
 	GP__FOR(b, GP__BLOCKS) {
-		gp__zero_slot(m, u->block[b].slot_mu);
+		gp__identity_slot(m, u->block[b].slot_mu, 0);
 		gp__identity_slot(m, u->block[b].slot_sqrt, root * gp__narrowed(u));
 	}
-	for (ptrdiff_t i = 0; u->slot_q_diag && i < g->count; i++)
-		gp__set_positive(m, g->offset + i, 1e-3 / (double)k);
+	GP__EACH_VALUE(i, &m->par.slot[u->slot_q_diag]) gp__set_positive(m, i, 1e-3 / (double)k);
 }
 
 /*	Discards the state of earlier training. */
@@ -21849,12 +21757,11 @@ static odvgp_status gp__run_L(odvgp_model *m, odvgp_info *info)
 /*	The prior in the papers' coordinates, or a thousandth of it. */
 static void gp__prior_factor(const gp__unit *u, const gp__block *block)
 {
-	odvgp_model *m = u->model;
 	if (!block->white_sqrt.id || u->param == ODVGP_PARAMETRISATION_WHITENED) return;
-	const odvgp_slot *slot = &m->par.slot[block->slot_sqrt];
-	odvgp_real *root = m->par.theta + slot->offset;
-	const odvgp_real *L = m->tape.node[block->L.id].v;
-	GP__FOR(i, slot->count) root[i] = gp__narrowed(u) * L[i % (block->M * block->M)];
+	ptrdiff_t size = block->M * block->M;
+	odvgp_real *root = gp__theta_of(u->model, block->slot_sqrt);
+	const odvgp_real *L = gp__node_value(u, block->L);
+	GP__FOR(i, u->P * size) root[i] = gp__narrowed(u) * L[i % size];
 }
 
 /*	q_sqrt is I if whitened, else L, never from the last good parameters. */
@@ -21865,12 +21772,8 @@ static odvgp_status gp__reset_q(odvgp_model *m, odvgp_info *info)
 		prior |= m->unit[i].param != ODVGP_PARAMETRISATION_WHITENED;
 	odvgp_events events = m->tape.events;
 	gp__keep_jitters(m);
-	odvgp_status s = prior ? gp__run_L(m, info) : ODVGP_OK;
-	if (s) {
-		gp__restore_jitters(m);
-		m->tape.events = events;
-		return s;
-	}
+	odvgp_status s = gp__attempt_end(m, prior ? gp__run_L(m, info) : ODVGP_OK, &events);
+	if (s) return s;
 	GP__EACH_UNIT(u, m) gp__q_identity_unit(u);
 	GP__EACH_UNIT(u, m)
 		GP__FOR(b, prior ? GP__BLOCKS : 0) gp__prior_factor(u, &u->block[b]);
@@ -21888,21 +21791,11 @@ ODVGP_API odvgp_status odvgp_init_q(odvgp_model *m, odvgp_info *info)
 	return s;
 }
 
+/*	0 without a noise. */
 static odvgp_real gp__noise_floor(const odvgp_model *m, double target_variance)
 {
-	return m->cfg.lik.noise_floor > 0
-				   ? (odvgp_real)((double)m->cfg.lik.noise_floor * target_variance)
-				   : 0;
-}
-
-/*	The noise starts just above its floor, and must be finite there. */
-static odvgp_status gp__noise_floor_check(
-		const odvgp_model *m, double target_variance, odvgp_info *info)
-{
-	odvgp_real above = 2 * gp__noise_floor(m, target_variance);
-	if (!gp__has_noise(&m->cfg) || gp__finite(&above, 1)) return ODVGP_OK;
-	return gp__fail(info, ODVGP_E_ARG, "lik.noise_floor", -1, (double)m->cfg.lik.noise_floor,
-			"times the targets' variance is too large to be a bound of the noise");
+	double floor = gp__has_noise(&m->cfg) ? (double)m->cfg.lik.noise_floor : 0;
+	return floor > 0 ? (odvgp_real)(floor * target_variance) : 0;
 }
 
 /*	x with Phi(x) = p, 0 < p < 1, by bisection. */
@@ -21929,7 +21822,7 @@ static void gp__init_cuts(odvgp_model *m, const odvgp_real *Y)
 		GP__FOR(i, N) below += Y[i * C] == (odvgp_real)k;
 		double cut = 2 * gp__sqrt_half * gp__normal_quantile((double)below / (double)(seen + K));
 		if (k) gp__set_positive(m, m->par.slot[m->slot_lik_params].offset + k - 1, cut - last);
-		else m->par.theta[m->par.slot[m->slot_lik_free_params].offset] = (odvgp_real)cut;
+		else *gp__theta_of(m, m->slot_lik_free_params) = (odvgp_real)cut;
 		last = cut;
 	}
 }
@@ -21939,22 +21832,12 @@ static void gp__init_likelihood(odvgp_model *m, const odvgp_real *Y, double vari
 {
 	const gp__likelihood *lik = m->y.lik;
 	for (int k = 0; k < lik->params && !(m->cfg.lik.noise_variance > 0); k++) {
-		const odvgp_slot *slot = &m->par.slot[m->slot_lik_params + k];
 		double unit = lik->param[k].power == 2 ? variance : sqrt(variance);
 		if (lik->param[k].power)
-			GP__FOR(i, slot->count)
-				gp__set_positive(m, slot->offset + i, lik->param[k].start * unit);
+			GP__EACH_VALUE(i, &m->par.slot[m->slot_lik_params + k])
+				gp__set_positive(m, i, lik->param[k].start * unit);
 	}
 	if (m->cfg.lik.kind == ODVGP_LIKELIHOOD_ORDINAL) gp__init_cuts(m, Y);
-}
-
-static void gp__init_noise_floor(odvgp_model *m, double target_variance)
-{
-	if (!gp__has_noise(&m->cfg)) return;
-	m->par.state[m->slot_lik_params].floor = gp__noise_floor(m, target_variance);
-	const odvgp_slot *noise = &m->par.slot[m->slot_lik_params];
-	GP__FROM(i, noise->offset, noise->offset + noise->count)
-		gp__set_positive(m, i, (double)m->par.value[i]);
 }
 
 static odvgp_status gp__init_from_data(
@@ -21965,8 +21848,7 @@ static odvgp_status gp__init_from_data(
 	ptrdiff_t D = m->cfg.layer[0].D;
 	if ((s = gp__rows_finite(X, m->cfg.N, D, info))) return s;
 	if ((s = gp__targets_check(&m->y, Y, m->cfg.N, 0, info))) return s;
-	uint64_t nat_valid = m->state.nat_valid, lbfgs_valid = m->state.lbfgs_valid,
-			 fitted = m->state.fitted;
+	gp__state state = m->state;
 	odvgp_real *theta_before = gp__lend(&m->par.lent, GP__LENT_BACKUP);
 	gp__copy(theta_before, m->par.theta, m->par.count);
 	odvgp_real *value_before = gp__lend(&m->kept, GP__KEPT_BY_START);
@@ -21983,12 +21865,19 @@ static odvgp_status gp__init_from_data(
 		if (!gp__stopped(&m->tape.blas)) gp__init_unit(u, X, Y);
 	gp__touch_all(m);
 	s = gp__stop_status(m, info);
-	if (!s) s = gp__noise_floor_check(m, variance, info);
+	/* the noise starts just above its floor */
+	odvgp_real floor = gp__noise_floor(m, variance), above = 2 * floor;
+	if (!s && !gp__finite(&above, 1))
+		s = gp__fail(info, ODVGP_E_ARG, "lik.noise_floor", -1, (double)m->cfg.lik.noise_floor,
+				"times the targets' variance is too large to be a bound of the noise");
 	if (!s) s = odvgp_init_q(m, info);
 	gp__end_loan(&m->par.lent, GP__LENT_BACKUP);
 	gp__end_loan(&m->kept, GP__KEPT_BY_START);
 	if (!s) {
-		gp__init_noise_floor(m, variance);
+		m->par.state[m->slot_lik_params].floor = floor;
+		if (gp__has_noise(&m->cfg))
+			GP__EACH_VALUE(i, &m->par.slot[m->slot_lik_params])
+				gp__set_positive(m, i, (double)m->par.value[i]);
 		return ODVGP_OK;
 	}
 	m->par.state[m->slot_lik_params].floor = floor_before;
@@ -21996,9 +21885,7 @@ static odvgp_status gp__init_from_data(
 	gp__copy(m->par.value, value_before, m->par.positive);
 	gp__copy(m->data_sd, sd_before, m->data_sds);
 	gp__touch_all(m);
-	m->state.nat_valid = nat_valid;
-	m->state.lbfgs_valid = lbfgs_valid;
-	m->state.fitted = fitted;
+	m->state = state;
 	return s;
 }
 
@@ -22078,31 +21965,41 @@ static void gp__kernel_slots(gp__unit *u)
 	u->kernel_slots = par->slots + 1 - u->slot_kernel;
 }
 
-/*	One block's slots; those of natural steps come last in the vector. */
-static void gp__block_slots(
-		gp__unit *u, gp__block *b, const char *mu, const char *root, int natural)
+/*	GP__NATURAL for slots that these natural steps move. */
+static int gp__natural_kind(const gp__unit *u, int steps)
+{
+	return u->model->cfg.optim.natgrad && u->steps & steps ? GP__NATURAL : 0;
+}
+
+/*	A slot [rows,cols], or 0 without a name; power and column as in gp__slot_units. */
+static int gp__matrix_slot(gp__params *par, const char *name, int kind, ptrdiff_t rows,
+		ptrdiff_t cols, int power, int column)
+{
+	int s = name ? gp__slot_add(par, name, kind, 2, rows, cols, 1) : 0;
+	gp__slot_units(par, s, power, column);
+	return s;
+}
+
+/*	A block's slots; those of natural steps come last in the vector. */
+static void gp__block_slots(gp__unit *u, int on, const char *mu, const char *root, int steps)
 {
 	gp__params *par = &u->model->par;
-	int kind = natural ? GP__NATURAL : 0;
-	b->slot_mu = mu ? gp__slot_add(par, mu, kind, 2, u->P, b->M, 1) : 0;
-	b->slot_sqrt = root ? gp__slot_add(par, root, kind | GP__TRIANGLES, 3, u->P, b->M, b->M) : 0;
-	int coefficients =
-				u->mean_part->mu == GP__MU_COEFFICIENTS || u->param == ODVGP_PARAMETRISATION_A_BETA,
-		power = u->cov_part->sqrt_power;
-	gp__slot_units(
-			par, b->slot_mu, coefficients ? -1 : u->param == ODVGP_PARAMETRISATION_PRIMAL, 0);
+	gp__block *b = &u->block[on];
+	int kind = gp__natural_kind(u, steps), power = u->cov_part->sqrt_power,
+		coefficients =
+				u->mean_part->mu == GP__MU_COEFFICIENTS || u->param == ODVGP_PARAMETRISATION_A_BETA;
+	b->slot_mu = gp__matrix_slot(par, mu, kind, u->P, b->M,
+			coefficients ? -1 : u->param == ODVGP_PARAMETRISATION_PRIMAL, 0);
+	if (root) b->slot_sqrt = gp__slot_add(par, root, kind | GP__TRIANGLES, 3, u->P, b->M, b->M);
 	gp__slot_units(
 			par, b->slot_sqrt, power ? power : u->param != ODVGP_PARAMETRISATION_WHITENED, 0);
 }
 
 static void gp__positive_slots(gp__unit *u)
 {
-	odvgp_model *m = u->model;
-	int natural = m->cfg.optim.natgrad && (u->steps & GP__STEPS_DIAGONAL) ? GP__NATURAL : 0,
-		kind = GP__POSITIVE | GP__OF_Q | natural;
-	m->par.of = u;
-	if (u->cov_part->diag)
-		u->slot_q_diag = gp__slot_add(&m->par, u->cov_part->diag, kind, 2, u->P, u->M, 1);
+	int kind = GP__POSITIVE | GP__OF_Q | gp__natural_kind(u, GP__STEPS_DIAGONAL);
+	u->model->par.of = u;
+	u->slot_q_diag = gp__matrix_slot(&u->model->par, u->cov_part->diag, kind, u->P, u->M, 0, 0);
 }
 
 static void gp__free_slots(gp__unit *u)
@@ -22110,55 +22007,36 @@ static void gp__free_slots(gp__unit *u)
 	odvgp_model *m = u->model;
 	gp__params *par = &m->par;
 	const odvgp_config *c = &m->cfg;
-	int own = gp__has_free_points(u->mean_part, u->M_gamma);
-	const char *Z_gamma = u->mean_part->Z_gamma ? u->mean_part->Z_gamma : u->cov_part->Z_gamma;
+	const gp__mean_part *part = u->mean_part;
+	ptrdiff_t Mg = u->M_gamma, patches = gp__patches_summed(&u->patches);
+	int own = gp__has_free_points(part, Mg), A = gp__mean_functions[u->mean_function].A,
+		b = gp__mean_functions[u->mean_function].b;
+	const char *Z_gamma = part->Z_gamma ? part->Z_gamma : u->cov_part->Z_gamma;
 	par->of = u;
-	int has_A = gp__mean_functions[u->mean_function].A,
-		has_b = gp__mean_functions[u->mean_function].b;
-	if (has_A) u->slot_mean_A = gp__slot_add(par, "mean.A", 0, 2, u->Dx, u->P, 1);
-	if (has_b) u->slot_mean_b = gp__slot_add(par, has_A ? "mean.b" : "mean.c", 0, 1, u->P, 1, 1);
-	if (has_A && !has_b && par->slot) par->slot[u->slot_mean_A].trainable = 0;
-	if (gp__is_mixed(u) && gp__is_top(u)) {
-		m->slot_mixing =
-				gp__slot_add(par, "mixing", GP__OF_LAYER, 2, m->F, c->layer[u->layer].P, 1);
-		gp__slot_units(par, m->slot_mixing, 1, 0);
-	}
-	ptrdiff_t patches = gp__patches_summed(&u->patches);
-	if (patches) u->slot_patch_weights = gp__slot_add(par, "weights", 0, 1, patches, 1, 1);
-	if (own) u->slot_Z_gamma = gp__slot_add(par, Z_gamma, 0, 2, u->M_gamma, u->Dz, 1);
-	u->slot_Z_beta = gp__slot_add(par, "Z_beta", 0, 2, u->M, u->Dz, 1);
-	if (!own && u->M_gamma)
-		u->slot_Z_gamma = gp__slot_add(par, Z_gamma, 0, 2, u->M_gamma, u->Dz, 1);
-	if (u->mean_part->a && u->M_gamma)
-		u->slot_a = gp__slot_add(par, u->mean_part->a,
-				c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM ? GP__NATURAL : 0, 2, u->P, u->M_gamma,
-				1);
-	gp__slot_units(par, u->slot_mean_A, 1, GP__PER_INPUT);
+	u->slot_mean_A = gp__matrix_slot(par, A ? "mean.A" : NULL, 0, u->Dx, u->P, 1, GP__PER_INPUT);
+	if (b) u->slot_mean_b = gp__slot_add(par, A ? "mean.b" : "mean.c", 0, 1, u->P, 1, 1);
 	gp__slot_units(par, u->slot_mean_b, 1, 0);
-	gp__slot_units(par, u->slot_Z_beta, 0, GP__IN_INPUTS);
-	gp__slot_units(par, u->slot_Z_gamma, 0, GP__IN_INPUTS);
-	int times_D = u->mean_part->gamma == GP__RESIDUAL_GAMMA &&
+	if (A && !b && par->slot) par->slot[u->slot_mean_A].trainable = 0;
+	if (gp__is_mixed(u) && gp__is_top(u))
+		m->slot_mixing =
+				gp__matrix_slot(par, "mixing", GP__OF_LAYER, m->F, c->layer[u->layer].P, 1, 0);
+	if (patches) u->slot_patch_weights = gp__slot_add(par, "weights", 0, 1, patches, 1, 1);
+	if (own) u->slot_Z_gamma = gp__matrix_slot(par, Z_gamma, 0, Mg, u->Dz, 0, GP__IN_INPUTS);
+	u->slot_Z_beta = gp__matrix_slot(par, "Z_beta", 0, u->M, u->Dz, 0, GP__IN_INPUTS);
+	if (!own && Mg) u->slot_Z_gamma = gp__matrix_slot(par, Z_gamma, 0, Mg, u->Dz, 0, GP__IN_INPUTS);
+	int kind = c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM ? GP__NATURAL : 0,
+		times_D = part->gamma == GP__RESIDUAL_GAMMA &&
 				  u->gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED;
-	gp__slot_units(par, u->slot_a, times_D ? 1 : -1, 0);
-	const char *mu = own                                        ? NULL
-					 : u->param == ODVGP_PARAMETRISATION_A_BETA ? u->mean_part->a_beta
-																: u->mean_part->q_mu;
-	gp__block_slots(u, &u->block[GP__ON_BETA], mu, u->cov_part->q_sqrt,
-			c->optim.natgrad && (u->steps & GP__STEPS_OF_MU));
-	gp__block_slots(u, &u->block[GP__ON_GAMMA], u->mean_part->v_mu, u->cov_part->v_sqrt,
-			c->optim.natgrad && (u->steps & GP__STEPS_GAMMA));
-}
-
-static void gp__slots_start(odvgp_model *m)
-{
-	m->par.slots = 0;
-	m->par.count = m->par.adam = 0;
-	m->par.kind = m->cfg.positive_transform;
+	u->slot_a = gp__matrix_slot(par, Mg ? part->a : NULL, kind, u->P, Mg, times_D ? 1 : -1, 0);
+	const char *mu = u->param == ODVGP_PARAMETRISATION_A_BETA ? part->a_beta : part->q_mu;
+	gp__block_slots(u, GP__ON_BETA, own ? NULL : mu, u->cov_part->q_sqrt, GP__STEPS_OF_MU);
+	gp__block_slots(u, GP__ON_GAMMA, part->v_mu, u->cov_part->v_sqrt, GP__STEPS_GAMMA);
 }
 
 static void gp__slots_build(odvgp_model *m)
 {
-	gp__slots_start(m);
+	m->par.slots = 0;
+	m->par.count = m->par.adam = 0;
 	GP__EACH_UNIT(u, m) gp__kernel_slots(u);
 	m->slot_lik_params = gp__likelihood_slots(m, 1, &m->lik_slots);
 	GP__EACH_UNIT(u, m) gp__positive_slots(u);
@@ -22166,33 +22044,30 @@ static void gp__slots_build(odvgp_model *m)
 	GP__EACH_UNIT(u, m) gp__free_slots(u);
 }
 
-/*	Without tables the order of slots does not matter. */
-static void gp__positive_counted(odvgp_model *m, ptrdiff_t count, int slots)
+/*	Without tables the order of slots does not matter: count a unit's, or the likelihood's. */
+static void gp__slots_count(odvgp_model *m, gp__unit *u)
 {
-	m->par.positive += m->par.count - count;
-	m->par.positive_slots += m->par.slots - slots;
-}
-static void gp__unit_slots_count(gp__unit *u)
-{
-	odvgp_model *m = u->model;
 	ptrdiff_t count = m->par.count;
 	int slots = m->par.slots;
-	gp__kernel_slots(u);
-	gp__positive_slots(u);
-	gp__positive_counted(m, count, slots);
-	gp__free_slots(u);
-}
-static void gp__likelihood_slots_count(odvgp_model *m)
-{
-	m->slot_lik_params = gp__likelihood_slots(m, 1, &m->lik_slots);
-	gp__positive_counted(m, 0, 0);
-	m->slot_lik_free_params = gp__likelihood_slots(m, 0, &m->lik_free_slots);
+	if (u) {
+		gp__kernel_slots(u);
+		gp__positive_slots(u);
+	} else m->slot_lik_params = gp__likelihood_slots(m, 1, &m->lik_slots);
+	m->par.positive += m->par.count - count;
+	m->par.positive_slots += m->par.slots - slots;
+	if (u) gp__free_slots(u);
+	else m->slot_lik_free_params = gp__likelihood_slots(m, 0, &m->lik_free_slots);
 }
 
 /* --- the tape of a unit --- */
 
-static int gp__mean_function_terms(gp__unit *u, gp__ref *term, int terms)
+/*	first + sign (own + the mean function), of nodes with an id. */
+static gp__ref gp__with_mean_function(gp__unit *u, gp__ref first, gp__ref own, odvgp_real sign)
 {
+	gp__ref term[GP__MAX_IN];
+	int terms = 0;
+	if (first.id) term[terms++] = first;
+	if (own.id) term[terms++] = own;
 	if (u->slot_mean_A) {
 		gp__ref A = gp__param_node(u, u->slot_mean_A, 1, u->Dx, u->P);
 		term[terms++] = gp__tile(u, GP__PRODUCT, GP__PRODUCT_ATBT, u->P, A, u->X);
@@ -22200,30 +22075,14 @@ static int gp__mean_function_terms(gp__unit *u, gp__ref *term, int terms)
 	if (u->slot_mean_b) term[terms++] = gp__param_node(u, u->slot_mean_b, 1, u->P, 1);
 	if (u->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY)
 		term[terms++] = gp__tile(u, GP__TRANSPOSE, 0, u->P, u->X, gp__none);
-	return terms;
-}
-
-/*	weights A, the part's own term, and the mean function. */
-static gp__ref gp__build_mean(gp__unit *u)
-{
-	gp__ref term[GP__MAX_IN];
-	int terms = 0;
-	if (u->weights.id) term[terms++] = gp__tile_product(u, u->weights, u->A);
-	gp__ref own = u->mean_part->tile(u);
-	if (own.id) term[terms++] = own;
-	terms = gp__mean_function_terms(u, term, terms);
-	return gp__sum_of(u, GP__TILE, GP__TILE_SIZE, term, terms, 1);
+	return gp__sum_of(u, GP__TILE, GP__TILE_SIZE, term, terms, sign);
 }
 
 /*	Y minus the mean function, and minus what a kept q(v) explains. */
 static gp__ref gp__build_target(gp__unit *u)
 {
-	gp__ref term[GP__MAX_IN];
-	int terms = 0;
-	term[terms++] = u->model->Y;
-	if (gp__kept_terms(u)) term[terms++] = u->mean_part->tile(u);
-	terms = gp__mean_function_terms(u, term, terms);
-	return gp__sum_of(u, GP__TILE, GP__TILE_SIZE, term, terms, -1);
+	gp__ref kept = gp__kept_terms(u) ? u->mean_part->tile(u) : gp__none;
+	return gp__with_mean_function(u, u->model->Y, kept, -1);
 }
 
 /*	k - |A_v|^2 + |v_sqrt^T A_v|^2: what a kept q(v) leaves of k(x,x). */
@@ -22268,10 +22127,8 @@ GP__NOINLINE gp__ref gp__build_collapsed(gp__unit *u)
 	r = gp__by_root(u, r);
 	k = gp__by_root(u, gp__by_root(u, k));
 	m->moments = gp__add(u, GP__TILE, GP__MOMENTS, 0, F + u->P + 2, F, A, A_v, r, k);
-	int variant = mean_beta && cov_beta ? GP__COLLAPSE_BETA
-				  : cov_beta            ? GP__COLLAPSE_COV_BETA
-				  : mean_beta           ? GP__COLLAPSE_MEAN_BETA
-										: GP__COLLAPSE_BOTH;
+	/* BETA is both: 1 + 2 */
+	int variant = GP__COLLAPSE_MEAN_BETA * mean_beta + GP__COLLAPSE_COV_BETA * cov_beta;
 	return gp__add(
 			u, GP__TAIL, GP__COLLAPSED, variant, 1, 1, m->moments, m->lik_params, V, gp__none);
 }
@@ -22322,7 +22179,8 @@ GP__NOINLINE void gp__build_head(gp__unit *u)
 GP__NOINLINE void gp__build_outputs(gp__unit *u)
 {
 	u->var = u->cov_part->tile(u);
-	u->mean = gp__build_mean(u);
+	gp__ref beta = u->weights.id ? gp__tile_product(u, u->weights, u->A) : gp__none;
+	u->mean = gp__with_mean_function(u, beta, u->mean_part->tile(u), 1);
 	if (u->steps & GP__STEPS_OF_MU) gp__build_stats(u, &u->block[GP__ON_BETA], u->A);
 	if (u->steps & GP__STEPS_GAMMA) gp__build_stats(u, &u->block[GP__ON_GAMMA], u->A_v);
 }
@@ -22342,8 +22200,8 @@ static void gp__tape_start(odvgp_model *m, gp__arena *a)
 			m->objective = gp__none;
 }
 
-/*	Inputs: the data, or samples of the layer below, which has the mean and var below[0] and
-	below[1]; below[2] passes them on to the layer's other units. Targets. */
+/*	Targets; inputs: the data, or samples of the layer below, whose mean and var are below[0] and
+	below[1]; below[2] passes them on to the layer's other units. */
 GP__NOINLINE void gp__build_inputs(gp__unit *u, gp__ref below[3])
 {
 	odvgp_model *m = u->model;
@@ -22476,11 +22334,10 @@ static void gp__unit_config(gp__unit *u, odvgp_model *m, int number)
 	u->param = gp__parametrisation_of(c, layer);
 	u->gamma_coords = c->reproduce.gamma_coords;
 	u->mean_function = c->layer[layer].mean_function;
-	u->block[GP__ON_BETA].M = u->M;
-	u->block[GP__ON_GAMMA].M = u->M_gamma;
 	for (int b = 0; b < GP__BLOCKS; b++) {
 		int steps = b == GP__ON_GAMMA ? GP__STEPS_GAMMA : GP__STEPS_BETA;
 		u->block[b].number = GP__BLOCKS * layer + b;
+		u->block[b].M = b == GP__ON_GAMMA ? u->M_gamma : u->M;
 		u->block[b].natural = u->steps & steps ? u->block[b].M : 0;
 	}
 }
@@ -22509,23 +22366,25 @@ GP__NOINLINE void gp__sums_layout(odvgp_model *m, gp__arena *a)
 	t->sums = GP__TAKE(a, gp__sums, 1);
 	size_t from = a->used;
 	t->sum = a->base ? (odvgp_real *)(void *)(a->base + from) : NULL;
-	for (int i = 1; i <= t->nodes && t->node; i++) {
-		gp__node *nd = &t->node[i];
-		if (gp__ops[nd->op].stores == GP__STORES_MOMENTS) nd->v = gp__take(a, nd->rows, nd->cols);
-	}
+	if (t->node)
+		GP__EACH_NODE(nd, t)
+			if (gp__ops[nd->op].stores == GP__STORES_MOMENTS)
+				nd->v = gp__take(a, nd->rows, nd->cols);
 	t->forward_sums = (ptrdiff_t)((a->used - from) / sizeof(odvgp_real));
 	m->par.grad = m->par.lent.at = gp__take(a, m->par.count, 1);
-	for (int i = 1; i <= t->nodes && t->node; i++) {
-		gp__node *nd = &t->node[i];
-		int stats = gp__ops[nd->op].stores == GP__STORES_STATS,
-			both = gp__ops[nd->op].stores == GP__STORES_BOTH;
-		if (nd->slots) nd->d = m->par.grad + m->par.slot[nd->slot].offset;
-		if (stats) nd->v = gp__take(a, nd->rows, nd->cols);
-		if (stats) nd->aux = gp__take(a, nd->rows * nd->cols, nd->cols);
-		if (nd->base) nd->d = t->node[nd->base].d;
-		else if (both && nd->segment == GP__HEAD) nd->d = gp__take(a, nd->rows, nd->cols);
-	}
 	if (!t->node) gp__take_bytes(a, t->deferred, 1); /* without a table: all deferred bytes */
+	else
+		GP__EACH_NODE(nd, t) {
+			int stores = gp__ops[nd->op].stores;
+			if (nd->slots) nd->d = m->par.grad + m->par.slot[nd->slot].offset;
+			if (stores == GP__STORES_STATS) {
+				nd->v = gp__take(a, nd->rows, nd->cols);
+				nd->aux = gp__take(a, nd->rows * nd->cols, nd->cols);
+			}
+			if (nd->base) nd->d = t->node[nd->base].d;
+			else if (stores == GP__STORES_BOTH && nd->segment == GP__HEAD)
+				nd->d = gp__take(a, nd->rows, nd->cols);
+		}
 	t->all_sums = (ptrdiff_t)((a->used - from) / sizeof(odvgp_real));
 	t->tree = (odvgp_real *)gp__take_bytes(
 			a, (size_t)levels, (size_t)(64 + t->all_sums * (ptrdiff_t)sizeof(odvgp_real)));
@@ -22577,13 +22436,13 @@ static void gp__model_layout(odvgp_model *m, gp__arena *a)
 	if (carve) gp__tables_layout(m, a, nodes);
 	else {
 		memset(&m->par, 0, sizeof m->par);
-		gp__slots_start(m);
-		gp__likelihood_slots_count(m);
+		m->par.kind = c->positive_transform;
+		gp__slots_count(m, NULL);
 	}
 	gp__tape_start(m, a);
 	for (int i = 0; i < m->units; i++) {
 		gp__unit *u = gp__unit_at(m, i);
-		if (!carve) gp__unit_slots_count(u);
+		if (!carve) gp__slots_count(m, u);
 		u->sd_at = m->data_sds;
 		m->data_sds += u->D + 1 + (u->patches.height ? u->Dz : 0);
 		gp__natural_layout(u, a, &matrices, &vectors);
@@ -22864,27 +22723,20 @@ static odvgp_status gp__model_place(odvgp_model *m, gp__arena *a, size_t bytes, 
 		gp__gauss_hermite(m->tape.lik_nodes, t, t + m->tape.lik_nodes);
 	}
 	m->state.step_scale = 1;
-	GP__FROM(i, 0, m->data_sds) m->data_sd[i] = 1;
-	GP__FOR(k, m->units)
-		GP__FROM(i, 0, m->unit[k].M_gamma) {
-			m->unit[k].columns[i] = i;
-			m->unit[k].scales[i] = 1;
+	GP__FOR(i, m->data_sds) m->data_sd[i] = 1;
+	GP__EACH_UNIT(u, m)
+		GP__FOR(i, u->M_gamma) {
+			u->columns[i] = i;
+			u->scales[i] = 1;
 		}
 	return ODVGP_OK;
-}
-
-static void gp__start_patches(gp__unit *u)
-{
-	if (!u->slot_patch_weights) return;
-	GP__EACH_VALUE(i, &u->model->par.slot[u->slot_patch_weights]) u->model->par.theta[i] = 1;
 }
 
 /*	Function f is process f modulo P. */
 static void gp__start_mixing(odvgp_model *m)
 {
 	ptrdiff_t P = m->cfg.layer[m->cfg.layers - 1].P;
-	for (ptrdiff_t f = 0; m->slot_mixing && f < m->F; f++)
-		m->par.theta[m->par.slot[m->slot_mixing].offset + f * P + f % P] = 1;
+	GP__FOR(f, m->slot_mixing ? m->F : 0) gp__theta_of(m, m->slot_mixing)[f * P + f % P] = 1;
 }
 
 /*	Hyperparameters that the expression gave. */
@@ -22919,7 +22771,8 @@ ODVGP_API odvgp_status odvgp_model_init(odvgp_model **model, const odvgp_config 
 	if ((s = gp__model_place(m, &a, block_bytes, info)) != ODVGP_OK) return s;
 	GP__EACH_UNIT(u, m) gp__start_kernel(u, config->layer[u->layer].kernel);
 	gp__start_likelihood(m);
-	GP__EACH_UNIT(u, m) gp__start_patches(u);
+	GP__EACH_UNIT(u, m)
+		GP__EACH_VALUE(i, &m->par.slot[u->slot_patch_weights]) m->par.theta[i] = 1;
 	gp__start_mixing(m);
 	gp__q_identity(m);
 	gp__touch_all(m);
@@ -22951,8 +22804,7 @@ static void gp__copy_lbfgs(gp__lbfgs *to, const gp__lbfgs *from)
 	if (to->memory) memcpy(to->sy, from->sy, (size_t)to->memory * sizeof *to->sy);
 }
 
-/*	To a model of the same config: what a file holds (gp__file_model_state), and the memory of the
-	allocating layer. */
+/*	To a model of the same config: what a file holds (gp__file_model_state), and the allocator. */
 static void gp__copy_state(odvgp_model *to, const odvgp_model *from)
 {
 	GP__EACH_SLOT(i, to) {
@@ -23002,16 +22854,18 @@ ODVGP_API odvgp_status odvgp_model_copy(odvgp_model **copy, const odvgp_model *m
 
 /* ---- >>warm   the warm start: L-BFGS on a subset's collapsed bound
 
-	L-BFGS trains an auxiliary COUPLED model in the scratch memory, which has the model's kernel,
-	values, bounds, priors and units; what it finds goes back. It is Gaussian: another likelihood's
-	targets are replaced by pseudo-targets, with a weight of 0 where one is missing, and those of
-	mixed functions f by the least-squares solution g of f = W g. */
+	L-BFGS trains an auxiliary COUPLED Gaussian model in the scratch memory, which has the model's
+	kernel, values, bounds, priors and units; what it finds goes back. odvgp_warm_start lists the
+	pseudo-targets of other likelihoods; one that is missing has the weight 0. */
 
 typedef struct {
+	const odvgp_model *m;
+	const odvgp_real *X, *Y;   /* all rows */
 	odvgp_config cfg;          /* of the auxiliary model */
 	ptrdiff_t iterations;      /* of L-BFGS */
 	odvgp_real *theta, *value; /* the model's before */
-	odvgp_real *X, *Y;         /* the subset; NULL: all rows */
+	odvgp_real *X_subset, *Y_subset; /* NULL: all rows */
+	const odvgp_real *X_used, *Y_used;
 	odvgp_real *f;             /* [F], of mixed functions */
 	ptrdiff_t columns;         /* of the auxiliary model's Y */
 	void *rest;                /* the auxiliary model, then odvgp_fit_q's scratch */
@@ -23037,8 +22891,7 @@ static int gp__warm_takes_q(const odvgp_model *m)
 		   (part == ODVGP_COV_PART_DENSE || part == ODVGP_COV_PART_BLOCKS);
 }
 
-/*	q of pseudo-targets is close to the model's where they are g(y): of mixed functions, positive
-	targets, counts and proportions; not of classes, or where y may be an outlier. */
+/*	Pseudo-targets give the model's q, too: not those of classes, or where y may be an outlier. */
 static int gp__warm_knows_q(const odvgp_model *m)
 {
 	int of_y = m->y.lik->flags & GP__LIK_CLASSES || m->y.lik->least < 0 || m->y.lik->most == 1;
@@ -23078,8 +22931,8 @@ static odvgp_config gp__warm_config(const odvgp_model *m, ptrdiff_t rows, ptrdif
 	memset(&c.lik, 0, sizeof c.lik);
 	c.lik.weights = m->cfg.lik.weights || m->cfg.lik.missing;
 	c.functions = 0;
-	if (m->slot_mixing) return c;
-	c.layer[0].P = m->T > 1 || !m->classes ? m->T : m->F; /* one against the rest */
+	if (!m->slot_mixing) /* one against the rest */
+		c.layer[0].P = m->T > 1 || !m->classes ? m->T : m->F;
 	return c;
 }
 
@@ -23090,6 +22943,7 @@ static odvgp_status gp__warm_settle(
 	ptrdiff_t N = m->cfg.N, M = set->M ? set->M : m->cfg.layer[0].M, rows = set->rows;
 	odvgp_status s = gp__warm_check(m, info);
 	memset(w, 0, sizeof *w);
+	w->m = m;
 	if (s) return s;
 	if (!rows) rows = GP__MAX(gp__sample_rows(N, M, 20), GP__MIN(M, N));
 	if (rows < 1 || rows > N || M < 1 || (set->M && M > rows) || set->iterations < 0 ||
@@ -23106,8 +22960,8 @@ static odvgp_status gp__warm_settle(
 	return ODVGP_OK;
 }
 
-/*	Few rows of classes: their regression may explain nothing, or each row by itself. So its result
-	is kept only if training from there comes further than from the values before. */
+/*	Few rows of classes: their regression may explain nothing, or each row by itself. So training
+	from its result must come further than from the values before. */
 #define GP__TRIAL_ROWS 1024
 #define GP__TRIAL_STEPS 50
 static int gp__warm_is_tried(const odvgp_model *m)
@@ -23139,8 +22993,7 @@ static void gp__warm_model(odvgp_model *aux, const odvgp_model *m, const odvgp_c
 	gp__model_settle(aux);
 }
 
-/*	The size of the models that gp__warm_is_tried compares. Not inlined, as a draft takes 5 KiB of
-	stack and another one follows. */
+/*	The size of a trial's model. Not inlined: a draft takes 5 KiB of stack; another one follows. */
 GP__NOINLINE odvgp_status gp__trial_measure(const odvgp_model *m, size_t *bytes, odvgp_info *info)
 {
 	gp__draft draft;
@@ -23151,32 +23004,31 @@ GP__NOINLINE odvgp_status gp__trial_measure(const odvgp_model *m, size_t *bytes,
 }
 
 /*	Measures the auxiliary model, and the scratch of odvgp_fit_q for its q. */
-GP__NOINLINE odvgp_status gp__warm_measure(
-		gp__warm_work *w, const odvgp_model *m, size_t *bytes, odvgp_info *info)
+GP__NOINLINE odvgp_status gp__warm_measure(gp__warm_work *w, size_t *bytes, odvgp_info *info)
 {
 	gp__draft draft;
 	odvgp_model *aux = gp__draft_start(&draft, NULL, NULL);
-	gp__warm_model(aux, m, &w->cfg);
+	gp__warm_model(aux, w->m, &w->cfg);
 	w->columns = gp__y_columns(&aux->y);
 	odvgp_status s = gp__model_measure(aux, bytes, info);
-	aux->magic = gp__warm_knows_q(m) ? GP__MODEL_MAGIC : 0;
+	aux->magic = gp__warm_knows_q(w->m) ? GP__MODEL_MAGIC : 0;
 	w->fit_bytes = odvgp_fit_q_scratch(aux, NULL);
 	return s;
 }
 
-static odvgp_status gp__warm_layout(
-		gp__warm_work *w, const odvgp_model *m, gp__arena *a, odvgp_info *info)
+static odvgp_status gp__warm_layout(gp__warm_work *w, gp__arena *a, odvgp_info *info)
 {
+	const odvgp_model *m = w->m;
 	size_t aux = 0, trial = 0, fit = gp__warm_fits_q(m) ? odvgp_fit_q_scratch(m, NULL) : 1;
-	odvgp_status s = gp__warm_measure(w, m, &aux, info);
+	odvgp_status s = gp__warm_measure(w, &aux, info);
 	if (!s && gp__warm_is_tried(m)) s = gp__trial_measure(m, &trial, info);
 	if (s) return s;
 	w->rest_bytes = fit ? GP__MAX(GP__MAX(fit, aux), trial) : 0;
 	w->theta = gp__take(a, m->par.count, 1);
 	w->value = gp__take(a, m->par.positive, 1);
 	if (w->cfg.N < m->cfg.N || gp__is_pseudo(m)) {
-		w->X = gp__take(a, w->cfg.N, m->cfg.layer[0].D);
-		w->Y = gp__take(a, w->cfg.N, w->columns);
+		w->X_subset = gp__take(a, w->cfg.N, m->cfg.layer[0].D);
+		w->Y_subset = gp__take(a, w->cfg.N, w->columns);
 	}
 	w->rest = gp__take_bytes(a, w->rest_bytes, 1);
 	w->f = gp__take(a, 1, m->slot_mixing ? m->F : 0);
@@ -23190,7 +23042,7 @@ ODVGP_API size_t odvgp_warm_start_scratch(
 	gp__arena a = gp__measuring();
 	gp__warm_work w;
 	if (!gp__model_ok(m)) return gp__no_size(gp__is_null(info, "model"));
-	if (gp__warm_settle(&w, m, settings, info) || gp__warm_layout(&w, m, &a, info)) return 0;
+	if (gp__warm_settle(&w, m, settings, info) || gp__warm_layout(&w, &a, info)) return 0;
 	return a.bad ? gp__too_large(info, "scratch") : a.used + 64;
 }
 
@@ -23213,56 +23065,56 @@ static double gp__pseudo(const odvgp_model *m, const odvgp_real *y, ptrdiff_t f)
 }
 
 /*	to [P] <- the g of least squares, by coordinates: residuals f are left in w->f. */
-static void gp__unmix(const gp__warm_work *w, const odvgp_model *m, odvgp_real *to)
+static void gp__unmix(const gp__warm_work *w, odvgp_real *to)
 {
-	const odvgp_real *W = m->par.theta + m->par.slot[m->slot_mixing].offset;
-	ptrdiff_t P = w->cfg.layer[0].P;
+	ptrdiff_t P = w->cfg.layer[0].P, F = w->m->F;
 	gp__zero(to, P);
 	GP__FROM(i, 0, 30 * P) {
+		const odvgp_real *W = gp__theta_of(w->m, w->m->slot_mixing) + i % P;
 		odvgp_real dot = 0, size = 0;
-		GP__FOR(f, m->F) {
-			dot += W[f * P + i % P] * w->f[f];
-			size += W[f * P + i % P] * W[f * P + i % P];
+		GP__FOR(f, F) {
+			dot += W[f * P] * w->f[f];
+			size += W[f * P] * W[f * P];
 		}
 		odvgp_real step = size > 0 ? dot / size : 0;
 		to[i % P] += step;
-		GP__FOR(f, m->F) w->f[f] -= step * W[f * P + i % P];
+		GP__FOR(f, F) w->f[f] -= step * W[f * P];
 	}
 }
 
 /*	The auxiliary model's row for y. */
-static void gp__pseudo_row(
-		const gp__warm_work *w, const odvgp_model *m, const odvgp_real *y, odvgp_real *to)
+static void gp__pseudo_row(const gp__warm_work *w, const odvgp_real *y, odvgp_real *to)
 {
+	const odvgp_model *m = w->m;
 	ptrdiff_t P = w->cfg.layer[0].P;
 	int missing = 0;
 	GP__FOR(t, m->T) missing |= y[t] != y[t];
 	odvgp_real *f_of_y = m->slot_mixing ? w->f : to;
 	GP__FOR(f, m->slot_mixing ? m->F : P) f_of_y[f] = missing ? 0 : (odvgp_real)gp__pseudo(m, y, f);
-	if (m->slot_mixing) gp__unmix(w, m, to);
+	if (m->slot_mixing) gp__unmix(w, to);
 	if (w->cfg.lik.weights) to[P] = missing ? 0 : m->y.weights ? y[m->T] : 1;
 }
 
-static odvgp_status gp__warm_subset(const gp__warm_work *w, const odvgp_model *m,
-		const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
+static odvgp_status gp__warm_subset(const gp__warm_work *w, odvgp_info *info)
 {
+	const odvgp_model *m = w->m;
 	ptrdiff_t D = m->cfg.layer[0].D, C = gp__y_columns(&m->y);
 	odvgp_status s = ODVGP_OK;
 	for (ptrdiff_t i = 0; i < w->cfg.N && !s; i++) {
 		ptrdiff_t row = gp__permute(m->cfg.seed, GP__STREAM_WARM, 0, m->cfg.N, i);
-		const odvgp_real *y = Y + row * C;
-		odvgp_real *to = w->Y + i * w->columns;
-		gp__copy(w->X + i * D, X + row * D, D);
+		const odvgp_real *y = w->Y + row * C;
+		odvgp_real *to = w->Y_subset + i * w->columns;
+		gp__copy(w->X_subset + i * D, w->X + row * D, D);
 		if (!gp__is_pseudo(m)) gp__copy(to, y, C);
 		else if ((s = gp__targets_check(&m->y, y, 1, row, info)) == ODVGP_OK)
-			gp__pseudo_row(w, m, y, to);
+			gp__pseudo_row(w, y, to);
 	}
 	return s;
 }
 
 /* --- from one model to the other --- */
 
-/*	Slot k's bounds, prior and whether it is trained, for slot s of `to`. */
+/*	Slot s gets slot k's bounds, prior and `trainable`. */
 static void gp__warm_settings(odvgp_model *to, int s, const odvgp_model *from, int k)
 {
 	gp__slot_state state = from->par.state[k];
@@ -23275,7 +23127,7 @@ enum { GP__WARM_VALUES, GP__WARM_ALL, GP__WARM_Q };
 /*	Copies the slots that both have: values, and with ALL what is set about them; with Q only q. */
 static void gp__warm_copy(odvgp_model *to, const odvgp_model *from, int what)
 {
-	for (int s = 1; s <= to->par.slots; s++) {
+	GP__EACH_SLOT(s, to) {
 		const odvgp_slot *slot = &to->par.slot[s];
 		int k = gp__slot_index(&from->par, slot->name);
 		const odvgp_slot *old = &from->par.slot[k];
@@ -23285,35 +23137,39 @@ static void gp__warm_copy(odvgp_model *to, const odvgp_model *from, int what)
 		if (to->slot_mixing + from->slot_mixing && to->par.state[s].unit < 0) continue;
 		if (what == GP__WARM_ALL) gp__warm_settings(to, s, from, k);
 		else if (!slot->trainable) continue;
-		gp__copy(to->par.theta + slot->offset, from->par.theta + old->offset, slot->count);
+		gp__copy(gp__theta_of(to, s), gp__theta_of(from, k), slot->count);
 		if (slot->positive)
-			gp__copy(to->par.value + slot->offset, from->par.value + old->offset, slot->count);
+			gp__copy(gp__slot_value(&to->par, slot), gp__slot_value(&from->par, old), slot->count);
 		gp__touch(to, s);
 	}
 }
 
-/*	The noise of pseudo-targets starts as that of data does. */
-static void gp__warm_noise(odvgp_model *aux)
+/*	The auxiliary model's noise becomes `variance`. */
+static void gp__warm_noise(odvgp_model *aux, double variance)
 {
-	double sd = (double)aux->data_sd[aux->cfg.layer[0].D];
-	aux->par.state[aux->slot_lik_params].floor = gp__noise_floor(aux, sd * sd);
-	gp__set_noise(aux, 0.1 * sd * sd);
+	gp__set_noise(aux, variance);
 	gp__touch(aux, aux->slot_lik_params);
 }
 
-/*	The outputs' noises become one, their geometric mean, with their bounds and prior. */
-static void gp__warm_one_noise(odvgp_model *aux, const odvgp_model *m)
+/*	The noise of pseudo-targets starts as that of data does. Those of several outputs become one,
+	their geometric mean, with their bounds and prior. */
+static void gp__warm_first_noise(odvgp_model *aux, const odvgp_model *m)
 {
+	int slot = aux->slot_lik_params;
 	const odvgp_slot *noise = &m->par.slot[m->slot_lik_params];
-	double sum = 0;
-	GP__EACH_VALUE(i, noise) sum += log((double)m->par.value[i]);
-	gp__warm_settings(aux, aux->slot_lik_params, m, m->slot_lik_params);
-	gp__set_noise(aux, exp(sum / (double)noise->count));
-	gp__touch(aux, aux->slot_lik_params);
+	double sd = (double)aux->data_sd[aux->cfg.layer[0].D], sum = 0;
+	if (gp__is_pseudo(m)) {
+		aux->par.state[slot].floor = gp__noise_floor(aux, sd * sd);
+		gp__warm_noise(aux, 0.1 * sd * sd);
+	} else if (m->extent > 1) {
+		GP__EACH_VALUE(i, noise) sum += log((double)m->par.value[i]);
+		gp__warm_settings(aux, slot, m, m->slot_lik_params);
+		gp__warm_noise(aux, exp(sum / (double)noise->count));
+	}
 }
 
-/*	A scale, whose noise has the variance 2 scale^2 (STUDENTT: with 4 degrees of freedom), or a
-	shape, size or precision, about 1 / variance of the noise. */
+/*	A scale, whose noise has variance 2 scale^2 (STUDENTT: with 4 degrees of freedom), or a shape,
+	size or precision, about 1 / variance. */
 static void gp__warm_width(odvgp_model *m, const odvgp_model *aux)
 {
 	const gp__likelihood *lik = m->y.lik;
@@ -23326,21 +23182,24 @@ static void gp__warm_width(odvgp_model *m, const odvgp_model *aux)
 
 /*	q's initial value, or where it is known the auxiliary model's, in slots that both have. */
 static odvgp_status gp__warm_pseudo(
-		odvgp_model *m, odvgp_model *aux, const gp__warm_work *w, odvgp_info *info)
+		const gp__warm_work *w, odvgp_model *m, odvgp_model *aux, odvgp_info *info)
 {
 	odvgp_status s = ODVGP_OK;
+	int known = gp__warm_knows_q(m);
 	if (!m->slot_mixing) gp__warm_width(m, aux);
-	if (gp__warm_knows_q(m)) s = odvgp_fit_q(aux, w->X, w->Y, NULL, w->fit, w->fit_bytes, info);
-	if (s || (s = gp__reset_q(m, info)) != ODVGP_OK || !gp__warm_knows_q(m)) return s;
-	if (gp__warm_takes_q(m)) gp__warm_copy(m, aux, GP__WARM_Q);
-	return ODVGP_OK;
+	if (known) s = odvgp_fit_q(aux, w->X_subset, w->Y_subset, NULL, w->fit, w->fit_bytes, info);
+	if (!s) s = gp__reset_q(m, info);
+	if (!s && known && gp__warm_takes_q(m)) gp__warm_copy(m, aux, GP__WARM_Q);
+	return s;
 }
 
 /* --- training it; odvgp_warm_start --- */
 
-static odvgp_status gp__warm_make(const gp__warm_work *w, const odvgp_config *c,
-		const odvgp_model *m, odvgp_model **made, odvgp_info *info)
+/*	An auxiliary model with the model's values; another number of points is placed anew. */
+static odvgp_status gp__warm_make(
+		const gp__warm_work *w, const odvgp_config *c, odvgp_model **made, odvgp_info *info)
 {
+	const odvgp_model *m = w->m;
 	odvgp_model *aux = NULL;
 	gp__arena a;
 	odvgp_status s = gp__model_claim(&aux, &a, 1, w->rest, w->rest_bytes, info);
@@ -23351,91 +23210,75 @@ static odvgp_status gp__warm_make(const gp__warm_work *w, const odvgp_config *c,
 	aux->tape.blas.watcher = m->tape.blas.watcher;
 	gp__q_identity(aux);
 	gp__touch_all(aux);
+	if (c->layer[0].M != m->cfg.layer[0].M)
+		s = odvgp_init_data(aux, w->X_used, w->Y_used, NULL, info);
+	if (s) return s;
+	gp__warm_copy(aux, m, GP__WARM_ALL);
+	gp__copy(aux->data_sd, m->data_sd, m->data_sds);
 	return ODVGP_OK;
 }
 
-/*	Make the auxiliary model and train it. */
-static odvgp_status gp__warm_train(gp__warm_work *w, const odvgp_model *m, const odvgp_real *X,
-		const odvgp_real *Y, odvgp_model **made, odvgp_info *info)
+/*	Steps of an auxiliary model on rows X and Y, until it has converged. */
+static odvgp_status gp__warm_steps(odvgp_model *aux, const odvgp_real *X, const odvgp_real *Y,
+		ptrdiff_t steps, odvgp_info *info)
 {
-	odvgp_model *aux = NULL;
+	int adam = aux->cfg.optim.kind == ODVGP_OPTIMIZER_ADAM;
+	odvgp_phase phase = adam ? ODVGP_PHASE_WARM_ADAM : ODVGP_PHASE_WARM_LBFGS;
 	odvgp_report report;
-	odvgp_phase phase = w->cfg.optim.kind == ODVGP_OPTIMIZER_ADAM ? ODVGP_PHASE_WARM_ADAM
-																  : ODVGP_PHASE_WARM_LBFGS;
-	odvgp_status s = gp__warm_make(w, &w->cfg, m, &aux, info);
-	if (s) return s;
-	if (w->cfg.layer[0].M != m->cfg.layer[0].M &&
-			(s = odvgp_init_data(aux, X, Y, NULL, info)) != ODVGP_OK)
-		return s;
-	gp__warm_copy(aux, m, GP__WARM_ALL);
-	gp__copy(aux->data_sd, m->data_sd, m->data_sds);
-	if (m->slot_mixing) aux->data_sd[m->cfg.layer[0].D] = 1;
-	if (gp__is_pseudo(m)) gp__warm_noise(aux);
-	else if (m->extent > 1) gp__warm_one_noise(aux, m);
-	*made = aux;
+	odvgp_status s = ODVGP_OK;
 	report.converged = report.stuck = 0;
-	for (ptrdiff_t i = 0; i < w->iterations && !s && !report.converged && !report.stuck; i++) {
-		s = gp__watch_at(aux, phase, i, w->iterations, NULL, info);
+	for (ptrdiff_t i = 0; i < steps && !s && !report.converged && !report.stuck; i++) {
+		s = gp__watch_at(aux, phase, i, steps, NULL, info);
 		if (!s) s = odvgp_step(aux, X, Y, &report, info);
 	}
 	return s;
 }
 
 /*	The bound after training from the model's values and q's initial value. */
-static double gp__trial_bound(
-		const odvgp_model *m, const gp__warm_work *w, const odvgp_real *X, const odvgp_real *Y)
+static double gp__trial_bound(const gp__warm_work *w)
 {
 	odvgp_model *trial;
 	odvgp_real elbo;
-	const odvgp_config c = gp__trial_config(m);
-	odvgp_status s = gp__warm_make(w, &c, m, &trial, NULL);
-	if (s) return -HUGE_VAL;
-	gp__warm_copy(trial, m, GP__WARM_ALL);
-	gp__copy(trial->data_sd, m->data_sd, m->data_sds);
-	for (ptrdiff_t i = 0; i < GP__TRIAL_STEPS && !s; i++) {
-		s = gp__watch_at(trial, ODVGP_PHASE_WARM_ADAM, i, GP__TRIAL_STEPS, NULL, NULL);
-		if (!s) s = odvgp_step(trial, X, Y, NULL, NULL);
-	}
-	if (!s) s = odvgp_elbo(trial, X, Y, c.N, &elbo, NULL, NULL, NULL);
+	const odvgp_config c = gp__trial_config(w->m);
+	odvgp_status s = gp__warm_make(w, &c, &trial, NULL);
+	if (!s) s = gp__warm_steps(trial, w->X, w->Y, GP__TRIAL_STEPS, NULL);
+	if (!s) s = odvgp_elbo(trial, w->X, w->Y, c.N, &elbo, NULL, NULL, NULL);
 	return s ? -HUGE_VAL : (double)elbo;
 }
 
-/*	The bound on at most 1,024 rows of the subset (with pseudo-targets: of the data), to compare;
+/*	To compare: the bound on at most 1,024 rows of the subset (with pseudo-targets: of the data);
 	without q the trial's, or 0. */
-static double gp__warm_bound(
-		odvgp_model *m, const gp__warm_work *w, const odvgp_real *X, const odvgp_real *Y)
+static double gp__warm_bound(const gp__warm_work *w, odvgp_model *m)
 {
 	odvgp_real elbo;
 	ptrdiff_t n = GP__MIN(w->cfg.N, 1024);
-	int subset = w->X && !gp__is_pseudo(m);
-	if (gp__warm_is_tried(m)) return gp__trial_bound(m, w, X, Y);
+	int all = gp__is_pseudo(m);
+	if (gp__warm_is_tried(m)) return gp__trial_bound(w);
 	if (!gp__warm_fits_q(m) && !gp__warm_knows_q(m)) return 0;
-	return odvgp_elbo(m, subset ? w->X : X, subset ? w->Y : Y, n, &elbo, NULL, NULL, NULL)
-				   ? -HUGE_VAL
-				   : (double)elbo;
+	odvgp_status s = odvgp_elbo(
+			m, all ? w->X : w->X_used, all ? w->Y : w->Y_used, n, &elbo, NULL, NULL, NULL);
+	return s ? -HUGE_VAL : (double)elbo;
 }
 
-/*	What the auxiliary model found becomes the model's, unless its bound would fall. A trial needs
-	that model's memory, so `tried` is the one before. */
-static odvgp_status gp__warm_take(odvgp_model *m, odvgp_model *aux, const gp__warm_work *w,
-		double tried, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
+/*	What the auxiliary model found becomes the model's, unless its bound would fall. `tried`: that
+	of a trial before, which needs the auxiliary model's memory. */
+static odvgp_status gp__warm_take(
+		const gp__warm_work *w, odvgp_model *m, odvgp_model *aux, double tried, odvgp_info *info)
 {
 	odvgp_status s = ODVGP_OK;
 	gp__state state = m->state;
 	odvgp_events events = m->tape.events;
 	gp__jitter jitter[GP__JITTERS];
 	memcpy(jitter, m->unit->jitter, sizeof jitter);
-	double before = gp__warm_is_tried(m) ? tried : gp__warm_bound(m, w, X, Y);
+	double before = gp__warm_is_tried(m) ? tried : gp__warm_bound(w, m);
 	gp__copy(w->theta, m->par.theta, m->par.count);
 	gp__copy(w->value, m->par.value, m->par.positive);
 	gp__warm_copy(m, aux, GP__WARM_VALUES);
-	if (m->extent > 1 && !gp__is_pseudo(m) && m->par.slot[m->slot_lik_params].trainable) {
-		gp__set_noise(m, (double)gp__noise(aux));
-		gp__touch(m, m->slot_lik_params);
-	}
-	if (gp__is_pseudo(m)) s = gp__warm_pseudo(m, aux, w, info);
-	else if (gp__warm_fits_q(m)) s = odvgp_fit_q(m, X, Y, NULL, w->rest, w->rest_bytes, info);
-	int better = !s && gp__warm_bound(m, w, X, Y) >= before;
+	if (m->extent > 1 && !gp__is_pseudo(m) && m->par.slot[m->slot_lik_params].trainable)
+		gp__warm_noise(m, (double)gp__noise(aux));
+	if (gp__is_pseudo(m)) s = gp__warm_pseudo(w, m, aux, info);
+	else if (gp__warm_fits_q(m)) s = odvgp_fit_q(m, w->X, w->Y, NULL, w->rest, w->rest_bytes, info);
+	int better = !s && gp__warm_bound(w, m) >= before;
 	if (!s) s = gp__stop_status(m, info);
 	if (!s && better) {
 		gp__forget(m);
@@ -23459,13 +23302,20 @@ static odvgp_status gp__warm(odvgp_model *m, const odvgp_warm *settings, const o
 	odvgp_status s = gp__warm_settle(&w, m, settings, info);
 	if (s) return s;
 	if (!scratch) return gp__is_null(info, "scratch");
+	w.X = X;
+	w.Y = Y;
 	gp__arena_init(&a, scratch, bytes);
-	if ((s = gp__warm_layout(&w, m, &a, info))) return s;
+	if ((s = gp__warm_layout(&w, &a, info))) return s;
 	if (a.bad) return gp__refuse(info, ODVGP_E_MEMORY, "scratch", "is too small");
-	if (w.X && (s = gp__warm_subset(&w, m, X, Y, info)) != ODVGP_OK) return s;
-	double tried = gp__warm_is_tried(m) ? gp__trial_bound(m, &w, X, Y) : 0;
-	s = gp__warm_train(&w, m, w.X ? w.X : X, w.X ? w.Y : Y, &aux, info);
-	return s ? s : gp__warm_take(m, aux, &w, tried, X, Y, info);
+	w.X_used = w.X_subset ? w.X_subset : X;
+	w.Y_used = w.X_subset ? w.Y_subset : Y;
+	if (w.X_subset && (s = gp__warm_subset(&w, info)) != ODVGP_OK) return s;
+	double tried = gp__warm_is_tried(m) ? gp__trial_bound(&w) : 0;
+	if ((s = gp__warm_make(&w, &w.cfg, &aux, info))) return s;
+	if (m->slot_mixing) aux->data_sd[m->cfg.layer[0].D] = 1;
+	gp__warm_first_noise(aux, m);
+	s = gp__warm_steps(aux, w.X_used, w.Y_used, w.iterations, info);
+	return s ? s : gp__warm_take(&w, m, aux, tried, info);
 }
 
 ODVGP_API odvgp_status odvgp_warm_start(odvgp_model *m, const odvgp_real *X, const odvgp_real *Y,
@@ -24128,8 +23978,8 @@ ODVGP_API odvgp_status odvgp_load_file(
 static odvgp_status gp__fit_start(
 		odvgp_model *m, const odvgp_real *X, const odvgp_real *Y, odvgp_info *info)
 {
-	odvgp_status s = gp__rows_check(m, X, Y, 1, info);
-	if (s || !m->warm_due || m->state.steps || gp__warm_check(m, NULL)) return s;
+	odvgp_status s = ODVGP_OK;
+	if (!m->warm_due || m->state.steps || gp__warm_check(m, NULL)) return s;
 	const odvgp_warm first = {0, 0, 100, GP__R(0.03)};
 	size_t bytes = GP__MAX(
 			odvgp_warm_start_scratch(m, &first, NULL), odvgp_warm_start_scratch(m, NULL, NULL));
