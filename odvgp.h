@@ -13631,7 +13631,7 @@ typedef struct {
 	size_t offset, bytes;
 	int type, open;
 	double least, most;
-	const char *words; /* of a CHOICE, from number 0 on */
+	const char *words; /* of a CHOICE, from number 0 on; their count limits it */
 } gp__field;
 
 #define GP__LARGEST_SIZE ((double)((ptrdiff_t)1 << (sizeof(ptrdiff_t) > 4 ? 40 : 28)))
@@ -13647,12 +13647,11 @@ typedef struct {
 #define GP__SIZE(path, least)             GP__FIELD(path, SIZE, least, GP__LARGEST_SIZE)
 #define GP__LAYER_SIZE(path, least) \
 	GP__FIELD_AT(#path, layer[0].path, SIZE, CLOSED, least, GP__LARGEST_SIDE, NULL)
-#define GP__CHOICE(path, count, words) \
-	GP__FIELD_AT(#path, path, CHOICE, CLOSED, 0, (count)-1, words)
-#define GP__LAYER_CHOICE(path, count, words) \
-	GP__FIELD_AT(#path, layer[0].path, CHOICE, CLOSED, 0, (count)-1, words)
-#define GP__SWITCH(path)       GP__CHOICE(path, 2, "off on")
-#define GP__LAYER_SWITCH(path) GP__LAYER_CHOICE(path, 2, "off on")
+#define GP__CHOICE(path, words) GP__FIELD_AT(#path, path, CHOICE, CLOSED, 0, 0, words)
+#define GP__LAYER_CHOICE(path, words) \
+	GP__FIELD_AT(#path, layer[0].path, CHOICE, CLOSED, 0, 0, words)
+#define GP__SWITCH(path)       GP__CHOICE(path, "off on")
+#define GP__LAYER_SWITCH(path) GP__LAYER_CHOICE(path, "off on")
 
 /*	The fields of a model file, in order: all but kernel, threads and isa; offsets of layer[0]. */
 static const gp__field gp__fields[] = {
@@ -13666,20 +13665,18 @@ static const gp__field gp__fields[] = {
 		GP__SIZE(tile, 0),
 		GP__SIZE(optim.gamma_batch, 0),
 		GP__SIZE(kernel_cache_bytes, 0),
-		GP__LAYER_CHOICE(mean_part, ODVGP_MEAN_PART_COUNT, "beta orth hybrid free blocks"),
-		GP__LAYER_CHOICE(cov_part, ODVGP_COV_PART_COUNT, "dense inverse diagonal blocks"),
-		GP__CHOICE(objective, ODVGP_OBJECTIVE_COUNT, "elbo collapsed partly tight exact"),
-		GP__CHOICE(optim.gamma_step, ODVGP_GAMMA_STEP_COUNT, "adam diagonal exact"),
+		GP__LAYER_CHOICE(mean_part, "beta orth hybrid free blocks"),
+		GP__LAYER_CHOICE(cov_part, "dense inverse diagonal blocks"),
+		GP__CHOICE(objective, "elbo collapsed partly tight exact"),
+		GP__CHOICE(optim.gamma_step, "adam diagonal exact"),
 		GP__REAL(optim.gamma_step_ratio, ABOVE_LEAST, 0, DBL_MAX),
 		GP__REAL(reproduce.gamma_eps, CLOSED, 0, DBL_MAX),
-		GP__CHOICE(reproduce.blocks_step, ODVGP_BLOCKS_STEP_COUNT, "together alternate"),
-		GP__CHOICE(
-				reproduce.diag_step, ODVGP_DIAG_STEP_COUNT, "exact affine projected projected_mu"),
-		GP__CHOICE(
-				reproduce.parametrisation, ODVGP_PARAMETRISATION_COUNT, "whitened primal a_beta"),
-		GP__CHOICE(reproduce.gamma_coords, ODVGP_GAMMA_COORDS_COUNT, "plain scaled differentiated"),
-		GP__CHOICE(reproduce.gamma_kl, ODVGP_GAMMA_KL_COUNT, "residual columns"),
-		GP__CHOICE(lik.kind, ODVGP_LIKELIHOOD_COUNT,
+		GP__CHOICE(reproduce.blocks_step, "together alternate"),
+		GP__CHOICE(reproduce.diag_step, "exact affine projected projected_mu"),
+		GP__CHOICE(reproduce.parametrisation, "whitened primal a_beta"),
+		GP__CHOICE(reproduce.gamma_coords, "plain scaled differentiated"),
+		GP__CHOICE(reproduce.gamma_kl, "residual columns"),
+		GP__CHOICE(lik.kind,
 				"gaussian bernoulli logit studentt laplace poisson exponential negative_binomial "
 				"gamma beta ordinal robustmax softmax heteroscedastic"),
 		GP__FIELD(lik.nodes, COUNT, 0, GP__MOST_NODES),
@@ -13690,15 +13687,14 @@ static const gp__field gp__fields[] = {
 		GP__SWITCH(lik.exposure),
 		GP__SWITCH(lik.known_noise),
 		GP__SWITCH(lik.noise_per_output),
-		GP__LAYER_CHOICE(mean_function, ODVGP_MEAN_FUNCTION_COUNT,
-				"zero constant linear identity projection"),
-		GP__LAYER_CHOICE(parametrisation, ODVGP_PARAMETRISATION_COUNT, "whitened primal a_beta"),
+		GP__LAYER_CHOICE(mean_function, "zero constant linear identity projection"),
+		GP__LAYER_CHOICE(parametrisation, "whitened primal a_beta"),
 		GP__FIELD(functions, SIZE, 0, GP__LARGEST_SIDE),
 		GP__SWITCH(independent),
 		GP__FIELD(deep.samples, COUNT, 0, 10000),
 		GP__FIELD(deep.predict_samples, COUNT, 0, 10000),
 		GP__SWITCH(deep.fixed_samples),
-		GP__CHOICE(deep.q_init, ODVGP_HIDDEN_Q_COUNT, "narrow prior"),
+		GP__CHOICE(deep.q_init, "narrow prior"),
 		GP__LAYER_SIZE(patches.image_height, 0),
 		GP__LAYER_SIZE(patches.image_width, 0),
 		GP__LAYER_SIZE(patches.channels, 0),
@@ -13707,13 +13703,13 @@ static const gp__field gp__fields[] = {
 		GP__LAYER_SIZE(patches.stride, 0),
 		GP__LAYER_SWITCH(patches.locations),
 		GP__LAYER_SWITCH(patches.image_output),
-		GP__CHOICE(positive_transform, ODVGP_POSITIVE_TRANSFORM_COUNT, "softplus exp"),
-		GP__CHOICE(reproduce.q_init, ODVGP_Q_INIT_COUNT, "prior identity"),
-		GP__CHOICE(init.beta, ODVGP_INIT_BETA_COUNT, "kmeans random greedy farthest"),
-		GP__CHOICE(init.gamma, ODVGP_INIT_GAMMA_COUNT, "random residual"),
-		GP__CHOICE(init.hyperparams, ODVGP_INIT_HYPER_COUNT, "median ulapane"),
-		GP__CHOICE(reproduce.update, ODVGP_UPDATE_COUNT, "joint natgrad_first adam_first"),
-		GP__CHOICE(optim.kind, ODVGP_OPTIMIZER_COUNT, "adam lbfgs"),
+		GP__CHOICE(positive_transform, "softplus exp"),
+		GP__CHOICE(reproduce.q_init, "prior identity"),
+		GP__CHOICE(init.beta, "kmeans random greedy farthest"),
+		GP__CHOICE(init.gamma, "random residual"),
+		GP__CHOICE(init.hyperparams, "median ulapane"),
+		GP__CHOICE(reproduce.update, "joint natgrad_first adam_first"),
+		GP__CHOICE(optim.kind, "adam lbfgs"),
 		GP__FIELD(optim.lbfgs_memory, COUNT, 1, 1000),
 		GP__FIELD(shards, POWER, 1, 65536),
 		GP__SWITCH(optim.natgrad),
@@ -13735,7 +13731,7 @@ static const gp__field gp__fields[] = {
 static const gp__field gp__unsaved_fields[] = {
 		GP__FIELD_AT("kernel", layer[0].kernel, TEXT, CLOSED, 0, 0, NULL),
 		GP__SWITCH(init.warm),
-		GP__CHOICE(isa, ODVGP_ISA_COUNT, "auto c avx2 avx512 sse2 neon"),
+		GP__CHOICE(isa, "auto c avx2 avx512 sse2 neon"),
 };
 
 /*	Some compilers store enumerations in one or two bytes. */
@@ -13803,9 +13799,10 @@ static int gp__field_ok(const gp__field *field, const odvgp_config *c)
 	if (field->type == GP__FIELD_BITS) return 1;
 	if (field->type == GP__FIELD_SCHEDULE)
 		return gp__schedule_ok((const odvgp_schedule *)at, (odvgp_real)field->most);
-	double v = gp__field_value(field, c);
+	double v = gp__field_value(field, c), most = field->most;
+	for (const char *s = field->words; s && *s; s++) most += *s == ' ';
 	if (!(field->open == GP__ABOVE_LEAST ? v > field->least : v >= field->least)) return 0;
-	if (!(field->open == GP__BELOW_MOST ? v < field->most : v <= field->most)) return 0;
+	if (!(field->open == GP__BELOW_MOST ? v < most : v <= most)) return 0;
 	return field->type != GP__FIELD_POWER || ((ptrdiff_t)v & ((ptrdiff_t)v - 1)) == 0;
 }
 
