@@ -10262,7 +10262,9 @@ typedef struct {
 } gp__ref;
 static const gp__ref gp__none = {0, 0, 0};
 
-typedef struct {
+typedef struct gp__node gp__node;
+typedef struct gp__tape gp__tape;
+struct gp__node {
 	gp__op op;
 	int variant;
 	int segment, needs_grad;
@@ -10271,9 +10273,9 @@ typedef struct {
 	int seeded;  /* it is a term of the bound, or a term depends on it */
 	/* PARAM: first slot, number of slots; else slots = 0 */
 	int slot, slots;
-	int in[GP__MAX_IN];          /* 0: none */
-	int base;                    /* the node in whose memory it works; 0: its own */
-	int next;                    /* the node that overwrites its value; 0: none */
+	gp__node *in[GP__MAX_IN];    /* NULL: none */
+	gp__node *base;              /* in whose memory it works; NULL: its own */
+	gp__node *next;              /* that overwrites its value; NULL: none */
 	int kept;                    /* aux holds all that the adjoint needs */
 	int rows_vary, cols_vary;    /* GP__TILE_SIZE, ..., or 0 */
 	odvgp_real coef[GP__MAX_IN]; /* SUM: one per input; PRODUCT, DOT: coef[0] */
@@ -10281,8 +10283,10 @@ typedef struct {
 	odvgp_real *v, *d, *aux;
 	gp__jitter *jitter; /* CHOL, JITTERED; else NULL */
 	gp__unit *of;
+	gp__tape *tape;
+	const odvgp_blas *blas; /* the tape's */
 	uint64_t stamp;
-} gp__node;
+};
 
 /* --- units --- */
 
@@ -10351,7 +10355,7 @@ typedef struct {
 	ptrdiff_t row;       /* its row, as in odvgp_info */
 } gp__sums;
 
-typedef struct {
+struct gp__tape {
 	/* [nodes + 1], node[0] is none; NULL while a model is measured */
 	gp__node *node;
 	int nodes;
@@ -10383,7 +10387,7 @@ typedef struct {
 	int purpose;
 	int again;      /* second visit of the tiles, for the gradient: moments are not added again */
 	int data_error; /* the last evaluation failed on its rows, not on the parameters */
-} gp__tape;
+};
 
 /* --- a model's state --- */
 
@@ -11139,14 +11143,7 @@ ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *m, int term, ptrdiff_
 
 	Below, dX is the adjoint of X; "stacked" means squares [M,M] one below the other, [P M, M]. */
 
-static gp__node *gp__in(gp__tape *t, const gp__node *nd, int i)
-{
-	return nd->in[i] ? &t->node[nd->in[i]] : NULL;
-}
-static int gp__wants(gp__tape *t, const gp__node *nd, int i)
-{
-	return nd->in[i] && t->node[nd->in[i]].needs_grad;
-}
+static int gp__wants(const gp__node *nd, int i) { return nd->in[i] && nd->in[i]->needs_grad; }
 
 /*	A varying size, or `size` itself. */
 static ptrdiff_t gp__size_of(
@@ -11158,11 +11155,11 @@ static ptrdiff_t gp__size_of(
 									 : size;
 }
 
-static void gp__resize(gp__tape *t, gp__node *nd)
+static void gp__resize(gp__node *nd)
 {
 	const gp__unit *u = nd->of;
-	if (nd->rows_vary) nd->rows = gp__size_of(u, nd->rows_vary, t->rows, u->ncolumns);
-	if (nd->cols_vary) nd->cols = gp__size_of(u, nd->cols_vary, t->rows, u->ncolumns);
+	if (nd->rows_vary) nd->rows = gp__size_of(u, nd->rows_vary, nd->tape->rows, u->ncolumns);
+	if (nd->cols_vary) nd->cols = gp__size_of(u, nd->cols_vary, nd->tape->rows, u->ncolumns);
 }
 
 static void gp__node_zero(odvgp_real *x, const gp__node *nd)
@@ -11188,87 +11185,83 @@ static void gp__adjoint_to(const gp__node *nd, gp__node *X)
 
 /* --- PARAM, INPUT: set from outside; PARAM's adjoint is in the gradient vector --- */
 
-static void gp__do_nothing(gp__tape *t, gp__node *nd)
-{
-	(void)t;
-	(void)nd;
-}
+static void gp__do_nothing(gp__node *nd) { (void)nd; }
 
 /* --- KERNEL(hyp, X1, X2): K(X1, X2)
 	  KERNEL(hyp, Z, X, w): of images X with weights w --- */
 
 /*	Input k of an operation, unless missing, has the weights of patches. */
-static void gp__node_images(gp__tape *t, const gp__node *nd, int k, gp__kjob *job)
+static void gp__node_images(const gp__node *nd, int k, gp__kjob *job)
 {
-	gp__node *w = gp__in(t, nd, k);
+	gp__node *w = nd->in[k];
 	if (!w) return;
 	job->patches = &nd->of->patches;
 	job->weights = w->v;
 	if (w->needs_grad) job->dweights = w->d;
 }
 
-static void gp__node_job(gp__tape *t, const gp__node *nd, gp__kjob *job)
+static void gp__node_job(const gp__node *nd, gp__kjob *job)
 {
-	gp__node *hyp = gp__in(t, nd, 0), *X1 = gp__in(t, nd, 1), *X2 = gp__in(t, nd, 2);
-	gp__kernel_job(job, &t->blas, &nd->of->kernel, hyp->v, X1->v, X1->rows, X2->v, X2->rows);
+	gp__node *hyp = nd->in[0], *X1 = nd->in[1], *X2 = nd->in[2];
+	gp__kernel_job(job, nd->blas, &nd->of->kernel, hyp->v, X1->v, X1->rows, X2->v, X2->rows);
 	job->lower = nd->op == GP__KERNEL && nd->variant == GP__KERNEL_LOWER;
-	if (X1->op == GP__GATHER_ROWS && gp__in(t, X1, 0) == X2) job->origin = nd->of->columns;
-	if (gp__wants(t, nd, 0)) job->dhyp = hyp->d;
-	if (gp__wants(t, nd, 1)) job->dX1 = X1->d;
-	if (gp__wants(t, nd, 2)) job->dX2 = X2->d;
-	if (nd->op == GP__KERNEL) gp__node_images(t, nd, 3, job);
+	if (X1->op == GP__GATHER_ROWS && X1->in[0] == X2) job->origin = nd->of->columns;
+	if (gp__wants(nd, 0)) job->dhyp = hyp->d;
+	if (gp__wants(nd, 1)) job->dX1 = X1->d;
+	if (gp__wants(nd, 2)) job->dX2 = X2->d;
+	if (nd->op == GP__KERNEL) gp__node_images(nd, 3, job);
 }
 
-static void gp__kernel_forward(gp__tape *t, gp__node *nd)
+static void gp__kernel_forward(gp__node *nd)
 {
 	gp__kjob job;
-	gp__node_job(t, nd, &job);
+	gp__node_job(nd, &job);
 	job.K = nd->v;
 	job.ldk = nd->ld;
-	gp__kernel_matrix(&job, t->scratch, 0);
+	gp__kernel_matrix(&job, nd->tape->scratch, 0);
 }
 
-static void gp__kernel_reverse(gp__tape *t, gp__node *nd)
+static void gp__kernel_reverse(gp__node *nd)
 {
 	gp__kjob job;
-	gp__node_job(t, nd, &job);
+	gp__node_job(nd, &job);
 	job.dK = nd->d;
 	job.lddk = nd->ld;
-	gp__kernel_matrix(&job, t->scratch, 1);
+	gp__kernel_matrix(&job, nd->tape->scratch, 1);
 }
 
 /* --- KERNEL_DIAG(hyp, X): k(x,x) of each row of X, [1,n]
 	  KERNEL_DIAG(hyp, X, w): of images; aux: K w for each [n,patches] --- */
 
-static int gp__node_images_diag(gp__tape *t, gp__node *nd, int adjoint)
+static int gp__node_images_diag(gp__node *nd, int adjoint)
 {
-	gp__node *hyp = gp__in(t, nd, 0), *X = gp__in(t, nd, 1);
+	gp__node *hyp = nd->in[0], *X = nd->in[1];
 	gp__kjob job;
 	if (!nd->in[2]) return 0;
-	gp__kernel_job(&job, &t->blas, &nd->of->kernel, hyp->v, NULL, 0, X->v, X->rows);
-	if (gp__wants(t, nd, 0)) job.dhyp = hyp->d;
-	if (gp__wants(t, nd, 1)) job.dX2 = X->d;
-	gp__node_images(t, nd, 2, &job);
-	gp__images_diag(&job, adjoint ? nd->d : nd->v, nd->aux, t->scratch, adjoint);
+	gp__kernel_job(&job, nd->blas, &nd->of->kernel, hyp->v, NULL, 0, X->v, X->rows);
+	if (gp__wants(nd, 0)) job.dhyp = hyp->d;
+	if (gp__wants(nd, 1)) job.dX2 = X->d;
+	gp__node_images(nd, 2, &job);
+	gp__images_diag(&job, adjoint ? nd->d : nd->v, nd->aux, nd->tape->scratch, adjoint);
 	return 1;
 }
 
-static void gp__kernel_diag_forward(gp__tape *t, gp__node *nd)
+static void gp__kernel_diag_forward(gp__node *nd)
 {
-	const gp__node *hyp = gp__in(t, nd, 0), *X = gp__in(t, nd, 1);
+	const gp__node *hyp = nd->in[0], *X = nd->in[1];
 	int same = gp__kernel_stationary(&nd->of->kernel);
 	odvgp_real value[GP__MAX_NODES];
-	if (gp__node_images_diag(t, nd, 0)) return;
+	if (gp__node_images_diag(nd, 0)) return;
 	GP__FOR(j, nd->cols)
 		nd->v[j] = same && j ? nd->v[0]
 							 : gp__kernel_diag(&nd->of->kernel, hyp->v, X->v + j * X->ld, value);
 }
 
-static void gp__kernel_diag_reverse(gp__tape *t, gp__node *nd)
+static void gp__kernel_diag_reverse(gp__node *nd)
 {
-	gp__node *hyp = gp__in(t, nd, 0), *X = gp__in(t, nd, 1);
-	odvgp_real sum = 0, *dhyp = gp__wants(t, nd, 0) ? hyp->d : NULL;
-	if (gp__node_images_diag(t, nd, 1)) return;
+	gp__node *hyp = nd->in[0], *X = nd->in[1];
+	odvgp_real sum = 0, *dhyp = gp__wants(nd, 0) ? hyp->d : NULL;
+	if (gp__node_images_diag(nd, 1)) return;
 	/* k(x,x) is the same for every x */
 	if (gp__kernel_stationary(&nd->of->kernel)) {
 		GP__FOR(j, nd->cols) sum += nd->d[j];
@@ -11277,17 +11270,17 @@ static void gp__kernel_diag_reverse(gp__tape *t, gp__node *nd)
 	}
 	GP__FOR(j, nd->cols)
 		gp__kernel_diag_adjoint(&nd->of->kernel, hyp->v, X->v + j * X->ld, nd->d[j], dhyp,
-				gp__wants(t, nd, 1) ? X->d + j * X->ld : NULL);
+				gp__wants(nd, 1) ? X->d + j * X->ld : NULL);
 }
 
 /* --- KERNEL_VEC(hyp, X1, X2, a): a K(X2, X1), [P,n]
 	  aux: what the adjoint needs of the matrix, if it fits the budget; else it is recomputed
 	  --- */
 
-static void gp__node_vec_job(gp__tape *t, gp__node *nd, gp__kjob *job)
+static void gp__node_vec_job(gp__node *nd, gp__kjob *job)
 {
-	gp__node *a = gp__in(t, nd, 3);
-	gp__node_job(t, nd, job);
+	gp__node *a = nd->in[3];
+	gp__node_job(nd, job);
 	job->a = a->v;
 	job->lda = a->ld;
 	job->P = a->rows;
@@ -11300,22 +11293,22 @@ static void gp__node_vec_job(gp__tape *t, gp__node *nd, gp__kjob *job)
 	}
 }
 
-static void gp__kernel_vec_forward(gp__tape *t, gp__node *nd)
+static void gp__kernel_vec_forward(gp__node *nd)
 {
 	gp__kjob job;
-	gp__node_vec_job(t, nd, &job);
+	gp__node_vec_job(nd, &job);
 	job.out = nd->v;
-	gp__kernel_run(&job, t->scratch);
+	gp__kernel_run(&job, nd->tape->scratch);
 }
 
-static void gp__kernel_vec_reverse(gp__tape *t, gp__node *nd)
+static void gp__kernel_vec_reverse(gp__node *nd)
 {
-	gp__node *a = gp__in(t, nd, 3);
+	gp__node *a = nd->in[3];
 	gp__kjob job;
-	gp__node_vec_job(t, nd, &job);
+	gp__node_vec_job(nd, &job);
 	job.dout = nd->d;
 	if (a->needs_grad) job.da = a->d;
-	gp__kernel_adjoint_run(&job, t->scratch);
+	gp__kernel_adjoint_run(&job, nd->tape->scratch);
 }
 
 /* --- CHOL(K, prior): lower Cholesky factor L of K + jitter I, or of each square stacked in K
@@ -11348,12 +11341,12 @@ static const char *gp__jitter_matrix(const gp__node *nd)
 }
 
 /*	Likely cause of a failed factorisation, from the matrix's points. */
-static const char *gp__jitter_cause(gp__tape *t, const gp__node *K, ptrdiff_t pivot)
+static const char *gp__jitter_cause(const gp__node *K, ptrdiff_t pivot)
 {
 	const char *const *cause = gp__jitter_causes;
 	if (K->op == GP__MINUS_PRODUCT) return cause[7];
 	if (K->op != GP__KERNEL) return cause[0];
-	const gp__node *Z = gp__in(t, K, 1);
+	const gp__node *Z = K->in[1];
 	const gp__kernel *kernel = &K->of->kernel;
 	ptrdiff_t D = Z->cols;
 	double nearest = HUGE_VAL, widest = 0, coarse = 0;
@@ -11368,7 +11361,7 @@ static const char *gp__jitter_cause(gp__tape *t, const gp__node *K, ptrdiff_t pi
 	}
 	GP__EACH_BASE(i, kernel)
 		if (gp__geometry(&kernel->base[i]) == GP__DISTANCE)
-			coarse = GP__MAX(coarse, (double)gp__in(t, K, 0)->v[kernel->base[i].ls]);
+			coarse = GP__MAX(coarse, (double)K->in[0]->v[kernel->base[i].ls]);
 	if (K->v[pivot * K->ld + pivot] == 0) return cause[8];
 	if (widest == 0 && Z->rows > 1) return cause[1];
 	if (nearest == 0) return cause[2];
@@ -11383,22 +11376,22 @@ static int gp__has_base_jitter(const gp__node *nd)
 	return nd->jitter && !(nd->op == GP__CHOL && nd->variant == GP__CHOL_BARE);
 }
 
-static odvgp_real gp__jitter_base(gp__tape *t, const gp__node *nd)
+static odvgp_real gp__jitter_base(const gp__node *nd)
 {
-	const gp__node *prior = gp__in(t, nd, nd->in[1] != 0);
-	return gp__has_base_jitter(nd)
-				   ? t->jitter_absolute + t->jitter_relative * gp__mean_diagonal(prior)
-				   : 0;
+	const gp__node *prior = nd->in[nd->in[1] != 0];
+	return gp__has_base_jitter(nd) ? nd->tape->jitter_absolute +
+											 nd->tape->jitter_relative * gp__mean_diagonal(prior)
+								   : 0;
 }
 
 /*	Adjoint of gp__jitter_base: adds to prior's diagonal. trace: of the jittered matrix's
 	adjoint. */
-static void gp__jitter_adjoint(gp__tape *t, const gp__node *nd, odvgp_real trace)
+static void gp__jitter_adjoint(const gp__node *nd, odvgp_real trace)
 {
-	gp__node *prior = gp__in(t, nd, nd->in[1] != 0);
+	gp__node *prior = nd->in[nd->in[1] != 0];
 	if (!gp__has_base_jitter(nd) || !prior->needs_grad) return;
 	GP__FOR(i, nd->rows)
-		prior->d[i * prior->ld + i] += trace * t->jitter_relative / (odvgp_real)nd->rows;
+		prior->d[i * prior->ld + i] += trace * nd->tape->jitter_relative / (odvgp_real)nd->rows;
 }
 
 /*	Invalidate every node that uses this jitter, even if its kernel matrix is unchanged. */
@@ -11417,9 +11410,9 @@ static void gp__jitter_restore(gp__tape *t, gp__jitter *to, const gp__jitter *fr
 	}
 }
 
-static odvgp_status gp__jitter_raise(
-		gp__tape *t, const gp__node *nd, odvgp_real mean, const odvgp_info *bad)
+static odvgp_status gp__jitter_raise(const gp__node *nd, odvgp_real mean, const odvgp_info *bad)
 {
+	gp__tape *t = nd->tape;
 	if (!nd->jitter)
 		return gp__fail(t->info, bad->value - bad->value == 0 ? ODVGP_E_NOT_PD : ODVGP_E_NAN, "H",
 				bad->row, bad->value, NULL);
@@ -11429,7 +11422,7 @@ static odvgp_status gp__jitter_raise(
 	t->events.matrix = gp__jitter_matrix(nd);
 	t->events.pivot = bad->row;
 	t->events.pivot_value = bad->value;
-	t->events.cause = gp__jitter_cause(t, gp__in(t, nd, 0), bad->row);
+	t->events.cause = gp__jitter_cause(nd->in[0], bad->row);
 	/* give up past the limit, if the kernel is 0, or if the stored jitter would underflow */
 	if (!(total <= t->jitter_limit * mean) || !(total > now) || !(total >= GP__TINY))
 		return gp__fail(
@@ -11441,77 +11434,78 @@ static odvgp_status gp__jitter_raise(
 	return ODVGP_OK;
 }
 
-static odvgp_status gp__chol_try(gp__tape *t, gp__node *nd, odvgp_real added, odvgp_info *bad)
+static odvgp_status gp__chol_try(gp__node *nd, odvgp_real added, odvgp_info *bad)
 {
-	const gp__node *K = gp__in(t, nd, 0);
+	const gp__node *K = nd->in[0];
 	GP__FOR(r, nd->rows) {
 		ptrdiff_t i = r % nd->cols;
 		gp__copy_row(nd->v + r * nd->ld, K->v + r * K->ld, i, nd->cols);
 		nd->v[r * nd->ld + i] += added;
 	}
 	for (ptrdiff_t r = 0; r < nd->rows; r += nd->cols) {
-		odvgp_status s = odvgp_potrf(&t->blas, nd->cols, nd->v + r * nd->ld, nd->ld, bad);
+		odvgp_status s = odvgp_potrf(nd->blas, nd->cols, nd->v + r * nd->ld, nd->ld, bad);
 		if (s) return s;
 	}
 	return ODVGP_OK;
 }
 
-static void gp__chol_forward(gp__tape *t, gp__node *nd)
+static void gp__chol_forward(gp__node *nd)
 {
+	gp__tape *t = nd->tape;
 	gp__jitter none = {0, 0, 0}, *jitter = nd->jitter ? nd->jitter : &none, before = *jitter;
-	odvgp_real mean = gp__mean_diagonal(gp__in(t, nd, nd->in[1] != 0));
+	odvgp_real mean = gp__mean_diagonal(nd->in[nd->in[1] != 0]);
 	odvgp_info bad;
 	if (!(mean - mean == 0)) {
 		t->failed = gp__fail(t->info, ODVGP_E_NAN, gp__jitter_matrix(nd), -1, (double)mean,
 				"a kernel matrix is not finite");
 		return;
 	}
-	jitter->base = gp__jitter_base(t, nd);
+	jitter->base = gp__jitter_base(nd);
 	for (;;) {
 		if (jitter == &nd->of->jitter[GP__JITTER_BETA])
 			t->events.jitter = (double)(jitter->base + jitter->raised);
-		t->failed = gp__chol_try(t, nd, jitter->base + jitter->raised, &bad);
+		t->failed = gp__chol_try(nd, jitter->base + jitter->raised, &bad);
 		if (!t->failed || t->failed == ODVGP_E_STOPPED) return;
-		t->failed = gp__jitter_raise(t, nd, mean, &bad);
+		t->failed = gp__jitter_raise(nd, mean, &bad);
 		if (!t->failed) continue;
 		*jitter = before;
 		return;
 	}
 }
 
-static void gp__chol_reverse(gp__tape *t, gp__node *nd)
+static void gp__chol_reverse(gp__node *nd)
 {
-	gp__node *K = gp__in(t, nd, 0);
+	gp__node *K = nd->in[0];
 	odvgp_real trace = 0;
 	for (ptrdiff_t r = 0; r < nd->rows; r += nd->cols)
 		odvgp_potrf_adjoint(
-				&t->blas, nd->cols, nd->v + r * nd->ld, nd->ld, nd->d + r * nd->ld, nd->ld);
+				nd->blas, nd->cols, nd->v + r * nd->ld, nd->ld, nd->d + r * nd->ld, nd->ld);
 	GP__FOR(r, nd->rows) {
 		ptrdiff_t i = r % nd->cols;
 		for (ptrdiff_t j = 0; j <= i && K->needs_grad; j++)
 			K->d[r * K->ld + j] += nd->d[r * nd->ld + j];
 		trace += nd->d[r * nd->ld + i];
 	}
-	gp__jitter_adjoint(t, nd, trace);
+	gp__jitter_adjoint(nd, trace);
 }
 
 /* --- JITTERED(K): K + jitter I, both triangles, with what CHOL raised --- */
 
-static void gp__jittered_forward(gp__tape *t, gp__node *nd)
+static void gp__jittered_forward(gp__node *nd)
 {
-	const gp__node *K = gp__in(t, nd, 0);
-	odvgp_real added = gp__jitter_base(t, nd) + nd->jitter->raised;
+	const gp__node *K = nd->in[0];
+	odvgp_real added = gp__jitter_base(nd) + nd->jitter->raised;
 	gp__value_from(nd, K);
 	GP__FOR(i, nd->rows) nd->v[i * nd->ld + i] += added;
 }
 
-static void gp__jittered_reverse(gp__tape *t, gp__node *nd)
+static void gp__jittered_reverse(gp__node *nd)
 {
-	gp__node *K = gp__in(t, nd, 0);
+	gp__node *K = nd->in[0];
 	odvgp_real trace = 0;
 	if (K->needs_grad) gp__adjoint_to(nd, K);
 	GP__FOR(i, nd->rows) trace += nd->d[i * nd->ld + i];
-	gp__jitter_adjoint(t, nd, trace);
+	gp__jitter_adjoint(nd, trace);
 }
 
 /* --- SOLVE(L, B): triangular solve
@@ -11519,34 +11513,34 @@ static void gp__jittered_reverse(gp__tape *t, gp__node *nd)
 	   RIGHT        Y = B L^-T              dB = dY L^-1   dL = -lower(dB^T Y)
 	   RIGHT_PLAIN  Y = B L^-1              dB = dY L^-T   dL = -lower(Y^T dB) --- */
 
-static void gp__solve_forward(gp__tape *t, gp__node *nd)
+static void gp__solve_forward(gp__node *nd)
 {
-	gp__node *L = gp__in(t, nd, 0), *B = gp__in(t, nd, 1);
+	gp__node *L = nd->in[0], *B = nd->in[1];
 	ptrdiff_t M = L->rows;
 	if (!nd->base) gp__value_from(nd, B);
 	if (nd->variant != GP__SOLVE_LEFT)
-		odvgp_trsm(&t->blas, 1, nd->variant == GP__SOLVE_RIGHT, nd->rows, nd->cols, L->v, L->ld,
+		odvgp_trsm(nd->blas, 1, nd->variant == GP__SOLVE_RIGHT, nd->rows, nd->cols, L->v, L->ld,
 				nd->v, nd->ld);
 	else
 		for (ptrdiff_t r = 0; r < nd->rows; r += M)
-			odvgp_trsm(&t->blas, 0, 0, M, nd->cols, L->v, L->ld, nd->v + r * nd->ld, nd->ld);
+			odvgp_trsm(nd->blas, 0, 0, M, nd->cols, L->v, L->ld, nd->v + r * nd->ld, nd->ld);
 }
 
-static void gp__solve_reverse(gp__tape *t, gp__node *nd)
+static void gp__solve_reverse(gp__node *nd)
 {
-	gp__node *L = gp__in(t, nd, 0), *B = gp__in(t, nd, 1);
+	gp__node *L = nd->in[0], *B = nd->in[1];
 	int right = nd->variant != GP__SOLVE_LEFT, plain = nd->variant == GP__SOLVE_RIGHT_PLAIN;
 	ptrdiff_t M = L->rows;
-	if (right) odvgp_trsm(&t->blas, 1, plain, nd->rows, nd->cols, L->v, L->ld, nd->d, nd->ld);
+	if (right) odvgp_trsm(nd->blas, 1, plain, nd->rows, nd->cols, L->v, L->ld, nd->d, nd->ld);
 	else
 		for (ptrdiff_t r = 0; r < nd->rows; r += M)
-			odvgp_trsm(&t->blas, 0, 1, M, nd->cols, L->v, L->ld, nd->d + r * nd->ld, nd->ld);
+			odvgp_trsm(nd->blas, 0, 1, M, nd->cols, L->v, L->ld, nd->d + r * nd->ld, nd->ld);
 	for (ptrdiff_t r = 0; r < nd->rows && L->needs_grad; r += right ? nd->rows : M) {
 		const odvgp_real *x = plain ? nd->v : nd->d, *y = plain ? nd->d : nd->v;
 		if (right)
-			odvgp_gemmt(&t->blas, 1, 0, M, nd->rows, -1, x, nd->ld, y, nd->ld, 1, L->d, L->ld);
+			odvgp_gemmt(nd->blas, 1, 0, M, nd->rows, -1, x, nd->ld, y, nd->ld, 1, L->d, L->ld);
 		else
-			odvgp_gemmt(&t->blas, 0, 1, M, nd->cols, -1, x + r * nd->ld, nd->ld, y + r * nd->ld,
+			odvgp_gemmt(nd->blas, 0, 1, M, nd->cols, -1, x + r * nd->ld, nd->ld, y + r * nd->ld,
 					nd->ld, 1, L->d, L->ld);
 	}
 	if (B->needs_grad && !nd->base) gp__adjoint_to(nd, B);
@@ -11563,24 +11557,24 @@ static int gp__product_tb(const gp__node *nd)
 	return nd->variant == GP__PRODUCT_ABT || nd->variant == GP__PRODUCT_ATBT;
 }
 
-static void gp__product_forward(gp__tape *t, gp__node *nd)
+static void gp__product_forward(gp__node *nd)
 {
-	gp__node *A = gp__in(t, nd, 0), *B = gp__in(t, nd, 1);
+	gp__node *A = nd->in[0], *B = nd->in[1];
 	int ta = gp__product_ta(nd), tb = gp__product_tb(nd);
-	odvgp_gemm(&t->blas, ta, tb, nd->rows, nd->cols, ta ? A->rows : A->cols, nd->coef[0], A->v,
+	odvgp_gemm(nd->blas, ta, tb, nd->rows, nd->cols, ta ? A->rows : A->cols, nd->coef[0], A->v,
 			A->ld, B->v, B->ld, 0, nd->v, nd->ld);
 }
 
-static void gp__product_reverse(gp__tape *t, gp__node *nd)
+static void gp__product_reverse(gp__node *nd)
 {
-	gp__node *A = gp__in(t, nd, 0), *B = gp__in(t, nd, 1);
+	gp__node *A = nd->in[0], *B = nd->in[1];
 	int ta = gp__product_ta(nd), tb = gp__product_tb(nd);
 	odvgp_real c = nd->coef[0];
 	if (A->needs_grad && !ta)
-		odvgp_gemm(&t->blas, 0, !tb, A->rows, A->cols, nd->cols, c, nd->d, nd->ld, B->v, B->ld, 1,
+		odvgp_gemm(nd->blas, 0, !tb, A->rows, A->cols, nd->cols, c, nd->d, nd->ld, B->v, B->ld, 1,
 				A->d, A->ld);
 	if (A->needs_grad && ta)
-		odvgp_gemm(&t->blas, tb, 1, A->rows, A->cols, nd->cols, c, B->v, B->ld, nd->d, nd->ld, 1,
+		odvgp_gemm(nd->blas, tb, 1, A->rows, A->cols, nd->cols, c, B->v, B->ld, nd->d, nd->ld, 1,
 				A->d, A->ld);
 	if (!B->needs_grad) return;
 	gp__mm g = tb ? gp__mm_make(1, ta, B->rows, B->cols, nd->rows, c, nd->d, nd->ld, A->v, A->ld, 1,
@@ -11588,27 +11582,27 @@ static void gp__product_reverse(gp__tape *t, gp__node *nd)
 				  : gp__mm_make(!ta, 0, B->rows, B->cols, nd->rows, c, A->v, A->ld, nd->d, nd->ld,
 							1, B->d, B->ld);
 	if (nd->variant == GP__PRODUCT_AL) g.c_part = GP__LOWER;
-	gp__mm_run(&t->blas, &g);
+	gp__mm_run(nd->blas, &g);
 }
 
 /* --- MINUS_PRODUCT(K, W, A): K - W^T A
 	  dW -= A d^T, dA -= W d. The result shares v and d with K if nothing else reads K. LOWER: W is
 	  A, and only the lower triangle is computed. --- */
 
-static void gp__minus_product_forward(gp__tape *t, gp__node *nd)
+static void gp__minus_product_forward(gp__node *nd)
 {
-	gp__node *K = gp__in(t, nd, 0), *W = gp__in(t, nd, 1), *A = gp__in(t, nd, 2);
+	gp__node *K = nd->in[0], *W = nd->in[1], *A = nd->in[2];
 	if (!nd->base) gp__value_from(nd, K);
 	if (nd->variant == GP__MINUS_LOWER)
-		odvgp_syrk(&t->blas, 1, nd->rows, W->rows, -1, W->v, W->ld, NULL, 1, nd->v, nd->ld);
+		odvgp_syrk(nd->blas, 1, nd->rows, W->rows, -1, W->v, W->ld, NULL, 1, nd->v, nd->ld);
 	else
-		odvgp_gemm(&t->blas, 1, 0, nd->rows, nd->cols, W->rows, -1, W->v, W->ld, A->v, A->ld, 1,
+		odvgp_gemm(nd->blas, 1, 0, nd->rows, nd->cols, W->rows, -1, W->v, W->ld, A->v, A->ld, 1,
 				nd->v, nd->ld);
 }
 
-static void gp__minus_product_reverse(gp__tape *t, gp__node *nd)
+static void gp__minus_product_reverse(gp__node *nd)
 {
-	gp__node *K = gp__in(t, nd, 0), *W = gp__in(t, nd, 1), *A = gp__in(t, nd, 2);
+	gp__node *K = nd->in[0], *W = nd->in[1], *A = nd->in[2];
 	int part = nd->variant == GP__MINUS_LOWER ? GP__LOWER : 0;
 	if (K->needs_grad && !nd->base) gp__adjoint_to(nd, K);
 	gp__mm w = gp__mm_make(
@@ -11617,8 +11611,8 @@ static void gp__minus_product_reverse(gp__tape *t, gp__node *nd)
 			0, 0, A->rows, A->cols, nd->rows, -1, W->v, W->ld, nd->d, nd->ld, 1, A->d, A->ld);
 	w.b_part = part ? GP__UPPER : 0; /* d is transposed */
 	a.b_part = part;
-	if (W->needs_grad) gp__mm_run(&t->blas, &w);
-	if (A->needs_grad) gp__mm_run(&t->blas, &a);
+	if (W->needs_grad) gp__mm_run(nd->blas, &w);
+	if (A->needs_grad) gp__mm_run(nd->blas, &a);
 }
 
 /* --- INNER(K, B): I + B_p^T K B_p, lower, stacked
@@ -11628,19 +11622,19 @@ static void gp__minus_product_reverse(gp__tape *t, gp__node *nd)
 	  aux: K B_p of the last p, and a second [M,M] for work. The reverse run may repeat, so it must
 	  not overwrite K B_p. --- */
 
-static void gp__inner_product(gp__tape *t, gp__node *nd, ptrdiff_t p)
+static void gp__inner_product(gp__node *nd, ptrdiff_t p)
 {
-	gp__node *K = gp__in(t, nd, 0), *B = gp__in(t, nd, 1);
+	gp__node *K = nd->in[0], *B = nd->in[1];
 	ptrdiff_t M = K->rows;
 	gp__mm g =
 			gp__mm_make(0, 0, M, M, M, 1, K->v, K->ld, B->v + p * M * B->ld, B->ld, 0, nd->aux, M);
 	g.b_part = GP__LOWER;
-	gp__mm_run(&t->blas, &g);
+	gp__mm_run(nd->blas, &g);
 }
 
-static void gp__inner_forward(gp__tape *t, gp__node *nd)
+static void gp__inner_forward(gp__node *nd)
 {
-	gp__node *K = gp__in(t, nd, 0), *B = gp__in(t, nd, 1);
+	gp__node *K = nd->in[0], *B = nd->in[1];
 	ptrdiff_t M = K->rows;
 	GP__FOR(p, nd->rows / M) {
 		odvgp_real *H = nd->v + p * M * nd->ld;
@@ -11650,8 +11644,8 @@ static void gp__inner_forward(gp__tape *t, gp__node *nd)
 				GP__FOR(j, i + 1)
 					H[i * nd->ld + j] = GP__SQRT(g[i]) * K->v[i * K->ld + j] * GP__SQRT(g[j]);
 		} else {
-			gp__inner_product(t, nd, p);
-			odvgp_gemmt(&t->blas, 1, 0, M, M, 1, b, B->ld, nd->aux, M, 0, H, nd->ld);
+			gp__inner_product(nd, p);
+			odvgp_gemmt(nd->blas, 1, 0, M, M, 1, b, B->ld, nd->aux, M, 0, H, nd->ld);
 		}
 		GP__FOR(i, M) H[i * nd->ld + i] += 1;
 	}
@@ -11665,9 +11659,9 @@ static void gp__symmetrise(odvgp_real *G, ptrdiff_t n, ptrdiff_t ld)
 			G[j * ld + i] = G[i * ld + j] = i == j ? 2 * G[i * ld + i] : G[i * ld + j];
 }
 
-static void gp__inner_reverse_diagonal(gp__tape *t, gp__node *nd, ptrdiff_t p)
+static void gp__inner_reverse_diagonal(gp__node *nd, ptrdiff_t p)
 {
-	gp__node *K = gp__in(t, nd, 0), *B = gp__in(t, nd, 1);
+	gp__node *K = nd->in[0], *B = nd->in[1];
 	ptrdiff_t M = K->rows;
 	const odvgp_real *S = nd->d + p * M * nd->ld, *g = B->v + p * B->ld;
 	GP__FOR(i, M) {
@@ -11681,45 +11675,45 @@ static void gp__inner_reverse_diagonal(gp__tape *t, gp__node *nd, ptrdiff_t p)
 	}
 }
 
-static void gp__inner_reverse(gp__tape *t, gp__node *nd)
+static void gp__inner_reverse(gp__node *nd)
 {
-	gp__node *K = gp__in(t, nd, 0), *B = gp__in(t, nd, 1);
+	gp__node *K = nd->in[0], *B = nd->in[1];
 	ptrdiff_t M = K->rows, last = nd->rows / M - 1;
 	for (ptrdiff_t p = last; p >= 0; p--) {
 		odvgp_real *S = nd->d + p * M * nd->ld;
 		gp__symmetrise(S, M, nd->ld);
 		if (nd->variant == GP__B_DIAGONAL) {
-			gp__inner_reverse_diagonal(t, nd, p);
+			gp__inner_reverse_diagonal(nd, p);
 			continue;
 		}
 		const odvgp_real *b = B->v + p * M * B->ld;
-		if (last > 0) gp__inner_product(t, nd, p);
+		if (last > 0) gp__inner_product(nd, p);
 		if (B->needs_grad)
 			odvgp_gemmt(
-					&t->blas, 0, 0, M, M, 1, nd->aux, M, S, nd->ld, 1, B->d + p * M * B->ld, B->ld);
+					nd->blas, 0, 0, M, M, 1, nd->aux, M, S, nd->ld, 1, B->d + p * M * B->ld, B->ld);
 		if (!K->needs_grad) continue;
 		odvgp_real *BS = nd->aux + M * M;
-		odvgp_trmm(&t->blas, 0, M, M, GP__R(0.5), b, B->ld, S, nd->ld, 0, BS, M);
-		odvgp_gemm(&t->blas, 0, 1, M, M, M, 1, BS, M, b, B->ld, 1, K->d, K->ld);
+		odvgp_trmm(nd->blas, 0, M, M, GP__R(0.5), b, B->ld, S, nd->ld, 0, BS, M);
+		odvgp_gemm(nd->blas, 0, 1, M, M, M, 1, BS, M, b, B->ld, 1, K->d, K->ld);
 	}
 }
 
 /* --- SUM(x, ...): sum of coef[k] x_k; x_k is a matrix, a row [1,n] or a column [P,1] --- */
 
-static void gp__sum_forward(gp__tape *t, gp__node *nd)
+static void gp__sum_forward(gp__node *nd)
 {
 	gp__node_zero(nd->v, nd);
 	for (int k = 0; k < GP__MAX_IN && nd->in[k]; k++) {
-		gp__node *x = gp__in(t, nd, k);
+		gp__node *x = nd->in[k];
 		ptrdiff_t rs = x->rows == 1 ? 0 : x->ld, cs = x->cols == 1 && nd->cols > 1 ? 0 : 1;
 		GP__EACH_ENTRY(i, j, nd) nd->v[i * nd->ld + j] += nd->coef[k] * x->v[i * rs + j * cs];
 	}
 }
 
-static void gp__sum_reverse(gp__tape *t, gp__node *nd)
+static void gp__sum_reverse(gp__node *nd)
 {
 	for (int k = 0; k < GP__MAX_IN && nd->in[k]; k++) {
-		gp__node *x = gp__in(t, nd, k);
+		gp__node *x = nd->in[k];
 		ptrdiff_t rs = x->rows == 1 ? 0 : x->ld, cs = x->cols == 1 && nd->cols > 1 ? 0 : 1;
 		if (!x->needs_grad) continue;
 		GP__EACH_ENTRY(i, j, nd) x->d[i * rs + j * cs] += nd->coef[k] * nd->d[i * nd->ld + j];
@@ -11737,15 +11731,15 @@ static ptrdiff_t gp__place_in(const gp__node *A, const gp__node *nd, ptrdiff_t i
 									   : i * A->ld + columns[j];
 }
 
-static void gp__gather_forward(gp__tape *t, gp__node *nd)
+static void gp__gather_forward(gp__node *nd)
 {
-	const gp__node *A = gp__in(t, nd, 0);
+	const gp__node *A = nd->in[0];
 	GP__EACH_ENTRY(i, j, nd) nd->v[i * nd->ld + j] = A->v[gp__place_in(A, nd, i, j)];
 }
 
-static void gp__gather_reverse(gp__tape *t, gp__node *nd)
+static void gp__gather_reverse(gp__node *nd)
 {
-	gp__node *A = gp__in(t, nd, 0);
+	gp__node *A = nd->in[0];
 	GP__EACH_ENTRY(i, j, nd) A->d[gp__place_in(A, nd, i, j)] += nd->d[i * nd->ld + j];
 }
 
@@ -11754,9 +11748,9 @@ static void gp__gather_reverse(gp__tape *t, gp__node *nd)
 	   s of point i. dvar = eps d / (2 sd), 0 where sd is 0. Above image_output T rows are one, an
 	   image: [S m / T,T P], the same numbers in the same order. --- */
 
-static void gp__sample_forward(gp__tape *t, gp__node *nd)
+static void gp__sample_forward(gp__node *nd)
 {
-	const gp__node *mean = gp__in(t, nd, 0), *var = gp__in(t, nd, 1), *eps = gp__in(t, nd, 2);
+	const gp__node *mean = nd->in[0], *var = nd->in[1], *eps = nd->in[2];
 	ptrdiff_t P = mean->rows;
 	ODVGP_ASSERT(nd->ld == nd->cols && eps->ld == eps->cols);
 	GP__FOR(k, nd->rows * nd->cols) {
@@ -11766,10 +11760,10 @@ static void gp__sample_forward(gp__tape *t, gp__node *nd)
 	}
 }
 
-static void gp__sample_reverse(gp__tape *t, gp__node *nd)
+static void gp__sample_reverse(gp__node *nd)
 {
-	gp__node *mean = gp__in(t, nd, 0), *var = gp__in(t, nd, 1);
-	const gp__node *eps = gp__in(t, nd, 2);
+	gp__node *mean = nd->in[0], *var = nd->in[1];
+	const gp__node *eps = nd->in[2];
 	ptrdiff_t P = mean->rows;
 	GP__FOR(k, nd->rows * nd->cols) {
 		ptrdiff_t p = k % P, i = k / P % mean->cols;
@@ -11782,17 +11776,17 @@ static void gp__sample_reverse(gp__tape *t, gp__node *nd)
 
 /* --- PATCHES(X): the patches of images X [n,D], [n T,Dz] --- */
 
-static void gp__patches_forward(gp__tape *t, gp__node *nd)
+static void gp__patches_forward(gp__node *nd)
 {
-	const gp__node *X = gp__in(t, nd, 0);
+	const gp__node *X = nd->in[0];
 	const gp__patches *p = &nd->of->patches;
 	GP__FOR(i, X->rows)
 		gp__patches_move(p, X->v + i * X->ld, NULL, nd->v + i * gp__patches_count(p) * nd->ld);
 }
 
-static void gp__patches_reverse(gp__tape *t, gp__node *nd)
+static void gp__patches_reverse(gp__node *nd)
 {
-	gp__node *X = gp__in(t, nd, 0);
+	gp__node *X = nd->in[0];
 	const gp__patches *p = &nd->of->patches;
 	if (X->needs_grad)
 		GP__FOR(i, X->rows)
@@ -11812,29 +11806,29 @@ static odvgp_real gp__residual_floor(const gp__node *nd)
 	return nd->variant == GP__RESIDUAL_FLOORED ? GP__SCALE_FLOOR / (odvgp_real)nd->cols : 0;
 }
 
-static void gp__residual_forward(gp__tape *t, gp__node *nd)
+static void gp__residual_forward(gp__node *nd)
 {
-	gp__node *k = gp__in(t, nd, 0);
+	gp__node *k = nd->in[0];
 	odvgp_real least = 0;
 	if (nd->variant == GP__RESIDUAL_FLOORED)
 		GP__FOR(j, nd->cols) least += gp__residual_floor(nd) * k->v[j];
 	gp__zero(nd->aux, nd->cols);
 	for (int i = 1; i < 3 && nd->in[i]; i++) {
-		const gp__node *A = gp__in(t, nd, i);
+		const gp__node *A = nd->in[i];
 		gp__column_squares_add(A->v, A->rows, A->cols, A->ld, nd->aux);
 	}
 	GP__FOR(j, nd->cols) {
 		odvgp_real x = k->v[j] - nd->aux[j];
 		int clamped = x < least;
-		t->sums->clamped += (uint64_t)(clamped && nd->variant == GP__RESIDUAL_CLAMPED);
+		nd->tape->sums->clamped += (uint64_t)(clamped && nd->variant == GP__RESIDUAL_CLAMPED);
 		nd->v[j] = clamped ? least : x; /* NaN stays NaN */
 		nd->aux[j] = clamped ? 0 : 1;
 	}
 }
 
-static void gp__residual_reverse(gp__tape *t, gp__node *nd)
+static void gp__residual_reverse(gp__node *nd)
 {
-	gp__node *k = gp__in(t, nd, 0);
+	gp__node *k = nd->in[0];
 	odvgp_real clamped = 0;
 	GP__FOR(j, nd->cols) {
 		if (nd->aux[j] == 0) clamped += nd->d[j];
@@ -11843,7 +11837,7 @@ static void gp__residual_reverse(gp__tape *t, gp__node *nd)
 	if (k->needs_grad)
 		GP__FOR(j, nd->cols) k->d[j] += nd->d[j] + gp__residual_floor(nd) * clamped;
 	for (int in = 1; in < 3 && nd->in[in]; in++) {
-		gp__node *A = gp__in(t, nd, in);
+		gp__node *A = nd->in[in];
 		if (A->needs_grad)
 			GP__FOR(i, A->rows)
 				GP__FOR(j, A->cols) A->d[i * A->ld + j] -= 2 * nd->d[j] * A->v[i * A->ld + j];
@@ -11854,41 +11848,41 @@ static void gp__residual_reverse(gp__tape *t, gp__node *nd)
 	  With T_p = Q_p^T A: dA += 2 Q_p T_p diag(d_p), dQ_p += 2 lower(A diag(d_p) T_p^T).
 	  aux: every T_p within the budget, else the last; the reverse run recomputes the others. --- */
 
-static odvgp_real *gp__tri_at(gp__tape *t, const gp__node *nd, ptrdiff_t p)
+static odvgp_real *gp__tri_at(const gp__node *nd, ptrdiff_t p)
 {
-	return nd->aux + (nd->kept ? p * gp__in(t, nd, 1)->rows * nd->ld : 0);
+	return nd->aux + (nd->kept ? p * nd->in[1]->rows * nd->ld : 0);
 }
 
-static void gp__tri_product(gp__tape *t, gp__node *nd, ptrdiff_t p)
+static void gp__tri_product(gp__node *nd, ptrdiff_t p)
 {
-	gp__node *Q = gp__in(t, nd, 0), *A = gp__in(t, nd, 1);
-	odvgp_trmm(&t->blas, 1, A->rows, A->cols, 1, Q->v + p * Q->cols * Q->ld, Q->ld, A->v, A->ld, 0,
-			gp__tri_at(t, nd, p), nd->ld);
+	gp__node *Q = nd->in[0], *A = nd->in[1];
+	odvgp_trmm(nd->blas, 1, A->rows, A->cols, 1, Q->v + p * Q->cols * Q->ld, Q->ld, A->v, A->ld, 0,
+			gp__tri_at(nd, p), nd->ld);
 }
 
-static void gp__tri_squares_forward(gp__tape *t, gp__node *nd)
+static void gp__tri_squares_forward(gp__node *nd)
 {
-	gp__node *A = gp__in(t, nd, 1);
+	gp__node *A = nd->in[1];
 	GP__FOR(p, nd->rows) {
-		gp__tri_product(t, nd, p);
+		gp__tri_product(nd, p);
 		gp__zero(nd->v + p * nd->ld, A->cols);
-		t->blas.isa->squares(A->rows, A->cols, gp__tri_at(t, nd, p), nd->ld, nd->v + p * nd->ld);
+		nd->blas->isa->squares(A->rows, A->cols, gp__tri_at(nd, p), nd->ld, nd->v + p * nd->ld);
 	}
 }
 
-static void gp__tri_squares_reverse(gp__tape *t, gp__node *nd)
+static void gp__tri_squares_reverse(gp__node *nd)
 {
-	gp__node *Q = gp__in(t, nd, 0), *A = gp__in(t, nd, 1);
+	gp__node *Q = nd->in[0], *A = nd->in[1];
 	ptrdiff_t M = A->rows;
 	/* without `kept`, aux holds the last product */
 	for (ptrdiff_t p = nd->rows - 1; p >= 0; p--) {
-		odvgp_real *d = nd->d + p * nd->ld, *q = Q->v + p * M * Q->ld, *T = gp__tri_at(t, nd, p);
-		if (p < nd->rows - 1 && !nd->kept) gp__tri_product(t, nd, p);
-		t->blas.isa->weigh(M, A->cols, d, T, nd->ld);
+		odvgp_real *d = nd->d + p * nd->ld, *q = Q->v + p * M * Q->ld, *T = gp__tri_at(nd, p);
+		if (p < nd->rows - 1 && !nd->kept) gp__tri_product(nd, p);
+		nd->blas->isa->weigh(M, A->cols, d, T, nd->ld);
 		if (A->needs_grad)
-			odvgp_trmm(&t->blas, 0, M, A->cols, 1, q, Q->ld, T, nd->ld, 1, A->d, A->ld);
+			odvgp_trmm(nd->blas, 0, M, A->cols, 1, q, Q->ld, T, nd->ld, 1, A->d, A->ld);
 		if (Q->needs_grad)
-			odvgp_gemmt(&t->blas, 0, 1, M, A->cols, 1, A->v, A->ld, T, nd->ld, 1,
+			odvgp_gemmt(nd->blas, 0, 1, M, A->cols, 1, A->v, A->ld, T, nd->ld, 1,
 					Q->d + p * M * Q->ld, Q->ld);
 	}
 }
@@ -11898,9 +11892,9 @@ static void gp__tri_squares_reverse(gp__tape *t, gp__node *nd)
 		   dK += B T, dB += lower(K T^T), dL_H -= lower(T V^T)
 	   aux: V_p of the last p, and T, both [M,n]; dL_H needs both. --- */
 
-static void gp__inverse_features(gp__tape *t, gp__node *nd, ptrdiff_t p)
+static void gp__inverse_features(gp__node *nd, ptrdiff_t p)
 {
-	gp__node *H = gp__in(t, nd, 1), *B = gp__in(t, nd, 2), *K = gp__in(t, nd, 3);
+	gp__node *H = nd->in[1], *B = nd->in[2], *K = nd->in[3];
 	ptrdiff_t M = K->rows;
 	if (nd->variant == GP__B_DIAGONAL) {
 		GP__FOR(i, M) {
@@ -11908,52 +11902,51 @@ static void gp__inverse_features(gp__tape *t, gp__node *nd, ptrdiff_t p)
 			GP__FOR(j, nd->cols) nd->aux[i * nd->ld + j] = root * K->v[i * K->ld + j];
 		}
 	} else
-		odvgp_trmm(&t->blas, 1, M, nd->cols, 1, B->v + p * M * B->ld, B->ld, K->v, K->ld, 0,
+		odvgp_trmm(nd->blas, 1, M, nd->cols, 1, B->v + p * M * B->ld, B->ld, K->v, K->ld, 0,
 				nd->aux, nd->ld);
-	odvgp_trsm(&t->blas, 0, 0, M, nd->cols, H->v + p * M * H->ld, H->ld, nd->aux, nd->ld);
+	odvgp_trsm(nd->blas, 0, 0, M, nd->cols, H->v + p * M * H->ld, H->ld, nd->aux, nd->ld);
 }
 
-static void gp__inverse_var_forward(gp__tape *t, gp__node *nd)
+static void gp__inverse_var_forward(gp__node *nd)
 {
-	gp__node *k = gp__in(t, nd, 0), *K = gp__in(t, nd, 3);
+	gp__node *k = nd->in[0], *K = nd->in[3];
 	GP__FOR(p, nd->rows) {
 		odvgp_real *var = nd->v + p * nd->ld;
-		gp__inverse_features(t, nd, p);
+		gp__inverse_features(nd, p);
 		gp__column_squares(nd->aux, K->rows, nd->cols, nd->ld, var);
 		GP__FOR(j, nd->cols) {
 			odvgp_real x = k->v[j] - var[j];
-			t->sums->clamped += (uint64_t)(x < 0);
+			nd->tape->sums->clamped += (uint64_t)(x < 0);
 			var[j] = GP__MAX(0, x); /* NaN stays NaN */
 		}
 	}
 }
 
-static void gp__inverse_var_reverse(gp__tape *t, gp__node *nd)
+static void gp__inverse_var_reverse(gp__node *nd)
 {
-	gp__node *k = gp__in(t, nd, 0), *H = gp__in(t, nd, 1), *B = gp__in(t, nd, 2),
-			 *K = gp__in(t, nd, 3);
+	gp__node *k = nd->in[0], *H = nd->in[1], *B = nd->in[2], *K = nd->in[3];
 	ptrdiff_t M = K->rows, n = nd->cols;
 	odvgp_real *T = nd->aux + M * nd->ld;
 	for (ptrdiff_t p = nd->rows - 1; p >= 0; p--) {
 		odvgp_real *d = nd->d + p * nd->ld;
-		if (p < nd->rows - 1) gp__inverse_features(t, nd, p);
+		if (p < nd->rows - 1) gp__inverse_features(nd, p);
 		GP__FOR(j, n) {
 			if (nd->v[p * nd->ld + j] == 0) d[j] = 0; /* clamped */
 			if (k->needs_grad) k->d[j] += d[j];
 		}
 		GP__FOR(i, M)
 			GP__FOR(j, n) T[i * nd->ld + j] = -2 * d[j] * nd->aux[i * nd->ld + j];
-		odvgp_trsm(&t->blas, 0, 1, M, n, H->v + p * M * H->ld, H->ld, T, nd->ld);
+		odvgp_trsm(nd->blas, 0, 1, M, n, H->v + p * M * H->ld, H->ld, T, nd->ld);
 		if (H->needs_grad)
-			odvgp_gemmt(&t->blas, 0, 1, M, n, -1, T, nd->ld, nd->aux, nd->ld, 1,
+			odvgp_gemmt(nd->blas, 0, 1, M, n, -1, T, nd->ld, nd->aux, nd->ld, 1,
 					H->d + p * M * H->ld, H->ld);
 		if (nd->variant != GP__B_DIAGONAL) {
 			const odvgp_real *b = B->v + p * M * B->ld;
 			if (B->needs_grad)
-				odvgp_gemmt(&t->blas, 0, 1, M, n, 1, K->v, K->ld, T, nd->ld, 1,
+				odvgp_gemmt(nd->blas, 0, 1, M, n, 1, K->v, K->ld, T, nd->ld, 1,
 						B->d + p * M * B->ld, B->ld);
 			if (K->needs_grad)
-				odvgp_trmm(&t->blas, 0, M, n, 1, b, B->ld, T, nd->ld, 1, K->d, K->ld);
+				odvgp_trmm(nd->blas, 0, M, n, 1, b, B->ld, T, nd->ld, 1, K->d, K->ld);
 			continue;
 		}
 		GP__FOR(i, M) {
@@ -11969,21 +11962,21 @@ static void gp__inverse_var_reverse(gp__tape *t, gp__node *nd)
 
 /* --- DIVIDE(b, D): b / D by columns, D [1,n] --- */
 
-static void gp__divide_forward(gp__tape *t, gp__node *nd)
+static void gp__divide_forward(gp__node *nd)
 {
-	gp__node *b = gp__in(t, nd, 0), *D = gp__in(t, nd, 1);
+	gp__node *b = nd->in[0], *D = nd->in[1];
 	GP__FOR(j, nd->cols)
 		if (!(D->v[j] > 0)) {
-			t->failed = gp__fail(t->info, ODVGP_E_NAN, "kernel", j, (double)D->v[j],
+			nd->tape->failed = gp__fail(nd->tape->info, ODVGP_E_NAN, "kernel", j, (double)D->v[j],
 					"its variance is not above 0");
 			return;
 		}
 	GP__EACH_ENTRY(i, j, nd) nd->v[i * nd->ld + j] = b->v[i * b->ld + j] / D->v[j];
 }
 
-static void gp__divide_reverse(gp__tape *t, gp__node *nd)
+static void gp__divide_reverse(gp__node *nd)
 {
-	gp__node *b = gp__in(t, nd, 0), *D = gp__in(t, nd, 1);
+	gp__node *b = nd->in[0], *D = nd->in[1];
 	GP__EACH_ENTRY(i, j, nd) {
 		odvgp_real q = nd->d[i * nd->ld + j] / D->v[j];
 		if (b->needs_grad) b->d[i * b->ld + j] += q;
@@ -11999,17 +11992,17 @@ static odvgp_real gp__dot_factor(const gp__node *nd)
 	return nd->coef[0] * (sampled ? (odvgp_real)nd->of->M_gamma / (odvgp_real)nd->of->ncolumns : 1);
 }
 
-static void gp__dot_forward(gp__tape *t, gp__node *nd)
+static void gp__dot_forward(gp__node *nd)
 {
-	gp__node *A = gp__in(t, nd, 0), *B = gp__in(t, nd, 1);
+	gp__node *A = nd->in[0], *B = nd->in[1];
 	double sum = 0;
 	GP__EACH_ENTRY(i, j, A) sum += (double)A->v[i * A->ld + j] * (double)B->v[i * B->ld + j];
 	nd->v[0] = gp__dot_factor(nd) * (odvgp_real)sum;
 }
 
-static void gp__dot_reverse(gp__tape *t, gp__node *nd)
+static void gp__dot_reverse(gp__node *nd)
 {
-	gp__node *A = gp__in(t, nd, 0), *B = gp__in(t, nd, 1);
+	gp__node *A = nd->in[0], *B = nd->in[1];
 	odvgp_real f = gp__dot_factor(nd) * nd->d[0];
 	GP__EACH_ENTRY(i, j, A) {
 		odvgp_real a = A->v[i * A->ld + j], b = B->v[i * B->ld + j];
@@ -12020,9 +12013,9 @@ static void gp__dot_reverse(gp__tape *t, gp__node *nd)
 
 /* --- KL_COV(Q): (|Q|^2 - P M) / 2 - sum log|Q_ii| for stacked lower triangles --- */
 
-static void gp__kl_cov_forward(gp__tape *t, gp__node *nd)
+static void gp__kl_cov_forward(gp__node *nd)
 {
-	gp__node *Q = gp__in(t, nd, 0);
+	gp__node *Q = nd->in[0];
 	double sum = 0;
 	GP__FOR(r, Q->rows) {
 		const odvgp_real *row = Q->v + r * Q->ld;
@@ -12034,9 +12027,9 @@ static void gp__kl_cov_forward(gp__tape *t, gp__node *nd)
 	nd->v[0] = (odvgp_real)sum;
 }
 
-static void gp__kl_cov_reverse(gp__tape *t, gp__node *nd)
+static void gp__kl_cov_reverse(gp__node *nd)
 {
-	gp__node *Q = gp__in(t, nd, 0);
+	gp__node *Q = nd->in[0];
 	GP__FOR(r, Q->rows) {
 		ptrdiff_t i = r % Q->cols;
 		GP__FOR(j, i + 1) Q->d[r * Q->ld + j] += nd->d[0] * Q->v[r * Q->ld + j];
@@ -12055,16 +12048,16 @@ static void gp__mirror(odvgp_real *G, ptrdiff_t n)
 	  With R = L_H^-1, d|R|^2 = -2 tr(R R^T R dL_H), so dL_H += 1 / diag - lower(R^T R R^T).
 	  aux: R of the last p, and R^T R, both [M,M]. --- */
 
-static void gp__kl_inverse_forward(gp__tape *t, gp__node *nd)
+static void gp__kl_inverse_forward(gp__node *nd)
 {
-	gp__node *H = gp__in(t, nd, 0);
+	gp__node *H = nd->in[0];
 	ptrdiff_t M = H->cols;
 	double sum = 0;
 	GP__FOR(p, H->rows / M) {
 		odvgp_real *R = nd->aux;
 		GP__FOR(i, M) gp__copy(R + i * M, H->v + (p * M + i) * H->ld, M);
 		GP__FOR(i, M) sum += log((double)R[i * M + i]);
-		odvgp_trtri(&t->blas, M, R, M);
+		odvgp_trtri(nd->blas, M, R, M);
 		GP__FOR(i, M) {
 			GP__FOR(j, i) sum += 0.5 * (double)R[i * M + j] * (double)R[i * M + j];
 			sum -= 0.5 * (1 - (double)R[i * M + i]) * (1 + (double)R[i * M + i]);
@@ -12073,20 +12066,20 @@ static void gp__kl_inverse_forward(gp__tape *t, gp__node *nd)
 	nd->v[0] = (odvgp_real)sum;
 }
 
-static void gp__kl_inverse_reverse(gp__tape *t, gp__node *nd)
+static void gp__kl_inverse_reverse(gp__node *nd)
 {
-	gp__node *H = gp__in(t, nd, 0);
+	gp__node *H = nd->in[0];
 	ptrdiff_t M = H->cols, last = H->rows / M - 1;
 	odvgp_real *R = nd->aux, *RR = R + M * M;
 	for (ptrdiff_t p = last; p >= 0; p--) {
 		odvgp_real *d = H->d + p * M * H->ld;
 		if (last > 0) {
 			GP__FOR(i, M) gp__copy(R + i * M, H->v + (p * M + i) * H->ld, M);
-			odvgp_trtri(&t->blas, M, R, M);
+			odvgp_trtri(nd->blas, M, R, M);
 		}
-		odvgp_lauum(&t->blas, M, R, M, RR, M);
+		odvgp_lauum(nd->blas, M, R, M, RR, M);
 		gp__mirror(RR, M);
-		odvgp_gemmt(&t->blas, 0, 1, M, M, -nd->d[0], RR, M, R, M, 1, d, H->ld);
+		odvgp_gemmt(nd->blas, 0, 1, M, M, -nd->d[0], RR, M, R, M, 1, d, H->ld);
 		GP__FOR(i, M) d[i * H->ld + i] += nd->d[0] * R[i * M + i];
 	}
 }
@@ -12097,12 +12090,12 @@ static void gp__kl_inverse_reverse(gp__tape *t, gp__node *nd)
 
 /*	The derivatives in aux; returns the count of parameters. */
 static ptrdiff_t gp__expect_kept(
-		gp__tape *t, const gp__node *nd, double **dpar, odvgp_real **dmean, odvgp_real **dvar)
+		const gp__node *nd, double **dpar, odvgp_real **dmean, odvgp_real **dvar)
 {
 	gp__arena a;
-	const gp__node *mean = gp__in(t, nd, 0);
+	const gp__node *mean = nd->in[0];
 	ptrdiff_t numbers = 0;
-	for (int k = 3; k < 5; k++) numbers += nd->in[k] ? gp__in(t, nd, k)->cols : 0;
+	for (int k = 3; k < 5; k++) numbers += nd->in[k] ? nd->in[k]->cols : 0;
 	gp__arena_init(&a, nd->aux, SIZE_MAX / 2);
 	*dpar = GP__TAKE(&a, double, numbers);
 	*dmean = gp__take(&a, mean->rows, mean->ld);
@@ -12111,10 +12104,11 @@ static ptrdiff_t gp__expect_kept(
 }
 
 /*	The current tile's job, without derivatives. */
-static gp__lik_job gp__expect_job(gp__tape *t, const gp__node *nd, gp__arena *a)
+static gp__lik_job gp__expect_job(const gp__node *nd, gp__arena *a)
 {
-	const gp__node *mean = gp__in(t, nd, 0), *var = gp__in(t, nd, 1), *y = gp__in(t, nd, 2),
-				   *positive = gp__in(t, nd, 3), *others = gp__in(t, nd, 4);
+	gp__tape *t = nd->tape;
+	const gp__node *mean = nd->in[0], *var = nd->in[1], *y = nd->in[2], *positive = nd->in[3],
+				   *others = nd->in[4];
 	ptrdiff_t count = positive ? positive->cols : 0, others_count = others ? others->cols : 0;
 	odvgp_real *par = gp__take(a, 1, count + others_count);
 	gp__lik_job job;
@@ -12123,7 +12117,7 @@ static gp__lik_job gp__expect_job(gp__tape *t, const gp__node *nd, gp__arena *a)
 	if (others) gp__copy(par + count, others->v, others_count);
 	memset(&job, 0, sizeof job);
 	job.lik = t->y->lik;
-	job.isa = t->blas.isa;
+	job.isa = nd->blas->isa;
 	job.classes = t->y->classes;
 	job.rule = t->rule;
 	job.H = t->lik_nodes;
@@ -12151,12 +12145,12 @@ static gp__lik_job gp__expect_job(gp__tape *t, const gp__node *nd, gp__arena *a)
 	return job;
 }
 
-static void gp__expect_forward(gp__tape *t, gp__node *nd)
+static void gp__expect_forward(gp__node *nd)
 {
+	gp__tape *t = nd->tape;
 	gp__arena a = t->scratch;
-	gp__lik_job job = gp__expect_job(t, nd, &a);
-	ptrdiff_t numbers =
-			nd->needs_grad ? gp__expect_kept(t, nd, &job.dpar, &job.dmean, &job.dvar) : 0;
+	gp__lik_job job = gp__expect_job(nd, &a);
+	ptrdiff_t numbers = nd->needs_grad ? gp__expect_kept(nd, &job.dpar, &job.dmean, &job.dvar) : 0;
 	GP__FOR(i, numbers) job.dpar[i] = 0;
 	double sum = t->y->lik->expect(&job);
 	nd->v[0] = (odvgp_real)sum;
@@ -12164,23 +12158,23 @@ static void gp__expect_forward(gp__tape *t, gp__node *nd)
 }
 
 /*	Add nd's adjoint times the derivatives x [rows,ld] to input k. */
-static void gp__expect_add(gp__tape *t, const gp__node *nd, int k, const odvgp_real *x)
+static void gp__expect_add(const gp__node *nd, int k, const odvgp_real *x)
 {
-	gp__node *in = gp__in(t, nd, k);
+	gp__node *in = nd->in[k];
 	if (in->needs_grad)
 		GP__FOR(p, in->rows)
 			GP__FOR(j, in->cols) in->d[p * in->ld + j] += nd->d[0] * x[p * in->ld + j];
 }
 
-static void gp__expect_reverse(gp__tape *t, gp__node *nd)
+static void gp__expect_reverse(gp__node *nd)
 {
 	double *dpar;
 	odvgp_real *dmean, *dvar;
-	gp__expect_kept(t, nd, &dpar, &dmean, &dvar);
-	gp__expect_add(t, nd, 0, dmean);
-	gp__expect_add(t, nd, 1, dvar);
+	gp__expect_kept(nd, &dpar, &dmean, &dvar);
+	gp__expect_add(nd, 0, dmean);
+	gp__expect_add(nd, 1, dvar);
 	for (int k = 3; k < 5; k++) {
-		gp__node *par = gp__in(t, nd, k);
+		gp__node *par = nd->in[k];
 		if (!par) continue;
 		if (par->needs_grad)
 			GP__FOR(i, par->cols) par->d[i] += (odvgp_real)(dpar[i] * (double)nd->d[0]);
@@ -12198,10 +12192,10 @@ typedef struct {
 	odvgp_real *S, *h, *rr, *kk;
 } gp__moments;
 
-static gp__moments gp__moments_of(gp__tape *t, const gp__node *nd, odvgp_real *at)
+static gp__moments gp__moments_of(const gp__node *nd, odvgp_real *at)
 {
 	gp__moments m;
-	m.M = gp__in(t, nd, 0)->rows;
+	m.M = nd->in[0]->rows;
 	m.F = nd->cols;
 	m.P = nd->rows - nd->cols - 2;
 	m.S = at;
@@ -12212,24 +12206,23 @@ static gp__moments gp__moments_of(gp__tape *t, const gp__node *nd, odvgp_real *a
 }
 
 /*	v is 0 before the first tile. */
-static void gp__moments_forward(gp__tape *t, gp__node *nd)
+static void gp__moments_forward(gp__node *nd)
 {
-	gp__node *A = gp__in(t, nd, 0), *Av = gp__in(t, nd, 1), *r = gp__in(t, nd, 2),
-			 *k = gp__in(t, nd, 3);
-	gp__moments m = gp__moments_of(t, nd, nd->v);
+	gp__node *A = nd->in[0], *Av = nd->in[1], *r = nd->in[2], *k = nd->in[3];
+	gp__moments m = gp__moments_of(nd, nd->v);
 	ptrdiff_t n = r->cols;
 	double rr = 0, kk = 0;
-	if (t->again) return;
+	if (nd->tape->again) return;
 	GP__FOR(i, 2) {
 		const gp__node *x = i ? Av : A;
 		ptrdiff_t from = i ? m.M : 0;
 		if (!x) continue;
-		odvgp_syrk(&t->blas, 0, x->rows, n, 1, x->v, x->ld, NULL, 1, m.S + from * (m.F + 1), m.F);
+		odvgp_syrk(nd->blas, 0, x->rows, n, 1, x->v, x->ld, NULL, 1, m.S + from * (m.F + 1), m.F);
 		odvgp_gemm(
-				&t->blas, 0, 1, m.P, x->rows, n, 1, r->v, r->ld, x->v, x->ld, 1, m.h + from, m.F);
+				nd->blas, 0, 1, m.P, x->rows, n, 1, r->v, r->ld, x->v, x->ld, 1, m.h + from, m.F);
 	}
 	if (Av)
-		odvgp_gemm(&t->blas, 0, 1, Av->rows, m.M, n, 1, Av->v, Av->ld, A->v, A->ld, 1,
+		odvgp_gemm(nd->blas, 0, 1, Av->rows, m.M, n, 1, Av->v, Av->ld, A->v, A->ld, 1,
 				m.S + m.M * m.F, m.F);
 	GP__EACH_ENTRY(p, j, r) rr += (double)r->v[p * r->ld + j] * (double)r->v[p * r->ld + j];
 	GP__EACH_ENTRY(p, j, k) kk += (double)k->v[p * k->ld + j];
@@ -12238,27 +12231,26 @@ static void gp__moments_forward(gp__tape *t, gp__node *nd)
 	*m.kk += (odvgp_real)(kk * (double)outputs);
 }
 
-static void gp__moments_reverse(gp__tape *t, gp__node *nd)
+static void gp__moments_reverse(gp__node *nd)
 {
-	gp__node *A = gp__in(t, nd, 0), *Av = gp__in(t, nd, 1), *r = gp__in(t, nd, 2),
-			 *k = gp__in(t, nd, 3);
-	gp__moments m = gp__moments_of(t, nd, nd->d);
+	gp__node *A = nd->in[0], *Av = nd->in[1], *r = nd->in[2], *k = nd->in[3];
+	gp__moments m = gp__moments_of(nd, nd->d);
 	ptrdiff_t n = r->cols;
 	GP__FOR(i, 2) {
 		gp__node *x = i ? Av : A;
 		ptrdiff_t from = i ? m.M : 0;
 		if (!x) continue;
 		if (x->needs_grad) {
-			odvgp_gemm(&t->blas, 0, 0, x->rows, n, m.M, 2, m.S + from * m.F, m.F, A->v, A->ld, 1,
+			odvgp_gemm(nd->blas, 0, 0, x->rows, n, m.M, 2, m.S + from * m.F, m.F, A->v, A->ld, 1,
 					x->d, x->ld);
 			if (Av)
-				odvgp_gemm(&t->blas, 0, 0, x->rows, n, Av->rows, 2, m.S + from * m.F + m.M, m.F,
+				odvgp_gemm(nd->blas, 0, 0, x->rows, n, Av->rows, 2, m.S + from * m.F + m.M, m.F,
 						Av->v, Av->ld, 1, x->d, x->ld);
-			odvgp_gemm(&t->blas, 1, 0, x->rows, n, m.P, 1, m.h + from, m.F, r->v, r->ld, 1, x->d,
+			odvgp_gemm(nd->blas, 1, 0, x->rows, n, m.P, 1, m.h + from, m.F, r->v, r->ld, 1, x->d,
 					x->ld);
 		}
 		if (r->needs_grad)
-			odvgp_gemm(&t->blas, 0, 0, m.P, n, x->rows, 1, m.h + from, m.F, x->v, x->ld, 1, r->d,
+			odvgp_gemm(nd->blas, 0, 0, m.P, n, x->rows, 1, m.h + from, m.F, x->v, x->ld, 1, r->d,
 					r->ld);
 	}
 	if (r->needs_grad)
@@ -12281,6 +12273,7 @@ static void gp__moments_reverse(gp__tape *t, gp__node *nd)
 	  aux: J^-1, work, J^-1 h. --- */
 
 typedef struct {
+	const gp__node *nd;
 	gp__moments m;
 	ptrdiff_t mean;             /* the mean's features */
 	ptrdiff_t from[2], size[2]; /* features of each block of the covariance */
@@ -12289,18 +12282,19 @@ typedef struct {
 	odvgp_real s, *J, *work, *w;
 } gp__collapse;
 
-static gp__collapse gp__collapse_of(gp__tape *t, gp__node *nd)
+static gp__collapse gp__collapse_of(gp__node *nd)
 {
 	gp__collapse c;
-	const gp__node *sums = gp__in(t, nd, 0);
-	c.m = gp__moments_of(t, sums, sums->v);
+	const gp__node *sums = nd->in[0];
+	c.nd = nd;
+	c.m = gp__moments_of(sums, sums->v);
 	c.mean = nd->variant == GP__COLLAPSE_MEAN_BETA || nd->variant == GP__COLLAPSE_BETA ? c.m.M
 																					   : c.m.F;
 	c.blocks = nd->variant >= GP__COLLAPSE_COV_BETA || c.m.F == c.m.M ? 1 : 2;
 	c.from[0] = 0;
 	c.size[0] = c.from[1] = c.m.M;
 	c.size[1] = c.m.F - c.m.M;
-	c.s = gp__in(t, nd, 1)->v[0];
+	c.s = nd->in[1]->v[0];
 	c.J = nd->aux;
 	c.work = c.J + c.m.F * c.m.F;
 	c.w = c.work + c.m.F * c.m.F;
@@ -12309,8 +12303,8 @@ static gp__collapse gp__collapse_of(gp__tape *t, gp__node *nd)
 
 /*	out [n,n], both triangles: (I + S/s)^-1 of the n features from `from` on. work [n,n]. *logs: the
 	sum of log L_ii of its Cholesky factor. */
-static odvgp_status gp__collapse_inverse(gp__tape *t, const gp__collapse *c, ptrdiff_t from,
-		ptrdiff_t n, odvgp_real *work, odvgp_real *out, double *logs)
+static odvgp_status gp__collapse_inverse(const gp__collapse *c, ptrdiff_t from, ptrdiff_t n,
+		odvgp_real *work, odvgp_real *out, double *logs)
 {
 	odvgp_info bad;
 	GP__FOR(i, n) {
@@ -12318,24 +12312,24 @@ static odvgp_status gp__collapse_inverse(gp__tape *t, const gp__collapse *c, ptr
 		work[i * n + i] += 1;
 		gp__zero(work + i * n + i + 1, n - i - 1);
 	}
-	odvgp_status s = odvgp_potrf(&t->blas, n, work, n, &bad);
+	odvgp_status s = odvgp_potrf(c->nd->blas, n, work, n, &bad);
 	if (s)
-		return gp__fail(t->info, ODVGP_E_NAN, "I + A A^T / noise", bad.row, bad.value,
+		return gp__fail(c->nd->tape->info, ODVGP_E_NAN, "I + A A^T / noise", bad.row, bad.value,
 				"a sum over the rows is not finite");
 	*logs = 0;
 	GP__FOR(i, n) *logs += log((double)work[i * n + i]);
-	odvgp_trtri(&t->blas, n, work, n);
-	odvgp_lauum(&t->blas, n, work, n, out, n);
+	odvgp_trtri(c->nd->blas, n, work, n);
+	odvgp_lauum(c->nd->blas, n, work, n, out, n);
 	gp__mirror(out, n);
 	return ODVGP_OK;
 }
 
 /*	w = J^-1 h over the mean's features; returns h^T w. */
-static double gp__collapse_solve(gp__tape *t, const gp__collapse *c)
+static double gp__collapse_solve(const gp__collapse *c)
 {
 	double sum = 0;
-	odvgp_gemm(&t->blas, 0, 0, c->m.P, c->mean, c->mean, 1, c->m.h, c->m.F, c->J, c->mean, 0, c->w,
-			c->m.F);
+	odvgp_gemm(c->nd->blas, 0, 0, c->m.P, c->mean, c->mean, 1, c->m.h, c->m.F, c->J, c->mean, 0,
+			c->w, c->m.F);
 	GP__FOR(p, c->m.P)
 		GP__FOR(i, c->mean) sum += (double)c->w[p * c->m.F + i] * (double)c->m.h[p * c->m.F + i];
 	return sum;
@@ -12356,24 +12350,25 @@ static double gp__collapse_tight(const gp__collapse *c, const gp__node *V)
 	nats per row and output, is an error. */
 #define GP__COLLAPSE_ERROR 0.01
 
-static void gp__collapsed_forward(gp__tape *t, gp__node *nd)
+static void gp__collapsed_forward(gp__node *nd)
 {
-	gp__collapse c = gp__collapse_of(t, nd);
-	const gp__node *V = gp__in(t, nd, 2);
+	gp__tape *t = nd->tape;
+	gp__collapse c = gp__collapse_of(nd);
+	const gp__node *V = nd->in[2];
 	double s = (double)c.s, P = (double)c.m.P, logs, trace = 0, bound;
 	bound = -0.5 * P * t->sums->weight * log(gp__two_pi * s);
 	bound -= 0.5 * P * t->sums->logs;
 	GP__FOR(b, c.blocks) {
-		t->failed = gp__collapse_inverse(t, &c, c.from[b], c.size[b], c.work, c.J, &logs);
+		t->failed = gp__collapse_inverse(&c, c.from[b], c.size[b], c.work, c.J, &logs);
 		if (t->failed) return;
 		bound -= P * logs;
 		GP__FROM(i, c.from[b], c.from[b] + c.size[b]) trace += (double)c.m.S[i * c.m.F + i];
 	}
 	if (c.blocks > 1 || c.mean != c.size[0]) {
-		t->failed = gp__collapse_inverse(t, &c, 0, c.mean, c.work, c.J, &logs);
+		t->failed = gp__collapse_inverse(&c, 0, c.mean, c.work, c.J, &logs);
 		if (t->failed) return;
 	}
-	double squares = (double)*c.m.rr - gp__collapse_solve(t, &c) / s,
+	double squares = (double)*c.m.rr - gp__collapse_solve(&c) / s,
 		   variances = (double)*c.m.kk - P * trace;
 	if (GP__MIN(squares, variances) < -2 * s * GP__COLLAPSE_ERROR * P * t->sums->weight) {
 		t->failed = gp__fail(t->info, ODVGP_E_NAN, "bound", -1, GP__MIN(squares, variances),
@@ -12387,12 +12382,11 @@ static void gp__collapsed_forward(gp__tape *t, gp__node *nd)
 
 /*	Set d->S and d->h for the mean's term and V's; return d/ds of both, for a unit adjoint. J still
 	holds the mean's inverse. */
-static double gp__collapsed_reverse_mean(
-		gp__tape *t, gp__node *nd, const gp__collapse *c, gp__moments *d)
+static double gp__collapsed_reverse_mean(gp__node *nd, const gp__collapse *c, gp__moments *d)
 {
-	gp__node *V = gp__in(t, nd, 2);
+	gp__node *V = nd->in[2];
 	odvgp_real g = nd->d[0], s = c->s;
-	double hw = gp__collapse_solve(t, c), ww = 0, ds;
+	double hw = gp__collapse_solve(c), ww = 0, ds;
 	ptrdiff_t F = c->m.F;
 	/* w^T S w = s (w^T h - w^T w), because J w = h */
 	GP__FOR(p, c->m.P)
@@ -12400,18 +12394,18 @@ static double gp__collapsed_reverse_mean(
 			ww += (double)c->w[p * F + i] * (double)c->w[p * F + i];
 			d->h[p * F + i] = g * c->w[p * F + i] / (s * s);
 		}
-	odvgp_gemm(&t->blas, 1, 0, c->mean, c->mean, c->m.P, -g / (2 * s * s * s), c->w, F, c->w, F, 0,
+	odvgp_gemm(nd->blas, 1, 0, c->mean, c->mean, c->m.P, -g / (2 * s * s * s), c->w, F, c->w, F, 0,
 			d->S, F);
 	ds = ((double)*c->m.rr + (double)*c->m.kk) / 2 - hw / (double)s + (hw - ww) / (2 * (double)s);
 	ds /= (double)(s * s);
 	if (!V) return ds;
 	double tight = gp__collapse_tight(c, V), P = (double)c->m.P, ss = (double)s * (double)s, JV = 0,
 		   JJV = 0;
-	odvgp_gemm(&t->blas, 0, 0, F, F, F, 1, c->J, F, V->v, V->ld, 0, c->work, F); /* J^-1 V */
+	odvgp_gemm(nd->blas, 0, 0, F, F, F, 1, c->J, F, V->v, V->ld, 0, c->work, F); /* J^-1 V */
 	GP__FOR(i, F)
 		GP__FOR(j, F) JJV += (double)c->J[i * F + j] * (double)c->work[j * F + i];
 	GP__FOR(i, F) JV += (double)c->work[i * F + i];
-	odvgp_gemm(&t->blas, 0, 0, F, F, F, -g * (odvgp_real)(P / (2 * ss * (double)s)), c->work, F,
+	odvgp_gemm(nd->blas, 0, 0, F, F, F, -g * (odvgp_real)(P / (2 * ss * (double)s)), c->work, F,
 			c->J, F, 1, d->S, F);
 	GP__FOR(i, F)
 		GP__FOR(j, F) {
@@ -12422,7 +12416,7 @@ static double gp__collapsed_reverse_mean(
 		}
 	GP__FOR(i, F)
 		GP__FOR(j, F) d->S[i * F + j] += c->work[i * F + j];
-	odvgp_gemm(&t->blas, 0, 0, F, F, F, g * (odvgp_real)(P / (2 * (double)s)), c->J, F, c->J, F, 1,
+	odvgp_gemm(nd->blas, 0, 0, F, F, F, g * (odvgp_real)(P / (2 * (double)s)), c->J, F, c->J, F, 1,
 			d->S, F);
 	/* d tr(J^-1 V)/ds = (tr J^-1 V - tr J^-2 V) / s. other: d/ds of
 	   s tr S - s^2 tr(I - J^-1) = tr S - 2 s tr(I - J^-1) + s tr(J^-1 - J^-2) */
@@ -12435,20 +12429,21 @@ static double gp__collapsed_reverse_mean(
 	return ds - P * tight / (ss * (double)s) + P * ((JV - JJV) / (double)s - other) / (2 * ss);
 }
 
-static void gp__collapsed_reverse(gp__tape *t, gp__node *nd)
+static void gp__collapsed_reverse(gp__node *nd)
 {
-	gp__collapse c = gp__collapse_of(t, nd);
-	gp__node *sums = gp__in(t, nd, 0), *noise = gp__in(t, nd, 1);
-	gp__moments d = gp__moments_of(t, sums, sums->d);
+	gp__collapse c = gp__collapse_of(nd);
+	gp__node *sums = nd->in[0], *noise = nd->in[1];
+	gp__moments d = gp__moments_of(sums, sums->d);
 	odvgp_real g = nd->d[0], s = c.s, P = (odvgp_real)c.m.P;
 	double ds, logs;
 	gp__node_zero(sums->d, sums);
-	ds = gp__collapsed_reverse_mean(t, nd, &c, &d) - 0.5 * (double)P * t->sums->weight / (double)s;
+	ds = gp__collapsed_reverse_mean(nd, &c, &d) -
+		 0.5 * (double)P * nd->tape->sums->weight / (double)s;
 	*d.rr = *d.kk = -g / (2 * s);
 	/* d log|I + S/s| = tr((I + S/s)^-1 dS) / s - tr(I - (I + S/s)^-1) ds / s */
 	GP__FOR(b, c.blocks) {
 		ptrdiff_t n = c.size[b], from = c.from[b];
-		if (c.blocks > 1 || c.mean != n) gp__collapse_inverse(t, &c, from, n, c.work, c.J, &logs);
+		if (c.blocks > 1 || c.mean != n) gp__collapse_inverse(&c, from, n, c.work, c.J, &logs);
 		GP__FOR(i, n) {
 			odvgp_real *row = d.S + (from + i) * c.m.F + from,
 					   S = c.m.S[(from + i) * c.m.F + from + i];
@@ -12467,29 +12462,29 @@ static void gp__collapsed_reverse(gp__tape *t, gp__node *nd)
 	  dK = (w w^T - P (K + s I)^-1) / 2, dr = -w, with w = (K + s I)^-1 r.
 	  aux: (K + s I)^-1, work, w. --- */
 
-static void gp__evidence_forward(gp__tape *t, gp__node *nd)
+static void gp__evidence_forward(gp__node *nd)
 {
-	const gp__node *K = gp__in(t, nd, 0), *r = gp__in(t, nd, 1), *root = gp__in(t, nd, 3);
+	gp__tape *t = nd->tape;
+	const gp__node *K = nd->in[0], *r = nd->in[1], *root = nd->in[3];
 	ptrdiff_t n = K->rows, P = r->rows;
-	odvgp_real s = gp__in(t, nd, 2)->v[0], *inverse = nd->aux, *work = inverse + n * n,
-			   *w = work + n * n;
+	odvgp_real s = nd->in[2]->v[0], *inverse = nd->aux, *work = inverse + n * n, *w = work + n * n;
 	odvgp_info bad;
 	double sum = 0;
 	GP__FOR(i, n) {
 		gp__copy_row(work + i * n, K->v + i * K->ld, i, n);
 		work[i * n + i] += root ? s * root->v[i] * root->v[i] : s;
 	}
-	if (odvgp_potrf(&t->blas, n, work, n, &bad)) {
+	if (odvgp_potrf(nd->blas, n, work, n, &bad)) {
 		t->failed = gp__fail(t->info, bad.value - bad.value == 0 ? ODVGP_E_NOT_PD : ODVGP_E_NAN,
 				"K + noise", bad.row, bad.value,
 				"the noise is too small for repeated or nearly repeated rows");
 		return;
 	}
 	GP__FOR(i, n) sum -= (double)P * (log((double)work[i * n + i]) + 0.5 * gp__log_2pi);
-	odvgp_trtri(&t->blas, n, work, n);
-	odvgp_lauum(&t->blas, n, work, n, inverse, n);
+	odvgp_trtri(nd->blas, n, work, n);
+	odvgp_lauum(nd->blas, n, work, n, inverse, n);
 	gp__mirror(inverse, n);
-	odvgp_gemm(&t->blas, 0, 0, P, n, n, 1, r->v, r->ld, inverse, n, 0, w, n);
+	odvgp_gemm(nd->blas, 0, 0, P, n, n, 1, r->v, r->ld, inverse, n, 0, w, n);
 	GP__FOR(p, P)
 		GP__FOR(i, n) sum -= 0.5 * (double)w[p * n + i] * (double)r->v[p * r->ld + i];
 	if (root) {
@@ -12501,14 +12496,13 @@ static void gp__evidence_forward(gp__tape *t, gp__node *nd)
 	nd->v[0] = (odvgp_real)sum;
 }
 
-static void gp__evidence_reverse(gp__tape *t, gp__node *nd)
+static void gp__evidence_reverse(gp__node *nd)
 {
-	gp__node *K = gp__in(t, nd, 0), *r = gp__in(t, nd, 1), *noise = gp__in(t, nd, 2),
-			 *root = gp__in(t, nd, 3);
+	gp__node *K = nd->in[0], *r = nd->in[1], *noise = nd->in[2], *root = nd->in[3];
 	ptrdiff_t n = K->rows, P = r->rows;
 	odvgp_real *inverse = nd->aux, *w = inverse + 2 * n * n, half = GP__R(0.5) * nd->d[0];
 	/* dK overwrites the inverse */
-	odvgp_gemmt(&t->blas, 1, 0, n, P, half, w, n, w, n, -half * (odvgp_real)P, inverse, n);
+	odvgp_gemmt(nd->blas, 1, 0, n, P, half, w, n, w, n, -half * (odvgp_real)P, inverse, n);
 	GP__FOR(i, n) {
 		for (ptrdiff_t j = 0; j <= i && K->needs_grad; j++)
 			K->d[i * K->ld + j] += (i == j ? 1 : 2) * inverse[i * n + j];
@@ -12516,8 +12510,8 @@ static void gp__evidence_reverse(gp__tape *t, gp__node *nd)
 			noise->d[0] += inverse[i * n + i] * (root ? root->v[i] * root->v[i] : 1);
 	}
 	if (root && noise->needs_grad)
-		noise->d[0] += (odvgp_real)((double)(half * (odvgp_real)P) * ((double)n - t->sums->weight) /
-									(double)noise->v[0]);
+		noise->d[0] += (odvgp_real)((double)(half * (odvgp_real)P) *
+									((double)n - nd->tape->sums->weight) / (double)noise->v[0]);
 	if (r->needs_grad)
 		GP__FOR(p, P)
 			GP__FOR(i, n) r->d[p * r->ld + i] -= nd->d[0] * w[p * n + i];
@@ -12527,31 +12521,31 @@ static void gp__evidence_reverse(gp__tape *t, gp__node *nd)
 	  The reverse run adds A diag(g_v) A^T to aux (lower, [P,M,M]) and A g_m to v ([P,M]). Adjoints
 	  are derivatives of the loss, so g = -d. --- */
 
-static void gp__nat_stats_reverse(gp__tape *t, gp__node *nd)
+static void gp__nat_stats_reverse(gp__node *nd)
 {
-	gp__node *A = gp__in(t, nd, 0), *mean = gp__in(t, nd, 1), *var = gp__in(t, nd, 2);
+	gp__node *A = nd->in[0], *mean = nd->in[1], *var = nd->in[2];
 	ptrdiff_t M = A->rows;
 	GP__FOR(p, mean->rows)
-		odvgp_syrk(&t->blas, 0, M, A->cols, -1, A->v, A->ld, var->d + p * var->ld, 1,
+		odvgp_syrk(nd->blas, 0, M, A->cols, -1, A->v, A->ld, var->d + p * var->ld, 1,
 				nd->aux + p * M * M, M);
-	odvgp_gemm(&t->blas, 0, 1, mean->rows, M, A->cols, -1, mean->d, mean->ld, A->v, A->ld, 1, nd->v,
+	odvgp_gemm(nd->blas, 0, 1, mean->rows, M, A->cols, -1, mean->d, mean->ld, A->v, A->ld, 1, nd->v,
 			M);
 }
 
 /* --- MIX(W, x): W x or, for variances, (W o W) x, of a parameter W [F,P] without padding
 	  dx += W^T d, dW += d x^T    or    dx += (W o W)^T d, dW += 2 W o (d x^T) --- */
 
-static void gp__mix_forward(gp__tape *t, gp__node *nd)
+static void gp__mix_forward(gp__node *nd)
 {
-	const gp__node *W = gp__in(t, nd, 0), *x = gp__in(t, nd, 1);
-	gp__mix_rows(t->blas.isa, nd->rows, x->rows, W->v, nd->variant == GP__MIX_SQUARES, nd->cols,
+	const gp__node *W = nd->in[0], *x = nd->in[1];
+	gp__mix_rows(nd->blas->isa, nd->rows, x->rows, W->v, nd->variant == GP__MIX_SQUARES, nd->cols,
 			x->v, x->ld, nd->v, nd->ld);
 }
 
-static void gp__mix_reverse(gp__tape *t, gp__node *nd)
+static void gp__mix_reverse(gp__node *nd)
 {
-	gp__node *W = gp__in(t, nd, 0), *x = gp__in(t, nd, 1);
-	const odvgp__simd *isa = t->blas.isa;
+	gp__node *W = nd->in[0], *x = nd->in[1];
+	const odvgp__simd *isa = nd->blas->isa;
 	int squares = nd->variant == GP__MIX_SQUARES;
 	GP__FOR(f, nd->rows)
 		GP__FOR(p, x->rows) {
@@ -12567,18 +12561,18 @@ static void gp__mix_reverse(gp__tape *t, gp__node *nd)
 /* --- STACK(base, x...): the inputs' single rows become rows variant, variant + 1, ...; a further
 	STACK adds more rows in place --- */
 
-static void gp__stack_forward(gp__tape *t, gp__node *nd)
+static void gp__stack_forward(gp__node *nd)
 {
 	odvgp_real *row = nd->v + nd->variant * nd->ld;
 	for (int k = nd->base != 0; k < GP__MAX_IN && nd->in[k]; k++, row += nd->ld)
-		gp__copy(row, gp__in(t, nd, k)->v, nd->cols);
+		gp__copy(row, nd->in[k]->v, nd->cols);
 }
 
-static void gp__stack_reverse(gp__tape *t, gp__node *nd)
+static void gp__stack_reverse(gp__node *nd)
 {
 	const odvgp_real *row = nd->d + nd->variant * nd->ld;
 	for (int k = nd->base != 0; k < GP__MAX_IN && nd->in[k]; k++, row += nd->ld)
-		if (gp__in(t, nd, k)->needs_grad) t->blas.isa->axpy(nd->cols, 1, row, gp__in(t, nd, k)->d);
+		if (nd->in[k]->needs_grad) nd->blas->isa->axpy(nd->cols, 1, row, nd->in[k]->d);
 }
 
 /* --- the table of operations --- */
@@ -12722,7 +12716,7 @@ enum {
 typedef struct {
 	const char *name;
 	/* a forward run that fails sets t->failed */
-	void (*forward)(gp__tape *t, gp__node *nd), (*reverse)(gp__tape *t, gp__node *nd);
+	void (*forward)(gp__node *nd), (*reverse)(gp__node *nd);
 	int stores;
 	/* a tile node's value survives its reverse run and adds to no sum: valid as long as its
 	   inputs */
@@ -12799,18 +12793,18 @@ static void gp__tape_mark(gp__tape *t)
 	GP__EACH_NODE(nd, t) {
 		if (!(t->purpose & GP__GIVES_STATS) || !gp__has_trait(nd, GP__OP_COLLECTS)) continue;
 		nd->needs_grad = 1;
-		gp__in(t, nd, 1)->needs_grad = gp__in(t, nd, 2)->needs_grad = 1;
+		nd->in[1]->needs_grad = nd->in[2]->needs_grad = 1;
 	}
 	GP__EACH_NODE(nd, t) {
 		if (gp__has_trait(nd, GP__OP_GIVEN)) continue;
-		for (int k = 0; k < GP__MAX_IN; k++) nd->needs_grad |= gp__wants(t, nd, k);
+		for (int k = 0; k < GP__MAX_IN; k++) nd->needs_grad |= gp__wants(nd, k);
 	}
 	for (int i = t->nodes; i > 0; i--) {
 		gp__node *nd = &t->node[i];
 		for (int k = 0; k < GP__MAX_IN && nd->active; k++) {
 			if (!nd->in[k]) continue;
-			t->node[nd->in[k]].active = 1;
-			t->node[nd->in[k]].seeded |= nd->seeded;
+			nd->in[k]->active = 1;
+			nd->in[k]->seeded |= nd->seeded;
 		}
 	}
 	/* no adjoint reaches unseeded nodes, or passes through those that collect statistics */
@@ -12825,30 +12819,31 @@ static void gp__tape_mark(gp__tape *t)
 #define GP__PROBE(node, reverse) ((void)0)
 #endif
 
-static uint64_t gp__youngest_input(const gp__tape *t, const gp__node *nd)
+static uint64_t gp__youngest_input(const gp__node *nd)
 {
 	int sampled = gp__ops[nd->op].samples >> nd->variant & 1;
 	uint64_t youngest = sampled ? nd->of->columns_stamp : 0;
 	GP__FOR(k, GP__MAX_IN)
-		if (nd->in[k]) youngest = GP__MAX(youngest, t->node[nd->in[k]].stamp);
+		if (nd->in[k]) youngest = GP__MAX(youngest, nd->in[k]->stamp);
 	return youngest;
 }
 
 /*	Whether it is older than an input, or overwritten by an outdated node. */
-static int gp__out_of_date(const gp__tape *t, const gp__node *nd)
+static int gp__out_of_date(const gp__node *nd)
 {
 	if (nd->segment != GP__HEAD && !gp__ops[nd->op].lasts) return 1;
-	while (nd->stamp > gp__youngest_input(t, nd)) {
+	while (nd->stamp > gp__youngest_input(nd)) {
 		if (!nd->next) return 0;
-		nd = &t->node[nd->next];
+		nd = nd->next;
 	}
 	return 1;
 }
 
-static odvgp_status gp__run_forward(gp__tape *t, gp__node *nd)
+static odvgp_status gp__run_forward(gp__node *nd)
 {
+	gp__tape *t = nd->tape;
 	t->failed = ODVGP_OK;
-	gp__ops[nd->op].forward(t, nd);
+	gp__ops[nd->op].forward(nd);
 	return gp__stopped(&t->blas) ? gp__refuse(t->info, ODVGP_E_STOPPED, "watch", NULL) : t->failed;
 }
 
@@ -12857,10 +12852,10 @@ static odvgp_status gp__tape_forward(gp__tape *t, int segment)
 	for (int i = 1; i <= t->nodes; i++) {
 		gp__node *nd = &t->node[i];
 		if (nd->segment != segment || !nd->active) continue;
-		gp__resize(t, nd);
-		if (!gp__out_of_date(t, nd)) continue;
+		gp__resize(nd);
+		if (!gp__out_of_date(nd)) continue;
 		GP__PROBE(i, 0);
-		odvgp_status s = gp__run_forward(t, nd);
+		odvgp_status s = gp__run_forward(nd);
 		GP__PROBE(-1, 0);
 		if (s) {
 			nd->stamp = 0;
@@ -12904,7 +12899,7 @@ static void gp__tape_reverse(gp__tape *t, int segment)
 		if (nd->segment != segment || !nd->active || !nd->needs_grad) continue;
 		if (gp__stopped(&t->blas)) return;
 		GP__PROBE(i, 1);
-		gp__ops[nd->op].reverse(t, nd);
+		gp__ops[nd->op].reverse(nd);
 		GP__PROBE(-1, 1);
 	}
 }
@@ -12946,15 +12941,18 @@ static void gp__node_memory(
 	else if (aux) nd->aux = (odvgp_real *)gp__take_bytes(t->arena, aux, 1);
 }
 
-/*	The next node works in the memory of `base`. Its other inputs must precede that memory's first
+/*	The node works in the memory of `base`. Its other inputs must precede that memory's first
 	node, to be up to date when that node is checked. */
-static void gp__work_in_place(gp__tape *t, int base, const int *in)
+static void gp__work_in_place(gp__node *nd, gp__node *base)
 {
-	int first = base;
-	while (t->node[first].base) first = t->node[first].base;
-	GP__FOR(k, GP__MAX_IN) ODVGP_ASSERT(in[k] == base || in[k] < first);
-	(void)first, (void)in; /* unused without assertions */
-	t->node[base].next = t->nodes + 1;
+	const gp__node *first = base;
+	while (first->base) first = first->base;
+	GP__FOR(k, GP__MAX_IN) ODVGP_ASSERT(!nd->in[k] || nd->in[k] == base || nd->in[k] < first);
+	(void)first; /* unused without assertions */
+	nd->base = base;
+	nd->v = base->v;
+	nd->d = base->d;
+	base->next = nd;
 }
 
 /*	Append a node. rows and cols may be GP__TILE_SIZE, ...; an input with id 0 is missing. Without a
@@ -12981,19 +12979,20 @@ static gp__ref gp__node_add(gp__tape *t, gp__unit *u, gp__op op, int variant, in
 	nd->variant = variant;
 	nd->segment = segment;
 	nd->of = u;
+	nd->tape = t;
+	nd->blas = &t->blas;
 	nd->rows_vary = rows < 0 ? (int)rows : 0;
 	nd->cols_vary = cols < 0 ? (int)cols : 0;
 	nd->rows = s.rows;
 	nd->cols = nd->ld = s.cols;
 	GP__FOR(k, GP__MAX_IN) {
-		nd->in[k] = k < inputs ? in[k].id : 0;
 		nd->coef[k] = 1;
-		if (k < inputs) s.in[k] = in[k];
+		if (k >= inputs) continue;
+		s.in[k] = in[k];
+		if (t->node && in[k].id) nd->in[k] = &t->node[in[k].id];
 	}
-	nd->base = base.id;
-	if (base.id && t->node) gp__work_in_place(t, base.id, nd->in);
 	if (!base.id) gp__node_memory(t, nd, row, segment, &s);
-	else if (t->node) nd->v = t->node[base.id].v, nd->d = t->node[base.id].d;
+	else if (t->node) gp__work_in_place(nd, &t->node[base.id]);
 	if (row->scratch) t->scratch_bytes = GP__MAX(t->scratch_bytes, row->scratch(&s));
 	if (row->traits & GP__OP_JITTERED) nd->jitter = &u->jitter[GP__JITTER_BETA];
 	ref.id = ++t->nodes;
@@ -14234,8 +14233,8 @@ static odvgp_status gp__check_likelihood(const odvgp_config *c, odvgp_info *info
 	const gp__likelihood *lik = gp__lik_of(c);
 	int noise = c->lik.noise_variance != 0 || c->lik.noise_floor != 0 || c->lik.known_noise ||
 				c->lik.noise_per_output;
-	odvgp_status s = gp__check_functions(
-			lik, c->layer[c->layers - 1].P, c->functions, c->lik.classes, info);
+	odvgp_status s =
+			gp__check_functions(lik, c->layer[c->layers - 1].P, c->functions, c->lik.classes, info);
 	if (s) return s;
 	if (c->functions && c->objective != ODVGP_OBJECTIVE_ELBO)
 		return gp__unsupported(info, "functions", "must be 0 without the objective ELBO");
@@ -15261,8 +15260,8 @@ ODVGP_API odvgp_status odvgp_freeze(odvgp_model *m, const odvgp_scales *scales, 
 */
 
 /*	y = S x for a symmetric S [n,n], stored as its lower triangle. */
-static void gp__symmetric_times(
-		const odvgp__simd *isa, ptrdiff_t n, const odvgp_real *S, const odvgp_real *x, odvgp_real *y)
+static void gp__symmetric_times(const odvgp__simd *isa, ptrdiff_t n, const odvgp_real *S,
+		const odvgp_real *x, odvgp_real *y)
 {
 	gp__zero(y, n);
 	GP__FOR(i, n) {
@@ -19413,7 +19412,7 @@ GP__NOINLINE void gp__sums_layout(odvgp_model *m, gp__arena *a)
 		if (nd->slots) nd->d = m->par.grad + m->par.slot[nd->slot].offset;
 		if (stats) nd->v = gp__take(a, nd->rows, nd->cols);
 		if (stats) nd->aux = gp__take(a, nd->rows * nd->cols, nd->cols);
-		if (nd->base) nd->d = t->node[nd->base].d;
+		if (nd->base) nd->d = nd->base->d;
 		else if (both && nd->segment == GP__HEAD) nd->d = gp__take(a, nd->rows, nd->cols);
 	}
 	if (!t->node) gp__take_bytes(a, t->deferred, 1); /* without a table: all deferred bytes */
