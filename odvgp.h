@@ -10519,6 +10519,12 @@ static void gp__hold(odvgp_model *m, int held)
 static int gp__is_last(const gp__unit *u) { return u->layer + 1 == (int)u->model->cfg.layers; }
 static int gp__is_top(const gp__unit *u) { return u->number + 1 == u->model->units; }
 
+static gp__node *gp__node_of(const gp__unit *u, gp__ref ref)
+{
+	return &u->model->tape.node[ref.id];
+}
+static odvgp_real *gp__node_value(const gp__unit *u, gp__ref ref) { return gp__node_of(u, ref)->v; }
+
 /*	Whether the likelihood sees mixtures of the unit's functions. */
 static int gp__is_mixed(const gp__unit *u) { return gp__is_last(u) && u->model->cfg.functions > 0; }
 
@@ -13400,11 +13406,6 @@ static gp__ref gp__inverse_tile(gp__unit *u)
 
 /* --- what a predictor stores of a covariance part --- */
 
-static const odvgp_real *gp__node_value(const gp__unit *u, gp__ref ref)
-{
-	return u->model->tape.node[ref.id].v;
-}
-
 static void gp__freeze_sqrt(const gp__unit *u, int b, odvgp_real *to)
 {
 	const gp__block *block = &u->block[b];
@@ -15273,17 +15274,15 @@ static void gp__symmetric_times(const odvgp__simd *isa, ptrdiff_t n, const odvgp
 /*	c for HYBRID's q(u), whose mean is ORTH's in other coordinates; else NULL. */
 static const odvgp_real *gp__nat_shift(const gp__unit *u, int b)
 {
-	odvgp_model *m = u->model;
-	return u->shift.id && b == GP__ON_BETA ? m->tape.node[u->shift.id].v : NULL;
+	return u->shift.id && b == GP__ON_BETA ? gp__node_value(u, u->shift) : NULL;
 }
 
 /*	mean [M]: output p's whitened mean, with the shift. */
 static void gp__nat_mean(const gp__unit *u, int b, ptrdiff_t p, odvgp_real *mean)
 {
-	odvgp_model *m = u->model;
 	ptrdiff_t M = u->block[b].M;
 	const odvgp_real *shift = gp__nat_shift(u, b),
-					 *mu = m->tape.node[u->block[b].white_mu.id].v + p * M;
+					 *mu = gp__node_value(u, u->block[b].white_mu) + p * M;
 	GP__FOR(i, M) mean[i] = mu[i] + (shift ? shift[p * M + i] : 0);
 }
 
@@ -15296,7 +15295,7 @@ static void gp__nat_from_q(gp__unit *u, int b)
 	odvgp_model *m = u->model;
 	const gp__block *block = &u->block[b];
 	ptrdiff_t M = block->M;
-	const odvgp_real *root = m->tape.node[block->white_sqrt.id].v;
+	const odvgp_real *root = gp__node_value(u, block->white_sqrt);
 	int known =
 			(m->state.nat_valid >> block->number & 1) && u->param == ODVGP_PARAMETRISATION_WHITENED;
 	if (known && !gp__nat_shift(u, b)) return;
@@ -15318,7 +15317,7 @@ static odvgp_status gp__nat_try(gp__unit *u, const gp__block *block, ptrdiff_t p
 {
 	odvgp_model *m = u->model;
 	ptrdiff_t M = block->M;
-	const odvgp_real *P = block->P + p * M * M, *G = m->tape.node[block->stats.id].aux + p * M * M;
+	const odvgp_real *P = block->P + p * M * M, *G = gp__node_of(u, block->stats)->aux + p * M * M;
 	odvgp_real *R = gp__lent(&m->nat_R, GP__NAT_OUTPUT);
 	GP__FOR(i, M) {
 		odvgp_real *row = R + i * M;
@@ -15333,10 +15332,10 @@ static odvgp_status gp__nat_try(gp__unit *u, const gp__block *block, ptrdiff_t p
 }
 
 /*	A slot's new value waits in its gradient's memory, which Adam does not read. */
-static odvgp_real *gp__nat_staged(const odvgp_model *m, gp__ref param)
+static odvgp_real *gp__nat_staged(const gp__unit *u, gp__ref param)
 {
-	ODVGP_ASSERT(m->par.lent.to == GP__NOBODY);
-	return m->tape.node[param.id].d;
+	ODVGP_ASSERT(u->model->par.lent.to == GP__NOBODY);
+	return gp__node_of(u, param)->d;
 }
 
 /*	Rows of stacked squares [M,M], whose upper triangles stay: they are 0, or not read. */
@@ -15350,9 +15349,9 @@ static void gp__nat_stage(gp__unit *u, const gp__block *block, ptrdiff_t p, odvg
 {
 	odvgp_model *m = u->model;
 	ptrdiff_t M = block->M;
-	odvgp_real *slot_mu = gp__nat_staged(m, block->mu) + p * M,
-			   *slot_sqrt = gp__nat_staged(m, block->sqrt) + p * M * M;
-	const odvgp_real *L = m->tape.node[block->L.id].v, *R = gp__lent(&m->nat_R, GP__NAT_OUTPUT);
+	odvgp_real *slot_mu = gp__nat_staged(u, block->mu) + p * M,
+			   *slot_sqrt = gp__nat_staged(u, block->sqrt) + p * M * M;
+	const odvgp_real *L = gp__node_value(u, block->L), *R = gp__lent(&m->nat_R, GP__NAT_OUTPUT);
 	if (u->param == ODVGP_PARAMETRISATION_WHITENED) gp__copy_lower(slot_sqrt, R, M, M);
 	else {
 		gp__mm g = gp__mm_make(0, 0, M, M, M, 1, L, M, R, M, 0, slot_sqrt, M);
@@ -15372,7 +15371,7 @@ static odvgp_status gp__nat_output(gp__unit *u, int b, ptrdiff_t p, odvgp_real s
 {
 	odvgp_model *m = u->model;
 	const gp__block *block = &u->block[b];
-	const gp__node *stats = &m->tape.node[block->stats.id];
+	const gp__node *stats = gp__node_of(u, block->stats);
 	ptrdiff_t M = block->M;
 	odvgp_real *mu = m->nat_t, *Gmu = m->nat_t + M, *G = stats->aux + p * M * M,
 			   *h = stats->v + p * M;
@@ -15405,10 +15404,9 @@ static void gp__nat_take(gp__unit *u, int b)
 	odvgp_model *m = u->model;
 	gp__block *block = &u->block[b];
 	ptrdiff_t M = block->M, all = u->P * M;
-	gp__node *stats = &m->tape.node[block->stats.id], *slot_mu = &m->tape.node[block->mu.id],
-			 *root = &m->tape.node[block->sqrt.id];
-	gp__copy(slot_mu->v, gp__nat_staged(m, block->mu), all);
-	gp__copy_lower(root->v, gp__nat_staged(m, block->sqrt), all, M);
+	const gp__node *stats = gp__node_of(u, block->stats);
+	gp__copy(gp__node_value(u, block->mu), gp__nat_staged(u, block->mu), all);
+	gp__copy_lower(gp__node_value(u, block->sqrt), gp__nat_staged(u, block->sqrt), all, M);
 	gp__copy_lower(block->P, stats->aux, all, M);
 	gp__copy(block->j, stats->v, all);
 	gp__touch(m, block->slot_mu);
@@ -15421,16 +15419,14 @@ static void gp__nat_take(gp__unit *u, int b)
 static void gp__nat_kernel_times(
 		gp__unit *u, gp__ref X1, gp__ref X2, const odvgp_real *a, odvgp_real *out)
 {
-	gp__tape *t = &u->model->tape;
-	const gp__node *x = &t->node[X1.id], *z = &t->node[X2.id];
 	gp__kjob job;
-	gp__unit_job(&job, u, x->v, x->rows, z->v, z->rows);
+	gp__unit_job(&job, u, gp__node_value(u, X1), X1.rows, gp__node_value(u, X2), X2.rows);
 	job.a = a;
-	job.lda = z->rows;
+	job.lda = X2.rows;
 	job.P = 1;
 	job.out = out;
-	job.ldo = x->rows;
-	gp__kernel_run(&job, t->scratch);
+	job.ldo = X1.rows;
+	gp__kernel_run(&job, u->model->tape.scratch);
 }
 
 /*	g <- g - W^T h, W^T h = K(Zg,Zb) L^-T h; h is the gradient in the whitened q_mu, from the slot's
@@ -15438,19 +15434,16 @@ static void gp__nat_kernel_times(
 static void gp__nat_hybrid_back(gp__unit *u, ptrdiff_t p, odvgp_real *g)
 {
 	odvgp_model *m = u->model;
-	gp__tape *t = &m->tape;
-	const gp__node *L = &t->node[u->L.id], *q = &t->node[u->block[GP__ON_BETA].mu.id];
-	ptrdiff_t M = u->M, Mg = u->M_gamma;
-	odvgp_real *h = gp__lend(&m->nat_R, GP__NAT_GAMMA), *out = m->nat_t;
+	const odvgp_real *L = gp__node_value(u, u->L);
+	ptrdiff_t M = u->M;
+	odvgp_real *h = gp__lend(&m->nat_R, GP__NAT_GAMMA);
 	/* L^-T h. WHITENED: h = d. PRIMAL (slot = L q_mu): h = L^T d.
 	   A_BETA (q_mu = L^T slot): h = L^-1 d. */
-	gp__copy(h, q->d + p * M, M);
-	if (u->param == ODVGP_PARAMETRISATION_A_BETA)
-		odvgp_trsm(&t->blas, 0, 0, M, 1, L->v, L->ld, h, 1);
-	if (u->param != ODVGP_PARAMETRISATION_PRIMAL)
-		odvgp_trsm(&t->blas, 0, 1, M, 1, L->v, L->ld, h, 1);
-	gp__nat_kernel_times(u, u->Z_gamma, u->Z_beta, h, out);
-	GP__FOR(i, Mg) g[i] -= out[i];
+	gp__copy(h, gp__node_of(u, u->block[GP__ON_BETA].mu)->d + p * M, M);
+	if (u->param == ODVGP_PARAMETRISATION_A_BETA) odvgp_trsm(&m->tape.blas, 0, 0, M, 1, L, M, h, 1);
+	if (u->param != ODVGP_PARAMETRISATION_PRIMAL) odvgp_trsm(&m->tape.blas, 0, 1, M, 1, L, M, h, 1);
+	gp__nat_kernel_times(u, u->Z_gamma, u->Z_beta, h, m->nat_t);
+	GP__FOR(i, u->M_gamma) g[i] -= m->nat_t[i];
 	gp__end_loan(&m->nat_R, GP__NAT_GAMMA);
 }
 
@@ -15458,16 +15451,13 @@ static void gp__nat_hybrid_back(gp__unit *u, ptrdiff_t p, odvgp_real *g)
 static void gp__nat_hybrid_shift(gp__unit *u, const odvgp_real *da, odvgp_real *slot)
 {
 	odvgp_model *m = u->model;
-	gp__tape *t = &m->tape;
-	const gp__node *L = &t->node[u->L.id];
+	const odvgp_real *L = gp__node_value(u, u->L);
 	ptrdiff_t M = u->M;
 	odvgp_real *c = gp__lend(&m->nat_R, GP__NAT_GAMMA);
 	/* PRIMAL: Kbg da; WHITENED: L^-1 Kbg da; A_BETA: Kb^-1 Kbg da */
 	gp__nat_kernel_times(u, u->Z_beta, u->Z_gamma, da, c);
-	if (u->param != ODVGP_PARAMETRISATION_PRIMAL)
-		odvgp_trsm(&t->blas, 0, 0, M, 1, L->v, L->ld, c, 1);
-	if (u->param == ODVGP_PARAMETRISATION_A_BETA)
-		odvgp_trsm(&t->blas, 0, 1, M, 1, L->v, L->ld, c, 1);
+	if (u->param != ODVGP_PARAMETRISATION_PRIMAL) odvgp_trsm(&m->tape.blas, 0, 0, M, 1, L, M, c, 1);
+	if (u->param == ODVGP_PARAMETRISATION_A_BETA) odvgp_trsm(&m->tape.blas, 0, 1, M, 1, L, M, c, 1);
 	GP__FOR(i, M) slot[i] += c[i];
 	gp__end_loan(&m->nat_R, GP__NAT_GAMMA);
 }
@@ -15477,45 +15467,39 @@ static void gp__nat_hybrid_shift(gp__unit *u, const odvgp_real *da, odvgp_real *
 	gradient's memory. */
 static void gp__nat_gamma_change(gp__unit *u, odvgp_real tau)
 {
-	odvgp_model *m = u->model;
-	const odvgp_config *c = &m->cfg;
-	gp__tape *t = &m->tape;
+	const odvgp_config *c = &u->model->cfg;
+	int exact = c->optim.gamma_step == ODVGP_GAMMA_STEP_EXACT;
 	ptrdiff_t Mg = u->M_gamma;
 	odvgp_real eps = c->reproduce.gamma_eps > 0 ? c->reproduce.gamma_eps
 												: GP__SCALE_FLOOR * gp__prior_variance(u);
 	GP__FOR(p, u->P) {
-		odvgp_real *g = t->node[u->a_slot.id].d + p * Mg;
+		odvgp_real *g = gp__node_of(u, u->a_slot)->d + p * Mg;
 		if (u->shift.id) gp__nat_hybrid_back(u, p, g);
-		if (c->optim.gamma_step == ODVGP_GAMMA_STEP_EXACT) {
-			const gp__node *L = &t->node[u->L_v.id];
-			gp__cholesky_solve(&t->blas, Mg, L->v, L->ld, g);
-		}
+		if (exact) gp__cholesky_solve(&u->model->tape.blas, Mg, gp__node_value(u, u->L_v), Mg, g);
 		GP__FOR(i, Mg)
 			g[i] *= tau * c->optim.gamma_step_ratio /
-					(c->optim.gamma_step == ODVGP_GAMMA_STEP_EXACT
-									? 1
-									: t->node[u->gamma_residual.id].v[i] + eps);
+					(exact ? 1 : gp__node_value(u, u->gamma_residual)[i] + eps);
 	}
 }
 
 /*	HYBRID's c moves with a, and q_mu compensates. */
 static void gp__nat_gamma_take(gp__unit *u)
 {
-	odvgp_model *m = u->model;
-	gp__node *a = &m->tape.node[u->a_slot.id], *q = &m->tape.node[u->block[GP__ON_BETA].mu.id];
-	int hybrid = u->shift.id != 0;
+	gp__node *a = gp__node_of(u, u->a_slot);
+	const gp__block *beta = &u->block[GP__ON_BETA];
 	GP__FOR(i, u->P * u->M_gamma) a->v[i] -= a->d[i];
-	if (hybrid)
-		GP__FOR(p, u->P) gp__nat_hybrid_shift(u, a->d + p * u->M_gamma, q->v + p * u->M);
-	gp__touch(m, a->slot);
-	if (hybrid) gp__touch(m, u->block[GP__ON_BETA].slot_mu);
+	gp__touch(u->model, a->slot);
+	if (!u->shift.id) return;
+	GP__FOR(p, u->P)
+		gp__nat_hybrid_shift(u, a->d + p * u->M_gamma, gp__node_value(u, beta->mu) + p * u->M);
+	gp__touch(u->model, beta->slot_mu);
 }
 
 /*	Undo a part of the step; with part = 1/2 the rest remains in the gradient's memory. */
 static void gp__nat_gamma_back(gp__unit *u, odvgp_real part)
 {
 	if (!gp__natural_reads_gradient(u, GP__ANY_SLOT)) return;
-	gp__node *a = &u->model->tape.node[u->a_slot.id];
+	gp__node *a = gp__node_of(u, u->a_slot);
 	ptrdiff_t n = u->P * u->M_gamma;
 	GP__FOR(i, n) a->d[i] *= -part;
 	gp__nat_gamma_take(u);
@@ -15558,6 +15542,9 @@ static int gp__nat_gamma_check(odvgp_model *m, const gp__rows *rows, double befo
 	change of g as (m, g). */
 
 typedef struct {
+	const gp__unit *u;
+	const odvgp_blas *blas;
+	ptrdiff_t M;
 	const odvgp_real *L;
 	odvgp_real *Q, *X, *T, *F; /* [M,M] each */
 	/* [M] each; mu and g become the new values */
@@ -15567,27 +15554,25 @@ typedef struct {
 /* --- the diagonal part --- */
 
 /*	Factor Q for the current g. G, unless NULL, becomes E = G + (Q - I) / 2, both triangles. */
-static odvgp_status gp__diag_factor(gp__unit *u, gp__diag_work *w, odvgp_real *G)
+static odvgp_status gp__diag_factor(gp__diag_work *w, odvgp_real *G)
 {
-	odvgp_model *m = u->model;
-	ptrdiff_t M = u->M;
-	odvgp_syrk(&m->tape.blas, 1, M, M, 1, w->L, M, w->g, 0, w->Q, M);
+	ptrdiff_t M = w->M;
+	odvgp_syrk(w->blas, 1, M, M, 1, w->L, M, w->g, 0, w->Q, M);
 	GP__FOR(i, M) {
 		for (ptrdiff_t j = 0; j <= i && G; j++)
 			G[j * M + i] = G[i * M + j] += GP__R(0.5) * w->Q[i * M + j];
 		w->Q[i * M + i] += 1;
 		gp__zero(w->Q + i * M + i + 1, M - i - 1);
 	}
-	return odvgp_potrf(&m->tape.blas, M, w->Q, M, NULL);
+	return odvgp_potrf(w->blas, M, w->Q, M, NULL);
 }
 
 /*	change = (S o S / 2)^-1 dL/dg. If the matrix has no factor, a multiple of the identity is added,
 	which shortens the step. */
-static odvgp_status gp__diag_change(gp__unit *u, gp__diag_work *w, const odvgp_real *E)
+static odvgp_status gp__diag_change(gp__diag_work *w, const odvgp_real *E)
 {
-	odvgp_model *m = u->model;
-	const odvgp_blas *blas = &m->tape.blas;
-	ptrdiff_t M = u->M;
+	const odvgp_blas *blas = w->blas;
+	ptrdiff_t M = w->M;
 	odvgp_real mean = 0, added = 0;
 	GP__FOR(i, M)
 		GP__FOR(j, M) w->X[i * M + j] = w->L[j * M + i];
@@ -15614,7 +15599,7 @@ static odvgp_status gp__diag_change(gp__unit *u, gp__diag_work *w, const odvgp_r
 			return gp__finite(w->change, M) ? ODVGP_OK : ODVGP_E_NAN;
 		}
 		if (s == ODVGP_E_STOPPED) return s;
-		m->tape.events.step_shortened++;
+		w->u->model->tape.events.step_shortened++;
 		added = GP__MAX(10 * added, 16 * GP__EPS * (odvgp_real)M * mean);
 	}
 	return ODVGP_E_NOT_PD;
@@ -15623,25 +15608,23 @@ static odvgp_status gp__diag_change(gp__unit *u, gp__diag_work *w, const odvgp_r
 /*	g <- g - tau change, each component at least a tenth of its value, so that one near 0 does not
 	shorten the others' step. It stops where k(x,x) g is a rounding error, before it is too small to
 	continue. */
-static void gp__diag_move(gp__unit *u, gp__diag_work *w, odvgp_real tau)
+static void gp__diag_move(gp__diag_work *w, odvgp_real tau)
 {
-	odvgp_model *m = u->model;
 	int shortened = 0;
-	odvgp_real floor = GP__EPS / gp__prior_variance(u);
-	GP__FOR(i, u->M) {
+	odvgp_real floor = GP__EPS / gp__prior_variance(w->u);
+	GP__FOR(i, w->M) {
 		odvgp_real now = w->g[i] - tau * w->change[i], least = GP__MAX(GP__R(0.1) * w->g[i], floor);
 		shortened |= now < least && least > floor;
 		w->g[i] = now < least ? least : now;
 	}
-	m->tape.events.step_shortened += (uint64_t)shortened;
+	w->u->model->tape.events.step_shortened += (uint64_t)shortened;
 }
 
 /*	x <- L^-T Q^-1 L^T x. */
-static void gp__diag_shrink(gp__unit *u, gp__diag_work *w, odvgp_real *x)
+static void gp__diag_shrink(gp__diag_work *w, odvgp_real *x)
 {
-	odvgp_model *m = u->model;
-	const odvgp_blas *blas = &m->tape.blas;
-	ptrdiff_t M = u->M;
+	const odvgp_blas *blas = w->blas;
+	ptrdiff_t M = w->M;
 	odvgp_trmm(blas, 1, M, 1, 1, w->L, M, x, 1, 0, w->gradient, 1);
 	gp__cholesky_solve(blas, M, w->Q, M, w->gradient);
 	odvgp_trsm(blas, 0, 1, M, 1, w->L, M, w->gradient, 1);
@@ -15650,13 +15633,11 @@ static void gp__diag_shrink(gp__unit *u, gp__diag_work *w, odvgp_real *x)
 
 /*	change = g + 2 diag(L^-T G L^-1), the dense natural step of S^-1's diagonal.
 	gradient = -2 dL/dS m, the part of dL/dS in the step of S^-1 m. [OM] eqs. 3.19, 3.20. */
-static void gp__diag_projected(gp__unit *u, gp__diag_work *w, odvgp_real *G)
+static void gp__diag_projected(gp__diag_work *w, odvgp_real *G)
 {
-	odvgp_model *m = u->model;
-	const odvgp_blas *blas = &m->tape.blas;
-	ptrdiff_t M = u->M;
-	GP__FOR(i, M)
-		GP__FOR(j, i) G[j * M + i] = G[i * M + j];
+	const odvgp_blas *blas = w->blas;
+	ptrdiff_t M = w->M;
+	gp__mirror(G, M);
 	odvgp_trsm(blas, 0, 1, M, M, w->L, M, G, M);
 	odvgp_trsm(blas, 1, 0, M, M, w->L, M, G, M);
 	odvgp_gemm(blas, 0, 0, M, 1, M, 2, G, M, w->m, 1, 0, w->gradient, 1);
@@ -15668,20 +15649,19 @@ static void gp__diag_projected(gp__unit *u, gp__diag_work *w, odvgp_real *G)
 
 /*	One output's new mu and g, in w. */
 static odvgp_status gp__diag_output(
-		gp__unit *u, gp__diag_work *w, odvgp_real *G, const odvgp_real *h, odvgp_real tau)
+		gp__diag_work *w, odvgp_real *G, const odvgp_real *h, odvgp_real tau)
 {
-	odvgp_model *m = u->model;
-	const odvgp_blas *blas = &m->tape.blas;
-	ptrdiff_t M = u->M;
-	odvgp_diag_step how = m->cfg.reproduce.diag_step;
+	const odvgp_blas *blas = w->blas;
+	ptrdiff_t M = w->M;
+	odvgp_diag_step how = w->u->model->cfg.reproduce.diag_step;
 	int projected = how == ODVGP_DIAG_STEP_PROJECTED || how == ODVGP_DIAG_STEP_PROJECTED_MU;
 	int mean_alone = how == ODVGP_DIAG_STEP_EXACT || how == ODVGP_DIAG_STEP_PROJECTED_MU;
-	odvgp_status s = gp__diag_factor(u, w, projected ? NULL : G);
+	odvgp_status s = gp__diag_factor(w, projected ? NULL : G);
 	if (s) return s;
 	odvgp_trmm(blas, 1, M, 1, 1, w->L, M, w->mu, 1, 0, w->lambda, 1);
 	odvgp_trmm(blas, 0, M, 1, 1, w->L, M, w->lambda, 1, 0, w->m, 1);
-	if (projected) gp__diag_projected(u, w, G);
-	else if ((s = gp__diag_change(u, w, G))) return s;
+	if (projected) gp__diag_projected(w, G);
+	else if ((s = gp__diag_change(w, G))) return s;
 	if (how == ODVGP_DIAG_STEP_AFFINE)
 		GP__FOR(i, M) w->gradient[i] = w->m[i] * w->change[i];
 	gp__copy(w->lambda, h, M);
@@ -15689,16 +15669,16 @@ static odvgp_status gp__diag_output(
 	GP__FOR(i, M) w->lambda[i] = w->mu[i] - w->lambda[i]; /* dL/dm */
 	/* m <- m - tau S dL/dm, as in the dense step */
 	if (mean_alone) {
-		gp__diag_shrink(u, w, w->lambda);
+		gp__diag_shrink(w, w->lambda);
 		GP__FOR(i, M) w->mu[i] -= tau * w->lambda[i];
-		gp__diag_move(u, w, tau);
+		gp__diag_move(w, tau);
 		return ODVGP_OK;
 	}
 	/* S^-1 m */
 	GP__FOR(i, M) w->mu[i] += w->g[i] * w->m[i] - tau * (w->lambda[i] + w->gradient[i]);
-	gp__diag_move(u, w, tau);
-	if ((s = gp__diag_factor(u, w, NULL))) return s;
-	gp__diag_shrink(u, w, w->mu);
+	gp__diag_move(w, tau);
+	if ((s = gp__diag_factor(w, NULL))) return s;
+	gp__diag_shrink(w, w->mu);
 	return ODVGP_OK;
 }
 
@@ -15707,7 +15687,10 @@ static gp__diag_work gp__diag_work_of(const gp__unit *u, int to)
 	odvgp_model *m = u->model;
 	gp__diag_work w;
 	ptrdiff_t M = u->M;
-	w.L = m->tape.node[u->L.id].v;
+	w.u = u;
+	w.blas = &m->tape.blas;
+	w.M = M;
+	w.L = gp__node_value(u, u->L);
 	w.Q = gp__lend(&m->nat_R, to);
 	w.X = w.Q + M * M;
 	w.T = w.X + M * M;
@@ -15724,37 +15707,36 @@ static gp__diag_work gp__diag_work_of(const gp__unit *u, int to)
 /*	Stage the new q of all outputs in the gradients' memory. An error voids all. */
 static odvgp_status gp__nat_diagonal(gp__unit *u, odvgp_real tau)
 {
-	odvgp_model *m = u->model;
 	const gp__block *block = &u->block[GP__ON_BETA];
-	gp__node *stats = &m->tape.node[block->stats.id], *mu = &m->tape.node[block->mu.id],
-			 *g = &m->tape.node[u->q_diag.id];
-	ptrdiff_t M = u->M, square = M * M;
+	gp__node *stats = gp__node_of(u, block->stats), *mu = gp__node_of(u, block->mu),
+			 *g = gp__node_of(u, u->q_diag);
+	ptrdiff_t M = u->M;
 	gp__diag_work w = gp__diag_work_of(u, GP__NAT_DIAGONAL);
 	odvgp_status s = ODVGP_OK;
 	for (ptrdiff_t p = 0; p < u->P && !s; p++) {
 		gp__copy(w.mu, mu->v + p * M, M);
 		gp__copy(w.g, g->v + p * M, M);
-		s = gp__diag_output(u, &w, stats->aux + p * square, stats->v + p * M, tau);
+		s = gp__diag_output(&w, stats->aux + p * M * M, stats->v + p * M, tau);
 		if (!s && !(gp__finite(w.mu, M) && gp__finite(w.g, M))) s = ODVGP_E_NAN;
 		if (s) break;
 		gp__copy(mu->d + p * M, w.mu, M);
 		gp__copy(g->d + p * M, w.g, M);
 	}
-	gp__end_loan(&m->nat_R, GP__NAT_DIAGONAL);
+	gp__end_loan(&u->model->nat_R, GP__NAT_DIAGONAL);
 	return s;
 }
 
 static void gp__nat_diagonal_take(gp__unit *u)
 {
 	odvgp_model *m = u->model;
-	gp__node *mu = &m->tape.node[u->block[GP__ON_BETA].mu.id], *g = &m->tape.node[u->q_diag.id];
-	ptrdiff_t M = u->M;
-	gp__copy(mu->v, mu->d, u->P * M);
-	GP__FOR(i, u->P * M) {
+	gp__node *mu = gp__node_of(u, u->block[GP__ON_BETA].mu), *g = gp__node_of(u, u->q_diag);
+	ptrdiff_t all = u->P * u->M;
+	gp__copy(mu->v, mu->d, all);
+	GP__FOR(i, all) {
 		g->d[i] = gp__inside(&m->par, g->slot, g->d[i]);
 		gp__set_positive(m, m->par.slot[g->slot].offset + i, (double)g->d[i]);
 	}
-	gp__copy(g->v, g->d, u->P * M);
+	gp__copy(g->v, g->d, all);
 	gp__touch(m, mu->slot);
 	gp__touch(m, g->slot);
 }
@@ -16310,7 +16292,7 @@ static odvgp_status gp__fit_put_inverse(gp__unit *u, gp__fit *f, odvgp_real nois
 }
 
 /*	O(M)'s g: repeat its natural step of size 1/2 until g stays. G = -S / (2 s), whatever q is. */
-static odvgp_status gp__fit_diagonal(gp__unit *u, gp__fit *f, odvgp_real noise, gp__diag_work *w)
+static odvgp_status gp__fit_diagonal(gp__fit *f, odvgp_real noise, gp__diag_work *w)
 {
 	ptrdiff_t M = f->M;
 	odvgp_real *E = f->G;
@@ -16318,11 +16300,11 @@ static odvgp_status gp__fit_diagonal(gp__unit *u, gp__fit *f, odvgp_real noise, 
 		double moved = 0;
 		GP__FOR(i, M)
 			GP__FOR(j, i + 1) E[i * M + j] = -GP__R(0.5) * f->S[i * f->F + j] / noise;
-		odvgp_status status = gp__diag_factor(u, w, E);
-		if (!status) status = gp__diag_change(u, w, E);
+		odvgp_status status = gp__diag_factor(w, E);
+		if (!status) status = gp__diag_change(w, E);
 		if (status) return status;
 		gp__copy(w->mu, w->g, M);
-		gp__diag_move(u, w, GP__R(0.5));
+		gp__diag_move(w, GP__R(0.5));
 		GP__FOR(i, M)
 			moved = GP__MAX(
 					moved, fabs((double)(w->g[i] - w->mu[i])) / (double)(w->g[i] + w->mu[i]));
@@ -16340,7 +16322,7 @@ static odvgp_status gp__fit_put_diagonal(
 	odvgp_real *g = gp__fit_slot(m, u->slot_q_diag);
 	odvgp_events events = m->tape.events;
 	gp__copy(w.g, m->tape.node[u->q_diag.id].v, M);
-	odvgp_status status = gp__fit_diagonal(u, f, noise, &w);
+	odvgp_status status = gp__fit_diagonal(f, noise, &w);
 	if (!status) m->tape.events = events;
 	if (!status)
 		GP__FROM(i, f->first * M, f->last * M)
