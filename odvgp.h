@@ -10139,14 +10139,14 @@ typedef struct gp__unit gp__unit;
 /*	The internal part of a slot. */
 typedef struct {
 	char name[GP__SLOT_NAME];
-	odvgp_real low, high; /* of values; HUGE_VAL: no upper one */
-	odvgp_real floor;     /* lower bound unless the caller sets bounds */
-	int unit;             /* its number; -1: the likelihood's */
-	int power;            /* of the outputs' unit in its numbers: -1, 0 or 1 */
-	int column;           /* GP__PER_INPUT, GP__IN_INPUTS or 0 */
+	/* bounds of values (high HUGE_VAL: none); lower bound unless the caller sets bounds */
+	odvgp_real low, high, floor;
+	int unit;   /* its number; -1: the likelihood's */
+	int power;  /* of the outputs' unit in its numbers: -1, 0 or 1 */
+	int column; /* GP__PER_INPUT, GP__IN_INPUTS or 0 */
 	odvgp_real prior_a, prior_b;
 	int prior;      /* odvgp_prior */
-	int of_q;       /* positive numbers of q have no prior */
+	int of_q;       /* no prior */
 	uint64_t stamp; /* tape's clock at the last change */
 } gp__slot_state;
 
@@ -10158,21 +10158,22 @@ typedef struct {
 
 /* --- slots and the parameter vector --- */
 
-/*	Slots are numbered from 1; 0 is none. While a model is measured, slots are only counted: slot
-	and state are NULL. */
+/*	Slots are numbered from 1; 0 is none. Measuring a model only counts them: slot and state are
+	NULL. */
 typedef struct {
 	/* theta [count]; value [positive]; grad [count], with respect to values */
 	odvgp_real *theta, *value, *grad;
 	ptrdiff_t count, positive;
-	/* numbers up to the last that natural steps do not move; theirs are mostly last. 0: L-BFGS */
+	/* numbers up to the last that Adam moves; natural steps' are mostly behind. 0: L-BFGS */
 	ptrdiff_t adam;
 	odvgp_positive_transform kind;
 	int slots, positive_slots;
-	int bad;               /* a name did not fit */
-	const gp__unit *of;    /* whose slots are added; NULL: the likelihood's */
-	gp__loan lent;         /* grad's memory between evaluations: GP__LENT_... */
-	odvgp_slot *slot;      /* [slots + 1] */
-	gp__slot_state *state; /* [slots + 1] */
+	int bad;            /* a name did not fit */
+	const gp__unit *of; /* whose slots are added; NULL: the likelihood's */
+	gp__loan lent;      /* grad's memory between evaluations: GP__LENT_... */
+	/* [slots + 1] */
+	odvgp_slot *slot;
+	gp__slot_state *state;
 } gp__params;
 
 /* --- nodes and the tape --- */
@@ -10180,17 +10181,14 @@ typedef struct {
 #define GP__MAX_IN 6
 
 enum { GP__HEAD, GP__TILE, GP__TAIL };
-/*	Varying sizes: the tile's rows times `times`; sampled columns of gamma; the tile's rows times
-	`inputs`. */
+/*	Varying sizes: the tile's rows times unit->times; gamma's sampled columns; rows times inputs. */
 enum { GP__TILE_SIZE = -1, GP__SAMPLE_SIZE = -2, GP__INPUT_SIZE = -3 };
 
-/*	Variants of operations, as >>ops explains them. */
-/* KERNEL: LOWER for the lower triangle of a symmetric matrix */
+/*	Variants of operations, as >>ops explains them. LOWER: only the lower triangle of a symmetric
+	matrix; BARE: no jitter until a factorisation fails; L of a PRODUCT: lower triangular. */
 enum { GP__KERNEL_WHOLE, GP__KERNEL_LOWER };
-/* CHOL: BARE for no jitter until a factorisation fails */
 enum { GP__CHOL_JITTERED, GP__CHOL_BARE };
 enum { GP__SOLVE_LEFT, GP__SOLVE_RIGHT, GP__SOLVE_RIGHT_PLAIN };
-/* PRODUCT: L is lower triangular */
 enum { GP__PRODUCT_AB, GP__PRODUCT_AL, GP__PRODUCT_ABT, GP__PRODUCT_ATB, GP__PRODUCT_ATBT };
 enum { GP__MINUS_WHOLE, GP__MINUS_LOWER };
 enum { GP__B_TRIANGLES, GP__B_DIAGONAL };
@@ -10199,7 +10197,7 @@ enum { GP__MIX_PLAIN, GP__MIX_SQUARES };
 enum { GP__DOT_WHOLE, GP__DOT_SAMPLED };
 enum { GP__COLLAPSE_BOTH, GP__COLLAPSE_MEAN_BETA, GP__COLLAPSE_COV_BETA, GP__COLLAPSE_BETA };
 
-/*	Purposes of an evaluation, which runs only nodes that serve one of them. */
+/*	Purposes of an evaluation, which runs only nodes that serve them. */
 enum {
 	GP__GIVES_BOUND = 1,
 	GP__GIVES_STATS = 2,
@@ -10210,8 +10208,7 @@ enum {
 /*	Terms of a bound, where adjoints begin. */
 #define GP__GIVES_VALUE (GP__GIVES_BOUND | GP__GIVES_COLLAPSED)
 
-/*	To add an operation: a name here, its row in >>ops with forward, reverse and memory, and who
-	builds it in >>graph or >>parts. */
+/*	To add an operation: a name here, its row in >>ops, and who builds it in >>graph or >>parts. */
 typedef enum {
 	GP__PARAM,
 	GP__INPUT,
@@ -10268,14 +10265,12 @@ struct gp__node {
 	gp__op op;
 	int variant;
 	int segment, needs_grad;
-	int purpose; /* GP__GIVES_...: evaluations that request it */
-	int active;  /* requested now, by the evaluation or a reader */
-	int seeded;  /* it is a term of the bound, or a term depends on it */
-	/* PARAM: first slot, number of slots; else slots = 0 */
-	int slot, slots;
-	gp__node *in[GP__MAX_IN];    /* NULL: none */
-	gp__node *base;              /* in whose memory it works; NULL: its own */
-	gp__node *next;              /* that overwrites its value; NULL: none */
+	int purpose;     /* GP__GIVES_...: evaluations that request it */
+	int active;      /* requested now, by the evaluation or a reader */
+	int seeded;      /* it is a term of the bound, or a term depends on it */
+	int slot, slots; /* PARAM: the first, and how many; else slots = 0 */
+	/* NULL: none; base: in whose memory it works; next: overwrites its value */
+	gp__node *in[GP__MAX_IN], *base, *next;
 	int kept;                    /* aux holds all that the adjoint needs */
 	int rows_vary, cols_vary;    /* GP__TILE_SIZE, ..., or 0 */
 	odvgp_real coef[GP__MAX_IN]; /* SUM: one per input; PRODUCT, DOT: coef[0] */
@@ -10295,8 +10290,7 @@ typedef struct {
 	int number;           /* among the model's; the same in all units of a layer */
 	ptrdiff_t M, natural; /* points; M if natural steps move it, else 0 */
 	int slot_mu, slot_sqrt;
-	gp__ref L;                    /* that whitens it */
-	gp__ref mu, sqrt;             /* as the slots hold them */
+	gp__ref L, mu, sqrt;          /* what whitens it; what the slots hold */
 	gp__ref white_mu, white_sqrt; /* whitened */
 	gp__ref A, stats;             /* features of the tile; natural step's statistics */
 	odvgp_real *P, *j;            /* natural parameters: [P,M,M] lower, and [P,M] */
@@ -10307,9 +10301,8 @@ enum { GP__ON_BETA, GP__ON_GAMMA, GP__BLOCKS };
 struct gp__unit {
 	gp__kernel kernel; /* first: gp__unit_config clears what follows */
 	odvgp_model *model;
-	int number; /* among the model's units: all layers before the last have one */
-	int layer;
-	ptrdiff_t sd_at; /* its first in model->data_sd */
+	int number, layer; /* among the model's units: all layers before the last have one */
+	ptrdiff_t sd_at;   /* its first in model->data_sd */
 	/* inputs for each row of the data: 1, or the samples of the layer below; rows for each */
 	ptrdiff_t inputs, times;
 	gp__patches patches;
@@ -10338,7 +10331,7 @@ struct gp__unit {
 	gp__ref hyp, Z_beta, Z_gamma, a_slot, a, K, Kb, L, W, C, L_v, L_H, q_diag, weights,
 			gamma_residual, patch_weights;
 	gp__ref shift; /* q(u)'s mean is q_mu plus this; none: q_mu */
-	/* tile nodes; X, or what it has patches of, comes from the data, or from eps and the unit
+	/* tile nodes; X, or the images of its patches, comes from the data, or from eps and the unit
 	   below; mean and var [P,n] are the unit's output */
 	gp__ref eps, X, K_x, A, A_v, k_x, mean, var;
 	/* a test's normals, [S,normal_rows,D], or NULL */
@@ -10346,13 +10339,13 @@ struct gp__unit {
 	ptrdiff_t normal_rows;
 };
 
-/*	Begins the sums over tiles; moments, gradient, statistics and adjoints of head nodes follow. */
+/*	Begins the sums over tiles; gp__sums_layout says what follows. */
 typedef struct {
 	double expected;     /* of the EXPECT node */
 	double weight, logs; /* sum of the rows' weights w; of w log e, e a multiple of the noise */
 	uint64_t clamped;
-	odvgp_status status; /* the first failure */
-	ptrdiff_t row;       /* its row, as in odvgp_info */
+	odvgp_status status; /* the first failure; its row, as in odvgp_info */
+	ptrdiff_t row;
 } gp__sums;
 
 struct gp__tape {
@@ -10365,19 +10358,16 @@ struct gp__tape {
 	odvgp_blas blas;
 	const gp__y_row *y; /* the model's */
 	ptrdiff_t lik_nodes;
-	odvgp_real *rule; /* gp__lik_job's */
-	/* each operation uses it from the start */
-	gp__arena scratch;
+	odvgp_real *rule;  /* gp__lik_job's */
+	gp__arena scratch; /* each operation uses it from the start */
 	odvgp_real jitter_absolute, jitter_relative, jitter_limit; /* from the config */
 	odvgp_events events;
 	odvgp_status failed;  /* of the operation that runs forward */
 	odvgp_info *info;     /* the caller's; may be NULL */
 	odvgp_info *own_info; /* if the caller's is NULL and a row is needed */
-	ptrdiff_t tile;       /* most rows of a tile */
-	ptrdiff_t rows;       /* of the current tile */
+	ptrdiff_t tile, rows; /* most rows of a tile; of the current one */
 	int tasks;            /* most that run at once */
-	/* bytes that a KERNEL_VEC or TRI_SQUARES node may keep for its adjoint */
-	size_t keep;
+	size_t keep;          /* bytes that a node may keep for its adjoint */
 	uint64_t clock;
 	gp__sums *sums;
 	/* numbers after sums: forward runs add to the first forward_sums, reverse runs to the rest */
@@ -10385,7 +10375,7 @@ struct gp__tape {
 	ptrdiff_t forward_sums, all_sums;
 	odvgp_real *tree; /* shards' sums, one per level of a binary tree */
 	int purpose;
-	int again;      /* second visit of the tiles, for the gradient: moments are not added again */
+	int again;      /* second visit of the tiles, for the gradient: moments stay */
 	int data_error; /* the last evaluation failed on its rows, not on the parameters */
 };
 
@@ -10397,18 +10387,13 @@ typedef struct {
 	/* scales_age: Adam's steps since D was recomputed */
 	uint64_t steps, adam_steps, clean_steps, scales_age;
 	/* nat_valid: a bit per block, (P, j) fit q; good_valid: a last good theta exists */
-	uint64_t nat_valid, good_valid;
-	uint64_t nat_steps;
-	/* q is odvgp_fit_q's for the current parameters */
-	uint64_t fitted;
-	/* the last good parameters' bound, on their rows */
-	double good_elbo;
-	/* factor of all step sizes; below 1 after an undone step */
-	double step_scale;
+	uint64_t nat_valid, good_valid, nat_steps;
+	uint64_t fitted;   /* q is odvgp_fit_q's for the current parameters */
+	double good_elbo;  /* the last good parameters' bound, on their rows */
+	double step_scale; /* factor of all step sizes; below 1 after an undone step */
 	/* L-BFGS knows the bound at the current parameters, on data with this hash */
 	uint64_t lbfgs_valid, lbfgs_data;
-	/* its two terms, for each unit's lbfgs_jitter */
-	double lbfgs_expected, lbfgs_kl;
+	double lbfgs_expected, lbfgs_kl; /* its two terms, for each unit's lbfgs_jitter */
 } gp__state;
 
 /*	L-BFGS, independent of models. */
@@ -10417,13 +10402,12 @@ typedef struct {
 	uint64_t pairs, next; /* kept; index of the next */
 	odvgp_real *S, *Y;    /* [memory,n] differences of x and of gradients, a ring */
 	double *sy;           /* [memory] s.y > 0 of the pairs */
-	/* [n] the iteration's start, then end; its gradient */
-	odvgp_real *x, *g;
-	double loss;                 /* the value at x */
-	odvgp_real *d;               /* [n] direction */
-	odvgp_real *trial, *g_trial; /* [n] a point on the line; its gradient */
-	double *alpha;               /* [memory] work */
-	double length;               /* of the last step, in multiples of d; 0: none */
+	odvgp_real *x, *g;    /* [n] the iteration's start, then end; its gradient */
+	double loss;          /* the value at x */
+	/* [n] direction; a point on the line; its gradient */
+	odvgp_real *d, *trial, *g_trial;
+	double *alpha; /* [memory] work */
+	double length; /* of the last step, in multiples of d; 0: none */
 	ptrdiff_t evaluations;
 	unsigned converged : 1, stuck : 1, stopped : 1;
 } gp__lbfgs;
@@ -10439,13 +10423,12 @@ struct odvgp_model {
 	gp__params par;
 	gp__tape tape;
 	gp__state state;
-	/* functions of the likelihood; targets */
-	ptrdiff_t F, T, classes; /* classes: 0 without CLASSES */
-	ptrdiff_t extent;        /* classes, or the Gaussian's noises */
+	/* functions of the likelihood, targets, classes (0 without CLASSES); classes, or the
+	   Gaussian's noises */
+	ptrdiff_t F, T, classes, extent;
 	gp__y_row y;
 	/* positive, then free parameters: first slot (0: none), slots */
-	int slot_lik_params, lik_slots;
-	int slot_lik_free_params, lik_free_slots;
+	int slot_lik_params, lik_slots, slot_lik_free_params, lik_free_slots;
 	int slot_mixing; /* 0: functions are the last unit's */
 	int warm_due;    /* warm starts with which odvgp_fit begins */
 	/* moments, objective: for bounds without q. root: sqrt(e / w) of rows of weight w and noise
@@ -10456,22 +10439,21 @@ struct odvgp_model {
 	odvgp_real *begun;
 	gp__jitter *jitter_begun;
 	gp__lbfgs lbfgs; /* n is 0 with another optimiser */
-	/* GP__NAT_...: matrices for natural steps of the largest unit */
+	/* GP__NAT_...: matrices and vectors, lent together, for natural steps of the largest unit */
 	gp__loan nat_R;
-	odvgp_real *nat_t; /* vectors, lent with nat_R */
+	odvgp_real *nat_t;
 	/* each unit's standard deviations of its inputs' columns [D], of its outputs [1], and of its
 	   patches' columns [Dz]; 1 before odvgp_init_data */
 	odvgp_real *data_sd;
 	ptrdiff_t data_sds;
-	/* GP__KEPT_...: copies of par.value and data_sd during a change that may fail */
-	gp__loan kept;
+	gp__loan kept; /* GP__KEPT_...: copies of par.value and data_sd during a change that may fail */
 	odvgp_allocator allocator;
 	void *allocation;
 };
 
 /* --- the watch; loops over a model's parts --- */
 
-/*	Begin a call with a watch, or within one; returns what m->tape.blas.watcher is after it. */
+/*	Begin a call with a watch, or within one; returns m->tape.blas.watcher's value after it. */
 static gp__watcher *gp__watch_begin(odvgp_model *m, gp__watcher *own, const odvgp_watch *watch)
 {
 	gp__watcher *outer = m->tape.blas.watcher;
@@ -10515,7 +10497,7 @@ static void gp__hold(odvgp_model *m, int held)
 #define GP__EACH_SLOT(s, m)     for (int s = 1; s <= (m)->par.slots; s++)
 #define GP__EACH_VALUE(i, slot) GP__FROM(i, (slot)->offset, (slot)->offset + (slot)->count)
 
-/*	Whether a unit is in the last layer; whether it is the last unit of all. */
+/*	In the last layer; the last unit of all. */
 static int gp__is_last(const gp__unit *u) { return u->layer + 1 == (int)u->model->cfg.layers; }
 static int gp__is_top(const gp__unit *u) { return u->number + 1 == u->model->units; }
 
@@ -10541,7 +10523,7 @@ static ptrdiff_t gp__units_of(const odvgp_config *c)
 
 /* --- properties of mean parts and covariance parts --- */
 
-/*	q_mu: a mean in whitened (or the config's) coordinates, or coefficients of k(x, Z_beta). */
+/*	q_mu: a mean in the config's coordinates, or coefficients of k(x, Z_beta). */
 enum { GP__MU_MEAN, GP__MU_COEFFICIENTS };
 /*	gamma's features in the mean: none, A_v, K(Zg,X) - W^T A, or K(Za,X). */
 enum { GP__NO_GAMMA, GP__WHITE_GAMMA, GP__RESIDUAL_GAMMA, GP__FREE_GAMMA };
@@ -10561,8 +10543,8 @@ enum {
 	GP__STEPS_GAMMA = 2,    /* q(v) is Gaussian: v_mu, v_sqrt */
 	GP__STEPS_DIAGONAL = 4, /* q of O(M): q_mu, q_diag */
 	GP__STEPS_OF_MU = GP__STEPS_BETA | GP__STEPS_DIAGONAL,
-	/* these steps, and Adam's of the kernel, can do harm at any size: a step that sees all rows
-	   checks the bound */
+	/* these, and Adam's of the kernel, can do harm at any size: a step on all rows checks the
+	   bound */
 	GP__STEPS_WATCHED = 8
 };
 
@@ -10579,16 +10561,13 @@ typedef struct gp__mean_part {
 	const char *name;
 	odvgp_mean_part without_gamma; /* the part if M_gamma = 0 */
 	int mu, gamma;                 /* GP__MU_..., GP__..._GAMMA */
-	/* q_mu's slot, and its name with ODVGP_PARAMETRISATION_A_BETA */
-	const char *q_mu, *a_beta;
-	/* slots of gamma's points, their coefficients, v's mean; NULL: none */
+	/* slots of gamma's points, coefficients, v's mean; NULL: none */
 	const char *Z_gamma, *a, *v_mu;
-	int has_a_beta;  /* q may be trained with ODVGP_PARAMETRISATION_A_BETA */
-	int steps;       /* GP__STEPS_... */
-	int gamma_steps; /* gamma has natural steps, eqs. 15a and 16 of [ODVGP] */
-	int scale;       /* GP__SCALE_...: Adam's scales of gamma */
-	int optimum;     /* GP__OPTIMUM_WEIGHTS or none */
-	int objectives;  /* GP__HAS_... */
+	int has_a_beta; /* q may be trained with ODVGP_PARAMETRISATION_A_BETA */
+	int steps;      /* GP__STEPS_... */
+	int scale;      /* GP__SCALE_...: Adam's scales of gamma */
+	int optimum;    /* GP__OPTIMUM_WEIGHTS or none */
+	int objectives; /* GP__HAS_... */
 	void (*head)(gp__unit *u);
 	gp__ref (*tile)(gp__unit *u);
 } gp__mean_part;
@@ -10598,10 +10577,8 @@ typedef struct gp__cov_part {
 	odvgp_cov_part without_gamma;
 	int factor;                         /* GP__FACTOR_OF_S, ... */
 	const char *q_sqrt, *v_sqrt, *diag; /* slots; NULL: none */
-	/* slot of v_sqrt's points if the mean part has none */
-	const char *Z_gamma;
-	/* exponent of the targets' unit in the factor; 0: set by its coordinates */
-	int sqrt_power;
+	const char *Z_gamma;                /* slot of v_sqrt's points if the mean part has none */
+	int sqrt_power;        /* exponent of the targets' unit in the factor; 0: its coordinates' */
 	odvgp_real sqrt_start; /* the factor's initial diagonal; 1: the prior */
 	/* GP__STEPS_..., GP__OPTIMUM_..., GP__HAS_... */
 	int steps, optimum, objectives;
@@ -10666,7 +10643,7 @@ static odvgp_real gp__positive_derivative(
 	return (odvgp_real)(low > 0 ? t < 0 ? tail : 1 - tail : -expm1(-(double)value));
 }
 
-/*	The value, moved inside the bounds as odvgp_set_bounds says. */
+/*	The value, moved inside the bounds (odvgp_set_bounds). */
 static odvgp_real gp__inside(const gp__params *p, int s, odvgp_real value)
 {
 	odvgp_real low = gp__low(p, s), high = p->state[s].high,
@@ -10688,7 +10665,7 @@ static void gp__slot_units(gp__params *p, int s, int power, int column)
 	p->state[s].column = column;
 }
 
-/*	Part of a slot's name: "layer0." */
+/*	"layer0." */
 static void gp__put_part(gp__text *t, const char *word, ptrdiff_t number)
 {
 	gp__put(t, word);
@@ -10731,7 +10708,7 @@ static int gp__slot_add(
 	return s;
 }
 
-/*	Borrowers of the gradient's memory, of model->kept and of model->nat_R. */
+/*	Borrowers of the gradient's memory, model->kept and model->nat_R. */
 enum { GP__NOBODY, GP__LENT_OPTIMUM, GP__LENT_ALPHA, GP__LENT_BACKUP };
 enum { GP__KEPT_BY_START = 1, GP__KEPT_BY_LBFGS, GP__KEPT_BY_STEP };
 enum { GP__NAT_FROM_Q = 1, GP__NAT_OUTPUT, GP__NAT_GAMMA, GP__NAT_DIAGONAL, GP__NAT_OPTIMUM };
@@ -10802,7 +10779,7 @@ static double gp__log_prior(const gp__params *p, int s, double v, double *deriva
 	return a * log(b) - gp__log_gamma(a) + (a - 1) * log(v) - b * v;
 }
 
-/*	Sum of all log priors; subtracts its gradient from grad, the loss's, unless NULL. */
+/*	Sum of all log priors; subtracts its gradient from the loss's, unless NULL. */
 static double gp__add_priors(const gp__params *p, odvgp_real *grad)
 {
 	double sum = 0, derivative;
@@ -10842,7 +10819,7 @@ static odvgp_real gp__unit_diag(const gp__unit *u, const odvgp_real *x)
 	return gp__kernel_diag(&u->kernel, gp__hyp(u), x, value);
 }
 
-/*	Only as a unit; at inputs of mean square 1. Above 0 even if a product of variances underflows. */
+/*	k(x,x) at inputs of mean square 1, above 0 even if a product of variances underflows. */
 static odvgp_real gp__prior_variance(const gp__unit *u)
 {
 	return GP__MAX(gp__unit_diag(u, NULL), GP__TINY);
@@ -10892,7 +10869,6 @@ static const gp__likelihood *gp__lik_of(const odvgp_config *c)
 	return &gp__likelihoods[c->lik.kind];
 }
 
-/*	y = f + Gaussian noise allows closed forms. */
 static int gp__has_noise(const odvgp_config *c)
 {
 	return (gp__lik_of(c)->flags & GP__LIK_GAUSSIAN) != 0;
@@ -10901,9 +10877,8 @@ static int gp__has_noise(const odvgp_config *c)
 /*	No effect with other likelihoods. */
 static void gp__set_noise(odvgp_model *m, double value)
 {
-	if (!gp__has_noise(&m->cfg)) return;
-	const odvgp_slot *slot = &m->par.slot[m->slot_lik_params];
-	GP__EACH_VALUE(i, slot) gp__set_positive(m, i, value);
+	if (gp__has_noise(&m->cfg))
+		GP__EACH_VALUE(i, &m->par.slot[m->slot_lik_params]) gp__set_positive(m, i, value);
 }
 
 /*	The noise variance that all outputs share. */
@@ -10963,7 +10938,7 @@ ODVGP_API const odvgp_slot *odvgp_slot_find(const odvgp_model *m, const char *na
 	return gp__model_ok(m) ? odvgp_slot_at(m, gp__slot_index(&m->par, name) - 1) : NULL;
 }
 
-/*	*index: the slot that odvgp_get and odvgp_set are asked for. */
+/*	*index: the slot that a caller names. */
 static odvgp_status gp__slot_asked(const odvgp_model *m, const char *name, const void *values,
 		ptrdiff_t count, int *index, odvgp_info *info)
 {
@@ -11023,7 +10998,7 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_r
 	return ODVGP_OK;
 }
 
-/*	Whether the slot has this name, or begins so before a final '*'. */
+/*	The slot has this name, or begins so before a final '*'. */
 static int gp__slot_matches(const odvgp_slot *slot, const char *name)
 {
 	size_t length = strlen(name), open = length && name[length - 1] == '*';
@@ -12702,21 +12677,16 @@ static size_t gp__expect_aux(const gp__shapes *s, int *kept)
 	return a.bad ? SIZE_MAX : a.used;
 }
 
-/*	A node's numbers; gp__sums_layout places sums over tiles. */
+/*	A node's numbers; gp__sums_layout places sums over tiles. The first two kinds are given: value,
+	stamp and needs_grad come from outside. */
 enum {
-	GP__STORES_BOTH,
 	GP__STORES_NOTHING, /* PARAM: the value is in the parameter vector */
 	GP__STORES_VALUE,   /* INPUT: no adjoint */
-	GP__STORES_STATS,   /* NAT_STATS: v and aux are sums over tiles */
-	GP__STORES_MOMENTS  /* MOMENTS: v is a sum over tiles */
-};
-
-enum {
-	/* value, stamp and needs_grad come from outside */
-	GP__OP_GIVEN = 1,
-	GP__OP_JITTERED = 2,
-	/* reverse reads inputs 1's and 2's adjoints, for statistics, and passes nothing on */
-	GP__OP_COLLECTS = 4
+	GP__STORES_BOTH,
+	/* NAT_STATS: v and aux are sums over tiles; reverse reads the adjoints of inputs 1 and 2 and
+	   passes nothing on */
+	GP__STORES_STATS,
+	GP__STORES_MOMENTS /* MOMENTS: v is a sum over tiles */
 };
 
 typedef struct {
@@ -12727,7 +12697,6 @@ typedef struct {
 	/* a tile node's value survives its reverse run and adds to no sum: valid as long as its
 	   inputs */
 	int lasts;
-	int traits; /* GP__OP_... */
 	/* a bit for each variant whose value depends on the sampled columns */
 	int samples;
 	size_t (*aux)(const gp__shapes *s, int *kept); /* bytes of aux; NULL: none */
@@ -12735,44 +12704,44 @@ typedef struct {
 } gp__op_row;
 
 /* clang-format off */
-#define GP__OP_AS(name, as, stores, lasts, traits, samples, aux, scratch) \
-	{#name, gp__##as##_forward, gp__##as##_reverse, GP__STORES_##stores, lasts, \
-	 traits, samples, aux, scratch}
-#define GP__OP(name, stores, lasts, traits, samples, aux, scratch) \
-	GP__OP_AS(name, name, stores, lasts, traits, samples, aux, scratch)
-#define GP__PLAIN(name, lasts) GP__OP(name, BOTH, lasts, 0, 0, NULL, NULL)
+#define GP__OP_AS(name, as, stores, lasts, samples, aux, scratch) \
+	{#name, gp__##as##_forward, gp__##as##_reverse, GP__STORES_##stores, lasts, samples, aux, \
+		scratch}
+#define GP__OP(name, lasts, aux, scratch) GP__OP_AS(name, name, BOTH, lasts, 0, aux, scratch)
+#define GP__PLAIN(name, lasts)            GP__OP(name, lasts, NULL, NULL)
+#define GP__WITH_AUX(name)                GP__OP(name, 0, gp__##name##_aux, NULL)
 static const gp__op_row gp__ops[GP__OPS] = {
-	/* in the order of gp__op: name, stores, lasts, traits, samples, aux, scratch */
-	{"param", gp__do_nothing, gp__do_nothing, GP__STORES_NOTHING, 0, GP__OP_GIVEN, 0, NULL, NULL},
-	{"input", gp__do_nothing, gp__do_nothing, GP__STORES_VALUE, 0, GP__OP_GIVEN, 0, NULL, NULL},
-	GP__OP(kernel, BOTH, 1, 0, 0, NULL, gp__kernel_scratch_bytes),
-	GP__OP(kernel_diag, BOTH, 1, 0, 0, gp__kernel_diag_aux, gp__kernel_diag_scratch_bytes),
-	GP__OP(kernel_vec, BOTH, 0, 0, 0, gp__kernel_vec_aux, gp__kernel_vec_scratch_bytes),
-	GP__OP(jittered, BOTH, 0, GP__OP_JITTERED, 0, NULL, NULL),
-	GP__OP(chol, BOTH, 0, GP__OP_JITTERED, 0, NULL, NULL),
+	/* in the order of gp__op: name, stores, lasts, samples, aux, scratch */
+	{"param", gp__do_nothing, gp__do_nothing, GP__STORES_NOTHING, 0, 0, NULL, NULL},
+	{"input", gp__do_nothing, gp__do_nothing, GP__STORES_VALUE, 0, 0, NULL, NULL},
+	GP__OP(kernel, 1, NULL, gp__kernel_scratch_bytes),
+	GP__OP(kernel_diag, 1, gp__kernel_diag_aux, gp__kernel_diag_scratch_bytes),
+	GP__OP(kernel_vec, 0, gp__kernel_vec_aux, gp__kernel_vec_scratch_bytes),
+	GP__PLAIN(jittered, 0),
+	GP__PLAIN(chol, 0),
 	GP__PLAIN(solve, 1),
 	GP__PLAIN(product, 0),
 	GP__PLAIN(minus_product, 1),
-	GP__OP(inner, BOTH, 0, 0, 0, gp__inner_aux, NULL),
+	GP__WITH_AUX(inner),
 	GP__PLAIN(sum, 0),
-	GP__OP_AS(transpose, gather, BOTH, 1, 0, 0, NULL, NULL),
+	GP__OP_AS(transpose, gather, BOTH, 1, 0, NULL, NULL),
 	GP__PLAIN(sample, 1),
 	GP__PLAIN(patches, 1),
-	GP__OP(residual, BOTH, 0, 0, 0, gp__residual_aux, NULL),
-	GP__OP(tri_squares, BOTH, 0, 0, 0, gp__tri_squares_aux, NULL),
-	GP__OP(inverse_var, BOTH, 0, 0, 0, gp__inverse_var_aux, NULL),
+	GP__WITH_AUX(residual),
+	GP__WITH_AUX(tri_squares),
+	GP__WITH_AUX(inverse_var),
 	GP__PLAIN(divide, 0),
-	GP__OP_AS(gather_rows, gather, BOTH, 0, 0, 1, NULL, NULL),
-	GP__OP_AS(gather_cols, gather, BOTH, 0, 0, 1, NULL, NULL),
-	GP__OP(dot, BOTH, 0, 0, 1 << GP__DOT_SAMPLED, NULL, NULL),
+	GP__OP_AS(gather_rows, gather, BOTH, 0, 1, NULL, NULL),
+	GP__OP_AS(gather_cols, gather, BOTH, 0, 1, NULL, NULL),
+	GP__OP_AS(dot, dot, BOTH, 0, 1 << GP__DOT_SAMPLED, NULL, NULL),
 	GP__PLAIN(kl_cov, 0),
-	GP__OP(kl_inverse, BOTH, 0, 0, 0, gp__kl_inverse_aux, NULL),
-	GP__OP(expect, BOTH, 0, 0, 0, gp__expect_aux, gp__expect_scratch),
-	GP__OP(moments, MOMENTS, 0, 0, 0, NULL, NULL),
-	GP__OP(collapsed, BOTH, 0, 0, 0, gp__collapsed_aux, NULL),
-	GP__OP(evidence, BOTH, 0, 0, 0, gp__evidence_aux, NULL),
-	{"nat_stats", gp__do_nothing, gp__nat_stats_reverse, GP__STORES_STATS, 0,
-		GP__OP_COLLECTS, 0, gp__nat_stats_aux, NULL},
+	GP__WITH_AUX(kl_inverse),
+	GP__OP(expect, 0, gp__expect_aux, gp__expect_scratch),
+	GP__OP_AS(moments, moments, MOMENTS, 0, 0, NULL, NULL),
+	GP__WITH_AUX(collapsed),
+	GP__WITH_AUX(evidence),
+	{"nat_stats", gp__do_nothing, gp__nat_stats_reverse, GP__STORES_STATS, 0, 0,
+		gp__nat_stats_aux, NULL},
 	GP__PLAIN(mix, 0),
 	GP__PLAIN(stack, 0),
 };
@@ -12783,26 +12752,24 @@ static const gp__op_row gp__ops[GP__OPS] = {
 	Both runs skip nodes that the evaluation does not need; forward also those up to date, reverse
 	those without effect on the bound. */
 
-static int gp__has_trait(const gp__node *nd, int trait)
-{
-	return (gp__ops[nd->op].traits & trait) != 0;
-}
+static int gp__stores(const gp__node *nd) { return gp__ops[nd->op].stores; }
+static int gp__is_given(const gp__node *nd) { return gp__stores(nd) <= GP__STORES_VALUE; }
 
 static void gp__tape_mark(gp__tape *t)
 {
 	GP__EACH_NODE(nd, t) {
 		nd->active = (nd->purpose & t->purpose) != 0;
 		nd->seeded = (nd->purpose & t->purpose & GP__GIVES_VALUE) != 0;
-		if (!gp__has_trait(nd, GP__OP_GIVEN)) nd->needs_grad = 0;
+		if (!gp__is_given(nd)) nd->needs_grad = 0;
 	}
 	/* statistics read the adjoints of mean and variance, whatever these depend on */
 	GP__EACH_NODE(nd, t) {
-		if (!(t->purpose & GP__GIVES_STATS) || !gp__has_trait(nd, GP__OP_COLLECTS)) continue;
+		if (!(t->purpose & GP__GIVES_STATS) || gp__stores(nd) != GP__STORES_STATS) continue;
 		nd->needs_grad = 1;
 		nd->in[1]->needs_grad = nd->in[2]->needs_grad = 1;
 	}
 	GP__EACH_NODE(nd, t) {
-		if (gp__has_trait(nd, GP__OP_GIVEN)) continue;
+		if (gp__is_given(nd)) continue;
 		for (int k = 0; k < GP__MAX_IN; k++) nd->needs_grad |= gp__wants(nd, k);
 	}
 	for (int i = t->nodes; i > 0; i--) {
@@ -12815,8 +12782,7 @@ static void gp__tape_mark(gp__tape *t)
 	}
 	/* no adjoint reaches unseeded nodes, or passes through those that collect statistics */
 	GP__EACH_NODE(nd, t) {
-		int passes_on = !nd->slots && !gp__has_trait(nd, GP__OP_COLLECTS);
-		if (passes_on) nd->needs_grad &= nd->seeded;
+		if (!nd->slots && gp__stores(nd) != GP__STORES_STATS) nd->needs_grad &= nd->seeded;
 	}
 }
 
@@ -12867,7 +12833,7 @@ static odvgp_status gp__tape_forward(gp__tape *t, int segment)
 			nd->stamp = 0;
 			return s;
 		}
-		if (!gp__has_trait(nd, GP__OP_GIVEN)) nd->stamp = ++t->clock;
+		if (!gp__is_given(nd)) nd->stamp = ++t->clock;
 	}
 	return ODVGP_OK;
 }
@@ -12894,7 +12860,7 @@ static void gp__tape_zero(gp__tape *t, int segment)
 {
 	GP__EACH_NODE(nd, t)
 		if (nd->segment == segment && nd->active && nd->needs_grad &&
-				gp__ops[nd->op].stores == GP__STORES_BOTH)
+				gp__stores(nd) == GP__STORES_BOTH)
 			gp__node_zero(nd->d, nd);
 }
 
@@ -13000,7 +12966,7 @@ static gp__ref gp__node_add(gp__tape *t, gp__unit *u, gp__op op, int variant, in
 	if (!base.id) gp__node_memory(t, nd, row, segment, &s);
 	else if (t->node) gp__work_in_place(nd, &t->node[base.id]);
 	if (row->scratch) t->scratch_bytes = GP__MAX(t->scratch_bytes, row->scratch(&s));
-	if (row->traits & GP__OP_JITTERED) nd->jitter = &u->jitter[GP__JITTER_BETA];
+	if (op == GP__JITTERED || op == GP__CHOL) nd->jitter = &u->jitter[GP__JITTER_BETA];
 	ref.id = ++t->nodes;
 	ref.rows = s.rows;
 	ref.cols = s.cols;
@@ -13449,27 +13415,26 @@ static void gp__blocks_freeze(const gp__unit *u, const gp__view *v)
 }
 
 /*	In the order of odvgp_mean_part and odvgp_cov_part. >>model explains the fields:
-	{name, without_gamma, mu, gamma, q_mu, a_beta, Z_gamma, a, v_mu, has_a_beta, steps, gamma_steps,
-	scale, optimum, objectives, head, tile},
+	{name, without_gamma, mu, gamma, Z_gamma, a, v_mu, has_a_beta, steps, scale, optimum,
+	objectives, head, tile},
 	{name, without_gamma, factor, q_sqrt, v_sqrt, diag, Z_gamma, sqrt_power, sqrt_start, steps,
 	optimum, objectives, head, tile, freeze}. */
 static const gp__mean_part gp__mean_parts[] = {
-		{"beta", ODVGP_MEAN_PART_BETA, GP__MU_MEAN, GP__NO_GAMMA, "q_mu", "a_beta", NULL, NULL,
-				NULL, 1, GP__STEPS_BETA, 0, GP__SCALE_PRIOR, GP__OPTIMUM_WEIGHTS,
+		{"beta", ODVGP_MEAN_PART_BETA, GP__MU_MEAN, GP__NO_GAMMA, NULL, NULL, NULL, 1,
+				GP__STEPS_BETA, GP__SCALE_PRIOR, GP__OPTIMUM_WEIGHTS,
 				GP__HAS_COLLAPSED | GP__HAS_TIGHT, gp__beta_head, gp__beta_tile},
-		{"orth", ODVGP_MEAN_PART_ORTH, GP__MU_MEAN, GP__RESIDUAL_GAMMA, "q_mu", "a_beta", "Z_gamma",
-				"a_gamma", NULL, 1, GP__STEPS_BETA, 1, GP__SCALE_RESIDUAL, GP__OPTIMUM_WEIGHTS, 0,
-				gp__orth_head, gp__gamma_tile},
-		{"hybrid", ODVGP_MEAN_PART_HYBRID, GP__MU_MEAN, GP__RESIDUAL_GAMMA, "q_mu", "a_beta",
-				"Z_gamma", "a_gamma", NULL, 1, GP__STEPS_BETA, 1, GP__SCALE_SUM,
-				GP__OPTIMUM_WEIGHTS, 0, gp__hybrid_head, gp__gamma_tile},
-		{"free", ODVGP_MEAN_PART_FREE, GP__MU_COEFFICIENTS, GP__FREE_GAMMA, "q_mu", "a_beta",
-				"Z_alpha", "a", NULL, 0, GP__STEPS_DIAGONAL | GP__STEPS_WATCHED, 0, GP__SCALE_PRIOR,
-				GP__OPTIMUM_WEIGHTS, GP__HAS_EXACT, gp__free_head, gp__free_tile},
-		{"blocks", ODVGP_MEAN_PART_BETA, GP__MU_MEAN, GP__WHITE_GAMMA, "q_mu", "a_beta", "Z_gamma",
-				NULL, "v_mu", 0, GP__STEPS_BETA | GP__STEPS_GAMMA, 0, GP__SCALE_PRIOR,
-				GP__OPTIMUM_WEIGHTS, GP__HAS_COLLAPSED | GP__HAS_PARTLY, gp__beta_head,
-				gp__beta_tile}};
+		{"orth", ODVGP_MEAN_PART_ORTH, GP__MU_MEAN, GP__RESIDUAL_GAMMA, "Z_gamma", "a_gamma", NULL,
+				1, GP__STEPS_BETA, GP__SCALE_RESIDUAL, GP__OPTIMUM_WEIGHTS, 0, gp__orth_head,
+				gp__gamma_tile},
+		{"hybrid", ODVGP_MEAN_PART_HYBRID, GP__MU_MEAN, GP__RESIDUAL_GAMMA, "Z_gamma", "a_gamma",
+				NULL, 1, GP__STEPS_BETA, GP__SCALE_SUM, GP__OPTIMUM_WEIGHTS, 0, gp__hybrid_head,
+				gp__gamma_tile},
+		{"free", ODVGP_MEAN_PART_FREE, GP__MU_COEFFICIENTS, GP__FREE_GAMMA, "Z_alpha", "a", NULL, 0,
+				GP__STEPS_DIAGONAL | GP__STEPS_WATCHED, GP__SCALE_PRIOR, GP__OPTIMUM_WEIGHTS,
+				GP__HAS_EXACT, gp__free_head, gp__free_tile},
+		{"blocks", ODVGP_MEAN_PART_BETA, GP__MU_MEAN, GP__WHITE_GAMMA, "Z_gamma", NULL, "v_mu", 0,
+				GP__STEPS_BETA | GP__STEPS_GAMMA, GP__SCALE_PRIOR, GP__OPTIMUM_WEIGHTS,
+				GP__HAS_COLLAPSED | GP__HAS_PARTLY, gp__beta_head, gp__beta_tile}};
 static const gp__cov_part gp__cov_parts[] = {
 		{"dense", ODVGP_COV_PART_DENSE, GP__FACTOR_OF_S, "q_sqrt", NULL, NULL, NULL, 0, 1,
 				GP__STEPS_BETA, GP__OPTIMUM_ROOTS,
@@ -14311,12 +14276,12 @@ static odvgp_status gp__check_member(const odvgp_config *c, odvgp_info *info)
 			return gp__unsupported(
 					info, "reproduce.parametrisation", "A_BETA does not exist for this mean part");
 	}
-	const gp__mean_part *mean = gp__mean_part_of(c, 0);
-	if (c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM && (!c->optim.natgrad || !mean->gamma_steps))
+	if (c->optim.gamma_step == ODVGP_GAMMA_STEP_ADAM) return ODVGP_OK;
+	/* eqs. 15a and 16 of [ODVGP] */
+	if (!c->optim.natgrad || gp__mean_part_of(c, 0)->gamma != GP__RESIDUAL_GAMMA)
 		return gp__unsupported(info, "optim.gamma_step",
 				"natural steps of gamma are for ORTH and HYBRID with natgrad = 1");
-	if (c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM &&
-			c->reproduce.gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED)
+	if (c->reproduce.gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED)
 		return gp__unsupported(
 				info, "optim.gamma_step", "natural steps of gamma need the slot to hold a itself");
 	return ODVGP_OK;
@@ -14526,7 +14491,7 @@ static void gp__clear_sums(odvgp_model *m, const gp__wants_list *want)
 		if (gp__has_gradient(m, want, s))
 			gp__zero(m->par.grad + m->par.slot[s].offset, m->par.slot[s].count);
 	GP__EACH_NODE(nd, &m->tape) {
-		if (!want->stats || gp__ops[nd->op].stores != GP__STORES_STATS) continue;
+		if (!want->stats || gp__stores(nd) != GP__STORES_STATS) continue;
 		GP__FOR(r, nd->rows * nd->cols) /* lower triangles */
 			gp__zero(nd->aux + r * nd->cols, r % nd->cols + 1);
 		gp__zero(nd->v, nd->rows * nd->cols);
@@ -19013,8 +18978,8 @@ static void gp__free_slots(gp__unit *u)
 				  u->gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED;
 	gp__slot_units(par, u->slot_a, times_D ? 1 : -1, 0);
 	const char *mu = own                                        ? NULL
-					 : u->param == ODVGP_PARAMETRISATION_A_BETA ? u->mean_part->a_beta
-																: u->mean_part->q_mu;
+					 : u->param == ODVGP_PARAMETRISATION_A_BETA ? "a_beta"
+																: "q_mu";
 	gp__block_slots(u, &u->block[GP__ON_BETA], mu, u->cov_part->q_sqrt,
 			c->optim.natgrad && (u->steps & GP__STEPS_OF_MU));
 	gp__block_slots(u, &u->block[GP__ON_GAMMA], u->mean_part->v_mu, u->cov_part->v_sqrt,
