@@ -10564,10 +10564,8 @@ typedef struct gp__mean_part {
 	/* slots of gamma's points, coefficients, v's mean; NULL: none */
 	const char *Z_gamma, *a, *v_mu;
 	int has_a_beta; /* q may be trained with ODVGP_PARAMETRISATION_A_BETA */
-	int steps;      /* GP__STEPS_... */
-	int scale;      /* GP__SCALE_...: Adam's scales of gamma */
-	int optimum;    /* GP__OPTIMUM_WEIGHTS or none */
-	int objectives; /* GP__HAS_... */
+	/* GP__STEPS_..., GP__SCALE_... of gamma, GP__OPTIMUM_WEIGHTS or none, GP__HAS_... */
+	int steps, scale, optimum, objectives;
 	void (*head)(gp__unit *u);
 	gp__ref (*tile)(gp__unit *u);
 } gp__mean_part;
@@ -10592,10 +10590,10 @@ typedef struct gp__cov_part {
 	theta holds every trainable number. Positive numbers come first, unbounded as odvgp_set_bounds
 	defines, with their values beside theta. Other numbers are their own values. */
 
-/*	1 / (1 + e^t), t >= 0: the distance to the nearer bound over high - low, to all digits. */
+/*	1 / (1 + e^|t|): the distance to the nearer bound over high - low, to all digits. */
 static double gp__tail(double t)
 {
-	double e = exp(-t);
+	double e = exp(-fabs(t));
 	return e / (1 + e);
 }
 
@@ -10609,7 +10607,7 @@ static odvgp_real gp__low(const gp__params *p, int s)
 static odvgp_real gp__to_positive(const gp__params *p, int s, odvgp_real theta)
 {
 	double t = (double)theta, low = (double)gp__low(p, s), high = (double)p->state[s].high,
-		   tail = gp__tail(fabs(t));
+		   tail = gp__tail(t);
 	if (high < HUGE_VAL)
 		return (odvgp_real)(t < 0 ? low + (high - low) * tail : high - (high - low) * tail);
 	if (p->kind == ODVGP_POSITIVE_TRANSFORM_EXP) return (odvgp_real)(low + exp(t));
@@ -10637,7 +10635,7 @@ static odvgp_real gp__positive_derivative(
 		const gp__params *p, int s, odvgp_real theta, odvgp_real value)
 {
 	double t = (double)theta, low = (double)gp__low(p, s), high = (double)p->state[s].high,
-		   tail = gp__tail(fabs(t));
+		   tail = gp__tail(t);
 	if (high < HUGE_VAL) return (odvgp_real)((high - low) * tail * (1 - tail));
 	if (p->kind == ODVGP_POSITIVE_TRANSFORM_EXP) return low > 0 ? (odvgp_real)exp(t) : value;
 	return (odvgp_real)(low > 0 ? t < 0 ? tail : 1 - tail : -expm1(-(double)value));
@@ -10678,33 +10676,34 @@ static int gp__slot_add(
 		gp__params *p, const char *name, int kind, int dims, ptrdiff_t a, ptrdiff_t b, ptrdiff_t c)
 {
 	int s = ++p->slots;
-	ptrdiff_t offset = p->count;
+	const gp__unit *u = p->of;
 	p->count += a * b * c;
 	if (!(kind & GP__NATURAL)) p->adam = p->count;
 	p->bad |= strlen(name) + sizeof "layer0.unit999" >= GP__SLOT_NAME;
 	if (!p->slot) return s;
 	odvgp_slot *slot = &p->slot[s];
-	gp__text t = {p->state[s].name, sizeof p->state[s].name, 0};
+	gp__slot_state *state = &p->state[s];
+	gp__text t = {state->name, sizeof state->name, 0};
 	memset(slot, 0, sizeof *slot);
-	memset(&p->state[s], 0, sizeof p->state[s]);
-	if (p->of && p->of->model->cfg.layers > 1) gp__put_part(&t, "layer", p->of->layer);
-	if (p->of && p->of->model->cfg.independent && gp__is_last(p->of) && !(kind & GP__OF_LAYER))
-		gp__put_part(&t, "unit", p->of->number - p->of->layer);
+	memset(state, 0, sizeof *state);
+	if (u && u->model->cfg.layers > 1) gp__put_part(&t, "layer", u->layer);
+	if (u && u->model->cfg.independent && gp__is_last(u) && !(kind & GP__OF_LAYER))
+		gp__put_part(&t, "unit", u->number - u->layer);
 	gp__put(&t, name);
-	p->state[s].unit = p->of ? p->of->number : -1;
-	slot->name = p->state[s].name;
+	slot->name = state->name;
 	slot->dims = dims;
 	slot->shape[0] = a;
 	slot->shape[1] = b;
 	slot->shape[2] = c;
-	slot->offset = offset;
 	slot->count = a * b * c;
+	slot->offset = p->count - slot->count;
 	slot->positive = (kind & GP__POSITIVE) != 0;
 	slot->lower = (kind & GP__TRIANGLES) != 0;
 	slot->natgrad = (kind & GP__NATURAL) != 0;
 	slot->trainable = 1;
-	p->state[s].high = (odvgp_real)HUGE_VAL;
-	p->state[s].of_q = (kind & GP__OF_Q) != 0;
+	state->unit = u ? u->number : -1;
+	state->high = (odvgp_real)HUGE_VAL;
+	state->of_q = (kind & GP__OF_Q) != 0;
 	return s;
 }
 
@@ -10773,9 +10772,11 @@ static double gp__log_prior(const gp__params *p, int s, double v, double *deriva
 	*derivative = 0;
 	if (!(v > 0)) return -HUGE_VAL;
 	double a = (double)p->state[s].prior_a, b = (double)p->state[s].prior_b, z = (log(v) - a) / b;
-	*derivative = p->state[s].prior == ODVGP_PRIOR_LOGNORMAL ? -(1 + z / b) / v : (a - 1) / v - b;
-	if (p->state[s].prior == ODVGP_PRIOR_LOGNORMAL)
+	if (p->state[s].prior == ODVGP_PRIOR_LOGNORMAL) {
+		*derivative = -(1 + z / b) / v;
 		return -log(v) - log(b) - 0.5 * gp__log_2pi - 0.5 * z * z;
+	}
+	*derivative = (a - 1) / v - b;
 	return a * log(b) - gp__log_gamma(a) + (a - 1) * log(v) - b * v;
 }
 
@@ -10837,8 +10838,9 @@ static void gp__touch(odvgp_model *m, int slot)
 	m->par.state[slot].stamp = ++m->tape.clock;
 	m->state.fitted = 0;
 	m->state.lbfgs_valid = 0;
-	for (int b = 0; b < GP__BLOCKS && m->par.state[slot].unit >= 0; b++) {
-		const gp__block *block = &m->unit[m->par.state[slot].unit].block[b];
+	int unit = m->par.state[slot].unit;
+	for (int b = 0; b < GP__BLOCKS && unit >= 0; b++) {
+		const gp__block *block = &m->unit[unit].block[b];
 		if (slot == block->slot_mu || slot == block->slot_sqrt)
 			m->state.nat_valid &= ~((uint64_t)1 << block->number);
 	}
@@ -10938,12 +10940,20 @@ ODVGP_API const odvgp_slot *odvgp_slot_find(const odvgp_model *m, const char *na
 	return gp__model_ok(m) ? odvgp_slot_at(m, gp__slot_index(&m->par, name) - 1) : NULL;
 }
 
+/*	Check a call on slots of a name. */
+static odvgp_status gp__slots_asked(const odvgp_model *m, const char *name, odvgp_info *info)
+{
+	if (!gp__model_ok(m)) return gp__is_null(info, "model");
+	return name ? ODVGP_OK : gp__is_null(info, "name");
+}
+
 /*	*index: the slot that a caller names. */
 static odvgp_status gp__slot_asked(const odvgp_model *m, const char *name, const void *values,
 		ptrdiff_t count, int *index, odvgp_info *info)
 {
-	if (!gp__model_ok(m) || !name || (!values && count))
-		return gp__is_null(info, !gp__model_ok(m) ? "model" : !name ? "name" : "values");
+	odvgp_status s = gp__slots_asked(m, name, info);
+	if (s) return s;
+	if (!values && count) return gp__is_null(info, "values");
 	*index = gp__slot_index(&m->par, name);
 	if (!*index) return gp__refuse(info, ODVGP_E_NAME, "name", NULL);
 	const odvgp_slot *slot = &m->par.slot[*index];
@@ -10979,19 +10989,17 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_r
 		if (!gp__above(slot, i) && !(values[i] - values[i] == 0))
 			return gp__fail(info, ODVGP_E_NAN, slot->name, i, (double)values[i], "is not finite");
 	const gp__slot_state *state = &m->par.state[index];
-	if (slot->positive)
-		GP__FOR(i, count)
-			if (!(values[i] > 0 && values[i] >= state->low && values[i] <= state->high))
-				return gp__fail(info, ODVGP_E_ARG, slot->name, i, (double)values[i],
-						values[i] > 0 ? "is outside its bounds" : "must be above 0");
+	for (ptrdiff_t i = 0; i < count && slot->positive; i++)
+		if (!(values[i] > 0 && values[i] >= state->low && values[i] <= state->high))
+			return gp__fail(info, ODVGP_E_ARG, slot->name, i, (double)values[i],
+					values[i] > 0 ? "is outside its bounds" : "must be above 0");
 	m->warm_due = 0;
 	GP__FOR(i, count) {
-		m->par.theta[slot->offset + i] = gp__above(slot, i) ? 0
-										 : slot->positive
-												 ? gp__from_positive(&m->par, index, values[i])
-												 : values[i];
-		/* exactly the given value, until the next step */
-		if (slot->positive) m->par.value[slot->offset + i] = values[i];
+		odvgp_real *theta = &m->par.theta[slot->offset + i];
+		*theta = gp__above(slot, i) ? 0 : values[i];
+		if (!slot->positive) continue;
+		*theta = gp__from_positive(&m->par, index, values[i]);
+		m->par.value[slot->offset + i] = values[i]; /* exactly, until the next step */
 	}
 	m->state.good_valid = 0;
 	gp__touch(m, index);
@@ -11005,14 +11013,7 @@ static int gp__slot_matches(const odvgp_slot *slot, const char *name)
 	return (open ? strncmp(slot->name, name, length - 1) : strcmp(slot->name, name)) == 0;
 }
 
-/*	Check a call on all slots of a name. */
-static odvgp_status gp__slots_asked(const odvgp_model *m, const char *name, odvgp_info *info)
-{
-	if (!gp__model_ok(m) || !name) return gp__is_null(info, gp__model_ok(m) ? "name" : "model");
-	return ODVGP_OK;
-}
-
-/*	Its result: `all` slots have the name, `hits` of them could be changed. */
+/*	A call's result: `all` slots have the name, `hits` of them could be changed. */
 static odvgp_status gp__slots_result(int hits, int all, const char *why, odvgp_info *info)
 {
 	if (hits) return ODVGP_OK;
@@ -11026,9 +11027,8 @@ ODVGP_API odvgp_status odvgp_set_trainable(
 	odvgp_status s = gp__slots_asked(m, name, info);
 	if (s) return s;
 	GP__EACH_SLOT(i, m) {
-		odvgp_slot *slot = &m->par.slot[i];
-		if (!gp__slot_matches(slot, name)) continue;
-		slot->trainable = trainable != 0;
+		if (!gp__slot_matches(&m->par.slot[i], name)) continue;
+		m->par.slot[i].trainable = trainable != 0;
 		hits++;
 	}
 	m->state.lbfgs_valid = 0; /* the set of directions changes */
@@ -11043,10 +11043,8 @@ static void gp__bound_slot(odvgp_model *m, int s, odvgp_real low, odvgp_real hig
 	m->par.state[s].low = low;
 	m->par.state[s].high = high;
 	GP__EACH_VALUE(i, slot) {
-		m->par.value[i] = gp__inside(&m->par, s, m->par.value[i]);
-		m->par.theta[i] = gp__from_positive(&m->par, s, m->par.value[i]);
-		if (i >= m->par.adam) continue;
-		m->m1[i] = m->m2[i] = 0;
+		gp__set_positive(m, i, (double)m->par.value[i]);
+		if (i < m->par.adam) m->m1[i] = m->m2[i] = 0;
 	}
 	m->state.good_valid = 0;
 	gp__touch(m, s);
