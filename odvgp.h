@@ -11148,6 +11148,9 @@ static void gp__node_zero(odvgp_real *x, const gp__node *nd)
 		GP__FOR(i, nd->rows) gp__zero(x + i * nd->ld, nd->cols);
 }
 
+/*	Entry (i,j) of value and adjoint. */
+#define GP__V(x, i, j) (x)->v[(i) * (x)->ld + (j)]
+#define GP__D(x, i, j) (x)->d[(i) * (x)->ld + (j)]
 #define GP__EACH_ENTRY(i, j, x) \
 	GP__FOR(i, (x)->rows) \
 		GP__FOR(j, (x)->cols)
@@ -11159,7 +11162,7 @@ static void gp__value_from(gp__node *nd, const gp__node *X)
 }
 static void gp__adjoint_to(const gp__node *nd, gp__node *X)
 {
-	GP__EACH_ENTRY(i, j, nd) X->d[i * X->ld + j] += nd->d[i * nd->ld + j];
+	GP__EACH_ENTRY(i, j, nd) GP__D(X, i, j) += GP__D(nd, i, j);
 }
 
 /* --- PARAM, INPUT: set from outside; PARAM's adjoint is in the gradient vector --- */
@@ -11298,7 +11301,7 @@ static odvgp_real gp__mean_diagonal(const gp__node *K)
 {
 	odvgp_real sum = 0;
 	/* of a stack: over all its squares */
-	GP__FOR(i, K->rows) sum += K->v[i * K->ld + i % K->cols];
+	GP__FOR(i, K->rows) sum += GP__V(K, i, i % K->cols);
 	return sum / (odvgp_real)K->rows;
 }
 
@@ -11341,7 +11344,7 @@ static const char *gp__jitter_cause(const gp__node *K, ptrdiff_t pivot)
 	GP__EACH_BASE(i, kernel)
 		if (gp__geometry(&kernel->base[i]) == GP__DISTANCE)
 			coarse = GP__MAX(coarse, (double)K->in[0]->v[kernel->base[i].ls]);
-	if (K->v[pivot * K->ld + pivot] == 0) return cause[8];
+	if (GP__V(K, pivot, pivot) == 0) return cause[8];
 	if (widest == 0 && Z->rows > 1) return cause[1];
 	if (nearest == 0) return cause[2];
 	if (!gp__kernel_has_distances(kernel)) return cause[9];
@@ -11370,7 +11373,7 @@ static void gp__jitter_adjoint(const gp__node *nd, odvgp_real trace)
 	gp__node *prior = nd->in[nd->in[1] != 0];
 	if (!gp__has_base_jitter(nd) || !prior->needs_grad) return;
 	GP__FOR(i, nd->rows)
-		prior->d[i * prior->ld + i] += trace * nd->tape->jitter_relative / (odvgp_real)nd->rows;
+		GP__D(prior, i, i) += trace * nd->tape->jitter_relative / (odvgp_real)nd->rows;
 }
 
 /*	Invalidate every node that uses this jitter, even if its kernel matrix is unchanged. */
@@ -11419,7 +11422,7 @@ static odvgp_status gp__chol_try(gp__node *nd, odvgp_real added, odvgp_info *bad
 	GP__FOR(r, nd->rows) {
 		ptrdiff_t i = r % nd->cols;
 		gp__copy_row(nd->v + r * nd->ld, K->v + r * K->ld, i, nd->cols);
-		nd->v[r * nd->ld + i] += added;
+		GP__V(nd, r, i) += added;
 	}
 	for (ptrdiff_t r = 0; r < nd->rows; r += nd->cols) {
 		odvgp_status s = odvgp_potrf(nd->blas, nd->cols, nd->v + r * nd->ld, nd->ld, bad);
@@ -11461,9 +11464,8 @@ static void gp__chol_reverse(gp__node *nd)
 				nd->blas, nd->cols, nd->v + r * nd->ld, nd->ld, nd->d + r * nd->ld, nd->ld);
 	GP__FOR(r, nd->rows) {
 		ptrdiff_t i = r % nd->cols;
-		for (ptrdiff_t j = 0; j <= i && K->needs_grad; j++)
-			K->d[r * K->ld + j] += nd->d[r * nd->ld + j];
-		trace += nd->d[r * nd->ld + i];
+		for (ptrdiff_t j = 0; j <= i && K->needs_grad; j++) GP__D(K, r, j) += GP__D(nd, r, j);
+		trace += GP__D(nd, r, i);
 	}
 	gp__jitter_adjoint(nd, trace);
 }
@@ -11475,7 +11477,7 @@ static void gp__jittered_forward(gp__node *nd)
 	const gp__node *K = nd->in[0];
 	odvgp_real added = gp__jitter_base(nd) + nd->jitter->raised;
 	gp__value_from(nd, K);
-	GP__FOR(i, nd->rows) nd->v[i * nd->ld + i] += added;
+	GP__FOR(i, nd->rows) GP__V(nd, i, i) += added;
 }
 
 static void gp__jittered_reverse(gp__node *nd)
@@ -11483,7 +11485,7 @@ static void gp__jittered_reverse(gp__node *nd)
 	gp__node *K = nd->in[0];
 	odvgp_real trace = 0;
 	if (K->needs_grad) gp__adjoint_to(nd, K);
-	GP__FOR(i, nd->rows) trace += nd->d[i * nd->ld + i];
+	GP__FOR(i, nd->rows) trace += GP__D(nd, i, i);
 	gp__jitter_adjoint(nd, trace);
 }
 
@@ -11621,7 +11623,7 @@ static void gp__inner_forward(gp__node *nd)
 		if (nd->variant == GP__B_DIAGONAL) {
 			GP__FOR(i, M)
 				GP__FOR(j, i + 1)
-					H[i * nd->ld + j] = GP__SQRT(g[i]) * K->v[i * K->ld + j] * GP__SQRT(g[j]);
+					H[i * nd->ld + j] = GP__SQRT(g[i]) * GP__V(K, i, j) * GP__SQRT(g[j]);
 		} else {
 			gp__inner_product(nd, p);
 			odvgp_gemmt(nd->blas, 1, 0, M, M, 1, b, B->ld, nd->aux, M, 0, H, nd->ld);
@@ -11647,10 +11649,10 @@ static void gp__inner_reverse_diagonal(gp__node *nd, ptrdiff_t p)
 		odvgp_real sum = 0, root = GP__SQRT(g[i]);
 		GP__FOR(j, M) {
 			odvgp_real x = S[i * nd->ld + j] * GP__SQRT(g[j]);
-			sum += x * K->v[i * K->ld + j];
-			if (K->needs_grad) K->d[i * K->ld + j] += GP__R(0.5) * root * x;
+			sum += x * GP__V(K, i, j);
+			if (K->needs_grad) GP__D(K, i, j) += GP__R(0.5) * root * x;
 		}
-		if (B->needs_grad) B->d[p * B->ld + i] += GP__R(0.5) * sum / root;
+		if (B->needs_grad) GP__D(B, p, i) += GP__R(0.5) * sum / root;
 	}
 }
 
@@ -11685,7 +11687,7 @@ static void gp__sum_forward(gp__node *nd)
 	for (int k = 0; k < GP__MAX_IN && nd->in[k]; k++) {
 		gp__node *x = nd->in[k];
 		ptrdiff_t rs = x->rows == 1 ? 0 : x->ld, cs = x->cols == 1 && nd->cols > 1 ? 0 : 1;
-		GP__EACH_ENTRY(i, j, nd) nd->v[i * nd->ld + j] += nd->coef[k] * x->v[i * rs + j * cs];
+		GP__EACH_ENTRY(i, j, nd) GP__V(nd, i, j) += nd->coef[k] * x->v[i * rs + j * cs];
 	}
 }
 
@@ -11695,7 +11697,7 @@ static void gp__sum_reverse(gp__node *nd)
 		gp__node *x = nd->in[k];
 		ptrdiff_t rs = x->rows == 1 ? 0 : x->ld, cs = x->cols == 1 && nd->cols > 1 ? 0 : 1;
 		if (!x->needs_grad) continue;
-		GP__EACH_ENTRY(i, j, nd) x->d[i * rs + j * cs] += nd->coef[k] * nd->d[i * nd->ld + j];
+		GP__EACH_ENTRY(i, j, nd) x->d[i * rs + j * cs] += nd->coef[k] * GP__D(nd, i, j);
 	}
 }
 
@@ -11713,13 +11715,13 @@ static ptrdiff_t gp__place_in(const gp__node *A, const gp__node *nd, ptrdiff_t i
 static void gp__gather_forward(gp__node *nd)
 {
 	const gp__node *A = nd->in[0];
-	GP__EACH_ENTRY(i, j, nd) nd->v[i * nd->ld + j] = A->v[gp__place_in(A, nd, i, j)];
+	GP__EACH_ENTRY(i, j, nd) GP__V(nd, i, j) = A->v[gp__place_in(A, nd, i, j)];
 }
 
 static void gp__gather_reverse(gp__node *nd)
 {
 	gp__node *A = nd->in[0];
-	GP__EACH_ENTRY(i, j, nd) A->d[gp__place_in(A, nd, i, j)] += nd->d[i * nd->ld + j];
+	GP__EACH_ENTRY(i, j, nd) A->d[gp__place_in(A, nd, i, j)] += GP__D(nd, i, j);
 }
 
 /* --- SAMPLE(mean, var, eps): mean + sqrt(max(var, 0)) eps, by reparametrisation
@@ -11734,8 +11736,8 @@ static void gp__sample_forward(gp__node *nd)
 	ODVGP_ASSERT(nd->ld == nd->cols && eps->ld == eps->cols);
 	GP__FOR(k, nd->rows * nd->cols) {
 		ptrdiff_t p = k % P, i = k / P % mean->cols;
-		odvgp_real v = var->v[p * var->ld + i];
-		nd->v[k] = mean->v[p * mean->ld + i] + GP__SQRT(v < 0 ? 0 : v) * eps->v[k];
+		odvgp_real v = GP__V(var, p, i);
+		nd->v[k] = GP__V(mean, p, i) + GP__SQRT(v < 0 ? 0 : v) * eps->v[k];
 	}
 }
 
@@ -11746,10 +11748,9 @@ static void gp__sample_reverse(gp__node *nd)
 	ptrdiff_t P = mean->rows;
 	GP__FOR(k, nd->rows * nd->cols) {
 		ptrdiff_t p = k % P, i = k / P % mean->cols;
-		odvgp_real d = nd->d[k], v = var->v[p * var->ld + i];
-		if (mean->needs_grad) mean->d[p * mean->ld + i] += d;
-		if (var->needs_grad && v > 0)
-			var->d[p * var->ld + i] += GP__R(0.5) * d * eps->v[k] / GP__SQRT(v);
+		odvgp_real d = nd->d[k], v = GP__V(var, p, i);
+		if (mean->needs_grad) GP__D(mean, p, i) += d;
+		if (var->needs_grad && v > 0) GP__D(var, p, i) += GP__R(0.5) * d * eps->v[k] / GP__SQRT(v);
 	}
 }
 
@@ -11819,7 +11820,7 @@ static void gp__residual_reverse(gp__node *nd)
 		gp__node *A = nd->in[in];
 		if (A->needs_grad)
 			GP__FOR(i, A->rows)
-				GP__FOR(j, A->cols) A->d[i * A->ld + j] -= 2 * nd->d[j] * A->v[i * A->ld + j];
+				GP__FOR(j, A->cols) GP__D(A, i, j) -= 2 * nd->d[j] * GP__V(A, i, j);
 	}
 }
 
@@ -11877,8 +11878,8 @@ static void gp__inverse_features(gp__node *nd, ptrdiff_t p)
 	ptrdiff_t M = K->rows;
 	if (nd->variant == GP__B_DIAGONAL) {
 		GP__FOR(i, M) {
-			odvgp_real root = GP__SQRT(B->v[p * B->ld + i]);
-			GP__FOR(j, nd->cols) nd->aux[i * nd->ld + j] = root * K->v[i * K->ld + j];
+			odvgp_real root = GP__SQRT(GP__V(B, p, i));
+			GP__FOR(j, nd->cols) nd->aux[i * nd->ld + j] = root * GP__V(K, i, j);
 		}
 	} else
 		odvgp_trmm(nd->blas, 1, M, nd->cols, 1, B->v + p * M * B->ld, B->ld, K->v, K->ld, 0,
@@ -11910,7 +11911,7 @@ static void gp__inverse_var_reverse(gp__node *nd)
 		odvgp_real *d = nd->d + p * nd->ld;
 		if (p < nd->rows - 1) gp__inverse_features(nd, p);
 		GP__FOR(j, n) {
-			if (nd->v[p * nd->ld + j] == 0) d[j] = 0; /* clamped */
+			if (GP__V(nd, p, j) == 0) d[j] = 0; /* clamped */
 			if (k->needs_grad) k->d[j] += d[j];
 		}
 		GP__FOR(i, M)
@@ -11929,12 +11930,12 @@ static void gp__inverse_var_reverse(gp__node *nd)
 			continue;
 		}
 		GP__FOR(i, M) {
-			odvgp_real root = GP__SQRT(B->v[p * B->ld + i]), sum = 0;
+			odvgp_real root = GP__SQRT(GP__V(B, p, i)), sum = 0;
 			GP__FOR(j, n) {
-				sum += K->v[i * K->ld + j] * T[i * nd->ld + j];
-				if (K->needs_grad) K->d[i * K->ld + j] += root * T[i * nd->ld + j];
+				sum += GP__V(K, i, j) * T[i * nd->ld + j];
+				if (K->needs_grad) GP__D(K, i, j) += root * T[i * nd->ld + j];
 			}
-			if (B->needs_grad) B->d[p * B->ld + i] += GP__R(0.5) * sum / root;
+			if (B->needs_grad) GP__D(B, p, i) += GP__R(0.5) * sum / root;
 		}
 	}
 }
@@ -11950,16 +11951,16 @@ static void gp__divide_forward(gp__node *nd)
 					"its variance is not above 0");
 			return;
 		}
-	GP__EACH_ENTRY(i, j, nd) nd->v[i * nd->ld + j] = b->v[i * b->ld + j] / D->v[j];
+	GP__EACH_ENTRY(i, j, nd) GP__V(nd, i, j) = GP__V(b, i, j) / D->v[j];
 }
 
 static void gp__divide_reverse(gp__node *nd)
 {
 	gp__node *b = nd->in[0], *D = nd->in[1];
 	GP__EACH_ENTRY(i, j, nd) {
-		odvgp_real q = nd->d[i * nd->ld + j] / D->v[j];
-		if (b->needs_grad) b->d[i * b->ld + j] += q;
-		if (D->needs_grad) D->d[j] -= q * nd->v[i * nd->ld + j];
+		odvgp_real q = GP__D(nd, i, j) / D->v[j];
+		if (b->needs_grad) GP__D(b, i, j) += q;
+		if (D->needs_grad) D->d[j] -= q * GP__V(nd, i, j);
 	}
 }
 
@@ -11975,7 +11976,7 @@ static void gp__dot_forward(gp__node *nd)
 {
 	gp__node *A = nd->in[0], *B = nd->in[1];
 	double sum = 0;
-	GP__EACH_ENTRY(i, j, A) sum += (double)A->v[i * A->ld + j] * (double)B->v[i * B->ld + j];
+	GP__EACH_ENTRY(i, j, A) sum += (double)GP__V(A, i, j) * (double)GP__V(B, i, j);
 	nd->v[0] = gp__dot_factor(nd) * (odvgp_real)sum;
 }
 
@@ -11984,9 +11985,9 @@ static void gp__dot_reverse(gp__node *nd)
 	gp__node *A = nd->in[0], *B = nd->in[1];
 	odvgp_real f = gp__dot_factor(nd) * nd->d[0];
 	GP__EACH_ENTRY(i, j, A) {
-		odvgp_real a = A->v[i * A->ld + j], b = B->v[i * B->ld + j];
-		if (A->needs_grad) A->d[i * A->ld + j] += f * b;
-		if (B->needs_grad) B->d[i * B->ld + j] += f * a;
+		odvgp_real a = GP__V(A, i, j), b = GP__V(B, i, j);
+		if (A->needs_grad) GP__D(A, i, j) += f * b;
+		if (B->needs_grad) GP__D(B, i, j) += f * a;
 	}
 }
 
@@ -12011,8 +12012,8 @@ static void gp__kl_cov_reverse(gp__node *nd)
 	gp__node *Q = nd->in[0];
 	GP__FOR(r, Q->rows) {
 		ptrdiff_t i = r % Q->cols;
-		GP__FOR(j, i + 1) Q->d[r * Q->ld + j] += nd->d[0] * Q->v[r * Q->ld + j];
-		Q->d[r * Q->ld + i] -= nd->d[0] / Q->v[r * Q->ld + i];
+		GP__FOR(j, i + 1) GP__D(Q, r, j) += nd->d[0] * GP__V(Q, r, j);
+		GP__D(Q, r, i) -= nd->d[0] / GP__V(Q, r, i);
 	}
 }
 
@@ -12142,7 +12143,7 @@ static void gp__expect_add(const gp__node *nd, int k, const odvgp_real *x)
 	gp__node *in = nd->in[k];
 	if (in->needs_grad)
 		GP__FOR(p, in->rows)
-			GP__FOR(j, in->cols) in->d[p * in->ld + j] += nd->d[0] * x[p * in->ld + j];
+			GP__FOR(j, in->cols) GP__D(in, p, j) += nd->d[0] * x[p * in->ld + j];
 }
 
 static void gp__expect_reverse(gp__node *nd)
@@ -12203,8 +12204,8 @@ static void gp__moments_forward(gp__node *nd)
 	if (Av)
 		odvgp_gemm(nd->blas, 0, 1, Av->rows, m.M, n, 1, Av->v, Av->ld, A->v, A->ld, 1,
 				m.S + m.M * m.F, m.F);
-	GP__EACH_ENTRY(p, j, r) rr += (double)r->v[p * r->ld + j] * (double)r->v[p * r->ld + j];
-	GP__EACH_ENTRY(p, j, k) kk += (double)k->v[p * k->ld + j];
+	GP__EACH_ENTRY(p, j, r) rr += (double)GP__V(r, p, j) * (double)GP__V(r, p, j);
+	GP__EACH_ENTRY(p, j, k) kk += (double)GP__V(k, p, j);
 	*m.rr += (odvgp_real)rr;
 	ptrdiff_t outputs = m.P / k->rows; /* outputs that share a row of k */
 	*m.kk += (odvgp_real)(kk * (double)outputs);
@@ -12234,11 +12235,11 @@ static void gp__moments_reverse(gp__node *nd)
 	}
 	if (r->needs_grad)
 		GP__FOR(p, r->rows)
-			GP__FOR(j, n) r->d[p * r->ld + j] += 2 * *m.rr * r->v[p * r->ld + j];
+			GP__FOR(j, n) GP__D(r, p, j) += 2 * *m.rr * GP__V(r, p, j);
 	ptrdiff_t outputs = m.P / k->rows;
 	if (k->needs_grad)
 		GP__FOR(p, k->rows)
-			GP__FOR(j, n) k->d[p * k->ld + j] += *m.kk * (odvgp_real)outputs;
+			GP__FOR(j, n) GP__D(k, p, j) += *m.kk * (odvgp_real)outputs;
 }
 
 /* --- COLLAPSED(moments, noise s, V): the bound at the optimal q, for N rows and P outputs
@@ -12319,7 +12320,7 @@ static double gp__collapse_tight(const gp__collapse *c, const gp__node *V)
 {
 	double sum = 0, s = (double)c->s;
 	GP__FOR(i, c->m.F) {
-		GP__FOR(j, c->m.F) sum += (double)c->J[i * c->m.F + j] * (double)V->v[i * V->ld + j];
+		GP__FOR(j, c->m.F) sum += (double)c->J[i * c->m.F + j] * (double)GP__V(V, i, j);
 		sum -= s * ((double)c->m.S[i * c->m.F + i] - s * (1 - (double)c->J[i * c->m.F + i]));
 	}
 	return sum;
@@ -12389,7 +12390,7 @@ static double gp__collapsed_reverse_mean(gp__node *nd, const gp__collapse *c, gp
 	GP__FOR(i, F)
 		GP__FOR(j, F) {
 			odvgp_real one = i == j, J = c->J[i * F + j];
-			if (V->needs_grad) V->d[i * V->ld + j] += g * (odvgp_real)(P / (2 * ss)) * J;
+			if (V->needs_grad) GP__D(V, i, j) += g * (odvgp_real)(P / (2 * ss)) * J;
 			/* d of -tr(J^-1 S S) is -s (I - J^-2) */
 			c->work[i * F + j] = -g * (odvgp_real)(P / (2 * (double)s)) * one;
 		}
@@ -12465,7 +12466,7 @@ static void gp__evidence_forward(gp__node *nd)
 	gp__mirror(inverse, n);
 	odvgp_gemm(nd->blas, 0, 0, P, n, n, 1, r->v, r->ld, inverse, n, 0, w, n);
 	GP__FOR(p, P)
-		GP__FOR(i, n) sum -= 0.5 * (double)w[p * n + i] * (double)r->v[p * r->ld + i];
+		GP__FOR(i, n) sum -= 0.5 * (double)w[p * n + i] * (double)GP__V(r, p, i);
 	if (root) {
 		double logs = -0.5 * t->sums->logs;
 		logs += 0.5 * ((double)n - t->sums->weight) * (gp__log_2pi + log((double)s));
@@ -12484,7 +12485,7 @@ static void gp__evidence_reverse(gp__node *nd)
 	odvgp_gemmt(nd->blas, 1, 0, n, P, half, w, n, w, n, -half * (odvgp_real)P, inverse, n);
 	GP__FOR(i, n) {
 		for (ptrdiff_t j = 0; j <= i && K->needs_grad; j++)
-			K->d[i * K->ld + j] += (i == j ? 1 : 2) * inverse[i * n + j];
+			GP__D(K, i, j) += (i == j ? 1 : 2) * inverse[i * n + j];
 		if (noise->needs_grad)
 			noise->d[0] += inverse[i * n + i] * (root ? root->v[i] * root->v[i] : 1);
 	}
@@ -12493,7 +12494,7 @@ static void gp__evidence_reverse(gp__node *nd)
 									((double)n - nd->tape->sums->weight) / (double)noise->v[0]);
 	if (r->needs_grad)
 		GP__FOR(p, P)
-			GP__FOR(i, n) r->d[p * r->ld + i] -= nd->d[0] * w[p * n + i];
+			GP__FOR(i, n) GP__D(r, p, i) -= nd->d[0] * w[p * n + i];
 }
 
 /* --- NAT_STATS(A, mean, var): statistics for natural steps; no value
@@ -13405,7 +13406,7 @@ static void gp__blocks_freeze(const gp__unit *u, const gp__view *v)
 	GP__FOR(i, M) gp__copy(v->L + i * F, L->v + i * L->ld, M);
 	GP__FOR(i, Mg) {
 		odvgp_real *row = v->L + (M + i) * F;
-		GP__FOR(j, M) row[j] = W->v[j * W->ld + i];
+		GP__FOR(j, M) row[j] = GP__V(W, j, i);
 		gp__copy(row + M, Lv->v + i * Lv->ld, Mg);
 	}
 	gp__freeze_sqrt(u, GP__ON_BETA, v->factor);
@@ -14360,9 +14361,9 @@ static odvgp_status gp__tile_target(odvgp_model *m, ptrdiff_t i, const odvgp_rea
 	gp__node *Y = &m->tape.node[m->Y.id];
 	ptrdiff_t C = gp__y_columns(&m->y);
 	odvgp_real w = m->y.weights ? y[m->y.T] : 1, e = m->y.scale ? y[C - 1] : 1;
-	GP__FOR(t, C) Y->v[t * Y->ld + i] = y[t];
+	GP__FOR(t, C) GP__V(Y, t, i) = y[t];
 	if (m->y.scale && !gp__has_noise(&m->cfg)) /* exposure */
-		Y->v[(C - 1) * Y->ld + i] = (odvgp_real)log((double)e);
+		GP__V(Y, C - 1, i) = (odvgp_real)log((double)e);
 	m->tape.sums->weight += (double)w;
 	if (!m->root.id) return ODVGP_OK;
 	if (m->y.scale) m->tape.sums->logs += (double)w * log((double)e);
@@ -14383,10 +14384,9 @@ static void gp__tile_normals(odvgp_model *m, ptrdiff_t at, ptrdiff_t n)
 		GP__FOR(r, S * n) {
 			ptrdiff_t s = r / n, i = at + r % n;
 			GP__FOR(p, u->D)
-				eps->v[r * eps->ld + p] = u->normals
-												  ? u->normals[(s * u->normal_rows + i) * u->D + p]
-												  : (odvgp_real)gp__normal(seed, (uint64_t)k,
-															(uint64_t)((i * S + s) * u->D + p));
+				GP__V(eps, r, p) = u->normals ? u->normals[(s * u->normal_rows + i) * u->D + p]
+											  : (odvgp_real)gp__normal(seed, (uint64_t)k,
+														(uint64_t)((i * S + s) * u->D + p));
 		}
 		eps->stamp = ++m->tape.clock;
 	}
