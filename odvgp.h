@@ -11194,23 +11194,17 @@ static void gp__node_job(const gp__node *nd, gp__kjob *job)
 	if (nd->op == GP__KERNEL) gp__node_images(nd, 3, job);
 }
 
-static void gp__kernel_forward(gp__node *nd)
+static void gp__kernel_pass(gp__node *nd, int adjoint)
 {
 	gp__kjob job;
 	gp__node_job(nd, &job);
-	job.K = nd->v;
-	job.ldk = nd->ld;
-	gp__kernel_matrix(&job, nd->tape->scratch, 0);
+	if (adjoint) job.dK = nd->d;
+	else job.K = nd->v;
+	job.ldk = job.lddk = nd->ld;
+	gp__kernel_matrix(&job, nd->tape->scratch, adjoint);
 }
-
-static void gp__kernel_reverse(gp__node *nd)
-{
-	gp__kjob job;
-	gp__node_job(nd, &job);
-	job.dK = nd->d;
-	job.lddk = nd->ld;
-	gp__kernel_matrix(&job, nd->tape->scratch, 1);
-}
+static void gp__kernel_forward(gp__node *nd) { gp__kernel_pass(nd, 0); }
+static void gp__kernel_reverse(gp__node *nd) { gp__kernel_pass(nd, 1); }
 
 /* --- KERNEL_DIAG(hyp, X): k(x,x) of each row of X, [1,n]
 	  KERNEL_DIAG(hyp, X, w): of images; aux: K w for each [n,patches] --- */
@@ -11353,6 +11347,9 @@ static const char *gp__jitter_cause(const gp__node *K, ptrdiff_t pivot)
 	return cause[sizeof(odvgp_real) == 4 ? 6 : 5];
 }
 
+/*	The matrix to whose diagonal the jitter is relative. */
+static gp__node *gp__jitter_prior(const gp__node *nd) { return nd->in[nd->in[1] != NULL]; }
+
 static int gp__has_base_jitter(const gp__node *nd)
 {
 	return nd->jitter && !(nd->op == GP__CHOL && nd->variant == GP__CHOL_BARE);
@@ -11360,17 +11357,15 @@ static int gp__has_base_jitter(const gp__node *nd)
 
 static odvgp_real gp__jitter_base(const gp__node *nd)
 {
-	const gp__node *prior = nd->in[nd->in[1] != 0];
-	return gp__has_base_jitter(nd) ? nd->tape->jitter_absolute +
-											 nd->tape->jitter_relative * gp__mean_diagonal(prior)
-								   : 0;
+	if (!gp__has_base_jitter(nd)) return 0;
+	return nd->tape->jitter_absolute +
+		   nd->tape->jitter_relative * gp__mean_diagonal(gp__jitter_prior(nd));
 }
 
-/*	Adjoint of gp__jitter_base: adds to prior's diagonal. trace: of the jittered matrix's
-	adjoint. */
+/*	Adjoint of gp__jitter_base. trace: of the jittered matrix's adjoint. */
 static void gp__jitter_adjoint(const gp__node *nd, odvgp_real trace)
 {
-	gp__node *prior = nd->in[nd->in[1] != 0];
+	gp__node *prior = gp__jitter_prior(nd);
 	if (!gp__has_base_jitter(nd) || !prior->needs_grad) return;
 	GP__FOR(i, nd->rows)
 		GP__D(prior, i, i) += trace * nd->tape->jitter_relative / (odvgp_real)nd->rows;
@@ -11435,7 +11430,7 @@ static void gp__chol_forward(gp__node *nd)
 {
 	gp__tape *t = nd->tape;
 	gp__jitter none = {0, 0, 0}, *jitter = nd->jitter ? nd->jitter : &none, before = *jitter;
-	odvgp_real mean = gp__mean_diagonal(nd->in[nd->in[1] != 0]);
+	odvgp_real mean = gp__mean_diagonal(gp__jitter_prior(nd));
 	odvgp_info bad;
 	if (!(mean - mean == 0)) {
 		t->failed = gp__fail(t->info, ODVGP_E_NAN, gp__jitter_matrix(nd), -1, (double)mean,
@@ -11496,33 +11491,26 @@ static void gp__jittered_reverse(gp__node *nd)
 
 static void gp__solve_forward(gp__node *nd)
 {
-	gp__node *L = nd->in[0], *B = nd->in[1];
-	ptrdiff_t M = L->rows;
-	if (!nd->base) gp__value_from(nd, B);
-	if (nd->variant != GP__SOLVE_LEFT)
-		odvgp_trsm(nd->blas, 1, nd->variant == GP__SOLVE_RIGHT, nd->rows, nd->cols, L->v, L->ld,
-				nd->v, nd->ld);
-	else
-		for (ptrdiff_t r = 0; r < nd->rows; r += M)
-			odvgp_trsm(nd->blas, 0, 0, M, nd->cols, L->v, L->ld, nd->v + r * nd->ld, nd->ld);
+	gp__node *L = nd->in[0];
+	int right = nd->variant != GP__SOLVE_LEFT;
+	ptrdiff_t rows = right ? nd->rows : L->rows;
+	if (!nd->base) gp__value_from(nd, nd->in[1]);
+	for (ptrdiff_t r = 0; r < nd->rows; r += rows)
+		odvgp_trsm(nd->blas, right, nd->variant == GP__SOLVE_RIGHT, rows, nd->cols, L->v, L->ld,
+				nd->v + r * nd->ld, nd->ld);
 }
 
 static void gp__solve_reverse(gp__node *nd)
 {
 	gp__node *L = nd->in[0], *B = nd->in[1];
 	int right = nd->variant != GP__SOLVE_LEFT, plain = nd->variant == GP__SOLVE_RIGHT_PLAIN;
-	ptrdiff_t M = L->rows;
-	if (right) odvgp_trsm(nd->blas, 1, plain, nd->rows, nd->cols, L->v, L->ld, nd->d, nd->ld);
-	else
-		for (ptrdiff_t r = 0; r < nd->rows; r += M)
-			odvgp_trsm(nd->blas, 0, 1, M, nd->cols, L->v, L->ld, nd->d + r * nd->ld, nd->ld);
-	for (ptrdiff_t r = 0; r < nd->rows && L->needs_grad; r += right ? nd->rows : M) {
-		const odvgp_real *x = plain ? nd->v : nd->d, *y = plain ? nd->d : nd->v;
-		if (right)
-			odvgp_gemmt(nd->blas, 1, 0, M, nd->rows, -1, x, nd->ld, y, nd->ld, 1, L->d, L->ld);
-		else
-			odvgp_gemmt(nd->blas, 0, 1, M, nd->cols, -1, x + r * nd->ld, nd->ld, y + r * nd->ld,
-					nd->ld, 1, L->d, L->ld);
+	ptrdiff_t rows = right ? nd->rows : L->rows;
+	for (ptrdiff_t r = 0; r < nd->rows; r += rows) {
+		odvgp_real *d = nd->d + r * nd->ld, *v = nd->v + r * nd->ld;
+		odvgp_trsm(nd->blas, right, !right || plain, rows, nd->cols, L->v, L->ld, d, nd->ld);
+		if (L->needs_grad)
+			odvgp_gemmt(nd->blas, right, !right, L->rows, right ? rows : nd->cols, -1,
+					plain ? v : d, nd->ld, plain ? d : v, nd->ld, 1, L->d, L->ld);
 	}
 	if (B->needs_grad && !nd->base) gp__adjoint_to(nd, B);
 }
@@ -11681,13 +11669,18 @@ static void gp__inner_reverse(gp__node *nd)
 
 /* --- SUM(x, ...): sum of coef[k] x_k; x_k is a matrix, a row [1,n] or a column [P,1] --- */
 
+/*	Where x has entry (i,j) of the node. */
+static ptrdiff_t gp__sum_place(const gp__node *x, const gp__node *nd, ptrdiff_t i, ptrdiff_t j)
+{
+	return (x->rows == 1 ? 0 : i * x->ld) + (x->cols == 1 && nd->cols > 1 ? 0 : j);
+}
+
 static void gp__sum_forward(gp__node *nd)
 {
 	gp__node_zero(nd->v, nd);
 	for (int k = 0; k < GP__MAX_IN && nd->in[k]; k++) {
-		gp__node *x = nd->in[k];
-		ptrdiff_t rs = x->rows == 1 ? 0 : x->ld, cs = x->cols == 1 && nd->cols > 1 ? 0 : 1;
-		GP__EACH_ENTRY(i, j, nd) GP__V(nd, i, j) += nd->coef[k] * x->v[i * rs + j * cs];
+		const gp__node *x = nd->in[k];
+		GP__EACH_ENTRY(i, j, nd) GP__V(nd, i, j) += nd->coef[k] * x->v[gp__sum_place(x, nd, i, j)];
 	}
 }
 
@@ -11695,9 +11688,8 @@ static void gp__sum_reverse(gp__node *nd)
 {
 	for (int k = 0; k < GP__MAX_IN && nd->in[k]; k++) {
 		gp__node *x = nd->in[k];
-		ptrdiff_t rs = x->rows == 1 ? 0 : x->ld, cs = x->cols == 1 && nd->cols > 1 ? 0 : 1;
 		if (!x->needs_grad) continue;
-		GP__EACH_ENTRY(i, j, nd) x->d[i * rs + j * cs] += nd->coef[k] * GP__D(nd, i, j);
+		GP__EACH_ENTRY(i, j, nd) x->d[gp__sum_place(x, nd, i, j)] += nd->coef[k] * GP__D(nd, i, j);
 	}
 }
 
@@ -12028,16 +12020,23 @@ static void gp__mirror(odvgp_real *G, ptrdiff_t n)
 	  With R = L_H^-1, d|R|^2 = -2 tr(R R^T R dL_H), so dL_H += 1 / diag - lower(R^T R R^T).
 	  aux: R of the last p, and R^T R, both [M,M]. --- */
 
+static void gp__kl_inverse_root(const gp__node *nd, ptrdiff_t p)
+{
+	const gp__node *H = nd->in[0];
+	ptrdiff_t M = H->cols;
+	GP__FOR(i, M) gp__copy(nd->aux + i * M, H->v + (p * M + i) * H->ld, M);
+	odvgp_trtri(nd->blas, M, nd->aux, M);
+}
+
 static void gp__kl_inverse_forward(gp__node *nd)
 {
-	gp__node *H = nd->in[0];
+	const gp__node *H = nd->in[0];
 	ptrdiff_t M = H->cols;
+	const odvgp_real *R = nd->aux;
 	double sum = 0;
 	GP__FOR(p, H->rows / M) {
-		odvgp_real *R = nd->aux;
-		GP__FOR(i, M) gp__copy(R + i * M, H->v + (p * M + i) * H->ld, M);
-		GP__FOR(i, M) sum += log((double)R[i * M + i]);
-		odvgp_trtri(nd->blas, M, R, M);
+		GP__FOR(i, M) sum += log((double)GP__V(H, p * M + i, i));
+		gp__kl_inverse_root(nd, p);
 		GP__FOR(i, M) {
 			GP__FOR(j, i) sum += 0.5 * (double)R[i * M + j] * (double)R[i * M + j];
 			sum -= 0.5 * (1 - (double)R[i * M + i]) * (1 + (double)R[i * M + i]);
@@ -12053,10 +12052,7 @@ static void gp__kl_inverse_reverse(gp__node *nd)
 	odvgp_real *R = nd->aux, *RR = R + M * M;
 	for (ptrdiff_t p = last; p >= 0; p--) {
 		odvgp_real *d = H->d + p * M * H->ld;
-		if (last > 0) {
-			GP__FOR(i, M) gp__copy(R + i * M, H->v + (p * M + i) * H->ld, M);
-			odvgp_trtri(nd->blas, M, R, M);
-		}
+		if (last > 0) gp__kl_inverse_root(nd, p);
 		odvgp_lauum(nd->blas, M, R, M, RR, M);
 		gp__mirror(RR, M);
 		odvgp_gemmt(nd->blas, 0, 1, M, M, -nd->d[0], RR, M, R, M, 1, d, H->ld);
@@ -12068,18 +12064,17 @@ static void gp__kl_inverse_reverse(gp__node *nd)
 	  The adjoint contains the scale N/B. Either kind of parameters may be missing.
 	  aux: if a gradient is wanted, derivatives in parameters (doubles), mean and variance. --- */
 
-/*	The derivatives in aux; returns the count of parameters. */
-static ptrdiff_t gp__expect_kept(
-		const gp__node *nd, double **dpar, odvgp_real **dmean, odvgp_real **dvar)
+/*	The job's derivatives in aux; returns the count of parameters. */
+static ptrdiff_t gp__expect_kept(const gp__node *nd, gp__lik_job *job)
 {
 	gp__arena a;
 	const gp__node *mean = nd->in[0];
 	ptrdiff_t numbers = 0;
 	for (int k = 3; k < 5; k++) numbers += nd->in[k] ? nd->in[k]->cols : 0;
 	gp__arena_init(&a, nd->aux, SIZE_MAX / 2);
-	*dpar = GP__TAKE(&a, double, numbers);
-	*dmean = gp__take(&a, mean->rows, mean->ld);
-	*dvar = gp__take(&a, mean->rows, mean->ld);
+	job->dpar = GP__TAKE(&a, double, numbers);
+	job->dmean = gp__take(&a, mean->rows, mean->ld);
+	job->dvar = gp__take(&a, mean->rows, mean->ld);
 	return numbers;
 }
 
@@ -12130,7 +12125,7 @@ static void gp__expect_forward(gp__node *nd)
 	gp__tape *t = nd->tape;
 	gp__arena a = t->scratch;
 	gp__lik_job job = gp__expect_job(nd, &a);
-	ptrdiff_t numbers = nd->needs_grad ? gp__expect_kept(nd, &job.dpar, &job.dmean, &job.dvar) : 0;
+	ptrdiff_t numbers = nd->needs_grad ? gp__expect_kept(nd, &job) : 0;
 	GP__FOR(i, numbers) job.dpar[i] = 0;
 	double sum = t->y->lik->expect(&job);
 	nd->v[0] = (odvgp_real)sum;
@@ -12142,23 +12137,21 @@ static void gp__expect_add(const gp__node *nd, int k, const odvgp_real *x)
 {
 	gp__node *in = nd->in[k];
 	if (in->needs_grad)
-		GP__FOR(p, in->rows)
-			GP__FOR(j, in->cols) GP__D(in, p, j) += nd->d[0] * x[p * in->ld + j];
+		GP__EACH_ENTRY(p, j, in) GP__D(in, p, j) += nd->d[0] * x[p * in->ld + j];
 }
 
 static void gp__expect_reverse(gp__node *nd)
 {
-	double *dpar;
-	odvgp_real *dmean, *dvar;
-	gp__expect_kept(nd, &dpar, &dmean, &dvar);
-	gp__expect_add(nd, 0, dmean);
-	gp__expect_add(nd, 1, dvar);
+	gp__lik_job job;
+	gp__expect_kept(nd, &job);
+	gp__expect_add(nd, 0, job.dmean);
+	gp__expect_add(nd, 1, job.dvar);
 	for (int k = 3; k < 5; k++) {
 		gp__node *par = nd->in[k];
 		if (!par) continue;
 		if (par->needs_grad)
-			GP__FOR(i, par->cols) par->d[i] += (odvgp_real)(dpar[i] * (double)nd->d[0]);
-		dpar += par->cols;
+			GP__FOR(i, par->cols) par->d[i] += (odvgp_real)(job.dpar[i] * (double)nd->d[0]);
+		job.dpar += par->cols;
 	}
 }
 
@@ -12194,7 +12187,7 @@ static void gp__moments_forward(gp__node *nd)
 	double rr = 0, kk = 0;
 	if (nd->tape->again) return;
 	GP__FOR(i, 2) {
-		const gp__node *x = i ? Av : A;
+		const gp__node *x = nd->in[i];
 		ptrdiff_t from = i ? m.M : 0;
 		if (!x) continue;
 		odvgp_syrk(nd->blas, 0, x->rows, n, 1, x->v, x->ld, NULL, 1, m.S + from * (m.F + 1), m.F);
@@ -12213,33 +12206,31 @@ static void gp__moments_forward(gp__node *nd)
 
 static void gp__moments_reverse(gp__node *nd)
 {
-	gp__node *A = nd->in[0], *Av = nd->in[1], *r = nd->in[2], *k = nd->in[3];
+	gp__node *r = nd->in[2], *k = nd->in[3];
 	gp__moments m = gp__moments_of(nd, nd->d);
 	ptrdiff_t n = r->cols;
 	GP__FOR(i, 2) {
-		gp__node *x = i ? Av : A;
+		gp__node *x = nd->in[i];
 		ptrdiff_t from = i ? m.M : 0;
 		if (!x) continue;
-		if (x->needs_grad) {
-			odvgp_gemm(nd->blas, 0, 0, x->rows, n, m.M, 2, m.S + from * m.F, m.F, A->v, A->ld, 1,
-					x->d, x->ld);
-			if (Av)
-				odvgp_gemm(nd->blas, 0, 0, x->rows, n, Av->rows, 2, m.S + from * m.F + m.M, m.F,
-						Av->v, Av->ld, 1, x->d, x->ld);
+		for (int with = 0; with < 2 && x->needs_grad; with++) {
+			const gp__node *y = nd->in[with];
+			if (y)
+				odvgp_gemm(nd->blas, 0, 0, x->rows, n, y->rows, 2,
+						m.S + from * m.F + (with ? m.M : 0), m.F, y->v, y->ld, 1, x->d, x->ld);
+		}
+		if (x->needs_grad)
 			odvgp_gemm(nd->blas, 1, 0, x->rows, n, m.P, 1, m.h + from, m.F, r->v, r->ld, 1, x->d,
 					x->ld);
-		}
 		if (r->needs_grad)
 			odvgp_gemm(nd->blas, 0, 0, m.P, n, x->rows, 1, m.h + from, m.F, x->v, x->ld, 1, r->d,
 					r->ld);
 	}
 	if (r->needs_grad)
-		GP__FOR(p, r->rows)
-			GP__FOR(j, n) GP__D(r, p, j) += 2 * *m.rr * GP__V(r, p, j);
+		GP__EACH_ENTRY(p, j, r) GP__D(r, p, j) += 2 * *m.rr * GP__V(r, p, j);
 	ptrdiff_t outputs = m.P / k->rows;
 	if (k->needs_grad)
-		GP__FOR(p, k->rows)
-			GP__FOR(j, n) GP__D(k, p, j) += *m.kk * (odvgp_real)outputs;
+		GP__EACH_ENTRY(p, j, k) GP__D(k, p, j) += *m.kk * (odvgp_real)outputs;
 }
 
 /* --- COLLAPSED(moments, noise s, V): the bound at the optimal q, for N rows and P outputs
