@@ -10898,11 +10898,15 @@ static int gp__theta_ok(const odvgp_model *m)
 	return gp__finite(m->par.theta, m->par.count);
 }
 
+static odvgp_status gp__theta_status(int ok, odvgp_info *info)
+{
+	return ok ? ODVGP_OK
+			  : gp__refuse(info, ODVGP_E_NAN, "model",
+						"its parameters are not finite, or not above 0");
+}
 static odvgp_status gp__theta_check(const odvgp_model *m, odvgp_info *info)
 {
-	return gp__theta_ok(m) ? ODVGP_OK
-						   : gp__refuse(info, ODVGP_E_NAN, "model",
-									 "its parameters are not finite, or not above 0");
+	return gp__theta_status(gp__theta_ok(m), info);
 }
 
 /* --- public access --- */
@@ -13376,29 +13380,25 @@ static void gp__dense_freeze(const gp__unit *u, const gp__view *v)
 
 static void gp__inverse_freeze(const gp__unit *u, const gp__view *v)
 {
+	const odvgp_real *B = gp__node_value(u, u->q_diag);
 	ptrdiff_t square = u->P * u->M * u->M;
 	gp__copy(v->L, gp__node_value(u, u->L_H), square);
-	gp__copy(v->factor, gp__node_value(u, u->q_diag), square);
-}
-
-static void gp__diagonal_freeze(const gp__unit *u, const gp__view *v)
-{
-	const odvgp_real *g = gp__node_value(u, u->q_diag);
-	gp__copy(v->L, gp__node_value(u, u->L_H), u->P * u->M * u->M);
-	GP__FOR(i, u->P * u->M) v->factor[i] = GP__SQRT(g[i]);
+	if (!u->slot_q_diag) gp__copy(v->factor, B, square);
+	else
+		GP__FOR(i, u->P * u->M) v->factor[i] = GP__SQRT(B[i]);
 }
 
 /*	[L 0; W^T L_v]; q_sqrt and v_sqrt. */
 static void gp__blocks_freeze(const gp__unit *u, const gp__view *v)
 {
-	const gp__node *node = u->model->tape.node, *L = &node[u->L.id], *W = &node[u->W.id],
-				   *Lv = &node[u->L_v.id];
+	const odvgp_real *L = gp__node_value(u, u->L), *W = gp__node_value(u, u->W),
+					 *Lv = gp__node_value(u, u->L_v);
 	ptrdiff_t M = u->M, Mg = u->M_gamma, F = M + Mg;
-	GP__FOR(i, M) gp__copy(v->L + i * F, L->v + i * L->ld, M);
+	GP__FOR(i, M) gp__copy(v->L + i * F, L + i * M, M);
 	GP__FOR(i, Mg) {
 		odvgp_real *row = v->L + (M + i) * F;
-		GP__FOR(j, M) row[j] = GP__V(W, j, i);
-		gp__copy(row + M, Lv->v + i * Lv->ld, Mg);
+		GP__FOR(j, M) row[j] = W[j * Mg + i];
+		gp__copy(row + M, Lv + i * Mg, Mg);
 	}
 	gp__freeze_sqrt(u, GP__ON_BETA, v->factor);
 	gp__freeze_sqrt(u, GP__ON_GAMMA, v->factor_v);
@@ -13435,7 +13435,7 @@ static const gp__cov_part gp__cov_parts[] = {
 				gp__inverse_freeze},
 		{"diagonal", ODVGP_COV_PART_DIAGONAL, GP__DIAGONAL_OF_INVERSE, NULL, NULL, "q_diag", NULL,
 				0, 1, GP__STEPS_DIAGONAL | GP__STEPS_WATCHED, GP__OPTIMUM_DIAGONAL, GP__HAS_EXACT,
-				gp__inverse_head, gp__inverse_tile, gp__diagonal_freeze},
+				gp__inverse_head, gp__inverse_tile, gp__inverse_freeze},
 		{"blocks", ODVGP_COV_PART_DENSE, GP__FACTOR_OF_S, "q_sqrt", "v_sqrt", NULL, "Z_gamma", 0, 1,
 				GP__STEPS_BETA | GP__STEPS_GAMMA, GP__OPTIMUM_ROOTS,
 				GP__HAS_COLLAPSED | GP__HAS_PARTLY, gp__dense_head, gp__dense_tile,
@@ -14915,6 +14915,10 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
 
 /*	A variance of two blocks uses both sets of points as one. */
 static int gp__is_joint(const gp__unit *u) { return u->cov_part->v_sqrt != NULL; }
+static ptrdiff_t gp__joint_points(const gp__unit *u)
+{
+	return u->M + (gp__is_joint(u) ? u->M_gamma : 0);
+}
 
 /*	Whether the mean has coefficients at points that the variance does not use. */
 static int gp__has_own_mean(const gp__unit *u)
@@ -14957,8 +14961,8 @@ static ptrdiff_t gp__predictor_sizes(const gp__unit *u, gp__predictor *p)
 		p->classes = (int32_t)u->model->classes;
 		p->likelihood = (int32_t)c->lik.kind;
 	}
-	int joint = gp__is_joint(u), own = gp__has_own_mean(u);
-	p->M = (int32_t)(u->M + (joint ? u->M_gamma : 0));
+	int own = gp__has_own_mean(u);
+	p->M = (int32_t)gp__joint_points(u);
 	p->M_factor = (int32_t)u->M;
 	p->M_gamma = (int32_t)(own ? u->M_gamma : 0);
 	p->factor = (int32_t)u->cov_part->factor;
@@ -14997,10 +15001,12 @@ static odvgp_status gp__scales_check(const odvgp_model *m, const odvgp_scales *s
 		return gp__unsupported(
 				info, "y_mean or y_scale", "targets of this likelihood have no scale");
 	GP__FOR(k, GP__COUNT(list))
-		for (ptrdiff_t i = 0; list[k].x && i < list[k].n; i++)
-			if (!(list[k].x[i] - list[k].x[i] == 0) || (list[k].positive && !(list[k].x[i] > 0)))
-				return gp__fail(info, ODVGP_E_ARG, list[k].name, i, (double)list[k].x[i],
+		for (ptrdiff_t i = 0; list[k].x && i < list[k].n; i++) {
+			odvgp_real x = list[k].x[i];
+			if (!(x - x == 0) || (list[k].positive && !(x > 0)))
+				return gp__fail(info, ODVGP_E_ARG, list[k].name, i, (double)x,
 						"must be finite, and a scale above 0");
+		}
 	return ODVGP_OK;
 }
 
@@ -15028,9 +15034,7 @@ static odvgp_status gp__run_head_once(odvgp_model *m, odvgp_info *info)
 	if ((s = gp__tape_forward_info(&m->tape, GP__HEAD, info))) return s;
 	int finite = 1;
 	GP__EACH_UNIT(u, m) finite = finite && gp__head_finite(u);
-	return finite ? ODVGP_OK
-				  : gp__refuse(info, ODVGP_E_NAN, "model",
-							"its parameters are not finite, or not above 0");
+	return gp__theta_status(finite, info);
 }
 
 /*	Update the head; on failure try the last good parameters. */
@@ -15059,26 +15063,23 @@ static odvgp_status gp__run_head(odvgp_model *m, odvgp_info *info)
 	a follows each output's beta coefficients if the points are joint, else those of all outputs. */
 GP__NOINLINE void gp__predictor_alpha(gp__unit *u, odvgp_real *alpha)
 {
-	odvgp_model *m = u->model;
-	const gp__node *node = m->tape.node;
 	int joint = gp__is_joint(u);
 	ptrdiff_t P = u->P, M = u->M, Mg = gp__uses_v(u) ? u->M_gamma : 0, F = M + (joint ? Mg : 0);
-	const odvgp_blas *blas = &m->tape.blas;
-	int v_mu = u->block[GP__ON_GAMMA].white_mu.id;
+	const odvgp_blas *blas = &u->model->tape.blas;
+	gp__ref v_mu = u->block[GP__ON_GAMMA].white_mu;
+	/* otherwise the slot holds coefficients, or none exist */
+	gp__ref from = u->weights.id || u->Z_gamma.id ? u->weights : u->a;
 	GP__FOR(p, P) {
 		odvgp_real *beta = alpha + p * F, *gamma = joint ? beta + M : alpha + P * M + p * Mg;
-		if (!u->weights.id) { /* the slot holds coefficients, or none exist */
-			if (u->a.id && !u->Z_gamma.id) gp__copy(beta, node[u->a.id].v + p * M, M);
-			else gp__zero(beta, M);
-		} else gp__copy(beta, node[u->weights.id].v + p * M, M);
+		if (from.id) gp__copy(beta, gp__node_value(u, from) + p * M, M);
+		else gp__zero(beta, M);
 		gp__zero(gamma, Mg);
-		if (Mg && v_mu) {
-			gp__copy(gamma, node[v_mu].v + p * Mg, Mg);
-			odvgp_trsm(blas, 1, 0, 1, Mg, node[u->L_v.id].v, Mg, gamma, Mg);
-			odvgp_gemm(blas, 0, 0, M, 1, Mg, -1, node[u->W.id].v, node[u->W.id].ld, gamma, 1, 1,
-					beta, 1);
+		if (Mg && v_mu.id) {
+			gp__copy(gamma, gp__node_value(u, v_mu) + p * Mg, Mg);
+			odvgp_trsm(blas, 1, 0, 1, Mg, gp__node_value(u, u->L_v), Mg, gamma, Mg);
+			odvgp_gemm(blas, 0, 0, M, 1, Mg, -1, gp__node_value(u, u->W), Mg, gamma, 1, 1, beta, 1);
 		}
-		if (u->weights.id) odvgp_trsm(blas, 1, 0, 1, M, node[u->L.id].v, M, beta, F);
+		if (u->weights.id) odvgp_trsm(blas, 1, 0, 1, M, gp__node_value(u, u->L), M, beta, F);
 	}
 }
 
@@ -15086,20 +15087,16 @@ GP__NOINLINE void gp__predictor_alpha(gp__unit *u, odvgp_real *alpha)
 static void gp__predictor_points(
 		const gp__unit *u, const gp__ref *sets, int count, odvgp_real *centre, odvgp_real *to)
 {
-	const gp__node *node = u->model->tape.node;
-	ptrdiff_t D = u->Dz, all = 0, done = 0;
+	ptrdiff_t D = u->Dz, all = 0;
 	GP__FOR(i, count) all += sets[i].rows;
 	gp__zero(centre, D);
+	GP__FOR(i, count)
+		GP__FOR(j, sets[i].rows * D)
+			centre[j % D] += gp__node_value(u, sets[i])[j] / (odvgp_real)all;
 	GP__FOR(i, count) {
-		const gp__node *Z = &node[sets[i].id];
-		GP__FOR(j, Z->rows)
-			GP__FOR(d, D) centre[d] += Z->v[j * D + d] / (odvgp_real)all;
-	}
-	GP__FOR(i, count) {
-		const gp__node *Z = &node[sets[i].id];
-		gp__points_place(&u->kernel, node[u->hyp.id].v, Z->v, Z->rows, centre, to + done,
-				gp__points_ld(all));
-		done += Z->rows;
+		gp__points_place(&u->kernel, gp__node_value(u, u->hyp), gp__node_value(u, sets[i]),
+				sets[i].rows, centre, to, gp__points_ld(all));
+		to += sets[i].rows;
 	}
 }
 
@@ -15114,11 +15111,10 @@ static odvgp_status gp__predictor_prepare(odvgp_model *m, odvgp_info *info)
 	odvgp_status s = gp__run_head(m, info);
 	for (int i = 0; i < m->units && !s; i++) {
 		gp__unit *u = &m->unit[i];
-		ptrdiff_t F = u->M + (gp__is_joint(u) ? u->M_gamma : 0),
-				  beside = gp__has_own_mean(u) && !u->a.id ? u->P * u->M_gamma : 0;
+		ptrdiff_t beside = gp__has_own_mean(u) && !u->a.id ? u->M_gamma : 0;
 		odvgp_real *alpha = gp__lend(&m->par.lent, GP__LENT_ALPHA);
 		gp__predictor_alpha(u, alpha);
-		if (!gp__finite(alpha, u->P * F + beside))
+		if (!gp__finite(alpha, u->P * (gp__joint_points(u) + beside)))
 			s = gp__refuse(
 					info, ODVGP_E_NAN, "model", "the coefficients of its predictor are not finite");
 		gp__end_loan(&m->par.lent, GP__LENT_ALPHA);
@@ -15126,27 +15122,32 @@ static odvgp_status gp__predictor_prepare(odvgp_model *m, odvgp_info *info)
 	return s;
 }
 
+/*	The value of a slot, if there is one. */
+static void gp__copy_slot(const odvgp_model *m, int s, odvgp_real *to)
+{
+	const odvgp_slot *slot = &m->par.slot[s];
+	if (s) gp__copy(to, gp__slot_value(&m->par, slot), slot->count);
+}
+
 /*	A unit's reals. alpha is in the gradient's memory. */
 static void gp__predictor_write_unit(gp__unit *u, const gp__predictor *p, gp__view v)
 {
 	odvgp_model *m = u->model;
-	const gp__node *node = m->tape.node;
-	const odvgp_slot *A = &m->par.slot[u->slot_mean_A], *b = &m->par.slot[u->slot_mean_b];
 	const gp__ref sets[2] = {u->Z_beta, u->Z_gamma};
 	odvgp_real *alpha = gp__lend(&m->par.lent, GP__LENT_ALPHA);
-	int joint = gp__is_joint(u), own = gp__has_own_mean(u);
-	ptrdiff_t P = u->P, F = u->M + (joint ? u->M_gamma : 0);
+	int own = gp__has_own_mean(u);
+	ptrdiff_t all = u->P * gp__joint_points(u);
 	gp__predictor_alpha(u, alpha);
-	gp__predictor_points(u, sets, joint ? 2 : 1, v.beta_centre, v.beta);
+	gp__predictor_points(u, sets, gp__is_joint(u) ? 2 : 1, v.beta_centre, v.beta);
 	if (own) gp__predictor_points(u, sets + 1, 1, v.gamma_centre, v.gamma);
-	if (!p->no_alpha) gp__copy(v.alpha, alpha, P * F);
-	if (own) gp__copy(v.a_gamma, u->a.id ? node[u->a.id].v : alpha + P * F, P * u->M_gamma);
+	if (!p->no_alpha) gp__copy(v.alpha, alpha, all);
+	if (own)
+		gp__copy(v.a_gamma, u->a.id ? gp__node_value(u, u->a) : alpha + all, u->P * u->M_gamma);
 	u->cov_part->freeze(u, &v);
-	gp__copy(v.hyp, node[u->hyp.id].v, p->nhyp);
-	if (u->slot_mean_A) gp__copy(v.A, gp__slot_value(&m->par, A), A->count);
-	if (u->slot_mean_b) gp__copy(v.b, gp__slot_value(&m->par, b), b->count);
-	if (u->patch_weights.id)
-		gp__copy(v.weights, gp__node_value(u, u->patch_weights), u->patch_weights.cols);
+	gp__copy(v.hyp, gp__node_value(u, u->hyp), p->nhyp);
+	gp__copy_slot(m, u->slot_mean_A, v.A);
+	gp__copy_slot(m, u->slot_mean_b, v.b);
+	gp__copy_slot(m, u->slot_patch_weights, v.weights);
 	gp__end_loan(&m->par.lent, GP__LENT_ALPHA);
 }
 
@@ -15154,27 +15155,22 @@ static void gp__predictor_write_unit(gp__unit *u, const gp__predictor *p, gp__vi
 static void gp__predictor_write(gp__unit *u, const odvgp_scales *sc, gp__predictor *p)
 {
 	odvgp_model *m = u->model;
-	const gp__node *node = m->tape.node;
 	int hidden = !gp__is_last(u);
-	ptrdiff_t D = u->D;
 	gp__predictor_sizes(u, p);
 	memset(p + 1, 0, gp__predictor_bytes(p) - sizeof *p);
 	gp__kernel_pack(&u->kernel, (uint32_t *)(void *)(p + 1));
 	GP__FOR(k, p->units) gp__predictor_write_unit(u + k, p, gp__view_of(p, k));
 	gp__view v = gp__view_of(p, 0);
 	if (hidden) v.lik_params[0] = 1;
-	if (!hidden && m->lik_params.id)
-		gp__copy(v.lik_params, node[m->lik_params.id].v, m->lik_params.cols);
-	if (!hidden && m->lik_free_params.id)
-		gp__copy(v.lik_params + m->lik_params.cols, node[m->lik_free_params.id].v,
+	else {
+		gp__copy(v.lik_params, gp__node_value(u, m->lik_params), m->lik_params.cols);
+		gp__copy(v.lik_params + m->lik_params.cols, gp__node_value(u, m->lik_free_params),
 				m->lik_free_params.cols);
-	if (!hidden) gp__copy(v.rule, m->tape.rule, gp__rule_numbers(m->tape.lik_nodes));
-	if (p->mixed) {
-		const odvgp_slot *mixing = &m->par.slot[m->slot_mixing];
-		gp__copy(v.mixing, gp__slot_value(&m->par, mixing), mixing->count);
+		gp__copy(v.rule, m->tape.rule, gp__rule_numbers(m->tape.lik_nodes));
 	}
-	gp__copy_or(v.x_mean, u->layer ? NULL : sc->x_mean, D, 0);
-	gp__copy_or(v.x_scale, u->layer ? NULL : sc->x_scale, D, 1);
+	if (p->mixed) gp__copy_slot(m, m->slot_mixing, v.mixing);
+	gp__copy_or(v.x_mean, u->layer ? NULL : sc->x_mean, u->D, 0);
+	gp__copy_or(v.x_scale, u->layer ? NULL : sc->x_scale, u->D, 1);
 	gp__copy_or(v.y_mean, hidden ? NULL : sc->y_mean, p->T, 0);
 	gp__copy_or(v.y_scale, hidden ? NULL : sc->y_scale, p->T, 1);
 	gp__predictor_sum(p, p->checksum);
@@ -15183,20 +15179,19 @@ static void gp__predictor_write(gp__unit *u, const odvgp_scales *sc, gp__predict
 ODVGP_API odvgp_status odvgp_freeze(odvgp_model *m, const odvgp_scales *scales, void *block,
 		size_t block_bytes, odvgp_info *info)
 {
-	odvgp_scales none = {NULL, NULL, NULL, NULL};
+	const odvgp_scales none = {NULL, NULL, NULL, NULL}, *sc = scales ? scales : &none;
 	if (!gp__model_ok(m) || !block) return gp__is_null(info, gp__model_ok(m) ? "block" : "model");
 	if ((uintptr_t)block % sizeof(odvgp_real))
 		return gp__refuse(info, ODVGP_E_ARG, "block", "must be aligned for a real");
 	size_t need = odvgp_predictor_size(m, info);
 	if (!need) return ODVGP_E_SIZE;
-	if (block_bytes < need)
-		return gp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)need, "is too small");
+	if (block_bytes < need) return gp__small(info, "block", need);
 	odvgp_status s = gp__scales_check(m, scales ? scales : &none, info);
 	if (s || (s = gp__predictor_prepare(m, info)) != ODVGP_OK) return s;
 	unsigned char *at = (unsigned char *)block;
 	GP__FOR(i, m->cfg.layers) {
 		gp__predictor *p = (gp__predictor *)(void *)at;
-		gp__predictor_write(&m->unit[i], scales ? scales : &none, p);
+		gp__predictor_write(&m->unit[i], sc, p);
 		at += gp__predictor_bytes(p);
 	}
 	return ODVGP_OK;
