@@ -10349,8 +10349,8 @@ typedef struct {
 } gp__sums;
 
 struct gp__tape {
-	/* [nodes + 1], node[0] is none; NULL while a model is measured */
-	gp__node *node;
+	/* [nodes + 1], node[0] is none. NULL while a model is measured: `counted` takes their place */
+	gp__node *node, counted;
 	int nodes;
 	gp__arena *arena;     /* while the tape is built */
 	size_t deferred;      /* bytes that gp__sums_layout places at the end */
@@ -10503,7 +10503,8 @@ static int gp__is_top(const gp__unit *u) { return u->number + 1 == u->model->uni
 
 static gp__node *gp__node_of(const gp__unit *u, gp__ref ref)
 {
-	return &u->model->tape.node[ref.id];
+	gp__tape *t = &u->model->tape;
+	return t->node ? &t->node[ref.id] : &t->counted;
 }
 static odvgp_real *gp__node_value(const gp__unit *u, gp__ref ref) { return gp__node_of(u, ref)->v; }
 
@@ -12891,19 +12892,18 @@ static void gp__defer(gp__tape *t, size_t bytes)
 }
 
 /*	Memory for value, adjoint and aux, except for nodes that work in place. */
-static void gp__node_memory(
-		gp__tape *t, gp__node *nd, const gp__op_row *row, int segment, const gp__shapes *s)
+static void gp__node_memory(gp__tape *t, gp__node *nd, const gp__shapes *s)
 {
-	int sums = row->stores == GP__STORES_STATS || row->stores == GP__STORES_MOMENTS;
+	const gp__op_row *row = &gp__ops[nd->op];
+	int both = row->stores == GP__STORES_BOTH, stats = row->stores == GP__STORES_STATS,
+		moments = row->stores == GP__STORES_MOMENTS, head = nd->segment == GP__HEAD;
 	size_t bytes = gp__real_bytes(s->rows, s->cols), aux = row->aux ? row->aux(s, &nd->kept) : 0;
 	if (row->stores == GP__STORES_NOTHING) return;
-	if (sums) gp__defer(t, bytes);
+	if (stats || moments) gp__defer(t, bytes);
 	else nd->v = (odvgp_real *)gp__take_bytes(t->arena, bytes, 1);
-	if (row->stores == GP__STORES_BOTH && segment == GP__HEAD) gp__defer(t, bytes);
-	if ((row->stores == GP__STORES_BOTH && segment != GP__HEAD) ||
-			row->stores == GP__STORES_MOMENTS)
-		nd->d = (odvgp_real *)gp__take_bytes(t->arena, bytes, 1);
-	if (row->stores == GP__STORES_STATS) gp__defer(t, aux);
+	if (both && head) gp__defer(t, bytes);
+	if ((both && !head) || moments) nd->d = (odvgp_real *)gp__take_bytes(t->arena, bytes, 1);
+	if (stats) gp__defer(t, aux);
 	else if (aux) nd->aux = (odvgp_real *)gp__take_bytes(t->arena, aux, 1);
 }
 
@@ -12921,13 +12921,11 @@ static void gp__work_in_place(gp__node *nd, gp__node *base)
 	base->next = nd;
 }
 
-/*	Append a node. rows and cols may be GP__TILE_SIZE, ...; an input with id 0 is missing. Without a
-	table, a local node takes its place. */
+/*	Append a node. rows and cols may be GP__TILE_SIZE, ...; an input with id 0 is missing. */
 static gp__ref gp__node_add(gp__tape *t, gp__unit *u, gp__op op, int variant, int segment,
 		ptrdiff_t rows, ptrdiff_t cols, const gp__ref *in, int inputs, gp__ref base)
 {
-	const gp__op_row *row = &gp__ops[op];
-	gp__node counted, *nd = t->node ? &t->node[t->nodes + 1] : &counted;
+	gp__node *nd = t->node ? &t->node[t->nodes + 1] : &t->counted;
 	gp__shapes s;
 	gp__ref ref;
 	memset(nd, 0, sizeof *nd);
@@ -12957,9 +12955,9 @@ static gp__ref gp__node_add(gp__tape *t, gp__unit *u, gp__op op, int variant, in
 		s.in[k] = in[k];
 		if (t->node && in[k].id) nd->in[k] = &t->node[in[k].id];
 	}
-	if (!base.id) gp__node_memory(t, nd, row, segment, &s);
+	if (!base.id) gp__node_memory(t, nd, &s);
 	else if (t->node) gp__work_in_place(nd, &t->node[base.id]);
-	if (row->scratch) t->scratch_bytes = GP__MAX(t->scratch_bytes, row->scratch(&s));
+	if (gp__ops[op].scratch) t->scratch_bytes = GP__MAX(t->scratch_bytes, gp__ops[op].scratch(&s));
 	if (op == GP__JITTERED || op == GP__CHOL) nd->jitter = &u->jitter[GP__JITTER_BETA];
 	ref.id = ++t->nodes;
 	ref.rows = s.rows;
@@ -13029,7 +13027,7 @@ static gp__ref gp__sum_of(
 {
 	gp__tape *t = &u->model->tape;
 	gp__ref sum = gp__node_add(t, u, GP__SUM, 0, segment, u->P, cols, term, terms, gp__none);
-	for (int k = 1; k < terms && t->node; k++) t->node[sum.id].coef[k] = sign;
+	for (int k = 1; k < terms; k++) gp__node_of(u, sum)->coef[k] = sign;
 	return sum;
 }
 
@@ -13041,18 +13039,17 @@ static gp__ref gp__head_sum(gp__unit *u, gp__ref x, gp__ref y, odvgp_real sign, 
 
 static void gp__asked_for(gp__unit *u, gp__ref node, int purpose)
 {
-	gp__tape *t = &u->model->tape;
-	if (t->node) t->node[node.id].purpose |= purpose;
+	gp__node_of(u, node)->purpose |= purpose;
 }
 
 static gp__ref gp__param_node(gp__unit *u, int slot, int slots, ptrdiff_t rows, ptrdiff_t cols)
 {
-	gp__tape *t = &u->model->tape;
+	const gp__params *par = &u->model->par;
 	gp__ref ref = gp__head(u, GP__PARAM, 0, rows, cols, gp__none, gp__none);
-	if (!t->node) return ref;
-	t->node[ref.id].slot = slot;
-	t->node[ref.id].slots = slots;
-	t->node[ref.id].v = gp__slot_value(&u->model->par, &u->model->par.slot[slot]);
+	gp__node *nd = gp__node_of(u, ref);
+	nd->slot = slot;
+	nd->slots = slots;
+	if (par->slot) nd->v = gp__slot_value(par, &par->slot[slot]);
 	return ref;
 }
 
@@ -13077,9 +13074,8 @@ static int gp__kept_terms(const gp__unit *u)
 static void gp__kl_half_dot(
 		gp__unit *u, gp__ref x, gp__ref y, odvgp_real sign, int variant, int purpose)
 {
-	gp__tape *t = &u->model->tape;
 	gp__ref dot = gp__head(u, GP__DOT, variant, 1, 1, x, y);
-	if (t->node) t->node[dot.id].coef[0] = GP__R(0.5) * sign;
+	gp__node_of(u, dot)->coef[0] = GP__R(0.5) * sign;
 	gp__kl_term(u, dot, purpose);
 }
 
@@ -13151,14 +13147,13 @@ static gp__ref gp__build_W(gp__unit *u)
 /*	W, C and L_v, for SOLVE-GP's second block and gamma's natural steps. */
 static void gp__build_residual(gp__unit *u, int variant, int purpose)
 {
-	gp__tape *t = &u->model->tape;
 	ptrdiff_t Mg = u->M_gamma;
 	u->W = gp__build_W(u);
 	gp__ref Kg = gp__kernel_zz(u, GP__KERNEL_LOWER, u->Z_gamma, u->Z_gamma);
 	u->C = gp__add(
 			u, GP__HEAD, GP__MINUS_PRODUCT, GP__MINUS_LOWER, Mg, Mg, Kg, u->W, u->W, gp__none);
 	u->L_v = gp__head(u, GP__CHOL, variant, Mg, Mg, u->C, Kg);
-	if (t->node) t->node[u->L_v.id].jitter = &u->jitter[GP__JITTER_GAMMA];
+	gp__node_of(u, u->L_v)->jitter = &u->jitter[GP__JITTER_GAMMA];
 	gp__asked_for(u, u->L_v, GP__GIVES_L | purpose);
 }
 
@@ -13226,8 +13221,8 @@ static void gp__gamma_slots(gp__unit *u)
 	} else if (c->optim.gamma_step == ODVGP_GAMMA_STEP_DIAGONAL) {
 		gp__gamma_diagonal(u, GP__RESIDUAL_CLAMPED);
 		gp__asked_for(u, u->gamma_residual, GP__GIVES_STATS);
-	} else if (c->optim.gamma_step ==
-			   ODVGP_GAMMA_STEP_EXACT) { /* two factors of C would share its jitter */
+	} else if (c->optim.gamma_step == ODVGP_GAMMA_STEP_EXACT) {
+		/* two factors of C would share its jitter */
 		if (u->L_v.id) gp__asked_for(u, u->L_v, GP__GIVES_STATS);
 		else gp__build_residual(u, GP__CHOL_BARE, GP__GIVES_STATS);
 	}
@@ -13348,13 +13343,12 @@ static int gp__variant_of_B(const gp__unit *u)
 /*	H and its Cholesky factor. */
 static void gp__inverse_head(gp__unit *u)
 {
-	gp__tape *t = &u->model->tape;
 	ptrdiff_t P = u->P, M = u->M;
 	u->q_diag = u->slot_q_diag ? gp__param_node(u, u->slot_q_diag, 1, P, M)
 							   : u->block[GP__ON_BETA].sqrt;
 	gp__ref H = gp__head(u, GP__INNER, gp__variant_of_B(u), P * M, M, u->Kb, u->q_diag);
 	u->L_H = gp__head(u, GP__CHOL, GP__CHOL_BARE, P * M, M, H, gp__none);
-	if (t->node) t->node[u->L_H.id].jitter = NULL;
+	gp__node_of(u, u->L_H)->jitter = NULL;
 	gp__kl_term(u, gp__head(u, GP__KL_INVERSE, 0, 1, 1, u->L_H, gp__none), 0);
 }
 
@@ -14281,9 +14275,10 @@ static odvgp_status gp__check_config(const odvgp_config *c, odvgp_info *info)
 {
 	odvgp_status s = gp__check_fields(c, info);
 	for (int l = 0; l < c->layers && !s; l++) s = gp__check_patches(c, l, info);
-	if (s || (s = gp__check_products(c, info)) != ODVGP_OK) return s;
-	if ((s = gp__check_layers(c, info)) != ODVGP_OK) return s;
-	if ((s = gp__check_likelihood(c, info)) != ODVGP_OK) return s;
+	if (!s) s = gp__check_products(c, info);
+	if (!s) s = gp__check_layers(c, info);
+	if (!s) s = gp__check_likelihood(c, info);
+	if (s) return s;
 	if (!gp__isa_find(c->isa))
 		return gp__unsupported(info, "isa", "this machine or this build lacks the instruction set");
 	return gp__check_member(c, info);
@@ -14498,11 +14493,8 @@ static void gp__mask_grad(odvgp_model *m, const gp__wants_list *want)
 	}
 }
 
-/*	--- sums over tiles ---
-	Shard s of S has tiles [s n / S, (s + 1) n / S), which it adds in order. A binary tree adds the
-	shards, so the bits do not depend on who runs which shard. */
-
-/* --- sums over tiles and shards --- */
+/* --- sums over tiles; shard s of S has tiles [s n / S, (s + 1) n / S), which it adds in
+	   order. A binary tree adds the shards, so the bits do not depend on who runs which shard --- */
 
 /*	Start a shard's sums. A forward run keeps those of reverse runs, whose memory may hold a natural
 	step that is being checked. */
@@ -15186,7 +15178,7 @@ ODVGP_API odvgp_status odvgp_freeze(odvgp_model *m, const odvgp_scales *scales, 
 	size_t need = odvgp_predictor_size(m, info);
 	if (!need) return ODVGP_E_SIZE;
 	if (block_bytes < need) return gp__small(info, "block", need);
-	odvgp_status s = gp__scales_check(m, scales ? scales : &none, info);
+	odvgp_status s = gp__scales_check(m, sc, info);
 	if (s || (s = gp__predictor_prepare(m, info)) != ODVGP_OK) return s;
 	unsigned char *at = (unsigned char *)block;
 	GP__FOR(i, m->cfg.layers) {
