@@ -11120,10 +11120,9 @@ ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *m, int term, ptrdiff_
 	runs between two visits of the tiles. The tape is the list of nodes. Reverse runs it backwards:
 	each node adds to the d of its inputs.
 
-	needs_grad: the node depends on a wanted parameter, and a term of the bound on the node; only
-	such nodes are differentiated. stamp: when the value was computed; a head node is recomputed
-	only if an input is newer. A node in place overwrites its input: both are recomputed if either
-	is out of date.
+	Only nodes that need_grad are differentiated: they depend on a wanted parameter, and a term of
+	the bound on them. stamp: when the value was computed; a head node is recomputed only if an
+	input is newer. A node in place overwrites its input: both are recomputed if either is outdated.
 
 	Below, dX is the adjoint of X; "stacked" means squares [M,M] one below the other, [P M, M]. */
 
@@ -11160,7 +11159,7 @@ static void gp__node_zero(odvgp_real *x, const gp__node *nd)
 	GP__FOR(i, (x)->rows) \
 		GP__FOR(j, (x)->cols)
 
-/*	v <- X's value, and dX += the adjoint, for a node that begins as its input. */
+/*	v <- X, and dX += d. */
 static void gp__value_from(gp__node *nd, const gp__node *X)
 {
 	GP__FOR(i, nd->rows) gp__copy(nd->v + i * nd->ld, X->v + i * X->ld, nd->cols);
@@ -11170,14 +11169,14 @@ static void gp__adjoint_to(const gp__node *nd, gp__node *X)
 	GP__EACH_ENTRY(i, j, nd) GP__D(X, i, j) += GP__D(nd, i, j);
 }
 
-/* --- PARAM, INPUT: set from outside; PARAM's adjoint is in the gradient vector --- */
+/* --- PARAM, INPUT: set from outside; PARAM's adjoint is in the gradient --- */
 
 static void gp__do_nothing(gp__node *nd) { (void)nd; }
 
 /* --- KERNEL(hyp, X1, X2): K(X1, X2)
 	  KERNEL(hyp, Z, X, w): of images X with weights w --- */
 
-/*	Input k of an operation, unless missing, has the weights of patches. */
+/*	Input k, unless missing, has the weights of patches. */
 static void gp__node_images(const gp__node *nd, int k, gp__kjob *job)
 {
 	gp__node *w = nd->in[k];
@@ -11255,8 +11254,7 @@ static void gp__kernel_diag_reverse(gp__node *nd)
 }
 
 /* --- KERNEL_VEC(hyp, X1, X2, a): a K(X2, X1), [P,n]
-	  aux: what the adjoint needs of the matrix, if it fits the budget; else it is recomputed
-	  --- */
+	  aux: what the adjoint needs of the matrix if it fits the budget; else it is recomputed --- */
 
 static void gp__node_vec_job(gp__node *nd, gp__kjob *job)
 {
@@ -11294,13 +11292,12 @@ static void gp__kernel_vec_reverse(gp__node *nd)
 
 /* --- CHOL(K, prior): lower Cholesky factor L of K + jitter I, or of each square stacked in K
 	  L's upper triangle is 0. The jitter is relative to the mean diagonal of prior, or of K. A
-	  failure raises it tenfold, at least to 16 eps rows times the mean, up to the limit. --- */
+	  failure raises it tenfold, at least to 16 eps rows mean, up to the limit. --- */
 
 static odvgp_real gp__mean_diagonal(const gp__node *K)
 {
 	odvgp_real sum = 0;
-	/* of a stack: over all its squares */
-	GP__FOR(i, K->rows) sum += GP__V(K, i, i % K->cols);
+	GP__FOR(i, K->rows) sum += GP__V(K, i, i % K->cols); /* of all squares of a stack */
 	return sum / (odvgp_real)K->rows;
 }
 
@@ -11352,7 +11349,6 @@ static const char *gp__jitter_cause(const gp__node *K, ptrdiff_t pivot)
 	return cause[sizeof(odvgp_real) == 4 ? 6 : 5];
 }
 
-/*	The matrix to whose diagonal the jitter is relative. */
 static gp__node *gp__jitter_prior(const gp__node *nd) { return nd->in[nd->in[1] != NULL]; }
 
 static int gp__has_base_jitter(const gp__node *nd)
@@ -11383,7 +11379,6 @@ static void gp__jitter_moved(gp__tape *t, const gp__jitter *jitter)
 		if (nd->jitter == jitter) nd->stamp = 0;
 }
 
-/*	Restore jitters and invalidate nodes computed with others. */
 static void gp__jitter_restore(gp__tape *t, gp__jitter *to, const gp__jitter *from)
 {
 	GP__FOR(k, GP__JITTERS) {
@@ -11405,7 +11400,7 @@ static odvgp_status gp__jitter_raise(const gp__node *nd, odvgp_real mean, const 
 	t->events.pivot = bad->row;
 	t->events.pivot_value = bad->value;
 	t->events.cause = gp__jitter_cause(nd->in[0], bad->row);
-	/* give up past the limit, if the kernel is 0, or if the stored jitter would underflow */
+	/* past the limit, the kernel is 0, or the stored jitter would underflow */
 	if (!(total <= t->jitter_limit * mean) || !(total > now) || !(total >= GP__TINY))
 		return gp__fail(
 				t->info, ODVGP_E_NOT_PD, t->events.matrix, bad->row, bad->value, t->events.cause);
@@ -11470,7 +11465,7 @@ static void gp__chol_reverse(gp__node *nd)
 	gp__jitter_adjoint(nd, trace);
 }
 
-/* --- JITTERED(K): K + jitter I, both triangles, with what CHOL raised --- */
+/* --- JITTERED(K): K + jitter I, both triangles, CHOL's jitter --- */
 
 static void gp__jittered_forward(gp__node *nd)
 {
@@ -11560,8 +11555,7 @@ static void gp__product_reverse(gp__node *nd)
 }
 
 /* --- MINUS_PRODUCT(K, W, A): K - W^T A
-	  dW -= A d^T, dA -= W d. The result shares v and d with K if nothing else reads K. LOWER: W is
-	  A, and only the lower triangle is computed. --- */
+	  dW -= A d^T, dA -= W d. LOWER: W is A, and only the lower triangle is computed. --- */
 
 static void gp__minus_product_forward(gp__node *nd)
 {
@@ -11593,8 +11587,7 @@ static void gp__minus_product_reverse(gp__node *nd)
 	  K is symmetric, both triangles stored; B stacks lower triangles B_p, or (DIAGONAL) has g_p in
 	  row p, with B_p = diag(g_p)^1/2.
 	  With G the adjoint and S = G + G^T: dB = K B S, dK = B S B^T / 2, both triangles.
-	  aux: K B_p of the last p, and a second [M,M] for work. The reverse run may repeat, so it must
-	  not overwrite K B_p. --- */
+	  aux: K B_p of the last p, which repeated reverse runs need, and an [M,M] for work. --- */
 
 static void gp__inner_product(gp__node *nd, ptrdiff_t p)
 {
@@ -11625,7 +11618,7 @@ static void gp__inner_forward(gp__node *nd)
 	}
 }
 
-/*	From the lower triangle G to S = G + G^T. */
+/*	S = G + G^T, from the lower triangle. */
 static void gp__symmetrise(odvgp_real *G, ptrdiff_t n, ptrdiff_t ld)
 {
 	GP__FOR(i, n)
@@ -11698,7 +11691,7 @@ static void gp__sum_reverse(gp__node *nd)
 	}
 }
 
-/* --- TRANSPOSE(A); GATHER_ROWS(A), GATHER_COLS(A): the sampled columns of gamma --- */
+/* --- TRANSPOSE(A); GATHER_ROWS(A), GATHER_COLS(A): gamma's sampled columns --- */
 
 /*	Where A has entry (i,j) of the node. */
 static ptrdiff_t gp__place_in(const gp__node *A, const gp__node *nd, ptrdiff_t i, ptrdiff_t j)
@@ -11723,8 +11716,8 @@ static void gp__gather_reverse(gp__node *nd)
 
 /* --- SAMPLE(mean, var, eps): mean + sqrt(max(var, 0)) eps, by reparametrisation
 	   Means and variances [P,m] of m points; eps and the result are [S m,P], row s m + i for sample
-	   s of point i. dvar = eps d / (2 sd), 0 where sd is 0. Above image_output T rows are one, an
-	   image: [S m / T,T P], the same numbers in the same order. --- */
+	   s of point i. dvar = eps d / (2 sd), 0 where sd is 0. Above image_output T rows are one
+	   image, [S m / T,T P], in the same order. --- */
 
 static void gp__sample_forward(gp__node *nd)
 {
@@ -11771,8 +11764,7 @@ static void gp__patches_reverse(gp__node *nd)
 }
 
 /* --- RESIDUAL(k, A, A'): max(k - |A|^2 - |A'|^2, least), [1,n]; A' may be missing
-	  least is 0 (CLAMPED) or GP__SCALE_FLOOR times the mean of k (FLOORED). aux: 0 where
-	  clamped, else 1. --- */
+	  least: 0 (CLAMPED) or GP__SCALE_FLOOR mean k (FLOORED). aux: 0 where clamped, else 1. --- */
 
 /*	Least D of gamma's scales, in units of the kernel's variance. */
 #define GP__SCALE_FLOOR GP__R(1e-2)
@@ -11823,7 +11815,7 @@ static void gp__residual_reverse(gp__node *nd)
 
 /* --- TRI_SQUARES(Q, A): |Q_p^T A|^2 by columns, [P,n], for stacked lower triangles Q_p
 	  With T_p = Q_p^T A: dA += 2 Q_p T_p diag(d_p), dQ_p += 2 lower(A diag(d_p) T_p^T).
-	  aux: every T_p within the budget, else the last; the reverse run recomputes the others. --- */
+	  aux: every T_p within the budget, else the last; reverse recomputes the others. --- */
 
 static odvgp_real *gp__tri_at(const gp__node *nd, ptrdiff_t p)
 {
@@ -11851,7 +11843,6 @@ static void gp__tri_squares_reverse(gp__node *nd)
 {
 	gp__node *Q = nd->in[0], *A = nd->in[1];
 	ptrdiff_t M = A->rows;
-	/* without `kept`, aux holds the last product */
 	for (ptrdiff_t p = nd->rows - 1; p >= 0; p--) {
 		odvgp_real *d = nd->d + p * nd->ld, *q = Q->v + p * M * Q->ld, *T = gp__tri_at(nd, p);
 		if (p < nd->rows - 1 && !nd->kept) gp__tri_product(nd, p);
@@ -11867,7 +11858,7 @@ static void gp__tri_squares_reverse(gp__node *nd)
 /* --- INVERSE_VAR(k, L_H, B, K): max(k - |V_p|^2, 0) by columns, [P,n]; V_p = L_H,p^-1 B_p^T K
 	   B as in INNER. With T = -2 L_H^-T V diag(d):
 		   dK += B T, dB += lower(K T^T), dL_H -= lower(T V^T)
-	   aux: V_p of the last p, and T, both [M,n]; dL_H needs both. --- */
+	   aux: V_p of the last p, and T, both [M,n]. --- */
 
 static void gp__inverse_features(gp__node *nd, ptrdiff_t p)
 {
@@ -12014,7 +12005,7 @@ static void gp__kl_cov_reverse(gp__node *nd)
 	}
 }
 
-/*	From the lower triangle to both. */
+/*	Fill the upper triangle. */
 static void gp__mirror(odvgp_real *G, ptrdiff_t n)
 {
 	GP__FOR(i, n)
@@ -12067,7 +12058,7 @@ static void gp__kl_inverse_reverse(gp__node *nd)
 
 /* --- EXPECT(mean, var, Y, positive parameters, free parameters): a tile's sum of E_q[log p(y|f)]
 	  The adjoint contains the scale N/B. Either kind of parameters may be missing.
-	  aux: if a gradient is wanted, derivatives in parameters (doubles), mean and variance. --- */
+	  aux: for a gradient, derivatives in parameters (doubles), mean and variance. --- */
 
 /*	The job's derivatives in aux; returns the count of parameters. */
 static ptrdiff_t gp__expect_kept(const gp__node *nd, gp__lik_job *job)
@@ -12322,8 +12313,8 @@ static double gp__collapse_tight(const gp__collapse *c, const gp__node *V)
 	return sum;
 }
 
-/*	Both differences in the bound are at least 0. Cancellation that takes one below minus this, in
-	nats per row and output, is an error. */
+/*	Both differences in the bound are at least 0. One below minus this, by cancellation, in nats per
+	row and output, is an error. */
 #define GP__COLLAPSE_ERROR 0.01
 
 static void gp__collapsed_forward(gp__node *nd)
@@ -12356,7 +12347,7 @@ static void gp__collapsed_forward(gp__node *nd)
 	nd->v[0] = (odvgp_real)bound;
 }
 
-/*	Set d->S and d->h for the mean's term and V's; return d/ds of both, for a unit adjoint. J still
+/*	d->S and d->h of the mean's term and V's; returns d/ds of both, for a unit adjoint. J still
 	holds the mean's inverse. */
 static double gp__collapsed_reverse_mean(gp__node *nd, const gp__collapse *c, gp__moments *d)
 {
@@ -12494,8 +12485,8 @@ static void gp__evidence_reverse(gp__node *nd)
 }
 
 /* --- NAT_STATS(A, mean, var): statistics for natural steps; no value
-	  The reverse run adds A diag(g_v) A^T to aux (lower, [P,M,M]) and A g_m to v ([P,M]). Adjoints
-	  are derivatives of the loss, so g = -d. --- */
+	  Reverse adds A diag(g_v) A^T to aux (lower, [P,M,M]) and A g_m to v ([P,M]); g = -d, because
+	  adjoints are the loss's. --- */
 
 static void gp__nat_stats_reverse(gp__node *nd)
 {
@@ -12534,8 +12525,8 @@ static void gp__mix_reverse(gp__node *nd)
 		}
 }
 
-/* --- STACK(base, x...): the inputs' single rows become rows variant, variant + 1, ...; a further
-	STACK adds more rows in place --- */
+/* --- STACK(base, x...): single rows become rows variant, variant + 1, ...; a further STACK adds
+	   rows in place --- */
 
 static void gp__stack_forward(gp__node *nd)
 {
@@ -12571,7 +12562,7 @@ typedef struct {
 	ptrdiff_t rows, cols;
 } gp__shapes;
 
-/*	Bytes that KERNEL_VEC keeps for n x m entries and P outputs; SIZE_MAX on overflow. */
+/*	What KERNEL_VEC keeps for n x m entries and P outputs; SIZE_MAX on overflow. */
 static size_t gp__kept_bytes(const gp__kernel *k, ptrdiff_t n, ptrdiff_t m, ptrdiff_t P)
 {
 	gp__arena a = gp__measuring();
@@ -12653,7 +12644,6 @@ static size_t gp__kernel_vec_scratch_bytes(const gp__shapes *s)
 	return gp__kernel_node_scratch(s, s->rows, kept);
 }
 
-/*	Likelihood parameters; moved means. */
 static size_t gp__expect_scratch(const gp__shapes *s)
 {
 	gp__arena a = gp__measuring();
@@ -12692,10 +12682,9 @@ typedef struct {
 	/* a tile node's value survives its reverse run and adds to no sum: valid as long as its
 	   inputs */
 	int lasts;
-	/* a bit for each variant whose value depends on the sampled columns */
-	int samples;
-	size_t (*aux)(const gp__shapes *s, int *kept); /* bytes of aux; NULL: none */
-	size_t (*scratch)(const gp__shapes *s);        /* bytes; NULL: none */
+	int samples; /* a bit for each variant whose value depends on the sampled columns */
+	/* bytes; NULL: none */
+	size_t (*aux)(const gp__shapes *s, int *kept), (*scratch)(const gp__shapes *s);
 } gp__op_row;
 
 /* clang-format off */
@@ -12744,8 +12733,8 @@ static const gp__op_row gp__ops[GP__OPS] = {
 
 /* ---- >>tape   running the operations
 
-	Both runs skip nodes that the evaluation does not need; forward also those up to date, reverse
-	those without effect on the bound. */
+	Both runs skip nodes that the evaluation does not need; forward those up to date, reverse those
+	without effect on the bound. */
 
 static int gp__stores(const gp__node *nd) { return gp__ops[nd->op].stores; }
 static int gp__is_given(const gp__node *nd) { return gp__stores(nd) <= GP__STORES_VALUE; }
@@ -12781,7 +12770,7 @@ static void gp__tape_mark(gp__tape *t)
 	}
 }
 
-/*	For bench/: called with a node's number before its operation, -1 after it. */
+/*	For bench/: a node's number before its operation, -1 after it. */
 #ifndef GP__PROBE
 #define GP__PROBE(node, reverse) ((void)0)
 #endif
@@ -12795,7 +12784,7 @@ static uint64_t gp__youngest_input(const gp__node *nd)
 	return youngest;
 }
 
-/*	Whether it is older than an input, or overwritten by an outdated node. */
+/*	Older than an input, or overwritten by an outdated node. */
 static int gp__out_of_date(const gp__node *nd)
 {
 	if (nd->segment != GP__HEAD && !gp__ops[nd->op].lasts) return 1;
@@ -12833,7 +12822,7 @@ static odvgp_status gp__tape_forward(gp__tape *t, int segment)
 	return ODVGP_OK;
 }
 
-/*	Mark a tile node outdated, so that its value's memory is free between evaluations. */
+/*	Outdate a tile node: its value's memory is free between evaluations. */
 static void gp__lend_value(gp__node *nd)
 {
 	ODVGP_ASSERT(nd->segment == GP__TILE && !nd->next);
@@ -12849,8 +12838,7 @@ static odvgp_status gp__tape_forward_info(gp__tape *t, int segment, odvgp_info *
 	return s;
 }
 
-/*	Clear the adjoints that reverse runs add to. PARAM's gradient is cleared with all sums,
-	MOMENTS's adjoint overwritten by the tail. */
+/*	Clear adjoints. PARAM's are cleared with all sums, MOMENTS's overwritten by the tail. */
 static void gp__tape_zero(gp__tape *t, int segment)
 {
 	GP__EACH_NODE(nd, t)
@@ -12873,8 +12861,8 @@ static void gp__tape_reverse(gp__tape *t, int segment)
 
 /* ---- >>graph   building the tape
 
-	Nodes are first counted, without a table, and then built, so builders know of a node only its
-	gp__ref. gp__build_unit in >>layout calls them. */
+	Nodes are first counted and then built, so builders know of a node only its gp__ref.
+	gp__build_unit in >>layout calls them. */
 
 /* --- building: the arena may only measure --- */
 
@@ -12907,8 +12895,7 @@ static void gp__node_memory(gp__tape *t, gp__node *nd, const gp__shapes *s)
 	else if (aux) nd->aux = (odvgp_real *)gp__take_bytes(t->arena, aux, 1);
 }
 
-/*	The node works in the memory of `base`. Its other inputs must precede that memory's first
-	node, to be up to date when that node is checked. */
+/*	Other inputs must precede that memory's first node, to be up to date when that is checked. */
 static void gp__work_in_place(gp__node *nd, gp__node *base)
 {
 	const gp__node *first = base;
@@ -12972,7 +12959,7 @@ static gp__ref gp__add(gp__unit *u, int segment, gp__op op, int variant, ptrdiff
 	return gp__node_add(&u->model->tape, u, op, variant, segment, rows, cols, in, 4, gp__none);
 }
 
-/*	Nodes of at most two inputs; a tile's are as wide as the tile. */
+/*	At most two inputs; a tile's nodes are as wide as the tile. */
 static gp__ref gp__head(
 		gp__unit *u, gp__op op, int variant, ptrdiff_t rows, ptrdiff_t cols, gp__ref i0, gp__ref i1)
 {
@@ -13058,7 +13045,6 @@ static void gp__kl_term(gp__unit *u, gp__ref node, int purpose)
 	gp__asked_for(u, node, GP__GIVES_BOUND | purpose);
 }
 
-/*	The head nodes that serve a bound. */
 static int gp__is_kl_term(const gp__node *nd)
 {
 	return nd->segment == GP__HEAD && (nd->purpose & GP__GIVES_VALUE);
@@ -13081,8 +13067,7 @@ static void gp__kl_half_dot(
 
 /* --- blocks of q, beta, the residual --- */
 
-/*	A block's whitened mean, whatever the slots hold; its Cholesky factor, too, if dense (slot_sqrt
-	holds the factor of a covariance). */
+/*	A block's whitened mean, whatever the slots hold, and, if dense, Cholesky factor. */
 static void gp__build_block(gp__unit *u, gp__block *b, gp__ref L, int dense)
 {
 	ptrdiff_t M = b->M, P = u->P;
@@ -13092,7 +13077,6 @@ static void gp__build_block(gp__unit *u, gp__block *b, gp__ref L, int dense)
 	if (b->slot_sqrt) b->sqrt = gp__param_node(u, b->slot_sqrt, 1, P * M, M);
 	if (dense) b->white_sqrt = b->sqrt;
 	if (u->param == ODVGP_PARAMETRISATION_WHITENED) return;
-	/* otherwise mu holds coefficients already */
 	int mean = b->mu.id && u->mean_part->mu == GP__MU_MEAN;
 	if (mean && u->param == ODVGP_PARAMETRISATION_PRIMAL)
 		b->white_mu = gp__head(u, GP__SOLVE, GP__SOLVE_RIGHT, P, M, L, b->mu);
@@ -13108,7 +13092,6 @@ static int gp__alpha_is_beta(const gp__unit *u)
 	return u->mean_part->mu == GP__MU_COEFFICIENTS && !u->M_gamma;
 }
 
-/*	Builds the likelihood's nodes, for the unit at the top only. */
 static void gp__build_lik(gp__unit *u)
 {
 	odvgp_model *m = u->model;
@@ -13122,8 +13105,7 @@ static void gp__build_lik(gp__unit *u)
 				gp__lik_numbers(lik, 0, m->extent));
 }
 
-/*	Kernel matrix of beta, its Cholesky factor, and q(u). Parts without the factor get Kb, both
-	triangles, with its jitter. */
+/*	K of beta, L, and q(u). Parts without the factor get Kb, both triangles. */
 static void gp__build_beta(gp__unit *u)
 {
 	ptrdiff_t M = u->M;
@@ -13180,12 +13162,12 @@ static void gp__build_residual(gp__unit *u, int variant, int purpose)
 	small where Kg a is not.
 
 	A mean part's head adds its KL terms and sets `weights` [P,M], the factor of A in the mean
-	(missing: A does not enter); its tile adds the mean's other terms, at most one node. A
-	covariance part adds its KL terms and the variance, and says what a predictor stores.
+	(missing: none); its tile adds the mean's other terms, at most one node. A covariance part adds
+	its KL terms and the variance, and says what a predictor stores.
 
-	To add a member: a row in a table below, an enumerator in >>api, its word in >>settings. What its
-	row leaves at 0 (natural steps, an optimum, bounds without q) is refused. New kinds of natural
-	steps need a row in >>natgrad, of optima in >>optimum, of factors in >>predictor. */
+	To add a member: a row in a table below, an enumerator in >>api, its word in >>settings. What
+	its row leaves at 0 (natural steps, an optimum, bounds without q) is refused. New kinds of steps
+	need a row in >>natgrad, of optima in >>optimum, of factors in >>predictor. */
 
 /*	With a second block if the part has v_mu. */
 static void gp__beta_head(gp__unit *u)
@@ -13228,7 +13210,7 @@ static void gp__gamma_slots(gp__unit *u)
 	}
 }
 
-/*	For a sampled a^T K a / 2: sets as and Zs, a and Z_gamma at the samples; returns K a there. */
+/*	For a sampled a^T K a / 2: a and Z_gamma at the samples; returns K a there. */
 static gp__ref gp__sampled_quadratic(gp__unit *u, gp__ref *as, gp__ref *Zs)
 {
 	*Zs = gp__head(u, GP__GATHER_ROWS, 0, GP__SAMPLE_SIZE, u->Dz, u->Z_gamma, gp__none);
@@ -13340,7 +13322,6 @@ static int gp__variant_of_B(const gp__unit *u)
 	return u->slot_q_diag ? GP__B_DIAGONAL : GP__B_TRIANGLES;
 }
 
-/*	H and its Cholesky factor. */
 static void gp__inverse_head(gp__unit *u)
 {
 	ptrdiff_t P = u->P, M = u->M;
@@ -13444,13 +13425,12 @@ static const gp__cov_part *gp__cov_part_of(const odvgp_config *c, ptrdiff_t laye
 	return &gp__cov_parts[c->layer[layer].cov_part];
 }
 
-/*	Whether the mean has its own points, not q_mu. Only a second covariance block may share them. */
+/*	The mean has its own points, not q_mu. Only a second covariance block may share them. */
 static int gp__has_free_points(const gp__mean_part *mean, ptrdiff_t M_gamma)
 {
 	return mean->gamma == GP__FREE_GAMMA && M_gamma > 0;
 }
 
-/*	A pair's natural steps, for the bound of its own q. */
 static int gp__steps_of(const gp__mean_part *mean, const gp__cov_part *cov, ptrdiff_t M_gamma)
 {
 	return gp__has_free_points(mean, M_gamma) ? 0 : mean->steps & cov->steps;
@@ -13473,9 +13453,9 @@ static void gp__predictor_nodes(const gp__unit *u, gp__ref *node)
 
 /* ---- >>settings   the config: defaults and checks
 
-	To add an option: a field of odvgp_config in >>api whose default is 0, or is set here; its row at
-	the end of gp__fields, whose order files hold, and a new GP__FILE_VERSION; what it excludes, in
-	gp__check_config. Tool, Python and odvgp_config_set find it by its row. */
+	To add an option: a field of odvgp_config in >>api whose default is 0, or is set here; its row
+	at the end of gp__fields, whose order files hold, and a new GP__FILE_VERSION; what it excludes,
+	in gp__check_config. Tool, Python and odvgp_config_set find it by its row. */
 
 ODVGP_API odvgp_schedule odvgp_constant(odvgp_real value)
 {
@@ -13683,7 +13663,7 @@ static const gp__field gp__unsaved_fields[] = {
 		GP__CHOICE(isa, "auto c avx2 avx512 sse2 neon"),
 };
 
-/*	Some compilers store enumerations in one or two bytes. */
+/*	Enumerations may be stored in one or two bytes. */
 static int gp__choice_get(const void *at, size_t bytes)
 {
 	unsigned char one;
@@ -13714,7 +13694,6 @@ static int gp__choice_set(void *at, size_t bytes, int v)
 	return gp__choice_get(at, bytes) == v;
 }
 
-/*	A field that is a single number. */
 static double gp__field_value(const gp__field *field, const odvgp_config *c)
 {
 	const void *at = (const unsigned char *)c + field->offset;
@@ -13783,7 +13762,6 @@ static odvgp_status gp__check_fields(const odvgp_config *c, odvgp_info *info)
 
 /* --- a field by its name --- */
 
-/*	Row i of both tables, or NULL. */
 static const gp__field *gp__field_at(ptrdiff_t i)
 {
 	const ptrdiff_t saved = GP__COUNT(gp__fields);
@@ -13791,7 +13769,7 @@ static const gp__field *gp__field_at(ptrdiff_t i)
 	return i < saved ? &gp__fields[i] : &gp__unsaved_fields[i - saved];
 }
 
-/*	The field named by the first n characters, or NULL; without a prefix the last layer's. */
+/*	The field named by n characters, or NULL; without a prefix the last layer's. */
 static const gp__field *gp__field_find(
 		const char *name, size_t n, const odvgp_config *c, int *layer)
 {
@@ -13825,7 +13803,7 @@ static int gp__at_end(gp__parser *p)
 	return !*p->at;
 }
 
-/*	A number and nothing behind it, or 0. */
+/*	A number, and nothing behind it. */
 static int gp__parse_last_number(gp__parser *p, double *v)
 {
 	int negative = gp__accept(p, "-");
@@ -13902,7 +13880,6 @@ static int gp__parse_real(gp__parser *p, odvgp_real *real)
 	return zero || *real != 0;
 }
 
-/*	Returns 0 if the text is no value of the field's type. */
 static int gp__parse_field(gp__parser *p, const gp__field *field, odvgp_config *c)
 {
 	void *at = (unsigned char *)c + field->offset;
@@ -13935,7 +13912,6 @@ static odvgp_status gp__not_a_value(const gp__field *field, odvgp_info *info)
 	return gp__refuse(info, ODVGP_E_ARG, field->name, sentence);
 }
 
-/*	Names the unknown field, or its beginning. */
 static odvgp_status gp__no_field(const char *name, size_t n, odvgp_info *info)
 {
 	char start[41], sentence[160];
@@ -14068,7 +14044,7 @@ static gp__patches gp__patches_of(const odvgp_config *c, int l)
 	return p;
 }
 
-/*	Sizes need not have been checked. */
+/*	Sizes may be unchecked. */
 static ptrdiff_t gp__input_columns(const odvgp_config *c, int l)
 {
 	if (!l) return c->layer[0].D;
@@ -14135,7 +14111,6 @@ static odvgp_status gp__check_products(const odvgp_config *c, odvgp_info *info)
 
 static const char gp__one_layer_only[] = "must have one layer, and functions not independent";
 
-/*	Whether layers chain and ask for nothing that only a single layer has. */
 static odvgp_status gp__check_layers(const odvgp_config *c, odvgp_info *info)
 {
 	const char *refused = c->objective != ODVGP_OBJECTIVE_ELBO           ? "objective"
@@ -14177,7 +14152,6 @@ static ptrdiff_t gp__functions(const odvgp_config *c)
 	return c->functions ? c->functions : c->layer[c->layers - 1].P;
 }
 
-/*	Whether functions and the likelihood's fields fit it. */
 static odvgp_status gp__check_likelihood(const odvgp_config *c, odvgp_info *info)
 {
 	const gp__likelihood *lik = gp__lik_of(c);
@@ -14284,7 +14258,7 @@ static odvgp_status gp__check_config(const odvgp_config *c, odvgp_info *info)
 	return gp__check_member(c, info);
 }
 
-/*	Slots of the positive or free parameters. Returns the first, or 0. */
+/*	Of the positive or free parameters. Returns the first, or 0. */
 static int gp__likelihood_slots(odvgp_model *m, int positive, int *slots)
 {
 	const gp__likelihood *lik = gp__lik_of(&m->cfg);
@@ -14309,7 +14283,7 @@ static int gp__likelihood_slots(odvgp_model *m, int positive, int *slots)
 	layers [DGP].
 
 	The head runs forward, each tile forward and backward, adding to the head's adjoints, then the
-	head backward. The bound is linear in the sum over rows, so one visit of each tile is enough. */
+	head backward. The bound is linear in the sum over rows: one visit of each tile is enough. */
 
 /*	n rows from `first`, of the data or of an epoch's permutation. */
 typedef struct {
@@ -14320,9 +14294,9 @@ typedef struct {
 } gp__rows;
 
 typedef struct {
-	int grad, stats; /* gradients; statistics for a natural step */
-	int all;         /* gradients of all slots, not only of Adam's */
-	int purpose;     /* GP__GIVES_... */
+	/* gradients; statistics for a natural step; gradients of all slots, not only of Adam's */
+	int grad, stats, all;
+	int purpose; /* GP__GIVES_... */
 } gp__wants_list;
 
 /* --- loading a tile --- */
@@ -14341,7 +14315,7 @@ static double gp__noise_factor(const odvgp_model *m, ptrdiff_t i)
 	return root * root;
 }
 
-/*	Row i of the tile: y, transposed, and what belongs to it. */
+/*	Row i of the tile. */
 static odvgp_status gp__tile_target(odvgp_model *m, ptrdiff_t i, const odvgp_real *y)
 {
 	gp__node *Y = &m->tape.node[m->Y.id];
@@ -14358,7 +14332,7 @@ static odvgp_status gp__tile_target(odvgp_model *m, ptrdiff_t i, const odvgp_rea
 }
 
 /*	The hidden layers' normals for rows [at, at + n) of a batch: functions of layer, step, position
-	in the batch, sample and output, so a second look at the rows sees the same ones. */
+	in the batch, sample and output, the same whenever rows are seen again. */
 static void gp__tile_normals(odvgp_model *m, ptrdiff_t at, ptrdiff_t n)
 {
 	uint64_t step = m->cfg.deep.fixed_samples ? 0 : m->state.steps,
@@ -14378,8 +14352,8 @@ static void gp__tile_normals(odvgp_model *m, ptrdiff_t at, ptrdiff_t n)
 	}
 }
 
-/*	Load rows [at, at + n) into the tile's X and, transposed, once per sample, Y. X's stamp changes
-	only with X. */
+/*	Rows [at, at + n) into the tile's X and, transposed, once per sample, Y. X's stamp changes only
+	with X. */
 GP__NOINLINE odvgp_status gp__tile_load(
 		odvgp_model *m, const gp__rows *rows, ptrdiff_t at, ptrdiff_t n, odvgp_info *info)
 {
@@ -14417,7 +14391,7 @@ GP__NOINLINE odvgp_status gp__tile_load(
 
 /* --- gradients that are wanted --- */
 
-/*	Whether gamma's natural step reads the slot's gradient: a's, and HYBRID's q_mu's. */
+/*	Gamma's natural step reads the gradient of a, and of HYBRID's q_mu. */
 #define GP__ANY_SLOT 0
 static int gp__natural_reads_gradient(const gp__unit *u, int slot)
 {
@@ -14449,8 +14423,7 @@ static void gp__mark_params(odvgp_model *m, const gp__wants_list *want)
 	gp__tape_mark(&m->tape);
 }
 
-/*	Slots of natural steps need a gradient only if gamma's step reads it: a pass over it takes
-	time. */
+/*	Slots of natural steps need a gradient only if gamma's step reads it. */
 static int gp__has_gradient(const odvgp_model *m, const gp__wants_list *want, int slot)
 {
 	return want->all || !m->par.slot[slot].natgrad || gp__any_natural_reads_gradient(m);
@@ -14493,11 +14466,12 @@ static void gp__mask_grad(odvgp_model *m, const gp__wants_list *want)
 	}
 }
 
-/* --- sums over tiles; shard s of S has tiles [s n / S, (s + 1) n / S), which it adds in
-	   order. A binary tree adds the shards, so the bits do not depend on who runs which shard --- */
+/* --- sums over tiles ---
+	Shard s of S has tiles [s n / S, (s + 1) n / S), which it adds in order. A binary tree adds the
+	shards, so the bits do not depend on who runs which shard. */
 
-/*	Start a shard's sums. A forward run keeps those of reverse runs, whose memory may hold a natural
-	step that is being checked. */
+/*	A forward run keeps the sums of reverse runs, whose memory may hold a natural step that is being
+	checked. */
 static void gp__sums_clear(gp__tape *t, int back)
 {
 	memset(t->sums, 0, sizeof *t->sums);
@@ -14552,7 +14526,6 @@ static odvgp_status gp__visit_tile(
 	return ODVGP_OK;
 }
 
-/*	Shard 0 adds to the existing sums, the others start at 0. */
 static odvgp_status gp__visit_shard(
 		odvgp_model *m, const gp__rows *rows, ptrdiff_t shard, int back, odvgp_info *info)
 {
@@ -14572,9 +14545,9 @@ static odvgp_status gp__visit_shard(
 	return t->sums->status;
 }
 
-/*	Visit all tiles once. The trailing 1 bits of `shard` count the complete subtrees to its left:
-	they are added, nearest first, and the sum waits for its right neighbour. After an error, too,
-	all waiting sums are added, for their counts. */
+/*	The trailing 1 bits of `shard` count the complete subtrees to its left: they are added, nearest
+	first, and the sum waits for its right neighbour. After an error all waiting sums are added, for
+	their counts. */
 static odvgp_status gp__visit_tiles(
 		odvgp_model *m, const gp__rows *rows, int back, odvgp_info *info)
 {
@@ -14591,7 +14564,7 @@ static odvgp_status gp__visit_tiles(
 	return ODVGP_OK;
 }
 
-/*	A bound not linear in sums over rows: run the tiles for the sums, the tail forward and backward,
+/*	A bound not linear in sums over rows: the tiles for the sums, the tail forward and backward,
 	then the tiles again for the gradient, a single one only backward. */
 static odvgp_status gp__visit_objective(
 		odvgp_model *m, const gp__rows *rows, int back, odvgp_info *info)
@@ -14688,7 +14661,7 @@ static void gp__swap_good(odvgp_model *m)
 	gp__touch_all(m);
 }
 
-/*	Swap in the last good parameters. The caller's values clear good_valid and are never undone. */
+/*	The caller's values clear good_valid and are never undone. */
 static gp__attempt gp__try_good(odvgp_model *m)
 {
 	gp__attempt before;
@@ -14699,7 +14672,7 @@ static gp__attempt gp__try_good(odvgp_model *m)
 	return before;
 }
 
-/*	The last good parameters are no better: restore everything. */
+/*	They are no better: restore everything. */
 static void gp__stay(odvgp_model *m, const gp__attempt *before)
 {
 	gp__swap_good(m);
@@ -14708,7 +14681,7 @@ static void gp__stay(odvgp_model *m, const gp__attempt *before)
 	m->state.nat_valid = before->nat_valid;
 }
 
-/*	The last good parameters are better: keep them. */
+/*	They are better. */
 static void gp__go_back(odvgp_model *m)
 {
 	gp__copy(m->good, m->par.theta, m->par.count);
@@ -14728,7 +14701,7 @@ static int gp__any_watched(const odvgp_model *m)
 	return any != 0;
 }
 
-/*	Whether the bound fell by over 10 (|before| + N), or N with GP__STEPS_WATCHED and full batch. */
+/*	The bound fell by over 10 (|before| + N), or N with GP__STEPS_WATCHED and full batch. */
 static int gp__absurd(const odvgp_model *m, double bound, double before)
 {
 	if (gp__any_watched(m) && m->cfg.optim.batch >= m->cfg.N)
@@ -14739,8 +14712,7 @@ static int gp__absurd(const odvgp_model *m, double bound, double before)
 #define GP__LEAST_SCALE 1e-9
 
 /*	The current parameters fail on these rows (status s) or give an implausibly low bound;
-	odvgp_step says what follows. Failure of even the shortest steps is an error, or training would
-	stall silently. */
+	odvgp_step says what follows. If even the shortest steps fail, training would stall silently. */
 static odvgp_status gp__evaluate_good(odvgp_model *m, const gp__rows *rows, gp__wants_list want,
 		odvgp_status s, odvgp_real *expected, odvgp_real *kl, odvgp_info *info)
 {
@@ -14764,8 +14736,8 @@ static odvgp_status gp__evaluate_good(odvgp_model *m, const gp__rows *rows, gp__
 	return s ? s : gp__evaluate(m, rows, want, expected, kl, info);
 }
 
-/*	Evaluate before a step; on failure, or while `stepping` with Adam on an implausibly low bound,
-	evaluate the last good parameters. */
+/*	Before a step; on failure, or while `stepping` with Adam on an implausibly low bound, evaluate
+	the last good parameters. */
 static odvgp_status gp__evaluate_safely(odvgp_model *m, const gp__rows *rows, gp__wants_list want,
 		int stepping, odvgp_real *expected, odvgp_real *kl, odvgp_info *info)
 {
@@ -14912,7 +14884,7 @@ static ptrdiff_t gp__joint_points(const gp__unit *u)
 	return u->M + (gp__is_joint(u) ? u->M_gamma : 0);
 }
 
-/*	Whether the mean has coefficients at points that the variance does not use. */
+/*	The mean has coefficients at points that the variance does not use. */
 static int gp__has_own_mean(const gp__unit *u)
 {
 	return (u->a.id && u->Z_gamma.id) || (u->mean_part->v_mu && !gp__is_joint(u));
@@ -14920,7 +14892,7 @@ static int gp__has_own_mean(const gp__unit *u)
 
 /* --- sizes and checks --- */
 
-/*	u: the layer's first unit. Returns the number of reals, -1 on overflow. */
+/*	u: the layer's first unit. Returns the count of reals, -1 on overflow. */
 static ptrdiff_t gp__predictor_sizes(const gp__unit *u, gp__predictor *p)
 {
 	gp__view v;
@@ -15075,7 +15047,6 @@ GP__NOINLINE void gp__predictor_alpha(gp__unit *u, odvgp_real *alpha)
 	}
 }
 
-/*	The centre of the sets of points, and the points, one set after the other. */
 static void gp__predictor_points(
 		const gp__unit *u, const gp__ref *sets, int count, odvgp_real *centre, odvgp_real *to)
 {
@@ -15097,7 +15068,6 @@ static void gp__copy_or(odvgp_real *to, const odvgp_real *from, ptrdiff_t n, odv
 	GP__FOR(i, n) to[i] = from ? from[i] : otherwise;
 }
 
-/*	Run the head and check that all coefficients are finite. */
 static odvgp_status gp__predictor_prepare(odvgp_model *m, odvgp_info *info)
 {
 	odvgp_status s = gp__run_head(m, info);
@@ -15197,9 +15167,8 @@ ODVGP_API odvgp_status odvgp_freeze(odvgp_model *m, const odvgp_scales *scales, 
 	mu = R^-1 R^-T j. (P, j) are kept from step to step. Cost per output: one Cholesky
 	factorisation, one triangular inverse.
 
-	The step serves q(u), and SOLVE-GP's q(v) with A_v for A. HYBRID uses q_mu + c for mu, because
-	its natural parameter depends on that sum ([ODVGP] eq. 18). Gamma and O(M) have their own steps.
-*/
+	The step serves q(u), and SOLVE-GP's q(v) with A_v for A. HYBRID's natural parameter depends on
+	mu = q_mu + c ([ODVGP] eq. 18). Gamma and O(M) have their own steps. */
 
 /*	y = S x for a symmetric S [n,n], stored as its lower triangle. */
 static void gp__symmetric_times(const odvgp__simd *isa, ptrdiff_t n, const odvgp_real *S,
@@ -15229,8 +15198,7 @@ static void gp__nat_mean(const gp__unit *u, int b, ptrdiff_t p, odvgp_real *mean
 
 /* --- a dense block --- */
 
-/*	(P, j) from q: R = q_sqrt^-1, P = R^T R, j = P mu. P is computed only if not known, j also if it
-	depends on a shift. */
+/*	(P, j) from q, with R = q_sqrt^-1, unless known; j also if it depends on a shift. */
 static void gp__nat_from_q(gp__unit *u, int b)
 {
 	odvgp_model *m = u->model;
@@ -15272,20 +15240,20 @@ static odvgp_status gp__nat_try(gp__unit *u, const gp__block *block, ptrdiff_t p
 	return gp__finite(R, M * M) ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-/*	A slot's new value waits in its gradient's memory, which Adam does not read. */
+/*	New values wait in their gradient's memory, which Adam does not read. */
 static odvgp_real *gp__nat_staged(const gp__unit *u, gp__ref param)
 {
 	ODVGP_ASSERT(u->model->par.lent.to == GP__NOBODY);
 	return gp__node_of(u, param)->d;
 }
 
-/*	Rows of stacked squares [M,M], whose upper triangles stay: they are 0, or not read. */
+/*	Of stacked squares [M,M]; upper triangles stay: they are 0, or not read. */
 static void gp__copy_lower(odvgp_real *to, const odvgp_real *from, ptrdiff_t rows, ptrdiff_t M)
 {
 	GP__FOR(r, rows) gp__copy(to + r * M, from + r * M, r % M + 1);
 }
 
-/*	Stage (mu, R), converted from whitened coordinates to the slots'. */
+/*	Stage (mu, R), converted to the slots' coordinates. */
 static void gp__nat_stage(gp__unit *u, const gp__block *block, ptrdiff_t p, odvgp_real *mu)
 {
 	odvgp_model *m = u->model;
@@ -15307,7 +15275,7 @@ static void gp__nat_stage(gp__unit *u, const gp__block *block, ptrdiff_t p, odvg
 	else gp__copy(slot_mu, mu, M);
 }
 
-/*	Output p's step, halved until P is positive definite. (P, j) overwrites (G, h); q is staged. */
+/*	Output p's step, halved until P is positive definite. (P, j) overwrites (G, h). */
 static odvgp_status gp__nat_output(gp__unit *u, int b, ptrdiff_t p, odvgp_real step)
 {
 	odvgp_model *m = u->model;
@@ -15403,9 +15371,8 @@ static void gp__nat_hybrid_shift(gp__unit *u, const odvgp_real *da, odvgp_real *
 	gp__end_loan(&m->nat_R, GP__NAT_GAMMA);
 }
 
-/*	Gamma's natural step (odvgp_gamma_step), from the gradient g of the loss in a at the old point.
-	HYBRID holds q_mu + c constant: its g is dL/da - W^T dL/dq_mu. The change stays in the
-	gradient's memory. */
+/*	Gamma's natural step (odvgp_gamma_step), in place of the gradient g of the loss in a. HYBRID
+	holds q_mu + c constant: its g is dL/da - W^T dL/dq_mu. */
 static void gp__nat_gamma_change(gp__unit *u, odvgp_real tau)
 {
 	const odvgp_config *c = &u->model->cfg;
@@ -15436,7 +15403,7 @@ static void gp__nat_gamma_take(gp__unit *u)
 	gp__touch(u->model, beta->slot_mu);
 }
 
-/*	Undo a part of the step; with part = 1/2 the rest remains in the gradient's memory. */
+/*	Undo a part of the step; with 1/2 the rest remains in the gradient's memory. */
 static void gp__nat_gamma_back(gp__unit *u, odvgp_real part)
 {
 	if (!gp__natural_reads_gradient(u, GP__ANY_SLOT)) return;
@@ -15458,8 +15425,8 @@ static double gp__bound_of(odvgp_model *m, const gp__rows *rows)
 	return s ? -HUGE_VAL : (double)expected - (double)kl;
 }
 
-/*	Halve gamma's step (odvgp_gamma_step) until the bound on the same rows, after both steps, is not
-	below `before`. Returns how many bounds it evaluated. */
+/*	Halve gamma's step until the bound on the same rows, after both steps, is not below `before`.
+	Returns how many bounds it evaluated. */
 static int gp__nat_gamma_check(odvgp_model *m, const gp__rows *rows, double before)
 {
 	double least = before - 64 * (double)GP__EPS * (fabs(before) + (double)m->cfg.N);
@@ -15508,8 +15475,8 @@ static odvgp_status gp__diag_factor(gp__diag_work *w, odvgp_real *G)
 	return odvgp_potrf(w->blas, M, w->Q, M, NULL);
 }
 
-/*	change = (S o S / 2)^-1 dL/dg. If the matrix has no factor, a multiple of the identity is added,
-	which shortens the step. */
+/*	change = (S o S / 2)^-1 dL/dg. A multiple of the identity, which shortens the step, is added to
+	a matrix without factor. */
 static odvgp_status gp__diag_change(gp__diag_work *w, const odvgp_real *E)
 {
 	const odvgp_blas *blas = w->blas;
@@ -15547,8 +15514,7 @@ static odvgp_status gp__diag_change(gp__diag_work *w, const odvgp_real *E)
 }
 
 /*	g <- g - tau change, each component at least a tenth of its value, so that one near 0 does not
-	shorten the others' step. It stops where k(x,x) g is a rounding error, before it is too small to
-	continue. */
+	shorten the others' step, and at least where k(x,x) g is a rounding error. */
 static void gp__diag_move(gp__diag_work *w, odvgp_real tau)
 {
 	int shortened = 0;
@@ -15692,7 +15658,6 @@ static int gp__nat_moves(const gp__unit *u, int b)
 	return u->block[b].stats.id && !(alternate && b != (int)(m->state.nat_steps % 2));
 }
 
-/*	Overwrite statistics and gradients with the new q and gamma's change. */
 static odvgp_status gp__nat_unit(gp__unit *u, odvgp_real tau)
 {
 	odvgp_model *m = u->model;
@@ -15715,11 +15680,10 @@ static void gp__nat_unit_take(gp__unit *u)
 	if (gp__natural_reads_gradient(u, GP__ANY_SLOT)) gp__nat_gamma_take(u);
 }
 
-/*	`make` stages new values in the gradients' memory, `take` applies them; `matrices` [M,M] and
-	`vectors` [M] are work. */
+/*	`make` stages new values in the gradients' memory, `take` applies them. */
 typedef struct {
-	int steps; /* GP__STEPS_... */
-	int matrices, vectors;
+	int steps;             /* GP__STEPS_... */
+	int matrices, vectors; /* work: [M,M], [M] */
 	odvgp_status (*make)(gp__unit *u, odvgp_real tau);
 	void (*take)(gp__unit *u);
 } gp__step_kind;
@@ -15744,8 +15708,7 @@ static int gp__has_natural(const odvgp_model *m)
 }
 
 /*	One step of size tau from the last evaluation's statistics. Each output shortens its own step,
-	but all move or none: new values wait until the last output has a step. Gamma's gradient is also
-	that of the old point, in memory separate from q's. */
+	but all move or none: new values wait until the last output has a step. */
 static odvgp_status gp__nat_step(odvgp_model *m, odvgp_real tau)
 {
 	odvgp_status s = ODVGP_OK;
