@@ -11138,13 +11138,6 @@ static ptrdiff_t gp__size_of(
 									 : size;
 }
 
-static void gp__resize(gp__node *nd)
-{
-	const gp__unit *u = nd->of;
-	if (nd->rows_vary) nd->rows = gp__size_of(u, nd->rows_vary, nd->tape->rows, u->ncolumns);
-	if (nd->cols_vary) nd->cols = gp__size_of(u, nd->cols_vary, nd->tape->rows, u->ncolumns);
-}
-
 static void gp__node_zero(odvgp_real *x, const gp__node *nd)
 {
 	if (nd->cols == nd->ld) gp__zero(x, nd->rows * nd->ld);
@@ -12110,8 +12103,7 @@ static gp__lik_job gp__expect_job(const gp__node *nd, gp__arena *a)
 		return job;
 	}
 	odvgp_real *moved = gp__take(a, job.F, job.ld); /* log e is added to f */
-	GP__FOR(p, job.F)
-		GP__FOR(i, job.n) moved[p * job.ld + i] = mean->v[p * job.ld + i] + scale[i];
+	GP__EACH_ENTRY(p, i, mean) moved[p * job.ld + i] = GP__V(mean, p, i) + scale[i];
 	job.mean = moved;
 	return job;
 }
@@ -12808,7 +12800,8 @@ static odvgp_status gp__tape_forward(gp__tape *t, int segment)
 	for (int i = 1; i <= t->nodes; i++) {
 		gp__node *nd = &t->node[i];
 		if (nd->segment != segment || !nd->active) continue;
-		gp__resize(nd);
+		if (nd->rows_vary) nd->rows = gp__size_of(nd->of, nd->rows_vary, t->rows, nd->of->ncolumns);
+		if (nd->cols_vary) nd->cols = gp__size_of(nd->of, nd->cols_vary, t->rows, nd->of->ncolumns);
 		if (!gp__out_of_date(nd)) continue;
 		GP__PROBE(i, 0);
 		odvgp_status s = gp__run_forward(nd);
@@ -12866,15 +12859,10 @@ static void gp__tape_reverse(gp__tape *t, int segment)
 
 /* --- building: the arena may only measure --- */
 
-static size_t gp__padded_bytes(size_t bytes)
-{
-	return bytes <= SIZE_MAX / 2 ? (bytes + 63) & ~(size_t)63 : SIZE_MAX / 2;
-}
-
 /*	Count bytes now; gp__sums_layout places them later. */
 static void gp__defer(gp__tape *t, size_t bytes)
 {
-	bytes = gp__padded_bytes(bytes);
+	bytes = bytes <= SIZE_MAX / 2 ? (bytes + 63) & ~(size_t)63 : SIZE_MAX / 2;
 	if (bytes > SIZE_MAX / 2 - t->deferred) t->arena->bad = 1;
 	else t->deferred += bytes;
 }
@@ -13086,12 +13074,6 @@ static void gp__build_block(gp__unit *u, gp__block *b, gp__ref L, int dense)
 		b->white_sqrt = gp__head(u, GP__SOLVE, GP__SOLVE_LEFT, P * M, M, L, b->sqrt);
 }
 
-/*	Whether q_mu holds coefficients at Z_beta, which need the whole matrix Kb. */
-static int gp__alpha_is_beta(const gp__unit *u)
-{
-	return u->mean_part->mu == GP__MU_COEFFICIENTS && !u->M_gamma;
-}
-
 static void gp__build_lik(gp__unit *u)
 {
 	odvgp_model *m = u->model;
@@ -13109,7 +13091,8 @@ static void gp__build_lik(gp__unit *u)
 static void gp__build_beta(gp__unit *u)
 {
 	ptrdiff_t M = u->M;
-	int inverse = u->cov_part->factor != GP__FACTOR_OF_S, whole = inverse || gp__alpha_is_beta(u);
+	int inverse = u->cov_part->factor != GP__FACTOR_OF_S,
+		whole = inverse || (u->mean_part->mu == GP__MU_COEFFICIENTS && !u->M_gamma);
 	u->hyp = gp__param_node(u, u->slot_kernel, u->kernel_slots, 1, (ptrdiff_t)u->kernel.nhyp);
 	gp__build_lik(u);
 	u->Z_beta = gp__param_node(u, u->slot_Z_beta, 1, M, u->Dz);
@@ -13536,8 +13519,8 @@ static int gp__schedule_ok(const odvgp_schedule *s, odvgp_real limit)
 	if (s->decay_steps && (!(s->final >= 0) || !(s->final <= limit) || (s->final == 0 && !linear)))
 		return 0;
 	if (s->decay_steps && falls && s->decay_from < s->steps) return 0;
-	return !falls || (s->steps >= 1 && s->start >= 0 && s->start <= limit &&
-							 (s->kind == ODVGP_SCHEDULE_LINEAR || s->start > 0));
+	return !falls ||
+		   (s->steps >= 1 && s->start >= 0 && s->start <= limit && (linear || s->start > 0));
 }
 
 /*	A field's type. A bad SIZE gives E_SIZE, any other bad field E_ARG. POWER: of two. CHOICE: an
@@ -13900,15 +13883,12 @@ static odvgp_status gp__not_a_value(const gp__field *field, odvgp_info *info)
 {
 	char sentence[160];
 	gp__text t = {sentence, sizeof sentence, 0};
-	switch (field->type) {
-	case GP__FIELD_CHOICE:
-		gp__put(&t, "must be one of: ");
-		gp__put(&t, field->words);
-		break;
-	case GP__FIELD_REAL: gp__put(&t, "must be a number that the precision has"); break;
-	case GP__FIELD_SCHEDULE: gp__put(&t, "must be VALUE, FROM-TO or FROM-TO:STEPS"); break;
-	default: gp__put(&t, "must be a whole number");
-	}
+	gp__put(&t, "must be ");
+	gp__put(&t, field->type == GP__FIELD_CHOICE     ? "one of: "
+				: field->type == GP__FIELD_REAL     ? "a number that the precision has"
+				: field->type == GP__FIELD_SCHEDULE ? "VALUE, FROM-TO or FROM-TO:STEPS"
+													: "a whole number");
+	if (field->words) gp__put(&t, field->words);
 	return gp__refuse(info, ODVGP_E_ARG, field->name, sentence);
 }
 
@@ -14848,15 +14828,14 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
 	if (count < 1 || count > M_gamma)
 		return gp__fail(info, ODVGP_E_ARG, "columns", -1, (double)count, "count is out of range");
 	const ptrdiff_t *index = columns->index;
-	GP__FOR(i, count)
-		if (index[i] < 0 || index[i] >= M_gamma)
-			return gp__fail(info, ODVGP_E_ARG, "columns", i, (double)index[i], "is not a column");
 	gp__all_columns(m);
 	/* own[i] = -1 marks column i as seen */
 	GP__FOR(i, count) {
-		if (own[index[i]] < 0) {
+		int inside = index[i] >= 0 && index[i] < M_gamma;
+		if (!inside || own[index[i]] < 0) {
 			gp__all_columns(m);
-			return gp__fail(info, ODVGP_E_ARG, "columns", i, (double)index[i], "is given twice");
+			return gp__fail(info, ODVGP_E_ARG, "columns", i, (double)index[i],
+					inside ? "is given twice" : "is not a column");
 		}
 		own[index[i]] = -1;
 	}
