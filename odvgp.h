@@ -12366,15 +12366,10 @@ static double gp__collapsed_reverse_mean(gp__node *nd, const gp__collapse *c, gp
 	GP__FOR(i, F) JV += (double)c->work[i * F + i];
 	odvgp_gemm(nd->blas, 0, 0, F, F, F, -g * (odvgp_real)(P / (2 * ss * (double)s)), c->work, F,
 			c->J, F, 1, d->S, F);
-	GP__FOR(i, F)
-		GP__FOR(j, F) {
-			odvgp_real one = i == j, J = c->J[i * F + j];
-			if (V->needs_grad) GP__D(V, i, j) += g * (odvgp_real)(P / (2 * ss)) * J;
-			/* d of -tr(J^-1 S S) is -s (I - J^-2) */
-			c->work[i * F + j] = -g * (odvgp_real)(P / (2 * (double)s)) * one;
-		}
-	GP__FOR(i, F)
-		GP__FOR(j, F) d->S[i * F + j] += c->work[i * F + j];
+	if (V->needs_grad)
+		GP__EACH_ENTRY(i, j, V) GP__D(V, i, j) += g * (odvgp_real)(P / (2 * ss)) * c->J[i * F + j];
+	/* d of -tr(J^-1 S S) is -s (I - J^-2) */
+	GP__FOR(i, F) d->S[i * F + i] -= g * (odvgp_real)(P / (2 * (double)s));
 	odvgp_gemm(nd->blas, 0, 0, F, F, F, g * (odvgp_real)(P / (2 * (double)s)), c->J, F, c->J, F, 1,
 			d->S, F);
 	/* d tr(J^-1 V)/ds = (tr J^-1 V - tr J^-2 V) / s. other: d/ds of
