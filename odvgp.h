@@ -10189,12 +10189,13 @@ enum { GP__TILE_SIZE = -1, GP__SAMPLE_SIZE = -2, GP__INPUT_SIZE = -3 };
 enum { GP__KERNEL_WHOLE, GP__KERNEL_LOWER };
 enum { GP__CHOL_JITTERED, GP__CHOL_BARE };
 enum { GP__SOLVE_LEFT, GP__SOLVE_RIGHT, GP__SOLVE_RIGHT_PLAIN };
-enum { GP__PRODUCT_AB, GP__PRODUCT_AL, GP__PRODUCT_ABT, GP__PRODUCT_ATB, GP__PRODUCT_ATBT };
+enum { GP__PRODUCT_AB, GP__PRODUCT_AL, GP__PRODUCT_ABT, GP__PRODUCT_ATBT };
 enum { GP__MINUS_WHOLE, GP__MINUS_LOWER };
 enum { GP__B_TRIANGLES, GP__B_DIAGONAL };
 enum { GP__RESIDUAL_CLAMPED, GP__RESIDUAL_FLOORED };
 enum { GP__MIX_PLAIN, GP__MIX_SQUARES };
 enum { GP__DOT_WHOLE, GP__DOT_SAMPLED };
+/* bits */
 enum { GP__COLLAPSE_BOTH, GP__COLLAPSE_MEAN_BETA, GP__COLLAPSE_COV_BETA, GP__COLLAPSE_BETA };
 
 /*	Purposes of an evaluation, which runs only nodes that serve them. */
@@ -10271,9 +10272,9 @@ struct gp__node {
 	int slot, slots; /* PARAM: the first, and how many; else slots = 0 */
 	/* NULL: none; base: in whose memory it works; next: overwrites its value */
 	gp__node *in[GP__MAX_IN], *base, *next;
-	int kept;                    /* aux holds all that the adjoint needs */
-	int rows_vary, cols_vary;    /* GP__TILE_SIZE, ..., or 0 */
-	odvgp_real coef[GP__MAX_IN]; /* SUM: one per input; PRODUCT, DOT: coef[0] */
+	int kept;                 /* aux holds all that the adjoint needs */
+	int rows_vary, cols_vary; /* GP__TILE_SIZE, ..., or 0 */
+	odvgp_real coef;          /* of DOT, and of SUM's inputs after the first */
 	ptrdiff_t rows, cols, ld;
 	odvgp_real *v, *d, *aux;
 	gp__jitter *jitter; /* CHOL, JITTERED; else NULL */
@@ -10506,7 +10507,7 @@ static gp__node *gp__node_of(const gp__unit *u, gp__ref ref)
 	gp__tape *t = &u->model->tape;
 	return t->node ? &t->node[ref.id] : &t->counted;
 }
-static odvgp_real *gp__node_value(const gp__unit *u, gp__ref ref) { return gp__node_of(u, ref)->v; }
+static odvgp_real *gp__value(const gp__unit *u, gp__ref ref) { return gp__node_of(u, ref)->v; }
 
 /*	Whether the likelihood sees mixtures of the unit's functions. */
 static int gp__is_mixed(const gp__unit *u) { return gp__is_last(u) && u->model->cfg.functions > 0; }
@@ -11508,41 +11509,31 @@ static void gp__solve_reverse(gp__node *nd)
 	if (B->needs_grad && !nd->base) gp__adjoint_to(nd, B);
 }
 
-/* --- PRODUCT(A, B): coef op(A) op(B) --- */
-
-static int gp__product_ta(const gp__node *nd)
-{
-	return nd->variant == GP__PRODUCT_ATB || nd->variant == GP__PRODUCT_ATBT;
-}
-static int gp__product_tb(const gp__node *nd)
-{
-	return nd->variant == GP__PRODUCT_ABT || nd->variant == GP__PRODUCT_ATBT;
-}
+/* --- PRODUCT(A, B): op(A) op(B) --- */
 
 static void gp__product_forward(gp__node *nd)
 {
 	gp__node *A = nd->in[0], *B = nd->in[1];
-	int ta = gp__product_ta(nd), tb = gp__product_tb(nd);
-	odvgp_gemm(nd->blas, ta, tb, nd->rows, nd->cols, ta ? A->rows : A->cols, nd->coef[0], A->v,
-			A->ld, B->v, B->ld, 0, nd->v, nd->ld);
+	int ta = nd->variant == GP__PRODUCT_ATBT, tb = ta || nd->variant == GP__PRODUCT_ABT;
+	odvgp_gemm(nd->blas, ta, tb, nd->rows, nd->cols, ta ? A->rows : A->cols, 1, A->v, A->ld, B->v,
+			B->ld, 0, nd->v, nd->ld);
 }
 
 static void gp__product_reverse(gp__node *nd)
 {
 	gp__node *A = nd->in[0], *B = nd->in[1];
-	int ta = gp__product_ta(nd), tb = gp__product_tb(nd);
-	odvgp_real c = nd->coef[0];
+	int ta = nd->variant == GP__PRODUCT_ATBT, tb = ta || nd->variant == GP__PRODUCT_ABT;
 	if (A->needs_grad && !ta)
-		odvgp_gemm(nd->blas, 0, !tb, A->rows, A->cols, nd->cols, c, nd->d, nd->ld, B->v, B->ld, 1,
+		odvgp_gemm(nd->blas, 0, !tb, A->rows, A->cols, nd->cols, 1, nd->d, nd->ld, B->v, B->ld, 1,
 				A->d, A->ld);
 	if (A->needs_grad && ta)
-		odvgp_gemm(nd->blas, tb, 1, A->rows, A->cols, nd->cols, c, B->v, B->ld, nd->d, nd->ld, 1,
+		odvgp_gemm(nd->blas, 1, 1, A->rows, A->cols, nd->cols, 1, B->v, B->ld, nd->d, nd->ld, 1,
 				A->d, A->ld);
 	if (!B->needs_grad) return;
-	gp__mm g = tb ? gp__mm_make(1, ta, B->rows, B->cols, nd->rows, c, nd->d, nd->ld, A->v, A->ld, 1,
+	gp__mm g = tb ? gp__mm_make(1, ta, B->rows, B->cols, nd->rows, 1, nd->d, nd->ld, A->v, A->ld, 1,
 							B->d, B->ld)
-				  : gp__mm_make(!ta, 0, B->rows, B->cols, nd->rows, c, A->v, A->ld, nd->d, nd->ld,
-							1, B->d, B->ld);
+				  : gp__mm_make(1, 0, B->rows, B->cols, nd->rows, 1, A->v, A->ld, nd->d, nd->ld, 1,
+							B->d, B->ld);
 	if (nd->variant == GP__PRODUCT_AL) g.c_part = GP__LOWER;
 	gp__mm_run(nd->blas, &g);
 }
@@ -11658,7 +11649,7 @@ static void gp__inner_reverse(gp__node *nd)
 	}
 }
 
-/* --- SUM(x, ...): sum of coef[k] x_k; x_k is a matrix, a row [1,n] or a column [P,1] --- */
+/* --- SUM(x, y, ...): x + coef (y + ...) of matrices, rows [1,n] and columns [P,1] --- */
 
 /*	Where x has entry (i,j) of the node. */
 static ptrdiff_t gp__sum_place(const gp__node *x, const gp__node *nd, ptrdiff_t i, ptrdiff_t j)
@@ -11671,7 +11662,8 @@ static void gp__sum_forward(gp__node *nd)
 	gp__node_zero(nd->v, nd);
 	for (int k = 0; k < GP__MAX_IN && nd->in[k]; k++) {
 		const gp__node *x = nd->in[k];
-		GP__EACH_ENTRY(i, j, nd) GP__V(nd, i, j) += nd->coef[k] * x->v[gp__sum_place(x, nd, i, j)];
+		odvgp_real coef = k ? nd->coef : 1;
+		GP__EACH_ENTRY(i, j, nd) GP__V(nd, i, j) += coef * x->v[gp__sum_place(x, nd, i, j)];
 	}
 }
 
@@ -11679,8 +11671,9 @@ static void gp__sum_reverse(gp__node *nd)
 {
 	for (int k = 0; k < GP__MAX_IN && nd->in[k]; k++) {
 		gp__node *x = nd->in[k];
+		odvgp_real coef = k ? nd->coef : 1;
 		if (!x->needs_grad) continue;
-		GP__EACH_ENTRY(i, j, nd) x->d[gp__sum_place(x, nd, i, j)] += nd->coef[k] * GP__D(nd, i, j);
+		GP__EACH_ENTRY(i, j, nd) x->d[gp__sum_place(x, nd, i, j)] += coef * GP__D(nd, i, j);
 	}
 }
 
@@ -11950,7 +11943,7 @@ static void gp__divide_reverse(gp__node *nd)
 static odvgp_real gp__dot_factor(const gp__node *nd)
 {
 	int sampled = nd->variant == GP__DOT_SAMPLED && nd->of->ncolumns;
-	return nd->coef[0] * (sampled ? (odvgp_real)nd->of->M_gamma / (odvgp_real)nd->of->ncolumns : 1);
+	return nd->coef * (sampled ? (odvgp_real)nd->of->M_gamma / (odvgp_real)nd->of->ncolumns : 1);
 }
 
 static void gp__dot_forward(gp__node *nd)
@@ -12247,9 +12240,8 @@ static gp__collapse gp__collapse_of(gp__node *nd)
 	const gp__node *sums = nd->in[0];
 	c.nd = nd;
 	c.m = gp__moments_of(sums, sums->v);
-	c.mean = nd->variant == GP__COLLAPSE_MEAN_BETA || nd->variant == GP__COLLAPSE_BETA ? c.m.M
-																					   : c.m.F;
-	c.blocks = nd->variant >= GP__COLLAPSE_COV_BETA || c.m.F == c.m.M ? 1 : 2;
+	c.mean = nd->variant & GP__COLLAPSE_MEAN_BETA ? c.m.M : c.m.F;
+	c.blocks = (nd->variant & GP__COLLAPSE_COV_BETA) || c.m.F == c.m.M ? 1 : 2;
 	c.from[0] = 0;
 	c.size[0] = c.from[1] = c.m.M;
 	c.size[1] = c.m.F - c.m.M;
@@ -12920,7 +12912,6 @@ static gp__ref gp__node_add(gp__tape *t, gp__unit *u, gp__op op, int variant, in
 	nd->rows = s.rows;
 	nd->cols = nd->ld = s.cols;
 	GP__FOR(k, GP__MAX_IN) {
-		nd->coef[k] = 1;
 		if (k >= inputs) continue;
 		s.in[k] = in[k];
 		if (t->node && in[k].id) nd->in[k] = &t->node[in[k].id];
@@ -12997,7 +12988,7 @@ static gp__ref gp__sum_of(
 {
 	gp__tape *t = &u->model->tape;
 	gp__ref sum = gp__node_add(t, u, GP__SUM, 0, segment, u->P, cols, term, terms, gp__none);
-	for (int k = 1; k < terms; k++) gp__node_of(u, sum)->coef[k] = sign;
+	gp__node_of(u, sum)->coef = sign;
 	return sum;
 }
 
@@ -13044,7 +13035,7 @@ static void gp__kl_half_dot(
 		gp__unit *u, gp__ref x, gp__ref y, odvgp_real sign, int variant, int purpose)
 {
 	gp__ref dot = gp__head(u, GP__DOT, variant, 1, 1, x, y);
-	gp__node_of(u, dot)->coef[0] = GP__R(0.5) * sign;
+	gp__node_of(u, dot)->coef = GP__R(0.5) * sign;
 	gp__kl_term(u, dot, purpose);
 }
 
@@ -13322,20 +13313,20 @@ static gp__ref gp__inverse_tile(gp__unit *u)
 static void gp__freeze_sqrt(const gp__unit *u, int b, odvgp_real *to)
 {
 	const gp__block *block = &u->block[b];
-	gp__copy(to, gp__node_value(u, block->white_sqrt), u->P * block->M * block->M);
+	gp__copy(to, gp__value(u, block->white_sqrt), u->P * block->M * block->M);
 }
 
 static void gp__dense_freeze(const gp__unit *u, const gp__view *v)
 {
-	gp__copy(v->L, gp__node_value(u, u->L), u->M * u->M);
+	gp__copy(v->L, gp__value(u, u->L), u->M * u->M);
 	gp__freeze_sqrt(u, GP__ON_BETA, v->factor);
 }
 
 static void gp__inverse_freeze(const gp__unit *u, const gp__view *v)
 {
-	const odvgp_real *B = gp__node_value(u, u->q_diag);
+	const odvgp_real *B = gp__value(u, u->q_diag);
 	ptrdiff_t square = u->P * u->M * u->M;
-	gp__copy(v->L, gp__node_value(u, u->L_H), square);
+	gp__copy(v->L, gp__value(u, u->L_H), square);
 	if (!u->slot_q_diag) gp__copy(v->factor, B, square);
 	else
 		GP__FOR(i, u->P * u->M) v->factor[i] = GP__SQRT(B[i]);
@@ -13344,8 +13335,7 @@ static void gp__inverse_freeze(const gp__unit *u, const gp__view *v)
 /*	[L 0; W^T L_v]; q_sqrt and v_sqrt. */
 static void gp__blocks_freeze(const gp__unit *u, const gp__view *v)
 {
-	const odvgp_real *L = gp__node_value(u, u->L), *W = gp__node_value(u, u->W),
-					 *Lv = gp__node_value(u, u->L_v);
+	const odvgp_real *L = gp__value(u, u->L), *W = gp__value(u, u->W), *Lv = gp__value(u, u->L_v);
 	ptrdiff_t M = u->M, Mg = u->M_gamma, F = M + Mg;
 	GP__FOR(i, M) gp__copy(v->L + i * F, L + i * M, M);
 	GP__FOR(i, Mg) {
@@ -14366,19 +14356,22 @@ GP__NOINLINE odvgp_status gp__tile_load(
 
 /* --- gradients that are wanted --- */
 
-/*	Gamma's natural step reads the gradient of a, and of HYBRID's q_mu. */
-#define GP__ANY_SLOT 0
-static int gp__natural_reads_gradient(const gp__unit *u, int slot)
+static int gp__gamma_steps(const gp__unit *u)
 {
-	if (u->model->cfg.optim.gamma_step == ODVGP_GAMMA_STEP_ADAM || !u->Z_gamma.id) return 0;
-	return slot == GP__ANY_SLOT || slot == u->slot_a ||
-		   (u->shift.id && slot == u->block[GP__ON_BETA].slot_mu);
+	return u->model->cfg.optim.gamma_step != ODVGP_GAMMA_STEP_ADAM && u->Z_gamma.id;
 }
 
-static int gp__any_natural_reads_gradient(const odvgp_model *m)
+/*	Gamma's natural step reads the gradient of a, and of HYBRID's q_mu. */
+static int gp__natural_reads_gradient(const gp__unit *u, int slot)
+{
+	return gp__gamma_steps(u) &&
+		   (slot == u->slot_a || (u->shift.id && slot == u->block[GP__ON_BETA].slot_mu));
+}
+
+static int gp__any_gamma_steps(const odvgp_model *m)
 {
 	int any = 0;
-	GP__EACH_UNIT(u, m) any |= gp__natural_reads_gradient(u, GP__ANY_SLOT);
+	GP__EACH_UNIT(u, m) any |= gp__gamma_steps(u);
 	return any;
 }
 
@@ -14401,7 +14394,7 @@ static void gp__mark_params(odvgp_model *m, const gp__wants_list *want)
 /*	Slots of natural steps need a gradient only if gamma's step reads it. */
 static int gp__has_gradient(const odvgp_model *m, const gp__wants_list *want, int slot)
 {
-	return want->all || !m->par.slot[slot].natgrad || gp__any_natural_reads_gradient(m);
+	return want->all || !m->par.slot[slot].natgrad || gp__any_gamma_steps(m);
 }
 
 static int gp__grad_finite(const odvgp_model *m, const gp__wants_list *want)
@@ -14570,8 +14563,7 @@ static odvgp_status gp__evaluate(odvgp_model *m, const gp__rows *rows, gp__wants
 {
 	gp__tape *t = &m->tape;
 	odvgp_real scale = gp__row_scale(m, rows->n), divergence = 0;
-	int grads = want.grad || (want.stats && gp__any_natural_reads_gradient(m)),
-		whole = m->objective.id;
+	int grads = want.grad || (want.stats && gp__any_gamma_steps(m)), whole = m->objective.id;
 	t->data_error = 0;
 	if (whole && rows->n != m->cfg.N)
 		return gp__fail(info, ODVGP_E_ARG, "n", -1, (double)rows->n,
@@ -15009,15 +15001,15 @@ GP__NOINLINE void gp__predictor_alpha(gp__unit *u, odvgp_real *alpha)
 	gp__ref from = u->weights.id || u->Z_gamma.id ? u->weights : u->a;
 	GP__FOR(p, P) {
 		odvgp_real *beta = alpha + p * F, *gamma = joint ? beta + M : alpha + P * M + p * Mg;
-		if (from.id) gp__copy(beta, gp__node_value(u, from) + p * M, M);
+		if (from.id) gp__copy(beta, gp__value(u, from) + p * M, M);
 		else gp__zero(beta, M);
 		gp__zero(gamma, Mg);
 		if (Mg && v_mu.id) {
-			gp__copy(gamma, gp__node_value(u, v_mu) + p * Mg, Mg);
-			odvgp_trsm(blas, 1, 0, 1, Mg, gp__node_value(u, u->L_v), Mg, gamma, Mg);
-			odvgp_gemm(blas, 0, 0, M, 1, Mg, -1, gp__node_value(u, u->W), Mg, gamma, 1, 1, beta, 1);
+			gp__copy(gamma, gp__value(u, v_mu) + p * Mg, Mg);
+			odvgp_trsm(blas, 1, 0, 1, Mg, gp__value(u, u->L_v), Mg, gamma, Mg);
+			odvgp_gemm(blas, 0, 0, M, 1, Mg, -1, gp__value(u, u->W), Mg, gamma, 1, 1, beta, 1);
 		}
-		if (u->weights.id) odvgp_trsm(blas, 1, 0, 1, M, gp__node_value(u, u->L), M, beta, F);
+		if (u->weights.id) odvgp_trsm(blas, 1, 0, 1, M, gp__value(u, u->L), M, beta, F);
 	}
 }
 
@@ -15028,11 +15020,10 @@ static void gp__predictor_points(
 	GP__FOR(i, count) all += sets[i].rows;
 	gp__zero(centre, D);
 	GP__FOR(i, count)
-		GP__FOR(j, sets[i].rows * D)
-			centre[j % D] += gp__node_value(u, sets[i])[j] / (odvgp_real)all;
+		GP__FOR(j, sets[i].rows * D) centre[j % D] += gp__value(u, sets[i])[j] / (odvgp_real)all;
 	GP__FOR(i, count) {
-		gp__points_place(&u->kernel, gp__node_value(u, u->hyp), gp__node_value(u, sets[i]),
-				sets[i].rows, centre, to, gp__points_ld(all));
+		gp__points_place(&u->kernel, gp__value(u, u->hyp), gp__value(u, sets[i]), sets[i].rows,
+				centre, to, gp__points_ld(all));
 		to += sets[i].rows;
 	}
 }
@@ -15077,10 +15068,9 @@ static void gp__predictor_write_unit(gp__unit *u, const gp__predictor *p, gp__vi
 	gp__predictor_points(u, sets, gp__is_joint(u) ? 2 : 1, v.beta_centre, v.beta);
 	if (own) gp__predictor_points(u, sets + 1, 1, v.gamma_centre, v.gamma);
 	if (!p->no_alpha) gp__copy(v.alpha, alpha, all);
-	if (own)
-		gp__copy(v.a_gamma, u->a.id ? gp__node_value(u, u->a) : alpha + all, u->P * u->M_gamma);
+	if (own) gp__copy(v.a_gamma, u->a.id ? gp__value(u, u->a) : alpha + all, u->P * u->M_gamma);
 	u->cov_part->freeze(u, &v);
-	gp__copy(v.hyp, gp__node_value(u, u->hyp), p->nhyp);
+	gp__copy(v.hyp, gp__value(u, u->hyp), p->nhyp);
 	gp__copy_slot(m, u->slot_mean_A, v.A);
 	gp__copy_slot(m, u->slot_mean_b, v.b);
 	gp__copy_slot(m, u->slot_patch_weights, v.weights);
@@ -15099,8 +15089,8 @@ static void gp__predictor_write(gp__unit *u, const odvgp_scales *sc, gp__predict
 	gp__view v = gp__view_of(p, 0);
 	if (hidden) v.lik_params[0] = 1;
 	else {
-		gp__copy(v.lik_params, gp__node_value(u, m->lik_params), m->lik_params.cols);
-		gp__copy(v.lik_params + m->lik_params.cols, gp__node_value(u, m->lik_free_params),
+		gp__copy(v.lik_params, gp__value(u, m->lik_params), m->lik_params.cols);
+		gp__copy(v.lik_params + m->lik_params.cols, gp__value(u, m->lik_free_params),
 				m->lik_free_params.cols);
 		gp__copy(v.rule, m->tape.rule, gp__rule_numbers(m->tape.lik_nodes));
 	}
@@ -15158,15 +15148,14 @@ static void gp__symmetric_times(const odvgp__simd *isa, ptrdiff_t n, const odvgp
 /*	c for HYBRID's q(u), whose mean is ORTH's in other coordinates; else NULL. */
 static const odvgp_real *gp__nat_shift(const gp__unit *u, int b)
 {
-	return u->shift.id && b == GP__ON_BETA ? gp__node_value(u, u->shift) : NULL;
+	return u->shift.id && b == GP__ON_BETA ? gp__value(u, u->shift) : NULL;
 }
 
 /*	mean [M]: output p's whitened mean, with the shift. */
 static void gp__nat_mean(const gp__unit *u, int b, ptrdiff_t p, odvgp_real *mean)
 {
 	ptrdiff_t M = u->block[b].M;
-	const odvgp_real *shift = gp__nat_shift(u, b),
-					 *mu = gp__node_value(u, u->block[b].white_mu) + p * M;
+	const odvgp_real *shift = gp__nat_shift(u, b), *mu = gp__value(u, u->block[b].white_mu) + p * M;
 	GP__FOR(i, M) mean[i] = mu[i] + (shift ? shift[p * M + i] : 0);
 }
 
@@ -15178,7 +15167,7 @@ static void gp__nat_from_q(gp__unit *u, int b)
 	odvgp_model *m = u->model;
 	const gp__block *block = &u->block[b];
 	ptrdiff_t M = block->M;
-	const odvgp_real *root = gp__node_value(u, block->white_sqrt);
+	const odvgp_real *root = gp__value(u, block->white_sqrt);
 	int known =
 			(m->state.nat_valid >> block->number & 1) && u->param == ODVGP_PARAMETRISATION_WHITENED;
 	if (known && !gp__nat_shift(u, b)) return;
@@ -15234,7 +15223,7 @@ static void gp__nat_stage(gp__unit *u, const gp__block *block, ptrdiff_t p, odvg
 	ptrdiff_t M = block->M;
 	odvgp_real *slot_mu = gp__nat_staged(u, block->mu) + p * M,
 			   *slot_sqrt = gp__nat_staged(u, block->sqrt) + p * M * M;
-	const odvgp_real *L = gp__node_value(u, block->L), *R = gp__lent(&m->nat_R, GP__NAT_OUTPUT);
+	const odvgp_real *L = gp__value(u, block->L), *R = gp__lent(&m->nat_R, GP__NAT_OUTPUT);
 	if (u->param == ODVGP_PARAMETRISATION_WHITENED) gp__copy_lower(slot_sqrt, R, M, M);
 	else {
 		gp__mm g = gp__mm_make(0, 0, M, M, M, 1, L, M, R, M, 0, slot_sqrt, M);
@@ -15288,8 +15277,8 @@ static void gp__nat_take(gp__unit *u, int b)
 	gp__block *block = &u->block[b];
 	ptrdiff_t M = block->M, all = u->P * M;
 	const gp__node *stats = gp__node_of(u, block->stats);
-	gp__copy(gp__node_value(u, block->mu), gp__nat_staged(u, block->mu), all);
-	gp__copy_lower(gp__node_value(u, block->sqrt), gp__nat_staged(u, block->sqrt), all, M);
+	gp__copy(gp__value(u, block->mu), gp__nat_staged(u, block->mu), all);
+	gp__copy_lower(gp__value(u, block->sqrt), gp__nat_staged(u, block->sqrt), all, M);
 	gp__copy_lower(block->P, stats->aux, all, M);
 	gp__copy(block->j, stats->v, all);
 	gp__touch(m, block->slot_mu);
@@ -15303,7 +15292,7 @@ static void gp__nat_kernel_times(
 		gp__unit *u, gp__ref X1, gp__ref X2, const odvgp_real *a, odvgp_real *out)
 {
 	gp__kjob job;
-	gp__unit_job(&job, u, gp__node_value(u, X1), X1.rows, gp__node_value(u, X2), X2.rows);
+	gp__unit_job(&job, u, gp__value(u, X1), X1.rows, gp__value(u, X2), X2.rows);
 	job.a = a;
 	job.lda = X2.rows;
 	job.P = 1;
@@ -15317,7 +15306,7 @@ static void gp__nat_kernel_times(
 static void gp__nat_hybrid_back(gp__unit *u, ptrdiff_t p, odvgp_real *g)
 {
 	odvgp_model *m = u->model;
-	const odvgp_real *L = gp__node_value(u, u->L);
+	const odvgp_real *L = gp__value(u, u->L);
 	ptrdiff_t M = u->M;
 	odvgp_real *h = gp__lend(&m->nat_R, GP__NAT_GAMMA);
 	/* L^-T h. WHITENED: h = d. PRIMAL (slot = L q_mu): h = L^T d.
@@ -15334,7 +15323,7 @@ static void gp__nat_hybrid_back(gp__unit *u, ptrdiff_t p, odvgp_real *g)
 static void gp__nat_hybrid_shift(gp__unit *u, const odvgp_real *da, odvgp_real *slot)
 {
 	odvgp_model *m = u->model;
-	const odvgp_real *L = gp__node_value(u, u->L);
+	const odvgp_real *L = gp__value(u, u->L);
 	ptrdiff_t M = u->M;
 	odvgp_real *c = gp__lend(&m->nat_R, GP__NAT_GAMMA);
 	/* PRIMAL: Kbg da; WHITENED: L^-1 Kbg da; A_BETA: Kb^-1 Kbg da */
@@ -15357,10 +15346,10 @@ static void gp__nat_gamma_change(gp__unit *u, odvgp_real tau)
 	GP__FOR(p, u->P) {
 		odvgp_real *g = gp__node_of(u, u->a_slot)->d + p * Mg;
 		if (u->shift.id) gp__nat_hybrid_back(u, p, g);
-		if (exact) gp__cholesky_solve(&u->model->tape.blas, Mg, gp__node_value(u, u->L_v), Mg, g);
+		if (exact) gp__cholesky_solve(&u->model->tape.blas, Mg, gp__value(u, u->L_v), Mg, g);
 		GP__FOR(i, Mg)
 			g[i] *= tau * c->optim.gamma_step_ratio /
-					(exact ? 1 : gp__node_value(u, u->gamma_residual)[i] + eps);
+					(exact ? 1 : gp__value(u, u->gamma_residual)[i] + eps);
 	}
 }
 
@@ -15373,14 +15362,14 @@ static void gp__nat_gamma_take(gp__unit *u)
 	gp__touch(u->model, a->slot);
 	if (!u->shift.id) return;
 	GP__FOR(p, u->P)
-		gp__nat_hybrid_shift(u, a->d + p * u->M_gamma, gp__node_value(u, beta->mu) + p * u->M);
+		gp__nat_hybrid_shift(u, a->d + p * u->M_gamma, gp__value(u, beta->mu) + p * u->M);
 	gp__touch(u->model, beta->slot_mu);
 }
 
 /*	Undo a part of the step; with 1/2 the rest remains in the gradient's memory. */
 static void gp__nat_gamma_back(gp__unit *u, odvgp_real part)
 {
-	if (!gp__natural_reads_gradient(u, GP__ANY_SLOT)) return;
+	if (!gp__gamma_steps(u)) return;
 	gp__node *a = gp__node_of(u, u->a_slot);
 	ptrdiff_t n = u->P * u->M_gamma;
 	GP__FOR(i, n) a->d[i] *= -part;
@@ -15571,7 +15560,7 @@ static gp__diag_work gp__diag_work_of(const gp__unit *u, int to)
 	w.u = u;
 	w.blas = &m->tape.blas;
 	w.M = M;
-	w.L = gp__node_value(u, u->L);
+	w.L = gp__value(u, u->L);
 	w.Q = gp__lend(&m->nat_R, to);
 	w.X = w.Q + M * M;
 	w.T = w.X + M * M;
@@ -15636,7 +15625,7 @@ static odvgp_status gp__nat_unit(gp__unit *u, odvgp_real tau)
 {
 	odvgp_model *m = u->model;
 	odvgp_status s = ODVGP_OK;
-	if (gp__natural_reads_gradient(u, GP__ANY_SLOT)) gp__nat_gamma_change(u, tau);
+	if (gp__gamma_steps(u)) gp__nat_gamma_change(u, tau);
 	for (int b = 0; b < GP__BLOCKS && !s; b++) {
 		if (!gp__nat_moves(u, b)) continue;
 		gp__nat_from_q(u, b);
@@ -15651,7 +15640,7 @@ static void gp__nat_unit_take(gp__unit *u)
 {
 	for (int b = 0; b < GP__BLOCKS; b++)
 		if (gp__nat_moves(u, b)) gp__nat_take(u, b);
-	if (gp__natural_reads_gradient(u, GP__ANY_SLOT)) gp__nat_gamma_take(u);
+	if (gp__gamma_steps(u)) gp__nat_gamma_take(u);
 }
 
 /*	`make` stages new values in the gradients' memory, `take` applies them. */
@@ -15795,7 +15784,7 @@ static void gp__fit_images(const gp__unit *u, gp__kjob *job)
 {
 	if (!u->patch_weights.id) return;
 	job->patches = &u->patches;
-	job->weights = gp__node_value(u, u->patch_weights);
+	job->weights = gp__value(u, u->patch_weights);
 }
 
 /*	out [n1,n2] = K(X1, X2), where X2 is the tape's X if `data`. */
@@ -17191,7 +17180,7 @@ static odvgp_status gp__step_watched(odvgp_model *m, const gp__rows *rows, gp__w
 static odvgp_status gp__step_natural(odvgp_model *m, const gp__rows *rows, gp__wants_list want,
 		odvgp_real tau, double bound, int *looks, odvgp_info *info)
 {
-	int sampled = gp__columns_sampled(m), of_gamma = gp__any_natural_reads_gradient(m),
+	int sampled = gp__columns_sampled(m), of_gamma = gp__any_gamma_steps(m),
 		looked = gp__any_watched(m) || gp__is_curved(m);
 	odvgp_status s = ODVGP_OK;
 	if (looked && !of_gamma) return gp__step_watched(m, rows, want, tau, bound, looks, info);

@@ -319,8 +319,7 @@ static void check_op(gp__op op, const input *in, int n, ptrdiff_t rows, ptrdiff_
 		b.out = gp__node_add(&b.t, &b.unit, op, variant, GP__HEAD, rows, ld, b.node, n, gp__none);
 		nd = node_of(b.out);
 		place_sums(nd);
-		nd->coef[0] = (odvgp_real)coef0;
-		nd->coef[1] = (odvgp_real)coef1;
+		nd->coef = (odvgp_real)(op == GP__DOT ? coef0 : coef1);
 		if (b.bare) nd->jitter = NULL;
 		b.t.scratch = b.arena;
 		if (!pass) {
