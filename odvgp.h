@@ -10185,7 +10185,8 @@ enum { GP__HEAD, GP__TILE, GP__TAIL };
 enum { GP__TILE_SIZE = -1, GP__SAMPLE_SIZE = -2, GP__INPUT_SIZE = -3 };
 
 /*	Variants of operations, as >>ops explains them. LOWER: only the lower triangle of a symmetric
-	matrix; BARE: no jitter until a factorisation fails; L of a PRODUCT: lower triangular. */
+	matrix; BARE: no jitter until a factorisation fails; L of a PRODUCT: lower triangular. COLLAPSE
+	has bits. */
 enum { GP__KERNEL_WHOLE, GP__KERNEL_LOWER };
 enum { GP__CHOL_JITTERED, GP__CHOL_BARE };
 enum { GP__SOLVE_LEFT, GP__SOLVE_RIGHT, GP__SOLVE_RIGHT_PLAIN };
@@ -10195,7 +10196,6 @@ enum { GP__B_TRIANGLES, GP__B_DIAGONAL };
 enum { GP__RESIDUAL_CLAMPED, GP__RESIDUAL_FLOORED };
 enum { GP__MIX_PLAIN, GP__MIX_SQUARES };
 enum { GP__DOT_WHOLE, GP__DOT_SAMPLED };
-/* bits */
 enum { GP__COLLAPSE_BOTH, GP__COLLAPSE_MEAN_BETA, GP__COLLAPSE_COV_BETA, GP__COLLAPSE_BETA };
 
 /*	Purposes of an evaluation, which runs only nodes that serve them. */
@@ -10321,12 +10321,10 @@ struct gp__unit {
 	gp__block block[GP__BLOCKS];
 	/* jitter_kept restores it if an attempt fails */
 	gp__jitter jitter[GP__JITTERS], jitter_kept[GP__JITTERS];
-	/* `raised` where L-BFGS knows the bound */
-	odvgp_real lbfgs_jitter[GP__JITTERS];
-	odvgp_real prior_sd; /* sqrt k(x,x) at Adam's last step */
-	odvgp_real *scales;  /* [M_gamma] D */
-	ptrdiff_t *columns;  /* [M_gamma] columns, the sampled ones first */
-	ptrdiff_t ncolumns;  /* the sampled ones */
+	odvgp_real lbfgs_jitter[GP__JITTERS]; /* `raised` where L-BFGS knows the bound */
+	odvgp_real prior_sd;                  /* sqrt k(x,x) at Adam's last step */
+	odvgp_real *scales;                   /* [M_gamma] D */
+	ptrdiff_t *columns, ncolumns;         /* [M_gamma] columns, the ncolumns sampled ones first */
 	uint64_t columns_stamp;
 	/* head nodes */
 	gp__ref hyp, Z_beta, Z_gamma, a_slot, a, K, Kb, L, W, C, L_v, L_H, q_diag, weights,
@@ -10335,8 +10333,7 @@ struct gp__unit {
 	/* tile nodes; X, or the images of its patches, comes from the data, or from eps and the unit
 	   below; mean and var [P,n] are the unit's output */
 	gp__ref eps, X, K_x, A, A_v, k_x, mean, var;
-	/* a test's normals, [S,normal_rows,D], or NULL */
-	const odvgp_real *normals;
+	const odvgp_real *normals; /* a test's, [S,normal_rows,D], or NULL */
 	ptrdiff_t normal_rows;
 };
 
@@ -10418,7 +10415,7 @@ struct odvgp_model {
 	int units;
 	odvgp_config cfg;
 	gp__unit *unit; /* [units]; of a draft: one, made for each in turn */
-	/* a draft: sets the kernel of unit u from `source`; else NULL */
+	/* of a draft, else NULL: sets u's kernel */
 	void (*make)(gp__unit *u, const void *source);
 	const void *source;
 	gp__params par;
@@ -12582,7 +12579,7 @@ GP__AUX(evidence, 2 * s->in[0].rows + s->in[1].rows, s->in[0].rows)
 GP__AUX(nat_stats, s->rows * s->cols, s->cols)
 #undef GP__AUX
 
-/*	The larger of value and adjoint of a matrix [n,m]. */
+/*	The larger of value's and adjoint's. */
 static size_t gp__kernel_job_scratch(
 		const gp__shapes *s, gp__arena a, ptrdiff_t n, ptrdiff_t m, ptrdiff_t P, int kept)
 {
@@ -13138,7 +13135,6 @@ static void gp__build_residual(gp__unit *u, int variant, int purpose)
 	its row leaves at 0 (natural steps, an optimum, bounds without q) is refused. New kinds of steps
 	need a row in >>natgrad, of optima in >>optimum, of factors in >>predictor. */
 
-/*	With a second block if the part has v_mu. */
 static void gp__beta_head(gp__unit *u)
 {
 	gp__ref v = u->block[GP__ON_GAMMA].white_mu;
@@ -13262,7 +13258,6 @@ static void gp__kl_of_sqrt(gp__unit *u, gp__ref root, int purpose)
 	gp__kl_term(u, gp__head(u, GP__KL_COV, 0, 1, 1, root, gp__none), purpose);
 }
 
-/*	With a second block if the part has v_sqrt. */
 static void gp__dense_head(gp__unit *u)
 {
 	gp__kl_of_sqrt(u, u->block[GP__ON_BETA].white_sqrt, 0);
@@ -13406,7 +13401,7 @@ static int gp__steps_of(const gp__mean_part *mean, const gp__cov_part *cov, ptrd
 
 static int gp__uses_v(const gp__unit *u) { return u->mean_part->v_mu || u->cov_part->v_sqrt; }
 
-/*	Nodes of a unit, other than parameters, that a predictor reads. */
+/*	Nodes, other than parameters, that a predictor reads. */
 #define GP__PREDICTOR_NODES 10
 static void gp__predictor_nodes(const gp__unit *u, gp__ref *node)
 {
@@ -13692,7 +13687,7 @@ static gp__field gp__field_of_layer(const gp__field *field, int layer)
 static int gp__field_ok(const gp__field *field, const odvgp_config *c)
 {
 	const void *at = (const unsigned char *)c + field->offset;
-	if (field->type == GP__FIELD_BITS) return 1;
+	if (field->type == GP__FIELD_BITS || field->type == GP__FIELD_TEXT) return 1;
 	if (field->type == GP__FIELD_SCHEDULE)
 		return gp__schedule_ok((const odvgp_schedule *)at, (odvgp_real)field->most);
 	double v = gp__field_value(field, c), most = field->most;
@@ -13744,7 +13739,7 @@ static const gp__field *gp__field_find(
 	const size_t skip = sizeof "layer0." - 1;
 	const int in_layer = n > skip && !strncmp(name, "layer", 5) && name[skip - 1] == '.';
 	const gp__field *field;
-	const ptrdiff_t layers = GP__MAX(1, GP__MIN(c->layers, ODVGP_MAX_LAYERS));
+	ptrdiff_t layers = GP__MAX(1, GP__MIN(c->layers, ODVGP_MAX_LAYERS));
 	*layer = in_layer ? name[5] - '0' : (int)layers - 1;
 	if (*layer < 0 || *layer >= layers) return NULL;
 	if (in_layer) {
@@ -13910,10 +13905,7 @@ ODVGP_API odvgp_status odvgp_config_set(
 	odvgp_config c = *config;
 	const gp__field moved = gp__field_of_layer(field, layer);
 	if (!gp__parse_field(&p, &moved, &c)) return gp__not_a_value(field, info);
-	odvgp_status s =
-			field->words || field->type == GP__FIELD_TEXT
-					? ODVGP_OK
-					: gp__check_field(field, gp__field_in_layer(field) ? layer : 0, &c, info);
+	odvgp_status s = gp__check_field(field, gp__field_in_layer(field) ? layer : 0, &c, info);
 	if (s) return s;
 	GP__FROM(l, GP__MAX(1, config->layers), c.layers) { /* like the last one */
 		c.layer[l] = c.layer[l - 1];
@@ -14447,22 +14439,23 @@ static void gp__sums_clear(gp__tape *t, int back)
 }
 
 /*	A level's piece of the tree: a gp__sums in 64 bytes, then numbers. */
+#define GP__SUMS_REALS (64 / (ptrdiff_t)sizeof(odvgp_real))
 static odvgp_real *gp__tree_at(const gp__tape *t, int level)
 {
-	return t->tree + level * (64 / (ptrdiff_t)sizeof(odvgp_real) + t->all_sums);
+	return t->tree + level * (GP__SUMS_REALS + t->all_sums);
 }
 
 static void gp__sums_put(const gp__tape *t, int back, odvgp_real *piece)
 {
 	memcpy(piece, t->sums, sizeof *t->sums);
-	gp__copy(piece + 64 / sizeof(odvgp_real), t->sum, back ? t->all_sums : t->forward_sums);
+	gp__copy(piece + GP__SUMS_REALS, t->sum, back ? t->all_sums : t->forward_sums);
 }
 
 /*	sums = piece + sums. The piece's rows come first, so its error replaces that of sums. */
 static void gp__sums_add(gp__tape *t, int back, const odvgp_real *piece)
 {
 	gp__sums before;
-	const odvgp_real *x = piece + 64 / sizeof(odvgp_real);
+	const odvgp_real *x = piece + GP__SUMS_REALS;
 	memcpy(&before, piece, sizeof before);
 	t->sums->expected = before.expected + t->sums->expected;
 	t->sums->weight = before.weight + t->sums->weight;
@@ -15151,7 +15144,7 @@ static const odvgp_real *gp__nat_shift(const gp__unit *u, int b)
 	return u->shift.id && b == GP__ON_BETA ? gp__value(u, u->shift) : NULL;
 }
 
-/*	mean [M]: output p's whitened mean, with the shift. */
+/*	Output p's whitened mean [M], with the shift. */
 static void gp__nat_mean(const gp__unit *u, int b, ptrdiff_t p, odvgp_real *mean)
 {
 	ptrdiff_t M = u->block[b].M;
@@ -15353,7 +15346,6 @@ static void gp__nat_gamma_change(gp__unit *u, odvgp_real tau)
 	}
 }
 
-/*	HYBRID's c moves with a, and q_mu compensates. */
 static void gp__nat_gamma_take(gp__unit *u)
 {
 	gp__node *a = gp__node_of(u, u->a_slot);
@@ -15379,7 +15371,7 @@ static void gp__nat_gamma_back(gp__unit *u, odvgp_real part)
 
 #define GP__GAMMA_LOOKS 20
 
-/*	The bound on these rows, with all columns; -infinity if it fails. */
+/*	The bound on these rows; -infinity if it fails. */
 static double gp__bound_of(odvgp_model *m, const gp__rows *rows)
 {
 	gp__wants_list want = {0, 0, 0, GP__GIVES_BOUND};
@@ -15517,7 +15509,7 @@ static void gp__diag_projected(gp__diag_work *w, odvgp_real *G)
 	}
 }
 
-/*	One output's new mu and g, in w. */
+/*	An output's new mu and g, in w. */
 static odvgp_status gp__diag_output(
 		gp__diag_work *w, odvgp_real *G, const odvgp_real *h, odvgp_real tau)
 {
@@ -15574,7 +15566,7 @@ static gp__diag_work gp__diag_work_of(const gp__unit *u, int to)
 	return w;
 }
 
-/*	Stage the new q of all outputs in the gradients' memory. An error voids all. */
+/*	Stage all outputs' new q. */
 static odvgp_status gp__nat_diagonal(gp__unit *u, odvgp_real tau)
 {
 	const gp__block *block = &u->block[GP__ON_BETA];
