@@ -10899,9 +10899,8 @@ static int gp__theta_ok(const odvgp_model *m)
 
 static odvgp_status gp__theta_status(int ok, odvgp_info *info)
 {
-	return ok ? ODVGP_OK
-			  : gp__refuse(info, ODVGP_E_NAN, "model",
-						"its parameters are not finite, or not above 0");
+	if (ok) return ODVGP_OK;
+	return gp__refuse(info, ODVGP_E_NAN, "model", "its parameters are not finite, or not above 0");
 }
 static odvgp_status gp__theta_check(const odvgp_model *m, odvgp_info *info)
 {
@@ -10960,9 +10959,9 @@ static odvgp_status gp__slot_asked(const odvgp_model *m, const char *name, const
 	*index = gp__slot_index(&m->par, name);
 	if (!*index) return gp__refuse(info, ODVGP_E_NAME, "name", NULL);
 	const odvgp_slot *slot = &m->par.slot[*index];
-	return count == slot->count ? ODVGP_OK
-								: gp__fail(info, ODVGP_E_SIZE, slot->name, -1, (double)count,
-										  "another number of values is expected");
+	if (count == slot->count) return ODVGP_OK;
+	return gp__fail(info, ODVGP_E_SIZE, slot->name, -1, (double)count,
+			"another number of values is expected");
 }
 
 ODVGP_API odvgp_status odvgp_get(const odvgp_model *m, const char *name, odvgp_real *values,
@@ -13492,10 +13491,9 @@ ODVGP_API odvgp_config odvgp_config_defaults(
 static int gp__schedule_ok(const odvgp_schedule *s, odvgp_real limit)
 {
 	int falls = s->kind != ODVGP_SCHEDULE_CONSTANT, linear = s->kind == ODVGP_SCHEDULE_LINEAR;
-	if (s->kind < ODVGP_SCHEDULE_CONSTANT || s->kind > ODVGP_SCHEDULE_LOGLINEAR || s->steps < 0 ||
-			!(s->end > 0) || !(s->end <= limit))
-		return 0;
-	if (s->decay_steps < 0 || s->decay_from < 0) return 0;
+	if (s->kind < ODVGP_SCHEDULE_CONSTANT || s->kind > ODVGP_SCHEDULE_LOGLINEAR) return 0;
+	if (!(s->end > 0 && s->end <= limit)) return 0;
+	if (s->steps < 0 || s->decay_steps < 0 || s->decay_from < 0) return 0;
 	if (s->decay_steps && (!(s->final >= 0) || !(s->final <= limit) || (s->final == 0 && !linear)))
 		return 0;
 	if (s->decay_steps && falls && s->decay_from < s->steps) return 0;
@@ -14045,8 +14043,8 @@ static odvgp_status gp__check_patches(const odvgp_config *c, int l, odvgp_info *
 	if ((double)c->layer[l].P * (double)gp__rows_of_input(&p) > GP__LARGEST_SIDE)
 		return gp__fail(info, ODVGP_E_SIZE, "P", at, (double)c->layer[l].P,
 				"times the patches is too large");
-	return no ? gp__fail(info, ODVGP_E_UNSUPPORTED, no, at, 0, "does not exist with patches")
-			  : ODVGP_OK;
+	if (!no) return ODVGP_OK;
+	return gp__fail(info, ODVGP_E_UNSUPPORTED, no, at, 0, "does not exist with patches");
 }
 
 static odvgp_status gp__check_products(const odvgp_config *c, odvgp_info *info)
@@ -14141,19 +14139,18 @@ static odvgp_status gp__check_likelihood(const odvgp_config *c, odvgp_info *info
 	return ODVGP_OK;
 }
 
+/*	An objective without q. */
 static odvgp_status gp__check_objective(const odvgp_config *c, odvgp_info *info)
 {
 	int both = gp__mean_part_of(c, 0)->objectives & gp__cov_part_of(c, 0)->objectives,
-		ok = both >> c->objective & 1;
-	if (c->objective == ODVGP_OBJECTIVE_EXACT)
-		ok = ok && c->layer[0].M_gamma == 0 && c->layer[0].M == c->N;
-	if (!ok)
+		exact = c->objective == ODVGP_OBJECTIVE_EXACT;
+	if (!(both >> c->objective & 1) || (exact && (c->layer[0].M_gamma || c->layer[0].M != c->N)))
 		return gp__unsupported(
 				info, "objective", "is not there for this pair of mean and covariance part");
-	if (c->objective != ODVGP_OBJECTIVE_ELBO && c->optim.batch < c->N)
+	if (c->optim.batch < c->N)
 		return gp__fail(info, ODVGP_E_UNSUPPORTED, "optim.batch", -1, (double)c->optim.batch,
 				"must cover all rows for this objective");
-	if (c->objective != ODVGP_OBJECTIVE_ELBO && !gp__has_noise(c))
+	if (!gp__has_noise(c))
 		return gp__unsupported(info, "objective", "needs the Gaussian likelihood");
 	return ODVGP_OK;
 }
@@ -15608,9 +15605,9 @@ static void gp__nat_diagonal_take(gp__unit *u)
 static int gp__nat_moves(const gp__unit *u, int b)
 {
 	const odvgp_model *m = u->model;
-	int alternate =
-			m->cfg.reproduce.blocks_step == ODVGP_BLOCKS_STEP_ALTERNATE && u->block[!b].stats.id;
-	return u->block[b].stats.id && !(alternate && b != (int)(m->state.nat_steps % 2));
+	int waits = m->cfg.reproduce.blocks_step == ODVGP_BLOCKS_STEP_ALTERNATE &&
+				u->block[!b].stats.id && b != (int)(m->state.nat_steps % 2);
+	return u->block[b].stats.id && !waits;
 }
 
 static odvgp_status gp__nat_unit(gp__unit *u, odvgp_real tau)
