@@ -10127,8 +10127,7 @@ ODVGP_API odvgp_status odvgp_file_read(
 /* ---- >>model   types of training: slots, nodes, units, state
 
 	A model is units on one tape and one parameter vector: one for each layer, or P of one function
-	each for a last layer of independent functions. Samples of a hidden unit are the next layer's
-	inputs. */
+	for a last layer of independent functions. A hidden unit's samples are the next one's inputs. */
 
 /*	Longest slot name. */
 #define GP__SLOT_NAME  ((int)sizeof "layer0.unit999.kernel.31.lengthscale")
@@ -10139,10 +10138,10 @@ typedef struct gp__unit gp__unit;
 /*	The internal part of a slot. */
 typedef struct {
 	char name[GP__SLOT_NAME];
-	/* bounds of values (high HUGE_VAL: none); lower bound unless the caller sets bounds */
+	/* bounds of values (HUGE_VAL: none); lower bound if the caller sets none */
 	odvgp_real low, high, floor;
 	int unit;   /* its number; -1: the likelihood's */
-	int power;  /* of the outputs' unit in its numbers: -1, 0 or 1 */
+	int power;  /* of the outputs' unit: -1, 0 or 1 */
 	int column; /* GP__PER_INPUT, GP__IN_INPUTS or 0 */
 	odvgp_real prior_a, prior_b;
 	int prior;      /* odvgp_prior */
@@ -10360,12 +10359,11 @@ struct gp__tape {
 	gp__arena scratch; /* each operation uses it from the start */
 	odvgp_real jitter_absolute, jitter_relative, jitter_limit; /* from the config */
 	odvgp_events events;
-	odvgp_status failed;  /* of the operation that runs forward */
-	odvgp_info *info;     /* the caller's; may be NULL */
-	odvgp_info *own_info; /* if the caller's is NULL and a row is needed */
-	ptrdiff_t tile, rows; /* most rows of a tile; of the current one */
-	int tasks;            /* most that run at once */
-	size_t keep;          /* bytes that a node may keep for its adjoint */
+	odvgp_status failed;         /* of the operation that runs forward */
+	odvgp_info *info, *own_info; /* the caller's, or NULL; its substitute, for rows */
+	ptrdiff_t tile, rows;        /* most rows of a tile; of the current one */
+	int tasks;                   /* most that run at once */
+	size_t keep;                 /* bytes that a node may keep for its adjoint */
 	uint64_t clock;
 	gp__sums *sums;
 	/* numbers after sums: forward runs add to the first forward_sums, reverse runs to the rest */
@@ -10506,7 +10504,7 @@ static gp__node *gp__node_of(const gp__unit *u, gp__ref ref)
 }
 static odvgp_real *gp__value(const gp__unit *u, gp__ref ref) { return gp__node_of(u, ref)->v; }
 
-/*	Whether the likelihood sees mixtures of the unit's functions. */
+/*	The likelihood sees mixtures of the unit's functions. */
 static int gp__is_mixed(const gp__unit *u) { return gp__is_last(u) && u->model->cfg.functions > 0; }
 
 /*	Outputs of each unit of a layer; units of a config of checked layers, whose P is limited. */
@@ -10535,7 +10533,7 @@ enum {
 	GP__HAS_EXACT = 1 << ODVGP_OBJECTIVE_EXACT
 };
 
-/*	Natural steps of q. A member has those that both of its parts name. */
+/*	Natural steps of q: a member has those that both parts name. */
 enum {
 	/* q(u) is Gaussian with mean q_mu plus the unit's shift, Cholesky factor q_sqrt */
 	GP__STEPS_BETA = 1,
@@ -10713,22 +10711,21 @@ enum { GP__NAT_FROM_Q = 1, GP__NAT_OUTPUT, GP__NAT_GAMMA, GP__NAT_DIAGONAL, GP__
 
 /* --- loans of memory, values of slots --- */
 
-static odvgp_real *gp__lend(gp__loan *loan, int to)
-{
-	ODVGP_ASSERT(loan->to == GP__NOBODY);
-	loan->to = to;
-	return loan->at;
-}
 static odvgp_real *gp__lent(const gp__loan *loan, int to)
 {
 	ODVGP_ASSERT(loan->to == to);
 	(void)to; /* unused without assertions */
 	return loan->at;
 }
+static odvgp_real *gp__lend(gp__loan *loan, int to)
+{
+	odvgp_real *at = gp__lent(loan, GP__NOBODY);
+	loan->to = to;
+	return at;
+}
 static void gp__end_loan(gp__loan *loan, int from)
 {
-	ODVGP_ASSERT(loan->to == from);
-	(void)from;
+	gp__lent(loan, from);
 	loan->to = GP__NOBODY;
 }
 
@@ -10850,8 +10847,8 @@ static void gp__touch_all(odvgp_model *m)
 	GP__EACH_SLOT(i, m) gp__touch(m, i);
 }
 
-/*	Always write theta and value together, and only if theta changes: the caller's value may differ
-	from theta's in the last bits. */
+/*	Write theta and value together, and only if theta changes: the caller's value may differ from
+	theta's in the last bits. */
 static void gp__set_theta(odvgp_model *m, int s, ptrdiff_t i, odvgp_real theta)
 {
 	m->par.theta[i] = theta;
@@ -10889,7 +10886,6 @@ static odvgp_real gp__noise(const odvgp_model *m)
 	return m->tape.node[m->lik_params.id].v[0];
 }
 
-/*	Whether new parameters are finite, and positive where they must be. */
 static int gp__theta_ok(const odvgp_model *m)
 {
 	GP__FOR(i, m->par.positive)
@@ -10973,7 +10969,7 @@ ODVGP_API odvgp_status odvgp_get(const odvgp_model *m, const char *name, odvgp_r
 	return s;
 }
 
-/*	Whether number i is above a triangle's diagonal. */
+/*	Number i is above a triangle's diagonal. */
 static int gp__above(const odvgp_slot *slot, ptrdiff_t i)
 {
 	ptrdiff_t cols = slot->shape[2];
@@ -11037,7 +11033,7 @@ ODVGP_API odvgp_status odvgp_set_trainable(
 	return gp__slots_result(hits, hits, NULL, info);
 }
 
-/*	Values inside the bounds stay; theta changes coordinates, so Adam's moments and the last good
+/*	Values inside the bounds stay; theta's coordinates change, so Adam's moments and the last good
 	parameters are dropped. */
 static void gp__bound_slot(odvgp_model *m, int s, odvgp_real low, odvgp_real high)
 {
@@ -11291,7 +11287,7 @@ static odvgp_real gp__mean_diagonal(const gp__node *K)
 	return sum / (odvgp_real)K->rows;
 }
 
-/*	Texts of jitter events. Files store their indices: append only. */
+/*	Files store the indices of these texts: append only. */
 static const char *const gp__jitter_matrices[GP__JITTERS] = {"Kb", "C"};
 static const char *const gp__jitter_causes[] = {"nearly dependent rows",
 		"all inducing points are equal: constant columns", "repeated inducing points",
@@ -11308,7 +11304,7 @@ static const char *gp__jitter_matrix(const gp__node *nd)
 	return nd->jitter ? gp__jitter_matrices[nd->jitter - nd->of->jitter] : "H";
 }
 
-/*	Likely cause of a failed factorisation, from the matrix's points. */
+/*	Likely cause of a failed factorisation. */
 static const char *gp__jitter_cause(const gp__node *K, ptrdiff_t pivot)
 {
 	const char *const *cause = gp__jitter_causes;
@@ -11362,7 +11358,7 @@ static void gp__jitter_adjoint(const gp__node *nd, odvgp_real trace)
 		GP__D(prior, i, i) += trace * nd->tape->jitter_relative / (odvgp_real)nd->rows;
 }
 
-/*	Invalidate every node that uses this jitter, even if its kernel matrix is unchanged. */
+/*	Outdate every node that uses this jitter, even if its kernel matrix is unchanged. */
 static void gp__jitter_moved(gp__tape *t, const gp__jitter *jitter)
 {
 	GP__EACH_NODE(nd, t)
@@ -11796,7 +11792,7 @@ static void gp__residual_reverse(gp__node *nd)
 }
 
 /* --- TRI_SQUARES(Q, A): |Q_p^T A|^2 by columns, [P,n], for stacked lower triangles Q_p
-	  With T_p = Q_p^T A: dA += 2 Q_p T_p diag(d_p), dQ_p += 2 lower(A diag(d_p) T_p^T).
+	  T_p = Q_p^T A: dA += 2 Q_p T_p diag(d_p), dQ_p += 2 lower(A diag(d_p) T_p^T).
 	  aux: every T_p within the budget, else the last; reverse recomputes the others. --- */
 
 static odvgp_real *gp__tri_at(const gp__node *nd, ptrdiff_t p)
@@ -12134,8 +12130,8 @@ static void gp__expect_reverse(gp__node *nd)
 
 /* --- MOMENTS(A, A', r, k): sums over tiles, stored as [F + P + 2, F], with Phi = [A; A']
 		  S = Phi Phi^T [F,F], lower    h = r Phi^T [P,F]    |r|^2    sum of k, once per output
-	  The two scalars begin the last two rows. A' may be missing.
-	  Reverse: with T = dloss/dS, whole and symmetric, dPhi += 2 T Phi + dh^T r. --- */
+	  The scalars begin the last two rows. A' may be missing.
+	  Reverse: dPhi += 2 T Phi + dh^T r for T = dloss/dS, whole and symmetric. --- */
 
 typedef struct {
 	ptrdiff_t M, F, P;
@@ -12213,11 +12209,11 @@ static void gp__moments_reverse(gp__node *nd)
 /* --- COLLAPSED(moments, noise s, V): the bound at the optimal q, for N rows and P outputs
 		  -P W/2 log(2 pi s) - P/2 sum_b log|I + S_b/s| - (|r|^2 - h^T J^-1 h / s) / (2 s)
 			  - (k - P sum_b tr S_b) / (2 s)
-	  W = N. A row of weight w and noise e s has A, r and sqrt k divided by its root sqrt(e / w); W
-	  is the sum of w, and the bound has the term -P/2 sum w log e.
+	  W = N. A row of weight w and noise e s has A, r and sqrt k divided by sqrt(e / w); W is the
+	  sum of w, and the bound has the term -P/2 sum w log e.
 	  J = I + S/s over the mean's features; b runs over the blocks of the covariance. With
 	  V = A K A^T, [SOLVE] eq. 15, it adds P tr((I + S/s)^-1 (V - S S)) / (2 s^2).
-	  variant: which of mean and covariance use only the features of beta.
+	  variant: what uses only the features of beta.
 	  aux: J^-1, work, J^-1 h. --- */
 
 typedef struct {
@@ -12248,8 +12244,8 @@ static gp__collapse gp__collapse_of(gp__node *nd)
 	return c;
 }
 
-/*	out [n,n], both triangles: (I + S/s)^-1 of the n features from `from` on. work [n,n]. *logs: the
-	sum of log L_ii of its Cholesky factor. */
+/*	out [n,n], both triangles: (I + S/s)^-1 of the n features from `from` on; work [n,n]. *logs: the
+	sum of log L_ii of the Cholesky factor. */
 static odvgp_status gp__collapse_inverse(const gp__collapse *c, ptrdiff_t from, ptrdiff_t n,
 		odvgp_real *work, odvgp_real *out, double *logs)
 {
@@ -12643,8 +12639,8 @@ enum {
 	GP__STORES_NOTHING, /* PARAM: the value is in the parameter vector */
 	GP__STORES_VALUE,   /* INPUT: no adjoint */
 	GP__STORES_BOTH,
-	/* NAT_STATS: v and aux are sums over tiles; reverse reads the adjoints of inputs 1 and 2 and
-	   passes nothing on */
+	/* NAT_STATS: v and aux are sums over tiles; reverse reads adjoints of inputs 1 and 2, and
+	   passes none on */
 	GP__STORES_STATS,
 	GP__STORES_MOMENTS /* MOMENTS: v is a sum over tiles */
 };
@@ -12892,7 +12888,7 @@ static gp__ref gp__node_add(gp__tape *t, gp__unit *u, gp__op op, int variant, in
 	s.likelihood = t->y->lik;
 	s.scale = t->y->scale;
 	s.tasks = t->tasks;
-	/* head nodes do not run forward before each reverse run */
+	/* the head does not run forward before each reverse run */
 	s.keep = segment == GP__TILE ? t->keep : 0;
 	/* a tile's rows fit a block: no overflow */
 	s.rows = gp__size_of(u, rows, t->tile, u->M_gamma);
@@ -13020,7 +13016,7 @@ static int gp__is_kl_term(const gp__node *nd)
 	return nd->segment == GP__HEAD && (nd->purpose & GP__GIVES_VALUE);
 }
 
-/*	Purpose besides the bound that needs q(v)'s KL terms: [SOLVE] eq. 9 keeps them. */
+/*	The purpose besides the bound of q(v)'s KL terms: [SOLVE] eq. 9 keeps them. */
 static int gp__kept_terms(const gp__unit *u)
 {
 	return u->model->cfg.objective == ODVGP_OBJECTIVE_PARTLY ? GP__GIVES_COLLAPSED : 0;
@@ -13501,8 +13497,8 @@ static int gp__schedule_ok(const odvgp_schedule *s, odvgp_real limit)
 		   (s->steps >= 1 && s->start >= 0 && s->start <= limit && (linear || s->start > 0));
 }
 
-/*	A field's type. A bad SIZE gives E_SIZE, any other bad field E_ARG. POWER: of two. CHOICE: an
-	enumeration or int. SCHEDULE: `most` limits its step sizes. */
+/*	A bad SIZE gives E_SIZE, any other bad field E_ARG. POWER: of two. CHOICE: an enumeration or
+	int. SCHEDULE: `most` limits its step sizes. */
 enum {
 	GP__FIELD_SIZE,
 	GP__FIELD_COUNT,
@@ -13513,7 +13509,7 @@ enum {
 	GP__FIELD_BITS,
 	GP__FIELD_TEXT
 };
-/*	Which end of a field's range is excluded. */
+/*	The excluded end of a range. */
 enum { GP__CLOSED, GP__ABOVE_LEAST, GP__BELOW_MOST };
 
 typedef struct {
@@ -13673,7 +13669,6 @@ static int gp__field_layers(const gp__field *field, const odvgp_config *c)
 	return gp__field_in_layer(field) ? (int)c->layers : 1;
 }
 
-/*	The field in another layer, if layers have it. */
 static gp__field gp__field_of_layer(const gp__field *field, int layer)
 {
 	gp__field moved = *field;
@@ -13750,7 +13745,7 @@ static const gp__field *gp__field_find(
 	return NULL;
 }
 
-/*	Characters before a space, the end or `stop`. */
+/*	Length up to a space, the end or `stop`. */
 static size_t gp__word_length(const char *s, char stop)
 {
 	size_t n = 0;
@@ -14239,7 +14234,7 @@ static int gp__likelihood_slots(odvgp_model *m, int positive, int *slots)
 	The head runs forward, each tile forward and backward, adding to the head's adjoints, then the
 	head backward. The bound is linear in the sum over rows: one visit of each tile is enough. */
 
-/*	n rows from `first`, of the data or of an epoch's permutation. */
+/*	n rows from `first`, of the data or an epoch's permutation. */
 typedef struct {
 	const odvgp_real *X, *Y;
 	ptrdiff_t n, first;
@@ -14494,7 +14489,7 @@ static odvgp_status gp__visit_shard(
 			  to = (shard + 1) * (tiles / S) + (shard + 1) * (tiles % S) / S;
 	if (shard > 0) gp__sums_clear(t, back);
 	for (ptrdiff_t k = from; k < to && !t->sums->status; k++) {
-		/* the likelihood's part of a tile, with its exponentials */
+		/* for the likelihood and its exponentials */
 		gp__ask(&t->blas, 1e3 * (double)tile * (double)m->F * (double)m->unit[m->units - 1].times);
 		t->sums->status = gp__stop_status(m, told);
 		if (!t->sums->status) t->sums->status = gp__visit_tile(m, rows, k * tile, back, told);
@@ -14830,8 +14825,8 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
 
 /* ---- >>freeze   from a model to a predictor
 
-	Computes alpha = L^-T (q_mu - c) and copies the rest. O(M^3 + M Mg D) if the head is out of
-	date, else O(M^2). */
+	Computes alpha = L^-T (q_mu - c) and copies the rest. O(M^3 + M Mg D) if the head is outdated,
+	else O(M^2). */
 
 /*	A variance of two blocks uses both sets of points as one. */
 static int gp__is_joint(const gp__unit *u) { return u->cov_part->v_sqrt != NULL; }
@@ -15118,8 +15113,8 @@ ODVGP_API odvgp_status odvgp_freeze(odvgp_model *m, const odvgp_scales *scales, 
 	In whitened coordinates q = N(mu, S) has the natural parameters P = S^-1 (2 Theta in [ODVGP]
 	eq. 12) and j = P mu. odvgp_natgrad_step gives the step of (P, j), from the statistics
 	G = A diag(g_v) A^T and h = A g_m. P = R^T R with R lower, so the new q_sqrt is R^-1 (lower) and
-	mu = R^-1 R^-T j. (P, j) are kept from step to step. Cost per output: one Cholesky
-	factorisation, one triangular inverse.
+	mu = R^-1 R^-T j. (P, j) are kept from step to step. Cost per output: a Cholesky factorisation
+	and a triangular inverse.
 
 	The step serves q(u), and SOLVE-GP's q(v) with A_v for A. HYBRID's natural parameter depends on
 	mu = q_mu + c ([ODVGP] eq. 18). Gamma and O(M) have their own steps. */
@@ -15174,7 +15169,7 @@ static void gp__nat_from_q(gp__unit *u, int b)
 	gp__end_loan(&m->nat_R, GP__NAT_FROM_Q);
 }
 
-/*	R = output p's new q_sqrt, from (1 - tau) P + tau (I - 2 G). E_NOT_PD if tau is too long. */
+/*	R = output p's new q_sqrt, from (1 - tau) P + tau (I - 2 G); E_NOT_PD: tau is too long. */
 static odvgp_status gp__nat_try(gp__unit *u, const gp__block *block, ptrdiff_t p, odvgp_real tau)
 {
 	odvgp_model *m = u->model;
@@ -15398,8 +15393,7 @@ static int gp__nat_gamma_check(odvgp_model *m, const gp__rows *rows, double befo
 		dL/dS = -L^-T G L^-1 - diag(g) / 2
 		dL/dg = diag(L Q^-1 (G + (Q - I) / 2) Q^-1 L^T)
 
-	Block elimination in the Fisher matrix of the affine coordinates (S^-1 m, g) gives the same
-	change of g as (m, g). */
+	Block elimination in the Fisher matrix of (S^-1 m, g) gives the same change of g as (m, g). */
 
 typedef struct {
 	const gp__unit *u;
@@ -15490,8 +15484,8 @@ static void gp__diag_shrink(gp__diag_work *w, odvgp_real *x)
 	gp__copy(x, w->gradient, M);
 }
 
-/*	change = g + 2 diag(L^-T G L^-1), the dense natural step of S^-1's diagonal.
-	gradient = -2 dL/dS m, the part of dL/dS in the step of S^-1 m. [OM] eqs. 3.19, 3.20. */
+/*	change = g + 2 diag(L^-T G L^-1), the dense step of S^-1's diagonal; gradient = -2 dL/dS m, the
+	part of dL/dS in the step of S^-1 m. [OM] eqs. 3.19, 3.20. */
 static void gp__diag_projected(gp__diag_work *w, odvgp_real *G)
 {
 	const odvgp_blas *blas = w->blas;
