@@ -10493,7 +10493,7 @@ static void gp__hold(odvgp_model *m, int held)
 #define GP__EACH_SLOT(s, m)     for (int s = 1; s <= (m)->par.slots; s++)
 #define GP__EACH_VALUE(i, slot) GP__FROM(i, (slot)->offset, (slot)->offset + (slot)->count)
 
-/*	In the last layer; the last unit of all. */
+/*	Whether a unit is in the last layer; whether it is the last of all. */
 static int gp__is_last(const gp__unit *u) { return u->layer + 1 == (int)u->model->cfg.layers; }
 static int gp__is_top(const gp__unit *u) { return u->number + 1 == u->model->units; }
 
@@ -11113,7 +11113,7 @@ ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *m, int term, ptrdiff_
 	runs between two visits of the tiles. The tape is the list of nodes. Reverse runs it backwards:
 	each node adds to the d of its inputs.
 
-	Only nodes that need_grad are differentiated: they depend on a wanted parameter, and a term of
+	Only nodes with needs_grad are differentiated: they depend on a wanted parameter, and a term of
 	the bound on them. stamp: when the value was computed; a head node is recomputed only if an
 	input is newer. A node in place overwrites its input: both are recomputed if either is outdated.
 
@@ -12862,7 +12862,8 @@ static void gp__node_memory(gp__tape *t, gp__node *nd, const gp__shapes *s)
 	else if (aux) nd->aux = (odvgp_real *)gp__take_bytes(t->arena, aux, 1);
 }
 
-/*	Other inputs must precede that memory's first node, to be up to date when that is checked. */
+/*	Work in base's memory. Other inputs must precede that memory's first node, to be up to date when
+	that is checked. */
 static void gp__work_in_place(gp__node *nd, gp__node *base)
 {
 	const gp__node *first = base;
@@ -14134,7 +14135,7 @@ static odvgp_status gp__check_likelihood(const odvgp_config *c, odvgp_info *info
 	return ODVGP_OK;
 }
 
-/*	An objective without q. */
+/*	Checks of objectives without q. */
 static odvgp_status gp__check_objective(const odvgp_config *c, odvgp_info *info)
 {
 	int both = gp__mean_part_of(c, 0)->objectives & gp__cov_part_of(c, 0)->objectives,
@@ -14207,7 +14208,7 @@ static odvgp_status gp__check_config(const odvgp_config *c, odvgp_info *info)
 	return gp__check_member(c, info);
 }
 
-/*	Of the positive or free parameters. Returns the first, or 0. */
+/*	Slots of the positive or free parameters; returns the first, or 0. */
 static int gp__likelihood_slots(odvgp_model *m, int positive, int *slots)
 {
 	const gp__likelihood *lik = gp__lik_of(&m->cfg);
@@ -14613,7 +14614,7 @@ static void gp__swap_good(odvgp_model *m)
 	gp__touch_all(m);
 }
 
-/*	The caller's values clear good_valid and are never undone. */
+/*	Swap in the last good parameters. The caller's clear good_valid and are never undone. */
 static gp__attempt gp__try_good(odvgp_model *m)
 {
 	gp__attempt before;
@@ -14624,7 +14625,7 @@ static gp__attempt gp__try_good(odvgp_model *m)
 	return before;
 }
 
-/*	They are no better: restore everything. */
+/*	The last good parameters are no better: restore everything. */
 static void gp__stay(odvgp_model *m, const gp__attempt *before)
 {
 	gp__swap_good(m);
@@ -14633,7 +14634,7 @@ static void gp__stay(odvgp_model *m, const gp__attempt *before)
 	m->state.nat_valid = before->nat_valid;
 }
 
-/*	They are better. */
+/*	The last good parameters are better: keep them. */
 static void gp__go_back(odvgp_model *m)
 {
 	gp__copy(m->good, m->par.theta, m->par.count);
@@ -15195,7 +15196,7 @@ static odvgp_real *gp__nat_staged(const gp__unit *u, gp__ref param)
 	return gp__node_of(u, param)->d;
 }
 
-/*	Of stacked squares [M,M]; upper triangles stay: they are 0, or not read. */
+/*	Rows of stacked squares [M,M]; upper triangles stay: they are 0, or not read. */
 static void gp__copy_lower(odvgp_real *to, const odvgp_real *from, ptrdiff_t rows, ptrdiff_t M)
 {
 	GP__FOR(r, rows) gp__copy(to + r * M, from + r * M, r % M + 1);
