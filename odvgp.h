@@ -15287,19 +15287,23 @@ static void gp__nat_kernel_times(
 	gp__kernel_run(&job, u->model->tape.scratch);
 }
 
+/*	x <- L^-1 x, or L^-T x. */
+static void gp__solve_L(const gp__unit *u, int transposed, odvgp_real *x)
+{
+	odvgp_trsm(&u->model->tape.blas, 0, transposed, u->M, 1, gp__value(u, u->L), u->M, x, 1);
+}
+
 /*	g <- g - W^T h, W^T h = K(Zg,Zb) L^-T h; h is the gradient in the whitened q_mu, from the slot's
 	gradient d. */
 static void gp__nat_hybrid_back(gp__unit *u, ptrdiff_t p, odvgp_real *g)
 {
 	odvgp_model *m = u->model;
-	const odvgp_real *L = gp__value(u, u->L);
-	ptrdiff_t M = u->M;
 	odvgp_real *h = gp__lend(&m->nat_R, GP__NAT_GAMMA);
 	/* L^-T h. WHITENED: h = d. PRIMAL (slot = L q_mu): h = L^T d.
 	   A_BETA (q_mu = L^T slot): h = L^-1 d. */
-	gp__copy(h, gp__node_of(u, u->block[GP__ON_BETA].mu)->d + p * M, M);
-	if (u->param == ODVGP_PARAMETRISATION_A_BETA) odvgp_trsm(&m->tape.blas, 0, 0, M, 1, L, M, h, 1);
-	if (u->param != ODVGP_PARAMETRISATION_PRIMAL) odvgp_trsm(&m->tape.blas, 0, 1, M, 1, L, M, h, 1);
+	gp__copy(h, gp__node_of(u, u->block[GP__ON_BETA].mu)->d + p * u->M, u->M);
+	if (u->param == ODVGP_PARAMETRISATION_A_BETA) gp__solve_L(u, 0, h);
+	if (u->param != ODVGP_PARAMETRISATION_PRIMAL) gp__solve_L(u, 1, h);
 	gp__nat_kernel_times(u, u->Z_gamma, u->Z_beta, h, m->nat_t);
 	GP__FOR(i, u->M_gamma) g[i] -= m->nat_t[i];
 	gp__end_loan(&m->nat_R, GP__NAT_GAMMA);
@@ -15309,14 +15313,12 @@ static void gp__nat_hybrid_back(gp__unit *u, ptrdiff_t p, odvgp_real *g)
 static void gp__nat_hybrid_shift(gp__unit *u, const odvgp_real *da, odvgp_real *slot)
 {
 	odvgp_model *m = u->model;
-	const odvgp_real *L = gp__value(u, u->L);
-	ptrdiff_t M = u->M;
 	odvgp_real *c = gp__lend(&m->nat_R, GP__NAT_GAMMA);
 	/* PRIMAL: Kbg da; WHITENED: L^-1 Kbg da; A_BETA: Kb^-1 Kbg da */
 	gp__nat_kernel_times(u, u->Z_beta, u->Z_gamma, da, c);
-	if (u->param != ODVGP_PARAMETRISATION_PRIMAL) odvgp_trsm(&m->tape.blas, 0, 0, M, 1, L, M, c, 1);
-	if (u->param == ODVGP_PARAMETRISATION_A_BETA) odvgp_trsm(&m->tape.blas, 0, 1, M, 1, L, M, c, 1);
-	GP__FOR(i, M) slot[i] += c[i];
+	if (u->param != ODVGP_PARAMETRISATION_PRIMAL) gp__solve_L(u, 0, c);
+	if (u->param == ODVGP_PARAMETRISATION_A_BETA) gp__solve_L(u, 1, c);
+	GP__FOR(i, u->M) slot[i] += c[i];
 	gp__end_loan(&m->nat_R, GP__NAT_GAMMA);
 }
 
@@ -15481,7 +15483,7 @@ static void gp__diag_shrink(gp__diag_work *w, odvgp_real *x)
 	ptrdiff_t M = w->M;
 	odvgp_trmm(blas, 1, M, 1, 1, w->L, M, x, 1, 0, w->gradient, 1);
 	gp__cholesky_solve(blas, M, w->Q, M, w->gradient);
-	odvgp_trsm(blas, 0, 1, M, 1, w->L, M, w->gradient, 1);
+	gp__solve_L(w->u, 1, w->gradient);
 	gp__copy(x, w->gradient, M);
 }
 
@@ -15519,7 +15521,7 @@ static odvgp_status gp__diag_output(
 	if (how == ODVGP_DIAG_STEP_AFFINE)
 		GP__FOR(i, M) w->gradient[i] = w->m[i] * w->change[i];
 	gp__copy(w->lambda, h, M);
-	odvgp_trsm(blas, 0, 1, M, 1, w->L, M, w->lambda, 1);
+	gp__solve_L(w->u, 1, w->lambda);
 	GP__FOR(i, M) w->lambda[i] = w->mu[i] - w->lambda[i]; /* dL/dm */
 	/* m <- m - tau S dL/dm, as in the dense step */
 	if (mean_alone) {
