@@ -13212,8 +13212,7 @@ ODVGP_API odvgp_status odvgp_compact(
 /* ---- >>model   types of training: slots, nodes, units, state
 
 	A model is units on one tape and one parameter vector: one for each layer, or P of one function
-	each for a last layer of independent functions. Samples of a hidden unit are the next layer's
-	inputs. */
+	for a last layer of independent functions. A hidden unit's samples are the next one's inputs. */
 
 /*	Longest slot name. */
 #define GP__SLOT_NAME  ((int)sizeof "layer0.unit999.kernel.31.lengthscale")
@@ -13224,14 +13223,14 @@ typedef struct gp__unit gp__unit;
 /*	The internal part of a slot. */
 typedef struct {
 	char name[GP__SLOT_NAME];
-	odvgp_real low, high; /* of values; HUGE_VAL: no upper one */
-	odvgp_real floor;     /* lower bound unless the caller sets bounds */
-	int unit;             /* its number; -1: the likelihood's */
-	int power;            /* of the outputs' unit in its numbers: -1, 0 or 1 */
-	int column;           /* GP__PER_INPUT, GP__IN_INPUTS or 0 */
+	/* bounds of values (HUGE_VAL: none); lower bound if the caller sets none */
+	odvgp_real low, high, floor;
+	int unit;   /* its number; -1: the likelihood's */
+	int power;  /* of the outputs' unit: -1, 0 or 1 */
+	int column; /* GP__PER_INPUT, GP__IN_INPUTS or 0 */
 	odvgp_real prior_a, prior_b;
 	int prior;      /* odvgp_prior */
-	int of_q;       /* positive numbers of q have no prior */
+	int of_q;       /* no prior */
 	uint64_t stamp; /* tape's clock at the last change */
 } gp__slot_state;
 
@@ -13243,21 +13242,22 @@ typedef struct {
 
 /* --- slots and the parameter vector --- */
 
-/*	Slots are numbered from 1; 0 is none. While a model is measured, slots are only counted: slot
-	and state are NULL. */
+/*	Slots are numbered from 1; 0 is none. Measuring a model only counts them: slot and state are
+	NULL. */
 typedef struct {
 	/* theta [count]; value [positive]; grad [count], with respect to values */
 	odvgp_real *theta, *value, *grad;
 	ptrdiff_t count, positive;
-	/* numbers up to the last that natural steps do not move; theirs are mostly last. 0: L-BFGS */
+	/* numbers up to the last that Adam moves; natural steps' are mostly behind. 0: L-BFGS */
 	ptrdiff_t adam;
 	odvgp_positive_transform kind;
 	int slots, positive_slots;
-	int bad;               /* a name did not fit */
-	const gp__unit *of;    /* whose slots are added; NULL: the likelihood's */
-	gp__loan lent;         /* grad's memory between evaluations: GP__LENT_... */
-	odvgp_slot *slot;      /* [slots + 1] */
-	gp__slot_state *state; /* [slots + 1] */
+	int bad;            /* a name did not fit */
+	const gp__unit *of; /* whose slots are added; NULL: the likelihood's */
+	gp__loan lent;      /* grad's memory between evaluations: GP__LENT_... */
+	/* [slots + 1] */
+	odvgp_slot *slot;
+	gp__slot_state *state;
 } gp__params;
 
 /* --- nodes and the tape --- */
@@ -13265,18 +13265,16 @@ typedef struct {
 #define GP__MAX_IN 6
 
 enum { GP__HEAD, GP__TILE, GP__TAIL };
-/*	Varying sizes: the tile's rows times `times`; sampled columns of gamma; the tile's rows times
-	`inputs`. */
+/*	Varying sizes: the tile's rows times unit->times; gamma's sampled columns; rows times inputs. */
 enum { GP__TILE_SIZE = -1, GP__SAMPLE_SIZE = -2, GP__INPUT_SIZE = -3 };
 
-/*	Variants of operations, as >>ops explains them. */
-/* KERNEL: LOWER for the lower triangle of a symmetric matrix */
+/*	Variants of operations, as >>ops explains them. LOWER: only the lower triangle of a symmetric
+	matrix; BARE: no jitter until a factorisation fails; L of a PRODUCT: lower triangular. COLLAPSE
+	has bits. */
 enum { GP__KERNEL_WHOLE, GP__KERNEL_LOWER };
-/* CHOL: BARE for no jitter until a factorisation fails */
 enum { GP__CHOL_JITTERED, GP__CHOL_BARE };
 enum { GP__SOLVE_LEFT, GP__SOLVE_RIGHT, GP__SOLVE_RIGHT_PLAIN };
-/* PRODUCT: L is lower triangular */
-enum { GP__PRODUCT_AB, GP__PRODUCT_AL, GP__PRODUCT_ABT, GP__PRODUCT_ATB, GP__PRODUCT_ATBT };
+enum { GP__PRODUCT_AB, GP__PRODUCT_AL, GP__PRODUCT_ABT, GP__PRODUCT_ATBT };
 enum { GP__MINUS_WHOLE, GP__MINUS_LOWER };
 enum { GP__B_TRIANGLES, GP__B_DIAGONAL };
 enum { GP__RESIDUAL_CLAMPED, GP__RESIDUAL_FLOORED };
@@ -13284,7 +13282,7 @@ enum { GP__MIX_PLAIN, GP__MIX_SQUARES };
 enum { GP__DOT_WHOLE, GP__DOT_SAMPLED };
 enum { GP__COLLAPSE_BOTH, GP__COLLAPSE_MEAN_BETA, GP__COLLAPSE_COV_BETA, GP__COLLAPSE_BETA };
 
-/*	Purposes of an evaluation, which runs only nodes that serve one of them. */
+/*	Purposes of an evaluation, which runs only nodes that serve them. */
 enum {
 	GP__GIVES_BOUND = 1,
 	GP__GIVES_STATS = 2,
@@ -13295,8 +13293,7 @@ enum {
 /*	Terms of a bound, where adjoints begin. */
 #define GP__GIVES_VALUE (GP__GIVES_BOUND | GP__GIVES_COLLAPSED)
 
-/*	To add an operation: a name here, its row in >>ops with forward, reverse and memory, and who
-	builds it in >>graph or >>parts. */
+/*	To add an operation: a name here, its row in >>ops, and who builds it in >>graph or >>parts. */
 typedef enum {
 	GP__PARAM,
 	GP__INPUT,
@@ -13347,27 +13344,29 @@ typedef struct {
 } gp__ref;
 static const gp__ref gp__none = {0, 0, 0};
 
-typedef struct {
+typedef struct gp__node gp__node;
+typedef struct gp__tape gp__tape;
+struct gp__node {
 	gp__op op;
 	int variant;
 	int segment, needs_grad;
-	int purpose; /* GP__GIVES_...: evaluations that request it */
-	int active;  /* requested now, by the evaluation or a reader */
-	int seeded;  /* it is a term of the bound, or a term depends on it */
-	/* PARAM: first slot, number of slots; else slots = 0 */
-	int slot, slots;
-	int in[GP__MAX_IN];          /* 0: none */
-	int base;                    /* the node in whose memory it works; 0: its own */
-	int next;                    /* the node that overwrites its value; 0: none */
-	int kept;                    /* aux holds all that the adjoint needs */
-	int rows_vary, cols_vary;    /* GP__TILE_SIZE, ..., or 0 */
-	odvgp_real coef[GP__MAX_IN]; /* SUM: one per input; PRODUCT, DOT: coef[0] */
+	int purpose;     /* GP__GIVES_...: evaluations that request it */
+	int active;      /* requested now, by the evaluation or a reader */
+	int seeded;      /* it is a term of the bound, or a term depends on it */
+	int slot, slots; /* PARAM: the first, and how many; else slots = 0 */
+	/* NULL: none; base: in whose memory it works; next: overwrites its value */
+	gp__node *in[GP__MAX_IN], *base, *next;
+	int kept;                 /* aux holds all that the adjoint needs */
+	int rows_vary, cols_vary; /* GP__TILE_SIZE, ..., or 0 */
+	odvgp_real coef;          /* of DOT, and of SUM's inputs after the first */
 	ptrdiff_t rows, cols, ld;
 	odvgp_real *v, *d, *aux;
 	gp__jitter *jitter; /* CHOL, JITTERED; else NULL */
 	gp__unit *of;
+	gp__tape *tape;
+	const odvgp_blas *blas; /* the tape's */
 	uint64_t stamp;
-} gp__node;
+};
 
 /* --- units --- */
 
@@ -13376,8 +13375,7 @@ typedef struct {
 	int number;           /* among the model's; the same in all units of a layer */
 	ptrdiff_t M, natural; /* points; M if natural steps move it, else 0 */
 	int slot_mu, slot_sqrt;
-	gp__ref L;                    /* that whitens it */
-	gp__ref mu, sqrt;             /* as the slots hold them */
+	gp__ref L, mu, sqrt;          /* what whitens it; what the slots hold */
 	gp__ref white_mu, white_sqrt; /* whitened */
 	gp__ref A, stats;             /* features of the tile; natural step's statistics */
 	odvgp_real *P, *j;            /* natural parameters: [P,M,M] lower, and [P,M] */
@@ -13388,9 +13386,8 @@ enum { GP__ON_BETA, GP__ON_GAMMA, GP__BLOCKS };
 struct gp__unit {
 	gp__kernel kernel; /* first: gp__unit_config clears what follows */
 	odvgp_model *model;
-	int number; /* among the model's units: all layers before the last have one */
-	int layer;
-	ptrdiff_t sd_at; /* its first in model->data_sd */
+	int number, layer; /* among the model's units: all layers before the last have one */
+	ptrdiff_t sd_at;   /* its first in model->data_sd */
 	/* inputs for each row of the data: 1, or the samples of the layer below; rows for each */
 	ptrdiff_t inputs, times;
 	gp__patches patches;
@@ -13408,37 +13405,34 @@ struct gp__unit {
 	gp__block block[GP__BLOCKS];
 	/* jitter_kept restores it if an attempt fails */
 	gp__jitter jitter[GP__JITTERS], jitter_kept[GP__JITTERS];
-	/* `raised` where L-BFGS knows the bound */
-	odvgp_real lbfgs_jitter[GP__JITTERS];
-	odvgp_real prior_sd; /* sqrt k(x,x) at Adam's last step */
-	odvgp_real *scales;  /* [M_gamma] D */
-	ptrdiff_t *columns;  /* [M_gamma] columns, the sampled ones first */
-	ptrdiff_t ncolumns;  /* the sampled ones */
+	odvgp_real lbfgs_jitter[GP__JITTERS]; /* `raised` where L-BFGS knows the bound */
+	odvgp_real prior_sd;                  /* sqrt k(x,x) at Adam's last step */
+	odvgp_real *scales;                   /* [M_gamma] D */
+	ptrdiff_t *columns, ncolumns;         /* [M_gamma] columns, the ncolumns sampled ones first */
 	uint64_t columns_stamp;
 	/* head nodes */
 	gp__ref hyp, Z_beta, Z_gamma, a_slot, a, K, Kb, L, W, C, L_v, L_H, q_diag, weights,
 			gamma_residual, patch_weights;
 	gp__ref shift; /* q(u)'s mean is q_mu plus this; none: q_mu */
-	/* tile nodes; X, or what it has patches of, comes from the data, or from eps and the unit
+	/* tile nodes; X, or the images of its patches, comes from the data, or from eps and the unit
 	   below; mean and var [P,n] are the unit's output */
 	gp__ref eps, X, K_x, A, A_v, k_x, mean, var;
-	/* a test's normals, [S,normal_rows,D], or NULL */
-	const odvgp_real *normals;
+	const odvgp_real *normals; /* a test's, [S,normal_rows,D], or NULL */
 	ptrdiff_t normal_rows;
 };
 
-/*	Begins the sums over tiles; moments, gradient, statistics and adjoints of head nodes follow. */
+/*	Begins the sums over tiles; gp__sums_layout says what follows. */
 typedef struct {
 	double expected;     /* of the EXPECT node */
 	double weight, logs; /* sum of the rows' weights w; of w log e, e a multiple of the noise */
 	uint64_t clamped;
-	odvgp_status status; /* the first failure */
-	ptrdiff_t row;       /* its row, as in odvgp_info */
+	odvgp_status status; /* the first failure; its row, as in odvgp_info */
+	ptrdiff_t row;
 } gp__sums;
 
-typedef struct {
-	/* [nodes + 1], node[0] is none; NULL while a model is measured */
-	gp__node *node;
+struct gp__tape {
+	/* [nodes + 1], node[0] is none. NULL while a model is measured: `counted` takes their place */
+	gp__node *node, counted;
 	int nodes;
 	gp__arena *arena;     /* while the tape is built */
 	size_t deferred;      /* bytes that gp__sums_layout places at the end */
@@ -13446,19 +13440,15 @@ typedef struct {
 	odvgp_blas blas;
 	const gp__y_row *y; /* the model's */
 	ptrdiff_t lik_nodes;
-	odvgp_real *rule; /* gp__lik_job's */
-	/* each operation uses it from the start */
-	gp__arena scratch;
+	odvgp_real *rule;  /* gp__lik_job's */
+	gp__arena scratch; /* each operation uses it from the start */
 	odvgp_real jitter_absolute, jitter_relative, jitter_limit; /* from the config */
 	odvgp_events events;
-	odvgp_status failed;  /* of the operation that runs forward */
-	odvgp_info *info;     /* the caller's; may be NULL */
-	odvgp_info *own_info; /* if the caller's is NULL and a row is needed */
-	ptrdiff_t tile;       /* most rows of a tile */
-	ptrdiff_t rows;       /* of the current tile */
-	int tasks;            /* most that run at once */
-	/* bytes that a KERNEL_VEC or TRI_SQUARES node may keep for its adjoint */
-	size_t keep;
+	odvgp_status failed;         /* of the operation that runs forward */
+	odvgp_info *info, *own_info; /* the caller's, or NULL; its substitute, for rows */
+	ptrdiff_t tile, rows;        /* most rows of a tile; of the current one */
+	int tasks;                   /* most that run at once */
+	size_t keep;                 /* bytes that a node may keep for its adjoint */
 	uint64_t clock;
 	gp__sums *sums;
 	/* numbers after sums: forward runs add to the first forward_sums, reverse runs to the rest */
@@ -13466,9 +13456,9 @@ typedef struct {
 	ptrdiff_t forward_sums, all_sums;
 	odvgp_real *tree; /* shards' sums, one per level of a binary tree */
 	int purpose;
-	int again;      /* second visit of the tiles, for the gradient: moments are not added again */
+	int again;      /* second visit of the tiles, for the gradient: moments stay */
 	int data_error; /* the last evaluation failed on its rows, not on the parameters */
-} gp__tape;
+};
 
 /* --- a model's state --- */
 
@@ -13478,18 +13468,13 @@ typedef struct {
 	/* scales_age: Adam's steps since D was recomputed */
 	uint64_t steps, adam_steps, clean_steps, scales_age;
 	/* nat_valid: a bit per block, (P, j) fit q; good_valid: a last good theta exists */
-	uint64_t nat_valid, good_valid;
-	uint64_t nat_steps;
-	/* q is odvgp_fit_q's for the current parameters */
-	uint64_t fitted;
-	/* the last good parameters' bound, on their rows */
-	double good_elbo;
-	/* factor of all step sizes; below 1 after an undone step */
-	double step_scale;
+	uint64_t nat_valid, good_valid, nat_steps;
+	uint64_t fitted;   /* q is odvgp_fit_q's for the current parameters */
+	double good_elbo;  /* the last good parameters' bound, on their rows */
+	double step_scale; /* factor of all step sizes; below 1 after an undone step */
 	/* L-BFGS knows the bound at the current parameters, on data with this hash */
 	uint64_t lbfgs_valid, lbfgs_data;
-	/* its two terms, for each unit's lbfgs_jitter */
-	double lbfgs_expected, lbfgs_kl;
+	double lbfgs_expected, lbfgs_kl; /* its two terms, for each unit's lbfgs_jitter */
 } gp__state;
 
 /*	L-BFGS, independent of models. */
@@ -13498,13 +13483,12 @@ typedef struct {
 	uint64_t pairs, next; /* kept; index of the next */
 	odvgp_real *S, *Y;    /* [memory,n] differences of x and of gradients, a ring */
 	double *sy;           /* [memory] s.y > 0 of the pairs */
-	/* [n] the iteration's start, then end; its gradient */
-	odvgp_real *x, *g;
-	double loss;                 /* the value at x */
-	odvgp_real *d;               /* [n] direction */
-	odvgp_real *trial, *g_trial; /* [n] a point on the line; its gradient */
-	double *alpha;               /* [memory] work */
-	double length;               /* of the last step, in multiples of d; 0: none */
+	odvgp_real *x, *g;    /* [n] the iteration's start, then end; its gradient */
+	double loss;          /* the value at x */
+	/* [n] direction; a point on the line; its gradient */
+	odvgp_real *d, *trial, *g_trial;
+	double *alpha; /* [memory] work */
+	double length; /* of the last step, in multiples of d; 0: none */
 	ptrdiff_t evaluations;
 	unsigned converged : 1, stuck : 1, stopped : 1;
 } gp__lbfgs;
@@ -13514,19 +13498,18 @@ struct odvgp_model {
 	int units;
 	odvgp_config cfg;
 	gp__unit *unit; /* [units]; of a draft: one, made for each in turn */
-	/* a draft: sets the kernel of unit u from `source`; else NULL */
+	/* of a draft, else NULL: sets u's kernel */
 	void (*make)(gp__unit *u, const void *source);
 	const void *source;
 	gp__params par;
 	gp__tape tape;
 	gp__state state;
-	/* functions of the likelihood; targets */
-	ptrdiff_t F, T, classes; /* classes: 0 without CLASSES */
-	ptrdiff_t extent;        /* classes, or the Gaussian's noises */
+	/* functions of the likelihood, targets, classes (0 without CLASSES); classes, or the
+	   Gaussian's noises */
+	ptrdiff_t F, T, classes, extent;
 	gp__y_row y;
 	/* positive, then free parameters: first slot (0: none), slots */
-	int slot_lik_params, lik_slots;
-	int slot_lik_free_params, lik_free_slots;
+	int slot_lik_params, lik_slots, slot_lik_free_params, lik_free_slots;
 	int slot_mixing; /* 0: functions are the last unit's */
 	int warm_due;    /* warm starts with which odvgp_fit begins */
 	/* moments, objective: for bounds without q. root: sqrt(e / w) of rows of weight w and noise
@@ -13537,22 +13520,21 @@ struct odvgp_model {
 	odvgp_real *begun;
 	gp__jitter *jitter_begun;
 	gp__lbfgs lbfgs; /* n is 0 with another optimiser */
-	/* GP__NAT_...: matrices for natural steps of the largest unit */
+	/* GP__NAT_...: matrices and vectors, lent together, for natural steps of the largest unit */
 	gp__loan nat_R;
-	odvgp_real *nat_t; /* vectors, lent with nat_R */
+	odvgp_real *nat_t;
 	/* each unit's standard deviations of its inputs' columns [D], of its outputs [1], and of its
 	   patches' columns [Dz]; 1 before odvgp_init_data */
 	odvgp_real *data_sd;
 	ptrdiff_t data_sds;
-	/* GP__KEPT_...: copies of par.value and data_sd during a change that may fail */
-	gp__loan kept;
+	gp__loan kept; /* GP__KEPT_...: copies of par.value and data_sd during a change that may fail */
 	odvgp_allocator allocator;
 	void *allocation;
 };
 
 /* --- the watch; loops over a model's parts --- */
 
-/*	Begin a call with a watch, or within one; returns what m->tape.blas.watcher is after it. */
+/*	Begin a call with a watch, or within one; returns m->tape.blas.watcher's value after it. */
 static gp__watcher *gp__watch_begin(odvgp_model *m, gp__watcher *own, const odvgp_watch *watch)
 {
 	gp__watcher *outer = m->tape.blas.watcher;
@@ -13596,11 +13578,18 @@ static void gp__hold(odvgp_model *m, int held)
 #define GP__EACH_SLOT(s, m)     for (int s = 1; s <= (m)->par.slots; s++)
 #define GP__EACH_VALUE(i, slot) GP__FROM(i, (slot)->offset, (slot)->offset + (slot)->count)
 
-/*	Whether a unit is in the last layer; whether it is the last unit of all. */
+/*	Whether a unit is in the last layer; whether it is the last of all. */
 static int gp__is_last(const gp__unit *u) { return u->layer + 1 == (int)u->model->cfg.layers; }
 static int gp__is_top(const gp__unit *u) { return u->number + 1 == u->model->units; }
 
-/*	Whether the likelihood sees mixtures of the unit's functions. */
+static gp__node *gp__node_of(const gp__unit *u, gp__ref ref)
+{
+	gp__tape *t = &u->model->tape;
+	return t->node ? &t->node[ref.id] : &t->counted;
+}
+static odvgp_real *gp__value(const gp__unit *u, gp__ref ref) { return gp__node_of(u, ref)->v; }
+
+/*	The likelihood sees mixtures of the unit's functions. */
 static int gp__is_mixed(const gp__unit *u) { return gp__is_last(u) && u->model->cfg.functions > 0; }
 
 /*	Outputs of each unit of a layer; units of a config of checked layers, whose P is limited. */
@@ -13616,7 +13605,7 @@ static ptrdiff_t gp__units_of(const odvgp_config *c)
 
 /* --- properties of mean parts and covariance parts --- */
 
-/*	q_mu: a mean in whitened (or the config's) coordinates, or coefficients of k(x, Z_beta). */
+/*	q_mu: a mean in the config's coordinates, or coefficients of k(x, Z_beta). */
 enum { GP__MU_MEAN, GP__MU_COEFFICIENTS };
 /*	gamma's features in the mean: none, A_v, K(Zg,X) - W^T A, or K(Za,X). */
 enum { GP__NO_GAMMA, GP__WHITE_GAMMA, GP__RESIDUAL_GAMMA, GP__FREE_GAMMA };
@@ -13629,15 +13618,15 @@ enum {
 	GP__HAS_EXACT = 1 << ODVGP_OBJECTIVE_EXACT
 };
 
-/*	Natural steps of q. A member has those that both of its parts name. */
+/*	Natural steps of q: a member has those that both parts name. */
 enum {
 	/* q(u) is Gaussian with mean q_mu plus the unit's shift, Cholesky factor q_sqrt */
 	GP__STEPS_BETA = 1,
 	GP__STEPS_GAMMA = 2,    /* q(v) is Gaussian: v_mu, v_sqrt */
 	GP__STEPS_DIAGONAL = 4, /* q of O(M): q_mu, q_diag */
 	GP__STEPS_OF_MU = GP__STEPS_BETA | GP__STEPS_DIAGONAL,
-	/* these steps, and Adam's of the kernel, can do harm at any size: a step that sees all rows
-	   checks the bound */
+	/* these, and Adam's of the kernel, can do harm at any size: a step on all rows checks the
+	   bound */
 	GP__STEPS_WATCHED = 8
 };
 
@@ -13657,16 +13646,11 @@ typedef struct gp__mean_part {
 	const char *name;
 	odvgp_mean_part without_gamma; /* the part if M_gamma = 0 */
 	int mu, gamma;                 /* GP__MU_..., GP__..._GAMMA */
-	/* q_mu's slot, and its name with ODVGP_PARAMETRISATION_A_BETA */
-	const char *q_mu, *a_beta;
-	/* slots of gamma's points, their coefficients, v's mean; NULL: none */
+	/* slots of gamma's points, coefficients, v's mean; NULL: none */
 	const char *Z_gamma, *a, *v_mu;
-	int has_a_beta;  /* q may be trained with ODVGP_PARAMETRISATION_A_BETA */
-	int steps;       /* GP__STEPS_... */
-	int gamma_steps; /* gamma has natural steps, eqs. 15a and 16 of [ODVGP] */
-	int scale;       /* GP__SCALE_...: Adam's scales of gamma */
-	int optimum;     /* GP__OPTIMUM_WEIGHTS or none */
-	int objectives;  /* GP__HAS_... */
+	int has_a_beta; /* q may be trained with ODVGP_PARAMETRISATION_A_BETA */
+	/* GP__STEPS_..., GP__SCALE_... of gamma, GP__OPTIMUM_WEIGHTS or none, GP__HAS_... */
+	int steps, scale, optimum, objectives;
 	gp__part_head *head;
 	gp__part_tile *tile;
 } gp__mean_part;
@@ -13676,10 +13660,8 @@ typedef struct gp__cov_part {
 	odvgp_cov_part without_gamma;
 	int factor;                         /* GP__FACTOR_OF_S, ... */
 	const char *q_sqrt, *v_sqrt, *diag; /* slots; NULL: none */
-	/* slot of v_sqrt's points if the mean part has none */
-	const char *Z_gamma;
-	/* exponent of the targets' unit in the factor; 0: set by its coordinates */
-	int sqrt_power;
+	const char *Z_gamma;                /* slot of v_sqrt's points if the mean part has none */
+	int sqrt_power;        /* exponent of the targets' unit in the factor; 0: its coordinates' */
 	odvgp_real sqrt_start; /* the factor's initial diagonal; 1: the prior */
 	/* GP__STEPS_..., GP__OPTIMUM_..., GP__HAS_... */
 	int steps, optimum, objectives;
@@ -13693,10 +13675,10 @@ typedef struct gp__cov_part {
 	theta holds every trainable number. Positive numbers come first, unbounded as odvgp_set_bounds
 	defines, with their values beside theta. Other numbers are their own values. */
 
-/*	1 / (1 + e^t), t >= 0: the distance to the nearer bound over high - low, to all digits. */
+/*	1 / (1 + e^|t|): the distance to the nearer bound over high - low, to all digits. */
 static double gp__tail(double t)
 {
-	double e = exp(-t);
+	double e = exp(-fabs(t));
 	return e / (1 + e);
 }
 
@@ -13710,7 +13692,7 @@ static odvgp_real gp__low(const gp__params *p, int s)
 static odvgp_real gp__to_positive(const gp__params *p, int s, odvgp_real theta)
 {
 	double t = (double)theta, low = (double)gp__low(p, s), high = (double)p->state[s].high,
-		   tail = gp__tail(fabs(t));
+		   tail = gp__tail(t);
 	if (high < HUGE_VAL)
 		return (odvgp_real)(t < 0 ? low + (high - low) * tail : high - (high - low) * tail);
 	if (p->kind == ODVGP_POSITIVE_TRANSFORM_EXP) return (odvgp_real)(low + exp(t));
@@ -13738,13 +13720,13 @@ static odvgp_real gp__positive_derivative(
 		const gp__params *p, int s, odvgp_real theta, odvgp_real value)
 {
 	double t = (double)theta, low = (double)gp__low(p, s), high = (double)p->state[s].high,
-		   tail = gp__tail(fabs(t));
+		   tail = gp__tail(t);
 	if (high < HUGE_VAL) return (odvgp_real)((high - low) * tail * (1 - tail));
 	if (p->kind == ODVGP_POSITIVE_TRANSFORM_EXP) return low > 0 ? (odvgp_real)exp(t) : value;
 	return (odvgp_real)(low > 0 ? t < 0 ? tail : 1 - tail : -expm1(-(double)value));
 }
 
-/*	The value, moved inside the bounds as odvgp_set_bounds says. */
+/*	The value, moved inside the bounds (odvgp_set_bounds). */
 static odvgp_real gp__inside(const gp__params *p, int s, odvgp_real value)
 {
 	odvgp_real low = gp__low(p, s), high = p->state[s].high,
@@ -13766,7 +13748,7 @@ static void gp__slot_units(gp__params *p, int s, int power, int column)
 	p->state[s].column = column;
 }
 
-/*	Part of a slot's name: "layer0." */
+/*	"layer0." */
 static void gp__put_part(gp__text *t, const char *word, ptrdiff_t number)
 {
 	gp__put(t, word);
@@ -13779,59 +13761,59 @@ static int gp__slot_add(
 		gp__params *p, const char *name, int kind, int dims, ptrdiff_t a, ptrdiff_t b, ptrdiff_t c)
 {
 	int s = ++p->slots;
-	ptrdiff_t offset = p->count;
+	const gp__unit *u = p->of;
 	p->count += a * b * c;
 	if (!(kind & GP__NATURAL)) p->adam = p->count;
 	p->bad |= strlen(name) + sizeof "layer0.unit999" >= GP__SLOT_NAME;
 	if (!p->slot) return s;
 	odvgp_slot *slot = &p->slot[s];
-	gp__text t = {p->state[s].name, sizeof p->state[s].name, 0};
+	gp__slot_state *state = &p->state[s];
+	gp__text t = {state->name, sizeof state->name, 0};
 	memset(slot, 0, sizeof *slot);
-	memset(&p->state[s], 0, sizeof p->state[s]);
-	if (p->of && p->of->model->cfg.layers > 1) gp__put_part(&t, "layer", p->of->layer);
-	if (p->of && p->of->model->cfg.independent && gp__is_last(p->of) && !(kind & GP__OF_LAYER))
-		gp__put_part(&t, "unit", p->of->number - p->of->layer);
+	memset(state, 0, sizeof *state);
+	if (u && u->model->cfg.layers > 1) gp__put_part(&t, "layer", u->layer);
+	if (u && u->model->cfg.independent && gp__is_last(u) && !(kind & GP__OF_LAYER))
+		gp__put_part(&t, "unit", u->number - u->layer);
 	gp__put(&t, name);
-	p->state[s].unit = p->of ? p->of->number : -1;
-	slot->name = p->state[s].name;
+	slot->name = state->name;
 	slot->dims = dims;
 	slot->shape[0] = a;
 	slot->shape[1] = b;
 	slot->shape[2] = c;
-	slot->offset = offset;
 	slot->count = a * b * c;
+	slot->offset = p->count - slot->count;
 	slot->positive = (kind & GP__POSITIVE) != 0;
 	slot->lower = (kind & GP__TRIANGLES) != 0;
 	slot->natgrad = (kind & GP__NATURAL) != 0;
 	slot->trainable = 1;
-	p->state[s].high = (odvgp_real)HUGE_VAL;
-	p->state[s].of_q = (kind & GP__OF_Q) != 0;
+	state->unit = u ? u->number : -1;
+	state->high = (odvgp_real)HUGE_VAL;
+	state->of_q = (kind & GP__OF_Q) != 0;
 	return s;
 }
 
-/*	Borrowers of the gradient's memory, of model->kept and of model->nat_R. */
+/*	Borrowers of the gradient's memory, model->kept and model->nat_R. */
 enum { GP__NOBODY, GP__LENT_OPTIMUM, GP__LENT_ALPHA, GP__LENT_BACKUP };
 enum { GP__KEPT_BY_START = 1, GP__KEPT_BY_LBFGS, GP__KEPT_BY_STEP };
 enum { GP__NAT_FROM_Q = 1, GP__NAT_OUTPUT, GP__NAT_GAMMA, GP__NAT_DIAGONAL, GP__NAT_OPTIMUM };
 
 /* --- loans of memory, values of slots --- */
 
-static odvgp_real *gp__lend(gp__loan *loan, int to)
-{
-	ODVGP_ASSERT(loan->to == GP__NOBODY);
-	loan->to = to;
-	return loan->at;
-}
 static odvgp_real *gp__lent(const gp__loan *loan, int to)
 {
 	ODVGP_ASSERT(loan->to == to);
 	(void)to; /* unused without assertions */
 	return loan->at;
 }
+static odvgp_real *gp__lend(gp__loan *loan, int to)
+{
+	odvgp_real *at = gp__lent(loan, GP__NOBODY);
+	loan->to = to;
+	return at;
+}
 static void gp__end_loan(gp__loan *loan, int from)
 {
-	ODVGP_ASSERT(loan->to == from);
-	(void)from;
+	gp__lent(loan, from);
 	loan->to = GP__NOBODY;
 }
 
@@ -13874,13 +13856,15 @@ static double gp__log_prior(const gp__params *p, int s, double v, double *deriva
 	*derivative = 0;
 	if (!(v > 0)) return -HUGE_VAL;
 	double a = (double)p->state[s].prior_a, b = (double)p->state[s].prior_b, z = (log(v) - a) / b;
-	*derivative = p->state[s].prior == ODVGP_PRIOR_LOGNORMAL ? -(1 + z / b) / v : (a - 1) / v - b;
-	if (p->state[s].prior == ODVGP_PRIOR_LOGNORMAL)
+	if (p->state[s].prior == ODVGP_PRIOR_LOGNORMAL) {
+		*derivative = -(1 + z / b) / v;
 		return -log(v) - log(b) - 0.5 * gp__log_2pi - 0.5 * z * z;
+	}
+	*derivative = (a - 1) / v - b;
 	return a * log(b) - gp__log_gamma(a) + (a - 1) * log(v) - b * v;
 }
 
-/*	Sum of all log priors; subtracts its gradient from grad, the loss's, unless NULL. */
+/*	Sum of all log priors; subtracts its gradient from the loss's, unless NULL. */
 static double gp__add_priors(const gp__params *p, odvgp_real *grad)
 {
 	double sum = 0, derivative;
@@ -13920,7 +13904,7 @@ static odvgp_real gp__unit_diag(const gp__unit *u, const odvgp_real *x)
 	return gp__kernel_diag(&u->kernel, gp__hyp(u), x, value);
 }
 
-/*	Only as a unit; at inputs of mean square 1. Above 0 even if a product of variances underflows. */
+/*	k(x,x) at inputs of mean square 1, above 0 even if a product of variances underflows. */
 static odvgp_real gp__prior_variance(const gp__unit *u)
 {
 	return GP__MAX(gp__unit_diag(u, NULL), GP__TINY);
@@ -13938,8 +13922,9 @@ static void gp__touch(odvgp_model *m, int slot)
 	m->par.state[slot].stamp = ++m->tape.clock;
 	m->state.fitted = 0;
 	m->state.lbfgs_valid = 0;
-	for (int b = 0; b < GP__BLOCKS && m->par.state[slot].unit >= 0; b++) {
-		const gp__block *block = &m->unit[m->par.state[slot].unit].block[b];
+	int unit = m->par.state[slot].unit;
+	for (int b = 0; b < GP__BLOCKS && unit >= 0; b++) {
+		const gp__block *block = &m->unit[unit].block[b];
 		if (slot == block->slot_mu || slot == block->slot_sqrt)
 			m->state.nat_valid &= ~((uint64_t)1 << block->number);
 	}
@@ -13950,8 +13935,8 @@ static void gp__touch_all(odvgp_model *m)
 	GP__EACH_SLOT(i, m) gp__touch(m, i);
 }
 
-/*	Always write theta and value together, and only if theta changes: the caller's value may differ
-	from theta's in the last bits. */
+/*	Write theta and value together, and only if theta changes: the caller's value may differ from
+	theta's in the last bits. */
 static void gp__set_theta(odvgp_model *m, int s, ptrdiff_t i, odvgp_real theta)
 {
 	m->par.theta[i] = theta;
@@ -13970,7 +13955,6 @@ static const gp__likelihood *gp__lik_of(const odvgp_config *c)
 	return &gp__likelihoods[c->lik.kind];
 }
 
-/*	y = f + Gaussian noise allows closed forms. */
 static int gp__has_noise(const odvgp_config *c)
 {
 	return (gp__lik_of(c)->flags & GP__LIK_GAUSSIAN) != 0;
@@ -13979,9 +13963,8 @@ static int gp__has_noise(const odvgp_config *c)
 /*	No effect with other likelihoods. */
 static void gp__set_noise(odvgp_model *m, double value)
 {
-	if (!gp__has_noise(&m->cfg)) return;
-	const odvgp_slot *slot = &m->par.slot[m->slot_lik_params];
-	GP__EACH_VALUE(i, slot) gp__set_positive(m, i, value);
+	if (gp__has_noise(&m->cfg))
+		GP__EACH_VALUE(i, &m->par.slot[m->slot_lik_params]) gp__set_positive(m, i, value);
 }
 
 /*	The noise variance that all outputs share. */
@@ -13991,7 +13974,6 @@ static odvgp_real gp__noise(const odvgp_model *m)
 	return m->tape.node[m->lik_params.id].v[0];
 }
 
-/*	Whether new parameters are finite, and positive where they must be. */
 static int gp__theta_ok(const odvgp_model *m)
 {
 	GP__FOR(i, m->par.positive)
@@ -13999,11 +13981,14 @@ static int gp__theta_ok(const odvgp_model *m)
 	return gp__finite(m->par.theta, m->par.count);
 }
 
+static odvgp_status gp__theta_status(int ok, odvgp_info *info)
+{
+	if (ok) return ODVGP_OK;
+	return gp__refuse(info, ODVGP_E_NAN, "model", "its parameters are not finite, or not above 0");
+}
 static odvgp_status gp__theta_check(const odvgp_model *m, odvgp_info *info)
 {
-	return gp__theta_ok(m) ? ODVGP_OK
-						   : gp__refuse(info, ODVGP_E_NAN, "model",
-									 "its parameters are not finite, or not above 0");
+	return gp__theta_status(gp__theta_ok(m), info);
 }
 
 /* --- public access --- */
@@ -14041,18 +14026,26 @@ ODVGP_API const odvgp_slot *odvgp_slot_find(const odvgp_model *m, const char *na
 	return gp__model_ok(m) ? odvgp_slot_at(m, gp__slot_index(&m->par, name) - 1) : NULL;
 }
 
-/*	*index: the slot that odvgp_get and odvgp_set are asked for. */
+/*	Check a call on slots of a name. */
+static odvgp_status gp__slots_asked(const odvgp_model *m, const char *name, odvgp_info *info)
+{
+	if (!gp__model_ok(m)) return gp__is_null(info, "model");
+	return name ? ODVGP_OK : gp__is_null(info, "name");
+}
+
+/*	*index: the slot that a caller names. */
 static odvgp_status gp__slot_asked(const odvgp_model *m, const char *name, const void *values,
 		ptrdiff_t count, int *index, odvgp_info *info)
 {
-	if (!gp__model_ok(m) || !name || (!values && count))
-		return gp__is_null(info, !gp__model_ok(m) ? "model" : !name ? "name" : "values");
+	odvgp_status s = gp__slots_asked(m, name, info);
+	if (s) return s;
+	if (!values && count) return gp__is_null(info, "values");
 	*index = gp__slot_index(&m->par, name);
 	if (!*index) return gp__refuse(info, ODVGP_E_NAME, "name", NULL);
 	const odvgp_slot *slot = &m->par.slot[*index];
-	return count == slot->count ? ODVGP_OK
-								: gp__fail(info, ODVGP_E_SIZE, slot->name, -1, (double)count,
-										  "another number of values is expected");
+	if (count == slot->count) return ODVGP_OK;
+	return gp__fail(info, ODVGP_E_SIZE, slot->name, -1, (double)count,
+			"another number of values is expected");
 }
 
 ODVGP_API odvgp_status odvgp_get(const odvgp_model *m, const char *name, odvgp_real *values,
@@ -14064,7 +14057,7 @@ ODVGP_API odvgp_status odvgp_get(const odvgp_model *m, const char *name, odvgp_r
 	return s;
 }
 
-/*	Whether number i is above a triangle's diagonal. */
+/*	Number i is above a triangle's diagonal. */
 static int gp__above(const odvgp_slot *slot, ptrdiff_t i)
 {
 	ptrdiff_t cols = slot->shape[2];
@@ -14082,40 +14075,31 @@ ODVGP_API odvgp_status odvgp_set(odvgp_model *m, const char *name, const odvgp_r
 		if (!gp__above(slot, i) && !(values[i] - values[i] == 0))
 			return gp__fail(info, ODVGP_E_NAN, slot->name, i, (double)values[i], "is not finite");
 	const gp__slot_state *state = &m->par.state[index];
-	if (slot->positive)
-		GP__FOR(i, count)
-			if (!(values[i] > 0 && values[i] >= state->low && values[i] <= state->high))
-				return gp__fail(info, ODVGP_E_ARG, slot->name, i, (double)values[i],
-						values[i] > 0 ? "is outside its bounds" : "must be above 0");
+	for (ptrdiff_t i = 0; i < count && slot->positive; i++)
+		if (!(values[i] > 0 && values[i] >= state->low && values[i] <= state->high))
+			return gp__fail(info, ODVGP_E_ARG, slot->name, i, (double)values[i],
+					values[i] > 0 ? "is outside its bounds" : "must be above 0");
 	m->warm_due = 0;
 	GP__FOR(i, count) {
-		m->par.theta[slot->offset + i] = gp__above(slot, i) ? 0
-										 : slot->positive
-												 ? gp__from_positive(&m->par, index, values[i])
-												 : values[i];
-		/* exactly the given value, until the next step */
-		if (slot->positive) m->par.value[slot->offset + i] = values[i];
+		odvgp_real *theta = &m->par.theta[slot->offset + i];
+		*theta = gp__above(slot, i) ? 0 : values[i];
+		if (!slot->positive) continue;
+		*theta = gp__from_positive(&m->par, index, values[i]);
+		m->par.value[slot->offset + i] = values[i]; /* exactly, until the next step */
 	}
 	m->state.good_valid = 0;
 	gp__touch(m, index);
 	return ODVGP_OK;
 }
 
-/*	Whether the slot has this name, or begins so before a final '*'. */
+/*	The slot has this name, or begins so before a final '*'. */
 static int gp__slot_matches(const odvgp_slot *slot, const char *name)
 {
 	size_t length = strlen(name), open = length && name[length - 1] == '*';
 	return (open ? strncmp(slot->name, name, length - 1) : strcmp(slot->name, name)) == 0;
 }
 
-/*	Check a call on all slots of a name. */
-static odvgp_status gp__slots_asked(const odvgp_model *m, const char *name, odvgp_info *info)
-{
-	if (!gp__model_ok(m) || !name) return gp__is_null(info, gp__model_ok(m) ? "name" : "model");
-	return ODVGP_OK;
-}
-
-/*	Its result: `all` slots have the name, `hits` of them could be changed. */
+/*	A call's result: `all` slots have the name, `hits` of them could be changed. */
 static odvgp_status gp__slots_result(int hits, int all, const char *why, odvgp_info *info)
 {
 	if (hits) return ODVGP_OK;
@@ -14129,16 +14113,15 @@ ODVGP_API odvgp_status odvgp_set_trainable(
 	odvgp_status s = gp__slots_asked(m, name, info);
 	if (s) return s;
 	GP__EACH_SLOT(i, m) {
-		odvgp_slot *slot = &m->par.slot[i];
-		if (!gp__slot_matches(slot, name)) continue;
-		slot->trainable = trainable != 0;
+		if (!gp__slot_matches(&m->par.slot[i], name)) continue;
+		m->par.slot[i].trainable = trainable != 0;
 		hits++;
 	}
 	m->state.lbfgs_valid = 0; /* the set of directions changes */
 	return gp__slots_result(hits, hits, NULL, info);
 }
 
-/*	Values inside the bounds stay; theta changes coordinates, so Adam's moments and the last good
+/*	Values inside the bounds stay; theta's coordinates change, so Adam's moments and the last good
 	parameters are dropped. */
 static void gp__bound_slot(odvgp_model *m, int s, odvgp_real low, odvgp_real high)
 {
@@ -14146,10 +14129,8 @@ static void gp__bound_slot(odvgp_model *m, int s, odvgp_real low, odvgp_real hig
 	m->par.state[s].low = low;
 	m->par.state[s].high = high;
 	GP__EACH_VALUE(i, slot) {
-		m->par.value[i] = gp__inside(&m->par, s, m->par.value[i]);
-		m->par.theta[i] = gp__from_positive(&m->par, s, m->par.value[i]);
-		if (i >= m->par.adam) continue;
-		m->m1[i] = m->m2[i] = 0;
+		gp__set_positive(m, i, (double)m->par.value[i]);
+		if (i < m->par.adam) m->m1[i] = m->m2[i] = 0;
 	}
 	m->state.good_valid = 0;
 	gp__touch(m, s);
@@ -14220,21 +14201,13 @@ ODVGP_API ptrdiff_t odvgp_kernel_column(const odvgp_model *m, int term, ptrdiff_
 	runs between two visits of the tiles. The tape is the list of nodes. Reverse runs it backwards:
 	each node adds to the d of its inputs.
 
-	needs_grad: the node depends on a wanted parameter, and a term of the bound on the node; only
-	such nodes are differentiated. stamp: when the value was computed; a head node is recomputed
-	only if an input is newer. A node in place overwrites its input: both are recomputed if either
-	is out of date.
+	Only nodes with needs_grad are differentiated: they depend on a wanted parameter, and a term of
+	the bound on them. stamp: when the value was computed; a head node is recomputed only if an
+	input is newer. A node in place overwrites its input: both are recomputed if either is outdated.
 
 	Below, dX is the adjoint of X; "stacked" means squares [M,M] one below the other, [P M, M]. */
 
-static gp__node *gp__in(gp__tape *t, const gp__node *nd, int i)
-{
-	return nd->in[i] ? &t->node[nd->in[i]] : NULL;
-}
-static int gp__wants(gp__tape *t, const gp__node *nd, int i)
-{
-	return nd->in[i] && t->node[nd->in[i]].needs_grad;
-}
+static int gp__wants(const gp__node *nd, int i) { return nd->in[i] && nd->in[i]->needs_grad; }
 
 /*	A varying size, or `size` itself. */
 static ptrdiff_t gp__size_of(
@@ -14246,13 +14219,6 @@ static ptrdiff_t gp__size_of(
 									 : size;
 }
 
-static void gp__resize(gp__tape *t, gp__node *nd)
-{
-	const gp__unit *u = nd->of;
-	if (nd->rows_vary) nd->rows = gp__size_of(u, nd->rows_vary, t->rows, u->ncolumns);
-	if (nd->cols_vary) nd->cols = gp__size_of(u, nd->cols_vary, t->rows, u->ncolumns);
-}
-
 static void gp__node_zero(odvgp_real *x, const gp__node *nd)
 {
 	if (nd->cols == nd->ld) gp__zero(x, nd->rows * nd->ld);
@@ -14260,103 +14226,96 @@ static void gp__node_zero(odvgp_real *x, const gp__node *nd)
 		GP__FOR(i, nd->rows) gp__zero(x + i * nd->ld, nd->cols);
 }
 
+/*	Entry (i,j) of value and adjoint. */
+#define GP__V(x, i, j) (x)->v[(i) * (x)->ld + (j)]
+#define GP__D(x, i, j) (x)->d[(i) * (x)->ld + (j)]
 #define GP__EACH_ENTRY(i, j, x) \
 	GP__FOR(i, (x)->rows) \
 		GP__FOR(j, (x)->cols)
 
-/*	v <- X's value, and dX += the adjoint, for a node that begins as its input. */
+/*	v <- X, and dX += d. */
 static void gp__value_from(gp__node *nd, const gp__node *X)
 {
 	GP__FOR(i, nd->rows) gp__copy(nd->v + i * nd->ld, X->v + i * X->ld, nd->cols);
 }
 static void gp__adjoint_to(const gp__node *nd, gp__node *X)
 {
-	GP__EACH_ENTRY(i, j, nd) X->d[i * X->ld + j] += nd->d[i * nd->ld + j];
+	GP__EACH_ENTRY(i, j, nd) GP__D(X, i, j) += GP__D(nd, i, j);
 }
 
-/* --- PARAM, INPUT: set from outside; PARAM's adjoint is in the gradient vector --- */
+/* --- PARAM, INPUT: set from outside; PARAM's adjoint is in the gradient --- */
 
-static void gp__do_nothing(gp__tape *t, gp__node *nd)
-{
-	(void)t;
-	(void)nd;
-}
+static void gp__do_nothing(gp__node *nd) { (void)nd; }
 
 /* --- KERNEL(hyp, X1, X2): K(X1, X2)
 	  KERNEL(hyp, Z, X, w): of images X with weights w --- */
 
-/*	Input k of an operation, unless missing, has the weights of patches. */
-static void gp__node_images(gp__tape *t, const gp__node *nd, int k, gp__kjob *job)
+/*	Input k, unless missing, has the weights of patches. */
+static void gp__node_images(const gp__node *nd, int k, gp__kjob *job)
 {
-	gp__node *w = gp__in(t, nd, k);
+	gp__node *w = nd->in[k];
 	if (!w) return;
 	job->patches = &nd->of->patches;
 	job->weights = w->v;
 	if (w->needs_grad) job->dweights = w->d;
 }
 
-static void gp__node_job(gp__tape *t, const gp__node *nd, gp__kjob *job)
+static void gp__node_job(const gp__node *nd, gp__kjob *job)
 {
-	gp__node *hyp = gp__in(t, nd, 0), *X1 = gp__in(t, nd, 1), *X2 = gp__in(t, nd, 2);
-	gp__kernel_job(job, &t->blas, &nd->of->kernel, hyp->v, X1->v, X1->rows, X2->v, X2->rows);
+	gp__node *hyp = nd->in[0], *X1 = nd->in[1], *X2 = nd->in[2];
+	gp__kernel_job(job, nd->blas, &nd->of->kernel, hyp->v, X1->v, X1->rows, X2->v, X2->rows);
 	job->lower = nd->op == GP__KERNEL && nd->variant == GP__KERNEL_LOWER;
-	if (X1->op == GP__GATHER_ROWS && gp__in(t, X1, 0) == X2) job->origin = nd->of->columns;
-	if (gp__wants(t, nd, 0)) job->dhyp = hyp->d;
-	if (gp__wants(t, nd, 1)) job->dX1 = X1->d;
-	if (gp__wants(t, nd, 2)) job->dX2 = X2->d;
-	if (nd->op == GP__KERNEL) gp__node_images(t, nd, 3, job);
+	if (X1->op == GP__GATHER_ROWS && X1->in[0] == X2) job->origin = nd->of->columns;
+	if (gp__wants(nd, 0)) job->dhyp = hyp->d;
+	if (gp__wants(nd, 1)) job->dX1 = X1->d;
+	if (gp__wants(nd, 2)) job->dX2 = X2->d;
+	if (nd->op == GP__KERNEL) gp__node_images(nd, 3, job);
 }
 
-static void gp__kernel_forward(gp__tape *t, gp__node *nd)
+static void gp__kernel_pass(gp__node *nd, int adjoint)
 {
 	gp__kjob job;
-	gp__node_job(t, nd, &job);
-	job.K = nd->v;
-	job.ldk = nd->ld;
-	gp__kernel_matrix(&job, t->scratch, 0);
+	gp__node_job(nd, &job);
+	if (adjoint) job.dK = nd->d;
+	else job.K = nd->v;
+	job.ldk = job.lddk = nd->ld;
+	gp__kernel_matrix(&job, nd->tape->scratch, adjoint);
 }
-
-static void gp__kernel_reverse(gp__tape *t, gp__node *nd)
-{
-	gp__kjob job;
-	gp__node_job(t, nd, &job);
-	job.dK = nd->d;
-	job.lddk = nd->ld;
-	gp__kernel_matrix(&job, t->scratch, 1);
-}
+static void gp__kernel_forward(gp__node *nd) { gp__kernel_pass(nd, 0); }
+static void gp__kernel_reverse(gp__node *nd) { gp__kernel_pass(nd, 1); }
 
 /* --- KERNEL_DIAG(hyp, X): k(x,x) of each row of X, [1,n]
 	  KERNEL_DIAG(hyp, X, w): of images; aux: K w for each [n,patches] --- */
 
-static int gp__node_images_diag(gp__tape *t, gp__node *nd, int adjoint)
+static int gp__node_images_diag(gp__node *nd, int adjoint)
 {
-	gp__node *hyp = gp__in(t, nd, 0), *X = gp__in(t, nd, 1);
+	gp__node *hyp = nd->in[0], *X = nd->in[1];
 	gp__kjob job;
 	if (!nd->in[2]) return 0;
-	gp__kernel_job(&job, &t->blas, &nd->of->kernel, hyp->v, NULL, 0, X->v, X->rows);
-	if (gp__wants(t, nd, 0)) job.dhyp = hyp->d;
-	if (gp__wants(t, nd, 1)) job.dX2 = X->d;
-	gp__node_images(t, nd, 2, &job);
-	gp__images_diag(&job, adjoint ? nd->d : nd->v, nd->aux, t->scratch, adjoint);
+	gp__kernel_job(&job, nd->blas, &nd->of->kernel, hyp->v, NULL, 0, X->v, X->rows);
+	if (gp__wants(nd, 0)) job.dhyp = hyp->d;
+	if (gp__wants(nd, 1)) job.dX2 = X->d;
+	gp__node_images(nd, 2, &job);
+	gp__images_diag(&job, adjoint ? nd->d : nd->v, nd->aux, nd->tape->scratch, adjoint);
 	return 1;
 }
 
-static void gp__kernel_diag_forward(gp__tape *t, gp__node *nd)
+static void gp__kernel_diag_forward(gp__node *nd)
 {
-	const gp__node *hyp = gp__in(t, nd, 0), *X = gp__in(t, nd, 1);
+	const gp__node *hyp = nd->in[0], *X = nd->in[1];
 	int same = gp__kernel_stationary(&nd->of->kernel);
 	odvgp_real value[GP__MAX_NODES];
-	if (gp__node_images_diag(t, nd, 0)) return;
+	if (gp__node_images_diag(nd, 0)) return;
 	GP__FOR(j, nd->cols)
 		nd->v[j] = same && j ? nd->v[0]
 							 : gp__kernel_diag(&nd->of->kernel, hyp->v, X->v + j * X->ld, value);
 }
 
-static void gp__kernel_diag_reverse(gp__tape *t, gp__node *nd)
+static void gp__kernel_diag_reverse(gp__node *nd)
 {
-	gp__node *hyp = gp__in(t, nd, 0), *X = gp__in(t, nd, 1);
-	odvgp_real sum = 0, *dhyp = gp__wants(t, nd, 0) ? hyp->d : NULL;
-	if (gp__node_images_diag(t, nd, 1)) return;
+	gp__node *hyp = nd->in[0], *X = nd->in[1];
+	odvgp_real sum = 0, *dhyp = gp__wants(nd, 0) ? hyp->d : NULL;
+	if (gp__node_images_diag(nd, 1)) return;
 	/* k(x,x) is the same for every x */
 	if (gp__kernel_stationary(&nd->of->kernel)) {
 		GP__FOR(j, nd->cols) sum += nd->d[j];
@@ -14365,17 +14324,16 @@ static void gp__kernel_diag_reverse(gp__tape *t, gp__node *nd)
 	}
 	GP__FOR(j, nd->cols)
 		gp__kernel_diag_adjoint(&nd->of->kernel, hyp->v, X->v + j * X->ld, nd->d[j], dhyp,
-				gp__wants(t, nd, 1) ? X->d + j * X->ld : NULL);
+				gp__wants(nd, 1) ? X->d + j * X->ld : NULL);
 }
 
 /* --- KERNEL_VEC(hyp, X1, X2, a): a K(X2, X1), [P,n]
-	  aux: what the adjoint needs of the matrix, if it fits the budget; else it is recomputed
-	  --- */
+	  aux: what the adjoint needs of the matrix if it fits the budget; else it is recomputed --- */
 
-static void gp__node_vec_job(gp__tape *t, gp__node *nd, gp__kjob *job)
+static void gp__node_vec_job(gp__node *nd, gp__kjob *job)
 {
-	gp__node *a = gp__in(t, nd, 3);
-	gp__node_job(t, nd, job);
+	gp__node *a = nd->in[3];
+	gp__node_job(nd, job);
 	job->a = a->v;
 	job->lda = a->ld;
 	job->P = a->rows;
@@ -14388,37 +14346,36 @@ static void gp__node_vec_job(gp__tape *t, gp__node *nd, gp__kjob *job)
 	}
 }
 
-static void gp__kernel_vec_forward(gp__tape *t, gp__node *nd)
+static void gp__kernel_vec_forward(gp__node *nd)
 {
 	gp__kjob job;
-	gp__node_vec_job(t, nd, &job);
+	gp__node_vec_job(nd, &job);
 	job.out = nd->v;
-	gp__kernel_run(&job, t->scratch);
+	gp__kernel_run(&job, nd->tape->scratch);
 }
 
-static void gp__kernel_vec_reverse(gp__tape *t, gp__node *nd)
+static void gp__kernel_vec_reverse(gp__node *nd)
 {
-	gp__node *a = gp__in(t, nd, 3);
+	gp__node *a = nd->in[3];
 	gp__kjob job;
-	gp__node_vec_job(t, nd, &job);
+	gp__node_vec_job(nd, &job);
 	job.dout = nd->d;
 	if (a->needs_grad) job.da = a->d;
-	gp__kernel_adjoint_run(&job, t->scratch);
+	gp__kernel_adjoint_run(&job, nd->tape->scratch);
 }
 
 /* --- CHOL(K, prior): lower Cholesky factor L of K + jitter I, or of each square stacked in K
 	  L's upper triangle is 0. The jitter is relative to the mean diagonal of prior, or of K. A
-	  failure raises it tenfold, at least to 16 eps rows times the mean, up to the limit. --- */
+	  failure raises it tenfold, at least to 16 eps rows mean, up to the limit. --- */
 
 static odvgp_real gp__mean_diagonal(const gp__node *K)
 {
 	odvgp_real sum = 0;
-	/* of a stack: over all its squares */
-	GP__FOR(i, K->rows) sum += K->v[i * K->ld + i % K->cols];
+	GP__FOR(i, K->rows) sum += GP__V(K, i, i % K->cols); /* of all squares of a stack */
 	return sum / (odvgp_real)K->rows;
 }
 
-/*	Texts of jitter events. Files store their indices: append only. */
+/*	Files store the indices of these texts: append only. */
 static const char *const gp__jitter_matrices[GP__JITTERS] = {"Kb", "C"};
 static const char *const gp__jitter_causes[] = {"nearly dependent rows",
 		"all inducing points are equal: constant columns", "repeated inducing points",
@@ -14435,13 +14392,13 @@ static const char *gp__jitter_matrix(const gp__node *nd)
 	return nd->jitter ? gp__jitter_matrices[nd->jitter - nd->of->jitter] : "H";
 }
 
-/*	Likely cause of a failed factorisation, from the matrix's points. */
-static const char *gp__jitter_cause(gp__tape *t, const gp__node *K, ptrdiff_t pivot)
+/*	Likely cause of a failed factorisation. */
+static const char *gp__jitter_cause(const gp__node *K, ptrdiff_t pivot)
 {
 	const char *const *cause = gp__jitter_causes;
 	if (K->op == GP__MINUS_PRODUCT) return cause[7];
 	if (K->op != GP__KERNEL) return cause[0];
-	const gp__node *Z = gp__in(t, K, 1);
+	const gp__node *Z = K->in[1];
 	const gp__kernel *kernel = &K->of->kernel;
 	ptrdiff_t D = Z->cols;
 	double nearest = HUGE_VAL, widest = 0, coarse = 0;
@@ -14456,8 +14413,8 @@ static const char *gp__jitter_cause(gp__tape *t, const gp__node *K, ptrdiff_t pi
 	}
 	GP__EACH_BASE(i, kernel)
 		if (gp__geometry(&kernel->base[i]) == GP__DISTANCE)
-			coarse = GP__MAX(coarse, (double)gp__in(t, K, 0)->v[kernel->base[i].ls]);
-	if (K->v[pivot * K->ld + pivot] == 0) return cause[8];
+			coarse = GP__MAX(coarse, (double)K->in[0]->v[kernel->base[i].ls]);
+	if (GP__V(K, pivot, pivot) == 0) return cause[8];
 	if (widest == 0 && Z->rows > 1) return cause[1];
 	if (nearest == 0) return cause[2];
 	if (!gp__kernel_has_distances(kernel)) return cause[9];
@@ -14466,37 +14423,36 @@ static const char *gp__jitter_cause(gp__tape *t, const gp__node *K, ptrdiff_t pi
 	return cause[sizeof(odvgp_real) == 4 ? 6 : 5];
 }
 
+static gp__node *gp__jitter_prior(const gp__node *nd) { return nd->in[nd->in[1] != NULL]; }
+
 static int gp__has_base_jitter(const gp__node *nd)
 {
 	return nd->jitter && !(nd->op == GP__CHOL && nd->variant == GP__CHOL_BARE);
 }
 
-static odvgp_real gp__jitter_base(gp__tape *t, const gp__node *nd)
+static odvgp_real gp__jitter_base(const gp__node *nd)
 {
-	const gp__node *prior = gp__in(t, nd, nd->in[1] != 0);
-	return gp__has_base_jitter(nd)
-				   ? t->jitter_absolute + t->jitter_relative * gp__mean_diagonal(prior)
-				   : 0;
+	if (!gp__has_base_jitter(nd)) return 0;
+	return nd->tape->jitter_absolute +
+		   nd->tape->jitter_relative * gp__mean_diagonal(gp__jitter_prior(nd));
 }
 
-/*	Adjoint of gp__jitter_base: adds to prior's diagonal. trace: of the jittered matrix's
-	adjoint. */
-static void gp__jitter_adjoint(gp__tape *t, const gp__node *nd, odvgp_real trace)
+/*	Adjoint of gp__jitter_base. trace: of the jittered matrix's adjoint. */
+static void gp__jitter_adjoint(const gp__node *nd, odvgp_real trace)
 {
-	gp__node *prior = gp__in(t, nd, nd->in[1] != 0);
+	gp__node *prior = gp__jitter_prior(nd);
 	if (!gp__has_base_jitter(nd) || !prior->needs_grad) return;
 	GP__FOR(i, nd->rows)
-		prior->d[i * prior->ld + i] += trace * t->jitter_relative / (odvgp_real)nd->rows;
+		GP__D(prior, i, i) += trace * nd->tape->jitter_relative / (odvgp_real)nd->rows;
 }
 
-/*	Invalidate every node that uses this jitter, even if its kernel matrix is unchanged. */
+/*	Outdate every node that uses this jitter, even if its kernel matrix is unchanged. */
 static void gp__jitter_moved(gp__tape *t, const gp__jitter *jitter)
 {
 	GP__EACH_NODE(nd, t)
 		if (nd->jitter == jitter) nd->stamp = 0;
 }
 
-/*	Restore jitters and invalidate nodes computed with others. */
 static void gp__jitter_restore(gp__tape *t, gp__jitter *to, const gp__jitter *from)
 {
 	GP__FOR(k, GP__JITTERS) {
@@ -14505,9 +14461,9 @@ static void gp__jitter_restore(gp__tape *t, gp__jitter *to, const gp__jitter *fr
 	}
 }
 
-static odvgp_status gp__jitter_raise(
-		gp__tape *t, const gp__node *nd, odvgp_real mean, const odvgp_info *bad)
+static odvgp_status gp__jitter_raise(const gp__node *nd, odvgp_real mean, const odvgp_info *bad)
 {
+	gp__tape *t = nd->tape;
 	if (!nd->jitter)
 		return gp__fail(t->info, bad->value - bad->value == 0 ? ODVGP_E_NOT_PD : ODVGP_E_NAN, "H",
 				bad->row, bad->value, NULL);
@@ -14517,8 +14473,8 @@ static odvgp_status gp__jitter_raise(
 	t->events.matrix = gp__jitter_matrix(nd);
 	t->events.pivot = bad->row;
 	t->events.pivot_value = bad->value;
-	t->events.cause = gp__jitter_cause(t, gp__in(t, nd, 0), bad->row);
-	/* give up past the limit, if the kernel is 0, or if the stored jitter would underflow */
+	t->events.cause = gp__jitter_cause(nd->in[0], bad->row);
+	/* past the limit, the kernel is 0, or the stored jitter would underflow */
 	if (!(total <= t->jitter_limit * mean) || !(total > now) || !(total >= GP__TINY))
 		return gp__fail(
 				t->info, ODVGP_E_NOT_PD, t->events.matrix, bad->row, bad->value, t->events.cause);
@@ -14529,77 +14485,77 @@ static odvgp_status gp__jitter_raise(
 	return ODVGP_OK;
 }
 
-static odvgp_status gp__chol_try(gp__tape *t, gp__node *nd, odvgp_real added, odvgp_info *bad)
+static odvgp_status gp__chol_try(gp__node *nd, odvgp_real added, odvgp_info *bad)
 {
-	const gp__node *K = gp__in(t, nd, 0);
+	const gp__node *K = nd->in[0];
 	GP__FOR(r, nd->rows) {
 		ptrdiff_t i = r % nd->cols;
 		gp__copy_row(nd->v + r * nd->ld, K->v + r * K->ld, i, nd->cols);
-		nd->v[r * nd->ld + i] += added;
+		GP__V(nd, r, i) += added;
 	}
 	for (ptrdiff_t r = 0; r < nd->rows; r += nd->cols) {
-		odvgp_status s = odvgp_potrf(&t->blas, nd->cols, nd->v + r * nd->ld, nd->ld, bad);
+		odvgp_status s = odvgp_potrf(nd->blas, nd->cols, nd->v + r * nd->ld, nd->ld, bad);
 		if (s) return s;
 	}
 	return ODVGP_OK;
 }
 
-static void gp__chol_forward(gp__tape *t, gp__node *nd)
+static void gp__chol_forward(gp__node *nd)
 {
+	gp__tape *t = nd->tape;
 	gp__jitter none = {0, 0, 0}, *jitter = nd->jitter ? nd->jitter : &none, before = *jitter;
-	odvgp_real mean = gp__mean_diagonal(gp__in(t, nd, nd->in[1] != 0));
+	odvgp_real mean = gp__mean_diagonal(gp__jitter_prior(nd));
 	odvgp_info bad;
 	if (!(mean - mean == 0)) {
 		t->failed = gp__fail(t->info, ODVGP_E_NAN, gp__jitter_matrix(nd), -1, (double)mean,
 				"a kernel matrix is not finite");
 		return;
 	}
-	jitter->base = gp__jitter_base(t, nd);
+	jitter->base = gp__jitter_base(nd);
 	for (;;) {
 		if (jitter == &nd->of->jitter[GP__JITTER_BETA])
 			t->events.jitter = (double)(jitter->base + jitter->raised);
-		t->failed = gp__chol_try(t, nd, jitter->base + jitter->raised, &bad);
+		t->failed = gp__chol_try(nd, jitter->base + jitter->raised, &bad);
 		if (!t->failed || t->failed == ODVGP_E_STOPPED) return;
-		t->failed = gp__jitter_raise(t, nd, mean, &bad);
+		t->failed = gp__jitter_raise(nd, mean, &bad);
 		if (!t->failed) continue;
 		*jitter = before;
 		return;
 	}
 }
 
-static void gp__chol_reverse(gp__tape *t, gp__node *nd)
+static void gp__chol_reverse(gp__node *nd)
 {
-	gp__node *K = gp__in(t, nd, 0);
+	gp__node *K = nd->in[0];
 	odvgp_real trace = 0;
 	for (ptrdiff_t r = 0; r < nd->rows; r += nd->cols)
 		odvgp_potrf_adjoint(
-				&t->blas, nd->cols, nd->v + r * nd->ld, nd->ld, nd->d + r * nd->ld, nd->ld);
+				nd->blas, nd->cols, nd->v + r * nd->ld, nd->ld, nd->d + r * nd->ld, nd->ld);
 	GP__FOR(r, nd->rows) {
 		ptrdiff_t i = r % nd->cols;
-		for (ptrdiff_t j = 0; j <= i && K->needs_grad; j++)
-			K->d[r * K->ld + j] += nd->d[r * nd->ld + j];
-		trace += nd->d[r * nd->ld + i];
+		for (ptrdiff_t j = 0; j <= i && K->needs_grad; j++) GP__D(K, r, j) += GP__D(nd, r, j);
+		trace += GP__D(nd, r, i);
 	}
-	gp__jitter_adjoint(t, nd, trace);
+	gp__jitter_adjoint(nd, trace);
 }
 
-/* --- JITTERED(K): K + jitter I, both triangles, with what CHOL raised --- */
+/* --- JITTERED(K): K + jitter I, both triangles, CHOL's jitter --- */
 
-static void gp__jittered_forward(gp__tape *t, gp__node *nd)
+static void gp__jittered_forward(gp__node *nd)
 {
-	const gp__node *K = gp__in(t, nd, 0);
-	odvgp_real added = gp__jitter_base(t, nd) + nd->jitter->raised;
+	const gp__node *K = nd->in[0];
+	odvgp_real added = gp__jitter_base(nd) + nd->jitter->raised;
 	gp__value_from(nd, K);
-	GP__FOR(i, nd->rows) nd->v[i * nd->ld + i] += added;
+	GP__FOR(i, nd->rows) GP__V(nd, i, i) += added;
 }
 
-static void gp__jittered_reverse(gp__tape *t, gp__node *nd)
+static void gp__jittered_reverse(gp__node *nd)
 {
-	gp__node *K = gp__in(t, nd, 0);
+	gp__node *K = nd->in[0];
 	odvgp_real trace = 0;
 	if (K->needs_grad) gp__adjoint_to(nd, K);
-	GP__FOR(i, nd->rows) trace += nd->d[i * nd->ld + i];
-	gp__jitter_adjoint(t, nd, trace);
+	GP__FOR(i, nd->rows) trace += GP__D(nd, i, i);
+	gp__jitter_adjoint(nd, trace);
 }
 
 /* --- SOLVE(L, B): triangular solve
@@ -14607,96 +14563,78 @@ static void gp__jittered_reverse(gp__tape *t, gp__node *nd)
 	   RIGHT        Y = B L^-T              dB = dY L^-1   dL = -lower(dB^T Y)
 	   RIGHT_PLAIN  Y = B L^-1              dB = dY L^-T   dL = -lower(Y^T dB) --- */
 
-static void gp__solve_forward(gp__tape *t, gp__node *nd)
+static void gp__solve_forward(gp__node *nd)
 {
-	gp__node *L = gp__in(t, nd, 0), *B = gp__in(t, nd, 1);
-	ptrdiff_t M = L->rows;
-	if (!nd->base) gp__value_from(nd, B);
-	if (nd->variant != GP__SOLVE_LEFT)
-		odvgp_trsm(&t->blas, 1, nd->variant == GP__SOLVE_RIGHT, nd->rows, nd->cols, L->v, L->ld,
-				nd->v, nd->ld);
-	else
-		for (ptrdiff_t r = 0; r < nd->rows; r += M)
-			odvgp_trsm(&t->blas, 0, 0, M, nd->cols, L->v, L->ld, nd->v + r * nd->ld, nd->ld);
+	gp__node *L = nd->in[0];
+	int right = nd->variant != GP__SOLVE_LEFT;
+	ptrdiff_t rows = right ? nd->rows : L->rows;
+	if (!nd->base) gp__value_from(nd, nd->in[1]);
+	for (ptrdiff_t r = 0; r < nd->rows; r += rows)
+		odvgp_trsm(nd->blas, right, nd->variant == GP__SOLVE_RIGHT, rows, nd->cols, L->v, L->ld,
+				nd->v + r * nd->ld, nd->ld);
 }
 
-static void gp__solve_reverse(gp__tape *t, gp__node *nd)
+static void gp__solve_reverse(gp__node *nd)
 {
-	gp__node *L = gp__in(t, nd, 0), *B = gp__in(t, nd, 1);
+	gp__node *L = nd->in[0], *B = nd->in[1];
 	int right = nd->variant != GP__SOLVE_LEFT, plain = nd->variant == GP__SOLVE_RIGHT_PLAIN;
-	ptrdiff_t M = L->rows;
-	if (right) odvgp_trsm(&t->blas, 1, plain, nd->rows, nd->cols, L->v, L->ld, nd->d, nd->ld);
-	else
-		for (ptrdiff_t r = 0; r < nd->rows; r += M)
-			odvgp_trsm(&t->blas, 0, 1, M, nd->cols, L->v, L->ld, nd->d + r * nd->ld, nd->ld);
-	for (ptrdiff_t r = 0; r < nd->rows && L->needs_grad; r += right ? nd->rows : M) {
-		const odvgp_real *x = plain ? nd->v : nd->d, *y = plain ? nd->d : nd->v;
-		if (right)
-			odvgp_gemmt(&t->blas, 1, 0, M, nd->rows, -1, x, nd->ld, y, nd->ld, 1, L->d, L->ld);
-		else
-			odvgp_gemmt(&t->blas, 0, 1, M, nd->cols, -1, x + r * nd->ld, nd->ld, y + r * nd->ld,
-					nd->ld, 1, L->d, L->ld);
+	ptrdiff_t rows = right ? nd->rows : L->rows;
+	for (ptrdiff_t r = 0; r < nd->rows; r += rows) {
+		odvgp_real *d = nd->d + r * nd->ld, *v = nd->v + r * nd->ld;
+		odvgp_trsm(nd->blas, right, !right || plain, rows, nd->cols, L->v, L->ld, d, nd->ld);
+		if (L->needs_grad)
+			odvgp_gemmt(nd->blas, right, !right, L->rows, right ? rows : nd->cols, -1,
+					plain ? v : d, nd->ld, plain ? d : v, nd->ld, 1, L->d, L->ld);
 	}
 	if (B->needs_grad && !nd->base) gp__adjoint_to(nd, B);
 }
 
-/* --- PRODUCT(A, B): coef op(A) op(B) --- */
+/* --- PRODUCT(A, B): op(A) op(B) --- */
 
-static int gp__product_ta(const gp__node *nd)
+static void gp__product_forward(gp__node *nd)
 {
-	return nd->variant == GP__PRODUCT_ATB || nd->variant == GP__PRODUCT_ATBT;
-}
-static int gp__product_tb(const gp__node *nd)
-{
-	return nd->variant == GP__PRODUCT_ABT || nd->variant == GP__PRODUCT_ATBT;
-}
-
-static void gp__product_forward(gp__tape *t, gp__node *nd)
-{
-	gp__node *A = gp__in(t, nd, 0), *B = gp__in(t, nd, 1);
-	int ta = gp__product_ta(nd), tb = gp__product_tb(nd);
-	odvgp_gemm(&t->blas, ta, tb, nd->rows, nd->cols, ta ? A->rows : A->cols, nd->coef[0], A->v,
-			A->ld, B->v, B->ld, 0, nd->v, nd->ld);
+	gp__node *A = nd->in[0], *B = nd->in[1];
+	int ta = nd->variant == GP__PRODUCT_ATBT, tb = ta || nd->variant == GP__PRODUCT_ABT;
+	odvgp_gemm(nd->blas, ta, tb, nd->rows, nd->cols, ta ? A->rows : A->cols, 1, A->v, A->ld, B->v,
+			B->ld, 0, nd->v, nd->ld);
 }
 
-static void gp__product_reverse(gp__tape *t, gp__node *nd)
+static void gp__product_reverse(gp__node *nd)
 {
-	gp__node *A = gp__in(t, nd, 0), *B = gp__in(t, nd, 1);
-	int ta = gp__product_ta(nd), tb = gp__product_tb(nd);
-	odvgp_real c = nd->coef[0];
+	gp__node *A = nd->in[0], *B = nd->in[1];
+	int ta = nd->variant == GP__PRODUCT_ATBT, tb = ta || nd->variant == GP__PRODUCT_ABT;
 	if (A->needs_grad && !ta)
-		odvgp_gemm(&t->blas, 0, !tb, A->rows, A->cols, nd->cols, c, nd->d, nd->ld, B->v, B->ld, 1,
+		odvgp_gemm(nd->blas, 0, !tb, A->rows, A->cols, nd->cols, 1, nd->d, nd->ld, B->v, B->ld, 1,
 				A->d, A->ld);
 	if (A->needs_grad && ta)
-		odvgp_gemm(&t->blas, tb, 1, A->rows, A->cols, nd->cols, c, B->v, B->ld, nd->d, nd->ld, 1,
+		odvgp_gemm(nd->blas, 1, 1, A->rows, A->cols, nd->cols, 1, B->v, B->ld, nd->d, nd->ld, 1,
 				A->d, A->ld);
 	if (!B->needs_grad) return;
-	gp__mm g = tb ? gp__mm_make(1, ta, B->rows, B->cols, nd->rows, c, nd->d, nd->ld, A->v, A->ld, 1,
+	gp__mm g = tb ? gp__mm_make(1, ta, B->rows, B->cols, nd->rows, 1, nd->d, nd->ld, A->v, A->ld, 1,
 							B->d, B->ld)
-				  : gp__mm_make(!ta, 0, B->rows, B->cols, nd->rows, c, A->v, A->ld, nd->d, nd->ld,
-							1, B->d, B->ld);
+				  : gp__mm_make(1, 0, B->rows, B->cols, nd->rows, 1, A->v, A->ld, nd->d, nd->ld, 1,
+							B->d, B->ld);
 	if (nd->variant == GP__PRODUCT_AL) g.c_part = GP__LOWER;
-	gp__mm_run(&t->blas, &g);
+	gp__mm_run(nd->blas, &g);
 }
 
 /* --- MINUS_PRODUCT(K, W, A): K - W^T A
-	  dW -= A d^T, dA -= W d. The result shares v and d with K if nothing else reads K. LOWER: W is
-	  A, and only the lower triangle is computed. --- */
+	  dW -= A d^T, dA -= W d. LOWER: W is A, and only the lower triangle is computed. --- */
 
-static void gp__minus_product_forward(gp__tape *t, gp__node *nd)
+static void gp__minus_product_forward(gp__node *nd)
 {
-	gp__node *K = gp__in(t, nd, 0), *W = gp__in(t, nd, 1), *A = gp__in(t, nd, 2);
+	gp__node *K = nd->in[0], *W = nd->in[1], *A = nd->in[2];
 	if (!nd->base) gp__value_from(nd, K);
 	if (nd->variant == GP__MINUS_LOWER)
-		odvgp_syrk(&t->blas, 1, nd->rows, W->rows, -1, W->v, W->ld, NULL, 1, nd->v, nd->ld);
+		odvgp_syrk(nd->blas, 1, nd->rows, W->rows, -1, W->v, W->ld, NULL, 1, nd->v, nd->ld);
 	else
-		odvgp_gemm(&t->blas, 1, 0, nd->rows, nd->cols, W->rows, -1, W->v, W->ld, A->v, A->ld, 1,
+		odvgp_gemm(nd->blas, 1, 0, nd->rows, nd->cols, W->rows, -1, W->v, W->ld, A->v, A->ld, 1,
 				nd->v, nd->ld);
 }
 
-static void gp__minus_product_reverse(gp__tape *t, gp__node *nd)
+static void gp__minus_product_reverse(gp__node *nd)
 {
-	gp__node *K = gp__in(t, nd, 0), *W = gp__in(t, nd, 1), *A = gp__in(t, nd, 2);
+	gp__node *K = nd->in[0], *W = nd->in[1], *A = nd->in[2];
 	int part = nd->variant == GP__MINUS_LOWER ? GP__LOWER : 0;
 	if (K->needs_grad && !nd->base) gp__adjoint_to(nd, K);
 	gp__mm w = gp__mm_make(
@@ -14705,30 +14643,29 @@ static void gp__minus_product_reverse(gp__tape *t, gp__node *nd)
 			0, 0, A->rows, A->cols, nd->rows, -1, W->v, W->ld, nd->d, nd->ld, 1, A->d, A->ld);
 	w.b_part = part ? GP__UPPER : 0; /* d is transposed */
 	a.b_part = part;
-	if (W->needs_grad) gp__mm_run(&t->blas, &w);
-	if (A->needs_grad) gp__mm_run(&t->blas, &a);
+	if (W->needs_grad) gp__mm_run(nd->blas, &w);
+	if (A->needs_grad) gp__mm_run(nd->blas, &a);
 }
 
 /* --- INNER(K, B): I + B_p^T K B_p, lower, stacked
 	  K is symmetric, both triangles stored; B stacks lower triangles B_p, or (DIAGONAL) has g_p in
 	  row p, with B_p = diag(g_p)^1/2.
 	  With G the adjoint and S = G + G^T: dB = K B S, dK = B S B^T / 2, both triangles.
-	  aux: K B_p of the last p, and a second [M,M] for work. The reverse run may repeat, so it must
-	  not overwrite K B_p. --- */
+	  aux: K B_p of the last p, which repeated reverse runs need, and an [M,M] for work. --- */
 
-static void gp__inner_product(gp__tape *t, gp__node *nd, ptrdiff_t p)
+static void gp__inner_product(gp__node *nd, ptrdiff_t p)
 {
-	gp__node *K = gp__in(t, nd, 0), *B = gp__in(t, nd, 1);
+	gp__node *K = nd->in[0], *B = nd->in[1];
 	ptrdiff_t M = K->rows;
 	gp__mm g =
 			gp__mm_make(0, 0, M, M, M, 1, K->v, K->ld, B->v + p * M * B->ld, B->ld, 0, nd->aux, M);
 	g.b_part = GP__LOWER;
-	gp__mm_run(&t->blas, &g);
+	gp__mm_run(nd->blas, &g);
 }
 
-static void gp__inner_forward(gp__tape *t, gp__node *nd)
+static void gp__inner_forward(gp__node *nd)
 {
-	gp__node *K = gp__in(t, nd, 0), *B = gp__in(t, nd, 1);
+	gp__node *K = nd->in[0], *B = nd->in[1];
 	ptrdiff_t M = K->rows;
 	GP__FOR(p, nd->rows / M) {
 		odvgp_real *H = nd->v + p * M * nd->ld;
@@ -14736,16 +14673,16 @@ static void gp__inner_forward(gp__tape *t, gp__node *nd)
 		if (nd->variant == GP__B_DIAGONAL) {
 			GP__FOR(i, M)
 				GP__FOR(j, i + 1)
-					H[i * nd->ld + j] = GP__SQRT(g[i]) * K->v[i * K->ld + j] * GP__SQRT(g[j]);
+					H[i * nd->ld + j] = GP__SQRT(g[i]) * GP__V(K, i, j) * GP__SQRT(g[j]);
 		} else {
-			gp__inner_product(t, nd, p);
-			odvgp_gemmt(&t->blas, 1, 0, M, M, 1, b, B->ld, nd->aux, M, 0, H, nd->ld);
+			gp__inner_product(nd, p);
+			odvgp_gemmt(nd->blas, 1, 0, M, M, 1, b, B->ld, nd->aux, M, 0, H, nd->ld);
 		}
 		GP__FOR(i, M) H[i * nd->ld + i] += 1;
 	}
 }
 
-/*	From the lower triangle G to S = G + G^T. */
+/*	S = G + G^T, from the lower triangle. */
 static void gp__symmetrise(odvgp_real *G, ptrdiff_t n, ptrdiff_t ld)
 {
 	GP__FOR(i, n)
@@ -14753,68 +14690,74 @@ static void gp__symmetrise(odvgp_real *G, ptrdiff_t n, ptrdiff_t ld)
 			G[j * ld + i] = G[i * ld + j] = i == j ? 2 * G[i * ld + i] : G[i * ld + j];
 }
 
-static void gp__inner_reverse_diagonal(gp__tape *t, gp__node *nd, ptrdiff_t p)
+static void gp__inner_reverse_diagonal(gp__node *nd, ptrdiff_t p)
 {
-	gp__node *K = gp__in(t, nd, 0), *B = gp__in(t, nd, 1);
+	gp__node *K = nd->in[0], *B = nd->in[1];
 	ptrdiff_t M = K->rows;
 	const odvgp_real *S = nd->d + p * M * nd->ld, *g = B->v + p * B->ld;
 	GP__FOR(i, M) {
 		odvgp_real sum = 0, root = GP__SQRT(g[i]);
 		GP__FOR(j, M) {
 			odvgp_real x = S[i * nd->ld + j] * GP__SQRT(g[j]);
-			sum += x * K->v[i * K->ld + j];
-			if (K->needs_grad) K->d[i * K->ld + j] += GP__R(0.5) * root * x;
+			sum += x * GP__V(K, i, j);
+			if (K->needs_grad) GP__D(K, i, j) += GP__R(0.5) * root * x;
 		}
-		if (B->needs_grad) B->d[p * B->ld + i] += GP__R(0.5) * sum / root;
+		if (B->needs_grad) GP__D(B, p, i) += GP__R(0.5) * sum / root;
 	}
 }
 
-static void gp__inner_reverse(gp__tape *t, gp__node *nd)
+static void gp__inner_reverse(gp__node *nd)
 {
-	gp__node *K = gp__in(t, nd, 0), *B = gp__in(t, nd, 1);
+	gp__node *K = nd->in[0], *B = nd->in[1];
 	ptrdiff_t M = K->rows, last = nd->rows / M - 1;
 	for (ptrdiff_t p = last; p >= 0; p--) {
 		odvgp_real *S = nd->d + p * M * nd->ld;
 		gp__symmetrise(S, M, nd->ld);
 		if (nd->variant == GP__B_DIAGONAL) {
-			gp__inner_reverse_diagonal(t, nd, p);
+			gp__inner_reverse_diagonal(nd, p);
 			continue;
 		}
 		const odvgp_real *b = B->v + p * M * B->ld;
-		if (last > 0) gp__inner_product(t, nd, p);
+		if (last > 0) gp__inner_product(nd, p);
 		if (B->needs_grad)
 			odvgp_gemmt(
-					&t->blas, 0, 0, M, M, 1, nd->aux, M, S, nd->ld, 1, B->d + p * M * B->ld, B->ld);
+					nd->blas, 0, 0, M, M, 1, nd->aux, M, S, nd->ld, 1, B->d + p * M * B->ld, B->ld);
 		if (!K->needs_grad) continue;
 		odvgp_real *BS = nd->aux + M * M;
-		odvgp_trmm(&t->blas, 0, M, M, GP__R(0.5), b, B->ld, S, nd->ld, 0, BS, M);
-		odvgp_gemm(&t->blas, 0, 1, M, M, M, 1, BS, M, b, B->ld, 1, K->d, K->ld);
+		odvgp_trmm(nd->blas, 0, M, M, GP__R(0.5), b, B->ld, S, nd->ld, 0, BS, M);
+		odvgp_gemm(nd->blas, 0, 1, M, M, M, 1, BS, M, b, B->ld, 1, K->d, K->ld);
 	}
 }
 
-/* --- SUM(x, ...): sum of coef[k] x_k; x_k is a matrix, a row [1,n] or a column [P,1] --- */
+/* --- SUM(x, y, ...): x + coef (y + ...) of matrices, rows [1,n] and columns [P,1] --- */
 
-static void gp__sum_forward(gp__tape *t, gp__node *nd)
+/*	Where x has entry (i,j) of the node. */
+static ptrdiff_t gp__sum_place(const gp__node *x, const gp__node *nd, ptrdiff_t i, ptrdiff_t j)
+{
+	return (x->rows == 1 ? 0 : i * x->ld) + (x->cols == 1 && nd->cols > 1 ? 0 : j);
+}
+
+static void gp__sum_forward(gp__node *nd)
 {
 	gp__node_zero(nd->v, nd);
 	for (int k = 0; k < GP__MAX_IN && nd->in[k]; k++) {
-		gp__node *x = gp__in(t, nd, k);
-		ptrdiff_t rs = x->rows == 1 ? 0 : x->ld, cs = x->cols == 1 && nd->cols > 1 ? 0 : 1;
-		GP__EACH_ENTRY(i, j, nd) nd->v[i * nd->ld + j] += nd->coef[k] * x->v[i * rs + j * cs];
+		const gp__node *x = nd->in[k];
+		odvgp_real coef = k ? nd->coef : 1;
+		GP__EACH_ENTRY(i, j, nd) GP__V(nd, i, j) += coef * x->v[gp__sum_place(x, nd, i, j)];
 	}
 }
 
-static void gp__sum_reverse(gp__tape *t, gp__node *nd)
+static void gp__sum_reverse(gp__node *nd)
 {
 	for (int k = 0; k < GP__MAX_IN && nd->in[k]; k++) {
-		gp__node *x = gp__in(t, nd, k);
-		ptrdiff_t rs = x->rows == 1 ? 0 : x->ld, cs = x->cols == 1 && nd->cols > 1 ? 0 : 1;
+		gp__node *x = nd->in[k];
+		odvgp_real coef = k ? nd->coef : 1;
 		if (!x->needs_grad) continue;
-		GP__EACH_ENTRY(i, j, nd) x->d[i * rs + j * cs] += nd->coef[k] * nd->d[i * nd->ld + j];
+		GP__EACH_ENTRY(i, j, nd) x->d[gp__sum_place(x, nd, i, j)] += coef * GP__D(nd, i, j);
 	}
 }
 
-/* --- TRANSPOSE(A); GATHER_ROWS(A), GATHER_COLS(A): the sampled columns of gamma --- */
+/* --- TRANSPOSE(A); GATHER_ROWS(A), GATHER_COLS(A): gamma's sampled columns --- */
 
 /*	Where A has entry (i,j) of the node. */
 static ptrdiff_t gp__place_in(const gp__node *A, const gp__node *nd, ptrdiff_t i, ptrdiff_t j)
@@ -14825,62 +14768,61 @@ static ptrdiff_t gp__place_in(const gp__node *A, const gp__node *nd, ptrdiff_t i
 									   : i * A->ld + columns[j];
 }
 
-static void gp__gather_forward(gp__tape *t, gp__node *nd)
+static void gp__gather_forward(gp__node *nd)
 {
-	const gp__node *A = gp__in(t, nd, 0);
-	GP__EACH_ENTRY(i, j, nd) nd->v[i * nd->ld + j] = A->v[gp__place_in(A, nd, i, j)];
+	const gp__node *A = nd->in[0];
+	GP__EACH_ENTRY(i, j, nd) GP__V(nd, i, j) = A->v[gp__place_in(A, nd, i, j)];
 }
 
-static void gp__gather_reverse(gp__tape *t, gp__node *nd)
+static void gp__gather_reverse(gp__node *nd)
 {
-	gp__node *A = gp__in(t, nd, 0);
-	GP__EACH_ENTRY(i, j, nd) A->d[gp__place_in(A, nd, i, j)] += nd->d[i * nd->ld + j];
+	gp__node *A = nd->in[0];
+	GP__EACH_ENTRY(i, j, nd) A->d[gp__place_in(A, nd, i, j)] += GP__D(nd, i, j);
 }
 
 /* --- SAMPLE(mean, var, eps): mean + sqrt(max(var, 0)) eps, by reparametrisation
 	   Means and variances [P,m] of m points; eps and the result are [S m,P], row s m + i for sample
-	   s of point i. dvar = eps d / (2 sd), 0 where sd is 0. Above image_output T rows are one, an
-	   image: [S m / T,T P], the same numbers in the same order. --- */
+	   s of point i. dvar = eps d / (2 sd), 0 where sd is 0. Above image_output T rows are one
+	   image, [S m / T,T P], in the same order. --- */
 
-static void gp__sample_forward(gp__tape *t, gp__node *nd)
+static void gp__sample_forward(gp__node *nd)
 {
-	const gp__node *mean = gp__in(t, nd, 0), *var = gp__in(t, nd, 1), *eps = gp__in(t, nd, 2);
+	const gp__node *mean = nd->in[0], *var = nd->in[1], *eps = nd->in[2];
 	ptrdiff_t P = mean->rows;
 	ODVGP_ASSERT(nd->ld == nd->cols && eps->ld == eps->cols);
 	GP__FOR(k, nd->rows * nd->cols) {
 		ptrdiff_t p = k % P, i = k / P % mean->cols;
-		odvgp_real v = var->v[p * var->ld + i];
-		nd->v[k] = mean->v[p * mean->ld + i] + GP__SQRT(v < 0 ? 0 : v) * eps->v[k];
+		odvgp_real v = GP__V(var, p, i);
+		nd->v[k] = GP__V(mean, p, i) + GP__SQRT(v < 0 ? 0 : v) * eps->v[k];
 	}
 }
 
-static void gp__sample_reverse(gp__tape *t, gp__node *nd)
+static void gp__sample_reverse(gp__node *nd)
 {
-	gp__node *mean = gp__in(t, nd, 0), *var = gp__in(t, nd, 1);
-	const gp__node *eps = gp__in(t, nd, 2);
+	gp__node *mean = nd->in[0], *var = nd->in[1];
+	const gp__node *eps = nd->in[2];
 	ptrdiff_t P = mean->rows;
 	GP__FOR(k, nd->rows * nd->cols) {
 		ptrdiff_t p = k % P, i = k / P % mean->cols;
-		odvgp_real d = nd->d[k], v = var->v[p * var->ld + i];
-		if (mean->needs_grad) mean->d[p * mean->ld + i] += d;
-		if (var->needs_grad && v > 0)
-			var->d[p * var->ld + i] += GP__R(0.5) * d * eps->v[k] / GP__SQRT(v);
+		odvgp_real d = nd->d[k], v = GP__V(var, p, i);
+		if (mean->needs_grad) GP__D(mean, p, i) += d;
+		if (var->needs_grad && v > 0) GP__D(var, p, i) += GP__R(0.5) * d * eps->v[k] / GP__SQRT(v);
 	}
 }
 
 /* --- PATCHES(X): the patches of images X [n,D], [n T,Dz] --- */
 
-static void gp__patches_forward(gp__tape *t, gp__node *nd)
+static void gp__patches_forward(gp__node *nd)
 {
-	const gp__node *X = gp__in(t, nd, 0);
+	const gp__node *X = nd->in[0];
 	const gp__patches *p = &nd->of->patches;
 	GP__FOR(i, X->rows)
 		gp__patches_move(p, X->v + i * X->ld, NULL, nd->v + i * gp__patches_count(p) * nd->ld);
 }
 
-static void gp__patches_reverse(gp__tape *t, gp__node *nd)
+static void gp__patches_reverse(gp__node *nd)
 {
-	gp__node *X = gp__in(t, nd, 0);
+	gp__node *X = nd->in[0];
 	const gp__patches *p = &nd->of->patches;
 	if (X->needs_grad)
 		GP__FOR(i, X->rows)
@@ -14888,8 +14830,7 @@ static void gp__patches_reverse(gp__tape *t, gp__node *nd)
 }
 
 /* --- RESIDUAL(k, A, A'): max(k - |A|^2 - |A'|^2, least), [1,n]; A' may be missing
-	  least is 0 (CLAMPED) or GP__SCALE_FLOOR times the mean of k (FLOORED). aux: 0 where
-	  clamped, else 1. --- */
+	  least: 0 (CLAMPED) or GP__SCALE_FLOOR mean k (FLOORED). aux: 0 where clamped, else 1. --- */
 
 /*	Least D of gamma's scales, in units of the kernel's variance. */
 #define GP__SCALE_FLOOR GP__R(1e-2)
@@ -14900,29 +14841,29 @@ static odvgp_real gp__residual_floor(const gp__node *nd)
 	return nd->variant == GP__RESIDUAL_FLOORED ? GP__SCALE_FLOOR / (odvgp_real)nd->cols : 0;
 }
 
-static void gp__residual_forward(gp__tape *t, gp__node *nd)
+static void gp__residual_forward(gp__node *nd)
 {
-	gp__node *k = gp__in(t, nd, 0);
+	gp__node *k = nd->in[0];
 	odvgp_real least = 0;
 	if (nd->variant == GP__RESIDUAL_FLOORED)
 		GP__FOR(j, nd->cols) least += gp__residual_floor(nd) * k->v[j];
 	gp__zero(nd->aux, nd->cols);
 	for (int i = 1; i < 3 && nd->in[i]; i++) {
-		const gp__node *A = gp__in(t, nd, i);
+		const gp__node *A = nd->in[i];
 		gp__column_squares_add(A->v, A->rows, A->cols, A->ld, nd->aux);
 	}
 	GP__FOR(j, nd->cols) {
 		odvgp_real x = k->v[j] - nd->aux[j];
 		int clamped = x < least;
-		t->sums->clamped += (uint64_t)(clamped && nd->variant == GP__RESIDUAL_CLAMPED);
+		nd->tape->sums->clamped += (uint64_t)(clamped && nd->variant == GP__RESIDUAL_CLAMPED);
 		nd->v[j] = clamped ? least : x; /* NaN stays NaN */
 		nd->aux[j] = clamped ? 0 : 1;
 	}
 }
 
-static void gp__residual_reverse(gp__tape *t, gp__node *nd)
+static void gp__residual_reverse(gp__node *nd)
 {
-	gp__node *k = gp__in(t, nd, 0);
+	gp__node *k = nd->in[0];
 	odvgp_real clamped = 0;
 	GP__FOR(j, nd->cols) {
 		if (nd->aux[j] == 0) clamped += nd->d[j];
@@ -14931,52 +14872,51 @@ static void gp__residual_reverse(gp__tape *t, gp__node *nd)
 	if (k->needs_grad)
 		GP__FOR(j, nd->cols) k->d[j] += nd->d[j] + gp__residual_floor(nd) * clamped;
 	for (int in = 1; in < 3 && nd->in[in]; in++) {
-		gp__node *A = gp__in(t, nd, in);
+		gp__node *A = nd->in[in];
 		if (A->needs_grad)
 			GP__FOR(i, A->rows)
-				GP__FOR(j, A->cols) A->d[i * A->ld + j] -= 2 * nd->d[j] * A->v[i * A->ld + j];
+				GP__FOR(j, A->cols) GP__D(A, i, j) -= 2 * nd->d[j] * GP__V(A, i, j);
 	}
 }
 
 /* --- TRI_SQUARES(Q, A): |Q_p^T A|^2 by columns, [P,n], for stacked lower triangles Q_p
-	  With T_p = Q_p^T A: dA += 2 Q_p T_p diag(d_p), dQ_p += 2 lower(A diag(d_p) T_p^T).
-	  aux: every T_p within the budget, else the last; the reverse run recomputes the others. --- */
+	  T_p = Q_p^T A: dA += 2 Q_p T_p diag(d_p), dQ_p += 2 lower(A diag(d_p) T_p^T).
+	  aux: every T_p within the budget, else the last; reverse recomputes the others. --- */
 
-static odvgp_real *gp__tri_at(gp__tape *t, const gp__node *nd, ptrdiff_t p)
+static odvgp_real *gp__tri_at(const gp__node *nd, ptrdiff_t p)
 {
-	return nd->aux + (nd->kept ? p * gp__in(t, nd, 1)->rows * nd->ld : 0);
+	return nd->aux + (nd->kept ? p * nd->in[1]->rows * nd->ld : 0);
 }
 
-static void gp__tri_product(gp__tape *t, gp__node *nd, ptrdiff_t p)
+static void gp__tri_product(gp__node *nd, ptrdiff_t p)
 {
-	gp__node *Q = gp__in(t, nd, 0), *A = gp__in(t, nd, 1);
-	odvgp_trmm(&t->blas, 1, A->rows, A->cols, 1, Q->v + p * Q->cols * Q->ld, Q->ld, A->v, A->ld, 0,
-			gp__tri_at(t, nd, p), nd->ld);
+	gp__node *Q = nd->in[0], *A = nd->in[1];
+	odvgp_trmm(nd->blas, 1, A->rows, A->cols, 1, Q->v + p * Q->cols * Q->ld, Q->ld, A->v, A->ld, 0,
+			gp__tri_at(nd, p), nd->ld);
 }
 
-static void gp__tri_squares_forward(gp__tape *t, gp__node *nd)
+static void gp__tri_squares_forward(gp__node *nd)
 {
-	gp__node *A = gp__in(t, nd, 1);
+	gp__node *A = nd->in[1];
 	GP__FOR(p, nd->rows) {
-		gp__tri_product(t, nd, p);
+		gp__tri_product(nd, p);
 		gp__zero(nd->v + p * nd->ld, A->cols);
-		t->blas.isa->squares(A->rows, A->cols, gp__tri_at(t, nd, p), nd->ld, nd->v + p * nd->ld);
+		nd->blas->isa->squares(A->rows, A->cols, gp__tri_at(nd, p), nd->ld, nd->v + p * nd->ld);
 	}
 }
 
-static void gp__tri_squares_reverse(gp__tape *t, gp__node *nd)
+static void gp__tri_squares_reverse(gp__node *nd)
 {
-	gp__node *Q = gp__in(t, nd, 0), *A = gp__in(t, nd, 1);
+	gp__node *Q = nd->in[0], *A = nd->in[1];
 	ptrdiff_t M = A->rows;
-	/* without `kept`, aux holds the last product */
 	for (ptrdiff_t p = nd->rows - 1; p >= 0; p--) {
-		odvgp_real *d = nd->d + p * nd->ld, *q = Q->v + p * M * Q->ld, *T = gp__tri_at(t, nd, p);
-		if (p < nd->rows - 1 && !nd->kept) gp__tri_product(t, nd, p);
-		t->blas.isa->weigh(M, A->cols, d, T, nd->ld);
+		odvgp_real *d = nd->d + p * nd->ld, *q = Q->v + p * M * Q->ld, *T = gp__tri_at(nd, p);
+		if (p < nd->rows - 1 && !nd->kept) gp__tri_product(nd, p);
+		nd->blas->isa->weigh(M, A->cols, d, T, nd->ld);
 		if (A->needs_grad)
-			odvgp_trmm(&t->blas, 0, M, A->cols, 1, q, Q->ld, T, nd->ld, 1, A->d, A->ld);
+			odvgp_trmm(nd->blas, 0, M, A->cols, 1, q, Q->ld, T, nd->ld, 1, A->d, A->ld);
 		if (Q->needs_grad)
-			odvgp_gemmt(&t->blas, 0, 1, M, A->cols, 1, A->v, A->ld, T, nd->ld, 1,
+			odvgp_gemmt(nd->blas, 0, 1, M, A->cols, 1, A->v, A->ld, T, nd->ld, 1,
 					Q->d + p * M * Q->ld, Q->ld);
 	}
 }
@@ -14984,98 +14924,97 @@ static void gp__tri_squares_reverse(gp__tape *t, gp__node *nd)
 /* --- INVERSE_VAR(k, L_H, B, K): max(k - |V_p|^2, 0) by columns, [P,n]; V_p = L_H,p^-1 B_p^T K
 	   B as in INNER. With T = -2 L_H^-T V diag(d):
 		   dK += B T, dB += lower(K T^T), dL_H -= lower(T V^T)
-	   aux: V_p of the last p, and T, both [M,n]; dL_H needs both. --- */
+	   aux: V_p of the last p, and T, both [M,n]. --- */
 
-static void gp__inverse_features(gp__tape *t, gp__node *nd, ptrdiff_t p)
+static void gp__inverse_features(gp__node *nd, ptrdiff_t p)
 {
-	gp__node *H = gp__in(t, nd, 1), *B = gp__in(t, nd, 2), *K = gp__in(t, nd, 3);
+	gp__node *H = nd->in[1], *B = nd->in[2], *K = nd->in[3];
 	ptrdiff_t M = K->rows;
 	if (nd->variant == GP__B_DIAGONAL) {
 		GP__FOR(i, M) {
-			odvgp_real root = GP__SQRT(B->v[p * B->ld + i]);
-			GP__FOR(j, nd->cols) nd->aux[i * nd->ld + j] = root * K->v[i * K->ld + j];
+			odvgp_real root = GP__SQRT(GP__V(B, p, i));
+			GP__FOR(j, nd->cols) nd->aux[i * nd->ld + j] = root * GP__V(K, i, j);
 		}
 	} else
-		odvgp_trmm(&t->blas, 1, M, nd->cols, 1, B->v + p * M * B->ld, B->ld, K->v, K->ld, 0,
+		odvgp_trmm(nd->blas, 1, M, nd->cols, 1, B->v + p * M * B->ld, B->ld, K->v, K->ld, 0,
 				nd->aux, nd->ld);
-	odvgp_trsm(&t->blas, 0, 0, M, nd->cols, H->v + p * M * H->ld, H->ld, nd->aux, nd->ld);
+	odvgp_trsm(nd->blas, 0, 0, M, nd->cols, H->v + p * M * H->ld, H->ld, nd->aux, nd->ld);
 }
 
-static void gp__inverse_var_forward(gp__tape *t, gp__node *nd)
+static void gp__inverse_var_forward(gp__node *nd)
 {
-	gp__node *k = gp__in(t, nd, 0), *K = gp__in(t, nd, 3);
+	gp__node *k = nd->in[0], *K = nd->in[3];
 	GP__FOR(p, nd->rows) {
 		odvgp_real *var = nd->v + p * nd->ld;
-		gp__inverse_features(t, nd, p);
+		gp__inverse_features(nd, p);
 		gp__column_squares(nd->aux, K->rows, nd->cols, nd->ld, var);
 		GP__FOR(j, nd->cols) {
 			odvgp_real x = k->v[j] - var[j];
-			t->sums->clamped += (uint64_t)(x < 0);
+			nd->tape->sums->clamped += (uint64_t)(x < 0);
 			var[j] = GP__MAX(0, x); /* NaN stays NaN */
 		}
 	}
 }
 
-static void gp__inverse_var_reverse(gp__tape *t, gp__node *nd)
+static void gp__inverse_var_reverse(gp__node *nd)
 {
-	gp__node *k = gp__in(t, nd, 0), *H = gp__in(t, nd, 1), *B = gp__in(t, nd, 2),
-			 *K = gp__in(t, nd, 3);
+	gp__node *k = nd->in[0], *H = nd->in[1], *B = nd->in[2], *K = nd->in[3];
 	ptrdiff_t M = K->rows, n = nd->cols;
 	odvgp_real *T = nd->aux + M * nd->ld;
 	for (ptrdiff_t p = nd->rows - 1; p >= 0; p--) {
 		odvgp_real *d = nd->d + p * nd->ld;
-		if (p < nd->rows - 1) gp__inverse_features(t, nd, p);
+		if (p < nd->rows - 1) gp__inverse_features(nd, p);
 		GP__FOR(j, n) {
-			if (nd->v[p * nd->ld + j] == 0) d[j] = 0; /* clamped */
+			if (GP__V(nd, p, j) == 0) d[j] = 0; /* clamped */
 			if (k->needs_grad) k->d[j] += d[j];
 		}
 		GP__FOR(i, M)
 			GP__FOR(j, n) T[i * nd->ld + j] = -2 * d[j] * nd->aux[i * nd->ld + j];
-		odvgp_trsm(&t->blas, 0, 1, M, n, H->v + p * M * H->ld, H->ld, T, nd->ld);
+		odvgp_trsm(nd->blas, 0, 1, M, n, H->v + p * M * H->ld, H->ld, T, nd->ld);
 		if (H->needs_grad)
-			odvgp_gemmt(&t->blas, 0, 1, M, n, -1, T, nd->ld, nd->aux, nd->ld, 1,
+			odvgp_gemmt(nd->blas, 0, 1, M, n, -1, T, nd->ld, nd->aux, nd->ld, 1,
 					H->d + p * M * H->ld, H->ld);
 		if (nd->variant != GP__B_DIAGONAL) {
 			const odvgp_real *b = B->v + p * M * B->ld;
 			if (B->needs_grad)
-				odvgp_gemmt(&t->blas, 0, 1, M, n, 1, K->v, K->ld, T, nd->ld, 1,
+				odvgp_gemmt(nd->blas, 0, 1, M, n, 1, K->v, K->ld, T, nd->ld, 1,
 						B->d + p * M * B->ld, B->ld);
 			if (K->needs_grad)
-				odvgp_trmm(&t->blas, 0, M, n, 1, b, B->ld, T, nd->ld, 1, K->d, K->ld);
+				odvgp_trmm(nd->blas, 0, M, n, 1, b, B->ld, T, nd->ld, 1, K->d, K->ld);
 			continue;
 		}
 		GP__FOR(i, M) {
-			odvgp_real root = GP__SQRT(B->v[p * B->ld + i]), sum = 0;
+			odvgp_real root = GP__SQRT(GP__V(B, p, i)), sum = 0;
 			GP__FOR(j, n) {
-				sum += K->v[i * K->ld + j] * T[i * nd->ld + j];
-				if (K->needs_grad) K->d[i * K->ld + j] += root * T[i * nd->ld + j];
+				sum += GP__V(K, i, j) * T[i * nd->ld + j];
+				if (K->needs_grad) GP__D(K, i, j) += root * T[i * nd->ld + j];
 			}
-			if (B->needs_grad) B->d[p * B->ld + i] += GP__R(0.5) * sum / root;
+			if (B->needs_grad) GP__D(B, p, i) += GP__R(0.5) * sum / root;
 		}
 	}
 }
 
 /* --- DIVIDE(b, D): b / D by columns, D [1,n] --- */
 
-static void gp__divide_forward(gp__tape *t, gp__node *nd)
+static void gp__divide_forward(gp__node *nd)
 {
-	gp__node *b = gp__in(t, nd, 0), *D = gp__in(t, nd, 1);
+	gp__node *b = nd->in[0], *D = nd->in[1];
 	GP__FOR(j, nd->cols)
 		if (!(D->v[j] > 0)) {
-			t->failed = gp__fail(t->info, ODVGP_E_NAN, "kernel", j, (double)D->v[j],
+			nd->tape->failed = gp__fail(nd->tape->info, ODVGP_E_NAN, "kernel", j, (double)D->v[j],
 					"its variance is not above 0");
 			return;
 		}
-	GP__EACH_ENTRY(i, j, nd) nd->v[i * nd->ld + j] = b->v[i * b->ld + j] / D->v[j];
+	GP__EACH_ENTRY(i, j, nd) GP__V(nd, i, j) = GP__V(b, i, j) / D->v[j];
 }
 
-static void gp__divide_reverse(gp__tape *t, gp__node *nd)
+static void gp__divide_reverse(gp__node *nd)
 {
-	gp__node *b = gp__in(t, nd, 0), *D = gp__in(t, nd, 1);
+	gp__node *b = nd->in[0], *D = nd->in[1];
 	GP__EACH_ENTRY(i, j, nd) {
-		odvgp_real q = nd->d[i * nd->ld + j] / D->v[j];
-		if (b->needs_grad) b->d[i * b->ld + j] += q;
-		if (D->needs_grad) D->d[j] -= q * nd->v[i * nd->ld + j];
+		odvgp_real q = GP__D(nd, i, j) / D->v[j];
+		if (b->needs_grad) GP__D(b, i, j) += q;
+		if (D->needs_grad) D->d[j] -= q * GP__V(nd, i, j);
 	}
 }
 
@@ -15084,33 +15023,33 @@ static void gp__divide_reverse(gp__tape *t, gp__node *nd)
 static odvgp_real gp__dot_factor(const gp__node *nd)
 {
 	int sampled = nd->variant == GP__DOT_SAMPLED && nd->of->ncolumns;
-	return nd->coef[0] * (sampled ? (odvgp_real)nd->of->M_gamma / (odvgp_real)nd->of->ncolumns : 1);
+	return nd->coef * (sampled ? (odvgp_real)nd->of->M_gamma / (odvgp_real)nd->of->ncolumns : 1);
 }
 
-static void gp__dot_forward(gp__tape *t, gp__node *nd)
+static void gp__dot_forward(gp__node *nd)
 {
-	gp__node *A = gp__in(t, nd, 0), *B = gp__in(t, nd, 1);
+	gp__node *A = nd->in[0], *B = nd->in[1];
 	double sum = 0;
-	GP__EACH_ENTRY(i, j, A) sum += (double)A->v[i * A->ld + j] * (double)B->v[i * B->ld + j];
+	GP__EACH_ENTRY(i, j, A) sum += (double)GP__V(A, i, j) * (double)GP__V(B, i, j);
 	nd->v[0] = gp__dot_factor(nd) * (odvgp_real)sum;
 }
 
-static void gp__dot_reverse(gp__tape *t, gp__node *nd)
+static void gp__dot_reverse(gp__node *nd)
 {
-	gp__node *A = gp__in(t, nd, 0), *B = gp__in(t, nd, 1);
+	gp__node *A = nd->in[0], *B = nd->in[1];
 	odvgp_real f = gp__dot_factor(nd) * nd->d[0];
 	GP__EACH_ENTRY(i, j, A) {
-		odvgp_real a = A->v[i * A->ld + j], b = B->v[i * B->ld + j];
-		if (A->needs_grad) A->d[i * A->ld + j] += f * b;
-		if (B->needs_grad) B->d[i * B->ld + j] += f * a;
+		odvgp_real a = GP__V(A, i, j), b = GP__V(B, i, j);
+		if (A->needs_grad) GP__D(A, i, j) += f * b;
+		if (B->needs_grad) GP__D(B, i, j) += f * a;
 	}
 }
 
 /* --- KL_COV(Q): (|Q|^2 - P M) / 2 - sum log|Q_ii| for stacked lower triangles --- */
 
-static void gp__kl_cov_forward(gp__tape *t, gp__node *nd)
+static void gp__kl_cov_forward(gp__node *nd)
 {
-	gp__node *Q = gp__in(t, nd, 0);
+	gp__node *Q = nd->in[0];
 	double sum = 0;
 	GP__FOR(r, Q->rows) {
 		const odvgp_real *row = Q->v + r * Q->ld;
@@ -15122,17 +15061,17 @@ static void gp__kl_cov_forward(gp__tape *t, gp__node *nd)
 	nd->v[0] = (odvgp_real)sum;
 }
 
-static void gp__kl_cov_reverse(gp__tape *t, gp__node *nd)
+static void gp__kl_cov_reverse(gp__node *nd)
 {
-	gp__node *Q = gp__in(t, nd, 0);
+	gp__node *Q = nd->in[0];
 	GP__FOR(r, Q->rows) {
 		ptrdiff_t i = r % Q->cols;
-		GP__FOR(j, i + 1) Q->d[r * Q->ld + j] += nd->d[0] * Q->v[r * Q->ld + j];
-		Q->d[r * Q->ld + i] -= nd->d[0] / Q->v[r * Q->ld + i];
+		GP__FOR(j, i + 1) GP__D(Q, r, j) += nd->d[0] * GP__V(Q, r, j);
+		GP__D(Q, r, i) -= nd->d[0] / GP__V(Q, r, i);
 	}
 }
 
-/*	From the lower triangle to both. */
+/*	Fill the upper triangle. */
 static void gp__mirror(odvgp_real *G, ptrdiff_t n)
 {
 	GP__FOR(i, n)
@@ -15143,16 +15082,23 @@ static void gp__mirror(odvgp_real *G, ptrdiff_t n)
 	  With R = L_H^-1, d|R|^2 = -2 tr(R R^T R dL_H), so dL_H += 1 / diag - lower(R^T R R^T).
 	  aux: R of the last p, and R^T R, both [M,M]. --- */
 
-static void gp__kl_inverse_forward(gp__tape *t, gp__node *nd)
+static void gp__kl_inverse_root(const gp__node *nd, ptrdiff_t p)
 {
-	gp__node *H = gp__in(t, nd, 0);
+	const gp__node *H = nd->in[0];
 	ptrdiff_t M = H->cols;
+	GP__FOR(i, M) gp__copy(nd->aux + i * M, H->v + (p * M + i) * H->ld, M);
+	odvgp_trtri(nd->blas, M, nd->aux, M);
+}
+
+static void gp__kl_inverse_forward(gp__node *nd)
+{
+	const gp__node *H = nd->in[0];
+	ptrdiff_t M = H->cols;
+	const odvgp_real *R = nd->aux;
 	double sum = 0;
 	GP__FOR(p, H->rows / M) {
-		odvgp_real *R = nd->aux;
-		GP__FOR(i, M) gp__copy(R + i * M, H->v + (p * M + i) * H->ld, M);
-		GP__FOR(i, M) sum += log((double)R[i * M + i]);
-		odvgp_trtri(&t->blas, M, R, M);
+		GP__FOR(i, M) sum += log((double)GP__V(H, p * M + i, i));
+		gp__kl_inverse_root(nd, p);
 		GP__FOR(i, M) {
 			GP__FOR(j, i) sum += 0.5 * (double)R[i * M + j] * (double)R[i * M + j];
 			sum -= 0.5 * (1 - (double)R[i * M + i]) * (1 + (double)R[i * M + i]);
@@ -15161,48 +15107,45 @@ static void gp__kl_inverse_forward(gp__tape *t, gp__node *nd)
 	nd->v[0] = (odvgp_real)sum;
 }
 
-static void gp__kl_inverse_reverse(gp__tape *t, gp__node *nd)
+static void gp__kl_inverse_reverse(gp__node *nd)
 {
-	gp__node *H = gp__in(t, nd, 0);
+	gp__node *H = nd->in[0];
 	ptrdiff_t M = H->cols, last = H->rows / M - 1;
 	odvgp_real *R = nd->aux, *RR = R + M * M;
 	for (ptrdiff_t p = last; p >= 0; p--) {
 		odvgp_real *d = H->d + p * M * H->ld;
-		if (last > 0) {
-			GP__FOR(i, M) gp__copy(R + i * M, H->v + (p * M + i) * H->ld, M);
-			odvgp_trtri(&t->blas, M, R, M);
-		}
-		odvgp_lauum(&t->blas, M, R, M, RR, M);
+		if (last > 0) gp__kl_inverse_root(nd, p);
+		odvgp_lauum(nd->blas, M, R, M, RR, M);
 		gp__mirror(RR, M);
-		odvgp_gemmt(&t->blas, 0, 1, M, M, -nd->d[0], RR, M, R, M, 1, d, H->ld);
+		odvgp_gemmt(nd->blas, 0, 1, M, M, -nd->d[0], RR, M, R, M, 1, d, H->ld);
 		GP__FOR(i, M) d[i * H->ld + i] += nd->d[0] * R[i * M + i];
 	}
 }
 
 /* --- EXPECT(mean, var, Y, positive parameters, free parameters): a tile's sum of E_q[log p(y|f)]
 	  The adjoint contains the scale N/B. Either kind of parameters may be missing.
-	  aux: if a gradient is wanted, derivatives in parameters (doubles), mean and variance. --- */
+	  aux: for a gradient, derivatives in parameters (doubles), mean and variance. --- */
 
-/*	The derivatives in aux; returns the count of parameters. */
-static ptrdiff_t gp__expect_kept(
-		gp__tape *t, const gp__node *nd, double **dpar, odvgp_real **dmean, odvgp_real **dvar)
+/*	The job's derivatives in aux; returns the count of parameters. */
+static ptrdiff_t gp__expect_kept(const gp__node *nd, gp__lik_job *job)
 {
 	gp__arena a;
-	const gp__node *mean = gp__in(t, nd, 0);
+	const gp__node *mean = nd->in[0];
 	ptrdiff_t numbers = 0;
-	for (int k = 3; k < 5; k++) numbers += nd->in[k] ? gp__in(t, nd, k)->cols : 0;
+	for (int k = 3; k < 5; k++) numbers += nd->in[k] ? nd->in[k]->cols : 0;
 	gp__arena_init(&a, nd->aux, SIZE_MAX / 2);
-	*dpar = GP__TAKE(&a, double, numbers);
-	*dmean = gp__take(&a, mean->rows, mean->ld);
-	*dvar = gp__take(&a, mean->rows, mean->ld);
+	job->dpar = GP__TAKE(&a, double, numbers);
+	job->dmean = gp__take(&a, mean->rows, mean->ld);
+	job->dvar = gp__take(&a, mean->rows, mean->ld);
 	return numbers;
 }
 
 /*	The current tile's job, without derivatives. */
-static gp__lik_job gp__expect_job(gp__tape *t, const gp__node *nd, gp__arena *a)
+static gp__lik_job gp__expect_job(const gp__node *nd, gp__arena *a)
 {
-	const gp__node *mean = gp__in(t, nd, 0), *var = gp__in(t, nd, 1), *y = gp__in(t, nd, 2),
-				   *positive = gp__in(t, nd, 3), *others = gp__in(t, nd, 4);
+	gp__tape *t = nd->tape;
+	const gp__node *mean = nd->in[0], *var = nd->in[1], *y = nd->in[2], *positive = nd->in[3],
+				   *others = nd->in[4];
 	ptrdiff_t count = positive ? positive->cols : 0, others_count = others ? others->cols : 0;
 	odvgp_real *par = gp__take(a, 1, count + others_count);
 	gp__lik_job job;
@@ -15211,7 +15154,7 @@ static gp__lik_job gp__expect_job(gp__tape *t, const gp__node *nd, gp__arena *a)
 	if (others) gp__copy(par + count, others->v, others_count);
 	memset(&job, 0, sizeof job);
 	job.lik = t->y->lik;
-	job.isa = t->blas.isa;
+	job.isa = nd->blas->isa;
 	job.classes = t->y->classes;
 	job.rule = t->rule;
 	job.H = t->lik_nodes;
@@ -15233,18 +15176,17 @@ static gp__lik_job gp__expect_job(gp__tape *t, const gp__node *nd, gp__arena *a)
 		return job;
 	}
 	odvgp_real *moved = gp__take(a, job.F, job.ld); /* log e is added to f */
-	GP__FOR(p, job.F)
-		GP__FOR(i, job.n) moved[p * job.ld + i] = mean->v[p * job.ld + i] + scale[i];
+	GP__EACH_ENTRY(p, i, mean) moved[p * job.ld + i] = GP__V(mean, p, i) + scale[i];
 	job.mean = moved;
 	return job;
 }
 
-static void gp__expect_forward(gp__tape *t, gp__node *nd)
+static void gp__expect_forward(gp__node *nd)
 {
+	gp__tape *t = nd->tape;
 	gp__arena a = t->scratch;
-	gp__lik_job job = gp__expect_job(t, nd, &a);
-	ptrdiff_t numbers =
-			nd->needs_grad ? gp__expect_kept(t, nd, &job.dpar, &job.dmean, &job.dvar) : 0;
+	gp__lik_job job = gp__expect_job(nd, &a);
+	ptrdiff_t numbers = nd->needs_grad ? gp__expect_kept(nd, &job) : 0;
 	GP__FOR(i, numbers) job.dpar[i] = 0;
 	double sum = t->y->lik->expect(&job);
 	nd->v[0] = (odvgp_real)sum;
@@ -15252,44 +15194,42 @@ static void gp__expect_forward(gp__tape *t, gp__node *nd)
 }
 
 /*	Add nd's adjoint times the derivatives x [rows,ld] to input k. */
-static void gp__expect_add(gp__tape *t, const gp__node *nd, int k, const odvgp_real *x)
+static void gp__expect_add(const gp__node *nd, int k, const odvgp_real *x)
 {
-	gp__node *in = gp__in(t, nd, k);
+	gp__node *in = nd->in[k];
 	if (in->needs_grad)
-		GP__FOR(p, in->rows)
-			GP__FOR(j, in->cols) in->d[p * in->ld + j] += nd->d[0] * x[p * in->ld + j];
+		GP__EACH_ENTRY(p, j, in) GP__D(in, p, j) += nd->d[0] * x[p * in->ld + j];
 }
 
-static void gp__expect_reverse(gp__tape *t, gp__node *nd)
+static void gp__expect_reverse(gp__node *nd)
 {
-	double *dpar;
-	odvgp_real *dmean, *dvar;
-	gp__expect_kept(t, nd, &dpar, &dmean, &dvar);
-	gp__expect_add(t, nd, 0, dmean);
-	gp__expect_add(t, nd, 1, dvar);
+	gp__lik_job job;
+	gp__expect_kept(nd, &job);
+	gp__expect_add(nd, 0, job.dmean);
+	gp__expect_add(nd, 1, job.dvar);
 	for (int k = 3; k < 5; k++) {
-		gp__node *par = gp__in(t, nd, k);
+		gp__node *par = nd->in[k];
 		if (!par) continue;
 		if (par->needs_grad)
-			GP__FOR(i, par->cols) par->d[i] += (odvgp_real)(dpar[i] * (double)nd->d[0]);
-		dpar += par->cols;
+			GP__FOR(i, par->cols) par->d[i] += (odvgp_real)(job.dpar[i] * (double)nd->d[0]);
+		job.dpar += par->cols;
 	}
 }
 
 /* --- MOMENTS(A, A', r, k): sums over tiles, stored as [F + P + 2, F], with Phi = [A; A']
 		  S = Phi Phi^T [F,F], lower    h = r Phi^T [P,F]    |r|^2    sum of k, once per output
-	  The two scalars begin the last two rows. A' may be missing.
-	  Reverse: with T = dloss/dS, whole and symmetric, dPhi += 2 T Phi + dh^T r. --- */
+	  The scalars begin the last two rows. A' may be missing.
+	  Reverse: dPhi += 2 T Phi + dh^T r for T = dloss/dS, whole and symmetric. --- */
 
 typedef struct {
 	ptrdiff_t M, F, P;
 	odvgp_real *S, *h, *rr, *kk;
 } gp__moments;
 
-static gp__moments gp__moments_of(gp__tape *t, const gp__node *nd, odvgp_real *at)
+static gp__moments gp__moments_of(const gp__node *nd, odvgp_real *at)
 {
 	gp__moments m;
-	m.M = gp__in(t, nd, 0)->rows;
+	m.M = nd->in[0]->rows;
 	m.F = nd->cols;
 	m.P = nd->rows - nd->cols - 2;
 	m.S = at;
@@ -15300,75 +15240,72 @@ static gp__moments gp__moments_of(gp__tape *t, const gp__node *nd, odvgp_real *a
 }
 
 /*	v is 0 before the first tile. */
-static void gp__moments_forward(gp__tape *t, gp__node *nd)
+static void gp__moments_forward(gp__node *nd)
 {
-	gp__node *A = gp__in(t, nd, 0), *Av = gp__in(t, nd, 1), *r = gp__in(t, nd, 2),
-			 *k = gp__in(t, nd, 3);
-	gp__moments m = gp__moments_of(t, nd, nd->v);
+	gp__node *A = nd->in[0], *Av = nd->in[1], *r = nd->in[2], *k = nd->in[3];
+	gp__moments m = gp__moments_of(nd, nd->v);
 	ptrdiff_t n = r->cols;
 	double rr = 0, kk = 0;
-	if (t->again) return;
+	if (nd->tape->again) return;
 	GP__FOR(i, 2) {
-		const gp__node *x = i ? Av : A;
+		const gp__node *x = nd->in[i];
 		ptrdiff_t from = i ? m.M : 0;
 		if (!x) continue;
-		odvgp_syrk(&t->blas, 0, x->rows, n, 1, x->v, x->ld, NULL, 1, m.S + from * (m.F + 1), m.F);
+		odvgp_syrk(nd->blas, 0, x->rows, n, 1, x->v, x->ld, NULL, 1, m.S + from * (m.F + 1), m.F);
 		odvgp_gemm(
-				&t->blas, 0, 1, m.P, x->rows, n, 1, r->v, r->ld, x->v, x->ld, 1, m.h + from, m.F);
+				nd->blas, 0, 1, m.P, x->rows, n, 1, r->v, r->ld, x->v, x->ld, 1, m.h + from, m.F);
 	}
 	if (Av)
-		odvgp_gemm(&t->blas, 0, 1, Av->rows, m.M, n, 1, Av->v, Av->ld, A->v, A->ld, 1,
+		odvgp_gemm(nd->blas, 0, 1, Av->rows, m.M, n, 1, Av->v, Av->ld, A->v, A->ld, 1,
 				m.S + m.M * m.F, m.F);
-	GP__EACH_ENTRY(p, j, r) rr += (double)r->v[p * r->ld + j] * (double)r->v[p * r->ld + j];
-	GP__EACH_ENTRY(p, j, k) kk += (double)k->v[p * k->ld + j];
+	GP__EACH_ENTRY(p, j, r) rr += (double)GP__V(r, p, j) * (double)GP__V(r, p, j);
+	GP__EACH_ENTRY(p, j, k) kk += (double)GP__V(k, p, j);
 	*m.rr += (odvgp_real)rr;
 	ptrdiff_t outputs = m.P / k->rows; /* outputs that share a row of k */
 	*m.kk += (odvgp_real)(kk * (double)outputs);
 }
 
-static void gp__moments_reverse(gp__tape *t, gp__node *nd)
+static void gp__moments_reverse(gp__node *nd)
 {
-	gp__node *A = gp__in(t, nd, 0), *Av = gp__in(t, nd, 1), *r = gp__in(t, nd, 2),
-			 *k = gp__in(t, nd, 3);
-	gp__moments m = gp__moments_of(t, nd, nd->d);
+	gp__node *r = nd->in[2], *k = nd->in[3];
+	gp__moments m = gp__moments_of(nd, nd->d);
 	ptrdiff_t n = r->cols;
 	GP__FOR(i, 2) {
-		gp__node *x = i ? Av : A;
+		gp__node *x = nd->in[i];
 		ptrdiff_t from = i ? m.M : 0;
 		if (!x) continue;
-		if (x->needs_grad) {
-			odvgp_gemm(&t->blas, 0, 0, x->rows, n, m.M, 2, m.S + from * m.F, m.F, A->v, A->ld, 1,
-					x->d, x->ld);
-			if (Av)
-				odvgp_gemm(&t->blas, 0, 0, x->rows, n, Av->rows, 2, m.S + from * m.F + m.M, m.F,
-						Av->v, Av->ld, 1, x->d, x->ld);
-			odvgp_gemm(&t->blas, 1, 0, x->rows, n, m.P, 1, m.h + from, m.F, r->v, r->ld, 1, x->d,
-					x->ld);
+		for (int with = 0; with < 2 && x->needs_grad; with++) {
+			const gp__node *y = nd->in[with];
+			if (y)
+				odvgp_gemm(nd->blas, 0, 0, x->rows, n, y->rows, 2,
+						m.S + from * m.F + (with ? m.M : 0), m.F, y->v, y->ld, 1, x->d, x->ld);
 		}
+		if (x->needs_grad)
+			odvgp_gemm(nd->blas, 1, 0, x->rows, n, m.P, 1, m.h + from, m.F, r->v, r->ld, 1, x->d,
+					x->ld);
 		if (r->needs_grad)
-			odvgp_gemm(&t->blas, 0, 0, m.P, n, x->rows, 1, m.h + from, m.F, x->v, x->ld, 1, r->d,
+			odvgp_gemm(nd->blas, 0, 0, m.P, n, x->rows, 1, m.h + from, m.F, x->v, x->ld, 1, r->d,
 					r->ld);
 	}
 	if (r->needs_grad)
-		GP__FOR(p, r->rows)
-			GP__FOR(j, n) r->d[p * r->ld + j] += 2 * *m.rr * r->v[p * r->ld + j];
+		GP__EACH_ENTRY(p, j, r) GP__D(r, p, j) += 2 * *m.rr * GP__V(r, p, j);
 	ptrdiff_t outputs = m.P / k->rows;
 	if (k->needs_grad)
-		GP__FOR(p, k->rows)
-			GP__FOR(j, n) k->d[p * k->ld + j] += *m.kk * (odvgp_real)outputs;
+		GP__EACH_ENTRY(p, j, k) GP__D(k, p, j) += *m.kk * (odvgp_real)outputs;
 }
 
 /* --- COLLAPSED(moments, noise s, V): the bound at the optimal q, for N rows and P outputs
 		  -P W/2 log(2 pi s) - P/2 sum_b log|I + S_b/s| - (|r|^2 - h^T J^-1 h / s) / (2 s)
 			  - (k - P sum_b tr S_b) / (2 s)
-	  W = N. A row of weight w and noise e s has A, r and sqrt k divided by its root sqrt(e / w); W
-	  is the sum of w, and the bound has the term -P/2 sum w log e.
+	  W = N. A row of weight w and noise e s has A, r and sqrt k divided by sqrt(e / w); W is the
+	  sum of w, and the bound has the term -P/2 sum w log e.
 	  J = I + S/s over the mean's features; b runs over the blocks of the covariance. With
 	  V = A K A^T, [SOLVE] eq. 15, it adds P tr((I + S/s)^-1 (V - S S)) / (2 s^2).
-	  variant: which of mean and covariance use only the features of beta.
+	  variant: what uses only the features of beta.
 	  aux: J^-1, work, J^-1 h. --- */
 
 typedef struct {
+	const gp__node *nd;
 	gp__moments m;
 	ptrdiff_t mean;             /* the mean's features */
 	ptrdiff_t from[2], size[2]; /* features of each block of the covariance */
@@ -15377,28 +15314,28 @@ typedef struct {
 	odvgp_real s, *J, *work, *w;
 } gp__collapse;
 
-static gp__collapse gp__collapse_of(gp__tape *t, gp__node *nd)
+static gp__collapse gp__collapse_of(gp__node *nd)
 {
 	gp__collapse c;
-	const gp__node *sums = gp__in(t, nd, 0);
-	c.m = gp__moments_of(t, sums, sums->v);
-	c.mean = nd->variant == GP__COLLAPSE_MEAN_BETA || nd->variant == GP__COLLAPSE_BETA ? c.m.M
-																					   : c.m.F;
-	c.blocks = nd->variant >= GP__COLLAPSE_COV_BETA || c.m.F == c.m.M ? 1 : 2;
+	const gp__node *sums = nd->in[0];
+	c.nd = nd;
+	c.m = gp__moments_of(sums, sums->v);
+	c.mean = nd->variant & GP__COLLAPSE_MEAN_BETA ? c.m.M : c.m.F;
+	c.blocks = (nd->variant & GP__COLLAPSE_COV_BETA) || c.m.F == c.m.M ? 1 : 2;
 	c.from[0] = 0;
 	c.size[0] = c.from[1] = c.m.M;
 	c.size[1] = c.m.F - c.m.M;
-	c.s = gp__in(t, nd, 1)->v[0];
+	c.s = nd->in[1]->v[0];
 	c.J = nd->aux;
 	c.work = c.J + c.m.F * c.m.F;
 	c.w = c.work + c.m.F * c.m.F;
 	return c;
 }
 
-/*	out [n,n], both triangles: (I + S/s)^-1 of the n features from `from` on. work [n,n]. *logs: the
-	sum of log L_ii of its Cholesky factor. */
-static odvgp_status gp__collapse_inverse(gp__tape *t, const gp__collapse *c, ptrdiff_t from,
-		ptrdiff_t n, odvgp_real *work, odvgp_real *out, double *logs)
+/*	out [n,n], both triangles: (I + S/s)^-1 of the n features from `from` on; work [n,n]. *logs: the
+	sum of log L_ii of the Cholesky factor. */
+static odvgp_status gp__collapse_inverse(const gp__collapse *c, ptrdiff_t from, ptrdiff_t n,
+		odvgp_real *work, odvgp_real *out, double *logs)
 {
 	odvgp_info bad;
 	GP__FOR(i, n) {
@@ -15406,24 +15343,24 @@ static odvgp_status gp__collapse_inverse(gp__tape *t, const gp__collapse *c, ptr
 		work[i * n + i] += 1;
 		gp__zero(work + i * n + i + 1, n - i - 1);
 	}
-	odvgp_status s = odvgp_potrf(&t->blas, n, work, n, &bad);
+	odvgp_status s = odvgp_potrf(c->nd->blas, n, work, n, &bad);
 	if (s)
-		return gp__fail(t->info, ODVGP_E_NAN, "I + A A^T / noise", bad.row, bad.value,
+		return gp__fail(c->nd->tape->info, ODVGP_E_NAN, "I + A A^T / noise", bad.row, bad.value,
 				"a sum over the rows is not finite");
 	*logs = 0;
 	GP__FOR(i, n) *logs += log((double)work[i * n + i]);
-	odvgp_trtri(&t->blas, n, work, n);
-	odvgp_lauum(&t->blas, n, work, n, out, n);
+	odvgp_trtri(c->nd->blas, n, work, n);
+	odvgp_lauum(c->nd->blas, n, work, n, out, n);
 	gp__mirror(out, n);
 	return ODVGP_OK;
 }
 
 /*	w = J^-1 h over the mean's features; returns h^T w. */
-static double gp__collapse_solve(gp__tape *t, const gp__collapse *c)
+static double gp__collapse_solve(const gp__collapse *c)
 {
 	double sum = 0;
-	odvgp_gemm(&t->blas, 0, 0, c->m.P, c->mean, c->mean, 1, c->m.h, c->m.F, c->J, c->mean, 0, c->w,
-			c->m.F);
+	odvgp_gemm(c->nd->blas, 0, 0, c->m.P, c->mean, c->mean, 1, c->m.h, c->m.F, c->J, c->mean, 0,
+			c->w, c->m.F);
 	GP__FOR(p, c->m.P)
 		GP__FOR(i, c->mean) sum += (double)c->w[p * c->m.F + i] * (double)c->m.h[p * c->m.F + i];
 	return sum;
@@ -15434,34 +15371,35 @@ static double gp__collapse_tight(const gp__collapse *c, const gp__node *V)
 {
 	double sum = 0, s = (double)c->s;
 	GP__FOR(i, c->m.F) {
-		GP__FOR(j, c->m.F) sum += (double)c->J[i * c->m.F + j] * (double)V->v[i * V->ld + j];
+		GP__FOR(j, c->m.F) sum += (double)c->J[i * c->m.F + j] * (double)GP__V(V, i, j);
 		sum -= s * ((double)c->m.S[i * c->m.F + i] - s * (1 - (double)c->J[i * c->m.F + i]));
 	}
 	return sum;
 }
 
-/*	Both differences in the bound are at least 0. Cancellation that takes one below minus this, in
-	nats per row and output, is an error. */
+/*	Both differences in the bound are at least 0. One below minus this, by cancellation, in nats per
+	row and output, is an error. */
 #define GP__COLLAPSE_ERROR 0.01
 
-static void gp__collapsed_forward(gp__tape *t, gp__node *nd)
+static void gp__collapsed_forward(gp__node *nd)
 {
-	gp__collapse c = gp__collapse_of(t, nd);
-	const gp__node *V = gp__in(t, nd, 2);
+	gp__tape *t = nd->tape;
+	gp__collapse c = gp__collapse_of(nd);
+	const gp__node *V = nd->in[2];
 	double s = (double)c.s, P = (double)c.m.P, logs, trace = 0, bound;
 	bound = -0.5 * P * t->sums->weight * log(gp__two_pi * s);
 	bound -= 0.5 * P * t->sums->logs;
 	GP__FOR(b, c.blocks) {
-		t->failed = gp__collapse_inverse(t, &c, c.from[b], c.size[b], c.work, c.J, &logs);
+		t->failed = gp__collapse_inverse(&c, c.from[b], c.size[b], c.work, c.J, &logs);
 		if (t->failed) return;
 		bound -= P * logs;
 		GP__FROM(i, c.from[b], c.from[b] + c.size[b]) trace += (double)c.m.S[i * c.m.F + i];
 	}
 	if (c.blocks > 1 || c.mean != c.size[0]) {
-		t->failed = gp__collapse_inverse(t, &c, 0, c.mean, c.work, c.J, &logs);
+		t->failed = gp__collapse_inverse(&c, 0, c.mean, c.work, c.J, &logs);
 		if (t->failed) return;
 	}
-	double squares = (double)*c.m.rr - gp__collapse_solve(t, &c) / s,
+	double squares = (double)*c.m.rr - gp__collapse_solve(&c) / s,
 		   variances = (double)*c.m.kk - P * trace;
 	if (GP__MIN(squares, variances) < -2 * s * GP__COLLAPSE_ERROR * P * t->sums->weight) {
 		t->failed = gp__fail(t->info, ODVGP_E_NAN, "bound", -1, GP__MIN(squares, variances),
@@ -15473,14 +15411,13 @@ static void gp__collapsed_forward(gp__tape *t, gp__node *nd)
 	nd->v[0] = (odvgp_real)bound;
 }
 
-/*	Set d->S and d->h for the mean's term and V's; return d/ds of both, for a unit adjoint. J still
+/*	d->S and d->h of the mean's term and V's; returns d/ds of both, for a unit adjoint. J still
 	holds the mean's inverse. */
-static double gp__collapsed_reverse_mean(
-		gp__tape *t, gp__node *nd, const gp__collapse *c, gp__moments *d)
+static double gp__collapsed_reverse_mean(gp__node *nd, const gp__collapse *c, gp__moments *d)
 {
-	gp__node *V = gp__in(t, nd, 2);
+	gp__node *V = nd->in[2];
 	odvgp_real g = nd->d[0], s = c->s;
-	double hw = gp__collapse_solve(t, c), ww = 0, ds;
+	double hw = gp__collapse_solve(c), ww = 0, ds;
 	ptrdiff_t F = c->m.F;
 	/* w^T S w = s (w^T h - w^T w), because J w = h */
 	GP__FOR(p, c->m.P)
@@ -15488,29 +15425,24 @@ static double gp__collapsed_reverse_mean(
 			ww += (double)c->w[p * F + i] * (double)c->w[p * F + i];
 			d->h[p * F + i] = g * c->w[p * F + i] / (s * s);
 		}
-	odvgp_gemm(&t->blas, 1, 0, c->mean, c->mean, c->m.P, -g / (2 * s * s * s), c->w, F, c->w, F, 0,
+	odvgp_gemm(nd->blas, 1, 0, c->mean, c->mean, c->m.P, -g / (2 * s * s * s), c->w, F, c->w, F, 0,
 			d->S, F);
 	ds = ((double)*c->m.rr + (double)*c->m.kk) / 2 - hw / (double)s + (hw - ww) / (2 * (double)s);
 	ds /= (double)(s * s);
 	if (!V) return ds;
 	double tight = gp__collapse_tight(c, V), P = (double)c->m.P, ss = (double)s * (double)s, JV = 0,
 		   JJV = 0;
-	odvgp_gemm(&t->blas, 0, 0, F, F, F, 1, c->J, F, V->v, V->ld, 0, c->work, F); /* J^-1 V */
+	odvgp_gemm(nd->blas, 0, 0, F, F, F, 1, c->J, F, V->v, V->ld, 0, c->work, F); /* J^-1 V */
 	GP__FOR(i, F)
 		GP__FOR(j, F) JJV += (double)c->J[i * F + j] * (double)c->work[j * F + i];
 	GP__FOR(i, F) JV += (double)c->work[i * F + i];
-	odvgp_gemm(&t->blas, 0, 0, F, F, F, -g * (odvgp_real)(P / (2 * ss * (double)s)), c->work, F,
+	odvgp_gemm(nd->blas, 0, 0, F, F, F, -g * (odvgp_real)(P / (2 * ss * (double)s)), c->work, F,
 			c->J, F, 1, d->S, F);
-	GP__FOR(i, F)
-		GP__FOR(j, F) {
-			odvgp_real one = i == j, J = c->J[i * F + j];
-			if (V->needs_grad) V->d[i * V->ld + j] += g * (odvgp_real)(P / (2 * ss)) * J;
-			/* d of -tr(J^-1 S S) is -s (I - J^-2) */
-			c->work[i * F + j] = -g * (odvgp_real)(P / (2 * (double)s)) * one;
-		}
-	GP__FOR(i, F)
-		GP__FOR(j, F) d->S[i * F + j] += c->work[i * F + j];
-	odvgp_gemm(&t->blas, 0, 0, F, F, F, g * (odvgp_real)(P / (2 * (double)s)), c->J, F, c->J, F, 1,
+	if (V->needs_grad)
+		GP__EACH_ENTRY(i, j, V) GP__D(V, i, j) += g * (odvgp_real)(P / (2 * ss)) * c->J[i * F + j];
+	/* d of -tr(J^-1 S S) is -s (I - J^-2) */
+	GP__FOR(i, F) d->S[i * F + i] -= g * (odvgp_real)(P / (2 * (double)s));
+	odvgp_gemm(nd->blas, 0, 0, F, F, F, g * (odvgp_real)(P / (2 * (double)s)), c->J, F, c->J, F, 1,
 			d->S, F);
 	/* d tr(J^-1 V)/ds = (tr J^-1 V - tr J^-2 V) / s. other: d/ds of
 	   s tr S - s^2 tr(I - J^-1) = tr S - 2 s tr(I - J^-1) + s tr(J^-1 - J^-2) */
@@ -15523,20 +15455,21 @@ static double gp__collapsed_reverse_mean(
 	return ds - P * tight / (ss * (double)s) + P * ((JV - JJV) / (double)s - other) / (2 * ss);
 }
 
-static void gp__collapsed_reverse(gp__tape *t, gp__node *nd)
+static void gp__collapsed_reverse(gp__node *nd)
 {
-	gp__collapse c = gp__collapse_of(t, nd);
-	gp__node *sums = gp__in(t, nd, 0), *noise = gp__in(t, nd, 1);
-	gp__moments d = gp__moments_of(t, sums, sums->d);
+	gp__collapse c = gp__collapse_of(nd);
+	gp__node *sums = nd->in[0], *noise = nd->in[1];
+	gp__moments d = gp__moments_of(sums, sums->d);
 	odvgp_real g = nd->d[0], s = c.s, P = (odvgp_real)c.m.P;
 	double ds, logs;
 	gp__node_zero(sums->d, sums);
-	ds = gp__collapsed_reverse_mean(t, nd, &c, &d) - 0.5 * (double)P * t->sums->weight / (double)s;
+	ds = gp__collapsed_reverse_mean(nd, &c, &d) -
+		 0.5 * (double)P * nd->tape->sums->weight / (double)s;
 	*d.rr = *d.kk = -g / (2 * s);
 	/* d log|I + S/s| = tr((I + S/s)^-1 dS) / s - tr(I - (I + S/s)^-1) ds / s */
 	GP__FOR(b, c.blocks) {
 		ptrdiff_t n = c.size[b], from = c.from[b];
-		if (c.blocks > 1 || c.mean != n) gp__collapse_inverse(t, &c, from, n, c.work, c.J, &logs);
+		if (c.blocks > 1 || c.mean != n) gp__collapse_inverse(&c, from, n, c.work, c.J, &logs);
 		GP__FOR(i, n) {
 			odvgp_real *row = d.S + (from + i) * c.m.F + from,
 					   S = c.m.S[(from + i) * c.m.F + from + i];
@@ -15555,31 +15488,31 @@ static void gp__collapsed_reverse(gp__tape *t, gp__node *nd)
 	  dK = (w w^T - P (K + s I)^-1) / 2, dr = -w, with w = (K + s I)^-1 r.
 	  aux: (K + s I)^-1, work, w. --- */
 
-static void gp__evidence_forward(gp__tape *t, gp__node *nd)
+static void gp__evidence_forward(gp__node *nd)
 {
-	const gp__node *K = gp__in(t, nd, 0), *r = gp__in(t, nd, 1), *root = gp__in(t, nd, 3);
+	gp__tape *t = nd->tape;
+	const gp__node *K = nd->in[0], *r = nd->in[1], *root = nd->in[3];
 	ptrdiff_t n = K->rows, P = r->rows;
-	odvgp_real s = gp__in(t, nd, 2)->v[0], *inverse = nd->aux, *work = inverse + n * n,
-			   *w = work + n * n;
+	odvgp_real s = nd->in[2]->v[0], *inverse = nd->aux, *work = inverse + n * n, *w = work + n * n;
 	odvgp_info bad;
 	double sum = 0;
 	GP__FOR(i, n) {
 		gp__copy_row(work + i * n, K->v + i * K->ld, i, n);
 		work[i * n + i] += root ? s * root->v[i] * root->v[i] : s;
 	}
-	if (odvgp_potrf(&t->blas, n, work, n, &bad)) {
+	if (odvgp_potrf(nd->blas, n, work, n, &bad)) {
 		t->failed = gp__fail(t->info, bad.value - bad.value == 0 ? ODVGP_E_NOT_PD : ODVGP_E_NAN,
 				"K + noise", bad.row, bad.value,
 				"the noise is too small for repeated or nearly repeated rows");
 		return;
 	}
 	GP__FOR(i, n) sum -= (double)P * (log((double)work[i * n + i]) + 0.5 * gp__log_2pi);
-	odvgp_trtri(&t->blas, n, work, n);
-	odvgp_lauum(&t->blas, n, work, n, inverse, n);
+	odvgp_trtri(nd->blas, n, work, n);
+	odvgp_lauum(nd->blas, n, work, n, inverse, n);
 	gp__mirror(inverse, n);
-	odvgp_gemm(&t->blas, 0, 0, P, n, n, 1, r->v, r->ld, inverse, n, 0, w, n);
+	odvgp_gemm(nd->blas, 0, 0, P, n, n, 1, r->v, r->ld, inverse, n, 0, w, n);
 	GP__FOR(p, P)
-		GP__FOR(i, n) sum -= 0.5 * (double)w[p * n + i] * (double)r->v[p * r->ld + i];
+		GP__FOR(i, n) sum -= 0.5 * (double)w[p * n + i] * (double)GP__V(r, p, i);
 	if (root) {
 		double logs = -0.5 * t->sums->logs;
 		logs += 0.5 * ((double)n - t->sums->weight) * (gp__log_2pi + log((double)s));
@@ -15589,57 +15522,56 @@ static void gp__evidence_forward(gp__tape *t, gp__node *nd)
 	nd->v[0] = (odvgp_real)sum;
 }
 
-static void gp__evidence_reverse(gp__tape *t, gp__node *nd)
+static void gp__evidence_reverse(gp__node *nd)
 {
-	gp__node *K = gp__in(t, nd, 0), *r = gp__in(t, nd, 1), *noise = gp__in(t, nd, 2),
-			 *root = gp__in(t, nd, 3);
+	gp__node *K = nd->in[0], *r = nd->in[1], *noise = nd->in[2], *root = nd->in[3];
 	ptrdiff_t n = K->rows, P = r->rows;
 	odvgp_real *inverse = nd->aux, *w = inverse + 2 * n * n, half = GP__R(0.5) * nd->d[0];
 	/* dK overwrites the inverse */
-	odvgp_gemmt(&t->blas, 1, 0, n, P, half, w, n, w, n, -half * (odvgp_real)P, inverse, n);
+	odvgp_gemmt(nd->blas, 1, 0, n, P, half, w, n, w, n, -half * (odvgp_real)P, inverse, n);
 	GP__FOR(i, n) {
 		for (ptrdiff_t j = 0; j <= i && K->needs_grad; j++)
-			K->d[i * K->ld + j] += (i == j ? 1 : 2) * inverse[i * n + j];
+			GP__D(K, i, j) += (i == j ? 1 : 2) * inverse[i * n + j];
 		if (noise->needs_grad)
 			noise->d[0] += inverse[i * n + i] * (root ? root->v[i] * root->v[i] : 1);
 	}
 	if (root && noise->needs_grad)
-		noise->d[0] += (odvgp_real)((double)(half * (odvgp_real)P) * ((double)n - t->sums->weight) /
-									(double)noise->v[0]);
+		noise->d[0] += (odvgp_real)((double)(half * (odvgp_real)P) *
+									((double)n - nd->tape->sums->weight) / (double)noise->v[0]);
 	if (r->needs_grad)
 		GP__FOR(p, P)
-			GP__FOR(i, n) r->d[p * r->ld + i] -= nd->d[0] * w[p * n + i];
+			GP__FOR(i, n) GP__D(r, p, i) -= nd->d[0] * w[p * n + i];
 }
 
 /* --- NAT_STATS(A, mean, var): statistics for natural steps; no value
-	  The reverse run adds A diag(g_v) A^T to aux (lower, [P,M,M]) and A g_m to v ([P,M]). Adjoints
-	  are derivatives of the loss, so g = -d. --- */
+	  Reverse adds A diag(g_v) A^T to aux (lower, [P,M,M]) and A g_m to v ([P,M]); g = -d, because
+	  adjoints are the loss's. --- */
 
-static void gp__nat_stats_reverse(gp__tape *t, gp__node *nd)
+static void gp__nat_stats_reverse(gp__node *nd)
 {
-	gp__node *A = gp__in(t, nd, 0), *mean = gp__in(t, nd, 1), *var = gp__in(t, nd, 2);
+	gp__node *A = nd->in[0], *mean = nd->in[1], *var = nd->in[2];
 	ptrdiff_t M = A->rows;
 	GP__FOR(p, mean->rows)
-		odvgp_syrk(&t->blas, 0, M, A->cols, -1, A->v, A->ld, var->d + p * var->ld, 1,
+		odvgp_syrk(nd->blas, 0, M, A->cols, -1, A->v, A->ld, var->d + p * var->ld, 1,
 				nd->aux + p * M * M, M);
-	odvgp_gemm(&t->blas, 0, 1, mean->rows, M, A->cols, -1, mean->d, mean->ld, A->v, A->ld, 1, nd->v,
+	odvgp_gemm(nd->blas, 0, 1, mean->rows, M, A->cols, -1, mean->d, mean->ld, A->v, A->ld, 1, nd->v,
 			M);
 }
 
 /* --- MIX(W, x): W x or, for variances, (W o W) x, of a parameter W [F,P] without padding
 	  dx += W^T d, dW += d x^T    or    dx += (W o W)^T d, dW += 2 W o (d x^T) --- */
 
-static void gp__mix_forward(gp__tape *t, gp__node *nd)
+static void gp__mix_forward(gp__node *nd)
 {
-	const gp__node *W = gp__in(t, nd, 0), *x = gp__in(t, nd, 1);
-	gp__mix_rows(t->blas.isa, nd->rows, x->rows, W->v, nd->variant == GP__MIX_SQUARES, nd->cols,
+	const gp__node *W = nd->in[0], *x = nd->in[1];
+	gp__mix_rows(nd->blas->isa, nd->rows, x->rows, W->v, nd->variant == GP__MIX_SQUARES, nd->cols,
 			x->v, x->ld, nd->v, nd->ld);
 }
 
-static void gp__mix_reverse(gp__tape *t, gp__node *nd)
+static void gp__mix_reverse(gp__node *nd)
 {
-	gp__node *W = gp__in(t, nd, 0), *x = gp__in(t, nd, 1);
-	const odvgp__simd *isa = t->blas.isa;
+	gp__node *W = nd->in[0], *x = nd->in[1];
+	const odvgp__simd *isa = nd->blas->isa;
 	int squares = nd->variant == GP__MIX_SQUARES;
 	GP__FOR(f, nd->rows)
 		GP__FOR(p, x->rows) {
@@ -15652,21 +15584,21 @@ static void gp__mix_reverse(gp__tape *t, gp__node *nd)
 		}
 }
 
-/* --- STACK(base, x...): the inputs' single rows become rows variant, variant + 1, ...; a further
-	STACK adds more rows in place --- */
+/* --- STACK(base, x...): single rows become rows variant, variant + 1, ...; a further STACK adds
+	   rows in place --- */
 
-static void gp__stack_forward(gp__tape *t, gp__node *nd)
+static void gp__stack_forward(gp__node *nd)
 {
 	odvgp_real *row = nd->v + nd->variant * nd->ld;
 	for (int k = nd->base != 0; k < GP__MAX_IN && nd->in[k]; k++, row += nd->ld)
-		gp__copy(row, gp__in(t, nd, k)->v, nd->cols);
+		gp__copy(row, nd->in[k]->v, nd->cols);
 }
 
-static void gp__stack_reverse(gp__tape *t, gp__node *nd)
+static void gp__stack_reverse(gp__node *nd)
 {
 	const odvgp_real *row = nd->d + nd->variant * nd->ld;
 	for (int k = nd->base != 0; k < GP__MAX_IN && nd->in[k]; k++, row += nd->ld)
-		if (gp__in(t, nd, k)->needs_grad) t->blas.isa->axpy(nd->cols, 1, row, gp__in(t, nd, k)->d);
+		if (nd->in[k]->needs_grad) nd->blas->isa->axpy(nd->cols, 1, row, nd->in[k]->d);
 }
 
 /* --- the table of operations --- */
@@ -15689,7 +15621,7 @@ typedef struct {
 	ptrdiff_t rows, cols;
 } gp__shapes;
 
-/*	Bytes that KERNEL_VEC keeps for n x m entries and P outputs; SIZE_MAX on overflow. */
+/*	What KERNEL_VEC keeps for n x m entries and P outputs; SIZE_MAX on overflow. */
 static size_t gp__kept_bytes(const gp__kernel *k, ptrdiff_t n, ptrdiff_t m, ptrdiff_t P)
 {
 	gp__arena a = gp__measuring();
@@ -15730,7 +15662,7 @@ GP__AUX(evidence, 2 * s->in[0].rows + s->in[1].rows, s->in[0].rows)
 GP__AUX(nat_stats, s->rows * s->cols, s->cols)
 #undef GP__AUX
 
-/*	The larger of value and adjoint of a matrix [n,m]. */
+/*	The larger of value's and adjoint's. */
 static size_t gp__kernel_job_scratch(
 		const gp__shapes *s, gp__arena a, ptrdiff_t n, ptrdiff_t m, ptrdiff_t P, int kept)
 {
@@ -15771,7 +15703,6 @@ static size_t gp__kernel_vec_scratch_bytes(const gp__shapes *s)
 	return gp__kernel_node_scratch(s, s->rows, kept);
 }
 
-/*	Likelihood parameters; moved means. */
 static size_t gp__expect_scratch(const gp__shapes *s)
 {
 	gp__arena a = gp__measuring();
@@ -15790,77 +15721,70 @@ static size_t gp__expect_aux(const gp__shapes *s, int *kept)
 	return a.bad ? SIZE_MAX : a.used;
 }
 
-/*	A node's numbers; gp__sums_layout places sums over tiles. */
+/*	A node's numbers; gp__sums_layout places sums over tiles. The first two kinds are given: value,
+	stamp and needs_grad come from outside. */
 enum {
-	GP__STORES_BOTH,
 	GP__STORES_NOTHING, /* PARAM: the value is in the parameter vector */
 	GP__STORES_VALUE,   /* INPUT: no adjoint */
-	GP__STORES_STATS,   /* NAT_STATS: v and aux are sums over tiles */
-	GP__STORES_MOMENTS  /* MOMENTS: v is a sum over tiles */
-};
-
-enum {
-	/* value, stamp and needs_grad come from outside */
-	GP__OP_GIVEN = 1,
-	GP__OP_JITTERED = 2,
-	/* reverse reads inputs 1's and 2's adjoints, for statistics, and passes nothing on */
-	GP__OP_COLLECTS = 4
+	GP__STORES_BOTH,
+	/* NAT_STATS: v and aux are sums over tiles; reverse reads adjoints of inputs 1 and 2, and
+	   passes none on */
+	GP__STORES_STATS,
+	GP__STORES_MOMENTS /* MOMENTS: v is a sum over tiles */
 };
 
 typedef struct {
 	const char *name;
 	/* a forward run that fails sets t->failed */
-	void (*forward)(gp__tape *t, gp__node *nd), (*reverse)(gp__tape *t, gp__node *nd);
+	void (*forward)(gp__node *nd), (*reverse)(gp__node *nd);
 	int stores;
 	/* a tile node's value survives its reverse run and adds to no sum: valid as long as its
 	   inputs */
 	int lasts;
-	int traits; /* GP__OP_... */
-	/* a bit for each variant whose value depends on the sampled columns */
-	int samples;
-	size_t (*aux)(const gp__shapes *s, int *kept); /* bytes of aux; NULL: none */
-	size_t (*scratch)(const gp__shapes *s);        /* bytes; NULL: none */
+	int samples; /* a bit for each variant whose value depends on the sampled columns */
+	/* bytes; NULL: none */
+	size_t (*aux)(const gp__shapes *s, int *kept), (*scratch)(const gp__shapes *s);
 } gp__op_row;
 
 /* clang-format off */
-#define GP__OP_AS(name, as, stores, lasts, traits, samples, aux, scratch) \
-	{#name, gp__##as##_forward, gp__##as##_reverse, GP__STORES_##stores, lasts, \
-	 traits, samples, aux, scratch}
-#define GP__OP(name, stores, lasts, traits, samples, aux, scratch) \
-	GP__OP_AS(name, name, stores, lasts, traits, samples, aux, scratch)
-#define GP__PLAIN(name, lasts) GP__OP(name, BOTH, lasts, 0, 0, NULL, NULL)
+#define GP__OP_AS(name, as, stores, lasts, samples, aux, scratch) \
+	{#name, gp__##as##_forward, gp__##as##_reverse, GP__STORES_##stores, lasts, samples, aux, \
+		scratch}
+#define GP__OP(name, lasts, aux, scratch) GP__OP_AS(name, name, BOTH, lasts, 0, aux, scratch)
+#define GP__PLAIN(name, lasts)            GP__OP(name, lasts, NULL, NULL)
+#define GP__WITH_AUX(name)                GP__OP(name, 0, gp__##name##_aux, NULL)
 static const gp__op_row gp__ops[GP__OPS] = {
-	/* in the order of gp__op: name, stores, lasts, traits, samples, aux, scratch */
-	{"param", gp__do_nothing, gp__do_nothing, GP__STORES_NOTHING, 0, GP__OP_GIVEN, 0, NULL, NULL},
-	{"input", gp__do_nothing, gp__do_nothing, GP__STORES_VALUE, 0, GP__OP_GIVEN, 0, NULL, NULL},
-	GP__OP(kernel, BOTH, 1, 0, 0, NULL, gp__kernel_scratch_bytes),
-	GP__OP(kernel_diag, BOTH, 1, 0, 0, gp__kernel_diag_aux, gp__kernel_diag_scratch_bytes),
-	GP__OP(kernel_vec, BOTH, 0, 0, 0, gp__kernel_vec_aux, gp__kernel_vec_scratch_bytes),
-	GP__OP(jittered, BOTH, 0, GP__OP_JITTERED, 0, NULL, NULL),
-	GP__OP(chol, BOTH, 0, GP__OP_JITTERED, 0, NULL, NULL),
+	/* in the order of gp__op: name, stores, lasts, samples, aux, scratch */
+	{"param", gp__do_nothing, gp__do_nothing, GP__STORES_NOTHING, 0, 0, NULL, NULL},
+	{"input", gp__do_nothing, gp__do_nothing, GP__STORES_VALUE, 0, 0, NULL, NULL},
+	GP__OP(kernel, 1, NULL, gp__kernel_scratch_bytes),
+	GP__OP(kernel_diag, 1, gp__kernel_diag_aux, gp__kernel_diag_scratch_bytes),
+	GP__OP(kernel_vec, 0, gp__kernel_vec_aux, gp__kernel_vec_scratch_bytes),
+	GP__PLAIN(jittered, 0),
+	GP__PLAIN(chol, 0),
 	GP__PLAIN(solve, 1),
 	GP__PLAIN(product, 0),
 	GP__PLAIN(minus_product, 1),
-	GP__OP(inner, BOTH, 0, 0, 0, gp__inner_aux, NULL),
+	GP__WITH_AUX(inner),
 	GP__PLAIN(sum, 0),
-	GP__OP_AS(transpose, gather, BOTH, 1, 0, 0, NULL, NULL),
+	GP__OP_AS(transpose, gather, BOTH, 1, 0, NULL, NULL),
 	GP__PLAIN(sample, 1),
 	GP__PLAIN(patches, 1),
-	GP__OP(residual, BOTH, 0, 0, 0, gp__residual_aux, NULL),
-	GP__OP(tri_squares, BOTH, 0, 0, 0, gp__tri_squares_aux, NULL),
-	GP__OP(inverse_var, BOTH, 0, 0, 0, gp__inverse_var_aux, NULL),
+	GP__WITH_AUX(residual),
+	GP__WITH_AUX(tri_squares),
+	GP__WITH_AUX(inverse_var),
 	GP__PLAIN(divide, 0),
-	GP__OP_AS(gather_rows, gather, BOTH, 0, 0, 1, NULL, NULL),
-	GP__OP_AS(gather_cols, gather, BOTH, 0, 0, 1, NULL, NULL),
-	GP__OP(dot, BOTH, 0, 0, 1 << GP__DOT_SAMPLED, NULL, NULL),
+	GP__OP_AS(gather_rows, gather, BOTH, 0, 1, NULL, NULL),
+	GP__OP_AS(gather_cols, gather, BOTH, 0, 1, NULL, NULL),
+	GP__OP_AS(dot, dot, BOTH, 0, 1 << GP__DOT_SAMPLED, NULL, NULL),
 	GP__PLAIN(kl_cov, 0),
-	GP__OP(kl_inverse, BOTH, 0, 0, 0, gp__kl_inverse_aux, NULL),
-	GP__OP(expect, BOTH, 0, 0, 0, gp__expect_aux, gp__expect_scratch),
-	GP__OP(moments, MOMENTS, 0, 0, 0, NULL, NULL),
-	GP__OP(collapsed, BOTH, 0, 0, 0, gp__collapsed_aux, NULL),
-	GP__OP(evidence, BOTH, 0, 0, 0, gp__evidence_aux, NULL),
-	{"nat_stats", gp__do_nothing, gp__nat_stats_reverse, GP__STORES_STATS, 0,
-		GP__OP_COLLECTS, 0, gp__nat_stats_aux, NULL},
+	GP__WITH_AUX(kl_inverse),
+	GP__OP(expect, 0, gp__expect_aux, gp__expect_scratch),
+	GP__OP_AS(moments, moments, MOMENTS, 0, 0, NULL, NULL),
+	GP__WITH_AUX(collapsed),
+	GP__WITH_AUX(evidence),
+	{"nat_stats", gp__do_nothing, gp__nat_stats_reverse, GP__STORES_STATS, 0, 0,
+		gp__nat_stats_aux, NULL},
 	GP__PLAIN(mix, 0),
 	GP__PLAIN(stack, 0),
 };
@@ -15868,75 +15792,73 @@ static const gp__op_row gp__ops[GP__OPS] = {
 
 /* ---- >>tape   running the operations
 
-	Both runs skip nodes that the evaluation does not need; forward also those up to date, reverse
-	those without effect on the bound. */
+	Both runs skip nodes that the evaluation does not need; forward those up to date, reverse those
+	without effect on the bound. */
 
-static int gp__has_trait(const gp__node *nd, int trait)
-{
-	return (gp__ops[nd->op].traits & trait) != 0;
-}
+static int gp__stores(const gp__node *nd) { return gp__ops[nd->op].stores; }
+static int gp__is_given(const gp__node *nd) { return gp__stores(nd) <= GP__STORES_VALUE; }
 
 static void gp__tape_mark(gp__tape *t)
 {
 	GP__EACH_NODE(nd, t) {
 		nd->active = (nd->purpose & t->purpose) != 0;
 		nd->seeded = (nd->purpose & t->purpose & GP__GIVES_VALUE) != 0;
-		if (!gp__has_trait(nd, GP__OP_GIVEN)) nd->needs_grad = 0;
+		if (!gp__is_given(nd)) nd->needs_grad = 0;
 	}
 	/* statistics read the adjoints of mean and variance, whatever these depend on */
 	GP__EACH_NODE(nd, t) {
-		if (!(t->purpose & GP__GIVES_STATS) || !gp__has_trait(nd, GP__OP_COLLECTS)) continue;
+		if (!(t->purpose & GP__GIVES_STATS) || gp__stores(nd) != GP__STORES_STATS) continue;
 		nd->needs_grad = 1;
-		gp__in(t, nd, 1)->needs_grad = gp__in(t, nd, 2)->needs_grad = 1;
+		nd->in[1]->needs_grad = nd->in[2]->needs_grad = 1;
 	}
 	GP__EACH_NODE(nd, t) {
-		if (gp__has_trait(nd, GP__OP_GIVEN)) continue;
-		for (int k = 0; k < GP__MAX_IN; k++) nd->needs_grad |= gp__wants(t, nd, k);
+		if (gp__is_given(nd)) continue;
+		for (int k = 0; k < GP__MAX_IN; k++) nd->needs_grad |= gp__wants(nd, k);
 	}
 	for (int i = t->nodes; i > 0; i--) {
 		gp__node *nd = &t->node[i];
 		for (int k = 0; k < GP__MAX_IN && nd->active; k++) {
 			if (!nd->in[k]) continue;
-			t->node[nd->in[k]].active = 1;
-			t->node[nd->in[k]].seeded |= nd->seeded;
+			nd->in[k]->active = 1;
+			nd->in[k]->seeded |= nd->seeded;
 		}
 	}
 	/* no adjoint reaches unseeded nodes, or passes through those that collect statistics */
 	GP__EACH_NODE(nd, t) {
-		int passes_on = !nd->slots && !gp__has_trait(nd, GP__OP_COLLECTS);
-		if (passes_on) nd->needs_grad &= nd->seeded;
+		if (!nd->slots && gp__stores(nd) != GP__STORES_STATS) nd->needs_grad &= nd->seeded;
 	}
 }
 
-/*	For bench/: called with a node's number before its operation, -1 after it. */
+/*	For bench/: a node's number before its operation, -1 after it. */
 #ifndef GP__PROBE
 #define GP__PROBE(node, reverse) ((void)0)
 #endif
 
-static uint64_t gp__youngest_input(const gp__tape *t, const gp__node *nd)
+static uint64_t gp__youngest_input(const gp__node *nd)
 {
 	int sampled = gp__ops[nd->op].samples >> nd->variant & 1;
 	uint64_t youngest = sampled ? nd->of->columns_stamp : 0;
 	GP__FOR(k, GP__MAX_IN)
-		if (nd->in[k]) youngest = GP__MAX(youngest, t->node[nd->in[k]].stamp);
+		if (nd->in[k]) youngest = GP__MAX(youngest, nd->in[k]->stamp);
 	return youngest;
 }
 
-/*	Whether it is older than an input, or overwritten by an outdated node. */
-static int gp__out_of_date(const gp__tape *t, const gp__node *nd)
+/*	Older than an input, or overwritten by an outdated node. */
+static int gp__out_of_date(const gp__node *nd)
 {
 	if (nd->segment != GP__HEAD && !gp__ops[nd->op].lasts) return 1;
-	while (nd->stamp > gp__youngest_input(t, nd)) {
+	while (nd->stamp > gp__youngest_input(nd)) {
 		if (!nd->next) return 0;
-		nd = &t->node[nd->next];
+		nd = nd->next;
 	}
 	return 1;
 }
 
-static odvgp_status gp__run_forward(gp__tape *t, gp__node *nd)
+static odvgp_status gp__run_forward(gp__node *nd)
 {
+	gp__tape *t = nd->tape;
 	t->failed = ODVGP_OK;
-	gp__ops[nd->op].forward(t, nd);
+	gp__ops[nd->op].forward(nd);
 	return gp__stopped(&t->blas) ? gp__refuse(t->info, ODVGP_E_STOPPED, "watch", NULL) : t->failed;
 }
 
@@ -15945,21 +15867,22 @@ static odvgp_status gp__tape_forward(gp__tape *t, int segment)
 	for (int i = 1; i <= t->nodes; i++) {
 		gp__node *nd = &t->node[i];
 		if (nd->segment != segment || !nd->active) continue;
-		gp__resize(t, nd);
-		if (!gp__out_of_date(t, nd)) continue;
+		if (nd->rows_vary) nd->rows = gp__size_of(nd->of, nd->rows_vary, t->rows, nd->of->ncolumns);
+		if (nd->cols_vary) nd->cols = gp__size_of(nd->of, nd->cols_vary, t->rows, nd->of->ncolumns);
+		if (!gp__out_of_date(nd)) continue;
 		GP__PROBE(i, 0);
-		odvgp_status s = gp__run_forward(t, nd);
+		odvgp_status s = gp__run_forward(nd);
 		GP__PROBE(-1, 0);
 		if (s) {
 			nd->stamp = 0;
 			return s;
 		}
-		if (!gp__has_trait(nd, GP__OP_GIVEN)) nd->stamp = ++t->clock;
+		if (!gp__is_given(nd)) nd->stamp = ++t->clock;
 	}
 	return ODVGP_OK;
 }
 
-/*	Mark a tile node outdated, so that its value's memory is free between evaluations. */
+/*	Outdate a tile node: its value's memory is free between evaluations. */
 static void gp__lend_value(gp__node *nd)
 {
 	ODVGP_ASSERT(nd->segment == GP__TILE && !nd->next);
@@ -15975,13 +15898,12 @@ static odvgp_status gp__tape_forward_info(gp__tape *t, int segment, odvgp_info *
 	return s;
 }
 
-/*	Clear the adjoints that reverse runs add to. PARAM's gradient is cleared with all sums,
-	MOMENTS's adjoint overwritten by the tail. */
+/*	Clear adjoints. PARAM's are cleared with all sums, MOMENTS's overwritten by the tail. */
 static void gp__tape_zero(gp__tape *t, int segment)
 {
 	GP__EACH_NODE(nd, t)
 		if (nd->segment == segment && nd->active && nd->needs_grad &&
-				gp__ops[nd->op].stores == GP__STORES_BOTH)
+				gp__stores(nd) == GP__STORES_BOTH)
 			gp__node_zero(nd->d, nd);
 }
 
@@ -15992,66 +15914,61 @@ static void gp__tape_reverse(gp__tape *t, int segment)
 		if (nd->segment != segment || !nd->active || !nd->needs_grad) continue;
 		if (gp__stopped(&t->blas)) return;
 		GP__PROBE(i, 1);
-		gp__ops[nd->op].reverse(t, nd);
+		gp__ops[nd->op].reverse(nd);
 		GP__PROBE(-1, 1);
 	}
 }
 
 /* ---- >>graph   building the tape
 
-	Nodes are first counted, without a table, and then built, so builders know of a node only its
-	gp__ref. gp__build_unit in >>layout calls them. */
+	Nodes are first counted and then built, so builders know of a node only its gp__ref.
+	gp__build_unit in >>layout calls them. */
 
 /* --- building: the arena may only measure --- */
-
-static size_t gp__padded_bytes(size_t bytes)
-{
-	return bytes <= SIZE_MAX / 2 ? (bytes + 63) & ~(size_t)63 : SIZE_MAX / 2;
-}
 
 /*	Count bytes now; gp__sums_layout places them later. */
 static void gp__defer(gp__tape *t, size_t bytes)
 {
-	bytes = gp__padded_bytes(bytes);
+	bytes = bytes <= SIZE_MAX / 2 ? (bytes + 63) & ~(size_t)63 : SIZE_MAX / 2;
 	if (bytes > SIZE_MAX / 2 - t->deferred) t->arena->bad = 1;
 	else t->deferred += bytes;
 }
 
 /*	Memory for value, adjoint and aux, except for nodes that work in place. */
-static void gp__node_memory(
-		gp__tape *t, gp__node *nd, const gp__op_row *row, int segment, const gp__shapes *s)
+static void gp__node_memory(gp__tape *t, gp__node *nd, const gp__shapes *s)
 {
-	int sums = row->stores == GP__STORES_STATS || row->stores == GP__STORES_MOMENTS;
+	const gp__op_row *row = &gp__ops[nd->op];
+	int both = row->stores == GP__STORES_BOTH, stats = row->stores == GP__STORES_STATS,
+		moments = row->stores == GP__STORES_MOMENTS, head = nd->segment == GP__HEAD;
 	size_t bytes = gp__real_bytes(s->rows, s->cols), aux = row->aux ? row->aux(s, &nd->kept) : 0;
 	if (row->stores == GP__STORES_NOTHING) return;
-	if (sums) gp__defer(t, bytes);
+	if (stats || moments) gp__defer(t, bytes);
 	else nd->v = (odvgp_real *)gp__take_bytes(t->arena, bytes, 1);
-	if (row->stores == GP__STORES_BOTH && segment == GP__HEAD) gp__defer(t, bytes);
-	if ((row->stores == GP__STORES_BOTH && segment != GP__HEAD) ||
-			row->stores == GP__STORES_MOMENTS)
-		nd->d = (odvgp_real *)gp__take_bytes(t->arena, bytes, 1);
-	if (row->stores == GP__STORES_STATS) gp__defer(t, aux);
+	if (both && head) gp__defer(t, bytes);
+	if ((both && !head) || moments) nd->d = (odvgp_real *)gp__take_bytes(t->arena, bytes, 1);
+	if (stats) gp__defer(t, aux);
 	else if (aux) nd->aux = (odvgp_real *)gp__take_bytes(t->arena, aux, 1);
 }
 
-/*	The next node works in the memory of `base`. Its other inputs must precede that memory's first
-	node, to be up to date when that node is checked. */
-static void gp__work_in_place(gp__tape *t, int base, const int *in)
+/*	Work in base's memory. Other inputs must precede that memory's first node, to be up to date when
+	that is checked. */
+static void gp__work_in_place(gp__node *nd, gp__node *base)
 {
-	int first = base;
-	while (t->node[first].base) first = t->node[first].base;
-	GP__FOR(k, GP__MAX_IN) ODVGP_ASSERT(in[k] == base || in[k] < first);
-	(void)first, (void)in; /* unused without assertions */
-	t->node[base].next = t->nodes + 1;
+	const gp__node *first = base;
+	while (first->base) first = first->base;
+	GP__FOR(k, GP__MAX_IN) ODVGP_ASSERT(!nd->in[k] || nd->in[k] == base || nd->in[k] < first);
+	(void)first; /* unused without assertions */
+	nd->base = base;
+	nd->v = base->v;
+	nd->d = base->d;
+	base->next = nd;
 }
 
-/*	Append a node. rows and cols may be GP__TILE_SIZE, ...; an input with id 0 is missing. Without a
-	table, a local node takes its place. */
+/*	Append a node. rows and cols may be GP__TILE_SIZE, ...; an input with id 0 is missing. */
 static gp__ref gp__node_add(gp__tape *t, gp__unit *u, gp__op op, int variant, int segment,
 		ptrdiff_t rows, ptrdiff_t cols, const gp__ref *in, int inputs, gp__ref base)
 {
-	const gp__op_row *row = &gp__ops[op];
-	gp__node counted, *nd = t->node ? &t->node[t->nodes + 1] : &counted;
+	gp__node *nd = t->node ? &t->node[t->nodes + 1] : &t->counted;
 	gp__shapes s;
 	gp__ref ref;
 	memset(nd, 0, sizeof *nd);
@@ -16060,7 +15977,7 @@ static gp__ref gp__node_add(gp__tape *t, gp__unit *u, gp__op op, int variant, in
 	s.likelihood = t->y->lik;
 	s.scale = t->y->scale;
 	s.tasks = t->tasks;
-	/* head nodes do not run forward before each reverse run */
+	/* the head does not run forward before each reverse run */
 	s.keep = segment == GP__TILE ? t->keep : 0;
 	/* a tile's rows fit a block: no overflow */
 	s.rows = gp__size_of(u, rows, t->tile, u->M_gamma);
@@ -16069,21 +15986,21 @@ static gp__ref gp__node_add(gp__tape *t, gp__unit *u, gp__op op, int variant, in
 	nd->variant = variant;
 	nd->segment = segment;
 	nd->of = u;
+	nd->tape = t;
+	nd->blas = &t->blas;
 	nd->rows_vary = rows < 0 ? (int)rows : 0;
 	nd->cols_vary = cols < 0 ? (int)cols : 0;
 	nd->rows = s.rows;
 	nd->cols = nd->ld = s.cols;
 	GP__FOR(k, GP__MAX_IN) {
-		nd->in[k] = k < inputs ? in[k].id : 0;
-		nd->coef[k] = 1;
-		if (k < inputs) s.in[k] = in[k];
+		if (k >= inputs) continue;
+		s.in[k] = in[k];
+		if (t->node && in[k].id) nd->in[k] = &t->node[in[k].id];
 	}
-	nd->base = base.id;
-	if (base.id && t->node) gp__work_in_place(t, base.id, nd->in);
-	if (!base.id) gp__node_memory(t, nd, row, segment, &s);
-	else if (t->node) nd->v = t->node[base.id].v, nd->d = t->node[base.id].d;
-	if (row->scratch) t->scratch_bytes = GP__MAX(t->scratch_bytes, row->scratch(&s));
-	if (row->traits & GP__OP_JITTERED) nd->jitter = &u->jitter[GP__JITTER_BETA];
+	if (!base.id) gp__node_memory(t, nd, &s);
+	else if (t->node) gp__work_in_place(nd, &t->node[base.id]);
+	if (gp__ops[op].scratch) t->scratch_bytes = GP__MAX(t->scratch_bytes, gp__ops[op].scratch(&s));
+	if (op == GP__JITTERED || op == GP__CHOL) nd->jitter = &u->jitter[GP__JITTER_BETA];
 	ref.id = ++t->nodes;
 	ref.rows = s.rows;
 	ref.cols = s.cols;
@@ -16097,7 +16014,7 @@ static gp__ref gp__add(gp__unit *u, int segment, gp__op op, int variant, ptrdiff
 	return gp__node_add(&u->model->tape, u, op, variant, segment, rows, cols, in, 4, gp__none);
 }
 
-/*	Nodes of at most two inputs; a tile's are as wide as the tile. */
+/*	At most two inputs; a tile's nodes are as wide as the tile. */
 static gp__ref gp__head(
 		gp__unit *u, gp__op op, int variant, ptrdiff_t rows, ptrdiff_t cols, gp__ref i0, gp__ref i1)
 {
@@ -16152,7 +16069,7 @@ static gp__ref gp__sum_of(
 {
 	gp__tape *t = &u->model->tape;
 	gp__ref sum = gp__node_add(t, u, GP__SUM, 0, segment, u->P, cols, term, terms, gp__none);
-	for (int k = 1; k < terms && t->node; k++) t->node[sum.id].coef[k] = sign;
+	gp__node_of(u, sum)->coef = sign;
 	return sum;
 }
 
@@ -16164,18 +16081,17 @@ static gp__ref gp__head_sum(gp__unit *u, gp__ref x, gp__ref y, odvgp_real sign, 
 
 static void gp__asked_for(gp__unit *u, gp__ref node, int purpose)
 {
-	gp__tape *t = &u->model->tape;
-	if (t->node) t->node[node.id].purpose |= purpose;
+	gp__node_of(u, node)->purpose |= purpose;
 }
 
 static gp__ref gp__param_node(gp__unit *u, int slot, int slots, ptrdiff_t rows, ptrdiff_t cols)
 {
-	gp__tape *t = &u->model->tape;
+	const gp__params *par = &u->model->par;
 	gp__ref ref = gp__head(u, GP__PARAM, 0, rows, cols, gp__none, gp__none);
-	if (!t->node) return ref;
-	t->node[ref.id].slot = slot;
-	t->node[ref.id].slots = slots;
-	t->node[ref.id].v = gp__slot_value(&u->model->par, &u->model->par.slot[slot]);
+	gp__node *nd = gp__node_of(u, ref);
+	nd->slot = slot;
+	nd->slots = slots;
+	if (par->slot) nd->v = gp__slot_value(par, &par->slot[slot]);
 	return ref;
 }
 
@@ -16184,13 +16100,12 @@ static void gp__kl_term(gp__unit *u, gp__ref node, int purpose)
 	gp__asked_for(u, node, GP__GIVES_BOUND | purpose);
 }
 
-/*	The head nodes that serve a bound. */
 static int gp__is_kl_term(const gp__node *nd)
 {
 	return nd->segment == GP__HEAD && (nd->purpose & GP__GIVES_VALUE);
 }
 
-/*	Purpose besides the bound that needs q(v)'s KL terms: [SOLVE] eq. 9 keeps them. */
+/*	The purpose besides the bound of q(v)'s KL terms: [SOLVE] eq. 9 keeps them. */
 static int gp__kept_terms(const gp__unit *u)
 {
 	return u->model->cfg.objective == ODVGP_OBJECTIVE_PARTLY ? GP__GIVES_COLLAPSED : 0;
@@ -16200,16 +16115,14 @@ static int gp__kept_terms(const gp__unit *u)
 static void gp__kl_half_dot(
 		gp__unit *u, gp__ref x, gp__ref y, odvgp_real sign, int variant, int purpose)
 {
-	gp__tape *t = &u->model->tape;
 	gp__ref dot = gp__head(u, GP__DOT, variant, 1, 1, x, y);
-	if (t->node) t->node[dot.id].coef[0] = GP__R(0.5) * sign;
+	gp__node_of(u, dot)->coef = GP__R(0.5) * sign;
 	gp__kl_term(u, dot, purpose);
 }
 
 /* --- blocks of q, beta, the residual --- */
 
-/*	A block's whitened mean, whatever the slots hold; its Cholesky factor, too, if dense (slot_sqrt
-	holds the factor of a covariance). */
+/*	A block's whitened mean, whatever the slots hold, and, if dense, Cholesky factor. */
 static void gp__build_block(gp__unit *u, gp__block *b, gp__ref L, int dense)
 {
 	ptrdiff_t M = b->M, P = u->P;
@@ -16219,7 +16132,6 @@ static void gp__build_block(gp__unit *u, gp__block *b, gp__ref L, int dense)
 	if (b->slot_sqrt) b->sqrt = gp__param_node(u, b->slot_sqrt, 1, P * M, M);
 	if (dense) b->white_sqrt = b->sqrt;
 	if (u->param == ODVGP_PARAMETRISATION_WHITENED) return;
-	/* otherwise mu holds coefficients already */
 	int mean = b->mu.id && u->mean_part->mu == GP__MU_MEAN;
 	if (mean && u->param == ODVGP_PARAMETRISATION_PRIMAL)
 		b->white_mu = gp__head(u, GP__SOLVE, GP__SOLVE_RIGHT, P, M, L, b->mu);
@@ -16229,13 +16141,6 @@ static void gp__build_block(gp__unit *u, gp__block *b, gp__ref L, int dense)
 		b->white_sqrt = gp__head(u, GP__SOLVE, GP__SOLVE_LEFT, P * M, M, L, b->sqrt);
 }
 
-/*	Whether q_mu holds coefficients at Z_beta, which need the whole matrix Kb. */
-static int gp__alpha_is_beta(const gp__unit *u)
-{
-	return u->mean_part->mu == GP__MU_COEFFICIENTS && !u->M_gamma;
-}
-
-/*	Builds the likelihood's nodes, for the unit at the top only. */
 static void gp__build_lik(gp__unit *u)
 {
 	odvgp_model *m = u->model;
@@ -16249,12 +16154,12 @@ static void gp__build_lik(gp__unit *u)
 				gp__lik_numbers(lik, 0, m->extent));
 }
 
-/*	Kernel matrix of beta, its Cholesky factor, and q(u). Parts without the factor get Kb, both
-	triangles, with its jitter. */
+/*	K of beta, L, and q(u). Parts without the factor get Kb, both triangles. */
 static void gp__build_beta(gp__unit *u)
 {
 	ptrdiff_t M = u->M;
-	int inverse = u->cov_part->factor != GP__FACTOR_OF_S, whole = inverse || gp__alpha_is_beta(u);
+	int inverse = u->cov_part->factor != GP__FACTOR_OF_S,
+		whole = inverse || (u->mean_part->mu == GP__MU_COEFFICIENTS && !u->M_gamma);
 	u->hyp = gp__param_node(u, u->slot_kernel, u->kernel_slots, 1, (ptrdiff_t)u->kernel.nhyp);
 	gp__build_lik(u);
 	u->Z_beta = gp__param_node(u, u->slot_Z_beta, 1, M, u->Dz);
@@ -16274,14 +16179,13 @@ static gp__ref gp__build_W(gp__unit *u)
 /*	W, C and L_v, for SOLVE-GP's second block and gamma's natural steps. */
 static void gp__build_residual(gp__unit *u, int variant, int purpose)
 {
-	gp__tape *t = &u->model->tape;
 	ptrdiff_t Mg = u->M_gamma;
 	u->W = gp__build_W(u);
 	gp__ref Kg = gp__kernel_zz(u, GP__KERNEL_LOWER, u->Z_gamma, u->Z_gamma);
 	u->C = gp__add(
 			u, GP__HEAD, GP__MINUS_PRODUCT, GP__MINUS_LOWER, Mg, Mg, Kg, u->W, u->W, gp__none);
 	u->L_v = gp__head(u, GP__CHOL, variant, Mg, Mg, u->C, Kg);
-	if (t->node) t->node[u->L_v.id].jitter = &u->jitter[GP__JITTER_GAMMA];
+	gp__node_of(u, u->L_v)->jitter = &u->jitter[GP__JITTER_GAMMA];
 	gp__asked_for(u, u->L_v, GP__GIVES_L | purpose);
 }
 
@@ -16308,14 +16212,13 @@ static void gp__build_residual(gp__unit *u, int variant, int purpose)
 	small where Kg a is not.
 
 	A mean part's head adds its KL terms and sets `weights` [P,M], the factor of A in the mean
-	(missing: A does not enter); its tile adds the mean's other terms, at most one node. A
-	covariance part adds its KL terms and the variance, and says what a predictor stores.
+	(missing: none); its tile adds the mean's other terms, at most one node. A covariance part adds
+	its KL terms and the variance, and says what a predictor stores.
 
-	To add a member: a row in a table below, an enumerator in >>api, its word in >>settings. What its
-	row leaves at 0 (natural steps, an optimum, bounds without q) is refused. New kinds of natural
-	steps need a row in >>natgrad, of optima in >>optimum, of factors in >>predictor. */
+	To add a member: a row in a table below, an enumerator in >>api, its word in >>settings. What
+	its row leaves at 0 (natural steps, an optimum, bounds without q) is refused. New kinds of steps
+	need a row in >>natgrad, of optima in >>optimum, of factors in >>predictor. */
 
-/*	With a second block if the part has v_mu. */
 static void gp__beta_head(gp__unit *u)
 {
 	gp__ref v = u->block[GP__ON_GAMMA].white_mu;
@@ -16349,14 +16252,14 @@ static void gp__gamma_slots(gp__unit *u)
 	} else if (c->optim.gamma_step == ODVGP_GAMMA_STEP_DIAGONAL) {
 		gp__gamma_diagonal(u, GP__RESIDUAL_CLAMPED);
 		gp__asked_for(u, u->gamma_residual, GP__GIVES_STATS);
-	} else if (c->optim.gamma_step ==
-			   ODVGP_GAMMA_STEP_EXACT) { /* two factors of C would share its jitter */
+	} else if (c->optim.gamma_step == ODVGP_GAMMA_STEP_EXACT) {
+		/* two factors of C would share its jitter */
 		if (u->L_v.id) gp__asked_for(u, u->L_v, GP__GIVES_STATS);
 		else gp__build_residual(u, GP__CHOL_BARE, GP__GIVES_STATS);
 	}
 }
 
-/*	For a sampled a^T K a / 2: sets as and Zs, a and Z_gamma at the samples; returns K a there. */
+/*	For a sampled a^T K a / 2: a and Z_gamma at the samples; returns K a there. */
 static gp__ref gp__sampled_quadratic(gp__unit *u, gp__ref *as, gp__ref *Zs)
 {
 	*Zs = gp__head(u, GP__GATHER_ROWS, 0, GP__SAMPLE_SIZE, u->Dz, u->Z_gamma, gp__none);
@@ -16439,7 +16342,6 @@ static void gp__kl_of_sqrt(gp__unit *u, gp__ref root, int purpose)
 	gp__kl_term(u, gp__head(u, GP__KL_COV, 0, 1, 1, root, gp__none), purpose);
 }
 
-/*	With a second block if the part has v_sqrt. */
 static void gp__dense_head(gp__unit *u)
 {
 	gp__kl_of_sqrt(u, u->block[GP__ON_BETA].white_sqrt, 0);
@@ -16468,16 +16370,14 @@ static int gp__variant_of_B(const gp__unit *u)
 	return u->slot_q_diag ? GP__B_DIAGONAL : GP__B_TRIANGLES;
 }
 
-/*	H and its Cholesky factor. */
 static void gp__inverse_head(gp__unit *u)
 {
-	gp__tape *t = &u->model->tape;
 	ptrdiff_t P = u->P, M = u->M;
 	u->q_diag = u->slot_q_diag ? gp__param_node(u, u->slot_q_diag, 1, P, M)
 							   : u->block[GP__ON_BETA].sqrt;
 	gp__ref H = gp__head(u, GP__INNER, gp__variant_of_B(u), P * M, M, u->Kb, u->q_diag);
 	u->L_H = gp__head(u, GP__CHOL, GP__CHOL_BARE, P * M, M, H, gp__none);
-	if (t->node) t->node[u->L_H.id].jitter = NULL;
+	gp__node_of(u, u->L_H)->jitter = NULL;
 	gp__kl_term(u, gp__head(u, GP__KL_INVERSE, 0, 1, 1, u->L_H, gp__none), 0);
 }
 
@@ -16489,48 +16389,38 @@ static gp__ref gp__inverse_tile(gp__unit *u)
 
 /* --- what a predictor stores of a covariance part --- */
 
-static const odvgp_real *gp__node_value(const gp__unit *u, gp__ref ref)
-{
-	return u->model->tape.node[ref.id].v;
-}
-
 static void gp__freeze_sqrt(const gp__unit *u, int b, odvgp_real *to)
 {
 	const gp__block *block = &u->block[b];
-	gp__copy(to, gp__node_value(u, block->white_sqrt), u->P * block->M * block->M);
+	gp__copy(to, gp__value(u, block->white_sqrt), u->P * block->M * block->M);
 }
 
 static void gp__dense_freeze(const gp__unit *u, const gp__view *v)
 {
-	gp__copy(v->L, gp__node_value(u, u->L), u->M * u->M);
+	gp__copy(v->L, gp__value(u, u->L), u->M * u->M);
 	gp__freeze_sqrt(u, GP__ON_BETA, v->factor);
 }
 
 static void gp__inverse_freeze(const gp__unit *u, const gp__view *v)
 {
+	const odvgp_real *B = gp__value(u, u->q_diag);
 	ptrdiff_t square = u->P * u->M * u->M;
-	gp__copy(v->L, gp__node_value(u, u->L_H), square);
-	gp__copy(v->factor, gp__node_value(u, u->q_diag), square);
-}
-
-static void gp__diagonal_freeze(const gp__unit *u, const gp__view *v)
-{
-	const odvgp_real *g = gp__node_value(u, u->q_diag);
-	gp__copy(v->L, gp__node_value(u, u->L_H), u->P * u->M * u->M);
-	GP__FOR(i, u->P * u->M) v->factor[i] = GP__SQRT(g[i]);
+	gp__copy(v->L, gp__value(u, u->L_H), square);
+	if (!u->slot_q_diag) gp__copy(v->factor, B, square);
+	else
+		GP__FOR(i, u->P * u->M) v->factor[i] = GP__SQRT(B[i]);
 }
 
 /*	[L 0; W^T L_v]; q_sqrt and v_sqrt. */
 static void gp__blocks_freeze(const gp__unit *u, const gp__view *v)
 {
-	const gp__node *node = u->model->tape.node, *L = &node[u->L.id], *W = &node[u->W.id],
-				   *Lv = &node[u->L_v.id];
+	const odvgp_real *L = gp__value(u, u->L), *W = gp__value(u, u->W), *Lv = gp__value(u, u->L_v);
 	ptrdiff_t M = u->M, Mg = u->M_gamma, F = M + Mg;
-	GP__FOR(i, M) gp__copy(v->L + i * F, L->v + i * L->ld, M);
+	GP__FOR(i, M) gp__copy(v->L + i * F, L + i * M, M);
 	GP__FOR(i, Mg) {
 		odvgp_real *row = v->L + (M + i) * F;
-		GP__FOR(j, M) row[j] = W->v[j * W->ld + i];
-		gp__copy(row + M, Lv->v + i * Lv->ld, Mg);
+		GP__FOR(j, M) row[j] = W[j * Mg + i];
+		gp__copy(row + M, Lv + i * Mg, Mg);
 	}
 	gp__freeze_sqrt(u, GP__ON_BETA, v->factor);
 	gp__freeze_sqrt(u, GP__ON_GAMMA, v->factor_v);
@@ -16542,30 +16432,29 @@ static void gp__blocks_freeze(const gp__unit *u, const gp__view *v)
 			(ODVGP_MEMBERS) & (members) ? tile : (gp__part_tile *)NULL
 
 /*	In the order of odvgp_mean_part and odvgp_cov_part. >>model explains the fields:
-	{name, without_gamma, mu, gamma, q_mu, a_beta, Z_gamma, a, v_mu, has_a_beta, steps, gamma_steps,
-	scale, optimum, objectives, head, tile},
+	{name, without_gamma, mu, gamma, Z_gamma, a, v_mu, has_a_beta, steps, scale, optimum,
+	objectives, head, tile},
 	{name, without_gamma, factor, q_sqrt, v_sqrt, diag, Z_gamma, sqrt_power, sqrt_start, steps,
 	optimum, objectives, head, tile, freeze}. */
 static const gp__mean_part gp__mean_parts[] = {
-		{"beta", ODVGP_MEAN_PART_BETA, GP__MU_MEAN, GP__NO_GAMMA, "q_mu", "a_beta", NULL, NULL,
-				NULL, 1, GP__STEPS_BETA, 0, GP__SCALE_PRIOR, GP__OPTIMUM_WEIGHTS,
+		{"beta", ODVGP_MEAN_PART_BETA, GP__MU_MEAN, GP__NO_GAMMA, NULL, NULL, NULL, 1,
+				GP__STEPS_BETA, GP__SCALE_PRIOR, GP__OPTIMUM_WEIGHTS,
 				GP__HAS_COLLAPSED | GP__HAS_TIGHT,
 				GP__PART_IF(ODVGP_MEMBER_COUPLED, gp__beta_head, gp__beta_tile)},
-		{"orth", ODVGP_MEAN_PART_ORTH, GP__MU_MEAN, GP__RESIDUAL_GAMMA, "q_mu", "a_beta", "Z_gamma",
-				"a_gamma", NULL, 1, GP__STEPS_BETA, 1, GP__SCALE_RESIDUAL, GP__OPTIMUM_WEIGHTS, 0,
+		{"orth", ODVGP_MEAN_PART_ORTH, GP__MU_MEAN, GP__RESIDUAL_GAMMA, "Z_gamma", "a_gamma", NULL,
+				1, GP__STEPS_BETA, GP__SCALE_RESIDUAL, GP__OPTIMUM_WEIGHTS, 0,
 				GP__PART_IF(ODVGP_MEMBER_ORTH, gp__orth_head, gp__gamma_tile)},
-		{"hybrid", ODVGP_MEAN_PART_HYBRID, GP__MU_MEAN, GP__RESIDUAL_GAMMA, "q_mu", "a_beta",
-				"Z_gamma", "a_gamma", NULL, 1, GP__STEPS_BETA, 1, GP__SCALE_SUM,
-				GP__OPTIMUM_WEIGHTS, 0,
+		{"hybrid", ODVGP_MEAN_PART_HYBRID, GP__MU_MEAN, GP__RESIDUAL_GAMMA, "Z_gamma", "a_gamma",
+				NULL, 1, GP__STEPS_BETA, GP__SCALE_SUM, GP__OPTIMUM_WEIGHTS, 0,
 				GP__PART_IF(ODVGP_MEMBER_HYBRID, gp__hybrid_head, gp__gamma_tile)},
-		{"free", ODVGP_MEAN_PART_FREE, GP__MU_COEFFICIENTS, GP__FREE_GAMMA, "q_mu", "a_beta",
-				"Z_alpha", "a", NULL, 0, GP__STEPS_DIAGONAL | GP__STEPS_WATCHED, 0, GP__SCALE_PRIOR,
-				GP__OPTIMUM_WEIGHTS, GP__HAS_EXACT,
+		{"free", ODVGP_MEAN_PART_FREE, GP__MU_COEFFICIENTS, GP__FREE_GAMMA, "Z_alpha", "a", NULL, 0,
+				GP__STEPS_DIAGONAL | GP__STEPS_WATCHED, GP__SCALE_PRIOR, GP__OPTIMUM_WEIGHTS,
+				GP__HAS_EXACT,
 				GP__PART_IF(
 						ODVGP_MEMBER_DECOUPLED | ODVGP_MEMBER_OM, gp__free_head, gp__free_tile)},
-		{"blocks", ODVGP_MEAN_PART_BETA, GP__MU_MEAN, GP__WHITE_GAMMA, "q_mu", "a_beta", "Z_gamma",
-				NULL, "v_mu", 0, GP__STEPS_BETA | GP__STEPS_GAMMA, 0, GP__SCALE_PRIOR,
-				GP__OPTIMUM_WEIGHTS, GP__HAS_COLLAPSED | GP__HAS_PARTLY,
+		{"blocks", ODVGP_MEAN_PART_BETA, GP__MU_MEAN, GP__WHITE_GAMMA, "Z_gamma", NULL, "v_mu", 0,
+				GP__STEPS_BETA | GP__STEPS_GAMMA, GP__SCALE_PRIOR, GP__OPTIMUM_WEIGHTS,
+				GP__HAS_COLLAPSED | GP__HAS_PARTLY,
 				GP__PART_IF(ODVGP_MEMBER_SOLVE, gp__beta_head, gp__beta_tile)}};
 static const gp__cov_part gp__cov_parts[] = {
 		{"dense", ODVGP_COV_PART_DENSE, GP__FACTOR_OF_S, "q_sqrt", NULL, NULL, NULL, 0, 1,
@@ -16581,7 +16470,7 @@ static const gp__cov_part gp__cov_parts[] = {
 		{"diagonal", ODVGP_COV_PART_DIAGONAL, GP__DIAGONAL_OF_INVERSE, NULL, NULL, "q_diag", NULL,
 				0, 1, GP__STEPS_DIAGONAL | GP__STEPS_WATCHED, GP__OPTIMUM_DIAGONAL, GP__HAS_EXACT,
 				GP__PART_IF(ODVGP_MEMBER_OM, gp__inverse_head, gp__inverse_tile),
-				gp__diagonal_freeze},
+				gp__inverse_freeze},
 		{"blocks", ODVGP_COV_PART_DENSE, GP__FACTOR_OF_S, "q_sqrt", "v_sqrt", NULL, "Z_gamma", 0, 1,
 				GP__STEPS_BETA | GP__STEPS_GAMMA, GP__OPTIMUM_ROOTS,
 				GP__HAS_COLLAPSED | GP__HAS_PARTLY,
@@ -16597,13 +16486,12 @@ static const gp__cov_part *gp__cov_part_of(const odvgp_config *c, ptrdiff_t laye
 	return &gp__cov_parts[c->layer[layer].cov_part];
 }
 
-/*	Whether the mean has its own points, not q_mu. Only a second covariance block may share them. */
+/*	The mean has its own points, not q_mu. Only a second covariance block may share them. */
 static int gp__has_free_points(const gp__mean_part *mean, ptrdiff_t M_gamma)
 {
 	return mean->gamma == GP__FREE_GAMMA && M_gamma > 0;
 }
 
-/*	A pair's natural steps, for the bound of its own q. */
 static int gp__steps_of(const gp__mean_part *mean, const gp__cov_part *cov, ptrdiff_t M_gamma)
 {
 	return gp__has_free_points(mean, M_gamma) ? 0 : mean->steps & cov->steps;
@@ -16611,7 +16499,7 @@ static int gp__steps_of(const gp__mean_part *mean, const gp__cov_part *cov, ptrd
 
 static int gp__uses_v(const gp__unit *u) { return u->mean_part->v_mu || u->cov_part->v_sqrt; }
 
-/*	Nodes of a unit, other than parameters, that a predictor reads. */
+/*	Nodes, other than parameters, that a predictor reads. */
 #define GP__PREDICTOR_NODES 10
 static void gp__predictor_nodes(const gp__unit *u, gp__ref *node)
 {
@@ -16626,9 +16514,9 @@ static void gp__predictor_nodes(const gp__unit *u, gp__ref *node)
 
 /* ---- >>settings   the config: defaults and checks
 
-	To add an option: a field of odvgp_config in >>api whose default is 0, or is set here; its row at
-	the end of gp__fields, whose order files hold, and a new GP__FILE_VERSION; what it excludes, in
-	gp__check_config. Tool, Python and odvgp_config_set find it by its row. */
+	To add an option: a field of odvgp_config in >>api whose default is 0, or is set here; its row
+	at the end of gp__fields, whose order files hold, and a new GP__FILE_VERSION; what it excludes,
+	in gp__check_config. Tool, Python and odvgp_config_set find it by its row. */
 
 ODVGP_API odvgp_schedule odvgp_constant(odvgp_real value)
 {
@@ -16702,19 +16590,18 @@ ODVGP_API odvgp_config odvgp_config_defaults(
 static int gp__schedule_ok(const odvgp_schedule *s, odvgp_real limit)
 {
 	int falls = s->kind != ODVGP_SCHEDULE_CONSTANT, linear = s->kind == ODVGP_SCHEDULE_LINEAR;
-	if (s->kind < ODVGP_SCHEDULE_CONSTANT || s->kind > ODVGP_SCHEDULE_LOGLINEAR || s->steps < 0 ||
-			!(s->end > 0) || !(s->end <= limit))
-		return 0;
-	if (s->decay_steps < 0 || s->decay_from < 0) return 0;
+	if (s->kind < ODVGP_SCHEDULE_CONSTANT || s->kind > ODVGP_SCHEDULE_LOGLINEAR) return 0;
+	if (!(s->end > 0 && s->end <= limit)) return 0;
+	if (s->steps < 0 || s->decay_steps < 0 || s->decay_from < 0) return 0;
 	if (s->decay_steps && (!(s->final >= 0) || !(s->final <= limit) || (s->final == 0 && !linear)))
 		return 0;
 	if (s->decay_steps && falls && s->decay_from < s->steps) return 0;
-	return !falls || (s->steps >= 1 && s->start >= 0 && s->start <= limit &&
-							 (s->kind == ODVGP_SCHEDULE_LINEAR || s->start > 0));
+	return !falls ||
+		   (s->steps >= 1 && s->start >= 0 && s->start <= limit && (linear || s->start > 0));
 }
 
-/*	A field's type. A bad SIZE gives E_SIZE, any other bad field E_ARG. POWER: of two. CHOICE: an
-	enumeration or int. SCHEDULE: `most` limits its step sizes. */
+/*	A bad SIZE gives E_SIZE, any other bad field E_ARG. POWER: of two. CHOICE: an enumeration or
+	int. SCHEDULE: `most` limits its step sizes. */
 enum {
 	GP__FIELD_SIZE,
 	GP__FIELD_COUNT,
@@ -16725,7 +16612,7 @@ enum {
 	GP__FIELD_BITS,
 	GP__FIELD_TEXT
 };
-/*	Which end of a field's range is excluded. */
+/*	The excluded end of a range. */
 enum { GP__CLOSED, GP__ABOVE_LEAST, GP__BELOW_MOST };
 
 typedef struct {
@@ -16733,7 +16620,7 @@ typedef struct {
 	size_t offset, bytes;
 	int type, open;
 	double least, most;
-	const char *words; /* of a CHOICE, from number 0 on */
+	const char *words; /* of a CHOICE, from number 0 on; their count limits it */
 } gp__field;
 
 #define GP__LARGEST_SIZE ((double)((ptrdiff_t)1 << (sizeof(ptrdiff_t) > 4 ? 40 : 28)))
@@ -16749,12 +16636,11 @@ typedef struct {
 #define GP__SIZE(path, least)             GP__FIELD(path, SIZE, least, GP__LARGEST_SIZE)
 #define GP__LAYER_SIZE(path, least) \
 	GP__FIELD_AT(#path, layer[0].path, SIZE, CLOSED, least, GP__LARGEST_SIDE, NULL)
-#define GP__CHOICE(path, count, words) \
-	GP__FIELD_AT(#path, path, CHOICE, CLOSED, 0, (count)-1, words)
-#define GP__LAYER_CHOICE(path, count, words) \
-	GP__FIELD_AT(#path, layer[0].path, CHOICE, CLOSED, 0, (count)-1, words)
-#define GP__SWITCH(path)       GP__CHOICE(path, 2, "off on")
-#define GP__LAYER_SWITCH(path) GP__LAYER_CHOICE(path, 2, "off on")
+#define GP__CHOICE(path, words) GP__FIELD_AT(#path, path, CHOICE, CLOSED, 0, 0, words)
+#define GP__LAYER_CHOICE(path, words) \
+	GP__FIELD_AT(#path, layer[0].path, CHOICE, CLOSED, 0, 0, words)
+#define GP__SWITCH(path)       GP__CHOICE(path, "off on")
+#define GP__LAYER_SWITCH(path) GP__LAYER_CHOICE(path, "off on")
 
 /*	The fields of a model file, in order: all but kernel, threads and isa; offsets of layer[0]. */
 static const gp__field gp__fields[] = {
@@ -16768,20 +16654,18 @@ static const gp__field gp__fields[] = {
 		GP__SIZE(tile, 0),
 		GP__SIZE(optim.gamma_batch, 0),
 		GP__SIZE(kernel_cache_bytes, 0),
-		GP__LAYER_CHOICE(mean_part, ODVGP_MEAN_PART_COUNT, "beta orth hybrid free blocks"),
-		GP__LAYER_CHOICE(cov_part, ODVGP_COV_PART_COUNT, "dense inverse diagonal blocks"),
-		GP__CHOICE(objective, ODVGP_OBJECTIVE_COUNT, "elbo collapsed partly tight exact"),
-		GP__CHOICE(optim.gamma_step, ODVGP_GAMMA_STEP_COUNT, "adam diagonal exact"),
+		GP__LAYER_CHOICE(mean_part, "beta orth hybrid free blocks"),
+		GP__LAYER_CHOICE(cov_part, "dense inverse diagonal blocks"),
+		GP__CHOICE(objective, "elbo collapsed partly tight exact"),
+		GP__CHOICE(optim.gamma_step, "adam diagonal exact"),
 		GP__REAL(optim.gamma_step_ratio, ABOVE_LEAST, 0, DBL_MAX),
 		GP__REAL(reproduce.gamma_eps, CLOSED, 0, DBL_MAX),
-		GP__CHOICE(reproduce.blocks_step, ODVGP_BLOCKS_STEP_COUNT, "together alternate"),
-		GP__CHOICE(
-				reproduce.diag_step, ODVGP_DIAG_STEP_COUNT, "exact affine projected projected_mu"),
-		GP__CHOICE(
-				reproduce.parametrisation, ODVGP_PARAMETRISATION_COUNT, "whitened primal a_beta"),
-		GP__CHOICE(reproduce.gamma_coords, ODVGP_GAMMA_COORDS_COUNT, "plain scaled differentiated"),
-		GP__CHOICE(reproduce.gamma_kl, ODVGP_GAMMA_KL_COUNT, "residual columns"),
-		GP__CHOICE(lik.kind, ODVGP_LIKELIHOOD_COUNT,
+		GP__CHOICE(reproduce.blocks_step, "together alternate"),
+		GP__CHOICE(reproduce.diag_step, "exact affine projected projected_mu"),
+		GP__CHOICE(reproduce.parametrisation, "whitened primal a_beta"),
+		GP__CHOICE(reproduce.gamma_coords, "plain scaled differentiated"),
+		GP__CHOICE(reproduce.gamma_kl, "residual columns"),
+		GP__CHOICE(lik.kind,
 				"gaussian bernoulli logit studentt laplace poisson exponential negative_binomial "
 				"gamma beta ordinal robustmax softmax heteroscedastic"),
 		GP__FIELD(lik.nodes, COUNT, 0, GP__MOST_NODES),
@@ -16792,15 +16676,14 @@ static const gp__field gp__fields[] = {
 		GP__SWITCH(lik.exposure),
 		GP__SWITCH(lik.known_noise),
 		GP__SWITCH(lik.noise_per_output),
-		GP__LAYER_CHOICE(mean_function, ODVGP_MEAN_FUNCTION_COUNT,
-				"zero constant linear identity projection"),
-		GP__LAYER_CHOICE(parametrisation, ODVGP_PARAMETRISATION_COUNT, "whitened primal a_beta"),
+		GP__LAYER_CHOICE(mean_function, "zero constant linear identity projection"),
+		GP__LAYER_CHOICE(parametrisation, "whitened primal a_beta"),
 		GP__FIELD(functions, SIZE, 0, GP__LARGEST_SIDE),
 		GP__SWITCH(independent),
 		GP__FIELD(deep.samples, COUNT, 0, 10000),
 		GP__FIELD(deep.predict_samples, COUNT, 0, 10000),
 		GP__SWITCH(deep.fixed_samples),
-		GP__CHOICE(deep.q_init, ODVGP_HIDDEN_Q_COUNT, "narrow prior"),
+		GP__CHOICE(deep.q_init, "narrow prior"),
 		GP__LAYER_SIZE(patches.image_height, 0),
 		GP__LAYER_SIZE(patches.image_width, 0),
 		GP__LAYER_SIZE(patches.channels, 0),
@@ -16809,13 +16692,13 @@ static const gp__field gp__fields[] = {
 		GP__LAYER_SIZE(patches.stride, 0),
 		GP__LAYER_SWITCH(patches.locations),
 		GP__LAYER_SWITCH(patches.image_output),
-		GP__CHOICE(positive_transform, ODVGP_POSITIVE_TRANSFORM_COUNT, "softplus exp"),
-		GP__CHOICE(reproduce.q_init, ODVGP_Q_INIT_COUNT, "prior identity"),
-		GP__CHOICE(init.beta, ODVGP_INIT_BETA_COUNT, "kmeans random greedy farthest"),
-		GP__CHOICE(init.gamma, ODVGP_INIT_GAMMA_COUNT, "random residual"),
-		GP__CHOICE(init.hyperparams, ODVGP_INIT_HYPER_COUNT, "median ulapane"),
-		GP__CHOICE(reproduce.update, ODVGP_UPDATE_COUNT, "joint natgrad_first adam_first"),
-		GP__CHOICE(optim.kind, ODVGP_OPTIMIZER_COUNT, "adam lbfgs"),
+		GP__CHOICE(positive_transform, "softplus exp"),
+		GP__CHOICE(reproduce.q_init, "prior identity"),
+		GP__CHOICE(init.beta, "kmeans random greedy farthest"),
+		GP__CHOICE(init.gamma, "random residual"),
+		GP__CHOICE(init.hyperparams, "median ulapane"),
+		GP__CHOICE(reproduce.update, "joint natgrad_first adam_first"),
+		GP__CHOICE(optim.kind, "adam lbfgs"),
 		GP__FIELD(optim.lbfgs_memory, COUNT, 1, 1000),
 		GP__FIELD(shards, POWER, 1, 65536),
 		GP__SWITCH(optim.natgrad),
@@ -16837,10 +16720,10 @@ static const gp__field gp__fields[] = {
 static const gp__field gp__unsaved_fields[] = {
 		GP__FIELD_AT("kernel", layer[0].kernel, TEXT, CLOSED, 0, 0, NULL),
 		GP__SWITCH(init.warm),
-		GP__CHOICE(isa, ODVGP_ISA_COUNT, "auto c avx2 avx512 sse2 neon"),
+		GP__CHOICE(isa, "auto c avx2 avx512 sse2 neon"),
 };
 
-/*	Some compilers store enumerations in one or two bytes. */
+/*	Enumerations may be stored in one or two bytes. */
 static int gp__choice_get(const void *at, size_t bytes)
 {
 	unsigned char one;
@@ -16871,7 +16754,6 @@ static int gp__choice_set(void *at, size_t bytes, int v)
 	return gp__choice_get(at, bytes) == v;
 }
 
-/*	A field that is a single number. */
 static double gp__field_value(const gp__field *field, const odvgp_config *c)
 {
 	const void *at = (const unsigned char *)c + field->offset;
@@ -16890,7 +16772,6 @@ static int gp__field_layers(const gp__field *field, const odvgp_config *c)
 	return gp__field_in_layer(field) ? (int)c->layers : 1;
 }
 
-/*	The field in another layer, if layers have it. */
 static gp__field gp__field_of_layer(const gp__field *field, int layer)
 {
 	gp__field moved = *field;
@@ -16902,12 +16783,13 @@ static gp__field gp__field_of_layer(const gp__field *field, int layer)
 static int gp__field_ok(const gp__field *field, const odvgp_config *c)
 {
 	const void *at = (const unsigned char *)c + field->offset;
-	if (field->type == GP__FIELD_BITS) return 1;
+	if (field->type == GP__FIELD_BITS || field->type == GP__FIELD_TEXT) return 1;
 	if (field->type == GP__FIELD_SCHEDULE)
 		return gp__schedule_ok((const odvgp_schedule *)at, (odvgp_real)field->most);
-	double v = gp__field_value(field, c);
+	double v = gp__field_value(field, c), most = field->most;
+	for (const char *s = field->words; s && *s; s++) most += *s == ' ';
 	if (!(field->open == GP__ABOVE_LEAST ? v > field->least : v >= field->least)) return 0;
-	if (!(field->open == GP__BELOW_MOST ? v < field->most : v <= field->most)) return 0;
+	if (!(field->open == GP__BELOW_MOST ? v < most : v <= most)) return 0;
 	return field->type != GP__FIELD_POWER || ((ptrdiff_t)v & ((ptrdiff_t)v - 1)) == 0;
 }
 
@@ -16939,7 +16821,6 @@ static odvgp_status gp__check_fields(const odvgp_config *c, odvgp_info *info)
 
 /* --- a field by its name --- */
 
-/*	Row i of both tables, or NULL. */
 static const gp__field *gp__field_at(ptrdiff_t i)
 {
 	const ptrdiff_t saved = GP__COUNT(gp__fields);
@@ -16947,14 +16828,14 @@ static const gp__field *gp__field_at(ptrdiff_t i)
 	return i < saved ? &gp__fields[i] : &gp__unsaved_fields[i - saved];
 }
 
-/*	The field named by the first n characters, or NULL; without a prefix the last layer's. */
+/*	The field named by n characters, or NULL; without a prefix the last layer's. */
 static const gp__field *gp__field_find(
 		const char *name, size_t n, const odvgp_config *c, int *layer)
 {
 	const size_t skip = sizeof "layer0." - 1;
 	const int in_layer = n > skip && !strncmp(name, "layer", 5) && name[skip - 1] == '.';
 	const gp__field *field;
-	const ptrdiff_t layers = GP__MAX(1, GP__MIN(c->layers, ODVGP_MAX_LAYERS));
+	ptrdiff_t layers = GP__MAX(1, GP__MIN(c->layers, ODVGP_MAX_LAYERS));
 	*layer = in_layer ? name[5] - '0' : (int)layers - 1;
 	if (*layer < 0 || *layer >= layers) return NULL;
 	if (in_layer) {
@@ -16967,7 +16848,7 @@ static const gp__field *gp__field_find(
 	return NULL;
 }
 
-/*	Characters before a space, the end or `stop`. */
+/*	Length up to a space, the end or `stop`. */
 static size_t gp__word_length(const char *s, char stop)
 {
 	size_t n = 0;
@@ -16981,7 +16862,7 @@ static int gp__at_end(gp__parser *p)
 	return !*p->at;
 }
 
-/*	A number and nothing behind it, or 0. */
+/*	A number, and nothing behind it. */
 static int gp__parse_last_number(gp__parser *p, double *v)
 {
 	int negative = gp__accept(p, "-");
@@ -17058,7 +16939,6 @@ static int gp__parse_real(gp__parser *p, odvgp_real *real)
 	return zero || *real != 0;
 }
 
-/*	Returns 0 if the text is no value of the field's type. */
 static int gp__parse_field(gp__parser *p, const gp__field *field, odvgp_config *c)
 {
 	void *at = (unsigned char *)c + field->offset;
@@ -17079,19 +16959,15 @@ static odvgp_status gp__not_a_value(const gp__field *field, odvgp_info *info)
 {
 	char sentence[160];
 	gp__text t = {sentence, sizeof sentence, 0};
-	switch (field->type) {
-	case GP__FIELD_CHOICE:
-		gp__put(&t, "must be one of: ");
-		gp__put(&t, field->words);
-		break;
-	case GP__FIELD_REAL: gp__put(&t, "must be a number that the precision has"); break;
-	case GP__FIELD_SCHEDULE: gp__put(&t, "must be VALUE, FROM-TO or FROM-TO:STEPS"); break;
-	default: gp__put(&t, "must be a whole number");
-	}
+	gp__put(&t, "must be ");
+	gp__put(&t, field->type == GP__FIELD_CHOICE     ? "one of: "
+				: field->type == GP__FIELD_REAL     ? "a number that the precision has"
+				: field->type == GP__FIELD_SCHEDULE ? "VALUE, FROM-TO or FROM-TO:STEPS"
+													: "a whole number");
+	if (field->words) gp__put(&t, field->words);
 	return gp__refuse(info, ODVGP_E_ARG, field->name, sentence);
 }
 
-/*	Names the unknown field, or its beginning. */
 static odvgp_status gp__no_field(const char *name, size_t n, odvgp_info *info)
 {
 	char start[41], sentence[160];
@@ -17125,10 +17001,7 @@ ODVGP_API odvgp_status odvgp_config_set(
 	odvgp_config c = *config;
 	const gp__field moved = gp__field_of_layer(field, layer);
 	if (!gp__parse_field(&p, &moved, &c)) return gp__not_a_value(field, info);
-	odvgp_status s =
-			field->words || field->type == GP__FIELD_TEXT
-					? ODVGP_OK
-					: gp__check_field(field, gp__field_in_layer(field) ? layer : 0, &c, info);
+	odvgp_status s = gp__check_field(field, gp__field_in_layer(field) ? layer : 0, &c, info);
 	if (s) return s;
 	GP__FROM(l, GP__MAX(1, config->layers), c.layers) { /* like the last one */
 		c.layer[l] = c.layer[l - 1];
@@ -17224,7 +17097,7 @@ static gp__patches gp__patches_of(const odvgp_config *c, int l)
 	return p;
 }
 
-/*	Sizes need not have been checked. */
+/*	Sizes may be unchecked. */
 static ptrdiff_t gp__input_columns(const odvgp_config *c, int l)
 {
 	if (!l) return c->layer[0].D;
@@ -17268,8 +17141,8 @@ static odvgp_status gp__check_patches(const odvgp_config *c, int l, odvgp_info *
 	if ((double)c->layer[l].P * (double)gp__rows_of_input(&p) > GP__LARGEST_SIDE)
 		return gp__fail(info, ODVGP_E_SIZE, "P", at, (double)c->layer[l].P,
 				"times the patches is too large");
-	return no ? gp__fail(info, ODVGP_E_UNSUPPORTED, no, at, 0, "does not exist with patches")
-			  : ODVGP_OK;
+	if (!no) return ODVGP_OK;
+	return gp__fail(info, ODVGP_E_UNSUPPORTED, no, at, 0, "does not exist with patches");
 }
 
 static odvgp_status gp__check_products(const odvgp_config *c, odvgp_info *info)
@@ -17291,7 +17164,6 @@ static odvgp_status gp__check_products(const odvgp_config *c, odvgp_info *info)
 
 static const char gp__one_layer_only[] = "must have one layer, and functions not independent";
 
-/*	Whether layers chain and ask for nothing that only a single layer has. */
 static odvgp_status gp__check_layers(const odvgp_config *c, odvgp_info *info)
 {
 	const char *refused = c->objective != ODVGP_OBJECTIVE_ELBO           ? "objective"
@@ -17333,14 +17205,13 @@ static ptrdiff_t gp__functions(const odvgp_config *c)
 	return c->functions ? c->functions : c->layer[c->layers - 1].P;
 }
 
-/*	Whether functions and the likelihood's fields fit it. */
 static odvgp_status gp__check_likelihood(const odvgp_config *c, odvgp_info *info)
 {
 	const gp__likelihood *lik = gp__lik_of(c);
 	int noise = c->lik.noise_variance != 0 || c->lik.noise_floor != 0 || c->lik.known_noise ||
 				c->lik.noise_per_output;
-	odvgp_status s = gp__check_functions(
-			lik, c->layer[c->layers - 1].P, c->functions, c->lik.classes, info);
+	odvgp_status s =
+			gp__check_functions(lik, c->layer[c->layers - 1].P, c->functions, c->lik.classes, info);
 	if (!lik->y_moments) return gp__unsupported(info, "lik.kind", gp__left_out);
 	if (s) return s;
 	if (c->functions && c->objective != ODVGP_OBJECTIVE_ELBO)
@@ -17367,19 +17238,18 @@ static odvgp_status gp__check_likelihood(const odvgp_config *c, odvgp_info *info
 	return ODVGP_OK;
 }
 
+/*	Checks of objectives without q. */
 static odvgp_status gp__check_objective(const odvgp_config *c, odvgp_info *info)
 {
 	int both = gp__mean_part_of(c, 0)->objectives & gp__cov_part_of(c, 0)->objectives,
-		ok = both >> c->objective & 1;
-	if (c->objective == ODVGP_OBJECTIVE_EXACT)
-		ok = ok && c->layer[0].M_gamma == 0 && c->layer[0].M == c->N;
-	if (!ok)
+		exact = c->objective == ODVGP_OBJECTIVE_EXACT;
+	if (!(both >> c->objective & 1) || (exact && (c->layer[0].M_gamma || c->layer[0].M != c->N)))
 		return gp__unsupported(
 				info, "objective", "is not there for this pair of mean and covariance part");
-	if (c->objective != ODVGP_OBJECTIVE_ELBO && c->optim.batch < c->N)
+	if (c->optim.batch < c->N)
 		return gp__fail(info, ODVGP_E_UNSUPPORTED, "optim.batch", -1, (double)c->optim.batch,
 				"must cover all rows for this objective");
-	if (c->objective != ODVGP_OBJECTIVE_ELBO && !gp__has_noise(c))
+	if (!gp__has_noise(c))
 		return gp__unsupported(info, "objective", "needs the Gaussian likelihood");
 	return ODVGP_OK;
 }
@@ -17420,12 +17290,12 @@ static odvgp_status gp__check_member(const odvgp_config *c, odvgp_info *info)
 			return gp__unsupported(
 					info, "reproduce.parametrisation", "A_BETA does not exist for this mean part");
 	}
-	const gp__mean_part *mean = gp__mean_part_of(c, 0);
-	if (c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM && (!c->optim.natgrad || !mean->gamma_steps))
+	if (c->optim.gamma_step == ODVGP_GAMMA_STEP_ADAM) return ODVGP_OK;
+	/* eqs. 15a and 16 of [ODVGP] */
+	if (!c->optim.natgrad || gp__mean_part_of(c, 0)->gamma != GP__RESIDUAL_GAMMA)
 		return gp__unsupported(info, "optim.gamma_step",
 				"natural steps of gamma are for ORTH and HYBRID with natgrad = 1");
-	if (c->optim.gamma_step != ODVGP_GAMMA_STEP_ADAM &&
-			c->reproduce.gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED)
+	if (c->reproduce.gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED)
 		return gp__unsupported(
 				info, "optim.gamma_step", "natural steps of gamma need the slot to hold a itself");
 	return ODVGP_OK;
@@ -17435,15 +17305,16 @@ static odvgp_status gp__check_config(const odvgp_config *c, odvgp_info *info)
 {
 	odvgp_status s = gp__check_fields(c, info);
 	for (int l = 0; l < c->layers && !s; l++) s = gp__check_patches(c, l, info);
-	if (s || (s = gp__check_products(c, info)) != ODVGP_OK) return s;
-	if ((s = gp__check_layers(c, info)) != ODVGP_OK) return s;
-	if ((s = gp__check_likelihood(c, info)) != ODVGP_OK) return s;
+	if (!s) s = gp__check_products(c, info);
+	if (!s) s = gp__check_layers(c, info);
+	if (!s) s = gp__check_likelihood(c, info);
+	if (s) return s;
 	if (!gp__isa_find(c->isa))
 		return gp__unsupported(info, "isa", "this machine or this build lacks the instruction set");
 	return gp__check_member(c, info);
 }
 
-/*	Slots of the positive or free parameters. Returns the first, or 0. */
+/*	Slots of the positive or free parameters; returns the first, or 0. */
 static int gp__likelihood_slots(odvgp_model *m, int positive, int *slots)
 {
 	const gp__likelihood *lik = gp__lik_of(&m->cfg);
@@ -17468,9 +17339,9 @@ static int gp__likelihood_slots(odvgp_model *m, int positive, int *slots)
 	layers [DGP].
 
 	The head runs forward, each tile forward and backward, adding to the head's adjoints, then the
-	head backward. The bound is linear in the sum over rows, so one visit of each tile is enough. */
+	head backward. The bound is linear in the sum over rows: one visit of each tile is enough. */
 
-/*	n rows from `first`, of the data or of an epoch's permutation. */
+/*	n rows from `first`, of the data or an epoch's permutation. */
 typedef struct {
 	const odvgp_real *X, *Y;
 	ptrdiff_t n, first;
@@ -17479,9 +17350,9 @@ typedef struct {
 } gp__rows;
 
 typedef struct {
-	int grad, stats; /* gradients; statistics for a natural step */
-	int all;         /* gradients of all slots, not only of Adam's */
-	int purpose;     /* GP__GIVES_... */
+	/* gradients; statistics for a natural step; gradients of all slots, not only of Adam's */
+	int grad, stats, all;
+	int purpose; /* GP__GIVES_... */
 } gp__wants_list;
 
 /* --- loading a tile --- */
@@ -17500,15 +17371,15 @@ static double gp__noise_factor(const odvgp_model *m, ptrdiff_t i)
 	return root * root;
 }
 
-/*	Row i of the tile: y, transposed, and what belongs to it. */
+/*	Row i of the tile. */
 static odvgp_status gp__tile_target(odvgp_model *m, ptrdiff_t i, const odvgp_real *y)
 {
 	gp__node *Y = &m->tape.node[m->Y.id];
 	ptrdiff_t C = gp__y_columns(&m->y);
 	odvgp_real w = m->y.weights ? y[m->y.T] : 1, e = m->y.scale ? y[C - 1] : 1;
-	GP__FOR(t, C) Y->v[t * Y->ld + i] = y[t];
+	GP__FOR(t, C) GP__V(Y, t, i) = y[t];
 	if (m->y.scale && !gp__has_noise(&m->cfg)) /* exposure */
-		Y->v[(C - 1) * Y->ld + i] = (odvgp_real)log((double)e);
+		GP__V(Y, C - 1, i) = (odvgp_real)log((double)e);
 	m->tape.sums->weight += (double)w;
 	if (!m->root.id) return ODVGP_OK;
 	if (m->y.scale) m->tape.sums->logs += (double)w * log((double)e);
@@ -17517,7 +17388,7 @@ static odvgp_status gp__tile_target(odvgp_model *m, ptrdiff_t i, const odvgp_rea
 }
 
 /*	The hidden layers' normals for rows [at, at + n) of a batch: functions of layer, step, position
-	in the batch, sample and output, so a second look at the rows sees the same ones. */
+	in the batch, sample and output, the same whenever rows are seen again. */
 static void gp__tile_normals(odvgp_model *m, ptrdiff_t at, ptrdiff_t n)
 {
 	uint64_t step = m->cfg.deep.fixed_samples ? 0 : m->state.steps,
@@ -17529,17 +17400,16 @@ static void gp__tile_normals(odvgp_model *m, ptrdiff_t at, ptrdiff_t n)
 		GP__FOR(r, S * n) {
 			ptrdiff_t s = r / n, i = at + r % n;
 			GP__FOR(p, u->D)
-				eps->v[r * eps->ld + p] = u->normals
-												  ? u->normals[(s * u->normal_rows + i) * u->D + p]
-												  : (odvgp_real)gp__normal(seed, (uint64_t)k,
-															(uint64_t)((i * S + s) * u->D + p));
+				GP__V(eps, r, p) = u->normals ? u->normals[(s * u->normal_rows + i) * u->D + p]
+											  : (odvgp_real)gp__normal(seed, (uint64_t)k,
+														(uint64_t)((i * S + s) * u->D + p));
 		}
 		eps->stamp = ++m->tape.clock;
 	}
 }
 
-/*	Load rows [at, at + n) into the tile's X and, transposed, once per sample, Y. X's stamp changes
-	only with X. */
+/*	Rows [at, at + n) into the tile's X and, transposed, once per sample, Y. X's stamp changes only
+	with X. */
 GP__NOINLINE odvgp_status gp__tile_load(
 		odvgp_model *m, const gp__rows *rows, ptrdiff_t at, ptrdiff_t n, odvgp_info *info)
 {
@@ -17577,19 +17447,22 @@ GP__NOINLINE odvgp_status gp__tile_load(
 
 /* --- gradients that are wanted --- */
 
-/*	Whether gamma's natural step reads the slot's gradient: a's, and HYBRID's q_mu's. */
-#define GP__ANY_SLOT 0
-static int gp__natural_reads_gradient(const gp__unit *u, int slot)
+static int gp__gamma_steps(const gp__unit *u)
 {
-	if (u->model->cfg.optim.gamma_step == ODVGP_GAMMA_STEP_ADAM || !u->Z_gamma.id) return 0;
-	return slot == GP__ANY_SLOT || slot == u->slot_a ||
-		   (u->shift.id && slot == u->block[GP__ON_BETA].slot_mu);
+	return u->model->cfg.optim.gamma_step != ODVGP_GAMMA_STEP_ADAM && u->Z_gamma.id;
 }
 
-static int gp__any_natural_reads_gradient(const odvgp_model *m)
+/*	Gamma's natural step reads the gradient of a, and of HYBRID's q_mu. */
+static int gp__natural_reads_gradient(const gp__unit *u, int slot)
+{
+	return gp__gamma_steps(u) &&
+		   (slot == u->slot_a || (u->shift.id && slot == u->block[GP__ON_BETA].slot_mu));
+}
+
+static int gp__any_gamma_steps(const odvgp_model *m)
 {
 	int any = 0;
-	GP__EACH_UNIT(u, m) any |= gp__natural_reads_gradient(u, GP__ANY_SLOT);
+	GP__EACH_UNIT(u, m) any |= gp__gamma_steps(u);
 	return any;
 }
 
@@ -17609,11 +17482,10 @@ static void gp__mark_params(odvgp_model *m, const gp__wants_list *want)
 	gp__tape_mark(&m->tape);
 }
 
-/*	Slots of natural steps need a gradient only if gamma's step reads it: a pass over it takes
-	time. */
+/*	Slots of natural steps need a gradient only if gamma's step reads it. */
 static int gp__has_gradient(const odvgp_model *m, const gp__wants_list *want, int slot)
 {
-	return want->all || !m->par.slot[slot].natgrad || gp__any_natural_reads_gradient(m);
+	return want->all || !m->par.slot[slot].natgrad || gp__any_gamma_steps(m);
 }
 
 static int gp__grad_finite(const odvgp_model *m, const gp__wants_list *want)
@@ -17635,7 +17507,7 @@ static void gp__clear_sums(odvgp_model *m, const gp__wants_list *want)
 		if (gp__has_gradient(m, want, s))
 			gp__zero(m->par.grad + m->par.slot[s].offset, m->par.slot[s].count);
 	GP__EACH_NODE(nd, &m->tape) {
-		if (!want->stats || gp__ops[nd->op].stores != GP__STORES_STATS) continue;
+		if (!want->stats || gp__stores(nd) != GP__STORES_STATS) continue;
 		GP__FOR(r, nd->rows * nd->cols) /* lower triangles */
 			gp__zero(nd->aux + r * nd->cols, r % nd->cols + 1);
 		gp__zero(nd->v, nd->rows * nd->cols);
@@ -17653,14 +17525,12 @@ static void gp__mask_grad(odvgp_model *m, const gp__wants_list *want)
 	}
 }
 
-/*	--- sums over tiles ---
+/* --- sums over tiles ---
 	Shard s of S has tiles [s n / S, (s + 1) n / S), which it adds in order. A binary tree adds the
 	shards, so the bits do not depend on who runs which shard. */
 
-/* --- sums over tiles and shards --- */
-
-/*	Start a shard's sums. A forward run keeps those of reverse runs, whose memory may hold a natural
-	step that is being checked. */
+/*	A forward run keeps the sums of reverse runs, whose memory may hold a natural step that is being
+	checked. */
 static void gp__sums_clear(gp__tape *t, int back)
 {
 	memset(t->sums, 0, sizeof *t->sums);
@@ -17668,22 +17538,23 @@ static void gp__sums_clear(gp__tape *t, int back)
 }
 
 /*	A level's piece of the tree: a gp__sums in 64 bytes, then numbers. */
+#define GP__SUMS_REALS (64 / (ptrdiff_t)sizeof(odvgp_real))
 static odvgp_real *gp__tree_at(const gp__tape *t, int level)
 {
-	return t->tree + level * (64 / (ptrdiff_t)sizeof(odvgp_real) + t->all_sums);
+	return t->tree + level * (GP__SUMS_REALS + t->all_sums);
 }
 
 static void gp__sums_put(const gp__tape *t, int back, odvgp_real *piece)
 {
 	memcpy(piece, t->sums, sizeof *t->sums);
-	gp__copy(piece + 64 / sizeof(odvgp_real), t->sum, back ? t->all_sums : t->forward_sums);
+	gp__copy(piece + GP__SUMS_REALS, t->sum, back ? t->all_sums : t->forward_sums);
 }
 
 /*	sums = piece + sums. The piece's rows come first, so its error replaces that of sums. */
 static void gp__sums_add(gp__tape *t, int back, const odvgp_real *piece)
 {
 	gp__sums before;
-	const odvgp_real *x = piece + 64 / sizeof(odvgp_real);
+	const odvgp_real *x = piece + GP__SUMS_REALS;
 	memcpy(&before, piece, sizeof before);
 	t->sums->expected = before.expected + t->sums->expected;
 	t->sums->weight = before.weight + t->sums->weight;
@@ -17715,7 +17586,6 @@ static odvgp_status gp__visit_tile(
 	return ODVGP_OK;
 }
 
-/*	Shard 0 adds to the existing sums, the others start at 0. */
 static odvgp_status gp__visit_shard(
 		odvgp_model *m, const gp__rows *rows, ptrdiff_t shard, int back, odvgp_info *info)
 {
@@ -17726,7 +17596,7 @@ static odvgp_status gp__visit_shard(
 			  to = (shard + 1) * (tiles / S) + (shard + 1) * (tiles % S) / S;
 	if (shard > 0) gp__sums_clear(t, back);
 	for (ptrdiff_t k = from; k < to && !t->sums->status; k++) {
-		/* the likelihood's part of a tile, with its exponentials */
+		/* for the likelihood and its exponentials */
 		gp__ask(&t->blas, 1e3 * (double)tile * (double)m->F * (double)m->unit[m->units - 1].times);
 		t->sums->status = gp__stop_status(m, told);
 		if (!t->sums->status) t->sums->status = gp__visit_tile(m, rows, k * tile, back, told);
@@ -17735,9 +17605,9 @@ static odvgp_status gp__visit_shard(
 	return t->sums->status;
 }
 
-/*	Visit all tiles once. The trailing 1 bits of `shard` count the complete subtrees to its left:
-	they are added, nearest first, and the sum waits for its right neighbour. After an error, too,
-	all waiting sums are added, for their counts. */
+/*	The trailing 1 bits of `shard` count the complete subtrees to its left: they are added, nearest
+	first, and the sum waits for its right neighbour. After an error all waiting sums are added, for
+	their counts. */
 static odvgp_status gp__visit_tiles(
 		odvgp_model *m, const gp__rows *rows, int back, odvgp_info *info)
 {
@@ -17754,7 +17624,7 @@ static odvgp_status gp__visit_tiles(
 	return ODVGP_OK;
 }
 
-/*	A bound not linear in sums over rows: run the tiles for the sums, the tail forward and backward,
+/*	A bound not linear in sums over rows: the tiles for the sums, the tail forward and backward,
 	then the tiles again for the gradient, a single one only backward. */
 static odvgp_status gp__visit_objective(
 		odvgp_model *m, const gp__rows *rows, int back, odvgp_info *info)
@@ -17785,8 +17655,7 @@ static odvgp_status gp__evaluate(odvgp_model *m, const gp__rows *rows, gp__wants
 {
 	gp__tape *t = &m->tape;
 	odvgp_real scale = gp__row_scale(m, rows->n), divergence = 0;
-	int grads = want.grad || (want.stats && gp__any_natural_reads_gradient(m)),
-		whole = m->objective.id;
+	int grads = want.grad || (want.stats && gp__any_gamma_steps(m)), whole = m->objective.id;
 	t->data_error = 0;
 	if (whole && rows->n != m->cfg.N)
 		return gp__fail(info, ODVGP_E_ARG, "n", -1, (double)rows->n,
@@ -17851,7 +17720,7 @@ static void gp__swap_good(odvgp_model *m)
 	gp__touch_all(m);
 }
 
-/*	Swap in the last good parameters. The caller's values clear good_valid and are never undone. */
+/*	Swap in the last good parameters. The caller's clear good_valid and are never undone. */
 static gp__attempt gp__try_good(odvgp_model *m)
 {
 	gp__attempt before;
@@ -17891,7 +17760,7 @@ static int gp__any_watched(const odvgp_model *m)
 	return any != 0;
 }
 
-/*	Whether the bound fell by over 10 (|before| + N), or N with GP__STEPS_WATCHED and full batch. */
+/*	The bound fell by over 10 (|before| + N), or N with GP__STEPS_WATCHED and full batch. */
 static int gp__absurd(const odvgp_model *m, double bound, double before)
 {
 	if (gp__any_watched(m) && m->cfg.optim.batch >= m->cfg.N)
@@ -17902,8 +17771,7 @@ static int gp__absurd(const odvgp_model *m, double bound, double before)
 #define GP__LEAST_SCALE 1e-9
 
 /*	The current parameters fail on these rows (status s) or give an implausibly low bound;
-	odvgp_step says what follows. Failure of even the shortest steps is an error, or training would
-	stall silently. */
+	odvgp_step says what follows. If even the shortest steps fail, training would stall silently. */
 static odvgp_status gp__evaluate_good(odvgp_model *m, const gp__rows *rows, gp__wants_list want,
 		odvgp_status s, odvgp_real *expected, odvgp_real *kl, odvgp_info *info)
 {
@@ -17927,8 +17795,8 @@ static odvgp_status gp__evaluate_good(odvgp_model *m, const gp__rows *rows, gp__
 	return s ? s : gp__evaluate(m, rows, want, expected, kl, info);
 }
 
-/*	Evaluate before a step; on failure, or while `stepping` with Adam on an implausibly low bound,
-	evaluate the last good parameters. */
+/*	Before a step; on failure, or while `stepping` with Adam on an implausibly low bound, evaluate
+	the last good parameters. */
 static odvgp_status gp__evaluate_safely(odvgp_model *m, const gp__rows *rows, gp__wants_list want,
 		int stepping, odvgp_real *expected, odvgp_real *kl, odvgp_info *info)
 {
@@ -18039,15 +17907,14 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
 	if (count < 1 || count > M_gamma)
 		return gp__fail(info, ODVGP_E_ARG, "columns", -1, (double)count, "count is out of range");
 	const ptrdiff_t *index = columns->index;
-	GP__FOR(i, count)
-		if (index[i] < 0 || index[i] >= M_gamma)
-			return gp__fail(info, ODVGP_E_ARG, "columns", i, (double)index[i], "is not a column");
 	gp__all_columns(m);
 	/* own[i] = -1 marks column i as seen */
 	GP__FOR(i, count) {
-		if (own[index[i]] < 0) {
+		int inside = index[i] >= 0 && index[i] < M_gamma;
+		if (!inside || own[index[i]] < 0) {
 			gp__all_columns(m);
-			return gp__fail(info, ODVGP_E_ARG, "columns", i, (double)index[i], "is given twice");
+			return gp__fail(info, ODVGP_E_ARG, "columns", i, (double)index[i],
+					inside ? "is given twice" : "is not a column");
 		}
 		own[index[i]] = -1;
 	}
@@ -18065,13 +17932,17 @@ ODVGP_API odvgp_status odvgp_elbo_columns(odvgp_model *m, const odvgp_real *X, c
 
 /* ---- >>freeze   from a model to a predictor
 
-	Computes alpha = L^-T (q_mu - c) and copies the rest. O(M^3 + M Mg D) if the head is out of
-	date, else O(M^2). */
+	Computes alpha = L^-T (q_mu - c) and copies the rest. O(M^3 + M Mg D) if the head is outdated,
+	else O(M^2). */
 
 /*	A variance of two blocks uses both sets of points as one. */
 static int gp__is_joint(const gp__unit *u) { return u->cov_part->v_sqrt != NULL; }
+static ptrdiff_t gp__joint_points(const gp__unit *u)
+{
+	return u->M + (gp__is_joint(u) ? u->M_gamma : 0);
+}
 
-/*	Whether the mean has coefficients at points that the variance does not use. */
+/*	The mean has coefficients at points that the variance does not use. */
 static int gp__has_own_mean(const gp__unit *u)
 {
 	return (u->a.id && u->Z_gamma.id) || (u->mean_part->v_mu && !gp__is_joint(u));
@@ -18079,7 +17950,7 @@ static int gp__has_own_mean(const gp__unit *u)
 
 /* --- sizes and checks --- */
 
-/*	u: the layer's first unit. Returns the number of reals, -1 on overflow. */
+/*	u: the layer's first unit. Returns the count of reals, -1 on overflow. */
 static ptrdiff_t gp__predictor_sizes(const gp__unit *u, gp__predictor *p)
 {
 	gp__view v;
@@ -18112,8 +17983,8 @@ static ptrdiff_t gp__predictor_sizes(const gp__unit *u, gp__predictor *p)
 		p->classes = (int32_t)u->model->classes;
 		p->likelihood = (int32_t)c->lik.kind;
 	}
-	int joint = gp__is_joint(u), own = gp__has_own_mean(u);
-	p->M = (int32_t)(u->M + (joint ? u->M_gamma : 0));
+	int own = gp__has_own_mean(u);
+	p->M = (int32_t)gp__joint_points(u);
 	p->M_factor = (int32_t)u->M;
 	p->M_gamma = (int32_t)(own ? u->M_gamma : 0);
 	p->factor = (int32_t)u->cov_part->factor;
@@ -18152,10 +18023,12 @@ static odvgp_status gp__scales_check(const odvgp_model *m, const odvgp_scales *s
 		return gp__unsupported(
 				info, "y_mean or y_scale", "targets of this likelihood have no scale");
 	GP__FOR(k, GP__COUNT(list))
-		for (ptrdiff_t i = 0; list[k].x && i < list[k].n; i++)
-			if (!(list[k].x[i] - list[k].x[i] == 0) || (list[k].positive && !(list[k].x[i] > 0)))
-				return gp__fail(info, ODVGP_E_ARG, list[k].name, i, (double)list[k].x[i],
+		for (ptrdiff_t i = 0; list[k].x && i < list[k].n; i++) {
+			odvgp_real x = list[k].x[i];
+			if (!(x - x == 0) || (list[k].positive && !(x > 0)))
+				return gp__fail(info, ODVGP_E_ARG, list[k].name, i, (double)x,
 						"must be finite, and a scale above 0");
+		}
 	return ODVGP_OK;
 }
 
@@ -18183,9 +18056,7 @@ static odvgp_status gp__run_head_once(odvgp_model *m, odvgp_info *info)
 	if ((s = gp__tape_forward_info(&m->tape, GP__HEAD, info))) return s;
 	int finite = 1;
 	GP__EACH_UNIT(u, m) finite = finite && gp__head_finite(u);
-	return finite ? ODVGP_OK
-				  : gp__refuse(info, ODVGP_E_NAN, "model",
-							"its parameters are not finite, or not above 0");
+	return gp__theta_status(finite, info);
 }
 
 /*	Update the head; on failure try the last good parameters. */
@@ -18214,47 +18085,38 @@ static odvgp_status gp__run_head(odvgp_model *m, odvgp_info *info)
 	a follows each output's beta coefficients if the points are joint, else those of all outputs. */
 GP__NOINLINE void gp__predictor_alpha(gp__unit *u, odvgp_real *alpha)
 {
-	odvgp_model *m = u->model;
-	const gp__node *node = m->tape.node;
 	int joint = gp__is_joint(u);
 	ptrdiff_t P = u->P, M = u->M, Mg = gp__uses_v(u) ? u->M_gamma : 0, F = M + (joint ? Mg : 0);
-	const odvgp_blas *blas = &m->tape.blas;
-	int v_mu = u->block[GP__ON_GAMMA].white_mu.id;
+	const odvgp_blas *blas = &u->model->tape.blas;
+	gp__ref v_mu = u->block[GP__ON_GAMMA].white_mu;
+	/* otherwise the slot holds coefficients, or none exist */
+	gp__ref from = u->weights.id || u->Z_gamma.id ? u->weights : u->a;
 	GP__FOR(p, P) {
 		odvgp_real *beta = alpha + p * F, *gamma = joint ? beta + M : alpha + P * M + p * Mg;
-		if (!u->weights.id) { /* the slot holds coefficients, or none exist */
-			if (u->a.id && !u->Z_gamma.id) gp__copy(beta, node[u->a.id].v + p * M, M);
-			else gp__zero(beta, M);
-		} else gp__copy(beta, node[u->weights.id].v + p * M, M);
+		if (from.id) gp__copy(beta, gp__value(u, from) + p * M, M);
+		else gp__zero(beta, M);
 		gp__zero(gamma, Mg);
-		if (Mg && v_mu) {
-			gp__copy(gamma, node[v_mu].v + p * Mg, Mg);
-			odvgp_trsm(blas, 1, 0, 1, Mg, node[u->L_v.id].v, Mg, gamma, Mg);
-			odvgp_gemm(blas, 0, 0, M, 1, Mg, -1, node[u->W.id].v, node[u->W.id].ld, gamma, 1, 1,
-					beta, 1);
+		if (Mg && v_mu.id) {
+			gp__copy(gamma, gp__value(u, v_mu) + p * Mg, Mg);
+			odvgp_trsm(blas, 1, 0, 1, Mg, gp__value(u, u->L_v), Mg, gamma, Mg);
+			odvgp_gemm(blas, 0, 0, M, 1, Mg, -1, gp__value(u, u->W), Mg, gamma, 1, 1, beta, 1);
 		}
-		if (u->weights.id) odvgp_trsm(blas, 1, 0, 1, M, node[u->L.id].v, M, beta, F);
+		if (u->weights.id) odvgp_trsm(blas, 1, 0, 1, M, gp__value(u, u->L), M, beta, F);
 	}
 }
 
-/*	The centre of the sets of points, and the points, one set after the other. */
 static void gp__predictor_points(
 		const gp__unit *u, const gp__ref *sets, int count, odvgp_real *centre, odvgp_real *to)
 {
-	const gp__node *node = u->model->tape.node;
-	ptrdiff_t D = u->Dz, all = 0, done = 0;
+	ptrdiff_t D = u->Dz, all = 0;
 	GP__FOR(i, count) all += sets[i].rows;
 	gp__zero(centre, D);
+	GP__FOR(i, count)
+		GP__FOR(j, sets[i].rows * D) centre[j % D] += gp__value(u, sets[i])[j] / (odvgp_real)all;
 	GP__FOR(i, count) {
-		const gp__node *Z = &node[sets[i].id];
-		GP__FOR(j, Z->rows)
-			GP__FOR(d, D) centre[d] += Z->v[j * D + d] / (odvgp_real)all;
-	}
-	GP__FOR(i, count) {
-		const gp__node *Z = &node[sets[i].id];
-		gp__points_place(&u->kernel, node[u->hyp.id].v, Z->v, Z->rows, centre, to + done,
-				gp__points_ld(all));
-		done += Z->rows;
+		gp__points_place(&u->kernel, gp__value(u, u->hyp), gp__value(u, sets[i]), sets[i].rows,
+				centre, to, gp__points_ld(all));
+		to += sets[i].rows;
 	}
 }
 
@@ -18263,17 +18125,15 @@ static void gp__copy_or(odvgp_real *to, const odvgp_real *from, ptrdiff_t n, odv
 	GP__FOR(i, n) to[i] = from ? from[i] : otherwise;
 }
 
-/*	Run the head and check that all coefficients are finite. */
 static odvgp_status gp__predictor_prepare(odvgp_model *m, odvgp_info *info)
 {
 	odvgp_status s = gp__run_head(m, info);
 	for (int i = 0; i < m->units && !s; i++) {
 		gp__unit *u = &m->unit[i];
-		ptrdiff_t F = u->M + (gp__is_joint(u) ? u->M_gamma : 0),
-				  beside = gp__has_own_mean(u) && !u->a.id ? u->P * u->M_gamma : 0;
+		ptrdiff_t beside = gp__has_own_mean(u) && !u->a.id ? u->M_gamma : 0;
 		odvgp_real *alpha = gp__lend(&m->par.lent, GP__LENT_ALPHA);
 		gp__predictor_alpha(u, alpha);
-		if (!gp__finite(alpha, u->P * F + beside))
+		if (!gp__finite(alpha, u->P * (gp__joint_points(u) + beside)))
 			s = gp__refuse(
 					info, ODVGP_E_NAN, "model", "the coefficients of its predictor are not finite");
 		gp__end_loan(&m->par.lent, GP__LENT_ALPHA);
@@ -18281,27 +18141,31 @@ static odvgp_status gp__predictor_prepare(odvgp_model *m, odvgp_info *info)
 	return s;
 }
 
+/*	The value of a slot, if there is one. */
+static void gp__copy_slot(const odvgp_model *m, int s, odvgp_real *to)
+{
+	const odvgp_slot *slot = &m->par.slot[s];
+	if (s) gp__copy(to, gp__slot_value(&m->par, slot), slot->count);
+}
+
 /*	A unit's reals. alpha is in the gradient's memory. */
 static void gp__predictor_write_unit(gp__unit *u, const gp__predictor *p, gp__view v)
 {
 	odvgp_model *m = u->model;
-	const gp__node *node = m->tape.node;
-	const odvgp_slot *A = &m->par.slot[u->slot_mean_A], *b = &m->par.slot[u->slot_mean_b];
 	const gp__ref sets[2] = {u->Z_beta, u->Z_gamma};
 	odvgp_real *alpha = gp__lend(&m->par.lent, GP__LENT_ALPHA);
-	int joint = gp__is_joint(u), own = gp__has_own_mean(u);
-	ptrdiff_t P = u->P, F = u->M + (joint ? u->M_gamma : 0);
+	int own = gp__has_own_mean(u);
+	ptrdiff_t all = u->P * gp__joint_points(u);
 	gp__predictor_alpha(u, alpha);
-	gp__predictor_points(u, sets, joint ? 2 : 1, v.beta_centre, v.beta);
+	gp__predictor_points(u, sets, gp__is_joint(u) ? 2 : 1, v.beta_centre, v.beta);
 	if (own) gp__predictor_points(u, sets + 1, 1, v.gamma_centre, v.gamma);
-	if (!p->no_alpha) gp__copy(v.alpha, alpha, P * F);
-	if (own) gp__copy(v.a_gamma, u->a.id ? node[u->a.id].v : alpha + P * F, P * u->M_gamma);
+	if (!p->no_alpha) gp__copy(v.alpha, alpha, all);
+	if (own) gp__copy(v.a_gamma, u->a.id ? gp__value(u, u->a) : alpha + all, u->P * u->M_gamma);
 	u->cov_part->freeze(u, &v);
-	gp__copy(v.hyp, node[u->hyp.id].v, p->nhyp);
-	if (u->slot_mean_A) gp__copy(v.A, gp__slot_value(&m->par, A), A->count);
-	if (u->slot_mean_b) gp__copy(v.b, gp__slot_value(&m->par, b), b->count);
-	if (u->patch_weights.id)
-		gp__copy(v.weights, gp__node_value(u, u->patch_weights), u->patch_weights.cols);
+	gp__copy(v.hyp, gp__value(u, u->hyp), p->nhyp);
+	gp__copy_slot(m, u->slot_mean_A, v.A);
+	gp__copy_slot(m, u->slot_mean_b, v.b);
+	gp__copy_slot(m, u->slot_patch_weights, v.weights);
 	gp__end_loan(&m->par.lent, GP__LENT_ALPHA);
 }
 
@@ -18309,27 +18173,22 @@ static void gp__predictor_write_unit(gp__unit *u, const gp__predictor *p, gp__vi
 static void gp__predictor_write(gp__unit *u, const odvgp_scales *sc, gp__predictor *p)
 {
 	odvgp_model *m = u->model;
-	const gp__node *node = m->tape.node;
 	int hidden = !gp__is_last(u);
-	ptrdiff_t D = u->D;
 	gp__predictor_sizes(u, p);
 	memset(p + 1, 0, gp__predictor_bytes(p) - sizeof *p);
 	gp__kernel_pack(&u->kernel, (uint32_t *)(void *)(p + 1));
 	GP__FOR(k, p->units) gp__predictor_write_unit(u + k, p, gp__view_of(p, k));
 	gp__view v = gp__view_of(p, 0);
 	if (hidden) v.lik_params[0] = 1;
-	if (!hidden && m->lik_params.id)
-		gp__copy(v.lik_params, node[m->lik_params.id].v, m->lik_params.cols);
-	if (!hidden && m->lik_free_params.id)
-		gp__copy(v.lik_params + m->lik_params.cols, node[m->lik_free_params.id].v,
+	else {
+		gp__copy(v.lik_params, gp__value(u, m->lik_params), m->lik_params.cols);
+		gp__copy(v.lik_params + m->lik_params.cols, gp__value(u, m->lik_free_params),
 				m->lik_free_params.cols);
-	if (!hidden) gp__copy(v.rule, m->tape.rule, gp__rule_numbers(m->tape.lik_nodes));
-	if (p->mixed) {
-		const odvgp_slot *mixing = &m->par.slot[m->slot_mixing];
-		gp__copy(v.mixing, gp__slot_value(&m->par, mixing), mixing->count);
+		gp__copy(v.rule, m->tape.rule, gp__rule_numbers(m->tape.lik_nodes));
 	}
-	gp__copy_or(v.x_mean, u->layer ? NULL : sc->x_mean, D, 0);
-	gp__copy_or(v.x_scale, u->layer ? NULL : sc->x_scale, D, 1);
+	if (p->mixed) gp__copy_slot(m, m->slot_mixing, v.mixing);
+	gp__copy_or(v.x_mean, u->layer ? NULL : sc->x_mean, u->D, 0);
+	gp__copy_or(v.x_scale, u->layer ? NULL : sc->x_scale, u->D, 1);
 	gp__copy_or(v.y_mean, hidden ? NULL : sc->y_mean, p->T, 0);
 	gp__copy_or(v.y_scale, hidden ? NULL : sc->y_scale, p->T, 1);
 	gp__predictor_sum(p, p->checksum);
@@ -18338,20 +18197,19 @@ static void gp__predictor_write(gp__unit *u, const odvgp_scales *sc, gp__predict
 ODVGP_API odvgp_status odvgp_freeze(odvgp_model *m, const odvgp_scales *scales, void *block,
 		size_t block_bytes, odvgp_info *info)
 {
-	odvgp_scales none = {NULL, NULL, NULL, NULL};
+	const odvgp_scales none = {NULL, NULL, NULL, NULL}, *sc = scales ? scales : &none;
 	if (!gp__model_ok(m) || !block) return gp__is_null(info, gp__model_ok(m) ? "block" : "model");
 	if ((uintptr_t)block % sizeof(odvgp_real))
 		return gp__refuse(info, ODVGP_E_ARG, "block", "must be aligned for a real");
 	size_t need = odvgp_predictor_size(m, info);
 	if (!need) return ODVGP_E_SIZE;
-	if (block_bytes < need)
-		return gp__fail(info, ODVGP_E_MEMORY, "block", -1, (double)need, "is too small");
-	odvgp_status s = gp__scales_check(m, scales ? scales : &none, info);
+	if (block_bytes < need) return gp__small(info, "block", need);
+	odvgp_status s = gp__scales_check(m, sc, info);
 	if (s || (s = gp__predictor_prepare(m, info)) != ODVGP_OK) return s;
 	unsigned char *at = (unsigned char *)block;
 	GP__FOR(i, m->cfg.layers) {
 		gp__predictor *p = (gp__predictor *)(void *)at;
-		gp__predictor_write(&m->unit[i], scales ? scales : &none, p);
+		gp__predictor_write(&m->unit[i], sc, p);
 		at += gp__predictor_bytes(p);
 	}
 	return ODVGP_OK;
@@ -18362,16 +18220,15 @@ ODVGP_API odvgp_status odvgp_freeze(odvgp_model *m, const odvgp_scales *scales, 
 	In whitened coordinates q = N(mu, S) has the natural parameters P = S^-1 (2 Theta in [ODVGP]
 	eq. 12) and j = P mu. odvgp_natgrad_step gives the step of (P, j), from the statistics
 	G = A diag(g_v) A^T and h = A g_m. P = R^T R with R lower, so the new q_sqrt is R^-1 (lower) and
-	mu = R^-1 R^-T j. (P, j) are kept from step to step. Cost per output: one Cholesky
-	factorisation, one triangular inverse.
+	mu = R^-1 R^-T j. (P, j) are kept from step to step. Cost per output: a Cholesky factorisation
+	and a triangular inverse.
 
-	The step serves q(u), and SOLVE-GP's q(v) with A_v for A. HYBRID uses q_mu + c for mu, because
-	its natural parameter depends on that sum ([ODVGP] eq. 18). Gamma and O(M) have their own steps.
-*/
+	The step serves q(u), and SOLVE-GP's q(v) with A_v for A. HYBRID's natural parameter depends on
+	mu = q_mu + c ([ODVGP] eq. 18). Gamma and O(M) have their own steps. */
 
 /*	y = S x for a symmetric S [n,n], stored as its lower triangle. */
-static void gp__symmetric_times(
-		const odvgp__simd *isa, ptrdiff_t n, const odvgp_real *S, const odvgp_real *x, odvgp_real *y)
+static void gp__symmetric_times(const odvgp__simd *isa, ptrdiff_t n, const odvgp_real *S,
+		const odvgp_real *x, odvgp_real *y)
 {
 	gp__zero(y, n);
 	GP__FOR(i, n) {
@@ -18383,30 +18240,26 @@ static void gp__symmetric_times(
 /*	c for HYBRID's q(u), whose mean is ORTH's in other coordinates; else NULL. */
 static const odvgp_real *gp__nat_shift(const gp__unit *u, int b)
 {
-	odvgp_model *m = u->model;
-	return u->shift.id && b == GP__ON_BETA ? m->tape.node[u->shift.id].v : NULL;
+	return u->shift.id && b == GP__ON_BETA ? gp__value(u, u->shift) : NULL;
 }
 
-/*	mean [M]: output p's whitened mean, with the shift. */
+/*	Output p's whitened mean [M], with the shift. */
 static void gp__nat_mean(const gp__unit *u, int b, ptrdiff_t p, odvgp_real *mean)
 {
-	odvgp_model *m = u->model;
 	ptrdiff_t M = u->block[b].M;
-	const odvgp_real *shift = gp__nat_shift(u, b),
-					 *mu = m->tape.node[u->block[b].white_mu.id].v + p * M;
+	const odvgp_real *shift = gp__nat_shift(u, b), *mu = gp__value(u, u->block[b].white_mu) + p * M;
 	GP__FOR(i, M) mean[i] = mu[i] + (shift ? shift[p * M + i] : 0);
 }
 
 /* --- a dense block --- */
 
-/*	(P, j) from q: R = q_sqrt^-1, P = R^T R, j = P mu. P is computed only if not known, j also if it
-	depends on a shift. */
+/*	(P, j) from q, with R = q_sqrt^-1, unless known; j also if it depends on a shift. */
 static void gp__nat_from_q(gp__unit *u, int b)
 {
 	odvgp_model *m = u->model;
 	const gp__block *block = &u->block[b];
 	ptrdiff_t M = block->M;
-	const odvgp_real *root = m->tape.node[block->white_sqrt.id].v;
+	const odvgp_real *root = gp__value(u, block->white_sqrt);
 	int known =
 			(m->state.nat_valid >> block->number & 1) && u->param == ODVGP_PARAMETRISATION_WHITENED;
 	if (known && !gp__nat_shift(u, b)) return;
@@ -18423,12 +18276,12 @@ static void gp__nat_from_q(gp__unit *u, int b)
 	gp__end_loan(&m->nat_R, GP__NAT_FROM_Q);
 }
 
-/*	R = output p's new q_sqrt, from (1 - tau) P + tau (I - 2 G). E_NOT_PD if tau is too long. */
+/*	R = output p's new q_sqrt, from (1 - tau) P + tau (I - 2 G); E_NOT_PD: tau is too long. */
 static odvgp_status gp__nat_try(gp__unit *u, const gp__block *block, ptrdiff_t p, odvgp_real tau)
 {
 	odvgp_model *m = u->model;
 	ptrdiff_t M = block->M;
-	const odvgp_real *P = block->P + p * M * M, *G = m->tape.node[block->stats.id].aux + p * M * M;
+	const odvgp_real *P = block->P + p * M * M, *G = gp__node_of(u, block->stats)->aux + p * M * M;
 	odvgp_real *R = gp__lent(&m->nat_R, GP__NAT_OUTPUT);
 	GP__FOR(i, M) {
 		odvgp_real *row = R + i * M;
@@ -18442,27 +18295,27 @@ static odvgp_status gp__nat_try(gp__unit *u, const gp__block *block, ptrdiff_t p
 	return gp__finite(R, M * M) ? ODVGP_OK : ODVGP_E_NAN;
 }
 
-/*	A slot's new value waits in its gradient's memory, which Adam does not read. */
-static odvgp_real *gp__nat_staged(const odvgp_model *m, gp__ref param)
+/*	New values wait in their gradient's memory, which Adam does not read. */
+static odvgp_real *gp__nat_staged(const gp__unit *u, gp__ref param)
 {
-	ODVGP_ASSERT(m->par.lent.to == GP__NOBODY);
-	return m->tape.node[param.id].d;
+	ODVGP_ASSERT(u->model->par.lent.to == GP__NOBODY);
+	return gp__node_of(u, param)->d;
 }
 
-/*	Rows of stacked squares [M,M], whose upper triangles stay: they are 0, or not read. */
+/*	Rows of stacked squares [M,M]; upper triangles stay: they are 0, or not read. */
 static void gp__copy_lower(odvgp_real *to, const odvgp_real *from, ptrdiff_t rows, ptrdiff_t M)
 {
 	GP__FOR(r, rows) gp__copy(to + r * M, from + r * M, r % M + 1);
 }
 
-/*	Stage (mu, R), converted from whitened coordinates to the slots'. */
+/*	Stage (mu, R), converted to the slots' coordinates. */
 static void gp__nat_stage(gp__unit *u, const gp__block *block, ptrdiff_t p, odvgp_real *mu)
 {
 	odvgp_model *m = u->model;
 	ptrdiff_t M = block->M;
-	odvgp_real *slot_mu = gp__nat_staged(m, block->mu) + p * M,
-			   *slot_sqrt = gp__nat_staged(m, block->sqrt) + p * M * M;
-	const odvgp_real *L = m->tape.node[block->L.id].v, *R = gp__lent(&m->nat_R, GP__NAT_OUTPUT);
+	odvgp_real *slot_mu = gp__nat_staged(u, block->mu) + p * M,
+			   *slot_sqrt = gp__nat_staged(u, block->sqrt) + p * M * M;
+	const odvgp_real *L = gp__value(u, block->L), *R = gp__lent(&m->nat_R, GP__NAT_OUTPUT);
 	if (u->param == ODVGP_PARAMETRISATION_WHITENED) gp__copy_lower(slot_sqrt, R, M, M);
 	else {
 		gp__mm g = gp__mm_make(0, 0, M, M, M, 1, L, M, R, M, 0, slot_sqrt, M);
@@ -18477,12 +18330,12 @@ static void gp__nat_stage(gp__unit *u, const gp__block *block, ptrdiff_t p, odvg
 	else gp__copy(slot_mu, mu, M);
 }
 
-/*	Output p's step, halved until P is positive definite. (P, j) overwrites (G, h); q is staged. */
+/*	Output p's step, halved until P is positive definite. (P, j) overwrites (G, h). */
 static odvgp_status gp__nat_output(gp__unit *u, int b, ptrdiff_t p, odvgp_real step)
 {
 	odvgp_model *m = u->model;
 	const gp__block *block = &u->block[b];
-	const gp__node *stats = &m->tape.node[block->stats.id];
+	const gp__node *stats = gp__node_of(u, block->stats);
 	ptrdiff_t M = block->M;
 	odvgp_real *mu = m->nat_t, *Gmu = m->nat_t + M, *G = stats->aux + p * M * M,
 			   *h = stats->v + p * M;
@@ -18515,10 +18368,9 @@ static void gp__nat_take(gp__unit *u, int b)
 	odvgp_model *m = u->model;
 	gp__block *block = &u->block[b];
 	ptrdiff_t M = block->M, all = u->P * M;
-	gp__node *stats = &m->tape.node[block->stats.id], *slot_mu = &m->tape.node[block->mu.id],
-			 *root = &m->tape.node[block->sqrt.id];
-	gp__copy(slot_mu->v, gp__nat_staged(m, block->mu), all);
-	gp__copy_lower(root->v, gp__nat_staged(m, block->sqrt), all, M);
+	const gp__node *stats = gp__node_of(u, block->stats);
+	gp__copy(gp__value(u, block->mu), gp__nat_staged(u, block->mu), all);
+	gp__copy_lower(gp__value(u, block->sqrt), gp__nat_staged(u, block->sqrt), all, M);
 	gp__copy_lower(block->P, stats->aux, all, M);
 	gp__copy(block->j, stats->v, all);
 	gp__touch(m, block->slot_mu);
@@ -18531,16 +18383,20 @@ static void gp__nat_take(gp__unit *u, int b)
 static void gp__nat_kernel_times(
 		gp__unit *u, gp__ref X1, gp__ref X2, const odvgp_real *a, odvgp_real *out)
 {
-	gp__tape *t = &u->model->tape;
-	const gp__node *x = &t->node[X1.id], *z = &t->node[X2.id];
 	gp__kjob job;
-	gp__unit_job(&job, u, x->v, x->rows, z->v, z->rows);
+	gp__unit_job(&job, u, gp__value(u, X1), X1.rows, gp__value(u, X2), X2.rows);
 	job.a = a;
-	job.lda = z->rows;
+	job.lda = X2.rows;
 	job.P = 1;
 	job.out = out;
-	job.ldo = x->rows;
-	gp__kernel_run(&job, t->scratch);
+	job.ldo = X1.rows;
+	gp__kernel_run(&job, u->model->tape.scratch);
+}
+
+/*	x <- L^-1 x, or L^-T x. */
+static void gp__solve_L(const gp__unit *u, int transposed, odvgp_real *x)
+{
+	odvgp_trsm(&u->model->tape.blas, 0, transposed, u->M, 1, gp__value(u, u->L), u->M, x, 1);
 }
 
 /*	g <- g - W^T h, W^T h = K(Zg,Zb) L^-T h; h is the gradient in the whitened q_mu, from the slot's
@@ -18548,19 +18404,14 @@ static void gp__nat_kernel_times(
 static void gp__nat_hybrid_back(gp__unit *u, ptrdiff_t p, odvgp_real *g)
 {
 	odvgp_model *m = u->model;
-	gp__tape *t = &m->tape;
-	const gp__node *L = &t->node[u->L.id], *q = &t->node[u->block[GP__ON_BETA].mu.id];
-	ptrdiff_t M = u->M, Mg = u->M_gamma;
-	odvgp_real *h = gp__lend(&m->nat_R, GP__NAT_GAMMA), *out = m->nat_t;
+	odvgp_real *h = gp__lend(&m->nat_R, GP__NAT_GAMMA);
 	/* L^-T h. WHITENED: h = d. PRIMAL (slot = L q_mu): h = L^T d.
 	   A_BETA (q_mu = L^T slot): h = L^-1 d. */
-	gp__copy(h, q->d + p * M, M);
-	if (u->param == ODVGP_PARAMETRISATION_A_BETA)
-		odvgp_trsm(&t->blas, 0, 0, M, 1, L->v, L->ld, h, 1);
-	if (u->param != ODVGP_PARAMETRISATION_PRIMAL)
-		odvgp_trsm(&t->blas, 0, 1, M, 1, L->v, L->ld, h, 1);
-	gp__nat_kernel_times(u, u->Z_gamma, u->Z_beta, h, out);
-	GP__FOR(i, Mg) g[i] -= out[i];
+	gp__copy(h, gp__node_of(u, u->block[GP__ON_BETA].mu)->d + p * u->M, u->M);
+	if (u->param == ODVGP_PARAMETRISATION_A_BETA) gp__solve_L(u, 0, h);
+	if (u->param != ODVGP_PARAMETRISATION_PRIMAL) gp__solve_L(u, 1, h);
+	gp__nat_kernel_times(u, u->Z_gamma, u->Z_beta, h, m->nat_t);
+	GP__FOR(i, u->M_gamma) g[i] -= m->nat_t[i];
 	gp__end_loan(&m->nat_R, GP__NAT_GAMMA);
 }
 
@@ -18568,64 +18419,51 @@ static void gp__nat_hybrid_back(gp__unit *u, ptrdiff_t p, odvgp_real *g)
 static void gp__nat_hybrid_shift(gp__unit *u, const odvgp_real *da, odvgp_real *slot)
 {
 	odvgp_model *m = u->model;
-	gp__tape *t = &m->tape;
-	const gp__node *L = &t->node[u->L.id];
-	ptrdiff_t M = u->M;
 	odvgp_real *c = gp__lend(&m->nat_R, GP__NAT_GAMMA);
 	/* PRIMAL: Kbg da; WHITENED: L^-1 Kbg da; A_BETA: Kb^-1 Kbg da */
 	gp__nat_kernel_times(u, u->Z_beta, u->Z_gamma, da, c);
-	if (u->param != ODVGP_PARAMETRISATION_PRIMAL)
-		odvgp_trsm(&t->blas, 0, 0, M, 1, L->v, L->ld, c, 1);
-	if (u->param == ODVGP_PARAMETRISATION_A_BETA)
-		odvgp_trsm(&t->blas, 0, 1, M, 1, L->v, L->ld, c, 1);
-	GP__FOR(i, M) slot[i] += c[i];
+	if (u->param != ODVGP_PARAMETRISATION_PRIMAL) gp__solve_L(u, 0, c);
+	if (u->param == ODVGP_PARAMETRISATION_A_BETA) gp__solve_L(u, 1, c);
+	GP__FOR(i, u->M) slot[i] += c[i];
 	gp__end_loan(&m->nat_R, GP__NAT_GAMMA);
 }
 
-/*	Gamma's natural step (odvgp_gamma_step), from the gradient g of the loss in a at the old point.
-	HYBRID holds q_mu + c constant: its g is dL/da - W^T dL/dq_mu. The change stays in the
-	gradient's memory. */
+/*	Gamma's natural step (odvgp_gamma_step), in place of the gradient g of the loss in a. HYBRID
+	holds q_mu + c constant: its g is dL/da - W^T dL/dq_mu. */
 static void gp__nat_gamma_change(gp__unit *u, odvgp_real tau)
 {
-	odvgp_model *m = u->model;
-	const odvgp_config *c = &m->cfg;
-	gp__tape *t = &m->tape;
+	const odvgp_config *c = &u->model->cfg;
+	int exact = c->optim.gamma_step == ODVGP_GAMMA_STEP_EXACT;
 	ptrdiff_t Mg = u->M_gamma;
 	odvgp_real eps = c->reproduce.gamma_eps > 0 ? c->reproduce.gamma_eps
 												: GP__SCALE_FLOOR * gp__prior_variance(u);
 	GP__FOR(p, u->P) {
-		odvgp_real *g = t->node[u->a_slot.id].d + p * Mg;
+		odvgp_real *g = gp__node_of(u, u->a_slot)->d + p * Mg;
 		if (u->shift.id) gp__nat_hybrid_back(u, p, g);
-		if (c->optim.gamma_step == ODVGP_GAMMA_STEP_EXACT) {
-			const gp__node *L = &t->node[u->L_v.id];
-			gp__cholesky_solve(&t->blas, Mg, L->v, L->ld, g);
-		}
+		if (exact) gp__cholesky_solve(&u->model->tape.blas, Mg, gp__value(u, u->L_v), Mg, g);
 		GP__FOR(i, Mg)
 			g[i] *= tau * c->optim.gamma_step_ratio /
-					(c->optim.gamma_step == ODVGP_GAMMA_STEP_EXACT
-									? 1
-									: t->node[u->gamma_residual.id].v[i] + eps);
+					(exact ? 1 : gp__value(u, u->gamma_residual)[i] + eps);
 	}
 }
 
-/*	HYBRID's c moves with a, and q_mu compensates. */
 static void gp__nat_gamma_take(gp__unit *u)
 {
-	odvgp_model *m = u->model;
-	gp__node *a = &m->tape.node[u->a_slot.id], *q = &m->tape.node[u->block[GP__ON_BETA].mu.id];
-	int hybrid = u->shift.id != 0;
+	gp__node *a = gp__node_of(u, u->a_slot);
+	const gp__block *beta = &u->block[GP__ON_BETA];
 	GP__FOR(i, u->P * u->M_gamma) a->v[i] -= a->d[i];
-	if (hybrid)
-		GP__FOR(p, u->P) gp__nat_hybrid_shift(u, a->d + p * u->M_gamma, q->v + p * u->M);
-	gp__touch(m, a->slot);
-	if (hybrid) gp__touch(m, u->block[GP__ON_BETA].slot_mu);
+	gp__touch(u->model, a->slot);
+	if (!u->shift.id) return;
+	GP__FOR(p, u->P)
+		gp__nat_hybrid_shift(u, a->d + p * u->M_gamma, gp__value(u, beta->mu) + p * u->M);
+	gp__touch(u->model, beta->slot_mu);
 }
 
-/*	Undo a part of the step; with part = 1/2 the rest remains in the gradient's memory. */
+/*	Undo a part of the step; with 1/2 the rest remains in the gradient's memory. */
 static void gp__nat_gamma_back(gp__unit *u, odvgp_real part)
 {
-	if (!gp__natural_reads_gradient(u, GP__ANY_SLOT)) return;
-	gp__node *a = &u->model->tape.node[u->a_slot.id];
+	if (!gp__gamma_steps(u)) return;
+	gp__node *a = gp__node_of(u, u->a_slot);
 	ptrdiff_t n = u->P * u->M_gamma;
 	GP__FOR(i, n) a->d[i] *= -part;
 	gp__nat_gamma_take(u);
@@ -18634,7 +18472,7 @@ static void gp__nat_gamma_back(gp__unit *u, odvgp_real part)
 
 #define GP__GAMMA_LOOKS 20
 
-/*	The bound on these rows, with all columns; -infinity if it fails. */
+/*	The bound on these rows; -infinity if it fails. */
 static double gp__bound_of(odvgp_model *m, const gp__rows *rows)
 {
 	gp__wants_list want = {0, 0, 0, GP__GIVES_BOUND};
@@ -18643,8 +18481,8 @@ static double gp__bound_of(odvgp_model *m, const gp__rows *rows)
 	return s ? -HUGE_VAL : (double)expected - (double)kl;
 }
 
-/*	Halve gamma's step (odvgp_gamma_step) until the bound on the same rows, after both steps, is not
-	below `before`. Returns how many bounds it evaluated. */
+/*	Halve gamma's step until the bound on the same rows, after both steps, is not below `before`.
+	Returns how many bounds it evaluated. */
 static int gp__nat_gamma_check(odvgp_model *m, const gp__rows *rows, double before)
 {
 	double least = before - 64 * (double)GP__EPS * (fabs(before) + (double)m->cfg.N);
@@ -18664,10 +18502,12 @@ static int gp__nat_gamma_check(odvgp_model *m, const gp__rows *rows, double befo
 		dL/dS = -L^-T G L^-1 - diag(g) / 2
 		dL/dg = diag(L Q^-1 (G + (Q - I) / 2) Q^-1 L^T)
 
-	Block elimination in the Fisher matrix of the affine coordinates (S^-1 m, g) gives the same
-	change of g as (m, g). */
+	Block elimination in the Fisher matrix of (S^-1 m, g) gives the same change of g as (m, g). */
 
 typedef struct {
+	const gp__unit *u;
+	const odvgp_blas *blas;
+	ptrdiff_t M;
 	const odvgp_real *L;
 	odvgp_real *Q, *X, *T, *F; /* [M,M] each */
 	/* [M] each; mu and g become the new values */
@@ -18677,27 +18517,25 @@ typedef struct {
 /* --- the diagonal part --- */
 
 /*	Factor Q for the current g. G, unless NULL, becomes E = G + (Q - I) / 2, both triangles. */
-static odvgp_status gp__diag_factor(gp__unit *u, gp__diag_work *w, odvgp_real *G)
+static odvgp_status gp__diag_factor(gp__diag_work *w, odvgp_real *G)
 {
-	odvgp_model *m = u->model;
-	ptrdiff_t M = u->M;
-	odvgp_syrk(&m->tape.blas, 1, M, M, 1, w->L, M, w->g, 0, w->Q, M);
+	ptrdiff_t M = w->M;
+	odvgp_syrk(w->blas, 1, M, M, 1, w->L, M, w->g, 0, w->Q, M);
 	GP__FOR(i, M) {
 		for (ptrdiff_t j = 0; j <= i && G; j++)
 			G[j * M + i] = G[i * M + j] += GP__R(0.5) * w->Q[i * M + j];
 		w->Q[i * M + i] += 1;
 		gp__zero(w->Q + i * M + i + 1, M - i - 1);
 	}
-	return odvgp_potrf(&m->tape.blas, M, w->Q, M, NULL);
+	return odvgp_potrf(w->blas, M, w->Q, M, NULL);
 }
 
-/*	change = (S o S / 2)^-1 dL/dg. If the matrix has no factor, a multiple of the identity is added,
-	which shortens the step. */
-static odvgp_status gp__diag_change(gp__unit *u, gp__diag_work *w, const odvgp_real *E)
+/*	change = (S o S / 2)^-1 dL/dg. A multiple of the identity, which shortens the step, is added to
+	a matrix without factor. */
+static odvgp_status gp__diag_change(gp__diag_work *w, const odvgp_real *E)
 {
-	odvgp_model *m = u->model;
-	const odvgp_blas *blas = &m->tape.blas;
-	ptrdiff_t M = u->M;
+	const odvgp_blas *blas = w->blas;
+	ptrdiff_t M = w->M;
 	odvgp_real mean = 0, added = 0;
 	GP__FOR(i, M)
 		GP__FOR(j, M) w->X[i * M + j] = w->L[j * M + i];
@@ -18724,49 +18562,44 @@ static odvgp_status gp__diag_change(gp__unit *u, gp__diag_work *w, const odvgp_r
 			return gp__finite(w->change, M) ? ODVGP_OK : ODVGP_E_NAN;
 		}
 		if (s == ODVGP_E_STOPPED) return s;
-		m->tape.events.step_shortened++;
+		w->u->model->tape.events.step_shortened++;
 		added = GP__MAX(10 * added, 16 * GP__EPS * (odvgp_real)M * mean);
 	}
 	return ODVGP_E_NOT_PD;
 }
 
 /*	g <- g - tau change, each component at least a tenth of its value, so that one near 0 does not
-	shorten the others' step. It stops where k(x,x) g is a rounding error, before it is too small to
-	continue. */
-static void gp__diag_move(gp__unit *u, gp__diag_work *w, odvgp_real tau)
+	shorten the others' step, and at least where k(x,x) g is a rounding error. */
+static void gp__diag_move(gp__diag_work *w, odvgp_real tau)
 {
-	odvgp_model *m = u->model;
 	int shortened = 0;
-	odvgp_real floor = GP__EPS / gp__prior_variance(u);
-	GP__FOR(i, u->M) {
+	odvgp_real floor = GP__EPS / gp__prior_variance(w->u);
+	GP__FOR(i, w->M) {
 		odvgp_real now = w->g[i] - tau * w->change[i], least = GP__MAX(GP__R(0.1) * w->g[i], floor);
 		shortened |= now < least && least > floor;
 		w->g[i] = now < least ? least : now;
 	}
-	m->tape.events.step_shortened += (uint64_t)shortened;
+	w->u->model->tape.events.step_shortened += (uint64_t)shortened;
 }
 
 /*	x <- L^-T Q^-1 L^T x. */
-static void gp__diag_shrink(gp__unit *u, gp__diag_work *w, odvgp_real *x)
+static void gp__diag_shrink(gp__diag_work *w, odvgp_real *x)
 {
-	odvgp_model *m = u->model;
-	const odvgp_blas *blas = &m->tape.blas;
-	ptrdiff_t M = u->M;
+	const odvgp_blas *blas = w->blas;
+	ptrdiff_t M = w->M;
 	odvgp_trmm(blas, 1, M, 1, 1, w->L, M, x, 1, 0, w->gradient, 1);
 	gp__cholesky_solve(blas, M, w->Q, M, w->gradient);
-	odvgp_trsm(blas, 0, 1, M, 1, w->L, M, w->gradient, 1);
+	gp__solve_L(w->u, 1, w->gradient);
 	gp__copy(x, w->gradient, M);
 }
 
-/*	change = g + 2 diag(L^-T G L^-1), the dense natural step of S^-1's diagonal.
-	gradient = -2 dL/dS m, the part of dL/dS in the step of S^-1 m. [OM] eqs. 3.19, 3.20. */
-static void gp__diag_projected(gp__unit *u, gp__diag_work *w, odvgp_real *G)
+/*	change = g + 2 diag(L^-T G L^-1), the dense step of S^-1's diagonal; gradient = -2 dL/dS m, the
+	part of dL/dS in the step of S^-1 m. [OM] eqs. 3.19, 3.20. */
+static void gp__diag_projected(gp__diag_work *w, odvgp_real *G)
 {
-	odvgp_model *m = u->model;
-	const odvgp_blas *blas = &m->tape.blas;
-	ptrdiff_t M = u->M;
-	GP__FOR(i, M)
-		GP__FOR(j, i) G[j * M + i] = G[i * M + j];
+	const odvgp_blas *blas = w->blas;
+	ptrdiff_t M = w->M;
+	gp__mirror(G, M);
 	odvgp_trsm(blas, 0, 1, M, M, w->L, M, G, M);
 	odvgp_trsm(blas, 1, 0, M, M, w->L, M, G, M);
 	odvgp_gemm(blas, 0, 0, M, 1, M, 2, G, M, w->m, 1, 0, w->gradient, 1);
@@ -18776,39 +18609,38 @@ static void gp__diag_projected(gp__unit *u, gp__diag_work *w, odvgp_real *G)
 	}
 }
 
-/*	One output's new mu and g, in w. */
+/*	An output's new mu and g, in w. */
 static odvgp_status gp__diag_output(
-		gp__unit *u, gp__diag_work *w, odvgp_real *G, const odvgp_real *h, odvgp_real tau)
+		gp__diag_work *w, odvgp_real *G, const odvgp_real *h, odvgp_real tau)
 {
-	odvgp_model *m = u->model;
-	const odvgp_blas *blas = &m->tape.blas;
-	ptrdiff_t M = u->M;
-	odvgp_diag_step how = m->cfg.reproduce.diag_step;
+	const odvgp_blas *blas = w->blas;
+	ptrdiff_t M = w->M;
+	odvgp_diag_step how = w->u->model->cfg.reproduce.diag_step;
 	int projected = how == ODVGP_DIAG_STEP_PROJECTED || how == ODVGP_DIAG_STEP_PROJECTED_MU;
 	int mean_alone = how == ODVGP_DIAG_STEP_EXACT || how == ODVGP_DIAG_STEP_PROJECTED_MU;
-	odvgp_status s = gp__diag_factor(u, w, projected ? NULL : G);
+	odvgp_status s = gp__diag_factor(w, projected ? NULL : G);
 	if (s) return s;
 	odvgp_trmm(blas, 1, M, 1, 1, w->L, M, w->mu, 1, 0, w->lambda, 1);
 	odvgp_trmm(blas, 0, M, 1, 1, w->L, M, w->lambda, 1, 0, w->m, 1);
-	if (projected) gp__diag_projected(u, w, G);
-	else if ((s = gp__diag_change(u, w, G))) return s;
+	if (projected) gp__diag_projected(w, G);
+	else if ((s = gp__diag_change(w, G))) return s;
 	if (how == ODVGP_DIAG_STEP_AFFINE)
 		GP__FOR(i, M) w->gradient[i] = w->m[i] * w->change[i];
 	gp__copy(w->lambda, h, M);
-	odvgp_trsm(blas, 0, 1, M, 1, w->L, M, w->lambda, 1);
+	gp__solve_L(w->u, 1, w->lambda);
 	GP__FOR(i, M) w->lambda[i] = w->mu[i] - w->lambda[i]; /* dL/dm */
 	/* m <- m - tau S dL/dm, as in the dense step */
 	if (mean_alone) {
-		gp__diag_shrink(u, w, w->lambda);
+		gp__diag_shrink(w, w->lambda);
 		GP__FOR(i, M) w->mu[i] -= tau * w->lambda[i];
-		gp__diag_move(u, w, tau);
+		gp__diag_move(w, tau);
 		return ODVGP_OK;
 	}
 	/* S^-1 m */
 	GP__FOR(i, M) w->mu[i] += w->g[i] * w->m[i] - tau * (w->lambda[i] + w->gradient[i]);
-	gp__diag_move(u, w, tau);
-	if ((s = gp__diag_factor(u, w, NULL))) return s;
-	gp__diag_shrink(u, w, w->mu);
+	gp__diag_move(w, tau);
+	if ((s = gp__diag_factor(w, NULL))) return s;
+	gp__diag_shrink(w, w->mu);
 	return ODVGP_OK;
 }
 
@@ -18817,7 +18649,10 @@ static gp__diag_work gp__diag_work_of(const gp__unit *u, int to)
 	odvgp_model *m = u->model;
 	gp__diag_work w;
 	ptrdiff_t M = u->M;
-	w.L = m->tape.node[u->L.id].v;
+	w.u = u;
+	w.blas = &m->tape.blas;
+	w.M = M;
+	w.L = gp__value(u, u->L);
 	w.Q = gp__lend(&m->nat_R, to);
 	w.X = w.Q + M * M;
 	w.T = w.X + M * M;
@@ -18831,40 +18666,39 @@ static gp__diag_work gp__diag_work_of(const gp__unit *u, int to)
 	return w;
 }
 
-/*	Stage the new q of all outputs in the gradients' memory. An error voids all. */
+/*	Stage all outputs' new q. */
 static odvgp_status gp__nat_diagonal(gp__unit *u, odvgp_real tau)
 {
-	odvgp_model *m = u->model;
 	const gp__block *block = &u->block[GP__ON_BETA];
-	gp__node *stats = &m->tape.node[block->stats.id], *mu = &m->tape.node[block->mu.id],
-			 *g = &m->tape.node[u->q_diag.id];
-	ptrdiff_t M = u->M, square = M * M;
+	gp__node *stats = gp__node_of(u, block->stats), *mu = gp__node_of(u, block->mu),
+			 *g = gp__node_of(u, u->q_diag);
+	ptrdiff_t M = u->M;
 	gp__diag_work w = gp__diag_work_of(u, GP__NAT_DIAGONAL);
 	odvgp_status s = ODVGP_OK;
 	for (ptrdiff_t p = 0; p < u->P && !s; p++) {
 		gp__copy(w.mu, mu->v + p * M, M);
 		gp__copy(w.g, g->v + p * M, M);
-		s = gp__diag_output(u, &w, stats->aux + p * square, stats->v + p * M, tau);
+		s = gp__diag_output(&w, stats->aux + p * M * M, stats->v + p * M, tau);
 		if (!s && !(gp__finite(w.mu, M) && gp__finite(w.g, M))) s = ODVGP_E_NAN;
 		if (s) break;
 		gp__copy(mu->d + p * M, w.mu, M);
 		gp__copy(g->d + p * M, w.g, M);
 	}
-	gp__end_loan(&m->nat_R, GP__NAT_DIAGONAL);
+	gp__end_loan(&u->model->nat_R, GP__NAT_DIAGONAL);
 	return s;
 }
 
 static void gp__nat_diagonal_take(gp__unit *u)
 {
 	odvgp_model *m = u->model;
-	gp__node *mu = &m->tape.node[u->block[GP__ON_BETA].mu.id], *g = &m->tape.node[u->q_diag.id];
-	ptrdiff_t M = u->M;
-	gp__copy(mu->v, mu->d, u->P * M);
-	GP__FOR(i, u->P * M) {
+	gp__node *mu = gp__node_of(u, u->block[GP__ON_BETA].mu), *g = gp__node_of(u, u->q_diag);
+	ptrdiff_t all = u->P * u->M;
+	gp__copy(mu->v, mu->d, all);
+	GP__FOR(i, all) {
 		g->d[i] = gp__inside(&m->par, g->slot, g->d[i]);
 		gp__set_positive(m, m->par.slot[g->slot].offset + i, (double)g->d[i]);
 	}
-	gp__copy(g->v, g->d, u->P * M);
+	gp__copy(g->v, g->d, all);
 	gp__touch(m, mu->slot);
 	gp__touch(m, g->slot);
 }
@@ -18874,17 +18708,16 @@ static void gp__nat_diagonal_take(gp__unit *u)
 static int gp__nat_moves(const gp__unit *u, int b)
 {
 	const odvgp_model *m = u->model;
-	int alternate =
-			m->cfg.reproduce.blocks_step == ODVGP_BLOCKS_STEP_ALTERNATE && u->block[!b].stats.id;
-	return u->block[b].stats.id && !(alternate && b != (int)(m->state.nat_steps % 2));
+	int waits = m->cfg.reproduce.blocks_step == ODVGP_BLOCKS_STEP_ALTERNATE &&
+				u->block[!b].stats.id && b != (int)(m->state.nat_steps % 2);
+	return u->block[b].stats.id && !waits;
 }
 
-/*	Overwrite statistics and gradients with the new q and gamma's change. */
 static odvgp_status gp__nat_unit(gp__unit *u, odvgp_real tau)
 {
 	odvgp_model *m = u->model;
 	odvgp_status s = ODVGP_OK;
-	if (gp__natural_reads_gradient(u, GP__ANY_SLOT)) gp__nat_gamma_change(u, tau);
+	if (gp__gamma_steps(u)) gp__nat_gamma_change(u, tau);
 	for (int b = 0; b < GP__BLOCKS && !s; b++) {
 		if (!gp__nat_moves(u, b)) continue;
 		gp__nat_from_q(u, b);
@@ -18899,14 +18732,13 @@ static void gp__nat_unit_take(gp__unit *u)
 {
 	for (int b = 0; b < GP__BLOCKS; b++)
 		if (gp__nat_moves(u, b)) gp__nat_take(u, b);
-	if (gp__natural_reads_gradient(u, GP__ANY_SLOT)) gp__nat_gamma_take(u);
+	if (gp__gamma_steps(u)) gp__nat_gamma_take(u);
 }
 
-/*	`make` stages new values in the gradients' memory, `take` applies them; `matrices` [M,M] and
-	`vectors` [M] are work. */
+/*	`make` stages new values in the gradients' memory, `take` applies them. */
 typedef struct {
-	int steps; /* GP__STEPS_... */
-	int matrices, vectors;
+	int steps;             /* GP__STEPS_... */
+	int matrices, vectors; /* work: [M,M], [M] */
 	odvgp_status (*make)(gp__unit *u, odvgp_real tau);
 	void (*take)(gp__unit *u);
 } gp__step_kind;
@@ -18931,8 +18763,7 @@ static int gp__has_natural(const odvgp_model *m)
 }
 
 /*	One step of size tau from the last evaluation's statistics. Each output shortens its own step,
-	but all move or none: new values wait until the last output has a step. Gamma's gradient is also
-	that of the old point, in memory separate from q's. */
+	but all move or none: new values wait until the last output has a step. */
 static odvgp_status gp__nat_step(odvgp_model *m, odvgp_real tau)
 {
 	odvgp_status s = ODVGP_OK;
@@ -19071,7 +18902,7 @@ static void gp__fit_images(const gp__unit *u, gp__kjob *job)
 {
 	if (!u->patch_weights.id) return;
 	job->patches = &u->patches;
-	job->weights = gp__node_value(u, u->patch_weights);
+	job->weights = gp__value(u, u->patch_weights);
 }
 
 /*	out [.,n2] = K(Z, X2) of two nodes' points, n2 of X2's. */
@@ -19228,9 +19059,9 @@ static void gp__fit_hold(gp__fit *f)
 {
 	const gp__unit *u = f->u;
 	int beta = gp__fit_holds_beta(u), gamma = gp__fit_holds_gamma(u);
-	const odvgp_real *of_beta = gp__node_value(u, u->block[GP__ON_BETA].white_mu),
+	const odvgp_real *of_beta = gp__value(u, u->block[GP__ON_BETA].white_mu),
 					 *of_gamma =
-							 gp__node_value(u, u->a.id ? u->a : u->block[GP__ON_GAMMA].white_mu);
+							 gp__value(u, u->a.id ? u->a : u->block[GP__ON_GAMMA].white_mu);
 	gp__zero(f->w, u->P * f->F);
 	if (u->mean_part->mu == GP__MU_COEFFICIENTS) { /* one slot holds all weights */
 		if (beta || gamma) f->to = f->from;
@@ -19439,11 +19270,11 @@ static odvgp_status gp__fit_diagonal(gp__fit *f, gp__diag_work *w)
 		double moved = 0;
 		GP__FOR(i, M)
 			GP__FOR(j, i + 1) E[i * M + j] = -GP__R(0.5) * f->S[i * f->F + j] / f->noise;
-		odvgp_status status = gp__diag_factor(f->u, w, E);
-		if (!status) status = gp__diag_change(f->u, w, E);
+		odvgp_status status = gp__diag_factor(w, E);
+		if (!status) status = gp__diag_change(w, E);
 		if (status) return status;
 		gp__copy(w->mu, w->g, M);
-		gp__diag_move(f->u, w, GP__R(0.5));
+		gp__diag_move(w, GP__R(0.5));
 		GP__FOR(i, M)
 			moved = GP__MAX(
 					moved, fabs((double)(w->g[i] - w->mu[i])) / (double)(w->g[i] + w->mu[i]));
@@ -20408,7 +20239,7 @@ static odvgp_status gp__step_watched(odvgp_model *m, const gp__rows *rows, gp__w
 static odvgp_status gp__step_natural(odvgp_model *m, const gp__rows *rows, gp__wants_list want,
 		odvgp_real tau, double bound, int *looks, odvgp_info *info)
 {
-	int of_gamma = gp__any_natural_reads_gradient(m), sampled = of_gamma && gp__columns_sampled(m);
+	int of_gamma = gp__any_gamma_steps(m), sampled = of_gamma && gp__columns_sampled(m);
 	odvgp_status s;
 	if (sampled) {
 		gp__all_columns(m);
@@ -21156,7 +20987,7 @@ static ptrdiff_t gp__worst_explained(gp__init_work *w, odvgp_real *Z)
 {
 	const gp__unit *u = w->u;
 	ptrdiff_t rows = gp__residual_rows(u), taken = 0;
-	const odvgp_real *Zb = gp__node_value(u, u->Z_beta);
+	const odvgp_real *Zb = gp__value(u, u->Z_beta);
 	if (!gp__beta_factor(w, Zb)) return 0;
 	gp__draw_sample(w, w->N, 0, rows);
 	odvgp_real prior = gp__residuals(w, Zb);
@@ -21760,7 +21591,7 @@ static void gp__prior_factor(const gp__unit *u, const gp__block *block)
 	if (!block->white_sqrt.id || u->param == ODVGP_PARAMETRISATION_WHITENED) return;
 	ptrdiff_t size = block->M * block->M;
 	odvgp_real *root = gp__theta_of(u->model, block->slot_sqrt);
-	const odvgp_real *L = gp__node_value(u, block->L);
+	const odvgp_real *L = gp__value(u, block->L);
 	GP__FOR(i, u->P * size) root[i] = gp__narrowed(u) * L[i % size];
 }
 
@@ -22028,7 +21859,7 @@ static void gp__free_slots(gp__unit *u)
 		times_D = part->gamma == GP__RESIDUAL_GAMMA &&
 				  u->gamma_coords == ODVGP_GAMMA_COORDS_DIFFERENTIATED;
 	u->slot_a = gp__matrix_slot(par, Mg ? part->a : NULL, kind, u->P, Mg, times_D ? 1 : -1, 0);
-	const char *mu = u->param == ODVGP_PARAMETRISATION_A_BETA ? part->a_beta : part->q_mu;
+	const char *mu = u->param == ODVGP_PARAMETRISATION_A_BETA ? "a_beta" : "q_mu";
 	gp__block_slots(u, GP__ON_BETA, own ? NULL : mu, u->cov_part->q_sqrt, GP__STEPS_OF_MU);
 	gp__block_slots(u, GP__ON_GAMMA, part->v_mu, u->cov_part->v_sqrt, GP__STEPS_GAMMA);
 }
@@ -22381,7 +22212,7 @@ GP__NOINLINE void gp__sums_layout(odvgp_model *m, gp__arena *a)
 				nd->v = gp__take(a, nd->rows, nd->cols);
 				nd->aux = gp__take(a, nd->rows * nd->cols, nd->cols);
 			}
-			if (nd->base) nd->d = t->node[nd->base].d;
+			if (nd->base) nd->d = nd->base->d;
 			else if (stores == GP__STORES_BOTH && nd->segment == GP__HEAD)
 				nd->d = gp__take(a, nd->rows, nd->cols);
 		}

@@ -243,12 +243,12 @@ static int line_order(const void *a, const void *b)
 
 /*  Writes the operation and a size: of a kernel the numbers of points on both sides, else the size
     of the result. */
-static void line_name(gp__tape *t, const gp__node *nd, char *name, size_t size)
+static void line_name(const gp__node *nd, char *name, size_t size)
 {
 	ptrdiff_t rows = nd->rows, cols = nd->cols;
 	if (nd->op == GP__KERNEL || nd->op == GP__KERNEL_VEC) {
-		rows = gp__in(t, nd, 1)->rows;
-		cols = gp__in(t, nd, 2)->rows;
+		rows = nd->in[1]->rows;
+		cols = nd->in[2]->rows;
 	}
 	snprintf(name, size, "%-11s %td x %td", gp__ops[nd->op].name, rows, cols);
 }
@@ -285,7 +285,7 @@ static void profile_model(
 		l->forward = probe.node[i][FORWARD].seconds / steps;
 		l->reverse = probe.node[i][REVERSE].seconds / steps;
 		tape += l->forward + l->reverse;
-		line_name(&m->tape, &m->tape.node[i], l->name, sizeof l->name);
+		line_name(&m->tape.node[i], l->name, sizeof l->name);
 		count++;
 	}
 	all = tape;

@@ -167,10 +167,10 @@ static void make_sums(gp__node *nd)
 	for (i = 0, rr[F] = (odvgp_real)ROWS; i < F; i++) rr[F] += S[i * F + i];
 	rr[F] *= (odvgp_real)P;
 	free(phi);
-	nd->in[0] = add_input_node(GP__INPUT, GP__HEAD, b.features_beta, 1).id;
+	nd->in[0] = node_of(add_input_node(GP__INPUT, GP__HEAD, b.features_beta, 1));
 	if (F > b.features_beta)
-		nd->in[1] = add_input_node(GP__INPUT, GP__HEAD, F - b.features_beta, 1).id;
-	nd->in[2] = nd->in[3] = add_input_node(GP__INPUT, GP__HEAD, P, 1).id;
+		nd->in[1] = node_of(add_input_node(GP__INPUT, GP__HEAD, F - b.features_beta, 1));
+	nd->in[2] = nd->in[3] = node_of(add_input_node(GP__INPUT, GP__HEAD, P, 1));
 }
 static void add_input(const input *in, int k)
 {
@@ -258,7 +258,7 @@ static double result(void)
 	ptrdiff_t i, j;
 	/* MOMENTS adds to its output. */
 	if (nd->op == GP__MOMENTS) gp__node_zero(nd->v, nd);
-	CHECK_STATUS(gp__run_forward(&b.t, nd), ODVGP_OK);
+	CHECK_STATUS(gp__run_forward(nd), ODVGP_OK);
 	for (i = 0; i < nd->rows; i++)
 		for (j = 0; j < nd->cols; j++)
 			if (!b.lower_out || j <= i % nd->cols)
@@ -319,8 +319,7 @@ static void check_op(gp__op op, const input *in, int n, ptrdiff_t rows, ptrdiff_
 		b.out = gp__node_add(&b.t, &b.unit, op, variant, GP__HEAD, rows, ld, b.node, n, gp__none);
 		nd = node_of(b.out);
 		place_sums(nd);
-		nd->coef[0] = (odvgp_real)coef0;
-		nd->coef[1] = (odvgp_real)coef1;
+		nd->coef = (odvgp_real)(op == GP__DOT ? coef0 : coef1);
 		if (b.bare) nd->jitter = NULL;
 		b.t.scratch = b.arena;
 		if (!pass) {
@@ -349,7 +348,7 @@ static void check_op(gp__op op, const input *in, int n, ptrdiff_t rows, ptrdiff_
 		if (in[k].same_as == -1)
 			for (i = 0; i < in[k].rows * node_of(b.node[k])->ld + 1; i++)
 				b.own_d[k][i] = added || in[k].fixed ? MARK : 0;
-	gp__ops[op].reverse(&b.t, nd);
+	gp__ops[op].reverse(nd);
 	for (k = 0; k < n; k++) {
 		gp__node *x = &b.t.node[in[k].same_as == -1 ? b.node[k].id : 0];
 		ptrdiff_t count = in[k].rows * x->ld;
@@ -428,7 +427,7 @@ static void check_op(gp__op op, const input *in, int n, ptrdiff_t rows, ptrdiff_
 			}
 			result();
 			put_cotangent();
-			gp__ops[op].reverse(&b.t, nd);
+			gp__ops[op].reverse(nd);
 			for (k = 0; k < n; k++) {
 				gp__node *x = &b.t.node[in[k].same_as == -1 ? b.node[k].id : 0];
 				ptrdiff_t written = 0;

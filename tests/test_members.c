@@ -713,10 +713,9 @@ TEST(rows_of_parts_agree)
 							  ((steps & GP__STEPS_BETA) && mp->v_mu && cp->v_sqrt),
 					"%s + %s: steps of v", mp->name, cp->name);
 			CHECK_SAY(!(steps & GP__STEPS_BETA) ||
-							  (mp->q_mu && mp->a_beta && mp->mu == GP__MU_MEAN && cp->q_sqrt &&
-									  cp->factor == GP__FACTOR_OF_S),
+							  (mp->mu == GP__MU_MEAN && cp->q_sqrt && cp->factor == GP__FACTOR_OF_S),
 					"%s + %s: steps of u", mp->name, cp->name);
-			CHECK_SAY(!(steps & GP__STEPS_DIAGONAL) || (mp->q_mu && cp->diag),
+			CHECK_SAY(!(steps & GP__STEPS_DIAGONAL) || cp->diag,
 					"%s + %s: steps of O(M)", mp->name, cp->name);
 			CHECK(cp->optimum >= 0 && cp->optimum < (int)GP__COUNT(gp__optima) &&
 					(cp->optimum == GP__NO_OPTIMUM) == (gp__optima[cp->optimum] == NULL));

@@ -259,7 +259,8 @@ static int has_reader_that_ran_back(const odvgp_model *m, int i)
 	int j, k;
 	for (j = 1; j <= m->tape.nodes; j++)
 		for (k = 0; k < GP__MAX_IN; k++)
-			if (m->tape.node[j].in[k] == i && m->tape.node[j].op != GP__NAT_STATS && runs[j][1])
+			if (m->tape.node[j].in[k] == &m->tape.node[i] && m->tape.node[j].op != GP__NAT_STATS &&
+					runs[j][1])
 				return 1;
 	return 0;
 }
