@@ -1793,6 +1793,7 @@ ODVGP_API odvgp_status odvgp_compact(
 		const odvgp_server *server, void *block, size_t block_bytes, odvgp_info *info);
 #endif
 
+#ifndef ODVGP_PREDICT_ONLY
 /* --- learning online --- */
 
 /*	A predictor whose q(u) learns new rows, in the caller's memory and without the code for training.
@@ -1861,6 +1862,7 @@ ODVGP_API odvgp_status odvgp_online_drop(odvgp_online *online, ptrdiff_t k, doub
 /*	Write the checksum of the predictor at online.server.block. The bytes returned can be stored, and
 	opened by odvgp_server_from_block, until the next update. */
 ODVGP_API size_t odvgp_online_seal(odvgp_online *online, odvgp_info *info);
+#endif
 
 #ifndef ODVGP_NO_TRAINING
 /* --- files and threads --- */
