@@ -1,0 +1,235 @@
+/*  main.c - the firmware of `make mcu`: opens the block of MCU_CASE (a header by cases.c), predicts
+    its rows, compares them with the host's answers and measures the calls. Prints lines that run.sh
+    reads:
+        scratch BYTES           what a prediction asks for
+        CALL FEWEST MOST STACK  instructions over all rows, bytes of stack
+        off WHAT PERCENT        the largest difference from the host, in percent of what is allowed
+    MCU_GRADIENT: gradients, too. MCU_SAME=n: the count must be the same for n inputs, subnormal,
+    huge, infinite and NaN ones among them (0: it may differ and is printed). */
+#include "machine.h"
+#include "calls.h"
+#include MCU_CASE
+#include <float.h>
+
+enum { PAINT = 0xA5, RESERVE = 128 };
+
+static unsigned failures;
+
+/* ---- printing ---- */
+
+static void put_number(uint32_t n)
+{
+	char text[12], *p = text + sizeof text - 1;
+	*p = 0;
+	do {
+		*--p = (char)('0' + n % 10);
+		n /= 10;
+	} while (n);
+	machine_put(" ");
+	machine_put(p);
+}
+
+static void put_line(const char *name, const uint32_t *n, int count)
+{
+	machine_put(name);
+	for (int i = 0; i < count; i++) put_number(n[i]);
+	machine_put("\n");
+}
+
+static void fail(const char *what)
+{
+	failures++;
+	machine_put("FAIL ");
+	machine_put(what);
+	machine_put("\n");
+}
+
+/* ---- one call, measured ---- */
+
+typedef enum { NOTHING, OPEN, MEAN, PREDICT, GRADIENT } call;
+static const char *const call_name[] = {"nothing", "open", "mean", "predict", "gradient"};
+
+static float mean[MCU_F], var[MCU_F], dmean[MCU_F * MCU_D], dvar[MCU_F * MCU_D];
+static void *scratch;
+static size_t scratch_bytes;
+
+__attribute__((noinline)) static int run(call what, const float *x)
+{
+	switch (what) {
+	case NOTHING: return 0;
+	case OPEN: return mcu_open(mcu_block, sizeof mcu_block);
+	case MEAN: return mcu_mean(x, mean, scratch, scratch_bytes);
+	case PREDICT: return mcu_predict(x, mean, var, scratch, scratch_bytes);
+	case GRADIENT:
+#ifdef MCU_GRADIENT
+	{
+		float *const to[4] = {mean, var, dmean, dvar};
+		return mcu_gradient(x, to, scratch, scratch_bytes);
+	}
+#else
+		break;
+#endif
+	}
+	return 1;
+}
+
+typedef struct {
+	uint32_t fewest, most, stack;
+	int status;
+} cost;
+
+/*  Runs a call and widens its cost. The stack below this function is painted first. */
+__attribute__((noinline)) static void measure(call what, const float *x, cost *c)
+{
+	unsigned char *sp;
+	__asm__ volatile("mov %0, sp" : "=r"(sp));
+	for (volatile unsigned char *p = mcu_stack; p < sp - RESERVE; p++) *p = PAINT;
+	uint32_t begin = machine_ticks();
+	c->status = run(what, x);
+	uint32_t n = machine_instructions(machine_ticks() - begin), stack;
+	const volatile unsigned char *low = mcu_stack;
+	while (low < sp - RESERVE && *low == PAINT) low++;
+	if (low == mcu_stack) fail("stack overflow");
+	stack = (uint32_t)(sp - low);
+	if (n < c->fewest) c->fewest = n;
+	if (n > c->most) c->most = n;
+	if (stack > c->stack) c->stack = stack;
+}
+
+static cost no_cost(void)
+{
+	const cost c = {0xffffffff, 0, 0, 0};
+	return c;
+}
+
+/*  The cost without that of calling nothing. */
+static void put_cost(call what, const cost *c, const cost *nothing)
+{
+	const uint32_t n[3] = {c->fewest - nothing->fewest, c->most - nothing->fewest, c->stack};
+	put_line(call_name[what], n, 3);
+}
+
+/* ---- checks ---- */
+
+/*  The loop's length is known: 2 rounds + what calling it takes, which the difference of two lengths
+    leaves out. */
+static void check_counter(void)
+{
+	uint32_t n[2];
+	for (int k = 0; k < 2; k++) {
+		uint32_t begin = machine_ticks();
+		machine_loop(k ? 50000 : 1000);
+		n[k] = machine_instructions(machine_ticks() - begin);
+	}
+	n[0] = n[1] - n[0];
+	put_line("loop", n, 1);
+	if (n[0] != 2 * (50000 - 1000)) fail("a loop of 98000 instructions is counted wrongly");
+}
+
+typedef struct {
+	const char *name;
+	const float *got, *want;
+	int n;
+	float worst; /* in tolerances */
+} quantity;
+
+static quantity quantities[] = {{"mean", mean, mcu_mean_want, MCU_F, 0},
+		{"var", var, mcu_var_want, MCU_F, 0}, {"dmean", dmean, mcu_dmean_want, MCU_F * MCU_D, 0},
+		{"dvar", dvar, mcu_dvar_want, MCU_F * MCU_D, 0}};
+
+/*  Compares a row with the host's answers. */
+static void compare(int row, int count)
+{
+	for (int k = 0; k < count; k++) {
+		quantity *q = &quantities[k];
+		for (int i = 0; i < q->n; i++) {
+			float off = q->got[i] - q->want[row * q->n + i];
+			if (off < 0) off = -off;
+			off /= mcu_tolerance[k];
+			if (!(off <= FLT_MAX)) off = FLT_MAX;
+			if (off > q->worst) q->worst = off;
+		}
+	}
+}
+
+#if MCU_INPUTS
+/*  Bits of all kinds of floats. */
+static void any_row(float *x)
+{
+	static const uint32_t special[] = {0, 1, 0x80000001, 0x007fffff, 0x00800000, 0x7f7fffff,
+			0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000, 0x7f800001, 0x3f800000};
+	static uint32_t state = 7;
+	for (int d = 0; d < MCU_D; d++) {
+		union {
+			uint32_t bits;
+			float real;
+		} v;
+		state = state * 1664525u + 1013904223u;
+		v.bits = state ^ state >> 15;
+		if (state >> 30 == 0) v.bits = special[(state >> 16) % (sizeof special / sizeof *special)];
+		if (state >> 30 == 1) v.real = (float)(int32_t)(state << 4) * 1e-9f;
+		x[d] = v.real;
+	}
+}
+
+/*  Any input takes the same time, where MCU_SAME says so. */
+static void check_time(const cost *nothing)
+{
+	cost c = no_cost();
+	float x[MCU_D];
+	for (int i = 0; i < MCU_INPUTS; i++) {
+		any_row(x);
+		measure(PREDICT, x, &c);
+	}
+	const uint32_t n[] = {MCU_INPUTS, c.fewest - nothing->fewest, c.most - nothing->fewest};
+	put_line("inputs", n, 3);
+	if (MCU_SAME && c.fewest != c.most) fail("time depends on the input");
+}
+#endif
+
+int main(void)
+{
+	cost nothing = no_cost(), c = no_cost();
+	int count = 2;
+	call last = PREDICT;
+	check_counter();
+	measure(NOTHING, NULL, &nothing);
+	measure(OPEN, NULL, &c);
+	put_cost(OPEN, &c, &nothing);
+	if (c.status) fail("the block is refused");
+	scratch = mcu_free;
+	scratch_bytes = mcu_scratch();
+	const uint32_t need = (uint32_t)scratch_bytes, block = sizeof mcu_block;
+	put_line("block", &block, 1);
+	put_line("scratch", &need, 1);
+	if (scratch_bytes > (size_t)(mcu_free_end - mcu_free)) {
+		const uint32_t n = (uint32_t)(mcu_free_end - mcu_free);
+		put_line("RAM is too small: has", &n, 1);
+		return (int)failures;
+	}
+#ifdef MCU_GRADIENT
+	count = 4;
+	last = GRADIENT;
+#endif
+	for (int what = MEAN; what <= (int)last; what++) {
+		c = no_cost();
+		for (int row = 0; row < MCU_ROWS; row++) {
+			measure((call)what, mcu_x + row * MCU_D, &c);
+			if (c.status) fail("a row is refused");
+			compare(row, what == MEAN ? 1 : what == PREDICT ? 2 : 4);
+		}
+		put_cost((call)what, &c, &nothing);
+	}
+	for (int k = 0; k < count; k++) {
+		const quantity *q = &quantities[k];
+		const uint32_t percent = q->worst < 1e6f ? (uint32_t)(100 * q->worst) : 100000000;
+		machine_put("off ");
+		put_line(q->name, &percent, 1);
+		if (percent > 100) fail("an answer is not the host's");
+	}
+#if MCU_INPUTS
+	check_time(&nothing);
+#endif
+	machine_put(failures ? "failed\n" : "passed\n");
+	return failures != 0;
+}
