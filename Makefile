@@ -43,10 +43,10 @@ ifeq (0$(filter -j%,$(MAKEFLAGS)),$(MAKELEVEL)) # not below a make that shares i
 MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 endif
 
-.PHONY: all demo test test-isa golden golden-write chaos cross cblas test-all soak mutants \
-        sanitize tsan fuzz valgrind tidy standards symbols readme all-targets bench bench-float \
-        bench-serve bench-steps bench-seconds bench-against cost-curves examples lessons ports \
-        install shared dist-arduino dist-platformio packages cover size clean help
+.PHONY: all demo test test-isa golden golden-write mcu mcu-write chaos cross cblas test-all soak \
+        mutants sanitize tsan fuzz valgrind tidy standards symbols readme all-targets bench \
+        bench-float bench-serve bench-steps bench-seconds bench-against cost-curves examples \
+        lessons ports install shared dist-arduino dist-platformio packages cover size clean help
 .DELETE_ON_ERROR:
 
 ## all: the command-line tool, build/odvgp
@@ -264,6 +264,18 @@ soak: $(B)/soak $(B)/test_warm $(B)/test_densities $(B)/tool
 ##   WORDS="gemm natgrad" for those that name one of them
 mutants:
 	@MAKE="$(MAKE)" CC="$(CC)" sh tests/long/mutants.sh tests/long/mutants.txt $(B)/mutants $(WORDS)
+
+# Models and answers for the firmware: products are not fused, as in the plain C of the machines.
+$(B)/mcu/cases_of_host: CFLAGS := -O1
+$(B)/mcu/cases_of_host: tests/mcu/cases.c
+	$(call compile,-ffp-contract=off)
+## mcu: firmware for Cortex-M and RISC-V under qemu: predictions, code, stack, instructions beside
+##   the committed table; a minute; MACHINES="m4f rv32"
+mcu: $(B)/mcu/cases_of_host
+	@EXPECT="$(EXPECT)" MACHINES="$(MACHINES)" sh tests/mcu/run.sh $< $(B)/mcu
+## mcu-write: write that table, after a growth that is meant
+mcu-write: $(B)/mcu/cases_of_host
+	@MACHINES="" sh tests/mcu/run.sh $< $(B)/mcu write
 
 # Hashes depend on the bits of every operation: no product may be fused with a sum (some compilers
 # do by default, given -march).

@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*  Each returns 0 or an error. scratch holds mcu_scratch bytes; x [D], mean and var [F], dmean and
-    dvar [F,D]. */
+/*  mcu_scratch returns the bytes of scratch for a prediction or, `gradient`, for one with gradients;
+    the others 0 or an error. x [D], mean and var [F]; to: mean, var, and dmean and dvar [F,D]. */
 int mcu_open(const uint32_t *block, size_t block_bytes);
-size_t mcu_scratch(void);
+size_t mcu_scratch(int gradient);
 int mcu_mean(const float *x, float *mean, void *scratch, size_t bytes);
 int mcu_predict(const float *x, float *mean, float *var, void *scratch, size_t bytes);
 int mcu_gradient(const float *x, float *const to[4], void *scratch, size_t bytes);

@@ -9,13 +9,13 @@ int mcu_open(const uint32_t *block, size_t block_bytes)
 	return odvgpf_server_from_block(&server, block, block_bytes, ODVGP_ISA_AUTO, NULL);
 }
 
-size_t mcu_scratch(void)
+size_t mcu_scratch(int gradient)
 {
 #ifdef MCU_GRADIENT
-	return odvgpf_predict_gradient_scratch(&server, 1, NULL);
-#else
-	return odvgpf_predict_scratch(&server, 1, NULL);
+	if (gradient) return odvgpf_predict_gradient_scratch(&server, 1, NULL);
 #endif
+	(void)gradient;
+	return odvgpf_predict_scratch(&server, 1, NULL);
 }
 
 int mcu_mean(const float *x, float *mean, void *scratch, size_t bytes)

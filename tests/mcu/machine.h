@@ -19,5 +19,16 @@ void machine_exit(int status);
 /*  Memory that the linker script leaves free, and the stack, which grows down from its end. */
 extern unsigned char mcu_free[], mcu_free_end[], mcu_stack[], mcu_stack_end[];
 
+static inline unsigned char *machine_sp(void)
+{
+	unsigned char *sp;
+#ifdef __riscv
+	__asm__ volatile("mv %0, sp" : "=r"(sp));
+#else
+	__asm__ volatile("mov %0, sp" : "=r"(sp));
+#endif
+	return sp;
+}
+
 int main(void);
 #endif

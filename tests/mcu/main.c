@@ -1,11 +1,13 @@
 /*  main.c - the firmware of `make mcu`: opens the block of MCU_CASE (a header by cases.c), predicts
     its rows, compares them with the host's answers and measures the calls. Prints lines that run.sh
     reads:
-        scratch BYTES           what a prediction asks for
+        block BYTES
+        scratch BYTES [BYTES]   for a prediction, for one with gradients
         CALL FEWEST MOST STACK  instructions over all rows, bytes of stack
-        off WHAT PERCENT        the largest difference from the host, in percent of what is allowed
-    MCU_GRADIENT: gradients, too. MCU_SAME=n: the count must be the same for n inputs, subnormal,
-    huge, infinite and NaN ones among them (0: it may differ and is printed). */
+        off WHAT N            the largest difference from the host, in thousandths of what is allowed
+        inputs N FEWEST MOST    instructions of `predict` for MCU_INPUTS inputs, subnormal, huge,
+                                infinite and NaN ones among them
+    MCU_GRADIENT: gradients, too. MCU_SAME=1: all inputs must take the same number. */
 #include "machine.h"
 #include "calls.h"
 #include MCU_CASE
@@ -81,8 +83,7 @@ typedef struct {
 /*  Runs a call and widens its cost. The stack below this function is painted first. */
 __attribute__((noinline)) static void measure(call what, const float *x, cost *c)
 {
-	unsigned char *sp;
-	__asm__ volatile("mov %0, sp" : "=r"(sp));
+	unsigned char *sp = machine_sp();
 	for (volatile unsigned char *p = mcu_stack; p < sp - RESERVE; p++) *p = PAINT;
 	uint32_t begin = machine_ticks();
 	c->status = run(what, x);
@@ -111,19 +112,20 @@ static void put_cost(call what, const cost *c, const cost *nothing)
 
 /* ---- checks ---- */
 
-/*  The loop's length is known: 2 rounds + what calling it takes, which the difference of two lengths
-    leaves out. */
+/*  Instructions to run the loop and to call it. */
+__attribute__((noinline)) static uint32_t loop_of(uint32_t rounds)
+{
+	uint32_t begin = machine_ticks();
+	machine_loop(rounds);
+	return machine_instructions(machine_ticks() - begin);
+}
+
+/*  The difference of two loops has a known length. */
 static void check_counter(void)
 {
-	uint32_t n[2];
-	for (int k = 0; k < 2; k++) {
-		uint32_t begin = machine_ticks();
-		machine_loop(k ? 50000 : 1000);
-		n[k] = machine_instructions(machine_ticks() - begin);
-	}
-	n[0] = n[1] - n[0];
-	put_line("loop", n, 1);
-	if (n[0] != 2 * (50000 - 1000)) fail("a loop of 98000 instructions is counted wrongly");
+	const uint32_t n = loop_of(50000) - loop_of(1000);
+	put_line("loop", &n, 1);
+	if (n != 2 * (50000 - 1000)) fail("a loop of 98000 instructions is counted wrongly");
 }
 
 typedef struct {
@@ -197,20 +199,21 @@ int main(void)
 	measure(OPEN, NULL, &c);
 	put_cost(OPEN, &c, &nothing);
 	if (c.status) fail("the block is refused");
-	scratch = mcu_free;
-	scratch_bytes = mcu_scratch();
-	const uint32_t need = (uint32_t)scratch_bytes, block = sizeof mcu_block;
+	const uint32_t block = sizeof mcu_block, has = (uint32_t)(mcu_free_end - mcu_free);
+	uint32_t need[2] = {(uint32_t)mcu_scratch(0), 0};
 	put_line("block", &block, 1);
-	put_line("scratch", &need, 1);
-	if (scratch_bytes > (size_t)(mcu_free_end - mcu_free)) {
-		const uint32_t n = (uint32_t)(mcu_free_end - mcu_free);
-		put_line("RAM is too small: has", &n, 1);
-		return (int)failures;
-	}
 #ifdef MCU_GRADIENT
 	count = 4;
 	last = GRADIENT;
+	need[1] = (uint32_t)mcu_scratch(1);
 #endif
+	put_line("scratch", need, count / 2);
+	scratch = mcu_free;
+	scratch_bytes = need[0] > need[1] ? need[0] : need[1];
+	if (scratch_bytes > has) {
+		put_line("no room: RAM has", &has, 1);
+		return (int)failures;
+	}
 	for (int what = MEAN; what <= (int)last; what++) {
 		c = no_cost();
 		for (int row = 0; row < MCU_ROWS; row++) {
@@ -222,10 +225,10 @@ int main(void)
 	}
 	for (int k = 0; k < count; k++) {
 		const quantity *q = &quantities[k];
-		const uint32_t percent = q->worst < 1e6f ? (uint32_t)(100 * q->worst) : 100000000;
+		const uint32_t off = q->worst < 1e6f ? (uint32_t)(1000 * q->worst) : 1000000000;
 		machine_put("off ");
-		put_line(q->name, &percent, 1);
-		if (percent > 100) fail("an answer is not the host's");
+		put_line(q->name, &off, 1);
+		if (off > 1000) fail("an answer is not the host's");
 	}
 #if MCU_INPUTS
 	check_time(&nothing);
