@@ -30,7 +30,8 @@ typedef struct {
 	float mean[ROWS], var[ROWS], dmean[ROWS * MOST_D], dvar[ROWS * MOST_D];
 } answers;
 
-static float X[N * MOST_D], y[N], block[MOST_FLOATS], scratch[MOST_FLOATS * 4];
+static float X[N * MOST_D], y[N], block[MOST_FLOATS], compact[MOST_FLOATS],
+		scratch[MOST_FLOATS * 4];
 
 static float uniform(void)
 {
@@ -94,11 +95,10 @@ static answers answer(size_t bytes, odvgp_isa isa, const float *at, ptrdiff_t D)
 	for (ptrdiff_t i = 0; i < ROWS; i++) {
 		const odvgp_gradient to = {
 				a.mean + i, a.var + i, a.dmean + i * D, a.dvar + i * D, NULL, NULL};
-		stop_on(odvgp_predict_gradient(
-						&server, at + i * D, 1, &to, scratch, sizeof scratch, &info),
+		stop_on(odvgp_predict_gradient(&server, at + i * D, 1, &to, scratch, sizeof scratch, &info),
 				&info);
-		stop_on(odvgp_predict(
-						&server, at + i * D, 1, a.mean + i, a.var + i, scratch, sizeof scratch, &info),
+		stop_on(odvgp_predict(&server, at + i * D, 1, a.mean + i, a.var + i, scratch,
+						sizeof scratch, &info),
 				&info);
 	}
 	return a;
@@ -120,8 +120,18 @@ static float largest(const float *a, ptrdiff_t n)
 static void print_floats(FILE *f, const char *name, const float *v, ptrdiff_t n)
 {
 	fprintf(f, "static const float mcu_%s[] = {", name);
-	for (ptrdiff_t i = 0; i < n; i++)
-		fprintf(f, "%s%af,", i % 6 ? " " : "\n", (double)v[i]);
+	for (ptrdiff_t i = 0; i < n; i++) fprintf(f, "%s%af,", i % 6 ? " " : "\n", (double)v[i]);
+	fprintf(f, "\n};\n");
+}
+
+static void print_block(FILE *f, const char *name, const float *words, size_t bytes)
+{
+	fprintf(f, "static const uint32_t mcu_%s[] = {", name);
+	for (size_t i = 0; i < bytes / 4; i++) {
+		uint32_t word;
+		memcpy(&word, &words[i], 4);
+		fprintf(f, "%s0x%08lx,", i % 8 ? " " : "\n", (unsigned long)word);
+	}
 	fprintf(f, "\n};\n");
 }
 
@@ -144,17 +154,18 @@ static void write_case(const mcu_case *c, FILE *f)
 		spread[2] = fmaxf(spread[2], largest_difference(a.dmean, b.dmean, n));
 		spread[3] = fmaxf(spread[3], largest_difference(a.dvar, b.dvar, n));
 	}
-	const float most[4] = {largest(a.mean, ROWS), largest(a.var, ROWS), largest(a.dmean, n),
-			largest(a.dvar, n)};
+	const float most[4] = {
+			largest(a.mean, ROWS), largest(a.var, ROWS), largest(a.dmean, n), largest(a.dvar, n)};
 	fprintf(f, "/* %s, %s; written by tests/mcu/cases.c */\n", c->name, c->kernel);
 	fprintf(f, "enum { MCU_D = %d, MCU_F = 1, MCU_ROWS = %d };\n", (int)c->D, ROWS);
-	fprintf(f, "static const uint32_t mcu_block[] = {");
-	for (size_t i = 0; i < bytes / 4; i++) {
-		uint32_t word;
-		memcpy(&word, &block[i], 4);
-		fprintf(f, "%s0x%08lx,", i % 8 ? " " : "\n", (unsigned long)word);
-	}
-	fprintf(f, "\n};\n");
+	print_block(f, "block", block, bytes);
+#ifdef ODVGP_MEMBERS
+	odvgp_info info;
+	odvgp_server server;
+	stop_on(odvgp_server_from_block(&server, block, bytes, ODVGP_ISA_C, &info), &info);
+	stop_on(odvgp_compact(&server, compact, sizeof compact, &info), &info);
+	print_block(f, "compact", compact, odvgp_compact_size(&server, NULL));
+#endif
 	print_floats(f, "x", X, n);
 	print_floats(f, "mean_want", a.mean, ROWS);
 	print_floats(f, "var_want", a.var, ROWS);

@@ -1,6 +1,6 @@
 #!/bin/sh
 # machine.sh DIR MACHINE   builds the firmware of tests/mcu for a machine that qemu has, runs it for each of DIR/cases/*.h, and
-# writes DIR/MACHINE.rows, lines of table.txt. Says what failed, and what is worth knowing; ends with 1 if anything failed.
+# writes DIR/MACHINE.rows, lines of table.txt. DIR/exports/NAME.h, if there, is an export of case NAME and runs, too. Says what failed, and what is worth knowing; ends with 1 if anything failed.
 # Variable DEFINES, the library's options: one of them ODVGP_PREDICT_ONLY asks for all that this promises.
 dir=$1/$2 cases=$1/cases machine=$2 here=tests/mcu failed=0
 mkdir -p "$dir" && : >"$1/$machine.rows" || exit 1
@@ -130,15 +130,29 @@ compile $here/calls_library.c calls.o
 compile $here/calls_library.c calls_gradient.o -DMCU_GRADIENT
 compile $here/start.c start.o -std=gnu99 $timer $csr
 [ $failed = 0 ] || exit 1
-echo "      $machine: the library refers to: $(${cross}nm -u "$dir/library.o" | awk '{ printf "%s ", $2 }')"
+# Apart from the compiler's helpers for integers and, without an FPU, floats.
+helpers='__aeabi_(f[a-z0-9]*|u?i2f|u?idiv(mod)?|u?ldivmod|lmul|ll?s[lr]|lasr|ui2f|l2f|ul2f|u?lcmp)|__gnu_thumb1_case_[a-z]*'
+helpers="$helpers|__([a-z]+sf[0-9]?|fix(uns)?sf[sd]i|float(un)?[sd]isf|u?(div|mod)[sd]i3|muldi3|(ashl|ashr|lshr)di3|c[lt]z[sd]i2)"
+names=$(${cross}nm -u "$dir/library.o" | awk -v p="^($helpers|memcpy|memset)$" '$2 !~ p { printf "%s ", $2 }')
+echo "      $machine: the library refers to memcpy, memset, helpers of libgcc${names:+ and $names}"
+[ -z "$names" ] || [ $strict = 0 ] || fail "the library refers to $names"
 code predict calls.o library.o "$dir/library.o"
 code predict+gradient calls_gradient.o library.o "$dir/library.o"
 
 for header in "$cases"/*.h; do
     name=$(basename "$header" .h)
-    case $name in *.export) continue ;; esac
     [ "$name" = orth_12_24 ] && n=$inputs || n=0
-    compile $here/main.c main.o -DMCU_GRADIENT "-DMCU_CASE=\"$name.h\"" -DMCU_INPUTS=$n -DMCU_SAME=$same &&
-        run "$name" "$name" "$dir/main.o" "$dir/calls_gradient.o" "$dir/library.o"
+    compile_main() { # object, options...
+        object=$1
+        shift
+        compile $here/main.c "$object" -DMCU_GRADIENT "-DMCU_CASE=\"$name.h\"" -DMCU_INPUTS=$n -DMCU_SAME=$same -DMCU_FINITE=$strict "$@"
+    }
+    compile_main main.o && run "$name" "$name" "$dir/main.o" "$dir/calls_gradient.o" "$dir/library.o"
+    if [ -f "$1/exports/$name.h" ]; then
+        exported="-DMCU_EXPORT=\"$1/exports/$name.h\" -DMCU_NAME=$name"
+        compile $here/calls_export.c "$name.o" $exported -DMCU_GRADIENT && compile $here/calls_export.c calls_export.o $exported &&
+            code "$name.export" calls_export.o calls_export.o
+        compile_main main.o $exported && run "$name.export" "$name.export" "$dir/main.o" "$dir/$name.o"
+    fi
 done
 exit $failed

@@ -4,16 +4,30 @@
         block BYTES
         scratch BYTES [BYTES]   for a prediction, for one with gradients
         CALL FEWEST MOST STACK  instructions over all rows, bytes of stack
-        off WHAT N            the largest difference from the host, in thousandths of what is allowed
+        off WHAT N              the largest difference from the host, in thousandths of the
+                                tolerance
         inputs N FEWEST MOST    instructions of `predict` for MCU_INPUTS inputs, subnormal, huge,
                                 infinite and NaN ones among them
-    MCU_GRADIENT: gradients, too. MCU_SAME=1: all inputs must take the same number. */
+    MCU_GRADIENT: gradients, too. MCU_SAME=1: all inputs must take the same number. MCU_FINITE=1:
+    answers are finite for all inputs. */
 #include "machine.h"
 #include "calls.h"
 #include MCU_CASE
 #include <float.h>
 
-enum { PAINT = 0xA5, RESERVE = 128 };
+/*  The block of the case; an exported header has none. */
+#if defined(MCU_EXPORT)
+#define BLOCK       NULL
+#define BLOCK_BYTES 0
+#elif defined(ODVGP_PREDICT_ONLY)
+#define BLOCK       mcu_compact
+#define BLOCK_BYTES sizeof mcu_compact
+#else
+#define BLOCK       mcu_block
+#define BLOCK_BYTES sizeof mcu_block
+#endif
+
+enum { PAINT = 0xA5, SLOPES = MCU_F * MCU_D };
 
 static unsigned failures;
 
@@ -51,7 +65,7 @@ static void fail(const char *what)
 typedef enum { NOTHING, OPEN, MEAN, PREDICT, GRADIENT } call;
 static const char *const call_name[] = {"nothing", "open", "mean", "predict", "gradient"};
 
-static float mean[MCU_F], var[MCU_F], dmean[MCU_F * MCU_D], dvar[MCU_F * MCU_D];
+static float mean[MCU_F], var[MCU_F], dmean[SLOPES], dvar[SLOPES];
 static void *scratch;
 static size_t scratch_bytes;
 
@@ -59,7 +73,7 @@ __attribute__((noinline)) static int run(call what, const float *x)
 {
 	switch (what) {
 	case NOTHING: return 0;
-	case OPEN: return mcu_open(mcu_block, sizeof mcu_block);
+	case OPEN: return mcu_open(BLOCK, BLOCK_BYTES);
 	case MEAN: return mcu_mean(x, mean, scratch, scratch_bytes);
 	case PREDICT: return mcu_predict(x, mean, var, scratch, scratch_bytes);
 	case GRADIENT:
@@ -84,12 +98,12 @@ typedef struct {
 __attribute__((noinline)) static void measure(call what, const float *x, cost *c)
 {
 	unsigned char *sp = machine_sp();
-	for (volatile unsigned char *p = mcu_stack; p < sp - RESERVE; p++) *p = PAINT;
+	for (volatile unsigned char *p = mcu_stack; p < sp; p++) *p = PAINT;
 	uint32_t begin = machine_ticks();
 	c->status = run(what, x);
 	uint32_t n = machine_instructions(machine_ticks() - begin), stack;
 	const volatile unsigned char *low = mcu_stack;
-	while (low < sp - RESERVE && *low == PAINT) low++;
+	while (low < sp && *low == PAINT) low++;
 	if (low == mcu_stack) fail("stack overflow");
 	stack = (uint32_t)(sp - low);
 	if (n < c->fewest) c->fewest = n;
@@ -106,7 +120,8 @@ static cost no_cost(void)
 /*  The cost without that of calling nothing. */
 static void put_cost(call what, const cost *c, const cost *nothing)
 {
-	const uint32_t n[3] = {c->fewest - nothing->fewest, c->most - nothing->fewest, c->stack};
+	const uint32_t n[3] = {
+			c->fewest - nothing->fewest, c->most - nothing->fewest, c->stack - nothing->stack};
 	put_line(call_name[what], n, 3);
 }
 
@@ -136,8 +151,8 @@ typedef struct {
 } quantity;
 
 static quantity quantities[] = {{"mean", mean, mcu_mean_want, MCU_F, 0},
-		{"var", var, mcu_var_want, MCU_F, 0}, {"dmean", dmean, mcu_dmean_want, MCU_F * MCU_D, 0},
-		{"dvar", dvar, mcu_dvar_want, MCU_F * MCU_D, 0}};
+		{"var", var, mcu_var_want, MCU_F, 0}, {"dmean", dmean, mcu_dmean_want, SLOPES, 0},
+		{"dvar", dvar, mcu_dvar_want, SLOPES, 0}};
 
 /*  Compares a row with the host's answers. */
 static void compare(int row, int count)
@@ -179,12 +194,16 @@ static void check_time(const cost *nothing)
 {
 	cost c = no_cost();
 	float x[MCU_D];
+	int wrong = 0;
 	for (int i = 0; i < MCU_INPUTS; i++) {
 		any_row(x);
 		measure(PREDICT, x, &c);
+		for (int f = 0; f < MCU_F; f++)
+			wrong += !(mean[f] - mean[f] == 0 && var[f] >= 0 && var[f] <= FLT_MAX);
 	}
 	const uint32_t n[] = {MCU_INPUTS, c.fewest - nothing->fewest, c.most - nothing->fewest};
 	put_line("inputs", n, 3);
+	if (MCU_FINITE && wrong) fail("an input has answers that are not finite");
 	if (MCU_SAME && c.fewest != c.most) fail("time depends on the input");
 }
 #endif
@@ -199,7 +218,7 @@ int main(void)
 	measure(OPEN, NULL, &c);
 	put_cost(OPEN, &c, &nothing);
 	if (c.status) fail("the block is refused");
-	const uint32_t block = sizeof mcu_block, has = (uint32_t)(mcu_free_end - mcu_free);
+	const uint32_t block = BLOCK_BYTES, has = (uint32_t)(mcu_free_end - mcu_free);
 	uint32_t need[2] = {(uint32_t)mcu_scratch(0), 0};
 	put_line("block", &block, 1);
 #ifdef MCU_GRADIENT

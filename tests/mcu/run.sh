@@ -3,9 +3,14 @@
 # compares it with tests/mcu/table.txt: what has grown by more than 2 % fails. `write` writes that file instead. CASES is the program
 # that cases.c makes. What is not installed is skipped. Variables MACHINES="m4f rv32" (all); EXPECT=1: nothing may be missing.
 cases=$1 dir=$2 write=$3 table=tests/mcu/table.txt
-# The library's options, here only; tests/mcu/machine.sh looks for ODVGP_PREDICT_ONLY among them.
-DEFINES='-DODVGP_FLOAT -DODVGP_NO_TRAINING -DODVGP_NO_STDIO -DODVGP_ASSERT(x)=((void)0)'
+# The library's options are those of the sketch, which README recommends; machine.sh looks for ODVGP_PREDICT_ONLY among them.
+: "${DEFINES:=$(sed -n 's/^#define \(ODVGP_[A-Z_]*\((x)\)*\) *\(.*\)/-D\1=\3/p' examples/packaging/predict/gp.h | tr '\n' ' ')}"
 export DEFINES LC_ALL=C
+options() { sed -n '/^#define ODVGP_IMPLEMENTATION/d; s, *//.*,,; s/^\(#define ODVGP_.*\)/\1/p' | tr -s ' ' | sort; }
+if [ "$(options <examples/packaging/predict/gp.h)" != "$(sed -n '/^## A controller/,/^## /p' README.md | options)" ]; then
+    echo "FAIL  README's options of a controller are not those of examples/packaging/predict/gp.h"
+    exit 1
+fi
 rm -rf "$dir/cases" "$dir"/*.rows
 mkdir -p "$dir/cases" || exit 1
 
@@ -74,6 +79,12 @@ fi
 # Another compiler's sizes are shown, not judged.
 awk '
     BEGIN { split("m4f m3 m7 m0", m); for (i in m) family[m[i]] = "m4f"; family["rv32"] = family["rv32f"] = "rv32" }
+    BEGIN {
+        n = split("text constants data library-code library-data", m)
+        for (i = 1; i <= n; i++) name["code", i + 3] = m[i]
+        n = split("block scratch scratch-gradient stack-open stack-predict stack-gradient open mean mean+var mean+var+gradient", m)
+        for (i = 1; i <= n; i++) name["run", i + 3] = m[i]
+    }
     /^#/ { next }
     { key = $1 " " $2 (NF > 3 ? " " $3 : "") }
     NR == FNR { old[key] = $0; next }
@@ -88,7 +99,7 @@ awk '
         for (i = 4; i <= NF; i++) {
             if ($i == was[i]) continue
             if ($i > was[i] * 1.02 || (was[i] == "-") != ($i == "-")) {
-                print (judged[family[$2]] ? "FAIL  " : "note  ") key ": column " i " was " was[i] ", is " $i
+                print (judged[family[$2]] ? "FAIL  " : "note  ") key ": " name[$1, i] " was " was[i] ", is " $i
                 if (judged[family[$2]]) bad = 1
             } else if ($i < was[i] * 0.98) less++
         }

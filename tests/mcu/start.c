@@ -55,8 +55,14 @@ static void start_timer(void)
 }
 uint32_t machine_ticks(void) { return 0xffffffff - REGISTER(TIMER + VALUE); }
 #elif defined(MCU_TIMER_NRF51)
-enum { TIMER = 0x40008000, START = 0, CAPTURE = 0x40, BITMODE = 0x508, PRESCALER = 0x510,
-	CC = 0x540 };
+enum {
+	TIMER = 0x40008000,
+	START = 0,
+	CAPTURE = 0x40,
+	BITMODE = 0x508,
+	PRESCALER = 0x510,
+	CC = 0x540
+};
 static void start_timer(void)
 {
 	REGISTER(TIMER + BITMODE) = 3; /* 32 bits */
@@ -136,7 +142,7 @@ typedef struct {
 	unsigned char *stack;
 	handler at[15];
 } vector_table;
-__attribute__((section(".reset"), used)) static const vector_table vectors = {mcu_stack_end,
-		{mcu_reset, fault, fault, fault, fault, fault, fault, fault, fault, fault, fault, fault,
-				fault, fault, fault}};
+__attribute__((section(".reset"), used)) static const vector_table vectors = {
+		mcu_stack_end, {mcu_reset, fault, fault, fault, fault, fault, fault, fault, fault, fault,
+							   fault, fault, fault, fault, fault}};
 #endif
