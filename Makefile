@@ -26,7 +26,7 @@ NO_FLOAT    := test_alias test_pool test_threads test_tape
 FLOAT_TESTS := $(if $(SKIP_FLOAT),,$(filter-out $(NO_FLOAT),$(TESTS)))
 # `make test-isa` and `make sanitize` leave these in float to ALL=1, so as to end soon; `make test`
 # runs in float only what BRIEF_FLOAT names.
-BRIEF_FLOAT := test_products test_factors test_oracle test_densities test_gradient
+BRIEF_FLOAT := test_products test_factors test_oracle test_densities test_gradient test_compact
 SLOW_FLOAT  := test_arguments test_base_kernels test_deep test_deep_images test_forged_files \
                test_independent test_lbfgs test_likelihoods test_members test_members_steps \
                test_mixing test_model test_optim test_patches test_predict test_recovery test_rows \
@@ -184,6 +184,10 @@ BASE_KERNELS := $(addsuffix /test_base_kernels,$(B) $(B)/f32 $(B)/sanitize $(B)/
                 $(B)/cover)
 $(BASE_KERNELS): LIBS := tests/base_kernels_two.c $(LIBS)
 $(BASE_KERNELS): tests/base_kernels_two.c tests/base_kernels.h
+# One with the code of a controller, and of one that lacks something.
+COMPACT := $(BASE_KERNELS:%/test_base_kernels=%/test_compact)
+$(COMPACT): LIBS += tests/compact_only.c tests/compact_few.c
+$(COMPACT): tests/compact_only.c tests/compact_few.c tests/compact_only.h odvgp.h
 
 # At -O0 but for the library that the programs share: with sanitizers gcc takes ten times as long to
 # optimise.

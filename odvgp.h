@@ -33,12 +33,12 @@ Do this:
 			return 0;
 		}
 
-	Serve a trained model from a controller: a host defines ODVGP_FLOAT, trains, freezes and prints
-	the block as a const array of 32-bit words (examples/packaging/model.c) and the scratch bytes
-	odvgpf_predict_scratch(&server, 1, NULL). The controller defines ODVGP_FLOAT, ODVGP_NO_TRAINING,
-	ODVGP_NO_STDIO and ODVGP_ASSERT(x) as ((void)0), calls odvgpf_server_from_block once, then
-	odvgpf_predict for each input (examples/03_static_block.c; 04_use_a_trained_model.c reads a
-	file).
+	Serve a trained model from a controller: a host defines ODVGP_FLOAT, trains, freezes, and prints
+	what odvgpf_compact makes of the block as a const array of 32-bit words, with the bytes of
+	odvgpf_compact_scratch (examples/packaging/model.c). The controller defines ODVGP_FLOAT and
+	ODVGP_PREDICT_ONLY, calls odvgpf_server_from_block once, then odvgpf_predict for each input.
+	With ODVGP_NO_TRAINING instead it serves blocks of odvgp_freeze, many rows at once, layers and
+	images (examples/03_static_block.c; 04_use_a_trained_model.c reads a file).
 
 CONTENTS   (search for a tag with its arrows)
 	>>conventions	sizes, storage, calls, errors, symbols, glossary
@@ -66,6 +66,7 @@ CONTENTS   (search for a tag with its arrows)
 	  >>predictor	the frozen model
 	  >>gradient	derivatives of predictions
 	  >>server		blocks and files; prediction needs nothing below
+	  >>rows		compact blocks and their predictions, for controllers
 	  >>model		types of training
 	  >>params		the parameter vector
 	  >>ops			matrix operations
@@ -169,6 +170,14 @@ CONTENTS   (search for a tag with its arrows)
 	ODVGP_NO_TRAINING		-		only serve models from blocks and files: leave out everything
 									after >>server. Includes ODVGP_NO_MALLOC; add ODVGP_NO_STDIO on
 									bare metal
+	ODVGP_PREDICT_ONLY		-		only serve compact blocks (odvgp_compact), row by row:
+									odvgp_server_from_block, odvgp_predict, odvgp_predict_y of the
+									Gaussian, odvgp_predict_gradient without Hessian and cov, their
+									scratch. Includes the three switches around it. No libm; in
+									float no double. odvgp_info gets status, what and row. A row
+									that is not finite returns E_NAN and gets the prior's mean and
+									variance at the inputs' mean, so that a loop that ignores the
+									status is safe; elsewhere outputs stay
 	ODVGP_NO_MALLOC			-		leave out the allocating layer (odvgp_model_create, _free,
 									odvgp_save_file, odvgp_load_file, odvgp_predict_once)
 	ODVGP_NO_STDIO			-		leave out the five calls that take a path
@@ -180,6 +189,11 @@ CONTENTS   (search for a tag with its arrows)
 									on threads
 	ODVGP_MAX_BASE_KERNELS	8		most base kernels in an expression, 1..32
 	ODVGP_MAX_LAYERS		3		most layers, 1..8
+	ODVGP_LIKELIHOODS, _KERNELS, _MEMBERS
+							all		what the build has, as ODVGP_LIK_GAUSSIAN | ODVGP_LIK_POISSON;
+									ODVGP_KERNEL_x; ODVGP_MEMBER_x. Models, blocks and files that
+									need another return E_UNSUPPORTED (a kernel's name E_KERNEL).
+									Warm starts need the Gaussian and COUPLED
 
 >>manual
   Models. Any mean part goes with any covariance part (layer[0].mean_part and .cov_part;
@@ -317,6 +331,55 @@ CONTENTS   (search for a tag with its arrows)
 #error "ODVGP_MAX_LAYERS must be 1..8"
 #endif
 
+/*	Masks of what a build has (>>options): bits by the numbers that files store. */
+#define ODVGP_LIK_GAUSSIAN          (1u << 0)
+#define ODVGP_LIK_BERNOULLI         (1u << 1)
+#define ODVGP_LIK_LOGIT             (1u << 2)
+#define ODVGP_LIK_STUDENTT          (1u << 3)
+#define ODVGP_LIK_LAPLACE           (1u << 4)
+#define ODVGP_LIK_POISSON           (1u << 5)
+#define ODVGP_LIK_EXPONENTIAL       (1u << 6)
+#define ODVGP_LIK_NEGATIVE_BINOMIAL (1u << 7)
+#define ODVGP_LIK_GAMMA             (1u << 8)
+#define ODVGP_LIK_BETA              (1u << 9)
+#define ODVGP_LIK_ORDINAL           (1u << 10)
+#define ODVGP_LIK_ROBUSTMAX         (1u << 11)
+#define ODVGP_LIK_SOFTMAX           (1u << 12)
+#define ODVGP_LIK_HETEROSCEDASTIC   (1u << 13)
+#ifndef ODVGP_LIKELIHOODS
+#define ODVGP_LIKELIHOODS 0x3fffu
+#endif
+#define ODVGP_KERNEL_RBF        (1u << 0)
+#define ODVGP_KERNEL_MATERN12   (1u << 1)
+#define ODVGP_KERNEL_MATERN32   (1u << 2)
+#define ODVGP_KERNEL_MATERN52   (1u << 3)
+#define ODVGP_KERNEL_RQ         (1u << 4)
+#define ODVGP_KERNEL_PERIODIC   (1u << 5)
+#define ODVGP_KERNEL_LINEAR     (1u << 6)
+#define ODVGP_KERNEL_POLYNOMIAL (1u << 7)
+#define ODVGP_KERNEL_CONSTANT   (1u << 8)
+#define ODVGP_KERNEL_WHITE      (1u << 9)
+#ifndef ODVGP_KERNELS
+#define ODVGP_KERNELS 0x3ffu
+#endif
+#define ODVGP_MEMBER_COUPLED   (1u << 0)
+#define ODVGP_MEMBER_ORTH      (1u << 1)
+#define ODVGP_MEMBER_HYBRID    (1u << 2)
+#define ODVGP_MEMBER_DECOUPLED (1u << 3)
+#define ODVGP_MEMBER_SOLVE     (1u << 4)
+#define ODVGP_MEMBER_OM        (1u << 5)
+#ifndef ODVGP_MEMBERS
+#define ODVGP_MEMBERS 0x3fu
+#endif
+
+#ifdef ODVGP_PREDICT_ONLY
+#ifndef ODVGP_NO_TRAINING
+#define ODVGP_NO_TRAINING
+#endif
+#ifndef ODVGP_NO_STDIO
+#define ODVGP_NO_STDIO
+#endif
+#endif
 #if defined(ODVGP_NO_TRAINING) && !defined(ODVGP_NO_MALLOC)
 #define ODVGP_NO_MALLOC
 #endif
@@ -828,6 +891,10 @@ typedef struct odvgp_allocator {
 #define odvgp_predict_logp odvgpf_predict_logp
 #define odvgp_predict_gradient odvgpf_predict_gradient
 #define odvgp_predict_gradient_scratch odvgpf_predict_gradient_scratch
+#define odvgp_compact_size odvgpf_compact_size
+#define odvgp_compact_scratch odvgpf_compact_scratch
+#define odvgp_compact_gradient_scratch odvgpf_compact_gradient_scratch
+#define odvgp_compact odvgpf_compact
 #define odvgp_sample_scratch odvgpf_sample_scratch
 #define odvgp_sample odvgpf_sample
 #define odvgp_save_size odvgpf_save_size
@@ -1523,15 +1590,17 @@ ODVGP_API odvgp_status odvgp_freeze(odvgp_model *model, const odvgp_scales *scal
 									not needed afterwards
 		odvgp_load_user				points *user to the caller's own bytes in such a file
 	Returns	E_FORMAT (not a predictor, or damaged) | E_UNSUPPORTED (other version or precision, too
-			many terms, instruction set missing)
+			many terms, left out of the build, instruction set missing)
 	Cost	reads each byte once */
 ODVGP_API odvgp_status odvgp_server_from_block(odvgp_server *server, const void *block,
 		size_t block_bytes, odvgp_isa isa, odvgp_info *info);
+#ifndef ODVGP_PREDICT_ONLY
 ODVGP_API size_t odvgp_server_size(const void *file, size_t file_bytes, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_server_from_memory(odvgp_server *server, const void *file,
 		size_t file_bytes, odvgp_isa isa, void *block, size_t block_bytes, odvgp_info *info);
 ODVGP_API odvgp_status odvgp_load_user(const void *file, size_t file_bytes, const void **user,
 		size_t *user_bytes, odvgp_info *info);
+#endif
 
 /*	Scratch bytes to predict `rows` >= 1 rows at once; more rows take more passes. They depend on
 	model, rows, precision, instruction set and ODVGP_MAX_BASE_KERNELS; for a static array on a
@@ -1562,6 +1631,7 @@ ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *server, const odvgp_r
 		odvgp_real *mean_y, odvgp_real *var_y, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);
 
+#ifndef ODVGP_PREDICT_ONLY
 /*	Mean [F,n] (or NULL) and symmetric covariance [F,n,n] of f at the rows of X.
 		scratch	odvgp_predict_scratch bytes for n rows
 	Returns	E_UNSUPPORTED (several layers)
@@ -1575,6 +1645,7 @@ ODVGP_API odvgp_status odvgp_predict_cov(const odvgp_server *server, const odvgp
 ODVGP_API odvgp_status odvgp_predict_functions(const odvgp_server *server, const odvgp_real *X,
 		ptrdiff_t n, odvgp_real *mean, odvgp_real *cov, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);
+#endif
 
 /*	Moments of f with their gradients in X, any number of rows: for solvers and filters, which need
 	a Jacobian. What is NULL is not computed. The Gaussian likelihood's mean and variance of y have
@@ -1599,6 +1670,7 @@ ODVGP_API odvgp_status odvgp_predict_gradient(const odvgp_server *server, const 
 		ptrdiff_t n, const odvgp_gradient *gradient, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);
 
+#ifndef ODVGP_PREDICT_ONLY
 /*	log p(y|data) of each row of targets Y [n,T]: logp [n], summed over outputs, for y in its own
 	units. Y has the columns of training, none missing; weights do not count. An output's log p is
 	right to 1e-8 (1 + |log p|), in float to 1e-4 plus what rounding of its inputs causes; SOFTMAX's
@@ -1620,6 +1692,22 @@ ODVGP_API size_t odvgp_sample_scratch(const odvgp_server *server, ptrdiff_t n, o
 ODVGP_API odvgp_status odvgp_sample(const odvgp_server *server, const odvgp_real *X, ptrdiff_t n,
 		const odvgp_draws *draws, odvgp_real *f, void *scratch, size_t scratch_bytes,
 		odvgp_info *info);
+#endif
+
+#ifndef ODVGP_NO_TRAINING
+/*	Rewrite a server's predictor for builds with ODVGP_PREDICT_ONLY: a block of the numbers that
+	predictions read and about 100 bytes, for the machine's byte order and this precision.
+		server	of one layer of points, of odvgp_freeze's block or a file; all members and kernels
+		block	odvgp_compact_size bytes, aligned for a real
+		odvgp_compact_scratch, odvgp_compact_gradient_scratch: what a controller's calls need
+	Returns	E_UNSUPPORTED (several layers, images) | E_SIZE (a size from 65,536 on, or above 4 GB)
+	Cost	reads and writes each number once */
+ODVGP_API size_t odvgp_compact_size(const odvgp_server *server, odvgp_info *info);
+ODVGP_API size_t odvgp_compact_scratch(const odvgp_server *server, odvgp_info *info);
+ODVGP_API size_t odvgp_compact_gradient_scratch(const odvgp_server *server, odvgp_info *info);
+ODVGP_API odvgp_status odvgp_compact(
+		const odvgp_server *server, void *block, size_t block_bytes, odvgp_info *info);
+#endif
 
 #ifndef ODVGP_NO_TRAINING
 /* --- files and threads --- */
@@ -1658,6 +1746,7 @@ ODVGP_API odvgp_status odvgp_file_read(
 		const char *path, size_t *file_bytes, void *block, size_t block_bytes, odvgp_info *info);
 #endif
 
+#ifndef ODVGP_PREDICT_ONLY
 /*	A thread pool for odvgp_threads (ODVGP_USE_PTHREADS): count threads, 1..256, including the
 	calling thread. It lives in block, of odvgp_pool_size bytes; odvgp_pool_start fills hook. Models
 	and threads may share the hook: while the pool is busy, a caller executes its tasks itself.
@@ -1739,6 +1828,8 @@ ODVGP_API void odvgp_lauum(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real
 ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const odvgp_real *L,
 		ptrdiff_t ldl, odvgp_real *G, ptrdiff_t ldg);
 
+#endif
+
 #ifdef __cplusplus
 }
 #endif
@@ -1812,6 +1903,7 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 /*	A function that only training calls. */
 #define GP__TRAINING GP__UNUSED static
 
+#ifndef ODVGP_PREDICT_ONLY
 static const double gp__two_pi = 6.2831853071795864769;
 static const double gp__log_2pi = 1.83787706640934548356;
 static const double gp__sqrt_half = 0.70710678118654752440;
@@ -1980,6 +2072,8 @@ static odvgp_status gp__small(odvgp_info *info, const char *what, size_t bytes)
 	return gp__fail(info, ODVGP_E_MEMORY, what, -1, (double)bytes, "is too small");
 }
 
+#endif
+
 ODVGP_API const char *odvgp_status_text(odvgp_status status)
 {
 	static const char *const texts[] = {
@@ -1990,6 +2084,7 @@ ODVGP_API const char *odvgp_status_text(odvgp_status status)
 	return (unsigned)status < (unsigned)ODVGP_STATUS_COUNT ? texts[status] : "unknown status";
 }
 
+#ifndef ODVGP_PREDICT_ONLY
 /* ---- >>cpu   instruction sets of the machine
 
 	xgetbv tells whether the operating system saves the wide registers. Each model asks once. */
@@ -2602,6 +2697,8 @@ GP__TRAINING ptrdiff_t gp__permute(
 	return (ptrdiff_t)x;
 }
 
+#endif /* ODVGP_PREDICT_ONLY */
+
 /* ---- >>vmath   arithmetic over arrays
 
 	Functions take chunks of 64 numbers, four vectors at a time: one exponential is a chain of some
@@ -2640,7 +2737,22 @@ enum {
 	GP__WHITE = 9,
 	GP__BASE_KERNEL_TYPES
 };
+enum { GP__NO_INPUT, GP__DISTANCE, GP__CIRCLE, GP__INNER_PRODUCT };
 #define GP__NOT_RADIAL (-1)
+#define GP__MAX_NODES  (2 * ODVGP_MAX_BASE_KERNELS)
+#define GP__MAX_DEGREE 16
+#define GP__ROWS_MAGIC 0x5256444fu /* "ODVR", of a compact block */
+/*	Whether the build has a base kernel, and covariances with an inverse. */
+#define GP__KERNEL_HAS(kind) ((unsigned)(ODVGP_KERNELS) >> (kind) & 1u)
+#define GP__MEMBERS_INVERSE  (((ODVGP_MEMBERS) & (ODVGP_MEMBER_DECOUPLED | ODVGP_MEMBER_OM)) != 0)
+
+/*	Kinds of the stored factor. Files hold these numbers.
+		OF_S                 S = q_sqrt q_sqrt^T: var = k - |A|^2 + |T|^2, T = q_sqrt^T A
+		OF_INVERSE           S = (Kb^-1 + B B^T)^-1: var = k - |T|^2, T = L_H^-1 B^T K(Zb,x), one
+							 L_H for each output
+		DIAGONAL_OF_INVERSE  the same; B is diagonal, and stored so */
+enum { GP__FACTOR_OF_S = 0, GP__FACTOR_OF_INVERSE = 1, GP__DIAGONAL_OF_INVERSE = 2, GP__FACTORS };
+
 enum { GP__EXP, GP__EXPM1, GP__LOG, GP__LOG1P, GP__ERF, GP__ERFC, GP__LOGCDF, GP__VSQRT, GP__MAPS };
 
 /* clang-format off */
@@ -2743,6 +2855,7 @@ GP__INLINE odvgp_real gp__stored_c(odvgp_real v)
 #else
 #define gp__stored_c(v) (v)
 #endif
+#ifndef ODVGP_PREDICT_ONLY
 GP__INLINE odvgp_real gp__less_c(odvgp_real a, odvgp_real b, odvgp_real x, odvgp_real y)
 {
 	return a < b ? x : y;
@@ -4604,7 +4717,6 @@ ODVGP_API void odvgp_potrf_adjoint(const odvgp_blas *blas, ptrdiff_t n, const od
 	gp__base_diag_adjoint. */
 
 #define GP__MAX_RANGES  8
-#define GP__MAX_NODES   (2 * ODVGP_MAX_BASE_KERNELS)
 #define GP__KROWS       256 /* rows in a block of the adjoint */
 #define GP__UPDATE_ROWS 8   /* rows of H in one update */
 #define GP__DOTS        16  /* dot products with one chunk at once */
@@ -4618,7 +4730,6 @@ enum {
 	GP__GIVEN_DEGREE = 8
 };
 enum { GP__BASE_KERNEL_VALUES = 3 };
-#define GP__MAX_DEGREE 16
 
 /*	32-bit numbers only: predictors and files hold the struct as it is. */
 typedef struct {
@@ -4640,7 +4751,6 @@ typedef struct {
 #define GP__EACH_BASE(i, k)  for (uint32_t i = 0; i < (k)->base_kernels; i++)
 #define GP__EACH_GROUP(g, k) for (uint32_t g = 0; g < (k)->ngroup; g++)
 
-enum { GP__NO_INPUT, GP__DISTANCE, GP__CIRCLE, GP__INNER_PRODUCT };
 #define GP__NO_GROUP UINT32_MAX
 
 /*	radial: the function in isa->radial. */
@@ -4868,6 +4978,7 @@ static uint32_t gp__parse_base_kernel(gp__parser *p)
 		p->unknown = length > 0;
 		return gp__parse_fail(p, length ? "no kernel of this name" : "a kernel's name is missing");
 	}
+	if (!GP__KERNEL_HAS(type)) return gp__parse_fail(p, "this build has no such kernel");
 	if (k->base_kernels == ODVGP_MAX_BASE_KERNELS)
 		return gp__parse_fail(p, "too many terms (see ODVGP_MAX_BASE_KERNELS)");
 	p->at += length;
@@ -6174,6 +6285,14 @@ typedef struct {
 	int rate;         /* 1: a rate of wrong classes, below that of guessing, 1 - 1 / P */
 } gp__lik_param;
 
+typedef double gp__lik_expect(const gp__lik_job *job);
+typedef void gp__lik_moments(const gp__lik_job *job, odvgp_real *mean, odvgp_real *var);
+typedef double gp__lik_density(const gp__lik_job *job, ptrdiff_t at);
+typedef void gp__lik_logp(const gp__lik_chunk *c);
+typedef double gp__lik_base(double y, const odvgp_real *par, double *dpar);
+typedef void gp__lik_rows(
+		const gp__lik_job *job, const gp__lik_chunk *c, ptrdiff_t t, ptrdiff_t from);
+
 /*	A likelihood. expect must sum in a fixed order, so that bits do not depend on threads. Functions
 	may use libm. */
 typedef struct gp__likelihood {
@@ -6182,11 +6301,11 @@ typedef struct gp__likelihood {
 	const gp__lik_param *param; /* positive parameters first */
 	int params;
 	/* sum of E_q[log p(y|f)] over rows and targets */
-	double (*expect)(const gp__lik_job *job);
+	gp__lik_expect *expect;
 	/* mean and variance of y [classes or T,ld]; either may be NULL */
-	void (*y_moments)(const gp__lik_job *job, odvgp_real *mean, odvgp_real *var);
+	gp__lik_moments *y_moments;
 	/* log E_q[p(y|f)] of the target at place `at` of Y; NULL: SOFTMAX */
-	double (*log_density)(const gp__lik_job *job, ptrdiff_t at);
+	gp__lik_density *log_density;
 	/* Targets: finite, above `least` (of whole numbers: at least), at most `most`; else `why`.
 	   Class numbers have no `most`. */
 	double least, most;
@@ -6194,11 +6313,11 @@ typedef struct gp__likelihood {
 	const char *why;
 	/* log p(y|f) without `base`, which does not depend on f, to c->logp; its derivative in f to
 	   c->df; to c->dpar is added c->weight times those in parameters. Or NULL */
-	void (*logp)(const gp__lik_chunk *c);
-	double (*base)(double y, const odvgp_real *par, double *dpar);
+	gp__lik_logp *logp;
+	gp__lik_base *base;
 	/* Rows from `from` on of target t: E_q[log p(y|f)] without `base` to c->sum, derivatives to the
 	   job's if it has any */
-	void (*chunk)(const gp__lik_job *job, const gp__lik_chunk *c, ptrdiff_t t, ptrdiff_t from);
+	gp__lik_rows *chunk;
 } gp__likelihood;
 
 /*	extent: the number of classes, or of the Gaussian's noises. */
@@ -7431,14 +7550,14 @@ static double gp__softmax_trapezoid(const gp__lik_job *job, const gp__lik_chunk 
 	is faster); and where numbers are so large that an integral takes long. */
 static int gp__softmax_by_rule(const gp__lik_job *job, ptrdiff_t at)
 {
-	int small = job->F < GP__TENSOR_CLASSES && job->H >= 20;
+	int narrow = job->F < GP__TENSOR_CLASSES && job->H >= 20;
 	if (job->F > GP__TENSOR_CLASSES) return 1;
 	for (ptrdiff_t k = at; k < job->F * job->ld; k += job->ld) {
 		double var = (double)job->var[k], mean = fabs((double)job->mean[k]);
 		if (!(var < (job->F > 2 ? 6e4 : 1e9) && mean < 1e5)) return 1; /* NaN, too */
-		small &= var < 0.5;
+		narrow &= var < 0.5;
 	}
-	return small;
+	return narrow;
 }
 
 /*	log p of a row by an integral. */
@@ -7591,46 +7710,63 @@ static const gp__lik_param gp__epsilon_param[] = {{"epsilon", 1, 1e-3, 1, 0, 1, 
 /* tcc does not take -HUGE_VAL for a constant. */
 #define GP__REALS   -DBL_MAX, HUGE_VAL, 0, ""
 #define GP__ABOVE_0 0, HUGE_VAL, 0, "must be above 0"
+#define GP__SHARES  0, 1 - DBL_EPSILON / 2, 0, "must lie between 0 and 1"
 #define GP__BINARY  0, 1, 1, "must be 0 or 1"
 #define GP__NUMBERS 0, 0, 1, "must be the number of a class: 0, 1, 2, ..."
 
-#define GP__CLASS_CALLS gp__chunks_expect, gp__class_moments
+/*	A row, without its functions if the build leaves the likelihood out. Y: GP__REALS, ... */
+/* clang-format off */
+#define GP__LIK_IF(NAME, type, function) \
+	((ODVGP_LIKELIHOODS) & ODVGP_LIK_##NAME ? function : (type *)NULL)
+#define GP__LIK(NAME, name, flags, param, params, expect, y_moments, log_density, Y, logp, base, \
+		chunk) \
+	{name, flags, param, params, GP__LIK_IF(NAME, gp__lik_expect, expect), \
+			GP__LIK_IF(NAME, gp__lik_moments, y_moments), \
+			GP__LIK_IF(NAME, gp__lik_density, log_density), Y, \
+			GP__LIK_IF(NAME, gp__lik_logp, logp), GP__LIK_IF(NAME, gp__lik_base, base), \
+			GP__LIK_IF(NAME, gp__lik_rows, chunk)}
+/* clang-format on */
 
+/*	In the order of odvgp_likelihood. */
 static const gp__likelihood gp__likelihoods[] = {
-		/* in the order of odvgp_likelihood: {name, flags, param, params, expect, y_moments,
-		   log_density, least, most, whole, why, logp, base, chunk} */
-		{"gaussian", GP__LIK_GAUSSIAN | GP__CONCAVE | GP__LIK_SCALABLE, gp__noise_param, 1,
-				gp__gaussian_expect, gp__noise_moments, gp__gaussian_density, GP__REALS, NULL, NULL,
-				NULL},
-		{"bernoulli", GP__CONCAVE | GP__LIK_LINK, NULL, 0, GP__CLASS_CALLS, gp__bernoulli_density,
-				GP__BINARY, gp__bernoulli_logp, NULL, gp__quad_chunk},
-		{"logit", GP__CONCAVE, NULL, 0, GP__CLASS_CALLS, gp__exp_density, GP__BINARY,
-				gp__logit_logp, NULL, gp__quad_chunk},
-		{"studentt", GP__SCALED, gp__scale_params, 2, gp__chunks_expect, gp__noise_moments,
-				gp__studentt_density, GP__REALS, gp__studentt_logp, gp__studentt_base,
-				gp__quad_chunk},
-		{"laplace", GP__CONCAVE | GP__LIK_SCALABLE, gp__scale_params, 1, gp__laplace_expect,
-				gp__noise_moments, gp__laplace_density, GP__REALS, NULL, NULL, NULL},
-		{"poisson", GP__RATE, NULL, 0, gp__exp_expect, gp__exp_moments, gp__exp_density, GP__COUNTS,
-				NULL, gp__poisson_base, NULL},
-		{"exponential", GP__RATE, NULL, 0, gp__exp_expect, gp__exp_moments, gp__exp_density,
-				GP__ABOVE_0, NULL, NULL, NULL},
-		{"negative_binomial", GP__RATE, gp__size_param, 1, gp__chunks_expect, gp__exp_moments,
-				gp__exp_density, GP__COUNTS, gp__negative_binomial_logp,
-				gp__negative_binomial_base, gp__quad_chunk},
-		{"gamma", GP__CONCAVE, gp__shape_param, 1, gp__exp_expect, gp__exp_moments, gp__exp_density,
-				GP__ABOVE_0, NULL, gp__gamma_base, NULL},
-		{"beta", GP__LIK_FACTORS, gp__precision_param, 1, gp__chunks_expect, gp__beta_moments,
-				gp__beta_density, 0, 1 - DBL_EPSILON / 2, 0, "must lie between 0 and 1",
-				gp__beta_logp, NULL, gp__quad_chunk},
-		{"ordinal", GP__CONCAVE | GP__LIK_CLASSES, gp__cut_params, 2, GP__CLASS_CALLS,
-				gp__ordinal_density, GP__NUMBERS, gp__ordinal_logp, NULL, gp__quad_chunk},
-		{"robustmax", GP__LIK_CLASSES | GP__LIK_LINK, gp__epsilon_param, 1, GP__CLASS_CALLS,
-				gp__robustmax_density, GP__NUMBERS, NULL, NULL, gp__robustmax_chunk},
-		{"softmax", GP__LIK_LOG_CONCAVE | GP__LIK_CLASSES, NULL, 0, GP__CLASS_CALLS, NULL,
-				GP__NUMBERS, NULL, NULL, gp__softmax_chunk},
-		{"heteroscedastic", 0, NULL, 0, gp__heteroscedastic_expect, gp__heteroscedastic_moments,
-				gp__heteroscedastic_density, GP__REALS, NULL, NULL, NULL},
+		GP__LIK(GAUSSIAN, "gaussian", GP__LIK_GAUSSIAN | GP__CONCAVE | GP__LIK_SCALABLE,
+				gp__noise_param, 1, gp__gaussian_expect, gp__noise_moments, gp__gaussian_density,
+				GP__REALS, NULL, NULL, NULL),
+		GP__LIK(BERNOULLI, "bernoulli", GP__CONCAVE | GP__LIK_LINK, NULL, 0, gp__chunks_expect,
+				gp__class_moments, gp__bernoulli_density, GP__BINARY, gp__bernoulli_logp, NULL,
+				gp__quad_chunk),
+		GP__LIK(LOGIT, "logit", GP__CONCAVE, NULL, 0, gp__chunks_expect, gp__class_moments,
+				gp__exp_density, GP__BINARY, gp__logit_logp, NULL, gp__quad_chunk),
+		GP__LIK(STUDENTT, "studentt", GP__SCALED, gp__scale_params, 2, gp__chunks_expect,
+				gp__noise_moments, gp__studentt_density, GP__REALS, gp__studentt_logp,
+				gp__studentt_base, gp__quad_chunk),
+		GP__LIK(LAPLACE, "laplace", GP__CONCAVE | GP__LIK_SCALABLE, gp__scale_params, 1,
+				gp__laplace_expect, gp__noise_moments, gp__laplace_density, GP__REALS, NULL, NULL,
+				NULL),
+		GP__LIK(POISSON, "poisson", GP__RATE, NULL, 0, gp__exp_expect, gp__exp_moments,
+				gp__exp_density, GP__COUNTS, NULL, gp__poisson_base, NULL),
+		GP__LIK(EXPONENTIAL, "exponential", GP__RATE, NULL, 0, gp__exp_expect, gp__exp_moments,
+				gp__exp_density, GP__ABOVE_0, NULL, NULL, NULL),
+		GP__LIK(NEGATIVE_BINOMIAL, "negative_binomial", GP__RATE, gp__size_param, 1,
+				gp__chunks_expect, gp__exp_moments, gp__exp_density, GP__COUNTS,
+				gp__negative_binomial_logp, gp__negative_binomial_base, gp__quad_chunk),
+		GP__LIK(GAMMA, "gamma", GP__CONCAVE, gp__shape_param, 1, gp__exp_expect, gp__exp_moments,
+				gp__exp_density, GP__ABOVE_0, NULL, gp__gamma_base, NULL),
+		GP__LIK(BETA, "beta", GP__LIK_FACTORS, gp__precision_param, 1, gp__chunks_expect,
+				gp__beta_moments, gp__beta_density, GP__SHARES, gp__beta_logp, NULL,
+				gp__quad_chunk),
+		GP__LIK(ORDINAL, "ordinal", GP__CONCAVE | GP__LIK_CLASSES, gp__cut_params, 2,
+				gp__chunks_expect, gp__class_moments, gp__ordinal_density, GP__NUMBERS,
+				gp__ordinal_logp, NULL, gp__quad_chunk),
+		GP__LIK(ROBUSTMAX, "robustmax", GP__LIK_CLASSES | GP__LIK_LINK, gp__epsilon_param, 1,
+				gp__chunks_expect, gp__class_moments, gp__robustmax_density, GP__NUMBERS, NULL,
+				NULL, gp__robustmax_chunk),
+		GP__LIK(SOFTMAX, "softmax", GP__LIK_LOG_CONCAVE | GP__LIK_CLASSES, NULL, 0,
+				gp__chunks_expect, gp__class_moments, NULL, GP__NUMBERS, NULL, NULL,
+				gp__softmax_chunk),
+		GP__LIK(HETEROSCEDASTIC, "heteroscedastic", 0, NULL, 0, gp__heteroscedastic_expect,
+				gp__heteroscedastic_moments, gp__heteroscedastic_density, GP__REALS, NULL, NULL,
+				NULL),
 };
 
 /* ---- >>predictor   the frozen model
@@ -7655,13 +7791,6 @@ static const gp__likelihood gp__likelihoods[] = {
 #define GP__PREDICTOR_VERSION 10
 #define GP__MOST_LAYERS       8
 #define GP__MOST_SAMPLES      10000
-
-/*	Kinds of the stored factor. Files hold these numbers.
-		OF_S                 S = q_sqrt q_sqrt^T: var = k - |A|^2 + |T|^2, T = q_sqrt^T A
-		OF_INVERSE           S = (Kb^-1 + B B^T)^-1: var = k - |T|^2, T = L_H^-1 B^T K(Zb,x), one
-							 L_H for each output
-		DIAGONAL_OF_INVERSE  the same; B is diagonal, and stored so */
-enum { GP__FACTOR_OF_S = 0, GP__FACTOR_OF_INVERSE = 1, GP__DIAGONAL_OF_INVERSE = 2, GP__FACTORS };
 
 /*	What a mean function stores, in the order of odvgp_mean_function. */
 static const struct {
@@ -9613,6 +9742,8 @@ static void gp__predictor_sum(const gp__predictor *p, uint32_t *sum)
 	sum[1] = (uint32_t)(h >> 32);
 }
 
+static const char gp__left_out[] =
+		"needs what this build leaves out (ODVGP_LIKELIHOODS, ODVGP_KERNELS, ODVGP_MEMBERS)";
 static const char gp__too_many_base_kernels[] =
 		"its kernel has more terms than this build allows: compile with a larger "
 		"ODVGP_MAX_BASE_KERNELS";
@@ -9621,6 +9752,9 @@ static const char gp__too_many_base_kernels[] =
 static odvgp_status gp__predictor_start_check(
 		const gp__predictor *p, const char *what, odvgp_info *info)
 {
+	if (p->magic == GP__ROWS_MAGIC)
+		return gp__unsupported(
+				info, what, "is a compact block: compile with ODVGP_PREDICT_ONLY to serve it");
 	if (p->magic != GP__PREDICTOR_MAGIC)
 		return gp__refuse(
 				info, ODVGP_E_FORMAT, what, "holds no predictor of a machine like this one");
@@ -9682,6 +9816,18 @@ static ptrdiff_t gp__predictor_measure(const gp__predictor *p)
 	if (p->columns != gp__points_columns(&k)) return -1;
 	ptrdiff_t reals = gp__view_layout(p, NULL, 0, &v);
 	return reals >= 0 && gp__predictor_reals(p) == (uint64_t)reals ? reals : -1;
+}
+
+/*	Whether this build has what the predictor needs; its words are valid. */
+static odvgp_status gp__predictor_has(const gp__predictor *p, const char *what, odvgp_info *info)
+{
+	const uint32_t *base = gp__predictor_kernel(p) + gp__kernel_words(p->base_kernels) -
+						   p->base_kernels * GP__BASE_KERNEL_WORDS;
+	int has = (p->layers > 1 || gp__likelihoods[p->likelihood].y_moments) &&
+			  (p->factor == GP__FACTOR_OF_S || GP__MEMBERS_INVERSE);
+	for (uint32_t l = 0; l < p->base_kernels; l++, base += GP__BASE_KERNEL_WORDS)
+		has = has && GP__KERNEL_HAS(base[0]);
+	return has ? ODVGP_OK : gp__unsupported(info, what, gp__left_out);
 }
 
 /*	Whether reals are finite, and positive, or 0 and 1, where they must be. */
@@ -9758,6 +9904,7 @@ static odvgp_status gp__predictor_check(const gp__predictor *p, size_t bytes, od
 				"is of the other precision: only a model file can be read in both");
 	if (bytes < gp__predictor_head(p->base_kernels)) return gp__cut_off(info, bytes);
 	if (gp__predictor_measure(p) < 0) return gp__bad_block(info, "its predictor is not valid");
+	if ((s = gp__predictor_has(p, "block", info)) != ODVGP_OK) return s;
 	if (bytes < gp__predictor_bytes(p)) return gp__cut_off(info, bytes);
 	gp__predictor_sum(p, sum);
 	if (memcmp(sum, p->checksum, sizeof sum) != 0)
@@ -9872,7 +10019,7 @@ static odvgp_status gp__file_predictor(gp__file *f, const gp__file_head *h, uint
 		return gp__bad_file(info, "its predictor is not valid");
 	*left -= bytes;
 	p->real_size = sizeof(odvgp_real);
-	return ODVGP_OK;
+	return gp__predictor_has(p, "model file", info);
 }
 
 GP__NOINLINE odvgp_status gp__file_predictor_size(
@@ -10120,6 +10267,981 @@ ODVGP_API odvgp_status odvgp_file_read(
 	if (whole) *file_bytes = bytes;
 	return whole ? ODVGP_OK : gp__unread(info);
 }
+#endif
+
+#endif /* ODVGP_PREDICT_ONLY */
+
+/* ---- >>rows   predictions row by row, for controllers
+
+	odvgp_compact rewrites a predictor of one layer of points as a smaller block, which builds with
+	ODVGP_PREDICT_ONLY serve. The formulas are those of >>predictor, with loops over the points and
+	nothing else. Scales of the inputs, centres and lengthscales of ard are folded into a shift and
+	a factor of each column,
+
+		u_c = factor_c (x - shift_c),    periodic: a_c (cos u_c, sin u_c).
+
+	Triangles are packed by rows: L, with 1 / L_ii on its diagonal, and R^T for S = R R^T, or B^T
+	(GP__FACTOR_OF_S). With T = R^T A the gradient of the variance is
+
+		dvar = dk(x,x) - 2 sum_j c_j dk(z_j,x),    c = L^-T (A - R T);
+
+	with an inverse, T = L_H^-1 B^T K(Zb,x) and c = B L_H^-T T.
+
+	A block is a head of 32-bit numbers, the kernel's words, and reals at positions that follow from
+	the head. A row costs about (M + Mg) (6 C + 60) instructions for C columns, and 6 M^2 for the
+	variance of each output, whatever its numbers are.
+
+	To add a base kernel, add its case in gp__rows_base. */
+
+#if !defined(ODVGP_NO_TRAINING) || defined(ODVGP_PREDICT_ONLY)
+
+#define GP__ROWS_VERSION 1
+/*	Sizes are below it, so that products of four fit 64 bits. */
+#define GP__ROWS_MOST 65536
+enum { GP__ROWS_NO_ALPHA = 1, GP__ROWS_MIXED = 2, GP__ROWS_LINEAR = 4, GP__ROWS_FLAGS = 8 };
+/*	A node is a base kernel, or one of these. */
+enum { GP__ROWS_SUM = GP__BASE_KERNEL_TYPES, GP__ROWS_PRODUCT };
+
+/*	Head of a compact block. */
+typedef struct {
+	uint32_t magic, format; /* format: 256 times the version, and bytes of a real */
+	uint32_t bytes, sum;    /* of the block; checksum of what follows */
+	uint32_t D, M, M_gamma;
+	uint32_t P, F, T, y_rows, units;
+	uint32_t noises; /* 0: the likelihood is not Gaussian */
+	uint32_t factor, M_factor, flags;
+	uint32_t columns, nodes, groups;
+} gp__compact;
+
+/*	Arrays of one unit, whose processes are P here. */
+typedef struct {
+	const uint32_t *node;       /* [nodes] kind | a << 8 | b << 16; base kernel: group, degree */
+	const uint32_t *group;      /* [groups] geometry | columns << 8 */
+	const uint32_t *source;     /* [columns] which column of X */
+	odvgp_real *shift, *factor; /* [columns]; a sine's are 0 and a_c */
+	odvgp_real *par;            /* [nodes,3] v, factor of r^2, shape parameter of base kernels */
+	odvgp_real *beta, *gamma;   /* [M,columns], [Mg,columns] */
+	odvgp_real *alpha, *a;      /* [M,P], [Mg,P] */
+	odvgp_real *L, *R, *A, *b;  /* A [D,P], b [P] of the mean function */
+	/* of all units */
+	odvgp_real *x_mean, *mixing, *noise, *y_mean, *y_scale; /* [D] [F,P] [noises] [F] [F] */
+} gp__compact_view;
+
+/*	X(field, units, reals of a unit), in their order in the block. */
+/* clang-format off */
+#define GP__ROWS_PIECES(X) \
+	X(shift, U, C) \
+	X(factor, U, C) \
+	X(par, U, 3 * p->nodes) \
+	X(beta, U, M * C) \
+	X(gamma, U, Mg * C) \
+	X(alpha, U, p->flags & GP__ROWS_NO_ALPHA ? 0 : M * P) \
+	X(a, U, Mg * P) \
+	X(L, U, (p->factor == GP__FACTOR_OF_S ? 1 : P) * (M * (M + 1) / 2)) \
+	X(R, U, P * (p->factor == GP__DIAGONAL_OF_INVERSE ? M \
+					: Mr * (Mr + 1) / 2 + (M - Mr) * (M - Mr + 1) / 2)) \
+	X(A, U, D * P) \
+	X(b, U, P) \
+	X(x_mean, 1, D) \
+	X(mixing, 1, p->flags & GP__ROWS_MIXED ? U * P * p->F : 0) \
+	X(noise, 1, p->noises) \
+	X(y_mean, 1, p->F) \
+	X(y_scale, 1, p->F)
+/* clang-format on */
+#define GP__ROWS_SIZES(type) \
+	const type U = p->units, P = p->P / p->units, M = p->M, Mg = p->M_gamma, C = p->columns, \
+			   Mr = p->M_factor, D = p->flags & GP__ROWS_LINEAR ? p->D : 0
+
+/*	Bytes before the reals, a multiple of 8. */
+static size_t gp__rows_head(const gp__compact *p)
+{
+	return (sizeof *p + (p->nodes + p->groups + p->columns) * sizeof(uint32_t) + 7) & ~(size_t)7;
+}
+
+/*	Bytes of the block. Sizes are below GP__ROWS_MOST. */
+static uint64_t gp__rows_bytes(const gp__compact *p)
+{
+	GP__ROWS_SIZES(uint64_t);
+	uint64_t reals = 0;
+#define GP__X(field, units, numbers) reals += (units) * (uint64_t)(numbers);
+	GP__ROWS_PIECES(GP__X)
+#undef GP__X
+	return gp__rows_head(p) + reals * sizeof(odvgp_real);
+}
+
+static void gp__rows_view_of(const gp__compact *p, size_t unit, gp__compact_view *v)
+{
+	GP__ROWS_SIZES(size_t);
+	odvgp_real *at = (odvgp_real *)((uintptr_t)p + gp__rows_head(p));
+	v->node = (const uint32_t *)(p + 1);
+	v->group = v->node + p->nodes;
+	v->source = v->group + p->groups;
+#define GP__X(field, units, numbers) \
+	v->field = at + ((units) > 1 ? unit * (numbers) : 0); \
+	at += (units) * (numbers);
+	GP__ROWS_PIECES(GP__X)
+#undef GP__X
+}
+
+/*	Each step is one-to-one in the sum: a change of one word is always seen. */
+static uint32_t gp__rows_sum(const gp__compact *p)
+{
+	const uint32_t *word = &p->D, *end = (const uint32_t *)((uintptr_t)p + p->bytes);
+	uint32_t sum = 1;
+	for (; word < end; word++) {
+		sum = (sum ^ *word) * 0x9e3779b1u;
+		sum ^= sum >> 15;
+	}
+	return sum;
+}
+
+/*	A unit's prediction in the caller's scratch; gp__row_init returns its reals. */
+typedef struct {
+	const gp__compact *p;
+	gp__compact_view v;
+	size_t first, P;                  /* the unit's processes */
+	int bad;                          /* X is not finite here: the prior's moments stand */
+	odvgp_real *u, *A, *mean, *var;   /* [columns], [M], [P] of all units */
+	odvgp_real *T;                    /* [M] for gradients or an inverse */
+	odvgp_real *slope, *c;            /* gradients: [groups], [P,M+1] */
+	odvgp_real *mean_by_x, *var_by_x; /* [P,D] of all units */
+} gp__row;
+
+static size_t gp__row_init(const gp__compact *p, gp__row *r, int gradients, odvgp_real *scratch)
+{
+	const size_t P = p->P, own = gradients ? P * p->D : 0;
+	odvgp_real *at = scratch;
+	r->p = p;
+	r->P = P / p->units;
+	at = (r->u = at) + p->columns;
+	at = (r->A = at) + p->M;
+	at = (r->mean = at) + P;
+	at = (r->var = at) + P;
+	at = (r->T = at) + (gradients || p->factor != GP__FACTOR_OF_S ? p->M : 0);
+	at = (r->slope = at) + (gradients ? p->groups : 0);
+	at = (r->c = at) + (gradients ? (p->M + 1) * r->P : 0);
+	at = (r->mean_by_x = at) + own;
+	at = (r->var_by_x = at) + own;
+	return (size_t)(at - scratch);
+}
+
+#ifdef ODVGP_PREDICT_ONLY
+/* --- elementary functions, without libm or branches --- */
+
+#define GP__ROWS_TOP(S, c)    p = GP__R(c);
+#define GP__ROWS_HORNER(S, c) p = p * r + GP__R(c);
+
+/*	exp(x) for x <= 0, as >>vmath has it; 0 below DECAY_LOW. */
+static odvgp_real gp__rows_decay(odvgp_real x)
+{
+	const odvgp_real low = GP__R(GP__DECAY_LOW), round = GP__R(GP__ROUND);
+	odvgp_real y = x < low ? low : x, p, r;
+	odvgp_real n = gp__stored_c(y * GP__R(1.44269504088896340736) + round);
+	r = y - (n - round) * GP__R(GP__LN2_HIGH) - (n - round) * GP__R(GP__LN2_LOW);
+	GP__P_EXP(GP__ROWS_TOP, GP__ROWS_HORNER, )
+	p = p * r * r + r + 1;
+	p *= gp__real_c((gp__bits_c(n) << GP__MANTISSA) + gp__bits_c(1));
+	return x < low ? 0 : p;
+}
+
+/*	By bits, then Newton's steps. */
+static odvgp_real gp__rows_sqrt(odvgp_real x)
+{
+#if defined(__GNUC__) && defined(__ARM_FP) && defined(ODVGP_FLOAT) && !defined(__aarch64__)
+	odvgp_real y;
+	__asm__("vsqrt.f32 %0, %1" : "=t"(y) : "t"(x));
+#else
+	odvgp_real y = gp__real_c((gp__bits_c(x) >> 1) + (gp__bits_c(1) >> 1));
+	for (int k = 0; k < (sizeof y == 4 ? 4 : 5); k++) y = GP__R(0.5) * (y + x / y);
+#endif
+	return y;
+}
+
+/*	log(1 + x) for x >= 0. */
+static odvgp_real gp__rows_log1p(odvgp_real x)
+{
+	odvgp_real u = gp__stored_c(1 + x), f, s, p, r;
+	const gp__u_c root = gp__bits_c(1) - gp__bits_c(GP__R(0.70710678118654752440));
+	int k = (int)((gp__bits_c(u) + root) >> GP__MANTISSA) - GP__BIAS;
+	f = gp__real_c(gp__bits_c(u) - ((gp__u_c)k << GP__MANTISSA)) - 1;
+	s = f / (2 + f);
+	r = s * s;
+	GP__P_LOG(GP__ROWS_TOP, GP__ROWS_HORNER, )
+	p = f - GP__R(0.5) * f * f + s * (GP__R(0.5) * f * f + r * p);
+	return (odvgp_real)k * GP__R(GP__LN2_HIGH) +
+		   ((odvgp_real)k * GP__R(GP__LN2_LOW) + p + (x - (u - 1)) / u);
+}
+
+/*	cos and sin of 2 pi t by quarter turns. */
+static void gp__rows_turn(odvgp_real t, odvgp_real *cosine, odvgp_real *sine)
+{
+	const odvgp_real round = GP__R(GP__ROUND), quarter = GP__R(1.57079632679489661923),
+					 most = round / 8;
+	/* without its whole turns; larger numbers have nothing else */
+	t = t < most && t > -most ? t - (gp__stored_c(t + round) - round) : 0;
+	odvgp_real n = gp__stored_c(4 * t + round), a = (4 * t - (n - round)) * quarter, c = 1, s = 1;
+	unsigned turns = (unsigned)gp__bits_c(n) & 3;
+	for (int k = sizeof a == 4 ? 5 : 9; k > 0; k--) {
+		c = 1 - a * a * c / (odvgp_real)(2 * k * (2 * k - 1));
+		s = 1 - a * a * s / (odvgp_real)(2 * k * (2 * k + 1));
+	}
+	s *= a;
+	*cosine = turns == 0 ? c : turns == 1 ? -s : turns == 2 ? -c : s;
+	*sine = turns == 0 ? s : turns == 1 ? c : turns == 2 ? -s : -c;
+}
+
+/* --- kernels --- */
+
+/*	A base kernel's value at the geometry s, and its derivative in s. self: of a point with
+	itself. */
+static odvgp_real gp__rows_base(
+		uint32_t node, const odvgp_real *par, odvgp_real s, int self, odvgp_real *slope)
+{
+	const uint32_t kind = node & 255;
+	odvgp_real v = par[0], by = par[1], e;
+	*slope = 0;
+	if (kind == GP__CONSTANT && GP__KERNEL_HAS(GP__CONSTANT)) return v;
+	if (kind == GP__WHITE && GP__KERNEL_HAS(GP__WHITE)) return self ? v : 0;
+	if (kind == GP__LINEAR && GP__KERNEL_HAS(GP__LINEAR)) {
+		*slope = v;
+		return v * s;
+	}
+	if (kind == GP__POLYNOMIAL && GP__KERNEL_HAS(GP__POLYNOMIAL)) {
+		odvgp_real t = v * s + par[2], power = 1;
+		for (uint32_t k = node >> 16; k > 1; k--) power *= t;
+		*slope = v * (odvgp_real)(node >> 16) * power;
+		return power * t;
+	}
+	s *= by;
+	if (kind == GP__RQ && GP__KERNEL_HAS(GP__RQ)) {
+		s = GP__MIN(GP__R(GP__FAR), s / (2 * par[2]));
+		e = v * gp__rows_decay(-par[2] * gp__rows_log1p(s));
+		*slope = GP__R(-0.5) * by * e / (1 + s);
+		return e;
+	}
+	if (kind == GP__RBF || kind == GP__PERIODIC) {
+		e = v * gp__rows_decay(GP__R(-0.5) * s);
+		*slope = GP__R(-0.5) * by * e;
+		return e;
+	}
+	/* Matern: v q(t) exp(-t) with t = sqrt(c) r */
+	const int c = kind == GP__MATERN12 ? 1 : kind == GP__MATERN32 ? 3 : 5;
+	odvgp_real t = gp__rows_sqrt((odvgp_real)c * s);
+	e = v * gp__rows_decay(-t);
+	if (c == 1) {
+		*slope = t > 0 ? GP__R(-0.5) * by * e / t : 0;
+		return e;
+	}
+	*slope = c == 3 ? GP__R(-1.5) * by * e : GP__R(-5.0 / 6) * by * (1 + t) * e;
+	return e * (1 + t + (c == 3 ? 0 : t * t / 3));
+}
+
+/*	k(x,z) for prepared inputs; slope, or NULL: [groups] its derivatives in the geometries. */
+static odvgp_real gp__rows_kernel(const gp__compact *p, const gp__compact_view *v,
+		const odvgp_real *x, const odvgp_real *z, odvgp_real *slope)
+{
+	odvgp_real geometry[ODVGP_MAX_BASE_KERNELS], value[GP__MAX_NODES], d[GP__MAX_NODES];
+	const int self = x == z;
+	for (uint32_t g = 0; g < p->groups; g++) {
+		odvgp_real s = 0;
+		const uint32_t columns = v->group[g] >> 8;
+		if ((v->group[g] & 255) == GP__INNER_PRODUCT)
+			for (uint32_t c = columns; c > 0; c--) s += *x++ * *z++;
+		else
+			for (uint32_t c = columns; c > 0; c--) {
+				odvgp_real difference = *x++ - *z++;
+				s += difference * difference;
+			}
+		geometry[g] = s;
+	}
+	for (uint32_t t = 0; t < p->nodes; t++) {
+		const uint32_t node = v->node[t], kind = node & 255, a = node >> 8 & 255, b = node >> 16;
+		if (kind < GP__ROWS_SUM)
+			value[t] = gp__rows_base(node, v->par + 3 * t, a == 255 ? 0 : geometry[a], self, d + t);
+		else value[t] = kind == GP__ROWS_SUM ? value[a] + value[b] : value[a] * value[b];
+	}
+	const odvgp_real k = value[p->nodes - 1];
+	if (!slope) return k;
+	/* value[t] becomes dk/d(value of t) in turn; what operands had is read before */
+	for (uint32_t g = 0; g < p->groups; g++) slope[g] = 0;
+	value[p->nodes - 1] = 1;
+	for (uint32_t t = p->nodes; t-- > 0;) {
+		const uint32_t node = v->node[t], kind = node & 255, a = node >> 8 & 255, b = node >> 16;
+		const odvgp_real up = value[t];
+		if (kind == GP__ROWS_PRODUCT) {
+			const odvgp_real left = value[a];
+			value[a] = up * value[b];
+			value[b] = up * left;
+		} else if (kind == GP__ROWS_SUM) value[a] = value[b] = up;
+		else if (a != 255) slope[a] += up * d[t];
+	}
+	return k;
+}
+
+/* --- triangles --- */
+
+/*	x <- L^-1 x. */
+static void gp__rows_solve(size_t n, const odvgp_real *L, odvgp_real *x)
+{
+	for (size_t i = 0; i < n; i++) {
+		odvgp_real sum = x[i];
+		for (size_t j = 0; j < i; j++) sum -= *L++ * x[j];
+		x[i] = sum * *L++;
+	}
+}
+
+/*	x <- L^-T x. */
+static void gp__rows_solve_transposed(size_t n, const odvgp_real *L, odvgp_real *x)
+{
+	for (size_t i = n; i-- > 0;) {
+		const odvgp_real *row = L + i * (i + 1) / 2, xi = x[i] *= row[i];
+		for (size_t j = 0; j < i; j++) x[j] -= row[j] * xi;
+	}
+}
+
+/*	|T|^2 for T = R^T A, R^T packed by rows from *R on, which moves behind it. T, or NULL: stored;
+	may be A. */
+static odvgp_real gp__rows_product(
+		size_t n, const odvgp_real **R, const odvgp_real *A, odvgp_real *T)
+{
+	odvgp_real square = 0;
+	for (size_t j = 0; j < n; j++) {
+		odvgp_real sum = 0;
+		for (size_t i = j; i < n; i++) sum += *(*R)++ * A[i];
+		if (T) T[j] = sum;
+		square += sum * sum;
+	}
+	return square;
+}
+
+/*	to <- to + sign R T. */
+static void gp__rows_product_back(
+		size_t n, odvgp_real sign, const odvgp_real **R, const odvgp_real *T, odvgp_real *to)
+{
+	for (size_t j = 0; j < n; j++)
+		for (size_t i = j; i < n; i++) to[i] += sign * *(*R)++ * T[j];
+}
+
+static odvgp_real gp__rows_square(size_t n, const odvgp_real *x)
+{
+	odvgp_real sum = 0;
+	for (size_t i = 0; i < n; i++) sum += x[i] * x[i];
+	return sum;
+}
+
+/* --- one row --- */
+
+static void gp__row_inputs(gp__row *r, const odvgp_real *x)
+{
+	const odvgp_real most = GP__R(GP__FAR_ROOT);
+	const gp__compact_view *v = &r->v;
+	const uint32_t *group = v->group;
+	for (uint32_t c = 0, end = 0, geometry = 0; c < r->p->columns; c++) {
+		for (; c == end; end += *group++ >> 8) geometry = *group & 255;
+		odvgp_real u = (r->bad ? 0 : x[v->source[c]] - v->shift[c]) * v->factor[c];
+		r->u[c] = u = GP__MAX(-most, GP__MIN(most, u));
+		if (geometry != GP__CIRCLE || !GP__KERNEL_HAS(GP__PERIODIC)) continue;
+		gp__rows_turn(u, r->u + c, r->u + c + 1);
+		r->u[c] *= v->factor[c + 1];
+		c++;
+		r->u[c] *= v->factor[c];
+	}
+}
+
+/*	Adds a [n,P]'s products with k(Z,x) to the means; k(Z,x) to `to`, unless NULL. */
+static void gp__row_sums(
+		gp__row *r, size_t n, const odvgp_real *Z, const odvgp_real *a, odvgp_real *to)
+{
+	odvgp_real *mean = r->mean + r->first;
+	for (size_t j = 0; j < n; j++, Z += r->p->columns) {
+		const odvgp_real k = gp__rows_kernel(r->p, &r->v, r->u, Z, NULL);
+		if (to) to[j] = k;
+		for (size_t q = 0; q < r->P && a; q++) mean[q] += k * *a++;
+	}
+}
+
+/*	Process q's T, stored if r->T has room, and |T|^2. */
+static odvgp_real gp__row_factor(gp__row *r, size_t q, const odvgp_real **R)
+{
+	const size_t M = r->p->M, Mr = r->p->M_factor;
+	odvgp_real *T = r->T == r->c ? NULL : r->T, square;
+	if (r->p->factor == GP__DIAGONAL_OF_INVERSE && GP__MEMBERS_INVERSE)
+		for (size_t j = 0; j < M; j++) T[j] = *(*R)++ * r->A[j];
+	else {
+		square = gp__rows_product(Mr, R, r->A, T);
+		if (M != Mr) square += gp__rows_product(M - Mr, R, r->A + Mr, T ? T + Mr : NULL);
+		if (r->p->factor == GP__FACTOR_OF_S) return square;
+	}
+	if (GP__MEMBERS_INVERSE) gp__rows_solve(M, r->v.L + q * (M * (M + 1) / 2), T);
+	return gp__rows_square(M, T);
+}
+
+/*	c of process q, whose R this is, and behind it -1 for dk(x,x), where both points move; kept 0:
+	without the part that is not above 0. T is lost. */
+static void gp__row_weights(gp__row *r, size_t q, const odvgp_real *R, int kept)
+{
+	const size_t M = r->p->M, Mr = r->p->M_factor;
+	const int dense = r->p->factor == GP__FACTOR_OF_S;
+	const odvgp_real sign = dense ? GP__R(-1) : GP__R(1),
+					 *L = r->v.L + (dense ? 0 : q * (M * (M + 1) / 2));
+	odvgp_real *c = r->c + q * (M + 1);
+	for (size_t j = 0; j < M; j++) c[j] = dense && kept ? r->A[j] : 0;
+	c[M] = kept ? GP__R(-1) : 0;
+	if (!dense && !kept) return;
+	if (!dense) gp__rows_solve_transposed(M, L, r->T);
+	if (r->p->factor == GP__DIAGONAL_OF_INVERSE)
+		for (size_t j = 0; j < M; j++) c[j] = R[j] * r->T[j];
+	else {
+		gp__rows_product_back(Mr, sign, &R, r->T, c);
+		gp__rows_product_back(M - Mr, sign, &R, r->T + Mr, c + Mr);
+	}
+	if (dense) gp__rows_solve_transposed(M, L, c);
+}
+
+/*	Process q's derivatives in u_c become those in X: adds g times its coefficients. */
+static void gp__row_add(
+		gp__row *r, uint32_t column, odvgp_real g, const odvgp_real *a, const odvgp_real *c)
+{
+	const size_t step = r->p->M + 1, D = r->p->D;
+	size_t at = r->first * D + r->v.source[column];
+	for (size_t q = 0; q < r->P; q++, at += D) {
+		if (a) r->mean_by_x[at] += a[q] * g;
+		if (c) r->var_by_x[at] -= 2 * c[q * step] * g;
+	}
+}
+
+/*	dk(z,x)/dx for one point z, times its coefficients a [P] for the means, and c [P], M + 1 apart,
+	for the variances; either may be NULL. Returns k. */
+static odvgp_real gp__row_slopes(
+		gp__row *r, const odvgp_real *z, const odvgp_real *a, const odvgp_real *c)
+{
+	const gp__compact_view *v = &r->v;
+	const odvgp_real *u = r->u, k = gp__rows_kernel(r->p, v, u, z, r->slope);
+	uint32_t column = 0;
+	for (uint32_t g = 0; g < r->p->groups; g++) {
+		const uint32_t geometry = v->group[g] & 255, end = column + (v->group[g] >> 8);
+		for (; column < end; column++) {
+			const odvgp_real *by = v->factor + column;
+			odvgp_real d =
+					*by * (geometry == GP__INNER_PRODUCT ? z[column] : 2 * (u[column] - z[column]));
+			if (geometry == GP__CIRCLE) { /* (cos, sin) moves along (-sin, cos) */
+				d = 2 * (u[column] * (u[column + 1] - z[column + 1]) -
+								u[column + 1] * (u[column] - z[column]));
+				d *= GP__R(6.28318530717958647692) * *by;
+			}
+			gp__row_add(r, column, r->slope[g] * d, a, c);
+			column += geometry == GP__CIRCLE;
+		}
+	}
+	return k;
+}
+
+/*	Means of the unit's processes; with features, K(Zb,x) to A. */
+static void gp__row_mean(gp__row *r, const odvgp_real *x, int features, int gradients)
+{
+	const gp__compact *p = r->p;
+	const gp__compact_view *v = &r->v;
+	const size_t Mg = p->M_gamma, D = p->D;
+	odvgp_real *mean = r->mean + r->first;
+	const odvgp_real *alpha = p->flags & GP__ROWS_NO_ALPHA ? NULL : v->alpha, *A = v->A;
+	gp__row_inputs(r, x);
+	for (size_t q = 0; q < r->P; q++) mean[q] = 0;
+	if (features || alpha) gp__row_sums(r, p->M, v->beta, alpha, features ? r->A : NULL);
+	if (!gradients) gp__row_sums(r, Mg, v->gamma, v->a, NULL);
+	for (size_t j = 0; j < Mg && gradients; j++) {
+		const odvgp_real *a = v->a + j * r->P,
+						 k = gp__row_slopes(r, v->gamma + j * p->columns, a, NULL);
+		for (size_t q = 0; q < r->P; q++) mean[q] += k * a[q];
+	}
+	for (size_t q = 0; q < r->P; q++) mean[q] = (r->bad ? 0 : mean[q]) + v->b[q];
+	for (size_t d = 0; d < D && p->flags & GP__ROWS_LINEAR; d++)
+		for (size_t q = 0; q < r->P; q++, A++) {
+			mean[q] += *A * (r->bad ? 0 : x[d] - v->x_mean[d]);
+			if (gradients) r->mean_by_x[(r->first + q) * D + d] += *A;
+		}
+}
+
+/*	Variances after gp__row_mean; NaN, which only overflow causes, stays NaN. */
+static void gp__row_var(gp__row *r, int gradients)
+{
+	const gp__compact *p = r->p;
+	const gp__compact_view *v = &r->v;
+	const size_t M = p->M;
+	const int dense = p->factor == GP__FACTOR_OF_S;
+	const odvgp_real prior = gp__rows_kernel(p, v, r->u, r->u, NULL), *R = v->R;
+	odvgp_real left = prior;
+	if (dense) {
+		gp__rows_solve(M, v->L, r->A);
+		left = GP__MAX(0, prior - gp__rows_square(M, r->A));
+	}
+	for (size_t q = 0; q < r->P; q++) {
+		const odvgp_real *own = R, square = gp__row_factor(r, q, &R);
+		odvgp_real var = dense ? left + square : GP__MAX(0, prior - square);
+		r->var[r->first + q] = r->bad ? prior : var;
+		if (gradients) gp__row_weights(r, q, own, dense ? left > 0 : var > 0);
+	}
+}
+
+/*	Gradients in what gp__row_mean and gp__row_var left to do: beta's points, and k(x,x). */
+static void gp__row_gradients(gp__row *r)
+{
+	const gp__compact *p = r->p;
+	const odvgp_real *alpha = p->flags & GP__ROWS_NO_ALPHA ? NULL : r->v.alpha;
+	for (size_t j = 0; j < p->M; j++)
+		gp__row_slopes(r, r->v.beta + j * p->columns, alpha ? alpha + j * r->P : NULL, r->c + j);
+	gp__row_slopes(r, r->u, NULL, r->c + p->M);
+}
+
+/* --- the public calls --- */
+
+/*	No sentence and no number: a double has no place here. */
+static odvgp_status gp__rows_fail(
+		odvgp_info *info, odvgp_status status, const char *what, ptrdiff_t row)
+{
+	if (info) {
+		info->status = status;
+		info->what = what;
+		info->row = row;
+		info->value = 0;
+		info->text[0] = 0;
+	}
+	return status;
+}
+
+static int gp__compact_finite(const odvgp_real *x, size_t n)
+{
+	odvgp_real sum = 0;
+	for (; n > 0; n--, x++) sum += *x - *x;
+	return sum == 0;
+}
+
+static int gp__rows_positive(const odvgp_real *x, size_t n)
+{
+	int ok = 1;
+	for (; n > 0; n--, x++) ok &= *x > 0;
+	return ok;
+}
+
+/*	What a base kernel of this kind reads. */
+static uint32_t gp__rows_geometry(uint32_t kind)
+{
+	if (kind >= GP__CONSTANT) return GP__NO_INPUT; /* sums and products, too */
+	if (kind >= GP__LINEAR) return GP__INNER_PRODUCT;
+	return kind == GP__PERIODIC ? GP__CIRCLE : GP__DISTANCE;
+}
+
+/*	Whether every index of the kernel's words is in range, each node but the last has one parent,
+	and this build has its kernels. */
+static odvgp_status gp__rows_kernel_check(const gp__compact *p, const gp__compact_view *v)
+{
+	uint32_t used[GP__MAX_NODES] = {0}, columns = 0;
+	if (p->nodes < 1 || p->nodes >= GP__MAX_NODES || p->groups > ODVGP_MAX_BASE_KERNELS)
+		return ODVGP_E_UNSUPPORTED;
+	for (uint32_t g = 0; g < p->groups; g++) {
+		const uint32_t geometry = v->group[g] & 255, n = v->group[g] >> 8;
+		if (geometry < GP__DISTANCE || geometry > GP__INNER_PRODUCT || n > p->columns - columns ||
+				(geometry == GP__CIRCLE && n % 2))
+			return ODVGP_E_FORMAT;
+		columns += n;
+	}
+	for (uint32_t c = 0; c < p->columns; c++)
+		if (v->source[c] >= p->D) return ODVGP_E_FORMAT;
+	for (uint32_t t = 0; t < p->nodes; t++) {
+		const uint32_t node = v->node[t], kind = node & 255, a = node >> 8 & 255, b = node >> 16;
+		const int leaf = kind < GP__ROWS_SUM;
+		const uint32_t geometry = gp__rows_geometry(kind);
+		if (kind > GP__ROWS_PRODUCT || (leaf ? b > GP__MAX_DEGREE : b >= t)) return ODVGP_E_FORMAT;
+		if (geometry   ? a >= p->groups || (v->group[a] & 255) != geometry
+				: leaf ? a != 255
+					   : a >= t || used[a]++ || used[b]++)
+			return ODVGP_E_FORMAT;
+		if (leaf && !GP__KERNEL_HAS(kind)) return ODVGP_E_UNSUPPORTED;
+		if (leaf && !gp__rows_positive(v->par + 3 * t, 3)) return ODVGP_E_FORMAT;
+	}
+	return columns == p->columns ? ODVGP_OK : ODVGP_E_FORMAT;
+}
+
+/*	Sizes, then words, then reals. */
+static odvgp_status gp__rows_check(const gp__compact *p, size_t bytes)
+{
+	gp__compact_view v;
+	const uint32_t *size = &p->D;
+	if (bytes < sizeof *p || p->magic != GP__ROWS_MAGIC) return ODVGP_E_FORMAT;
+	if (p->format != GP__ROWS_VERSION * 256 + sizeof(odvgp_real)) return ODVGP_E_UNSUPPORTED;
+	for (; size < (const uint32_t *)(p + 1); size++)
+		if (*size >= GP__ROWS_MOST) return ODVGP_E_FORMAT;
+	if (!p->D || !p->M || !p->P || !p->F || (p->units != 1 && p->units != p->P) ||
+			p->M_factor > p->M || p->factor > GP__DIAGONAL_OF_INVERSE ||
+			(p->M_factor != p->M && p->factor != GP__FACTOR_OF_S) || p->flags >= GP__ROWS_FLAGS ||
+			(p->F != p->P && !(p->flags & GP__ROWS_MIXED)) || (p->noises > 1 && p->noises != p->F))
+		return ODVGP_E_FORMAT;
+	if (p->factor != GP__FACTOR_OF_S && !GP__MEMBERS_INVERSE) return ODVGP_E_UNSUPPORTED;
+	if (p->bytes > bytes || gp__rows_bytes(p) != p->bytes || gp__rows_sum(p) != p->sum)
+		return ODVGP_E_FORMAT;
+	gp__rows_view_of(p, 0, &v);
+	const size_t reals = (p->bytes - gp__rows_head(p)) / sizeof(odvgp_real);
+	if (!gp__compact_finite(v.shift, reals) || !gp__rows_positive(v.noise, p->noises) ||
+			!gp__rows_positive(v.y_scale, p->F))
+		return ODVGP_E_FORMAT;
+	for (size_t k = 1; k < p->units; k++) { /* the numbers of kernels */
+		gp__rows_view_of(p, k, &v);
+		if (!gp__rows_positive(v.par, 3 * p->nodes)) return ODVGP_E_FORMAT;
+	}
+	gp__rows_view_of(p, 0, &v);
+	return gp__rows_kernel_check(p, &v);
+}
+
+ODVGP_API odvgp_status odvgp_server_from_block(odvgp_server *server, const void *block,
+		size_t block_bytes, odvgp_isa isa, odvgp_info *info)
+{
+	const gp__compact *p = (const gp__compact *)block;
+	(void)isa;
+	if (!server || !block || (uintptr_t)block % sizeof(odvgp_real))
+		return gp__rows_fail(info, ODVGP_E_ARG, server ? "block" : "server", -1);
+	odvgp_status status = gp__rows_check(p, block_bytes);
+	if (status) return gp__rows_fail(info, status, "block", -1);
+	server->block = block;
+	server->isa = NULL;
+	server->D = (ptrdiff_t)p->D;
+	server->P = (ptrdiff_t)p->P;
+	server->F = (ptrdiff_t)p->F;
+	server->T = (ptrdiff_t)p->T;
+	server->y_rows = (ptrdiff_t)p->y_rows;
+	return ODVGP_OK;
+}
+
+static size_t gp__rows_scratch(
+		const odvgp_server *s, ptrdiff_t rows, int gradients, odvgp_info *info)
+{
+	gp__row r;
+	const char *what = !s || !s->block ? "server" : rows < 1 ? "rows" : NULL;
+	if (what) return gp__rows_fail(info, ODVGP_E_ARG, what, -1), (size_t)0;
+	return gp__row_init((const gp__compact *)s->block, &r, gradients, NULL) * sizeof(odvgp_real);
+}
+
+ODVGP_API size_t odvgp_predict_scratch(const odvgp_server *s, ptrdiff_t rows, odvgp_info *info)
+{
+	return gp__rows_scratch(s, rows, 0, info);
+}
+
+ODVGP_API size_t odvgp_predict_gradient_scratch(
+		const odvgp_server *s, ptrdiff_t rows, odvgp_info *info)
+{
+	return gp__rows_scratch(s, rows, 1, info);
+}
+
+/*	sum_q w_q x_q, for one process x_q [own]: w = [F,P] mixing or I. squares: of w. */
+static odvgp_real gp__rows_mix(
+		const gp__row *r, size_t f, const odvgp_real *x, size_t step, int squares)
+{
+	const odvgp_real *w = r->v.mixing + f * r->p->P;
+	odvgp_real sum = 0;
+	if (!(r->p->flags & GP__ROWS_MIXED)) return x[f * step];
+	for (size_t q = 0; q < r->p->P; q++) sum += (squares ? w[q] * w[q] : w[q]) * x[q * step];
+	return sum;
+}
+
+/*	One row of X through all units. */
+static void gp__row_run(gp__row *r, const odvgp_real *x, int variance, int gradients)
+{
+	const gp__compact *p = r->p;
+	const size_t own = gradients ? (size_t)p->P * p->D : 0;
+	r->bad = !gp__compact_finite(x, p->D);
+	for (size_t k = 0; k < own; k++) r->mean_by_x[k] = r->var_by_x[k] = 0;
+	for (size_t k = 0; k < p->units; k++) {
+		gp__rows_view_of(p, k, &r->v);
+		r->first = k * r->P;
+		gp__row_mean(r, x, variance, gradients);
+		if (variance) gp__row_var(r, gradients);
+		if (gradients) gp__row_gradients(r);
+	}
+}
+
+/*	noise: the variances are those of y. */
+static odvgp_status gp__rows_predict(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
+		const odvgp_gradient *to, int noise, void *scratch, odvgp_info *info)
+{
+	gp__row r;
+	const gp__compact *p = (const gp__compact *)s->block;
+	const size_t F = p->F, D = p->D, rows = (size_t)n;
+	const int gradients = to->dmean || to->dvar;
+	odvgp_status status = ODVGP_OK;
+	gp__row_init(p, &r, gradients, (odvgp_real *)scratch);
+	for (size_t i = 0; i < rows; i++, X += D) {
+		gp__row_run(&r, X, to->var || gradients, gradients);
+		if (r.bad) status = gp__rows_fail(info, ODVGP_E_NAN, "X", (ptrdiff_t)i);
+		for (size_t f = 0; f < F; f++) {
+			const odvgp_real scale = r.v.y_scale[f];
+			const size_t at = f * rows + i;
+			if (to->mean) to->mean[at] = r.v.y_mean[f] + scale * gp__rows_mix(&r, f, r.mean, 1, 0);
+			if (to->var) {
+				odvgp_real var = gp__rows_mix(&r, f, r.var, 1, 1);
+				if (noise) var += r.v.noise[p->noises > 1 ? f : 0];
+				to->var[at] = scale * scale * var;
+			}
+			for (size_t d = 0; d < D && gradients; d++) {
+				if (to->dmean)
+					to->dmean[at * D + d] = scale * gp__rows_mix(&r, f, r.mean_by_x + d, D, 0);
+				if (to->dvar)
+					to->dvar[at * D + d] =
+							scale * scale * gp__rows_mix(&r, f, r.var_by_x + d, D, 1);
+			}
+		}
+	}
+	return status;
+}
+
+static odvgp_status gp__rows_call(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
+		const odvgp_gradient *to, int noise, void *scratch, size_t bytes, odvgp_info *info)
+{
+	const char *what = !s || !s->block ? "server" : n < 0 ? "n" : n && !X ? "X" : NULL;
+	if (what || !to) return gp__rows_fail(info, ODVGP_E_ARG, what ? what : "gradient", -1);
+	if (to->hessian || to->cov || (noise && !((const gp__compact *)s->block)->noises))
+		return gp__rows_fail(info, ODVGP_E_UNSUPPORTED,
+				to->hessian ? "hessian"
+				: to->cov   ? "cov"
+							: "likelihood",
+				-1);
+	if (bytes < gp__rows_scratch(s, 1, to->dmean || to->dvar, NULL) || !scratch)
+		return gp__rows_fail(info, ODVGP_E_MEMORY, "scratch", -1);
+	return gp__rows_predict(s, X, n, to, noise, scratch, info);
+}
+
+ODVGP_API odvgp_status odvgp_predict(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
+		odvgp_real *mean, odvgp_real *var, void *scratch, size_t scratch_bytes, odvgp_info *info)
+{
+	const odvgp_gradient to = {mean, var, NULL, NULL, NULL, NULL};
+	return gp__rows_call(s, X, n, &to, 0, scratch, scratch_bytes, info);
+}
+
+ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
+		odvgp_real *mean_y, odvgp_real *var_y, void *scratch, size_t scratch_bytes,
+		odvgp_info *info)
+{
+	const odvgp_gradient to = {mean_y, var_y, NULL, NULL, NULL, NULL};
+	return gp__rows_call(s, X, n, &to, 1, scratch, scratch_bytes, info);
+}
+
+ODVGP_API odvgp_status odvgp_predict_gradient(const odvgp_server *s, const odvgp_real *X,
+		ptrdiff_t n, const odvgp_gradient *gradient, void *scratch, size_t scratch_bytes,
+		odvgp_info *info)
+{
+	return gp__rows_call(s, X, n, gradient, 0, scratch, scratch_bytes, info);
+}
+
+#else
+/* --- odvgp_compact --- */
+
+/*	The kernel's words, and one unit's numbers for its columns. Points of gamma move to beta's
+	centre. */
+static void gp__compact_words(const gp__kernel *k, uint32_t *to)
+{
+	for (uint32_t t = 0; t < k->nnode; t++) {
+		const uint32_t *node = k->node[t];
+		const gp__base_kernel *base = &k->base[node[1]];
+		if (node[0] == GP__NODE_BASE_KERNEL)
+			*to++ = base->type | (base->group == GP__NO_GROUP ? 255 : base->group) << 8 |
+					base->degree << 16;
+		else
+			*to++ = (uint32_t)(node[0] == GP__NODE_SUM ? GP__ROWS_SUM : GP__ROWS_PRODUCT) |
+					node[1] << 8 | node[2] << 16;
+	}
+	GP__EACH_GROUP(g, k)
+		*to++ = (uint32_t)gp__geometry(gp__group_kernel(k, g)) | (uint32_t)gp__group_dims(k, g)
+																		 << 8;
+	GP__EACH_GROUP(g, k) {
+		const gp__base_kernel *base = gp__group_kernel(k, g);
+		int circle = gp__geometry(base) == GP__CIRCLE;
+		GP__FOR(d, gp__group_dims(k, g)) *to++ = (uint32_t)gp__column(base, circle ? d / 2 : d);
+	}
+}
+
+static void gp__compact_par(const gp__kernel *k, const odvgp_real *hyp, odvgp_real *par)
+{
+	for (uint32_t t = 0; t < k->nnode; t++, par += 3) {
+		par[0] = par[1] = par[2] = 1;
+		if (k->node[t][0] != GP__NODE_BASE_KERNEL) continue;
+		const gp__base_kernel *base = &k->base[k->node[t][1]];
+		if (gp__one_variance(base)) par[0] = hyp[base->var];
+		par[1] = gp__base_scale(base, hyp);
+		if (gp__base_kernel_kinds[base->type].shape_param) par[2] = hyp[base->shape_param];
+	}
+}
+
+/*	Shifts and factors of the columns, and the points by rows. */
+static void gp__compact_points(const gp__predictor *p, const gp__kernel *k, const gp__view *from,
+		const gp__compact_view *v)
+{
+	ptrdiff_t C = p->columns, c = 0, ld = gp__points_ld(p->M), ldg = gp__points_ld(p->M_gamma);
+	GP__FOR(j, p->M)
+		GP__FOR(e, C) v->beta[j * C + e] = from->beta[e * ld + j];
+	GP__EACH_GROUP(g, k) {
+		const gp__base_kernel *base = gp__group_kernel(k, g);
+		const int geometry = gp__geometry(base), circle = geometry == GP__CIRCLE;
+		GP__FOR(d, (ptrdiff_t)base->ndims) {
+			const ptrdiff_t x = gp__column(base, d);
+			const double by = (double)gp__base_column(base, from->hyp, d),
+						 centre = geometry == GP__INNER_PRODUCT ? 0 : (double)from->beta_centre[x],
+						 period = circle ? (double)from->hyp[base->shape_param] : 1,
+						 moved = p->M_gamma && geometry != GP__INNER_PRODUCT
+										 ? (double)from->gamma_centre[x] - centre
+										 : 0,
+						 turn = gp__two_pi * moved / period, cosine = cos(turn), sine = sin(turn);
+			v->shift[c] = (odvgp_real)((double)from->x_mean[x] + centre * (double)from->x_scale[x]);
+			v->factor[c] = (odvgp_real)((circle ? 1 / period : by) / (double)from->x_scale[x]);
+			GP__FOR(j, p->M_gamma) {
+				const double u = (double)from->gamma[c * ldg + j],
+							 w = circle ? (double)from->gamma[(c + 1) * ldg + j] : 0;
+				odvgp_real *to = v->gamma + j * C + c;
+				to[0] = (odvgp_real)(circle ? cosine * u - sine * w : u + moved * by);
+				if (circle) to[1] = (odvgp_real)(sine * u + cosine * w);
+			}
+			if (circle) {
+				v->shift[++c] = 0;
+				v->factor[c] = (odvgp_real)by;
+			}
+			c++;
+		}
+	}
+}
+
+/*	The lower triangle of a [n,n], or the upper one of its transpose, by rows; returns the end. */
+static odvgp_real *gp__compact_triangle(
+		ptrdiff_t n, const odvgp_real *a, int transposed, odvgp_real *to)
+{
+	GP__FOR(i, n) {
+		if (transposed)
+			GP__FROM(j, i, n) *to++ = a[j * n + i];
+		else {
+			GP__FOR(j, i) *to++ = a[i * n + j];
+			*to++ = 1 / a[i * n + i];
+		}
+	}
+	return to;
+}
+
+static void gp__compact_unit(const gp__predictor *p, const gp__kernel *k, const gp__view *from,
+		const gp__compact_view *v)
+{
+	const ptrdiff_t P = p->P / p->units, M = p->M, Mr = p->M_factor, Mg = p->M_gamma, D = p->D;
+	const int dense = p->factor == GP__FACTOR_OF_S, has_A = gp__mean_functions[p->mean_function].A,
+			  identity = p->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY;
+	odvgp_real *R = v->R, *L = v->L;
+	gp__compact_par(k, from->hyp, v->par);
+	gp__compact_points(p, k, from, v);
+	GP__FOR(q, P) {
+		GP__FOR(j, p->no_alpha ? 0 : M) v->alpha[j * P + q] = from->alpha[q * M + j];
+		GP__FOR(j, Mg) v->a[j * P + q] = from->a_gamma[q * Mg + j];
+		if (!q || !dense) L = gp__compact_triangle(M, from->L + q * M * M, 0, L);
+		if (p->factor == GP__DIAGONAL_OF_INVERSE) gp__copy(R + q * M, from->factor + q * M, M);
+		else {
+			R = gp__compact_triangle(Mr, from->factor + q * Mr * Mr, 1, R);
+			R = gp__compact_triangle(M - Mr, from->factor_v + q * (M - Mr) * (M - Mr), 1, R);
+		}
+		v->b[q] = gp__mean_functions[p->mean_function].b ? from->b[q] : 0;
+		GP__FOR(d, has_A || identity ? D : 0)
+			v->A[d * P + q] = (identity ? d == q : from->A[d * P + q]) / from->x_scale[d];
+	}
+}
+
+/*	The head of the compact block. */
+static odvgp_status gp__compact_head(const odvgp_server *s, gp__compact *p, odvgp_info *info)
+{
+	const gp__predictor *from = gp__served(s);
+	memset(p, 0, sizeof *p);
+	if (!from) return gp__not_served(info);
+	if (from->layers > 1 || from->patches.height)
+		return gp__unsupported(
+				info, "server", from->layers > 1 ? "has several layers" : "is of images");
+	const gp__likelihood *lik = &gp__likelihoods[from->likelihood];
+	const uint32_t *words = gp__predictor_kernel(from);
+	const int linear = gp__mean_functions[from->mean_function].A ||
+					   from->mean_function == ODVGP_MEAN_FUNCTION_IDENTITY;
+	p->magic = GP__ROWS_MAGIC;
+	p->format = GP__ROWS_VERSION * 256 + sizeof(odvgp_real);
+	p->D = (uint32_t)from->D;
+	p->M = (uint32_t)from->M;
+	p->M_gamma = (uint32_t)from->M_gamma;
+	p->P = (uint32_t)from->P;
+	p->F = (uint32_t)from->F;
+	p->T = (uint32_t)from->T;
+	p->y_rows = (uint32_t)s->y_rows;
+	p->units = (uint32_t)from->units;
+	p->noises = lik->flags & GP__LIK_GAUSSIAN ? (uint32_t)from->lik_params : 0;
+	p->factor = (uint32_t)from->factor;
+	p->M_factor = (uint32_t)from->M_factor;
+	p->flags = (uint32_t)((from->no_alpha ? GP__ROWS_NO_ALPHA : 0) |
+						  (from->mixed ? GP__ROWS_MIXED : 0) | (linear ? GP__ROWS_LINEAR : 0));
+	p->columns = (uint32_t)from->columns;
+	p->nodes = words[1];
+	p->groups = words[3];
+	for (const uint32_t *size = &p->D; size < (const uint32_t *)(p + 1); size++)
+		if (*size >= GP__ROWS_MOST) return gp__refuse(info, ODVGP_E_SIZE, "server", "is too large");
+	if (gp__rows_bytes(p) > UINT32_MAX)
+		return gp__refuse(info, ODVGP_E_SIZE, "server", "is too large");
+	p->bytes = (uint32_t)gp__rows_bytes(p);
+	return ODVGP_OK;
+}
+
+ODVGP_API size_t odvgp_compact_size(const odvgp_server *server, odvgp_info *info)
+{
+	gp__compact p;
+	return gp__compact_head(server, &p, info) ? 0 : p.bytes;
+}
+
+static size_t gp__compact_scratch(const odvgp_server *server, int gradients, odvgp_info *info)
+{
+	gp__compact p;
+	gp__row r;
+	odvgp_status status = gp__compact_head(server, &p, info);
+	return status ? 0 : gp__row_init(&p, &r, gradients, NULL) * sizeof(odvgp_real);
+}
+
+ODVGP_API size_t odvgp_compact_scratch(const odvgp_server *server, odvgp_info *info)
+{
+	return gp__compact_scratch(server, 0, info);
+}
+
+ODVGP_API size_t odvgp_compact_gradient_scratch(const odvgp_server *server, odvgp_info *info)
+{
+	return gp__compact_scratch(server, 1, info);
+}
+
+ODVGP_API odvgp_status odvgp_compact(
+		const odvgp_server *server, void *block, size_t block_bytes, odvgp_info *info)
+{
+	gp__compact head, *p = (gp__compact *)block;
+	gp__kernel k;
+	gp__compact_view v;
+	odvgp_status status = gp__compact_head(server, &head, info);
+	if (status) return status;
+	if (!block || (uintptr_t)block % sizeof(odvgp_real))
+		return gp__refuse(info, ODVGP_E_ARG, "block", "is NULL or not aligned for a real");
+	if (block_bytes < head.bytes) return gp__small(info, "block", block_bytes);
+	const gp__predictor *from = gp__layer_of(server);
+	memset(block, 0, head.bytes);
+	*p = head;
+	memset(&k, 0, sizeof k);
+	gp__kernel_unpack(gp__predictor_kernel(from), from->base_kernels, &k);
+	gp__compact_words(&k, (uint32_t *)(p + 1));
+	GP__FOR(unit, (ptrdiff_t)from->units) {
+		gp__view own = gp__view_of(from, unit);
+		gp__rows_view_of(p, (size_t)unit, &v);
+		gp__compact_unit(from, &k, &own, &v);
+		if (unit) continue;
+		if (p->flags & GP__ROWS_LINEAR) gp__copy(v.x_mean, own.x_mean, from->D);
+		if (from->mixed) gp__copy(v.mixing, own.mixing, (ptrdiff_t)from->F * from->P);
+		gp__copy(v.noise, own.lik_params, (ptrdiff_t)p->noises);
+		const int scaled = gp__likelihoods[from->likelihood].flags & GP__LIK_SCALABLE;
+		GP__FOR(f, (ptrdiff_t)from->F) {
+			v.y_mean[f] = scaled ? own.y_mean[f] : 0;
+			v.y_scale[f] = scaled ? own.y_scale[f] : 1;
+		}
+	}
+	p->sum = gp__rows_sum(p);
+	return ODVGP_OK;
+}
+#endif
 #endif
 
 #ifndef ODVGP_NO_TRAINING
@@ -10564,6 +11686,9 @@ enum { GP__OPTIMUM_ROOTS = 1, GP__OPTIMUM_INVERSE, GP__OPTIMUM_DIAGONAL };
 	k sqrt(Mg) where a step of all coefficients moves the whole mean. */
 enum { GP__SCALE_PRIOR, GP__SCALE_RESIDUAL, GP__SCALE_SUM };
 
+typedef void gp__part_head(gp__unit *u);
+typedef gp__ref gp__part_tile(gp__unit *u);
+
 /*	A mean part; head and tile add its nodes (>>parts). */
 typedef struct gp__mean_part {
 	const char *name;
@@ -10579,8 +11704,8 @@ typedef struct gp__mean_part {
 	int scale;       /* GP__SCALE_...: Adam's scales of gamma */
 	int optimum;     /* GP__OPTIMUM_WEIGHTS or none */
 	int objectives;  /* GP__HAS_... */
-	void (*head)(gp__unit *u);
-	gp__ref (*tile)(gp__unit *u);
+	gp__part_head *head;
+	gp__part_tile *tile;
 } gp__mean_part;
 
 typedef struct gp__cov_part {
@@ -10595,8 +11720,8 @@ typedef struct gp__cov_part {
 	odvgp_real sqrt_start; /* the factor's initial diagonal; 1: the prior */
 	/* GP__STEPS_..., GP__OPTIMUM_..., GP__HAS_... */
 	int steps, optimum, objectives;
-	void (*head)(gp__unit *u);
-	gp__ref (*tile)(gp__unit *u);
+	gp__part_head *head;
+	gp__part_tile *tile;
 	void (*freeze)(const gp__unit *u, const gp__view *v);
 } gp__cov_part;
 
@@ -13448,6 +14573,11 @@ static void gp__blocks_freeze(const gp__unit *u, const gp__view *v)
 	gp__freeze_sqrt(u, GP__ON_GAMMA, v->factor_v);
 }
 
+/*	head and tile, NULL if the build has none of these members. */
+#define GP__PART_IF(members, head, tile) \
+	(ODVGP_MEMBERS) & (members) ? head : (gp__part_head *)NULL, \
+			(ODVGP_MEMBERS) & (members) ? tile : (gp__part_tile *)NULL
+
 /*	In the order of odvgp_mean_part and odvgp_cov_part. >>model explains the fields:
 	{name, without_gamma, mu, gamma, q_mu, a_beta, Z_gamma, a, v_mu, has_a_beta, steps, gamma_steps,
 	scale, optimum, objectives, head, tile},
@@ -13456,34 +14586,43 @@ static void gp__blocks_freeze(const gp__unit *u, const gp__view *v)
 static const gp__mean_part gp__mean_parts[] = {
 		{"beta", ODVGP_MEAN_PART_BETA, GP__MU_MEAN, GP__NO_GAMMA, "q_mu", "a_beta", NULL, NULL,
 				NULL, 1, GP__STEPS_BETA, 0, GP__SCALE_PRIOR, GP__OPTIMUM_WEIGHTS,
-				GP__HAS_COLLAPSED | GP__HAS_TIGHT, gp__beta_head, gp__beta_tile},
+				GP__HAS_COLLAPSED | GP__HAS_TIGHT,
+				GP__PART_IF(ODVGP_MEMBER_COUPLED, gp__beta_head, gp__beta_tile)},
 		{"orth", ODVGP_MEAN_PART_ORTH, GP__MU_MEAN, GP__RESIDUAL_GAMMA, "q_mu", "a_beta", "Z_gamma",
 				"a_gamma", NULL, 1, GP__STEPS_BETA, 1, GP__SCALE_RESIDUAL, GP__OPTIMUM_WEIGHTS, 0,
-				gp__orth_head, gp__gamma_tile},
+				GP__PART_IF(ODVGP_MEMBER_ORTH, gp__orth_head, gp__gamma_tile)},
 		{"hybrid", ODVGP_MEAN_PART_HYBRID, GP__MU_MEAN, GP__RESIDUAL_GAMMA, "q_mu", "a_beta",
 				"Z_gamma", "a_gamma", NULL, 1, GP__STEPS_BETA, 1, GP__SCALE_SUM,
-				GP__OPTIMUM_WEIGHTS, 0, gp__hybrid_head, gp__gamma_tile},
+				GP__OPTIMUM_WEIGHTS, 0,
+				GP__PART_IF(ODVGP_MEMBER_HYBRID, gp__hybrid_head, gp__gamma_tile)},
 		{"free", ODVGP_MEAN_PART_FREE, GP__MU_COEFFICIENTS, GP__FREE_GAMMA, "q_mu", "a_beta",
 				"Z_alpha", "a", NULL, 0, GP__STEPS_DIAGONAL | GP__STEPS_WATCHED, 0, GP__SCALE_PRIOR,
-				GP__OPTIMUM_WEIGHTS, GP__HAS_EXACT, gp__free_head, gp__free_tile},
+				GP__OPTIMUM_WEIGHTS, GP__HAS_EXACT,
+				GP__PART_IF(
+						ODVGP_MEMBER_DECOUPLED | ODVGP_MEMBER_OM, gp__free_head, gp__free_tile)},
 		{"blocks", ODVGP_MEAN_PART_BETA, GP__MU_MEAN, GP__WHITE_GAMMA, "q_mu", "a_beta", "Z_gamma",
 				NULL, "v_mu", 0, GP__STEPS_BETA | GP__STEPS_GAMMA, 0, GP__SCALE_PRIOR,
-				GP__OPTIMUM_WEIGHTS, GP__HAS_COLLAPSED | GP__HAS_PARTLY, gp__beta_head,
-				gp__beta_tile}};
+				GP__OPTIMUM_WEIGHTS, GP__HAS_COLLAPSED | GP__HAS_PARTLY,
+				GP__PART_IF(ODVGP_MEMBER_SOLVE, gp__beta_head, gp__beta_tile)}};
 static const gp__cov_part gp__cov_parts[] = {
 		{"dense", ODVGP_COV_PART_DENSE, GP__FACTOR_OF_S, "q_sqrt", NULL, NULL, NULL, 0, 1,
 				GP__STEPS_BETA, GP__OPTIMUM_ROOTS,
-				GP__HAS_COLLAPSED | GP__HAS_PARTLY | GP__HAS_TIGHT, gp__dense_head, gp__dense_tile,
+				GP__HAS_COLLAPSED | GP__HAS_PARTLY | GP__HAS_TIGHT,
+				GP__PART_IF(ODVGP_MEMBER_COUPLED | ODVGP_MEMBER_ORTH | ODVGP_MEMBER_HYBRID,
+						gp__dense_head, gp__dense_tile),
 				gp__dense_freeze},
 		{"inverse", ODVGP_COV_PART_INVERSE, GP__FACTOR_OF_INVERSE, "B_sqrt", NULL, NULL, NULL, -1,
-				GP__R(1e-3), 0, GP__OPTIMUM_INVERSE, 0, gp__inverse_head, gp__inverse_tile,
+				GP__R(1e-3), 0, GP__OPTIMUM_INVERSE, 0,
+				GP__PART_IF(ODVGP_MEMBER_DECOUPLED, gp__inverse_head, gp__inverse_tile),
 				gp__inverse_freeze},
 		{"diagonal", ODVGP_COV_PART_DIAGONAL, GP__DIAGONAL_OF_INVERSE, NULL, NULL, "q_diag", NULL,
 				0, 1, GP__STEPS_DIAGONAL | GP__STEPS_WATCHED, GP__OPTIMUM_DIAGONAL, GP__HAS_EXACT,
-				gp__inverse_head, gp__inverse_tile, gp__diagonal_freeze},
+				GP__PART_IF(ODVGP_MEMBER_OM, gp__inverse_head, gp__inverse_tile),
+				gp__diagonal_freeze},
 		{"blocks", ODVGP_COV_PART_DENSE, GP__FACTOR_OF_S, "q_sqrt", "v_sqrt", NULL, "Z_gamma", 0, 1,
 				GP__STEPS_BETA | GP__STEPS_GAMMA, GP__OPTIMUM_ROOTS,
-				GP__HAS_COLLAPSED | GP__HAS_PARTLY, gp__dense_head, gp__dense_tile,
+				GP__HAS_COLLAPSED | GP__HAS_PARTLY,
+				GP__PART_IF(ODVGP_MEMBER_SOLVE, gp__dense_head, gp__dense_tile),
 				gp__blocks_freeze}};
 
 static const gp__mean_part *gp__mean_part_of(const odvgp_config *c, ptrdiff_t layer)
@@ -14239,6 +15378,7 @@ static odvgp_status gp__check_likelihood(const odvgp_config *c, odvgp_info *info
 				c->lik.noise_per_output;
 	odvgp_status s = gp__check_functions(
 			lik, c->layer[c->layers - 1].P, c->functions, c->lik.classes, info);
+	if (!lik->y_moments) return gp__unsupported(info, "lik.kind", gp__left_out);
 	if (s) return s;
 	if (c->functions && c->objective != ODVGP_OBJECTIVE_ELBO)
 		return gp__unsupported(info, "functions", "must be 0 without the objective ELBO");
@@ -14302,6 +15442,9 @@ static odvgp_parametrisation gp__parametrisation_of(const odvgp_config *c, int l
 static odvgp_status gp__check_member(const odvgp_config *c, odvgp_info *info)
 {
 	odvgp_status s = gp__check_lbfgs(c, info);
+	for (int l = 0; l < c->layers && !s; l++)
+		if (!gp__mean_part_of(c, l)->tile || !gp__cov_part_of(c, l)->tile)
+			s = gp__unsupported(info, "member", gp__left_out);
 	if (s) return s;
 	if (c->objective != ODVGP_OBJECTIVE_ELBO) return gp__check_objective(c, info);
 	for (int l = 0; l < c->layers; l++) {
@@ -21154,6 +22297,10 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_predict_logp
 #undef odvgp_predict_gradient
 #undef odvgp_predict_gradient_scratch
+#undef odvgp_compact_size
+#undef odvgp_compact_scratch
+#undef odvgp_compact_gradient_scratch
+#undef odvgp_compact
 #undef odvgp_sample_scratch
 #undef odvgp_sample
 #undef odvgp_save_size

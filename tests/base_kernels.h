@@ -4,6 +4,7 @@
 #define BASE_KERNELS_H
 
 /*  odvgp_server_from_block and odvgp_server_from_memory. */
+size_t two_model_size(const odvgp_config *config, odvgp_info *info);
 odvgp_status two_from_block(
 		const void *block, size_t bytes, odvgp_isa isa, odvgp_server *server, odvgp_info *info);
 odvgp_status two_from_file(const void *file, size_t bytes, odvgp_isa isa, void *block, size_t size,

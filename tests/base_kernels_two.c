@@ -1,11 +1,18 @@
-/*  The library built for kernels of at most two terms, for test_base_kernels.c, which has the
-    usual build. */
+/*  The library built for kernels of at most two terms, without matern32, without likelihoods but two
+    and members but two, for test_base_kernels.c, which has the usual build. */
 #define ODVGP_MAX_BASE_KERNELS 2
+#define ODVGP_KERNELS          (0x3ffu & ~ODVGP_KERNEL_MATERN32)
+#define ODVGP_LIKELIHOODS      (ODVGP_LIK_GAUSSIAN | ODVGP_LIK_POISSON)
+#define ODVGP_MEMBERS          (ODVGP_MEMBER_COUPLED | ODVGP_MEMBER_ORTH)
 #define ODVGP_STATIC
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
 #include "base_kernels.h"
 
+size_t two_model_size(const odvgp_config *config, odvgp_info *info)
+{
+	return odvgp_model_size(config, info);
+}
 odvgp_status two_from_block(
 		const void *block, size_t bytes, odvgp_isa isa, odvgp_server *server, odvgp_info *info)
 {

@@ -33,18 +33,21 @@ typedef struct {
 	odvgp_server server;
 } frozen;
 
-static frozen freeze(int k)
+static odvgp_config config_of(const char *kernel)
+{
+	odvgp_config c = odvgp_config_defaults(N, 2, 2, 6, 9);
+	c.layer[0].kernel = kernel;
+	c.jitter.relative = (odvgp_real)1e-4;
+	c.isa = test_isa();
+	return c;
+}
+static frozen freeze_config(odvgp_config c)
 {
 	frozen f;
-	odvgp_config c = odvgp_config_defaults(N, 2, 2, 6, 9);
 	void *scratch;
 	size_t need;
 	int i;
 	memset(&f, 0, sizeof f);
-	test_seed = 700 + (uint64_t)k;
-	c.layer[0].kernel = kernels[k].kernel;
-	c.jitter.relative = (odvgp_real)1e-4;
-	c.isa = test_isa();
 	for (i = 0; i < 2 * N; i++)
 		f.X[i] = (odvgp_real)test_between(-2, 2), f.Y[i] = (odvgp_real)sin((double)f.X[i]);
 	if (!CHECK_STATUS(odvgp_model_create(&f.m, &c, f.X, f.Y, NULL, NULL), ODVGP_OK)) exit(1);
@@ -60,6 +63,11 @@ static frozen freeze(int k)
 	f.file = test_alloc(f.file_bytes);
 	CHECK_STATUS(odvgp_save_memory(f.m, NULL, NULL, 0, f.file, f.file_bytes, NULL), ODVGP_OK);
 	return f;
+}
+static frozen freeze(int k)
+{
+	test_seed = 700 + (uint64_t)k;
+	return freeze_config(config_of(kernels[k].kernel));
 }
 static void drop_frozen(frozen *f)
 {
@@ -138,6 +146,45 @@ TEST(a_build_for_fewer_terms_trains_on_or_refuses)
 			CHECK_BITS(again, want, f.file_bytes);
 		}
 		free(again), free(want);
+		drop_frozen(&f);
+	}
+}
+
+/*  Models, blocks and files that need a kernel, a likelihood or a member that the other build leaves
+    out; a kernel's place in an expression is E_KERNEL. */
+TEST(what_a_build_leaves_out_is_refused)
+{
+	int k;
+	for (k = 0; k < 4; k++) {
+		odvgp_config c = config_of(k == 0 ? "rbf * matern32" : "rbf");
+		odvgp_info info = {ODVGP_OK, NULL, 0, 0, ""};
+		odvgp_server server, before;
+		test_seed = 720 + (uint64_t)k;
+		if (k == 1) c.lik.kind = ODVGP_LIKELIHOOD_LAPLACE;
+		if (k == 2) c.layer[0].mean_part = ODVGP_MEAN_PART_HYBRID;
+		if (k == 3) {
+			c.layer[0].mean_part = ODVGP_MEAN_PART_FREE;
+			c.layer[0].cov_part = ODVGP_COV_PART_INVERSE;
+			c.optim.natgrad = 0;
+		}
+		frozen f = freeze_config(c);
+		CHECK_INT((int)two_model_size(&c, &info), 0);
+		CHECK_STATUS(info.status, k ? ODVGP_E_UNSUPPORTED : ODVGP_E_KERNEL);
+		void *block = test_alloc(f.bytes), *again = test_alloc(f.file_bytes);
+		memset(&server, 0x5a, sizeof server);
+		before = server;
+		/* what serves does not depend on the mean's part */
+		odvgp_status served = k == 2 ? ODVGP_OK : ODVGP_E_UNSUPPORTED;
+		CHECK_STATUS(two_from_block(f.block, f.bytes, test_isa(), &server, &info), served);
+		CHECK_SAY(k == 2 || strstr(info.text, "ODVGP_KERNELS") != NULL, "the sentence is \"%s\"",
+				info.text);
+		if (k != 2) CHECK_BITS(&server, &before, sizeof server);
+		CHECK_STATUS(
+				two_from_file(f.file, f.file_bytes, test_isa(), block, f.bytes, &server, &info),
+				served);
+		CHECK_STATUS(two_train(f.file, f.file_bytes, test_isa(), f.X, f.Y, 1, again, &info),
+				ODVGP_E_UNSUPPORTED);
+		free(block), free(again);
 		drop_frozen(&f);
 	}
 }
@@ -342,6 +389,7 @@ int main(int argc, char **argv)
 	RUN(a_build_for_fewer_terms_predicts_the_same_bits);
 	RUN(a_build_for_fewer_terms_refuses_more_of_them);
 	RUN(a_build_for_fewer_terms_trains_on_or_refuses);
+	RUN(what_a_build_leaves_out_is_refused);
 	RUN(bad_kernel_expressions_are_refused);
 	RUN(kernels_of_eight_terms_fit_every_member);
 	RUN(kernel_numbers_arrive);

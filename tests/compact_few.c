@@ -1,0 +1,2 @@
+#define FEW
+#include "compact_only.c"
