@@ -4,6 +4,7 @@
 #define ODVGP_KEEP_NAMES
 #define ODVGP_IMPLEMENTATION
 #include "odvgp.h"
+#include <float.h>
 #include <stdio.h>
 
 enum { N = 600, STEPS = 300, ROWS = 8, MOST_D = 8, MOST_FLOATS = 60000 };
@@ -159,13 +160,14 @@ static void write_case(const mcu_case *c, FILE *f)
 	fprintf(f, "/* %s, %s; written by tests/mcu/cases.c */\n", c->name, c->kernel);
 	fprintf(f, "enum { MCU_D = %d, MCU_F = 1, MCU_ROWS = %d };\n", (int)c->D, ROWS);
 	print_block(f, "block", block, bytes);
-#ifdef ODVGP_MEMBERS
 	odvgp_info info;
 	odvgp_server server;
 	stop_on(odvgp_server_from_block(&server, block, bytes, ODVGP_ISA_C, &info), &info);
 	stop_on(odvgp_compact(&server, compact, sizeof compact, &info), &info);
 	print_block(f, "compact", compact, odvgp_compact_size(&server, NULL));
-#endif
+	fprintf(f, "enum { MCU_SCRATCH = %d, MCU_SCRATCH_GRADIENT = %d };\n",
+			(int)odvgp_compact_scratch(&server, NULL),
+			(int)odvgp_compact_gradient_scratch(&server, NULL));
 	print_floats(f, "x", X, n);
 	print_floats(f, "mean_want", a.mean, ROWS);
 	print_floats(f, "var_want", a.var, ROWS);

@@ -227,6 +227,10 @@ int main(void)
 	need[1] = (uint32_t)mcu_scratch(1);
 #endif
 	put_line("scratch", need, count / 2);
+#if defined(ODVGP_PREDICT_ONLY) && !defined(MCU_EXPORT)
+	if (need[0] != MCU_SCRATCH || (need[1] && need[1] != MCU_SCRATCH_GRADIENT))
+		fail("scratch is not what the host says");
+#endif
 	scratch = mcu_free;
 	scratch_bytes = need[0] > need[1] ? need[0] : need[1];
 	if (scratch_bytes > has) {
