@@ -137,6 +137,7 @@ names=$(${cross}nm -u "$dir/library.o" | awk -v p="^($helpers|memcpy|memset)$" '
 echo "      $machine: the library refers to memcpy, memset, helpers of libgcc${names:+ and $names}"
 [ -z "$names" ] || [ $strict = 0 ] || fail "the library refers to $names"
 code predict calls.o library.o "$dir/library.o"
+compile $here/calls_library.c static.o -DODVGP_STATIC -DODVGP_IMPLEMENTATION && code predict_static static.o static.o
 code predict+gradient calls_gradient.o library.o "$dir/library.o"
 
 for header in "$cases"/*.h; do
