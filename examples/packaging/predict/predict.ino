@@ -12,7 +12,7 @@ void setup()
     odvgp_info info;
     /* Once: check the model. It stays in flash memory. */
     if (odvgpf_server_from_block(&server, model, sizeof model, ODVGP_ISA_AUTO, &info)) {
-        Serial.println(odvgp_status_text(info.status));
+        Serial.println(odvgpf_status_text(info.status));
         for (;;) delay(1000);
     }
 }
