@@ -5,7 +5,7 @@
 #define JOIN_OF(name, call) name##_##call
 #define JOIN(name, call)    JOIN_OF(name, call)
 #define predict             JOIN(MCU_NAME, predict)
-#define gradient            JOIN(MCU_NAME, gradient)
+#define predict_gradient    JOIN(MCU_NAME, predict_gradient)
 
 int mcu_open(const uint32_t *block, size_t block_bytes) { return block || block_bytes; }
 size_t mcu_scratch(int with_gradient) { return with_gradient & 0; }
@@ -28,7 +28,7 @@ int mcu_predict(const float *x, float *mean, float *var, void *scratch, size_t b
 int mcu_gradient(const float *x, float *const to[4], void *scratch, size_t bytes)
 {
 	(void)scratch, (void)bytes;
-	gradient(x, to[0], to[1], to[2], to[3]);
+	predict_gradient(x, to[0], to[1], to[2], to[3]);
 	return 0;
 }
 #endif

@@ -11,8 +11,8 @@ if [ "$(options <examples/packaging/predict/gp.h)" != "$(sed -n '/^## A controll
     echo "FAIL  README's options of a controller are not those of examples/packaging/predict/gp.h"
     exit 1
 fi
-rm -rf "$dir/cases" "$dir"/*.rows
-mkdir -p "$dir/cases" || exit 1
+rm -rf "$dir/cases" "$dir/exports" "$dir"/*.rows
+mkdir -p "$dir/cases" "$dir/exports" || exit 1
 
 lacks() { # architecture, program:package...
     what=$1
@@ -41,7 +41,7 @@ wanted=${MACHINES:-$machines} chosen=''
 for m in $wanted; do case " $machines " in *" $m "*) chosen="$chosen $m" ;; esac; done
 [ -n "$chosen" ] || exit 0
 
-"$cases" "$dir/cases" >"$dir/cases.txt" || exit 1
+"$cases" "$dir" >"$dir/cases.txt" || exit 1
 printf '%s\n' $chosen | xargs -P 2 -I MACHINE sh -c \
     'sh tests/mcu/machine.sh "$1" MACHINE >"$1/MACHINE.txt" 2>&1; status=$?; cat "$1/MACHINE.txt"; exit $status' sh "$dir"
 failed=$?
@@ -90,7 +90,7 @@ awk '
     NR == FNR { old[key] = $0; next }
     $1 == "compiler" {
         if (old[key] == $0) judged[$2] = 1
-        else { print "note  " $2 ": the table is from " old[key]; other = 1 }
+        else { print "note  " $2 ": the table is from " old[key] }
         next
     }
     !(key in old) { print "FAIL  " key " is not in the table: make mcu-write"; bad = 1; next }
@@ -99,12 +99,13 @@ awk '
         for (i = 4; i <= NF; i++) {
             if ($i == was[i]) continue
             if ($i > was[i] * 1.02 || (was[i] == "-") != ($i == "-")) {
-                print (judged[family[$2]] ? "FAIL  " : "note  ") key ": " name[$1, i] " was " was[i] ", is " $i
+                if (++lines <= 40) print (judged[family[$2]] ? "FAIL  " : "note  ") key ": " name[$1, i] " was " was[i] ", is " $i
                 if (judged[family[$2]]) bad = 1
             } else if ($i < was[i] * 0.98) less++
         }
     }
     END {
+        if (lines > 40) print "      and " lines - 40 " more"
         if (less) print "note  " less " numbers fell by more than 2 %: make mcu-write keeps them so"
         exit bad
     }' "$table" "$dir/table.txt" || failed=1
