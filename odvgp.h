@@ -194,6 +194,8 @@ CONTENTS   (search for a tag with its arrows)
 									ODVGP_KERNEL_x; ODVGP_MEMBER_x. Models, blocks and files that
 									need another return E_UNSUPPORTED (a kernel's name E_KERNEL).
 									Warm starts need the Gaussian and COUPLED
+	Macros of other headers do no harm but for those of the interface's one-letter fields, N, D, P,
+	M, F, T and X: include odvgp.h before a header that defines one without arguments.
 
 >>manual
   Models. Any mean part goes with any covariance part (layer[0].mean_part and .cov_part;
@@ -891,6 +893,7 @@ typedef struct odvgp_allocator {
 #define odvgp_predict_logp odvgpf_predict_logp
 #define odvgp_predict_gradient odvgpf_predict_gradient
 #define odvgp_predict_gradient_scratch odvgpf_predict_gradient_scratch
+#define odvgp_predict_y_gradient odvgpf_predict_y_gradient
 #define odvgp_compact_size odvgpf_compact_size
 #define odvgp_compact_scratch odvgpf_compact_scratch
 #define odvgp_compact_gradient_scratch odvgpf_compact_gradient_scratch
@@ -1671,6 +1674,15 @@ ODVGP_API odvgp_status odvgp_predict_gradient(const odvgp_server *server, const 
 		odvgp_info *info);
 
 #ifndef ODVGP_PREDICT_ONLY
+/*	The same of y: mean, var [T,n] as odvgp_predict_y has them, with their gradients dmean and dvar
+	[T,n,D]; all four are needed, hessian and cov NULL. For the likelihoods with closed moments:
+	GAUSSIAN, STUDENTT and LAPLACE, which add a constant, BERNOULLI, POISSON, EXPONENTIAL,
+	NEGATIVE_BINOMIAL, GAMMA; others return E_UNSUPPORTED. Scratch and cost are those of
+	odvgp_predict_gradient and odvgp_predict_y. */
+ODVGP_API odvgp_status odvgp_predict_y_gradient(const odvgp_server *server, const odvgp_real *X,
+		ptrdiff_t n, const odvgp_gradient *gradient, void *scratch, size_t scratch_bytes,
+		odvgp_info *info);
+
 /*	log p(y|data) of each row of targets Y [n,T]: logp [n], summed over outputs, for y in its own
 	units. Y has the columns of training, none missing; weights do not count. An output's log p is
 	right to 1e-8 (1 + |log p|), in float to 1e-4 plus what rounding of its inputs causes; SOFTMAX's
@@ -8333,10 +8345,9 @@ static void gp__predict_mean(gp__prediction *t, ptrdiff_t n, int features)
 static void gp__solve_vector(
 		const odvgp__simd *isa, ptrdiff_t n, const odvgp_real *L, ptrdiff_t ldl, odvgp_real *x)
 {
-	enum { BLOCK = GP__MAX_LANES };
-	for (ptrdiff_t from = 0; from < n; from += BLOCK) {
-		ptrdiff_t to = GP__MIN(n, from + BLOCK);
-		odvgp_real inverse[BLOCK];
+	for (ptrdiff_t from = 0; from < n; from += GP__MAX_LANES) {
+		ptrdiff_t to = GP__MIN(n, from + GP__MAX_LANES);
+		odvgp_real inverse[GP__MAX_LANES];
 		GP__FROM(i, from, to) {
 			inverse[i - from] = 1 / L[i * ldl + i];
 			x[i] -= isa->dot(from, L + i * ldl, x);
@@ -9594,6 +9605,80 @@ ODVGP_API odvgp_status odvgp_predict_gradient(const odvgp_server *s, const odvgp
 				   : odvgp_predict_cov(s, X, n, NULL, gradient->cov, scratch, scratch_bytes, info);
 }
 
+/* --- odvgp_predict_y_gradient --- */
+
+/*	Derivatives of y's mean and variance in f's. */
+typedef struct {
+	double mean_m, mean_v, var_m, var_v;
+} gp__y_slopes;
+
+/*	Of gp__exp_moments. */
+static gp__y_slopes gp__exp_slopes(const gp__likelihood *lik, double par, double m, double v)
+{
+	int counts = lik->whole;
+	double c = counts ? 1 : par, s = counts || lik->params ? 1 : -1,
+		   c3 = !counts       ? c
+				: lik->params ? 1 / par
+							  : 0,
+		   e = exp(s * m + 0.5 * v), own = counts ? e : 0,
+		   second = e * e * (c3 * exp(v) + c * c * expm1(v));
+	gp__y_slopes y = {s * c * e, 0.5 * c * e, s * (own + 2 * second),
+			0.5 * own + second + e * e * (c3 + c * c) * exp(v)};
+	return y;
+}
+
+/*	p = j + (1 - 2 j) Phi(m / sqrt(1 + v)) for the jitter j, and p - p^2. */
+static gp__y_slopes gp__bernoulli_slopes(double jitter, double m, double v)
+{
+	double root = sqrt(1 + v), z = m / root, by_v = -0.5 * z / root,
+		   p = jitter + (1 - 2 * jitter) * 0.5 * erfc(-gp__sqrt_half * z),
+		   d = (1 - 2 * jitter) * exp(-0.5 * (z * z + gp__log_2pi)) / root;
+	gp__y_slopes y = {d, d * by_v, (1 - 2 * p) * d, (1 - 2 * p) * d * by_v};
+	return y;
+}
+
+/*	The likelihoods that scale with y add a constant variance. */
+static odvgp_status gp__y_closed(const gp__predictor *p, odvgp_info *info)
+{
+	int kind = p->likelihood;
+	if (gp__likelihoods[kind].flags & GP__LIK_SCALABLE || kind == ODVGP_LIKELIHOOD_BERNOULLI ||
+			kind == ODVGP_LIKELIHOOD_STUDENTT ||
+			(kind >= ODVGP_LIKELIHOOD_POISSON && kind <= ODVGP_LIKELIHOOD_GAMMA))
+		return ODVGP_OK;
+	return gp__unsupported(info, "server", "has no closed moments of y with this likelihood");
+}
+
+ODVGP_API odvgp_status odvgp_predict_y_gradient(const odvgp_server *s, const odvgp_real *X,
+		ptrdiff_t n, const odvgp_gradient *gradient, void *scratch, size_t scratch_bytes,
+		odvgp_info *info)
+{
+	const odvgp_gradient *to = gradient;
+	const gp__predictor *p = gp__served(s);
+	odvgp_status status = p ? gp__y_closed(p, info) : gp__not_served(info);
+	if (status) return status;
+	if (to && (to->hessian || to->cov))
+		return gp__unsupported(info, to->hessian ? "hessian" : "cov", "is of f alone");
+	if (to && (!to->mean || !to->var || !to->dmean || !to->dvar))
+		return gp__refuse(info, ODVGP_E_ARG, "gradient", "needs all of mean, var, dmean and dvar");
+	status = odvgp_predict_gradient(s, X, n, to, scratch, scratch_bytes, info);
+	if (status || !n) return status;
+	const gp__likelihood *lik = &gp__likelihoods[p->likelihood];
+	const gp__view v = gp__view_of(p, 0);
+	for (ptrdiff_t k = 0; k < s->F * n && !(lik->flags & GP__LIK_SCALABLE); k++) {
+		double mean = (double)to->mean[k], var = (double)to->var[k];
+		gp__y_slopes y =
+				p->likelihood == ODVGP_LIKELIHOOD_BERNOULLI
+						? gp__bernoulli_slopes((double)v.rule[0], mean, var)
+						: gp__exp_slopes(lik, lik->params ? (double)v.lik_params[0] : 1, mean, var);
+		GP__FROM(d, k * s->D, (k + 1) * s->D) {
+			double dm = (double)to->dmean[d], dv = (double)to->dvar[d];
+			to->dmean[d] = (odvgp_real)(y.mean_m * dm + y.mean_v * dv);
+			to->dvar[d] = (odvgp_real)(y.var_m * dm + y.var_v * dv);
+		}
+	}
+	return odvgp_predict_y(s, X, n, to->mean, to->var, scratch, scratch_bytes, info);
+}
+
 /* ---- >>server   opening a frozen block or a file
 
 	A server checks its block once, so that calls need not. A file, always little-endian, is
@@ -10288,8 +10373,8 @@ ODVGP_API odvgp_status odvgp_file_read(
 	with an inverse, T = L_H^-1 B^T K(Zb,x) and c = B L_H^-T T.
 
 	A block is a head of 32-bit numbers, the kernel's words, and reals at positions that follow from
-	the head. A row costs about (M + Mg) (6 C + 60) instructions for C columns, and 6 M^2 for the
-	variance of each output, whatever its numbers are.
+	the head. A row costs about (M + Mg) (6 C + 60) instructions for C columns and one base kernel,
+	and 7 M^2 for the variance of each output, whatever its numbers are.
 
 	To add a base kernel, add its case in gp__rows_base. */
 
@@ -10325,32 +10410,35 @@ typedef struct {
 	odvgp_real *L, *R, *A, *b;  /* A [D,P], b [P] of the mean function */
 	/* of all units */
 	odvgp_real *x_mean, *mixing, *noise, *y_mean, *y_scale; /* [D] [F,P] [noises] [F] [F] */
+	odvgp_real *next;                                       /* behind the unit */
 } gp__compact_view;
 
-/*	X(field, units, reals of a unit), in their order in the block. */
+/*	X(field, reals): arrays of the block, then of each unit. */
 /* clang-format off */
-#define GP__ROWS_PIECES(X) \
-	X(shift, U, C) \
-	X(factor, U, C) \
-	X(par, U, 3 * p->nodes) \
-	X(beta, U, M * C) \
-	X(gamma, U, Mg * C) \
-	X(alpha, U, p->flags & GP__ROWS_NO_ALPHA ? 0 : M * P) \
-	X(a, U, Mg * P) \
-	X(L, U, (p->factor == GP__FACTOR_OF_S ? 1 : P) * (M * (M + 1) / 2)) \
-	X(R, U, P * (p->factor == GP__DIAGONAL_OF_INVERSE ? M \
-					: Mr * (Mr + 1) / 2 + (M - Mr) * (M - Mr + 1) / 2)) \
-	X(A, U, D * P) \
-	X(b, U, P) \
-	X(x_mean, 1, D) \
-	X(mixing, 1, p->flags & GP__ROWS_MIXED ? U * P * p->F : 0) \
-	X(noise, 1, p->noises) \
-	X(y_mean, 1, p->F) \
-	X(y_scale, 1, p->F)
+#define GP__ROWS_SHARED(X) \
+	X(x_mean, D) \
+	X(mixing, p->flags & GP__ROWS_MIXED ? p->P * p->F : 0) \
+	X(noise, p->noises) \
+	X(y_mean, p->F) \
+	X(y_scale, p->F)
+#define GP__ROWS_UNIT(X) \
+	X(shift, C) \
+	X(factor, C) \
+	X(par, 3 * p->nodes) \
+	X(beta, M * C) \
+	X(gamma, Mg * C) \
+	X(alpha, p->flags & GP__ROWS_NO_ALPHA ? 0 : M * P) \
+	X(a, Mg * P) \
+	X(L, (p->factor == GP__FACTOR_OF_S ? 1 : P) * (M * (M + 1) / 2)) \
+	X(R, P * (p->factor == GP__DIAGONAL_OF_INVERSE ? M \
+				: Mr * (Mr + 1) / 2 + (M - Mr) * (M - Mr + 1) / 2)) \
+	X(A, D * P) \
+	X(b, P)
 /* clang-format on */
+#define GP__ROWS_D(type) const type D = p->flags & GP__ROWS_LINEAR ? p->D : 0
 #define GP__ROWS_SIZES(type) \
-	const type U = p->units, P = p->P / p->units, M = p->M, Mg = p->M_gamma, C = p->columns, \
-			   Mr = p->M_factor, D = p->flags & GP__ROWS_LINEAR ? p->D : 0
+	GP__ROWS_D(type); \
+	const type P = p->P / p->units, M = p->M, Mg = p->M_gamma, C = p->columns, Mr = p->M_factor
 
 /*	Bytes before the reals, a multiple of 8. */
 static size_t gp__rows_head(const gp__compact *p)
@@ -10362,26 +10450,41 @@ static size_t gp__rows_head(const gp__compact *p)
 static uint64_t gp__rows_bytes(const gp__compact *p)
 {
 	GP__ROWS_SIZES(uint64_t);
-	uint64_t reals = 0;
-#define GP__X(field, units, numbers) reals += (units) * (uint64_t)(numbers);
-	GP__ROWS_PIECES(GP__X)
+	uint64_t shared = 0, unit = 0;
+#define GP__X(field, reals) shared += (reals);
+	GP__ROWS_SHARED(GP__X)
 #undef GP__X
-	return gp__rows_head(p) + reals * sizeof(odvgp_real);
+#define GP__X(field, reals) unit += (reals);
+	GP__ROWS_UNIT(GP__X)
+#undef GP__X
+	return gp__rows_head(p) + (shared + p->units * unit) * sizeof(odvgp_real);
 }
 
-static void gp__rows_view_of(const gp__compact *p, size_t unit, gp__compact_view *v)
+#define GP__X(field, reals) \
+	v->field = at; \
+	at += (reals);
+
+/*	What all units share; the first one begins at v->next. */
+static void gp__rows_view_of(const gp__compact *p, gp__compact_view *v)
 {
-	GP__ROWS_SIZES(size_t);
+	GP__ROWS_D(size_t);
 	odvgp_real *at = (odvgp_real *)((uintptr_t)p + gp__rows_head(p));
 	v->node = (const uint32_t *)(p + 1);
 	v->group = v->node + p->nodes;
 	v->source = v->group + p->groups;
-#define GP__X(field, units, numbers) \
-	v->field = at + ((units) > 1 ? unit * (numbers) : 0); \
-	at += (units) * (numbers);
-	GP__ROWS_PIECES(GP__X)
-#undef GP__X
+	GP__ROWS_SHARED(GP__X)
+	v->next = at;
 }
+
+/*	The next unit's arrays. */
+static void gp__rows_next_unit(const gp__compact *p, gp__compact_view *v)
+{
+	GP__ROWS_SIZES(size_t);
+	odvgp_real *at = v->next;
+	GP__ROWS_UNIT(GP__X)
+	v->next = at;
+}
+#undef GP__X
 
 /*	Each step is one-to-one in the sum: a change of one word is always seen. */
 static uint32_t gp__rows_sum(const gp__compact *p)
@@ -10396,15 +10499,19 @@ static uint32_t gp__rows_sum(const gp__compact *p)
 }
 
 /*	A unit's prediction in the caller's scratch; gp__row_init returns its reals. */
-typedef struct {
+typedef struct gp__row {
 	const gp__compact *p;
 	gp__compact_view v;
-	size_t first, P;                  /* the unit's processes */
-	int bad;                          /* X is not finite here: the prior's moments stand */
-	odvgp_real *u, *A, *mean, *var;   /* [columns], [M], [P] of all units */
-	odvgp_real *T;                    /* [M] for gradients or an inverse */
-	odvgp_real *slope, *c;            /* gradients: [groups], [P,M+1] */
-	odvgp_real *mean_by_x, *var_by_x; /* [P,D] of all units */
+	size_t first, P;                /* the unit's processes */
+	int bad;                        /* X is not finite here: the prior's moments stand */
+	odvgp_real *u, *A, *mean, *var; /* [columns], [M], [P] of all units */
+	odvgp_real *T;                  /* [M] for gradients or an inverse */
+	/* for gradients: slope [groups], c [P,M+1], derivatives in u [P,columns] and, of all units, in
+	   X [P,D]; what a unit and a row then do, else NULL, so that predictions do not link it */
+	odvgp_real *slope, *c, *mean_by_u, *var_by_u, *mean_by_x, *var_by_x;
+	void (*gradients)(struct gp__row *r);
+	void (*put)(const struct gp__row *r, size_t i, size_t n, const odvgp_gradient *to);
+	int noise; /* variances are those of y */
 } gp__row;
 
 static size_t gp__row_init(const gp__compact *p, gp__row *r, int gradients, odvgp_real *scratch)
@@ -10420,6 +10527,8 @@ static size_t gp__row_init(const gp__compact *p, gp__row *r, int gradients, odvg
 	at = (r->T = at) + (gradients || p->factor != GP__FACTOR_OF_S ? p->M : 0);
 	at = (r->slope = at) + (gradients ? p->groups : 0);
 	at = (r->c = at) + (gradients ? (p->M + 1) * r->P : 0);
+	at = (r->mean_by_u = at) + (gradients ? r->P * p->columns : 0);
+	at = (r->var_by_u = at) + (gradients ? r->P * p->columns : 0);
 	at = (r->mean_by_x = at) + own;
 	at = (r->var_by_x = at) + own;
 	return (size_t)(at - scratch);
@@ -10428,24 +10537,43 @@ static size_t gp__row_init(const gp__compact *p, gp__row *r, int gradients, odvg
 #ifdef ODVGP_PREDICT_ONLY
 /* --- elementary functions, without libm or branches --- */
 
-#define GP__ROWS_TOP(S, c)    p = GP__R(c);
-#define GP__ROWS_HORNER(S, c) p = p * r + GP__R(c);
-
-/*	exp(x) for x <= 0, as >>vmath has it; 0 below DECAY_LOW. */
-static odvgp_real gp__rows_decay(odvgp_real x)
+/*	condition ? x : y without a branch, so that time does not depend on the input. */
+GP__INLINE odvgp_real gp__rows_choose(int condition, odvgp_real x, odvgp_real y)
 {
-	const odvgp_real low = GP__R(GP__DECAY_LOW), round = GP__R(GP__ROUND);
-	odvgp_real y = x < low ? low : x, p, r;
-	odvgp_real n = gp__stored_c(y * GP__R(1.44269504088896340736) + round);
-	r = y - (n - round) * GP__R(GP__LN2_HIGH) - (n - round) * GP__R(GP__LN2_LOW);
-	GP__P_EXP(GP__ROWS_TOP, GP__ROWS_HORNER, )
-	p = p * r * r + r + 1;
-	p *= gp__real_c((gp__bits_c(n) << GP__MANTISSA) + gp__bits_c(1));
-	return x < low ? 0 : p;
+	const gp__u_c mask = 0 - (gp__u_c)(condition != 0);
+	return gp__real_c((gp__bits_c(x) & mask) | (gp__bits_c(y) & ~mask));
+}
+
+/*	2^f for |f| <= 1/2, interpolated at Chebyshev points: 4e-18 (float 4e-9). */
+#ifdef ODVGP_FLOAT
+#define GP__P_POWER(TOP, X) \
+	TOP(0.000154614447) \
+	X(0.00134004282) X(0.00961805668) X(0.0555032723) X(0.240226509) X(0.693147207) X(1.0)
+#else
+#define GP__P_POWER(TOP, X) \
+	TOP(4.4558179083360645e-10) \
+	X(7.0741942972885211e-09) \
+	X(1.0178057087733941e-07) X(1.3215432535912375e-06) X(1.5252733841556773e-05) \
+			X(0.00015403530463724353) X(0.0013333558146406471) X(0.0096181291075872564) \
+					X(0.055504108664821625) X(0.24022650695910158) X(0.69314718055994529) X(1.0)
+#endif
+#define GP__ROWS_TOP(c)    p = GP__R(c);
+#define GP__ROWS_HORNER(c) p = p * f + GP__R(c);
+#define GP__LOG2_E         GP__R(1.44269504088896340736)
+
+/*	2^x for x <= 0, right to a rounding error of 1; 0 where it would be subnormal. */
+GP__INLINE odvgp_real gp__rows_power(odvgp_real x)
+{
+	const odvgp_real round = GP__R(GP__ROUND), n = gp__stored_c(x + round), f = x - (n - round);
+	odvgp_real p;
+	GP__P_POWER(GP__ROWS_TOP, GP__ROWS_HORNER)
+	/* far below, p is anything */
+	p = gp__real_c(gp__bits_c(p) + (gp__bits_c(n) << GP__MANTISSA));
+	return gp__rows_choose(x > GP__R(1.5 - GP__BIAS), p, 0);
 }
 
 /*	By bits, then Newton's steps. */
-static odvgp_real gp__rows_sqrt(odvgp_real x)
+GP__INLINE odvgp_real gp__rows_sqrt(odvgp_real x)
 {
 #if defined(__GNUC__) && defined(__ARM_FP) && defined(ODVGP_FLOAT) && !defined(__aarch64__)
 	odvgp_real y;
@@ -10457,6 +10585,9 @@ static odvgp_real gp__rows_sqrt(odvgp_real x)
 	return y;
 }
 
+#define GP__LOG_TOP(S, c)    p = GP__R(c);
+#define GP__LOG_HORNER(S, c) p = p * r + GP__R(c);
+
 /*	log(1 + x) for x >= 0. */
 static odvgp_real gp__rows_log1p(odvgp_real x)
 {
@@ -10466,7 +10597,7 @@ static odvgp_real gp__rows_log1p(odvgp_real x)
 	f = gp__real_c(gp__bits_c(u) - ((gp__u_c)k << GP__MANTISSA)) - 1;
 	s = f / (2 + f);
 	r = s * s;
-	GP__P_LOG(GP__ROWS_TOP, GP__ROWS_HORNER, )
+	GP__P_LOG(GP__LOG_TOP, GP__LOG_HORNER, )
 	p = f - GP__R(0.5) * f * f + s * (GP__R(0.5) * f * f + r * p);
 	return (odvgp_real)k * GP__R(GP__LN2_HIGH) +
 		   ((odvgp_real)k * GP__R(GP__LN2_LOW) + p + (x - (u - 1)) / u);
@@ -10492,6 +10623,23 @@ static void gp__rows_turn(odvgp_real t, odvgp_real *cosine, odvgp_real *sine)
 
 /* --- kernels --- */
 
+/*	rbf and the Materns: v q(t) e^-t, t = sqrt(c r^2), at r^2 = s, and the derivative in s. */
+GP__INLINE odvgp_real gp__rows_radial(uint32_t kind, odvgp_real v, odvgp_real s, odvgp_real *slope)
+{
+	if (kind == GP__RBF || kind == GP__PERIODIC) {
+		odvgp_real e = v * gp__rows_power(GP__R(-0.5) * GP__LOG2_E * s);
+		*slope = GP__R(-0.5) * e;
+		return e;
+	}
+	const odvgp_real c = kind == GP__MATERN12   ? 1
+						 : kind == GP__MATERN32 ? 3
+												: 5,
+					 t = gp__rows_sqrt(c * s), e = v * gp__rows_power(-GP__LOG2_E * t);
+	*slope = kind == GP__MATERN12 ? (t > 0 ? GP__R(-0.5) * e / t : 0)
+								  : -c * GP__R(0.5) * e * (c > 4 ? (1 + t) / 3 : 1);
+	return kind == GP__MATERN12 ? e : e * (1 + t + (c > 4 ? t * t / 3 : 0));
+}
+
 /*	A base kernel's value at the geometry s, and its derivative in s. self: of a point with
 	itself. */
 static odvgp_real gp__rows_base(
@@ -10512,28 +10660,25 @@ static odvgp_real gp__rows_base(
 		*slope = v * (odvgp_real)(node >> 16) * power;
 		return power * t;
 	}
-	s *= by;
 	if (kind == GP__RQ && GP__KERNEL_HAS(GP__RQ)) {
-		s = GP__MIN(GP__R(GP__FAR), s / (2 * par[2]));
-		e = v * gp__rows_decay(-par[2] * gp__rows_log1p(s));
+		s = GP__MIN(GP__R(GP__FAR), by * s / (2 * par[2]));
+		e = v * gp__rows_power(-GP__LOG2_E * par[2] * gp__rows_log1p(s));
 		*slope = GP__R(-0.5) * by * e / (1 + s);
 		return e;
 	}
-	if (kind == GP__RBF || kind == GP__PERIODIC) {
-		e = v * gp__rows_decay(GP__R(-0.5) * s);
-		*slope = GP__R(-0.5) * by * e;
-		return e;
+	e = gp__rows_radial(kind, v, by * s, slope);
+	*slope *= by;
+	return e;
+}
+
+GP__INLINE odvgp_real gp__rows_distance(size_t columns, const odvgp_real *x, const odvgp_real *z)
+{
+	odvgp_real s = 0;
+	for (; columns > 0; columns--) {
+		const odvgp_real d = *x++ - *z++;
+		s += d * d;
 	}
-	/* Matern: v q(t) exp(-t) with t = sqrt(c) r */
-	const int c = kind == GP__MATERN12 ? 1 : kind == GP__MATERN32 ? 3 : 5;
-	odvgp_real t = gp__rows_sqrt((odvgp_real)c * s);
-	e = v * gp__rows_decay(-t);
-	if (c == 1) {
-		*slope = t > 0 ? GP__R(-0.5) * by * e / t : 0;
-		return e;
-	}
-	*slope = c == 3 ? GP__R(-1.5) * by * e : GP__R(-5.0 / 6) * by * (1 + t) * e;
-	return e * (1 + t + (c == 3 ? 0 : t * t / 3));
+	return s;
 }
 
 /*	k(x,z) for prepared inputs; slope, or NULL: [groups] its derivatives in the geometries. */
@@ -10543,16 +10688,13 @@ static odvgp_real gp__rows_kernel(const gp__compact *p, const gp__compact_view *
 	odvgp_real geometry[ODVGP_MAX_BASE_KERNELS], value[GP__MAX_NODES], d[GP__MAX_NODES];
 	const int self = x == z;
 	for (uint32_t g = 0; g < p->groups; g++) {
-		odvgp_real s = 0;
 		const uint32_t columns = v->group[g] >> 8;
+		geometry[g] = 0;
 		if ((v->group[g] & 255) == GP__INNER_PRODUCT)
-			for (uint32_t c = columns; c > 0; c--) s += *x++ * *z++;
-		else
-			for (uint32_t c = columns; c > 0; c--) {
-				odvgp_real difference = *x++ - *z++;
-				s += difference * difference;
-			}
-		geometry[g] = s;
+			for (uint32_t c = 0; c < columns; c++) geometry[g] += x[c] * z[c];
+		else geometry[g] = gp__rows_distance(columns, x, z);
+		x += columns;
+		z += columns;
 	}
 	for (uint32_t t = 0; t < p->nodes; t++) {
 		const uint32_t node = v->node[t], kind = node & 255, a = node >> 8 & 255, b = node >> 16;
@@ -10580,16 +10722,6 @@ static odvgp_real gp__rows_kernel(const gp__compact *p, const gp__compact_view *
 
 /* --- triangles --- */
 
-/*	x <- L^-1 x. */
-static void gp__rows_solve(size_t n, const odvgp_real *L, odvgp_real *x)
-{
-	for (size_t i = 0; i < n; i++) {
-		odvgp_real sum = x[i];
-		for (size_t j = 0; j < i; j++) sum -= *L++ * x[j];
-		x[i] = sum * *L++;
-	}
-}
-
 /*	x <- L^-T x. */
 static void gp__rows_solve_transposed(size_t n, const odvgp_real *L, odvgp_real *x)
 {
@@ -10599,18 +10731,32 @@ static void gp__rows_solve_transposed(size_t n, const odvgp_real *L, odvgp_real 
 	}
 }
 
+GP__INLINE odvgp_real gp__rows_dot(size_t n, const odvgp_real *a, const odvgp_real *b)
+{
+	odvgp_real sum = 0;
+	for (; n > 0; n--) sum += *a++ * *b++;
+	return sum;
+}
+
+/*	x <- L^-1 x. */
+static void gp__rows_solve(size_t n, const odvgp_real *L, odvgp_real *x)
+{
+	for (size_t i = 0; i < n; L += ++i) x[i] = (x[i] - gp__rows_dot(i, L, x)) * L[i];
+}
+
 /*	|T|^2 for T = R^T A, R^T packed by rows from *R on, which moves behind it. T, or NULL: stored;
 	may be A. */
 static odvgp_real gp__rows_product(
 		size_t n, const odvgp_real **R, const odvgp_real *A, odvgp_real *T)
 {
+	const odvgp_real *row = *R;
 	odvgp_real square = 0;
-	for (size_t j = 0; j < n; j++) {
-		odvgp_real sum = 0;
-		for (size_t i = j; i < n; i++) sum += *(*R)++ * A[i];
-		if (T) T[j] = sum;
+	for (; n > 0; row += n--, A++) {
+		const odvgp_real sum = gp__rows_dot(n, row, A);
+		if (T) *T++ = sum;
 		square += sum * sum;
 	}
+	*R = row;
 	return square;
 }
 
@@ -10618,15 +10764,10 @@ static odvgp_real gp__rows_product(
 static void gp__rows_product_back(
 		size_t n, odvgp_real sign, const odvgp_real **R, const odvgp_real *T, odvgp_real *to)
 {
-	for (size_t j = 0; j < n; j++)
-		for (size_t i = j; i < n; i++) to[i] += sign * *(*R)++ * T[j];
-}
-
-static odvgp_real gp__rows_square(size_t n, const odvgp_real *x)
-{
-	odvgp_real sum = 0;
-	for (size_t i = 0; i < n; i++) sum += x[i] * x[i];
-	return sum;
+	const odvgp_real *row = *R;
+	for (; n > 0; n--, T++, to++)
+		for (size_t i = 0; i < n; i++) to[i] += sign * *row++ * *T;
+	*R = row;
 }
 
 /* --- one row --- */
@@ -10638,8 +10779,9 @@ static void gp__row_inputs(gp__row *r, const odvgp_real *x)
 	const uint32_t *group = v->group;
 	for (uint32_t c = 0, end = 0, geometry = 0; c < r->p->columns; c++) {
 		for (; c == end; end += *group++ >> 8) geometry = *group & 255;
-		odvgp_real u = (r->bad ? 0 : x[v->source[c]] - v->shift[c]) * v->factor[c];
-		r->u[c] = u = GP__MAX(-most, GP__MIN(most, u));
+		odvgp_real u = gp__rows_choose(r->bad, 0, x[v->source[c]] - v->shift[c]) * v->factor[c];
+		u = gp__rows_choose(u < most, u, most);
+		r->u[c] = u = gp__rows_choose(u > -most, u, -most);
 		if (geometry != GP__CIRCLE || !GP__KERNEL_HAS(GP__PERIODIC)) continue;
 		gp__rows_turn(u, r->u + c, r->u + c + 1);
 		r->u[c] *= v->factor[c + 1];
@@ -10648,23 +10790,34 @@ static void gp__row_inputs(gp__row *r, const odvgp_real *x)
 	}
 }
 
-/*	Adds a [n,P]'s products with k(Z,x) to the means; k(Z,x) to `to`, unless NULL. */
+/*	Adds a [n,P]'s products with k(Z,x) to the means; k(Z,x) to `to`, unless NULL. A single kernel
+	of distances has a loop without arrays. */
 static void gp__row_sums(
 		gp__row *r, size_t n, const odvgp_real *Z, const odvgp_real *a, odvgp_real *to)
 {
-	odvgp_real *mean = r->mean + r->first;
-	for (size_t j = 0; j < n; j++, Z += r->p->columns) {
-		const odvgp_real k = gp__rows_kernel(r->p, &r->v, r->u, Z, NULL);
-		if (to) to[j] = k;
-		for (size_t q = 0; q < r->P && a; q++) mean[q] += k * *a++;
+	const uint32_t columns = r->p->columns, kind = r->v.node[0] & 255;
+	const int one = r->P == 1,
+			  single = r->p->nodes == 1 && (kind <= GP__MATERN52 || kind == GP__PERIODIC);
+	const odvgp_real v = r->v.par[0], by = r->v.par[1], *u = r->u;
+	odvgp_real *mean = r->mean + r->first, sum = 0, ignored;
+	for (const odvgp_real *end = Z + n * columns; Z < end; Z += columns) {
+		const odvgp_real k =
+				single ? gp__rows_radial(kind, v, by * gp__rows_distance(columns, u, Z), &ignored)
+					   : gp__rows_kernel(r->p, &r->v, u, Z, NULL);
+		if (to) *to++ = k;
+		if (!a) continue;
+		if (one) sum += k * *a++;
+		else
+			for (size_t q = 0; q < r->P; q++) mean[q] += k * *a++;
 	}
+	if (one) *mean += sum;
 }
 
 /*	Process q's T, stored if r->T has room, and |T|^2. */
 static odvgp_real gp__row_factor(gp__row *r, size_t q, const odvgp_real **R)
 {
 	const size_t M = r->p->M, Mr = r->p->M_factor;
-	odvgp_real *T = r->T == r->c ? NULL : r->T, square;
+	odvgp_real *T = r->T == r->slope ? NULL : r->T, square;
 	if (r->p->factor == GP__DIAGONAL_OF_INVERSE && GP__MEMBERS_INVERSE)
 		for (size_t j = 0; j < M; j++) T[j] = *(*R)++ * r->A[j];
 	else {
@@ -10673,7 +10826,7 @@ static odvgp_real gp__row_factor(gp__row *r, size_t q, const odvgp_real **R)
 		if (r->p->factor == GP__FACTOR_OF_S) return square;
 	}
 	if (GP__MEMBERS_INVERSE) gp__rows_solve(M, r->v.L + q * (M * (M + 1) / 2), T);
-	return gp__rows_square(M, T);
+	return gp__rows_dot(M, T, T);
 }
 
 /*	c of process q, whose R this is, and behind it -1 for dk(x,x), where both points move; kept 0:
@@ -10698,98 +10851,113 @@ static void gp__row_weights(gp__row *r, size_t q, const odvgp_real *R, int kept)
 	if (dense) gp__rows_solve_transposed(M, L, c);
 }
 
-/*	Process q's derivatives in u_c become those in X: adds g times its coefficients. */
-static void gp__row_add(
-		gp__row *r, uint32_t column, odvgp_real g, const odvgp_real *a, const odvgp_real *c)
-{
-	const size_t step = r->p->M + 1, D = r->p->D;
-	size_t at = r->first * D + r->v.source[column];
-	for (size_t q = 0; q < r->P; q++, at += D) {
-		if (a) r->mean_by_x[at] += a[q] * g;
-		if (c) r->var_by_x[at] -= 2 * c[q * step] * g;
-	}
-}
-
-/*	dk(z,x)/dx for one point z, times its coefficients a [P] for the means, and c [P], M + 1 apart,
-	for the variances; either may be NULL. Returns k. */
-static odvgp_real gp__row_slopes(
+/*	dk(z,x)/du for one point z, times its coefficients a [P] for the means, and c [P], M + 1 apart,
+	for the variances; either may be NULL. */
+static void gp__row_slopes(
 		gp__row *r, const odvgp_real *z, const odvgp_real *a, const odvgp_real *c)
 {
 	const gp__compact_view *v = &r->v;
-	const odvgp_real *u = r->u, k = gp__rows_kernel(r->p, v, u, z, r->slope);
-	uint32_t column = 0;
-	for (uint32_t g = 0; g < r->p->groups; g++) {
-		const uint32_t geometry = v->group[g] & 255, end = column + (v->group[g] >> 8);
-		for (; column < end; column++) {
-			const odvgp_real *by = v->factor + column;
-			odvgp_real d =
-					*by * (geometry == GP__INNER_PRODUCT ? z[column] : 2 * (u[column] - z[column]));
-			if (geometry == GP__CIRCLE) { /* (cos, sin) moves along (-sin, cos) */
-				d = 2 * (u[column] * (u[column + 1] - z[column + 1]) -
-								u[column + 1] * (u[column] - z[column]));
-				d *= GP__R(6.28318530717958647692) * *by;
+	const size_t columns = r->p->columns, step = r->p->M + 1;
+	gp__rows_kernel(r->p, v, r->u, z, r->slope);
+	for (size_t g = 0, from = 0, to; g < r->p->groups; g++, from = to) {
+		const int product = (v->group[g] & 255) == GP__INNER_PRODUCT;
+		to = from + (v->group[g] >> 8);
+		for (size_t q = 0; q < r->P; q++) {
+			const odvgp_real slope = (product ? 1 : 2) * r->slope[g],
+							 by_mean = a ? slope * a[q] : 0,
+							 by_var = c ? -2 * slope * c[q * step] : 0;
+			odvgp_real *mean = r->mean_by_u + q * columns, *var = r->var_by_u + q * columns;
+			for (size_t k = from; k < to; k++) {
+				const odvgp_real d = product ? z[k] : r->u[k] - z[k];
+				mean[k] += by_mean * d;
+				var[k] += by_var * d;
 			}
-			gp__row_add(r, column, r->slope[g] * d, a, c);
-			column += geometry == GP__CIRCLE;
 		}
 	}
-	return k;
+}
+
+/*	by_x [P,D] += derivatives by_u of the unit's processes. */
+static void gp__row_to_x(gp__row *r, const odvgp_real *by_u, odvgp_real *by_x)
+{
+	const gp__compact_view *v = &r->v;
+	const size_t D = r->p->D, columns = r->p->columns;
+	by_x += r->first * D;
+	for (size_t q = 0; q < r->P; q++, by_x += D, by_u += columns)
+		for (size_t g = 0, c = 0, end = 0; g < r->p->groups; g++)
+			for (end += v->group[g] >> 8; c < end; c++) {
+				odvgp_real d = by_u[c] * v->factor[c];
+				uint32_t x = v->source[c];
+				if ((v->group[g] & 255) == GP__CIRCLE && GP__KERNEL_HAS(GP__PERIODIC)) {
+					/* (cos, sin) moves along (-sin, cos) */
+					d = by_u[c + 1] * r->u[c] - by_u[c] * r->u[c + 1];
+					d *= GP__R(6.28318530717958647692) * v->factor[c];
+					c++;
+				}
+				by_x[x] += d;
+			}
 }
 
 /*	Means of the unit's processes; with features, K(Zb,x) to A. */
-static void gp__row_mean(gp__row *r, const odvgp_real *x, int features, int gradients)
+static void gp__row_mean(gp__row *r, const odvgp_real *x, int features)
 {
 	const gp__compact *p = r->p;
 	const gp__compact_view *v = &r->v;
-	const size_t Mg = p->M_gamma, D = p->D;
 	odvgp_real *mean = r->mean + r->first;
 	const odvgp_real *alpha = p->flags & GP__ROWS_NO_ALPHA ? NULL : v->alpha, *A = v->A;
 	gp__row_inputs(r, x);
 	for (size_t q = 0; q < r->P; q++) mean[q] = 0;
 	if (features || alpha) gp__row_sums(r, p->M, v->beta, alpha, features ? r->A : NULL);
-	if (!gradients) gp__row_sums(r, Mg, v->gamma, v->a, NULL);
-	for (size_t j = 0; j < Mg && gradients; j++) {
-		const odvgp_real *a = v->a + j * r->P,
-						 k = gp__row_slopes(r, v->gamma + j * p->columns, a, NULL);
-		for (size_t q = 0; q < r->P; q++) mean[q] += k * a[q];
-	}
-	for (size_t q = 0; q < r->P; q++) mean[q] = (r->bad ? 0 : mean[q]) + v->b[q];
-	for (size_t d = 0; d < D && p->flags & GP__ROWS_LINEAR; d++)
-		for (size_t q = 0; q < r->P; q++, A++) {
-			mean[q] += *A * (r->bad ? 0 : x[d] - v->x_mean[d]);
-			if (gradients) r->mean_by_x[(r->first + q) * D + d] += *A;
-		}
+	gp__row_sums(r, p->M_gamma, v->gamma, v->a, NULL);
+	for (size_t q = 0; q < r->P; q++) mean[q] = gp__rows_choose(r->bad, 0, mean[q]) + v->b[q];
+	for (size_t d = 0; d < p->D && p->flags & GP__ROWS_LINEAR; d++)
+		for (size_t q = 0; q < r->P; q++)
+			mean[q] += *A++ * gp__rows_choose(r->bad, 0, x[d] - v->x_mean[d]);
 }
 
-/*	Variances after gp__row_mean; NaN, which only overflow causes, stays NaN. */
-static void gp__row_var(gp__row *r, int gradients)
+/*	Variances after gp__row_mean; A becomes L^-1 A. NaN, which only overflow causes, stays NaN. */
+static void gp__row_var(gp__row *r)
 {
 	const gp__compact *p = r->p;
-	const gp__compact_view *v = &r->v;
-	const size_t M = p->M;
 	const int dense = p->factor == GP__FACTOR_OF_S;
-	const odvgp_real prior = gp__rows_kernel(p, v, r->u, r->u, NULL), *R = v->R;
+	const odvgp_real prior = gp__rows_kernel(p, &r->v, r->u, r->u, NULL), *R = r->v.R;
 	odvgp_real left = prior;
 	if (dense) {
-		gp__rows_solve(M, v->L, r->A);
-		left = GP__MAX(0, prior - gp__rows_square(M, r->A));
+		gp__rows_solve(p->M, r->v.L, r->A);
+		left -= gp__rows_dot(p->M, r->A, r->A);
+		left = gp__rows_choose(left < 0, 0, left);
 	}
 	for (size_t q = 0; q < r->P; q++) {
-		const odvgp_real *own = R, square = gp__row_factor(r, q, &R);
-		odvgp_real var = dense ? left + square : GP__MAX(0, prior - square);
-		r->var[r->first + q] = r->bad ? prior : var;
-		if (gradients) gp__row_weights(r, q, own, dense ? left > 0 : var > 0);
+		const odvgp_real square = gp__row_factor(r, q, &R), rest = prior - square,
+						 var = dense ? left + square : gp__rows_choose(rest < 0, 0, rest);
+		r->var[r->first + q] = gp__rows_choose(r->bad, prior, var);
+		if (r->gradients) r->c[q * (p->M + 1) + p->M] = dense ? left : var;
 	}
 }
 
-/*	Gradients in what gp__row_mean and gp__row_var left to do: beta's points, and k(x,x). */
+/*	Gradients, after gp__row_var. */
 static void gp__row_gradients(gp__row *r)
 {
 	const gp__compact *p = r->p;
-	const odvgp_real *alpha = p->flags & GP__ROWS_NO_ALPHA ? NULL : r->v.alpha;
-	for (size_t j = 0; j < p->M; j++)
-		gp__row_slopes(r, r->v.beta + j * p->columns, alpha ? alpha + j * r->P : NULL, r->c + j);
-	gp__row_slopes(r, r->u, NULL, r->c + p->M);
+	const gp__compact_view *v = &r->v;
+	const size_t C = p->columns, P = r->P, M = p->M;
+	const odvgp_real *R = v->R;
+	for (size_t k = 0; k < P * C; k++) r->mean_by_u[k] = r->var_by_u[k] = 0;
+	for (size_t k = r->first * p->D; k < (r->first + P) * p->D; k++)
+		r->mean_by_x[k] = r->var_by_x[k] = 0;
+	for (size_t q = 0; q < P; q++) {
+		const odvgp_real *own = R;
+		gp__row_factor(r, q, &R);
+		gp__row_weights(r, q, own, r->c[q * (M + 1) + M] > 0);
+	}
+	for (size_t j = 0; j < M; j++)
+		gp__row_slopes(r, v->beta + j * C, p->flags & GP__ROWS_NO_ALPHA ? NULL : v->alpha + j * P,
+				r->c + j);
+	gp__row_slopes(r, r->u, NULL, r->c + M);
+	for (size_t j = 0; j < p->M_gamma; j++) gp__row_slopes(r, v->gamma + j * C, v->a + j * P, NULL);
+	gp__row_to_x(r, r->mean_by_u, r->mean_by_x);
+	gp__row_to_x(r, r->var_by_u, r->var_by_x);
+	for (size_t k = 0; k < p->D * P && p->flags & GP__ROWS_LINEAR; k++)
+		r->mean_by_x[(r->first + k % P) * p->D + k / P] += v->A[k];
 }
 
 /* --- the public calls --- */
@@ -10856,7 +11024,6 @@ static odvgp_status gp__rows_kernel_check(const gp__compact *p, const gp__compac
 					   : a >= t || used[a]++ || used[b]++)
 			return ODVGP_E_FORMAT;
 		if (leaf && !GP__KERNEL_HAS(kind)) return ODVGP_E_UNSUPPORTED;
-		if (leaf && !gp__rows_positive(v->par + 3 * t, 3)) return ODVGP_E_FORMAT;
 	}
 	return columns == p->columns ? ODVGP_OK : ODVGP_E_FORMAT;
 }
@@ -10878,16 +11045,15 @@ static odvgp_status gp__rows_check(const gp__compact *p, size_t bytes)
 	if (p->factor != GP__FACTOR_OF_S && !GP__MEMBERS_INVERSE) return ODVGP_E_UNSUPPORTED;
 	if (p->bytes > bytes || gp__rows_bytes(p) != p->bytes || gp__rows_sum(p) != p->sum)
 		return ODVGP_E_FORMAT;
-	gp__rows_view_of(p, 0, &v);
+	gp__rows_view_of(p, &v);
 	const size_t reals = (p->bytes - gp__rows_head(p)) / sizeof(odvgp_real);
-	if (!gp__compact_finite(v.shift, reals) || !gp__rows_positive(v.noise, p->noises) ||
+	if (!gp__compact_finite(v.x_mean, reals) || !gp__rows_positive(v.noise, p->noises) ||
 			!gp__rows_positive(v.y_scale, p->F))
 		return ODVGP_E_FORMAT;
-	for (size_t k = 1; k < p->units; k++) { /* the numbers of kernels */
-		gp__rows_view_of(p, k, &v);
+	for (uint32_t k = 0; k < p->units; k++) {
+		gp__rows_next_unit(p, &v);
 		if (!gp__rows_positive(v.par, 3 * p->nodes)) return ODVGP_E_FORMAT;
 	}
-	gp__rows_view_of(p, 0, &v);
 	return gp__rows_kernel_check(p, &v);
 }
 
@@ -10942,76 +11108,85 @@ static odvgp_real gp__rows_mix(
 }
 
 /*	One row of X through all units. */
-static void gp__row_run(gp__row *r, const odvgp_real *x, int variance, int gradients)
+static void gp__row_run(gp__row *r, const odvgp_real *x, int variance)
 {
 	const gp__compact *p = r->p;
-	const size_t own = gradients ? (size_t)p->P * p->D : 0;
 	r->bad = !gp__compact_finite(x, p->D);
-	for (size_t k = 0; k < own; k++) r->mean_by_x[k] = r->var_by_x[k] = 0;
-	for (size_t k = 0; k < p->units; k++) {
-		gp__rows_view_of(p, k, &r->v);
-		r->first = k * r->P;
-		gp__row_mean(r, x, variance, gradients);
-		if (variance) gp__row_var(r, gradients);
-		if (gradients) gp__row_gradients(r);
+	gp__rows_view_of(p, &r->v);
+	for (r->first = 0; r->first < p->P; r->first += r->P) {
+		gp__rows_next_unit(p, &r->v);
+		gp__row_mean(r, x, variance);
+		if (variance) gp__row_var(r);
+		if (r->gradients) r->gradients(r);
 	}
 }
 
-/*	noise: the variances are those of y. */
-static odvgp_status gp__rows_predict(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
-		const odvgp_gradient *to, int noise, void *scratch, odvgp_info *info)
+/*	Row i of n of the gradients; 0 if the row is not finite. */
+static void gp__row_put(const gp__row *r, size_t i, size_t n, const odvgp_gradient *to)
 {
-	gp__row r;
-	const gp__compact *p = (const gp__compact *)s->block;
-	const size_t F = p->F, D = p->D, rows = (size_t)n;
-	const int gradients = to->dmean || to->dvar;
-	odvgp_status status = ODVGP_OK;
-	gp__row_init(p, &r, gradients, (odvgp_real *)scratch);
-	for (size_t i = 0; i < rows; i++, X += D) {
-		gp__row_run(&r, X, to->var || gradients, gradients);
-		if (r.bad) status = gp__rows_fail(info, ODVGP_E_NAN, "X", (ptrdiff_t)i);
-		for (size_t f = 0; f < F; f++) {
-			const odvgp_real scale = r.v.y_scale[f];
-			const size_t at = f * rows + i;
-			if (to->mean) to->mean[at] = r.v.y_mean[f] + scale * gp__rows_mix(&r, f, r.mean, 1, 0);
-			if (to->var) {
-				odvgp_real var = gp__rows_mix(&r, f, r.var, 1, 1);
-				if (noise) var += r.v.noise[p->noises > 1 ? f : 0];
-				to->var[at] = scale * scale * var;
-			}
-			for (size_t d = 0; d < D && gradients; d++) {
-				if (to->dmean)
-					to->dmean[at * D + d] = scale * gp__rows_mix(&r, f, r.mean_by_x + d, D, 0);
-				if (to->dvar)
-					to->dvar[at * D + d] =
-							scale * scale * gp__rows_mix(&r, f, r.var_by_x + d, D, 1);
-			}
+	const size_t F = r->p->F, D = r->p->D;
+	for (size_t f = 0; f < F; f++)
+		for (size_t d = 0; d < D; d++) {
+			const size_t at = (f * n + i) * D + d;
+			const odvgp_real scale = r->bad ? 0 : r->v.y_scale[f];
+			if (to->dmean) to->dmean[at] = scale * gp__rows_mix(r, f, r->mean_by_x + d, D, 0);
+			if (to->dvar) to->dvar[at] = scale * scale * gp__rows_mix(r, f, r->var_by_x + d, D, 1);
 		}
-	}
-	return status;
 }
 
-static odvgp_status gp__rows_call(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
-		const odvgp_gradient *to, int noise, void *scratch, size_t bytes, odvgp_info *info)
+static odvgp_status gp__rows_predict(
+		gp__row *r, const odvgp_real *X, size_t n, const odvgp_gradient *to, odvgp_info *info)
+{
+	const gp__compact *p = r->p;
+	ptrdiff_t bad = -1;
+	for (size_t i = 0; i < n; i++, X += p->D) {
+		gp__row_run(r, X, to->var || r->gradients);
+		bad = r->bad ? (ptrdiff_t)i : bad;
+		for (size_t f = 0; f < p->F; f++) {
+			const odvgp_real scale = r->v.y_scale[f];
+			const size_t at = f * n + i;
+			if (to->mean) to->mean[at] = r->v.y_mean[f] + scale * gp__rows_mix(r, f, r->mean, 1, 0);
+			if (!to->var) continue;
+			odvgp_real var = gp__rows_mix(r, f, r->var, 1, 1);
+			if (r->noise) var += r->v.noise[p->noises > 1 ? f : 0];
+			to->var[at] = scale * scale * var;
+		}
+		if (r->put) r->put(r, i, n, to);
+	}
+	/* also if all is well, as time must not depend on it */
+	return gp__rows_fail(info, bad < 0 ? ODVGP_OK : ODVGP_E_NAN, "X", bad);
+}
+
+/*	r: its hooks and, in u, the scratch. */
+static odvgp_status gp__rows_call(gp__row *r, const odvgp_server *s, const odvgp_real *X,
+		ptrdiff_t n, const odvgp_gradient *to, size_t bytes, odvgp_info *info)
 {
 	const char *what = !s || !s->block ? "server" : n < 0 ? "n" : n && !X ? "X" : NULL;
-	if (what || !to) return gp__rows_fail(info, ODVGP_E_ARG, what ? what : "gradient", -1);
-	if (to->hessian || to->cov || (noise && !((const gp__compact *)s->block)->noises))
-		return gp__rows_fail(info, ODVGP_E_UNSUPPORTED,
-				to->hessian ? "hessian"
-				: to->cov   ? "cov"
-							: "likelihood",
-				-1);
-	if (bytes < gp__rows_scratch(s, 1, to->dmean || to->dvar, NULL) || !scratch)
+	odvgp_real *scratch = r->u;
+	if (what) return gp__rows_fail(info, ODVGP_E_ARG, what, -1);
+	const gp__compact *p = (const gp__compact *)s->block;
+	if (r->noise && !p->noises) return gp__rows_fail(info, ODVGP_E_UNSUPPORTED, "likelihood", -1);
+	if (!scratch || gp__row_init(p, r, r->put != NULL, scratch) * sizeof *scratch > bytes)
 		return gp__rows_fail(info, ODVGP_E_MEMORY, "scratch", -1);
-	return gp__rows_predict(s, X, n, to, noise, scratch, info);
+	return gp__rows_predict(r, X, (size_t)n, to, info);
+}
+
+/*	A row to be: its scratch, and whether variances are those of y. */
+static void gp__row_begin(gp__row *r, void *scratch, int noise)
+{
+	r->u = (odvgp_real *)scratch;
+	r->noise = noise;
+	r->gradients = NULL;
+	r->put = NULL;
 }
 
 ODVGP_API odvgp_status odvgp_predict(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
 		odvgp_real *mean, odvgp_real *var, void *scratch, size_t scratch_bytes, odvgp_info *info)
 {
 	const odvgp_gradient to = {mean, var, NULL, NULL, NULL, NULL};
-	return gp__rows_call(s, X, n, &to, 0, scratch, scratch_bytes, info);
+	gp__row r;
+	gp__row_begin(&r, scratch, 0);
+	return gp__rows_call(&r, s, X, n, &to, scratch_bytes, info);
 }
 
 ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *s, const odvgp_real *X, ptrdiff_t n,
@@ -11019,14 +11194,23 @@ ODVGP_API odvgp_status odvgp_predict_y(const odvgp_server *s, const odvgp_real *
 		odvgp_info *info)
 {
 	const odvgp_gradient to = {mean_y, var_y, NULL, NULL, NULL, NULL};
-	return gp__rows_call(s, X, n, &to, 1, scratch, scratch_bytes, info);
+	gp__row r;
+	gp__row_begin(&r, scratch, 1);
+	return gp__rows_call(&r, s, X, n, &to, scratch_bytes, info);
 }
 
 ODVGP_API odvgp_status odvgp_predict_gradient(const odvgp_server *s, const odvgp_real *X,
 		ptrdiff_t n, const odvgp_gradient *gradient, void *scratch, size_t scratch_bytes,
 		odvgp_info *info)
 {
-	return gp__rows_call(s, X, n, gradient, 0, scratch, scratch_bytes, info);
+	gp__row r;
+	if (!gradient) return gp__rows_fail(info, ODVGP_E_ARG, "gradient", -1);
+	if (gradient->hessian || gradient->cov)
+		return gp__rows_fail(info, ODVGP_E_UNSUPPORTED, gradient->hessian ? "hessian" : "cov", -1);
+	gp__row_begin(&r, scratch, 0);
+	r.gradients = gp__row_gradients;
+	r.put = gp__row_put;
+	return gp__rows_call(&r, s, X, n, gradient, scratch_bytes, info);
 }
 
 #else
@@ -11224,9 +11408,10 @@ ODVGP_API odvgp_status odvgp_compact(
 	memset(&k, 0, sizeof k);
 	gp__kernel_unpack(gp__predictor_kernel(from), from->base_kernels, &k);
 	gp__compact_words(&k, (uint32_t *)(p + 1));
+	gp__rows_view_of(p, &v);
 	GP__FOR(unit, (ptrdiff_t)from->units) {
 		gp__view own = gp__view_of(from, unit);
-		gp__rows_view_of(p, (size_t)unit, &v);
+		gp__rows_next_unit(p, &v);
 		gp__compact_unit(from, &k, &own, &v);
 		if (unit) continue;
 		if (p->flags & GP__ROWS_LINEAR) gp__copy(v.x_mean, own.x_mean, from->D);
@@ -22297,6 +22482,7 @@ ODVGP_API odvgp_status odvgp_fit(odvgp_model *m, const odvgp_real *X, const odvg
 #undef odvgp_predict_logp
 #undef odvgp_predict_gradient
 #undef odvgp_predict_gradient_scratch
+#undef odvgp_predict_y_gradient
 #undef odvgp_compact_size
 #undef odvgp_compact_scratch
 #undef odvgp_compact_gradient_scratch

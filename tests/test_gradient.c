@@ -238,6 +238,68 @@ TEST(what_is_not_wanted_is_left_out)
 	drop(&a);
 }
 
+/*  Of y, against differences of odvgp_predict_y, in the caller's units. */
+TEST(moments_of_y)
+{
+	static const char *const words[] = {"gaussian", "studentt", "laplace", "bernoulli", "poisson",
+			"exponential", "negative_binomial", "gamma"};
+	static const odvgp_likelihood kinds[] = {ODVGP_LIKELIHOOD_GAUSSIAN, ODVGP_LIKELIHOOD_STUDENTT,
+			ODVGP_LIKELIHOOD_LAPLACE, ODVGP_LIKELIHOOD_BERNOULLI, ODVGP_LIKELIHOOD_POISSON,
+			ODVGP_LIKELIHOOD_EXPONENTIAL, ODVGP_LIKELIHOOD_NEGATIVE_BINOMIAL,
+			ODVGP_LIKELIHOOD_GAMMA};
+	for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+		odvgp_config c = random_config(30, INPUTS, 2, 6, 8);
+		c.lik.kind = kinds[k];
+		if (kinds[k] == ODVGP_LIKELIHOOD_BERNOULLI) c.lik.link_jitter = GP__R(0.01);
+		test_seed = 770 + (uint64_t)k;
+		fixture a = make_random(&c, "matern52");
+		const odvgp_real df = 5; /* a variance of y needs more than 2 */
+		if (kinds[k] == ODVGP_LIKELIHOOD_STUDENTT)
+			CHECK_STATUS(odvgp_set(a.m, "df", &df, 1, NULL), ODVGP_OK);
+		served p = serve_rows(&a, NULL, ROWS);
+		gradients g;
+		const odvgp_gradient to = {g.mean, g.var, g.dmean, g.dvar, NULL, NULL};
+		size_t bytes = odvgp_predict_gradient_scratch(&p.s, ROWS, NULL);
+		void *scratch = test_alloc(bytes);
+		double most[2] = {1e-3, 1e-3}, worst[2] = {0, 0};
+		CHECK_STATUS(
+				odvgp_predict_y_gradient(&p.s, a.X, ROWS, &to, scratch, bytes, NULL), ODVGP_OK);
+		for (ptrdiff_t i = 0; i < 2 * ROWS * INPUTS; i++) {
+			most[0] = fmax(most[0], fabs((double)g.dmean[i]));
+			most[1] = fmax(most[1], fabs((double)g.dvar[i]));
+		}
+		for (ptrdiff_t i = 0; i < ROWS; i++)
+			for (ptrdiff_t d = 0; d < INPUTS; d++) {
+				odvgp_real x[4 * INPUTS], mean[8], var[8];
+				double h = BY_PRECISION(1e-3, 0.02);
+				for (int e = 0; e < 4; e++) {
+					memcpy(x + e * INPUTS, a.X + i * INPUTS, INPUTS * sizeof *x);
+					x[e * INPUTS + d] += (odvgp_real)((e < 2 ? e - 2 : e - 1) * h);
+				}
+				CHECK_STATUS(
+						odvgp_predict_y(&p.s, x, 4, mean, var, scratch, bytes, NULL), ODVGP_OK);
+				for (ptrdiff_t f = 0; f < 2; f++) {
+					const odvgp_real *at[2] = {mean + 4 * f, var + 4 * f};
+					ptrdiff_t j = (f * ROWS + i) * INPUTS + d;
+					const double got[2] = {(double)g.dmean[j], (double)g.dvar[j]};
+					for (int b = 0; b < 2; b++) {
+						double want = (8 * ((double)at[b][2] - (double)at[b][1]) -
+											  ((double)at[b][3] - (double)at[b][0])) /
+									  (12 * h);
+						worst[b] = fmax(worst[b], fabs(got[b] - want) / most[b]);
+					}
+				}
+			}
+		for (int b = 0; b < 2; b++)
+			CHECK_SAY(worst[b] < BY_PRECISION(1e-7, 1e-2),
+					"%s: gradients of y's %s are off by %.2g", words[k], b ? "variance" : "mean",
+					worst[b]);
+		free(scratch);
+		unserve(&p);
+		drop(&a);
+	}
+}
+
 TEST(bad_arguments_are_refused)
 {
 	odvgp_config c = random_config(30, INPUTS, 2, 9, 11), deep;
@@ -260,6 +322,8 @@ TEST(bad_arguments_are_refused)
 	REFUSED_FOR(odvgp_predict_gradient(&p.s, x, 1, &to, scratch, bytes - 1, &info), ODVGP_E_MEMORY,
 			"scratch");
 	CHECK_STATUS(odvgp_predict_gradient(&p.s, x, 0, &to, NULL, 0, NULL), ODVGP_OK);
+	REFUSED_FOR(odvgp_predict_y_gradient(&p.s, x, 1, &to, scratch, bytes, &info),
+			ODVGP_E_UNSUPPORTED, "hessian");
 	deep = random_config(30, INPUTS, INPUTS, 5, 0);
 	deep.layers = 2;
 	deep.layer[1] = deep.layer[0];
@@ -282,6 +346,7 @@ int main(int argc, char **argv)
 	RUN(mixed_and_independent_outputs_in_their_units);
 	RUN(inducing_points_as_inputs);
 	RUN(what_is_not_wanted_is_left_out);
+	RUN(moments_of_y);
 	RUN(bad_arguments_are_refused);
 	return test_end();
 }

@@ -24,33 +24,11 @@ fi
 printf '#define ODVGP_IMPLEMENTATION\n#include "odvgp.h"\n' >"$dir/impl.c"
 printf '#include "odvgp.h"\n#include "odvgp.h"\nint main(void) { return odvgp_status_text(ODVGP_OK) == 0; }\n' >"$dir/use.c"
 printf '#define ODVGP_FLOAT\n#define ODVGP_IMPLEMENTATION\n#include "odvgp.h"\n#define ODVGP_IMPLEMENTATION\n#include "odvgp.h"\n' >"$dir/again.c"
-# The words that windows.h takes.
-cat >"$dir/windows.c" <<'END'
-#include <float.h>
-#include <limits.h>
-#include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#define near
-#define far
-#define small char
-#define hyper long
-#define interface struct
-#define IN
-#define OUT
-#define OPTIONAL
-#define CONST const
-#define VOID void
-#define ERROR 0
-#define TRUE 1
-#define FALSE 0
-#define min(a, b) ((a) < (b) ? (a) : (b))
-#define max(a, b) ((a) > (b) ? (a) : (b))
-#define ODVGP_IMPLEMENTATION
-#include "odvgp.h"
-END
+# Words that headers of others take.
+{
+    printf '#include <%s.h>\n' assert float limits math stdint stdio stdlib string
+    printf '#include "tests/checks/macros.h"\n#define ODVGP_IMPLEMENTATION\n#include "odvgp.h"\n'
+} >"$dir/macros.c"
 cat >"$dir/both.c" <<'END'
 #include "odvgp.h"
 #define ODVGP_FLOAT
@@ -91,7 +69,8 @@ languages() { # compiler, C++ compiler
         ok "$2 c++17 $real" "$2" -std=c++17 $WARN -O1 -I. $real -x c++ -c "$dir/impl.c" -o "$dir/x.o"
         for option in -DODVGP_NO_MALLOC -DODVGP_NO_STDIO "-DODVGP_NO_MALLOC -DODVGP_NO_STDIO" -DODVGP_NO_SIMD -DODVGP_NO_AVX512 -DODVGP_NO_AVX2 \
             -DODVGP_STATIC -DODVGP_USE_PTHREADS -DODVGP_MAX_BASE_KERNELS=1 -DNDEBUG "-DODVGP_NO_TRAINING -DODVGP_STATIC" \
-            "-DODVGP_NO_TRAINING -DODVGP_NO_STDIO -DODVGP_NO_MALLOC"; do
+            "-DODVGP_NO_TRAINING -DODVGP_NO_STDIO -DODVGP_NO_MALLOC" -DODVGP_PREDICT_ONLY \
+            "-DODVGP_LIKELIHOODS=1 -DODVGP_KERNELS=1 -DODVGP_MEMBERS=3"; do
             ok "$1 $option $real" "$1" -std=c99 $WARN -I. $real $option -fsyntax-only "$dir/impl.c"
             ok "$2 $option $real" "$2" -std=c++11 $WARN -I. $real $option -fsyntax-only -x c++ "$dir/impl.c"
         done
@@ -110,9 +89,10 @@ languages() { # compiler, C++ compiler
     for flag in -O3 "-O3 -fno-math-errno -fno-trapping-math" "-O2 -ffp-contract=fast"; do
         ok "$1 $flag" "$1" -std=c99 $WARN -I. $flag -fsyntax-only "$dir/impl.c"
     done
-    for real in "" -DODVGP_FLOAT -DODVGP_NO_SIMD; do
-        ok "$1 after windows.h $real" "$1" -std=c99 $WARN -I. $real -fsyntax-only "$dir/windows.c"
-        ok "$2 after windows.h $real" "$2" -std=c++11 $WARN -I. $real -fsyntax-only -x c++ "$dir/windows.c"
+    # without SIMD, whose compilers' headers come after these macros
+    for real in "" -DODVGP_FLOAT -DODVGP_NO_TRAINING "-DODVGP_PREDICT_ONLY -DODVGP_FLOAT"; do
+        ok "$1 after macros of others $real" "$1" -std=c99 $WARN -I. -DODVGP_NO_SIMD $real -fsyntax-only "$dir/macros.c"
+        ok "$2 after macros of others $real" "$2" -std=c++11 $WARN -I. -DODVGP_NO_SIMD $real -fsyntax-only -x c++ "$dir/macros.c"
     done
     ok "$1: implementation repeated, both precisions in one unit" "$1" -std=c99 $WARN -I. -fsyntax-only "$dir/again.c"
     set -- "$1" "$2" -I. -O1 "$dir/real.o" "$dir/real-DODVGP_FLOAT.o"
